@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the measurements as tables that are 80 columns wide and also Markdown, and as the page docs/performance.md.
+Computes nothing but sums of what it is given."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Sequence
+
+from contenders import cpu_flags
+from inputs import Trace
+from measuring import Result
+from promises import Promise
+from suite import Check, Group, Measured, Plan, Step, growth
+
+NOISY = 1.5
+WIDTH = 80
+
+
+@dataclass(frozen=True)
+class About:
+    """What stands above the tables."""
+
+    holdup: str
+    versions: list[str]
+    plan: Plan
+    load: float
+    note: str
+    quick: bool
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """The first column to the left, the others to the right."""
+    widths = [max(len(r[i]) for r in [heads, *rows]) for i in range(len(heads))]
+
+    def line(cells: Sequence[str]) -> str:
+        first, *rest = (c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths)))
+        return "| " + " | ".join([first, *rest]) + " |"
+
+    rule = "|" + "|".join("-" * (w + 1) + ("-" if i == 0 else ":") for i, w in enumerate(widths)) + "|"
+    return "\n".join([line(heads), rule, *(line(r) for r in rows)])
+
+
+def fold(text: str) -> str:
+    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def result_row(result: Result, group: Group) -> list[str]:
+    label = result.contender.label
+    if not result.good:
+        return [label, "-", "-", "-", "-", "-"]
+    reference = group.reference
+    ratio = "1 (ref)" if result is reference else f"{result.against(reference):.2f}" if reference else "-"
+    return [label, f"{group.trace.mb / result.seconds:,.0f}", f"{result.seconds:.3f}", f"{result.spread:.2f}",
+            f"{result.peak_mb:,.0f}", ratio]
+
+
+def group_text(group: Group) -> str:
+    heads = ["", "MB/s", "seconds", "max/min", "peak MB", "time x"]
+    rows = [result_row(r, group) for r in group.results.values()]
+    gone = [r.contender for r in group.results.values() if not r.good]
+    notes = [fold(f"{c.label}: {c.absent or 'failed'}.") for c in gone]
+    return "\n\n".join([table(heads, rows), *notes])
+
+
+def trace_title(group: Group) -> str:
+    t = group.trace
+    return f"{t.key}{group.title}: {t.mb:,.0f} MB of JSON, {t.events:,} events"
+
+
+def promises_text(promises: list[Promise], inputs: list[str]) -> str:
+    heads = ["", "must", "aim", "measured", "met?"]
+    rows = [[p.what, p.bound(p.must), p.bound(p.aim), p.measured, p.verdict] for p in promises]
+    order = (f"Several numbers are those of {', '.join(inputs)}, in this order, without the traces that a row did not"
+             " run on; the worst decides. met? says aim, yes (the must), or NO. A scan is `holdup info` on one thread;"
+             " .gz and 8 files are read on two.")
+    gaps = "; ".join(f"{p.what}: {p.why_not or 'a contender is missing or failed'}" for p in promises if not p.values)
+    return "\n\n".join([table(heads, rows), fold(order), *([fold(f"Not measured: {gaps}.")] if gaps else [])])
+
+
+def memory_text(m: Measured) -> str:
+    rows = []
+    for group in (g for g in m.groups if g.kind == "json"):
+        result = group.get("report")
+        if result and m.tiny_mb is not None:
+            t, strings = group.trace, m.name_bytes.get(group.trace.key, 0) / 1e6
+            rows.append([t.key, f"{t.events:,}", f"{result.peak_mb:,.0f}", f"{64 * t.events / 1e6 + 64 + strings:,.0f}",
+                         f"{strings:.1f}", f"{(result.peak_mb - m.tiny_mb) * 1e6 / t.events:.1f}"])
+    return table(["trace", "events", "peak MB", "allowed MB", "names MB", "B/event"], rows) if rows else "Not measured."
+
+
+def steps_text(steps: list[Step], head: str) -> str:
+    if not steps or not all(s.result.good for s in steps):
+        return "Not measured."
+    first = steps[0]
+    rows = [[s.label, f"{s.amount:,}", f"{s.result.seconds:.3f}", f"{s.result.against(first.result):.2f}",
+             f"{s.result.peak_mb:,.0f}"] for s in steps]
+    return table(["", head, "seconds", "time x", "peak MB"], rows) + f"\n\nTime ~ {head} ^ {growth(steps) or 0:.2f}."
+
+
+def start_text(group: Group | None) -> str:
+    if not group:
+        return "Not measured."
+    rows = [[r.contender.label, f"{r.seconds * 1000:.1f}", f"{min(s.seconds for s in r.samples) * 1000:.1f}",
+             f"{r.peak_mb:,.0f}"] for r in group.results.values() if r.good]
+    return table(["", "median ms", "best ms", "peak MB"], rows)
+
+
+def checks_text(checks: list[Check]) -> str:
+    rows = []
+    for check in checks:
+        for reader, found in check.readers.items():
+            total, durations = found.get("events"), found.get("duration_sum_ns")
+            rows.append([f"{check.trace.key}, {reader.removesuffix(' On-Demand')}",
+                         f"{total:,}" if total is not None else "-",
+                         f"{durations:,}" if durations is not None else "-", "yes" if check.agrees else "NO"])
+    return "\n\n".join([table(["trace, reader", "events", "sum of dur, ns", "same?"], rows),
+                        fold("Same means: the number of events, the number of each phase, and the sum of the durations"
+                             " of the X events agree to the last nanosecond among all readers of a trace.")])
+
+
+def machine() -> str:
+    """Cores, model, memory, in words."""
+    flags, cores = cpu_flags(), len(os.sched_getaffinity(0))
+    widths = (("avx512bw", "AVX-512"), ("avx2", "AVX2"), ("asimd", "NEON"))
+    vectors = next((f" with {name}" for flag, name in widths if flag in flags), "")
+    kind = "virtual machine, " if "hypervisor" in flags else ""
+    model = field_of("/proc/cpuinfo", "model name") or platform.machine()
+    memory = field_of("/proc/meminfo", "MemTotal").split()
+    size = f", {int(memory[0]) / 2**20:.0f} GiB" if memory else ""
+    return f"{kind}{cores} core{'s' * (cores != 1)}, {model}{vectors}{size}, {platform.system()}"
+
+
+def field_of(path: str, name: str) -> str:
+    return next((line.split(":", 1)[1].strip() for line in read_lines(path) if line.startswith(name)), "")
+
+
+def read_lines(path: str) -> list[str]:
+    try:
+        return Path(path).read_text().splitlines()
+    except OSError:
+        return []
+
+
+def trace_line(t: Trace, m: Measured) -> str:
+    names = f", {m.names[t.key]:,} distinct names" if t.key in m.names else ""
+    return f"`{t.key}`: {t.words}; {t.mb:,.0f} MB, {t.events:,} events of {t.json_bytes / t.events:.0f} bytes{names}"
+
+
+def noise_text(m: Measured) -> str:
+    spreads = [r.spread for g in m.groups for r in g.results.values() if r.good and len(r.samples) > 1]
+    noisy = sum(s > NOISY for s in spreads)
+    return (fold(f"{noisy} of the {len(spreads)} rows above had a slowest run of more than {NOISY} times the fastest.")
+            if spreads else "Every row was run once, so the noise of this machine is unknown.")
+
+
+def sections(m: Measured, promises: list[Promise], about: About) -> list[tuple[str, str]]:
+    """Headings and bodies, for the terminal and for the page."""
+    out = [("What holdup promises", promises_text(promises, [t.key for t in m.traces]))]
+    out += [(trace_title(g), group_text(g)) for g in m.groups]
+    out += [("Memory of holdup report", memory_text(m)),
+            ("One file, growing", steps_text(m.by_size, "events")),
+            ("More files (2 threads)", steps_text(m.by_files, "files")),
+            ("Start to answer", start_text(m.start)),
+            ("The same counts and sums", checks_text(m.checks))]
+    return out
+
+
+READING = """\
+* **Absolute numbers are noise.** They were taken on a machine that is shared with others, and repeat badly from day to
+  day. The column `time x` is what counts: the time over that of the row marked `ref`, as the median of the ratios
+  within one round, in which all contenders ran one after the other (every other round in reverse order).
+* `seconds` is the median wall time of the whole process, start and exit included; `max/min` is the slowest run over the
+  fastest; `peak MB` is the largest resident memory that the kernel saw (10^6 bytes); `MB/s` is always bytes of JSON,
+  also for compressed files.
+* All files are in the page cache. Nothing here says anything about disks.
+* The rows do not do the same work. simdjson takes nine fields of every event into columns and stops; `holdup info`
+  reads everything that holdup knows and builds its model; `holdup report` analyses and prints as well; `igzip`, `gzip`
+  and `zstd` only unpack; HolisticTraceAnalysis loads and runs three analyses (temporal, kernels, overlap), not its
+  critical path.
+* simdjson is compiled here with `-march=native` and may use instructions that a portable program cannot count on;
+  holdup is built as it is shipped and chooses at run time. simdjson reads the whole file into fresh memory, and the
+  page faults are a good part of its time: that is how it is used, but inside an already warm process it is faster.
+* The traces are one real trace repeated, shifted in time and ids. Repetition flatters caches and whatever guesses what
+  comes next; the trace with many names is there to show by how much. The first copy alone is real.
+* Memory per event is the peak less the peak on a trace of next to nothing, over the events. The promise also allows
+  64 MB and the strings, of which only the distinct event names are counted here, so it is judged a little strictly."""
+
+
+def page(m: Measured, promises: list[Promise], about: About, failures: list[str]) -> str:
+    when = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")
+    quick = " This was a quick run: small inputs, so starting up weighs more than it should." if about.quick else ""
+    head = ["<!-- SPDX-License-Identifier: Apache-2.0; written by `make bench`, do not edit -->", "# Performance",
+            f"Measured on {when}; {about.plan.rounds} rounds, medians.{quick}", f"Machine: {machine()}. "
+            f"Load average before the run: {about.load:.2f}.", about.note, "Contenders:",
+            "\n".join(f"* {line}" for line in [about.holdup, *about.versions]), "Inputs:",
+            "\n".join(f"* {trace_line(t, m)}" for t in m.traces)]
+    body = [f"## {title}\n\n{text}" for title, text in sections(m, promises, about)]
+    tail = ["## How to read this", READING, noise_text(m)]
+    if failures:
+        tail += ["## What failed", "\n".join(f"* {f}" for f in failures)]
+    return "\n\n".join(filter(None, [*head, *body, *tail])) + "\n"
+
+
+def terminal(m: Measured, promises: list[Promise], about: About) -> str:
+    parts = [f"{title}\n\n{text}" for title, text in sections(m, promises, about)]
+    return "\n\n".join([fold(about.note), *parts, noise_text(m), "Read the ratios, not the seconds."]).strip()
+

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * breakdown.c - exclusive shares by priority: what comes first takes its time, the rest shares what is left.
+ *
+ *     free = the steps;  for each role in order:  share = |role ∩ free|,  free = free ∖ role
+ *
+ * Source: torch-tb-profiler's step time breakdown.  Because kernels come first, "data loader" here is the time in which
+ * the device had nothing to do while the host waited for data, which is what it costs; a loader that is hidden behind
+ * kernels costs nothing and shows nothing.  The device's own view needs no host events and uses the same machinery.
+ */
+#include "analyze/breakdown.h"
+
+#include <math.h>
+
+#include "analyze/names.h"
+#include "analyze/select.h"
+
+typedef struct {
+    const hu_trace    *trace;
+    const hu_interval *windows;     /* of the steps */
+    size_t             n;
+    hu_arena          *scratch;
+    hu_intervals       role[HU_ROLE_COUNT];
+} work;
+
+static int collect_host_roles(work *w, hu_error *err)
+{
+    const hu_slices s = hu_trace_slices(w->trace);
+    const uint32_t *order = hu_trace_order(w->trace);
+    const uint8_t  *names = hu_names_classify(w->trace, w->scratch);
+
+    if (!names)
+        return hu_fail_memory(err);
+    for (size_t k = 0; k < s.n; k++) {
+        const uint32_t i = order[k];
+        const uint8_t  flags = names[s.name[i]];
+        hu_role        role = HU_ROLE_CPU_EXEC;
+
+        if (!hu_kind_in(s.kind[i], HU_KINDS_HOST) || (flags & HU_NAME_STEP))
+            continue;
+        if (hu_kind_in(s.kind[i], HU_KINDS_CALL))
+            role = HU_ROLE_RUNTIME;
+        else if (flags & HU_NAME_DATA_LOADER)
+            role = HU_ROLE_DATA_LOADER;
+        else if (flags & HU_NAME_COMM)
+            role = HU_ROLE_COMMUNICATION;
+        if (!hu_intervals_add(w->scratch, &w->role[role], s.start_ns[i], s.start_ns[i] + s.dur_ns[i]))
+            return hu_fail_memory(err);
+    }
+    for (hu_role r = HU_ROLE_COMMUNICATION; r <= HU_ROLE_CPU_EXEC; r++)
+        if (!hu_intervals_unite(w->scratch, &w->role[r]))
+            return hu_fail_memory(err);
+    return 0;
+}
+
+/* Takes `set` out of *free and adds what each window lost to the member at `offset` of its row. */
+static bool take_share(work *w, hu_intervals *free_time, const hu_intervals *set, hu_step_time *rows, size_t offset)
+{
+    hu_intervals share, rest;
+    int64_t     *length = hu_arena_calloc(w->scratch, w->n, sizeof *length);
+
+    if (!length || !hu_intervals_intersect(w->scratch, set, free_time, &share) ||
+        !hu_intervals_subtract(w->scratch, free_time, set, &rest))
+        return false;
+    hu_intervals_split(&share, w->windows, w->n, length);
+    for (size_t i = 0; i < w->n; i++)
+        *(double *)((char *)&rows[i] + offset) += (double)length[i];
+    *free_time = rest;
+    return true;
+}
+
+static bool all_windows(work *w, hu_intervals *out)
+{
+    *out = (hu_intervals){0};
+    for (size_t i = 0; i < w->n; i++)
+        if (!hu_intervals_add(w->scratch, out, w->windows[i].start_ns, w->windows[i].end_ns))
+            return false;
+    return true;
+}
+
+static int share_out(work *w, hu_step_time *rows, hu_error *err)
+{
+    hu_intervals free_time, comm, copies;
+    int          rc;
+
+    if ((rc = hu_select_kinds(w->trace, HU_KINDS_COMPUTE, w->scratch, &w->role[HU_ROLE_KERNEL], err)) < 0 ||
+        (rc = hu_select_kinds(w->trace, HU_BIT(MEMCPY), w->scratch, &w->role[HU_ROLE_MEMCPY], err)) < 0 ||
+        (rc = hu_select_kinds(w->trace, HU_BIT(MEMSET), w->scratch, &w->role[HU_ROLE_MEMSET], err)) < 0 ||
+        (rc = hu_select_kinds(w->trace, HU_KINDS_COMM, w->scratch, &comm, err)) < 0 ||
+        (rc = collect_host_roles(w, err)) < 0)
+        return rc;
+
+    /* the device's view */
+    if (!hu_intervals_join(w->scratch, &w->role[HU_ROLE_MEMCPY], &w->role[HU_ROLE_MEMSET], &copies) ||
+        !all_windows(w, &free_time) || !take_share(w, &free_time, &comm, rows, offsetof(hu_step_time, comm_ns)) ||
+        !all_windows(w, &free_time) ||
+        !take_share(w, &free_time, &w->role[HU_ROLE_KERNEL], rows, offsetof(hu_step_time, compute_ns)) ||
+        !take_share(w, &free_time, &comm, rows, offsetof(hu_step_time, exposed_comm_ns)) ||
+        !take_share(w, &free_time, &copies, rows, offsetof(hu_step_time, exposed_copy_ns)))
+        return hu_fail_memory(err);
+
+    /* the combined view */
+    if (!hu_intervals_join(w->scratch, &w->role[HU_ROLE_COMMUNICATION], &comm, &copies) || !all_windows(w, &free_time))
+        return hu_fail_memory(err);
+    w->role[HU_ROLE_COMMUNICATION] = copies;
+    for (hu_role r = 0; r < HU_ROLE_OTHER; r++)
+        if (!take_share(w, &free_time, &w->role[r], rows, offsetof(hu_step_time, role_ns) + r * sizeof(double)))
+            return hu_fail_memory(err);
+    return 0;
+}
+
+/* What is left over, as differences, so that each row sums exactly to its step. */
+static void fill_rests(const work *w, hu_step_time *rows)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        hu_step_time *t = &rows[i];
+
+        t->step_ns = (double)(w->windows[i].end_ns - w->windows[i].start_ns);
+        t->idle_ns = t->step_ns - t->compute_ns - t->exposed_comm_ns - t->exposed_copy_ns;
+        t->role_ns[HU_ROLE_OTHER] = t->step_ns;
+        for (hu_role r = 0; r < HU_ROLE_OTHER; r++)
+            t->role_ns[HU_ROLE_OTHER] -= t->role_ns[r];
+    }
+}
+
+enum { MEMBERS = sizeof(hu_step_time) / sizeof(double) };
+
+static void average(const hu_steps *steps, const hu_step_time *rows, hu_breakdown *out)
+{
+    double *mean = (double *)&out->mean, *spread = (double *)&out->spread;
+    double  n = (double)steps->n_counted;
+
+    for (size_t m = 0; m < MEMBERS; m++) {
+        double sum = 0, squares = 0;
+
+        for (size_t i = 0; i < steps->n; i++)
+            if (hu_step_counts(&steps->at[i]))
+                sum += ((const double *)&rows[i])[m];
+        mean[m] = n > 0 ? sum / n : (double)NAN;
+        for (size_t i = 0; i < steps->n; i++) {
+            if (hu_step_counts(&steps->at[i])) {
+                const double off = ((const double *)&rows[i])[m] - mean[m];
+
+                squares += off * off;
+            }
+        }
+        spread[m] = n > 1 ? sqrt(squares / (n - 1)) : (double)NAN;
+    }
+}
+
+int hu_breakdown_measure(const hu_trace *trace, const hu_steps *steps, hu_arena *arena, hu_arena *scratch,
+                         hu_breakdown *out, hu_error *err)
+{
+    const hu_slices s = hu_trace_slices(trace);
+    hu_step_time   *rows = hu_arena_calloc(arena, steps->n + 1, sizeof *rows);
+    hu_interval    *windows = hu_arena_calloc(scratch, steps->n + 1, sizeof *windows);
+    work            w = {.trace = trace, .windows = windows, .n = steps->n, .scratch = scratch};
+    int             rc;
+
+    if (!rows || !windows)
+        return hu_fail_memory(err);
+    for (size_t i = 0; i < steps->n; i++)
+        windows[i] = (hu_interval){steps->at[i].start_ns, steps->at[i].end_ns};
+    rc = share_out(&w, rows, err);
+    if (rc < 0)
+        return rc;
+    fill_rests(&w, rows);
+    *out = (hu_breakdown){.at = rows, .n = steps->n};
+    for (size_t i = 0; i < s.n && !out->has_device; i++)
+        out->has_device = hu_kind_in(s.kind[i], HU_KINDS_DEVICE);
+    average(steps, rows, out);
+    return 0;
+}
+
+static const struct {
+    const char *key, *label;
+} roles[] = {
+#define R(id, key, label) [HU_ROLE_##id] = {key, label},
+    HU_BREAKDOWN_ROLES(R)
+#undef R
+};
+
+const char *hu_role_key(hu_role role)
+{
+    return roles[role].key;
+}
+
+const char *hu_role_label(hu_role role)
+{
+    return roles[role].label;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * names.h - what a name says about a slice, asked once per distinct name. */
+#ifndef HU_ANALYZE_NAMES_H
+#define HU_ANALYZE_NAMES_H
+
+#include "base/arena.h"
+#include "trace/trace.h"
+
+enum {
+    HU_NAME_STEP = 1,           /* ProfilerStep#N                                               */
+    HU_NAME_DATA_LOADER = 2,    /* the wait for the next batch                                  */
+    HU_NAME_COMM = 4,           /* a collective as the host sees it: nccl:all_reduce, gloo:…    */
+    HU_NAME_LAUNCH = 8,         /* a call that puts work on a device                            */
+};
+
+/* Flags by string id; NULL when there is no memory. */
+const uint8_t *hu_names_classify(const hu_trace *trace, hu_arena *arena);
+
+/* The number behind "ProfilerStep#", or -1. */
+int64_t hu_names_step_number(hu_str name);
+
+#endif

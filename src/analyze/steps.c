@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * steps.c - finds the steps, then decides what belongs to each.
+ *
+ * What a step is, in this order: ProfilerStep#N of torch.profiler; another annotation of the user that recurs on one
+ * thread and covers most of it; a period in the work itself (see period.c); nothing.
+ *
+ * Where it ends.  Devices run behind their host, so host times alone would give a step the kernels of the one before.
+ * The rule is torch-tb-profiler's:
+ *
+ *     start(i) = max(host start, end(i - 1))      end(i) = max(host end, last end of device work launched in it)
+ *
+ * with end(-1) = the last end of device work launched before the first step.  Steps of one job differ; the first ones
+ * also fill caches and compile.  A first step much longer than the others is a warm-up; a last step with clearly less
+ * device work than the one before was cut by the end of the capture.  Both stay in the list, outside of the means.
+ */
+#include "analyze/steps.h"
+
+#include "analyze/names.h"
+#include "analyze/period.h"
+#include "analyze/select.h"
+#include "base/map.h"
+
+enum { FEWEST_REPEATS = 3 };
+
+static const double WARM_UP_FACTOR = 1.5;       /* longer than this many medians of the others */
+static const double CUT_FACTOR = 0.8;           /* less device work than this share of the step before (tb_plugin) */
+static const double LEAST_COVERAGE = 0.5;       /* of its thread's busy time, for an annotation to be the step */
+
+typedef HU_VEC(hu_step) step_list;
+
+static bool add_step(hu_arena *arena, step_list *list, const hu_step *s)
+{
+    return hu_vec_push(arena, list, *s);
+}
+
+/* ProfilerStep slices of the thread that has most of them, in order. */
+static int find_profiler_steps(const hu_trace *trace, const uint8_t *names, hu_arena *arena, step_list *out, hu_error *err)
+{
+    const hu_slices s = hu_trace_slices(trace);
+    const uint32_t *order = hu_trace_order(trace);
+    size_t          n_tracks, best_count = 0, best = 0;
+    const hu_track *tracks = hu_trace_tracks(trace, &n_tracks);
+
+    for (size_t pass = 0; pass < 2; pass++) {
+        for (size_t t = 0; t < n_tracks; t++) {
+            size_t count = 0;
+
+            if (tracks[t].type != HU_TRACK_HOST || (pass == 1 && t != best))
+                continue;
+            for (uint32_t k = 0; k < tracks[t].count; k++) {
+                const uint32_t i = order[tracks[t].first + k];
+
+                if (s.kind[i] != HU_KIND_USER && s.kind[i] != HU_KIND_CPU_OP)
+                    continue;
+                if (!(names[s.name[i]] & HU_NAME_STEP))
+                    continue;
+                count++;
+                if (pass == 1 &&
+                    !add_step(arena, out,
+                              &(hu_step){.name = s.name[i],
+                                         .number = hu_names_step_number(hu_trace_text(trace, s.name[i])),
+                                         .start_ns = s.start_ns[i],
+                                         .end_ns = s.start_ns[i] + s.dur_ns[i]}))
+                    return hu_fail_memory(err);
+            }
+            if (count > best_count) {
+                best_count = count;
+                best = t;
+            }
+        }
+        if (best_count == 0)
+            break;
+    }
+    return 0;
+}
+
+typedef struct {
+    uint32_t name, track;
+    uint32_t count;
+    int64_t  covered_ns, last_end_ns;
+    bool     overlaps;              /* two at once: not a sequence of steps */
+} candidate;
+
+static int collect_annotations(const hu_trace *trace, hu_arena *scratch, candidate **out, size_t *n, hu_error *err)
+{
+    const hu_slices s = hu_trace_slices(trace);
+    const uint32_t *order = hu_trace_order(trace);
+    HU_VEC(candidate) list = {0};
+    hu_map by_key;
+
+    if (!hu_map_init(&by_key, scratch, 0))
+        return hu_fail_memory(err);
+    for (size_t k = 0; k < s.n; k++) {
+        const uint32_t i = order[k];
+        uint32_t      *place;
+        candidate     *c;
+
+        if (s.kind[i] != HU_KIND_USER)
+            continue;
+        place = hu_map_put(&by_key, (uint64_t)s.track[i] << 32 | s.name[i]);
+        if (!place)
+            return hu_fail_memory(err);
+        if (*place == HU_MAP_NONE) {
+            if (!hu_vec_push(scratch, &list, ((candidate){.name = s.name[i], .track = s.track[i], .last_end_ns = INT64_MIN})))
+                return hu_fail_memory(err);
+            *place = (uint32_t)list.n - 1;
+        }
+        c = &list.at[*place];
+        c->overlaps |= s.start_ns[i] < c->last_end_ns;
+        c->count++;
+        c->covered_ns += s.dur_ns[i];
+        c->last_end_ns = s.start_ns[i] + s.dur_ns[i];
+    }
+    *out = list.at;
+    *n = list.n;
+    return 0;
+}
+
+/* The capture as host threads and devices saw it. */
+static bool capture_window(const hu_trace *trace, int64_t *start_ns, int64_t *end_ns)
+{
+    const hu_slices s = hu_trace_slices(trace);
+
+    *start_ns = INT64_MAX;
+    *end_ns = INT64_MIN;
+    for (size_t i = 0; i < s.n; i++) {
+        if (!hu_kind_in(s.kind[i], HU_KINDS_HOST | HU_KINDS_DEVICE))
+            continue;
+        *start_ns = s.start_ns[i] < *start_ns ? s.start_ns[i] : *start_ns;
+        *end_ns = s.start_ns[i] + s.dur_ns[i] > *end_ns ? s.start_ns[i] + s.dur_ns[i] : *end_ns;
+    }
+    return *end_ns > *start_ns;
+}
+
+/* The annotation that covers most, if it recurs and covers enough; its steps reach from start to start. */
+static int find_annotated_steps(const hu_trace *trace, hu_arena *arena, hu_arena *scratch, step_list *out, hu_str *what,
+                                hu_error *err)
+{
+    const hu_slices  s = hu_trace_slices(trace);
+    const uint32_t  *order = hu_trace_order(trace);
+    size_t           n_tracks, n = 0;
+    const hu_track  *tracks = hu_trace_tracks(trace, &n_tracks);
+    candidate       *list = NULL;
+    const candidate *best = NULL;
+    int64_t          start_ns, end_ns;
+    int              rc = collect_annotations(trace, scratch, &list, &n, err);
+
+    if (rc < 0 || !capture_window(trace, &start_ns, &end_ns))
+        return rc;
+    for (size_t i = 0; i < n; i++) {
+        const candidate *c = &list[i];
+
+        if (c->count < FEWEST_REPEATS || c->overlaps || (double)c->covered_ns < LEAST_COVERAGE * (double)(end_ns - start_ns))
+            continue;
+        if (!best || c->covered_ns > best->covered_ns)
+            best = c;
+    }
+    if (!best)
+        return 0;
+    *what = hu_trace_text(trace, best->name);
+    for (uint32_t k = 0; k < tracks[best->track].count; k++) {
+        const uint32_t i = order[tracks[best->track].first + k];
+
+        if (s.kind[i] != HU_KIND_USER || s.name[i] != best->name)
+            continue;
+        if (out->n)
+            out->at[out->n - 1].end_ns = s.start_ns[i];
+        if (!add_step(arena, out, &(hu_step){.name = best->name, .number = (int64_t)out->n, .start_ns = s.start_ns[i],
+                                             .end_ns = s.start_ns[i] + s.dur_ns[i]}))
+            return hu_fail_memory(err);
+    }
+    return 0;
+}
+
+static int find_periodic_steps(const hu_trace *trace, hu_arena *arena, hu_arena *scratch, step_list *out, hu_str *what,
+                               double *confidence, hu_error *err)
+{
+    hu_period p;
+    int       rc = hu_period_measure(trace, scratch, &p, err);
+
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i + 1 < p.n_starts; i++)
+        if (!add_step(arena, out, &(hu_step){.number = (int64_t)i, .start_ns = p.starts_ns[i], .end_ns = p.starts_ns[i + 1]}))
+            return hu_fail_memory(err);
+    *confidence = p.confidence;
+    *what = p.n_starts ? hu_trace_text(trace, p.anchor) : HU_STR("");
+    return 0;
+}
+
+/* Applies the rule of the head comment; steps are sorted and do not overlap afterwards. */
+static int give_device_work(const hu_trace *trace, step_list *list, hu_arena *scratch, hu_error *err)
+{
+    const hu_slices s = hu_trace_slices(trace);
+    hu_intervals    host = {0};
+    int64_t         before_end = INT64_MIN;
+    int64_t        *device_end = hu_arena_calloc(scratch, list->n + 1, sizeof *device_end);
+
+    host.at = hu_arena_calloc(scratch, list->n + 1, sizeof *host.at);
+    if (!host.at || !device_end)
+        return hu_fail_memory(err);
+    host.n = host.cap = list->n;
+    for (size_t i = 0; i < list->n; i++) {
+        host.at[i] = (hu_interval){list->at[i].start_ns, list->at[i].end_ns};
+        device_end[i] = INT64_MIN;
+    }
+    for (uint32_t i = 0; i < s.n; i++) {
+        const int64_t end = s.start_ns[i] + s.dur_ns[i];
+        int64_t launched;
+        size_t  at;
+
+        if (!hu_kind_in(s.kind[i], HU_KINDS_DEVICE))
+            continue;
+        launched = hu_select_time(trace, &s, i);
+        if (launched < host.at[0].start_ns) {
+            before_end = end > before_end ? end : before_end;
+            continue;
+        }
+        at = hu_select_find(&host, launched);
+        if (at < host.n) {
+            list->at[at].n_device++;
+            device_end[at] = end > device_end[at] ? end : device_end[at];
+        }
+    }
+    for (size_t i = 0; i < list->n; i++) {
+        hu_step *step = &list->at[i];
+
+        step->start_ns = step->start_ns > before_end ? step->start_ns : before_end;
+        step->end_ns = step->end_ns > device_end[i] ? step->end_ns : device_end[i];
+        if (step->end_ns < step->start_ns)
+            step->end_ns = step->start_ns;
+        before_end = step->end_ns;
+    }
+    return 0;
+}
+
+static int judge(step_list *list, hu_arena *scratch, hu_error *err)
+{
+    int64_t *others;
+    size_t   n = list->n;
+
+    /* cut at the end: no device work although the others have some, or clearly less than the step before */
+    while (n >= 2 && list->at[0].n_device > 0 && list->at[n - 1].n_device == 0)
+        list->at[--n].is_incomplete = true;
+    if (n >= 2 && list->at[n - 2].n_device > 0 &&
+        (double)list->at[n - 1].n_device < CUT_FACTOR * (double)list->at[n - 2].n_device)
+        list->at[--n].is_incomplete = true;
+    if (n < FEWEST_REPEATS)
+        return 0;
+    others = hu_arena_alloc(scratch, n * sizeof *others);
+    if (!others)
+        return hu_fail_memory(err);
+    for (size_t i = 1; i < n; i++)
+        others[i - 1] = list->at[i].end_ns - list->at[i].start_ns;
+    if ((double)(list->at[0].end_ns - list->at[0].start_ns) > WARM_UP_FACTOR * hu_stats_of(others, n - 1).median)
+        list->at[0].is_warm_up = true;
+    return 0;
+}
+
+static int keep_range(step_list *list, const hu_step_range *range, hu_error *err)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < list->n; i++)
+        if (list->at[i].number >= range->first && list->at[i].number <= range->last)
+            list->at[kept++] = list->at[i];
+    if (kept == 0 && list->n > 0)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                       "no step between %lld and %lld; this trace has steps %lld to %lld", (long long)range->first,
+                       (long long)range->last, (long long)list->at[0].number, (long long)list->at[list->n - 1].number);
+    list->n = kept;
+    return 0;
+}
+
+static int describe(const step_list *list, hu_arena *scratch, hu_steps *out, hu_error *err)
+{
+    int64_t *duration = hu_arena_alloc(scratch, (list->n + 1) * sizeof *duration);
+
+    if (!duration)
+        return hu_fail_memory(err);
+    out->at = list->at;
+    out->n = list->n;
+    out->n_counted = 0;
+    for (size_t i = 0; i < list->n; i++)
+        if (hu_step_counts(&list->at[i]))
+            duration[out->n_counted++] = list->at[i].end_ns - list->at[i].start_ns;
+    out->duration = hu_stats_of(duration, out->n_counted);
+    return 0;
+}
+
+int hu_steps_measure(const hu_trace *trace, const hu_step_range *range, hu_arena *arena, hu_arena *scratch,
+                     hu_steps *out, hu_error *err)
+{
+    const uint8_t *names = hu_names_classify(trace, scratch);
+    hu_steps       steps = {.source = HU_STEPS_PROFILER, .confidence = 1, .what = HU_STR("ProfilerStep")};
+    step_list      list = {0};
+    int            rc;
+
+    if (!names)
+        return hu_fail_memory(err);
+    rc = find_profiler_steps(trace, names, arena, &list, err);
+    if (rc == 0 && list.n == 0) {
+        steps.source = HU_STEPS_ANNOTATION;
+        rc = find_annotated_steps(trace, arena, scratch, &list, &steps.what, err);
+    }
+    if (rc == 0 && list.n == 0) {
+        steps.source = HU_STEPS_STRUCTURE;
+        rc = find_periodic_steps(trace, arena, scratch, &list, &steps.what, &steps.confidence, err);
+    }
+    if (rc == 0 && list.n == 0) {
+        hu_step whole = {0};
+
+        steps.source = HU_STEPS_NONE;
+        steps.what = HU_STR("");
+        steps.confidence = 0;
+        if (capture_window(trace, &whole.start_ns, &whole.end_ns) && !add_step(arena, &list, &whole))
+            return hu_fail_memory(err);
+    }
+    if (rc == 0 && list.n)
+        rc = give_device_work(trace, &list, scratch, err);
+    if (rc == 0 && steps.source != HU_STEPS_NONE)
+        rc = judge(&list, scratch, err);
+    if (rc == 0 && range && range->is_limited)
+        rc = keep_range(&list, range, err);
+    if (rc == 0)
+        rc = describe(&list, scratch, &steps, err);
+    if (rc == 0)
+        *out = steps;
+    return rc;
+}
+
+const char *hu_step_source_name(hu_step_source source)
+{
+    static const char *const names[] = {"ProfilerStep", "annotation", "structure", "none"};
+
+    return names[source];
+}

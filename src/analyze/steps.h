@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * steps.h - what one iteration of the job is, and how long it takes. */
+#ifndef HU_ANALYZE_STEPS_H
+#define HU_ANALYZE_STEPS_H
+
+#include "base/error.h"
+#include "base/interval.h"
+#include "base/stats.h"
+#include "trace/trace.h"
+
+typedef enum {
+    HU_STEPS_PROFILER,      /* ProfilerStep#N                                                       */
+    HU_STEPS_ANNOTATION,    /* another user annotation that recurs                                  */
+    HU_STEPS_STRUCTURE,     /* the device's (or the host's) work repeats with a period              */
+    HU_STEPS_NONE,          /* nothing recurs: the capture is taken as one piece                    */
+} hu_step_source;
+
+typedef struct {
+    uint32_t name;                      /* string id; 0 for a step without a name                   */
+    int64_t  number;                    /* N of ProfilerStep#N, else the index from 0               */
+    int64_t  start_ns, end_ns;          /* see steps.c: device work belongs to the step that launched it */
+    int64_t  n_device;                  /* device slices launched in it                             */
+    bool     is_warm_up, is_incomplete; /* left out of the means, and said so                       */
+} hu_step;
+
+typedef struct {
+    hu_step_source source;
+    double   confidence;                /* 0..1; 1 for annotations the user made                    */
+    hu_str   what;                      /* the annotation's or anchor's name, borrowed from the trace */
+    hu_step *at;
+    size_t   n;
+    size_t   n_counted;                 /* neither warm-up nor incomplete                           */
+    hu_stats duration;                  /* of the counted ones, in ns                               */
+} hu_steps;
+
+/* Only steps first..last by their number are kept, when `is_limited`. */
+typedef struct {
+    bool    is_limited;
+    int64_t first, last;
+} hu_step_range;
+
+/*
+ * Fills *out, whose list lives in `arena`.  A trace without any slice gives n = 0.  Returns 0, HU_ENOMEM, or HU_EUSAGE
+ * when the range holds no step.
+ */
+int hu_steps_measure(const hu_trace *trace, const hu_step_range *range, hu_arena *arena, hu_arena *scratch,
+                     hu_steps *out, hu_error *err);
+
+static inline bool hu_step_counts(const hu_step *s)
+{
+    return !s->is_warm_up && !s->is_incomplete;
+}
+
+/* "ProfilerStep", "annotation", "structure", "none" */
+const char *hu_step_source_name(hu_step_source source);
+
+#endif

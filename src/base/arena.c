@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * arena.c - chunks for what is small and stays, page maps for columns that grow.
+ *
+ * Columns of a trace grow to hundreds of megabytes.  Doubling them by copying would touch each page twice and hold
+ * both copies for a moment; mremap moves the page tables instead, and pages behind the end of the data are never
+ * touched.  This and input.c are the only files that ask the system for memory.
+ */
+#include "base/arena.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum {
+    CHUNK_BYTES = 64 * 1024,
+    ALIGN = 16,
+    MAP_FROM_BYTES = 256 * 1024,    /* below this malloc is cheaper than a page map */
+};
+
+typedef struct block {
+    struct block *prev, *next;
+    size_t        total;            /* header included */
+    size_t        pad;              /* keeps the payload aligned to 16 */
+} block;
+
+struct hu_arena {
+    block  head;                    /* ring of all blocks */
+    char  *chunk;                   /* where small pieces are cut from */
+    size_t left;
+    size_t bytes;
+};
+
+static bool is_mapped(size_t total)
+{
+    return total >= MAP_FROM_BYTES;
+}
+
+static block *system_take(size_t total)
+{
+    void *p;
+
+    if (!is_mapped(total))
+        return malloc(total);
+    p = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+static void system_give(block *b)
+{
+    if (is_mapped(b->total))
+        munmap(b, b->total);
+    else
+        free(b);
+}
+
+static void link_block(hu_arena *arena, block *b)
+{
+    b->prev = &arena->head;
+    b->next = arena->head.next;
+    arena->head.next->prev = b;
+    arena->head.next = b;
+    arena->bytes += b->total;
+}
+
+static void unlink_block(hu_arena *arena, block *b)
+{
+    b->prev->next = b->next;
+    b->next->prev = b->prev;
+    arena->bytes -= b->total;
+}
+
+static block *take_block(hu_arena *arena, size_t payload)
+{
+    size_t total = payload + sizeof(block);
+    block *b;
+
+    if (total < payload)
+        return NULL;
+    b = system_take(total);
+    if (!b)
+        return NULL;
+    b->total = total;
+    link_block(arena, b);
+    return b;
+}
+
+hu_arena *hu_arena_new(void)
+{
+    hu_arena *arena = calloc(1, sizeof *arena);
+
+    if (arena)
+        arena->head.prev = arena->head.next = &arena->head;
+    return arena;
+}
+
+void hu_arena_free(hu_arena *arena)
+{
+    if (!arena)
+        return;
+    for (block *b = arena->head.next, *next; b != &arena->head; b = next) {
+        next = b->next;
+        system_give(b);
+    }
+    free(arena);
+}
+
+void *hu_arena_alloc(hu_arena *arena, size_t size)
+{
+    const size_t need = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+    block *b;
+    void  *p;
+
+    if (need < size)
+        return NULL;
+    if (need > CHUNK_BYTES / 4) {
+        b = take_block(arena, need);
+        return b ? b + 1 : NULL;
+    }
+    if (need > arena->left) {
+        b = take_block(arena, CHUNK_BYTES);
+        if (!b)
+            return NULL;
+        arena->chunk = (char *)(b + 1);
+        arena->left = CHUNK_BYTES;
+    }
+    p = arena->chunk;
+    arena->chunk += need;
+    arena->left -= need;
+    return p;
+}
+
+void *hu_arena_calloc(hu_arena *arena, size_t count, size_t size)
+{
+    size_t total;
+    void  *p;
+
+    if (!hu_mul_size(count, size, &total))
+        return NULL;
+    p = hu_arena_alloc(arena, total ? total : 1);
+    return p ? memset(p, 0, total) : NULL;
+}
+
+void *hu_arena_grow(hu_arena *arena, void *old, size_t size)
+{
+    block *b, *from = old ? (block *)old - 1 : NULL;
+    size_t total = size + sizeof(block), old_total;
+
+    if (total < size)
+        return NULL;
+    if (!from) {
+        b = take_block(arena, size);
+        return b ? b + 1 : NULL;
+    }
+    old_total = from->total;
+    if (total <= old_total)
+        return old;
+    if (is_mapped(old_total)) {
+        unlink_block(arena, from);
+        b = mremap(from, old_total, total, MREMAP_MAYMOVE);
+        if (b == MAP_FAILED) {
+            link_block(arena, from);
+            return NULL;
+        }
+        b->total = total;
+        link_block(arena, b);
+        return b + 1;
+    }
+    b = take_block(arena, size);
+    if (!b)
+        return NULL;
+    memcpy(b + 1, old, old_total - sizeof(block));
+    hu_arena_drop(arena, old);
+    return b + 1;
+}
+
+void hu_arena_drop(hu_arena *arena, void *payload)
+{
+    block *b;
+
+    if (!payload)
+        return;
+    b = (block *)payload - 1;
+    unlink_block(arena, b);
+    system_give(b);
+}
+
+hu_str hu_arena_copy(hu_arena *arena, hu_str s)
+{
+    char *p = hu_arena_alloc(arena, s.n + 1);
+
+    if (!p)
+        return (hu_str){NULL, 0};
+    if (s.n)
+        memcpy(p, s.p, s.n);
+    p[s.n] = '\0';
+    return (hu_str){p, s.n};
+}
+
+size_t hu_arena_bytes(const hu_arena *arena)
+{
+    return arena->bytes;
+}
+
+bool hu_vec_make_room(hu_arena *arena, void **at, size_t *cap, size_t want, size_t item_bytes)
+{
+    size_t room = *cap ? *cap : 64, bytes;
+    void  *p;
+
+    while (room < want) {
+        if (room > SIZE_MAX / 2)
+            return false;
+        room *= 2;
+    }
+    if (!hu_mul_size(room, item_bytes, &bytes))
+        return false;
+    p = hu_arena_grow(arena, *at, bytes);
+    if (!p)
+        return false;
+    *at = p;
+    *cap = room;
+    return true;
+}

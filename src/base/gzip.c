@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * gzip.c - ISA-L's streaming inflate: three to five times the speed of zlib, and faster than the scanner behind it.
+ *
+ * Traps: pigz and bgzip write several members in a row, which are one stream; some writers pad the end with zeros,
+ * which is not; and a profiler that was killed leaves a stream without an end, whose bytes so far are good.
+ */
+#include <isa-l/igzip_lib.h>
+#include <stdlib.h>
+
+#include "base/source.h"
+
+enum { INPUT_BYTES = 128 * 1024 };
+
+typedef struct {
+    hu_source  base;
+    hu_source *inner;
+    struct inflate_state state;
+    int64_t    in_bytes;
+    bool       at_end, between;     /* between: a member has ended, another may follow */
+    uint8_t    input[INPUT_BYTES];
+} gzip_source;
+
+/* More compressed bytes behind those that are left.  1 there are some, 0 the end, negative a failure. */
+static int64_t refill(gzip_source *g, hu_error *err)
+{
+    int64_t n;
+
+    if (g->state.avail_in)
+        memmove(g->input, g->state.next_in, g->state.avail_in);
+    n = g->inner->read(g->inner, g->input + g->state.avail_in, INPUT_BYTES - g->state.avail_in, err);
+    g->state.next_in = g->input;
+    if (n <= 0)
+        return n;
+    g->in_bytes += n;
+    g->state.avail_in += (uint32_t)n;
+    return 1;
+}
+
+/* True when another member begins here; what is no gzip header after the first member is padding. */
+static int64_t begin_member(gzip_source *g, hu_error *err)
+{
+    while (g->state.avail_in < 2) {
+        const int64_t n = refill(g, err);
+
+        if (n <= 0)
+            return n;
+    }
+    if (g->state.next_in[0] != 0x1f || g->state.next_in[1] != 0x8b)
+        return 0;
+    isal_inflate_reset(&g->state);
+    g->state.crc_flag = ISAL_GZIP;
+    g->between = false;
+    return 1;
+}
+
+static int64_t gzip_read(hu_source *source, void *to, size_t room, hu_error *err)
+{
+    gzip_source *g = (gzip_source *)source;
+    const uint32_t want = room > UINT32_MAX ? UINT32_MAX : (uint32_t)room;
+    int64_t n;
+
+    g->state.next_out = to;
+    g->state.avail_out = want;
+    while (g->state.avail_out && !g->at_end) {
+        if (g->between) {
+            n = begin_member(g, err);
+            if (n <= 0) {
+                g->at_end = true;
+                return n < 0 ? n : (int64_t)(want - g->state.avail_out);
+            }
+        }
+        const uint32_t in_before = g->state.avail_in, out_before = g->state.avail_out;
+        const int rc = isal_inflate(&g->state);
+
+        if (rc < 0) {
+            if (g->state.avail_out < want)
+                return (int64_t)(want - g->state.avail_out);    /* what is good first; the error comes next time */
+            return hu_fail(err, HU_EFORMAT, source->name, g->in_bytes - g->state.avail_in,
+                           "the gzip stream is damaged (ISA-L says %d); copy the file again", rc);
+        }
+        if (g->state.block_state == ISAL_BLOCK_FINISH) {
+            g->between = true;
+        } else if (g->state.avail_in == in_before && g->state.avail_out == out_before) {
+            n = refill(g, err);
+            if (n < 0)
+                return n;
+            if (n == 0) {
+                if (g->state.avail_out < want)
+                    return (int64_t)(want - g->state.avail_out);
+                return hu_fail(err, HU_EFORMAT, source->name, g->in_bytes,
+                               "the gzip stream ends in the middle; was the job killed, or the copy cut short");
+            }
+        }
+    }
+    return (int64_t)(want - g->state.avail_out);
+}
+
+static void gzip_close(hu_source *source)
+{
+    gzip_source *g = (gzip_source *)source;
+
+    g->inner->close(g->inner);
+    free(g);
+}
+
+hu_source *hu_source_open_gzip(hu_source *inner, hu_error *err)
+{
+    gzip_source *g = malloc(sizeof *g);
+
+    if (!g) {
+        inner->close(inner);
+        hu_fail_memory(err);
+        return NULL;
+    }
+    g->base = (hu_source){gzip_read, gzip_close, inner->name, NULL};
+    g->inner = inner;
+    g->in_bytes = 0;
+    g->at_end = g->between = false;
+    isal_inflate_init(&g->state);
+    g->state.crc_flag = ISAL_GZIP;
+    g->state.next_in = g->input;
+    g->state.avail_in = 0;
+    return &g->base;
+}

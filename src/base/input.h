@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * input.h - a path, a pipe or memory as a stream of decompressed spans that a scanner can walk without copying. */
+#ifndef HU_BASE_INPUT_H
+#define HU_BASE_INPUT_H
+
+#include <stdatomic.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+/* This many readable zero bytes lie behind every span, so that wide loads need no bounds check. */
+enum { HU_INPUT_PAD = 128 };
+
+typedef struct hu_input hu_input;
+
+typedef struct {
+    const char *p;
+    size_t      n;
+    uint64_t    offset;     /* of p[0] in the decompressed stream */
+    bool        is_last;    /* nothing follows */
+} hu_span;
+
+/* Shared by several inputs; whoever draws a progress bar reads it from another thread. */
+typedef struct {
+    _Atomic uint64_t done_bytes;    /* of the files as they lie on disk */
+    uint64_t         total_bytes;   /* 0 when unknown */
+} hu_progress;
+
+typedef struct {
+    hu_limits    limits;
+    bool         read_ahead;        /* read and inflate in a second thread */
+    hu_progress *progress;          /* or NULL */
+} hu_input_options;
+
+/* Opens a path ("-": standard input); the compression is recognised by its magic bytes.  NULL on failure. */
+hu_input *hu_input_open(const char *path, const hu_input_options *options, hu_error *err);
+
+/* The same for bytes in memory, which are borrowed. */
+hu_input *hu_input_open_memory(hu_str bytes, const char *name, const hu_input_options *options, hu_error *err);
+
+void hu_input_close(hu_input *in);
+
+const char *hu_input_name(const hu_input *in);
+
+const hu_limits *hu_input_limits(const hu_input *in);
+
+/* "", "gzip" or "zstd". */
+const char *hu_input_compression(const hu_input *in);
+
+/* The first span, for recognising the format; at least 64 KiB unless the data is shorter.  Does not consume it. */
+hu_str hu_input_head(const hu_input *in);
+
+/*
+ * The next span.  It begins with the last `keep` bytes of the previous one, so that what was cut by its end lies in
+ * one piece now.  Returns 0, HU_ENOMEM, or HU_ELIMIT when more than limits.event_bytes would have to be kept or the
+ * decompression ratio is absurd.  After is_last, or a failure, do not call again.
+ *
+ * A stream that breaks looks like one that ends; hu_input_status tells them apart.
+ */
+int hu_input_next(hu_input *in, size_t keep, hu_span *out, hu_error *err);
+
+/* 0 when the stream ended as it should; else why it broke, with everything before the break delivered. */
+int hu_input_status(const hu_input *in, hu_error *err);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * intern.c - open addressing with the hash beside the id, so that a miss rarely touches the text.
+ *
+ * Texts are kept as they came, bad UTF-8 included: two names that differ only in a broken byte stay two names.  The
+ * renderers make them printable.
+ */
+#include "base/intern.h"
+
+#include "base/hash.h"
+#include "base/utf8.h"
+
+enum { FIRST_SLOTS = 1024 };
+
+static bool grow(hu_intern *table, size_t slots)
+{
+    uint64_t *fresh = hu_arena_grow(table->arena, NULL, slots * sizeof *fresh);
+
+    if (!fresh)
+        return false;
+    memset(fresh, 0, slots * sizeof *fresh);
+    for (size_t id = 1; id < table->entries.n; id++) {
+        size_t i = table->entries.at[id].hash & (slots - 1);
+
+        while (fresh[i])
+            i = (i + 1) & (slots - 1);
+        fresh[i] = (uint64_t)table->entries.at[id].hash << 32 | id;
+    }
+    hu_arena_drop(table->arena, table->slots);
+    table->slots = fresh;
+    table->mask = slots - 1;
+    return true;
+}
+
+bool hu_intern_init(hu_intern *table, hu_arena *arena)
+{
+    *table = (hu_intern){.arena = arena};
+    return hu_vec_push(arena, &table->entries, ((hu_intern_entry){.p = ""})) && grow(table, FIRST_SLOTS);
+}
+
+static bool is_entry(const hu_intern *table, uint64_t slot, uint32_t hash, hu_str s)
+{
+    const hu_intern_entry *e;
+
+    if ((uint32_t)(slot >> 32) != hash)
+        return false;
+    e = &table->entries.at[(uint32_t)slot];
+    return e->n == s.n && memcmp(e->p, s.p, s.n) == 0;
+}
+
+uint32_t hu_intern_find(const hu_intern *table, hu_str s)
+{
+    const uint32_t hash = (uint32_t)hu_hash_bytes(s.p, s.n);
+
+    if (s.n == 0)
+        return 0;
+    for (size_t i = hash & table->mask; table->slots[i]; i = (i + 1) & table->mask)
+        if (is_entry(table, table->slots[i], hash, s))
+            return (uint32_t)table->slots[i];
+    return UINT32_MAX;
+}
+
+uint32_t hu_intern_add(hu_intern *table, hu_str s)
+{
+    const uint32_t hash = (uint32_t)hu_hash_bytes(s.p, s.n);
+    size_t i = hash & table->mask;
+    hu_str kept;
+
+    if (s.n == 0)
+        return 0;
+    for (; table->slots[i]; i = (i + 1) & table->mask)
+        if (is_entry(table, table->slots[i], hash, s))
+            return (uint32_t)table->slots[i];
+
+    if (s.n > UINT32_MAX || table->entries.n >= UINT32_MAX - 1)
+        return UINT32_MAX;
+    kept = hu_arena_copy(table->arena, s);
+    if (!kept.p || !hu_vec_push(table->arena, &table->entries, ((hu_intern_entry){kept.p, (uint32_t)kept.n, hash})))
+        return UINT32_MAX;
+    table->slots[i] = (uint64_t)hash << 32 | (uint32_t)(table->entries.n - 1);
+    table->bytes += s.n;
+    table->invalid_utf8 += !hu_utf8_is_valid(s);
+    if (table->entries.n * 2 > table->mask && !grow(table, (table->mask + 1) * 2))
+        return UINT32_MAX;
+    return (uint32_t)(table->entries.n - 1);
+}

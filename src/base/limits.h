@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * limits.h - what a file may cost us.  Every field is an option of the same name (`--limit events=…`). */
+#ifndef HU_BASE_LIMITS_H
+#define HU_BASE_LIMITS_H
+
+#include <stdint.h>
+
+#define HU_LIMITS(L)                                                                                   \
+    L(events, 1000000000, "events of one file")                                                        \
+    L(nesting, 256, "levels of arrays and objects inside one event")                                   \
+    L(event_bytes, 64 << 20, "bytes of one event or one metadata value")                               \
+    L(string_bytes, INT64_C(8) << 30, "bytes of all distinct strings of one file")                     \
+    L(inflate_ratio, 400, "bytes out per byte in of a compressed file, once past 64 MiB")
+
+typedef struct {
+#define L(name, value, text) int64_t name;
+    HU_LIMITS(L)
+#undef L
+} hu_limits;
+
+static inline hu_limits hu_limits_default(void)
+{
+    return (hu_limits){
+#define L(name, value, text) .name = (value),
+        HU_LIMITS(L)
+#undef L
+    };
+}
+
+#endif

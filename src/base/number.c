@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * number.c - why not strtod: a double holds absolute microseconds only to 0.25 µs, and strtod obeys the locale.
+ */
+#include "base/number.h"
+
+#include <math.h>
+
+typedef struct {
+    bool     negative;
+    bool     has_fraction;
+    bool     overflow;          /* more than 19 significant digits: `digits` holds the first 19 */
+    uint64_t digits;            /* all digits as one integer, the point ignored */
+    int32_t  exponent;          /* value = digits * 10^exponent */
+} decimal;
+
+static bool read_exponent(hu_str *s, int32_t *out)
+{
+    bool    negative = false;
+    int32_t value = 0;
+
+    if (s->n && (s->p[0] == '+' || s->p[0] == '-')) {
+        negative = s->p[0] == '-';
+        s->p++;
+        s->n--;
+    }
+    if (!s->n)
+        return false;
+    for (; s->n; s->p++, s->n--) {
+        if (s->p[0] < '0' || s->p[0] > '9')
+            return false;
+        if (value < 100000)
+            value = value * 10 + (s->p[0] - '0');
+    }
+    *out = negative ? -value : value;
+    return true;
+}
+
+static bool read_decimal(hu_str s, decimal *d)
+{
+    int  significant = 0;
+    bool any = false;
+
+    *d = (decimal){0};
+    if (s.n && (s.p[0] == '-' || s.p[0] == '+')) {
+        d->negative = s.p[0] == '-';
+        s.p++;
+        s.n--;
+    }
+    for (; s.n; s.p++, s.n--) {
+        const char c = s.p[0];
+
+        if (c == '.' && !d->has_fraction) {
+            d->has_fraction = true;
+            continue;
+        }
+        if (c < '0' || c > '9')
+            break;
+        any = true;
+        if (significant < 19) {
+            d->digits = d->digits * 10 + (uint64_t)(c - '0');
+            significant += d->digits != 0;
+            d->exponent -= d->has_fraction;
+        } else {
+            d->overflow |= c != '0';
+            d->exponent += !d->has_fraction;
+        }
+    }
+    if (!any)
+        return false;
+    if (s.n && (s.p[0] == 'e' || s.p[0] == 'E')) {
+        int32_t e;
+
+        s.p++;
+        s.n--;
+        if (!read_exponent(&s, &e))
+            return false;
+        d->exponent += e;
+    }
+    return s.n == 0;
+}
+
+bool hu_parse_u64(hu_str s, uint64_t *out)
+{
+    uint64_t value = 0;
+
+    if (!s.n)
+        return false;
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] < '0' || s.p[i] > '9' || __builtin_mul_overflow(value, 10u, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(s.p[i] - '0'), &value))
+            return false;
+    }
+    *out = value;
+    return true;
+}
+
+bool hu_parse_i64(hu_str s, int64_t *out)
+{
+    const bool negative = s.n && s.p[0] == '-';
+    uint64_t   value;
+
+    if (negative) {
+        s.p++;
+        s.n--;
+    }
+    if (!hu_parse_u64(s, &value) || value > (uint64_t)INT64_MAX + negative)
+        return false;
+    *out = negative ? (int64_t)(0 - value) : (int64_t)value;
+    return true;
+}
+
+bool hu_parse_f64(hu_str s, double *out)
+{
+    decimal d;
+    double  value;
+
+    if (!read_decimal(s, &d))
+        return false;
+    value = (double)d.digits;
+    if (d.exponent > 0)
+        value *= pow(10.0, d.exponent);
+    else if (d.exponent < 0)
+        value /= pow(10.0, -d.exponent);
+    if (!isfinite(value))
+        return false;
+    *out = d.negative ? -value : value;
+    return true;
+}
+
+bool hu_parse_us_as_ns(hu_str s, int64_t *out_ns)
+{
+    decimal  d;
+    uint64_t value;
+    int32_t  exponent;
+
+    if (!read_decimal(s, &d))
+        return false;
+    value = d.digits;
+    exponent = d.exponent + 3;
+    for (; exponent > 0 && value; exponent--)
+        if (__builtin_mul_overflow(value, 10u, &value))
+            return false;
+    if (exponent < 0) {
+        uint64_t divisor = 1;
+
+        if (exponent < -19)
+            value = 0;
+        else {
+            while (exponent++ < 0)
+                if (__builtin_mul_overflow(divisor, 10u, &divisor))
+                    divisor = UINT64_MAX;
+            value = value / divisor + (value % divisor >= divisor - divisor / 2);
+        }
+    }
+    if (value > INT64_MAX)
+        return false;
+    *out_ns = d.negative ? -(int64_t)value : (int64_t)value;
+    return true;
+}
+
+size_t hu_format_u64(char *out, uint64_t value)
+{
+    char   digits[24];
+    size_t n = 0;
+
+    do {
+        digits[n++] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value);
+    for (size_t i = 0; i < n; i++)
+        out[i] = digits[n - 1 - i];
+    out[n] = '\0';
+    return n;
+}
+
+size_t hu_format_i64(char *out, int64_t value)
+{
+    if (value >= 0)
+        return hu_format_u64(out, (uint64_t)value);
+    out[0] = '-';
+    return 1 + hu_format_u64(out + 1, 0 - (uint64_t)value);
+}
+
+size_t hu_format_fixed(char *out, double value, int decimals)
+{
+    static const uint64_t power[] = {1,         10,         100,         1000,         10000,
+                                     100000,    1000000,    10000000,    100000000,    1000000000};
+    const double scaled = value < 0 ? -value : value;
+    uint64_t whole, fraction;
+    double   rounded;
+    size_t   n = 0;
+
+    if (!isfinite(value)) {
+        memcpy(out, "-", 2);
+        return 1;
+    }
+    rounded = floor(scaled * (double)power[decimals] + 0.5);
+    if (rounded >= 1.8e19) {        /* beyond uint64: nobody reads the decimals of such a number */
+        memcpy(out, value < 0 ? "-huge" : "huge", value < 0 ? 6 : 5);
+        return value < 0 ? 5 : 4;
+    }
+    whole = (uint64_t)rounded / power[decimals];
+    fraction = (uint64_t)rounded % power[decimals];
+    if (value < 0 && rounded > 0)
+        out[n++] = '-';
+    n += hu_format_u64(out + n, whole);
+    if (decimals > 0) {
+        out[n++] = '.';
+        for (int i = decimals - 1; i >= 0; i--)
+            out[n++] = (char)('0' + fraction / power[i] % 10);
+        out[n] = '\0';
+    }
+    return n;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * number.h - decimal text to integers and back, without a locale and without rounding through double. */
+#ifndef HU_BASE_NUMBER_H
+#define HU_BASE_NUMBER_H
+
+#include <stdint.h>
+
+#include "base/str.h"
+
+/* The whole of s must be the number; false (and *out untouched) when it is not or does not fit. */
+bool hu_parse_u64(hu_str s, uint64_t *out);
+bool hu_parse_i64(hu_str s, int64_t *out);
+bool hu_parse_f64(hu_str s, double *out);
+
+/*
+ * Microseconds as JSON writes them ("1712195495519761.132", "-3", "6.5e3") to nanoseconds, exactly; what is finer than
+ * a nanosecond is rounded to the nearest, halves away from zero.  False when it is no number or leaves int64.
+ */
+bool hu_parse_us_as_ns(hu_str s, int64_t *out_ns);
+
+enum { HU_NUMBER_BYTES = 48 };
+
+/* Each writes a NUL-terminated text of less than HU_NUMBER_BYTES and returns its length. */
+size_t hu_format_i64(char *out, int64_t value);
+size_t hu_format_u64(char *out, uint64_t value);
+
+/* `decimals` (0..9) digits behind the point, halves away from zero; "-" for NaN and infinities. */
+size_t hu_format_fixed(char *out, double value, int decimals);
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * out.c - a report on a full disk must not end with exit status 0, so errors are remembered until close. */
+#include "base/out.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/number.h"
+
+enum { BUFFER_BYTES = 64 * 1024, PATH_BYTES = 4096 };
+
+struct hu_out {
+    int    fd;
+    int    error;                   /* errno of the first failure, 0 so far */
+    bool   owns_fd;
+    size_t used;
+    char   path[PATH_BYTES];        /* "" for a descriptor */
+    char   partial[PATH_BYTES + 32];
+    char   buffer[BUFFER_BYTES];
+};
+
+static void flush(hu_out *out)
+{
+    size_t done = 0;
+
+    while (done < out->used && !out->error) {
+        const ssize_t n = write(out->fd, out->buffer + done, out->used - done);
+
+        if (n >= 0)
+            done += (size_t)n;
+        else if (errno != EINTR)
+            out->error = errno;
+    }
+    out->used = 0;
+}
+
+hu_out *hu_out_open_fd(int fd)
+{
+    hu_out *out = malloc(sizeof *out);
+
+    if (!out)
+        return NULL;
+    out->fd = fd;
+    out->error = 0;
+    out->owns_fd = false;
+    out->used = 0;
+    out->path[0] = out->partial[0] = '\0';
+    return out;
+}
+
+hu_out *hu_out_open_file(const char *path, hu_error *err)
+{
+    hu_out *out = hu_out_open_fd(-1);
+
+    if (!out) {
+        hu_fail_memory(err);
+        return NULL;
+    }
+    if ((size_t)snprintf(out->path, sizeof out->path, "%s", path) >= sizeof out->path) {
+        hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "the path is longer than %d bytes; choose a shorter one", PATH_BYTES);
+        free(out);
+        return NULL;
+    }
+    /* /dev/stdout, a pipe or a terminal cannot be replaced by a rename */
+    snprintf(out->partial, sizeof out->partial, "%s.%ld.partial", path, (long)getpid());
+    out->owns_fd = true;
+    out->fd = open(out->partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (out->fd < 0) {
+        const int why = errno;
+
+        out->partial[0] = '\0';
+        out->fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+        if (out->fd < 0) {
+            hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "cannot write: %s; check the folder and its permissions",
+                    strerror(why));
+            free(out);
+            return NULL;
+        }
+    }
+    return out;
+}
+
+void hu_out_abandon(hu_out *out)
+{
+    if (!out)
+        return;
+    if (out->owns_fd)
+        close(out->fd);
+    if (out->partial[0])
+        unlink(out->partial);
+    free(out);
+}
+
+int hu_out_close(hu_out *out, hu_error *err)
+{
+    int rc = 0;
+
+    if (!out)
+        return 0;
+    flush(out);
+    if (out->owns_fd && close(out->fd) < 0 && !out->error)
+        out->error = errno;
+    out->owns_fd = false;
+    if (!out->error && out->partial[0] && rename(out->partial, out->path) < 0)
+        out->error = errno;
+    if (out->error)
+        rc = hu_fail(err, HU_EIO, out->path[0] ? out->path : "standard output", HU_NO_OFFSET,
+                     "could not write everything: %s; free some space or choose another place", strerror(out->error));
+    else
+        out->partial[0] = '\0';
+    hu_out_abandon(out);
+    return rc;
+}
+
+void hu_out_write(hu_out *out, const void *bytes, size_t n)
+{
+    const char *p = bytes;
+
+    while (n) {
+        size_t room = sizeof out->buffer - out->used;
+        size_t part = n < room ? n : room;
+
+        memcpy(out->buffer + out->used, p, part);
+        out->used += part;
+        p += part;
+        n -= part;
+        if (out->used == sizeof out->buffer)
+            flush(out);
+    }
+}
+
+void hu_out_text(hu_out *out, const char *text)
+{
+    hu_out_write(out, text, strlen(text));
+}
+
+void hu_out_str(hu_out *out, hu_str s)
+{
+    hu_out_write(out, s.p, s.n);
+}
+
+void hu_out_i64(hu_out *out, int64_t value)
+{
+    char text[HU_NUMBER_BYTES];
+
+    hu_out_write(out, text, hu_format_i64(text, value));
+}
+
+void hu_out_fixed(hu_out *out, double value, int decimals)
+{
+    char text[HU_NUMBER_BYTES];
+
+    hu_out_write(out, text, hu_format_fixed(text, value, decimals));
+}
+
+void hu_out_printf(hu_out *out, const char *format, ...)
+{
+    char    text[4096];
+    va_list args;
+    int     n;
+
+    va_start(args, format);
+    n = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (n > 0)
+        hu_out_write(out, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
+}

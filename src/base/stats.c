@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * stats.c - quantiles as numpy's and pandas' default ("linear"), so that tables agree with theirs. */
+#include "base/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int by_value(const void *left, const void *right)
+{
+    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+double hu_stats_quantile(const int64_t *sorted, size_t n, double q)
+{
+    double position, below;
+    size_t i;
+
+    if (n == 0)
+        return (double)NAN;
+    position = q * (double)(n - 1);
+    below = floor(position);
+    i = (size_t)below;
+    if (i + 1 >= n)
+        return (double)sorted[n - 1];
+    return (double)sorted[i] + (position - below) * ((double)sorted[i + 1] - (double)sorted[i]);
+}
+
+hu_stats hu_stats_of(int64_t *values, size_t n)
+{
+    hu_stats s = {.n = n, .mean = (double)NAN, .stddev = (double)NAN};
+    double   squares = 0;
+
+    if (n) {
+        qsort(values, n, sizeof *values, by_value);
+        for (size_t i = 0; i < n; i++)
+            s.sum += values[i];
+        s.min = values[0];
+        s.max = values[n - 1];
+        s.mean = (double)s.sum / (double)n;
+        for (size_t i = 0; i < n; i++)
+            squares += ((double)values[i] - s.mean) * ((double)values[i] - s.mean);
+        if (n > 1)
+            s.stddev = sqrt(squares / (double)(n - 1));
+    }
+    s.median = hu_stats_quantile(values, n, 0.5);
+    s.p10 = hu_stats_quantile(values, n, 0.1);
+    s.p90 = hu_stats_quantile(values, n, 0.9);
+    return s;
+}

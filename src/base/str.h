@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * str.h - a pointer and a length; the text behind it is never expected to end in a NUL. */
+#ifndef HU_BASE_STR_H
+#define HU_BASE_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+typedef struct {
+    const char *p;
+    size_t      n;
+} hu_str;
+
+#define HU_STR(literal) ((hu_str){(literal), sizeof(literal) - 1})
+#define HU_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* For printf's "%.*s". */
+#define HU_FMT(s) (int)((s).n > 4096 ? 4096 : (s).n), (s).p
+
+static inline hu_str hu_str_of(const char *text)
+{
+    return (hu_str){text, text ? strlen(text) : 0};
+}
+
+static inline bool hu_str_equal(hu_str a, hu_str b)
+{
+    return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+static inline bool hu_str_starts(hu_str s, hu_str prefix)
+{
+    return s.n >= prefix.n && memcmp(s.p, prefix.p, prefix.n) == 0;
+}
+
+static inline bool hu_str_ends(hu_str s, hu_str suffix)
+{
+    return s.n >= suffix.n && memcmp(s.p + s.n - suffix.n, suffix.p, suffix.n) == 0;
+}
+
+static inline bool hu_str_has(hu_str s, hu_str part)
+{
+    return part.n == 0 || (s.n >= part.n && memmem(s.p, s.n, part.p, part.n) != NULL);
+}
+
+/* Bytes in lexical order; a shorter string comes before its extension. */
+static inline int hu_str_compare(hu_str a, hu_str b)
+{
+    const size_t n = a.n < b.n ? a.n : b.n;
+    const int    c = n ? memcmp(a.p, b.p, n) : 0;
+
+    return c ? c : (a.n > b.n) - (a.n < b.n);
+}
+
+#endif

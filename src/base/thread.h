@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * thread.h - run independent jobs on a few threads; results are the caller's, in the order of the inputs. */
+#ifndef HU_BASE_THREAD_H
+#define HU_BASE_THREAD_H
+
+#include <stddef.h>
+
+/* How many threads to use: HOLDUP_THREADS when it is 1..256, else the processors this process may run on. */
+int hu_thread_count(void);
+
+/*
+ * Calls job(context, i) once for every i in [0, n) on at most `threads` threads and returns when all are done.
+ * Jobs are taken in order.  Runs in the calling thread when a thread cannot be started, so it never fails.
+ */
+void hu_thread_each(size_t n, int threads, void (*job)(void *context, size_t i), void *context);
+
+#endif

@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * chrome_take.c - from the values of one event to rows of the model (docs/formats/chrome.md).
+ *
+ * Traps of Kineto: operators made by Inductor carry a `stream` argument and are not device work, so only the category
+ * decides; peer copies have no `device`; ROCm puts launch geometry on the runtime call; "ProfilerStep#N" is repeated on
+ * the device as gpu_user_annotation and is no step there.
+ */
+#include <math.h>
+
+#include "base/json.h"
+#include "base/json_scan.h"
+#include "base/number.h"
+#include "ingest/chrome_reader.h"
+#include "ingest/producers.h"
+
+static const int64_t WEEK_NS = INT64_C(7) * 24 * 3600 * 1000000000;
+
+/* The id of a text value; other values count as their own text. */
+static uint32_t text_of(chrome_reader *r, int place)
+{
+    const chrome_value *v = &r->event.at[place];
+    hu_quality *q = hu_builder_quality(r->b);
+    uint64_t    bad = 0;
+    size_t      n;
+
+    if (!chrome_has(&r->event, place))
+        return 0;
+    if (v->found & STRING_CONTROLS)
+        hu_quality_count(q, HU_REASON_CONTROL_CHARACTER, 0);
+    if (!(v->found & STRING_ESCAPES))
+        return hu_builder_intern(r->b, (hu_str){v->p, v->n});
+    if (r->text_room < v->n) {
+        char *p = hu_arena_grow(r->arena, r->text, v->n * 2u);
+
+        if (!p) {
+            hu_builder_fail(r->b, HU_ENOMEM, HU_NO_OFFSET, "out of memory");
+            return 0;
+        }
+        r->text = p;
+        r->text_room = v->n * 2u;
+    }
+    n = hu_json_unescape((hu_str){v->p, v->n}, r->text, &bad);
+    if (bad)
+        hu_quality_count(q, HU_REASON_BAD_ESCAPE, 0);
+    return hu_builder_intern(r->b, (hu_str){r->text, n});
+}
+
+static bool real_value(const chrome_value *v, double *out)
+{
+    if (v->type == CHROME_INT) {
+        *out = (double)v->number;
+        return true;
+    }
+    return (v->type == CHROME_REAL || v->type == CHROME_STRING) && hu_parse_f64((hu_str){v->p, v->n}, out);
+}
+
+/* A whole number; ROCm writes some of them as text. */
+static int64_t int_of(const chrome_event *e, int place, int64_t absent)
+{
+    const chrome_value *v = &e->at[place];
+    int64_t number;
+    double  real;
+
+    if (!chrome_has(e, place))
+        return absent;
+    if (v->type == CHROME_INT)
+        return v->number;
+    if (v->type == CHROME_STRING && hu_parse_i64((hu_str){v->p, v->n}, &number))
+        return number;
+    if (real_value(v, &real) && real > -9e18 && real < 9e18)
+        return (int64_t)real;
+    return absent;
+}
+
+static int32_t int32_of(const chrome_event *e, int place, int32_t absent)
+{
+    const int64_t v = int_of(e, place, absent);
+
+    return v >= INT32_MIN && v <= INT32_MAX ? (int32_t)v : absent;
+}
+
+static uint32_t count_of(const chrome_event *e, int place)
+{
+    const int64_t v = int_of(e, place, 0);
+
+    return v > 0 && v < UINT32_MAX ? (uint32_t)v : 0;
+}
+
+static double real_of(const chrome_event *e, int place)
+{
+    double value;
+
+    return chrome_has(e, place) && real_value(&e->at[place], &value) ? value : (double)NAN;
+}
+
+/* Ids are 64 bits without a sign in some writers. */
+static uint64_t id_of(const chrome_event *e, int place)
+{
+    const chrome_value *v = &e->at[place];
+    uint64_t id;
+
+    if (!chrome_has(e, place))
+        return 0;
+    if (v->type == CHROME_INT)
+        return v->number > 0 ? (uint64_t)v->number : 0;
+    return hu_parse_u64((hu_str){v->p, v->n}, &id) ? id : 0;
+}
+
+/* Thread and process: a number, a number in quotes, or a text. */
+static hu_builder_id row_of(chrome_reader *r, int place)
+{
+    const chrome_value *v = &r->event.at[place];
+    int64_t number;
+
+    if (!chrome_has(&r->event, place) || v->type == CHROME_WORD)
+        return (hu_builder_id){0, false};
+    if (v->type == CHROME_INT)
+        return (hu_builder_id){v->number, false};
+    if (hu_parse_i64((hu_str){v->p, v->n}, &number))
+        return (hu_builder_id){number, false};
+    return (hu_builder_id){text_of(r, place), true};
+}
+
+/* "stream 7" as writers of 2021 named the row. */
+static int64_t trailing_number(hu_str s)
+{
+    size_t  from = s.n;
+    int64_t number;
+
+    while (from && s.p[from - 1] >= '0' && s.p[from - 1] <= '9')
+        from--;
+    return hu_parse_i64((hu_str){s.p + from, s.n - from}, &number) ? number : -1;
+}
+
+static void read_triple(const chrome_event *e, int place, uint32_t out[3])
+{
+    const chrome_value *v = &e->at[place];
+    hu_json  j;
+    hu_str   item;
+    uint64_t value;
+
+    out[0] = out[1] = out[2] = 0;
+    if (!chrome_has(e, place) || v->type != CHROME_CONTAINER)
+        return;
+    j = hu_json_enter((hu_str){v->p, v->n});
+    for (size_t i = 0; i < 3 && hu_json_element(&j, &item); i++)
+        if (hu_parse_u64(item, &value) && value <= UINT32_MAX)
+            out[i] = (uint32_t)value;
+}
+
+static void read_block(const chrome_event *e, uint16_t out[3])
+{
+    uint32_t wide[3];
+
+    read_triple(e, CHROME_BLOCK, wide);
+    for (size_t i = 0; i < 3; i++)
+        out[i] = (uint16_t)(wide[i] <= UINT16_MAX ? wide[i] : 0);
+}
+
+static hu_kind kind_of(chrome_reader *r)
+{
+    const chrome_value *v = &r->event.at[CHROME_CAT];
+    chrome_category    *c;
+
+    if (!chrome_has(&r->event, CHROME_CAT) || v->type != CHROME_STRING || v->n == 0)
+        return HU_KIND_USER;        /* other writers of Chrome traces leave the category out */
+    c = &r->categories[((unsigned char)v->p[0] + v->n) % HU_COUNT(r->categories)];
+    if (c->n == v->n && memcmp(c->text, v->p, v->n) == 0)
+        return c->kind;
+    if (v->n > sizeof c->text)
+        return HU_KIND_OTHER;
+    memcpy(c->text, v->p, v->n);
+    c->n = (uint8_t)v->n;
+    c->kind = hu_producers_kind((hu_str){v->p, v->n});
+    r->saw_kineto |= c->kind != HU_KIND_OTHER;
+    return c->kind;
+}
+
+/* Asked once for each name. */
+static bool is_comm(chrome_reader *r, uint32_t name)
+{
+    uint8_t *known;
+
+    if (name >= r->comm_by_name.n) {
+        const size_t more = name + 1 - r->comm_by_name.n;
+
+        if (!hu_vec_reserve(r->arena, &r->comm_by_name, more)) {
+            hu_builder_fail(r->b, HU_ENOMEM, HU_NO_OFFSET, "out of memory");
+            return false;
+        }
+        memset(r->comm_by_name.at + r->comm_by_name.n, 0, more);
+        r->comm_by_name.n = name + 1;
+    }
+    known = &r->comm_by_name.at[name];
+    if (!*known)
+        *known = hu_producers_is_comm(hu_builder_text(r->b, name)) ? 2 : 1;
+    return *known == 2;
+}
+
+static uint32_t take_collective(chrome_reader *r)
+{
+    const chrome_event *e = &r->event;
+    hu_collective_detail c;
+
+    if (!chrome_has(e, CHROME_COLLECTIVE))
+        return 0;
+    c = (hu_collective_detail){
+        .name = text_of(r, CHROME_COLLECTIVE),
+        .dtype = text_of(r, CHROME_DTYPE),
+        .in_split = text_of(r, CHROME_IN_SPLIT),
+        .out_split = text_of(r, CHROME_OUT_SPLIT),
+        .group = text_of(r, CHROME_GROUP_NAME),
+        .group_description = text_of(r, CHROME_GROUP_DESCRIPTION),
+        .group_ranks = text_of(r, CHROME_GROUP_RANKS),
+        .in_elements = int_of(e, CHROME_IN_ELEMENTS, -1),
+        .out_elements = int_of(e, CHROME_OUT_ELEMENTS, -1),
+        .group_size = int32_of(e, CHROME_GROUP_SIZE, -1),
+        .source_rank = int32_of(e, CHROME_SOURCE_RANK, -1),
+        .target_rank = int32_of(e, CHROME_TARGET_RANK, -1),
+        .rank_start = int32_of(e, CHROME_RANK_START, -1),
+        .rank_stride = int32_of(e, CHROME_RANK_STRIDE, -1),
+        .sequence = int_of(e, CHROME_COMM_SEQUENCE, -1),
+        .comm_id = int_of(e, CHROME_COMM_ID, -1),
+        .is_async = -1,
+    };
+    if (chrome_has(e, CHROME_IS_ASYNC)) {
+        const chrome_value *v = &e->at[CHROME_IS_ASYNC];
+
+        c.is_async = v->n && (v->p[0] == 't' || v->p[0] == 'T' || v->p[0] == '1');
+    }
+    return hu_builder_collective_detail(r->b, &c);
+}
+
+static uint32_t take_op(chrome_reader *r)
+{
+    const chrome_event *e = &r->event;
+    const hu_op_extra extra = {
+        .stack = text_of(r, CHROME_CALL_STACK),
+        .module = text_of(r, CHROME_MODULE_HIERARCHY),
+        .backend = text_of(r, CHROME_KERNEL_BACKEND),
+        .file = text_of(r, CHROME_KERNEL_FILE),
+        .collective = take_collective(r),
+    };
+    const int64_t sequence = int_of(e, CHROME_SEQUENCE, -1);
+    hu_op_detail  d = {
+        .dims = text_of(r, CHROME_INPUT_DIMS),
+        .types = text_of(r, CHROME_INPUT_TYPES),
+        .strides = text_of(r, CHROME_INPUT_STRIDES),
+        .concrete = text_of(r, CHROME_CONCRETE_INPUTS),
+        .sequence = sequence >= 0 && sequence <= INT32_MAX ? (int32_t)sequence : -1,
+        .forward_thread = count_of(e, CHROME_FORWARD_THREAD),
+    };
+
+    r->has_shapes |= d.dims != 0;
+    r->has_modules |= extra.module != 0;
+    if (extra.stack | extra.module | extra.backend | extra.file | extra.collective)
+        d.extra = hu_builder_op_extra(r->b, &extra);
+    if (!(d.dims | d.types | d.strides | d.concrete | d.forward_thread | d.extra) && d.sequence < 0)
+        return HU_NONE;
+    return hu_builder_op_detail(r->b, &d);
+}
+
+static uint32_t take_kernel(chrome_reader *r, hu_kind *kind, uint32_t name)
+{
+    const chrome_event *e = &r->event;
+    const int64_t registers = int_of(e, CHROME_REGISTERS, 0);
+    hu_kernel_detail d = {
+        .registers = (uint16_t)(registers > 0 && registers <= UINT16_MAX ? registers : 0),
+        .shared_bytes = count_of(e, CHROME_SHARED_MEMORY),
+        .blocks_per_sm = (float)real_of(e, CHROME_BLOCKS_PER_SM),
+        .warps_per_sm = (float)real_of(e, CHROME_WARPS_PER_SM),
+        .occupancy_pct = (float)real_of(e, CHROME_OCCUPANCY),
+        .graph = count_of(e, CHROME_GRAPH_ID),
+        .graph_node = count_of(e, CHROME_GRAPH_NODE_ID),
+        .priority = int32_of(e, CHROME_PRIORITY, INT32_MIN),
+        .context = count_of(e, CHROME_CONTEXT),
+        .collective = take_collective(r),
+    };
+
+    read_triple(e, CHROME_GRID, d.grid);
+    read_block(e, d.block);
+    if (d.collective || is_comm(r, name))
+        *kind = HU_KIND_COLLECTIVE;
+    if (!(d.grid[0] | d.block[0] | d.registers | d.shared_bytes | d.graph | d.context | d.collective) &&
+        d.priority == INT32_MIN && isnan(d.blocks_per_sm) && isnan(d.warps_per_sm) && isnan(d.occupancy_pct))
+        return HU_NONE;
+    return hu_builder_kernel_detail(r->b, &d);
+}
+
+static uint32_t take_copy(chrome_reader *r)
+{
+    const chrome_event *e = &r->event;
+
+    return hu_builder_copy_detail(r->b, &(hu_copy_detail){
+                                            .bytes = int_of(e, CHROME_BYTES, -1),
+                                            .gbps = real_of(e, CHROME_BANDWIDTH),
+                                            .from_device = int32_of(e, CHROME_FROM_DEVICE, -1),
+                                            .to_device = int32_of(e, CHROME_TO_DEVICE, -1),
+                                            .graph = count_of(e, CHROME_GRAPH_ID),
+                                            .graph_node = count_of(e, CHROME_GRAPH_NODE_ID),
+                                        });
+}
+
+static uint32_t take_call(chrome_reader *r)
+{
+    const chrome_event *e = &r->event;
+    hu_call_detail d = {.callback_id = int32_of(e, CHROME_CALLBACK_ID, -1), .bytes = int_of(e, CHROME_BYTES, -1)};
+    hu_geometry    g = {.shared_bytes = count_of(e, CHROME_SHARED_MEMORY)};
+
+    if (chrome_has(e, CHROME_GRID)) {
+        read_triple(e, CHROME_GRID, g.grid);
+        read_block(e, g.block);
+        d.geometry = hu_builder_geometry(r->b, &g);
+    }
+    if (d.callback_id < 0 && d.bytes < 0 && !d.geometry)
+        return HU_NONE;
+    return hu_builder_call_detail(r->b, &d);
+}
+
+static uint32_t take_detail(chrome_reader *r, hu_builder_slice *s)
+{
+    const chrome_event *e = &r->event;
+
+    switch (s->kind) {
+    case HU_KIND_CPU_OP:
+    case HU_KIND_USER:
+        return take_op(r);
+    case HU_KIND_KERNEL:
+    case HU_KIND_COLLECTIVE:
+        return take_kernel(r, &s->kind, s->name);
+    case HU_KIND_MEMCPY:
+    case HU_KIND_MEMSET:
+        return take_copy(r);
+    case HU_KIND_RUNTIME:
+    case HU_KIND_DRIVER:
+        return take_call(r);
+    case HU_KIND_SYNC:
+        return hu_builder_sync_detail(r->b, &(hu_sync_detail){int_of(e, CHROME_WAIT_STREAM, -1),
+                                                              int_of(e, CHROME_WAIT_EVENT, -1),
+                                                              int_of(e, CHROME_WAIT_RECORD, -1)});
+    case HU_KIND_PYTHON:
+        r->has_stacks = true;
+        return hu_builder_python_detail(r->b, &(hu_python_detail){count_of(e, CHROME_PYTHON_ID),
+                                                                  count_of(e, CHROME_PYTHON_PARENT),
+                                                                  count_of(e, CHROME_PYTHON_MODULE)});
+    default:
+        return HU_NONE;
+    }
+}
+
+static uint32_t track_of(chrome_reader *r, hu_kind kind)
+{
+    const chrome_event *e = &r->event;
+    const hu_builder_id pid = row_of(r, CHROME_PID);
+    hu_builder_id       tid;
+    int64_t             device, stream;
+
+    if (!hu_kind_in(kind, HU_KINDS_DEVICE)) {
+        tid = row_of(r, CHROME_TID);
+        return hu_builder_track(r->b, hu_kind_in(kind, HU_KINDS_HOST) ? HU_TRACK_HOST : HU_TRACK_NOTE, pid, tid);
+    }
+    device = int_of(e, CHROME_DEVICE, int_of(e, CHROME_FROM_DEVICE, pid.is_text ? -1 : pid.value));
+    stream = int_of(e, CHROME_STREAM, INT64_MIN);
+    if (stream == INT64_MIN) {
+        const chrome_value *v = &e->at[CHROME_TID];
+
+        stream = !chrome_has(e, CHROME_TID) ? -1 : v->type == CHROME_INT ? v->number : trailing_number((hu_str){v->p, v->n});
+    }
+    return hu_builder_stream(r->b, pid, device, stream);
+}
+
+static bool has_time(chrome_reader *r, int64_t *ns)
+{
+    const chrome_value *v = &r->event.at[CHROME_TS];
+
+    if (!chrome_has(&r->event, CHROME_TS))
+        return false;
+    if (v->type == CHROME_STRING)
+        return hu_parse_us_as_ns((hu_str){v->p, v->n}, ns);
+    *ns = v->number;
+    return v->type == CHROME_INT && v->number > INT64_MIN / 2 && v->number < INT64_MAX / 2;
+}
+
+/* What X and B have in common.  False: counted and done with. */
+static bool read_slice(chrome_reader *r, hu_builder_slice *s)
+{
+    hu_quality *q = hu_builder_quality(r->b);
+
+    *s = (hu_builder_slice){.detail = HU_NONE};
+    if (!has_time(r, &s->start_ns)) {
+        hu_quality_count(q, HU_REASON_NO_TIME, 0);
+        return false;
+    }
+    s->kind = kind_of(r);
+    s->name = text_of(r, CHROME_NAME);
+    if (s->kind == HU_KIND_KERNEL && r->event.at[CHROME_CAT].p[0] == 'm' &&
+        hu_str_starts(hu_builder_text(r->b, s->name), HU_STR("dma")))
+        s->kind = HU_KIND_MEMCPY;       /* MTIA lists its copy engine among its kernels */
+    return true;
+}
+
+static void finish_slice(chrome_reader *r, hu_builder_slice *s)
+{
+    s->correlation = id_of(&r->event, CHROME_CORRELATION);
+    s->external = id_of(&r->event, CHROME_EXTERNAL_ID);
+    s->detail = take_detail(r, s);
+    s->track = track_of(r, s->kind);
+}
+
+static void take_complete(chrome_reader *r)
+{
+    hu_quality      *q = hu_builder_quality(r->b);
+    hu_builder_slice s;
+    const chrome_value *dur = &r->event.at[CHROME_DUR];
+
+    if (!read_slice(r, &s))
+        return;
+    if (!chrome_has(&r->event, CHROME_DUR) ||
+        !(dur->type == CHROME_INT ||
+          (dur->type == CHROME_STRING && hu_parse_us_as_ns((hu_str){dur->p, dur->n}, &r->event.at[CHROME_DUR].number)))) {
+        hu_quality_count(q, HU_REASON_NO_DURATION, 0);
+        return;
+    }
+    s.dur_ns = dur->number;
+    if (s.dur_ns < 0) {
+        hu_quality_count(q, HU_REASON_NEGATIVE_DURATION, s.dur_ns > -WEEK_NS ? -s.dur_ns : 0);
+        s.dur_ns = 0;
+    }
+    if (s.dur_ns > WEEK_NS) {
+        hu_quality_count(q, HU_REASON_ABSURD_DURATION, 0);
+        return;
+    }
+    q->duration_sum_ns += s.dur_ns;
+    if (s.start_ns == 0 && hu_kind_in(s.kind, HU_KINDS_DEVICE)) {
+        hu_quality_count(q, HU_REASON_ZERO_TIME, s.dur_ns);
+        return;
+    }
+    finish_slice(r, &s);
+    hu_builder_add(r->b, &s);
+}
+
+static void take_begin(chrome_reader *r)
+{
+    hu_builder_slice s;
+
+    if (!read_slice(r, &s))
+        return;
+    finish_slice(r, &s);
+    hu_builder_begin(r->b, &s);
+}
+
+/* An end may leave out everything but its row and time, so it closes what is open on the row, host or not. */
+static void take_end(chrome_reader *r)
+{
+    int64_t ns;
+
+    if (!has_time(r, &ns)) {
+        hu_quality_count(hu_builder_quality(r->b), HU_REASON_NO_TIME, 0);
+        return;
+    }
+    hu_builder_end(r->b, track_of(r, kind_of(r)), ns);
+}
+
+static void take_instant(chrome_reader *r)
+{
+    const chrome_event *e = &r->event;
+    hu_memory_event     m;
+
+    if (!chrome_has(e, CHROME_ALLOC_BYTES) || !chrome_has(e, CHROME_ADDRESS))
+        return;             /* "Iteration Start" and the like: counted by phase, no question needs them */
+    if (!has_time(r, &m.time_ns)) {
+        hu_quality_count(hu_builder_quality(r->b), HU_REASON_NO_TIME, 0);
+        return;
+    }
+    r->has_memory = true;
+    m.track = hu_builder_track(r->b, HU_TRACK_HOST, row_of(r, CHROME_PID), row_of(r, CHROME_TID));
+    m.device_type = int32_of(e, CHROME_DEVICE_TYPE, 0);
+    m.device = int32_of(e, CHROME_DEVICE_ID, -1);
+    m.address = id_of(e, CHROME_ADDRESS);
+    m.bytes = int_of(e, CHROME_ALLOC_BYTES, 0);
+    m.total_allocated = int_of(e, CHROME_TOTAL_ALLOCATED, -1);
+    m.total_reserved = int_of(e, CHROME_TOTAL_RESERVED, -1);
+    hu_builder_memory(r->b, &m);
+}
+
+/* Only forward-backward links: launch flows repeat what `correlation` says. */
+static void take_flow(chrome_reader *r, bool is_end)
+{
+    const chrome_value *cat = &r->event.at[CHROME_CAT];
+    hu_flow f = {.is_end = is_end, .slice = HU_NONE};
+
+    if (!chrome_has(&r->event, CHROME_CAT) || cat->n != 6 || memcmp(cat->p, "fwdbwd", 6) != 0)
+        return;
+    if (!has_time(r, &f.time_ns)) {
+        hu_quality_count(hu_builder_quality(r->b), HU_REASON_NO_TIME, 0);
+        return;
+    }
+    f.id = id_of(&r->event, CHROME_ID);
+    f.track = hu_builder_track(r->b, HU_TRACK_HOST, row_of(r, CHROME_PID), row_of(r, CHROME_TID));
+    hu_builder_flow(r->b, &f);
+}
+
+static void take_counter(chrome_reader *r)
+{
+    const hu_builder_id pid = row_of(r, CHROME_PID);
+    const uint32_t      name = text_of(r, CHROME_NAME);
+    int64_t             ns;
+
+    if (!has_time(r, &ns)) {
+        hu_quality_count(hu_builder_quality(r->b), HU_REASON_NO_TIME, 0);
+        return;
+    }
+    for (uint32_t i = 0; i < r->event.n_extra; i++) {
+        double value;
+
+        if (hu_parse_f64(r->event.extra[i].value, &value))
+            hu_builder_sample(r->b, hu_builder_counter(r->b, pid, name), ns, value);
+    }
+}
+
+static void take_name(chrome_reader *r)
+{
+    const chrome_value *v = &r->event.at[CHROME_NAME];
+    const hu_str        what = chrome_has(&r->event, CHROME_NAME) ? (hu_str){v->p, v->n} : HU_STR("");
+
+    if (hu_str_equal(what, HU_STR("thread_name")))
+        hu_builder_name_thread(r->b, row_of(r, CHROME_PID), row_of(r, CHROME_TID), text_of(r, CHROME_ARG_NAME));
+    else if (hu_str_equal(what, HU_STR("process_name")))
+        hu_builder_name_process(r->b, row_of(r, CHROME_PID), text_of(r, CHROME_ARG_NAME));
+}
+
+void chrome_take_event(chrome_reader *r)
+{
+    hu_quality         *q = hu_builder_quality(r->b);
+    const chrome_value *ph = &r->event.at[CHROME_PH];
+    const char phase = chrome_has(&r->event, CHROME_PH) && ph->type == CHROME_STRING && ph->n == 1 ? ph->p[0] : '\0';
+
+    if (r->event.duplicates)
+        hu_quality_count(q, HU_REASON_DUPLICATE_KEY, 0);
+    if (r->event.odd_words)
+        hu_quality_count(q, HU_REASON_ODD_WORD, 0);
+    q->by_phase[phase & 0x7f]++;
+    switch (phase) {
+    case 'X':
+        take_complete(r);
+        break;
+    case 'B':
+        take_begin(r);
+        break;
+    case 'E':
+        take_end(r);
+        break;
+    case 'i':
+    case 'I':
+        take_instant(r);
+        break;
+    case 's':
+    case 't':
+    case 'f':
+        take_flow(r, phase == 'f');
+        break;
+    case 'C':
+        take_counter(r);
+        break;
+    case 'M':
+        take_name(r);
+        break;
+    default:
+        hu_quality_count(q, HU_REASON_NO_PHASE, 0);
+    }
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * open.c - asks each format of the table whether the beginning is its own, then lets that one read. */
+#include "ingest/open.h"
+
+#include "ingest/format.h"
+
+static int fail_unknown(const hu_input *in, hu_str head, hu_error *err)
+{
+    if (head.n == 0)
+        return hu_fail(err, HU_EEMPTY, hu_input_name(in), 0,
+                       "the file is empty; was the profiler stopped before it exported the trace");
+    return hu_fail(err, HU_EFORMAT, hu_input_name(in), 0,
+                   "not a format that holdup reads (it begins with byte 0x%02x); it reads %s",
+                   (unsigned)(unsigned char)head.p[0], hu_formats[0]->what);
+}
+
+hu_builder *hu_open_input(hu_input *in, const hu_input_options *options, hu_error *err)
+{
+    const hu_str     head = hu_input_head(in);
+    const hu_format *format = hu_format_find(head);
+    hu_builder      *b = NULL;
+
+    if (!format) {
+        fail_unknown(in, head, err);
+    } else if (!(b = hu_builder_new(hu_input_name(in), &options->limits))) {
+        hu_fail_memory(err);
+    } else {
+        hu_builder_info(b)->format = hu_str_of(format->name);
+        hu_builder_info(b)->compression = hu_str_of(hu_input_compression(in));
+        if (format->import(in, b, err) < 0) {
+            hu_builder_free(b);
+            b = NULL;
+        }
+    }
+    hu_input_close(in);
+    return b;
+}
+
+hu_builder *hu_open_builder(const char *path, const hu_input_options *options, hu_error *err)
+{
+    hu_input *in = hu_input_open(path, options, err);
+
+    return in ? hu_open_input(in, options, err) : NULL;
+}
+
+hu_trace *hu_open_trace(const char *path, const hu_input_options *options, hu_error *err)
+{
+    hu_builder *b = hu_open_builder(path, options, err);
+
+    return b ? hu_builder_freeze(b, err) : NULL;
+}

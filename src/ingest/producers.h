@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * producers.h - what the writers of traces call things, as tables. */
+#ifndef HU_INGEST_PRODUCERS_H
+#define HU_INGEST_PRODUCERS_H
+
+#include "base/str.h"
+#include "trace/kinds.h"
+
+/* The kind behind a category ("cpu_op", "Kernel", …); HU_KIND_OTHER for one that is not known. */
+hu_kind hu_producers_kind(hu_str category);
+
+/* Is this the name of a kernel that moves data between devices?  Case is ignored. */
+bool hu_producers_is_comm(hu_str kernel);
+
+#endif

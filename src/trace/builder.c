@@ -1,0 +1,568 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * builder.c - appends rows to columns; whatever can be derived is derived once, at freeze.
+ *
+ * The importer calls this some million times a second, so the common path is a handful of stores: room for a slice is
+ * made for all columns at once, and the track of an event is nearly always the one of the event before.
+ */
+#include "trace/builder.h"
+
+#include "base/hash.h"
+#include "trace/columns.h"
+
+enum {
+    FIRST_SLICES = 4096,
+    FIRST_TRACK_SLOTS = 64,
+};
+
+/* Ids beyond 32 bits are rare (some writers hash); they get numbers from the top, where no profiler counts. */
+static const uint32_t FIRST_WIDE_ID = 0xffff0000u;
+
+typedef struct {
+    uint32_t slice, below;          /* below: the open slice under it on the same track, or HU_NONE */
+} open_slice;
+
+typedef struct {
+    hu_builder_id pid, tid;         /* tid unused when it names a process */
+    uint32_t name;
+} pending_name;
+
+struct hu_builder {
+    hu_trace  *trace;               /* its arena holds everything but the builder's own tables */
+    hu_arena  *scratch;
+    hu_limits  limits;
+    hu_error   error;
+    hu_str     name;
+    uint32_t  *track_slots;         /* 1 + track; 0 free */
+    size_t     track_mask;
+    uint32_t   last_track;
+    hu_map     wide_ids;
+    uint32_t   n_wide;
+    hu_map     open_top;            /* track -> innermost open begin */
+    HU_VEC(open_slice) open;
+    HU_VEC(pending_name) thread_names;
+    HU_VEC(pending_name) process_names;
+};
+
+static void no_memory(hu_builder *b)
+{
+    if (!b->error.code)
+        hu_fail_memory(&b->error);
+}
+
+static bool failed(const hu_builder *b)
+{
+    return b->error.code != 0;
+}
+
+hu_builder *hu_builder_new(const char *name, const hu_limits *limits)
+{
+    hu_arena   *arena = hu_arena_new(), *scratch = hu_arena_new();
+    hu_trace   *t = arena ? hu_arena_calloc(arena, 1, sizeof *t) : NULL;
+    hu_builder *b = scratch ? hu_arena_calloc(scratch, 1, sizeof *b) : NULL;
+
+    if (!t || !b)
+        goto fail;
+    t->arena = arena;
+    b->trace = t;
+    b->scratch = scratch;
+    b->limits = *limits;
+    b->last_track = HU_NONE;
+    b->name = hu_arena_copy(arena, hu_str_of(name));
+    b->track_slots = hu_arena_grow(scratch, NULL, FIRST_TRACK_SLOTS * sizeof *b->track_slots);
+    if (!b->name.p || !b->track_slots || !hu_intern_init(&t->strings, arena) || !hu_map_init(&b->wide_ids, scratch, 0) ||
+        !hu_map_init(&b->open_top, scratch, 0))
+        goto fail;
+    memset(b->track_slots, 0, FIRST_TRACK_SLOTS * sizeof *b->track_slots);
+    b->track_mask = FIRST_TRACK_SLOTS - 1;
+    t->info = (hu_trace_info){.file = b->name, .rank = -1, .world_size = -1, .schema_version = -1};
+    return b;
+fail:
+    hu_arena_free(arena);
+    hu_arena_free(scratch);
+    return NULL;
+}
+
+void hu_builder_free(hu_builder *b)
+{
+    if (!b)
+        return;
+    hu_arena_free(b->trace->arena);
+    hu_arena_free(b->scratch);
+}
+
+int hu_builder_status(const hu_builder *b, hu_error *err)
+{
+    if (b->error.code && err)
+        *err = b->error;
+    return b->error.code;
+}
+
+int hu_builder_fail(hu_builder *b, int code, int64_t offset, const char *text)
+{
+    if (!b->error.code)
+        hu_fail(&b->error, code, b->name.p, offset, "%s", text);
+    return b->error.code;
+}
+
+uint32_t hu_builder_intern(hu_builder *b, hu_str text)
+{
+    uint32_t id;
+
+    if (failed(b))
+        return 0;
+    id = hu_intern_add(&b->trace->strings, text);
+    if (id == UINT32_MAX) {
+        no_memory(b);
+        return 0;
+    }
+    if (b->trace->strings.bytes > (uint64_t)b->limits.string_bytes)
+        hu_builder_fail(b, HU_ELIMIT, HU_NO_OFFSET,
+                        "the names of this file take more memory than the limit; raise --limit string_bytes=N");
+    return id;
+}
+
+hu_str hu_builder_text(const hu_builder *b, uint32_t id)
+{
+    return hu_intern_get(&b->trace->strings, id);
+}
+
+hu_str hu_builder_keep(hu_builder *b, hu_str text)
+{
+    hu_str kept = hu_arena_copy(b->trace->arena, text);
+
+    if (!kept.p) {
+        no_memory(b);
+        return HU_STR("");
+    }
+    return kept;
+}
+
+static uint64_t track_hash(const hu_track *t)
+{
+    uint64_t h = hu_hash_mix((uint64_t)t->pid ^ 0x9e3779b97f4a7c15u, (uint64_t)t->tid ^ 0xd6e8feb86659fd93u);
+
+    h = hu_hash_mix(h ^ (uint64_t)t->device, (uint64_t)t->stream ^ 0xa0761d6478bd642fu);
+    return h ^ (uint64_t)t->type << 3 ^ (uint64_t)t->pid_is_text << 1 ^ (uint64_t)t->tid_is_text;
+}
+
+static bool same_track(const hu_track *a, const hu_track *b)
+{
+    return a->tid == b->tid && a->pid == b->pid && a->device == b->device && a->stream == b->stream &&
+           a->type == b->type && a->pid_is_text == b->pid_is_text && a->tid_is_text == b->tid_is_text;
+}
+
+static bool grow_track_slots(hu_builder *b)
+{
+    const size_t slots = (b->track_mask + 1) * 2;
+    uint32_t    *fresh = hu_arena_grow(b->scratch, NULL, slots * sizeof *fresh);
+
+    if (!fresh)
+        return false;
+    memset(fresh, 0, slots * sizeof *fresh);
+    for (size_t i = 0; i < b->trace->tracks.n; i++) {
+        size_t at = track_hash(&b->trace->tracks.at[i]) & (slots - 1);
+
+        while (fresh[at])
+            at = (at + 1) & (slots - 1);
+        fresh[at] = (uint32_t)i + 1;
+    }
+    hu_arena_drop(b->scratch, b->track_slots);
+    b->track_slots = fresh;
+    b->track_mask = slots - 1;
+    return true;
+}
+
+static uint32_t find_track(hu_builder *b, const hu_track *want)
+{
+    hu_trace *t = b->trace;
+    size_t    at;
+
+    if (b->last_track != HU_NONE && same_track(&t->tracks.at[b->last_track], want))
+        return b->last_track;
+    for (at = track_hash(want) & b->track_mask; b->track_slots[at]; at = (at + 1) & b->track_mask)
+        if (same_track(&t->tracks.at[b->track_slots[at] - 1], want))
+            return b->last_track = b->track_slots[at] - 1;
+    if (failed(b) || !hu_vec_push(t->arena, &t->tracks, *want)) {
+        no_memory(b);
+        return 0;
+    }
+    b->track_slots[at] = (uint32_t)t->tracks.n;
+    b->last_track = (uint32_t)t->tracks.n - 1;
+    if (t->tracks.n * 2 > b->track_mask && !grow_track_slots(b))
+        no_memory(b);
+    return b->last_track;
+}
+
+uint32_t hu_builder_track(hu_builder *b, hu_track_type type, hu_builder_id pid, hu_builder_id tid)
+{
+    return find_track(b, &(hu_track){.type = type, .pid = pid.value, .pid_is_text = pid.is_text, .tid = tid.value,
+                                     .tid_is_text = tid.is_text, .device = -1, .stream = -1});
+}
+
+uint32_t hu_builder_stream(hu_builder *b, hu_builder_id pid, int64_t device, int64_t stream)
+{
+    return find_track(b, &(hu_track){.type = HU_TRACK_STREAM, .pid = pid.value, .pid_is_text = pid.is_text,
+                                     .tid = stream, .device = device, .stream = stream});
+}
+
+uint32_t hu_builder_counter(hu_builder *b, hu_builder_id pid, uint32_t name)
+{
+    const uint32_t track = find_track(b, &(hu_track){.type = HU_TRACK_COUNTER, .pid = pid.value,
+                                                     .pid_is_text = pid.is_text, .tid = name, .tid_is_text = true,
+                                                     .device = -1, .stream = -1});
+
+    if (!failed(b))
+        b->trace->tracks.at[track].name = name;
+    return track;
+}
+
+void hu_builder_name_thread(hu_builder *b, hu_builder_id pid, hu_builder_id tid, uint32_t name)
+{
+    if (failed(b) || !hu_vec_push(b->scratch, &b->thread_names, ((pending_name){pid, tid, name})))
+        no_memory(b);
+}
+
+void hu_builder_name_process(hu_builder *b, hu_builder_id pid, uint32_t name)
+{
+    if (failed(b) || !hu_vec_push(b->scratch, &b->process_names, ((pending_name){.pid = pid, .name = name})))
+        no_memory(b);
+}
+
+static bool grow_column(hu_trace *t, void **column, size_t item, size_t cap)
+{
+    size_t bytes;
+    void  *p = hu_mul_size(item, cap, &bytes) ? hu_arena_grow(t->arena, *column, bytes) : NULL;
+
+    if (p)
+        *column = p;
+    return p != NULL;
+}
+
+static bool make_room(hu_builder *b)
+{
+    hu_trace    *t = b->trace;
+    const size_t cap = t->cap ? t->cap * 2 : FIRST_SLICES;
+
+    if (t->n < t->cap)
+        return true;
+    if (t->n >= HU_NONE - 1 || (int64_t)t->n >= b->limits.events) {
+        hu_builder_fail(b, HU_ELIMIT, HU_NO_OFFSET,
+                        "more events than the limit; raise --limit events=N, or record fewer steps");
+        return false;
+    }
+    if (!grow_column(t, (void **)&t->start_ns, sizeof *t->start_ns, cap) ||
+        !grow_column(t, (void **)&t->dur_ns, sizeof *t->dur_ns, cap) ||
+        !grow_column(t, (void **)&t->track, sizeof *t->track, cap) ||
+        !grow_column(t, (void **)&t->name, sizeof *t->name, cap) ||
+        !grow_column(t, (void **)&t->correlation, sizeof *t->correlation, cap) ||
+        !grow_column(t, (void **)&t->external, sizeof *t->external, cap) ||
+        !grow_column(t, (void **)&t->detail, sizeof *t->detail, cap) ||
+        !grow_column(t, (void **)&t->kind, sizeof *t->kind, cap)) {
+        no_memory(b);
+        return false;
+    }
+    t->cap = cap;
+    return true;
+}
+
+static uint32_t narrow_id(hu_builder *b, uint64_t id)
+{
+    uint32_t *place;
+
+    if (id < FIRST_WIDE_ID)
+        return (uint32_t)id;
+    hu_quality_count(&b->trace->quality, HU_REASON_WIDE_ID, 0);
+    place = hu_map_put(&b->wide_ids, id);
+    if (!place) {
+        no_memory(b);
+        return 0;
+    }
+    if (*place == HU_MAP_NONE) {
+        /* past 65,535 of them ids are shared no more: 0 links to nothing, which is better than to something wrong */
+        *place = b->n_wide < UINT32_MAX - FIRST_WIDE_ID ? FIRST_WIDE_ID + b->n_wide : 0;
+        b->n_wide++;
+    }
+    return *place;
+}
+
+void hu_builder_add(hu_builder *b, const hu_builder_slice *s)
+{
+    hu_trace *t = b->trace;
+    size_t    i = t->n;
+
+    if (failed(b) || !make_room(b))
+        return;
+    if ((int64_t)i >= b->limits.events) {
+        hu_builder_fail(b, HU_ELIMIT, HU_NO_OFFSET,
+                        "more events than the limit; raise --limit events=N, or record fewer steps");
+        return;
+    }
+    t->start_ns[i] = s->start_ns;
+    t->dur_ns[i] = s->dur_ns;
+    t->track[i] = s->track;
+    t->name[i] = s->name;
+    t->correlation[i] = narrow_id(b, s->correlation);
+    t->external[i] = narrow_id(b, s->external);
+    t->detail[i] = s->detail;
+    t->kind[i] = (uint8_t)s->kind;
+    t->n = i + 1;
+}
+
+void hu_builder_begin(hu_builder *b, const hu_builder_slice *slice)
+{
+    uint32_t *top;
+
+    hu_builder_add(b, slice);
+    if (failed(b))
+        return;
+    b->trace->dur_ns[b->trace->n - 1] = -1;     /* open */
+    top = hu_map_put(&b->open_top, slice->track);
+    if (!top || !hu_vec_push(b->scratch, &b->open, ((open_slice){(uint32_t)b->trace->n - 1, *top}))) {
+        no_memory(b);
+        return;
+    }
+    *top = (uint32_t)b->open.n - 1;
+}
+
+void hu_builder_end(hu_builder *b, uint32_t track, int64_t time_ns)
+{
+    hu_trace *t = b->trace;
+    uint32_t *top;
+    int64_t   dur_ns;
+
+    if (failed(b))
+        return;
+    top = hu_map_put(&b->open_top, track);
+    if (!top) {
+        no_memory(b);
+        return;
+    }
+    if (*top == HU_MAP_NONE) {
+        hu_quality_count(&t->quality, HU_REASON_UNMATCHED_END, 0);
+        return;
+    }
+    if (__builtin_sub_overflow(time_ns, t->start_ns[b->open.at[*top].slice], &dur_ns) || dur_ns < 0) {
+        hu_quality_count(&t->quality, HU_REASON_NEGATIVE_DURATION, 0);
+        dur_ns = 0;
+    }
+    t->dur_ns[b->open.at[*top].slice] = dur_ns;
+    *top = b->open.at[*top].below;
+}
+
+/* Appends a row and returns `base` + its number. */
+#define APPEND(b, column, row, base)                                     \
+    do {                                                                 \
+        if (failed(b) || !hu_vec_push((b)->trace->arena, column, *(row))) { \
+            no_memory(b);                                                \
+            return (base) ? 0 : HU_NONE;                                 \
+        }                                                                \
+        return (uint32_t)(column)->n - 1 + (base);                       \
+    } while (0)
+
+uint32_t hu_builder_op_detail(hu_builder *b, const hu_op_detail *row)
+{
+    APPEND(b, &b->trace->ops, row, 0);
+}
+
+uint32_t hu_builder_kernel_detail(hu_builder *b, const hu_kernel_detail *row)
+{
+    APPEND(b, &b->trace->kernels, row, 0);
+}
+
+uint32_t hu_builder_copy_detail(hu_builder *b, const hu_copy_detail *row)
+{
+    APPEND(b, &b->trace->copies, row, 0);
+}
+
+uint32_t hu_builder_call_detail(hu_builder *b, const hu_call_detail *row)
+{
+    APPEND(b, &b->trace->calls, row, 0);
+}
+
+uint32_t hu_builder_sync_detail(hu_builder *b, const hu_sync_detail *row)
+{
+    APPEND(b, &b->trace->syncs, row, 0);
+}
+
+uint32_t hu_builder_python_detail(hu_builder *b, const hu_python_detail *row)
+{
+    APPEND(b, &b->trace->pythons, row, 0);
+}
+
+uint32_t hu_builder_op_extra(hu_builder *b, const hu_op_extra *row)
+{
+    APPEND(b, &b->trace->op_extras, row, 1);
+}
+
+uint32_t hu_builder_geometry(hu_builder *b, const hu_geometry *row)
+{
+    APPEND(b, &b->trace->geometries, row, 1);
+}
+
+uint32_t hu_builder_collective_detail(hu_builder *b, const hu_collective_detail *row)
+{
+    APPEND(b, &b->trace->collectives, row, 1);
+}
+
+void hu_builder_memory(hu_builder *b, const hu_memory_event *event)
+{
+    if (failed(b) || !hu_vec_push(b->trace->arena, &b->trace->memory, *event))
+        no_memory(b);
+}
+
+void hu_builder_sample(hu_builder *b, uint32_t track, int64_t time_ns, double value)
+{
+    if (failed(b) || !hu_vec_push(b->trace->arena, &b->trace->samples, ((hu_sample){time_ns, track, value})))
+        no_memory(b);
+}
+
+void hu_builder_flow(hu_builder *b, const hu_flow *flow)
+{
+    if (failed(b) || !hu_vec_push(b->trace->arena, &b->trace->flows, *flow))
+        no_memory(b);
+}
+
+void hu_builder_device(hu_builder *b, const hu_device *device)
+{
+    if (failed(b) || !hu_vec_push(b->trace->arena, &b->trace->devices, *device))
+        no_memory(b);
+}
+
+void hu_builder_metadata(hu_builder *b, hu_str key, hu_str json)
+{
+    const hu_metadata row = {hu_builder_intern(b, key), hu_builder_intern(b, json)};
+
+    if (failed(b) || !hu_vec_push(b->trace->arena, &b->trace->metadata, row))
+        no_memory(b);
+}
+
+hu_trace_info *hu_builder_info(hu_builder *b)
+{
+    return &b->trace->info;
+}
+
+hu_quality *hu_builder_quality(hu_builder *b)
+{
+    return &b->trace->quality;
+}
+
+void hu_builder_truncated(hu_builder *b, int64_t offset, const char *why)
+{
+    hu_quality *q = &b->trace->quality;
+    size_t      n = strlen(why);
+
+    if (q->is_truncated)
+        return;
+    q->is_truncated = true;
+    q->truncated_at = offset;
+    n = n < sizeof q->truncated_why ? n : sizeof q->truncated_why - 1;
+    memcpy(q->truncated_why, why, n);
+    q->truncated_why[n] = '\0';
+}
+
+size_t hu_builder_slice_count(const hu_builder *b)
+{
+    return b->trace->n;
+}
+
+void hu_builder_count_kinds(const hu_builder *b, int64_t counts[HU_KIND_COUNT])
+{
+    memset(counts, 0, HU_KIND_COUNT * sizeof *counts);
+    for (size_t i = 0; i < b->trace->n; i++)
+        counts[b->trace->kind[i]]++;
+}
+
+size_t hu_builder_track_count(const hu_builder *b, hu_track_type type)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < b->trace->tracks.n; i++)
+        n += b->trace->tracks.at[i].type == type;
+    return n;
+}
+
+size_t hu_builder_step_count(const hu_builder *b)
+{
+    const hu_trace *t = b->trace;
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->n; i++)
+        n += t->kind[i] == HU_KIND_USER && hu_str_starts(hu_intern_get(&t->strings, t->name[i]), HU_STR("ProfilerStep#"));
+    return n;
+}
+
+const hu_device *hu_builder_devices(const hu_builder *b, size_t *n)
+{
+    *n = b->trace->devices.n;
+    return b->trace->devices.at;
+}
+
+/* A begin without an end lasts until its file stops mentioning it: we cannot know, so it gets no length. */
+static void close_open_slices(hu_builder *b)
+{
+    hu_trace *t = b->trace;
+
+    for (size_t i = 0; i < b->open.n; i++) {
+        if (t->dur_ns[b->open.at[i].slice] < 0) {
+            t->dur_ns[b->open.at[i].slice] = 0;
+            hu_quality_count(&t->quality, HU_REASON_UNMATCHED_BEGIN, 0);
+        }
+    }
+}
+
+static void apply_names(hu_builder *b)
+{
+    hu_map processes;
+
+    if (!hu_map_init(&processes, b->scratch, b->process_names.n)) {
+        no_memory(b);
+        return;
+    }
+    for (size_t i = 0; i < b->process_names.n; i++) {
+        const pending_name *p = &b->process_names.at[i];
+        uint32_t *place = hu_map_put(&processes, (uint64_t)p->pid.value << 1 ^ p->pid.is_text);
+
+        if (!place) {
+            no_memory(b);
+            return;
+        }
+        *place = p->name;
+    }
+    for (size_t i = 0; i < b->thread_names.n; i++) {
+        const pending_name *p = &b->thread_names.at[i];
+        hu_track want = {.pid = p->pid.value, .pid_is_text = p->pid.is_text, .tid = p->tid.value,
+                         .tid_is_text = p->tid.is_text, .device = -1, .stream = -1};
+
+        for (want.type = HU_TRACK_HOST; want.type <= HU_TRACK_NOTE; want.type++) {
+            for (size_t at = track_hash(&want) & b->track_mask; b->track_slots[at]; at = (at + 1) & b->track_mask)
+                if (same_track(&b->trace->tracks.at[b->track_slots[at] - 1], &want))
+                    b->trace->tracks.at[b->track_slots[at] - 1].name = p->name;
+        }
+    }
+    for (size_t i = 0; i < b->trace->tracks.n; i++) {
+        hu_track      *t = &b->trace->tracks.at[i];
+        const uint32_t name = hu_map_get(&processes, (uint64_t)t->pid << 1 ^ t->pid_is_text);
+
+        t->process = name == HU_MAP_NONE ? 0 : name;
+    }
+}
+
+hu_trace *hu_builder_freeze(hu_builder *b, hu_error *err)
+{
+    hu_trace *t = b->trace;
+    int       rc;
+
+    if (!failed(b)) {
+        close_open_slices(b);
+        apply_names(b);
+        t->quality.invalid_utf8 = (int64_t)t->strings.invalid_utf8;
+    }
+    rc = hu_builder_status(b, err);
+    if (rc == 0)
+        rc = hu_index_build(t, err);
+    hu_arena_free(b->scratch);
+    if (rc == 0)
+        return t;
+    hu_arena_free(t->arena);
+    return NULL;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * builder.h - the only way to make a trace.  All that an importer sees of the model.
+ *
+ * The first failure stays and every later call is a no-op, so an importer asks once, at the end.
+ */
+#ifndef HU_TRACE_BUILDER_H
+#define HU_TRACE_BUILDER_H
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "trace/trace.h"
+
+typedef struct hu_builder hu_builder;
+
+/* `name` is the file for messages and is copied.  NULL when there is no memory. */
+hu_builder *hu_builder_new(const char *name, const hu_limits *limits);
+
+/* Gives up; a builder that was frozen is gone already.  NULL is fine. */
+void hu_builder_free(hu_builder *b);
+
+/* Sorts, links parents, launches and flows, and hands over.  NULL on failure; the builder is gone either way. */
+hu_trace *hu_builder_freeze(hu_builder *b, hu_error *err);
+
+/* 0, or the first failure. */
+int hu_builder_status(const hu_builder *b, hu_error *err);
+
+/* Makes a failure of the importer stay, like one of the builder. */
+int hu_builder_fail(hu_builder *b, int code, int64_t offset, const char *text);
+
+/* An id for a text; 0 after a failure. */
+uint32_t hu_builder_intern(hu_builder *b, hu_str text);
+hu_str   hu_builder_text(const hu_builder *b, uint32_t id);
+
+/* Host threads and rows of notes are known by process and thread.  A text is given by its string id, with is_text. */
+typedef struct {
+    int64_t value;
+    bool    is_text;
+} hu_builder_id;
+
+uint32_t hu_builder_track(hu_builder *b, hu_track_type type, hu_builder_id pid, hu_builder_id tid);
+uint32_t hu_builder_stream(hu_builder *b, hu_builder_id pid, int64_t device, int64_t stream);
+uint32_t hu_builder_counter(hu_builder *b, hu_builder_id pid, uint32_t name);
+
+/* Names may come before or after the slices. */
+void hu_builder_name_thread(hu_builder *b, hu_builder_id pid, hu_builder_id tid, uint32_t name);
+void hu_builder_name_process(hu_builder *b, hu_builder_id pid, uint32_t name);
+
+typedef struct {
+    int64_t  start_ns, dur_ns;
+    uint64_t correlation, external;     /* 0 none; ids beyond 32 bits are renumbered */
+    uint32_t track, name, detail;       /* detail: HU_NONE or what hu_builder_*_detail returned */
+    hu_kind  kind;
+} hu_builder_slice;
+
+void hu_builder_add(hu_builder *b, const hu_builder_slice *slice);
+
+/* B and E events: an end closes the youngest open slice of the same track, as the format says. */
+void hu_builder_begin(hu_builder *b, const hu_builder_slice *slice);
+void hu_builder_end(hu_builder *b, uint32_t track, int64_t time_ns);
+
+uint32_t hu_builder_op_detail(hu_builder *b, const hu_op_detail *row);
+uint32_t hu_builder_kernel_detail(hu_builder *b, const hu_kernel_detail *row);
+uint32_t hu_builder_copy_detail(hu_builder *b, const hu_copy_detail *row);
+uint32_t hu_builder_call_detail(hu_builder *b, const hu_call_detail *row);
+uint32_t hu_builder_sync_detail(hu_builder *b, const hu_sync_detail *row);
+uint32_t hu_builder_python_detail(hu_builder *b, const hu_python_detail *row);
+
+/* These return 1 + row, as the rows that point to them store it; 0 after a failure. */
+uint32_t hu_builder_op_extra(hu_builder *b, const hu_op_extra *row);
+uint32_t hu_builder_geometry(hu_builder *b, const hu_geometry *row);
+uint32_t hu_builder_collective_detail(hu_builder *b, const hu_collective_detail *row);
+
+void hu_builder_memory(hu_builder *b, const hu_memory_event *event);
+void hu_builder_sample(hu_builder *b, uint32_t track, int64_t time_ns, double value);
+void hu_builder_flow(hu_builder *b, const hu_flow *flow);
+void hu_builder_device(hu_builder *b, const hu_device *device);
+void hu_builder_metadata(hu_builder *b, hu_str key, hu_str json);
+
+/* The importer fills these as it learns them; texts must come from hu_builder_keep. */
+hu_trace_info *hu_builder_info(hu_builder *b);
+hu_quality    *hu_builder_quality(hu_builder *b);
+hu_str         hu_builder_keep(hu_builder *b, hu_str text);
+
+/* The end of the data came too early.  `why` may be "". */
+void hu_builder_truncated(hu_builder *b, int64_t offset, const char *why);
+
+size_t hu_builder_slice_count(const hu_builder *b);
+
+/* Slices so far by kind; for `holdup info`, which needs no frozen trace. */
+void hu_builder_count_kinds(const hu_builder *b, int64_t counts[HU_KIND_COUNT]);
+
+/* How many tracks of a type there are. */
+size_t hu_builder_track_count(const hu_builder *b, hu_track_type type);
+
+/* Host annotations whose name begins with "ProfilerStep#". */
+size_t hu_builder_step_count(const hu_builder *b);
+
+const hu_device *hu_builder_devices(const hu_builder *b, size_t *n);
+
+#endif

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * index.c - what links the rows: order on each track, parents, launches, forward and backward.  Built once, at freeze.
+ *
+ * Order.  Profilers write each kind of event of a thread in order, one kind after the other, so a track is a few sorted
+ * runs; merging the runs that are there costs a fraction of sorting from nothing.
+ *
+ * Parents.  On a host thread a slice belongs to the innermost one that contains it.  Kineto rounds start and duration
+ * on their own, so a child may end up to a microsecond after its parent and is still its child.  A slice that really
+ * crosses its neighbour (an asynchronous annotation) ends the neighbour's scope, as torch.profiler does; it is counted.
+ *
+ * Launches.  `correlation` links a call to its device work: one call, or thousands of kernels for one graph launch.
+ * Where the call was not recorded, "External id" still names the operator.
+ */
+#include "trace/columns.h"
+
+enum { ROUNDING_NS = 1000 };
+
+/* Which of two slices with the same start and length is outside. */
+static const uint8_t depth_of_kind[HU_KIND_COUNT] = {
+    [HU_KIND_USER] = 0, [HU_KIND_PYTHON] = 1, [HU_KIND_CPU_OP] = 2, [HU_KIND_RUNTIME] = 3, [HU_KIND_DRIVER] = 4,
+};
+
+static bool comes_before(const hu_trace *t, uint32_t a, uint32_t b)
+{
+    if (t->start_ns[a] != t->start_ns[b])
+        return t->start_ns[a] < t->start_ns[b];
+    if (t->dur_ns[a] != t->dur_ns[b])
+        return t->dur_ns[a] > t->dur_ns[b];
+    if (t->kind[a] != t->kind[b] && depth_of_kind[t->kind[a]] != depth_of_kind[t->kind[b]])
+        return depth_of_kind[t->kind[a]] < depth_of_kind[t->kind[b]];
+    return a < b;
+}
+
+static size_t run_end(const hu_trace *t, const uint32_t *at, size_t from, size_t n)
+{
+    size_t end = from + 1;
+
+    while (end < n && comes_before(t, at[end - 1], at[end]))
+        end++;
+    return end;
+}
+
+/* Merges at[0, middle) and at[middle, n); `spare` has room for the first part. */
+static void merge_runs(const hu_trace *t, uint32_t *at, size_t middle, size_t n, uint32_t *spare)
+{
+    size_t i = 0, j = middle, to = 0;
+
+    memcpy(spare, at, middle * sizeof *at);
+    while (i < middle && j < n)
+        at[to++] = comes_before(t, at[j], spare[i]) ? at[j++] : spare[i++];
+    while (i < middle)
+        at[to++] = spare[i++];
+}
+
+/* Natural merge sort: passes over pairs of runs until one is left. */
+static void sort_track(const hu_trace *t, uint32_t *at, size_t n, uint32_t *spare)
+{
+    for (;;) {
+        size_t from = 0, merged = 0;
+
+        while (from < n) {
+            const size_t middle = run_end(t, at, from, n);
+            size_t end;
+
+            if (middle == n)
+                break;
+            end = run_end(t, at, middle, n);
+            merge_runs(t, at + from, middle - from, end - from, spare);
+            from = end;
+            merged++;
+        }
+        if (!merged)
+            return;
+    }
+}
+
+static bool order_tracks(hu_trace *t, hu_arena *scratch)
+{
+    uint32_t *spare = hu_arena_alloc(scratch, (t->n + 1) * sizeof *spare);
+    uint32_t  at = 0;
+
+    t->order = hu_arena_grow(t->arena, NULL, (t->n + 1) * sizeof *t->order);
+    if (!spare || !t->order)
+        return false;
+    for (size_t i = 0; i < t->n; i++)
+        t->tracks.at[t->track[i]].count++;
+    for (size_t i = 0; i < t->tracks.n; i++) {
+        t->tracks.at[i].first = at;
+        at += t->tracks.at[i].count;
+        t->tracks.at[i].count = 0;
+    }
+    for (uint32_t i = 0; i < t->n; i++) {
+        hu_track *track = &t->tracks.at[t->track[i]];
+
+        t->order[track->first + track->count++] = i;
+    }
+    for (size_t i = 0; i < t->tracks.n; i++)
+        sort_track(t, t->order + t->tracks.at[i].first, t->tracks.at[i].count, spare);
+    return true;
+}
+
+static bool link_parents(hu_trace *t, hu_arena *scratch)
+{
+    uint32_t *stack = hu_arena_alloc(scratch, (t->n + 1) * sizeof *stack);
+
+    if (!stack)
+        return false;
+    for (size_t k = 0; k < t->tracks.n; k++) {
+        const hu_track *track = &t->tracks.at[k];
+        size_t          depth = 0;
+
+        if (track->type != HU_TRACK_HOST)
+            continue;
+        for (uint32_t i = 0; i < track->count; i++) {
+            const uint32_t slice = t->order[track->first + i];
+            const int64_t  start = t->start_ns[slice], end = start + t->dur_ns[slice];
+
+            if (!hu_kind_in(t->kind[slice], HU_KINDS_HOST))
+                continue;
+            while (depth) {
+                const uint32_t above = stack[depth - 1];
+                const int64_t  above_end = t->start_ns[above] + t->dur_ns[above];
+
+                if (start < above_end && end <= above_end + ROUNDING_NS)
+                    break;
+                if (start < above_end)
+                    hu_quality_count(&t->quality, HU_REASON_CROSSING, above_end - start);
+                depth--;
+            }
+            t->parent[slice] = depth ? stack[depth - 1] : HU_NONE;
+            stack[depth++] = slice;
+        }
+    }
+    return true;
+}
+
+/* Correlation and external ids count up from somewhere, so a plain array is usually the smallest and fastest map. */
+typedef struct {
+    uint32_t *dense;
+    uint32_t  low;
+    size_t    n;
+    hu_map    sparse;
+} id_map;
+
+static bool id_map_init(id_map *m, hu_arena *arena, const hu_trace *t, const uint32_t *id, unsigned kinds)
+{
+    uint32_t low = UINT32_MAX, high = 0;
+    size_t   count = 0;
+
+    *m = (id_map){0};
+    for (size_t i = 0; i < t->n; i++) {
+        if (id[i] && hu_kind_in(t->kind[i], kinds)) {
+            low = id[i] < low ? id[i] : low;
+            high = id[i] > high ? id[i] : high;
+            count++;
+        }
+    }
+    if (count == 0)
+        return hu_map_init(&m->sparse, arena, 0);
+    if ((size_t)(high - low) / 8 > count)
+        return hu_map_init(&m->sparse, arena, count);
+    m->low = low;
+    m->n = (size_t)(high - low) + 1;
+    m->dense = hu_arena_alloc(arena, m->n * sizeof *m->dense);
+    if (m->dense)
+        memset(m->dense, 0xff, m->n * sizeof *m->dense);
+    return m->dense != NULL;
+}
+
+static uint32_t id_map_get(const id_map *m, uint32_t id)
+{
+    if (!m->dense)
+        return hu_map_get(&m->sparse, id);
+    return id >= m->low && id - m->low < m->n ? m->dense[id - m->low] : HU_NONE;
+}
+
+static uint32_t *id_map_put(id_map *m, uint32_t id)
+{
+    return m->dense ? &m->dense[id - m->low] : hu_map_put(&m->sparse, id);
+}
+
+/* Which of two calls with the same correlation launched the work: the runtime call, which contains the driver call. */
+static bool is_better_call(const hu_trace *t, uint32_t now, uint32_t before)
+{
+    return before == HU_NONE || (t->kind[now] == HU_KIND_RUNTIME && t->kind[before] == HU_KIND_DRIVER);
+}
+
+static bool link_by_correlation(hu_trace *t, hu_arena *scratch)
+{
+    id_map calls;
+
+    if (!id_map_init(&calls, scratch, t, t->correlation, HU_KINDS_CALL))
+        return false;
+    for (uint32_t i = 0; i < t->n; i++) {
+        uint32_t *place;
+
+        if (!t->correlation[i] || !hu_kind_in(t->kind[i], HU_KINDS_CALL))
+            continue;
+        place = id_map_put(&calls, t->correlation[i]);
+        if (!place)
+            return false;
+        if (is_better_call(t, i, *place))
+            *place = i;
+    }
+    for (uint32_t i = 0; i < t->n; i++)
+        if (t->correlation[i] && hu_kind_in(t->kind[i], HU_KINDS_DEVICE | HU_BIT(SYNC)))
+            t->parent[i] = id_map_get(&calls, t->correlation[i]);
+    return true;
+}
+
+static bool needs_operator(const hu_trace *t, uint32_t i)
+{
+    return t->external[i] && t->parent[i] == HU_NONE && hu_kind_in(t->kind[i], HU_KINDS_DEVICE);
+}
+
+static bool link_by_external_id(hu_trace *t, hu_arena *scratch)
+{
+    id_map   ops;
+    uint32_t i = 0;
+
+    while (i < t->n && !needs_operator(t, i))
+        i++;
+    if (i == t->n)
+        return true;
+    if (!id_map_init(&ops, scratch, t, t->external, HU_BIT(CPU_OP)))
+        return false;
+    for (i = 0; i < t->n; i++) {
+        if (t->external[i] && t->kind[i] == HU_KIND_CPU_OP) {
+            uint32_t *place = id_map_put(&ops, t->external[i]);
+
+            if (!place)
+                return false;
+            *place = i;
+        }
+    }
+    for (i = 0; i < t->n; i++)
+        if (needs_operator(t, i))
+            t->parent[i] = id_map_get(&ops, t->external[i]);
+    return true;
+}
+
+/* Device slices by the call that launched them: two counting passes over the calls, stable in the order of streams. */
+static bool list_work(hu_trace *t, hu_arena *scratch)
+{
+    uint32_t *start = hu_arena_calloc(scratch, t->n + 2, sizeof *start);
+
+    if (!start)
+        return false;
+    for (size_t i = 0; i < t->n; i++) {
+        if (t->parent[i] != HU_NONE && hu_kind_in(t->kind[i], HU_KINDS_DEVICE)) {
+            start[t->parent[i] + 1]++;
+            t->n_work++;
+        }
+    }
+    for (size_t i = 0; i < t->n; i++)
+        start[i + 1] += start[i];
+    t->work = hu_arena_grow(t->arena, NULL, (t->n_work + 1) * sizeof *t->work);
+    if (!t->work)
+        return false;
+    for (size_t k = 0; k < t->n; k++) {
+        const uint32_t i = t->order[k];
+
+        if (t->parent[i] != HU_NONE && hu_kind_in(t->kind[i], HU_KINDS_DEVICE))
+            t->work[start[t->parent[i]]++] = i;
+    }
+    return true;
+}
+
+/* The operator on `track` that starts at `time`, by binary search in the track's order. */
+static uint32_t op_at(const hu_trace *t, uint32_t track, int64_t time_ns)
+{
+    const hu_track *tr = &t->tracks.at[track];
+    uint32_t low = tr->first, high = tr->first + tr->count;
+
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+
+        if (t->start_ns[t->order[middle]] < time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < tr->first + tr->count && t->start_ns[t->order[low]] == time_ns; low++)
+        if (t->kind[t->order[low]] == HU_KIND_CPU_OP)
+            return t->order[low];
+    return HU_NONE;
+}
+
+static bool link_flows(hu_trace *t, hu_arena *scratch)
+{
+    hu_map starts;
+
+    if (!hu_map_init(&starts, scratch, t->flows.n / 2))
+        return false;
+    for (size_t i = 0; i < t->flows.n; i++) {
+        hu_flow *f = &t->flows.at[i];
+
+        f->slice = op_at(t, f->track, f->time_ns);
+        if (!f->is_end && f->slice != HU_NONE) {
+            uint32_t *place = hu_map_put(&starts, f->id);
+
+            if (!place)
+                return false;
+            *place = f->slice;
+        }
+    }
+    for (size_t i = 0; i < t->flows.n; i++) {
+        const hu_flow *f = &t->flows.at[i];
+        const uint32_t from = f->is_end && f->slice != HU_NONE ? hu_map_get(&starts, f->id) : HU_NONE;
+
+        if (from != HU_NONE && from != f->slice) {
+            uint32_t *place = hu_map_put(&t->forward, f->slice);
+
+            if (!place)
+                return false;
+            *place = from;
+        }
+    }
+    return true;
+}
+
+/* Without flows, the autograd sequence number pairs a forward operator with the backward one that names a thread. */
+static bool link_sequences(hu_trace *t, hu_arena *scratch)
+{
+    hu_map forward;
+
+    if (!hu_map_init(&forward, scratch, 0))
+        return false;
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t i = 0; i < t->n; i++) {
+            const hu_op_detail *d;
+            uint32_t           *place;
+
+            if (t->kind[i] != HU_KIND_CPU_OP || t->detail[i] == HU_NONE)
+                continue;
+            d = &t->ops.at[t->detail[i]];
+            if (d->sequence < 0 || (d->forward_thread != 0) != pass)
+                continue;
+            if (pass == 0) {
+                place = hu_map_put(&forward, (uint64_t)d->sequence);
+                if (place)
+                    *place = i;
+            } else {
+                const uint32_t from = hu_map_get(&forward, (uint64_t)d->sequence);
+
+                if (from == HU_NONE)
+                    continue;
+                place = hu_map_put(&t->forward, i);
+                if (place)
+                    *place = from;
+            }
+            if (!place)
+                return false;
+        }
+    }
+    return true;
+}
+
+int hu_index_build(hu_trace *t, hu_error *err)
+{
+    hu_arena *scratch = hu_arena_new();
+    bool      ok = scratch != NULL;
+
+    ok = ok && (t->parent = hu_arena_grow(t->arena, NULL, (t->n + 1) * sizeof *t->parent)) != NULL;
+    if (ok)
+        memset(t->parent, 0xff, (t->n + 1) * sizeof *t->parent);
+    ok = ok && order_tracks(t, scratch) && link_parents(t, scratch) && link_by_correlation(t, scratch) &&
+         link_by_external_id(t, scratch) && list_work(t, scratch) && hu_map_init(&t->forward, t->arena, 0) &&
+         (t->flows.n ? link_flows(t, scratch) : link_sequences(t, scratch));
+    hu_arena_free(scratch);
+    return ok ? 0 : hu_fail_memory(err);
+}

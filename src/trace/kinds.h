@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kinds.h - every kind of slice once: its name in JSON and SQL, and where it runs. */
+#ifndef HU_TRACE_KINDS_H
+#define HU_TRACE_KINDS_H
+
+#include <stdbool.h>
+
+/* id, name, place: host (a thread of the program), device (work of a stream), note (drawn over other slices) */
+#define HU_KINDS(K)                                                                         \
+    K(CPU_OP, "cpu_op", HOST)               /* an operator of the framework              */ \
+    K(PYTHON, "python_function", HOST)      /* a frame of the Python stack               */ \
+    K(USER, "user_annotation", HOST)        /* record_function, NVTX, ProfilerStep       */ \
+    K(RUNTIME, "runtime", HOST)             /* cuda*, hip*, and the like                 */ \
+    K(DRIVER, "driver", HOST)               /* cu*, ze* below the runtime                */ \
+    K(OVERHEAD, "overhead", NOTE)           /* the profiler's own work                   */ \
+    K(KERNEL, "kernel", DEVICE)             /* computation                               */ \
+    K(COLLECTIVE, "collective", DEVICE)     /* a communication kernel                    */ \
+    K(MEMCPY, "memcpy", DEVICE)                                                             \
+    K(MEMSET, "memset", DEVICE)                                                             \
+    K(SYNC, "sync", NOTE)                   /* a wait of the host, drawn on the device   */ \
+    K(GPU_USER, "gpu_user_annotation", NOTE) /* a user range projected onto the device   */ \
+    K(EVENT, "device_event", NOTE)          /* cudaEvent records                         */ \
+    K(COUNTER_RANGE, "profiler_range", NOTE) /* hardware counters over one kernel        */ \
+    K(SPAN, "span", NOTE)                   /* the capture itself                        */ \
+    K(OTHER, "other", NOTE)
+
+typedef enum {
+#define K(id, name, place) HU_KIND_##id,
+    HU_KINDS(K)
+#undef K
+    HU_KIND_COUNT
+} hu_kind;
+
+/* Sets of kinds, one bit each. */
+#define HU_BIT(id) (1u << HU_KIND_##id)
+
+enum {
+    HU_KINDS_COMPUTE = HU_BIT(KERNEL),
+    HU_KINDS_COMM = HU_BIT(COLLECTIVE),
+    HU_KINDS_COPY = HU_BIT(MEMCPY) | HU_BIT(MEMSET),
+    HU_KINDS_DEVICE = HU_BIT(KERNEL) | HU_BIT(COLLECTIVE) | HU_BIT(MEMCPY) | HU_BIT(MEMSET),
+    HU_KINDS_CALL = HU_BIT(RUNTIME) | HU_BIT(DRIVER),
+    HU_KINDS_HOST = HU_BIT(CPU_OP) | HU_BIT(PYTHON) | HU_BIT(USER) | HU_BIT(RUNTIME) | HU_BIT(DRIVER),
+};
+
+static inline bool hu_kind_in(unsigned kind, unsigned set)
+{
+    return (set >> kind & 1u) != 0;
+}
+
+const char *hu_kind_name(unsigned kind);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * quality.c - names and words of the reasons. */
+#include "trace/quality.h"
+
+static const struct {
+    const char *name, *words;
+    bool        is_loss;
+} reasons[] = {
+#define R(id, lost, text) [HU_REASON_##id] = {#id, text, lost},
+    HU_REASONS(R)
+#undef R
+};
+
+const char *hu_reason_name(hu_reason reason)
+{
+    return reasons[reason].name;
+}
+
+const char *hu_reason_words(hu_reason reason)
+{
+    return reasons[reason].words;
+}
+
+bool hu_reason_is_loss(hu_reason reason)
+{
+    return reasons[reason].is_loss;
+}
+
+int64_t hu_quality_lost(const hu_quality *q)
+{
+    int64_t lost = 0;
+
+    for (hu_reason r = 0; r < HU_REASON_COUNT; r++)
+        if (reasons[r].is_loss)
+            lost += q->count[r];
+    return lost;
+}

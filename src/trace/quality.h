@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * quality.h - what is missing, cut, clamped or lost: the trace's health, shown in every report.
+ *
+ * Nothing is dropped silently: whoever drops or changes an event counts it here under one of these reasons.
+ */
+#ifndef HU_TRACE_QUALITY_H
+#define HU_TRACE_QUALITY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* id, is the event lost (else it was kept, changed), words */
+#define HU_REASONS(R)                                                                                        \
+    R(MALFORMED, true, "not valid JSON; skipped to the next event")                                          \
+    R(NO_PHASE, true, "no phase (\"ph\"), or one that is not known")                                         \
+    R(NO_TIME, true, "no usable time stamp")                                                                 \
+    R(NO_DURATION, true, "complete event without a usable duration")                                         \
+    R(NEGATIVE_DURATION, false, "negative duration, read as 0")                                              \
+    R(ZERO_TIME, true, "device work with time stamp 0, which the profiler lost")                             \
+    R(ABSURD_DURATION, true, "longer than a week: a counter of the profiler overflowed")                     \
+    R(UNMATCHED_BEGIN, true, "begin without an end")                                                         \
+    R(UNMATCHED_END, true, "end without a begin")                                                            \
+    R(TOO_DEEP, true, "nests deeper than the limit (--limit nesting=N)")                                     \
+    R(WIDE_ID, false, "correlation or external id beyond 32 bits, renumbered")                               \
+    R(DUPLICATE_KEY, false, "member written twice, the last one counts")                                     \
+    R(ODD_WORD, false, "NaN, Infinity, N/A or another bare word in place of a value")                        \
+    R(CONTROL_CHARACTER, false, "control character in a name")                                               \
+    R(BAD_ESCAPE, false, "invalid escape in a name, kept as it is")                                          \
+    R(CROSSING, false, "overlaps its neighbour on the same thread without nesting in it")
+
+typedef enum {
+#define R(id, lost, words) HU_REASON_##id,
+    HU_REASONS(R)
+#undef R
+    HU_REASON_COUNT
+} hu_reason;
+
+typedef struct {
+    int64_t count[HU_REASON_COUNT];
+    int64_t dur_ns[HU_REASON_COUNT];    /* how much time is concerned, where it is known */
+    int64_t events;                     /* elements of the event array that were seen, the bad ones included */
+    int64_t by_phase[128];              /* by the letter of "ph" */
+    int64_t duration_sum_ns;            /* over all complete events, as read */
+    int64_t invalid_utf8;               /* distinct strings */
+    bool    is_truncated;               /* the file ends in the middle */
+    int64_t truncated_at;               /* byte offset in the decompressed file */
+    char    truncated_why[256];         /* "" when the text just ends */
+    int64_t trailing_bytes;             /* behind the end of the JSON document */
+} hu_quality;
+
+static inline void hu_quality_count(hu_quality *q, hu_reason reason, int64_t dur_ns)
+{
+    q->count[reason]++;
+    q->dur_ns[reason] += dur_ns > 0 ? dur_ns : 0;
+}
+
+const char *hu_reason_name(hu_reason reason);       /* snake_case, for JSON */
+const char *hu_reason_words(hu_reason reason);
+bool        hu_reason_is_loss(hu_reason reason);
+
+/* Events that were lost, over all reasons. */
+int64_t hu_quality_lost(const hu_quality *q);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * trace.c - reading a frozen trace. */
+#include "trace/trace.h"
+
+#include "trace/columns.h"
+
+hu_slices hu_trace_slices(const hu_trace *t)
+{
+    return (hu_slices){t->n,           t->start_ns, t->dur_ns, t->track,  t->name,
+                       t->correlation, t->external, t->parent, t->detail, t->kind};
+}
+
+const hu_trace_info *hu_trace_get_info(const hu_trace *trace)
+{
+    return &trace->info;
+}
+
+const hu_quality *hu_trace_get_quality(const hu_trace *trace)
+{
+    return &trace->quality;
+}
+
+hu_str hu_trace_text(const hu_trace *trace, uint32_t id)
+{
+    return hu_intern_get(&trace->strings, id);
+}
+
+uint32_t hu_trace_string_count(const hu_trace *trace)
+{
+    return (uint32_t)trace->strings.entries.n;
+}
+
+uint32_t hu_trace_find_text(const hu_trace *trace, hu_str text)
+{
+    return hu_intern_find(&trace->strings, text);
+}
+
+const hu_track *hu_trace_tracks(const hu_trace *trace, size_t *n)
+{
+    *n = trace->tracks.n;
+    return trace->tracks.at;
+}
+
+const uint32_t *hu_trace_order(const hu_trace *trace)
+{
+    return trace->order;
+}
+
+const hu_device *hu_trace_devices(const hu_trace *trace, size_t *n)
+{
+    *n = trace->devices.n;
+    return trace->devices.at;
+}
+
+const hu_metadata *hu_trace_metadata(const hu_trace *trace, size_t *n)
+{
+    *n = trace->metadata.n;
+    return trace->metadata.at;
+}
+
+const hu_memory_event *hu_trace_memory(const hu_trace *trace, size_t *n)
+{
+    *n = trace->memory.n;
+    return trace->memory.at;
+}
+
+const hu_sample *hu_trace_samples(const hu_trace *trace, size_t *n)
+{
+    *n = trace->samples.n;
+    return trace->samples.at;
+}
+
+const hu_op_detail *hu_trace_op_detail(const hu_trace *trace, uint32_t row)
+{
+    return &trace->ops.at[row];
+}
+
+const hu_op_extra *hu_trace_op_extra(const hu_trace *trace, uint32_t row)
+{
+    return &trace->op_extras.at[row - 1];
+}
+
+const hu_kernel_detail *hu_trace_kernel_detail(const hu_trace *trace, uint32_t row)
+{
+    return &trace->kernels.at[row];
+}
+
+const hu_copy_detail *hu_trace_copy_detail(const hu_trace *trace, uint32_t row)
+{
+    return &trace->copies.at[row];
+}
+
+const hu_call_detail *hu_trace_call_detail(const hu_trace *trace, uint32_t row)
+{
+    return &trace->calls.at[row];
+}
+
+const hu_geometry *hu_trace_geometry(const hu_trace *trace, uint32_t row)
+{
+    return &trace->geometries.at[row - 1];
+}
+
+const hu_sync_detail *hu_trace_sync_detail(const hu_trace *trace, uint32_t row)
+{
+    return &trace->syncs.at[row];
+}
+
+const hu_python_detail *hu_trace_python_detail(const hu_trace *trace, uint32_t row)
+{
+    return &trace->pythons.at[row];
+}
+
+const hu_collective_detail *hu_trace_collective_detail(const hu_trace *trace, uint32_t row)
+{
+    return &trace->collectives.at[row - 1];
+}
+
+uint32_t hu_trace_launch_of(const hu_trace *trace, uint32_t slice)
+{
+    const uint32_t parent = trace->parent[slice];
+
+    return parent != HU_NONE && hu_kind_in(trace->kind[parent], HU_KINDS_CALL) ? parent : HU_NONE;
+}
+
+uint32_t hu_trace_op_of(const hu_trace *trace, uint32_t slice)
+{
+    uint32_t at = trace->parent[slice];
+
+    while (at != HU_NONE && !hu_kind_in(trace->kind[at], HU_BIT(CPU_OP) | HU_BIT(USER)))
+        at = trace->parent[at];
+    return at;
+}
+
+const uint32_t *hu_trace_work_of(const hu_trace *trace, uint32_t call, size_t *n)
+{
+    size_t low = 0, high = trace->n_work, end;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (trace->parent[trace->work[middle]] < call)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (end = low; end < trace->n_work && trace->parent[trace->work[end]] == call; end++)
+        ;
+    *n = end - low;
+    return *n ? trace->work + low : NULL;
+}
+
+uint32_t hu_trace_forward_of(const hu_trace *trace, uint32_t slice)
+{
+    return hu_map_get(&trace->forward, slice);      /* HU_MAP_NONE is HU_NONE */
+}
+
+void hu_trace_free(hu_trace *trace)
+{
+    if (trace)
+        hu_arena_free(trace->arena);
+}
