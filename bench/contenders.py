@@ -17,6 +17,7 @@ from measuring import Contender
 
 PEERS = Path(__file__).with_name("peers")
 NO_SIMDJSON = "not installed (apt-get install libsimdjson-dev)"
+NO_CXX = "no C++ compiler to build it with (apt-get install g++)"
 NO_HTA = "not installed (pip install HolisticTraceAnalysis; HOLDUP_HTA_PYTHON=its python)"
 HTA_VERSIONS = ("import hta; from importlib.metadata import version; "
                 "print(*(f'{p} {version(p)}' for p in ('HolisticTraceAnalysis', 'pandas', 'numpy')))")
@@ -62,10 +63,11 @@ class Simdjson:
     program: Path | None
     label: str = "simdjson On-Demand"
     words: str = ""
+    absent: str = ""
 
     def contender(self, trace: Trace) -> Contender:
         return Contender(self.key, self.label, [str(self.program), str(trace.path)], keep_output=True,
-                         absent="" if self.program else NO_SIMDJSON)
+                         absent=self.absent)
 
 
 @dataclass
@@ -78,8 +80,7 @@ class Peers:
     def find(scratch: Path) -> Peers:
         peers = Peers(find_simdjson(scratch), find_hta())
         peers.versions = [line for line in [
-            *(s.words for s in peers.simdjson if s.program),
-            "" if any(s.program for s in peers.simdjson) else f"simdjson: {NO_SIMDJSON}",
+            *(s.words or f"simdjson: {s.absent}" for s in peers.simdjson),
             tool_version("igzip", ["igzip", "--version"], "isal"),
             tool_version("gzip", ["gzip", "--version"], "gzip"),
             tool_version("zstd", ["zstd", "--version"], "zstd"),
@@ -98,7 +99,7 @@ class Peers:
 
 
 def tool_version(name: str, command: list[str], package: str) -> str:
-    return first_line(command).lstrip("*").strip() or f"{name}: not installed (apt-get install {package})"
+    return first_line(command).strip("* ") or f"{name}: not installed (apt-get install {package})"
 
 
 def unpacker(name: str, path: Path, package: str) -> Contender:
@@ -135,8 +136,10 @@ def build_simdjson(key: str, out: Path, extra: list[str]) -> Simdjson:
     print(f"  building {out.name}", file=sys.stderr, flush=True)
     try:
         subprocess.run(command, check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        return Simdjson(key, None)
+    except OSError:
+        return Simdjson(key, None, absent=NO_CXX)
+    except subprocess.CalledProcessError:
+        return Simdjson(key, None, absent=NO_SIMDJSON)
     return describe_simdjson(key, out, first_line([*compiler.split(), "--version"]), flags)
 
 
@@ -145,10 +148,10 @@ def describe_simdjson(key: str, program: Path, compiler: str, flags: list[str]) 
     sample.write_text('{"traceEvents": [{"ph": "X", "name": "a", "ts": 1.001, "dur": 2.5}]}')
     done = subprocess.run([str(program), str(sample)], capture_output=True, text=True)
     if done.returncode:
-        return Simdjson(key, None)
+        return Simdjson(key, None, absent="its program does not run")
     about = json.loads(done.stdout)
     words = (f"simdjson {about['version']} ({about['kernel']} kernel, its stage 1 {about['stage1_kernel']}), "
-             f"{compiler}, {' '.join(flags[1:3])}")
+             f"{compiler}, {' '.join(flags[1:])}")
     return Simdjson(key, program, f"simdjson {about['version']} On-Demand", words)
 
 
@@ -161,7 +164,7 @@ class Holdup:
         env = {**({"HOLDUP_CPU": cpu} if cpu else {}), **({"HOLDUP_THREADS": str(threads)} if threads else {})}
         variant = ", ".join(filter(None, [cpu, f"{threads} thread" + "s" * (threads > 1) if threads else ""]))
         return Contender("-".join(filter(None, [verb, cpu, str(threads or "")])),
-                         label or f"holdup {verb}" + (f" ({variant})" if variant else ""),
+                         label or f"holdup {verb}" + (f", {variant}" if variant else ""),
                          [str(self.program), verb, str(path), *more], env, keep_output=keep)
 
     def version(self) -> str:

@@ -7,11 +7,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from measuring import stop
 
 ROOT = Path(__file__).resolve().parent.parent
 MAKER = Path(__file__).with_name("make_trace.py")
@@ -61,14 +64,14 @@ def find_sources(given: list[str]) -> list[Source]:
     example = ROOT / "examples" / "training" / "traces" / "slow_loader" / "rank0.json.gz"
     found = real or ([Source("ex", example)] if example.is_file() else [])
     if not found:
-        raise SystemExit("bench: no trace to replicate: name one with --source KEY=FILE.json.gz")
+        stop("no trace to replicate: name one with --source KEY=FILE.json.gz")
     return found
 
 
 def split_pair(text: str) -> tuple[str, Path]:
     key, equals, path = text.partition("=")
     if not equals or not key.isidentifier() or not Path(path).is_file():
-        raise SystemExit(f"bench: --source {text}: want KEY=FILE, KEY a word, FILE a trace")
+        stop(f"--source {text}: want KEY=FILE, KEY a word, FILE a trace")
     return key, Path(path)
 
 
@@ -105,11 +108,13 @@ class Cache:
         found: dict[str, int] = json.loads(made.stdout)
         return found
 
-    def pack(self, trace: Trace, suffix: str) -> Path:
-        """The same trace compressed, as torch.profiler (gzip) and people (zstd) do."""
+    def pack(self, trace: Trace, suffix: str) -> Path | None:
+        """The same trace compressed, as torch.profiler (gzip) and people (zstd) do; None when the tool is missing."""
         out = trace.packed(suffix)
         if not out.is_file():
             command = {".gz": ["gzip", "-6", "-n", "-c"], ".zst": ["zstd", "-q", "-3", "-c"]}[suffix]
+            if not shutil.which(command[0]):
+                return None
             part = out.with_name("." + out.name + ".part")
             print(f"  making {out.name}", file=sys.stderr, flush=True)
             with open(part, "wb") as file:

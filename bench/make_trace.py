@@ -47,7 +47,7 @@ class BadTrace(Exception):
 
 @dataclass
 class Template:
-    """Text with holes: literals[0] hole[0] literals[1] hole[1] ... literals[n]; a hole has a family and a base value."""
+    """Text with holes: literals[0] hole[0] literals[1] hole[1] ... literals[n]; a hole is a family and a base."""
 
     literals: list[str] = field(default_factory=lambda: [""])
     families: list[str] = field(default_factory=list)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from contenders import Holdup, Peers
 from inputs import ROOT, Cache, fallback_note, find_sources
-from measuring import Meter
+from measuring import Meter, stop
 from promises import judge
 from suite import Measured, Plan, Suite
 from tables import About, page, terminal
@@ -48,7 +48,7 @@ def find_holdup(a: argparse.Namespace) -> Holdup | None:
     if a.peers_only:
         return None
     if not os.access(a.holdup, os.X_OK):
-        raise SystemExit(f"bench: {a.holdup} is not there: run `make build`, or use --peers-only")
+        stop(f"{a.holdup} is not there: run `make build`, or use --peers-only")
     return Holdup(a.holdup.resolve())
 
 

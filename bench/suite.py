@@ -159,6 +159,8 @@ class Suite:
 
     def packed_race(self, trace: Trace, suffix: str, tools: list[tuple[str, str]]) -> None:
         path = self.cache.pack(trace, suffix)
+        if not path:
+            return
         names = [unpacker(name, path, package) for name, package in tools]
         ours = [c for threads in (2, 1) for c in self.ours("report", path, threads=threads)]
         self.keep(self.race(".json" + suffix, trace, suffix[1:], [*names, *ours]))
@@ -219,7 +221,7 @@ class Suite:
         run = {n: self.holdup.run("report", folders[n], threads=2) for n in SIZES}
         contenders = [Contender(str(n), f"holdup report, {n} files", run[n].command, run[n].env) for n in SIZES]
         results = self.meter.race(contenders, self.plan.rounds)
-        self.out.by_files = [Step(str(n), n, results[str(n)]) for n in SIZES]
+        self.out.by_files = [Step(f"{n} x", n, results[str(n)]) for n in SIZES]
 
     def huge(self, source: Source) -> None:
         if not self.holdup:
@@ -249,7 +251,7 @@ class Suite:
         """holdup's counts of the compressed file beside those of the plain one."""
         plain = next(c for c in self.out.checks if c.trace is trace)
         if self.holdup:
-            plain.readers[f"holdup, {path.suffix}"] = self.info(path)
+            plain.readers[f"holdup {path.suffix}"] = self.info(path)
 
     def info(self, path: Path) -> dict[str, Any]:
         assert self.holdup

@@ -5,8 +5,10 @@ Computes nothing but sums of what it is given."""
 from __future__ import annotations
 
 import datetime
+import json
 import os
 import platform
+import statistics
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,7 +57,7 @@ def result_row(result: Result, group: Group) -> list[str]:
     if not result.good:
         return [label, "-", "-", "-", "-", "-"]
     reference = group.reference
-    ratio = "1 (ref)" if result is reference else f"{result.against(reference):.2f}" if reference else "-"
+    ratio = "ref" if result is reference else f"{result.against(reference):.2f}" if reference else "-"
     return [label, f"{group.trace.mb / result.seconds:,.0f}", f"{result.seconds:.3f}", f"{result.spread:.2f}",
             f"{result.peak_mb:,.0f}", ratio]
 
@@ -65,7 +67,15 @@ def group_text(group: Group) -> str:
     rows = [result_row(r, group) for r in group.results.values()]
     gone = [r.contender for r in group.results.values() if not r.good]
     notes = [fold(f"{c.label}: {c.absent or 'failed'}.") for c in gone]
-    return "\n\n".join([table(heads, rows), *notes])
+    return "\n\n".join([table(heads, rows), *inside_text(group), *notes])
+
+
+def inside_text(group: Group) -> list[str]:
+    """What the peers say that they took without starting, and simdjson without loading the file."""
+    said = {r.contender.label: [json.loads(s.output)["seconds"] for s in r.samples]
+            for r in group.results.values() if r.good and r.contender.keep_output}
+    times = ", ".join(f"{label} {statistics.median(seconds):.3f} s" for label, seconds in said.items())
+    return [fold(f"By their own clocks, without starting and (simdjson) without loading: {times}.")] if times else []
 
 
 def trace_title(group: Group) -> str:
@@ -79,8 +89,12 @@ def promises_text(promises: list[Promise], inputs: list[str]) -> str:
     order = (f"Several numbers are those of {', '.join(inputs)}, in this order, without the traces that a row did not"
              " run on; the worst decides. met? says aim, yes (the must), or NO. A scan is `holdup info` on one thread;"
              " .gz and 8 files are read on two.")
-    gaps = "; ".join(f"{p.what}: {p.why_not or 'a contender is missing or failed'}" for p in promises if not p.values)
-    return "\n\n".join([table(heads, rows), fold(order), *([fold(f"Not measured: {gaps}.")] if gaps else [])])
+    gaps: dict[str, list[str]] = {}
+    for p in promises:
+        if not p.values:
+            gaps.setdefault(p.why_not or "a contender is missing or failed", []).append(p.what)
+    reasons = "; ".join(f"{' / '.join(what)} ({why})" for why, what in gaps.items())
+    return "\n\n".join([table(heads, rows), fold(order), *([fold(f"Not measured: {reasons}.")] if reasons else [])])
 
 
 def memory_text(m: Measured) -> str:
@@ -121,7 +135,8 @@ def checks_text(checks: list[Check]) -> str:
                          f"{durations:,}" if durations is not None else "-", "yes" if check.agrees else "NO"])
     return "\n\n".join([table(["trace, reader", "events", "sum of dur, ns", "same?"], rows),
                         fold("Same means: the number of events, the number of each phase, and the sum of the durations"
-                             " of the X events agree to the last nanosecond among all readers of a trace.")])
+                             " of the X events agree to the last nanosecond among all readers of a trace. Python"
+                             " reads the large trace only with --full.")])
 
 
 def machine() -> str:
@@ -174,7 +189,8 @@ def sections(m: Measured, promises: list[Promise], about: About) -> list[tuple[s
 READING = """\
 * **Absolute numbers are noise.** They were taken on a machine that is shared with others, and repeat badly from day to
   day. The column `time x` is what counts: the time over that of the row marked `ref`, as the median of the ratios
-  within one round, in which all contenders ran one after the other (every other round in reverse order).
+  within one round, in which all contenders ran one after the other (every other round in reverse order; the first ran
+  once before, unmeasured, because who first touches much memory on a virtual machine pays for it).
 * `seconds` is the median wall time of the whole process, start and exit included; `max/min` is the slowest run over the
   fastest; `peak MB` is the largest resident memory that the kernel saw (10^6 bytes); `MB/s` is always bytes of JSON,
   also for compressed files.

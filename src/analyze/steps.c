@@ -201,6 +201,8 @@ static int give_device_work(const hu_trace *trace, step_list *list, hu_arena *sc
         return hu_fail_memory(err);
     host.n = host.cap = list->n;
     for (size_t i = 0; i < list->n; i++) {
+        list->at[i].host_start_ns = list->at[i].start_ns;
+        list->at[i].host_end_ns = list->at[i].end_ns;
         host.at[i] = (hu_interval){list->at[i].start_ns, list->at[i].end_ns};
         device_end[i] = INT64_MIN;
     }

@@ -19,6 +19,7 @@ typedef struct {
     uint32_t name;                      /* string id; 0 for a step without a name                   */
     int64_t  number;                    /* N of ProfilerStep#N, else the index from 0               */
     int64_t  start_ns, end_ns;          /* see steps.c: device work belongs to the step that launched it */
+    int64_t  host_start_ns, host_end_ns; /* as marked on the host                                   */
     int64_t  n_device;                  /* device slices launched in it                             */
     bool     is_warm_up, is_incomplete; /* left out of the means, and said so                       */
 } hu_step;

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * verdict.c - says the largest share that is not computation, in plain words.
+ *
+ * It states what was measured and promises nothing: how much faster the job would be without it is a question for a
+ * replay, because removing one limit exposes the next.
+ */
+#include "advise/verdict.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/number.h"
+
+static const double LEAST_SHARE = 0.10;         /* below this a share is not what holds a job up */
+static const double WORTH_NAMING = 0.5;         /* of the idle time, for one cause to be named alone */
+static const double FEW_LOST = 0.01;
+
+enum { FEWEST_STEPS = 3 };
+
+/* What the host does while the device has nothing to do, in words. */
+static const char *const host_words[HU_ROLE_COUNT] = {
+    [HU_ROLE_COMMUNICATION] = "the host is in communication calls",
+    [HU_ROLE_RUNTIME] = "the host is in calls of the device runtime",
+    [HU_ROLE_DATA_LOADER] = "the host waits for its data loader",
+    [HU_ROLE_CPU_EXEC] = "the host runs operators and Python code",
+    [HU_ROLE_OTHER] = "the host does something the profiler did not record",
+};
+
+static const char *const cpu_words[HU_ROLE_COUNT] = {
+    [HU_ROLE_COMMUNICATION] = "communication takes",
+    [HU_ROLE_DATA_LOADER] = "waiting for the data loader takes",
+    [HU_ROLE_CPU_EXEC] = "operators and Python code take",
+    [HU_ROLE_OTHER] = "time that the profiler did not record takes",
+};
+
+static void share_text(char *out, size_t room, double part_ns, double whole_ns)
+{
+    char pct[HU_NUMBER_BYTES], part[HU_NUMBER_BYTES], whole[HU_NUMBER_BYTES];
+
+    hu_format_fixed(pct, 100 * part_ns / whole_ns, 0);
+    hu_format_fixed(part, part_ns / 1e6, part_ns < 1e7 ? 2 : 1);
+    hu_format_fixed(whole, whole_ns / 1e6, whole_ns < 1e7 ? 2 : 1);
+    snprintf(out, room, "%s %% (%s of %s ms)", pct, part, whole);
+}
+
+static hu_role largest_host_role(const hu_step_time *t)
+{
+    hu_role best = HU_ROLE_COMMUNICATION;
+
+    for (hu_role r = HU_ROLE_COMMUNICATION; r < HU_ROLE_COUNT; r++)
+        if (t->role_ns[r] > t->role_ns[best])
+            best = r;
+    return best;
+}
+
+static const char *step_words(const hu_digest *d)
+{
+    return d->steps.source == HU_STEPS_NONE ? "the capture" : "each step";
+}
+
+static void say_device(const hu_digest *d, const hu_step_time *t, hu_verdict *v)
+{
+    const double most = fmax(t->idle_ns, fmax(t->exposed_comm_ns, t->exposed_copy_ns));
+    hu_step_time host = *t;
+    char         share[160], cause[160];
+    hu_role      role;
+
+    share_text(share, sizeof share, most, t->step_ns);
+    if (most < LEAST_SHARE * t->step_ns) {
+        share_text(share, sizeof share, t->compute_ns, t->step_ns);
+        snprintf(v->text, sizeof v->text, "The GPU computes for %s of %s: its kernels are the limit, not the host.", share,
+                 step_words(d));
+        return;
+    }
+    if (most == t->exposed_comm_ns) {
+        snprintf(v->text, sizeof v->text, "Communication that no computation hides takes %s of %s.", share, step_words(d));
+        return;
+    }
+    if (most == t->exposed_copy_ns) {
+        snprintf(v->text, sizeof v->text, "Memory copies that nothing hides take %s of %s.", share, step_words(d));
+        return;
+    }
+    /* the host's part of communication includes kernels in that category, which are not idle time */
+    host.role_ns[HU_ROLE_COMMUNICATION] = fmax(0, t->role_ns[HU_ROLE_COMMUNICATION] - t->comm_ns);
+    role = largest_host_role(&host);
+    share_text(cause, sizeof cause, host.role_ns[role], t->idle_ns);
+    if (host.role_ns[role] >= WORTH_NAMING * t->idle_ns)
+        snprintf(v->text, sizeof v->text, "The GPU is idle for %s of %s. For %s of that, %s.", share, step_words(d), cause,
+                 host_words[role]);
+    else
+        snprintf(v->text, sizeof v->text, "The GPU is idle for %s of %s, for more than one reason; most often %s.", share,
+                 step_words(d), host_words[role]);
+}
+
+static void say_host(const hu_digest *d, const hu_step_time *t, hu_verdict *v)
+{
+    hu_step_time rest = *t;
+    hu_role      role;
+    char         share[160];
+
+    rest.role_ns[HU_ROLE_RUNTIME] = 0;
+    role = largest_host_role(&rest);
+    share_text(share, sizeof share, t->role_ns[role], t->step_ns);
+    snprintf(v->text, sizeof v->text, "This trace holds no GPU work. On the host, %s %s of %s.", cpu_words[role], share,
+             step_words(d));
+}
+
+__attribute__((format(printf, 3, 4)))
+static void doubt(hu_verdict *v, hu_confidence at_most, const char *format, ...)
+{
+    va_list args;
+
+    if (v->confidence > at_most)
+        v->confidence = at_most;
+    if (v->n_reasons == HU_COUNT(v->reasons))
+        return;
+    va_start(args, format);
+    vsnprintf(v->reasons[v->n_reasons++], sizeof v->reasons[0], format, args);
+    va_end(args);
+}
+
+static void judge(const hu_digest *d, hu_verdict *v)
+{
+    const hu_quality *q = &d->health.quality;
+    const int64_t     lost = hu_quality_lost(q);
+
+    v->confidence = HU_CONFIDENCE_HIGH;
+    if (d->steps.source == HU_STEPS_NONE)
+        doubt(v, HU_CONFIDENCE_LOW, "no steps were found, so the capture is taken as one piece");
+    else if (d->steps.n_counted < FEWEST_STEPS)
+        doubt(v, HU_CONFIDENCE_MEDIUM, "only %zu complete step%s", d->steps.n_counted, d->steps.n_counted == 1 ? "" : "s");
+    if (d->steps.source == HU_STEPS_STRUCTURE)
+        doubt(v, HU_CONFIDENCE_MEDIUM, "steps were guessed from work that repeats (%d %% alike)",
+              (int)(100 * d->steps.confidence));
+    if (q->is_truncated)
+        doubt(v, HU_CONFIDENCE_MEDIUM, "the file ends in the middle, at byte %lld", (long long)q->truncated_at);
+    if ((double)lost > FEW_LOST * (double)q->events)
+        doubt(v, HU_CONFIDENCE_MEDIUM, "%lld of %lld events could not be used", (long long)lost, (long long)q->events);
+    if (d->health.missing & 1u << HU_MISSING_DEVICE)
+        doubt(v, HU_CONFIDENCE_LOW, "work was launched on a device, but no device work was recorded");
+    if (d->gpu_time.n_slices && (double)d->health.unlinked_kernels > 0.1 * (double)d->gpu_time.n_slices)
+        doubt(v, HU_CONFIDENCE_MEDIUM, "%lld of %lld pieces of device work have no launch in the trace",
+              (long long)d->health.unlinked_kernels, (long long)d->gpu_time.n_slices);
+}
+
+/* The mean step, or the only window there is. */
+static const hu_step_time *time_of(const hu_digest *d)
+{
+    if (d->steps.n_counted)
+        return &d->breakdown.mean;
+    return d->breakdown.n ? &d->breakdown.at[0] : NULL;
+}
+
+void hu_verdict_measure(hu_digest *const *digests, size_t n, hu_verdict *out)
+{
+    const hu_step_time *slowest = NULL;
+
+    *out = (hu_verdict){0};
+    for (size_t i = 0; i < n; i++) {
+        const hu_step_time *t = time_of(digests[i]);
+
+        if (t && (!slowest || t->step_ns > slowest->step_ns)) {
+            slowest = t;
+            out->rank = i;
+        }
+    }
+    judge(digests[out->rank], out);
+    if (!slowest || !(slowest->step_ns > 0))
+        snprintf(out->text, sizeof out->text, "The trace holds no time to explain.");
+    else if (digests[out->rank]->breakdown.has_device)
+        say_device(digests[out->rank], slowest, out);
+    else
+        say_host(digests[out->rank], slowest, out);
+}
+
+const char *hu_confidence_name(hu_confidence c)
+{
+    static const char *const names[] = {"low", "medium", "high"};
+
+    return names[c];
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * verdict.h - the first sentence of a report: what takes the time, as measured, and how far to trust it. */
+#ifndef HU_ADVISE_VERDICT_H
+#define HU_ADVISE_VERDICT_H
+
+#include "analyze/digest.h"
+
+typedef enum { HU_CONFIDENCE_LOW, HU_CONFIDENCE_MEDIUM, HU_CONFIDENCE_HIGH } hu_confidence;
+
+typedef struct {
+    char          text[512];        /* one or two sentences */
+    hu_confidence confidence;
+    char          reasons[6][160];  /* why it is not high */
+    size_t        n_reasons;
+    size_t        rank;             /* index of the digest it speaks of: the one with the longest steps */
+} hu_verdict;
+
+/* Over `n` ranks of one job, at least one. */
+void hu_verdict_measure(hu_digest *const *digests, size_t n, hu_verdict *out);
+
+const char *hu_confidence_name(hu_confidence c);
+
+#endif

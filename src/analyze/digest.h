@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * digest.h - all answers about one rank; outlives the trace they came from. */
+#ifndef HU_ANALYZE_DIGEST_H
+#define HU_ANALYZE_DIGEST_H
+
+#include "analyze/breakdown.h"
+#include "analyze/copies.h"
+#include "analyze/gpu_time.h"
+#include "analyze/health.h"
+#include "analyze/kernels.h"
+#include "analyze/operators.h"
+#include "analyze/steps.h"
+
+typedef struct {
+    hu_arena     *arena;            /* everything below lives here */
+    hu_trace_info info;
+    hu_device    *devices;
+    hu_str       *device_names;
+    size_t        n_devices;
+    hu_str        device;           /* the one that worked; "" unknown or none */
+    hu_str       *step_names;
+    hu_gpu_time   gpu_time;
+    hu_steps      steps;
+    hu_breakdown  breakdown;
+    hu_operators  operators;
+    hu_kernels    kernels;
+    hu_copies     copies;
+    hu_health     health;
+} hu_digest;
+
+typedef struct {
+    hu_step_range steps;
+    bool          by_shape;
+} hu_digest_options;
+
+/* Asks every question.  The trace may be freed afterwards.  NULL on failure. */
+hu_digest *hu_digest_measure(const hu_trace *trace, const hu_digest_options *options, hu_error *err);
+
+void hu_digest_free(hu_digest *d);
+
+/* What per-step numbers are divided by: the steps that count, 0 when there are none. */
+static inline int64_t hu_digest_step_count(const hu_digest *d)
+{
+    return d->steps.source == HU_STEPS_NONE ? 0 : (int64_t)d->steps.n_counted;
+}
+
+#endif

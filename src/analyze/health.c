@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * health.c - silent drops are the trust killer of this field, so links that do not meet are counted, with their time.
+ *
+ * A kernel without a launch was launched before the capture began, or its call was lost; a launch without a kernel was
+ * still queued when the capture ended, or the kernel was lost.
+ */
+#include "analyze/health.h"
+
+#include "analyze/names.h"
+
+static bool is_on(const hu_health *h, hu_kind kind)
+{
+    return h->kinds[kind] > 0;
+}
+
+static unsigned find_missing(const hu_trace *trace, const hu_steps *steps, const hu_health *h)
+{
+    const hu_trace_info *info = hu_trace_get_info(trace);
+    const bool device = is_on(h, HU_KIND_KERNEL) || is_on(h, HU_KIND_COLLECTIVE) || is_on(h, HU_KIND_MEMCPY);
+    const bool cuda = hu_trace_find_text(trace, HU_STR("cudaLaunchKernel")) != HU_NONE;
+    unsigned   missing = 0;
+
+    if (steps->source != HU_STEPS_PROFILER)
+        missing |= 1u << HU_MISSING_STEPS;
+    if (is_on(h, HU_KIND_CPU_OP) && !info->has_shapes)
+        missing |= 1u << HU_MISSING_SHAPES;
+    if (is_on(h, HU_KIND_CPU_OP) && !info->has_stacks)
+        missing |= 1u << HU_MISSING_STACKS;
+    if (is_on(h, HU_KIND_CPU_OP) && !info->has_memory)
+        missing |= 1u << HU_MISSING_MEMORY;
+    if (cuda && device && !is_on(h, HU_KIND_SYNC))
+        missing |= 1u << HU_MISSING_SYNC;
+    if (h->unlinked_launches > 0 && !device)
+        missing |= 1u << HU_MISSING_DEVICE;
+    if (device && !is_on(h, HU_KIND_CPU_OP))
+        missing |= 1u << HU_MISSING_HOST;
+    return missing;
+}
+
+void hu_health_measure(const hu_trace *trace, const hu_steps *steps, const uint8_t *names, hu_health *out)
+{
+    const hu_slices s = hu_trace_slices(trace);
+    hu_health       h = {.quality = *hu_trace_get_quality(trace)};
+
+    for (uint32_t i = 0; i < s.n; i++) {
+        h.kinds[s.kind[i]]++;
+        if (hu_kind_in(s.kind[i], HU_KINDS_DEVICE)) {
+            if (hu_trace_launch_of(trace, i) == HU_NONE) {
+                h.unlinked_kernels++;
+                h.unlinked_kernels_ns += s.dur_ns[i];
+            }
+        } else if (hu_kind_in(s.kind[i], HU_KINDS_CALL) && (names[s.name[i]] & HU_NAME_LAUNCH) && s.correlation[i]) {
+            size_t n;
+
+            if (!hu_trace_work_of(trace, i, &n) && s.kind[i] == HU_KIND_RUNTIME)
+                h.unlinked_launches++;
+            if (n > 1)
+                h.graph_kernels += (int64_t)n;
+        }
+    }
+    h.missing = find_missing(trace, steps, &h);
+    *out = h;
+}
+
+static const struct {
+    const char *key, *what, *how;
+} rows[] = {
+#define M(id, key, what, how) [HU_MISSING_##id] = {key, what, how},
+    HU_MISSING(M)
+#undef M
+};
+
+const char *hu_missing_key(hu_missing m)
+{
+    return rows[m].key;
+}
+
+const char *hu_missing_what(hu_missing m)
+{
+    return rows[m].what;
+}
+
+const char *hu_missing_how(hu_missing m)
+{
+    return rows[m].how;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cmd_info.c - `holdup info`: what is in a file, without asking any question about it. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/thread.h"
+#include "cli/command.h"
+#include "cli/inputs.h"
+#include "cli/progress.h"
+#include "ingest/open.h"
+#include "render/json_out.h"
+#include "render/units.h"
+
+typedef struct {
+    bool        json, quiet;
+    const char *output;
+    hu_limits   limits;
+} options;
+
+static const hu_option rows[] = {
+    {"json", 'j', HU_OPTION_FLAG, NULL, "as JSON", offsetof(options, json), NULL, NULL},
+    {"output", 'o', HU_OPTION_TEXT, "FILE", "write to a file instead of standard output", offsetof(options, output), NULL,
+     NULL},
+    {"quiet", 'q', HU_OPTION_FLAG, NULL, "no progress", offsetof(options, quiet), NULL, NULL},
+    {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
+     "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio",
+     offsetof(options, limits), NULL, hu_inputs_parse_limit},
+};
+
+static void json_phases(hu_json_out *j, const hu_quality *q)
+{
+    hu_json_open(j, "by_phase", '{');
+    for (size_t i = 1; i < HU_COUNT(q->by_phase); i++) {
+        const char key[2] = {(char)i, '\0'};
+
+        if (q->by_phase[i])
+            hu_json_int(j, key, q->by_phase[i]);
+    }
+    hu_json_close(j, '}');
+}
+
+static void write_json(hu_builder *b, hu_out *out)
+{
+    hu_json_out          j = {.out = out, .is_empty = true};
+    const hu_trace_info *info = hu_builder_info(b);
+    const hu_quality    *q = hu_builder_quality(b);
+    int64_t              kinds[HU_KIND_COUNT];
+    size_t               n;
+    const hu_device     *devices = hu_builder_devices(b, &n);
+
+    hu_builder_count_kinds(b, kinds);
+    hu_json_open(&j, NULL, '{');
+    hu_json_str(&j, "file", info->file);
+    hu_json_str(&j, "format", info->format);
+    hu_json_str(&j, "tool", info->tool);
+    hu_json_str(&j, "compression", info->compression);
+    hu_json_int(&j, "bytes", info->bytes);
+    hu_json_int(&j, "schema_version", info->schema_version);
+    hu_json_int(&j, "base_time_ns", info->base_ns);
+    hu_json_int(&j, "rank", info->rank);
+    hu_json_int(&j, "world_size", info->world_size);
+    hu_json_str(&j, "backend", info->backend);
+    hu_json_str(&j, "host", info->host);
+    hu_json_open(&j, "devices", '[');
+    for (size_t i = 0; i < n; i++)
+        hu_json_str(&j, NULL, hu_builder_text(b, devices[i].name));
+    hu_json_close(&j, ']');
+    hu_json_int(&j, "threads", (int64_t)hu_builder_track_count(b, HU_TRACK_HOST));
+    hu_json_int(&j, "streams", (int64_t)hu_builder_track_count(b, HU_TRACK_STREAM));
+    hu_json_int(&j, "steps", (int64_t)hu_builder_step_count(b));
+    hu_json_open(&j, "captured", '{');
+    hu_json_bool(&j, "shapes", info->has_shapes);
+    hu_json_bool(&j, "stacks", info->has_stacks);
+    hu_json_bool(&j, "memory", info->has_memory);
+    hu_json_bool(&j, "flops", info->has_flops);
+    hu_json_bool(&j, "modules", info->has_modules);
+    hu_json_close(&j, '}');
+    hu_json_open(&j, "events", '{');
+    hu_json_int(&j, "total", q->events);
+    hu_json_int(&j, "lost", hu_quality_lost(q));
+    hu_json_int(&j, "duration_sum_ns", q->duration_sum_ns);
+    json_phases(&j, q);
+    hu_json_open(&j, "by_kind", '{');
+    for (hu_kind k = 0; k < HU_KIND_COUNT; k++)
+        if (kinds[k])
+            hu_json_int(&j, hu_kind_name(k), kinds[k]);
+    hu_json_close(&j, '}');
+    hu_json_close(&j, '}');
+    hu_json_bool(&j, "is_truncated", q->is_truncated);
+    hu_json_close(&j, '}');
+}
+
+static void line(hu_out *out, const char *label, hu_str value)
+{
+    if (!value.n)
+        return;
+    hu_out_printf(out, "%-12s", label);
+    hu_units_clip(out, value, 66);
+    hu_out_text(out, "\n");
+}
+
+static void count_line(hu_out *out, const char *label, int64_t n)
+{
+    char text[HU_UNIT_BYTES];
+
+    hu_units_count(text, n);
+    line(out, label, hu_str_of(text));
+}
+
+/* Equal neighbours once, with a count: a machine with eight of them is common. */
+static void device_lines(const hu_builder *b, hu_out *out)
+{
+    size_t           n;
+    const hu_device *d = hu_builder_devices(b, &n);
+
+    for (size_t i = 0, next; i < n; i = next) {
+        const hu_str name = hu_builder_text(b, d[i].name);
+
+        for (next = i + 1; next < n && d[next].name == d[i].name; next++)
+            ;
+        hu_out_printf(out, "%-12s%zu × ", "devices", next - i);
+        hu_units_clip(out, name.n ? name : HU_STR("unnamed"), 50);
+        hu_out_text(out, "\n");
+    }
+}
+
+static void write_text(hu_builder *b, hu_out *out)
+{
+    const hu_trace_info *info = hu_builder_info(b);
+    const hu_quality    *q = hu_builder_quality(b);
+    int64_t              kinds[HU_KIND_COUNT];
+    char                 text[HU_UNIT_BYTES];
+
+    hu_builder_count_kinds(b, kinds);
+    line(out, "file", info->file);
+    line(out, "tool", info->tool.n ? info->tool : HU_STR("unknown writer of Chrome traces"));
+    hu_units_bytes(text, (double)info->bytes);
+    hu_out_printf(out, "%-12s%s of JSON%s%s\n", "size", text, info->compression.n ? ", compressed with " : "",
+                  info->compression.p);
+    if (info->rank >= 0)
+        hu_out_printf(out, "%-12s%lld of %lld\n", "rank", (long long)info->rank, (long long)info->world_size);
+    line(out, "backend", info->backend);
+    line(out, "host", info->host);
+    device_lines(b, out);
+    count_line(out, "threads", (int64_t)hu_builder_track_count(b, HU_TRACK_HOST));
+    count_line(out, "streams", (int64_t)hu_builder_track_count(b, HU_TRACK_STREAM));
+    count_line(out, "steps", (int64_t)hu_builder_step_count(b));
+    hu_out_printf(out, "%-12s%s%s%s%s%s\n", "captured", info->has_shapes ? "shapes " : "", info->has_stacks ? "stacks " : "",
+                  info->has_memory ? "memory " : "", info->has_flops ? "flops " : "", info->has_modules ? "modules " : "");
+    count_line(out, "events", q->events);
+    for (hu_kind k = 0; k < HU_KIND_COUNT; k++) {
+        if (kinds[k]) {
+            hu_units_count(text, kinds[k]);
+            hu_out_printf(out, "%12s  %s\n", text, hu_kind_name(k));
+        }
+    }
+    if (hu_quality_lost(q))
+        count_line(out, "lost", hu_quality_lost(q));
+    if (q->is_truncated)
+        hu_out_printf(out, "%-12sthe file ends in the middle, at byte %lld\n", "truncated", (long long)q->truncated_at);
+}
+
+static int info_of(const options *o, const char *path, hu_out *out, hu_error *err)
+{
+    hu_input_options input = {o->limits, hu_thread_count() > 1, NULL};
+    hu_builder *b = hu_open_builder(path, &input, err);
+
+    if (!b)
+        return err->code;
+    if (o->json)
+        write_json(b, out);
+    else
+        write_text(b, out);
+    hu_builder_free(b);
+    return 0;
+}
+
+static int info(const options *o, const hu_inputs *inputs)
+{
+    hu_error err = {0};
+    hu_out  *out = o->output ? hu_out_open_file(o->output, &err) : hu_out_open_fd(STDOUT_FILENO);
+    int      status = 0, rc;
+
+    if (!out) {
+        if (!err.code)
+            hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    for (size_t i = 0; i < inputs->n; i++) {
+        if (i && !o->json)
+            hu_out_text(out, "\n");
+        rc = info_of(o, inputs->at[i], out, &err);
+        if (rc < 0)
+            status = hu_command_fail(&err);
+    }
+    rc = hu_out_close(out, &err);
+    return rc < 0 ? hu_command_fail(&err) : status;
+}
+
+static int run(int argc, char **argv)
+{
+    options   o = {.limits = hu_limits_default()};
+    hu_error  err = {0};
+    hu_arena *arena = hu_arena_new();
+    hu_inputs inputs;
+    int       n, status;
+
+    if (!arena) {
+        hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    n = hu_options_parse(rows, HU_COUNT(rows), argc, argv, &o, &err);
+    if (n == 0)
+        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "info wants a trace: holdup info trace.json.gz");
+    if (n > 0 && hu_inputs_expand(argv, n, arena, &inputs, &err) < 0)
+        n = err.code;
+    status = n < 0 ? hu_command_fail(&err) : info(&o, &inputs);
+    hu_arena_free(arena);
+    return status;
+}
+
+const hu_command hu_command_info = {
+    .name = "info",
+    .summary = "what is in a file: tool, devices, ranks, steps, events by kind",
+    .usage = "[options] FILE|DIRECTORY|- ...",
+    .about = "Reads a trace once and says what it holds, without analysing it.\n\n"
+             "  holdup info trace.json.gz\n"
+             "  holdup info run/ --json",
+    .options = rows,
+    .n_options = HU_COUNT(rows),
+    .run = run,
+};

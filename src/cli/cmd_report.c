@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cmd_report.c - `holdup report`: reads traces, asks every question, draws one face. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "base/thread.h"
+#include "cli/command.h"
+#include "cli/inputs.h"
+#include "cli/progress.h"
+#include "ingest/open.h"
+#include "render/report.h"
+
+enum { PLAIN_WIDTH = 80, MOST_WIDTH = 160 };
+
+enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+typedef struct {
+    bool          json, csv, quiet, strict;
+    const char   *output, *html, *sort;
+    int           view, group_by, color;
+    int64_t       top;
+    hu_step_range steps;
+    hu_limits     limits;
+} options;
+
+static const char *const views[] = {"all", "overview", "ops", "kernels", "copies", "steps", "health", NULL};
+static const char *const groups[] = {"name", "shapes", NULL};
+static const char *const colors[] = {"auto", "always", "never", NULL};
+
+/* "3..7" or "5" */
+static int parse_steps(void *field, const char *text, hu_error *err)
+{
+    hu_step_range *range = field;
+    const char    *dots = strstr(text, "..");
+    const hu_str   first = {text, dots ? (size_t)(dots - text) : strlen(text)};
+    const hu_str   last = dots ? hu_str_of(dots + 2) : first;
+
+    if (!hu_parse_i64(first, &range->first) || !hu_parse_i64(last, &range->last) || range->last < range->first)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--steps wants a range such as 3..7 or one number, not \"%s\"", text);
+    range->is_limited = true;
+    return 0;
+}
+
+static const hu_option rows[] = {
+    {"view", 'v', HU_OPTION_CHOICE, "VIEW", "what to show: all, overview, ops, kernels, copies, steps, health",
+     offsetof(options, view), views, NULL},
+    {"steps", 's', HU_OPTION_SPECIAL, "A..B", "only these steps, by the number of their ProfilerStep, or from 0",
+     offsetof(options, steps), NULL, parse_steps},
+    {"group-by", 'g', HU_OPTION_CHOICE, "WHAT", "operators by name (default) or by name and input shapes",
+     offsetof(options, group_by), groups, NULL},
+    {"sort", 0, HU_OPTION_TEXT, "COLUMN", "order tables by a column, named as in --csv: host_self_ns, calls, name …",
+     offsetof(options, sort), NULL, NULL},
+    {"top", 'n', HU_OPTION_COUNT, "N", "rows of each table", offsetof(options, top), NULL, NULL},
+    {"json", 'j', HU_OPTION_FLAG, NULL, "everything as JSON (docs/report.schema.json)", offsetof(options, json), NULL, NULL},
+    {"csv", 'c', HU_OPTION_FLAG, NULL, "the table of --view as CSV", offsetof(options, csv), NULL, NULL},
+    {"html", 0, HU_OPTION_TEXT, "FILE", "also write a page that opens offline in any browser", offsetof(options, html), NULL,
+     NULL},
+    {"output", 'o', HU_OPTION_TEXT, "FILE", "write to a file instead of standard output", offsetof(options, output), NULL,
+     NULL},
+    {"color", 0, HU_OPTION_CHOICE, "WHEN", "auto, always or never", offsetof(options, color), colors, NULL},
+    {"quiet", 'q', HU_OPTION_FLAG, NULL, "no progress and no warnings", offsetof(options, quiet), NULL, NULL},
+    {"strict", 0, HU_OPTION_FLAG, NULL, "exit with 4 when a file is unreadable, cut, or has events that were lost",
+     offsetof(options, strict), NULL, NULL},
+    {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
+     "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio",
+     offsetof(options, limits), NULL, hu_inputs_parse_limit},
+};
+
+typedef struct {
+    const hu_inputs  *inputs;
+    hu_input_options  input;
+    hu_digest_options digest;
+    hu_digest       **digests;
+    hu_error         *errors;
+} work;
+
+static void read_one(void *context, size_t i)
+{
+    work     *w = context;
+    hu_trace *t = hu_open_trace(w->inputs->at[i], &w->input, &w->errors[i]);
+
+    w->digests[i] = t ? hu_digest_measure(t, &w->digest, &w->errors[i]) : NULL;
+    if (t && !w->digests[i] && !w->errors[i].file[0])
+        snprintf(w->errors[i].file, sizeof w->errors[i].file, "%s", w->inputs->at[i]);
+    hu_trace_free(t);
+}
+
+static int by_rank(const void *left, const void *right)
+{
+    const hu_digest *a = *(hu_digest *const *)left, *b = *(hu_digest *const *)right;
+
+    if (a->info.rank != b->info.rank)
+        return a->info.rank < b->info.rank ? -1 : 1;
+    return hu_str_compare(a->info.file, b->info.file);
+}
+
+static bool is_partial(const hu_digest *d)
+{
+    const hu_quality *q = &d->health.quality;
+
+    return q->is_truncated || hu_quality_lost(q) > 0;
+}
+
+static size_t terminal_width(void)
+{
+    struct winsize size;
+
+    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
+        return PLAIN_WIDTH;
+    return size.ws_col < MOST_WIDTH ? size.ws_col : MOST_WIDTH;
+}
+
+static bool wants_color(const options *o)
+{
+    const char *no = getenv("NO_COLOR");
+
+    if (o->color != COLOR_AUTO)
+        return o->color == COLOR_ALWAYS;
+    return !o->output && isatty(STDOUT_FILENO) && !(no && no[0]);
+}
+
+static int write_report(const options *o, const hu_report *r, hu_error *err)
+{
+    hu_out *out = o->output ? hu_out_open_file(o->output, err) : hu_out_open_fd(STDOUT_FILENO);
+    int     rc = 0;
+
+    if (!out)
+        return o->output ? err->code : hu_fail_memory(err);
+    if (o->json)
+        rc = hu_json_write(r, out, err);
+    else if (o->csv)
+        rc = hu_csv_write(r, out, err);
+    else
+        hu_text_write(r, out);
+    if (rc < 0) {
+        hu_out_abandon(out);
+        return rc;
+    }
+    return hu_out_close(out, err);
+}
+
+static int write_page(const options *o, const hu_report *r, hu_error *err)
+{
+    hu_out *out = hu_out_open_file(o->html, err);
+    int     rc;
+
+    if (!out)
+        return err->code;
+    rc = hu_html_write(r, out, err);
+    if (rc < 0) {
+        hu_out_abandon(out);
+        return rc;
+    }
+    rc = hu_out_close(out, err);
+    if (rc == 0 && !o->quiet)
+        fprintf(stderr, "wrote %s\n", o->html);
+    return rc;
+}
+
+static int check_sort(const options *o, hu_error *err)
+{
+    const hu_table *t = hu_report_table((hu_view)o->view);
+    static const hu_table *const all[] = {&hu_table_operators, &hu_table_kernels, &hu_table_copies, &hu_table_steps};
+    const char *keys[64], *near;
+    size_t      n = 0;
+
+    if (!o->sort)
+        return 0;
+    for (size_t i = 0; i < HU_COUNT(all); i++) {
+        if (t && t != all[i])
+            continue;
+        if (hu_columns_find(all[i], hu_str_of(o->sort)))
+            return 0;
+        for (size_t k = 0; k < all[i]->n_columns && n < HU_COUNT(keys); k++)
+            keys[n++] = all[i]->columns[k].key;
+    }
+    near = hu_options_suggest(o->sort, keys, n);
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no column \"%.64s\"; %s%s", o->sort,
+                   near ? "did you mean " : "the heading of --csv lists them", near ? near : "");
+}
+
+static const char *join_arguments(const hu_inputs *inputs, int argc, char **argv, hu_arena *arena)
+{
+    (void)inputs;
+    return argc == 1 ? hu_arena_copy(arena, hu_str_of(argv[0])).p : "FILES";
+}
+
+/* Warns of what failed; returns how many were read, moved to the front and sorted by rank. */
+static size_t collect(work *w, const options *o)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->inputs->n; i++) {
+        if (w->digests[i])
+            w->digests[n++] = w->digests[i];
+        else if (!o->quiet || w->inputs->n == 1)
+            hu_command_fail(&w->errors[i]);
+    }
+    if (n > 1)
+        qsort(w->digests, n, sizeof *w->digests, by_rank);
+    return n;
+}
+
+static int report(const options *o, const hu_inputs *inputs, const char *arguments, hu_arena *arena)
+{
+    const int   threads = hu_thread_count();
+    hu_progress progress = {.total_bytes = inputs->bytes};
+    hu_progress_bar *bar;
+    work        w = {.inputs = inputs,
+                     .input = {o->limits, threads > 1 && inputs->n < (size_t)threads, &progress},
+                     .digest = {o->steps, o->group_by == 1},
+                     .digests = hu_arena_calloc(arena, inputs->n, sizeof(hu_digest *)),
+                     .errors = hu_arena_calloc(arena, inputs->n, sizeof(hu_error))};
+    hu_report   r = {.digests = w.digests, .view = (hu_view)o->view, .top = o->top, .sort = o->sort, .scratch = arena,
+                     .color = wants_color(o), .width = o->output ? PLAIN_WIDTH : terminal_width(), .arguments = arguments};
+    hu_error    err = {0};
+    int         rc = 0;
+    bool        partial = false;
+
+    if (!w.digests || !w.errors) {
+        hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    bar = hu_progress_start(&progress, o->quiet);
+    hu_thread_each(inputs->n, threads, read_one, &w);
+    hu_progress_stop(bar);
+    r.n = collect(&w, o);
+    if (r.n == 0)
+        return hu_error_exit_status(w.errors[0].code);
+    for (size_t i = 0; i < r.n; i++)
+        partial |= is_partial(r.digests[i]);
+    hu_verdict_measure(r.digests, r.n, &r.verdict);
+    rc = write_report(o, &r, &err);
+    if (rc == 0 && o->html)
+        rc = write_page(o, &r, &err);
+    for (size_t i = 0; i < r.n; i++)
+        hu_digest_free(w.digests[i]);
+    if (rc < 0)
+        return hu_command_fail(&err);
+    return o->strict && (partial || r.n < inputs->n) ? 4 : 0;
+}
+
+static int run(int argc, char **argv)
+{
+    options   o = {.limits = hu_limits_default()};
+    hu_error  err = {0};
+    hu_arena *arena = hu_arena_new();
+    hu_inputs inputs;
+    int       n, status;
+
+    if (!arena) {
+        hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    n = hu_options_parse(rows, HU_COUNT(rows), argc, argv, &o, &err);
+    if (n == 0)
+        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "report wants a trace: holdup report trace.json.gz");
+    if (n > 0 && o.json && o.csv)
+        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--json and --csv exclude each other");
+    if (n > 0 && check_sort(&o, &err) < 0)
+        n = err.code;
+    if (n > 0 && hu_inputs_expand(argv, n, arena, &inputs, &err) < 0)
+        n = err.code;
+    status = n < 0 ? hu_command_fail(&err) : report(&o, &inputs, join_arguments(&inputs, n, argv, arena), arena);
+    hu_arena_free(arena);
+    return status;
+}
+
+const hu_command hu_command_report = {
+    .name = "report",
+    .summary = "where the time of a job goes, and what it goes to",
+    .usage = "[options] FILE|DIRECTORY|- ...",
+    .about = "Reads traces of torch.profiler (.json, .json.gz, .json.zst, or - for standard\n"
+             "input) and prints where the time of a step goes, which operators, kernels and\n"
+             "copies it goes to, and how far the trace can be trusted.  Several files, or a\n"
+             "directory, are the ranks of one job.\n\n"
+             "  holdup report trace.json.gz\n"
+             "  holdup report trace.json.gz --view kernels --top 20\n"
+             "  holdup report trace.json.gz --view ops --group-by shapes --sort host_self_ns\n"
+             "  holdup report run/ --html report.html\n"
+             "  holdup report trace.json.gz --json | jq '.ranks[0].gpu.busy_ns'",
+    .options = rows,
+    .n_options = HU_COUNT(rows),
+    .run = run,
+};

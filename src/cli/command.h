@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * command.h - one row for each command. */
+#ifndef HU_CLI_COMMAND_H
+#define HU_CLI_COMMAND_H
+
+#include "cli/options.h"
+
+typedef struct {
+    const char *name;
+    const char *summary;            /* one line in the list of commands */
+    const char *usage;              /* behind "holdup NAME" */
+    const char *about;              /* a paragraph for --help, with examples */
+    const hu_option *options;
+    size_t      n_options;
+    /* argv: what is behind the command's name.  Returns an exit status. */
+    int (*run)(int argc, char **argv);
+} hu_command;
+
+extern const hu_command *const hu_commands[];      /* in the order of --help; NULL ends the list */
+
+/* Prints an error as one line on stderr; returns the exit status that belongs to it. */
+int hu_command_fail(const hu_error *err);
+
+/* What both ways of asking for help print. */
+void hu_help_command(const hu_command *command);
+void hu_help_all(void);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * commands.c - the commands, in the order of --help. */
+#include "cli/command.h"
+
+extern const hu_command hu_command_report, hu_command_info;
+
+const hu_command *const hu_commands[] = {
+    &hu_command_report,
+    &hu_command_info,
+    NULL,
+};

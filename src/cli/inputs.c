@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * inputs.c - a run is often a directory: every file in it that is named like a trace is one rank. */
+#include "cli/inputs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/number.h"
+
+static const char *const suffixes[] = {".json", ".json.gz", ".json.zst"};
+
+static int is_trace(const struct dirent *entry)
+{
+    for (size_t i = 0; i < HU_COUNT(suffixes); i++)
+        if (hu_str_ends(hu_str_of(entry->d_name), hu_str_of(suffixes[i])))
+            return 1;
+    return 0;
+}
+
+/* Numbers in names by value, so that rank10 comes after rank9. */
+static int by_version(const struct dirent **a, const struct dirent **b)
+{
+    return strverscmp((*a)->d_name, (*b)->d_name);
+}
+
+typedef HU_VEC(const char *) path_list;
+
+static bool add(hu_arena *arena, path_list *list, const char *folder, const char *name)
+{
+    const size_t a = folder ? strlen(folder) : 0, b = strlen(name);
+    char        *p = hu_arena_alloc(arena, a + b + 2);
+
+    if (!p)
+        return false;
+    if (folder) {
+        memcpy(p, folder, a);
+        p[a] = '/';
+        memcpy(p + a + 1, name, b + 1);
+    } else {
+        memcpy(p, name, b + 1);
+    }
+    return hu_vec_push(arena, list, p);
+}
+
+static int add_folder(const char *path, hu_arena *arena, path_list *list, hu_error *err)
+{
+    struct dirent **entries;
+    const int n = scandir(path, &entries, is_trace, by_version);
+    int       rc = 0;
+
+    if (n < 0)
+        return hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "cannot list the directory: %s", strerror(errno));
+    if (n == 0)
+        rc = hu_fail(err, HU_EEMPTY, path, HU_NO_OFFSET,
+                     "no file in this directory ends in .json, .json.gz or .json.zst; name the trace files");
+    for (int i = 0; i < n; i++) {
+        if (rc == 0 && !add(arena, list, path, entries[i]->d_name))
+            rc = hu_fail_memory(err);
+        free(entries[i]);
+    }
+    free(entries);
+    return rc;
+}
+
+int hu_inputs_expand(char **paths, int n, hu_arena *arena, hu_inputs *out, hu_error *err)
+{
+    path_list   list = {0};
+    struct stat st;
+    int         rc;
+
+    *out = (hu_inputs){0};
+    for (int i = 0; i < n; i++) {
+        if (strcmp(paths[i], "-") != 0 && stat(paths[i], &st) == 0 && S_ISDIR(st.st_mode)) {
+            rc = add_folder(paths[i], arena, &list, err);
+            if (rc < 0)
+                return rc;
+        } else if (!add(arena, &list, NULL, paths[i])) {
+            return hu_fail_memory(err);
+        }
+    }
+    out->at = list.at;
+    out->n = list.n;
+    for (size_t i = 0; i < list.n; i++) {
+        if (stat(list.at[i], &st) < 0 || !S_ISREG(st.st_mode)) {
+            out->bytes = 0;
+            break;
+        }
+        out->bytes += (uint64_t)st.st_size;
+    }
+    return 0;
+}
+
+int hu_inputs_parse_limit(void *field, const char *text, hu_error *err)
+{
+    hu_limits   *limits = field;
+    const char  *equals = strchr(text, '=');
+    const hu_str name = {text, equals ? (size_t)(equals - text) : 0};
+    int64_t      value;
+
+    if (equals && hu_parse_i64(hu_str_of(equals + 1), &value) && value > 0) {
+#define L(limit, initial, words)                \
+    if (hu_str_equal(name, HU_STR(#limit))) {   \
+        limits->limit = value;                  \
+        return 0;                               \
+    }
+        HU_LIMITS(L)
+#undef L
+    }
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                   "--limit wants NAME=N, not \"%s\"; NAME is events, nesting, event_bytes, string_bytes or inflate_ratio",
+                   text);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * inputs.h - what the user named, as a list of files; and how they are read. */
+#ifndef HU_CLI_INPUTS_H
+#define HU_CLI_INPUTS_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/input.h"
+
+typedef struct {
+    const char **at;        /* lives in the arena */
+    size_t       n;
+    uint64_t     bytes;     /* on disk; 0 when one is not a file */
+} hu_inputs;
+
+/* Directories are replaced by the traces in them, by name.  Returns 0 or an error that names the path. */
+int hu_inputs_expand(char **paths, int n, hu_arena *arena, hu_inputs *out, hu_error *err);
+
+/* For an option `--limit NAME=N`; the field is a hu_limits. */
+int hu_inputs_parse_limit(void *field, const char *text, hu_error *err);
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * options.c - a parser that knows nothing but the table. */
+#include "cli/options.h"
+
+#include "base/number.h"
+
+enum { LONGEST_WORD = 40, CLOSE_ENOUGH = 3 };
+
+static size_t least(size_t a, size_t b, size_t c)
+{
+    const size_t ab = a < b ? a : b;
+
+    return ab < c ? ab : c;
+}
+
+/* Insertions, deletions and replacements from one word to the other; two letters swapped count as two. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[LONGEST_WORD + 1];
+    const size_t n = strlen(b);
+
+    if (n > LONGEST_WORD || strlen(a) > LONGEST_WORD)
+        return LONGEST_WORD;
+    for (size_t j = 0; j <= n; j++)
+        row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t diagonal = row[0];
+
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            const size_t above = row[j];
+
+            row[j] = least(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+            diagonal = above;
+        }
+    }
+    return row[n];
+}
+
+const char *hu_options_suggest(const char *text, const char *const *words, size_t n)
+{
+    const char *best = NULL;
+    size_t      best_distance = CLOSE_ENOUGH;
+
+    for (size_t i = 0; i < n; i++) {
+        const size_t d = distance(text, words[i]);
+
+        if (d < best_distance && d < strlen(text)) {
+            best_distance = d;
+            best = words[i];
+        }
+    }
+    return best;
+}
+
+static int unknown(const hu_option *options, size_t n, const char *text, hu_error *err)
+{
+    const char *names[64], *near;
+
+    for (size_t i = 0; i < n && i < HU_COUNT(names); i++)
+        names[i] = options[i].name;
+    near = hu_options_suggest(text, names, n < HU_COUNT(names) ? n : HU_COUNT(names));
+    if (near)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "unknown option --%s; did you mean --%s", text, near);
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "unknown option --%s; --help lists the options", text);
+}
+
+static int choose(const hu_option *o, const char *text, int *field, hu_error *err)
+{
+    char   list[256];
+    size_t used = 0;
+
+    for (int i = 0; o->choices[i]; i++) {
+        if (strcmp(o->choices[i], text) == 0) {
+            *field = i;
+            return 0;
+        }
+    }
+    for (int i = 0; o->choices[i] && used + strlen(o->choices[i]) + 3 < sizeof list; i++) {
+        if (used) {
+            memcpy(list + used, ", ", 2);
+            used += 2;
+        }
+        memcpy(list + used, o->choices[i], strlen(o->choices[i]));
+        used += strlen(o->choices[i]);
+    }
+    list[used] = '\0';
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s does not know \"%s\"; choose one of %s", o->name, text, list);
+}
+
+static int store(const hu_option *o, const char *text, void *fields, hu_error *err)
+{
+    void *field = (char *)fields + o->offset;
+
+    switch (o->type) {
+    case HU_OPTION_FLAG:
+        *(bool *)field = true;
+        return 0;
+    case HU_OPTION_TEXT:
+        *(const char **)field = text;
+        return 0;
+    case HU_OPTION_COUNT:
+        if (!hu_parse_i64(hu_str_of(text), field) || *(int64_t *)field < 1)
+            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s wants a whole number of at least 1, not \"%s\"", o->name,
+                           text);
+        return 0;
+    case HU_OPTION_CHOICE:
+        return choose(o, text, field, err);
+    case HU_OPTION_SPECIAL:
+        return o->parse(field, text, err);
+    }
+    return 0;
+}
+
+static const hu_option *find_long(const hu_option *options, size_t n, const char *name, size_t length)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strlen(options[i].name) == length && memcmp(options[i].name, name, length) == 0)
+            return &options[i];
+    return NULL;
+}
+
+static const hu_option *find_short(const hu_option *options, size_t n, char letter)
+{
+    for (size_t i = 0; i < n; i++)
+        if (options[i].letter == letter)
+            return &options[i];
+    return NULL;
+}
+
+/* One argument that begins with a dash; *i moves on when it takes its value from the next one. */
+static int take(const hu_option *options, size_t n, int argc, char **argv, int *i, void *fields, hu_error *err)
+{
+    const bool       is_long = argv[*i][1] == '-';
+    const char      *text = argv[*i] + 1 + is_long, *equals = is_long ? strchr(text, '=') : NULL;
+    const size_t     length = equals ? (size_t)(equals - text) : strlen(text);
+    const hu_option *o = is_long ? find_long(options, n, text, length) : find_short(options, n, text[0]);
+
+    if (!o && is_long && strncmp(text, "no-", 3) == 0) {
+        o = find_long(options, n, text + 3, length - 3);
+        if (o && o->type == HU_OPTION_FLAG && !equals) {
+            *(bool *)((char *)fields + o->offset) = false;
+            return 0;
+        }
+        o = NULL;
+    }
+    if (!o)
+        return unknown(options, n, text, err);
+    if (o->type == HU_OPTION_FLAG) {
+        if (equals || (!is_long && text[1]))
+            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s takes no value", o->name);
+        return store(o, NULL, fields, err);
+    }
+    if (equals)
+        return store(o, equals + 1, fields, err);
+    if (!is_long && text[1])
+        return store(o, text + 1, fields, err);
+    if (*i + 1 >= argc)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s wants a value: --%s %s", o->name, o->name, o->argument);
+    return store(o, argv[++*i], fields, err);
+}
+
+int hu_options_parse(const hu_option *options, size_t n, int argc, char **argv, void *fields, hu_error *err)
+{
+    int left = 0;
+
+    for (int i = 0; i < argc; i++) {
+        if (strcmp(argv[i], "--") == 0) {
+            while (++i < argc)
+                argv[left++] = argv[i];
+        } else if (argv[i][0] != '-' || argv[i][1] == '\0') {
+            argv[left++] = argv[i];
+        } else {
+            const int rc = take(options, n, argc, argv, &i, fields, err);
+
+            if (rc < 0)
+                return rc;
+        }
+    }
+    return left;
+}

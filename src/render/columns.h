@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * columns.h - every column of every table once; text, CSV, JSON and HTML are drawn from these rows. */
+#ifndef HU_RENDER_COLUMNS_H
+#define HU_RENDER_COLUMNS_H
+
+#include "analyze/digest.h"
+
+typedef enum {
+    HU_CELL_TEXT,
+    HU_CELL_NS,             /* a time in ns; printed as an integer where programs read it   */
+    HU_CELL_COUNT,
+    HU_CELL_NUMBER,         /* a plain number with decimals                                 */
+    HU_CELL_BYTES,
+    HU_CELL_PERCENT,        /* 0..100                                                       */
+    HU_CELL_BOOL,
+} hu_cell_type;
+
+typedef struct {
+    hu_str text;            /* HU_CELL_TEXT */
+    double number;          /* the others; NaN is absent */
+} hu_cell;
+
+typedef struct {
+    const char  *key;       /* JSON member, CSV heading, --sort word; units in the name */
+    const char  *head;      /* text heading; NULL: not in the text */
+    hu_cell_type type;
+    int          width;     /* of the text column; 0 takes what is left and comes last */
+    bool (*shown)(const hu_digest *d);      /* NULL: always */
+    void (*get)(const hu_digest *d, size_t row, hu_cell *out);
+} hu_column;
+
+typedef struct {
+    const char *key;                /* the member of ranks[] that holds it, and the --view word */
+    const char *title;
+    const char *empty;              /* what to say when there are no rows */
+    const hu_column *columns;
+    size_t      n_columns;
+    size_t (*rows)(const hu_digest *d);
+} hu_table;
+
+extern const hu_table hu_table_operators, hu_table_kernels, hu_table_copies, hu_table_steps;
+
+/* The column with this key, or NULL. */
+const hu_column *hu_columns_find(const hu_table *table, hu_str key);
+
+/*
+ * Row numbers in the order to print: as measured when `sort` is NULL or no column of this table, else numbers from
+ * large to small and texts from a to z, equal ones as measured.  Lives in `arena`; NULL when there is no memory.
+ */
+const uint32_t *hu_columns_order(const hu_table *table, const hu_digest *d, const char *sort, hu_arena *arena);
+
+#endif

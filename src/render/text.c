@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * text.c - the report for a terminal of 80 columns: verdict, WHERE, WHAT, health. */
+#include <math.h>
+
+#include "base/number.h"
+#include "render/report.h"
+#include "render/units.h"
+
+enum {
+    SHORT_TABLE = 8,            /* rows in the whole report */
+    LONG_TABLE = 30,            /* rows of a table that was asked for */
+    BAR_CELLS = 24,
+    LABEL_WIDTH = 16,
+    LEAST_NAME_WIDTH = 16,
+};
+
+typedef struct {
+    const hu_report *r;
+    hu_out          *out;
+} page;
+
+static void spaces(page *p, size_t n)
+{
+    while (n--)
+        hu_out_write(p->out, " ", 1);
+}
+
+static void style(page *p, const char *code)
+{
+    if (p->r->color)
+        hu_out_printf(p->out, "\033[%sm", code);
+}
+
+static void heading(page *p, const char *title)
+{
+    style(p, "1");
+    hu_out_text(p->out, title);
+    style(p, "0");
+}
+
+/* Words of a paragraph within the width. */
+static void paragraph(page *p, const char *text, size_t indent)
+{
+    size_t column = indent;
+
+    spaces(p, indent);
+    while (*text) {
+        size_t n = strcspn(text, " ");
+        size_t width = hu_units_width((hu_str){text, n});
+
+        if (column > indent && column + 1 + width > p->r->width) {
+            hu_out_text(p->out, "\n");
+            spaces(p, indent);
+            column = indent;
+        } else if (column > indent) {
+            hu_out_text(p->out, " ");
+            column++;
+        }
+        hu_units_clip(p->out, (hu_str){text, n}, p->r->width);
+        column += width;
+        text += n;
+        text += strspn(text, " ");
+    }
+    hu_out_text(p->out, "\n");
+}
+
+static hu_str base_name(hu_str path)
+{
+    const char *slash = memrchr(path.p, '/', path.n);
+
+    return slash ? (hu_str){slash + 1, (size_t)(path.p + path.n - slash) - 1} : path;
+}
+
+static void write_right(page *p, const char *text, size_t width)
+{
+    const size_t have = hu_units_width(hu_str_of(text));
+
+    if (have < width)
+        spaces(p, width - have);
+    hu_out_text(p->out, text);
+}
+
+static void write_left(page *p, hu_str text, size_t width)
+{
+    const size_t have = hu_units_clip(p->out, text, width);
+
+    spaces(p, width - have);
+}
+
+static void cell_text(const hu_column *c, const hu_cell *cell, char *text)
+{
+    if (isnan(cell->number)) {
+        memcpy(text, "–", sizeof "–");
+        return;
+    }
+    switch (c->type) {
+    case HU_CELL_NS:
+        hu_units_time(text, cell->number);
+        break;
+    case HU_CELL_COUNT:
+        hu_units_count(text, (int64_t)cell->number);
+        break;
+    case HU_CELL_BYTES:
+        hu_units_bytes(text, cell->number);
+        break;
+    case HU_CELL_PERCENT:
+        hu_units_percent(text, cell->number / 100);
+        break;
+    default:
+        hu_units_time(text, NAN);
+        if (c->type == HU_CELL_NUMBER)
+            hu_format_fixed(text, cell->number, cell->number < 100 ? 2 : 0);
+    }
+}
+
+static bool is_shown(const hu_column *c, const hu_digest *d)
+{
+    return c->head && (!c->shown || c->shown(d));
+}
+
+static size_t column_width(page *p, const hu_table *t, const hu_digest *d, const hu_column *c)
+{
+    size_t used = 2;
+
+    if (c->width)
+        return (size_t)c->width;
+    for (size_t i = 0; i < t->n_columns; i++)
+        if (&t->columns[i] != c && is_shown(&t->columns[i], d))
+            used += (size_t)t->columns[i].width + 1;
+    return p->r->width > used + LEAST_NAME_WIDTH ? p->r->width - used : LEAST_NAME_WIDTH;
+}
+
+static void table_head(page *p, const hu_table *t, const hu_digest *d)
+{
+    const char *gap = "  ";
+
+    style(p, "2");
+    for (size_t i = 0; i < t->n_columns; i++) {
+        const hu_column *c = &t->columns[i];
+
+        if (!is_shown(c, d))
+            continue;
+        hu_out_text(p->out, gap);
+        gap = " ";
+        if (c->type == HU_CELL_TEXT && c->width == 0)
+            hu_out_text(p->out, c->head);
+        else if (c->type == HU_CELL_TEXT)
+            write_left(p, hu_str_of(c->head), (size_t)c->width);
+        else
+            write_right(p, c->head, (size_t)c->width);
+    }
+    style(p, "0");
+    hu_out_text(p->out, "\n");
+}
+
+static void table_row(page *p, const hu_table *t, const hu_digest *d, size_t row)
+{
+    const char *gap = "  ";
+
+    for (size_t i = 0; i < t->n_columns; i++) {
+        const hu_column *c = &t->columns[i];
+        hu_cell          cell = {0};
+        char             text[HU_UNIT_BYTES];
+
+        if (!is_shown(c, d))
+            continue;
+        hu_out_text(p->out, gap);
+        gap = " ";
+        c->get(d, row, &cell);
+        if (c->type == HU_CELL_TEXT) {
+            if (c->width)
+                write_left(p, cell.text, (size_t)c->width);
+            else
+                hu_units_clip(p->out, cell.text, column_width(p, t, d, c));
+        } else {
+            cell_text(c, &cell, text);
+            write_right(p, text, (size_t)c->width);
+        }
+    }
+    hu_out_text(p->out, "\n");
+}
+
+static void write_table(page *p, const hu_table *t, const hu_digest *d, size_t most)
+{
+    const size_t     n = t->rows(d), limit = p->r->top ? (size_t)p->r->top : most;
+    const uint32_t  *order = hu_columns_order(t, d, p->r->sort, p->r->scratch);
+
+    if (n == 0 || !order) {
+        hu_out_printf(p->out, "  %s\n", n ? "out of memory" : t->empty);
+            return;
+    }
+    table_head(p, t, d);
+    for (size_t i = 0; i < n && i < limit; i++)
+        table_row(p, t, d, order[i]);
+    if (n > limit) {
+        style(p, "2");
+        hu_out_printf(p->out, "  … %zu more (--top %zu shows all)\n", n - limit, n);
+        style(p, "0");
+    }
+}
+
+/* header */
+
+static const char *plural(int64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void write_header(page *p)
+{
+    const hu_report *r = p->r;
+    const hu_digest *d = r->digests[r->verdict.rank];
+    char text[HU_UNIT_BYTES];
+
+    style(p, "1");
+    hu_units_clip(p->out, base_name(d->info.file), r->width / 2);
+    style(p, "0");
+    if (r->n > 1)
+        hu_out_printf(p->out, " · slowest of %zu ranks", r->n);
+    else if (d->info.rank >= 0 && d->info.world_size > 1)
+        hu_out_printf(p->out, " · rank %lld of %lld", (long long)d->info.rank, (long long)d->info.world_size);
+    hu_out_text(p->out, " · ");
+    hu_units_clip(p->out, d->device.n ? d->device : d->gpu_time.n_slices ? HU_STR("GPU") : HU_STR("no GPU work"), 32);
+    hu_out_text(p->out, "\n");
+    if (hu_digest_step_count(d)) {
+        hu_units_time(text, d->steps.duration.mean);
+        hu_out_printf(p->out, "%s per step", text);
+        if (!isnan(d->steps.duration.stddev)) {
+            hu_units_time(text, d->steps.duration.stddev);
+            hu_out_printf(p->out, " (± %s)", text);
+        }
+        hu_out_printf(p->out, " · %zu step%s", d->steps.n, plural((int64_t)d->steps.n));
+        if (d->steps.n_counted < d->steps.n)
+            hu_out_printf(p->out, ", %zu counted", d->steps.n_counted);
+        hu_out_text(p->out, " · ");
+    }
+    hu_out_printf(p->out, "confidence: %s\n\n", hu_confidence_name(r->verdict.confidence));
+    paragraph(p, r->verdict.text, 0);
+    for (size_t i = 0; i < r->verdict.n_reasons; i++) {
+        style(p, "2");
+        hu_out_text(p->out, "  but: ");
+        hu_units_clip(p->out, hu_str_of(r->verdict.reasons[i]), r->width - 7);
+        style(p, "0");
+        hu_out_text(p->out, "\n");
+    }
+}
+
+/* WHERE */
+
+static void bar(page *p, const char *label, double ns, double spread_ns, double whole_ns)
+{
+    char   text[HU_UNIT_BYTES];
+    double share = whole_ns > 0 ? ns / whole_ns : 0;
+    size_t cells = (size_t)(share * BAR_CELLS + 0.5);
+
+    hu_out_text(p->out, "  ");
+    write_left(p, hu_str_of(label), LABEL_WIDTH);
+    hu_units_time(text, ns);
+    write_right(p, text, 10);
+    if (isnan(spread_ns)) {
+        spaces(p, 12);
+    } else {
+        char with_sign[HU_UNIT_BYTES + 8];
+
+        hu_units_time(text, spread_ns);
+        memcpy(with_sign, "± ", sizeof "± ");
+        memcpy(with_sign + sizeof "± " - 1, text, strlen(text) + 1);
+        write_right(p, with_sign, 12);
+    }
+    hu_units_percent(text, share);
+    write_right(p, text, 8);
+    hu_out_text(p->out, " %  ");
+    style(p, "36");
+    for (size_t i = 0; i < cells && i < BAR_CELLS; i++)
+        hu_out_text(p->out, "█");
+    style(p, "0");
+    hu_out_text(p->out, "\n");
+}
+
+/* The mean of the steps that count, or the only window there is. */
+static const hu_step_time *time_of(const hu_digest *d)
+{
+    return d->steps.n_counted ? &d->breakdown.mean : d->breakdown.n ? &d->breakdown.at[0] : NULL;
+}
+
+static void where_from(page *p, const hu_digest *d)
+{
+    const hu_steps *s = &d->steps;
+
+    switch (s->source) {
+    case HU_STEPS_PROFILER:
+        hu_out_printf(p->out, "   mean of %zu ProfilerStep%s\n", s->n_counted, plural((int64_t)s->n_counted));
+        break;
+    case HU_STEPS_ANNOTATION:
+        hu_out_printf(p->out, "   mean of %zu steps, each from one \"", s->n_counted);
+        hu_units_clip(p->out, s->what, 24);
+        hu_out_text(p->out, "\" to the next\n");
+        break;
+    case HU_STEPS_STRUCTURE:
+        hu_out_printf(p->out, "   mean of %zu steps found by repetition (%d %% alike)\n", s->n_counted,
+                      (int)(100 * s->confidence));
+        break;
+    case HU_STEPS_NONE:
+        hu_out_text(p->out, "   the whole capture: no steps were found\n");
+        break;
+    }
+}
+
+static void write_where(page *p, const hu_digest *d)
+{
+    const hu_step_time *t = time_of(d);
+    const hu_step_time *spread = &d->breakdown.spread;
+    const double        none = d->steps.n_counted > 1 ? 1 : (double)NAN;
+
+    heading(p, "WHERE");
+    where_from(p, d);
+    if (!t)
+        return;
+    if (d->breakdown.has_device) {
+        bar(p, "compute", t->compute_ns, spread->compute_ns * none, t->step_ns);
+        bar(p, "exposed comm", t->exposed_comm_ns, spread->exposed_comm_ns * none, t->step_ns);
+        bar(p, "exposed copies", t->exposed_copy_ns, spread->exposed_copy_ns * none, t->step_ns);
+        bar(p, "idle", t->idle_ns, spread->idle_ns * none, t->step_ns);
+        hu_out_text(p->out, "\n  with the host, each instant once, the device first\n");
+    }
+    for (hu_role r = 0; r < HU_ROLE_COUNT; r++)
+        if (t->role_ns[r] > 0 || (r == HU_ROLE_DATA_LOADER && !d->breakdown.has_device))
+            bar(p, hu_role_label(r), t->role_ns[r], spread->role_ns[r] * none, t->step_ns);
+}
+
+static void write_ranks(page *p)
+{
+    heading(p, "RANKS");
+    hu_out_text(p->out, "   mean step of each\n");
+    style(p, "2");
+    hu_out_text(p->out, "    rank      step   compute  exp comm      idle    loader  cpu exec  file\n");
+    style(p, "0");
+    for (size_t i = 0; i < p->r->n; i++) {
+        const hu_digest    *d = p->r->digests[i];
+        const hu_step_time *t = time_of(d);
+        const double columns[] = {t ? t->step_ns : (double)NAN,
+                                  t && d->breakdown.has_device ? t->compute_ns : (double)NAN,
+                                  t && d->breakdown.has_device ? t->exposed_comm_ns : (double)NAN,
+                                  t && d->breakdown.has_device ? t->idle_ns : (double)NAN,
+                                  t ? t->role_ns[HU_ROLE_DATA_LOADER] : (double)NAN,
+                                  t ? t->role_ns[HU_ROLE_CPU_EXEC] : (double)NAN};
+        char text[HU_UNIT_BYTES];
+
+        if (d->info.rank >= 0)
+            hu_units_count(text, d->info.rank);
+        else
+            memcpy(text, "–", sizeof "–");
+        write_right(p, text, 8);
+        for (size_t k = 0; k < HU_COUNT(columns); k++) {
+            hu_units_time(text, columns[k]);
+            write_right(p, text, 10);
+        }
+        hu_out_text(p->out, "  ");
+        hu_units_clip(p->out, base_name(d->info.file), p->r->width > 70 + 10 ? p->r->width - 70 : 10);
+        hu_out_text(p->out, "\n");
+    }
+}
+
+/* health */
+
+static void health_line(page *p, const char *label, int64_t n, double ns, const char *words)
+{
+    char text[HU_UNIT_BYTES];
+
+    hu_units_count(text, n);
+    hu_out_text(p->out, "  ");
+    write_right(p, text, 11);
+    hu_out_text(p->out, "  ");
+    hu_out_text(p->out, label);
+    if (words[0])
+        hu_out_printf(p->out, "%s", words);
+    if (ns > 0) {
+        hu_units_time(text, ns);
+        hu_out_printf(p->out, " (%s)", text);
+    }
+    hu_out_text(p->out, "\n");
+}
+
+static void write_health(page *p, const hu_digest *d, bool whole)
+{
+    const hu_health  *h = &d->health;
+    const hu_quality *q = &h->quality;
+    const int64_t     lost = hu_quality_lost(q);
+
+    heading(p, "TRACE HEALTH\n");
+    health_line(p, "events read", q->events, 0, "");
+    if (lost == 0)
+        hu_out_text(p->out, "            0  lost\n");
+    for (hu_reason r = 0; r < HU_REASON_COUNT; r++)
+        if (q->count[r])
+            health_line(p, hu_reason_is_loss(r) ? "lost: " : "kept: ", q->count[r], (double)q->dur_ns[r], hu_reason_words(r));
+    if (q->is_truncated) {
+        hu_out_printf(p->out, "  the file ends in the middle, at byte %lld", (long long)q->truncated_at);
+        hu_out_printf(p->out, "%s%s\n", q->truncated_why[0] ? ": " : "", q->truncated_why);
+    }
+    if (q->trailing_bytes)
+        health_line(p, "bytes behind the end of the trace, ignored", q->trailing_bytes, 0, "");
+    if (q->invalid_utf8)
+        health_line(p, "names that are not UTF-8", q->invalid_utf8, 0, "");
+    if (h->unlinked_kernels)
+        health_line(p, "pieces of device work without a launch", h->unlinked_kernels, (double)h->unlinked_kernels_ns, "");
+    if (h->unlinked_launches)
+        health_line(p, "launches without device work", h->unlinked_launches, 0, "");
+    if (h->graph_kernels)
+        health_line(p, "kernels launched together, by graphs", h->graph_kernels, 0, "");
+    if (whole)
+        for (hu_kind k = 0; k < HU_KIND_COUNT; k++)
+            if (h->kinds[k])
+                health_line(p, "of kind ", h->kinds[k], 0, hu_kind_name(k));
+    for (hu_missing m = 0; m < HU_MISSING_COUNT; m++) {
+        if (h->missing & 1u << m) {
+            hu_out_printf(p->out, "  not captured: %s\n", hu_missing_what(m));
+            paragraph(p, hu_missing_how(m), 6);
+        }
+    }
+}
+
+const hu_table *hu_report_table(hu_view view)
+{
+    switch (view) {
+    case HU_VIEW_OPS:
+        return &hu_table_operators;
+    case HU_VIEW_KERNELS:
+        return &hu_table_kernels;
+    case HU_VIEW_COPIES:
+        return &hu_table_copies;
+    case HU_VIEW_STEPS:
+        return &hu_table_steps;
+    default:
+        return NULL;
+    }
+}
+
+static void titled_table(page *p, const char *title, const hu_table *t, const hu_digest *d, size_t most)
+{
+    heading(p, title);
+    hu_out_text(p->out, "\n");
+    write_table(p, t, d, most);
+}
+
+static void rank_title(page *p, const hu_digest *d)
+{
+    if (p->r->n == 1)
+        return;
+    heading(p, "");
+    hu_out_text(p->out, "\n");
+    style(p, "1");
+    if (d->info.rank >= 0)
+        hu_out_printf(p->out, "rank %lld · ", (long long)d->info.rank);
+    hu_units_clip(p->out, base_name(d->info.file), p->r->width - 16);
+    style(p, "0");
+    hu_out_text(p->out, "\n");
+}
+
+static void write_overview(page *p)
+{
+    write_header(p);
+    hu_out_text(p->out, "\n");
+    if (p->r->n > 1) {
+        write_ranks(p);
+        hu_out_text(p->out, "\n");
+    }
+    write_where(p, p->r->digests[p->r->verdict.rank]);
+}
+
+static void write_all(page *p)
+{
+    const hu_digest *d = p->r->digests[p->r->verdict.rank];
+
+    write_overview(p);
+    hu_out_text(p->out, "\n");
+    titled_table(p, "WHAT    operators", &hu_table_operators, d, SHORT_TABLE);
+    if (d->kernels.n) {
+        hu_out_text(p->out, "\n");
+        titled_table(p, "        kernels", &hu_table_kernels, d, SHORT_TABLE);
+    }
+    if (d->copies.n) {
+        hu_out_text(p->out, "\n");
+        titled_table(p, "        copies", &hu_table_copies, d, SHORT_TABLE);
+    }
+    hu_out_text(p->out, "\n");
+    write_health(p, d, false);
+    hu_out_text(p->out, "\nnext  holdup report ");
+    hu_units_clip(p->out, hu_str_of(p->r->arguments), p->r->width > 60 ? p->r->width - 40 : 20);
+    hu_out_text(p->out, " --view ops\n");
+}
+
+void hu_text_write(const hu_report *report, hu_out *out)
+{
+    page p = {report, out};
+
+    if (report->view == HU_VIEW_ALL) {
+        write_all(&p);
+        return;
+    }
+    if (report->view == HU_VIEW_OVERVIEW) {
+        write_overview(&p);
+        return;
+    }
+    for (size_t i = 0; i < report->n; i++) {
+        rank_title(&p, report->digests[i]);
+        if (report->view == HU_VIEW_HEALTH)
+            write_health(&p, report->digests[i], true);
+        else
+            write_table(&p, hu_report_table(report->view), report->digests[i], LONG_TABLE);
+    }
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * to_json.c - the report as docs/report.schema.json describes it.  Integers are ns unless their name says otherwise. */
+#include <math.h>
+
+#include "render/json_out.h"
+#include "render/report.h"
+
+enum { SCHEMA_VERSION = 1 };
+
+static void optional_int(hu_json_out *j, const char *key, int64_t value)
+{
+    if (value >= 0)
+        hu_json_int(j, key, value);
+    else
+        hu_json_null(j, key);
+}
+
+static void write_inputs(hu_json_out *j, const hu_report *r)
+{
+    hu_json_open(j, "inputs", '[');
+    for (size_t i = 0; i < r->n; i++) {
+        const hu_trace_info *info = &r->digests[i]->info;
+
+        hu_json_open(j, NULL, '{');
+        hu_json_str(j, "file", info->file);
+        hu_json_str(j, "format", info->format);
+        hu_json_str(j, "tool", info->tool);
+        hu_json_str(j, "compression", info->compression);
+        hu_json_int(j, "bytes", info->bytes);
+        hu_json_close(j, '}');
+    }
+    hu_json_close(j, ']');
+}
+
+/* Hosts that are named; 1 when none is, because a file comes from some machine. */
+static int64_t count_nodes(const hu_report *r)
+{
+    int64_t n = 0;
+
+    for (size_t i = 0; i < r->n; i++) {
+        size_t k = 0;
+
+        while (k < i && !hu_str_equal(r->digests[k]->info.host, r->digests[i]->info.host))
+            k++;
+        n += k == i;
+    }
+    return n;
+}
+
+static void write_run(hu_json_out *j, const hu_report *r)
+{
+    int64_t world = -1;
+
+    for (size_t i = 0; i < r->n; i++)
+        world = r->digests[i]->info.world_size > world ? r->digests[i]->info.world_size : world;
+    hu_json_open(j, "run", '{');
+    hu_json_int(j, "ranks", (int64_t)r->n);
+    hu_json_int(j, "nodes", count_nodes(r));
+    optional_int(j, "world_size", world);
+    hu_json_close(j, '}');
+}
+
+static void write_verdict(hu_json_out *j, const hu_verdict *v)
+{
+    hu_json_open(j, "verdict", '{');
+    hu_json_str(j, "text", hu_str_of(v->text));
+    hu_json_str(j, "confidence", hu_str_of(hu_confidence_name(v->confidence)));
+    hu_json_open(j, "reasons", '[');
+    for (size_t i = 0; i < v->n_reasons; i++)
+        hu_json_str(j, NULL, hu_str_of(v->reasons[i]));
+    hu_json_close(j, ']');
+    hu_json_close(j, '}');
+}
+
+static void write_devices(hu_json_out *j, const hu_digest *d)
+{
+    hu_json_open(j, "devices", '[');
+    for (size_t i = 0; i < d->n_devices; i++) {
+        hu_json_open(j, NULL, '{');
+        hu_json_int(j, "id", d->devices[i].id);
+        hu_json_str(j, "name", d->device_names[i]);
+        hu_json_int(j, "memory_bytes", d->devices[i].memory_bytes);
+        hu_json_int(j, "sm_count", d->devices[i].sm_count);
+        hu_json_close(j, '}');
+    }
+    hu_json_close(j, ']');
+}
+
+static void write_gpu(hu_json_out *j, const hu_gpu_time *g)
+{
+    hu_json_open(j, "gpu", '{');
+    hu_json_int(j, "span_ns", g->span_ns);
+    hu_json_int(j, "busy_ns", g->busy_ns);
+    hu_json_int(j, "idle_ns", hu_gpu_time_idle_ns(g));
+    hu_json_int(j, "compute_ns", g->compute_ns);
+    hu_json_int(j, "comm_ns", g->comm_ns);
+    hu_json_int(j, "memcpy_ns", g->memcpy_ns);
+    hu_json_int(j, "memset_ns", g->memset_ns);
+    hu_json_int(j, "overlapped_comm_ns", g->overlapped_comm_ns);
+    hu_json_int(j, "exposed_comm_ns", hu_gpu_time_exposed_comm_ns(g));
+    hu_json_int(j, "exposed_memcpy_ns", g->exposed_memcpy_ns);
+    hu_json_int(j, "compute_sum_ns", g->kernel_sum_ns);
+    hu_json_int(j, "comm_sum_ns", g->comm_sum_ns);
+    hu_json_int(j, "compute_kernels", g->n_kernels);
+    hu_json_int(j, "comm_kernels", g->n_comm);
+    hu_json_int(j, "memcpys", g->n_memcpy);
+    hu_json_int(j, "memsets", g->n_memset);
+    hu_json_close(j, '}');
+
+    hu_json_open(j, "temporal_breakdown", '{');
+    hu_json_fixed(j, "kernel_time_us", (double)g->span_ns / 1e3, 3);
+    hu_json_fixed(j, "compute_time_us", (double)g->compute_ns / 1e3, 3);
+    hu_json_fixed(j, "non_compute_time_us", (double)(g->busy_ns - g->compute_ns) / 1e3, 3);
+    hu_json_fixed(j, "idle_time_us", (double)hu_gpu_time_idle_ns(g) / 1e3, 3);
+    hu_json_close(j, '}');
+}
+
+static void write_cell(hu_json_out *j, const hu_column *c, const hu_digest *d, size_t row)
+{
+    hu_cell cell = {0};
+
+    c->get(d, row, &cell);
+    switch (c->type) {
+    case HU_CELL_TEXT:
+        hu_json_str(j, c->key, cell.text);
+        break;
+    case HU_CELL_BOOL:
+        hu_json_bool(j, c->key, cell.number != 0);
+        break;
+    case HU_CELL_NUMBER:
+    case HU_CELL_PERCENT:
+        hu_json_fixed(j, c->key, cell.number, 4);
+        break;
+    default:
+        hu_json_ns(j, c->key, cell.number);
+    }
+}
+
+static int write_table(hu_json_out *j, const hu_report *r, const hu_table *t, const char *key, const hu_digest *d, hu_error *err)
+{
+    const size_t     n = t->rows(d);
+    const uint32_t  *order = hu_columns_order(t, d, r->sort, r->scratch);
+
+    if (!order)
+        return hu_fail_memory(err);
+    hu_json_open(j, key, '[');
+    for (size_t i = 0; i < n && (r->top == 0 || i < (size_t)r->top); i++) {
+        hu_json_open(j, NULL, '{');
+        for (size_t k = 0; k < t->n_columns; k++)
+            write_cell(j, &t->columns[k], d, order[i]);
+        hu_json_close(j, '}');
+    }
+    hu_json_close(j, ']');
+    return 0;
+}
+
+static int write_steps(hu_json_out *j, const hu_report *r, const hu_digest *d, hu_error *err)
+{
+    const hu_steps *s = &d->steps;
+    int rc;
+
+    hu_json_open(j, "steps", '{');
+    hu_json_int(j, "count", s->source == HU_STEPS_NONE ? 0 : (int64_t)s->n);
+    hu_json_int(j, "counted", hu_digest_step_count(d));
+    hu_json_str(j, "source", hu_str_of(hu_step_source_name(s->source)));
+    hu_json_str(j, "what", s->what);
+    hu_json_fixed(j, "source_confidence", s->confidence, 3);
+    hu_json_ns(j, "mean_ns", s->duration.mean);
+    hu_json_ns(j, "stddev_ns", s->duration.stddev);
+    hu_json_ns(j, "median_ns", s->duration.median);
+    hu_json_ns(j, "p10_ns", s->duration.p10);
+    hu_json_ns(j, "p90_ns", s->duration.p90);
+    rc = write_table(j, r, &hu_table_steps, "list", d, err);
+    hu_json_close(j, '}');
+    return rc;
+}
+
+static void write_breakdown(hu_json_out *j, const hu_digest *d)
+{
+    const hu_step_time *t = d->steps.n_counted ? &d->breakdown.mean : d->breakdown.n ? &d->breakdown.at[0] : NULL;
+
+    if (!t) {
+        hu_json_null(j, "step_breakdown");
+        return;
+    }
+    hu_json_open(j, "step_breakdown", '{');
+    hu_json_ns(j, "step_ns", t->step_ns);
+    hu_json_ns(j, "compute_ns", t->compute_ns);
+    hu_json_ns(j, "comm_ns", t->comm_ns);
+    hu_json_ns(j, "exposed_comm_ns", t->exposed_comm_ns);
+    hu_json_ns(j, "exposed_copy_ns", t->exposed_copy_ns);
+    hu_json_ns(j, "idle_ns", t->idle_ns);
+    hu_json_fixed(j, "gpu_busy_pct",
+                  d->breakdown.has_device && t->step_ns > 0 ? 100 * (t->step_ns - t->idle_ns) / t->step_ns : (double)NAN, 3);
+    hu_json_open(j, "categories", '{');
+    for (hu_role r = 0; r < HU_ROLE_COUNT; r++) {
+        char key[40];
+        const size_t n = strlen(hu_role_key(r));
+
+        memcpy(key, hu_role_key(r), n);
+        memcpy(key + n, "_ns", 4);
+        hu_json_ns(j, key, t->role_ns[r]);
+    }
+    hu_json_close(j, '}');
+    hu_json_close(j, '}');
+}
+
+static void write_phases(hu_json_out *j, const hu_quality *q)
+{
+    hu_json_open(j, "by_phase", '{');
+    for (size_t i = 1; i < HU_COUNT(q->by_phase); i++) {
+        const char key[2] = {(char)i, '\0'};
+
+        if (q->by_phase[i])
+            hu_json_int(j, key, q->by_phase[i]);
+    }
+    hu_json_close(j, '}');
+}
+
+static void write_quality(hu_json_out *j, const hu_digest *d)
+{
+    const hu_health  *h = &d->health;
+    const hu_quality *q = &h->quality;
+
+    hu_json_open(j, "quality", '{');
+    hu_json_int(j, "events", q->events);
+    hu_json_int(j, "lost", hu_quality_lost(q));
+    write_phases(j, q);
+    hu_json_open(j, "by_kind", '{');
+    for (hu_kind k = 0; k < HU_KIND_COUNT; k++)
+        if (h->kinds[k])
+            hu_json_int(j, hu_kind_name(k), h->kinds[k]);
+    hu_json_close(j, '}');
+    hu_json_open(j, "reasons", '[');
+    for (hu_reason r = 0; r < HU_REASON_COUNT; r++) {
+        if (q->count[r]) {
+            hu_json_open(j, NULL, '{');
+            hu_json_str(j, "id", hu_str_of(hu_reason_name(r)));
+            hu_json_str(j, "words", hu_str_of(hu_reason_words(r)));
+            hu_json_bool(j, "is_loss", hu_reason_is_loss(r));
+            hu_json_int(j, "count", q->count[r]);
+            hu_json_int(j, "duration_ns", q->dur_ns[r]);
+            hu_json_close(j, '}');
+        }
+    }
+    hu_json_close(j, ']');
+    hu_json_bool(j, "is_truncated", q->is_truncated);
+    optional_int(j, "truncated_at_byte", q->is_truncated ? q->truncated_at : -1);
+    hu_json_str(j, "truncated_why", hu_str_of(q->truncated_why));
+    hu_json_int(j, "trailing_bytes", q->trailing_bytes);
+    hu_json_int(j, "invalid_utf8_names", q->invalid_utf8);
+    hu_json_int(j, "device_work_without_launch", h->unlinked_kernels);
+    hu_json_int(j, "device_work_without_launch_ns", h->unlinked_kernels_ns);
+    hu_json_int(j, "launches_without_device_work", h->unlinked_launches);
+    hu_json_int(j, "kernels_launched_by_graphs", h->graph_kernels);
+    hu_json_open(j, "not_captured", '[');
+    for (hu_missing m = 0; m < HU_MISSING_COUNT; m++)
+        if (h->missing & 1u << m)
+            hu_json_str(j, NULL, hu_str_of(hu_missing_key(m)));
+    hu_json_close(j, ']');
+    hu_json_close(j, '}');
+}
+
+static int write_rank(hu_json_out *j, const hu_report *r, const hu_digest *d, size_t index, hu_error *err)
+{
+    int rc;
+
+    hu_json_open(j, NULL, '{');
+    hu_json_int(j, "rank", d->info.rank >= 0 ? d->info.rank : (int64_t)index);
+    hu_json_str(j, "host", d->info.host);
+    hu_json_str(j, "device", d->device);
+    write_devices(j, d);
+    write_quality(j, d);
+    write_gpu(j, &d->gpu_time);
+    rc = write_steps(j, r, d, err);
+    write_breakdown(j, d);
+    if (rc == 0)
+        rc = write_table(j, r, &hu_table_operators, "operators", d, err);
+    if (rc == 0)
+        rc = write_table(j, r, &hu_table_kernels, "kernels", d, err);
+    if (rc == 0)
+        rc = write_table(j, r, &hu_table_copies, "copies", d, err);
+    hu_json_close(j, '}');
+    return rc;
+}
+
+int hu_json_write(const hu_report *report, hu_out *out, hu_error *err)
+{
+    hu_json_out j = {.out = out, .is_empty = true};
+    int         rc = 0;
+
+    hu_json_open(&j, NULL, '{');
+    hu_json_int(&j, "schema_version", SCHEMA_VERSION);
+    hu_json_str(&j, "holdup_version", HU_STR(HU_VERSION));
+    write_inputs(&j, report);
+    write_run(&j, report);
+    write_verdict(&j, &report->verdict);
+    hu_json_open(&j, "ranks", '[');
+    for (size_t i = 0; rc == 0 && i < report->n; i++)
+        rc = write_rank(&j, report, report->digests[i], i, err);
+    hu_json_close(&j, ']');
+    hu_json_close(&j, '}');
+    return rc;
+}

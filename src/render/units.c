@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * units.c - one place for rounding, so that text and page agree. */
+#include "render/units.h"
+
+#include <math.h>
+
+#include "base/number.h"
+#include "base/utf8.h"
+
+static size_t join(char *out, double value, int decimals, const char *unit)
+{
+    size_t n = hu_format_fixed(out, value, decimals);
+
+    memcpy(out + n, unit, strlen(unit) + 1);
+    return n + strlen(unit);
+}
+
+static int decimals_for(double value)
+{
+    return value < 9.995 ? 2 : value < 999.95 ? 1 : 0;
+}
+
+static size_t absent(char *out)
+{
+    memcpy(out, "–", sizeof "–");
+    return sizeof "–" - 1;
+}
+
+size_t hu_units_time(char *out, double ns)
+{
+    const double size = fabs(ns);
+
+    if (isnan(ns))
+        return absent(out);
+    if (size < 999.5)
+        return join(out, ns, 0, " ns");
+    if (size < 999.95e3)
+        return join(out, ns / 1e3, decimals_for(size / 1e3), " µs");
+    if (size < 999.95e6)
+        return join(out, ns / 1e6, decimals_for(size / 1e6), " ms");
+    return join(out, ns / 1e9, decimals_for(size / 1e9), " s");
+}
+
+size_t hu_units_bytes(char *out, double bytes)
+{
+    static const char *const units[] = {" B", " kB", " MB", " GB", " TB", " PB"};
+    size_t i = 0;
+
+    if (isnan(bytes))
+        return absent(out);
+    while (fabs(bytes) >= 999.95 && i + 1 < HU_COUNT(units)) {
+        bytes /= 1000;
+        i++;
+    }
+    return join(out, bytes, i == 0 ? 0 : decimals_for(fabs(bytes)), units[i]);
+}
+
+size_t hu_units_count(char *out, int64_t value)
+{
+    char   digits[HU_NUMBER_BYTES];
+    size_t n = hu_format_i64(digits, value), to = 0, first = digits[0] == '-';
+
+    for (size_t i = 0; i < n; i++) {
+        if (i > first && (n - i) % 3 == 0)
+            out[to++] = ',';
+        out[to++] = digits[i];
+    }
+    out[to] = '\0';
+    return to;
+}
+
+size_t hu_units_percent(char *out, double share)
+{
+    return isnan(share) ? absent(out) : hu_format_fixed(out, 100 * share, 1);
+}
+
+size_t hu_units_width(hu_str s)
+{
+    size_t width = 0;
+
+    for (; s.n; width++)
+        hu_utf8_next(&s);
+    return width;
+}
+
+/* Characters that move, reorder or hide other text. */
+static bool is_unsafe(uint32_t c)
+{
+    return c == HU_UTF8_BAD || c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x200b && c <= 0x200f) ||
+           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0xfeff;
+}
+
+size_t hu_units_clip(hu_out *out, hu_str s, size_t width)
+{
+    const size_t whole = hu_units_width(s);
+    const size_t keep = whole <= width ? whole : width ? width - 1 : 0;
+    char         bytes[4];
+
+    for (size_t i = 0; i < keep; i++) {
+        const uint32_t c = hu_utf8_next(&s);
+
+        hu_out_write(out, bytes, hu_utf8_put(bytes, is_unsafe(c) ? 0xfffd : c));
+    }
+    if (keep == whole || width == 0)
+        return keep;
+    hu_out_text(out, "…");
+    return keep + 1;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * units.h - numbers for people: three to four digits and a unit; and hostile names made printable. */
+#ifndef HU_RENDER_UNITS_H
+#define HU_RENDER_UNITS_H
+
+#include <stdint.h>
+
+#include "base/out.h"
+
+enum { HU_UNIT_BYTES = 64 };
+
+/* "118.4 ms", "35.2 µs", "840 ns", "1.23 s"; "–" for NaN.  Returns the length in bytes. */
+size_t hu_units_time(char *out, double ns);
+size_t hu_units_bytes(char *out, double bytes);         /* "1.5 MB", decimal */
+size_t hu_units_count(char *out, int64_t value);        /* "1,234,567" */
+size_t hu_units_percent(char *out, double share);       /* of 0..1: "12.3" */
+
+/* Columns that a text takes on a terminal, one for each character. */
+size_t hu_units_width(hu_str s);
+
+/*
+ * Writes at most `width` characters, with … for what was cut and U+FFFD for control characters and bytes that are no
+ * UTF-8, so that a name can neither move the cursor nor break a table.  Returns how many were written.
+ */
+size_t hu_units_clip(hu_out *out, hu_str s, size_t width);
+
+#endif
