@@ -34,14 +34,22 @@ static const char *const cpu_words[HU_ROLE_COUNT] = {
     [HU_ROLE_OTHER] = "time that the profiler did not record takes",
 };
 
-static void share_text(char *out, size_t room, double part_ns, double whole_ns)
-{
-    char pct[HU_NUMBER_BYTES], part[HU_NUMBER_BYTES], whole[HU_NUMBER_BYTES];
+/* "76 %" and "169.9 of 222.4 ms". */
+typedef struct {
+    char pct[HU_NUMBER_BYTES + 4], of[2 * HU_NUMBER_BYTES + 12];
+} share;
 
-    hu_format_fixed(pct, 100 * part_ns / whole_ns, 0);
-    hu_format_fixed(part, part_ns / 1e6, part_ns < 1e7 ? 2 : 1);
+static share share_of(double part_ns, double whole_ns)
+{
+    char  part[HU_NUMBER_BYTES], whole[HU_NUMBER_BYTES];
+    share s;
+
+    hu_format_fixed(part, 100 * part_ns / whole_ns, 0);
+    snprintf(s.pct, sizeof s.pct, "%s %%", part);
+    hu_format_fixed(part, part_ns / 1e6, whole_ns < 1e7 ? 2 : 1);
     hu_format_fixed(whole, whole_ns / 1e6, whole_ns < 1e7 ? 2 : 1);
-    snprintf(out, room, "%s %% (%s of %s ms)", pct, part, whole);
+    snprintf(s.of, sizeof s.of, "%s of %s ms", part, whole);
+    return s;
 }
 
 static hu_role largest_host_role(const hu_step_time *t)
@@ -62,48 +70,48 @@ static const char *step_words(const hu_digest *d)
 static void say_device(const hu_digest *d, const hu_step_time *t, hu_verdict *v)
 {
     const double most = fmax(t->idle_ns, fmax(t->exposed_comm_ns, t->exposed_copy_ns));
+    const char  *step = step_words(d);
     hu_step_time host = *t;
-    char         share[160], cause[160];
+    share        s = share_of(most, t->step_ns), cause;
     hu_role      role;
 
-    share_text(share, sizeof share, most, t->step_ns);
     if (most < LEAST_SHARE * t->step_ns) {
-        share_text(share, sizeof share, t->compute_ns, t->step_ns);
-        snprintf(v->text, sizeof v->text, "The GPU computes for %s of %s: its kernels are the limit, not the host.", share,
-                 step_words(d));
+        s = share_of(t->compute_ns, t->step_ns);
+        snprintf(v->text, sizeof v->text, "The GPU computes for %s of %s (%s): its kernels are the limit, not the host.",
+                 s.pct, step, s.of);
         return;
     }
     if (most == t->exposed_comm_ns) {
-        snprintf(v->text, sizeof v->text, "Communication that no computation hides takes %s of %s.", share, step_words(d));
+        snprintf(v->text, sizeof v->text, "Communication that no computation hides takes %s of %s (%s).", s.pct, step, s.of);
         return;
     }
     if (most == t->exposed_copy_ns) {
-        snprintf(v->text, sizeof v->text, "Memory copies that nothing hides take %s of %s.", share, step_words(d));
+        snprintf(v->text, sizeof v->text, "Memory copies that nothing hides take %s of %s (%s).", s.pct, step, s.of);
         return;
     }
-    /* the host's part of communication includes kernels in that category, which are not idle time */
+    /* the category of communication includes its kernels, which are no idle time */
     host.role_ns[HU_ROLE_COMMUNICATION] = fmax(0, t->role_ns[HU_ROLE_COMMUNICATION] - t->comm_ns);
     role = largest_host_role(&host);
-    share_text(cause, sizeof cause, host.role_ns[role], t->idle_ns);
+    cause = share_of(host.role_ns[role], t->idle_ns);
     if (host.role_ns[role] >= WORTH_NAMING * t->idle_ns)
-        snprintf(v->text, sizeof v->text, "The GPU is idle for %s of %s. For %s of that, %s.", share, step_words(d), cause,
-                 host_words[role]);
+        snprintf(v->text, sizeof v->text, "The GPU is idle for %s of %s (%s). For %s of that time %s.", s.pct, step, s.of,
+                 cause.pct, host_words[role]);
     else
-        snprintf(v->text, sizeof v->text, "The GPU is idle for %s of %s, for more than one reason; most often %s.", share,
-                 step_words(d), host_words[role]);
+        snprintf(v->text, sizeof v->text, "The GPU is idle for %s of %s (%s), for more than one reason; most often %s.",
+                 s.pct, step, s.of, host_words[role]);
 }
 
 static void say_host(const hu_digest *d, const hu_step_time *t, hu_verdict *v)
 {
     hu_step_time rest = *t;
     hu_role      role;
-    char         share[160];
+    share        s;
 
     rest.role_ns[HU_ROLE_RUNTIME] = 0;
     role = largest_host_role(&rest);
-    share_text(share, sizeof share, t->role_ns[role], t->step_ns);
-    snprintf(v->text, sizeof v->text, "This trace holds no GPU work. On the host, %s %s of %s.", cpu_words[role], share,
-             step_words(d));
+    s = share_of(t->role_ns[role], t->step_ns);
+    snprintf(v->text, sizeof v->text, "This trace holds no GPU work. On the host, %s %s of %s (%s).", cpu_words[role], s.pct,
+             step_words(d), s.of);
 }
 
 __attribute__((format(printf, 3, 4)))

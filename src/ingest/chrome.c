@@ -148,15 +148,17 @@ static int read_events(document *d)
     int         rc;
 
     d->saw_events = true;
-    while ((rc = next_solid(d)) > 0) {
+    while ((rc = *d->p == '{' ? 1 : next_solid(d)) > 0) {
         const char *after;
 
         if (*d->p == '{') {
             after = d->scan(&d->r.scanner, d->p, d->end, &d->r.event);
             if (after) {
-                d->p = after;
                 q->events++;
                 chrome_take_event(&d->r);
+                d->p = after;
+                if (memcmp(after, ",\n  {", 5) == 0)    /* as Kineto writes it: no search for the next one */
+                    d->p += 4;
                 continue;
             }
             rc = recover(d);

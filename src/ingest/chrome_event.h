@@ -74,15 +74,19 @@ typedef struct {
     uint8_t is_arg;
 } chrome_key;
 
-enum { CHROME_KEY_SLOTS = 512, CHROME_CLASSES = 16, CHROME_MOST_KEYS = 160, CHROME_NO_KEY = 255 };
+enum { CHROME_KEY_SLOTS = 512, CHROME_CLASSES = 32, CHROME_MOST_KEYS = 160, CHROME_NO_KEY = 255 };
+
+/* The keys that came next the last two times, the latest first. */
+typedef uint8_t chrome_guess[2];
 
 /*
  * What the scanner remembers between events.  `next` predicts, for each class of events and each key, the key that
- * followed it last time; a prediction that holds costs one comparison instead of a search and a look-up.
+ * follows; a prediction that holds costs one comparison instead of a search and a look-up.  Two are kept, because
+ * optional arguments come and go.
  */
 typedef struct {
     uint8_t    slots[2][CHROME_KEY_SLOTS];      /* [is_arg]: hash to index of a key */
-    uint8_t    next[CHROME_CLASSES][CHROME_MOST_KEYS + 2];
+    chrome_guess next[CHROME_CLASSES][CHROME_MOST_KEYS + 2];
     int64_t    nesting;                         /* limit */
     const char *stop;                           /* where a scan that failed gave up */
 } chrome_scanner;

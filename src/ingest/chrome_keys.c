@@ -31,7 +31,8 @@ static size_t slot_of(const chrome_key *k)
 
 void chrome_scanner_init(chrome_scanner *scanner, int64_t nesting)
 {
-    memset(scanner, CHROME_NO_KEY, sizeof *scanner);
+    memset(scanner->slots, CHROME_NO_KEY, sizeof scanner->slots);
+    memset(scanner->next, 0, sizeof scanner->next);     /* any key is a guess as good as another */
     scanner->nesting = nesting;
     scanner->stop = NULL;
     for (size_t i = 0; i < HU_COUNT(chrome_keys); i++) {

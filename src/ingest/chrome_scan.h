@@ -16,6 +16,10 @@
 #include "base/number.h"
 #include "ingest/chrome_event.h"
 
+/* What happens for nearly every value is one straight line; what does not is kept out of it. */
+#define HOT __attribute__((always_inline)) static inline
+#define COLD __attribute__((noinline, cold))
+
 static inline uint64_t load_digits(const char *p)
 {
     uint64_t v;
@@ -43,7 +47,7 @@ static inline uint64_t eight_digits(uint64_t v)
 }
 
 /* Reads up to 18 digits; *n is how many there were, more than 18 when the number may not fit. */
-static inline const char *read_digits(const char *p, uint64_t *value, unsigned *n)
+HOT const char *read_digits(const char *p, uint64_t *value, unsigned *n)
 {
     static const uint64_t power[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};
     uint64_t total = 0;
@@ -78,10 +82,10 @@ static inline const char *read_digits(const char *p, uint64_t *value, unsigned *
 
 static inline bool ends_number(char c)
 {
-    return c == ',' || c == '}' || c == ']' || (unsigned char)c <= 0x20;
+    return c == ',' || (unsigned char)c <= 0x20 || c == '}' || c == ']';
 }
 
-static const char *odd_number(const char *from, const char *p, bool is_time, chrome_value *v)
+COLD static const char *odd_number(const char *from, const char *p, bool is_time, chrome_value *v)
 {
     int64_t ns;
 
@@ -97,7 +101,7 @@ static const char *odd_number(const char *from, const char *p, bool is_time, chr
     return p;
 }
 
-static inline const char *scan_number(const char *p, chrome_value *v)
+HOT const char *scan_number(const char *p, chrome_value *v)
 {
     const char    *from = p;
     const bool     negative = *p == '-';
@@ -115,7 +119,7 @@ static inline const char *scan_number(const char *p, chrome_value *v)
 }
 
 /* Microseconds with up to three decimals are the case that matters; everything else takes the exact slow way. */
-static inline const char *scan_time(const char *p, chrome_value *v)
+HOT const char *scan_time(const char *p, chrome_value *v)
 {
     const char *from = p;
     const bool  negative = *p == '-';
@@ -142,7 +146,7 @@ static inline const char *scan_time(const char *p, chrome_value *v)
     return p;
 }
 
-static const char *scan_word(const char *p, chrome_event *e, chrome_value *v)
+COLD static const char *scan_word(const char *p, chrome_event *e, chrome_value *v)
 {
     const char *from = p;
 
@@ -157,8 +161,23 @@ static const char *scan_word(const char *p, chrome_event *e, chrome_value *v)
     return v->n ? p : NULL;
 }
 
+static const char *scan_container(chrome_scanner *s, const char *p, const char *end, chrome_event *e, chrome_value *v)
+{
+    const char *after = container_close(p, end, s->nesting);
+
+    if (!after) {       /* too deep, or cut: more text cures only the second */
+        e->too_deep = container_close(p, end, INT64_MAX) != NULL;
+        s->stop = e->too_deep ? p : end;
+        return NULL;
+    }
+    v->p = p;
+    v->n = (uint32_t)(after - p);
+    v->type = CHROME_CONTAINER;
+    return after;
+}
+
 /* Any value but "args"; NULL when there is none, with s->stop set. */
-static inline const char *scan_value(chrome_scanner *s, const char *p, const char *end, chrome_event *e, int place,
+HOT const char *scan_value(chrome_scanner *s, const char *p, const char *end, chrome_event *e, bool is_time,
                                      chrome_value *v)
 {
     const char *after;
@@ -180,23 +199,13 @@ static inline const char *scan_value(chrome_scanner *s, const char *p, const cha
     }
     case '{':
     case '[':
-        after = container_close(p, end, s->nesting);
-        if (!after) {
-            /* too deep, or cut: more text cures only the second */
-            e->too_deep = container_close(p, end, INT64_MAX) != NULL;
-            s->stop = e->too_deep ? p : end;
-            return NULL;
-        }
-        v->p = p;
-        v->n = (uint32_t)(after - p);
-        v->type = CHROME_CONTAINER;
-        return after;
+        return scan_container(s, p, end, e, v);
     case '-':
         if (p[1] < '0' || p[1] > '9')
             break;
         /* fall through */
     case '0': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9':
-        return place == CHROME_TS || place == CHROME_DUR ? scan_time(p, v) : scan_number(p, v);
+        return is_time ? scan_time(p, v) : scan_number(p, v);
     default:
         break;
     }
@@ -216,7 +225,7 @@ static inline size_t key_hash(const char *p, size_t n)
 }
 
 /* The index of the key at p (behind its opening quote), or CHROME_NO_KEY; *after is behind the closing quote. */
-static const char *find_key(const chrome_scanner *s, int is_arg, const char *p, const char *end, unsigned *index)
+COLD static const char *find_key(const chrome_scanner *s, int is_arg, const char *p, const char *end, unsigned *index)
 {
     unsigned    found = 0;
     const char *close = string_close(p, end, &found);
@@ -239,23 +248,30 @@ static const char *find_key(const chrome_scanner *s, int is_arg, const char *p, 
     return close + 1;
 }
 
-/* One key with its colon; the prediction first. */
-static inline const char *scan_key(chrome_scanner *s, int is_arg, uint8_t *guess, const char *p, const char *end,
+/* One key with its colon; the predictions first. */
+HOT const char *scan_key(chrome_scanner *s, int is_arg, chrome_guess guess, const char *p, const char *end,
                                    unsigned *index)
 {
-    const unsigned    guessed = *guess;
-    const chrome_key *k = &chrome_keys[guessed];
+    const chrome_key *k = &chrome_keys[guess[0]];
 
-    if (guessed != CHROME_NO_KEY && k->is_arg == is_arg && equal_40(p, k->text, k->n)) {
-        *index = guessed;
+    if (k->is_arg == is_arg && equal_40(p, k->text, k->n)) {
+        *index = guess[0];
         p += k->n;
+    } else if ((k = &chrome_keys[guess[1]])->is_arg == is_arg && equal_40(p, k->text, k->n)) {
+        *index = guess[1];
+        p += k->n;
+        guess[1] = guess[0];
+        guess[0] = (uint8_t)*index;
     } else {
         p = find_key(s, is_arg, p, end, index);
         if (!p) {
             s->stop = end;
             return NULL;
         }
-        *guess = (uint8_t)*index;
+        if (*index != CHROME_NO_KEY) {
+            guess[1] = guess[0];
+            guess[0] = (uint8_t)*index;
+        }
     }
     if (p[0] == ':' && p[1] == ' ' && (unsigned char)p[2] > 0x20)
         return p + 2;
@@ -267,16 +283,33 @@ static inline const char *scan_key(chrome_scanner *s, int is_arg, uint8_t *guess
     return skip_space(p + 1);
 }
 
-static inline void keep_value(chrome_event *e, int place, chrome_value *v)
+/* Where the value of a key goes; written in place, because copying it there costs as much as reading a short one. */
+HOT chrome_value *value_for(chrome_event *e, int place)
 {
-    e->duplicates += place != CHROME_IGNORED && chrome_has(e, place);
+    chrome_value *v = &e->at[place];
+
+    e->duplicates += v->stamp == e->stamp && place != CHROME_IGNORED;
     v->stamp = e->stamp;
-    e->at[place] = *v;
+    v->found = 0;
+    return v;
 }
 
 /* Behind the comma to the next quote, or to the closing brace, or NULL. */
-static inline const char *next_member(chrome_scanner *s, const char *p, bool *closes)
+HOT const char *next_member(chrome_scanner *s, const char *p, bool *closes)
 {
+    /*
+     * The gaps that Kineto leaves.  Searching for the end of a gap makes everything behind it wait for the search;
+     * comparing with what is expected lets the processor run ahead, as it does for predicted keys.
+     */
+    *closes = false;
+    if (*p == ',') {
+        if (p[1] == '"')
+            return p + 2;
+        if (p[1] == ' ' && p[2] == '"')
+            return p + 3;
+        if (memcmp(p + 1, "\n    \"", 6) == 0)
+            return p + 7;
+    }
     if ((unsigned char)*p <= 0x20)
         p = skip_space(p);
     if (*p == ',') {
@@ -295,12 +328,23 @@ static inline const char *next_member(chrome_scanner *s, const char *p, bool *cl
     return p + 1;
 }
 
-static const char *scan_args(chrome_scanner *s, uint8_t *guess_row, const char *p, const char *end, chrome_event *e)
+/* A number under a name that is not in the table: the value of a counter, perhaps. */
+COLD static void keep_extra(chrome_event *e, const char *key, const char *end, const chrome_value *v)
+{
+    const char *quote = memchr(key, '"', (size_t)(end - key));
+
+    if (v->type > CHROME_REAL || e->n_extra == HU_COUNT(e->extra) || !quote)
+        return;
+    e->extra[e->n_extra].key = (hu_str){key, (size_t)(quote - key)};
+    e->extra[e->n_extra++].value = (hu_str){v->p, v->n};
+}
+
+static const char *scan_args(chrome_scanner *s, chrome_guess *guesses, const char *p, const char *end, chrome_event *e)
 {
     unsigned index = CHROME_MOST_KEYS + 1, key;
     bool     closes;
 
-    p = skip_space(p + 1);
+    p = memcmp(p + 1, "\n      \"", 8) == 0 ? p + 8 : skip_space(p + 1);
     if (*p == '}')
         return p + 1;
     if (*p != '"') {
@@ -308,30 +352,20 @@ static const char *scan_args(chrome_scanner *s, uint8_t *guess_row, const char *
         return NULL;
     }
     for (p++;;) {
-        const char  *key_text = p;
-        chrome_value v;
-        int          place;
+        const char   *key_text = p;
+        chrome_value *v;
 
-        p = scan_key(s, 1, &guess_row[index], p, end, &key);
+        p = scan_key(s, 1, guesses[index], p, end, &key);
         if (!p)
             return NULL;
-        place = key == CHROME_NO_KEY ? CHROME_IGNORED : chrome_keys[key].place;
-        v.found = 0;
-        v.number = 0;
-        p = scan_value(s, p, end, e, place, &v);
+        v = value_for(e, key == CHROME_NO_KEY ? CHROME_IGNORED : chrome_keys[key].place);
+        p = scan_value(s, p, end, e, false, v);
         if (!p)
             return NULL;
-        if (key == CHROME_NO_KEY) {
-            if (v.type <= CHROME_REAL && e->n_extra < HU_COUNT(e->extra)) {
-                const char *key_end = memchr(key_text, '"', (size_t)(end - key_text));
-
-                e->extra[e->n_extra].key = (hu_str){key_text, (size_t)(key_end - key_text)};
-                e->extra[e->n_extra++].value = (hu_str){v.p, v.n};
-            }
-        } else {
-            keep_value(e, place, &v);
+        if (key == CHROME_NO_KEY)
+            keep_extra(e, key_text, end, v);
+        else
             index = key;
-        }
         p = next_member(s, p, &closes);
         if (!p)
             return NULL;
@@ -348,7 +382,7 @@ const char *CHROME_SCAN_NAME(chrome_scanner *s, const char *p, const char *end, 
     e->stamp++;
     e->duplicates = e->odd_words = e->n_extra = 0;
     e->too_deep = false;
-    p = skip_space(p + 1);
+    p = memcmp(p + 1, "\n    \"", 6) == 0 ? p + 6 : skip_space(p + 1);
     if (*p == '}')
         return p + 1;
     if (*p != '"') {
@@ -356,33 +390,28 @@ const char *CHROME_SCAN_NAME(chrome_scanner *s, const char *p, const char *end, 
         return NULL;
     }
     for (p++;;) {
-        chrome_value v;
-        int          place;
+        chrome_value *v;
+        int           place;
 
-        p = scan_key(s, 0, &s->next[class][index], p, end, &key);
+        p = scan_key(s, 0, s->next[class][index], p, end, &key);
         if (!p)
             return NULL;
         place = key == CHROME_NO_KEY ? CHROME_IGNORED : chrome_keys[key].place;
-        v.found = 0;
-        v.number = 0;
+        v = value_for(e, place);
         if (place == CHROME_ARGS && *p == '{') {
-            p = scan_args(s, s->next[class], p, end, e);
-            if (!p)
-                return NULL;
-            v.type = CHROME_WORD;
-            v.p = p;
-            v.n = 0;
+            v->type = CHROME_WORD;
+            v->n = 0;
+            v->p = p = scan_args(s, s->next[class], p, end, e);
         } else {
-            p = scan_value(s, p, end, e, place, &v);
-            if (!p)
-                return NULL;
+            p = scan_value(s, p, end, e, place == CHROME_TS || place == CHROME_DUR, v);
         }
-        if (key != CHROME_NO_KEY) {
-            keep_value(e, place, &v);
+        if (!p)
+            return NULL;
+        if (key != CHROME_NO_KEY)
             index = key;
-            if (place == CHROME_CAT && v.type == CHROME_STRING && v.n)
-                class = ((unsigned char)v.p[0] + v.n) % CHROME_CLASSES;
-        }
+        /* the phase tells the order of the next keys; the category tells more */
+        if ((place == CHROME_PH || place == CHROME_CAT) && v->type == CHROME_STRING && v->n)
+            class = ((unsigned char)v->p[0] + v->n) % (CHROME_CLASSES / 2) + (place == CHROME_CAT ? CHROME_CLASSES / 2 : 0);
         p = next_member(s, p, &closes);
         if (!p)
             return NULL;

@@ -3,7 +3,8 @@
  *
  * Sources: libkineto's activity type names (current and, with capitals, of 2021); kernel names seen in traces of the
  * communication libraries.  A communication kernel that is missing here is counted as computation, so a new library
- * wants a row.
+ * wants a row.  PyTorch's symmetric-memory kernels (multimem_all_reduce_kernel …) are left out on purpose: peers count
+ * them as computation, and the numbers of docs/numbers.md are comparable only under one rule.
  */
 #include "ingest/producers.h"
 
@@ -57,8 +58,6 @@ static const char *const comm_names[] = {
     "mscclpp", "msccl_",
     "oneccl", "ccl_kernel",
     "hccl",
-    "multimem_all_reduce", "multimem_one_shot_all_reduce", "one_shot_all_reduce_kernel", "two_shot_all_reduce_kernel",
-    "allreduce_fusion_kernel", "quick_reduce",
 };
 
 hu_kind hu_producers_kind(hu_str category)

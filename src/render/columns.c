@@ -24,6 +24,11 @@ static bool has_device(const hu_digest *d)
     return d->gpu_time.n_slices > 0;
 }
 
+static bool no_device(const hu_digest *d)
+{
+    return !has_device(d);
+}
+
 static bool has_memory(const hu_digest *d)
 {
     return d->operators.has_memory;
@@ -103,13 +108,13 @@ static const hu_column op_columns[] = {
     {"device_total_ns", "dev total", HU_CELL_NS, 9, has_device, op_device_total},
     {"device_mean_ns", NULL, HU_CELL_NS, 0, NULL, op_device_mean},
     {"host_self_ns", "host self", HU_CELL_NS, 9, NULL, op_host_self},
-    {"host_self_pct", "%", HU_CELL_PERCENT, 5, NULL, op_host_self_pct},
-    {"host_total_ns", "host tot", HU_CELL_NS, 9, NULL, op_host_total},
+    {"host_self_pct", "%", HU_CELL_PERCENT, 5, no_device, op_host_self_pct, false},
+    {"host_total_ns", "host total", HU_CELL_NS, 10, no_device, op_host_total, false},
     {"host_mean_ns", NULL, HU_CELL_NS, 0, NULL, op_host_mean},
     {"calls", "calls", HU_CELL_COUNT, 6, NULL, op_calls},
     {"calls_per_step", NULL, HU_CELL_NUMBER, 0, NULL, op_calls_per_step},
     {"host_self_bytes", "memory", HU_CELL_BYTES, 8, has_host_memory_only, op_host_bytes},
-    {"device_self_bytes", "dev mem", HU_CELL_BYTES, 8, has_device_memory, op_device_bytes},
+    {"device_self_bytes", "dev mem", HU_CELL_BYTES, 8, has_device_memory, op_device_bytes, true},
     {"kind", NULL, HU_CELL_TEXT, 0, NULL, op_kind},
     {"shapes", "shapes", HU_CELL_TEXT, 20, has_shapes, op_shapes},
     {"name", "name", HU_CELL_TEXT, 0, NULL, op_name},
@@ -155,10 +160,10 @@ static const hu_column kernel_columns[] = {
     {"calls_per_step", NULL, HU_CELL_NUMBER, 0, NULL, kernel_calls_per_step},
     {"mean_ns", "mean", HU_CELL_NS, 8, NULL, kernel_mean},
     {"min_ns", NULL, HU_CELL_NS, 0, NULL, kernel_min},
-    {"max_ns", "max", HU_CELL_NS, 8, NULL, kernel_max},
+    {"max_ns", "max", HU_CELL_NS, 8, NULL, kernel_max, true},
     {"stddev_ns", NULL, HU_CELL_NS, 0, NULL, kernel_stddev},
     {"blocks", "blocks", HU_CELL_COUNT, 7, NULL, kernel_blocks},
-    {"threads", "thr", HU_CELL_COUNT, 5, NULL, kernel_threads},
+    {"threads", "threads", HU_CELL_COUNT, 7, NULL, kernel_threads, true},
     {"grid_x", NULL, HU_CELL_COUNT, 0, NULL, kernel_grid_x},
     {"grid_y", NULL, HU_CELL_COUNT, 0, NULL, kernel_grid_y},
     {"grid_z", NULL, HU_CELL_COUNT, 0, NULL, kernel_grid_z},
@@ -264,11 +269,6 @@ STEP(role_runtime, t->role_ns[HU_ROLE_RUNTIME])
 STEP(role_data_loader, t->role_ns[HU_ROLE_DATA_LOADER])
 STEP(role_cpu_exec, t->role_ns[HU_ROLE_CPU_EXEC])
 STEP(role_other, t->role_ns[HU_ROLE_OTHER])
-
-static bool no_device(const hu_digest *d)
-{
-    return !has_device(d);
-}
 
 static const hu_column step_columns[] = {
     {"number", "step", HU_CELL_COUNT, 6, NULL, step_number},

@@ -25,9 +25,12 @@ typedef struct {
     const char  *head;      /* text heading; NULL: not in the text */
     hu_cell_type type;
     int          width;     /* of the text column; 0 takes what is left and comes last */
-    bool (*shown)(const hu_digest *d);      /* NULL: always */
+    bool (*shown)(const hu_digest *d);      /* in text and page; NULL: always */
     void (*get)(const hu_digest *d, size_t row, hu_cell *out);
+    bool         is_wide;   /* not in a text of less than HU_WIDE_TEXT columns */
 } hu_column;
+
+enum { HU_WIDE_TEXT = 110 };
 
 typedef struct {
     const char *key;                /* the member of ranks[] that holds it, and the --view word */

@@ -113,9 +113,9 @@ static void cell_text(const hu_column *c, const hu_cell *cell, char *text)
     }
 }
 
-static bool is_shown(const hu_column *c, const hu_digest *d)
+static bool is_shown(const page *p, const hu_column *c, const hu_digest *d)
 {
-    return c->head && (!c->shown || c->shown(d));
+    return c->head && (!c->shown || c->shown(d)) && (!c->is_wide || p->r->width >= HU_WIDE_TEXT);
 }
 
 static size_t column_width(page *p, const hu_table *t, const hu_digest *d, const hu_column *c)
@@ -125,7 +125,7 @@ static size_t column_width(page *p, const hu_table *t, const hu_digest *d, const
     if (c->width)
         return (size_t)c->width;
     for (size_t i = 0; i < t->n_columns; i++)
-        if (&t->columns[i] != c && is_shown(&t->columns[i], d))
+        if (&t->columns[i] != c && is_shown(p, &t->columns[i], d))
             used += (size_t)t->columns[i].width + 1;
     return p->r->width > used + LEAST_NAME_WIDTH ? p->r->width - used : LEAST_NAME_WIDTH;
 }
@@ -138,7 +138,7 @@ static void table_head(page *p, const hu_table *t, const hu_digest *d)
     for (size_t i = 0; i < t->n_columns; i++) {
         const hu_column *c = &t->columns[i];
 
-        if (!is_shown(c, d))
+        if (!is_shown(p, c, d))
             continue;
         hu_out_text(p->out, gap);
         gap = " ";
@@ -162,7 +162,7 @@ static void table_row(page *p, const hu_table *t, const hu_digest *d, size_t row
         hu_cell          cell = {0};
         char             text[HU_UNIT_BYTES];
 
-        if (!is_shown(c, d))
+        if (!is_shown(p, c, d))
             continue;
         hu_out_text(p->out, gap);
         gap = " ";
@@ -171,7 +171,7 @@ static void table_row(page *p, const hu_table *t, const hu_digest *d, size_t row
             if (c->width)
                 write_left(p, cell.text, (size_t)c->width);
             else
-                hu_units_clip(p->out, cell.text, column_width(p, t, d, c));
+                hu_units_clip_name(p->out, cell.text, column_width(p, t, d, c));
         } else {
             cell_text(c, &cell, text);
             write_right(p, text, (size_t)c->width);

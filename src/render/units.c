@@ -106,3 +106,56 @@ size_t hu_units_clip(hu_out *out, hu_str s, size_t width)
     hu_out_text(out, "…");
     return keep + 1;
 }
+
+enum { SHORT_BYTES = 512 };
+
+/* "void a::b<c<d>>::e(f)" to "a::b<…>::e" */
+static hu_str shorten(hu_str s, char out[SHORT_BYTES])
+{
+    size_t n = 0, depth = 0;
+
+    if (hu_str_starts(s, HU_STR("void ")))
+        s = (hu_str){s.p + 5, s.n - 5};
+    for (size_t i = 0; i < s.n && n + 8 < SHORT_BYTES; i++) {
+        const char c = s.p[i];
+
+        if (c == '<') {
+            if (depth++ == 0) {
+                memcpy(out + n, "<…>", sizeof "<…>" - 1);
+                n += sizeof "<…>" - 1;
+            }
+        } else if (c == '>' && depth) {
+            depth--;
+        } else if (depth == 0) {
+            if (c == '(' && n && !hu_str_starts((hu_str){s.p + i, s.n - i}, HU_STR("(anonymous")))
+                break;
+            out[n++] = c;
+        }
+    }
+    return depth ? s : (hu_str){out, n};
+}
+
+/* Drops "at::native::" and the like from the front, as long as it does not fit. */
+static hu_str drop_namespaces(hu_str s, size_t width)
+{
+    while (hu_units_width(s) > width) {
+        const char *colons = memmem(s.p, s.n, "::", 2);
+
+        if (!colons || (size_t)(s.p + s.n - colons) < 6)
+            break;
+        s = (hu_str){colons + 2, (size_t)(s.p + s.n - colons) - 2};
+    }
+    return s;
+}
+
+size_t hu_units_clip_name(hu_out *out, hu_str s, size_t width)
+{
+    char   text[SHORT_BYTES];
+    hu_str name = s;
+
+    if (hu_units_width(s) > width && memchr(s.p, ':', s.n)) {
+        name = shorten(s, text);
+        name = drop_namespaces(name, width);
+    }
+    return hu_units_clip(out, name, width);
+}

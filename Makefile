@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+# The front door.  `make demo` and `make test` need nothing but a Debian machine; everything else is meson and ninja.
+
+BUILD   ?= build
+PREFIX  ?= /usr/local
+DESTDIR ?=
+SETUP    = scripts/setup --quiet
+
+.PHONY: all setup build demo test test-san test-tsan lint bench fuzz install clean help
+
+all: build
+
+help:
+	@echo 'make build     the program, at build/holdup'
+	@echo 'make demo      build, and explain a real training run that comes with the project'
+	@echo 'make test      build and pass all tests, also under sanitizers'
+	@echo 'make lint      layer rule, headers, shell scripts, banned words'
+	@echo 'make bench     speed beside public tools; writes docs/performance.md'
+	@echo 'make fuzz      libFuzzer for FUZZ_SECONDS (600) on each target'
+	@echo 'make install   DESTDIR= PREFIX=/usr/local'
+
+setup:
+	@$(SETUP) build
+
+$(BUILD)/build.ninja: meson.build src/meson.build
+	@$(SETUP) build
+	@test -f $@ || meson setup $(BUILD) --buildtype=release -Db_lto=true >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+	@rm -f $(BUILD).log
+
+build: $(BUILD)/build.ninja
+	@ninja -C $(BUILD) --quiet holdup
+
+demo: build
+	@$(BUILD)/holdup report examples/training/traces/slow_loader --html $(BUILD)/report.html
+	@echo
+	@echo "page  file://$(abspath $(BUILD)/report.html)"
+
+test:
+	@scripts/setup --quiet test
+	@scripts/test
+
+test-tsan:
+	@scripts/setup --quiet test
+	@scripts/test tsan
+
+lint:
+	@scripts/setup --quiet test
+	@scripts/lint
+
+bench: build
+	@scripts/setup --quiet bench
+	@python3 bench/run.py --holdup $(BUILD)/holdup --out docs/performance.md
+
+fuzz:
+	@scripts/setup --quiet fuzz
+	@scripts/fuzz
+
+install: build
+	@install -D -m 755 $(BUILD)/holdup $(DESTDIR)$(PREFIX)/bin/holdup
+	@install -D -m 644 docs/report.schema.json $(DESTDIR)$(PREFIX)/share/holdup/report.schema.json
+
+clean:
+	rm -rf $(BUILD) build-asan build-tsan build-fuzz build-clang
