@@ -269,7 +269,7 @@ static void bar(page *p, const char *label, double ns, double spread_ns, double 
     }
     hu_units_percent(text, share);
     write_right(p, text, 8);
-    hu_out_text(p->out, " %  ");
+    hu_out_text(p->out, cells ? " %  " : " %");
     style(p, "36");
     for (size_t i = 0; i < cells && i < BAR_CELLS; i++)
         hu_out_text(p->out, "█");
