@@ -328,35 +328,54 @@ static void write_where(page *p, const hu_digest *d)
             bar(p, hu_role_label(r), t->role_ns[r], spread->role_ns[r] * none, t->step_ns);
 }
 
+/* Which times tell ranks apart: the device's where there is one, else the host's. */
+static void rank_columns(const hu_step_time *t, bool device, double out[5])
+{
+    if (device) {
+        out[0] = t->step_ns;
+        out[1] = t->compute_ns;
+        out[2] = t->exposed_comm_ns;
+        out[3] = t->idle_ns;
+        out[4] = t->role_ns[HU_ROLE_DATA_LOADER];
+    } else {
+        out[0] = t->step_ns;
+        out[1] = t->role_ns[HU_ROLE_DATA_LOADER];
+        out[2] = t->role_ns[HU_ROLE_COMMUNICATION];
+        out[3] = t->role_ns[HU_ROLE_CPU_EXEC];
+        out[4] = t->role_ns[HU_ROLE_OTHER];
+    }
+}
+
 static void write_ranks(page *p)
 {
+    const bool   device = p->r->digests[p->r->verdict.rank]->breakdown.has_device;
+    const size_t indent = 2 + 4 + 5 * 10 + 2;
+
     heading(p, "RANKS");
     hu_out_text(p->out, "   mean step of each\n");
     style(p, "2");
-    hu_out_text(p->out, "    rank      step   compute  exp comm      idle    loader  cpu exec  file\n");
+    hu_out_text(p->out, device ? "  rank      step   compute  exp comm      idle    loader  file\n"
+                               : "  rank      step    loader      comm  cpu exec     other  file\n");
     style(p, "0");
     for (size_t i = 0; i < p->r->n; i++) {
         const hu_digest    *d = p->r->digests[i];
         const hu_step_time *t = time_of(d);
-        const double columns[] = {t ? t->step_ns : (double)NAN,
-                                  t && d->breakdown.has_device ? t->compute_ns : (double)NAN,
-                                  t && d->breakdown.has_device ? t->exposed_comm_ns : (double)NAN,
-                                  t && d->breakdown.has_device ? t->idle_ns : (double)NAN,
-                                  t ? t->role_ns[HU_ROLE_DATA_LOADER] : (double)NAN,
-                                  t ? t->role_ns[HU_ROLE_CPU_EXEC] : (double)NAN};
-        char text[HU_UNIT_BYTES];
+        double columns[5] = {NAN, NAN, NAN, NAN, NAN};
+        char   text[HU_UNIT_BYTES];
 
         if (d->info.rank >= 0)
             hu_units_count(text, d->info.rank);
         else
             memcpy(text, "–", sizeof "–");
-        write_right(p, text, 8);
+        write_right(p, text, 6);
+        if (t)
+            rank_columns(t, device, columns);
         for (size_t k = 0; k < HU_COUNT(columns); k++) {
             hu_units_time(text, columns[k]);
             write_right(p, text, 10);
         }
         hu_out_text(p->out, "  ");
-        hu_units_clip(p->out, base_name(d->info.file), p->r->width > 70 + 10 ? p->r->width - 70 : 10);
+        hu_units_clip(p->out, base_name(d->info.file), p->r->width > indent + 8 ? p->r->width - indent : 8);
         hu_out_text(p->out, "\n");
     }
 }

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the program under test and finds its inputs."""
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import pathlib
+import subprocess
+import sys
+from decimal import Decimal
+from typing import Any
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+EXE = str(ROOT / os.environ.get("HOLDUP", "build/holdup"))
+SANITIZED = os.environ.get("HOLDUP_SANITIZED") == "1"
+SHARED = ROOT.parent / "shared"
+OWN = sorted((ROOT / "examples/training/traces").rglob("*.json.gz"))
+
+
+def real_traces() -> list[pathlib.Path]:
+    """Kineto traces of other people's runs, where this machine has them."""
+    found = sorted(p for p in (SHARED / "traces/kineto").glob("*/*") if p.name.endswith((".json", ".json.gz")))
+    if not found:
+        skip_loudly("real traces of shared/traces/kineto are not present")
+    return found
+
+
+def traces() -> list[pathlib.Path]:
+    """All that a test over files walks; only a few of them under sanitizers, which are slow."""
+    everything = OWN + real_traces()
+    return sorted(everything, key=lambda p: p.stat().st_size)[: 24 if SANITIZED else None]
+
+
+def skip_loudly(why: str) -> None:
+    """A line that scripts/test shows."""
+    print(f"SKIPPED: {why}", file=sys.stderr)
+
+
+def run(*arguments: Any, env: dict[str, str] | None = None, stdin: bytes | None = None, timeout: float = 60) -> tuple[int, bytes, str]:
+    """Exit status, standard output, standard error."""
+    done = subprocess.run([EXE, *map(str, arguments)], capture_output=True, input=stdin, timeout=timeout,
+                          env={**os.environ, **(env or {})}, check=False, cwd=ROOT)
+    return done.returncode, done.stdout, done.stderr.decode(errors="replace")
+
+
+def report(path: Any, *arguments: Any, **options: Any) -> dict[str, Any]:
+    """`holdup report --json` of a file that must be readable."""
+    status, out, err = run("report", path, "--json", *arguments, **options)
+    assert status == 0, f"{path}: exit {status}: {err}"
+    return json.loads(out)
+
+
+def read(path: pathlib.Path) -> bytes:
+    """A trace as JSON text."""
+    return gzip.decompress(path.read_bytes()) if path.name.endswith(".gz") else path.read_bytes()
+
+
+def events(path: pathlib.Path) -> list[dict[str, Any]]:
+    """The events as an independent reader sees them, times as exact decimals."""
+    document = json.loads(read(path), strict=False, parse_float=Decimal)
+    return document["traceEvents"] if isinstance(document, dict) else document
+
+
+def ns(microseconds: Any) -> int:
+    """Exact nanoseconds."""
+    return int(Decimal(microseconds) * 1000)
