@@ -13,7 +13,7 @@
     M(STACKS, "stacks", "no Python stacks", "profile(with_stack=True), for a few steps: it is costly")                 \
     M(MEMORY, "memory", "no allocations", "profile(profile_memory=True)")                                              \
     M(SYNC, "sync", "no synchronisation records",                                                                      \
-      "profile(experimental_config=_ExperimentalConfig(enable_cuda_sync_events=True))")                                \
+      "profile(experimental_config= _ExperimentalConfig(enable_cuda_sync_events=True))")                                \
     M(DEVICE, "device", "launches, but no device work",                                                                \
       "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]); no other profiler may run")                  \
     M(HOST, "host", "device work, but no operators", "profile(activities=[ProfilerActivity.CPU, ...])")

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/number.h"
@@ -54,7 +55,8 @@ hu_out *hu_out_open_fd(int fd)
 
 hu_out *hu_out_open_file(const char *path, hu_error *err)
 {
-    hu_out *out = hu_out_open_fd(-1);
+    hu_out     *out = hu_out_open_fd(-1);
+    struct stat st;
 
     if (!out) {
         hu_fail_memory(err);
@@ -65,21 +67,18 @@ hu_out *hu_out_open_file(const char *path, hu_error *err)
         free(out);
         return NULL;
     }
-    /* /dev/stdout, a pipe or a terminal cannot be replaced by a rename */
-    snprintf(out->partial, sizeof out->partial, "%s.%ld.partial", path, (long)getpid());
     out->owns_fd = true;
-    out->fd = open(out->partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (out->fd < 0) {
-        const int why = errno;
-
-        out->partial[0] = '\0';
+    /* a device, a pipe or a link must be written to, not replaced by a rename */
+    if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
         out->fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-        if (out->fd < 0) {
-            hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "cannot write: %s; check the folder and its permissions",
-                    strerror(why));
-            free(out);
-            return NULL;
-        }
+    } else {
+        snprintf(out->partial, sizeof out->partial, "%s.%ld.partial", path, (long)getpid());
+        out->fd = open(out->partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    }
+    if (out->fd < 0) {
+        hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "cannot write: %s; check the folder and its permissions", strerror(errno));
+        free(out);
+        return NULL;
     }
     return out;
 }

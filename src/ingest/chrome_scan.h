@@ -309,6 +309,8 @@ HOT const char *next_member(chrome_scanner *s, const char *p, bool *closes)
             return p + 3;
         if (memcmp(p + 1, "\n    \"", 6) == 0)
             return p + 7;
+        if (memcmp(p + 1, "\n      \"", 8) == 0)
+            return p + 9;
     }
     if ((unsigned char)*p <= 0x20)
         p = skip_space(p);

@@ -113,10 +113,10 @@ static const hu_column op_columns[] = {
     {"host_mean_ns", NULL, HU_CELL_NS, 0, NULL, op_host_mean},
     {"calls", "calls", HU_CELL_COUNT, 6, NULL, op_calls},
     {"calls_per_step", NULL, HU_CELL_NUMBER, 0, NULL, op_calls_per_step},
-    {"host_self_bytes", "memory", HU_CELL_BYTES, 8, has_host_memory_only, op_host_bytes},
+    {"host_self_bytes", "memory", HU_CELL_BYTES, 8, has_host_memory_only, op_host_bytes, true},
     {"device_self_bytes", "dev mem", HU_CELL_BYTES, 8, has_device_memory, op_device_bytes, true},
     {"kind", NULL, HU_CELL_TEXT, 0, NULL, op_kind},
-    {"shapes", "shapes", HU_CELL_TEXT, 20, has_shapes, op_shapes},
+    {"shapes", "shapes", HU_CELL_TEXT, 16, has_shapes, op_shapes},
     {"name", "name", HU_CELL_TEXT, 0, NULL, op_name},
 };
 
@@ -251,7 +251,14 @@ static void step_note(const hu_digest *d, size_t row, hu_cell *out)
     }
 
 STEP(step_number, s->number)
-STEP(step_start, s->start_ns)
+
+static void step_start(const hu_digest *d, size_t row, hu_cell *out)
+{
+    out->whole = d->steps.at[row].start_ns;
+    out->is_whole = true;
+    out->number = (double)out->whole;
+}
+
 STEP(step_duration, t->step_ns)
 STEP(step_busy, t->step_ns > 0 && has_device(d) ? 100 * (t->step_ns - t->idle_ns) / t->step_ns : ABSENT)
 STEP(step_compute, t->compute_ns)
@@ -271,14 +278,14 @@ STEP(role_cpu_exec, t->role_ns[HU_ROLE_CPU_EXEC])
 STEP(role_other, t->role_ns[HU_ROLE_OTHER])
 
 static const hu_column step_columns[] = {
-    {"number", "step", HU_CELL_COUNT, 6, NULL, step_number},
+    {"number", "step", HU_CELL_COUNT, 5, NULL, step_number},
     {"start_ns", NULL, HU_CELL_NS, 0, NULL, step_start},
     {"duration_ns", "duration", HU_CELL_NS, 9, NULL, step_duration},
-    {"gpu_busy_pct", "busy%", HU_CELL_PERCENT, 6, has_device, step_busy},
-    {"compute_ns", "compute", HU_CELL_NS, 9, has_device, step_compute},
-    {"exposed_comm_ns", "exp comm", HU_CELL_NS, 9, has_device, step_comm},
-    {"exposed_copy_ns", "exp copy", HU_CELL_NS, 9, has_device, step_copy},
-    {"idle_ns", "idle", HU_CELL_NS, 9, has_device, step_idle},
+    {"gpu_busy_pct", "busy%", HU_CELL_PERCENT, 5, has_device, step_busy},
+    {"compute_ns", "compute", HU_CELL_NS, 8, has_device, step_compute},
+    {"exposed_comm_ns", "exp comm", HU_CELL_NS, 8, has_device, step_comm},
+    {"exposed_copy_ns", "exp copy", HU_CELL_NS, 8, has_device, step_copy},
+    {"idle_ns", "idle", HU_CELL_NS, 8, has_device, step_idle},
     {"device_slices", NULL, HU_CELL_COUNT, 0, NULL, step_kernels},
     {"kernel_ns", NULL, HU_CELL_NS, 0, NULL, role_kernel},
     {"memcpy_ns", NULL, HU_CELL_NS, 0, NULL, role_memcpy},

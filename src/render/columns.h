@@ -18,6 +18,8 @@ typedef enum {
 typedef struct {
     hu_str text;            /* HU_CELL_TEXT */
     double number;          /* the others; NaN is absent */
+    int64_t whole;          /* the exact value, when is_whole: times since 1970 do not fit a double */
+    bool    is_whole;
 } hu_cell;
 
 typedef struct {

@@ -31,6 +31,8 @@ static void write_cell(hu_out *out, const hu_column *c, const hu_digest *d, size
     c->get(d, row, &cell);
     if (c->type == HU_CELL_TEXT)
         write_text(out, cell.text);
+    else if (cell.is_whole)
+        hu_out_i64(out, cell.whole);
     else if (isnan(cell.number))
         return;             /* absent is empty, never 0 */
     else if (c->type == HU_CELL_NUMBER || c->type == HU_CELL_PERCENT)

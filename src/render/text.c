@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * text.c - the report for a terminal of 80 columns: verdict, WHERE, WHAT, health. */
 #include <math.h>
+#include <stdio.h>
 
 #include "base/number.h"
 #include "render/report.h"
@@ -11,7 +12,7 @@ enum {
     LONG_TABLE = 30,            /* rows of a table that was asked for */
     BAR_CELLS = 24,
     LABEL_WIDTH = 16,
-    LEAST_NAME_WIDTH = 16,
+    LEAST_NAME_WIDTH = 10,
 };
 
 typedef struct {
@@ -38,12 +39,11 @@ static void heading(page *p, const char *title)
     style(p, "0");
 }
 
-/* Words of a paragraph within the width. */
-static void paragraph(page *p, const char *text, size_t indent)
+/* Words of a paragraph within the width; the cursor stands at `indent` already. */
+static void hanging(page *p, const char *text, size_t indent)
 {
     size_t column = indent;
 
-    spaces(p, indent);
     while (*text) {
         size_t n = strcspn(text, " ");
         size_t width = hu_units_width((hu_str){text, n});
@@ -62,6 +62,12 @@ static void paragraph(page *p, const char *text, size_t indent)
         text += strspn(text, " ");
     }
     hu_out_text(p->out, "\n");
+}
+
+static void paragraph(page *p, const char *text, size_t indent)
+{
+    spaces(p, indent);
+    hanging(p, text, indent);
 }
 
 static hu_str base_name(hu_str path)
@@ -382,22 +388,20 @@ static void write_ranks(page *p)
 
 /* health */
 
-static void health_line(page *p, const char *label, int64_t n, double ns, const char *words)
+enum { HEALTH_INDENT = 15 };
+
+/* "      1,234  words (5.0 ms)", wrapped. */
+static void health_line(page *p, int64_t n, double ns, const char *label, const char *words)
 {
-    char text[HU_UNIT_BYTES];
+    char text[HU_UNIT_BYTES], line[256];
 
     hu_units_count(text, n);
     hu_out_text(p->out, "  ");
-    write_right(p, text, 11);
+    write_right(p, text, HEALTH_INDENT - 4);
     hu_out_text(p->out, "  ");
-    hu_out_text(p->out, label);
-    if (words[0])
-        hu_out_printf(p->out, "%s", words);
-    if (ns > 0) {
-        hu_units_time(text, ns);
-        hu_out_printf(p->out, " (%s)", text);
-    }
-    hu_out_text(p->out, "\n");
+    hu_units_time(text, ns);
+    snprintf(line, sizeof line, ns > 0 ? "%s%s (%s)" : "%s%s", label, words, text);
+    hanging(p, line, HEALTH_INDENT);
 }
 
 static void write_health(page *p, const hu_digest *d, bool whole)
@@ -407,30 +411,33 @@ static void write_health(page *p, const hu_digest *d, bool whole)
     const int64_t     lost = hu_quality_lost(q);
 
     heading(p, "TRACE HEALTH\n");
-    health_line(p, "events read", q->events, 0, "");
+    health_line(p, q->events, 0, "events read", "");
     if (lost == 0)
-        hu_out_text(p->out, "            0  lost\n");
+        health_line(p, 0, 0, "lost", "");
     for (hu_reason r = 0; r < HU_REASON_COUNT; r++)
         if (q->count[r])
-            health_line(p, hu_reason_is_loss(r) ? "lost: " : "kept: ", q->count[r], (double)q->dur_ns[r], hu_reason_words(r));
+            health_line(p, q->count[r], (double)q->dur_ns[r], hu_reason_is_loss(r) ? "lost: " : "kept: ", hu_reason_words(r));
     if (q->is_truncated) {
-        hu_out_printf(p->out, "  the file ends in the middle, at byte %lld", (long long)q->truncated_at);
-        hu_out_printf(p->out, "%s%s\n", q->truncated_why[0] ? ": " : "", q->truncated_why);
+        char line[sizeof q->truncated_why + 80];
+
+        snprintf(line, sizeof line, "the file ends in the middle, at byte %lld%s%s", (long long)q->truncated_at,
+                 q->truncated_why[0] ? ": " : "", q->truncated_why);
+        paragraph(p, line, 2);
     }
     if (q->trailing_bytes)
-        health_line(p, "bytes behind the end of the trace, ignored", q->trailing_bytes, 0, "");
+        health_line(p, q->trailing_bytes, 0, "bytes behind the end of the trace, ignored", "");
     if (q->invalid_utf8)
-        health_line(p, "names that are not UTF-8", q->invalid_utf8, 0, "");
+        health_line(p, q->invalid_utf8, 0, "names that are not UTF-8", "");
     if (h->unlinked_kernels)
-        health_line(p, "pieces of device work without a launch", h->unlinked_kernels, (double)h->unlinked_kernels_ns, "");
+        health_line(p, h->unlinked_kernels, (double)h->unlinked_kernels_ns, "pieces of device work without a launch", "");
     if (h->unlinked_launches)
-        health_line(p, "launches without device work", h->unlinked_launches, 0, "");
+        health_line(p, h->unlinked_launches, 0, "launches without device work", "");
     if (h->graph_kernels)
-        health_line(p, "kernels launched together, by graphs", h->graph_kernels, 0, "");
+        health_line(p, h->graph_kernels, 0, "kernels launched together, by graphs", "");
     if (whole)
         for (hu_kind k = 0; k < HU_KIND_COUNT; k++)
             if (h->kinds[k])
-                health_line(p, "of kind ", h->kinds[k], 0, hu_kind_name(k));
+                health_line(p, h->kinds[k], 0, "of kind ", hu_kind_name(k));
     for (hu_missing m = 0; m < HU_MISSING_COUNT; m++) {
         if (h->missing & 1u << m) {
             hu_out_printf(p->out, "  not captured: %s\n", hu_missing_what(m));

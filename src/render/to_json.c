@@ -132,7 +132,10 @@ static void write_cell(hu_json_out *j, const hu_column *c, const hu_digest *d, s
         hu_json_fixed(j, c->key, cell.number, 4);
         break;
     default:
-        hu_json_ns(j, c->key, cell.number);
+        if (cell.is_whole)
+            hu_json_int(j, c->key, cell.whole);
+        else
+            hu_json_ns(j, c->key, cell.number);
     }
 }
 

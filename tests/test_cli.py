@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line as a person meets it: help, typos, missing and empty files, exit status, 80 columns."""
+import csv
+import gzip
+import io
+import json
+import os
+import tempfile
+import unittest
+from pathlib import Path
+
+from tests.program import OWN, ROOT, SHARED, read, report, run, skip_loudly, traces
+
+SLOW = ROOT / "examples/training/traces/slow_loader"
+ONE = SLOW / "rank0.pt.trace.json.gz"
+
+# arguments, exit status, what the output must hold
+ROWS = [
+    (["help"], 0, "holdup report"),
+    (["--help"], 0, "usage"),
+    (["help", "report"], 0, "--group-by"),
+    (["report", "--help"], 0, "--strict"),
+    (["info", "--help"], 0, "--json"),
+    (["--version"], 0, "holdup 0."),
+    ([], 2, "commands"),
+    (["reprot"], 2, "did you mean `holdup report`"),
+    (["help", "reprot"], 2, "did you mean"),
+    (["frobnicate"], 2, "`holdup help` lists them"),
+    (["report"], 2, "wants a trace"),
+    (["report", "--jsn", "x"], 2, "did you mean --json"),
+    (["report", "--no-such-option"], 2, "unknown option"),
+    (["report", ONE, "--view"], 2, "wants a value"),
+    (["report", ONE, "--view", "opps"], 2, "choose one of all, overview, ops"),
+    (["report", ONE, "--steps", "x"], 2, "3..7"),
+    (["report", ONE, "--steps", "90..99"], 2, "this trace has steps"),
+    (["report", ONE, "--top", "0"], 2, "at least 1"),
+    (["report", ONE, "--sort", "host_slf_ns"], 2, "did you mean host_self_ns"),
+    (["report", ONE, "--json", "--csv"], 2, "exclude each other"),
+    (["report", ONE, "--limit", "foo=1"], 2, "inflate_ratio"),
+    (["report", ONE, "--limit", "events=10"], 3, "--limit events=N"),
+    (["report", "no-such-file.json"], 3, "no-such-file.json"),
+    (["report", "/dev/null"], 3, "is empty"),
+    (["report", "src"], 3, "no file in this directory"),
+    (["report", "Makefile"], 3, "not a format that holdup reads"),
+    (["report", ONE, "-o", "no/such/folder/x"], 3, "cannot write"),
+    (["report", ONE, "--view", "ops"], 0, "aten::"),
+    (["report", ONE, "--view", "ops", "--group-by", "shapes"], 0, "[["),
+    (["report", ONE, "--view", "steps"], 0, "duration"),
+    (["report", ONE, "--view", "health"], 0, "events read"),
+    (["report", ONE, "--view", "kernels"], 0, "no kernels were recorded"),
+    (["report", ONE, "--view", "copies"], 0, "no memory copies"),
+    (["report", "-q", ONE, "-v", "overview"], 0, "DataLoader"),
+    (["report", SLOW], 0, "slowest of 2 ranks"),
+    (["info", ONE], 0, "PyTorch profiler"),
+    (["info", SLOW], 0, "rank"),
+]
+
+
+class CommandLine(unittest.TestCase):
+    def test_rows(self) -> None:
+        for arguments, status, words in ROWS:
+            with self.subTest(arguments=[str(a) for a in arguments]):
+                got, out, err = run(*arguments)
+                text = out.decode() + err
+                self.assertEqual(got, status, text)
+                self.assertIn(words, text)
+                self.assertLessEqual(max(len(line) for line in out.decode().splitlines() or [""]), 80)
+
+    def test_lines_fit_80_columns_and_hold_no_escapes(self) -> None:
+        for path in traces():
+            for view in ("all", "ops", "kernels", "copies", "steps", "health"):
+                with self.subTest(trace=path.name, view=view):
+                    text = run("report", path, "--view", view)[1].decode()
+                    lines = [line for line in text.splitlines() if not line.startswith("next")]
+                    self.assertLessEqual(max(map(len, lines)), 80)
+                    self.assertNotIn("\033", text)
+
+    def test_color_is_a_choice(self) -> None:
+        self.assertIn(b"\033[", run("report", ONE, "--color", "always")[1])
+        self.assertNotIn(b"\033[", run("report", ONE, "--color", "never")[1])
+
+    def test_hostile_names_are_made_harmless(self) -> None:
+        name = "\u001b[2J</script><img src=x>\u202e\u0000\ud800 &\"' aten::x"
+        event = {"ph": "X", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 1, "dur": 5, "name": name}
+        with tempfile.TemporaryDirectory() as folder:
+            path, page = Path(folder) / "t.json", Path(folder) / "page.html"
+            path.write_text(json.dumps({"traceEvents": [event]}))
+            status, out, _ = run("report", path, "--view", "ops", "--html", page)
+            self.assertEqual(status, 0)
+            self.assertNotIn(b"\033", out)
+            self.assertNotIn("\u202e".encode(), out)
+            text = page.read_text()
+            self.assertNotIn("<script", text)
+            self.assertNotIn("</script>", text)
+            self.assertNotIn("<img", text)
+            self.assertNotIn("http", text.replace("http-equiv", ""))
+            self.assertIn("&lt;img src=x&gt;", text)
+            self.assertIn("aten::x", report(path)["ranks"][0]["operators"][0]["name"])
+
+    def test_csv_is_a_table(self) -> None:
+        for view in ("ops", "kernels", "copies", "steps"):
+            status, out, _ = run("report", SLOW, "--csv", "--view", view)
+            self.assertEqual(status, 0)
+            rows = list(csv.reader(io.StringIO(out.decode(), newline="")))
+            self.assertEqual(rows[0][0], "rank")
+            self.assertEqual({len(r) for r in rows}, {len(rows[0])})
+            if view == "ops":
+                self.assertEqual({r[0] for r in rows[1:]}, {"0", "1"})
+
+    def test_sort_and_top(self) -> None:
+        rows = report(ONE, "--sort", "calls", "--top", "5")["ranks"][0]["operators"]
+        self.assertEqual(len(rows), 5)
+        calls = [r["calls"] for r in rows]
+        self.assertEqual(calls, sorted(calls, reverse=True))
+
+    def test_steps_choose(self) -> None:
+        everything = report(ONE)["ranks"][0]
+        numbers = [s["number"] for s in everything["steps"]["list"]]
+        chosen = report(ONE, "--steps", f"{numbers[1]}..{numbers[2]}")["ranks"][0]
+        self.assertEqual([s["number"] for s in chosen["steps"]["list"]], numbers[1:3])
+        calls = {o["name"]: o["calls"] for o in everything["operators"]}
+        self.assertEqual({o["calls"] for o in chosen["operators"] if o["name"] == "ProfilerStep*"}, {2})
+        self.assertTrue(all(o["calls"] <= calls[o["name"]] for o in chosen["operators"]))
+
+    def test_output_file_and_disk_that_is_full(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "out.json"
+            self.assertEqual(run("report", ONE, "--json", "-o", path)[0], 0)
+            self.assertEqual(json.loads(path.read_text()), report(ONE))
+            self.assertEqual(os.listdir(folder), ["out.json"])
+        self.assertEqual(run("report", ONE, "-o", "/dev/full")[0], 3)
+
+    def test_strict_and_partial_data(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            cut = Path(folder) / "cut.json"
+            cut.write_bytes(read(ONE)[:200000])
+            self.assertEqual(run("report", cut)[0], 0)
+            self.assertEqual(run("report", cut, "--strict")[0], 4)
+            self.assertEqual(run("report", ONE, "--strict")[0], 0)
+            bad = Path(folder) / "bad.json"
+            bad.write_text("no trace")
+            status, out, err = run("report", ONE, bad, "--json")
+            self.assertEqual((status, len(json.loads(out)["ranks"])), (0, 1))
+            self.assertIn("bad.json", err)
+            self.assertEqual(run("report", ONE, bad, "--strict")[0], 4)
+            self.assertEqual(run("report", bad)[0], 3)
+
+    def test_same_input_same_bytes(self) -> None:
+        self.assertEqual(run("report", SLOW, "--json")[1], run("report", SLOW, "--json", env={"HOLDUP_THREADS": "1"})[1])
+
+    def test_execution_traces_are_named_as_what_they_are(self) -> None:
+        files = sorted((SHARED / "traces/et").glob("*/*.json.gz"))
+        if not files:
+            skip_loudly("execution traces of shared/traces/et are not present")
+            self.skipTest("no traces")
+        for path in files:
+            status, _, err = run("report", path)
+            self.assertEqual(status, 3)
+            self.assertIn("execution trace", err)
+
+    def test_gzip_that_breaks_off_gives_what_came_before(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "t.json.gz"
+            path.write_bytes(gzip.compress(read(ONE))[:-2000])
+            quality = report(path)["ranks"][0]["quality"]
+            self.assertTrue(quality["is_truncated"])
+            self.assertIn("gzip", quality["truncated_why"])
+            self.assertGreater(quality["events"], 1000)
+
+    def test_demo_traces_are_all_there(self) -> None:
+        self.assertGreaterEqual(len(OWN), 6)
+
+
+if __name__ == "__main__":
+    unittest.main()
