@@ -104,7 +104,8 @@ static void cell_text(const hu_column *c, const hu_cell *cell, char *text)
         hu_units_time(text, cell->number);
         break;
     case HU_CELL_COUNT:
-        hu_units_count(text, (int64_t)cell->number);
+        if (hu_units_count(text, (int64_t)cell->number) > (size_t)c->width)
+            hu_units_short_count(text, cell->number);
         break;
     case HU_CELL_BYTES:
         hu_units_bytes(text, cell->number);

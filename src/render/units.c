@@ -69,6 +69,18 @@ size_t hu_units_count(char *out, int64_t value)
     return to;
 }
 
+size_t hu_units_short_count(char *out, double value)
+{
+    static const char *const units[] = {"", "k", "M", "G", "T", "P"};
+    size_t i = 0;
+
+    while (fabs(value) >= 999.5 && i + 1 < HU_COUNT(units)) {
+        value /= 1000;
+        i++;
+    }
+    return join(out, value, fabs(value) < 9.95 && i ? 1 : 0, units[i]);
+}
+
 size_t hu_units_percent(char *out, double share)
 {
     return isnan(share) ? absent(out) : hu_format_fixed(out, 100 * share, 1);
