@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_output.c - files, units and names on their way out. */
+#include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "render/units.h"
+#include "testing.h"
+
+static char folder[] = "/tmp/holdup-test-XXXXXX";
+
+static void a_file_is_replaced_only_when_whole(void **state)
+{
+    char     path[128], text[16] = {0};
+    hu_error err = {0};
+    hu_out  *out;
+    FILE    *file;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/x", folder);
+    out = hu_out_open_file(path, &err);
+    hu_out_text(out, "old");
+    assert_int_equal(hu_out_close(out, &err), 0);
+    out = hu_out_open_file(path, &err);
+    hu_out_text(out, "new");
+    hu_out_abandon(out);
+    file = fopen(path, "r");
+    assert_int_equal(fread(text, 1, sizeof text, file), 3);
+    fclose(file);
+    assert_string_equal(text, "old");
+    unlink(path);
+    assert_int_equal(rmdir(folder), 0);         /* nothing else was left behind */
+}
+
+static void a_full_disk_is_an_error_and_a_device_stays_one(void **state)
+{
+    hu_error    err = {0};
+    hu_out     *out = hu_out_open_file("/dev/full", &err);
+    struct stat st;
+
+    (void)state;
+    assert_non_null(out);
+    hu_out_text(out, "x");
+    assert_int_equal(hu_out_close(out, &err), HU_EIO);
+    assert_int_equal(lstat("/dev/full", &st), 0);
+    assert_true(S_ISCHR(st.st_mode));
+    assert_null(hu_out_open_file("/no/such/folder/x", &err));
+    assert_int_equal(err.code, HU_EIO);
+}
+
+static void units_are_short(void **state)
+{
+    static const struct {
+        double      ns;
+        const char *text;
+    } rows[] = {{0, "0 ns"}, {999, "999 ns"}, {999.6, "1.00 µs"}, {12345, "12.3 µs"}, {999949, "999.9 µs"}, {1e6, "1.00 ms"}, {118.44e6, "118.4 ms"},
+                {61e9, "61.0 s"}, {-1500, "-1.50 µs"}};
+    char text[HU_UNIT_BYTES];
+
+    (void)state;
+    for (size_t i = 0; i < HU_COUNT(rows); i++) {
+        hu_units_time(text, rows[i].ns);
+        assert_string_equal(text, rows[i].text);
+    }
+    hu_units_time(text, (double)NAN);
+    assert_string_equal(text, "–");
+    hu_units_bytes(text, 1.5e6);
+    assert_string_equal(text, "1.50 MB");
+    hu_units_count(text, -1234567);
+    assert_string_equal(text, "-1,234,567");
+    hu_units_count(text, 100);
+    assert_string_equal(text, "100");
+}
+
+static void clip(const char *name, size_t width, bool is_name, const char *expected)
+{
+    char  text[256] = {0};
+    int   ends[2];
+    hu_out *out;
+
+    assert_int_equal(pipe(ends), 0);
+    out = hu_out_open_fd(ends[1]);
+    if (is_name)
+        hu_units_clip_name(out, hu_str_of(name), width);
+    else
+        hu_units_clip(out, hu_str_of(name), width);
+    assert_int_equal(hu_out_close(out, NULL), 0);
+    close(ends[1]);
+    assert_true(read(ends[0], text, sizeof text - 1) >= 0);
+    close(ends[0]);
+    assert_string_equal(text, expected);
+}
+
+static void names_are_cut_and_made_harmless(void **state)
+{
+    (void)state;
+    clip("short", 10, false, "short");
+    clip("0123456789", 5, false, "0123…");
+    clip("\033[2J\xff\xe2\x80\xae", 20, false, "\xef\xbf\xbd[2J\xef\xbf\xbd\xef\xbf\xbd");
+    clip("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float> >(int)", 40, true,
+         "native::vectorized_elementwise_kernel<…>");
+    clip("void at::native::f<4>(int)", 16, true, "at::native::f<…>");
+    clip("void k<int>(int)", 40, true, "void k<int>(int)");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_is_replaced_only_when_whole), cmocka_unit_test(a_full_disk_is_an_error_and_a_device_stays_one),
+        cmocka_unit_test(units_are_short), cmocka_unit_test(names_are_cut_and_made_harmless),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
