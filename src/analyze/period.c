@@ -36,7 +36,8 @@ static uint32_t name_at(const sequence *q, size_t i)
 }
 
 /* The track of a type with the most slices that qualify. */
-static int pick_sequence(const hu_trace *trace, unsigned kinds, bool outermost, hu_arena *arena, sequence *out, hu_error *err)
+static int pick_sequence(const hu_trace *trace, unsigned kinds, bool outermost, hu_arena *arena, sequence *out,
+                         hu_error *err)
 {
     const uint32_t *order = hu_trace_order(trace);
     size_t          n_tracks, best = 0;

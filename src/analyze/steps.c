@@ -101,7 +101,9 @@ static int collect_annotations(const hu_trace *trace, hu_arena *scratch, candida
         if (!place)
             return hu_fail_memory(err);
         if (*place == HU_MAP_NONE) {
-            if (!hu_vec_push(scratch, &list, ((candidate){.name = s.name[i], .track = s.track[i], .last_end_ns = INT64_MIN})))
+            const candidate fresh = {.name = s.name[i], .track = s.track[i], .last_end_ns = INT64_MIN};
+
+            if (!hu_vec_push(scratch, &list, fresh))
                 return hu_fail_memory(err);
             *place = (uint32_t)list.n - 1;
         }
@@ -181,7 +183,8 @@ static int find_periodic_steps(const hu_trace *trace, hu_arena *arena, hu_arena 
     if (rc < 0)
         return rc;
     for (size_t i = 0; i + 1 < p.n_starts; i++)
-        if (!add_step(arena, out, &(hu_step){.number = (int64_t)i, .start_ns = p.starts_ns[i], .end_ns = p.starts_ns[i + 1]}))
+        if (!add_step(arena, out,
+                      &(hu_step){.number = (int64_t)i, .start_ns = p.starts_ns[i], .end_ns = p.starts_ns[i + 1]}))
             return hu_fail_memory(err);
     *confidence = p.confidence;
     *what = p.n_starts ? hu_trace_text(trace, p.anchor) : HU_STR("");

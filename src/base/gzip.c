@@ -17,6 +17,7 @@ typedef struct {
     struct inflate_state state;
     int64_t    in_bytes;
     bool       at_end, between;     /* between: a member has ended, another may follow */
+    int        failure;             /* of ISA-L, whose state must not be used any more; 0 so far */
     uint8_t    input[INPUT_BYTES];
 } gzip_source;
 
@@ -53,12 +54,20 @@ static int64_t begin_member(gzip_source *g, hu_error *err)
     return 1;
 }
 
+static int fail_damaged(const gzip_source *g, hu_error *err)
+{
+    return hu_fail(err, HU_EFORMAT, g->base.name, g->in_bytes - g->state.avail_in,
+                   "the gzip stream is damaged (ISA-L says %d); copy the file again", g->failure);
+}
+
 static int64_t gzip_read(hu_source *source, void *to, size_t room, hu_error *err)
 {
     gzip_source *g = (gzip_source *)source;
     const uint32_t want = room > UINT32_MAX ? UINT32_MAX : (uint32_t)room;
     int64_t n;
 
+    if (g->failure)
+        return fail_damaged(g, err);
     g->state.next_out = to;
     g->state.avail_out = want;
     while (g->state.avail_out && !g->at_end) {
@@ -73,10 +82,9 @@ static int64_t gzip_read(hu_source *source, void *to, size_t room, hu_error *err
         const int rc = isal_inflate(&g->state);
 
         if (rc < 0) {
-            if (g->state.avail_out < want)
-                return (int64_t)(want - g->state.avail_out);    /* what is good first; the error comes next time */
-            return hu_fail(err, HU_EFORMAT, source->name, g->in_bytes - g->state.avail_in,
-                           "the gzip stream is damaged (ISA-L says %d); copy the file again", rc);
+            g->failure = rc;
+            return g->state.avail_out < want ? (int64_t)(want - g->state.avail_out)     /* what is good comes first */
+                                             : fail_damaged(g, err);
         }
         if (g->state.block_state == ISAL_BLOCK_FINISH) {
             g->between = true;
@@ -116,6 +124,7 @@ hu_source *hu_source_open_gzip(hu_source *inner, hu_error *err)
     g->inner = inner;
     g->in_bytes = 0;
     g->at_end = g->between = false;
+    g->failure = 0;
     isal_inflate_init(&g->state);
     g->state.crc_flag = ISAL_GZIP;
     g->state.next_in = g->input;

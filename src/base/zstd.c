@@ -14,14 +14,23 @@ typedef struct {
     ZSTD_inBuffer in;
     int64_t       in_bytes;
     size_t        pending;      /* 0 between frames */
+    size_t        failure;      /* of the decoder, which must not be used any more; 0 so far */
     uint8_t       input[INPUT_BYTES];
 } zstd_source;
+
+static int fail_damaged(const zstd_source *z, hu_error *err)
+{
+    return hu_fail(err, HU_EFORMAT, z->base.name, z->in_bytes - (int64_t)(z->in.size - z->in.pos),
+                   "the zstd stream is damaged (%s); copy the file again", ZSTD_getErrorName(z->failure));
+}
 
 static int64_t zstd_read(hu_source *source, void *to, size_t room, hu_error *err)
 {
     zstd_source   *z = (zstd_source *)source;
     ZSTD_outBuffer out = {to, room, 0};
 
+    if (z->failure)
+        return fail_damaged(z, err);
     while (out.pos < room) {
         const size_t before = out.pos;
         const size_t in_before = z->in.pos;
@@ -29,10 +38,8 @@ static int64_t zstd_read(hu_source *source, void *to, size_t room, hu_error *err
         if (z->in.pos < z->in.size || z->pending) {
             z->pending = ZSTD_decompressStream(z->context, &out, &z->in);
             if (ZSTD_isError(z->pending)) {
-                if (out.pos)
-                    return (int64_t)out.pos;
-                return hu_fail(err, HU_EFORMAT, source->name, z->in_bytes - (int64_t)(z->in.size - z->in.pos),
-                               "the zstd stream is damaged (%s); copy the file again", ZSTD_getErrorName(z->pending));
+                z->failure = z->pending;
+                return out.pos ? (int64_t)out.pos : fail_damaged(z, err);      /* what is good comes first */
             }
         }
         if (out.pos == before && z->in.pos == in_before && z->in.pos == z->in.size) {
@@ -80,5 +87,6 @@ hu_source *hu_source_open_zstd(hu_source *inner, hu_error *err)
     z->in = (ZSTD_inBuffer){z->input, 0, 0};
     z->in_bytes = 0;
     z->pending = 0;
+    z->failure = 0;
     return &z->base;
 }

@@ -39,7 +39,8 @@ static int parse_steps(void *field, const char *text, hu_error *err)
     const hu_str   last = dots ? hu_str_of(dots + 2) : first;
 
     if (!hu_parse_i64(first, &range->first) || !hu_parse_i64(last, &range->last) || range->last < range->first)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--steps wants a range such as 3..7 or one number, not \"%s\"", text);
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--steps wants a range such as 3..7 or one number, not \"%s\"",
+                       text);
     range->is_limited = true;
     return 0;
 }

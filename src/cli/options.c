@@ -101,8 +101,8 @@ static int store(const hu_option *o, const char *text, void *fields, hu_error *e
         return 0;
     case HU_OPTION_COUNT:
         if (!hu_parse_i64(hu_str_of(text), field) || *(int64_t *)field < 1)
-            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s wants a whole number of at least 1, not \"%s\"", o->name,
-                           text);
+            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s wants a whole number of at least 1, not \"%s\"",
+                           o->name, text);
         return 0;
     case HU_OPTION_CHOICE:
         return choose(o, text, field, err);

@@ -184,7 +184,7 @@ static int read_events(document *d)
     return rc;
 }
 
-/* Finds the end of the value at d->p, refilling as needed.  1: *after is behind it; 0: the text ends; negative: a failure. */
+/* Finds the end of the value at d->p, refilling as needed.  1: *after is behind it; 0: the text ends; negative: failed. */
 static int whole_value(document *d, const char **after)
 {
     for (;;) {

@@ -152,7 +152,8 @@ static void write_where(const hu_digest *d, hu_out *out)
         return;
     hu_out_text(out, "<h2>Where the time goes</h2>\n");
     hu_out_printf(out, "<p class=\"note\">%s</p>\n<table>\n",
-                  d->steps.source == HU_STEPS_NONE ? "The whole capture: no steps were found." : "Mean of the counted steps.");
+                  d->steps.source == HU_STEPS_NONE ? "The whole capture: no steps were found."
+                                                   : "Mean of the counted steps.");
     if (d->breakdown.has_device) {
         write_share(out, "compute", t->compute_ns, t->step_ns);
         write_share(out, "exposed communication", t->exposed_comm_ns, t->step_ns);

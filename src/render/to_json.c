@@ -139,7 +139,8 @@ static void write_cell(hu_json_out *j, const hu_column *c, const hu_digest *d, s
     }
 }
 
-static int write_table(hu_json_out *j, const hu_report *r, const hu_table *t, const char *key, const hu_digest *d, hu_error *err)
+static int write_table(hu_json_out *j, const hu_report *r, const hu_table *t, const char *key, const hu_digest *d,
+                       hu_error *err)
 {
     const size_t     n = t->rows(d);
     const uint32_t  *order = hu_columns_order(t, d, r->sort, r->scratch);
