@@ -49,7 +49,7 @@ class Hostile(unittest.TestCase):
                 self.assertEqual(status, 0)
                 self.harmless("standard output", out.decode())
                 self.assertLessEqual(max(len(line) for line in out.decode().splitlines() if not line.startswith("next")), 80)
-        self.harmless("page", page.read_text(newline="").replace("\t", ""))
+        self.harmless("page", page.read_bytes().decode())
 
     def test_messages_hold_nothing_that_steers(self) -> None:
         # a folder of somebody else's files may hold any name
@@ -173,7 +173,7 @@ class Borders(unittest.TestCase):
     def test_demo_trace_over_chunks(self) -> None:
         text = read(OWN[0])
         expected = self.rank(text)
-        for blanks in (1, 1000, CHUNK // 2, CHUNK - 1):
+        for blanks in (1, 1000, CHUNK // 2, CHUNK - 1000):
             with self.subTest(blanks=blanks):
                 self.assertEqual(self.rank(b" " * blanks + text), expected)
 

@@ -73,7 +73,7 @@ def main() -> None:
         dist.init_process_group("gloo")
         model = nn.parallel.DistributedDataParallel(model)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-    data = CompressedImages(options.batch * (options.steps + 3) * world)
+    data = CompressedImages(options.batch * (options.steps + 16) * world)  # more than is recorded: workers stay busy
     loader = DataLoader(
         data, batch_size=options.batch, num_workers=options.workers, persistent_workers=options.workers > 0,
         sampler=DistributedSampler(data, num_replicas=world, rank=rank),
