@@ -157,7 +157,7 @@ static int write_page(const options *o, const hu_report *r, hu_error *err)
     }
     rc = hu_out_close(out, err);
     if (rc == 0 && !o->quiet)
-        fprintf(stderr, "wrote %s\n", o->html);
+        hu_command_say("wrote %s", o->html);
     return rc;
 }
 

@@ -18,6 +18,10 @@ typedef struct {
 
 extern const hu_command *const hu_commands[];      /* in the order of --help; NULL ends the list */
 
+/* One line on stderr; what it quotes of names and paths cannot steer the terminal. */
+__attribute__((format(printf, 1, 2)))
+void hu_command_say(const char *format, ...);
+
 /* Prints an error as one line on stderr; returns the exit status that belongs to it. */
 int hu_command_fail(const hu_error *err);
 

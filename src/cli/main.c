@@ -1,20 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0
  * main.c - finds the command's row and runs it. */
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 
-#include "base/str.h"
 #include "cli/command.h"
+#include "render/units.h"
+
+void hu_command_say(const char *format, ...)
+{
+    char    text[2048];
+    va_list args;
+    hu_out *out = hu_out_open_fd(STDERR_FILENO);
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (!out)
+        return;
+    hu_out_text(out, "holdup: ");
+    hu_units_clip(out, hu_str_of(text), sizeof text);
+    hu_out_text(out, "\n");
+    hu_out_close(out, NULL);
+}
 
 int hu_command_fail(const hu_error *err)
 {
+    char at[48] = "";
+
     fflush(stdout);
     if (err->file[0] && err->offset > 0)
-        fprintf(stderr, "holdup: %s: at byte %lld: %s\n", err->file, (long long)err->offset, err->text);
-    else if (err->file[0])
-        fprintf(stderr, "holdup: %s: %s\n", err->file, err->text);
-    else
-        fprintf(stderr, "holdup: %s\n", err->text);
+        snprintf(at, sizeof at, ": at byte %lld", (long long)err->offset);
+    hu_command_say("%s%s%s%s", err->file, at, err->file[0] ? ": " : "", err->text);
     return hu_error_exit_status(err->code);
 }
 
@@ -43,6 +61,12 @@ static int fail_unknown(const char *name)
     return hu_command_fail(&err);
 }
 
+/* Help on a full disk is no success either. */
+static int written(void)
+{
+    return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 3;
+}
+
 static int help(const char *name)
 {
     const hu_command *c = name ? find(name) : NULL;
@@ -53,7 +77,7 @@ static int help(const char *name)
         hu_help_command(c);
     else
         hu_help_all();
-    return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 3;
+    return written();
 }
 
 static bool asks_for_help(int argc, char **argv)
@@ -75,7 +99,7 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "--version") == 0) {
         printf("holdup %s\n", HU_VERSION);
-        return 0;
+        return written();
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
         return help(argc > 2 ? argv[2] : NULL);

@@ -327,14 +327,16 @@ static int read_object(document *d)
     return rc;
 }
 
+/* From the first thing behind the document to the end, blanks in between included. */
 static int count_trailing(document *d)
 {
     hu_quality *q = hu_builder_quality(d->r.b);
-    int         rc;
+    int         rc = next_solid(d);
 
-    while ((rc = next_solid(d)) > 0) {
+    while (rc > 0) {
         q->trailing_bytes += d->end - d->p;
         d->p = d->end;
+        rc = more(d);
     }
     return rc;
 }
