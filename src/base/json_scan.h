@@ -16,6 +16,18 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Little-endian eight bytes, so that the first byte is the lowest on every machine. */
+static inline uint64_t load_8(const char *p)
+{
+    uint64_t v;
+
+    memcpy(&v, p, sizeof v);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap64(v);
+#endif
+    return v;
+}
+
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
 
 #include <immintrin.h>
@@ -162,18 +174,6 @@ enum { WIDE = 8 };
 #define DROP_FIRST(mask) ((mask) & ((mask) - 1))
 
 #define EVERY_BYTE(c) (UINT64_C(0x0101010101010101) * (uint8_t)(c))
-
-/* Little-endian eight bytes, so that the first byte is the lowest on every machine. */
-static inline uint64_t load_8(const char *p)
-{
-    uint64_t v;
-
-    memcpy(&v, p, sizeof v);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    v = __builtin_bswap64(v);
-#endif
-    return v;
-}
 
 /* The high bit of each byte of v that is zero; exact for every byte, not only for the first. */
 static inline uint64_t zero_bytes(uint64_t v)

@@ -8,7 +8,7 @@
 #include "cli/inputs.h"
 #include "cli/progress.h"
 #include "ingest/open.h"
-#include "render/json_out.h"
+#include "render/report.h"
 #include "render/units.h"
 
 typedef struct {
@@ -26,18 +26,6 @@ static const hu_option rows[] = {
      "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio",
      offsetof(options, limits), NULL, hu_inputs_parse_limit},
 };
-
-static void json_phases(hu_json_out *j, const hu_quality *q)
-{
-    hu_json_open(j, "by_phase", '{');
-    for (size_t i = 1; i < HU_COUNT(q->by_phase); i++) {
-        const char key[2] = {(char)i, '\0'};
-
-        if (q->by_phase[i])
-            hu_json_int(j, key, q->by_phase[i]);
-    }
-    hu_json_close(j, '}');
-}
 
 static void write_json(hu_builder *b, hu_out *out)
 {
@@ -79,7 +67,7 @@ static void write_json(hu_builder *b, hu_out *out)
     hu_json_int(&j, "total", q->events);
     hu_json_int(&j, "lost", hu_quality_lost(q));
     hu_json_int(&j, "duration_sum_ns", q->duration_sum_ns);
-    json_phases(&j, q);
+    hu_json_phases(&j, q);
     hu_json_open(&j, "by_kind", '{');
     for (hu_kind k = 0; k < HU_KIND_COUNT; k++)
         if (kinds[k])

@@ -20,17 +20,6 @@
 #define HOT __attribute__((always_inline)) static inline
 #define COLD __attribute__((noinline, cold))
 
-static inline uint64_t load_digits(const char *p)
-{
-    uint64_t v;
-
-    memcpy(&v, p, sizeof v);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    v = __builtin_bswap64(v);
-#endif
-    return v;
-}
-
 /* High bit of each byte that is no decimal digit. */
 static inline uint64_t not_digits(uint64_t v)
 {
@@ -54,7 +43,7 @@ HOT const char *read_digits(const char *p, uint64_t *value, unsigned *n)
     unsigned count = 0;
 
     for (;;) {
-        uint64_t v = load_digits(p);
+        uint64_t v = load_8(p);
         const uint64_t stop = not_digits(v);
         unsigned k;
 
@@ -217,7 +206,7 @@ HOT const char *scan_value(chrome_scanner *s, const char *p, const char *end, ch
 
 static inline size_t key_hash(const char *p, size_t n)
 {
-    uint64_t v = load_digits(p);
+    uint64_t v = load_8(p);
 
     if (n < 8)
         v &= ((uint64_t)1 << (8 * n)) - 1;

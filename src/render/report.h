@@ -6,6 +6,7 @@
 #include "advise/verdict.h"
 #include "base/out.h"
 #include "render/columns.h"
+#include "render/json_out.h"
 
 typedef enum {
     HU_VIEW_ALL,            /* overview, then the tables in short       */
@@ -37,6 +38,9 @@ void hu_text_write(const hu_report *report, hu_out *out);
 
 /* docs/report.schema.json */
 int hu_json_write(const hu_report *report, hu_out *out, hu_error *err);
+
+/* The member "by_phase": events by the letter of their phase. */
+void hu_json_phases(hu_json_out *j, const hu_quality *q);
 
 /* One table with a heading; all ranks below each other, with a column `rank`. */
 int hu_csv_write(const hu_report *report, hu_out *out, hu_error *err);

@@ -209,7 +209,7 @@ static void write_breakdown(hu_json_out *j, const hu_digest *d)
     hu_json_close(j, '}');
 }
 
-static void write_phases(hu_json_out *j, const hu_quality *q)
+void hu_json_phases(hu_json_out *j, const hu_quality *q)
 {
     hu_json_open(j, "by_phase", '{');
     for (size_t i = 1; i < HU_COUNT(q->by_phase); i++) {
@@ -229,7 +229,7 @@ static void write_quality(hu_json_out *j, const hu_digest *d)
     hu_json_open(j, "quality", '{');
     hu_json_int(j, "events", q->events);
     hu_json_int(j, "lost", hu_quality_lost(q));
-    write_phases(j, q);
+    hu_json_phases(j, q);
     hu_json_open(j, "by_kind", '{');
     for (hu_kind k = 0; k < HU_KIND_COUNT; k++)
         if (h->kinds[k])
