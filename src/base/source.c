@@ -80,8 +80,10 @@ hu_source *hu_source_open_file(const char *path, const atomic_bool *stop, hu_err
     }
     *f = (file_source){.base = {file_read, file_close, path, stop}, .fd = STDIN_FILENO, .owns_fd = !is_stdin};
     if (!is_stdin && (f->fd = open(path, O_RDONLY | O_CLOEXEC)) < 0) {
-        hu_fail(err, HU_EIO, path, HU_NO_OFFSET, errno == ENOENT ? "%s; check the spelling, or pass - to read standard input"
-                                                                 : "%s; check the permissions", strerror(errno));
+        if (errno == ENOENT)
+            hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "no such file; check the spelling, or pass - for standard input");
+        else
+            hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "%s; check the permissions", strerror(errno));
         free(f);
         return NULL;
     }

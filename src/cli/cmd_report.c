@@ -183,12 +183,6 @@ static int check_sort(const options *o, hu_error *err)
                    near ? "did you mean " : "the heading of --csv lists them", near ? near : "");
 }
 
-static const char *join_arguments(const hu_inputs *inputs, int argc, char **argv, hu_arena *arena)
-{
-    (void)inputs;
-    return argc == 1 ? hu_arena_copy(arena, hu_str_of(argv[0])).p : "FILES";
-}
-
 /* Warns of what failed; returns how many were read, moved to the front and sorted by rank. */
 static size_t collect(work *w, const options *o)
 {
@@ -265,7 +259,7 @@ static int run(int argc, char **argv)
         n = err.code;
     if (n > 0 && hu_inputs_expand(argv, n, arena, &inputs, &err) < 0)
         n = err.code;
-    status = n < 0 ? hu_command_fail(&err) : report(&o, &inputs, join_arguments(&inputs, n, argv, arena), arena);
+    status = n < 0 ? hu_command_fail(&err) : report(&o, &inputs, n == 1 ? argv[0] : "FILES", arena);
     hu_arena_free(arena);
     return status;
 }
