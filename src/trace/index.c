@@ -239,12 +239,13 @@ static bool link_by_external_id(hu_trace *t, hu_arena *scratch)
     return true;
 }
 
-/* Device slices by the call that launched them: two counting passes over the calls, stable in the order of streams. */
+/* Device slices by the call that launched them: a counting sort by call, then by time where a graph used several streams. */
 static bool list_work(hu_trace *t, hu_arena *scratch)
 {
     uint32_t *start = hu_arena_calloc(scratch, t->n + 2, sizeof *start);
+    uint32_t *spare = hu_arena_alloc(scratch, (t->n + 1) * sizeof *spare);
 
-    if (!start)
+    if (!start || !spare)
         return false;
     for (size_t i = 0; i < t->n; i++) {
         if (t->parent[i] != HU_NONE && hu_kind_in(t->kind[i], HU_KINDS_DEVICE)) {
@@ -262,6 +263,12 @@ static bool list_work(hu_trace *t, hu_arena *scratch)
 
         if (t->parent[i] != HU_NONE && hu_kind_in(t->kind[i], HU_KINDS_DEVICE))
             t->work[start[t->parent[i]]++] = i;
+    }
+    for (size_t from = 0, end; from < t->n_work; from = end) {
+        for (end = from + 1; end < t->n_work && t->parent[t->work[end]] == t->parent[t->work[from]];)
+            end++;
+        if (end - from > 1)
+            sort_track(t, t->work + from, end - from, spare);
     }
     return true;
 }

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_no_memory_paths.c - like test_no_memory.c, for a small trace of all that is rare: every single allocation fails
+ * once, with and without compression. */
+#include <isa-l/igzip_lib.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <zstd.h>
+
+#include "analyze/digest.h"
+#include "testing.h"
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__real_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset);
+void *__real_mremap(void *old, size_t old_size, size_t size, int flags, ...);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset);
+void *__wrap_mremap(void *old, size_t old_size, size_t size, int flags, ...);
+
+static long countdown = -1;     /* the allocation that fails; negative: none */
+static bool has_failed;
+
+static bool fails_now(void)
+{
+    const bool now = countdown >= 0 && countdown-- == 0;
+
+    has_failed |= now;
+    return now;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return fails_now() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return fails_now() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    return fails_now() ? NULL : __real_realloc(old, size);
+}
+
+void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset)
+{
+    return fails_now() ? MAP_FAILED : __real_mmap(at, size, protection, flags, fd, offset);
+}
+
+void *__wrap_mremap(void *old, size_t old_size, size_t size, int flags, ...)
+{
+    return fails_now() ? MAP_FAILED : __real_mremap(old, old_size, size, flags);
+}
+
+enum { ROOM = 4 << 20, LONG = 900000 };
+
+/* Metadata, escapes, counters, flows, allocations, begins, names, collectives, wide ids, and one event longer than a chunk. */
+static size_t make_trace(char *text)
+{
+    size_t n = (size_t)snprintf(
+        text, ROOM,
+        "{\"deviceProperties\":[{\"id\":0,\"name\":\"G\\n\"}],\"distributedInfo\":{\"backend\":\"nccl\",\"rank\":1},\"host_name\":\"h\",\"traceEvents\":["
+        "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":1,\"args\":{\"name\":\"main\"}},"
+        "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":\"python\"}},"
+        "{\"ph\":\"B\",\"name\":\"b\\t\",\"pid\":1,\"tid\":9,\"ts\":1},{\"ph\":\"E\",\"pid\":1,\"tid\":9,\"ts\":5},"
+        "{\"ph\":\"C\",\"name\":\"n\",\"pid\":1,\"ts\":3,\"args\":{\"\":2.5}},"
+        "{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":2,\"args\":{\"Device Type\":0,\"Addr\":1,\"Bytes\":64}},"
+        "{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"f\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":90,\"args\":{\"Python id\":1}},"
+        "{\"ph\":\"X\",\"cat\":\"cuda_sync\",\"name\":\"s\",\"pid\":0,\"tid\":7,\"ts\":60,\"dur\":2,\"args\":{\"wait_on_stream\":7}},"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"nccl\",\"pid\":0,\"tid\":8,\"ts\":50,\"dur\":2,\"args\":{\"grid\":[1,1,1],"
+        "\"Collective name\":\"allreduce\",\"External id\":5}},"
+        "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy DtoH (Device -> Pinned)\",\"pid\":0,\"tid\":7,\"ts\":55,\"dur\":2,\"args\":{\"bytes\":9}},"
+        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"hipLaunchKernel\",\"pid\":1,\"tid\":1,\"ts\":9,\"dur\":1,\"args\":{\"grid\":[1,1,1],\"cbid\":1}},"
+        CALL("cudaLaunchKernel", "3", "1", "99999999999") "," KERNEL("k", "7", "40", "2", "99999999999") "," OP("fwd", "1", "11", "5") ","
+        OP("bwd", "2", "30", "5") ",{\"ph\":\"s\",\"id\":4,\"pid\":1,\"tid\":1,\"ts\":11,\"cat\":\"fwdbwd\"},"
+        "{\"ph\":\"f\",\"id\":4,\"pid\":1,\"tid\":2,\"ts\":30,\"cat\":\"fwdbwd\"},"
+        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"long\",\"pid\":1,\"tid\":1,\"ts\":20,\"dur\":1,\"args\":{\"External id\":5,\"Call stack\":\"\\n");
+
+    memset(text + n, 'x', LONG);
+    n += LONG;
+    return n + (size_t)snprintf(text + n, ROOM - n, "\"}}]}");
+}
+
+/* 0, or the code of the first failure. */
+static int whole_run(hu_str bytes)
+{
+    const hu_input_options options = plain_options();
+    hu_error    err = {0};
+    hu_input   *in = hu_input_open_memory(bytes, "test", &options, &err);
+    hu_builder *b = in ? hu_open_input(in, &options, &err) : NULL;
+    hu_trace   *t = b ? hu_builder_freeze(b, &err) : NULL;
+    hu_digest  *d = t ? hu_digest_measure(t, &(hu_digest_options){.by_shape = true}, &err) : NULL;
+
+    hu_trace_free(t);
+    if (!d)
+        return err.code ? err.code : -1000;
+    hu_digest_free(d);
+    return 0;
+}
+
+static void fail_each(hu_str bytes)
+{
+    long k = 0;
+
+    for (bool all = false; !all; k++) {
+        int rc;
+
+        countdown = k;
+        has_failed = false;
+        rc = whole_run(bytes);
+        countdown = -1;
+        all = !has_failed;
+        if (all)
+            assert_int_equal(rc, 0);            /* it did not even ask for that many */
+        else
+            assert_int_equal(rc, HU_ENOMEM);    /* never a result that lacks something */
+    }
+    assert_true(k > 50);
+}
+
+static void every_allocation_of_every_path_may_fail(void **state)
+{
+    char    *text = malloc(ROOM);
+    const size_t n = make_trace(text), room = ROOM;
+    uint8_t *packed = malloc(room);
+    struct isal_zstream z;
+
+    (void)state;
+    fail_each((hu_str){text, n});
+    fail_each((hu_str){(char *)packed, ZSTD_compress(packed, room, text, n, 1)});
+    isal_deflate_stateless_init(&z);
+    z.gzip_flag = IGZIP_GZIP;
+    z.next_in = (uint8_t *)text;
+    z.avail_in = (uint32_t)n;
+    z.end_of_stream = 1;
+    z.flush = NO_FLUSH;
+    z.next_out = packed;
+    z.avail_out = (uint32_t)room;
+    assert_int_equal(isal_deflate_stateless(&z), 0);
+    fail_each((hu_str){(char *)packed, z.total_out});
+    free(packed);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_allocation_of_every_path_may_fail)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
