@@ -72,6 +72,14 @@ static int64_t int_of(const chrome_event *e, int place, int64_t absent)
     return absent;
 }
 
+/* Sizes beyond a pebibyte are no sizes; sums of what is left cannot overflow. */
+static int64_t bytes_of(const chrome_event *e, int place, int64_t absent)
+{
+    const int64_t v = int_of(e, place, absent);
+
+    return v > -(INT64_C(1) << 50) && v < INT64_C(1) << 50 ? v : absent;
+}
+
 static int32_t int32_of(const chrome_event *e, int place, int32_t absent)
 {
     const int64_t v = int_of(e, place, absent);
@@ -292,7 +300,7 @@ static uint32_t take_copy(chrome_reader *r)
     const chrome_event *e = &r->event;
 
     return hu_builder_copy_detail(r->b, &(hu_copy_detail){
-                                            .bytes = int_of(e, CHROME_BYTES, -1),
+                                            .bytes = bytes_of(e, CHROME_BYTES, -1),
                                             .gbps = real_of(e, CHROME_BANDWIDTH),
                                             .from_device = int32_of(e, CHROME_FROM_DEVICE, -1),
                                             .to_device = int32_of(e, CHROME_TO_DEVICE, -1),
@@ -304,7 +312,7 @@ static uint32_t take_copy(chrome_reader *r)
 static uint32_t take_call(chrome_reader *r)
 {
     const chrome_event *e = &r->event;
-    hu_call_detail d = {.callback_id = int32_of(e, CHROME_CALLBACK_ID, -1), .bytes = int_of(e, CHROME_BYTES, -1)};
+    hu_call_detail d = {.callback_id = int32_of(e, CHROME_CALLBACK_ID, -1), .bytes = bytes_of(e, CHROME_BYTES, -1)};
     hu_geometry    g = {.shared_bytes = count_of(e, CHROME_SHARED_MEMORY)};
 
     if (chrome_has(e, CHROME_GRID)) {
@@ -477,7 +485,7 @@ static void take_instant(chrome_reader *r)
     m.device_type = int32_of(e, CHROME_DEVICE_TYPE, 0);
     m.device = int32_of(e, CHROME_DEVICE_ID, -1);
     m.address = id_of(e, CHROME_ADDRESS);
-    m.bytes = int_of(e, CHROME_ALLOC_BYTES, 0);
+    m.bytes = bytes_of(e, CHROME_ALLOC_BYTES, 0);
     m.total_allocated = int_of(e, CHROME_TOTAL_ALLOCATED, -1);
     m.total_reserved = int_of(e, CHROME_TOTAL_RESERVED, -1);
     hu_builder_memory(r->b, &m);

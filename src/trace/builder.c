@@ -17,6 +17,8 @@ enum {
 /* Ids beyond 32 bits are rare (some writers hash); they get numbers from the top, where no profiler counts. */
 static const uint32_t FIRST_WIDE_ID = 0xffff0000u;
 
+static const int64_t LONGEST_NS = INT64_C(7) * 24 * 3600 * 1000000000;     /* a week, as for complete events */
+
 typedef struct {
     uint32_t slice, below;          /* below: the open slice under it on the same track, or HU_NONE */
 } open_slice;
@@ -343,6 +345,10 @@ void hu_builder_end(hu_builder *b, uint32_t track, int64_t time_ns)
     }
     if (__builtin_sub_overflow(time_ns, t->start_ns[b->open.at[*top].slice], &dur_ns) || dur_ns < 0) {
         hu_quality_count(&t->quality, HU_REASON_NEGATIVE_DURATION, 0);
+        dur_ns = 0;
+    }
+    if (dur_ns > LONGEST_NS) {
+        hu_quality_count(&t->quality, HU_REASON_ABSURD_DURATION, 0);
         dur_ns = 0;
     }
     t->dur_ns[b->open.at[*top].slice] = dur_ns;
