@@ -11,11 +11,9 @@
 
 #include <math.h>
 
-#include "analyze/names.h"
-#include "analyze/select.h"
 
 typedef struct {
-    const hu_trace    *trace;
+    const hu_ask      *ask;
     const hu_interval *windows;     /* of the steps */
     size_t             n;
     hu_arena          *scratch;
@@ -24,26 +22,22 @@ typedef struct {
 
 static int collect_host_roles(work *w, hu_error *err)
 {
-    const hu_slices s = hu_trace_slices(w->trace);
-    const uint32_t *order = hu_trace_order(w->trace);
-    const uint8_t  *names = hu_names_classify(w->trace, w->scratch);
+    const hu_slices *s = &w->ask->s;
 
-    if (!names)
-        return hu_fail_memory(err);
-    for (size_t k = 0; k < s.n; k++) {
-        const uint32_t i = order[k];
-        const uint8_t  flags = names[s.name[i]];
+    for (size_t k = 0; k < s->n; k++) {
+        const uint32_t i = w->ask->order[k];
+        const uint8_t  flags = w->ask->names[s->name[i]];
         hu_role        role = HU_ROLE_CPU_EXEC;
 
-        if (!hu_kind_in(s.kind[i], HU_KINDS_HOST) || (flags & HU_NAME_STEP))
+        if (!hu_kind_in(s->kind[i], HU_KINDS_HOST) || (flags & HU_NAME_STEP))
             continue;
-        if (hu_kind_in(s.kind[i], HU_KINDS_CALL))
+        if (hu_kind_in(s->kind[i], HU_KINDS_CALL))
             role = HU_ROLE_RUNTIME;
         else if (flags & HU_NAME_DATA_LOADER)
             role = HU_ROLE_DATA_LOADER;
         else if (flags & HU_NAME_COMM)
             role = HU_ROLE_COMMUNICATION;
-        if (!hu_intervals_add(w->scratch, &w->role[role], s.start_ns[i], s.start_ns[i] + s.dur_ns[i]))
+        if (!hu_intervals_add(w->scratch, &w->role[role], s->start_ns[i], hu_ask_end(w->ask, i)))
             return hu_fail_memory(err);
     }
     for (hu_role r = HU_ROLE_COMMUNICATION; r <= HU_ROLE_CPU_EXEC; r++)
@@ -79,29 +73,29 @@ static bool all_windows(work *w, hu_intervals *out)
 
 static int share_out(work *w, hu_step_time *rows, hu_error *err)
 {
-    hu_intervals free_time, comm, copies;
+    const hu_intervals *comm = &w->ask->comm;
+    hu_intervals free_time, with_comm;
     int          rc;
 
-    if ((rc = hu_select_kinds(w->trace, HU_KINDS_COMPUTE, w->scratch, &w->role[HU_ROLE_KERNEL], err)) < 0 ||
-        (rc = hu_select_kinds(w->trace, HU_BIT(MEMCPY), w->scratch, &w->role[HU_ROLE_MEMCPY], err)) < 0 ||
-        (rc = hu_select_kinds(w->trace, HU_BIT(MEMSET), w->scratch, &w->role[HU_ROLE_MEMSET], err)) < 0 ||
-        (rc = hu_select_kinds(w->trace, HU_KINDS_COMM, w->scratch, &comm, err)) < 0 ||
-        (rc = collect_host_roles(w, err)) < 0)
+    w->role[HU_ROLE_KERNEL] = w->ask->compute;
+    w->role[HU_ROLE_MEMCPY] = w->ask->memcpy;
+    w->role[HU_ROLE_MEMSET] = w->ask->memset;
+    rc = collect_host_roles(w, err);
+    if (rc < 0)
         return rc;
 
     /* the device's view */
-    if (!hu_intervals_join(w->scratch, &w->role[HU_ROLE_MEMCPY], &w->role[HU_ROLE_MEMSET], &copies) ||
-        !all_windows(w, &free_time) || !take_share(w, &free_time, &comm, rows, offsetof(hu_step_time, comm_ns)) ||
+    if (!all_windows(w, &free_time) || !take_share(w, &free_time, comm, rows, offsetof(hu_step_time, comm_ns)) ||
         !all_windows(w, &free_time) ||
         !take_share(w, &free_time, &w->role[HU_ROLE_KERNEL], rows, offsetof(hu_step_time, compute_ns)) ||
-        !take_share(w, &free_time, &comm, rows, offsetof(hu_step_time, exposed_comm_ns)) ||
-        !take_share(w, &free_time, &copies, rows, offsetof(hu_step_time, exposed_copy_ns)))
+        !take_share(w, &free_time, comm, rows, offsetof(hu_step_time, exposed_comm_ns)) ||
+        !take_share(w, &free_time, &w->ask->copies, rows, offsetof(hu_step_time, exposed_copy_ns)))
         return hu_fail_memory(err);
 
     /* the combined view */
-    if (!hu_intervals_join(w->scratch, &w->role[HU_ROLE_COMMUNICATION], &comm, &copies) || !all_windows(w, &free_time))
+    if (!hu_intervals_join(w->scratch, &w->role[HU_ROLE_COMMUNICATION], comm, &with_comm) || !all_windows(w, &free_time))
         return hu_fail_memory(err);
-    w->role[HU_ROLE_COMMUNICATION] = copies;
+    w->role[HU_ROLE_COMMUNICATION] = with_comm;
     for (hu_role r = 0; r < HU_ROLE_OTHER; r++)
         if (!take_share(w, &free_time, &w->role[r], rows, offsetof(hu_step_time, role_ns) + r * sizeof(double)))
             return hu_fail_memory(err);
@@ -147,13 +141,12 @@ static void average(const hu_steps *steps, const hu_step_time *rows, hu_breakdow
     }
 }
 
-int hu_breakdown_measure(const hu_trace *trace, const hu_steps *steps, hu_arena *arena, hu_arena *scratch,
-                         hu_breakdown *out, hu_error *err)
+int hu_breakdown_measure(const hu_ask *ask, hu_breakdown *out, hu_error *err)
 {
-    const hu_slices s = hu_trace_slices(trace);
-    hu_step_time   *rows = hu_arena_calloc(arena, steps->n + 1, sizeof *rows);
-    hu_interval    *windows = hu_arena_calloc(scratch, steps->n + 1, sizeof *windows);
-    work            w = {.trace = trace, .windows = windows, .n = steps->n, .scratch = scratch};
+    const hu_steps *steps = ask->steps;
+    hu_step_time   *rows = hu_arena_calloc(ask->arena, steps->n + 1, sizeof *rows);
+    hu_interval    *windows = hu_arena_calloc(ask->scratch, steps->n + 1, sizeof *windows);
+    work            w = {.ask = ask, .windows = windows, .n = steps->n, .scratch = ask->scratch};
     int             rc;
 
     if (!rows || !windows)
@@ -164,9 +157,7 @@ int hu_breakdown_measure(const hu_trace *trace, const hu_steps *steps, hu_arena 
     if (rc < 0)
         return rc;
     fill_rests(&w, rows);
-    *out = (hu_breakdown){.at = rows, .n = steps->n};
-    for (size_t i = 0; i < s.n && !out->has_device; i++)
-        out->has_device = hu_kind_in(s.kind[i], HU_KINDS_DEVICE);
+    *out = (hu_breakdown){.at = rows, .n = steps->n, .has_device = ask->n_work > 0};
     average(steps, rows, out);
     return 0;
 }

@@ -3,7 +3,7 @@
 #ifndef HU_ANALYZE_BREAKDOWN_H
 #define HU_ANALYZE_BREAKDOWN_H
 
-#include "analyze/steps.h"
+#include "analyze/ask.h"
 
 /* torch-tb-profiler's categories in its order of priority; each instant of a step belongs to the first that applies. */
 #define HU_BREAKDOWN_ROLES(R)                                                                           \
@@ -42,8 +42,8 @@ typedef struct {
     hu_step_time  spread;           /* their sample standard deviation; NaN below two               */
 } hu_breakdown;
 
-int hu_breakdown_measure(const hu_trace *trace, const hu_steps *steps, hu_arena *arena, hu_arena *scratch,
-                         hu_breakdown *out, hu_error *err);
+/* One row for each step of ask->steps; rows live in the arena of `ask`.  Returns 0 or HU_ENOMEM. */
+int hu_breakdown_measure(const hu_ask *ask, hu_breakdown *out, hu_error *err);
 
 const char *hu_role_key(hu_role role);      /* "data_loader" */
 const char *hu_role_label(hu_role role);    /* "DataLoader" */

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/select.h"
+#include "analyze/join.h"
 #include "base/map.h"
 
 static const char *const directions[] = {"HtoD", "DtoH", "DtoD", "HtoH", "PtoP"};
@@ -54,43 +54,128 @@ static void add(hu_copy *c, int64_t dur, int64_t bytes)
     }
 }
 
-int hu_copies_measure(const hu_trace *trace, const hu_intervals *scope, hu_arena *arena, hu_arena *scratch,
-                      hu_copies *out, hu_error *err)
+/* A call without "Async" returns when its copy is done, and so does every copy from or to pageable memory. */
+static bool blocks(const hu_ask *ask, uint32_t i, const hu_copy *c)
 {
-    const hu_slices s = hu_trace_slices(trace);
+    const uint32_t call = hu_trace_launch_of(ask->trace, i);
+
+    return call != HU_NONE && (c->is_pageable || (ask->names[ask->s.name[call]] & HU_NAME_SYNC));
+}
+
+static hu_copy_direction direction_of(const hu_copy *c)
+{
+    if (hu_str_equal(c->direction, HU_STR("HtoD")))
+        return HU_COPY_HTOD;
+    if (hu_str_equal(c->direction, HU_STR("DtoH")))
+        return HU_COPY_DTOH;
+    return hu_str_equal(c->direction, HU_STR("set")) ? HU_COPY_SET : HU_COPY_DTOD;
+}
+
+typedef HU_VEC(hu_intervals) interval_lists;
+
+static int add_exposed(const hu_ask *ask, hu_copy *c, hu_intervals *at, hu_error *err)
+{
+    if (!hu_intervals_unite(ask->scratch, at))
+        return hu_fail_memory(err);
+    c->exposed_ns = hu_intervals_length(at) - hu_intervals_common(at, &ask->kernels);
+    return 0;
+}
+
+int hu_copies_measure(const hu_ask *ask, hu_copies *out, hu_error *err)
+{
+    const hu_slices *s = &ask->s;
     HU_VEC(hu_copy) list = {0};
+    interval_lists at = {0};
     hu_copies result = {0};
     hu_map    rows;
+    int       rc = 0;
 
-    if (!hu_map_init(&rows, scratch, 64))
+    if (!hu_map_init(&rows, ask->scratch, 64))
         return hu_fail_memory(err);
-    for (uint32_t i = 0; i < s.n; i++) {
-        uint32_t *place;
+    for (int d = 0; d < HU_COPY_DIRECTIONS && ask->copies.n; d++)
+        hu_series_init(&result.gbps[d], ask->copies.at[0].start_ns, ask->copies.at[ask->copies.n - 1].end_ns);
+    for (size_t k = 0; k < ask->n_work; k++) {
+        const uint32_t i = ask->work[k];
+        int64_t        bytes;
+        uint32_t      *place;
+        hu_copy       *row;
 
-        if (!hu_kind_in(s.kind[i], HU_KINDS_COPY) || !hu_select_in(scope, hu_select_time(trace, &s, i)))
+        if (!hu_kind_in(s->kind[i], HU_KINDS_COPY) || !hu_ask_has(ask, i))
             continue;
-        place = hu_map_put(&rows, s.name[i]);
+        place = hu_map_put(&rows, s->name[i]);
         if (!place)
             return hu_fail_memory(err);
         if (*place == HU_MAP_NONE) {
-            hu_copy c = {.name = hu_trace_text(trace, s.name[i])};
+            hu_copy c = {.name = hu_ask_name(ask, i)};
 
             read_name(&c);
-            if (s.kind[i] == HU_KIND_MEMSET)
+            if (s->kind[i] == HU_KIND_MEMSET)
                 c.direction = HU_STR("set");
             *place = (uint32_t)list.n;
-            if (!hu_vec_push(arena, &list, c))
+            if (!hu_vec_push(ask->arena, &list, c) || !hu_vec_push(ask->scratch, &at, (hu_intervals){0}))
                 return hu_fail_memory(err);
         }
-        add(&list.at[*place], s.dur_ns[i], s.detail[i] != HU_NONE ? hu_trace_copy_detail(trace, s.detail[i])->bytes : -1);
-        result.total_ns += s.dur_ns[i];
+        row = &list.at[*place];
+        bytes = s->detail[i] != HU_NONE ? hu_trace_copy_detail(ask->trace, s->detail[i])->bytes : -1;
+        add(row, s->dur_ns[i], bytes);
+        row->blocking += blocks(ask, i, row);
+        if (!hu_intervals_add(ask->scratch, &at.at[*place], s->start_ns[i], hu_ask_end(ask, i)))
+            return hu_fail_memory(err);
+        if (bytes > 0 && s->dur_ns[i] > 0)
+            hu_series_add(&result.gbps[direction_of(row)], s->start_ns[i], hu_ask_end(ask, i),
+                          (double)bytes / (double)s->dur_ns[i]);
+        result.total_ns += s->dur_ns[i];
     }
+    for (size_t r = 0; rc == 0 && r < list.n; r++)
+        rc = add_exposed(ask, &list.at[r], &at.at[r], err);
+    if (rc < 0)
+        return rc;
+    result.exposed_ns = hu_intervals_length(&ask->copies) - hu_intervals_common(&ask->copies, &ask->kernels);
     if (list.n)
         qsort(list.at, list.n, sizeof *list.at, by_total);
     result.at = list.at;
     result.n = list.n;
     *out = result;
     return 0;
+}
+
+static void row_key(const void *row, hu_str *a, hu_str *b)
+{
+    (void)b;
+    *a = ((const hu_copy *)row)->name;
+}
+
+static void add_row(void *left, const void *right)
+{
+    hu_copy       *into = left;
+    const hu_copy *from = right;
+
+    into->min_ns = from->min_ns < into->min_ns ? from->min_ns : into->min_ns;
+    into->max_ns = from->max_ns > into->max_ns ? from->max_ns : into->max_ns;
+    into->calls += from->calls;
+    into->total_ns += from->total_ns;
+    into->bytes += from->bytes;
+    into->timed_bytes_ns += from->timed_bytes_ns;
+    into->has_bytes |= from->has_bytes;
+    into->exposed_ns += from->exposed_ns;
+    into->blocking += from->blocking;
+}
+
+bool hu_copies_merge(hu_copies *into, const hu_copies *from, hu_arena *arena)
+{
+    static const hu_join_rule rule = {sizeof(hu_copy), row_key, add_row, by_total};
+
+    into->total_ns += from->total_ns;
+    into->exposed_ns += from->exposed_ns;
+    memset(into->gbps, 0, sizeof into->gbps);
+    return hu_join_rows(&rule, (void **)&into->at, &into->n, from->at, from->n, arena);
+}
+
+const char *hu_copy_direction_key(hu_copy_direction d)
+{
+    static const char *const keys[] = {"htod", "dtoh", "dtod", "set"};
+
+    return keys[d];
 }
 
 double hu_copy_gbps(const hu_copy *c)

@@ -3,9 +3,8 @@
 #ifndef HU_ANALYZE_COPIES_H
 #define HU_ANALYZE_COPIES_H
 
-#include "base/error.h"
-#include "base/interval.h"
-#include "trace/trace.h"
+#include "analyze/ask.h"
+#include "analyze/series.h"
 
 typedef struct {
     hu_str  name;               /* as recorded: "Memcpy HtoD (Pageable -> Device)"                      */
@@ -17,17 +16,28 @@ typedef struct {
     int64_t timed_bytes_ns;     /* time of those calls: bytes / this = GB/s                             */
     bool    has_bytes;
     bool    is_pageable;        /* goes through a staging buffer and blocks the host                    */
+    int64_t exposed_ns;         /* no kernel ran meanwhile                                              */
+    int64_t blocking;           /* calls that returned only when the copy was done                      */
 } hu_copy;
+
+typedef enum { HU_COPY_HTOD, HU_COPY_DTOH, HU_COPY_DTOD, HU_COPY_SET, HU_COPY_DIRECTIONS } hu_copy_direction;
 
 typedef struct {
     hu_copy *at;                /* by total_ns, then name */
     size_t   n;
     int64_t  total_ns;
+    int64_t  exposed_ns;        /* copies and sets together, while no kernel ran */
+    hu_series gbps[HU_COPY_DIRECTIONS];     /* 1e9 bytes per second over time; copies of one direction at once add up */
 } hu_copies;
 
-/* As hu_kernels_measure. */
-int hu_copies_measure(const hu_trace *trace, const hu_intervals *scope, hu_arena *arena, hu_arena *scratch,
-                      hu_copies *out, hu_error *err);
+/* Rows live in the arena of `ask`, names are borrowed from the trace.  Returns 0 or HU_ENOMEM. */
+int hu_copies_measure(const hu_ask *ask, hu_copies *out, hu_error *err);
+
+/* Adds the rows of another rank to equal ones; series go.  Texts are borrowed.  False when there is no memory. */
+bool hu_copies_merge(hu_copies *into, const hu_copies *from, hu_arena *arena);
+
+/* "htod", "dtoh", "dtod", "set" */
+const char *hu_copy_direction_key(hu_copy_direction d);
 
 /* 1e9 bytes per second over the calls that say how many bytes; NaN when none does. */
 double hu_copy_gbps(const hu_copy *c);

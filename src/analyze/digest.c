@@ -2,8 +2,6 @@
  * digest.c - one arena for the answers, one for the work; texts are copied last, so that the trace can go. */
 #include "analyze/digest.h"
 
-#include "analyze/names.h"
-
 static bool keep(hu_arena *arena, hu_str *s)
 {
     const hu_str kept = hu_arena_copy(arena, *s);
@@ -57,7 +55,33 @@ static void find_device(const hu_trace *trace, hu_digest *d)
             d->device = d->device_names[i];
 }
 
-static bool keep_texts(const hu_trace *trace, hu_digest *d)
+/* Calls keep() for the members named of every row of a list. */
+#define KEEP1(ok, d, list, count, a)                                               \
+    for (size_t i_ = 0; ok && i_ < (d)->count; i_++)                               \
+        ok = keep((d)->arena, &(d)->list[i_].a)
+#define KEEP2(ok, d, list, count, a, b)                                            \
+    for (size_t i_ = 0; ok && i_ < (d)->count; i_++)                               \
+        ok = keep((d)->arena, &(d)->list[i_].a) && keep((d)->arena, &(d)->list[i_].b)
+#define KEEP3(ok, d, list, count, a, b, c)                                         \
+    for (size_t i_ = 0; ok && i_ < (d)->count; i_++)                               \
+        ok = keep((d)->arena, &(d)->list[i_].a) && keep((d)->arena, &(d)->list[i_].b) && keep((d)->arena, &(d)->list[i_].c)
+
+/* Labels of kernels are a part of their name or were made in this arena: the part moves with the name. */
+static bool keep_kernels(hu_digest *d)
+{
+    for (size_t i = 0; i < d->kernels.n; i++) {
+        hu_kernel  *k = &d->kernels.at[i];
+        const char *old = k->name.p;
+
+        if (!keep(d->arena, &k->name))
+            return false;
+        if (k->read.label.p >= old && k->read.label.p <= old + k->name.n)
+            k->read.label.p = k->name.p + (k->read.label.p - old);
+    }
+    return true;
+}
+
+static bool keep_step_names(const hu_trace *trace, hu_digest *d)
 {
     bool ok = keep(d->arena, &d->steps.what);
 
@@ -67,15 +91,27 @@ static bool keep_texts(const hu_trace *trace, hu_digest *d)
         d->step_names[i] = hu_trace_text(trace, d->steps.at[i].name);
         ok = keep(d->arena, &d->step_names[i]);
     }
-    for (size_t i = 0; ok && i < d->operators.n; i++)
-        ok = keep(d->arena, &d->operators.at[i].name) && keep(d->arena, &d->operators.at[i].shapes);
-    for (size_t i = 0; ok && i < d->kernels.n; i++)
-        ok = keep(d->arena, &d->kernels.at[i].name);
-    for (size_t i = 0; ok && i < d->copies.n; i++) {
-        hu_copy *c = &d->copies.at[i];
+    return ok;
+}
 
-        ok = keep(d->arena, &c->name) && keep(d->arena, &c->direction) && keep(d->arena, &c->from) && keep(d->arena, &c->to);
-    }
+static bool keep_texts(const hu_trace *trace, hu_digest *d)
+{
+    bool ok = keep_step_names(trace, d) && keep_kernels(d);
+
+    KEEP2(ok, d, operators.at, operators.n, name, group);
+    KEEP1(ok, d, copies.at, copies.n, name);
+    KEEP3(ok, d, copies.at, copies.n, direction, from, to);
+    KEEP3(ok, d, idle.longest, idle.n_longest, host, before, after);
+    KEEP1(ok, d, launches.at, launches.n, name);
+    KEEP3(ok, d, launches.outliers, launches.n_outliers, call, work, op);
+    KEEP1(ok, d, calls.at, calls.n, name);
+    KEEP3(ok, d, calls.waits, calls.n_waits, call, op, stack);
+    KEEP3(ok, d, comm.at, comm.n, name, group, dtype);
+    KEEP2(ok, d, memory.holders, memory.n_holders, op, module);
+    KEEP1(ok, d, overheads.at, overheads.n, name);
+    KEEP1(ok, d, overheads.recomputed, overheads.n_recomputed, name);
+    KEEP1(ok, d, tree.at, tree.n, name);
+    KEEP1(ok, d, sequences.at, sequences.n, op);
     return ok;
 }
 
@@ -93,24 +129,27 @@ static bool windows(const hu_steps *steps, bool counted, hu_arena *arena, hu_int
 static int measure(const hu_trace *trace, const hu_digest_options *o, hu_digest *d, hu_arena *scratch, hu_error *err)
 {
     hu_intervals all, counted;
-    const hu_intervals *scope = o->steps.is_limited ? &all : NULL;
-    const uint8_t *names = hu_names_classify(trace, scratch);
+    hu_ask       ask;
     int rc;
 
-    if (!names)
-        return hu_fail_memory(err);
-    if ((rc = hu_gpu_time_measure(trace, scratch, &d->gpu_time, err)) < 0 ||
-        (rc = hu_steps_measure(trace, &o->steps, d->arena, scratch, &d->steps, err)) < 0 ||
-        (rc = hu_breakdown_measure(trace, &d->steps, d->arena, scratch, &d->breakdown, err)) < 0)
+    if ((rc = hu_ask_prepare(trace, d->arena, scratch, &ask, err)) < 0 ||
+        (rc = hu_gpu_time_measure(&ask, &d->gpu_time, err)) < 0 ||
+        (rc = hu_steps_measure(trace, ask.names, &o->steps, d->arena, scratch, &d->steps, err)) < 0)
         return rc;
     if (!windows(&d->steps, false, scratch, &all) || !windows(&d->steps, true, scratch, &counted))
         return hu_fail_memory(err);
-    if ((rc = hu_operators_measure(trace, &(hu_operators_options){o->by_shape, scope, &counted}, d->arena, scratch,
-                                   &d->operators, err)) < 0 ||
-        (rc = hu_kernels_measure(trace, scope, &counted, d->arena, scratch, &d->kernels, err)) < 0 ||
-        (rc = hu_copies_measure(trace, scope, d->arena, scratch, &d->copies, err)) < 0)
+    ask.steps = &d->steps;
+    ask.scope = o->steps.is_limited ? &all : NULL;
+    ask.counted = &counted;
+    if ((rc = hu_breakdown_measure(&ask, &d->breakdown, err)) < 0 ||
+        (rc = hu_operators_measure(&ask, o->grouping, o->frames, &d->operators, err)) < 0 ||
+        (rc = hu_kernels_measure(&ask, &d->kernels, err)) < 0 || (rc = hu_copies_measure(&ask, &d->copies, err)) < 0 ||
+        (rc = hu_idle_measure(&ask, &d->idle, err)) < 0 || (rc = hu_launches_measure(&ask, &d->launches, err)) < 0 ||
+        (rc = hu_calls_measure(&ask, &d->calls, err)) < 0 || (rc = hu_comm_measure(&ask, &d->comm, err)) < 0 ||
+        (rc = hu_memory_measure(&ask, &d->memory, err)) < 0 || (rc = hu_overheads_measure(&ask, &d->overheads, err)) < 0 ||
+        (rc = hu_tree_measure(&ask, &d->tree, err)) < 0 || (rc = hu_sequences_measure(&ask, &d->sequences, err)) < 0)
         return rc;
-    hu_health_measure(trace, &d->steps, names, &d->health);
+    hu_health_measure(trace, &d->steps, ask.names, &d->health);
     return 0;
 }
 

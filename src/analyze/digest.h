@@ -4,12 +4,20 @@
 #define HU_ANALYZE_DIGEST_H
 
 #include "analyze/breakdown.h"
+#include "analyze/calls.h"
+#include "analyze/comm.h"
 #include "analyze/copies.h"
 #include "analyze/gpu_time.h"
 #include "analyze/health.h"
+#include "analyze/idle.h"
 #include "analyze/kernels.h"
+#include "analyze/launch.h"
+#include "analyze/memory.h"
 #include "analyze/operators.h"
+#include "analyze/overheads.h"
+#include "analyze/sequences.h"
 #include "analyze/steps.h"
+#include "analyze/tree.h"
 
 typedef struct {
     hu_arena     *arena;            /* everything below lives here */
@@ -25,12 +33,21 @@ typedef struct {
     hu_operators  operators;
     hu_kernels    kernels;
     hu_copies     copies;
+    hu_idle       idle;
+    hu_launches   launches;
+    hu_calls      calls;
+    hu_comm       comm;
+    hu_memory     memory;
+    hu_overheads  overheads;
+    hu_tree       tree;
+    hu_sequences  sequences;
     hu_health     health;
 } hu_digest;
 
 typedef struct {
     hu_step_range steps;
-    bool          by_shape;
+    hu_grouping   grouping;         /* of operators */
+    int           frames;           /* that make a stack, for HU_GROUP_STACK */
 } hu_digest_options;
 
 /* Asks every question.  The trace may be freed afterwards.  NULL on failure. */

@@ -11,54 +11,73 @@
  */
 #include "analyze/gpu_time.h"
 
-#include "analyze/select.h"
-
-static void count_slices(const hu_trace *trace, hu_gpu_time *g)
+static void count_slices(const hu_ask *ask, hu_gpu_time *g)
 {
-    const hu_slices s = hu_trace_slices(trace);
-    int64_t first = INT64_MAX, last = INT64_MIN;
+    int64_t last = INT64_MIN;
 
-    for (size_t i = 0; i < s.n; i++) {
-        if (!hu_kind_in(s.kind[i], HU_KINDS_DEVICE))
-            continue;
-        g->n_slices++;
-        g->n_kernels += s.kind[i] == HU_KIND_KERNEL;
-        g->n_comm += s.kind[i] == HU_KIND_COLLECTIVE;
-        g->n_memcpy += s.kind[i] == HU_KIND_MEMCPY;
-        g->n_memset += s.kind[i] == HU_KIND_MEMSET;
-        g->kernel_sum_ns += s.kind[i] == HU_KIND_KERNEL ? s.dur_ns[i] : 0;
-        g->comm_sum_ns += s.kind[i] == HU_KIND_COLLECTIVE ? s.dur_ns[i] : 0;
-        first = s.start_ns[i] < first ? s.start_ns[i] : first;
-        last = s.start_ns[i] + s.dur_ns[i] > last ? s.start_ns[i] + s.dur_ns[i] : last;
+    for (size_t k = 0; k < ask->n_work; k++) {
+        const uint32_t i = ask->work[k];
+        const int64_t  dur = ask->s.dur_ns[i], end = hu_ask_end(ask, i);
+
+        g->n_kernels += ask->s.kind[i] == HU_KIND_KERNEL;
+        g->n_comm += ask->s.kind[i] == HU_KIND_COLLECTIVE;
+        g->n_memcpy += ask->s.kind[i] == HU_KIND_MEMCPY;
+        g->n_memset += ask->s.kind[i] == HU_KIND_MEMSET;
+        g->kernel_sum_ns += ask->s.kind[i] == HU_KIND_KERNEL ? dur : 0;
+        g->comm_sum_ns += ask->s.kind[i] == HU_KIND_COLLECTIVE ? dur : 0;
+        last = end > last ? end : last;
     }
-    g->span_ns = g->n_slices ? last - first : 0;
+    g->n_slices = (int64_t)ask->n_work;
+    g->span_ns = ask->n_work ? last - ask->s.start_ns[ask->work[0]] : 0;
 }
 
-int hu_gpu_time_measure(const hu_trace *trace, hu_arena *scratch, hu_gpu_time *out, hu_error *err)
+/* By inclusion and exclusion, which needs but the common parts. */
+static int split(const hu_ask *ask, hu_gpu_time *g, hu_error *err)
 {
-    hu_intervals compute, comm, memcpy_, memset_, kernels, all, copies;
-    hu_gpu_time  g = {0};
-    int          rc;
+    hu_intervals  compute_comm;
+    const int64_t comm_copy = hu_intervals_common(&ask->comm, &ask->copies);
+    const int64_t compute_copy = hu_intervals_common(&ask->compute, &ask->copies);
+    int64_t       all, *out = g->split_ns;
 
-    count_slices(trace, &g);
-    if ((rc = hu_select_kinds(trace, HU_KINDS_COMPUTE, scratch, &compute, err)) < 0 ||
-        (rc = hu_select_kinds(trace, HU_KINDS_COMM, scratch, &comm, err)) < 0 ||
-        (rc = hu_select_kinds(trace, HU_BIT(MEMCPY), scratch, &memcpy_, err)) < 0 ||
-        (rc = hu_select_kinds(trace, HU_BIT(MEMSET), scratch, &memset_, err)) < 0)
-        return rc;
-    if (!hu_intervals_join(scratch, &compute, &comm, &kernels) || !hu_intervals_join(scratch, &memcpy_, &memset_, &copies) ||
-        !hu_intervals_join(scratch, &kernels, &copies, &all))
+    if (!hu_intervals_intersect(ask->scratch, &ask->compute, &ask->comm, &compute_comm))
         return hu_fail_memory(err);
-
-    g.busy_ns = hu_intervals_length(&all);
-    g.compute_ns = hu_intervals_length(&compute);
-    g.comm_ns = hu_intervals_length(&comm);
-    g.memcpy_ns = hu_intervals_length(&memcpy_);
-    g.memset_ns = hu_intervals_length(&memset_);
-    g.overlapped_comm_ns = hu_intervals_common(&comm, &compute);
-    g.exposed_memcpy_ns = g.memcpy_ns - hu_intervals_common(&memcpy_, &kernels);
-    *out = g;
+    all = hu_intervals_common(&compute_comm, &ask->copies);
+    out[HU_PART_COMPUTE | HU_PART_COMM | HU_PART_MEMORY] = all;
+    out[HU_PART_COMPUTE | HU_PART_COMM] = g->overlapped_comm_ns - all;
+    out[HU_PART_COMPUTE | HU_PART_MEMORY] = compute_copy - all;
+    out[HU_PART_COMM | HU_PART_MEMORY] = comm_copy - all;
+    out[HU_PART_COMPUTE] = g->compute_ns - g->overlapped_comm_ns - compute_copy + all;
+    out[HU_PART_COMM] = g->comm_ns - g->overlapped_comm_ns - comm_copy + all;
+    out[HU_PART_MEMORY] = hu_intervals_length(&ask->copies) - compute_copy - comm_copy + all;
+    out[0] = g->span_ns - g->busy_ns;
     return 0;
+}
+
+int hu_gpu_time_measure(const hu_ask *ask, hu_gpu_time *out, hu_error *err)
+{
+    hu_gpu_time g = {0};
+    int         rc;
+
+    count_slices(ask, &g);
+    g.busy_ns = hu_intervals_length(&ask->busy);
+    g.compute_ns = hu_intervals_length(&ask->compute);
+    g.comm_ns = hu_intervals_length(&ask->comm);
+    g.memcpy_ns = hu_intervals_length(&ask->memcpy);
+    g.memset_ns = hu_intervals_length(&ask->memset);
+    g.overlapped_comm_ns = hu_intervals_common(&ask->comm, &ask->compute);
+    g.exposed_memcpy_ns = g.memcpy_ns - hu_intervals_common(&ask->memcpy, &ask->kernels);
+    rc = split(ask, &g, err);
+    if (rc == 0)
+        *out = g;
+    return rc;
+}
+
+void hu_gpu_time_merge(hu_gpu_time *into, const hu_gpu_time *from)
+{
+    _Static_assert(sizeof *into % sizeof(int64_t) == 0, "a struct of sums and nothing else");
+
+    for (size_t i = 0; i < sizeof *into / sizeof(int64_t); i++)
+        ((int64_t *)into)[i] += ((const int64_t *)from)[i];
 }
 
 int64_t hu_gpu_time_idle_ns(const hu_gpu_time *g)

@@ -19,6 +19,30 @@ static const char *const launch_parts[] = {"LaunchKernel",  "GraphLaunch",     "
                                            "ModuleLaunch",  "LaunchCooperative", "MemcpyWithStream",
                                            "job_prep_and_submit_for_execution"};
 
+/* Calls that return only when the device has done something; asynchronous copies of pageable memory are not among them. */
+static const char *const sync_names[] = {
+    "cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize", "cudaMemcpy", "cudaMemcpy2D",
+    "cudaMemcpyToSymbol", "cudaMemcpyFromSymbol", "cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize",
+    "hipDeviceSynchronize", "hipStreamSynchronize", "hipEventSynchronize", "hipMemcpy", "hipMemcpyWithStream",
+    "hipMemcpyDtoH", "hipMemcpyHtoD", "cuMemcpyDtoH_v2", "cuMemcpyHtoD_v2",
+};
+
+static const char *const alloc_prefixes[] = {
+    "cudaMalloc", "cudaFree", "cudaHostAlloc", "cudaHostRegister", "cuMemAlloc", "cuMemFree", "cuMemCreate", "cuMemRelease",
+    "cuMemMap", "cuMemUnmap", "cuMemSetAccess", "hipMalloc", "hipFree", "hipHostMalloc", "hipHostFree", "hipHostRegister",
+};
+
+/* "Python GC" is written with record_python_gc_info=True, the other by with_stack=True when somebody calls gc.collect() */
+static const char *const gc_names[] = {"Python GC", "<built-in function collect>"};
+
+static bool is_any(hu_str name, const char *const *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (hu_str_equal(name, hu_str_of(list[i])))
+            return true;
+    return false;
+}
+
 static bool starts_with_any(hu_str name, const char *const *list, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -49,6 +73,16 @@ static uint8_t classify(hu_str name)
     for (size_t i = 0; i < HU_COUNT(launch_parts) && name.n < 64; i++)
         if (hu_str_has(name, hu_str_of(launch_parts[i])))
             flags |= HU_NAME_LAUNCH;
+    if (hu_str_starts(name, HU_STR("nn.Module: ")))
+        flags |= HU_NAME_MODULE;
+    if (hu_str_starts(name, HU_STR("cu")) || hu_str_starts(name, HU_STR("hip"))) {
+        if (is_any(name, sync_names, HU_COUNT(sync_names)))
+            flags |= HU_NAME_SYNC;
+        if (starts_with_any(name, alloc_prefixes, HU_COUNT(alloc_prefixes)))
+            flags |= HU_NAME_ALLOC;
+    }
+    if (is_any(name, gc_names, HU_COUNT(gc_names)))
+        flags |= HU_NAME_GC;
     return flags;
 }
 

@@ -13,113 +13,122 @@
 
 #include <stdlib.h>
 
-#include "analyze/names.h"
-#include "analyze/select.h"
+#include "analyze/join.h"
 #include "base/map.h"
 
 enum { COUNTED = HU_BIT(CPU_OP) | HU_BIT(USER) | HU_BIT(RUNTIME) | HU_BIT(DRIVER) };
 
+typedef HU_VEC(hu_operator) row_list;
+
 typedef struct {
-    const hu_trace *trace;
-    hu_slices       s;
-    const uint32_t *order;
-    int64_t        *self_ns;        /* by slice: host */
-    int64_t        *device_ns;      /* by slice: device, self first, then total */
-    const uint8_t  *names;
-    hu_map          rows;           /* group to row */
-    uint32_t        step_name;
+    const hu_ask *ask;
+    hu_grouping   grouping;
+    int           frames;
+    int64_t      *self_ns;          /* by slice: host */
+    int64_t      *device_ns;        /* by slice: device, self first, then total */
+    uint32_t     *row;              /* by slice: its row, HU_NONE for what has none */
+    uint32_t     *row_of_name;      /* by string id, where names alone make groups */
+    hu_map        row_of_group;
+    uint32_t      step_row;
+    row_list      list;
 } work;
 
 static bool is_counted(const work *w, uint32_t slice)
 {
-    return hu_kind_in(w->s.kind[slice], COUNTED);
+    return hu_kind_in(w->ask->s.kind[slice], COUNTED);
 }
 
 /* The innermost slice around `slice` that has a row. */
 static uint32_t counted_parent(const work *w, uint32_t slice)
 {
-    uint32_t at = w->s.parent[slice];
+    uint32_t at = w->ask->s.parent[slice];
 
     while (at != HU_NONE && !is_counted(w, at))
-        at = w->s.parent[at];
+        at = w->ask->s.parent[at];
     return at;
 }
 
 static void measure_self(work *w)
 {
-    for (uint32_t i = 0; i < w->s.n; i++) {
+    const hu_slices *s = &w->ask->s;
+
+    for (uint32_t i = 0; i < s->n; i++) {
         uint32_t above;
 
         if (!is_counted(w, i))
             continue;
-        w->self_ns[i] += w->s.dur_ns[i];
+        w->self_ns[i] += s->dur_ns[i];
         above = counted_parent(w, i);
         if (above != HU_NONE)
-            w->self_ns[above] -= w->s.dur_ns[i];
+            w->self_ns[above] -= s->dur_ns[i];
     }
 }
 
-static uint64_t group_of(const work *w, uint32_t slice, bool by_shape)
+/* Where the row of this slice's group is noted; NULL when there is no memory. */
+static uint32_t *place_of(work *w, uint32_t slice)
 {
-    const uint32_t name = w->names[w->s.name[slice]] & HU_NAME_STEP ? w->step_name : w->s.name[slice];
-    uint32_t       dims = 0;
+    const uint32_t name = w->ask->s.name[slice];
+    uint64_t       key;
 
-    if (by_shape && w->s.detail[slice] != HU_NONE && hu_kind_in(w->s.kind[slice], HU_BIT(CPU_OP) | HU_BIT(USER)))
-        dims = hu_trace_op_detail(w->trace, w->s.detail[slice])->dims;
-    return (uint64_t)name << 32 | dims;
+    if (w->ask->names[name] & HU_NAME_STEP)
+        return &w->step_row;
+    if (w->grouping == HU_GROUP_NAME)
+        return &w->row_of_name[name];
+    key = hu_group_key(w->ask, w->grouping, w->frames, slice);
+    return hu_map_put(&w->row_of_group, key >> 32 ? hu_hash_u64(key) ^ name : (uint64_t)name << 32 | key);
 }
 
-typedef HU_VEC(hu_operator) row_list;
-
-static hu_operator *row_of(work *w, uint32_t slice, bool by_shape, hu_arena *arena, row_list *list)
+static bool put_row(work *w, uint32_t slice)
 {
-    const uint64_t group = group_of(w, slice, by_shape);
-    uint32_t      *place = hu_map_put(&w->rows, group);
-    hu_operator    row;
+    uint32_t   *place = place_of(w, slice);
+    hu_operator row = {.kind = w->ask->s.kind[slice]};
 
     if (!place)
-        return NULL;
-    if (*place == HU_MAP_NONE) {
-        row = (hu_operator){.name = (uint32_t)(group >> 32) == w->step_name
-                                        ? HU_STR("ProfilerStep*")
-                                        : hu_trace_text(w->trace, w->s.name[slice]),
-                            .shapes = hu_trace_text(w->trace, (uint32_t)group),
-                            .kind = w->s.kind[slice]};
-        *place = (uint32_t)list->n;
-        if (!hu_vec_push(arena, list, row))
-            return NULL;
+        return false;
+    if (*place == HU_NONE) {
+        const bool is_step = w->ask->names[w->ask->s.name[slice]] & HU_NAME_STEP;
+
+        row.name = is_step ? HU_STR("ProfilerStep*") : hu_ask_name(w->ask, slice);
+        row.group = is_step ? HU_STR("") : hu_group_text(w->ask, w->grouping, w->frames, slice, w->ask->arena);
+        if (!row.group.p || !hu_vec_push(w->ask->arena, &w->list, row))
+            return false;
+        *place = (uint32_t)w->list.n - 1;
     }
-    return &list->at[*place];
+    w->row[slice] = *place;
+    return true;
 }
 
-static bool add_rows(work *w, const hu_operators_options *o, hu_arena *arena, row_list *list, hu_operators *out)
+static bool add_rows(work *w, hu_operators *out)
 {
-    for (size_t k = 0; k < w->s.n; k++) {
-        const uint32_t i = w->order[k];
+    const hu_ask *ask = w->ask;
+
+    for (size_t k = 0; k < ask->s.n; k++) {
+        const uint32_t i = ask->order[k];
+        int64_t        self;
         hu_operator   *row;
 
-        if (!is_counted(w, i) || !hu_select_in(o->scope, w->s.start_ns[i]))
+        if (!is_counted(w, i) || !hu_select_in(ask->scope, ask->s.start_ns[i]))
             continue;
-        row = row_of(w, i, o->by_shape, arena, list);
-        if (!row)
+        if (!put_row(w, i))
             return false;
+        row = &w->list.at[w->row[i]];
+        self = w->self_ns[i] > 0 ? w->self_ns[i] : 0;
         row->calls++;
-        row->calls_in_steps += o->steps && hu_select_in(o->steps, w->s.start_ns[i]);
-        row->host_total_ns += w->s.dur_ns[i];
-        row->host_self_ns += w->self_ns[i] > 0 ? w->self_ns[i] : 0;
+        row->calls_in_steps += ask->counted && hu_select_in(ask->counted, ask->s.start_ns[i]);
+        row->host_total_ns += ask->s.dur_ns[i];
+        row->host_self_ns += self;
         row->device_self_ns += w->device_ns[i];
-        out->host_self_sum_ns += w->self_ns[i] > 0 ? w->self_ns[i] : 0;
+        out->host_self_sum_ns += self;
         out->device_self_sum_ns += w->device_ns[i];
     }
     return true;
 }
 
 /* Children come after their parents in the order, so one pass backwards carries totals up. */
-static bool add_device_totals(work *w, const hu_operators_options *o, hu_arena *arena, row_list *list)
+static void add_device_totals(work *w)
 {
-    for (size_t k = w->s.n; k-- > 0;) {
-        const uint32_t i = w->order[k];
-        hu_operator   *row;
+    for (size_t k = w->ask->s.n; k-- > 0;) {
+        const uint32_t i = w->ask->order[k];
         uint32_t       above;
 
         if (!is_counted(w, i) || !w->device_ns[i])
@@ -127,71 +136,39 @@ static bool add_device_totals(work *w, const hu_operators_options *o, hu_arena *
         above = counted_parent(w, i);
         if (above != HU_NONE)
             w->device_ns[above] += w->device_ns[i];
-        if (!hu_select_in(o->scope, w->s.start_ns[i]))
-            continue;
-        row = row_of(w, i, o->by_shape, arena, list);
-        if (!row)
-            return false;
-        row->device_total_ns += w->device_ns[i];
+        if (w->row[i] != HU_NONE)
+            w->list.at[w->row[i]].device_total_ns += w->device_ns[i];
     }
-    return true;
 }
 
 static void add_device_self(work *w)
 {
-    for (uint32_t i = 0; i < w->s.n; i++) {
-        uint32_t op;
+    for (size_t k = 0; k < w->ask->n_work; k++) {
+        const uint32_t op = hu_trace_op_of(w->ask->trace, w->ask->work[k]);
 
-        if (!hu_kind_in(w->s.kind[i], HU_KINDS_DEVICE))
-            continue;
-        op = hu_trace_op_of(w->trace, i);
         if (op != HU_NONE)
-            w->device_ns[op] += w->s.dur_ns[i];
+            w->device_ns[op] += w->ask->s.dur_ns[w->ask->work[k]];
     }
 }
 
-/* The innermost counted slice of a track at a time. */
-static uint32_t slice_at(const work *w, const hu_track *track, int64_t time_ns)
+/* Allocations belong to the innermost operator of their thread at that time. */
+static void add_memory(work *w)
 {
-    uint32_t low = track->first, high = track->first + track->count, at;
-
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-
-        if (w->s.start_ns[w->order[middle]] <= time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == track->first)
-        return HU_NONE;
-    for (at = w->order[low - 1]; at != HU_NONE; at = w->s.parent[at])
-        if (is_counted(w, at) && w->s.start_ns[at] + w->s.dur_ns[at] >= time_ns)
-            return at;
-    return HU_NONE;
-}
-
-static bool add_memory(work *w, const hu_operators_options *o, hu_arena *arena, row_list *list)
-{
-    size_t n, n_tracks;
-    const hu_memory_event *events = hu_trace_memory(w->trace, &n);
-    const hu_track        *tracks = hu_trace_tracks(w->trace, &n_tracks);
+    size_t n;
+    const hu_memory_event *events = hu_trace_memory(w->ask->trace, &n);
 
     for (size_t i = 0; i < n; i++) {
-        const uint32_t slice = slice_at(w, &tracks[events[i].track], events[i].time_ns);
+        const uint32_t slice = hu_ask_slice_at(w->ask, events[i].track, events[i].time_ns, COUNTED);
         hu_operator   *row;
 
-        if (slice == HU_NONE || !hu_select_in(o->scope, w->s.start_ns[slice]))
+        if (slice == HU_NONE || w->row[slice] == HU_NONE)
             continue;
-        row = row_of(w, slice, o->by_shape, arena, list);
-        if (!row)
-            return false;
+        row = &w->list.at[w->row[slice]];
         if (events[i].device_type == 0)
             row->host_bytes += events[i].bytes;
         else
             row->device_bytes += events[i].bytes;
     }
-    return true;
 }
 
 static int by_cost(const void *left, const void *right)
@@ -204,34 +181,77 @@ static int by_cost(const void *left, const void *right)
     if (a->host_self_ns != b->host_self_ns)
         return a->host_self_ns > b->host_self_ns ? -1 : 1;
     c = hu_str_compare(a->name, b->name);
-    return c ? c : hu_str_compare(a->shapes, b->shapes);
+    return c ? c : hu_str_compare(a->group, b->group);
 }
 
-int hu_operators_measure(const hu_trace *trace, const hu_operators_options *options, hu_arena *arena, hu_arena *scratch,
-                         hu_operators *out, hu_error *err)
+static bool prepare(work *w)
 {
-    work         w = {.trace = trace, .s = hu_trace_slices(trace), .order = hu_trace_order(trace)};
-    row_list     list = {0};
-    hu_operators result = {0};
+    hu_arena    *scratch = w->ask->scratch;
+    const size_t n = w->ask->s.n, names = hu_trace_string_count(w->ask->trace);
+
+    w->self_ns = hu_arena_calloc(scratch, n + 1, sizeof *w->self_ns);
+    w->device_ns = hu_arena_calloc(scratch, n + 1, sizeof *w->device_ns);
+    w->row = hu_arena_alloc(scratch, (n + 1) * sizeof *w->row);
+    w->row_of_name = hu_arena_alloc(scratch, (names + 1) * sizeof *w->row_of_name);
+    if (!w->self_ns || !w->device_ns || !w->row || !w->row_of_name || !hu_map_init(&w->row_of_group, scratch, 256))
+        return false;
+    memset(w->row, 0xff, (n + 1) * sizeof *w->row);
+    memset(w->row_of_name, 0xff, (names + 1) * sizeof *w->row_of_name);
+    w->step_row = HU_NONE;
+    return true;
+}
+
+int hu_operators_measure(const hu_ask *ask, hu_grouping grouping, int frames, hu_operators *out, hu_error *err)
+{
+    work         w = {.ask = ask, .grouping = grouping, .frames = frames};
+    hu_operators result = {.grouping = grouping};
     size_t       n_memory;
 
-    w.step_name = UINT32_MAX;
-    w.names = hu_names_classify(trace, scratch);
-    w.self_ns = hu_arena_calloc(scratch, w.s.n + 1, sizeof *w.self_ns);
-    w.device_ns = hu_arena_calloc(scratch, w.s.n + 1, sizeof *w.device_ns);
-    if (!w.names || !w.self_ns || !w.device_ns || !hu_map_init(&w.rows, scratch, 256))
+    if (!prepare(&w))
         return hu_fail_memory(err);
     measure_self(&w);
     add_device_self(&w);
-    if (!add_rows(&w, options, arena, &list, &result) || !add_device_totals(&w, options, arena, &list) ||
-        !add_memory(&w, options, arena, &list))
+    if (!add_rows(&w, &result))
         return hu_fail_memory(err);
-    if (list.n)
-        qsort(list.at, list.n, sizeof *list.at, by_cost);
-    hu_trace_memory(trace, &n_memory);
+    add_device_totals(&w);
+    add_memory(&w);
+    hu_trace_memory(ask->trace, &n_memory);
     result.has_memory = n_memory > 0;
-    result.at = list.at;
-    result.n = list.n;
+    if (w.list.n)
+        qsort(w.list.at, w.list.n, sizeof *w.list.at, by_cost);
+    result.at = w.list.at;
+    result.n = w.list.n;
     *out = result;
     return 0;
+}
+
+static void row_key(const void *row, hu_str *a, hu_str *b)
+{
+    *a = ((const hu_operator *)row)->name;
+    *b = ((const hu_operator *)row)->group;
+}
+
+static void add_row(void *left, const void *right)
+{
+    hu_operator       *into = left;
+    const hu_operator *from = right;
+
+    into->calls += from->calls;
+    into->host_total_ns += from->host_total_ns;
+    into->host_self_ns += from->host_self_ns;
+    into->device_total_ns += from->device_total_ns;
+    into->device_self_ns += from->device_self_ns;
+    into->host_bytes += from->host_bytes;
+    into->device_bytes += from->device_bytes;
+    into->calls_in_steps += from->calls_in_steps;
+}
+
+bool hu_operators_merge(hu_operators *into, const hu_operators *from, hu_arena *arena)
+{
+    static const hu_join_rule rule = {sizeof(hu_operator), row_key, add_row, by_cost};
+
+    into->host_self_sum_ns += from->host_self_sum_ns;
+    into->device_self_sum_ns += from->device_self_sum_ns;
+    into->has_memory |= from->has_memory;
+    return hu_join_rows(&rule, (void **)&into->at, &into->n, from->at, from->n, arena);
 }

@@ -3,13 +3,11 @@
 #ifndef HU_ANALYZE_OPERATORS_H
 #define HU_ANALYZE_OPERATORS_H
 
-#include "base/error.h"
-#include "base/interval.h"
-#include "trace/trace.h"
+#include "analyze/groups.h"
 
 typedef struct {
     hu_str  name;               /* "ProfilerStep*" for all steps together                               */
-    hu_str  shapes;             /* "Input Dims" as recorded; "" unless grouped by shapes                */
+    hu_str  group;              /* the shapes, stack or modules it is grouped by; "" none or not recorded */
     uint8_t kind;               /* hu_kind of its first slice                                           */
     int64_t calls;
     int64_t host_total_ns;      /* sum of durations, nested ones counted again                          */
@@ -26,16 +24,16 @@ typedef struct {
     size_t       n;
     int64_t      host_self_sum_ns, device_self_sum_ns;      /* what percentages refer to                */
     bool         has_memory;    /* the trace holds allocations                                          */
+    hu_grouping  grouping;
 } hu_operators;
 
-typedef struct {
-    bool                by_shape;
-    const hu_intervals *scope;  /* only slices that begin in here; NULL: all                            */
-    const hu_intervals *steps;  /* for calls_in_steps; NULL: none                                       */
-} hu_operators_options;
+/*
+ * Fills *out; rows live in the arena of `ask`, names are borrowed from the trace.  `frames` innermost frames of the Python
+ * stack make a group.  Returns 0 or HU_ENOMEM.
+ */
+int hu_operators_measure(const hu_ask *ask, hu_grouping grouping, int frames, hu_operators *out, hu_error *err);
 
-/* Fills *out; rows live in `arena`, texts are borrowed from the trace.  Returns 0 or HU_ENOMEM. */
-int hu_operators_measure(const hu_trace *trace, const hu_operators_options *options, hu_arena *arena, hu_arena *scratch,
-                         hu_operators *out, hu_error *err);
+/* Adds the rows of another rank to equal ones.  Texts are borrowed.  False when there is no memory. */
+bool hu_operators_merge(hu_operators *into, const hu_operators *from, hu_arena *arena);
 
 #endif

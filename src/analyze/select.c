@@ -1,21 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * select.c - walks tracks in their order, so that each stream is one sorted run. */
+ * select.c - device work belongs to the time of its launch, because devices run behind their host. */
 #include "analyze/select.h"
-
-int hu_select_kinds(const hu_trace *trace, unsigned kinds, hu_arena *arena, hu_intervals *out, hu_error *err)
-{
-    const hu_slices s = hu_trace_slices(trace);
-    const uint32_t *order = hu_trace_order(trace);
-
-    *out = (hu_intervals){0};
-    for (size_t k = 0; k < s.n; k++) {
-        const uint32_t i = order[k];
-
-        if (hu_kind_in(s.kind[i], kinds) && !hu_intervals_add(arena, out, s.start_ns[i], s.start_ns[i] + s.dur_ns[i]))
-            return hu_fail_memory(err);
-    }
-    return hu_intervals_unite(arena, out) ? 0 : hu_fail_memory(err);
-}
 
 int64_t hu_select_time(const hu_trace *trace, const hu_slices *slices, uint32_t slice)
 {

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * select.h - sets of slices as intervals, and which part of a capture a question is asked about. */
+ * select.h - which part of a capture a question is asked about. */
 #ifndef HU_ANALYZE_SELECT_H
 #define HU_ANALYZE_SELECT_H
 
-#include "base/error.h"
 #include "base/interval.h"
 #include "trace/trace.h"
-
-/* The union of all slices of these kinds, over all tracks.  Returns 0 or HU_ENOMEM. */
-int hu_select_kinds(const hu_trace *trace, unsigned kinds, hu_arena *arena, hu_intervals *out, hu_error *err);
 
 /* When a slice counts as happening: the start of its launch for device work that has one, else its own start. */
 int64_t hu_select_time(const hu_trace *trace, const hu_slices *slices, uint32_t slice);

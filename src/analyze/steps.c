@@ -293,16 +293,13 @@ static int describe(const step_list *list, hu_arena *scratch, hu_steps *out, hu_
     return 0;
 }
 
-int hu_steps_measure(const hu_trace *trace, const hu_step_range *range, hu_arena *arena, hu_arena *scratch,
-                     hu_steps *out, hu_error *err)
+int hu_steps_measure(const hu_trace *trace, const uint8_t *names, const hu_step_range *range, hu_arena *arena,
+                     hu_arena *scratch, hu_steps *out, hu_error *err)
 {
-    const uint8_t *names = hu_names_classify(trace, scratch);
     hu_steps       steps = {.source = HU_STEPS_PROFILER, .confidence = 1, .what = HU_STR("ProfilerStep")};
     step_list      list = {0};
     int            rc;
 
-    if (!names)
-        return hu_fail_memory(err);
     rc = find_profiler_steps(trace, names, arena, &list, err);
     if (rc == 0 && list.n == 0) {
         steps.source = HU_STEPS_ANNOTATION;

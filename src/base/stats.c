@@ -49,3 +49,25 @@ hu_stats hu_stats_of(int64_t *values, size_t n)
     s.p90 = hu_stats_quantile(values, n, 0.9);
     return s;
 }
+
+void hu_stats_merge(hu_stats *into, const hu_stats *from)
+{
+    const double n = (double)into->n, m = (double)from->n, off = from->mean - into->mean;
+    double       squares;
+
+    if (from->n == 0)
+        return;
+    if (into->n == 0) {
+        *into = *from;
+        return;
+    }
+    squares = (into->n > 1 ? into->stddev * into->stddev * (n - 1) : 0) +
+              (from->n > 1 ? from->stddev * from->stddev * (m - 1) : 0) + off * off * n * m / (n + m);
+    into->n += from->n;
+    into->sum += from->sum;
+    into->min = from->min < into->min ? from->min : into->min;
+    into->max = from->max > into->max ? from->max : into->max;
+    into->mean += off * m / (n + m);
+    into->stddev = sqrt(squares / (n + m - 1));
+    into->median = into->p10 = into->p90 = (double)NAN;
+}

@@ -16,6 +16,9 @@ typedef struct {
 /* Sorts `values` in place and describes them. */
 hu_stats hu_stats_of(int64_t *values, size_t n);
 
+/* Two samples as one; order statistics of the whole cannot be told from those of the parts and become NaN. */
+void hu_stats_merge(hu_stats *into, const hu_stats *from);
+
 /* The q-quantile (0..1) of sorted values, interpolated linearly; NaN when n is 0. */
 double hu_stats_quantile(const int64_t *sorted, size_t n, double q);
 

@@ -20,14 +20,16 @@ enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 typedef struct {
     bool          json, csv, quiet, strict;
     const char   *output, *html, *sort;
-    int           view, group_by, color;
-    int64_t       top;
+    hu_show       show;
+    hu_part       part;
+    bool          list;
+    int           group_by, color;
+    int64_t       top, frames;
     hu_step_range steps;
     hu_limits     limits;
 } options;
 
-static const char *const views[] = {"all", "overview", "ops", "kernels", "copies", "steps", "health", NULL};
-static const char *const groups[] = {"name", "shapes", NULL};
+static const char *const groups[] = {"name", "shapes", "stack", "module", NULL};     /* as hu_grouping */
 static const char *const colors[] = {"auto", "always", "never", NULL};
 
 /* "3..7" or "5" */
@@ -45,13 +47,47 @@ static int parse_steps(void *field, const char *text, hu_error *err)
     return 0;
 }
 
+static int unknown_view(const char *text, hu_error *err)
+{
+    const char *words[64] = {"all", "overview", "health", "list"}, *near;
+    size_t      n = 4;
+
+    for (size_t i = 0; hu_views[i] && n < HU_COUNT(words); i++)
+        words[n++] = hu_views[i]->word;
+    near = hu_options_suggest(text, words, n);
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no view \"%.64s\"; %s%s", text,
+                   near ? "did you mean " : "holdup report --view list names them", near ? near : "");
+}
+
+/* "all", "overview", "health", "list", a view of hu_views, or a part of one */
+static int parse_view(void *field, const char *text, hu_error *err)
+{
+    options     *o = field;
+    const hu_str word = hu_str_of(text);
+
+    o->list = hu_str_equal(word, HU_STR("list"));
+    o->part = (hu_part){0};
+    if (o->list || hu_str_equal(word, HU_STR("all")))
+        o->show = HU_SHOW_ALL;
+    else if (hu_str_equal(word, HU_STR("overview")))
+        o->show = HU_SHOW_OVERVIEW;
+    else if (hu_str_equal(word, HU_STR("health")))
+        o->show = HU_SHOW_HEALTH;
+    else if (hu_views_find(word, &o->part))
+        o->show = HU_SHOW_VIEW;
+    else
+        return unknown_view(text, err);
+    return 0;
+}
+
 static const hu_option rows[] = {
-    {"view", 'v', HU_OPTION_CHOICE, "VIEW", "what to show: all, overview, ops, kernels, copies, steps, health",
-     offsetof(options, view), views, NULL},
+    {"view", 'v', HU_OPTION_SPECIAL, "VIEW", "what to show: overview, ops, kernels, idle, memory …; --view list names all",
+     0, NULL, parse_view},
     {"steps", 's', HU_OPTION_SPECIAL, "A..B", "only these steps, by the number of their ProfilerStep, or from 0",
      offsetof(options, steps), NULL, parse_steps},
-    {"group-by", 'g', HU_OPTION_CHOICE, "WHAT", "operators by name (default) or by name and input shapes",
+    {"group-by", 'g', HU_OPTION_CHOICE, "WHAT", "operators by name (default), and by shapes, stack or module",
      offsetof(options, group_by), groups, NULL},
+    {"frames", 0, HU_OPTION_COUNT, "N", "innermost Python frames that make a stack (5)", offsetof(options, frames), NULL, NULL},
     {"sort", 0, HU_OPTION_TEXT, "COLUMN", "order tables by a column, named as in --csv: host_self_ns, calls, name …",
      offsetof(options, sort), NULL, NULL},
     {"top", 'n', HU_OPTION_COUNT, "N", "rows of each table", offsetof(options, top), NULL, NULL},
@@ -163,24 +199,42 @@ static int write_page(const options *o, const hu_report *r, hu_error *err)
 
 static int check_sort(const options *o, hu_error *err)
 {
-    const hu_table *t = hu_report_table((hu_view)o->view);
-    static const hu_table *const all[] = {&hu_table_operators, &hu_table_kernels, &hu_table_copies, &hu_table_steps};
-    const char *keys[64], *near;
-    size_t      n = 0;
+    const char *keys[512], *near;
 
-    if (!o->sort)
+    if (!o->sort || hu_views_have_column(&o->part, hu_str_of(o->sort)))
         return 0;
-    for (size_t i = 0; i < HU_COUNT(all); i++) {
-        if (t && t != all[i])
-            continue;
-        if (hu_columns_find(all[i], hu_str_of(o->sort)))
-            return 0;
-        for (size_t k = 0; k < all[i]->n_columns && n < HU_COUNT(keys); k++)
-            keys[n++] = all[i]->columns[k].key;
-    }
-    near = hu_options_suggest(o->sort, keys, n);
+    near = hu_options_suggest(o->sort, keys, hu_views_columns(&o->part, keys, HU_COUNT(keys)));
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no column \"%.64s\"; %s%s", o->sort,
                    near ? "did you mean " : "the heading of --csv lists them", near ? near : "");
+}
+
+/* Every view and its parts, one line each. */
+static int list_views(void)
+{
+    hu_out  *out = hu_out_open_fd(STDOUT_FILENO);
+    hu_error err = {0};
+
+    if (!out) {
+        hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    hu_out_printf(out, "%-11s %s\n", "all", "overview, operators, kernels, copies and health in short (default)");
+    hu_out_printf(out, "%-11s %s\n", "overview", "what holds the job up, and where the time of a step goes");
+    hu_out_printf(out, "%-11s %s\n", "health", "what was read, what was lost, what the capture left out");
+    for (size_t i = 0; hu_views[i]; i++) {
+        const hu_view *v = hu_views[i];
+
+        hu_out_printf(out, "%-11s %s\n", v->word, v->about);
+        if (v->n_tables > 1 || (v->n_facts && !v->is_list)) {
+            hu_out_printf(out, "%-11s  ", "");
+            if (v->n_facts)
+                hu_out_printf(out, " %s.facts", v->word);
+            for (size_t t = 0; t < v->n_tables; t++)
+                hu_out_printf(out, " %s.%s", v->word, v->tables[t]->key);
+            hu_out_text(out, "\n");
+        }
+    }
+    return hu_out_close(out, &err) < 0 ? hu_command_fail(&err) : 0;
 }
 
 /* Warns of what failed; returns how many were read, moved to the front and sorted by rank. */
@@ -206,10 +260,10 @@ static int report(const options *o, const hu_inputs *inputs, const char *argumen
     hu_progress_bar *bar;
     work        w = {.inputs = inputs,
                      .input = {o->limits, threads > 1 && inputs->n < (size_t)threads, &progress},
-                     .digest = {o->steps, o->group_by == 1},
+                     .digest = {o->steps, (hu_grouping)o->group_by, (int)o->frames},
                      .digests = hu_arena_calloc(arena, inputs->n, sizeof(hu_digest *)),
                      .errors = hu_arena_calloc(arena, inputs->n, sizeof(hu_error))};
-    hu_report   r = {.digests = w.digests, .view = (hu_view)o->view, .top = o->top, .sort = o->sort, .scratch = arena,
+    hu_report   r = {.digests = w.digests, .show = o->show, .part = o->part, .top = o->top, .sort = o->sort, .scratch = arena,
                      .color = wants_color(o), .width = o->output ? PLAIN_WIDTH : terminal_width(), .arguments = arguments};
     hu_error    err = {0};
     int         rc = 0;
@@ -240,7 +294,7 @@ static int report(const options *o, const hu_inputs *inputs, const char *argumen
 
 static int run(int argc, char **argv)
 {
-    options   o = {.limits = hu_limits_default()};
+    options   o = {.limits = hu_limits_default(), .frames = 5};
     hu_error  err = {0};
     hu_arena *arena = hu_arena_new();
     hu_inputs inputs;
@@ -251,6 +305,10 @@ static int run(int argc, char **argv)
         return hu_command_fail(&err);
     }
     n = hu_options_parse(rows, HU_COUNT(rows), argc, argv, &o, &err);
+    if (n >= 0 && o.list) {
+        hu_arena_free(arena);
+        return list_views();
+    }
     if (n == 0)
         n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "report wants a trace: holdup report trace.json.gz");
     if (n > 0 && o.json && o.csv)

@@ -469,11 +469,17 @@ static void take_end(chrome_reader *r)
     hu_builder_end(r->b, track_of(r, kind_of(r)), ns);
 }
 
+static bool is_named(const chrome_event *e, hu_str name)
+{
+    return chrome_has(e, CHROME_NAME) && e->at[CHROME_NAME].n == name.n && memcmp(e->at[CHROME_NAME].p, name.p, name.n) == 0;
+}
+
 static void take_instant(chrome_reader *r)
 {
     const chrome_event *e = &r->event;
     hu_memory_event     m;
 
+    hu_builder_info(r->b)->out_of_memory += is_named(e, HU_STR("[OutOfMemory]"));
     if (!chrome_has(e, CHROME_ALLOC_BYTES) || !chrome_has(e, CHROME_ADDRESS))
         return;             /* "Iteration Start" and the like: counted by phase, no question needs them */
     if (!has_time(r, &m.time_ns)) {

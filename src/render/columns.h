@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * columns.h - every column of every table once; text, CSV, JSON and HTML are drawn from these rows. */
+ * columns.h - what a table is: columns that read a digest; text, CSV, JSON and HTML are drawn from them. */
 #ifndef HU_RENDER_COLUMNS_H
 #define HU_RENDER_COLUMNS_H
 
@@ -20,10 +20,11 @@ typedef struct {
     double number;          /* the others; NaN is absent */
     int64_t whole;          /* the exact value, when is_whole: times since 1970 do not fit a double */
     bool    is_whole;
+    int     indent;         /* of a text, in steps of one space: what lies inside of what */
 } hu_cell;
 
 typedef struct {
-    const char  *key;       /* JSON member, CSV heading, --sort word; units in the name */
+    const char  *key;       /* JSON member, CSV heading, --sort word; units in the name; NULL: for people alone */
     const char  *head;      /* text heading; NULL: not in the text */
     hu_cell_type type;
     int          width;     /* of the text column; 0 takes what is left and comes last */
@@ -35,15 +36,14 @@ typedef struct {
 enum { HU_WIDE_TEXT = 110 };
 
 typedef struct {
-    const char *key;                /* the member of ranks[] that holds it, and the --view word */
+    const char *key;                /* the member of JSON that holds its rows */
     const char *title;
     const char *empty;              /* what to say when there are no rows */
     const hu_column *columns;
     size_t      n_columns;
     size_t (*rows)(const hu_digest *d);
+    bool        is_series;          /* rows are equal pieces of time: too many for a text, which draws them as a line */
 } hu_table;
-
-extern const hu_table hu_table_operators, hu_table_kernels, hu_table_copies, hu_table_steps;
 
 /* The column with this key, or NULL. */
 const hu_column *hu_columns_find(const hu_table *table, hu_str key);

@@ -51,6 +51,8 @@ static int write_rank(const hu_report *r, const hu_table *t, const hu_digest *d,
     for (size_t i = 0; i < n && (r->top == 0 || i < (size_t)r->top); i++) {
         hu_out_i64(out, d->info.rank >= 0 ? d->info.rank : (int64_t)index);
         for (size_t k = 0; k < t->n_columns; k++) {
+            if (!t->columns[k].key)
+                continue;
             hu_out_text(out, ",");
             write_cell(out, &t->columns[k], d, order[i]);
         }
@@ -59,18 +61,44 @@ static int write_rank(const hu_report *r, const hu_table *t, const hu_digest *d,
     return 0;
 }
 
-int hu_csv_write(const hu_report *report, hu_out *out, hu_error *err)
+static int write_table(const hu_report *report, const hu_table *t, hu_out *out, hu_error *err)
 {
-    const hu_table *t = hu_report_table(report->view);
-    int             rc = 0;
+    int rc = 0;
 
-    if (!t)
-        t = &hu_table_steps;        /* the overview of a spreadsheet is a row for each step */
     hu_out_text(out, "rank");
     for (size_t k = 0; k < t->n_columns; k++)
-        hu_out_printf(out, ",%s", t->columns[k].key);
+        if (t->columns[k].key)
+            hu_out_printf(out, ",%s", t->columns[k].key);
     hu_out_text(out, "\r\n");
     for (size_t i = 0; rc == 0 && i < report->n; i++)
         rc = write_rank(report, t, report->digests[i], i, out, err);
     return rc;
+}
+
+static void write_facts(const hu_report *report, const hu_view *view, hu_out *out)
+{
+    hu_out_text(out, "rank,fact,value\r\n");
+    for (size_t i = 0; i < report->n; i++) {
+        const hu_digest *d = report->digests[i];
+
+        for (size_t k = 0; k < view->n_facts; k++) {
+            hu_out_i64(out, d->info.rank >= 0 ? d->info.rank : (int64_t)i);
+            hu_out_printf(out, ",%s,", view->facts[k].key);
+            write_cell(out, &view->facts[k], d, 0);
+            hu_out_text(out, "\r\n");
+        }
+    }
+}
+
+int hu_csv_write(const hu_report *report, hu_out *out, hu_error *err)
+{
+    const hu_view *view = report->part.view;
+
+    if (!view)              /* the overview of a spreadsheet is a row for each step */
+        return write_table(report, &hu_table_steps, out, err);
+    if (report->part.facts || view->n_tables == 0) {
+        write_facts(report, view, out);
+        return 0;
+    }
+    return write_table(report, report->part.table ? report->part.table : view->tables[0], out, err);
 }

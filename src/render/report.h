@@ -5,34 +5,29 @@
 
 #include "advise/verdict.h"
 #include "base/out.h"
-#include "render/columns.h"
+#include "render/views.h"
 #include "render/json_out.h"
 
 typedef enum {
-    HU_VIEW_ALL,            /* overview, then the tables in short       */
-    HU_VIEW_OVERVIEW,
-    HU_VIEW_OPS,
-    HU_VIEW_KERNELS,
-    HU_VIEW_COPIES,
-    HU_VIEW_STEPS,
-    HU_VIEW_HEALTH,
-} hu_view;
+    HU_SHOW_ALL,            /* overview, then the tables in short       */
+    HU_SHOW_OVERVIEW,
+    HU_SHOW_HEALTH,
+    HU_SHOW_VIEW,           /* report->part                             */
+} hu_show;
 
 typedef struct {
     hu_digest *const *digests;      /* by rank */
     size_t           n;
     hu_verdict       verdict;
     hu_arena        *scratch;       /* for the faces to work in                     */
-    hu_view          view;
+    hu_show          show;
+    hu_part          part;          /* of HU_SHOW_VIEW, and what --csv prints           */
     int64_t          top;           /* rows of a table; 0: the face's own default   */
     const char      *sort;          /* a column's key, or NULL                      */
     bool             color;
     size_t           width;         /* of the terminal                              */
     const char      *arguments;     /* as the user typed them, for the "next" line  */
 } hu_report;
-
-/* The table of a view, or NULL for overview and health. */
-const hu_table *hu_report_table(hu_view view);
 
 void hu_text_write(const hu_report *report, hu_out *out);
 
@@ -42,7 +37,10 @@ int hu_json_write(const hu_report *report, hu_out *out, hu_error *err);
 /* The member "by_phase": events by the letter of their phase. */
 void hu_json_phases(hu_json_out *j, const hu_quality *q);
 
-/* One table with a heading; all ranks below each other, with a column `rank`. */
+/*
+ * One table with a heading; all ranks below each other, with a column `rank`.  Of a view with several tables the first;
+ * of one with facts alone, and of the part "facts", a row for each fact.
+ */
 int hu_csv_write(const hu_report *report, hu_out *out, hu_error *err);
 
 /* One offline page without scripts. */

@@ -175,10 +175,13 @@ static void table_row(page *p, const hu_table *t, const hu_digest *d, size_t row
         gap = " ";
         c->get(d, row, &cell);
         if (c->type == HU_CELL_TEXT) {
+            const size_t indent = cell.indent < 40 ? (size_t)cell.indent : 40;
+
+            spaces(p, indent);
             if (c->width)
                 write_left(p, cell.text, (size_t)c->width);
             else
-                hu_units_clip_name(p->out, cell.text, column_width(p, t, d, c));
+                hu_units_clip_name(p->out, cell.text, column_width(p, t, d, c) - indent);
         } else {
             cell_text(c, &cell, text);
             write_right(p, text, (size_t)c->width);
@@ -448,22 +451,6 @@ static void write_health(page *p, const hu_digest *d, bool whole)
     }
 }
 
-const hu_table *hu_report_table(hu_view view)
-{
-    switch (view) {
-    case HU_VIEW_OPS:
-        return &hu_table_operators;
-    case HU_VIEW_KERNELS:
-        return &hu_table_kernels;
-    case HU_VIEW_COPIES:
-        return &hu_table_copies;
-    case HU_VIEW_STEPS:
-        return &hu_table_steps;
-    default:
-        return NULL;
-    }
-}
-
 static void titled_table(page *p, const char *title, const hu_table *t, const hu_digest *d, size_t most)
 {
     heading(p, title);
@@ -518,23 +505,133 @@ static void write_all(page *p)
     hu_out_text(p->out, " --view ops\n");
 }
 
+/* one view */
+
+enum { FACT_WIDTH = 48 };
+
+static void write_facts(page *p, const hu_view *v, const hu_digest *d)
+{
+    for (size_t i = 0; i < v->n_facts; i++) {
+        const hu_column *c = &v->facts[i];
+        const hu_column  plain = {.type = c->type, .width = 16};
+        hu_cell          cell = {0};
+        char             text[HU_UNIT_BYTES];
+
+        if (!c->head)
+            continue;
+        c->get(d, 0, &cell);
+        if (c->type != HU_CELL_TEXT && isnan(cell.number))
+            continue;
+        hu_out_text(p->out, "  ");
+        write_left(p, hu_str_of(c->head), FACT_WIDTH);
+        if (c->type == HU_CELL_TEXT) {
+            hu_units_clip(p->out, cell.text, p->r->width - FACT_WIDTH - 2);
+        } else {
+            cell_text(&plain, &cell, text);
+            write_right(p, text, 12);
+        }
+        hu_out_text(p->out, "\n");
+    }
+}
+
+/* A series as one line of blocks for each column, from 0 to the largest value. */
+static void write_series(page *p, const hu_table *t, const hu_digest *d)
+{
+    static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    const size_t n = t->rows(d), cells = p->r->width > 70 ? 66 : 40;
+
+    for (size_t k = 0; k < t->n_columns; k++) {
+        const hu_column *c = &t->columns[k];
+        const hu_column  plain = {.type = c->type, .width = 16};
+        double           most = 0, at[80] = {0};
+        char             text[HU_UNIT_BYTES];
+
+        if (!is_shown(p, c, d))
+            continue;
+        for (size_t i = 0; i < n; i++) {
+            hu_cell cell = {0};
+
+            c->get(d, i, &cell);
+            most = cell.number > most ? cell.number : most;
+            at[i * cells / n] = cell.number > at[i * cells / n] ? cell.number : at[i * cells / n];
+        }
+        cell_text(&plain, &(hu_cell){.number = most}, text);
+        hu_out_printf(p->out, "  %s, up to %s\n  │", c->head, text);
+        style(p, "36");
+        for (size_t i = 0; n && i < cells; i++)
+            hu_out_text(p->out, blocks[most > 0 ? (size_t)(8 * at[i] / most + (at[i] > 0 ? 0.999 : 0)) > 8
+                                                      ? 8
+                                                      : (size_t)(8 * at[i] / most + (at[i] > 0 ? 0.999 : 0))
+                                                : 0]);
+        style(p, "0");
+        hu_out_text(p->out, "│\n");
+    }
+}
+
+static void write_one(page *p, const hu_table *t, const hu_digest *d, size_t most)
+{
+    if (t->is_series && t->rows(d))
+        write_series(p, t, d);
+    else
+        write_table(p, t, d, most);
+}
+
+static bool has_rows(const hu_view *v, const hu_digest *d)
+{
+    for (size_t i = 0; i < v->n_tables; i++)
+        if (v->tables[i]->rows(d))
+            return true;
+    return false;
+}
+
+static void write_view(page *p, const hu_digest *d)
+{
+    const hu_part *part = &p->r->part;
+    const hu_view *v = part->view;
+    bool           first = true;
+
+    if (v->nothing && (v->has ? !v->has(d) : !has_rows(v, d))) {
+        hu_out_printf(p->out, "  %s\n", v->nothing);
+        return;
+    }
+    if (!part->table) {
+        write_facts(p, v, d);
+        for (size_t i = 0; i < v->n_facts; i++)
+            first &= !v->facts[i].head;
+    }
+    for (size_t i = 0; i < v->n_tables && !part->facts; i++) {
+        const hu_table *t = v->tables[i];
+
+        if (part->table ? part->table != t : v->n_tables > 1 && t->rows(d) == 0)
+            continue;
+        if (!first)
+            hu_out_text(p->out, "\n");
+        if (!first || (v->n_tables > 1 && !part->table)) {
+            heading(p, t->title);
+            hu_out_text(p->out, "\n");
+        }
+        first = false;
+        write_one(p, t, d, part->table || v->n_tables == 1 ? LONG_TABLE : SHORT_TABLE);
+    }
+}
+
 void hu_text_write(const hu_report *report, hu_out *out)
 {
     page p = {report, out};
 
-    if (report->view == HU_VIEW_ALL) {
+    if (report->show == HU_SHOW_ALL) {
         write_all(&p);
         return;
     }
-    if (report->view == HU_VIEW_OVERVIEW) {
+    if (report->show == HU_SHOW_OVERVIEW) {
         write_overview(&p);
         return;
     }
     for (size_t i = 0; i < report->n; i++) {
         rank_title(&p, report->digests[i]);
-        if (report->view == HU_VIEW_HEALTH)
+        if (report->show == HU_SHOW_HEALTH)
             write_health(&p, report->digests[i], true);
         else
-            write_table(&p, hu_report_table(report->view), report->digests[i], LONG_TABLE);
+            write_view(&p, report->digests[i]);
     }
 }

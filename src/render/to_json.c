@@ -148,33 +148,28 @@ static int write_table(hu_json_out *j, const hu_report *r, const hu_table *t, co
     if (!order)
         return hu_fail_memory(err);
     hu_json_open(j, key, '[');
-    for (size_t i = 0; i < n && (r->top == 0 || i < (size_t)r->top); i++) {
+    for (size_t i = 0; i < n && (r->top == 0 || t->is_series || i < (size_t)r->top); i++) {
         hu_json_open(j, NULL, '{');
         for (size_t k = 0; k < t->n_columns; k++)
-            write_cell(j, &t->columns[k], d, order[i]);
+            if (t->columns[k].key)
+                write_cell(j, &t->columns[k], d, order[i]);
         hu_json_close(j, '}');
     }
     hu_json_close(j, ']');
     return 0;
 }
 
-static int write_steps(hu_json_out *j, const hu_report *r, const hu_digest *d, hu_error *err)
+static int write_view(hu_json_out *j, const hu_report *r, const hu_view *v, const hu_digest *d, hu_error *err)
 {
-    const hu_steps *s = &d->steps;
-    int rc;
+    int rc = 0;
 
-    hu_json_open(j, "steps", '{');
-    hu_json_int(j, "count", s->source == HU_STEPS_NONE ? 0 : (int64_t)s->n);
-    hu_json_int(j, "counted", hu_digest_step_count(d));
-    hu_json_str(j, "source", hu_str_of(hu_step_source_name(s->source)));
-    hu_json_str(j, "what", s->what);
-    hu_json_fixed(j, "source_confidence", s->confidence, 3);
-    hu_json_ns(j, "mean_ns", s->duration.mean);
-    hu_json_ns(j, "stddev_ns", s->duration.stddev);
-    hu_json_ns(j, "median_ns", s->duration.median);
-    hu_json_ns(j, "p10_ns", s->duration.p10);
-    hu_json_ns(j, "p90_ns", s->duration.p90);
-    rc = write_table(j, r, &hu_table_steps, "list", d, err);
+    if (v->is_list)
+        return write_table(j, r, v->tables[0], v->key, d, err);
+    hu_json_open(j, v->key, '{');
+    for (size_t i = 0; i < v->n_facts; i++)
+        write_cell(j, &v->facts[i], d, 0);
+    for (size_t i = 0; rc == 0 && i < v->n_tables; i++)
+        rc = write_table(j, r, v->tables[i], v->tables[i]->key, d, err);
     hu_json_close(j, '}');
     return rc;
 }
@@ -267,7 +262,7 @@ static void write_quality(hu_json_out *j, const hu_digest *d)
 
 static int write_rank(hu_json_out *j, const hu_report *r, const hu_digest *d, size_t index, hu_error *err)
 {
-    int rc;
+    int rc = 0;
 
     hu_json_open(j, NULL, '{');
     hu_json_int(j, "rank", d->info.rank >= 0 ? d->info.rank : (int64_t)index);
@@ -276,14 +271,9 @@ static int write_rank(hu_json_out *j, const hu_report *r, const hu_digest *d, si
     write_devices(j, d);
     write_quality(j, d);
     write_gpu(j, &d->gpu_time);
-    rc = write_steps(j, r, d, err);
     write_breakdown(j, d);
-    if (rc == 0)
-        rc = write_table(j, r, &hu_table_operators, "operators", d, err);
-    if (rc == 0)
-        rc = write_table(j, r, &hu_table_kernels, "kernels", d, err);
-    if (rc == 0)
-        rc = write_table(j, r, &hu_table_copies, "copies", d, err);
+    for (size_t i = 0; rc == 0 && hu_views[i]; i++)
+        rc = write_view(j, r, hu_views[i], d, err);
     hu_json_close(j, '}');
     return rc;
 }

@@ -53,7 +53,7 @@ static void merge_runs(const hu_trace *t, uint32_t *at, size_t middle, size_t n,
 }
 
 /* Natural merge sort: passes over pairs of runs until one is left. */
-static void sort_track(const hu_trace *t, uint32_t *at, size_t n, uint32_t *spare)
+void hu_trace_sort(const hu_trace *t, uint32_t *at, size_t n, uint32_t *spare)
 {
     for (;;) {
         size_t from = 0, merged = 0;
@@ -95,7 +95,7 @@ static bool order_tracks(hu_trace *t, hu_arena *scratch)
         t->order[track->first + track->count++] = i;
     }
     for (size_t i = 0; i < t->tracks.n; i++)
-        sort_track(t, t->order + t->tracks.at[i].first, t->tracks.at[i].count, spare);
+        hu_trace_sort(t, t->order + t->tracks.at[i].first, t->tracks.at[i].count, spare);
     return true;
 }
 
@@ -268,7 +268,7 @@ static bool list_work(hu_trace *t, hu_arena *scratch)
         for (end = from + 1; end < t->n_work && t->parent[t->work[end]] == t->parent[t->work[from]];)
             end++;
         if (end - from > 1)
-            sort_track(t, t->work + from, end - from, spare);
+            hu_trace_sort(t, t->work + from, end - from, spare);
     }
     return true;
 }

@@ -67,6 +67,7 @@ typedef struct {
     int64_t base_ns;                    /* unix ns = base_ns + time; 0 when times are absolute              */
     int64_t rank, world_size;           /* -1 unknown                                                       */
     int64_t schema_version;             /* -1 absent                                                        */
+    int64_t out_of_memory;              /* records of allocations that failed                               */
     bool    has_shapes, has_stacks, has_memory, has_flops, has_modules;     /* what the capture recorded    */
 } hu_trace_info;
 
@@ -88,6 +89,9 @@ const hu_track *hu_trace_tracks(const hu_trace *trace, size_t *n);
  * before its children.
  */
 const uint32_t *hu_trace_order(const hu_trace *trace);
+
+/* Sorts slice numbers as on a track, by merging the sorted runs that are there; `spare` has room for n. */
+void hu_trace_sort(const hu_trace *trace, uint32_t *slices, size_t n, uint32_t *spare);
 
 const hu_device     *hu_trace_devices(const hu_trace *trace, size_t *n);
 const hu_metadata   *hu_trace_metadata(const hu_trace *trace, size_t *n);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ask.h - what every question gets: the trace, what was found out about it once, and where its answer may live. */
+#ifndef HU_ANALYZE_ASK_H
+#define HU_ANALYZE_ASK_H
+
+#include "analyze/names.h"
+#include "analyze/select.h"
+#include "analyze/steps.h"
+
+typedef struct {
+    const hu_trace *trace;
+    hu_slices       s;
+    const uint32_t *order;              /* hu_trace_order()                                             */
+    const hu_track *tracks;
+    size_t          n_tracks;
+    const uint8_t  *names;              /* HU_NAME_* by string id                                       */
+
+    const uint32_t *work;               /* device slices of all streams by start; n_work of them        */
+    size_t          n_work;
+    hu_intervals    compute, comm, memcpy, memset;      /* their unions, over all streams               */
+    hu_intervals    kernels, copies, busy;              /* compute ∪ comm, memcpy ∪ memset, everything  */
+
+    const hu_steps *steps;              /* NULL until they are known                                    */
+    const hu_intervals *scope;          /* only what was launched or began in here; NULL: everything    */
+    const hu_intervals *counted;        /* the steps that count in means; NULL: none                    */
+
+    hu_arena *arena;                    /* answers live here                                            */
+    hu_arena *scratch;                  /* the way to them                                              */
+} hu_ask;
+
+/* Fills *out but for `steps`, `scope` and `counted`.  Returns 0 or HU_ENOMEM. */
+int hu_ask_prepare(const hu_trace *trace, hu_arena *arena, hu_arena *scratch, hu_ask *out, hu_error *err);
+
+static inline int64_t hu_ask_end(const hu_ask *ask, uint32_t slice)
+{
+    return ask->s.start_ns[slice] + ask->s.dur_ns[slice];
+}
+
+/* Was this device slice launched, or did this host slice begin, inside the scope? */
+static inline bool hu_ask_has(const hu_ask *ask, uint32_t slice)
+{
+    return !ask->scope || hu_select_in(ask->scope, hu_select_time(ask->trace, &ask->s, slice));
+}
+
+/* The innermost slice of these kinds on a host track at a time, or HU_NONE. */
+uint32_t hu_ask_slice_at(const hu_ask *ask, uint32_t track, int64_t time_ns, unsigned kinds);
+
+/* The name of a slice, borrowed from the trace. */
+static inline hu_str hu_ask_name(const hu_ask *ask, uint32_t slice)
+{
+    return hu_trace_text(ask->trace, ask->s.name[slice]);
+}
+
+#endif

@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * idle.c - gaps of each stream by HTA's rule, and gaps of the device with what the host did in them.
+ *
+ * Source of the stream's split: HolisticTraceAnalysis, "idle time breakdown".  A gap is
+ *
+ *     host wait     when the next work was launched after the last had ended,
+ *     kernel wait   else, when it is shorter than 30 µs (what a device needs from one kernel to the next),
+ *     other         else: it waited for an event of another stream, for memory, or its launch is not known.
+ *
+ * HTA counts the time from the end of the piece before, which is negative where pieces of a stream overlap, and adds that
+ * up; here a gap begins when all work before it has ended.  Times are exact, HTA's are whole microseconds.
+ *
+ * A gap of the device is a time in which no stream had work.  What ended it was launched by some thread: if the launch
+ * came before the gap the device itself waited; else the thread was late, and its innermost slices between the beginning
+ * of the gap and the launch tell what it did.  From the launch to the start is latency of the launch.
+ *
+ * Low utilisation: the span in 30 equal pieces, those busy for less than half, neighbours joined (as the rule gpu_time_util
+ * of `nsys analyze`, which adds up streams instead of uniting them).
+ */
+#include "analyze/idle.h"
+
+#include <stdlib.h>
+
+#include "analyze/join.h"
+
+static const double LOW_UTILISATION = 0.5;
+
+/* streams */
+
+static void add_stream_gap(const hu_ask *ask, hu_idle_stream *s, uint32_t next, int64_t end_ns)
+{
+    const int64_t  gap = ask->s.start_ns[next] - end_ns;
+    const uint32_t launch = hu_trace_launch_of(ask->trace, next);
+
+    s->gaps++;
+    s->idle_ns += gap;
+    if (launch != HU_NONE && ask->s.start_ns[launch] > end_ns) {
+        s->host_wait_ns += gap;
+        s->host_waits++;
+    } else if (launch != HU_NONE && gap < HU_IDLE_KERNEL_WAIT_NS) {
+        s->kernel_wait_ns += gap;
+        s->kernel_waits++;
+    } else {
+        s->other_ns += gap;
+        s->others++;
+    }
+}
+
+static bool measure_stream(const hu_ask *ask, const hu_track *t, hu_idle_stream *out)
+{
+    int64_t end_ns = 0, first_ns = 0;
+
+    *out = (hu_idle_stream){.device = t->device, .stream = t->stream};
+    for (uint32_t k = 0; k < t->count; k++) {
+        const uint32_t i = ask->order[t->first + k];
+
+        if (!hu_kind_in(ask->s.kind[i], HU_KINDS_DEVICE) || !hu_ask_has(ask, i))
+            continue;
+        if (out->work == 0)
+            first_ns = end_ns = ask->s.start_ns[i];
+        out->work++;
+        if (ask->s.start_ns[i] > end_ns)
+            add_stream_gap(ask, out, i, end_ns);
+        end_ns = hu_ask_end(ask, i) > end_ns ? hu_ask_end(ask, i) : end_ns;
+    }
+    out->busy_ns = end_ns - first_ns - out->idle_ns;
+    return out->work > 0;
+}
+
+static int compare_streams(const void *left, const void *right)
+{
+    const hu_idle_stream *a = left, *b = right;
+
+    if (a->device != b->device)
+        return a->device < b->device ? -1 : 1;
+    return (a->stream > b->stream) - (a->stream < b->stream);
+}
+
+static int measure_streams(const hu_ask *ask, hu_idle *out, hu_error *err)
+{
+    HU_VEC(hu_idle_stream) list = {0};
+
+    for (size_t t = 0; t < ask->n_tracks; t++) {
+        hu_idle_stream s;
+
+        if (ask->tracks[t].type == HU_TRACK_STREAM && measure_stream(ask, &ask->tracks[t], &s) &&
+            !hu_vec_push(ask->arena, &list, s))
+            return hu_fail_memory(err);
+    }
+    if (list.n)
+        qsort(list.at, list.n, sizeof *list.at, compare_streams);
+    out->streams = list.at;
+    out->n_streams = list.n;
+    return 0;
+}
+
+/* gaps of the device */
+
+enum { NAMES = 64 };
+
+typedef struct {
+    int64_t  start_ns, end_ns;      /* of the gap                                               */
+    int64_t  late_ns;               /* the launch; what is before is the host's                 */
+    uint32_t before, after;         /* work                                                     */
+    uint32_t track;                 /* of the launch; HU_NONE                                   */
+    int64_t  cause_ns[HU_IDLE_CAUSE_COUNT];
+    uint32_t host;                  /* name; 0 none                                             */
+    int64_t  host_ns;
+} gap;
+
+typedef struct {
+    const hu_ask *ask;
+    gap          *at;               /* in time */
+    size_t        n, cap;
+    uint32_t     *by_track;         /* gap numbers by launching track, then time */
+} work;
+
+static void describe_launch(const hu_ask *ask, gap *g)
+{
+    const uint32_t launch = hu_trace_launch_of(ask->trace, g->after);
+    const int64_t  length = g->end_ns - g->start_ns;
+
+    g->track = HU_NONE;
+    g->late_ns = g->start_ns;
+    if (launch == HU_NONE) {
+        g->cause_ns[HU_IDLE_UNKNOWN] = length;
+    } else if (ask->s.start_ns[launch] <= g->start_ns) {
+        g->cause_ns[HU_IDLE_DEVICE] = length;
+    } else {
+        g->late_ns = ask->s.start_ns[launch] < g->end_ns ? ask->s.start_ns[launch] : g->end_ns;
+        g->track = ask->s.track[launch];
+        g->cause_ns[HU_IDLE_LAUNCH] = g->end_ns - g->late_ns;
+    }
+}
+
+static bool find_gaps(work *w)
+{
+    const hu_ask *ask = w->ask;
+    int64_t       end_ns = 0;
+    uint32_t      last = HU_NONE;
+
+    for (size_t k = 0; k < ask->n_work; k++) {
+        const uint32_t i = ask->work[k];
+
+        if (!hu_ask_has(ask, i))
+            continue;
+        if (last != HU_NONE && ask->s.start_ns[i] > end_ns) {
+            gap g = {.start_ns = end_ns, .end_ns = ask->s.start_ns[i], .before = last, .after = i};
+
+            describe_launch(ask, &g);
+            if (!hu_vec_push(ask->scratch, w, g))
+                return false;
+        }
+        if (last == HU_NONE || hu_ask_end(ask, i) > end_ns) {
+            end_ns = hu_ask_end(ask, i);
+            last = i;
+        }
+    }
+    return true;
+}
+
+static hu_idle_cause cause_of(const hu_ask *ask, uint32_t slice)
+{
+    for (uint32_t at = slice; at != HU_NONE; at = ask->s.parent[at]) {
+        const uint8_t flags = ask->names[ask->s.name[at]];
+
+        if (flags & HU_NAME_DATA_LOADER)
+            return HU_IDLE_DATA_LOADER;
+        if (flags & HU_NAME_GC)
+            return HU_IDLE_GC;
+        if (flags & HU_NAME_SYNC)
+            return HU_IDLE_SYNC;
+    }
+    if (hu_kind_in(ask->s.kind[slice], HU_KINDS_CALL)) {
+        const uint8_t flags = ask->names[ask->s.name[slice]];
+
+        if (flags & HU_NAME_ALLOC)
+            return HU_IDLE_ALLOC;
+        if (hu_str_has(hu_ask_name(ask, slice), HU_STR("emcpy")))
+            return HU_IDLE_COPY_CALL;
+        return flags & HU_NAME_LAUNCH ? HU_IDLE_LAUNCH_CALL : HU_IDLE_OTHER_CALL;
+    }
+    if (ask->s.kind[slice] == HU_KIND_PYTHON)
+        return HU_IDLE_PYTHON;
+    if (ask->names[ask->s.name[slice]] & HU_NAME_COMM)
+        return HU_IDLE_COMM;
+    return HU_IDLE_OPERATOR;
+}
+
+/* Time by name inside the gap that is being looked at; names beyond NAMES only count for their cause. */
+typedef struct {
+    uint32_t name[NAMES];
+    int64_t  ns[NAMES];
+    size_t   n;
+} by_name;
+
+static void add_name(by_name *list, uint32_t name, int64_t ns)
+{
+    size_t i = 0;
+
+    while (i < list->n && list->name[i] != name)
+        i++;
+    if (i == list->n) {
+        if (i == NAMES)
+            return;
+        list->name[i] = name;
+        list->ns[i] = 0;
+        list->n++;
+    }
+    list->ns[i] += ns;
+}
+
+static void close_gap(gap *g, by_name *names)
+{
+    for (size_t i = 0; i < names->n; i++) {
+        if (names->ns[i] > g->host_ns) {
+            g->host_ns = names->ns[i];
+            g->host = names->name[i];
+        }
+    }
+    names->n = 0;
+}
+
+/* One piece [from, to) of the thread's time in which `slice` was innermost, or none was. */
+static void add_piece(work *w, const uint32_t *gaps, size_t n, size_t *at, by_name *names, uint32_t slice, int64_t from,
+                      int64_t to)
+{
+    while (*at < n && w->at[gaps[*at]].late_ns <= from)
+        close_gap(&w->at[gaps[(*at)++]], names);
+    for (size_t k = *at; k < n && w->at[gaps[k]].start_ns < to; k++) {
+        gap          *g = &w->at[gaps[k]];
+        const int64_t start = g->start_ns > from ? g->start_ns : from, end = g->late_ns < to ? g->late_ns : to;
+
+        if (end > start) {
+            g->cause_ns[slice == HU_NONE ? HU_IDLE_UNRECORDED : cause_of(w->ask, slice)] += end - start;
+            if (slice != HU_NONE)
+                add_name(names, w->ask->s.name[slice], end - start);
+        }
+        if (g->late_ns > to)
+            break;
+        close_gap(g, names);
+        *at = k + 1;
+    }
+}
+
+/* Walks a thread with the stack of what is open, as far as there are gaps. */
+static void walk_thread(work *w, const hu_track *t, const uint32_t *gaps, size_t n)
+{
+    const hu_ask *ask = w->ask;
+    by_name       names = {.n = 0};
+    uint32_t      open = HU_NONE;
+    int64_t       now = w->at[gaps[0]].start_ns;
+    size_t        at = 0;
+
+    for (uint32_t k = 0; k <= t->count && at < n; k++) {
+        const uint32_t next = k < t->count ? ask->order[t->first + k] : HU_NONE;
+        const int64_t  until = next != HU_NONE ? ask->s.start_ns[next] : INT64_MAX;
+
+        if (next != HU_NONE && !hu_kind_in(ask->s.kind[next], HU_KINDS_HOST))
+            continue;
+        while (open != HU_NONE && hu_ask_end(ask, open) <= until) {
+            const int64_t end = hu_ask_end(ask, open);
+
+            if (end > now) {
+                add_piece(w, gaps, n, &at, &names, open, now, end);
+                now = end;
+            }
+            open = ask->s.parent[open];
+        }
+        if (until > now) {
+            add_piece(w, gaps, n, &at, &names, open, now, until);
+            now = until;
+        }
+        /* a slice that crosses its neighbour ends the neighbour's scope, as in the index */
+        open = next;
+    }
+}
+
+static int ask_threads(work *w, hu_error *err)
+{
+    const hu_ask *ask = w->ask;
+    uint32_t     *start = hu_arena_calloc(ask->scratch, ask->n_tracks + 2, sizeof *start);
+
+    w->by_track = hu_arena_calloc(ask->scratch, w->n + 1, sizeof *w->by_track);
+    if (!start || !w->by_track)
+        return hu_fail_memory(err);
+    for (size_t i = 0; i < w->n; i++)
+        if (w->at[i].track != HU_NONE)
+            start[w->at[i].track + 1]++;
+    for (size_t t = 0; t < ask->n_tracks; t++)
+        start[t + 1] += start[t];
+    for (size_t i = 0; i < w->n; i++)
+        if (w->at[i].track != HU_NONE)
+            w->by_track[start[w->at[i].track]++] = (uint32_t)i;
+    for (size_t t = 0; t < ask->n_tracks; t++) {
+        const uint32_t from = t ? start[t - 1] : 0;     /* start[] has moved on to the end of each */
+
+        if (start[t] > from)
+            walk_thread(w, &ask->tracks[t], w->by_track + from, start[t] - from);
+    }
+    return 0;
+}
+
+static int by_length(const void *left, const void *right)
+{
+    const hu_idle_gap *a = left, *b = right;
+
+    if (a->dur_ns != b->dur_ns)
+        return a->dur_ns > b->dur_ns ? -1 : 1;
+    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+static int64_t step_of(const hu_ask *ask, int64_t time_ns)
+{
+    for (size_t i = 0; ask->steps && i < ask->steps->n; i++)
+        if (time_ns >= ask->steps->at[i].host_start_ns && time_ns < ask->steps->at[i].host_end_ns)
+            return ask->steps->at[i].number;
+    return -1;
+}
+
+static hu_idle_gap describe_gap(const hu_ask *ask, const gap *g)
+{
+    hu_idle_gap out = {.start_ns = g->start_ns, .dur_ns = g->end_ns - g->start_ns,
+                       .step = step_of(ask, hu_select_time(ask->trace, &ask->s, g->after)),
+                       .host = hu_trace_text(ask->trace, g->host), .host_ns = g->host_ns,
+                       .before = hu_ask_name(ask, g->before), .after = hu_ask_name(ask, g->after)};
+
+    for (hu_idle_cause c = 0; c < HU_IDLE_CAUSE_COUNT; c++) {
+        if ((double)g->cause_ns[c] > out.cause_ns) {
+            out.cause_ns = (double)g->cause_ns[c];
+            out.cause = c;
+        }
+    }
+    return out;
+}
+
+/* Keeps the HU_IDLE_GAPS longest of a list in time order: the shortest that is kept makes room. */
+static int keep_longest(const work *w, hu_idle *out, hu_error *err)
+{
+    int64_t *length = hu_arena_alloc(w->ask->scratch, (w->n + 1) * sizeof *length);
+    int64_t  least = 0;
+
+    out->longest = hu_arena_calloc(w->ask->arena, HU_IDLE_GAPS, sizeof *out->longest);
+    if (!length || !out->longest)
+        return hu_fail_memory(err);
+    for (size_t i = 0; i < w->n; i++)
+        length[i] = w->at[i].end_ns - w->at[i].start_ns;
+    if (w->n > HU_IDLE_GAPS) {
+        hu_stats_of(length, w->n);          /* sorts */
+        least = length[w->n - HU_IDLE_GAPS];
+    }
+    for (int equal = 0; equal < 2; equal++)     /* those of the least length fill what is left */
+        for (size_t i = 0; i < w->n && out->n_longest < HU_IDLE_GAPS; i++) {
+            const int64_t ns = w->at[i].end_ns - w->at[i].start_ns;
+
+            if (equal ? ns == least : ns > least)
+                out->longest[out->n_longest++] = describe_gap(w->ask, &w->at[i]);
+        }
+    if (out->n_longest)
+        qsort(out->longest, out->n_longest, sizeof *out->longest, by_length);
+    return 0;
+}
+
+static int measure_device(const hu_ask *ask, hu_idle *out, hu_error *err)
+{
+    work w = {.ask = ask};
+    int  rc;
+
+    if (!find_gaps(&w))
+        return hu_fail_memory(err);
+    rc = w.n ? ask_threads(&w, err) : 0;
+    if (rc < 0)
+        return rc;
+    out->gaps = (int64_t)w.n;
+    for (size_t i = 0; i < w.n; i++) {
+        out->idle_ns += w.at[i].end_ns - w.at[i].start_ns;
+        for (hu_idle_cause c = 0; c < HU_IDLE_CAUSE_COUNT; c++)
+            out->by_cause[c] += w.at[i].cause_ns[c];
+    }
+    return keep_longest(&w, out, err);
+}
+
+/* low utilisation */
+
+static int find_windows(const hu_ask *ask, hu_idle *out, hu_error *err)
+{
+    hu_interval cut[HU_IDLE_WINDOWS];
+    int64_t     busy[HU_IDLE_WINDOWS] = {0}, first, span;
+
+    if (ask->busy.n == 0)
+        return 0;
+    first = ask->busy.at[0].start_ns;
+    span = ask->busy.at[ask->busy.n - 1].end_ns - first;
+    if (span < HU_IDLE_WINDOWS)
+        return 0;
+    for (int i = 0; i < HU_IDLE_WINDOWS; i++)
+        cut[i] = (hu_interval){first + span / HU_IDLE_WINDOWS * i,
+                               i + 1 < HU_IDLE_WINDOWS ? first + span / HU_IDLE_WINDOWS * (i + 1) : first + span};
+    hu_intervals_split(&ask->busy, cut, HU_IDLE_WINDOWS, busy);
+    out->window_ns = span / HU_IDLE_WINDOWS;
+    out->windows = hu_arena_calloc(ask->arena, HU_IDLE_WINDOWS, sizeof *out->windows);
+    if (!out->windows)
+        return hu_fail_memory(err);
+    for (int i = 0; i < HU_IDLE_WINDOWS; i++) {
+        const int64_t   length = cut[i].end_ns - cut[i].start_ns;
+        hu_idle_window *last = out->n_windows ? &out->windows[out->n_windows - 1] : NULL;
+
+        if ((double)busy[i] >= LOW_UTILISATION * (double)length)
+            continue;
+        if (last && last->start_ns + last->dur_ns == cut[i].start_ns) {
+            last->dur_ns += length;
+            last->busy_ns += busy[i];
+        } else {
+            out->windows[out->n_windows++] = (hu_idle_window){cut[i].start_ns, length, busy[i]};
+        }
+    }
+    return 0;
+}
+
+int hu_idle_measure(const hu_ask *ask, hu_idle *out, hu_error *err)
+{
+    hu_idle result = {0};
+    int     rc;
+
+    if ((rc = measure_streams(ask, &result, err)) < 0 || (rc = measure_device(ask, &result, err)) < 0 ||
+        (rc = find_windows(ask, &result, err)) < 0)
+        return rc;
+    *out = result;
+    return 0;
+}
+
+bool hu_idle_merge(hu_idle *into, const hu_idle *from, hu_arena *arena)
+{
+    if (!hu_join_chain((void **)&into->streams, &into->n_streams, from->streams, from->n_streams, sizeof *into->streams,
+                       arena) ||
+        !hu_join_chain((void **)&into->longest, &into->n_longest, from->longest, from->n_longest, sizeof *into->longest,
+                       arena) ||
+        !hu_join_chain((void **)&into->windows, &into->n_windows, from->windows, from->n_windows, sizeof *into->windows,
+                       arena))
+        return false;
+    qsort(into->longest, into->n_longest, sizeof *into->longest, by_length);
+    into->n_longest = into->n_longest < HU_IDLE_GAPS ? into->n_longest : HU_IDLE_GAPS;
+    into->idle_ns += from->idle_ns;
+    into->gaps += from->gaps;
+    for (hu_idle_cause c = 0; c < HU_IDLE_CAUSE_COUNT; c++)
+        into->by_cause[c] += from->by_cause[c];
+    return true;
+}
+
+static const struct {
+    const char *key, *words;
+} causes[] = {
+#define C(id, key, words) [HU_IDLE_##id] = {key, words},
+    HU_IDLE_CAUSES(C)
+#undef C
+};
+
+const char *hu_idle_cause_key(hu_idle_cause cause)
+{
+    return causes[cause].key;
+}
+
+const char *hu_idle_cause_words(hu_idle_cause cause)
+{
+    return causes[cause].words;
+}

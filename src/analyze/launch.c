@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * launch.c - each launching call beside the work that it launched.
+ *
+ *     call  = duration of the runtime call            delay = max(0, start of the work - end of the call)
+ *     queue = work launched and not begun: +1 at the start of the call, -1 at the start of its work
+ *
+ * Source: HolisticTraceAnalysis ("CUDA kernel launch stats", "queue length"), and `nsys stats` cuda_kern_exec_sum, which
+ * calls the delay "queue time".  Both leave out HIP or graph launches; here a graph launch counts with all its work in the
+ * queue, but is kept out of the statistics of single launches.  HTA's mean of the queue is over its changes; this one is over
+ * time.  A long delay is no fault by itself: it is what lets a device run on while the host is late.
+ */
+#include "analyze/launch.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyze/join.h"
+
+typedef struct {
+    int64_t  time_ns;
+    int32_t  change;
+    uint32_t stream;            /* track */
+} change;
+
+typedef struct {
+    const hu_ask *ask;
+    hu_launches  *out;
+    uint32_t     *row_of_name;
+    HU_VEC(hu_launch) list;
+    HU_VEC(change) changes;
+    HU_VEC(hu_launch_outlier) outliers;
+    int64_t      *calls, *delays;
+    size_t        n_calls;
+} work;
+
+static hu_launch *row_of(work *w, uint32_t piece)
+{
+    uint32_t *place = &w->row_of_name[w->ask->s.name[piece]];
+
+    if (*place == HU_NONE) {
+        if (!hu_vec_push(w->ask->arena, &w->list, (hu_launch){.name = hu_ask_name(w->ask, piece)}))
+            return NULL;
+        *place = (uint32_t)w->list.n - 1;
+    }
+    return &w->list.at[*place];
+}
+
+static bool add_outlier(work *w, uint32_t call, uint32_t piece, int64_t delay)
+{
+    const hu_ask  *ask = w->ask;
+    const uint32_t op = hu_trace_op_of(ask->trace, call);
+
+    return hu_vec_push(ask->arena, &w->outliers,
+                       ((hu_launch_outlier){.call = hu_ask_name(ask, call), .work = hu_ask_name(ask, piece),
+                                            .op = op != HU_NONE ? hu_ask_name(ask, op) : HU_STR(""),
+                                            .start_ns = ask->s.start_ns[call], .call_ns = ask->s.dur_ns[call],
+                                            .delay_ns = delay, .work_ns = ask->s.dur_ns[piece]}));
+}
+
+static bool add_single(work *w, uint32_t call, uint32_t piece)
+{
+    const hu_slices *s = &w->ask->s;
+    const int64_t    late = s->start_ns[piece] - hu_ask_end(w->ask, call), delay = late > 0 ? late : 0;
+    hu_launch       *row = row_of(w, piece);
+
+    if (!row)
+        return false;
+    row->launches++;
+    row->call_ns += s->dur_ns[call];
+    row->delay_ns += delay;
+    row->most_delay_ns = delay > row->most_delay_ns ? delay : row->most_delay_ns;
+    row->work_ns += s->dur_ns[piece];
+    w->calls[w->n_calls] = s->dur_ns[call];
+    w->delays[w->n_calls++] = delay;
+    if (s->dur_ns[piece] < s->dur_ns[call]) {
+        row->shorter++;
+        w->out->shorter++;
+        w->out->shorter_ns += s->dur_ns[piece];
+    }
+    w->out->launches++;
+    w->out->long_calls += s->dur_ns[call] > HU_LAUNCH_LONG_CALL_NS;
+    w->out->long_delays += delay > HU_LAUNCH_LONG_DELAY_NS;
+    return s->dur_ns[call] <= HU_LAUNCH_LONG_CALL_NS || add_outlier(w, call, piece, delay);
+}
+
+/* Every piece of work finds its call, so that no call needs to be searched. */
+static bool add_work(work *w)
+{
+    const hu_ask *ask = w->ask;
+    uint32_t      last_graph = HU_NONE;
+
+    for (size_t k = 0; k < ask->n_work; k++) {
+        const uint32_t i = ask->work[k], call = hu_trace_launch_of(ask->trace, i);
+        size_t         n;
+
+        if (call == HU_NONE || !hu_ask_has(ask, i))
+            continue;
+        if (!hu_vec_push(ask->scratch, &w->changes, ((change){ask->s.start_ns[call], 1, ask->s.track[i]})) ||
+            !hu_vec_push(ask->scratch, &w->changes, ((change){ask->s.start_ns[i], -1, ask->s.track[i]})))
+            return false;
+        hu_trace_work_of(ask->trace, call, &n);
+        if (n > 1) {
+            w->out->graph_launches += call != last_graph && hu_trace_work_of(ask->trace, call, &n)[0] == i;
+            w->out->graph_work++;
+            w->out->graph_work_ns += ask->s.dur_ns[i];
+            last_graph = call;
+        } else if (!add_single(w, call, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Launches first where a launch and a start fall together, so that the queue is never negative. */
+static int by_time(const void *left, const void *right)
+{
+    const change *a = left, *b = right;
+
+    if (a->time_ns != b->time_ns)
+        return a->time_ns < b->time_ns ? -1 : 1;
+    return b->change - a->change;
+}
+
+static int compare_queues(const void *left, const void *right)
+{
+    const hu_launch_queue *a = left, *b = right;
+
+    if (a->device != b->device)
+        return a->device < b->device ? -1 : 1;
+    return (a->stream > b->stream) - (a->stream < b->stream);
+}
+
+typedef struct {
+    int64_t now, since_ns, first_ns;
+    double  area;
+    hu_launch_queue row;
+} stream_queue;
+
+static int measure_queues(work *w, hu_error *err)
+{
+    const hu_ask *ask = w->ask;
+    stream_queue *q = hu_arena_calloc(ask->scratch, ask->n_tracks + 1, sizeof *q);
+    int64_t       all = 0;
+
+    w->out->queues = hu_arena_calloc(ask->arena, ask->n_tracks + 1, sizeof *w->out->queues);
+    if (!q || !w->out->queues)
+        return hu_fail_memory(err);
+    if (w->changes.n == 0)
+        return 0;
+    qsort(w->changes.at, w->changes.n, sizeof *w->changes.at, by_time);
+    hu_series_init(&w->out->queue, w->changes.at[0].time_ns, w->changes.at[w->changes.n - 1].time_ns);
+    for (size_t i = 0; i < w->changes.n; i++) {
+        const change *c = &w->changes.at[i];
+        stream_queue *s = &q[c->stream];
+
+        if (i)
+            hu_series_add(&w->out->queue, w->changes.at[i - 1].time_ns, c->time_ns, (double)all);
+        if (s->row.launches == 0)
+            s->first_ns = s->since_ns = c->time_ns;
+        s->area += (double)s->now * (double)(c->time_ns - s->since_ns);
+        if (s->now >= HU_LAUNCH_QUEUE_FULL)
+            s->row.full_ns += c->time_ns - s->since_ns;
+        s->since_ns = c->time_ns;
+        s->now += c->change;
+        all += c->change;
+        s->row.launches += c->change > 0;
+        s->row.most = s->now > s->row.most ? s->now : s->row.most;
+    }
+    for (size_t t = 0; t < ask->n_tracks; t++) {
+        const double length = (double)(q[t].since_ns - q[t].first_ns);
+
+        if (q[t].row.launches == 0)
+            continue;
+        q[t].row.device = ask->tracks[t].device;
+        q[t].row.stream = ask->tracks[t].stream;
+        q[t].row.mean = length > 0 ? q[t].area / length : 0;
+        w->out->queues[w->out->n_queues++] = q[t].row;
+    }
+    qsort(w->out->queues, w->out->n_queues, sizeof *w->out->queues, compare_queues);
+    return 0;
+}
+
+static int by_cost(const void *left, const void *right)
+{
+    const hu_launch *a = left, *b = right;
+
+    if (a->call_ns != b->call_ns)
+        return a->call_ns > b->call_ns ? -1 : 1;
+    return hu_str_compare(a->name, b->name);
+}
+
+static int by_call(const void *left, const void *right)
+{
+    const hu_launch_outlier *a = left, *b = right;
+
+    if (a->call_ns != b->call_ns)
+        return a->call_ns > b->call_ns ? -1 : 1;
+    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+int hu_launches_measure(const hu_ask *ask, hu_launches *out, hu_error *err)
+{
+    const size_t names = hu_trace_string_count(ask->trace);
+    hu_launches  result = {0};
+    work         w = {.ask = ask, .out = &result};
+    int          rc;
+
+    w.row_of_name = hu_arena_alloc(ask->scratch, (names + 1) * sizeof *w.row_of_name);
+    w.calls = hu_arena_alloc(ask->scratch, (ask->n_work + 1) * sizeof *w.calls);
+    w.delays = hu_arena_alloc(ask->scratch, (ask->n_work + 1) * sizeof *w.delays);
+    if (!w.row_of_name || !w.calls || !w.delays)
+        return hu_fail_memory(err);
+    memset(w.row_of_name, 0xff, (names + 1) * sizeof *w.row_of_name);
+    if (!add_work(&w))
+        return hu_fail_memory(err);
+    rc = measure_queues(&w, err);
+    if (rc < 0)
+        return rc;
+    result.call = hu_stats_of(w.calls, w.n_calls);
+    result.delay = hu_stats_of(w.delays, w.n_calls);
+    if (w.list.n)
+        qsort(w.list.at, w.list.n, sizeof *w.list.at, by_cost);
+    if (w.outliers.n)
+        qsort(w.outliers.at, w.outliers.n, sizeof *w.outliers.at, by_call);
+    result.at = w.list.at;
+    result.n = w.list.n;
+    result.outliers = w.outliers.at;
+    result.n_outliers = w.outliers.n < HU_LAUNCH_OUTLIERS ? w.outliers.n : HU_LAUNCH_OUTLIERS;
+    *out = result;
+    return 0;
+}
+
+static void row_key(const void *row, hu_str *a, hu_str *b)
+{
+    (void)b;
+    *a = ((const hu_launch *)row)->name;
+}
+
+static void add_row(void *left, const void *right)
+{
+    hu_launch       *into = left;
+    const hu_launch *from = right;
+
+    into->launches += from->launches;
+    into->call_ns += from->call_ns;
+    into->delay_ns += from->delay_ns;
+    into->most_delay_ns = from->most_delay_ns > into->most_delay_ns ? from->most_delay_ns : into->most_delay_ns;
+    into->work_ns += from->work_ns;
+    into->shorter += from->shorter;
+}
+
+bool hu_launches_merge(hu_launches *into, const hu_launches *from, hu_arena *arena)
+{
+    static const hu_join_rule rule = {sizeof(hu_launch), row_key, add_row, by_cost};
+
+    if (!hu_join_rows(&rule, (void **)&into->at, &into->n, from->at, from->n, arena) ||
+        !hu_join_chain((void **)&into->queues, &into->n_queues, from->queues, from->n_queues, sizeof *into->queues, arena) ||
+        !hu_join_chain((void **)&into->outliers, &into->n_outliers, from->outliers, from->n_outliers,
+                       sizeof *into->outliers, arena))
+        return false;
+    qsort(into->outliers, into->n_outliers, sizeof *into->outliers, by_call);
+    into->n_outliers = into->n_outliers < HU_LAUNCH_OUTLIERS ? into->n_outliers : HU_LAUNCH_OUTLIERS;
+    into->launches += from->launches;
+    into->graph_launches += from->graph_launches;
+    into->graph_work += from->graph_work;
+    into->graph_work_ns += from->graph_work_ns;
+    into->shorter += from->shorter;
+    into->shorter_ns += from->shorter_ns;
+    into->long_calls += from->long_calls;
+    into->long_delays += from->long_delays;
+    hu_stats_merge(&into->call, &from->call);
+    hu_stats_merge(&into->delay, &from->delay);
+    into->queue = (hu_series){0};
+    return true;
+}
