@@ -22,6 +22,7 @@
 #include <stdlib.h>
 
 #include "analyze/join.h"
+#include "base/sort.h"
 
 static const double LOW_UTILISATION = 0.5;
 
@@ -346,7 +347,7 @@ static int keep_longest(const work *w, hu_idle *out, hu_error *err)
     for (size_t i = 0; i < w->n; i++)
         length[i] = w->at[i].end_ns - w->at[i].start_ns;
     if (w->n > HU_IDLE_GAPS) {
-        hu_stats_of(length, w->n);          /* sorts */
+        hu_sort_i64(length, w->n);
         least = length[w->n - HU_IDLE_GAPS];
     }
     for (int equal = 0; equal < 2; equal++)     /* those of the least length fill what is left */

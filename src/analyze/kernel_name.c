@@ -15,72 +15,82 @@
 
 enum { LABEL_BYTES = 160 };
 
-typedef struct {
-    const char      *part;
-    hu_kernel_family family;
-} family_rule;
+/* word, family: tried in this order on the label in lower case */
+#define FAMILY_RULES(R) \
+    R("fmha", ATTENTION) R("flash", ATTENTION) R("attention", ATTENTION) R("attn", ATTENTION)                    \
+    R("unified_mla", ATTENTION) R("mla_", ATTENTION) R("softmax", SOFTMAX) R("soft_max", SOFTMAX)                \
+    R("nll_loss", SOFTMAX) R("cross_entropy", SOFTMAX) R("mse_loss", SOFTMAX) R("layer_norm", NORMALIZATION)     \
+    R("layernorm", NORMALIZATION) R("batch_norm", NORMALIZATION) R("batchnorm", NORMALIZATION)                   \
+    R("rms_norm", NORMALIZATION) R("rmsnorm", NORMALIZATION) R("groupnorm", NORMALIZATION)                       \
+    R("group_norm", NORMALIZATION) R("bn_fw", NORMALIZATION) R("bn_bw", NORMALIZATION)                           \
+    R("rowwisemoments", NORMALIZATION) R("gammabeta", NORMALIZATION) R("welford", NORMALIZATION)                 \
+    R("bnfwd", NORMALIZATION) R("bnbwd", NORMALIZATION) R("adam", OPTIMIZER) R("sgd", OPTIMIZER)                 \
+    R("lamb_", OPTIMIZER) R("adagrad", OPTIMIZER) R("multi_tensor_apply", OPTIMIZER) R("lpnorm", REDUCTION)      \
+    R("fft", FFT) R("fprop", CONVOLUTION) R("dgrad", CONVOLUTION) R("wgrad", CONVOLUTION)                        \
+    R("winograd", CONVOLUTION) R("conv", CONVOLUTION) R("scudnn", CONVOLUTION) R("im2col", CONVOLUTION)          \
+    R("col2im", CONVOLUTION) R("igemm_fwd", CONVOLUTION) R("igemm_bwd", CONVOLUTION)                             \
+    R("igemm_wrw", CONVOLUTION) R("implicitgemm", CONVOLUTION) R("computeoffsets", CONVOLUTION)                  \
+    R("flip_filter", CONVOLUTION) R("gemm", GEMM) R("gemv", GEMM) R("nvjet", GEMM) R("cijk_", GEMM)              \
+    R("matmul", GEMM) R("splitkreduce", GEMM) R("bmm_", GEMM) R("_mm_", GEMM) R("cublas", GEMM)                  \
+    R("wvsplitk", GEMM) R("dot_kernel", GEMM) R("triton_tem", GEMM) R("dropout", RANDOM)                         \
+    R("distribution", RANDOM) R("philox", RANDOM) R("curand", RANDOM) R("bernoulli", RANDOM)                     \
+    R("pool", POOLING) R("upsample", POOLING) R("grid_sampl", POOLING) R("interp", POOLING) R("sort", SORT)      \
+    R("scan", SORT) R("topk", SORT) R("scatter", INDEX) R("gather", INDEX) R("index", INDEX)                     \
+    R("embedding", INDEX) R("embag", INDEX) R("bucketize", INDEX) R("lookup", INDEX) R("triton", FUSED)          \
+    R("nchwtonhwc", COPY) R("nhwctonchw", COPY) R("transpose", COPY) R("permute", COPY) R("catarray", COPY)      \
+    R("copy", COPY) R("cast", COPY) R("fillbuffer", COPY) R("fillfunctor", COPY) R("reduce", REDUCTION)          \
+    R("reduction", REDUCTION) R("norm_kernel", REDUCTION) R("elementwise", ELEMENTWISE)                          \
+    R("pointwise", ELEMENTWISE) R("functor", ELEMENTWISE) R("act_and_mul", ELEMENTWISE)                          \
+    R("tensorop", ELEMENTWISE) R("rotary", ELEMENTWISE) R("gelu", ELEMENTWISE) R("silu", ELEMENTWISE)            \
+    R("relu", ELEMENTWISE)
 
-static const family_rule family_rules[] = {
-    {"fmha", HU_FAMILY_ATTENTION},            {"flash", HU_FAMILY_ATTENTION},           {"attention", HU_FAMILY_ATTENTION},
-    {"attn", HU_FAMILY_ATTENTION},            {"unified_mla", HU_FAMILY_ATTENTION},     {"mla_", HU_FAMILY_ATTENTION},
-    {"softmax", HU_FAMILY_SOFTMAX},           {"soft_max", HU_FAMILY_SOFTMAX},          {"nll_loss", HU_FAMILY_SOFTMAX},
-    {"cross_entropy", HU_FAMILY_SOFTMAX},     {"mse_loss", HU_FAMILY_SOFTMAX},          {"layer_norm", HU_FAMILY_NORMALIZATION},
-    {"layernorm", HU_FAMILY_NORMALIZATION},   {"batch_norm", HU_FAMILY_NORMALIZATION},  {"batchnorm", HU_FAMILY_NORMALIZATION},
-    {"rms_norm", HU_FAMILY_NORMALIZATION},    {"rmsnorm", HU_FAMILY_NORMALIZATION},     {"groupnorm", HU_FAMILY_NORMALIZATION},
-    {"group_norm", HU_FAMILY_NORMALIZATION},  {"bn_fw", HU_FAMILY_NORMALIZATION},       {"bn_bw", HU_FAMILY_NORMALIZATION},
-    {"rowwisemoments", HU_FAMILY_NORMALIZATION}, {"gammabeta", HU_FAMILY_NORMALIZATION}, {"welford", HU_FAMILY_NORMALIZATION},
-    {"bnfwd", HU_FAMILY_NORMALIZATION},       {"bnbwd", HU_FAMILY_NORMALIZATION},
-    {"adam", HU_FAMILY_OPTIMIZER},            {"sgd", HU_FAMILY_OPTIMIZER},             {"lamb_", HU_FAMILY_OPTIMIZER},
-    {"adagrad", HU_FAMILY_OPTIMIZER},         {"multi_tensor_apply", HU_FAMILY_OPTIMIZER}, {"lpnorm", HU_FAMILY_REDUCTION},
-    {"fft", HU_FAMILY_FFT},                   {"fprop", HU_FAMILY_CONVOLUTION},         {"dgrad", HU_FAMILY_CONVOLUTION},
-    {"wgrad", HU_FAMILY_CONVOLUTION},         {"winograd", HU_FAMILY_CONVOLUTION},      {"conv", HU_FAMILY_CONVOLUTION},
-    {"scudnn", HU_FAMILY_CONVOLUTION},        {"im2col", HU_FAMILY_CONVOLUTION},        {"col2im", HU_FAMILY_CONVOLUTION},
-    {"igemm_fwd", HU_FAMILY_CONVOLUTION},     {"igemm_bwd", HU_FAMILY_CONVOLUTION},     {"igemm_wrw", HU_FAMILY_CONVOLUTION},
-    {"implicitgemm", HU_FAMILY_CONVOLUTION},  {"computeoffsets", HU_FAMILY_CONVOLUTION}, {"flip_filter", HU_FAMILY_CONVOLUTION},
-    {"gemm", HU_FAMILY_GEMM},                 {"gemv", HU_FAMILY_GEMM},                 {"nvjet", HU_FAMILY_GEMM},
-    {"cijk_", HU_FAMILY_GEMM},                {"matmul", HU_FAMILY_GEMM},               {"splitkreduce", HU_FAMILY_GEMM},
-    {"bmm_", HU_FAMILY_GEMM},                 {"_mm_", HU_FAMILY_GEMM},                 {"cublas", HU_FAMILY_GEMM},
-    {"wvsplitk", HU_FAMILY_GEMM},             {"dot_kernel", HU_FAMILY_GEMM},           {"triton_tem", HU_FAMILY_GEMM},
-    {"dropout", HU_FAMILY_RANDOM},            {"distribution", HU_FAMILY_RANDOM},       {"philox", HU_FAMILY_RANDOM},
-    {"curand", HU_FAMILY_RANDOM},             {"bernoulli", HU_FAMILY_RANDOM},          {"pool", HU_FAMILY_POOLING},
-    {"upsample", HU_FAMILY_POOLING},          {"grid_sampl", HU_FAMILY_POOLING},        {"interp", HU_FAMILY_POOLING},
-    {"sort", HU_FAMILY_SORT},                 {"scan", HU_FAMILY_SORT},                 {"topk", HU_FAMILY_SORT},
-    {"scatter", HU_FAMILY_INDEX},             {"gather", HU_FAMILY_INDEX},              {"index", HU_FAMILY_INDEX},
-    {"embedding", HU_FAMILY_INDEX},           {"embag", HU_FAMILY_INDEX},               {"bucketize", HU_FAMILY_INDEX},
-    {"lookup", HU_FAMILY_INDEX},              {"triton", HU_FAMILY_FUSED},              {"nchwtonhwc", HU_FAMILY_COPY},
-    {"nhwctonchw", HU_FAMILY_COPY},           {"transpose", HU_FAMILY_COPY},            {"permute", HU_FAMILY_COPY},
-    {"catarray", HU_FAMILY_COPY},             {"copy", HU_FAMILY_COPY},                 {"cast", HU_FAMILY_COPY},
-    {"fillbuffer", HU_FAMILY_COPY},           {"fillfunctor", HU_FAMILY_COPY},          {"reduce", HU_FAMILY_REDUCTION},
-    {"reduction", HU_FAMILY_REDUCTION},       {"norm_kernel", HU_FAMILY_REDUCTION},     {"elementwise", HU_FAMILY_ELEMENTWISE},
-    {"pointwise", HU_FAMILY_ELEMENTWISE},     {"functor", HU_FAMILY_ELEMENTWISE},       {"act_and_mul", HU_FAMILY_ELEMENTWISE},
-    {"tensorop", HU_FAMILY_ELEMENTWISE},      {"rotary", HU_FAMILY_ELEMENTWISE},        {"gelu", HU_FAMILY_ELEMENTWISE},
-    {"silu", HU_FAMILY_ELEMENTWISE},          {"relu", HU_FAMILY_ELEMENTWISE},
+/* word, library: tried in this order on the whole name in lower case, because libraries hide in namespaces and suffixes */
+#define LIBRARY_RULES(R) \
+    R("nccl", "NCCL") R("rccl", "RCCL") R("nvshmem", "NVSHMEM") R("dpsk::ep", "DeepEP")                          \
+    R("deep_ep", "DeepEP") R("triton", "Triton") R("flash", "FlashAttention") R("fmha_cutlass", "PyTorch")       \
+    R("pytorch_flash", "PyTorch") R("ck_tile", "CK") R("_zn2ck", "CK") R("ck::", "CK") R("cijk_", "Tensile")     \
+    R("_gtcx", "MIOpen") R("miopen", "MIOpen") R("cudnn", "cuDNN") R("cask_", "cuDNN")                           \
+    R("xmma_fprop", "cuDNN") R("xmma_dgrad", "cuDNN") R("xmma_wgrad", "cuDNN") R("implicit_gemm", "cuDNN")       \
+    R("nvjet", "cuBLAS") R("cublas", "cuBLAS") R("xmma_gemm", "cuBLAS") R("volta_", "cuBLAS")                    \
+    R("turing_", "cuBLAS") R("ampere_", "cuBLAS") R("maxwell_", "cuBLAS") R("cutlass", "CUTLASS")                \
+    R("splitkreduce", "cuBLAS") R("gemmsn_", "cuBLAS") R("gemvx", "cuBLAS") R("gemv2", "cuBLAS")                 \
+    R("cub::", "CUB") R("thrust::", "Thrust") R("fbgemm", "FBGEMM")                                              \
+    R("transformer_engine", "Transformer Engine") R("deepspeed", "DeepSpeed") R("apex", "Apex")                  \
+    R("cuapplylayernorm", "Apex") R("vllm", "vLLM") R("sglang", "SGLang") R("flashinfer", "FlashInfer")          \
+    R("rocprim", "rocPRIM") R("hipcub", "rocPRIM") R("at::native", "PyTorch") R("at::cuda", "PyTorch")           \
+    R("at_cuda_detail", "CUB") R("c10::", "PyTorch") R("__amd_rocclr", "ROCclr")                                 \
+    R("tensorrt_llm", "TensorRT-LLM")
+
+static const char *const family_words[] = {
+#define R(word, family) word,
+    FAMILY_RULES(R)
+#undef R
 };
 
-/* Tried on the whole name in lower case, because libraries hide in namespaces and suffixes. */
-static const struct {
-    const char *part, *library;
-} library_rules[] = {
-    {"nccl", "NCCL"},          {"rccl", "RCCL"},           {"nvshmem", "NVSHMEM"},    {"dpsk::ep", "DeepEP"},
-    {"deep_ep", "DeepEP"},     {"triton", "Triton"},       {"flash", "FlashAttention"}, {"fmha_cutlass", "PyTorch"},
-    {"pytorch_flash", "PyTorch"}, {"ck_tile", "CK"},       {"_zn2ck", "CK"},          {"ck::", "CK"},
-    {"cijk_", "Tensile"},      {"_gtcx", "MIOpen"},        {"miopen", "MIOpen"},      {"cudnn", "cuDNN"},
-    {"cask_", "cuDNN"},        {"xmma_fprop", "cuDNN"},    {"xmma_dgrad", "cuDNN"},   {"xmma_wgrad", "cuDNN"},
-    {"implicit_gemm", "cuDNN"}, {"nvjet", "cuBLAS"},       {"cublas", "cuBLAS"},      {"xmma_gemm", "cuBLAS"},
-    {"volta_", "cuBLAS"},      {"turing_", "cuBLAS"},      {"ampere_", "cuBLAS"},     {"maxwell_", "cuBLAS"},
-    {"cutlass", "CUTLASS"},    {"splitkreduce", "cuBLAS"}, {"gemmsn_", "cuBLAS"},     {"gemvx", "cuBLAS"},
-    {"gemv2", "cuBLAS"},       {"cub::", "CUB"},           {"thrust::", "Thrust"},    {"fbgemm", "FBGEMM"},
-    {"transformer_engine", "Transformer Engine"},          {"deepspeed", "DeepSpeed"}, {"apex", "Apex"},
-    {"cuapplylayernorm", "Apex"}, {"vllm", "vLLM"},        {"sglang", "SGLang"},      {"flashinfer", "FlashInfer"},
-    {"rocprim", "rocPRIM"},    {"hipcub", "rocPRIM"},      {"at::native", "PyTorch"}, {"at::cuda", "PyTorch"},
-    {"at_cuda_detail", "CUB"}, {"c10::", "PyTorch"},       {"__amd_rocclr", "ROCclr"}, {"tensorrt_llm", "TensorRT-LLM"},
+static const hu_kernel_family family_of_word[] = {
+#define R(word, family) HU_FAMILY_##family,
+    FAMILY_RULES(R)
+#undef R
 };
 
-static const char *const tensor_parts[] = {
-    "h884", "s884", "h1688", "s1688", "hmma", "i8816", "16816", "16832", "c1688", "_tensor16x8", "_tensor8x8", "tensorop",
-    "xmma_gemm", "xmma_fprop", "xmma_dgrad", "xmma_wgrad", "xmma_implicit", "xmma_sparse", "xmma_warp_specialized",
-    "first_layer_wgrad_kernel", "dgrad_1x1_stride_2x2", "conv2d_c1_k1", "nvjet", "gmma", "tcgen05", "tensor_op",
-    "flash_fwd", "flash_bwd", "fmha_cutlassf", "fmha_cutlassb", "_mi16x16", "_mi32x32", "_mi4x4", "mfma", "_xdl", "_gtcx",
+static const char *const library_words[] = {
+#define R(word, library) word,
+    LIBRARY_RULES(R)
+#undef R
+};
+
+static const char *const library_of_word[] = {
+#define R(word, library) library,
+    LIBRARY_RULES(R)
+#undef R
+};
+
+static const char *const tensor_words[] = {
+    "h884", "s884", "h1688", "s1688", "hmma", "i8816", "16816", "16832", "c1688", "_tensor16x8", "_tensor8x8",
+    "tensorop", "xmma_gemm", "xmma_fprop", "xmma_dgrad", "xmma_wgrad", "xmma_implicit", "xmma_sparse",
+    "xmma_warp_specialized", "first_layer_wgrad_kernel", "dgrad_1x1_stride_2x2", "conv2d_c1_k1", "nvjet", "gmma",
+    "tcgen05", "tensor_op", "flash_fwd", "flash_bwd", "fmha_cutlassf", "fmha_cutlassb", "_mi16x16", "_mi32x32",
+    "_mi4x4", "mfma", "_xdl", "_gtcx",
 };
 
 static bool has_word(hu_str s, const char *part)
@@ -210,48 +220,37 @@ static hu_str lower(hu_str s, char *out, size_t size)
     const size_t n = s.n < size ? s.n : size;
 
     for (size_t i = 0; i < n; i++)
-        out[i] = (char)tolower((unsigned char)s.p[i]);
+        out[i] = s.p[i] >= 'A' && s.p[i] <= 'Z' ? (char)(s.p[i] + ('a' - 'A')) : s.p[i];
     return (hu_str){out, n};
 }
 
-static hu_kernel_family family_of(hu_str label, bool is_comm)
+void hu_kernel_reader_init(hu_kernel_reader *reader)
 {
-    if (is_comm)
-        return HU_FAMILY_COMMUNICATION;
-    for (size_t i = 0; i < HU_COUNT(family_rules); i++)
-        if (has_word(label, family_rules[i].part))
-            return family_rules[i].family;
-    return HU_FAMILY_OTHER;
+    hu_words_init(&reader->families, family_words, HU_COUNT(family_words));
+    hu_words_init(&reader->libraries, library_words, HU_COUNT(library_words));
+    hu_words_init(&reader->tensor, tensor_words, HU_COUNT(tensor_words));
 }
 
-static hu_str library_of(hu_str name)
+static hu_tensor_use tensor_of(const hu_kernel_reader *reader, hu_str name, const hu_kernel_name *k)
 {
-    for (size_t i = 0; i < HU_COUNT(library_rules); i++)
-        if (has_word(name, library_rules[i].part))
-            return hu_str_of(library_rules[i].library);
-    return HU_STR("");
-}
-
-static hu_tensor_use tensor_of(hu_str name, const hu_kernel_name *k)
-{
-    /* FP32 elementwise kernels of old libraries are called "…TensorOp…" */
-    if (k->family != HU_FAMILY_ELEMENTWISE)
-        for (size_t i = 0; i < HU_COUNT(tensor_parts); i++)
-            if (has_word(name, tensor_parts[i]))
-                return HU_TENSOR_YES;
+    /* elementwise kernels of old libraries are called "…TensorOp…" */
+    if (k->family != HU_FAMILY_ELEMENTWISE && hu_words_find(&reader->tensor, name) >= 0)
+        return HU_TENSOR_YES;
     return k->family == HU_FAMILY_OTHER || k->family == HU_FAMILY_FUSED || hu_str_equal(k->library, HU_STR("Triton"))
                ? HU_TENSOR_UNKNOWN
                : HU_TENSOR_NO;
 }
 
-bool hu_kernel_name_read(hu_str name, bool is_comm, hu_arena *arena, hu_kernel_name *out)
+bool hu_kernel_name_read(const hu_kernel_reader *reader, hu_str name, bool is_comm, hu_arena *arena, hu_kernel_name *out)
 {
     char   text[LABEL_BYTES], small_label[LABEL_BYTES], small_name[512];
     hu_str label = make_label(name, text), whole = lower(name, small_name, sizeof small_name);
+    int    word = hu_words_find(&reader->families, lower(label, small_label, sizeof small_label));
 
-    out->family = family_of(lower(label, small_label, sizeof small_label), is_comm);
-    out->library = library_of(whole);
-    out->tensor = tensor_of(whole, out);
+    out->family = is_comm ? HU_FAMILY_COMMUNICATION : word >= 0 ? family_of_word[word] : HU_FAMILY_OTHER;
+    word = hu_words_find(&reader->libraries, whole);
+    out->library = word >= 0 ? hu_str_of(library_of_word[word]) : HU_STR("");
+    out->tensor = tensor_of(reader, whole, out);
     out->label = label.p == text ? hu_arena_copy(arena, label) : label;
     return out->label.p != NULL;
 }

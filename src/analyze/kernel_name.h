@@ -4,6 +4,7 @@
 #define HU_ANALYZE_KERNEL_NAME_H
 
 #include "base/arena.h"
+#include "base/words.h"
 
 /* id, key in JSON and CSV, words */
 #define HU_KERNEL_FAMILIES(F)                                       \
@@ -41,8 +42,16 @@ typedef struct {
     hu_tensor_use    tensor;    /* does it run on tensor (matrix) cores, as far as the name tells           */
 } hu_kernel_name;
 
+/* The rules, ready for many names. */
+typedef struct {
+    hu_words families, libraries, tensor;
+} hu_kernel_reader;
+
+void hu_kernel_reader_init(hu_kernel_reader *reader);
+
 /* Reads a name.  The label lives in `arena` or is part of `name`.  False when there is no memory. */
-bool hu_kernel_name_read(hu_str name, bool is_comm, hu_arena *arena, hu_kernel_name *out);
+bool hu_kernel_name_read(const hu_kernel_reader *reader, hu_str name, bool is_comm, hu_arena *arena,
+                         hu_kernel_name *out);
 
 const char *hu_kernel_family_key(hu_kernel_family family);
 const char *hu_kernel_family_words(hu_kernel_family family);

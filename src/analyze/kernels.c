@@ -22,6 +22,7 @@ typedef struct {
     const hu_device *devices;
     size_t           n_devices;
     uint32_t        *row_of_name;       /* by string id; HU_NONE: none yet */
+    hu_kernel_reader reader;
     uint8_t         *eligible;          /* by string id of an operator: 0 not asked yet, 1 no, 2 yes */
     HU_VEC(hu_kernel) list;
 } work;
@@ -136,7 +137,7 @@ static hu_kernel *row_of(work *w, uint32_t i)
     if (*place == HU_NONE) {
         hu_kernel k = {.name = hu_ask_name(w->ask, i), .is_comm = w->ask->s.kind[i] == HU_KIND_COLLECTIVE};
 
-        if (!hu_kernel_name_read(k.name, k.is_comm, w->ask->arena, &k.read) || !hu_vec_push(w->ask->arena, &w->list, k))
+        if (!hu_kernel_name_read(&w->reader, k.name, k.is_comm, w->ask->arena, &k.read) || !hu_vec_push(w->ask->arena, &w->list, k))
             return NULL;
         *place = (uint32_t)w->list.n - 1;
     }
@@ -245,6 +246,7 @@ int hu_kernels_measure(const hu_ask *ask, hu_kernels *out, hu_error *err)
     if (!w.row_of_name || !w.eligible)
         return hu_fail_memory(err);
     memset(w.row_of_name, 0xff, (names + 1) * sizeof *w.row_of_name);
+    hu_kernel_reader_init(&w.reader);
     for (size_t k = 0; k < ask->n_work; k++) {
         const uint32_t i = ask->work[k];
         hu_kernel     *row;

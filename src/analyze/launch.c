@@ -16,18 +16,18 @@
 
 #include "analyze/join.h"
 
+/* A launch for this stream, or the start of a piece of work on it. */
 typedef struct {
     int64_t  time_ns;
-    int32_t  change;
     uint32_t stream;            /* track */
-} change;
+} moment;
 
 typedef struct {
     const hu_ask *ask;
     hu_launches  *out;
     uint32_t     *row_of_name;
     HU_VEC(hu_launch) list;
-    HU_VEC(change) changes;
+    HU_VEC(moment) launches, starts;
     HU_VEC(hu_launch_outlier) outliers;
     int64_t      *calls, *delays;
     size_t        n_calls;
@@ -95,8 +95,8 @@ static bool add_work(work *w)
 
         if (call == HU_NONE || !hu_ask_has(ask, i))
             continue;
-        if (!hu_vec_push(ask->scratch, &w->changes, ((change){ask->s.start_ns[call], 1, ask->s.track[i]})) ||
-            !hu_vec_push(ask->scratch, &w->changes, ((change){ask->s.start_ns[i], -1, ask->s.track[i]})))
+        if (!hu_vec_push(ask->scratch, &w->launches, ((moment){ask->s.start_ns[call], ask->s.track[i]})) ||
+            !hu_vec_push(ask->scratch, &w->starts, ((moment){ask->s.start_ns[i], ask->s.track[i]})))
             return false;
         hu_trace_work_of(ask->trace, call, &n);
         if (n > 1) {
@@ -109,16 +109,6 @@ static bool add_work(work *w)
         }
     }
     return true;
-}
-
-/* Launches first where a launch and a start fall together, so that the queue is never negative. */
-static int by_time(const void *left, const void *right)
-{
-    const change *a = left, *b = right;
-
-    if (a->time_ns != b->time_ns)
-        return a->time_ns < b->time_ns ? -1 : 1;
-    return b->change - a->change;
 }
 
 static int compare_queues(const void *left, const void *right)
@@ -136,36 +126,83 @@ typedef struct {
     hu_launch_queue row;
 } stream_queue;
 
+/* Streams run their launches in order, so the list is a few sorted runs; those are merged until one is left. */
+static bool sort_launches(work *w)
+{
+    moment *at = w->launches.at, *spare = hu_arena_grow(w->ask->scratch, NULL, (w->launches.n + 1) * sizeof *spare);
+    size_t  n = w->launches.n;
+
+    if (!spare)
+        return false;
+    for (bool merged = true; merged;) {
+        merged = false;
+        for (size_t from = 0, middle, end; from < n; from = end) {
+            size_t i = 0, j, to = from;
+
+            for (middle = from + 1; middle < n && at[middle - 1].time_ns <= at[middle].time_ns; middle++)
+                ;
+            for (end = middle + 1; end < n && at[end - 1].time_ns <= at[end].time_ns; end++)
+                ;
+            if (middle >= n)
+                break;
+            memcpy(spare, at + from, (middle - from) * sizeof *at);
+            for (j = middle; i < middle - from && j < end;)
+                at[to++] = at[j].time_ns < spare[i].time_ns ? at[j++] : spare[i++];
+            while (i < middle - from)
+                at[to++] = spare[i++];
+            merged = true;
+        }
+    }
+    hu_arena_drop(w->ask->scratch, spare);
+    return true;
+}
+
+static void change_queue(stream_queue *s, int64_t time_ns, int change)
+{
+    if (s->row.launches == 0)
+        s->first_ns = s->since_ns = time_ns;
+    s->area += (double)s->now * (double)(time_ns - s->since_ns);
+    if (s->now >= HU_LAUNCH_QUEUE_FULL)
+        s->row.full_ns += time_ns - s->since_ns;
+    s->since_ns = time_ns;
+    s->now += change;
+    s->row.launches += change > 0;
+    s->row.most = s->now > s->row.most ? s->now : s->row.most;
+}
+
+/* Launches and starts in time; launches first where both fall together, so that no queue is negative. */
+static void walk_queues(work *w, stream_queue *q)
+{
+    const size_t n = w->launches.n;
+    int64_t      before = 0;
+    size_t       i = 0, j = 0;
+
+    while (j < n) {
+        const bool   is_launch = i < n && w->launches.at[i].time_ns <= w->starts.at[j].time_ns;
+        const moment m = is_launch ? w->launches.at[i] : w->starts.at[j];
+
+        if (i + j)
+            hu_series_add(&w->out->queue, before, m.time_ns, i > j ? (double)(i - j) : 0);   /* clocks may disagree */
+        before = m.time_ns;
+        change_queue(&q[m.stream], m.time_ns, is_launch ? 1 : -1);
+        i += is_launch;
+        j += !is_launch;
+    }
+}
+
 static int measure_queues(work *w, hu_error *err)
 {
     const hu_ask *ask = w->ask;
+    const size_t  n = w->launches.n;
     stream_queue *q = hu_arena_calloc(ask->scratch, ask->n_tracks + 1, sizeof *q);
-    int64_t       all = 0;
 
     w->out->queues = hu_arena_calloc(ask->arena, ask->n_tracks + 1, sizeof *w->out->queues);
-    if (!q || !w->out->queues)
+    if (!q || !w->out->queues || !sort_launches(w))
         return hu_fail_memory(err);
-    if (w->changes.n == 0)
+    if (n == 0)
         return 0;
-    qsort(w->changes.at, w->changes.n, sizeof *w->changes.at, by_time);
-    hu_series_init(&w->out->queue, w->changes.at[0].time_ns, w->changes.at[w->changes.n - 1].time_ns);
-    for (size_t i = 0; i < w->changes.n; i++) {
-        const change *c = &w->changes.at[i];
-        stream_queue *s = &q[c->stream];
-
-        if (i)
-            hu_series_add(&w->out->queue, w->changes.at[i - 1].time_ns, c->time_ns, (double)all);
-        if (s->row.launches == 0)
-            s->first_ns = s->since_ns = c->time_ns;
-        s->area += (double)s->now * (double)(c->time_ns - s->since_ns);
-        if (s->now >= HU_LAUNCH_QUEUE_FULL)
-            s->row.full_ns += c->time_ns - s->since_ns;
-        s->since_ns = c->time_ns;
-        s->now += c->change;
-        all += c->change;
-        s->row.launches += c->change > 0;
-        s->row.most = s->now > s->row.most ? s->now : s->row.most;
-    }
+    hu_series_init(&w->out->queue, w->launches.at[0].time_ns, w->starts.at[n - 1].time_ns);
+    walk_queues(w, q);
     for (size_t t = 0; t < ask->n_tracks; t++) {
         const double length = (double)(q[t].since_ns - q[t].first_ns);
 

@@ -23,6 +23,7 @@
 #include "analyze/groups.h"
 #include "analyze/join.h"
 #include "base/map.h"
+#include "base/sort.h"
 
 enum { PHASE_UNASKED, PHASE_NONE, PHASE_BACKWARD, PHASE_OPTIMIZER, PHASE_INPUT };
 
@@ -349,7 +350,7 @@ static double trend_p(int64_t *v, size_t n)
     for (size_t i = 0; i < n; i++)
         for (size_t j = i + 1; j < n; j++)
             s += (v[j] > v[i]) - (v[j] < v[i]);
-    hu_stats_of(v, n);      /* sorts, so that equal values are neighbours */
+    hu_sort_i64(v, n);      /* equal values become neighbours */
     for (size_t i = 0, end; i < n; i = end) {
         double t;
 

@@ -70,7 +70,7 @@ static uint8_t classify(hu_str name)
         flags |= HU_NAME_DATA_LOADER;
     if (starts_with_any(name, comm_prefixes, HU_COUNT(comm_prefixes)))
         flags |= HU_NAME_COMM;
-    for (size_t i = 0; i < HU_COUNT(launch_parts) && name.n < 64; i++)
+    for (size_t i = 0; i < HU_COUNT(launch_parts) && name.n < 64 && !memchr(name.p, ':', name.n); i++)
         if (hu_str_has(name, hu_str_of(launch_parts[i])))
             flags |= HU_NAME_LAUNCH;
     if (hu_str_starts(name, HU_STR("nn.Module: ")))

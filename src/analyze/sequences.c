@@ -13,6 +13,7 @@
 #include "analyze/join.h"
 #include "analyze/kernel_name.h"
 #include "base/map.h"
+#include "base/sort.h"
 
 typedef struct {
     uint64_t hash;                  /* of the names so far */
@@ -102,7 +103,7 @@ static int by_count(const void *left, const void *right)
 }
 
 /* The labels of the work below an operator, joined. */
-static bool write_names(const hu_ask *ask, hu_sequence *s, const uint32_t *pieces, size_t n)
+static bool write_names(const hu_ask *ask, const hu_kernel_reader *reader, hu_sequence *s, const uint32_t *pieces, size_t n)
 {
     const hu_str arrow = HU_STR(" → ");
     hu_str      *labels = hu_arena_calloc(ask->scratch, n + 1, sizeof *labels);
@@ -114,7 +115,7 @@ static bool write_names(const hu_ask *ask, hu_sequence *s, const uint32_t *piece
     for (size_t i = 0; i < n; i++) {
         hu_kernel_name k;
 
-        if (!hu_kernel_name_read(hu_ask_name(ask, pieces[i]), false, ask->scratch, &k))
+        if (!hu_kernel_name_read(reader, hu_ask_name(ask, pieces[i]), false, ask->scratch, &k))
             return false;
         labels[i] = k.label;
         size += k.label.n + arrow.n;
@@ -136,9 +137,11 @@ static bool name_rows(work *w, const uint32_t *row_of_op, hu_sequence *rows, siz
     const hu_ask *ask = w->ask;
     uint32_t    (*pieces)[HU_SEQUENCE_MOST] = hu_arena_alloc(ask->scratch, (n + 1) * sizeof *pieces);
     uint32_t     *count = hu_arena_calloc(ask->scratch, n + 1, sizeof *count);
+    hu_kernel_reader reader;
 
     if (!pieces || !count)
         return false;
+    hu_kernel_reader_init(&reader);
     for (size_t k = 0; k < ask->n_work; k++) {
         if (!hu_ask_has(ask, ask->work[k]))
             continue;
@@ -150,7 +153,7 @@ static bool name_rows(work *w, const uint32_t *row_of_op, hu_sequence *rows, siz
         }
     }
     for (size_t r = 0; r < n; r++)
-        if (!write_names(ask, &rows[r], pieces[r], count[r]))
+        if (!write_names(ask, &reader, &rows[r], pieces[r], count[r]))
             return false;
     return true;
 }
@@ -170,7 +173,7 @@ static bool keep(work *w, hu_sequences *out)
     for (size_t i = 0; i < n; i++)
         weights[i] = w->found.at[i].count * w->found.at[i].length;
     if (n > HU_SEQUENCE_ROWS) {
-        hu_stats_of(weights, n);        /* sorts */
+        hu_sort_i64(weights, n);
         least = weights[n - HU_SEQUENCE_ROWS];
     }
     for (int equal = 0; equal < 2; equal++) {       /* those of the least weight fill what is left */

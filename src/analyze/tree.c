@@ -7,9 +7,8 @@
  */
 #include "analyze/tree.h"
 
-#include <stdlib.h>
-
 #include "base/map.h"
+#include "base/sort.h"
 
 enum { COUNTED = HU_BIT(CPU_OP) | HU_BIT(USER) };
 
@@ -74,13 +73,6 @@ static void add_device(work *w)
     }
 }
 
-static int by_value(const void *left, const void *right)
-{
-    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-
-    return (a < b) - (a > b);
-}
-
 /* The value that HU_TREE_NODES / 2 of the nodes reach. */
 static int64_t threshold(int64_t *values, size_t n)
 {
@@ -88,8 +80,8 @@ static int64_t threshold(int64_t *values, size_t n)
 
     if (n <= most)
         return 0;
-    qsort(values, n, sizeof *values, by_value);
-    return values[most];
+    hu_sort_i64(values, n);
+    return values[n - 1 - most];
 }
 
 

@@ -3,14 +3,8 @@
 #include "base/stats.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-static int by_value(const void *left, const void *right)
-{
-    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-
-    return (a > b) - (a < b);
-}
+#include "base/sort.h"
 
 double hu_stats_quantile(const int64_t *sorted, size_t n, double q)
 {
@@ -33,7 +27,7 @@ hu_stats hu_stats_of(int64_t *values, size_t n)
     double   squares = 0;
 
     if (n) {
-        qsort(values, n, sizeof *values, by_value);
+        hu_sort_i64(values, n);
         for (size_t i = 0; i < n; i++)
             s.sum += values[i];
         s.min = values[0];

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * sort.c - quicksort with the median of three; what it cannot halve it hands to a heap sort, so that no input is slow. */
+#include "base/sort.h"
+
+enum { FEW = 24 };
+
+static void insert(int64_t *v, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        const int64_t x = v[i];
+        size_t        k = i;
+
+        for (; k > 0 && v[k - 1] > x; k--)
+            v[k] = v[k - 1];
+        v[k] = x;
+    }
+}
+
+static void sift(int64_t *v, size_t at, size_t n)
+{
+    const int64_t x = v[at];
+
+    for (size_t child; (child = 2 * at + 1) < n; at = child) {
+        if (child + 1 < n && v[child + 1] > v[child])
+            child++;
+        if (v[child] <= x)
+            break;
+        v[at] = v[child];
+    }
+    v[at] = x;
+}
+
+static void heap(int64_t *v, size_t n)
+{
+    for (size_t i = n / 2; i-- > 0;)
+        sift(v, i, n);
+    for (size_t i = n; i-- > 1;) {
+        const int64_t most = v[0];
+
+        v[0] = v[i];
+        v[i] = most;
+        sift(v, 0, i);
+    }
+}
+
+static int64_t median_of_three(int64_t a, int64_t b, int64_t c)
+{
+    if (a < b)
+        return b < c ? b : a < c ? c : a;
+    return a < c ? a : b < c ? c : b;
+}
+
+static void quick(int64_t *v, size_t n, int depth)
+{
+    while (n > FEW) {
+        const int64_t pivot = median_of_three(v[0], v[n / 2], v[n - 1]);
+        size_t        i = 0, j = n - 1;
+
+        if (depth-- == 0) {
+            heap(v, n);
+            return;
+        }
+        for (;; i++, j--) {     /* Hoare's: both sides stop at equal values, so that they share them */
+            int64_t x;
+
+            while (v[i] < pivot)
+                i++;
+            while (v[j] > pivot)
+                j--;
+            if (i >= j)
+                break;
+            x = v[i];
+            v[i] = v[j];
+            v[j] = x;
+        }
+        quick(v, j + 1, depth);
+        v += j + 1;
+        n -= j + 1;
+    }
+    insert(v, n);
+}
+
+void hu_sort_i64(int64_t *values, size_t n)
+{
+    int depth = 2;
+
+    for (size_t k = n; k > 1; k /= 2)
+        depth += 2;
+    quick(values, n, depth);
+}
