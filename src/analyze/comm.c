@@ -191,11 +191,12 @@ int hu_comm_measure(const hu_ask *ask, hu_comm *out, hu_error *err)
         return hu_fail_memory(err);
     for (size_t r = 0; r < w.list.n; r++) {
         hu_collective *c = &w.list.at[r];
-        hu_intervals  *at = &w.samples.at[r].at;
+        hu_intervals  *at = &w.samples.at[r].at, more;
 
         c->duration = hu_stats_of(w.samples.at[r].durations.at, w.samples.at[r].durations.n);
-        if (!hu_intervals_unite(ask->scratch, at) || !hu_intervals_join(ask->scratch, &all, at, &all))
+        if (!hu_intervals_unite(ask->scratch, at) || !hu_intervals_join(ask->scratch, &all, at, &more))
             return hu_fail_memory(err);
+        all = more;
         c->exposed_ns = hu_intervals_length(at) - hu_intervals_common(at, &ask->compute);
         result.calls += (int64_t)c->duration.n;
         result.bytes += c->bytes > 0 ? c->bytes * (int64_t)c->duration.n : 0;

@@ -177,6 +177,47 @@ hu_digest *hu_digest_measure(const hu_trace *trace, const hu_digest_options *opt
     return NULL;
 }
 
+static bool merge(hu_digest *into, const hu_digest *from)
+{
+    hu_arena *a = into->arena;
+
+    hu_gpu_time_merge(&into->gpu_time, &from->gpu_time);
+    into->steps.n_counted += from->steps.source != HU_STEPS_NONE ? from->steps.n_counted : 0;
+    hu_health_merge(&into->health, &from->health);
+    return hu_operators_merge(&into->operators, &from->operators, a) && hu_kernels_merge(&into->kernels, &from->kernels, a) &&
+           hu_copies_merge(&into->copies, &from->copies, a) && hu_idle_merge(&into->idle, &from->idle, a) &&
+           hu_launches_merge(&into->launches, &from->launches, a) && hu_calls_merge(&into->calls, &from->calls, a) &&
+           hu_comm_merge(&into->comm, &from->comm, a) && hu_memory_merge(&into->memory, &from->memory, a) &&
+           hu_overheads_merge(&into->overheads, &from->overheads, a) && hu_tree_merge(&into->tree, &from->tree, a) &&
+           hu_sequences_merge(&into->sequences, &from->sequences, a);
+}
+
+hu_digest *hu_digest_merge(hu_digest *const *digests, size_t n, hu_error *err)
+{
+    hu_arena  *arena = hu_arena_new();
+    hu_digest *d = arena ? hu_arena_calloc(arena, 1, sizeof *d) : NULL;
+    bool       ok = d != NULL;
+
+    if (ok) {
+        d->arena = arena;
+        d->info = digests[0]->info;
+        d->info.rank = -1;
+        d->info.file = HU_STR("all ranks");
+        d->device = digests[0]->device;
+        d->steps.what = digests[0]->steps.what;
+        d->steps.source = digests[0]->steps.source;
+        d->operators.grouping = digests[0]->operators.grouping;
+        d->comm.on_host = true;
+    }
+    for (size_t i = 0; ok && i < n; i++)
+        ok = merge(d, digests[i]);
+    if (ok)
+        return d;
+    hu_arena_free(arena);
+    hu_fail_memory(err);
+    return NULL;
+}
+
 void hu_digest_free(hu_digest *d)
 {
     if (d)

@@ -53,6 +53,13 @@ typedef struct {
 /* Asks every question.  The trace may be freed afterwards.  NULL on failure. */
 hu_digest *hu_digest_measure(const hu_trace *trace, const hu_digest_options *options, hu_error *err);
 
+/*
+ * One digest over all ranks: times are sums, shares means weighted by time, rows of equal names are added; steps, their
+ * breakdown and what happens over time are left empty, because ranks have each their own.  Texts are borrowed from the
+ * digests, which must outlive it.  NULL on failure.
+ */
+hu_digest *hu_digest_merge(hu_digest *const *digests, size_t n, hu_error *err);
+
 void hu_digest_free(hu_digest *d);
 
 /* What per-step numbers are divided by: the steps that count, 0 when there are none. */

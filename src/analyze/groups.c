@@ -49,12 +49,18 @@ static uint32_t text_of(const hu_ask *ask, uint32_t slice, hu_grouping grouping)
                                       : hu_trace_op_extra(ask->trace, d->extra)->module;
 }
 
+/* "<built-in method relu of type object …>" says what the operator's name says. */
+static bool is_builtin(const hu_ask *ask, uint32_t frame)
+{
+    return hu_str_starts(hu_ask_name(ask, frame), HU_STR("<built-in "));
+}
+
 static void climb(const hu_ask *ask, hu_grouping grouping, int frames, uint32_t slice, path *out)
 {
     out->n = 0;
     out->text = text_of(ask, slice, grouping);
     for (uint32_t at = frame_above(ask, slice); at != HU_NONE && out->n < frames; at = frame_above(ask, at))
-        if (grouping == HU_GROUP_STACK || (ask->names[ask->s.name[at]] & HU_NAME_MODULE))
+        if (grouping == HU_GROUP_STACK ? !is_builtin(ask, at) : (ask->names[ask->s.name[at]] & HU_NAME_MODULE) != 0)
             out->name[out->n++] = ask->s.name[at];
 }
 

@@ -62,6 +62,37 @@ void hu_health_measure(const hu_trace *trace, const hu_steps *steps, const uint8
     *out = h;
 }
 
+static void merge_quality(hu_quality *into, const hu_quality *from)
+{
+    for (hu_reason r = 0; r < HU_REASON_COUNT; r++) {
+        into->count[r] += from->count[r];
+        into->dur_ns[r] += from->dur_ns[r];
+    }
+    for (size_t i = 0; i < HU_COUNT(into->by_phase); i++)
+        into->by_phase[i] += from->by_phase[i];
+    into->events += from->events;
+    into->duration_sum_ns += from->duration_sum_ns;
+    into->invalid_utf8 += from->invalid_utf8;
+    into->trailing_bytes += from->trailing_bytes;
+    if (from->is_truncated && !into->is_truncated) {
+        into->is_truncated = true;
+        into->truncated_at = from->truncated_at;
+        memcpy(into->truncated_why, from->truncated_why, sizeof into->truncated_why);
+    }
+}
+
+void hu_health_merge(hu_health *into, const hu_health *from)
+{
+    merge_quality(&into->quality, &from->quality);
+    for (hu_kind k = 0; k < HU_KIND_COUNT; k++)
+        into->kinds[k] += from->kinds[k];
+    into->unlinked_kernels += from->unlinked_kernels;
+    into->unlinked_kernels_ns += from->unlinked_kernels_ns;
+    into->unlinked_launches += from->unlinked_launches;
+    into->graph_kernels += from->graph_kernels;
+    into->missing |= from->missing;
+}
+
 static const struct {
     const char *key, *what, *how;
 } rows[] = {

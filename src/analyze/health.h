@@ -37,6 +37,9 @@ typedef struct {
 
 void hu_health_measure(const hu_trace *trace, const hu_steps *steps, const uint8_t *names, hu_health *out);
 
+/* Adds what was counted in another rank; of truncations and hints both stay. */
+void hu_health_merge(hu_health *into, const hu_health *from);
+
 const char *hu_missing_key(hu_missing m);
 const char *hu_missing_what(hu_missing m);
 const char *hu_missing_how(hu_missing m);

@@ -423,6 +423,7 @@ int hu_idle_measure(const hu_ask *ask, hu_idle *out, hu_error *err)
     hu_idle result = {0};
     int     rc;
 
+    result.first_ns = ask->n_work ? ask->s.start_ns[ask->work[0]] : 0;
     if ((rc = measure_streams(ask, &result, err)) < 0 || (rc = measure_device(ask, &result, err)) < 0 ||
         (rc = find_windows(ask, &result, err)) < 0)
         return rc;

@@ -69,6 +69,7 @@ typedef struct {
     size_t          n_longest;
     hu_idle_window *windows;        /* busy for less than half, neighbours joined, in time                   */
     size_t          n_windows;
+    int64_t         first_ns;       /* the first start of any work                                          */
     int64_t         window_ns;      /* the span cut into HU_IDLE_WINDOWS pieces                             */
 } hu_idle;
 

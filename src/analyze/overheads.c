@@ -145,6 +145,14 @@ static int measure_recompute(const hu_ask *ask, hu_overheads *out, hu_error *err
     return 0;
 }
 
+/* With stacks a call of gc.collect() contains the collector's own record. */
+static bool is_outermost_collection(const hu_ask *ask, uint32_t i)
+{
+    const uint32_t above = ask->s.parent[i];
+
+    return (ask->names[ask->s.name[i]] & HU_NAME_GC) && !(above != HU_NONE && (ask->names[ask->s.name[above]] & HU_NAME_GC));
+}
+
 static int measure_profiler(const hu_ask *ask, hu_overheads *out, hu_error *err)
 {
     const size_t names = hu_trace_string_count(ask->trace);
@@ -167,7 +175,7 @@ static int measure_profiler(const hu_ask *ask, hu_overheads *out, hu_error *err)
         }
         if (kind == HU_KIND_PYTHON) {
             out->gc_recorded = true;
-            if (ask->names[ask->s.name[i]] & HU_NAME_GC) {
+            if (is_outermost_collection(ask, i)) {
                 out->gc_calls++;
                 out->gc_most_ns = ask->s.dur_ns[i] > out->gc_most_ns ? ask->s.dur_ns[i] : out->gc_most_ns;
                 if (!hu_intervals_add(ask->scratch, &gc, start, end))

@@ -18,7 +18,7 @@ enum { PLAIN_WIDTH = 80, MOST_WIDTH = 160 };
 enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 typedef struct {
-    bool          json, csv, quiet, strict;
+    bool          json, csv, quiet, strict, merge;
     const char   *output, *html, *sort;
     hu_show       show;
     hu_part       part;
@@ -88,6 +88,8 @@ static const hu_option rows[] = {
     {"group-by", 'g', HU_OPTION_CHOICE, "WHAT", "operators by name (default), and by shapes, stack or module",
      offsetof(options, group_by), groups, NULL},
     {"frames", 0, HU_OPTION_COUNT, "N", "innermost Python frames that make a stack (5)", offsetof(options, frames), NULL, NULL},
+    {"merge", 'm', HU_OPTION_FLAG, NULL, "one table over all ranks instead of one for each", offsetof(options, merge), NULL,
+     NULL},
     {"sort", 0, HU_OPTION_TEXT, "COLUMN", "order tables by a column, named as in --csv: host_self_ns, calls, name …",
      offsetof(options, sort), NULL, NULL},
     {"top", 'n', HU_OPTION_COUNT, "N", "rows of each table", offsetof(options, top), NULL, NULL},
@@ -268,6 +270,7 @@ static int report(const options *o, const hu_inputs *inputs, const char *argumen
     hu_error    err = {0};
     int         rc = 0;
     bool        partial = false;
+    hu_digest  *merged;
 
     if (!w.digests || !w.errors) {
         hu_fail_memory(&err);
@@ -282,9 +285,12 @@ static int report(const options *o, const hu_inputs *inputs, const char *argumen
     for (size_t i = 0; i < r.n; i++)
         partial |= is_partial(r.digests[i]);
     hu_verdict_measure(r.digests, r.n, &r.verdict);
-    rc = write_report(o, &r, &err);
+    merged = o->merge ? hu_digest_merge(r.digests, r.n, &err) : NULL;
+    r.merged = merged;
+    rc = o->merge && !merged ? err.code : write_report(o, &r, &err);
     if (rc == 0 && o->html)
         rc = write_page(o, &r, &err);
+    hu_digest_free(merged);
     for (size_t i = 0; i < r.n; i++)
         hu_digest_free(w.digests[i]);
     if (rc < 0)

@@ -41,6 +41,15 @@ static void write_cell(hu_out *out, const hu_column *c, const hu_digest *d, size
         hu_out_i64(out, (int64_t)llround(cell.number));
 }
 
+/* "all" for what was merged. */
+static void write_rank_number(hu_out *out, const hu_report *r, const hu_digest *d, size_t index)
+{
+    if (d == r->merged)
+        hu_out_text(out, "all");
+    else
+        hu_out_i64(out, d->info.rank >= 0 ? d->info.rank : (int64_t)index);
+}
+
 static int write_rank(const hu_report *r, const hu_table *t, const hu_digest *d, size_t index, hu_out *out, hu_error *err)
 {
     const size_t     n = t->rows(d);
@@ -49,7 +58,7 @@ static int write_rank(const hu_report *r, const hu_table *t, const hu_digest *d,
     if (!order)
         return hu_fail_memory(err);
     for (size_t i = 0; i < n && (r->top == 0 || i < (size_t)r->top); i++) {
-        hu_out_i64(out, d->info.rank >= 0 ? d->info.rank : (int64_t)index);
+        write_rank_number(out, r, d, index);
         for (size_t k = 0; k < t->n_columns; k++) {
             if (!t->columns[k].key)
                 continue;
@@ -70,6 +79,8 @@ static int write_table(const hu_report *report, const hu_table *t, hu_out *out, 
         if (t->columns[k].key)
             hu_out_printf(out, ",%s", t->columns[k].key);
     hu_out_text(out, "\r\n");
+    if (report->merged)
+        return write_rank(report, t, report->merged, 0, out, err);
     for (size_t i = 0; rc == 0 && i < report->n; i++)
         rc = write_rank(report, t, report->digests[i], i, out, err);
     return rc;
@@ -78,11 +89,11 @@ static int write_table(const hu_report *report, const hu_table *t, hu_out *out, 
 static void write_facts(const hu_report *report, const hu_view *view, hu_out *out)
 {
     hu_out_text(out, "rank,fact,value\r\n");
-    for (size_t i = 0; i < report->n; i++) {
-        const hu_digest *d = report->digests[i];
+    for (size_t i = 0; i < (report->merged ? 1 : report->n); i++) {
+        const hu_digest *d = report->merged ? report->merged : report->digests[i];
 
         for (size_t k = 0; k < view->n_facts; k++) {
-            hu_out_i64(out, d->info.rank >= 0 ? d->info.rank : (int64_t)i);
+            write_rank_number(out, report, d, i);
             hu_out_printf(out, ",%s,", view->facts[k].key);
             write_cell(out, &view->facts[k], d, 0);
             hu_out_text(out, "\r\n");

@@ -18,6 +18,7 @@ typedef enum {
 typedef struct {
     hu_digest *const *digests;      /* by rank */
     size_t           n;
+    const hu_digest *merged;        /* all of them as one, which views and tables then show; NULL: each rank by itself */
     hu_verdict       verdict;
     hu_arena        *scratch;       /* for the faces to work in                     */
     hu_show          show;

@@ -53,6 +53,7 @@ static size_t gap_rows(const hu_digest *d)
 }
 
 HU_MOMENT(gap_start, GAP, r->start_ns)
+HU_NUMBER_OF(gap_at, GAP, r->start_ns - d->idle.first_ns)
 HU_NUMBER_OF(gap_length, GAP, r->dur_ns)
 HU_NUMBER_OF(gap_step, GAP, r->step >= 0 ? (double)r->step : HU_ABSENT)
 HU_TEXT_OF(gap_cause, GAP, hu_str_of(hu_idle_cause_key(r->cause)))
@@ -64,6 +65,7 @@ HU_TEXT_OF(gap_after, GAP, r->after)
 
 static const hu_column gap_columns[] = {
     {"start_ns", NULL, HU_CELL_NS, 0, NULL, gap_start},
+    {NULL, "at", HU_CELL_NS, 9, NULL, gap_at},
     {"duration_ns", "length", HU_CELL_NS, 9, NULL, gap_length},
     {"step", "step", HU_CELL_COUNT, 5, NULL, gap_step},
     {"cause", "cause", HU_CELL_TEXT, 15, NULL, gap_cause},
@@ -129,11 +131,13 @@ static size_t window_rows(const hu_digest *d)
 }
 
 HU_MOMENT(window_start, WINDOW, r->start_ns)
+HU_NUMBER_OF(window_after, WINDOW, r->start_ns - d->idle.first_ns)
 HU_NUMBER_OF(window_length, WINDOW, r->dur_ns)
 HU_NUMBER_OF(window_busy, WINDOW, hu_share_pct((double)r->busy_ns, (double)r->dur_ns))
 
 static const hu_column window_columns[] = {
-    {"start_ns", "begins at", HU_CELL_NS, 10, NULL, window_start},
+    {"start_ns", NULL, HU_CELL_NS, 0, NULL, window_start},
+    {NULL, "begins at", HU_CELL_NS, 10, NULL, window_after},
     {"duration_ns", "length", HU_CELL_NS, 10, NULL, window_length},
     {"busy_pct", "busy%", HU_CELL_PERCENT, 6, NULL, window_busy},
 };

@@ -17,9 +17,20 @@ static bool has_device_memory(const hu_digest *d)
     return d->operators.has_memory && hu_has_device(d);
 }
 
-static bool has_groups(const hu_digest *d)
+static bool by_shapes(const hu_digest *d)
 {
-    return d->operators.grouping != HU_GROUP_NAME;
+    return d->operators.grouping == HU_GROUP_SHAPES;
+}
+
+/* Stacks and modules are long, so they get the last column. */
+static bool by_place(const hu_digest *d)
+{
+    return d->operators.grouping == HU_GROUP_STACK || d->operators.grouping == HU_GROUP_MODULE;
+}
+
+static bool by_no_place(const hu_digest *d)
+{
+    return !by_place(d);
 }
 
 static hu_str group(const hu_digest *d, size_t row, hu_grouping grouping)
@@ -64,8 +75,10 @@ static const hu_column columns[] = {
     {"shapes", NULL, HU_CELL_TEXT, 0, NULL, shapes},
     {"stack", NULL, HU_CELL_TEXT, 0, NULL, stack},
     {"module", NULL, HU_CELL_TEXT, 0, NULL, module},
-    {"group", "group", HU_CELL_TEXT, 20, has_groups, any_group},
-    {"name", "name", HU_CELL_TEXT, 0, NULL, name},
+    {NULL, "shapes", HU_CELL_TEXT, 20, by_shapes, any_group},
+    {NULL, "name", HU_CELL_TEXT, 20, by_place, name},
+    {NULL, "in", HU_CELL_TEXT, 0, by_place, any_group},
+    {"name", "name", HU_CELL_TEXT, 0, by_no_place, name},
 };
 
 const hu_table hu_table_operators = {"operators", "Operators", "no operators were recorded", columns, HU_COUNT(columns), rows};

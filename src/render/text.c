@@ -555,14 +555,13 @@ static void write_series(page *p, const hu_table *t, const hu_digest *d)
             most = cell.number > most ? cell.number : most;
             at[i * cells / n] = cell.number > at[i * cells / n] ? cell.number : at[i * cells / n];
         }
+        if (!(most > 0))
+            continue;           /* not recorded, or nothing happened */
         cell_text(&plain, &(hu_cell){.number = most}, text);
         hu_out_printf(p->out, "  %s, up to %s\n  │", c->head, text);
         style(p, "36");
         for (size_t i = 0; n && i < cells; i++)
-            hu_out_text(p->out, blocks[most > 0 ? (size_t)(8 * at[i] / most + (at[i] > 0 ? 0.999 : 0)) > 8
-                                                      ? 8
-                                                      : (size_t)(8 * at[i] / most + (at[i] > 0 ? 0.999 : 0))
-                                                : 0]);
+            hu_out_text(p->out, blocks[(size_t)ceil(8 * at[i] / most)]);
         style(p, "0");
         hu_out_text(p->out, "│\n");
     }
@@ -625,6 +624,10 @@ void hu_text_write(const hu_report *report, hu_out *out)
     }
     if (report->show == HU_SHOW_OVERVIEW) {
         write_overview(&p);
+        return;
+    }
+    if (report->merged && report->show == HU_SHOW_VIEW) {
+        write_view(&p, report->merged);
         return;
     }
     for (size_t i = 0; i < report->n; i++) {

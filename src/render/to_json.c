@@ -278,6 +278,20 @@ static int write_rank(hu_json_out *j, const hu_report *r, const hu_digest *d, si
     return rc;
 }
 
+/* Every view but the steps, which are each rank's own. */
+static int write_merged(hu_json_out *j, const hu_report *r, hu_error *err)
+{
+    int rc = 0;
+
+    hu_json_open(j, "merged", '{');
+    write_gpu(j, &r->merged->gpu_time);
+    for (size_t i = 0; rc == 0 && hu_views[i]; i++)
+        if (!hu_str_equal(hu_str_of(hu_views[i]->key), HU_STR("steps")))
+            rc = write_view(j, r, hu_views[i], r->merged, err);
+    hu_json_close(j, '}');
+    return rc;
+}
+
 int hu_json_write(const hu_report *report, hu_out *out, hu_error *err)
 {
     hu_json_out j = {.out = out, .is_empty = true};
@@ -293,6 +307,8 @@ int hu_json_write(const hu_report *report, hu_out *out, hu_error *err)
     for (size_t i = 0; rc == 0 && i < report->n; i++)
         rc = write_rank(&j, report, report->digests[i], i, err);
     hu_json_close(&j, ']');
+    if (report->merged)
+        rc = write_merged(&j, report, err);
     hu_json_close(&j, '}');
     return rc;
 }

@@ -82,11 +82,15 @@ static int whole_run(const char *text)
     hu_input   *in = hu_input_open_memory(hu_str_of(text), "test", &options, &err);
     hu_builder *b = in ? hu_open_input(in, &options, &err) : NULL;
     hu_trace   *t = b ? hu_builder_freeze(b, &err) : NULL;
-    hu_digest  *d = t ? hu_digest_measure(t, &(hu_digest_options){.by_shape = true}, &err) : NULL;
+    hu_digest  *d = t ? hu_digest_measure(t, &(hu_digest_options){.grouping = HU_GROUP_STACK, .frames = 3}, &err) : NULL;
+    hu_digest  *merged = d ? hu_digest_merge((hu_digest *[]){d, d}, 2, &err) : NULL;
 
     hu_trace_free(t);
-    if (!d)
+    if (!merged) {
+        hu_digest_free(d);
         return err.code ? err.code : -1000;
+    }
+    hu_digest_free(merged);
     hu_digest_free(d);
     return 0;
 }

@@ -76,7 +76,12 @@ static size_t make_trace(char *text)
         "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy DtoH (Device -> Pinned)\",\"pid\":0,\"tid\":7,\"ts\":55,\"dur\":2,\"args\":{\"bytes\":9}},"
         "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"hipLaunchKernel\",\"pid\":1,\"tid\":1,\"ts\":9,\"dur\":1,\"args\":{\"grid\":[1,1,1],\"cbid\":1}},"
         CALL("cudaLaunchKernel", "3", "1", "99999999999") "," KERNEL("k", "7", "40", "2", "99999999999") "," OP("fwd", "1", "11", "5") ","
-        OP("bwd", "2", "30", "5") ",{\"ph\":\"s\",\"id\":4,\"pid\":1,\"tid\":1,\"ts\":11,\"cat\":\"fwdbwd\"},"
+        OP("bwd", "2", "30", "5") ","
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel_X\",\"pid\":0,\"tid\":8,\"ts\":70,\"dur\":4,\"args\":{\"stream\":8,"
+        "\"Collective name\":\"allreduce\",\"dtype\":\"Float\",\"In msg nelems\":4,\"Out msg nelems\":4,\"Group size\":2}},"
+        "{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":12,\"args\":{\"Addr\":1,\"Bytes\":8,\"Device Type\":1,\"Device Id\":0}},"
+        "{\"ph\":\"X\",\"cat\":\"overhead\",\"name\":\"Buffer Flush\",\"pid\":-1,\"tid\":0,\"ts\":50,\"dur\":1},"
+        CALL("cudaStreamSynchronize", "41", "3", "0") ",{\"ph\":\"s\",\"id\":4,\"pid\":1,\"tid\":1,\"ts\":11,\"cat\":\"fwdbwd\"},"
         "{\"ph\":\"f\",\"id\":4,\"pid\":1,\"tid\":2,\"ts\":30,\"cat\":\"fwdbwd\"},"
         "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"long\",\"pid\":1,\"tid\":1,\"ts\":20,\"dur\":1,\"args\":{\"External id\":5,\"Call stack\":\"\\n");
 
@@ -93,11 +98,15 @@ static int whole_run(hu_str bytes)
     hu_input   *in = hu_input_open_memory(bytes, "test", &options, &err);
     hu_builder *b = in ? hu_open_input(in, &options, &err) : NULL;
     hu_trace   *t = b ? hu_builder_freeze(b, &err) : NULL;
-    hu_digest  *d = t ? hu_digest_measure(t, &(hu_digest_options){.by_shape = true}, &err) : NULL;
+    hu_digest  *d = t ? hu_digest_measure(t, &(hu_digest_options){.grouping = HU_GROUP_STACK, .frames = 3}, &err) : NULL;
+    hu_digest  *merged = d ? hu_digest_merge((hu_digest *[]){d, d}, 2, &err) : NULL;
 
     hu_trace_free(t);
-    if (!d)
+    if (!merged) {
+        hu_digest_free(d);
         return err.code ? err.code : -1000;
+    }
+    hu_digest_free(merged);
     hu_digest_free(d);
     return 0;
 }
