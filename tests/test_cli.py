@@ -13,6 +13,7 @@ from tests.program import OWN, ROOT, SHARED, read, report, run, skip_loudly, tra
 
 SLOW = ROOT / "examples/training/traces/slow_loader"
 ONE = SLOW / "rank0.pt.trace.json.gz"
+STACKS = ROOT / "examples/training/traces/python_stacks"
 
 # arguments, exit status, what the output must hold
 ROWS = [
@@ -30,7 +31,14 @@ ROWS = [
     (["report", "--jsn", "x"], 2, "did you mean --json"),
     (["report", "--no-such-option"], 2, "unknown option"),
     (["report", ONE, "--view"], 2, "wants a value"),
-    (["report", ONE, "--view", "opps"], 2, "choose one of all, overview, ops"),
+    (["report", ONE, "--view", "opps"], 2, "did you mean ops"),
+    (["report", ONE, "--view", "xyzzy"], 2, "--view list names them"),
+    (["report", ONE, "--view", "idle.xyzzy"], 2, "no view"),
+    (["report", "--view", "list"], 0, "launch.queues"),
+    (["report", STACKS, "--view", "ops", "--group-by", "stack"], 0, "train.py"),
+    (["report", STACKS, "--view", "ops", "--group-by", "module"], 0, "Conv2d"),
+    (["report", ONE, "--view", "idle"], 0, "no device work was recorded"),
+    (["report", SLOW, "--view", "ops", "--merge"], 0, "aten::"),
     (["report", ONE, "--steps", "x"], 2, "3..7"),
     (["report", ONE, "--steps", "90..99"], 2, "this trace has steps"),
     (["report", ONE, "--top", "0"], 2, "at least 1"),
@@ -56,6 +64,12 @@ ROWS = [
 ]
 
 
+def every_view() -> list[str]:
+    """The words of --view list, parts included."""
+    text = run("report", "--view", "list")[1].decode()
+    return [w for line in text.splitlines() for w in (line.split() if line.startswith(" ") else line.split()[:1])]
+
+
 class CommandLine(unittest.TestCase):
     def test_rows(self) -> None:
         for arguments, status, words in ROWS:
@@ -74,6 +88,31 @@ class CommandLine(unittest.TestCase):
                     lines = [line for line in text.splitlines() if not line.startswith("next")]
                     self.assertLessEqual(max(map(len, lines)), 80)
                     self.assertNotIn("\033", text)
+
+    def test_every_view_of_some_traces(self) -> None:
+        views = every_view()
+        self.assertGreater(len(views), 40)
+        for path in [ONE, *traces()[:12:3], *traces()[12::8]]:
+            for view in views:
+                with self.subTest(trace=path.name, view=view):
+                    status, out, err = run("report", path, "--view", view, "-n", 40)
+                    self.assertEqual(status, 0, err)
+                    self.assertTrue(out)
+                    self.assertLessEqual(max(len(line) for line in out.decode().splitlines() if not line.startswith("next")), 80)
+                    status, out, _ = run("report", path, "--view", view, "--csv")
+                    rows = list(csv.reader(io.StringIO(out.decode(), newline="")))
+                    self.assertEqual({len(r) for r in rows}, {len(rows[0])})
+
+    def test_merged_ranks_are_sums(self) -> None:
+        whole = report(SLOW, "--merge")
+        both = {}
+        for rank in whole["ranks"]:
+            for o in rank["operators"]:
+                both[o["name"]] = both.get(o["name"], 0) + o["host_self_ns"]
+        self.assertEqual({o["name"]: o["host_self_ns"] for o in whole["merged"]["operators"]}, both)
+        rows = list(csv.DictReader(io.StringIO(run("report", SLOW, "--merge", "--csv", "-v", "ops")[1].decode(), newline="")))
+        self.assertEqual({r["rank"] for r in rows}, {"all"})
+        self.assertEqual({r["name"]: int(r["host_self_ns"]) for r in rows}, both)
 
     def test_color_is_a_choice(self) -> None:
         self.assertIn(b"\033[", run("report", ONE, "--color", "always")[1])

@@ -49,19 +49,24 @@ static uint32_t text_of(const hu_ask *ask, uint32_t slice, hu_grouping grouping)
                                       : hu_trace_op_extra(ask->trace, d->extra)->module;
 }
 
-/* "<built-in method relu of type object …>" says what the operator's name says. */
-static bool is_builtin(const hu_ask *ask, uint32_t frame)
+/* "<built-in method relu of type object …>" says what the operator's name says; frames of torch are not the user's. */
+static bool is_wanted(const hu_ask *ask, uint32_t frame, hu_grouping grouping, bool torch_too)
 {
-    return hu_str_starts(hu_ask_name(ask, frame), HU_STR("<built-in "));
+    const hu_str name = hu_ask_name(ask, frame);
+
+    if (grouping == HU_GROUP_MODULE)
+        return (ask->names[ask->s.name[frame]] & HU_NAME_MODULE) != 0;
+    return !hu_str_starts(name, HU_STR("<built-in ")) && (torch_too || !hu_str_starts(name, HU_STR("torch/")));
 }
 
 static void climb(const hu_ask *ask, hu_grouping grouping, int frames, uint32_t slice, path *out)
 {
     out->n = 0;
     out->text = text_of(ask, slice, grouping);
-    for (uint32_t at = frame_above(ask, slice); at != HU_NONE && out->n < frames; at = frame_above(ask, at))
-        if (grouping == HU_GROUP_STACK ? !is_builtin(ask, at) : (ask->names[ask->s.name[at]] & HU_NAME_MODULE) != 0)
-            out->name[out->n++] = ask->s.name[at];
+    for (int torch_too = 0; torch_too < 2 && out->n == 0; torch_too++)
+        for (uint32_t at = frame_above(ask, slice); at != HU_NONE && out->n < frames; at = frame_above(ask, at))
+            if (is_wanted(ask, at, grouping, torch_too != 0))
+                out->name[out->n++] = ask->s.name[at];
 }
 
 static void find_path(const hu_ask *ask, hu_grouping grouping, int frames, uint32_t slice, path *out)

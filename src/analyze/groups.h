@@ -13,7 +13,8 @@ enum { HU_GROUP_FRAMES = 64 };      /* the most frames of a stack that can be to
 uint64_t hu_group_key(const hu_ask *ask, hu_grouping grouping, int frames, uint32_t slice);
 
 /*
- * What to call the group: shapes as recorded; frames from the innermost on, joined by " < "; modules from the outermost
+ * What to call the group: shapes as recorded; frames from the innermost on, joined by " < ", those of torch itself only
+ * where there are no others; modules from the outermost
  * on, joined by "/".  Of backward work the forward operator's, with " (backward)" behind it.  Empty where the trace does
  * not say.  Lives in `arena` or is borrowed from the trace; p is NULL when there is no memory.
  */

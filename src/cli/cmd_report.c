@@ -228,7 +228,7 @@ static int list_views(void)
 
         hu_out_printf(out, "%-11s %s\n", v->word, v->about);
         if (v->n_tables > 1 || (v->n_facts && !v->is_list)) {
-            hu_out_printf(out, "%-11s  ", "");
+            hu_out_text(out, "           ");
             if (v->n_facts)
                 hu_out_printf(out, " %s.facts", v->word);
             for (size_t t = 0; t < v->n_tables; t++)

@@ -31,6 +31,17 @@
 #define HU_NUMBER(name, list, expression) HU_NUMBER_OF(name, d->list.at, expression)
 #define HU_TEXT(name, list, expression) HU_TEXT_OF(name, d->list.at, expression)
 
+/* A text that is no name of a function. */
+#define HU_PLAIN_TEXT_OF(name, array, expression)                                \
+    static void name(const hu_digest *d, size_t row, hu_cell *out)               \
+    {                                                                            \
+        const __typeof__((array)[0]) *r = &(array)[row];                         \
+                                                                                 \
+        (void)r;                                                                 \
+        out->text = (expression);                                                \
+        out->is_plain = true;                                                    \
+    }
+
 /* A time of the trace's clock, which may be since 1970 and then fits no double. */
 #define HU_MOMENT(name, array, expression)                                       \
     static void name(const hu_digest *d, size_t row, hu_cell *out)               \

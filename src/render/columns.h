@@ -20,6 +20,7 @@ typedef struct {
     double number;          /* the others; NaN is absent */
     int64_t whole;          /* the exact value, when is_whole: times since 1970 do not fit a double */
     bool    is_whole;
+    bool    is_plain;       /* a text that is no name of a function: cut at its end, not inside */
     int     indent;         /* of a text, in steps of one space: what lies inside of what */
 } hu_cell;
 

@@ -65,8 +65,8 @@ HU_NUMBER_OF(wait_calls, WAIT, r->calls)
 HU_NUMBER_OF(wait_mean, WAIT, hu_mean((double)r->total_ns, (double)r->calls))
 HU_NUMBER_OF(wait_max, WAIT, r->max_ns)
 HU_TEXT_OF(wait_call, WAIT, r->call)
-HU_TEXT_OF(wait_op, WAIT, r->op)
-HU_TEXT_OF(wait_stack, WAIT, r->stack)
+HU_PLAIN_TEXT_OF(wait_op, WAIT, r->op)
+HU_PLAIN_TEXT_OF(wait_stack, WAIT, r->stack)
 
 static const hu_column wait_columns[] = {
     {"total_ns", "total", HU_CELL_NS, 9, NULL, wait_total},
@@ -106,5 +106,5 @@ static bool has_calls(const hu_digest *d)
 const hu_view hu_view_waits = {
     .word = "waits", .key = "waits", .facts = facts, .n_facts = HU_COUNT(facts), .tables = wait_tables,
     .n_tables = HU_COUNT(wait_tables), .has = has_calls, .nothing = "no calls of a device's runtime were recorded",
-    .about = "calls that wait for the device, with the operator and the Python stack that made them",
+    .about = "calls that wait for the device, and the stack that made them",
 };

@@ -41,7 +41,7 @@ static const hu_table *const tables[] = {&hu_table_copies};
 
 const hu_view hu_view_copies = {
     .word = "copies", .key = "copies", .is_list = true, .tables = tables, .n_tables = HU_COUNT(tables),
-    .about = "memory copies and sets: bytes, GB/s, pageable or blocking ones, time that no kernel hides",
+    .about = "copies and sets: GB/s, pageable, blocking, not hidden by kernels",
 };
 
 /* over time */

@@ -31,7 +31,7 @@ static hu_idle_cause cause_at(const hu_digest *d, size_t row)
 HU_NUMBER_OF(cause_ns, d->idle.by_cause, d->idle.by_cause[cause_at(d, row)])
 HU_NUMBER_OF(cause_pct, d->idle.by_cause, hu_share_pct((double)d->idle.by_cause[cause_at(d, row)], (double)d->idle.idle_ns))
 HU_TEXT_OF(cause_key, d->idle.by_cause, hu_str_of(hu_idle_cause_key(cause_at(d, row))))
-HU_TEXT_OF(cause_words, d->idle.by_cause, hu_str_of(hu_idle_cause_words(cause_at(d, row))))
+HU_PLAIN_TEXT_OF(cause_words, d->idle.by_cause, hu_str_of(hu_idle_cause_words(cause_at(d, row))))
 
 static const hu_column cause_columns[] = {
     {"time_ns", "time", HU_CELL_NS, 10, NULL, cause_ns},
@@ -151,7 +151,7 @@ HU_FACT(window_ns, d->idle.window_ns)
 
 static const hu_column facts[] = {
     {"idle_ns", "time in which no stream had work", HU_CELL_NS, 0, NULL, idle},
-    {"gaps", "gaps", HU_CELL_COUNT, 0, NULL, gap_count},
+    {"gap_count", "gaps", HU_CELL_COUNT, 0, NULL, gap_count},
     {"window_ns", "length of a piece of time, for low use", HU_CELL_NS, 0, NULL, window_ns},
 };
 
@@ -160,5 +160,5 @@ static const hu_table *const tables[] = {&gaps, &causes, &streams, &windows};
 const hu_view hu_view_idle = {
     .word = "idle", .key = "idle", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
     .n_tables = HU_COUNT(tables), .has = hu_has_device, .nothing = "no device work was recorded",
-    .about = "why the device was idle: causes, longest gaps and what the host did, streams, low use",
+    .about = "why the device was idle: causes, longest gaps, streams, low use",
 };

@@ -96,7 +96,7 @@ static const hu_table *const tables[] = {&hu_table_kernels};
 
 const hu_view hu_view_kernels = {
     .word = "kernels", .key = "kernels", .is_list = true, .tables = tables, .n_tables = HU_COUNT(tables),
-    .about = "kernels by name: time, calls, spread, launch geometry, occupancy, waves, tensor cores",
+    .about = "kernels: time, spread, geometry, occupancy, waves, tensor cores",
 };
 
 /* families: rows without time are left out, so row numbers are looked up */
@@ -141,6 +141,7 @@ static void family_key(const hu_digest *d, size_t row, hu_cell *out)
 
 static void family_words(const hu_digest *d, size_t row, hu_cell *out)
 {
+    out->is_plain = true;
     out->text = hu_str_of(hu_kernel_family_words(family_at(d, row)->family));
 }
 
@@ -222,5 +223,5 @@ static const hu_table *const family_tables[] = {&family_table};
 const hu_view hu_view_families = {
     .word = "families", .key = "kernel_families", .facts = family_facts, .n_facts = HU_COUNT(family_facts),
     .tables = family_tables, .n_tables = HU_COUNT(family_tables),
-    .about = "kernels by what they do; tensor-core use and eligibility, occupancy, SM efficiency",
+    .about = "kernels by what they do; tensor cores, occupancy, SM efficiency",
 };

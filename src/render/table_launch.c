@@ -150,5 +150,5 @@ static bool has(const hu_digest *d)
 const hu_view hu_view_launch = {
     .word = "launch", .key = "launch", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
     .n_tables = HU_COUNT(tables), .has = has, .nothing = "no launch could be linked to its work",
-    .about = "launches: calls, delays, work shorter than its launch, queue lengths, graphs",
+    .about = "launches: calls, delays, queues, work shorter than its launch",
 };

@@ -27,12 +27,12 @@ HU_NUMBER(by_other, memory, r->peak_by[HU_MEMORY_OTHER])
 HU_ROWS(rows, memory)
 
 static const hu_column columns[] = {
-    {"peak_bytes", "peak", HU_CELL_BYTES, 9, NULL, peak},
+    {"peak_bytes", "peak", HU_CELL_BYTES, 8, NULL, peak},
     {"peak_at_ns", NULL, HU_CELL_NS, 0, NULL, peak_at},
-    {"reserved_bytes", "reserved", HU_CELL_BYTES, 9, NULL, reserved},
+    {"reserved_bytes", "reserved", HU_CELL_BYTES, 8, NULL, reserved},
     {"capacity_bytes", "of", HU_CELL_BYTES, 8, NULL, capacity},
-    {"first_bytes", "at first", HU_CELL_BYTES, 9, NULL, first},
-    {"last_bytes", "at last", HU_CELL_BYTES, 9, NULL, last},
+    {"first_bytes", "at first", HU_CELL_BYTES, 8, NULL, first},
+    {"last_bytes", "at last", HU_CELL_BYTES, 8, NULL, last},
     {"allocations", "taken", HU_CELL_COUNT, 6, NULL, allocations},
     {"frees", NULL, HU_CELL_COUNT, 0, NULL, frees},
     {"allocated_bytes", NULL, HU_CELL_BYTES, 0, NULL, taken},
@@ -133,5 +133,5 @@ static bool has(const hu_digest *d)
 const hu_view hu_view_memory = {
     .word = "memory", .key = "memory", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
     .n_tables = HU_COUNT(tables), .has = has, .nothing = "no allocations were recorded: profile(profile_memory=True)",
-    .about = "memory: peak and who held it, growth per step, allocated and reserved over time",
+    .about = "memory: peak and who held it, growth per step, over time",
 };

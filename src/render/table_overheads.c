@@ -78,5 +78,5 @@ static bool always(const hu_digest *d)
 const hu_view hu_view_overheads = {
     .word = "overheads", .key = "overheads", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
     .n_tables = HU_COUNT(tables), .has = always,
-    .about = "recomputed activations, Python's garbage collector, the profiler's own work",
+    .about = "recomputed operators, garbage collector, the profiler itself",
 };

@@ -108,19 +108,19 @@ HU_FACT(p10, d->steps.duration.p10)
 HU_FACT(p90, d->steps.duration.p90)
 
 static const hu_column facts[] = {
-    {"count", NULL, HU_CELL_COUNT, 0, NULL, count},
-    {"counted", NULL, HU_CELL_COUNT, 0, NULL, counted},
-    {"source", NULL, HU_CELL_TEXT, 0, NULL, source},
-    {"what", NULL, HU_CELL_TEXT, 0, NULL, what},
+    {"count", "steps", HU_CELL_COUNT, 0, NULL, count},
+    {"counted", "of them in the means", HU_CELL_COUNT, 0, NULL, counted},
+    {"source", "known from", HU_CELL_TEXT, 0, NULL, source},
+    {"what", "named", HU_CELL_TEXT, 0, NULL, what},
     {"source_confidence", NULL, HU_CELL_NUMBER, 0, NULL, confidence},
-    {"mean_ns", NULL, HU_CELL_NS, 0, NULL, mean},
-    {"stddev_ns", NULL, HU_CELL_NS, 0, NULL, stddev},
-    {"median_ns", NULL, HU_CELL_NS, 0, NULL, median},
-    {"p10_ns", NULL, HU_CELL_NS, 0, NULL, p10},
-    {"p90_ns", NULL, HU_CELL_NS, 0, NULL, p90},
+    {"mean_ns", "mean", HU_CELL_NS, 0, NULL, mean},
+    {"stddev_ns", "standard deviation", HU_CELL_NS, 0, NULL, stddev},
+    {"median_ns", "median", HU_CELL_NS, 0, NULL, median},
+    {"p10_ns", "10 % are below", HU_CELL_NS, 0, NULL, p10},
+    {"p90_ns", "90 % are below", HU_CELL_NS, 0, NULL, p90},
 };
 
 const hu_view hu_view_steps = {
     .word = "steps", .key = "steps", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables, .n_tables = HU_COUNT(tables),
-    .about = "each step: busy, compute, exposed communication and copies, idle; TensorBoard's eight categories",
+    .about = "each step: busy, compute, exposed parts, TensorBoard's categories",
 };

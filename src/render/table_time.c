@@ -67,5 +67,5 @@ static const hu_table *const tables[] = {&table};
 const hu_view hu_view_time = {
     .word = "time", .key = "time", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
     .n_tables = HU_COUNT(tables), .has = hu_has_device, .nothing = "no device work was recorded",
-    .about = "the device over the whole capture: idle, compute, the rest, and every overlap",
+    .about = "the device over the capture: idle, compute, rest, all overlaps",
 };

@@ -41,13 +41,13 @@ static const hu_column facts[] = {
 const hu_view hu_view_tree = {
     .word = "tree", .key = "call_tree", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
     .n_tables = HU_COUNT(tables), .nothing = "no operators were recorded",
-    .about = "the call tree of operators and annotations, the costliest first",
+    .about = "the call tree of operators and annotations, costliest first",
 };
 
 /* sequences */
 
 HU_TEXT(op, sequences, r->op)
-HU_TEXT(kernels, sequences, r->kernels)
+HU_PLAIN_TEXT_OF(kernels, d->sequences.at, r->kernels)
 HU_NUMBER(length, sequences, r->length)
 HU_NUMBER(count, sequences, r->count)
 HU_NUMBER(sequence_device, sequences, r->device_ns)
@@ -71,5 +71,5 @@ static const hu_table *const sequence_tables[] = {&sequences};
 const hu_view hu_view_sequences = {
     .word = "sequences", .key = "kernel_sequences", .is_list = true, .tables = sequence_tables,
     .n_tables = HU_COUNT(sequence_tables),
-    .about = "kernels that an operator launches in the same order again and again",
+    .about = "kernels that an operator launches in the same order again",
 };

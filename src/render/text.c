@@ -181,7 +181,7 @@ static void table_row(page *p, const hu_table *t, const hu_digest *d, size_t row
             if (c->width)
                 write_left(p, cell.text, (size_t)c->width);
             else
-                hu_units_clip_name(p->out, cell.text, column_width(p, t, d, c) - indent);
+                (cell.is_plain ? hu_units_clip : hu_units_clip_name)(p->out, cell.text, column_width(p, t, d, c) - indent);
         } else {
             cell_text(c, &cell, text);
             write_right(p, text, (size_t)c->width);
