@@ -112,6 +112,8 @@ static bool keep_texts(const hu_trace *trace, hu_digest *d)
     KEEP1(ok, d, overheads.recomputed, overheads.n_recomputed, name);
     KEEP1(ok, d, tree.at, tree.n, name);
     KEEP1(ok, d, sequences.at, sequences.n, op);
+    KEEP3(ok, d, roofline.at, roofline.n, op, shapes, types);
+    KEEP1(ok, d, roofline.unknown, roofline.n_unknown, name);
     return ok;
 }
 
@@ -147,7 +149,8 @@ static int measure(const hu_trace *trace, const hu_digest_options *o, hu_digest 
         (rc = hu_idle_measure(&ask, &d->idle, err)) < 0 || (rc = hu_launches_measure(&ask, &d->launches, err)) < 0 ||
         (rc = hu_calls_measure(&ask, &d->calls, err)) < 0 || (rc = hu_comm_measure(&ask, &d->comm, err)) < 0 ||
         (rc = hu_memory_measure(&ask, &d->memory, err)) < 0 || (rc = hu_overheads_measure(&ask, &d->overheads, err)) < 0 ||
-        (rc = hu_tree_measure(&ask, &d->tree, err)) < 0 || (rc = hu_sequences_measure(&ask, &d->sequences, err)) < 0)
+        (rc = hu_tree_measure(&ask, &d->tree, err)) < 0 || (rc = hu_sequences_measure(&ask, &d->sequences, err)) < 0 ||
+        (rc = hu_roofline_measure(&ask, &d->roofline, err)) < 0)
         return rc;
     hu_health_measure(trace, &d->steps, ask.names, &d->health);
     return 0;
@@ -189,7 +192,7 @@ static bool merge(hu_digest *into, const hu_digest *from)
            hu_launches_merge(&into->launches, &from->launches, a) && hu_calls_merge(&into->calls, &from->calls, a) &&
            hu_comm_merge(&into->comm, &from->comm, a) && hu_memory_merge(&into->memory, &from->memory, a) &&
            hu_overheads_merge(&into->overheads, &from->overheads, a) && hu_tree_merge(&into->tree, &from->tree, a) &&
-           hu_sequences_merge(&into->sequences, &from->sequences, a);
+           hu_sequences_merge(&into->sequences, &from->sequences, a) && hu_roofline_merge(&into->roofline, &from->roofline, a);
 }
 
 hu_digest *hu_digest_merge(hu_digest *const *digests, size_t n, hu_error *err)
@@ -208,6 +211,7 @@ hu_digest *hu_digest_merge(hu_digest *const *digests, size_t n, hu_error *err)
         d->steps.source = digests[0]->steps.source;
         d->operators.grouping = digests[0]->operators.grouping;
         d->comm.on_host = true;
+        d->roofline.device = d->roofline.source = HU_STR("");
     }
     for (size_t i = 0; ok && i < n; i++)
         ok = merge(d, digests[i]);

@@ -15,6 +15,7 @@
 #include "analyze/memory.h"
 #include "analyze/operators.h"
 #include "analyze/overheads.h"
+#include "analyze/roofline.h"
 #include "analyze/sequences.h"
 #include "analyze/steps.h"
 #include "analyze/tree.h"
@@ -41,6 +42,7 @@ typedef struct {
     hu_overheads  overheads;
     hu_tree       tree;
     hu_sequences  sequences;
+    hu_roofline   roofline;
     hu_health     health;
 } hu_digest;
 

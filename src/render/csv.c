@@ -93,6 +93,8 @@ static void write_facts(const hu_report *report, const hu_view *view, hu_out *ou
         const hu_digest *d = report->merged ? report->merged : report->digests[i];
 
         for (size_t k = 0; k < view->n_facts; k++) {
+            if (!view->facts[k].key)
+                continue;
             write_rank_number(out, report, d, i);
             hu_out_printf(out, ",%s,", view->facts[k].key);
             write_cell(out, &view->facts[k], d, 0);

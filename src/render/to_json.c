@@ -167,7 +167,8 @@ static int write_view(hu_json_out *j, const hu_report *r, const hu_view *v, cons
         return write_table(j, r, v->tables[0], v->key, d, err);
     hu_json_open(j, v->key, '{');
     for (size_t i = 0; i < v->n_facts; i++)
-        write_cell(j, &v->facts[i], d, 0);
+        if (v->facts[i].key)
+            write_cell(j, &v->facts[i], d, 0);
     for (size_t i = 0; rc == 0 && i < v->n_tables; i++)
         rc = write_table(j, r, v->tables[i], v->tables[i]->key, d, err);
     hu_json_close(j, '}');
