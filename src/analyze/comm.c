@@ -10,8 +10,9 @@
  *     all-to-all        of the input                 (n - 1) / n
  *     others            of the larger side           1
  *
- * The duration of a collective on one rank includes its wait for the slowest rank, so bandwidths here are lower bounds of what
- * the links do.  Where no device took part, the host's own record of the back end is measured ("gloo:all_reduce").
+ * The duration of a collective on one rank includes its wait for the slowest rank, so bandwidths here are lower bounds
+ * of what the links do.  Where no device took part, the host's own record of the back end is measured
+ * ("gloo:all_reduce"), and the bytes of its tensors.
  */
 #include "analyze/comm.h"
 
@@ -19,6 +20,7 @@
 #include <stdlib.h>
 
 #include "analyze/join.h"
+#include "analyze/shapes.h"
 #include "base/hash.h"
 #include "base/map.h"
 
@@ -105,13 +107,33 @@ static const hu_collective_detail *find_detail(const hu_ask *ask, uint32_t i)
     return d;
 }
 
+/* gloo records the tensors of a collective as arguments of its annotation. */
+static int64_t argument_bytes(const hu_ask *ask, uint32_t i)
+{
+    const hu_op_detail *d = ask->s.detail[i] != HU_NONE && hu_kind_in(ask->s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER))
+                                ? hu_trace_op_detail(ask->trace, ask->s.detail[i])
+                                : NULL;
+    hu_args args;
+    int64_t bytes = 0;
+
+    if (!d || !d->dims ||
+        !hu_args_parse(hu_trace_text(ask->trace, d->dims), hu_trace_text(ask->trace, d->types), HU_STR(""), &args))
+        return -1;
+    for (size_t k = 0; k < args.n; k++)
+        if (hu_arg_is_tensor(&args, k))
+            bytes = hu_plus(bytes, hu_arg_bytes(&args.at[k]));
+    return bytes > 0 ? bytes : -1;
+}
+
 static hu_collective describe(const hu_ask *ask, uint32_t i, const hu_collective_detail *d)
 {
     hu_collective c = {.name = hu_ask_name(ask, i), .group_size = -1, .bytes = -1, .factor = (double)NAN,
                        .group = HU_STR(""), .dtype = HU_STR(""), .on_host = ask->s.kind[i] != HU_KIND_COLLECTIVE};
 
-    if (!d)
+    if (!d) {
+        c.bytes = argument_bytes(ask, i);
         return c;
+    }
     c.name = hu_trace_text(ask->trace, d->name);
     c.group = hu_trace_text(ask->trace, d->group_description ? d->group_description : d->group);
     if (!c.group.n || hu_str_equal(c.group, HU_STR("undefined")))
@@ -126,6 +148,8 @@ static uint64_t key_of(const hu_ask *ask, uint32_t i, const hu_collective_detail
 {
     uint64_t key = hu_hash_u64(ask->s.name[i]);
 
+    if (!d && ask->s.detail[i] != HU_NONE && hu_kind_in(ask->s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER)))
+        return hu_hash_u64(key ^ hu_trace_op_detail(ask->trace, ask->s.detail[i])->dims);
     if (!d)
         return key;
     key = hu_hash_u64((uint64_t)d->name << 32 | d->dtype);

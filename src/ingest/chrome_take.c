@@ -16,6 +16,22 @@
 static const int64_t WEEK_NS = INT64_C(7) * 24 * 3600 * 1000000000;
 
 /* The id of a text value; other values count as their own text. */
+/* Room for twice as much as a value has; NULL when there is no memory, which the builder then knows. */
+static char *room_for(chrome_reader *r, size_t n)
+{
+    if (r->text_room < 2 * n) {
+        char *p = hu_arena_grow(r->arena, r->text, 2 * n);
+
+        if (!p) {
+            hu_builder_fail(r->b, HU_ENOMEM, HU_NO_OFFSET, "out of memory");
+            return NULL;
+        }
+        r->text = p;
+        r->text_room = 2 * n;
+    }
+    return r->text;
+}
+
 static uint32_t text_of(chrome_reader *r, int place)
 {
     const chrome_value *v = &r->event.at[place];
@@ -29,20 +45,40 @@ static uint32_t text_of(chrome_reader *r, int place)
         hu_quality_count(q, HU_REASON_CONTROL_CHARACTER, 0);
     if (!(v->found & STRING_ESCAPES))
         return hu_builder_intern(r->b, (hu_str){v->p, v->n});
-    if (r->text_room < v->n) {
-        char *p = hu_arena_grow(r->arena, r->text, v->n * 2u);
-
-        if (!p) {
-            hu_builder_fail(r->b, HU_ENOMEM, HU_NO_OFFSET, "out of memory");
-            return 0;
-        }
-        r->text = p;
-        r->text_room = v->n * 2u;
-    }
+    if (!room_for(r, v->n))
+        return 0;
     n = hu_json_unescape((hu_str){v->p, v->n}, r->text, &bad);
     if (bad)
         hu_quality_count(q, HU_REASON_BAD_ESCAPE, 0);
     return hu_builder_intern(r->b, (hu_str){r->text, n});
+}
+
+/*
+ * A list as older profilers wrote it, "[[2, 3], []]": PyTorch 2.10 and later put each member on its own line, and a text
+ * that is a group, a column and a key must not depend on that.
+ */
+static uint32_t list_of(chrome_reader *r, int place)
+{
+    const chrome_value *v = &r->event.at[place];
+    bool   quoted = false;
+    size_t n = 0;
+    char  *out;
+
+    if (!chrome_has(&r->event, place) || !memchr(v->p, '\n', v->n))
+        return text_of(r, place);
+    out = room_for(r, v->n);
+    for (size_t i = 0; out && i < v->n; i++) {
+        const char c = v->p[i];
+
+        if (!quoted && (c == ' ' || c == '\n' || c == '\r' || c == '\t'))
+            continue;
+        out[n++] = c;
+        if (c == '"' && !(i && v->p[i - 1] == '\\'))
+            quoted = !quoted;
+        else if (c == ',' && !quoted)
+            out[n++] = ' ';
+    }
+    return out ? hu_builder_intern(r->b, (hu_str){out, n}) : 0;
 }
 
 static bool real_value(const chrome_value *v, double *out)
@@ -251,10 +287,10 @@ static uint32_t take_op(chrome_reader *r)
     };
     const int64_t sequence = int_of(e, CHROME_SEQUENCE, -1);
     hu_op_detail  d = {
-        .dims = text_of(r, CHROME_INPUT_DIMS),
-        .types = text_of(r, CHROME_INPUT_TYPES),
-        .strides = text_of(r, CHROME_INPUT_STRIDES),
-        .concrete = text_of(r, CHROME_CONCRETE_INPUTS),
+        .dims = list_of(r, CHROME_INPUT_DIMS),
+        .types = list_of(r, CHROME_INPUT_TYPES),
+        .strides = list_of(r, CHROME_INPUT_STRIDES),
+        .concrete = list_of(r, CHROME_CONCRETE_INPUTS),
         .sequence = sequence >= 0 && sequence <= INT32_MAX ? (int32_t)sequence : -1,
         .forward_thread = count_of(e, CHROME_FORWARD_THREAD),
     };
