@@ -112,6 +112,8 @@ static bool keep_texts(const hu_trace *trace, hu_digest *d)
     KEEP1(ok, d, overheads.recomputed, overheads.n_recomputed, name);
     KEEP1(ok, d, tree.at, tree.n, name);
     KEEP1(ok, d, sequences.at, sequences.n, op);
+    if (d->hta)
+        KEEP1(ok, d, hta->kernels, hta->n_kernels, name);
     KEEP3(ok, d, roofline.at, roofline.n, op, shapes, types);
     KEEP1(ok, d, roofline.unknown, roofline.n_unknown, name);
     return ok;
@@ -153,7 +155,11 @@ static int measure(const hu_trace *trace, const hu_digest_options *o, hu_digest 
         (rc = hu_roofline_measure(&ask, &d->roofline, err)) < 0)
         return rc;
     hu_health_measure(trace, &d->steps, ask.names, &d->health);
-    return 0;
+    if (o->hta) {
+        d->hta = hu_arena_calloc(d->arena, 1, sizeof *d->hta);
+        rc = d->hta ? hu_hta_measure(&ask, d->hta, err) : hu_fail_memory(err);
+    }
+    return rc < 0 ? rc : 0;
 }
 
 hu_digest *hu_digest_measure(const hu_trace *trace, const hu_digest_options *options, hu_error *err)

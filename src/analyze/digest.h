@@ -9,6 +9,7 @@
 #include "analyze/copies.h"
 #include "analyze/gpu_time.h"
 #include "analyze/health.h"
+#include "analyze/hta.h"
 #include "analyze/idle.h"
 #include "analyze/kernels.h"
 #include "analyze/launch.h"
@@ -44,12 +45,14 @@ typedef struct {
     hu_sequences  sequences;
     hu_roofline   roofline;
     hu_health     health;
+    hu_hta       *hta;              /* NULL unless it was asked for */
 } hu_digest;
 
 typedef struct {
     hu_step_range steps;
     hu_grouping   grouping;         /* of operators */
     int           frames;           /* that make a stack, for HU_GROUP_STACK */
+    bool          hta;              /* also as HolisticTraceAnalysis computes it */
 } hu_digest_options;
 
 /* Asks every question.  The trace may be freed afterwards.  NULL on failure. */

@@ -23,13 +23,14 @@ typedef struct {
     hu_show       show;
     hu_part       part;
     bool          list;
-    int           group_by, color;
+    int           group_by, color, compat;
     int64_t       top, frames;
     hu_step_range steps;
     hu_limits     limits;
 } options;
 
 static const char *const groups[] = {"name", "shapes", "stack", "module", NULL};     /* as hu_grouping */
+static const char *const tools[] = {"none", "hta", NULL};
 static const char *const colors[] = {"auto", "always", "never", NULL};
 
 /* "3..7" or "5" */
@@ -88,6 +89,8 @@ static const hu_option rows[] = {
     {"group-by", 'g', HU_OPTION_CHOICE, "WHAT", "operators by name (default), and by shapes, stack or module",
      offsetof(options, group_by), groups, NULL},
     {"frames", 0, HU_OPTION_COUNT, "N", "innermost Python frames that make a stack (5)", offsetof(options, frames), NULL, NULL},
+    {"compat", 0, HU_OPTION_CHOICE, "TOOL", "the numbers of hta (HolisticTraceAnalysis), its rounding and filters included",
+     offsetof(options, compat), tools, NULL},
     {"merge", 'm', HU_OPTION_FLAG, NULL, "one table over all ranks instead of one for each", offsetof(options, merge), NULL,
      NULL},
     {"sort", 0, HU_OPTION_TEXT, "COLUMN", "order tables by a column, named as in --csv: host_self_ns, calls, name …",
@@ -262,7 +265,7 @@ static int report(const options *o, const hu_inputs *inputs, const char *argumen
     hu_progress_bar *bar;
     work        w = {.inputs = inputs,
                      .input = {o->limits, threads > 1 && inputs->n < (size_t)threads, &progress},
-                     .digest = {o->steps, (hu_grouping)o->group_by, (int)o->frames},
+                     .digest = {o->steps, (hu_grouping)o->group_by, (int)o->frames, o->compat != 0},
                      .digests = hu_arena_calloc(arena, inputs->n, sizeof(hu_digest *)),
                      .errors = hu_arena_calloc(arena, inputs->n, sizeof(hu_error))};
     hu_report   r = {.digests = w.digests, .show = o->show, .part = o->part, .top = o->top, .sort = o->sort, .scratch = arena,
@@ -319,6 +322,12 @@ static int run(int argc, char **argv)
         n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "report wants a trace: holdup report trace.json.gz");
     if (n > 0 && o.json && o.csv)
         n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--json and --csv exclude each other");
+    if (n > 0 && o.compat) {
+        o.show = HU_SHOW_VIEW;
+        o.part = (hu_part){.view = &hu_view_hta};
+        if (o.merge)
+            n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--compat and --merge exclude each other");
+    }
     if (n > 0 && check_sort(&o, &err) < 0)
         n = err.code;
     if (n > 0 && hu_inputs_expand(argv, n, arena, &inputs, &err) < 0)

@@ -284,6 +284,7 @@ static uint32_t take_op(chrome_reader *r)
         .backend = text_of(r, CHROME_KERNEL_BACKEND),
         .file = text_of(r, CHROME_KERNEL_FILE),
         .collective = take_collective(r),
+        .stream = int32_of(e, CHROME_STREAM, -1),
     };
     const int64_t sequence = int_of(e, CHROME_SEQUENCE, -1);
     hu_op_detail  d = {
@@ -297,7 +298,7 @@ static uint32_t take_op(chrome_reader *r)
 
     r->has_shapes |= d.dims != 0;
     r->has_modules |= extra.module != 0;
-    if (extra.stack | extra.module | extra.backend | extra.file | extra.collective)
+    if ((extra.stack | extra.module | extra.backend | extra.file | extra.collective) || extra.stream >= 0)
         d.extra = hu_builder_op_extra(r->b, &extra);
     if (!(d.dims | d.types | d.strides | d.concrete | d.forward_thread | d.extra) && d.sequence < 0)
         return HU_NONE;
@@ -381,7 +382,8 @@ static uint32_t take_detail(chrome_reader *r, hu_builder_slice *s)
     case HU_KIND_SYNC:
         return hu_builder_sync_detail(r->b, &(hu_sync_detail){int_of(e, CHROME_WAIT_STREAM, -1),
                                                               int_of(e, CHROME_WAIT_EVENT, -1),
-                                                              int_of(e, CHROME_WAIT_RECORD, -1)});
+                                                              int_of(e, CHROME_WAIT_RECORD, -1),
+                                                              int_of(e, CHROME_STREAM, -1)});
     case HU_KIND_PYTHON:
         r->has_stacks = true;
         return hu_builder_python_detail(r->b, &(hu_python_detail){count_of(e, CHROME_PYTHON_ID),

@@ -275,6 +275,8 @@ static int write_rank(hu_json_out *j, const hu_report *r, const hu_digest *d, si
     write_breakdown(j, d);
     for (size_t i = 0; rc == 0 && hu_views[i]; i++)
         rc = write_view(j, r, hu_views[i], d, err);
+    if (rc == 0 && d->hta)
+        rc = write_view(j, r, &hu_view_hta, d, err);
     hu_json_close(j, '}');
     return rc;
 }

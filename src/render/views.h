@@ -20,6 +20,8 @@ typedef struct {
 
 extern const hu_view *const hu_views[];     /* ends with NULL */
 
+extern const hu_view hu_view_hta;           /* not among them: asked for with --compat hta */
+
 /* What the user asked for: one view, of it one table or the facts. */
 typedef struct {
     const hu_view  *view;

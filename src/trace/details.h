@@ -20,6 +20,7 @@ typedef struct {
     uint32_t stack, module;                     /* "Call stack", "Module Hierarchy"                     */
     uint32_t backend, file;                     /* of a generated kernel                                */
     uint32_t collective;                        /* 1 + row of hu_collective_detail; 0 none              */
+    int32_t  stream;                            /* that a generated kernel is launched on; -1 absent    */
 } hu_op_extra;
 
 typedef struct {
@@ -57,6 +58,7 @@ typedef struct {
 
 typedef struct {
     int64_t wait_stream, wait_event, wait_record;       /* -1 absent */
+    int64_t stream;                                     /* -1 none; profilers also write 2^32 - 1 for it */
 } hu_sync_detail;
 
 typedef struct {
