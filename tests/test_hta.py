@@ -2,11 +2,17 @@
 """--compat hta agrees with what HolisticTraceAnalysis itself printed for the same file, or the difference is named here."""
 import json
 import math
+import os
+import subprocess
+import sys
+import tempfile
 import unittest
+from pathlib import Path
 
-from tests.program import SHARED, report, skip_loudly
+from tests.program import ROOT, SHARED, report, skip_loudly
 
 ORACLE = SHARED / "oracle"
+RELEASE = "HolisticTraceAnalysis==0.5.0"
 
 
 def labels() -> list[str]:
@@ -36,7 +42,7 @@ class Hta(unittest.TestCase):
     def test_all(self) -> None:
         compared = 0
         for label, theirs, ours in self.each():
-            wrong = [w for w in differences(label, theirs, ours) if w not in KNOWN.get(label, ())]
+            wrong = [w for w in differences(label, theirs, ours) if not w.startswith(KNOWN.get(label, ("-",)))]
             with self.subTest(trace=label):
                 self.assertEqual(wrong, [])
             compared += 1
@@ -44,18 +50,98 @@ class Hta(unittest.TestCase):
             self.assertGreater(compared, 12)
 
 
-KNOWN: dict[str, tuple[str, ...]] = {}
+    def test_hta_itself(self) -> None:
+        """The same numbers from HTA run here, on a small trace that has every trap, and on two real ones."""
+        python = hta_python()
+        if not python:
+            self.skipTest("no HolisticTraceAnalysis")
+        with tempfile.TemporaryDirectory() as folder:
+            made = Path(folder) / "trace.json"
+            made.write_text(json.dumps(trap_trace(), indent=1))
+            for path in [made, *(p for p in REAL if p.exists())]:
+                with self.subTest(trace=path.name):
+                    theirs = flatten(json.loads(subprocess.run([python, ROOT / "tests/peers/hta_reference.py", path], check=True,
+                                                               capture_output=True, timeout=300).stdout))
+                    ours = report(path, "--compat", "hta")["ranks"][0]["hta"]
+                    self.assertEqual(differences(None, theirs, ours), [])
 
 
-def differences(label: str, theirs: dict, ours: dict) -> list[str]:
+REAL = [SHARED / "traces/kineto/hta-nccl/nccl_data.json.gz", SHARED / "traces/kineto/tl-bert/h100.json.gz"]
+
+# What is left, and why.
+KNOWN: dict[str, tuple[str, ...]] = {
+    # two pieces of work whose rounded times touch: HTA's sweep counts one of their microseconds twice
+    "mtia_inference": ("type MEMORY", "type COMPUTATION overlapping COMMUNICATION"),
+    # a running sum of floating-point bandwidths that should come back to 0 does so up to 1e-14, three times of 1,287
+    "ns_resolution": ("bandwidth Memcpy DtoD",),
+}
+
+
+def hta_python() -> str | None:
+    """An interpreter that has HTA: HOLDUP_HTA_PYTHON, or one made under build/ once."""
+    if os.environ.get("HOLDUP_HTA_PYTHON"):
+        return os.environ["HOLDUP_HTA_PYTHON"]
+    home = ROOT / "build/venv-hta"
+    python = home / "bin/python"
+    if not (home / "ready").exists():
+        try:
+            subprocess.run([sys.executable, "-m", "venv", home], check=True, capture_output=True, timeout=120)
+            subprocess.run([python, "-m", "pip", "install", "--quiet", RELEASE], check=True, capture_output=True, timeout=400)
+        except (subprocess.SubprocessError, OSError) as problem:
+            skip_loudly(f"{RELEASE} cannot be installed ({problem}); set HOLDUP_HTA_PYTHON to compare with it")
+            return None
+        (home / "ready").touch()
+    return str(python)
+
+
+def trap_trace() -> dict:
+    """Four steps with what HTA rounds, drops and takes for device work: see features of each event below."""
+    events: list[dict] = []
+    correlation = 0
+
+    def add(cat: str, name: str, pid: int, tid: int, ts: float, dur: float, **args: object) -> None:
+        events.append({"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args})
+
+    for step in range(4):
+        t = 1000.0 + step * 400
+        add("user_annotation", f"ProfilerStep#{step}", 1, 1, t, 399.5)
+        add("cpu_op", "triton_poi_fused_add_0", 1, 1, t + 200.25, 30.125, stream=0)
+        for k in range(12):
+            correlation += 1
+            comm = k % 5 == 4
+            add("cuda_runtime", "cudaLaunchKernel", 1, 1, t + 3 + k * 17.3, 4.25, correlation=correlation)
+            add("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(int)" if comm else f"void gemm_kernel_{k % 3}<float>(float*)", 0,
+                20 if comm else 7, t + 9.5 + k * 21.7, 18.375 if k % 4 else 0.9, device=0, stream=20 if comm else 7,
+                correlation=correlation)
+        correlation += 1
+        add("cuda_runtime", "cudaMemcpyAsync", 1, 1, t + 230, 9.5, correlation=correlation)
+        add("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 0, 7, t + 290.125, 5.5, device=0, stream=7, correlation=correlation,
+            bytes=55000, **{"memory bandwidth (GB/s)": 10.0})
+        correlation += 1
+        add("cuda_runtime", "cudaDeviceSynchronize", 1, 1, t + 300, 60.5, correlation=correlation)
+        add("cuda_sync", "Context Sync", 0, 0, t + 300.5, 59.5, stream=4294967295, correlation=correlation, device=0)
+    return {"schemaVersion": 1, "distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 1}, "traceEvents": events}
+
+
+def flatten(answer: dict) -> dict:
+    """The shape of the files in shared/oracle."""
+    answer["idle_time_breakdown"] = {"0": {"breakdown": answer["idle_time_breakdown"]}}
+    answer["launch_stats"] = {"0": answer["launch_stats"]}
+    answer["queue_length_summary"] = [{k.strip("()").replace("'", "").replace(", ", "_").rstrip("_"): v for k, v in row.items()}
+                                      for row in answer["queue_length_summary"]]
+    return answer
+
+
+def differences(label: str | None, theirs: dict, ours: dict) -> list[str]:
     wrong = []
 
     def check(what: str, a: float | None, b: float | None, slack: float = 1e-6) -> None:
         if not near(a, b, slack):
             wrong.append(f"{what}: {a} is not {b}")
 
-    check("rows", ours["rows"], theirs["rows"]["0"])
-    check("gpu_rows", ours["gpu_rows"], theirs["gpu_rows"]["0"])
+    if "rows" in theirs:
+        check("rows", ours["rows"], theirs["rows"]["0"])
+        check("gpu_rows", ours["gpu_rows"], theirs["gpu_rows"]["0"])
     for t in theirs["temporal_breakdown"] or []:
         for name in ("kernel_time", "idle_time", "compute_time", "non_compute_time"):
             check(name, ours[f"{name}_us"], t[f"{name}(us)"])
@@ -68,10 +154,10 @@ def differences(label: str, theirs: dict, ours: dict) -> list[str]:
         check(f"idle {r['stream']} {r['idle_category']}", idle.get((r["stream"], r["idle_category"])), r["idle_time"])
     types = {r["kernel_type"]: r for r in ours["kernel_type_breakdown"]}
     for r in theirs["kernel_type_breakdown"] or []:
-        check(f"type {r['kernel_type']}", types.get(r["kernel_type"], {}).get("sum_us"), r["sum"])
-        check(f"type {r['kernel_type']} %", types.get(r["kernel_type"], {}).get("percentage"), r["percentage"], 0.051)
+        check(f"type {r['kernel_type']}", types.get(r["kernel_type"], {}).get("sum_us", 0), r["sum"])
+        check(f"type {r['kernel_type']} %", types.get(r["kernel_type"], {}).get("percentage", 0), r["percentage"], 0.051)
     kernels = {r["name"]: r for r in ours["kernels"]}
-    listed = json.loads((ORACLE / f"hta_kernels_{label}.json").read_text())["kernels"]
+    listed = json.loads((ORACLE / f"hta_kernels_{label}.json").read_text())["kernels"] if label else theirs["kernels"]
     for r in listed:
         k = kernels.get(r["name"])
         if k is None:
@@ -86,9 +172,13 @@ def differences(label: str, theirs: dict, ours: dict) -> list[str]:
     for r in theirs["queue_length_summary"] or []:
         for key, name in (("count", "count"), ("mean", "mean"), ("std", "std"), ("min", "min"), ("25%", "p25"), ("50%", "p50"),
                           ("75%", "p75"), ("max", "max")):
-            check(f"queue {r['stream']} {key}", queues.get(r["stream"], {}).get(name), r[f"queue_length_{key}"], 1e-4)
+            q = queues.get(r["stream"], {})
+            # pandas' sort leaves the order of changes at one time open; +1 -1 or -1 +1 moves one point by two
+            share = 2 * q.get("ties", 0) / max(q.get("count") or 1, 1)
+            slack = {"count": 0, "mean": share, "std": 2 * math.sqrt(share)}.get(key, 2 if share else 0)
+            check(f"queue {r['stream']} {key}", q.get(name), r[f"queue_length_{key}"], slack + 1e-4)
     copies = {r["name"]: r for r in ours["memory_bw_summary"]}
-    for r in theirs["memory_bw_summary"] or []:
+    for r in theirs.get("memory_bw_summary") or []:
         for key, name in (("count", "count"), ("mean", "mean"), ("std", "std"), ("min", "min"), ("25%", "p25"), ("50%", "p50"),
                           ("75%", "p75"), ("max", "max")):
             check(f"bandwidth {r['name']} {key}", copies.get(r["name"], {}).get(name), r[f"memory_bw_gbps_{key}"], 1e-4)
@@ -96,9 +186,10 @@ def differences(label: str, theirs: dict, ours: dict) -> list[str]:
         if not r or "n" not in r:
             continue
         check("launches", ours["launches"], r["n"])
-        check("short", ours["short_kernels"], r.get("short_gpu_lt_cpu"))
-        check("runtime outliers", ours["runtime_outliers"], r.get("runtime_outliers_gt50us"))
-        check("delay outliers", ours["launch_delay_outliers"], r.get("launch_delay_outliers_gt100us"))
+        if "describe" in r:
+            check("short", ours["short_kernels"], r.get("short_gpu_lt_cpu"))
+            check("runtime outliers", ours["runtime_outliers"], r.get("runtime_outliers_gt50us"))
+            check("delay outliers", ours["launch_delay_outliers"], r.get("launch_delay_outliers_gt100us"))
         for name in ("cpu_duration", "gpu_duration", "launch_delay"):
             check(f"sum of {name}", ours[f"{name}_sum_us"], r.get("sums", {}).get(name), 1e-3)
     return wrong

@@ -496,7 +496,7 @@ enum { QUEUE_FULL = 1024 };
 static bool add_queue(work *w, queue_change *q, size_t n, int64_t stream, hu_hta_queue *out)
 {
     double *length = hu_arena_alloc(w->ask->scratch, (n + 1) * sizeof *length);
-    int     now = 0;
+    int     now = 0, together = 0;
 
     if (!length)
         return false;
@@ -505,7 +505,10 @@ static bool add_queue(work *w, queue_change *q, size_t n, int64_t stream, hu_hta
     for (size_t i = 0; i < n; i++) {
         now += q[i].change;
         length[i] = now;
-        out->ties += i > 0 && q[i].ts == q[i - 1].ts && q[i].change != q[i - 1].change;
+        if (i > 0 && q[i].ts != q[i - 1].ts)
+            together = 0;
+        together += q[i].change > 0;
+        out->ties += q[i].change < 0 ? together : 0;
         if (now >= QUEUE_FULL && i + 1 < n)
             out->full_us += q[i + 1].ts - q[i].ts;
     }
