@@ -21,12 +21,13 @@ def every_table() -> dict:
     events = [
         '{"ph":"X","cat":"user_annotation","name":"ProfilerStep#%d","pid":1,"tid":1,"ts":%d,"dur":90}' % (n, 100 * n) for n in range(3)
     ] + [
-        '{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":1,"dur":50,"args":{"Input Dims":[[2,2]]}}',
+        '{"ph":"X","cat":"cpu_op","name":"aten::relu","pid":1,"tid":1,"ts":1,"dur":50,"args":{"Input Dims":[[2,2]],"Input type":["float"]}}',
+        '{"ph":"X","cat":"cuda_runtime","name":"cudaMemcpyAsync","pid":1,"tid":1,"ts":20,"dur":1,"args":{"correlation":7}}',
         '{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":2,"dur":1,"args":{"correlation":5}}',
         '{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":10,"dur":5,"args":{"correlation":5,"device":0,"stream":7,'
         '"grid":[4,1,1],"block":[64,1,1],"registers per thread":32,"shared memory":0,"est. achieved occupancy %":50}}',
         '{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":18,"dur":2,"args":{"correlation":5,"device":0,"stream":7}}',
-        '{"ph":"X","cat":"gpu_memcpy","name":"Memcpy HtoD (Pageable -> Device)","pid":0,"tid":7,"ts":30,"dur":2,"args":{"bytes":4000}}',
+        '{"ph":"X","cat":"gpu_memcpy","name":"Memcpy HtoD (Pageable -> Device)","pid":0,"tid":7,"ts":30,"dur":2,"args":{"bytes":4000,"stream":7,"correlation":7,"memory bandwidth (GB/s)":2.0}}',
         '{"ph":"i","name":"[memory]","pid":1,"tid":1,"ts":4,"args":{"Addr":1,"Bytes":8,"Device Type":0,"Device Id":-1}}',
         '{"ph":"X","cat":"cpu_op","name":"x","pid":1,"tid":1,"ts":60,"dur":-5}',
         '{"ph":"X","cat":"overhead","name":"Buffer Flush","pid":-1,"tid":0,"ts":60,"dur":1}',
@@ -45,7 +46,9 @@ def every_table() -> dict:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.json"
         path.write_text(text)
-        return report(path, "--merge")
+        whole = report(path, "--merge")
+        whole["ranks"][0]["hta"] = report(path, "--compat", "hta")["ranks"][0]["hta"]
+        return whole
 
 
 def printed(value: object, schema: dict, path: str = "") -> list[str]:
