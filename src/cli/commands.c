@@ -2,10 +2,11 @@
  * commands.c - the commands, in the order of --help. */
 #include "cli/command.h"
 
-extern const hu_command hu_command_report, hu_command_info;
+extern const hu_command hu_command_report, hu_command_info, hu_command_query;
 
 const hu_command *const hu_commands[] = {
     &hu_command_report,
     &hu_command_info,
+    &hu_command_query,
     NULL,
 };

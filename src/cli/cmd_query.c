@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cmd_query.c - `holdup query`: SQL over traces, as a table for people, CSV or JSON. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "base/thread.h"
+#include "cli/command.h"
+#include "cli/inputs.h"
+#include "cli/progress.h"
+#include "ingest/open.h"
+#include "query/query.h"
+#include "render/json_out.h"
+#include "render/units.h"
+
+typedef struct {
+    bool        json, csv, schema, quiet;
+    const char *output, *file;
+    hu_limits   limits;
+} options;
+
+static const hu_option rows[] = {
+    {"json", 'j', HU_OPTION_FLAG, NULL, "rows as an array of JSON objects", offsetof(options, json), NULL, NULL},
+    {"csv", 'c', HU_OPTION_FLAG, NULL, "rows as CSV", offsetof(options, csv), NULL, NULL},
+    {"file", 'f', HU_OPTION_TEXT, "FILE", "read the query from a file", offsetof(options, file), NULL, NULL},
+    {"schema", 's', HU_OPTION_FLAG, NULL, "print tables, columns and functions", offsetof(options, schema), NULL, NULL},
+    {"output", 'o', HU_OPTION_TEXT, "FILE", "write to a file instead of standard output", offsetof(options, output), NULL,
+     NULL},
+    {"quiet", 'q', HU_OPTION_FLAG, NULL, "no progress", offsetof(options, quiet), NULL, NULL},
+    {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
+     "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio",
+     offsetof(options, limits), NULL, hu_inputs_parse_limit},
+};
+
+enum { HELD_ROWS = 500, MOST_COLUMNS = 64, TEXT_WIDTH = 80, LEAST_WIDTH = 6, REAL_DECIMALS = 4 };
+
+/* What a sink needs; the text table holds its first rows back until it knows how wide they are. */
+typedef struct {
+    const options *o;
+    hu_out        *out;
+    hu_arena      *arena;
+    const hu_str  *names;
+    int            n;
+    hu_json_out    json;
+    int64_t        n_rows;
+    size_t         width[MOST_COLUMNS];
+    bool           is_number[MOST_COLUMNS];
+    HU_VEC(hu_str) held;            /* n cells for each row */
+    bool           is_laid_out, no_memory;
+} face;
+
+/* CSV */
+
+static void csv_text(hu_out *out, hu_str s)
+{
+    if (!memchr(s.p, ',', s.n) && !memchr(s.p, '"', s.n) && !memchr(s.p, '\n', s.n) && !memchr(s.p, '\r', s.n)) {
+        hu_out_str(out, s);
+        return;
+    }
+    hu_out_text(out, "\"");
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] == '"')
+            hu_out_text(out, "\"");
+        hu_out_write(out, s.p + i, 1);
+    }
+    hu_out_text(out, "\"");
+}
+
+static bool csv_head(void *context, const hu_str *names, int n)
+{
+    face *f = context;
+
+    for (int i = 0; i < n; i++) {
+        hu_out_text(f->out, i ? "," : "");
+        csv_text(f->out, names[i]);
+    }
+    hu_out_text(f->out, "\r\n");
+    return true;
+}
+
+static bool csv_row(void *context, const hu_sql_value *v, int n)
+{
+    face *f = context;
+
+    for (int i = 0; i < n; i++) {
+        hu_out_text(f->out, i ? "," : "");
+        if (v[i].type == HU_SQL_TEXT)
+            csv_text(f->out, v[i].text);
+        else if (v[i].type == HU_SQL_INTEGER)
+            hu_out_i64(f->out, v[i].integer);
+        else if (v[i].type == HU_SQL_REAL)
+            hu_out_fixed(f->out, v[i].real, REAL_DECIMALS);
+    }
+    hu_out_text(f->out, "\r\n");
+    return true;
+}
+
+/* JSON */
+
+static bool json_head(void *context, const hu_str *names, int n)
+{
+    face *f = context;
+
+    f->names = names;
+    f->n = n;
+    f->json = (hu_json_out){.out = f->out, .is_empty = true};
+    hu_json_open(&f->json, NULL, '[');
+    return true;
+}
+
+static bool json_row(void *context, const hu_sql_value *v, int n)
+{
+    face *f = context;
+
+    hu_json_open(&f->json, NULL, '{');
+    for (int i = 0; i < n; i++) {
+        const char *key = f->names[i].p;            /* SQLite ends its names with a NUL */
+
+        if (v[i].type == HU_SQL_TEXT)
+            hu_json_str(&f->json, key, v[i].text);
+        else if (v[i].type == HU_SQL_INTEGER)
+            hu_json_int(&f->json, key, v[i].integer);
+        else if (v[i].type == HU_SQL_REAL)
+            hu_json_fixed(&f->json, key, v[i].real, REAL_DECIMALS);
+        else
+            hu_json_null(&f->json, key);
+    }
+    hu_json_close(&f->json, '}');
+    return true;
+}
+
+/* text */
+
+static void pad(hu_out *out, size_t used, size_t width)
+{
+    for (; used < width; used++)
+        hu_out_text(out, " ");
+}
+
+static void write_cells(face *f, const hu_str *cells)
+{
+    for (int i = 0; i < f->n; i++) {
+        const size_t length = hu_units_width(cells[i]);
+        const bool   is_last = i + 1 == f->n;
+
+        hu_out_text(f->out, i ? "  " : "");
+        if (f->is_number[i])
+            pad(f->out, length, f->width[i]);
+        hu_units_clip(f->out, cells[i], f->width[i]);
+        if (!f->is_number[i] && !is_last)
+            pad(f->out, length, f->width[i]);
+    }
+    hu_out_text(f->out, "\n");
+}
+
+/* Takes from the widest column until the line fits. */
+static void lay_out(face *f)
+{
+    for (;;) {
+        size_t total = 0;
+        int    widest = 0;
+
+        for (int i = 0; i < f->n; i++) {
+            total += f->width[i] + (i ? 2 : 0);
+            widest = f->width[i] > f->width[widest] ? i : widest;
+        }
+        if (total <= TEXT_WIDTH || f->width[widest] <= LEAST_WIDTH)
+            break;
+        f->width[widest]--;
+    }
+    f->is_laid_out = true;
+    write_cells(f, f->names);
+    for (size_t i = 0; i + (size_t)f->n <= f->held.n; i += (size_t)f->n)
+        write_cells(f, f->held.at + i);
+    f->held.n = 0;
+}
+
+static bool text_head(void *context, const hu_str *names, int n)
+{
+    face   *f = context;
+    hu_str *kept = hu_arena_calloc(f->arena, (size_t)n + 1, sizeof *kept);
+
+    if (!kept || n > MOST_COLUMNS) {
+        f->no_memory = true;
+        return false;
+    }
+    for (int i = 0; i < n; i++) {
+        kept[i] = hu_arena_copy(f->arena, names[i]);
+        f->width[i] = hu_units_width(names[i]);
+        f->no_memory |= !kept[i].p;
+    }
+    f->names = kept;
+    f->n = n;
+    return !f->no_memory;
+}
+
+static hu_str cell_of(const hu_sql_value *v, char *text)
+{
+    switch (v->type) {
+    case HU_SQL_TEXT:
+        return v->text;
+    case HU_SQL_INTEGER:
+        snprintf(text, HU_UNIT_BYTES, "%lld", (long long)v->integer);
+        break;
+    case HU_SQL_REAL:
+        hu_format_fixed(text, v->real, REAL_DECIMALS);
+        break;
+    default:
+        return HU_STR("–");
+    }
+    return hu_str_of(text);
+}
+
+static bool text_row(void *context, const hu_sql_value *v, int n)
+{
+    face  *f = context;
+    char   text[MOST_COLUMNS][HU_UNIT_BYTES];
+    hu_str cells[MOST_COLUMNS];
+
+    f->n_rows++;
+    for (int i = 0; i < n; i++) {
+        cells[i] = cell_of(&v[i], text[i]);
+        if (f->is_laid_out)
+            continue;
+        f->is_number[i] |= v[i].type == HU_SQL_INTEGER || v[i].type == HU_SQL_REAL;
+        if (hu_units_width(cells[i]) > f->width[i])
+            f->width[i] = hu_units_width(cells[i]);
+    }
+    if (f->is_laid_out) {
+        write_cells(f, cells);
+        return true;
+    }
+    for (int i = 0; i < n; i++) {
+        const hu_str kept = hu_arena_copy(f->arena, cells[i]);
+
+        if (!kept.p || !hu_vec_push(f->arena, &f->held, kept)) {
+            f->no_memory = true;
+            return false;
+        }
+    }
+    if (f->n_rows == HELD_ROWS)
+        lay_out(f);
+    return true;
+}
+
+/* the command */
+
+typedef struct {
+    const hu_inputs *inputs;
+    hu_input_options input;
+    hu_trace       **traces;
+    hu_error        *errors;
+} work;
+
+static void read_one(void *context, size_t i)
+{
+    work *w = context;
+
+    w->traces[i] = hu_open_trace(w->inputs->at[i], &w->input, &w->errors[i]);
+}
+
+/* SQLite says which word it does not know; the closest one that it does know helps more. */
+static void add_hint(hu_error *err)
+{
+    static const char *const marks[] = {"no such column: ", "no such table: ", "no such function: "};
+    const char *words[400], *near = NULL;
+    char        word[64] = "", text[sizeof err->text];
+
+    for (size_t i = 0; i < HU_COUNT(marks); i++) {
+        const char *at = strstr(err->text, marks[i]);
+        const char *dot = at ? strrchr(at, '.') : NULL;
+
+        if (at)
+            snprintf(word, sizeof word, "%s", dot ? dot + 1 : at + strlen(marks[i]));
+    }
+    if (word[0])
+        near = hu_options_suggest(word, words, hu_query_words(words, HU_COUNT(words)));
+    if (strncmp(err->text, "traces are", 10) == 0)
+        return;
+    snprintf(text, sizeof text, "%.300s; %s%s%sholdup query --schema lists tables and columns", err->text, near ? "did you mean " : "",
+             near ? near : "", near ? "? " : "");
+    memcpy(err->text, text, sizeof text);
+}
+
+static int answer(const options *o, hu_trace *const *traces, size_t n, hu_str sql, hu_out *out, hu_arena *arena, hu_error *err)
+{
+    face          f = {.o = o, .out = out, .arena = arena};
+    hu_query_sink sink = {&f, text_head, text_row};
+    hu_query     *q = hu_query_open(traces, n, err);
+    int           rc;
+
+    if (!q)
+        return err->code;
+    if (o->json)
+        sink = (hu_query_sink){&f, json_head, json_row};
+    else if (o->csv)
+        sink = (hu_query_sink){&f, csv_head, csv_row};
+    rc = hu_query_run(q, sql, &sink, err);
+    if (rc == HU_EUSAGE)
+        add_hint(err);
+    if (rc == 0 && o->json)
+        hu_json_close(&f.json, ']');
+    if (rc == 0 && f.no_memory)
+        rc = f.n == 0 && !o->json && !o->csv
+                 ? hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "more than %d columns; --csv has room for them", MOST_COLUMNS)
+                 : hu_fail_memory(err);
+    if (rc == 0 && !o->json && !o->csv && !f.is_laid_out)
+        lay_out(&f);
+    hu_query_close(q);
+    return rc;
+}
+
+static int write_answer(const options *o, hu_trace *const *traces, size_t n, hu_str sql, hu_arena *arena)
+{
+    hu_error err = {0};
+    hu_out  *out = o->output ? hu_out_open_file(o->output, &err) : hu_out_open_fd(STDOUT_FILENO);
+    int      rc;
+
+    if (!out) {
+        if (!err.code)
+            hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    if (o->schema) {
+        hu_query_write_schema(out);
+        rc = 0;
+    } else {
+        rc = answer(o, traces, n, sql, out, arena, &err);
+    }
+    if (rc < 0) {
+        hu_out_abandon(out);
+        return hu_command_fail(&err);
+    }
+    rc = hu_out_close(out, &err);
+    return rc < 0 ? hu_command_fail(&err) : 0;
+}
+
+static int query(const options *o, const hu_inputs *inputs, hu_str sql, hu_arena *arena)
+{
+    const int        threads = hu_thread_count();
+    hu_progress      progress = {.total_bytes = inputs->bytes};
+    hu_progress_bar *bar;
+    work w = {.inputs = inputs, .input = {o->limits, threads > 1 && inputs->n < (size_t)threads, &progress},
+              .traces = hu_arena_calloc(arena, inputs->n + 1, sizeof *w.traces),
+              .errors = hu_arena_calloc(arena, inputs->n + 1, sizeof *w.errors)};
+    hu_error err = {0};
+    size_t   n = 0;
+    int      status;
+
+    if (!w.traces || !w.errors) {
+        hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    bar = hu_progress_start(&progress, o->quiet);
+    hu_thread_each(inputs->n, threads, read_one, &w);
+    hu_progress_stop(bar);
+    for (size_t i = 0; i < inputs->n; i++) {
+        if (w.traces[i])
+            w.traces[n++] = w.traces[i];
+        else
+            hu_command_fail(&w.errors[i]);
+    }
+    status = n ? write_answer(o, w.traces, n, sql, arena) : hu_error_exit_status(w.errors[0].code);
+    for (size_t i = 0; i < n; i++)
+        hu_trace_free(w.traces[i]);
+    return status;
+}
+
+/* The text of --file; p is NULL after an error. */
+static hu_str read_sql(const char *path, hu_arena *arena, hu_error *err)
+{
+    enum { MOST = 1 << 20 };
+    FILE  *file = fopen(path, "re");
+    char  *text = hu_arena_alloc(arena, MOST);
+    size_t n = file && text ? fread(text, 1, MOST, file) : 0;
+
+    if (!text)
+        hu_fail_memory(err);
+    else if (!file || ferror(file) || n == MOST)
+        hu_fail(err, HU_EUSAGE, path, HU_NO_OFFSET, n == MOST ? "a query of more than 1 MiB" : "cannot read this query");
+    if (file)
+        fclose(file);
+    return err->code ? (hu_str){0} : (hu_str){text, n};
+}
+
+static int run(int argc, char **argv)
+{
+    options   o = {.limits = hu_limits_default()};
+    hu_error  err = {0};
+    hu_arena *arena = hu_arena_new();
+    hu_inputs inputs;
+    hu_str    sql = {0};
+    int       n, status;
+
+    if (!arena) {
+        hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    n = hu_options_parse(rows, HU_COUNT(rows), argc, argv, &o, &err);
+    if (n >= 0 && o.schema) {
+        status = write_answer(&o, NULL, 0, sql, arena);
+        hu_arena_free(arena);
+        return status;
+    }
+    if (n >= 0 && n < (o.file ? 1 : 2))
+        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                    "query wants a trace and a statement: holdup query trace.json.gz 'select name, dur_ns from kernel'");
+    if (n > 0 && o.json && o.csv)
+        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--json and --csv exclude each other");
+    if (n > 0) {
+        sql = o.file ? read_sql(o.file, arena, &err) : hu_str_of(argv[--n]);
+        n = err.code ? err.code : n;
+    }
+    if (n > 0 && hu_inputs_expand(argv, n, arena, &inputs, &err) < 0)
+        n = err.code;
+    status = n < 0 ? hu_command_fail(&err) : query(&o, &inputs, sql, arena);
+    hu_arena_free(arena);
+    return status;
+}
+
+const hu_command hu_command_query = {
+    .name = "query",
+    .summary = "SQL over traces, for the questions that report does not answer",
+    .usage = "[options] FILE|DIRECTORY|- ... 'SELECT ...'",
+    .about = "Shows traces as SQL tables (slice, op, call, kernel, memcpy, collective, step,\n"
+             "memory and more) and runs one SELECT over them.  Nothing is changed and nothing is\n"
+             "copied.  Times are whole nanoseconds; what is unknown is NULL.\n\n"
+             "  holdup query --schema\n"
+             "  holdup query trace.json.gz 'select name, count(*), sum(dur_ns) from kernel\n"
+             "                              group by name order by 3 desc limit 10'\n"
+             "  holdup query run/ --csv -f question.sql",
+    .options = rows,
+    .n_options = HU_COUNT(rows),
+    .run = run,
+};

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * query.c - a connection in memory that holds nothing but virtual tables, and may do nothing but SELECT. */
+#include "query/query.h"
+
+#include "query/functions.h"
+#include "query/vtab.h"
+
+struct hu_query {
+    hu_arena      *arena;
+    sqlite3       *db;
+    hu_sql_source *sources;
+    size_t         n_sources;
+};
+
+static int fail(hu_query *q, hu_error *err)
+{
+    if (sqlite3_errcode(q->db) == SQLITE_NOMEM)
+        return hu_fail_memory(err);
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%s", sqlite3_errmsg(q->db));
+}
+
+/* Everything that reads is allowed; what remains would write, attach files or change settings. */
+static int authorize(void *context, int action, const char *a, const char *b, const char *c, const char *d)
+{
+    (void)context, (void)a, (void)b, (void)c, (void)d;
+    return action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_FUNCTION || action == SQLITE_RECURSIVE ? SQLITE_OK
+                                                                                                                   : SQLITE_DENY;
+}
+
+/* Host time of operators, annotations and calls without those inside, as operators.c measures it. */
+static const int64_t *measure_self(const hu_ask *ask)
+{
+    const unsigned counted = HU_BIT(CPU_OP) | HU_BIT(USER) | HU_KINDS_CALL;
+    int64_t       *self = hu_arena_calloc(ask->arena, ask->s.n + 1, sizeof *self);
+
+    for (uint32_t i = 0; self && i < ask->s.n; i++) {
+        uint32_t above = ask->s.parent[i];
+
+        if (!hu_kind_in(ask->s.kind[i], counted))
+            continue;
+        self[i] += ask->s.dur_ns[i];
+        while (above != HU_NONE && !hu_kind_in(ask->s.kind[above], counted))
+            above = ask->s.parent[above];
+        if (above != HU_NONE)
+            self[above] -= ask->s.dur_ns[i];
+    }
+    return self;
+}
+
+static int open_source(hu_query *q, const hu_trace *trace, size_t i, hu_error *err)
+{
+    hu_sql_source *s = &q->sources[i];
+    int            rc = hu_ask_prepare(trace, q->arena, q->arena, &s->ask, err);
+
+    s->trace = trace;
+    s->rank = hu_trace_get_info(trace)->rank >= 0 ? hu_trace_get_info(trace)->rank : (int64_t)i;
+    if (rc == 0)
+        rc = hu_steps_measure(trace, s->ask.names, NULL, q->arena, q->arena, &s->steps, err);
+    for (size_t k = 0; rc == 0 && k < s->steps.n; k++)
+        if (!hu_intervals_add(q->arena, &s->step_windows, s->steps.at[k].host_start_ns, s->steps.at[k].host_end_ns))
+            return hu_fail_memory(err);
+    if (rc == 0 && !(s->self_ns = measure_self(&s->ask)))
+        return hu_fail_memory(err);
+    return rc;
+}
+
+/* The first use of a table declares its columns, which the authorizer would take for a CREATE. */
+static bool touch(hu_query *q, const char *table)
+{
+    sqlite3_stmt *statement = NULL;
+    char         *sql = sqlite3_mprintf("SELECT 1 FROM \"%w\"", table);
+    const int     rc = sql ? sqlite3_prepare_v2(q->db, sql, -1, &statement, NULL) : SQLITE_NOMEM;
+
+    sqlite3_finalize(statement);
+    sqlite3_free(sql);
+    return rc == SQLITE_OK;
+}
+
+static int bind_tables(hu_query *q, hu_error *err)
+{
+    hu_sql_binding *b = hu_arena_calloc(q->arena, hu_sql_n_tables, sizeof *b);
+
+    if (!b)
+        return hu_fail_memory(err);
+    for (size_t i = 0; i < hu_sql_n_tables; i++) {
+        b[i] = (hu_sql_binding){&hu_sql_tables[i], q->sources, q->n_sources};
+        if (hu_sql_bind(q->db, &b[i]) != SQLITE_OK || !touch(q, hu_sql_tables[i].name))
+            return fail(q, err);
+    }
+    return hu_sql_add_functions(q->db) == SQLITE_OK ? 0 : fail(q, err);
+}
+
+hu_query *hu_query_open(hu_trace *const *traces, size_t n, hu_error *err)
+{
+    hu_arena *arena = hu_arena_new();
+    hu_query *q = arena ? hu_arena_calloc(arena, 1, sizeof *q) : NULL;
+    int       rc = q ? 0 : hu_fail_memory(err);
+
+    if (rc == 0) {
+        q->arena = arena;
+        q->n_sources = n;
+        q->sources = hu_arena_calloc(arena, n + 1, sizeof *q->sources);
+        rc = q->sources ? 0 : hu_fail_memory(err);
+    }
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = open_source(q, traces[i], i, err);
+    if (rc == 0 && sqlite3_open_v2(":memory:", &q->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY, NULL) != SQLITE_OK)
+        rc = q->db ? fail(q, err) : hu_fail_memory(err);
+    if (rc == 0)
+        rc = bind_tables(q, err);
+    if (rc == 0) {
+        sqlite3_set_authorizer(q->db, authorize, NULL);
+        return q;
+    }
+    if (q)
+        hu_query_close(q);
+    else
+        hu_arena_free(arena);
+    return NULL;
+}
+
+static bool is_blank(const char *text, const char *end)
+{
+    while (text < end && (*text == ' ' || *text == '\n' || *text == '\t' || *text == '\r' || *text == ';'))
+        text++;
+    return text >= end;
+}
+
+static void read_row(sqlite3_stmt *statement, hu_sql_value *values, int n)
+{
+    for (int i = 0; i < n; i++) {
+        values[i] = (hu_sql_value){.type = HU_SQL_NULL};
+        switch (sqlite3_column_type(statement, i)) {
+        case SQLITE_INTEGER:
+            values[i] = (hu_sql_value){.type = HU_SQL_INTEGER, .integer = sqlite3_column_int64(statement, i)};
+            break;
+        case SQLITE_FLOAT:
+            values[i] = (hu_sql_value){.type = HU_SQL_REAL, .real = sqlite3_column_double(statement, i)};
+            break;
+        case SQLITE_TEXT:
+        case SQLITE_BLOB:
+            values[i].type = HU_SQL_TEXT;
+            values[i].text.p = (const char *)sqlite3_column_text(statement, i);
+            values[i].text.n = (size_t)sqlite3_column_bytes(statement, i);
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+static int deliver(hu_query *q, sqlite3_stmt *statement, const hu_query_sink *sink, hu_arena *arena, hu_error *err)
+{
+    const int     n = sqlite3_column_count(statement);
+    hu_str       *names = hu_arena_calloc(arena, (size_t)n + 1, sizeof *names);
+    hu_sql_value *values = hu_arena_calloc(arena, (size_t)n + 1, sizeof *values);
+    int           step;
+
+    if (!names || !values)
+        return hu_fail_memory(err);
+    for (int i = 0; i < n; i++)
+        names[i] = hu_str_of(sqlite3_column_name(statement, i));
+    if (!sink->head(sink->context, names, n))
+        return 0;
+    while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
+        read_row(statement, values, n);
+        if (!sink->row(sink->context, values, n))
+            return 0;
+    }
+    return step == SQLITE_DONE ? 0 : fail(q, err);
+}
+
+int hu_query_run(hu_query *q, hu_str sql, const hu_query_sink *sink, hu_error *err)
+{
+    hu_arena     *arena = hu_arena_new();
+    sqlite3_stmt *statement = NULL;
+    const char   *rest = NULL;
+    int           rc;
+
+    if (!arena)
+        return hu_fail_memory(err);
+    if (sql.n > INT32_MAX || sqlite3_prepare_v2(q->db, sql.p, (int)sql.n, &statement, &rest) != SQLITE_OK)
+        rc = sqlite3_errcode(q->db) == SQLITE_AUTH
+                 ? hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "traces are read-only: nothing but SELECT is allowed")
+                 : fail(q, err);
+    else if (!statement)
+        rc = hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "there is no statement in this query");
+    else if (!is_blank(rest, sql.p + sql.n))
+        rc = hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "one statement at a time, please: there is more behind the first");
+    else
+        rc = deliver(q, statement, sink, arena, err);
+    sqlite3_finalize(statement);
+    hu_arena_free(arena);
+    return rc;
+}
+
+void hu_query_close(hu_query *q)
+{
+    sqlite3_close(q->db);
+    hu_arena_free(q->arena);
+}
+
+void hu_query_write_schema(hu_out *out)
+{
+    for (size_t t = 0; t < hu_sql_n_tables; t++) {
+        hu_out_printf(out, "%s%s: %s\n", t ? "\n" : "", hu_sql_tables[t].name, hu_sql_tables[t].about);
+        for (int c = 0; c < hu_sql_tables[t].n_columns; c++)
+            hu_out_printf(out, "  %-15s %-7s %s\n", hu_sql_tables[t].columns[c].name, hu_sql_tables[t].columns[c].type,
+                          hu_sql_tables[t].columns[c].about);
+    }
+    hu_out_text(out, "\nfunctions beside SQLite's own:\n");
+    for (const hu_sql_function *f = hu_sql_functions; f->name; f++)
+        hu_out_printf(out, "  %s(%s)\n      %s\n", f->name, f->arguments, f->about);
+}
+
+size_t hu_query_words(const char **out, size_t most)
+{
+    size_t n = 0;
+
+    for (size_t t = 0; t < hu_sql_n_tables; t++) {
+        if (n < most)
+            out[n++] = hu_sql_tables[t].name;
+        for (int c = 0; c < hu_sql_tables[t].n_columns && n < most; c++)
+            out[n++] = hu_sql_tables[t].columns[c].name;
+    }
+    return n;
+}

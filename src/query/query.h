@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * query.h - SQL over traces, read-only.  Nothing is copied: SQLite reads the columns of the traces through virtual tables. */
+#ifndef HU_QUERY_QUERY_H
+#define HU_QUERY_QUERY_H
+
+#include "base/error.h"
+#include "base/out.h"
+#include "trace/trace.h"
+
+typedef struct hu_query hu_query;
+
+typedef enum { HU_SQL_NULL, HU_SQL_INTEGER, HU_SQL_REAL, HU_SQL_TEXT } hu_sql_type;
+
+typedef struct {
+    hu_sql_type type;
+    int64_t     integer;
+    double      real;
+    hu_str      text;           /* until the next row */
+} hu_sql_value;
+
+/* What becomes of the answer: first the names of the columns, then each row; false stops. */
+typedef struct {
+    void *context;
+    bool (*head)(void *context, const hu_str *names, int n);
+    bool (*row)(void *context, const hu_sql_value *values, int n);
+} hu_query_sink;
+
+/* Traces must outlive the query.  NULL on failure. */
+hu_query *hu_query_open(hu_trace *const *traces, size_t n, hu_error *err);
+
+/*
+ * Runs one statement.  Returns 0, HU_ENOMEM, or HU_EUSAGE with SQLite's message: a bad statement, more than one, or one that
+ * would change something.
+ */
+int hu_query_run(hu_query *q, hu_str sql, const hu_query_sink *sink, hu_error *err);
+
+void hu_query_close(hu_query *q);
+
+/* Tables, columns and functions with their meaning. */
+void hu_query_write_schema(hu_out *out);
+
+/* Names of all tables and columns, for suggestions; returns how many, at most `most`. */
+size_t hu_query_words(const char **out, size_t most);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * schema.h - the tables of `holdup query`: each column once, with its meaning and how its value is read. */
+#ifndef HU_QUERY_SCHEMA_H
+#define HU_QUERY_SCHEMA_H
+
+#include <sqlite3.h>
+
+#include "analyze/ask.h"
+
+/* One trace as tables read it. */
+typedef struct {
+    const hu_trace *trace;
+    hu_ask          ask;            /* order, tracks, names, device work                                */
+    hu_steps        steps;
+    hu_intervals    step_windows;   /* host times of the steps                                          */
+    const int64_t  *self_ns;        /* by slice: host time without operators, annotations and calls inside */
+    int64_t         rank;           /* as recorded, else the number of the file                         */
+} hu_sql_source;
+
+typedef struct {
+    const char *name, *type, *about;
+} hu_sql_column;
+
+typedef struct {
+    const char          *name, *about;
+    const hu_sql_column *columns;
+    int                  n_columns;
+    unsigned             kinds;     /* rows are the slices of these kinds, numbered as slices; 0: see rows   */
+    size_t (*rows)(const hu_sql_source *s);         /* instead: rows 0, 1, 2 …                               */
+    void (*value)(const hu_sql_source *s, size_t row, int column, sqlite3_context *out);
+    int                  rank_column, id_column, name_column;      /* -1: there is none                      */
+} hu_sql_table;
+
+extern const hu_sql_table hu_sql_tables[];
+extern const size_t       hu_sql_n_tables;
+
+#endif

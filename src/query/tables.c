@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tables.c - every column once: name, type, meaning, value.  Unknown values are NULL, never 0 or -1.
+ *
+ * A value is read when SQLite asks for it, straight from the columns of the frozen trace.
+ */
+#include <math.h>
+
+#include "query/schema.h"
+
+static void text(const hu_sql_source *s, uint32_t id, sqlite3_context *out)
+{
+    const hu_str t = hu_trace_text(s->trace, id);
+
+    if (t.n)
+        sqlite3_result_text64(out, t.p, t.n, SQLITE_STATIC, SQLITE_UTF8);
+}
+
+static void unless(sqlite3_context *out, int64_t value, int64_t unknown)
+{
+    if (value != unknown)
+        sqlite3_result_int64(out, value);
+}
+
+static void slice(sqlite3_context *out, uint32_t id)
+{
+    unless(out, id, HU_NONE);
+}
+
+static void real(sqlite3_context *out, double value)
+{
+    if (!isnan(value))
+        sqlite3_result_double(out, value);
+}
+
+static void constant(sqlite3_context *out, const char *value)
+{
+    sqlite3_result_text(out, value, -1, SQLITE_STATIC);
+}
+
+static const hu_track *track_of(const hu_sql_source *s, size_t i)
+{
+    return &s->ask.tracks[s->ask.s.track[i]];
+}
+
+/* The step that this slice began in, or was launched in. */
+static void step(const hu_sql_source *s, size_t i, sqlite3_context *out)
+{
+    const size_t at = hu_select_find(&s->step_windows, hu_select_time(s->trace, &s->ask.s, (uint32_t)i));
+
+    if (s->steps.source != HU_STEPS_NONE && at < s->step_windows.n)
+        sqlite3_result_int64(out, s->steps.at[at].number);
+}
+
+static const hu_kernel_detail *kernel_of(const hu_sql_source *s, size_t i)
+{
+    static const hu_kernel_detail none = {.blocks_per_sm = NAN, .warps_per_sm = NAN, .occupancy_pct = NAN};
+    const uint32_t row = s->ask.s.detail[i];
+
+    return row != HU_NONE && hu_kind_in(s->ask.s.kind[i], HU_KINDS_COMPUTE | HU_KINDS_COMM) ? hu_trace_kernel_detail(s->trace, row)
+                                                                                          : &none;
+}
+
+static const hu_copy_detail *copy_of(const hu_sql_source *s, size_t i)
+{
+    static const hu_copy_detail none = {.bytes = -1, .gbps = NAN, .from_device = -1, .to_device = -1};
+    const uint32_t row = s->ask.s.detail[i];
+
+    return row != HU_NONE && hu_kind_in(s->ask.s.kind[i], HU_KINDS_COPY) ? hu_trace_copy_detail(s->trace, row) : &none;
+}
+
+static const hu_op_detail *op_of(const hu_sql_source *s, size_t i)
+{
+    static const hu_op_detail none = {.sequence = -1};
+    const uint32_t row = s->ask.s.detail[i];
+
+    return row != HU_NONE && hu_kind_in(s->ask.s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER)) ? hu_trace_op_detail(s->trace, row) : &none;
+}
+
+static const hu_op_extra *extra_of(const hu_sql_source *s, size_t i)
+{
+    static const hu_op_extra none = {.stream = -1};
+    const uint32_t row = op_of(s, i)->extra;
+
+    return row ? hu_trace_op_extra(s->trace, row) : &none;
+}
+
+static const hu_collective_detail *collective_of(const hu_sql_source *s, size_t i)
+{
+    static const hu_collective_detail none = {.in_elements = -1, .out_elements = -1, .group_size = -1, .source_rank = -1,
+                                              .target_rank = -1, .sequence = -1};
+    const uint32_t row = s->ask.s.kind[i] == HU_KIND_COLLECTIVE ? kernel_of(s, i)->collective : extra_of(s, i)->collective;
+
+    return row ? hu_trace_collective_detail(s->trace, row) : &none;
+}
+
+static uint32_t op_around(const hu_sql_source *s, size_t i)
+{
+    return hu_trace_op_of(s->trace, (uint32_t)i);
+}
+
+static int64_t work_count(const hu_sql_source *s, size_t i)
+{
+    size_t n;
+
+    hu_trace_work_of(s->trace, (uint32_t)i, &n);
+    return (int64_t)n;
+}
+
+#define START s->ask.s.start_ns[i]
+#define DUR s->ask.s.dur_ns[i]
+#define INT(x) sqlite3_result_int64(out, (int64_t)(x))
+
+/* What every table of slices begins with. */
+#define COMMON(C, T)                                                                                                  \
+    C(T, id, "INTEGER", "number of the slice, unique in its rank", INT(i))                                            \
+    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                                   \
+    C(T, name, "TEXT", "as recorded", text(s, s->ask.s.name[i], out))                                                 \
+    C(T, start_ns, "INTEGER", "beginning, on the clock of the trace", INT(START))                                     \
+    C(T, dur_ns, "INTEGER", "length", INT(DUR))                                                                       \
+    C(T, end_ns, "INTEGER", "start_ns + dur_ns", INT(START + DUR))                                                    \
+    C(T, step, "INTEGER", "number of the step it began or was launched in", step(s, i, out))
+
+#define HOST(C, T)                                                                                                    \
+    C(T, tid, "INTEGER", "thread", INT(track_of(s, i)->tid))                                                          \
+    C(T, parent, "INTEGER", "id of the slice around it", slice(out, s->ask.s.parent[i]))
+
+#define DEVICE(C, T)                                                                                                  \
+    C(T, device, "INTEGER", "number of the device", unless(out, track_of(s, i)->device, -1))                          \
+    C(T, stream, "INTEGER", "number of the stream", unless(out, track_of(s, i)->stream, -1))                          \
+    C(T, launch, "INTEGER", "id of the call that launched it", slice(out, hu_trace_launch_of(s->trace, (uint32_t)i))) \
+    C(T, op, "INTEGER", "id of the innermost operator or annotation around its launch", slice(out, op_around(s, i)))
+
+#define SLICE_COLUMNS(C, T) COMMON(C, T)                                                                                 \
+    C(T, kind, "TEXT", "cpu_op, python_function, user_annotation, runtime, driver, kernel, collective, memcpy, memset …", \
+      constant(out, hu_kind_name(s->ask.s.kind[i])))                                                               \
+    C(T, track, "INTEGER", "id of the track it is on", INT(s->ask.s.track[i]))                                        \
+    C(T, parent, "INTEGER", "host: the slice around it; device: what launched it", slice(out, s->ask.s.parent[i]))    \
+    C(T, correlation, "INTEGER", "id that a launch and its work share", unless(out, s->ask.s.correlation[i], 0))      \
+    C(T, external_id, "INTEGER", "id of the operator it belongs to", unless(out, s->ask.s.external[i], 0))
+
+#define KERNEL_COLUMNS(C, T) COMMON(C, T) DEVICE(C, T)                                                                      \
+    C(T, is_comm, "INTEGER", "1 for communication", INT(s->ask.s.kind[i] == HU_KIND_COLLECTIVE))                      \
+    C(T, grid_x, "INTEGER", "blocks", unless(out, kernel_of(s, i)->grid[0], 0))                                       \
+    C(T, grid_y, "INTEGER", "blocks", unless(out, kernel_of(s, i)->grid[1], 0))                                       \
+    C(T, grid_z, "INTEGER", "blocks", unless(out, kernel_of(s, i)->grid[2], 0))                                       \
+    C(T, block_x, "INTEGER", "threads of a block", unless(out, kernel_of(s, i)->block[0], 0))                         \
+    C(T, block_y, "INTEGER", "threads of a block", unless(out, kernel_of(s, i)->block[1], 0))                         \
+    C(T, block_z, "INTEGER", "threads of a block", unless(out, kernel_of(s, i)->block[2], 0))                         \
+    C(T, registers, "INTEGER", "per thread", unless(out, kernel_of(s, i)->registers, 0))                              \
+    C(T, shared_bytes, "INTEGER", "shared memory of a block", unless(out, shared_bytes(s, i), -1)) \
+    C(T, occupancy_pct, "REAL", "estimated achieved occupancy", real(out, (double)kernel_of(s, i)->occupancy_pct))    \
+    C(T, graph, "INTEGER", "graph it was launched by", unless(out, kernel_of(s, i)->graph, 0))                        \
+    C(T, graph_node, "INTEGER", "node of that graph", unless(out, kernel_of(s, i)->graph_node, 0))
+
+#define COPY_COLUMNS(C, T) COMMON(C, T) DEVICE(C, T)                                                                        \
+    C(T, is_set, "INTEGER", "1 for a set", INT(s->ask.s.kind[i] == HU_KIND_MEMSET))                                   \
+    C(T, bytes, "INTEGER", "how many", unless(out, copy_of(s, i)->bytes, -1))                                         \
+    C(T, gbps, "REAL", "1e9 bytes per second, as recorded", real(out, copy_of(s, i)->gbps))                           \
+    C(T, from_device, "INTEGER", "of a peer copy", unless(out, copy_of(s, i)->from_device, -1))                       \
+    C(T, to_device, "INTEGER", "of a peer copy", unless(out, copy_of(s, i)->to_device, -1))
+
+#define OP_COLUMNS(C, T) COMMON(C, T) HOST(C, T)                                                                            \
+    C(T, self_ns, "INTEGER", "without the operators, annotations and calls inside", INT(s->self_ns[i] > 0 ? s->self_ns[i] : 0)) \
+    C(T, is_annotation, "INTEGER", "1 for what the user marked", INT(s->ask.s.kind[i] == HU_KIND_USER))               \
+    C(T, shapes, "TEXT", "Input Dims", text(s, op_of(s, i)->dims, out))                                               \
+    C(T, types, "TEXT", "Input type", text(s, op_of(s, i)->types, out))                                               \
+    C(T, strides, "TEXT", "Input Strides", text(s, op_of(s, i)->strides, out))                                        \
+    C(T, inputs, "TEXT", "Concrete Inputs", text(s, op_of(s, i)->concrete, out))                                      \
+    C(T, sequence, "INTEGER", "autograd sequence number", unless(out, op_of(s, i)->sequence, -1))                     \
+    C(T, forward, "INTEGER", "id of the forward operator of a backward one", slice(out, hu_trace_forward_of(s->trace, (uint32_t)i))) \
+    C(T, stack, "TEXT", "Call stack, of older traces", text(s, extra_of(s, i)->stack, out))                           \
+    C(T, module, "TEXT", "Module Hierarchy, of older traces", text(s, extra_of(s, i)->module, out))
+
+#define CALL_COLUMNS(C, T) COMMON(C, T) HOST(C, T)                                                                          \
+    C(T, is_driver, "INTEGER", "1 for a call of the driver", INT(s->ask.s.kind[i] == HU_KIND_DRIVER))                 \
+    C(T, correlation, "INTEGER", "id that it shares with its work", unless(out, s->ask.s.correlation[i], 0))          \
+    C(T, work, "INTEGER", "pieces of device work that it launched", INT(work_count(s, i)))                            \
+    C(T, waits, "INTEGER", "1 when it returns only after the device did something",                                   \
+      INT((s->ask.names[s->ask.s.name[i]] & HU_NAME_SYNC) != 0))
+
+#define PYTHON_COLUMNS(C, T) COMMON(C, T) HOST(C, T)                                                                        \
+    C(T, is_module, "INTEGER", "1 for an nn.Module", INT((s->ask.names[s->ask.s.name[i]] & HU_NAME_MODULE) != 0))
+
+#define COLLECTIVE_COLUMNS(C, T) COMMON(C, T) DEVICE(C, T)                                                                  \
+    C(T, collective, "TEXT", "allreduce, _allgather_base …", text(s, collective_of(s, i)->name, out))                 \
+    C(T, dtype, "TEXT", "type of the elements", text(s, collective_of(s, i)->dtype, out))                             \
+    C(T, in_elements, "INTEGER", "of the input", unless(out, collective_of(s, i)->in_elements, -1))                   \
+    C(T, out_elements, "INTEGER", "of the output", unless(out, collective_of(s, i)->out_elements, -1))                \
+    C(T, process_group, "TEXT", "name of the process group", text(s, collective_of(s, i)->group, out))                \
+    C(T, group_ranks, "TEXT", "its ranks", text(s, collective_of(s, i)->group_ranks, out))                            \
+    C(T, group_size, "INTEGER", "how many ranks", unless(out, collective_of(s, i)->group_size, -1))                   \
+    C(T, sequence, "INTEGER", "sequence number in the group", unless(out, collective_of(s, i)->sequence, -1))
+
+#define TRACK_COLUMNS(C, T)                                                                                           \
+    C(T, id, "INTEGER", "number of the track", INT(i))                                                                \
+    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                                   \
+    C(T, name, "TEXT", "of the thread, stream or counter", text(s, s->ask.tracks[i].name, out))                       \
+    C(T, process, "TEXT", "name of the process", text(s, s->ask.tracks[i].process, out))                              \
+    C(T, type, "TEXT", "host, stream, counter, note", constant(out, track_type(&s->ask.tracks[i])))                   \
+    C(T, pid, "INTEGER", "as recorded", unless(out, s->ask.tracks[i].pid_is_text ? INT64_MIN : s->ask.tracks[i].pid, INT64_MIN)) \
+    C(T, tid, "INTEGER", "as recorded", unless(out, s->ask.tracks[i].tid_is_text ? INT64_MIN : s->ask.tracks[i].tid, INT64_MIN)) \
+    C(T, device, "INTEGER", "of a stream", unless(out, s->ask.tracks[i].device, -1))                                  \
+    C(T, stream, "INTEGER", "number of the stream", unless(out, s->ask.tracks[i].stream, -1))                         \
+    C(T, slices, "INTEGER", "slices on it", INT(s->ask.tracks[i].count))
+
+#define STEP_COLUMNS(C, T)                                                                                            \
+    C(T, number, "INTEGER", "N of ProfilerStep#N, else from 0", INT(s->steps.at[i].number))                           \
+    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                                   \
+    C(T, start_ns, "INTEGER", "beginning; device work belongs to the step that launched it", INT(s->steps.at[i].start_ns)) \
+    C(T, dur_ns, "INTEGER", "length", INT(s->steps.at[i].end_ns - s->steps.at[i].start_ns))                           \
+    C(T, end_ns, "INTEGER", "end", INT(s->steps.at[i].end_ns))                                                        \
+    C(T, host_start_ns, "INTEGER", "beginning as the host marked it", INT(s->steps.at[i].host_start_ns))              \
+    C(T, host_end_ns, "INTEGER", "end as the host marked it", INT(s->steps.at[i].host_end_ns))                        \
+    C(T, device_slices, "INTEGER", "device work launched in it", INT(s->steps.at[i].n_device))                        \
+    C(T, is_counted, "INTEGER", "0 for a warm-up and for a step that the capture cut", INT(hu_step_counts(&s->steps.at[i])))
+
+#define COUNTER_COLUMNS(C, T)                                                                                         \
+    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                                   \
+    C(T, name, "TEXT", "of the counter", text(s, s->ask.tracks[sample(s, i)->track].name, out))                       \
+    C(T, time_ns, "INTEGER", "when", INT(sample(s, i)->time_ns))                                                      \
+    C(T, value, "REAL", "its value from then on", real(out, sample(s, i)->value))
+
+#define MEMORY_COLUMNS(C, T)                                                                                          \
+    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                                   \
+    C(T, time_ns, "INTEGER", "when", INT(memory(s, i)->time_ns))                                                      \
+    C(T, bytes, "INTEGER", "taken; negative: given back", INT(memory(s, i)->bytes))                                   \
+    C(T, address, "INTEGER", "of the block, as a signed number", INT(memory(s, i)->address))                          \
+    C(T, device_type, "INTEGER", "0 CPU, 1 CUDA, 6 HIP …", INT(memory(s, i)->device_type))                            \
+    C(T, device, "INTEGER", "number of the device", unless(out, memory(s, i)->device, -1))                            \
+    C(T, total_allocated, "INTEGER", "held afterwards, by the allocator", unless(out, memory(s, i)->total_allocated, -1)) \
+    C(T, total_reserved, "INTEGER", "reserved afterwards", unless(out, memory(s, i)->total_reserved, -1))             \
+    C(T, op, "INTEGER", "id of the innermost operator of its thread",                                                 \
+      slice(out, hu_ask_slice_at(&s->ask, memory(s, i)->track, memory(s, i)->time_ns, HU_BIT(CPU_OP) | HU_BIT(USER))))
+
+#define LINK_COLUMNS(C, T)                                                                                            \
+    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                                   \
+    C(T, call, "INTEGER", "id of the launching call", slice(out, hu_trace_launch_of(s->trace, s->ask.work[i])))       \
+    C(T, work, "INTEGER", "id of the device work", INT(s->ask.work[i]))                                               \
+    C(T, delay_ns, "INTEGER", "from the end of the call to the start of the work; negative: it began before", delay(s, i, out))
+
+#define DEVICE_COLUMNS(C, T)                                                                                          \
+    C(T, id, "INTEGER", "number of the device", INT(device(s, i)->id))                                                \
+    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                                   \
+    C(T, name, "TEXT", "as reported", text(s, device(s, i)->name, out))                                               \
+    C(T, memory_bytes, "INTEGER", "its memory", unless(out, device(s, i)->memory_bytes, 0))                           \
+    C(T, sm_count, "INTEGER", "multiprocessors", unless(out, device(s, i)->sm_count, 0))                              \
+    C(T, major, "INTEGER", "compute capability", unless(out, device(s, i)->major, 0))                                 \
+    C(T, minor, "INTEGER", "compute capability", unless(out, device(s, i)->major ? device(s, i)->minor : -1, -1))
+
+#define METADATA_COLUMNS(C, T)                                                                                        \
+    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                                   \
+    C(T, key, "TEXT", "member of the file", text(s, metadata(s, i)->key, out))                                        \
+    C(T, value, "TEXT", "as JSON", text(s, metadata(s, i)->value, out))
+
+#define STRING_COLUMNS(C, T)                                                                                          \
+    C(T, id, "INTEGER", "number of the text", INT(i))                                                                 \
+    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                                   \
+    C(T, text, "TEXT", "every different name and argument", text(s, (uint32_t)i, out))
+
+#define QUALITY_COLUMNS(C, T)                                                                                         \
+    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                                   \
+    C(T, reason, "TEXT", "stable name", constant(out, hu_reason_name((hu_reason)i)))                                  \
+    C(T, words, "TEXT", "what happened", constant(out, hu_reason_words((hu_reason)i)))                                \
+    C(T, is_loss, "INTEGER", "1 when events were lost", INT(hu_reason_is_loss((hu_reason)i)))                         \
+    C(T, count, "INTEGER", "how many events", INT(hu_trace_get_quality(s->trace)->count[i]))                          \
+    C(T, dur_ns, "INTEGER", "how much time they are", INT(hu_trace_get_quality(s->trace)->dur_ns[i]))
+
+static int64_t shared_bytes(const hu_sql_source *s, size_t i)
+{
+    return kernel_of(s, i)->grid[0] ? (int64_t)kernel_of(s, i)->shared_bytes : -1;
+}
+
+static const char *track_type(const hu_track *t)
+{
+    static const char *const names[] = {"host", "stream", "counter", "note"};
+
+    return names[t->type];
+}
+
+static const hu_sample *sample(const hu_sql_source *s, size_t i)
+{
+    size_t n;
+
+    return &hu_trace_samples(s->trace, &n)[i];
+}
+
+static const hu_memory_event *memory(const hu_sql_source *s, size_t i)
+{
+    size_t n;
+
+    return &hu_trace_memory(s->trace, &n)[i];
+}
+
+static const hu_device *device(const hu_sql_source *s, size_t i)
+{
+    size_t n;
+
+    return &hu_trace_devices(s->trace, &n)[i];
+}
+
+static const hu_metadata *metadata(const hu_sql_source *s, size_t i)
+{
+    size_t n;
+
+    return &hu_trace_metadata(s->trace, &n)[i];
+}
+
+static void delay(const hu_sql_source *s, size_t i, sqlite3_context *out)
+{
+    const uint32_t work = s->ask.work[i], call = hu_trace_launch_of(s->trace, work);
+
+    if (call != HU_NONE)
+        INT(s->ask.s.start_ns[work] - hu_ask_end(&s->ask, call));
+}
+
+/* The columns of a table, and the function that reads them. */
+#define COLUMN_NUMBER(table, name, type, about, value) AT_##table##_##name,
+#define COLUMN_ROW(table, name, type, about, value) {#name, type, about},
+#define COLUMN_CASE(table, name, type, about, value) \
+    case AT_##table##_##name:                        \
+        value;                                       \
+        break;
+
+#define DEFINE(table, LIST)                                                                       \
+    enum {                                                                                        \
+        LIST(COLUMN_NUMBER, table)                                                                \
+    };                                                                                            \
+    static const hu_sql_column table##_columns[] = {LIST(COLUMN_ROW, table)};                     \
+    static void read_##table(const hu_sql_source *s, size_t i, int column, sqlite3_context *out)  \
+    {                                                                                             \
+        switch (column) {                                                                         \
+            LIST(COLUMN_CASE, table)                                                              \
+        }                                                                                         \
+    }
+
+DEFINE(slice, SLICE_COLUMNS)
+DEFINE(kernel, KERNEL_COLUMNS)
+DEFINE(memcpy, COPY_COLUMNS)
+DEFINE(op, OP_COLUMNS)
+DEFINE(call, CALL_COLUMNS)
+DEFINE(python, PYTHON_COLUMNS)
+DEFINE(collective, COLLECTIVE_COLUMNS)
+DEFINE(track, TRACK_COLUMNS)
+DEFINE(step, STEP_COLUMNS)
+DEFINE(counter, COUNTER_COLUMNS)
+DEFINE(memory, MEMORY_COLUMNS)
+DEFINE(link, LINK_COLUMNS)
+DEFINE(device, DEVICE_COLUMNS)
+DEFINE(metadata, METADATA_COLUMNS)
+DEFINE(string, STRING_COLUMNS)
+DEFINE(quality, QUALITY_COLUMNS)
+
+static size_t track_rows(const hu_sql_source *s)
+{
+    return s->ask.n_tracks;
+}
+
+static size_t step_rows(const hu_sql_source *s)
+{
+    return s->steps.source == HU_STEPS_NONE ? 0 : s->steps.n;
+}
+
+static size_t counter_rows(const hu_sql_source *s)
+{
+    size_t n;
+
+    hu_trace_samples(s->trace, &n);
+    return n;
+}
+
+static size_t memory_rows(const hu_sql_source *s)
+{
+    size_t n;
+
+    hu_trace_memory(s->trace, &n);
+    return n;
+}
+
+static size_t link_rows(const hu_sql_source *s)
+{
+    return s->ask.n_work;
+}
+
+static size_t device_rows(const hu_sql_source *s)
+{
+    size_t n;
+
+    hu_trace_devices(s->trace, &n);
+    return n;
+}
+
+static size_t metadata_rows(const hu_sql_source *s)
+{
+    size_t n;
+
+    hu_trace_metadata(s->trace, &n);
+    return n;
+}
+
+static size_t string_rows(const hu_sql_source *s)
+{
+    return hu_trace_string_count(s->trace);
+}
+
+static size_t quality_rows(const hu_sql_source *s)
+{
+    (void)s;
+    return HU_REASON_COUNT;
+}
+
+#define SLICES(table, about, kinds) \
+    {#table, about, table##_columns, HU_COUNT(table##_columns), kinds, NULL, read_##table, AT_##table##_rank, AT_##table##_id, AT_##table##_name}
+#define ROWS(table, about, rank, id, name) \
+    {#table, about, table##_columns, HU_COUNT(table##_columns), 0, table##_rows, read_##table, rank, id, name}
+
+enum { EVERY_KIND = (1 << HU_KIND_COUNT) - 1 };
+
+const hu_sql_table hu_sql_tables[] = {
+    SLICES(slice, "everything that has a beginning and a length", EVERY_KIND),
+    SLICES(op, "operators of the framework and annotations of the user", HU_BIT(CPU_OP) | HU_BIT(USER)),
+    SLICES(call, "calls of the runtime and the driver", HU_KINDS_CALL),
+    SLICES(python, "frames of the Python stack, nn.Modules among them", HU_BIT(PYTHON)),
+    SLICES(kernel, "kernels, communication included", HU_KINDS_COMPUTE | HU_KINDS_COMM),
+    SLICES(memcpy, "copies and sets of device memory", HU_KINDS_COPY),
+    SLICES(collective, "communication kernels with what they communicate", HU_KINDS_COMM),
+    ROWS(step, "iterations of the job", AT_step_rank, -1, -1),
+    ROWS(track, "threads, streams, counters", AT_track_rank, AT_track_id, -1),
+    ROWS(link, "device work and the call that launched it", AT_link_rank, -1, -1),
+    ROWS(memory, "allocations and releases of the framework", AT_memory_rank, -1, -1),
+    ROWS(counter, "samples of counters", AT_counter_rank, -1, -1),
+    ROWS(device, "devices that the recorder saw", AT_device_rank, -1, -1),
+    ROWS(metadata, "what the file says about itself", AT_metadata_rank, -1, -1),
+    ROWS(string, "every different text of the trace", AT_string_rank, AT_string_id, -1),
+    ROWS(quality, "what was lost or changed when the file was read", AT_quality_rank, -1, -1),
+};
+
+const size_t hu_sql_n_tables = HU_COUNT(hu_sql_tables);
