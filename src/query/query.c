@@ -16,6 +16,8 @@ static int fail(hu_query *q, hu_error *err)
 {
     if (sqlite3_errcode(q->db) == SQLITE_NOMEM)
         return hu_fail_memory(err);
+    if (sqlite3_errcode(q->db) == SQLITE_AUTH || strstr(sqlite3_errmsg(q->db), "may not be modified"))
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "traces are read-only: nothing but SELECT is allowed");
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%s", sqlite3_errmsg(q->db));
 }
 
@@ -47,6 +49,18 @@ static const int64_t *measure_self(const hu_ask *ask)
     return self;
 }
 
+/* One window for each step: hu_intervals_add would join those that touch. */
+static bool list_steps(hu_sql_source *s, hu_arena *arena)
+{
+    s->step_windows.at = hu_arena_calloc(arena, s->steps.n + 1, sizeof *s->step_windows.at);
+    if (!s->step_windows.at)
+        return false;
+    s->step_windows.n = s->steps.n;
+    for (size_t i = 0; i < s->steps.n; i++)
+        s->step_windows.at[i] = (hu_interval){s->steps.at[i].host_start_ns, s->steps.at[i].host_end_ns};
+    return true;
+}
+
 static int open_source(hu_query *q, const hu_trace *trace, size_t i, hu_error *err)
 {
     hu_sql_source *s = &q->sources[i];
@@ -56,9 +70,8 @@ static int open_source(hu_query *q, const hu_trace *trace, size_t i, hu_error *e
     s->rank = hu_trace_get_info(trace)->rank >= 0 ? hu_trace_get_info(trace)->rank : (int64_t)i;
     if (rc == 0)
         rc = hu_steps_measure(trace, s->ask.names, NULL, q->arena, q->arena, &s->steps, err);
-    for (size_t k = 0; rc == 0 && k < s->steps.n; k++)
-        if (!hu_intervals_add(q->arena, &s->step_windows, s->steps.at[k].host_start_ns, s->steps.at[k].host_end_ns))
-            return hu_fail_memory(err);
+    if (rc == 0 && !list_steps(s, q->arena))
+        return hu_fail_memory(err);
     if (rc == 0 && !(s->self_ns = measure_self(&s->ask)))
         return hu_fail_memory(err);
     return rc;
@@ -180,9 +193,7 @@ int hu_query_run(hu_query *q, hu_str sql, const hu_query_sink *sink, hu_error *e
     if (!arena)
         return hu_fail_memory(err);
     if (sql.n > INT32_MAX || sqlite3_prepare_v2(q->db, sql.p, (int)sql.n, &statement, &rest) != SQLITE_OK)
-        rc = sqlite3_errcode(q->db) == SQLITE_AUTH
-                 ? hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "traces are read-only: nothing but SELECT is allowed")
-                 : fail(q, err);
+        rc = fail(q, err);
     else if (!statement)
         rc = hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "there is no statement in this query");
     else if (!is_blank(rest, sql.p + sql.n))

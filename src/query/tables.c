@@ -131,7 +131,7 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
     C(T, op, "INTEGER", "id of the innermost operator or annotation around its launch", slice(out, op_around(s, i)))
 
 #define SLICE_COLUMNS(C, T) COMMON(C, T)                                                                                 \
-    C(T, kind, "TEXT", "cpu_op, python_function, user_annotation, runtime, driver, kernel, collective, memcpy, memset …", \
+    C(T, kind, "TEXT", "cpu_op, python_function, user_annotation, runtime, driver, kernel, memcpy …", \
       constant(out, hu_kind_name(s->ask.s.kind[i])))                                                               \
     C(T, track, "INTEGER", "id of the track it is on", INT(s->ask.s.track[i]))                                        \
     C(T, parent, "INTEGER", "host: the slice around it; device: what launched it", slice(out, s->ask.s.parent[i]))    \
