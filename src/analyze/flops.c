@@ -82,7 +82,8 @@ static int64_t sized(int64_t elements, hu_dtype dtype)
 static hu_dtype scalar_type(const hu_args *a, int i, hu_dtype otherwise)
 {
     static const hu_dtype types[] = {
-        HU_DTYPE_INT8, HU_DTYPE_INT8, HU_DTYPE_INT16, HU_DTYPE_INT32, HU_DTYPE_INT64, HU_DTYPE_FP16, HU_DTYPE_FP32, HU_DTYPE_FP64,
+        HU_DTYPE_INT8, HU_DTYPE_INT8, HU_DTYPE_INT16, HU_DTYPE_INT32, HU_DTYPE_INT64, HU_DTYPE_FP16, HU_DTYPE_FP32,
+            HU_DTYPE_FP64,
     };
     int64_t number;
 
@@ -127,7 +128,8 @@ static bool measure_bmm(const hu_op_model *o, const hu_args *a, hu_work_hint hin
         return false;
     bytes = hu_plus(hu_plus(hu_arg_bytes(x), hu_arg_bytes(y)), optional_bytes(a, o->p[2]));
     return put_product(out, x->dim[0], x->dim[1], y->dim[2], x->dim[2], bytes,
-                       sized(hu_times(x->dim[0], hu_times(x->dim[1], y->dim[2])), scalar_type(a, o->p[3], x->dtype)), x->dtype);
+                       sized(hu_times(x->dim[0], hu_times(x->dim[1], y->dim[2])), scalar_type(a, o->p[3], x->dtype)),
+                           x->dtype);
 }
 
 /* p: matrix, vector, addend.  Also two vectors. */
@@ -141,7 +143,8 @@ static bool measure_mv(const hu_op_model *o, const hu_args *a, hu_work_hint hint
         return false;
     on_vector(out, x->dtype);           /* no library uses matrix units for it */
     return put(out, hu_times(2, x->elements),
-               hu_plus(hu_plus(hu_plus(hu_arg_bytes(x), hu_arg_bytes(y)), optional_bytes(a, o->p[2])), sized(rows, x->dtype)));
+               hu_plus(hu_plus(hu_plus(hu_arg_bytes(x), hu_arg_bytes(y)), optional_bytes(a, o->p[2])),
+                       sized(rows, x->dtype)));
 }
 
 /* x[..., K] with weight [N, K].  p: x, weight, bias */
@@ -196,7 +199,8 @@ static bool measure_grouped(const hu_op_model *o, const hu_args *a, hu_work_hint
 {
     const hu_arg  *x = shaped(a, o->p[0], 2, 3), *y = shaped(a, o->p[1], 2, 3), *offsets = tensor(a, o->p[2]);
     int64_t        m, n, k, results;
-    const hu_dtype type = x ? scalar_type(a, o->p[3], hu_dtype_bytes(x->dtype) == 1 ? HU_DTYPE_BF16 : x->dtype) : HU_DTYPE_UNKNOWN;
+    const hu_dtype type = x ? scalar_type(a, o->p[3],
+                                          hu_dtype_bytes(x->dtype) == 1 ? HU_DTYPE_BF16 : x->dtype) : HU_DTYPE_UNKNOWN;
 
     (void)hint;
     if (!x || !y)
@@ -246,7 +250,8 @@ static bool spatial(const hu_args *a, int i, int dims, int64_t otherwise, int64_
     return true;
 }
 
-static bool read_convolution(const hu_args *a, int x, int w, int stride, int padding, int dilation, int groups, bool transposed,
+static bool read_convolution(const hu_args *a, int x, int w, int stride, int padding, int dilation, int groups,
+                             bool transposed,
                              int output_padding, convolution *c)
 {
     int64_t  s[HU_DIM_MAX], p[HU_DIM_MAX], d[HU_DIM_MAX], more[HU_DIM_MAX], g = 1, window = 1, batch;
@@ -476,7 +481,8 @@ static bool measure_norm(const hu_op_model *o, const hu_args *a, hu_work_hint hi
             rows = hu_times(rows, x->dim[i]);
     }
     on_vector(out, x->dtype);
-    return put(out, hu_times(is_idle ? o->p[4] / 2 : o->p[4], x->elements), hu_plus(bytes, hu_times(hu_times(rows, o->p[5]), 4)));
+    return put(out, hu_times(is_idle ? o->p[4] / 2 : o->p[4], x->elements),
+               hu_plus(bytes, hu_times(hu_times(rows, o->p[5]), 4)));
 }
 
 /* p: first tensor read, tensors read, FLOPs per element, position of half_to_float */
@@ -701,7 +707,8 @@ static int64_t reduced(const hu_args *a, const hu_arg *x, int where)
     return left;
 }
 
-/* p: position of dims, result ('s' as the input, 'a' wide enough to add up, 'b' bool, 'i' indices, 'p' value and index), FLOPs per element */
+/* p: position of dims, result ('s' as the input, 'a' wide enough to add up, 'b' bool, 'i' indices, 'p' value and
+   index), FLOPs per element */
 static bool measure_reduction(const hu_op_model *o, const hu_args *a, hu_work_hint hint, hu_work *out)
 {
     const hu_arg *x = tensor(a, 0), *second = tensor(a, 1);
@@ -916,10 +923,12 @@ static const hu_op_model aten[] = {
     ROW("cumsum", ELEMENTWISE, measure_elementwise, 1, 1), ROW("cumprod", ELEMENTWISE, measure_elementwise, 1, 1),
 
     ROW("copy_", COPY, measure_copy, 0),
-    ROW("fill_", COPY, measure_touch, 0, 1), ROW("zero_", COPY, measure_touch, 0, 1), ROW("normal_", COPY, measure_touch, 0, 1),
-    ROW("uniform_", COPY, measure_touch, 0, 1), ROW("clone", COPY, measure_touch, 0, 2), ROW("contiguous", COPY, measure_touch, 0, 2),
+    ROW("fill_", COPY, measure_touch, 0, 1), ROW("zero_", COPY, measure_touch, 0, 1),
+        ROW("normal_", COPY, measure_touch, 0, 1),
+    ROW("uniform_", COPY, measure_touch, 0, 1), ROW("clone", COPY, measure_touch, 0, 2),
+        ROW("contiguous", COPY, measure_touch, 0, 2),
     ROW("nll_loss_backward", COPY, measure_touch, 1, 1),    /* mostly zeros are written */
-   
+
     ROW("flip", COPY, measure_touch, 0, 2), ROW("roll", COPY, measure_touch, 0, 2), ROW("cat", COPY, measure_cat, 0),
     ROW("stack", COPY, measure_cat, 0),
 
@@ -942,7 +951,8 @@ static const hu_op_model aten[] = {
     ROW("_foreach_lerp", OPTIMIZER, measure_foreach, 2, 1, 3), ROW("_foreach_addcmul", OPTIMIZER, measure_foreach, 3, 1, 3),
     ROW("_foreach_addcdiv", OPTIMIZER, measure_foreach, 3, 1, 3), ROW("_foreach_sqrt", OPTIMIZER, measure_foreach, 1, 1, 1),
     ROW("_foreach_neg", OPTIMIZER, measure_foreach, 1, 1, 1), ROW("_foreach_zero", OPTIMIZER, measure_foreach, 0, 1, 0),
-    ROW("_foreach_norm", OPTIMIZER, measure_foreach, 1, 0, 2), ROW("_foreach_reciprocal", OPTIMIZER, measure_foreach, 1, 1, 1),
+    ROW("_foreach_norm", OPTIMIZER, measure_foreach, 1, 0, 2),
+        ROW("_foreach_reciprocal", OPTIMIZER, measure_foreach, 1, 1, 1),
 };
 
 /* Operators of other libraries, by their full names. */

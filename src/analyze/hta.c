@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * hta.c - HolisticTraceAnalysis from its loading rules on: what it keeps, how it rounds, what it takes for device work.
  *
- * Rows.       Complete events but the span of the capture.  When any time has a fraction of a microsecond, starts are rounded
+ * Rows.       Complete events but the span of the capture.  When any time has a fraction of a microsecond, starts
+ * are rounded
  *             up and ends down, in double precision as pandas does it.
  * Device.     A row is device work when its `stream` argument is not -1, which sync records and Triton operators may have.
  * Last step.  With two or more ProfilerStep#N, host rows from the start of the last one on go, and device rows whose launch
@@ -76,7 +77,8 @@ static bool has(hu_str name, const char *part)
 
 static uint8_t type_of(hu_str name)
 {
-    static const char *const not_compute[] = {"nccl", "Stream Wait Event", "runFunction", "hip", "job_exe", "packet", "pe_exe",
+    static const char *const not_compute[] = {"nccl", "Stream Wait Event", "runFunction", "hip", "job_exe", "packet",
+                                              "pe_exe",
                                               "cpum_exe_subgraph", "hccl", "collective_subgraph_execution"};
 
     if (starts(name, "nccl") || starts(name, "hip") || starts(name, "hccl") || has(name, "ncclKernel"))
@@ -242,7 +244,8 @@ static double merged_length(const work *w, unsigned types)
 static bool measure_time(work *w)
 {
     static const char *const names[HU_HTA_TYPES] = {
-        NULL, "COMPUTATION", "COMMUNICATION", "COMPUTATION overlapping COMMUNICATION", "MEMORY", "COMPUTATION overlapping MEMORY",
+        NULL, "COMPUTATION", "COMMUNICATION", "COMPUTATION overlapping COMMUNICATION", "MEMORY",
+            "COMPUTATION overlapping MEMORY",
         "COMMUNICATION overlapping MEMORY", "COMPUTATION overlapping COMMUNICATION overlapping MEMORY"};
     hu_hta      *o = w->out;
     hu_intervals set[3], both;
@@ -290,7 +293,8 @@ static bool measure_time(work *w)
 
 static const char *type_name(uint8_t type)
 {
-    return type == COMPUTATION ? "COMPUTATION" : type == COMMUNICATION ? "COMMUNICATION" : type == MEMORY ? "MEMORY" : "OTHER";
+    return type == COMPUTATION ? "COMPUTATION" : type == COMMUNICATION ? "COMMUNICATION" : type == MEMORY
+        ? "MEMORY" : "OTHER";
 }
 
 static int by_name(const void *left, const void *right)
@@ -345,7 +349,8 @@ static bool measure_kernels(work *w)
 /* The launch of a device row, as HTA's join on correlation finds it; HU_NONE. */
 static uint32_t launch_of(const work *w, const row *r)
 {
-    const uint32_t launch = hu_kind_in(w->ask->s.kind[r->slice], HU_KINDS_DEVICE) ? hu_trace_launch_of(w->ask->trace, r->slice)
+    const uint32_t launch = hu_kind_in(w->ask->s.kind[r->slice], HU_KINDS_DEVICE)
+        ? hu_trace_launch_of(w->ask->trace, r->slice)
                                                                                    : HU_NONE;
 
     return launch != HU_NONE && w->kept[launch] ? launch : HU_NONE;
@@ -470,7 +475,8 @@ static bool is_any(hu_str name, const char *const *list, size_t n)
 static bool is_queueing(hu_str call)
 {
     static const char *const calls[] = {
-        "cudaLaunchKernel", "cudaLaunchKernelExC", "cuLaunchKernel", "cuLaunchKernelEx", "cudaMemcpyAsync", "cudaMemsetAsync",
+        "cudaLaunchKernel", "cudaLaunchKernelExC", "cuLaunchKernel", "cuLaunchKernelEx", "cudaMemcpyAsync",
+            "cudaMemsetAsync",
         "hipLaunchKernel", "hipExtModuleLaunchKernel", "hipMemcpyAsync", "hipMemcpyWithStream", "hipMemsetAsync",
         "runFunction - job_prep_and_submit_for_execution"};
 
@@ -564,7 +570,8 @@ static int by_rate_time(const void *left, const void *right)
 
 static bool measure_bandwidth(work *w)
 {
-    static const char *const names[HU_HTA_COPIES] = {"Memcpy DtoD", "Memcpy DtoH", "Memcpy HtoD", "Memcpy Unknown", "Memset"};
+    static const char *const names[HU_HTA_COPIES] = {"Memcpy DtoD", "Memcpy DtoH", "Memcpy HtoD", "Memcpy Unknown",
+                                                     "Memset"};
     rate_change *rates = hu_arena_alloc(w->ask->scratch, (2 * w->n + 1) * sizeof *rates);
     double      *v = hu_arena_alloc(w->ask->scratch, (2 * w->n + 1) * sizeof *v);
 
@@ -577,10 +584,12 @@ static bool measure_bandwidth(work *w)
         for (size_t i = 0; i < w->n; i++) {
             const row   *r = &w->at[i];
             const hu_str name = hu_ask_name(w->ask, r->slice);
-            const bool   is_known = starts(name, names[0]) || starts(name, names[1]) || starts(name, names[2]) || starts(name, names[4]);
+            const bool   is_known = starts(name, names[0]) || starts(name, names[1]) || starts(name, names[2]) ||
+                starts(name, names[4]);
             double       gbps;
 
-            if (r->type != MEMORY || !(starts(name, names[c]) || (c == 3 && !is_known)) || w->ask->s.detail[r->slice] == HU_NONE ||
+            if (r->type != MEMORY || !(starts(name, names[c]) || (c == 3 && !is_known)) ||
+                w->ask->s.detail[r->slice] == HU_NONE ||
                 !hu_kind_in(w->ask->s.kind[r->slice], HU_KINDS_COPY))
                 continue;
             gbps = hu_trace_copy_detail(w->ask->trace, w->ask->s.detail[r->slice])->gbps;

@@ -137,7 +137,8 @@ static hu_kernel *row_of(work *w, uint32_t i)
     if (*place == HU_NONE) {
         hu_kernel k = {.name = hu_ask_name(w->ask, i), .is_comm = w->ask->s.kind[i] == HU_KIND_COLLECTIVE};
 
-        if (!hu_kernel_name_read(&w->reader, k.name, k.is_comm, w->ask->arena, &k.read) || !hu_vec_push(w->ask->arena, &w->list, k))
+        if (!hu_kernel_name_read(&w->reader, k.name, k.is_comm, w->ask->arena, &k.read) ||
+            !hu_vec_push(w->ask->arena, &w->list, k))
             return NULL;
         *place = (uint32_t)w->list.n - 1;
     }

@@ -109,7 +109,8 @@ static int measure_recompute(const hu_ask *ask, hu_overheads *out, hu_error *err
     for (uint32_t i = 0; i < ask->s.n; i++) {
         hu_recompute *row;
 
-        if (!w.again[i] || ask->s.kind[i] != HU_KIND_CPU_OP || !is_outermost(&w, i) || !hu_select_in(ask->scope, ask->s.start_ns[i]))
+        if (!w.again[i] || ask->s.kind[i] != HU_KIND_CPU_OP || !is_outermost(&w, i) ||
+            !hu_select_in(ask->scope, ask->s.start_ns[i]))
             continue;
         row = row_of(&w, i);
         if (!row)

@@ -30,42 +30,62 @@ static const hu_peaks list[] = {
     /* its tensor rates are quoted as 70 and as 125: left out */
     {"A10G", "A10G", 0, 0, 0, 35, 0, 0, 0, 0, 0, 0, 600, "NVIDIA A10G datasheet, as quoted by cloud providers"},
     /* a quoted datasheet: 37.4, 74.8 and 149.7 dense with fp32 accumulation */
-    {"A40", "A40", 0, 84, 0, 37.4, 0, 0, 74.8, 149.7, 149.7, 0, 696, "https://images.nvidia.cn/content/Solutions/data-center/a40/nvidia-a40-datasheet.pdf"},
+    {"A40", "A40", 0, 84, 0, 37.4, 0, 0, 74.8, 149.7, 149.7, 0, 696,
+     "https://images.nvidia.cn/content/Solutions/data-center/a40/nvidia-a40-datasheet.pdf"},
     /* fp32 and memory by two databases; tensor rates are 2 and 4 times fp32, as on the A40 with the same die */
     {"RTX A6000", "RTX A6000", 0, 84, 0, 38.7, 0, 0, 77.4, 154.8, 154.8, 0, 768, GA102 ", appendix C"},
     /* fp32 and memory by two databases; 142 with fp16 accumulation, half of it with fp32 */
     {"RTX 3090", "RTX 3090", 0, 82, 0.556, 35.6, 0, 0, 35.6, 71, 71, 0, 936, GA102 ", appendix A"},
-    {"RTX 4090", "RTX 4090", 0, 128, 1.29, 82.6, 0, 0, 82.6, 165.2, 165.2, 330.3, 1008, "NVIDIA Ada whitepaper; hmc-tech.com agrees"},
+    {"RTX 4090", "RTX 4090", 0, 128, 1.29, 82.6, 0, 0, 82.6, 165.2, 165.2, 330.3, 1008,
+     "NVIDIA Ada whitepaper; hmc-tech.com agrees"},
     /* 838 sparse with fp16 accumulation by two quotations: a quarter of it dense with fp32 accumulation */
-    {"RTX 5090", "RTX 5090", 0, 170, 0, 104.8, 0, 0, 104.8, 209.5, 209.5, 419, 1792, "NVIDIA RTX Blackwell whitepaper, as quoted"},
-    {"L4", "L4", 0, 58, 0, 30.3, 0, 0, 60, 121, 121, 242, 300, "https://resources.nvidia.com/en-us-gpu-resources/l4-tensor-datasheet"},
-    {"L40S", "L40S", 0, 142, 1.43, 91.6, 0, 0, 183, 362, 362, 733, 864, "NVIDIA L40S datasheet; two resellers quote the same"},
+    {"RTX 5090", "RTX 5090", 0, 170, 0, 104.8, 0, 0, 104.8, 209.5, 209.5, 419, 1792,
+     "NVIDIA RTX Blackwell whitepaper, as quoted"},
+    {"L4", "L4", 0, 58, 0, 30.3, 0, 0, 60, 121, 121, 242, 300,
+     "https://resources.nvidia.com/en-us-gpu-resources/l4-tensor-datasheet"},
+    {"L40S", "L40S", 0, 142, 1.43, 91.6, 0, 0, 183, 362, 362, 733, 864,
+     "NVIDIA L40S datasheet; two resellers quote the same"},
     {"H100 SXM", "H100 HBM3", 80, 132, 33.5, 66.9, 66.9, 0, 494.7, 989.4, 989.4, 1978.9, 3350, HOPPER},
-    {"H100 PCIe", "H100 PCIE", 80, 114, 25.6, 51.2, 51.2, 0, 378, 756, 756, 1513, 2000, "NVIDIA H100 datasheet; product brief PB-11133"},
+    {"H100 PCIe", "H100 PCIE", 80, 114, 25.6, 51.2, 51.2, 0, 378, 756, 756, 1513, 2000,
+     "NVIDIA H100 datasheet; product brief PB-11133"},
     /* 835 is what torchtitan reads from the data sheet; the other rates found no second quotation */
     {"H100 NVL", "H100 NVL", 94, 132, 0, 0, 0, 0, 0, 835, 835, 0, 3900, "NVIDIA H100 datasheet, NVL column"},
-    {"H200 SXM", "H200", 141, 132, 33.5, 66.9, 66.9, 0, 494.7, 989.4, 989.4, 1978.9, 4800, NV "en-us/data-center/h200/; compute as H100 SXM"},
-    {"GH200 HBM3", "GH200", 96, 132, 33.5, 66.9, 66.9, 0, 494.7, 989.4, 989.4, 1978.9, 4000, "NVIDIA GH200 datasheet, as quoted; compute as H100 SXM"},
-    {"GH200 HBM3e", "GH200", 144, 132, 33.5, 66.9, 66.9, 0, 494.7, 989.4, 989.4, 1978.9, 4900, "NVIDIA GH200 datasheet, as quoted; compute as H100 SXM"},
+    {"H200 SXM", "H200", 141, 132, 33.5, 66.9, 66.9, 0, 494.7, 989.4, 989.4, 1978.9, 4800,
+     NV "en-us/data-center/h200/; compute as H100 SXM"},
+    {"GH200 HBM3", "GH200", 96, 132, 33.5, 66.9, 66.9, 0, 494.7, 989.4, 989.4, 1978.9, 4000,
+     "NVIDIA GH200 datasheet, as quoted; compute as H100 SXM"},
+    {"GH200 HBM3e", "GH200", 144, 132, 33.5, 66.9, 66.9, 0, 494.7, 989.4, 989.4, 1978.9, 4900,
+     "NVIDIA GH200 datasheet, as quoted; compute as H100 SXM"},
     /* TF32 is quoted rounded, as 1100 and as 1130: half of bf16 fits both.  Memory: 7.7 TB/s with 180 GB */
-    {"B200", "B200", 180, 148, 37, 75, 0, 0, 1125, 2250, 2250, 4500, 7700, "https://nvdam.widen.net/s/wwnsxrhm2w/blackwell-datasheet-3384703"},
+    {"B200", "B200", 180, 148, 37, 75, 0, 0, 1125, 2250, 2250, 4500, 7700,
+     "https://nvdam.widen.net/s/wwnsxrhm2w/blackwell-datasheet-3384703"},
     {"GB200", "GB200", 0, 0, 40, 80, 0, 0, 1250, 2500, 2500, 5000, 8000, "NVIDIA GB200 NVL72 datasheet, a 72nd of the rack"},
-    {"B300", "B300", 0, 0, 1.25, 75, 0, 0, 1125, 2250, 2250, 4500, 8000, "NVIDIA Blackwell technical brief, table 3, by two quotations"},
+    {"B300", "B300", 0, 0, 1.25, 75, 0, 0, 1125, 2250, 2250, 4500, 8000,
+     "NVIDIA Blackwell technical brief, table 3, by two quotations"},
     /* two quotations of the brochures; memory is 4096 bits at 3.2 Gbit/s for each die */
-    {"MI210", "MI210", 0, 104, 22.6, 22.6, 45.3, 45.3, 0, 181, 181, 0, 1638, "https://www.amd.com/content/dam/amd/en/documents/instinct-business-docs/product-briefs/instinct-mi210-brochure.pdf"},
-    {"MI250X, one die", "MI250X", 0, 110, 23.9, 23.9, 47.9, 47.9, 0, 191.5, 191.5, 0, 1638, "https://www.amd.com/en/products/accelerators/instinct/mi200/mi250x.html, halved"},
-    {"MI250, one die", "MI250", 0, 104, 22.6, 22.6, 45.3, 45.3, 0, 181, 181, 0, 1638, "AMD Instinct MI250 product page, halved"},
-    {"MI300A", "MI300A", 0, 228, 61.3, 122.6, 122.6, 122.6, 490.3, 980.6, 980.6, 1961.2, 5300, AMD "data-sheets/amd-instinct-mi300a-data-sheet.pdf"},
-    {"MI300X", "MI300X", 0, 304, 81.7, 163.4, 163.4, 163.4, 653.7, 1307.4, 1307.4, 2614.9, 5300, AMD "data-sheets/amd-instinct-mi300x-data-sheet.pdf"},
-    {"MI325X", "MI325X", 0, 304, 81.7, 163.4, 163.4, 163.4, 653.7, 1307.4, 1307.4, 2614.9, 6000, "https://www.amd.com/en/products/accelerators/instinct/mi300/mi325x.html; compute as MI300X"},
+    {"MI210", "MI210", 0, 104, 22.6, 22.6, 45.3, 45.3, 0, 181, 181, 0, 1638,
+     "https://www.amd.com/content/dam/amd/en/documents/instinct-business-docs/product-briefs/instinct-mi210-brochure.pdf"},
+    {"MI250X, one die", "MI250X", 0, 110, 23.9, 23.9, 47.9, 47.9, 0, 191.5, 191.5, 0, 1638,
+     "https://www.amd.com/en/products/accelerators/instinct/mi200/mi250x.html, halved"},
+    {"MI250, one die", "MI250", 0, 104, 22.6, 22.6, 45.3, 45.3, 0, 181, 181, 0, 1638,
+     "AMD Instinct MI250 product page, halved"},
+    {"MI300A", "MI300A", 0, 228, 61.3, 122.6, 122.6, 122.6, 490.3, 980.6, 980.6, 1961.2, 5300,
+     AMD "data-sheets/amd-instinct-mi300a-data-sheet.pdf"},
+    {"MI300X", "MI300X", 0, 304, 81.7, 163.4, 163.4, 163.4, 653.7, 1307.4, 1307.4, 2614.9, 5300,
+     AMD "data-sheets/amd-instinct-mi300x-data-sheet.pdf"},
+    {"MI325X", "MI325X", 0, 304, 81.7, 163.4, 163.4, 163.4, 653.7, 1307.4, 1307.4, 2614.9, 6000,
+     "https://www.amd.com/en/products/accelerators/instinct/mi300/mi325x.html; compute as MI300X"},
     /* 256 units x 8192 FLOP (fp8) x 2.2 and 2.4 GHz; fp16 is half of it (the brochure's 2309.6 is no half of its 4614) */
-    {"MI350X", "MI350X", 0, 256, 72.1, 144.2, 72.1, 144.2, 0, 2306.9, 2306.9, 4613.7, 8000, AMD "product-briefs/amd-instinct-mi350x-gpu-brochure.pdf"},
-    {"MI355X", "MI355X", 0, 256, 78.6, 157.3, 78.6, 157.3, 0, 2516.6, 2516.6, 5033.2, 8000, "AMD at Hot Chips 2025 and ISSCC 2026: 2.4 GHz, 8192 FLOP of fp8 per unit and clock"},
+    {"MI350X", "MI350X", 0, 256, 72.1, 144.2, 72.1, 144.2, 0, 2306.9, 2306.9, 4613.7, 8000,
+     AMD "product-briefs/amd-instinct-mi350x-gpu-brochure.pdf"},
+    {"MI355X", "MI355X", 0, 256, 78.6, 157.3, 78.6, 157.3, 0, 2516.6, 2516.6, 5033.2, 8000,
+     "AMD at Hot Chips 2025 and ISSCC 2026: 2.4 GHz, 8192 FLOP of fp8 per unit and clock"},
 };
 
 /* Words that make another device of the same number. */
 static const hu_str others[] = {
-    HU_STR("MIG"), HU_STR("Laptop"), HU_STR("Mobile"), HU_STR("Ti"), HU_STR("SUPER"), HU_STR("D"), HU_STR("NVL"), HU_STR("Max"),
+    HU_STR("MIG"), HU_STR("Laptop"), HU_STR("Mobile"), HU_STR("Ti"), HU_STR("SUPER"), HU_STR("D"), HU_STR("NVL"),
+    HU_STR("Max"),
     HU_STR("vGPU"),
 };
 

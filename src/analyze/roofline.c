@@ -6,7 +6,8 @@
  *     MFU        = Σ model FLOPs / peak / time        HFU: the same with what is executed, recomputed parts too
  *
  * Only the innermost operator around a launch counts, so that aten::linear and the aten::addmm in it are not both counted.
- * Products of fp32 are held against the TF32 peak when their kernel's name says tensor cores, else against fp32.  MFU is taken
+ * Products of fp32 are held against the TF32 peak when their kernel's name says tensor cores, else against fp32.
+ * MFU is taken
  * over products, convolutions and attention, over the steps that count, each FLOP against the peak of its own type; where a
  * job computes in one type this is the usual definition (PaLM, appendix B).  Kernels without an operator, or whose operator
  * has no model, are unknown, and listed: coverage says how much that is.
@@ -59,7 +60,8 @@ static bool find_peaks(work *w)
         for (size_t i = 0; i < n && ask->tracks[t].type == HU_TRACK_STREAM; i++) {
             if (devices[i].id != ask->tracks[t].device)
                 continue;
-            w->peaks[t] = hu_peaks_find(hu_trace_text(ask->trace, devices[i].name), devices[i].sm_count, devices[i].memory_bytes);
+            w->peaks[t] = hu_peaks_find(hu_trace_text(ask->trace, devices[i].name), devices[i].sm_count,
+                                        devices[i].memory_bytes);
             if (w->peaks[t] && !w->out->device.n && ask->tracks[t].count) {
                 w->out->device = hu_str_of(w->peaks[t]->name);
                 w->out->source = hu_str_of(w->peaks[t]->source);

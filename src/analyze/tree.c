@@ -98,8 +98,10 @@ static int costlier(const hu_tree_node *a, const hu_tree_node *b)
 static bool lay_out(const node_list *from, const uint8_t *kept, hu_tree *out, hu_arena *arena, hu_arena *scratch)
 {
     const size_t n = from->n;
-    uint32_t    *sorted = hu_arena_calloc(scratch, n + 1, sizeof *sorted), *first = hu_arena_alloc(scratch, (n + 2) * sizeof *first);
-    uint32_t    *next = hu_arena_alloc(scratch, (n + 2) * sizeof *next), *moved = hu_arena_alloc(scratch, (n + 1) * sizeof *moved);
+    uint32_t    *sorted = hu_arena_calloc(scratch, n + 1, sizeof *sorted);
+    uint32_t    *first = hu_arena_alloc(scratch, (n + 2) * sizeof *first);
+    uint32_t    *next = hu_arena_alloc(scratch, (n + 2) * sizeof *next);
+    uint32_t    *moved = hu_arena_alloc(scratch, (n + 1) * sizeof *moved);
     size_t       count = 0;
 
     if (!sorted || !first || !next || !moved)

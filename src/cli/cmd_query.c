@@ -278,12 +278,14 @@ static void add_hint(hu_error *err)
         near = hu_options_suggest(word, words, hu_query_words(words, HU_COUNT(words)));
     if (strncmp(err->text, "traces are", 10) == 0)
         return;
-    snprintf(text, sizeof text, "%.300s; %s%s%sholdup query --schema lists tables and columns", err->text, near ? "did you mean " : "",
+    snprintf(text, sizeof text, "%.300s; %s%s%sholdup query --schema lists tables and columns", err->text,
+             near ? "did you mean " : "",
              near ? near : "", near ? "? " : "");
     memcpy(err->text, text, sizeof text);
 }
 
-static int answer(const options *o, hu_trace *const *traces, size_t n, hu_str sql, hu_out *out, hu_arena *arena, hu_error *err)
+static int answer(const options *o, hu_trace *const *traces, size_t n, hu_str sql, hu_out *out, hu_arena *arena,
+                  hu_error *err)
 {
     face          f = {.o = o, .out = out, .arena = arena};
     hu_query_sink sink = {&f, text_head, text_row};

@@ -88,7 +88,8 @@ static const hu_option rows[] = {
      offsetof(options, steps), NULL, parse_steps},
     {"group-by", 'g', HU_OPTION_CHOICE, "WHAT", "operators by name (default), and by shapes, stack or module",
      offsetof(options, group_by), groups, NULL},
-    {"frames", 0, HU_OPTION_COUNT, "N", "innermost Python frames that make a stack (5)", offsetof(options, frames), NULL, NULL},
+    {"frames", 0, HU_OPTION_COUNT, "N", "innermost Python frames that make a stack (5)", offsetof(options, frames),
+     NULL, NULL},
     {"compat", 0, HU_OPTION_CHOICE, "TOOL", "the numbers of hta (HolisticTraceAnalysis), its rounding and filters included",
      offsetof(options, compat), tools, NULL},
     {"merge", 'm', HU_OPTION_FLAG, NULL, "one table over all ranks instead of one for each", offsetof(options, merge), NULL,
@@ -268,7 +269,8 @@ static int report(const options *o, const hu_inputs *inputs, const char *argumen
                      .digest = {o->steps, (hu_grouping)o->group_by, (int)o->frames, o->compat != 0},
                      .digests = hu_arena_calloc(arena, inputs->n, sizeof(hu_digest *)),
                      .errors = hu_arena_calloc(arena, inputs->n, sizeof(hu_error))};
-    hu_report   r = {.digests = w.digests, .show = o->show, .part = o->part, .top = o->top, .sort = o->sort, .scratch = arena,
+    hu_report   r = {.digests = w.digests, .show = o->show, .part = o->part, .top = o->top, .sort = o->sort,
+                     .scratch = arena,
                      .color = wants_color(o), .width = o->output ? PLAIN_WIDTH : terminal_width(), .arguments = arguments};
     hu_error    err = {0};
     int         rc = 0;

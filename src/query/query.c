@@ -25,8 +25,9 @@ static int fail(hu_query *q, hu_error *err)
 static int authorize(void *context, int action, const char *a, const char *b, const char *c, const char *d)
 {
     (void)context, (void)a, (void)b, (void)c, (void)d;
-    return action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_FUNCTION || action == SQLITE_RECURSIVE ? SQLITE_OK
-                                                                                                                   : SQLITE_DENY;
+    if (action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_FUNCTION || action == SQLITE_RECURSIVE)
+        return SQLITE_OK;
+    return SQLITE_DENY;
 }
 
 /* Host time of operators, annotations and calls without those inside, as operators.c measures it. */

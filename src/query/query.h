@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * query.h - SQL over traces, read-only.  Nothing is copied: SQLite reads the columns of the traces through virtual tables. */
+ * query.h - SQL over traces, read-only.  Nothing is copied: SQLite reads the columns of the traces. */
 #ifndef HU_QUERY_QUERY_H
 #define HU_QUERY_QUERY_H
 

@@ -56,8 +56,9 @@ static const hu_kernel_detail *kernel_of(const hu_sql_source *s, size_t i)
     static const hu_kernel_detail none = {.blocks_per_sm = NAN, .warps_per_sm = NAN, .occupancy_pct = NAN};
     const uint32_t row = s->ask.s.detail[i];
 
-    return row != HU_NONE && hu_kind_in(s->ask.s.kind[i], HU_KINDS_COMPUTE | HU_KINDS_COMM) ? hu_trace_kernel_detail(s->trace, row)
-                                                                                          : &none;
+    if (row == HU_NONE || !hu_kind_in(s->ask.s.kind[i], HU_KINDS_COMPUTE | HU_KINDS_COMM))
+        return &none;
+    return hu_trace_kernel_detail(s->trace, row);
 }
 
 static const hu_copy_detail *copy_of(const hu_sql_source *s, size_t i)
@@ -73,7 +74,9 @@ static const hu_op_detail *op_of(const hu_sql_source *s, size_t i)
     static const hu_op_detail none = {.sequence = -1};
     const uint32_t row = s->ask.s.detail[i];
 
-    return row != HU_NONE && hu_kind_in(s->ask.s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER)) ? hu_trace_op_detail(s->trace, row) : &none;
+    if (row == HU_NONE || !hu_kind_in(s->ask.s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER)))
+        return &none;
+    return hu_trace_op_detail(s->trace, row);
 }
 
 static const hu_op_extra *extra_of(const hu_sql_source *s, size_t i)
@@ -130,7 +133,7 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
     C(T, launch, "INTEGER", "id of the call that launched it", slice(out, hu_trace_launch_of(s->trace, (uint32_t)i))) \
     C(T, op, "INTEGER", "id of the innermost operator or annotation around its launch", slice(out, op_around(s, i)))
 
-#define SLICE_COLUMNS(C, T) COMMON(C, T)                                                                                 \
+#define SLICE_COLUMNS(C, T) COMMON(C, T) \
     C(T, kind, "TEXT", "cpu_op, python_function, user_annotation, runtime, driver, kernel, memcpy …", \
       constant(out, hu_kind_name(s->ask.s.kind[i])))                                                               \
     C(T, track, "INTEGER", "id of the track it is on", INT(s->ask.s.track[i]))                                        \
@@ -138,7 +141,7 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
     C(T, correlation, "INTEGER", "id that a launch and its work share", unless(out, s->ask.s.correlation[i], 0))      \
     C(T, external_id, "INTEGER", "id of the operator it belongs to", unless(out, s->ask.s.external[i], 0))
 
-#define KERNEL_COLUMNS(C, T) COMMON(C, T) DEVICE(C, T)                                                                      \
+#define KERNEL_COLUMNS(C, T) COMMON(C, T) DEVICE(C, T) \
     C(T, is_comm, "INTEGER", "1 for communication", INT(s->ask.s.kind[i] == HU_KIND_COLLECTIVE))                      \
     C(T, grid_x, "INTEGER", "blocks", unless(out, kernel_of(s, i)->grid[0], 0))                                       \
     C(T, grid_y, "INTEGER", "blocks", unless(out, kernel_of(s, i)->grid[1], 0))                                       \
@@ -152,36 +155,36 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
     C(T, graph, "INTEGER", "graph it was launched by", unless(out, kernel_of(s, i)->graph, 0))                        \
     C(T, graph_node, "INTEGER", "node of that graph", unless(out, kernel_of(s, i)->graph_node, 0))
 
-#define COPY_COLUMNS(C, T) COMMON(C, T) DEVICE(C, T)                                                                        \
+#define COPY_COLUMNS(C, T) COMMON(C, T) DEVICE(C, T) \
     C(T, is_set, "INTEGER", "1 for a set", INT(s->ask.s.kind[i] == HU_KIND_MEMSET))                                   \
     C(T, bytes, "INTEGER", "how many", unless(out, copy_of(s, i)->bytes, -1))                                         \
     C(T, gbps, "REAL", "1e9 bytes per second, as recorded", real(out, copy_of(s, i)->gbps))                           \
     C(T, from_device, "INTEGER", "of a peer copy", unless(out, copy_of(s, i)->from_device, -1))                       \
     C(T, to_device, "INTEGER", "of a peer copy", unless(out, copy_of(s, i)->to_device, -1))
 
-#define OP_COLUMNS(C, T) COMMON(C, T) HOST(C, T)                                                                            \
-    C(T, self_ns, "INTEGER", "without the operators, annotations and calls inside", INT(s->self_ns[i] > 0 ? s->self_ns[i] : 0)) \
+#define OP_COLUMNS(C, T) COMMON(C, T) HOST(C, T) \
+    C(T, self_ns, "INTEGER", "without the operators, annotations and calls inside", INT(self_ns(s, i))) \
     C(T, is_annotation, "INTEGER", "1 for what the user marked", INT(s->ask.s.kind[i] == HU_KIND_USER))               \
     C(T, shapes, "TEXT", "Input Dims", text(s, op_of(s, i)->dims, out))                                               \
     C(T, types, "TEXT", "Input type", text(s, op_of(s, i)->types, out))                                               \
     C(T, strides, "TEXT", "Input Strides", text(s, op_of(s, i)->strides, out))                                        \
     C(T, inputs, "TEXT", "Concrete Inputs", text(s, op_of(s, i)->concrete, out))                                      \
     C(T, sequence, "INTEGER", "autograd sequence number", unless(out, op_of(s, i)->sequence, -1))                     \
-    C(T, forward, "INTEGER", "id of the forward operator of a backward one", slice(out, hu_trace_forward_of(s->trace, (uint32_t)i))) \
+    C(T, forward, "INTEGER", "id of the forward operator of a backward one", slice(out, forward_of(s, i))) \
     C(T, stack, "TEXT", "Call stack, of older traces", text(s, extra_of(s, i)->stack, out))                           \
     C(T, module, "TEXT", "Module Hierarchy, of older traces", text(s, extra_of(s, i)->module, out))
 
-#define CALL_COLUMNS(C, T) COMMON(C, T) HOST(C, T)                                                                          \
+#define CALL_COLUMNS(C, T) COMMON(C, T) HOST(C, T) \
     C(T, is_driver, "INTEGER", "1 for a call of the driver", INT(s->ask.s.kind[i] == HU_KIND_DRIVER))                 \
     C(T, correlation, "INTEGER", "id that it shares with its work", unless(out, s->ask.s.correlation[i], 0))          \
     C(T, work, "INTEGER", "pieces of device work that it launched", INT(work_count(s, i)))                            \
     C(T, waits, "INTEGER", "1 when it returns only after the device did something",                                   \
       INT((s->ask.names[s->ask.s.name[i]] & HU_NAME_SYNC) != 0))
 
-#define PYTHON_COLUMNS(C, T) COMMON(C, T) HOST(C, T)                                                                        \
+#define PYTHON_COLUMNS(C, T) COMMON(C, T) HOST(C, T) \
     C(T, is_module, "INTEGER", "1 for an nn.Module", INT((s->ask.names[s->ask.s.name[i]] & HU_NAME_MODULE) != 0))
 
-#define COLLECTIVE_COLUMNS(C, T) COMMON(C, T) DEVICE(C, T)                                                                  \
+#define COLLECTIVE_COLUMNS(C, T) COMMON(C, T) DEVICE(C, T) \
     C(T, collective, "TEXT", "allreduce, _allgather_base …", text(s, collective_of(s, i)->name, out))                 \
     C(T, dtype, "TEXT", "type of the elements", text(s, collective_of(s, i)->dtype, out))                             \
     C(T, in_elements, "INTEGER", "of the input", unless(out, collective_of(s, i)->in_elements, -1))                   \
@@ -197,8 +200,8 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
     C(T, name, "TEXT", "of the thread, stream or counter", text(s, s->ask.tracks[i].name, out))                       \
     C(T, process, "TEXT", "name of the process", text(s, s->ask.tracks[i].process, out))                              \
     C(T, type, "TEXT", "host, stream, counter, note", constant(out, track_type(&s->ask.tracks[i])))                   \
-    C(T, pid, "INTEGER", "as recorded", unless(out, s->ask.tracks[i].pid_is_text ? INT64_MIN : s->ask.tracks[i].pid, INT64_MIN)) \
-    C(T, tid, "INTEGER", "as recorded", unless(out, s->ask.tracks[i].tid_is_text ? INT64_MIN : s->ask.tracks[i].tid, INT64_MIN)) \
+    C(T, pid, "INTEGER", "as recorded", process_id(s, i, out)) \
+    C(T, tid, "INTEGER", "as recorded", thread_id(s, i, out)) \
     C(T, device, "INTEGER", "of a stream", unless(out, s->ask.tracks[i].device, -1))                                  \
     C(T, stream, "INTEGER", "number of the stream", unless(out, s->ask.tracks[i].stream, -1))                         \
     C(T, slices, "INTEGER", "slices on it", INT(s->ask.tracks[i].count))
@@ -236,7 +239,7 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
     C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                                   \
     C(T, call, "INTEGER", "id of the launching call", slice(out, hu_trace_launch_of(s->trace, s->ask.work[i])))       \
     C(T, work, "INTEGER", "id of the device work", INT(s->ask.work[i]))                                               \
-    C(T, delay_ns, "INTEGER", "from the end of the call to the start of the work; negative: it began before", delay(s, i, out))
+    C(T, delay_ns, "INTEGER", "from the end of the call to the start of the work; may be negative", delay(s, i, out))
 
 #define DEVICE_COLUMNS(C, T)                                                                                          \
     C(T, id, "INTEGER", "number of the device", INT(device(s, i)->id))                                                \
@@ -264,6 +267,28 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
     C(T, is_loss, "INTEGER", "1 when events were lost", INT(hu_reason_is_loss((hu_reason)i)))                         \
     C(T, count, "INTEGER", "how many events", INT(hu_trace_get_quality(s->trace)->count[i]))                          \
     C(T, dur_ns, "INTEGER", "how much time they are", INT(hu_trace_get_quality(s->trace)->dur_ns[i]))
+
+static int64_t self_ns(const hu_sql_source *s, size_t i)
+{
+    return s->self_ns[i] > 0 ? s->self_ns[i] : 0;
+}
+
+static uint32_t forward_of(const hu_sql_source *s, size_t i)
+{
+    return hu_trace_forward_of(s->trace, (uint32_t)i);
+}
+
+static void process_id(const hu_sql_source *s, size_t i, sqlite3_context *out)
+{
+    if (!s->ask.tracks[i].pid_is_text)
+        INT(s->ask.tracks[i].pid);
+}
+
+static void thread_id(const hu_sql_source *s, size_t i, sqlite3_context *out)
+{
+    if (!s->ask.tracks[i].tid_is_text)
+        INT(s->ask.tracks[i].tid);
+}
 
 static int64_t shared_bytes(const hu_sql_source *s, size_t i)
 {

@@ -215,7 +215,8 @@ static const hu_column copy_columns[] = {
     {"name", "memory_bw_gbps of", HU_CELL_TEXT, 0, NULL, copy_name},
 };
 
-static const hu_table copy_table = {"memory_bw_summary", "memory_bw_summary", "no copies", copy_columns, HU_COUNT(copy_columns),
+static const hu_table copy_table = {"memory_bw_summary", "memory_bw_summary", "no copies", copy_columns,
+                                    HU_COUNT(copy_columns),
                                     copy_rows};
 
 static const hu_table *const tables[] = {&idle_table, &type_table, &kernel_table, &queue_table, &copy_table};

@@ -119,7 +119,8 @@ static const hu_kernel_family_time *family_at(const hu_digest *d, size_t row)
         size_t before = 0;
 
         for (size_t k = 0; k < HU_FAMILY_COUNT; k++)
-            before += all[k].calls > 0 && (all[k].total_ns > all[i].total_ns || (all[k].total_ns == all[i].total_ns && k < i));
+            before += all[k].calls > 0 && (all[k].total_ns > all[i].total_ns ||
+                                           (all[k].total_ns == all[i].total_ns && k < i));
         if (all[i].calls > 0 && before == row)
             return &all[i];
     }

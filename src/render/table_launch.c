@@ -53,7 +53,8 @@ static const hu_column queue_columns[] = {
     {"full_ns", "full for", HU_CELL_NS, 10, NULL, queue_full},
 };
 
-static const hu_table queues = {"queues", "Work launched and not begun, by stream", "no launches were recorded", queue_columns,
+static const hu_table queues = {"queues", "Work launched and not begun, by stream", "no launches were recorded",
+                                queue_columns,
                                 HU_COUNT(queue_columns), queue_rows};
 
 /* outliers */

@@ -81,7 +81,8 @@ static const hu_column columns[] = {
     {"name", "name", HU_CELL_TEXT, 0, by_no_place, name},
 };
 
-const hu_table hu_table_operators = {"operators", "Operators", "no operators were recorded", columns, HU_COUNT(columns), rows};
+const hu_table hu_table_operators = {"operators", "Operators", "no operators were recorded", columns,
+                                     HU_COUNT(columns), rows};
 
 static const hu_table *const tables[] = {&hu_table_operators};
 

@@ -35,7 +35,8 @@ static const hu_column columns[] = {
     {"name", "name", HU_CELL_TEXT, 0, NULL, name},
 };
 
-static const hu_table profiler = {"profiler", "The profiler's own work", "none was recorded", columns, HU_COUNT(columns), rows};
+static const hu_table profiler = {"profiler", "The profiler's own work", "none was recorded", columns,
+                                  HU_COUNT(columns), rows};
 
 HU_FACT(span, d->overheads.span_ns)
 HU_FACT(again_count, d->overheads.recompute_calls)
@@ -45,7 +46,8 @@ HU_FACT(again_host_ns, d->overheads.recompute_host_ns)
 HU_FACT(gc_known, d->overheads.gc_recorded)
 HU_FACT(gc_calls, d->overheads.gc_recorded ? (double)d->overheads.gc_calls : HU_ABSENT)
 HU_FACT(gc_ns, d->overheads.gc_recorded ? (double)d->overheads.gc_ns : HU_ABSENT)
-HU_FACT(gc_pct, d->overheads.gc_recorded ? hu_share_pct((double)d->overheads.gc_ns, (double)d->overheads.span_ns) : HU_ABSENT)
+HU_FACT(gc_pct, d->overheads.gc_recorded ? hu_share_pct((double)d->overheads.gc_ns,
+                                                        (double)d->overheads.span_ns) : HU_ABSENT)
 HU_FACT(gc_most, d->overheads.gc_recorded ? (double)d->overheads.gc_most_ns : HU_ABSENT)
 HU_FACT(profiler_ns, d->overheads.profiler_ns)
 HU_FACT(profiler_pct, hu_share_pct((double)d->overheads.profiler_ns, (double)d->overheads.span_ns))

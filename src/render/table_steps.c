@@ -121,6 +121,7 @@ static const hu_column facts[] = {
 };
 
 const hu_view hu_view_steps = {
-    .word = "steps", .key = "steps", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables, .n_tables = HU_COUNT(tables),
+    .word = "steps", .key = "steps", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
+        .n_tables = HU_COUNT(tables),
     .about = "each step: busy, compute, exposed parts, TensorBoard's categories",
 };

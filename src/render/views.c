@@ -44,7 +44,8 @@ size_t hu_views_columns(const hu_part *part, const char **out, size_t most)
     for (size_t v = 0; hu_views[v]; v++)
         for (size_t t = 0; t < hu_views[v]->n_tables; t++)
             for (size_t c = 0; c < hu_views[v]->tables[t]->n_columns; c++)
-                if (is_asked(part, hu_views[v], hu_views[v]->tables[t]) && hu_views[v]->tables[t]->columns[c].key && n < most)
+                if (is_asked(part, hu_views[v], hu_views[v]->tables[t]) && hu_views[v]->tables[t]->columns[c].key &&
+                    n < most)
                     out[n++] = hu_views[v]->tables[t]->columns[c].key;
     return n;
 }
