@@ -434,7 +434,8 @@ static size_t quality_rows(const hu_sql_source *s)
 }
 
 #define SLICES(table, about, kinds) \
-    {#table, about, table##_columns, HU_COUNT(table##_columns), kinds, NULL, read_##table, AT_##table##_rank, AT_##table##_id, AT_##table##_name}
+    {#table, about, table##_columns, HU_COUNT(table##_columns), kinds, NULL, read_##table, AT_##table##_rank, \
+     AT_##table##_id, AT_##table##_name}
 #define ROWS(table, about, rank, id, name) \
     {#table, about, table##_columns, HU_COUNT(table##_columns), 0, table##_rows, read_##table, rank, id, name}
 
