@@ -49,7 +49,7 @@ static const hu_column columns[] = {
 };
 
 static const hu_table operators = {"operators", "Operators with a model, by shapes",
-                                   "no operator with recorded shapes launched a kernel: profile(record_shapes=True)",
+                                   "no shapes of operators that launch kernels: profile(record_shapes=True)",
                                        columns,
                                    HU_COUNT(columns), rows};
 
