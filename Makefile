@@ -49,6 +49,7 @@ lint:
 
 bench: build
 	@scripts/setup --quiet bench
+	@ninja -C $(BUILD) --quiet bench/phases
 	@python3 bench/run.py --holdup $(BUILD)/holdup --out docs/performance.md
 
 fuzz:

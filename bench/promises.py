@@ -120,6 +120,11 @@ def huge_gb(m: Measured) -> float | None:
     return result.peak_mb / 1000 if result else None
 
 
+def analyses(m: Measured) -> dict[str, float]:
+    """All analyses over the scan of the same file, on every trace of the main size."""
+    return {key: m.phases[key][2] / m.phases[key][0] for key in whole_traces(m) if key in m.phases}
+
+
 def judge(m: Measured) -> list[Promise]:
     """Every row of the table of promises, in its order."""
     return [
@@ -127,6 +132,7 @@ def judge(m: Measured) -> list[Promise]:
         Promise("report .json, time x simdjson", 1.5, 0.7, values=over(m, "json", "report", "simdjson")),
         Promise("report .gz, time x igzip", 3.0, 1.5, values=over(m, "gz", "report-2", "igzip")),
         Promise("report, speed x HTA", 40, 100, True, decimals=0, values=over(m, "json", "report", "hta", faster)),
+        Promise("all analyses / scan, one thread, time", 1.0, None, values=analyses(m)),
         *memory_promises(m),
         Promise("8 files / 1 file, time", 4.4, 4.1, values=one(files_ratio(m))),
         Promise("replay, ms per 10^6 events", 60, 30, why_not="has no command of its own yet"),

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -93,6 +94,7 @@ class Measured:
     names: dict[str, int] = field(default_factory=dict)
     name_bytes: dict[str, int] = field(default_factory=dict)
     big: str = ""                   # the key of the large trace, which is not judged by its speed
+    phases: dict[str, list[int]] = field(default_factory=dict)      # ns of scan, freeze, analyses inside one process
 
     def find(self, kind: str, trace: str) -> Group | None:
         return next((g for g in self.groups if g.kind == kind and g.trace.key == trace), None)
@@ -172,14 +174,25 @@ class Suite:
         trace = self.cache.trace(source, f"{source.key}-{self.plan.size_mb:g}", source.words,
                                  ["--mb", str(self.plan.size_mb)])
         self.json_race(trace, [self.peers.json_load(trace.path, 3), self.peers.hta(trace.path, 3)])
+        self.measure_phases(trace)
         self.packed_race(trace, ".gz", [("igzip", "isal"), ("gzip", "gzip")])
         self.packed_race(trace, ".zst", [("zstd", "zstd")])
+
+    def measure_phases(self, trace: Trace) -> None:
+        """Scan and analyses apart, inside one process: bench/phases.c, built beside the program."""
+        program = self.holdup.program.parent / "bench/phases" if self.holdup else None
+        if not program or not program.exists():
+            return
+        done = subprocess.run([str(program), str(trace.path), str(2 * self.plan.rounds - 1)], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            self.out.phases[trace.key] = [int(word) for word in done.stdout.split()]
 
     def many_names(self, source: Source) -> None:
         trace = self.cache.trace(source, f"{source.key}-{self.plan.size_mb:g}-names",
                                  f"{source.key} with about {MANY_NAMES:,} distinct kernel and operator names",
                                  ["--mb", str(self.plan.size_mb), "--names", str(MANY_NAMES)])
         self.json_race(trace, [])
+        self.measure_phases(trace)
 
     def big(self, source: Source) -> None:
         trace = self.cache.trace(source, f"{source.key}-{self.plan.big_mb:g}", source.words,
