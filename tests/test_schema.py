@@ -47,7 +47,8 @@ def every_table() -> dict:
         path = Path(folder) / "t.json"
         path.write_text(text)
         whole = report(path, "--merge")
-        whole["ranks"][0]["hta"] = report(path, "--compat", "hta")["ranks"][0]["hta"]
+        for tool in ("hta", "tracelens"):
+            whole["ranks"][0][tool] = report(path, "--compat", tool)["ranks"][0][tool]
         return whole
 
 

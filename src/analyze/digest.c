@@ -155,9 +155,13 @@ static int measure(const hu_trace *trace, const hu_digest_options *o, hu_digest 
         (rc = hu_roofline_measure(&ask, &d->roofline, err)) < 0)
         return rc;
     hu_health_measure(trace, &d->steps, ask.names, &d->health);
-    if (o->hta) {
+    if (o->compat == HU_COMPAT_HTA) {
         d->hta = hu_arena_calloc(d->arena, 1, sizeof *d->hta);
         rc = d->hta ? hu_hta_measure(&ask, d->hta, err) : hu_fail_memory(err);
+    }
+    if (o->compat == HU_COMPAT_TRACELENS) {
+        d->tracelens = hu_arena_calloc(d->arena, 1, sizeof *d->tracelens);
+        rc = d->tracelens ? hu_tracelens_measure(&ask, d->tracelens, err) : hu_fail_memory(err);
     }
     return rc < 0 ? rc : 0;
 }

@@ -19,6 +19,7 @@
 #include "analyze/roofline.h"
 #include "analyze/sequences.h"
 #include "analyze/steps.h"
+#include "analyze/tracelens.h"
 #include "analyze/tree.h"
 
 typedef struct {
@@ -46,13 +47,16 @@ typedef struct {
     hu_roofline   roofline;
     hu_health     health;
     hu_hta       *hta;              /* NULL unless it was asked for */
+    hu_tracelens *tracelens;        /* the same */
 } hu_digest;
+
+typedef enum { HU_COMPAT_NONE, HU_COMPAT_HTA, HU_COMPAT_TRACELENS } hu_compat;
 
 typedef struct {
     hu_step_range steps;
     hu_grouping   grouping;         /* of operators */
     int           frames;           /* that make a stack, for HU_GROUP_STACK */
-    bool          hta;              /* also as HolisticTraceAnalysis computes it */
+    hu_compat     compat;           /* also as another tool computes it */
 } hu_digest_options;
 
 /* Asks every question.  The trace may be freed afterwards.  NULL on failure. */

@@ -7,6 +7,10 @@
  *     waves         = blocks / (multiprocessors * blocks that fit on one)
  *     tail          = waves / ⌈waves⌉: the share of the last wave's slots, and of all before it, that have work
  *
+ * Occupancy is the recorder's estimate.  Kineto writes 0 for kernels that opt in to more shared memory than blocks get by
+ * default, which are the best matrix products; for those, and where nothing was recorded, the same formula is applied
+ * here: min(blocks that fit, blocks for each multiprocessor) * threads / threads that a multiprocessor holds.
+ *
  * Source of the first and of tensor-core eligibility: torch-tb-profiler ("Est. SM Efficiency", "Tensor Cores Eligible").
  */
 #include "analyze/kernels.h"
@@ -59,16 +63,25 @@ static const hu_device *device_of(const work *w, uint32_t slice)
     return NULL;
 }
 
-static void add_fill(hu_kernel *row, const hu_device *device, const hu_geometry *g, uint16_t registers, double dur)
+/* `recorded`: estimated achieved occupancy in percent, NaN or 0 when the recorder did not know. */
+static void add_fill(hu_kernel *row, const hu_device *device, const hu_geometry *g, uint16_t registers, double recorded,
+                     double dur)
 {
     const double blocks = (double)g->grid[0] * g->grid[1] * g->grid[2];
-    int          fit;
+    const int    threads = g->block[0] * g->block[1] * g->block[2];
+    int          fit = 0;
 
-    if (!device || device->sm_count <= 0 || blocks <= 0)
-        return;
-    row->sm_sum += dur * fmin(blocks / device->sm_count, 1);
-    row->sm_ns += dur;
-    fit = registers ? hu_occupancy_blocks(device, g->block[0] * g->block[1] * g->block[2], registers, g->shared_bytes) : 0;
+    if (device && device->sm_count > 0 && blocks > 0) {
+        row->sm_sum += dur * fmin(blocks / device->sm_count, 1);
+        row->sm_ns += dur;
+        fit = registers ? hu_occupancy_blocks(device, threads, registers, g->shared_bytes) : 0;
+        if (!(recorded > 0) && fit > 0 && device->max_threads_per_sm > 0)
+            recorded = 100 * fmin(fit, blocks / device->sm_count) * threads / device->max_threads_per_sm;
+    }
+    if (recorded > 0) {
+        row->occupancy_sum += recorded * dur;
+        row->occupancy_ns += dur;
+    }
     if (fit > 0) {
         const double waves = blocks / ((double)device->sm_count * fit);
 
@@ -116,17 +129,13 @@ static void add(work *w, uint32_t i, hu_kernel *row)
     row->max_ns = dur > row->max_ns ? dur : row->max_ns;
     row->mean_ns += off / (double)row->calls;
     row->squares += off * ((double)dur - row->mean_ns);
-    if (w->ask->s.detail[i] != HU_NONE) {
-        const float occupancy = hu_trace_kernel_detail(w->ask->trace, w->ask->s.detail[i])->occupancy_pct;
-
-        if (!isnan(occupancy)) {
-            row->occupancy_sum += (double)occupancy * (double)dur;
-            row->occupancy_ns += (double)dur;
-        }
-    }
+    add_fill(row, device_of(w, i), &g, registers,
+             w->ask->s.detail[i] != HU_NONE
+                 ? (double)hu_trace_kernel_detail(w->ask->trace, w->ask->s.detail[i])->occupancy_pct
+                 : (double)NAN,
+             (double)dur);
     if (row->is_comm)
         return;
-    add_fill(row, device_of(w, i), &g, registers, (double)dur);
     row->eligible_ns += is_eligible(w, i) ? dur : 0;
 }
 

@@ -30,7 +30,7 @@ typedef struct {
 } options;
 
 static const char *const groups[] = {"name", "shapes", "stack", "module", NULL};     /* as hu_grouping */
-static const char *const tools[] = {"none", "hta", NULL};
+static const char *const tools[] = {"none", "hta", "tracelens", NULL};       /* as hu_compat */
 static const char *const colors[] = {"auto", "always", "never", NULL};
 
 /* "3..7" or "5" */
@@ -90,7 +90,7 @@ static const hu_option rows[] = {
      offsetof(options, group_by), groups, NULL},
     {"frames", 0, HU_OPTION_COUNT, "N", "innermost Python frames that make a stack (5)", offsetof(options, frames),
      NULL, NULL},
-    {"compat", 0, HU_OPTION_CHOICE, "TOOL", "the numbers of hta (HolisticTraceAnalysis), its rounding and filters included",
+    {"compat", 0, HU_OPTION_CHOICE, "TOOL", "the numbers of hta (HolisticTraceAnalysis) or tracelens, rounding and filters included",
      offsetof(options, compat), tools, NULL},
     {"merge", 'm', HU_OPTION_FLAG, NULL, "one table over all ranks instead of one for each", offsetof(options, merge), NULL,
      NULL},
@@ -266,7 +266,7 @@ static int report(const options *o, const hu_inputs *inputs, const char *argumen
     hu_progress_bar *bar;
     work        w = {.inputs = inputs,
                      .input = {o->limits, threads > 1 && inputs->n < (size_t)threads, &progress},
-                     .digest = {o->steps, (hu_grouping)o->group_by, (int)o->frames, o->compat != 0},
+                     .digest = {o->steps, (hu_grouping)o->group_by, (int)o->frames, (hu_compat)o->compat},
                      .digests = hu_arena_calloc(arena, inputs->n, sizeof(hu_digest *)),
                      .errors = hu_arena_calloc(arena, inputs->n, sizeof(hu_error))};
     hu_report   r = {.digests = w.digests, .show = o->show, .part = o->part, .top = o->top, .sort = o->sort,
@@ -326,7 +326,7 @@ static int run(int argc, char **argv)
         n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--json and --csv exclude each other");
     if (n > 0 && o.compat) {
         o.show = HU_SHOW_VIEW;
-        o.part = (hu_part){.view = &hu_view_hta};
+        o.part = (hu_part){.view = o.compat == HU_COMPAT_HTA ? &hu_view_hta : &hu_view_tracelens};
         if (o.merge)
             n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--compat and --merge exclude each other");
     }

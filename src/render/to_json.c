@@ -277,6 +277,8 @@ static int write_rank(hu_json_out *j, const hu_report *r, const hu_digest *d, si
         rc = write_view(j, r, hu_views[i], d, err);
     if (rc == 0 && d->hta)
         rc = write_view(j, r, &hu_view_hta, d, err);
+    if (rc == 0 && d->tracelens)
+        rc = write_view(j, r, &hu_view_tracelens, d, err);
     hu_json_close(j, '}');
     return rc;
 }

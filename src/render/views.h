@@ -20,7 +20,7 @@ typedef struct {
 
 extern const hu_view *const hu_views[];     /* ends with NULL */
 
-extern const hu_view hu_view_hta;           /* not among them: asked for with --compat hta */
+extern const hu_view hu_view_hta, hu_view_tracelens;       /* not among them: asked for with --compat */
 
 /* What the user asked for: one view, of it one table or the facts. */
 typedef struct {

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--compat tracelens agrees with TraceLens's own reference reports to a microsecond, and with exact integers to the nanosecond."""
+import json
+import unittest
+
+from tests.program import SHARED, report, skip_loudly
+
+NAMES = {"total_time": "total", "busy_time": "busy", "computation_time": "computation", "exposed_comm_time": "exposed_comm",
+         "exposed_memcpy_time": "exposed_memcpy", "total_memcpy_time": "memcpy", "total_comm_time": "comm"}
+
+
+class TraceLens(unittest.TestCase):
+    def test_reference_reports(self) -> None:
+        compared = 0
+        files = sorted((SHARED / "oracle").glob("exact_tl_*.json"))
+        if not files:
+            skip_loudly("TraceLens's numbers in shared/oracle are not present")
+        for path in files:
+            oracle = json.loads(path.read_text())
+            exact = oracle.get("linked_only")
+            trace = SHARED / oracle["trace_files"][0]
+            if not exact or not trace.exists():
+                continue
+            rank = report(trace, "--compat", "tracelens")["ranks"][0]
+            ours = rank["tracelens"]
+            with self.subTest(trace=path.name):
+                for name, key in NAMES.items():
+                    self.assertEqual(ours[f"{name}_ns"], exact[f"{key}_ns"], name)
+                for name, theirs in (exact.get("ref_tracelens_ns") or {}).items():
+                    self.assertLessEqual(abs(ours[f"{name}_ns"] - theirs), 1000, name)
+                    compared += 1
+                self.assertEqual(ours["left_out"], exact["unlinked_gpu_events"])
+                self.assertEqual(ours["total_time_ns"], sum(ours[f"{n}_time_ns"] for n in (
+                    "computation", "exposed_comm", "exposed_memcpy", "idle")))
+        if files:
+            self.assertGreater(compared, 20)
+
+
+if __name__ == "__main__":
+    unittest.main()
