@@ -130,11 +130,53 @@ static bool windows(const hu_steps *steps, bool counted, hu_arena *arena, hu_int
     return true;
 }
 
+/* Asks one question with working memory of its own, so that the peak is that of the hungriest and not of all together. */
+#define ASK(rc, ask, measure, ...)                                        \
+    do {                                                                  \
+        hu_ask own_ = *(ask);                                             \
+                                                                          \
+        if ((rc) < 0)                                                     \
+            break;                                                        \
+        own_.scratch = hu_arena_new();                                    \
+        (rc) = own_.scratch ? (measure)(&own_, __VA_ARGS__) : hu_fail_memory(err); \
+        hu_arena_free(own_.scratch);                                      \
+    } while (0)
+
+static int ask_all(const hu_ask *ask, const hu_digest_options *o, hu_digest *d, hu_error *err)
+{
+    int rc = 0;
+
+    ASK(rc, ask, hu_breakdown_measure, &d->breakdown, err);
+    ASK(rc, ask, hu_operators_measure, o->grouping, o->frames, &d->operators, err);
+    ASK(rc, ask, hu_kernels_measure, &d->kernels, err);
+    ASK(rc, ask, hu_copies_measure, &d->copies, err);
+    ASK(rc, ask, hu_idle_measure, &d->idle, err);
+    ASK(rc, ask, hu_launches_measure, &d->launches, err);
+    ASK(rc, ask, hu_calls_measure, &d->calls, err);
+    ASK(rc, ask, hu_comm_measure, &d->comm, err);
+    ASK(rc, ask, hu_memory_measure, &d->memory, err);
+    ASK(rc, ask, hu_overheads_measure, &d->overheads, err);
+    ASK(rc, ask, hu_tree_measure, &d->tree, err);
+    ASK(rc, ask, hu_sequences_measure, &d->sequences, err);
+    ASK(rc, ask, hu_roofline_measure, &d->roofline, err);
+    if (rc == 0 && o->compat == HU_COMPAT_HTA) {
+        d->hta = hu_arena_calloc(d->arena, 1, sizeof *d->hta);
+        rc = d->hta ? 0 : hu_fail_memory(err);
+        ASK(rc, ask, hu_hta_measure, d->hta, err);
+    }
+    if (rc == 0 && o->compat == HU_COMPAT_TRACELENS) {
+        d->tracelens = hu_arena_calloc(d->arena, 1, sizeof *d->tracelens);
+        rc = d->tracelens ? 0 : hu_fail_memory(err);
+        ASK(rc, ask, hu_tracelens_measure, d->tracelens, err);
+    }
+    return rc;
+}
+
 static int measure(const hu_trace *trace, const hu_digest_options *o, hu_digest *d, hu_arena *scratch, hu_error *err)
 {
     hu_intervals all, counted;
     hu_ask       ask;
-    int rc;
+    int          rc;
 
     if ((rc = hu_ask_prepare(trace, d->arena, scratch, &ask, err)) < 0 ||
         (rc = hu_gpu_time_measure(&ask, &d->gpu_time, err)) < 0 ||
@@ -145,25 +187,10 @@ static int measure(const hu_trace *trace, const hu_digest_options *o, hu_digest 
     ask.steps = &d->steps;
     ask.scope = o->steps.is_limited ? &all : NULL;
     ask.counted = &counted;
-    if ((rc = hu_breakdown_measure(&ask, &d->breakdown, err)) < 0 ||
-        (rc = hu_operators_measure(&ask, o->grouping, o->frames, &d->operators, err)) < 0 ||
-        (rc = hu_kernels_measure(&ask, &d->kernels, err)) < 0 || (rc = hu_copies_measure(&ask, &d->copies, err)) < 0 ||
-        (rc = hu_idle_measure(&ask, &d->idle, err)) < 0 || (rc = hu_launches_measure(&ask, &d->launches, err)) < 0 ||
-        (rc = hu_calls_measure(&ask, &d->calls, err)) < 0 || (rc = hu_comm_measure(&ask, &d->comm, err)) < 0 ||
-        (rc = hu_memory_measure(&ask, &d->memory, err)) < 0 || (rc = hu_overheads_measure(&ask, &d->overheads, err)) < 0 ||
-        (rc = hu_tree_measure(&ask, &d->tree, err)) < 0 || (rc = hu_sequences_measure(&ask, &d->sequences, err)) < 0 ||
-        (rc = hu_roofline_measure(&ask, &d->roofline, err)) < 0)
-        return rc;
-    hu_health_measure(trace, &d->steps, ask.names, &d->health);
-    if (o->compat == HU_COMPAT_HTA) {
-        d->hta = hu_arena_calloc(d->arena, 1, sizeof *d->hta);
-        rc = d->hta ? hu_hta_measure(&ask, d->hta, err) : hu_fail_memory(err);
-    }
-    if (o->compat == HU_COMPAT_TRACELENS) {
-        d->tracelens = hu_arena_calloc(d->arena, 1, sizeof *d->tracelens);
-        rc = d->tracelens ? hu_tracelens_measure(&ask, d->tracelens, err) : hu_fail_memory(err);
-    }
-    return rc < 0 ? rc : 0;
+    rc = ask_all(&ask, o, d, err);
+    if (rc == 0)
+        hu_health_measure(trace, &d->steps, ask.names, &d->health);
+    return rc;
 }
 
 hu_digest *hu_digest_measure(const hu_trace *trace, const hu_digest_options *options, hu_error *err)
