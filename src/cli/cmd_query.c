@@ -426,7 +426,7 @@ const hu_command hu_command_query = {
     .summary = "SQL over traces, for the questions that report does not answer",
     .usage = "[options] FILE|DIRECTORY|- ... 'SELECT ...'",
     .about = "Shows traces as SQL tables (slice, op, call, kernel, memcpy, collective, step,\n"
-             "memory and more) and runs one SELECT over them.  Nothing is changed and nothing is\n"
+             "memory and more) and runs one SELECT over them.  Nothing is changed, nothing is\n"
              "copied.  Times are whole nanoseconds; what is unknown is NULL.\n\n"
              "  holdup query --schema\n"
              "  holdup query trace.json.gz 'select name, count(*), sum(dur_ns) from kernel\n"

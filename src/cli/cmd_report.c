@@ -214,7 +214,35 @@ static int check_sort(const options *o, hu_error *err)
                    near ? "did you mean " : "the heading of --csv lists them", near ? near : "");
 }
 
-/* Every view and its parts, one line each. */
+/* " word.part", on a new line where this one would pass the width of a terminal. */
+static void list_part(hu_out *out, size_t *column, const char *word, const char *part)
+{
+    const size_t width = strlen(word) + strlen(part) + 2;
+
+    if (*column + width > PLAIN_WIDTH) {
+        hu_out_text(out, "\n           ");
+        *column = 11;
+    }
+    hu_out_printf(out, " %s.%s", word, part);
+    *column += width;
+}
+
+/* A view on one line, its parts below. */
+static void list_view(hu_out *out, const hu_view *v)
+{
+    size_t column = PLAIN_WIDTH;
+
+    hu_out_printf(out, "%-11s %s", v->word, v->about);
+    if (v->n_tables > 1 || (v->n_facts && !v->is_list)) {
+        if (v->n_facts)
+            list_part(out, &column, v->word, "facts");
+        for (size_t t = 0; t < v->n_tables; t++)
+            list_part(out, &column, v->word, v->tables[t]->key);
+    }
+    hu_out_text(out, "\n");
+}
+
+/* Every view and its parts. */
 static int list_views(void)
 {
     hu_out  *out = hu_out_open_fd(STDOUT_FILENO);
@@ -227,19 +255,10 @@ static int list_views(void)
     hu_out_printf(out, "%-11s %s\n", "all", "overview, operators, kernels, copies and health in short (default)");
     hu_out_printf(out, "%-11s %s\n", "overview", "what holds the job up, and where the time of a step goes");
     hu_out_printf(out, "%-11s %s\n", "health", "what was read, what was lost, what the capture left out");
-    for (size_t i = 0; hu_views[i]; i++) {
-        const hu_view *v = hu_views[i];
-
-        hu_out_printf(out, "%-11s %s\n", v->word, v->about);
-        if (v->n_tables > 1 || (v->n_facts && !v->is_list)) {
-            hu_out_text(out, "           ");
-            if (v->n_facts)
-                hu_out_printf(out, " %s.facts", v->word);
-            for (size_t t = 0; t < v->n_tables; t++)
-                hu_out_printf(out, " %s.%s", v->word, v->tables[t]->key);
-            hu_out_text(out, "\n");
-        }
-    }
+    for (size_t i = 0; hu_views[i]; i++)
+        list_view(out, hu_views[i]);
+    for (size_t i = 0; hu_compat_views[i]; i++)
+        list_view(out, hu_compat_views[i]);
     return hu_out_close(out, &err) < 0 ? hu_command_fail(&err) : 0;
 }
 
@@ -303,6 +322,18 @@ static int report(const options *o, const hu_inputs *inputs, const char *argumen
     return o->strict && (partial || r.n < inputs->n) ? 4 : 0;
 }
 
+/* `--compat hta` shows the view hta, and `--view hta.kernels` needs its numbers. */
+static void match_compat(options *o)
+{
+    for (int i = 0; hu_compat_views[i]; i++)
+        if (o->part.view == hu_compat_views[i])
+            o->compat = HU_COMPAT_HTA + i;
+    if (o->compat && o->part.view != hu_compat_views[o->compat - HU_COMPAT_HTA]) {
+        o->show = HU_SHOW_VIEW;
+        o->part = (hu_part){.view = hu_compat_views[o->compat - HU_COMPAT_HTA]};
+    }
+}
+
 static int run(int argc, char **argv)
 {
     options   o = {.limits = hu_limits_default(), .frames = 5};
@@ -324,12 +355,10 @@ static int run(int argc, char **argv)
         n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "report wants a trace: holdup report trace.json.gz");
     if (n > 0 && o.json && o.csv)
         n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--json and --csv exclude each other");
-    if (n > 0 && o.compat) {
-        o.show = HU_SHOW_VIEW;
-        o.part = (hu_part){.view = o.compat == HU_COMPAT_HTA ? &hu_view_hta : &hu_view_tracelens};
-        if (o.merge)
-            n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--compat and --merge exclude each other");
-    }
+    if (n > 0)
+        match_compat(&o);
+    if (n > 0 && o.compat && o.merge)
+        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--compat and --merge exclude each other");
     if (n > 0 && check_sort(&o, &err) < 0)
         n = err.code;
     if (n > 0 && hu_inputs_expand(argv, n, arena, &inputs, &err) < 0)

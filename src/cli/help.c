@@ -58,6 +58,7 @@ void hu_help_all(void)
            "  holdup report trace.json.gz          where the time goes and what it goes to\n"
            "  holdup report run/ --html page.html  all ranks of a run, and a page to look at\n"
            "  holdup info trace.json.gz            what is in this file\n"
+           "  holdup query trace.json.gz 'select…' SQL over the trace\n"
            "\nenvironment\n"
            "  HOLDUP_THREADS=N   use N threads            NO_COLOR=1   no colours\n"
            "  HOLDUP_CPU=scalar|neon|avx2|avx512          lower the instruction set\n"

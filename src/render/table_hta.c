@@ -221,7 +221,6 @@ static const hu_table copy_table = {"memory_bw_summary", "memory_bw_summary", "n
 
 static const hu_table *const tables[] = {&idle_table, &type_table, &kernel_table, &queue_table, &copy_table};
 
-/* Not in hu_views: it is only there with --compat hta. */
 const hu_view hu_view_hta = {
     .word = "hta", .key = "hta", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables, .n_tables = HU_COUNT(tables),
     .about = "as HolisticTraceAnalysis prints it, with its rounding and filters",

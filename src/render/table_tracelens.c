@@ -26,7 +26,6 @@ static const hu_column facts[] = {
     {"left_out_ns", "its time", HU_CELL_NS, 0, NULL, left_out_ns},
 };
 
-/* Not in hu_views: it is only there with --compat tracelens. */
 const hu_view hu_view_tracelens = {
     .word = "tracelens", .key = "tracelens", .facts = facts, .n_facts = HU_COUNT(facts),
     .about = "the device's timeline as TraceLens prints it",

@@ -502,7 +502,8 @@ static void write_all(page *p)
     write_health(p, d, false);
     hu_out_text(p->out, "\nnext  holdup report ");
     hu_units_clip(p->out, hu_str_of(p->r->arguments), p->r->width > 60 ? p->r->width - 40 : 20);
-    hu_out_printf(p->out, " --view %s      (or --view list)\n", d->gpu_time.n_slices ? "idle" : "ops");
+    hu_out_printf(p->out, " --view %s\n      holdup report --view list      names every question\n",
+                  d->gpu_time.n_slices ? "idle" : "ops");
 }
 
 /* one view */

@@ -12,24 +12,31 @@ const hu_view *const hu_views[] = {
     &hu_view_calls,  &hu_view_waits,     &hu_view_memory,    &hu_view_roofline,  &hu_view_overheads, NULL,
 };
 
-bool hu_views_find(hu_str word, hu_part *out)
+const hu_view *const hu_compat_views[] = {&hu_view_hta, &hu_view_tracelens, NULL};
+
+static bool find_in(const hu_view *const *views, hu_str word, hu_part *out)
 {
     const char  *dot = memchr(word.p, '.', word.n);
     const hu_str first = {word.p, dot ? (size_t)(dot - word.p) : word.n};
     const hu_str rest = dot ? (hu_str){dot + 1, word.n - first.n - 1} : HU_STR("");
 
     *out = (hu_part){0};
-    for (size_t i = 0; hu_views[i]; i++) {
-        if (!hu_str_equal(hu_str_of(hu_views[i]->word), first))
+    for (size_t i = 0; views[i]; i++) {
+        if (!hu_str_equal(hu_str_of(views[i]->word), first))
             continue;
-        out->view = hu_views[i];
-        out->facts = dot && hu_views[i]->n_facts && hu_str_equal(rest, HU_STR("facts"));
-        for (size_t t = 0; dot && t < hu_views[i]->n_tables; t++)
-            if (hu_str_equal(hu_str_of(hu_views[i]->tables[t]->key), rest))
-                out->table = hu_views[i]->tables[t];
+        out->view = views[i];
+        out->facts = dot && views[i]->n_facts && hu_str_equal(rest, HU_STR("facts"));
+        for (size_t t = 0; dot && t < views[i]->n_tables; t++)
+            if (hu_str_equal(hu_str_of(views[i]->tables[t]->key), rest))
+                out->table = views[i]->tables[t];
         return !dot || out->facts || out->table;
     }
     return false;
+}
+
+bool hu_views_find(hu_str word, hu_part *out)
+{
+    return find_in(hu_views, word, out) || find_in(hu_compat_views, word, out);
 }
 
 static bool is_asked(const hu_part *part, const hu_view *view, const hu_table *table)

@@ -20,7 +20,8 @@ typedef struct {
 
 extern const hu_view *const hu_views[];     /* ends with NULL */
 
-extern const hu_view hu_view_hta, hu_view_tracelens;       /* not among them: asked for with --compat */
+extern const hu_view hu_view_hta, hu_view_tracelens;       /* other tools' numbers: only where asked for */
+extern const hu_view *const hu_compat_views[];              /* those, in the order of hu_compat; ends with NULL */
 
 /* What the user asked for: one view, of it one table or the facts. */
 typedef struct {
