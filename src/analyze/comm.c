@@ -45,7 +45,7 @@ int hu_comm_dtype_bytes(hu_str dtype)
         {"Float", 4},   {"Double", 8},  {"Half", 2},    {"BFloat16", 2}, {"Int", 4},           {"Long", 8},
         {"Short", 2},   {"Char", 1},    {"Byte", 1},    {"Bool", 1},     {"ComplexFloat", 8},  {"ComplexDouble", 16},
         {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}, {"Float8_e4m3fnuz", 1}, {"Float8_e5m2fnuz", 1}, {"UInt16", 2},
-            {"UInt32", 4},
+        {"UInt32", 4},
     };
 
     for (size_t i = 0; i < HU_COUNT(types); i++)

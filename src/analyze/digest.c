@@ -225,13 +225,13 @@ static bool merge(hu_digest *into, const hu_digest *from)
     into->steps.n_counted += from->steps.source != HU_STEPS_NONE ? from->steps.n_counted : 0;
     hu_health_merge(&into->health, &from->health);
     return hu_operators_merge(&into->operators, &from->operators, a) &&
-        hu_kernels_merge(&into->kernels, &from->kernels, a) &&
+           hu_kernels_merge(&into->kernels, &from->kernels, a) &&
            hu_copies_merge(&into->copies, &from->copies, a) && hu_idle_merge(&into->idle, &from->idle, a) &&
            hu_launches_merge(&into->launches, &from->launches, a) && hu_calls_merge(&into->calls, &from->calls, a) &&
            hu_comm_merge(&into->comm, &from->comm, a) && hu_memory_merge(&into->memory, &from->memory, a) &&
            hu_overheads_merge(&into->overheads, &from->overheads, a) && hu_tree_merge(&into->tree, &from->tree, a) &&
            hu_sequences_merge(&into->sequences, &from->sequences, a) &&
-               hu_roofline_merge(&into->roofline, &from->roofline, a);
+           hu_roofline_merge(&into->roofline, &from->roofline, a);
 }
 
 hu_digest *hu_digest_merge(hu_digest *const *digests, size_t n, hu_error *err)

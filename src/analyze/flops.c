@@ -83,7 +83,7 @@ static hu_dtype scalar_type(const hu_args *a, int i, hu_dtype otherwise)
 {
     static const hu_dtype types[] = {
         HU_DTYPE_INT8, HU_DTYPE_INT8, HU_DTYPE_INT16, HU_DTYPE_INT32, HU_DTYPE_INT64, HU_DTYPE_FP16, HU_DTYPE_FP32,
-            HU_DTYPE_FP64,
+        HU_DTYPE_FP64,
     };
     int64_t number;
 
@@ -129,7 +129,7 @@ static bool measure_bmm(const hu_op_model *o, const hu_args *a, hu_work_hint hin
     bytes = hu_plus(hu_plus(hu_arg_bytes(x), hu_arg_bytes(y)), optional_bytes(a, o->p[2]));
     return put_product(out, x->dim[0], x->dim[1], y->dim[2], x->dim[2], bytes,
                        sized(hu_times(x->dim[0], hu_times(x->dim[1], y->dim[2])), scalar_type(a, o->p[3], x->dtype)),
-                           x->dtype);
+                       x->dtype);
 }
 
 /* p: matrix, vector, addend.  Also two vectors. */
@@ -199,8 +199,8 @@ static bool measure_grouped(const hu_op_model *o, const hu_args *a, hu_work_hint
 {
     const hu_arg  *x = shaped(a, o->p[0], 2, 3), *y = shaped(a, o->p[1], 2, 3), *offsets = tensor(a, o->p[2]);
     int64_t        m, n, k, results;
-    const hu_dtype type = x ? scalar_type(a, o->p[3],
-                                          hu_dtype_bytes(x->dtype) == 1 ? HU_DTYPE_BF16 : x->dtype) : HU_DTYPE_UNKNOWN;
+    const hu_dtype plain = !x ? HU_DTYPE_UNKNOWN : hu_dtype_bytes(x->dtype) == 1 ? HU_DTYPE_BF16 : x->dtype;
+    const hu_dtype type = scalar_type(a, o->p[3], plain);
 
     (void)hint;
     if (!x || !y)
@@ -924,9 +924,9 @@ static const hu_op_model aten[] = {
 
     ROW("copy_", COPY, measure_copy, 0),
     ROW("fill_", COPY, measure_touch, 0, 1), ROW("zero_", COPY, measure_touch, 0, 1),
-        ROW("normal_", COPY, measure_touch, 0, 1),
+    ROW("normal_", COPY, measure_touch, 0, 1),
     ROW("uniform_", COPY, measure_touch, 0, 1), ROW("clone", COPY, measure_touch, 0, 2),
-        ROW("contiguous", COPY, measure_touch, 0, 2),
+    ROW("contiguous", COPY, measure_touch, 0, 2),
     ROW("nll_loss_backward", COPY, measure_touch, 1, 1),    /* mostly zeros are written */
 
     ROW("flip", COPY, measure_touch, 0, 2), ROW("roll", COPY, measure_touch, 0, 2), ROW("cat", COPY, measure_cat, 0),
@@ -952,7 +952,7 @@ static const hu_op_model aten[] = {
     ROW("_foreach_addcdiv", OPTIMIZER, measure_foreach, 3, 1, 3), ROW("_foreach_sqrt", OPTIMIZER, measure_foreach, 1, 1, 1),
     ROW("_foreach_neg", OPTIMIZER, measure_foreach, 1, 1, 1), ROW("_foreach_zero", OPTIMIZER, measure_foreach, 0, 1, 0),
     ROW("_foreach_norm", OPTIMIZER, measure_foreach, 1, 0, 2),
-        ROW("_foreach_reciprocal", OPTIMIZER, measure_foreach, 1, 1, 1),
+    ROW("_foreach_reciprocal", OPTIMIZER, measure_foreach, 1, 1, 1),
 };
 
 /* Operators of other libraries, by their full names. */

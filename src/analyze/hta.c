@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * hta.c - HolisticTraceAnalysis from its loading rules on: what it keeps, how it rounds, what it takes for device work.
  *
- * Rows.       Complete events but the span of the capture.  When any time has a fraction of a microsecond, starts
- * are rounded
- *             up and ends down, in double precision as pandas does it.
+ * Rows.       Complete events but the span of the capture.  When any time has a fraction of a microsecond, starts are
+ *             rounded up and ends down, in double precision as pandas does it.
  * Device.     A row is device work when its `stream` argument is not -1, which sync records and Triton operators may have.
  * Last step.  With two or more ProfilerStep#N, host rows from the start of the last one on go, and device rows whose launch
  *             is not among the rows that stay.
@@ -78,8 +77,7 @@ static bool has(hu_str name, const char *part)
 static uint8_t type_of(hu_str name)
 {
     static const char *const not_compute[] = {"nccl", "Stream Wait Event", "runFunction", "hip", "job_exe", "packet",
-                                              "pe_exe",
-                                              "cpum_exe_subgraph", "hccl", "collective_subgraph_execution"};
+                                              "pe_exe", "cpum_exe_subgraph", "hccl", "collective_subgraph_execution"};
 
     if (starts(name, "nccl") || starts(name, "hip") || starts(name, "hccl") || has(name, "ncclKernel"))
         return COMMUNICATION;
@@ -245,7 +243,7 @@ static bool measure_time(work *w)
 {
     static const char *const names[HU_HTA_TYPES] = {
         NULL, "COMPUTATION", "COMMUNICATION", "COMPUTATION overlapping COMMUNICATION", "MEMORY",
-            "COMPUTATION overlapping MEMORY",
+        "COMPUTATION overlapping MEMORY",
         "COMMUNICATION overlapping MEMORY", "COMPUTATION overlapping COMMUNICATION overlapping MEMORY"};
     hu_hta      *o = w->out;
     hu_intervals set[3], both;
@@ -293,8 +291,11 @@ static bool measure_time(work *w)
 
 static const char *type_name(uint8_t type)
 {
-    return type == COMPUTATION ? "COMPUTATION" : type == COMMUNICATION ? "COMMUNICATION" : type == MEMORY
-        ? "MEMORY" : "OTHER";
+    if (type == COMPUTATION)
+        return "COMPUTATION";
+    if (type == COMMUNICATION)
+        return "COMMUNICATION";
+    return type == MEMORY ? "MEMORY" : "OTHER";
 }
 
 static int by_name(const void *left, const void *right)
@@ -405,8 +406,6 @@ static bool measure_idle(work *w)
             if (!hu_vec_push(w->ask->arena, &idle, (hu_hta_idle){.stream = r->stream}))
                 return false;
             end = r->ts + r->dur;
-            if (launch == HU_NONE)
-                idle.at[idle.n - 1].gaps[HU_HTA_OTHER] += 0;
             continue;
         }
         s = &idle.at[idle.n - 1];
@@ -476,7 +475,7 @@ static bool is_queueing(hu_str call)
 {
     static const char *const calls[] = {
         "cudaLaunchKernel", "cudaLaunchKernelExC", "cuLaunchKernel", "cuLaunchKernelEx", "cudaMemcpyAsync",
-            "cudaMemsetAsync",
+        "cudaMemsetAsync",
         "hipLaunchKernel", "hipExtModuleLaunchKernel", "hipMemcpyAsync", "hipMemcpyWithStream", "hipMemsetAsync",
         "runFunction - job_prep_and_submit_for_execution"};
 
@@ -585,7 +584,7 @@ static bool measure_bandwidth(work *w)
             const row   *r = &w->at[i];
             const hu_str name = hu_ask_name(w->ask, r->slice);
             const bool   is_known = starts(name, names[0]) || starts(name, names[1]) || starts(name, names[2]) ||
-                starts(name, names[4]);
+                                    starts(name, names[4]);
             double       gbps;
 
             if (r->type != MEMORY || !(starts(name, names[c]) || (c == 3 && !is_known)) ||

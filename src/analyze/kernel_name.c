@@ -2,12 +2,12 @@
  * kernel_name.c - rules over the part of a kernel's name that people would read.
  *
  * A name such as "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, …>(int, …)"
- * hides two words in 300 characters; the label is those two.  Rules are tried in order on the label, so a specific word must
- * come before a general one ("softmax" before "reduce").
+ * hides two words in 300 characters; the label is those two.  Rules are tried in order on the label, so a specific
+ * word must come before a general one ("softmax" before "reduce").
  *
- * Tensor cores: the words of the TensorBoard profiler plugin (s884, s1688, 16816, hmma, xmma …) and those of
- * libraries that
- * came after it (nvjet, gmma, tensorop; MFMA of AMD as _MI16x16 in Tensile, xdl in Composable Kernel, gtcx in MIOpen).
+ * Tensor cores: the words of the TensorBoard profiler plugin (s884, s1688, 16816, hmma, xmma …) and those of libraries
+ * that came after it (nvjet, gmma, tensorop; MFMA of AMD as _MI16x16 in Tensile, xdl in Composable Kernel, gtcx in
+ * MIOpen).
  * Generated kernels (Triton) may use them without saying so: unknown.
  */
 #include "analyze/kernel_name.h"

@@ -6,9 +6,8 @@
  *
  * Source: HolisticTraceAnalysis ("CUDA kernel launch stats", "queue length"), and `nsys stats` cuda_kern_exec_sum, which
  * calls the delay "queue time".  Both leave out HIP or graph launches; here a graph launch counts with all its work in the
- * queue, but is kept out of the statistics of single launches.  HTA's mean of the queue is over its changes; this
- * one is over
- * time.  A long delay is no fault by itself: it is what lets a device run on while the host is late.
+ * queue, but is kept out of the statistics of single launches.  HTA's mean of the queue is over its changes; this one is
+ * over time.  A long delay is no fault by itself: it is what lets a device run on while the host is late.
  */
 #include "analyze/launch.h"
 

@@ -6,11 +6,10 @@
  *     MFU        = Σ model FLOPs / peak / time        HFU: the same with what is executed, recomputed parts too
  *
  * Only the innermost operator around a launch counts, so that aten::linear and the aten::addmm in it are not both counted.
- * Products of fp32 are held against the TF32 peak when their kernel's name says tensor cores, else against fp32.
- * MFU is taken
- * over products, convolutions and attention, over the steps that count, each FLOP against the peak of its own type; where a
- * job computes in one type this is the usual definition (PaLM, appendix B).  Kernels without an operator, or whose operator
- * has no model, are unknown, and listed: coverage says how much that is.
+ * Products of fp32 are held against the TF32 peak when their kernel's name says tensor cores, else against fp32.  MFU is
+ * taken over products, convolutions and attention, over the steps that count, each FLOP against the peak of its own type;
+ * where a job computes in one type this is the usual definition (PaLM, appendix B).  Kernels without an operator, or
+ * whose operator has no model, are unknown, and listed: coverage says how much that is.
  */
 #include "analyze/roofline.h"
 

@@ -41,9 +41,8 @@ typedef struct {
 } hu_step_range;
 
 /*
- * Fills *out, whose list lives in `arena`; `names` are the flags of hu_names_classify.  A trace without any slice
- * gives n = 0.  Returns 0, HU_ENOMEM, or HU_EUSAGE
- * when the range holds no step.
+ * Fills *out, whose list lives in `arena`; `names` are the flags of hu_names_classify.  A trace without any slice gives
+ * n = 0.  Returns 0, HU_ENOMEM, or HU_EUSAGE when the range holds no step.
  */
 int hu_steps_measure(const hu_trace *trace, const uint8_t *names, const hu_step_range *range, hu_arena *arena,
                      hu_arena *scratch, hu_steps *out, hu_error *err);

@@ -11,7 +11,7 @@
 #include "cli/progress.h"
 #include "ingest/open.h"
 #include "query/query.h"
-#include "render/json_out.h"
+#include "render/report.h"
 #include "render/units.h"
 
 typedef struct {
@@ -52,28 +52,13 @@ typedef struct {
 
 /* CSV */
 
-static void csv_text(hu_out *out, hu_str s)
-{
-    if (!memchr(s.p, ',', s.n) && !memchr(s.p, '"', s.n) && !memchr(s.p, '\n', s.n) && !memchr(s.p, '\r', s.n)) {
-        hu_out_str(out, s);
-        return;
-    }
-    hu_out_text(out, "\"");
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] == '"')
-            hu_out_text(out, "\"");
-        hu_out_write(out, s.p + i, 1);
-    }
-    hu_out_text(out, "\"");
-}
-
 static bool csv_head(void *context, const hu_str *names, int n)
 {
     face *f = context;
 
     for (int i = 0; i < n; i++) {
         hu_out_text(f->out, i ? "," : "");
-        csv_text(f->out, names[i]);
+        hu_csv_text(f->out, names[i]);
     }
     hu_out_text(f->out, "\r\n");
     return true;
@@ -86,7 +71,7 @@ static bool csv_row(void *context, const hu_sql_value *v, int n)
     for (int i = 0; i < n; i++) {
         hu_out_text(f->out, i ? "," : "");
         if (v[i].type == HU_SQL_TEXT)
-            csv_text(f->out, v[i].text);
+            hu_csv_text(f->out, v[i].text);
         else if (v[i].type == HU_SQL_INTEGER)
             hu_out_i64(f->out, v[i].integer);
         else if (v[i].type == HU_SQL_REAL)

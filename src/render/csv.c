@@ -5,7 +5,7 @@
 #include "base/number.h"
 #include "render/report.h"
 
-static void write_text(hu_out *out, hu_str s)
+void hu_csv_text(hu_out *out, hu_str s)
 {
     bool quote = false;
 
@@ -30,7 +30,7 @@ static void write_cell(hu_out *out, const hu_column *c, const hu_digest *d, size
 
     c->get(d, row, &cell);
     if (c->type == HU_CELL_TEXT)
-        write_text(out, cell.text);
+        hu_csv_text(out, cell.text);
     else if (cell.is_whole)
         hu_out_i64(out, cell.whole);
     else if (isnan(cell.number))

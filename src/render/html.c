@@ -86,7 +86,8 @@ static bool is_shown(const hu_column *c, const hu_digest *d)
     return c->head && (!c->shown || c->shown(d));
 }
 
-static int write_table(const hu_report *r, const hu_table *t, const hu_digest *d, hu_out *out, hu_error *err)
+static int write_table(const hu_report *r, const hu_table *t, const char *view, const hu_digest *d, hu_out *out,
+                       hu_error *err)
 {
     const size_t     n = t->rows(d), most = r->top ? (size_t)r->top : ROWS;
     const uint32_t  *order = hu_columns_order(t, d, r->sort, r->scratch);
@@ -128,7 +129,7 @@ static int write_table(const hu_report *r, const hu_table *t, const hu_digest *d
     if (n)
         hu_out_text(out, "</tbody></table></div>\n");
     if (n > most)
-        hu_out_printf(out, "<p class=\"note\">%zu more rows: holdup report --csv --view %s</p>\n", n - most, t->key);
+        hu_out_printf(out, "<p class=\"note\">%zu more rows: holdup report --csv --view %s</p>\n", n - most, view);
     return 0;
 }
 
@@ -190,7 +191,12 @@ static void write_health(const hu_digest *d, hu_out *out)
 
 static int write_rank(const hu_report *r, const hu_digest *d, hu_out *out, hu_error *err)
 {
-    static const hu_table *const tables[] = {&hu_table_steps, &hu_table_operators, &hu_table_kernels, &hu_table_copies};
+    static const struct {
+        const hu_table *table;
+        const char     *view;
+    } tables[] = {
+        {&hu_table_steps, "steps"}, {&hu_table_operators, "ops"}, {&hu_table_kernels, "kernels"},
+        {&hu_table_copies, "copies"}};
     int rc = 0;
 
     hu_out_text(out, "<section>\n<h1>");
@@ -202,8 +208,8 @@ static int write_rank(const hu_report *r, const hu_digest *d, hu_out *out, hu_er
     hu_out_text(out, "</p>\n");
     write_where(d, out);
     for (size_t i = 0; rc == 0 && i < HU_COUNT(tables); i++)
-        if (i < 2 || tables[i]->rows(d))
-            rc = write_table(r, tables[i], d, out, err);
+        if (i < 2 || tables[i].table->rows(d))
+            rc = write_table(r, tables[i].table, tables[i].view, d, out, err);
     write_health(d, out);
     hu_out_text(out, "</section>\n");
     return rc;
