@@ -114,8 +114,37 @@ static bool put_row(work *w, uint32_t op, const hu_op_detail *d, measured *m)
     return true;
 }
 
-/* "float" in a list of types tells the type of lists of tensors: none is recorded, so nothing is assumed. */
-static measured *measure_op(work *w, uint32_t op)
+/*
+ * The types of tensors in lists are not recorded, but the kernels that work on them carry theirs as template arguments:
+ * "CatArrayBatchedCopy<…OpaqueType<4u>…>", "multi_tensor_apply_kernel<…, FusedAdamMathFunctor<float, …>…>".
+ */
+static hu_work_hint hint_of(hu_str op, hu_str kernel)
+{
+    static const struct {
+        const char *part;
+        hu_dtype    dtype;
+        int         bytes;
+    } types[] = {
+        {"OpaqueType<1u>", HU_DTYPE_UNKNOWN, 1}, {"OpaqueType<2u>", HU_DTYPE_UNKNOWN, 2},
+        {"OpaqueType<4u>", HU_DTYPE_UNKNOWN, 4}, {"OpaqueType<8u>", HU_DTYPE_UNKNOWN, 8},
+        {"c10::BFloat16", HU_DTYPE_BF16, 2},     {"c10::Half", HU_DTYPE_FP16, 2},
+        {"<double", HU_DTYPE_FP64, 8},           {"<float", HU_DTYPE_FP32, 4},
+        {"<long", HU_DTYPE_INT64, 8},            {"<int,", HU_DTYPE_INT32, 4},
+    };
+    hu_work_hint hint = {.is_in_place = hu_str_ends(op, HU_STR("_"))};
+
+    for (size_t i = 0; i < HU_COUNT(types); i++) {
+        if (!hu_str_has(kernel, hu_str_of(types[i].part)))
+            continue;
+        hint.list_dtype = types[i].dtype;
+        hint.list_bytes = types[i].bytes;
+        break;
+    }
+    return hint;
+}
+
+/* `piece` is one of the kernels that it launched. */
+static measured *measure_op(work *w, uint32_t op, uint32_t piece)
 {
     const hu_ask       *ask = w->ask;
     const hu_op_detail *d = ask->s.detail[op] != HU_NONE ? hu_trace_op_detail(ask->trace, ask->s.detail[op]) : NULL;
@@ -136,7 +165,7 @@ static measured *measure_op(work *w, uint32_t op)
     model = hu_flops_find(name);
     m.is_known = model && hu_args_parse(hu_trace_text(ask->trace, d->dims), hu_trace_text(ask->trace, d->types),
                                         hu_trace_text(ask->trace, d->concrete), &args) &&
-                 hu_flops_measure(model, &args, (hu_work_hint){.is_in_place = hu_str_ends(name, HU_STR("_"))}, &m.work);
+                 hu_flops_measure(model, &args, hint_of(name, hu_ask_name(ask, piece)), &m.work);
     if ((m.is_known && !put_row(w, op, d, &m)) || !hu_vec_push(ask->scratch, &w->measured, m))
         return NULL;
     *place = (uint32_t)w->measured.n - 1;
@@ -224,7 +253,7 @@ static bool add_piece(work *w, uint32_t piece)
 {
     const hu_ask   *ask = w->ask;
     const uint32_t  op = operator_of(ask, piece);
-    const measured *m = op != HU_NONE ? measure_op(w, op) : NULL;
+    const measured *m = op != HU_NONE ? measure_op(w, op, piece) : NULL;
     hu_roofline_op *row;
 
     w->out->kernel_ns += ask->s.dur_ns[piece];

@@ -66,6 +66,31 @@ static void work_is_known_from_shapes(void **state)
     }
 }
 
+/* Lists do not say their type; a kernel's name may.  18 elements of 2 bytes read and written; Adam moves 28 bytes of fp32. */
+static void lists_need_a_hint(void **state)
+{
+    static const struct {
+        const char  *op, *dims, *types;
+        hu_work_hint hint;
+        double       flops, bytes;
+    } lists[] = {
+        {"aten::cat", "[[[2, 3], [4, 3]], []]", "[\"TensorList\", \"Scalar\"]", {.list_bytes = 2}, 0, 72},
+        {"aten::_fused_adam_", "[[[10]], [[10]], [[10]], [[10]]]", "[\"TensorList\", \"TensorList\", \"TensorList\", \"TensorList\"]",
+         {.is_in_place = true, .list_dtype = HU_DTYPE_FP32, .list_bytes = 4}, 120, 280},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < HU_COUNT(lists); i++) {
+        hu_args args;
+        hu_work k;
+
+        assert_true(hu_args_parse(hu_str_of(lists[i].dims), hu_str_of(lists[i].types), HU_STR(""), &args));
+        assert_true(hu_flops_measure(hu_flops_find(hu_str_of(lists[i].op)), &args, lists[i].hint, &k));
+        assert_true(k.flops == lists[i].flops && k.bytes == lists[i].bytes);
+        assert_false(hu_flops_measure(hu_flops_find(hu_str_of(lists[i].op)), &args, (hu_work_hint){0}, &k));
+    }
+}
+
 static const struct {
     const char *device;
     int         sm_count;
@@ -150,6 +175,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_is_known_from_shapes),
+        cmocka_unit_test(lists_need_a_hint),
         cmocka_unit_test(devices_have_peaks),
         cmocka_unit_test(the_roofline_by_hand),
     };
