@@ -2,6 +2,8 @@
  * digest.c - one arena for the answers, one for the work; texts are copied last, so that the trace can go. */
 #include "analyze/digest.h"
 
+#include "base/thread.h"
+
 static bool keep(hu_arena *arena, hu_str *s)
 {
     const hu_str kept = hu_arena_copy(arena, *s);
@@ -130,46 +132,83 @@ static bool windows(const hu_steps *steps, bool counted, hu_arena *arena, hu_int
     return true;
 }
 
-/* Asks one question with working memory of its own, so that the peak is that of the hungriest and not of all together. */
-#define ASK(rc, ask, measure, ...)                                        \
-    do {                                                                  \
-        hu_ask own_ = *(ask);                                             \
-                                                                          \
-        if ((rc) < 0)                                                     \
-            break;                                                        \
-        own_.scratch = hu_arena_new();                                    \
-        (rc) = own_.scratch ? (measure)(&own_, __VA_ARGS__) : hu_fail_memory(err); \
-        hu_arena_free(own_.scratch);                                      \
-    } while (0)
+/* Each question once: what asks it, and where its answer goes.  The dearest come first, so that threads end together. */
+#define QUESTIONS(Q)                                                                          \
+    Q(operators, hu_operators_measure(ask, o->grouping, o->frames, &d->operators, err))       \
+    Q(roofline, hu_roofline_measure(ask, &d->roofline, err))                                  \
+    Q(tree, hu_tree_measure(ask, &d->tree, err))                                              \
+    Q(calls, hu_calls_measure(ask, &d->calls, err))                                           \
+    Q(kernels, hu_kernels_measure(ask, &d->kernels, err))                                     \
+    Q(launches, hu_launches_measure(ask, &d->launches, err))                                  \
+    Q(sequences, hu_sequences_measure(ask, &d->sequences, err))                               \
+    Q(breakdown, hu_breakdown_measure(ask, &d->breakdown, err))                               \
+    Q(overheads, hu_overheads_measure(ask, &d->overheads, err))                               \
+    Q(memory, hu_memory_measure(ask, &d->memory, err))                                        \
+    Q(idle, hu_idle_measure(ask, &d->idle, err))                                              \
+    Q(comm, hu_comm_measure(ask, &d->comm, err))                                              \
+    Q(copies, hu_copies_measure(ask, &d->copies, err))                                        \
+    Q(hta, d->hta ? hu_hta_measure(ask, d->hta, err) : 0)                                     \
+    Q(tracelens, d->tracelens ? hu_tracelens_measure(ask, d->tracelens, err) : 0)
+
+enum {
+#define Q(name, call) QUESTION_##name,
+    QUESTIONS(Q)
+#undef Q
+    QUESTION_COUNT
+};
+
+_Static_assert((int)QUESTION_COUNT <= (int)HU_DIGEST_ARENAS, "each answer has an arena of its own");
+
+typedef struct {
+    const hu_ask            *ask;
+    const hu_digest_options *o;
+    hu_digest               *d;
+    hu_error                 errors[QUESTION_COUNT];
+    int                      rc[QUESTION_COUNT];
+} asking;
+
+static int ask_one(size_t question, const hu_ask *ask, const hu_digest_options *o, hu_digest *d, hu_error *err)
+{
+    switch (question) {
+#define Q(name, call)        \
+    case QUESTION_##name:    \
+        return call;
+        QUESTIONS(Q)
+#undef Q
+    default:
+        return 0;
+    }
+}
+
+/* Its own working memory, so that the peak is that of the hungriest; its own results, so that threads share nothing. */
+static void ask_alone(void *context, size_t question)
+{
+    asking *a = context;
+    hu_ask  own = *a->ask;
+
+    own.scratch = hu_arena_new();
+    own.arena = a->d->arenas[question] = hu_arena_new();
+    a->rc[question] = own.scratch && own.arena ? ask_one(question, &own, a->o, a->d, &a->errors[question])
+                                               : hu_fail_memory(&a->errors[question]);
+    hu_arena_free(own.scratch);
+}
 
 static int ask_all(const hu_ask *ask, const hu_digest_options *o, hu_digest *d, hu_error *err)
 {
-    int rc = 0;
+    asking a = {.ask = ask, .o = o, .d = d};
 
-    ASK(rc, ask, hu_breakdown_measure, &d->breakdown, err);
-    ASK(rc, ask, hu_operators_measure, o->grouping, o->frames, &d->operators, err);
-    ASK(rc, ask, hu_kernels_measure, &d->kernels, err);
-    ASK(rc, ask, hu_copies_measure, &d->copies, err);
-    ASK(rc, ask, hu_idle_measure, &d->idle, err);
-    ASK(rc, ask, hu_launches_measure, &d->launches, err);
-    ASK(rc, ask, hu_calls_measure, &d->calls, err);
-    ASK(rc, ask, hu_comm_measure, &d->comm, err);
-    ASK(rc, ask, hu_memory_measure, &d->memory, err);
-    ASK(rc, ask, hu_overheads_measure, &d->overheads, err);
-    ASK(rc, ask, hu_tree_measure, &d->tree, err);
-    ASK(rc, ask, hu_sequences_measure, &d->sequences, err);
-    ASK(rc, ask, hu_roofline_measure, &d->roofline, err);
-    if (rc == 0 && o->compat == HU_COMPAT_HTA) {
-        d->hta = hu_arena_calloc(d->arena, 1, sizeof *d->hta);
-        rc = d->hta ? 0 : hu_fail_memory(err);
-        ASK(rc, ask, hu_hta_measure, d->hta, err);
+    d->hta = o->compat == HU_COMPAT_HTA ? hu_arena_calloc(d->arena, 1, sizeof *d->hta) : NULL;
+    d->tracelens = o->compat == HU_COMPAT_TRACELENS ? hu_arena_calloc(d->arena, 1, sizeof *d->tracelens) : NULL;
+    if ((o->compat == HU_COMPAT_HTA && !d->hta) || (o->compat == HU_COMPAT_TRACELENS && !d->tracelens))
+        return hu_fail_memory(err);
+    hu_thread_each(QUESTION_COUNT, o->threads > 1 ? o->threads : 1, ask_alone, &a);
+    for (size_t i = 0; i < QUESTION_COUNT; i++) {
+        if (a.rc[i] < 0) {
+            *err = a.errors[i];
+            return a.rc[i];
+        }
     }
-    if (rc == 0 && o->compat == HU_COMPAT_TRACELENS) {
-        d->tracelens = hu_arena_calloc(d->arena, 1, sizeof *d->tracelens);
-        rc = d->tracelens ? 0 : hu_fail_memory(err);
-        ASK(rc, ask, hu_tracelens_measure, d->tracelens, err);
-    }
-    return rc;
+    return 0;
 }
 
 static int measure(const hu_trace *trace, const hu_digest_options *o, hu_digest *d, hu_arena *scratch, hu_error *err)
@@ -199,8 +238,9 @@ hu_digest *hu_digest_measure(const hu_trace *trace, const hu_digest_options *opt
     hu_digest *d = arena ? hu_arena_calloc(arena, 1, sizeof *d) : NULL;
     int        rc = d && scratch ? 0 : hu_fail_memory(err);
 
-    if (rc == 0) {
+    if (d)
         d->arena = arena;
+    if (rc == 0) {
         d->info = *hu_trace_get_info(trace);
         rc = measure(trace, options, d, scratch, err);
     }
@@ -213,7 +253,10 @@ hu_digest *hu_digest_measure(const hu_trace *trace, const hu_digest_options *opt
     hu_arena_free(scratch);
     if (rc == 0)
         return d;
-    hu_arena_free(arena);
+    if (d)
+        hu_digest_free(d);
+    else
+        hu_arena_free(arena);
     return NULL;
 }
 
@@ -263,6 +306,9 @@ hu_digest *hu_digest_merge(hu_digest *const *digests, size_t n, hu_error *err)
 
 void hu_digest_free(hu_digest *d)
 {
-    if (d)
-        hu_arena_free(d->arena);
+    if (!d)
+        return;
+    for (size_t i = 0; i < HU_DIGEST_ARENAS; i++)
+        hu_arena_free(d->arenas[i]);
+    hu_arena_free(d->arena);
 }

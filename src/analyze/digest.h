@@ -22,8 +22,11 @@
 #include "analyze/tracelens.h"
 #include "analyze/tree.h"
 
+enum { HU_DIGEST_ARENAS = 16 };
+
 typedef struct {
-    hu_arena     *arena;            /* everything below lives here */
+    hu_arena     *arena;            /* everything below lives here, or in one of these */
+    hu_arena     *arenas[HU_DIGEST_ARENAS];
     hu_trace_info info;
     hu_device    *devices;
     hu_str       *device_names;
@@ -57,6 +60,7 @@ typedef struct {
     hu_grouping   grouping;         /* of operators */
     int           frames;           /* that make a stack, for HU_GROUP_STACK */
     hu_compat     compat;           /* also as another tool computes it */
+    int           threads;          /* to ask questions on; 0 is 1 */
 } hu_digest_options;
 
 /* Asks every question.  The trace may be freed afterwards.  NULL on failure. */

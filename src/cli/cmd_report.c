@@ -286,7 +286,8 @@ static int report(const options *o, const hu_inputs *inputs, const char *argumen
     hu_progress_bar *bar;
     work        w = {.inputs = inputs,
                      .input = {o->limits, threads > 1 && inputs->n < (size_t)threads, &progress},
-                     .digest = {o->steps, (hu_grouping)o->group_by, (int)o->frames, (hu_compat)o->compat},
+                     .digest = {o->steps, (hu_grouping)o->group_by, (int)o->frames, (hu_compat)o->compat,
+                                inputs->n < (size_t)threads ? threads : 1},
                      .digests = hu_arena_calloc(arena, inputs->n, sizeof(hu_digest *)),
                      .errors = hu_arena_calloc(arena, inputs->n, sizeof(hu_error))};
     hu_report   r = {.digests = w.digests, .show = o->show, .part = o->part, .top = o->top, .sort = o->sort,
