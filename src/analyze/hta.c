@@ -7,12 +7,15 @@
  * Last step.  With two or more ProfilerStep#N, host rows from the start of the last one on go, and device rows whose launch
  *             is not among the rows that stay.
  * Types.      By regular expressions on names: see type_of.
+ * Order.      Rows come in the order of the file, sorted by time as pandas would: see hta_sort.h.  It matters where times
+ *             are equal, and where rounding made a row end before it begins.
  */
 #include "analyze/hta.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+#include "analyze/hta_sort.h"
 #include "base/map.h"
 
 enum { COMPUTATION = 1, COMMUNICATION = 2, MEMORY = 4, OTHER = 8 };
@@ -22,12 +25,15 @@ typedef struct {
     int64_t  stream;
     uint32_t slice;
     uint8_t  type;
-    bool     is_kept;
 } row;
+
+typedef HU_VEC(row) row_list;
 
 typedef struct {
     const hu_ask *ask;
-    row          *at;               /* by ts, then slice: device rows that are kept */
+    row          *at;               /* in the order of the file: device rows that are kept */
+    double       *keys;             /* room for two times of each row, */
+    uint32_t     *order;            /* and for their order */
     size_t        n;
     uint8_t      *kept;             /* by slice */
     hu_hta       *out;
@@ -157,128 +163,162 @@ static bool filter(work *w)
     return true;
 }
 
-static int by_ts(const void *left, const void *right)
+/* Counts a row that stays, and lists it if it is on a stream. */
+static bool add_row(work *w, uint32_t i, int64_t stream, row_list *list)
 {
-    const row *a = left, *b = right;
+    const hu_ask *ask = w->ask;
+    row           r = {.slice = i, .stream = stream};
 
-    if (a->ts != b->ts)
-        return a->ts < b->ts ? -1 : 1;
-    return (a->slice > b->slice) - (a->slice < b->slice);
+    w->out->rows++;
+    read_times(w, i, &r.ts, &r.dur);
+    w->out->negative_rows += r.dur < 0;
+    if (stream == -1)
+        return true;
+    w->out->sync_rows += ask->s.kind[i] == HU_KIND_SYNC;
+    w->out->operator_rows += ask->s.kind[i] == HU_KIND_CPU_OP;
+    r.type = type_of(hu_ask_name(ask, i));
+    return hu_vec_push(ask->scratch, list, r);
 }
 
+/* In the order of the file; but the filter of steps puts device rows before all others. */
 static bool load(work *w)
 {
     const hu_ask *ask = w->ask;
-    HU_VEC(row) list = {0};
+    row_list      list = {0};
+    int           passes;
 
     w->out->is_rounded = has_fraction(ask);
     if (!filter(w))
         return false;
-    for (uint32_t i = 0; i < ask->s.n; i++) {
-        row r = {.slice = i, .stream = stream_of(ask, i), .is_kept = true};
+    passes = isinf(w->last_step) ? 1 : 2;
+    for (int pass = 0; pass < passes; pass++)
+        for (uint32_t i = 0; i < ask->s.n; i++) {
+            const int64_t stream = stream_of(ask, i);
 
-        if (ask->s.kind[i] == HU_KIND_SPAN)
-            continue;
-        if (!w->kept[i]) {
-            w->out->dropped_rows++;
-            continue;
+            if (ask->s.kind[i] == HU_KIND_SPAN || (passes == 2 && is_device_row(ask, i, stream) == (pass == 1)))
+                continue;
+            if (!w->kept[i])
+                w->out->dropped_rows++;
+            else if (!add_row(w, i, stream, &list))
+                return false;
         }
-        w->out->rows++;
-        read_times(w, i, &r.ts, &r.dur);
-        w->out->negative_rows += r.dur < 0;
-        if (r.stream == -1)
-            continue;
-        w->out->sync_rows += ask->s.kind[i] == HU_KIND_SYNC;
-        w->out->operator_rows += ask->s.kind[i] == HU_KIND_CPU_OP;
-        r.type = type_of(hu_ask_name(ask, i));
-        if (!hu_vec_push(ask->scratch, &list, r))
-            return false;
-    }
-    if (list.n)
-        qsort(list.at, list.n, sizeof *list.at, by_ts);
     w->at = list.at;
     w->n = list.n;
     w->out->gpu_rows = (int64_t)list.n;
+    w->keys = hu_arena_alloc(ask->scratch, (2 * list.n + 1) * sizeof *w->keys);
+    w->order = hu_arena_alloc(ask->scratch, (2 * list.n + 1) * sizeof *w->order);
+    return w->keys && w->order;
+}
+
+/* Rows of one kind that HTA has merged.  One that ends before it begins makes a group of negative length. */
+typedef struct {
+    double ts, end;
+} group;
+
+typedef struct {
+    group *at;
+    size_t n;
+} groups;
+
+/* merge_kernel_intervals() of rows that come in the given order. */
+static bool merge(const work *w, unsigned types, const uint32_t *order, groups *out)
+{
+    uint32_t *rows = hu_arena_alloc(w->ask->scratch, (w->n + 1) * sizeof *rows);
+    size_t    n = 0;
+
+    *out = (groups){hu_arena_alloc(w->ask->scratch, (w->n + 1) * sizeof *out->at), 0};
+    if (!rows || !out->at)
+        return false;
+    for (size_t i = 0; i < w->n; i++) {
+        if (!(w->at[order[i]].type & types))
+            continue;
+        w->keys[n] = w->at[order[i]].ts;
+        rows[n++] = order[i];
+    }
+    hu_hta_order(w->keys, n, w->order);
+    for (size_t i = 0; i < n; i++) {
+        const row   *r = &w->at[rows[w->order[i]]];
+        const double end = r->ts + r->dur;
+
+        if (out->n == 0 || r->ts > out->at[out->n - 1].end)
+            out->at[out->n++] = (group){r->ts, end};
+        else
+            out->at[out->n - 1].end = fmax(out->at[out->n - 1].end, end);
+    }
     return true;
 }
 
-/* In nanoseconds since the first row: intervals are integers. */
-static bool unite(const work *w, unsigned types, hu_intervals *out)
+static double length_of(const groups *g)
 {
-    *out = (hu_intervals){0};
-    for (size_t i = 0; i < w->n; i++) {
-        const double start = w->at[i].ts - w->at[0].ts;
+    double sum = 0;
 
-        if (w->at[i].type & types &&
-            !hu_intervals_add(w->ask->scratch, out, llround(start * 1000), llround((start + w->at[i].dur) * 1000)))
-            return false;
-    }
-    return hu_intervals_unite(w->ask->scratch, out);
+    for (size_t i = 0; i < g->n; i++)
+        sum += g->at[i].end - g->at[i].ts;
+    return sum;
 }
 
-/* The length of HTA's merged groups: a row that ends before it begins makes a group of negative length. */
-static double merged_length(const work *w, unsigned types)
+/* A change of what runs, at one time: plus a kind's bit where a group starts, minus it where one ends. */
+typedef struct {
+    double time;
+    int    status;
+} change;
+
+typedef struct {
+    change *at;
+    size_t  n;
+} changes;
+
+/* Adds the starts, then the ends, behind what is there. */
+static void add_groups(changes *c, const groups *g, int bit)
 {
-    double sum = 0, start = 0, end = 0;
-    bool   any = false;
-
-    for (size_t i = 0; i < w->n; i++) {
-        const double ts = w->at[i].ts - w->at[0].ts, until = ts + w->at[i].dur;
-
-        if (!(w->at[i].type & types))
-            continue;
-        if (!any || ts > end) {
-            sum += any ? end - start : 0;
-            start = ts;
-            end = until;
-            any = true;
-        } else {
-            end = fmax(end, until);
-        }
-    }
-    return sum + (any ? end - start : 0);
+    for (size_t i = 0; i < g->n; i++)
+        c->at[c->n++] = (change){g->at[i].ts, bit};
+    for (size_t i = 0; i < g->n; i++)
+        c->at[c->n++] = (change){g->at[i].end, -bit};
 }
 
-static bool measure_time(work *w)
+static bool sort_changes(const work *w, changes *c)
+{
+    change *sorted = hu_arena_alloc(w->ask->scratch, (c->n + 1) * sizeof *sorted);
+
+    if (!sorted)
+        return false;
+    for (size_t i = 0; i < c->n; i++)
+        w->keys[i] = c->at[i].time;
+    hu_hta_order(w->keys, c->n, w->order);
+    for (size_t i = 0; i < c->n; i++)
+        sorted[i] = c->at[w->order[i]];
+    for (size_t i = 0; i < c->n; i++)
+        c->at[i] = sorted[i];
+    return true;
+}
+
+/* _get_gpu_kernel_type_time(): what runs is the sum of the changes, read as bits, whatever their order made of it. */
+static bool measure_types(work *w, const groups set[3], changes *c)
 {
     static const char *const names[HU_HTA_TYPES] = {
         NULL, "COMPUTATION", "COMMUNICATION", "COMPUTATION overlapping COMMUNICATION", "MEMORY",
         "COMPUTATION overlapping MEMORY",
         "COMMUNICATION overlapping MEMORY", "COMPUTATION overlapping COMMUNICATION overlapping MEMORY"};
-    hu_hta      *o = w->out;
-    hu_intervals set[3], both;
-    int64_t      pair[3], triple, only[HU_HTA_TYPES] = {0}, length[3];
+    static const int bits[3] = {COMPUTATION, COMMUNICATION, MEMORY};
+    hu_hta *o = w->out;
+    double  sum[HU_HTA_TYPES] = {0};
+    int     running = 0;
 
-    if (!unite(w, COMPUTATION, &set[0]) || !unite(w, COMMUNICATION, &set[1]) || !unite(w, MEMORY, &set[2]) ||
-        !hu_intervals_intersect(w->ask->scratch, &set[0], &set[1], &both))
-        return false;
-    if (w->n) {
-        double last = w->at[0].ts;
-
-        for (size_t i = 0; i < w->n; i++)
-            last = fmax(last, w->at[i].ts + w->at[i].dur);
-        o->kernel_us = last - w->at[0].ts;
+    c->n = 0;
+    for (int i = 0; i < 3; i++) {
+        add_groups(c, &set[i], bits[i]);
+        if (!sort_changes(w, c))
+            return false;
     }
-    o->idle_us = o->kernel_us - merged_length(w, COMPUTATION | COMMUNICATION | MEMORY | OTHER);
-    o->compute_us = merged_length(w, COMPUTATION);
-    o->non_compute_us = o->kernel_us - o->compute_us - o->idle_us;
-    for (int i = 0; i < 3; i++)
-        length[i] = hu_intervals_length(&set[i]);
-    pair[0] = hu_intervals_length(&both);                           /* 0 and 1 */
-    pair[1] = hu_intervals_common(&set[0], &set[2]);
-    pair[2] = hu_intervals_common(&set[1], &set[2]);
-    triple = hu_intervals_common(&both, &set[2]);
-    o->overlap_pct = length[1] ? 100 * (double)pair[0] / (double)length[1] : (double)NAN;
-    only[7] = triple;
-    only[3] = pair[0] - triple;
-    only[5] = pair[1] - triple;
-    only[6] = pair[2] - triple;
-    only[1] = length[0] - only[3] - only[5] - triple;
-    only[2] = length[1] - only[3] - only[6] - triple;
-    only[4] = length[2] - only[5] - only[6] - triple;
+    for (size_t i = 0; i + 1 < c->n; i++) {
+        running += c->at[i].status;
+        if (running > 0)
+            sum[running & (HU_HTA_TYPES - 1)] += trunc(c->at[i + 1].time - c->at[i].time);
+    }
     for (int i = 1; i < HU_HTA_TYPES; i++)
-        if (only[i])
-            o->types[o->n_types++] = (hu_hta_type){names[i], (double)only[i] / 1000};
+        if (sum[i] != 0)
+            o->types[o->n_types++] = (hu_hta_type){names[i], sum[i]};
     for (size_t i = 1; i < o->n_types; i++)         /* by sum, largest first */
         for (size_t k = i; k > 0 && o->types[k - 1].sum_us < o->types[k].sum_us; k--) {
             const hu_hta_type t = o->types[k];
@@ -287,6 +327,62 @@ static bool measure_time(work *w)
             o->types[k - 1] = t;
         }
     return true;
+}
+
+/* get_comm_comp_overlap(): NaN without communication. */
+static bool measure_overlap(work *w, const groups set[3], changes *c)
+{
+    enum { COMM = 1, COMP = 2 };
+    double overlap = 0;
+    int    running = 0;
+
+    c->n = 0;
+    add_groups(c, &set[1], COMM);
+    add_groups(c, &set[0], COMP);
+    if (!sort_changes(w, c))
+        return false;
+    for (size_t i = 0; i + 1 < c->n; i++) {
+        running += c->at[i].status;
+        if (running == COMM + COMP)
+            overlap += c->at[i + 1].time - c->at[i].time;
+    }
+    w->out->overlap_pct = set[1].n ? 100 * overlap / length_of(&set[1]) : (double)NAN;
+    return true;
+}
+
+/* get_temporal_breakdown(): sorts all rows, and then again those that compute. */
+static bool measure_time(work *w)
+{
+    static const unsigned one[3] = {COMPUTATION, COMMUNICATION, MEMORY};
+    hu_hta   *o = w->out;
+    groups    set[3], all, compute;
+    changes   c = {hu_arena_alloc(w->ask->scratch, (2 * w->n + 1) * sizeof(change)), 0};
+    uint32_t *in_file = hu_arena_alloc(w->ask->scratch, (w->n + 1) * sizeof *in_file);
+    uint32_t *in_time = hu_arena_alloc(w->ask->scratch, (w->n + 1) * sizeof *in_time);
+
+    if (!c.at || !in_file || !in_time)
+        return false;
+    for (uint32_t i = 0; i < w->n; i++) {
+        in_file[i] = i;
+        w->keys[i] = w->at[i].ts;
+    }
+    hu_hta_order(w->keys, w->n, in_time);
+    if (!merge(w, ~0U, in_file, &all) || !merge(w, COMPUTATION, in_time, &compute))
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (!merge(w, one[i], in_file, &set[i]))
+            return false;
+    if (w->n) {
+        double last = -INFINITY;
+
+        for (size_t i = 0; i < w->n; i++)
+            last = fmax(last, w->at[i].ts + w->at[i].dur);
+        o->kernel_us = last - w->at[in_time[0]].ts;
+    }
+    o->idle_us = o->kernel_us - length_of(&all);
+    o->compute_us = length_of(&compute);
+    o->non_compute_us = o->kernel_us - o->compute_us - o->idle_us;
+    return measure_types(w, set, &c) && measure_overlap(w, set, &c);
 }
 
 static const char *type_name(uint8_t type)
@@ -385,40 +481,51 @@ static stream_place *list_streams(const work *w)
 
 enum { CONSECUTIVE_US = 30 };
 
+static void add_gap(const work *w, const row *r, double end, hu_hta_idle *s)
+{
+    const uint32_t launch = launch_of(w, r);
+    const double   gap = r->ts - end;
+    hu_hta_wait    wait = HU_HTA_OTHER;
+    double         ts = 0, dur;
+
+    if (launch != HU_NONE)
+        read_times(w, launch, &ts, &dur);
+    if (launch != HU_NONE && ts > end)
+        wait = HU_HTA_HOST_WAIT;
+    else if (gap < CONSECUTIVE_US)
+        wait = HU_HTA_KERNEL_WAIT;
+    s->idle_us[wait] += gap;
+    s->gaps[wait]++;
+}
+
+/* _analyze_idle_time_for_stream(): sync records stay out. */
 static bool measure_idle(work *w)
 {
     const stream_place *list = list_streams(w);
+    uint32_t           *rows = hu_arena_alloc(w->ask->scratch, (w->n + 1) * sizeof *rows);
     HU_VEC(hu_hta_idle) idle = {0};
-    double end = 0;
 
-    if (!list)
+    if (!list || !rows)
         return false;
-    for (size_t k = 0; k < w->n; k++) {
-        const row     *r = &w->at[list[k].place];
-        const uint32_t launch = launch_of(w, r);
-        hu_hta_wait    wait = HU_HTA_OTHER;
-        double         gap, ts = 0, dur;
-        hu_hta_idle   *s;
+    for (size_t from = 0, to; from < w->n; from = to) {
+        size_t n = 0;
 
-        if (!hu_kind_in(w->ask->s.kind[r->slice], HU_KINDS_DEVICE))
-            continue;
-        if (idle.n == 0 || idle.at[idle.n - 1].stream != r->stream) {
-            if (!hu_vec_push(w->ask->arena, &idle, (hu_hta_idle){.stream = r->stream}))
-                return false;
-            end = r->ts + r->dur;
-            continue;
+        for (to = from; to < w->n && list[to].stream == list[from].stream; to++) {
+            if (!hu_kind_in(w->ask->s.kind[w->at[list[to].place].slice], HU_KINDS_DEVICE))
+                continue;
+            w->keys[n] = w->at[list[to].place].ts;
+            rows[n++] = list[to].place;
         }
-        s = &idle.at[idle.n - 1];
-        gap = r->ts - end;
-        if (launch != HU_NONE)
-            read_times(w, launch, &ts, &dur);
-        if (launch != HU_NONE && ts > end)
-            wait = HU_HTA_HOST_WAIT;
-        else if (gap < CONSECUTIVE_US)
-            wait = HU_HTA_KERNEL_WAIT;
-        s->idle_us[wait] += gap;
-        s->gaps[wait]++;
-        end = r->ts + r->dur;
+        if (n == 0)
+            continue;
+        if (!hu_vec_push(w->ask->arena, &idle, (hu_hta_idle){.stream = list[from].stream}))
+            return false;
+        hu_hta_order(w->keys, n, w->order);
+        for (size_t i = 1; i < n; i++) {
+            const row *before = &w->at[rows[w->order[i - 1]]];
+
+            add_gap(w, &w->at[rows[w->order[i]]], before->ts + before->dur, &idle.at[idle.n - 1]);
+        }
     }
     w->out->idle = idle.at;
     w->out->n_idle = idle.n;
@@ -483,133 +590,155 @@ static bool is_queueing(hu_str call)
 }
 
 typedef struct {
-    double  ts;
-    int     change;
+    double   ts;
+    int64_t  stream;
+    uint32_t launch;                /* HU_NONE where the work starts */
 } queue_change;
 
-static int by_change(const void *left, const void *right)
+static int by_launch(const void *left, const void *right)
 {
     const queue_change *a = left, *b = right;
 
-    if (a->ts != b->ts)
-        return a->ts < b->ts ? -1 : 1;
-    return b->change - a->change;
+    return (a->launch > b->launch) - (a->launch < b->launch);
 }
 
 enum { QUEUE_FULL = 1024 };
 
-static bool add_queue(work *w, queue_change *q, size_t n, int64_t stream, hu_hta_queue *out)
+/* The launches in the order of the file, then the starts; by time, as one table of all streams. */
+static bool list_queue(const work *w, queue_change **out, size_t *n_out)
 {
-    double *length = hu_arena_alloc(w->ask->scratch, (n + 1) * sizeof *length);
-    int     now = 0, together = 0;
+    queue_change *q = hu_arena_alloc(w->ask->scratch, (2 * w->n + 1) * sizeof *q);
+    queue_change *sorted = hu_arena_alloc(w->ask->scratch, (2 * w->n + 1) * sizeof *sorted);
+    size_t        n = 0;
 
-    if (!length)
+    if (!q || !sorted)
         return false;
-    *out = (hu_hta_queue){.stream = stream};
-    qsort(q, n, sizeof *q, by_change);
-    for (size_t i = 0; i < n; i++) {
-        now += q[i].change;
-        length[i] = now;
-        if (i > 0 && q[i].ts != q[i - 1].ts)
-            together = 0;
-        together += q[i].change > 0;
-        out->ties += q[i].change < 0 ? together : 0;
-        if (now >= QUEUE_FULL && i + 1 < n)
-            out->full_us += q[i + 1].ts - q[i].ts;
+    for (size_t i = 0; i < w->n; i++) {
+        const uint32_t launch = launch_of(w, &w->at[i]);
+        double         ts, dur;
+
+        if (launch == HU_NONE || !is_queueing(hu_ask_name(w->ask, launch)))
+            continue;
+        read_times(w, launch, &ts, &dur);
+        q[n] = (queue_change){ts, w->at[i].stream, launch};
+        sorted[n++] = (queue_change){w->at[i].ts, w->at[i].stream, HU_NONE};
     }
-    out->length = describe(length, n);
+    if (n)
+        qsort(q, n, sizeof *q, by_launch);
+    for (size_t i = 0; i < n; i++)
+        q[n + i] = sorted[i];
+    for (size_t i = 0; i < 2 * n; i++)
+        w->keys[i] = q[i].ts;
+    hu_hta_order(w->keys, 2 * n, w->order);
+    for (size_t i = 0; i < 2 * n; i++)
+        sorted[i] = q[w->order[i]];
+    *out = sorted;
+    *n_out = 2 * n;
     return true;
+}
+
+/* The changes of one stream, whose times are in keys and whose changes are in length. */
+static hu_hta_queue describe_queue(const work *w, int64_t stream, double *length, size_t n)
+{
+    hu_hta_queue out = {.stream = stream};
+    double       now = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        now += length[i];
+        length[i] = now;
+        if (now >= QUEUE_FULL && i + 1 < n)
+            out.full_us += w->keys[i + 1] - w->keys[i];
+    }
+    out.length = describe(length, n);
+    return out;
 }
 
 static bool measure_queues(work *w)
 {
     const stream_place *list = list_streams(w);
-    queue_change       *q = hu_arena_alloc(w->ask->scratch, (2 * w->n + 1) * sizeof *q);
+    double             *length = hu_arena_alloc(w->ask->scratch, (2 * w->n + 1) * sizeof *length);
+    queue_change       *q;
+    size_t              n;
     HU_VEC(hu_hta_queue) queues = {0};
 
-    if (!list || !q)
+    if (!list || !length || !list_queue(w, &q, &n))
         return false;
-    for (size_t from = 0, to; from < w->n; from = to) {
-        size_t n = 0;
+    for (size_t i = 0; i < w->n; i++) {
+        size_t m = 0;
 
-        for (to = from; to < w->n && list[to].stream == list[from].stream; to++) {
-            const row     *r = &w->at[list[to].place];
-            const uint32_t launch = launch_of(w, r);
-            double         ts, dur;
-
-            if (launch == HU_NONE || !is_queueing(hu_ask_name(w->ask, launch)))
-                continue;
-            read_times(w, launch, &ts, &dur);
-            q[n++] = (queue_change){ts, 1};
-            q[n++] = (queue_change){r->ts, -1};
-        }
-        if (n == 0)
+        if (i > 0 && list[i].stream == list[i - 1].stream)
             continue;
-        if (!hu_vec_reserve(w->ask->arena, &queues, 1) || !add_queue(w, q, n, list[from].stream, &queues.at[queues.n]))
+        for (size_t k = 0; k < n; k++) {
+            if (q[k].stream != list[i].stream)
+                continue;
+            w->keys[m] = q[k].ts;
+            length[m++] = q[k].launch == HU_NONE ? -1 : 1;
+        }
+        if (m && !hu_vec_push(w->ask->arena, &queues, describe_queue(w, list[i].stream, length, m)))
             return false;
-        queues.n++;
     }
     w->out->queues = queues.at;
     w->out->n_queues = queues.n;
     return true;
 }
 
-typedef struct {
-    double ts, change;
-} rate_change;
+static const char *const copy_names[HU_HTA_COPIES] = {"Memcpy DtoD", "Memcpy DtoH", "Memcpy HtoD", "Memcpy Unknown",
+                                                      "Memset"};
 
-static int by_rate_time(const void *left, const void *right)
+enum { COPY_UNKNOWN = 3 };
+
+/* get_memory_kernel_type() */
+static int copy_class(hu_str name)
 {
-    const rate_change *a = left, *b = right;
-
-    if (a->ts != b->ts)
-        return a->ts < b->ts ? -1 : 1;
-    return (a->change < b->change) - (a->change > b->change);
+    for (int i = 0; i < HU_HTA_COPIES; i++)
+        if (starts(name, copy_names[i]))
+            return i;
+    return COPY_UNKNOWN;
 }
+
+typedef struct {
+    double ts, gbps;
+    int    copy;
+} rate_change;
 
 static bool measure_bandwidth(work *w)
 {
-    static const char *const names[HU_HTA_COPIES] = {"Memcpy DtoD", "Memcpy DtoH", "Memcpy HtoD", "Memcpy Unknown",
-                                                     "Memset"};
     rate_change *rates = hu_arena_alloc(w->ask->scratch, (2 * w->n + 1) * sizeof *rates);
     double      *v = hu_arena_alloc(w->ask->scratch, (2 * w->n + 1) * sizeof *v);
+    size_t       n = 0;
 
     if (!rates || !v)
         return false;
-    for (size_t c = 0; c < HU_HTA_COPIES; c++) {
-        size_t n = 0, m = 0;
-        double now = 0, lost = 0;
-
+    for (int is_end = 0; is_end < 2; is_end++)
         for (size_t i = 0; i < w->n; i++) {
-            const row   *r = &w->at[i];
-            const hu_str name = hu_ask_name(w->ask, r->slice);
-            const bool   is_known = starts(name, names[0]) || starts(name, names[1]) || starts(name, names[2]) ||
-                                    starts(name, names[4]);
-            double       gbps;
+            const row *r = &w->at[i];
+            double     gbps, dur = r->dur == 0 ? 1 : r->dur;
 
-            if (r->type != MEMORY || !(starts(name, names[c]) || (c == 3 && !is_known)) ||
-                w->ask->s.detail[r->slice] == HU_NONE ||
+            if (r->type != MEMORY || w->ask->s.detail[r->slice] == HU_NONE ||
                 !hu_kind_in(w->ask->s.kind[r->slice], HU_KINDS_COPY))
                 continue;
             gbps = hu_trace_copy_detail(w->ask->trace, w->ask->s.detail[r->slice])->gbps;
             if (isnan(gbps))
                 continue;
-            rates[n++] = (rate_change){r->ts, gbps};
-            rates[n++] = (rate_change){r->ts + (r->dur == 0 ? 1 : r->dur), -gbps};
+            w->keys[n] = r->ts + (is_end ? dur : 0);
+            rates[n] = (rate_change){w->keys[n], is_end ? -gbps : gbps, copy_class(hu_ask_name(w->ask, r->slice))};
+            n++;
         }
-        if (n)
-            qsort(rates, n, sizeof *rates, by_rate_time);
-        for (size_t i = 0; i < n; i++) {
-            /* as pandas' cumsum: Kahan's sum, so that what comes and goes leaves nothing */
-            const double change = rates[i].change - lost, sum = now + change;
+    hu_hta_order(w->keys, n, w->order);
+    for (int c = 0; c < HU_HTA_COPIES; c++) {
+        size_t m = 0, seen = 0;
+        double now = 0;
 
-            lost = sum - now - change;
-            now = sum;
+        for (size_t i = 0; i < n; i++) {
+            if (rates[w->order[i]].copy != c)
+                continue;
+            seen++;
+            now += rates[w->order[i]].gbps;
             if (now > 0)
                 v[m++] = now;
         }
-        if (n)
-            w->out->copies[w->out->n_copies++] = (hu_hta_bandwidth){names[c], describe(v, m)};
+        if (seen)
+            w->out->copies[w->out->n_copies++] = (hu_hta_bandwidth){copy_names[c], describe(v, m)};
     }
     return true;
 }

@@ -38,7 +38,6 @@ typedef struct {
     int64_t         stream;
     hu_hta_describe length;
     double          full_us;        /* at 1024 or more */
-    int64_t         ties;           /* pairs of a launch and a start at one time: pandas leaves their order open */
 } hu_hta_queue;
 
 typedef struct {

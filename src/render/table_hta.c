@@ -188,7 +188,6 @@ static size_t queue_rows(const hu_digest *d)
 }
 
 HU_NUMBER_OF(queue_stream, d->hta->queues, r->stream)
-HU_NUMBER_OF(queue_ties, d->hta->queues, r->ties)
 HU_NUMBER_OF(queue_full, d->hta->queues, r->full_us)
 DESCRIBE(queue, d->hta->queues, length)
 
@@ -196,7 +195,6 @@ static const hu_column queue_columns[] = {
     {"stream", "stream", HU_CELL_COUNT, 7, NULL, queue_stream},
     DESCRIBE_COLUMNS(queue),
     {"full_us", "full (us)", HU_CELL_NUMBER, 9, NULL, queue_full},
-    {"ties", NULL, HU_CELL_COUNT, 0, NULL, queue_ties},
 };
 
 static const hu_table queue_table = {"queue_length_summary", "queue_length_summary", "no launches", queue_columns,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints what HolisticTraceAnalysis says about one trace, as JSON: python tests/peers/hta_reference.py TRACE"""
+"""Prints what HolisticTraceAnalysis says about traces, as JSON: python tests/peers/hta_reference.py TRACE..."""
 import json
 import logging
 import sys
@@ -15,12 +15,12 @@ def rows(frame) -> list[dict]:
     return [] if frame is None else json.loads(frame.reset_index().to_json(orient="records"))
 
 
-def main(path: str) -> None:
+def measure(path: str) -> dict:
     analysis = TraceAnalysis(trace_files={0: path}, trace_dir="")
     types, kernels = analysis.get_gpu_kernel_breakdown(visualize=False, num_kernels=1000, duration_ratio=1.0, include_memory_kernels=True)
     stats = analysis.get_cuda_kernel_launch_stats(visualize=False, include_memory_events=True)
     first = stats[0] if isinstance(stats, list) else stats.get(0)
-    answer = {
+    return {
         "temporal_breakdown": rows(analysis.get_temporal_breakdown(visualize=False)),
         "comm_comp_overlap": rows(analysis.get_comm_comp_overlap(visualize=False)),
         "idle_time_breakdown": rows(analysis.get_idle_time_breakdown(visualize=False)[0]),
@@ -29,8 +29,19 @@ def main(path: str) -> None:
         "queue_length_summary": rows(analysis.get_queue_length_summary()),
         "launch_stats": {"n": len(first), "sums": {c: float(first[c].sum()) for c in ("cpu_duration", "gpu_duration", "launch_delay")}},
     }
-    json.dump(answer, sys.stdout)
+
+
+def main(paths: list[str]) -> None:
+    """Prints a list; null for a trace that HTA cannot read."""
+    answers = []
+    for path in paths:
+        try:
+            answers.append(measure(path))
+        except Exception as problem:  # noqa: BLE001 - HTA stops with what pandas happens to raise
+            print(f"{path}: {problem}", file=sys.stderr)
+            answers.append(None)
+    json.dump(answers, sys.stdout)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1:])
