@@ -132,17 +132,18 @@ static bool windows(const hu_steps *steps, bool counted, hu_arena *arena, hu_int
     return true;
 }
 
-/* Each question once: what asks it, and where its answer goes.  The dearest come first, so that threads end together. */
+/* Each question once: what asks it, and where its answer goes.  The dearest come first, so that threads end together;
+ * those that need most memory stand apart, so that no two of them run at once. */
 #define QUESTIONS(Q)                                                                          \
-    Q(operators, hu_operators_measure(ask, o->grouping, o->frames, &d->operators, err))       \
+    Q(breakdown, hu_breakdown_measure(ask, &d->breakdown, err))                               \
     Q(roofline, hu_roofline_measure(ask, &d->roofline, err))                                  \
     Q(tree, hu_tree_measure(ask, &d->tree, err))                                              \
     Q(calls, hu_calls_measure(ask, &d->calls, err))                                           \
-    Q(kernels, hu_kernels_measure(ask, &d->kernels, err))                                     \
     Q(launches, hu_launches_measure(ask, &d->launches, err))                                  \
-    Q(sequences, hu_sequences_measure(ask, &d->sequences, err))                               \
-    Q(breakdown, hu_breakdown_measure(ask, &d->breakdown, err))                               \
+    Q(kernels, hu_kernels_measure(ask, &d->kernels, err))                                     \
     Q(overheads, hu_overheads_measure(ask, &d->overheads, err))                               \
+    Q(operators, hu_operators_measure(ask, o->grouping, o->frames, &d->operators, err))       \
+    Q(sequences, hu_sequences_measure(ask, &d->sequences, err))                               \
     Q(memory, hu_memory_measure(ask, &d->memory, err))                                        \
     Q(idle, hu_idle_measure(ask, &d->idle, err))                                              \
     Q(comm, hu_comm_measure(ask, &d->comm, err))                                              \
