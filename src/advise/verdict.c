@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * verdict.c - says the largest share that is not computation, in plain words.
+ * verdict.c - says the largest share that is not computation, in plain words; then what mending the worst would bring.
  *
- * It states what was measured and promises nothing: how much faster the job would be without it is a question for a
- * replay, because removing one limit exposes the next.
+ * The first sentence states what was measured.  The second is the replay's, because a share of time is no gain: removing one
+ * limit exposes the next.
  */
 #include "advise/verdict.h"
 
@@ -10,6 +10,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "advise/findings.h"
+#include "advise/say.h"
 #include "base/number.h"
 
 static const double LEAST_SHARE = 0.10;         /* below this a share is not what holds a job up */
@@ -160,19 +162,46 @@ static const hu_step_time *time_of(const hu_digest *d)
     return d->breakdown.n ? &d->breakdown.at[0] : NULL;
 }
 
-void hu_verdict_measure(hu_digest *const *digests, size_t n, hu_verdict *out)
+size_t hu_verdict_slowest(hu_digest *const *digests, size_t n)
 {
     const hu_step_time *slowest = NULL;
+    size_t              best = 0;
 
-    *out = (hu_verdict){0};
     for (size_t i = 0; i < n; i++) {
         const hu_step_time *t = time_of(digests[i]);
 
         if (t && (!slowest || t->step_ns > slowest->step_ns)) {
             slowest = t;
-            out->rank = i;
+            best = i;
         }
     }
+    return best;
+}
+
+/* Behind the sentence that states the shares. */
+static void say_price(const hu_findings *f, hu_verdict *v)
+{
+    const size_t      n = strlen(v->text), room = sizeof v->text - n;
+    const hu_finding *best = f->n ? &f->at[0] : NULL;
+
+    if (!best && f->is_trusted)
+        snprintf(v->text + n, room, " Nothing else holds it up: no single fix that could be replayed would save 1 %%.");
+    else if (best && !isnan(best->gain_pct))
+        snprintf(v->text + n, room, " Worth mending first: %s; without that a step would take %s instead of %s, %s less.",
+                 hu_rule_title(best->rule), hu_say_time(best->after_ns).t, hu_say_time(best->before_ns).t,
+                 hu_say_pct(best->gain_pct).t);
+    else
+        snprintf(v->text + n, room, " How much faster it could be cannot be told from this trace.");
+}
+
+void hu_verdict_measure(hu_digest *const *digests, size_t n, hu_verdict *out)
+{
+    const hu_step_time *slowest;
+    const hu_findings  *f;
+
+    *out = (hu_verdict){.rank = hu_verdict_slowest(digests, n)};
+    slowest = time_of(digests[out->rank]);
+    f = digests[out->rank]->findings;
     judge(digests[out->rank], out);
     if (!slowest || !(slowest->step_ns > 0))
         snprintf(out->text, sizeof out->text, "The trace holds no time to explain.");
@@ -180,6 +209,19 @@ void hu_verdict_measure(hu_digest *const *digests, size_t n, hu_verdict *out)
         say_device(digests[out->rank], slowest, out);
     else
         say_host(digests[out->rank], slowest, out);
+    if (!f || !f->is_replayed || !slowest)
+        return;
+    say_price(f, out);
+    if (!f->is_trusted) {
+        char value[HU_NUMBER_BYTES];
+
+        for (hu_check_id i = 0; i < HU_CHECK_COUNT; i++)
+            if (f->check.grade[i] == HU_GRADE_RED) {
+                hu_format_fixed(value, f->check.value[i], 1);
+                doubt(out, HU_CONFIDENCE_LOW, "replay: %s %s %s", value, hu_check_unit(i), hu_check_what(i));
+                break;
+            }
+    }
 }
 
 const char *hu_confidence_name(hu_confidence c)

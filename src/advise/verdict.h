@@ -8,15 +8,18 @@
 typedef enum { HU_CONFIDENCE_LOW, HU_CONFIDENCE_MEDIUM, HU_CONFIDENCE_HIGH } hu_confidence;
 
 typedef struct {
-    char          text[512];        /* one or two sentences */
+    char          text[768];        /* one or two sentences */
     hu_confidence confidence;
     char          reasons[6][160];  /* why it is not high */
     size_t        n_reasons;
     size_t        rank;             /* index of the digest it speaks of: the one with the longest steps */
 } hu_verdict;
 
-/* Over `n` ranks of one job, at least one. */
+/* Over `n` ranks of one job, at least one; with what replays say, where digests have it. */
 void hu_verdict_measure(hu_digest *const *digests, size_t n, hu_verdict *out);
+
+/* Which of them takes longest for a step. */
+size_t hu_verdict_slowest(hu_digest *const *digests, size_t n);
 
 const char *hu_confidence_name(hu_confidence c);
 

@@ -51,6 +51,7 @@ typedef struct {
     hu_health     health;
     hu_hta       *hta;              /* NULL unless it was asked for */
     hu_tracelens *tracelens;        /* the same */
+    const struct hu_findings *findings;     /* what replays say of it (advise/findings.h); NULL: not asked; not owned */
 } hu_digest;
 
 typedef enum { HU_COMPAT_NONE, HU_COMPAT_HTA, HU_COMPAT_TRACELENS } hu_compat;

@@ -191,13 +191,36 @@ static int find_periodic_steps(const hu_trace *trace, hu_arena *arena, hu_arena 
     return 0;
 }
 
+/*
+ * When the first work of each stream began whose launch is in the trace.  What runs before it without a launch was queued
+ * before the capture, whenever it runs.  INT64_MIN on tracks without such work.
+ */
+static int64_t *find_first_launched(const hu_trace *trace, hu_arena *scratch)
+{
+    const hu_slices s = hu_trace_slices(trace);
+    size_t          n_tracks;
+    int64_t        *first;
+
+    hu_trace_tracks(trace, &n_tracks);
+    first = hu_arena_calloc(scratch, n_tracks + 1, sizeof *first);
+    for (size_t t = 0; first && t < n_tracks; t++)
+        first[t] = INT64_MAX;
+    for (uint32_t i = 0; first && i < s.n; i++)
+        if (hu_kind_in(s.kind[i], HU_KINDS_DEVICE) && hu_trace_launch_of(trace, i) != HU_NONE &&
+            s.start_ns[i] < first[s.track[i]])
+            first[s.track[i]] = s.start_ns[i];
+    for (size_t t = 0; first && t < n_tracks; t++)
+        first[t] = first[t] == INT64_MAX ? INT64_MIN : first[t];
+    return first;
+}
+
 /* Applies the rule of the head comment; steps are sorted and do not overlap afterwards. */
 static int give_device_work(const hu_trace *trace, step_list *list, hu_arena *scratch, hu_error *err)
 {
     const hu_slices s = hu_trace_slices(trace);
     hu_intervals    host = {0};
     int64_t         before_end = INT64_MIN;
-    int64_t        *device_end = hu_arena_calloc(scratch, list->n + 1, sizeof *device_end);
+    int64_t        *device_end = hu_arena_calloc(scratch, list->n + 1, sizeof *device_end), *first_launched;
 
     host.at = hu_arena_calloc(scratch, list->n + 1, sizeof *host.at);
     if (!host.at || !device_end)
@@ -209,6 +232,9 @@ static int give_device_work(const hu_trace *trace, step_list *list, hu_arena *sc
         host.at[i] = (hu_interval){list->at[i].start_ns, list->at[i].end_ns};
         device_end[i] = INT64_MIN;
     }
+    first_launched = find_first_launched(trace, scratch);
+    if (!first_launched)
+        return hu_fail_memory(err);
     for (uint32_t i = 0; i < s.n; i++) {
         const int64_t end = s.start_ns[i] + s.dur_ns[i];
         int64_t launched;
@@ -217,7 +243,8 @@ static int give_device_work(const hu_trace *trace, step_list *list, hu_arena *sc
         if (!hu_kind_in(s.kind[i], HU_KINDS_DEVICE))
             continue;
         launched = hu_select_time(trace, &s, i);
-        if (launched < host.at[0].start_ns) {
+        if (launched < host.at[0].start_ns ||
+            (hu_trace_launch_of(trace, i) == HU_NONE && s.start_ns[i] < first_launched[s.track[i]])) {
             before_end = end > before_end ? end : before_end;
             continue;
         }

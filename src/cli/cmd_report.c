@@ -6,11 +6,9 @@
 #include <unistd.h>
 
 #include "base/number.h"
-#include "base/thread.h"
 #include "cli/command.h"
 #include "cli/inputs.h"
-#include "cli/progress.h"
-#include "ingest/open.h"
+#include "cli/ranks.h"
 #include "render/report.h"
 
 enum { PLAIN_WIDTH = 80, MOST_WIDTH = 160 };
@@ -32,21 +30,6 @@ typedef struct {
 static const char *const groups[] = {"name", "shapes", "stack", "module", NULL};     /* as hu_grouping */
 static const char *const tools[] = {"none", "hta", "tracelens", NULL};       /* as hu_compat */
 static const char *const colors[] = {"auto", "always", "never", NULL};
-
-/* "3..7" or "5" */
-static int parse_steps(void *field, const char *text, hu_error *err)
-{
-    hu_step_range *range = field;
-    const char    *dots = strstr(text, "..");
-    const hu_str   first = {text, dots ? (size_t)(dots - text) : strlen(text)};
-    const hu_str   last = dots ? hu_str_of(dots + 2) : first;
-
-    if (!hu_parse_i64(first, &range->first) || !hu_parse_i64(last, &range->last) || range->last < range->first)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--steps wants a range such as 3..7 or one number, not \"%s\"",
-                       text);
-    range->is_limited = true;
-    return 0;
-}
 
 static int unknown_view(const char *text, hu_error *err)
 {
@@ -85,7 +68,7 @@ static const hu_option rows[] = {
     {"view", 'v', HU_OPTION_SPECIAL, "VIEW", "what to show: overview, ops, kernels, idle, memory …; --view list names all",
      0, NULL, parse_view},
     {"steps", 's', HU_OPTION_SPECIAL, "A..B", "only these steps, by the number of their ProfilerStep, or from 0",
-     offsetof(options, steps), NULL, parse_steps},
+     offsetof(options, steps), NULL, hu_inputs_parse_steps},
     {"group-by", 'g', HU_OPTION_CHOICE, "WHAT", "operators by name (default), and by shapes, stack or module",
      offsetof(options, group_by), groups, NULL},
     {"frames", 0, HU_OPTION_COUNT, "N", "innermost Python frames that make a stack (5)", offsetof(options, frames),
@@ -112,34 +95,6 @@ static const hu_option rows[] = {
      "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio",
      offsetof(options, limits), NULL, hu_inputs_parse_limit},
 };
-
-typedef struct {
-    const hu_inputs  *inputs;
-    hu_input_options  input;
-    hu_digest_options digest;
-    hu_digest       **digests;
-    hu_error         *errors;
-} work;
-
-static void read_one(void *context, size_t i)
-{
-    work     *w = context;
-    hu_trace *t = hu_open_trace(w->inputs->at[i], &w->input, &w->errors[i]);
-
-    w->digests[i] = t ? hu_digest_measure(t, &w->digest, &w->errors[i]) : NULL;
-    if (t && !w->digests[i] && !w->errors[i].file[0])
-        snprintf(w->errors[i].file, sizeof w->errors[i].file, "%s", w->inputs->at[i]);
-    hu_trace_free(t);
-}
-
-static int by_rank(const void *left, const void *right)
-{
-    const hu_digest *a = *(hu_digest *const *)left, *b = *(hu_digest *const *)right;
-
-    if (a->info.rank != b->info.rank)
-        return a->info.rank < b->info.rank ? -1 : 1;
-    return hu_str_compare(a->info.file, b->info.file);
-}
 
 static bool is_partial(const hu_digest *d)
 {
@@ -263,51 +218,29 @@ static int list_views(void)
     return hu_out_close(out, &err) < 0 ? hu_command_fail(&err) : 0;
 }
 
-/* Warns of what failed; returns how many were read, moved to the front and sorted by rank. */
-static size_t collect(work *w, const options *o)
+/* Prices are for those who see them: a single other table does not wait for them. */
+static bool wants_replays(const options *o)
 {
-    size_t n = 0;
-
-    for (size_t i = 0; i < w->inputs->n; i++) {
-        if (w->digests[i])
-            w->digests[n++] = w->digests[i];
-        else if (!o->quiet || w->inputs->n == 1)
-            hu_command_fail(&w->errors[i]);
-    }
-    if (n > 1)
-        qsort(w->digests, n, sizeof *w->digests, by_rank);
-    return n;
+    return o->json || o->html || o->show == HU_SHOW_ALL || o->show == HU_SHOW_OVERVIEW ||
+           (o->part.view && hu_str_equal(hu_str_of(o->part.view->word), HU_STR("why")));
 }
 
 static int report(const options *o, const hu_inputs *inputs, const char *arguments, hu_arena *arena)
 {
-    const int   threads = hu_thread_count();
-    hu_progress progress = {.total_bytes = inputs->bytes};
-    hu_progress_bar *bar;
-    work        w = {.inputs = inputs,
-                     .input = {o->limits, threads > 1 && inputs->n < (size_t)threads, &progress},
-                     .digest = {o->steps, (hu_grouping)o->group_by, (int)o->frames, (hu_compat)o->compat,
-                                inputs->n < (size_t)threads ? threads : 1},
-                     .digests = hu_arena_calloc(arena, inputs->n, sizeof(hu_digest *)),
-                     .errors = hu_arena_calloc(arena, inputs->n, sizeof(hu_error))};
-    hu_report   r = {.digests = w.digests, .show = o->show, .part = o->part, .top = o->top, .sort = o->sort,
-                     .scratch = arena,
-                     .color = wants_color(o), .width = o->output ? PLAIN_WIDTH : terminal_width(), .arguments = arguments};
+    const hu_ranks_options how = {.limits = o->limits, .replays = wants_replays(o), .quiet = o->quiet,
+                                  .digest = {o->steps, (hu_grouping)o->group_by, (int)o->frames, (hu_compat)o->compat, 1}};
+    hu_report r = {.show = o->show, .part = o->part, .top = o->top, .sort = o->sort, .scratch = arena,
+                   .color = wants_color(o), .width = o->output ? PLAIN_WIDTH : terminal_width(), .arguments = arguments};
+    hu_ranks    ranks;
     hu_error    err = {0};
-    int         rc = 0;
+    int         rc = hu_ranks_read(inputs, &how, arena, &ranks);
     bool        partial = false;
     hu_digest  *merged;
 
-    if (!w.digests || !w.errors) {
-        hu_fail_memory(&err);
-        return hu_command_fail(&err);
-    }
-    bar = hu_progress_start(&progress, o->quiet);
-    hu_thread_each(inputs->n, threads, read_one, &w);
-    hu_progress_stop(bar);
-    r.n = collect(&w, o);
-    if (r.n == 0)
-        return hu_error_exit_status(w.errors[0].code);
+    if (rc)
+        return rc;
+    r.digests = ranks.digests;
+    r.n = ranks.n;
     for (size_t i = 0; i < r.n; i++)
         partial |= is_partial(r.digests[i]);
     hu_verdict_measure(r.digests, r.n, &r.verdict);
@@ -317,8 +250,7 @@ static int report(const options *o, const hu_inputs *inputs, const char *argumen
     if (rc == 0 && o->html)
         rc = write_page(o, &r, &err);
     hu_digest_free(merged);
-    for (size_t i = 0; i < r.n; i++)
-        hu_digest_free(w.digests[i]);
+    hu_ranks_free(&ranks);
     if (rc < 0)
         return hu_command_fail(&err);
     return o->strict && (partial || r.n < inputs->n) ? 4 : 0;

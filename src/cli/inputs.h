@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "analyze/steps.h"
 #include "base/input.h"
 
 typedef struct {
@@ -18,5 +19,8 @@ int hu_inputs_expand(char **paths, int n, hu_arena *arena, hu_inputs *out, hu_er
 
 /* For an option `--limit NAME=N`; the field is a hu_limits. */
 int hu_inputs_parse_limit(void *field, const char *text, hu_error *err);
+
+/* For an option `--steps A..B`, "3..7" or "5"; the field is a hu_step_range. */
+int hu_inputs_parse_steps(void *field, const char *text, hu_error *err);
 
 #endif

@@ -7,6 +7,8 @@
 
 #include "base/utf8.h"
 #include "base/number.h"
+#include "advise/findings.h"
+#include "advise/say.h"
 #include "render/report.h"
 #include "render/units.h"
 
@@ -215,6 +217,46 @@ static int write_rank(const hu_report *r, const hu_digest *d, hu_out *out, hu_er
     return rc;
 }
 
+static void write_findings(const hu_findings *f, hu_out *out)
+{
+    if (!f || !f->is_replayed)
+        return;
+    hu_out_text(out, "<section>\n<h1>Why</h1>\n");
+    if (f->n == 0)
+        hu_out_text(out, f->is_trusted
+                             ? "<p>Nothing that a replay of this trace can price would save 1&nbsp;% of a step.</p>\n"
+                             : "<p>This trace does not tell what would save time.</p>\n");
+    for (size_t i = 0; i < f->n; i++) {
+        const hu_finding *x = &f->at[i];
+        char              high[HU_NUMBER_BYTES], low[HU_NUMBER_BYTES];
+
+        hu_format_fixed(high, x->high_pct, 0);
+        hu_format_fixed(low, x->low_pct, 0);
+        hu_out_printf(out, "<h2>%zu. ", i + 1);
+        write_text(out, hu_str_of(hu_rule_title(x->rule)));
+        hu_out_text(out, "</h2>\n<p><strong>");
+        if (isnan(x->gain_pct))
+            hu_out_printf(out, "at most −%s&nbsp;%%</strong>, how much cannot be told", high);
+        else
+            hu_out_printf(out, "%s → %s, −%s</strong> [−%s … −%s]", hu_say_time(x->before_ns).t,
+                          hu_say_time(x->after_ns).t, hu_say_pct(x->gain_pct).t, high, low);
+        hu_out_printf(out, " (%s confidence)</p>\n<p>", hu_confidence_name(x->confidence));
+        write_text(out, hu_str_of(x->statement));
+        hu_out_text(out, "</p>\n<ul>\n");
+        for (size_t k = 0; k < x->n_evidence; k++) {
+            hu_out_text(out, "<li>");
+            write_text(out, hu_str_of(x->evidence[k]));
+            hu_out_text(out, "</li>\n");
+        }
+        hu_out_text(out, "<li>fix: ");
+        write_text(out, hu_str_of(hu_rule_fix(x->rule)));
+        hu_out_text(out, "</li>\n<li>check: ");
+        write_text(out, hu_str_of(hu_rule_verify(x->rule)));
+        hu_out_text(out, "</li>\n</ul>\n");
+    }
+    hu_out_text(out, "</section>\n");
+}
+
 int hu_html_write(const hu_report *report, hu_out *out, hu_error *err)
 {
     int rc = 0;
@@ -228,6 +270,7 @@ int hu_html_write(const hu_report *report, hu_out *out, hu_error *err)
         write_text(out, hu_str_of(report->verdict.reasons[i]));
     }
     hu_out_text(out, "</p></header>\n");
+    write_findings(report->digests[report->verdict.rank]->findings, out);
     for (size_t i = 0; rc == 0 && i < report->n; i++)
         rc = write_rank(report, report->digests[i], out, err);
     hu_out_text(out, "</main>\n</body>\n</html>\n");

@@ -2,6 +2,7 @@
  * to_json.c - the report as docs/report.schema.json describes it.  Integers are ns unless their name says otherwise. */
 #include <math.h>
 
+#include "advise/findings.h"
 #include "render/json_out.h"
 #include "render/report.h"
 
@@ -69,6 +70,58 @@ static void write_verdict(hu_json_out *j, const hu_verdict *v)
     for (size_t i = 0; i < v->n_reasons; i++)
         hu_json_str(j, NULL, hu_str_of(v->reasons[i]));
     hu_json_close(j, ']');
+    hu_json_close(j, '}');
+}
+
+static void write_finding(hu_json_out *j, const hu_finding *f)
+{
+    hu_json_open(j, NULL, '{');
+    hu_json_str(j, "id", hu_str_of(hu_rule_key(f->rule)));
+    hu_json_str(j, "title", hu_str_of(hu_rule_title(f->rule)));
+    hu_json_str(j, "statement", hu_str_of(f->statement));
+    hu_json_fixed(j, "gain_pct", f->gain_pct, 3);
+    hu_json_fixed(j, "gain_low_pct", f->low_pct, 3);
+    hu_json_fixed(j, "gain_high_pct", f->high_pct, 3);
+    hu_json_fixed(j, "gain_free_pct", f->free_pct, 3);
+    hu_json_ns(j, "step_before_ns", f->before_ns);
+    hu_json_ns(j, "step_after_ns", f->after_ns);
+    hu_json_str(j, "confidence", hu_str_of(hu_confidence_name(f->confidence)));
+    hu_json_open(j, "evidence", '[');
+    for (size_t i = 0; i < f->n_evidence; i++)
+        hu_json_str(j, NULL, hu_str_of(f->evidence[i]));
+    hu_json_close(j, ']');
+    hu_json_str(j, "fix", hu_str_of(hu_rule_fix(f->rule)));
+    hu_json_str(j, "verify", hu_str_of(hu_rule_verify(f->rule)));
+    hu_json_close(j, '}');
+}
+
+/* Of the rank that the verdict speaks of. */
+static void write_findings(hu_json_out *j, const hu_report *r)
+{
+    const hu_findings *f = r->n ? r->digests[r->verdict.rank]->findings : NULL;
+    const bool         replayed = f && f->is_replayed;
+
+    hu_json_open(j, "findings", '[');
+    for (size_t i = 0; replayed && i < f->n; i++)
+        write_finding(j, &f->at[i]);
+    hu_json_close(j, ']');
+    hu_json_open(j, "passed", '[');
+    for (size_t i = 0; replayed && i < f->n_passed; i++)
+        hu_json_str(j, NULL, hu_str_of(hu_rule_key(f->passed[i])));
+    hu_json_close(j, ']');
+    if (!replayed) {
+        hu_json_null(j, "replay");
+        return;
+    }
+    hu_json_open(j, "replay", '{');
+    hu_json_fixed(j, "error_pct", 100 * (f->replayed_ns / f->seen_ns - 1), 4);
+    hu_json_bool(j, "is_trusted", f->is_trusted);
+    hu_json_str(j, "grade", hu_str_of(hu_grade_name(f->check.worst)));
+    hu_json_ns(j, "measured_step_ns", f->seen_ns);
+    hu_json_ns(j, "replayed_step_ns", f->replayed_ns);
+    hu_json_int(j, "steps", (int64_t)f->n_steps);
+    hu_json_str(j, "binds_next", hu_str_of(hu_class_key(f->next_class)));
+    hu_json_fixed(j, "binds_next_pct", 100 * f->next_share, 3);
     hu_json_close(j, '}');
 }
 
@@ -283,7 +336,7 @@ static int write_rank(hu_json_out *j, const hu_report *r, const hu_digest *d, si
     return rc;
 }
 
-/* Every view but the steps, which are each rank's own. */
+/* Every view but the steps and their replay, which are each rank's own. */
 static int write_merged(hu_json_out *j, const hu_report *r, hu_error *err)
 {
     int rc = 0;
@@ -291,7 +344,8 @@ static int write_merged(hu_json_out *j, const hu_report *r, hu_error *err)
     hu_json_open(j, "merged", '{');
     write_gpu(j, &r->merged->gpu_time);
     for (size_t i = 0; rc == 0 && hu_views[i]; i++)
-        if (!hu_str_equal(hu_str_of(hu_views[i]->key), HU_STR("steps")))
+        if (!hu_str_equal(hu_str_of(hu_views[i]->key), HU_STR("steps")) &&
+            !hu_str_equal(hu_str_of(hu_views[i]->key), HU_STR("replay")))
             rc = write_view(j, r, hu_views[i], r->merged, err);
     hu_json_close(j, '}');
     return rc;
@@ -308,6 +362,7 @@ int hu_json_write(const hu_report *report, hu_out *out, hu_error *err)
     write_inputs(&j, report);
     write_run(&j, report);
     write_verdict(&j, &report->verdict);
+    write_findings(&j, report);
     hu_json_open(&j, "ranks", '[');
     for (size_t i = 0; rc == 0 && i < report->n; i++)
         rc = write_rank(&j, report, report->digests[i], i, err);

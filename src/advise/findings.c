@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * findings.c - gates nominate, replays price, the price ranks.
+ *
+ * A finding whose gain may be below LEAST_GAIN is dropped.  When the self-check of the graph fails where it matters, no
+ * point is given: a range from nothing to the upper bound, and the reason.
+ */
+#include "advise/findings.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "advise/say.h"
+
+static const double LEAST_GAIN = 1;             /* percent of the step */
+static const double LEAST_WAIT = 3;             /* percent of the step that ranks wait for the slowest */
+
+enum { ENOUGH_STEPS = 3 };
+
+/* Checks that, red, forbid a point. */
+static const hu_check_id decisive[] = {HU_CHECK_GLOBAL, HU_CHECK_COVERAGE, HU_CHECK_FEASIBILITY, HU_CHECK_HOMOGENEITY};
+
+static bool is_trusted(const hu_check *c)
+{
+    for (size_t i = 0; i < HU_COUNT(decisive); i++)
+        if (c->grade[decisive[i]] == HU_GRADE_RED)
+            return false;
+    return true;
+}
+
+static hu_confidence confidence_of(const hu_check *c, const hu_hint *h, const hu_price *p, size_t n_steps)
+{
+    const bool    sound = c->worst == HU_GRADE_GREEN && n_steps >= ENOUGH_STEPS;
+    hu_confidence best = sound ? HU_CONFIDENCE_HIGH : HU_CONFIDENCE_MEDIUM;
+
+    if (!is_trusted(c) || p->spread_pct > hu_check_limit(HU_CHECK_SPREAD, HU_GRADE_AMBER))
+        return HU_CONFIDENCE_LOW;
+    if (c->grade[HU_CHECK_LOCAL] == HU_GRADE_RED || h->is_suspected)
+        return HU_CONFIDENCE_LOW;
+    return best;
+}
+
+/* The price of a rule: its edit, or kernels made faster by the factor that the gate found. */
+static bool price_rule(hu_simulation *s, const hu_hint *h, const hu_edit *done, size_t n_done, hu_edit *edit, hu_price *out)
+{
+    const hu_edit_kind kind = hu_rule_edit(h->rule);
+
+    if (kind != HU_EDIT_KINDS) {
+        *edit = (hu_edit){.kind = kind, .flavour = HU_EDIT_REALISTIC, .factor = INFINITY};
+        hu_price_kind(s->pricer, done, n_done, kind, out);
+        edit->factor = out->factor;
+        return out->touched > 0;
+    }
+    *edit = (hu_edit){.kind = HU_EDIT_KERNEL, .flavour = HU_EDIT_REALISTIC, .factor = h->factor, .glob = h->glob};
+    if (!(h->factor > 1))
+        return false;
+    hu_price_edits(s->pricer, done, n_done, edit, 1, out);
+    return out->touched > 0;
+}
+
+static void add_finding(hu_findings *f, const hu_hint *h, const hu_price *p, const hu_edit *edit)
+{
+    hu_finding *x = &f->at[f->n++];
+
+    *x = (hu_finding){.rule = h->rule, .n_evidence = h->n_evidence, .gain_pct = p->gain_pct, .low_pct = p->low_pct,
+                      .high_pct = p->high_pct, .free_pct = p->free_pct, .before_ns = p->before_ns,
+                      .after_ns = p->after_ns, .edit = *edit, .confidence = confidence_of(&f->check, h, p, f->n_steps)};
+    memcpy(x->statement, h->statement, sizeof x->statement);
+    memcpy(x->evidence, h->evidence, sizeof x->evidence);
+    if (x->low_pct < 0)
+        x->low_pct = 0;
+    if (!f->is_trusted) {
+        x->low_pct = 0;
+        x->high_pct = fmax(p->high_pct, p->free_pct);
+        x->gain_pct = x->after_ns = NAN;
+    }
+}
+
+static double rank_of(const hu_finding *f)
+{
+    return isnan(f->gain_pct) ? f->high_pct / 2 : f->gain_pct;
+}
+
+static int by_gain(const void *left, const void *right)
+{
+    const hu_finding *a = left, *b = right;
+
+    if (rank_of(a) != rank_of(b))
+        return rank_of(a) > rank_of(b) ? -1 : 1;
+    return (a->rule > b->rule) - (a->rule < b->rule);
+}
+
+/* The best of what is left, again and again; stops when nothing is worth it any more. */
+static void climb(hu_findings *f, hu_simulation *s)
+{
+    hu_edit done[HU_FINDINGS];
+    bool    used[HU_FINDINGS] = {false};
+    hu_costs *c;
+    int64_t  *ends = hu_arena_alloc(s->scratch, s->graph.n_marks * sizeof *ends);
+    hu_path   path;
+    hu_error  unused;
+
+    while (f->n_ladder < f->n) {
+        size_t best = f->n;
+        double before = 0, after = 0;
+
+        for (size_t i = 0; i < f->n; i++) {
+            hu_price p;
+
+            if (used[i] || f->at[i].edit.kind == HU_EDIT_KINDS)
+                continue;
+            hu_price_edits(s->pricer, done, f->n_ladder, &f->at[i].edit, 1, &p);
+            if (p.gain_pct >= LEAST_GAIN && (best == f->n || p.after_ns < after)) {
+                best = i;
+                before = p.before_ns;
+                after = p.after_ns;
+            }
+        }
+        if (best == f->n)
+            break;
+        used[best] = true;
+        done[f->n_ladder] = f->at[best].edit;
+        f->ladder[f->n_ladder++] = (hu_rung){best, before, after};
+    }
+    c = hu_pricer_costs(s->pricer);
+    for (size_t i = 0; i < f->n_ladder; i++)
+        hu_edit_apply(hu_pricer_facts(s->pricer), &done[i], c);
+    if (!ends || hu_replay_path(hu_pricer_replay(s->pricer), c, ends, NULL, &path, &unused) < 0 || path.total_ns <= 0)
+        return;
+    for (hu_class k = 0; k < HU_CLASS_COUNT; k++) {
+        if (path.by_class[k] > path.by_class[f->next_class])
+            f->next_class = k;
+    }
+    f->next_share = (double)path.by_class[f->next_class] / (double)path.total_ns;
+}
+
+static bool keep_path(hu_findings *f, const hu_simulation *s)
+{
+    const hu_path *path = &s->path;
+    const double   steps = (double)f->n_steps;
+
+    for (hu_class k = 0; k < HU_CLASS_COUNT; k++) {
+        size_t at = f->n_classes;
+
+        f->by_class[k] = (double)path->by_class[k] / steps;
+        if (path->by_class[k] == 0)
+            continue;
+        for (; at && f->by_class[f->classes[at - 1]] < f->by_class[k]; at--)
+            f->classes[at] = f->classes[at - 1];
+        f->classes[at] = k;
+        f->n_classes++;
+    }
+    f->n_path = path->n < HU_PATH_ROWS ? path->n : HU_PATH_ROWS;
+    f->path = hu_arena_calloc(f->arena, f->n_path + 1, sizeof *f->path);
+    if (!f->path)
+        return false;
+    for (size_t i = 0; i < f->n_path; i++) {
+        const hu_path_row *row = &path->at[i];
+
+        f->path[i] = (hu_path_piece){.class = (hu_class)row->class, .step_ns = (double)row->total_ns / steps,
+                                     .share = path->total_ns ? (double)row->total_ns / (double)path->total_ns : NAN,
+                                     .count = (double)row->count / steps,
+                                     .name = hu_arena_copy(f->arena, hu_trace_text(s->ask.trace, row->name))};
+        if (!f->path[i].name.p)
+            return false;
+    }
+    return true;
+}
+
+static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
+{
+    const hu_scene scene = {.d = d, .s = s, .step_ns = s->graph.step_ns, .n_steps = (int64_t)s->graph.n_marks - 1};
+
+    f->check = s->check;
+    f->is_trusted = is_trusted(&s->check);
+    f->calibration = s->graph.calibration;
+    f->seen_ns = s->graph.step_ns;
+    f->replayed_ns = hu_pricer_step_ns(s->pricer);
+    f->n_steps = s->graph.n_marks - 1;
+    f->first_step = s->graph.first_step;
+    for (hu_rule r = 0; r < HU_RULE_COUNT; r++) {
+        hu_hint  hint;
+        hu_price price;
+        hu_edit  edit;
+
+        if (!hu_rule_gate(r, &scene, &hint) || !price_rule(s, &hint, NULL, 0, &edit, &price))
+            continue;
+        if (price.low_pct < LEAST_GAIN && f->is_trusted)
+            f->passed[f->n_passed++] = r;
+        else if (f->n < HU_FINDINGS && price.high_pct >= LEAST_GAIN)
+            add_finding(f, &hint, &price, &edit);
+    }
+    qsort(f->at, f->n, sizeof *f->at, by_gain);
+    climb(f, s);
+    /* globs of edits are literals or words of the trace that goes; nobody prices again */
+    for (size_t i = 0; i < f->n; i++)
+        f->at[i].edit.glob = HU_STR("");
+    return keep_path(f, s);
+}
+
+hu_findings *hu_findings_measure(const hu_trace *trace, const hu_digest *d, const hu_step_range *range, hu_error *err)
+{
+    hu_arena      *arena = hu_arena_new();
+    hu_findings   *f = arena ? hu_arena_calloc(arena, 1, sizeof *f) : NULL;
+    hu_error       why = {0};
+    hu_simulation *s;
+    bool           ok = true;
+
+    if (!f) {
+        hu_arena_free(arena);
+        hu_fail_memory(err);
+        return NULL;
+    }
+    f->arena = arena;
+    s = hu_simulation_new(trace, range, NULL, &why);
+    f->is_replayed = s != NULL;
+    if (s)
+        ok = explain(f, d, s);
+    else if (why.code == HU_ENOMEM)
+        ok = false;
+    else
+        snprintf(f->why_not, sizeof f->why_not, "%.190s", why.text);
+    hu_simulation_free(s);
+    if (ok)
+        return f;
+    hu_arena_free(arena);
+    hu_fail_memory(err);
+    return NULL;
+}
+
+/* In a synchronising collective all ranks end together, so the one that is in it for the shortest came last. */
+void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, size_t n, size_t slowest)
+{
+    hu_findings *f = all[slowest];
+    double       least = INFINITY, sum = 0, most = 0, step, wait;
+    size_t       late = 0;
+    hu_finding   x = {.rule = HU_RULE_STRAGGLER, .edit = {.kind = HU_EDIT_KINDS}};
+
+    if (!f || !f->is_replayed || n < 2 || f->n == HU_FINDINGS)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        const hu_digest *d = digests[i];
+        const double     comm = (double)(d->gpu_time.comm_ns ? d->gpu_time.comm_ns : d->comm.total_ns) /
+                                (d->steps.n ? (double)d->steps.n : 1);
+
+        if (comm <= 0 || d->steps.n != digests[slowest]->steps.n)
+            return;
+        sum += comm;
+        most = comm > most ? comm : most;
+        if (comm < least) {
+            least = comm;
+            late = i;
+        }
+    }
+    step = f->seen_ns;
+    wait = sum / (double)n - least;
+    if (!(100 * wait / step >= LEAST_WAIT))
+        return;
+    x.gain_pct = 100 * wait / step;
+    x.low_pct = fmax(0, x.gain_pct * 0.6 - 0.5);
+    x.high_pct = fmin(100, x.gain_pct * 1.4 + 0.5);
+    x.free_pct = x.gain_pct;
+    x.before_ns = step;
+    x.after_ns = step - wait;
+    x.confidence = HU_CONFIDENCE_MEDIUM;
+    snprintf(x.statement, sizeof x.statement,
+             "The ranks wait %s a step for rank %lld on average: it is in collectives for %s, the others for up to %s.",
+             hu_say_time(wait).t, (long long)(digests[late]->info.rank >= 0 ? digests[late]->info.rank : (int64_t)late),
+             hu_say_time(least).t, hu_say_time(most).t);
+    f->at[f->n++] = x;
+    qsort(f->at, f->n, sizeof *f->at, by_gain);
+    f->n_ladder = 0;        /* its rungs name places that have moved, and none of them removes this wait */
+}
+
+void hu_findings_free(hu_findings *f)
+{
+    if (f)
+        hu_arena_free(f->arena);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * findings.h - what holds a job up, each with a price; the largest first. */
+#ifndef HU_ADVISE_FINDINGS_H
+#define HU_ADVISE_FINDINGS_H
+
+#include "advise/rules.h"
+#include "advise/verdict.h"
+
+typedef struct {
+    hu_rule       rule;
+    char          statement[HU_STATEMENT_BYTES];
+    char          evidence[HU_EVIDENCE][HU_EVIDENCE_BYTES];
+    size_t        n_evidence;
+    double        gain_pct;             /* of the step's time; NaN when the graph is too poor for a point           */
+    double        low_pct, high_pct;    /* where it should lie                                                      */
+    double        free_pct;             /* as if it cost nothing at all                                             */
+    double        before_ns, after_ns;  /* mean simulated step; after is NaN with gain_pct                          */
+    hu_confidence confidence;
+    hu_edit       edit;                 /* that prices it; kind HU_EDIT_KINDS when no edit does                     */
+} hu_finding;
+
+/* The findings made good one after the other: gains do not add, for each exposes the next limit. */
+typedef struct {
+    size_t finding;                     /* index */
+    double before_ns, after_ns;
+} hu_rung;
+
+enum { HU_FINDINGS = 22, HU_PATH_ROWS = 40 };
+
+typedef struct {
+    hu_class class;
+    hu_str   name;                      /* of the operator, call or kernel; "" none */
+    double   step_ns;                   /* per step */
+    double   share;                     /* of the critical path */
+    double   count;                     /* pieces per step */
+} hu_path_piece;
+
+/* All that replays say of one rank; plain, outlives its trace. */
+typedef struct hu_findings {
+    bool       is_replayed;             /* false: nothing could be; the rest is empty                                */
+    char       why_not[200];
+    hu_finding at[HU_FINDINGS];         /* by gain, the largest first                                                */
+    size_t     n;
+    hu_rung    ladder[HU_FINDINGS];
+    size_t     n_ladder;
+    hu_rule    passed[HU_RULE_COUNT];   /* looked at and worth nothing                                               */
+    size_t     n_passed;
+    hu_check   check;
+    bool       is_trusted;              /* a point may be given                                                      */
+    hu_calibration calibration;
+    double     seen_ns, replayed_ns;    /* mean step of the window, measured and replayed                            */
+    size_t     n_steps, first_step;
+    double     by_class[HU_CLASS_COUNT];        /* of the critical path, in ns per step                              */
+    hu_class   classes[HU_CLASS_COUNT]; /* those that are on it, the largest first                                  */
+    size_t     n_classes;
+    hu_path_piece *path;                /* the largest pieces                                                        */
+    size_t     n_path;
+    hu_class   next_class;              /* what binds when the whole ladder is climbed                               */
+    double     next_share;
+    hu_arena  *arena;
+} hu_findings;
+
+/* Replays a trace and prices what `d` and the graph show.  Free it with hu_findings_free.  NULL when there is no memory. */
+hu_findings *hu_findings_measure(const hu_trace *trace, const hu_digest *d, const hu_step_range *range, hu_error *err);
+
+/*
+ * What several ranks show together, added to the findings of the one with the longest steps: who is waited for.
+ * `all` and `digests` have `n` entries; entries of `all` may be NULL.
+ */
+void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, size_t n, size_t slowest);
+
+void hu_findings_free(hu_findings *f);
+
+#endif

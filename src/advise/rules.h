@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * rules.h - every diagnosis once, in the order of docs/whatif.md: its id, its title, what to do, how to see that it helped.
+ */
+#ifndef HU_ADVISE_RULES_H
+#define HU_ADVISE_RULES_H
+
+#include "analyze/digest.h"
+#include "graph/simulation.h"
+
+/* id, key in JSON, title, edit that prices it (HU_EDIT_KINDS: none), fix, how to verify */
+#define HU_RULES(R) \
+    R(COMPUTE_BOUND, "compute-bound", "the device computes all the time", HU_EDIT_KINDS, \
+      "faster kernels: lower precision (bf16), torch.compile, fused attention; or a faster device", \
+      "the step gets shorter by what the kernels get faster") \
+    R(BANDWIDTH_BOUND, "bandwidth-bound", "small kernels pass the same tensors through memory again and again", \
+      HU_EDIT_FUSE, "model = torch.compile(model); fused optimizers: torch.optim.AdamW(..., fused=True)", \
+      "fewer elementwise kernels in --view kernels, and less time in them") \
+    R(LOW_EFFICIENCY, "low-efficiency-kernels", "matrix products with sizes that the tensor cores do not like", \
+      HU_EDIT_KINDS, "pad the odd dimensions to a multiple of 8 (bf16, fp16) or 16 (fp8): vocabulary, hidden size, batch", \
+      "--view roofline: the products' share of the peak rises") \
+    R(TENSOR_CORES, "tensor-cores-unused", "matrix products do not use tensor cores", HU_EDIT_TENSOR, \
+      "torch.set_float32_matmul_precision(\"high\"), or torch.autocast(\"cuda\", dtype=torch.bfloat16)", \
+      "--view kernels: the products' kernels say tensor cores: yes") \
+    R(LAUNCH_BOUND, "launch-bound", "the device waits for the host to launch work", HU_EDIT_LAUNCH, \
+      "torch.compile(model, mode=\"reduce-overhead\") or torch.cuda.graph; larger batches; foreach or fused optimizers", \
+      "--view idle: less idle time in operators and Python; --view launch: a longer queue") \
+    R(HOST_SYNC, "host-sync", "the host stops to wait for the device, and the device then waits for the host", \
+      HU_EDIT_SYNC, "log every n steps instead of each: keep loss.detach() on the device; torch.where instead of nonzero", \
+      "--view calls: fewer calls that wait; the queue in --view launch no longer drains") \
+    R(COPY_BOUND, "copy-bound", "copies to the device are not hidden", HU_EDIT_COPY, \
+      "DataLoader(..., pin_memory=True) and tensor.to(device, non_blocking=True)", \
+      "--view copies: no pageable copies, and less of them exposed") \
+    R(DATA_LOADING, "data-loading", "the job waits for its data loader", HU_EDIT_DATA, \
+      "DataLoader(..., num_workers=4, prefetch_factor=4, persistent_workers=True, pin_memory=True); else decode faster", \
+      "--view steps: the time of DataLoader goes down") \
+    R(IO_STALL, "io-stall", "steps stop for a checkpoint or other files", HU_EDIT_IO, \
+      "torch.distributed.checkpoint.async_save(...), or fewer checkpoints; write to a local disk first", \
+      "the slow steps are gone from --view steps") \
+    R(EXPOSED_COMM, "exposed-communication", "communication that no computation hides", HU_EDIT_COMM, \
+      "overlap it with backward (DDP does by itself; FSDP: backward_prefetch, forward_prefetch), or send less: bf16 " \
+      "gradients", "--view comm: less exposed time") \
+    R(STRAGGLER, "straggler", "ranks wait for the slowest of them", HU_EDIT_KINDS, \
+      "look at that rank: its own report says what it does longer; then its node: clocks, neighbours, cables", \
+      "communication takes the same time on all ranks") \
+    R(COMM_LATENCY, "comm-latency", "many small messages", HU_EDIT_BUCKET, \
+      "larger buckets: DDP(bucket_cap_mb=100), fewer FSDP units, torch.distributed._coalescing_manager for own calls", \
+      "--view comm: fewer calls, more bytes in each") \
+    R(COMM_BANDWIDTH, "comm-bandwidth", "collectives are slower than the link allows", HU_EDIT_KINDS, \
+      "check with nccl-tests; NCCL_DEBUG=INFO shows the path taken: NVLink, NCCL_IB_HCA, NCCL_NET_GDR_LEVEL", \
+      "--view comm: bus bandwidth near the link's") \
+    R(POOR_OVERLAP, "poor-overlap", "communication waits until computation is done", HU_EDIT_COMM, \
+      "let it begin earlier: DDP(gradient_as_bucket_view=True, static_graph=True), smaller buckets; DeepSpeed " \
+      "overlap_comm", \
+      "--view comm: a larger share overlaps") \
+    R(CONTENTION, "overlap-contention", "kernels get slower while communication runs beside them", HU_EDIT_CONTENTION, \
+      "give NCCL fewer multiprocessors (NCCL_MAX_CTAS), or use SHARP or copy engines", \
+      "the same kernels take the same time with and without communication") \
+    R(BUBBLE, "pipeline-bubble", "pipeline stages wait for each other", HU_EDIT_KINDS, \
+      "more micro-batches, an interleaved schedule, stages of equal work", \
+      "less time in send and receive") \
+    R(ALLOCATOR, "allocator", "device memory is taken from the driver in every step", HU_EDIT_ALLOC, \
+      "no torch.cuda.empty_cache() in the loop; PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; fixed shapes", \
+      "--view calls: no cudaMalloc and cudaFree in the steps") \
+    R(PYTHON_GC, "python-gc", "Python collects garbage in the middle of steps", HU_EDIT_GC, \
+      "gc.disable() after warm-up and gc.collect() every few hundred steps; gc.freeze() after loading", \
+      "--view overheads: no collections in steps") \
+    R(THROTTLING, "throttling", "the same kernels get slower from step to step", HU_EDIT_KINDS, \
+      "nvidia-smi -q -d PERFORMANCE,CLOCK while it runs: power cap, temperature; cooling, nvidia-smi -lgc", \
+      "kernels take the same time in all steps") \
+    R(WARM_UP, "warm-up", "device code is loaded or compiled in the steps", HU_EDIT_COMPILE, \
+      "profile later (schedule(wait=..., warmup=...)); fixed shapes or torch._dynamo.mark_dynamic; keep " \
+      "TORCHINDUCTOR_CACHE_DIR", "no cuModuleLoad or compilation in the steps") \
+    R(RECOMPUTE, "recompute", "activations are computed a second time in backward", HU_EDIT_RECOMPUTE, \
+      "if memory allows: checkpoint fewer layers, or selective checkpointing (torch.utils.checkpoint with a policy)", \
+      "--view overheads: less recomputation") \
+    R(PROFILER, "profiler-artefact", "the profiler's own work is part of what was measured", HU_EDIT_PROFILER, \
+      "record less: with_stack=False, profile_memory=False, fewer steps; compare with the step time without a profiler", \
+      "--view overheads: less of the profiler")
+
+typedef enum {
+#define R(id, key, title, edit, fix, verify) HU_RULE_##id,
+    HU_RULES(R)
+#undef R
+    HU_RULE_COUNT
+} hu_rule;
+
+enum { HU_EVIDENCE = 4, HU_EVIDENCE_BYTES = 200, HU_STATEMENT_BYTES = 512 };
+
+/* What a rule found out before it is priced. */
+typedef struct {
+    hu_rule rule;
+    char    statement[HU_STATEMENT_BYTES];
+    char    evidence[HU_EVIDENCE][HU_EVIDENCE_BYTES];
+    size_t  n_evidence;
+    double  factor;                     /* for rules that price themselves: kernels this much faster; else 0 */
+    hu_str  glob;                       /* of which kernels; borrowed */
+    bool    is_suspected;               /* the trace shows its effect, not the thing itself */
+} hu_hint;
+
+typedef struct {
+    const hu_digest *d;
+    hu_simulation   *s;
+    double           step_ns;           /* of the window, as measured */
+    int64_t          n_steps;
+} hu_scene;
+
+/* Does the scene nominate the rule?  Fills statement and evidence when it does. */
+bool hu_rule_gate(hu_rule rule, const hu_scene *scene, hu_hint *out);
+
+const char  *hu_rule_key(hu_rule rule);
+const char  *hu_rule_title(hu_rule rule);
+const char  *hu_rule_fix(hu_rule rule);
+const char  *hu_rule_verify(hu_rule rule);
+hu_edit_kind hu_rule_edit(hu_rule rule);
+
+#endif

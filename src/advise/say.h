@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * say.h - numbers in sentences, by value, so that several fit into one printf. */
+#ifndef HU_ADVISE_SAY_H
+#define HU_ADVISE_SAY_H
+
+#include <stdio.h>
+
+#include "base/number.h"
+
+typedef struct {
+    char t[HU_NUMBER_BYTES + 8];
+} hu_said;
+
+/* "12.3 ms", "850 µs", "1.25 s" */
+static inline hu_said hu_say_time(double ns)
+{
+    hu_said s;
+    char    number[HU_NUMBER_BYTES];
+    const double size = ns < 0 ? -ns : ns;
+    const char  *unit = size >= 1e9 ? "s" : size >= 1e6 ? "ms" : "\xc2\xb5s";
+    const double value = ns / (size >= 1e9 ? 1e9 : size >= 1e6 ? 1e6 : 1e3);
+
+    hu_format_fixed(number, value, value >= 100 || value <= -100 ? 0 : value >= 10 || value <= -10 ? 1 : 2);
+    snprintf(s.t, sizeof s.t, "%s %s", number, unit);
+    return s;
+}
+
+/* "12 %", "3.4 %" below ten */
+static inline hu_said hu_say_pct(double pct)
+{
+    hu_said s;
+    char    number[HU_NUMBER_BYTES];
+
+    hu_format_fixed(number, pct, pct < 9.95 && pct > -9.95 ? 1 : 0);
+    snprintf(s.t, sizeof s.t, "%s %%", number);
+    return s;
+}
+
+#endif

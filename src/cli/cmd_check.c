@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cmd_check.c - `holdup check`: does a run keep its limits?  The gate of a CI: exits with 1 when it does not. */
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "advise/checklist.h"
+#include "base/json.h"
+#include "base/number.h"
+#include "cli/command.h"
+#include "cli/ranks.h"
+#include "render/json_out.h"
+#include "render/units.h"
+
+typedef struct {
+    hu_checklist  named;            /* by the command line: stronger than the file */
+    const char   *config, *junit, *output;
+    bool          json, quiet, no_defaults;
+    hu_step_range steps;
+    hu_limits     limits;
+} options;
+
+static int parse_max(void *field, const char *text, hu_error *err)
+{
+    return hu_checklist_set(field, false, text, err);
+}
+
+static int parse_min(void *field, const char *text, hu_error *err)
+{
+    return hu_checklist_set(field, true, text, err);
+}
+
+static const hu_option rows[] = {
+    {"max", 0, HU_OPTION_SPECIAL, "NAME=N", "at most so much: idle=10%, comm=20%, data=10%, step-ms=120 …",
+     offsetof(options, named), NULL, parse_max},
+    {"min", 0, HU_OPTION_SPECIAL, "NAME=N", "at least so much: gpu-busy=80%, memory-headroom=10% …",
+     offsetof(options, named), NULL, parse_min},
+    {"config", 0, HU_OPTION_TEXT, "FILE", "limits from a file: TOML with [max] and [min], or the same as JSON",
+     offsetof(options, config), NULL, NULL},
+    {"only-named", 0, HU_OPTION_FLAG, NULL, "without the default limits", offsetof(options, no_defaults), NULL, NULL},
+    {"junit", 0, HU_OPTION_TEXT, "FILE", "also write the result as JUnit XML", offsetof(options, junit), NULL, NULL},
+    {"json", 'j', HU_OPTION_FLAG, NULL, "as JSON", offsetof(options, json), NULL, NULL},
+    {"output", 'o', HU_OPTION_TEXT, "FILE", "write to a file instead of standard output", offsetof(options, output), NULL,
+     NULL},
+    {"steps", 's', HU_OPTION_SPECIAL, "A..B", "only these steps, by the number of their ProfilerStep, or from 0",
+     offsetof(options, steps), NULL, hu_inputs_parse_steps},
+    {"quiet", 'q', HU_OPTION_FLAG, NULL, "no progress and no warnings", offsetof(options, quiet), NULL, NULL},
+    {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
+     "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio",
+     offsetof(options, limits), NULL, hu_inputs_parse_limit},
+};
+
+/* the configuration file */
+
+/* "name" and "10%" or 10 as one text that hu_checklist_set reads. */
+static int set_pair(hu_checklist *list, bool is_least, hu_str name, hu_str value, hu_error *err)
+{
+    char text[160];
+
+    snprintf(text, sizeof text, "%.*s=%.*s", HU_FMT(name), HU_FMT(value));
+    return hu_checklist_set(list, is_least, text, err);
+}
+
+static hu_str trim(hu_str s)
+{
+    while (s.n && (s.p[0] == ' ' || s.p[0] == '\t' || s.p[0] == '"' || s.p[0] == '\''))
+        s = (hu_str){s.p + 1, s.n - 1};
+    while (s.n && (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == '\t' || s.p[s.n - 1] == '\r' || s.p[s.n - 1] == '"' ||
+                   s.p[s.n - 1] == '\''))
+        s.n--;
+    return s;
+}
+
+static int read_json(hu_checklist *list, hu_str text, hu_error *err)
+{
+    static const char *const groups[] = {"max", "min"};
+
+    for (int least = 0; least < 2; least++) {
+        hu_json j = hu_json_enter(hu_json_get(text, hu_str_of(groups[least])));
+        hu_str  key, value;
+
+        while (hu_json_member(&j, &key, &value))
+            if (set_pair(list, least == 1, trim(key), trim(value), err) < 0)
+                return err->code;
+        if (j.is_broken)
+            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "is no valid JSON");
+    }
+    return 0;
+}
+
+/* As much of TOML as limits need: tables, keys, numbers and strings, comments. */
+static int read_toml(hu_checklist *list, hu_str text, hu_error *err)
+{
+    int least = -1, number = 0;
+
+    while (text.n) {
+        const char *newline = memchr(text.p, '\n', text.n), *sign;
+        hu_str      line = {text.p, newline ? (size_t)(newline - text.p) : text.n};
+
+        text = newline ? (hu_str){newline + 1, text.n - line.n - 1} : (hu_str){text.p + text.n, 0};
+        number++;
+        sign = memchr(line.p, '#', line.n);
+        line = trim(sign ? (hu_str){line.p, (size_t)(sign - line.p)} : line);
+        if (line.n == 0)
+            continue;
+        if (line.p[0] == '[') {
+            least = hu_str_equal(line, HU_STR("[min]")) ? 1 : hu_str_equal(line, HU_STR("[max]")) ? 0 : -1;
+            if (least < 0)
+                return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "line %d: only the tables [max] and [min] are known",
+                               number);
+            continue;
+        }
+        sign = memchr(line.p, '=', line.n);
+        if (!sign || least < 0)
+            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "line %d: write limits as name = 10 below [max] or [min]",
+                           number);
+        if (set_pair(list, least == 1, trim((hu_str){line.p, (size_t)(sign - line.p)}),
+                     trim((hu_str){sign + 1, line.n - (size_t)(sign - line.p) - 1}), err) < 0)
+            return err->code;
+    }
+    return 0;
+}
+
+static int read_config(hu_checklist *list, const char *path, hu_arena *arena, hu_error *err)
+{
+    enum { MOST = 1 << 16 };
+    FILE  *file = fopen(path, "re");
+    char  *text = hu_arena_alloc(arena, MOST);
+    size_t n = file && text ? fread(text, 1, MOST, file) : 0;
+    hu_str s;
+    int    rc;
+
+    if (file)
+        fclose(file);
+    if (!text)
+        return hu_fail_memory(err);
+    if (!file || n == MOST)
+        return hu_fail(err, HU_EUSAGE, path, HU_NO_OFFSET, n == MOST ? "too large for a file of limits" : "cannot be read");
+    s = trim((hu_str){text, n});
+    while (s.n && s.p[0] == '\n')
+        s = trim((hu_str){s.p + 1, s.n - 1});
+    rc = s.n && s.p[0] == '{' ? read_json(list, s, err) : read_toml(list, s, err);
+    if (rc < 0)
+        snprintf(err->file, sizeof err->file, "%s", path);
+    return rc;
+}
+
+/* Defaults, then the file, then the command line. */
+static int merge_limits(const options *o, hu_arena *arena, hu_checklist *out, hu_error *err)
+{
+    if (o->no_defaults)
+        hu_checklist_none(out);
+    else
+        hu_checklist_defaults(out);
+    if (o->config && read_config(out, o->config, arena, err) < 0)
+        return err->code;
+    for (hu_limit_id i = 0; i < HU_LIMIT_COUNT; i++) {
+        if (!o->named.is_named[i])
+            continue;
+        out->is_named[i] = true;
+        if (!isnan(o->named.least[i]))
+            out->least[i] = o->named.least[i];
+        if (!isnan(o->named.most[i]))
+            out->most[i] = o->named.most[i];
+    }
+    return 0;
+}
+
+/* the result */
+
+static void format_value(char *out, double value)
+{
+    if (isnan(value))
+        memcpy(out, "–", sizeof "–");
+    else
+        hu_format_fixed(out, value, value == floor(value) ? 0 : 1);
+}
+
+static void write_text(const hu_checklist_result *r, const hu_findings *f, hu_out *out)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        const hu_checked *c = &r->at[i];
+        char              value[HU_NUMBER_BYTES], limit[HU_NUMBER_BYTES];
+
+        format_value(value, c->value);
+        format_value(limit, c->limit);
+        hu_out_printf(out, "%-7s %-15s ", hu_limit_state_name(c->state), hu_limit_name(c->id));
+        for (size_t width = hu_units_width(hu_str_of(value)); width < 7; width++)
+            hu_out_text(out, " ");
+        hu_out_printf(out, "%s %-2s (%s %s)  ", value, hu_limit_unit(c->id), c->is_least ? "min" : "max", limit);
+        hu_units_clip(out, hu_str_of(c->evidence[0] ? c->evidence : hu_limit_what(c->id)), 30);
+        hu_out_text(out, "\n");
+    }
+    hu_out_printf(out, "\n%zu of %zu limits breached, %zu cannot be told from this trace\n", r->failed, r->n, r->unknown);
+    if (!f || !f->is_replayed)
+        return;
+    hu_out_text(out, "\nself-check of the replay behind gains\n");
+    for (hu_check_id i = 0; i < HU_CHECK_COUNT; i++) {
+        char value[HU_NUMBER_BYTES];
+
+        format_value(value, f->check.value[i]);
+        hu_out_printf(out, "%-7s %-15s ", hu_grade_name(f->check.grade[i]), hu_check_key(i));
+        for (size_t width = hu_units_width(hu_str_of(value)); width < 7; width++)
+            hu_out_text(out, " ");
+        hu_out_printf(out, "%s %-6s ", value, hu_check_unit(i));
+        hu_units_clip(out, hu_str_of(hu_check_what(i)), 40);
+        hu_out_text(out, "\n");
+    }
+}
+
+static void write_json(const hu_checklist_result *r, const hu_findings *f, hu_out *out)
+{
+    hu_json_out j = {.out = out, .is_empty = true};
+
+    hu_json_open(&j, NULL, '{');
+    hu_json_bool(&j, "passed", r->failed == 0);
+    hu_json_int(&j, "failed", (int64_t)r->failed);
+    hu_json_int(&j, "unknown", (int64_t)r->unknown);
+    hu_json_open(&j, "limits", '[');
+    for (size_t i = 0; i < r->n; i++) {
+        const hu_checked *c = &r->at[i];
+
+        hu_json_open(&j, NULL, '{');
+        hu_json_str(&j, "name", hu_str_of(hu_limit_name(c->id)));
+        hu_json_str(&j, "state", hu_str_of(hu_limit_state_name(c->state)));
+        hu_json_fixed(&j, "value", c->value, 4);
+        hu_json_fixed(&j, c->is_least ? "min" : "max", c->limit, 4);
+        hu_json_str(&j, "unit", hu_str_of(hu_limit_unit(c->id)));
+        hu_json_str(&j, "evidence", hu_str_of(c->evidence));
+        hu_json_close(&j, '}');
+    }
+    hu_json_close(&j, ']');
+    hu_json_open(&j, "self_check", '[');
+    for (hu_check_id i = 0; f && f->is_replayed && i < HU_CHECK_COUNT; i++) {
+        hu_json_open(&j, NULL, '{');
+        hu_json_str(&j, "name", hu_str_of(hu_check_key(i)));
+        hu_json_str(&j, "grade", hu_str_of(hu_grade_name(f->check.grade[i])));
+        hu_json_fixed(&j, "value", f->check.value[i], 4);
+        hu_json_close(&j, '}');
+    }
+    hu_json_close(&j, ']');
+    hu_json_close(&j, '}');
+}
+
+static void write_escaped(hu_out *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '&')
+            hu_out_text(out, "&amp;");
+        else if (*text == '<')
+            hu_out_text(out, "&lt;");
+        else if (*text == '>')
+            hu_out_text(out, "&gt;");
+        else if (*text == '"')
+            hu_out_text(out, "&quot;");
+        else
+            hu_out_write(out, (unsigned char)*text < 0x20 ? " " : text, 1);
+    }
+}
+
+/* The form that CI servers read: a case for each limit; what cannot be told is skipped. */
+static void write_junit(const hu_checklist_result *r, hu_out *out)
+{
+    hu_out_text(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    hu_out_printf(out, "<testsuite name=\"holdup check\" tests=\"%zu\" failures=\"%zu\" skipped=\"%zu\">\n", r->n, r->failed,
+                  r->unknown);
+    for (size_t i = 0; i < r->n; i++) {
+        const hu_checked *c = &r->at[i];
+        char              value[HU_NUMBER_BYTES], limit[HU_NUMBER_BYTES];
+
+        format_value(value, c->value);
+        format_value(limit, c->limit);
+        hu_out_printf(out, "  <testcase classname=\"holdup\" name=\"%s\">", hu_limit_name(c->id));
+        if (c->state == HU_LIMIT_FAIL) {
+            hu_out_printf(out, "<failure message=\"%s %s, %s %s %s\">", value, hu_limit_unit(c->id),
+                          c->is_least ? "at least" : "at most", limit, hu_limit_unit(c->id));
+            write_escaped(out, c->evidence);
+            hu_out_text(out, "</failure>");
+        } else if (c->state == HU_LIMIT_UNKNOWN) {
+            hu_out_text(out, "<skipped/>");
+        }
+        hu_out_text(out, "</testcase>\n");
+    }
+    hu_out_text(out, "</testsuite>\n");
+}
+
+static int write_result(const options *o, const hu_checklist_result *r, const hu_findings *f, hu_error *err)
+{
+    hu_out *out = o->output ? hu_out_open_file(o->output, err) : hu_out_open_fd(STDOUT_FILENO);
+    int     rc;
+
+    if (!out)
+        return o->output ? err->code : hu_fail_memory(err);
+    if (o->json)
+        write_json(r, f, out);
+    else
+        write_text(r, f, out);
+    rc = hu_out_close(out, err);
+    if (rc < 0 || !o->junit)
+        return rc;
+    out = hu_out_open_file(o->junit, err);
+    if (!out)
+        return err->code;
+    write_junit(r, out);
+    return hu_out_close(out, err);
+}
+
+static int check(const options *o, const hu_inputs *inputs, hu_arena *arena)
+{
+    const hu_ranks_options how = {.limits = o->limits, .digest = {.steps = o->steps, .threads = 1}, .replays = true,
+                                  .quiet = o->quiet};
+    hu_checklist        list;
+    hu_checklist_result result;
+    hu_error            err = {0};
+    hu_ranks            ranks;
+    int                 rc = merge_limits(o, arena, &list, &err);
+
+    if (rc < 0)
+        return hu_command_fail(&err);
+    rc = hu_ranks_read(inputs, &how, arena, &ranks);
+    if (rc)
+        return rc;
+    hu_checklist_measure(&list, ranks.digests, ranks.n, &result);
+    rc = write_result(o, &result, ranks.findings[hu_verdict_slowest(ranks.digests, ranks.n)], &err);
+    hu_ranks_free(&ranks);
+    if (rc < 0)
+        return hu_command_fail(&err);
+    return result.failed ? 1 : 0;
+}
+
+static int run(int argc, char **argv)
+{
+    options   o = {.limits = hu_limits_default()};
+    hu_error  err = {0};
+    hu_arena *arena = hu_arena_new();
+    hu_inputs inputs;
+    int       n, status;
+
+    if (!arena) {
+        hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    hu_checklist_none(&o.named);
+    n = hu_options_parse(rows, HU_COUNT(rows), argc, argv, &o, &err);
+    if (n == 0)
+        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "check wants a trace: holdup check trace.json.gz --max idle=20%%");
+    if (n > 0 && hu_inputs_expand(argv, n, arena, &inputs, &err) < 0)
+        n = err.code;
+    status = n < 0 ? hu_command_fail(&err) : check(&o, &inputs, arena);
+    hu_arena_free(arena);
+    return status;
+}
+
+const hu_command hu_command_check = {
+    .name = "check",
+    .summary = "does a run keep its limits?  For CI: exits with 1 when not",
+    .usage = "[options] FILE|DIRECTORY|- ...",
+    .about = "Measures a run against limits: how busy the device is, how much goes to the\n"
+             "data loader, to communication, to copies, how much memory is left.  Of several\n"
+             "ranks the worst counts.  Prints pass, fail, advice (does not fail unless it is\n"
+             "named) or unknown for each, and how far the replay can be trusted.\n\n"
+             "  holdup check trace.json.gz\n"
+             "  holdup check run/ --max idle=10% --max comm=20% --min gpu-busy=80%\n"
+             "  holdup check run/ --config holdup.toml --junit holdup.xml",
+    .options = rows,
+    .n_options = HU_COUNT(rows),
+    .run = run,
+};

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cmd_whatif.c - `holdup whatif`: how long a step would take if something were otherwise. */
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "advise/say.h"
+#include "cli/command.h"
+#include "cli/inputs.h"
+#include "cli/progress.h"
+#include "graph/simulation.h"
+#include "ingest/open.h"
+#include "render/json_out.h"
+#include "render/units.h"
+
+enum { MOST_EDITS = 32, FACTS_WIDTH = 26 };
+
+typedef struct {
+    const char *text[MOST_EDITS];
+    hu_edit     edit[MOST_EDITS];
+    size_t      n;
+} edit_list;
+
+typedef struct {
+    edit_list     edits;
+    bool          list, json, quiet;
+    const char   *output;
+    hu_step_range steps;
+    hu_limits     limits;
+} options;
+
+static int parse_edit(void *field, const char *text, hu_error *err)
+{
+    edit_list *list = field;
+
+    if (list->n == MOST_EDITS)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "more than %d edits", MOST_EDITS);
+    if (hu_edit_parse(text, &list->edit[list->n], err) < 0)
+        return err->code;
+    list->text[list->n++] = text;
+    return 0;
+}
+
+static const hu_option rows[] = {
+    {"edit", 'e', HU_OPTION_SPECIAL, "EDIT", "what is otherwise, such as data=0 or kernel:*gemm*x1.5; may be repeated",
+     offsetof(options, edits), NULL, parse_edit},
+    {"list-edits", 0, HU_OPTION_FLAG, NULL, "name all edits", offsetof(options, list), NULL, NULL},
+    {"steps", 's', HU_OPTION_SPECIAL, "A..B", "only these steps, by the number of their ProfilerStep, or from 0",
+     offsetof(options, steps), NULL, hu_inputs_parse_steps},
+    {"json", 'j', HU_OPTION_FLAG, NULL, "as JSON", offsetof(options, json), NULL, NULL},
+    {"output", 'o', HU_OPTION_TEXT, "FILE", "write to a file instead of standard output", offsetof(options, output), NULL,
+     NULL},
+    {"quiet", 'q', HU_OPTION_FLAG, NULL, "no progress", offsetof(options, quiet), NULL, NULL},
+    {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
+     "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio",
+     offsetof(options, limits), NULL, hu_inputs_parse_limit},
+};
+
+typedef struct {
+    const char *text;
+    hu_price    price;
+} priced;
+
+typedef struct {
+    const options       *o;
+    const hu_simulation *s;
+    priced               at[MOST_EDITS];
+    priced               together;      /* touched is 0 when there is only one edit */
+} answer;
+
+/* An edit that changes nothing is not wrong, but it is worth a word. */
+static void price_all(answer *a, hu_simulation *s)
+{
+    const edit_list *list = &a->o->edits;
+
+    for (size_t i = 0; i < list->n; i++) {
+        a->at[i].text = list->text[i];
+        hu_price_edits(s->pricer, NULL, 0, &list->edit[i], 1, &a->at[i].price);
+        if (a->at[i].price.touched == 0)
+            hu_command_say("%s changes nothing in these steps: there is no such work", list->text[i]);
+    }
+    if (list->n > 1) {
+        a->together.text = "together";
+        hu_price_edits(s->pricer, NULL, 0, list->edit, list->n, &a->together.price);
+    }
+}
+
+static void write_line(hu_out *out, const priced *x)
+{
+    char from[HU_NUMBER_BYTES], to[HU_NUMBER_BYTES], gain[HU_NUMBER_BYTES];
+
+    hu_format_fixed(from, -x->price.high_pct, 1);
+    hu_format_fixed(to, -x->price.low_pct, 1);
+    hu_out_text(out, "  ");
+    for (size_t n = hu_units_clip(out, hu_str_of(x->text), FACTS_WIDTH); n < FACTS_WIDTH; n++)
+        hu_out_text(out, " ");
+    hu_format_fixed(gain, -x->price.gain_pct, 1);
+    hu_out_printf(out, " %10s  %7s %%  [%s … %s]\n", hu_say_time(x->price.after_ns).t, gain, from, to);
+}
+
+static void write_text(const answer *a, hu_out *out)
+{
+    const hu_simulation *s = a->s;
+    const double         off = 100 * fabs(hu_pricer_step_ns(s->pricer) / s->graph.step_ns - 1);
+
+    hu_out_printf(out, "%s per step as measured, %s as replayed (%s off, %zu step%s)\n\n", hu_say_time(s->graph.step_ns).t,
+                  hu_say_time(hu_pricer_step_ns(s->pricer)).t, hu_say_pct(off).t, s->graph.n_marks - 1,
+                  s->graph.n_marks == 2 ? "" : "s");
+    hu_out_text(out, "  edit                             step        time  interval\n");
+    for (size_t i = 0; i < a->o->edits.n; i++)
+        write_line(out, &a->at[i]);
+    if (a->together.text)
+        write_line(out, &a->together);
+    for (hu_check_id i = 0; i < HU_CHECK_COUNT; i++) {
+        char value[HU_NUMBER_BYTES];
+
+        if (s->check.grade[i] != HU_GRADE_RED)
+            continue;
+        hu_format_fixed(value, s->check.value[i], 1);
+        hu_out_printf(out, "\n  beware: %s %s %s\n", value, hu_check_unit(i), hu_check_what(i));
+    }
+}
+
+static void write_price(hu_json_out *j, const priced *x)
+{
+    hu_json_open(j, NULL, '{');
+    hu_json_str(j, "edit", hu_str_of(x->text));
+    hu_json_ns(j, "step_before_ns", x->price.before_ns);
+    hu_json_ns(j, "step_after_ns", x->price.after_ns);
+    hu_json_fixed(j, "gain_pct", x->price.gain_pct, 3);
+    hu_json_fixed(j, "gain_low_pct", x->price.low_pct, 3);
+    hu_json_fixed(j, "gain_high_pct", x->price.high_pct, 3);
+    hu_json_int(j, "touched", (int64_t)x->price.touched);
+    hu_json_bool(j, "is_feasible", x->price.is_feasible);
+    hu_json_close(j, '}');
+}
+
+static void write_json(const answer *a, hu_out *out)
+{
+    const hu_simulation *s = a->s;
+    hu_json_out          j = {.out = out, .is_empty = true};
+
+    hu_json_open(&j, NULL, '{');
+    hu_json_ns(&j, "measured_step_ns", s->graph.step_ns);
+    hu_json_ns(&j, "replayed_step_ns", hu_pricer_step_ns(s->pricer));
+    hu_json_int(&j, "steps", (int64_t)s->graph.n_marks - 1);
+    hu_json_str(&j, "grade", hu_str_of(hu_grade_name(s->check.worst)));
+    hu_json_open(&j, "edits", '[');
+    for (size_t i = 0; i < a->o->edits.n; i++)
+        write_price(&j, &a->at[i]);
+    if (a->together.text)
+        write_price(&j, &a->together);
+    hu_json_close(&j, ']');
+    hu_json_close(&j, '}');
+}
+
+static int write_answer(const answer *a, hu_error *err)
+{
+    hu_out *out = a->o->output ? hu_out_open_file(a->o->output, err) : hu_out_open_fd(STDOUT_FILENO);
+
+    if (!out)
+        return a->o->output ? err->code : hu_fail_memory(err);
+    if (a->o->json)
+        write_json(a, out);
+    else
+        write_text(a, out);
+    return hu_out_close(out, err);
+}
+
+static int list_edits(void)
+{
+    hu_out  *out = hu_out_open_fd(STDOUT_FILENO);
+    hu_error err = {0};
+
+    if (!out) {
+        hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    for (hu_edit_kind k = 0; k < HU_EDIT_KINDS; k++) {
+        char text[64];
+
+        snprintf(text, sizeof text, "%s%s", hu_edit_word(k), hu_edit_shape(k));
+        hu_out_printf(out, "%-16s %s\n", text, hu_edit_about(k));
+    }
+    return hu_out_close(out, &err) < 0 ? hu_command_fail(&err) : 0;
+}
+
+/* One glob of operators is looked for while the graph is built. */
+static int find_focus(const edit_list *list, hu_str *out, hu_error *err)
+{
+    *out = HU_STR("");
+    for (size_t i = 0; i < list->n; i++) {
+        if (list->edit[i].kind != HU_EDIT_OP)
+            continue;
+        if (out->n && !hu_str_equal(*out, list->edit[i].glob))
+            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "only one op: glob at a time; ask twice");
+        *out = list->edit[i].glob;
+    }
+    return 0;
+}
+
+static int whatif(const options *o, const char *path, uint64_t bytes)
+{
+    hu_progress            progress = {.total_bytes = bytes};
+    const hu_input_options input = {o->limits, true, &progress};
+    hu_graph_options       graph = {0};
+    answer                 a = {.o = o};
+    hu_error               err = {0};
+    hu_simulation         *s = NULL;
+    hu_progress_bar       *bar;
+    hu_trace              *t;
+    int                    rc = find_focus(&o->edits, &graph.focus, &err);
+
+    if (rc < 0)
+        return hu_command_fail(&err);
+    bar = hu_progress_start(&progress, o->quiet);
+    t = hu_open_trace(path, &input, &err);
+    hu_progress_stop(bar);
+    if (t)
+        s = hu_simulation_new(t, &o->steps, &graph, &err);
+    if (s) {
+        a.s = s;
+        price_all(&a, s);
+        rc = write_answer(&a, &err);
+    } else {
+        rc = err.code;
+        if (t && !err.file[0])
+            snprintf(err.file, sizeof err.file, "%s", path);
+    }
+    hu_simulation_free(s);
+    hu_trace_free(t);
+    return rc < 0 ? hu_command_fail(&err) : 0;
+}
+
+static int run(int argc, char **argv)
+{
+    options   o = {.limits = hu_limits_default()};
+    hu_error  err = {0};
+    hu_arena *arena = hu_arena_new();
+    hu_inputs inputs;
+    int       n, status;
+
+    if (!arena) {
+        hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    n = hu_options_parse(rows, HU_COUNT(rows), argc, argv, &o, &err);
+    if (n >= 0 && o.list) {
+        hu_arena_free(arena);
+        return list_edits();
+    }
+    if (n >= 0 && (n != 1 || o.edits.n == 0))
+        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                    "whatif wants a trace and an edit: holdup whatif trace.json.gz --edit data=0");
+    if (n > 0 && hu_inputs_expand(argv, n, arena, &inputs, &err) < 0)
+        n = err.code;
+    if (n > 0 && inputs.n != 1)
+        n = hu_fail(&err, HU_EUSAGE, argv[0], HU_NO_OFFSET, "holds %zu traces; name the one to replay", inputs.n);
+    status = n < 0 ? hu_command_fail(&err) : whatif(&o, inputs.at[0], inputs.bytes);
+    hu_arena_free(arena);
+    return status;
+}
+
+const hu_command hu_command_whatif = {
+    .name = "whatif",
+    .summary = "how long a step would take if something were otherwise",
+    .usage = "[options] FILE|- --edit EDIT ...",
+    .about = "Replays the steps of a trace with changed costs: every wait, launch and queue\n"
+             "is simulated again, so that a gain shows only where it reaches the end of the\n"
+             "step.  Several edits are priced one by one and together.\n\n"
+             "  holdup whatif --list-edits\n"
+             "  holdup whatif trace.json.gz --edit data=0\n"
+             "  holdup whatif trace.json.gz -e 'kernel:*gemm*x1.5' -e sync=0 -e comm=overlap",
+    .options = rows,
+    .n_options = HU_COUNT(rows),
+    .run = run,
+};

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ranks.c - one job for each file; results are sorted by rank, so that the order of arguments does not matter. */
+#include "cli/ranks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/thread.h"
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "ingest/open.h"
+
+typedef struct {
+    hu_digest   *digest;
+    hu_findings *findings;
+    hu_error     error;
+} rank;
+
+typedef struct {
+    const hu_inputs        *inputs;
+    const hu_ranks_options *options;
+    hu_digest_options       digest;
+    hu_input_options        input;
+    rank                   *at;
+} work;
+
+static void read_one(void *context, size_t i)
+{
+    const work *w = context;
+    rank       *r = &w->at[i];
+    hu_trace   *t = hu_open_trace(w->inputs->at[i], &w->input, &r->error);
+
+    r->digest = t ? hu_digest_measure(t, &w->digest, &r->error) : NULL;
+    if (r->digest && w->options->replays) {
+        r->findings = hu_findings_measure(t, r->digest, &w->digest.steps, &r->error);
+        r->digest->findings = r->findings;
+        if (!r->findings) {
+            hu_digest_free(r->digest);
+            r->digest = NULL;
+        }
+    }
+    if (t && !r->digest && !r->error.file[0])
+        snprintf(r->error.file, sizeof r->error.file, "%s", w->inputs->at[i]);
+    hu_trace_free(t);
+}
+
+static int by_rank(const void *left, const void *right)
+{
+    const rank *a = left, *b = right;
+
+    if (a->digest->info.rank != b->digest->info.rank)
+        return a->digest->info.rank < b->digest->info.rank ? -1 : 1;
+    return hu_str_compare(a->digest->info.file, b->digest->info.file);
+}
+
+/* Warns of what failed; what was read comes to the front. */
+static size_t collect(rank *at, size_t n, bool quiet)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (at[i].digest)
+            at[kept++] = at[i];
+        else if (!quiet || n == 1)
+            hu_command_fail(&at[i].error);
+    }
+    if (kept > 1)
+        qsort(at, kept, sizeof *at, by_rank);
+    return kept;
+}
+
+int hu_ranks_read(const hu_inputs *inputs, const hu_ranks_options *options, hu_arena *arena, hu_ranks *out)
+{
+    const int    threads = hu_thread_count();
+    const bool   few = inputs->n < (size_t)threads;
+    hu_progress  progress = {.total_bytes = inputs->bytes};
+    work         w = {.inputs = inputs, .options = options, .digest = options->digest,
+                      .input = {options->limits, threads > 1 && few, &progress},
+                      .at = hu_arena_calloc(arena, inputs->n + 1, sizeof *w.at)};
+    hu_progress_bar *bar;
+    hu_error         err = {0};
+
+    *out = (hu_ranks){.digests = hu_arena_calloc(arena, inputs->n + 1, sizeof *out->digests),
+                      .findings = hu_arena_calloc(arena, inputs->n + 1, sizeof *out->findings)};
+    if (!w.at || !out->digests || !out->findings) {
+        hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    w.digest.threads = few ? threads : 1;
+    bar = hu_progress_start(&progress, options->quiet);
+    hu_thread_each(inputs->n, threads, read_one, &w);
+    hu_progress_stop(bar);
+    err = w.at[0].error;
+    out->n = collect(w.at, inputs->n, options->quiet);
+    if (out->n == 0)
+        return hu_error_exit_status(err.code);
+    for (size_t i = 0; i < out->n; i++) {
+        out->digests[i] = w.at[i].digest;
+        out->findings[i] = w.at[i].findings;
+    }
+    if (options->replays)
+        hu_findings_compare(out->findings, out->digests, out->n, hu_verdict_slowest(out->digests, out->n));
+    return 0;
+}
+
+void hu_ranks_free(hu_ranks *ranks)
+{
+    for (size_t i = 0; i < ranks->n; i++) {
+        hu_digest_free(ranks->digests[i]);
+        hu_findings_free(ranks->findings[i]);
+    }
+    ranks->n = 0;
+}

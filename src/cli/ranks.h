@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ranks.h - reads the files of a run, each into a digest, on all processors. */
+#ifndef HU_CLI_RANKS_H
+#define HU_CLI_RANKS_H
+
+#include "advise/findings.h"
+#include "cli/inputs.h"
+
+typedef struct {
+    hu_limits         limits;
+    hu_digest_options digest;           /* its threads are chosen here */
+    bool              replays;          /* find what holds each rank up */
+    bool              quiet;
+} hu_ranks_options;
+
+typedef struct {
+    hu_digest   **digests;              /* by rank, then by file */
+    hu_findings **findings;             /* of the same; NULL where nobody asked */
+    size_t        n;
+} hu_ranks;
+
+/*
+ * What cannot be read is said on stderr and left out.  Returns 0, or an exit status when nothing could be read.  The lists
+ * live in `arena`; hu_ranks_free frees what is in them.
+ */
+int hu_ranks_read(const hu_inputs *inputs, const hu_ranks_options *options, hu_arena *arena, hu_ranks *out);
+
+void hu_ranks_free(hu_ranks *ranks);
+
+#endif

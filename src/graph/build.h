@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * build.h - how a graph is put together, private to this folder: lanes, then work, then what waits, then the weights. */
+#ifndef HU_GRAPH_BUILD_H
+#define HU_GRAPH_BUILD_H
+
+#include "base/map.h"
+#include "graph/graph.h"
+
+/* A link on its way into the graph; those of one operation or node are chained. */
+typedef struct {
+    hu_link  link;
+    uint32_t next;
+} hu_pending;
+
+typedef struct {
+    hu_graph     *g;
+    const hu_ask *ask;
+    int64_t       from_ns, to_ns;       /* what is built: the window, and the step before it                    */
+    size_t        first_mark;           /* index among ask->steps of the first mark; the guard, if there is one */
+    hu_map        node_of_call;         /* slice of an outermost call -> node                                   */
+    const uint8_t *label;               /* HU_IN_* by string id                                                 */
+    const uint8_t *recompute;           /* by slice                                                             */
+    HU_VEC(hu_node) nodes;
+    HU_VEC(hu_op) ops;
+    HU_VEC(hu_pending) links;           /* while it is built, op.deps and node.waits are heads of chains        */
+    uint32_t     *by_stream, *stream_first;     /* operations by stream, in order; stream s: [first[s], first[s + 1]) */
+    const hu_track **stream_track;
+} hu_building;
+
+/* Which steps, and what is built around them.  False: nothing to replay. */
+bool hu_build_window(hu_building *b, size_t max_slices);
+
+/* What names say of the time under them. */
+const uint8_t *hu_build_labels(const hu_ask *ask, hu_str focus, hu_arena *arena);
+hu_class       hu_build_call_class(const hu_ask *ask, uint32_t call, hu_call_kind *kind);
+
+/* Nodes of all host threads, in the order in which they begin; and the marks of the steps among them. */
+int hu_build_lanes(hu_building *b, hu_error *err);
+
+/* The device work that the nodes launched. */
+int hu_build_ops(hu_building *b, hu_error *err);
+
+/* The streams' operations in order, and what the synchronisation records say. */
+int hu_build_streams(hu_building *b, hu_error *err);
+
+/* Links between streams, between threads, and from the device to calls that wait for it. */
+int hu_build_events(hu_building *b, hu_error *err);
+int hu_build_handoffs(hu_building *b, hu_error *err);
+int hu_build_waits(hu_building *b, hu_error *err);
+
+bool hu_build_link_op(hu_building *b, uint32_t op, hu_link link);
+bool hu_build_link_node(hu_building *b, uint32_t node, hu_link link);
+
+/* The last operation of a stream that was launched before a node; HU_NONE. */
+uint32_t hu_build_last_before(const hu_building *b, uint32_t stream, uint32_t node);
+
+/* The mean of the samples within `reach` of their median; `otherwise` when there are fewer than three.  Sorts them. */
+int64_t hu_build_typical(int64_t *samples, size_t n, int64_t reach, int64_t otherwise);
+
+/* Weights; what starts later than they say is linked by inference or frozen. */
+int hu_build_calibrate(hu_building *b, hu_error *err);
+int hu_build_residuals(hu_building *b, hu_error *err);
+int hu_build_queue(hu_building *b, hu_error *err);
+
+static inline int64_t hu_build_op_end(const hu_building *b, uint32_t op)
+{
+    return b->ops.at[op].start_ns + b->ask->s.dur_ns[b->ops.at[op].slice];
+}
+
+/* The end of a node as observed; its cost may be less, when it waits. */
+int64_t hu_build_node_end(const hu_building *b, uint32_t node);
+
+#endif

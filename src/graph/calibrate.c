@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * calibrate.c - the few constants that explain almost all starts: launch latency, gap, and what waiting costs on top.
+ *
+ * Launch latency: from the start of the call to the start of its work, where the stream was idle at the call.
+ * Gap: from the end of one piece of work to the start of the next of its stream, where that had been launched long before.
+ * Means of what lies near the median are used, so that thousands of links in a row do not add up to an error.
+ *
+ * What then starts later than these say waits for something that the trace does not name.  First work of another stream is
+ * looked for that ended just before; else the delay is frozen: it moves with what comes before it, and is counted.
+ */
+#include <stdlib.h>
+
+#include "graph/build.h"
+
+enum {
+    SLACK_NS = 15000,               /* launched so long before, work did not wait for its launch       */
+    NEAR_NS = 5000,                 /* of the median: a sample like the others                         */
+    LOCAL_NS = 2000,                /* a start this near to the model's is explained                   */
+    EXPLAINED_NS = 5000,            /* a delay below is noise of the device                            */
+    INFER_NS = 15000,               /* work of another stream that ended so shortly before was waited for */
+    LAUNCH_NS = 7000, GAP_NS = 1500, EVENT_NS = 1500,       /* where a trace has too few samples       */
+};
+
+static int by_value(const void *left, const void *right)
+{
+    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+int64_t hu_build_typical(int64_t *samples, size_t n, int64_t reach, int64_t otherwise)
+{
+    int64_t median, sum = 0, count = 0;
+
+    if (n < 3)
+        return otherwise;
+    qsort(samples, n, sizeof *samples, by_value);
+    median = samples[n / 2];
+    for (size_t i = 0; i < n; i++) {
+        if (samples[i] < median - reach || samples[i] > median + reach)
+            continue;
+        sum += samples[i];
+        count++;
+    }
+    return sum / count;
+}
+
+static hu_call_kind call_of(const hu_building *b, const hu_op *op)
+{
+    return op->has_launch ? (hu_call_kind)b->nodes.at[op->node].call : HU_CALL_NONE;
+}
+
+static bool is_idle_start(const hu_building *b, const hu_op *op)
+{
+    return op->has_launch && op->deps == HU_NONE &&
+           (op->before == HU_NONE || hu_build_op_end(b, op->before) <= b->nodes.at[op->node].start_ns);
+}
+
+static bool is_queued_start(const hu_building *b, const hu_op *op)
+{
+    return op->has_launch && op->deps == HU_NONE && op->before != HU_NONE &&
+           b->nodes.at[op->node].start_ns + SLACK_NS < hu_build_op_end(b, op->before);
+}
+
+static void measure_launch(hu_building *b, int64_t *samples)
+{
+    hu_calibration *c = &b->g->calibration;
+    int64_t         least = INT64_MAX;
+    size_t          n;
+
+    for (uint32_t i = 0; i < b->ops.n; i++) {
+        const hu_op *op = &b->ops.at[i];
+
+        if (op->has_launch && op->start_ns - b->nodes.at[op->node].start_ns < least)
+            least = op->start_ns - b->nodes.at[op->node].start_ns;
+    }
+    c->launch_ns[HU_CALL_KERNEL] = least < LAUNCH_NS && least >= 0 ? least : LAUNCH_NS;
+    for (hu_call_kind k = HU_CALL_KERNEL; k <= HU_CALL_OTHER; k++) {
+        n = 0;
+        for (uint32_t i = 0; i < b->ops.n; i++)
+            if (call_of(b, &b->ops.at[i]) == k && is_idle_start(b, &b->ops.at[i]))
+                samples[n++] = b->ops.at[i].start_ns - b->nodes.at[b->ops.at[i].node].start_ns;
+        c->launch_ns[k] = hu_build_typical(samples, n, NEAR_NS, c->launch_ns[HU_CALL_KERNEL]);
+    }
+}
+
+static void measure_gap(hu_building *b, int64_t *samples)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < b->ops.n; i++)
+        if (is_queued_start(b, &b->ops.at[i]))
+            samples[n++] = b->ops.at[i].start_ns - hu_build_op_end(b, b->ops.at[i].before);
+    b->g->calibration.gap_ns = hu_build_typical(samples, n, LOCAL_NS, GAP_NS);
+}
+
+static void measure_event(hu_building *b, int64_t *samples)
+{
+    hu_calibration *c = &b->g->calibration;
+    size_t          n = 0;
+
+    for (uint32_t i = 0; i < b->ops.n; i++) {
+        const hu_op  *op = &b->ops.at[i];
+        const hu_link *link = op->deps == HU_NONE ? NULL : &b->links.at[op->deps].link;
+        int64_t       end;
+
+        if (!link || link->at != HU_AT_OP_END || link->class == HU_CLASS_GAP || b->links.at[op->deps].next != HU_NONE)
+            continue;
+        end = hu_build_op_end(b, link->from);
+        if (end >= b->nodes.at[op->node].start_ns + SLACK_NS &&
+            (op->before == HU_NONE || hu_build_op_end(b, op->before) + SLACK_NS <= end))
+            samples[n++] = op->start_ns - end;
+    }
+    c->event_ns = hu_build_typical(samples, n, NEAR_NS, EVENT_NS);
+}
+
+/* Median of the calls of each kind that are not longer than the device makes them; waiting ones are cut to it later. */
+static void measure_calls(hu_building *b, int64_t *samples)
+{
+    for (hu_call_kind k = HU_CALL_KERNEL; k < HU_CALL_KINDS; k++) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < b->nodes.n; i++)
+            if (b->nodes.at[i].call == k)
+                samples[n++] = b->nodes.at[i].cost_ns;
+        if (n)
+            qsort(samples, n, sizeof *samples, by_value);
+        b->g->calibration.call_ns[k] = n ? samples[k == HU_CALL_SYNC || k == HU_CALL_ALLOC ? n / 10 : n / 2] : 0;
+    }
+}
+
+int hu_build_calibrate(hu_building *b, hu_error *err)
+{
+    const size_t n = b->ops.n > b->nodes.n ? b->ops.n : b->nodes.n;
+    int64_t     *samples = hu_arena_grow(b->ask->scratch, NULL, (n + 1) * sizeof *samples);
+
+    if (!samples)
+        return hu_fail_memory(err);
+    measure_launch(b, samples);
+    measure_gap(b, samples);
+    measure_event(b, samples);
+    measure_calls(b, samples);
+    hu_arena_drop(b->ask->scratch, samples);
+    return 0;
+}
+
+/* A weight as calibrated, or less when this start was so much earlier that the constant cannot hold for it. */
+static int32_t fit(int64_t weight, int64_t seen)
+{
+    const int64_t w = seen < weight - LOCAL_NS ? seen : weight;
+
+    return w < INT32_MIN ? INT32_MIN : w > INT32_MAX ? INT32_MAX : (int32_t)w;
+}
+
+static int64_t at_of(const hu_building *b, const hu_link *link)
+{
+    return link->at == HU_AT_OP_END     ? hu_build_op_end(b, link->from)
+           : link->at == HU_AT_OP_START ? b->ops.at[link->from].start_ns
+                                        : hu_build_node_end(b, link->from);
+}
+
+/* Sets the weights of what an operation waits for; returns when it should have started. */
+static int64_t weigh(hu_building *b, hu_op *op)
+{
+    const hu_calibration *c = &b->g->calibration;
+    int64_t               ready = INT64_MIN;
+
+    if (op->has_launch) {
+        const int64_t launched = b->nodes.at[op->node].start_ns;
+
+        op->launch_ns = fit(c->launch_ns[b->nodes.at[op->node].call], op->start_ns - launched);
+        ready = launched + op->launch_ns;
+    }
+    if (op->before != HU_NONE) {
+        const int64_t end = hu_build_op_end(b, op->before);
+
+        op->gap_ns = fit(c->gap_ns, op->start_ns - end);
+        ready = end + op->gap_ns > ready ? end + op->gap_ns : ready;
+    }
+    for (uint32_t k = op->deps; k != HU_NONE; k = b->links.at[k].next) {
+        hu_link      *link = &b->links.at[k].link;
+        const int64_t at = at_of(b, link);
+
+        if (link->class == HU_CLASS_EVENT || link->class == HU_CLASS_INFERRED)
+            link->weight_ns = fit(c->event_ns, op->start_ns - at);
+        ready = at + link->weight_ns > ready ? at + link->weight_ns : ready;
+    }
+    return ready == INT64_MIN ? b->from_ns : ready;
+}
+
+/* The work of another stream of the device that ended last before a time, among what was launched before `op`. */
+static uint32_t ended_before(const hu_building *b, uint32_t op, int64_t time_ns)
+{
+    const int64_t device = b->stream_track[b->ops.at[op].stream]->device;
+    uint32_t      best = HU_NONE;
+
+    for (uint32_t s = 0; s < b->g->n_streams; s++) {
+        uint32_t low = b->stream_first[s], high = b->stream_first[s + 1];
+
+        if (s == b->ops.at[op].stream || b->stream_track[s]->device != device)
+            continue;
+        while (low < high) {
+            const uint32_t middle = low + (high - low) / 2;
+
+            if (b->by_stream[middle] < op && hu_build_op_end(b, b->by_stream[middle]) <= time_ns)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        if (low > b->stream_first[s] &&
+            (best == HU_NONE || hu_build_op_end(b, b->by_stream[low - 1]) > hu_build_op_end(b, best)))
+            best = b->by_stream[low - 1];
+    }
+    return best;
+}
+
+static bool explain(hu_building *b, uint32_t i, int64_t ready)
+{
+    hu_calibration *c = &b->g->calibration;
+    hu_op          *op = &b->ops.at[i];
+    const uint32_t  from = ended_before(b, i, op->start_ns);
+    int64_t         end;
+
+    if (from != HU_NONE) {
+        end = hu_build_op_end(b, from);
+        if (op->start_ns - end <= INFER_NS && end > ready - SLACK_NS) {
+            c->inferred++;
+            return hu_build_link_op(b, i, (hu_link){.from = from, .weight_ns = (int32_t)(op->start_ns - end),
+                                                    .at = HU_AT_OP_END, .class = HU_CLASS_INFERRED});
+        }
+    }
+    op->frozen_ns = op->start_ns - ready;
+    c->frozen++;
+    c->frozen_ns += op->frozen_ns;
+    return true;
+}
+
+int hu_build_residuals(hu_building *b, hu_error *err)
+{
+    for (uint32_t i = 0; i < b->ops.n; i++) {
+        hu_op        *op = &b->ops.at[i];
+        const int64_t ready = weigh(b, op), late = op->start_ns - ready;
+
+        if (op->has_launch || op->in_graph) {
+            b->g->calibration.ops++;
+            b->g->calibration.local += late <= LOCAL_NS && late >= -LOCAL_NS;
+        }
+        if (late > EXPLAINED_NS && !explain(b, i, ready))
+            return hu_fail_memory(err);
+    }
+    return 0;
+}

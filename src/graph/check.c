@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * check.c - the battery of docs/whatif.md.
+ *
+ * Local: how many starts the calibrated constants explain.  Global: the worst step of the replay.  Coverage: how much of
+ * the critical path is delay that was frozen or inferred.  Feasibility: an edit must not make a step shorter than what its
+ * busiest stream has to do (the test that finds a missing link).  Homogeneity: the engine itself.  Hold-out: costs of a step
+ * are replaced by the medians of the same positions in the other steps.  Spread: two ways to read what is frozen.
+ */
+#include "graph/check.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/map.h"
+
+enum { FEWEST_STEPS = 3, MOST_STEPS = 64 };
+
+static const struct {
+    const char *key, *what, *unit;
+    double      green, amber;
+} rows[] = {
+#define C(id, key, what, unit, green, amber) [HU_CHECK_##id] = {key, what, unit, green, amber},
+    HU_CHECKS(C)
+#undef C
+};
+
+static double worst_step(const hu_pricer *p)
+{
+    const hu_graph *g = hu_pricer_graph(p);
+    const int64_t  *ends = hu_pricer_ends_ns(p);
+    double          worst = 0;
+
+    for (size_t m = 1; m < g->n_marks; m++) {
+        const double seen = (double)(g->mark[m].end_ns - g->mark[m - 1].end_ns);
+        const double replayed = (double)(ends[m] - ends[m - 1]);
+
+        if (seen > 0)
+            worst = fmax(worst, 100 * fabs(replayed / seen - 1));
+    }
+    return worst;
+}
+
+/* Edits that a sound graph must answer: everything else gone, the device stays; all kernels slower; the host slower. */
+static double count_infeasible(hu_pricer *p, double *spread)
+{
+    static const hu_edit probes[] = {
+        {.kind = HU_EDIT_HOST, .factor = INFINITY},
+        {.kind = HU_EDIT_KERNEL, .factor = 0.5, .glob = {"*", 1}},
+        {.kind = HU_EDIT_KERNEL, .factor = 2, .glob = {"*", 1}},
+        {.kind = HU_EDIT_HOST, .factor = 2},
+        {.kind = HU_EDIT_SYNC, .factor = INFINITY},
+    };
+    double bad = 0;
+
+    *spread = 0;
+    for (size_t i = 0; i < HU_COUNT(probes); i++) {
+        hu_price price;
+
+        hu_price_edits(p, NULL, 0, &probes[i], 1, &price);
+        bad += !price.is_feasible;
+        *spread = fmax(*spread, price.spread_pct / fmax(1, fabs(price.gain_pct) / 50));
+    }
+    return bad;
+}
+
+static double homogeneity(hu_pricer *p, int64_t *ends_ns)
+{
+    const hu_graph *g = hu_pricer_graph(p);
+    hu_costs       *c = hu_pricer_costs(p);
+    double          doubled;
+
+    c->scale = 2;
+    hu_replay_run(hu_pricer_replay(p), c, ends_ns);
+    c->scale = 1;
+    doubled = hu_replay_step_ns(g, ends_ns);
+    return 100 * fabs(doubled / (2 * hu_pricer_step_ns(p)) - 1);
+}
+
+static int by_value(const void *left, const void *right)
+{
+    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* Of the others that are known (not -1); -1 when none is. */
+static int64_t median_but(const int64_t *values, size_t n, size_t left_out)
+{
+    int64_t others[MOST_STEPS];
+    size_t  k = 0;
+
+    for (size_t i = 0; i < n && k < HU_COUNT(others); i++)
+        if (i != left_out && values[i] >= 0)
+            others[k++] = values[i];
+    if (k == 0)
+        return -1;
+    qsort(others, k, sizeof *others, by_value);
+    return k % 2 ? others[k / 2] : (others[k / 2 - 1] + others[k / 2]) / 2;
+}
+
+/* The n-th kernel of a name in a step stands for the n-th of that name in the others: group[i], HU_NONE before the steps. */
+static bool group_positions(const hu_graph *g, hu_arena *scratch, uint32_t *group, uint32_t *n)
+{
+    hu_map    place, seen;
+    int       step = -1;
+    uint32_t *at;
+
+    if (!hu_map_init(&place, scratch, g->n_ops) || !hu_map_init(&seen, scratch, 256))
+        return false;
+    for (size_t i = 0; i < g->n_ops; i++) {
+        const uint32_t name = g->ask->s.name[g->op[i].slice];
+
+        group[i] = HU_NONE;
+        if (g->op[i].step < 0)
+            continue;
+        if (g->op[i].step != step) {
+            step = g->op[i].step;
+            if (!hu_map_init(&seen, scratch, 256))
+                return false;
+        }
+        at = hu_map_put(&seen, name);
+        if (!at)
+            return false;
+        *at = *at == HU_MAP_NONE ? 0 : *at + 1;
+        at = hu_map_put(&place, (uint64_t)name << 32 | *at);
+        if (!at)
+            return false;
+        if (*at == HU_MAP_NONE)
+            *at = (*n)++;
+        group[i] = *at;
+    }
+    return true;
+}
+
+/* The worst step when the device's costs in it are the medians of the other steps; NaN with too few steps. */
+static double hold_out(hu_pricer *p, hu_arena *scratch, int64_t *ends_ns)
+{
+    const hu_graph *g = hu_pricer_graph(p);
+    const size_t    n = g->n_marks - 1;
+    uint32_t       *group = hu_arena_alloc(scratch, (g->n_ops + 1) * sizeof *group), n_groups = 0;
+    int64_t        *costs;
+    double          worst = 0;
+
+    if (!group || n < FEWEST_STEPS || n > MOST_STEPS || g->is_whole || g->n_ops == 0 ||
+        !group_positions(g, scratch, group, &n_groups))
+        return NAN;
+    costs = hu_arena_calloc(scratch, (size_t)n_groups * n + 1, sizeof *costs);
+    if (!costs)
+        return NAN;
+    memset(costs, 0xff, (size_t)n_groups * n * sizeof *costs);
+    for (size_t i = 0; i < g->n_ops; i++)
+        if (group[i] != HU_NONE)
+            costs[(size_t)group[i] * n + (size_t)g->op[i].step] = g->op[i].cost_ns;
+    for (size_t k = 0; k < n; k++) {
+        hu_costs *c = hu_pricer_costs(p);
+        double    seen, said;
+
+        for (size_t i = 0; i < g->n_ops; i++) {
+            const int64_t others = g->op[i].step == (int)k ? median_but(&costs[(size_t)group[i] * n], n, k) : -1;
+
+            c->op[i] = others >= 0 ? others : c->op[i];
+        }
+        hu_replay_run(hu_pricer_replay(p), c, ends_ns);
+        seen = (double)(g->mark[k + 1].end_ns - g->mark[k].end_ns);
+        said = (double)(ends_ns[k + 1] - ends_ns[k]);
+        if (seen > 0)
+            worst = fmax(worst, 100 * fabs(said / seen - 1));
+    }
+    return worst;
+}
+
+static hu_grade grade_of(hu_check_id id, double value)
+{
+    const bool larger_is_better = rows[id].green > rows[id].amber;
+
+    if (isnan(value))
+        return HU_GRADE_UNKNOWN;
+    if (larger_is_better ? value >= rows[id].green : value <= rows[id].green)
+        return HU_GRADE_GREEN;
+    return (larger_is_better ? value >= rows[id].amber : value <= rows[id].amber) ? HU_GRADE_AMBER : HU_GRADE_RED;
+}
+
+int hu_check_measure(hu_pricer *p, const hu_path *path, hu_arena *scratch, hu_check *out, hu_error *err)
+{
+    const hu_graph       *g = hu_pricer_graph(p);
+    const hu_calibration *c = &g->calibration;
+    int64_t              *ends = hu_arena_alloc(scratch, g->n_marks * sizeof *ends);
+    double                spread;
+
+    if (!ends)
+        return hu_fail_memory(err);
+    out->value[HU_CHECK_LOCAL] = c->ops ? 100 * (double)c->local / (double)c->ops : NAN;
+    out->value[HU_CHECK_GLOBAL] = worst_step(p);
+    out->value[HU_CHECK_COVERAGE] =
+        path->total_ns > 0
+            ? 100 * (double)(path->by_class[HU_CLASS_FROZEN] + path->by_class[HU_CLASS_INFERRED]) / (double)path->total_ns
+            : NAN;
+    out->value[HU_CHECK_FEASIBILITY] = count_infeasible(p, &spread);
+    out->value[HU_CHECK_HOMOGENEITY] = homogeneity(p, ends);
+    out->value[HU_CHECK_HOLD_OUT] = hold_out(p, scratch, ends);
+    out->value[HU_CHECK_SPREAD] = spread;
+    out->worst = HU_GRADE_GREEN;
+    for (hu_check_id i = 0; i < HU_CHECK_COUNT; i++) {
+        out->grade[i] = grade_of(i, out->value[i]);
+        if (out->grade[i] != HU_GRADE_UNKNOWN && out->grade[i] > out->worst)
+            out->worst = out->grade[i];
+    }
+    return 0;
+}
+
+const char *hu_check_key(hu_check_id id)
+{
+    return rows[id].key;
+}
+
+const char *hu_check_what(hu_check_id id)
+{
+    return rows[id].what;
+}
+
+const char *hu_check_unit(hu_check_id id)
+{
+    return rows[id].unit;
+}
+
+double hu_check_limit(hu_check_id id, hu_grade grade)
+{
+    return grade == HU_GRADE_GREEN ? rows[id].green : rows[id].amber;
+}
+
+const char *hu_grade_name(hu_grade grade)
+{
+    static const char *const names[] = {"green", "amber", "red", "unknown"};
+
+    return names[grade];
+}

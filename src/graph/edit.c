@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * edit.c - one function for each edit.
+ *
+ * An edit never adds time, and what it leaves is bounded below: a kernel does not take less than KERNEL_FLOOR_NS.
+ * "Realistic" is what the usual fix leaves over; the constants for that are guesses of ordinary size and stand here, in
+ * one place.
+ */
+#include "graph/edit_facts.h"
+
+#include <fnmatch.h>
+#include <math.h>
+
+#include "analyze/kernel_name.h"
+
+enum {
+    KERNEL_FLOOR_NS = 1500,             /* no kernel takes less                                            */
+    COMM_FLOOR_NS = 20000,              /* what a collective takes with nothing to send                    */
+    SMALL_MESSAGE_NS = 150000,          /* a collective this short sends little                            */
+    GRAPH_NODE_NS = 700,                /* host time of one kernel inside of a graph                       */
+    ASYNC_CALL_NS = 8000,               /* a copy call that does not wait                                  */
+};
+
+static const double PINNED_SHARE = 0.5;         /* of a pageable copy's time that a pinned one takes       */
+static const double FUSED_FACTOR = 1.25;        /* of the longest kernel of a chain that the fused one takes */
+static const double TENSOR_SHARE = 0.5;         /* of the peak's advantage that products usually reach     */
+static const double OVERLAP_SLOWDOWN = 0.19;    /* of computation under communication, on average over A100, H100, MI210
+                                                   and MI250 (arXiv 2507.03114)                            */
+
+static int64_t divide(int64_t cost_ns, double factor, int64_t floor_ns)
+{
+    const double  less = isinf(factor) ? 0 : (double)cost_ns / factor;
+    const int64_t least = isinf(factor) ? 0 : floor_ns;
+    const int64_t result = (int64_t)(less + 0.5) > least ? (int64_t)(less + 0.5) : least;
+
+    return factor > 1 && result > cost_ns ? cost_ns : result;
+}
+
+/* Host nodes that lie in something, or are of some class, N times faster. */
+static size_t speed_up_nodes(const hu_graph *g, hu_costs *c, uint8_t in, unsigned classes, double factor)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        if (!(g->node[i].in & in) && !(1u << g->node[i].class & classes))
+            continue;
+        c->node[i] = divide(c->node[i], factor, 0);
+        n++;
+    }
+    return n;
+}
+
+/* Only the part of the time in the loader that other work cannot hide is left; see price.c for how large it is. */
+static size_t edit_data(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    return speed_up_nodes(f->g, c, HU_IN_DATA, HU_CLASS_BIT(DATA), e->factor);
+}
+
+static bool is_device_to_host(const hu_graph *g, const hu_node *n)
+{
+    return n->n_ops == 1 && g->op[n->ops].class == HU_CLASS_COPY &&
+           hu_str_has(hu_ask_name(g->ask, g->op[n->ops].slice), HU_STR("DtoH"));
+}
+
+static size_t edit_sync(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    const hu_graph *g = f->g;
+    size_t          n = 0;
+
+    (void)e;
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        if (g->node[i].call != HU_CALL_SYNC && !(g->node[i].call == HU_CALL_COPY && is_device_to_host(g, &g->node[i])))
+            continue;
+        c->node_flags[i] |= HU_EDIT_NO_WAIT;
+        n++;
+    }
+    return n;
+}
+
+static size_t edit_copy(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    const hu_graph *g = f->g;
+    size_t          n = 0;
+
+    for (uint32_t i = 0; i < g->n_ops; i++) {
+        const hu_str   name = hu_ask_name(g->ask, g->op[i].slice);
+        const uint32_t node = g->op[i].node;
+
+        if (g->op[i].class != HU_CLASS_COPY || !hu_str_has(name, HU_STR("HtoD")))
+            continue;
+        n++;
+        if (e->flavour == HU_EDIT_FREE) {
+            c->op[i] = 0;
+            c->op_flags[i] |= HU_EDIT_DETACHED;
+        } else if (hu_str_has(name, HU_STR("Pageable"))) {
+            c->op[i] = divide(c->op[i], 1 / PINNED_SHARE, KERNEL_FLOOR_NS);
+        }
+        if (!g->op[i].has_launch)
+            continue;
+        c->node_flags[node] |= HU_EDIT_NO_WAIT;
+        c->node[node] = c->node[node] < ASYNC_CALL_NS ? c->node[node] : ASYNC_CALL_NS;
+    }
+    return n;
+}
+
+enum {
+    LAUNCH_CLASSES = HU_CLASS_BIT(OPERATOR) | HU_CLASS_BIT(PYTHON) | HU_CLASS_BIT(UNRECORDED) | HU_CLASS_BIT(LAUNCH_CALL) |
+                     HU_CLASS_BIT(OTHER_CALL),
+    HOST_CLASSES = LAUNCH_CLASSES | HU_CLASS_BIT(DATA) | HU_CLASS_BIT(IO) | HU_CLASS_BIT(GC) | HU_CLASS_BIT(HOST_COMM) |
+                   HU_CLASS_BIT(SYNC_CALL) | HU_CLASS_BIT(ALLOC_CALL) | HU_CLASS_BIT(COMPILE_CALL),
+};
+
+/* A graph is launched once; its kernels cost the host GRAPH_NODE_NS each. */
+static size_t edit_launch(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    const hu_graph *g = f->g;
+    size_t          n = 0;
+
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        const hu_node *node = &g->node[i];
+
+        if (!(1u << node->class & LAUNCH_CLASSES) || node->in & (HU_IN_DATA | HU_IN_IO | HU_IN_GC))
+            continue;
+        n++;
+        if (e->flavour == HU_EDIT_FREE || !isinf(e->factor))
+            c->node[i] = divide(c->node[i], e->factor, 0);
+        else
+            c->node[i] = node->n_ops ? GRAPH_NODE_NS : 0;
+    }
+    return n;
+}
+
+static size_t edit_host(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    return speed_up_nodes(f->g, c, 0, HOST_CLASSES, e->factor);
+}
+
+static bool matches(hu_str glob, hu_str name, char *pattern, size_t size)
+{
+    char text[4096];
+
+    if (glob.n >= size || name.n >= sizeof text)
+        return false;
+    memcpy(pattern, glob.p, glob.n);
+    pattern[glob.n] = '\0';
+    memcpy(text, name.p, name.n);
+    text[name.n] = '\0';
+    return fnmatch(pattern, text, 0) == 0;
+}
+
+static size_t edit_kernel(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    const hu_graph *g = f->g;
+    const uint32_t  n_names = hu_trace_string_count(g->ask->trace);
+    hu_arena       *scratch = hu_arena_new();
+    uint8_t        *match = scratch ? hu_arena_calloc(scratch, n_names + 1, 1) : NULL;
+    char            pattern[1024];
+    size_t          n = 0;
+
+    for (uint32_t i = 0; match && i < g->n_ops; i++) {
+        const uint32_t name = g->ask->s.name[g->op[i].slice];
+
+        if (!match[name])
+            match[name] = matches(e->glob, hu_trace_text(g->ask->trace, name), pattern, sizeof pattern) ? 1 : 2;
+        if (match[name] != 1)
+            continue;
+        c->op[i] = divide(c->op[i], e->factor, KERNEL_FLOOR_NS);
+        n++;
+    }
+    hu_arena_free(scratch);
+    return n;
+}
+
+static size_t speed_up_launched(const hu_graph *g, hu_costs *c, uint8_t in, double factor)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < g->n_ops; i++) {
+        if (!(g->op[i].has_launch || g->op[i].in_graph) || !(g->node[g->op[i].node].in & in))
+            continue;
+        c->op[i] = divide(c->op[i], factor, KERNEL_FLOOR_NS);
+        if (isinf(factor))
+            c->op_flags[i] |= HU_EDIT_DETACHED;
+        n++;
+    }
+    return n;
+}
+
+static size_t edit_op(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    return speed_up_nodes(f->g, c, HU_IN_FOCUS, 0, e->factor) + speed_up_launched(f->g, c, HU_IN_FOCUS, e->factor);
+}
+
+static size_t edit_comm(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    const hu_graph *g = f->g;
+    size_t          n = 0;
+
+    for (size_t i = 0; i < g->n_ops; i++) {
+        const hu_op *op = &g->op[i];
+
+        if (op->class == HU_CLASS_COMM) {
+            n++;
+            if (e->flavour == HU_EDIT_REALISTIC && isinf(e->factor))
+                c->op_flags[i] |= HU_EDIT_DETACHED;
+            else
+                c->op[i] = divide(c->op[i], e->factor, COMM_FLOOR_NS);
+        }
+    }
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        if (g->node[i].class != HU_CLASS_HOST_COMM)
+            continue;
+        c->node[i] = divide(c->node[i], e->factor, 0);
+        n++;
+    }
+    if (e->flavour == HU_EDIT_REALISTIC && isinf(e->factor)) {
+        /* what runs beside it gets slower: the communication's time, as far as it was alone, costs a share of it */
+        int64_t alone = 0, compute = 0;
+        double  slower;
+
+        for (size_t i = 0; i < g->n_ops; i++) {
+            alone += g->op[i].class == HU_CLASS_COMM ? g->op[i].cost_ns : 0;
+            compute += g->op[i].class == HU_CLASS_COMPUTE ? g->op[i].cost_ns : 0;
+        }
+        slower = compute ? 1 + OVERLAP_SLOWDOWN * fmin(1, (double)alone / (double)compute) : 1;
+        for (size_t i = 0; i < g->n_ops; i++)
+            if (g->op[i].class == HU_CLASS_COMPUTE && !f->is_overlapped[i])
+                c->op[i] = (int64_t)((double)c->op[i] * slower);
+    }
+    return n;
+}
+
+/* Of each step's short collectives the first of a stream stays and carries the others. */
+static size_t edit_bucket(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    const hu_graph *g = f->g;
+    size_t          n = 0;
+    int             last_step = -2;
+
+    (void)e;
+    for (size_t i = 0; i < g->n_ops; i++) {
+        const hu_op *op = &g->op[i];
+
+        if (op->class != HU_CLASS_COMM || op->cost_ns > SMALL_MESSAGE_NS)
+            continue;
+        n++;
+        if (op->step != last_step) {
+            last_step = op->step;
+            continue;
+        }
+        c->op[i] = 0;
+        c->op_flags[i] |= HU_EDIT_DETACHED;
+        if (op->has_launch)
+            c->node[op->node] = 0;
+    }
+    return n;
+}
+
+static size_t edit_alloc(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    const hu_graph *g = f->g;
+    size_t          n = 0;
+
+    (void)e;
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        if (g->node[i].call != HU_CALL_ALLOC)
+            continue;
+        c->node[i] = 0;
+        c->node_flags[i] |= HU_EDIT_NO_WAIT;
+        n++;
+    }
+    return n;
+}
+
+static size_t edit_io(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    size_t n = speed_up_nodes(f->g, c, HU_IN_IO, HU_CLASS_BIT(IO), e->factor);
+
+    for (size_t i = 0; i < f->g->n_nodes; i++)
+        if (f->g->node[i].in & HU_IN_IO)
+            c->node_flags[i] |= HU_EDIT_NO_WAIT;
+    return n;
+}
+
+static size_t edit_gc(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    return speed_up_nodes(f->g, c, HU_IN_GC, HU_CLASS_BIT(GC), e->factor);
+}
+
+static bool is_product(const hu_edit_facts *f, uint32_t name)
+{
+    return f->family[name] == HU_FAMILY_GEMM || f->family[name] == HU_FAMILY_CONVOLUTION ||
+           f->family[name] == HU_FAMILY_ATTENTION;
+}
+
+static size_t edit_tensor(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    const hu_graph *g = f->g;
+    const double    factor = e->flavour == HU_EDIT_FREE ? f->tensor_factor : f->tensor_factor * TENSOR_SHARE;
+    size_t          n = 0;
+
+    for (size_t i = 0; i < g->n_ops; i++) {
+        const uint32_t name = g->ask->s.name[g->op[i].slice];
+
+        if (g->op[i].class != HU_CLASS_COMPUTE || f->tensor[name] != HU_TENSOR_NO || !is_product(f, name))
+            continue;
+        c->op[i] = divide(c->op[i], factor, KERNEL_FLOOR_NS);
+        n++;
+    }
+    return n;
+}
+
+static bool is_pointwise(const hu_edit_facts *f, const hu_op *op)
+{
+    const uint32_t name = f->g->ask->s.name[op->slice];
+
+    return op->class == HU_CLASS_COMPUTE && f->tensor[name] != HU_EDIT_NO_KERNEL && f->family[name] == HU_FAMILY_ELEMENTWISE;
+}
+
+/* One launch less: its call, and the operator's own time since the call before it. */
+static void drop_launch(const hu_graph *g, hu_costs *c, uint32_t node)
+{
+    const uint32_t lane = g->node[node].lane;
+
+    c->node[node] = 0;
+    for (uint32_t i = node; i-- > 0 && node - i < 64;) {
+        if (g->node[i].lane != lane)
+            continue;
+        if (g->node[i].call != HU_CALL_NONE || !(1u << g->node[i].class & LAUNCH_CLASSES))
+            return;
+        c->node[i] = 0;
+    }
+}
+
+static size_t edit_fuse(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    const hu_graph *g = f->g;
+    const double    factor = e->flavour == HU_EDIT_FREE ? 1 : FUSED_FACTOR;
+    hu_arena       *scratch = hu_arena_new();
+    uint32_t       *head = scratch ? hu_arena_alloc(scratch, (g->n_ops + 1) * sizeof *head) : NULL;
+    size_t          n = 0;
+
+    for (uint32_t i = 0; head && i < g->n_ops; i++) {
+        const hu_op *op = &g->op[i];
+        uint32_t     first;
+
+        head[i] = HU_NONE;
+        if (!is_pointwise(f, op))
+            continue;
+        head[i] = i;
+        if (op->before == HU_NONE || head[op->before] == HU_NONE || g->op[op->before].step != op->step || op->n_deps)
+            continue;
+        first = head[i] = head[op->before];
+        if (c->op[first] < (int64_t)((double)op->cost_ns * factor))
+            c->op[first] = (int64_t)((double)op->cost_ns * factor);
+        c->op[i] = 0;
+        c->op_flags[i] |= HU_EDIT_DETACHED;
+        if (op->has_launch)
+            drop_launch(g, c, op->node);
+        n++;
+    }
+    hu_arena_free(scratch);
+    return n;
+}
+
+static size_t edit_recompute(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    return speed_up_nodes(f->g, c, HU_IN_RECOMPUTE, 0, e->factor) + speed_up_launched(f->g, c, HU_IN_RECOMPUTE, e->factor);
+}
+
+static size_t edit_contention(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    size_t n = 0;
+
+    (void)e;
+    for (size_t i = 0; i < f->g->n_ops; i++) {
+        if (!f->is_overlapped[i] || !f->alone_ns[i] || f->alone_ns[i] >= c->op[i])
+            continue;
+        c->op[i] = f->alone_ns[i];
+        n++;
+    }
+    return n;
+}
+
+static size_t edit_compile(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    return speed_up_nodes(f->g, c, 0, HU_CLASS_BIT(COMPILE_CALL), e->factor);
+}
+
+static size_t edit_profiler(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    size_t n = 0;
+
+    (void)e;
+    for (size_t i = 0; i < f->g->n_nodes; i++) {
+        if (!f->profiler_ns[i])
+            continue;
+        c->node[i] = c->node[i] > f->profiler_ns[i] ? c->node[i] - f->profiler_ns[i] : 0;
+        n++;
+    }
+    return n;
+}
+
+static size_t (*const apply[HU_EDIT_KINDS])(const hu_edit_facts *, const hu_edit *, hu_costs *) = {
+    [HU_EDIT_DATA] = edit_data,           [HU_EDIT_SYNC] = edit_sync,
+    [HU_EDIT_COPY] = edit_copy,           [HU_EDIT_LAUNCH] = edit_launch,
+    [HU_EDIT_HOST] = edit_host,           [HU_EDIT_KERNEL] = edit_kernel,
+    [HU_EDIT_OP] = edit_op,               [HU_EDIT_COMM] = edit_comm,
+    [HU_EDIT_BUCKET] = edit_bucket,       [HU_EDIT_ALLOC] = edit_alloc,
+    [HU_EDIT_IO] = edit_io,               [HU_EDIT_GC] = edit_gc,
+    [HU_EDIT_TENSOR] = edit_tensor,       [HU_EDIT_FUSE] = edit_fuse,
+    [HU_EDIT_RECOMPUTE] = edit_recompute, [HU_EDIT_CONTENTION] = edit_contention,
+    [HU_EDIT_COMPILE] = edit_compile,     [HU_EDIT_PROFILER] = edit_profiler,
+};
+
+size_t hu_edit_apply(const hu_edit_facts *facts, const hu_edit *edit, hu_costs *c)
+{
+    return apply[edit->kind](facts, edit, c);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * edit.h - what could be otherwise: each edit changes costs of a graph, and says so in one row that a person can read. */
+#ifndef HU_GRAPH_EDIT_H
+#define HU_GRAPH_EDIT_H
+
+#include "graph/replay.h"
+
+/* id, word on the command line, shape of its argument, what it means */
+#define HU_EDITS(E)                                                                                                      \
+    E(DATA, "data", OFF, "no time in the data loader; with =workers only what more workers hide")                        \
+    E(SYNC, "sync", OFF, "calls that wait for the device no longer wait")                                                \
+    E(COPY, "copy", OFF, "copies to the device take no time; with =async they are pinned and do not block")              \
+    E(LAUNCH, "launch", FACTOR, "host work per operator and per launch N times faster; =graph: one launch a step")       \
+    E(HOST, "host", FACTOR, "all work of the host N times faster")                                                       \
+    E(KERNEL, "kernel", GLOB, "kernels that match GLOB N times faster; =0: they take no time")                           \
+    E(OP, "op", GLOB, "operators that match GLOB and what they launch N times faster; =0: no time")                      \
+    E(COMM, "comm", FACTOR, "communication N times faster; =0: no time; =overlap: computation hides it")                 \
+    E(BUCKET, "bucket", OFF, "small messages of a step are sent as one")                                                 \
+    E(ALLOC, "alloc", OFF, "no calls that take or free device memory")                                                   \
+    E(IO, "io", OFF, "no checkpoints and other files written between steps")                                             \
+    E(GC, "gc", OFF, "no Python garbage collection")                                                                     \
+    E(TENSOR, "tensor", OFF, "matrix products that do not use tensor cores use them")                                    \
+    E(FUSE, "fuse", OFF, "elementwise kernels that follow each other become one")                                        \
+    E(RECOMPUTE, "recompute", OFF, "activations are kept instead of computed again")                                     \
+    E(CONTENTION, "contention", OFF, "kernels that overlap communication run as fast as alone")                          \
+    E(COMPILE, "compile", OFF, "no loading or compiling of device code")                                                 \
+    E(PROFILER, "profiler", OFF, "without the profiler's own work")
+
+typedef enum {
+#define E(id, word, shape, about) HU_EDIT_##id,
+    HU_EDITS(E)
+#undef E
+    HU_EDIT_KINDS
+} hu_edit_kind;
+
+/* How far: as if it cost nothing, or as the fix that people apply would. */
+typedef enum { HU_EDIT_FREE, HU_EDIT_REALISTIC } hu_edit_flavour;
+
+typedef struct {
+    hu_edit_kind    kind;
+    hu_edit_flavour flavour;
+    double          factor;         /* > 1 is faster; INFINITY: no time at all                     */
+    hu_str          glob;           /* of HU_EDIT_KERNEL and HU_EDIT_OP, borrowed from the text    */
+} hu_edit;
+
+/* What edits need to know of a graph, found once. */
+typedef struct hu_edit_facts hu_edit_facts;
+
+/* Reads "data=0", "kernel:*gemm*x1.5", "comm=overlap", "launch/4" …  Returns 0, or HU_EUSAGE with the words that exist. */
+int hu_edit_parse(const char *text, hu_edit *out, hu_error *err);
+
+/* Facts live in `arena`; `tensor_factor` is how much faster tensor cores are than what is used now, 0 unknown.
+   NULL when there is no memory. */
+hu_edit_facts *hu_edit_facts_new(const hu_graph *g, double tensor_factor, hu_arena *arena);
+
+/* Changes *c.  Returns how many nodes and operations it touched. */
+size_t hu_edit_apply(const hu_edit_facts *facts, const hu_edit *edit, hu_costs *c);
+
+/* "data", "kernel" …; and the sentence for --list-edits. */
+const char *hu_edit_word(hu_edit_kind kind);
+const char *hu_edit_about(hu_edit_kind kind);
+/* "data=0", "kernel:GLOBxN": how it is written. */
+const char *hu_edit_shape(hu_edit_kind kind);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * edit_facts.c - what kernels' names say, which of them run beside communication, and where the profiler itself worked. */
+#include "graph/edit_facts.h"
+
+#include <stdlib.h>
+
+#include "analyze/kernel_name.h"
+#include "base/map.h"
+
+static const double TENSOR_FACTOR = 8;          /* of tensor cores, where the device's peaks are not known */
+
+static bool read_names(hu_edit_facts *f, hu_arena *scratch)
+{
+    const hu_ask    *ask = f->g->ask;
+    const uint32_t   n = hu_trace_string_count(ask->trace);
+    hu_kernel_reader reader;
+
+    f->family = hu_arena_calloc(f->arena, n + 1, 1);
+    f->tensor = hu_arena_alloc(f->arena, n + 1);
+    if (!f->family || !f->tensor)
+        return false;
+    memset(f->tensor, HU_EDIT_NO_KERNEL, n + 1);
+    hu_kernel_reader_init(&reader);
+    for (size_t i = 0; i < f->g->n_ops; i++) {
+        const hu_op   *op = &f->g->op[i];
+        const uint32_t name = ask->s.name[op->slice];
+        hu_kernel_name read;
+
+        if (op->class != HU_CLASS_COMPUTE || f->tensor[name] != HU_EDIT_NO_KERNEL)
+            continue;
+        if (!hu_kernel_name_read(&reader, hu_trace_text(ask->trace, name), false, scratch, &read))
+            return false;
+        f->family[name] = (uint8_t)read.family;
+        f->tensor[name] = (uint8_t)read.tensor;
+    }
+    return true;
+}
+
+static int by_value(const void *left, const void *right)
+{
+    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+static uint64_t kernel_key(const hu_edit_facts *f, const hu_op *op)
+{
+    const hu_ask *ask = f->g->ask;
+    uint64_t      key = ask->s.name[op->slice];
+
+    if (ask->s.detail[op->slice] != HU_NONE) {
+        const hu_kernel_detail *d = hu_trace_kernel_detail(ask->trace, ask->s.detail[op->slice]);
+
+        key = hu_hash_u64(key ^ (uint64_t)d->grid[0] << 32) ^ hu_hash_u64(d->grid[1] ^ (uint64_t)d->grid[2] << 32);
+    }
+    return key;
+}
+
+/* The length of what communication runs beside a piece of work; `at` moves along with it. */
+static int64_t beside_comm(const hu_intervals *comm, int64_t start_ns, int64_t end_ns, size_t *at)
+{
+    int64_t common = 0;
+
+    while (*at > 0 && comm->at[*at - 1].end_ns > start_ns)
+        --*at;
+    while (*at < comm->n && comm->at[*at].end_ns <= start_ns)
+        ++*at;
+    for (size_t k = *at; k < comm->n && comm->at[k].start_ns < end_ns; k++) {
+        const int64_t from = comm->at[k].start_ns > start_ns ? comm->at[k].start_ns : start_ns;
+        const int64_t to = comm->at[k].end_ns < end_ns ? comm->at[k].end_ns : end_ns;
+
+        common += to - from;
+    }
+    return common;
+}
+
+/* Kernels by name and grid: of[i] is the group of operation i, HU_NONE for what does not compute. */
+static bool group_kernels(hu_edit_facts *f, hu_arena *scratch, uint32_t *of, uint32_t *n)
+{
+    const hu_graph *g = f->g;
+    size_t          at = 0;
+    hu_map          group;
+
+    if (!hu_map_init(&group, scratch, 256))
+        return false;
+    for (uint32_t i = 0; i < g->n_ops; i++) {
+        const hu_op *op = &g->op[i];
+        uint32_t    *place;
+
+        of[i] = HU_NONE;
+        if (op->class != HU_CLASS_COMPUTE)
+            continue;
+        f->is_overlapped[i] = 2 * beside_comm(&g->ask->comm, op->start_ns, op->start_ns + op->cost_ns, &at) > op->cost_ns;
+        place = hu_map_put(&group, kernel_key(f, op));
+        if (!place)
+            return false;
+        if (*place == HU_MAP_NONE)
+            *place = (*n)++;
+        of[i] = *place;
+    }
+    return true;
+}
+
+/* Same kernel, same grid: how long it takes when nothing is communicated. */
+static bool compare_overlapped(hu_edit_facts *f, hu_arena *scratch)
+{
+    const hu_graph *g = f->g;
+    uint32_t       *of = hu_arena_alloc(scratch, (g->n_ops + 1) * sizeof *of), *first, n = 0;
+    int64_t        *all = hu_arena_alloc(scratch, (g->n_ops + 1) * sizeof *all);
+
+    f->is_overlapped = hu_arena_calloc(f->arena, g->n_ops + 1, 1);
+    f->alone_ns = hu_arena_calloc(f->arena, g->n_ops + 1, sizeof *f->alone_ns);
+    if (!of || !all || !f->is_overlapped || !f->alone_ns)
+        return false;
+    if (g->ask->comm.n == 0)
+        return true;
+    if (!group_kernels(f, scratch, of, &n))
+        return false;
+    first = hu_arena_calloc(scratch, n + 2, sizeof *first);
+    if (!first)
+        return false;
+    for (uint32_t i = 0; i < g->n_ops; i++)
+        if (of[i] != HU_NONE && !f->is_overlapped[i])
+            first[of[i] + 2]++;
+    for (uint32_t k = 2; k < n + 2; k++)
+        first[k] += first[k - 1];
+    for (uint32_t i = 0; i < g->n_ops; i++)
+        if (of[i] != HU_NONE && !f->is_overlapped[i])
+            all[first[of[i] + 1]++] = g->op[i].cost_ns;
+    for (uint32_t k = 0; k < n; k++)
+        if (first[k + 1] > first[k])
+            qsort(all + first[k], first[k + 1] - first[k], sizeof *all, by_value);
+    for (uint32_t i = 0; i < g->n_ops; i++)
+        if (of[i] != HU_NONE && first[of[i] + 1] > first[of[i]])
+            f->alone_ns[i] = all[first[of[i]] + (first[of[i] + 1] - first[of[i]]) / 2];
+    return true;
+}
+
+/* The profiler's records lie on tracks of their own, so they are given to whatever the main thread did meanwhile. */
+static bool find_profiler(hu_edit_facts *f, hu_arena *scratch)
+{
+    const hu_graph *g = f->g;
+    const hu_ask   *ask = g->ask;
+    hu_intervals    own = {0};
+    size_t          at = 0;
+
+    f->profiler_ns = hu_arena_calloc(f->arena, g->n_nodes + 1, sizeof *f->profiler_ns);
+    for (uint32_t i = 0; i < ask->s.n; i++)
+        if (ask->s.kind[i] == HU_KIND_OVERHEAD &&
+            !hu_intervals_add(scratch, &own, ask->s.start_ns[i], hu_ask_end(ask, i)))
+            return false;
+    if (!f->profiler_ns || !hu_intervals_unite(scratch, &own))
+        return false;
+    for (size_t i = 0; i < g->n_nodes && at < own.n; i++) {
+        const hu_node *n = &g->node[i];
+        const int64_t  end = n->start_ns + n->seen_ns;
+
+        if (n->lane != g->main_lane)
+            continue;
+        while (at < own.n && own.at[at].end_ns <= n->start_ns)
+            at++;
+        for (size_t k = at; k < own.n && own.at[k].start_ns < end; k++) {
+            const int64_t from = own.at[k].start_ns > n->start_ns ? own.at[k].start_ns : n->start_ns;
+            const int64_t to = own.at[k].end_ns < end ? own.at[k].end_ns : end;
+
+            f->profiler_ns[i] += to > from ? to - from : 0;
+        }
+    }
+    return true;
+}
+
+hu_edit_facts *hu_edit_facts_new(const hu_graph *g, double tensor_factor, hu_arena *arena)
+{
+    hu_edit_facts *f = hu_arena_calloc(arena, 1, sizeof *f);
+    hu_arena      *scratch = hu_arena_new();
+    bool           ok = f && scratch;
+
+    if (ok) {
+        f->g = g;
+        f->arena = arena;
+        f->tensor_factor = tensor_factor > 1 ? tensor_factor : TENSOR_FACTOR;
+        ok = read_names(f, scratch) && compare_overlapped(f, scratch) && find_profiler(f, scratch);
+    }
+    hu_arena_free(scratch);
+    return ok ? f : NULL;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * edit_facts.h - what edits know of a graph, private to this folder. */
+#ifndef HU_GRAPH_EDIT_FACTS_H
+#define HU_GRAPH_EDIT_FACTS_H
+
+#include "graph/edit.h"
+
+enum { HU_EDIT_NO_KERNEL = 0xff };
+
+struct hu_edit_facts {
+    const hu_graph *g;
+    uint8_t  *family, *tensor;          /* by string id of kernels: hu_kernel_family, hu_tensor_use or HU_EDIT_NO_KERNEL */
+    double    tensor_factor;
+    uint8_t  *is_overlapped;            /* by operation: it runs beside communication                      */
+    int64_t  *alone_ns;                 /* by operation: the median of its kernel without; 0 unknown       */
+    int64_t  *profiler_ns;              /* by node: the profiler's own work in it                          */
+    hu_arena *arena;
+};
+
+#endif

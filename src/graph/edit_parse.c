@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * edit_parse.c - edits as people write them: data=0, kernel:*gemm*x1.5, comm=overlap, launch/4. */
+#include <math.h>
+
+#include "base/number.h"
+#include "graph/edit.h"
+
+enum { SHAPE_OFF, SHAPE_FACTOR, SHAPE_GLOB };
+
+static const struct {
+    const char *word, *about;
+    int         shape;
+} words[] = {
+#define E(id, word, shape, about) [HU_EDIT_##id] = {word, about, SHAPE_##shape},
+    HU_EDITS(E)
+#undef E
+};
+
+const char *hu_edit_word(hu_edit_kind kind)
+{
+    return words[kind].word;
+}
+
+const char *hu_edit_about(hu_edit_kind kind)
+{
+    return words[kind].about;
+}
+
+const char *hu_edit_shape(hu_edit_kind kind)
+{
+    static const char *const shapes[] = {[SHAPE_OFF] = "=0", [SHAPE_FACTOR] = "xN", [SHAPE_GLOB] = ":GLOBxN"};
+
+    return shapes[words[kind].shape];
+}
+
+/* Behind the word: "=0", "=off", "=overlap", "x1.5", "*1.5", "/4", "×1.5". */
+static bool parse_how(hu_str how, hu_edit *e)
+{
+    static const struct {
+        const char     *text;
+        hu_edit_kind    kind;           /* HU_EDIT_KINDS: any */
+        hu_edit_flavour flavour;
+    } named[] = {
+        {"0", HU_EDIT_KINDS, HU_EDIT_FREE},          {"off", HU_EDIT_KINDS, HU_EDIT_FREE},
+        {"free", HU_EDIT_KINDS, HU_EDIT_FREE},       {"real", HU_EDIT_KINDS, HU_EDIT_REALISTIC},
+        {"workers", HU_EDIT_DATA, HU_EDIT_REALISTIC}, {"async", HU_EDIT_COPY, HU_EDIT_REALISTIC},
+        {"graph", HU_EDIT_LAUNCH, HU_EDIT_REALISTIC}, {"overlap", HU_EDIT_COMM, HU_EDIT_REALISTIC},
+        {"on", HU_EDIT_TENSOR, HU_EDIT_REALISTIC},   {"on", HU_EDIT_FUSE, HU_EDIT_REALISTIC},
+    };
+    static const char *const times[] = {"x", "*", "/", "\xc3\x97", "\xc3\xb7"};
+    double factor;
+
+    if (hu_str_starts(how, HU_STR("="))) {
+        const hu_str word = {how.p + 1, how.n - 1};
+
+        for (size_t i = 0; i < HU_COUNT(named); i++) {
+            if ((named[i].kind != HU_EDIT_KINDS && named[i].kind != e->kind) ||
+                !hu_str_equal(word, hu_str_of(named[i].text)))
+                continue;
+            e->factor = INFINITY;
+            e->flavour = named[i].flavour;
+            return true;
+        }
+        return false;
+    }
+    for (size_t i = 0; i < HU_COUNT(times); i++) {
+        const hu_str sign = hu_str_of(times[i]);
+
+        if (hu_str_starts(how, sign) && hu_parse_f64((hu_str){how.p + sign.n, how.n - sign.n}, &factor) && factor > 0 &&
+            isfinite(factor)) {
+            e->factor = factor;
+            return words[e->kind].shape != SHAPE_OFF;
+        }
+    }
+    return false;
+}
+
+/* Where the glob ends: the last sign before a number or a word that parse_how takes. */
+static bool parse_glob(hu_str rest, hu_edit *e)
+{
+    for (size_t n = rest.n; n-- > 2 && rest.p[0] == ':';) {
+        if (!parse_how((hu_str){rest.p + n, rest.n - n}, e))
+            continue;
+        e->glob = (hu_str){rest.p + 1, n - 1};
+        return true;
+    }
+    return false;
+}
+
+static int fail_shape(hu_edit_kind kind, const char *text, hu_error *err)
+{
+    static const char *const examples[] = {[SHAPE_OFF] = "=0", [SHAPE_FACTOR] = "x2 or =0", [SHAPE_GLOB] = ":*gemm*x1.5"};
+
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "cannot read the edit \"%.64s\"; write for example %s%s", text,
+                   words[kind].word, examples[words[kind].shape]);
+}
+
+int hu_edit_parse(const char *text, hu_edit *out, hu_error *err)
+{
+    const hu_str s = hu_str_of(text);
+
+    for (hu_edit_kind k = 0; k < HU_EDIT_KINDS; k++) {
+        const size_t n = strlen(words[k].word);
+        const hu_str rest = {s.p + n, s.n > n ? s.n - n : 0};
+        hu_edit      e = {.kind = k, .factor = INFINITY};
+
+        /* the word ends where its argument begins: "op:" is not "optimizer" */
+        if (!hu_str_starts(s, hu_str_of(words[k].word)) ||
+            (rest.n && rest.p[0] >= 'a' && rest.p[0] <= 'z' && rest.p[0] != 'x'))
+            continue;
+        if (words[k].shape == SHAPE_GLOB ? !parse_glob(rest, &e) : !parse_how(rest, &e))
+            return fail_shape(k, text, err);
+        *out = e;
+        return 0;
+    }
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no edit \"%.64s\"; holdup whatif --list-edits names them", text);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * graph.c - puts a graph together: each stage adds what the ones before it cannot know. */
+#include "graph/build.h"
+
+/* Chains become runs of one table. */
+static bool pack(hu_building *b)
+{
+    hu_graph *g = b->g;
+    hu_link  *link = hu_arena_alloc(b->ask->arena, (b->links.n + 1) * sizeof *link);
+    size_t    n = 0;
+
+    if (!link)
+        return false;
+    for (size_t i = 0; i < b->ops.n; i++) {
+        uint32_t at = b->ops.at[i].deps;
+
+        b->ops.at[i].deps = (uint32_t)n;
+        for (; at != HU_NONE; at = b->links.at[at].next)
+            link[n++] = b->links.at[at].link;
+        b->ops.at[i].n_deps = (uint32_t)n - b->ops.at[i].deps;
+    }
+    for (size_t i = 0; i < b->nodes.n; i++) {
+        hu_node *node = &b->nodes.at[i];
+        uint32_t at = node->waits;
+
+        node->waits = (uint32_t)n;
+        for (; at != HU_NONE; at = b->links.at[at].next)
+            link[n++] = b->links.at[at].link;
+        node->n_waits = (uint32_t)n - node->waits;
+        if (node->after != HU_NONE) {
+            link[n] = b->links.at[node->after].link;
+            node->after = (uint32_t)n++;
+        }
+    }
+    g->link = link;
+    g->n_links = n;
+    g->node = b->nodes.at;
+    g->n_nodes = b->nodes.n;
+    g->op = b->ops.at;
+    g->n_ops = b->ops.n;
+    return true;
+}
+
+int hu_graph_build(const hu_ask *ask, const hu_graph_options *options, hu_graph *out, hu_error *err)
+{
+    hu_building b = {.g = out, .ask = ask};
+    int         rc;
+
+    *out = (hu_graph){.ask = ask};
+    b.label = hu_build_labels(ask, options->focus, ask->scratch);
+    if (!b.label)
+        return hu_fail_memory(err);
+    if (!hu_build_window(&b, options->max_slices ? options->max_slices : HU_GRAPH_SLICES))
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "the trace holds no time that could be replayed");
+    out->start_ns = b.from_ns;
+    if ((rc = hu_build_lanes(&b, err)) < 0 || (rc = hu_build_ops(&b, err)) < 0 || (rc = hu_build_streams(&b, err)) < 0 ||
+        (rc = hu_build_events(&b, err)) < 0 || (rc = hu_build_calibrate(&b, err)) < 0 ||
+        (rc = hu_build_residuals(&b, err)) < 0 || (rc = hu_build_waits(&b, err)) < 0 || (rc = hu_build_queue(&b, err)) < 0 ||
+        (rc = hu_build_handoffs(&b, err)) < 0)
+        return rc;
+    if (!pack(&b))
+        return hu_fail_memory(err);
+    out->step_ns = (double)(out->mark[out->n_marks - 1].end_ns - out->mark[0].end_ns) / (double)(out->n_marks - 1);
+    if (!(out->step_ns > 0))
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "the trace holds no time that could be replayed");
+    return 0;
+}
+
+static const struct {
+    const char *key, *words;
+} classes[] = {
+#define C(id, key, words) [HU_CLASS_##id] = {key, words},
+    HU_CLASSES(C)
+#undef C
+};
+
+const char *hu_class_key(hu_class c)
+{
+    return classes[c].key;
+}
+
+const char *hu_class_words(hu_class c)
+{
+    return classes[c].words;
+}

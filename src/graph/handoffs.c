@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * handoffs.c - one host thread works while another waits for it: backward() and the thread of the autograd engine.
+ *
+ * The trace shows no such wait: the calling thread has a hole in which the other thread is busy.  So a hole of the main
+ * thread that holds a burst of another thread which launches work becomes two links: the burst begins when the main
+ * thread entered the hole, and the hole ends when the burst does.  Threads that are busy at the same time as the main
+ * thread are left alone: they run on their own.
+ */
+#include "graph/build.h"
+
+enum { LEAST_HOLE_NS = 50000 };
+
+static const double LEAST_SHARE = 0.7;      /* of the hole, that the burst covers */
+
+static bool is_idle(const hu_node *n)
+{
+    return n->call == HU_CALL_NONE && n->slice == HU_NONE;
+}
+
+typedef struct {
+    uint32_t *of_lane, *first;              /* nodes by lane, in order */
+} lanes;
+
+static bool by_lane(const hu_building *b, lanes *l)
+{
+    l->of_lane = hu_arena_alloc(b->ask->scratch, (b->nodes.n + 1) * sizeof *l->of_lane);
+    l->first = hu_arena_calloc(b->ask->scratch, b->g->n_lanes + 2, sizeof *l->first);
+    if (!l->of_lane || !l->first)
+        return false;
+    for (size_t i = 0; i < b->nodes.n; i++)
+        l->first[b->nodes.at[i].lane + 2]++;
+    for (uint32_t k = 1; k < b->g->n_lanes + 2; k++)
+        l->first[k] += l->first[k - 1];
+    for (uint32_t i = 0; i < b->nodes.n; i++)
+        l->of_lane[l->first[b->nodes.at[i].lane + 1]++] = i;
+    return true;
+}
+
+static bool launches(const hu_building *b, const lanes *l, uint32_t lane)
+{
+    for (uint32_t k = l->first[lane]; k < l->first[lane + 1]; k++) {
+        const hu_node *n = &b->nodes.at[l->of_lane[k]];
+
+        if (n->n_ops && n->call != HU_CALL_NONE)
+            return true;
+    }
+    return false;
+}
+
+/* The burst of a lane inside a hole: its first and last busy node, and how long it was busy. */
+static bool burst_in(const hu_building *b, const lanes *l, uint32_t lane, uint32_t *cursor, int64_t start_ns, int64_t end_ns,
+                     uint32_t *first, uint32_t *last)
+{
+    int64_t busy = 0;
+    bool    found = false;
+
+    while (*cursor < l->first[lane + 1] && b->nodes.at[l->of_lane[*cursor]].start_ns < start_ns)
+        ++*cursor;
+    for (uint32_t k = *cursor; k < l->first[lane + 1]; k++) {
+        const uint32_t i = l->of_lane[k];
+
+        if (b->nodes.at[i].start_ns >= end_ns)
+            break;
+        if (is_idle(&b->nodes.at[i]))
+            continue;
+        if (hu_build_node_end(b, i) > end_ns)
+            return false;
+        if (!found)
+            *first = k;
+        *last = k;
+        found = true;
+        busy += hu_build_node_end(b, i) - b->nodes.at[i].start_ns;
+    }
+    return found && (double)(hu_build_node_end(b, l->of_lane[*last]) - b->nodes.at[l->of_lane[*first]].start_ns) >=
+                        LEAST_SHARE * (double)(end_ns - start_ns) && busy > 0;
+}
+
+/* A link into the begin of a node. */
+static bool begin_after(hu_building *b, uint32_t node, uint32_t from, int64_t weight_ns)
+{
+    const hu_link link = {.from = from, .weight_ns = (int32_t)weight_ns, .at = HU_AT_NODE_END, .class = HU_CLASS_HANDOFF};
+
+    b->nodes.at[node].after = (uint32_t)b->links.n;
+    return hu_vec_push(b->ask->arena, &b->links, ((hu_pending){link, HU_NONE}));
+}
+
+/*
+ * The burst waits for what the main thread did before the hole, and what it does behind the hole for the burst: nodes that
+ * come later in the order, unlike the hole itself.
+ */
+static bool hand_over(hu_building *b, const lanes *l, uint32_t k, uint32_t lane, uint32_t first, uint32_t last)
+{
+    const uint32_t main_lane = b->g->main_lane, burst = l->of_lane[first], final = l->of_lane[last];
+    hu_node       *hole = &b->nodes.at[l->of_lane[k]];
+
+    if (k > l->first[main_lane] &&
+        !begin_after(b, burst, l->of_lane[k - 1], b->nodes.at[burst].start_ns - hole->start_ns))
+        return false;
+    if (first > l->first[lane] && is_idle(&b->nodes.at[l->of_lane[first - 1]]))
+        b->nodes.at[l->of_lane[first - 1]].cost_ns = 0;
+    hole->cost_ns = 0;
+    return k + 1 >= l->first[main_lane + 1] || b->nodes.at[l->of_lane[k + 1]].after != HU_NONE ||
+           begin_after(b, l->of_lane[k + 1], final, hole->start_ns + hole->seen_ns - hu_build_node_end(b, final));
+}
+
+int hu_build_handoffs(hu_building *b, hu_error *err)
+{
+    const uint32_t main_lane = b->g->main_lane;
+    lanes          l;
+
+    if (b->g->n_lanes < 2)
+        return 0;
+    if (!by_lane(b, &l))
+        return hu_fail_memory(err);
+    for (uint32_t lane = 0; lane < b->g->n_lanes; lane++) {
+        uint32_t cursor = l.first[lane];
+
+        if (lane == main_lane || !launches(b, &l, lane))
+            continue;
+        for (uint32_t k = l.first[main_lane]; k < l.first[main_lane + 1]; k++) {
+            const uint32_t hole = l.of_lane[k];
+            const hu_node *h = &b->nodes.at[hole];
+            const int64_t  end = hu_build_node_end(b, hole);
+            uint32_t       first, last;
+
+            if (h->call == HU_CALL_NONE && h->cost_ns >= LEAST_HOLE_NS &&
+                burst_in(b, &l, lane, &cursor, h->start_ns, end, &first, &last) &&
+                !hand_over(b, &l, k, lane, first, last))
+                return hu_fail_memory(err);
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * labels.c - what names say of the time under them: the data loader, a checkpoint, the collector, the optimizer. */
+#include <fnmatch.h>
+
+#include "graph/build.h"
+
+/* Frames and ranges under which a program writes files.  A frame reads "torch/serialization.py(877): save". */
+static const struct {
+    const char *file, *function;
+} io_frames[] = {
+    {"torch/serialization.py", ": save"},
+    {"torch/distributed/checkpoint/", ": save"},
+    {"torch/distributed/checkpoint/", ": async_save"},
+    {"<built-in function fsync", ""},
+    {"<built-in function fdatasync", ""},
+    {"numpy/", ": save"},
+    {"safetensors/", ": save_file"},
+};
+
+static const char *const io_words[] = {"checkpoint", "torch.save", "save_model", "save_state"};
+static const char *const io_exceptions[] = {"torch/utils/checkpoint", "CheckpointFunction", "checkpoint_wrapper",
+                                            "activation_checkpoint"};
+
+static const char *const loader_frames[] = {"torch/utils/data/dataloader.py"};
+
+static const char *const module_calls[] = {"cudaModuleLoad", "cuModuleLoad", "cuLibraryLoad", "cudaLibraryLoad",
+                                           "hipModuleLoad", "cuModuleGetFunction", "nvrtcCompile", "hiprtcCompile"};
+
+static bool has_word(hu_str name, const char *word)
+{
+    const size_t n = strlen(word);
+
+    for (size_t i = 0; i + n <= name.n; i++) {
+        size_t k = 0;
+
+        while (k < n && (name.p[i + k] | ((name.p[i + k] >= 'A' && name.p[i + k] <= 'Z') ? 0x20 : 0)) == word[k])
+            k++;
+        if (k == n)
+            return true;
+    }
+    return false;
+}
+
+static bool is_io(hu_str name)
+{
+    for (size_t i = 0; i < HU_COUNT(io_exceptions); i++)
+        if (hu_str_has(name, hu_str_of(io_exceptions[i])))
+            return false;
+    for (size_t i = 0; i < HU_COUNT(io_frames); i++)
+        if (hu_str_has(name, hu_str_of(io_frames[i].file)) && hu_str_ends(name, hu_str_of(io_frames[i].function)))
+            return true;
+    if (hu_str_has(name, HU_STR(".py(")) || hu_str_starts(name, HU_STR("aten::")))
+        return false;
+    for (size_t i = 0; i < HU_COUNT(io_words); i++)
+        if (has_word(name, io_words[i]))
+            return true;
+    return false;
+}
+
+static bool matches(hu_str glob, hu_str name, hu_arena *arena)
+{
+    const hu_str pattern = hu_arena_copy(arena, glob), text = hu_arena_copy(arena, name);
+
+    return pattern.p && text.p && fnmatch(pattern.p, text.p, 0) == 0;
+}
+
+static uint8_t label_of(uint8_t flags, hu_str name)
+{
+    uint8_t in = 0;
+
+    if (flags & HU_NAME_STEP)
+        return 0;
+    if (flags & HU_NAME_DATA_LOADER)
+        in |= HU_IN_DATA;
+    for (size_t i = 0; i < HU_COUNT(loader_frames); i++)
+        if (hu_str_has(name, hu_str_of(loader_frames[i])) && hu_str_ends(name, HU_STR(": __next__")))
+            in |= HU_IN_DATA;
+    if (flags & HU_NAME_GC)
+        in |= HU_IN_GC;
+    if (is_io(name))
+        in |= HU_IN_IO;
+    if (hu_str_starts(name, HU_STR("Optimizer.step")))
+        in |= HU_IN_OPTIMIZER;
+    return in;
+}
+
+const uint8_t *hu_build_labels(const hu_ask *ask, hu_str focus, hu_arena *arena)
+{
+    const uint32_t n = hu_trace_string_count(ask->trace);
+    uint8_t       *label = hu_arena_alloc(arena, n + 1);
+    hu_arena      *scratch = focus.n ? hu_arena_new() : NULL;
+
+    for (uint32_t i = 0; label && i < n; i++) {
+        const hu_str name = hu_trace_text(ask->trace, i);
+
+        label[i] = label_of(ask->names[i], name);
+        if (scratch && matches(focus, name, scratch))
+            label[i] |= HU_IN_FOCUS;
+    }
+    hu_arena_free(scratch);
+    return label;
+}
+
+hu_class hu_build_call_class(const hu_ask *ask, uint32_t call, hu_call_kind *kind)
+{
+    const hu_str  name = hu_ask_name(ask, call);
+    const uint8_t flags = ask->names[ask->s.name[call]];
+
+    *kind = HU_CALL_OTHER;
+    if (flags & HU_NAME_ALLOC) {
+        *kind = HU_CALL_ALLOC;
+        return HU_CLASS_ALLOC_CALL;
+    }
+    for (size_t i = 0; i < HU_COUNT(module_calls); i++)
+        if (hu_str_starts(name, hu_str_of(module_calls[i])))
+            return HU_CLASS_COMPILE_CALL;
+    if (flags & HU_NAME_SYNC) {
+        *kind = hu_str_has(name, HU_STR("emcpy")) ? HU_CALL_COPY : HU_CALL_SYNC;
+        return HU_CLASS_SYNC_CALL;
+    }
+    if (!(flags & HU_NAME_LAUNCH))
+        return HU_CLASS_OTHER_CALL;
+    *kind = hu_str_has(name, HU_STR("emcpy"))   ? HU_CALL_COPY
+            : hu_str_has(name, HU_STR("emset")) ? HU_CALL_SET
+            : hu_str_has(name, HU_STR("Graph")) ? HU_CALL_GRAPH
+                                                : HU_CALL_KERNEL;
+    return HU_CLASS_LAUNCH_CALL;
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * lanes.c - each host thread as a chain of nodes: outermost calls, and the time between them cut where its class changes.
+ *
+ * A thread's slices nest, so a stack says at any time in what it is.  Nodes of one thread follow each other without holes
+ * from the start of the window to its end; time in no slice is a node too, because without it the thread would run ahead.
+ */
+#include <stdlib.h>
+
+#include "analyze/overheads.h"
+#include "graph/build.h"
+
+enum { MOST_DEPTH = 512 };
+
+typedef struct {
+    int64_t  end_ns;
+    uint32_t slice;
+    uint8_t  class, in;
+} frame;
+
+typedef struct {
+    hu_building *b;
+    uint32_t     lane;
+    int64_t      now_ns;
+    frame        stack[MOST_DEPTH];
+    size_t       depth;
+    const int64_t *cuts;                /* times at which a node must begin, sorted */
+    size_t       n_cuts, next_cut;
+} walk;
+
+int64_t hu_build_node_end(const hu_building *b, uint32_t node)
+{
+    return b->nodes.at[node].start_ns + b->nodes.at[node].seen_ns;
+}
+
+static bool put(walk *w, int64_t start_ns, int64_t end_ns, const frame *f, hu_call_kind call)
+{
+    hu_building *b = w->b;
+    hu_node     *last = b->nodes.n ? &b->nodes.at[b->nodes.n - 1] : NULL;
+    hu_node      fresh = {.start_ns = start_ns, .seen_ns = end_ns - start_ns, .lane = w->lane, .slice = f->slice,
+                          .after = HU_NONE, .waits = HU_NONE, .class = f->class, .in = f->in, .call = (uint8_t)call};
+
+    if (call == HU_CALL_NONE) {
+        if (end_ns <= start_ns)
+            return true;
+        if (last && last->lane == w->lane && last->call == HU_CALL_NONE && last->class == f->class && last->in == f->in &&
+            last->start_ns + last->seen_ns == start_ns &&
+            !(w->next_cut && w->cuts[w->next_cut - 1] == start_ns)) {
+            last->seen_ns += end_ns - start_ns;
+            return true;
+        }
+    }
+    return hu_vec_push(b->ask->arena, &b->nodes, fresh);
+}
+
+/* Time on the thread goes on to `until` in what is on top of the stack. */
+static bool pass(walk *w, int64_t until_ns)
+{
+    const frame  nothing = {.slice = HU_NONE, .class = HU_CLASS_UNRECORDED};
+    const frame *top = w->depth ? &w->stack[w->depth - 1] : &nothing;
+
+    while (w->next_cut < w->n_cuts && w->cuts[w->next_cut] <= until_ns) {
+        const int64_t cut = w->cuts[w->next_cut];
+
+        if (cut > w->now_ns && !put(w, w->now_ns, cut, top, HU_CALL_NONE))
+            return false;
+        w->now_ns = cut > w->now_ns ? cut : w->now_ns;
+        w->next_cut++;
+    }
+    if (until_ns > w->now_ns) {
+        if (!put(w, w->now_ns, until_ns, top, HU_CALL_NONE))
+            return false;
+        w->now_ns = until_ns;
+    }
+    return true;
+}
+
+static bool leave_until(walk *w, int64_t time_ns)
+{
+    while (w->depth && w->stack[w->depth - 1].end_ns <= time_ns) {
+        if (!pass(w, w->stack[w->depth - 1].end_ns))
+            return false;
+        w->depth--;
+    }
+    return pass(w, time_ns);
+}
+
+static frame frame_of(const walk *w, uint32_t i)
+{
+    const hu_ask *ask = w->b->ask;
+    const uint8_t flags = ask->names[ask->s.name[i]];
+    const frame  *top = w->depth ? &w->stack[w->depth - 1] : NULL;
+    frame         f = {.end_ns = hu_ask_end(ask, i), .slice = i, .class = HU_CLASS_PYTHON};
+
+    f.in = w->b->label[ask->s.name[i]] | (top ? top->in : 0);
+    if (w->b->recompute && w->b->recompute[i])
+        f.in |= HU_IN_RECOMPUTE;
+    if (flags & HU_NAME_COMM)
+        f.class = HU_CLASS_HOST_COMM;
+    else if (flags & HU_NAME_STEP)
+        f.class = top ? top->class : HU_CLASS_UNRECORDED;
+    else if (ask->s.kind[i] == HU_KIND_CPU_OP)
+        f.class = HU_CLASS_OPERATOR;
+    if (f.in & HU_IN_DATA)
+        f.class = HU_CLASS_DATA;
+    if (f.in & HU_IN_IO)
+        f.class = HU_CLASS_IO;
+    if (f.in & HU_IN_GC)
+        f.class = HU_CLASS_GC;
+    return f;
+}
+
+static bool enter(walk *w, uint32_t i)
+{
+    const hu_ask *ask = w->b->ask;
+    const int64_t start = ask->s.start_ns[i] > w->now_ns ? ask->s.start_ns[i] : w->now_ns;
+    frame         f;
+
+    if (hu_kind_in(ask->s.kind[i], HU_KINDS_CALL)) {
+        hu_call_kind  kind;
+        const int64_t end = hu_ask_end(ask, i) > start ? hu_ask_end(ask, i) : start;
+
+        f = (frame){.slice = i, .in = w->depth ? w->stack[w->depth - 1].in : 0};
+        f.class = (uint8_t)hu_build_call_class(ask, i, &kind);
+        w->now_ns = end;
+        return put(w, start, end, &f, kind);
+    }
+    f = frame_of(w, i);
+    if (w->depth < MOST_DEPTH)
+        w->stack[w->depth++] = f;
+    return true;
+}
+
+/* The first slice of a track that begins at or after a time. */
+static uint32_t first_from(const hu_ask *ask, const hu_track *t, int64_t time_ns)
+{
+    uint32_t low = 0, high = t->count;
+
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+
+        if (ask->s.start_ns[ask->order[t->first + middle]] < time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* What was open when the window began: the parents of its first slice, outermost first. */
+static void open_parents(walk *w, uint32_t first)
+{
+    const hu_ask *ask = w->b->ask;
+    uint32_t      chain[MOST_DEPTH];
+    size_t        n = 0;
+
+    for (uint32_t at = ask->s.parent[first]; at != HU_NONE && n < MOST_DEPTH; at = ask->s.parent[at])
+        if (hu_kind_in(ask->s.kind[at], HU_KINDS_HOST) && !hu_kind_in(ask->s.kind[at], HU_KINDS_CALL))
+            chain[n++] = at;
+    while (n) {
+        const frame f = frame_of(w, chain[--n]);
+
+        w->stack[w->depth++] = f;
+    }
+}
+
+static bool walk_track(walk *w, const hu_track *t)
+{
+    const hu_building *b = w->b;
+    const hu_ask      *ask = b->ask;
+    uint32_t           k = first_from(ask, t, b->from_ns);
+
+    w->now_ns = b->from_ns;
+    w->depth = 0;
+    w->next_cut = 0;
+    if (k < t->count)
+        open_parents(w, ask->order[t->first + k]);
+    for (; k < t->count; k++) {
+        const uint32_t i = ask->order[t->first + k];
+
+        if (ask->s.start_ns[i] >= b->to_ns)
+            break;
+        if (!hu_kind_in(ask->s.kind[i], HU_KINDS_HOST) || ask->s.start_ns[i] + ask->s.dur_ns[i] < w->now_ns ||
+            (ask->s.start_ns[i] < w->now_ns && hu_kind_in(ask->s.kind[i], HU_KINDS_CALL)))
+            continue;
+        if (!leave_until(w, ask->s.start_ns[i] > w->now_ns ? ask->s.start_ns[i] : w->now_ns) || !enter(w, i))
+            return false;
+    }
+    if (!b->g->is_whole)
+        return w->now_ns >= b->to_ns || leave_until(w, b->to_ns);
+    /* without steps the last thing that a thread does ends it: a device that runs on is no work of the thread */
+    return w->depth == 0 || leave_until(w, w->stack[0].end_ns < b->to_ns ? w->stack[0].end_ns : b->to_ns);
+}
+
+static int by_start(const void *left, const void *right)
+{
+    const hu_node *a = left, *b = right;
+
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    if (a->lane != b->lane)
+        return a->lane < b->lane ? -1 : 1;
+    return (a->after > b->after) - (a->after < b->after);
+}
+
+/* Sorted by start; `after` holds the place in its lane meanwhile, so that equal starts keep their order. */
+static int sort_nodes(hu_building *b, hu_error *err)
+{
+    for (size_t i = 0; i < b->nodes.n; i++)
+        b->nodes.at[i].after = (uint32_t)i;
+    if (b->g->n_lanes > 1)
+        qsort(b->nodes.at, b->nodes.n, sizeof *b->nodes.at, by_start);
+    if (!hu_map_init(&b->node_of_call, b->ask->scratch, b->nodes.n / 2 + 1))
+        return hu_fail_memory(err);
+    for (uint32_t i = 0; i < b->nodes.n; i++) {
+        b->nodes.at[i].after = HU_NONE;
+        b->nodes.at[i].cost_ns = b->nodes.at[i].seen_ns;
+        if (b->nodes.at[i].call != HU_CALL_NONE) {
+            uint32_t *place = hu_map_put(&b->node_of_call, b->nodes.at[i].slice);
+
+            if (!place)
+                return hu_fail_memory(err);
+            *place = i;
+        }
+    }
+    return 0;
+}
+
+/* The thread on which the steps are marked: the one with most slices named as the first step, else with most launches. */
+static uint32_t find_main(const hu_building *b)
+{
+    const hu_ask *ask = b->ask;
+    uint32_t      best = HU_NONE;
+    size_t        most = 0;
+
+    for (uint32_t t = 0; t < ask->n_tracks; t++) {
+        size_t count = 0;
+
+        if (ask->tracks[t].type != HU_TRACK_HOST)
+            continue;
+        for (uint32_t k = 0; k < ask->tracks[t].count; k++) {
+            const uint32_t i = ask->order[ask->tracks[t].first + k];
+
+            if (ask->names[ask->s.name[i]] & HU_NAME_STEP)
+                count += 1u << 20;
+            else if (hu_kind_in(ask->s.kind[i], HU_KINDS_CALL) && ask->names[ask->s.name[i]] & HU_NAME_LAUNCH)
+                count += 16;
+            else
+                count += hu_kind_in(ask->s.kind[i], HU_KINDS_HOST);
+        }
+        if (count > most) {
+            most = count;
+            best = t;
+        }
+    }
+    return best;
+}
+
+/* Marks: where the guard ends, then where each step of the window ends. */
+static int64_t *list_cuts(const hu_building *b, size_t *n)
+{
+    const hu_steps *steps = b->ask->steps;
+    int64_t        *cuts = hu_arena_alloc(b->ask->scratch, (b->g->n_marks + 1) * sizeof *cuts);
+
+    *n = 0;
+    if (!cuts || b->g->is_whole)
+        return cuts;
+    cuts[(*n)++] = steps->at[b->first_mark].host_start_ns;
+    for (size_t i = 0; i + 1 < b->g->n_marks; i++)
+        cuts[(*n)++] = steps->at[b->first_mark + i].host_end_ns;
+    return cuts;
+}
+
+static int find_marks(hu_building *b, const int64_t *cuts, size_t n, hu_error *err)
+{
+    const uint32_t end = (uint32_t)b->nodes.n;
+    uint32_t       at = 0;
+
+    if (b->g->is_whole) {
+        b->g->n_marks = 2;
+        n = 0;
+    }
+    b->g->mark = hu_arena_calloc(b->ask->arena, b->g->n_marks, sizeof *b->g->mark);
+    if (!b->g->mark)
+        return hu_fail_memory(err);
+    for (size_t i = 0; i < b->g->n_marks; i++)
+        b->g->mark[i] = (hu_mark){.mark = i ? end : 0, .host_end_ns = i ? b->to_ns : b->from_ns};
+    for (size_t i = 0; i < n; i++) {
+        while (at < end && (b->nodes.at[at].lane != b->g->main_lane || b->nodes.at[at].start_ns < cuts[i]))
+            at++;
+        b->g->mark[i] = (hu_mark){.mark = at, .host_end_ns = cuts[i]};
+    }
+    return 0;
+}
+
+int hu_build_lanes(hu_building *b, hu_error *err)
+{
+    const hu_ask  *ask = b->ask;
+    const uint32_t main_track = find_main(b);
+    walk          *w = hu_arena_calloc(ask->scratch, 1, sizeof *w);
+    size_t         n_cuts;
+    int64_t       *cuts = list_cuts(b, &n_cuts);
+
+    b->recompute = hu_overheads_find_recompute(ask, ask->scratch);
+    if (!w || !cuts || !b->recompute)
+        return hu_fail_memory(err);
+    w->b = b;
+    for (uint32_t t = 0; t < ask->n_tracks; t++) {
+        if (ask->tracks[t].type != HU_TRACK_HOST)
+            continue;
+        w->lane = b->g->n_lanes++;
+        if (t == main_track)
+            b->g->main_lane = w->lane;
+        w->cuts = cuts;
+        w->n_cuts = t == main_track ? n_cuts : 0;
+        if (!walk_track(w, &ask->tracks[t]))
+            return hu_fail_memory(err);
+    }
+    if (b->g->n_lanes == 0) {
+        /* no host at all: one thread that does nothing */
+        const hu_node nobody = {.start_ns = b->from_ns, .slice = HU_NONE, .after = HU_NONE, .waits = HU_NONE,
+                                .class = HU_CLASS_UNRECORDED};
+
+        b->g->n_lanes = 1;
+        if (!hu_vec_push(ask->arena, &b->nodes, nobody))
+            return hu_fail_memory(err);
+    }
+    if (sort_nodes(b, err) < 0)
+        return HU_ENOMEM;
+    return find_marks(b, cuts, n_cuts, err);
+}

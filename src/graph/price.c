@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * price.c - replays with and without an edit, under both ways to read what nothing explains.
+ *
+ * The point is the replay in which frozen delays follow what comes before them.  The interval spans that of the other
+ * reading (they stay tied to the host), the steps' own scatter (bootstrap over steps, fixed seed), what the replay misses
+ * of the measured step, and a floor for what no check sees.
+ */
+#include "graph/price.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { RESAMPLES = 200, LOADER_WORKERS = 4 };
+
+static const double FLOOR_POINTS = 0.3;         /* half of an interval is never below this             */
+static const double FLOOR_SHARE = 0.04;         /* nor below this share of the gain                    */
+
+struct hu_pricer {
+    const hu_graph *g;
+    hu_edit_facts  *facts;
+    hu_replay      *replay;
+    hu_costs       *costs;
+    int64_t        *before, *after, *base;
+    double          step_ns;
+    double          error_pct;          /* of the replay against what was measured                     */
+};
+
+hu_pricer *hu_pricer_new(const hu_graph *g, double tensor_factor, hu_arena *arena)
+{
+    hu_pricer *p = hu_arena_calloc(arena, 1, sizeof *p);
+
+    if (!p)
+        return NULL;
+    p->g = g;
+    p->facts = hu_edit_facts_new(g, tensor_factor, arena);
+    p->replay = hu_replay_new(g, arena);
+    p->costs = hu_costs_new(g, arena);
+    p->before = hu_arena_alloc(arena, g->n_marks * sizeof *p->before);
+    p->after = hu_arena_alloc(arena, g->n_marks * sizeof *p->after);
+    p->base = hu_arena_alloc(arena, g->n_marks * sizeof *p->base);
+    if (!p->facts || !p->replay || !p->costs || !p->before || !p->after || !p->base)
+        return NULL;
+    hu_replay_run(p->replay, p->costs, p->base);
+    p->step_ns = hu_replay_step_ns(g, p->base);
+    p->error_pct = 100 * fabs(p->step_ns / g->step_ns - 1);
+    return p;
+}
+
+static double run(hu_pricer *p, const hu_edit *done, size_t n_done, const hu_edit *edits, size_t n, hu_anchor anchor,
+                  int64_t *ends_ns, size_t *touched)
+{
+    hu_costs_reset(p->g, p->costs);
+    p->costs->anchor = anchor;
+    for (size_t i = 0; i < n_done; i++)
+        hu_edit_apply(p->facts, &done[i], p->costs);
+    *touched = 0;
+    for (size_t i = 0; i < n; i++)
+        *touched += hu_edit_apply(p->facts, &edits[i], p->costs);
+    hu_replay_run(p->replay, p->costs, ends_ns);
+    return hu_replay_step_ns(p->g, ends_ns);
+}
+
+/* Is any stream or thread busy for longer than the window takes? */
+static bool is_feasible(const hu_pricer *p, const int64_t *ends_ns)
+{
+    const hu_graph *g = p->g;
+    const int64_t   window = ends_ns[g->n_marks - 1] - ends_ns[0];
+    hu_arena       *scratch = hu_arena_new();
+    int64_t        *busy = scratch ? hu_arena_calloc(scratch, g->n_streams + 1, sizeof *busy) : NULL;
+    bool            ok = true;
+
+    for (size_t i = 0; busy && i < g->n_ops; i++)
+        if (g->op[i].step >= 0 && !(p->costs->op_flags[i] & HU_EDIT_DETACHED))
+            busy[g->op[i].stream] += p->costs->op[i] + (g->op[i].gap_ns < 0 ? g->op[i].gap_ns : 0);
+    for (uint32_t s = 0; busy && s < g->n_streams; s++)
+        ok = ok && (double)busy[s] <= 1.02 * (double)window + 1000;
+    hu_arena_free(scratch);
+    return ok;
+}
+
+/* xorshift64*: the same numbers on every machine. */
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    return *state * 0x2545F4914F6CDD1Du;
+}
+
+static int by_value(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* Half the width of the gain's interval over resampled steps: 5 % of them lie beyond on each side. */
+static double scatter(const hu_pricer *p)
+{
+    const size_t n = p->g->n_marks - 1;
+    double       gains[RESAMPLES];
+    uint64_t     state = 0x9E3779B97F4A7C15u;
+
+    if (n < 2)
+        return 0;
+    for (size_t i = 0; i < RESAMPLES; i++) {
+        double before = 0, after = 0;
+
+        for (size_t k = 0; k < n; k++) {
+            const size_t s = (size_t)(next_random(&state) % n);
+
+            before += (double)(p->before[s + 1] - p->before[s]);
+            after += (double)(p->after[s + 1] - p->after[s]);
+        }
+        gains[i] = before > 0 ? 100 * (1 - after / before) : 0;
+    }
+    qsort(gains, RESAMPLES, sizeof *gains, by_value);
+    return (gains[RESAMPLES * 95 / 100] - gains[RESAMPLES * 5 / 100]) / 2;
+}
+
+void hu_price_edits(hu_pricer *p, const hu_edit *done, size_t n_done, const hu_edit *edits, size_t n, hu_price *out)
+{
+    hu_price r = {0};
+    size_t   unused;
+    double   tied_before, tied_after, tied, half;
+
+    tied_before = run(p, done, n_done, NULL, 0, HU_ANCHOR_HOST, p->before, &unused);
+    tied_after = run(p, done, n_done, edits, n, HU_ANCHOR_HOST, p->after, &unused);
+    tied = 100 * (1 - tied_after / tied_before);
+    r.before_ns = run(p, done, n_done, NULL, 0, HU_ANCHOR_PREDECESSOR, p->before, &unused);
+    r.after_ns = r.free_ns = run(p, done, n_done, edits, n, HU_ANCHOR_PREDECESSOR, p->after, &r.touched);
+    r.is_feasible = is_feasible(p, p->after);
+    r.gain_pct = r.free_pct = 100 * (1 - r.after_ns / r.before_ns);
+    r.spread_pct = fabs(r.gain_pct - tied);
+    half = hypot(hypot(scatter(p), FLOOR_SHARE * r.gain_pct), FLOOR_POINTS) + p->error_pct * fabs(r.gain_pct) / 100;
+    r.low_pct = fmin(r.gain_pct, tied) - half;
+    r.high_pct = fmax(r.gain_pct, tied) + half;
+    hu_costs_reset(p->g, p->costs);
+    *out = r;
+}
+
+/*
+ * With k workers a batch is ready every L / k, where one takes L to load; the wait is what the rest of the step does not
+ * hide.  A loader in the main process shows L itself.  One with workers shows only what they could not hide, and then the
+ * fix is taken to double them.
+ */
+static double loader_factor(const hu_pricer *p, double before_ns, double free_ns)
+{
+    const double wait = before_ns - free_ns;
+    const hu_str many = HU_STR("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__");
+    const bool   workers = hu_trace_find_text(p->g->ask->trace, many) != HU_NONE;
+    const double left = workers ? fmax(0, before_ns / 2 - free_ns) : fmax(0, wait / LOADER_WORKERS - free_ns);
+
+    return wait > 0 && left > 0 ? wait / left : INFINITY;
+}
+
+void hu_price_kind(hu_pricer *p, const hu_edit *done, size_t n_done, hu_edit_kind kind, hu_price *out)
+{
+    hu_edit  edit = {.kind = kind, .flavour = HU_EDIT_FREE, .factor = INFINITY};
+    hu_price without;
+
+    hu_price_edits(p, done, n_done, &edit, 1, &without);
+    edit.flavour = HU_EDIT_REALISTIC;
+    if (kind == HU_EDIT_DATA)
+        edit.factor = loader_factor(p, without.before_ns, without.free_ns);
+    hu_price_edits(p, done, n_done, &edit, 1, out);
+    out->factor = edit.factor;
+    out->free_ns = without.free_ns;
+    out->free_pct = without.free_pct;
+    out->is_feasible = out->is_feasible && without.is_feasible;
+    if (out->high_pct < without.gain_pct)
+        out->high_pct = without.gain_pct;
+    if (kind == HU_EDIT_LAUNCH) {
+        /* not everything fits into a graph: half of the host's work may stay */
+        edit = (hu_edit){.kind = kind, .flavour = HU_EDIT_FREE, .factor = 2};
+        hu_price_edits(p, done, n_done, &edit, 1, &without);
+        out->low_pct = fmin(out->low_pct, without.low_pct);
+    }
+}
+
+double hu_pricer_step_ns(const hu_pricer *p)
+{
+    return p->step_ns;
+}
+
+const int64_t *hu_pricer_ends_ns(const hu_pricer *p)
+{
+    return p->base;
+}
+
+const hu_graph *hu_pricer_graph(const hu_pricer *p)
+{
+    return p->g;
+}
+
+const hu_edit_facts *hu_pricer_facts(const hu_pricer *p)
+{
+    return p->facts;
+}
+
+hu_replay *hu_pricer_replay(hu_pricer *p)
+{
+    return p->replay;
+}
+
+hu_costs *hu_pricer_costs(hu_pricer *p)
+{
+    hu_costs_reset(p->g, p->costs);
+    return p->costs;
+}

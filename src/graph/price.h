@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * price.h - what an edit would bring: a simulated step before and after, and an interval. */
+#ifndef HU_GRAPH_PRICE_H
+#define HU_GRAPH_PRICE_H
+
+#include "graph/edit.h"
+
+typedef struct {
+    double before_ns, after_ns;         /* mean step, both simulated; after: the realistic flavour              */
+    double free_ns;                     /* after, as if it cost nothing: the upper bound                        */
+    double gain_pct, low_pct, high_pct; /* 100 (1 - after / before), and where the truth should lie             */
+    double free_pct;
+    double spread_pct;                  /* difference between the two anchors, in points                        */
+    double factor;                      /* of the realistic flavour                                             */
+    size_t touched;                     /* nodes and operations that the edit changed                           */
+    bool   is_feasible;                 /* no stream and no thread is busy for longer than the step             */
+} hu_price;
+
+/* A graph with all that its replays need; one thread at a time. */
+typedef struct hu_pricer hu_pricer;
+
+/* Lives in `arena`; `tensor_factor` as for hu_edit_facts_new.  NULL when there is no memory. */
+hu_pricer *hu_pricer_new(const hu_graph *g, double tensor_factor, hu_arena *arena);
+
+/* Prices edits that are made together, on top of `done` ones.  `before` is the step with those alone. */
+void hu_price_edits(hu_pricer *p, const hu_edit *done, size_t n_done, const hu_edit *edits, size_t n, hu_price *out);
+
+/* One edit as the usual fix (its realistic flavour) with the bound of the free one. */
+void hu_price_kind(hu_pricer *p, const hu_edit *done, size_t n_done, hu_edit_kind kind, hu_price *out);
+
+/* The mean simulated step as it was, in ns; and the ends of the steps, n_marks of them. */
+double         hu_pricer_step_ns(const hu_pricer *p);
+const int64_t *hu_pricer_ends_ns(const hu_pricer *p);
+
+const hu_graph      *hu_pricer_graph(const hu_pricer *p);
+const hu_edit_facts *hu_pricer_facts(const hu_pricer *p);
+hu_replay           *hu_pricer_replay(hu_pricer *p);
+hu_costs            *hu_pricer_costs(hu_pricer *p);         /* as they were, when it returns */
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * replay.h - runs a graph again, with costs as they were or as they could be; and says which links held it up. */
+#ifndef HU_GRAPH_REPLAY_H
+#define HU_GRAPH_REPLAY_H
+
+#include "graph/graph.h"
+
+/* What an edit may change of a node or an operation. */
+enum {
+    HU_EDIT_NO_WAIT = 1,        /* a call that no longer waits for the device                               */
+    HU_EDIT_DETACHED = 2,       /* an operation that nothing waits for but the end of its step              */
+    HU_EDIT_NO_LAUNCH = 4,      /* an operation that starts behind the one before it, as in a graph         */
+};
+
+typedef enum {
+    HU_ANCHOR_PREDECESSOR,      /* frozen delays follow what comes before them                              */
+    HU_ANCHOR_HOST,             /* frozen delays stay as long after their launch as they were               */
+} hu_anchor;
+
+/* One set of costs of a graph; made by hu_costs_new, changed by edits. */
+typedef struct {
+    int64_t  *node, *op;        /* cost_ns of each                                                          */
+    uint8_t  *node_flags, *op_flags;
+    hu_anchor anchor;
+    int64_t   scale;            /* all weights times this; 1                                                */
+} hu_costs;
+
+/* Where the time of a replay went, on its critical path. */
+typedef struct {
+    uint32_t name;              /* string id of the slice; 0 none                                           */
+    uint8_t  class;
+    int64_t  total_ns, count;
+} hu_path_row;
+
+typedef struct {
+    int64_t by_class[HU_CLASS_COUNT];   /* sum = total_ns, exactly                                          */
+    int64_t in_data_ns, in_io_ns, in_gc_ns, in_recompute_ns, in_optimizer_ns;   /* by hu_node.in            */
+    int64_t total_ns;
+    hu_path_row *at;            /* by total_ns, class, name; NULL unless it was asked for                   */
+    size_t  n;
+} hu_path;
+
+/* Working space of replays of one graph; one thread at a time. */
+typedef struct hu_replay hu_replay;
+
+/* Everything lives in `arena`.  NULL when there is no memory. */
+hu_costs  *hu_costs_new(const hu_graph *g, hu_arena *arena);
+void       hu_costs_reset(const hu_graph *g, hu_costs *c);
+hu_replay *hu_replay_new(const hu_graph *g, hu_arena *arena);
+
+/* One sweep.  ends_ns[0..n_marks): when each step ended in this replay.  O(nodes + operations + links). */
+void hu_replay_run(hu_replay *r, const hu_costs *c, int64_t *ends_ns);
+
+/* The same, and the critical path from the first mark to the last; rows live in `arena`, none when it is NULL.
+   Returns 0 or HU_ENOMEM. */
+int hu_replay_path(hu_replay *r, const hu_costs *c, int64_t *ends_ns, hu_arena *arena, hu_path *out, hu_error *err);
+
+/* Mean length of a step, from the ends of a replay. */
+double hu_replay_step_ns(const hu_graph *g, const int64_t *ends_ns);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * simulation.c - from a trace to a graph that has been replayed and checked once. */
+#include "graph/simulation.h"
+
+#include "analyze/peaks.h"
+
+static double find_tensor_factor(const hu_trace *trace)
+{
+    size_t           n;
+    const hu_device *devices = hu_trace_devices(trace, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        const hu_peaks *p = hu_peaks_find(hu_trace_text(trace, devices[i].name), devices[i].sm_count,
+                                          devices[i].memory_bytes);
+
+        if (p && p->vector_fp32 > 0)
+            return (p->bf16 > 0 ? p->bf16 : p->fp16) / p->vector_fp32;
+    }
+    return 0;
+}
+
+static int prepare(hu_simulation *s, const hu_trace *trace, const hu_step_range *range, const hu_graph_options *options,
+                   hu_error *err)
+{
+    const hu_graph_options usual = {0};
+    int64_t               *ends;
+    int                    rc;
+
+    if ((rc = hu_ask_prepare(trace, s->arena, s->scratch, &s->ask, err)) < 0 ||
+        (rc = hu_steps_measure(trace, s->ask.names, range, s->arena, s->scratch, &s->steps, err)) < 0)
+        return rc;
+    s->ask.steps = &s->steps;
+    if ((rc = hu_graph_build(&s->ask, options ? options : &usual, &s->graph, err)) < 0)
+        return rc;
+    s->tensor_factor = find_tensor_factor(trace);
+    s->pricer = hu_pricer_new(&s->graph, s->tensor_factor, s->arena);
+    ends = hu_arena_alloc(s->scratch, s->graph.n_marks * sizeof *ends);
+    if (!s->pricer || !ends)
+        return hu_fail_memory(err);
+    rc = hu_replay_path(hu_pricer_replay(s->pricer), hu_pricer_costs(s->pricer), ends, s->arena, &s->path, err);
+    return rc < 0 ? rc : hu_check_measure(s->pricer, &s->path, s->scratch, &s->check, err);
+}
+
+hu_simulation *hu_simulation_new(const hu_trace *trace, const hu_step_range *range, const hu_graph_options *options,
+                                 hu_error *err)
+{
+    hu_arena      *arena = hu_arena_new(), *scratch = hu_arena_new();
+    hu_simulation *s = arena ? hu_arena_calloc(arena, 1, sizeof *s) : NULL;
+
+    if (!s || !scratch) {
+        hu_arena_free(arena);
+        hu_arena_free(scratch);
+        hu_fail_memory(err);
+        return NULL;
+    }
+    s->arena = arena;
+    s->scratch = scratch;
+    if (prepare(s, trace, range, options, err) == 0)
+        return s;
+    hu_simulation_free(s);
+    return NULL;
+}
+
+void hu_simulation_free(hu_simulation *s)
+{
+    if (!s)
+        return;
+    hu_arena_free(s->scratch);
+    hu_arena_free(s->arena);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * waits.c - calls that return only when the device has done something.
+ *
+ * Some wait by what they are: a device waits for all of its streams, a stream for what was launched on it.  Which stream is
+ * told by the synchronisation record; without one the stream is taken whose last work ended just before the return, and the
+ * link counts as inferred.  A copy between the device and pageable memory waits for itself.  Allocation and release of
+ * device memory wait when they are long and everything was drained at their return.
+ *
+ * The cost of a call that waits is what such a call takes when it does not.
+ */
+#include "graph/build.h"
+
+enum {
+    RETURN_NS = 60000,              /* from the end of the work to the return, at most                  */
+    EARLY_NS = 2000,                /* clocks of host and device disagree by so much                    */
+    LONG_CALL_NS = 20000,           /* an allocation that takes longer may have waited                  */
+    MOST_STREAMS = 64,
+};
+
+typedef struct {
+    hu_building *b;
+    hu_map       sync_of_call;      /* correlation -> slice of the record */
+    uint32_t     device_name, event_name;
+} work;
+
+static bool map_syncs(work *w)
+{
+    const hu_ask *ask = w->b->ask;
+
+    if (!hu_map_init(&w->sync_of_call, ask->scratch, 64))
+        return false;
+    w->device_name = hu_trace_find_text(ask->trace, HU_STR("Context Sync"));
+    w->event_name = hu_trace_find_text(ask->trace, HU_STR("Event Sync"));
+    for (uint32_t i = 0; i < ask->s.n; i++) {
+        uint32_t *place;
+
+        if (ask->s.kind[i] != HU_KIND_SYNC || !ask->s.correlation[i])
+            continue;
+        place = hu_map_put(&w->sync_of_call, ask->s.correlation[i]);
+        if (!place)
+            return false;
+        *place = i;
+    }
+    return true;
+}
+
+/* Adds a link with the weight that was seen; false when there is no memory. */
+static bool wait_for(hu_building *b, uint32_t node, uint32_t op, uint8_t at, hu_class class)
+{
+    const int64_t from = at == HU_AT_OP_END ? hu_build_op_end(b, op) : b->ops.at[op].start_ns;
+    const int64_t seen = hu_build_node_end(b, node) - from;
+    const hu_link link = {.from = op, .weight_ns = seen > INT32_MAX ? INT32_MAX : (int32_t)seen, .at = at,
+                          .class = (uint8_t)class};
+
+    b->g->calibration.wait_links++;
+    b->nodes.at[node].is_inferred |= class == HU_CLASS_INFERRED;
+    return hu_build_link_node(b, node, link);
+}
+
+/* Every stream's last work; the ones that ended long before get the weight of the latest, for they could be the latest. */
+static bool wait_for_all(hu_building *b, uint32_t node, int64_t device, hu_class class, bool *found)
+{
+    const int64_t end = hu_build_node_end(b, node);
+    uint32_t      last[MOST_STREAMS];
+    size_t        n = 0;
+    int64_t       latest = INT64_MIN, weight;
+
+    *found = false;
+    for (uint32_t s = 0; s < b->g->n_streams && n < MOST_STREAMS; s++) {
+        const uint32_t op = hu_build_last_before(b, s, node);
+
+        if (op == HU_NONE || (device >= 0 && b->stream_track[s]->device != device))
+            continue;
+        if (hu_build_op_end(b, op) > end + EARLY_NS)
+            continue;       /* not waited for: another device, or a record that lies */
+        last[n++] = op;
+        latest = hu_build_op_end(b, op) > latest ? hu_build_op_end(b, op) : latest;
+    }
+    *found = n > 0 && latest > b->nodes.at[node].start_ns;
+    weight = *found && end - latest <= RETURN_NS ? end - latest : b->g->calibration.return_ns;
+    for (size_t i = 0; i < n; i++) {
+        const hu_link link = {.from = last[i], .weight_ns = (int32_t)weight, .at = HU_AT_OP_END, .class = (uint8_t)class};
+
+        b->g->calibration.wait_links++;
+        if (!hu_build_link_node(b, node, link))
+            return false;
+    }
+    return true;
+}
+
+/* The stream whose last work launched before a call ended within it, shortly before its return; HU_NONE. */
+static uint32_t drained(const hu_building *b, uint32_t node, bool all)
+{
+    const int64_t start = b->nodes.at[node].start_ns, end = hu_build_node_end(b, node);
+    uint32_t      best = HU_NONE;
+
+    for (uint32_t s = 0; s < b->g->n_streams; s++) {
+        const uint32_t op = hu_build_last_before(b, s, node);
+        const int64_t  op_end = op == HU_NONE ? INT64_MIN : hu_build_op_end(b, op);
+
+        if (op_end > end + EARLY_NS && all)
+            return HU_NONE;
+        if (op_end <= start || op_end > end + EARLY_NS || end - op_end > RETURN_NS)
+            continue;
+        if (best == HU_NONE || op_end > hu_build_op_end(b, best))
+            best = op;
+    }
+    return best;
+}
+
+/* The last work before the event that a call waits for; HU_NONE when the record does not say. */
+static uint32_t of_record(const hu_building *b, const hu_map *calls, const hu_sync_detail *d, int64_t device)
+{
+    const uint32_t record = d->wait_record > 0 ? hu_map_get(calls, (uint64_t)d->wait_record) : HU_MAP_NONE;
+
+    for (uint32_t s = 0; record != HU_MAP_NONE && s < b->g->n_streams; s++)
+        if (b->stream_track[s]->stream == d->wait_stream && (device < 0 || b->stream_track[s]->device == device))
+            return hu_build_last_before(b, s, record);
+    return HU_NONE;
+}
+
+static bool wait_sync(work *w, const hu_map *calls, uint32_t node, bool *waited)
+{
+    hu_building  *b = w->b;
+    const hu_ask *ask = b->ask;
+    const hu_str  name = hu_ask_name(ask, b->nodes.at[node].slice);
+    const uint32_t correlation = ask->s.correlation[b->nodes.at[node].slice];
+    const uint32_t record = correlation ? hu_map_get(&w->sync_of_call, correlation) : HU_MAP_NONE;
+    uint32_t       op = HU_NONE;
+    hu_class       class = HU_CLASS_RETURN;
+
+    *waited = false;
+    if (hu_str_has(name, HU_STR("Device")) || hu_str_has(name, HU_STR("Ctx")))
+        return wait_for_all(b, node, record == HU_MAP_NONE ? -1 : ask->tracks[ask->s.track[record]].device, class, waited);
+    if (record != HU_MAP_NONE && ask->s.detail[record] != HU_NONE) {
+        const hu_sync_detail *d = hu_trace_sync_detail(ask->trace, ask->s.detail[record]);
+        const int64_t         device = ask->tracks[ask->s.track[record]].device;
+
+        if (ask->s.name[record] == w->event_name)
+            op = of_record(b, calls, d, device);
+        else
+            for (uint32_t s = 0; s < b->g->n_streams && op == HU_NONE; s++)
+                if (b->stream_track[s]->stream == d->stream && (device < 0 || b->stream_track[s]->device == device))
+                    op = hu_build_last_before(b, s, node);
+        if (op != HU_NONE && hu_build_op_end(b, op) > hu_build_node_end(b, node) + EARLY_NS)
+            op = HU_NONE;
+    }
+    if (op == HU_NONE) {
+        op = drained(b, node, false);
+        class = HU_CLASS_INFERRED;
+        b->g->calibration.inferred += op != HU_NONE;
+    }
+    if (op == HU_NONE)
+        return true;
+    *waited = hu_build_op_end(b, op) > b->nodes.at[node].start_ns;
+    if (!*waited) {
+        /* it had ended, so nothing was seen of the cost of waiting */
+        const hu_link link = {.from = op, .weight_ns = (int32_t)b->g->calibration.return_ns, .at = HU_AT_OP_END,
+                              .class = (uint8_t)class};
+
+        return hu_build_link_node(b, node, link);
+    }
+    return wait_for(b, node, op, HU_AT_OP_END, class);
+}
+
+/* A copy that its own call waits for: to the end, or to the start when the rest is staged. */
+static bool wait_copy(hu_building *b, uint32_t node, bool *waited)
+{
+    const hu_node *n = &b->nodes.at[node];
+    const hu_op   *op = n->n_ops == 1 ? &b->ops.at[n->ops] : NULL;
+    const int64_t  end = hu_build_node_end(b, node);
+    bool           pageable, blocks;
+
+    *waited = false;
+    if (!op || op->class != HU_CLASS_COPY)
+        return true;
+    pageable = hu_str_has(hu_ask_name(b->ask, op->slice), HU_STR("Pageable"));
+    blocks = pageable || !hu_str_has(hu_ask_name(b->ask, n->slice), HU_STR("Async"));
+    if (!blocks && end - n->start_ns < LONG_CALL_NS)
+        return true;
+    if (end >= hu_build_op_end(b, n->ops) - EARLY_NS) {
+        *waited = true;
+        return wait_for(b, node, n->ops, HU_AT_OP_END, blocks ? HU_CLASS_RETURN : HU_CLASS_INFERRED);
+    }
+    if (pageable && end > op->start_ns && end - n->start_ns > LONG_CALL_NS) {
+        *waited = true;
+        return wait_for(b, node, n->ops, HU_AT_OP_START, HU_CLASS_RETURN);
+    }
+    return true;
+}
+
+static bool map_calls(const hu_building *b, hu_map *out)
+{
+    if (!hu_map_init(out, b->ask->scratch, b->nodes.n / 2 + 1))
+        return false;
+    for (uint32_t i = 0; i < b->nodes.n; i++) {
+        uint32_t *place;
+
+        if (b->nodes.at[i].call == HU_CALL_NONE || !b->ask->s.correlation[b->nodes.at[i].slice])
+            continue;
+        place = hu_map_put(out, b->ask->s.correlation[b->nodes.at[i].slice]);
+        if (!place)
+            return false;
+        *place = i;
+    }
+    return true;
+}
+
+int hu_build_waits(hu_building *b, hu_error *err)
+{
+    work   w = {.b = b};
+    hu_map calls;
+
+    b->g->calibration.return_ns = 5000;
+    if (!map_syncs(&w) || !map_calls(b, &calls))
+        return hu_fail_memory(err);
+    for (uint32_t i = 0; i < b->nodes.n; i++) {
+        hu_node *n = &b->nodes.at[i];
+        bool     ok = true, waited = false;
+
+        if (n->call == HU_CALL_SYNC)
+            ok = wait_sync(&w, &calls, i, &waited);
+        else if (n->call == HU_CALL_COPY)
+            ok = wait_copy(b, i, &waited);
+        else if (n->call == HU_CALL_ALLOC && n->cost_ns > LONG_CALL_NS && drained(b, i, true) != HU_NONE) {
+            b->g->calibration.inferred++;
+            ok = wait_for_all(b, i, -1, HU_CLASS_INFERRED, &waited);
+        }
+        if (!ok)
+            return hu_fail_memory(err);
+        if (waited && n->cost_ns > b->g->calibration.call_ns[n->call])
+            n->cost_ns = b->g->calibration.call_ns[n->call];
+    }
+    return 0;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * window.c - which steps are replayed: the longest run of steps that count, the last of them when they are too many.
+ *
+ * Device work of a step may be launched in the one before, so that one is built too (the guard) but not measured.
+ */
+#include "graph/build.h"
+
+enum { FEWEST_STEPS = 3 };
+
+/* The longest run of steps that count; the later one of two equals. */
+static size_t longest_run(const hu_steps *steps, size_t *n)
+{
+    size_t best = 0, start = 0;
+
+    *n = 0;
+    for (size_t i = 0; i <= steps->n; i++) {
+        if (i < steps->n && hu_step_counts(&steps->at[i]))
+            continue;
+        if (i - start >= *n && i > start) {
+            *n = i - start;
+            best = start;
+        }
+        start = i + 1;
+    }
+    return best;
+}
+
+static int64_t span_of(const hu_building *b, int64_t *start_ns)
+{
+    int64_t last = INT64_MIN;
+
+    *start_ns = INT64_MAX;
+    for (size_t i = 0; i < b->ask->s.n; i++) {
+        if (!hu_kind_in(b->ask->s.kind[i], HU_KINDS_HOST | HU_KINDS_DEVICE))
+            continue;
+        *start_ns = b->ask->s.start_ns[i] < *start_ns ? b->ask->s.start_ns[i] : *start_ns;
+        last = hu_ask_end(b->ask, (uint32_t)i) > last ? hu_ask_end(b->ask, (uint32_t)i) : last;
+    }
+    return last > *start_ns ? last - *start_ns : 0;
+}
+
+bool hu_build_window(hu_building *b, size_t max_slices)
+{
+    const hu_steps *steps = b->ask->steps;
+    int64_t start;
+    const int64_t span = span_of(b, &start);
+    const double  share = b->ask->s.n ? (double)max_slices / (double)b->ask->s.n : 1;
+    size_t n, first = longest_run(steps, &n);
+
+    if (span <= 0)
+        return false;
+    if (steps->source == HU_STEPS_NONE || n == 0) {
+        b->g->is_whole = true;
+        b->from_ns = start;
+        b->to_ns = share < 1 ? start + (int64_t)(share * (double)span) : start + span;
+        return true;
+    }
+    while (n > FEWEST_STEPS &&
+           (double)(steps->at[first + n - 1].host_end_ns - steps->at[first].host_start_ns) > share * (double)span) {
+        first++;
+        n--;
+    }
+    b->g->first_step = first;
+    b->g->n_marks = n + 1;
+    b->first_mark = first;
+    b->from_ns = steps->at[first ? first - 1 : 0].host_start_ns;
+    b->to_ns = steps->at[first + n - 1].host_end_ns;
+    return true;
+}
