@@ -162,15 +162,15 @@ class Steps:
         key, said = key_of(tag), {"Input Dims": dims, "Input type": types}
         program: list[Any] = [self.host(key, self.job.op_ns)]
         if backward:
-            program.append(Open("cpu_op", f"autograd::engine::evaluate_function: {backward}",
-                                {"Sequence number": sequence, "Fwd thread id": 1}))
+            program += [Open("cpu_op", f"autograd::engine::evaluate_function: {backward}",
+                             {"Sequence number": sequence, "Fwd thread id": 1}), self.host(key ^ 77, 1200)]
         elif sequence >= 0:
             said = {"Sequence number": sequence, "Fwd thread id": 0, **said}
         program += [Open("cpu_op", name, said), self.host(key ^ 1, 1500)]
         for n, work in enumerate(works):
             program += [self.launch(work, stream), self.host(key ^ (2 + n), 800)]
         program.append(Close())
-        return program + [Close()] if backward else program
+        return program + [self.host(key ^ 78, 600), Close()] if backward else program
 
     def next_sequence(self) -> int:
         self.sequence += 1
