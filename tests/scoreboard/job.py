@@ -385,7 +385,7 @@ class Steps:
                                          [self.bf16] * 2, sequence=9300 + n + (50 if suffix else 0))
             return program
 
-        gradient = Work(key_of("block.b"), "kernel", d.tensor_gemm, 2 * count * j.block_ns, facts(256, 128, 122, 49152, d.sms))
+        gradient = Work(key_of("block.b"), "kernel", d.tensor_gemm, count * j.block_ns // 2, facts(256, 128, 122, 49152, d.sms))
         node = [Open("cpu_op", "autograd::engine::evaluate_function: CheckpointFunctionBackward",
                      {"Sequence number": 9400, "Fwd thread id": 1}), Open("cpu_op", "CheckpointFunctionBackward",
                      {"Sequence number": 9400, "Fwd thread id": 1}), self.host(key_of("block.b"), j.op_ns),
@@ -474,7 +474,7 @@ class Steps:
             program += [] if self.job.forward_graph else part
             for k in range(n, len(items), len(layers)):
                 program += items[k]
-            if n == len(layers) // 2:
+            if n == 0:
                 program += self.pause(step)
         return program
 
