@@ -6,7 +6,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 SETUP    = scripts/setup --quiet
 
-.PHONY: all setup build demo test test-san test-tsan lint bench fuzz install clean help
+.PHONY: all setup build demo test test-san test-tsan lint bench scoreboard fuzz install clean help
 
 all: build
 
@@ -16,6 +16,7 @@ help:
 	@echo 'make test      build and pass all tests, also under sanitizers'
 	@echo 'make lint      layer rule, headers, shell scripts, banned words'
 	@echo 'make bench     speed beside public tools; writes docs/performance.md'
+	@echo 'make scoreboard  1,200 traces with a known answer; writes docs/accuracy.md'
 	@echo 'make fuzz      libFuzzer for FUZZ_SECONDS (600) on each target'
 	@echo 'make install   DESTDIR= PREFIX=/usr/local'
 
@@ -51,6 +52,9 @@ bench: build
 	@scripts/setup --quiet bench
 	@ninja -C $(BUILD) --quiet bench/phases
 	@python3 bench/run.py --holdup $(BUILD)/holdup --out docs/performance.md
+
+scoreboard: build
+	@python3 -m tests.scoreboard.board --holdup $(BUILD)/holdup --count 1200 --out docs/accuracy.md
 
 fuzz:
 	@scripts/setup --quiet fuzz

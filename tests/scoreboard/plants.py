@@ -541,9 +541,10 @@ def make(index: int) -> Case:
         elif place in (1, 2):
             case = decoy(number, sorted(DECOYS)[(2 * turn + place) % len(DECOYS)])
         else:
-            cause = sorted(PLANTS)[(turn * 17 + place) % len(PLANTS)]
+            serial = turn * 17 + place - 3
+            cause = sorted(PLANTS)[serial % len(PLANTS)]
             defect = r.choice(sorted(DEFECTS)) if r.random() < 0.35 else ""
-            case = planted(number, cause, MAGNITUDES[(turn + place) % 4 if attempt < 8 else r.randrange(4)], place < 7, defect)
+            case = planted(number, cause, MAGNITUDES[serial // len(PLANTS) % 4 if attempt < 8 else r.randrange(4)], place < 7, defect)
         if case:
             case.index = index
             return case
