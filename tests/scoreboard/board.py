@@ -265,7 +265,7 @@ def reading(b: Board) -> list[str]:
     replay = [abs(r["replay_error_pct"]) for r in b.rows if r["replay_error_pct"] is not None]
     silent = sum(r["findings"] is None for r in b.rows)
     wrong = sum(r["read_steps"] != r["steps"] for r in b.rows)
-    return [f"- step time as reported against the simulation's (first step left out): median {number(quantile(off, 0.5), 2)} %, "
+    return [f"- step time as reported against the simulation's of the whole capture: median {number(quantile(off, 0.5), 2)} %, "
             f"90 % of traces within {number(quantile(off, 0.9), 2)} %",
             f"- error of the replay against the trace: " + (f"median {number(quantile(replay, 0.5), 2)} %, p90 {number(quantile(replay, 0.9), 2)} % "
                                                            f"of {len(replay)} traces" if replay else "not reported"),

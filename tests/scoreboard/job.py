@@ -58,6 +58,7 @@ class Setup:
     steps: int = 7
     op_ns: int = 6 * US                 # of Python and dispatch before a launch
     costs: Costs = field(default_factory=Costs)
+    guard: int = 0                      # 1: the device still works on a step before the capture; 0: the profiler waited for it
     forward_graph: bool = False
     buckets: int = 4
 
@@ -111,6 +112,7 @@ def draw(seed: int, kind: str) -> Setup:
                   event=r.randrange(800, 2500), wake=r.randrange(4000, 12000), device_jitter=r.choice((0.004, 0.01, 0.02)),
                   host_jitter=r.choice((0.04, 0.08, 0.15)))
     job = Setup(seed, kind, device, r.randrange(7, 13), rows, width, r.choice((6, 7, 7, 8)), r.randrange(4500, 8500), costs)
+    job = replace(job, guard=r.choice((0, 1)))
     if kind == "ddp":
         job = replace(job, comm="overlapped", comm_bytes=int(2 * 12 * width * width * job.layers * r.uniform(0.1, 0.3)))
     return job
@@ -142,7 +144,6 @@ class Steps:
     """Builds the programs of a setup."""
     def __init__(self, job: Setup) -> None:
         self.job, self.sequence = job, 0
-        self.launches = 0
         self.bf16 = "c10::BFloat16"
 
     # operators
@@ -152,8 +153,7 @@ class Steps:
         return Busy(key, int(cost * (0.03 if j.host_is_free else j.host_factor)))
 
     def launch(self, work: Work, stream: int = COMPUTE) -> Launch:
-        self.launches += 1
-        extra = self.job.overhead_ns if self.job.overhead_ns and self.launches % 40 == 7 else 0
+        extra = self.job.overhead_ns if work.key == key_of("adam0") else 0
         return Launch(work, stream, cost=200 if self.job.host_is_free else 4 * US, extra=extra)
 
     def operator(self, tag: str, name: str, works: list[Work], dims: list[Any], types: list[str], *, backward: str = "",
@@ -453,7 +453,7 @@ class Steps:
         copy, load, shadow = self.input_copy(), self.loader(), self.shadow()
         items = [self.item(n) for n in range(max(j.syncs, 0) or self.items_without_sync())]
         program: list[Any] = []
-        for step in range(j.steps):
+        for step in range(-j.guard, j.steps):
             program += [Step(step), Open("user_annotation", f"ProfilerStep#{step + 10}"), *load, *copy, *self.warm_up(step), *memory]
             program += self.forward([(f, k) for f, _, k in built], items, step)
             program += [*block, *chain, *products, *loss, *shadow, *backward, *optimizer, *self.stall(step)]
@@ -485,15 +485,14 @@ def run(job: Setup, keeps_log: bool = False) -> Machine:
     for number in (COMPUTE, *((SIDE,) if job.kind == "streams" else ()), *((COMM,) if job.comm or job.tiny or job.shadow_ns else ())):
         m.stream(number)
     if job.workers:
-        m.loader = Loader(m, job.workers, 2, job.batch_ns, job.steps)
+        m.loader = Loader(m, job.workers, 2, job.batch_ns, job.guard + job.steps)
     m.start(m.script(Thread(MAIN), Steps(job).program()))
     m.run()
     return m
 
 
-def step_ns(machine: Machine, first: int = 0) -> float:
-    """Mean step: from the end of the device work of one to the end of that of the next.  Step 0 only has an end, as nothing
-    ran before it; with `first` = -1 it counts from the start of the capture."""
-    ends = [machine.step_end[k] for k in sorted(machine.step_end)]
-    begin = ends[first] if first >= 0 else 0
-    return (ends[-1] - begin) / (len(ends) - 1 - first)
+def step_ns(machine: Machine) -> float:
+    """Mean step of the capture: from the end of the device work of one to the end of that of the next.  Without a step before
+    the capture, the first counts from its start."""
+    ends = machine.step_end
+    return (ends[max(ends)] - ends.get(-1, 0)) / (max(ends) + 1)

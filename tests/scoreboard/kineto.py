@@ -37,8 +37,17 @@ class Writer:
         self.job, self.machine, self.capture = job, machine, capture
         self.base = 1_750_000_000_000_000_000 + job.seed * 1_000_003
         draw = random.Random(job.seed)
+        self.forget_what_was_before()
         self.lost = {op.correlation for op in machine.device_ops if draw.random() < capture.lost_launches}
+        self.unlaunched = self.lost | {op.correlation for op in machine.device_ops if op.step < 0}
         self.said: dict[tuple[int, int], str] = {}
+
+    def forget_what_was_before(self) -> None:
+        """Of the time before the capture only the kernels remain that had not begun: they have no launch."""
+        m = self.machine
+        m.host_spans = [s for s in m.host_spans if s.start >= m.capture_start]
+        m.sync_records = [r for r in m.sync_records if r["start"] >= m.capture_start]
+        m.device_ops = [op for op in m.device_ops if op.start >= m.capture_start]
 
     def time(self, ns: int) -> str:
         ns += self.base
@@ -124,7 +133,7 @@ class Writer:
     def device_events(self, with_arrows: bool) -> Iterator[str]:
         for op in self.machine.device_ops:
             yield self.device(op)
-            if with_arrows and op.correlation not in self.lost:
+            if with_arrows and op.correlation not in self.unlaunched:
                 yield self.arrow("f", "ac2g", op.correlation, 0, op.stream, op.start)
 
     def sync_events(self) -> Iterator[str]:
@@ -139,7 +148,7 @@ class Writer:
     # the file
 
     def labels(self) -> Iterator[str]:
-        zero = self.time(0)
+        zero = self.time(self.machine.capture_start)
         yield f'{{"name": "process_name", "ph": "M", "ts": {zero}, "pid": {PID}, "tid": 0, "args": {{"name": "python3"}}}}'
         yield f'{{"name": "process_labels", "ph": "M", "ts": {zero}, "pid": {PID}, "tid": 0, "args": {{"labels": "CPU"}}}}'
         yield f'{{"name": "process_labels", "ph": "M", "ts": {zero}, "pid": 0, "tid": 0, "args": {{"labels": "GPU 0"}}}}'

@@ -51,7 +51,7 @@ class Jitter:
         self.host = [math.exp(host * z) * t for z, t in zip(normal, late)]
 
     def at(self, table: list[float], key: int, step: int) -> float:
-        return table[((key ^ (step * 0x9E3779B1)) * 0x85EBCA6B >> 9) & (self.SIZE - 1)]
+        return table[((key ^ ((step + 1) * 0x9E3779B1)) * 0x85EBCA6B >> 9) & (self.SIZE - 1)]
 
 
 @dataclass(frozen=True)
@@ -237,6 +237,7 @@ class Machine:
         self.sync_records: list[dict[str, Any]] = []
         self.correlation, self.external = 1000, 0
         self.loader: Loader | None = None
+        self.capture_start = 0
 
     # the clock
 
@@ -326,11 +327,13 @@ def key_of(name: str) -> int:
 
 @dataclass
 class Step:
-    """ProfilerStep#N begins; the one before must be closed."""
+    """A step begins; the capture begins with number 0."""
     number: int
 
-    def run(self, _: Machine, thread: Thread) -> Process:
+    def run(self, m: Machine, thread: Thread) -> Process:
         thread.step = self.number
+        if self.number == 0:
+            m.capture_start = m.now
         yield 0
 
 
@@ -586,7 +589,7 @@ class Loader:
         self.room = [Gate() for _ in range(batches)]
         for i in range(min(batches, workers * ahead)):
             self.room[i].open()
-        self.ahead = workers * ahead
+        self.ahead, self.taken = workers * ahead, 0
         for w in range(workers):
             machine.start(self.work(w))
 
@@ -599,6 +602,7 @@ class Loader:
             self.ready[i].open()
 
     def take(self, i: int) -> Process:
+        self.taken += 1
         yield self.ready[i]
         if i + self.ahead < len(self.room):
             self.room[i + self.ahead].open()
@@ -612,7 +616,7 @@ class NextBatch:
 
     def run(self, m: Machine, thread: Thread) -> Process:
         if m.loader is not None:
-            yield from m.loader.take(thread.step)
+            yield from m.loader.take(m.loader.taken)
         yield m.host_ns(thread, key_of("next batch"), self.cost)
         if self.work_ns:
             yield m.host_ns(thread, key_of("load"), self.work_ns)

@@ -64,12 +64,9 @@ class Plant:
     def cure(self, job: Setup) -> Setup:
         raise NotImplementedError
 
-    def mean(self, job: Setup) -> float:
-        return step_of(job)
-
     def gain(self, job: Setup) -> float:
         """Percent of the step of a job with this cause."""
-        return 100 * (1 - self.mean(self.cure(job)) / self.mean(job))
+        return 100 * (1 - step_of(self.cure(job)) / step_of(job))
 
 
 def with_short_queue(job: Setup, r: random.Random) -> Setup:
@@ -103,7 +100,7 @@ class IoStall(Plant):
         return replace(with_short_queue(job, r), stall_mark=r.choice(("annotation", "frame")), stall_steps=r.choice(((2, 4), (1, 3), (3,))))
 
     def guess(self, job: Setup, target: float, step: float) -> float:
-        return step * target / (1 - target) * (job.steps - 1) / len(job.stall_steps)
+        return step * target / (1 - target) * job.steps / len(job.stall_steps)
 
     def grow(self, job: Setup, size: int) -> Setup:
         return replace(job, stall_ns=size)
@@ -243,7 +240,7 @@ class PythonGc(Plant):
                        gc_steps=r.choice(((1, 3, 4), (1, 2, 3, 4, 5), (2, 4))))
 
     def guess(self, job: Setup, target: float, step: float) -> float:
-        return step * target / (1 - target) * (job.steps - 1) / len(job.gc_steps)
+        return step * target / (1 - target) * job.steps / len(job.gc_steps)
 
     def grow(self, job: Setup, size: int) -> Setup:
         return replace(job, gc_ns=size)
@@ -327,6 +324,9 @@ class WarmUp(Plant):
     cause = "warm-up"
     truth = "the first step loads no modules; as it does not recur, the gain is of the mean over all steps of the capture"
 
+    def prepare(self, job: Setup, target: float, step: float, r: random.Random) -> Setup:
+        return replace(job, guard=0)
+
     def guess(self, job: Setup, target: float, step: float) -> float:
         return step * target / (1 - target) * job.steps
 
@@ -335,9 +335,6 @@ class WarmUp(Plant):
 
     def cure(self, job: Setup) -> Setup:
         return replace(job, warm_ns=0)
-
-    def mean(self, job: Setup) -> float:
-        return step_ns(run(job), first=-1)
 
 
 class ProfilerArtefact(Plant):
@@ -348,7 +345,7 @@ class ProfilerArtefact(Plant):
         return with_short_queue(job, r)
 
     def guess(self, job: Setup, target: float, step: float) -> float:
-        return step * target / (1 - target) / 6
+        return step * target / (1 - target)
 
     def grow(self, job: Setup, size: int) -> Setup:
         return replace(job, overhead_ns=size)
@@ -367,12 +364,12 @@ def calibrate(plant: Plant, job: Setup, target: float, r: random.Random) -> Setu
     """The job with the plant at a size that costs `target` (0..1) of the step, or None where no size does."""
     step = step_of(job)
     job = plant.prepare(job, target, step, r)
-    cured = plant.mean(plant.cure(plant.grow(job, plant.smallest))) if plant.cured_alike else 0.0
+    cured = step_of(plant.cure(plant.grow(job, plant.smallest))) if plant.cured_alike else 0.0
 
     def cost(size: int) -> float:
         """What the plant adds, as a share of the cured step: close to linear in its size."""
         grown = plant.grow(job, size)
-        return plant.mean(grown) / (cured or plant.mean(plant.cure(grown))) - 1
+        return step_of(grown) / (cured or step_of(plant.cure(grown))) - 1
 
     size = solve(cost, target, max(plant.smallest, int(plant.guess(job, target, step))), plant.smallest)
     return plant.grow(job, size) if size else None
