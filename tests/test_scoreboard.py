@@ -173,6 +173,13 @@ def row(cause: str, gain: float, findings: list[tuple[str, float, float, float]]
 
 
 class Scoring(unittest.TestCase):
+    def test_findings_are_found_where_a_report_has_them(self) -> None:
+        """At the top, or in the rank; silence (none) is not the same as a version that has no findings."""
+        said = {"id": "host-sync", "gain_pct": 5.0, "gain_low_pct": 4.0, "gain_high_pct": 6.0, "confidence": "high"}
+        self.assertEqual(board.found({"findings": [{**said, "title": "x"}]}), [said])
+        self.assertEqual(board.found({"ranks": [{"findings": []}]}), [])
+        self.assertIsNone(board.found({"ranks": [{}]}))
+
     def test_answers_that_are_made_up(self) -> None:
         """Right; right by a sibling's name; wrong; silent.  Errors +1, 0, and what was not named: -10, -10."""
         b = board.Board([row("host-sync", 10, [("host-sync", 11, 8, 12)]), row("poor-overlap", 10, [("exposed-communication", 10, 10.5, 12)]),

@@ -7,6 +7,7 @@ next operation when the one before ends.  No random number is drawn while the cl
 under the name of the item and the step, so an item keeps its jitter when others come or go."""
 from __future__ import annotations
 
+import functools
 import heapq
 import math
 import random
@@ -52,6 +53,12 @@ class Jitter:
 
     def at(self, table: list[float], key: int, step: int) -> float:
         return table[((key ^ ((step + 1) * 0x9E3779B1)) * 0x85EBCA6B >> 9) & (self.SIZE - 1)]
+
+
+@functools.lru_cache(maxsize=4)
+def jitter_of(seed: int, device: float, host: float) -> Jitter:
+    """Runs of one job share their tables."""
+    return Jitter(seed, device, host)
 
 
 @dataclass(frozen=True)
@@ -225,7 +232,7 @@ class Thread:
 class Machine:
     """Clock, host threads, streams, and the log of what happened."""
     def __init__(self, costs: Costs, seed: int, keeps_log: bool = True) -> None:
-        self.costs, self.jitter, self.keeps_log = costs, Jitter(seed, costs.device_jitter, costs.host_jitter), keeps_log
+        self.costs, self.jitter, self.keeps_log = costs, jitter_of(seed, costs.device_jitter, costs.host_jitter), keeps_log
         self.now = self.order = self.outstanding = self.collectives = 0
         self.heap: list[tuple[int, int, Callable[[], None]]] = []
         self.streams: dict[int, Stream] = {}
@@ -594,11 +601,11 @@ class Loader:
             machine.start(self.work(w))
 
     def work(self, worker: int) -> Process:
-        yield self.batch_ns * worker // self.workers        # they do not start in step
         for i in range(worker, len(self.ready), self.workers):
             yield self.room[i]
             factor = self.machine.jitter.at(self.machine.jitter.host, key_of("batch"), i)
-            yield int(self.batch_ns * factor)
+            left = (worker + 1) / self.workers if i == worker else 1       # all are somewhere in a batch when time begins
+            yield int(self.batch_ns * factor * left)
             self.ready[i].open()
 
     def take(self, i: int) -> Process:
