@@ -14,10 +14,27 @@ from tests.program import report
 from tests.scoreboard import board, plants
 from tests.scoreboard.job import Setup, draw, run, step_ns
 from tests.scoreboard.kineto import Capture, write
-from tests.scoreboard.machine import (COMM, COMPUTE, US, Backward, Busy, Costs, Launch, Machine, Open, Close, Record, Synchronize,
-                                      Thread, WaitEvent, Work)
+from tests.scoreboard.machine import (
+    COMM,
+    COMPUTE,
+    US,
+    Backward,
+    Busy,
+    Costs,
+    Launch,
+    Machine,
+    Open,
+    Close,
+    Record,
+    Synchronize,
+    Thread,
+    WaitEvent,
+    Work,
+)
 
-EXACT = Costs(slots=1024, latency=10 * US, gap=1 * US, event=2 * US, wake=5 * US, handover=20 * US, device_jitter=0, host_jitter=0)
+EXACT = Costs(
+    slots=1024, latency=10 * US, gap=1 * US, event=2 * US, wake=5 * US, handover=20 * US, device_jitter=0, host_jitter=0
+)
 SMALL = Setup(7, layers=3, steps=6, rows=512, width=1024)
 
 
@@ -49,8 +66,8 @@ class TheMachine(unittest.TestCase):
         self.assertEqual(times(m)[2], (212, 312))
 
     def test_a_sync_costs_the_refill_not_the_wait(self) -> None:
-        """Without it the second kernel starts 1 after the first.  With it: the first ends at 110, the host returns at 115, computes
-        10, and its kernel starts 10 after the call: at 135."""
+        """Without it the second kernel starts 1 after the first.  With it: the first ends at 110, the host returns at 115,
+        computes 10, and its kernel starts 10 after the call: at 135."""
         first, second, work = Launch(kernel(1, 100)), Launch(kernel(2, 100)), Busy(3, 10 * US)
         self.assertEqual(times(play([first, work, second]))[1], (111, 211))
         self.assertEqual(times(play([first, Synchronize(9), work, second]))[1], (135, 235))
@@ -84,8 +101,18 @@ class Truth(unittest.TestCase):
     def test_a_cause_of_no_size_changes_nothing(self) -> None:
         """To the nanosecond."""
         ends = run(SMALL).step_end
-        for nothing in ({"loader_ns": 0}, {"stall_ns": 0}, {"gc_ns": 0}, {"alloc_ns": 0}, {"chain": 0}, {"tiny": 0}, {"warm_ns": 0},
-                        {"overhead_ns": 0}, {"syncs": -4}, {"recomputes": True}):
+        for nothing in (
+            {"loader_ns": 0},
+            {"stall_ns": 0},
+            {"gc_ns": 0},
+            {"alloc_ns": 0},
+            {"chain": 0},
+            {"tiny": 0},
+            {"warm_ns": 0},
+            {"overhead_ns": 0},
+            {"syncs": -4},
+            {"recomputes": True},
+        ):
             with self.subTest(nothing=nothing):
                 self.assertEqual(run(replace(SMALL, **nothing)).step_end, ends)
 
@@ -154,8 +181,8 @@ class Traces(unittest.TestCase):
         self.assertAlmostEqual(said["profiler_ns"] / (50 * US * SMALL.steps), 1, delta=0.2)
 
     def test_a_capture_begins_with_an_empty_queue_or_a_full_one(self) -> None:
-        """Full: the first step lasts from the end of the device work before to the end of its own, as the others do, and the work
-        before is in the trace without launches.  Empty: from the start of the capture."""
+        """Full: the first step lasts from the end of the device work before to the end of its own, as the others do, and the
+        work before is in the trace without launches.  Empty: from the start of the capture."""
         job = replace(draw(5, "gpu"), guard=1)
         machine = run(job, keeps_log=True)
         self.assertAlmostEqual((machine.step_end[0] - machine.step_end[-1]) / step_ns(machine), 1, delta=0.01)
@@ -166,10 +193,29 @@ class Traces(unittest.TestCase):
 
 
 def row(cause: str, gain: float, findings: list[tuple[str, float, float, float]] | None, **more: Any) -> board.Row:
-    said = None if findings is None else [dict(zip(("id", "gain_pct", "gain_low_pct", "gain_high_pct"), f)) for f in findings]
-    return {"index": 0, "group": "alone", "cause": cause, "magnitude": 10, "kind": "gpu", "seed": 1, "defect": "", "expected": cause,
-            "truths": {cause: gain}, "findings": said, "replay_error_pct": None, "failure": None, "step_ns": 1e6, "read_step_ns": 1e6,
-            "steps": 7, "read_steps": 7, "read_counted": 7, **more}
+    said = (
+        None if findings is None else [dict(zip(("id", "gain_pct", "gain_low_pct", "gain_high_pct"), f)) for f in findings]
+    )
+    return {
+        "index": 0,
+        "group": "alone",
+        "cause": cause,
+        "magnitude": 10,
+        "kind": "gpu",
+        "seed": 1,
+        "defect": "",
+        "expected": cause,
+        "truths": {cause: gain},
+        "findings": said,
+        "replay_error_pct": None,
+        "failure": None,
+        "step_ns": 1e6,
+        "read_step_ns": 1e6,
+        "steps": 7,
+        "read_steps": 7,
+        "read_counted": 7,
+        **more,
+    }
 
 
 class Scoring(unittest.TestCase):
@@ -182,8 +228,14 @@ class Scoring(unittest.TestCase):
 
     def test_answers_that_are_made_up(self) -> None:
         """Right; right by a sibling's name; wrong; silent.  Errors +1, 0, and what was not named: -10, -10."""
-        b = board.Board([row("host-sync", 10, [("host-sync", 11, 8, 12)]), row("poor-overlap", 10, [("exposed-communication", 10, 10.5, 12)]),
-                         row("python-gc", 10, [("io-stall", 10, 9, 11)]), row("allocator", 10, None)])
+        b = board.Board(
+            [
+                row("host-sync", 10, [("host-sync", 11, 8, 12)]),
+                row("poor-overlap", 10, [("exposed-communication", 10, 10.5, 12)]),
+                row("python-gc", 10, [("io-stall", 10, 9, 11)]),
+                row("allocator", 10, None),
+            ]
+        )
         self.assertEqual(b.accuracy(b.clear), 50)
         self.assertEqual(b.errors(b.planted, False), [1, 0])
         self.assertEqual(b.errors(b.planted, True), [1, 0, -10, -10])
@@ -191,9 +243,15 @@ class Scoring(unittest.TestCase):
 
     def test_decoys_and_nulls(self) -> None:
         decoy = {"group": "decoy", "magnitude": 0}
-        b = board.Board([row("hidden loader", 0, [("data-loading", 2, 1, 3)], **decoy), row("hidden loader", 0, [("data-loading", 0.9, 0, 1)], **decoy),
-                         row("hidden loader", 0, [("launch-bound", 30, 1, 31)], **decoy),
-                         row(plants.NOTHING, 0, [("copy-bound", 3.1, 2, 4)], group="null"), row(plants.NOTHING, 0, [], group="null")])
+        b = board.Board(
+            [
+                row("hidden loader", 0, [("data-loading", 2, 1, 3)], **decoy),
+                row("hidden loader", 0, [("data-loading", 0.9, 0, 1)], **decoy),
+                row("hidden loader", 0, [("launch-bound", 30, 1, 31)], **decoy),
+                row(plants.NOTHING, 0, [("copy-bound", 3.1, 2, 4)], group="null"),
+                row(plants.NOTHING, 0, [], group="null"),
+            ]
+        )
         self.assertEqual([b.is_tempted(r) for r in b.decoys], [True, False, False])
         self.assertEqual([b.is_imagined(r) for r in b.nulls], [True, False])
 

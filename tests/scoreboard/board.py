@@ -43,7 +43,10 @@ def found(report: Row) -> list[Row] | None:
     """The findings, wherever this version puts them; None where it has none to give."""
     for place in (report, *report.get("ranks", [])[:1]):
         if isinstance(place.get("findings"), list):
-            return [{k: f.get(k) for k in ("id", "gain_pct", "gain_low_pct", "gain_high_pct", "confidence")} for f in place["findings"]]
+            return [
+                {k: f.get(k) for k in ("id", "gain_pct", "gain_low_pct", "gain_high_pct", "confidence")}
+                for f in place["findings"]
+            ]
     return None
 
 
@@ -55,9 +58,17 @@ def replay_error(report: Row) -> float | None:
 
 
 def describe(case: Case) -> Row:
-    return {"index": case.index, "group": case.group, "cause": case.cause, "magnitude": case.magnitude, "kind": case.job.kind,
-            "seed": case.job.seed, "defect": case.defect, "truths": {k: round(v, 3) for k, v in case.truths.items()},
-            "expected": case.expected()}
+    return {
+        "index": case.index,
+        "group": case.group,
+        "cause": case.cause,
+        "magnitude": case.magnitude,
+        "kind": case.job.kind,
+        "seed": case.job.seed,
+        "defect": case.defect,
+        "truths": {k: round(v, 3) for k, v in case.truths.items()},
+        "expected": case.expected(),
+    }
 
 
 def score(task: tuple[int, str, str, bool]) -> Row:
@@ -71,9 +82,17 @@ def score(task: tuple[int, str, str, bool]) -> Row:
     if not keeps:
         path.unlink()
     steps = (report.get("ranks") or [{}])[0].get("steps") or {}
-    return {**describe(case), "findings": found(report), "replay_error_pct": replay_error(report), "failure": report.get("failure"),
-            "step_ns": step_ns(machine), "read_step_ns": steps.get("mean_ns"), "steps": case.job.steps,
-            "read_steps": steps.get("count"), "read_counted": steps.get("counted")}
+    return {
+        **describe(case),
+        "findings": found(report),
+        "replay_error_pct": replay_error(report),
+        "failure": report.get("failure"),
+        "step_ns": step_ns(machine),
+        "read_step_ns": steps.get("mean_ns"),
+        "steps": case.job.steps,
+        "read_steps": steps.get("count"),
+        "read_counted": steps.get("counted"),
+    }
 
 
 # what was said
@@ -89,7 +108,9 @@ def top(row: Row) -> str:
 
 def named(row: Row, cause: str) -> Row | None:
     """The first finding that names a cause."""
-    return next((f for f in row["findings"] or [] if f["id"] in ACCEPTED.get(cause, (cause,)) and f["gain_pct"] is not None), None)
+    return next(
+        (f for f in row["findings"] or [] if f["id"] in ACCEPTED.get(cause, (cause,)) and f["gain_pct"] is not None), None
+    )
 
 
 def is_right(row: Row) -> bool:
@@ -180,17 +201,41 @@ def verdicts(b: Board) -> list[str]:
     inside = b.intervals(b.planted)
     cover = share(sum(inside), len(inside))
     rows: list[tuple[str, str, float | None, Callable[[float], bool], int]] = [
-        ("first finding is the planted cause, gain of 10 % and more", ">= 90 %", b.accuracy(large), lambda v: v >= 90, len(large)),
+        (
+            "first finding is the planted cause, gain of 10 % and more",
+            ">= 90 %",
+            b.accuracy(large),
+            lambda v: v >= 90,
+            len(large),
+        ),
         ("the same, gain of 3 %", ">= 75 %", b.accuracy(b.at(3)), lambda v: v >= 75, len(b.at(3))),
-        ("decoys taken for a cause (gain > 1 %)", "<= 5 %", share(sum(map(b.is_tempted, b.decoys)), len(b.decoys)),
-         lambda v: v <= 5, len(b.decoys)),
-        ("findings > 3 % where nothing is wrong", "<= 2 %", share(sum(map(b.is_imagined, b.nulls)), len(b.nulls)),
-         lambda v: v <= 2, len(b.nulls)),
-        ("mean absolute error of the gain, a cause not named counting as 0", "<= 1.5 points", mean(absolute), lambda v: v <= 1.5,
-         len(absolute)),
-        ("true gains inside of the interval", "85–95 %", cover, lambda v: 85 <= v <= 95, len(inside))]
-    return table(["what", "target", "reached", "of", "met"],
-                 [[what, target, number(v), str(n), "yes" if v is not None and met(v) else "NO"] for what, target, v, met, n in rows])
+        (
+            "decoys taken for a cause (gain > 1 %)",
+            "<= 5 %",
+            share(sum(map(b.is_tempted, b.decoys)), len(b.decoys)),
+            lambda v: v <= 5,
+            len(b.decoys),
+        ),
+        (
+            "findings > 3 % where nothing is wrong",
+            "<= 2 %",
+            share(sum(map(b.is_imagined, b.nulls)), len(b.nulls)),
+            lambda v: v <= 2,
+            len(b.nulls),
+        ),
+        (
+            "mean absolute error of the gain, a cause not named counting as 0",
+            "<= 1.5 points",
+            mean(absolute),
+            lambda v: v <= 1.5,
+            len(absolute),
+        ),
+        ("true gains inside of the interval", "85–95 %", cover, lambda v: 85 <= v <= 95, len(inside)),
+    ]
+    return table(
+        ["what", "target", "reached", "of", "met"],
+        [[what, target, number(v), str(n), "yes" if v is not None and met(v) else "NO"] for what, target, v, met, n in rows],
+    )
 
 
 def by_magnitude(b: Board) -> list[str]:
@@ -209,15 +254,29 @@ def by_cause(b: Board) -> list[str]:
         rows.append([cause, str(len(mine)), number(b.accuracy(clear)), str(len(e)), number(mean(map(abs, e)), 2),
                      number(quantile([abs(v) for v in e], 0.9), 2), number(mean(e), 2), number(mean(map(abs, all_of)), 2),
                      number(share(sum(inside), len(inside)))])
-    return table(["cause", "traces", "first, % (gain >= 3 %)", "named", "error: mean", "p90", "bias", "mean with silence = 0",
-                  "in interval, %"], rows)
+    return table(
+        [
+            "cause",
+            "traces",
+            "first, % (gain >= 3 %)",
+            "named",
+            "error: mean",
+            "p90",
+            "bias",
+            "mean with silence = 0",
+            "in interval, %",
+        ],
+        rows,
+    )
 
 
 def by_group(b: Board, key: str, names: Iterable[str]) -> list[str]:
     rows = []
     for name in names:
         mine = [r for r in b.clear if r[key] == name and r["magnitude"] >= 3]
-        rows.append([name or "none", str(len(mine)), number(b.accuracy(mine)), number(mean(map(abs, b.errors(mine, True))), 2)])
+        rows.append(
+            [name or "none", str(len(mine)), number(b.accuracy(mine)), number(mean(map(abs, b.errors(mine, True))), 2)]
+        )
     return table([key, "traces", "first finding right, %", "mean error, points"], rows)
 
 
@@ -248,11 +307,21 @@ def failures(b: Board, most: int = 25) -> list[str]:
             off = abs(b.errors([r], True)[0])
             misses.append((off if off > 1.5 or (r in b.clear and not is_right(r)) else 0, r))
     worst = sorted((m for m in misses if m[0] > 0), key=lambda m: (-m[0], m[1]["index"]))[:most]
-    return table(["case", "job", "planted", "defect", "true gains, %", "said, %", "off by"],
-                 [[str(r["index"]), f"{r['kind']} {r['seed']}", f"{r['cause']} {r['magnitude']} %" if r["magnitude"] else f"{r['group']}: {r['cause']}",
-                   r["defect"] or "–", gains(r["truths"].items()),
-                   r["failure"] or gains((f["id"], f["gain_pct"] or 0) for f in (r["findings"] or [])[:3]) or "nothing", number(off)]
-                  for off, r in worst])
+    return table(
+        ["case", "job", "planted", "defect", "true gains, %", "said, %", "off by"],
+        [
+            [
+                str(r["index"]),
+                f"{r['kind']} {r['seed']}",
+                f"{r['cause']} {r['magnitude']} %" if r["magnitude"] else f"{r['group']}: {r['cause']}",
+                r["defect"] or "–",
+                gains(r["truths"].items()),
+                r["failure"] or gains((f["id"], f["gain_pct"] or 0) for f in (r["findings"] or [])[:3]) or "nothing",
+                number(off),
+            ]
+            for off, r in worst
+        ],
+    )
 
 
 def gains(pairs: Iterable[tuple[str, float]]) -> str:
@@ -265,12 +334,21 @@ def reading(b: Board) -> list[str]:
     replay = [abs(r["replay_error_pct"]) for r in b.rows if r["replay_error_pct"] is not None]
     silent = sum(r["findings"] is None for r in b.rows)
     wrong = sum(r["read_steps"] != r["steps"] for r in b.rows)
-    return [f"- step time as reported against the simulation's of the whole capture: median {number(quantile(off, 0.5), 2)} %, "
-            f"90 % of traces within {number(quantile(off, 0.9), 2)} %",
-            f"- error of the replay against the trace: " + (f"median {number(quantile(replay, 0.5), 2)} %, p90 {number(quantile(replay, 0.9), 2)} % "
-                                                           f"of {len(replay)} traces" if replay else "not reported"),
-            f"- traces with a wrong number of steps: {wrong}; that made the program fail: {sum(bool(r['failure']) for r in b.rows)}; "
-            f"without `findings` in the report: {silent}", ""]
+    broke = sum(bool(r["failure"]) for r in b.rows)
+    return [
+        f"- step time as reported against the simulation's of the whole capture: median {number(quantile(off, 0.5), 2)} %, "
+        f"90 % of traces within {number(quantile(off, 0.9), 2)} %",
+        f"- error of the replay against the trace: "
+        + (
+            f"median {number(quantile(replay, 0.5), 2)} %, p90 {number(quantile(replay, 0.9), 2)} % "
+            f"of {len(replay)} traces"
+            if replay
+            else "not reported"
+        ),
+        f"- traces with a wrong number of steps: {wrong}; that made the program fail: {broke}; "
+        f"without `findings` in the report: {silent}",
+        "",
+    ]
 
 
 def truths() -> list[str]:
@@ -281,9 +359,9 @@ def truths() -> list[str]:
 INTRODUCTION = """<!-- SPDX-License-Identifier: Apache-2.0; written by `make scoreboard`, not by hand -->
 # Accuracy
 
-How often holdup names what holds up a job, and how well it predicts what the fix gains, on {count} traces of simulated training
-jobs. Each job has a cause planted that costs about 1, 3, 10 or 30 % of its step. The true gain is exact: the simulation runs
-again with the same random numbers and without the cause. The simulation (`tests/scoreboard/`) shares no code with the program.
+How often holdup names what holds up a job, and how well it predicts what the fix gains, on {count} traces of simulated
+training jobs. Most have a cause planted that costs about 1, 3, 10 or 30 % of a step. The true gain is exact: the simulation
+runs again with the same random numbers and without the cause. It (`tests/scoreboard/`) shares no code with the program.
 
 What this does not show: how the program does on real machines. The simulation knows no more of them than its authors.
 """
@@ -292,21 +370,55 @@ What this does not show: how the program does on real machines. The simulation k
 def document(rows: list[Row], count: int) -> str:
     b = Board(rows)
     others = [r for r in b.planted if r["expected"] != r["cause"]]
-    parts = [INTRODUCTION.format(count=count), "## Targets", "", *verdicts(b), *reading(b),
-             "## By size of the gain", "",
-             f"Only where the planted cause is what gains most, by a fifth: {len(b.clear)} traces. In {len(others)} others something else",
-             "gains as much or more (mostly a job that is launch-bound by nature); they count for errors of the gain, not here.", "",
-             *by_magnitude(b), "## By cause", "", "Errors in points of step time: predicted less true gain.", "", *by_cause(b),
-             "## By what is wrong with the capture", "", *by_group(b, "defect", DEFECTS),
-             "## By kind of job", "", *by_group(b, "kind", ("gpu", "launch", "streams", "ddp")),
-             "## Alone, or beside a second cause", "", *by_group(b, "group", ("alone", "confounded")),
-             "## What was said first", "", "Gains of 3 % and more.", "", *confusion(b),
-             "## The largest misses", "", *failures(b),
-             "## What counts as right", "", *truths(),
-             "A finding below 0.5 % is no answer. A warm-up step that was left out of the means counts as named.", "",
-             "Decoys: " + "; ".join(f"{d} (tempts to {', '.join(ids)})" for d, ids in DECOYS.items()) + ".", "",
-             "## Again", "", "    make scoreboard", f"    python3 -m tests.scoreboard.board --count {count} --out docs/accuracy.md",
-             "    python3 -m tests.scoreboard.board --only CASE --keep FOLDER      one case of the lists above, with its trace", ""]
+    parts = [
+        INTRODUCTION.format(count=count),
+        "## Targets",
+        "",
+        *verdicts(b),
+        *reading(b),
+        "## By size of the gain",
+        "",
+        f"Only where the planted cause is what gains most, by a fifth: {len(b.clear)} traces.",
+        f"In {len(others)} others something else",
+        "gains as much or more (mostly a job that is launch-bound by nature); they count for errors of the gain, not here.",
+        "",
+        *by_magnitude(b),
+        "## By cause",
+        "",
+        "Errors in points of step time: predicted less true gain.",
+        "",
+        *by_cause(b),
+        "## By what is wrong with the capture",
+        "",
+        *by_group(b, "defect", DEFECTS),
+        "## By kind of job",
+        "",
+        *by_group(b, "kind", ("gpu", "launch", "streams", "ddp")),
+        "## Alone, or beside a second cause",
+        "",
+        *by_group(b, "group", ("alone", "confounded")),
+        "## What was said first",
+        "",
+        "Gains of 3 % and more.",
+        "",
+        *confusion(b),
+        "## The largest misses",
+        "",
+        *failures(b),
+        "## What counts as right",
+        "",
+        *truths(),
+        "A finding below 0.5 % is no answer. A warm-up step that was left out of the means counts as named.",
+        "",
+        "Decoys: " + "; ".join(f"{d} (tempts to {', '.join(ids)})" for d, ids in DECOYS.items()) + ".",
+        "",
+        "## Again",
+        "",
+        "    make scoreboard",
+        f"    python3 -m tests.scoreboard.board --count {count} --out docs/accuracy.md",
+        "    python3 -m tests.scoreboard.board --only CASE --keep FOLDER      one case of the lists above, with its trace",
+        "",
+    ]
     return "\n".join(parts)
 
 

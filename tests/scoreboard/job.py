@@ -8,10 +8,33 @@ import random
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.scoreboard.machine import (COMM, COMPUTE, MAIN, SIDE, US, Backward, BlockingCopy, Busy, Call, Close, Costs, GraphLaunch,
-                                      Launch, Loader, Machine, Memory, NextBatch, Open, Record, Step, Synchronize, Thread,
-                                      WaitEvent, Work, key_of)
-
+from tests.scoreboard.machine import (
+    COMM,
+    COMPUTE,
+    MAIN,
+    SIDE,
+    US,
+    Backward,
+    BlockingCopy,
+    Busy,
+    Call,
+    Close,
+    Costs,
+    GraphLaunch,
+    Launch,
+    Loader,
+    Machine,
+    Memory,
+    NextBatch,
+    Open,
+    Record,
+    Step,
+    Synchronize,
+    Thread,
+    WaitEvent,
+    Work,
+    key_of,
+)
 
 @dataclass(frozen=True)
 class Device:
@@ -39,9 +62,19 @@ class Device:
 
 A100 = Device("NVIDIA A100-SXM4-80GB", 8, 0, 108, 85_031_714_816, 19_500, 156_000, 312_000, 2039,
               "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn", "ampere_sgemm_128x64_nn")
-H100 = Device("NVIDIA H100 80GB HBM3", 9, 0, 132, 85_044_297_728, 66_900, 494_700, 989_400, 3350,
-              "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas",
-              "ampere_sgemm_128x64_nn")      # fp32 products of Hopper's cuBLAS still carry the name of Ampere
+H100 = Device(
+    "NVIDIA H100 80GB HBM3",
+    9,
+    0,
+    132,
+    85_044_297_728,
+    66_900,
+    494_700,
+    989_400,
+    3350,
+    "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas",
+    "ampere_sgemm_128x64_nn",
+)  # fp32 products of Hopper's cuBLAS still carry the name of Ampere
 
 PAGEABLE, PINNED, LINK = 7.0, 24.0, 120.0      # bytes/ns: host copies, and what a ring of peers moves
 
@@ -58,7 +91,7 @@ class Setup:
     steps: int = 7
     op_ns: int = 6 * US                 # of Python and dispatch before a launch
     costs: Costs = field(default_factory=Costs)
-    guard: int = 0                      # 1: the device still works on a step before the capture; 0: the profiler waited for it
+    guard: int = 0  # 1: the device still works on a step before the capture; 0: the profiler waited for it
     forward_graph: bool = False
     buckets: int = 4
 
@@ -130,11 +163,16 @@ def elementwise(functor: str) -> str:
             f"(int, {functor}, std::array<char*, 2ul>)")
 
 
-SOFTMAX = "void (anonymous namespace)::cunn_SoftMaxForward<4, float, float, float, (anonymous namespace)::LogSoftMaxForwardEpilogue>"
+SOFTMAX = (
+    "void (anonymous namespace)::cunn_SoftMaxForward<4, float, float, float, "
+    "(anonymous namespace)::LogSoftMaxForwardEpilogue>"
+)
 FUSED_NORM = "triton_per_fused_add_native_layer_norm_0"
 NORM_BACKWARD = "void at::native::(anonymous namespace)::layer_norm_grad_input_kernel_vectorized<c10::BFloat16, float>"
 FLASH = "void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128, 128, 32, 4> >(pytorch_flash::Flash_fwd_params)"
-FLASH_BACKWARD = "void pytorch_flash::flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<Flash_bwd_kernel_traits<128, 64, 128, 8> >"
+FLASH_BACKWARD = (
+    "void pytorch_flash::flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<Flash_bwd_kernel_traits<128, 64, 128, 8> >"
+)
 FOREACH = ("void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous namespace)::"
            "FusedOptimizerTensorListMetadata<4>, at::native::(anonymous namespace)::FusedAdamMathFunctor<float, 4> >")
 ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_{}_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
@@ -188,7 +226,9 @@ class Steps:
 
     def streaming(self, tag: str, name: str, bytes_moved: float) -> Work:
         grid = max(1, int(bytes_moved / 4 // 2048))
-        return Work(key_of(tag), "kernel", name, self.job.device.stream_ns(bytes_moved), facts(grid, 128, 32, 0, self.job.device.sms))
+        return Work(
+            key_of(tag), "kernel", name, self.job.device.stream_ns(bytes_moved), facts(grid, 128, 32, 0, self.job.device.sms)
+        )
 
     def attention(self, tag: str, name: str, factor: float) -> Work:
         j = self.job
@@ -205,13 +245,22 @@ class Steps:
         backward: list[list[Any]] = []
         kernels: list[Work] = []
 
-        def add(name: str, works: list[Work], dims: list[Any], node: str, back: list[tuple[str, list[Work], list[Any]]]) -> None:
+        def add(
+            name: str, works: list[Work], dims: list[Any], node: str, back: list[tuple[str, list[Work], list[Any]]]
+        ) -> None:
             number, tag = self.next_sequence(), f"{i}.{len(backward)}.{name}"
             forward.extend(self.operator(tag, name, works, dims, [self.bf16] * len(dims), sequence=number,
                                          stream=SIDE if self.is_aside(i, name) else COMPUTE))
             kernels.extend(works)
-            backward.append([step for b, (op, ws, ds) in enumerate(back) for step in
-                             self.operator(f"{tag}.back{b}", op, ws, ds, [self.bf16] * len(ds), backward=node, sequence=number)])
+            backward.append(
+                [
+                    step
+                    for b, (op, ws, ds) in enumerate(back)
+                    for step in self.operator(
+                        f"{tag}.back{b}", op, ws, ds, [self.bf16] * len(ds), backward=node, sequence=number
+                    )
+                ]
+            )
 
         def norm(tag: str) -> None:
             add("aten::native_layer_norm", [self.streaming(f"{i}.{tag}", FUSED_NORM, 6 * m * w)], [[m, w], [], [w], [w], []],
@@ -226,10 +275,19 @@ class Steps:
 
         norm("ln1")
         product("qkv", 3 * w, w)
-        add("aten::_scaled_dot_product_flash_attention", [self.attention(f"{i}.flash", FLASH, 1)], [[1, w // 128 or 1, m, 128]] * 3,
+        add(
+            "aten::_scaled_dot_product_flash_attention",
+            [self.attention(f"{i}.flash", FLASH, 1)],
+            [[1, w // 128 or 1, m, 128]] * 3,
             "ScaledDotProductFlashAttentionBackward0",
-            [("aten::_scaled_dot_product_flash_attention_backward", [self.attention(f"{i}.flash.b", FLASH_BACKWARD, 2.5)],
-              [[1, w // 128 or 1, m, 128]] * 4)])
+            [
+                (
+                    "aten::_scaled_dot_product_flash_attention_backward",
+                    [self.attention(f"{i}.flash.b", FLASH_BACKWARD, 2.5)],
+                    [[1, w // 128 or 1, m, 128]] * 4,
+                )
+            ],
+        )
         product("proj", w, w)
         norm("ln2")
         product("up", 4 * w, w)
@@ -306,14 +364,26 @@ class Steps:
 
     def loss_backward(self) -> list[Any]:
         m = self.job.rows
-        return self.operator("loss.b", "aten::_log_softmax_backward_data", [self.streaming("loss.b", SOFTMAX.replace("Forward", "Backward"),
-                             m * 4096 * 6)], [[m, 1024], [m, 1024], [], []], ["float", "float", "Scalar", "Scalar"],
-                             backward="LogSoftmaxBackward0", sequence=9000)
+        return self.operator(
+            "loss.b",
+            "aten::_log_softmax_backward_data",
+            [self.streaming("loss.b", SOFTMAX.replace("Forward", "Backward"), m * 4096 * 6)],
+            [[m, 1024], [m, 1024], [], []],
+            ["float", "float", "Scalar", "Scalar"],
+            backward="LogSoftmaxBackward0",
+            sequence=9000,
+        )
 
     def loss(self) -> list[Any]:
         m = self.job.rows
-        return self.operator("loss", "aten::_log_softmax", [self.streaming("loss", SOFTMAX, m * 4096 * 4)], [[m, 1024], [], []],
-                             ["float", "Scalar", "Scalar"], sequence=9000)
+        return self.operator(
+            "loss",
+            "aten::_log_softmax",
+            [self.streaming("loss", SOFTMAX, m * 4096 * 4)],
+            [[m, 1024], [], []],
+            ["float", "Scalar", "Scalar"],
+            sequence=9000,
+        )
 
     def item(self, n: int) -> list[Any]:
         """x.item() and what is done with the number.  Without the sync the number is not read, the rest stays."""
@@ -323,7 +393,11 @@ class Steps:
             return log
         where = "Pinned" if j.sync_is_pinned else "Pageable"
         work = Work(key, "memcpy", f"Memcpy DtoH (Device -> {where})", 1300, '"bytes": 4, "memory bandwidth (GB/s)": 0.003')
-        copy = Launch(work, COMPUTE, "cudaMemcpyAsync", 5 * US) if j.sync_is_pinned else BlockingCopy(work, COMPUTE, cost=5 * US, staged=0)
+        copy = (
+            Launch(work, COMPUTE, "cudaMemcpyAsync", 5 * US)
+            if j.sync_is_pinned
+            else BlockingCopy(work, COMPUTE, cost=5 * US, staged=0)
+        )
         said = {"Input Dims": [[]], "Input type": ["float"]}
         return [Open("cpu_op", "aten::item", said), Busy(key ^ 1, 1200), Open("cpu_op", "aten::_local_scalar_dense", said),
                 Busy(key ^ 2, 1200), copy, Synchronize(key ^ 3, COMPUTE), Close(), Close(), *log]
@@ -350,8 +424,14 @@ class Steps:
         program: list[Any] = []
         for n in range(3):
             m, k = j.vector_rows, 1024
-            program += self.operator(f"fp32.{n}", "aten::mm", [self.gemm(f"fp32.{n}", m, 1024, k, "float", j.vector_on_tensor)],
-                                     [[m, k], [k, 1024]], ["float", "float"], sequence=9100 + n)
+            program += self.operator(
+                f"fp32.{n}",
+                "aten::mm",
+                [self.gemm(f"fp32.{n}", m, 1024, k, "float", j.vector_on_tensor)],
+                [[m, k], [k, 1024]],
+                ["float", "float"],
+                sequence=9100 + n,
+            )
         return program
 
     def chain_kernels(self) -> list[Any]:
@@ -365,8 +445,14 @@ class Steps:
         for n in range(count):
             op = names[n % len(names)]
             kernel = "triton_poi_fused_chain_0" if j.chain_is_fused else elementwise(f"at::native::{op[6:]}_functor<float>")
-            program += self.operator(f"chain.{n}", op, [self.streaming(f"chain.{n}", kernel, 2 * j.chain_bytes)], [[size]], ["float"],
-                                     sequence=9200 + n)
+            program += self.operator(
+                f"chain.{n}",
+                op,
+                [self.streaming(f"chain.{n}", kernel, 2 * j.chain_bytes)],
+                [[size]],
+                ["float"],
+                sequence=9200 + n,
+            )
         return program
 
     def block(self) -> tuple[list[Any], list[Any]]:
@@ -380,12 +466,16 @@ class Steps:
             program: list[Any] = []
             for n in range(count):
                 flop_rows = max(128, int(j.block_ns * 0.68 * d.bf16 / (2 * 2048 * 2048)))
-                work = Work(key_of(f"block{n}{suffix}"), "kernel", d.tensor_gemm, j.block_ns, facts(256, 128, 122, 49152, d.sms))
+                work = Work(
+                    key_of(f"block{n}{suffix}"), "kernel", d.tensor_gemm, j.block_ns, facts(256, 128, 122, 49152, d.sms)
+                )
                 program += self.operator(f"block{n}{suffix}", "aten::mm", [work], [[flop_rows, 2048], [2048, 2048]],
                                          [self.bf16] * 2, sequence=9300 + n + (50 if suffix else 0))
             return program
 
-        gradient = Work(key_of("block.b"), "kernel", d.tensor_gemm, count * j.block_ns // 2, facts(256, 128, 122, 49152, d.sms))
+        gradient = Work(
+            key_of("block.b"), "kernel", d.tensor_gemm, count * j.block_ns // 2, facts(256, 128, 122, 49152, d.sms)
+        )
         node = [Open("cpu_op", "autograd::engine::evaluate_function: CheckpointFunctionBackward",
                      {"Sequence number": 9400, "Fwd thread id": 1}), Open("cpu_op", "CheckpointFunctionBackward",
                      {"Sequence number": 9400, "Fwd thread id": 1}), self.host(key_of("block.b"), j.op_ns),
@@ -415,14 +505,25 @@ class Steps:
 
     def warm_up(self, step: int) -> list[Any]:
         j = self.job
-        return [Call(key_of(f"module{n}"), "cudaModuleLoadData", j.warm_ns // 4) for n in range(4)] if j.warm_ns and step == 0 else []
+        return (
+            [Call(key_of(f"module{n}"), "cudaModuleLoadData", j.warm_ns // 4) for n in range(4)]
+            if j.warm_ns and step == 0
+            else []
+        )
 
     def memory(self) -> list[Any]:
         j, program = self.job, []
         for n in range(j.allocs if j.alloc_ns else 0):
-            program += [Open("cpu_op", "aten::empty", {"Input Dims": [[], [], [], [], [], []], "Input type": ["ScalarList"] + [""] * 5}),
-                        Memory(key_of(f"malloc{n}"), "cudaMalloc", j.alloc_ns, False), Close(),
-                        Memory(key_of(f"free{n}"), "cudaFree", j.alloc_ns, j.allocs_wait)]
+            program += [
+                Open(
+                    "cpu_op",
+                    "aten::empty",
+                    {"Input Dims": [[], [], [], [], [], []], "Input type": ["ScalarList"] + [""] * 5},
+                ),
+                Memory(key_of(f"malloc{n}"), "cudaMalloc", j.alloc_ns, False),
+                Close(),
+                Memory(key_of(f"free{n}"), "cudaFree", j.alloc_ns, j.allocs_wait),
+            ]
         return program
 
     def shadow(self) -> list[Any]:
@@ -454,7 +555,14 @@ class Steps:
         items = [self.item(n) for n in range(max(j.syncs, 0) or self.items_without_sync())]
         program: list[Any] = []
         for step in range(-j.guard, j.steps):
-            program += [Step(step), Open("user_annotation", f"ProfilerStep#{step + 10}"), *load, *copy, *self.warm_up(step), *memory]
+            program += [
+                Step(step),
+                Open("user_annotation", f"ProfilerStep#{step + 10}"),
+                *load,
+                *copy,
+                *self.warm_up(step),
+                *memory,
+            ]
             program += self.forward([(f, k) for f, _, k in built], items, step)
             program += [*block, *chain, *products, *loss, *shadow, *backward, *optimizer, *self.stall(step)]
             program += [Synchronize(key_of("end"))] if j.ends_with_sync else []
@@ -482,7 +590,11 @@ class Steps:
 def run(job: Setup, keeps_log: bool = False) -> Machine:
     """Simulates a job to its end."""
     m = Machine(job.costs, job.seed, keeps_log)
-    for number in (COMPUTE, *((SIDE,) if job.kind == "streams" else ()), *((COMM,) if job.comm or job.tiny or job.shadow_ns else ())):
+    for number in (
+        COMPUTE,
+        *((SIDE,) if job.kind == "streams" else ()),
+        *((COMM,) if job.comm or job.tiny or job.shadow_ns else ()),
+    ):
         m.stream(number)
     if job.workers:
         m.loader = Loader(m, job.workers, 2, job.batch_ns, job.guard + job.steps)
@@ -492,7 +604,7 @@ def run(job: Setup, keeps_log: bool = False) -> Machine:
 
 
 def step_ns(machine: Machine) -> float:
-    """Mean step of the capture: from the end of the device work of one to the end of that of the next.  Without a step before
-    the capture, the first counts from its start."""
+    """Mean step of the capture: from the end of the device work of one to the end of that of the next.  Without a step
+    before the capture, the first counts from its start."""
     ends = machine.step_end
     return (ends[max(ends)] - ends.get(-1, 0)) / (max(ends) + 1)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what torch.profiler would have written of a simulated run, with the defects that real captures have.  The text of an
-event is put together by hand: times must keep nanoseconds beside 10^15 microseconds, which no float does."""
+"""Writes what torch.profiler would have written of a simulated run, with the defects that real captures have.  The text of
+an event is put together by hand: times must keep nanoseconds beside 10^15 microseconds, which no float does."""
+
 from __future__ import annotations
 
 import json
@@ -121,7 +122,8 @@ class Writer:
     # device
 
     def device(self, op: DeviceOp) -> str:
-        said = f'"External id": {op.external}, "device": 0, "context": 1, "stream": {op.stream}, "correlation": {op.correlation}'
+        said = f'"External id": {op.external}, "device": 0, "context": 1, "stream": {op.stream}'
+        said += f', "correlation": {op.correlation}'
         if op.shape.kind in ("kernel", "collective"):
             said = '"queued": 0, ' + said
         if op.node >= 0:
@@ -169,9 +171,22 @@ class Writer:
             "cupti_version": 24, "cuda_runtime_version": 12040, "cuda_driver_version": 12040, "with_flops": 0,
             "record_shapes": int(self.capture.has_shapes), "profile_memory": 0, "with_stack": 0}
         if self.job.comm or self.job.tiny or self.job.shadow_ns:
-            head["distributedInfo"] = {"backend": "nccl", "rank": 0, "world_size": 8, "pg_count": 1, "nccl_version": "2.21.5",
-                                       "pg_config": [{"pg_name": "0", "pg_desc": "default_pg", "backend_config": "cuda:nccl",
-                                                      "pg_size": 8, "ranks": list(range(8))}]}
+            head["distributedInfo"] = {
+                "backend": "nccl",
+                "rank": 0,
+                "world_size": 8,
+                "pg_count": 1,
+                "nccl_version": "2.21.5",
+                "pg_config": [
+                    {
+                        "pg_name": "0",
+                        "pg_desc": "default_pg",
+                        "backend_config": "cuda:nccl",
+                        "pg_size": 8,
+                        "ranks": list(range(8)),
+                    }
+                ],
+            }
         return head
 
     def text(self) -> str:
@@ -183,7 +198,9 @@ class Writer:
             events += self.gradient_arrows()
         if self.capture.has_sync:
             events += self.sync_events()
-        events.append(f'{{"name": "Record Window End", "ph": "i", "s": "g", "pid": "", "tid": "", "ts": {self.time(m.now)}}}')
+        events.append(
+            f'{{"name": "Record Window End", "ph": "i", "s": "g", "pid": "", "tid": "", "ts": {self.time(m.now)}}}'
+        )
         return (json.dumps(self.head())[:-1] + ', "displayTimeUnit": "ms", "traceEvents": [\n' + ",\n".join(events) +
                 '\n], "traceName": "/tmp/trace.json"}\n')
 

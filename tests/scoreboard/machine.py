@@ -313,7 +313,9 @@ class Machine:
     def log_call(self, thread: Thread, name: str, start: int, correlation: int) -> None:
         if self.keeps_log:
             external = thread.open[-1].external if thread.open else 0
-            self.host_spans.append(Span("cuda_runtime", name, thread.number, start, self.now, thread.step, external, correlation))
+            self.host_spans.append(
+                Span("cuda_runtime", name, thread.number, start, self.now, thread.step, external, correlation)
+            )
 
     def log_sync(self, kind: str, start: int, correlation: int, **more: Any) -> None:
         if self.keeps_log:
@@ -508,7 +510,9 @@ class Synchronize:
         for gate in gates:
             yield gate
         yield m.host_ns(thread, self.key, m.costs.wake if was_busy else self.cost)
-        name, kind = ("cudaDeviceSynchronize", "Context Sync") if self.stream is None else ("cudaStreamSynchronize", "Stream Sync")
+        name, kind = (
+            ("cudaDeviceSynchronize", "Context Sync") if self.stream is None else ("cudaStreamSynchronize", "Stream Sync")
+        )
         m.log_call(thread, name, began, correlation)
         m.log_sync(kind, began + 300, correlation, stream=self.stream)
 
@@ -533,7 +537,7 @@ class SyncEvent:
 
 @dataclass
 class BlockingCopy(Launch):
-    """cudaMemcpyAsync with pageable memory: the stream drains first, and the call stays until the data is (nearly) across."""
+    """cudaMemcpyAsync with pageable memory: the stream drains, and the call stays until the data is (nearly) across."""
     call: str = "cudaMemcpyAsync"
     staged: int = 10 * US               # the DMA of the last staging buffer goes on after the return
 

@@ -80,7 +80,8 @@ class DataLoading(Plant):
     truth = "the batch is there at once (loader work 0), in this process or, with workers, in theirs"
 
     def prepare(self, job: Setup, target: float, step: float, r: random.Random) -> Setup:
-        return replace(with_short_queue(job, r), workers=r.choice((0, 0, 2, 4)), batch_ns=1000)
+        workers = r.choice((0, 0, 2, 4))        # the first batch of workers is always waited for: before the capture
+        return replace(with_short_queue(job, r), workers=workers, batch_ns=1000, guard=1 if workers else job.guard)
 
     def guess(self, job: Setup, target: float, step: float) -> float:
         return max(1, job.workers) * step / (1 - target)
@@ -97,7 +98,11 @@ class IoStall(Plant):
     truth = "the checkpoint takes no time on the main thread; its stall is spread over all counted steps"
 
     def prepare(self, job: Setup, target: float, step: float, r: random.Random) -> Setup:
-        return replace(with_short_queue(job, r), stall_mark=r.choice(("annotation", "frame")), stall_steps=r.choice(((2, 4), (1, 3), (3,))))
+        return replace(
+            with_short_queue(job, r),
+            stall_mark=r.choice(("annotation", "frame")),
+            stall_steps=r.choice(((2, 4), (1, 3), (3,))),
+        )
 
     def guess(self, job: Setup, target: float, step: float) -> float:
         return step * target / (1 - target) * job.steps / len(job.stall_steps)
@@ -164,7 +169,9 @@ class LaunchBound(Plant):
 
 class ExposedCommunication(Plant):
     cause = "exposed-communication"
-    truth = "gradients larger than backward can hide: collectives take 1 µs. On the compute stream: they get their own stream"
+    truth = (
+        "gradients larger than backward can hide: collectives take 1 µs. On the compute stream: they get their own stream"
+    )
     kinds = ("ddp",)
 
     def prepare(self, job: Setup, target: float, step: float, r: random.Random) -> Setup:
@@ -268,7 +275,7 @@ class Allocator(Plant):
 
 class TensorCores(Plant):
     cause = "tensor-cores-unused"
-    truth = "the fp32 products of a head take what TF32 on tensor cores takes (0.68 of the peak instead of 0.88 of the vector peak)"
+    truth = "the fp32 products of a head take what TF32 on tensor cores takes (0.68 of that peak, not 0.88 of the vector peak)"
     kinds = ("gpu", "streams", "ddp")
     cured_alike = False
     smallest = 8
@@ -354,9 +361,27 @@ class ProfilerArtefact(Plant):
         return replace(job, overhead_ns=0)
 
 
-PLANTS: dict[str, Plant] = {p.cause: p for p in (
-    DataLoading(), IoStall(), HostSync(), CopyBound(), LaunchBound(), ExposedCommunication(), PoorOverlap(), CommLatency(),
-    OverlapContention(), PythonGc(), Allocator(), TensorCores(), BandwidthBound(), Recompute(), WarmUp(), ProfilerArtefact())}
+PLANTS: dict[str, Plant] = {
+    p.cause: p
+    for p in (
+        DataLoading(),
+        IoStall(),
+        HostSync(),
+        CopyBound(),
+        LaunchBound(),
+        ExposedCommunication(),
+        PoorOverlap(),
+        CommLatency(),
+        OverlapContention(),
+        PythonGc(),
+        Allocator(),
+        TensorCores(),
+        BandwidthBound(),
+        Recompute(),
+        WarmUp(),
+        ProfilerArtefact(),
+    )
+}
 assert set(PLANTS) == set(ACCEPTED)
 
 
@@ -376,8 +401,8 @@ def calibrate(plant: Plant, job: Setup, target: float, r: random.Random) -> Setu
 
 
 def solve(cost: Callable[[int], float], target: float, size: int, smallest: int) -> int:
-    """Newton's method with the slope of the last two sizes that cost anything, inside of a bracket.  The cost is zero until the
-    size passes a slack, and close to linear from there; `size` is where it would be without slack."""
+    """Newton's method with the slope of the last two sizes that cost anything, inside of a bracket.  The cost is zero until
+    the size passes a slack, and close to linear from there; `size` is where it would be without slack."""
     aim = target / (1 - target)
     slope, bracket = aim / size, [smallest, 0]
     known: list[tuple[int, float]] = []
@@ -412,7 +437,7 @@ def next_size(size: int, found: float, aim: float, slope: float, bracket: list[i
 
 @dataclass
 class Case:
-    """`truths` holds every gain that is known: of the planted cause, of the confounder, and of what the job has by nature."""
+    """`truths` holds every gain that is known: of the plant, of the confounder, and of what the job has by nature."""
     index: int
     group: str                          # alone, confounded, decoy, null
     cause: str
@@ -471,7 +496,11 @@ def planted(index: int, cause: str, magnitude: int, is_confounded: bool, defect:
     job = replace(job, forward_graph=has_graph and job.kind != "streams")
     second = None
     if is_confounded:
-        others = [p for p in PLANTS.values() if job.kind in p.kinds and p.cause not in ("warm-up", cause) and not clash(p.cause, cause)]
+        others = [
+            p
+            for p in PLANTS.values()
+            if job.kind in p.kinds and p.cause not in ("warm-up", cause) and not clash(p.cause, cause)
+        ]
         second = r.choice(others)
         grown = calibrate(second, job, 0.35 * magnitude / 100, r)
         if grown is None:
@@ -480,7 +509,15 @@ def planted(index: int, cause: str, magnitude: int, is_confounded: bool, defect:
     grown = calibrate(plant, job, magnitude / 100, r)
     if grown is None:
         return None
-    case = Case(index, "confounded" if second else "alone", cause, magnitude, grown, capture, defect if has_graph == grown.forward_graph else "")
+    case = Case(
+        index,
+        "confounded" if second else "alone",
+        cause,
+        magnitude,
+        grown,
+        capture,
+        defect if has_graph == grown.forward_graph else "",
+    )
     case.truths = {cause: plant.gain(grown)}
     if second:
         case.truths[second.cause] = second.gain(grown)
@@ -541,7 +578,9 @@ def make(index: int) -> Case:
             serial = turn * 17 + place - 3
             cause = sorted(PLANTS)[serial % len(PLANTS)]
             defect = r.choice(sorted(DEFECTS)) if r.random() < 0.35 else ""
-            case = planted(number, cause, MAGNITUDES[serial // len(PLANTS) % 4 if attempt < 8 else r.randrange(4)], place < 7, defect)
+            case = planted(
+                number, cause, MAGNITUDES[serial // len(PLANTS) % 4 if attempt < 8 else r.randrange(4)], place < 7, defect
+            )
         if case:
             case.index = index
             return case
