@@ -57,8 +57,9 @@ static size_t edit_data(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 
 static bool is_device_to_host(const hu_graph *g, const hu_node *n)
 {
-    return n->n_ops == 1 && g->op[n->ops].class == HU_CLASS_COPY &&
-           hu_str_has(hu_ask_name(g->ask, g->op[n->ops].slice), HU_STR("DtoH"));
+    const hu_op *own = n->n_ops ? &g->op[n->ops + n->n_ops - 1] : NULL;
+
+    return own && own->class == HU_CLASS_COPY && hu_str_has(hu_ask_name(g->ask, own->slice), HU_STR("DtoH"));
 }
 
 static size_t edit_sync(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)

@@ -77,9 +77,36 @@ static bool collect(hu_building *b)
             }
             op.node = node_before(b, op.start_ns);
         }
-        op.step = step_of(b, op.has_launch ? b->nodes.at[op.node].start_ns : op.start_ns);
         if (!hu_vec_push(ask->arena, &b->ops, op))
             return false;
+    }
+    return true;
+}
+
+/*
+ * Streams are queues: what runs before work that a node launched was enqueued before it, even when its own launch lies before
+ * the capture or was lost.  Operations are sorted by start here.
+ */
+static bool place_unlaunched(hu_building *b)
+{
+    const hu_slices *s = &b->ask->s;
+    uint32_t        *next = hu_arena_alloc(b->ask->scratch, (b->ask->n_tracks + 1) * sizeof *next);
+
+    if (!next)
+        return false;
+    memset(next, 0xff, b->ask->n_tracks * sizeof *next);
+    for (size_t i = b->ops.n; i-- > 0;) {
+        hu_op    *op = &b->ops.at[i];
+        uint32_t *node = &next[s->track[op->slice]];
+
+        if (!op->has_launch && *node < op->node)
+            op->node = *node;
+        *node = op->node;
+    }
+    for (size_t i = 0; i < b->ops.n; i++) {
+        hu_op *op = &b->ops.at[i];
+
+        op->step = step_of(b, b->nodes.at[op->node].start_ns);
     }
     return true;
 }
@@ -146,7 +173,7 @@ int hu_build_ops(hu_building *b, hu_error *err)
     uint32_t     *stream_of_track = hu_arena_alloc(ask->scratch, (ask->n_tracks + 1) * sizeof *stream_of_track);
     uint32_t     *last;
 
-    if (!stream_of_track || !collect(b) || !sort_by_node(b))
+    if (!stream_of_track || !collect(b) || !place_unlaunched(b) || !sort_by_node(b))
         return hu_fail_memory(err);
     memset(stream_of_track, 0xff, ask->n_tracks * sizeof *stream_of_track);
     last = hu_arena_alloc(ask->scratch, (ask->n_tracks + 1) * sizeof *last);

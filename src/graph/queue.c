@@ -60,7 +60,7 @@ int hu_build_queue(hu_building *b, hu_error *err)
         const hu_node *node = &b->nodes.at[i];
 
         if (is_blocked(b, node)) {
-            outstanding_at(b, node->ops, place[node->ops], hu_build_node_end(b, i), &depth[n]);
+            outstanding_at(b, node->ops + node->n_ops - 1, place[node->ops + node->n_ops - 1], hu_build_node_end(b, i), &depth[n]);
             n += depth[n] >= LEAST_QUEUE;
         }
     }
@@ -77,7 +77,7 @@ int hu_build_queue(hu_building *b, hu_error *err)
 
         if (!node->n_ops || node->call == HU_CALL_NONE)
             continue;
-        at = place[node->ops];
+        at = place[node->ops + node->n_ops - 1];
         first = b->stream_first[b->ops.at[node->ops].stream];
         if (at < first + (uint32_t)queue)
             continue;

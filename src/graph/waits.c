@@ -167,24 +167,25 @@ static bool wait_sync(work *w, const hu_map *calls, uint32_t node, bool *waited)
 static bool wait_copy(hu_building *b, uint32_t node, bool *waited)
 {
     const hu_node *n = &b->nodes.at[node];
-    const hu_op   *op = n->n_ops == 1 ? &b->ops.at[n->ops] : NULL;
+    const uint32_t own = n->ops + n->n_ops - 1;        /* behind work without a launch that was put here */
+    const hu_op   *op = n->n_ops ? &b->ops.at[own] : NULL;
     const int64_t  end = hu_build_node_end(b, node);
     bool           pageable, blocks;
 
     *waited = false;
-    if (!op || op->class != HU_CLASS_COPY)
+    if (!op || !op->has_launch || op->class != HU_CLASS_COPY)
         return true;
     pageable = hu_str_has(hu_ask_name(b->ask, op->slice), HU_STR("Pageable"));
     blocks = pageable || !hu_str_has(hu_ask_name(b->ask, n->slice), HU_STR("Async"));
     if (!blocks && end - n->start_ns < LONG_CALL_NS)
         return true;
-    if (end >= hu_build_op_end(b, n->ops) - EARLY_NS) {
+    if (end >= hu_build_op_end(b, own) - EARLY_NS) {
         *waited = true;
-        return wait_for(b, node, n->ops, HU_AT_OP_END, blocks ? HU_CLASS_RETURN : HU_CLASS_INFERRED);
+        return wait_for(b, node, own, HU_AT_OP_END, blocks ? HU_CLASS_RETURN : HU_CLASS_INFERRED);
     }
     if (pageable && end > op->start_ns && end - n->start_ns > LONG_CALL_NS) {
         *waited = true;
-        return wait_for(b, node, n->ops, HU_AT_OP_START, HU_CLASS_RETURN);
+        return wait_for(b, node, own, HU_AT_OP_START, HU_CLASS_RETURN);
     }
     return true;
 }
