@@ -128,7 +128,7 @@ class Checkpoints(Training):
     def step(self) -> None:
         super().step()
         self.count += 1
-        if self.count % EVERY == 0:
+        if self.count % EVERY == 2:     # not in the first recorded step, which may pass for a warm-up
             self.save()
 
     def save(self) -> None:
@@ -149,7 +149,7 @@ class Churn(Training):
         super().__init__()
         self.collect = collect
         gc.freeze()     # torch's own half a million objects would make each collection longer than the step
-        self.live = [{"id": i, "tokens": [i]} for i in range(30_000)]       # a data set's index, alive for good
+        self.live = [{"id": i, "tokens": [i]} for i in range(80_000)]       # a data set's index, alive for good
 
     def begin(self) -> None:
         super().begin()
@@ -160,11 +160,9 @@ class Churn(Training):
             gc.disable()
 
     def step(self) -> None:
-        samples: list[dict[str, Any]] = []
-        for i in range(4_000):
-            sample: dict[str, Any] = {"id": i, "tokens": [i]}
-            sample["self"] = sample if i % 8 == 0 else None       # a cycle: only the collector frees it
-            samples.append(sample)
+        samples: list[dict[str, Any]] = [{"id": i, "tokens": [i]} for i in range(4_000)]
+        for sample in samples[::8]:
+            sample["self"] = sample     # a cycle: only the collector frees it
         super().step()
         if self.collect:
             gc.collect()
@@ -173,6 +171,10 @@ class Churn(Training):
         gc.enable()
         gc.set_threshold(*self.threshold)
         gc.collect()
+
+    def close(self) -> None:
+        super().close()
+        gc.unfreeze()
 
 
 class Straggler(Training):
@@ -207,7 +209,7 @@ def pairs(folder: pathlib.Path) -> list[Pair]:
     """All that is planted, and what takes it away."""
     slow = functools.partial(Batches, delay_s=0.020)
     burning = functools.partial(Batches, burn=300_000)
-    collector = {"record_python_gc_info": True}
+    collector = {"record_python_gc_info": True}      # without with_stack, torch ignores it
     return [
         Pair("loader-sleep-cached", "20 ms of waiting for each batch -> batches in memory", ("data-loading",),
              lambda: Training(slow()), Training),
@@ -218,7 +220,7 @@ def pairs(folder: pathlib.Path) -> list[Pair]:
         Pair("checkpoint", f"torch.save and fsync at every {EVERY}th step -> none", ("io-stall",),
              lambda: Checkpoints(folder), Training, period=EVERY, steps=8 * EVERY, active=2 * EVERY),
         Pair("gc-churn", "gc.collect() in each step, low thresholds -> gc.disable()", ("python-gc",),
-             lambda: Churn(True), lambda: Churn(False), flags=collector),
+             lambda: Churn(True), lambda: Churn(False), flags=collector, stack=True),
         Pair("threads", "8 threads on two cores -> 2", None, lambda: Training(threads=8), lambda: Training(threads=2)),
         Pair("straggler", "rank 1 of 2 sleeps 20 ms in each step -> no sleep", ("straggler",),
              lambda: Straggler(0.020), lambda: Straggler(0.0), ranks=2),
@@ -276,7 +278,8 @@ def run_pair(pair: Pair, folder: pathlib.Path, holdup: pathlib.Path | None) -> d
         path.unlink()
     said, why = measure.explain(holdup, trace)
     entry = measure.row(pair.name, pair.expects, truth, measure.read_report(said, pair.expects), why)
-    return {**entry, "what": pair.what, "period": pair.period, "steps_ms": times, "profiled_ms": profiled_ms(said)}
+    return {**entry, "what": pair.what, "period": pair.period, "steps_ms": times, "profiled_ms": profiled_ms(said),
+            "load_average": os.getloadavg()[0]}
 
 
 def profiled_ms(report: dict[str, Any] | None) -> float | None:
@@ -293,6 +296,7 @@ def main() -> int:
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--only", action="append", help="one pair; may be given again")
     options = parser.parse_args()
+    os.environ.setdefault("KINETO_LOG_LEVEL", "5")      # for the processes of the pairs: no lines about a missing GPU
     folder = options.out.resolve()
     chosen = [pair for pair in pairs(folder) if not options.only or pair.name in options.only]
     if not chosen:
