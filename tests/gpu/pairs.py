@@ -425,6 +425,8 @@ def main() -> int:
         parser.error("no such pair; there are " + ", ".join(pair.name for pair in PAIRS))
     options.out.mkdir(parents=True, exist_ok=True)
     at = Setting(options.dry_run, options.out)
+    if at.dry:
+        torch.set_num_threads(1)        # threads that wait for each other make tiny operators long where cores are busy
     about = {"torch": torch.__version__, "python": platform.python_version(), "dry_run": at.dry,
              "device": "CPU" if at.dry else torch.cuda.get_device_name(), "cuda": torch.version.cuda}
     rows: list[dict[str, Any]] = []
