@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The statistics and the score of before/after pairs, on samples whose answers are known.  Needs no torch."""
+import importlib.util
 import json
+import os
 import random
 import statistics
+import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
 from tests.pairs import measure
-from tests.program import EXE, ROOT, report
+from tests.program import EXE, ROOT, report, skip_loudly
 
 RECORDED = ROOT / "tests/data/pairs"
 
@@ -130,7 +133,7 @@ class Score(unittest.TestCase):
         said, why = measure.explain(Path(EXE), Path("/nowhere/trace.json"))
         self.assertIsNone(said)
         self.assertIn("holdup ended with", why)
-        self.assertEqual(measure.explain(None, Path("x")), (None, "no holdup to ask"))
+        self.assertEqual(measure.explain(None, Path("x")), (None, ""))
 
 
 class Recorded(unittest.TestCase):
@@ -150,6 +153,27 @@ class Recorded(unittest.TestCase):
                 steps = report(RECORDED / pair["trace"])["ranks"][0]["steps"]
                 recorded = statistics.fmean(step["duration_ns"] for step in steps["list"]) / 1e6
                 self.assertLess(abs(recorded / pair["truth"]["before"] - 1.0), 0.25)
+
+
+class DryRun(unittest.TestCase):
+    def test_pairs_of_the_gpu_on_the_cpu(self) -> None:
+        """With a torch at hand (HOLDUP_TORCH_PYTHON, or importable): both arms run, are recorded and are explained."""
+        python = os.environ.get("HOLDUP_TORCH_PYTHON")
+        if not python and importlib.util.find_spec("torch"):
+            python = "python3"
+        if not python:
+            skip_loudly("no torch: set HOLDUP_TORCH_PYTHON to try the pairs of tests/gpu on the CPU")
+            self.skipTest("no torch")
+        with tempfile.TemporaryDirectory() as folder:
+            chosen = [word for name in ("adam", "attention", "cuda-graph", "checkpoint") for word in ("--only", name)]
+            done = subprocess.run([ROOT / "tests/gpu/pairs", "--dry-run", "--out", folder, "--holdup", EXE, *chosen], cwd=ROOT,
+                                  env={**os.environ, "PYTHON": python}, capture_output=True, check=False, timeout=300)
+            self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace"))
+            rows = {row["pair"]: row for row in json.loads((Path(folder) / "results.json").read_text())["pairs"]}
+            self.assertTrue(rows["cuda-graph"]["note"].startswith("skipped"))
+            for name in ("adam", "attention", "checkpoint"):
+                self.assertIsNotNone(rows[name]["truth"], rows[name]["note"])
+                self.assertEqual(len(report(Path(folder) / rows[name]["trace"])["ranks"]), 1)
 
 
 if __name__ == "__main__":

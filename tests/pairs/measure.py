@@ -114,9 +114,9 @@ def read_report(report: dict[str, Any] | None, expects: Sequence[str] | None) ->
 
 
 def explain(holdup: pathlib.Path | None, trace: pathlib.Path) -> tuple[dict[str, Any] | None, str]:
-    """holdup's report of a trace, or none and the reason."""
+    """holdup's report of a trace, or none and the reason; no reason where nobody asked for a prediction."""
     if holdup is None:
-        return None, "no holdup to ask"
+        return None, ""
     done = subprocess.run([str(holdup), "report", "--json", "-q", str(trace)], capture_output=True, check=False, timeout=120)
     if done.returncode != 0:
         return None, f"holdup ended with {done.returncode}: {done.stderr.decode(errors='replace').strip()}"
