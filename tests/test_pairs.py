@@ -166,8 +166,9 @@ class DryRun(unittest.TestCase):
             self.skipTest("no torch")
         with tempfile.TemporaryDirectory() as folder:
             chosen = [word for name in ("adam", "attention", "cuda-graph", "checkpoint") for word in ("--only", name)]
-            done = subprocess.run([ROOT / "tests/gpu/pairs", "--dry-run", "--out", folder, "--holdup", EXE, *chosen], cwd=ROOT,
-                                  env={**os.environ, "PYTHON": python}, capture_output=True, check=False, timeout=300)
+            command = [ROOT / "tests/gpu/pairs", "--dry-run", "--out", folder, "--holdup", EXE, *chosen]
+            done = subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHON": python}, capture_output=True,
+                                  check=False, timeout=300)
             self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace"))
             rows = {row["pair"]: row for row in json.loads((Path(folder) / "results.json").read_text())["pairs"]}
             self.assertTrue(rows["cuda-graph"]["note"].startswith("skipped"))

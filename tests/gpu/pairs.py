@@ -71,8 +71,8 @@ def perceptron(width: int, layers: int) -> nn.Module:
 class Training(Arm):
     """Plain training on batches that are already on the device."""
 
-    def __init__(self, at: Setting, width: int = 1024, layers: int = 8, batch: int = 2048, dtype: torch.dtype = torch.float32,
-                 **adam: Any) -> None:
+    def __init__(self, at: Setting, width: int = 1024, layers: int = 8, batch: int = 2048,
+                 dtype: torch.dtype = torch.float32, **adam: Any) -> None:
         self.at = at
         width, layers, batch = at.size(width, 8), at.size(layers, 2), at.size(batch, 4)
         self.model = perceptron(width, layers).to(at.device, dtype)
@@ -353,9 +353,10 @@ PAIRS = [
          lambda at: Loaded(at, 0), lambda at: Loaded(at, 4)),
     Pair("pageable", "pageable batch -> pinned, non_blocking", ("copy-bound",),
          lambda at: Fed(at, False), lambda at: Fed(at, True)),
-    Pair("item", "loss.item() in each step -> each 100th", ("host-sync",), lambda at: Logged(at, 1), lambda at: Logged(at, 100)),
-    Pair("cuda-graph", "tiny kernels eager -> CUDA graph", ("launch-bound",), lambda at: Tiny(at, False), lambda at: Tiny(at, True),
-         needs_cuda="a CUDA graph has no counterpart on the CPU"),
+    Pair("item", "loss.item() in each step -> each 100th", ("host-sync",),
+         lambda at: Logged(at, 1), lambda at: Logged(at, 100)),
+    Pair("cuda-graph", "tiny kernels eager -> CUDA graph", ("launch-bound",),
+         lambda at: Tiny(at, False), lambda at: Tiny(at, True), needs_cuda="a CUDA graph has no counterpart on the CPU"),
     Pair("compile", "pointwise chains eager -> torch.compile", ("bandwidth-bound", "launch-bound"),
          lambda at: Pointwise(at, False), lambda at: Pointwise(at, True)),
     Pair("fp32-tf32", "fp32 matrix products -> TF32", ("tensor-cores-unused",),
@@ -372,13 +373,15 @@ PAIRS = [
     Pair("gc-storm", "gc.collect() in each step -> gc.disable()", ("python-gc",), lambda at: Churn(at, True),
          lambda at: Churn(at, False), flags={"record_python_gc_info": True}, stack=True),
     Pair("checkpoint", "checkpoint at every 10th step -> in the background", ("io-stall",),
-         lambda at: Checkpoints(at, False), lambda at: Checkpoints(at, True), period=Checkpoints.EVERY, active=Checkpoints.EVERY),
+         lambda at: Checkpoints(at, False), lambda at: Checkpoints(at, True),
+         period=Checkpoints.EVERY, active=Checkpoints.EVERY),
     Pair("odd-width", "width 1001 -> 1024", ("low-efficiency-kernels", "tensor-cores-unused"),
          lambda at: half(at, 1001), lambda at: half(at, 1024)),
     Pair("channels-last", "contiguous -> channels_last", ("low-efficiency-kernels", "bandwidth-bound"),
          lambda at: Convolutions(at, torch.contiguous_format), lambda at: Convolutions(at, torch.channels_last)),
     Pair("batch-x2", "batch 64 -> 128, for one sample", ("launch-bound", "low-efficiency-kernels"),
-         lambda at: Training(at, width=512, layers=16, batch=64), lambda at: Training(at, width=512, layers=16, batch=128), work=2.0),
+         lambda at: Training(at, width=512, layers=16, batch=64),
+         lambda at: Training(at, width=512, layers=16, batch=128), work=2.0),
     Pair("null", "nothing planted -> nothing removed", (), Training, Training),
 ]
 
@@ -413,12 +416,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dry-run", action="store_true", help="both arms of every pair on the CPU, tiny")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(os.environ.get("OUT", "out")) / "pairs")
-    parser.add_argument("--holdup", type=pathlib.Path, help="the program whose predictions are checked; none: truth and traces only")
+    parser.add_argument("--holdup", type=pathlib.Path, help="whose predictions are checked; none: truth and traces only")
     parser.add_argument("--only", action="append", help="one pair; may be given again")
     parser.add_argument("--seconds", type=float, default=1200.0, help="no pair is begun later than this")
     options = parser.parse_args()
     if not torch.cuda.is_available() and not options.dry_run:
-        print("pairs: this machine has no CUDA device that torch can use; --dry-run proves that the code runs", file=sys.stderr)
+        print("pairs: this machine has no CUDA device that torch can use; --dry-run proves that the code runs",
+              file=sys.stderr)
         return 1
     chosen = [pair for pair in PAIRS if not options.only or pair.name in options.only]
     if not chosen:
@@ -434,7 +438,8 @@ def main() -> int:
     for pair in chosen:
         spent = time.monotonic() - begun
         if spent > options.seconds:
-            rows.append(measure.row(pair.name, pair.expects, None, measure.Prediction(), f"not begun: {spent:.0f} s were spent"))
+            late = f"not begun: {spent:.0f} s were spent"
+            rows.append(measure.row(pair.name, pair.expects, None, measure.Prediction(), late))
         else:
             print(f"{spent:5.0f} s  {pair.name}: {pair.what}", file=sys.stderr, flush=True)
             rows.append(run_pair(pair, at, options.holdup))

@@ -45,7 +45,7 @@ class Prediction:
 
 
 def fold(rounds: Rounds, period: int) -> list[list[float]]:
-    """Means over whole periods.  A stall at every k-th step does not show in the median step, but it is paid all the same."""
+    """Means over whole periods.  A stall at every k-th step does not show in the median step, but it is paid."""
     if period <= 1:
         return [list(steps) for steps in rounds]
     return [[statistics.fmean(steps[i:i + period]) for i in range(0, len(steps) - period + 1, period)] for steps in rounds]
@@ -82,7 +82,8 @@ def gain(before: Rounds, after: Rounds, period: int = 1, work: float = 1.0, draw
                     for _ in range(draws))
     old = statistics.median(step for steps in first for step in steps)
     new = statistics.median(step for steps in second for step in steps)
-    return Gain(old, new, *(100.0 * (1.0 - ratio) for ratio in (new / old, quantile(ratios, 0.975), quantile(ratios, 0.025))))
+    pct, low, high = (100.0 * (1.0 - ratio) for ratio in (new / old, quantile(ratios, 0.975), quantile(ratios, 0.025)))
+    return Gain(old, new, pct, low, high)
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
@@ -123,7 +124,8 @@ def explain(holdup: pathlib.Path | None, trace: pathlib.Path) -> tuple[dict[str,
     return json.loads(done.stdout), ""
 
 
-def row(name: str, expects: Sequence[str] | None, truth: Gain | None, prediction: Prediction, note: str = "") -> dict[str, Any]:
+def row(name: str, expects: Sequence[str] | None, truth: Gain | None, prediction: Prediction,
+        note: str = "") -> dict[str, Any]:
     """One pair as pairs.json keeps it.  Times in ms."""
     error = None
     if truth is not None and prediction.pct is not None:
@@ -173,7 +175,9 @@ def summary(rows: Sequence[dict[str, Any]]) -> str:
     judged = [entry["prediction"]["right"] for entry in rows if entry["prediction"]["right"] is not None]
     if not judged:
         return f"{len(rows)} pairs measured; no predictions to compare with."
-    mean = f"{statistics.fmean(errors):.1f} points of mean absolute error over {len(errors)} predictions" if errors else "no gain predicted"
+    mean = "no gain predicted"
+    if errors:
+        mean = f"{statistics.fmean(errors):.1f} points of mean absolute error over {len(errors)} predictions"
     return f"{len(rows)} pairs; {mean}; {sum(judged)} of {len(judged)} named right."
 
 
@@ -181,6 +185,7 @@ def write(folder: pathlib.Path, stem: str, rows: Sequence[dict[str, Any]], about
     """STEM.json and STEM.md; returns the table."""
     folder.mkdir(parents=True, exist_ok=True)
     text = table(rows)
-    (folder / f"{stem}.json").write_text(json.dumps({"about": about, "pairs": list(rows)}, indent=1, ensure_ascii=False) + "\n")
+    kept = {"about": about, "pairs": list(rows)}
+    (folder / f"{stem}.json").write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
     (folder / f"{stem}.md").write_text(text)
     return text
