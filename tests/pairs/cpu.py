@@ -223,7 +223,7 @@ def pairs(folder: pathlib.Path) -> list[Pair]:
         Pair("checkpoint", f"torch.save and fsync at every {EVERY}th step -> none", ("io-stall",),
              lambda: Checkpoints(folder), Training, period=EVERY, steps=8 * EVERY, active=2 * EVERY),
         Pair("gc-churn", "gc.collect() in each step, low thresholds -> gc.disable()", ("python-gc",),
-             lambda: Churn(True), lambda: Churn(False), flags=collector, stack=True, active=5),
+             lambda: Churn(True), lambda: Churn(False), flags=collector, stack=True, active=4),
         Pair("threads", "8 threads on two cores -> 2", None, lambda: Training(threads=8), lambda: Training(threads=2)),
         Pair("straggler", "rank 1 of 2 sleeps 20 ms in each step -> no sleep", ("straggler",),
              lambda: Straggler(0.020), lambda: Straggler(0.0), ranks=2),
