@@ -397,7 +397,7 @@ def run_pair(pair: Pair, at: Setting, holdup: pathlib.Path | None) -> dict[str, 
         before, after = pair.before(at), pair.after(at)
         times = alternate(before, after, HostClock() if at.dry else DeviceClock(), rounds, warm_up, steps)
         truth = measure.gain(times["before"], times["after"], pair.period, pair.work)
-        record(before, trace, pair.active, {**FLAGS, **pair.flags}, pair.stack)
+        recorded = record(before, trace, pair.active, {**FLAGS, **pair.flags}, pair.stack)
         before.close()
         after.close()
     except Exception as error:
@@ -409,7 +409,8 @@ def run_pair(pair: Pair, at: Setting, holdup: pathlib.Path | None) -> dict[str, 
             torch.cuda.empty_cache()
     said, why = measure.explain(holdup, trace)
     return {**measure.row(pair.name, pair.expects, truth, measure.read_report(said, pair.expects), why), "what": pair.what,
-            "period": pair.period, "work": pair.work, "steps_ms": times, "trace": trace.name}
+            "period": pair.period, "work": pair.work, "steps_ms": times, "profiled_ms": recorded,
+            "trace": trace.name}
 
 
 def main() -> int:

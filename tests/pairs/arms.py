@@ -95,18 +95,23 @@ def experimental(**wanted: Any) -> Any:
     return None
 
 
-def record(arm: Arm, target: pathlib.Path, active: int, flags: dict[str, Any] | None = None, stack: bool = False) -> None:
-    """One Kineto trace, wait/warm-up/active, as the README tells people to make one."""
+def record(arm: Arm, target: pathlib.Path, active: int, flags: dict[str, Any] | None = None, stack: bool = False) -> float:
+    """One Kineto trace, wait/warm-up/active, as the README tells people to make one.  Returns its mean step in ms."""
     activities = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if torch.cuda.is_available() else [])
     target.parent.mkdir(parents=True, exist_ok=True)
     arm.begin()
     with profile(activities=activities, schedule=schedule(wait=1, warmup=2, active=active, repeat=1), record_shapes=True,
                  with_stack=stack, experimental_config=experimental(**(flags or {})),
                  on_trace_ready=lambda p: export(p, target)) as profiler:
-        for _ in range(active + 3):
+        begun = ended = 0
+        for done in range(active + 3):
             arm.step()
+            ended = time.perf_counter_ns()
             profiler.step()
+            if done == 2:
+                begun = time.perf_counter_ns()
     arm.end()
+    return (ended - begun) / active / 1e6
 
 
 def export(profiler: Any, target: pathlib.Path) -> None:
