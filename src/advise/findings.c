@@ -75,6 +75,37 @@ static void add_finding(hu_findings *f, const hu_hint *h, const hu_price *p, con
     }
 }
 
+/* A general rule and the special one that says why; where both save about the same, only the special one is told. */
+static const struct {
+    hu_rule general, special;
+} pairs[] = {
+    {HU_RULE_EXPOSED_COMM, HU_RULE_COMM_LATENCY}, {HU_RULE_POOR_OVERLAP, HU_RULE_COMM_LATENCY},
+    {HU_RULE_LAUNCH_BOUND, HU_RULE_PYTHON_GC},    {HU_RULE_LAUNCH_BOUND, HU_RULE_IO_STALL},
+    {HU_RULE_LAUNCH_BOUND, HU_RULE_PROFILER},     {HU_RULE_LAUNCH_BOUND, HU_RULE_WARM_UP},
+};
+
+static const double SAME_SHARE = 0.6;           /* of the general one's gain */
+
+static hu_finding *find(hu_findings *f, hu_rule rule)
+{
+    for (size_t i = 0; i < f->n; i++)
+        if (f->at[i].rule == rule)
+            return &f->at[i];
+    return NULL;
+}
+
+static void drop_general(hu_findings *f)
+{
+    for (size_t i = 0; i < HU_COUNT(pairs); i++) {
+        hu_finding       *general = find(f, pairs[i].general);
+        const hu_finding *special = find(f, pairs[i].special);
+
+        if (!general || !special || !(special->gain_pct >= SAME_SHARE * general->gain_pct))
+            continue;
+        *general = f->at[--f->n];
+    }
+}
+
 static double rank_of(const hu_finding *f)
 {
     return isnan(f->gain_pct) ? f->high_pct / 2 : f->gain_pct;
@@ -184,11 +215,12 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
 
         if (!hu_rule_gate(r, &scene, &hint) || !price_rule(s, &hint, NULL, 0, &edit, &price))
             continue;
-        if (price.low_pct < LEAST_GAIN && f->is_trusted)
+        if (price.sure_pct < LEAST_GAIN && f->is_trusted)
             f->passed[f->n_passed++] = r;
         else if (f->n < HU_FINDINGS && price.high_pct >= LEAST_GAIN)
             add_finding(f, &hint, &price, &edit);
     }
+    drop_general(f);
     qsort(f->at, f->n, sizeof *f->at, by_gain);
     climb(f, s);
     /* globs of edits are literals or words of the trace that goes; nobody prices again */

@@ -11,11 +11,12 @@
 #include "analyze/kernel_name.h"
 
 static const double LEAST_SHARE = 0.005;        /* of the step; below, nothing could be worth a finding */
-static const double LEAST_COMM = 0.03, LEAST_OVERLAP = 0.5, SMALL_SHARE = 0.6, LEAST_RECOMPUTE = 0.05;
+static const double LEAST_COMM = 0.01, LEAST_OVERLAP = 0.5, LEAST_RECOMPUTE = 0.01;
+static const double POOR_SHARE = 0.4;           /* of the roofline, below which a product is called inefficient */
 static const double LEAST_HOST = 0.20;          /* of the critical path, for a job that its launches limit */
 static const double LEAST_RATIO = 1.05;         /* by which kernels must have become slower */
 
-enum { SMALL_MESSAGE_NS = 150000, MANY_MESSAGES = 8, TENSOR_MULTIPLE = 8 };
+enum { MANY_MESSAGES = 4, TENSOR_MULTIPLE = 8 };
 
 __attribute__((format(printf, 2, 3)))
 static void say(hu_hint *h, const char *format, ...)
@@ -92,8 +93,16 @@ static bool gate_io(const hu_scene *c, hu_hint *h)
 
 static bool gate_gc(const hu_scene *c, hu_hint *h)
 {
-    const double time = node_time(c, HU_IN_GC, HU_CLASS_BIT(GC));
+    const double time = node_time(c, HU_IN_GC, HU_CLASS_BIT(GC)), pauses = node_time(c, HU_IN_STALL, 0);
 
+    if (time < LEAST_SHARE * c->step_ns && pauses >= LEAST_SHARE * c->step_ns) {
+        say(h, "The main thread pauses for %s a step (%s) in places that the trace does not explain and that differ from "
+            "step to step. Python's garbage collector does that; so does a system that takes the processor away.",
+            hu_say_time(pauses).t, hu_say_pct(100 * pauses / c->step_ns).t);
+        show(h, "record it with with_stack=True and _ExperimentalConfig(record_python_gc_info=True) to be sure");
+        h->is_suspected = true;
+        return true;
+    }
     if (time < LEAST_SHARE * c->step_ns)
         return false;
     say(h, "Python's garbage collector stops the main thread for %s a step (%s).", hu_say_time(time).t,
@@ -166,7 +175,7 @@ static bool gate_launch(const hu_scene *c, hu_hint *h)
     return true;
 }
 
-/* Time of collectives in the window per step: all, and those that are short. */
+/* Time of collectives in the window per step: all, and those that send little; and how many those are. */
 static void comm_time(const hu_scene *c, double *all, double *small, double *calls)
 {
     const hu_graph *g = &c->s->graph;
@@ -176,17 +185,11 @@ static void comm_time(const hu_scene *c, double *all, double *small, double *cal
         if (g->op[i].class != HU_CLASS_COMM || g->op[i].step < 0)
             continue;
         *all += (double)g->op[i].cost_ns / (double)c->n_steps;
-        *small += g->op[i].cost_ns <= SMALL_MESSAGE_NS ? (double)g->op[i].cost_ns / (double)c->n_steps : 0;
-        *calls += g->op[i].cost_ns <= SMALL_MESSAGE_NS ? 1 / (double)c->n_steps : 0;
+        if (!hu_edit_is_small_message(g, (uint32_t)i))
+            continue;
+        *small += (double)g->op[i].cost_ns / (double)c->n_steps;
+        *calls += 1 / (double)c->n_steps;
     }
-}
-
-static bool is_latency_bound(const hu_scene *c)
-{
-    double all, small, calls;
-
-    comm_time(c, &all, &small, &calls);
-    return calls >= MANY_MESSAGES && small >= SMALL_SHARE * all;
 }
 
 static double overlap_of(const hu_scene *c)
@@ -204,7 +207,7 @@ static bool gate_exposed(const hu_scene *c, hu_hint *h, bool poor)
 
     if (t->exposed_comm_ns < LEAST_COMM * c->step_ns && host < LEAST_COMM * c->step_ns)
         return false;
-    if (is_latency_bound(c) || (overlap_of(c) < LEAST_OVERLAP && c->d->gpu_time.comm_ns > 0) != poor)
+    if ((overlap_of(c) < LEAST_OVERLAP && c->d->gpu_time.comm_ns > 0) != poor)
         return false;
     if (t->exposed_comm_ns > 0)
         say(h, "Communication takes %s of each step, %s of it (%s of the step) while nothing computes.",
@@ -235,10 +238,10 @@ static bool gate_latency(const hu_scene *c, hu_hint *h)
     double all, small, calls;
 
     comm_time(c, &all, &small, &calls);
-    if (small < LEAST_SHARE * c->step_ns || !is_latency_bound(c))
+    if (small < LEAST_SHARE * c->step_ns || calls < MANY_MESSAGES)
         return false;
-    say(h, "%lld collectives of each step are shorter than %s and take %s together: what they send matters less than that "
-        "they are so many.", (long long)(calls + 0.5), hu_say_time(SMALL_MESSAGE_NS).t, hu_say_time(small).t);
+    say(h, "%lld collectives of each step send little and take %s together: what they send matters less than that they are "
+        "so many.", (long long)(calls + 0.5), hu_say_time(small).t);
     return true;
 }
 
@@ -367,7 +370,8 @@ static bool gate_odd(const hu_scene *c, hu_hint *h)
     for (size_t i = 0; i < r->n; i++) {
         const hu_roofline_op *op = &r->at[i];
 
-        if ((op->dtype != HU_DTYPE_BF16 && op->dtype != HU_DTYPE_FP16) || !(op->flops > 0) || !has_odd_dimension(op->shapes))
+        if ((op->dtype != HU_DTYPE_BF16 && op->dtype != HU_DTYPE_FP16) || !(op->flops > 0) ||
+            !has_odd_dimension(op->shapes) || !(op->roofline_ns < POOR_SHARE * (double)op->kernel_ns))
             continue;
         time += (double)op->kernel_ns;
         worst = worst ? worst : op;

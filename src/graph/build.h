@@ -46,6 +46,9 @@ int hu_build_streams(hu_building *b, hu_error *err);
 /* Links between streams, between threads, and from the device to calls that wait for it. */
 int hu_build_events(hu_building *b, hu_error *err);
 int hu_build_handoffs(hu_building *b, hu_error *err);
+
+/* Marks pauses of threads that launch work: HU_IN_STALL. */
+int hu_build_stalls(hu_building *b, hu_error *err);
 int hu_build_waits(hu_building *b, hu_error *err);
 
 bool hu_build_link_op(hu_building *b, uint32_t op, hu_link link);

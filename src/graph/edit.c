@@ -15,16 +15,12 @@
 enum {
     KERNEL_FLOOR_NS = 1500,             /* no kernel takes less                                            */
     COMM_FLOOR_NS = 20000,              /* what a collective takes with nothing to send                    */
-    SMALL_MESSAGE_NS = 150000,          /* a collective this short sends little                            */
     GRAPH_NODE_NS = 700,                /* host time of one kernel inside of a graph                       */
     ASYNC_CALL_NS = 8000,               /* a copy call that does not wait                                  */
 };
 
-static const double PINNED_SHARE = 0.5;         /* of a pageable copy's time that a pinned one takes       */
 static const double FUSED_FACTOR = 1.25;        /* of the longest kernel of a chain that the fused one takes */
 static const double TENSOR_SHARE = 0.5;         /* of the peak's advantage that products usually reach     */
-static const double OVERLAP_SLOWDOWN = 0.19;    /* of computation under communication, on average over A100, H100, MI210
-                                                   and MI250 (arXiv 2507.03114)                            */
 
 static int64_t divide(int64_t cost_ns, double factor, int64_t floor_ns)
 {
@@ -77,6 +73,18 @@ static size_t edit_sync(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
     return n;
 }
 
+/* What the copy takes from pinned memory: its bytes at the rate that the host's link usually reaches. */
+static int64_t pinned_ns(const hu_edit_facts *f, uint32_t op)
+{
+    const hu_ask  *ask = f->g->ask;
+    const uint32_t row = ask->s.detail[f->g->op[op].slice];
+    const int64_t  bytes = row == HU_NONE ? -1 : hu_trace_copy_detail(ask->trace, row)->bytes;
+
+    if (bytes < 0)
+        return f->g->op[op].cost_ns / 2;
+    return KERNEL_FLOOR_NS + (int64_t)((double)bytes / f->link_gbps);
+}
+
 static size_t edit_copy(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
     const hu_graph *g = f->g;
@@ -93,7 +101,9 @@ static size_t edit_copy(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
             c->op[i] = 0;
             c->op_flags[i] |= HU_EDIT_DETACHED;
         } else if (hu_str_has(name, HU_STR("Pageable"))) {
-            c->op[i] = divide(c->op[i], 1 / PINNED_SHARE, KERNEL_FLOOR_NS);
+            const int64_t pinned = pinned_ns(f, i);
+
+            c->op[i] = c->op[i] < pinned ? c->op[i] : pinned;
         }
         if (!g->op[i].has_launch)
             continue;
@@ -118,14 +128,16 @@ static size_t edit_launch(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 
     for (size_t i = 0; i < g->n_nodes; i++) {
         const hu_node *node = &g->node[i];
+        int64_t        own;                 /* of the profiler: no other way to launch makes it less */
 
-        if (!(1u << node->class & LAUNCH_CLASSES) || node->in & (HU_IN_DATA | HU_IN_IO | HU_IN_GC))
+        if (!(1u << node->class & LAUNCH_CLASSES) || node->in & (HU_IN_DATA | HU_IN_IO | HU_IN_GC | HU_IN_STALL))
             continue;
         n++;
+        own = c->node[i] < f->profiler_ns[i] ? c->node[i] : f->profiler_ns[i];
         if (e->flavour == HU_EDIT_FREE || !isinf(e->factor))
-            c->node[i] = divide(c->node[i], e->factor, 0);
+            c->node[i] = own + divide(c->node[i] - own, e->factor, 0);
         else
-            c->node[i] = node->n_ops ? GRAPH_NODE_NS : 0;
+            c->node[i] = own + (node->n_ops ? GRAPH_NODE_NS : 0);
     }
     return n;
 }
@@ -215,14 +227,14 @@ static size_t edit_comm(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
     }
     if (e->flavour == HU_EDIT_REALISTIC && isinf(e->factor)) {
         /* what runs beside it gets slower: the communication's time, as far as it was alone, costs a share of it */
-        int64_t alone = 0, compute = 0;
+        int64_t comm = 0, compute = 0;
         double  slower;
 
         for (size_t i = 0; i < g->n_ops; i++) {
-            alone += g->op[i].class == HU_CLASS_COMM ? g->op[i].cost_ns : 0;
+            comm += g->op[i].class == HU_CLASS_COMM ? g->op[i].cost_ns : 0;
             compute += g->op[i].class == HU_CLASS_COMPUTE ? g->op[i].cost_ns : 0;
         }
-        slower = compute ? 1 + OVERLAP_SLOWDOWN * fmin(1, (double)alone / (double)compute) : 1;
+        slower = compute ? 1 + f->slowdown * fmin(1, f->exposed * (double)comm / (double)compute) : 1;
         for (size_t i = 0; i < g->n_ops; i++)
             if (g->op[i].class == HU_CLASS_COMPUTE && !f->is_overlapped[i])
                 c->op[i] = (int64_t)((double)c->op[i] * slower);
@@ -241,7 +253,7 @@ static size_t edit_bucket(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
     for (size_t i = 0; i < g->n_ops; i++) {
         const hu_op *op = &g->op[i];
 
-        if (op->class != HU_CLASS_COMM || op->cost_ns > SMALL_MESSAGE_NS)
+        if (!hu_edit_is_small_message(g, (uint32_t)i))
             continue;
         n++;
         if (op->step != last_step) {
@@ -284,7 +296,7 @@ static size_t edit_io(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 
 static size_t edit_gc(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
-    return speed_up_nodes(f->g, c, HU_IN_GC, HU_CLASS_BIT(GC), e->factor);
+    return speed_up_nodes(f->g, c, HU_IN_GC | HU_IN_STALL, HU_CLASS_BIT(GC), e->factor);
 }
 
 static bool is_product(const hu_edit_facts *f, uint32_t name)

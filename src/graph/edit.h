@@ -56,6 +56,9 @@ hu_edit_facts *hu_edit_facts_new(const hu_graph *g, double tensor_factor, hu_are
 /* Changes *c.  Returns how many nodes and operations it touched. */
 size_t hu_edit_apply(const hu_edit_facts *facts, const hu_edit *edit, hu_costs *c);
 
+/* Does a collective send so little that its latency is what it costs? */
+bool hu_edit_is_small_message(const hu_graph *g, uint32_t op);
+
 /* "data", "kernel" …; and the sentence for --list-edits. */
 const char *hu_edit_word(hu_edit_kind kind);
 const char *hu_edit_about(hu_edit_kind kind);

@@ -4,10 +4,19 @@
 
 #include <stdlib.h>
 
+#include "analyze/comm.h"
 #include "analyze/kernel_name.h"
 #include "base/map.h"
 
+enum {
+    FEWEST_PAIRS = 10,
+    SMALL_BYTES = 1000000,              /* sent by ring in about the time that nothing takes               */
+    SMALL_NS = 150000,                  /* where the bytes are not recorded                                */
+};
+
 static const double TENSOR_FACTOR = 8;          /* of tensor cores, where the device's peaks are not known */
+static const double USUAL_SLOWDOWN = 0.19;      /* of computation under communication, on average over A100, H100, MI210
+                                                   and MI250 (arXiv 2507.03114)                            */
 
 static bool read_names(hu_edit_facts *f, hu_arena *scratch)
 {
@@ -136,6 +145,49 @@ static bool compare_overlapped(hu_edit_facts *f, hu_arena *scratch)
     return true;
 }
 
+static int by_number(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* The median of what overlapped kernels take more than alone, where enough of them were seen both ways. */
+static bool measure_slowdown(hu_edit_facts *f, hu_arena *scratch)
+{
+    const hu_ask *ask = f->g->ask;
+    const int64_t comm = hu_intervals_length(&ask->comm);
+    double       *more = hu_arena_alloc(scratch, (f->g->n_ops + 1) * sizeof *more);
+    size_t        n = 0;
+
+    if (!more)
+        return false;
+    for (size_t i = 0; i < f->g->n_ops; i++)
+        if (f->is_overlapped[i] && f->alone_ns[i])
+            more[n++] = (double)f->g->op[i].cost_ns / (double)f->alone_ns[i] - 1;
+    if (n)
+        qsort(more, n, sizeof *more, by_number);
+    f->slowdown = n < FEWEST_PAIRS ? USUAL_SLOWDOWN : more[n / 2] > 0 ? more[n / 2] : 0;
+    f->exposed = comm ? 1 - (double)hu_intervals_common(&ask->comm, &ask->compute) / (double)comm : 0;
+    return true;
+}
+
+bool hu_edit_is_small_message(const hu_graph *g, uint32_t op)
+{
+    const hu_ask  *ask = g->ask;
+    const uint32_t row = ask->s.detail[g->op[op].slice];
+    const uint32_t own = row == HU_NONE ? 0 : hu_trace_kernel_detail(ask->trace, row)->collective;
+    const hu_collective_detail *d = own ? hu_trace_collective_detail(ask->trace, own) : NULL;
+    const int64_t elements = !d ? -1 : d->in_elements > d->out_elements ? d->in_elements : d->out_elements;
+    const int     bytes = d ? hu_comm_dtype_bytes(hu_trace_text(ask->trace, d->dtype)) : 0;
+
+    if (g->op[op].class != HU_CLASS_COMM)
+        return false;
+    if (elements >= 0 && bytes > 0)
+        return elements * bytes <= SMALL_BYTES;
+    return g->op[op].cost_ns <= SMALL_NS;
+}
+
 /* The profiler's records lie on tracks of their own, so they are given to whatever the main thread did meanwhile. */
 static bool find_profiler(hu_edit_facts *f, hu_arena *scratch)
 {
@@ -169,6 +221,17 @@ static bool find_profiler(hu_edit_facts *f, hu_arena *scratch)
     return true;
 }
 
+/* By the generation of the host's link that a device of this age usually has: three quarters of its rate on paper. */
+static double find_link(const hu_trace *trace)
+{
+    size_t           n;
+    const hu_device *devices = hu_trace_devices(trace, &n);
+
+    if (n == 0 || devices[0].major == 0 || devices[0].major == 8)
+        return 24;                              /* PCIe 4 x16 */
+    return devices[0].major < 8 ? 12 : 48;      /* PCIe 3, PCIe 5 */
+}
+
 hu_edit_facts *hu_edit_facts_new(const hu_graph *g, double tensor_factor, hu_arena *arena)
 {
     hu_edit_facts *f = hu_arena_calloc(arena, 1, sizeof *f);
@@ -179,7 +242,9 @@ hu_edit_facts *hu_edit_facts_new(const hu_graph *g, double tensor_factor, hu_are
         f->g = g;
         f->arena = arena;
         f->tensor_factor = tensor_factor > 1 ? tensor_factor : TENSOR_FACTOR;
-        ok = read_names(f, scratch) && compare_overlapped(f, scratch) && find_profiler(f, scratch);
+        f->link_gbps = find_link(g->ask->trace);
+        ok = read_names(f, scratch) && compare_overlapped(f, scratch) && measure_slowdown(f, scratch) &&
+             find_profiler(f, scratch);
     }
     hu_arena_free(scratch);
     return ok ? f : NULL;

@@ -11,6 +11,9 @@ struct hu_edit_facts {
     const hu_graph *g;
     uint8_t  *family, *tensor;          /* by string id of kernels: hu_kernel_family, hu_tensor_use or HU_EDIT_NO_KERNEL */
     double    tensor_factor;
+    double    slowdown;                 /* of kernels that run beside communication: share of their time    */
+    double    exposed;                  /* share of the communication beside which nothing computes          */
+    double    link_gbps;                /* host to device, as pinned memory usually reaches it              */
     uint8_t  *is_overlapped;            /* by operation: it runs beside communication                      */
     int64_t  *alone_ns;                 /* by operation: the median of its kernel without; 0 unknown       */
     int64_t  *profiler_ns;              /* by node: the profiler's own work in it                          */

@@ -51,6 +51,7 @@ enum {
     HU_IN_RECOMPUTE = 8,        /* forward work that runs again in backward             */
     HU_IN_OPTIMIZER = 16,
     HU_IN_FOCUS = 32,           /* an operator that the user asked about                */
+    HU_IN_STALL = 64,           /* a pause that nothing explains, not one of every step */
 };
 
 /* Calls by what they do, for what calibration measures apart. */

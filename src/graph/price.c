@@ -12,8 +12,16 @@
 
 enum { RESAMPLES = 200, LOADER_WORKERS = 4 };
 
-static const double FLOOR_POINTS = 0.3;         /* half of an interval is never below this             */
-static const double FLOOR_SHARE = 0.04;         /* nor below this share of the gain                    */
+static const double FLOOR_POINTS = 0.3;         /* half of an interval is never below this */
+
+/* Nor below this share of the gain: what removes time outright is surer than what guesses how much is left. */
+static const double floor_share[HU_EDIT_KINDS] = {
+    [HU_EDIT_DATA] = 0.05,      [HU_EDIT_SYNC] = 0.15,      [HU_EDIT_COPY] = 0.20,   [HU_EDIT_LAUNCH] = 0.10,
+    [HU_EDIT_HOST] = 0.05,      [HU_EDIT_KERNEL] = 0.10,    [HU_EDIT_OP] = 0.10,     [HU_EDIT_COMM] = 0.20,
+    [HU_EDIT_BUCKET] = 0.20,    [HU_EDIT_ALLOC] = 0.10,     [HU_EDIT_IO] = 0.05,     [HU_EDIT_GC] = 0.05,
+    [HU_EDIT_TENSOR] = 0.15,    [HU_EDIT_FUSE] = 0.15,      [HU_EDIT_RECOMPUTE] = 0.15, [HU_EDIT_CONTENTION] = 0.25,
+    [HU_EDIT_COMPILE] = 0.05,   [HU_EDIT_PROFILER] = 0.05,
+};
 
 struct hu_pricer {
     const hu_graph *g;
@@ -122,7 +130,7 @@ void hu_price_edits(hu_pricer *p, const hu_edit *done, size_t n_done, const hu_e
 {
     hu_price r = {0};
     size_t   unused;
-    double   tied_before, tied_after, tied, half;
+    double   tied_before, tied_after, tied, half, share = 0;
 
     tied_before = run(p, done, n_done, NULL, 0, HU_ANCHOR_HOST, p->before, &unused);
     tied_after = run(p, done, n_done, edits, n, HU_ANCHOR_HOST, p->after, &unused);
@@ -132,7 +140,11 @@ void hu_price_edits(hu_pricer *p, const hu_edit *done, size_t n_done, const hu_e
     r.is_feasible = is_feasible(p, p->after);
     r.gain_pct = r.free_pct = 100 * (1 - r.after_ns / r.before_ns);
     r.spread_pct = fabs(r.gain_pct - tied);
-    half = hypot(hypot(scatter(p), FLOOR_SHARE * r.gain_pct), FLOOR_POINTS) + p->error_pct * fabs(r.gain_pct) / 100;
+    for (size_t i = 0; i < n; i++)
+        share = fmax(share, floor_share[edits[i].kind]);
+    half = hypot(share * r.gain_pct, FLOOR_POINTS) + p->error_pct * fabs(r.gain_pct) / 100;
+    r.sure_pct = fmin(r.gain_pct, tied) - half;
+    half = hypot(half, scatter(p));
     r.low_pct = fmin(r.gain_pct, tied) - half;
     r.high_pct = fmax(r.gain_pct, tied) + half;
     hu_costs_reset(p->g, p->costs);

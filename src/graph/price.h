@@ -10,6 +10,7 @@ typedef struct {
     double free_ns;                     /* after, as if it cost nothing: the upper bound                        */
     double gain_pct, low_pct, high_pct; /* 100 (1 - after / before), and where the truth should lie             */
     double free_pct;
+    double sure_pct;                    /* low_pct without the scatter of the steps: what these steps would have gained */
     double spread_pct;                  /* difference between the two anchors, in points                        */
     double factor;                      /* of the realistic flavour                                             */
     size_t touched;                     /* nodes and operations that the edit changed                           */

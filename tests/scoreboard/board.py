@@ -113,12 +113,17 @@ def named(row: Row, cause: str) -> Row | None:
     )
 
 
+def is_left_out(row: Row) -> bool:
+    """A warm-up step that is not in the means: then there is nothing to gain by removing it, and nothing to predict."""
+    return row["cause"] == "warm-up" and (row["read_counted"] or 0) < row["steps"]
+
+
 def is_right(row: Row) -> bool:
     """A warm-up step that was left out of the means has been dealt with as well as one that was named."""
     said, expected = top(row), row["expected"]
     if said in ACCEPTED.get(expected, (expected,)):
         return True
-    left_out = expected == "warm-up" and (row["read_counted"] or 0) < row["steps"]
+    left_out = expected == "warm-up" and is_left_out(row)
     others = max((g for c, g in row["truths"].items() if c != "warm-up"), default=0)
     return left_out and (said == NOTHING or (row["findings"][0]["gain_pct"] or 0) <= max(3, 1.5 * others))
 
@@ -163,7 +168,7 @@ class Board:
         result = []
         for r in rows:
             finding = named(r, r["cause"])
-            if finding or with_silence:
+            if finding or (with_silence and not is_left_out(r)):
                 result.append((finding["gain_pct"] if finding else 0.0) - r["truths"][r["cause"]])
         return result
 
@@ -304,7 +309,7 @@ def failures(b: Board, most: int = 25) -> list[str]:
             largest = max((f["gain_pct"] or 0 for f in r["findings"] or [] if not ids or f["id"] in ids), default=0)
             misses.append((largest if wrong else 0, r))
         else:
-            off = abs(b.errors([r], True)[0])
+            off = max(map(abs, b.errors([r], True)), default=0)
             misses.append((off if off > 1.5 or (r in b.clear and not is_right(r)) else 0, r))
     worst = sorted((m for m in misses if m[0] > 0), key=lambda m: (-m[0], m[1]["index"]))[:most]
     return table(
@@ -408,7 +413,7 @@ def document(rows: list[Row], count: int) -> str:
         "## What counts as right",
         "",
         *truths(),
-        "A finding below 0.5 % is no answer. A warm-up step that was left out of the means counts as named.",
+        "A finding below 0.5 % is no answer. A warm-up step that was left out of the means counts as named, and has no gain.",
         "",
         "Decoys: " + "; ".join(f"{d} (tempts to {', '.join(ids)})" for d, ids in DECOYS.items()) + ".",
         "",
