@@ -215,7 +215,7 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
 
         if (!hu_rule_gate(r, &scene, &hint) || !price_rule(s, &hint, NULL, 0, &edit, &price))
             continue;
-        if (price.sure_pct < LEAST_GAIN && f->is_trusted)
+        if ((hint.is_suspected ? price.low_pct : price.sure_pct) < LEAST_GAIN && f->is_trusted)
             f->passed[f->n_passed++] = r;
         else if (f->n < HU_FINDINGS && price.high_pct >= LEAST_GAIN)
             add_finding(f, &hint, &price, &edit);

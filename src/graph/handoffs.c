@@ -5,10 +5,16 @@
  * thread that holds a burst of another thread which launches work becomes two links: the burst begins when the main
  * thread entered the hole, and the hole ends when the burst does.  Threads that are busy at the same time as the main
  * thread are left alone: they run on their own.
+ *
+ * Collectives that run on the host (gloo) have threads of their own too.  Several of them overlap, so the hole is the main
+ * thread's wait for the last one that ends in it, and each begins when the main thread had enqueued it.
  */
 #include "graph/build.h"
 
-enum { LEAST_HOLE_NS = 50000 };
+enum {
+    LEAST_HOLE_NS = 50000,
+    WAKE_NS = 500000,               /* from the end of a collective to the return of the thread that waits   */
+};
 
 static const double LEAST_SHARE = 0.7;      /* of the hole, that the burst covers */
 
@@ -103,6 +109,66 @@ static bool hand_over(hu_building *b, const lanes *l, uint32_t k, uint32_t lane,
            begin_after(b, l->of_lane[k + 1], final, hole->start_ns + hole->seen_ns - hu_build_node_end(b, final));
 }
 
+/* The node of the main lane that was running at a time: its place in l->of_lane. */
+static uint32_t main_at(const hu_building *b, const lanes *l, int64_t time_ns)
+{
+    uint32_t low = l->first[b->g->main_lane], high = l->first[b->g->main_lane + 1];
+
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+
+        if (b->nodes.at[l->of_lane[middle]].start_ns <= time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > l->first[b->g->main_lane] ? low - 1 : low;
+}
+
+/* One collective of a lane: begins behind what enqueued it, and the main thread's hole in which it ends waits for it. */
+static bool join_collective(hu_building *b, const lanes *l, uint32_t lane, uint32_t k)
+{
+    const uint32_t i = l->of_lane[k], main_end = l->first[b->g->main_lane + 1];
+    const int64_t  start = b->nodes.at[i].start_ns, end = hu_build_node_end(b, i);
+    const uint32_t from = main_at(b, l, start), until = main_at(b, l, end);
+    hu_node       *hole;
+    uint32_t       next;
+
+    if (from >= main_end || until + 1 >= main_end)
+        return true;
+    if (from > l->first[b->g->main_lane] && b->nodes.at[i].after == HU_NONE) {
+        const uint32_t before = l->of_lane[from - 1];
+
+        if (k > l->first[lane] && is_idle(&b->nodes.at[l->of_lane[k - 1]]))
+            b->nodes.at[l->of_lane[k - 1]].cost_ns = 0;
+        if (!begin_after(b, i, before, start - hu_build_node_end(b, before)))
+            return false;
+    }
+    hole = &b->nodes.at[l->of_lane[until]];
+    next = l->of_lane[until + 1];
+    if (hole->call != HU_CALL_NONE || hole->seen_ns < LEAST_HOLE_NS || hu_build_node_end(b, l->of_lane[until]) - end > WAKE_NS)
+        return true;
+    if (b->nodes.at[next].after != HU_NONE) {
+        const hu_pending *other = &b->links.at[b->nodes.at[next].after];
+
+        if (other->link.at == HU_AT_NODE_END && hu_build_node_end(b, other->link.from) >= end)
+            return true;        /* it waits for one that ends later */
+    }
+    hole->cost_ns = 0;
+    return begin_after(b, next, i, b->nodes.at[next].start_ns - end);
+}
+
+static bool join_collectives(hu_building *b, const lanes *l)
+{
+    for (uint32_t lane = 0; lane < b->g->n_lanes; lane++) {
+        for (uint32_t k = l->first[lane]; lane != b->g->main_lane && k < l->first[lane + 1]; k++)
+            if (b->nodes.at[l->of_lane[k]].class == HU_CLASS_HOST_COMM && b->nodes.at[l->of_lane[k]].call == HU_CALL_NONE &&
+                !join_collective(b, l, lane, k))
+                return false;
+    }
+    return true;
+}
+
 int hu_build_handoffs(hu_building *b, hu_error *err)
 {
     const uint32_t main_lane = b->g->main_lane;
@@ -129,5 +195,5 @@ int hu_build_handoffs(hu_building *b, hu_error *err)
                 return hu_fail_memory(err);
         }
     }
-    return 0;
+    return join_collectives(b, &l) ? 0 : hu_fail_memory(err);
 }

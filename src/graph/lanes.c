@@ -94,7 +94,7 @@ static frame frame_of(const walk *w, uint32_t i)
     f.in = w->b->label[ask->s.name[i]] | (top ? top->in : 0);
     if (w->b->recompute && w->b->recompute[i])
         f.in |= HU_IN_RECOMPUTE;
-    if (flags & HU_NAME_COMM)
+    if (flags & HU_NAME_COMM || hu_str_starts(hu_ask_name(ask, i), HU_STR("c10d::")))
         f.class = HU_CLASS_HOST_COMM;
     else if (flags & HU_NAME_STEP)
         f.class = top ? top->class : HU_CLASS_UNRECORDED;

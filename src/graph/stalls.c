@@ -4,7 +4,8 @@
  *
  * A pause is time between calls that is far longer than such time usually is on its thread, and that does not come back in
  * every step in front of the same thing: what comes back is work, however long.  Nor is it behind a call that waits for the
- * device: there the program works on what it waited for.
+ * device: there the program works on what it waited for.  An operator is never a pause: on a processor it is the work; nor is
+ * a Python function that the trace names.
  */
 #include <stdlib.h>
 
@@ -14,10 +15,12 @@ enum { LEAST_STALL_NS = 300000 };
 
 static const double STALL_FACTOR = 30;      /* of the median on the thread */
 
-static bool is_plain(const hu_node *n)
+static bool is_plain(const hu_building *b, const hu_node *n)
 {
+    if (n->slice != HU_NONE && b->ask->s.kind[n->slice] == HU_KIND_PYTHON)
+        return false;
     return n->call == HU_CALL_NONE && !(n->in & (HU_IN_DATA | HU_IN_IO | HU_IN_GC)) &&
-           (n->class == HU_CLASS_OPERATOR || n->class == HU_CLASS_PYTHON || n->class == HU_CLASS_UNRECORDED);
+           (n->class == HU_CLASS_PYTHON || n->class == HU_CLASS_UNRECORDED);
 }
 
 static int by_value(const void *left, const void *right)
@@ -44,6 +47,7 @@ int hu_build_stalls(hu_building *b, hu_error *err)
     hu_map       count;
     size_t       n = 0;
     int64_t      least;
+    const uint32_t regular = steps > 3 ? (uint32_t)steps - 1 : 2;     /* one may lie at the border of the window */
 
     if (!samples || !next || !hu_map_init(&count, b->ask->scratch, 64))
         return hu_fail_memory(err);
@@ -52,7 +56,7 @@ int hu_build_stalls(hu_building *b, hu_error *err)
             continue;
         next[i] = last;
         last = i;
-        if (is_plain(&b->nodes.at[i]) && b->nodes.at[i].cost_ns > 0)
+        if (is_plain(b, &b->nodes.at[i]) && b->nodes.at[i].cost_ns > 0)
             samples[n++] = b->nodes.at[i].cost_ns;
     }
     if (n)
@@ -70,14 +74,14 @@ int hu_build_stalls(hu_building *b, hu_error *err)
                 continue;
             if (node->call != HU_CALL_NONE)
                 behind_wait = node->waits != HU_NONE;
-            if (!is_plain(node) || node->cost_ns < least || behind_wait)
+            if (!is_plain(b, node) || node->cost_ns < least || behind_wait)
                 continue;
             place = hu_map_put(&count, place_of(b, i, next[i]));
             if (!place)
                 return hu_fail_memory(err);
             if (pass == 0)
                 *place = *place == HU_MAP_NONE ? 1 : *place + 1;
-            else if (*place < steps || steps == 1)
+            else if (*place < regular)
                 node->in |= HU_IN_STALL;
         }
     }
