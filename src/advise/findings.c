@@ -259,23 +259,25 @@ hu_findings *hu_findings_measure(const hu_trace *trace, const hu_digest *d, cons
     return NULL;
 }
 
-/* In a synchronising collective all ranks end together, so the one that is in it for the shortest came last. */
+/*
+ * In a synchronising collective all ranks end together, so the one that is in it for the shortest came last.  What counts is
+ * the time on each rank's critical path: a wait that computation hides delays nobody.
+ */
 void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, size_t n, size_t slowest)
 {
     hu_findings *f = all[slowest];
-    double       least = INFINITY, sum = 0, most = 0, step, wait;
+    double       least = INFINITY, sum = 0, most = 0, wait;
     size_t       late = 0;
     hu_finding   x = {.rule = HU_RULE_STRAGGLER, .edit = {.kind = HU_EDIT_KINDS}};
 
     if (!f || !f->is_replayed || n < 2 || f->n == HU_FINDINGS)
         return;
     for (size_t i = 0; i < n; i++) {
-        const hu_digest *d = digests[i];
-        const double     comm = (double)(d->gpu_time.comm_ns ? d->gpu_time.comm_ns : d->comm.total_ns) /
-                                (d->steps.n ? (double)d->steps.n : 1);
+        double comm;
 
-        if (comm <= 0 || d->steps.n != digests[slowest]->steps.n)
+        if (!all[i] || !all[i]->is_replayed || digests[i]->steps.n != digests[slowest]->steps.n)
             return;
+        comm = all[i]->by_class[HU_CLASS_COMM] + all[i]->by_class[HU_CLASS_HOST_COMM];
         sum += comm;
         most = comm > most ? comm : most;
         if (comm < least) {
@@ -283,19 +285,18 @@ void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, siz
             late = i;
         }
     }
-    step = f->seen_ns;
-    wait = sum / (double)n - least;
-    if (!(100 * wait / step >= LEAST_WAIT))
+    wait = (sum - least) / (double)(n - 1) - least;
+    if (!(100 * wait / f->seen_ns >= LEAST_WAIT))
         return;
-    x.gain_pct = 100 * wait / step;
+    x.gain_pct = 100 * wait / f->seen_ns;
     x.low_pct = fmax(0, x.gain_pct * 0.6 - 0.5);
     x.high_pct = fmin(100, x.gain_pct * 1.4 + 0.5);
     x.free_pct = x.gain_pct;
-    x.before_ns = step;
-    x.after_ns = step - wait;
+    x.before_ns = f->seen_ns;
+    x.after_ns = f->seen_ns - wait;
     x.confidence = HU_CONFIDENCE_MEDIUM;
     snprintf(x.statement, sizeof x.statement,
-             "The ranks wait %s a step for rank %lld on average: it is in collectives for %s, the others for up to %s.",
+             "The other ranks wait %s a step for rank %lld on average: collectives hold it up for %s, them for up to %s.",
              hu_say_time(wait).t, (long long)(digests[late]->info.rank >= 0 ? digests[late]->info.rank : (int64_t)late),
              hu_say_time(least).t, hu_say_time(most).t);
     f->at[f->n++] = x;

@@ -21,6 +21,8 @@ enum {
     LAUNCH_NS = 7000, GAP_NS = 1500, EVENT_NS = 1500,       /* where a trace has too few samples       */
 };
 
+static const double FAST_FACTOR = 4;
+
 static int by_value(const void *left, const void *right)
 {
     const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
@@ -114,18 +116,28 @@ static void measure_event(hu_building *b, int64_t *samples)
     c->event_ns = hu_build_typical(samples, n, NEAR_NS, EVENT_NS);
 }
 
-/* Median of the calls of each kind that are not longer than the device makes them; waiting ones are cut to it later. */
+/*
+ * What a call of each kind takes when it does not wait: the median of those within a few times of the fast ones.  Where most
+ * of a kind wait, as in a job that the device limits, the plain median would be a wait.
+ */
 static void measure_calls(hu_building *b, int64_t *samples)
 {
+    /* a trace may hold only calls that wait */
+    static const int64_t most[HU_CALL_KINDS] = {[HU_CALL_SYNC] = 5000, [HU_CALL_COPY] = 10000, [HU_CALL_ALLOC] = 100000};
+
     for (hu_call_kind k = HU_CALL_KERNEL; k < HU_CALL_KINDS; k++) {
-        size_t n = 0;
+        size_t n = 0, fast;
 
         for (size_t i = 0; i < b->nodes.n; i++)
             if (b->nodes.at[i].call == k)
                 samples[n++] = b->nodes.at[i].cost_ns;
         if (n)
             qsort(samples, n, sizeof *samples, by_value);
-        b->g->calibration.call_ns[k] = n ? samples[k == HU_CALL_SYNC || k == HU_CALL_ALLOC ? n / 10 : n / 2] : 0;
+        for (fast = 0; fast < n && (double)samples[fast] <= FAST_FACTOR * (double)samples[n / 10] + NEAR_NS;)
+            fast++;
+        b->g->calibration.call_ns[k] = n ? samples[fast / 2] : 0;
+        if (most[k] && b->g->calibration.call_ns[k] > most[k])
+            b->g->calibration.call_ns[k] = most[k];
     }
 }
 
@@ -175,6 +187,8 @@ static int64_t weigh(hu_building *b, hu_op *op)
         const int64_t end = hu_build_op_end(b, op->before);
 
         op->gap_ns = fit(c->gap_ns, op->start_ns - end);
+        if (op->in_graph && op->start_ns - end < op->gap_ns)
+            op->gap_ns = (int32_t)(op->start_ns - end > INT32_MIN ? op->start_ns - end : INT32_MIN);
         ready = end + op->gap_ns > ready ? end + op->gap_ns : ready;
     }
     for (uint32_t k = op->deps; k != HU_NONE; k = b->links.at[k].next) {

@@ -176,15 +176,20 @@ bool hu_edit_is_small_message(const hu_graph *g, uint32_t op)
 {
     const hu_ask  *ask = g->ask;
     const uint32_t row = ask->s.detail[g->op[op].slice];
-    const uint32_t own = row == HU_NONE ? 0 : hu_trace_kernel_detail(ask->trace, row)->collective;
-    const hu_collective_detail *d = own ? hu_trace_collective_detail(ask->trace, own) : NULL;
-    const int64_t elements = !d ? -1 : d->in_elements > d->out_elements ? d->in_elements : d->out_elements;
-    const int     bytes = d ? hu_comm_dtype_bytes(hu_trace_text(ask->trace, d->dtype)) : 0;
+    uint32_t       own = 0;
 
     if (g->op[op].class != HU_CLASS_COMM)
         return false;
-    if (elements >= 0 && bytes > 0)
-        return elements * bytes <= SMALL_BYTES;
+    if (row != HU_NONE)
+        own = hu_trace_kernel_detail(ask->trace, row)->collective;
+    if (own) {
+        const hu_collective_detail *d = hu_trace_collective_detail(ask->trace, own);
+        const int64_t elements = d->in_elements > d->out_elements ? d->in_elements : d->out_elements;
+        const int     bytes = hu_comm_dtype_bytes(hu_trace_text(ask->trace, d->dtype));
+
+        if (elements >= 0 && bytes > 0)
+            return elements <= SMALL_BYTES / bytes;
+    }
     return g->op[op].cost_ns <= SMALL_NS;
 }
 

@@ -17,9 +17,9 @@ static const double FLOOR_POINTS = 0.3;         /* half of an interval is never 
 /* Nor below this share of the gain: what removes time outright is surer than what guesses how much is left. */
 static const double floor_share[HU_EDIT_KINDS] = {
     [HU_EDIT_DATA] = 0.05,      [HU_EDIT_SYNC] = 0.15,      [HU_EDIT_COPY] = 0.20,   [HU_EDIT_LAUNCH] = 0.10,
-    [HU_EDIT_HOST] = 0.05,      [HU_EDIT_KERNEL] = 0.10,    [HU_EDIT_OP] = 0.10,     [HU_EDIT_COMM] = 0.20,
+    [HU_EDIT_HOST] = 0.05,      [HU_EDIT_KERNEL] = 0.10,    [HU_EDIT_OP] = 0.10,     [HU_EDIT_COMM] = 0.30,
     [HU_EDIT_BUCKET] = 0.20,    [HU_EDIT_ALLOC] = 0.10,     [HU_EDIT_IO] = 0.05,     [HU_EDIT_GC] = 0.05,
-    [HU_EDIT_TENSOR] = 0.15,    [HU_EDIT_FUSE] = 0.15,      [HU_EDIT_RECOMPUTE] = 0.15, [HU_EDIT_CONTENTION] = 0.25,
+    [HU_EDIT_TENSOR] = 0.15,    [HU_EDIT_FUSE] = 0.15,      [HU_EDIT_RECOMPUTE] = 0.15, [HU_EDIT_CONTENTION] = 0.35,
     [HU_EDIT_COMPILE] = 0.05,   [HU_EDIT_PROFILER] = 0.05,
 };
 

@@ -5,6 +5,8 @@
  * runs, an event is recorded before it is waited for, a queue is filled before it is full.  So no heap and no worklist is
  * needed, and every instant is computed once, from instants that are final.
  *
+ * All lanes begin at 0, when the window does.
+ *
  *     begin(node) = max(end of the lane's last node, end of what handed over + w)
  *     start(op)   = max(begin(node) + latency, end of the stream's last op + gap, deps + w) + frozen
  *     end(op)     = start + cost
@@ -131,7 +133,7 @@ static inline __attribute__((always_inline)) void run_op(hu_replay *r, const hu_
         }
     }
     if (start == INT64_MIN)
-        start = r->g->start_ns * c->scale;
+        start = 0;
     if (op->frozen_ns) {
         const int64_t tied = begin_ns + (op->start_ns - r->g->node[op->node].start_ns) * c->scale;
 
@@ -226,7 +228,7 @@ static inline __attribute__((always_inline)) void sweep(hu_replay *r, const hu_c
     const hu_graph *g = r->g;
 
     for (uint32_t k = 0; k < g->n_lanes; k++)
-        r->lane_end[k] = g->start_ns * c->scale;
+        r->lane_end[k] = 0;
     for (uint32_t k = 0; k < g->n_streams; k++)
         r->stream_last[k] = HU_NONE;
     for (uint32_t i = 0; i < g->n_nodes; i++)

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_graph.c - each kind of link on a trace that fits on a page, with the replay worked out beside it. */
+#include <math.h>
+
+#include "graph/simulation.h"
+#include "testing.h"
+
+#define LOADER "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+#define WAIT_EVENT(ts, correlation, stream, from, record)                                                             \
+    "{\"ph\":\"X\",\"cat\":\"cuda_sync\",\"name\":\"Stream Wait Event\",\"pid\":0,\"tid\":" stream ",\"ts\":" ts       \
+    ",\"dur\":1,\"args\":{\"correlation\":" correlation ",\"stream\":" stream ",\"wait_on_stream\":" from              \
+    ",\"wait_on_cuda_event_record_corr_id\":" record ",\"wait_on_cuda_event_id\":1,\"device\":0}}"
+
+typedef struct {
+    hu_trace      *t;
+    hu_simulation *s;
+} fixture;
+
+static fixture simulate(const char *json)
+{
+    fixture  f = {.t = trace_of(json)};
+    hu_error err = {0};
+
+    f.s = hu_simulation_new(f.t, NULL, NULL, &err);
+    if (!f.s)
+        fail_msg("%s", err.text);
+    return f;
+}
+
+static void done(fixture f)
+{
+    hu_simulation_free(f.s);
+    hu_trace_free(f.t);
+}
+
+/* The mean step with an edit, in µs. */
+static double with(fixture f, const char *text)
+{
+    hu_edit  edit;
+    hu_error err = {0};
+    hu_price price;
+
+    if (hu_edit_parse(text, &edit, &err) < 0)
+        fail_msg("%s", err.text);
+    hu_price_edits(f.s->pricer, NULL, 0, &edit, 1, &price);
+    return price.after_ns / 1000;
+}
+
+static double as_it_was(fixture f)
+{
+    return hu_pricer_step_ns(f.s->pricer) / 1000;
+}
+
+static void assert_near(double value, double expected)
+{
+    if (!(fabs(value - expected) < 0.01))
+        fail_msg("%f is not %f", value, expected);
+}
+
+/* The pieces of the critical path follow each other without a hole. */
+static void assert_path_is_whole(fixture f)
+{
+    int64_t sum = 0;
+
+    for (hu_class c = 0; c < HU_CLASS_COUNT; c++)
+        sum += f.s->path.by_class[c];
+    assert_int_equal(sum, f.s->path.total_ns);
+    assert_near((double)f.s->path.total_ns / 1000, as_it_was(f) * (double)(f.s->graph.n_marks - 1));
+}
+
+/*
+ *   host     loader [0,100)   launch [110,115)   sync [120,222)
+ *   stream                              K [117,217)
+ *
+ * The kernel waits for its launch, the synchronisation for the kernel: without the loader all of it is 100 earlier.
+ */
+static void launch_and_wait_move_with_the_host(void **state)
+{
+    fixture f = simulate("[" USER(LOADER, "0", "100") "," CALL("cudaLaunchKernel", "110", "5", "1") ","
+                         CALL("cudaStreamSynchronize", "120", "102", "2") "," KERNEL("K", "7", "117", "100", "1") "]");
+
+    (void)state;
+    assert_near(as_it_was(f), 222);
+    assert_near(with(f, "data=0"), 122);
+    assert_near(with(f, "kernel:K=0"), 125);        /* the call itself still takes its usual time: the wait was all of it */
+    assert_path_is_whole(f);
+    done(f);
+}
+
+/*
+ *   host     launch [0,5)   loader [10,110)   launch [120,125)
+ *   stream       K1 [7,507)                            K2 [508.5,608.5)
+ *
+ * The device has work all the time, so the loader costs nothing.
+ */
+static void a_hidden_loader_costs_nothing(void **state)
+{
+    fixture f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," USER(LOADER, "10", "100") ","
+                         CALL("cudaLaunchKernel", "120", "5", "2") "," KERNEL("K1", "7", "7", "500", "1") ","
+                         KERNEL("K2", "7", "508.5", "100", "2") "]");
+
+    (void)state;
+    assert_near(as_it_was(f), 608.5);
+    assert_near(with(f, "data=0"), 608.5);
+    assert_near(with(f, "kernel:K1=0"), 227);       /* K2 then waits for its launch: 120 + 7 + 100 */
+    assert_near(with(f, "kernel:K1x2"), 358.5);
+    assert_path_is_whole(f);
+    done(f);
+}
+
+/*
+ *   stream 7    K1 [7,207)            the event after K1 is recorded on 7 and waited for on 20
+ *   stream 20            K2 [208.5,258.5)
+ */
+static void a_stream_waits_for_an_event_of_another(void **state)
+{
+    fixture f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," CALL("cudaEventRecord", "6", "1", "3") ","
+                         CALL("cudaStreamWaitEvent", "8", "1", "4") "," CALL("cudaLaunchKernel", "14", "5", "2") ","
+                         KERNEL("K1", "7", "7", "200", "1") "," KERNEL("K2", "20", "208.5", "50", "2") ","
+                         WAIT_EVENT("8", "4", "20", "7", "3") "]");
+
+    (void)state;
+    assert_int_equal(f.s->graph.calibration.event_links, 1);
+    assert_near(as_it_was(f), 258.5);
+    assert_near(with(f, "kernel:K1x2"), 158.5);
+    assert_near(with(f, "kernel:K1=0"), 71);        /* 14 + 7 + 50 */
+    assert_path_is_whole(f);
+    done(f);
+}
+
+/* The same without a record: the wait is inferred from the end of K1 just before. */
+static void a_wait_that_was_not_recorded_is_inferred(void **state)
+{
+    fixture f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," CALL("cudaLaunchKernel", "14", "5", "2") ","
+                         KERNEL("K1", "7", "7", "200", "1") "," KERNEL("K2", "20", "208.5", "50", "2") "]");
+
+    (void)state;
+    assert_int_equal(f.s->graph.calibration.inferred, 1);
+    assert_near(with(f, "kernel:K1x2"), 158.5);
+    done(f);
+}
+
+/* Nothing ends before K2, so its delay is frozen, counted, and moves with what comes before it. */
+static void a_delay_that_nothing_explains_is_frozen(void **state)
+{
+    fixture f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," CALL("cudaLaunchKernel", "14", "5", "2") ","
+                         KERNEL("K1", "7", "7", "20", "1") "," KERNEL("K2", "7", "100", "50", "2") "]");
+
+    (void)state;
+    assert_int_equal(f.s->graph.calibration.frozen, 1);
+    assert_near(as_it_was(f), 150);
+    assert_near(with(f, "kernel:K1x2"), 142.5);    /* K2 is ready at 14 + 7 then, and delayed by the same 71.5 */
+    assert_true(f.s->path.by_class[HU_CLASS_FROZEN] > 60000);
+    assert_path_is_whole(f);
+    done(f);
+}
+
+/*
+ * The host launches every 10 µs kernels of 100 µs into a queue of 64: soon each launch waits for the one 64 before it.
+ * Faster kernels let the host go on; without that link the host would run ahead as recorded and nothing would change.
+ */
+static void a_full_queue_holds_up_the_host(void **state)
+{
+    enum { KERNELS = 300, QUEUE = 64, CALL_US = 5, EVERY = 10, KERNEL_US = 100 };
+    const size_t size = KERNELS * 400;
+    char   *json = malloc(size);
+    double  host = 0, end[KERNELS], stream = 0;
+    size_t  n;
+    fixture f;
+
+    (void)state;
+    assert_non_null(json);
+    n = (size_t)snprintf(json, size, "[");
+    for (int i = 0; i < KERNELS; i++) {
+        const double launched = host;
+        double       returned = launched + CALL_US, start = launched + 7;
+
+        start = start > stream + 1 ? start : stream + 1;
+        end[i] = stream = start + KERNEL_US;
+        if (i >= QUEUE && end[i - QUEUE] > returned)
+            returned = end[i - QUEUE];
+        host = returned + EVERY - CALL_US;
+        n += (size_t)snprintf(json + n, size - n,
+                              "%s{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,\"tid\":1,"
+                              "\"ts\":%d,\"dur\":%d,\"args\":{\"correlation\":%d}},{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":"
+                              "\"k\",\"pid\":0,\"tid\":7,\"ts\":%d,\"dur\":%d,\"args\":{\"device\":0,\"stream\":7,"
+                              "\"correlation\":%d}}", i ? "," : "", (int)launched, (int)(returned - launched), i + 1,
+                              (int)start, KERNEL_US, i + 1);
+    }
+    snprintf(json + n, size - n, "]");
+    f = simulate(json);
+    free(json);
+    assert_int_equal(f.s->graph.calibration.queue, QUEUE);
+    assert_near(as_it_was(f), stream);
+    assert_near(with(f, "kernel:kx2"), 7 + KERNELS * 51 - 1);
+    assert_near(with(f, "kernel:kx0.5"), 7 + KERNELS * 201 - 1);
+    assert_near(with(f, "hostx2"), stream);
+    assert_path_is_whole(f);
+    done(f);
+}
+
+/*
+ *   thread 1    loader [0,100)  op [100,110)        hole          op [210,240), launch [212,217)
+ *   thread 2                             op [115,205), launch [150,155)
+ *   stream                                     K1 [157,167)           K2 [219,269)
+ *
+ * Thread 1 waits for thread 2, which began when thread 1 let it.
+ */
+static void a_thread_waits_for_another(void **state)
+{
+    fixture f = simulate("[" USER(LOADER, "0", "100") "," OP("forward", "1", "100", "10") "," OP("backward", "2", "115", "90") ","
+                         "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,\"tid\":2,\"ts\":150,"
+                         "\"dur\":5,\"args\":{\"correlation\":1}}," OP("optimizer", "1", "210", "30") ","
+                         CALL("cudaLaunchKernel", "212", "5", "2") "," KERNEL("K1", "7", "157", "10", "1") ","
+                         KERNEL("K2", "7", "219", "50", "2") "]");
+
+    (void)state;
+    assert_near(as_it_was(f), 269);
+    assert_near(with(f, "data=0"), 169);
+    assert_path_is_whole(f);
+    done(f);
+}
+
+/* One launch, three kernels: they follow each other, and none has a launch of its own. */
+static void a_graph_is_launched_once(void **state)
+{
+    fixture f = simulate("[" CALL("cudaGraphLaunch", "0", "10", "1") "," KERNEL("G1", "7", "7", "50", "1") ","
+                         KERNEL("G2", "7", "58", "50", "1") "," KERNEL("G3", "7", "109", "50", "1") "]");
+
+    (void)state;
+    assert_near(as_it_was(f), 159);
+    assert_near(with(f, "kernel:G2x2"), 134);
+    assert_near(with(f, "kernel:G*=0"), 10);        /* the call itself */
+    done(f);
+}
+
+/* K0 was launched before the capture: it is in front of K1 on its stream, though K1 was launched before K0 began. */
+static void work_from_before_the_capture_comes_first(void **state)
+{
+    fixture f = simulate("[" CALL("cudaLaunchKernel", "10", "5", "1") "," KERNEL("K0", "7", "20", "100", "99") ","
+                         KERNEL("K1", "7", "121", "50", "1") "]");
+
+    (void)state;
+    assert_int_equal(f.s->graph.calibration.unlaunched, 1);
+    assert_near(with(f, "kernel:K0x2"), as_it_was(f) - 50);
+    assert_path_is_whole(f);
+    done(f);
+}
+
+/* Homogeneous of degree one: every weight twice as long, the step too; and the engine says so of itself. */
+static void doubled_times_double_the_step(void **state)
+{
+    fixture   f = simulate("[" USER(LOADER, "0", "100") "," CALL("cudaLaunchKernel", "110", "5", "1") ","
+                           CALL("cudaStreamSynchronize", "120", "102", "2") "," KERNEL("K", "7", "117", "100", "1") "]");
+    hu_costs *c = hu_pricer_costs(f.s->pricer);
+    int64_t   ends[4];
+
+    (void)state;
+    c->scale = 2;
+    hu_replay_run(hu_pricer_replay(f.s->pricer), c, ends);
+    assert_near(hu_replay_step_ns(&f.s->graph, ends) / 1000, 444);
+    c->scale = 1;
+    assert_near(f.s->check.value[HU_CHECK_HOMOGENEITY], 0);
+    assert_int_equal(f.s->check.grade[HU_CHECK_HOMOGENEITY], HU_GRADE_GREEN);
+    done(f);
+}
+
+/* Two steps of 200; the second step's loader was 60 longer. */
+static void steps_are_measured_between_marks(void **state)
+{
+    fixture f = simulate("[" USER("ProfilerStep#0", "0", "170") "," USER(LOADER, "0", "20") ","
+                         CALL("cudaLaunchKernel", "50", "5", "1") "," CALL("cudaDeviceSynchronize", "60", "102", "2") ","
+                         KERNEL("K", "7", "57", "100", "1") "," USER("ProfilerStep#1", "170", "230") "," USER(LOADER, "170", "80") ","
+                         CALL("cudaLaunchKernel", "280", "5", "3") "," CALL("cudaDeviceSynchronize", "290", "102", "4") ","
+                         KERNEL("K", "7", "287", "100", "3") "]");
+
+    (void)state;
+    assert_int_equal(f.s->graph.n_marks, 3);
+    assert_near(as_it_was(f), 200);
+    assert_near(with(f, "data=0"), 150);
+    assert_near(with(f, "datax2"), 175);
+    assert_path_is_whole(f);
+    done(f);
+}
+
+static void edits_are_read_as_people_write_them(void **state)
+{
+    static const struct {
+        const char     *text;
+        hu_edit_kind    kind;
+        hu_edit_flavour flavour;
+        double          factor;
+        const char     *glob;
+    } good[] = {
+        {"data=0", HU_EDIT_DATA, HU_EDIT_FREE, INFINITY, ""},
+        {"data=workers", HU_EDIT_DATA, HU_EDIT_REALISTIC, INFINITY, ""},
+        {"sync=off", HU_EDIT_SYNC, HU_EDIT_FREE, INFINITY, ""},
+        {"launch/4", HU_EDIT_LAUNCH, HU_EDIT_FREE, 4, ""},
+        {"launch=graph", HU_EDIT_LAUNCH, HU_EDIT_REALISTIC, INFINITY, ""},
+        {"commx2", HU_EDIT_COMM, HU_EDIT_FREE, 2, ""},
+        {"comm=overlap", HU_EDIT_COMM, HU_EDIT_REALISTIC, INFINITY, ""},
+        {"kernel:*gemm*\xc3\x97" "1.5", HU_EDIT_KERNEL, HU_EDIT_FREE, 1.5, "*gemm*"},
+        {"kernel:max_pool*x2", HU_EDIT_KERNEL, HU_EDIT_FREE, 2, "max_pool*"},
+        {"op:aten::bmm=0", HU_EDIT_OP, HU_EDIT_FREE, INFINITY, "aten::bmm"},
+    };
+    static const char *const bad[] = {"", "data", "data=", "data=overlap", "kernel", "kernel:", "kernel:x2", "speed=2", "commx0",
+                                      "commx-1", "comm*", "gcx", "op:aten::mm"};
+
+    (void)state;
+    for (size_t i = 0; i < HU_COUNT(good); i++) {
+        hu_error err = {0};
+        hu_edit  e;
+
+        if (hu_edit_parse(good[i].text, &e, &err) < 0)
+            fail_msg("%s: %s", good[i].text, err.text);
+        assert_true(e.kind == good[i].kind && e.flavour == good[i].flavour && e.factor == good[i].factor);
+        assert_true(hu_str_equal(e.glob, hu_str_of(good[i].glob)));
+    }
+    for (size_t i = 0; i < HU_COUNT(bad); i++) {
+        hu_error err = {0};
+        hu_edit  e;
+
+        if (hu_edit_parse(bad[i], &e, &err) != HU_EUSAGE)
+            fail_msg("\"%s\" was read", bad[i]);
+        assert_true(err.text[0] != '\0');
+    }
+}
+
+static void nothing_to_replay_is_said(void **state)
+{
+    hu_trace *t = trace_of("[" OP("a", "1", "5", "0") "]");
+    hu_error  err = {0};
+
+    (void)state;
+    assert_null(hu_simulation_new(t, NULL, NULL, &err));
+    assert_int_equal(err.code, HU_EUSAGE);
+    hu_trace_free(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(launch_and_wait_move_with_the_host), cmocka_unit_test(a_hidden_loader_costs_nothing),
+        cmocka_unit_test(a_stream_waits_for_an_event_of_another), cmocka_unit_test(a_wait_that_was_not_recorded_is_inferred),
+        cmocka_unit_test(a_delay_that_nothing_explains_is_frozen), cmocka_unit_test(a_full_queue_holds_up_the_host),
+        cmocka_unit_test(a_thread_waits_for_another), cmocka_unit_test(a_graph_is_launched_once),
+        cmocka_unit_test(work_from_before_the_capture_comes_first), cmocka_unit_test(doubled_times_double_the_step),
+        cmocka_unit_test(steps_are_measured_between_marks), cmocka_unit_test(edits_are_read_as_people_write_them),
+        cmocka_unit_test(nothing_to_replay_is_said),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
