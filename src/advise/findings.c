@@ -121,14 +121,17 @@ static int by_gain(const void *left, const void *right)
 }
 
 /* The best of what is left, again and again; stops when nothing is worth it any more. */
-static void climb(hu_findings *f, hu_simulation *s)
+static int climb(hu_findings *f, hu_simulation *s, hu_error *err)
 {
     hu_edit done[HU_FINDINGS];
     bool    used[HU_FINDINGS] = {false};
     hu_costs *c;
     int64_t  *ends = hu_arena_alloc(s->scratch, s->graph.n_marks * sizeof *ends);
     hu_path   path;
-    hu_error  unused;
+    int       rc;
+
+    if (!ends)
+        return hu_fail_memory(err);
 
     while (f->n_ladder < f->n) {
         size_t best = f->n;
@@ -155,13 +158,15 @@ static void climb(hu_findings *f, hu_simulation *s)
     c = hu_pricer_costs(s->pricer);
     for (size_t i = 0; i < f->n_ladder; i++)
         hu_edit_apply(hu_pricer_facts(s->pricer), &done[i], c);
-    if (!ends || hu_replay_path(hu_pricer_replay(s->pricer), c, ends, NULL, &path, &unused) < 0 || path.total_ns <= 0)
-        return;
+    rc = hu_replay_path(hu_pricer_replay(s->pricer), c, ends, NULL, &path, err);
+    if (rc < 0 || path.total_ns <= 0)
+        return rc;
     for (hu_class k = 0; k < HU_CLASS_COUNT; k++) {
         if (path.by_class[k] > path.by_class[f->next_class])
             f->next_class = k;
     }
     f->next_share = (double)path.by_class[f->next_class] / (double)path.total_ns;
+    return 0;
 }
 
 static bool keep_path(hu_findings *f, const hu_simulation *s)
@@ -201,6 +206,8 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
 {
     const hu_scene scene = {.d = d, .s = s, .step_ns = s->graph.step_ns, .n_steps = (int64_t)s->graph.n_marks - 1};
 
+    hu_error unused;
+
     f->check = s->check;
     f->is_trusted = is_trusted(&s->check);
     f->calibration = s->graph.calibration;
@@ -222,7 +229,8 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
     }
     drop_general(f);
     qsort(f->at, f->n, sizeof *f->at, by_gain);
-    climb(f, s);
+    if (climb(f, s, &unused) < 0)
+        return false;
     /* globs of edits are literals or words of the trace that goes; nobody prices again */
     for (size_t i = 0; i < f->n; i++)
         f->at[i].edit.glob = HU_STR("");

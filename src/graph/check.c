@@ -132,21 +132,24 @@ static bool group_positions(const hu_graph *g, hu_arena *scratch, uint32_t *grou
     return true;
 }
 
-/* The worst step when the device's costs in it are the medians of the other steps; NaN with too few steps. */
-static double hold_out(hu_pricer *p, hu_arena *scratch, int64_t *ends_ns)
+/* The worst step when the device's costs in it are the medians of the other steps; NaN with too few steps.  False when there
+   is no memory. */
+static bool hold_out(hu_pricer *p, hu_arena *scratch, int64_t *ends_ns, double *worst)
 {
     const hu_graph *g = hu_pricer_graph(p);
     const size_t    n = g->n_marks - 1;
     uint32_t       *group = hu_arena_alloc(scratch, (g->n_ops + 1) * sizeof *group), n_groups = 0;
     int64_t        *costs;
-    double          worst = 0;
 
-    if (!group || n < FEWEST_STEPS || n > MOST_STEPS || g->is_whole || g->n_ops == 0 ||
-        !group_positions(g, scratch, group, &n_groups))
-        return NAN;
+    *worst = NAN;
+    if (n < FEWEST_STEPS || n > MOST_STEPS || g->is_whole || g->n_ops == 0)
+        return group != NULL;
+    if (!group || !group_positions(g, scratch, group, &n_groups))
+        return false;
     costs = hu_arena_calloc(scratch, (size_t)n_groups * n + 1, sizeof *costs);
     if (!costs)
-        return NAN;
+        return false;
+    *worst = 0;
     memset(costs, 0xff, (size_t)n_groups * n * sizeof *costs);
     for (size_t i = 0; i < g->n_ops; i++)
         if (group[i] != HU_NONE)
@@ -164,9 +167,9 @@ static double hold_out(hu_pricer *p, hu_arena *scratch, int64_t *ends_ns)
         seen = (double)(g->mark[k + 1].end_ns - g->mark[k].end_ns);
         said = (double)(ends_ns[k + 1] - ends_ns[k]);
         if (seen > 0)
-            worst = fmax(worst, 100 * fabs(said / seen - 1));
+            *worst = fmax(*worst, 100 * fabs(said / seen - 1));
     }
-    return worst;
+    return true;
 }
 
 static hu_grade grade_of(hu_check_id id, double value)
@@ -197,7 +200,8 @@ int hu_check_measure(hu_pricer *p, const hu_path *path, hu_arena *scratch, hu_ch
             : NAN;
     out->value[HU_CHECK_FEASIBILITY] = count_infeasible(p, &spread);
     out->value[HU_CHECK_HOMOGENEITY] = homogeneity(p, ends);
-    out->value[HU_CHECK_HOLD_OUT] = hold_out(p, scratch, ends);
+    if (!hold_out(p, scratch, ends, &out->value[HU_CHECK_HOLD_OUT]))
+        return hu_fail_memory(err);
     out->value[HU_CHECK_SPREAD] = spread;
     out->worst = HU_GRADE_GREEN;
     for (hu_check_id i = 0; i < HU_CHECK_COUNT; i++) {

@@ -7,10 +7,10 @@
  */
 #include "graph/edit_facts.h"
 
-#include <fnmatch.h>
 #include <math.h>
 
 #include "analyze/kernel_name.h"
+#include "base/glob.h"
 
 enum {
     KERNEL_FLOOR_NS = 1500,             /* no kernel takes less                                            */
@@ -147,39 +147,23 @@ static size_t edit_host(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
     return speed_up_nodes(f->g, c, 0, HOST_CLASSES, e->factor);
 }
 
-static bool matches(hu_str glob, hu_str name, char *pattern, size_t size)
-{
-    char text[4096];
-
-    if (glob.n >= size || name.n >= sizeof text)
-        return false;
-    memcpy(pattern, glob.p, glob.n);
-    pattern[glob.n] = '\0';
-    memcpy(text, name.p, name.n);
-    text[name.n] = '\0';
-    return fnmatch(pattern, text, 0) == 0;
-}
-
 static size_t edit_kernel(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
+    enum { UNKNOWN, YES, NO };
     const hu_graph *g = f->g;
-    const uint32_t  n_names = hu_trace_string_count(g->ask->trace);
-    hu_arena       *scratch = hu_arena_new();
-    uint8_t        *match = scratch ? hu_arena_calloc(scratch, n_names + 1, 1) : NULL;
-    char            pattern[1024];
     size_t          n = 0;
 
-    for (uint32_t i = 0; match && i < g->n_ops; i++) {
+    memset(f->match, UNKNOWN, hu_trace_string_count(g->ask->trace));
+    for (uint32_t i = 0; i < g->n_ops; i++) {
         const uint32_t name = g->ask->s.name[g->op[i].slice];
 
-        if (!match[name])
-            match[name] = matches(e->glob, hu_trace_text(g->ask->trace, name), pattern, sizeof pattern) ? 1 : 2;
-        if (match[name] != 1)
+        if (f->match[name] == UNKNOWN)
+            f->match[name] = hu_glob_match(e->glob, hu_trace_text(g->ask->trace, name)) ? YES : NO;
+        if (f->match[name] != YES)
             continue;
         c->op[i] = divide(c->op[i], e->factor, KERNEL_FLOOR_NS);
         n++;
     }
-    hu_arena_free(scratch);
     return n;
 }
 
@@ -348,11 +332,10 @@ static size_t edit_fuse(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
     const hu_graph *g = f->g;
     const double    factor = e->flavour == HU_EDIT_FREE ? 1 : FUSED_FACTOR;
-    hu_arena       *scratch = hu_arena_new();
-    uint32_t       *head = scratch ? hu_arena_alloc(scratch, (g->n_ops + 1) * sizeof *head) : NULL;
+    uint32_t       *head = f->head;
     size_t          n = 0;
 
-    for (uint32_t i = 0; head && i < g->n_ops; i++) {
+    for (uint32_t i = 0; i < g->n_ops; i++) {
         const hu_op *op = &g->op[i];
         uint32_t     first;
 
@@ -371,7 +354,6 @@ static size_t edit_fuse(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
             drop_launch(g, c, op->node);
         n++;
     }
-    hu_arena_free(scratch);
     return n;
 }
 

@@ -248,8 +248,10 @@ hu_edit_facts *hu_edit_facts_new(const hu_graph *g, double tensor_factor, hu_are
         f->arena = arena;
         f->tensor_factor = tensor_factor > 1 ? tensor_factor : TENSOR_FACTOR;
         f->link_gbps = find_link(g->ask->trace);
-        ok = read_names(f, scratch) && compare_overlapped(f, scratch) && measure_slowdown(f, scratch) &&
-             find_profiler(f, scratch);
+        f->match = hu_arena_calloc(arena, hu_trace_string_count(g->ask->trace) + 1, 1);
+        f->head = hu_arena_alloc(arena, (g->n_ops + 1) * sizeof *f->head);
+        ok = f->match && f->head && read_names(f, scratch) && compare_overlapped(f, scratch) &&
+             measure_slowdown(f, scratch) && find_profiler(f, scratch);
     }
     hu_arena_free(scratch);
     return ok ? f : NULL;

@@ -146,7 +146,8 @@ static bool join_collective(hu_building *b, const lanes *l, uint32_t lane, uint3
     }
     hole = &b->nodes.at[l->of_lane[until]];
     next = l->of_lane[until + 1];
-    if (hole->call != HU_CALL_NONE || hole->seen_ns < LEAST_HOLE_NS || hu_build_node_end(b, l->of_lane[until]) - end > WAKE_NS)
+    if (hole->call != HU_CALL_NONE || hole->seen_ns < LEAST_HOLE_NS ||
+        hu_build_node_end(b, l->of_lane[until]) - end > WAKE_NS)
         return true;
     if (b->nodes.at[next].after != HU_NONE) {
         const hu_pending *other = &b->links.at[b->nodes.at[next].after];

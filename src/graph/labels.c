@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * labels.c - what names say of the time under them: the data loader, a checkpoint, the collector, the optimizer. */
-#include <fnmatch.h>
-
+#include "base/glob.h"
 #include "graph/build.h"
 
 /* Frames and ranges under which a program writes files.  A frame reads "torch/serialization.py(877): save". */
@@ -57,13 +56,6 @@ static bool is_io(hu_str name)
     return false;
 }
 
-static bool matches(hu_str glob, hu_str name, hu_arena *arena)
-{
-    const hu_str pattern = hu_arena_copy(arena, glob), text = hu_arena_copy(arena, name);
-
-    return pattern.p && text.p && fnmatch(pattern.p, text.p, 0) == 0;
-}
-
 static uint8_t label_of(uint8_t flags, hu_str name)
 {
     uint8_t in = 0;
@@ -88,16 +80,14 @@ const uint8_t *hu_build_labels(const hu_ask *ask, hu_str focus, hu_arena *arena)
 {
     const uint32_t n = hu_trace_string_count(ask->trace);
     uint8_t       *label = hu_arena_alloc(arena, n + 1);
-    hu_arena      *scratch = focus.n ? hu_arena_new() : NULL;
 
     for (uint32_t i = 0; label && i < n; i++) {
         const hu_str name = hu_trace_text(ask->trace, i);
 
         label[i] = label_of(ask->names[i], name);
-        if (scratch && matches(focus, name, scratch))
+        if (focus.n && hu_glob_match(focus, name))
             label[i] |= HU_IN_FOCUS;
     }
-    hu_arena_free(scratch);
     return label;
 }
 

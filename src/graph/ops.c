@@ -84,8 +84,8 @@ static bool collect(hu_building *b)
 }
 
 /*
- * Streams are queues: what runs before work that a node launched was enqueued before it, even when its own launch lies before
- * the capture or was lost.  Operations are sorted by start here.
+ * Streams are queues: what runs before work that a node launched was enqueued before it, even when its own launch lies
+ * before the capture or was lost.  Operations are sorted by start here.
  */
 static bool place_unlaunched(hu_building *b)
 {

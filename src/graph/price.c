@@ -29,6 +29,7 @@ struct hu_pricer {
     hu_replay      *replay;
     hu_costs       *costs;
     int64_t        *before, *after, *base;
+    int64_t        *busy;               /* by stream                                               */
     double          step_ns;
     double          error_pct;          /* of the replay against what was measured                     */
 };
@@ -46,7 +47,8 @@ hu_pricer *hu_pricer_new(const hu_graph *g, double tensor_factor, hu_arena *aren
     p->before = hu_arena_alloc(arena, g->n_marks * sizeof *p->before);
     p->after = hu_arena_alloc(arena, g->n_marks * sizeof *p->after);
     p->base = hu_arena_alloc(arena, g->n_marks * sizeof *p->base);
-    if (!p->facts || !p->replay || !p->costs || !p->before || !p->after || !p->base)
+    p->busy = hu_arena_alloc(arena, (g->n_streams + 1) * sizeof *p->busy);
+    if (!p->busy || !p->facts || !p->replay || !p->costs || !p->before || !p->after || !p->base)
         return NULL;
     hu_replay_run(p->replay, p->costs, p->base);
     p->step_ns = hu_replay_step_ns(g, p->base);
@@ -73,16 +75,15 @@ static bool is_feasible(const hu_pricer *p, const int64_t *ends_ns)
 {
     const hu_graph *g = p->g;
     const int64_t   window = ends_ns[g->n_marks - 1] - ends_ns[0];
-    hu_arena       *scratch = hu_arena_new();
-    int64_t        *busy = scratch ? hu_arena_calloc(scratch, g->n_streams + 1, sizeof *busy) : NULL;
+    int64_t        *busy = p->busy;
     bool            ok = true;
 
-    for (size_t i = 0; busy && i < g->n_ops; i++)
+    memset(busy, 0, g->n_streams * sizeof *busy);
+    for (size_t i = 0; i < g->n_ops; i++)
         if (g->op[i].step >= 0 && !(p->costs->op_flags[i] & HU_EDIT_DETACHED))
             busy[g->op[i].stream] += p->costs->op[i] + (g->op[i].gap_ns < 0 ? g->op[i].gap_ns : 0);
-    for (uint32_t s = 0; busy && s < g->n_streams; s++)
+    for (uint32_t s = 0; s < g->n_streams; s++)
         ok = ok && (double)busy[s] <= 1.02 * (double)window + 1000;
-    hu_arena_free(scratch);
     return ok;
 }
 

@@ -60,7 +60,9 @@ int hu_build_queue(hu_building *b, hu_error *err)
         const hu_node *node = &b->nodes.at[i];
 
         if (is_blocked(b, node)) {
-            outstanding_at(b, node->ops + node->n_ops - 1, place[node->ops + node->n_ops - 1], hu_build_node_end(b, i), &depth[n]);
+            const uint32_t own = node->ops + node->n_ops - 1;
+
+            outstanding_at(b, own, place[own], hu_build_node_end(b, i), &depth[n]);
             n += depth[n] >= LEAST_QUEUE;
         }
     }

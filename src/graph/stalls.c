@@ -4,8 +4,8 @@
  *
  * A pause is time between calls that is far longer than such time usually is on its thread, and that does not come back in
  * every step in front of the same thing: what comes back is work, however long.  Nor is it behind a call that waits for the
- * device: there the program works on what it waited for.  An operator is never a pause: on a processor it is the work; nor is
- * a Python function that the trace names.
+ * device: there the program works on what it waited for.  An operator is never a pause: on a processor it is the work; nor
+ * is a Python function that the trace names.
  */
 #include <stdlib.h>
 

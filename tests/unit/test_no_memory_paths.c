@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <zstd.h>
 
+#include "advise/findings.h"
 #include "analyze/digest.h"
 #include "testing.h"
 
@@ -101,8 +102,12 @@ static int whole_run(hu_str bytes)
     hu_digest  *d = t ? hu_digest_measure(t, &(hu_digest_options){.grouping = HU_GROUP_STACK, .frames = 3}, &err) : NULL;
     hu_digest  *merged = d ? hu_digest_merge((hu_digest *[]){d, d}, 2, &err) : NULL;
 
+    hu_findings *findings = merged ? hu_findings_measure(t, d, NULL, &err) : NULL;
+
     hu_trace_free(t);
-    if (!merged) {
+    hu_findings_free(findings);
+    if (!findings) {
+        hu_digest_free(merged);
         hu_digest_free(d);
         return err.code ? err.code : -1000;
     }
