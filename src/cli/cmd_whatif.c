@@ -180,7 +180,7 @@ static int list_edits(void)
         char text[64];
 
         snprintf(text, sizeof text, "%s%s", hu_edit_word(k), hu_edit_shape(k));
-        hu_out_printf(out, "%-16s %s\n", text, hu_edit_about(k));
+        hu_out_printf(out, "%-14s %s\n", text, hu_edit_about(k));
     }
     return hu_out_close(out, &err) < 0 ? hu_command_fail(&err) : 0;
 }

@@ -6,24 +6,24 @@
 #include "graph/replay.h"
 
 /* id, word on the command line, shape of its argument, what it means */
-#define HU_EDITS(E)                                                                                                \
-    E(DATA, "data", FACTOR, "the data loader N times faster; =0: no time; =workers: what more workers hide")       \
-    E(SYNC, "sync", OFF, "calls that wait for the device no longer wait")                                          \
-    E(COPY, "copy", OFF, "copies to the device take no time; with =async they are pinned and do not block")        \
-    E(LAUNCH, "launch", FACTOR, "host work per operator and per launch N times faster; =graph: one launch a step") \
-    E(HOST, "host", FACTOR, "all work of the host N times faster")                                                 \
-    E(KERNEL, "kernel", GLOB, "kernels that match GLOB N times faster; =0: they take no time")                     \
-    E(OP, "op", GLOB, "operators that match GLOB and what they launch N times faster; =0: no time")                \
-    E(COMM, "comm", FACTOR, "communication N times faster; =0: no time; =overlap: computation hides it")           \
-    E(BUCKET, "bucket", OFF, "small messages of a step are sent as one")                                           \
-    E(ALLOC, "alloc", OFF, "no calls that take or free device memory")                                             \
-    E(IO, "io", FACTOR, "no checkpoints and other files written between steps")                                    \
-    E(GC, "gc", FACTOR, "no Python garbage collection")                                                            \
-    E(TENSOR, "tensor", OFF, "matrix products that do not use tensor cores use them")                              \
-    E(FUSE, "fuse", OFF, "elementwise kernels that follow each other become one")                                  \
-    E(RECOMPUTE, "recompute", FACTOR, "activations are kept instead of computed again")                            \
-    E(CONTENTION, "contention", OFF, "kernels that overlap communication run as fast as alone")                    \
-    E(COMPILE, "compile", OFF, "no loading or compiling of device code")                                           \
+#define HU_EDITS(E)                                                                               \
+    E(DATA, "data", FACTOR, "the data loader N times faster; =0: no time; =workers: hidden")      \
+    E(SYNC, "sync", OFF, "calls that wait for the device no longer wait")                         \
+    E(COPY, "copy", OFF, "copies to the device take no time; =async: pinned, not blocking")       \
+    E(LAUNCH, "launch", FACTOR, "operators, Python, launches N times faster; =graph: one launch") \
+    E(HOST, "host", FACTOR, "all work of the host N times faster")                                \
+    E(KERNEL, "kernel", GLOB, "kernels that match GLOB N times faster; =0: no time")              \
+    E(OP, "op", GLOB, "operators that match GLOB, and what they launch, N times faster")          \
+    E(COMM, "comm", FACTOR, "communication N times faster; =0: no time; =overlap: hidden")        \
+    E(BUCKET, "bucket", OFF, "small messages of a step are sent as one")                          \
+    E(ALLOC, "alloc", OFF, "no calls that take or free device memory")                            \
+    E(IO, "io", FACTOR, "no checkpoints and other files written between steps")                   \
+    E(GC, "gc", FACTOR, "no Python garbage collection")                                           \
+    E(TENSOR, "tensor", OFF, "matrix products without tensor cores use them")                     \
+    E(FUSE, "fuse", OFF, "elementwise kernels in a row become one")                               \
+    E(RECOMPUTE, "recompute", FACTOR, "activations are kept instead of computed again")           \
+    E(CONTENTION, "contention", OFF, "kernels beside communication run as fast as alone")         \
+    E(COMPILE, "compile", OFF, "no loading or compiling of device code")                          \
     E(PROFILER, "profiler", OFF, "without the profiler's own work")
 
 typedef enum {

@@ -162,7 +162,10 @@ static bool join_collective(hu_building *b, const lanes *l, uint32_t lane, uint3
 static bool join_collectives(hu_building *b, const lanes *l)
 {
     for (uint32_t lane = 0; lane < b->g->n_lanes; lane++) {
-        for (uint32_t k = l->first[lane]; lane != b->g->main_lane && k < l->first[lane + 1]; k++)
+        /* a thread that launches work runs collectives of the device: its ranges of them are calls, not waits */
+        if (lane == b->g->main_lane || launches(b, l, lane))
+            continue;
+        for (uint32_t k = l->first[lane]; k < l->first[lane + 1]; k++)
             if (b->nodes.at[l->of_lane[k]].class == HU_CLASS_HOST_COMM && b->nodes.at[l->of_lane[k]].call == HU_CALL_NONE &&
                 !join_collective(b, l, lane, k))
                 return false;
