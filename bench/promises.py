@@ -125,6 +125,11 @@ def analyses(m: Measured) -> dict[str, float]:
     return {key: m.phases[key][2] / m.phases[key][0] for key in whole_traces(m) if key in m.phases}
 
 
+def replay(m: Measured, column: int) -> dict[str, float]:
+    """ns per event are ms per million, bytes per event are MB per million."""
+    return {key: m.phases[key][column] / m.phases[key][5] for key in m.phases}
+
+
 def judge(m: Measured) -> list[Promise]:
     """Every row of the table of promises, in its order."""
     return [
@@ -135,7 +140,8 @@ def judge(m: Measured) -> list[Promise]:
         Promise("all analyses / scan, one thread, time", 1.0, None, values=analyses(m)),
         *memory_promises(m),
         Promise("8 files / 1 file, time", 4.4, 4.1, values=one(files_ratio(m))),
-        Promise("replay, ms per 10^6 events", 60, 30, why_not="has no command of its own yet"),
+        Promise("replay of all steps, ms per 10^6 events", 60, 30, decimals=1, values=replay(m, 3)),
+        Promise("its graph, MB per 10^6 events", 100, None, decimals=0, values=replay(m, 4)),
         Promise("memory for a 10 GB .json, GB", 8, 4, values=one(huge_gb(m)), why_not="needs --huge"),
         Promise("start to answer, 1 MB trace, ms", 30, 15, decimals=1, values=one(start_ms(m))),
         *growth_promises(m),

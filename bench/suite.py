@@ -94,7 +94,7 @@ class Measured:
     names: dict[str, int] = field(default_factory=dict)
     name_bytes: dict[str, int] = field(default_factory=dict)
     big: str = ""                   # the key of the large trace, which is not judged by its speed
-    phases: dict[str, list[int]] = field(default_factory=dict)      # ns of scan, freeze, analyses inside one process
+    phases: dict[str, list[int]] = field(default_factory=dict)      # ns of scan, freeze, analyses, replay; bytes of its graph; events
 
     def find(self, kind: str, trace: str) -> Group | None:
         return next((g for g in self.groups if g.kind == kind and g.trace.key == trace), None)
@@ -198,6 +198,7 @@ class Suite:
         trace = self.cache.trace(source, f"{source.key}-{self.plan.big_mb:g}", source.words,
                                  ["--mb", str(self.plan.big_mb)])
         self.out.big = trace.key
+        self.measure_phases(trace)
         self.json_race(trace, [self.peers.json_load(trace.path, 1)] if self.plan.full else [])
         self.packed_race(trace, ".gz", [("igzip", "isal")])
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.program import report
+from tests.program import EXE, report
 from tests.scoreboard import board, plants
 from tests.scoreboard.job import Setup, draw, run, step_ns
 from tests.scoreboard.kineto import Capture, write
@@ -261,7 +261,7 @@ class Scoring(unittest.TestCase):
         self.assertFalse(board.is_right(row("warm-up", 10, [("host-sync", 20, 1, 30)], read_counted=6)))
 
     def test_the_document_is_complete(self) -> None:
-        text = board.document([row("host-sync", 10, [("host-sync", 11, 8, 12)]), row("allocator", 10, None)], 2)
+        text = board.document([row("host-sync", 10, [("host-sync", 11, 8, 12)]), row("allocator", 10, None)], 2, EXE)
         self.assertIn("| first finding is the planted cause, gain of 10 % and more | >= 90 % | 50.0 | 2 | NO |", text)
         for cause in plants.PLANTS:
             self.assertIn(f"| {cause} |", text)

@@ -40,16 +40,19 @@ static void show(hu_hint *h, const char *format, ...)
     va_end(args);
 }
 
-/* Time of the window's host nodes, per step, on threads that matter: the main one and those that launch. */
+/* Time of the window's host nodes, per step: calls of all threads, anything else of the main one. */
 static double node_time(const hu_scene *c, uint8_t in, unsigned classes)
 {
     const hu_graph *g = &c->s->graph;
     double          sum = 0;
 
-    for (size_t i = 0; i < g->n_nodes; i++)
-        if ((g->node[i].in & in || 1u << g->node[i].class & classes) && g->node[i].lane == g->main_lane &&
-            g->node[i].start_ns >= g->mark[0].host_end_ns)
-            sum += (double)g->node[i].seen_ns;
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        const hu_node *n = &g->node[i];
+
+        if ((n->in & in || 1u << n->class & classes) && (n->lane == g->main_lane || n->call != HU_CALL_NONE) &&
+            n->start_ns >= g->mark[0].host_end_ns)
+            sum += (double)n->seen_ns;
+    }
     return sum / (double)c->n_steps;
 }
 

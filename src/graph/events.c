@@ -12,7 +12,7 @@
 
 bool hu_build_link_op(hu_building *b, uint32_t op, hu_link link)
 {
-    if (!hu_vec_push(b->ask->arena, &b->links, ((hu_pending){link, b->ops.at[op].deps})))
+    if (!hu_vec_push(b->ask->scratch, &b->links, ((hu_pending){link, b->ops.at[op].deps})))
         return false;
     b->ops.at[op].deps = (uint32_t)b->links.n - 1;
     return true;
@@ -20,7 +20,7 @@ bool hu_build_link_op(hu_building *b, uint32_t op, hu_link link)
 
 bool hu_build_link_node(hu_building *b, uint32_t node, hu_link link)
 {
-    if (!hu_vec_push(b->ask->arena, &b->links, ((hu_pending){link, b->nodes.at[node].waits})))
+    if (!hu_vec_push(b->ask->scratch, &b->links, ((hu_pending){link, b->nodes.at[node].waits})))
         return false;
     b->nodes.at[node].waits = (uint32_t)b->links.n - 1;
     return true;

@@ -87,7 +87,7 @@ static bool begin_after(hu_building *b, uint32_t node, uint32_t from, int64_t we
     const hu_link link = {.from = from, .weight_ns = (int32_t)weight_ns, .at = HU_AT_NODE_END, .class = HU_CLASS_HANDOFF};
 
     b->nodes.at[node].after = (uint32_t)b->links.n;
-    return hu_vec_push(b->ask->arena, &b->links, ((hu_pending){link, HU_NONE}));
+    return hu_vec_push(b->ask->scratch, &b->links, ((hu_pending){link, HU_NONE}));
 }
 
 /*

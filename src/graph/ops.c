@@ -77,7 +77,7 @@ static bool collect(hu_building *b)
             }
             op.node = node_before(b, op.start_ns);
         }
-        if (!hu_vec_push(ask->arena, &b->ops, op))
+        if (!hu_vec_push(ask->scratch, &b->ops, op))
             return false;
     }
     return true;

@@ -29,6 +29,8 @@ struct hu_pricer {
     hu_replay      *replay;
     hu_costs       *costs;
     int64_t        *before, *after, *base;
+    int64_t        *tied;               /* base, with frozen delays tied to the host                */
+    bool            is_tied;            /* does any frozen delay make a difference between the two  */
     int64_t        *busy;               /* by stream                                               */
     double          step_ns;
     double          error_pct;          /* of the replay against what was measured                     */
@@ -47,9 +49,15 @@ hu_pricer *hu_pricer_new(const hu_graph *g, double tensor_factor, hu_arena *aren
     p->before = hu_arena_alloc(arena, g->n_marks * sizeof *p->before);
     p->after = hu_arena_alloc(arena, g->n_marks * sizeof *p->after);
     p->base = hu_arena_alloc(arena, g->n_marks * sizeof *p->base);
+    p->tied = hu_arena_alloc(arena, g->n_marks * sizeof *p->tied);
     p->busy = hu_arena_alloc(arena, (g->n_streams + 1) * sizeof *p->busy);
-    if (!p->busy || !p->facts || !p->replay || !p->costs || !p->before || !p->after || !p->base)
+    if (!p->tied || !p->busy || !p->facts || !p->replay || !p->costs || !p->before || !p->after || !p->base)
         return NULL;
+    for (size_t i = 0; i < g->n_ops && !p->is_tied; i++)
+        p->is_tied = hu_replay_is_external(&g->op[i]);
+    p->costs->anchor = HU_ANCHOR_HOST;
+    hu_replay_run(p->replay, p->costs, p->tied);
+    p->costs->anchor = HU_ANCHOR_PREDECESSOR;
     hu_replay_run(p->replay, p->costs, p->base);
     p->step_ns = hu_replay_step_ns(g, p->base);
     p->error_pct = 100 * fabs(p->step_ns / g->step_ns - 1);
@@ -59,11 +67,15 @@ hu_pricer *hu_pricer_new(const hu_graph *g, double tensor_factor, hu_arena *aren
 static double run(hu_pricer *p, const hu_edit *done, size_t n_done, const hu_edit *edits, size_t n, hu_anchor anchor,
                   int64_t *ends_ns, size_t *touched)
 {
+    *touched = 0;
+    if (n_done == 0 && n == 0) {
+        memcpy(ends_ns, anchor == HU_ANCHOR_HOST ? p->tied : p->base, p->g->n_marks * sizeof *ends_ns);
+        return hu_replay_step_ns(p->g, ends_ns);
+    }
     hu_costs_reset(p->g, p->costs);
     p->costs->anchor = anchor;
     for (size_t i = 0; i < n_done; i++)
         hu_edit_apply(p->facts, &done[i], p->costs);
-    *touched = 0;
     for (size_t i = 0; i < n; i++)
         *touched += hu_edit_apply(p->facts, &edits[i], p->costs);
     hu_replay_run(p->replay, p->costs, ends_ns);
@@ -131,15 +143,19 @@ void hu_price_edits(hu_pricer *p, const hu_edit *done, size_t n_done, const hu_e
 {
     hu_price r = {0};
     size_t   unused;
-    double   tied_before, tied_after, tied, half, share = 0;
+    double   tied_before, tied_after, tied = 0, half, share = 0;
 
-    tied_before = run(p, done, n_done, NULL, 0, HU_ANCHOR_HOST, p->before, &unused);
-    tied_after = run(p, done, n_done, edits, n, HU_ANCHOR_HOST, p->after, &unused);
-    tied = 100 * (1 - tied_after / tied_before);
+    if (p->is_tied) {
+        tied_before = run(p, done, n_done, NULL, 0, HU_ANCHOR_HOST, p->before, &unused);
+        tied_after = run(p, done, n_done, edits, n, HU_ANCHOR_HOST, p->after, &unused);
+        tied = 100 * (1 - tied_after / tied_before);
+    }
     r.before_ns = run(p, done, n_done, NULL, 0, HU_ANCHOR_PREDECESSOR, p->before, &unused);
     r.after_ns = r.free_ns = run(p, done, n_done, edits, n, HU_ANCHOR_PREDECESSOR, p->after, &r.touched);
     r.is_feasible = is_feasible(p, p->after);
     r.gain_pct = r.free_pct = 100 * (1 - r.after_ns / r.before_ns);
+    if (!p->is_tied)
+        tied = r.gain_pct;
     r.spread_pct = fabs(r.gain_pct - tied);
     for (size_t i = 0; i < n; i++)
         share = fmax(share, floor_share[edits[i].kind]);

@@ -98,6 +98,11 @@ static inline bool follows(const hu_op *op, const hu_costs *c)
     return c->anchor == HU_ANCHOR_PREDECESSOR || op->frozen_ns < EXTERNAL_NS;
 }
 
+bool hu_replay_is_external(const hu_op *op)
+{
+    return op->frozen_ns >= EXTERNAL_NS;
+}
+
 /* `path` is a constant at both places of call, so that the sweep without one does not pay for it. */
 static inline __attribute__((always_inline)) void run_op(hu_replay *r, const hu_costs *c, uint32_t i, int64_t begin_ns,
                                                          bool path)

@@ -55,6 +55,9 @@ void hu_replay_run(hu_replay *r, const hu_costs *c, int64_t *ends_ns);
    Returns 0 or HU_ENOMEM. */
 int hu_replay_path(hu_replay *r, const hu_costs *c, int64_t *ends_ns, hu_arena *arena, hu_path *out, hu_error *err);
 
+/* Is a delay so long that it has a cause outside of its stream?  Only such ones are tied to the host by HU_ANCHOR_HOST. */
+bool hu_replay_is_external(const hu_op *op);
+
 /* Mean length of a step, from the ends of a replay. */
 double hu_replay_step_ns(const hu_graph *g, const int64_t *ends_ns);
 

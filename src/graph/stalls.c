@@ -11,7 +11,7 @@
 
 #include "graph/build.h"
 
-enum { LEAST_STALL_NS = 300000 };
+enum { LEAST_STALL_NS = 300000, FEWEST_STEPS = 3 };
 
 static const double STALL_FACTOR = 30;      /* of the median on the thread */
 
@@ -41,7 +41,7 @@ static uint64_t place_of(const hu_building *b, uint32_t node, uint32_t next)
 
 int hu_build_stalls(hu_building *b, hu_error *err)
 {
-    const size_t steps = b->g->n_marks > 1 ? b->g->n_marks - 1 : 1;
+    const size_t steps = b->g->n_marks - 1;
     int64_t     *samples = hu_arena_grow(b->ask->scratch, NULL, (b->nodes.n + 1) * sizeof *samples);
     uint32_t    *next = hu_arena_grow(b->ask->scratch, NULL, (b->nodes.n + 1) * sizeof *next), last = HU_NONE;
     hu_map       count;
@@ -49,6 +49,8 @@ int hu_build_stalls(hu_building *b, hu_error *err)
     int64_t      least;
     const uint32_t regular = steps > 3 ? (uint32_t)steps - 1 : 2;     /* one may lie at the border of the window */
 
+    if (b->g->n_marks <= FEWEST_STEPS)
+        return 0;       /* too few to tell what comes back from what does not */
     if (!samples || !next || !hu_map_init(&count, b->ask->scratch, 64))
         return hu_fail_memory(err);
     for (uint32_t i = (uint32_t)b->nodes.n; i-- > 0;) {

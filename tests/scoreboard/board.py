@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from tests.scoreboard import real
 from tests.scoreboard.job import run, step_ns
 from tests.scoreboard.kineto import write
 from tests.scoreboard.plants import ACCEPTED, DECOYS, DEFECTS, MAGNITUDES, NOTHING, PLANTS, Case, make
@@ -372,7 +373,7 @@ What this does not show: how the program does on real machines. The simulation k
 """
 
 
-def document(rows: list[Row], count: int) -> str:
+def document(rows: list[Row], count: int, holdup: str) -> str:
     b = Board(rows)
     others = [r for r in b.planted if r["expected"] != r["cause"]]
     parts = [
@@ -417,6 +418,8 @@ def document(rows: list[Row], count: int) -> str:
         "",
         "Decoys: " + "; ".join(f"{d} (tempts to {', '.join(ids)})" for d, ids in DECOYS.items()) + ".",
         "",
+        *real.pairs(holdup),
+        *real.replays(holdup),
         "## Again",
         "",
         "    make scoreboard",
@@ -460,7 +463,7 @@ def main() -> int:
     if a.only is not None:
         print(json.dumps(rows[0], indent=2))
         return 0
-    text = document(rows, len(rows))
+    text = document(rows, len(rows), a.holdup)
     if a.json:
         a.json.write_text(json.dumps(rows, indent=1))
     if a.out:
