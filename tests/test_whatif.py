@@ -95,6 +95,16 @@ class Replays(unittest.TestCase):
         self.assertEqual(len(texts), 1)
 
 
+class Throughput(unittest.TestCase):
+    def test_batch_size(self) -> None:
+        said = report(SLOW, "--batch-size", "64")
+        mean = max(r["steps"]["mean_ns"] for r in said["ranks"])
+        self.assertAlmostEqual(said["run"]["samples_per_second"], 64e9 / mean, delta=0.01)
+        text = run("report", SLOW, "--batch-size", "64000", "--unit", "tokens")[1].decode()
+        self.assertRegex(text.splitlines()[1], r"66\d,\d{3} tokens/s")
+        self.assertIsNone(report(SLOW)["run"]["samples_per_second"])
+
+
 class Gate(unittest.TestCase):
     def test_json_and_exit_status(self) -> None:
         status, out, _ = run("check", SLOW, "--json")

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "advise/say.h"
+#include "base/map.h"
 
 static const double LEAST_GAIN = 1;             /* percent of the step */
 static const double LEAST_WAIT = 3;             /* percent of the step that ranks wait for the slowest */
@@ -202,6 +203,74 @@ static bool keep_path(hu_findings *f, const hu_simulation *s)
     return true;
 }
 
+typedef struct {
+    uint32_t name;
+    int64_t  total_ns, slack_ns;
+} slack_row;
+
+static int by_time(const void *left, const void *right)
+{
+    const slack_row *a = left, *b = right;
+
+    if (a->total_ns != b->total_ns)
+        return a->total_ns > b->total_ns ? -1 : 1;
+    return (a->name > b->name) - (a->name < b->name);
+}
+
+/* The dearest names of device work in the window, and how much slack they have. */
+static bool keep_slack(hu_findings *f, const hu_simulation *s)
+{
+    const hu_graph *g = &s->graph;
+    int64_t        *slack = hu_arena_alloc(s->scratch, (g->n_ops + 1) * sizeof *slack);
+    int64_t        *ends = hu_arena_alloc(s->scratch, g->n_marks * sizeof *ends);
+    hu_costs       *c = hu_pricer_costs(s->pricer);
+    HU_VEC(slack_row) rows = {0};
+    hu_path         path;
+    hu_error        unused;
+    hu_map          place;
+
+    if (!slack || !ends || !hu_map_init(&place, s->scratch, 64) ||
+        hu_replay_path(hu_pricer_replay(s->pricer), c, ends, NULL, &path, &unused) < 0 ||
+        hu_replay_slack(hu_pricer_replay(s->pricer), c, ends, s->scratch, slack, &unused) < 0)
+        return false;
+    for (size_t i = 0; i < g->n_ops; i++) {
+        uint32_t *at;
+
+        if (g->op[i].step < 0)
+            continue;
+        at = hu_map_put(&place, s->ask.s.name[g->op[i].slice]);
+        if (!at)
+            return false;
+        if (*at == HU_MAP_NONE) {
+            *at = (uint32_t)rows.n;
+            if (!hu_vec_push(s->scratch, &rows, ((slack_row){s->ask.s.name[g->op[i].slice], 0, INT64_MAX})))
+                return false;
+        }
+        rows.at[*at].total_ns += g->op[i].cost_ns;
+        rows.at[*at].slack_ns = slack[i] < rows.at[*at].slack_ns ? slack[i] : rows.at[*at].slack_ns;
+    }
+    if (rows.n)
+        qsort(rows.at, rows.n, sizeof *rows.at, by_time);
+    f->n_slack = rows.n < HU_SLACK_ROWS ? rows.n : HU_SLACK_ROWS;
+    f->slack = hu_arena_calloc(f->arena, f->n_slack + 1, sizeof *f->slack);
+    if (!f->slack)
+        return false;
+    for (size_t i = 0; i < f->n_slack; i++) {
+        hu_kernel_slack *row = &f->slack[i];
+
+        *row = (hu_kernel_slack){.name = hu_arena_copy(f->arena, hu_trace_text(s->ask.trace, rows.at[i].name)),
+                                 .step_ns = (double)rows.at[i].total_ns / (double)f->n_steps,
+                                 .slack_ns = (double)rows.at[i].slack_ns};
+        if (!row->name.p)
+            return false;
+        for (size_t k = 0; k < s->path.n; k++)
+            if (s->path.at[k].name == rows.at[i].name && s->path.at[k].class >= HU_CLASS_COMPUTE &&
+                s->path.at[k].class <= HU_CLASS_COPY)
+                row->on_path_ns += (double)s->path.at[k].total_ns / (double)f->n_steps;
+    }
+    return true;
+}
+
 static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
 {
     const hu_scene scene = {.d = d, .s = s, .step_ns = s->graph.step_ns, .n_steps = (int64_t)s->graph.n_marks - 1};
@@ -234,7 +303,7 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
     /* globs of edits are literals or words of the trace that goes; nobody prices again */
     for (size_t i = 0; i < f->n; i++)
         f->at[i].edit.glob = HU_STR("");
-    return keep_path(f, s);
+    return keep_path(f, s) && keep_slack(f, s);
 }
 
 hu_findings *hu_findings_measure(const hu_trace *trace, const hu_digest *d, const hu_step_range *range, hu_error *err)

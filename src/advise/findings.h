@@ -25,7 +25,7 @@ typedef struct {
     double before_ns, after_ns;
 } hu_rung;
 
-enum { HU_FINDINGS = 22, HU_PATH_ROWS = 40 };
+enum { HU_FINDINGS = 22, HU_PATH_ROWS = 40, HU_SLACK_ROWS = 20 };
 
 typedef struct {
     hu_class class;
@@ -34,6 +34,13 @@ typedef struct {
     double   share;                     /* of the critical path */
     double   count;                     /* pieces per step */
 } hu_path_piece;
+
+/* Kernels of one name: what they take, what of it is on the critical path, and how near the others are to it. */
+typedef struct {
+    hu_str name;
+    double step_ns, on_path_ns;         /* per step */
+    double slack_ns;                    /* the least of them: so much longer could it take and delay nothing */
+} hu_kernel_slack;
 
 /* All that replays say of one rank; plain, outlives its trace. */
 typedef struct hu_findings {
@@ -55,6 +62,8 @@ typedef struct hu_findings {
     size_t     n_classes;
     hu_path_piece *path;                /* the largest pieces                                                        */
     size_t     n_path;
+    hu_kernel_slack *slack;             /* of the dearest kernels                                                    */
+    size_t     n_slack;
     hu_class   next_class;              /* what binds when the whole ladder is climbed                               */
     double     next_share;
     hu_arena  *arena;

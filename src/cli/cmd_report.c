@@ -22,7 +22,8 @@ typedef struct {
     hu_part       part;
     bool          list;
     int           group_by, color, compat;
-    int64_t       top, frames;
+    int64_t       top, frames, batch;
+    const char   *unit;
     hu_step_range steps;
     hu_limits     limits;
 } options;
@@ -76,6 +77,10 @@ static const hu_option rows[] = {
     {"compat", 0, HU_OPTION_CHOICE, "TOOL",
      "the numbers of hta (HolisticTraceAnalysis) or tracelens, with their rounding and filters",
      offsetof(options, compat), tools, NULL},
+    {"batch-size", 'b', HU_OPTION_COUNT, "N", "samples in a step of the whole job: says throughput, now and with the fix",
+     offsetof(options, batch), NULL, NULL},
+    {"unit", 0, HU_OPTION_TEXT, "WORD", "what --batch-size counts (samples); tokens, images …", offsetof(options, unit), NULL,
+     NULL},
     {"merge", 'm', HU_OPTION_FLAG, NULL, "one table over all ranks instead of one for each", offsetof(options, merge), NULL,
      NULL},
     {"sort", 0, HU_OPTION_TEXT, "COLUMN", "order tables by a column, named as in --csv: host_self_ns, calls, name …",
@@ -230,7 +235,7 @@ static int report(const options *o, const hu_inputs *inputs, const char *argumen
     const hu_ranks_options how = {.limits = o->limits, .replays = wants_replays(o), .quiet = o->quiet,
                                   .digest = {o->steps, (hu_grouping)o->group_by, (int)o->frames, (hu_compat)o->compat, 1}};
     hu_report r = {.show = o->show, .part = o->part, .top = o->top, .sort = o->sort, .scratch = arena,
-                   .color = wants_color(o), .width = o->output ? PLAIN_WIDTH : terminal_width(), .arguments = arguments};
+                   .batch = o->batch, .unit = o->unit ? o->unit : "samples", .color = wants_color(o), .width = o->output ? PLAIN_WIDTH : terminal_width(), .arguments = arguments};
     hu_ranks    ranks;
     hu_error    err = {0};
     int         rc = hu_ranks_read(inputs, &how, arena, &ranks);

@@ -138,12 +138,13 @@ static bool hold_out(hu_pricer *p, hu_arena *scratch, int64_t *ends_ns, double *
 {
     const hu_graph *g = hu_pricer_graph(p);
     const size_t    n = g->n_marks - 1;
-    uint32_t       *group = hu_arena_alloc(scratch, (g->n_ops + 1) * sizeof *group), n_groups = 0;
+    uint32_t       *group, n_groups = 0;
     int64_t        *costs;
 
     *worst = NAN;
     if (n < FEWEST_STEPS || n > MOST_STEPS || g->is_whole || g->n_ops == 0)
-        return group != NULL;
+        return true;
+    group = hu_arena_alloc(scratch, (g->n_ops + 1) * sizeof *group);
     if (!group || !group_positions(g, scratch, group, &n_groups))
         return false;
     costs = hu_arena_calloc(scratch, (size_t)n_groups * n + 1, sizeof *costs);

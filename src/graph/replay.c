@@ -124,6 +124,8 @@ static inline __attribute__((always_inline)) void run_op(hu_replay *r, const hu_
         }
         if (path)
             r->op_before[i] = r->stream_last[op->stream];
+    } else if (path) {
+        r->op_before[i] = HU_NONE;
     }
     for (uint32_t k = op->deps; k < op->deps + op->n_deps; k++) {
         const hu_link *link = &r->g->link[k];
@@ -375,6 +377,94 @@ static void walk_back(walk *w, const hu_costs *c, int at, uint32_t i)
     }
     if (w->now_ns > w->from_ns)
         add(w, HU_CLASS_FROZEN, 0, HU_NONE, w->from_ns);
+}
+
+/* The latest times at which instants may lie; the mirror image of the sweep. */
+typedef struct {
+    const hu_replay *r;
+    const hu_costs  *c;
+    int64_t *begin, *end;           /* by node */
+    int64_t *start, *stop;          /* by operation */
+} latest;
+
+static void at_most(int64_t *time_ns, int64_t bound_ns)
+{
+    if (bound_ns < *time_ns)
+        *time_ns = bound_ns;
+}
+
+static void hold_link(latest *l, const hu_link *link, int64_t bound_ns)
+{
+    int64_t *from = link->at == HU_AT_OP_END ? l->stop : link->at == HU_AT_OP_START ? l->start : l->end;
+
+    if (link->at != HU_AT_NODE_END && l->c->op_flags[link->from] & HU_EDIT_DETACHED)
+        return;
+    at_most(&from[link->from], bound_ns - link->weight_ns * l->c->scale);
+}
+
+static void hold_op(latest *l, uint32_t i)
+{
+    const hu_op  *op = &l->r->g->op[i];
+    const int64_t frozen = op->frozen_ns && follows(op, l->c) ? op->frozen_ns * l->c->scale : 0;
+    int64_t       ready;
+
+    at_most(&l->start[i], l->stop[i] - l->c->op[i] * l->c->scale);
+    ready = l->start[i] - frozen;
+    if (op->has_launch && !(l->c->op_flags[i] & HU_EDIT_NO_LAUNCH))
+        at_most(&l->begin[op->node], ready - op->launch_ns * l->c->scale);
+    if (l->r->op_before[i] != HU_NONE)
+        at_most(&l->stop[l->r->op_before[i]], ready - op->gap_ns * l->c->scale);
+    for (uint32_t k = op->deps; k < op->deps + op->n_deps; k++)
+        hold_link(l, &l->r->g->link[k], ready);
+}
+
+static void hold_node(latest *l, uint32_t i)
+{
+    const hu_graph *g = l->r->g;
+    const hu_node  *n = &g->node[i];
+
+    if (!(l->c->node_flags[i] & HU_EDIT_NO_WAIT))
+        for (uint32_t k = n->waits; k < n->waits + n->n_waits; k++)
+            hold_link(l, &g->link[k], l->end[i]);
+    if (n->n_ops && g->op[n->ops].full != HU_NONE)
+        at_most(&l->stop[g->op[n->ops].full], l->end[i]);
+    for (uint32_t k = n->ops + n->n_ops; k-- > n->ops;)
+        hold_op(l, k);
+    at_most(&l->begin[i], l->end[i] - l->c->node[i] * l->c->scale);
+    if (n->after != HU_NONE)
+        hold_link(l, &g->link[n->after], l->begin[i]);
+    if (l->r->lane_before[i] != HU_NONE)
+        at_most(&l->end[l->r->lane_before[i]], l->begin[i]);
+}
+
+int hu_replay_slack(const hu_replay *r, const hu_costs *c, const int64_t *ends_ns, hu_arena *scratch, int64_t *slack_ns,
+                    hu_error *err)
+{
+    const hu_graph *g = r->g;
+    const int64_t   last = ends_ns[g->n_marks - 1];
+    latest          l = {.r = r, .c = c};
+
+    l.begin = hu_arena_alloc(scratch, (g->n_nodes + 1) * sizeof *l.begin);
+    l.end = hu_arena_alloc(scratch, (g->n_nodes + 1) * sizeof *l.end);
+    l.start = hu_arena_alloc(scratch, (g->n_ops + 1) * sizeof *l.start);
+    l.stop = hu_arena_alloc(scratch, (g->n_ops + 1) * sizeof *l.stop);
+    if (!l.begin || !l.end || !l.start || !l.stop)
+        return hu_fail_memory(err);
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        /* only the main thread's marks end a step; what other threads still do then delays nothing */
+        l.begin[i] = l.end[i] = INT64_MAX / 4;
+        if (g->node[i].lane == g->main_lane)
+            l.end[i] = last;
+    }
+    for (size_t i = 0; i < g->n_ops; i++) {
+        l.start[i] = INT64_MAX / 4;
+        l.stop[i] = last;
+    }
+    for (uint32_t i = (uint32_t)g->n_nodes; i-- > 0;)
+        hold_node(&l, i);
+    for (size_t i = 0; i < g->n_ops; i++)
+        slack_ns[i] = l.stop[i] > r->op_end[i] ? l.stop[i] - r->op_end[i] : 0;
+    return 0;
 }
 
 static int by_total(const void *left, const void *right)

@@ -55,6 +55,13 @@ void hu_replay_run(hu_replay *r, const hu_costs *c, int64_t *ends_ns);
    Returns 0 or HU_ENOMEM. */
 int hu_replay_path(hu_replay *r, const hu_costs *c, int64_t *ends_ns, hu_arena *arena, hu_path *out, hu_error *err);
 
+/*
+ * How much later each operation could end without the last step ending later: slack_ns[0..n_ops), 0 on the critical path.
+ * Run hu_replay_path first; this goes back over the same replay, in the same costs.  Returns 0 or HU_ENOMEM.
+ */
+int hu_replay_slack(const hu_replay *r, const hu_costs *c, const int64_t *ends_ns, hu_arena *scratch, int64_t *slack_ns,
+                    hu_error *err);
+
 /* Is a delay so long that it has a cause outside of its stream?  Only such ones are tied to the host by HU_ANCHOR_HOST. */
 bool hu_replay_is_external(const hu_op *op);
 

@@ -42,8 +42,8 @@ static uint64_t place_of(const hu_building *b, uint32_t node, uint32_t next)
 int hu_build_stalls(hu_building *b, hu_error *err)
 {
     const size_t steps = b->g->n_marks - 1;
-    int64_t     *samples = hu_arena_grow(b->ask->scratch, NULL, (b->nodes.n + 1) * sizeof *samples);
-    uint32_t    *next = hu_arena_grow(b->ask->scratch, NULL, (b->nodes.n + 1) * sizeof *next), last = HU_NONE;
+    int64_t     *samples;
+    uint32_t    *next, last = HU_NONE;
     hu_map       count;
     size_t       n = 0;
     int64_t      least;
@@ -51,6 +51,8 @@ int hu_build_stalls(hu_building *b, hu_error *err)
 
     if (b->g->n_marks <= FEWEST_STEPS)
         return 0;       /* too few to tell what comes back from what does not */
+    samples = hu_arena_grow(b->ask->scratch, NULL, (b->nodes.n + 1) * sizeof *samples);
+    next = hu_arena_grow(b->ask->scratch, NULL, (b->nodes.n + 1) * sizeof *next);
     if (!samples || !next || !hu_map_init(&count, b->ask->scratch, 64))
         return hu_fail_memory(err);
     for (uint32_t i = (uint32_t)b->nodes.n; i-- > 0;) {

@@ -27,6 +27,8 @@ typedef struct {
     const char      *sort;          /* a column's key, or NULL                      */
     bool             color;
     size_t           width;         /* of the terminal                              */
+    int64_t          batch;         /* samples in a step; 0 unknown                 */
+    const char      *unit;          /* what they are                                */
     const char      *arguments;     /* as the user typed them, for the "next" line  */
 } hu_report;
 

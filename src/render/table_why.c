@@ -119,6 +119,26 @@ static const hu_column path_columns[] = {
 static const hu_table path = {"critical_path", "Its largest pieces", "nothing was replayed", path_columns,
                               HU_COUNT(path_columns), path_rows};
 
+static size_t slack_rows(const hu_digest *d)
+{
+    return is_replayed(d) ? WHY->n_slack : 0;
+}
+
+HU_NUMBER_OF(slack_step, WHY->slack, r->step_ns)
+HU_NUMBER_OF(slack_path, WHY->slack, r->on_path_ns)
+HU_NUMBER_OF(slack_least, WHY->slack, r->slack_ns)
+HU_TEXT_OF(slack_name, WHY->slack, r->name)
+
+static const hu_column slack_columns[] = {
+    {"step_ns", "per step", HU_CELL_NS, 9, NULL, slack_step, false},
+    {"on_path_ns", "on path", HU_CELL_NS, 9, NULL, slack_path, false},
+    {"slack_ns", "slack", HU_CELL_NS, 9, NULL, slack_least, false},
+    {"name", "name", HU_CELL_TEXT, 0, NULL, slack_name, false},
+};
+
+static const hu_table slack = {"slack", "The dearest device work: how much longer it could take and delay nothing",
+                               "no device work", slack_columns, HU_COUNT(slack_columns), slack_rows};
+
 static size_t check_rows(const hu_digest *d)
 {
     return is_replayed(d) ? HU_CHECK_COUNT : 0;
@@ -181,6 +201,8 @@ HU_FACT(wait_links, is_replayed(d) ? (double)WHY->calibration.wait_links : HU_AB
 HU_FACT(inferred, is_replayed(d) ? (double)WHY->calibration.inferred : HU_ABSENT)
 HU_FACT(frozen, is_replayed(d) ? (double)WHY->calibration.frozen : HU_ABSENT)
 
+HU_FACT_TEXT(binds_next, is_replayed(d) && WHY->n_ladder ? hu_str_of(hu_class_words(WHY->next_class)) : HU_STR("–"))
+
 static const hu_column facts[] = {
     {"is_trusted", NULL, HU_CELL_BOOL, 0, NULL, trusted, false},
     {"why_not", NULL, HU_CELL_TEXT, 0, NULL, why_not, false},
@@ -195,9 +217,10 @@ static const hu_column facts[] = {
     {"wait_links", "waits of the host for the device", HU_CELL_COUNT, 0, NULL, wait_links, false},
     {"inferred", "waits that were inferred from times", HU_CELL_COUNT, 0, NULL, inferred, false},
     {"frozen", "delays that nothing explains", HU_CELL_COUNT, 0, NULL, frozen, false},
+    {"binds_next", "when all that is mended, the step is mostly", HU_CELL_TEXT, 0, NULL, binds_next, false},
 };
 
-static const hu_table *const tables[] = {&findings, &ladder, &classes, &path, &checks};
+static const hu_table *const tables[] = {&findings, &ladder, &classes, &path, &slack, &checks};
 
 const hu_view hu_view_why = {
     .word = "why", .key = "replay", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,

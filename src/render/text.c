@@ -219,6 +219,19 @@ static const char *plural(int64_t n)
     return n == 1 ? "" : "s";
 }
 
+/* "1,234 samples/s", where the batch size is known. */
+static void write_throughput(page *p, double step_ns)
+{
+    char text[HU_UNIT_BYTES];
+
+    if (!p->r->batch || !(step_ns > 0))
+        return;
+    hu_units_count(text, (int64_t)((double)p->r->batch * 1e9 / step_ns + 0.5));
+    hu_out_printf(p->out, "%s ", text);
+    hu_units_clip(p->out, hu_str_of(p->r->unit), 24);
+    hu_out_text(p->out, "/s");
+}
+
 static void write_header(page *p)
 {
     const hu_report *r = p->r;
@@ -241,6 +254,10 @@ static void write_header(page *p)
         if (!isnan(d->steps.duration.stddev)) {
             hu_units_time(text, d->steps.duration.stddev);
             hu_out_printf(p->out, " (± %s)", text);
+        }
+        if (r->batch) {
+            hu_out_text(p->out, " · ");
+            write_throughput(p, d->steps.duration.mean);
         }
         hu_out_printf(p->out, " · %zu step%s", d->steps.n, plural((int64_t)d->steps.n));
         if (d->steps.n_counted < d->steps.n)
@@ -491,6 +508,10 @@ static void write_price(page *p, const hu_finding *f)
     hu_out_printf(p->out, "−%s", hu_say_pct(f->gain_pct).t);
     style(p, "0");
     hu_out_printf(p->out, "  [−%s … −%s]", from, to);
+    if (p->r->batch) {
+        hu_out_text(p->out, "  ");
+        write_throughput(p, f->after_ns);
+    }
 }
 
 static void write_finding(page *p, size_t number, const hu_finding *f, bool whole)

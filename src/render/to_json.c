@@ -48,6 +48,15 @@ static int64_t count_nodes(const hu_report *r)
     return n;
 }
 
+/* What the user's batch size makes of the slowest rank's step; null without one. */
+static void write_throughput(hu_json_out *j, const hu_report *r)
+{
+    const hu_digest *d = r->digests[r->verdict.rank];
+
+    hu_json_fixed(j, "samples_per_second",
+                  r->batch && hu_digest_step_count(d) ? (double)r->batch * 1e9 / d->steps.duration.mean : (double)NAN, 3);
+}
+
 static void write_run(hu_json_out *j, const hu_report *r)
 {
     int64_t world = -1;
@@ -58,6 +67,7 @@ static void write_run(hu_json_out *j, const hu_report *r)
     hu_json_int(j, "ranks", (int64_t)r->n);
     hu_json_int(j, "nodes", count_nodes(r));
     optional_int(j, "world_size", world);
+    write_throughput(j, r);
     hu_json_close(j, '}');
 }
 

@@ -265,6 +265,33 @@ static void doubled_times_double_the_step(void **state)
     done(f);
 }
 
+/*
+ *   stream 7     A [7,107)                          C [208.5,258.5) waits for B's event
+ *   stream 20    B [17,207)
+ *
+ * A could end 100 later (its stream's next starts a gap behind it), B not at all.
+ */
+static void slack_is_how_much_later(void **state)
+{
+    fixture  f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," CALL("cudaLaunchKernel", "10", "5", "2") ","
+                          CALL("cudaEventRecord", "16", "1", "3") "," CALL("cudaStreamWaitEvent", "18", "1", "4") ","
+                          CALL("cudaLaunchKernel", "20", "5", "5") "," KERNEL("A", "7", "7", "100", "1") ","
+                          KERNEL("B", "20", "17", "190", "2") "," KERNEL("C", "7", "208.5", "50", "5") ","
+                          WAIT_EVENT("18", "4", "7", "20", "3") "]");
+    int64_t  ends[4], slack[3];
+    hu_path  path;
+    hu_error err = {0};
+
+    (void)state;
+    assert_int_equal(hu_replay_path(hu_pricer_replay(f.s->pricer), hu_pricer_costs(f.s->pricer), ends, NULL, &path, &err), 0);
+    assert_int_equal(hu_replay_slack(hu_pricer_replay(f.s->pricer), hu_pricer_costs(f.s->pricer), ends, f.s->scratch, slack,
+                                     &err), 0);
+    assert_int_equal(slack[0], 100000);
+    assert_int_equal(slack[1], 0);
+    assert_int_equal(slack[2], 0);
+    done(f);
+}
+
 /* Two steps of 200; the second step's loader was 60 longer. */
 static void steps_are_measured_between_marks(void **state)
 {
@@ -345,7 +372,7 @@ int main(void)
         cmocka_unit_test(a_delay_that_nothing_explains_is_frozen), cmocka_unit_test(a_full_queue_holds_up_the_host),
         cmocka_unit_test(a_thread_waits_for_another), cmocka_unit_test(a_graph_is_launched_once),
         cmocka_unit_test(work_from_before_the_capture_comes_first), cmocka_unit_test(doubled_times_double_the_step),
-        cmocka_unit_test(steps_are_measured_between_marks), cmocka_unit_test(edits_are_read_as_people_write_them),
+        cmocka_unit_test(steps_are_measured_between_marks), cmocka_unit_test(slack_is_how_much_later), cmocka_unit_test(edits_are_read_as_people_write_them),
         cmocka_unit_test(nothing_to_replay_is_said),
     };
 
