@@ -77,7 +77,7 @@ static const hu_option rows[] = {
     {"compat", 0, HU_OPTION_CHOICE, "TOOL",
      "the numbers of hta (HolisticTraceAnalysis) or tracelens, with their rounding and filters",
      offsetof(options, compat), tools, NULL},
-    {"batch-size", 'b', HU_OPTION_COUNT, "N", "samples in a step of the whole job: says throughput, now and with the fix",
+    {"batch-size", 'b', HU_OPTION_COUNT, "N", "samples in a step of the whole job: says throughput, now and mended",
      offsetof(options, batch), NULL, NULL},
     {"unit", 0, HU_OPTION_TEXT, "WORD", "what --batch-size counts (samples); tokens, images …", offsetof(options, unit), NULL,
      NULL},
@@ -235,7 +235,8 @@ static int report(const options *o, const hu_inputs *inputs, const char *argumen
     const hu_ranks_options how = {.limits = o->limits, .replays = wants_replays(o), .quiet = o->quiet,
                                   .digest = {o->steps, (hu_grouping)o->group_by, (int)o->frames, (hu_compat)o->compat, 1}};
     hu_report r = {.show = o->show, .part = o->part, .top = o->top, .sort = o->sort, .scratch = arena,
-                   .batch = o->batch, .unit = o->unit ? o->unit : "samples", .color = wants_color(o), .width = o->output ? PLAIN_WIDTH : terminal_width(), .arguments = arguments};
+                   .batch = o->batch, .unit = o->unit ? o->unit : "samples",
+                   .color = wants_color(o), .width = o->output ? PLAIN_WIDTH : terminal_width(), .arguments = arguments};
     hu_ranks    ranks;
     hu_error    err = {0};
     int         rc = hu_ranks_read(inputs, &how, arena, &ranks);
