@@ -43,9 +43,12 @@ static void read_all(hu_str bytes, hu_grouping grouping, outcome *out)
     if (trace) {
         digest = hu_digest_measure(trace, &what, &err);
         if (digest && out->n_slices < MOST_REPLAYED) {
-            hu_findings *findings = hu_findings_measure(trace, digest, NULL, &err);
+            hu_error       why = {0};
+            hu_simulation *s = hu_simulation_new(trace, NULL, NULL, &why);
+            hu_findings   *findings = hu_findings_measure(s, &why, digest, &err);
 
             hu_findings_free(findings);
+            hu_simulation_free(s);
         }
         if (digest) {
             hu_digest *const ranks[] = {digest, digest};

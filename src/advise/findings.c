@@ -306,29 +306,20 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
     return keep_path(f, s) && keep_slack(f, s);
 }
 
-hu_findings *hu_findings_measure(const hu_trace *trace, const hu_digest *d, const hu_step_range *range, hu_error *err)
+hu_findings *hu_findings_measure(hu_simulation *s, const hu_error *why, const hu_digest *d, hu_error *err)
 {
-    hu_arena      *arena = hu_arena_new();
-    hu_findings   *f = arena ? hu_arena_calloc(arena, 1, sizeof *f) : NULL;
-    hu_error       why = {0};
-    hu_simulation *s;
-    bool           ok = true;
+    hu_arena    *arena = hu_arena_new();
+    hu_findings *f = arena ? hu_arena_calloc(arena, 1, sizeof *f) : NULL;
+    bool         ok = f && (s || why->code != HU_ENOMEM);
 
-    if (!f) {
-        hu_arena_free(arena);
-        hu_fail_memory(err);
-        return NULL;
+    if (ok) {
+        f->arena = arena;
+        f->is_replayed = s != NULL;
+        if (s)
+            ok = explain(f, d, s);
+        else
+            snprintf(f->why_not, sizeof f->why_not, "%.190s", why->text);
     }
-    f->arena = arena;
-    s = hu_simulation_new(trace, range, NULL, &why);
-    f->is_replayed = s != NULL;
-    if (s)
-        ok = explain(f, d, s);
-    else if (why.code == HU_ENOMEM)
-        ok = false;
-    else
-        snprintf(f->why_not, sizeof f->why_not, "%.190s", why.text);
-    hu_simulation_free(s);
     if (ok)
         return f;
     hu_arena_free(arena);

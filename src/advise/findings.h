@@ -69,8 +69,11 @@ typedef struct hu_findings {
     hu_arena  *arena;
 } hu_findings;
 
-/* Replays a trace and prices what `d` and the graph show.  Free it with hu_findings_free.  NULL when there is no memory. */
-hu_findings *hu_findings_measure(const hu_trace *trace, const hu_digest *d, const hu_step_range *range, hu_error *err);
+/*
+ * Prices what `d` and the graph of `s` show; `s` is NULL when nothing could be replayed, and `why` then holds the reason.
+ * Free it with hu_findings_free.  NULL when there is no memory.
+ */
+hu_findings *hu_findings_measure(hu_simulation *s, const hu_error *why, const hu_digest *d, hu_error *err);
 
 /*
  * What several ranks show together, added to the findings of the one with the longest steps: who is waited for.

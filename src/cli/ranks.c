@@ -24,15 +24,36 @@ typedef struct {
     rank                   *at;
 } work;
 
+/* What the trace shows and the graph of what waits for what do not need each other. */
+typedef struct {
+    const work     *w;
+    const hu_trace *trace;
+    rank           *r;
+    hu_simulation  *simulation;
+    hu_error        why_not;
+} halves;
+
+static void measure_half(void *context, size_t half)
+{
+    halves *h = context;
+
+    if (half == 0)
+        h->r->digest = hu_digest_measure(h->trace, &h->w->digest, &h->r->error);
+    else if (h->w->options->replays)
+        h->simulation = hu_simulation_new(h->trace, &h->w->digest.steps, NULL, &h->why_not);
+}
+
 static void read_one(void *context, size_t i)
 {
     const work *w = context;
     rank       *r = &w->at[i];
     hu_trace   *t = hu_open_trace(w->inputs->at[i], &w->input, &r->error);
+    halves      h = {.w = w, .trace = t, .r = r};
 
-    r->digest = t ? hu_digest_measure(t, &w->digest, &r->error) : NULL;
+    if (t)
+        hu_thread_each(2, w->digest.threads, measure_half, &h);
     if (r->digest && w->options->replays) {
-        r->findings = hu_findings_measure(t, r->digest, &w->digest.steps, &r->error);
+        r->findings = hu_findings_measure(h.simulation, &h.why_not, r->digest, &r->error);
         r->digest->findings = r->findings;
         if (!r->findings) {
             hu_digest_free(r->digest);
@@ -41,6 +62,7 @@ static void read_one(void *context, size_t i)
     }
     if (t && !r->digest && !r->error.file[0])
         snprintf(r->error.file, sizeof r->error.file, "%s", w->inputs->at[i]);
+    hu_simulation_free(h.simulation);
     hu_trace_free(t);
 }
 

@@ -18,7 +18,8 @@ typedef struct {
     int64_t       from_ns, to_ns;       /* what is built: the window, and the step before it                    */
     size_t        first_mark;           /* index among ask->steps of the first mark; the guard, if there is one */
     hu_map        node_of_call;         /* slice of an outermost call -> node                                   */
-    const uint8_t *label;               /* HU_IN_* by string id                                                 */
+    uint8_t      *label;                /* HU_IN_* by string id, HU_UNLABELLED until it is asked for            */
+    hu_str        focus;                /* glob of operators for HU_IN_FOCUS; "" none                           */
     const uint8_t *recompute;           /* by slice                                                             */
     HU_VEC(hu_node) nodes;
     HU_VEC(hu_op) ops;
@@ -30,8 +31,10 @@ typedef struct {
 /* Which steps, and what is built around them.  False: nothing to replay. */
 bool hu_build_window(hu_building *b, size_t max_slices);
 
-/* What names say of the time under them. */
-const uint8_t *hu_build_labels(const hu_ask *ask, hu_str focus, hu_arena *arena);
+enum { HU_UNLABELLED = 128 };
+
+/* What a name says of the time under it: HU_IN_*. */
+uint8_t hu_build_label(hu_building *b, uint32_t name);
 hu_class       hu_build_call_class(const hu_ask *ask, uint32_t call, hu_call_kind *kind);
 
 /* Nodes of all host threads, in the order in which they begin; and the marks of the steps among them. */

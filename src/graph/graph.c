@@ -47,9 +47,11 @@ int hu_graph_build(const hu_ask *ask, const hu_graph_options *options, hu_graph 
     int         rc;
 
     *out = (hu_graph){.ask = ask};
-    b.label = hu_build_labels(ask, options->focus, ask->scratch);
+    b.focus = options->focus;
+    b.label = hu_arena_alloc(ask->scratch, hu_trace_string_count(ask->trace) + 1);
     if (!b.label)
         return hu_fail_memory(err);
+    memset(b.label, HU_UNLABELLED, hu_trace_string_count(ask->trace) + 1);
     if (!hu_build_window(&b, options->max_slices ? options->max_slices : HU_GRAPH_SLICES))
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "the trace holds no time that could be replayed");
     out->start_ns = b.from_ns;

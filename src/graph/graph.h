@@ -138,7 +138,7 @@ typedef struct {
     hu_str focus;                       /* glob of operators that get HU_IN_FOCUS; "" none                          */
 } hu_graph_options;
 
-enum { HU_GRAPH_SLICES = 150000 };
+enum { HU_GRAPH_SLICES = 80000 };
 
 /*
  * Builds the graph over the steps that count.  ask->steps must be known.  Everything lives in the arena of `ask`.

@@ -76,19 +76,18 @@ static uint8_t label_of(uint8_t flags, hu_str name)
     return in;
 }
 
-const uint8_t *hu_build_labels(const hu_ask *ask, hu_str focus, hu_arena *arena)
+uint8_t hu_build_label(hu_building *b, uint32_t name)
 {
-    const uint32_t n = hu_trace_string_count(ask->trace);
-    uint8_t       *label = hu_arena_alloc(arena, n + 1);
+    uint8_t *label = &b->label[name];
 
-    for (uint32_t i = 0; label && i < n; i++) {
-        const hu_str name = hu_trace_text(ask->trace, i);
+    if (*label == HU_UNLABELLED) {
+        const hu_str text = hu_trace_text(b->ask->trace, name);
 
-        label[i] = label_of(ask->names[i], name);
-        if (focus.n && hu_glob_match(focus, name))
-            label[i] |= HU_IN_FOCUS;
+        *label = label_of(b->ask->names[name], text);
+        if (b->focus.n && hu_glob_match(b->focus, text))
+            *label |= HU_IN_FOCUS;
     }
-    return label;
+    return *label;
 }
 
 hu_class hu_build_call_class(const hu_ask *ask, uint32_t call, hu_call_kind *kind)

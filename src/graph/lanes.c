@@ -84,14 +84,14 @@ static bool leave_until(walk *w, int64_t time_ns)
     return pass(w, time_ns);
 }
 
-static frame frame_of(const walk *w, uint32_t i)
+static frame frame_of(walk *w, uint32_t i)
 {
     const hu_ask *ask = w->b->ask;
     const uint8_t flags = ask->names[ask->s.name[i]];
     const frame  *top = w->depth ? &w->stack[w->depth - 1] : NULL;
     frame         f = {.end_ns = hu_ask_end(ask, i), .slice = i, .class = HU_CLASS_PYTHON};
 
-    f.in = w->b->label[ask->s.name[i]] | (top ? top->in : 0);
+    f.in = hu_build_label(w->b, ask->s.name[i]) | (top ? top->in : 0);
     if (w->b->recompute && w->b->recompute[i])
         f.in |= HU_IN_RECOMPUTE;
     if (flags & HU_NAME_COMM || hu_str_starts(hu_ask_name(ask, i), HU_STR("c10d::")))

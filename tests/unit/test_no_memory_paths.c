@@ -102,10 +102,13 @@ static int whole_run(hu_str bytes)
     hu_digest  *d = t ? hu_digest_measure(t, &(hu_digest_options){.grouping = HU_GROUP_STACK, .frames = 3}, &err) : NULL;
     hu_digest  *merged = d ? hu_digest_merge((hu_digest *[]){d, d}, 2, &err) : NULL;
 
-    hu_findings *findings = merged ? hu_findings_measure(t, d, NULL, &err) : NULL;
+    hu_error       why = {0};
+    hu_simulation *s = merged ? hu_simulation_new(t, NULL, NULL, &why) : NULL;
+    hu_findings   *findings = merged ? hu_findings_measure(s, &why, d, &err) : NULL;
 
     hu_trace_free(t);
     hu_findings_free(findings);
+    hu_simulation_free(s);
     if (!findings) {
         hu_digest_free(merged);
         hu_digest_free(d);
