@@ -57,6 +57,9 @@ int hu_build_waits(hu_building *b, hu_error *err);
 bool hu_build_link_op(hu_building *b, uint32_t op, hu_link link);
 bool hu_build_link_node(hu_building *b, uint32_t node, hu_link link);
 
+/* Nodes of calls by their correlation.  False when there is no memory. */
+bool hu_build_map_calls(const hu_building *b, hu_map *out);
+
 /* The last operation of a stream that was launched before a node; HU_NONE. */
 uint32_t hu_build_last_before(const hu_building *b, uint32_t stream, uint32_t node);
 

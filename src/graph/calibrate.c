@@ -8,8 +8,7 @@
  * What then starts later than these say waits for something that the trace does not name.  First work of another stream is
  * looked for that ended just before; else the delay is frozen: it moves with what comes before it, and is counted.
  */
-#include <stdlib.h>
-
+#include "base/sort.h"
 #include "graph/build.h"
 
 enum {
@@ -23,20 +22,13 @@ enum {
 
 static const double FAST_FACTOR = 4;
 
-static int by_value(const void *left, const void *right)
-{
-    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-
-    return (a > b) - (a < b);
-}
-
 int64_t hu_build_typical(int64_t *samples, size_t n, int64_t reach, int64_t otherwise)
 {
     int64_t median, sum = 0, count = 0;
 
     if (n < 3)
         return otherwise;
-    qsort(samples, n, sizeof *samples, by_value);
+    hu_sort_i64(samples, n);
     median = samples[n / 2];
     for (size_t i = 0; i < n; i++) {
         if (samples[i] < median - reach || samples[i] > median + reach)
@@ -132,7 +124,7 @@ static void measure_calls(hu_building *b, int64_t *samples)
             if (b->nodes.at[i].call == k)
                 samples[n++] = b->nodes.at[i].cost_ns;
         if (n)
-            qsort(samples, n, sizeof *samples, by_value);
+            hu_sort_i64(samples, n);
         for (fast = 0; fast < n && (double)samples[fast] <= FAST_FACTOR * (double)samples[n / 10] + NEAR_NS;)
             fast++;
         b->g->calibration.call_ns[k] = n ? samples[fast / 2] : 0;

@@ -9,9 +9,9 @@
 #include "graph/check.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/map.h"
+#include "base/sort.h"
 
 enum { FEWEST_STEPS = 3, MOST_STEPS = 64 };
 
@@ -76,13 +76,6 @@ static double homogeneity(hu_pricer *p, int64_t *ends_ns)
     return 100 * fabs(doubled / (2 * hu_pricer_step_ns(p)) - 1);
 }
 
-static int by_value(const void *left, const void *right)
-{
-    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-
-    return (a > b) - (a < b);
-}
-
 /* Of the others that are known (not -1); -1 when none is. */
 static int64_t median_but(const int64_t *values, size_t n, size_t left_out)
 {
@@ -94,7 +87,7 @@ static int64_t median_but(const int64_t *values, size_t n, size_t left_out)
             others[k++] = values[i];
     if (k == 0)
         return -1;
-    qsort(others, k, sizeof *others, by_value);
+    hu_sort_i64(others, k);
     return k % 2 ? others[k / 2] : (others[k / 2 - 1] + others[k / 2]) / 2;
 }
 

@@ -7,6 +7,7 @@
 #include "analyze/comm.h"
 #include "analyze/kernel_name.h"
 #include "base/map.h"
+#include "base/sort.h"
 
 enum {
     FEWEST_PAIRS = 10,
@@ -43,13 +44,6 @@ static bool read_names(hu_edit_facts *f, hu_arena *scratch)
         f->tensor[name] = (uint8_t)read.tensor;
     }
     return true;
-}
-
-static int by_value(const void *left, const void *right)
-{
-    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-
-    return (a > b) - (a < b);
 }
 
 static uint64_t kernel_key(const hu_edit_facts *f, const hu_op *op)
@@ -138,7 +132,7 @@ static bool compare_overlapped(hu_edit_facts *f, hu_arena *scratch)
             all[first[of[i] + 1]++] = g->op[i].cost_ns;
     for (uint32_t k = 0; k < n; k++)
         if (first[k + 1] > first[k])
-            qsort(all + first[k], first[k + 1] - first[k], sizeof *all, by_value);
+            hu_sort_i64(all + first[k], first[k + 1] - first[k]);
     for (uint32_t i = 0; i < g->n_ops; i++)
         if (of[i] != HU_NONE && first[of[i] + 1] > first[of[i]])
             f->alone_ns[i] = all[first[of[i]] + (first[of[i] + 1] - first[of[i]]) / 2];

@@ -6,8 +6,6 @@
  * says nothing.  Where the recording call is not resolved (-1), all that was enqueued on the other stream before the
  * wait stands for it, and the link counts as inferred.
  */
-#include <stdlib.h>
-
 #include "graph/build.h"
 
 bool hu_build_link_op(hu_building *b, uint32_t op, hu_link link)
@@ -83,8 +81,7 @@ int hu_build_streams(hu_building *b, hu_error *err)
     return 0;
 }
 
-/* Calls of the window by their correlation. */
-static bool map_calls(const hu_building *b, hu_map *out)
+bool hu_build_map_calls(const hu_building *b, hu_map *out)
 {
     if (!hu_map_init(out, b->ask->scratch, b->nodes.n / 2 + 1))
         return false;
@@ -127,7 +124,7 @@ int hu_build_events(hu_building *b, hu_error *err)
     const uint32_t wait_name = hu_trace_find_text(ask->trace, HU_STR("Stream Wait Event"));
     hu_map         calls;
 
-    if (!map_calls(b, &calls))
+    if (!hu_build_map_calls(b, &calls))
         return hu_fail_memory(err);
     for (uint32_t i = 0; i < ask->s.n; i++) {
         uint32_t wait;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops.c - the device's work of the window, behind the nodes that launched it and in the order of its streams. */
-#include <stdlib.h>
-
 #include "graph/build.h"
 
 enum { LONG_GAP_NS = 20000 };      /* inside of a graph: longer than the device needs from one kernel to the next */

@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "base/sort.h"
 #include "graph/build.h"
 
 enum { FEWEST_BLOCKED = 8, LEAST_QUEUE = 64, LONG_CALL_NS = 20000, REACH_NS = 100000 };
@@ -38,13 +39,6 @@ static void outstanding_at(const hu_building *b, uint32_t op, uint32_t place, in
     *n = (int64_t)place + 1 - low;
 }
 
-static int by_value(const void *left, const void *right)
-{
-    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-
-    return (a > b) - (a < b);
-}
-
 int hu_build_queue(hu_building *b, hu_error *err)
 {
     int64_t  *depth = hu_arena_grow(b->ask->scratch, NULL, (b->nodes.n + 1) * sizeof *depth);
@@ -68,7 +62,7 @@ int hu_build_queue(hu_building *b, hu_error *err)
     }
     if (n < FEWEST_BLOCKED)
         return 0;
-    qsort(depth, n, sizeof *depth, by_value);
+    hu_sort_i64(depth, n);
     queue = depth[n / 2];
     if ((double)(depth[3 * n / 4] - depth[n / 4]) > SPREAD * (double)queue)
         return 0;

@@ -7,8 +7,7 @@
  * device: there the program works on what it waited for.  An operator is never a pause: on a processor it is the work; nor
  * is a Python function that the trace names.
  */
-#include <stdlib.h>
-
+#include "base/sort.h"
 #include "graph/build.h"
 
 enum { LEAST_STALL_NS = 300000, FEWEST_STEPS = 3 };
@@ -21,13 +20,6 @@ static bool is_plain(const hu_building *b, const hu_node *n)
         return false;
     return n->call == HU_CALL_NONE && !(n->in & (HU_IN_DATA | HU_IN_IO | HU_IN_GC)) &&
            (n->class == HU_CLASS_PYTHON || n->class == HU_CLASS_UNRECORDED);
-}
-
-static int by_value(const void *left, const void *right)
-{
-    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-
-    return (a > b) - (a < b);
 }
 
 /* What follows a node on its thread, and what it lies in: the place in the program. */
@@ -64,7 +56,7 @@ int hu_build_stalls(hu_building *b, hu_error *err)
             samples[n++] = b->nodes.at[i].cost_ns;
     }
     if (n)
-        qsort(samples, n, sizeof *samples, by_value);
+        hu_sort_i64(samples, n);
     least = n ? (int64_t)(STALL_FACTOR * (double)samples[n / 2]) : 0;
     least = least > LEAST_STALL_NS ? least : LEAST_STALL_NS;
     for (int pass = 0; pass < 2; pass++) {

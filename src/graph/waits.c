@@ -190,30 +190,13 @@ static bool wait_copy(hu_building *b, uint32_t node, bool *waited)
     return true;
 }
 
-static bool map_calls(const hu_building *b, hu_map *out)
-{
-    if (!hu_map_init(out, b->ask->scratch, b->nodes.n / 2 + 1))
-        return false;
-    for (uint32_t i = 0; i < b->nodes.n; i++) {
-        uint32_t *place;
-
-        if (b->nodes.at[i].call == HU_CALL_NONE || !b->ask->s.correlation[b->nodes.at[i].slice])
-            continue;
-        place = hu_map_put(out, b->ask->s.correlation[b->nodes.at[i].slice]);
-        if (!place)
-            return false;
-        *place = i;
-    }
-    return true;
-}
-
 int hu_build_waits(hu_building *b, hu_error *err)
 {
     work   w = {.b = b};
     hu_map calls;
 
     b->g->calibration.return_ns = 5000;
-    if (!map_syncs(&w) || !map_calls(b, &calls))
+    if (!map_syncs(&w) || !hu_build_map_calls(b, &calls))
         return hu_fail_memory(err);
     for (uint32_t i = 0; i < b->nodes.n; i++) {
         hu_node *n = &b->nodes.at[i];
