@@ -24,6 +24,8 @@ typedef struct {
     rank                   *at;
 } work;
 
+enum { MOST_AT_ONCE = 1000000 };        /* slices: of a larger trace not both halves' working memory at once */
+
 /* What the trace shows and the graph of what waits for what do not need each other. */
 typedef struct {
     const work     *w;
@@ -51,7 +53,7 @@ static void read_one(void *context, size_t i)
     halves      h = {.w = w, .trace = t, .r = r};
 
     if (t)
-        hu_thread_each(2, w->digest.threads, measure_half, &h);
+        hu_thread_each(2, hu_trace_slices(t).n <= MOST_AT_ONCE ? w->digest.threads : 1, measure_half, &h);
     if (r->digest && w->options->replays) {
         r->findings = hu_findings_measure(h.simulation, &h.why_not, r->digest, &r->error);
         r->digest->findings = r->findings;

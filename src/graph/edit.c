@@ -133,7 +133,7 @@ static size_t edit_launch(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
         if (!(1u << node->class & LAUNCH_CLASSES) || node->in & (HU_IN_DATA | HU_IN_IO | HU_IN_GC | HU_IN_STALL))
             continue;
         n++;
-        own = c->node[i] < f->profiler_ns[i] ? c->node[i] : f->profiler_ns[i];
+        own = !f->profiler_ns ? 0 : c->node[i] < f->profiler_ns[i] ? c->node[i] : f->profiler_ns[i];
         if (e->flavour == HU_EDIT_FREE || !isinf(e->factor))
             c->node[i] = own + divide(c->node[i] - own, e->factor, 0);
         else
@@ -386,7 +386,7 @@ static size_t edit_profiler(const hu_edit_facts *f, const hu_edit *e, hu_costs *
     size_t n = 0;
 
     (void)e;
-    for (size_t i = 0; i < f->g->n_nodes; i++) {
+    for (size_t i = 0; f->profiler_ns && i < f->g->n_nodes; i++) {
         if (!f->profiler_ns[i])
             continue;
         c->node[i] = c->node[i] > f->profiler_ns[i] ? c->node[i] - f->profiler_ns[i] : 0;

@@ -195,11 +195,13 @@ static bool find_profiler(hu_edit_facts *f, hu_arena *scratch)
     hu_intervals    own = {0};
     size_t          at = 0;
 
-    f->profiler_ns = hu_arena_calloc(f->arena, g->n_nodes + 1, sizeof *f->profiler_ns);
     for (uint32_t i = 0; i < ask->s.n; i++)
         if (ask->s.kind[i] == HU_KIND_OVERHEAD &&
             !hu_intervals_add(scratch, &own, ask->s.start_ns[i], hu_ask_end(ask, i)))
             return false;
+    if (own.n == 0)
+        return true;
+    f->profiler_ns = hu_arena_calloc(f->arena, g->n_nodes + 1, sizeof *f->profiler_ns);
     if (!f->profiler_ns || !hu_intervals_unite(scratch, &own))
         return false;
     for (size_t i = 0; i < g->n_nodes && at < own.n; i++) {

@@ -31,7 +31,7 @@ struct hu_replay {
     int64_t  *lane_end, *stream_end;
     uint32_t *stream_last;
     int64_t  *node_begin, *node_end, *op_start, *op_end;
-    uint32_t *node_begin_by, *node_end_by, *op_by;      /* NULL until a path is asked for */
+    uint32_t *node_end_by, *op_by;                      /* NULL until a path is asked for */
     uint32_t *op_before;                                /* the one that BY_BEFORE means, after edits */
     uint32_t *lane_before;                              /* the node before in its lane */
     hu_arena *arena;
@@ -166,23 +166,17 @@ static inline __attribute__((always_inline)) void run_node(hu_replay *r, const h
     const hu_graph *g = r->g;
     const hu_node  *n = &g->node[i];
     int64_t         begin = r->lane_end[n->lane], end;
-    uint32_t        by = BY_BEFORE;
+    uint32_t        by = BY_OWN;
 
     if (n->after != HU_NONE) {
         const int64_t at = instant_of(r, &g->link[n->after]) + g->link[n->after].weight_ns * c->scale;
 
-        if (at > begin) {
-            begin = at;
-            by = BY_LINK + n->after;
-        }
+        begin = at > begin ? at : begin;
     }
     r->node_begin[i] = begin;
-    if (path)
-        r->node_begin_by[i] = by;
     for (uint32_t k = n->ops; k < n->ops + n->n_ops; k++)
         run_op(r, c, k, begin, path);
     end = begin + c->node[i] * c->scale;
-    by = BY_OWN;
     if (n->n_ops && g->op[n->ops].full != HU_NONE && r->op_end[g->op[n->ops].full] > end) {
         end = r->op_end[g->op[n->ops].full];
         by = BY_FULL;
@@ -353,6 +347,14 @@ static int leave_node_end(walk *w, uint32_t *i)
     return follow(w, &r->g->link[by - BY_LINK], i);
 }
 
+/* Did a node begin when the one before it on its thread ended, or when another thread handed over? */
+static bool follows_lane(const hu_replay *r, uint32_t i)
+{
+    const uint32_t before = r->lane_before[i];
+
+    return r->g->node[i].after == HU_NONE || r->node_begin[i] == (before == HU_NONE ? 0 : r->node_end[before]);
+}
+
 static void walk_back(walk *w, const hu_costs *c, int at, uint32_t i)
 {
     const hu_replay *r = w->r;
@@ -368,11 +370,11 @@ static void walk_back(walk *w, const hu_costs *c, int at, uint32_t i)
             at = leave_op_start(w, c, &i);
         } else if (at == AT_NODE_END) {
             at = leave_node_end(w, &i);
-        } else if (r->node_begin_by[i] == BY_BEFORE) {
+        } else if (follows_lane(r, i)) {
             i = r->lane_before[i];
             at = i == HU_NONE ? AT_WINDOW : AT_NODE_END;
         } else {
-            at = follow(w, &g->link[r->node_begin_by[i] - BY_LINK], &i);
+            at = follow(w, &g->link[g->node[i].after], &i);
         }
     }
     if (w->now_ns > w->from_ns)
@@ -485,12 +487,11 @@ static bool make_room(hu_replay *r)
 
     if (r->op_by)
         return true;
-    r->node_begin_by = hu_arena_alloc(r->arena, (g->n_nodes + 1) * sizeof *r->node_begin_by);
     r->node_end_by = hu_arena_alloc(r->arena, (g->n_nodes + 1) * sizeof *r->node_end_by);
     r->lane_before = hu_arena_alloc(r->arena, (g->n_nodes + 1) * sizeof *r->lane_before);
     r->op_before = hu_arena_alloc(r->arena, (g->n_ops + 1) * sizeof *r->op_before);
     last = hu_arena_alloc(r->arena, (g->n_lanes + 1) * sizeof *last);
-    if (!r->node_begin_by || !r->node_end_by || !r->lane_before || !r->op_before || !last)
+    if (!r->node_end_by || !r->lane_before || !r->op_before || !last)
         return false;
     memset(last, 0xff, g->n_lanes * sizeof *last);
     for (uint32_t i = 0; i < g->n_nodes; i++) {
