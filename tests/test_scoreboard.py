@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.program import EXE, report
+from tests.program import EXE, SANITIZED, report
 from tests.scoreboard import board, plants
 from tests.scoreboard.job import Setup, draw, run, step_ns
 from tests.scoreboard.kineto import Capture, write
@@ -265,6 +265,21 @@ class Scoring(unittest.TestCase):
         self.assertIn("| first finding is the planted cause, gain of 10 % and more | >= 90 % | 50.0 | 2 | NO |", text)
         for cause in plants.PLANTS:
             self.assertIn(f"| {cause} |", text)
+
+
+class Promise(unittest.TestCase):
+    """A part of `make scoreboard`: what docs/accuracy.md says has not been lost since."""
+
+    @unittest.skipIf(SANITIZED, "the same traces as without sanitizers")
+    def test_a_part_of_the_board(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            rows = [board.score((i, EXE, folder, False)) for i in range(60)]
+        b = board.Board(rows)
+        self.assertEqual([r["index"] for r in rows if r["failure"]], [])
+        self.assertGreaterEqual(b.accuracy([r for r in b.clear if r["magnitude"] >= 3]), 85)
+        self.assertEqual([r["index"] for r in b.decoys if b.is_tempted(r)] + [r["index"] for r in b.nulls if b.is_imagined(r)], [])
+        errors = [abs(e) for e in b.errors(b.planted, True)]
+        self.assertLess(sum(errors) / len(errors), 2)
 
 
 if __name__ == "__main__":

@@ -310,12 +310,12 @@ static int run(int argc, char **argv)
 
 const hu_command hu_command_report = {
     .name = "report",
-    .summary = "where the time of a job goes, and what it goes to",
+    .summary = "where the time of a job goes, why, and what a fix would save",
     .usage = "[options] FILE|DIRECTORY|- ...",
     .about = "Reads traces of torch.profiler (.json, .json.gz, .json.zst, or - for standard\n"
-             "input) and prints where the time of a step goes, which operators, kernels and\n"
-             "copies it goes to, and how far the trace can be trusted.  Several files, or a\n"
-             "directory, are the ranks of one job.\n\n"
+             "input) and prints where the time of a step goes, what holds it up and what each\n"
+             "fix would save, which operators, kernels and copies it goes to, and how far the\n"
+             "trace can be trusted.  Several files, or a directory, are the ranks of one job.\n\n"
              "  holdup report trace.json.gz\n"
              "  holdup report trace.json.gz --view kernels --top 20\n"
              "  holdup report trace.json.gz --view ops --group-by shapes --sort host_self_ns\n"
