@@ -315,12 +315,13 @@ int hu_build_lanes(hu_building *b, hu_error *err)
         if (!walk_track(w, &ask->tracks[t]))
             return hu_fail_memory(err);
     }
-    if (b->g->n_lanes == 0) {
-        /* no host at all: one thread that does nothing */
+    if (b->nodes.n == 0) {
+        /* no host at all, or none that does anything: one thread that does nothing */
         const hu_node nobody = {.start_ns = b->from_ns, .slice = HU_NONE, .after = HU_NONE, .waits = HU_NONE,
                                 .class = HU_CLASS_UNRECORDED};
 
         b->g->n_lanes = 1;
+        b->g->main_lane = 0;
         if (!hu_vec_push(ask->arena, &b->nodes, nobody))
             return hu_fail_memory(err);
     }

@@ -364,6 +364,19 @@ static void nothing_to_replay_is_said(void **state)
     hu_trace_free(t);
 }
 
+/* A thread that is known by name alone launches nothing; the device's work is then all there is. */
+static void a_trace_without_host_work_is_replayed(void **state)
+{
+    fixture f = simulate("[{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":1,\"args\":{\"name\":\"main\"}},"
+                         KERNEL("K1", "7", "10", "50", "1") "," KERNEL("K2", "7", "61.5", "50", "2") "]");
+
+    (void)state;
+    assert_near(as_it_was(f), 101.5);
+    assert_near(with(f, "kernel:K1x2"), 76.5);
+    assert_path_is_whole(f);
+    done(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -373,7 +386,7 @@ int main(void)
         cmocka_unit_test(a_thread_waits_for_another), cmocka_unit_test(a_graph_is_launched_once),
         cmocka_unit_test(work_from_before_the_capture_comes_first), cmocka_unit_test(doubled_times_double_the_step),
         cmocka_unit_test(steps_are_measured_between_marks), cmocka_unit_test(slack_is_how_much_later), cmocka_unit_test(edits_are_read_as_people_write_them),
-        cmocka_unit_test(nothing_to_replay_is_said),
+        cmocka_unit_test(nothing_to_replay_is_said), cmocka_unit_test(a_trace_without_host_work_is_replayed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
