@@ -68,8 +68,7 @@ class Replays(unittest.TestCase):
                     if abs(replay["error_pct"]) > 2:
                         self.assertFalse(replay["is_trusted"])
                 if said["replay"] and not said["replay"]["is_trusted"]:
-                    self.assertTrue(all(f["gain_pct"] is None and f["confidence"] == "low" for f in said["findings"]
-                                        if f["id"] != "straggler"))
+                    self.assertTrue(all(f["gain_pct"] is None and f["confidence"] == "low" for f in said["findings"]))
 
     def test_findings_are_sorted_and_inside_of_their_interval(self) -> None:
         for path in OWN:

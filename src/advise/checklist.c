@@ -10,23 +10,16 @@
 
 typedef double measure(const hu_digest *d, char *evidence, size_t size);
 
-static const hu_step_time *time_of(const hu_digest *d)
-{
-    if (d->steps.n_counted)
-        return &d->breakdown.mean;
-    return d->breakdown.n ? &d->breakdown.at[0] : NULL;
-}
-
 static double share(const hu_digest *d, double part_ns)
 {
-    const hu_step_time *t = time_of(d);
+    const hu_step_time *t = hu_digest_step_time(d);
 
     return t && t->step_ns > 0 ? 100 * part_ns / t->step_ns : NAN;
 }
 
 static double idle(const hu_digest *d, char *evidence, size_t size)
 {
-    const hu_step_time *t = time_of(d);
+    const hu_step_time *t = hu_digest_step_time(d);
 
     if (!t || !d->breakdown.has_device)
         return NAN;
@@ -41,7 +34,7 @@ static double gpu_busy(const hu_digest *d, char *evidence, size_t size)
 
 static double data(const hu_digest *d, char *evidence, size_t size)
 {
-    const hu_step_time *t = time_of(d);
+    const hu_step_time *t = hu_digest_step_time(d);
 
     if (!t)
         return NAN;
@@ -51,7 +44,7 @@ static double data(const hu_digest *d, char *evidence, size_t size)
 
 static double comm(const hu_digest *d, char *evidence, size_t size)
 {
-    const hu_step_time *t = time_of(d);
+    const hu_step_time *t = hu_digest_step_time(d);
     double              ns;
 
     if (!t)
@@ -63,7 +56,7 @@ static double comm(const hu_digest *d, char *evidence, size_t size)
 
 static double copies(const hu_digest *d, char *evidence, size_t size)
 {
-    const hu_step_time *t = time_of(d);
+    const hu_step_time *t = hu_digest_step_time(d);
 
     if (!t || !d->breakdown.has_device)
         return NAN;
@@ -172,7 +165,7 @@ static double compiled(const hu_digest *d, char *evidence, size_t size)
 
 static double step_ms(const hu_digest *d, char *evidence, size_t size)
 {
-    const hu_step_time *t = time_of(d);
+    const hu_step_time *t = hu_digest_step_time(d);
 
     (void)evidence;
     (void)size;

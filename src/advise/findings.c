@@ -41,20 +41,20 @@ static hu_confidence confidence_of(const hu_check *c, const hu_hint *h, const hu
 }
 
 /* The price of a rule: its edit, or kernels made faster by the factor that the gate found. */
-static bool price_rule(hu_simulation *s, const hu_hint *h, const hu_edit *done, size_t n_done, hu_edit *edit, hu_price *out)
+static bool price_rule(hu_simulation *s, const hu_hint *h, hu_edit *edit, hu_price *out)
 {
     const hu_edit_kind kind = hu_rule_edit(h->rule);
 
     if (kind != HU_EDIT_KINDS) {
         *edit = (hu_edit){.kind = kind, .flavour = HU_EDIT_REALISTIC, .factor = INFINITY};
-        hu_price_kind(s->pricer, done, n_done, kind, out);
+        hu_price_kind(s->pricer, kind, out);
         edit->factor = out->factor;
         return out->touched > 0;
     }
     *edit = (hu_edit){.kind = HU_EDIT_KERNEL, .flavour = HU_EDIT_REALISTIC, .factor = h->factor, .glob = h->glob};
     if (!(h->factor > 1))
         return false;
-    hu_price_edits(s->pricer, done, n_done, edit, 1, out);
+    hu_price_edits(s->pricer, NULL, 0, edit, 1, out);
     return out->touched > 0;
 }
 
@@ -133,7 +133,6 @@ static int climb(hu_findings *f, hu_simulation *s, hu_error *err)
 
     if (!ends)
         return hu_fail_memory(err);
-
     while (f->n_ladder < f->n) {
         size_t best = f->n;
         double before = 0, after = 0;
@@ -154,7 +153,7 @@ static int climb(hu_findings *f, hu_simulation *s, hu_error *err)
             break;
         used[best] = true;
         done[f->n_ladder] = f->at[best].edit;
-        f->ladder[f->n_ladder++] = (hu_rung){best, before, after};
+        f->ladder[f->n_ladder++] = (hu_rung){f->at[best].rule, before, after};
     }
     c = hu_pricer_costs(s->pricer);
     for (size_t i = 0; i < f->n_ladder; i++)
@@ -274,8 +273,7 @@ static bool keep_slack(hu_findings *f, const hu_simulation *s)
 static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
 {
     const hu_scene scene = {.d = d, .s = s, .step_ns = s->graph.step_ns, .n_steps = (int64_t)s->graph.n_marks - 1};
-
-    hu_error unused;
+    hu_error       unused;
 
     f->check = s->check;
     f->is_trusted = is_trusted(&s->check);
@@ -283,13 +281,12 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
     f->seen_ns = s->graph.step_ns;
     f->replayed_ns = hu_pricer_step_ns(s->pricer);
     f->n_steps = s->graph.n_marks - 1;
-    f->first_step = s->graph.first_step;
     for (hu_rule r = 0; r < HU_RULE_COUNT; r++) {
         hu_hint  hint;
         hu_price price;
         hu_edit  edit;
 
-        if (!hu_rule_gate(r, &scene, &hint) || !price_rule(s, &hint, NULL, 0, &edit, &price))
+        if (!hu_rule_gate(r, &scene, &hint) || !price_rule(s, &hint, &edit, &price))
             continue;
         if ((hint.is_suspected ? price.low_pct : price.sure_pct) < LEAST_GAIN && f->is_trusted)
             f->passed[f->n_passed++] = r;
@@ -343,7 +340,7 @@ void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, siz
     for (size_t i = 0; i < n; i++) {
         double comm;
 
-        if (!all[i] || !all[i]->is_replayed || digests[i]->steps.n != digests[slowest]->steps.n)
+        if (!all[i] || !all[i]->is_replayed || !all[i]->is_trusted || digests[i]->steps.n != digests[slowest]->steps.n)
             return;
         comm = all[i]->by_class[HU_CLASS_COMM] + all[i]->by_class[HU_CLASS_HOST_COMM];
         sum += comm;
@@ -369,7 +366,6 @@ void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, siz
              hu_say_time(least).t, hu_say_time(most).t);
     f->at[f->n++] = x;
     qsort(f->at, f->n, sizeof *f->at, by_gain);
-    f->n_ladder = 0;        /* its rungs name places that have moved, and none of them removes this wait */
 }
 
 void hu_findings_free(hu_findings *f)

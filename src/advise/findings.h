@@ -21,8 +21,8 @@ typedef struct {
 
 /* The findings made good one after the other: gains do not add, for each exposes the next limit. */
 typedef struct {
-    size_t finding;                     /* index */
-    double before_ns, after_ns;
+    hu_rule rule;
+    double  before_ns, after_ns;
 } hu_rung;
 
 enum { HU_FINDINGS = 22, HU_PATH_ROWS = 40, HU_SLACK_ROWS = 20 };
@@ -56,7 +56,7 @@ typedef struct hu_findings {
     bool       is_trusted;              /* a point may be given                                                      */
     hu_calibration calibration;
     double     seen_ns, replayed_ns;    /* mean step of the window, measured and replayed                            */
-    size_t     n_steps, first_step;
+    size_t     n_steps;
     double     by_class[HU_CLASS_COUNT];        /* of the critical path, in ns per step                              */
     hu_class   classes[HU_CLASS_COUNT]; /* those that are on it, the largest first                                  */
     size_t     n_classes;

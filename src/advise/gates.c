@@ -56,11 +56,6 @@ static double node_time(const hu_scene *c, uint8_t in, unsigned classes)
     return sum / (double)c->n_steps;
 }
 
-static const hu_step_time *mean_of(const hu_scene *c)
-{
-    return c->d->breakdown.n && !c->d->steps.n_counted ? &c->d->breakdown.at[0] : &c->d->breakdown.mean;
-}
-
 static bool has_text(const hu_scene *c, const char *text)
 {
     return hu_trace_find_text(c->s->ask.trace, hu_str_of(text)) != HU_NONE;
@@ -205,10 +200,10 @@ static double overlap_of(const hu_scene *c)
 /* Was most of the communication launched before computation of its step had ended?  Then it could have been hidden. */
 static bool gate_exposed(const hu_scene *c, hu_hint *h, bool poor)
 {
-    const hu_step_time *t = mean_of(c);
+    const hu_step_time *t = hu_digest_step_time(c->d);
     double              host = node_time(c, 0, HU_CLASS_BIT(HOST_COMM));
 
-    if (t->exposed_comm_ns < LEAST_COMM * c->step_ns && host < LEAST_COMM * c->step_ns)
+    if (!t || (t->exposed_comm_ns < LEAST_COMM * c->step_ns && host < LEAST_COMM * c->step_ns))
         return false;
     if ((overlap_of(c) < LEAST_OVERLAP && c->d->gpu_time.comm_ns > 0) != poor)
         return false;
@@ -328,9 +323,9 @@ static bool gate_tensor(const hu_scene *c, hu_hint *h)
     say(h, "Matrix products without tensor cores take %s of the kernels' time.", hu_say_pct(100 * without / all).t);
     show(h, "longest: %.*s, %lld calls, %s", HU_FMT(worst->read.label), (long long)worst->calls,
          hu_say_time((double)worst->total_ns).t);
-    show(h, c->s->tensor_factor > 0 ? "the device's tensor cores have %s of the rate of its vector units (by its data sheet)"
-         : "how much faster tensor cores are on this device is not known; %s is assumed",
-         hu_say_pct(100 * (c->s->tensor_factor > 0 ? c->s->tensor_factor : 8)).t);
+    show(h, c->s->tensor_factor > 0 ? "tensor cores have %d times the rate of this device's vector units (by its data sheet)"
+         : "how much faster tensor cores are on this device is not known; %d times is assumed",
+         c->s->tensor_factor > 0 ? (int)(c->s->tensor_factor + 0.5) : HU_USUAL_TENSOR_FACTOR);
     return true;
 }
 

@@ -154,21 +154,13 @@ static void judge(const hu_digest *d, hu_verdict *v)
               (long long)d->health.unlinked_kernels, (long long)d->gpu_time.n_slices);
 }
 
-/* The mean step, or the only window there is. */
-static const hu_step_time *time_of(const hu_digest *d)
-{
-    if (d->steps.n_counted)
-        return &d->breakdown.mean;
-    return d->breakdown.n ? &d->breakdown.at[0] : NULL;
-}
-
 size_t hu_verdict_slowest(hu_digest *const *digests, size_t n)
 {
     const hu_step_time *slowest = NULL;
     size_t              best = 0;
 
     for (size_t i = 0; i < n; i++) {
-        const hu_step_time *t = time_of(digests[i]);
+        const hu_step_time *t = hu_digest_step_time(digests[i]);
 
         if (t && (!slowest || t->step_ns > slowest->step_ns)) {
             slowest = t;
@@ -200,7 +192,7 @@ void hu_verdict_measure(hu_digest *const *digests, size_t n, hu_verdict *out)
     const hu_findings  *f;
 
     *out = (hu_verdict){.rank = hu_verdict_slowest(digests, n)};
-    slowest = time_of(digests[out->rank]);
+    slowest = hu_digest_step_time(digests[out->rank]);
     f = digests[out->rank]->findings;
     judge(digests[out->rank], out);
     if (!slowest || !(slowest->step_ns > 0))

@@ -82,4 +82,12 @@ static inline int64_t hu_digest_step_count(const hu_digest *d)
     return d->steps.source == HU_STEPS_NONE ? 0 : (int64_t)d->steps.n_counted;
 }
 
+/* The mean step, or the only window there is; NULL when the trace holds no time. */
+static inline const hu_step_time *hu_digest_step_time(const hu_digest *d)
+{
+    if (d->steps.n_counted)
+        return &d->breakdown.mean;
+    return d->breakdown.n ? &d->breakdown.at[0] : NULL;
+}
+
 #endif

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/ranks.h"
 #include "render/json_out.h"
+#include "render/markup.h"
 #include "render/units.h"
 
 typedef struct {
@@ -124,19 +125,12 @@ static int read_toml(hu_checklist *list, hu_str text, hu_error *err)
 static int read_config(hu_checklist *list, const char *path, hu_arena *arena, hu_error *err)
 {
     enum { MOST = 1 << 16 };
-    FILE  *file = fopen(path, "re");
-    char  *text = hu_arena_alloc(arena, MOST);
-    size_t n = file && text ? fread(text, 1, MOST, file) : 0;
-    hu_str s;
+    hu_str s = hu_inputs_read_text(path, MOST, arena, err);
     int    rc;
 
-    if (file)
-        fclose(file);
-    if (!text)
-        return hu_fail_memory(err);
-    if (!file || n == MOST)
-        return hu_fail(err, HU_EUSAGE, path, HU_NO_OFFSET, n == MOST ? "too large for a file of limits" : "cannot be read");
-    s = trim((hu_str){text, n});
+    if (!s.p)
+        return err->code;
+    s = trim(s);
     while (s.n && s.p[0] == '\n')
         s = trim((hu_str){s.p + 1, s.n - 1});
     rc = s.n && s.p[0] == '{' ? read_json(list, s, err) : read_toml(list, s, err);
@@ -242,22 +236,6 @@ static void write_json(const hu_checklist_result *r, const hu_findings *f, hu_ou
     hu_json_close(&j, '}');
 }
 
-static void write_escaped(hu_out *out, const char *text)
-{
-    for (; *text; text++) {
-        if (*text == '&')
-            hu_out_text(out, "&amp;");
-        else if (*text == '<')
-            hu_out_text(out, "&lt;");
-        else if (*text == '>')
-            hu_out_text(out, "&gt;");
-        else if (*text == '"')
-            hu_out_text(out, "&quot;");
-        else
-            hu_out_write(out, (unsigned char)*text < 0x20 ? " " : text, 1);
-    }
-}
-
 /* The form that CI servers read: a case for each limit; what cannot be told is skipped. */
 static void write_junit(const hu_checklist_result *r, hu_out *out)
 {
@@ -274,7 +252,7 @@ static void write_junit(const hu_checklist_result *r, hu_out *out)
         if (c->state == HU_LIMIT_FAIL) {
             hu_out_printf(out, "<failure message=\"%s %s, %s %s %s\">", value, hu_limit_unit(c->id),
                           c->is_least ? "at least" : "at most", limit, hu_limit_unit(c->id));
-            write_escaped(out, c->evidence);
+            hu_markup_text(out, hu_str_of(c->evidence));
             hu_out_text(out, "</failure>");
         } else if (c->state == HU_LIMIT_UNKNOWN) {
             hu_out_text(out, "<skipped/>");

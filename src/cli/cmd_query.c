@@ -354,22 +354,7 @@ static int query(const options *o, const hu_inputs *inputs, hu_str sql, hu_arena
     return status;
 }
 
-/* The text of --file; p is NULL after an error. */
-static hu_str read_sql(const char *path, hu_arena *arena, hu_error *err)
-{
-    enum { MOST = 1 << 20 };
-    FILE  *file = fopen(path, "re");
-    char  *text = hu_arena_alloc(arena, MOST);
-    size_t n = file && text ? fread(text, 1, MOST, file) : 0;
-
-    if (!text)
-        hu_fail_memory(err);
-    else if (!file || ferror(file) || n == MOST)
-        hu_fail(err, HU_EUSAGE, path, HU_NO_OFFSET, n == MOST ? "a query of more than 1 MiB" : "cannot read this query");
-    if (file)
-        fclose(file);
-    return err->code ? (hu_str){0} : (hu_str){text, n};
-}
+enum { MOST_SQL = 1 << 20 };
 
 static int run(int argc, char **argv)
 {
@@ -396,7 +381,7 @@ static int run(int argc, char **argv)
     if (n > 0 && o.json && o.csv)
         n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--json and --csv exclude each other");
     if (n > 0) {
-        sql = o.file ? read_sql(o.file, arena, &err) : hu_str_of(argv[--n]);
+        sql = o.file ? hu_inputs_read_text(o.file, MOST_SQL, arena, &err) : hu_str_of(argv[--n]);
         n = err.code ? err.code : n;
     }
     if (n > 0 && hu_inputs_expand(argv, n, arena, &inputs, &err) < 0)

@@ -237,7 +237,6 @@ static bool explain(hu_building *b, uint32_t i, int64_t ready)
     }
     op->frozen_ns = op->start_ns - ready;
     c->frozen++;
-    c->frozen_ns += op->frozen_ns;
     return true;
 }
 

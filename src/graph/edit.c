@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * edit.c - one function for each edit.
  *
- * An edit never adds time, and what it leaves is bounded below: a kernel does not take less than KERNEL_FLOOR_NS.
- * "Realistic" is what the usual fix leaves over; the constants for that are guesses of ordinary size and stand here, in
- * one place.
+ * What an edit leaves is bounded below: a kernel does not take less than KERNEL_FLOOR_NS.  "Realistic" is what the usual fix
+ * leaves over; the constants for that are guesses of ordinary size and stand here, those that a device or a trace may
+ * correct in edit_facts.c.
  */
 #include "graph/edit_facts.h"
 

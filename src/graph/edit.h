@@ -43,6 +43,8 @@ typedef struct {
     hu_str          glob;           /* of HU_EDIT_KERNEL and HU_EDIT_OP, borrowed from the text    */
 } hu_edit;
 
+enum { HU_USUAL_TENSOR_FACTOR = 8 };        /* tensor cores over vector units, where a device's peaks are not known */
+
 /* What edits need to know of a graph, found once. */
 typedef struct hu_edit_facts hu_edit_facts;
 

@@ -15,7 +15,6 @@ enum {
     SMALL_NS = 150000,                  /* where the bytes are not recorded                                */
 };
 
-static const double TENSOR_FACTOR = 8;          /* of tensor cores, where the device's peaks are not known */
 static const double USUAL_SLOWDOWN = 0.19;      /* of computation under communication, on average over A100, H100, MI210
                                                    and MI250 (arXiv 2507.03114)                            */
 
@@ -242,7 +241,7 @@ hu_edit_facts *hu_edit_facts_new(const hu_graph *g, double tensor_factor, hu_are
     if (ok) {
         f->g = g;
         f->arena = arena;
-        f->tensor_factor = tensor_factor > 1 ? tensor_factor : TENSOR_FACTOR;
+        f->tensor_factor = tensor_factor > 1 ? tensor_factor : HU_USUAL_TENSOR_FACTOR;
         f->link_gbps = find_link(g->ask->trace);
         f->match = hu_arena_calloc(arena, hu_trace_string_count(g->ask->trace) + 1, 1);
         f->head = hu_arena_alloc(arena, (g->n_ops + 1) * sizeof *f->head);

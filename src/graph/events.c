@@ -131,7 +131,6 @@ int hu_build_events(hu_building *b, hu_error *err)
 
         if (ask->s.kind[i] != HU_KIND_SYNC)
             continue;
-        b->g->has_syncs = true;
         if (ask->s.name[i] != wait_name || ask->s.detail[i] == HU_NONE || !ask->s.correlation[i])
             continue;
         wait = hu_map_get(&calls, ask->s.correlation[i]);

@@ -49,9 +49,8 @@ enum {
     HU_IN_IO = 2,
     HU_IN_GC = 4,
     HU_IN_RECOMPUTE = 8,        /* forward work that runs again in backward             */
-    HU_IN_OPTIMIZER = 16,
-    HU_IN_FOCUS = 32,           /* an operator that the user asked about                */
-    HU_IN_STALL = 64,           /* a pause that nothing explains, not one of every step */
+    HU_IN_FOCUS = 16,           /* an operator that the user asked about                */
+    HU_IN_STALL = 32,           /* a pause that nothing explains, not one of every step */
 };
 
 /* Calls by what they do, for what calibration measures apart. */
@@ -70,7 +69,6 @@ typedef struct {
     uint32_t waits, n_waits;            /* its end waits for these: rows of `link`                                  */
     uint32_t after;                     /* its begin waits for this one: a row of `link`; HU_NONE                   */
     uint8_t  class, in, call;           /* hu_class, HU_IN_*, hu_call_kind                                          */
-    bool     is_inferred;               /* what it waits for was inferred                                           */
 } hu_node;
 
 /* One piece of device work. */
@@ -108,12 +106,10 @@ typedef struct {
     int64_t launch_ns[HU_CALL_KINDS];   /* from the start of a call to that of its work on an idle stream           */
     int64_t gap_ns;                     /* back to back on one stream                                               */
     int64_t event_ns;                   /* from the end of work on one stream to that which waits on another        */
-    int64_t return_ns;                  /* from the end of work to the return of a call that waits for it           */
     int64_t call_ns[HU_CALL_KINDS];     /* a call that does not wait: median                                        */
     int64_t queue;                      /* operations of one stream that can be outstanding; 0: no limit seen       */
     int64_t ops, local;                 /* operations of known launch; how many start within 2 us of the model      */
-    int64_t inferred, frozen, unlaunched, event_links, wait_links, full_links;
-    int64_t frozen_ns;                  /* sum over operations */
+    int64_t inferred, frozen, unlaunched, event_links, wait_links;
 } hu_calibration;
 
 typedef struct {
@@ -123,13 +119,10 @@ typedef struct {
     hu_link *link;
     size_t   n_nodes, n_ops, n_links;
     uint32_t n_lanes, n_streams, main_lane;
-    int64_t  start_ns;                  /* where all lanes begin                                                    */
     hu_mark *mark;                      /* mark[0] ends what comes before the window; n_marks = steps + 1           */
     size_t   n_marks;
-    size_t   first_step;                /* the window's first among ask->steps                                      */
     double   step_ns;                   /* mean length of a step in the window, as observed                         */
     hu_calibration calibration;
-    bool     has_syncs;                 /* the trace holds synchronisation records                                  */
     bool     is_whole;                  /* no steps: the window is the capture                                      */
 } hu_graph;
 

@@ -71,8 +71,6 @@ static uint8_t label_of(uint8_t flags, hu_str name)
         in |= HU_IN_GC;
     if (is_io(name))
         in |= HU_IN_IO;
-    if (hu_str_starts(name, HU_STR("Optimizer.step")))
-        in |= HU_IN_OPTIMIZER;
     return in;
 }
 

@@ -92,7 +92,7 @@ static frame frame_of(walk *w, uint32_t i)
     frame         f = {.end_ns = hu_ask_end(ask, i), .slice = i, .class = HU_CLASS_PYTHON};
 
     f.in = hu_build_label(w->b, ask->s.name[i]) | (top ? top->in : 0);
-    if (w->b->recompute && w->b->recompute[i])
+    if (w->b->recompute[i])
         f.in |= HU_IN_RECOMPUTE;
     if (flags & HU_NAME_COMM || hu_str_starts(hu_ask_name(ask, i), HU_STR("c10d::")))
         f.class = HU_CLASS_HOST_COMM;
@@ -225,7 +225,7 @@ static int sort_nodes(hu_building *b, hu_error *err)
     return 0;
 }
 
-/* The thread on which the steps are marked: the one with most slices named as the first step, else with most launches. */
+/* The thread on which the profiler's steps are marked, else the one with most launches, else with most to do. */
 static uint32_t find_main(const hu_building *b)
 {
     const hu_ask *ask = b->ask;

@@ -183,16 +183,16 @@ static double loader_factor(const hu_pricer *p, double before_ns, double free_ns
     return wait > 0 && left > 0 ? wait / left : INFINITY;
 }
 
-void hu_price_kind(hu_pricer *p, const hu_edit *done, size_t n_done, hu_edit_kind kind, hu_price *out)
+void hu_price_kind(hu_pricer *p, hu_edit_kind kind, hu_price *out)
 {
     hu_edit  edit = {.kind = kind, .flavour = HU_EDIT_FREE, .factor = INFINITY};
     hu_price without;
 
-    hu_price_edits(p, done, n_done, &edit, 1, &without);
+    hu_price_edits(p, NULL, 0, &edit, 1, &without);
     edit.flavour = HU_EDIT_REALISTIC;
     if (kind == HU_EDIT_DATA)
         edit.factor = loader_factor(p, without.before_ns, without.free_ns);
-    hu_price_edits(p, done, n_done, &edit, 1, out);
+    hu_price_edits(p, NULL, 0, &edit, 1, out);
     out->factor = edit.factor;
     out->free_ns = without.free_ns;
     out->free_pct = without.free_pct;
@@ -202,7 +202,7 @@ void hu_price_kind(hu_pricer *p, const hu_edit *done, size_t n_done, hu_edit_kin
     if (kind == HU_EDIT_LAUNCH) {
         /* not everything fits into a graph: half of the host's work may stay */
         edit = (hu_edit){.kind = kind, .flavour = HU_EDIT_FREE, .factor = 2};
-        hu_price_edits(p, done, n_done, &edit, 1, &without);
+        hu_price_edits(p, NULL, 0, &edit, 1, &without);
         out->low_pct = fmin(out->low_pct, without.low_pct);
     }
 }

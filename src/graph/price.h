@@ -27,7 +27,7 @@ hu_pricer *hu_pricer_new(const hu_graph *g, double tensor_factor, hu_arena *aren
 void hu_price_edits(hu_pricer *p, const hu_edit *done, size_t n_done, const hu_edit *edits, size_t n, hu_price *out);
 
 /* One edit as the usual fix (its realistic flavour) with the bound of the free one. */
-void hu_price_kind(hu_pricer *p, const hu_edit *done, size_t n_done, hu_edit_kind kind, hu_price *out);
+void hu_price_kind(hu_pricer *p, hu_edit_kind kind, hu_price *out);
 
 /* The mean simulated step as it was, in ns; and the ends of the steps, n_marks of them. */
 double         hu_pricer_step_ns(const hu_pricer *p);

@@ -78,7 +78,6 @@ int hu_build_queue(hu_building *b, hu_error *err)
         if (at < first + (uint32_t)queue)
             continue;
         b->ops.at[node->ops].full = b->by_stream[at - (uint32_t)queue];
-        b->g->calibration.full_links++;
         if (is_blocked(b, node) &&
             llabs(hu_build_node_end(b, i) - hu_build_op_end(b, b->ops.at[node->ops].full)) < REACH_NS)
             node->cost_ns = b->g->calibration.call_ns[node->call];

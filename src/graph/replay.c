@@ -111,7 +111,7 @@ static inline __attribute__((always_inline)) void run_op(hu_replay *r, const hu_
     int64_t      start = INT64_MIN;
     uint32_t     by = BY_START;
 
-    if (op->has_launch && !(c->op_flags[i] & HU_EDIT_NO_LAUNCH)) {
+    if (op->has_launch) {
         start = begin_ns + op->launch_ns * c->scale;
         by = BY_LAUNCH;
     }
@@ -261,7 +261,7 @@ typedef struct {
     bool       failed;
 } walk;
 
-static void add(walk *w, hu_class class, uint8_t in, uint32_t slice, int64_t to_ns)
+static void add(walk *w, hu_class class, uint32_t slice, int64_t to_ns)
 {
     const int64_t until = to_ns > w->from_ns ? to_ns : w->from_ns, length = w->now_ns - until;
     const hu_ask *ask = w->r->g->ask;
@@ -271,11 +271,6 @@ static void add(walk *w, hu_class class, uint8_t in, uint32_t slice, int64_t to_
     if (length == 0)
         return;
     w->path->by_class[class] += length;
-    w->path->in_data_ns += in & HU_IN_DATA ? length : 0;
-    w->path->in_io_ns += in & HU_IN_IO ? length : 0;
-    w->path->in_gc_ns += in & HU_IN_GC ? length : 0;
-    w->path->in_recompute_ns += in & HU_IN_RECOMPUTE ? length : 0;
-    w->path->in_optimizer_ns += in & HU_IN_OPTIMIZER ? length : 0;
     if (!w->arena || w->failed)
         return;
     place = hu_map_put(&w->row_of_key, (uint64_t)class << 32 | name);
@@ -299,7 +294,7 @@ static int follow(walk *w, const hu_link *link, uint32_t *i)
 {
     const hu_replay *r = w->r;
 
-    add(w, (hu_class)link->class, 0, HU_NONE, instant_of(r, link));
+    add(w, (hu_class)link->class, HU_NONE, instant_of(r, link));
     *i = link->from;
     return link->at == HU_AT_OP_END ? AT_OP_END : link->at == HU_AT_OP_START ? AT_OP_START : AT_NODE_END;
 }
@@ -311,19 +306,19 @@ static int leave_op_start(walk *w, const hu_costs *c, uint32_t *i)
     const uint32_t   by = r->op_by[*i];
 
     if (op->frozen_ns && follows(op, c))
-        add(w, HU_CLASS_FROZEN, 0, HU_NONE, w->now_ns - op->frozen_ns * c->scale);
+        add(w, HU_CLASS_FROZEN, HU_NONE, w->now_ns - op->frozen_ns * c->scale);
     if (by == BY_LAUNCH || by == BY_HOST) {
-        add(w, by == BY_HOST ? HU_CLASS_FROZEN : HU_CLASS_LAUNCH, 0, HU_NONE, r->node_begin[op->node]);
+        add(w, by == BY_HOST ? HU_CLASS_FROZEN : HU_CLASS_LAUNCH, HU_NONE, r->node_begin[op->node]);
         *i = op->node;
         return AT_NODE_BEGIN;
     }
     if (by == BY_BEFORE) {
-        add(w, HU_CLASS_GAP, 0, HU_NONE, r->op_end[r->op_before[*i]]);
+        add(w, HU_CLASS_GAP, HU_NONE, r->op_end[r->op_before[*i]]);
         *i = r->op_before[*i];
         return AT_OP_END;
     }
     if (by == BY_START) {
-        add(w, HU_CLASS_FROZEN, 0, HU_NONE, w->from_ns);
+        add(w, HU_CLASS_FROZEN, HU_NONE, w->from_ns);
         return AT_WINDOW;
     }
     return follow(w, &r->g->link[by - BY_LINK], i);
@@ -336,12 +331,12 @@ static int leave_node_end(walk *w, uint32_t *i)
     const uint32_t   by = r->node_end_by[*i];
 
     if (by == BY_OWN) {
-        add(w, (hu_class)n->class, n->in, n->slice, r->node_begin[*i]);
+        add(w, (hu_class)n->class, n->slice, r->node_begin[*i]);
         return AT_NODE_BEGIN;
     }
     if (by == BY_FULL) {
         *i = r->g->op[n->ops].full;
-        add(w, HU_CLASS_LAUNCH_CALL, n->in, n->slice, r->op_end[*i]);
+        add(w, HU_CLASS_LAUNCH_CALL, n->slice, r->op_end[*i]);
         return AT_OP_END;
     }
     return follow(w, &r->g->link[by - BY_LINK], i);
@@ -362,9 +357,7 @@ static void walk_back(walk *w, const hu_costs *c, int at, uint32_t i)
 
     while (w->now_ns > w->from_ns && at != AT_WINDOW) {
         if (at == AT_OP_END) {
-            const uint8_t in = g->op[i].has_launch || g->op[i].in_graph ? g->node[g->op[i].node].in : 0;
-
-            add(w, (hu_class)g->op[i].class, in, g->op[i].slice, r->op_start[i]);
+            add(w, (hu_class)g->op[i].class, g->op[i].slice, r->op_start[i]);
             at = AT_OP_START;
         } else if (at == AT_OP_START) {
             at = leave_op_start(w, c, &i);
@@ -378,7 +371,7 @@ static void walk_back(walk *w, const hu_costs *c, int at, uint32_t i)
         }
     }
     if (w->now_ns > w->from_ns)
-        add(w, HU_CLASS_FROZEN, 0, HU_NONE, w->from_ns);
+        add(w, HU_CLASS_FROZEN, HU_NONE, w->from_ns);
 }
 
 /* The latest times at which instants may lie; the mirror image of the sweep. */
@@ -412,7 +405,7 @@ static void hold_op(latest *l, uint32_t i)
 
     at_most(&l->start[i], l->stop[i] - l->c->op[i] * l->c->scale);
     ready = l->start[i] - frozen;
-    if (op->has_launch && !(l->c->op_flags[i] & HU_EDIT_NO_LAUNCH))
+    if (op->has_launch)
         at_most(&l->begin[op->node], ready - op->launch_ns * l->c->scale);
     if (l->r->op_before[i] != HU_NONE)
         at_most(&l->stop[l->r->op_before[i]], ready - op->gap_ns * l->c->scale);

@@ -9,7 +9,6 @@
 enum {
     HU_EDIT_NO_WAIT = 1,        /* a call that no longer waits for the device                               */
     HU_EDIT_DETACHED = 2,       /* an operation that nothing waits for but the end of its step              */
-    HU_EDIT_NO_LAUNCH = 4,      /* an operation that starts behind the one before it, as in a graph         */
 };
 
 typedef enum {
@@ -34,7 +33,6 @@ typedef struct {
 
 typedef struct {
     int64_t by_class[HU_CLASS_COUNT];   /* sum = total_ns, exactly                                          */
-    int64_t in_data_ns, in_io_ns, in_gc_ns, in_recompute_ns, in_optimizer_ns;   /* by hu_node.in            */
     int64_t total_ns;
     hu_path_row *at;            /* by total_ns, class, name; NULL unless it was asked for                   */
     size_t  n;

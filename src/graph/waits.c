@@ -12,6 +12,7 @@
 
 enum {
     RETURN_NS = 60000,              /* from the end of the work to the return, at most                  */
+    USUAL_RETURN_NS = 5000,         /* where nothing was seen of it; 3 to 20 us were measured           */
     EARLY_NS = 2000,                /* clocks of host and device disagree by so much                    */
     LONG_CALL_NS = 20000,           /* an allocation that takes longer may have waited                  */
     MOST_STREAMS = 64,
@@ -53,7 +54,6 @@ static bool wait_for(hu_building *b, uint32_t node, uint32_t op, uint8_t at, hu_
                           .class = (uint8_t)class};
 
     b->g->calibration.wait_links++;
-    b->nodes.at[node].is_inferred |= class == HU_CLASS_INFERRED;
     return hu_build_link_node(b, node, link);
 }
 
@@ -77,7 +77,7 @@ static bool wait_for_all(hu_building *b, uint32_t node, int64_t device, hu_class
         latest = hu_build_op_end(b, op) > latest ? hu_build_op_end(b, op) : latest;
     }
     *found = n > 0 && latest > b->nodes.at[node].start_ns;
-    weight = *found && end - latest <= RETURN_NS ? end - latest : b->g->calibration.return_ns;
+    weight = *found && end - latest <= RETURN_NS ? end - latest : USUAL_RETURN_NS;
     for (size_t i = 0; i < n; i++) {
         const hu_link link = {.from = last[i], .weight_ns = (int32_t)weight, .at = HU_AT_OP_END, .class = (uint8_t)class};
 
@@ -155,7 +155,7 @@ static bool wait_sync(work *w, const hu_map *calls, uint32_t node, bool *waited)
     *waited = hu_build_op_end(b, op) > b->nodes.at[node].start_ns;
     if (!*waited) {
         /* it had ended, so nothing was seen of the cost of waiting */
-        const hu_link link = {.from = op, .weight_ns = (int32_t)b->g->calibration.return_ns, .at = HU_AT_OP_END,
+        const hu_link link = {.from = op, .weight_ns = USUAL_RETURN_NS, .at = HU_AT_OP_END,
                               .class = (uint8_t)class};
 
         return hu_build_link_node(b, node, link);
@@ -195,7 +195,6 @@ int hu_build_waits(hu_building *b, hu_error *err)
     work   w = {.b = b};
     hu_map calls;
 
-    b->g->calibration.return_ns = 5000;
     if (!map_syncs(&w) || !hu_build_map_calls(b, &calls))
         return hu_fail_memory(err);
     for (uint32_t i = 0; i < b->nodes.n; i++) {

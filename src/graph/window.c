@@ -62,7 +62,6 @@ bool hu_build_window(hu_building *b, size_t max_slices)
         first++;
         n--;
     }
-    b->g->first_step = first;
     b->g->n_marks = n + 1;
     b->first_mark = first;
     b->from_ns = steps->at[first ? first - 1 : 0].host_start_ns;

@@ -5,10 +5,10 @@
  */
 #include <math.h>
 
-#include "base/utf8.h"
-#include "base/number.h"
 #include "advise/findings.h"
 #include "advise/say.h"
+#include "base/number.h"
+#include "render/markup.h"
 #include "render/report.h"
 #include "render/units.h"
 
@@ -26,35 +26,6 @@ static const char head_text[] =
     "th:last-child,td:last-child,td.t,th.t{text-align:left}td.t{max-width:36rem;overflow:hidden;text-overflow:ellipsis}\n"
     ".bar{display:inline-block;height:.8em;background:var(--bar);vertical-align:baseline}\n"
     ".note{opacity:.75}tr:hover{background:var(--soft)}\n</style>\n</head>\n<body>\n<main>\n";
-
-static void write_text(hu_out *out, hu_str s)
-{
-    while (s.n) {
-        char bytes[4];
-        const uint32_t c = hu_utf8_next(&s);
-
-        switch (c) {
-        case '&':
-            hu_out_text(out, "&amp;");
-            break;
-        case '<':
-            hu_out_text(out, "&lt;");
-            break;
-        case '>':
-            hu_out_text(out, "&gt;");
-            break;
-        case '"':
-            hu_out_text(out, "&quot;");
-            break;
-        default:
-            if (c == HU_UTF8_BAD || c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x200b && c <= 0x200f) ||
-                (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069))
-                hu_out_text(out, "\xef\xbf\xbd");
-            else
-                hu_out_write(out, bytes, hu_utf8_put(bytes, c));
-        }
-    }
-}
 
 static void write_number(hu_out *out, const hu_column *c, double number)
 {
@@ -118,9 +89,9 @@ static int write_table(const hu_report *r, const hu_table *t, const char *view, 
             c->get(d, order[i], &cell);
             hu_out_text(out, c->type == HU_CELL_TEXT ? "<td class=\"t\" title=\"" : "<td>");
             if (c->type == HU_CELL_TEXT) {
-                write_text(out, cell.text);
+                hu_markup_text(out, cell.text);
                 hu_out_text(out, "\">");
-                write_text(out, cell.text);
+                hu_markup_text(out, cell.text);
             } else {
                 write_number(out, c, cell.number);
             }
@@ -204,9 +175,9 @@ static int write_rank(const hu_report *r, const hu_digest *d, hu_out *out, hu_er
     hu_out_text(out, "<section>\n<h1>");
     if (d->info.rank >= 0)
         hu_out_printf(out, "rank %lld · ", (long long)d->info.rank);
-    write_text(out, d->info.file);
+    hu_markup_text(out, d->info.file);
     hu_out_text(out, "</h1>\n<p class=\"note\">");
-    write_text(out, d->device.n ? d->device : HU_STR("no GPU work"));
+    hu_markup_text(out, d->device.n ? d->device : HU_STR("no GPU work"));
     hu_out_text(out, "</p>\n");
     write_where(d, out);
     for (size_t i = 0; rc == 0 && i < HU_COUNT(tables); i++)
@@ -233,7 +204,7 @@ static void write_findings(const hu_findings *f, hu_out *out)
         hu_format_fixed(high, x->high_pct, 0);
         hu_format_fixed(low, x->low_pct, 0);
         hu_out_printf(out, "<h2>%zu. ", i + 1);
-        write_text(out, hu_str_of(hu_rule_title(x->rule)));
+        hu_markup_text(out, hu_str_of(hu_rule_title(x->rule)));
         hu_out_text(out, "</h2>\n<p><strong>");
         if (isnan(x->gain_pct))
             hu_out_printf(out, "at most −%s&nbsp;%%</strong>, how much cannot be told", high);
@@ -241,17 +212,17 @@ static void write_findings(const hu_findings *f, hu_out *out)
             hu_out_printf(out, "%s → %s, −%s</strong> [−%s … −%s]", hu_say_time(x->before_ns).t,
                           hu_say_time(x->after_ns).t, hu_say_pct(x->gain_pct).t, high, low);
         hu_out_printf(out, " (%s confidence)</p>\n<p>", hu_confidence_name(x->confidence));
-        write_text(out, hu_str_of(x->statement));
+        hu_markup_text(out, hu_str_of(x->statement));
         hu_out_text(out, "</p>\n<ul>\n");
         for (size_t k = 0; k < x->n_evidence; k++) {
             hu_out_text(out, "<li>");
-            write_text(out, hu_str_of(x->evidence[k]));
+            hu_markup_text(out, hu_str_of(x->evidence[k]));
             hu_out_text(out, "</li>\n");
         }
         hu_out_text(out, "<li>fix: ");
-        write_text(out, hu_str_of(hu_rule_fix(x->rule)));
+        hu_markup_text(out, hu_str_of(hu_rule_fix(x->rule)));
         hu_out_text(out, "</li>\n<li>check: ");
-        write_text(out, hu_str_of(hu_rule_verify(x->rule)));
+        hu_markup_text(out, hu_str_of(hu_rule_verify(x->rule)));
         hu_out_text(out, "</li>\n</ul>\n");
     }
     hu_out_text(out, "</section>\n");
@@ -263,11 +234,11 @@ int hu_html_write(const hu_report *report, hu_out *out, hu_error *err)
 
     hu_out_text(out, head_text);
     hu_out_text(out, "<header><p class=\"verdict\"><strong>");
-    write_text(out, hu_str_of(report->verdict.text));
+    hu_markup_text(out, hu_str_of(report->verdict.text));
     hu_out_printf(out, "</strong></p>\n<p class=\"note\">confidence: %s", hu_confidence_name(report->verdict.confidence));
     for (size_t i = 0; i < report->verdict.n_reasons; i++) {
         hu_out_text(out, "; ");
-        write_text(out, hu_str_of(report->verdict.reasons[i]));
+        hu_markup_text(out, hu_str_of(report->verdict.reasons[i]));
     }
     hu_out_text(out, "</p></header>\n");
     write_findings(report->digests[report->verdict.rank]->findings, out);

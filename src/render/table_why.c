@@ -43,8 +43,8 @@ static size_t rung_rows(const hu_digest *d)
     return is_replayed(d) && WHY->is_trusted ? WHY->n_ladder : 0;
 }
 
-HU_PLAIN_TEXT_OF(rung_id, WHY->ladder, hu_str_of(hu_rule_key(WHY->at[r->finding].rule)))
-HU_PLAIN_TEXT_OF(rung_title, WHY->ladder, hu_str_of(hu_rule_title(WHY->at[r->finding].rule)))
+HU_PLAIN_TEXT_OF(rung_id, WHY->ladder, hu_str_of(hu_rule_key(r->rule)))
+HU_PLAIN_TEXT_OF(rung_title, WHY->ladder, hu_str_of(hu_rule_title(r->rule)))
 HU_NUMBER_OF(rung_before, WHY->ladder, r->before_ns)
 HU_NUMBER_OF(rung_after, WHY->ladder, r->after_ns)
 HU_NUMBER_OF(rung_gain, WHY->ladder, hu_share_pct(r->before_ns - r->after_ns, r->before_ns))

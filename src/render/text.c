@@ -307,12 +307,6 @@ static void bar(page *p, const char *label, double ns, double spread_ns, double 
     hu_out_text(p->out, "\n");
 }
 
-/* The mean of the steps that count, or the only window there is. */
-static const hu_step_time *time_of(const hu_digest *d)
-{
-    return d->steps.n_counted ? &d->breakdown.mean : d->breakdown.n ? &d->breakdown.at[0] : NULL;
-}
-
 static void where_from(page *p, const hu_digest *d)
 {
     const hu_steps *s = &d->steps;
@@ -338,7 +332,7 @@ static void where_from(page *p, const hu_digest *d)
 
 static void write_where(page *p, const hu_digest *d)
 {
-    const hu_step_time *t = time_of(d);
+    const hu_step_time *t = hu_digest_step_time(d);
     const hu_step_time *spread = &d->breakdown.spread;
     const double        none = d->steps.n_counted > 1 ? 1 : (double)NAN;
 
@@ -389,7 +383,7 @@ static void write_ranks(page *p)
     style(p, "0");
     for (size_t i = 0; i < p->r->n; i++) {
         const hu_digest    *d = p->r->digests[i];
-        const hu_step_time *t = time_of(d);
+        const hu_step_time *t = hu_digest_step_time(d);
         double columns[5] = {NAN, NAN, NAN, NAN, NAN};
         char   text[HU_UNIT_BYTES];
 

@@ -240,7 +240,7 @@ static int write_view(hu_json_out *j, const hu_report *r, const hu_view *v, cons
 
 static void write_breakdown(hu_json_out *j, const hu_digest *d)
 {
-    const hu_step_time *t = d->steps.n_counted ? &d->breakdown.mean : d->breakdown.n ? &d->breakdown.at[0] : NULL;
+    const hu_step_time *t = hu_digest_step_time(d);
 
     if (!t) {
         hu_json_null(j, "step_breakdown");
