@@ -18,16 +18,44 @@ struct hu_out {
     int    fd;
     int    error;                   /* errno of the first failure, 0 so far */
     bool   owns_fd;
+    hu_arena *arena;                /* of a text in memory; else NULL */
+    char  *text;
+    size_t length, room;
+    uint64_t bytes;                 /* that were given so far */
     size_t used;
     char   path[PATH_BYTES];        /* "" for a descriptor */
     char   partial[PATH_BYTES + 32];
     char   buffer[BUFFER_BYTES];
 };
 
+static void keep(hu_out *out)
+{
+    if (!out->error && out->length + out->used > out->room) {
+        const size_t room = 2 * (out->length + out->used);
+        char        *text = hu_arena_grow(out->arena, out->text, room);
+
+        if (text) {
+            out->text = text;
+            out->room = room;
+        } else {
+            out->error = ENOMEM;
+        }
+    }
+    if (!out->error) {
+        memcpy(out->text + out->length, out->buffer, out->used);
+        out->length += out->used;
+    }
+    out->used = 0;
+}
+
 static void flush(hu_out *out)
 {
     size_t done = 0;
 
+    if (out->arena) {
+        keep(out);
+        return;
+    }
     while (done < out->used && !out->error) {
         const ssize_t n = write(out->fd, out->buffer + done, out->used - done);
 
@@ -48,9 +76,40 @@ hu_out *hu_out_open_fd(int fd)
     out->fd = fd;
     out->error = 0;
     out->owns_fd = false;
+    out->arena = NULL;
+    out->bytes = 0;
     out->used = 0;
     out->path[0] = out->partial[0] = '\0';
     return out;
+}
+
+hu_out *hu_out_open_memory(hu_arena *arena)
+{
+    hu_out *out = hu_out_open_fd(-1);
+
+    if (!out)
+        return NULL;
+    out->arena = arena;
+    out->text = NULL;
+    out->length = out->room = 0;
+    return out;
+}
+
+uint64_t hu_out_bytes(const hu_out *out)
+{
+    return out->bytes;
+}
+
+int hu_out_take(hu_out *out, hu_str *text, hu_error *err)
+{
+    flush(out);
+    *text = (hu_str){out->text, out->length};
+    if (out->error) {
+        free(out);
+        return hu_fail_memory(err);
+    }
+    free(out);
+    return 0;
 }
 
 hu_out *hu_out_open_file(const char *path, hu_error *err)
@@ -119,6 +178,7 @@ void hu_out_write(hu_out *out, const void *bytes, size_t n)
 {
     const char *p = bytes;
 
+    out->bytes += n;
     while (n) {
         size_t room = sizeof out->buffer - out->used;
         size_t part = n < room ? n : room;

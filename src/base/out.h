@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "base/str.h"
 
@@ -15,6 +16,15 @@ hu_out *hu_out_open_fd(int fd);
 
 /* Writes beside `path` and renames onto it in hu_out_close, so that a reader never sees half a file.  NULL on failure. */
 hu_out *hu_out_open_file(const char *path, hu_error *err);
+
+/* Writes to a text in the arena, which hu_out_take gives away.  NULL when there is no memory. */
+hu_out *hu_out_open_memory(hu_arena *arena);
+
+/* Ends a text in memory and frees `out`; hu_out_abandon gives it up.  Returns 0 or HU_ENOMEM. */
+int hu_out_take(hu_out *out, hu_str *text, hu_error *err);
+
+/* Bytes written so far. */
+uint64_t hu_out_bytes(const hu_out *out);
 
 /* Flushes, closes and frees; returns 0 or HU_EIO.  The file is left as it was when anything failed.  NULL is fine. */
 int hu_out_close(hu_out *out, hu_error *err);

@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include "base/number.h"
+#include "cli/browser.h"
 #include "cli/command.h"
 #include "cli/inputs.h"
 #include "cli/ranks.h"
 #include "render/report.h"
+#include "render/units.h"
 
 enum { PLAIN_WIDTH = 80, MOST_WIDTH = 160 };
 
@@ -20,7 +22,7 @@ typedef struct {
     const char   *output, *html, *sort;
     hu_show       show;
     hu_part       part;
-    bool          list;
+    bool          list, full, open;
     int           group_by, color, compat;
     int64_t       top, frames, batch;
     const char   *unit;
@@ -90,6 +92,9 @@ static const hu_option rows[] = {
     {"csv", 'c', HU_OPTION_FLAG, NULL, "the table of --view as CSV", offsetof(options, csv), NULL, NULL},
     {"html", 0, HU_OPTION_TEXT, "FILE", "also write a page that opens offline in any browser", offsetof(options, html), NULL,
      NULL},
+    {"full", 0, HU_OPTION_FLAG, NULL, "the page holds every slice of every rank, not 2 million of them", offsetof(options, full),
+     NULL, NULL},
+    {"open", 0, HU_OPTION_FLAG, NULL, "show the page of --html in a browser", offsetof(options, open), NULL, NULL},
     {"output", 'o', HU_OPTION_TEXT, "FILE", "write to a file instead of standard output", offsetof(options, output), NULL,
      NULL},
     {"color", 0, HU_OPTION_CHOICE, "WHEN", "auto, always or never", offsetof(options, color), colors, NULL},
@@ -146,10 +151,24 @@ static int write_report(const options *o, const hu_report *r, hu_error *err)
     return hu_out_close(out, err);
 }
 
+/* "wrote report.html (2.1 MB, 412k slices)" */
+static void say_page(const char *path, const hu_report *r, uint64_t bytes)
+{
+    char   size[HU_UNIT_BYTES], slices[HU_UNIT_BYTES];
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->n; i++)
+        n += r->timelines[i].n;
+    hu_units_bytes(size, (double)bytes);
+    hu_units_short_count(slices, (double)n);
+    hu_command_say("wrote %s (%s, %s slices)", path, size, slices);
+}
+
 static int write_page(const options *o, const hu_report *r, hu_error *err)
 {
-    hu_out *out = hu_out_open_file(o->html, err);
-    int     rc;
+    hu_out  *out = hu_out_open_file(o->html, err);
+    uint64_t bytes;
+    int      rc;
 
     if (!out)
         return err->code;
@@ -158,9 +177,12 @@ static int write_page(const options *o, const hu_report *r, hu_error *err)
         hu_out_abandon(out);
         return rc;
     }
+    bytes = hu_out_bytes(out);
     rc = hu_out_close(out, err);
     if (rc == 0 && !o->quiet)
-        hu_command_say("wrote %s", o->html);
+        say_page(o->html, r, bytes);
+    if (rc == 0 && o->open)
+        hu_browser_open(o->html);
     return rc;
 }
 
@@ -233,6 +255,7 @@ static bool wants_replays(const options *o)
 static int report(const options *o, const hu_inputs *inputs, const char *arguments, hu_arena *arena)
 {
     const hu_ranks_options how = {.limits = o->limits, .replays = wants_replays(o), .quiet = o->quiet,
+                                  .draws = o->html, .draws_all = o->full,
                                   .digest = {o->steps, (hu_grouping)o->group_by, (int)o->frames, (hu_compat)o->compat, 1}};
     hu_report r = {.show = o->show, .part = o->part, .top = o->top, .sort = o->sort, .scratch = arena,
                    .batch = o->batch, .unit = o->unit ? o->unit : "samples",
@@ -246,6 +269,7 @@ static int report(const options *o, const hu_inputs *inputs, const char *argumen
     if (rc)
         return rc;
     r.digests = ranks.digests;
+    r.timelines = ranks.timelines;
     r.n = ranks.n;
     for (size_t i = 0; i < r.n; i++)
         partial |= is_partial(r.digests[i]);
@@ -293,6 +317,8 @@ static int run(int argc, char **argv)
     }
     if (n == 0)
         n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "report wants a trace: holdup report trace.json.gz");
+    if (n > 0 && (o.full || o.open) && !o.html)
+        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s is about the page; add --html FILE", o.full ? "full" : "open");
     if (n > 0 && o.json && o.csv)
         n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--json and --csv exclude each other");
     if (n > 0)

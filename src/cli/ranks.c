@@ -13,6 +13,9 @@
 typedef struct {
     hu_digest   *digest;
     hu_findings *findings;
+    hu_timeline  timeline;
+    hu_arena    *arena;                 /* of the timeline; NULL: not drawn */
+    bool         is_chosen;             /* to be drawn */
     hu_error     error;
 } rank;
 
@@ -22,6 +25,7 @@ typedef struct {
     hu_digest_options       digest;
     hu_input_options        input;
     rank                   *at;
+    size_t                  shown;      /* whose findings the page shows */
 } work;
 
 enum { MOST_AT_ONCE = 1000000 };        /* slices: of a larger trace not both halves' working memory at once */
@@ -45,6 +49,27 @@ static void measure_half(void *context, size_t half)
         h->simulation = hu_simulation_new(h->trace, &h->w->digest.steps, NULL, &h->why_not);
 }
 
+/* A picture that fails is no reason to lose the report: the rank is then not drawn, and the page says so. */
+static void draw(const work *w, rank *r, const hu_trace *t, hu_simulation *s)
+{
+    hu_scenario         scenarios[HU_SCENARIOS];
+    hu_timeline_options how = {.most = w->options->draws_all ? 0 : HU_TIMELINE_SLICES, .scenarios = scenarios};
+    hu_arena           *scratch = hu_arena_new();
+    hu_error            err = {0};
+    int                 n = 0;
+
+    r->arena = scratch ? hu_arena_new() : NULL;
+    if (r->arena && s && r->findings && r->findings->is_replayed)
+        n = hu_scenarios_build(s, r->findings, scratch, scenarios, &err);
+    how.n_scenarios = n > 0 ? (size_t)n : 0;
+    if (!r->arena || hu_timeline_encode(t, r->digest, &how, r->arena, scratch, &r->timeline, &err) < 0) {
+        hu_arena_free(r->arena);
+        r->arena = NULL;
+        r->timeline = (hu_timeline){0};
+    }
+    hu_arena_free(scratch);
+}
+
 static void read_one(void *context, size_t i)
 {
     const work *w = context;
@@ -62,6 +87,8 @@ static void read_one(void *context, size_t i)
             r->digest = NULL;
         }
     }
+    if (r->digest && w->options->draws && w->inputs->n == 1)
+        draw(w, r, t, h.simulation);
     if (t && !r->digest && !r->error.file[0])
         snprintf(r->error.file, sizeof r->error.file, "%s", w->inputs->at[i]);
     hu_simulation_free(h.simulation);
@@ -93,6 +120,50 @@ static size_t collect(rank *at, size_t n, bool quiet)
     return kept;
 }
 
+static size_t slices_of(const hu_digest *d)
+{
+    size_t n = 0;
+
+    for (hu_kind k = 0; k < HU_KIND_COUNT; k++)
+        n += (size_t)d->health.kinds[k];
+    return n;
+}
+
+/* A trace is gone when its rank has been measured; those that are drawn are read once more. */
+static void draw_again(void *context, size_t i)
+{
+    const work    *w = context;
+    rank          *r = &w->at[i];
+    hu_error       err = {0};
+    hu_trace      *t = r->is_chosen ? hu_open_trace(r->digest->info.file.p, &w->input, &err) : NULL;
+    hu_simulation *s = NULL;
+
+    if (!t)
+        return;
+    if (i == w->shown)
+        s = hu_simulation_new(t, &w->digest.steps, NULL, &err);
+    draw(w, r, t, s);
+    hu_simulation_free(s);
+    hu_trace_free(t);
+}
+
+/* The rank that the verdict speaks of, then the others in their order as long as there is room. */
+static void choose_drawn(work *w, size_t n)
+{
+    size_t room = HU_TIMELINE_SLICES;
+
+    for (size_t k = 0; k <= n; k++) {
+        const size_t i = k == 0 ? w->shown : k - 1, slices = slices_of(w->at[i].digest);
+
+        if (k && i == w->shown)
+            continue;
+        if (!w->options->draws_all && k && slices > room)
+            continue;
+        w->at[i].is_chosen = true;
+        room -= slices < room ? slices : room;
+    }
+}
+
 int hu_ranks_read(const hu_inputs *inputs, const hu_ranks_options *options, hu_arena *arena, hu_ranks *out)
 {
     const int    threads = hu_thread_count();
@@ -105,8 +176,10 @@ int hu_ranks_read(const hu_inputs *inputs, const hu_ranks_options *options, hu_a
     hu_error         err = {0};
 
     *out = (hu_ranks){.digests = hu_arena_calloc(arena, inputs->n + 1, sizeof *out->digests),
-                      .findings = hu_arena_calloc(arena, inputs->n + 1, sizeof *out->findings)};
-    if (!w.at || !out->digests || !out->findings) {
+                      .findings = hu_arena_calloc(arena, inputs->n + 1, sizeof *out->findings),
+                      .timelines = hu_arena_calloc(arena, inputs->n + 1, sizeof *out->timelines),
+                      .arenas = hu_arena_calloc(arena, inputs->n + 1, sizeof *out->arenas)};
+    if (!w.at || !out->digests || !out->findings || !out->timelines || !out->arenas) {
         hu_fail_memory(&err);
         return hu_command_fail(&err);
     }
@@ -122,8 +195,18 @@ int hu_ranks_read(const hu_inputs *inputs, const hu_ranks_options *options, hu_a
         out->digests[i] = w.at[i].digest;
         out->findings[i] = w.at[i].findings;
     }
+    w.shown = hu_verdict_slowest(out->digests, out->n);
+    if (options->draws && inputs->n > 1) {
+        choose_drawn(&w, out->n);
+        w.input.progress = NULL;
+        hu_thread_each(out->n, threads, draw_again, &w);
+    }
+    for (size_t i = 0; options->draws && i < out->n; i++) {
+        out->timelines[i] = w.at[i].timeline;
+        out->arenas[i] = w.at[i].arena;
+    }
     if (options->replays)
-        hu_findings_compare(out->findings, out->digests, out->n, hu_verdict_slowest(out->digests, out->n));
+        hu_findings_compare(out->findings, out->digests, out->n, w.shown);
     return 0;
 }
 
@@ -132,6 +215,7 @@ void hu_ranks_free(hu_ranks *ranks)
     for (size_t i = 0; i < ranks->n; i++) {
         hu_digest_free(ranks->digests[i]);
         hu_findings_free(ranks->findings[i]);
+        hu_arena_free(ranks->arenas[i]);
     }
     ranks->n = 0;
 }

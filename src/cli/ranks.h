@@ -5,17 +5,22 @@
 
 #include "advise/findings.h"
 #include "cli/inputs.h"
+#include "render/timeline.h"
 
 typedef struct {
     hu_limits         limits;
     hu_digest_options digest;           /* its threads are chosen here */
     bool              replays;          /* find what holds each rank up */
     bool              quiet;
+    bool              draws;            /* encode timelines, for the page */
+    bool              draws_all;        /* of every rank and every slice, however many there are */
 } hu_ranks_options;
 
 typedef struct {
     hu_digest   **digests;              /* by rank, then by file */
     hu_findings **findings;             /* of the same; NULL where nobody asked */
+    hu_timeline  *timelines;            /* of the same, without bytes where none was encoded */
+    hu_arena    **arenas;               /* of the timelines */
     size_t        n;
 } hu_ranks;
 

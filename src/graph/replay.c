@@ -244,6 +244,11 @@ void hu_replay_run(hu_replay *r, const hu_costs *c, int64_t *ends_ns)
     sweep(r, c, ends_ns, &last_op, false);
 }
 
+hu_replay_instants hu_replay_get(const hu_replay *r)
+{
+    return (hu_replay_instants){r->node_begin, r->node_end, r->op_start, r->op_end};
+}
+
 double hu_replay_step_ns(const hu_graph *g, const int64_t *ends_ns)
 {
     return (double)(ends_ns[g->n_marks - 1] - ends_ns[0]) / (double)(g->n_marks - 1);

@@ -60,6 +60,14 @@ int hu_replay_path(hu_replay *r, const hu_costs *c, int64_t *ends_ns, hu_arena *
 int hu_replay_slack(const hu_replay *r, const hu_costs *c, const int64_t *ends_ns, hu_arena *scratch, int64_t *slack_ns,
                     hu_error *err);
 
+/* When everything began and ended in the last replay, in ns since the window's start: node[0..n_nodes), op[0..n_ops).
+   Borrowed until the next replay. */
+typedef struct {
+    const int64_t *node_begin, *node_end, *op_start, *op_end;
+} hu_replay_instants;
+
+hu_replay_instants hu_replay_get(const hu_replay *r);
+
 /* Is a delay so long that it has a cause outside of its stream?  Only such ones are tied to the host by HU_ANCHOR_HOST. */
 bool hu_replay_is_external(const hu_op *op);
 

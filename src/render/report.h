@@ -7,6 +7,7 @@
 #include "base/out.h"
 #include "render/views.h"
 #include "render/json_out.h"
+#include "render/timeline.h"
 
 typedef enum {
     HU_SHOW_ALL,            /* overview, then the tables in short       */
@@ -30,6 +31,8 @@ typedef struct {
     int64_t          batch;         /* samples in a step; 0 unknown                 */
     const char      *unit;          /* what they are                                */
     const char      *arguments;     /* as the user typed them, for the "next" line  */
+    const hu_timeline *timelines;   /* of each digest, for the page; without bytes where none is drawn; NULL: none   */
+    bool             server;        /* the page is served by a program that it may ask for timelines                 */
 } hu_report;
 
 void hu_text_write(const hu_report *report, hu_out *out);
@@ -49,7 +52,7 @@ int hu_csv_write(const hu_report *report, hu_out *out, hu_error *err);
 /* A field: in quotes where it needs them. */
 void hu_csv_text(hu_out *out, hu_str s);
 
-/* One offline page without scripts. */
+/* One offline page, whole without its script (docs/html-report.md). */
 int hu_html_write(const hu_report *report, hu_out *out, hu_error *err);
 
 #endif

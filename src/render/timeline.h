@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * timeline.h - the slices of one rank as a browser draws them: columns of small differences, packed (docs/html-report.md).
+ */
+#ifndef HU_RENDER_TIMELINE_H
+#define HU_RENDER_TIMELINE_H
+
+#include "analyze/digest.h"
+#include "render/scenario.h"
+
+typedef struct {
+    int64_t from_ns, to_ns;         /* only what lies in it, in ns since the first slice; to_ns <= from_ns: everything     */
+    int64_t least_ns;               /* of shorter slices beside each other one stands for all: too small to see; 0: none   */
+    size_t  most;                   /* more slices: steps are chosen; 0: never                                            */
+    const hu_scenario *scenarios;   /* drawn below the measured tracks */
+    size_t  n_scenarios;
+} hu_timeline_options;
+
+enum { HU_TIMELINE_SLICES = 2000000 };      /* what a page holds unless it is told to hold all */
+
+typedef struct {
+    hu_str bytes;                   /* gzip */
+    size_t raw_bytes;               /* unpacked */
+    size_t n, of;                   /* slices in it, and those that were asked for */
+    char   left_out[160];           /* which steps it holds, "" when it is all */
+    hu_rule scenarios[HU_SCENARIOS];
+    size_t n_scenarios;
+} hu_timeline;
+
+/* Of a trace and what is known of it.  The result lives in `arena`, working memory in `scratch`.  Returns 0 or HU_ENOMEM. */
+int hu_timeline_encode(const hu_trace *trace, const hu_digest *d, const hu_timeline_options *options, hu_arena *arena,
+                       hu_arena *scratch, hu_timeline *out, hu_error *err);
+
+#endif

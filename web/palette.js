@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// palette.js - one colour for each kind of work, from the palette of Okabe and Ito, which the colour-blind can tell apart.
+
+const classes = {
+  cpu_op: "--c-op", python_function: "--c-python", user_annotation: "--c-user", runtime: "--c-call", driver: "--c-call",
+  overhead: "--c-overhead", kernel: "--c-compute", collective: "--c-comm", memcpy: "--c-copy", memset: "--c-set",
+  sync: "--c-idle", gpu_user_annotation: "--c-user", device_event: "--c-idle", profiler_range: "--c-idle",
+  span: "--c-idle", other: "--c-idle",
+};
+
+export const kindWords = {
+  cpu_op: "operator", python_function: "Python", user_annotation: "annotation", runtime: "runtime call", driver: "driver call",
+  overhead: "profiler", kernel: "kernel", collective: "communication", memcpy: "copy", memset: "set",
+  sync: "wait", gpu_user_annotation: "annotation", device_event: "event", profiler_range: "counters", span: "capture",
+  other: "other",
+};
+
+let colors = {};
+
+function read() {
+  const style = getComputedStyle(document.documentElement);
+  const value = (name) => style.getPropertyValue(name).trim();
+  colors = { kinds: {} };
+  for (const [kind, name] of Object.entries(classes)) colors.kinds[kind] = value(name);
+  for (const name of ["text", "soft", "line", "back", "panel", "accent", "focus", "on-color"]) colors[name] = value("--" + name);
+}
+
+// The theme's colours as they are now.
+export function palette() {
+  if (!colors.kinds) read();
+  return colors;
+}
+
+const listeners = new Set();
+
+export function onTheme(f) {
+  listeners.add(f);
+}
+
+export function themeChanged() {
+  read();
+  for (const f of listeners) f();
+}
+
+// Dark to light, as good for the colour-blind and in grey: the stops of cividis.
+const heat = [[0, 34, 78], [48, 71, 107], [87, 93, 109], [124, 123, 120], [166, 157, 117], [210, 193, 98], [254, 232, 56]];
+
+export function heatColor(share) {
+  const x = Math.min(1, Math.max(0, share)) * (heat.length - 1);
+  const i = Math.min(heat.length - 2, Math.floor(x));
+  const mixed = heat[i].map((c, k) => Math.round(c + (heat[i + 1][k] - c) * (x - i)));
+  return `rgb(${mixed})`;
+}

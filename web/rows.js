@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// rows.js - rows of a report's view with the words for their columns, for one rank.
+
+let words, report;
+
+export function setReport(newWords, newReport) {
+  words = newWords;
+  report = newReport;
+}
+
+export const theReport = () => report;
+export const theWords = () => words;
+
+export function view(word) {
+  return words.views.find((v) => v.word === word);
+}
+
+// { title, empty, columns, rows } of table number `index` of a view.
+export function table(rank, word, index = 0) {
+  const v = view(word), t = v.tables[index];
+  const member = report.ranks[rank][v.key];
+  return { title: t.title, empty: t.empty, columns: t.columns, rows: v.is_list ? member : member[t.key], word };
+}
+
+// [{ head, type, value }] that a view says beside its tables.
+export function facts(rank, word) {
+  const v = view(word), member = report.ranks[rank][v.key];
+  return v.facts.filter((f) => f.head).map((f) => ({ key: f.key, head: f.head, type: f.type, value: member[f.key] }));
+}
+
+// The start of the capture, from which all times on the page count.
+export function originOf(rank) {
+  const steps = report.ranks[rank].steps.list;
+  return steps.length ? steps[0].start_ns : 0;
+}

@@ -1,0 +1,529 @@
+// SPDX-License-Identifier: Apache-2.0
+// timeline.js - the view of slices over time: what keys, wheel, fingers and the address do to it.
+
+import { announce, clean, el, replace } from "./dom.js";
+import { time } from "./format.js";
+import { kindWords, onTheme } from "./palette.js";
+import { theReport } from "./rows.js";
+import { Painter, rulerHeight } from "./timeline_draw.js";
+import { describe, showRange, showSlice } from "./timeline_info.js";
+import { canRefine, drawnRanks, fetchPart, loadTimeline } from "./timeline_load.js";
+import { childrenOf, firstAfter, kindOf, labelOf, linkedFrom, Model, parentOf, rowHeight, sliceAt } from "./timeline_model.js";
+
+const leastSpan = 50, settleMs = 250;
+
+const help = [["w s", "zoom in, out"], ["a d", "left, right"], ["drag", "move"], ["shift + drag", "choose a piece of time"], ["ctrl + wheel", "zoom"], ["wheel", "up, down"],
+  ["arrows", "next slice, parent, child"], ["f", "what is chosen fills the view"], ["0", "everything"], ["/", "search"], ["n p", "next, previous match"], ["m", "choose the chosen slice's time"], ["Esc", "let go"]];
+
+export class Timeline {
+  constructor(section, getRank, setRank) {
+    this.section = section;
+    this.getRank = getRank;
+    this.setRank = setRank;
+    this.model = new Model();
+    this.view = { from: 0, to: 1, top: 0, left: 170, width: 800, height: 400, pixel: 1 };
+    this.selected = this.range = this.matches = null;
+    this.build();
+    onTheme(() => this.redraw());
+  }
+
+  build() {
+    const ranks = drawnRanks(theReport().ranks.length), head = this.section.querySelector("h2");
+    this.status = el("p", { class: "note", role: "status" });
+    this.find = el("input", { type: "search", placeholder: "search  /", "aria-label": "search for slices by name", onkeydown: (e) => this.onFindKey(e), oninput: () => this.search(this.find.value) });
+    this.found = el("span", { class: "note", role: "status" });
+    this.whatif = el("select", { "aria-label": "simulated step", onchange: () => this.setScenario(this.whatif.value) });
+    const tool = (label, f, name) => el("button", { type: "button", onclick: f, "aria-label": name ?? label, title: name ?? label }, label);
+    this.others = ranks.length > 1 && el("details", { class: "others" }, el("summary", null, "beside it"), ranks.map((r) =>
+      el("label", null, el("input", { type: "checkbox", value: r, onchange: (e) => this.toggleRank(r, e.target.checked) }), ` rank ${theReport().ranks[r].rank}`)));
+    this.map = el("canvas", { class: "map", "aria-hidden": "true" });
+    this.canvas = el("canvas", {
+      class: "timeline", tabindex: "0", role: "application", "aria-roledescription": "timeline", "aria-describedby": "timeline-keys",
+      "aria-label": "Slices over time. Arrow keys go from slice to slice, w and s zoom, a and d move.",
+    });
+    this.info = el("div", { class: "info" });
+    this.tip = el("div", { class: "tip", hidden: true });
+    const keys = el("details", { id: "timeline-keys", class: "keys" }, el("summary", null, "keys and colours"),
+      el("dl", null, help.map(([k, what]) => [el("dt", null, el("kbd", null, k)), el("dd", null, what)])), this.legend());
+    const tools = el("div", { class: "tools" }, this.find, tool("‹", () => this.step(-1), "previous match"), tool("›", () => this.step(1), "next match"), this.found,
+      tool("−", () => this.zoom(2), "zoom out"), tool("+", () => this.zoom(0.5), "zoom in"), tool("all", () => this.fit(), "everything"), this.whatif, this.others || null);
+    replace(this.section, head, tools, this.status, this.map, el("div", { class: "stage" }, this.canvas, this.tip), keys, this.info);
+    this.painter = new Painter(this.canvas);
+    this.listen();
+  }
+
+  legend() {
+    const shown = ["kernel", "collective", "memcpy", "memset", "cpu_op", "runtime", "python_function", "user_annotation", "overhead"];
+    return el("ul", { class: "legend" }, shown.map((k) => el("li", null, el("span", { class: `dot k-${k}` }), ` ${kindWords[k]}`)));
+  }
+
+  listen() {
+    const { canvas } = this;
+    canvas.addEventListener("keydown", (e) => this.onKey(e));
+    canvas.addEventListener("wheel", (e) => this.onWheel(e), { passive: false });
+    canvas.addEventListener("pointerdown", (e) => this.onDown(e));
+    canvas.addEventListener("pointermove", (e) => this.onMove(e));
+    canvas.addEventListener("pointerup", (e) => this.onUp(e));
+    canvas.addEventListener("pointercancel", (e) => this.pointers.delete(e.pointerId));
+    canvas.addEventListener("pointerleave", () => (this.tip.hidden = true));
+    canvas.addEventListener("dblclick", () => this.fillWith());
+    this.pointers = new Map();
+    const drag = (e) => e.buttons && this.moveTo(this.span[0] + ((e.offsetX / this.map.clientWidth) * (this.span[1] - this.span[0])));
+    this.map.addEventListener("pointerdown", (e) => { this.map.setPointerCapture(e.pointerId); drag(e); });
+    this.map.addEventListener("pointermove", drag);
+    new ResizeObserver(() => this.redraw()).observe(canvas);
+  }
+
+  // Called when the address says so.
+  async show(query) {
+    const rank = this.getRank();
+    if (query.toString() === this.written && this.model.ranks.length) return;
+    const ranks = drawnRanks(theReport().ranks.length);
+    if (!ranks.includes(rank)) {
+      this.status.textContent = ranks.length ? `This page holds no timeline of rank ${theReport().ranks[rank].rank}: it has those that the verdict needs. --full puts in all.` : "This page was made without a timeline.";
+      if (!ranks.length) return;
+      this.setRank(ranks[0]);
+      return this.show(query);
+    }
+    const isNew = this.model.ranks[0]?.rank !== rank;
+    if (isNew) {
+      this.status.textContent = "reading the slices …";
+      try {
+        const timeline = await loadTimeline(rank);
+        this.model = new Model();
+        this.model.add(rank, `rank ${theReport().ranks[rank].rank}`, timeline);
+      } catch (error) {
+        this.status.textContent = `The timeline cannot be shown: ${clean(error.message)}`;
+        return;
+      }
+      this.selected = this.range = this.matches = null;
+      this.layOut();
+      this.fillScenarios();
+      this.sayStatus();
+      if (!query.has("from")) this.fit();
+    }
+    this.apply(query);
+    performance.mark("timeline-interactive");
+    this.section.dataset.ready = "1";
+  }
+
+  sayStatus() {
+    const t = this.model.ranks[0].timeline, parts = [`${t.slices.toLocaleString("en")} slices`];
+    if (t.left_out) parts.push(`This page holds ${t.left_out}; --full puts in all`);
+    if (canRefine()) parts.push("more detail comes as you zoom in");
+    if (this.model.ranks.some((r) => !r.isAligned)) parts.push("ranks whose clocks are more than an hour apart begin together");
+    else if (this.model.ranks.length > 1) parts.push("ranks stand on their own hosts' clocks");
+    this.status.textContent = parts.join(". ") + ".";
+  }
+
+  // What the address asks for.
+  apply(query) {
+    const entry = this.model.ranks[0], { steps } = entry.timeline;
+    if (query.has("find")) {
+      this.find.value = query.get("find");
+      this.search(this.find.value);
+      if (!query.has("from")) this.step(1);
+    }
+    if (query.has("whatif")) this.setScenario(query.get("whatif"));
+    const step = query.has("step") && steps.find((s) => s.number === Number(query.get("step")));
+    if (step) this.setView(step.start - (step.end - step.start) * 0.02, step.end + (step.end - step.start) * 0.02);
+    const from = Number(query.get("from")), to = Number(query.get("to"));
+    if (query.has("from") && to > from) this.setView(from, to);
+    const [at, row] = (query.get("slice") ?? "").split(".").map(Number);
+    if (query.has("slice") && entry.timeline.rows[row]) {
+      const index = sliceAt(entry.timeline, entry.timeline.rows[row], at, 0);
+      if (index >= 0) this.select(entry, index);
+    }
+    this.redraw();
+  }
+
+  layOut() {
+    const { lanes, height } = this.model.layout();
+    this.span = this.model.span();
+    this.lanes = lanes;
+    this.lanesHeight = height;
+    this.redraw();
+  }
+
+  fillScenarios() {
+    const { scenarios } = this.model.ranks[0].timeline;
+    replace(this.whatif, el("option", { value: "" }, "as measured"), scenarios.map((s) => el("option", { value: s.id }, `what if not: ${s.title}`)));
+    this.whatif.hidden = scenarios.length === 0;
+  }
+
+  setScenario(id) {
+    const entry = this.model.ranks[0], s = entry.timeline.scenarios.find((x) => x.id === id);
+    this.whatif.value = s ? id : "";
+    this.model.scenario = s ? id : null;
+    this.layOut();
+    if (!s) return;
+    const length = s.measured_end - s.start;
+    this.setView(s.start - length * 0.03, s.measured_end + length * 0.08);
+    announce(`step of ${time(length)}, without it ${time(s.simulated_end - s.start)}`);
+    this.status.textContent = `One step: measured ${time(length)}; the replay without “${clean(s.title)}” takes ${time(s.simulated_end - s.start)}. Below each track: where its work would lie.`;
+  }
+
+  async toggleRank(rank, isOn) {
+    if (isOn) {
+      try {
+        this.model.add(rank, `rank ${theReport().ranks[rank].rank}`, await loadTimeline(rank));
+      } catch (error) {
+        this.status.textContent = `Rank ${rank} cannot be shown: ${clean(error.message)}`;
+        return;
+      }
+    } else if (this.model.ranks.length > 1 && this.model.ranks[0].rank !== rank) {
+      this.model.remove(rank);
+    }
+    this.layOut();
+    this.sayStatus();
+    if (this.find.value) this.search(this.find.value);
+  }
+
+  setView(from, to) {
+    const [first, last] = this.span, most = (last - first) * 1.1, span = Math.min(Math.max(to - from, leastSpan), Math.max(most, leastSpan));
+    const middle = (from + to) / 2, low = first - span * 0.5, high = last + span * 0.5;
+    this.view.from = Math.min(Math.max(middle - span / 2, low), Math.max(low, high - span));
+    this.view.to = this.view.from + span;
+    this.redraw();
+    this.settle();
+  }
+
+  fit() {
+    const [first, last] = this.span;
+    this.setView(first - (last - first) * 0.01, last + (last - first) * 0.01);
+  }
+
+  zoom(factor, at = (this.view.from + this.view.to) / 2) {
+    this.setView(at - (at - this.view.from) * factor, at + (this.view.to - at) * factor);
+  }
+
+  pan(share) {
+    const by = (this.view.to - this.view.from) * share;
+    this.setView(this.view.from + by, this.view.to + by);
+  }
+
+  moveTo(middle) {
+    const half = (this.view.to - this.view.from) / 2;
+    this.setView(middle - half, middle + half);
+  }
+
+  scroll(by) {
+    const most = Math.max(0, this.lanesHeight - this.view.height + rulerHeight + 20);
+    this.view.top = Math.min(most, Math.max(0, this.view.top + by));
+    this.redraw();
+  }
+
+  // After the last movement: the address, and more detail where the program has it.
+  settle() {
+    clearTimeout(this.settling);
+    this.settling = setTimeout(() => {
+      this.writeAddress();
+      if (canRefine()) this.refine();
+    }, settleMs);
+  }
+
+  writeAddress() {
+    if (!location.hash.startsWith("#/timeline")) return;
+    const query = new URLSearchParams({ r: this.model.ranks[0].rank, from: Math.round(this.view.from), to: Math.round(this.view.to) });
+    if (this.selected?.entry === this.model.ranks[0]) {
+      const t = this.selected.entry.timeline, i = this.selected.index;
+      query.set("slice", `${t.start[i]}.${t.row[i]}`);
+    }
+    if (this.find.value) query.set("find", this.find.value);
+    if (this.model.scenario) query.set("whatif", this.model.scenario);
+    this.written = query.toString();
+    history.replaceState(null, "", `#/timeline?${query}`);
+  }
+
+  async refine() {
+    const entry = this.model.ranks[0], { from, to } = this.view, length = to - from;
+    const has = this.detail ?? { from: this.span[0], to: this.span[1], length: this.span[1] - this.span[0] };
+    if (from >= has.from && to <= has.to && length > has.length / 3) return;
+    const want = { from: from - length, to: to + length, length: 3 * length };
+    try {
+      const part = await fetchPart(entry.rank, Math.max(0, want.from), want.to, 3 * Math.round(this.view.width));
+      if (this.view.from !== from || this.view.to !== to) return;
+      const old = this.selected;
+      const { span } = this;
+      this.detail = want;
+      this.model.add(entry.rank, entry.label, { ...part, scenarios: entry.timeline.scenarios });
+      this.layOut();
+      this.span = span;                 // of the whole, for the map
+      this.selected = null;
+      if (old) this.reselect(old.entry.timeline, old.index);
+      if (this.find.value) this.search(this.find.value);
+    } catch (error) {
+      this.status.textContent = clean(error.message);
+    }
+  }
+
+  reselect(t, i) {
+    const entry = this.model.ranks[0], name = labelOf(t, i);
+    for (const row of entry.timeline.rows) {
+      const k = sliceAt(entry.timeline, row, t.start[i], 0);
+      if (k >= 0 && entry.timeline.start[k] === t.start[i] && labelOf(entry.timeline, k) === name) this.selected = { entry, index: k };
+    }
+  }
+
+  redraw() {
+    if (this.frame || !this.span) return;
+    this.frame = requestAnimationFrame(() => {
+      this.frame = 0;
+      this.paint();
+    });
+  }
+
+  paint() {
+    const { view, canvas } = this, box = canvas.getBoundingClientRect();
+    if (box.width === 0) return;
+    const began = performance.now();
+    view.width = box.width;
+    view.height = box.height;
+    view.left = box.width < 600 ? 96 : 180;
+    view.pixel = (view.to - view.from) / (view.width - view.left);
+    this.painter.resize(view.width, view.height);
+    const first = this.model.ranks[0], s = first?.timeline.scenarios.find((x) => x.id === this.model.scenario);
+    this.painter.paint({
+      view, lanes: this.lanes, steps: first ? first.timeline.steps.map((x) => ({ ...x, start: x.start + first.shift, end: x.end + first.shift })) : [],
+      selected: this.selected, range: this.range, matches: this.matches, scenario: s && { ...s, shift: first.shift }, arrows: this.arrows(),
+    });
+    Painter.paintMap(this.map, this.model, this.span, view);
+    performance.measure("timeline-frame", { start: began, end: performance.now() });
+  }
+
+  laneOf(entry, index) {
+    const t = entry.timeline, row = t.rows[t.row[index]];
+    return this.lanes.find((l) => l.kind === "track" && l.entry === entry && l.track === t.tracks[row.track]);
+  }
+
+  // Where a slice stands on the canvas, by its row.
+  yOf(entry, index) {
+    const lane = this.laneOf(entry, index);
+    if (!lane) return -100;
+    const depth = lane.isFolded ? 0 : entry.timeline.rows[entry.timeline.row[index]].depth;
+    return lane.y - this.view.top + rulerHeight + depth * rowHeight + rowHeight / 2;
+  }
+
+  arrows() {
+    if (!this.selected) return [];
+    const { entry, index } = this.selected, t = entry.timeline;
+    const pairs = linkedFrom(t, index).slice(0, 50).map((k) => [index, k]);
+    if (t.link[index] >= 0) pairs.push([t.link[index], index]);
+    return pairs.map(([a, b]) => ({ from: t.start[a] + Math.min(t.dur[a], this.view.pixel * 6) + entry.shift, fromY: this.yOf(entry, a), to: t.start[b] + entry.shift, toY: this.yOf(entry, b) }));
+  }
+
+  select(entry, index, isQuiet) {
+    this.selected = { entry, index };
+    this.range = null;
+    showSlice(this.info, entry, index, (k) => this.goTo(entry, k), (name) => { this.find.value = name; this.search(name); this.find.focus(); });
+    if (!isQuiet) announce(describe(entry, index));
+    this.redraw();
+    this.settle();
+  }
+
+  letGo() {
+    this.selected = this.range = null;
+    replace(this.info);
+    this.redraw();
+    this.settle();
+  }
+
+  // Selects it and moves so that it is in sight.
+  goTo(entry, index) {
+    const t = entry.timeline, start = t.start[index] + entry.shift, end = start + t.dur[index];
+    this.select(entry, index);
+    if (end < this.view.from || start > this.view.to) this.moveTo((start + end) / 2);
+    const y = this.yOf(entry, index);
+    if (y < rulerHeight + rowHeight) this.scroll(y - rulerHeight - 3 * rowHeight);
+    else if (y > this.view.height - rowHeight) this.scroll(y - this.view.height + 3 * rowHeight);
+  }
+
+  fillWith() {
+    if (this.range) this.setView(...this.range);
+    if (!this.selected) return;
+    const { entry, index } = this.selected, t = entry.timeline, length = Math.max(t.dur[index], leastSpan);
+    this.setView(t.start[index] + entry.shift - length * 0.1, t.start[index] + entry.shift + length * 1.1);
+  }
+
+  choose(from, to) {
+    this.range = [Math.min(from, to), Math.max(from, to)];
+    this.selected = null;
+    showRange(this.info, this.lanes, ...this.range, () => this.letGo());
+    this.redraw();
+  }
+
+  search(text) {
+    const wanted = text.toLowerCase();
+    if (!wanted) {
+      this.matches = null;
+      this.found.textContent = "";
+      this.redraw();
+      return;
+    }
+    let n = 0;
+    this.matches = new Map(this.model.ranks.map(({ rank, timeline: t }) => {
+      const is = Uint8Array.from(t.labels, (l) => (l.toLowerCase().includes(wanted) ? 1 : 0));
+      for (const row of t.rows) if (t.tracks[row.track].scenario === undefined) for (let i = row.from; i < row.to; i++) n += is[t.label[i]];
+      return [rank, is];
+    }));
+    this.found.textContent = n === 0 ? "no match" : `${n.toLocaleString("en")} match${n === 1 ? "" : "es"}`;
+    this.redraw();
+  }
+
+  // To the next match in time, or the one before; around at the end.
+  step(direction) {
+    if (!this.matches) return;
+    const entry = this.model.ranks[0], t = entry.timeline, is = this.matches.get(entry.rank);
+    const here = this.selected?.entry === entry ? this.selected.index : -1;
+    const key = (i) => t.start[i] + t.depth[i] * 1e-3;
+    const now = here >= 0 ? key(here) : direction > 0 ? this.view.from : this.view.to;
+    let best = -1, around = -1;
+    for (let i = 0; i < t.label.length; i++) {
+      if (!is[t.label[i]] || i === here || t.tracks[t.rows[t.row[i]].track].scenario !== undefined) continue;
+      const ahead = direction * (key(i) - now);
+      if (ahead >= 0 && (best < 0 || ahead < direction * (key(best) - now))) best = i;
+      if (around < 0 || direction * (key(i) - key(around)) < 0) around = i;
+    }
+    if (best < 0) best = around;
+    if (best < 0) return;
+    this.goTo(entry, best);
+    const span = this.view.to - this.view.from;
+    if (t.dur[best] > 0 && span > t.dur[best] * 4000) this.setView(t.start[best] + entry.shift - t.dur[best] * 200, t.start[best] + entry.shift + t.dur[best] * 200);
+  }
+
+  onFindKey(event) {
+    if (event.key === "Enter") this.step(event.shiftKey ? -1 : 1);
+    else if (event.key === "Escape") {
+      this.find.value = "";
+      this.search("");
+      this.canvas.focus();
+    }
+  }
+
+  onKey(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const keys = {
+      w: () => this.zoom(0.6), s: () => this.zoom(1 / 0.6), a: () => this.pan(-0.2), d: () => this.pan(0.2), "+": () => this.zoom(0.6), "-": () => this.zoom(1 / 0.6),
+      f: () => this.fillWith(), 0: () => this.fit(), "/": () => this.find.focus(), n: () => this.step(1), p: () => this.step(-1), m: () => this.chooseSelected(), Escape: () => this.letGo(),
+      ArrowRight: () => this.walk(1), ArrowLeft: () => this.walk(-1), ArrowUp: () => this.climb(-1), ArrowDown: () => this.climb(1), Enter: () => this.fillWith(),
+      PageDown: () => this.scroll(this.view.height / 2), PageUp: () => this.scroll(-this.view.height / 2), Home: () => this.scroll(-1e9), End: () => this.scroll(1e9),
+    };
+    const f = keys[event.key] ?? keys[event.key.toLowerCase()];
+    if (!f || !this.model.ranks.length) return;
+    f();
+    event.preventDefault();
+  }
+
+  chooseSelected() {
+    if (!this.selected) return;
+    const { entry, index } = this.selected, t = entry.timeline;
+    this.choose(t.start[index] + entry.shift, t.start[index] + t.dur[index] + entry.shift);
+  }
+
+  // The slice beside the chosen one on its row; without one, the first in sight.
+  walk(direction) {
+    if (!this.selected) {
+      const lane = this.lanes.find((l) => l.kind === "track");
+      const i = lane ? firstAfter(lane.entry.timeline, lane.rows[0], this.view.from - lane.entry.shift) : -1;
+      if (lane && i < lane.rows[0].to) this.goTo(lane.entry, i);
+      return;
+    }
+    const { entry, index } = this.selected, row = entry.timeline.rows[entry.timeline.row[index]], next = index + direction;
+    if (next >= row.from && next < row.to) this.goTo(entry, next);
+  }
+
+  // To what contains it or what it contains; past the first and last row to the neighbouring track.
+  climb(direction) {
+    if (!this.selected) return this.walk(1);
+    const { entry, index } = this.selected, t = entry.timeline;
+    const near = direction < 0 ? parentOf(t, index) : (childrenOf(t, index)[0] ?? -1);
+    if (near >= 0) return this.goTo(entry, near);
+    const tracks = this.lanes.filter((l) => l.kind === "track"), lane = tracks[tracks.indexOf(this.laneOf(entry, index)) + direction];
+    if (!lane) return undefined;
+    const other = lane.entry.timeline, row = lane.rows[direction < 0 ? lane.rows.length - 1 : 0];
+    const k = firstAfter(other, row, t.start[index] + entry.shift - lane.entry.shift);
+    return this.goTo(lane.entry, Math.min(k, row.to - 1));
+  }
+
+  timeAt(x) {
+    return this.view.from + (x - this.view.left) * this.view.pixel;
+  }
+
+  // { lane, entry, index } under the pointer; index is -1 between slices.
+  pick(x, y) {
+    const at = y - rulerHeight + this.view.top, lane = this.lanes?.find((l) => at >= l.y && at < l.y + l.height);
+    if (!lane || y < rulerHeight) return null;
+    if (lane.kind !== "track" || x < this.view.left) return { lane, entry: lane.entry, index: -1 };
+    const row = lane.rows[Math.floor((at - lane.y) / rowHeight)];
+    return { lane, entry: lane.entry, index: row ? sliceAt(lane.entry.timeline, row, this.timeAt(x) - lane.entry.shift, this.view.pixel) : -1 };
+  }
+
+  onWheel(event) {
+    event.preventDefault();
+    if (event.ctrlKey || event.metaKey) this.zoom(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) / 80), this.timeAt(event.offsetX));
+    else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) this.pan((event.deltaX || event.deltaY) / this.view.width);
+    else this.scroll(event.deltaY);
+  }
+
+  onDown(event) {
+    this.canvas.setPointerCapture(event.pointerId);
+    this.canvas.focus({ preventScroll: true });
+    this.pointers.set(event.pointerId, { x: event.offsetX, y: event.offsetY });
+    this.press = { x: event.offsetX, y: event.offsetY, isMoved: false, range: event.shiftKey || event.offsetY < rulerHeight, time: this.timeAt(event.offsetX) };
+  }
+
+  onMove(event) {
+    const last = this.pointers.get(event.pointerId), x = event.offsetX, y = event.offsetY;
+    if (!last) return this.showTip(x, y);
+    if (this.pointers.size === 2) this.pinch(event, last);
+    else if (Math.abs(x - this.press.x) + Math.abs(y - this.press.y) > 4 || this.press.isMoved) {
+      this.press.isMoved = true;
+      if (this.press.range) {
+        this.range = [Math.min(this.press.time, this.timeAt(x)), Math.max(this.press.time, this.timeAt(x))];
+        this.redraw();
+      } else {
+        this.setView(this.view.from - (x - last.x) * this.view.pixel, this.view.to - (x - last.x) * this.view.pixel);
+        this.scroll(last.y - y);
+      }
+    }
+    this.pointers.set(event.pointerId, { x, y });
+    return undefined;
+  }
+
+  pinch(event, last) {
+    const [other] = [...this.pointers].filter(([id]) => id !== event.pointerId).map(([, p]) => p);
+    const before = Math.max(10, Math.abs(last.x - other.x)), after = Math.max(10, Math.abs(event.offsetX - other.x));
+    this.press.isMoved = true;
+    this.zoom(before / after, this.timeAt((event.offsetX + other.x) / 2));
+  }
+
+  onUp(event) {
+    this.pointers.delete(event.pointerId);
+    if (this.press.isMoved && this.press.range && this.range) return this.choose(...this.range);
+    if (this.press.isMoved || this.pointers.size) return undefined;
+    const hit = this.pick(event.offsetX, event.offsetY);
+    if (!hit) return undefined;
+    if (event.offsetX < this.view.left) return this.fold(hit.lane);
+    if (hit.index >= 0) return this.select(hit.entry, hit.index);
+    return this.letGo();
+  }
+
+  fold(lane) {
+    const { folded } = this.model;
+    if (folded.has(lane.key)) folded.delete(lane.key);
+    else folded.add(lane.key);
+    this.layOut();
+    this.scroll(0);
+  }
+
+  showTip(x, y) {
+    const hit = this.pick(x, y);
+    this.tip.hidden = !hit || hit.index < 0;
+    if (this.tip.hidden) return;
+    const t = hit.entry.timeline;
+    replace(this.tip, el("strong", null, clean(labelOf(t, hit.index), 200)), el("br"), `${kindWords[kindOf(t, hit.index)] ?? ""} · ${time(t.dur[hit.index])}`);
+    this.tip.style.left = `${Math.min(x + 12, this.view.width - 280)}px`;
+    this.tip.style.top = `${Math.min(y + 16, this.view.height - 50)}px`;
+  }
+}
+

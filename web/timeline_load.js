@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// timeline_load.js - timelines of ranks, decoded when somebody looks at them; from the page, or from the program that serves it.
+
+import { answer } from "./decode.js";
+
+let worker, next = 0;
+const waiting = new Map();
+
+function startWorker() {
+  // workerSource is the text of decode.js and what it imports; scripts/bundle writes it
+  const url = URL.createObjectURL(new Blob([workerSource], { type: "text/javascript" }));
+  try {
+    worker = new Worker(url);
+    worker.onmessage = (event) => settle(event.data);
+    worker.onerror = () => worker.terminate();
+  } catch {
+    worker = { postMessage: (message) => answer(message, (reply) => settle(reply)) };     // slower, but there
+  }
+  return worker;
+}
+
+function settle(reply) {
+  const { resolve, reject } = waiting.get(reply.id);
+  waiting.delete(reply.id);
+  if (reply.error) reject(new Error(reply.error));
+  else resolve(reply.timeline);
+}
+
+function decode(packed, bytes) {
+  const id = next++;
+  return new Promise((resolve, reject) => {
+    waiting.set(id, { resolve, reject });
+    (worker ?? startWorker()).postMessage({ id, packed, bytes });
+  });
+}
+
+function blocks() {
+  return [...document.querySelectorAll("script.data-timeline")];
+}
+
+const isServed = () => document.body.hasAttribute("data-server");
+
+// Indices of the ranks that have a timeline, of `ranks` ones.
+export function drawnRanks(ranks) {
+  return isServed() ? Array.from({ length: ranks }, (_, i) => i) : blocks().map((b) => Number(b.dataset.rank));
+}
+
+// Is more detail to be had for a part?
+export const canRefine = isServed;
+
+const loaded = new Map();
+
+export function loadTimeline(rank) {
+  if (!loaded.has(rank)) {
+    const block = blocks().find((b) => Number(b.dataset.rank) === rank);
+    loaded.set(rank, block ? decode(block.textContent, Number(block.dataset.bytes)).then((t) => {
+      block.textContent = "";             // half of the page's memory
+      return t;
+    }) : fetchPart(rank, 0, 0, 0));
+  }
+  return loaded.get(rank);
+}
+
+// A part of a rank's time in as much detail as `pixels` show; all of it when to <= from.
+export async function fetchPart(rank, from, to, pixels) {
+  const query = new URLSearchParams(location.search);
+  query.set("rank", rank);
+  query.set("from", Math.floor(from));
+  query.set("to", Math.ceil(to));
+  query.set("px", pixels);
+  const response = await fetch("timeline?" + query);
+  if (!response.ok) throw new Error(`the program that serves this page says: ${await response.text()}`);
+  return decode(new Uint8Array(await response.arrayBuffer()), Number(response.headers.get("x-unpacked-bytes")));
+}
