@@ -63,7 +63,7 @@ export function barChart({ title, bars, parts, type = "ns", link, height = 180 }
   });
   const every = Math.ceil(bars.length / 20);
   const labels = bars.map((b, i) => i % every === 0 && svg("text", { class: "tick", x: left + room * (i + 0.5), y: height + 16, "text-anchor": "middle" }, b.short ?? b.label));
-  return el("figure", { class: "plot" }, el("figcaption", null, title), legend(parts),
+  return el("figure", { class: "plot" }, el("figcaption", null, title), legend(parts.filter((_, k) => bars.some((b) => b.values[k] > 0))),
     frame(title, height, [...yAxis(most, height, type, left), ...drawn, ...labels.filter(Boolean)]));
 }
 
@@ -91,7 +91,7 @@ export function scatterChart({ title, points, xType, yType, xTitle, yTitle, guid
   const range = (values) => [Math.floor(Math.log10(Math.min(...values))), Math.ceil(Math.log10(Math.max(...values)) + 1e-9)];
   const [x0, x1] = range([...seen.map((p) => p.x), ...guides.flat().map((g) => g[0]).filter((v) => v > 0)]);
   const [y0, y1] = range([...seen.map((p) => p.y), ...guides.flat().map((g) => g[1]).filter((v) => v > 0)]);
-  const px = (v) => left + ((Math.log10(v) - x0) / Math.max(1, x1 - x0)) * (width - left - 10);
+  const px = (v) => left + ((Math.log10(v) - x0) / Math.max(1, x1 - x0)) * (width - left - 30);
   const py = (v) => height - ((Math.log10(v) - y0) / Math.max(1, y1 - y0)) * height;
   const grid = [];
   for (let e = y0; e <= Math.max(y1, y0 + 1); e++)
