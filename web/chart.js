@@ -109,9 +109,10 @@ export function scatterChart({ title, points, xType, yType, xTitle, yTitle, guid
 // Rows × columns as colours; null is no measurement.
 export function heatMap({ title, rows, columns, values, type, pick }) {
   const flat = values.flat().filter((v) => v !== null), least = Math.min(...flat), most = Math.max(...flat);
-  const cellWidth = Math.max(2, Math.min(36, Math.floor(840 / columns.length))), cellHeight = rows.length > 64 ? Math.max(1, Math.floor(640 / rows.length)) : 18;
+  const cellWidth = Math.max(2, Math.min(120, Math.floor(840 / columns.length))), cellHeight = rows.length > 64 ? Math.max(1, Math.floor(640 / rows.length)) : 22;
   const canvas = el("canvas", { class: "heat", role: "img", tabindex: "0", "aria-label": title, width: cellWidth * columns.length, height: cellHeight * rows.length });
   const context = canvas.getContext("2d");
+  const labels = cellHeight >= 14 && el("ol", { class: "heat-rows", "aria-hidden": "true" }, rows.map((r) => el("li", null, r)));
   for (let r = 0; r < rows.length; r++)
     for (let c = 0; c < columns.length; c++) {
       if (values[r][c] === null) continue;
@@ -143,6 +144,6 @@ export function heatMap({ title, rows, columns, values, type, pick }) {
   });
   const scale = el("p", { class: "scale" }, cell(type, least), " ", svg("svg", { viewBox: "0 0 200 12", class: "ramp", "aria-hidden": "true" },
     Array.from({ length: 40 }, (_, i) => svg("rect", { x: i * 5, width: 5.5, height: 12, fill: heatColor(i / 39) }))), " ", cell(type, most));
-  return el("figure", { class: "plot" }, el("figcaption", null, title), scale, el("div", { class: "scroll" }, canvas), words,
+  return el("figure", { class: "plot" }, el("figcaption", null, title), scale, el("div", { class: "scroll heat-box" }, labels || null, canvas), words,
     asTable(title, ["", ...columns], () => rows.map((label, r) => [label, ...values[r].map((v) => cell(type, v))])));
 }

@@ -37,8 +37,13 @@ function show() {
   }
   document.title = `${document.querySelector(`#nav a[aria-current]`)?.textContent ?? ""} · ${document.querySelector("h1").textContent} · holdup`;
   if (drawn.includes(id) && done.get(id) !== rank) {
-    draw(id, rank);
     done.set(id, rank);
+    try {
+      draw(id, rank);
+    } catch (error) {
+      document.getElementById(id).append(el("p", { class: "error", role: "alert" }, `This view could not be drawn: ${error.message}`));
+      throw error;
+    }
   }
   if (id === "timeline") {
     timeline ??= new Timeline(document.getElementById("timeline"), () => rank, setRank);

@@ -122,8 +122,8 @@ function roofline(rank) {
 function memory(rank) {
   const m = theReport().ranks[rank].memory;
   if (!m.pools.length) return missing(rank, ["memory"], "No allocations were recorded.");
-  const charts = m.pools.map((pool) => {
-    const points = m.series.filter((s) => s.pool === undefined || s.pool === pool.pool);
+  const charts = m.pools.slice(0, 1).map((pool) => {        // the series is that of the first, the largest
+    const points = m.series;
     if (points.length < 2) return null;
     const lines = [{ label: "allocated, most", class: "c-op", isArea: true, values: points.map((p) => p.allocated_max_bytes) }];
     if (points.some((p) => p.reserved_max_bytes > 0)) lines.push({ label: "reserved by the allocator", class: "c-user", values: points.map((p) => p.reserved_max_bytes) });

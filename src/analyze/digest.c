@@ -113,6 +113,7 @@ static bool keep_texts(const hu_trace *trace, hu_digest *d)
     KEEP1(ok, d, overheads.at, overheads.n, name);
     KEEP1(ok, d, overheads.recomputed, overheads.n_recomputed, name);
     KEEP1(ok, d, tree.at, tree.n, name);
+    KEEP3(ok, d, op_kernels.at, op_kernels.n, op, kernel, source);
     KEEP1(ok, d, sequences.at, sequences.n, op);
     if (d->hta)
         KEEP1(ok, d, hta->kernels, hta->n_kernels, name);
@@ -148,6 +149,7 @@ static bool windows(const hu_steps *steps, bool counted, hu_arena *arena, hu_int
     Q(idle, hu_idle_measure(ask, &d->idle, err))                                              \
     Q(comm, hu_comm_measure(ask, &d->comm, err))                                              \
     Q(copies, hu_copies_measure(ask, &d->copies, err))                                        \
+    Q(op_kernels, hu_op_kernels_measure(ask, &d->op_kernels, err))                            \
     Q(hta, d->hta ? hu_hta_measure(ask, d->hta, err) : 0)                                     \
     Q(tracelens, d->tracelens ? hu_tracelens_measure(ask, d->tracelens, err) : 0)
 
@@ -275,7 +277,8 @@ static bool merge(hu_digest *into, const hu_digest *from)
            hu_comm_merge(&into->comm, &from->comm, a) && hu_memory_merge(&into->memory, &from->memory, a) &&
            hu_overheads_merge(&into->overheads, &from->overheads, a) && hu_tree_merge(&into->tree, &from->tree, a) &&
            hu_sequences_merge(&into->sequences, &from->sequences, a) &&
-           hu_roofline_merge(&into->roofline, &from->roofline, a);
+           hu_roofline_merge(&into->roofline, &from->roofline, a) &&
+           hu_op_kernels_merge(&into->op_kernels, &from->op_kernels, a);
 }
 
 hu_digest *hu_digest_merge(hu_digest *const *digests, size_t n, hu_error *err)

@@ -14,6 +14,7 @@
 #include "analyze/kernels.h"
 #include "analyze/launch.h"
 #include "analyze/memory.h"
+#include "analyze/op_kernels.h"
 #include "analyze/operators.h"
 #include "analyze/overheads.h"
 #include "analyze/roofline.h"
@@ -39,6 +40,7 @@ typedef struct {
     hu_operators  operators;
     hu_kernels    kernels;
     hu_copies     copies;
+    hu_op_kernels op_kernels;
     hu_idle       idle;
     hu_launches   launches;
     hu_calls      calls;
