@@ -16,7 +16,7 @@ function roundStep(most, n) {
 }
 
 function yAxis(most, height, type, left) {
-  const out = [], step = most > 0 ? roundStep(most, 4) : 1;
+  const out = [], step = most > 0 ? roundStep(most, Math.max(2, height / 45)) : 1;
   for (let v = 0; v <= most * 1.0001; v += step) {
     const y = height - (most > 0 ? (v / most) * height : 0);
     out.push(svg("line", { class: "grid", x1: left, x2: width, y1: y, y2: y }),

@@ -160,7 +160,7 @@ export class Timeline {
     const length = s.measured_end - s.start;
     this.setView(s.start - length * 0.03, s.measured_end + length * 0.08);
     announce(`step of ${time(length)}, without it ${time(s.simulated_end - s.start)}`);
-    this.status.textContent = `One step: measured ${time(length)}; the replay without “${clean(s.title)}” takes ${time(s.simulated_end - s.start)}. Below each track: where its work would lie.`;
+    this.status.textContent = `One step: measured ${time(length)}; the replay without “${clean(s.title)}” takes ${time(s.simulated_end - s.start)}. Above each track: where its work would lie.`;
   }
 
   async toggleRank(rank, isOn) {

@@ -75,7 +75,7 @@ export class Painter {
   paintName(view, lane, y, colors) {
     const c = this.context;
     const name = lane.kind === "group" ? lane.entry.label : lane.kind === "counter" ? lane.counter.name
-      : lane.track.scenario !== undefined ? "↳ without it" : trackName(lane.track);
+      : lane.track.scenario !== undefined ? "without it ↴" : trackName(lane.track);
     const isFoldable = lane.kind === "group" || (lane.kind === "track" && lane.track.depth > 1);
     const room = Math.max(4, Math.floor((view.left - 22) / letter));
     const text = clean(name, 200);

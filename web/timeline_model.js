@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // timeline_model.js - which tracks are shown, in which order and how high; and questions about slices.
 
-export const rowHeight = 17, trackGap = 6, counterHeight = 40, groupHeight = 22;
+export const rowHeight = 17, trackGap = 6, counterHeight = 32, groupHeight = 22;
 
 // A name short enough for a box: kernels without "void " and template arguments.
 export function shortName(name) {
@@ -84,9 +84,9 @@ export class Model {
       };
       for (const { track, index } of measured) {
         if (track.type !== "stream" && !counters) putCounters();
-        this.putTrack(put, entry, track, `t${entry.rank}.${index}`);
         for (const other of t.tracks)
           if (scenario >= 0 && other.scenario === scenario && other.id === track.id) this.putTrack(put, entry, other, `s${entry.rank}.${index}`);
+        this.putTrack(put, entry, track, `t${entry.rank}.${index}`);
       }
       if (!counters) putCounters();
     }

@@ -83,8 +83,17 @@ function operators(rank) {
       },
     }),
     missing(rank, ["shapes", "stacks"], ""),
-    ...wholeView(rank, "tree"),
+    callTree(rank),
   ];
+}
+
+// Rows come parents first; what they hold is set in.
+function callTree(rank) {
+  const data = table(rank, "tree");
+  data.columns = data.columns.map((c) => (c.key === "name" ? { ...c, head: "operator", shown: true } : c));
+  return data.rows.length > 0 && new DataTable(data, {
+    render: { name: (row) => [Array.from({ length: Math.min(row.depth, 24) }, () => el("span", { class: "indent", "aria-hidden": "true" })), el("span", { title: clean(row.name) }, row.name)] },
+  }).element;
 }
 
 const familyClass = (row) => (row.is_communication ? "c-comm" : row.tensor_cores === "yes" ? "c-compute" : "c-op");
@@ -104,9 +113,9 @@ function kernels(rank) {
 
 function roofline(rank) {
   const member = theReport().ranks[rank].roofline, rows = member.operators;
-  const points = rows.filter((o) => o.intensity > 0 && o.tflops > 0).map((o) => ({
-    x: o.intensity, y: o.tflops, class: o.bound === "compute" ? "c-compute" : "c-copy", group: o.bound === "compute" ? "limited by computing" : "limited by memory",
-    label: `${o.name} ${o.shapes}: ${cell("number", o.tflops)} TFLOP/s, ${cell("number", o.intensity)} FLOP/byte`,
+  const points = rows.filter((o) => o.flop_per_byte > 0 && o.tflops > 0).map((o) => ({
+    x: o.flop_per_byte, y: o.tflops, class: o.bound === "compute" ? "c-compute" : "c-copy", group: o.bound === "compute" ? "limited by computing" : "limited by memory",
+    label: `${o.operator} ${o.shapes}: ${cell("number", o.tflops)} TFLOP/s, ${cell("number", o.flop_per_byte)} FLOP per byte`,
   }));
   const guides = [], peak = Math.max(0, ...rows.map((o) => o.peak_tflops || 0)), gbps = member.memory_gbps;
   if (points.length && gbps && peak) {

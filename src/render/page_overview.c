@@ -27,8 +27,12 @@ static void write_step_tile(hu_page *p)
         hu_out_text(p->out, " ± ");
         hu_page_number(p->out, HU_CELL_NS, spread);
     }
-    hu_out_printf(p->out, "<br><small>mean of %zu steps, found by: %s</small></dd></div>\n", s->n_counted,
-                  hu_step_source_name(s->source));
+    hu_out_text(p->out, "<br><small>");
+    if (s->n_counted == 1)
+        hu_out_text(p->out, "one complete step");
+    else
+        hu_out_printf(p->out, "mean of %zu steps", s->n_counted);
+    hu_out_printf(p->out, ", found by: %s</small></dd></div>\n", hu_step_source_name(s->source));
 }
 
 static void write_lost_tile(hu_page *p)
