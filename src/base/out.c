@@ -41,7 +41,7 @@ static void keep(hu_out *out)
             out->error = ENOMEM;
         }
     }
-    if (!out->error) {
+    if (!out->error && out->used) {
         memcpy(out->text + out->length, out->buffer, out->used);
         out->length += out->used;
     }

@@ -8,6 +8,7 @@
 
 #include "advise/findings.h"
 #include "analyze/digest.h"
+#include "render/report.h"
 #include "testing.h"
 
 void *__real_malloc(size_t size);
@@ -91,6 +92,38 @@ static size_t make_trace(char *text)
     return n + (size_t)snprintf(text + n, ROOM - n, "\"}}]}");
 }
 
+/* The page, with its timeline, to nowhere. */
+static int draw(const hu_trace *t, hu_digest *d, hu_simulation *s, hu_findings *findings, hu_error *err)
+{
+    hu_scenario         scenarios[HU_SCENARIOS];
+    hu_timeline_options how = {.scenarios = scenarios};
+    hu_timeline         timeline;
+    hu_arena           *arena = hu_arena_new();
+    hu_out             *out = arena ? hu_out_open_memory(arena) : NULL;
+    hu_report           r = {.digests = &d, .n = 1, .scratch = arena, .timelines = &timeline, .unit = "samples"};
+    hu_str              text;
+    int                 rc = out ? 0 : hu_fail_memory(err);
+
+    d->findings = findings;
+    if (rc == 0 && s)
+        rc = hu_scenarios_build(s, findings, arena, scenarios, err);
+    if (rc >= 0) {
+        how.n_scenarios = (size_t)rc;
+        rc = hu_timeline_encode(t, d, &how, arena, arena, &timeline, err);
+    }
+    if (rc == 0) {
+        hu_verdict_measure(r.digests, r.n, &r.verdict);
+        rc = hu_html_write(&r, out, err);
+    }
+    if (rc == 0)
+        rc = hu_out_take(out, &text, err);
+    else
+        hu_out_abandon(out);
+    hu_arena_free(arena);
+    d->findings = NULL;
+    return rc;
+}
+
 /* 0, or the code of the first failure. */
 static int whole_run(hu_str bytes)
 {
@@ -106,6 +139,10 @@ static int whole_run(hu_str bytes)
     hu_simulation *s = merged ? hu_simulation_new(t, NULL, NULL, &why) : NULL;
     hu_findings   *findings = merged ? hu_findings_measure(s, &why, d, &err) : NULL;
 
+    if (findings && draw(t, d, s, findings, &err) < 0) {
+        hu_findings_free(findings);
+        findings = NULL;
+    }
     hu_trace_free(t);
     hu_findings_free(findings);
     hu_simulation_free(s);
