@@ -45,7 +45,8 @@ static hu_str line_around(const hu_ask *ask, uint32_t op)
 /* In the text that the profiler wrote: innermost first, with ";" between frames. */
 static hu_str line_of_stack(const hu_ask *ask, uint32_t op)
 {
-    const uint32_t detail = ask->s.kind[op] == HU_KIND_CPU_OP || ask->s.kind[op] == HU_KIND_USER ? ask->s.detail[op] : HU_NONE;
+    const bool     has_detail = hu_kind_in(ask->s.kind[op], HU_BIT(CPU_OP) | HU_BIT(USER));
+    const uint32_t detail = has_detail ? ask->s.detail[op] : HU_NONE;
     const uint32_t extra = detail != HU_NONE ? hu_trace_op_detail(ask->trace, detail)->extra : 0;
     hu_str         text = extra ? hu_trace_text(ask->trace, hu_trace_op_extra(ask->trace, extra)->stack) : HU_STR("");
     hu_str         innermost = {0};

@@ -92,8 +92,8 @@ static const hu_option rows[] = {
     {"csv", 'c', HU_OPTION_FLAG, NULL, "the table of --view as CSV", offsetof(options, csv), NULL, NULL},
     {"html", 0, HU_OPTION_TEXT, "FILE", "also write a page that opens offline in any browser", offsetof(options, html), NULL,
      NULL},
-    {"full", 0, HU_OPTION_FLAG, NULL, "the page holds every slice of every rank, not 2 million of them", offsetof(options, full),
-     NULL, NULL},
+    {"full", 0, HU_OPTION_FLAG, NULL, "the page holds every slice of every rank, not 2 million of them",
+     offsetof(options, full), NULL, NULL},
     {"open", 0, HU_OPTION_FLAG, NULL, "show the page of --html in a browser", offsetof(options, open), NULL, NULL},
     {"output", 'o', HU_OPTION_TEXT, "FILE", "write to a file instead of standard output", offsetof(options, output), NULL,
      NULL},
@@ -318,7 +318,8 @@ static int run(int argc, char **argv)
     if (n == 0)
         n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "report wants a trace: holdup report trace.json.gz");
     if (n > 0 && (o.full || o.open) && !o.html)
-        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s is about the page; add --html FILE", o.full ? "full" : "open");
+        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s is about the page; add --html FILE",
+                    o.full ? "full" : "open");
     if (n > 0 && o.json && o.csv)
         n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--json and --csv exclude each other");
     if (n > 0)

@@ -127,8 +127,8 @@ static int write_section(hu_page *p, const section *s, hu_error *err)
     else if (strcmp(s->id, "system") == 0)
         write_system(p);
     else if (strcmp(s->id, "timeline") == 0)
-        hu_out_text(p->out, "<p class=\"note needs-script\">The timeline is drawn by the page's script, which is switched off. "
-                    "<code>holdup export FILE --format perfetto</code> writes it for ui.perfetto.dev.</p>\n");
+        hu_out_text(p->out, "<p class=\"note needs-script\">The timeline is drawn by the page's script, which is switched "
+                    "off. <code>holdup export FILE --format perfetto</code> writes it for ui.perfetto.dev.</p>\n");
     hu_out_text(p->out, "</section>\n");
     return rc;
 }
@@ -140,7 +140,8 @@ int hu_html_write(const hu_report *report, hu_out *out, hu_error *err)
 
     write_head(&p);
     hu_out_printf(out, "<body%s>\n", report->server ? " data-server" : "");
-    hu_out_text(out, "<a class=\"skip\" href=\"#main\">to the report</a>\n<header id=\"top\"><p class=\"brand\">holdup</p><h1>");
+    hu_out_text(out, "<a class=\"skip\" href=\"#main\">to the report</a>\n<header id=\"top\"><p class=\"brand\">holdup</p>"
+                "<h1>");
     hu_markup_text(out, report->n > 1 && report->arguments ? hu_str_of(report->arguments) : p.d->info.file);
     hu_out_text(out, "</h1></header>\n");
     write_navigation(&p);

@@ -61,12 +61,12 @@ static void say_bytes(int64_t bytes, double gbps, char *out)
 static void say_op(const hu_notes *n, const hu_op_detail *o, const hu_op_extra *extra, char *out)
 {
     const hu_str dims = hu_trace_text(n->trace, o->dims), types = hu_trace_text(n->trace, o->types);
-    const int    room = HU_NOTE_BYTES / 2 - 1;
+    const size_t room = HU_NOTE_BYTES / 2 - 1;
     size_t       at = extra ? say_collective(n, extra->collective, out, HU_NOTE_BYTES) : 0;
 
     if (dims.n && at < HU_NOTE_BYTES / 2)
-        snprintf(out + at, HU_NOTE_BYTES - at, "%s%.*s %.*s", at ? "; " : "", (int)(dims.n < (size_t)room ? dims.n : (size_t)room),
-                 dims.p, (int)(types.n < 80 ? types.n : 80), types.p);
+        snprintf(out + at, HU_NOTE_BYTES - at, "%s%.*s %.*s", at ? "; " : "", (int)(dims.n < room ? dims.n : room), dims.p,
+                 (int)(types.n < 80 ? types.n : 80), types.p);
 }
 
 static uint32_t put(hu_notes *n, uint64_t key, const char *text)

@@ -8,9 +8,9 @@
 
 static const char *type_word(hu_cell_type type)
 {
-    static const char *const words[] = {[HU_CELL_TEXT] = "text",     [HU_CELL_NS] = "ns",       [HU_CELL_COUNT] = "count",
-                                        [HU_CELL_NUMBER] = "number", [HU_CELL_BYTES] = "bytes", [HU_CELL_PERCENT] = "percent",
-                                        [HU_CELL_BOOL] = "bool"};
+    static const char *const words[] = {
+        [HU_CELL_TEXT] = "text",   [HU_CELL_NS] = "ns",           [HU_CELL_COUNT] = "count", [HU_CELL_NUMBER] = "number",
+        [HU_CELL_BYTES] = "bytes", [HU_CELL_PERCENT] = "percent", [HU_CELL_BOOL] = "bool"};
 
     return words[type];
 }

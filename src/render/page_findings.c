@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * page_findings.c - one card for each finding: what, what it would save, how sure that is, evidence, fix, how to verify; then
- * what passed, and what this trace cannot tell.
+ * page_findings.c - one card for each finding: what, what it would save, how sure that is, evidence, fix, how to verify;
+ * then what passed, and what this trace cannot tell.
  */
 #include <math.h>
 
@@ -21,9 +21,9 @@ static void write_range(hu_page *p, const hu_finding *f)
 {
     const double after = isnan(f->gain_pct) ? 100 - f->high_pct : 100 - f->gain_pct;
 
-    hu_out_printf(p->out, "<svg class=\"range\" viewBox=\"0 0 %d 40\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"the "
-                  "step after the fix as a share of the step now\"><rect class=\"before\" y=\"4\" height=\"32\" width=\"%d\"/>"
-                  "<rect class=\"after\" y=\"4\" height=\"32\"", BAR_WIDTH, BAR_WIDTH);
+    hu_out_printf(p->out, "<svg class=\"range\" viewBox=\"0 0 %d 40\" preserveAspectRatio=\"none\" role=\"img\" "
+                  "aria-label=\"the step after the fix as a share of the step now\"><rect class=\"before\" y=\"4\" "
+                  "height=\"32\" width=\"%d\"/><rect class=\"after\" y=\"4\" height=\"32\"", BAR_WIDTH, BAR_WIDTH);
     write_x(p->out, "width", after);
     hu_out_text(p->out, "/><rect class=\"whisker\" y=\"18\" height=\"4\"");
     write_x(p->out, "x", 100 - f->high_pct);
@@ -58,7 +58,8 @@ static void write_card(hu_page *p, const hu_finding *f, size_t index)
 {
     const char *key = hu_rule_key(f->rule);
 
-    hu_out_printf(p->out, "<article class=\"finding\" id=\"finding-%s\" data-finding=\"%s\">\n<h4>%zu. ", key, key, index + 1);
+    hu_out_printf(p->out, "<article class=\"finding\" id=\"finding-%s\" data-finding=\"%s\">\n<h4>%zu. ", key, key,
+                  index + 1);
     hu_markup_text(p->out, hu_str_of(hu_rule_title(f->rule)));
     hu_out_text(p->out, "</h4>\n");
     write_saving(p, f);
@@ -73,7 +74,9 @@ static void write_card(hu_page *p, const hu_finding *f, size_t index)
         hu_markup_text(p->out, hu_str_of(f->evidence[k]));
         hu_out_text(p->out, "</li>");
     }
-    hu_out_text(p->out, f->n_evidence ? "</ul>\n<h5>How to fix it</h5>\n<pre class=\"fix\">" : "<h5>How to fix it</h5>\n<pre class=\"fix\">");
+    if (f->n_evidence)
+        hu_out_text(p->out, "</ul>\n");
+    hu_out_text(p->out, "<h5>How to fix it</h5>\n<pre class=\"fix\">");
     hu_markup_text(p->out, hu_str_of(hu_rule_fix(f->rule)));
     hu_out_text(p->out, "</pre>\n<h5>How to see that it helped</h5>\n<p>");
     hu_markup_text(p->out, hu_str_of(hu_rule_verify(f->rule)));
@@ -85,9 +88,9 @@ static void write_ladder(hu_page *p, const hu_findings *f)
 {
     if (f->n_ladder < 2)
         return;
-    hu_out_text(p->out, "<h3>One after the other</h3>\n<p class=\"note\">Savings do not add: each fix uncovers the next limit."
-                "</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"fixes one after the other\"><table>"
-                "<thead><tr><th scope=\"col\" class=\"t\">made good</th><th scope=\"col\">step before</th>"
+    hu_out_text(p->out, "<h3>One after the other</h3>\n<p class=\"note\">Savings do not add: each fix uncovers the next "
+                "limit.</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"fixes one after the other\">"
+                "<table><thead><tr><th scope=\"col\" class=\"t\">made good</th><th scope=\"col\">step before</th>"
                 "<th scope=\"col\">step after</th></tr></thead><tbody>\n");
     for (size_t i = 0; i < f->n_ladder; i++) {
         hu_out_text(p->out, "<tr><td class=\"t\">");
@@ -115,7 +118,8 @@ static void write_not_measured(hu_page *p, const hu_findings *f)
 
     for (hu_missing m = 0; m < HU_MISSING_COUNT; m++)
         n += p->d->health.missing >> m & 1u;
-    hu_out_printf(p->out, "<details class=\"unmeasured\"%s><summary>Not measured (%zu)</summary>\n<ul>", n ? " open" : "", n);
+    hu_out_printf(p->out, "<details class=\"unmeasured\"%s><summary>Not measured (%zu)</summary>\n<ul>", n ? " open" : "",
+                  n);
     for (hu_missing m = 0; m < HU_MISSING_COUNT; m++)
         if (p->d->health.missing & 1u << m)
             hu_out_printf(p->out, "<li>%s: <code>%s</code></li>", hu_missing_what(m), hu_missing_how(m));
@@ -151,8 +155,10 @@ void hu_page_findings(hu_page *p)
                                 : "<p>This trace does not tell what would save time.</p>\n");
     }
     for (size_t i = 0; is_replayed && i < f->n; i++) {
-        if (i == 0 || (f->at[i].confidence == HU_CONFIDENCE_LOW && f->at[i - 1].confidence != HU_CONFIDENCE_LOW))
-            hu_out_text(p->out, f->at[i].confidence == HU_CONFIDENCE_LOW ? "<h3>Worth a look</h3>\n" : "<h3>Fix first</h3>\n");
+        const bool is_doubtful = f->at[i].confidence == HU_CONFIDENCE_LOW;
+
+        if (i == 0 || is_doubtful != (f->at[i - 1].confidence == HU_CONFIDENCE_LOW))
+            hu_out_text(p->out, is_doubtful ? "<h3>Worth a look</h3>\n" : "<h3>Fix first</h3>\n");
         write_card(p, &f->at[i], i);
     }
     if (is_replayed) {

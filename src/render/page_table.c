@@ -82,7 +82,8 @@ int hu_page_table(hu_page *p, const hu_table *t, const char *word, size_t most, 
         hu_out_printf(p->out, "<p class=\"note\">%s</p>\n", t->empty);
         return 0;
     }
-    hu_out_printf(p->out, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"%s\"><table>\n<thead><tr>", t->title);
+    hu_out_printf(p->out, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"%s\"><table>\n<thead><tr>",
+                  t->title);
     for (size_t k = 0; k < t->n_columns; k++)
         if (is_shown(&t->columns[k], p->d))
             hu_out_printf(p->out, "<th scope=\"col\"%s>%s</th>",
@@ -118,16 +119,17 @@ static void write_pieces(hu_page *p, const hu_page_share *shares, size_t n, doub
 void hu_page_shares(hu_page *p, const char *title, const hu_page_share *shares, size_t n, double whole_ns)
 {
     hu_out_printf(p->out, "<figure class=\"shares\"><figcaption>%s</figcaption>\n", title);
-    hu_out_printf(p->out, "<svg class=\"bar\" viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"%s; "
-                  "the numbers are in the table below\">", BAR_WIDTH, BAR_HEIGHT, title);
+    hu_out_printf(p->out, "<svg class=\"bar\" viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" "
+                  "aria-label=\"%s; the numbers are in the table below\">", BAR_WIDTH, BAR_HEIGHT, title);
     if (whole_ns > 0)
         write_pieces(p, shares, n, whole_ns);
     hu_out_text(p->out, "</svg>\n<table class=\"key\">\n");
     for (size_t i = 0; i < n; i++) {
         if (!(shares[i].ns > 0))
             continue;
-        hu_out_printf(p->out, "<tr><td><svg class=\"swatch\" viewBox=\"0 0 12 12\" aria-hidden=\"true\"><rect class=\"%s\" "
-                      "width=\"12\" height=\"12\"/></svg></td><th scope=\"row\">%s</th><td>", shares[i].class, shares[i].label);
+        hu_out_printf(p->out, "<tr><td><svg class=\"swatch\" viewBox=\"0 0 12 12\" aria-hidden=\"true\"><rect "
+                      "class=\"%s\" width=\"12\" height=\"12\"/></svg></td><th scope=\"row\">%s</th><td>", shares[i].class,
+                      shares[i].label);
         hu_page_number(p->out, HU_CELL_NS, shares[i].ns);
         hu_out_text(p->out, "</td><td>");
         hu_out_fixed(p->out, whole_ns > 0 ? 100 * shares[i].ns / whole_ns : 0, 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * scenario.c - runs the replay of a finding's edit once more, and keeps the instants of one step.
  *
- * A step of the replay is laid over the measured one by the end of the step before it, so that their ends compare.  What is drawn are the graph's own pieces: an
- * operator that launches twice is three pieces, because each of them can wait for something else.
+ * A step of the replay is laid over the measured one by the end of the step before it, so that their ends compare.  What
+ * is drawn are the graph's own pieces: an operator that launches twice is three, because each can wait for something else.
  */
 #include "render/scenario.h"
 
