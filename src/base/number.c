@@ -212,3 +212,54 @@ size_t hu_format_fixed(char *out, double value, int decimals)
     }
     return n;
 }
+
+static bool same(double a, double b, bool is_float)
+{
+    return is_float ? (float)a == (float)b : a == b;
+}
+
+/* `digits` with a point before the last `decimals` of them. */
+static size_t format_scaled(char *out, uint64_t digits, int decimals)
+{
+    static const uint64_t power[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000};
+    const int      first = decimals > 9 ? 9 : decimals;
+    const uint64_t high = digits / power[first];
+    uint64_t       low = digits % power[first];
+    size_t         n;
+
+    if (decimals > first) {         /* the rest of the decimals lie in `high` */
+        n = format_scaled(out, high, decimals - first);
+    } else {
+        n = hu_format_u64(out, high);
+        if (decimals)
+            out[n++] = '.';
+    }
+    for (int i = first - 1; i >= 0; i--) {
+        out[n++] = (char)('0' + low / power[i]);
+        low %= power[i];
+    }
+    out[n] = '\0';
+    return n;
+}
+
+size_t hu_format_f64(char *out, double value, bool is_float)
+{
+    enum { MOST_DECIMALS = 18 };
+    static const double exact = 9007199254740992;       /* 2^53: whole numbers up to here are doubles */
+    const double positive = fabs(value);
+    const size_t sign = value < 0 ? 1 : 0;
+    double       scale = 1;
+    int          exponent;
+    size_t       n;
+
+    if (!isfinite(value))
+        return hu_format_fixed(out, value, 0);
+    out[0] = '-';
+    for (int decimals = 0; decimals <= MOST_DECIMALS && positive * scale < exact; decimals++, scale *= 10)
+        if (same(rint(positive * scale) / scale, positive, is_float))
+            return sign + format_scaled(out + sign, (uint64_t)rint(positive * scale), decimals);
+    exponent = (int)floor(log10(positive));
+    n = hu_format_fixed(out, value / pow(10, exponent), 9);
+    out[n++] = 'e';
+    return n + hu_format_i64(out + n, exponent);
+}

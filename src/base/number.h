@@ -27,4 +27,10 @@ size_t hu_format_u64(char *out, uint64_t value);
 /* `decimals` (0..9) digits behind the point, halves away from zero; "-" for NaN and infinities. */
 size_t hu_format_fixed(char *out, double value, int decimals);
 
+/*
+ * With as few digits as hu_parse_f64 (and, `is_float`, a conversion to float) needs to give `value` back, where 15
+ * digits are enough; else with ten digits and an exponent.  "-" for NaN and infinities.
+ */
+size_t hu_format_f64(char *out, double value, bool is_float);
+
 #endif

@@ -6,13 +6,30 @@
 
 #include "base/utf8.h"
 
-static void write_string(hu_out *out, hu_str s)
+/* Bytes at the front that stand for themselves. */
+static size_t plain_run(hu_str s)
+{
+    size_t n = 0;
+
+    while (n < s.n && s.p[n] >= 0x20 && s.p[n] < 0x7f && s.p[n] != '"' && s.p[n] != '\\')
+        n++;
+    return n;
+}
+
+void hu_json_quote(hu_out *out, hu_str s)
 {
     hu_out_text(out, "\"");
     while (s.n) {
-        char bytes[4];
-        const uint32_t c = hu_utf8_next(&s);
+        const size_t plain = plain_run(s);
+        char         bytes[4];
+        uint32_t     c;
 
+        hu_out_write(out, s.p, plain);
+        s.p += plain;
+        s.n -= plain;
+        if (s.n == 0)
+            break;
+        c = hu_utf8_next(&s);
         if (c == '"' || c == '\\')
             hu_out_printf(out, "\\%c", (int)c);
         else if (c == HU_UTF8_BAD)
@@ -36,7 +53,7 @@ static void begin(hu_json_out *j, const char *key)
     }
     j->is_empty = false;
     if (key) {
-        write_string(j->out, hu_str_of(key));
+        hu_json_quote(j->out, hu_str_of(key));
         hu_out_text(j->out, ": ");
     }
 }
@@ -66,7 +83,7 @@ void hu_json_close(hu_json_out *j, char bracket)
 void hu_json_str(hu_json_out *j, const char *key, hu_str value)
 {
     begin(j, key);
-    write_string(j->out, value);
+    hu_json_quote(j->out, value);
 }
 
 void hu_json_int(hu_json_out *j, const char *key, int64_t value)

@@ -11,6 +11,9 @@ typedef struct {
     bool    is_empty;       /* nothing written yet in this object or array */
 } hu_json_out;
 
+/* A string in quotes, without the commas and blanks of what is around it. */
+void hu_json_quote(hu_out *out, hu_str s);
+
 /* `key` is NULL inside arrays and at the top. */
 void hu_json_open(hu_json_out *j, const char *key, char bracket);
 void hu_json_close(hu_json_out *j, char bracket);

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * gzip_out.c - ISA-L's streaming deflate at level 1; the header holds no time, so the same data gives the same file. */
+#include "base/gzip_out.h"
+
+#include <isa-l/igzip_lib.h>
+
+enum { OUTPUT_BYTES = 64 * 1024 };
+
+struct hu_gzip_out {
+    struct isal_zstream stream;
+    hu_out             *out;
+    uint8_t             level[ISAL_DEF_LVL1_DEFAULT];
+    uint8_t             output[OUTPUT_BYTES];
+};
+
+hu_gzip_out *hu_gzip_out_open(hu_out *out, hu_arena *arena)
+{
+    hu_gzip_out *z = hu_arena_alloc(arena, sizeof *z);
+
+    if (!z)
+        return NULL;
+    isal_deflate_init(&z->stream);
+    z->stream.gzip_flag = IGZIP_GZIP;
+    z->stream.level = 1;
+    z->stream.level_buf = z->level;
+    z->stream.level_buf_size = sizeof z->level;
+    z->out = out;
+    return z;
+}
+
+static void deflate(hu_gzip_out *z)
+{
+    do {
+        z->stream.next_out = z->output;
+        z->stream.avail_out = sizeof z->output;
+        isal_deflate(&z->stream);
+        hu_out_write(z->out, z->output, sizeof z->output - z->stream.avail_out);
+    } while (z->stream.avail_out == 0);
+}
+
+void hu_gzip_out_write(hu_gzip_out *z, const void *bytes, size_t n)
+{
+    const uint8_t *p = bytes;
+
+    while (n) {
+        const uint32_t part = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+
+        z->stream.next_in = (uint8_t *)p;
+        z->stream.avail_in = part;
+        deflate(z);
+        p += part;
+        n -= part;
+    }
+}
+
+void hu_gzip_out_close(hu_gzip_out *z)
+{
+    z->stream.avail_in = 0;
+    z->stream.end_of_stream = 1;
+    do
+        deflate(z);
+    while (z->stream.internal_state.state != ZSTATE_END);
+}
