@@ -2,7 +2,8 @@
  * commands.c - the commands, in the order of --help. */
 #include "cli/command.h"
 
-extern const hu_command hu_command_report, hu_command_info, hu_command_query, hu_command_whatif, hu_command_check;
+extern const hu_command hu_command_report, hu_command_info, hu_command_query, hu_command_whatif, hu_command_check,
+    hu_command_export;
 
 const hu_command *const hu_commands[] = {
     &hu_command_report,
@@ -10,5 +11,6 @@ const hu_command *const hu_commands[] = {
     &hu_command_whatif,
     &hu_command_check,
     &hu_command_query,
+    &hu_command_export,
     NULL,
 };

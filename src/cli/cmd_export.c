@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cmd_export.c - `holdup export`: a trace in the files that other viewers read. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analyze/names.h"
+#include "analyze/steps.h"
+#include "base/thread.h"
+#include "cli/command.h"
+#include "cli/inputs.h"
+#include "cli/progress.h"
+#include "ingest/open.h"
+#include "render/export.h"
+#include "render/units.h"
+
+typedef struct {
+    const hu_export_format *format;
+    int           weight;           /* into `weights`; -1 not asked for */
+    bool          list, quiet;
+    const char   *output;
+    hu_step_range steps;
+    hu_limits     limits;
+} options;
+
+static const char *const weights[] = {"host", "gpu", NULL};
+
+static const hu_export_format *find_format(const char *name)
+{
+    for (size_t i = 0; hu_export_formats[i]; i++)
+        if (strcmp(hu_export_formats[i]->name, name) == 0)
+            return hu_export_formats[i];
+    return NULL;
+}
+
+static int parse_format(void *field, const char *text, hu_error *err)
+{
+    const hu_export_format **format = field;
+    const char *names[16], *near;
+    size_t      n = 0;
+
+    *format = find_format(text);
+    if (*format)
+        return 0;
+    for (; hu_export_formats[n] && n < HU_COUNT(names); n++)
+        names[n] = hu_export_formats[n]->name;
+    near = hu_options_suggest(text, names, n);
+    if (near)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no format \"%.64s\"; did you mean %s", text, near);
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no format \"%.64s\"; --list-formats names them", text);
+}
+
+static const hu_option rows[] = {
+    {"format", 'f', HU_OPTION_SPECIAL, "NAME",
+     "perfetto, chrome, speedscope, folded, pprof or csv; without it the ending of the file named with -o decides",
+     offsetof(options, format), NULL, parse_format},
+    {"output", 'o', HU_OPTION_TEXT, "FILE", "write to a file instead of standard output", offsetof(options, output),
+     NULL, NULL},
+    {"steps", 's', HU_OPTION_SPECIAL, "A..B", "only these steps, by the number of their ProfilerStep, or from 0",
+     offsetof(options, steps), NULL, hu_inputs_parse_steps},
+    {"weight", 'w', HU_OPTION_CHOICE, "host|gpu", "folded stacks weigh the host's own time (default) or the device's",
+     offsetof(options, weight), weights, NULL},
+    {"list-formats", 0, HU_OPTION_FLAG, NULL, "name all formats", offsetof(options, list), NULL, NULL},
+    {"quiet", 'q', HU_OPTION_FLAG, NULL, "no progress, no word about what was written", offsetof(options, quiet), NULL,
+     NULL},
+    {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
+     "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio",
+     offsetof(options, limits), NULL, hu_inputs_parse_limit},
+};
+
+static int list_formats(void)
+{
+    hu_out  *out = hu_out_open_fd(STDOUT_FILENO);
+    hu_error err = {0};
+
+    if (!out) {
+        hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    for (size_t i = 0; hu_export_formats[i]; i++)
+        hu_out_printf(out, "%-11s %-16s %s\n", hu_export_formats[i]->name, hu_export_formats[i]->suffix,
+                      hu_export_formats[i]->what);
+    return hu_out_close(out, &err) < 0 ? hu_command_fail(&err) : 0;
+}
+
+/* The format with the longest suffix that `path` ends in, or NULL. */
+static const hu_export_format *format_of_path(const char *path)
+{
+    const hu_export_format *best = NULL;
+
+    for (size_t i = 0; path && hu_export_formats[i]; i++)
+        if (hu_str_ends(hu_str_of(path), hu_str_of(hu_export_formats[i]->suffix)) &&
+            (!best || strlen(hu_export_formats[i]->suffix) > strlen(best->suffix)))
+            best = hu_export_formats[i];
+    return best;
+}
+
+/* "trace.json.gz" as a file of this format: "trace.pftrace"; of a pipe "trace". */
+static void suggest_name(const char *input, const hu_export_format *format, char *out, size_t room)
+{
+    const char *slash = strrchr(input, '/'), *name = slash ? slash + 1 : input, *dot = strstr(name, ".json");
+    const int   n = (int)(dot ? dot - name : (ptrdiff_t)strlen(name));
+
+    if (strcmp(name, "-") == 0 || n == 0)
+        snprintf(out, room, "trace%s", format->suffix);
+    else
+        snprintf(out, room, "%.*s%s", n > 100 ? 100 : n, name, format->suffix);
+}
+
+/* What can be known to be wrong before a trace is read. */
+static int check(options *o, const hu_inputs *inputs, hu_error *err)
+{
+    char name[256], from[PATH_MAX], to[PATH_MAX];
+
+    if (!o->format)
+        o->format = format_of_path(o->output);
+    if (!o->format)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                       "export wants a format: --format perfetto; --list-formats names them all");
+    if (o->weight >= 0 && o->format != &hu_export_folded)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--weight is for --format folded; %s holds both",
+                       o->format->name);
+    if (!o->output && o->format->is_binary && isatty(STDOUT_FILENO)) {
+        suggest_name(inputs->at[0], o->format, name, sizeof name);
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%s is binary and would upset this terminal; add -o %s",
+                       o->format->name, name);
+    }
+    for (size_t i = 0; o->output && i < inputs->n; i++)
+        if (realpath(inputs->at[i], from) && realpath(o->output, to) && strcmp(from, to) == 0)
+            return hu_fail(err, HU_EUSAGE, o->output, HU_NO_OFFSET,
+                           "would replace the trace itself; choose another name for -o");
+    return 0;
+}
+
+/* reading */
+
+typedef struct {
+    const hu_inputs *inputs;
+    hu_input_options input;
+    hu_trace       **traces;
+    hu_error        *errors;
+} work;
+
+static void read_one(void *context, size_t i)
+{
+    work *w = context;
+
+    w->traces[i] = hu_open_trace(w->inputs->at[i], &w->input, &w->errors[i]);
+}
+
+/* Ranks in their order, files without a rank behind them as they were named. */
+static void sort_by_rank(hu_trace **traces, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        hu_trace      *t = traces[i];
+        const uint64_t rank = (uint64_t)hu_trace_get_info(t)->rank;     /* -1 is the largest */
+        size_t         k = i;
+
+        for (; k > 0 && (uint64_t)hu_trace_get_info(traces[k - 1])->rank > rank; k--)
+            traces[k] = traces[k - 1];
+        traces[k] = t;
+    }
+}
+
+/* From the beginning of the first step to the end of the last one, its device work included. */
+static int find_window(const hu_trace *trace, const hu_step_range *range, hu_interval *out, hu_error *err)
+{
+    hu_arena      *arena = hu_arena_new(), *scratch = hu_arena_new();
+    const uint8_t *names = arena && scratch ? hu_names_classify(trace, scratch) : NULL;
+    hu_steps       steps = {0};
+    int rc = names ? hu_steps_measure(trace, names, range, arena, scratch, &steps, err) : hu_fail_memory(err);
+
+    if (rc == 0 && steps.n == 0)
+        rc = hu_fail(err, HU_EUSAGE, hu_trace_get_info(trace)->file.p, HU_NO_OFFSET,
+                     "holds no steps; leave --steps out");
+    for (size_t i = 0; rc == 0 && i < steps.n; i++) {
+        const hu_step *s = &steps.at[i];
+        const int64_t  start = s->start_ns < s->host_start_ns ? s->start_ns : s->host_start_ns;
+        const int64_t  end = s->end_ns > s->host_end_ns ? s->end_ns : s->host_end_ns;
+
+        out->start_ns = i == 0 || start < out->start_ns ? start : out->start_ns;
+        out->end_ns = i == 0 || end > out->end_ns ? end : out->end_ns;
+    }
+    hu_arena_free(arena);
+    hu_arena_free(scratch);
+    return rc;
+}
+
+/* writing */
+
+static void say_written(const options *o, const hu_export *e)
+{
+    char        bytes[HU_UNIT_BYTES], count[HU_UNIT_BYTES];
+    struct stat st;
+
+    if (o->quiet || !o->output)
+        return;
+    hu_units_bytes(bytes, stat(o->output, &st) == 0 ? (double)st.st_size : 0.0);
+    hu_units_short_count(count, (double)hu_export_count(e));
+    hu_command_say("wrote %s (%s, %s slices); %s", o->output, bytes, count, o->format->next);
+}
+
+static int write_file(const options *o, const hu_export *e)
+{
+    hu_error err = {0};
+    hu_out  *out = o->output ? hu_out_open_file(o->output, &err) : hu_out_open_fd(STDOUT_FILENO);
+    int      rc;
+
+    if (!out) {
+        if (!err.code)
+            hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    rc = o->format->write(e, out, &err);
+    if (rc < 0) {
+        hu_out_abandon(out);
+        return hu_command_fail(&err);
+    }
+    if (hu_out_close(out, &err) < 0)
+        return hu_command_fail(&err);
+    say_written(o, e);
+    return 0;
+}
+
+static int write_traces(const options *o, hu_trace *const *traces, size_t n, hu_arena *arena)
+{
+    hu_export_part *parts = hu_arena_calloc(arena, n, sizeof *parts);
+    hu_error        err = {0};
+
+    if (!parts)
+        hu_fail_memory(&err);
+    for (size_t i = 0; !err.code && i < n; i++) {
+        parts[i] = hu_export_all(traces[i]);
+        if (o->steps.is_limited)
+            find_window(traces[i], &o->steps, &parts[i].window, &err);
+    }
+    return err.code ? hu_command_fail(&err) : write_file(o, &(hu_export){parts, n, o->weight == 1});
+}
+
+static int export(const options *o, const hu_inputs *inputs, hu_arena *arena)
+{
+    const int        threads = hu_thread_count();
+    hu_progress      progress = {.total_bytes = inputs->bytes};
+    hu_progress_bar *bar;
+    work w = {.inputs = inputs, .input = {o->limits, threads > 1 && inputs->n < (size_t)threads, &progress},
+              .traces = hu_arena_calloc(arena, inputs->n + 1, sizeof *w.traces),
+              .errors = hu_arena_calloc(arena, inputs->n + 1, sizeof *w.errors)};
+    hu_error err = {0};
+    size_t   n = 0;
+    int      status;
+
+    if (!w.traces || !w.errors) {
+        hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    bar = hu_progress_start(&progress, o->quiet);
+    hu_thread_each(inputs->n, threads, read_one, &w);
+    hu_progress_stop(bar);
+    for (size_t i = 0; i < inputs->n; i++) {
+        if (w.traces[i])
+            w.traces[n++] = w.traces[i];
+        else
+            hu_command_fail(&w.errors[i]);
+    }
+    sort_by_rank(w.traces, n);
+    status = n ? write_traces(o, w.traces, n, arena) : hu_error_exit_status(w.errors[0].code);
+    for (size_t i = 0; i < n; i++)
+        hu_trace_free(w.traces[i]);
+    return status;
+}
+
+static int run(int argc, char **argv)
+{
+    options   o = {.limits = hu_limits_default(), .weight = -1};
+    hu_error  err = {0};
+    hu_arena *arena = hu_arena_new();
+    hu_inputs inputs;
+    int       n, status;
+
+    if (!arena) {
+        hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    n = hu_options_parse(rows, HU_COUNT(rows), argc, argv, &o, &err);
+    if (n >= 0 && o.list) {
+        hu_arena_free(arena);
+        return list_formats();
+    }
+    if (n == 0)
+        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                    "export wants a trace: holdup export trace.json.gz -o trace.pftrace");
+    if (n > 0 && hu_inputs_expand(argv, n, arena, &inputs, &err) < 0)
+        n = err.code;
+    if (n > 0 && check(&o, &inputs, &err) < 0)
+        n = err.code;
+    status = n < 0 ? hu_command_fail(&err) : export(&o, &inputs, arena);
+    hu_arena_free(arena);
+    return status;
+}
+
+const hu_command hu_command_export = {
+    .name = "export",
+    .summary = "a trace for Perfetto, speedscope, pprof, flame graphs, spreadsheets",
+    .usage = "[options] FILE|DIRECTORY|- ... --format NAME [-o OUT]",
+    .about = "Writes what holdup knows of a trace in the files that other viewers read.\n"
+             "Several files, or a directory, are the ranks of one job and become one file.\n\n"
+             "  holdup export --list-formats\n"
+             "  holdup export trace.json.gz -o trace.pftrace\n"
+             "  holdup export run/ --steps 3..5 -f chrome -o steps.json\n"
+             "  holdup export trace.json.gz -f folded --weight gpu | flamegraph.pl >gpu.svg",
+    .options = rows,
+    .n_options = HU_COUNT(rows),
+    .run = run,
+};
