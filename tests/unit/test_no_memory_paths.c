@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_no_memory_paths.c - like test_no_memory.c, for a small trace of all that is rare: every single allocation fails
  * once, with and without compression. */
+#include <fcntl.h>
 #include <isa-l/igzip_lib.h>
 #include <stdbool.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include <zstd.h>
 
 #include "advise/findings.h"
 #include "analyze/digest.h"
+#include "render/export.h"
 #include "render/report.h"
 #include "testing.h"
 
@@ -200,9 +203,45 @@ static void every_allocation_of_every_path_may_fail(void **state)
     free(text);
 }
 
+/* Each writer, two ranks at once; what it wrote until then goes nowhere. */
+static void every_allocation_of_an_export_may_fail(void **state)
+{
+    const hu_input_options options = plain_options();
+    char        *text = malloc(ROOM);
+    const size_t n = make_trace(text);
+    hu_error     err = {0};
+    hu_builder  *b = hu_open_input(hu_input_open_memory((hu_str){text, n}, "test", &options, &err), &options, &err);
+    hu_trace    *t = hu_builder_freeze(b, &err);
+    const hu_export_part parts[] = {hu_export_all(t), hu_export_all(t)};
+    const int    nowhere = open("/dev/null", O_WRONLY);
+
+    (void)state;
+    for (size_t f = 0; hu_export_formats[f]; f++) {
+        long k = 0;
+
+        for (bool all = false; !all; k++) {
+            hu_out *out = hu_out_open_fd(nowhere);
+            int     rc;
+
+            countdown = k;
+            has_failed = false;
+            rc = hu_export_formats[f]->write(&(hu_export){.parts = parts, .n = 2}, out, &err);
+            countdown = -1;
+            all = !has_failed;
+            assert_int_equal(rc, all ? 0 : HU_ENOMEM);
+            hu_out_abandon(out);
+        }
+        assert_true(k > 2);
+    }
+    close(nowhere);
+    hu_trace_free(t);
+    free(text);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_allocation_of_every_path_may_fail)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_allocation_of_every_path_may_fail),
+                                       cmocka_unit_test(every_allocation_of_an_export_may_fail)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
