@@ -7,7 +7,7 @@
 #define HU_RENDER_PERFETTO_H
 
 #include "base/map.h"
-#include "base/protobuf.h"
+#include "base/protobuf_out.h"
 #include "render/lanes.h"
 #include "render/numbering.h"
 

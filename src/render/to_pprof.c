@@ -6,7 +6,7 @@
  * that is equal to it for mangled C++, and "<built-in method wait>" would come out empty.
  */
 #include "base/gzip_out.h"
-#include "base/protobuf.h"
+#include "base/protobuf_out.h"
 #include "render/source_line.h"
 #include "render/stacks.h"
 #include "render/track_names.h"

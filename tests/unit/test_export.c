@@ -6,7 +6,7 @@
 
 #include "base/json_check.h"
 #include "base/number.h"
-#include "base/protobuf.h"
+#include "base/protobuf_out.h"
 #include "render/lanes.h"
 #include "render/numbering.h"
 #include "render/source_line.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * protobuf.h - writes protocol buffer messages, field by field, into memory that grows.
+ * protobuf_out.h - writes protocol buffer messages, field by field, into memory that grows.
  *
  * A nested message is opened and closed; its length is filled in when it closes.  Running out of memory is remembered:
  * later calls do nothing, and the caller asks once, before it uses the bytes.
  */
-#ifndef HU_BASE_PROTOBUF_H
-#define HU_BASE_PROTOBUF_H
+#ifndef HU_BASE_PROTOBUF_OUT_H
+#define HU_BASE_PROTOBUF_OUT_H
 
 #include "base/arena.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * protobuf.c - the wire format: a varint of field number and type, then the value.
+ * protobuf_out.c - the wire format: a varint of field number and type, then the value.
  *
  * The length of a nested message comes before it and is known only behind it.  One byte is left free, because nearly
  * all messages are shorter than 128 bytes; a longer one is moved up by the bytes that its length takes more.
  */
-#include "base/protobuf.h"
+#include "base/protobuf_out.h"
 
 #include "base/utf8.h"
 
