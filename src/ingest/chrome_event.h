@@ -37,6 +37,7 @@ typedef enum {
     CHROME_STRING,          /* text: between the quotes, escapes not resolved                               */
     CHROME_CONTAINER,       /* text: an array or object, brackets included                                  */
     CHROME_WORD,            /* text: true, false, null, and what sloppy writers leave: NaN, Infinity, N/A   */
+    CHROME_DOUBLE,          /* real: from formats that hold binary numbers; no text                         */
 } chrome_type;
 
 typedef struct {
@@ -45,7 +46,10 @@ typedef struct {
     uint8_t     type;       /* chrome_type                                                          */
     uint8_t     found;      /* STRING_ESCAPES, STRING_CONTROLS                                      */
     uint32_t    stamp;      /* the value is present when this equals the event's stamp              */
-    int64_t     number;     /* CHROME_INT                                                           */
+    union {
+        int64_t number;     /* CHROME_INT                                                           */
+        double  real;       /* CHROME_DOUBLE                                                        */
+    };
 } chrome_value;
 
 typedef struct {

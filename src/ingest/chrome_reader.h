@@ -31,6 +31,12 @@ typedef struct {
 /* Hands r->event to the builder, or counts why not. */
 void chrome_take_event(chrome_reader *r);
 
+/* The kind that the category of r->event says. */
+hu_kind chrome_take_kind(chrome_reader *r);
+
+/* r->event as a slice without its length, for readers that find the end themselves.  False: counted, without a time. */
+bool chrome_take_slice(chrome_reader *r, hu_builder_slice *out);
+
 /* One member of the top object that is not the event array; `value` is its JSON text. */
 void chrome_take_metadata(chrome_reader *r, hu_str key, hu_str value);
 

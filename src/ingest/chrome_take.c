@@ -41,6 +41,11 @@ static uint32_t text_of(chrome_reader *r, int place)
 
     if (!chrome_has(&r->event, place))
         return 0;
+    if (v->type == CHROME_INT && v->n == 0) {       /* from a format without text */
+        char digits[HU_NUMBER_BYTES];
+
+        return hu_builder_intern(r->b, (hu_str){digits, hu_format_i64(digits, v->number)});
+    }
     if (v->found & STRING_CONTROLS)
         hu_quality_count(q, HU_REASON_CONTROL_CHARACTER, 0);
     if (!(v->found & STRING_ESCAPES))
@@ -83,8 +88,8 @@ static uint32_t list_of(chrome_reader *r, int place)
 
 static bool real_value(const chrome_value *v, double *out)
 {
-    if (v->type == CHROME_INT) {
-        *out = (double)v->number;
+    if (v->type == CHROME_INT || v->type == CHROME_DOUBLE) {
+        *out = v->type == CHROME_INT ? (double)v->number : v->real;
         return true;
     }
     return (v->type == CHROME_REAL || v->type == CHROME_STRING) && hu_parse_f64((hu_str){v->p, v->n}, out);
@@ -201,7 +206,7 @@ static void read_block(const chrome_event *e, uint16_t out[3])
         out[i] = (uint16_t)(wide[i] <= UINT16_MAX ? wide[i] : 0);
 }
 
-static hu_kind kind_of(chrome_reader *r)
+hu_kind chrome_take_kind(chrome_reader *r)
 {
     const chrome_value *v = &r->event.at[CHROME_CAT];
     chrome_category    *c;
@@ -437,7 +442,7 @@ static bool read_slice(chrome_reader *r, hu_builder_slice *s)
         hu_quality_count(q, HU_REASON_NO_TIME, 0);
         return false;
     }
-    s->kind = kind_of(r);
+    s->kind = chrome_take_kind(r);
     s->name = text_of(r, CHROME_NAME);
     if (s->kind == HU_KIND_KERNEL && r->event.at[CHROME_CAT].p[0] == 'm' &&
         hu_str_starts(hu_builder_text(r->b, s->name), HU_STR("dma")))
@@ -485,14 +490,20 @@ static void take_complete(chrome_reader *r)
     hu_builder_add(r->b, &s);
 }
 
+bool chrome_take_slice(chrome_reader *r, hu_builder_slice *out)
+{
+    if (!read_slice(r, out))
+        return false;
+    finish_slice(r, out);
+    return true;
+}
+
 static void take_begin(chrome_reader *r)
 {
     hu_builder_slice s;
 
-    if (!read_slice(r, &s))
-        return;
-    finish_slice(r, &s);
-    hu_builder_begin(r->b, &s);
+    if (chrome_take_slice(r, &s))
+        hu_builder_begin(r->b, &s);
 }
 
 /* An end may leave out everything but its row and time, so it closes what is open on the row, host or not. */
@@ -504,7 +515,7 @@ static void take_end(chrome_reader *r)
         hu_quality_count(hu_builder_quality(r->b), HU_REASON_NO_TIME, 0);
         return;
     }
-    hu_builder_end(r->b, track_of(r, kind_of(r)), ns);
+    hu_builder_end(r->b, track_of(r, chrome_take_kind(r)), ns);
 }
 
 static bool is_named(const chrome_event *e, hu_str name)

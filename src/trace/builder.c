@@ -326,11 +326,26 @@ void hu_builder_begin(hu_builder *b, const hu_builder_slice *slice)
     *top = (uint32_t)b->open.n - 1;
 }
 
+/* Between a beginning and its end; what cannot be is counted and 0. */
+static int64_t length_of(hu_builder *b, int64_t from_ns, int64_t to_ns)
+{
+    int64_t dur_ns;
+
+    if (__builtin_sub_overflow(to_ns, from_ns, &dur_ns) || dur_ns < 0) {
+        hu_quality_count(&b->trace->quality, HU_REASON_NEGATIVE_DURATION, 0);
+        return 0;
+    }
+    if (dur_ns > LONGEST_NS) {
+        hu_quality_count(&b->trace->quality, HU_REASON_ABSURD_DURATION, 0);
+        return 0;
+    }
+    return dur_ns;
+}
+
 void hu_builder_end(hu_builder *b, uint32_t track, int64_t time_ns)
 {
     hu_trace *t = b->trace;
-    uint32_t *top;
-    int64_t   dur_ns;
+    uint32_t *top, slice;
 
     if (failed(b))
         return;
@@ -343,16 +358,19 @@ void hu_builder_end(hu_builder *b, uint32_t track, int64_t time_ns)
         hu_quality_count(&t->quality, HU_REASON_UNMATCHED_END, 0);
         return;
     }
-    if (__builtin_sub_overflow(time_ns, t->start_ns[b->open.at[*top].slice], &dur_ns) || dur_ns < 0) {
-        hu_quality_count(&t->quality, HU_REASON_NEGATIVE_DURATION, 0);
-        dur_ns = 0;
-    }
-    if (dur_ns > LONGEST_NS) {
-        hu_quality_count(&t->quality, HU_REASON_ABSURD_DURATION, 0);
-        dur_ns = 0;
-    }
-    t->dur_ns[b->open.at[*top].slice] = dur_ns;
+    slice = b->open.at[*top].slice;
+    t->dur_ns[slice] = length_of(b, t->start_ns[slice], time_ns);
     *top = b->open.at[*top].below;
+}
+
+void hu_builder_set_end(hu_builder *b, uint32_t slice, int64_t time_ns)
+{
+    hu_trace *t = b->trace;
+
+    if (failed(b))
+        return;
+    t->dur_ns[slice] = length_of(b, t->start_ns[slice], time_ns);
+    t->quality.duration_sum_ns += t->dur_ns[slice];
 }
 
 /* Appends a row and returns `base` + its number. */

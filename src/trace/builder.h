@@ -58,6 +58,9 @@ void hu_builder_add(hu_builder *b, const hu_builder_slice *slice);
 void hu_builder_begin(hu_builder *b, const hu_builder_slice *slice);
 void hu_builder_end(hu_builder *b, uint32_t track, int64_t time_ns);
 
+/* For formats that pair beginnings and ends themselves: the end of a slice that was added with dur_ns 0. */
+void hu_builder_set_end(hu_builder *b, uint32_t slice, int64_t time_ns);
+
 uint32_t hu_builder_op_detail(hu_builder *b, const hu_op_detail *row);
 uint32_t hu_builder_kernel_detail(hu_builder *b, const hu_kernel_detail *row);
 uint32_t hu_builder_copy_detail(hu_builder *b, const hu_copy_detail *row);

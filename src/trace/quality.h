@@ -11,7 +11,7 @@
 
 /* id, is the event lost (else it was kept, changed), words */
 #define HU_REASONS(R)                                                                                        \
-    R(MALFORMED, true, "not valid JSON; skipped to the next event")                                          \
+    R(MALFORMED, true, "not well formed; skipped to the next event")                                         \
     R(NO_PHASE, true, "no phase (\"ph\"), or one that is not known")                                         \
     R(NO_TIME, true, "no usable time stamp")                                                                 \
     R(NO_DURATION, true, "complete event without a usable duration")                                         \
@@ -21,6 +21,8 @@
     R(UNMATCHED_BEGIN, true, "begin without an end")                                                         \
     R(UNMATCHED_END, true, "end without a begin")                                                            \
     R(TOO_DEEP, true, "nests deeper than the limit (--limit nesting=N)")                                     \
+    R(NO_STATE, true, "needs names and clocks that its writer declared before the recording began, or lost")  \
+    R(UNKNOWN_ID, false, "names something that was never declared, kept without it")                         \
     R(WIDE_ID, false, "correlation or external id beyond 32 bits, renumbered")                               \
     R(DUPLICATE_KEY, false, "member written twice, the last one counts")                                     \
     R(ODD_WORD, false, "NaN, Infinity, N/A or another bare word in place of a value")                        \
