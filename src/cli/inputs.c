@@ -10,7 +10,7 @@
 
 #include "base/number.h"
 
-static const char *const suffixes[] = {".json", ".json.gz", ".json.zst"};
+static const char *const suffixes[] = {".json", ".json.gz", ".json.zst", ".pftrace", ".pftrace.gz", ".perfetto-trace"};
 
 static int is_trace(const struct dirent *entry)
 {
@@ -55,7 +55,7 @@ static int add_folder(const char *path, hu_arena *arena, path_list *list, hu_err
         return hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "cannot list the directory: %s", strerror(errno));
     if (n == 0)
         rc = hu_fail(err, HU_EEMPTY, path, HU_NO_OFFSET,
-                     "no file in this directory ends in .json, .json.gz or .json.zst; name the trace files");
+                     "no file in this directory ends in .json, .json.gz, .json.zst or .pftrace; name the trace files");
     for (int i = 0; i < n; i++) {
         if (rc == 0 && !add(arena, list, path, entries[i]->d_name))
             rc = hu_fail_memory(err);

@@ -2,16 +2,23 @@
  * open.c - asks each format of the table whether the beginning is its own, then lets that one read. */
 #include "ingest/open.h"
 
+#include <stdio.h>
+
 #include "ingest/format.h"
 
 static int fail_unknown(const hu_input *in, hu_str head, hu_error *err)
 {
+    char   known[512] = "";
+    size_t n = 0;
+
+    for (size_t i = 0; hu_formats[i] && n < sizeof known; i++)
+        n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? "; " : "", hu_formats[i]->what);
     if (head.n == 0)
         return hu_fail(err, HU_EEMPTY, hu_input_name(in), 0,
                        "the file is empty; was the profiler stopped before it exported the trace");
     return hu_fail(err, HU_EFORMAT, hu_input_name(in), 0,
                    "not a format that holdup reads (it begins with byte 0x%02x); it reads %s",
-                   (unsigned)(unsigned char)head.p[0], hu_formats[0]->what);
+                   (unsigned)(unsigned char)head.p[0], known);
 }
 
 hu_builder *hu_open_input(hu_input *in, const hu_input_options *options, hu_error *err)

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * perfetto.c - Perfetto traces (.pftrace, .perfetto-trace): a stream of packets, each by one of several writers.
+ *
+ * The file is one protobuf message without an end: field 1, again and again, is a packet.  A file that breaks off is
+ * whole up to its last whole packet.  Traps:
+ *  - there is no magic; a newline and "{" of JSON are a tag and a length too, so the first packet has to be well formed
+ *    and to hold a byte that no text holds;
+ *  - fields of a packet come in any order, and what an event means depends on its sequence: what it declared since it
+ *    last cleared its state, its default clock and track.  An event that needs a state which is not there is lost;
+ *  - a packet may be a compressed bundle of packets, but not a bundle of bundles.
+ */
+#include "ingest/format.h"
+#include "ingest/perfetto_reader.h"
+
+enum { FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2, DEFAULTS_CLOCK = 58, DEFAULTS_EVENT = 11, DEFAULTS_TRACK = 11,
+       CLOCK_BOOTTIME = 6, LARGEST_FIELD = 1999, RATIO_FREE_BYTES = 64 << 20 };
+
+typedef struct {
+    perfetto_reader r;
+    hu_input   *in;
+    hu_span     span;
+    const char *p, *end;
+    hu_error   *err;
+} document;
+
+bool perfetto_no_memory(perfetto_reader *r)
+{
+    hu_builder_fail(r->b, HU_ENOMEM, HU_NO_OFFSET, "out of memory");
+    return false;
+}
+
+void perfetto_malformed(perfetto_reader *r)
+{
+    hu_quality *q = hu_builder_quality(r->b);
+
+    q->events++;
+    hu_quality_count(q, HU_REASON_MALFORMED, 0);
+}
+
+/* ---- is it one? ----------------------------------------------------------------------------------------------- */
+
+/* Text has neither control characters, nor bytes that begin or continue nothing in UTF-8. */
+static bool is_binary(hu_str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        const unsigned char c = (unsigned char)s.p[i];
+
+        if ((c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f || c >= 0xf8)
+            return true;
+    }
+    return false;
+}
+
+static bool is_packet_field(const hu_protobuf_field *f)
+{
+    return f->number <= LARGEST_FIELD;
+}
+
+static bool probe(hu_str head)
+{
+    hu_protobuf       m = hu_protobuf_of(head), packet;
+    hu_protobuf_field f;
+    uint64_t          n;
+    bool              is_whole;
+    size_t            n_fields = 0;
+
+    if (head.n < 4 || head.p[0] != (TRACE_PACKET << 3 | HU_WIRE_BYTES))
+        return false;
+    m.p++;
+    if (!hu_protobuf_varint(&m, &n) || n < 2)
+        return false;
+    is_whole = n <= (uint64_t)(m.end - m.p);
+    packet = hu_protobuf_of((hu_str){m.p, is_whole ? (size_t)n : (size_t)(m.end - m.p)});
+    if (!is_binary((hu_str){packet.p, (size_t)(packet.end - packet.p)}))
+        return false;
+    while (hu_protobuf_next(&packet, &f)) {
+        if (!is_packet_field(&f))
+            return false;
+        n_fields++;
+    }
+    if (!is_whole)      /* its last field is cut, if it holds nothing else: a bundle that is longer than the head */
+        return n_fields > 0 || (packet.p < packet.end && ((unsigned char)*packet.p & 7) == HU_WIRE_BYTES);
+    m.p += n;
+    return !packet.bad && n_fields > 0 && (m.p == m.end || ((unsigned char)*m.p & 7) == HU_WIRE_BYTES);
+}
+
+/* ---- packets -------------------------------------------------------------------------------------------------- */
+
+static uint32_t find_sequence(perfetto_reader *r, uint64_t id)
+{
+    uint32_t *place = hu_map_put(&r->sequence_of, id);
+
+    if (place && *place == HU_MAP_NONE && hu_vec_push(r->arena, &r->sequences, (perfetto_sequence){0}))
+        *place = (uint32_t)r->sequences.n - 1;
+    if (!place || *place == HU_MAP_NONE) {
+        perfetto_no_memory(r);
+        return 0;       /* there is always one */
+    }
+    return *place;
+}
+
+/* False: not well formed. */
+static bool read_packet(perfetto_reader *r, hu_str message, perfetto_packet *out)
+{
+    hu_protobuf       m = hu_protobuf_of(message);
+    hu_protobuf_field f;
+    uint64_t          sequence = 0;
+
+    *out = (perfetto_packet){.defaults = HU_STR(""), .interned = HU_STR(""), .clock_snapshot = HU_STR("")};
+    while (hu_protobuf_next(&m, &f)) {
+        switch (f.number) {
+        case PACKET_TIMESTAMP:
+            out->timestamp = f.value;
+            out->has_timestamp = true;
+            break;
+        case PACKET_CLOCK:
+            out->clock = f.value;
+            out->has_clock = f.value != 0;
+            break;
+        case PACKET_SEQUENCE:
+            sequence = f.value;
+            break;
+        case PACKET_FLAGS:
+            out->is_cleared |= (f.value & FLAG_CLEARED) != 0;
+            out->needs_state = (f.value & FLAG_NEEDS_STATE) != 0;
+            break;
+        case PACKET_OLD_CLEARED:
+            out->is_cleared |= f.value != 0;
+            break;
+        case PACKET_DROPPED:
+            out->is_dropped = f.value != 0;
+            break;
+        case PACKET_DEFAULTS:
+            out->defaults = f.bytes;
+            break;
+        case PACKET_INTERNED:
+            out->interned = f.bytes;
+            break;
+        case PACKET_CLOCK_SNAPSHOT:
+            out->clock_snapshot = f.bytes;
+            break;
+        case PACKET_TRACK_EVENT:
+        case PACKET_COMPRESSED:
+        case PACKET_GPU_COUNTERS:
+        case PACKET_GPU_STAGE:
+        case PACKET_TRACK:
+        case PACKET_GPU_INFO:
+        case PACKET_ZSTD:
+            out->what = f;
+            break;
+        default:
+            break;
+        }
+    }
+    out->sequence = find_sequence(r, sequence);
+    return !m.bad;
+}
+
+static void take_defaults(perfetto_sequence *s, hu_str message)
+{
+    hu_protobuf       m = hu_protobuf_of(message), event;
+    hu_protobuf_field f, g;
+
+    s->clock = 0;
+    s->track = 0;
+    while (hu_protobuf_next(&m, &f)) {
+        if (f.number == DEFAULTS_CLOCK)
+            s->clock = f.value <= UINT32_MAX ? (uint32_t)f.value : 0;
+        if (f.number != DEFAULTS_EVENT)
+            continue;
+        event = hu_protobuf_of(f.bytes);
+        while (hu_protobuf_next(&event, &g))
+            if (g.number == DEFAULTS_TRACK)
+                s->track = g.value;
+    }
+}
+
+static void take_state(perfetto_reader *r, const perfetto_packet *packet)
+{
+    perfetto_sequence *s = &r->sequences.at[packet->sequence];
+
+    if (packet->is_dropped)
+        s->is_valid = false;
+    if (packet->is_cleared)
+        *s = (perfetto_sequence){.generation = s->generation + 1, .is_valid = true};
+    if (packet->defaults.n)
+        take_defaults(s, packet->defaults);
+    if (packet->interned.n)
+        perfetto_events_intern(r, packet->sequence, packet->interned);
+    if (packet->clock_snapshot.n)
+        perfetto_clocks_snapshot(r, packet->sequence, packet->clock_snapshot);
+}
+
+/* {gpus 1 {name 1}} */
+static void take_devices(perfetto_reader *r, hu_str message)
+{
+    hu_protobuf       m = hu_protobuf_of(message), gpu;
+    hu_protobuf_field f, g;
+    int64_t           n = 0;
+
+    while (hu_protobuf_next(&m, &f)) {
+        hu_device d = {.id = n};
+
+        if (f.number != 1)
+            continue;
+        gpu = hu_protobuf_of(f.bytes);
+        while (hu_protobuf_next(&gpu, &g))
+            if (g.number == 1 && g.bytes.n)
+                d.name = hu_builder_intern(r->b, g.bytes);
+        hu_builder_device(r->b, &d);
+        n++;
+    }
+}
+
+static bool is_event(const perfetto_packet *packet)
+{
+    return packet->what.number == PACKET_TRACK_EVENT || packet->what.number == PACKET_GPU_STAGE ||
+           packet->what.number == PACKET_GPU_COUNTERS;
+}
+
+static void take_event(perfetto_reader *r, const perfetto_packet *packet)
+{
+    hu_quality *q = hu_builder_quality(r->b);
+
+    if (packet->needs_state && !r->sequences.at[packet->sequence].is_valid) {
+        q->events++;
+        hu_quality_count(q, HU_REASON_NO_STATE, 0);
+    } else if (packet->what.number == PACKET_TRACK_EVENT) {
+        perfetto_events_track_event(r, packet);
+    } else if (packet->what.number == PACKET_GPU_STAGE) {
+        perfetto_events_gpu_stage(r, packet);
+    } else {
+        perfetto_events_gpu_counters(r, packet);
+    }
+}
+
+static void take_bundle(perfetto_reader *r, const hu_protobuf_field *f);
+
+static void take_packet(perfetto_reader *r, hu_str message, bool is_bundled)
+{
+    perfetto_packet packet;
+    int64_t         ns;
+
+    r->n_packets++;
+    if (!read_packet(r, message, &packet)) {
+        perfetto_malformed(r);
+        return;
+    }
+    take_state(r, &packet);
+    if (is_event(&packet)) {
+        take_event(r, &packet);
+        return;
+    }
+    if (packet.has_timestamp)
+        perfetto_clocks_time(r, &packet, &ns);      /* an incremental clock counts every stamp */
+    if (packet.what.number == PACKET_TRACK)
+        perfetto_tracks_declare(r, packet.what.bytes);
+    else if (packet.what.number == PACKET_GPU_INFO)
+        take_devices(r, packet.what.bytes);
+    else if (packet.what.number && !is_bundled)
+        take_bundle(r, &packet.what);
+    else if (packet.what.number)
+        perfetto_malformed(r);
+}
+
+/* What a bundle inflates to is held against what all bundles together took in the file. */
+static bool is_bomb(perfetto_reader *r, size_t packed)
+{
+    r->packed_bytes += packed;
+    r->unpacked_bytes += r->unpacked.n;
+    return r->unpacked_bytes > RATIO_FREE_BYTES &&
+           r->unpacked_bytes / (r->packed_bytes + 1) > (uint64_t)hu_input_limits(r->chrome.in)->inflate_ratio;
+}
+
+static void take_bundle(perfetto_reader *r, const hu_protobuf_field *f)
+{
+    const size_t      most = (size_t)hu_input_limits(r->chrome.in)->event_bytes;
+    const int         rc = hu_unpack(f->number == PACKET_ZSTD ? HU_UNPACK_ZSTD : HU_UNPACK_ZLIB, f->bytes, most, r->arena,
+                                     &r->unpacked);
+    hu_protobuf       m = hu_protobuf_of((hu_str){r->unpacked.at, r->unpacked.n});
+    hu_protobuf_field packet;
+
+    if (rc == HU_ENOMEM)
+        perfetto_no_memory(r);
+    else if (rc == HU_ELIMIT)
+        hu_builder_fail(r->b, HU_ELIMIT, r->offset,
+                        "a compressed packet holds more than the limit; if you trust the file, raise --limit event_bytes=N");
+    else if (is_bomb(r, f->bytes.n))
+        hu_builder_fail(r->b, HU_ELIMIT, r->offset,
+                        "the packets inflate beyond the limit; if you trust the file, raise --limit inflate_ratio=N");
+    while (hu_builder_status(r->b, NULL) == 0 && hu_protobuf_next(&m, &packet))
+        if (packet.number == TRACE_PACKET)
+            take_packet(r, packet.bytes, true);
+    if (rc == HU_EFORMAT || m.bad)
+        perfetto_malformed(r);
+}
+
+/* ---- the file ------------------------------------------------------------------------------------------------- */
+
+static int64_t offset_of(const document *d, const char *p)
+{
+    return (int64_t)(d->span.offset + (uint64_t)(p - d->span.p));
+}
+
+static void truncated(document *d, const char *why)
+{
+    hu_error broken = {0};
+
+    hu_input_status(d->in, &broken);
+    hu_builder_truncated(d->r.b, offset_of(d, d->end), broken.code ? broken.text : why);
+}
+
+typedef enum { FRAME_WHOLE, FRAME_CUT, FRAME_BAD } frame;
+
+/* Is the field at d->p whole, does the text end within it, or is it no field? */
+static frame look(const document *d, hu_protobuf *m, hu_protobuf_field *f)
+{
+    uint64_t tag, n;
+
+    *m = (hu_protobuf){d->p, d->end, false};
+    if (hu_protobuf_next(m, f))
+        return FRAME_WHOLE;
+    *m = (hu_protobuf){d->p, d->end, false};
+    if (!hu_protobuf_varint(m, &tag))
+        return d->end - d->p < 10 ? FRAME_CUT : FRAME_BAD;
+    if (tag >> 3 == 0 || tag > UINT32_MAX)
+        return FRAME_BAD;
+    switch (tag & 7) {
+    case HU_WIRE_BYTES:
+        return hu_protobuf_varint(m, &n) || m->end - m->p < 10 ? FRAME_CUT : FRAME_BAD;
+    case HU_WIRE_VARINT:
+        return m->end - m->p < 10 ? FRAME_CUT : FRAME_BAD;
+    case HU_WIRE_FIXED32:
+    case HU_WIRE_FIXED64:
+        return FRAME_CUT;
+    default:
+        return FRAME_BAD;
+    }
+}
+
+static int read_packets(document *d)
+{
+    for (;;) {
+        hu_protobuf       m;
+        hu_protobuf_field f;
+        int               rc;
+
+        switch (d->p < d->end ? look(d, &m, &f) : FRAME_CUT) {
+        case FRAME_WHOLE:
+            d->r.offset = offset_of(d, d->p);
+            if (f.number == TRACE_PACKET && f.wire == HU_WIRE_BYTES)
+                take_packet(&d->r, f.bytes, false);
+            d->p = m.p;
+            if (hu_builder_status(d->r.b, NULL) < 0)
+                return 0;
+            break;
+        case FRAME_CUT:
+            if (d->span.is_last) {
+                if (d->p < d->end || hu_input_status(d->in, NULL) < 0)
+                    truncated(d, "");
+                return 0;
+            }
+            rc = hu_input_next(d->in, (size_t)(d->end - d->p), &d->span, d->err);
+            if (rc < 0)
+                return rc;
+            d->p = d->span.p;
+            d->end = d->span.p + d->span.n;
+            break;
+        case FRAME_BAD:
+            hu_builder_truncated(d->r.b, offset_of(d, d->p), "what follows is no trace packet");
+            return 0;
+        }
+    }
+}
+
+static int fail_empty(document *d)
+{
+    const hu_quality *q = hu_builder_quality(d->r.b);
+
+    if (q->events)
+        return hu_fail(d->err, HU_EEMPTY, hu_input_name(d->in), 0,
+                       "none of %lld events of this Perfetto trace could be read; see what `protoc --decode_raw` shows",
+                       (long long)q->events);
+    return hu_fail(d->err, HU_EEMPTY, hu_input_name(d->in), q->is_truncated ? q->truncated_at : 0,
+                   "this Perfetto trace holds no track events and no GPU work in its %lld packets%s; holdup reads those alone",
+                   (long long)d->r.n_packets, q->is_truncated ? " before it breaks off" : "");
+}
+
+static bool prepare(document *d, hu_input *in, hu_builder *b, hu_arena *arena)
+{
+    perfetto_reader *r = &d->r;
+
+    d->in = in;
+    r->b = b;
+    r->arena = arena;
+    r->primary_clock = CLOCK_BOOTTIME;
+    r->chrome.in = in;
+    r->chrome.b = b;
+    r->chrome.arena = arena;
+    return hu_map_init(&r->sequence_of, arena, 0) && hu_map_init(&r->interned_of, arena, 0) &&
+           hu_map_init(&r->clock_of, arena, 0) && hu_map_init(&r->track_of, arena, 0) &&
+           hu_map_init(&r->places, arena, CHROME_MOST_KEYS) && hu_map_init(&r->flows, arena, 0) &&
+           hu_map_init(&r->stages, arena, 0) && hu_map_init(&r->counter_of, arena, 0) &&
+           hu_vec_push(arena, &r->sequences, (perfetto_sequence){0}) && perfetto_events_prepare(r);
+}
+
+static void finish(document *d)
+{
+    hu_trace_info *info = hu_builder_info(d->r.b);
+
+    perfetto_tracks_finish(&d->r);
+    chrome_finish_metadata(&d->r.chrome);
+    info->tool = HU_STR("Perfetto");
+    info->bytes = offset_of(d, d->end);
+}
+
+static int import(hu_input *in, hu_builder *b, hu_error *err)
+{
+    hu_arena   *arena = hu_arena_new();
+    document   *d = arena ? hu_arena_calloc(arena, 1, sizeof *d) : NULL;
+    const hu_quality *q = hu_builder_quality(b);
+    int         rc;
+
+    if (!d || !prepare(d, in, b, arena)) {
+        hu_arena_free(arena);
+        return hu_fail_memory(err);
+    }
+    d->err = err;
+    rc = hu_input_next(in, 0, &d->span, err);
+    if (rc == 0) {
+        d->p = d->span.p;
+        d->end = d->p + d->span.n;
+        rc = read_packets(d);
+    }
+    if (rc == 0) {
+        finish(d);
+        rc = hu_builder_status(b, err);
+    }
+    if (rc == 0 && q->events <= hu_quality_lost(q) && hu_builder_slice_count(b) == 0)
+        rc = fail_empty(d);
+    hu_arena_free(arena);
+    return rc;
+}
+
+const hu_format hu_format_perfetto = {
+    .name = "perfetto",
+    .what = "track events and GPU work of Perfetto traces",
+    .suffixes = ".pftrace .perfetto-trace",
+    .probe = probe,
+    .import = import,
+};

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * perfetto_reader.h - what the parts of the Perfetto importer share: packets, clocks, tracks, events.
+ *
+ * Field numbers are those of google/perfetto's .proto files; only what is looked at has a name here.
+ */
+#ifndef HU_INGEST_PERFETTO_READER_H
+#define HU_INGEST_PERFETTO_READER_H
+
+#include "base/map.h"
+#include "base/protobuf.h"
+#include "base/unpack.h"
+#include "ingest/chrome_reader.h"
+
+enum { TRACE_PACKET = 1 };
+
+/* TracePacket */
+enum {
+    PACKET_CLOCK_SNAPSHOT = 6, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_TRACK_EVENT = 11, PACKET_INTERNED = 12,
+    PACKET_FLAGS = 13, PACKET_OLD_CLEARED = 41, PACKET_DROPPED = 42, PACKET_COMPRESSED = 50, PACKET_GPU_COUNTERS = 52,
+    PACKET_GPU_STAGE = 53, PACKET_CLOCK = 58, PACKET_DEFAULTS = 59, PACKET_TRACK = 60, PACKET_GPU_INFO = 128,
+    PACKET_ZSTD = 133,
+};
+
+/* Everything by id that a sequence declares once. */
+typedef enum {
+    PERFETTO_CATEGORY = 1, PERFETTO_EVENT_NAME = 2, PERFETTO_ARG_NAME = 3, PERFETTO_CONTEXT = 23,
+    PERFETTO_GPU_SPECIFICATION = 24, PERFETTO_STRING = 29, PERFETTO_KERNEL = 1000, PERFETTO_KERNEL_ARG_NAME = 1001,
+} perfetto_interned_type;
+
+typedef struct {
+    uint64_t iid;
+    hu_str   text;
+    int64_t  number;        /* of a context: its process; of an argument's name: its place in chrome_event */
+    uint32_t sequence, generation;
+    perfetto_interned_type type;
+} perfetto_interned;
+
+/* One writer.  What it declared is forgotten when it says so: a new generation. */
+typedef struct {
+    uint32_t generation;
+    bool     is_valid;      /* its state was declared, and no packet was lost since */
+    uint32_t clock;         /* of its time stamps unless a packet says otherwise; 0: the trace's */
+    uint64_t track;         /* of its events unless one says otherwise */
+} perfetto_sequence;
+
+typedef struct {
+    int64_t unit_ns, last_ns, offset_ns;    /* trace time = offset + value * unit; last: of an incremental clock */
+    bool    is_incremental;
+} perfetto_clock;
+
+typedef struct {
+    uint64_t uuid, parent;
+    hu_str   name;
+    int64_t  pid, tid;              /* with has_pid, has_tid */
+    bool     is_declared, has_parent, has_pid, has_tid, is_delta;
+    double   unit, total;           /* of a counter */
+    bool     is_used;               /* below is fixed, whatever is declared later */
+    chrome_value row[2];            /* as members "pid" and "tid" */
+} perfetto_track;
+
+/* One end of a slice.  `slice` is PERFETTO_END, PERFETTO_LOST or the number of the slice that begins. */
+typedef struct {
+    int64_t  time_ns;
+    uint32_t track, slice;
+} perfetto_edge;
+
+enum { PERFETTO_END = UINT32_MAX, PERFETTO_LOST = UINT32_MAX - 1 };
+
+typedef struct {
+    chrome_reader chrome;           /* an event becomes what a line of Chrome JSON becomes */
+    hu_builder   *b;
+    hu_arena     *arena;
+    int64_t       offset;           /* of the packet in the file */
+    hu_unpacked   unpacked;
+    uint64_t      packed_bytes, unpacked_bytes;
+    int64_t       n_packets;
+
+    hu_map        sequence_of, interned_of, clock_of, track_of, places, flows, stages, counter_of;
+    HU_VEC(perfetto_sequence) sequences;
+    HU_VEC(perfetto_interned) interned;
+    HU_VEC(perfetto_clock) clocks;
+    HU_VEC(perfetto_track) tracks;
+    HU_VEC(perfetto_edge) edges;
+    uint32_t      primary_clock;
+    bool          has_clocks;
+
+    HU_VEC(char)  text;             /* of arrays and dictionaries of one event */
+    uint32_t      n_flows;
+} perfetto_reader;
+
+/* One packet, its fields collected, because they come in any order. */
+typedef struct {
+    uint32_t sequence;              /* its place in the reader's list */
+    uint64_t timestamp, clock;
+    bool     has_timestamp, has_clock, is_cleared, is_dropped, needs_state;
+    hu_str   defaults, interned, clock_snapshot;
+    hu_protobuf_field what;         /* the event, descriptor or bundle; number 0 none */
+} perfetto_packet;
+
+/* No memory: the builder remembers it.  Returns false. */
+bool perfetto_no_memory(perfetto_reader *r);
+/* Something that is no event of its own is not well formed: counted as one event, which is lost. */
+void perfetto_malformed(perfetto_reader *r);
+
+/* perfetto_clocks.c */
+void perfetto_clocks_snapshot(perfetto_reader *r, uint32_t sequence, hu_str message);
+/* Nanoseconds of the trace; false when the clock is not known or the time is out of range. */
+bool perfetto_clocks_time(perfetto_reader *r, const perfetto_packet *packet, int64_t *ns);
+
+/* perfetto_tracks.c */
+void perfetto_tracks_declare(perfetto_reader *r, hu_str message);
+/* The number of a track, declared or not; UINT32_MAX without memory. */
+uint32_t perfetto_tracks_find(perfetto_reader *r, uint64_t uuid);
+/* The two members that say on which row its events lie. */
+const chrome_value *perfetto_tracks_row(perfetto_reader *r, uint32_t track);
+void perfetto_tracks_edge(perfetto_reader *r, uint32_t track, int64_t time_ns, uint32_t slice);
+/* Pairs the edges: the lengths of all slices. */
+void perfetto_tracks_finish(perfetto_reader *r);
+
+/* perfetto_events.c */
+/* Builds the look-up of argument names; false without memory. */
+bool perfetto_events_prepare(perfetto_reader *r);
+void perfetto_events_intern(perfetto_reader *r, uint32_t sequence, hu_str message);
+void perfetto_events_track_event(perfetto_reader *r, const perfetto_packet *packet);
+void perfetto_events_gpu_stage(perfetto_reader *r, const perfetto_packet *packet);
+void perfetto_events_gpu_counters(perfetto_reader *r, const perfetto_packet *packet);
+
+#endif
