@@ -2,8 +2,12 @@
 """Writes the seeds of the fuzz targets: one small file for each thing that the importer knows."""
 import gzip
 import pathlib
+import sys
+import zlib
 
 HERE = pathlib.Path(__file__).resolve().parent / "corpus"
+sys.path.insert(0, str(HERE.parent.parent))
+from tests import pftrace as pf  # noqa: E402   (the folder above is no package)
 
 EVENTS = {
     "op": '{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":2,"ts":10.125,"dur":5.5,"args":{"External id":3,'
@@ -38,6 +42,34 @@ EVENTS = {
 }
 
 
+def perfetto() -> dict[str, bytes]:
+    """Packets of each sort that the Perfetto importer knows."""
+    thread = pf.packet(pf.thread(1, 1, 2, "main"), flags=pf.CLEARED)
+    stream = pf.packet(pf.track(3, "GPU 0")) + pf.packet(pf.track(4, "stream 7", 3))
+    made = {
+        "op": pf.packet(pf.event(pf.BEGIN, 1, "aten::mm", "cpu_op", {"External id": 3, "Input Dims": [[2, 3], []], "x": {"a": True}}), ts=10)
+        + pf.packet(pf.event(pf.END, 1), ts=20),
+        "launch": pf.packet(pf.event(pf.BEGIN, 1, "cudaLaunchKernel", "cuda_runtime", {"correlation": 9}, (47, pf.Fixed(5))), ts=12)
+        + pf.packet(pf.event(pf.END, 1), ts=14),
+        "kernel": stream + pf.packet(pf.event(pf.BEGIN, 4, "k", "kernel", {"device": 0, "stream": 7, "correlation": 9, "grid": [1, 2, 3],
+                                                                          "est. achieved occupancy %": 0.5}, (48, pf.Fixed(5))), ts=30)
+        + pf.packet(pf.event(pf.END, 4), ts=40),
+        "interned": pf.packet(pf.interned(name={1: "n"}, cat={1: "cpu_op"}, note={1: "External id"}, text={1: "t"}), flags=pf.CLEARED)
+        + pf.packet(pf.event(pf.BEGIN, 1, 1, 1, {1: 4}), ts=5, flags=pf.NEEDS) + pf.packet(pf.event(pf.END, 1), ts=6),
+        "clocks": pf.packet(pf.clocks((6, 100), (64, 7, 1, 1000), (1, 99)), (59, pf.message((58, 64), (11, pf.message((11, 1))))))
+        + pf.packet(pf.event(pf.BEGIN, None, "c", "cpu_op"), ts=1) + pf.packet(pf.event(pf.END), ts=1),
+        "stage": pf.packet(pf.interned(gpu={1: "Channel #7", 2: "Compute"}, kernel={8: "gemm"}), (
+            53, pf.message((1, 9), (2, 40), (13, 1), (14, 2), (19, 8), (21, pf.message((1, pf.message((1, 5))))))), ts=20)
+        + pf.packet((52, pf.message((1, pf.message((1, pf.message((1, 3), (2, "MHz"))))), (2, pf.message((1, 3), (3, 1.5))))), ts=21),
+        "counter": pf.packet(pf.track(5, "power", None, (8, pf.message((5, 1)))))
+        + pf.packet(pf.event(pf.COUNTER, 5, None, None, None, (30, 4)), ts=1),
+        "legacy": pf.packet((11, pf.message((11, 1), (23, "x"), (6, pf.message((2, ord("X")), (3, 7))))), ts=3),
+    }
+    whole = thread + b"".join(made.values())
+    made = {name: thread + data for name, data in made.items()}
+    return made | {"whole": whole, "bundle": thread + pf.message((1, pf.message((50, zlib.compress(whole)))))}
+
+
 def main() -> None:
     """One file for each kind of event and each kind of document."""
     for folder in ("open", "scan"):
@@ -51,6 +83,8 @@ def main() -> None:
     (HERE / "open/whole").write_text(whole)
     (HERE / "open/whole.gz").write_bytes(gzip.compress(whole.encode(), mtime=0))
     (HERE / "open/members.gz").write_bytes(gzip.compress(whole[:300].encode(), mtime=0) + gzip.compress(whole[300:].encode(), mtime=0))
+    for name, data in perfetto().items():
+        (HERE / "open" / f"perfetto_{name}").write_bytes(data)
     (HERE / "open/nodes").write_text('{"schema":"1.0.2","nodes":[{"id":1}]}')
     (HERE / "open/tail").write_text("[" + EVENTS["op"] + "]}}garbage")
 
