@@ -186,7 +186,7 @@ static void take_state(perfetto_reader *r, const perfetto_packet *packet)
     if (packet->defaults.n)
         take_defaults(s, packet->defaults);
     if (packet->interned.n)
-        perfetto_events_intern(r, packet->sequence, packet->interned);
+        perfetto_values_intern(r, packet->sequence, packet->interned);
     if (packet->clock_snapshot.n)
         perfetto_clocks_snapshot(r, packet->sequence, packet->clock_snapshot);
 }
@@ -228,9 +228,9 @@ static void take_event(perfetto_reader *r, const perfetto_packet *packet)
     } else if (packet->what.number == PACKET_TRACK_EVENT) {
         perfetto_events_track_event(r, packet);
     } else if (packet->what.number == PACKET_GPU_STAGE) {
-        perfetto_events_gpu_stage(r, packet);
+        perfetto_gpu_stage(r, packet);
     } else {
-        perfetto_events_gpu_counters(r, packet);
+        perfetto_gpu_counters(r, packet);
     }
 }
 
@@ -274,9 +274,9 @@ static bool is_bomb(perfetto_reader *r, size_t packed)
 
 static void take_bundle(perfetto_reader *r, const hu_protobuf_field *f)
 {
-    const size_t      most = (size_t)hu_input_limits(r->chrome.in)->event_bytes;
-    const int         rc = hu_unpack(f->number == PACKET_ZSTD ? HU_UNPACK_ZSTD : HU_UNPACK_ZLIB, f->bytes, most, r->arena,
-                                     &r->unpacked);
+    const size_t           most = (size_t)hu_input_limits(r->chrome.in)->event_bytes;
+    const hu_unpack_method method = f->number == PACKET_ZSTD ? HU_UNPACK_ZSTD : HU_UNPACK_ZLIB;
+    const int         rc = hu_unpack(method, f->bytes, most, r->arena, &r->unpacked);
     hu_protobuf       m = hu_protobuf_of((hu_str){r->unpacked.at, r->unpacked.n});
     hu_protobuf_field packet;
 
@@ -284,7 +284,8 @@ static void take_bundle(perfetto_reader *r, const hu_protobuf_field *f)
         perfetto_no_memory(r);
     else if (rc == HU_ELIMIT)
         hu_builder_fail(r->b, HU_ELIMIT, r->offset,
-                        "a compressed packet holds more than the limit; if you trust the file, raise --limit event_bytes=N");
+                        "a compressed packet holds more than the limit; if you trust the file, "
+                        "raise --limit event_bytes=N");
     else if (is_bomb(r, f->bytes.n))
         hu_builder_fail(r->b, HU_ELIMIT, r->offset,
                         "the packets inflate beyond the limit; if you trust the file, raise --limit inflate_ratio=N");
@@ -382,7 +383,8 @@ static int fail_empty(document *d)
                        "none of %lld events of this Perfetto trace could be read; see what `protoc --decode_raw` shows",
                        (long long)q->events);
     return hu_fail(d->err, HU_EEMPTY, hu_input_name(d->in), q->is_truncated ? q->truncated_at : 0,
-                   "this Perfetto trace holds no track events and no GPU work in its %lld packets%s; holdup reads those alone",
+                   "this Perfetto trace holds no track events and no GPU work in its %lld packets%s; "
+                   "holdup reads those alone",
                    (long long)d->r.n_packets, q->is_truncated ? " before it breaks off" : "");
 }
 
@@ -401,7 +403,7 @@ static bool prepare(document *d, hu_input *in, hu_builder *b, hu_arena *arena)
            hu_map_init(&r->clock_of, arena, 0) && hu_map_init(&r->track_of, arena, 0) &&
            hu_map_init(&r->places, arena, CHROME_MOST_KEYS) && hu_map_init(&r->flows, arena, 0) &&
            hu_map_init(&r->stages, arena, 0) && hu_map_init(&r->counter_of, arena, 0) &&
-           hu_vec_push(arena, &r->sequences, (perfetto_sequence){0}) && perfetto_events_prepare(r);
+           hu_vec_push(arena, &r->sequences, (perfetto_sequence){0}) && perfetto_values_prepare(r);
 }
 
 static void finish(document *d)

@@ -4,14 +4,15 @@
  * A snapshot reads several clocks at one moment; the newest one says how far each is from the trace's own clock
  * (BOOTTIME unless it names another).  Ids 64 to 127 belong to one sequence, and such a clock may be incremental: each
  * stamp counts from the one before it, so none may be left out.  Clocks run at one speed here: drift between two
- * snapshots is left in.  A built-in clock that no snapshot mentions is taken for the trace's, as simple writers mean it.
+ * snapshots is left in.  A built-in clock that no snapshot mentions is taken for the trace's: simple writers mean it.
  */
 #include "ingest/perfetto_reader.h"
 
 enum { CLOCK_REALTIME_ID = 1, CLOCK_BOOTTIME_ID = 6, FIRST_OWN = 64, LAST_OWN = 127, MOST_CLOCKS = 64 };
 
 /* ClockSnapshot and its Clock */
-enum { SNAPSHOT_CLOCK = 1, SNAPSHOT_PRIMARY = 2, CLOCK_ID = 1, CLOCK_TIMESTAMP = 2, CLOCK_INCREMENTAL = 3, CLOCK_UNIT = 4 };
+enum { SNAPSHOT_CLOCK = 1, SNAPSHOT_PRIMARY = 2 };
+enum { CLOCK_ID = 1, CLOCK_TIMESTAMP = 2, CLOCK_INCREMENTAL = 3, CLOCK_UNIT = 4 };
 
 typedef struct {
     uint32_t id;

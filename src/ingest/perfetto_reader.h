@@ -15,8 +15,8 @@ enum { TRACE_PACKET = 1 };
 
 /* TracePacket */
 enum {
-    PACKET_CLOCK_SNAPSHOT = 6, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_TRACK_EVENT = 11, PACKET_INTERNED = 12,
-    PACKET_FLAGS = 13, PACKET_OLD_CLEARED = 41, PACKET_DROPPED = 42, PACKET_COMPRESSED = 50, PACKET_GPU_COUNTERS = 52,
+    PACKET_CLOCK_SNAPSHOT = 6, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_TRACK_EVENT = 11,
+    PACKET_INTERNED = 12, PACKET_FLAGS = 13, PACKET_OLD_CLEARED = 41, PACKET_DROPPED = 42, PACKET_COMPRESSED = 50, PACKET_GPU_COUNTERS = 52,
     PACKET_GPU_STAGE = 53, PACKET_CLOCK = 58, PACKET_DEFAULTS = 59, PACKET_TRACK = 60, PACKET_GPU_INFO = 128,
     PACKET_ZSTD = 133,
 };
@@ -117,12 +117,44 @@ void perfetto_tracks_edge(perfetto_reader *r, uint32_t track, int64_t time_ns, u
 /* Pairs the edges: the lengths of all slices. */
 void perfetto_tracks_finish(perfetto_reader *r);
 
-/* perfetto_events.c */
+/* perfetto_values.c */
 /* Builds the look-up of argument names; false without memory. */
-bool perfetto_events_prepare(perfetto_reader *r);
-void perfetto_events_intern(perfetto_reader *r, uint32_t sequence, hu_str message);
+bool perfetto_values_prepare(perfetto_reader *r);
+void perfetto_values_intern(perfetto_reader *r, uint32_t sequence, hu_str message);
+/* NULL: never declared, or forgotten since. */
+const perfetto_interned *perfetto_values_find(perfetto_reader *r, uint32_t sequence, perfetto_interned_type type,
+                                              uint64_t iid);
+/* "" for an id that is not known, which is counted, and for 0. */
+hu_str perfetto_values_text(perfetto_reader *r, uint32_t sequence, perfetto_interned_type type, uint64_t iid);
+/* Where the value of an argument goes in a chrome_event; CHROME_IGNORED when nobody asks for it. */
+int perfetto_values_place(const perfetto_reader *r, hu_str name);
+int perfetto_values_place_by_id(perfetto_reader *r, uint32_t sequence, perfetto_interned_type type, uint64_t iid);
+/* A new, empty event. */
+void perfetto_values_start(perfetto_reader *r);
+void perfetto_values_set(perfetto_reader *r, int place, chrome_value v);
+void perfetto_values_set_int(perfetto_reader *r, int place, int64_t number);
+void perfetto_values_set_unsigned(perfetto_reader *r, int place, uint64_t number);
+void perfetto_values_set_double(perfetto_reader *r, int place, double value);    /* not when it is NaN or infinite */
+void perfetto_values_set_text(perfetto_reader *r, int place, hu_str s);
+/* Text that is put together piece by piece; what was appended since `from` becomes a value. */
+void perfetto_values_append(perfetto_reader *r, hu_str s);
+void perfetto_values_set_appended(perfetto_reader *r, int place, size_t from);
+/* Once the event is whole: appended values point at their text. */
+void perfetto_values_resolve(perfetto_reader *r);
+/* One debug annotation.  False: not well formed. */
+bool perfetto_values_note(perfetto_reader *r, uint32_t sequence, hu_str message);
+
+/* perfetto_events.c */
+/* Correlations that come from flows and stages begin behind it, where no profiler counts. */
+static const int64_t PERFETTO_FIRST_FLOW = INT64_C(0x80000000);
+/* One number for all that an id of `map` connects, until it ends; 0 without memory. */
+uint32_t perfetto_events_number(perfetto_reader *r, hu_map *map, uint64_t id, bool *is_first);
+/* Kineto's word for device work of that name. */
+hu_str perfetto_events_category(hu_str name);
 void perfetto_events_track_event(perfetto_reader *r, const perfetto_packet *packet);
-void perfetto_events_gpu_stage(perfetto_reader *r, const perfetto_packet *packet);
-void perfetto_events_gpu_counters(perfetto_reader *r, const perfetto_packet *packet);
+
+/* perfetto_gpu.c */
+void perfetto_gpu_stage(perfetto_reader *r, const perfetto_packet *packet);
+void perfetto_gpu_counters(perfetto_reader *r, const perfetto_packet *packet);
 
 #endif

@@ -32,7 +32,8 @@ uint32_t perfetto_tracks_find(perfetto_reader *r, uint64_t uuid)
 {
     uint32_t *place = hu_map_put(&r->track_of, uuid);
 
-    if (place && *place == HU_MAP_NONE && hu_vec_push(r->arena, &r->tracks, ((perfetto_track){.uuid = uuid, .unit = 1})))
+    if (place && *place == HU_MAP_NONE &&
+        hu_vec_push(r->arena, &r->tracks, ((perfetto_track){.uuid = uuid, .unit = 1, .name = HU_STR("")})))
         *place = (uint32_t)r->tracks.n - 1;
     if (!place || *place == HU_MAP_NONE) {
         perfetto_no_memory(r);
@@ -262,7 +263,7 @@ void perfetto_tracks_edge(perfetto_reader *r, uint32_t track, int64_t time_ns, u
         perfetto_no_memory(r);
 }
 
-/* By time; equal times stay as they are in the file.  Merges runs that are in order, so an ordered track costs a look. */
+/* By time; equal times stay as they are in the file.  Merges ordered runs, so an ordered track costs a look. */
 static void sort_edges(perfetto_edge *edges, size_t n, perfetto_edge *spare)
 {
     while (n) {
