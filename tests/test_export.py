@@ -295,6 +295,25 @@ class ToPerfetto(unittest.TestCase):
             with self.subTest(trace=path.name):
                 self.assertGreaterEqual(len(Perfetto(export(path, "perfetto")).ended), launched)
 
+    def test_a_report_of_it_has_the_same_numbers(self) -> None:
+        """What Perfetto's format has no place for is left out: allocations, and all that the replay makes of them."""
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / "copy.pftrace"
+            for path in some_traces() if SANITIZED else [*some_traces(), *traces()[-8::3]]:
+                with self.subTest(trace=path.name):
+                    copy.write_bytes(export(path, "perfetto"))
+                    one, two = report(path)["ranks"][0], report(copy)["ranks"][0]
+                    crossing = any(r["id"] in ("CROSSING", "crossing") for r in one["quality"]["reasons"])
+                    for key in ("device", "devices", "gpu", "temporal_breakdown", "kernels", "copies", "roofline"):
+                        self.assertEqual(one[key], two[key], key)
+                    for key in ("by_kind", "lost", "device_work_without_launch", "kernels_launched_by_graphs"):
+                        self.assertEqual(one["quality"][key], two["quality"][key], key)
+                    if not crossing:            # a slice that ends late is drawn shorter, for the viewer's sake
+                        self.assertEqual([(s["start_ns"] - one["steps"]["list"][0]["start_ns"], s["duration_ns"], s["name"]) for s in one["steps"]["list"]],
+                                         [(s["start_ns"] - two["steps"]["list"][0]["start_ns"], s["duration_ns"], s["name"]) for s in two["steps"]["list"]])
+                        self.assertEqual({(o["name"], o["calls"], o["device_self_ns"], o["host_total_ns"]) for o in one["operators"]},
+                                         {(o["name"], o["calls"], o["device_self_ns"], o["host_total_ns"]) for o in two["operators"]})
+
     def test_protoc_reads_it_and_knows_every_field(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             made, path = Made(1), Path(folder) / "t.json"

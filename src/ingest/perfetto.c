@@ -9,6 +9,7 @@
  *    last cleared its state, its default clock and track.  An event that needs a state which is not there is lost;
  *  - a packet may be a compressed bundle of packets, but not a bundle of bundles.
  */
+#include "base/number.h"
 #include "ingest/format.h"
 #include "ingest/perfetto_reader.h"
 
@@ -191,7 +192,39 @@ static void take_state(perfetto_reader *r, const perfetto_packet *packet)
         perfetto_clocks_snapshot(r, packet->sequence, packet->clock_snapshot);
 }
 
-/* {gpus 1 {name 1}} */
+/* {key 1, value 2}, by the names that holdup itself writes. */
+static void take_device_fact(hu_device *d, hu_str message)
+{
+    hu_protobuf       m = hu_protobuf_of(message);
+    hu_protobuf_field f;
+    hu_str            key = HU_STR(""), text = HU_STR("");
+    int64_t           value;
+
+    while (hu_protobuf_next(&m, &f)) {
+        key = f.number == 1 ? f.bytes : key;
+        text = f.number == 2 ? f.bytes : text;
+    }
+    if (!hu_parse_i64(text, &value) || value < 0)
+        return;
+    if (hu_str_equal(key, HU_STR("id")))
+        d->id = value;
+    else if (hu_str_equal(key, HU_STR("memory_bytes")))
+        d->memory_bytes = value;
+    else if (value > INT32_MAX)
+        return;
+    else if (hu_str_equal(key, HU_STR("sm_count")))
+        d->sm_count = (int32_t)value;
+    else if (hu_str_equal(key, HU_STR("compute_major")))
+        d->major = (int32_t)value;
+    else if (hu_str_equal(key, HU_STR("compute_minor")))
+        d->minor = (int32_t)value;
+    else if (hu_str_equal(key, HU_STR("warp_size")))
+        d->warp_size = (int32_t)value;
+    else if (hu_str_equal(key, HU_STR("max_threads_per_sm")))
+        d->max_threads_per_sm = (int32_t)value;
+}
+
+/* {gpus 1 {name 1, extra_info 6}} */
 static void take_devices(perfetto_reader *r, hu_str message)
 {
     hu_protobuf       m = hu_protobuf_of(message), gpu;
@@ -204,9 +237,12 @@ static void take_devices(perfetto_reader *r, hu_str message)
         if (f.number != 1)
             continue;
         gpu = hu_protobuf_of(f.bytes);
-        while (hu_protobuf_next(&gpu, &g))
+        while (hu_protobuf_next(&gpu, &g)) {
             if (g.number == 1 && g.bytes.n)
                 d.name = hu_builder_intern(r->b, g.bytes);
+            else if (g.number == 6 && g.bytes.n)
+                take_device_fact(&d, g.bytes);
+        }
         hu_builder_device(r->b, &d);
         n++;
     }

@@ -20,6 +20,20 @@ const char *hu_arg_name(unsigned id)
     return names[id];
 }
 
+const char *hu_arg_category(unsigned kind)
+{
+    static const char *const categories[HU_KIND_COUNT] = {
+        [HU_KIND_CPU_OP] = "cpu_op", [HU_KIND_PYTHON] = "python_function", [HU_KIND_USER] = "user_annotation",
+        [HU_KIND_RUNTIME] = "cuda_runtime", [HU_KIND_DRIVER] = "cuda_driver", [HU_KIND_OVERHEAD] = "overhead",
+        [HU_KIND_KERNEL] = "kernel", [HU_KIND_COLLECTIVE] = "kernel", [HU_KIND_MEMCPY] = "gpu_memcpy",
+        [HU_KIND_MEMSET] = "gpu_memset", [HU_KIND_SYNC] = "cuda_sync", [HU_KIND_GPU_USER] = "gpu_user_annotation",
+        [HU_KIND_EVENT] = "cuda_event", [HU_KIND_COUNTER_RANGE] = "cuda_profiler_range", [HU_KIND_SPAN] = "Trace",
+        [HU_KIND_OTHER] = "other",
+    };
+
+    return categories[kind];
+}
+
 static void add_int(list *l, hu_arg_id id, int64_t value, int64_t absent)
 {
     if (value != absent)

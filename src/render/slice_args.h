@@ -93,4 +93,7 @@ size_t hu_slice_args(const hu_trace *trace, const hu_slices *s, uint32_t slice, 
 
 const char *hu_arg_name(unsigned id);
 
+/* Kineto's category of a kind of slice; that of communication kernels is "kernel". */
+const char *hu_arg_category(unsigned kind);
+
 #endif

@@ -152,18 +152,9 @@ static void put_arg(writer *w, const hu_arg *a)
 /* A communication kernel without details was called that by its category. */
 static const char *category(const writer *w, uint32_t slice)
 {
-    static const char *const of_kind[HU_KIND_COUNT] = {
-        [HU_KIND_CPU_OP] = "cpu_op", [HU_KIND_PYTHON] = "python_function", [HU_KIND_USER] = "user_annotation",
-        [HU_KIND_RUNTIME] = "cuda_runtime", [HU_KIND_DRIVER] = "cuda_driver", [HU_KIND_OVERHEAD] = "overhead",
-        [HU_KIND_KERNEL] = "kernel", [HU_KIND_COLLECTIVE] = "kernel", [HU_KIND_MEMCPY] = "gpu_memcpy",
-        [HU_KIND_MEMSET] = "gpu_memset", [HU_KIND_SYNC] = "cuda_sync", [HU_KIND_GPU_USER] = "gpu_user_annotation",
-        [HU_KIND_EVENT] = "cuda_event", [HU_KIND_COUNTER_RANGE] = "cuda_profiler_range", [HU_KIND_SPAN] = "Trace",
-        [HU_KIND_OTHER] = "other",
-    };
-
     if (w->s.kind[slice] == HU_KIND_COLLECTIVE && w->s.detail[slice] == HU_NONE)
         return "collective_comm";
-    return of_kind[w->s.kind[slice]];
+    return hu_arg_category(w->s.kind[slice]);
 }
 
 static void write_slice(writer *w, uint32_t slice)

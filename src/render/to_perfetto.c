@@ -16,7 +16,8 @@
 
 enum {
     CLEAR_BYTES = 8 << 20,
-    CLOCK_SNAPSHOT = 6, FIRST_PACKET = 87,                          /* of TracePacket */
+    CLOCK_SNAPSHOT = 6, FIRST_PACKET = 87, GPU_INFO = 128,          /* of TracePacket */
+    GPUS = 1, GPU_NAME = 1, GPU_EXTRA = 6, EXTRA_KEY = 1, EXTRA_VALUE = 2,         /* of GpuInfo, and in it */
     CLOCKS = 1, CLOCK_ID = 1, CLOCK_TIME = 2, REALTIME = 1, BOOTTIME = 6,
     CATEGORIES = 3, ANNOTATION = 4, NAME_IID = 10, FLOW = 47, FLOW_END = 48,       /* of TrackEvent */
     A_NAME = 1, A_BOOL = 2, A_INT = 4, A_REAL = 5, A_TEXT = 6, A_TEXT_IID = 17,    /* of DebugAnnotation */
@@ -62,7 +63,8 @@ static void write_interned(hu_perfetto *p, uint32_t slice, const hu_arg *args, s
     size_t          open = 0;
 
     if (is_new(p, &p->kind_stamp[kind]))
-        intern(p, &open, I_CATEGORY, kind + 1, hu_str_of(hu_kind_name(kind)));
+        intern(p, &open, I_CATEGORY, kind + 1,
+               hu_str_of(kind == HU_KIND_COLLECTIVE ? "collective_comm" : hu_arg_category(kind)));
     if (is_new(p, &p->name_stamp[name]))
         intern(p, &open, I_NAME, (uint64_t)name + 1, hu_trace_text(trace, name));
     for (size_t i = 0; i < n; i++) {
@@ -280,6 +282,42 @@ static bool make_stamps(hu_perfetto *p)
     return p->name_stamp && p->value_stamp && p->arg_stamp;
 }
 
+static void write_extra(hu_perfetto *p, const char *key, int64_t value)
+{
+    char         text[HU_NUMBER_BYTES];
+    const size_t extra = hu_pb_write_open(&p->w, GPU_EXTRA);
+
+    hu_pb_write_str(&p->w, EXTRA_KEY, hu_str_of(key));
+    hu_pb_write_str(&p->w, EXTRA_VALUE, (hu_str){text, hu_format_i64(text, value)});
+    hu_pb_write_close(&p->w, extra);
+}
+
+/* What the devices are; of the first rank alone, for those of a job are alike. */
+static void write_devices(hu_perfetto *p)
+{
+    size_t           n;
+    const hu_device *d = hu_trace_devices(p->part->trace, &n);
+    const size_t     packet = n ? hu_perfetto_open(p) : 0, info = n ? hu_pb_write_open(&p->w, GPU_INFO) : 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const size_t gpu = hu_pb_write_open(&p->w, GPUS);
+
+        hu_pb_write_str(&p->w, GPU_NAME, hu_trace_text(p->part->trace, d[i].name));
+        write_extra(p, "id", d[i].id);
+        write_extra(p, "memory_bytes", d[i].memory_bytes);
+        write_extra(p, "sm_count", d[i].sm_count);
+        write_extra(p, "compute_major", d[i].major);
+        write_extra(p, "compute_minor", d[i].minor);
+        write_extra(p, "warp_size", d[i].warp_size);
+        write_extra(p, "max_threads_per_sm", d[i].max_threads_per_sm);
+        hu_pb_write_close(&p->w, gpu);
+    }
+    if (n) {
+        hu_pb_write_close(&p->w, info);
+        hu_perfetto_close(p, packet);
+    }
+}
+
 static int write_trace(hu_perfetto *p, const hu_export_part *part, hu_error *err)
 {
     bool ok;
@@ -291,6 +329,8 @@ static int write_trace(hu_perfetto *p, const hu_export_part *part, hu_error *err
     p->devices.n = p->devices.cap = 0;
     if (hu_lanes_build(part, p->arena, &p->lanes, err) < 0)
         return err->code;
+    if (p->index == 0)
+        write_devices(p);
     ok = make_stamps(p) && note_flows(p) && hu_perfetto_write_tracks(p);
     for (size_t i = 0; ok && i < p->lanes.n; i++) {
         write_lane(p, &p->lanes.at[i], p->lane_uuid[i]);

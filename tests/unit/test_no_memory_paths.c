@@ -179,6 +179,30 @@ static void fail_each(hu_str bytes)
     assert_true(k > 50);
 }
 
+/* The same trace as Perfetto would have it. */
+static void every_allocation_of_the_other_importer_may_fail(void **state)
+{
+    char    *text = malloc(ROOM);
+    hu_str   bytes = {text, make_trace(text)};
+    hu_arena *arena = hu_arena_new();
+    hu_out  *out = hu_out_open_memory(arena);
+    hu_trace *t;
+    hu_error err = {0};
+
+    (void)state;
+    const hu_input_options options = plain_options();
+    hu_input *in = hu_input_open_memory(bytes, "test", &options, &err);
+
+    t = hu_builder_freeze(hu_open_input(in, &options, &err), &err);
+    assert_non_null(t);
+    assert_int_equal(hu_perfetto_write(t, out, &err), 0);
+    assert_int_equal(hu_out_take(out, &bytes, &err), 0);
+    hu_trace_free(t);
+    fail_each(bytes);
+    hu_arena_free(arena);
+    free(text);
+}
+
 static void every_allocation_of_every_path_may_fail(void **state)
 {
     char    *text = malloc(ROOM);
@@ -241,6 +265,7 @@ static void every_allocation_of_an_export_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_allocation_of_every_path_may_fail),
+                                       cmocka_unit_test(every_allocation_of_the_other_importer_may_fail),
                                        cmocka_unit_test(every_allocation_of_an_export_may_fail)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
