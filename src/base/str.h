@@ -40,7 +40,7 @@ static inline bool hu_str_ends(hu_str s, hu_str suffix)
 
 static inline bool hu_str_has(hu_str s, hu_str part)
 {
-    return part.n == 0 || (s.n >= part.n && memmem(s.p, s.n, part.p, part.n) != NULL);
+    return part.n == 0 || (s.p && s.n >= part.n && memmem(s.p, s.n, part.p, part.n) != NULL);
 }
 
 /* Bytes in lexical order; a shorter string comes before its extension. */

@@ -11,6 +11,7 @@
 #include "cli/progress.h"
 #include "ingest/open.h"
 #include "query/query.h"
+#include "render/csv_text.h"
 #include "render/report.h"
 #include "render/units.h"
 

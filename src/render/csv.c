@@ -3,26 +3,8 @@
 #include <math.h>
 
 #include "base/number.h"
+#include "render/csv_text.h"
 #include "render/report.h"
-
-void hu_csv_text(hu_out *out, hu_str s)
-{
-    bool quote = false;
-
-    for (size_t i = 0; i < s.n; i++)
-        quote |= s.p[i] == ',' || s.p[i] == '"' || s.p[i] == '\n' || s.p[i] == '\r';
-    if (!quote) {
-        hu_out_str(out, s);
-        return;
-    }
-    hu_out_text(out, "\"");
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] == '"')
-            hu_out_text(out, "\"");
-        hu_out_write(out, s.p + i, 1);
-    }
-    hu_out_text(out, "\"");
-}
 
 static void write_cell(hu_out *out, const hu_column *c, const hu_digest *d, size_t row)
 {

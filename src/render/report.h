@@ -49,9 +49,6 @@ void hu_json_phases(hu_json_out *j, const hu_quality *q);
  */
 int hu_csv_write(const hu_report *report, hu_out *out, hu_error *err);
 
-/* A field: in quotes where it needs them. */
-void hu_csv_text(hu_out *out, hu_str s);
-
 /* One offline page, whole without its script (docs/html-report.md). */
 int hu_html_write(const hu_report *report, hu_out *out, hu_error *err);
 

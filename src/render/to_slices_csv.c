@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * to_slices_csv.c - one row for each slice, as RFC 4180 writes it.
  *
- * Traps: a spreadsheet takes a cell that begins with = + - or @ for a formula, so a text that does gets an apostrophe
- * in front, which spreadsheets hide; and it keeps 15 digits of a number, so times are counted from the first slice.
+ * A spreadsheet keeps 15 digits of a number, so times are counted from the first slice.
  */
-#include "base/utf8.h"
+#include "render/csv_text.h"
 #include "render/export.h"
 #include "render/slice_args.h"
 #include "render/track_names.h"
@@ -15,64 +14,12 @@ static const hu_arg_id columns[] = {HU_ARG_DEVICE, HU_ARG_STREAM, HU_ARG_CORRELA
 static const char head[] = "rank,slice,name,kind,process,track,start_ns,dur_ns,parent,"
                            "device,stream,correlation,external_id,bytes,grid,block,input_dims,input_types\r\n";
 
-static bool is_formula(hu_str s)
-{
-    return s.n && memchr("=+-@\t\r", s.p[0], 6) != NULL;
-}
-
-/* Bytes at the front that stand for themselves between quotes. */
-static size_t plain_run(hu_str s)
-{
-    size_t n = 0;
-
-    while (n < s.n && s.p[n] > 0 && s.p[n] != '"')
-        n++;
-    return n;
-}
-
-static void write_quoted(hu_out *out, hu_str s)
-{
-    hu_out_text(out, is_formula(s) ? "\"'" : "\"");
-    while (s.n) {
-        const size_t plain = plain_run(s);
-        char         bytes[4];
-        uint32_t     c;
-
-        hu_out_write(out, s.p, plain);
-        s.p += plain;
-        s.n -= plain;
-        if (s.n == 0)
-            break;
-        c = hu_utf8_next(&s);
-        if (c == HU_UTF8_BAD || c == 0)
-            hu_out_text(out, "\xef\xbf\xbd");
-        else if (c == '"')
-            hu_out_text(out, "\"\"");
-        else
-            hu_out_write(out, bytes, hu_utf8_put(bytes, c));
-    }
-    hu_out_text(out, "\"");
-}
-
-static void write_text(hu_out *out, hu_str s)
-{
-    bool is_quoted = is_formula(s);
-
-    for (size_t i = 0; i < s.n && !is_quoted; i++)
-        is_quoted = s.p[i] == ',' || s.p[i] == '"' || s.p[i] == '\n' || s.p[i] == '\r';
-    if (!is_quoted && hu_utf8_is_valid(s) && !(s.n && memchr(s.p, '\0', s.n))) {
-        hu_out_str(out, s);
-        return;
-    }
-    write_quoted(out, s);
-}
-
 static void write_arg(hu_out *out, const hu_trace *trace, const hu_arg *a)
 {
     switch ((hu_arg_type)a->type) {
     case HU_ARG_TEXT:
     case HU_ARG_LIST:
-        write_text(out, hu_trace_text(trace, a->text));
+        hu_csv_text(out, hu_trace_text(trace, a->text));
         return;
     case HU_ARG_TRIPLE:
         hu_out_printf(out, "%u x %u x %u", a->triple[0], a->triple[1], a->triple[2]);
@@ -136,13 +83,13 @@ static bool write_trace(const hu_export *e, size_t index, int64_t origin_ns, hu_
         hu_out_text(out, ",");
         hu_out_i64(out, i);
         hu_out_text(out, ",");
-        write_text(out, hu_trace_text(trace, s.name[i]));
+        hu_csv_text(out, hu_trace_text(trace, s.name[i]));
         hu_out_text(out, ",");
         hu_out_text(out, hu_kind_name(s.kind[i]));
         hu_out_text(out, ",");
-        write_text(out, names[s.track[i]].process);
+        hu_csv_text(out, names[s.track[i]].process);
         hu_out_text(out, ",");
-        write_text(out, names[s.track[i]].track);
+        hu_csv_text(out, names[s.track[i]].track);
         hu_out_text(out, ",");
         hu_out_i64(out, (int64_t)((uint64_t)(hu_export_base_ns(trace) + s.start_ns[i]) - (uint64_t)origin_ns));
         hu_out_text(out, ",");
