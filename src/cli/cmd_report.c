@@ -92,7 +92,7 @@ static const hu_option rows[] = {
     {"csv", 'c', HU_OPTION_FLAG, NULL, "the table of --view as CSV", offsetof(options, csv), NULL, NULL},
     {"html", 0, HU_OPTION_TEXT, "FILE", "also write a page that opens offline in any browser", offsetof(options, html), NULL,
      NULL},
-    {"full", 0, HU_OPTION_FLAG, NULL, "the page holds every slice of every rank, not 2 million of them",
+    {"full", 0, HU_OPTION_FLAG, NULL, "the page holds every slice of every rank; else up to 2 million of them",
      offsetof(options, full), NULL, NULL},
     {"open", 0, HU_OPTION_FLAG, NULL, "show the page of --html in a browser", offsetof(options, open), NULL, NULL},
     {"output", 'o', HU_OPTION_TEXT, "FILE", "write to a file instead of standard output", offsetof(options, output), NULL,

@@ -15,11 +15,11 @@ static void wrapped(const char *text)
     while (*text) {
         const size_t n = strcspn(text, " ");
 
-        if (column + n > WIDTH) {
+        if (column > LABEL && column + 1 + n > WIDTH) {
             printf("\n%*s", LABEL, "");
             column = LABEL;
         }
-        column += (size_t)printf("%.*s%s", (int)n, text, text[n] ? " " : "");
+        column += (size_t)printf("%s%.*s", column > LABEL ? " " : "", (int)n, text);
         text += n;
         text += strspn(text, " ");
     }
