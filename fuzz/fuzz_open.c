@@ -9,6 +9,8 @@
 
 #include "advise/findings.h"
 #include "ingest/open.h"
+#include "render/export.h"
+#include "render/report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -21,6 +23,35 @@ typedef struct {
     hu_quality quality;
     size_t     n_slices;
 } outcome;
+
+/* The page with its timeline, whole and for few pixels, and every export: all to nowhere. */
+static void draw(const hu_trace *trace, hu_digest *digest, hu_simulation *s, hu_findings *findings)
+{
+    hu_arena           *arena = hu_arena_new();
+    hu_out             *out = hu_out_open_memory(arena);
+    hu_scenario         scenarios[HU_SCENARIOS];
+    hu_timeline_options how = {.scenarios = scenarios, .most = 1000};
+    hu_timeline         timeline;
+    const hu_export_part part = hu_export_all(trace);
+    const hu_export     e = {&part, 1, false};
+    hu_report           r = {.digests = &digest, .n = 1, .scratch = arena, .timelines = &timeline, .unit = "samples"};
+    hu_error            err = {0};
+
+    digest->findings = findings;
+    hu_verdict_measure(r.digests, 1, &r.verdict);
+    if (s && findings) {
+        const int n = hu_scenarios_build(s, findings, arena, scenarios, &err);
+
+        how.n_scenarios = n > 0 ? (size_t)n : 0;
+    }
+    if (hu_timeline_encode(trace, digest, &how, arena, arena, &timeline, &err) == 0)
+        hu_html_write(&r, out, &err);
+    for (size_t i = 0; hu_export_formats[i]; i++)
+        hu_export_formats[i]->write(&e, out, &err);
+    hu_out_abandon(out);
+    hu_arena_free(arena);
+    digest->findings = NULL;
+}
 
 static void read_all(hu_str bytes, hu_grouping grouping, outcome *out)
 {
@@ -47,6 +78,7 @@ static void read_all(hu_str bytes, hu_grouping grouping, outcome *out)
             hu_simulation *s = hu_simulation_new(trace, NULL, NULL, &why);
             hu_findings   *findings = hu_findings_measure(s, &why, digest, &err);
 
+            draw(trace, digest, s, findings);
             hu_findings_free(findings);
             hu_simulation_free(s);
         }
