@@ -27,7 +27,11 @@
 #include "render/notes.h"
 #include "render/windows.h"
 
-enum { MAX_DEPTH = 512, MAX_SAMPLES = 100000 };
+enum { MAX_DEPTH = 512, MAX_SAMPLES = 100000, BLOCK = 1024 };
+
+struct hu_timeline_index {
+    int64_t *last_end_ns;               /* of BLOCK slices, in the order of tracks */
+};
 
 typedef HU_VEC(uint8_t) column;
 
@@ -38,6 +42,7 @@ typedef struct {
     hu_arena                  *scratch;
     hu_slices    s;
     int64_t      origin_ns;             /* of the first slice                                        */
+    int64_t      least_ns;              /* what one pixel shows; 0: everything                       */
     hu_windows   windows;
     uint32_t    *number;                /* 1 + place in the columns, by slice; 0: left out           */
     uint32_t    *per_track;             /* slices that are kept                                      */
@@ -85,20 +90,22 @@ static bool is_drawn(const hu_track *t)
     return t->type != HU_TRACK_COUNTER && t->count > 0;
 }
 
-/* Where small slices of one depth stand for each other. */
+/* The slices of a track that still run, and where small ones of one depth stand for each other. */
 typedef struct {
     int64_t  end_ns[MAX_DEPTH];
     int64_t  bucket[MAX_DEPTH];         /* of the last one that was kept */
+    uint32_t slice[MAX_DEPTH];
     uint32_t depth;
 } level;
 
 /* Is the slice too small to see beside one that was kept?  Slices come in the order of their track. */
-static bool is_hidden(level *l, int64_t start_ns, int64_t dur_ns, int64_t least_ns)
+static bool is_hidden(level *l, uint32_t slice, int64_t start_ns, int64_t dur_ns, int64_t least_ns)
 {
     while (l->depth && l->end_ns[l->depth - 1] <= start_ns)
         l->depth--;
     if (l->depth == MAX_DEPTH)
         return dur_ns < least_ns;
+    l->slice[l->depth] = slice;
     l->end_ns[l->depth++] = start_ns + dur_ns;
     if (dur_ns >= least_ns)
         return false;
@@ -106,6 +113,59 @@ static bool is_hidden(level *l, int64_t start_ns, int64_t dur_ns, int64_t least_
         return true;
     l->bucket[l->depth - 1] = start_ns / least_ns;
     return false;
+}
+
+/* With all that it lies in, so that its depth is what it would be among all slices. */
+static void keep(encoder *e, const level *l, uint32_t slice)
+{
+    e->number[slice] = 1;
+    for (uint32_t d = l->depth; d-- > 0 && (l->slice[d] == slice || !e->number[l->slice[d]]); )
+        e->number[l->slice[d]] = 1;
+}
+
+/* Places in the order of tracks: the first that may be in sight, from `place` on. */
+static uint32_t skip(const encoder *e, uint32_t place)
+{
+    if (!e->options->index || !e->windows.is_asked)
+        return place;
+    while (place % BLOCK == 0 && place < e->s.n &&
+           e->options->index->last_end_ns[place / BLOCK] - e->origin_ns < e->options->from_ns)
+        place += BLOCK;
+    return place;
+}
+
+/* The first place of the track behind what is in sight. */
+static uint32_t stop(const encoder *e, const hu_track *t)
+{
+    const uint32_t *order = hu_trace_order(e->trace);
+    uint32_t        low = t->first, high = t->first + t->count;
+
+    while (e->windows.is_asked && low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+
+        if (e->s.start_ns[order[middle]] - e->origin_ns < e->options->to_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* Marks what is kept of a track. */
+static void choose_of_track(encoder *e, const hu_track *t, level *l)
+{
+    const uint32_t *order = hu_trace_order(e->trace), end = stop(e, t);
+
+    l->depth = 0;
+    memset(l->bucket, 0xff, sizeof l->bucket);
+    for (uint32_t k = skip(e, t->first); k < end; k = skip(e, k + 1)) {
+        const uint32_t i = order[k];
+        const int64_t  start = e->s.start_ns[i] - e->origin_ns;
+
+        if (e->s.kind[i] != HU_KIND_SPAN && hu_windows_hold(&e->windows, start, start + e->s.dur_ns[i]) &&
+            (e->least_ns == 0 || !is_hidden(l, i, start, e->s.dur_ns[i], e->least_ns)))
+            keep(e, l, i);
+    }
 }
 
 /* Numbers what is kept, so that links can point forward as well as back. */
@@ -121,16 +181,15 @@ static int choose(encoder *e, hu_error *err)
     if (!e->number || !e->per_track || !l)
         return hu_fail_memory(err);
     for (size_t t = 0; t < n_tracks; t++) {
-        l->depth = 0;
-        memset(l->bucket, 0xff, sizeof l->bucket);
-        for (uint32_t k = 0; is_drawn(&tracks[t]) && k < tracks[t].count; k++) {
-            const uint32_t i = order[tracks[t].first + k];
-            const int64_t  start = e->s.start_ns[i] - e->origin_ns;
+        const uint32_t end = stop(e, &tracks[t]);
 
-            if (e->s.kind[i] == HU_KIND_SPAN || !hu_windows_hold(&e->windows, start, start + e->s.dur_ns[i]) ||
-                (e->options->least_ns > 0 && is_hidden(l, start, e->s.dur_ns[i], e->options->least_ns)))
+        if (!is_drawn(&tracks[t]))
+            continue;
+        choose_of_track(e, &tracks[t], l);
+        for (uint32_t k = skip(e, tracks[t].first); k < end; k = skip(e, k + 1)) {
+            if (!e->number[order[k]])
                 continue;
-            e->number[i] = ++e->n;
+            e->number[order[k]] = ++e->n;
             e->per_track[t]++;
         }
     }
@@ -149,10 +208,10 @@ static uint32_t origin_of(const encoder *e, uint32_t i)
 
 static void put_track(encoder *e, const hu_track *t)
 {
-    const uint32_t *order = hu_trace_order(e->trace) + t->first;
+    const uint32_t *order = hu_trace_order(e->trace), end = stop(e, t);
     int64_t         last_start = 0, last_link = 0;
 
-    for (uint32_t k = 0; k < t->count; k++) {
+    for (uint32_t k = skip(e, t->first); k < end; k = skip(e, k + 1)) {
         const uint32_t i = order[k];
         const int64_t  start = e->s.start_ns[i] - e->origin_ns;
         uint32_t       from;
@@ -350,7 +409,7 @@ static void put_samples(encoder *e)
     size_t           n, n_tracks;
     const hu_sample *samples = hu_trace_samples(e->trace, &n);
     const hu_track  *tracks = hu_trace_tracks(e->trace, &n_tracks);
-    const size_t     every = n / MAX_SAMPLES + 1;
+    const size_t     every = n / (e->options->pixels ? MAX_SAMPLES / 10 : MAX_SAMPLES) + 1;
 
     for (size_t t = 0; t < n_tracks; t++) {
         size_t  kept = 0, seen = 0;
@@ -409,6 +468,7 @@ static void write_about(encoder *e, hu_timeline *out)
     hu_json_str(j, "base_ns", (hu_str){text, hu_format_i64(text, info->base_ns + e->origin_ns)});
     hu_json_int(j, "slices", e->n);
     hu_json_int(j, "of", (int64_t)e->windows.n_slices);
+    hu_json_int(j, "least", e->least_ns);
     hu_json_str(j, "left_out", hu_str_of(out->left_out));
     hu_json_open(j, "windows", '[');
     for (size_t i = 0; i < e->windows.n; i++) {
@@ -443,10 +503,23 @@ static int join(encoder *e, hu_str head, hu_str *out, hu_error *err)
     return 0;
 }
 
+/* How long what was asked for is. */
+static int64_t span_ns(const encoder *e)
+{
+    int64_t last = e->origin_ns;
+
+    if (e->options->to_ns > e->options->from_ns)
+        return e->options->to_ns - e->options->from_ns;
+    for (size_t i = 0; i < e->s.n; i++)
+        last = e->s.start_ns[i] + e->s.dur_ns[i] > last ? e->s.start_ns[i] + e->s.dur_ns[i] : last;
+    return last - e->origin_ns;
+}
+
 static int encode(encoder *e, hu_out *text, hu_timeline *out, hu_error *err)
 {
     int rc;
 
+    e->least_ns = e->options->pixels > 0 ? span_ns(e) / e->options->pixels : 0;
     if ((rc = hu_windows_choose(e->trace, &e->digest->steps, e->origin_ns, e->options->from_ns, e->options->to_ns,
                                 e->options->most, e->scratch, &e->windows, err)) < 0 ||
         (rc = choose(e, err)) < 0 || (rc = hu_notes_init(&e->notes, e->trace, e->scratch, err)) < 0)
@@ -470,11 +543,41 @@ static int encode(encoder *e, hu_out *text, hu_timeline *out, hu_error *err)
     return e->failed || e->notes.failed ? hu_fail_memory(err) : 0;
 }
 
+/* Tracks are sorted. */
+static int64_t first_start_ns(const encoder *e)
+{
+    size_t          n;
+    const hu_track *tracks = hu_trace_tracks(e->trace, &n);
+    const uint32_t *order = hu_trace_order(e->trace);
+    int64_t         first = INT64_MAX;
+
+    for (size_t t = 0; t < n; t++)
+        if (tracks[t].count && e->s.start_ns[order[tracks[t].first]] < first)
+            first = e->s.start_ns[order[tracks[t].first]];
+    return first == INT64_MAX ? 0 : first;
+}
+
+hu_timeline_index *hu_timeline_index_new(const hu_trace *trace, hu_arena *arena)
+{
+    const hu_slices    s = hu_trace_slices(trace);
+    const uint32_t    *order = hu_trace_order(trace);
+    hu_timeline_index *index = hu_arena_alloc(arena, sizeof *index);
+
+    if (!index || !(index->last_end_ns = hu_arena_calloc(arena, s.n / BLOCK + 1, sizeof *index->last_end_ns)))
+        return NULL;
+    for (size_t k = 0; k < s.n; k++) {
+        const int64_t end = s.start_ns[order[k]] + s.dur_ns[order[k]];
+
+        if (k % BLOCK == 0 || end > index->last_end_ns[k / BLOCK])
+            index->last_end_ns[k / BLOCK] = end;
+    }
+    return index;
+}
+
 int hu_timeline_encode(const hu_trace *trace, const hu_digest *d, const hu_timeline_options *options, hu_arena *arena,
                        hu_arena *scratch, hu_timeline *out, hu_error *err)
 {
-    encoder e = {.trace = trace, .digest = d, .options = options, .scratch = scratch, .s = hu_trace_slices(trace),
-                 .origin_ns = INT64_MAX};
+    encoder e = {.trace = trace, .digest = d, .options = options, .scratch = scratch, .s = hu_trace_slices(trace)};
     hu_out *text = hu_out_open_memory(scratch);
     hu_str  head, bytes;
     int     rc;
@@ -482,9 +585,7 @@ int hu_timeline_encode(const hu_trace *trace, const hu_digest *d, const hu_timel
     if (!text)
         return hu_fail_memory(err);
     *out = (hu_timeline){0};
-    for (size_t i = 0; i < e.s.n; i++)
-        e.origin_ns = e.s.start_ns[i] < e.origin_ns ? e.s.start_ns[i] : e.origin_ns;
-    e.origin_ns = e.s.n ? e.origin_ns : 0;
+    e.origin_ns = first_start_ns(&e);
     rc = encode(&e, text, out, err);
     if (rc < 0) {
         hu_out_abandon(text);
