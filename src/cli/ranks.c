@@ -15,6 +15,7 @@ typedef struct {
     hu_findings *findings;
     hu_timeline  timeline;
     hu_arena    *arena;                 /* of the timeline; NULL: not drawn */
+    hu_trace    *trace;                 /* where it is kept */
     bool         is_chosen;             /* to be drawn */
     hu_error     error;
 } rank;
@@ -53,7 +54,8 @@ static void measure_half(void *context, size_t half)
 static void draw(const work *w, rank *r, const hu_trace *t, hu_simulation *s)
 {
     hu_scenario         scenarios[HU_SCENARIOS];
-    hu_timeline_options how = {.most = w->options->draws_all ? 0 : HU_TIMELINE_SLICES, .scenarios = scenarios};
+    hu_timeline_options how = {.most = w->options->draws_all ? 0 : HU_TIMELINE_SLICES,
+                                   .pixels = w->options->pixels, .scenarios = scenarios};
     hu_arena           *scratch = hu_arena_new();
     hu_error            err = {0};
     int                 n = 0;
@@ -92,7 +94,10 @@ static void read_one(void *context, size_t i)
     if (t && !r->digest && !r->error.file[0])
         snprintf(r->error.file, sizeof r->error.file, "%s", w->inputs->at[i]);
     hu_simulation_free(h.simulation);
-    hu_trace_free(t);
+    if (r->digest && w->options->keeps_traces)
+        r->trace = t;
+    else
+        hu_trace_free(t);
 }
 
 static int by_rank(const void *left, const void *right)
@@ -129,22 +134,25 @@ static size_t slices_of(const hu_digest *d)
     return n;
 }
 
-/* A trace is gone when its rank has been measured; those that are drawn are read once more. */
+/* A trace that was not kept is gone when its rank has been measured; those that are drawn are read once more. */
 static void draw_again(void *context, size_t i)
 {
     const work    *w = context;
     rank          *r = &w->at[i];
     hu_error       err = {0};
-    hu_trace      *t = r->is_chosen ? hu_open_trace(r->digest->info.file.p, &w->input, &err) : NULL;
+    hu_trace      *t = r->trace;
     hu_simulation *s = NULL;
 
+    if (!t && r->is_chosen)
+        t = hu_open_trace(r->digest->info.file.p, &w->input, &err);
     if (!t)
         return;
     if (i == w->shown)
         s = hu_simulation_new(t, &w->digest.steps, NULL, &err);
     draw(w, r, t, s);
     hu_simulation_free(s);
-    hu_trace_free(t);
+    if (t != r->trace)
+        hu_trace_free(t);
 }
 
 /* The rank that the verdict speaks of, then the others in their order as long as there is room. */
@@ -178,8 +186,9 @@ int hu_ranks_read(const hu_inputs *inputs, const hu_ranks_options *options, hu_a
     *out = (hu_ranks){.digests = hu_arena_calloc(arena, inputs->n + 1, sizeof *out->digests),
                       .findings = hu_arena_calloc(arena, inputs->n + 1, sizeof *out->findings),
                       .timelines = hu_arena_calloc(arena, inputs->n + 1, sizeof *out->timelines),
-                      .arenas = hu_arena_calloc(arena, inputs->n + 1, sizeof *out->arenas)};
-    if (!w.at || !out->digests || !out->findings || !out->timelines || !out->arenas) {
+                      .arenas = hu_arena_calloc(arena, inputs->n + 1, sizeof *out->arenas),
+                      .traces = hu_arena_calloc(arena, inputs->n + 1, sizeof *out->traces)};
+    if (!w.at || !out->digests || !out->findings || !out->timelines || !out->arenas || !out->traces) {
         hu_fail_memory(&err);
         return hu_command_fail(&err);
     }
@@ -194,6 +203,7 @@ int hu_ranks_read(const hu_inputs *inputs, const hu_ranks_options *options, hu_a
     for (size_t i = 0; i < out->n; i++) {
         out->digests[i] = w.at[i].digest;
         out->findings[i] = w.at[i].findings;
+        out->traces[i] = w.at[i].trace;
     }
     w.shown = hu_verdict_slowest(out->digests, out->n);
     if (options->draws && inputs->n > 1) {
@@ -216,6 +226,7 @@ void hu_ranks_free(hu_ranks *ranks)
         hu_digest_free(ranks->digests[i]);
         hu_findings_free(ranks->findings[i]);
         hu_arena_free(ranks->arenas[i]);
+        hu_trace_free(ranks->traces[i]);
     }
     ranks->n = 0;
 }

@@ -14,6 +14,8 @@ typedef struct {
     bool              quiet;
     bool              draws;            /* encode timelines, for the page */
     bool              draws_all;        /* of every rank and every slice, however many there are */
+    int64_t           pixels;           /* that show a timeline, hu_timeline_options; 0: no slice is too small */
+    bool              keeps_traces;     /* hu_ranks.traces is filled; else a trace is gone when it has been measured */
 } hu_ranks_options;
 
 typedef struct {
@@ -21,6 +23,7 @@ typedef struct {
     hu_findings **findings;             /* of the same; NULL where nobody asked */
     hu_timeline  *timelines;            /* of the same, without bytes where none was encoded */
     hu_arena    **arenas;               /* of the timelines */
+    hu_trace    **traces;               /* of the same; NULL where none was kept */
     size_t        n;
 } hu_ranks;
 
