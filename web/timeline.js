@@ -96,7 +96,7 @@ export class Timeline {
         this.status.textContent = `The timeline cannot be shown: ${clean(error.message)}`;
         return;
       }
-      this.selected = this.range = this.matches = null;
+      this.selected = this.range = this.matches = this.detail = this.wanted = null;
       this.layOut();
       this.fillScenarios();
       this.sayStatus();
@@ -110,7 +110,7 @@ export class Timeline {
   sayStatus() {
     const t = this.model.ranks[0].timeline, parts = [`${t.slices.toLocaleString("en")} slices`];
     if (t.left_out) parts.push(`This page holds ${t.left_out}; --full puts in all`);
-    if (canRefine()) parts.push("more detail comes as you zoom in");
+    if (t.least > 0) parts.push(`Of slices beside each other that are shorter than ${time(t.least)} one stands for all until you zoom in`);
     if (this.model.ranks.some((r) => !r.isAligned)) parts.push("ranks whose clocks are more than an hour apart begin together");
     else if (this.model.ranks.length > 1) parts.push("ranks stand on their own hosts' clocks");
     this.status.textContent = parts.join(". ") + ".";
@@ -129,12 +129,18 @@ export class Timeline {
     if (step) this.setView(step.start - (step.end - step.start) * 0.02, step.end + (step.end - step.start) * 0.02);
     const from = Number(query.get("from")), to = Number(query.get("to"));
     if (query.has("from") && to > from) this.setView(from, to);
-    const [at, row] = (query.get("slice") ?? "").split(".").map(Number);
-    if (query.has("slice") && entry.timeline.rows[row]) {
-      const index = sliceAt(entry.timeline, entry.timeline.rows[row], at, 0);
-      if (index >= 0) this.select(entry, index);
-    }
+    this.wanted = query.has("slice") ? query.get("slice").split(".").map(Number) : null;
+    this.selectWanted(entry);
     this.redraw();
+  }
+
+  // What the address names, once it is there: it may be too small for the whole.
+  selectWanted(entry) {
+    const [at, row] = this.wanted ?? [], t = entry.timeline;
+    const index = t.rows[row] ? sliceAt(t, t.rows[row], at, 0) : -1;
+    if (index < 0 || (canRefine() && t.start[index] !== at)) return;
+    this.wanted = null;
+    this.select(entry, index);
   }
 
   layOut() {
@@ -174,7 +180,9 @@ export class Timeline {
     } else if (this.model.ranks.length > 1 && this.model.ranks[0].rank !== rank) {
       this.model.remove(rank);
     }
+    this.detail = null;
     this.layOut();
+    this.settle();
     this.sayStatus();
     if (this.find.value) this.search(this.find.value);
   }
@@ -225,7 +233,7 @@ export class Timeline {
   writeAddress() {
     if (!location.hash.startsWith("#/timeline")) return;
     const query = new URLSearchParams({ r: this.model.ranks[0].rank, from: Math.round(this.view.from), to: Math.round(this.view.to) });
-    if (this.selected?.entry === this.model.ranks[0]) {
+    if (this.selected?.entry.rank === this.model.ranks[0].rank) {
       const t = this.selected.entry.timeline, i = this.selected.index;
       query.set("slice", `${t.start[i]}.${t.row[i]}`);
     }
@@ -235,34 +243,34 @@ export class Timeline {
     history.replaceState(null, "", `#/timeline?${query}`);
   }
 
+  // Asks for what is in sight and as much again on either side, unless what is there has at least half of its detail.
   async refine() {
-    const entry = this.model.ranks[0], { from, to } = this.view, length = to - from;
-    const has = this.detail ?? { from: this.span[0], to: this.span[1], length: this.span[1] - this.span[0] };
-    if (from >= has.from && to <= has.to && length > has.length / 3) return;
-    const want = { from: from - length, to: to + length, length: 3 * length };
+    const [first, last] = this.span, from = Math.max(this.view.from, first), to = Math.min(this.view.to, last), length = to - from;
+    const has = this.detail ?? { from: first, to: last, length: last - first };
+    if (!(length > 0) || (from >= has.from && to <= has.to && length > has.length / 2)) return;
+    const asked = this.detail = { from: Math.max(first, from - length), to: Math.min(last, to + length), length };
+    const pixels = Math.round((this.view.width * (asked.to - asked.from)) / length), entries = [...this.model.ranks];
     try {
-      const part = await fetchPart(entry.rank, Math.max(0, want.from), want.to, 3 * Math.round(this.view.width));
-      if (this.view.from !== from || this.view.to !== to) return;
-      const old = this.selected;
-      const { span } = this;
-      this.detail = want;
-      this.model.add(entry.rank, entry.label, { ...part, scenarios: entry.timeline.scenarios });
+      const parts = await Promise.all(entries.map((e) => fetchPart(e.rank, Math.max(0, asked.from - e.shift), Math.max(1, asked.to - e.shift), pixels)));
+      if (this.detail !== asked || entries.some((e) => !this.model.ranks.includes(e))) return;
+      entries.forEach((e, i) => this.model.refine(e, parts[i]));
       this.layOut();
-      this.span = span;                 // of the whole, for the map
-      this.selected = null;
-      if (old) this.reselect(old.entry.timeline, old.index);
+      this.sayStatus();
       if (this.find.value) this.search(this.find.value);
+      if (this.wanted) this.selectWanted(this.model.ranks[0]);
+      else this.reselect();
     } catch (error) {
+      this.detail = has;
       this.status.textContent = clean(error.message);
     }
   }
 
-  reselect(t, i) {
-    const entry = this.model.ranks[0], name = labelOf(t, i);
-    for (const row of entry.timeline.rows) {
-      const k = sliceAt(entry.timeline, row, t.start[i], 0);
-      if (k >= 0 && entry.timeline.start[k] === t.start[i] && labelOf(entry.timeline, k) === name) this.selected = { entry, index: k };
-    }
+  // The same slice in the detail that came; what is not in it stays what it was.
+  reselect() {
+    if (!this.selected) return;
+    const { entry: { rank, timeline: old }, index } = this.selected, entry = this.model.ranks.find((e) => e.rank === rank), row = entry?.timeline.rows[old.row[index]];
+    const k = row ? sliceAt(entry.timeline, row, old.start[index], 0) : -1;
+    if (k >= 0 && entry.timeline.start[k] === old.start[index] && labelOf(entry.timeline, k) === labelOf(old, index)) this.select(entry, k, true);
   }
 
   redraw() {
@@ -360,20 +368,22 @@ export class Timeline {
       this.redraw();
       return;
     }
+    const timelines = this.model.ranks.flatMap((r) => [r.timeline, r.whole.timeline]);
+    this.matches = new Map(timelines.map((t) => [t, Uint8Array.from(t.labels, (l) => (l.toLowerCase().includes(wanted) ? 1 : 0))]));
     let n = 0;
-    this.matches = new Map(this.model.ranks.map(({ rank, timeline: t }) => {
-      const is = Uint8Array.from(t.labels, (l) => (l.toLowerCase().includes(wanted) ? 1 : 0));
+    for (const { timeline: t } of this.model.ranks) {
+      const is = this.matches.get(t);
       for (const row of t.rows) if (t.tracks[row.track].scenario === undefined) for (let i = row.from; i < row.to; i++) n += is[t.label[i]];
-      return [rank, is];
-    }));
-    this.found.textContent = n === 0 ? "no match" : `${n.toLocaleString("en")} match${n === 1 ? "" : "es"}`;
+    }
+    const among = this.model.ranks[0].timeline.least > 0 ? " among what is drawn" : "";
+    this.found.textContent = (n === 0 ? "no match" : `${n.toLocaleString("en")} match${n === 1 ? "" : "es"}`) + among;
     this.redraw();
   }
 
   // To the next match in time, or the one before; around at the end.
   step(direction) {
     if (!this.matches) return;
-    const entry = this.model.ranks[0], t = entry.timeline, is = this.matches.get(entry.rank);
+    const entry = this.model.ranks[0], t = entry.timeline, is = this.matches.get(t);
     const here = this.selected?.entry === entry ? this.selected.index : -1;
     const key = (i) => t.start[i] + t.depth[i] * 1e-3;
     const now = here >= 0 ? key(here) : direction > 0 ? this.view.from : this.view.to;

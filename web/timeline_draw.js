@@ -94,7 +94,7 @@ export class Painter {
     while (i < row.to && start[i] < to) {
       const kind = kinds[label_kinds[label[i]]];
       let color = colors.kinds[kind];
-      if (matches && !matches.get(lane.entry.rank)[label[i]]) color = colors.line;
+      if (matches && !matches.get(t)[label[i]]) color = colors.line;
       if (color !== painted) {
         flush();
         c.fillStyle = painted = color;
@@ -163,8 +163,8 @@ export class Painter {
     const c = this.context;
     c.strokeStyle = colors.focus;
     c.lineWidth = 2;
-    const x = view.left + (t.start[i] + shift - view.from) / view.pixel;
-    c.strokeRect(Math.max(x, view.left - 2), y, Math.max(3, Math.min(t.dur[i] / view.pixel, view.width)), box);
+    const x = view.left + (t.start[i] + shift - view.from) / view.pixel, from = Math.max(x, view.left - 2);
+    c.strokeRect(from, y, Math.max(3, Math.min(x + t.dur[i] / view.pixel, view.width + 2) - from), box);
   }
 
   paintCounter(state, lane, y, colors) {
@@ -307,7 +307,7 @@ export class Painter {
   }
 
   static density(model, [from, to], width) {
-    const entry = model.ranks[0], out = new Float64Array(width);
+    const entry = model.ranks[0]?.whole, out = new Float64Array(width);
     if (!entry) return out;
     const t = entry.timeline, piece = (to - from) / width;
     const streams = t.tracks.filter((x) => x.type === "stream" && x.scenario === undefined);

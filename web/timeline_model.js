@@ -21,6 +21,21 @@ function compareTracks(a, b) {
   return order[a.type] - order[b.type] || (a.type === "stream" ? a.device - b.device || a.stream - b.stream : b.n - a.n) || a.id - b.id;
 }
 
+// A part of a rank's time in the rows of the whole: a track or a row without a slice in it keeps its place and its number.
+function inRowsOf(part, whole) {
+  const own = new Map(part.tracks.map((track) => [track.id, track])), row = new Uint32Array(part.row.length), rows = [];
+  const tracks = whole.tracks.map((track, index) => {
+    const found = track.scenario === undefined ? own.get(track.id) : undefined, depth = Math.max(track.depth, found?.depth ?? 0), first = rows.length;
+    for (let d = 0; d < depth; d++) {
+      const { from, to } = found && d < found.depth ? part.rows[found.row + d] : { from: 0, to: 0 };
+      row.fill(rows.length, from, to);
+      rows.push({ track: index, depth: d, from, to });
+    }
+    return { ...track, row: first, depth };
+  });
+  return { ...part, tracks, rows, row, scenarios: whole.scenarios };
+}
+
 // One rank on the common clock: `shift` is what its times are behind those of the first.
 export class Model {
   constructor() {
@@ -33,6 +48,7 @@ export class Model {
     const known = this.ranks.findIndex((r) => r.rank === rank);
     const base = BigInt(timeline.base_ns);
     const entry = { rank, label, timeline, base, shift: 0, isAligned: true };
+    entry.whole = entry;
     if (known >= 0) this.ranks[known] = entry;
     else this.ranks.push(entry);
     const first = this.ranks[0];
@@ -42,6 +58,12 @@ export class Model {
     return entry;
   }
 
+  // More detail of a part of its time.  The span, the rows and the simulated steps stay those of the whole.
+  refine(entry, part) {
+    const better = { ...entry, timeline: inRowsOf(part, entry.whole.timeline) };
+    this.ranks = this.ranks.map((r) => (r === entry ? better : r));
+  }
+
   remove(rank) {
     this.ranks = this.ranks.filter((r) => r.rank !== rank);
   }
@@ -49,7 +71,7 @@ export class Model {
   // [from, to] over all ranks.
   span() {
     let from = Infinity, to = -Infinity;
-    for (const { timeline: t, shift } of this.ranks) {
+    for (const { whole: { timeline: t }, shift } of this.ranks) {
       for (const row of t.rows) {
         if (row.to === row.from || t.tracks[row.track].scenario !== undefined) continue;
         from = Math.min(from, t.start[row.from] + shift);
@@ -72,7 +94,7 @@ export class Model {
       y += height;
     };
     for (const entry of this.ranks) {
-      const t = entry.timeline, scenario = this.scenarioOf(entry);
+      const t = entry.timeline, simulated = entry.whole.timeline.tracks, scenario = this.scenarioOf(entry);
       if (this.ranks.length > 1) put({ kind: "group", entry, key: `g${entry.rank}`, isFolded: this.folded.has(`g${entry.rank}`) }, groupHeight);
       if (this.folded.has(`g${entry.rank}`)) continue;
       const measured = t.tracks.map((track, index) => ({ track, index })).filter(({ track }) => track.scenario === undefined);
@@ -84,8 +106,8 @@ export class Model {
       };
       for (const { track, index } of measured) {
         if (track.type !== "stream" && !counters) putCounters();
-        for (const other of t.tracks)
-          if (scenario >= 0 && other.scenario === scenario && other.id === track.id) this.putTrack(put, entry, other, `s${entry.rank}.${index}`);
+        for (const other of simulated)
+          if (scenario >= 0 && other.scenario === scenario && other.id === track.id) this.putTrack(put, entry.whole, other, `s${entry.rank}.${index}`);
         this.putTrack(put, entry, track, `t${entry.rank}.${index}`);
       }
       if (!counters) putCounters();
