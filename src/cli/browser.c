@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdint.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -27,14 +28,24 @@ static bool start(const char *program, const char *target)
 {
     char *const                arguments[] = {(char *)(uintptr_t)program, (char *)(uintptr_t)target, NULL};
     posix_spawn_file_actions_t actions;
+    posix_spawnattr_t          how;
+    sigset_t                   none;
     pid_t                      child;
     int                        rc;
 
     if (posix_spawn_file_actions_init(&actions) != 0)
         return false;
+    if (posix_spawnattr_init(&how) != 0) {
+        posix_spawn_file_actions_destroy(&actions);
+        return false;
+    }
+    sigemptyset(&none);                 /* the caller's mask and its Ctrl-C are not for the browser */
+    posix_spawnattr_setsigmask(&how, &none);
+    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    rc = posix_spawnp(&child, program, &actions, NULL, arguments, environ);
+    rc = posix_spawnp(&child, program, &actions, &how, arguments, environ);
+    posix_spawnattr_destroy(&how);
     posix_spawn_file_actions_destroy(&actions);
     return rc == 0;
 }

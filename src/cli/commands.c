@@ -3,10 +3,11 @@
 #include "cli/command.h"
 
 extern const hu_command hu_command_report, hu_command_info, hu_command_query, hu_command_whatif, hu_command_check,
-    hu_command_export;
+    hu_command_export, hu_command_view;
 
 const hu_command *const hu_commands[] = {
     &hu_command_report,
+    &hu_command_view,
     &hu_command_info,
     &hu_command_whatif,
     &hu_command_check,

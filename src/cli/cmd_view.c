@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cmd_view.c - `holdup view`: the page, served with as much of its timelines as it looks at.
+ *
+ * A page in a file holds all that it can ever show.  A served one asks for the piece of time that is in sight, in the detail
+ * that its pixels have room for, so that a trace of any size opens at once.  Traces stay in memory as they were read, and
+ * frozen traces may be read by any number of threads; a request works in arenas of its own.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "base/thread.h"
+#include "cli/browser.h"
+#include "cli/command.h"
+#include "cli/ranks.h"
+#include "cli/server.h"
+#include "render/report.h"
+
+enum { PIXELS = 1600, MOST_PIXELS = 1 << 15, MOST_THREADS = 8, ANY_PORT = -1 };
+
+typedef struct {
+    int           port;
+    bool          open, quiet;
+    hu_step_range steps;
+    hu_limits     limits;
+} options;
+
+/* What is served, all of it read-only. */
+typedef struct {
+    hu_ranks   ranks;
+    hu_verdict verdict;
+    hu_str     page;
+    hu_timeline_index **indexes;        /* of the traces */
+} view;
+
+static int parse_port(void *field, const char *text, hu_error *err)
+{
+    int64_t port;
+
+    if (!hu_parse_i64(hu_str_of(text), &port) || (port != 0 && port < 1024) || port > UINT16_MAX)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--port wants 1024 to 65535, or 0 for any free one, not \"%s\"", text);
+    *(int *)field = (int)port;
+    return 0;
+}
+
+static const hu_option rows[] = {
+    {"port", 'p', HU_OPTION_SPECIAL, "N", "of 127.0.0.1 (9001, or the next free one); 0: any free one", offsetof(options, port),
+     NULL, parse_port},
+    {"open", 0, HU_OPTION_FLAG, NULL, "show it in a browser", offsetof(options, open), NULL, NULL},
+    {"steps", 's', HU_OPTION_SPECIAL, "A..B", "measure only these steps; the timeline shows all",
+     offsetof(options, steps), NULL, hu_inputs_parse_steps},
+    {"quiet", 'q', HU_OPTION_FLAG, NULL, "print the address and nothing else", offsetof(options, quiet), NULL, NULL},
+    {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
+     "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio",
+     offsetof(options, limits), NULL, hu_inputs_parse_limit},
+};
+
+/* answers */
+
+/* A whole number of the address in [0, most]; `missing` where it is not there. */
+static int get_number(const hu_asked *asked, const char *name, int64_t most, int64_t missing, int64_t *out, hu_error *err)
+{
+    const char *text = hu_asked_get(asked, name);
+
+    *out = missing;
+    if (text && (!hu_parse_i64(hu_str_of(text), out) || *out < 0 || *out > most))
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%s wants a whole number from 0 to %lld", name, (long long)most);
+    return 0;
+}
+
+static int get_rank(const view *v, const hu_asked *asked, size_t *rank, hu_error *err)
+{
+    int64_t   i;
+    const int rc = get_number(asked, "rank", (int64_t)v->ranks.n - 1, (int64_t)v->verdict.rank, &i, err);
+
+    *rank = (size_t)i;
+    return rc;
+}
+
+static int answer_page(void *context, const hu_asked *asked, hu_answer *a, hu_error *err)
+{
+    const view *v = context;
+
+    (void)asked;
+    (void)err;
+    a->type = "text/html; charset=utf-8";
+    a->body = v->page;
+    return 0;
+}
+
+/* All of the capture was encoded when the trace was read, with the simulated steps. */
+static int answer_whole(const hu_timeline *t, hu_answer *a, hu_error *err)
+{
+    if (t->bytes.n == 0)
+        return hu_fail_memory(err);
+    a->body = t->bytes;
+    a->unpacked_bytes = t->raw_bytes;
+    return 0;
+}
+
+static int answer_part(const view *v, size_t rank, const hu_timeline_options *how, hu_answer *a, hu_error *err)
+{
+    hu_arena   *arena = hu_arena_new(), *scratch = hu_arena_new();
+    hu_timeline t;
+    int         rc;
+
+    rc = arena && scratch ? hu_timeline_encode(v->ranks.traces[rank], v->ranks.digests[rank], how, arena, scratch, &t, err)
+                          : hu_fail_memory(err);
+    hu_arena_free(scratch);
+    if (rc < 0) {
+        hu_arena_free(arena);
+        return rc;
+    }
+    a->body = t.bytes;
+    a->arena = arena;
+    a->unpacked_bytes = t.raw_bytes;
+    return 0;
+}
+
+/* /timeline?rank=I&from=NS&to=NS&px=N: a piece of time, in ns since the first slice, as so many pixels show it. */
+static int answer_timeline(void *context, const hu_asked *asked, hu_answer *a, hu_error *err)
+{
+    const view         *v = context;
+    hu_timeline_options how = {0};
+    size_t              rank;
+    int                 rc;
+
+    if ((rc = get_rank(v, asked, &rank, err)) < 0 ||
+        (rc = get_number(asked, "from", INT64_MAX / 4, 0, &how.from_ns, err)) < 0 ||
+        (rc = get_number(asked, "to", INT64_MAX / 4, 0, &how.to_ns, err)) < 0 ||
+        (rc = get_number(asked, "px", MOST_PIXELS, 0, &how.pixels, err)) < 0)
+        return rc;
+    if (how.from_ns == 0 && how.to_ns == 0)
+        return answer_whole(&v->ranks.timelines[rank], a, err);
+    if (how.to_ns <= how.from_ns)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "to wants to be after from; both 0 are the whole capture");
+    how.pixels = how.pixels ? how.pixels : PIXELS;
+    how.index = v->indexes[rank];
+    return answer_part(v, rank, &how, a, err);
+}
+
+static const hu_route routes[] = {
+    {"/", false, answer_page},
+    {"/timeline", false, answer_timeline},
+};
+
+/* the command */
+
+/* As report --html writes it, but for the timelines. */
+static int write_page(view *v, const char *arguments, hu_arena *arena, hu_error *err)
+{
+    hu_arena    *scratch = hu_arena_new();
+    hu_timeline *none = hu_arena_calloc(arena, v->ranks.n, sizeof *none);
+    hu_report    r = {.digests = v->ranks.digests, .n = v->ranks.n, .verdict = v->verdict, .scratch = scratch,
+                      .unit = "samples", .arguments = arguments, .timelines = none, .server = true};
+    hu_out      *out = scratch && none ? hu_out_open_memory(arena) : NULL;
+    int          rc = out ? 0 : hu_fail_memory(err);
+
+    for (size_t i = 0; rc == 0 && i < r.n; i++) {
+        none[i] = v->ranks.timelines[i];            /* which simulated steps there are */
+        none[i].bytes = (hu_str){0};
+    }
+    if (rc == 0)
+        rc = hu_html_write(&r, out, err);
+    if (rc == 0)
+        rc = hu_out_take(out, &v->page, err);
+    else
+        hu_out_abandon(out);
+    hu_arena_free(scratch);
+    return rc;
+}
+
+static int make_indexes(view *v, hu_arena *arena, hu_error *err)
+{
+    v->indexes = hu_arena_calloc(arena, v->ranks.n, sizeof *v->indexes);
+    for (size_t i = 0; v->indexes && i < v->ranks.n; i++)
+        if (!(v->indexes[i] = hu_timeline_index_new(v->ranks.traces[i], arena)))
+            return hu_fail_memory(err);
+    return v->indexes ? 0 : hu_fail_memory(err);
+}
+
+/* The browser on this screen; where there is none, the way through ssh from the machine that has one. */
+static void show(const options *o, const hu_door *door, const char *address)
+{
+    const char *user = getenv("USER"), *ssh = getenv("SSH_CONNECTION"), *own = getenv("BROWSER");
+    const bool  is_remote = ssh && ssh[0] && !hu_browser_has_display() && !(o->open && own && own[0]);
+    char        host[256] = "";
+
+    if (is_remote && !o->quiet) {
+        gethostname(host, sizeof host - 1);
+        hu_command_say("from your machine: ssh -N -L %u:127.0.0.1:%u %s%s%s", door->port, door->port, user ? user : "",
+                       user ? "@" : "", host);
+    }
+    if (o->open && !is_remote)
+        hu_browser_open(address);
+}
+
+static int say_where(const options *o, const hu_door *door, hu_error *err)
+{
+    char    address[128];
+    hu_out *out = hu_out_open_fd(STDOUT_FILENO);
+    int     rc;
+
+    if (!out)
+        return hu_fail_memory(err);
+    snprintf(address, sizeof address, "http://127.0.0.1:%u/?token=%s", door->port, door->token);
+    hu_out_printf(out, "%s\n", address);
+    if ((rc = hu_out_close(out, err)) < 0)
+        return rc;
+    show(o, door, address);
+    if (!o->quiet)
+        hu_command_say("Ctrl-C stops it");
+    return 0;
+}
+
+/* Until the user has seen enough. */
+static int serve(const options *o, view *v, hu_server *server, hu_error *err)
+{
+    const int threads = hu_thread_count();
+    const hu_server_options how = {.routes = routes, .n_routes = HU_COUNT(routes), .context = v,
+                                   .threads = threads < 2 ? 2 : threads > MOST_THREADS ? MOST_THREADS : threads};
+    sigset_t  ends;
+    int       rc, signal;
+
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &ends, NULL);        /* in the server's threads too: the wait below takes them */
+    if ((rc = hu_server_start(server, &how, err)) < 0 || (rc = say_where(o, hu_server_door(server), err)) < 0)
+        return rc;
+    sigwait(&ends, &signal);
+    return 0;
+}
+
+static int read_and_serve(const options *o, const hu_inputs *inputs, const char *arguments, hu_server *server, hu_arena *arena)
+{
+    const hu_ranks_options how = {.limits = o->limits, .replays = true, .quiet = o->quiet, .draws = true, .draws_all = true,
+                                  .pixels = PIXELS, .keeps_traces = true, .digest = {.steps = o->steps, .frames = 5}};
+    hu_error err = {0};
+    view     v;
+    int      rc = hu_ranks_read(inputs, &how, arena, &v.ranks);
+
+    if (rc) {
+        hu_server_close(server);
+        return rc;
+    }
+    hu_verdict_measure(v.ranks.digests, v.ranks.n, &v.verdict);
+    if ((rc = write_page(&v, arguments, arena, &err)) == 0 && (rc = make_indexes(&v, arena, &err)) == 0)
+        rc = serve(o, &v, server, &err);
+    hu_server_close(server);            /* before what it reads */
+    hu_ranks_free(&v.ranks);
+    return rc < 0 ? hu_command_fail(&err) : 0;
+}
+
+static int run(int argc, char **argv)
+{
+    options    o = {.port = ANY_PORT, .limits = hu_limits_default()};
+    hu_error   err = {0};
+    hu_arena  *arena = hu_arena_new();
+    hu_server *server = NULL;
+    hu_inputs  inputs;
+    int        n, status;
+
+    if (!arena) {
+        hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    n = hu_options_parse(rows, HU_COUNT(rows), argc, argv, &o, &err);
+    if (n == 0)
+        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "view wants a trace: holdup view trace.json.gz");
+    if (n > 0 && hu_inputs_expand(argv, n, arena, &inputs, &err) < 0)
+        n = err.code;
+    if (n > 0 && !(server = hu_server_open(o.port, &err)))         /* a port that is taken shows before a minute of reading */
+        n = err.code;
+    status = n < 0 ? hu_command_fail(&err) : read_and_serve(&o, &inputs, n == 1 ? argv[0] : "FILES", server, arena);
+    hu_arena_free(arena);
+    return status;
+}
+
+const hu_command hu_command_view = {
+    .name = "view",
+    .summary = "the page of report --html, served, for traces of any size",
+    .usage = "[options] FILE|DIRECTORY|- ...",
+    .about = "Reads traces and serves the page of `report --html` on this machine, until\n"
+             "Ctrl-C.  The page asks for the piece of time that is in sight, so even the\n"
+             "largest trace opens at once and shows every slice of every rank.  Only who has\n"
+             "the printed address, with its token, gets an answer, and only on this machine.\n\n"
+             "  holdup view trace.json.gz --open\n"
+             "  holdup view run/ --port 0",
+    .options = rows,
+    .n_options = HU_COUNT(rows),
+    .run = run,
+};

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * server.c - libmicrohttpd reads the requests; who is let in, door.c says.
+ *
+ * The socket is made here and not by the library, so that a port that is taken can be told from other troubles, and the
+ * next one tried.  A few threads share it: one slow answer must not hold up the page.  What a stranger could cost is
+ * bounded: connections, bytes of a request's head, seconds of silence; and bodies of requests are never read.
+ */
+#include "cli/server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { MOST_TRIED = 50, MOST_CONNECTIONS = 64, HEAD_BYTES = 16 << 10, SILENCE_S = 30, STATUS_TEXT = 1024 };
+
+struct hu_server {
+    int                socket;
+    struct MHD_Daemon *daemon;
+    hu_door            door;
+    hu_server_options  options;
+};
+
+struct hu_asked {
+    struct MHD_Connection *connection;
+};
+
+const char *hu_asked_get(const hu_asked *asked, const char *name)
+{
+    return MHD_lookup_connection_value(asked->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+static void give_back(void *arena)
+{
+    hu_arena_free(arena);
+}
+
+/* What every answer says, so that no page from elsewhere shows, reads or keeps it. */
+static void add_headers(struct MHD_Response *r)
+{
+    static const char *const headers[][2] = {
+        {"Cache-Control", "no-store"},
+        {"X-Content-Type-Options", "nosniff"},
+        {"Referrer-Policy", "no-referrer"},
+        {"X-Frame-Options", "DENY"},
+        {"Content-Security-Policy", "frame-ancestors 'none'"},
+        {"Cross-Origin-Resource-Policy", "same-origin"},
+    };
+
+    for (size_t i = 0; i < HU_COUNT(headers); i++)
+        MHD_add_response_header(r, headers[i][0], headers[i][1]);
+}
+
+/* Page of ui.perfetto.dev: may read this one, and may ask a private network for it. */
+static void add_permission(struct MHD_Response *r)
+{
+    MHD_add_response_header(r, "Access-Control-Allow-Origin", HU_DOOR_PERFETTO);
+    MHD_add_response_header(r, "Access-Control-Allow-Methods", "GET, HEAD");
+    MHD_add_response_header(r, "Access-Control-Allow-Private-Network", "true");
+    MHD_add_response_header(r, "Vary", "Origin");
+}
+
+static enum MHD_Result say(struct MHD_Connection *c, unsigned status, const char *text)
+{
+    char                 line[STATUS_TEXT];
+    const int            n = snprintf(line, sizeof line, "%s\n", text);
+    struct MHD_Response *r = MHD_create_response_from_buffer(n < STATUS_TEXT ? (size_t)n : STATUS_TEXT - 1, line,
+                                                             MHD_RESPMEM_MUST_COPY);
+    enum MHD_Result      rc;
+
+    if (!r)
+        return MHD_NO;
+    add_headers(r);
+    MHD_add_response_header(r, "Content-Type", "text/plain; charset=utf-8");
+    if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+        MHD_add_response_header(r, "Allow", "GET, HEAD");
+    rc = MHD_queue_response(c, status, r);
+    MHD_destroy_response(r);
+    return rc;
+}
+
+static enum MHD_Result permit(struct MHD_Connection *c)
+{
+    struct MHD_Response *r = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+    enum MHD_Result      rc;
+
+    if (!r)
+        return MHD_NO;
+    add_headers(r);
+    add_permission(r);
+    rc = MHD_queue_response(c, MHD_HTTP_NO_CONTENT, r);
+    MHD_destroy_response(r);
+    return rc;
+}
+
+/* The response owns the answer's arena or file.  NULL, and both are gone, when there is no memory. */
+static struct MHD_Response *wrap(const hu_answer *a)
+{
+    struct MHD_Response *r;
+
+    if (a->fd >= 0) {
+        const off_t size = lseek(a->fd, 0, SEEK_END);
+
+        r = size >= 0 ? MHD_create_response_from_fd64((uint64_t)size, a->fd) : NULL;
+        if (!r)
+            close(a->fd);
+        return r;
+    }
+    r = MHD_create_response_from_buffer_with_free_callback_cls(a->body.n, (void *)(uintptr_t)a->body.p, give_back, a->arena);
+    if (!r)
+        hu_arena_free(a->arena);
+    return r;
+}
+
+static void describe(struct MHD_Response *r, const hu_answer *a)
+{
+    char text[256];
+
+    add_headers(r);
+    MHD_add_response_header(r, "Content-Type", a->type);
+    if (a->file) {
+        snprintf(text, sizeof text, "attachment; filename=\"%s\"", a->file);
+        MHD_add_response_header(r, "Content-Disposition", text);
+    }
+    if (a->unpacked_bytes) {
+        snprintf(text, sizeof text, "%zu", a->unpacked_bytes);
+        MHD_add_response_header(r, "X-Unpacked-Bytes", text);
+    }
+}
+
+static unsigned status_of(int code)
+{
+    return code == HU_EUSAGE   ? MHD_HTTP_BAD_REQUEST
+           : code == HU_ENOMEM ? MHD_HTTP_SERVICE_UNAVAILABLE
+                               : MHD_HTTP_INTERNAL_SERVER_ERROR;
+}
+
+static enum MHD_Result answer(const hu_server *s, const hu_route *route, struct MHD_Connection *c, const hu_visitor *v)
+{
+    const hu_asked       asked = {c};
+    hu_answer            a = {.type = "application/octet-stream", .fd = -1};
+    hu_error             err = {0};
+    struct MHD_Response *r;
+    enum MHD_Result      rc;
+
+    if (route->answer(s->options.context, &asked, &a, &err) < 0)
+        return say(c, status_of(err.code), err.text);
+    r = wrap(&a);
+    if (!r)
+        return MHD_NO;
+    describe(r, &a);
+    if (hu_door_is_perfetto(v))
+        add_permission(r);
+    if (v->token && strcmp(route->path, "/") == 0) {
+        char cookie[sizeof s->door.cookie + HU_TOKEN_BYTES + 64];
+
+        snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict", s->door.cookie, s->door.token);
+        MHD_add_response_header(r, "Set-Cookie", cookie);
+    }
+    rc = MHD_queue_response(c, MHD_HTTP_OK, r);
+    MHD_destroy_response(r);
+    return rc;
+}
+
+static const hu_route *find(const hu_server *s, const char *path)
+{
+    for (size_t i = 0; i < s->options.n_routes; i++)
+        if (strcmp(s->options.routes[i].path, path) == 0)
+            return &s->options.routes[i];
+    return NULL;
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *c, const char *path, const char *method,
+                                  const char *version, const char *body, size_t *body_bytes, void **state)
+{
+    const hu_server *s = context;
+    const hu_route  *route = find(s, path);
+    const hu_visitor v = {
+        .method = method,
+        .host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host"),
+        .origin = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Origin"),
+        .token = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "token"),
+        .cookie = MHD_lookup_connection_value(c, MHD_COOKIE_KIND, s->door.cookie),
+        .is_for_perfetto = route && route->is_for_perfetto,
+    };
+    const char    *why;
+    const unsigned refused = hu_door_judge(&s->door, &v, &why);
+
+    (void)version;
+    (void)body;
+    (void)body_bytes;
+    (void)state;
+    if (refused)
+        return say(c, refused, why);
+    if (strcmp(method, "OPTIONS") == 0)
+        return permit(c);
+    return route ? answer(s, route, c, &v) : say(c, MHD_HTTP_NOT_FOUND, "there is nothing at this address");
+}
+
+/* What the library says about requests that it refuses is of no use to the user. */
+static void be_silent(void *context, const char *format, va_list args)
+{
+    (void)context;
+    (void)format;
+    (void)args;
+}
+
+static int bind_to(int fd, unsigned port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+
+    return bind(fd, (const struct sockaddr *)&address, sizeof address) == 0 && listen(fd, SOMAXCONN) == 0 ? 0 : errno;
+}
+
+static int fail_bind(int port, int reason, hu_error *err)
+{
+    if (reason == EADDRINUSE && port > 0)
+        return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "port %d is taken by another program; --port 0 takes any free one", port);
+    return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "cannot listen on port %d of 127.0.0.1: %s; try --port 0",
+                   port > 0 ? port : HU_SERVER_PORT, strerror(reason));
+}
+
+/* A socket of its own for each try: one that failed to listen may already be bound.  Returns it, or an error. */
+static int listen_on(int port, hu_error *err)
+{
+    const unsigned first = port < 0 ? HU_SERVER_PORT : (unsigned)port, n = port < 0 ? MOST_TRIED : 1;
+    const int      yes = 1;
+    int            reason = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        if (fd < 0)
+            return fail_bind(port, errno, err);
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);     /* what just ended leaves its port busy for a minute */
+        reason = bind_to(fd, first + i);
+        if (reason == 0)
+            return fd;
+        close(fd);
+        if (reason != EADDRINUSE)
+            break;
+    }
+    return fail_bind(port, reason, err);
+}
+
+hu_server *hu_server_open(int port, hu_error *err)
+{
+    hu_server         *s = calloc(1, sizeof *s);
+    struct sockaddr_in address;
+    socklen_t          size = sizeof address;
+
+    if (!s) {
+        hu_fail_memory(err);
+        return NULL;
+    }
+    s->socket = listen_on(port, err);
+    if (s->socket < 0) {
+        free(s);
+        return NULL;
+    }
+    if (getsockname(s->socket, (struct sockaddr *)&address, &size) != 0)
+        hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "cannot tell the port: %s", strerror(errno));
+    else if (hu_door_init(&s->door, ntohs(address.sin_port), err) == 0)
+        return s;
+    hu_server_close(s);
+    return NULL;
+}
+
+const hu_door *hu_server_door(const hu_server *server)
+{
+    return &server->door;
+}
+
+int hu_server_start(hu_server *s, const hu_server_options *options, hu_error *err)
+{
+    s->options = *options;
+    s->daemon = MHD_start_daemon(
+        MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ERROR_LOG, 0, NULL, NULL, on_request, s,
+        MHD_OPTION_EXTERNAL_LOGGER, be_silent, NULL,
+        MHD_OPTION_LISTEN_SOCKET, s->socket,
+        MHD_OPTION_THREAD_POOL_SIZE, (unsigned)options->threads,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)MOST_CONNECTIONS,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_BYTES,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_S,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_END);
+    if (!s->daemon)
+        return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "the server cannot be started: %s", strerror(errno));
+    s->socket = -1;                     /* the daemon closes it */
+    return 0;
+}
+
+void hu_server_close(hu_server *s)
+{
+    if (!s)
+        return;
+    if (s->daemon)
+        MHD_stop_daemon(s->daemon);
+    if (s->socket >= 0)
+        close(s->socket);
+    free(s);
+}
