@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`holdup view` over its socket: what it answers, and whom it does not.  What timelines hold is compared with the trace's own JSON."""
+import collections
+import concurrent.futures
+import gzip
+import http.client
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import unittest
+from typing import Any
+from urllib.parse import urlencode
+
+from tests import page_data
+from tests.program import EXE, OWN, ROOT, SANITIZED, events, ns, real_traces, run
+
+PERFETTO = "https://ui.perfetto.dev"
+RUN = OWN[0].parent
+
+
+class Served:
+    """The program as it serves some traces, and requests to it."""
+
+    def __init__(self, *arguments: Any, env: dict[str, str] | None = None) -> None:
+        self.process = subprocess.Popen([EXE, "view", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT,
+                                        env={**os.environ, **(env or {})}, text=True)
+        self.line = self.process.stdout.readline().strip()
+        match = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\?token=([0-9a-f]{32})", self.line)
+        assert match, self.line + self.process.communicate()[1]
+        self.port, self.token = int(match[1]), match[2]
+
+    def ask(self, path: str, query: dict[str, Any] | None = None, method: str = "GET", token: str | None = "", **headers: str) -> tuple[int, dict[str, str], bytes]:
+        """Status, headers by their small names, body; `token` "" is the right one, None is none."""
+        given = dict(query or {}, **({} if token is None else {"token": token or self.token}))
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            connection.request(method, path + ("?" + urlencode(given) if given else ""), headers={k.replace("_", "-"): v for k, v in headers.items()})
+            answer = connection.getresponse()
+            return answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read()
+        finally:
+            connection.close()
+
+    def timeline(self, **query: int) -> dict[str, Any]:
+        status, headers, body = self.ask("/timeline", query)
+        assert status == 200, body
+        raw = gzip.decompress(body)
+        assert len(raw) == int(headers["x-unpacked-bytes"])
+        return page_data.decode(raw)
+
+    def stop(self, how: int = signal.SIGTERM) -> tuple[int, str]:
+        """Exit status and standard error."""
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+        err = self.process.communicate(timeout=60)[1]
+        return self.process.returncode, err
+
+
+class View(unittest.TestCase):
+    served: Served
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.served = Served(RUN, "--port", 0)
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        status, err = cls.served.stop()
+        assert status == 0, err
+
+    def test_page_asks_for_its_timelines(self) -> None:
+        status, headers, body = self.served.ask("/")
+        page = body.decode()
+        self.assertEqual(status, 200)
+        self.assertTrue(headers["content-type"].startswith("text/html"))
+        self.assertIn("<body data-server>", page)
+        self.assertIn("connect-src 'self'", page)
+        self.assertNotIn('class="data-timeline"', page)
+        self.assertNotIn(self.served.token, page)
+        self.assertTrue(page_data.json_block(page, "data-words")["scenarios"])
+        self.assertEqual(len(page_data.json_block(page, "data-report")["ranks"]), 2)
+
+    def test_every_answer_forbids_frames_copies_and_guesses(self) -> None:
+        for path, token in (("/", ""), ("/timeline", ""), ("/nothing", ""), ("/", None)):
+            _, headers, _ = self.served.ask(path, token=token)
+            with self.subTest(path=path, token=token):
+                self.assertEqual(headers["x-content-type-options"], "nosniff")
+                self.assertEqual(headers["cache-control"], "no-store")
+                self.assertEqual(headers["referrer-policy"], "no-referrer")
+                self.assertEqual(headers["x-frame-options"], "DENY")
+                self.assertIn("frame-ancestors 'none'", headers["content-security-policy"])
+                self.assertNotIn("access-control-allow-origin", headers)
+
+    def test_who_does_not_know_the_token_learns_nothing(self) -> None:
+        good = self.served.token
+        answers = {self.served.ask(path, token=token, method=method)[0::2] if method == "GET" else (self.served.ask(path, token=token, method=method)[0], b"")
+                   for path in ("/", "/timeline", "/nothing", "/trace.json") for method in ("GET", "POST", "OPTIONS")
+                   for token in (None, "0" * 32, good[:-1], good + "0", good.upper() + "x", "\0")}
+        self.assertEqual({status for status, _ in answers}, {403})
+        self.assertEqual(len({body for _, body in answers if body}), 1)
+
+    def test_cookie_stands_for_the_token(self) -> None:
+        _, headers, _ = self.served.ask("/")
+        cookie = headers["set-cookie"]
+        name = f"holdup_{self.served.port}"
+        self.assertEqual(cookie, f"{name}={self.served.token}; Path=/; HttpOnly; SameSite=Strict")
+        self.assertEqual(self.served.ask("/", token=None, Cookie=f"a=b; {name}={self.served.token}")[0], 200)
+        self.assertEqual(self.served.ask("/timeline", token=None, Cookie=f"{name}={self.served.token}")[0], 200)
+        self.assertEqual(self.served.ask("/", token=None, Cookie=f"{name}={'0' * 32}")[0], 403)
+        self.assertEqual(self.served.ask("/", token=None, Cookie=f"holdup_1={self.served.token}")[0], 403)
+
+    def test_only_its_own_host_name(self) -> None:
+        port = self.served.port
+        for host, status in ((f"127.0.0.1:{port}", 200), (f"localhost:{port}", 200), ("evil.example", 403), (f"evil.example:{port}", 403),
+                             ("127.0.0.1", 403), (f"127.0.0.1:{port}0", 403), (f"localhost.:{port}", 403), ("", 403), (f"[::1]:{port}", 403)):
+            with self.subTest(host=host):
+                self.assertEqual(self.served.ask("/", Host=host)[0], status)
+
+    def test_pages_from_elsewhere_are_refused(self) -> None:
+        for origin in ("https://evil.example", "null", PERFETTO, PERFETTO + ".evil.example", f"https://127.0.0.1:{self.served.port}"):
+            with self.subTest(origin=origin):
+                status, headers, _ = self.served.ask("/timeline", Origin=origin)
+                self.assertEqual(status, 403)
+                self.assertNotIn("access-control-allow-origin", headers)
+        self.assertEqual(self.served.ask("/timeline", Origin=f"http://127.0.0.1:{self.served.port}")[0], 200)
+
+    def test_only_get_and_head(self) -> None:
+        for method in ("POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "FROB"):
+            with self.subTest(method=method):
+                status, headers, _ = self.served.ask("/", method=method)
+                self.assertEqual((status, headers["allow"]), (405, "GET, HEAD"))
+        status, headers, body = self.served.ask("/", method="HEAD")
+        self.assertEqual((status, body), (200, b""))
+        self.assertGreater(int(headers["content-length"]), 10_000)
+
+    def test_numbers_that_are_none_are_answered_with_a_sentence(self) -> None:
+        for query in ({"rank": 2}, {"rank": -1}, {"rank": "x"}, {"rank": ""}, {"rank": "0;"}, {"from": "1e3", "to": 5}, {"from": -5, "to": 5}, {"from": 5, "to": 5},
+                      {"from": 6, "to": 5}, {"from": 1}, {"to": 2 ** 63}, {"to": 10 ** 40}, {"to": 9, "px": -1}, {"to": 9, "px": 10 ** 6}, {"to": "%00"}):
+            with self.subTest(query=query):
+                status, headers, body = self.served.ask("/timeline", query)
+                self.assertEqual(status, 400)
+                self.assertIn(b"wants", body)
+                self.assertTrue(headers["content-type"].startswith("text/plain"))
+        for path in ("/timeline/", "//", "/../etc/passwd", "/%2e%2e/etc/passwd", "/page", "/TIMELINE"):
+            self.assertEqual(self.served.ask(path)[0], 404, path)
+
+    def test_requests_that_are_none_do_not_end_it(self) -> None:
+        head = f"GET /?token={self.served.token} HTTP/1.1\r\n".encode()
+        for raw in (b"\0" * 100, b"GET\r\n\r\n", head + b"\r\n", head + b"Host: x\r\n" * 5000, b"GET /" + b"a" * 200_000 + b" HTTP/1.1\r\n\r\n",
+                    head + b"X: " + b"y" * 100_000, b"POST / HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n" + b"z" * 10_000):
+            with socket.create_connection(("127.0.0.1", self.served.port), timeout=20) as connection:
+                try:
+                    connection.sendall(raw)
+                    connection.shutdown(socket.SHUT_WR)
+                    answer = connection.recv(1 << 16)
+                except OSError:
+                    answer = b""
+            self.assertNotIn(b" 200 ", answer[:20])
+        self.assertEqual(self.served.ask("/")[0], 200)
+
+    def test_many_at_once_get_what_one_gets(self) -> None:
+        asked = [{"rank": i % 2, "from": 1_000_000 * (i % 7), "to": 40_000_000 * (1 + i % 5), "px": 100 + 300 * (i % 3)} for i in range(210)]
+        with concurrent.futures.ThreadPoolExecutor(24) as pool:
+            got = list(pool.map(lambda q: self.served.ask("/timeline", q)[0::2], asked))
+        self.assertEqual({status for status, _ in got}, {200})
+        same = collections.defaultdict(set)
+        for query, (_, body) in zip(asked, got):
+            same[tuple(query.items())].add(body)
+        self.assertEqual({len(bodies) for bodies in same.values()}, {1})
+
+    def test_whole_capture_comes_with_the_simulated_steps(self) -> None:
+        words = page_data.json_block(self.served.ask("/")[2].decode(), "data-words")
+        whole = self.served.timeline(rank=words["rank_index"], **{"from": 0, "to": 0, "px": 0})
+        self.assertEqual([s["id"] for s in whole["scenarios"]], words["scenarios"])
+        self.assertEqual(self.served.timeline(rank=1 - words["rank_index"])["scenarios"], [])
+        self.assertEqual(self.served.timeline()["rank"], whole["rank"])
+
+
+def raw_slices(path: pathlib.Path) -> list[tuple[int, int, str]]:
+    """Start since the first, duration and name of all that is drawn."""
+    found = [(ns(e["ts"]), ns(e["dur"]), e["name"]) for e in events(path) if e.get("ph") == "X" and e.get("dur") is not None]
+    drawn = [(ns(e["ts"]), ns(e["dur"]), e["name"]) for e in events(path) if e.get("ph") == "X" and e.get("dur") is not None and e.get("cat") != "Trace"]
+    first = min(start for start, _, _ in found)
+    return [(start - first, dur, name) for start, dur, name in drawn]
+
+
+class Detail(unittest.TestCase):
+    """Windows of traces against an independent reading."""
+
+    def inputs(self) -> list[pathlib.Path]:
+        real = [p for p in real_traces() if p.parent.name in ("hta-ns-resolution", "kineto-tb-samples")]
+        return [OWN[0], *real[: 1 if SANITIZED else None]]
+
+    def check(self, timeline: dict[str, Any], raw: list[tuple[int, int, str]], begin: int, end: int, pixels: int) -> None:
+        measured = [s for s in timeline["slices_list"] if "scenario" not in timeline["tracks"][s[0]]]
+        have = collections.Counter((start, dur, name) for _, start, dur, name, *_ in measured)
+        inside = collections.Counter(s for s in raw if s[0] < end and (s[0] + s[1] > begin or s[0] == begin))
+        least = timeline["least"]
+        self.assertEqual(sum((have - inside).values()), 0, "slices that are not in the trace")
+        self.assertEqual(sum((collections.Counter({s: n for s, n in inside.items() if s[1] >= least}) - have).values()), 0, "a slice that can be seen is hidden")
+        # each pixel of each depth has a slice: a hidden one lies in the piece of time of one that is not
+        pieces = {start // max(1, least) for start, _, _ in have}
+        self.assertEqual({s[0] // max(1, least) for s in inside} - pieces if least else set(), set())
+        depths = collections.Counter()
+        for track in {s[0] for s in measured}:
+            ends: list[int] = []
+            for _, start, dur, *_ in [s for s in measured if s[0] == track]:
+                while ends and ends[-1] <= start:
+                    ends.pop()
+                ends.append(start + dur)
+                if dur < least:
+                    depths[track, len(ends)] += 1
+        for rows in depths.values():
+            self.assertLessEqual(rows, 4 * (pixels + 2))
+
+    def test_windows_hold_what_can_be_seen(self) -> None:
+        for path in self.inputs():
+            raw = raw_slices(path)
+            span = max(start + dur for start, dur, _ in raw)
+            served = Served(path, "--port", 0)
+            try:
+                with self.subTest(path.name, window="whole"):
+                    whole = served.timeline(**{"from": 0, "to": 0})
+                    self.assertEqual(whole["of"], sum(1 for e in events(path) if e.get("ph") == "X" and e.get("dur") is not None))
+                    self.check(whole, raw, 0, span + 1, 1600)
+                for begin, end, pixels in ((0, span, 50), (span // 3, span // 2, 400), (span // 2, span // 2 + span // 100, 4000), (span // 4, span // 4 + 1, 10),
+                                           (span - 5, span + 10 ** 12, 3), (span * 2, span * 3, 100), (0, span + 1, 1 << 15)):
+                    with self.subTest(path.name, begin=begin, end=end, pixels=pixels):
+                        part = served.timeline(**{"from": begin, "to": end, "px": pixels})
+                        self.assertEqual(part["least"], (end - begin) // pixels)
+                        self.check(part, raw, begin, end, pixels)
+            finally:
+                self.assertEqual(served.stop()[0], 0)
+
+
+class Ends(unittest.TestCase):
+    def test_signals_end_it_well(self) -> None:
+        for how in (signal.SIGTERM, signal.SIGINT):
+            served = Served(OWN[0], "--port", 0)
+            served.ask("/")
+            self.assertEqual(served.stop(how)[0], 0)
+
+    def test_port_that_is_taken(self) -> None:
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", 0))
+            other.listen()
+            port = other.getsockname()[1]
+            status, out, err = run("view", OWN[0], "--port", port)
+        self.assertEqual((status, out), (3, b""))
+        self.assertIn(f"port {port} is taken", err)
+        self.assertIn("--port 0", err)
+
+    def test_wrong_ports(self) -> None:
+        for port in ("-1", "80", "65536", "x", ""):
+            status, _, err = run("view", OWN[0], "--port", port)
+            self.assertEqual(status, 2, port)
+            self.assertIn("--port wants", err)
+
+    def test_wrong_words(self) -> None:
+        self.assertEqual(run("view")[0], 2)
+        self.assertEqual(run("view", "no-such-file.json", "--port", 0)[0], 3)
+
+    def test_nothing_but_the_own_machine_is_bound(self) -> None:
+        served = Served(OWN[0], "--port", 0)
+        try:
+            table = pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]
+            mine = [line.split()[1] for line in table if line.split()[1].endswith(f":{served.port:04X}") and line.split()[3] == "0A"]
+            self.assertEqual(mine, [f"0100007F:{served.port:04X}"])
+        finally:
+            served.stop()
+
+    def test_without_a_screen_the_way_goes_over_ssh(self) -> None:
+        served = Served(OWN[0], "--port", 0, "--open", env={"DISPLAY": "", "WAYLAND_DISPLAY": "", "BROWSER": "", "SSH_CONNECTION": "1 2 3 4", "USER": "ann"})
+        err = served.stop()[1]
+        self.assertRegex(err, rf"from your machine: ssh -N -L {served.port}:127\.0\.0\.1:{served.port} ann@")
+        self.assertIn("Ctrl-C", err)
+
+    def test_quiet_says_the_address_alone(self) -> None:
+        served = Served(OWN[0], "--port", 0, "-q")
+        self.assertEqual(served.stop(), (0, ""))
+
+
+if __name__ == "__main__":
+    unittest.main()
