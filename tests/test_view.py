@@ -235,6 +235,47 @@ class Detail(unittest.TestCase):
                 self.assertEqual(served.stop()[0], 0)
 
 
+class Traces(unittest.TestCase):
+    """For other viewers."""
+
+    def test_perfetto_may_read_traces_and_nobody_else(self) -> None:
+        served = Served(OWN[0], "--port", 0)
+        try:
+            for path in ("/trace.pftrace", "/trace.json"):
+                with self.subTest(path):
+                    plain, headers, body = served.ask(path)
+                    self.assertEqual(plain, 200)
+                    self.assertNotIn("access-control-allow-origin", headers)
+                    self.assertEqual(headers["content-length"], str(len(body)))
+                    status, headers, same = served.ask(path, {"rank": 0}, Origin=PERFETTO)
+                    self.assertEqual((status, headers["access-control-allow-origin"], same), (200, PERFETTO, body))
+                    status, headers, _ = served.ask(path, method="OPTIONS", Origin=PERFETTO, Access_Control_Request_Private_Network="true")
+                    self.assertEqual((status, headers["access-control-allow-origin"], headers["access-control-allow-private-network"]), (204, PERFETTO, "true"))
+                    self.assertEqual(served.ask(path, token=None, Origin=PERFETTO)[0], 403)
+                    self.assertEqual(served.ask(path, method="OPTIONS", token=None, Origin=PERFETTO)[0], 403)
+                    self.assertEqual(served.ask(path, method="OPTIONS")[0], 405)
+                    self.assertEqual(served.ask(path, Origin="https://evil.example")[0], 403)
+                    self.assertEqual(served.ask(path, {"rank": 1})[0], 400)
+            status, exported, err = run("export", OWN[0], "--format", "perfetto")
+            self.assertEqual((status, served.ask("/trace.pftrace")[2]), (0, exported), err)
+        finally:
+            status, err = served.stop()
+        self.assertEqual(status, 0)
+        self.assertIn("no link for Perfetto", err)
+
+    def test_link_for_perfetto_on_its_port(self) -> None:
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if probe.connect_ex(("127.0.0.1", 9001)) == 0:
+                self.skipTest("port 9001 is taken")
+        served = Served(OWN[0])
+        err = served.stop()[1]
+        if served.port == 9001:
+            self.assertIn(f"{PERFETTO}/#!/?url=http://127.0.0.1:9001/trace.pftrace%3Ftoken%3D{served.token}", err)
+        else:
+            self.assertIn("no link for Perfetto", err)
+
+
 class Ends(unittest.TestCase):
     def test_signals_end_it_well(self) -> None:
         for how in (signal.SIGTERM, signal.SIGINT):

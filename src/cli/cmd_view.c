@@ -5,6 +5,8 @@
  * that its pixels have room for, so that a trace of any size opens at once.  Traces stay in memory as they were read, and
  * frozen traces may be read by any number of threads; a request works in arenas of its own.
  */
+#include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +18,7 @@
 #include "cli/command.h"
 #include "cli/ranks.h"
 #include "cli/server.h"
+#include "render/export.h"
 #include "render/report.h"
 
 enum { PIXELS = 1600, MOST_PIXELS = 1 << 15, MOST_THREADS = 8, ANY_PORT = -1 };
@@ -141,9 +144,65 @@ static int answer_timeline(void *context, const hu_asked *asked, hu_answer *a, h
     return answer_part(v, rank, &how, a, err);
 }
 
+/* A file without a name: gone when it is closed.  -1 when there can be none. */
+static int open_nameless(void)
+{
+    const char *own = getenv("TMPDIR"), *folder = own && own[0] ? own : "/tmp";
+    char        path[PATH_MAX];
+    int         fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+    if (fd >= 0)
+        return fd;
+    snprintf(path, sizeof path, "%s/holdup-XXXXXX", folder);        /* not every file system has nameless ones */
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0)
+        unlink(path);
+    return fd;
+}
+
+/* All of a rank for another viewer.  Through a file, for it may be larger than what memory is left. */
+static int answer_trace(const view *v, const hu_asked *asked, const hu_export_format *format, hu_answer *a, hu_error *err)
+{
+    size_t         rank;
+    hu_export_part part;
+    hu_out        *out;
+    int            rc = get_rank(v, asked, &rank, err);
+
+    if (rc < 0)
+        return rc;
+    a->fd = open_nameless();
+    if (a->fd < 0)
+        return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "no temporary file can be made; TMPDIR names a folder for them");
+    part = hu_export_all(v->ranks.traces[rank]);
+    out = hu_out_open_fd(a->fd);
+    rc = out ? format->write(&(hu_export){.parts = &part, .n = 1}, out, err) : hu_fail_memory(err);
+    if (rc == 0)
+        rc = hu_out_close(out, err);
+    else
+        hu_out_abandon(out);
+    if (rc < 0)
+        close(a->fd);
+    return rc;
+}
+
+static int answer_pftrace(void *context, const hu_asked *asked, hu_answer *a, hu_error *err)
+{
+    a->file = "trace.pftrace";
+    return answer_trace(context, asked, &hu_export_perfetto, a, err);
+}
+
+static int answer_json(void *context, const hu_asked *asked, hu_answer *a, hu_error *err)
+{
+    a->file = "trace.json";
+    a->type = "application/json";
+    return answer_trace(context, asked, &hu_export_chrome, a, err);
+}
+
 static const hu_route routes[] = {
     {"/", false, answer_page},
     {"/timeline", false, answer_timeline},
+    {"/trace.pftrace", true, answer_pftrace},
+    {"/trace.json", true, answer_json},
 };
 
 /* the command */
@@ -197,6 +256,16 @@ static void show(const options *o, const hu_door *door, const char *address)
         hu_browser_open(address);
 }
 
+/* The trace in Perfetto, which reads it from the browser that shows both. */
+static void say_perfetto(const hu_door *door)
+{
+    if (door->port == HU_SERVER_PORT)
+        hu_command_say("in Perfetto: " HU_DOOR_PERFETTO "/#!/?url=http://127.0.0.1:%u/trace.pftrace%%3Ftoken%%3D%s", door->port,
+                       door->token);
+    else
+        hu_command_say("no link for Perfetto: it reads from port %d alone, and this is %u", HU_SERVER_PORT, door->port);
+}
+
 static int say_where(const options *o, const hu_door *door, hu_error *err)
 {
     char    address[128];
@@ -210,8 +279,10 @@ static int say_where(const options *o, const hu_door *door, hu_error *err)
     if ((rc = hu_out_close(out, err)) < 0)
         return rc;
     show(o, door, address);
-    if (!o->quiet)
+    if (!o->quiet) {
+        say_perfetto(door);
         hu_command_say("Ctrl-C stops it");
+    }
     return 0;
 }
 
