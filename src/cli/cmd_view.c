@@ -43,14 +43,15 @@ static int parse_port(void *field, const char *text, hu_error *err)
     int64_t port;
 
     if (!hu_parse_i64(hu_str_of(text), &port) || (port != 0 && port < 1024) || port > UINT16_MAX)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--port wants 1024 to 65535, or 0 for any free one, not \"%s\"", text);
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--port wants 1024 to 65535, or 0 for any free one, not \"%s\"",
+                       text);
     *(int *)field = (int)port;
     return 0;
 }
 
 static const hu_option rows[] = {
-    {"port", 'p', HU_OPTION_SPECIAL, "N", "of 127.0.0.1 (9001, or the next free one); 0: any free one", offsetof(options, port),
-     NULL, parse_port},
+    {"port", 'p', HU_OPTION_SPECIAL, "N", "of 127.0.0.1 (9001, or the next free one); 0: any free one",
+     offsetof(options, port), NULL, parse_port},
     {"open", 0, HU_OPTION_FLAG, NULL, "show it in a browser", offsetof(options, open), NULL, NULL},
     {"steps", 's', HU_OPTION_SPECIAL, "A..B", "measure only these steps; the timeline shows all",
      offsetof(options, steps), NULL, hu_inputs_parse_steps},
@@ -260,8 +261,8 @@ static void show(const options *o, const hu_door *door, const char *address)
 static void say_perfetto(const hu_door *door)
 {
     if (door->port == HU_SERVER_PORT)
-        hu_command_say("in Perfetto: " HU_DOOR_PERFETTO "/#!/?url=http://127.0.0.1:%u/trace.pftrace%%3Ftoken%%3D%s", door->port,
-                       door->token);
+        hu_command_say("in Perfetto: " HU_DOOR_PERFETTO "/#!/?url=http://127.0.0.1:%u/trace.pftrace%%3Ftoken%%3D%s",
+                       door->port, door->token);
     else
         hu_command_say("no link for Perfetto: it reads from port %d alone, and this is %u", HU_SERVER_PORT, door->port);
 }
@@ -305,7 +306,8 @@ static int serve(const options *o, view *v, hu_server *server, hu_error *err)
     return 0;
 }
 
-static int read_and_serve(const options *o, const hu_inputs *inputs, const char *arguments, hu_server *server, hu_arena *arena)
+static int read_and_serve(const options *o, const hu_inputs *inputs, const char *arguments, hu_server *server,
+                          hu_arena *arena)
 {
     const hu_ranks_options how = {.limits = o->limits, .replays = true, .quiet = o->quiet, .draws = true, .draws_all = true,
                                   .pixels = PIXELS, .keeps_traces = true, .digest = {.steps = o->steps, .frames = 5}};
@@ -343,7 +345,7 @@ static int run(int argc, char **argv)
         n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "view wants a trace: holdup view trace.json.gz");
     if (n > 0 && hu_inputs_expand(argv, n, arena, &inputs, &err) < 0)
         n = err.code;
-    if (n > 0 && !(server = hu_server_open(o.port, &err)))         /* a port that is taken shows before a minute of reading */
+    if (n > 0 && !(server = hu_server_open(o.port, &err)))         /* a port that is taken shows before the reading */
         n = err.code;
     status = n < 0 ? hu_command_fail(&err) : read_and_serve(&o, &inputs, n == 1 ? argv[0] : "FILES", server, arena);
     hu_arena_free(arena);

@@ -3,7 +3,7 @@
  *
  * Other users do not know the token, which is in the address that only this user is told.  A page from elsewhere does not
  * know it either, and its browser does not send the cookie along (SameSite).  A page whose own name was made to mean
- * 127.0.0.1 (DNS rebinding) still says that name in Host.  Without the token every answer is the same, whatever is asked for.
+ * 127.0.0.1 (DNS rebinding) still says that name in Host.  Without the token all answers are the same.
  */
 #include "cli/door.h"
 

@@ -220,7 +220,8 @@ static int bind_to(int fd, unsigned port)
 static int fail_bind(int port, int reason, hu_error *err)
 {
     if (reason == EADDRINUSE && port > 0)
-        return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "port %d is taken by another program; --port 0 takes any free one", port);
+        return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "port %d is taken by another program; --port 0 takes any free one",
+                       port);
     return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "cannot listen on port %d of 127.0.0.1: %s; try --port 0",
                    port > 0 ? port : HU_SERVER_PORT, strerror(reason));
 }
@@ -237,7 +238,7 @@ static int listen_on(int port, hu_error *err)
 
         if (fd < 0)
             return fail_bind(port, errno, err);
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);     /* what just ended leaves its port busy for a minute */
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);     /* connections that just ended */
         reason = bind_to(fd, first + i);
         if (reason == 0)
             return fd;
