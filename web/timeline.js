@@ -162,7 +162,11 @@ export class Timeline {
     this.whatif.value = s ? id : "";
     this.model.scenario = s ? id : null;
     this.layOut();
-    if (!s) return;
+    if (!s) {
+      this.sayStatus();
+      this.settle();
+      return;
+    }
     const length = s.measured_end - s.start;
     this.setView(s.start - length * 0.03, s.measured_end + length * 0.08);
     announce(`step of ${time(length)}, without it ${time(s.simulated_end - s.start)}`);
