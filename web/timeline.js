@@ -468,8 +468,9 @@ export class Timeline {
     const at = y - rulerHeight + this.view.top, lane = this.lanes?.find((l) => at >= l.y && at < l.y + l.height);
     if (!lane || y < rulerHeight) return null;
     if (lane.kind !== "track" || x < this.view.left) return { lane, entry: lane.entry, index: -1 };
-    const row = lane.rows[Math.floor((at - lane.y) / rowHeight)];
-    return { lane, entry: lane.entry, index: row ? sliceAt(lane.entry.timeline, row, this.timeAt(x) - lane.entry.shift, this.view.pixel) : -1 };
+    const row = lane.rows[Math.floor((at - lane.y) / rowHeight)], t = lane.entry.timeline, time = this.timeAt(x) - lane.entry.shift;
+    const under = row ? sliceAt(t, row, time, 0) : -1;
+    return { lane, entry: lane.entry, index: row && under < 0 ? sliceAt(t, row, time, this.view.pixel) : under };
   }
 
   onWheel(event) {
