@@ -25,8 +25,9 @@ function yAxis(most, height, type, left) {
   return out;
 }
 
-function frame(title, height, children) {
-  return svg("svg", { class: "chart", viewBox: `0 -10 ${width} ${height + 34}`, role: "img", "aria-label": title }, children);
+// A picture, unless what is in it leads somewhere: then its pieces are what one reads.
+function frame(title, height, children, hasLinks = false) {
+  return svg("svg", { class: "chart", viewBox: `0 -10 ${width} ${height + 34}`, role: hasLinks ? "group" : "img", "aria-label": title }, children);
 }
 
 function legend(parts) {
@@ -64,7 +65,7 @@ export function barChart({ title, bars, parts, type = "ns", link, height = 180 }
   const every = Math.ceil(bars.length / 20);
   const labels = bars.map((b, i) => i % every === 0 && svg("text", { class: "tick", x: left + room * (i + 0.5), y: height + 16, "text-anchor": "middle" }, b.short ?? b.label));
   return el("figure", { class: "plot" }, el("figcaption", null, title), legend(parts.filter((_, k) => bars.some((b) => b.values[k] > 0))),
-    frame(title, height, [...yAxis(most, height, type, left), ...drawn, ...labels.filter(Boolean)]));
+    frame(title, height, [...yAxis(most, height, type, left), ...drawn, ...labels.filter(Boolean)], Boolean(link)));
 }
 
 // Lines over the same times: { label, class, values }.

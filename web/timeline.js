@@ -46,7 +46,7 @@ export class Timeline {
     const keys = el("details", { id: "timeline-keys", class: "keys" }, el("summary", null, "keys and colours"),
       el("dl", null, help.map(([k, what]) => [el("dt", null, el("kbd", null, k)), el("dd", null, what)])), this.legend());
     const tools = el("div", { class: "tools" }, this.find, tool("‹", () => this.step(-1), "previous match"), tool("›", () => this.step(1), "next match"), this.found,
-      tool("−", () => this.zoom(2), "zoom out"), tool("+", () => this.zoom(0.5), "zoom in"), tool("all", () => this.fit(), "everything"), this.whatif, this.others || null);
+      tool("−", () => this.zoom(2), "zoom out"), tool("+", () => this.zoom(0.5), "zoom in"), tool("all", () => this.fit(), "show all"), this.whatif, this.others || null);
     replace(this.section, head, tools, this.status, this.map, el("div", { class: "stage" }, this.canvas, this.tip), this.info, keys);
     this.painter = new Painter(this.canvas);
     this.listen();
