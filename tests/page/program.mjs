@@ -2,7 +2,7 @@
 // program.mjs - runs the program under test, takes its page apart, and finds traces.
 
 import { execFileSync, spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { gunzipSync } from "node:zlib";
@@ -23,6 +23,7 @@ export function runJson(...words) {
 
 let pages = 0;
 const made = new Map();
+process.on("exit", () => [...made.values()].forEach(({ file }) => rmSync(file, { force: true })));
 
 // The page of traces: { file, url, html, words }, made once for the same words.
 export function makePage(...words) {
