@@ -17,7 +17,7 @@ function within(what, measured, budget, unit, isTime = true) {
 
 after(() => {
   const widths = [0, 1, 2].map((k) => Math.max(...table.map((row) => row[k].length)));
-  for (const row of [["", "measured", "budget", ""], ...table]) console.log(`# ${row[0].padEnd(widths[0])}  ${row[1].padStart(Math.max(widths[1], 8))}  ${row[2].padStart(widths[2])}  ${row[3]}`);
+  for (const row of [["", "measured", "budget", ""], ...table]) console.log(`budget: ${row[0].padEnd(widths[0])}  ${row[1].padStart(Math.max(widths[1], 8))}  ${row[2].padStart(widths[2])}  ${row[3]}`);
 });
 
 const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];

@@ -18,7 +18,7 @@ const us = (ns) => `${Math.floor(ns / 1000)}.${String(ns % 1000).padStart(3, "0"
 
 // Writes pieces of text as they come, behind a temporary name.
 function writer(file) {
-  const fd = openSync(`${file}.part`, "w");
+  const part = `${file}.${process.pid}.part`, fd = openSync(part, "w");
   let lines = [], isFirst = true;
   const flush = () => {
     writeSync(fd, lines.join(""));
@@ -34,7 +34,7 @@ function writer(file) {
     close() {
       flush();
       closeSync(fd);
-      renameSync(`${file}.part`, file);
+      renameSync(part, file);
     },
   };
 }

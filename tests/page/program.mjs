@@ -54,20 +54,22 @@ export const shellOf = (page) => page.html.replace(blockPattern, "");
 
 // Its blocks: [{ id | rank, declared, slices, packedBytes, bytes }].
 export function blocksOf(page) {
-  return [...page.html.matchAll(blockPattern)].map(([whole, attributes, text]) => {
+  page.blocks ??= [...page.html.matchAll(blockPattern)].map(([whole, attributes, text]) => {
     const value = (name) => new RegExp(` ${name}="([^"]*)"`).exec(attributes)?.[1];
     const bytes = gunzipSync(Buffer.from(text, "base64"));
     return { whole, id: value("id"), rank: value("data-rank") === undefined ? undefined : Number(value("data-rank")), declared: Number(value("data-bytes")),
       slices: Number(value("data-slices")), packedBytes: text.length, bytes };
   });
+  return page.blocks;
 }
 
 export const jsonBlock = (page, id) => JSON.parse(blocksOf(page).find((b) => b.id === id).bytes.toString());
 
 // web/ as modules of node, which takes .js for something else where no package.json says otherwise.
 async function loadWeb() {
-  const copy = join(folder, "web");
+  const copy = join(folder, `web-${process.pid}`);
   mkdirSync(copy, { recursive: true });
+  process.on("exit", () => rmSync(copy, { recursive: true, force: true }));
   writeFileSync(join(copy, "package.json"), '{ "type": "module" }\n');
   for (const name of readdirSync(join(root, "web"))) if (name.endsWith(".js")) copyFileSync(join(root, "web", name), join(copy, name));
   const module = (name) => import(pathToFileURL(join(copy, name)).href);

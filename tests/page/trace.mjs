@@ -21,7 +21,14 @@ export const isDevice = (e) => /^(kernel|gpu_memcpy|gpu_memset|Kernel|Memcpy|Mem
 export const isCollective = (e) => /^kernel$/i.test(e.cat) && (communication.test(e.name) || e.args?.["Collective name"] !== undefined);
 
 // Complete events in the order of the file: { start, dur, end, name, cat, pid, tid, args }, in ns since the first of them.
+const read = new Map();
+
 export function readSlices(file) {
+  if (!read.has(file)) read.set(file, readAll(file));
+  return read.get(file);
+}
+
+function readAll(file) {
   const raw = readFileSync(file);
   const text = (raw[0] === 0x1f ? gunzipSync(raw) : raw).toString("utf8").replace(/"(ts|dur)"\s*:\s*(-?[\d.][\d.eE+-]*)/g, '"$1":"$2"');
   const document = JSON.parse(text), events = Array.isArray(document) ? document : document.traceEvents;
