@@ -6,15 +6,22 @@ import { answer } from "./decode.js";
 let worker, next = 0;
 const waiting = new Map();
 
+// Slower, but there.
+const noWorker = { postMessage: (message) => answer(message, (reply) => settle(reply)) };
+
 function startWorker() {
   // workerSource is the text of decode.js and what it imports; scripts/bundle writes it
   const url = URL.createObjectURL(new Blob([workerSource], { type: "text/javascript" }));
   try {
     worker = new Worker(url);
     worker.onmessage = (event) => settle(event.data);
-    worker.onerror = () => worker.terminate();
+    worker.onerror = () => {                // a browser may say only now that it runs none
+      worker.terminate();
+      worker = noWorker;
+      for (const { message } of [...waiting.values()]) worker.postMessage(message);
+    };
   } catch {
-    worker = { postMessage: (message) => answer(message, (reply) => settle(reply)) };     // slower, but there
+    worker = noWorker;
   }
   return worker;
 }
@@ -29,8 +36,9 @@ function settle(reply) {
 function decode(packed, bytes) {
   const id = next++;
   return new Promise((resolve, reject) => {
-    waiting.set(id, { resolve, reject });
-    (worker ?? startWorker()).postMessage({ id, packed, bytes });
+    const message = { id, packed, bytes };
+    waiting.set(id, { resolve, reject, message });
+    (worker ?? startWorker()).postMessage(message);
   });
 }
 

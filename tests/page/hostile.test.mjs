@@ -166,6 +166,15 @@ for (const [name, f] of Object.entries(damages)) {
   });
 }
 
+test("a browser that runs no worker shows the timeline all the same", async () => {
+  const refused = writePage("hostile-no-worker.html", small.html.replace("worker-src blob:", "worker-src 'none'"));
+  await withPage(refused, { hash: "#/timeline", isQuiet: true }, async (tab) => {
+    await tab.waitForSelector("#timeline[data-ready]");
+    assert.match(await tab.innerText("#timeline p[role=status]"), /^2,\d{3} slices/);
+    assert.equal(tab.problems.length, 1, "the browser's own word about it");
+  });
+});
+
 test("a timeline whose numbers lie is refused", () => {
   const bytes = blocksOf(small).find((b) => b.rank === 0).bytes, read = timelineOf(small, 0);
   assert.ok(read.slices > 0);
