@@ -11,45 +11,98 @@ const width = 900;
 
 // 1, 2 or 5 times a power of ten, so that about `n` of them make `most`.
 function roundStep(most, n) {
-  const raw = most / n, power = 10 ** Math.floor(Math.log10(raw)), x = raw / power;
+  const raw = most / n,
+    power = 10 ** Math.floor(Math.log10(raw)),
+    x = raw / power;
   return (x < 1.5 ? 1 : x < 3.5 ? 2 : x < 7.5 ? 5 : 10) * power;
 }
 
 function yAxis(most, height, type, left) {
-  const out = [], step = most > 0 ? roundStep(most, Math.max(2, height / 45)) : 1;
+  const out = [],
+    step = most > 0 ? roundStep(most, Math.max(2, height / 45)) : 1;
   for (let v = 0; v <= most * 1.0001; v += step) {
     const y = height - (most > 0 ? (v / most) * height : 0);
-    out.push(svg("line", { class: "grid", x1: left, x2: width, y1: y, y2: y }),
-      svg("text", { class: "tick", x: left - 6, y: y + 4, "text-anchor": "end" }, cell(type, v)));
+    out.push(
+      svg("line", { class: "grid", x1: left, x2: width, y1: y, y2: y }),
+      svg("text", { class: "tick", x: left - 6, y: y + 4, "text-anchor": "end" }, cell(type, v)),
+    );
   }
   return out;
 }
 
 // A picture, unless what is in it leads somewhere: then its pieces are what one reads.
 function frame(title, height, children, hasLinks = false) {
-  return svg("svg", { class: "chart", viewBox: `0 -10 ${width} ${height + 34}`, role: hasLinks ? "group" : "img", "aria-label": title }, children);
+  return svg(
+    "svg",
+    { class: "chart", viewBox: `0 -10 ${width} ${height + 34}`, role: hasLinks ? "group" : "img", "aria-label": title },
+    children,
+  );
 }
 
 function legend(parts) {
-  return el("ul", { class: "legend" }, parts.map((p) => el("li", null,
-    svg("svg", { class: "swatch", viewBox: "0 0 12 12", "aria-hidden": "true" }, svg("rect", { class: p.class, width: 12, height: 12 })), " ", p.label)));
+  return el(
+    "ul",
+    { class: "legend" },
+    parts.map((p) =>
+      el(
+        "li",
+        null,
+        svg(
+          "svg",
+          { class: "swatch", viewBox: "0 0 12 12", "aria-hidden": "true" },
+          svg("rect", { class: p.class, width: 12, height: 12 }),
+        ),
+        " ",
+        p.label,
+      ),
+    ),
+  );
 }
 
 function asTable(title, heads, rows) {
   const details = el("details", { class: "twin" }, el("summary", null, "as a table"));
   details.addEventListener("toggle", () => {
     if (details.open && details.childElementCount === 1)
-      details.append(el("div", { class: "scroll tall", tabindex: "0", role: "group", "aria-label": title }, el("table", null,
-        el("thead", null, el("tr", null, heads.map((h) => el("th", { scope: "col" }, h)))),
-        el("tbody", null, rows().map((r) => el("tr", null, r.map((c) => el("td", null, c))))))));
+      details.append(
+        el(
+          "div",
+          { class: "scroll tall", tabindex: "0", role: "group", "aria-label": title },
+          el(
+            "table",
+            null,
+            el(
+              "thead",
+              null,
+              el(
+                "tr",
+                null,
+                heads.map((h) => el("th", { scope: "col" }, h)),
+              ),
+            ),
+            el(
+              "tbody",
+              null,
+              rows().map((r) =>
+                el(
+                  "tr",
+                  null,
+                  r.map((c) => el("td", null, c)),
+                ),
+              ),
+            ),
+          ),
+        ),
+      );
   });
   return details;
 }
 
 // Bars of one piece for each part: { label, parts: [{ class, value }] }; `link(i)` is where a bar leads.
 export function barChart({ title, bars, parts, type = "ns", link, height = 180 }) {
-  const left = 70, most = Math.max(1, ...bars.map((b) => b.values.reduce((s, v) => s + (v || 0), 0)));
-  const room = (width - left) / Math.max(bars.length, 1), wide = Math.max(1, Math.min(48, room * 0.8));
+  const left = 70,
+    most = Math.max(1, ...bars.map((b) => b.values.reduce((s, v) => s + (v || 0), 0)));
+  const room = (width - left) / Math.max(bars.length, 1),
+    wide = Math.max(1, Math.min(48, room * 0.8));
   const drawn = bars.map((b, i) => {
     let y = height;
     const x = left + room * i + (room - wide) / 2;
@@ -58,69 +111,143 @@ export function barChart({ title, bars, parts, type = "ns", link, height = 180 }
       y -= h;
       return h > 0 && svg("rect", { class: parts[k].class, x, y, width: wide, height: h });
     });
-    const words = `${b.label}: ${b.values.map((v, k) => v > 0 && `${parts[k].label} ${cell(type, v)}`).filter(Boolean).join(", ")}`;
+    const words = `${b.label}: ${b.values
+      .map((v, k) => v > 0 && `${parts[k].label} ${cell(type, v)}`)
+      .filter(Boolean)
+      .join(", ")}`;
     const group = svg("g", { class: b.isFaint ? "faint" : null }, svg("title", null, clean(words)), rects);
     return link ? svg("a", { href: link(i), "aria-label": clean(words) }, group) : group;
   });
   const every = Math.ceil(bars.length / 20);
-  const labels = bars.map((b, i) => i % every === 0 && svg("text", { class: "tick", x: left + room * (i + 0.5), y: height + 16, "text-anchor": "middle" }, b.short ?? b.label));
-  return el("figure", { class: "plot" }, el("figcaption", null, title), legend(parts.filter((_, k) => bars.some((b) => b.values[k] > 0))),
-    frame(title, height, [...yAxis(most, height, type, left), ...drawn, ...labels.filter(Boolean)], Boolean(link)));
+  const labels = bars.map(
+    (b, i) =>
+      i % every === 0 &&
+      svg("text", { class: "tick", x: left + room * (i + 0.5), y: height + 16, "text-anchor": "middle" }, b.short ?? b.label),
+  );
+  return el(
+    "figure",
+    { class: "plot" },
+    el("figcaption", null, title),
+    legend(parts.filter((_, k) => bars.some((b) => b.values[k] > 0))),
+    frame(title, height, [...yAxis(most, height, type, left), ...drawn, ...labels.filter(Boolean)], Boolean(link)),
+  );
 }
 
 // Lines over the same times: { label, class, values }.
 export function lineChart({ title, x, lines, type = "bytes", height = 180, xLabel = time }) {
-  const left = 80, n = x.length, most = Math.max(1, ...lines.flatMap((l) => l.values.map((v) => v ?? 0)));
+  const left = 80,
+    n = x.length,
+    most = Math.max(1, ...lines.flatMap((l) => l.values.map((v) => v ?? 0)));
   const at = (i) => left + ((x[i] - x[0]) / Math.max(1, x[n - 1] - x[0])) * (width - left);
-  const drawn = lines.map((l) => {
-    const points = l.values.map((v, i) => `${at(i).toFixed(1)},${(height - ((v ?? 0) / most) * height).toFixed(1)}`).join(" ");
-    return [l.isArea && svg("polygon", { class: l.class + " area", points: `${at(0)},${height} ${points} ${at(n - 1)},${height}` }),
-      svg("polyline", { class: l.class + " line", points })];
-  }).flat().filter(Boolean);
-  const ticks = [0, 0.25, 0.5, 0.75, 1].map((s) => svg("text", {
-    class: "tick", x: left + s * (width - left), y: height + 16, "text-anchor": s === 0 ? "start" : s === 1 ? "end" : "middle",
-  }, xLabel((x[n - 1] - x[0]) * s)));
-  return el("figure", { class: "plot" }, el("figcaption", null, title), legend(lines),
+  const drawn = lines
+    .map((l) => {
+      const points = l.values.map((v, i) => `${at(i).toFixed(1)},${(height - ((v ?? 0) / most) * height).toFixed(1)}`).join(" ");
+      return [
+        l.isArea && svg("polygon", { class: l.class + " area", points: `${at(0)},${height} ${points} ${at(n - 1)},${height}` }),
+        svg("polyline", { class: l.class + " line", points }),
+      ];
+    })
+    .flat()
+    .filter(Boolean);
+  const ticks = [0, 0.25, 0.5, 0.75, 1].map((s) =>
+    svg(
+      "text",
+      {
+        class: "tick",
+        x: left + s * (width - left),
+        y: height + 16,
+        "text-anchor": s === 0 ? "start" : s === 1 ? "end" : "middle",
+      },
+      xLabel((x[n - 1] - x[0]) * s),
+    ),
+  );
+  return el(
+    "figure",
+    { class: "plot" },
+    el("figcaption", null, title),
+    legend(lines),
     frame(title, height, [...yAxis(most, height, type, left), ...drawn, ...ticks]),
-    asTable(title, ["time", ...lines.map((l) => l.label)], () => x.map((t, i) => [xLabel(t - x[0]), ...lines.map((l) => cell(type, l.values[i]))])));
+    asTable(title, ["time", ...lines.map((l) => l.label)], () =>
+      x.map((t, i) => [xLabel(t - x[0]), ...lines.map((l) => cell(type, l.values[i]))]),
+    ),
+  );
 }
 
 // Points on two logarithmic axes: { x, y, label, class }; `guides` are lines [[x1, y1], [x2, y2]].
 export function scatterChart({ title, points, xType, yType, xTitle, yTitle, guides = [], height = 300 }) {
-  const left = 90, seen = points.filter((p) => p.x > 0 && p.y > 0);
+  const left = 90,
+    seen = points.filter((p) => p.x > 0 && p.y > 0);
   if (!seen.length) return null;
   const range = (values) => [Math.floor(Math.log10(Math.min(...values))), Math.ceil(Math.log10(Math.max(...values)) + 1e-9)];
-  const [x0, x1] = range([...seen.map((p) => p.x), ...guides.flat().map((g) => g[0]).filter((v) => v > 0)]);
-  const [y0, y1] = range([...seen.map((p) => p.y), ...guides.flat().map((g) => g[1]).filter((v) => v > 0)]);
+  const [x0, x1] = range([
+    ...seen.map((p) => p.x),
+    ...guides
+      .flat()
+      .map((g) => g[0])
+      .filter((v) => v > 0),
+  ]);
+  const [y0, y1] = range([
+    ...seen.map((p) => p.y),
+    ...guides
+      .flat()
+      .map((g) => g[1])
+      .filter((v) => v > 0),
+  ]);
   const px = (v) => left + ((Math.log10(v) - x0) / Math.max(1, x1 - x0)) * (width - left - 30);
   const py = (v) => height - ((Math.log10(v) - y0) / Math.max(1, y1 - y0)) * height;
   const grid = [];
   for (let e = y0; e <= Math.max(y1, y0 + 1); e++)
-    grid.push(svg("line", { class: "grid", x1: left, x2: width, y1: py(10 ** e), y2: py(10 ** e) }),
-      svg("text", { class: "tick", x: left - 6, y: py(10 ** e) + 4, "text-anchor": "end" }, cell(yType, 10 ** e)));
+    grid.push(
+      svg("line", { class: "grid", x1: left, x2: width, y1: py(10 ** e), y2: py(10 ** e) }),
+      svg("text", { class: "tick", x: left - 6, y: py(10 ** e) + 4, "text-anchor": "end" }, cell(yType, 10 ** e)),
+    );
   for (let e = x0; e <= Math.max(x1, x0 + 1); e++)
     grid.push(svg("text", { class: "tick", x: px(10 ** e), y: height + 16, "text-anchor": "middle" }, cell(xType, 10 ** e)));
   const lines = guides.map(([a, b]) => svg("line", { class: "guide", x1: px(a[0]), y1: py(a[1]), x2: px(b[0]), y2: py(b[1]) }));
-  const dots = seen.map((p) => svg("circle", { class: p.class, cx: px(p.x), cy: py(p.y), r: p.r ?? 5 }, svg("title", null, clean(p.label, 300))));
+  const dots = seen.map((p) =>
+    svg("circle", { class: p.class, cx: px(p.x), cy: py(p.y), r: p.r ?? 5 }, svg("title", null, clean(p.label, 300))),
+  );
   const classes = [...new Map(seen.map((p) => [p.class, { class: p.class, label: p.group }])).values()].filter((c) => c.label);
-  return el("figure", { class: "plot" }, el("figcaption", null, title, el("span", { class: "note" }, ` across: ${xTitle}; up: ${yTitle}`)),
-    legend(classes), frame(title, height, [...grid, ...lines, ...dots]));
+  return el(
+    "figure",
+    { class: "plot" },
+    el("figcaption", null, title, el("span", { class: "note" }, ` across: ${xTitle}; up: ${yTitle}`)),
+    legend(classes),
+    frame(title, height, [...grid, ...lines, ...dots]),
+  );
 }
 
 // Rows × columns as colours; null is no measurement.
 export function heatMap({ title, rows, columns, values, type, pick }) {
-  const flat = values.flat().filter((v) => v !== null), least = Math.min(...flat), most = Math.max(...flat);
-  const cellWidth = Math.max(2, Math.min(120, Math.floor(840 / columns.length))), cellHeight = rows.length > 64 ? Math.max(1, Math.floor(640 / rows.length)) : 22;
-  const canvas = el("canvas", { class: "heat", role: "img", tabindex: "0", "aria-label": title, width: cellWidth * columns.length, height: cellHeight * rows.length });
+  const flat = values.flat().filter((v) => v !== null),
+    least = Math.min(...flat),
+    most = Math.max(...flat);
+  const cellWidth = Math.max(2, Math.min(120, Math.floor(840 / columns.length))),
+    cellHeight = rows.length > 64 ? Math.max(1, Math.floor(640 / rows.length)) : 22;
+  const canvas = el("canvas", {
+    class: "heat",
+    role: "img",
+    tabindex: "0",
+    "aria-label": title,
+    width: cellWidth * columns.length,
+    height: cellHeight * rows.length,
+  });
   const context = canvas.getContext("2d");
-  const labels = cellHeight >= 14 && el("ol", { class: "heat-rows", "aria-hidden": "true" }, rows.map((r) => el("li", null, r)));
+  const labels =
+    cellHeight >= 14 &&
+    el(
+      "ol",
+      { class: "heat-rows", "aria-hidden": "true" },
+      rows.map((r) => el("li", null, r)),
+    );
   for (let r = 0; r < rows.length; r++)
     for (let c = 0; c < columns.length; c++) {
       if (values[r][c] === null) continue;
       context.fillStyle = heatColor(most > least ? (values[r][c] - least) / (most - least) : 0.5);
       context.fillRect(c * cellWidth, r * cellHeight, cellWidth - (cellWidth > 6 ? 1 : 0), cellHeight - (cellHeight > 6 ? 1 : 0));
     }
-  let row = 0, column = 0;
+  let row = 0,
+    column = 0;
   const words = el("p", { class: "note", "aria-live": "polite" }, "point at a square, or use the arrow keys");
   const say = () => {
     const value = values[row][column];
@@ -133,7 +260,10 @@ export function heatMap({ title, rows, columns, values, type, pick }) {
     say();
   };
   canvas.addEventListener("pointermove", find);
-  canvas.addEventListener("click", (event) => { find(event); pick?.(row, column); });
+  canvas.addEventListener("click", (event) => {
+    find(event);
+    pick?.(row, column);
+  });
   canvas.addEventListener("keydown", (event) => {
     const [dr, dc] = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key] ?? [0, 0];
     if (event.key === "Enter") pick?.(row, column);
@@ -143,8 +273,26 @@ export function heatMap({ title, rows, columns, values, type, pick }) {
     say();
     event.preventDefault();
   });
-  const scale = el("p", { class: "scale" }, cell(type, least), " ", svg("svg", { viewBox: "0 0 200 12", class: "ramp", "aria-hidden": "true" },
-    Array.from({ length: 40 }, (_, i) => svg("rect", { x: i * 5, width: 5.5, height: 12, fill: heatColor(i / 39) }))), " ", cell(type, most));
-  return el("figure", { class: "plot" }, el("figcaption", null, title), scale, el("div", { class: "scroll heat-box" }, labels || null, canvas), words,
-    asTable(title, ["", ...columns], () => rows.map((label, r) => [label, ...values[r].map((v) => cell(type, v))])));
+  const scale = el(
+    "p",
+    { class: "scale" },
+    cell(type, least),
+    " ",
+    svg(
+      "svg",
+      { viewBox: "0 0 200 12", class: "ramp", "aria-hidden": "true" },
+      Array.from({ length: 40 }, (_, i) => svg("rect", { x: i * 5, width: 5.5, height: 12, fill: heatColor(i / 39) })),
+    ),
+    " ",
+    cell(type, most),
+  );
+  return el(
+    "figure",
+    { class: "plot" },
+    el("figcaption", null, title),
+    scale,
+    el("div", { class: "scroll heat-box" }, labels || null, canvas),
+    words,
+    asTable(title, ["", ...columns], () => rows.map((label, r) => [label, ...values[r].map((v) => cell(type, v))])),
+  );
 }

@@ -12,13 +12,14 @@ function varints(bytes, at) {
   return {
     at,
     next() {
-      let v = bytes[this.at++], b = v;
+      let v = bytes[this.at++],
+        b = v;
       if (v < 128) return v;
       v &= 127;
       let shift = 128;
       do {
         b = bytes[this.at++];
-        v += (b & 127) * shift;         // not <<: times have more than 32 bits
+        v += (b & 127) * shift; // not <<: times have more than 32 bits
         shift *= 128;
       } while (b > 127);
       return v;
@@ -31,8 +32,11 @@ function unzigzag(v) {
 }
 
 function readColumns(reader, tracks, n) {
-  const start = new Float64Array(n), dur = new Float64Array(n);
-  const label = new Uint32Array(n), note = new Uint32Array(n), link = new Int32Array(n);
+  const start = new Float64Array(n),
+    dur = new Float64Array(n);
+  const label = new Uint32Array(n),
+    note = new Uint32Array(n),
+    link = new Int32Array(n);
   let i = 0;
   for (const t of tracks) {
     let last = 0;
@@ -65,7 +69,8 @@ function readCounters(reader, counters) {
 
 // The depth of each slice: below all that still run.
 function findDepths(columns, tracks) {
-  const depth = new Uint8Array(columns.start.length), ends = new Float64Array(deepest + 1);
+  const depth = new Uint8Array(columns.start.length),
+    ends = new Float64Array(deepest + 1);
   let i = 0;
   for (const t of tracks) {
     let open = 0;
@@ -84,7 +89,9 @@ function findDepths(columns, tracks) {
 
 // Slices of one row after the other; `link` follows them.
 function sortRows(columns, tracks, depth) {
-  const n = depth.length, place = new Uint32Array(n), rows = [];
+  const n = depth.length,
+    place = new Uint32Array(n),
+    rows = [];
   let i = 0;
   for (const [index, t] of tracks.entries()) {
     const counts = new Uint32Array(t.depth + 1);
@@ -96,8 +103,13 @@ function sortRows(columns, tracks, depth) {
     i += t.n;
   }
   const out = {
-    start: new Float64Array(n), dur: new Float64Array(n), label: new Uint32Array(n), note: new Uint32Array(n),
-    link: new Int32Array(n), depth: new Uint8Array(n), row: new Uint32Array(n),
+    start: new Float64Array(n),
+    dur: new Float64Array(n),
+    label: new Uint32Array(n),
+    note: new Uint32Array(n),
+    link: new Int32Array(n),
+    depth: new Uint8Array(n),
+    row: new Uint32Array(n),
   };
   for (let k = 0; k < n; k++) {
     const p = place[k];

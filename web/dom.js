@@ -7,9 +7,7 @@ const invisibleAll = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u206
 // A name with what nobody sees, and what turns the line around, written out.
 export function clean(name, most = 2000) {
   const text = name.length > most ? name.slice(0, most) + "…" : name;
-  return invisible.test(text)
-    ? text.replace(invisibleAll, (c) => "\\u" + c.codePointAt(0).toString(16).padStart(4, "0"))
-    : text;
+  return invisible.test(text) ? text.replace(invisibleAll, (c) => "\\u" + c.codePointAt(0).toString(16).padStart(4, "0")) : text;
 }
 
 // el("td", { class: "t", onclick: f }, "text", child, …)
@@ -55,7 +53,7 @@ export async function copyText(text, button) {
     await navigator.clipboard.writeText(text);
     button.textContent = "copied";
   } catch {
-    const area = document.body.appendChild(el("textarea", { class: "hidden" }));      // file:// in some browsers
+    const area = document.body.appendChild(el("textarea", { class: "hidden" })); // file:// in some browsers
     area.value = text;
     area.select();
     button.textContent = document.execCommand("copy") ? "copied" : "not allowed";

@@ -20,7 +20,8 @@ function three(value) {
 export function bytes(n) {
   if (n === null || n === undefined) return nothing;
   const units = ["B", "kB", "MB", "GB", "TB", "PB"];
-  let size = Math.abs(n), k = 0;
+  let size = Math.abs(n),
+    k = 0;
   while (size >= 999.5 && k < units.length - 1) {
     size /= 1000;
     k++;
@@ -39,13 +40,20 @@ export function percent(p) {
 export function cell(type, value) {
   if (value === null || value === undefined) return nothing;
   switch (type) {
-    case "ns": return time(value);
-    case "bytes": return bytes(value);
-    case "count": return count(value);
-    case "percent": return percent(value);
-    case "bool": return value ? "yes" : "no";
-    case "number": return Math.abs(value) < 100 ? value.toFixed(2) : value.toFixed(0);
-    default: return String(value);
+    case "ns":
+      return time(value);
+    case "bytes":
+      return bytes(value);
+    case "count":
+      return count(value);
+    case "percent":
+      return percent(value);
+    case "bool":
+      return value ? "yes" : "no";
+    case "number":
+      return Math.abs(value) < 100 ? value.toFixed(2) : value.toFixed(0);
+    default:
+      return String(value);
   }
 }
 

@@ -10,13 +10,18 @@ import { draw, drawn, enhanceFindings, rankLabel } from "./views.js";
 
 const root = document.documentElement;
 const sections = [...document.querySelectorAll("main > section.view")];
-let rank = 0, timeline;
-const done = new Map();             // section -> the rank it shows
+let rank = 0,
+  timeline;
+const done = new Map(); // section -> the rank it shows
 
 // "#/timeline?r=0" and "#timeline" alike.
 function route() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
-  return { id: sections.some((s) => s.id === path) ? path : path.startsWith("finding-") ? "findings" : "overview", anchor: path, query: new URLSearchParams(query) };
+  return {
+    id: sections.some((s) => s.id === path) ? path : path.startsWith("finding-") ? "findings" : "overview",
+    anchor: path,
+    query: new URLSearchParams(query),
+  };
 }
 
 function setRank(index) {
@@ -41,7 +46,9 @@ function show() {
     try {
       draw(id, rank);
     } catch (error) {
-      document.getElementById(id).append(el("p", { class: "error", role: "alert" }, `This view could not be drawn: ${error.message}`));
+      document
+        .getElementById(id)
+        .append(el("p", { class: "error", role: "alert" }, `This view could not be drawn: ${error.message}`));
       throw error;
     }
   }
@@ -55,14 +62,22 @@ function show() {
 function addRankSelect(header) {
   const { ranks } = theReport();
   if (ranks.length < 2) return;
-  header.append(el("label", { for: "rank" }, "rank"), el("select", {
-    id: "rank", onchange: (event) => {
-      setRank(Number(event.target.value));
-      if (route().id === "timeline") location.hash = `#/timeline?r=${rank}`;
-      else show();
-      announce(`${rankLabel(rank)} is shown`);
-    },
-  }, ranks.map((_, i) => el("option", { value: i }, rankLabel(i)))));
+  header.append(
+    el("label", { for: "rank" }, "rank"),
+    el(
+      "select",
+      {
+        id: "rank",
+        onchange: (event) => {
+          setRank(Number(event.target.value));
+          if (route().id === "timeline") location.hash = `#/timeline?r=${rank}`;
+          else show();
+          announce(`${rankLabel(rank)} is shown`);
+        },
+      },
+      ranks.map((_, i) => el("option", { value: i }, rankLabel(i))),
+    ),
+  );
 }
 
 const themes = ["system", "light", "dark"];
@@ -71,7 +86,9 @@ function addThemeButton(header) {
   let theme = "system";
   try {
     theme = themes.includes(localStorage.getItem("holdup-theme")) ? localStorage.getItem("holdup-theme") : theme;
-  } catch { /* not from file: in some browsers */ }
+  } catch {
+    /* not from file: in some browsers */
+  }
   const button = el("button", { type: "button", id: "theme" });
   const apply = () => {
     if (theme === "system") root.removeAttribute("data-theme");
@@ -83,7 +100,9 @@ function addThemeButton(header) {
     theme = themes[(themes.indexOf(theme) + 1) % themes.length];
     try {
       localStorage.setItem("holdup-theme", theme);
-    } catch { /* it lasts as long as the page */ }
+    } catch {
+      /* it lasts as long as the page */
+    }
     apply();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", themeChanged);
@@ -97,7 +116,7 @@ async function start() {
   for (const a of document.querySelectorAll("#nav a")) a.href = a.getAttribute("href").replace("#", "#/");
   addThemeButton(header);
   document.querySelector("a.skip").addEventListener("click", (event) => {
-    event.preventDefault();               // the address is the section's
+    event.preventDefault(); // the address is the section's
     document.getElementById("main").focus();
   });
   for (const s of sections) s.hidden = s.id !== route().id;
@@ -117,6 +136,13 @@ async function start() {
 
 start().catch((error) => {
   for (const s of sections) s.hidden = false;
-  document.getElementById("main").prepend(el("p", { class: "error", role: "alert" },
-    `The page's data could not be read (${error.message}). What follows is the report as it was written; make the page again for the rest.`));
+  document
+    .getElementById("main")
+    .prepend(
+      el(
+        "p",
+        { class: "error", role: "alert" },
+        `The page's data could not be read (${error.message}). What follows is the report as it was written; make the page again for the rest.`,
+      ),
+    );
 });

@@ -2,16 +2,40 @@
 // palette.js - one colour for each kind of work, from the palette of Okabe and Ito, which the colour-blind can tell apart.
 
 const classes = {
-  cpu_op: "--c-op", python_function: "--c-python", user_annotation: "--c-user", runtime: "--c-call", driver: "--c-call",
-  overhead: "--c-overhead", kernel: "--c-compute", collective: "--c-comm", memcpy: "--c-copy", memset: "--c-set",
-  sync: "--c-idle", gpu_user_annotation: "--c-user", device_event: "--c-idle", profiler_range: "--c-idle",
-  span: "--c-idle", other: "--c-idle",
+  cpu_op: "--c-op",
+  python_function: "--c-python",
+  user_annotation: "--c-user",
+  runtime: "--c-call",
+  driver: "--c-call",
+  overhead: "--c-overhead",
+  kernel: "--c-compute",
+  collective: "--c-comm",
+  memcpy: "--c-copy",
+  memset: "--c-set",
+  sync: "--c-idle",
+  gpu_user_annotation: "--c-user",
+  device_event: "--c-idle",
+  profiler_range: "--c-idle",
+  span: "--c-idle",
+  other: "--c-idle",
 };
 
 export const kindWords = {
-  cpu_op: "operator", python_function: "Python", user_annotation: "annotation", runtime: "runtime call", driver: "driver call",
-  overhead: "profiler", kernel: "kernel", collective: "communication", memcpy: "copy", memset: "set",
-  sync: "wait", gpu_user_annotation: "annotation", device_event: "event", profiler_range: "counters", span: "capture",
+  cpu_op: "operator",
+  python_function: "Python",
+  user_annotation: "annotation",
+  runtime: "runtime call",
+  driver: "driver call",
+  overhead: "profiler",
+  kernel: "kernel",
+  collective: "communication",
+  memcpy: "copy",
+  memset: "set",
+  sync: "wait",
+  gpu_user_annotation: "annotation",
+  device_event: "event",
+  profiler_range: "counters",
+  span: "capture",
   other: "other",
 };
 
@@ -43,7 +67,15 @@ export function themeChanged() {
 }
 
 // Dark to light, as good for the colour-blind and in grey: the stops of cividis.
-const heat = [[0, 34, 78], [48, 71, 107], [87, 93, 109], [124, 123, 120], [166, 157, 117], [210, 193, 98], [254, 232, 56]];
+const heat = [
+  [0, 34, 78],
+  [48, 71, 107],
+  [87, 93, 109],
+  [124, 123, 120],
+  [166, 157, 117],
+  [210, 193, 98],
+  [254, 232, 56],
+];
 
 export function heatColor(share) {
   const x = Math.min(1, Math.max(0, share)) * (heat.length - 1);

@@ -17,19 +17,20 @@ export function view(word) {
 
 // { title, empty, columns, rows } of table number `index` of a view.
 export function table(rank, word, index = 0) {
-  const v = view(word), t = v.tables[index];
+  const v = view(word),
+    t = v.tables[index];
   const member = report.ranks[rank][v.key];
   return { title: t.title, empty: t.empty, columns: t.columns, rows: v.is_list ? member : member[t.key], word };
 }
 
 // [{ head, type, value }] that a view says beside its tables.
 export function facts(rank, word) {
-  const v = view(word), member = report.ranks[rank][v.key];
+  const v = view(word),
+    member = report.ranks[rank][v.key];
   return v.facts.filter((f) => f.head).map((f) => ({ key: f.key, head: f.head, type: f.type, value: member[f.key] }));
 }
 
-// The start of the capture, from which all times on the page count.
+// The moment from which times on the page count: the first slice, as in the timeline; else the first step.
 export function originOf(rank) {
-  const steps = report.ranks[rank].steps.list;
-  return steps.length ? steps[0].start_ns : 0;
+  return words.origins[rank] ?? report.ranks[rank].steps.list[0]?.start_ns ?? 0;
 }

@@ -4,7 +4,9 @@
 import { clean, copyText, el, replace } from "./dom.js";
 import { cell } from "./format.js";
 
-const rowPixels = 26, sight = 420, drawAll = 60;
+const rowPixels = 26,
+  sight = 420,
+  drawAll = 60;
 
 function compare(type, a, b) {
   if (a === b) return 0;
@@ -45,27 +47,60 @@ export class DataTable {
   build() {
     const { data } = this;
     const find = el("input", {
-      type: "search", placeholder: "search", "aria-label": `search in ${data.title}`,
-      oninput: (event) => { this.search = event.target.value.toLowerCase(); this.update(); },
-    });
-    const csv = el("button", { type: "button", onclick: (event) => copyText(toCsv(data.columns, this.shown.map((r) => r.row)), event.currentTarget) }, "copy as CSV");
-    const more = data.columns.some((c) => !c.shown) && el("button", {
-      type: "button", "aria-pressed": "false",
-      onclick: (event) => {
-        const all = event.currentTarget.getAttribute("aria-pressed") !== "true";
-        event.currentTarget.setAttribute("aria-pressed", all);
-        this.columns = data.columns.filter((c) => all || c.shown);
+      type: "search",
+      placeholder: "search",
+      "aria-label": `search in ${data.title}`,
+      oninput: (event) => {
+        this.search = event.target.value.toLowerCase();
         this.update();
       },
-    }, "all columns");
+    });
+    const csv = el(
+      "button",
+      {
+        type: "button",
+        onclick: (event) =>
+          copyText(
+            toCsv(
+              data.columns,
+              this.shown.map((r) => r.row),
+            ),
+            event.currentTarget,
+          ),
+      },
+      "copy as CSV",
+    );
+    const more =
+      data.columns.some((c) => !c.shown) &&
+      el(
+        "button",
+        {
+          type: "button",
+          "aria-pressed": "false",
+          onclick: (event) => {
+            const all = event.currentTarget.getAttribute("aria-pressed") !== "true";
+            event.currentTarget.setAttribute("aria-pressed", all);
+            this.columns = data.columns.filter((c) => all || c.shown);
+            this.update();
+          },
+        },
+        "all columns",
+      );
     this.counter = el("span", { class: "note", role: "status" });
     this.body = el("tbody");
     this.head = el("tr");
-    this.box = el("div", { class: "scroll tall", tabindex: "0", role: "group", "aria-label": data.title },
-      el("table", { id: this.id }, el("thead", null, this.head), this.body));
+    this.box = el(
+      "div",
+      { class: "scroll tall", tabindex: "0", role: "group", "aria-label": data.title },
+      el("table", { id: this.id }, el("thead", null, this.head), this.body),
+    );
     this.box.addEventListener("scroll", () => this.draw());
     this.box.addEventListener("keydown", (event) => this.onKey(event));
-    this.element.append(el("h3", null, data.title), el("div", { class: "tools" }, find, more || null, csv, this.counter), this.box);
+    this.element.append(
+      el("h3", null, data.title),
+      el("div", { class: "tools" }, find, more || null, csv, this.counter),
+      this.box,
+    );
   }
 
   onKey(event) {
@@ -76,33 +111,62 @@ export class DataTable {
   }
 
   drawHead() {
-    replace(this.head, this.columns.map((c) => {
-      const by = this.sorted?.key === c.key ? this.sorted : null;
-      const label = c.head || c.key;
-      return el("th", { scope: "col", class: c.type === "text" ? "t" : null, "aria-sort": by ? (by.isUp ? "ascending" : "descending") : null },
-        el("button", {
-          type: "button", title: c.key,
-          onclick: () => {
-            this.sorted = { key: c.key, type: c.type, isUp: by ? !by.isUp : c.type === "text" };
-            this.update();
-            this.head.querySelector(`[title="${c.key}"]`)?.focus();
+    replace(
+      this.head,
+      this.columns.map((c) => {
+        const by = this.sorted?.key === c.key ? this.sorted : null;
+        const label = c.head || c.key;
+        return el(
+          "th",
+          {
+            scope: "col",
+            class: c.type === "text" ? "t" : null,
+            "aria-sort": by ? (by.isUp ? "ascending" : "descending") : null,
           },
-        }, label, by ? (by.isUp ? " ▲" : " ▼") : ""));
-    }));
+          el(
+            "button",
+            {
+              type: "button",
+              title: c.key,
+              onclick: () => {
+                this.sorted = { key: c.key, type: c.type, isUp: by ? !by.isUp : c.type === "text" };
+                this.update();
+                this.head.querySelector(`[title="${c.key}"]`)?.focus();
+              },
+            },
+            label,
+            by ? (by.isUp ? " ▲" : " ▼") : "",
+          ),
+        );
+      }),
+    );
   }
 
   // Rows in order, with their depth in a tree.
   select() {
-    const { rows } = this.data, out = [];
-    const matches = (row) => !this.search || this.data.columns.some((c) => c.type === "text" && String(row[c.key] ?? "").toLowerCase().includes(this.search));
+    const { rows } = this.data,
+      out = [];
+    const matches = (row) =>
+      !this.search ||
+      this.data.columns.some(
+        (c) =>
+          c.type === "text" &&
+          String(row[c.key] ?? "")
+            .toLowerCase()
+            .includes(this.search),
+      );
     let list = rows.filter(matches);
     if (this.sorted) {
-      const { key, type, isUp } = this.sorted, sign = (type === "text") === isUp ? 1 : -1;
-      list = list.map((row, i) => [row, i]).sort(([a, i], [b, k]) => {
-        const c = compare(type, a[key], b[key]);
-        const isAbsent = a[key] === null || b[key] === null;
-        return (isAbsent ? c : c * sign) || i - k;
-      }).map(([row]) => row);
+      const { key, type, isUp } = this.sorted,
+        sign = (type === "text") === isUp ? 1 : -1;
+      list = list
+        .map((row, i) => [row, i])
+        .sort(([a, i], [b, k]) => {
+          const c = compare(type, a[key], b[key]);
+          const isAbsent = a[key] === null || b[key] === null;
+          return (isAbsent ? c : c * sign) || i - k;
+        })
+        .map(([row]) => row);
     }
     for (const row of list) {
       out.push({ row, depth: 0 });
@@ -125,8 +189,18 @@ export class DataTable {
   draw() {
     const n = this.shown.length;
     if (n === 0) {
-      replace(this.body, el("tr", null, el("td", { class: "t", colspan: this.columns.length },
-        this.search ? `nothing matches “${clean(this.search, 60)}”` : this.data.empty || "nothing was recorded")));
+      replace(
+        this.body,
+        el(
+          "tr",
+          null,
+          el(
+            "td",
+            { class: "t", colspan: this.columns.length },
+            this.search ? `nothing matches “${clean(this.search, 60)}”` : this.data.empty || "nothing was recorded",
+          ),
+        ),
+      );
       return;
     }
     const all = n <= drawAll;
@@ -134,8 +208,15 @@ export class DataTable {
     const to = all ? n : Math.min(n, from + Math.ceil(sight / rowPixels) + 40);
     if (from === this.from) return;
     this.from = from;
-    const gap = (rows) => rows > 0 && el("tr", { "aria-hidden": "true", class: "gap" }, el("td", { colspan: this.columns.length, height: rows * rowPixels }));
-    replace(this.body, gap(from), this.shown.slice(from, to).map((r) => this.drawRow(r)), gap(n - to));
+    const gap = (rows) =>
+      rows > 0 &&
+      el("tr", { "aria-hidden": "true", class: "gap" }, el("td", { colspan: this.columns.length, height: rows * rowPixels }));
+    replace(
+      this.body,
+      gap(from),
+      this.shown.slice(from, to).map((r) => this.drawRow(r)),
+      gap(n - to),
+    );
   }
 
   drawRow({ row, isChild }) {
@@ -154,14 +235,23 @@ export class DataTable {
     const at = this.columns.findIndex((c) => c.type === "text" && c.key === this.options.opener);
     if (at < 0 || this.options.children(row).length === 0) return;
     const isOpen = this.open.has(row);
-    cells[at].prepend(el("button", {
-      type: "button", class: "opener", "aria-expanded": String(isOpen), "aria-label": `${isOpen ? "hide" : "show"} what ${clean(String(row.name), 80)} holds`,
-      onclick: () => {
-        if (isOpen) this.open.delete(row);
-        else this.open.add(row);
-        this.update();
-      },
-    }, isOpen ? "▾" : "▸"));
+    cells[at].prepend(
+      el(
+        "button",
+        {
+          type: "button",
+          class: "opener",
+          "aria-expanded": String(isOpen),
+          "aria-label": `${isOpen ? "hide" : "show"} what ${clean(String(row.name), 80)} holds`,
+          onclick: () => {
+            if (isOpen) this.open.delete(row);
+            else this.open.add(row);
+            this.update();
+          },
+        },
+        isOpen ? "▾" : "▸",
+      ),
+    );
   }
 }
 DataTable.count = 0;

@@ -10,10 +10,24 @@ import { describe, showRange, showSlice } from "./timeline_info.js";
 import { canRefine, drawnRanks, fetchPart, loadTimeline } from "./timeline_load.js";
 import { childrenOf, firstAfter, kindOf, labelOf, linkedFrom, Model, parentOf, rowHeight, sliceAt } from "./timeline_model.js";
 
-const leastSpan = 50, settleMs = 250;
+const leastSpan = 50,
+  settleMs = 250;
 
-const help = [["w s", "zoom in, out"], ["a d", "left, right"], ["drag", "move"], ["shift + drag", "choose a piece of time"], ["ctrl + wheel", "zoom"], ["wheel", "up, down"],
-  ["arrows", "next slice, parent, child"], ["f", "what is chosen fills the view"], ["0", "everything"], ["/", "search"], ["n p", "next, previous match"], ["m", "choose the chosen slice's time"], ["Esc", "let go"]];
+const help = [
+  ["w s", "zoom in, out"],
+  ["a d", "left, right"],
+  ["drag", "move"],
+  ["shift + drag", "choose a piece of time"],
+  ["ctrl + wheel", "zoom"],
+  ["wheel", "up, down"],
+  ["arrows", "next slice, parent, child"],
+  ["f", "what is chosen fills the view"],
+  ["0", "everything"],
+  ["/", "search"],
+  ["n p", "next, previous match"],
+  ["m", "choose the chosen slice's time"],
+  ["Esc", "let go"],
+];
 
 export class Timeline {
   constructor(section, getRank, setRank) {
@@ -28,33 +42,101 @@ export class Timeline {
   }
 
   build() {
-    const ranks = drawnRanks(theReport().ranks.length), head = this.section.querySelector("h2");
+    const ranks = drawnRanks(theReport().ranks.length),
+      head = this.section.querySelector("h2");
     this.status = el("p", { class: "note", role: "status" });
-    this.find = el("input", { type: "search", placeholder: "search  /", "aria-label": "search for slices by name", onkeydown: (e) => this.onFindKey(e), oninput: () => this.search(this.find.value) });
+    this.find = el("input", {
+      type: "search",
+      placeholder: "search  /",
+      "aria-label": "search for slices by name",
+      onkeydown: (e) => this.onFindKey(e),
+      oninput: () => this.search(this.find.value),
+    });
     this.found = el("span", { class: "note", role: "status" });
     this.whatif = el("select", { "aria-label": "simulated step", onchange: () => this.setScenario(this.whatif.value) });
-    const tool = (label, f, name) => el("button", { type: "button", onclick: f, "aria-label": name ?? label, title: name ?? label }, label);
-    this.others = ranks.length > 1 && el("details", { class: "others" }, el("summary", null, "beside it"), ranks.map((r) =>
-      el("label", null, el("input", { type: "checkbox", value: r, onchange: (e) => this.toggleRank(r, e.target.checked) }), ` rank ${theReport().ranks[r].rank}`)));
+    const tool = (label, f, name) =>
+      el("button", { type: "button", onclick: f, "aria-label": name ?? label, title: name ?? label }, label);
+    this.others =
+      ranks.length > 1 &&
+      el(
+        "details",
+        { class: "others" },
+        el("summary", null, "beside it"),
+        ranks.map((r) =>
+          el(
+            "label",
+            null,
+            el("input", { type: "checkbox", value: r, onchange: (e) => this.toggleRank(r, e.target.checked) }),
+            ` rank ${theReport().ranks[r].rank}`,
+          ),
+        ),
+      );
     this.map = el("canvas", { class: "map", "aria-hidden": "true" });
     this.canvas = el("canvas", {
-      class: "timeline", tabindex: "0", role: "application", "aria-roledescription": "timeline", "aria-describedby": "timeline-keys",
+      class: "timeline",
+      tabindex: "0",
+      role: "application",
+      "aria-roledescription": "timeline",
+      "aria-describedby": "timeline-keys",
       "aria-label": "Slices over time. Arrow keys go from slice to slice, w and s zoom, a and d move.",
     });
     this.info = el("div", { class: "info" });
     this.tip = el("div", { class: "tip", hidden: true });
-    const keys = el("details", { id: "timeline-keys", class: "keys" }, el("summary", null, "keys and colours"),
-      el("dl", null, help.map(([k, what]) => [el("dt", null, el("kbd", null, k)), el("dd", null, what)])), this.legend());
-    const tools = el("div", { class: "tools" }, this.find, tool("‹", () => this.step(-1), "previous match"), tool("›", () => this.step(1), "next match"), this.found,
-      tool("−", () => this.zoom(2), "zoom out"), tool("+", () => this.zoom(0.5), "zoom in"), tool("all", () => this.fit(), "show all"), this.whatif, this.others || null);
-    replace(this.section, head, tools, this.status, this.map, el("div", { class: "stage" }, this.canvas, this.tip), this.info, keys);
+    const keys = el(
+      "details",
+      { id: "timeline-keys", class: "keys" },
+      el("summary", null, "keys and colours"),
+      el(
+        "dl",
+        null,
+        help.map(([k, what]) => [el("dt", null, el("kbd", null, k)), el("dd", null, what)]),
+      ),
+      this.legend(),
+    );
+    const tools = el(
+      "div",
+      { class: "tools" },
+      this.find,
+      tool("‹", () => this.step(-1), "previous match"),
+      tool("›", () => this.step(1), "next match"),
+      this.found,
+      tool("−", () => this.zoom(2), "zoom out"),
+      tool("+", () => this.zoom(0.5), "zoom in"),
+      tool("all", () => this.fit(), "show all"),
+      this.whatif,
+      this.others || null,
+    );
+    replace(
+      this.section,
+      head,
+      tools,
+      this.status,
+      this.map,
+      el("div", { class: "stage" }, this.canvas, this.tip),
+      this.info,
+      keys,
+    );
     this.painter = new Painter(this.canvas);
     this.listen();
   }
 
   legend() {
-    const shown = ["kernel", "collective", "memcpy", "memset", "cpu_op", "runtime", "python_function", "user_annotation", "overhead"];
-    return el("ul", { class: "legend" }, shown.map((k) => el("li", null, el("span", { class: `dot k-${k}` }), ` ${kindWords[k]}`)));
+    const shown = [
+      "kernel",
+      "collective",
+      "memcpy",
+      "memset",
+      "cpu_op",
+      "runtime",
+      "python_function",
+      "user_annotation",
+      "overhead",
+    ];
+    return el(
+      "ul",
+      { class: "legend" },
+      shown.map((k) => el("li", null, el("span", { class: `dot k-${k}` }), ` ${kindWords[k]}`)),
+    );
   }
 
   listen() {
@@ -68,8 +150,12 @@ export class Timeline {
     canvas.addEventListener("pointerleave", () => (this.tip.hidden = true));
     canvas.addEventListener("dblclick", () => this.fillWith());
     this.pointers = new Map();
-    const drag = (e) => e.buttons && this.moveTo(this.span[0] + ((e.offsetX / this.map.clientWidth) * (this.span[1] - this.span[0])));
-    this.map.addEventListener("pointerdown", (e) => { this.map.setPointerCapture(e.pointerId); drag(e); });
+    const drag = (e) =>
+      e.buttons && this.moveTo(this.span[0] + (e.offsetX / this.map.clientWidth) * (this.span[1] - this.span[0]));
+    this.map.addEventListener("pointerdown", (e) => {
+      this.map.setPointerCapture(e.pointerId);
+      drag(e);
+    });
     this.map.addEventListener("pointermove", drag);
     new ResizeObserver(() => this.redraw()).observe(canvas);
   }
@@ -80,7 +166,9 @@ export class Timeline {
     if (query.toString() === this.written && this.model.ranks.length) return;
     const ranks = drawnRanks(theReport().ranks.length);
     if (!ranks.includes(rank)) {
-      this.status.textContent = ranks.length ? `This page holds no timeline of rank ${theReport().ranks[rank].rank}: it has those that the verdict needs. --full puts in all.` : "This page was made without a timeline.";
+      this.status.textContent = ranks.length
+        ? `This page holds no timeline of rank ${theReport().ranks[rank].rank}: it has those that the verdict needs. --full puts in all.`
+        : "This page was made without a timeline.";
       if (!ranks.length) return;
       this.setRank(ranks[0]);
       return this.show(query);
@@ -108,9 +196,11 @@ export class Timeline {
   }
 
   sayStatus() {
-    const t = this.model.ranks[0].timeline, parts = [`${t.slices.toLocaleString("en")} slices`];
+    const t = this.model.ranks[0].timeline,
+      parts = [`${t.slices.toLocaleString("en")} slices`];
     if (t.left_out) parts.push(`This page holds ${t.left_out}; --full puts in all`);
-    if (t.least > 0) parts.push(`Of slices beside each other that are shorter than ${time(t.least)} one stands for all until you zoom in`);
+    if (t.least > 0)
+      parts.push(`Of slices beside each other that are shorter than ${time(t.least)} one stands for all until you zoom in`);
     if (this.model.ranks.some((r) => !r.isAligned)) parts.push("ranks whose clocks are more than an hour apart begin together");
     else if (this.model.ranks.length > 1) parts.push("ranks stand on their own hosts' clocks");
     this.status.textContent = parts.join(". ") + ".";
@@ -118,7 +208,8 @@ export class Timeline {
 
   // What the address asks for.
   apply(query) {
-    const entry = this.model.ranks[0], { steps } = entry.timeline;
+    const entry = this.model.ranks[0],
+      { steps } = entry.timeline;
     if (query.has("find")) {
       this.find.value = query.get("find");
       this.search(this.find.value);
@@ -127,7 +218,8 @@ export class Timeline {
     if (query.has("whatif")) this.setScenario(query.get("whatif"));
     const step = query.has("step") && steps.find((s) => s.number === Number(query.get("step")));
     if (step) this.setView(step.start - (step.end - step.start) * 0.02, step.end + (step.end - step.start) * 0.02);
-    const from = Number(query.get("from")), to = Number(query.get("to"));
+    const from = Number(query.get("from")),
+      to = Number(query.get("to"));
     if (query.has("from") && to > from) this.setView(from, to);
     this.wanted = query.has("slice") ? query.get("slice").split(".").map(Number) : null;
     this.selectWanted(entry);
@@ -136,7 +228,8 @@ export class Timeline {
 
   // What the address names, once it is there: it may be too small for the whole.
   selectWanted(entry) {
-    const [at, row] = this.wanted ?? [], t = entry.timeline;
+    const [at, row] = this.wanted ?? [],
+      t = entry.timeline;
     const index = t.rows[row] ? sliceAt(t, t.rows[row], at, 0) : -1;
     if (index < 0 || (canRefine() && t.start[index] !== at)) return;
     this.wanted = null;
@@ -153,12 +246,17 @@ export class Timeline {
 
   fillScenarios() {
     const { scenarios } = this.model.ranks[0].timeline;
-    replace(this.whatif, el("option", { value: "" }, "as measured"), scenarios.map((s) => el("option", { value: s.id }, `what if not: ${s.title}`)));
+    replace(
+      this.whatif,
+      el("option", { value: "" }, "as measured"),
+      scenarios.map((s) => el("option", { value: s.id }, `what if not: ${s.title}`)),
+    );
     this.whatif.hidden = scenarios.length === 0;
   }
 
   setScenario(id) {
-    const entry = this.model.ranks[0], s = entry.timeline.scenarios.find((x) => x.id === id);
+    const entry = this.model.ranks[0],
+      s = entry.timeline.scenarios.find((x) => x.id === id);
     this.whatif.value = s ? id : "";
     this.model.scenario = s ? id : null;
     this.layOut();
@@ -192,8 +290,12 @@ export class Timeline {
   }
 
   setView(from, to) {
-    const [first, last] = this.span, most = (last - first) * 1.1, span = Math.min(Math.max(to - from, leastSpan), Math.max(most, leastSpan));
-    const middle = (from + to) / 2, low = first - span * 0.5, high = last + span * 0.5;
+    const [first, last] = this.span,
+      most = (last - first) * 1.1,
+      span = Math.min(Math.max(to - from, leastSpan), Math.max(most, leastSpan));
+    const middle = (from + to) / 2,
+      low = first - span * 0.5,
+      high = last + span * 0.5;
     this.view.from = Math.min(Math.max(middle - span / 2, low), Math.max(low, high - span));
     this.view.to = this.view.from + span;
     this.redraw();
@@ -236,9 +338,14 @@ export class Timeline {
 
   writeAddress() {
     if (!location.hash.startsWith("#/timeline")) return;
-    const query = new URLSearchParams({ r: this.model.ranks[0].rank, from: Math.round(this.view.from), to: Math.round(this.view.to) });
+    const query = new URLSearchParams({
+      r: this.model.ranks[0].rank,
+      from: Math.round(this.view.from),
+      to: Math.round(this.view.to),
+    });
     if (this.selected?.entry.rank === this.model.ranks[0].rank) {
-      const t = this.selected.entry.timeline, i = this.selected.index;
+      const t = this.selected.entry.timeline,
+        i = this.selected.index;
       query.set("slice", `${t.start[i]}.${t.row[i]}`);
     }
     if (this.find.value) query.set("find", this.find.value);
@@ -249,13 +356,19 @@ export class Timeline {
 
   // Asks for what is in sight and as much again on either side, unless what is there has at least half of its detail.
   async refine() {
-    const [first, last] = this.span, from = Math.max(this.view.from, first), to = Math.min(this.view.to, last), length = to - from;
+    const [first, last] = this.span,
+      from = Math.max(this.view.from, first),
+      to = Math.min(this.view.to, last),
+      length = to - from;
     const has = this.detail ?? { from: first, to: last, length: last - first };
     if (!(length > 0) || (from >= has.from && to <= has.to && length > has.length / 2)) return;
-    const asked = this.detail = { from: Math.max(first, from - length), to: Math.min(last, to + length), length };
-    const pixels = Math.round((this.view.width * (asked.to - asked.from)) / length), entries = [...this.model.ranks];
+    const asked = (this.detail = { from: Math.max(first, from - length), to: Math.min(last, to + length), length });
+    const pixels = Math.round((this.view.width * (asked.to - asked.from)) / length),
+      entries = [...this.model.ranks];
     try {
-      const parts = await Promise.all(entries.map((e) => fetchPart(e.rank, Math.max(0, asked.from - e.shift), Math.max(1, asked.to - e.shift), pixels)));
+      const parts = await Promise.all(
+        entries.map((e) => fetchPart(e.rank, Math.max(0, asked.from - e.shift), Math.max(1, asked.to - e.shift), pixels)),
+      );
       if (this.detail !== asked || entries.some((e) => !this.model.ranks.includes(e))) return;
       entries.forEach((e, i) => this.model.refine(e, parts[i]));
       this.layOut();
@@ -272,9 +385,15 @@ export class Timeline {
   // The same slice in the detail that came; what is not in it stays what it was.
   reselect() {
     if (!this.selected) return;
-    const { entry: { rank, timeline: old }, index } = this.selected, entry = this.model.ranks.find((e) => e.rank === rank), row = entry?.timeline.rows[old.row[index]];
+    const {
+        entry: { rank, timeline: old },
+        index,
+      } = this.selected,
+      entry = this.model.ranks.find((e) => e.rank === rank),
+      row = entry?.timeline.rows[old.row[index]];
     const k = row ? sliceAt(entry.timeline, row, old.start[index], 0) : -1;
-    if (k >= 0 && entry.timeline.start[k] === old.start[index] && labelOf(entry.timeline, k) === labelOf(old, index)) this.select(entry, k, true);
+    if (k >= 0 && entry.timeline.start[k] === old.start[index] && labelOf(entry.timeline, k) === labelOf(old, index))
+      this.select(entry, k, true);
   }
 
   redraw() {
@@ -286,7 +405,8 @@ export class Timeline {
   }
 
   paint() {
-    const { view, canvas } = this, box = canvas.getBoundingClientRect();
+    const { view, canvas } = this,
+      box = canvas.getBoundingClientRect();
     if (box.width === 0) return;
     const began = performance.now();
     view.width = box.width;
@@ -294,17 +414,25 @@ export class Timeline {
     view.left = box.width < 600 ? 96 : 180;
     view.pixel = (view.to - view.from) / (view.width - view.left);
     this.painter.resize(view.width, view.height);
-    const first = this.model.ranks[0], s = first?.timeline.scenarios.find((x) => x.id === this.model.scenario);
+    const first = this.model.ranks[0],
+      s = first?.timeline.scenarios.find((x) => x.id === this.model.scenario);
     this.painter.paint({
-      view, lanes: this.lanes, steps: first ? first.timeline.steps.map((x) => ({ ...x, start: x.start + first.shift, end: x.end + first.shift })) : [],
-      selected: this.selected, range: this.range, matches: this.matches, scenario: s && { ...s, shift: first.shift }, arrows: this.arrows(),
+      view,
+      lanes: this.lanes,
+      steps: first ? first.timeline.steps.map((x) => ({ ...x, start: x.start + first.shift, end: x.end + first.shift })) : [],
+      selected: this.selected,
+      range: this.range,
+      matches: this.matches,
+      scenario: s && { ...s, shift: first.shift },
+      arrows: this.arrows(),
     });
     Painter.paintMap(this.map, this.model, this.span, view);
     performance.measure("timeline-frame", { start: began, end: performance.now() });
   }
 
   laneOf(entry, index) {
-    const t = entry.timeline, row = t.rows[t.row[index]];
+    const t = entry.timeline,
+      row = t.rows[t.row[index]];
     return this.lanes.find((l) => l.kind === "track" && l.entry === entry && l.track === t.tracks[row.track]);
   }
 
@@ -318,16 +446,34 @@ export class Timeline {
 
   arrows() {
     if (!this.selected) return [];
-    const { entry, index } = this.selected, t = entry.timeline;
-    const pairs = linkedFrom(t, index).slice(0, 50).map((k) => [index, k]);
+    const { entry, index } = this.selected,
+      t = entry.timeline;
+    const pairs = linkedFrom(t, index)
+      .slice(0, 50)
+      .map((k) => [index, k]);
     if (t.link[index] >= 0) pairs.push([t.link[index], index]);
-    return pairs.map(([a, b]) => ({ from: t.start[a] + Math.min(t.dur[a], this.view.pixel * 6) + entry.shift, fromY: this.yOf(entry, a), to: t.start[b] + entry.shift, toY: this.yOf(entry, b) }));
+    return pairs.map(([a, b]) => ({
+      from: t.start[a] + Math.min(t.dur[a], this.view.pixel * 6) + entry.shift,
+      fromY: this.yOf(entry, a),
+      to: t.start[b] + entry.shift,
+      toY: this.yOf(entry, b),
+    }));
   }
 
   select(entry, index, isQuiet) {
     this.selected = { entry, index };
     this.range = null;
-    showSlice(this.info, entry, index, (k) => this.goTo(entry, k), (name) => { this.find.value = name; this.search(name); this.find.focus(); });
+    showSlice(
+      this.info,
+      entry,
+      index,
+      (k) => this.goTo(entry, k),
+      (name) => {
+        this.find.value = name;
+        this.search(name);
+        this.find.focus();
+      },
+    );
     if (!isQuiet) announce(describe(entry, index));
     this.redraw();
     this.settle();
@@ -342,7 +488,9 @@ export class Timeline {
 
   // Selects it and moves so that it is in sight.
   goTo(entry, index) {
-    const t = entry.timeline, start = t.start[index] + entry.shift, end = start + t.dur[index];
+    const t = entry.timeline,
+      start = t.start[index] + entry.shift,
+      end = start + t.dur[index];
     this.select(entry, index);
     if (end < this.view.from || start > this.view.to) this.moveTo((start + end) / 2);
     const y = this.yOf(entry, index);
@@ -353,7 +501,9 @@ export class Timeline {
   fillWith() {
     if (this.range) this.setView(...this.range);
     if (!this.selected) return;
-    const { entry, index } = this.selected, t = entry.timeline, length = Math.max(t.dur[index], leastSpan);
+    const { entry, index } = this.selected,
+      t = entry.timeline,
+      length = Math.max(t.dur[index], leastSpan);
     this.setView(t.start[index] + entry.shift - length * 0.1, t.start[index] + entry.shift + length * 1.1);
   }
 
@@ -373,11 +523,14 @@ export class Timeline {
       return;
     }
     const timelines = this.model.ranks.flatMap((r) => [r.timeline, r.whole.timeline]);
-    this.matches = new Map(timelines.map((t) => [t, Uint8Array.from(t.labels, (l) => (l.toLowerCase().includes(wanted) ? 1 : 0))]));
+    this.matches = new Map(
+      timelines.map((t) => [t, Uint8Array.from(t.labels, (l) => (l.toLowerCase().includes(wanted) ? 1 : 0))]),
+    );
     let n = 0;
     for (const { timeline: t } of this.model.ranks) {
       const is = this.matches.get(t);
-      for (const row of t.rows) if (t.tracks[row.track].scenario === undefined) for (let i = row.from; i < row.to; i++) n += is[t.label[i]];
+      for (const row of t.rows)
+        if (t.tracks[row.track].scenario === undefined) for (let i = row.from; i < row.to; i++) n += is[t.label[i]];
     }
     const among = this.model.ranks[0].timeline.least > 0 ? " among what is drawn" : "";
     this.found.textContent = (n === 0 ? "no match" : `${n.toLocaleString("en")} match${n === 1 ? "" : "es"}`) + among;
@@ -387,11 +540,14 @@ export class Timeline {
   // To the next match in time, or the one before; around at the end.
   step(direction) {
     if (!this.matches) return;
-    const entry = this.model.ranks[0], t = entry.timeline, is = this.matches.get(t);
+    const entry = this.model.ranks[0],
+      t = entry.timeline,
+      is = this.matches.get(t);
     const here = this.selected?.entry === entry ? this.selected.index : -1;
     const key = (i) => t.start[i] + t.depth[i] * 1e-3;
     const now = here >= 0 ? key(here) : direction > 0 ? this.view.from : this.view.to;
-    let best = -1, around = -1;
+    let best = -1,
+      around = -1;
     for (let i = 0; i < t.label.length; i++) {
       if (!is[t.label[i]] || i === here || t.tracks[t.rows[t.row[i]].track].scenario !== undefined) continue;
       const ahead = direction * (key(i) - now);
@@ -402,7 +558,8 @@ export class Timeline {
     if (best < 0) return;
     this.goTo(entry, best);
     const span = this.view.to - this.view.from;
-    if (t.dur[best] > 0 && span > t.dur[best] * 4000) this.setView(t.start[best] + entry.shift - t.dur[best] * 200, t.start[best] + entry.shift + t.dur[best] * 200);
+    if (t.dur[best] > 0 && span > t.dur[best] * 4000)
+      this.setView(t.start[best] + entry.shift - t.dur[best] * 200, t.start[best] + entry.shift + t.dur[best] * 200);
   }
 
   onFindKey(event) {
@@ -417,10 +574,28 @@ export class Timeline {
   onKey(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const keys = {
-      w: () => this.zoom(0.6), s: () => this.zoom(1 / 0.6), a: () => this.pan(-0.2), d: () => this.pan(0.2), "+": () => this.zoom(0.6), "-": () => this.zoom(1 / 0.6),
-      f: () => this.fillWith(), 0: () => this.fit(), "/": () => this.find.focus(), n: () => this.step(1), p: () => this.step(-1), m: () => this.chooseSelected(), Escape: () => this.letGo(),
-      ArrowRight: () => this.walk(1), ArrowLeft: () => this.walk(-1), ArrowUp: () => this.climb(-1), ArrowDown: () => this.climb(1), Enter: () => this.fillWith(),
-      PageDown: () => this.scroll(this.view.height / 2), PageUp: () => this.scroll(-this.view.height / 2), Home: () => this.scroll(-1e9), End: () => this.scroll(1e9),
+      w: () => this.zoom(0.6),
+      s: () => this.zoom(1 / 0.6),
+      a: () => this.pan(-0.2),
+      d: () => this.pan(0.2),
+      "+": () => this.zoom(0.6),
+      "-": () => this.zoom(1 / 0.6),
+      f: () => this.fillWith(),
+      0: () => this.fit(),
+      "/": () => this.find.focus(),
+      n: () => this.step(1),
+      p: () => this.step(-1),
+      m: () => this.chooseSelected(),
+      Escape: () => this.letGo(),
+      ArrowRight: () => this.walk(1),
+      ArrowLeft: () => this.walk(-1),
+      ArrowUp: () => this.climb(-1),
+      ArrowDown: () => this.climb(1),
+      Enter: () => this.fillWith(),
+      PageDown: () => this.scroll(this.view.height / 2),
+      PageUp: () => this.scroll(-this.view.height / 2),
+      Home: () => this.scroll(-1e9),
+      End: () => this.scroll(1e9),
     };
     const f = keys[event.key] ?? keys[event.key.toLowerCase()];
     if (!f || !this.model.ranks.length) return;
@@ -430,7 +605,8 @@ export class Timeline {
 
   chooseSelected() {
     if (!this.selected) return;
-    const { entry, index } = this.selected, t = entry.timeline;
+    const { entry, index } = this.selected,
+      t = entry.timeline;
     this.choose(t.start[index] + entry.shift, t.start[index] + t.dur[index] + entry.shift);
   }
 
@@ -442,19 +618,24 @@ export class Timeline {
       if (lane && i < lane.rows[0].to) this.goTo(lane.entry, i);
       return;
     }
-    const { entry, index } = this.selected, row = entry.timeline.rows[entry.timeline.row[index]], next = index + direction;
+    const { entry, index } = this.selected,
+      row = entry.timeline.rows[entry.timeline.row[index]],
+      next = index + direction;
     if (next >= row.from && next < row.to) this.goTo(entry, next);
   }
 
   // To what contains it or what it contains; past the first and last row to the neighbouring track.
   climb(direction) {
     if (!this.selected) return this.walk(1);
-    const { entry, index } = this.selected, t = entry.timeline;
+    const { entry, index } = this.selected,
+      t = entry.timeline;
     const near = direction < 0 ? parentOf(t, index) : (childrenOf(t, index)[0] ?? -1);
     if (near >= 0) return this.goTo(entry, near);
-    const tracks = this.lanes.filter((l) => l.kind === "track"), lane = tracks[tracks.indexOf(this.laneOf(entry, index)) + direction];
+    const tracks = this.lanes.filter((l) => l.kind === "track"),
+      lane = tracks[tracks.indexOf(this.laneOf(entry, index)) + direction];
     if (!lane) return undefined;
-    const other = lane.entry.timeline, row = lane.rows[direction < 0 ? lane.rows.length - 1 : 0];
+    const other = lane.entry.timeline,
+      row = lane.rows[direction < 0 ? lane.rows.length - 1 : 0];
     const k = firstAfter(other, row, t.start[index] + entry.shift - lane.entry.shift);
     return this.goTo(lane.entry, Math.min(k, row.to - 1));
   }
@@ -465,18 +646,23 @@ export class Timeline {
 
   // { lane, entry, index } under the pointer; index is -1 between slices.
   pick(x, y) {
-    const at = y - rulerHeight + this.view.top, lane = this.lanes?.find((l) => at >= l.y && at < l.y + l.height);
+    const at = y - rulerHeight + this.view.top,
+      lane = this.lanes?.find((l) => at >= l.y && at < l.y + l.height);
     if (!lane || y < rulerHeight) return null;
     if (lane.kind !== "track" || x < this.view.left) return { lane, entry: lane.entry, index: -1 };
-    const row = lane.rows[Math.floor((at - lane.y) / rowHeight)], t = lane.entry.timeline, time = this.timeAt(x) - lane.entry.shift;
+    const row = lane.rows[Math.floor((at - lane.y) / rowHeight)],
+      t = lane.entry.timeline,
+      time = this.timeAt(x) - lane.entry.shift;
     const under = row ? sliceAt(t, row, time, 0) : -1;
     return { lane, entry: lane.entry, index: row && under < 0 ? sliceAt(t, row, time, this.view.pixel) : under };
   }
 
   onWheel(event) {
     event.preventDefault();
-    if (event.ctrlKey || event.metaKey) this.zoom(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) / 80), this.timeAt(event.offsetX));
-    else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) this.pan((event.deltaX || event.deltaY) / this.view.width);
+    if (event.ctrlKey || event.metaKey)
+      this.zoom(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) / 80), this.timeAt(event.offsetX));
+    else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
+      this.pan((event.deltaX || event.deltaY) / this.view.width);
     else this.scroll(event.deltaY);
   }
 
@@ -484,11 +670,19 @@ export class Timeline {
     this.canvas.setPointerCapture(event.pointerId);
     this.canvas.focus({ preventScroll: true });
     this.pointers.set(event.pointerId, { x: event.offsetX, y: event.offsetY });
-    this.press = { x: event.offsetX, y: event.offsetY, isMoved: false, range: event.shiftKey || event.offsetY < rulerHeight, time: this.timeAt(event.offsetX) };
+    this.press = {
+      x: event.offsetX,
+      y: event.offsetY,
+      isMoved: false,
+      range: event.shiftKey || event.offsetY < rulerHeight,
+      time: this.timeAt(event.offsetX),
+    };
   }
 
   onMove(event) {
-    const last = this.pointers.get(event.pointerId), x = event.offsetX, y = event.offsetY;
+    const last = this.pointers.get(event.pointerId),
+      x = event.offsetX,
+      y = event.offsetY;
     if (!last) return this.showTip(x, y);
     if (this.pointers.size === 2) this.pinch(event, last);
     else if (Math.abs(x - this.press.x) + Math.abs(y - this.press.y) > 4 || this.press.isMoved) {
@@ -507,7 +701,8 @@ export class Timeline {
 
   pinch(event, last) {
     const [other] = [...this.pointers].filter(([id]) => id !== event.pointerId).map(([, p]) => p);
-    const before = Math.max(10, Math.abs(last.x - other.x)), after = Math.max(10, Math.abs(event.offsetX - other.x));
+    const before = Math.max(10, Math.abs(last.x - other.x)),
+      after = Math.max(10, Math.abs(event.offsetX - other.x));
     this.press.isMoved = true;
     this.zoom(before / after, this.timeAt((event.offsetX + other.x) / 2));
   }
@@ -536,9 +731,13 @@ export class Timeline {
     this.tip.hidden = !hit || hit.index < 0;
     if (this.tip.hidden) return;
     const t = hit.entry.timeline;
-    replace(this.tip, el("strong", null, clean(labelOf(t, hit.index), 200)), el("br"), `${kindWords[kindOf(t, hit.index)] ?? ""} · ${time(t.dur[hit.index])}`);
+    replace(
+      this.tip,
+      el("strong", null, clean(labelOf(t, hit.index), 200)),
+      el("br"),
+      `${kindWords[kindOf(t, hit.index)] ?? ""} · ${time(t.dur[hit.index])}`,
+    );
     this.tip.style.left = `${Math.min(x + 12, this.view.width - 280)}px`;
     this.tip.style.top = `${Math.min(y + 16, this.view.height - 50)}px`;
   }
 }
-

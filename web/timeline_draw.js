@@ -7,7 +7,8 @@ import { palette } from "./palette.js";
 import { firstAfter, rowHeight, shortName, trackGap, trackName } from "./timeline_model.js";
 
 export const rulerHeight = 40;
-const letter = 6.1, box = rowHeight - 1;
+const letter = 6.1,
+  box = rowHeight - 1;
 
 function textOf(t, label) {
   t.shortLabels ??= [];
@@ -32,7 +33,9 @@ export class Painter {
 
   // Drawn again only when something changed; `state`: { view, lanes, steps, selected, range, matches, scenario }
   paint(state) {
-    const { view, lanes } = state, c = this.context, colors = palette();
+    const { view, lanes } = state,
+      c = this.context,
+      colors = palette();
     c.fillStyle = colors.back;
     c.fillRect(0, 0, view.width, view.height);
     c.font = "11px system-ui, sans-serif";
@@ -52,7 +55,8 @@ export class Painter {
   }
 
   paintLane(state, lane, y, colors) {
-    const c = this.context, { view } = state;
+    const c = this.context,
+      { view } = state;
     if (lane.kind === "group") {
       c.fillStyle = colors.panel;
       c.fillRect(0, y, view.width, lane.height);
@@ -74,19 +78,38 @@ export class Painter {
 
   paintName(view, lane, y, colors) {
     const c = this.context;
-    const name = lane.kind === "group" ? lane.entry.label : lane.kind === "counter" ? lane.counter.name
-      : lane.track.scenario !== undefined ? "without it ↴" : trackName(lane.track);
+    const name =
+      lane.kind === "group"
+        ? lane.entry.label
+        : lane.kind === "counter"
+          ? lane.counter.name
+          : lane.track.scenario !== undefined
+            ? "without it ↴"
+            : trackName(lane.track);
     const isFoldable = lane.kind === "group" || (lane.kind === "track" && lane.track.depth > 1);
     const room = Math.max(4, Math.floor((view.left - 22) / letter));
     const text = clean(name, 200);
     c.fillStyle = colors.text;
-    c.fillText(`${isFoldable ? (lane.isFolded ? "▸ " : "▾ ") : "   "}${text.length > room ? text.slice(0, room - 1) + "…" : text}`, 4, y + rowHeight / 2 + 1);
+    c.fillText(
+      `${isFoldable ? (lane.isFolded ? "▸ " : "▾ ") : "   "}${text.length > room ? text.slice(0, room - 1) + "…" : text}`,
+      4,
+      y + rowHeight / 2 + 1,
+    );
   }
 
   paintRow(state, lane, row, y, colors) {
-    const { view, selected, matches } = state, c = this.context, t = lane.entry.timeline, { shift } = lane.entry;
-    const scale = 1 / view.pixel, from = view.from - shift, to = view.to - shift, { start, dur, label, label_kinds, kinds } = t;
-    let painted = "", runFrom = -1, runTo = -1, i = firstAfter(t, row, from);
+    const { view, selected, matches } = state,
+      c = this.context,
+      t = lane.entry.timeline,
+      { shift } = lane.entry;
+    const scale = 1 / view.pixel,
+      from = view.from - shift,
+      to = view.to - shift,
+      { start, dur, label, label_kinds, kinds } = t;
+    let painted = "",
+      runFrom = -1,
+      runTo = -1,
+      i = firstAfter(t, row, from);
     const flush = () => {
       if (runTo > runFrom) c.fillRect(runFrom, y, runTo - runFrom, box);
       runFrom = runTo = -1;
@@ -99,10 +122,12 @@ export class Painter {
         flush();
         c.fillStyle = painted = color;
       }
-      const x = view.left + (start[i] - from) * scale, width = dur[i] * scale;
+      const x = view.left + (start[i] - from) * scale,
+        width = dur[i] * scale;
       if (width >= 2) {
         flush();
-        const x0 = Math.max(x, view.left), x1 = Math.min(x + width, view.width);
+        const x0 = Math.max(x, view.left),
+          x1 = Math.min(x + width, view.width);
         c.fillRect(x0, y, Math.max(1, x1 - x0 - (width > 3 ? 0.6 : 0)), box);
         if (kind === "collective" && width > 6) this.paintStripes(x0, x1, y, colors);
         if (width > 26) this.paintText(t, label[i], x0, x1 - x0, y, color === colors.line ? colors.text : colors["on-color"]);
@@ -116,7 +141,8 @@ export class Painter {
       runTo = pixel + 1;
       // the first slice that is seen beyond this pixel
       const next = from + (pixel + 1 - view.left) * view.pixel;
-      let step = 1, low = i + 1;
+      let step = 1,
+        low = i + 1;
       while (low + step < row.to && start[low + step] + dur[low + step] <= next) {
         low += step;
         step *= 2;
@@ -130,7 +156,8 @@ export class Painter {
       i = low;
     }
     flush();
-    if (selected && selected.entry.timeline === t && t.rows[t.row[selected.index]] === row) this.outline(view, t, selected.index, shift, y, colors);
+    if (selected && selected.entry.timeline === t && t.rows[t.row[selected.index]] === row)
+      this.outline(view, t, selected.index, shift, y, colors);
   }
 
   // Communication is told by its stripes as well as by its colour.
@@ -153,7 +180,8 @@ export class Painter {
   }
 
   paintText(t, label, x, width, y, color) {
-    const text = textOf(t, label), most = Math.floor((width - 6) / letter);
+    const text = textOf(t, label),
+      most = Math.floor((width - 6) / letter);
     if (most < 3) return;
     this.context.fillStyle = color;
     this.context.fillText(text.length > most ? text.slice(0, most - 1) + "…" : text, x + 3, y + box / 2 + 0.5);
@@ -163,17 +191,22 @@ export class Painter {
     const c = this.context;
     c.strokeStyle = colors.focus;
     c.lineWidth = 2;
-    const x = view.left + (t.start[i] + shift - view.from) / view.pixel, from = Math.max(x, view.left - 2);
+    const x = view.left + (t.start[i] + shift - view.from) / view.pixel,
+      from = Math.max(x, view.left - 2);
     c.strokeRect(from, y, Math.max(3, Math.min(x + t.dur[i] / view.pixel, view.width + 2) - from), box);
   }
 
   paintCounter(state, lane, y, colors) {
-    const { view } = state, c = this.context, { counter, entry } = lane, height = lane.height - 8;
+    const { view } = state,
+      c = this.context,
+      { counter, entry } = lane,
+      height = lane.height - 8;
     counter.most ??= counter.value.reduce((m, v) => Math.max(m, v), 0);
     if (counter.most <= 0) return;
     c.fillStyle = colors.kinds.cpu_op;
     c.beginPath();
-    let x = view.left, h = 0;
+    let x = view.left,
+      h = 0;
     c.moveTo(x, y + height);
     for (let i = 0; i < counter.n; i++) {
       const next = view.left + (counter.time[i] + entry.shift - view.from) / view.pixel;
@@ -189,15 +222,26 @@ export class Painter {
     c.lineTo(Math.min(Math.max(x, view.left) + 4, view.width), y + height);
     c.fill();
     c.fillStyle = colors.text;
-    c.fillText(`most ${cell(counter.unit === "bytes" ? "bytes" : "number", counter.most).replace(/\.00$/, "")}`, view.left + 4, y + 8);
+    c.fillText(
+      `most ${cell(counter.unit === "bytes" ? "bytes" : "number", counter.most).replace(/\.00$/, "")}`,
+      view.left + 4,
+      y + 8,
+    );
   }
 
   paintMarks(state, colors) {
-    const { view, range, scenario, arrows } = state, c = this.context, at = (ns) => view.left + (ns - view.from) / view.pixel;
+    const { view, range, scenario, arrows } = state,
+      c = this.context,
+      at = (ns) => view.left + (ns - view.from) / view.pixel;
     if (range) {
       c.fillStyle = colors.accent;
       c.globalAlpha = 0.16;
-      c.fillRect(Math.max(view.left, at(range[0])), rulerHeight, Math.min(view.width, at(range[1])) - Math.max(view.left, at(range[0])), view.height);
+      c.fillRect(
+        Math.max(view.left, at(range[0])),
+        rulerHeight,
+        Math.min(view.width, at(range[1])) - Math.max(view.left, at(range[0])),
+        view.height,
+      );
       c.globalAlpha = 1;
     }
     if (scenario) {
@@ -218,7 +262,8 @@ export class Painter {
     c.lineTo(x, view.height);
     c.stroke();
     c.setLineDash([]);
-    const wide = words.length * letter + 8, left = x + wide > view.width ? x - wide - 2 : x + 2;
+    const wide = words.length * letter + 8,
+      left = x + wide > view.width ? x - wide - 2 : x + 2;
     c.fillStyle = colors.back;
     c.fillRect(left, rulerHeight + y - 8, wide, 15);
     c.fillStyle = colors.text;
@@ -247,10 +292,13 @@ export class Painter {
   }
 
   paintRuler(state, colors) {
-    const { view, steps } = state, c = this.context;
+    const { view, steps } = state,
+      c = this.context;
     c.fillStyle = colors.back;
     c.fillRect(0, 0, view.width, rulerHeight);
-    const rough = view.pixel * 110, power = 10 ** Math.floor(Math.log10(rough)), times = rough / power;
+    const rough = view.pixel * 110,
+      power = 10 ** Math.floor(Math.log10(rough)),
+      times = rough / power;
     const piece = power * (times < 1.5 ? 1 : times < 3.5 ? 2 : times < 7.5 ? 5 : 10);
     c.fillStyle = colors.text;
     c.strokeStyle = colors.line;
@@ -268,7 +316,8 @@ export class Painter {
       c.fillRect(x0, 19, x1 - x0, 18);
       c.fillStyle = colors.line;
       c.fillRect(x0, 19, 1, 18);
-      const words = clean(`${s.name || `step ${s.number}`}  ${time(s.end - s.start)}`, 120), most = Math.floor((x1 - x0 - 6) / letter);
+      const words = clean(`${s.name || `step ${s.number}`}  ${time(s.end - s.start)}`, 120),
+        most = Math.floor((x1 - x0 - 6) / letter);
       c.fillStyle = colors.text;
       if (most > 4) c.fillText(words.length > most ? words.slice(0, most - 1) + "…" : words, x0 + 4, 28);
     });
@@ -282,8 +331,11 @@ export class Painter {
 
   // The whole capture in one strip: how busy the devices are, or the busiest thread; and which part is in sight.
   static paintMap(canvas, model, span, view) {
-    const ratio = Math.min(2, window.devicePixelRatio || 1), width = canvas.clientWidth, height = canvas.clientHeight;
-    const key = `${width}.${model.ranks.map((r) => r.rank)}`, colors = palette();
+    const ratio = Math.min(2, window.devicePixelRatio || 1),
+      width = canvas.clientWidth,
+      height = canvas.clientHeight;
+    const key = `${width}.${model.ranks.map((r) => r.rank)}`,
+      colors = palette();
     if (width === 0) return;
     if (canvas.density?.key !== key) canvas.density = { key, values: Painter.density(model, span, width) };
     canvas.width = width * ratio;
@@ -295,7 +347,8 @@ export class Painter {
     const at = (ns) => ((ns - span[0]) / (span[1] - span[0])) * width;
     c.fillStyle = canvas.density.values.isDevice ? colors.kinds.kernel : colors.kinds.cpu_op;
     canvas.density.values.forEach((v, x) => v > 0 && c.fillRect(x, height - 2 - v * (height - 6), 1, v * (height - 6)));
-    const x0 = at(view.from), x1 = Math.max(at(view.to), x0 + 2);
+    const x0 = at(view.from),
+      x1 = Math.max(at(view.to), x0 + 2);
     c.fillStyle = colors.back;
     c.globalAlpha = 0.55;
     c.fillRect(0, 0, x0, height);
@@ -307,11 +360,16 @@ export class Painter {
   }
 
   static density(model, [from, to], width) {
-    const entry = model.ranks[0]?.whole, out = new Float64Array(width);
+    const entry = model.ranks[0]?.whole,
+      out = new Float64Array(width);
     if (!entry) return out;
-    const t = entry.timeline, piece = (to - from) / width;
+    const t = entry.timeline,
+      piece = (to - from) / width;
     const streams = t.tracks.filter((x) => x.type === "stream" && x.scenario === undefined);
-    const hosts = t.tracks.filter((x) => x.type === "host" && x.scenario === undefined).sort((a, b) => b.n - a.n).slice(0, 1);
+    const hosts = t.tracks
+      .filter((x) => x.type === "host" && x.scenario === undefined)
+      .sort((a, b) => b.n - a.n)
+      .slice(0, 1);
     for (const track of streams.length ? streams : hosts) {
       const rows = t.rows.slice(track.row, track.row + (streams.length ? 1 : Math.min(2, track.depth)));
       const row = rows[rows.length - 1];
@@ -326,4 +384,3 @@ export class Painter {
     return out;
   }
 }
-

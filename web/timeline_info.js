@@ -28,7 +28,15 @@ function sameLabel(t, i) {
 }
 
 function jump(t, i, go, words) {
-  return el("button", { type: "button", class: "link", onclick: () => go(i), title: clean(labelOf(t, i)) }, words, " ", clean(labelOf(t, i), 90), " · ", time(t.dur[i]));
+  return el(
+    "button",
+    { type: "button", class: "link", onclick: () => go(i), title: clean(labelOf(t, i)) },
+    words,
+    " ",
+    clean(labelOf(t, i), 90),
+    " · ",
+    time(t.dur[i]),
+  );
 }
 
 // A sentence for those who hear it.
@@ -38,28 +46,62 @@ export function describe(entry, i) {
 }
 
 export function showSlice(box, entry, i, go, find) {
-  const t = entry.timeline, row = t.rows[t.row[i]], track = t.tracks[row.track], kind = kindOf(t, i), same = sameLabel(t, i);
-  const inside = childrenOf(t, i), held = inside.reduce((sum, k) => sum + t.dur[k], 0), from = t.link[i], to = linkedFrom(t, i);
+  const t = entry.timeline,
+    row = t.rows[t.row[i]],
+    track = t.tracks[row.track],
+    kind = kindOf(t, i),
+    same = sameLabel(t, i);
+  const inside = childrenOf(t, i),
+    held = inside.reduce((sum, k) => sum + t.dur[k], 0),
+    from = t.link[i],
+    to = linkedFrom(t, i);
   const stack = [];
   for (let p = parentOf(t, i); p >= 0 && stack.length < 60; p = parentOf(t, p)) stack.push(p);
   const isDevice = track.type === "stream";
   const facts = [
-    ["kind", kindWords[kind] ?? kind], ["where", `${trackName(track)}${track.process ? ` of ${track.process}` : ""}`],
-    ["begins", time(t.start[i])], ["takes", time(t.dur[i])], inside.length > 0 && ["by itself", time(Math.max(0, t.dur[i] - held))],
+    ["kind", kindWords[kind] ?? kind],
+    ["where", `${trackName(track)}${track.process ? ` of ${track.process}` : ""}`],
+    ["begins", time(t.start[i])],
+    ["takes", time(t.dur[i])],
+    inside.length > 0 && ["by itself", time(Math.max(0, t.dur[i] - held))],
     t.note[i] > 0 && ["recorded", t.notes[t.note[i]]],
     isDevice && from >= 0 && ["waited after its launch", time(Math.max(0, t.start[i] - t.start[from] - t.dur[from]))],
-    same.n > 1 && ["of this name", `${count(same.n)} × ${time(same.total / same.n)} = ${time(same.total)}, longest ${time(same.longest)}`],
+    same.n > 1 && [
+      "of this name",
+      `${count(same.n)} × ${time(same.total / same.n)} = ${time(same.total)}, longest ${time(same.longest)}`,
+    ],
     track.scenario !== undefined && ["simulated", "this is where the replay puts it, not where it was"],
   ];
-  replace(box, el("h3", null, el("span", { class: "mono" }, clean(labelOf(t, i), 600))),
-    el("dl", { class: "facts" }, facts.filter(Boolean).map(([k, v]) => [el("dt", null, k), el("dd", null, v)])),
-    el("p", { class: "jumps" },
+  replace(
+    box,
+    el("h3", null, el("span", { class: "mono" }, clean(labelOf(t, i), 600))),
+    el(
+      "dl",
+      { class: "facts" },
+      facts.filter(Boolean).map(([k, v]) => [el("dt", null, k), el("dd", null, v)]),
+    ),
+    el(
+      "p",
+      { class: "jumps" },
       from >= 0 && jump(t, from, go, isDevice ? "launched by" : "backward of"),
-      to.slice(0, 12).map((k) => jump(t, k, go, t.tracks[t.rows[t.row[k]].track].type === "stream" ? "launches" : "its backward:")),
+      to
+        .slice(0, 12)
+        .map((k) => jump(t, k, go, t.tracks[t.rows[t.row[k]].track].type === "stream" ? "launches" : "its backward:")),
       to.length > 12 && el("span", { class: "note" }, `and ${to.length - 12} more`),
-      el("button", { type: "button", class: "link", onclick: () => find(labelOf(t, i)) }, "find all of this name")),
-    stack.length > 0 && el("details", { open: stack.length < 8 }, el("summary", null, `inside of ${stack.length}`),
-      el("ol", { class: "stack" }, stack.map((p) => el("li", null, jump(t, p, go, ""))))));
+      el("button", { type: "button", class: "link", onclick: () => find(labelOf(t, i)) }, "find all of this name"),
+    ),
+    stack.length > 0 &&
+      el(
+        "details",
+        { open: stack.length < 8 },
+        el("summary", null, `inside of ${stack.length}`),
+        el(
+          "ol",
+          { class: "stack" },
+          stack.map((p) => el("li", null, jump(t, p, go, ""))),
+        ),
+      ),
+  );
 }
 
 export function showRange(box, lanes, from, to, clear) {
@@ -67,10 +109,29 @@ export function showRange(box, lanes, from, to, clear) {
   const streams = lanes.filter((l) => l.kind === "track" && l.track.type === "stream" && l.track.scenario === undefined).length;
   const column = (key, head, type) => ({ key, head, type, shown: true });
   const table = new DataTable({
-    title: "What lies in it", empty: "nothing lies in it", rows: rows.map((r) => ({ ...r, kind: kindWords[r.kind] ?? r.kind })),
-    columns: [column("total_ns", "time in it", "ns"), column("count", "count", "count"), column("longest_ns", "longest", "ns"), column("kind", "kind", "text"), column("name", "name", "text")],
+    title: "What lies in it",
+    empty: "nothing lies in it",
+    rows: rows.map((r) => ({ ...r, kind: kindWords[r.kind] ?? r.kind })),
+    columns: [
+      column("total_ns", "time in it", "ns"),
+      column("count", "count", "count"),
+      column("longest_ns", "longest", "ns"),
+      column("kind", "kind", "text"),
+      column("name", "name", "text"),
+    ],
   });
-  replace(box, el("h3", null, `${time(to - from)} chosen`), el("p", null, `from ${time(from)} to ${time(to)}`,
-    streams > 0 && `; device work fills ${percent((100 * device) / (to - from) / streams)} % of it${streams > 1 ? ` on ${streams} streams` : ""}`, " ",
-    el("button", { type: "button", onclick: clear }, "clear")), table.element);
+  replace(
+    box,
+    el("h3", null, `${time(to - from)} chosen`),
+    el(
+      "p",
+      null,
+      `from ${time(from)} to ${time(to)}`,
+      streams > 0 &&
+        `; device work fills ${percent((100 * device) / (to - from) / streams)} % of it${streams > 1 ? ` on ${streams} streams` : ""}`,
+      " ",
+      el("button", { type: "button", onclick: clear }, "clear"),
+    ),
+    table.element,
+  );
 }

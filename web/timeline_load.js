@@ -3,7 +3,8 @@
 
 import { answer } from "./decode.js";
 
-let worker, next = 0;
+let worker,
+  next = 0;
 const waiting = new Map();
 
 // Slower, but there.
@@ -15,7 +16,8 @@ function startWorker() {
   try {
     worker = new Worker(url);
     worker.onmessage = (event) => settle(event.data);
-    worker.onerror = () => {                // a browser may say only now that it runs none
+    worker.onerror = () => {
+      // a browser may say only now that it runs none
       worker.terminate();
       worker = noWorker;
       for (const { message } of [...waiting.values()]) worker.postMessage(message);
@@ -61,10 +63,15 @@ const loaded = new Map();
 export function loadTimeline(rank) {
   if (!loaded.has(rank)) {
     const block = blocks().find((b) => Number(b.dataset.rank) === rank);
-    loaded.set(rank, block ? decode(block.textContent, Number(block.dataset.bytes)).then((t) => {
-      block.textContent = "";             // half of the page's memory
-      return t;
-    }) : fetchPart(rank, 0, 0, 0));
+    loaded.set(
+      rank,
+      block
+        ? decode(block.textContent, Number(block.dataset.bytes)).then((t) => {
+            block.textContent = ""; // half of the page's memory
+            return t;
+          })
+        : fetchPart(rank, 0, 0, 0),
+    );
   }
   return loaded.get(rank);
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // timeline_model.js - which tracks are shown, in which order and how high; and questions about slices.
 
-export const rowHeight = 17, trackGap = 6, counterHeight = 32, groupHeight = 22;
+export const rowHeight = 17,
+  trackGap = 6,
+  counterHeight = 32,
+  groupHeight = 22;
 
 // A name short enough for a box: kernels without "void " and template arguments.
 export function shortName(name) {
@@ -18,14 +21,20 @@ export function trackName(t) {
 const order = { stream: 0, host: 2, note: 3, counter: 1 };
 
 function compareTracks(a, b) {
-  return order[a.type] - order[b.type] || (a.type === "stream" ? a.device - b.device || a.stream - b.stream : b.n - a.n) || a.id - b.id;
+  return (
+    order[a.type] - order[b.type] || (a.type === "stream" ? a.device - b.device || a.stream - b.stream : b.n - a.n) || a.id - b.id
+  );
 }
 
 // A part of a rank's time in the rows of the whole: a track or a row without a slice in it keeps its place and its number.
 function inRowsOf(part, whole) {
-  const own = new Map(part.tracks.map((track) => [track.id, track])), row = new Uint32Array(part.row.length), rows = [];
+  const own = new Map(part.tracks.map((track) => [track.id, track])),
+    row = new Uint32Array(part.row.length),
+    rows = [];
   const tracks = whole.tracks.map((track, index) => {
-    const found = track.scenario === undefined ? own.get(track.id) : undefined, depth = Math.max(track.depth, found?.depth ?? 0), first = rows.length;
+    const found = track.scenario === undefined ? own.get(track.id) : undefined,
+      depth = Math.max(track.depth, found?.depth ?? 0),
+      first = rows.length;
     for (let d = 0; d < depth; d++) {
       const { from, to } = found && d < found.depth ? part.rows[found.row + d] : { from: 0, to: 0 };
       row.fill(rows.length, from, to);
@@ -41,7 +50,7 @@ export class Model {
   constructor() {
     this.ranks = [];
     this.folded = new Set();
-    this.scenario = null;               // id of a finding
+    this.scenario = null; // id of a finding
   }
 
   add(rank, label, timeline) {
@@ -53,7 +62,7 @@ export class Model {
     else this.ranks.push(entry);
     const first = this.ranks[0];
     const behind = Number(base - first.base);
-    entry.isAligned = Math.abs(behind) < 3.6e12;          // clocks an hour apart say nothing about each other
+    entry.isAligned = Math.abs(behind) < 3.6e12; // clocks an hour apart say nothing about each other
     entry.shift = entry.isAligned ? behind : 0;
     return entry;
   }
@@ -70,8 +79,12 @@ export class Model {
 
   // [from, to] over all ranks.
   span() {
-    let from = Infinity, to = -Infinity;
-    for (const { whole: { timeline: t }, shift } of this.ranks) {
+    let from = Infinity,
+      to = -Infinity;
+    for (const {
+      whole: { timeline: t },
+      shift,
+    } of this.ranks) {
       for (const row of t.rows) {
         if (row.to === row.from || t.tracks[row.track].scenario !== undefined) continue;
         from = Math.min(from, t.start[row.from] + shift);
@@ -94,20 +107,25 @@ export class Model {
       y += height;
     };
     for (const entry of this.ranks) {
-      const t = entry.timeline, simulated = entry.whole.timeline.tracks, scenario = this.scenarioOf(entry);
-      if (this.ranks.length > 1) put({ kind: "group", entry, key: `g${entry.rank}`, isFolded: this.folded.has(`g${entry.rank}`) }, groupHeight);
+      const t = entry.timeline,
+        simulated = entry.whole.timeline.tracks,
+        scenario = this.scenarioOf(entry);
+      if (this.ranks.length > 1)
+        put({ kind: "group", entry, key: `g${entry.rank}`, isFolded: this.folded.has(`g${entry.rank}`) }, groupHeight);
       if (this.folded.has(`g${entry.rank}`)) continue;
       const measured = t.tracks.map((track, index) => ({ track, index })).filter(({ track }) => track.scenario === undefined);
       measured.sort((a, b) => compareTracks(a.track, b.track));
       let counters = false;
       const putCounters = () => {
         counters = true;
-        for (const counter of t.counters) put({ kind: "counter", entry, counter, key: `c${entry.rank}.${counter.name}` }, counterHeight);
+        for (const counter of t.counters)
+          put({ kind: "counter", entry, counter, key: `c${entry.rank}.${counter.name}` }, counterHeight);
       };
       for (const { track, index } of measured) {
         if (track.type !== "stream" && !counters) putCounters();
         for (const other of simulated)
-          if (scenario >= 0 && other.scenario === scenario && other.id === track.id) this.putTrack(put, entry.whole, other, `s${entry.rank}.${index}`);
+          if (scenario >= 0 && other.scenario === scenario && other.id === track.id)
+            this.putTrack(put, entry.whole, other, `s${entry.rank}.${index}`);
         this.putTrack(put, entry, track, `t${entry.rank}.${index}`);
       }
       if (!counters) putCounters();
@@ -118,13 +136,17 @@ export class Model {
   putTrack(put, entry, track, key) {
     const isFolded = this.folded.has(key);
     const depth = isFolded ? 1 : track.depth;
-    put({ kind: "track", entry, track, key, isFolded, rows: entry.timeline.rows.slice(track.row, track.row + depth) }, depth * rowHeight + trackGap);
+    put(
+      { kind: "track", entry, track, key, isFolded, rows: entry.timeline.rows.slice(track.row, track.row + depth) },
+      depth * rowHeight + trackGap,
+    );
   }
 }
 
 // The first place in [from, to) whose slice ends after `time`.
 export function firstAfter(t, row, time) {
-  let low = row.from, high = row.to;
+  let low = row.from,
+    high = row.to;
   while (low < high) {
     const middle = (low + high) >> 1;
     if (t.start[middle] + t.dur[middle] > time) high = middle;
@@ -155,9 +177,11 @@ export function parentOf(t, i) {
 
 // The slices directly inside of it.
 export function childrenOf(t, i) {
-  const row = t.rows[t.row[i]], below = t.rows[t.row[i] + 1];
+  const row = t.rows[t.row[i]],
+    below = t.rows[t.row[i] + 1];
   if (!below || below.track !== row.track) return [];
-  const out = [], end = t.start[i] + t.dur[i];
+  const out = [],
+    end = t.start[i] + t.dur[i];
   for (let k = firstAfter(t, below, t.start[i]); k < below.to && t.start[k] < end; k++) out.push(k);
   return out;
 }
@@ -184,7 +208,8 @@ export function sumUp(lanes, from, to) {
   let device = 0;
   for (const lane of lanes) {
     if (lane.kind !== "track" || lane.track.scenario !== undefined) continue;
-    const t = lane.entry.timeline, shift = lane.entry.shift;
+    const t = lane.entry.timeline,
+      shift = lane.entry.shift;
     const rows = t.rows.slice(lane.track.row, lane.track.row + lane.track.depth);
     for (const row of rows) {
       for (let i = firstAfter(t, row, from - shift); i < row.to && t.start[i] < to - shift; i++) {

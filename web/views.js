@@ -9,9 +9,14 @@ import { DataTable } from "./table.js";
 import { drawnRanks } from "./timeline_load.js";
 
 const roles = [
-  ["kernel_ns", "kernels", "c-compute"], ["memcpy_ns", "copies", "c-copy"], ["memset_ns", "sets", "c-set"],
-  ["communication_ns", "communication", "c-comm"], ["runtime_ns", "runtime calls", "c-call"],
-  ["data_loader_ns", "data loader", "c-data"], ["cpu_exec_ns", "host work", "c-op"], ["other_ns", "nothing recorded", "c-idle"],
+  ["kernel_ns", "kernels", "c-compute"],
+  ["memcpy_ns", "copies", "c-copy"],
+  ["memset_ns", "sets", "c-set"],
+  ["communication_ns", "communication", "c-comm"],
+  ["runtime_ns", "runtime calls", "c-call"],
+  ["data_loader_ns", "data loader", "c-data"],
+  ["cpu_exec_ns", "host work", "c-op"],
+  ["other_ns", "nothing recorded", "c-idle"],
 ];
 
 export function timelineLink(rank, parameters = {}) {
@@ -20,9 +25,10 @@ export function timelineLink(rank, parameters = {}) {
   return `#/timeline?${query}`;
 }
 
-// A row's times, as the timeline names them: since the start of the first step.
+// Times of rows, as the timeline names them.
 function showTimes(data, rank) {
-  const origin = originOf(rank), moments = data.columns.filter((c) => /^(start|peak_at)_ns$/.test(c.key)).map((c) => c.key);
+  const origin = originOf(rank),
+    moments = data.columns.filter((c) => /^(start|peak_at)_ns$/.test(c.key)).map((c) => c.key);
   return Object.fromEntries(moments.map((key) => [key, (row) => (row[key] === null ? "–" : time(row[key] - origin))]));
 }
 
@@ -33,24 +39,41 @@ function dataTable(rank, word, index = 0, options = {}) {
 
 function factList(rank, word) {
   const list = facts(rank, word).filter((f) => f.value !== null && f.value !== "");
-  return list.length > 0 && el("dl", { class: "facts" }, list.map((f) => [el("dt", null, f.head), el("dd", null, cell(f.type, f.value))]));
+  return (
+    list.length > 0 &&
+    el(
+      "dl",
+      { class: "facts" },
+      list.map((f) => [el("dt", null, f.head), el("dd", null, cell(f.type, f.value))]),
+    )
+  );
 }
 
 // All of a view: its facts and its tables.
 function wholeView(rank, word) {
   const v = view(word);
-  return [factList(rank, word), ...v.tables.map((t, i) => !t.is_series && (table(rank, word, i).rows.length > 0 || i === 0) && dataTable(rank, word, i))];
+  return [
+    factList(rank, word),
+    ...v.tables.map((t, i) => !t.is_series && (table(rank, word, i).rows.length > 0 || i === 0) && dataTable(rank, word, i)),
+  ];
 }
 
 // What would have to be recorded for a view that is empty.
 function missing(rank, keys, otherwise) {
-  const absent = theReport().ranks[rank].quality.not_captured.filter((k) => keys.includes(k)).map((k) => theWords().missing[k]);
-  return el("div", { class: "empty" }, el("p", null, otherwise),
-    absent.map((m) => el("p", null, `${m.what}: record with `, el("code", null, m.how))));
+  const absent = theReport()
+    .ranks[rank].quality.not_captured.filter((k) => keys.includes(k))
+    .map((k) => theWords().missing[k]);
+  return el(
+    "div",
+    { class: "empty" },
+    el("p", null, otherwise),
+    absent.map((m) => el("p", null, `${m.what}: record with `, el("code", null, m.how))),
+  );
 }
 
 function steps(rank) {
-  const r = theReport().ranks[rank], list = r.steps.list;
+  const r = theReport().ranks[rank],
+    list = r.steps.list;
   if (r.steps.source === "none") return missing(rank, ["steps"], "No steps were found: the capture is taken as one piece.");
   const hasTimeline = drawnRanks(theReport().ranks.length).includes(rank);
   const shown = list.slice(0, 200);
@@ -58,12 +81,23 @@ function steps(rank) {
   return [
     factList(rank, "steps"),
     barChart({
-      title: `Where the time of each step goes${list.length > shown.length ? `: the first ${shown.length}` : ""}`, type: "ns",
+      title: `Where the time of each step goes${list.length > shown.length ? `: the first ${shown.length}` : ""}`,
+      type: "ns",
       parts: roles.map(([, label, c]) => ({ label, class: c })),
-      bars: shown.map((s) => ({ label: s.name || `step ${s.number}`, short: String(s.number), values: roles.map(([key]) => s[key]), isFaint: s.is_warm_up || s.is_incomplete })),
+      bars: shown.map((s) => ({
+        label: s.name || `step ${s.number}`,
+        short: String(s.number),
+        values: roles.map(([key]) => s[key]),
+        isFaint: s.is_warm_up || s.is_incomplete,
+      })),
       link: hasTimeline ? (i) => link(shown[i]) : undefined,
     }),
-    dataTable(rank, "steps", 0, hasTimeline ? { render: { number: (row) => el("a", { href: link(row) }, String(row.number)) } } : {}),
+    dataTable(
+      rank,
+      "steps",
+      0,
+      hasTimeline ? { render: { number: (row) => el("a", { href: link(row) }, String(row.number)) } } : {},
+    ),
   ];
 }
 
@@ -76,10 +110,21 @@ function operators(rank) {
   const toTimeline = (row) => el("a", { href: timelineLink(rank, { find: row.name }), title: clean(row.name) }, row.name);
   return [
     dataTable(rank, "ops", 0, {
-      opener: "name", children: (row) => pairs.get(row.name) ?? [], render: { name: toTimeline },
+      opener: "name",
+      children: (row) => pairs.get(row.name) ?? [],
+      render: { name: toTimeline },
       renderChild: {
-        name: (row) => el("span", { class: "kernel-of" }, el("span", { title: clean(row.name) }, row.name), row.source && el("code", { class: "source" }, row.source)),
-        device_self_ns: (row) => time(row.total_ns), calls: (row) => String(row.calls), device_total_ns: () => "", host_self_ns: () => "",
+        name: (row) =>
+          el(
+            "span",
+            { class: "kernel-of" },
+            el("span", { title: clean(row.name) }, row.name),
+            row.source && el("code", { class: "source" }, row.source),
+          ),
+        device_self_ns: (row) => time(row.total_ns),
+        calls: (row) => String(row.calls),
+        device_total_ns: () => "",
+        host_self_ns: () => "",
       },
     }),
     missing(rank, ["shapes", "stacks"], ""),
@@ -91,9 +136,17 @@ function operators(rank) {
 function callTree(rank) {
   const data = table(rank, "tree");
   data.columns = data.columns.map((c) => (c.key === "name" ? { ...c, head: "operator", shown: true } : c));
-  return data.rows.length > 0 && new DataTable(data, {
-    render: { name: (row) => [Array.from({ length: Math.min(row.depth, 24) }, () => el("span", { class: "indent", "aria-hidden": "true" })), el("span", { title: clean(row.name) }, row.name)] },
-  }).element;
+  return (
+    data.rows.length > 0 &&
+    new DataTable(data, {
+      render: {
+        name: (row) => [
+          Array.from({ length: Math.min(row.depth, 24) }, () => el("span", { class: "indent", "aria-hidden": "true" })),
+          el("span", { title: clean(row.name) }, row.name),
+        ],
+      },
+    }).element
+  );
 }
 
 const familyClass = (row) => (row.is_communication ? "c-comm" : row.tensor_cores === "yes" ? "c-compute" : "c-op");
@@ -102,93 +155,223 @@ function kernels(rank) {
   const rows = table(rank, "kernels").rows;
   if (!rows.length) return missing(rank, ["device"], "This trace holds no kernels.");
   const chart = scatterChart({
-    title: "Kernels: how long, how often", xType: "count", yType: "ns", xTitle: "calls", yTitle: "mean duration",
-    points: rows.slice(0, 500).map((k) => ({ x: k.calls, y: k.mean_ns, class: familyClass(k), label: `${k.name}: ${k.calls} × ${time(k.mean_ns)} = ${time(k.total_ns)}`,
-      group: { "c-comm": "communication", "c-compute": "on tensor cores", "c-op": "others" }[familyClass(k)] })),
+    title: "Kernels: how long, how often",
+    xType: "count",
+    yType: "ns",
+    xTitle: "calls",
+    yTitle: "mean duration",
+    points: rows
+      .slice(0, 500)
+      .map((k) => ({
+        x: k.calls,
+        y: k.mean_ns,
+        class: familyClass(k),
+        label: `${k.name}: ${k.calls} × ${time(k.mean_ns)} = ${time(k.total_ns)}`,
+        group: { "c-comm": "communication", "c-compute": "on tensor cores", "c-op": "others" }[familyClass(k)],
+      })),
   });
   const toTimeline = (row) => el("a", { href: timelineLink(rank, { find: row.name }), title: clean(row.name) }, row.name);
-  return [chart, dataTable(rank, "kernels", 0, { render: { name: toTimeline } }), roofline(rank), ...wholeView(rank, "families"),
-    ...wholeView(rank, "sequences")];
+  return [
+    chart,
+    dataTable(rank, "kernels", 0, { render: { name: toTimeline } }),
+    roofline(rank),
+    ...wholeView(rank, "families"),
+    ...wholeView(rank, "sequences"),
+  ];
 }
 
 function roofline(rank) {
-  const member = theReport().ranks[rank].roofline, rows = member.operators;
-  const points = rows.filter((o) => o.flop_per_byte > 0 && o.tflops > 0).map((o) => ({
-    x: o.flop_per_byte, y: o.tflops, class: o.bound === "compute" ? "c-compute" : "c-copy", group: o.bound === "compute" ? "limited by computing" : "limited by memory",
-    label: `${o.operator} ${o.shapes}: ${cell("number", o.tflops)} TFLOP/s, ${cell("number", o.flop_per_byte)} FLOP per byte`,
-  }));
-  const guides = [], peak = Math.max(0, ...rows.map((o) => o.peak_tflops || 0)), gbps = member.memory_gbps;
+  const member = theReport().ranks[rank].roofline,
+    rows = member.operators;
+  const points = rows
+    .filter((o) => o.flop_per_byte > 0 && o.tflops > 0)
+    .map((o) => ({
+      x: o.flop_per_byte,
+      y: o.tflops,
+      class: o.bound === "compute" ? "c-compute" : "c-copy",
+      group: o.bound === "compute" ? "limited by computing" : "limited by memory",
+      label: `${o.operator} ${o.shapes}: ${cell("number", o.tflops)} TFLOP/s, ${cell("number", o.flop_per_byte)} FLOP per byte`,
+    }));
+  const guides = [],
+    peak = Math.max(0, ...rows.map((o) => o.peak_tflops || 0)),
+    gbps = member.memory_gbps;
   if (points.length && gbps && peak) {
-    const ridge = (peak * 1e3) / gbps, from = Math.min(...points.map((p) => p.x), ridge) / 2, to = Math.max(...points.map((p) => p.x), ridge) * 2;
-    guides.push([[from, (from * gbps) / 1e3], [ridge, peak]], [[ridge, peak], [to, peak]]);
+    const ridge = (peak * 1e3) / gbps,
+      from = Math.min(...points.map((p) => p.x), ridge) / 2,
+      to = Math.max(...points.map((p) => p.x), ridge) * 2;
+    guides.push(
+      [
+        [from, (from * gbps) / 1e3],
+        [ridge, peak],
+      ],
+      [
+        [ridge, peak],
+        [to, peak],
+      ],
+    );
   }
-  return el("div", null, el("h3", null, "Roofline"), points.length ? scatterChart({
-    title: `What operators reach of the peaks${member.peaks_of ? ` of ${member.peaks_of}` : ""}`, points, guides, xType: "number", yType: "number",
-    xTitle: "FLOP per byte", yTitle: "TFLOP/s",
-  }) : missing(rank, ["shapes"], "Without shapes no work is known."), wholeView(rank, "roofline").filter(Boolean));
+  return el(
+    "div",
+    null,
+    el("h3", null, "Roofline"),
+    points.length
+      ? scatterChart({
+          title: `What operators reach of the peaks${member.peaks_of ? ` of ${member.peaks_of}` : ""}`,
+          points,
+          guides,
+          xType: "number",
+          yType: "number",
+          xTitle: "FLOP per byte",
+          yTitle: "TFLOP/s",
+        })
+      : missing(rank, ["shapes"], "Without shapes no work is known."),
+    wholeView(rank, "roofline").filter(Boolean),
+  );
 }
 
 function memory(rank) {
   const m = theReport().ranks[rank].memory;
   if (!m.pools.length) return missing(rank, ["memory"], "No allocations were recorded.");
-  const charts = m.pools.slice(0, 1).map((pool) => {        // the series is that of the first, the largest
+  const charts = m.pools.slice(0, 1).map((pool) => {
+    // the series is that of the first, the largest
     const points = m.series;
     if (points.length < 2) return null;
     const lines = [{ label: "allocated, most", class: "c-op", isArea: true, values: points.map((p) => p.allocated_max_bytes) }];
-    if (points.some((p) => p.reserved_max_bytes > 0)) lines.push({ label: "reserved by the allocator", class: "c-user", values: points.map((p) => p.reserved_max_bytes) });
+    if (points.some((p) => p.reserved_max_bytes > 0))
+      lines.push({ label: "reserved by the allocator", class: "c-user", values: points.map((p) => p.reserved_max_bytes) });
     return lineChart({ title: `Memory of ${pool.pool}`, x: points.map((p) => p.start_ns), lines });
   });
-  return [factList(rank, "memory"), ...charts, ...view("memory").tables.map((t, i) => !t.is_series && dataTable(rank, "memory", i))];
+  return [
+    factList(rank, "memory"),
+    ...charts,
+    ...view("memory").tables.map((t, i) => !t.is_series && dataTable(rank, "memory", i)),
+  ];
 }
 
 function communication(rank) {
   const c = theReport().ranks[rank].communication;
-  if (!c.collectives.length) return el("div", { class: "empty" }, el("p", null, "This rank does not communicate: a single process, or its collectives were not recorded."));
+  if (!c.collectives.length)
+    return el(
+      "div",
+      { class: "empty" },
+      el("p", null, "This rank does not communicate: a single process, or its collectives were not recorded."),
+    );
   const others = theReport().ranks;
-  const chart = others.length > 1 && barChart({
-    title: "Communication of each rank", parts: [{ label: "not hidden", class: "c-comm" }, { label: "hidden by computing", class: "c-compute" }],
-    bars: others.map((r) => ({ label: `rank ${r.rank}`, short: String(r.rank), values: [r.communication.exposed_ns ?? r.communication.total_ns, r.communication.overlapped_ns ?? 0] })),
-  });
+  const chart =
+    others.length > 1 &&
+    barChart({
+      title: "Communication of each rank",
+      parts: [
+        { label: "not hidden", class: "c-comm" },
+        { label: "hidden by computing", class: "c-compute" },
+      ],
+      bars: others.map((r) => ({
+        label: `rank ${r.rank}`,
+        short: String(r.rank),
+        values: [r.communication.exposed_ns ?? r.communication.total_ns, r.communication.overlapped_ns ?? 0],
+      })),
+    });
   return [chart, ...wholeView(rank, "comm")];
 }
 
 function ranks() {
   const all = theReport().ranks;
-  if (all.length < 2) return el("div", { class: "empty" }, el("p", null, "One rank was read. Name the traces of all ranks, or the folder that holds them: "), el("p", null, el("code", null, "holdup report run/ --html report.html")));
-  const measures = [["duration_ns", "length of the step"], ["communication_ns", "communication"], ["data_loader_ns", "data loader"], ["idle_ns", "GPU idle"], ["compute_ns", "computing"]];
+  if (all.length < 2)
+    return el(
+      "div",
+      { class: "empty" },
+      el("p", null, "One rank was read. Name the traces of all ranks, or the folder that holds them: "),
+      el("p", null, el("code", null, "holdup report run/ --html report.html")),
+    );
+  const measures = [
+    ["duration_ns", "length of the step"],
+    ["communication_ns", "communication"],
+    ["data_loader_ns", "data loader"],
+    ["idle_ns", "GPU idle"],
+    ["compute_ns", "computing"],
+  ];
   const numbers = [...new Set(all.flatMap((r) => r.steps.list.map((s) => s.number)))].sort((a, b) => a - b).slice(0, 400);
   const box = el("div");
-  const draw = (key, words) => replace(box, heatMap({
-    title: `Rank × step: ${words}`, type: "ns", rows: all.map((r) => `rank ${r.rank}`), columns: numbers.map((n) => `step ${n}`),
-    values: all.map((r) => {
-      const by = new Map(r.steps.list.map((s) => [s.number, s[key]]));
-      return numbers.map((n) => by.get(n) ?? null);
-    }),
-    pick: (row, column) => drawnRanks(all.length).includes(row) && (location.hash = timelineLink(row, { step: numbers[column] })),
-  }));
-  const select = el("select", { id: "heat-measure", onchange: (e) => draw(...measures[e.target.selectedIndex]) }, measures.map(([, words]) => el("option", null, words)));
+  const draw = (key, words) =>
+    replace(
+      box,
+      heatMap({
+        title: `Rank × step: ${words}`,
+        type: "ns",
+        rows: all.map((r) => `rank ${r.rank}`),
+        columns: numbers.map((n) => `step ${n}`),
+        values: all.map((r) => {
+          const by = new Map(r.steps.list.map((s) => [s.number, s[key]]));
+          return numbers.map((n) => by.get(n) ?? null);
+        }),
+        pick: (row, column) =>
+          drawnRanks(all.length).includes(row) && (location.hash = timelineLink(row, { step: numbers[column] })),
+      }),
+    );
+  const select = el(
+    "select",
+    { id: "heat-measure", onchange: (e) => draw(...measures[e.target.selectedIndex]) },
+    measures.map(([, words]) => el("option", null, words)),
+  );
   draw(...measures[0]);
-  const columns = [["rank", "rank", "count"], ["step", "mean step", "ns"], ["busy", "GPU busy %", "percent"], ["exposed", "exposed comm", "ns"], ["data", "data loader", "ns"], ["device", "device", "text"], ["host", "host", "text"]];
-  const rows = all.map((r) => ({ rank: r.rank, step: r.steps.mean_ns, busy: r.step_breakdown?.gpu_busy_pct ?? null, exposed: r.step_breakdown?.exposed_comm_ns ?? null, data: r.step_breakdown?.categories.data_loader_ns ?? null, device: r.device, host: r.host }));
-  return [el("p", null, el("label", { for: "heat-measure" }, "colour: "), select), box,
-    new DataTable({ title: "Ranks", columns: columns.map(([key, head, type]) => ({ key, head, type, shown: true })), rows, empty: "" }).element];
+  const columns = [
+    ["rank", "rank", "count"],
+    ["step", "mean step", "ns"],
+    ["busy", "GPU busy %", "percent"],
+    ["exposed", "exposed comm", "ns"],
+    ["data", "data loader", "ns"],
+    ["device", "device", "text"],
+    ["host", "host", "text"],
+  ];
+  const rows = all.map((r) => ({
+    rank: r.rank,
+    step: r.steps.mean_ns,
+    busy: r.step_breakdown?.gpu_busy_pct ?? null,
+    exposed: r.step_breakdown?.exposed_comm_ns ?? null,
+    data: r.step_breakdown?.categories.data_loader_ns ?? null,
+    device: r.device,
+    host: r.host,
+  }));
+  return [
+    el("p", null, el("label", { for: "heat-measure" }, "colour: "), select),
+    box,
+    new DataTable({
+      title: "Ranks",
+      columns: columns.map(([key, head, type]) => ({ key, head, type, shown: true })),
+      rows,
+      empty: "",
+    }).element,
+  ];
 }
 
 function copies(rank) {
   const r = theReport().ranks[rank];
   if (!r.copies.length) return missing(rank, ["device"], "This trace holds no copies.");
-  const series = r.copy_bandwidth.series, charts = [];
+  const series = r.copy_bandwidth.series,
+    charts = [];
   if (series.length > 1) {
     const keys = Object.keys(series[0]).filter((k) => k.endsWith("_gbps"));
-    charts.push(...keys.map((k) => series.some((p) => p[k] > 0) && lineChart({
-      title: `Copy bandwidth: ${k.replace(/_gbps$/, "").replaceAll("_", " ")}, GB/s`, type: "number", x: series.map((p) => p.start_ns), lines: [{ label: "GB/s", class: "c-copy", isArea: true, values: series.map((p) => p[k]) }],
-    })));
+    charts.push(
+      ...keys.map(
+        (k) =>
+          series.some((p) => p[k] > 0) &&
+          lineChart({
+            title: `Copy bandwidth: ${k.replace(/_gbps$/, "").replaceAll("_", " ")}, GB/s`,
+            type: "number",
+            x: series.map((p) => p.start_ns),
+            lines: [{ label: "GB/s", class: "c-copy", isArea: true, values: series.map((p) => p[k]) }],
+          }),
+      ),
+    );
   }
   return [...wholeView(rank, "copies"), ...charts.slice(0, 4), factList(rank, "bandwidth")];
 }
 
 function host(rank) {
-  return ["idle", "launch", "calls", "waits", "overheads"].flatMap((word) => [el("h3", { class: "view-name" }, view(word).about), ...wholeView(rank, word)]);
+  return ["idle", "launch", "calls", "waits", "overheads"].flatMap((word) => [
+    el("h3", { class: "view-name" }, view(word).about),
+    ...wholeView(rank, word),
+  ]);
 }
 
 const makers = { steps, operators, kernels, memory, communication, ranks, copies, host };
@@ -197,36 +380,72 @@ const makers = { steps, operators, kernels, memory, communication, ranks, copies
 export const drawn = Object.keys(makers);
 
 export function draw(id, rank) {
-  const section = document.getElementById(id), head = section.querySelector("h2");
+  const section = document.getElementById(id),
+    head = section.querySelector("h2");
   replace(section, head, makers[id](rank));
 }
 
 // The column of a step that a finding is about.
 const evidenceOf = {
-  "data-loading": ["data_loader_ns", "data loader", "c-data"], "exposed-communication": ["exposed_comm_ns", "communication, not hidden", "c-comm"],
-  "poor-overlap": ["exposed_comm_ns", "communication, not hidden", "c-comm"], "comm-latency": ["communication_ns", "communication", "c-comm"],
-  straggler: ["communication_ns", "communication", "c-comm"], "copy-bound": ["exposed_copy_ns", "copies, not hidden", "c-copy"],
-  "launch-bound": ["idle_ns", "GPU idle", "c-idle"], "host-sync": ["idle_ns", "GPU idle", "c-idle"],
-  "bandwidth-bound": ["kernel_ns", "kernels", "c-compute"], "tensor-cores-unused": ["kernel_ns", "kernels", "c-compute"],
-  "overlap-contention": ["kernel_ns", "kernels", "c-compute"], recompute: ["kernel_ns", "kernels", "c-compute"],
+  "data-loading": ["data_loader_ns", "data loader", "c-data"],
+  "exposed-communication": ["exposed_comm_ns", "communication, not hidden", "c-comm"],
+  "poor-overlap": ["exposed_comm_ns", "communication, not hidden", "c-comm"],
+  "comm-latency": ["communication_ns", "communication", "c-comm"],
+  straggler: ["communication_ns", "communication", "c-comm"],
+  "copy-bound": ["exposed_copy_ns", "copies, not hidden", "c-copy"],
+  "launch-bound": ["idle_ns", "GPU idle", "c-idle"],
+  "host-sync": ["idle_ns", "GPU idle", "c-idle"],
+  "bandwidth-bound": ["kernel_ns", "kernels", "c-compute"],
+  "tensor-cores-unused": ["kernel_ns", "kernels", "c-compute"],
+  "overlap-contention": ["kernel_ns", "kernels", "c-compute"],
+  recompute: ["kernel_ns", "kernels", "c-compute"],
 };
 
 // Cards of findings: a button that copies the fix, a chart of the evidence, and the way to the timeline.
 export function enhanceFindings(rank) {
-  const r = theReport().ranks[rank], shown = r.steps.list.slice(0, 60);
+  const r = theReport().ranks[rank],
+    shown = r.steps.list.slice(0, 60);
   const hasTimeline = drawnRanks(theReport().ranks.length).includes(rank);
   for (const card of document.querySelectorAll("article.finding")) {
-    const id = card.dataset.finding, fix = card.querySelector("pre.fix"), [key, label, c] = evidenceOf[id] ?? ["duration_ns", "the step", "c-op"];
-    fix.after(el("button", { type: "button", class: "copy", onclick: (e) => copyText(fix.textContent, e.currentTarget) }, "copy"));
+    const id = card.dataset.finding,
+      fix = card.querySelector("pre.fix"),
+      [key, label, c] = evidenceOf[id] ?? ["duration_ns", "the step", "c-op"];
+    fix.after(
+      el("button", { type: "button", class: "copy", onclick: (e) => copyText(fix.textContent, e.currentTarget) }, "copy"),
+    );
     if (r.steps.source !== "none" && shown.length > 1)
-      card.querySelector("pre.fix").previousElementSibling.before(barChart({
-        title: `In each step: ${label}`, height: 90, parts: key === "duration_ns" ? [{ label, class: c }] : [{ label, class: c }, { label: "the rest of the step", class: "c-rest" }],
-        bars: shown.map((s) => ({ label: s.name || `step ${s.number}`, short: String(s.number), isFaint: s.is_warm_up || s.is_incomplete, values: key === "duration_ns" ? [s[key]] : [s[key], Math.max(0, s.duration_ns - s[key])] })),
-        link: hasTimeline ? (i) => timelineLink(rank, { step: shown[i].number }) : undefined,
-      }));
+      card.querySelector("pre.fix").previousElementSibling.before(
+        barChart({
+          title: `In each step: ${label}`,
+          height: 90,
+          parts:
+            key === "duration_ns"
+              ? [{ label, class: c }]
+              : [
+                  { label, class: c },
+                  { label: "the rest of the step", class: "c-rest" },
+                ],
+          bars: shown.map((s) => ({
+            label: s.name || `step ${s.number}`,
+            short: String(s.number),
+            isFaint: s.is_warm_up || s.is_incomplete,
+            values: key === "duration_ns" ? [s[key]] : [s[key], Math.max(0, s.duration_ns - s[key])],
+          })),
+          link: hasTimeline ? (i) => timelineLink(rank, { step: shown[i].number }) : undefined,
+        }),
+      );
     if (hasTimeline)
-      card.append(el("p", null, el("a", { class: "action", href: timelineLink(rank, theWords().scenarios.includes(id) ? { whatif: id } : {}) },
-        theWords().scenarios.includes(id) ? "see the step with and without it in the timeline" : "look at the timeline")));
+      card.append(
+        el(
+          "p",
+          null,
+          el(
+            "a",
+            { class: "action", href: timelineLink(rank, theWords().scenarios.includes(id) ? { whatif: id } : {}) },
+            theWords().scenarios.includes(id) ? "see the step with and without it in the timeline" : "look at the timeline",
+          ),
+        ),
+      );
   }
 }
 
@@ -234,4 +453,3 @@ export function rankLabel(index) {
   const r = theReport().ranks[index];
   return `rank ${r.rank}${r.host ? ` on ${r.host}` : ""}`;
 }
-

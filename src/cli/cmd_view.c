@@ -35,7 +35,7 @@ typedef struct {
     hu_ranks   ranks;
     hu_verdict verdict;
     hu_str     page;
-    hu_timeline_index **indexes;        /* of the traces */
+    hu_sight_index **indexes;        /* of the traces */
 } view;
 
 static int parse_port(void *field, const char *text, hu_error *err)
@@ -236,7 +236,7 @@ static int make_indexes(view *v, hu_arena *arena, hu_error *err)
 {
     v->indexes = hu_arena_calloc(arena, v->ranks.n, sizeof *v->indexes);
     for (size_t i = 0; v->indexes && i < v->ranks.n; i++)
-        if (!(v->indexes[i] = hu_timeline_index_new(v->ranks.traces[i], arena)))
+        if (!(v->indexes[i] = hu_sight_index_new(v->ranks.traces[i], arena)))
             return hu_fail_memory(err);
     return v->indexes ? 0 : hu_fail_memory(err);
 }

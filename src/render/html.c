@@ -6,7 +6,7 @@
  */
 #include "render/page.h"
 
-enum { ROWS = 20 };
+enum { ROWS = 10, MORE_ROWS = 4 };      /* of a section's first table, and of the others */
 
 typedef struct {
     const char *id, *label, *title;
@@ -118,7 +118,7 @@ static int write_section(hu_page *p, const section *s, hu_error *err)
         if (hu_views_find(hu_str_of(s->views[i]), &part))
             for (size_t t = 0; rc == 0 && t < part.view->n_tables; t++)
                 if (!part.view->tables[t]->is_series)
-                    rc = hu_page_table(p, part.view->tables[t], part.view->word, ROWS, err);
+                    rc = hu_page_table(p, part.view->tables[t], part.view->word, i + t ? MORE_ROWS : ROWS, err);
     }
     if (strcmp(s->id, "ranks") == 0)
         write_rank_rows(p);

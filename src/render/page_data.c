@@ -87,6 +87,21 @@ static void write_scenarios(hu_json_out *j, const hu_page *p)
     hu_json_close(j, ']');
 }
 
+/* By rank, the moment from which its timeline counts; null where none is drawn. */
+static void write_origins(hu_json_out *j, const hu_page *p)
+{
+    hu_json_open(j, "origins", '[');
+    for (size_t i = 0; i < p->r->n; i++) {
+        const hu_timeline *t = p->r->timelines ? &p->r->timelines[i] : NULL;
+
+        if (t && t->raw_bytes)
+            hu_json_int(j, NULL, t->origin_ns);
+        else
+            hu_json_null(j, NULL);
+    }
+    hu_json_close(j, ']');
+}
+
 static int write_block(hu_page *p, const char *id, hu_str text, hu_error *err)
 {
     hu_str packed;
@@ -114,6 +129,7 @@ static int write_words(hu_page *p, hu_error *err)
     write_missing(&j);
     hu_json_int(&j, "rank_index", (int64_t)p->r->verdict.rank);
     write_scenarios(&j, p);
+    write_origins(&j, p);
     hu_json_close(&j, '}');
     rc = hu_out_take(memory, &text, err);
     return rc < 0 ? rc : write_block(p, "data-words", text, err);

@@ -154,13 +154,10 @@ void hu_page_findings(hu_page *p)
                                 ? "<p>Nothing that a replay of this trace can price would save 1&nbsp;% of a step.</p>\n"
                                 : "<p>This trace does not tell what would save time.</p>\n");
     }
-    for (size_t i = 0; is_replayed && i < f->n; i++) {
-        const bool is_doubtful = f->at[i].confidence == HU_CONFIDENCE_LOW;
-
-        if (i == 0 || is_doubtful != (f->at[i - 1].confidence == HU_CONFIDENCE_LOW))
-            hu_out_text(p->out, is_doubtful ? "<h3>Worth a look</h3>\n" : "<h3>Fix first</h3>\n");
+    if (is_replayed && f->n)
+        hu_out_text(p->out, "<h3>The largest saving first</h3>\n");
+    for (size_t i = 0; is_replayed && i < f->n; i++)
         write_card(p, &f->at[i], i);
-    }
     if (is_replayed) {
         write_ladder(p, f);
         write_passed(p, f);

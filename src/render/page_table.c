@@ -6,7 +6,7 @@
 #include "render/page.h"
 #include "render/units.h"
 
-enum { NAME_BYTES = 400, BAR_WIDTH = 1000, BAR_HEIGHT = 28 };
+enum { NAME_BYTES = 160, BAR_WIDTH = 1000, BAR_HEIGHT = 28 };
 
 void hu_page_number(hu_out *out, hu_cell_type type, double number)
 {

@@ -25,13 +25,9 @@
 #include "base/pack.h"
 #include "render/json_out.h"
 #include "render/notes.h"
-#include "render/windows.h"
+#include "render/sight.h"
 
-enum { MAX_DEPTH = 512, MAX_SAMPLES = 100000, BLOCK = 1024 };
-
-struct hu_timeline_index {
-    int64_t *last_end_ns;               /* of BLOCK slices, in the order of tracks */
-};
+enum { MAX_SAMPLES = 100000 };
 
 typedef HU_VEC(uint8_t) column;
 
@@ -42,11 +38,9 @@ typedef struct {
     hu_arena                  *scratch;
     hu_slices    s;
     int64_t      origin_ns;             /* of the first slice                                        */
-    int64_t      least_ns;              /* what one pixel shows; 0: everything                       */
     hu_windows   windows;
-    uint32_t    *number;                /* 1 + place in the columns, by slice; 0: left out           */
-    uint32_t    *per_track;             /* slices that are kept                                      */
-    uint32_t     n;
+    hu_sight     sight;
+    hu_seen      seen;
     hu_map       label_of;
     HU_VEC(uint64_t) labels;            /* name << 8 | kind                                          */
     hu_notes     notes;
@@ -85,117 +79,6 @@ static uint32_t label_of(encoder *e, uint32_t name, unsigned kind)
     return place ? *place : 0;
 }
 
-static bool is_drawn(const hu_track *t)
-{
-    return t->type != HU_TRACK_COUNTER && t->count > 0;
-}
-
-/* The slices of a track that still run, and where small ones of one depth stand for each other. */
-typedef struct {
-    int64_t  end_ns[MAX_DEPTH];
-    int64_t  bucket[MAX_DEPTH];         /* of the last one that was kept */
-    uint32_t slice[MAX_DEPTH];
-    uint32_t depth;
-} level;
-
-/* Is the slice too small to see beside one that was kept?  Slices come in the order of their track. */
-static bool is_hidden(level *l, uint32_t slice, int64_t start_ns, int64_t dur_ns, int64_t least_ns)
-{
-    while (l->depth && l->end_ns[l->depth - 1] <= start_ns)
-        l->depth--;
-    if (l->depth == MAX_DEPTH)
-        return dur_ns < least_ns;
-    l->slice[l->depth] = slice;
-    l->end_ns[l->depth++] = start_ns + dur_ns;
-    if (dur_ns >= least_ns)
-        return false;
-    if (l->bucket[l->depth - 1] == start_ns / least_ns)
-        return true;
-    l->bucket[l->depth - 1] = start_ns / least_ns;
-    return false;
-}
-
-/* With all that it lies in, so that its depth is what it would be among all slices. */
-static void keep(encoder *e, const level *l, uint32_t slice)
-{
-    e->number[slice] = 1;
-    for (uint32_t d = l->depth; d-- > 0 && (l->slice[d] == slice || !e->number[l->slice[d]]); )
-        e->number[l->slice[d]] = 1;
-}
-
-/* Places in the order of tracks: the first that may be in sight, from `place` on. */
-static uint32_t skip(const encoder *e, uint32_t place)
-{
-    if (!e->options->index || !e->windows.is_asked)
-        return place;
-    while (place % BLOCK == 0 && place < e->s.n &&
-           e->options->index->last_end_ns[place / BLOCK] - e->origin_ns < e->options->from_ns)
-        place += BLOCK;
-    return place;
-}
-
-/* The first place of the track behind what is in sight. */
-static uint32_t stop(const encoder *e, const hu_track *t)
-{
-    const uint32_t *order = hu_trace_order(e->trace);
-    uint32_t        low = t->first, high = t->first + t->count;
-
-    while (e->windows.is_asked && low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-
-        if (e->s.start_ns[order[middle]] - e->origin_ns < e->options->to_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return high;
-}
-
-/* Marks what is kept of a track. */
-static void choose_of_track(encoder *e, const hu_track *t, level *l)
-{
-    const uint32_t *order = hu_trace_order(e->trace), end = stop(e, t);
-
-    l->depth = 0;
-    memset(l->bucket, 0xff, sizeof l->bucket);
-    for (uint32_t k = skip(e, t->first); k < end; k = skip(e, k + 1)) {
-        const uint32_t i = order[k];
-        const int64_t  start = e->s.start_ns[i] - e->origin_ns;
-
-        if (e->s.kind[i] != HU_KIND_SPAN && hu_windows_hold(&e->windows, start, start + e->s.dur_ns[i]) &&
-            (e->least_ns == 0 || !is_hidden(l, i, start, e->s.dur_ns[i], e->least_ns)))
-            keep(e, l, i);
-    }
-}
-
-/* Numbers what is kept, so that links can point forward as well as back. */
-static int choose(encoder *e, hu_error *err)
-{
-    size_t          n_tracks;
-    const hu_track *tracks = hu_trace_tracks(e->trace, &n_tracks);
-    const uint32_t *order = hu_trace_order(e->trace);
-    level          *l = hu_arena_alloc(e->scratch, sizeof *l);
-
-    e->number = hu_arena_calloc(e->scratch, e->s.n + 1, sizeof *e->number);
-    e->per_track = hu_arena_calloc(e->scratch, n_tracks + 1, sizeof *e->per_track);
-    if (!e->number || !e->per_track || !l)
-        return hu_fail_memory(err);
-    for (size_t t = 0; t < n_tracks; t++) {
-        const uint32_t end = stop(e, &tracks[t]);
-
-        if (!is_drawn(&tracks[t]))
-            continue;
-        choose_of_track(e, &tracks[t], l);
-        for (uint32_t k = skip(e, tracks[t].first); k < end; k = skip(e, k + 1)) {
-            if (!e->number[order[k]])
-                continue;
-            e->number[order[k]] = ++e->n;
-            e->per_track[t]++;
-        }
-    }
-    return 0;
-}
-
 /* What the slice comes from: the call that launched device work, the forward operator of a backward one. */
 static uint32_t origin_of(const encoder *e, uint32_t i)
 {
@@ -203,20 +86,20 @@ static uint32_t origin_of(const encoder *e, uint32_t i)
                           : e->s.kind[i] == HU_KIND_CPU_OP ? hu_trace_forward_of(e->trace, i)
                                                            : HU_NONE;
 
-    return from == HU_NONE ? 0 : e->number[from];
+    return from == HU_NONE ? 0 : e->seen.number[from];
 }
 
 static void put_track(encoder *e, const hu_track *t)
 {
-    const uint32_t *order = hu_trace_order(e->trace), end = stop(e, t);
+    const uint32_t *order = hu_trace_order(e->trace), end = hu_sight_end(&e->sight, t);
     int64_t         last_start = 0, last_link = 0;
 
-    for (uint32_t k = skip(e, t->first); k < end; k = skip(e, k + 1)) {
+    for (uint32_t k = hu_sight_from(&e->sight, t->first); k < end; k = hu_sight_from(&e->sight, k + 1)) {
         const uint32_t i = order[k];
         const int64_t  start = e->s.start_ns[i] - e->origin_ns;
         uint32_t       from;
 
-        if (!e->number[i])
+        if (!e->seen.number[i])
             continue;
         from = origin_of(e, i);
         put_varint(e, &e->start, (uint64_t)(start - last_start));
@@ -291,9 +174,9 @@ static void put_tracks(encoder *e)
         label_classes(e, class_label);
     hu_json_open(&e->head, "tracks", '[');
     for (size_t t = 0; t < n_tracks; t++) {
-        if (!e->per_track[t])
+        if (!e->seen.per_track[t])
             continue;
-        write_track(e, &tracks[t], (uint32_t)t, e->per_track[t], -1);
+        write_track(e, &tracks[t], (uint32_t)t, e->seen.per_track[t], -1);
         put_track(e, &tracks[t]);
     }
     for (size_t k = 0; k < e->options->n_scenarios; k++) {
@@ -466,9 +349,9 @@ static void write_about(encoder *e, hu_timeline *out)
     hu_json_int(j, "rank", info->rank);
     hu_json_str(j, "host", info->host);
     hu_json_str(j, "base_ns", (hu_str){text, hu_format_i64(text, info->base_ns + e->origin_ns)});
-    hu_json_int(j, "slices", e->n);
+    hu_json_int(j, "slices", e->seen.n);
     hu_json_int(j, "of", (int64_t)e->windows.n_slices);
-    hu_json_int(j, "least", e->least_ns);
+    hu_json_int(j, "least", e->sight.least_ns);
     hu_json_str(j, "left_out", hu_str_of(out->left_out));
     hu_json_open(j, "windows", '[');
     for (size_t i = 0; i < e->windows.n; i++) {
@@ -519,14 +402,15 @@ static int encode(encoder *e, hu_out *text, hu_timeline *out, hu_error *err)
 {
     int rc;
 
-    e->least_ns = e->options->pixels > 0 ? span_ns(e) / e->options->pixels : 0;
+    e->sight = (hu_sight){.trace = e->trace, .index = e->options->index, .windows = &e->windows, .origin_ns = e->origin_ns,
+                          .least_ns = e->options->pixels > 0 ? span_ns(e) / e->options->pixels : 0};
     if ((rc = hu_windows_choose(e->trace, &e->digest->steps, e->origin_ns, e->options->from_ns, e->options->to_ns,
                                 e->options->most, e->scratch, &e->windows, err)) < 0 ||
-        (rc = choose(e, err)) < 0 || (rc = hu_notes_init(&e->notes, e->trace, e->scratch, err)) < 0)
+        (rc = hu_sight_choose(&e->sight, e->scratch, &e->seen, err)) < 0 || (rc = hu_notes_init(&e->notes, e->trace, e->scratch, err)) < 0)
         return rc;
     if (!hu_map_init(&e->label_of, e->scratch, 1024))
         return hu_fail_memory(err);
-    hu_windows_say(&e->windows, &e->digest->steps, e->n, out->left_out, sizeof out->left_out);
+    hu_windows_say(&e->windows, &e->digest->steps, e->seen.n, out->left_out, sizeof out->left_out);
     e->head = (hu_json_out){.out = text, .is_empty = true};
     hu_json_open(&e->head, NULL, '{');
     write_about(e, out);
@@ -538,7 +422,7 @@ static int encode(encoder *e, hu_out *text, hu_timeline *out, hu_error *err)
     hu_json_close(&e->head, '}');
     for (size_t i = 0; i < e->options->n_scenarios; i++)
         out->scenarios[out->n_scenarios++] = e->options->scenarios[i].rule;
-    out->n = e->n;
+    out->n = e->seen.n;
     out->of = e->windows.n_slices;
     return e->failed || e->notes.failed ? hu_fail_memory(err) : 0;
 }
@@ -557,23 +441,6 @@ static int64_t first_start_ns(const encoder *e)
     return first == INT64_MAX ? 0 : first;
 }
 
-hu_timeline_index *hu_timeline_index_new(const hu_trace *trace, hu_arena *arena)
-{
-    const hu_slices    s = hu_trace_slices(trace);
-    const uint32_t    *order = hu_trace_order(trace);
-    hu_timeline_index *index = hu_arena_alloc(arena, sizeof *index);
-
-    if (!index || !(index->last_end_ns = hu_arena_calloc(arena, s.n / BLOCK + 1, sizeof *index->last_end_ns)))
-        return NULL;
-    for (size_t k = 0; k < s.n; k++) {
-        const int64_t end = s.start_ns[order[k]] + s.dur_ns[order[k]];
-
-        if (k % BLOCK == 0 || end > index->last_end_ns[k / BLOCK])
-            index->last_end_ns[k / BLOCK] = end;
-    }
-    return index;
-}
-
 int hu_timeline_encode(const hu_trace *trace, const hu_digest *d, const hu_timeline_options *options, hu_arena *arena,
                        hu_arena *scratch, hu_timeline *out, hu_error *err)
 {
@@ -584,8 +451,8 @@ int hu_timeline_encode(const hu_trace *trace, const hu_digest *d, const hu_timel
 
     if (!text)
         return hu_fail_memory(err);
-    *out = (hu_timeline){0};
     e.origin_ns = first_start_ns(&e);
+    *out = (hu_timeline){.origin_ns = e.origin_ns};
     rc = encode(&e, text, out, err);
     if (rc < 0) {
         hu_out_abandon(text);

@@ -6,16 +6,14 @@
 
 #include "analyze/digest.h"
 #include "render/scenario.h"
-
-/* Where slices end, for one block of them after the other: what a piece of time needs not look at. */
-typedef struct hu_timeline_index hu_timeline_index;
+#include "render/sight.h"
 
 typedef struct {
     int64_t from_ns, to_ns;         /* only what lies in it, in ns since the first slice; to_ns <= from_ns: everything     */
     int64_t pixels;                 /* that will show it: of slices beside each other that are shorter than what one pixel
                                        shows, one stands for all; 0: all are kept                                        */
     size_t  most;                   /* more slices: steps are chosen; 0: never                                            */
-    const hu_timeline_index *index; /* of the trace; NULL: every slice is looked at */
+    const hu_sight_index *index;     /* of the trace; NULL: every slice is looked at */
     const hu_scenario *scenarios;   /* drawn below the measured tracks */
     size_t  n_scenarios;
 } hu_timeline_options;
@@ -25,14 +23,12 @@ enum { HU_TIMELINE_SLICES = 2000000 };      /* what a page holds unless it is to
 typedef struct {
     hu_str bytes;                   /* gzip */
     size_t raw_bytes;               /* unpacked */
+    int64_t origin_ns;              /* the first slice, from which its times count, on the trace's clock */
     size_t n, of;                   /* slices in it, and those that were asked for */
     char   left_out[160];           /* which steps it holds, "" when it is all */
     hu_rule scenarios[HU_SCENARIOS];
     size_t n_scenarios;
 } hu_timeline;
-
-/* In `arena`; for whoever asks for many pieces of one trace.  NULL when there is no memory. */
-hu_timeline_index *hu_timeline_index_new(const hu_trace *trace, hu_arena *arena);
 
 /* Of a trace and what is known of it.  The result lives in `arena`, working memory in `scratch`.  Returns 0 or HU_ENOMEM. */
 int hu_timeline_encode(const hu_trace *trace, const hu_digest *d, const hu_timeline_options *options, hu_arena *arena,

@@ -11,14 +11,24 @@ let browser;
 export async function theBrowser() {
   browser ??= await chromium.launch({
     executablePath,
-    args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run",
-      "--enable-precise-memory-info", "--js-flags=--expose-gc"],
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-dev-shm-usage",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+      "--no-first-run",
+      "--enable-precise-memory-info",
+      "--js-flags=--expose-gc",
+    ],
   });
   return browser;
 }
 after(() => browser?.close());
 
-export const desktop = { width: 1280, height: 900 }, phone = { width: 390, height: 844 };
+export const desktop = { width: 1280, height: 900 },
+  phone = { width: 390, height: 844 };
 
 // A fresh browser for one page; `use(tab)` may read tab.problems.  What the page must never do fails the test at the end.
 export async function withPage(page, options, use) {
@@ -34,7 +44,10 @@ export async function withPage(page, options, use) {
   tab.on("console", (m) => m.type() === "error" && tab.problems.push(`console: ${m.text()}`));
   tab.on("pageerror", (e) => tab.problems.push(`error: ${e.message}`));
   tab.on("request", (r) => /^(file|blob):/.test(r.url()) || tab.problems.push(`request: ${r.url().slice(0, 200)}`));
-  tab.on("dialog", (d) => { tab.problems.push(`dialog: ${d.message()}`); d.dismiss(); });
+  tab.on("dialog", (d) => {
+    tab.problems.push(`dialog: ${d.message()}`);
+    d.dismiss();
+  });
   try {
     await tab.goto(page.url + hash);
     if (wait && contextOptions.javaScriptEnabled !== false) await tab.waitForSelector("html[data-ready]", { state: "attached" });
@@ -55,9 +68,14 @@ export async function visit(tab, id) {
 }
 
 // The table of a view, by its title: what is read of it stands in the DOM.
-export const dataTable = (tab, id, title) => tab.locator(`#${id} .data`).filter({ has: tab.locator("h3", { hasText: new RegExp(`^${title.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`) }) }).first();
+export const dataTable = (tab, id, title) =>
+  tab
+    .locator(`#${id} .data`)
+    .filter({ has: tab.locator("h3", { hasText: new RegExp(`^${title.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`) }) })
+    .first();
 
-export const rowsOf = (table) => table.locator("tbody tr:not(.gap)").evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
+export const rowsOf = (table) =>
+  table.locator("tbody tr:not(.gap)").evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
 
 // The columns of what "copy as CSV" copies, as objects.
 export async function copyCsv(tab, table) {
@@ -71,7 +89,8 @@ export function parseCsv(text) {
   const rows = [[""]];
   let isQuoted = false;
   for (let i = 0; i < text.length; i++) {
-    const c = text[i], row = rows[rows.length - 1];
+    const c = text[i],
+      row = rows[rows.length - 1];
     if (isQuoted && c === '"' && text[i + 1] === '"') row[row.length - 1] += text[++i];
     else if (c === '"') isQuoted = !isQuoted;
     else if (!isQuoted && c === ",") row.push("");
@@ -87,7 +106,7 @@ export function parseCsv(text) {
 export function parseNumber(text) {
   const found = /^(-?[\d,]+(?:\.(\d+))?)\s*(ns|µs|ms|s|B|kB|MB|GB|TB|%)?$/.exec(text.trim());
   if (!found) return null;
-  const by = { ns: 1, "µs": 1e3, ms: 1e6, s: 1e9, B: 1, kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 }[found[3]] ?? 1;
+  const by = { ns: 1, µs: 1e3, ms: 1e6, s: 1e9, B: 1, kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 }[found[3]] ?? 1;
   return { value: Number(found[1].replaceAll(",", "")) * by, slack: 0.5001 * by * 10 ** -(found[2]?.length ?? 0) };
 }
 

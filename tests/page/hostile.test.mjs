@@ -11,8 +11,28 @@ import { makeTrace } from "./make.mjs";
 import { blocksOf, examples, folder, jsonBlock, makePage, run, timelineOf, writePage } from "./program.mjs";
 
 const evil = [
-  "</script><script>window.__pwned=1</script>", "<img src=x onerror=window.__pwned=1>", "<!--", "--><svg onload=window.__pwned=1>", "\"'` onmouseover=window.__pwned=1 x=\"", "\u202egnp.exe\u202c\u2066",
-  "\ud800", "\u0000", "a\u2028b\u2029c", "javascript:window.__pwned=1", "=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1+1", "&lt;b&gt;&#60;i&#62;", "${window.__pwned=1}", "__proto__", "constructor", "\\u003cscript\\u003e", "]]>", "</style></title></textarea><iframe src=javascript:window.__pwned=1>",
+  "</script><script>window.__pwned=1</script>",
+  "<img src=x onerror=window.__pwned=1>",
+  "<!--",
+  "--><svg onload=window.__pwned=1>",
+  '"\'` onmouseover=window.__pwned=1 x="',
+  "\u202egnp.exe\u202c\u2066",
+  "\ud800",
+  "\u0000",
+  "a\u2028b\u2029c",
+  "javascript:window.__pwned=1",
+  "=cmd|' /C calc'!A0",
+  "+1+1",
+  "-2+3",
+  "@SUM(A1)",
+  "\t=1+1",
+  "&lt;b&gt;&#60;i&#62;",
+  "${window.__pwned=1}",
+  "__proto__",
+  "constructor",
+  "\\u003cscript\\u003e",
+  "]]>",
+  "</style></title></textarea><iframe src=javascript:window.__pwned=1>",
   "x".repeat(1_000_000),
 ];
 
@@ -26,18 +46,59 @@ function rename(name) {
 }
 
 function hostileTrace() {
-  const every = evil.slice(0, -1), raw = join(folder, "hostile.json");
-  const more = every.flatMap((e, i) => [
-    { ph: "X", cat: "user_annotation", name: `${e}step`, pid: 100, tid: 1, ts: 5_000_000_000 + i * 3, dur: 1 },
-    { ph: "X", cat: "cpu_op", name: `${e}op`, pid: 100, tid: 50 + i, ts: 5_000_000_100 + i * 3, dur: 2, args: { "Input Dims": [[e]], "Input type": [e], "Call stack": e, "Module Hierarchy": e } },
-    { ph: "X", cat: "kernel", name: `${e}kernel`, pid: 0, tid: 7, ts: 4_999_999_000 + i * 3, dur: 2, args: { device: 0, stream: 30 + (i % 3), "Collective name": i % 2 ? e : undefined, dtype: e } },
-    { ph: "M", name: "thread_name", pid: 100, tid: 50 + i, ts: 0, args: { name: e } }, { ph: "M", name: "process_name", pid: 100 + i, tid: 0, ts: 0, args: { name: e } },
-    { ph: "C", name: e, pid: 100, tid: 1, ts: 5_000_000_000 + i, args: { [e]: i } },
-  ]).map((event) => JSON.stringify(event));
-  for (let k = 1; k < 4; k++) more.push(JSON.stringify({ ph: "X", cat: "user_annotation", name: `ProfilerStep#${evil[0]}${k}`, pid: 100, tid: 3, ts: 5_000_000_000 + k * 10, dur: 9 }));
-  makeTrace(raw, { steps: 3, launches: 40, rename, more, host: "<b>host</b>", head: `"pt</script>":${JSON.stringify(evil[0])},"record_shapes":1,` });
+  const every = evil.slice(0, -1),
+    raw = join(folder, "hostile.json");
+  const more = every
+    .flatMap((e, i) => [
+      { ph: "X", cat: "user_annotation", name: `${e}step`, pid: 100, tid: 1, ts: 5_000_000_000 + i * 3, dur: 1 },
+      {
+        ph: "X",
+        cat: "cpu_op",
+        name: `${e}op`,
+        pid: 100,
+        tid: 50 + i,
+        ts: 5_000_000_100 + i * 3,
+        dur: 2,
+        args: { "Input Dims": [[e]], "Input type": [e], "Call stack": e, "Module Hierarchy": e },
+      },
+      {
+        ph: "X",
+        cat: "kernel",
+        name: `${e}kernel`,
+        pid: 0,
+        tid: 7,
+        ts: 4_999_999_000 + i * 3,
+        dur: 2,
+        args: { device: 0, stream: 30 + (i % 3), "Collective name": i % 2 ? e : undefined, dtype: e },
+      },
+      { ph: "M", name: "thread_name", pid: 100, tid: 50 + i, ts: 0, args: { name: e } },
+      { ph: "M", name: "process_name", pid: 100 + i, tid: 0, ts: 0, args: { name: e } },
+      { ph: "C", name: e, pid: 100, tid: 1, ts: 5_000_000_000 + i, args: { [e]: i } },
+    ])
+    .map((event) => JSON.stringify(event));
+  for (let k = 1; k < 4; k++)
+    more.push(
+      JSON.stringify({
+        ph: "X",
+        cat: "user_annotation",
+        name: `ProfilerStep#${evil[0]}${k}`,
+        pid: 100,
+        tid: 3,
+        ts: 5_000_000_000 + k * 10,
+        dur: 9,
+      }),
+    );
+  makeTrace(raw, {
+    steps: 3,
+    launches: 40,
+    rename,
+    more,
+    host: "<b>host</b>",
+    head: `"pt</script>":${JSON.stringify(evil[0])},"record_shapes":1,`,
+  });
   // bytes that are no UTF-8 and raw control characters go in behind JSON's back; the file's own name is as bad
-  const bytes = readFileSync(raw), at = bytes.indexOf("cudaMemcpyAsync");
+  const bytes = readFileSync(raw),
+    at = bytes.indexOf("cudaMemcpyAsync");
   bytes.set([0xff, 0xc0, 0x80, 0x1b], at);
   const file = join(folder, `"><img src=x onerror=window.__pwned=1> '=&lt;${"\u202e"}.json`);
   writeFileSync(raw, bytes);
@@ -49,13 +110,22 @@ const page = makePage(hostileTrace());
 const invisible = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\ud800-\udfff]/u;
 
 // What a page of ours consists of, and nothing else.
-const foreign = (tab) => tab.evaluate(() => ({
-  pwned: window.__pwned, scripts: document.querySelectorAll("script:not([type])").length, modules: document.querySelectorAll("script[type=module]").length,
-  blocks: [...document.querySelectorAll("script[type]:not([type=module])")].every((s) => s.type === "application/octet-stream"),
-  elements: document.querySelectorAll("img, iframe, object, embed, link, base, form, style:not(head > style), video, audio").length, metas: document.querySelectorAll("meta").length,
-  handlers: [...document.querySelectorAll("*")].filter((e) => [...e.attributes].some((a) => /^on|^style$/.test(a.name) && !(a.name === "style" && e.matches(".tip")))).length,
-  links: [...document.querySelectorAll("a")].filter((a) => !/^#/.test(a.getAttribute("href"))).map((a) => a.getAttribute("href")),
-}));
+const foreign = (tab) =>
+  tab.evaluate(() => ({
+    pwned: window.__pwned,
+    scripts: document.querySelectorAll("script:not([type])").length,
+    modules: document.querySelectorAll("script[type=module]").length,
+    blocks: [...document.querySelectorAll("script[type]:not([type=module])")].every((s) => s.type === "application/octet-stream"),
+    elements: document.querySelectorAll("img, iframe, object, embed, link, base, form, style:not(head > style), video, audio")
+      .length,
+    metas: document.querySelectorAll("meta").length,
+    handlers: [...document.querySelectorAll("*")].filter((e) =>
+      [...e.attributes].some((a) => /^on|^style$/.test(a.name) && !(a.name === "style" && e.matches(".tip"))),
+    ).length,
+    links: [...document.querySelectorAll("a")]
+      .filter((a) => !/^#/.test(a.getAttribute("href")))
+      .map((a) => a.getAttribute("href")),
+  }));
 const clean = { pwned: undefined, scripts: 0, modules: 1, blocks: true, elements: 0, metas: 5, handlers: 0, links: [] };
 
 test("names never become markup, in any view", async () => {
@@ -74,8 +144,16 @@ test("names never become markup, in any view", async () => {
 
 test("names are shown as they are written", async () => {
   await withPage(page, { hash: "#/operators" }, async (tab) => {
-    const table = dataTable(tab, "operators", "Operators"), find = table.locator("input[type=search]");
-    for (const [wanted, shown] of [["</script><script>", "</script><script>window.__pwned=1</script>"], ["<!--", "<!--"], ["gnp.exe", "\\u202egnp.exe\\u202c\\u2066"], ["&lt;b&gt;", "&lt;b&gt;&#60;i&#62;"], ["javascript:", "javascript:window.__pwned=1"], ["__proto__", "__proto__"]]) {
+    const table = dataTable(tab, "operators", "Operators"),
+      find = table.locator("input[type=search]");
+    for (const [wanted, shown] of [
+      ["</script><script>", "</script><script>window.__pwned=1</script>"],
+      ["<!--", "<!--"],
+      ["gnp.exe", "\\u202egnp.exe\\u202c\\u2066"],
+      ["&lt;b&gt;", "&lt;b&gt;&#60;i&#62;"],
+      ["javascript:", "javascript:window.__pwned=1"],
+      ["__proto__", "__proto__"],
+    ]) {
       await find.fill(wanted);
       assert.ok((await table.locator("tbody").textContent()).includes(shown), wanted);
       assert.deepEqual(await foreign(tab), clean);
@@ -84,12 +162,19 @@ test("names are shown as they are written", async () => {
     const [row] = await copyCsv(tab, table);
     assert.match(row.name, /^'=cmd\|' \/C calc'!A0/);
     await find.fill("");
-    const rows = await copyCsv(tab, table), text = jsonBlock(page, "data-words").views.find((v) => v.word === "ops").tables[0].columns.filter((c) => c.type === "text").map((c) => c.key);
+    const rows = await copyCsv(tab, table),
+      text = jsonBlock(page, "data-words")
+        .views.find((v) => v.word === "ops")
+        .tables[0].columns.filter((c) => c.type === "text")
+        .map((c) => c.key);
     assert.ok(rows.length > 40);
     for (const r of rows) for (const key of text) assert.doesNotMatch(r[key] ?? "", /^[=+\-@\t\r]/, key);
     await visit(tab, "kernels");
     const kernels = await copyCsv(tab, dataTable(tab, "kernels", "Kernels"));
-    assert.ok(kernels.some((r) => r.name.length >= 1_000_000), "what is long is copied whole");
+    assert.ok(
+      kernels.some((r) => r.name.length >= 1_000_000),
+      "what is long is copied whole",
+    );
   });
 });
 
@@ -117,16 +202,30 @@ test("the timeline takes such names", async () => {
 test("the policy lets nothing run but what the page brings", async () => {
   const metas = [...page.html.matchAll(/<meta http-equiv="Content-Security-Policy" content="([^"]*)">/g)];
   assert.equal(metas.length, 1);
-  const policy = Object.fromEntries(metas[0][1].split(";").map((part) => part.trim().split(" ")).map(([key, ...values]) => [key, values.join(" ")]));
+  const policy = Object.fromEntries(
+    metas[0][1]
+      .split(";")
+      .map((part) => part.trim().split(" "))
+      .map(([key, ...values]) => [key, values.join(" ")]),
+  );
   assert.doesNotMatch(metas[0][1], /unsafe|\*|https?:/);
   assert.equal(policy["default-src"], "'none'");
   assert.match(policy["script-src"], /^'sha256-[A-Za-z0-9+/=]{44}'$/);
   assert.match(policy["style-src"], /^'sha256-[A-Za-z0-9+/=]{44}'$/);
   assert.equal(policy["base-uri"], "'none'");
   assert.equal(policy["form-action"], "'none'");
-  assert.ok(page.html.indexOf("Content-Security-Policy") < page.html.indexOf("<title>"), "before anything that comes from a trace");
+  assert.ok(
+    page.html.indexOf("Content-Security-Policy") < page.html.indexOf("<title>"),
+    "before anything that comes from a trace",
+  );
   // what got into the markup all the same would not run
-  const broken = writePage("hostile-inside.html", page.html.replace("<main ", '<script>window.__pwned=1</script><img src=x onerror="window.__pwned=1"><style>body{display:none}</style><main '));
+  const broken = writePage(
+    "hostile-inside.html",
+    page.html.replace(
+      "<main ",
+      '<script>window.__pwned=1</script><img src=x onerror="window.__pwned=1"><style>body{display:none}</style><main ',
+    ),
+  );
   await withPage(broken, { isQuiet: true }, async (tab) => {
     assert.equal(await tab.evaluate(() => window.__pwned), undefined);
     assert.ok(await tab.locator(".verdict").isVisible());
@@ -142,10 +241,22 @@ const body = (f) => (block) => block.replace(/>([^<]*)</, (_, text) => `>${f(tex
 const declared = (n) => (block) => block.replace(/data-bytes="\d+"/, `data-bytes="${n}"`);
 
 const damages = {
-  "declared too small": declared(100), "declared too large": declared(100_000_000), "declared as terabytes": declared(1e13), "declared as nothing": declared("x"), "declared below nothing": declared(-5),
-  "base64 cut": body((text) => text.slice(0, Math.floor(text.length / 8) * 4)), "base64 cut in a letter": body((text) => text.slice(0, 1001)), "no base64": body(() => "%%%"), empty: body(() => ""),
-  "a bomb": body(() => bomb), "a bomb that says so": (block) => declared(200 * 2 ** 20)(body(() => bomb)(block)), "a byte turned": body((text) => text.slice(0, 600) + (text[600] === "A" ? "B" : "A") + text.slice(601)),
-  "other bytes": (block) => { const bytes = Buffer.from("nothing of the kind"); return declared(bytes.length)(body(() => gzipSync(bytes).toString("base64"))(block)); },
+  "declared too small": declared(100),
+  "declared too large": declared(100_000_000),
+  "declared as terabytes": declared(1e13),
+  "declared as nothing": declared("x"),
+  "declared below nothing": declared(-5),
+  "base64 cut": body((text) => text.slice(0, Math.floor(text.length / 8) * 4)),
+  "base64 cut in a letter": body((text) => text.slice(0, 1001)),
+  "no base64": body(() => "%%%"),
+  empty: body(() => ""),
+  "a bomb": body(() => bomb),
+  "a bomb that says so": (block) => declared(200 * 2 ** 20)(body(() => bomb)(block)),
+  "a byte turned": body((text) => text.slice(0, 600) + (text[600] === "A" ? "B" : "A") + text.slice(601)),
+  "other bytes": (block) => {
+    const bytes = Buffer.from("nothing of the kind");
+    return declared(bytes.length)(body(() => gzipSync(bytes).toString("base64"))(block));
+  },
 };
 
 for (const [name, f] of Object.entries(damages)) {
@@ -155,7 +266,7 @@ for (const [name, f] of Object.entries(damages)) {
       assert.match(await tab.innerText("main > [role=alert]"), /could not be read/);
       assert.ok(await tab.locator(".verdict").isVisible());
       assert.equal(await tab.locator("main > section:visible").count(), await tab.locator("main > section").count());
-      assert.ok(await tab.locator("#operators tbody tr").count() >= 20, "the tables as they were written");
+      assert.ok((await tab.locator("#operators tbody tr").count()) >= 20, "the tables as they were written");
     });
     const rank = jsonBlock(small, "data-words").rank_index;
     await withPage(change("timeline", `timeline ${rank}`, f), { hash: "#/timeline", expected: [] }, async (tab) => {
@@ -176,10 +287,17 @@ test("a browser that runs no worker shows the timeline all the same", async () =
 });
 
 test("a timeline whose numbers lie is refused", () => {
-  const bytes = blocksOf(small).find((b) => b.rank === 0).bytes, read = timelineOf(small, 0);
+  const bytes = blocksOf(small).find((b) => b.rank === 0).bytes,
+    read = timelineOf(small, 0);
   assert.ok(read.slices > 0);
   const lie = (from, to) => Buffer.from(bytes.toString("latin1").replace(from, to), "latin1");
-  const damaged = [bytes.subarray(0, bytes.length - 20), bytes.subarray(0, 40), Buffer.alloc(0), Buffer.from([255, 255, 255, 255, 255, 255, 255, 255, 255, 1]), lie(/("n": ?)(\d+)/, (_, key, n) => `${key}${"9".repeat(n.length)}`)];
+  const damaged = [
+    bytes.subarray(0, bytes.length - 20),
+    bytes.subarray(0, 40),
+    Buffer.alloc(0),
+    Buffer.from([255, 255, 255, 255, 255, 255, 255, 255, 255, 1]),
+    lie(/("n": ?)(\d+)/, (_, key, n) => `${key}${"9".repeat(n.length)}`),
+  ];
   return import("./program.mjs").then(({ web }) => {
     for (const [i, b] of damaged.entries()) assert.throws(() => web.decodeTimeline(new Uint8Array(b)), undefined, `number ${i}`);
   });

@@ -18,14 +18,18 @@ const us = (ns) => `${Math.floor(ns / 1000)}.${String(ns % 1000).padStart(3, "0"
 
 // Writes pieces of text as they come, behind a temporary name.
 function writer(file) {
-  const part = `${file}.${process.pid}.part`, fd = openSync(part, "w");
-  let lines = [], isFirst = true;
+  const part = `${file}.${process.pid}.part`,
+    fd = openSync(part, "w");
+  let lines = [],
+    isFirst = true;
   const flush = () => {
     writeSync(fd, lines.join(""));
     lines = [];
   };
   return {
-    text(s) { lines.push(s); },
+    text(s) {
+      lines.push(s);
+    },
     event(s) {
       lines.push(isFirst ? "\n" : ",\n", s);
       isFirst = false;
@@ -40,11 +44,24 @@ function writer(file) {
 }
 
 // `rename(name)` is what stands in the file for a name, without quotes.
-export function makeTrace(file, { steps = 4, launches = 60, seed = 7, rank = 0, world = 1, rename = (s) => s, more = [], head = "", host = "node0" } = {}) {
-  const out = writer(file), next = random(seed + rank), name = (s) => rename(s);
-  let at = 5_000_000_000_000, correlation = 1, external = 1, free = at, commFree = at, memory = 0, isHigh = false;
+export function makeTrace(
+  file,
+  { steps = 4, launches = 60, seed = 7, rank = 0, world = 1, rename = (s) => s, more = [], head = "", host = "node0" } = {},
+) {
+  const out = writer(file),
+    next = random(seed + rank),
+    name = (s) => rename(s);
+  let at = 5_000_000_000_000,
+    correlation = 1,
+    external = 1,
+    free = at,
+    commFree = at,
+    memory = 0,
+    isHigh = false;
   const slice = (cat, what, start, dur, tid, args) =>
-    out.event(`{"ph":"X","cat":"${cat}","name":"${name(what)}","pid":${args.startsWith('"device') ? 0 : 100 + rank},"tid":${tid},"ts":${us(start)},"dur":${us(dur)},"args":{${args}}}`);
+    out.event(
+      `{"ph":"X","cat":"${cat}","name":"${name(what)}","pid":${args.startsWith('"device') ? 0 : 100 + rank},"tid":${tid},"ts":${us(start)},"dur":${us(dur)},"args":{${args}}}`,
+    );
   const launch = (call, cat, kernel, dur, stream, args) => {
     const id = correlation++;
     slice("cuda_runtime", call, at, 2100 + next(900), 1, `"cbid":211,"correlation":${id}`);
@@ -54,31 +71,68 @@ export function makeTrace(file, { steps = 4, launches = 60, seed = 7, rank = 0, 
     else commFree = start + dur;
     at += 4500 + next(1500);
   };
-  out.text(`{"schemaVersion":1,${head}"deviceProperties":[{"id":${rank},"name":"${name("NVIDIA H100 80GB HBM3")}","totalGlobalMem":85000000000,"numSms":132,"computeMajor":9,"computeMinor":0}],` +
-    `"distributedInfo":{"backend":"nccl","rank":${rank},"world_size":${world}},"hostname":"${name(host)}","traceEvents":[`);
+  out.text(
+    `{"schemaVersion":1,${head}"deviceProperties":[{"id":${rank},"name":"${name("NVIDIA H100 80GB HBM3")}","totalGlobalMem":85000000000,"numSms":132,"computeMajor":9,"computeMinor":0}],` +
+      `"distributedInfo":{"backend":"nccl","rank":${rank},"world_size":${world}},"hostname":"${name(host)}","traceEvents":[`,
+  );
   out.event(`{"ph":"M","name":"process_name","pid":${100 + rank},"tid":0,"ts":0,"args":{"name":"${name("python")}"}}`);
   out.event(`{"ph":"M","name":"thread_name","pid":${100 + rank},"tid":1,"ts":0,"args":{"name":"${name("main")}"}}`);
   for (const line of more) out.event(line);
   for (let step = 1; step <= steps; step++) {
     const began = at;
-    slice("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at + 1000, 900_000 + next(200_000), 1, `"External id":${external++}`);
+    slice(
+      "user_annotation",
+      "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+      at + 1000,
+      900_000 + next(200_000),
+      1,
+      `"External id":${external++}`,
+    );
     at += 1_200_000;
-    launch("cudaMemcpyAsync", "gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 40_000 + next(9000), 7, ',"bytes":1048576,"memory bandwidth (GB/s)":25.0');
+    launch(
+      "cudaMemcpyAsync",
+      "gpu_memcpy",
+      "Memcpy HtoD (Pinned -> Device)",
+      40_000 + next(9000),
+      7,
+      ',"bytes":1048576,"memory bandwidth (GB/s)":25.0',
+    );
     for (let i = 0; i < launches; i++) {
-      const kind = next(40), opened = at, args = `"External id":${external++},"Input Dims":[[${64 + kind},256],[256,128]],"Input type":["float","float"]`;
-      const isComm = i % 16 === 15, op = isComm ? "nccl:all_reduce" : `aten::op_${kind}`;
+      const kind = next(40),
+        opened = at,
+        args = `"External id":${external++},"Input Dims":[[${64 + kind},256],[256,128]],"Input type":["float","float"]`;
+      const isComm = i % 16 === 15,
+        op = isComm ? "nccl:all_reduce" : `aten::op_${kind}`;
       at += 3000 + next(1000);
       const inner = at;
       at += 2000 + next(1000);
-      if (isComm) launch("cudaLaunchKernelExC", "kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", 60_000 + next(20_000), 20, ',"grid":[24,1,1],"block":[512,1,1],"Collective name":"allreduce","In msg nelems":262144,"Out msg nelems":262144,"Group size":2,"dtype":"Float"');
-      else launch("cudaLaunchKernel", "kernel", `void gemm_kernel_${kind}<float, ${kind}>(float const*, float*)`, 4000 + next(16_000), 7, `,"grid":[${1 + kind},1,1],"block":[256,1,1],"registers per thread":64,"shared memory":0,"est. achieved occupancy %":50`);
+      if (isComm)
+        launch(
+          "cudaLaunchKernelExC",
+          "kernel",
+          "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+          60_000 + next(20_000),
+          20,
+          ',"grid":[24,1,1],"block":[512,1,1],"Collective name":"allreduce","In msg nelems":262144,"Out msg nelems":262144,"Group size":2,"dtype":"Float"',
+        );
+      else
+        launch(
+          "cudaLaunchKernel",
+          "kernel",
+          `void gemm_kernel_${kind}<float, ${kind}>(float const*, float*)`,
+          4000 + next(16_000),
+          7,
+          `,"grid":[${1 + kind},1,1],"block":[256,1,1],"registers per thread":64,"shared memory":0,"est. achieved occupancy %":50`,
+        );
       slice("cpu_op", isComm ? "record_param_comms" : `aten::inner_${kind}`, inner, at - inner, 1, args);
       at += 900;
       slice("cpu_op", op, opened, at - opened, 1, args);
       if (i % 8 === 0) {
         isHigh = !isHigh;
         memory += isHigh ? 8 << 20 : -(8 << 20);
-        out.event(`{"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]","pid":${100 + rank},"tid":1,"ts":${us(at)},"args":{"Total Reserved":67108864,"Total Allocated":${33554432 + memory},"Bytes":${isHigh ? 8 << 20 : -(8 << 20)},"Addr":4096,"Device Id":${rank},"Device Type":1}}`);
+        out.event(
+          `{"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]","pid":${100 + rank},"tid":1,"ts":${us(at)},"args":{"Total Reserved":67108864,"Total Allocated":${33554432 + memory},"Bytes":${isHigh ? 8 << 20 : -(8 << 20)},"Addr":4096,"Device Id":${rank},"Device Type":1}}`,
+        );
       }
       at += 500 + next(500);
     }
@@ -102,4 +156,5 @@ export function cachedTrace(name, options) {
 }
 
 // Two ranks of a small job.
-export const smallJob = () => [0, 1].map((rank) => makeTrace(join(folder, `small-rank${rank}.json`), { rank, world: 2, launches: rank ? 60 : 48 }));
+export const smallJob = () =>
+  [0, 1].map((rank) => makeTrace(join(folder, `small-rank${rank}.json`), { rank, world: 2, launches: rank ? 60 : 48 }));

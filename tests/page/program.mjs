@@ -30,7 +30,11 @@ export function makePage(...words) {
   const key = words.join("\n");
   if (!made.has(key)) {
     const file = join(folder, `page-${process.pid}-${pages++}.html`);
-    execFileSync(program, ["report", "-q", ...words, "--html", file], { cwd: root, stdio: ["ignore", "ignore", "inherit"], maxBuffer: 2 ** 30 });
+    execFileSync(program, ["report", "-q", ...words, "--html", file], {
+      cwd: root,
+      stdio: ["ignore", "ignore", "inherit"],
+      maxBuffer: 2 ** 30,
+    });
     made.set(key, openPage(file, words));
   }
   return made.get(key);
@@ -57,13 +61,25 @@ export function blocksOf(page) {
   page.blocks ??= [...page.html.matchAll(blockPattern)].map(([whole, attributes, text]) => {
     const value = (name) => new RegExp(` ${name}="([^"]*)"`).exec(attributes)?.[1];
     const bytes = gunzipSync(Buffer.from(text, "base64"));
-    return { whole, id: value("id"), rank: value("data-rank") === undefined ? undefined : Number(value("data-rank")), declared: Number(value("data-bytes")),
-      slices: Number(value("data-slices")), packedBytes: text.length, bytes };
+    return {
+      whole,
+      id: value("id"),
+      rank: value("data-rank") === undefined ? undefined : Number(value("data-rank")),
+      declared: Number(value("data-bytes")),
+      slices: Number(value("data-slices")),
+      packedBytes: text.length,
+      bytes,
+    };
   });
   return page.blocks;
 }
 
-export const jsonBlock = (page, id) => JSON.parse(blocksOf(page).find((b) => b.id === id).bytes.toString());
+export const jsonBlock = (page, id) =>
+  JSON.parse(
+    blocksOf(page)
+      .find((b) => b.id === id)
+      .bytes.toString(),
+  );
 
 // web/ as modules of node, which takes .js for something else where no package.json says otherwise.
 async function loadWeb() {
@@ -71,7 +87,8 @@ async function loadWeb() {
   mkdirSync(copy, { recursive: true });
   process.on("exit", () => rmSync(copy, { recursive: true, force: true }));
   writeFileSync(join(copy, "package.json"), '{ "type": "module" }\n');
-  for (const name of readdirSync(join(root, "web"))) if (name.endsWith(".js")) copyFileSync(join(root, "web", name), join(copy, name));
+  for (const name of readdirSync(join(root, "web")))
+    if (name.endsWith(".js")) copyFileSync(join(root, "web", name), join(copy, name));
   const module = (name) => import(pathToFileURL(join(copy, name)).href);
   return { ...(await module("decode.js")), ...(await module("timeline_model.js")), ...(await module("timeline_draw.js")) };
 }
@@ -100,13 +117,17 @@ export const examples = {
 };
 
 // Traces of other people's runs, where this machine has them.
-export const real = Object.fromEntries(Object.entries({
-  small: "hta-amd/mi250_minitoy_train_ROCm6_2_kineto.json.gz",
-  large: "tl-owlv2/h100.json.gz",
-  memory: "kineto-tb-samples/resnet50_autograd_api_num_workers_4-worker0.pt.trace.json.gz",
-  "CUDA graphs": "tl-vllm-decode/graph_execution.json.gz",
-  "8 ranks": "astra-sim-megatron-tp8",
-}).map(([name, path]) => [name, { path: join(shared, path) }]).filter(([, { path }]) => existsSync(path)));
+export const real = Object.fromEntries(
+  Object.entries({
+    small: "hta-amd/mi250_minitoy_train_ROCm6_2_kineto.json.gz",
+    large: "tl-owlv2/h100.json.gz",
+    memory: "kineto-tb-samples/resnet50_autograd_api_num_workers_4-worker0.pt.trace.json.gz",
+    "CUDA graphs": "tl-vllm-decode/graph_execution.json.gz",
+    "8 ranks": "astra-sim-megatron-tp8",
+  })
+    .map(([name, path]) => [name, { path: join(shared, path) }])
+    .filter(([, { path }]) => existsSync(path)),
+);
 
 for (const t of [...Object.values(examples), ...Object.values(real)])
   if (!t.file) t.file = t.path.endsWith(".gz") ? t.path : join(t.path, readdirSync(t.path).sort()[0]);

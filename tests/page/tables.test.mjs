@@ -7,8 +7,11 @@ import { assertShows, copyCsv, dataTable, rowsOf, visit, withPage } from "./brow
 import { smallJob } from "./make.mjs";
 import { examples, jsonBlock, makePage, real, runJson } from "./program.mjs";
 
-const job = smallJob(), page = makePage(...job), report = runJson(...job);
-const shown = jsonBlock(page, "data-words").rank_index, rank = report.ranks[shown];
+const job = smallJob(),
+  page = makePage(...job),
+  report = runJson(...job);
+const shown = jsonBlock(page, "data-words").rank_index,
+  rank = report.ranks[shown];
 const nameOf = (row, at) => row[at].replace(/^[▸▾]/, "");
 
 async function keysOf(table) {
@@ -18,20 +21,31 @@ async function keysOf(table) {
 // Equal values keep the order of the report.
 function sorted(rows, key, isUp) {
   const sign = isUp ? 1 : -1;
-  return rows.map((row, i) => [row, i]).sort(([a, i], [b, k]) => (a[key] < b[key] ? -sign : a[key] > b[key] ? sign : i - k)).map(([row]) => row);
+  return rows
+    .map((row, i) => [row, i])
+    .sort(([a, i], [b, k]) => (a[key] < b[key] ? -sign : a[key] > b[key] ? sign : i - k))
+    .map(([row]) => row);
 }
 
 test("a table sorts by numbers and by names, both ways", async () => {
   const { operators } = rank;
   assert.ok(operators.length > 60, "more rows than are drawn at once");
   await withPage(page, { hash: "#/operators" }, async (tab) => {
-    const table = dataTable(tab, "operators", "Operators"), keys = await keysOf(table), at = keys.indexOf("name");
+    const table = dataTable(tab, "operators", "Operators"),
+      keys = await keysOf(table),
+      at = keys.indexOf("name");
     const expectOrder = async (key, isUp, words) => {
-      const rows = await rowsOf(table), expected = sorted(operators, key, isUp);
+      const rows = await rowsOf(table),
+        expected = sorted(operators, key, isUp);
       assert.ok(rows.length >= 20);
-      assert.deepEqual(rows.map((r) => nameOf(r, at)), expected.slice(0, rows.length).map((o) => o.name));
+      assert.deepEqual(
+        rows.map((r) => nameOf(r, at)),
+        expected.slice(0, rows.length).map((o) => o.name),
+      );
       assertShows(rows[0][keys.indexOf(key)].replace(/^[▸▾]/, ""), expected[0][key], key);
-      const heads = await table.locator("th[aria-sort]").evaluateAll((all) => all.map((h) => [h.querySelector("button").title, h.getAttribute("aria-sort")]));
+      const heads = await table
+        .locator("th[aria-sort]")
+        .evaluateAll((all) => all.map((h) => [h.querySelector("button").title, h.getAttribute("aria-sort")]));
       assert.deepEqual(heads, [[key, words]]);
     };
     const click = (key) => table.locator(`thead button[title="${key}"]`).click();
@@ -56,18 +70,29 @@ test("a table sorts by numbers and by names, both ways", async () => {
 });
 
 test("a search leaves what matches, and CSV is what is left", async () => {
-  const { operators } = rank, wanted = operators.filter((o) => o.name.toLowerCase().includes("inner_1"));
+  const { operators } = rank,
+    wanted = operators.filter((o) => o.name.toLowerCase().includes("inner_1"));
   assert.ok(wanted.length > 1 && wanted.length < operators.length);
   await withPage(page, { hash: "#/operators" }, async (tab) => {
-    const table = dataTable(tab, "operators", "Operators"), find = table.locator("input[type=search]"), status = table.locator("[role=status]");
+    const table = dataTable(tab, "operators", "Operators"),
+      find = table.locator("input[type=search]"),
+      status = table.locator("[role=status]");
     const all = await copyCsv(tab, table);
     assert.equal(all.length, operators.length);
-    for (const key of Object.keys(all[0])) assert.deepEqual(all.map((r) => r[key]), operators.map((o) => (o[key] === null || o[key] === undefined ? "" : String(o[key]))), key);
+    for (const key of Object.keys(all[0]))
+      assert.deepEqual(
+        all.map((r) => r[key]),
+        operators.map((o) => (o[key] === null || o[key] === undefined ? "" : String(o[key]))),
+        key,
+      );
     assert.ok(Object.keys(all[0]).length >= 10);
 
     await find.fill("INNER_1");
     assert.equal(await status.textContent(), `${wanted.length} of ${operators.length} rows`);
-    assert.deepEqual((await copyCsv(tab, table)).map((r) => r.name), wanted.map((o) => o.name));
+    assert.deepEqual(
+      (await copyCsv(tab, table)).map((r) => r.name),
+      wanted.map((o) => o.name),
+    );
     await find.fill("nobody has this name");
     assert.match((await rowsOf(table))[0][0], /nothing matches “nobody has this name”/);
     await find.fill("");
@@ -77,12 +102,20 @@ test("a search leaves what matches, and CSV is what is left", async () => {
 
 test("all columns, and back", async () => {
   await withPage(page, { hash: "#/operators" }, async (tab) => {
-    const table = dataTable(tab, "operators", "Operators"), button = table.locator("button", { hasText: "all columns" });
-    const few = await keysOf(table), whole = jsonBlock(page, "data-words").views.find((v) => v.word === "ops").tables[0].columns;
-    assert.deepEqual(few, whole.filter((c) => c.shown).map((c) => c.key));
+    const table = dataTable(tab, "operators", "Operators"),
+      button = table.locator("button", { hasText: "all columns" });
+    const few = await keysOf(table),
+      whole = jsonBlock(page, "data-words").views.find((v) => v.word === "ops").tables[0].columns;
+    assert.deepEqual(
+      few,
+      whole.filter((c) => c.shown).map((c) => c.key),
+    );
     await button.click();
     assert.equal(await button.getAttribute("aria-pressed"), "true");
-    assert.deepEqual(await keysOf(table), whole.map((c) => c.key));
+    assert.deepEqual(
+      await keysOf(table),
+      whole.map((c) => c.key),
+    );
     assert.equal((await rowsOf(table))[0].length, whole.length);
     await button.click();
     assert.deepEqual(await keysOf(table), few);
@@ -91,12 +124,16 @@ test("all columns, and back", async () => {
 
 test("an operator opens to the kernels that it launched", async () => {
   await withPage(page, { hash: "#/operators" }, async (tab) => {
-    const table = dataTable(tab, "operators", "Operators"), at = (await keysOf(table)).indexOf("name");
-    const opener = table.locator(".opener").first(), row = table.locator("tbody tr", { has: tab.locator(".opener") }).first();
+    const table = dataTable(tab, "operators", "Operators"),
+      at = (await keysOf(table)).indexOf("name");
+    const opener = table.locator(".opener").first(),
+      row = table.locator("tbody tr", { has: tab.locator(".opener") }).first();
     const name = nameOf(await row.locator("td").evaluateAll((cells) => cells.map((c) => c.textContent)), at);
     assert.equal(await opener.getAttribute("aria-expanded"), "false");
     await opener.click();
-    const children = await table.locator("tr.child").evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
+    const children = await table
+      .locator("tr.child")
+      .evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
     assert.ok(children.length >= 1, name);
     const kernels = rank.kernels.map((k) => k.name);
     for (const child of children) assert.ok(kernels.includes(child[at]), `${child[at]} is no kernel`);
@@ -115,10 +152,12 @@ test("a step and an operator lead to the timeline", async () => {
     await tab.waitForSelector("#timeline[data-ready]");
     await tab.waitForTimeout(400);
     const query = new URLSearchParams((await tab.evaluate(() => location.hash)).split("?")[1]);
-    const step = rank.steps.list[1], length = Number(query.get("to")) - Number(query.get("from"));
+    const step = rank.steps.list[1],
+      length = Number(query.get("to")) - Number(query.get("from"));
     assert.ok(length >= step.duration_ns && length < 1.2 * step.duration_ns, `${length} ns for a step of ${step.duration_ns}`);
     await visit(tab, "kernels");
-    const link = dataTable(tab, "kernels", "Kernels").locator("tbody a").first(), name = await link.textContent();
+    const link = dataTable(tab, "kernels", "Kernels").locator("tbody a").first(),
+      name = await link.textContent();
     await link.click();
     await tab.waitForSelector("#timeline .info h3");
     assert.equal(await tab.textContent("#timeline .info h3"), name);
@@ -126,18 +165,27 @@ test("a step and an operator lead to the timeline", async () => {
   });
 });
 
-const many = real["8 ranks"] ? { words: [real["8 ranks"].path], name: "8 ranks" } : { words: [examples["two ranks without a GPU"].path], name: "two ranks" };
+const many = real["8 ranks"]
+  ? { words: [real["8 ranks"].path], name: "8 ranks" }
+  : { words: [examples["two ranks without a GPU"].path], name: "two ranks" };
 
 test(`another rank is shown everywhere: ${many.name}`, async () => {
-  const pages = makePage(...many.words), { ranks } = runJson(...many.words);
+  const pages = makePage(...many.words),
+    { ranks } = runJson(...many.words);
   await withPage(pages, {}, async (tab) => {
-    assert.deepEqual(await tab.$$eval("#rank option", (all) => all.map((o) => Number(/^rank (\d+)/.exec(o.textContent)[1]))), ranks.map((r) => r.rank));
+    assert.deepEqual(
+      await tab.$$eval("#rank option", (all) => all.map((o) => Number(/^rank (\d+)/.exec(o.textContent)[1]))),
+      ranks.map((r) => r.rank),
+    );
     assert.equal(Number(await tab.inputValue("#rank")), jsonBlock(pages, "data-words").rank_index);
     for (const i of [0, ranks.length - 1]) {
       await visit(tab, "operators");
       await tab.selectOption("#rank", String(i));
-      const table = dataTable(tab, "operators", "Operators"), at = (await keysOf(table)).indexOf("name"), time = (await keysOf(table)).indexOf("host_self_ns");
-      const first = (await rowsOf(table))[0], expected = ranks[i].operators[0];
+      const table = dataTable(tab, "operators", "Operators"),
+        at = (await keysOf(table)).indexOf("name"),
+        time = (await keysOf(table)).indexOf("host_self_ns");
+      const first = (await rowsOf(table))[0],
+        expected = ranks[i].operators[0];
       assert.equal(nameOf(first, at), expected.name);
       assertShows(first[time], expected.host_self_ns, "host_self_ns");
       await visit(tab, "timeline");
@@ -152,15 +200,25 @@ test(`another rank is shown everywhere: ${many.name}`, async () => {
   });
 });
 
-const jsonCount = (p, rankIndex) => Number(new RegExp(`data-rank="${rankIndex}" data-bytes="\\d+" data-slices="(\\d+)"`).exec(p.html)[1]).toLocaleString("en");
+const jsonCount = (p, rankIndex) =>
+  Number(new RegExp(`data-rank="${rankIndex}" data-bytes="\\d+" data-slices="(\\d+)"`).exec(p.html)[1]).toLocaleString("en");
 
 test("the theme: of the system, light, dark; kept for the next time", async () => {
-  const look = (tab) => tab.evaluate(() => {
-    const style = getComputedStyle(document.body), canvas = document.querySelector("canvas.timeline");
-    return { back: style.backgroundColor, text: style.color, label: document.getElementById("theme").textContent,
-      corner: canvas?.width ? [...canvas.getContext("2d").getImageData(2, canvas.height - 3, 1, 1).data].slice(0, 3).join() : null };
-  });
-  const white = "rgb(255, 255, 255)", dark = "rgb(18, 22, 27)";
+  const look = (tab) =>
+    tab.evaluate(() => {
+      const style = getComputedStyle(document.body),
+        canvas = document.querySelector("canvas.timeline");
+      return {
+        back: style.backgroundColor,
+        text: style.color,
+        label: document.getElementById("theme").textContent,
+        corner: canvas?.width
+          ? [...canvas.getContext("2d").getImageData(2, canvas.height - 3, 1, 1).data].slice(0, 3).join()
+          : null,
+      };
+    });
+  const white = "rgb(255, 255, 255)",
+    dark = "rgb(18, 22, 27)";
   await withPage(page, { colorScheme: "light", hash: "#/timeline" }, async (tab) => {
     await tab.waitForSelector("#timeline[data-ready]");
     const settle = () => tab.waitForTimeout(150);
@@ -187,7 +245,8 @@ test("the theme: of the system, light, dark; kept for the next time", async () =
 });
 
 test("a fix is copied from its card", async () => {
-  const own = makePage(examples["two ranks without a GPU"].path), { findings } = runJson(examples["two ranks without a GPU"].path);
+  const own = makePage(examples["two ranks without a GPU"].path),
+    { findings } = runJson(examples["two ranks without a GPU"].path);
   await withPage(own, { hash: "#/findings" }, async (tab) => {
     await tab.locator("article.finding .copy").first().click();
     await tab.waitForFunction(() => window.copied !== undefined);

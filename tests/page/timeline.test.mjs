@@ -17,7 +17,9 @@ for (const s of Object.values(subjects)) {
   s.timeline = timelineOf(s.page, 0);
   s.layout = layoutOf(s.timeline);
   s.launches = new Map(s.trace.filter((e) => /runtime|driver/i.test(e.cat)).map((e) => [e.args?.correlation, e]));
-  s.kernels = s.trace.filter((e) => isDevice(e) && s.launches.has(e.args?.correlation) && e.dur > 1000).sort((a, b) => a.start - b.start);
+  s.kernels = s.trace
+    .filter((e) => isDevice(e) && s.launches.has(e.args?.correlation) && e.dur > 1000)
+    .sort((a, b) => a.start - b.start);
 }
 
 // The address is written 250 ms after the last movement; a later timer of the same page fires behind it, however slow it is.
@@ -27,21 +29,34 @@ async function address(tab) {
   await settled(tab);
   const query = new URLSearchParams((await tab.evaluate(() => location.hash)).split("?")[1]);
   const [at, row] = (query.get("slice") ?? "").split(".").map(Number);
-  return { from: Number(query.get("from")), to: Number(query.get("to")), length: query.get("to") - query.get("from"), slice: query.has("slice") ? { at, row } : null, query };
+  return {
+    from: Number(query.get("from")),
+    to: Number(query.get("to")),
+    length: query.get("to") - query.get("from"),
+    slice: query.has("slice") ? { at, row } : null,
+    query,
+  };
 }
 
-const onTimeline = (subject, hash, use, options = {}) => withPage(subject.page, { hash: `#/timeline${hash}`, ...options }, async (tab) => {
-  await tab.waitForSelector("#timeline[data-ready]");
-  await tab.focus("canvas.timeline");
-  await settled(tab);
-  return use(tab);
-});
+const onTimeline = (subject, hash, use, options = {}) =>
+  withPage(subject.page, { hash: `#/timeline${hash}`, ...options }, async (tab) => {
+    await tab.waitForSelector("#timeline[data-ready]");
+    await tab.focus("canvas.timeline");
+    await settled(tab);
+    return use(tab);
+  });
 
 // Where a lane's row stands in the window, and a time on it.
 async function placer(tab, layout) {
-  const box = await tab.locator("canvas.timeline").boundingBox(), left = box.width < 600 ? 96 : 180, { from, to } = await address(tab);
+  const box = await tab.locator("canvas.timeline").boundingBox(),
+    left = box.width < 600 ? 96 : 180,
+    { from, to } = await address(tab);
   return {
-    box, left, from, to, pixel: (to - from) / (box.width - left),
+    box,
+    left,
+    from,
+    to,
+    pixel: (to - from) / (box.width - left),
     x: (ns) => box.x + left + ((ns - from) / (to - from)) * (box.width - left),
     y: (lane, depth = 0) => box.y + web.rulerHeight + lane.y + depth * web.rowHeight + web.rowHeight / 2,
     time: (x) => from + ((x - box.x - left) / (box.width - left)) * (to - from),
@@ -54,205 +69,290 @@ function placeOf({ timeline: t, layout }, slice) {
     if (lane.kind !== "track") continue;
     for (const [depth, row] of lane.rows.entries())
       for (let i = row.from; i < row.to; i++)
-        if (t.start[i] === slice.start && t.dur[i] === slice.dur && t.labels[t.label[i]] === slice.name) return { lane, depth, row: t.row[i], index: i };
+        if (t.start[i] === slice.start && t.dur[i] === slice.dur && t.labels[t.label[i]] === slice.name)
+          return { lane, depth, row: t.row[i], index: i };
   }
   throw new Error(`${slice.name} is on no lane`);
 }
 
 // A piece of the canvas as a number; a negative size counts from the far border, whose last column is half a pixel.
-const pixels = (tab, x, y, width, height) => tab.$eval("canvas.timeline", (c, [x, y, width, height]) => {
-  const { data } = c.getContext("2d").getImageData(x, y, width < 0 ? c.width + width : width, height < 0 ? c.height + height : height);
-  return data.reduce((hash, v) => (Math.imul(hash, 31) + v) | 0, 7);
-}, [x, y, width, height]);
+const pixels = (tab, x, y, width, height) =>
+  tab.$eval(
+    "canvas.timeline",
+    (c, [x, y, width, height]) => {
+      const { data } = c
+        .getContext("2d")
+        .getImageData(x, y, width < 0 ? c.width + width : width, height < 0 ? c.height + height : height);
+      return data.reduce((hash, v) => (Math.imul(hash, 31) + v) | 0, 7);
+    },
+    [x, y, width, height],
+  );
 
-const around = (slice, more = 6) => `?from=${Math.round(slice.start - slice.dur * more)}&to=${Math.round(slice.end + slice.dur * more)}`;
+const around = (slice, more = 6) =>
+  `?from=${Math.round(slice.start - slice.dur * more)}&to=${Math.round(slice.end + slice.dur * more)}`;
 const infoName = (tab) => tab.textContent("#timeline .info h3");
-const fact = (tab, name) => tab.locator("#timeline .info dt", { hasText: new RegExp(`^${name}$`) }).locator("xpath=following-sibling::dd[1]").textContent();
+const fact = (tab, name) =>
+  tab
+    .locator("#timeline .info dt", { hasText: new RegExp(`^${name}$`) })
+    .locator("xpath=following-sibling::dd[1]")
+    .textContent();
 
 async function clickSlice(tab, subject, slice) {
-  const place = placeOf(subject, slice), at = await placer(tab);
+  const place = placeOf(subject, slice),
+    at = await placer(tab);
   await tab.mouse.click(at.x((Math.max(slice.start, at.from) + Math.min(slice.end, at.to)) / 2), at.y(place.lane, place.depth));
   await tab.waitForSelector("#timeline .info h3");
   return place;
 }
 
 for (const [name, subject] of Object.entries(subjects)) {
-  const { trace, kernels } = subject, middle = kernels[kernels.length >> 1];
+  const { trace, kernels } = subject,
+    middle = kernels[kernels.length >> 1];
 
-  test(`keys zoom and move: ${name}`, () => onTimeline(subject, "", async (tab) => {
-    const whole = await address(tab), near = (a, b, what) => assert.ok(Math.abs(a - b) <= 2 + whole.length * 1e-9, `${what}: ${a}, not ${b}`);
-    const centre = (v) => (v.from + v.to) / 2;
-    assert.ok(whole.from <= 0 && whole.to >= trace.reduce((most, e) => Math.max(most, e.end), 0), "all of it is in sight at first");
-    await tab.keyboard.press("w");
-    const closer = await address(tab);
-    near(closer.length, whole.length * 0.6, "w");
-    near(centre(closer), centre(whole), "w stays in place");
-    await tab.keyboard.press("d");
-    const right = await address(tab);
-    near(right.from, closer.from + closer.length * 0.2, "d");
-    near(right.length, closer.length, "d keeps the length");
-    await tab.keyboard.press("a");
-    near((await address(tab)).from, closer.from, "a");
-    await tab.keyboard.press("s");
-    near((await address(tab)).length, whole.length, "s");
-    for (let i = 0; i < 60; i++) await tab.keyboard.press("w");
-    const least = await address(tab);
-    assert.ok(least.length >= 49 && least.length <= 51, `zooming ends at ${least.length} ns`);
-    await tab.keyboard.press("0");
-    near((await address(tab)).length, whole.length, "0");
-  }));
+  test(`keys zoom and move: ${name}`, () =>
+    onTimeline(subject, "", async (tab) => {
+      const whole = await address(tab),
+        near = (a, b, what) => assert.ok(Math.abs(a - b) <= 2 + whole.length * 1e-9, `${what}: ${a}, not ${b}`);
+      const centre = (v) => (v.from + v.to) / 2;
+      assert.ok(
+        whole.from <= 0 && whole.to >= trace.reduce((most, e) => Math.max(most, e.end), 0),
+        "all of it is in sight at first",
+      );
+      await tab.keyboard.press("w");
+      const closer = await address(tab);
+      near(closer.length, whole.length * 0.6, "w");
+      near(centre(closer), centre(whole), "w stays in place");
+      await tab.keyboard.press("d");
+      const right = await address(tab);
+      near(right.from, closer.from + closer.length * 0.2, "d");
+      near(right.length, closer.length, "d keeps the length");
+      await tab.keyboard.press("a");
+      near((await address(tab)).from, closer.from, "a");
+      await tab.keyboard.press("s");
+      near((await address(tab)).length, whole.length, "s");
+      for (let i = 0; i < 60; i++) await tab.keyboard.press("w");
+      const least = await address(tab);
+      assert.ok(least.length >= 49 && least.length <= 51, `zooming ends at ${least.length} ns`);
+      await tab.keyboard.press("0");
+      near((await address(tab)).length, whole.length, "0");
+    }));
 
-  test(`wheel and mouse zoom, move and scroll: ${name}`, () => onTimeline(subject, around(middle, 40), async (tab) => {
-    const before = await placer(tab), { box } = before, x = box.x + before.left + 300, y = box.y + 200;
-    await tab.mouse.move(x, y);
-    await tab.keyboard.down("Control");
-    await tab.mouse.wheel(0, -80);
-    await tab.keyboard.up("Control");
-    let now = await placer(tab);
-    assert.ok(now.to - now.from < 0.5 * (before.to - before.from), "ctrl + wheel zooms");
-    assert.ok(Math.abs(now.time(x) - before.time(x)) <= 2 * now.pixel + 2, "what is under the pointer stays there");
-    const zoomed = now;
-    await tab.keyboard.down("Shift");
-    await tab.mouse.wheel(0, 100);
-    await tab.keyboard.up("Shift");
-    now = await placer(tab);
-    assert.ok(now.from > zoomed.from && Math.abs(now.to - now.from - (zoomed.to - zoomed.from)) <= 2, "shift + wheel moves");
-    await tab.mouse.move(x, y);
-    await tab.mouse.down();
-    await tab.mouse.move(x - 60, y);
-    await tab.mouse.move(x - 120, y);
-    await tab.mouse.up();
-    const dragged = await placer(tab);
-    assert.ok(Math.abs(dragged.from - now.from - 120 * now.pixel) <= now.pixel + 2, `dragging by 120 pixels moves by ${(dragged.from - now.from) / now.pixel}`);
-    assert.equal((await address(tab)).slice, null, "dragging chooses nothing");
+  test(`wheel and mouse zoom, move and scroll: ${name}`, () =>
+    onTimeline(subject, around(middle, 40), async (tab) => {
+      const before = await placer(tab),
+        { box } = before,
+        x = box.x + before.left + 300,
+        y = box.y + 200;
+      await tab.mouse.move(x, y);
+      await tab.keyboard.down("Control");
+      await tab.mouse.wheel(0, -80);
+      await tab.keyboard.up("Control");
+      let now = await placer(tab);
+      assert.ok(now.to - now.from < 0.5 * (before.to - before.from), "ctrl + wheel zooms");
+      assert.ok(Math.abs(now.time(x) - before.time(x)) <= 2 * now.pixel + 2, "what is under the pointer stays there");
+      const zoomed = now;
+      await tab.keyboard.down("Shift");
+      await tab.mouse.wheel(0, 100);
+      await tab.keyboard.up("Shift");
+      now = await placer(tab);
+      assert.ok(now.from > zoomed.from && Math.abs(now.to - now.from - (zoomed.to - zoomed.from)) <= 2, "shift + wheel moves");
+      await tab.mouse.move(x, y);
+      await tab.mouse.down();
+      await tab.mouse.move(x - 60, y);
+      await tab.mouse.move(x - 120, y);
+      await tab.mouse.up();
+      const dragged = await placer(tab);
+      assert.ok(
+        Math.abs(dragged.from - now.from - 120 * now.pixel) <= now.pixel + 2,
+        `dragging by 120 pixels moves by ${(dragged.from - now.from) / now.pixel}`,
+      );
+      assert.equal((await address(tab)).slice, null, "dragging chooses nothing");
 
-    // the wheel alone goes to the tracks below: what was at the top is no longer under the pointer
-    const picture = () => pixels(tab, 0, 0, -1, -1);
-    const seen = await picture(), { height } = subject.layout;
-    await tab.mouse.wheel(0, 60);
-    await tab.waitForTimeout(100);
-    assert.equal((await picture()) !== seen, height + web.rulerHeight + 20 > box.height, "the wheel scrolls where there is more than fits");
-  }));
+      // the wheel alone goes to the tracks below: what was at the top is no longer under the pointer
+      const picture = () => pixels(tab, 0, 0, -1, -1);
+      const seen = await picture(),
+        { height } = subject.layout;
+      await tab.mouse.wheel(0, 60);
+      await tab.waitForTimeout(100);
+      assert.equal(
+        (await picture()) !== seen,
+        height + web.rulerHeight + 20 > box.height,
+        "the wheel scrolls where there is more than fits",
+      );
+    }));
 
-  test(`a click says what the trace says; arrows walk: ${name}`, () => onTimeline(subject, around(middle), async (tab) => {
-    const place = await clickSlice(tab, subject, middle), { timeline: t } = subject;
-    assert.equal(await infoName(tab), middle.name);
-    assertShows(await fact(tab, "takes"), middle.dur, "takes");
-    assertShows(await fact(tab, "begins"), middle.start, "begins");
-    const same = trace.filter((e) => e.name === middle.name && e.cat === middle.cat), sum = same.reduce((all, e) => all + e.dur, 0);
-    if (same.length > 1) {
-      const [, count, mean, total] = /^([\d,]+) × (.+) = (.+), longest/.exec(await fact(tab, "of this name"));
-      assert.equal(Number(count.replaceAll(",", "")), same.length);
-      assertShows(mean, sum / same.length, "mean");
-      assertShows(total, sum, "total");
-    }
-    assert.deepEqual((await address(tab)).slice, { at: middle.start, row: place.row });
+  test(`a click says what the trace says; arrows walk: ${name}`, () =>
+    onTimeline(subject, around(middle), async (tab) => {
+      const place = await clickSlice(tab, subject, middle),
+        { timeline: t } = subject;
+      assert.equal(await infoName(tab), middle.name);
+      assertShows(await fact(tab, "takes"), middle.dur, "takes");
+      assertShows(await fact(tab, "begins"), middle.start, "begins");
+      const same = trace.filter((e) => e.name === middle.name && e.cat === middle.cat),
+        sum = same.reduce((all, e) => all + e.dur, 0);
+      if (same.length > 1) {
+        const [, count, mean, total] = /^([\d,]+) × (.+) = (.+), longest/.exec(await fact(tab, "of this name"));
+        assert.equal(Number(count.replaceAll(",", "")), same.length);
+        assertShows(mean, sum / same.length, "mean");
+        assertShows(total, sum, "total");
+      }
+      assert.deepEqual((await address(tab)).slice, { at: middle.start, row: place.row });
 
-    // its row: everything of this track that no other slice holds
-    const row = t.rows[place.row], expected = Array.from({ length: row.to - row.from }, (_, k) => t.start[row.from + k]);
-    assert.ok(expected.every((v, i) => i === 0 || v > expected[i - 1]));
-    const here = place.index - row.from;
-    for (const [key, step] of [["ArrowRight", 1], ["ArrowRight", 2], ["ArrowLeft", 1], ["ArrowLeft", 0], ["ArrowLeft", -1]]) {
-      await tab.keyboard.press(key);
-      const at = (await address(tab)).slice;
-      assert.equal(at.at, expected[Math.min(expected.length - 1, Math.max(0, here + step))], key);
-      const of = trace.filter((e) => e.start === at.at).map((e) => e.name);
-      assert.ok(of.includes(await infoName(tab)), `${await infoName(tab)} does not begin at ${at.at}`);
-    }
-    await tab.keyboard.press("Escape");
-    assert.equal(await tab.locator("#timeline .info h3").count(), 0);
-    assert.equal((await address(tab)).slice, null);
-  }));
+      // its row: everything of this track that no other slice holds
+      const row = t.rows[place.row],
+        expected = Array.from({ length: row.to - row.from }, (_, k) => t.start[row.from + k]);
+      assert.ok(expected.every((v, i) => i === 0 || v > expected[i - 1]));
+      const here = place.index - row.from;
+      for (const [key, step] of [
+        ["ArrowRight", 1],
+        ["ArrowRight", 2],
+        ["ArrowLeft", 1],
+        ["ArrowLeft", 0],
+        ["ArrowLeft", -1],
+      ]) {
+        await tab.keyboard.press(key);
+        const at = (await address(tab)).slice;
+        assert.equal(at.at, expected[Math.min(expected.length - 1, Math.max(0, here + step))], key);
+        const of = trace.filter((e) => e.start === at.at).map((e) => e.name);
+        assert.ok(of.includes(await infoName(tab)), `${await infoName(tab)} does not begin at ${at.at}`);
+      }
+      await tab.keyboard.press("Escape");
+      assert.equal(await tab.locator("#timeline .info h3").count(), 0);
+      assert.equal((await address(tab)).slice, null);
+    }));
 
-  test(`what launched it, and back: ${name}`, () => onTimeline(subject, around(middle), async (tab) => {
-    await clickSlice(tab, subject, middle);
-    const call = subject.launches.get(middle.args.correlation), jump = tab.locator("#timeline .jumps button", { hasText: /^launched by/ });
-    assertShows(await fact(tab, "waited after its launch"), Math.max(0, middle.start - call.end), "waited");
-    await jump.click();
-    assert.equal(await infoName(tab), call.name);
-    const there = await address(tab);
-    assert.equal(there.slice.at, call.start);
-    assert.ok(there.from <= call.end && there.to >= call.start, "the call is in sight");
-    await tab.locator("#timeline .jumps button", { hasText: /^launches/ }).first().click();
-    assert.equal(await infoName(tab), middle.name);
-    assert.equal((await address(tab)).slice.at, middle.start);
-    // up to what holds the call, and down again
-    await tab.locator("#timeline .jumps button", { hasText: /^launched by/ }).click();
-    const holders = trace.filter((e) => e.pid === call.pid && e.tid === call.tid && e.start <= call.start && e.end >= call.end && e !== call).sort((a, b) => a.dur - b.dur);
-    await tab.focus("canvas.timeline");
-    if (holders.length) {
-      await tab.keyboard.press("ArrowUp");
-      assert.equal((await address(tab)).slice.at, holders[0].start);
-      assert.equal(await infoName(tab), holders[0].name);
-      await tab.keyboard.press("ArrowDown");
-      const at = (await address(tab)).slice.at;
-      assert.ok(at >= holders[0].start && at < holders[0].end, "down goes inside");
-    }
-  }));
+  test(`what launched it, and back: ${name}`, () =>
+    onTimeline(subject, around(middle), async (tab) => {
+      await clickSlice(tab, subject, middle);
+      const call = subject.launches.get(middle.args.correlation),
+        jump = tab.locator("#timeline .jumps button", { hasText: /^launched by/ });
+      assertShows(await fact(tab, "waited after its launch"), Math.max(0, middle.start - call.end), "waited");
+      await jump.click();
+      assert.equal(await infoName(tab), call.name);
+      const there = await address(tab);
+      assert.equal(there.slice.at, call.start);
+      assert.ok(there.from <= call.end && there.to >= call.start, "the call is in sight");
+      await tab
+        .locator("#timeline .jumps button", { hasText: /^launches/ })
+        .first()
+        .click();
+      assert.equal(await infoName(tab), middle.name);
+      assert.equal((await address(tab)).slice.at, middle.start);
+      // up to what holds the call, and down again
+      await tab.locator("#timeline .jumps button", { hasText: /^launched by/ }).click();
+      const holders = trace
+        .filter((e) => e.pid === call.pid && e.tid === call.tid && e.start <= call.start && e.end >= call.end && e !== call)
+        .sort((a, b) => a.dur - b.dur);
+      await tab.focus("canvas.timeline");
+      if (holders.length) {
+        await tab.keyboard.press("ArrowUp");
+        assert.equal((await address(tab)).slice.at, holders[0].start);
+        assert.equal(await infoName(tab), holders[0].name);
+        await tab.keyboard.press("ArrowDown");
+        const at = (await address(tab)).slice.at;
+        assert.ok(at >= holders[0].start && at < holders[0].end, "down goes inside");
+      }
+    }));
 
-  test(`a chosen piece of time sums up what lies in it: ${name}`, () => onTimeline(subject, around(middle, 12), async (tab) => {
-    const at = await placer(tab), x0 = Math.round(at.box.x + at.left + 150), x1 = x0 + 400, y = at.box.y + 120;
-    await tab.keyboard.down("Shift");
-    await tab.mouse.move(x0, y);
-    await tab.mouse.down();
-    await tab.mouse.move(x0 + 100, y);
-    await tab.mouse.move(x1, y);
-    await tab.mouse.up();
-    await tab.keyboard.up("Shift");
-    const table = tab.locator("#timeline .info .data"), from = at.time(x0), to = at.time(x1), slack = 1.5 * at.pixel + 1;
-    const rows = await copyCsv(tab, table), low = sumUp(trace, from + slack, to - slack), high = sumUp(trace, from - slack, to + slack);
-    assertShows((await tab.textContent("#timeline .info h3")).replace(" chosen", ""), Math.round(to - from), "length of the piece") ?? 0;
-    const ours = new Map();
-    for (const r of rows) ours.set(r.name, { count: (ours.get(r.name)?.count ?? 0) + Number(r.count), total: (ours.get(r.name)?.total ?? 0) + Number(r.total_ns) });
-    assert.ok(low.size > 0);
-    for (const [what, least] of low) assert.ok(ours.get(what)?.total >= least.total && ours.get(what).count >= least.count, `${what}: ${JSON.stringify(ours.get(what))}, at least ${JSON.stringify(least)}`);
-    for (const [what, sum] of ours) assert.ok(sum.total <= high.get(what)?.total && sum.count <= high.get(what).count, `${what}: ${JSON.stringify(sum)}, at most ${JSON.stringify(high.get(what))}`);
-    assert.deepEqual(rows.map((r) => Number(r.total_ns)), rows.map((r) => Number(r.total_ns)).sort((a, b) => b - a));
-    await tab.locator("#timeline .info button", { hasText: /^clear$/ }).click();
-    assert.equal(await tab.locator("#timeline .info .data").count(), 0);
+  test(`a chosen piece of time sums up what lies in it: ${name}`, () =>
+    onTimeline(subject, around(middle, 12), async (tab) => {
+      const at = await placer(tab),
+        x0 = Math.round(at.box.x + at.left + 150),
+        x1 = x0 + 400,
+        y = at.box.y + 120;
+      await tab.keyboard.down("Shift");
+      await tab.mouse.move(x0, y);
+      await tab.mouse.down();
+      await tab.mouse.move(x0 + 100, y);
+      await tab.mouse.move(x1, y);
+      await tab.mouse.up();
+      await tab.keyboard.up("Shift");
+      const table = tab.locator("#timeline .info .data"),
+        from = at.time(x0),
+        to = at.time(x1),
+        slack = 1.5 * at.pixel + 1;
+      const rows = await copyCsv(tab, table),
+        low = sumUp(trace, from + slack, to - slack),
+        high = sumUp(trace, from - slack, to + slack);
+      assertShows(
+        (await tab.textContent("#timeline .info h3")).replace(" chosen", ""),
+        Math.round(to - from),
+        "length of the piece",
+      ) ?? 0;
+      const ours = new Map();
+      for (const r of rows)
+        ours.set(r.name, {
+          count: (ours.get(r.name)?.count ?? 0) + Number(r.count),
+          total: (ours.get(r.name)?.total ?? 0) + Number(r.total_ns),
+        });
+      assert.ok(low.size > 0);
+      for (const [what, least] of low)
+        assert.ok(
+          ours.get(what)?.total >= least.total && ours.get(what).count >= least.count,
+          `${what}: ${JSON.stringify(ours.get(what))}, at least ${JSON.stringify(least)}`,
+        );
+      for (const [what, sum] of ours)
+        assert.ok(
+          sum.total <= high.get(what)?.total && sum.count <= high.get(what).count,
+          `${what}: ${JSON.stringify(sum)}, at most ${JSON.stringify(high.get(what))}`,
+        );
+      assert.deepEqual(
+        rows.map((r) => Number(r.total_ns)),
+        rows.map((r) => Number(r.total_ns)).sort((a, b) => b - a),
+      );
+      await tab.locator("#timeline .info button", { hasText: /^clear$/ }).click();
+      assert.equal(await tab.locator("#timeline .info .data").count(), 0);
 
-    // the time of one slice, to the nanosecond
-    await clickSlice(tab, subject, middle);
-    await tab.keyboard.press("m");
-    const exact = sumUp(trace, middle.start, middle.end), sums = new Map();
-    for (const r of await copyCsv(tab, table)) sums.set(r.name, { count: (sums.get(r.name)?.count ?? 0) + Number(r.count), total: (sums.get(r.name)?.total ?? 0) + Number(r.total_ns) });
-    assert.deepEqual(Object.fromEntries([...sums].sort()), Object.fromEntries([...exact].sort()));
-    await tab.focus("canvas.timeline");
-    await tab.keyboard.press("Escape");
-    assert.equal(await tab.locator("#timeline .info .data").count(), 0);
-  }));
+      // the time of one slice, to the nanosecond
+      await clickSlice(tab, subject, middle);
+      await tab.keyboard.press("m");
+      const exact = sumUp(trace, middle.start, middle.end),
+        sums = new Map();
+      for (const r of await copyCsv(tab, table))
+        sums.set(r.name, {
+          count: (sums.get(r.name)?.count ?? 0) + Number(r.count),
+          total: (sums.get(r.name)?.total ?? 0) + Number(r.total_ns),
+        });
+      assert.deepEqual(Object.fromEntries([...sums].sort()), Object.fromEntries([...exact].sort()));
+      await tab.focus("canvas.timeline");
+      await tab.keyboard.press("Escape");
+      assert.equal(await tab.locator("#timeline .info .data").count(), 0);
+    }));
 
-  test(`search counts and goes through the matches: ${name}`, () => onTimeline(subject, "", async (tab) => {
-    const counts = new Map();
-    for (const e of trace) counts.set(e.name, (counts.get(e.name) ?? 0) + 1);
-    const [word] = [...counts].filter(([n, c]) => c > 3 && n.length > 5).sort((a, b) => a[1] - b[1] || (a[0] < b[0] ? -1 : 1))[0];
-    const matches = trace.filter((e) => e.name.toLowerCase().includes(word.toLowerCase())).sort((a, b) => a.start - b.start);
-    await tab.keyboard.press("/");
-    assert.equal(await tab.evaluate(() => document.activeElement.type), "search");
-    await tab.keyboard.type(word.toUpperCase());
-    assert.equal(await tab.textContent("#timeline .tools .note"), `${matches.length.toLocaleString("en")} matches`);
-    await tab.keyboard.press("Enter");
-    await tab.focus("canvas.timeline");
-    const starts = matches.map((e) => e.start);
-    assert.equal((await address(tab)).slice.at, starts[0]);
-    await tab.keyboard.press("n");
-    assert.equal((await address(tab)).slice.at, starts[1]);
-    await tab.keyboard.press("n");
-    await tab.keyboard.press("p");
-    assert.equal((await address(tab)).slice.at, starts[1]);
-    await tab.keyboard.press("p");
-    await tab.keyboard.press("p");
-    const last = await address(tab);
-    assert.equal(last.slice.at, starts[starts.length - 1], "before the first comes the last");
-    assert.ok(last.from <= last.slice.at && last.to >= last.slice.at, "a match is in sight");
-    assert.equal(last.query.get("find"), word.toUpperCase());
-    await tab.fill("#timeline input[type=search]", "nobody has this name");
-    assert.equal(await tab.textContent("#timeline .tools .note"), "no match");
-    await tab.focus("#timeline input[type=search]");
-    await tab.keyboard.press("Escape");
-    assert.equal(await tab.textContent("#timeline .tools .note"), "");
-    assert.ok(await tab.evaluate(() => document.activeElement.matches("canvas.timeline")));
-  }));
+  test(`search counts and goes through the matches: ${name}`, () =>
+    onTimeline(subject, "", async (tab) => {
+      const counts = new Map();
+      for (const e of trace) counts.set(e.name, (counts.get(e.name) ?? 0) + 1);
+      const [word] = [...counts]
+        .filter(([n, c]) => c > 3 && n.length > 5)
+        .sort((a, b) => a[1] - b[1] || (a[0] < b[0] ? -1 : 1))[0];
+      const matches = trace.filter((e) => e.name.toLowerCase().includes(word.toLowerCase())).sort((a, b) => a.start - b.start);
+      await tab.keyboard.press("/");
+      assert.equal(await tab.evaluate(() => document.activeElement.type), "search");
+      await tab.keyboard.type(word.toUpperCase());
+      assert.equal(await tab.textContent("#timeline .tools .note"), `${matches.length.toLocaleString("en")} matches`);
+      await tab.keyboard.press("Enter");
+      await tab.focus("canvas.timeline");
+      const starts = matches.map((e) => e.start);
+      assert.equal((await address(tab)).slice.at, starts[0]);
+      await tab.keyboard.press("n");
+      assert.equal((await address(tab)).slice.at, starts[1]);
+      await tab.keyboard.press("n");
+      await tab.keyboard.press("p");
+      assert.equal((await address(tab)).slice.at, starts[1]);
+      await tab.keyboard.press("p");
+      await tab.keyboard.press("p");
+      const last = await address(tab);
+      assert.equal(last.slice.at, starts[starts.length - 1], "before the first comes the last");
+      assert.ok(last.from <= last.slice.at && last.to >= last.slice.at, "a match is in sight");
+      assert.equal(last.query.get("find"), word.toUpperCase());
+      await tab.fill("#timeline input[type=search]", "nobody has this name");
+      assert.equal(await tab.textContent("#timeline .tools .note"), "no match");
+      await tab.focus("#timeline input[type=search]");
+      await tab.keyboard.press("Escape");
+      assert.equal(await tab.textContent("#timeline .tools .note"), "");
+      assert.ok(await tab.evaluate(() => document.activeElement.matches("canvas.timeline")));
+    }));
 
   test(`an address shows the same again: ${name}`, async () => {
     const hash = await onTimeline(subject, around(middle), async (tab) => {
@@ -269,44 +369,56 @@ for (const [name, subject] of Object.entries(subjects)) {
     });
   });
 
-  test(`the map moves what is in sight; names fold their tracks: ${name}`, () => onTimeline(subject, "", async (tab) => {
-    const { span, lanes } = subject.layout, map = await tab.locator("canvas.map").boundingBox();
-    for (let i = 0; i < 4; i++) await tab.keyboard.press("w");
-    const at = (x) => span[0] + ((x - map.x) / map.width) * (span[1] - span[0]);
-    const x0 = map.x + map.width * 0.3, x1 = map.x + map.width * 0.7;
-    await tab.mouse.move(x0, map.y + 20);
-    await tab.mouse.down();
-    let now = await address(tab);
-    const slack = (2 * (span[1] - span[0])) / map.width;
-    assert.ok(Math.abs((now.from + now.to) / 2 - at(x0)) <= slack, "a press on the map");
-    await tab.mouse.move(x1, map.y + 20);
-    await tab.mouse.up();
-    now = await address(tab);
-    assert.ok(Math.abs((now.from + now.to) / 2 - at(x1)) <= slack, "a drag on the map");
+  test(`the map moves what is in sight; names fold their tracks: ${name}`, () =>
+    onTimeline(subject, "", async (tab) => {
+      const { span, lanes } = subject.layout,
+        map = await tab.locator("canvas.map").boundingBox();
+      for (let i = 0; i < 4; i++) await tab.keyboard.press("w");
+      const at = (x) => span[0] + ((x - map.x) / map.width) * (span[1] - span[0]);
+      const x0 = map.x + map.width * 0.3,
+        x1 = map.x + map.width * 0.7;
+      await tab.mouse.move(x0, map.y + 20);
+      await tab.mouse.down();
+      let now = await address(tab);
+      const slack = (2 * (span[1] - span[0])) / map.width;
+      assert.ok(Math.abs((now.from + now.to) / 2 - at(x0)) <= slack, "a press on the map");
+      await tab.mouse.move(x1, map.y + 20);
+      await tab.mouse.up();
+      now = await address(tab);
+      assert.ok(Math.abs((now.from + now.to) / 2 - at(x1)) <= slack, "a drag on the map");
 
-    const foldable = lanes.find((l) => l.kind === "track" && l.track.depth > 1), tracks = lanes.filter((l) => l.kind === "track");
-    const below = tracks[tracks.indexOf(foldable) + 1];
-    await tab.keyboard.press("0");
-    const place = await placer(tab);
-    if (place.y(foldable) > place.box.y + place.box.height) return;
-    const line = () => pixels(tab, 200, Math.round(web.rulerHeight + foldable.y + web.rowHeight * 1.5), -201, 1);
-    const open = await line();
-    await tab.mouse.click(place.box.x + 40, place.y(foldable));
-    await tab.waitForTimeout(100);
-    assert.ok((await line()) !== open, "the second row has gone");
-    assert.ok(!below || layoutOf(subject.timeline, { folded: [foldable.key] }).lanes.find((l) => l.key === below.key).y < below.y);
-    await tab.mouse.click(place.box.x + 40, place.y(foldable));
-    await tab.waitForTimeout(100);
-    assert.ok((await line()) === open, "and comes back");
-  }));
+      const foldable = lanes.find((l) => l.kind === "track" && l.track.depth > 1),
+        tracks = lanes.filter((l) => l.kind === "track");
+      const below = tracks[tracks.indexOf(foldable) + 1];
+      await tab.keyboard.press("0");
+      const place = await placer(tab);
+      if (place.y(foldable) > place.box.y + place.box.height) return;
+      const line = () => pixels(tab, 200, Math.round(web.rulerHeight + foldable.y + web.rowHeight * 1.5), -201, 1);
+      const open = await line();
+      await tab.mouse.click(place.box.x + 40, place.y(foldable));
+      await tab.waitForTimeout(100);
+      assert.ok((await line()) !== open, "the second row has gone");
+      assert.ok(
+        !below || layoutOf(subject.timeline, { folded: [foldable.key] }).lanes.find((l) => l.key === below.key).y < below.y,
+      );
+      await tab.mouse.click(place.box.x + 40, place.y(foldable));
+      await tab.waitForTimeout(100);
+      assert.ok((await line()) === open, "and comes back");
+    }));
 }
 
 test("pointing at a slice says what it is", () => {
-  const subject = subjects["a made job"], { kernels } = subject, middle = kernels[kernels.length >> 1];
+  const subject = subjects["a made job"],
+    { kernels } = subject,
+    middle = kernels[kernels.length >> 1];
   return onTimeline(subject, around(middle), async (tab) => {
-    const place = placeOf(subject, middle), at = await placer(tab);
+    const place = placeOf(subject, middle),
+      at = await placer(tab);
     await tab.mouse.move(at.x((middle.start + middle.end) / 2), at.y(place.lane, place.depth));
-    const [name, rest] = await tab.$eval("#timeline .tip:not([hidden])", (tip) => [tip.querySelector("strong").textContent, tip.lastChild.textContent]);
+    const [name, rest] = await tab.$eval("#timeline .tip:not([hidden])", (tip) => [
+      tip.querySelector("strong").textContent,
+      tip.lastChild.textContent,
+    ]);
     assert.equal(name, middle.name);
     assertShows(rest.split(" · ")[1], middle.dur, "tip");
     await tab.mouse.move(at.box.x + 300, at.box.y + 10);
@@ -315,17 +427,26 @@ test("pointing at a slice says what it is", () => {
 });
 
 test("a click takes what is under it before what is beside it", () => {
-  const subject = subjects["a made job"], { timeline: t } = subject, lane = subject.layout.lanes.find((l) => l.kind === "track" && l.track.type === "stream"), row = lane.rows[0];
+  const subject = subjects["a made job"],
+    { timeline: t } = subject,
+    lane = subject.layout.lanes.find((l) => l.kind === "track" && l.track.type === "stream"),
+    row = lane.rows[0];
   // a kernel right behind another one, 3 pixels wide
   let i = row.from + 1;
   while (t.start[i] !== t.start[i - 1] + t.dur[i - 1]) i++;
-  const middle = t.start[i] + t.dur[i] / 2, span = (t.dur[i] / 3) * 1061;
+  const middle = t.start[i] + t.dur[i] / 2,
+    span = (t.dur[i] / 3) * 1061;
   return onTimeline(subject, `?from=${Math.round(middle - span / 2)}&to=${Math.round(middle + span / 2)}`, async (tab) => {
     const at = await placer(tab);
-    await tab.evaluate(() => document.querySelector("canvas.timeline").addEventListener("pointermove", (e) => { window.offset = e.offsetX; }));
-    let x = at.x(t.start[i]) - 1, time;                // the first place that the browser says is on it
+    await tab.evaluate(() =>
+      document.querySelector("canvas.timeline").addEventListener("pointermove", (e) => {
+        window.offset = e.offsetX;
+      }),
+    );
+    let x = at.x(t.start[i]) - 1,
+      time; // the first place that the browser says is on it
     do {
-      await tab.mouse.move(x += 0.5, at.y(lane));
+      await tab.mouse.move((x += 0.5), at.y(lane));
       time = at.from + ((await tab.evaluate(() => window.offset)) - at.left) * at.pixel;
     } while (time <= t.start[i]);
     assert.ok(time < t.start[i] + at.pixel, "not within a pixel of the one before");
@@ -337,44 +458,72 @@ test("a click takes what is under it before what is beside it", () => {
 
 test("two fingers zoom", () => {
   const subject = subjects["a made job"];
-  return onTimeline(subject, "", async (tab) => {
-    const before = await placer(tab), { box } = before, client = await tab.context().newCDPSession(tab), y = box.y + 150;
-    const touch = (type, ...xs) => client.send("Input.dispatchTouchEvent", { type, touchPoints: xs.map((x, id) => ({ x, y, id })) });
-    const middle = box.x + before.left + 80, apart = [20, 40, 60, 80];
-    await touch("touchStart", middle - 10, middle + 10);
-    for (const d of apart) await touch("touchMove", middle - d, middle + d);
-    await touch("touchEnd");
-    const after = await placer(tab), factor = (before.to - before.from) / (after.to - after.from);
-    assert.ok(factor > 5 && factor < 12, `fingers that go from 20 to 160 pixels apart zoom by ${factor}`);
-    assert.ok(Math.abs(after.time(middle) - before.time(middle)) < 0.1 * (before.to - before.from), "what lies between them stays");
-    assert.equal((await address(tab)).slice, null);
-    await touch("touchStart", middle);
-    for (const d of [20, 40, 60]) await touch("touchMove", middle - d);
-    await touch("touchEnd");
-    assert.ok((await address(tab)).from > after.from, "one finger moves");
-  }, { hasTouch: true, viewport: { width: 390, height: 844 }, isMobile: true });
+  return onTimeline(
+    subject,
+    "",
+    async (tab) => {
+      const before = await placer(tab),
+        { box } = before,
+        client = await tab.context().newCDPSession(tab),
+        y = box.y + 150;
+      const touch = (type, ...xs) =>
+        client.send("Input.dispatchTouchEvent", { type, touchPoints: xs.map((x, id) => ({ x, y, id })) });
+      const middle = box.x + before.left + 80,
+        apart = [20, 40, 60, 80];
+      await touch("touchStart", middle - 10, middle + 10);
+      for (const d of apart) await touch("touchMove", middle - d, middle + d);
+      await touch("touchEnd");
+      const after = await placer(tab),
+        factor = (before.to - before.from) / (after.to - after.from);
+      assert.ok(factor > 5 && factor < 12, `fingers that go from 20 to 160 pixels apart zoom by ${factor}`);
+      assert.ok(
+        Math.abs(after.time(middle) - before.time(middle)) < 0.1 * (before.to - before.from),
+        "what lies between them stays",
+      );
+      assert.equal((await address(tab)).slice, null);
+      await touch("touchStart", middle);
+      for (const d of [20, 40, 60]) await touch("touchMove", middle - d);
+      await touch("touchEnd");
+      assert.ok((await address(tab)).from > after.from, "one finger moves");
+    },
+    { hasTouch: true, viewport: { width: 390, height: 844 }, isMobile: true },
+  );
 });
 
-for (const [name, path] of Object.entries({ "two ranks without a GPU": examples["two ranks without a GPU"].path, ...(real["8 ranks"] ? { "8 ranks": real["8 ranks"].path } : {}) })) {
+for (const [name, path] of Object.entries({
+  "two ranks without a GPU": examples["two ranks without a GPU"].path,
+  ...(real["8 ranks"] ? { "8 ranks": real["8 ranks"].path } : {}),
+})) {
   test(`the step without a finding is drawn beside the measured one: ${name}`, async () => {
-    const page = makePage(path), report = runJson(path), shown = blocksOf(page).map((b) => b.rank).find((r) => r !== undefined && timelineOf(page, r).scenarios.length > 0);
+    const page = makePage(path),
+      report = runJson(path),
+      shown = blocksOf(page)
+        .map((b) => b.rank)
+        .find((r) => r !== undefined && timelineOf(page, r).scenarios.length > 0);
     const t = timelineOf(page, shown);
     assert.ok(t.scenarios.length > 0);
     assert.ok(t.scenarios.every((s) => report.findings.some((f) => f.id === s.id)));
     for (const s of t.scenarios) {
-      const finding = report.findings.find((f) => f.id === s.id), measured = s.measured_end - s.start, simulated = s.simulated_end - s.start;
+      const finding = report.findings.find((f) => f.id === s.id),
+        measured = s.measured_end - s.start,
+        simulated = s.simulated_end - s.start;
       const span = t.steps.find((x) => Math.abs(x.end - s.measured_end) < 1e6);
       assert.ok(simulated < measured, s.id);
       // one step of several: nearer to the mean the more alike they are
       const slack = report.ranks[shown].steps.counted <= 1 ? 2 : 10;
-      assert.ok(Math.abs((100 * (measured - simulated)) / measured - finding.gain_pct) < slack, `${s.id}: ${(100 * (measured - simulated)) / measured} % of the step, the finding says ${finding.gain_pct}`);
+      assert.ok(
+        Math.abs((100 * (measured - simulated)) / measured - finding.gain_pct) < slack,
+        `${s.id}: ${(100 * (measured - simulated)) / measured} % of the step, the finding says ${finding.gain_pct}`,
+      );
       assert.ok(span, `${s.id} does not end with a step`);
     }
     await withPage(page, { hash: "#/findings" }, async (tab) => {
       await tab.locator(`#finding-${t.scenarios[0].id} a.action`).click();
       await tab.waitForSelector("#timeline[data-ready]");
       await settled(tab);
-      const s = t.scenarios[0], words = await tab.innerText("#timeline p[role=status]"), [, measured, simulated] = /measured (.+?); .* takes (.+?)\. /.exec(words);
+      const s = t.scenarios[0],
+        words = await tab.innerText("#timeline p[role=status]"),
+        [, measured, simulated] = /measured (.+?); .* takes (.+?)\. /.exec(words);
       assertShows(measured, s.measured_end - s.start, "measured");
       assertShows(simulated, s.simulated_end - s.start, "simulated");
       assert.equal(await tab.inputValue("#timeline select"), s.id);
@@ -383,11 +532,17 @@ for (const [name, path] of Object.entries({ "two ranks without a GPU": examples[
       assert.ok(now.from <= s.start && now.to >= s.measured_end, "the whole step is in sight");
 
       // a lane of the replay stands beside its track, and a click on it says that it is simulated
-      const layout = layoutOf(t, { scenario: s.id }), lane = layout.lanes.find((l) => l.kind === "track" && l.track.scenario !== undefined);
+      const layout = layoutOf(t, { scenario: s.id }),
+        lane = layout.lanes.find((l) => l.kind === "track" && l.track.scenario !== undefined);
       const row = lane.rows[0];
       let long = row.from;
       for (let i = row.from; i < row.to; i++) if (t.dur[i] > t.dur[long]) long = i;
-      await tab.evaluate((hash) => { location.hash = hash; }, `#/timeline?r=${now.query.get("r")}&whatif=${s.id}&from=${t.start[long] - t.dur[long]}&to=${t.start[long] + 2 * t.dur[long]}`);
+      await tab.evaluate(
+        (hash) => {
+          location.hash = hash;
+        },
+        `#/timeline?r=${now.query.get("r")}&whatif=${s.id}&from=${t.start[long] - t.dur[long]}&to=${t.start[long] + 2 * t.dur[long]}`,
+      );
       const at = await placer(tab);
       await tab.mouse.click(at.x(t.start[long] + t.dur[long] / 2), at.y(lane));
       assert.match(await fact(tab, "simulated"), /replay/);
@@ -405,17 +560,24 @@ test("another rank beside it", async () => {
   const page = makePage(...job);
   await withPage(page, {}, async (tab) => {
     await visit(tab, "timeline");
-    const find = tab.locator("#timeline input[type=search]"), count = async () => parseNumber((await tab.textContent("#timeline .tools .note")).replace(/ match.*/, "")).value;
+    const find = tab.locator("#timeline input[type=search]"),
+      count = async () => parseNumber((await tab.textContent("#timeline .tools .note")).replace(/ match.*/, "")).value;
     await find.fill("ProfilerStep");
     const steps = job.map((file) => readSlices(file).slices.filter((e) => e.name.includes("ProfilerStep")).length);
     const shown = Number(await tab.inputValue("#rank"));
     assert.equal(await count(), steps[shown]);
     await tab.locator("#timeline details.others summary").click();
     await tab.locator(`#timeline details.others input[value="${1 - shown}"]`).check();
-    await tab.waitForFunction((before) => document.querySelector("#timeline .tools .note").textContent !== before, `${steps[shown]} matches`);
+    await tab.waitForFunction(
+      (before) => document.querySelector("#timeline .tools .note").textContent !== before,
+      `${steps[shown]} matches`,
+    );
     assert.equal(await count(), steps[0] + steps[1]);
     await tab.locator(`#timeline details.others input[value="${1 - shown}"]`).uncheck();
-    await tab.waitForFunction((before) => document.querySelector("#timeline .tools .note").textContent !== before, `${steps[0] + steps[1]} matches`);
+    await tab.waitForFunction(
+      (before) => document.querySelector("#timeline .tools .note").textContent !== before,
+      `${steps[0] + steps[1]} matches`,
+    );
     assert.equal(await count(), steps[shown]);
   });
 });

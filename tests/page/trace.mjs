@@ -18,7 +18,8 @@ export function ns(text) {
 const communication = /nccl|rccl|cross_device_reduce/i;
 
 export const isDevice = (e) => /^(kernel|gpu_memcpy|gpu_memset|Kernel|Memcpy|Memset)$/.test(e.cat);
-export const isCollective = (e) => /^kernel$/i.test(e.cat) && (communication.test(e.name) || e.args?.["Collective name"] !== undefined);
+export const isCollective = (e) =>
+  /^kernel$/i.test(e.cat) && (communication.test(e.name) || e.args?.["Collective name"] !== undefined);
 
 // Complete events in the order of the file: { start, dur, end, name, cat, pid, tid, args }, in ns since the first of them.
 const read = new Map();
@@ -30,9 +31,13 @@ export function readSlices(file) {
 
 function readAll(file) {
   const raw = readFileSync(file);
-  const text = (raw[0] === 0x1f ? gunzipSync(raw) : raw).toString("utf8").replace(/"(ts|dur)"\s*:\s*(-?[\d.][\d.eE+-]*)/g, '"$1":"$2"');
-  const document = JSON.parse(text), events = Array.isArray(document) ? document : document.traceEvents;
-  const all = events.filter((e) => e.ph === "X"), slices = all.filter((e) => e.cat !== "Trace");      // that one is the capture itself
+  const text = (raw[0] === 0x1f ? gunzipSync(raw) : raw)
+    .toString("utf8")
+    .replace(/"(ts|dur)"\s*:\s*(-?[\d.][\d.eE+-]*)/g, '"$1":"$2"');
+  const document = JSON.parse(text),
+    events = Array.isArray(document) ? document : document.traceEvents;
+  const all = events.filter((e) => e.ph === "X"),
+    slices = all.filter((e) => e.cat !== "Trace"); // that one is the capture itself
   for (const e of all) {
     e.at = ns(e.ts);
     e.dur = Math.max(0, Number(ns(e.dur ?? "0")));

@@ -14,12 +14,17 @@ const broken = /(?<![\w:.])(undefined|NaN|Infinity|\[object \w+\]|null)(?![\w:.]
 
 async function readView(tab, id) {
   await visit(tab, id);
-  const seen = await tab.evaluate((wanted) => ({
-    visible: [...document.querySelectorAll("main > section.view")].filter((s) => !s.hidden).map((s) => s.id),
-    current: [...document.querySelectorAll("#nav a[aria-current]")].map((a) => a.getAttribute("href")),
-    head: document.querySelector(`#${wanted} h2`).innerText, text: document.getElementById(wanted).innerText,
-    height: document.getElementById(wanted).getBoundingClientRect().height, title: document.title,
-  }), id);
+  const seen = await tab.evaluate(
+    (wanted) => ({
+      visible: [...document.querySelectorAll("main > section.view")].filter((s) => !s.hidden).map((s) => s.id),
+      current: [...document.querySelectorAll("#nav a[aria-current]")].map((a) => a.getAttribute("href")),
+      head: document.querySelector(`#${wanted} h2`).innerText,
+      text: document.getElementById(wanted).innerText,
+      height: document.getElementById(wanted).getBoundingClientRect().height,
+      title: document.title,
+    }),
+    id,
+  );
   assert.deepEqual(seen.visible, [id]);
   assert.deepEqual(seen.current, [`#/${id}`]);
   assert.ok(seen.text.replace(seen.head, "").trim().length > 20, `${id} is empty: “${seen.text}”`);
@@ -29,11 +34,13 @@ async function readView(tab, id) {
 }
 
 // Colours on a canvas: one that was never painted has a single one.
-const colorsOf = (tab, selector) => tab.$eval(selector, (canvas) => {
-  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height), seen = new Set();
-  for (let i = 0; i < data.length; i += 4) seen.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
-  return seen.size;
-});
+const colorsOf = (tab, selector) =>
+  tab.$eval(selector, (canvas) => {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height),
+      seen = new Set();
+    for (let i = 0; i < data.length; i += 4) seen.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
+    return seen.size;
+  });
 
 const pages = Object.entries(all).map(([name, { path }]) => [name, () => makePage(path)]);
 
@@ -46,9 +53,9 @@ for (const [name, page] of [...pages, ["a made job", () => makePage(...smallJob(
       await visit(tab, "timeline");
       assert.match(await tab.innerText("#timeline p[role=status]"), /^[\d,]+ slices/);
       await tab.waitForTimeout(100);
-      assert.ok(await colorsOf(tab, "canvas.timeline") > 4, "the timeline is blank");
-      assert.ok(await colorsOf(tab, "canvas.map") > 2, "the map is blank");
-      await tab.goBack();                 // an address of before
+      assert.ok((await colorsOf(tab, "canvas.timeline")) > 4, "the timeline is blank");
+      assert.ok((await colorsOf(tab, "canvas.map")) > 2, "the map is blank");
+      await tab.goBack(); // an address of before
       await tab.waitForSelector("#timeline[hidden]", { state: "attached" });
       await visit(tab, "overview");
     });
@@ -59,7 +66,13 @@ test("real traces are there", { skip: noReal }, () => assert.equal(Object.keys(r
 
 test("addresses: without a slash, of a finding, of nothing", async () => {
   const page = makePage(examples["two ranks without a GPU"].path);
-  for (const [hash, id] of [["#kernels", "kernels"], ["#/kernels", "kernels"], ["#/nothing-of-the-kind", "overview"], ["#/finding-data-loading", "findings"], ["", "overview"]])
+  for (const [hash, id] of [
+    ["#kernels", "kernels"],
+    ["#/kernels", "kernels"],
+    ["#/nothing-of-the-kind", "overview"],
+    ["#/finding-data-loading", "findings"],
+    ["", "overview"],
+  ])
     await withPage(page, { hash }, async (tab) => {
       assert.deepEqual(await tab.$$eval("main > section.view:not([hidden])", (s) => s.map((x) => x.id)), [id], hash);
     });
