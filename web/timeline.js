@@ -29,6 +29,16 @@ const help = [
   ["Esc", "let go"],
 ];
 
+const clockOffset = (rank) => theReport().ranks[rank].rendezvous?.clock_offset_ns ?? 0;
+
+// How far what stands below each other may be apart.
+function sayClocks() {
+  const { clocks } = theReport();
+  return clocks?.ends
+    ? `ranks stand on one clock, to within ${time(clocks.residual_ns)}`
+    : "ranks stand on their own hosts' clocks";
+}
+
 export class Timeline {
   constructor(section, getRank, setRank) {
     this.section = section;
@@ -179,7 +189,7 @@ export class Timeline {
       try {
         const timeline = await loadTimeline(rank);
         this.model = new Model();
-        this.model.add(rank, `rank ${theReport().ranks[rank].rank}`, timeline);
+        this.model.add(rank, `rank ${theReport().ranks[rank].rank}`, timeline, clockOffset(rank));
       } catch (error) {
         this.status.textContent = `The timeline cannot be shown: ${clean(error.message)}`;
         return;
@@ -202,7 +212,7 @@ export class Timeline {
     if (t.least > 0)
       parts.push(`Of slices beside each other that are shorter than ${time(t.least)} one stands for all until you zoom in`);
     if (this.model.ranks.some((r) => !r.isAligned)) parts.push("ranks whose clocks are more than an hour apart begin together");
-    else if (this.model.ranks.length > 1) parts.push("ranks stand on their own hosts' clocks");
+    else if (this.model.ranks.length > 1) parts.push(sayClocks());
     this.status.textContent = parts.join(". ") + ".";
   }
 
@@ -274,7 +284,7 @@ export class Timeline {
   async toggleRank(rank, isOn) {
     if (isOn) {
       try {
-        this.model.add(rank, `rank ${theReport().ranks[rank].rank}`, await loadTimeline(rank));
+        this.model.add(rank, `rank ${theReport().ranks[rank].rank}`, await loadTimeline(rank), clockOffset(rank));
       } catch (error) {
         this.status.textContent = `Rank ${rank} cannot be shown: ${clean(error.message)}`;
         return;

@@ -53,15 +53,16 @@ export class Model {
     this.scenario = null; // id of a finding
   }
 
-  add(rank, label, timeline) {
+  // `offset`: how far its clock is ahead of the common one, as far as that is known.
+  add(rank, label, timeline, offset = 0) {
     const known = this.ranks.findIndex((r) => r.rank === rank);
     const base = BigInt(timeline.base_ns);
-    const entry = { rank, label, timeline, base, shift: 0, isAligned: true };
+    const entry = { rank, label, timeline, base, offset, shift: 0, isAligned: true };
     entry.whole = entry;
     if (known >= 0) this.ranks[known] = entry;
     else this.ranks.push(entry);
     const first = this.ranks[0];
-    const behind = Number(base - first.base);
+    const behind = Number(base - first.base) - (offset - first.offset);
     entry.isAligned = Math.abs(behind) < 3.6e12; // clocks an hour apart say nothing about each other
     entry.shift = entry.isAligned ? behind : 0;
     return entry;

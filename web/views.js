@@ -160,15 +160,13 @@ function kernels(rank) {
     yType: "ns",
     xTitle: "calls",
     yTitle: "mean duration",
-    points: rows
-      .slice(0, 500)
-      .map((k) => ({
-        x: k.calls,
-        y: k.mean_ns,
-        class: familyClass(k),
-        label: `${k.name}: ${k.calls} × ${time(k.mean_ns)} = ${time(k.total_ns)}`,
-        group: { "c-comm": "communication", "c-compute": "on tensor cores", "c-op": "others" }[familyClass(k)],
-      })),
+    points: rows.slice(0, 500).map((k) => ({
+      x: k.calls,
+      y: k.mean_ns,
+      class: familyClass(k),
+      label: `${k.name}: ${k.calls} × ${time(k.mean_ns)} = ${time(k.total_ns)}`,
+      group: { "c-comm": "communication", "c-compute": "on tensor cores", "c-op": "others" }[familyClass(k)],
+    })),
   });
   const toTimeline = (row) => el("a", { href: timelineLink(rank, { find: row.name }), title: clean(row.name) }, row.name);
   return [
@@ -274,6 +272,8 @@ function communication(rank) {
   return [chart, ...wholeView(rank, "comm")];
 }
 
+const perStep = (r, ns) => (ns === undefined ? null : ns / Math.max(1, r.steps.count));
+
 function ranks() {
   const all = theReport().ranks;
   if (all.length < 2)
@@ -320,6 +320,10 @@ function ranks() {
     ["busy", "GPU busy %", "percent"],
     ["exposed", "exposed comm", "ns"],
     ["data", "data loader", "ns"],
+    ["waits", "waits for others", "ns"],
+    ["caused", "others wait for it", "ns"],
+    ["last", "came last", "count"],
+    ["clock", "clock off by", "ns"],
     ["device", "device", "text"],
     ["host", "host", "text"],
   ];
@@ -329,6 +333,10 @@ function ranks() {
     busy: r.step_breakdown?.gpu_busy_pct ?? null,
     exposed: r.step_breakdown?.exposed_comm_ns ?? null,
     data: r.step_breakdown?.categories.data_loader_ns ?? null,
+    waits: perStep(r, r.rendezvous?.wait_ns),
+    caused: perStep(r, r.rendezvous?.caused_wait_ns),
+    last: r.rendezvous?.last ?? null,
+    clock: r.rendezvous?.clock_offset_ns ?? null,
     device: r.device,
     host: r.host,
   }));

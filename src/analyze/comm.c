@@ -33,6 +33,8 @@ typedef struct {
     const hu_ask *ask;
     HU_VEC(hu_collective) list;
     HU_VEC(samples) samples;
+    HU_VEC(hu_comm_call) calls;
+    int64_t       base_ns;
     hu_map        rows;
 } work;
 
@@ -159,6 +161,39 @@ static uint64_t key_of(const hu_ask *ask, uint32_t i, const hu_collective_detail
     return hu_hash_u64(key ^ (uint64_t)d->out_elements);
 }
 
+/* Does everybody wait for everybody?  Not so in broadcasts, reductions to one rank, sends and receives. */
+static bool synchronises(hu_str name)
+{
+    static const char *const words[] = {"all_reduce", "allreduce", "AllReduce", "all_gather", "allgather", "AllGather",
+                                        "reduce_scatter", "reducescatter", "ReduceScatter", "all_to_all", "alltoall",
+                                        "AllToAll", "barrier", "Barrier"};
+
+    for (size_t i = 0; i < HU_COUNT(words); i++)
+        if (hu_str_has(name, hu_str_of(words[i])))
+            return true;
+    return false;
+}
+
+static uint64_t hash_of(hu_str s)
+{
+    return hu_hash_bytes(s.p, s.n);
+}
+
+/* The same numbers on every rank: they are made of texts, not of the trace's ids for them. */
+static hu_comm_call call_of(const work *w, uint32_t i, const hu_collective *c, const hu_collective_detail *d)
+{
+    const int64_t most = INT64_C(1) << 61;
+    const hu_str  ranks = d ? hu_trace_text(w->ask->trace, d->group_ranks) : HU_STR("");
+    int64_t       start;
+
+    if (__builtin_add_overflow(w->base_ns, w->ask->s.start_ns[i], &start) || start > most || start < -most)
+        start = 0;
+    return (hu_comm_call){.group = hu_hash_mix(hash_of(c->group), hash_of(ranks) | 1),
+                          .what = hu_hash_mix(hash_of(c->name) ^ hash_of(c->dtype), (uint64_t)c->bytes + 2),
+                          .start_ns = start, .dur_ns = w->ask->s.dur_ns[i], .sequence = d ? d->sequence : -1,
+                          .synchronises = synchronises(c->name)};
+}
+
 static bool add(work *w, uint32_t i)
 {
     const hu_ask *ask = w->ask;
@@ -173,7 +208,8 @@ static bool add(work *w, uint32_t i)
             return false;
         *place = (uint32_t)w->list.n - 1;
     }
-    return hu_vec_push(ask->scratch, &w->samples.at[*place].durations, ask->s.dur_ns[i]) &&
+    return hu_vec_push(ask->arena, &w->calls, call_of(w, i, &w->list.at[*place], d)) &&
+           hu_vec_push(ask->scratch, &w->samples.at[*place].durations, ask->s.dur_ns[i]) &&
            hu_intervals_add(ask->scratch, &w->samples.at[*place].at, ask->s.start_ns[i], hu_ask_end(ask, i));
 }
 
@@ -206,10 +242,19 @@ static int by_total(const void *left, const void *right)
     return c ? c : (a->bytes > b->bytes) - (a->bytes < b->bytes);
 }
 
+static int by_start(const void *left, const void *right)
+{
+    const hu_comm_call *a = left, *b = right;
+
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    return (a->what > b->what) - (a->what < b->what);
+}
+
 int hu_comm_measure(const hu_ask *ask, hu_comm *out, hu_error *err)
 {
     hu_comm      result = {.on_host = ask->comm.n == 0};
-    work         w = {.ask = ask};
+    work         w = {.ask = ask, .base_ns = hu_trace_get_info(ask->trace)->base_ns};
     hu_intervals all = {0};
 
     if (!hu_map_init(&w.rows, ask->scratch, 64) || !add_all(&w, result.on_host))
@@ -233,6 +278,10 @@ int hu_comm_measure(const hu_ask *ask, hu_comm *out, hu_error *err)
         qsort(w.list.at, w.list.n, sizeof *w.list.at, by_total);
     result.at = w.list.at;
     result.n = w.list.n;
+    if (result.on_host && w.calls.n)                /* of several threads */
+        qsort(w.calls.at, w.calls.n, sizeof *w.calls.at, by_start);
+    result.calls_at = w.calls.at;
+    result.n_calls_at = w.calls.n;
     *out = result;
     return 0;
 }

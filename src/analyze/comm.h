@@ -17,6 +17,15 @@ typedef struct {
     double   factor;                /* bus bandwidth = factor * algorithm bandwidth; NaN unknown                       */
 } hu_collective;
 
+/* One collective as this rank was in it. */
+typedef struct {
+    uint64_t group;                 /* of the process group: the same on all its ranks                                 */
+    uint64_t what;                  /* of name, type and size                                                          */
+    int64_t  start_ns, dur_ns;      /* since 1970 where the trace says so                                              */
+    int64_t  sequence;              /* within the group; -1 not recorded                                               */
+    bool     synchronises;          /* nobody leaves it before all have come                                           */
+} hu_comm_call;
+
 typedef struct {
     hu_collective *at;              /* by total time, then name, group, bytes */
     size_t   n;
@@ -25,6 +34,8 @@ typedef struct {
     int64_t  overlapped_ns, exposed_ns;
     int64_t  bytes;                 /* of the calls that say so */
     bool     on_host;
+    hu_comm_call *calls_at;         /* in the order of time; none in a digest of several ranks */
+    size_t   n_calls_at;
 } hu_comm;
 
 /* Rows live in the arena of `ask`, texts are borrowed from the trace.  Returns 0 or HU_ENOMEM. */

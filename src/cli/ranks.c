@@ -172,6 +172,16 @@ static void choose_drawn(work *w, size_t n)
     }
 }
 
+static int meet(hu_ranks *ranks, hu_arena *arena, hu_error *err)
+{
+    hu_arena *scratch = hu_arena_new();
+    const int rc = scratch ? hu_rendezvous_measure(ranks->digests, ranks->n, arena, scratch, &ranks->rendezvous, err)
+                           : hu_fail_memory(err);
+
+    hu_arena_free(scratch);
+    return rc;
+}
+
 int hu_ranks_read(const hu_inputs *inputs, const hu_ranks_options *options, hu_arena *arena, hu_ranks *out)
 {
     const int    threads = hu_thread_count();
@@ -214,6 +224,10 @@ int hu_ranks_read(const hu_inputs *inputs, const hu_ranks_options *options, hu_a
     for (size_t i = 0; options->draws && i < out->n; i++) {
         out->timelines[i] = w.at[i].timeline;
         out->arenas[i] = w.at[i].arena;
+    }
+    if (out->n > 1 && meet(out, arena, &err) < 0) {
+        hu_ranks_free(out);
+        return hu_command_fail(&err);
     }
     if (options->replays)
         hu_findings_compare(out->findings, out->digests, out->n, w.shown);

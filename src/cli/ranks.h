@@ -4,6 +4,7 @@
 #define HU_CLI_RANKS_H
 
 #include "advise/findings.h"
+#include "analyze/rendezvous.h"
 #include "cli/inputs.h"
 #include "render/timeline.h"
 
@@ -22,6 +23,7 @@ typedef struct {
     hu_digest   **digests;              /* by rank, then by file */
     hu_findings **findings;             /* of the same; NULL where nobody asked */
     hu_timeline  *timelines;            /* of the same, without bytes where none was encoded */
+    hu_rendezvous rendezvous;           /* of several ranks */
     hu_arena    **arenas;               /* of the timelines */
     hu_trace    **traces;               /* of the same; NULL where none was kept */
     size_t        n;

@@ -4,6 +4,7 @@
 #define HU_RENDER_REPORT_H
 
 #include "advise/verdict.h"
+#include "analyze/rendezvous.h"
 #include "base/out.h"
 #include "render/views.h"
 #include "render/json_out.h"
@@ -19,6 +20,7 @@ typedef enum {
 typedef struct {
     hu_digest *const *digests;      /* by rank */
     size_t           n;
+    const hu_rendezvous *rendezvous;    /* of the ranks with each other; NULL: one rank alone */
     const hu_digest *merged;        /* all of them as one, which views and tables then show; NULL: each rank by itself */
     hu_verdict       verdict;
     hu_arena        *scratch;       /* for the faces to work in                     */

@@ -5,6 +5,7 @@
 
 #include "advise/findings.h"
 #include "advise/say.h"
+#include "advise/stragglers.h"
 #include "base/number.h"
 #include "render/report.h"
 #include "render/units.h"
@@ -370,6 +371,45 @@ static void rank_columns(const hu_step_time *t, bool device, double out[5])
     }
 }
 
+/* "55 % of it for rank 0 (host: in operators)" */
+static void say_straggler(const page *p, const hu_straggler *s, char *out, size_t room)
+{
+    const int64_t rank = p->r->digests[s->digest]->info.rank;
+    size_t        n = (size_t)snprintf(out, room, "%s of it for rank %lld", hu_say_pct(s->share_pct).t,
+                                       (long long)(rank >= 0 ? rank : (int64_t)s->digest));
+
+    if (s->cause < HU_CLASS_COUNT && n < room)
+        snprintf(out + n, room - n, " (%s, %s more)", hu_class_words(s->cause), hu_say_time(s->cause_step_ns).t);
+}
+
+/* Below the table of ranks: who is waited for, by how much, and how far clocks agree. */
+static void write_rendezvous(page *p)
+{
+    enum { NAMED = 3 };
+    const hu_rendezvous *r = p->r->rendezvous;
+    char                 line[1024], text[256];
+    hu_stragglers        s;
+    size_t               n;
+
+    if (!r || r->matched == 0)
+        return;
+    hu_stragglers_measure(r, p->r->digests, p->r->n, &s);
+    n = (size_t)snprintf(line, sizeof line, "%lld collectives met", (long long)r->matched);
+    if (r->unmatched)
+        n += (size_t)snprintf(line + n, sizeof line - n, " (%lld calls have no partner)", (long long)r->unmatched);
+    if (!isnan(r->residual_ns))
+        n += (size_t)snprintf(line + n, sizeof line - n, "; their ends agree within %s", hu_say_time(r->residual_ns).t);
+    n += (size_t)snprintf(line + n, sizeof line - n, ". A rank waits %s of each step for others",
+                          hu_say_time(s.wait_step_ns).t);
+    for (size_t i = 0; i < s.n && i < NAMED && n < sizeof line - sizeof text; i++) {
+        say_straggler(p, &s.at[i], text, sizeof text);
+        n += (size_t)snprintf(line + n, sizeof line - n, "%s%s", i ? ", " : ": ", text);
+    }
+    snprintf(line + n, sizeof line - n, ".");
+    hu_out_text(p->out, "\n");
+    paragraph(p, line, 2);
+}
+
 static void write_ranks(page *p)
 {
     const bool   device = p->r->digests[p->r->verdict.rank]->breakdown.has_device;
@@ -402,6 +442,7 @@ static void write_ranks(page *p)
         hu_units_clip(p->out, base_name(d->info.file), p->r->width > indent + 8 ? p->r->width - indent : 8);
         hu_out_text(p->out, "\n");
     }
+    write_rendezvous(p);
 }
 
 /* health */

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "advise/findings.h"
+#include "advise/stragglers.h"
 #include "render/json_out.h"
 #include "render/report.h"
 
@@ -132,6 +133,64 @@ static void write_findings(hu_json_out *j, const hu_report *r)
     hu_json_int(j, "steps", (int64_t)f->n_steps);
     hu_json_str(j, "binds_next", hu_str_of(hu_class_key(f->next_class)));
     hu_json_fixed(j, "binds_next_pct", 100 * f->next_share, 3);
+    hu_json_close(j, '}');
+}
+
+/* What several ranks show together; null for one. */
+static void write_rendezvous(hu_json_out *j, const hu_report *r)
+{
+    const hu_rendezvous *v = r->rendezvous;
+    hu_stragglers        s = {0};
+
+    if (!v) {
+        hu_json_null(j, "collectives");
+        hu_json_null(j, "clocks");
+    } else {
+        hu_json_open(j, "collectives", '{');
+        hu_json_int(j, "matched", v->matched);
+        hu_json_int(j, "unmatched", v->unmatched);
+        hu_json_close(j, '}');
+        hu_json_open(j, "clocks", '{');
+        optional_int(j, "reference_rank", r->digests[v->reference]->info.rank);
+        hu_json_int(j, "ends", (int64_t)v->n_ends);
+        hu_json_ns(j, "residual_ns", v->residual_ns);
+        hu_json_ns(j, "worst_ns", v->worst_ns);
+        hu_json_close(j, '}');
+        hu_stragglers_measure(v, r->digests, r->n, &s);
+    }
+    hu_json_open(j, "stragglers", '[');
+    for (size_t i = 0; i < s.n; i++) {
+        const int64_t rank = r->digests[s.at[i].digest]->info.rank;
+
+        hu_json_open(j, NULL, '{');
+        hu_json_int(j, "rank", rank >= 0 ? rank : (int64_t)s.at[i].digest);
+        hu_json_ns(j, "lost_ns_per_step", s.at[i].lost_step_ns);
+        hu_json_fixed(j, "share_pct", s.at[i].share_pct, 3);
+        hu_json_int(j, "last", s.at[i].last);
+        hu_json_str(j, "cause", hu_str_of(s.at[i].cause < HU_CLASS_COUNT ? hu_class_key(s.at[i].cause) : ""));
+        hu_json_ns(j, "cause_ns_per_step", s.at[i].cause < HU_CLASS_COUNT ? s.at[i].cause_step_ns : (double)NAN);
+        hu_json_close(j, '}');
+    }
+    hu_json_close(j, ']');
+}
+
+/* How this rank met the others; null for one rank alone. */
+static void write_attendance(hu_json_out *j, const hu_report *r, size_t index)
+{
+    const hu_attendance *a = r->rendezvous ? &r->rendezvous->at[index] : NULL;
+
+    if (!a) {
+        hu_json_null(j, "rendezvous");
+        return;
+    }
+    hu_json_open(j, "rendezvous", '{');
+    hu_json_int(j, "calls", a->calls);
+    hu_json_int(j, "wait_ns", a->wait_ns);
+    hu_json_int(j, "transfer_ns", a->transfer_ns);
+    hu_json_int(j, "last", a->last);
+    hu_json_int(j, "caused_wait_ns", a->caused_ns);
+    hu_json_ns(j, "clock_offset_ns", a->offset_ns);
+    hu_json_fixed(j, "clock_drift_ppm", a->drift_ppm, 4);
     hu_json_close(j, '}');
 }
 
@@ -334,6 +393,7 @@ static int write_rank(hu_json_out *j, const hu_report *r, const hu_digest *d, si
     hu_json_str(j, "device", d->device);
     write_devices(j, d);
     write_quality(j, d);
+    write_attendance(j, r, index);
     write_gpu(j, &d->gpu_time);
     write_breakdown(j, d);
     for (size_t i = 0; rc == 0 && hu_views[i]; i++)
@@ -373,6 +433,7 @@ int hu_json_write(const hu_report *report, hu_out *out, hu_error *err)
     write_run(&j, report);
     write_verdict(&j, &report->verdict);
     write_findings(&j, report);
+    write_rendezvous(&j, report);
     hu_json_open(&j, "ranks", '[');
     for (size_t i = 0; rc == 0 && i < report->n; i++)
         rc = write_rank(&j, report, report->digests[i], i, err);

@@ -105,10 +105,18 @@ static int draw(const hu_trace *t, hu_digest *d, hu_simulation *s, hu_findings *
     hu_out             *out = arena ? hu_out_open_memory(arena) : NULL;
     hu_report           r = {.digests = &d, .n = 1, .scratch = arena, .timelines = &timeline, .unit = "samples"};
     hu_str              text;
+    hu_rendezvous       meeting;
     int                 rc = out ? 0 : hu_fail_memory(err);
 
     d->findings = findings;
-    if (rc == 0 && s)
+    if (rc == 0)                        /* the rank with itself */
+        rc = hu_rendezvous_measure((hu_digest *[]){d, d}, 2, arena, arena, &meeting, err);
+    if (rc < 0) {
+        hu_out_abandon(out);
+        hu_arena_free(arena);
+        return rc;
+    }
+    if (s)
         rc = hu_scenarios_build(s, findings, arena, scenarios, err);
     if (rc >= 0) {
         how.n_scenarios = (size_t)rc;

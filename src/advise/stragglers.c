@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * stragglers.c - who comes last, and why, from what rendezvous and replays know.
+ *
+ * Why: the critical path of the rank that is waited for is not waiting itself, so what it holds more of than those of the
+ * others is what the others wait for.  A difference and no proof: two causes of one rank are not told apart in time.
+ */
+#include "advise/stragglers.h"
+
+#include <stdlib.h>
+
+static const double LEAST_SHARE_PCT = 5;
+
+static int by_loss(const void *left, const void *right)
+{
+    const hu_straggler *a = left, *b = right;
+
+    if (a->lost_step_ns != b->lost_step_ns)
+        return a->lost_step_ns > b->lost_step_ns ? -1 : 1;
+    return (a->digest > b->digest) - (a->digest < b->digest);
+}
+
+static int by_value(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* Of one class, over all ranks but one. */
+static double median_of_others(hu_digest *const *digests, size_t n, size_t but, hu_class c)
+{
+    enum { MOST = 256 };
+    double       values[MOST];
+    const size_t every = n / MOST + 1;
+    size_t       k = 0;
+
+    for (size_t i = 0; i < n && k < MOST; i += every)
+        if (i != but && digests[i]->findings && digests[i]->findings->is_replayed)
+            values[k++] = digests[i]->findings->by_class[c];
+    qsort(values, k, sizeof *values, by_value);
+    return k ? values[k / 2] : 0;
+}
+
+static void find_cause(hu_straggler *s, hu_digest *const *digests, size_t n)
+{
+    const hu_findings *f = digests[s->digest]->findings;
+
+    s->cause = HU_CLASS_COUNT;
+    for (hu_class c = 0; f && f->is_replayed && c < HU_CLASS_COUNT; c++) {
+        const double more = f->by_class[c] - median_of_others(digests, n, s->digest, c);
+
+        if (c == HU_CLASS_COMM || c == HU_CLASS_HOST_COMM || more <= s->cause_step_ns)
+            continue;
+        s->cause = c;
+        s->cause_step_ns = more;
+    }
+    if (s->cause_step_ns < s->lost_step_ns / 10) {
+        s->cause = HU_CLASS_COUNT;
+        s->cause_step_ns = 0;
+    }
+}
+
+void hu_stragglers_measure(const hu_rendezvous *r, hu_digest *const *digests, size_t n, hu_stragglers *out)
+{
+    double all = 0;
+
+    *out = (hu_stragglers){0};
+    for (size_t i = 0; i < n; i++) {
+        const double steps = digests[i]->steps.n ? (double)digests[i]->steps.n : 1;
+
+        all += (double)r->at[i].caused_ns / steps;
+        out->wait_step_ns += (double)r->at[i].wait_ns / steps / (double)n;
+    }
+    for (size_t i = 0; i < n && all > 0; i++) {
+        const double steps = digests[i]->steps.n ? (double)digests[i]->steps.n : 1;
+        hu_straggler s = {.digest = i, .last = r->at[i].last, .lost_step_ns = (double)r->at[i].caused_ns / steps,
+                          .share_pct = 100 * (double)r->at[i].caused_ns / steps / all};
+
+        if (s.share_pct < LEAST_SHARE_PCT)
+            continue;
+        find_cause(&s, digests, n);
+        if (out->n == HU_STRAGGLERS && by_loss(&out->at[out->n - 1], &s) <= 0)
+            continue;
+        out->at[out->n < HU_STRAGGLERS ? out->n++ : out->n - 1] = s;
+        qsort(out->at, out->n, sizeof *out->at, by_loss);
+    }
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * rendezvous.h - the same collective on all ranks: who came last, who waited, and how far their clocks are apart. */
+#ifndef HU_ANALYZE_RENDEZVOUS_H
+#define HU_ANALYZE_RENDEZVOUS_H
+
+#include "analyze/digest.h"
+
+/* One rank, over the collectives that all ranks of their group were found in. */
+typedef struct {
+    int64_t calls;              /* collectives that it has, found elsewhere or not                              */
+    int64_t wait_ns;            /* time in them beyond what the last rank to come needed                        */
+    int64_t transfer_ns;        /* the rest of its time in them                                                 */
+    int64_t last;               /* how often it came last                                                       */
+    int64_t caused_ns;          /* what the others waited then, on average over them                            */
+    double  offset_ns;          /* its clock less that of the reference, at the middle; NaN unknown             */
+    double  drift_ppm;          /* how much faster it runs                                                      */
+} hu_attendance;
+
+typedef struct {
+    hu_attendance *at;          /* by digest */
+    size_t  n;
+    int64_t matched;            /* collectives found on all ranks of their group                                */
+    int64_t unmatched;          /* calls that lack a partner                                                    */
+    size_t  reference;          /* whose clock counts                                                           */
+    size_t  n_ends;             /* pairs of ends that clocks were compared by                                   */
+    double  residual_ns;        /* median distance of ends from each other when clocks are corrected; NaN       */
+    double  worst_ns;           /* the largest                                                                  */
+} hu_rendezvous;
+
+/*
+ * Over the digests of one job, in any order; the result lives in `arena`, is plain, and has zeros where nobody meets.
+ * Returns 0 or HU_ENOMEM.
+ */
+int hu_rendezvous_measure(hu_digest *const *digests, size_t n, hu_arena *arena, hu_arena *scratch, hu_rendezvous *out,
+                          hu_error *err);
+
+/* What all ranks together waited, on average over them, in ns. */
+double hu_rendezvous_mean_wait_ns(const hu_rendezvous *r);
+
+#endif

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several ranks: collectives found on all of them, who waits for whom, and how far clocks are apart."""
+import json
+import pathlib
+import random
+import statistics
+import tempfile
+import unittest
+from typing import Any
+
+from tests.program import SANITIZED, SHARED, events, report, run, skip_loudly
+
+MS, US = 1_000_000, 1_000
+
+
+class Job:
+    """Ranks on hosts of their own, whose clocks are off by milliseconds and drift; they meet in all-reduces."""
+
+    def __init__(self, seed: int, ranks: int = 8, count: int = 200, late: int | None = None, has_sequence: bool = True) -> None:
+        r = random.Random(seed)
+        self.offset = [0] + [r.randint(-5 * MS, 5 * MS) for _ in range(ranks - 1)]
+        self.drift = [0.0] + [r.uniform(-20e-6, 20e-6) for _ in range(ranks - 1)]
+        self.base, self.length = 10**15, 0
+        self.calls: list[list[dict[str, Any]]] = [[] for _ in range(ranks)]
+        self.truth_wait = [0.0] * ranks
+        t = self.base
+        for k in range(count):
+            t += 5 * MS
+            arrival = [t + int(r.expovariate(1 / (300 * US))) + (2 * MS if rank == late else 0) for rank in range(ranks)]
+            end, transfer = max(arrival) + 200 * US, 200 * US
+            for rank in range(ranks):
+                leave = end + int(r.expovariate(1 / (2 * US)))
+                self.truth_wait[rank] += leave - arrival[rank] - transfer
+                begin, leave = self.clock(rank, arrival[rank]), self.clock(rank, leave)
+                args = {"stream": 20, "device": 0, "Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1000 + 7 * (k % 5),
+                        "Out msg nelems": 1000 + 7 * (k % 5), "Group size": ranks, "Process Group Name": "0", "Process Group Description": "default_pg"}
+                if has_sequence:
+                    args["Seq"] = k
+                self.calls[rank].append({"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", "pid": 0, "tid": 20,
+                                         "ts": f"{begin // 1000}.{begin % 1000:03d}", "dur": f"{(leave - begin) // 1000}.{(leave - begin) % 1000:03d}", "args": args})
+        self.last = t + 10 * MS
+
+    def clock(self, rank: int, true_ns: int) -> int:
+        return true_ns + self.offset[rank] + round(self.drift[rank] * (true_ns - self.base))
+
+    def write(self, folder: pathlib.Path) -> None:
+        for rank, calls in enumerate(self.calls):
+            text = json.dumps({"distributedInfo": {"backend": "nccl", "rank": rank, "world_size": len(self.calls)}, "host_name": f"node{rank}", "traceEvents": calls})
+            # times as numbers with their digits, which a float would round
+            for key in ("ts", "dur"):
+                text = text.replace(f'"{key}": "', f'"{key}": ').replace('", "dur"', ', "dur"').replace('", "args"', ', "args"')
+            (folder / f"rank{rank}.json").write_text(text)
+
+
+class Ranks(unittest.TestCase):
+    def ask(self, job: Job) -> dict[str, Any]:
+        with tempfile.TemporaryDirectory() as name:
+            job.write(pathlib.Path(name))
+            return report(name)
+
+    def test_clocks_of_far_hosts_are_found(self) -> None:
+        worst = []
+        for seed in range(3 if SANITIZED else 12):
+            job = Job(seed)
+            result = self.ask(job)
+            self.assertEqual(result["collectives"], {"matched": 200, "unmatched": 0})
+            for rank, truth in enumerate(job.offset):
+                if rank == 0:
+                    continue
+                seen = result["ranks"][rank]["rendezvous"]
+                middle = (job.base + job.last) // 2
+                slope_error = seen["clock_drift_ppm"] * 1e-6 - job.drift[rank]
+                here = seen["clock_offset_ns"] - (truth + job.drift[rank] * (middle - job.base))
+                worst.append(max(abs(here + slope_error * s * (job.last - job.base) / 2) for s in (-1, 1)))
+            self.assertLess(result["clocks"]["residual_ns"], 5 * US)
+            self.assertEqual(result["clocks"]["ends"], 7 * 200)
+        self.assertLess(statistics.median(worst), 2 * US)
+
+    def test_the_late_rank_is_named(self) -> None:
+        for seed in range(2 if SANITIZED else 8):
+            job = Job(seed + 100, late=seed % 8, count=60)
+            result = self.ask(job)
+            self.assertEqual(result["stragglers"][0]["rank"], seed % 8)
+            self.assertGreater(result["stragglers"][0]["share_pct"], 90)
+            self.assertGreater(result["stragglers"][0]["last"], 50)
+            waits = [r["rendezvous"]["wait_ns"] for r in result["ranks"]]
+            for rank, wait in enumerate(waits):
+                if rank != seed % 8:
+                    self.assertAlmostEqual(wait / job.truth_wait[rank], 1, delta=0.05)
+            self.assertLess(waits[seed % 8], min(w for i, w in enumerate(waits) if i != seed % 8) / 10)
+
+    def test_a_call_that_one_trace_lacks_does_not_shift_the_others(self) -> None:
+        for has_sequence in (True, False):
+            with self.subTest(sequence=has_sequence):
+                job = Job(7, count=50, has_sequence=has_sequence)
+                del job.calls[3][20]
+                result = self.ask(job)
+                self.assertEqual(result["collectives"], {"matched": 49, "unmatched": 7})
+                self.assertEqual([r["rendezvous"]["calls"] for r in result["ranks"]], [50, 50, 50, 49, 50, 50, 50, 50])
+                self.assertLess(result["clocks"]["residual_ns"], 10 * US)
+
+    def test_the_order_of_files_does_not_matter(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            Job(3, ranks=4, count=30).write(folder)
+            files = sorted(folder.iterdir())
+            one, two = report(files[0], *files[1:]), report(files[-1], *files[-2::-1])
+            for key in ("collectives", "clocks", "stragglers"):
+                self.assertEqual(one[key], two[key])
+
+    def test_one_rank_alone_meets_nobody(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            Job(3, ranks=1, count=5).write(pathlib.Path(name))
+            result = report(next(pathlib.Path(name).iterdir()))
+            self.assertIsNone(result["collectives"])
+            self.assertEqual(result["stragglers"], [])
+            self.assertIsNone(result["ranks"][0]["rendezvous"])
+
+    def test_real_ranks(self) -> None:
+        folder = SHARED / "traces/kineto/astra-sim-megatron-tp8"
+        if not folder.is_dir():
+            skip_loudly("the eight real ranks of shared/traces/kineto/astra-sim-megatron-tp8 are not present")
+            self.skipTest("no shared traces")
+        result = report(folder)
+        calls = [[(round(float(e["ts"]) * 1000), round(float(e["dur"]) * 1000)) for e in sorted(events(path), key=lambda e: float(e.get("ts", 0)))
+                  if e.get("cat") == "kernel" and "nccl" in e["name"].lower()] for path in sorted(folder.glob("megatron_kineto_*.json.gz"))]
+        self.assertEqual({len(c) for c in calls}, {84})
+        self.assertEqual(result["collectives"], {"matched": 84, "unmatched": 0})
+        least = [min(c[k][1] for c in calls) for k in range(84)]
+        last = [min(range(8), key=lambda r: calls[r][k][1]) for k in range(84)]
+        for rank, mine in enumerate(calls):
+            seen = result["ranks"][rank]["rendezvous"]
+            self.assertEqual(seen["wait_ns"] + seen["transfer_ns"], sum(d for _, d in mine))
+            self.assertEqual(seen["transfer_ns"], sum(least))
+            self.assertEqual(seen["last"], last.count(rank))
+            self.assertEqual(result["ranks"][rank]["gpu"]["comm_sum_ns"], sum(d for _, d in mine))
+        self.assertEqual({s["rank"] for s in result["stragglers"][:2]}, {0, 6})
+        self.assertGreater(sum(s["share_pct"] for s in result["stragglers"][:2]), 60)
+        self.assertLess(result["clocks"]["residual_ns"], 50 * US)
+        _, out, _ = run("report", folder)
+        self.assertIn("84 collectives met", out.decode())
+        self.assertIn("for rank 0", out.decode())
+
+
+if __name__ == "__main__":
+    unittest.main()
