@@ -221,12 +221,11 @@ export class Painter {
     c.lineTo(Math.min(Math.max(x, view.left) + 4, view.width), y + height - h);
     c.lineTo(Math.min(Math.max(x, view.left) + 4, view.width), y + height);
     c.fill();
+    const words = `most ${cell(counter.unit === "bytes" ? "bytes" : "number", counter.most).replace(/\.00$/, "")}`;
+    c.fillStyle = colors.back;
+    c.fillRect(view.left, y + 1, words.length * letter + 6, 14);
     c.fillStyle = colors.text;
-    c.fillText(
-      `most ${cell(counter.unit === "bytes" ? "bytes" : "number", counter.most).replace(/\.00$/, "")}`,
-      view.left + 4,
-      y + 8,
-    );
+    c.fillText(words, view.left + 4, y + 8);
   }
 
   paintMarks(state, colors) {

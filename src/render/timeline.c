@@ -183,7 +183,7 @@ static void put_tracks(encoder *e)
         const hu_scenario *x = &e->options->scenarios[k];
 
         for (size_t t = 0; t < x->n_tracks; t++) {
-            if (x->tracks[t].track == HU_NONE)
+            if (x->tracks[t].track == HU_NONE || x->tracks[t].n == 0)
                 continue;
             write_track(e, &tracks[x->tracks[t].track], x->tracks[t].track, x->tracks[t].n, (int)k);
             put_scenario_track(e, &x->tracks[t], class_label);
@@ -406,7 +406,8 @@ static int encode(encoder *e, hu_out *text, hu_timeline *out, hu_error *err)
                           .least_ns = e->options->pixels > 0 ? span_ns(e) / e->options->pixels : 0};
     if ((rc = hu_windows_choose(e->trace, &e->digest->steps, e->origin_ns, e->options->from_ns, e->options->to_ns,
                                 e->options->most, e->scratch, &e->windows, err)) < 0 ||
-        (rc = hu_sight_choose(&e->sight, e->scratch, &e->seen, err)) < 0 || (rc = hu_notes_init(&e->notes, e->trace, e->scratch, err)) < 0)
+        (rc = hu_sight_choose(&e->sight, e->scratch, &e->seen, err)) < 0 ||
+        (rc = hu_notes_init(&e->notes, e->trace, e->scratch, err)) < 0)
         return rc;
     if (!hu_map_init(&e->label_of, e->scratch, 1024))
         return hu_fail_memory(err);
