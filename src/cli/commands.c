@@ -2,14 +2,15 @@
  * commands.c - the commands, in the order of --help. */
 #include "cli/command.h"
 
-extern const hu_command hu_command_report, hu_command_info, hu_command_query, hu_command_whatif, hu_command_check,
-    hu_command_export, hu_command_view;
+extern const hu_command hu_command_report, hu_command_info, hu_command_query, hu_command_whatif, hu_command_scale,
+    hu_command_check, hu_command_export, hu_command_view;
 
 const hu_command *const hu_commands[] = {
     &hu_command_report,
     &hu_command_view,
     &hu_command_info,
     &hu_command_whatif,
+    &hu_command_scale,
     &hu_command_check,
     &hu_command_query,
     &hu_command_export,

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cmd_scale.c - `holdup scale`: why more devices are not as many times faster. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "advise/stragglers.h"
+#include "base/number.h"
+#include "cli/command.h"
+#include "cli/ranks.h"
+#include "render/scale.h"
+
+enum { WIDTH = 80 };
+
+typedef struct {
+    bool          weak, strong, json, markdown, quiet;
+    const char   *output, *svg;
+    hu_step_range steps;
+    hu_limits     limits;
+} options;
+
+static const hu_option rows[] = {
+    {"weak", 0, HU_OPTION_FLAG, NULL, "each GPU has the same batch in all runs", offsetof(options, weak), NULL, NULL},
+    {"strong", 0, HU_OPTION_FLAG, NULL, "the batch of the whole job is the same in all runs", offsetof(options, strong), NULL,
+     NULL},
+    {"steps", 's', HU_OPTION_SPECIAL, "A..B", "only these steps of each run", offsetof(options, steps), NULL,
+     hu_inputs_parse_steps},
+    {"json", 'j', HU_OPTION_FLAG, NULL, "as JSON", offsetof(options, json), NULL, NULL},
+    {"markdown", 0, HU_OPTION_FLAG, NULL, "as Markdown, for a pull request", offsetof(options, markdown), NULL, NULL},
+    {"svg", 0, HU_OPTION_TEXT, "FILE", "also draw speed-up over GPUs", offsetof(options, svg), NULL, NULL},
+    {"output", 'o', HU_OPTION_TEXT, "FILE", "write to a file instead of standard output", offsetof(options, output), NULL,
+     NULL},
+    {"quiet", 'q', HU_OPTION_FLAG, NULL, "no progress and no warnings", offsetof(options, quiet), NULL, NULL},
+    {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
+     "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio",
+     offsetof(options, limits), NULL, hu_inputs_parse_limit},
+};
+
+/* Who is waited for in the run, in words that outlive its digests. */
+static void name_straggler(const hu_ranks *ranks, hu_scale_run *out)
+{
+    hu_stragglers s;
+    size_t        n;
+    int64_t       rank;
+
+    if (ranks->n < 2)
+        return;
+    hu_stragglers_measure(&ranks->rendezvous, ranks->digests, ranks->n, &s);
+    if (s.n == 0 || s.at[0].share_pct < 100.0 / (double)ranks->n + 10)      /* they wait for each other in turn */
+        return;
+    rank = ranks->digests[s.at[0].digest]->info.rank;
+    n = (size_t)snprintf(out->waited_for, sizeof out->waited_for, "rank %lld",
+                         (long long)(rank >= 0 ? rank : (int64_t)s.at[0].digest));
+    if (s.at[0].cause < HU_CLASS_COUNT)
+        snprintf(out->waited_for + n, sizeof out->waited_for - n, " (%s)", hu_class_words(s.at[0].cause));
+}
+
+/* One argument: a run.  Returns 0 or an exit status. */
+static int read_run(const options *o, char *path, hu_scaling *s, hu_scale_run *words, hu_arena *arena)
+{
+    const hu_ranks_options how = {.limits = o->limits, .replays = true, .quiet = o->quiet, .digest = {.steps = o->steps, .frames = 5}};
+    hu_scaling_run *run = &s->run[s->n];
+    hu_error        err = {0};
+    hu_inputs       inputs;
+    hu_ranks        ranks;
+    int             rc;
+
+    if (hu_inputs_expand(&path, 1, arena, &inputs, &err) < 0)
+        return hu_command_fail(&err);
+    if ((rc = hu_ranks_read(&inputs, &how, arena, &ranks)) != 0)
+        return rc;
+    if (!hu_scaling_run_measure(ranks.digests, ranks.n, ranks.n > 1 ? &ranks.rendezvous : NULL, run)) {
+        hu_ranks_free(&ranks);
+        hu_fail(&err, HU_EFORMAT, path, HU_NO_OFFSET, "holds no step to compare; record some steps of the job");
+        return hu_command_fail(&err);
+    }
+    run->id = s->n;
+    words[s->n] = (hu_scale_run){.name = hu_str_of(path)};
+    name_straggler(&ranks, &words[s->n]);
+    s->n++;
+    hu_ranks_free(&ranks);
+    return 0;
+}
+
+static int write_svg(const options *o, const hu_scale_report *r, hu_error *err)
+{
+    hu_out *out = hu_out_open_file(o->svg, err);
+    int     rc;
+
+    if (!out)
+        return err->code;
+    hu_scale_svg(r, out);
+    rc = hu_out_close(out, err);
+    if (rc == 0 && !o->quiet)
+        hu_command_say("wrote %s", o->svg);
+    return rc;
+}
+
+static int write_answer(const options *o, const hu_scale_report *r, hu_error *err)
+{
+    hu_out *out = o->output ? hu_out_open_file(o->output, err) : hu_out_open_fd(STDOUT_FILENO);
+    int     rc;
+
+    if (!out)
+        return o->output ? err->code : hu_fail_memory(err);
+    if (o->json)
+        hu_scale_json(r, out);
+    else if (o->markdown)
+        hu_scale_markdown(r, out);
+    else
+        hu_scale_text(r, WIDTH, out);
+    rc = hu_out_close(out, err);
+    return rc < 0 || !o->svg ? rc : write_svg(o, r, err);
+}
+
+static int scale(const options *o, char **paths, int n, hu_arena *arena)
+{
+    hu_scaling     *s = hu_arena_calloc(arena, 1, sizeof *s);
+    hu_scale_run   *words = hu_arena_calloc(arena, HU_SCALING_RUNS, sizeof *words);
+    hu_scale_report r = {s, words};
+    hu_error        err = {0};
+
+    if (!s || !words) {
+        hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    for (int i = 0; i < n; i++) {
+        const int status = read_run(o, paths[i], s, words, arena);
+
+        if (status)
+            return status;
+    }
+    hu_scaling_measure(s, o->weak ? HU_SCALING_WEAK : o->strong ? HU_SCALING_STRONG : HU_SCALING_AUTO);
+    if (s->run[0].gpus == s->run[s->n - 1].gpus) {
+        hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "all runs have %lld GPUs; scale compares different numbers of them",
+                (long long)s->run[0].gpus);
+        return hu_command_fail(&err);
+    }
+    return write_answer(o, &r, &err) < 0 ? hu_command_fail(&err) : 0;
+}
+
+static int run(int argc, char **argv)
+{
+    options   o = {.limits = hu_limits_default()};
+    hu_error  err = {0};
+    hu_arena *arena = hu_arena_new();
+    int       n, status;
+
+    if (!arena) {
+        hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    n = hu_options_parse(rows, HU_COUNT(rows), argc, argv, &o, &err);
+    if (n >= 0 && (n < 2 || n > HU_SCALING_RUNS))
+        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "scale wants 2 to %d runs: holdup scale 1gpu.json 2gpu/ 4gpu/",
+                    HU_SCALING_RUNS);
+    if (n > 0 && o.weak && o.strong)
+        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--weak and --strong exclude each other");
+    if (n > 0 && o.json && o.markdown)
+        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--json and --markdown exclude each other");
+    status = n < 0 ? hu_command_fail(&err) : scale(&o, argv, n, arena);
+    hu_arena_free(arena);
+    return status;
+}
+
+const hu_command hu_command_scale = {
+    .name = "scale",
+    .summary = "why more GPUs are not as many times faster",
+    .usage = "[options] RUN RUN ...",
+    .about = "Compares runs of one job on different numbers of GPUs.  Each RUN is the trace\n"
+             "of one rank or the directory of all of them.  Says what is lost against the\n"
+             "smallest run, in points of efficiency by cause that add up exactly, and what\n"
+             "twice as many GPUs would do.\n\n"
+             "  holdup scale 1gpu.json.gz 2gpus/ 4gpus/ 8gpus/\n"
+             "  holdup scale 1node/ 2nodes/ --strong --markdown",
+    .options = rows,
+    .n_options = HU_COUNT(rows),
+    .run = run,
+};

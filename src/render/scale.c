@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * scale.c - one sentence first, then the numbers that it is made of. */
+#include "render/scale.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "advise/say.h"
+#include "render/json_out.h"
+#include "render/markup.h"
+#include "render/units.h"
+
+enum { NAMED = 4, SENTENCE = 1024 };
+
+static const double LEAST_POINTS = 0.5;         /* of 100; smaller losses are not named */
+
+static const hu_scaling_run *last_run(const hu_scaling *s)
+{
+    return &s->run[s->n - 1];
+}
+
+/* Losses of the largest run, the largest first. */
+static void order_losses(const hu_scaling_row *row, hu_loss order[HU_LOSS_COUNT])
+{
+    for (hu_loss c = 0; c < HU_LOSS_COUNT; c++) {
+        size_t k = c;
+
+        for (; k > 0 && row->loss_pct[order[k - 1]] < row->loss_pct[c]; k--)
+            order[k] = order[k - 1];
+        order[k] = c;
+    }
+}
+
+/* What is counted. */
+static const char *unit_of(const hu_scaling *s)
+{
+    return last_run(s)->has_device ? "GPUs" : "processes";
+}
+
+static hu_said points(double value)
+{
+    hu_said s;
+
+    hu_format_fixed(s.t, value, fabs(value) < 9.95 ? 1 : 0);
+    return s;
+}
+
+void hu_scale_sentence(const hu_scale_report *r, char *out, size_t room)
+{
+    const hu_scaling     *s = r->scaling;
+    const hu_scaling_row *row = &s->row[s->n - 1];
+    hu_loss               order[HU_LOSS_COUNT];
+    size_t                n, named = 0;
+
+    n = (size_t)snprintf(out, room, "%lld \xe2\x86\x92 %lld %s: %s\xc3\x97 (%s).", (long long)s->run[0].gpus,
+                         (long long)last_run(s)->gpus, unit_of(s), points(row->speedup).t, hu_say_pct(row->efficiency_pct).t);
+    order_losses(row, order);
+    for (size_t k = 0; k < HU_LOSS_COUNT && named < NAMED && n < room; k++) {
+        const hu_loss c = order[k];
+        const char   *who = r->runs[last_run(s)->id].waited_for;
+
+        if (row->loss_pct[c] < LEAST_POINTS)
+            break;
+        if (named++ == 0)
+            n += (size_t)snprintf(out + n, room - n, " Of the %s points lost: ", points(100 - row->efficiency_pct).t);
+        else
+            n += (size_t)snprintf(out + n, room - n, ", ");
+        if (n < room && c == HU_LOSS_WAIT && who[0])
+            n += (size_t)snprintf(out + n, room - n, "%s waiting for %s", points(row->loss_pct[c]).t, who);
+        else if (n < room)
+            n += (size_t)snprintf(out + n, room - n, "%s %s", points(row->loss_pct[c]).t, hu_loss_words(c));
+    }
+    if (named && n < room)
+        snprintf(out + n, room - n, ".");
+}
+
+static const char *mode_words(const hu_scaling *s)
+{
+    if (s->mode == HU_SCALING_STRONG)
+        return s->mode_is_guessed ? "strong scaling, as the computation of a step tells (--weak if each GPU keeps its batch)"
+                                  : "strong scaling: the batch is divided";
+    return s->mode_is_guessed ? "weak scaling, as the computation of a step tells (--strong if the batch is divided)"
+                              : "weak scaling: each GPU keeps its batch";
+}
+
+static void wrapped(hu_out *out, const char *text, size_t width)
+{
+    size_t column = 0;
+
+    while (*text) {
+        const size_t n = strcspn(text, " "), wide = hu_units_width((hu_str){text, n});
+
+        if (column && column + 1 + wide > width) {
+            hu_out_text(out, "\n");
+            column = 0;
+        } else if (column) {
+            hu_out_text(out, " ");
+            column++;
+        }
+        column += hu_units_clip(out, (hu_str){text, n}, width);
+        text += n;
+        text += strspn(text, " ");
+    }
+    hu_out_text(out, "\n");
+}
+
+static void right(hu_out *out, const char *text, size_t width)
+{
+    for (size_t have = hu_units_width(hu_str_of(text)); have < width; have++)
+        hu_out_text(out, " ");
+    hu_out_text(out, text);
+}
+
+static void right_number(hu_out *out, double value, int decimals, const char *unit, size_t width)
+{
+    char text[HU_NUMBER_BYTES + 8];
+
+    if (isnan(value)) {
+        right(out, "\xe2\x80\x93", width);
+        return;
+    }
+    snprintf(text + hu_format_fixed(text, value, decimals), 8, "%s", unit);
+    right(out, text, width);
+}
+
+static void write_laws(const hu_scale_report *r, hu_out *out)
+{
+    const hu_scaling *s = r->scaling;
+
+    hu_out_text(out, "RUNS   count nodes      step speed-up efficient  serial balance transfer\n");
+    for (size_t i = 0; i < s->n; i++) {
+        char step[HU_UNIT_BYTES];
+
+        hu_units_time(step, s->run[i].step_ns);
+        right_number(out, (double)s->run[i].gpus, 0, "", 12);
+        right_number(out, (double)s->run[i].nodes, 0, "", 6);
+        right(out, step, 10);
+        right_number(out, s->row[i].speedup, 2, "\xc3\x97", 9);
+        right_number(out, s->row[i].efficiency_pct, 1, " %", 10);
+        right_number(out, 100 * s->row[i].karp_flatt, 1, " %", 8);
+        right_number(out, s->row[i].load_balance_pct, 0, " %", 8);
+        right_number(out, s->row[i].transfer_pct, 0, " %", 9);
+        hu_out_text(out, "\n");
+    }
+}
+
+static void write_losses(const hu_scale_report *r, hu_out *out)
+{
+    const hu_scaling *s = r->scaling;
+
+    hu_out_text(out, "\nLOST   count  points computing waiting transfer  copies  loader    host   other\n");
+    for (size_t i = 1; i < s->n; i++) {
+        right_number(out, (double)s->run[i].gpus, 0, "", 12);
+        right_number(out, 100 - s->row[i].efficiency_pct, 1, "", 8);
+        for (hu_loss c = 0; c < HU_LOSS_COUNT; c++)
+            right_number(out, s->row[i].loss_pct[c], 1, "", c == HU_LOSS_COMPUTE ? 10 : c == HU_LOSS_TRANSFER ? 9 : 8);
+        hu_out_text(out, "\n");
+    }
+}
+
+/* "16 GPUs would do 10.4x [9.1 ... 11.0]" */
+static bool say_next(const hu_scaling *s, char *out, size_t room)
+{
+    if (isnan(s->next_speedup))
+        return false;
+    snprintf(out, room, "%lld %s would do %s\xc3\x97 [%s \xe2\x80\xa6 %s] if what is lost goes on growing as it did",
+             2 * (long long)last_run(s)->gpus, unit_of(s), points(s->next_speedup).t, points(s->next_low).t, points(s->next_high).t);
+    return true;
+}
+
+void hu_scale_text(const hu_scale_report *r, size_t width, hu_out *out)
+{
+    char line[SENTENCE];
+
+    hu_scale_sentence(r, line, sizeof line);
+    wrapped(out, line, width);
+    hu_out_text(out, "\n");
+    write_laws(r, out);
+    write_losses(r, out);
+    hu_out_text(out, "\n");
+    wrapped(out, mode_words(r->scaling), width);
+    if (say_next(r->scaling, line, sizeof line)) {
+        hu_out_text(out, "next: ");
+        wrapped(out, line, width - 6);
+    }
+    if (!last_run(r->scaling)->has_waits)
+        wrapped(out, "waiting is not told from transfer: the traces of all ranks are needed, with collectives of the same group", width);
+}
+
+void hu_scale_markdown(const hu_scale_report *r, hu_out *out)
+{
+    const hu_scaling *s = r->scaling;
+    char              line[SENTENCE];
+
+    hu_scale_sentence(r, line, sizeof line);
+    hu_out_text(out, "**");
+    hu_markup_text(out, hu_str_of(line));
+    hu_out_text(out, "**\n\n| count | nodes | step | speed-up | efficiency |");
+    for (hu_loss c = 0; c < HU_LOSS_COUNT; c++)
+        hu_out_printf(out, " %s |", hu_loss_words(c));
+    hu_out_text(out, "\n|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n");
+    for (size_t i = 0; i < s->n; i++) {
+        char step[HU_UNIT_BYTES];
+
+        hu_units_time(step, s->run[i].step_ns);
+        hu_out_printf(out, "| %lld | %lld | %s | ", (long long)s->run[i].gpus, (long long)s->run[i].nodes, step);
+        hu_out_fixed(out, s->row[i].speedup, 2);
+        hu_out_text(out, "\xc3\x97 | ");
+        hu_out_fixed(out, s->row[i].efficiency_pct, 1);
+        hu_out_text(out, " % |");
+        for (hu_loss c = 0; c < HU_LOSS_COUNT; c++) {
+            hu_out_text(out, " ");
+            hu_out_fixed(out, s->row[i].loss_pct[c], 1);
+            hu_out_text(out, " |");
+        }
+        hu_out_text(out, "\n");
+    }
+    hu_out_printf(out, "\nPoints of efficiency lost, by cause; they add up. %s.\n", mode_words(s));
+}
+
+static void write_run(hu_json_out *j, const hu_scale_report *r, size_t i)
+{
+    const hu_scaling_run *run = &r->scaling->run[i];
+    const hu_scaling_row *row = &r->scaling->row[i];
+
+    hu_json_open(j, NULL, '{');
+    hu_json_str(j, "name", r->runs[run->id].name);
+    hu_json_int(j, "gpus", run->gpus);
+    hu_json_int(j, "nodes", run->nodes);
+    hu_json_int(j, "ranks", (int64_t)run->ranks);
+    hu_json_ns(j, "step_ns", run->step_ns);
+    hu_json_fixed(j, "speedup", row->speedup, 6);
+    hu_json_fixed(j, "efficiency_pct", row->efficiency_pct, 6);
+    hu_json_fixed(j, "karp_flatt", row->karp_flatt, 6);
+    hu_json_fixed(j, "load_balance_pct", row->load_balance_pct, 4);
+    hu_json_fixed(j, "transfer_efficiency_pct", row->transfer_pct, 4);
+    hu_json_fixed(j, "serialisation_efficiency_pct", row->serialisation_pct, 4);
+    hu_json_bool(j, "waits_are_known", run->has_waits);
+    hu_json_str(j, "waited_for", hu_str_of(r->runs[run->id].waited_for));
+    hu_json_open(j, "step_classes_ns", '{');
+    for (hu_loss c = 0; c < HU_LOSS_COUNT; c++)
+        hu_json_ns(j, hu_loss_key(c), run->class_ns[c]);
+    hu_json_close(j, '}');
+    hu_json_open(j, "loss_pct", '{');
+    for (hu_loss c = 0; c < HU_LOSS_COUNT; c++)
+        hu_json_fixed(j, hu_loss_key(c), row->loss_pct[c], 6);
+    hu_json_close(j, '}');
+    hu_json_close(j, '}');
+}
+
+void hu_scale_json(const hu_scale_report *r, hu_out *out)
+{
+    const hu_scaling *s = r->scaling;
+    hu_json_out       j = {.out = out, .is_empty = true};
+    char              line[SENTENCE];
+
+    hu_scale_sentence(r, line, sizeof line);
+    hu_json_open(&j, NULL, '{');
+    hu_json_int(&j, "schema_version", 1);
+    hu_json_str(&j, "bottleneck_summary", hu_str_of(line));
+    hu_json_str(&j, "mode", hu_str_of(s->mode == HU_SCALING_STRONG ? "strong" : "weak"));
+    hu_json_bool(&j, "mode_is_guessed", s->mode_is_guessed);
+    hu_json_open(&j, "runs", '[');
+    for (size_t i = 0; i < s->n; i++)
+        write_run(&j, r, i);
+    hu_json_close(&j, ']');
+    hu_json_open(&j, "next", '{');
+    hu_json_int(&j, "gpus", 2 * last_run(s)->gpus);
+    hu_json_fixed(&j, "speedup", s->next_speedup, 4);
+    hu_json_fixed(&j, "speedup_low", s->next_low, 4);
+    hu_json_fixed(&j, "speedup_high", s->next_high, 4);
+    hu_json_close(&j, '}');
+    hu_json_close(&j, '}');
+    hu_out_text(out, "\n");
+}
+
+/* Speed-up over devices on two logarithmic axes, the ideal as a broken line. */
+void hu_scale_svg(const hu_scale_report *r, hu_out *out)
+{
+    enum { SIZE = 420, LEFT = 60, TOP = 20 };
+    const hu_scaling *s = r->scaling;
+    const double      first = (double)s->run[0].gpus, octaves = fmax(1, log2((double)last_run(s)->gpus / first));
+
+    hu_out_printf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" "
+                  "font-size=\"12\"><title>", SIZE + LEFT + 30, SIZE + TOP + 50);
+    {
+        char line[SENTENCE];
+
+        hu_scale_sentence(r, line, sizeof line);
+        hu_markup_text(out, hu_str_of(line));
+    }
+    hu_out_printf(out, "</title><rect width=\"%d\" height=\"%d\" fill=\"white\"/><path d=\"M%d %d L%d %d\" stroke=\"#888\" "
+                  "stroke-dasharray=\"5 4\"/><polyline fill=\"none\" stroke=\"#0072b2\" stroke-width=\"2.5\" points=\"",
+                  SIZE + LEFT + 30, SIZE + TOP + 50, LEFT, SIZE + TOP, LEFT + SIZE, TOP);
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < s->n; i++) {
+            const double x = LEFT + SIZE * log2((double)s->run[i].gpus / first) / octaves;
+            const double y = TOP + SIZE * (1 - fmax(0, log2(fmax(s->row[i].speedup, 1e-6))) / octaves);
+
+            if (pass == 0) {
+                hu_out_fixed(out, x, 1);
+                hu_out_text(out, ",");
+                hu_out_fixed(out, y, 1);
+                hu_out_text(out, " ");
+                continue;
+            }
+            hu_out_text(out, "<circle r=\"5\" fill=\"#0072b2\" cx=\"");
+            hu_out_fixed(out, x, 1);
+            hu_out_text(out, "\" cy=\"");
+            hu_out_fixed(out, y, 1);
+            hu_out_text(out, "\"/><text text-anchor=\"middle\" x=\"");
+            hu_out_fixed(out, x, 1);
+            hu_out_printf(out, "\" y=\"%d\">%lld</text><text x=\"", SIZE + TOP + 20, (long long)s->run[i].gpus);
+            hu_out_fixed(out, x + 8, 1);
+            hu_out_text(out, "\" y=\"");
+            hu_out_fixed(out, y + 16, 1);
+            hu_out_printf(out, "\">%s\xc3\x97 (%s)</text>", points(s->row[i].speedup).t, hu_say_pct(s->row[i].efficiency_pct).t);
+        }
+        if (pass == 0)
+            hu_out_text(out, "\"/>");
+    }
+    hu_out_printf(out, "<text text-anchor=\"middle\" x=\"%d\" y=\"%d\">%s</text></svg>\n", LEFT + SIZE / 2, SIZE + TOP + 42,
+                  unit_of(s));
+}
