@@ -20,8 +20,8 @@ typedef struct {
 
 static const hu_option rows[] = {
     {"weak", 0, HU_OPTION_FLAG, NULL, "each GPU has the same batch in all runs", offsetof(options, weak), NULL, NULL},
-    {"strong", 0, HU_OPTION_FLAG, NULL, "the batch of the whole job is the same in all runs", offsetof(options, strong), NULL,
-     NULL},
+    {"strong", 0, HU_OPTION_FLAG, NULL, "the batch of the whole job is the same in all runs", offsetof(options, strong),
+     NULL, NULL},
     {"steps", 's', HU_OPTION_SPECIAL, "A..B", "only these steps of each run", offsetof(options, steps), NULL,
      hu_inputs_parse_steps},
     {"json", 'j', HU_OPTION_FLAG, NULL, "as JSON", offsetof(options, json), NULL, NULL},
@@ -57,7 +57,8 @@ static void name_straggler(const hu_ranks *ranks, hu_scale_run *out)
 /* One argument: a run.  Returns 0 or an exit status. */
 static int read_run(const options *o, char *path, hu_scaling *s, hu_scale_run *words, hu_arena *arena)
 {
-    const hu_ranks_options how = {.limits = o->limits, .replays = true, .quiet = o->quiet, .digest = {.steps = o->steps, .frames = 5}};
+    const hu_ranks_options how = {.limits = o->limits, .replays = true, .quiet = o->quiet,
+                                  .digest = {.steps = o->steps, .frames = 5}};
     hu_scaling_run *run = &s->run[s->n];
     hu_error        err = {0};
     hu_inputs       inputs;

@@ -53,7 +53,8 @@ void hu_scale_sentence(const hu_scale_report *r, char *out, size_t room)
     size_t                n, named = 0;
 
     n = (size_t)snprintf(out, room, "%lld \xe2\x86\x92 %lld %s: %s\xc3\x97 (%s).", (long long)s->run[0].gpus,
-                         (long long)last_run(s)->gpus, unit_of(s), points(row->speedup).t, hu_say_pct(row->efficiency_pct).t);
+                         (long long)last_run(s)->gpus, unit_of(s), points(row->speedup).t,
+                         hu_say_pct(row->efficiency_pct).t);
     order_losses(row, order);
     for (size_t k = 0; k < HU_LOSS_COUNT && named < NAMED && n < room; k++) {
         const hu_loss c = order[k];
@@ -164,7 +165,8 @@ static bool say_next(const hu_scaling *s, char *out, size_t room)
     if (isnan(s->next_speedup))
         return false;
     snprintf(out, room, "%lld %s would do %s\xc3\x97 [%s \xe2\x80\xa6 %s] if what is lost goes on growing as it did",
-             2 * (long long)last_run(s)->gpus, unit_of(s), points(s->next_speedup).t, points(s->next_low).t, points(s->next_high).t);
+             2 * (long long)last_run(s)->gpus, unit_of(s), points(s->next_speedup).t, points(s->next_low).t,
+             points(s->next_high).t);
     return true;
 }
 
@@ -184,7 +186,7 @@ void hu_scale_text(const hu_scale_report *r, size_t width, hu_out *out)
         wrapped(out, line, width - 6);
     }
     if (!last_run(r->scaling)->has_waits)
-        wrapped(out, "waiting is not told from transfer: the traces of all ranks are needed, with collectives of the same group", width);
+        wrapped(out, "waiting is not told from transfer: that needs the traces of all ranks, and their collectives", width);
 }
 
 void hu_scale_markdown(const hu_scale_report *r, hu_out *out)
@@ -314,7 +316,8 @@ void hu_scale_svg(const hu_scale_report *r, hu_out *out)
             hu_out_fixed(out, x + 8, 1);
             hu_out_text(out, "\" y=\"");
             hu_out_fixed(out, y + 16, 1);
-            hu_out_printf(out, "\">%s\xc3\x97 (%s)</text>", points(s->row[i].speedup).t, hu_say_pct(s->row[i].efficiency_pct).t);
+            hu_out_printf(out, "\">%s\xc3\x97 (%s)</text>", points(s->row[i].speedup).t,
+                          hu_say_pct(s->row[i].efficiency_pct).t);
         }
         if (pass == 0)
             hu_out_text(out, "\"/>");

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * text_where.c - where the time of a step goes, and of which rank. */
+#include "render/text_page.h"
+
+#include <math.h>
+
+#include "advise/say.h"
+#include "advise/stragglers.h"
+#include "base/number.h"
+#include "render/units.h"
+
+enum { BAR_CELLS = 24, LABEL_WIDTH = 16 };
+
+static void bar(hu_text_page *p, const char *label, double ns, double spread_ns, double whole_ns)
+{
+    char   text[HU_UNIT_BYTES];
+    double share = whole_ns > 0 ? ns / whole_ns : 0;
+    size_t cells = (size_t)(share * BAR_CELLS + 0.5);
+
+    hu_out_text(p->out, "  ");
+    hu_text_left(p, hu_str_of(label), LABEL_WIDTH);
+    hu_units_time(text, ns);
+    hu_text_right(p, text, 10);
+    if (isnan(spread_ns)) {
+        hu_text_spaces(p, 12);
+    } else {
+        char with_sign[HU_UNIT_BYTES + 8];
+
+        hu_units_time(text, spread_ns);
+        memcpy(with_sign, "± ", sizeof "± ");
+        memcpy(with_sign + sizeof "± " - 1, text, strlen(text) + 1);
+        hu_text_right(p, with_sign, 12);
+    }
+    hu_units_percent(text, share);
+    hu_text_right(p, text, 8);
+    hu_out_text(p->out, cells ? " %  " : " %");
+    hu_text_style(p, "36");
+    for (size_t i = 0; i < cells && i < BAR_CELLS; i++)
+        hu_out_text(p->out, "█");
+    hu_text_style(p, "0");
+    hu_out_text(p->out, "\n");
+}
+
+static void where_from(hu_text_page *p, const hu_digest *d)
+{
+    const hu_steps *s = &d->steps;
+
+    switch (s->source) {
+    case HU_STEPS_PROFILER:
+        hu_out_printf(p->out, "   mean of %zu ProfilerStep%s\n", s->n_counted, hu_text_plural((int64_t)s->n_counted));
+        break;
+    case HU_STEPS_ANNOTATION:
+        hu_out_printf(p->out, "   mean of %zu steps, each from one \"", s->n_counted);
+        hu_units_clip(p->out, s->what, 24);
+        hu_out_text(p->out, "\" to the next\n");
+        break;
+    case HU_STEPS_STRUCTURE:
+        hu_out_printf(p->out, "   mean of %zu steps found by repetition (%d %% alike)\n", s->n_counted,
+                      (int)(100 * s->confidence));
+        break;
+    case HU_STEPS_NONE:
+        hu_out_text(p->out, "   the whole capture: no steps were found\n");
+        break;
+    }
+}
+
+void hu_text_where(hu_text_page *p, const hu_digest *d)
+{
+    const hu_step_time *t = hu_digest_step_time(d);
+    const hu_step_time *spread = &d->breakdown.spread;
+    const double        none = d->steps.n_counted > 1 ? 1 : (double)NAN;
+
+    hu_text_heading(p, "WHERE");
+    where_from(p, d);
+    if (!t)
+        return;
+    if (d->breakdown.has_device) {
+        bar(p, "compute", t->compute_ns, spread->compute_ns * none, t->step_ns);
+        bar(p, "exposed comm", t->exposed_comm_ns, spread->exposed_comm_ns * none, t->step_ns);
+        bar(p, "exposed copies", t->exposed_copy_ns, spread->exposed_copy_ns * none, t->step_ns);
+        bar(p, "idle", t->idle_ns, spread->idle_ns * none, t->step_ns);
+        hu_out_text(p->out, "\n  with the host, each instant once, the device first\n");
+    }
+    for (hu_role r = 0; r < HU_ROLE_COUNT; r++)
+        if (t->role_ns[r] > 0 || (r == HU_ROLE_DATA_LOADER && !d->breakdown.has_device))
+            bar(p, hu_role_label(r), t->role_ns[r], spread->role_ns[r] * none, t->step_ns);
+}
+
+/* Which times tell ranks apart: the device's where there is one, else the host's. */
+static void rank_columns(const hu_step_time *t, bool device, double out[5])
+{
+    if (device) {
+        out[0] = t->step_ns;
+        out[1] = t->compute_ns;
+        out[2] = t->exposed_comm_ns;
+        out[3] = t->idle_ns;
+        out[4] = t->role_ns[HU_ROLE_DATA_LOADER];
+    } else {
+        out[0] = t->step_ns;
+        out[1] = t->role_ns[HU_ROLE_DATA_LOADER];
+        out[2] = t->role_ns[HU_ROLE_COMMUNICATION];
+        out[3] = t->role_ns[HU_ROLE_CPU_EXEC];
+        out[4] = t->role_ns[HU_ROLE_OTHER];
+    }
+}
+
+/* "55 % of it for rank 0 (host: in operators)" */
+static void say_straggler(const hu_text_page *p, const hu_straggler *s, char *out, size_t room)
+{
+    const int64_t rank = p->r->digests[s->digest]->info.rank;
+    size_t        n = (size_t)snprintf(out, room, "%s of it for rank %lld", hu_say_pct(s->share_pct).t,
+                                       (long long)(rank >= 0 ? rank : (int64_t)s->digest));
+
+    if (s->cause < HU_CLASS_COUNT && n < room)
+        snprintf(out + n, room - n, " (%s, %s more)", hu_class_words(s->cause), hu_say_time(s->cause_step_ns).t);
+}
+
+/* Below the table of ranks: who is waited for, by how much, and how far clocks agree. */
+static void write_rendezvous(hu_text_page *p)
+{
+    enum { NAMED = 3 };
+    const hu_rendezvous *r = p->r->rendezvous;
+    char                 line[1024], text[256];
+    hu_stragglers        s;
+    size_t               n;
+
+    if (!r || r->matched == 0)
+        return;
+    hu_stragglers_measure(r, p->r->digests, p->r->n, &s);
+    n = (size_t)snprintf(line, sizeof line, "%lld collectives met", (long long)r->matched);
+    if (r->unmatched)
+        n += (size_t)snprintf(line + n, sizeof line - n, " (%lld calls have no partner)", (long long)r->unmatched);
+    if (!isnan(r->residual_ns))
+        n += (size_t)snprintf(line + n, sizeof line - n, "; their ends agree within %s", hu_say_time(r->residual_ns).t);
+    n += (size_t)snprintf(line + n, sizeof line - n, ". A rank waits %s of each step for others",
+                          hu_say_time(s.wait_step_ns).t);
+    for (size_t i = 0; i < s.n && i < NAMED && n < sizeof line - sizeof text; i++) {
+        say_straggler(p, &s.at[i], text, sizeof text);
+        n += (size_t)snprintf(line + n, sizeof line - n, "%s%s", i ? ", " : ": ", text);
+    }
+    snprintf(line + n, sizeof line - n, ".");
+    hu_out_text(p->out, "\n");
+    hu_text_paragraph(p, line, 2);
+}
+
+void hu_text_ranks(hu_text_page *p)
+{
+    const bool   device = p->r->digests[p->r->verdict.rank]->breakdown.has_device;
+    const size_t indent = 2 + 4 + 5 * 10 + 2;
+
+    hu_text_heading(p, "RANKS");
+    hu_out_text(p->out, "   mean step of each\n");
+    hu_text_style(p, "2");
+    hu_out_text(p->out, device ? "  rank      step   compute  exp comm      idle    loader  file\n"
+                               : "  rank      step    loader      comm  cpu exec     other  file\n");
+    hu_text_style(p, "0");
+    for (size_t i = 0; i < p->r->n; i++) {
+        const hu_digest    *d = p->r->digests[i];
+        const hu_step_time *t = hu_digest_step_time(d);
+        double columns[5] = {NAN, NAN, NAN, NAN, NAN};
+        char   text[HU_UNIT_BYTES];
+
+        if (d->info.rank >= 0)
+            hu_units_count(text, d->info.rank);
+        else
+            memcpy(text, "–", sizeof "–");
+        hu_text_right(p, text, 6);
+        if (t)
+            rank_columns(t, device, columns);
+        for (size_t k = 0; k < HU_COUNT(columns); k++) {
+            hu_units_time(text, columns[k]);
+            hu_text_right(p, text, 10);
+        }
+        hu_out_text(p->out, "  ");
+        hu_units_clip(p->out, hu_text_base_name(d->info.file), p->r->width > indent + 8 ? p->r->width - indent : 8);
+        hu_out_text(p->out, "\n");
+    }
+    write_rendezvous(p);
+}
