@@ -116,6 +116,40 @@ class Ranks(unittest.TestCase):
             self.assertEqual(result["stragglers"], [])
             self.assertIsNone(result["ranks"][0]["rendezvous"])
 
+    def test_who_is_not_there_is_said(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            Job(5, ranks=6, count=12).write(folder)
+            (folder / "rank2.json").unlink()
+            (folder / "rank5.json").unlink()
+            (folder / "again.json").write_bytes((folder / "rank3.json").read_bytes())
+            result = report(folder)["run"]
+            self.assertEqual((result["ranks"], result["world_size"], result["missing_count"]), (5, 6, 2))
+            self.assertEqual(result["missing_ranks"], [2, 5])
+            self.assertEqual(result["ranks_read_twice"], [3])
+            text = run("report", folder)[1].decode()
+            self.assertIn("but: ranks 2, 5 of the job are missing here", text)
+            self.assertIn("but: rank 3 is there more than once", text)
+            self.assertEqual(report(folder / "rank3.json")["run"]["missing_count"], 0)
+
+    def test_names_of_files_tell_ranks(self) -> None:
+        event = {"ph": "X", "cat": "cpu_op", "name": "x", "pid": 1, "tid": 1, "ts": 1, "dur": 2}
+        cases = ((["rank7.json", "rank3.json"], [3, 7]), (["node_1_rank_9.pt.trace.json", "node_0_rank_8.pt.trace.json"], [8, 9]),
+                 (["h_worker1.177.pt.trace.json", "h_Worker0.178.pt.trace.json"], [0, 1]), (["run_1.json", "run_0.json"], [0, 1]),
+                 (["trace_2024.json", "trace_2025.json"], [0, 1]), (["rank4.json"], [4]), (["trace_3.json"], [0]), (["frank.json"], [0]))
+        for names, expected in cases:
+            with self.subTest(names=names), tempfile.TemporaryDirectory() as name:
+                for one in names:
+                    (pathlib.Path(name) / one).write_text(json.dumps({"traceEvents": [event]}))
+                self.assertEqual([r["rank"] for r in report(name)["ranks"]], expected)
+
+    def test_captures_of_other_lengths_are_named(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            for rank in range(3):
+                steps = [{"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{k}", "pid": 1, "tid": 1, "ts": 100 * k, "dur": 99} for k in range(5 - (rank == 1))]
+                (pathlib.Path(name) / f"rank{rank}.json").write_text(json.dumps({"traceEvents": steps}))
+            self.assertEqual(report(name)["run"]["ranks_with_other_steps"], [1])
+
     def test_real_ranks(self) -> None:
         folder = SHARED / "traces/kineto/astra-sim-megatron-tp8"
         if not folder.is_dir():

@@ -3,9 +3,11 @@
 #include "render/text_page.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "advise/say.h"
 #include "advise/stragglers.h"
+#include "analyze/roster.h"
 #include "base/number.h"
 #include "render/units.h"
 
@@ -143,6 +145,32 @@ static void write_rendezvous(hu_text_page *p)
     hu_text_paragraph(p, line, 2);
 }
 
+/* "but: rank 5 is missing", and the like. */
+static void say_roster(hu_text_page *p, size_t n, const int64_t *at, const char *one, const char *many)
+{
+    char   line[256];
+    size_t k;
+
+    if (n == 0)
+        return;
+    k = (size_t)snprintf(line, sizeof line, "%s", n == 1 ? "rank" : "ranks");
+    for (size_t i = 0; i < n && i < HU_ROSTER_NAMED && k < sizeof line - 40; i++)
+        k += (size_t)snprintf(line + k, sizeof line - k, "%s %lld", i ? "," : "", (long long)at[i]);
+    snprintf(line + k, sizeof line - k, "%s %s", n > HU_ROSTER_NAMED ? " \xe2\x80\xa6" : "", n == 1 ? one : many);
+    hu_out_text(p->out, "  but: ");
+    hu_text_hanging(p, line, 7);
+}
+
+static void write_roster(hu_text_page *p)
+{
+    hu_roster r;
+
+    hu_roster_measure(p->r->digests, p->r->n, &r);
+    say_roster(p, r.n_missing, r.missing, "of the job is missing here", "of the job are missing here");
+    say_roster(p, r.n_twice, r.twice, "is there more than once", "are there more than once");
+    say_roster(p, r.n_odd, r.odd, "has another number of steps than most", "have another number of steps than most");
+}
+
 void hu_text_ranks(hu_text_page *p)
 {
     const bool   device = p->r->digests[p->r->verdict.rank]->breakdown.has_device;
@@ -175,5 +203,6 @@ void hu_text_ranks(hu_text_page *p)
         hu_units_clip(p->out, hu_text_base_name(d->info.file), p->r->width > indent + 8 ? p->r->width - indent : 8);
         hu_out_text(p->out, "\n");
     }
+    write_roster(p);
     write_rendezvous(p);
 }

@@ -4,6 +4,7 @@
 
 #include "advise/findings.h"
 #include "advise/stragglers.h"
+#include "analyze/roster.h"
 #include "render/json_out.h"
 #include "render/report.h"
 
@@ -58,16 +59,27 @@ static void write_throughput(hu_json_out *j, const hu_report *r)
                   r->batch && hu_digest_step_count(d) ? (double)r->batch * 1e9 / d->steps.duration.mean : (double)NAN, 3);
 }
 
+static void write_list(hu_json_out *j, const char *key, const int64_t *at, size_t n)
+{
+    hu_json_open(j, key, '[');
+    for (size_t i = 0; i < n && i < HU_ROSTER_NAMED; i++)
+        hu_json_int(j, NULL, at[i]);
+    hu_json_close(j, ']');
+}
+
 static void write_run(hu_json_out *j, const hu_report *r)
 {
-    int64_t world = -1;
+    hu_roster roster;
 
-    for (size_t i = 0; i < r->n; i++)
-        world = r->digests[i]->info.world_size > world ? r->digests[i]->info.world_size : world;
+    hu_roster_measure(r->digests, r->n, &roster);
     hu_json_open(j, "run", '{');
     hu_json_int(j, "ranks", (int64_t)r->n);
     hu_json_int(j, "nodes", count_nodes(r));
-    optional_int(j, "world_size", world);
+    optional_int(j, "world_size", roster.world_size);
+    hu_json_int(j, "missing_count", (int64_t)roster.n_missing);
+    write_list(j, "missing_ranks", roster.missing, roster.n_missing);
+    write_list(j, "ranks_read_twice", roster.twice, roster.n_twice);
+    write_list(j, "ranks_with_other_steps", roster.odd, roster.n_odd);
     write_throughput(j, r);
     hu_json_close(j, '}');
 }

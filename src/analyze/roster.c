@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * roster.c - a job is known by what its traces say of themselves; where they say nothing, by what somebody named them. */
+#include "analyze/roster.h"
+
+#include <strings.h>
+
+#include "base/number.h"
+
+/* The number behind `word` and at most one of "-_." in the text, the last one there; -1. */
+static int64_t number_behind(hu_str text, hu_str word)
+{
+    int64_t found = -1;
+
+    for (size_t i = 0; i + word.n < text.n; i++) {
+        size_t  k = i + word.n, digits = 0;
+        int64_t value;
+
+        if (strncasecmp(text.p + i, word.p, word.n) != 0)
+            continue;
+        if (k < text.n && memchr("-_.", text.p[k], 3))
+            k++;
+        while (k + digits < text.n && text.p[k + digits] >= '0' && text.p[k + digits] <= '9')
+            digits++;
+        if (digits && digits < 9 && hu_parse_i64((hu_str){text.p + k, digits}, &value))
+            found = value;
+    }
+    return found;
+}
+
+/* The digits before the first "." of a base name. */
+static int64_t number_at_end(hu_str base)
+{
+    const char *dot = memchr(base.p, '.', base.n);
+    size_t      end = dot ? (size_t)(dot - base.p) : base.n, begin = end;
+    int64_t     value;
+
+    while (begin && base.p[begin - 1] >= '0' && base.p[begin - 1] <= '9')
+        begin--;
+    return end > begin && end - begin < 9 && hu_parse_i64((hu_str){base.p + begin, end - begin}, &value) ? value : -1;
+}
+
+int64_t hu_roster_rank_of_name(hu_str path, size_t files)
+{
+    const char   *slash = memrchr(path.p, '/', path.n);
+    const hu_str  base = slash ? (hu_str){slash + 1, (size_t)(path.p + path.n - slash) - 1} : path;
+    int64_t       rank = number_behind(base, HU_STR("rank"));
+
+    rank = rank < 0 ? number_behind(base, HU_STR("worker")) : rank;
+    if (rank < 0 && files > 1) {
+        rank = number_at_end(base);
+        rank = rank < (int64_t)files ? rank : -1;
+    }
+    return rank;
+}
+
+static void name(int64_t *list, size_t *n, int64_t rank)
+{
+    if (*n < HU_ROSTER_NAMED)
+        list[*n] = rank;
+    (*n)++;
+}
+
+/* Of two equally usual numbers the larger. */
+static size_t usual_steps(hu_digest *const *digests, size_t n)
+{
+    size_t best = 0, best_count = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t count = 0;
+
+        for (size_t k = 0; k < n && k < 1024; k++)
+            count += digests[k]->steps.n == digests[i]->steps.n;
+        if (count > best_count || (count == best_count && digests[i]->steps.n > best)) {
+            best = digests[i]->steps.n;
+            best_count = count;
+        }
+    }
+    return best;
+}
+
+void hu_roster_measure(hu_digest *const *digests, size_t n, hu_roster *out)
+{
+    int64_t next = 0;
+
+    *out = (hu_roster){.world_size = -1};
+    for (size_t i = 0; i < n; i++)
+        out->world_size = digests[i]->info.world_size > out->world_size ? digests[i]->info.world_size : out->world_size;
+    if (n < 2)
+        return;
+    out->usual_steps = usual_steps(digests, n);
+    for (size_t i = 0; i < n; i++) {
+        const int64_t rank = digests[i]->info.rank;
+
+        if (digests[i]->steps.n != out->usual_steps)
+            name(out->odd, &out->n_odd, rank >= 0 ? rank : (int64_t)i);
+        if (rank < 0)
+            continue;
+        if (i && digests[i - 1]->info.rank == rank && !(i > 1 && digests[i - 2]->info.rank == rank))
+            name(out->twice, &out->n_twice, rank);
+        for (; next < rank && next < out->world_size; next++)
+            name(out->missing, &out->n_missing, next);
+        next = rank + 1;
+    }
+    if (next > 0)                               /* ranks are known at all */
+        for (; next < out->world_size; next++)
+            name(out->missing, &out->n_missing, next);
+}
