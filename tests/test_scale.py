@@ -12,8 +12,10 @@ from tests.program import ROOT, SANITIZED, run
 US = 1000
 
 
-def job(folder: pathlib.Path, ranks: int, *, compute: int, transfer: int, late: int = 0, late_rank: int = 0, loader: int = 0, steps: int = 6, seed: int = 0) -> None:
-    """Steps of one computing kernel and one all-reduce behind it, in ns: `late` ns of data loading more on one rank, `loader` on all."""
+def job(folder: pathlib.Path, ranks: int, *, compute: int, transfer: int, late: int = 0, late_rank: int = 0, loader: int = 0,
+        slow: int = 0, steps: int = 6, seed: int = 0) -> None:
+    """Steps of one computing kernel and one all-reduce behind it, in ns: on one rank `late` ns of data loading and `slow` ns of computing more;
+    `loader` on all."""
     r = random.Random(seed)
     folder.mkdir(parents=True, exist_ok=True)
     begins = [0] * ranks
@@ -31,9 +33,10 @@ def job(folder: pathlib.Path, ranks: int, *, compute: int, transfer: int, late: 
             if load:
                 put(rank, "user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", t, load, 1)
             put(rank, "cuda_runtime", "cudaLaunchKernel", t + load, 5 * US, 1, correlation=100 + 2 * k)
-            put(rank, "kernel", "gemm", t + load + 5 * US, compute, 7, stream=7, device=0, correlation=100 + 2 * k, grid=[100, 1, 1], block=[128, 1, 1])
+            mine = compute + (slow if rank == late_rank else 0)
+            put(rank, "kernel", "gemm", t + load + 5 * US, mine, 7, stream=7, device=0, correlation=100 + 2 * k, grid=[100, 1, 1], block=[128, 1, 1])
             put(rank, "cuda_runtime", "cudaLaunchKernel", t + load + 6 * US, 5 * US, 1, correlation=101 + 2 * k)
-            arrive.append(t + load + 5 * US + compute)
+            arrive.append(t + load + 5 * US + mine)
         end = max(arrive) + transfer
         for rank in range(ranks):
             if ranks > 1:

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "advise/say.h"
+#include "advise/stragglers.h"
 #include "base/map.h"
 
 static const double LEAST_GAIN = 1;             /* percent of the step */
@@ -324,11 +325,31 @@ hu_findings *hu_findings_measure(hu_simulation *s, const hu_error *why, const hu
     return NULL;
 }
 
+/* Who comes last how often, and what it does longer than the others. */
+static void show_stragglers(hu_finding *x, const hu_rendezvous *r, hu_digest *const *digests, size_t n)
+{
+    hu_stragglers s;
+
+    hu_stragglers_measure(r, digests, n, &s);
+    for (size_t i = 0; i < s.n && x->n_evidence < HU_EVIDENCE; i++) {
+        const int64_t rank = digests[s.at[i].digest]->info.rank;
+        char         *line = x->evidence[x->n_evidence++];
+        size_t        k = (size_t)snprintf(line, HU_EVIDENCE_BYTES, "rank %lld comes last to %lld of %lld collectives",
+                                           (long long)(rank >= 0 ? rank : (int64_t)s.at[i].digest), (long long)s.at[i].last,
+                                           (long long)r->matched);
+
+        if (s.at[i].cause < HU_CLASS_COUNT && k < HU_EVIDENCE_BYTES)
+            snprintf(line + k, HU_EVIDENCE_BYTES - k, "; %s: %s more a step than the others", hu_class_words(s.at[i].cause),
+                     hu_say_time(s.at[i].cause_step_ns).t);
+    }
+}
+
 /*
  * In a synchronising collective all ranks end together, so the one that is in it for the shortest came last.  What counts is
  * the time on each rank's critical path: a wait that computation hides delays nobody.
  */
-void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, size_t n, size_t slowest)
+void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, size_t n, size_t slowest,
+                         const hu_rendezvous *r)
 {
     hu_findings *f = all[slowest];
     double       least = INFINITY, sum = 0, most = 0, wait;
@@ -364,6 +385,7 @@ void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, siz
              "The other ranks wait %s a step for rank %lld on average: collectives hold it up for %s, them for up to %s.",
              hu_say_time(wait).t, (long long)(digests[late]->info.rank >= 0 ? digests[late]->info.rank : (int64_t)late),
              hu_say_time(least).t, hu_say_time(most).t);
+    show_stragglers(&x, r, digests, n);
     f->at[f->n++] = x;
     qsort(f->at, f->n, sizeof *f->at, by_gain);
 }

@@ -22,8 +22,8 @@ typedef struct {
 void hu_roster_measure(hu_digest *const *digests, size_t n, hu_roster *out);
 
 /*
- * The rank that a file's name tells: "rank7.json", "node_1_rank_9.pt.trace.json.gz", "host_worker3.123.pt.trace.json"; of one
- * of `files` files also a number at its end that is below `files`.  -1 when it tells none.
+ * The rank that a file's name tells: "rank7.json", "node_1_rank_9.pt.trace.json.gz", "host_worker3.123.pt.trace.json"; of
+ * one of several files also a number at its end that is below their number, `files`.  -1 when it tells none.
  */
 int64_t hu_roster_rank_of_name(hu_str path, size_t files);
 

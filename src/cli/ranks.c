@@ -233,7 +233,7 @@ int hu_ranks_read(const hu_inputs *inputs, const hu_ranks_options *options, hu_a
         return hu_command_fail(&err);
     }
     if (options->replays)
-        hu_findings_compare(out->findings, out->digests, out->n, w.shown);
+        hu_findings_compare(out->findings, out->digests, out->n, w.shown, &out->rendezvous);
     return 0;
 }
 
