@@ -30,7 +30,10 @@ typedef struct {
     size_t                  shown;      /* whose findings the page shows */
 } work;
 
-enum { MOST_AT_ONCE = 1000000 };        /* slices: of a larger trace not both halves' working memory at once */
+enum {
+    MOST_AT_ONCE = 1000000,         /* slices: of a larger trace not both halves' working memory at once */
+    MOST_DRAWN = 16,                /* ranks of a page, unless it holds all */
+};
 
 /* What the trace shows and the graph of what waits for what do not need each other. */
 typedef struct {
@@ -161,15 +164,16 @@ static void draw_again(void *context, size_t i)
 /* The rank that the verdict speaks of, then the others in their order as long as there is room. */
 static void choose_drawn(work *w, size_t n)
 {
-    size_t room = HU_TIMELINE_SLICES;
+    size_t room = HU_TIMELINE_SLICES, drawn = 0;
 
     for (size_t k = 0; k <= n; k++) {
         const size_t i = k == 0 ? w->shown : k - 1, slices = slices_of(w->at[i].digest);
 
         if (k && i == w->shown)
             continue;
-        if (!w->options->draws_all && k && slices > room)
+        if (!w->options->draws_all && k && (slices > room || drawn == MOST_DRAWN))
             continue;
+        drawn++;
         w->at[i].is_chosen = true;
         room -= slices < room ? slices : room;
     }

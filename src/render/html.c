@@ -61,7 +61,7 @@ static void write_rank_rows(hu_page *p)
                 "<th scope=\"col\">rank</th><th scope=\"col\">mean step</th><th scope=\"col\">GPU busy</th>"
                 "<th scope=\"col\">communication</th><th scope=\"col\">idle</th><th scope=\"col\" class=\"t\">device</th>"
                 "<th scope=\"col\" class=\"t\">file</th></tr></thead>\n<tbody>\n");
-    for (size_t i = 0; i < p->r->n; i++) {
+    for (size_t i = 0; i < p->r->n && i < HU_PAGE_WHOLE_RANKS; i++) {
         const hu_digest    *d = p->r->digests[i];
         const hu_step_time *t = hu_digest_step_time(d);
         const double        step = t ? t->step_ns : 0;
@@ -81,6 +81,9 @@ static void write_rank_rows(hu_page *p)
         hu_out_text(p->out, "</td></tr>\n");
     }
     hu_out_text(p->out, "</tbody></table></div>\n");
+    if (p->r->n > HU_PAGE_WHOLE_RANKS)
+        hu_out_printf(p->out, "<p class=\"note\">%zu more ranks: <code>holdup report --json</code></p>\n",
+                      p->r->n - HU_PAGE_WHOLE_RANKS);
 }
 
 static void write_system(hu_page *p)

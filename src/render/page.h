@@ -17,6 +17,8 @@ typedef struct {
     hu_out          *out;
 } hu_page;
 
+enum { HU_PAGE_WHOLE_RANKS = 32 };      /* of more ranks the page holds a few rows each, but for the one it shows */
+
 /* A piece of a bar: its class in the style says its colour and pattern. */
 typedef struct {
     const char *class;

@@ -145,6 +145,7 @@ static int write_report(hu_page *p, hu_error *err)
     if (!memory)
         return hu_fail_memory(err);
     whole.top = 0;
+    whole.is_brief = p->r->n > HU_PAGE_WHOLE_RANKS;
     rc = hu_json_write(&whole, memory, err);
     if (rc < 0) {
         hu_out_abandon(memory);

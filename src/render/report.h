@@ -34,6 +34,7 @@ typedef struct {
     const char      *unit;          /* what they are                                */
     const char      *arguments;     /* as the user typed them, for the "next" line  */
     const hu_timeline *timelines;   /* of each digest, for the page; without bytes where none is drawn; NULL: none   */
+    bool             is_brief;      /* JSON for the page of very many ranks: of all but the verdict's a few rows only */
     bool             server;        /* the page is served by a program that it may ask for timelines                 */
 } hu_report;
 

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "advise/say.h"
 #include "advise/stragglers.h"
@@ -11,7 +12,7 @@
 #include "base/number.h"
 #include "render/units.h"
 
-enum { BAR_CELLS = 24, LABEL_WIDTH = 16 };
+enum { BAR_CELLS = 24, LABEL_WIDTH = 16, MOST_LINES = 16 };
 
 static void bar(hu_text_page *p, const char *label, double ns, double spread_ns, double whole_ns)
 {
@@ -134,8 +135,9 @@ static void write_rendezvous(hu_text_page *p)
         n += (size_t)snprintf(line + n, sizeof line - n, " (%lld calls have no partner)", (long long)r->unmatched);
     if (!isnan(r->residual_ns))
         n += (size_t)snprintf(line + n, sizeof line - n, "; their ends agree within %s", hu_say_time(r->residual_ns).t);
-    n += (size_t)snprintf(line + n, sizeof line - n, ". A rank waits %s of each step for others",
-                          hu_say_time(s.wait_step_ns).t);
+    if (s.n)
+        n += (size_t)snprintf(line + n, sizeof line - n, ". A rank waits %s of each step for others",
+                              hu_say_time(s.wait_step_ns).t);
     for (size_t i = 0; i < s.n && i < NAMED && n < sizeof line - sizeof text; i++) {
         say_straggler(p, &s.at[i], text, sizeof text);
         n += (size_t)snprintf(line + n, sizeof line - n, "%s%s", i ? ", " : ": ", text);
@@ -171,8 +173,35 @@ static void write_roster(hu_text_page *p)
     say_roster(p, r.n_odd, r.odd, "has another number of steps than most", "have another number of steps than most");
 }
 
+static int by_value(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* How long the mean step of a rank must be for its line, so that about MOST_LINES are left of very many ranks. */
+static double least_step_ns(const hu_text_page *p)
+{
+    const size_t n = p->r->n;
+    double      *steps = n > MOST_LINES ? hu_arena_alloc(p->r->scratch, n * sizeof *steps) : NULL;
+
+    if (!steps)
+        return -INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        const hu_step_time *t = hu_digest_step_time(p->r->digests[i]);
+
+        steps[i] = t ? t->step_ns : 0;
+    }
+    qsort(steps, n, sizeof *steps, by_value);
+    return steps[n - MOST_LINES];
+}
+
 void hu_text_ranks(hu_text_page *p)
 {
+    const double least_ns = least_step_ns(p);
+    size_t       shown = 0;
+
     const bool   device = p->r->digests[p->r->verdict.rank]->breakdown.has_device;
     const size_t indent = 2 + 4 + 5 * 10 + 2;
 
@@ -187,6 +216,10 @@ void hu_text_ranks(hu_text_page *p)
         const hu_step_time *t = hu_digest_step_time(d);
         double columns[5] = {NAN, NAN, NAN, NAN, NAN};
         char   text[HU_UNIT_BYTES];
+
+        if (p->r->n > MOST_LINES && ((t ? t->step_ns : 0) < least_ns || shown == MOST_LINES))
+            continue;
+        shown++;
 
         if (d->info.rank >= 0)
             hu_units_count(text, d->info.rank);
@@ -203,6 +236,8 @@ void hu_text_ranks(hu_text_page *p)
         hu_units_clip(p->out, hu_text_base_name(d->info.file), p->r->width > indent + 8 ? p->r->width - indent : 8);
         hu_out_text(p->out, "\n");
     }
+    if (shown < p->r->n)
+        hu_out_printf(p->out, "  the %zu slowest of %zu ranks; --json and --html have all\n", shown, p->r->n);
     write_roster(p);
     write_rendezvous(p);
 }

@@ -273,16 +273,28 @@ static void write_cell(hu_json_out *j, const hu_column *c, const hu_digest *d, s
     }
 }
 
+/* How many rows of a table are written. */
+static size_t rows_of(const hu_report *r, const hu_table *t, const hu_digest *d)
+{
+    enum { BRIEF_ROWS = 5, BRIEF_STEPS = 400 };
+    const size_t n = t->rows(d);
+    size_t       most = r->top == 0 || t->is_series ? n : (size_t)r->top;
+
+    if (r->is_brief && d != r->digests[r->verdict.rank])
+        most = t == &hu_table_steps ? BRIEF_STEPS : t->is_series ? 0 : BRIEF_ROWS;
+    return n < most ? n : most;
+}
+
 static int write_table(hu_json_out *j, const hu_report *r, const hu_table *t, const char *key, const hu_digest *d,
                        hu_error *err)
 {
-    const size_t     n = t->rows(d);
+    const size_t     n = rows_of(r, t, d);
     const uint32_t  *order = hu_columns_order(t, d, r->sort, r->scratch);
 
     if (!order)
         return hu_fail_memory(err);
     hu_json_open(j, key, '[');
-    for (size_t i = 0; i < n && (r->top == 0 || t->is_series || i < (size_t)r->top); i++) {
+    for (size_t i = 0; i < n; i++) {
         hu_json_open(j, NULL, '{');
         for (size_t k = 0; k < t->n_columns; k++)
             if (t->columns[k].key)
