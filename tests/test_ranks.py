@@ -8,6 +8,7 @@ import tempfile
 import unittest
 from typing import Any
 
+from tests import page_data
 from tests.program import SANITIZED, SHARED, events, report, run, skip_loudly
 from tests.test_scale import job as scaled_job
 
@@ -152,6 +153,24 @@ class Ranks(unittest.TestCase):
             self.assertIn("but: ranks 2, 5 of the job are missing here", text)
             self.assertIn("but: rank 3 is there more than once", text)
             self.assertEqual(report(folder / "rank3.json")["run"]["missing_count"], 0)
+
+    def test_very_many_ranks_are_told_in_short(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            Job(9, ranks=40, count=10).write(folder)
+            status, out, _ = run("report", folder, "--html", folder / "page.html")
+            self.assertEqual(status, 0)
+            text = out.decode()
+            self.assertIn("the 16 slowest of 40 ranks", text)
+            self.assertEqual(sum(".json" in line and " ms " in line for line in text.split("WHERE")[0].splitlines()), 16)
+            page = (folder / "page.html").read_text()
+            inside, whole = page_data.json_block(page, "data-report"), report(folder)
+            self.assertEqual([r["rank"] for r in inside["ranks"]], list(range(40)))
+            self.assertEqual([r["rendezvous"] for r in inside["ranks"]], [r["rendezvous"] for r in whole["ranks"]])
+            shown = page_data.json_block(page, "data-words")["rank_index"]
+            self.assertEqual(inside["ranks"][shown], whole["ranks"][shown])
+            self.assertEqual([len(r["steps"]["list"]) for r in inside["ranks"]], [len(r["steps"]["list"]) for r in whole["ranks"]])
+            self.assertLessEqual(len(page_data.timelines(page)), 16)
 
     def test_names_of_files_tell_ranks(self) -> None:
         event = {"ph": "X", "cat": "cpu_op", "name": "x", "pid": 1, "tid": 1, "ts": 1, "dur": 2}
