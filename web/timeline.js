@@ -1,33 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// timeline.js - the view of slices over time: what keys, wheel, fingers and the address do to it.
+// timeline.js - the view of slices over time: what it shows, what is chosen in it, and the address that says so.
 
 import { announce, clean, el, replace } from "./dom.js";
 import { time } from "./format.js";
 import { kindWords, onTheme } from "./palette.js";
 import { theReport } from "./rows.js";
 import { Painter, rulerHeight } from "./timeline_draw.js";
+import { TimelineInput, timelineKeys } from "./timeline_input.js";
 import { describe, showRange, showSlice } from "./timeline_info.js";
 import { canRefine, drawnRanks, fetchPart, loadTimeline } from "./timeline_load.js";
 import { childrenOf, firstAfter, kindOf, labelOf, linkedFrom, Model, parentOf, rowHeight, sliceAt } from "./timeline_model.js";
 
 const leastSpan = 50,
   settleMs = 250;
-
-const help = [
-  ["w s", "zoom in, out"],
-  ["a d", "left, right"],
-  ["drag", "move"],
-  ["shift + drag", "choose a piece of time"],
-  ["ctrl + wheel", "zoom"],
-  ["wheel", "up, down"],
-  ["arrows", "next slice, parent, child"],
-  ["f", "what is chosen fills the view"],
-  ["0", "everything"],
-  ["/", "search"],
-  ["n p", "next, previous match"],
-  ["m", "choose the chosen slice's time"],
-  ["Esc", "let go"],
-];
 
 const clockOffset = (rank) => theReport().ranks[rank].rendezvous?.clock_offset_ns ?? 0;
 
@@ -99,7 +84,7 @@ export class Timeline {
       el(
         "dl",
         null,
-        help.map(([k, what]) => [el("dt", null, el("kbd", null, k)), el("dd", null, what)]),
+        timelineKeys.map(([k, what]) => [el("dt", null, el("kbd", null, k)), el("dd", null, what)]),
       ),
       this.legend(),
     );
@@ -127,7 +112,7 @@ export class Timeline {
       keys,
     );
     this.painter = new Painter(this.canvas);
-    this.listen();
+    new TimelineInput(this);
   }
 
   legend() {
@@ -147,27 +132,6 @@ export class Timeline {
       { class: "legend" },
       shown.map((k) => el("li", null, el("span", { class: `dot k-${k}` }), ` ${kindWords[k]}`)),
     );
-  }
-
-  listen() {
-    const { canvas } = this;
-    canvas.addEventListener("keydown", (e) => this.onKey(e));
-    canvas.addEventListener("wheel", (e) => this.onWheel(e), { passive: false });
-    canvas.addEventListener("pointerdown", (e) => this.onDown(e));
-    canvas.addEventListener("pointermove", (e) => this.onMove(e));
-    canvas.addEventListener("pointerup", (e) => this.onUp(e));
-    canvas.addEventListener("pointercancel", (e) => this.pointers.delete(e.pointerId));
-    canvas.addEventListener("pointerleave", () => (this.tip.hidden = true));
-    canvas.addEventListener("dblclick", () => this.fillWith());
-    this.pointers = new Map();
-    const drag = (e) =>
-      e.buttons && this.moveTo(this.span[0] + (e.offsetX / this.map.clientWidth) * (this.span[1] - this.span[0]));
-    this.map.addEventListener("pointerdown", (e) => {
-      this.map.setPointerCapture(e.pointerId);
-      drag(e);
-    });
-    this.map.addEventListener("pointermove", drag);
-    new ResizeObserver(() => this.redraw()).observe(canvas);
   }
 
   // Called when the address says so.
@@ -581,38 +545,6 @@ export class Timeline {
     }
   }
 
-  onKey(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const keys = {
-      w: () => this.zoom(0.6),
-      s: () => this.zoom(1 / 0.6),
-      a: () => this.pan(-0.2),
-      d: () => this.pan(0.2),
-      "+": () => this.zoom(0.6),
-      "-": () => this.zoom(1 / 0.6),
-      f: () => this.fillWith(),
-      0: () => this.fit(),
-      "/": () => this.find.focus(),
-      n: () => this.step(1),
-      p: () => this.step(-1),
-      m: () => this.chooseSelected(),
-      Escape: () => this.letGo(),
-      ArrowRight: () => this.walk(1),
-      ArrowLeft: () => this.walk(-1),
-      ArrowUp: () => this.climb(-1),
-      ArrowDown: () => this.climb(1),
-      Enter: () => this.fillWith(),
-      PageDown: () => this.scroll(this.view.height / 2),
-      PageUp: () => this.scroll(-this.view.height / 2),
-      Home: () => this.scroll(-1e9),
-      End: () => this.scroll(1e9),
-    };
-    const f = keys[event.key] ?? keys[event.key.toLowerCase()];
-    if (!f || !this.model.ranks.length) return;
-    f();
-    event.preventDefault();
-  }
-
   chooseSelected() {
     if (!this.selected) return;
     const { entry, index } = this.selected,
@@ -665,67 +597,6 @@ export class Timeline {
       time = this.timeAt(x) - lane.entry.shift;
     const under = row ? sliceAt(t, row, time, 0) : -1;
     return { lane, entry: lane.entry, index: row && under < 0 ? sliceAt(t, row, time, this.view.pixel) : under };
-  }
-
-  onWheel(event) {
-    event.preventDefault();
-    if (event.ctrlKey || event.metaKey)
-      this.zoom(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) / 80), this.timeAt(event.offsetX));
-    else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
-      this.pan((event.deltaX || event.deltaY) / this.view.width);
-    else this.scroll(event.deltaY);
-  }
-
-  onDown(event) {
-    this.canvas.setPointerCapture(event.pointerId);
-    this.canvas.focus({ preventScroll: true });
-    this.pointers.set(event.pointerId, { x: event.offsetX, y: event.offsetY });
-    this.press = {
-      x: event.offsetX,
-      y: event.offsetY,
-      isMoved: false,
-      range: event.shiftKey || event.offsetY < rulerHeight,
-      time: this.timeAt(event.offsetX),
-    };
-  }
-
-  onMove(event) {
-    const last = this.pointers.get(event.pointerId),
-      x = event.offsetX,
-      y = event.offsetY;
-    if (!last) return this.showTip(x, y);
-    if (this.pointers.size === 2) this.pinch(event, last);
-    else if (Math.abs(x - this.press.x) + Math.abs(y - this.press.y) > 4 || this.press.isMoved) {
-      this.press.isMoved = true;
-      if (this.press.range) {
-        this.range = [Math.min(this.press.time, this.timeAt(x)), Math.max(this.press.time, this.timeAt(x))];
-        this.redraw();
-      } else {
-        this.setView(this.view.from - (x - last.x) * this.view.pixel, this.view.to - (x - last.x) * this.view.pixel);
-        this.scroll(last.y - y);
-      }
-    }
-    this.pointers.set(event.pointerId, { x, y });
-    return undefined;
-  }
-
-  pinch(event, last) {
-    const [other] = [...this.pointers].filter(([id]) => id !== event.pointerId).map(([, p]) => p);
-    const before = Math.max(10, Math.abs(last.x - other.x)),
-      after = Math.max(10, Math.abs(event.offsetX - other.x));
-    this.press.isMoved = true;
-    this.zoom(before / after, this.timeAt((event.offsetX + other.x) / 2));
-  }
-
-  onUp(event) {
-    this.pointers.delete(event.pointerId);
-    if (this.press.isMoved && this.press.range && this.range) return this.choose(...this.range);
-    if (this.press.isMoved || this.pointers.size) return undefined;
-    const hit = this.pick(event.offsetX, event.offsetY);
-    if (!hit) return undefined;
-    if (event.offsetX < this.view.left) return this.fold(hit.lane);
-    if (hit.index >= 0) return this.select(hit.entry, hit.index);
-    return this.letGo();
   }
 
   fold(lane) {
