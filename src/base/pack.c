@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pack.c - ISA-L's deflate at its highest level: on columns of small differences its output is within a tenth of zlib's,
- * in a fifth of the time.
+ * pack.c - ISA-L's deflate at its highest level: a timeline of a million slices (9.7 MB of columns) becomes 4 % larger than
+ * with gzip -6, in a ninth of the time; JSON becomes a quarter to a third larger.
  */
 #include "base/pack.h"
 
