@@ -11,7 +11,8 @@
 #include <sys/mman.h>
 
 enum {
-    CHUNK_BYTES = 64 * 1024,
+    FIRST_CHUNK_BYTES = 2 * 1024,   /* a thousand ranks have thirty arenas each, most of them nearly empty */
+    CHUNK_BYTES = 64 * 1024,        /* chunks double up to here */
     ALIGN = 16,
     MAP_FROM_BYTES = 256 * 1024,    /* below this malloc is cheaper than a page map */
 };
@@ -26,6 +27,7 @@ struct hu_arena {
     block  head;                    /* ring of all blocks */
     char  *chunk;                   /* where small pieces are cut from */
     size_t left;
+    size_t next;                    /* size of the next chunk */
     size_t bytes;
 };
 
@@ -98,8 +100,10 @@ hu_arena *hu_arena_new(void)
 {
     hu_arena *arena = calloc(1, sizeof *arena);
 
-    if (arena)
+    if (arena) {
         arena->head.prev = arena->head.next = &arena->head;
+        arena->next = FIRST_CHUNK_BYTES;
+    }
     return arena;
 }
 
@@ -127,11 +131,14 @@ void *hu_arena_alloc(hu_arena *arena, size_t size)
         return b ? b + 1 : NULL;
     }
     if (need > arena->left) {
-        b = take_block(arena, CHUNK_BYTES);
+        while (arena->next < 4 * need)
+            arena->next *= 2;
+        b = take_block(arena, arena->next);
         if (!b)
             return NULL;
         arena->chunk = (char *)(b + 1);
-        arena->left = CHUNK_BYTES;
+        arena->left = arena->next;
+        arena->next = arena->next < CHUNK_BYTES ? 2 * arena->next : CHUNK_BYTES;
     }
     p = arena->chunk;
     arena->chunk += need;
