@@ -40,7 +40,7 @@ typedef struct {
 typedef struct {
     hu_digest *const *digests;
     size_t            n;
-    hu_arena         *arena, *scratch;
+    hu_arena         *scratch;
     hu_rendezvous    *out;
     /* pairs of ends by rank: when, and how much later than the reference's */
     struct pairs {
@@ -273,11 +273,11 @@ static int by_value(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Drops what lies far from the others, in place; returns the median deviation of what is left. */
-static bool drop_outliers(struct pairs *p, hu_arena *scratch, double *deviation)
+/* Drops what lies far from the others, in place.  False when there is no memory. */
+static bool drop_outliers(struct pairs *p, hu_arena *scratch)
 {
     int64_t *copy = hu_arena_alloc(scratch, (p->at.n + 1) * sizeof *copy);
-    double   middle;
+    double   middle, deviation;
     size_t   kept = 0;
 
     if (!copy)
@@ -286,9 +286,9 @@ static bool drop_outliers(struct pairs *p, hu_arena *scratch, double *deviation)
     middle = median_of(copy, p->later.n);
     for (size_t i = 0; i < p->later.n; i++)
         copy[i] = llabs(p->later.at[i] - (int64_t)middle);
-    *deviation = median_of(copy, p->later.n);
+    deviation = median_of(copy, p->later.n);
     for (size_t i = 0; i < p->later.n; i++) {
-        if (fabs((double)p->later.at[i] - middle) > 5 * *deviation + 1)
+        if (fabs((double)p->later.at[i] - middle) > 5 * deviation + 1)
             continue;
         p->at.at[kept] = p->at.at[i];
         p->later.at[kept++] = p->later.at[i];
@@ -362,13 +362,12 @@ static bool align(work *w)
         hu_attendance *a = &w->out->at[r];
         struct pairs   all = {{0}, {0}};
         line           l = {0};
-        double         deviation;
 
         a->offset_ns = is_one_clock(w, r, w->out->reference) ? 0 : (double)NAN;
         if (!pool(w, r, &all))
             return false;
         if (isnan(a->offset_ns) && all.at.n >= LEAST_PAIRS) {
-            if (!drop_outliers(&all, w->scratch, &deviation) || !fit(&all, w->scratch, &l))
+            if (!drop_outliers(&all, w->scratch) || !fit(&all, w->scratch, &l))
                 return false;
             a->offset_ns = l.offset_ns;
             a->drift_ppm = 1e6 * l.slope;
@@ -389,7 +388,7 @@ static bool align(work *w)
 int hu_rendezvous_measure(hu_digest *const *digests, size_t n, hu_arena *arena, hu_arena *scratch, hu_rendezvous *out,
                           hu_error *err)
 {
-    work w = {.digests = digests, .n = n, .arena = arena, .scratch = scratch, .out = out};
+    work w = {.digests = digests, .n = n, .scratch = scratch, .out = out};
 
     *out = (hu_rendezvous){.at = hu_arena_calloc(arena, n + 1, sizeof *out->at), .n = n, .residual_ns = (double)NAN,
                            .worst_ns = (double)NAN};
@@ -397,13 +396,4 @@ int hu_rendezvous_measure(hu_digest *const *digests, size_t n, hu_arena *arena, 
     if (!out->at || !w.pairs || !match_all(&w) || !align(&w))
         return hu_fail_memory(err);
     return 0;
-}
-
-double hu_rendezvous_mean_wait_ns(const hu_rendezvous *r)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < r->n; i++)
-        sum += (double)r->at[i].wait_ns;
-    return r->n ? sum / (double)r->n : 0;
 }

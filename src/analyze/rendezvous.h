@@ -34,7 +34,4 @@ typedef struct {
 int hu_rendezvous_measure(hu_digest *const *digests, size_t n, hu_arena *arena, hu_arena *scratch, hu_rendezvous *out,
                           hu_error *err);
 
-/* What all ranks together waited, on average over them, in ns. */
-double hu_rendezvous_mean_wait_ns(const hu_rendezvous *r);
-
 #endif
