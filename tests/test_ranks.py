@@ -3,13 +3,15 @@
 import json
 import pathlib
 import random
+import resource
 import statistics
+import subprocess
 import tempfile
 import unittest
 from typing import Any
 
 from tests import page_data
-from tests.program import SANITIZED, SHARED, events, report, run, skip_loudly
+from tests.program import EXE, SANITIZED, SHARED, events, report, run, skip_loudly
 from tests.test_scale import job as scaled_job
 
 MS, US = 1_000_000, 1_000
@@ -153,6 +155,18 @@ class Ranks(unittest.TestCase):
             self.assertIn("but: ranks 2, 5 of the job are missing here", text)
             self.assertIn("but: rank 3 is there more than once", text)
             self.assertEqual(report(folder / "rank3.json")["run"]["missing_count"], 0)
+
+    @unittest.skipIf(SANITIZED, "a sanitizer takes address space without end")
+    def test_as_many_groups_as_calls_do_not_fill_the_memory(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            for rank in range(2):
+                calls = [{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce(x)", "pid": 0, "tid": 7, "ts": i, "dur": 0.5, "args": {
+                    "stream": 7, "device": 0, "Collective name": "allreduce", "Process Group Name": str(i), "In msg nelems": 1, "dtype": "Float"}} for i in range(1, 30001)]
+                (pathlib.Path(name) / f"rank{rank}.json").write_text(json.dumps({"traceEvents": calls}))
+            done = subprocess.run([EXE, "report", name, "--json"], capture_output=True, check=False, timeout=120,
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30)))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(json.loads(done.stdout)["collectives"], {"matched": 30000, "unmatched": 0})
 
     def test_very_many_ranks_are_told_in_short(self) -> None:
         with tempfile.TemporaryDirectory() as name:

@@ -261,16 +261,20 @@ int hu_comm_measure(const hu_ask *ask, hu_comm *out, hu_error *err)
         return hu_fail_memory(err);
     for (size_t r = 0; r < w.list.n; r++) {
         hu_collective *c = &w.list.at[r];
-        hu_intervals  *at = &w.samples.at[r].at, more;
+        hu_intervals  *at = &w.samples.at[r].at;
 
         c->duration = hu_stats_of(w.samples.at[r].durations.at, w.samples.at[r].durations.n);
-        if (!hu_intervals_unite(ask->scratch, at) || !hu_intervals_join(ask->scratch, &all, at, &more))
+        for (size_t i = 0; i < at->n; i++)
+            if (!hu_intervals_add(ask->scratch, &all, at->at[i].start_ns, at->at[i].end_ns))
+                return hu_fail_memory(err);
+        if (!hu_intervals_unite(ask->scratch, at))
             return hu_fail_memory(err);
-        all = more;
         c->exposed_ns = hu_intervals_length(at) - hu_intervals_common(at, &ask->compute);
         result.calls += (int64_t)c->duration.n;
         result.bytes += c->bytes > 0 ? c->bytes * (int64_t)c->duration.n : 0;
     }
+    if (!hu_intervals_unite(ask->scratch, &all))
+        return hu_fail_memory(err);
     result.total_ns = hu_intervals_length(&all);
     result.overlapped_ns = hu_intervals_common(&all, &ask->compute);
     result.exposed_ns = result.total_ns - result.overlapped_ns;

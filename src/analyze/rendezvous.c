@@ -31,17 +31,24 @@ enum {
     LEAST_PAIRS = 8,
 };
 
-/* The calls of one group on one rank: rows of its digest's list. */
+/* The calls of one group on one rank, in time order: rows of its digest's list. */
 typedef struct {
-    uint32_t *call;
-    size_t    n;
+    uint64_t group;
+    uint32_t call;
+} keyed;
+
+typedef struct {
+    const keyed *at;
+    size_t       n;
 } attendants;
 
 typedef struct {
     hu_digest *const *digests;
     size_t            n;
     hu_arena         *scratch;
+    hu_arena         *group;            /* what one group needs, for there may be many on many ranks */
     hu_rendezvous    *out;
+    keyed           **calls;            /* of each rank, by group, then time */
     /* pairs of ends by rank: when, and how much later than the reference's */
     struct pairs {
         HU_VEC(int64_t) at, later;
@@ -50,7 +57,7 @@ typedef struct {
 
 static const hu_comm_call *call_of(const work *w, size_t rank, const attendants *a, size_t i)
 {
-    return &w->digests[rank]->comm.calls_at[a->call[i]];
+    return &w->digests[rank]->comm.calls_at[a->at[i].call];
 }
 
 static int64_t end_of(const hu_comm_call *c)
@@ -58,21 +65,51 @@ static int64_t end_of(const hu_comm_call *c)
     return c->start_ns + c->dur_ns;
 }
 
-/* The rows of one group on each rank, in time order. */
-static bool gather(const work *w, uint64_t group, attendants *lists)
+static int by_group(const void *left, const void *right)
 {
-    for (size_t r = 0; r < w->n; r++) {
+    const keyed *a = left, *b = right;
+
+    if (a->group != b->group)
+        return a->group < b->group ? -1 : 1;
+    return a->call < b->call ? -1 : 1;
+}
+
+static bool sort_calls(work *w)
+{
+    w->calls = hu_arena_calloc(w->scratch, w->n + 1, sizeof *w->calls);
+    for (size_t r = 0; w->calls && r < w->n; r++) {
         const hu_comm *comm = &w->digests[r]->comm;
 
-        lists[r].n = 0;
-        lists[r].call = hu_arena_alloc(w->scratch, (comm->n_calls_at + 1) * sizeof *lists[r].call);
-        if (!lists[r].call)
+        w->calls[r] = hu_arena_calloc(w->scratch, comm->n_calls_at + 1, sizeof *w->calls[r]);
+        if (!w->calls[r])
             return false;
         for (size_t i = 0; i < comm->n_calls_at; i++)
-            if (comm->calls_at[i].group == group)
-                lists[r].call[lists[r].n++] = (uint32_t)i;
+            w->calls[r][i] = (keyed){comm->calls_at[i].group, (uint32_t)i};
+        if (comm->n_calls_at)
+            qsort(w->calls[r], comm->n_calls_at, sizeof *w->calls[r], by_group);
     }
-    return true;
+    return w->calls != NULL;
+}
+
+/* The rows of one group on each rank. */
+static void gather(const work *w, uint64_t group, attendants *lists)
+{
+    for (size_t r = 0; r < w->n; r++) {
+        const size_t n = w->digests[r]->comm.n_calls_at;
+        size_t       low = 0, high = n;
+
+        while (low < high) {
+            const size_t middle = low + (high - low) / 2;
+
+            if (w->calls[r][middle].group < group)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        lists[r] = (attendants){.at = w->calls[r] + low};
+        while (low + lists[r].n < n && lists[r].at[lists[r].n].group == group)
+            lists[r].n++;
+    }
 }
 
 static bool has_sequences(const work *w, size_t rank, const attendants *a)
@@ -122,7 +159,7 @@ static bool match_order(const work *w, size_t ra, const attendants *a, size_t rb
             partner[i] = is_same(w, ra, a, i, rb, b, i) ? (uint32_t)i : HU_NONE;
         return true;
     }
-    length = hu_arena_grow(w->scratch, NULL, (a->n + 1) * width * sizeof *length);
+    length = hu_arena_grow(w->group, NULL, (a->n + 1) * width * sizeof *length);
     if (!length)
         return false;
     memset(length, 0, (a->n + 1) * width * sizeof *length);
@@ -141,7 +178,7 @@ static bool match_order(const work *w, size_t ra, const attendants *a, size_t rb
         else
             k++;
     }
-    hu_arena_drop(w->scratch, length);
+    hu_arena_drop(w->group, length);
     return true;
 }
 
@@ -186,12 +223,13 @@ static bool meet(work *w, const attendants *lists, uint32_t *const *partner, siz
 
 static bool match_group(work *w, uint64_t group)
 {
-    attendants *lists = hu_arena_calloc(w->scratch, w->n, sizeof *lists);
-    uint32_t  **partner = hu_arena_calloc(w->scratch, w->n, sizeof *partner);
+    attendants *lists = hu_arena_calloc(w->group, w->n, sizeof *lists);
+    uint32_t  **partner = hu_arena_calloc(w->group, w->n, sizeof *partner);
     size_t      reference = 0, members = 0;
 
-    if (!lists || !partner || !gather(w, group, lists))
+    if (!lists || !partner)
         return false;
+    gather(w, group, lists);
     for (size_t r = 0; r < w->n; r++) {
         members += lists[r].n > 0;
         if (lists[r].n > lists[reference].n)
@@ -201,7 +239,7 @@ static bool match_group(work *w, uint64_t group)
     for (size_t r = 0; r < w->n; r++) {
         if (!lists[r].n)
             continue;
-        partner[r] = hu_arena_alloc(w->scratch, (lists[reference].n + 1) * sizeof **partner);
+        partner[r] = hu_arena_alloc(w->group, (lists[reference].n + 1) * sizeof **partner);
         if (!partner[r])
             return false;
         if (has_sequences(w, reference, &lists[reference]) && has_sequences(w, r, &lists[r]))
@@ -228,6 +266,17 @@ static bool match_group(work *w, uint64_t group)
     return true;
 }
 
+static bool match_alone(work *w, uint64_t group)
+{
+    bool ok;
+
+    w->group = hu_arena_new();
+    ok = w->group && match_group(w, group);
+    hu_arena_free(w->group);
+    w->group = NULL;
+    return ok;
+}
+
 static bool match_all(work *w)
 {
     hu_map seen;
@@ -245,7 +294,7 @@ static bool match_all(work *w)
             if (*place != HU_MAP_NONE)
                 continue;
             *place = 0;
-            if (!match_group(w, comm->calls_at[i].group))
+            if (!match_alone(w, comm->calls_at[i].group))
                 return false;
         }
     }
@@ -393,7 +442,7 @@ int hu_rendezvous_measure(hu_digest *const *digests, size_t n, hu_arena *arena, 
     *out = (hu_rendezvous){.at = hu_arena_calloc(arena, n + 1, sizeof *out->at), .n = n, .residual_ns = (double)NAN,
                            .worst_ns = (double)NAN};
     w.pairs = hu_arena_calloc(scratch, n + 1, sizeof *w.pairs);
-    if (!out->at || !w.pairs || !match_all(&w) || !align(&w))
+    if (!out->at || !w.pairs || !sort_calls(&w) || !match_all(&w) || !align(&w))
         return hu_fail_memory(err);
     return 0;
 }
