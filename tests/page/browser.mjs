@@ -39,7 +39,7 @@ export async function withPage(page, options, use) {
     Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => void (window.copied = text) } });
   });
   const tab = await context.newPage();
-  tab.setDefaultTimeout(20000);
+  tab.setDefaultTimeout(60000);
   tab.problems = [];
   tab.on("console", (m) => m.type() === "error" && tab.problems.push(`console: ${m.text()}`));
   tab.on("pageerror", (e) => tab.problems.push(`error: ${e.message}`));
