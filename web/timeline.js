@@ -112,7 +112,7 @@ export class Timeline {
       keys,
     );
     this.painter = new Painter(this.canvas);
-    this.canvas.style.visibility = "hidden"; // a canvas without transparency is black until it is painted
+    this.canvas.classList.add("unpainted"); // a canvas without transparency is black until it is painted
     new TimelineInput(this);
   }
 
@@ -389,7 +389,7 @@ export class Timeline {
     view.left = box.width < 600 ? 96 : 180;
     view.pixel = (view.to - view.from) / (view.width - view.left);
     this.painter.resize(view.width, view.height);
-    this.canvas.style.visibility = "";
+    this.canvas.classList.remove("unpainted");
     const first = this.model.ranks[0],
       s = first?.timeline.scenarios.find((x) => x.id === this.model.scenario);
     this.painter.paint({
