@@ -13,7 +13,7 @@
  *
  * and for each counter: times as differences, then values as zigzag of differences, times "scale".
  *
- * Differences keep the numbers small and columns bring equal ones together: about 5 bytes are left of a slice.
+ * Differences keep the numbers small and columns bring equal ones together: about 4 bytes are left of a slice.
  */
 #include "render/timeline.h"
 
