@@ -7,6 +7,7 @@ import html.parser
 import pathlib
 import re
 import tempfile
+import time
 import unittest
 from decimal import Decimal
 
@@ -194,7 +195,7 @@ class Page(unittest.TestCase):
             for _ in range(100):
                 if log.exists() and log.read_text().strip():
                     break
-                __import__("time").sleep(0.05)
+                time.sleep(0.05)
             self.assertEqual(log.read_text().strip(), str(path))
 
 

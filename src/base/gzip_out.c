@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gzip_out.c - ISA-L's streaming deflate at its highest level; the header holds no time, so the same data gives the same file.
+ * gzip_out.c - ISA-L's streaming deflate at its highest level; the header holds no time: same data, same file.
  *
  * A timeline of a million slices (9.7 MB of columns) becomes 4 % larger than with gzip -6, in a ninth of the time; JSON
  * becomes a quarter to a third larger.

@@ -424,7 +424,6 @@ static int encode(encoder *e, hu_out *text, hu_timeline *out, hu_error *err)
     for (size_t i = 0; i < e->options->n_scenarios; i++)
         out->scenarios[out->n_scenarios++] = e->options->scenarios[i].rule;
     out->n = e->seen.n;
-    out->of = e->windows.n_slices;
     return e->failed || e->notes.failed ? hu_fail_memory(err) : 0;
 }
 

@@ -24,7 +24,7 @@ typedef struct {
     hu_str bytes;                   /* gzip */
     size_t raw_bytes;               /* unpacked */
     int64_t origin_ns;              /* the first slice, from which its times count, on the trace's clock */
-    size_t n, of;                   /* slices in it, and those that were asked for */
+    size_t n;                       /* slices in it */
     char   left_out[160];           /* which steps it holds, "" when it is all */
     hu_rule scenarios[HU_SCENARIOS];
     size_t n_scenarios;
