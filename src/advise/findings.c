@@ -10,11 +10,9 @@
 #include <stdlib.h>
 
 #include "advise/say.h"
-#include "advise/stragglers.h"
 #include "base/map.h"
 
 static const double LEAST_GAIN = 1;             /* percent of the step */
-static const double LEAST_WAIT = 3;             /* percent of the step that ranks wait for the slowest */
 
 enum { ENOUGH_STEPS = 3 };
 
@@ -113,7 +111,7 @@ static double rank_of(const hu_finding *f)
     return isnan(f->gain_pct) ? f->high_pct / 2 : f->gain_pct;
 }
 
-static int by_gain(const void *left, const void *right)
+int hu_findings_by_gain(const void *left, const void *right)
 {
     const hu_finding *a = left, *b = right;
 
@@ -295,7 +293,7 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
             add_finding(f, &hint, &price, &edit);
     }
     drop_general(f);
-    qsort(f->at, f->n, sizeof *f->at, by_gain);
+    qsort(f->at, f->n, sizeof *f->at, hu_findings_by_gain);
     if (climb(f, s, &unused) < 0)
         return false;
     /* globs of edits are literals or words of the trace that goes; nobody prices again */
@@ -323,71 +321,6 @@ hu_findings *hu_findings_measure(hu_simulation *s, const hu_error *why, const hu
     hu_arena_free(arena);
     hu_fail_memory(err);
     return NULL;
-}
-
-/* Who comes last how often, and what it does longer than the others. */
-static void show_stragglers(hu_finding *x, const hu_rendezvous *r, hu_digest *const *digests, size_t n)
-{
-    hu_stragglers s;
-
-    hu_stragglers_measure(r, digests, n, &s);
-    for (size_t i = 0; i < s.n && x->n_evidence < HU_EVIDENCE; i++) {
-        const int64_t rank = digests[s.at[i].digest]->info.rank;
-        char         *line = x->evidence[x->n_evidence++];
-        size_t        k = (size_t)snprintf(line, HU_EVIDENCE_BYTES, "rank %lld comes last to %lld of %lld collectives",
-                                           (long long)(rank >= 0 ? rank : (int64_t)s.at[i].digest), (long long)s.at[i].last,
-                                           (long long)r->matched);
-
-        if (s.at[i].cause < HU_CLASS_COUNT && k < HU_EVIDENCE_BYTES)
-            snprintf(line + k, HU_EVIDENCE_BYTES - k, "; %s: %s more a step than the others", hu_class_words(s.at[i].cause),
-                     hu_say_time(s.at[i].cause_step_ns).t);
-    }
-}
-
-/*
- * In a synchronising collective all ranks end together, so the one that is in it for the shortest came last.  What counts is
- * the time on each rank's critical path: a wait that computation hides delays nobody.
- */
-void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, size_t n, size_t slowest,
-                         const hu_rendezvous *r)
-{
-    hu_findings *f = all[slowest];
-    double       least = INFINITY, sum = 0, most = 0, wait;
-    size_t       late = 0;
-    hu_finding   x = {.rule = HU_RULE_STRAGGLER, .edit = {.kind = HU_EDIT_KINDS}};
-
-    if (!f || !f->is_replayed || n < 2 || f->n == HU_FINDINGS)
-        return;
-    for (size_t i = 0; i < n; i++) {
-        double comm;
-
-        if (!all[i] || !all[i]->is_replayed || !all[i]->is_trusted || digests[i]->steps.n != digests[slowest]->steps.n)
-            return;
-        comm = all[i]->by_class[HU_CLASS_COMM] + all[i]->by_class[HU_CLASS_HOST_COMM];
-        sum += comm;
-        most = comm > most ? comm : most;
-        if (comm < least) {
-            least = comm;
-            late = i;
-        }
-    }
-    wait = (sum - least) / (double)(n - 1) - least;
-    if (!(100 * wait / f->seen_ns >= LEAST_WAIT))
-        return;
-    x.gain_pct = 100 * wait / f->seen_ns;
-    x.low_pct = fmax(0, x.gain_pct * 0.6 - 0.5);
-    x.high_pct = fmin(100, x.gain_pct * 1.4 + 0.5);
-    x.free_pct = x.gain_pct;
-    x.before_ns = f->seen_ns;
-    x.after_ns = f->seen_ns - wait;
-    x.confidence = HU_CONFIDENCE_MEDIUM;
-    snprintf(x.statement, sizeof x.statement,
-             "The other ranks wait %s a step for rank %lld on average: collectives hold it up for %s, them for up to %s.",
-             hu_say_time(wait).t, (long long)(digests[late]->info.rank >= 0 ? digests[late]->info.rank : (int64_t)late),
-             hu_say_time(least).t, hu_say_time(most).t);
-    show_stragglers(&x, r, digests, n);
-    f->at[f->n++] = x;
-    qsort(f->at, f->n, sizeof *f->at, by_gain);
 }
 
 void hu_findings_free(hu_findings *f)

@@ -5,7 +5,6 @@
 
 #include "advise/rules.h"
 #include "advise/verdict.h"
-#include "analyze/rendezvous.h"
 
 typedef struct {
     hu_rule       rule;
@@ -76,12 +75,8 @@ typedef struct hu_findings {
  */
 hu_findings *hu_findings_measure(hu_simulation *s, const hu_error *why, const hu_digest *d, hu_error *err);
 
-/*
- * What several ranks show together, added to the findings of the one with the longest steps: who is waited for.
- * `all` and `digests` have `n` entries; entries of `all` may be NULL; `r` is of the same ranks.
- */
-void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, size_t n, size_t slowest,
-                         const hu_rendezvous *r);
+/* For qsort: the largest gain first. */
+int hu_findings_by_gain(const void *left, const void *right);
 
 void hu_findings_free(hu_findings *f);
 

@@ -191,7 +191,7 @@ static hu_comm_call call_of(const work *w, uint32_t i, const hu_collective *c, c
     return (hu_comm_call){.group = hu_hash_mix(hash_of(c->group), hash_of(ranks) | 1),
                           .what = hu_hash_mix(hash_of(c->name) ^ hash_of(c->dtype), (uint64_t)c->bytes + 2),
                           .start_ns = start, .dur_ns = w->ask->s.dur_ns[i], .sequence = d ? d->sequence : -1,
-                          .synchronises = synchronises(c->name)};
+                          .synchronises = synchronises(c->name), .slice = i};
 }
 
 static bool add(work *w, uint32_t i)

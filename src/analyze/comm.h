@@ -24,6 +24,7 @@ typedef struct {
     int64_t  start_ns, dur_ns;      /* since 1970 where the trace says so                                              */
     int64_t  sequence;              /* within the group; -1 not recorded                                               */
     bool     synchronises;          /* nobody leaves it before all have come                                           */
+    uint32_t slice;                 /* of the trace that it was measured in                                            */
 } hu_comm_call;
 
 typedef struct {

@@ -74,6 +74,20 @@ static int by_group(const void *left, const void *right)
     return a->call < b->call ? -1 : 1;
 }
 
+static bool forget_meetings(hu_digest *const *digests, size_t n, hu_arena *arena, hu_rendezvous *out)
+{
+    out->met = hu_arena_calloc(arena, n + 1, sizeof *out->met);
+    for (size_t r = 0; out->met && r < n; r++) {
+        const size_t bytes = (digests[r]->comm.n_calls_at + 1) * sizeof **out->met;
+
+        out->met[r] = hu_arena_alloc(arena, bytes);
+        if (!out->met[r])
+            return false;
+        memset(out->met[r], 0xff, bytes);
+    }
+    return out->met != NULL;
+}
+
 static bool sort_calls(work *w)
 {
     w->calls = hu_arena_calloc(w->scratch, w->n + 1, sizeof *w->calls);
@@ -205,6 +219,7 @@ static bool meet(work *w, const attendants *lists, uint32_t *const *partner, siz
 
         if (!c || !mine->synchronises)
             continue;
+        w->out->met[r][lists[r].at[partner[r][i]].call] = w->out->n_met;
         w->out->at[r].wait_ns += c->dur_ns - least;
         w->out->at[r].transfer_ns += least;
         waited += c->dur_ns - least;
@@ -213,6 +228,7 @@ static bool meet(work *w, const attendants *lists, uint32_t *const *partner, siz
                                        !hu_vec_push(w->scratch, &p->later, end_of(c) - end_of(true_one))))
             return false;
     }
+    w->out->n_met += mine->synchronises;
     if (mine->synchronises && others) {
         w->out->at[last].last++;
         w->out->at[last].caused_ns += waited / others;
@@ -442,7 +458,7 @@ int hu_rendezvous_measure(hu_digest *const *digests, size_t n, hu_arena *arena, 
     *out = (hu_rendezvous){.at = hu_arena_calloc(arena, n + 1, sizeof *out->at), .n = n, .residual_ns = (double)NAN,
                            .worst_ns = (double)NAN};
     w.pairs = hu_arena_calloc(scratch, n + 1, sizeof *w.pairs);
-    if (!out->at || !w.pairs || !sort_calls(&w) || !match_all(&w) || !align(&w))
+    if (!out->at || !w.pairs || !forget_meetings(digests, n, arena, out) || !sort_calls(&w) || !match_all(&w) || !align(&w))
         return hu_fail_memory(err);
     return 0;
 }

@@ -21,6 +21,9 @@ typedef struct {
     size_t  n;
     int64_t matched;            /* collectives found on all ranks of their group                                */
     int64_t unmatched;          /* calls that lack a partner                                                    */
+    uint32_t **met;             /* met[digest][call of its hu_comm]: number of the collective in which all of   */
+                                /* the group met and nobody left before all had come; HU_NONE                    */
+    uint32_t n_met;
     size_t  reference;          /* whose clock counts                                                           */
     size_t  n_ends;             /* pairs of ends that clocks were compared by                                   */
     double  residual_ns;        /* median distance of ends from each other when clocks are corrected; NaN       */

@@ -271,6 +271,7 @@ static int report(const options *o, const hu_inputs *inputs, const char *argumen
     r.digests = ranks.digests;
     r.timelines = ranks.timelines;
     r.rendezvous = ranks.n > 1 ? &ranks.rendezvous : NULL;
+    r.job = ranks.n > 1 && how.replays ? &ranks.job : NULL;
     r.n = ranks.n;
     for (size_t i = 0; i < r.n; i++)
         partial |= is_partial(r.digests[i]);

@@ -215,7 +215,8 @@ static int write_page(view *v, const char *arguments, hu_arena *arena, hu_error 
     hu_timeline *none = hu_arena_calloc(arena, v->ranks.n, sizeof *none);
     hu_report    r = {.digests = v->ranks.digests, .n = v->ranks.n, .verdict = v->verdict, .scratch = scratch,
                       .unit = "samples", .arguments = arguments, .timelines = none, .server = true,
-                      .rendezvous = v->ranks.n > 1 ? &v->ranks.rendezvous : NULL};
+                      .rendezvous = v->ranks.n > 1 ? &v->ranks.rendezvous : NULL,
+                      .job = v->ranks.n > 1 ? &v->ranks.job : NULL};
     hu_out      *out = scratch && none ? hu_out_open_memory(arena) : NULL;
     int          rc = out ? 0 : hu_fail_memory(err);
 

@@ -17,6 +17,8 @@ typedef struct {
     hu_timeline  timeline;
     hu_arena    *arena;                 /* of the timeline; NULL: not drawn */
     hu_trace    *trace;                 /* where it is kept */
+    hu_graph    *graph;                 /* to be replayed with the others'; NULL: not kept */
+    hu_arena    *graph_arena;
     bool         is_chosen;             /* to be drawn */
     hu_error     error;
 } rank;
@@ -33,6 +35,7 @@ typedef struct {
 enum {
     MOST_AT_ONCE = 1000000,         /* slices: of a larger trace not both halves' working memory at once */
     MOST_DRAWN = 16,                /* ranks of a page, unless it holds all */
+    MOST_JOINT = 32,                /* ranks that are replayed together: their graphs are all in memory at once */
 };
 
 /* What the trace shows and the graph of what waits for what do not need each other. */
@@ -76,6 +79,13 @@ static void draw(const work *w, rank *r, const hu_trace *t, hu_simulation *s)
     hu_arena_free(scratch);
 }
 
+/* A rank whose graph cannot be kept is not replayed with the others. */
+static void keep_graph(rank *r, const hu_simulation *s)
+{
+    r->graph_arena = hu_arena_new();
+    r->graph = r->graph_arena ? hu_graph_copy(&s->graph, r->graph_arena) : NULL;
+}
+
 static void read_one(void *context, size_t i)
 {
     const work *w = context;
@@ -95,6 +105,8 @@ static void read_one(void *context, size_t i)
             r->digest = NULL;
         }
     }
+    if (r->digest && h.simulation && w->inputs->n > 1 && w->inputs->n <= MOST_JOINT)
+        keep_graph(r, h.simulation);
     if (r->digest && w->options->draws && w->inputs->n == 1)
         draw(w, r, t, h.simulation);
     if (t && !r->digest && !r->error.file[0])
@@ -179,13 +191,19 @@ static void choose_drawn(work *w, size_t n)
     }
 }
 
-static int meet(hu_ranks *ranks, hu_arena *arena, hu_error *err)
+static int meet(hu_ranks *ranks, const work *w, hu_arena *arena, hu_error *err)
 {
-    hu_arena *scratch = hu_arena_new();
-    const int rc = scratch ? hu_rendezvous_measure(ranks->digests, ranks->n, arena, scratch, &ranks->rendezvous, err)
-                           : hu_fail_memory(err);
+    hu_arena        *scratch = hu_arena_new();
+    const hu_graph **graphs = hu_arena_calloc(arena, ranks->n, sizeof *graphs);
+    int              rc = scratch && graphs ? 0 : hu_fail_memory(err);
 
+    if (rc == 0)
+        rc = hu_rendezvous_measure(ranks->digests, ranks->n, arena, scratch, &ranks->rendezvous, err);
     hu_arena_free(scratch);
+    for (size_t i = 0; rc == 0 && i < ranks->n; i++)
+        graphs[i] = w->at[i].graph;
+    if (rc == 0 && w->options->replays)
+        rc = hu_job_measure(graphs, ranks->digests, ranks->n, &ranks->rendezvous, &ranks->job, err);
     return rc;
 }
 
@@ -199,6 +217,7 @@ int hu_ranks_read(const hu_inputs *inputs, const hu_ranks_options *options, hu_a
                       .at = hu_arena_calloc(arena, inputs->n + 1, sizeof *w.at)};
     hu_progress_bar *bar;
     hu_error         err = {0};
+    int              rc = 0;
 
     *out = (hu_ranks){.digests = hu_arena_calloc(arena, inputs->n + 1, sizeof *out->digests),
                       .findings = hu_arena_calloc(arena, inputs->n + 1, sizeof *out->findings),
@@ -232,12 +251,16 @@ int hu_ranks_read(const hu_inputs *inputs, const hu_ranks_options *options, hu_a
         out->timelines[i] = w.at[i].timeline;
         out->arenas[i] = w.at[i].arena;
     }
-    if (out->n > 1 && meet(out, arena, &err) < 0) {
+    if (out->n > 1)
+        rc = meet(out, &w, arena, &err);
+    for (size_t i = 0; i < out->n; i++)
+        hu_arena_free(w.at[i].graph_arena);
+    if (rc < 0) {
         hu_ranks_free(out);
         return hu_command_fail(&err);
     }
     if (options->replays)
-        hu_findings_compare(out->findings, out->digests, out->n, w.shown, &out->rendezvous);
+        hu_findings_compare(out->findings, out->digests, out->n, w.shown, &out->rendezvous, &out->job);
     return 0;
 }
 

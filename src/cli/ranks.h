@@ -3,8 +3,7 @@
 #ifndef HU_CLI_RANKS_H
 #define HU_CLI_RANKS_H
 
-#include "advise/findings.h"
-#include "analyze/rendezvous.h"
+#include "advise/compare.h"
 #include "cli/inputs.h"
 #include "render/timeline.h"
 
@@ -24,6 +23,7 @@ typedef struct {
     hu_findings **findings;             /* of the same; NULL where nobody asked */
     hu_timeline  *timelines;            /* of the same, without bytes where none was encoded */
     hu_rendezvous rendezvous;           /* of several ranks */
+    hu_job        job;                  /* the same, replayed together where replays were asked for */
     hu_arena    **arenas;               /* of the timelines */
     hu_trace    **traces;               /* of the same; NULL where none was kept */
     size_t        n;

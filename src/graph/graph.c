@@ -61,10 +61,35 @@ int hu_graph_build(const hu_ask *ask, const hu_graph_options *options, hu_graph 
         return rc;
     if (!pack(&b))
         return hu_fail_memory(err);
+    out->from_ns = b.from_ns;
     out->step_ns = (double)(out->mark[out->n_marks - 1].end_ns - out->mark[0].end_ns) / (double)(out->n_marks - 1);
     if (!(out->step_ns > 0))
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "the trace holds no time that could be replayed");
     return 0;
+}
+
+static void *copy_rows(hu_arena *arena, const void *rows, size_t bytes)
+{
+    void *copy = hu_arena_alloc(arena, bytes + 1);
+
+    if (copy && bytes)
+        memcpy(copy, rows, bytes);
+    return copy;
+}
+
+hu_graph *hu_graph_copy(const hu_graph *g, hu_arena *arena)
+{
+    hu_graph *copy = hu_arena_alloc(arena, sizeof *copy);
+
+    if (!copy)
+        return NULL;
+    *copy = *g;
+    copy->ask = NULL;
+    copy->node = copy_rows(arena, g->node, g->n_nodes * sizeof *g->node);
+    copy->op = copy_rows(arena, g->op, g->n_ops * sizeof *g->op);
+    copy->link = copy_rows(arena, g->link, g->n_links * sizeof *g->link);
+    copy->mark = copy_rows(arena, g->mark, g->n_marks * sizeof *g->mark);
+    return copy->node && copy->op && copy->link && copy->mark ? copy : NULL;
 }
 
 static const struct {

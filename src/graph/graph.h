@@ -121,6 +121,7 @@ typedef struct {
     uint32_t n_lanes, n_streams, main_lane;
     hu_mark *mark;                      /* mark[0] ends what comes before the window; n_marks = steps + 1           */
     size_t   n_marks;
+    int64_t  from_ns;                   /* when the window begins                                                   */
     double   step_ns;                   /* mean length of a step in the window, as observed                         */
     hu_calibration calibration;
     bool     is_whole;                  /* no steps: the window is the capture                                      */
@@ -138,6 +139,9 @@ enum { HU_GRAPH_SLICES = 80000 };
  * Returns 0, HU_ENOMEM, or HU_EUSAGE when the trace holds nothing that could be replayed.
  */
 int hu_graph_build(const hu_ask *ask, const hu_graph_options *options, hu_graph *out, hu_error *err);
+
+/* A copy that outlives the trace: without `ask`, so that it can be replayed, but not be edited by name.  NULL: no memory. */
+hu_graph *hu_graph_copy(const hu_graph *g, hu_arena *arena);
 
 const char *hu_class_key(hu_class c);
 const char *hu_class_words(hu_class c);

@@ -13,7 +13,8 @@
 
 enum {
     LEAST_HOLE_NS = 50000,
-    WAKE_NS = 500000,               /* from the end of a collective to the return of the thread that waits   */
+    WAKE_NS = 500000,               /* from the end of a collective to the return of the thread that waits,  */
+    WAKE_PART = 4,                  /* or this part of the wait, where other threads take the processors     */
 };
 
 static const double LEAST_SHARE = 0.7;      /* of the hole, that the burst covers */
@@ -133,6 +134,7 @@ static bool join_collective(hu_building *b, const lanes *l, uint32_t lane, uint3
     const uint32_t from = main_at(b, l, start), until = main_at(b, l, end);
     hu_node       *hole;
     uint32_t       next;
+    int64_t        late;
 
     if (from >= main_end || until + 1 >= main_end)
         return true;
@@ -146,8 +148,8 @@ static bool join_collective(hu_building *b, const lanes *l, uint32_t lane, uint3
     }
     hole = &b->nodes.at[l->of_lane[until]];
     next = l->of_lane[until + 1];
-    if (hole->call != HU_CALL_NONE || hole->seen_ns < LEAST_HOLE_NS ||
-        hu_build_node_end(b, l->of_lane[until]) - end > WAKE_NS)
+    late = hu_build_node_end(b, l->of_lane[until]) - end;
+    if (hole->call != HU_CALL_NONE || hole->seen_ns < LEAST_HOLE_NS || (late > WAKE_NS && late > hole->seen_ns / WAKE_PART))
         return true;
     if (b->nodes.at[next].after != HU_NONE) {
         const hu_pending *other = &b->links.at[b->nodes.at[next].after];

@@ -3,8 +3,8 @@
 #ifndef HU_RENDER_REPORT_H
 #define HU_RENDER_REPORT_H
 
+#include "advise/job.h"
 #include "advise/verdict.h"
-#include "analyze/rendezvous.h"
 #include "base/out.h"
 #include "render/views.h"
 #include "render/json_out.h"
@@ -21,6 +21,7 @@ typedef struct {
     hu_digest *const *digests;      /* by rank */
     size_t           n;
     const hu_rendezvous *rendezvous;    /* of the ranks with each other; NULL: one rank alone */
+    const hu_job    *job;           /* the same, replayed together; NULL: one rank alone, or nobody asked */
     const hu_digest *merged;        /* all of them as one, which views and tables then show; NULL: each rank by itself */
     hu_verdict       verdict;
     hu_arena        *scratch;       /* for the faces to work in                     */
@@ -45,6 +46,9 @@ int hu_json_write(const hu_report *report, hu_out *out, hu_error *err);
 
 /* The member "by_phase": events by the letter of their phase. */
 void hu_json_phases(hu_json_out *j, const hu_quality *q);
+
+/* The member "joint_replay". */
+void hu_json_job(hu_json_out *j, const hu_report *r);
 
 /*
  * One table with a heading; all ranks below each other, with a column `rank`.  Of a view with several tables the first;

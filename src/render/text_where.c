@@ -147,6 +147,47 @@ static void write_rendezvous(hu_text_page *p)
     hu_text_paragraph(p, line, 2);
 }
 
+/* What all ranks together would gain; or why nobody can say. */
+static void write_job(hu_text_page *p)
+{
+    static const double LEAST_PCT = 1;
+    const hu_job *job = p->r->job;
+    char          line[1024];
+    size_t        n, said = 0;
+
+    if (!job || (!job->is_replayed && !job->n_parked))
+        return;
+    if (!job->is_replayed) {
+        const hu_parked *k = &job->parked[0];
+
+        snprintf(line, sizeof line, "Not replayed together: %s (rank %lld is in one that rank %lld never reaches).",
+                 job->why_not, (long long)p->r->digests[k->waits]->info.rank,
+                 (long long)p->r->digests[k->missing]->info.rank);
+        hu_text_paragraph(p, line, 2);
+        return;
+    }
+    n = (size_t)snprintf(line, sizeof line, "Replayed together, %zu ranks take %s a step (%s off)", job->ranks,
+                         hu_say_time(job->replayed_ns).t, hu_say_pct(100 * fabs(job->replayed_ns / job->seen_ns - 1)).t);
+    for (size_t i = 0; i < job->n_prices && n < sizeof line - 100; i++) {
+        const hu_job_price *x = &job->price[i];
+        const int64_t       rank = p->r->digests[x->digest]->info.rank;
+        char                what[64];
+
+        if (x->gain_pct < LEAST_PCT)
+            continue;
+        if (x->edit == HU_JOB_STRAGGLER)
+            snprintf(what, sizeof what, "were rank %lld like the others", (long long)(rank >= 0 ? rank : (int64_t)x->digest));
+        n += (size_t)snprintf(line + n, sizeof line - n, "%s %s: %s", said++ ? "," : ";",
+                              x->edit == HU_JOB_STRAGGLER ? what
+                              : x->edit == HU_JOB_BALANCE ? "were their work shared out evenly"
+                              : x->edit == HU_JOB_HICCUPS ? "were none late to any collective"
+                                                          : "took collectives no time",
+                              hu_say_time(x->after_ns).t);
+    }
+    snprintf(line + n, sizeof line - n, ".");
+    hu_text_paragraph(p, line, 2);
+}
+
 /* "but: rank 5 is missing", and the like. */
 static void say_roster(hu_text_page *p, size_t n, const int64_t *at, const char *one, const char *many)
 {
@@ -240,4 +281,5 @@ void hu_text_ranks(hu_text_page *p)
         hu_out_printf(p->out, "  the %zu slowest of %zu ranks; --json and --html have all\n", shown, p->r->n);
     write_roster(p);
     write_rendezvous(p);
+    write_job(p);
 }

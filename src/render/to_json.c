@@ -458,6 +458,7 @@ int hu_json_write(const hu_report *report, hu_out *out, hu_error *err)
     write_verdict(&j, &report->verdict);
     write_findings(&j, report);
     write_rendezvous(&j, report);
+    hu_json_job(&j, report);
     hu_json_open(&j, "ranks", '[');
     for (size_t i = 0; rc == 0 && i < report->n; i++)
         rc = write_rank(&j, report, report->digests[i], i, err);

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * compare.c - one rank that is always late, or now this one and now that one. */
+#include "advise/compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "advise/say.h"
+
+static const double LEAST_WAIT = 3;             /* percent of the step that ranks wait for the slowest      */
+static const double LEAST_GAIN = 1;             /* percent of the step that one rank is worth               */
+static const double CLEARLY = 3;                /* points that all are worth more than the worst of them     */
+static const double PERSISTENT = 0.6;           /* of the collectives: who is last to so many is always late */
+
+static long long name_of(hu_digest *const *digests, size_t i)
+{
+    return (long long)(digests[i]->info.rank >= 0 ? digests[i]->info.rank : (int64_t)i);
+}
+
+/* Who comes last how often, and what it does longer than the others. */
+static void show_stragglers(hu_finding *x, const hu_rendezvous *r, hu_digest *const *digests, size_t n)
+{
+    hu_stragglers s;
+
+    hu_stragglers_measure(r, digests, n, &s);
+    for (size_t i = 0; i < s.n && x->n_evidence < HU_EVIDENCE; i++) {
+        char         *line = x->evidence[x->n_evidence++];
+        size_t        k = (size_t)snprintf(line, HU_EVIDENCE_BYTES, "rank %lld comes last to %lld of %lld collectives",
+                                           name_of(digests, s.at[i].digest), (long long)s.at[i].last, (long long)r->matched);
+
+        if (s.at[i].cause < HU_CLASS_COUNT && k < HU_EVIDENCE_BYTES)
+            snprintf(line + k, HU_EVIDENCE_BYTES - k, "; %s: %s more a step than the others", hu_class_words(s.at[i].cause),
+                     hu_say_time(s.at[i].cause_step_ns).t);
+    }
+}
+
+static const hu_job_price *find_price(const hu_job *job, hu_job_edit edit)
+{
+    for (size_t i = 0; i < job->n_prices; i++)
+        if (job->price[i].edit == edit)
+            return &job->price[i];
+    return NULL;
+}
+
+static void say_one(hu_finding *x, const hu_job *job, const hu_job_price *p, hu_digest *const *digests, const hu_straggler *s)
+{
+    const int n = snprintf(x->statement, sizeof x->statement,
+                           "All wait for rank %lld. If it took what the others take, a step of all ranks would take %s "
+                           "instead of %s.",
+                           name_of(digests, p->digest), hu_say_time(p->after_ns).t, hu_say_time(job->replayed_ns).t);
+
+    if (s && s->cause < HU_CLASS_COUNT && n > 0 && (size_t)n < sizeof x->statement)
+        snprintf(x->statement + n, sizeof x->statement - (size_t)n, " It takes longer in: %s (%s more a step).",
+                 hu_class_words(s->cause), hu_say_time(s->cause_step_ns).t);
+}
+
+static void say_many(hu_finding *x, const hu_job *job, const hu_job_price *all, const hu_job_price *one,
+                     hu_digest *const *digests)
+{
+    const int n = snprintf(x->statement, sizeof x->statement,
+                           "Now one rank is late and now another. If all took what most take before each collective, a step "
+                           "would take %s instead of %s",
+                           hu_say_time(all->after_ns).t, hu_say_time(job->replayed_ns).t);
+
+    if (one && n > 0 && (size_t)n < sizeof x->statement)
+        snprintf(x->statement + n, sizeof x->statement - (size_t)n, "; mending rank %lld alone: %s.",
+                 name_of(digests, one->digest), hu_say_time(one->after_ns).t);
+    else if (n > 0 && (size_t)n < sizeof x->statement)
+        snprintf(x->statement + n, sizeof x->statement - (size_t)n, ".");
+}
+
+/* What the replay of all says; false when nobody is waited for. */
+static bool compare_replayed(hu_finding *x, const hu_job *job, hu_digest *const *digests, size_t n, const hu_rendezvous *r)
+{
+    const hu_job_price *one = find_price(job, HU_JOB_STRAGGLER), *all = find_price(job, HU_JOB_HICCUPS), *best = one;
+    const hu_straggler *who = NULL;
+    hu_stragglers       s;
+
+    hu_stragglers_measure(r, digests, n, &s);
+    if (all && all->gain_pct >= LEAST_WAIT && (!one || all->gain_pct > one->gain_pct + CLEARLY))
+        best = all;
+    if (!best || best->gain_pct < LEAST_GAIN || best->high_pct < LEAST_GAIN)
+        return false;
+    for (size_t i = 0; i < s.n; i++)
+        if (best == one && s.at[i].digest == one->digest)
+            who = &s.at[i];
+    x->gain_pct = best->gain_pct;
+    x->low_pct = fmax(0, best->low_pct);
+    x->high_pct = fmin(100, best->high_pct);
+    x->free_pct = best->gain_pct;
+    x->before_ns = job->replayed_ns;
+    x->after_ns = best->after_ns;
+    x->confidence = who && who->cause < HU_CLASS_COUNT && (double)who->last >= PERSISTENT * (double)r->matched
+                        ? HU_CONFIDENCE_HIGH : HU_CONFIDENCE_MEDIUM;
+    if (best == one)
+        say_one(x, job, one, digests, who);
+    else
+        say_many(x, job, all, one, digests);
+    snprintf(x->evidence[x->n_evidence++], HU_EVIDENCE_BYTES,
+             "%zu ranks replayed together over %zu collectives: %s a step, measured %s", job->ranks, job->meetings,
+             hu_say_time(job->replayed_ns).t, hu_say_time(job->seen_ns).t);
+    return true;
+}
+
+/*
+ * In a synchronising collective all ranks end together, so the one that is in it for the shortest came last.  What counts is
+ * the time on each rank's critical path: a wait that computation hides delays nobody.
+ */
+static bool compare_waits(hu_finding *x, hu_findings *const *all, hu_digest *const *digests, size_t n, size_t slowest)
+{
+    const hu_findings *f = all[slowest];
+    double             least = INFINITY, sum = 0, most = 0, wait;
+    size_t             late = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        double comm;
+
+        if (!all[i] || !all[i]->is_replayed || !all[i]->is_trusted || digests[i]->steps.n != digests[slowest]->steps.n)
+            return false;
+        comm = all[i]->by_class[HU_CLASS_COMM] + all[i]->by_class[HU_CLASS_HOST_COMM];
+        sum += comm;
+        most = comm > most ? comm : most;
+        if (comm < least) {
+            least = comm;
+            late = i;
+        }
+    }
+    wait = (sum - least) / (double)(n - 1) - least;
+    if (!(100 * wait / f->seen_ns >= LEAST_WAIT))
+        return false;
+    x->gain_pct = 100 * wait / f->seen_ns;
+    x->low_pct = fmax(0, x->gain_pct * 0.6 - 0.5);
+    x->high_pct = fmin(100, x->gain_pct * 1.4 + 0.5);
+    x->free_pct = x->gain_pct;
+    x->before_ns = f->seen_ns;
+    x->after_ns = f->seen_ns - wait;
+    x->confidence = HU_CONFIDENCE_MEDIUM;
+    snprintf(x->statement, sizeof x->statement,
+             "The other ranks wait %s a step for rank %lld on average: collectives hold it up for %s, them for up to %s.",
+             hu_say_time(wait).t, name_of(digests, late), hu_say_time(least).t, hu_say_time(most).t);
+    return true;
+}
+
+void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, size_t n, size_t slowest,
+                         const hu_rendezvous *r, const hu_job *job)
+{
+    hu_findings *f = all[slowest];
+    hu_finding   x = {.rule = HU_RULE_STRAGGLER, .edit = {.kind = HU_EDIT_KINDS}};
+    bool         is_found;
+
+    if (!f || !f->is_replayed || n < 2 || f->n == HU_FINDINGS)
+        return;
+    is_found = job->is_replayed && job->is_trusted ? compare_replayed(&x, job, digests, n, r)
+                                                   : compare_waits(&x, all, digests, n, slowest);
+    if (!is_found)
+        return;
+    show_stragglers(&x, r, digests, n);
+    f->at[f->n++] = x;
+    qsort(f->at, f->n, sizeof *f->at, hu_findings_by_gain);
+}

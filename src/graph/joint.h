@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * joint.h - the ranks of a job replayed together: a collective ends when the last of them has come.
+ *
+ * A rank alone cannot tell its communication from its waiting.  Here each rank runs on its own graph, and where all ranks of
+ * a group meet (analyze/rendezvous.h) the arrivals are what each rank makes of them:
+ *
+ *     end = max over ranks of arrival + tau,      tau = min over ranks of the time that they spend in it
+ *
+ * so that whoever makes one rank faster sees what it is worth to the others.
+ */
+#ifndef HU_GRAPH_JOINT_H
+#define HU_GRAPH_JOINT_H
+
+#include "analyze/comm.h"
+#include "graph/replay.h"
+
+typedef struct {
+    const hu_graph *graph;
+    const hu_comm  *comm;               /* of the same trace                                                       */
+    const uint32_t *met;                /* by call of `comm`: hu_rendezvous.met                                    */
+    int64_t         origin_ns;          /* when the graph's window begins, on the clock that all share             */
+} hu_joint_rank;
+
+/* A collective that never ends, because ranks wait for each other in another order: here it hangs. */
+typedef struct {
+    uint32_t met;                       /* its number in hu_rendezvous.met                                         */
+    size_t   waits, missing;            /* a rank that has come, and one that cannot: rows of `ranks`              */
+} hu_parked;
+
+typedef struct hu_joint hu_joint;
+
+/*
+ * Everything lives in `arena`; the graphs must outlive it.  Collectives that lie in the window of only some of the ranks stay
+ * as long as they were.  NULL when there is no memory, or when the graphs are too large for numbers of 32 bits (HU_ELIMIT).
+ */
+hu_joint *hu_joint_new(const hu_joint_rank *ranks, size_t n, hu_arena *arena, hu_error *err);
+
+/* What hangs; none of a job that ran.  Nothing can be replayed when there is any. */
+const hu_parked *hu_joint_parked(const hu_joint *j, size_t *n);
+
+/* Collectives that join ranks here. */
+size_t hu_joint_count(const hu_joint *j);
+
+/*
+ * One sweep over all ranks, each in its costs.  Returns the mean step over ranks, in ns; step_ns[0..n) is that of each rank
+ * unless it is NULL.  O(nodes + operations + links) of all ranks.
+ */
+double hu_joint_run(hu_joint *j, hu_costs *const *costs, double *step_ns);
+
+/*
+ * The same, and the critical path of the job: from the last rank to end its last step back to where its window begins, over
+ * whichever rank held it up.  paths[0..n): what of it each rank is to blame for; communication counts for the rank that came
+ * last.  Their totals sum to the time exactly.  Returns 0 or HU_ENOMEM.
+ */
+int hu_joint_path(hu_joint *j, hu_costs *const *costs, hu_path *paths, hu_error *err);
+
+/* When the steps of a rank ended in the last sweep: n_marks of its graph. */
+const int64_t *hu_joint_ends_ns(const hu_joint *j, size_t rank);
+
+/* What a rank takes part in: the collective that an operation, or a node, is of; HU_NONE. */
+uint32_t hu_joint_of_op(const hu_joint *j, size_t rank, uint32_t op);
+uint32_t hu_joint_of_node(const hu_joint *j, size_t rank, uint32_t node);
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * joint_edit.c - ranks compared piece by piece.
+ *
+ * A leg is what a rank does from one of its meetings to the next: the nodes that begin in between, on whichever thread, and
+ * the work that they launch.  The legs that lead to one meeting belong together, also when ranks do not have the same
+ * kernels: what is compared is the sum of each class.  What communicates belongs to no leg.
+ */
+#include "graph/joint_edit.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { MOST_COMPARED = 64 };            /* ranks of which a median is taken; of more, evenly spaced ones */
+
+typedef struct {
+    int64_t sum_ns[HU_CLASS_COUNT];
+} leg;
+
+typedef struct {
+    uint32_t *of_node;                  /* leg of each node */
+    leg      *leg;
+    uint32_t *to;                       /* the meeting that each leg leads to; the last one to the end of the window */
+    size_t    n;
+} itinerary;
+
+struct hu_joint_facts {
+    const hu_joint_rank *ranks;
+    size_t     n;
+    itinerary *rank;
+    uint32_t  *leg_to;                  /* leg_to[meeting * n + rank]; HU_NONE: the rank is not there */
+    size_t     n_meetings;              /* and one more for the end */
+    double   (*factor)[HU_CLASS_COUNT]; /* of the legs of one rank, while an edit is made */
+};
+
+static bool is_compared(hu_class c)
+{
+    return c != HU_CLASS_COMM && c != HU_CLASS_HOST_COMM;
+}
+
+/* A thread beside the main one that is in nothing waits for work, which is no work. */
+static bool is_work(const hu_graph *g, const hu_node *n)
+{
+    return is_compared(n->class) && (n->lane == g->main_lane || n->slice != HU_NONE);
+}
+
+/* The meeting that a node is of, itself or by what it launches. */
+static uint32_t meeting_of(const hu_joint *j, const hu_graph *g, size_t r, uint32_t i)
+{
+    uint32_t m = hu_joint_of_node(j, r, i);
+
+    for (uint32_t k = g->node[i].ops; m == HU_NONE && k < g->node[i].ops + g->node[i].n_ops; k++)
+        m = hu_joint_of_op(j, r, k);
+    return m;
+}
+
+static bool travel(hu_joint_facts *f, const hu_joint *j, size_t r, hu_arena *arena)
+{
+    const hu_graph *g = f->ranks[r].graph;
+    itinerary      *t = &f->rank[r];
+    size_t          meetings = 0;
+
+    t->of_node = hu_arena_alloc(arena, (g->n_nodes + 1) * sizeof *t->of_node);
+    if (!t->of_node)
+        return false;
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        meetings += meeting_of(j, g, r, i) != HU_NONE;
+    t->leg = hu_arena_calloc(arena, meetings + 1, sizeof *t->leg);
+    t->to = hu_arena_alloc(arena, (meetings + 1) * sizeof *t->to);
+    if (!t->leg || !t->to)
+        return false;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const hu_node *n = &g->node[i];
+        const uint32_t m = meeting_of(j, g, r, i);
+
+        t->of_node[i] = (uint32_t)t->n;
+        if (is_work(g, n))
+            t->leg[t->n].sum_ns[n->class] += n->cost_ns;
+        for (uint32_t k = n->ops; k < n->ops + n->n_ops; k++)
+            t->leg[t->n].sum_ns[g->op[k].class] += g->op[k].cost_ns;
+        if (m != HU_NONE) {
+            f->leg_to[(size_t)m * f->n + r] = (uint32_t)t->n;
+            t->to[t->n++] = m;
+        }
+    }
+    f->leg_to[(f->n_meetings - 1) * f->n + r] = (uint32_t)t->n;
+    t->to[t->n++] = (uint32_t)f->n_meetings - 1;
+    return true;
+}
+
+hu_joint_facts *hu_joint_facts_new(const hu_joint *j, const hu_joint_rank *ranks, size_t n, hu_arena *arena)
+{
+    hu_joint_facts *f = hu_arena_calloc(arena, 1, sizeof *f);
+    size_t          most = 1;
+
+    if (!f)
+        return NULL;
+    f->ranks = ranks;
+    f->n = n;
+    f->n_meetings = hu_joint_count(j) + 1;
+    f->rank = hu_arena_calloc(arena, n + 1, sizeof *f->rank);
+    f->leg_to = hu_arena_alloc(arena, f->n_meetings * n * sizeof *f->leg_to);
+    if (!f->rank || !f->leg_to)
+        return NULL;
+    memset(f->leg_to, 0xff, f->n_meetings * n * sizeof *f->leg_to);
+    for (size_t r = 0; r < n; r++) {
+        if (!travel(f, j, r, arena))
+            return NULL;
+        most = f->rank[r].n > most ? f->rank[r].n : most;
+    }
+    f->factor = hu_arena_alloc(arena, most * sizeof *f->factor);
+    return f->factor ? f : NULL;
+}
+
+static int64_t scaled(int64_t cost_ns, double factor)
+{
+    return (int64_t)((double)cost_ns * factor + 0.5);
+}
+
+/* All that a rank does becomes f->factor[leg][class] times as long. */
+static size_t scale(const hu_joint_facts *f, size_t r, hu_costs *c)
+{
+    const hu_graph *g = f->ranks[r].graph;
+    size_t          n = 0;
+
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        const double *by = f->factor[f->rank[r].of_node[i]];
+
+        if (is_work(g, &g->node[i]) && by[g->node[i].class] != 1) {
+            c->node[i] = scaled(c->node[i], by[g->node[i].class]);
+            n++;
+        }
+        for (uint32_t k = g->node[i].ops; k < g->node[i].ops + g->node[i].n_ops; k++)
+            if (by[g->op[k].class] != 1) {
+                c->op[k] = scaled(c->op[k], by[g->op[k].class]);
+                n++;
+            }
+    }
+    return n;
+}
+
+static int by_value(const void *left, const void *right)
+{
+    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+typedef enum { MEAN, MEDIAN, MEDIAN_OF_OTHERS } what_is_usual;
+
+/* What the ranks that meet do of a class before; NaN when there is nobody to compare with. */
+static double usual(const hu_joint_facts *f, uint32_t meeting, hu_class c, what_is_usual what, size_t self)
+{
+    const uint32_t *leg_to = f->leg_to + (size_t)meeting * f->n;
+    const size_t    every = f->n / MOST_COMPARED + 1;
+    int64_t         values[MOST_COMPARED];
+    double          sum = 0;
+    size_t          n = 0;
+
+    for (size_t r = 0; r < f->n && n < MOST_COMPARED; r += every) {
+        if ((what == MEDIAN_OF_OTHERS && r == self) || leg_to[r] == HU_NONE)
+            continue;
+        values[n] = f->rank[r].leg[leg_to[r]].sum_ns[c];
+        sum += (double)values[n++];
+    }
+    if (n == 0)
+        return (double)NAN;
+    if (what == MEAN)
+        return sum / (double)n;
+    qsort(values, n, sizeof *values, by_value);
+    return ((double)values[(n - 1) / 2] + (double)values[n / 2]) / 2;
+}
+
+/* The same for all legs of a rank, as factors of what it does itself. */
+static void find_factors(const hu_joint_facts *f, size_t r, what_is_usual what)
+{
+    const itinerary *t = &f->rank[r];
+
+    for (size_t k = 0; k < t->n; k++) {
+        for (hu_class c = 0; c < HU_CLASS_COUNT; c++) {
+            const int64_t own = t->leg[k].sum_ns[c];
+            const double  others = own > 0 && is_compared(c) ? usual(f, t->to[k], c, what, r) : (double)NAN;
+
+            f->factor[k][c] = isnan(others) ? 1 : others / (double)own;
+        }
+    }
+}
+
+static size_t change_all(const hu_joint_facts *f, what_is_usual what, hu_costs *const *costs)
+{
+    size_t n = 0;
+
+    for (size_t r = 0; r < f->n; r++) {
+        find_factors(f, r, what);
+        n += scale(f, r, costs[r]);
+    }
+    return n;
+}
+
+size_t hu_joint_edit_straggler(const hu_joint_facts *f, size_t rank, hu_costs *c)
+{
+    find_factors(f, rank, MEDIAN_OF_OTHERS);
+    return scale(f, rank, c);
+}
+
+size_t hu_joint_edit_imbalance(const hu_joint_facts *f, hu_costs *const *costs)
+{
+    return change_all(f, MEAN, costs);
+}
+
+size_t hu_joint_edit_hiccups(const hu_joint_facts *f, hu_costs *const *costs)
+{
+    return change_all(f, MEDIAN, costs);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * json_job.c - the member "joint_replay": all ranks replayed together. */
+#include <math.h>
+
+#include "render/report.h"
+
+static void optional_rank(hu_json_out *j, const char *key, const hu_report *r, size_t digest)
+{
+    const int64_t rank = r->digests[digest]->info.rank;
+
+    hu_json_int(j, key, rank >= 0 ? rank : (int64_t)digest);
+}
+
+static void write_prices(hu_json_out *j, const hu_report *r)
+{
+    hu_json_open(j, "what_if", '[');
+    for (size_t i = 0; i < r->job->n_prices; i++) {
+        const hu_job_price *p = &r->job->price[i];
+
+        hu_json_open(j, NULL, '{');
+        hu_json_str(j, "edit", hu_str_of(hu_job_edit_key(p->edit)));
+        if (p->edit == HU_JOB_STRAGGLER)
+            optional_rank(j, "rank", r, p->digest);
+        else
+            hu_json_null(j, "rank");
+        hu_json_str(j, "meaning", hu_str_of(hu_job_edit_words(p->edit)));
+        hu_json_ns(j, "step_after_ns", p->after_ns);
+        hu_json_fixed(j, "gain_pct", p->gain_pct, 3);
+        hu_json_fixed(j, "gain_low_pct", p->low_pct, 3);
+        hu_json_fixed(j, "gain_high_pct", p->high_pct, 3);
+        hu_json_close(j, '}');
+    }
+    hu_json_close(j, ']');
+}
+
+static void write_path(hu_json_out *j, const hu_report *r)
+{
+    hu_json_open(j, "critical_path", '[');
+    for (size_t i = 0; i < r->job->n_pieces; i++) {
+        const hu_job_piece *p = &r->job->piece[i];
+
+        hu_json_open(j, NULL, '{');
+        optional_rank(j, "rank", r, p->digest);
+        hu_json_str(j, "class", hu_str_of(hu_class_key(p->class)));
+        hu_json_ns(j, "step_ns", p->step_ns);
+        hu_json_fixed(j, "share_pct", 100 * p->share, 3);
+        hu_json_close(j, '}');
+    }
+    hu_json_close(j, ']');
+}
+
+void hu_json_job(hu_json_out *j, const hu_report *r)
+{
+    const hu_job *job = r->job;
+
+    if (!job) {
+        hu_json_null(j, "joint_replay");
+        return;
+    }
+    hu_json_open(j, "joint_replay", '{');
+    hu_json_bool(j, "is_replayed", job->is_replayed);
+    hu_json_str(j, "why_not", hu_str_of(job->why_not));
+    hu_json_int(j, "ranks", (int64_t)job->ranks);
+    hu_json_int(j, "collectives", (int64_t)job->meetings);
+    hu_json_ns(j, "measured_step_ns", job->is_replayed ? job->seen_ns : (double)NAN);
+    hu_json_ns(j, "replayed_step_ns", job->is_replayed ? job->replayed_ns : (double)NAN);
+    hu_json_bool(j, "is_trusted", job->is_trusted);
+    write_prices(j, r);
+    write_path(j, r);
+    hu_json_open(j, "parked", '[');
+    for (size_t i = 0; i < job->n_parked; i++) {
+        hu_json_open(j, NULL, '{');
+        optional_rank(j, "waits", r, job->parked[i].waits);
+        optional_rank(j, "missing", r, job->parked[i].missing);
+        hu_json_close(j, '}');
+    }
+    hu_json_close(j, ']');
+    hu_json_close(j, '}');
+}
