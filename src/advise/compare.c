@@ -42,7 +42,8 @@ static const hu_job_price *find_price(const hu_job *job, hu_job_edit edit)
     return NULL;
 }
 
-static void say_one(hu_finding *x, const hu_job *job, const hu_job_price *p, hu_digest *const *digests, const hu_straggler *s)
+static void say_one(hu_finding *x, const hu_job *job, const hu_job_price *p, hu_digest *const *digests,
+                    const hu_straggler *s)
 {
     const int n = snprintf(x->statement, sizeof x->statement,
                            "All wait for rank %lld. If it took what the others take, a step of all ranks would take %s "

@@ -53,8 +53,8 @@ typedef struct {
 } hu_job;
 
 /*
- * `graphs[0..n)` belong to the digests; NULL where a rank could not be replayed, or is one of too many.  The result is plain.
- * Returns 0 or HU_ENOMEM.
+ * `graphs[0..n)` belong to the digests; NULL where a rank could not be replayed, or is one of too many.  The result is
+ * plain.  Returns 0 or HU_ENOMEM.
  */
 int hu_job_measure(const hu_graph *const *graphs, hu_digest *const *digests, size_t n, const hu_rendezvous *r, hu_job *out,
                    hu_error *err);

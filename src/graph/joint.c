@@ -99,7 +99,8 @@ static bool find_guests(hu_joint *j, const hu_joint_rank *ranks, hu_arena *arena
         if (!m->of_op || !m->of_node || !find_calls(&ranks[r], scratch, &call_of_slice))
             return false;
         for (size_t i = 0; i < g->n_ops; i++)
-            m->of_op[i] = g->op[i].class == HU_CLASS_COMM ? met_by(&ranks[r], &call_of_slice, g->op[i].slice, NULL) : HU_NONE;
+            m->of_op[i] = g->op[i].class == HU_CLASS_COMM ? met_by(&ranks[r], &call_of_slice, g->op[i].slice, NULL)
+                                                          : HU_NONE;
         for (size_t i = 0; i < g->n_nodes; i++)
             m->of_node[i] = g->node[i].class == HU_CLASS_HOST_COMM
                                 ? met_by(&ranks[r], &call_of_slice, g->node[i].slice, &g->node[i]) : HU_NONE;
@@ -108,8 +109,8 @@ static bool find_guests(hu_joint *j, const hu_joint_rank *ranks, hu_arena *arena
 }
 
 /* How many ranks meet at most, and in how many of their windows each meeting lies. */
-static bool count_guests(const hu_joint *j, const hu_joint_rank *ranks, hu_arena *scratch, size_t *n_met, uint32_t **expected,
-                         uint32_t **found)
+static bool count_guests(const hu_joint *j, const hu_joint_rank *ranks, hu_arena *scratch, size_t *n_met,
+                         uint32_t **expected, uint32_t **found)
 {
     *n_met = 0;
     for (size_t r = 0; r < j->n; r++)
@@ -512,8 +513,10 @@ HU_SWEEP_INLINE void sweep(hu_joint *j, hu_costs *const *costs, bool path)
             if (m->of_op[at.index] == HU_NONE)
                 hu_sweep_finish(r, c, at.index, r->op_start[at.index] + c->op[at.index] * c->scale);
         } else if (at.at == AT_END) {
-            hu_sweep_end(r, c, at.index, m->of_node[at.index] == HU_NONE ? r->node_begin[at.index] + c->node[at.index] * c->scale
-                                                                         : r->node_end[at.index], path);
+            const bool alone = m->of_node[at.index] == HU_NONE;
+
+            hu_sweep_end(r, c, at.index, alone ? r->node_begin[at.index] + c->node[at.index] * c->scale
+                                               : r->node_end[at.index], path);
         } else {
             meet(j, costs, &j->meeting[at.index]);
         }

@@ -176,7 +176,8 @@ static void write_job(hu_text_page *p)
         if (x->gain_pct < LEAST_PCT)
             continue;
         if (x->edit == HU_JOB_STRAGGLER)
-            snprintf(what, sizeof what, "were rank %lld like the others", (long long)(rank >= 0 ? rank : (int64_t)x->digest));
+            snprintf(what, sizeof what, "were rank %lld like the others",
+                     (long long)(rank >= 0 ? rank : (int64_t)x->digest));
         n += (size_t)snprintf(line + n, sizeof line - n, "%s %s: %s", said++ ? "," : ";",
                               x->edit == HU_JOB_STRAGGLER ? what
                               : x->edit == HU_JOB_BALANCE ? "were their work shared out evenly"

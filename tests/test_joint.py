@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks replayed together: what a job would gain if one of them were faster, against jobs that really are so.
+
+The jobs are simulated here, on streams and events of their own; the truth is the same job with the cause taken out."""
+import copy
+import json
+import pathlib
+import random
+import statistics
+import tempfile
+import unittest
+from typing import Any
+
+from tests.program import ROOT, SANITIZED, SHARED, report, skip_loudly
+
+US = 1000
+LAUNCH, LATENCY, EVENT = 5 * US, 3 * US, 1 * US
+
+
+class Job:
+    """Steps of a loader, `layers` kernels and as many all-reduces on a stream beside them, and an optimizer that waits for all.
+
+    Costs are tables [step][rank][layer] in ns, so that a cause can be taken out of them.  With `pairs`, each second collective
+    is of a group of two ranks."""
+
+    def __init__(self, seed: int, ranks: int = 4, steps: int = 10, layers: int = 4, pairs: bool = False) -> None:
+        r = random.Random(seed)
+        self.ranks, self.steps, self.layers, self.pairs = ranks, steps, layers, pairs
+        base = [r.randint(800, 3000) * US for _ in range(layers)]
+        self.compute = [[[int(c * r.uniform(0.98, 1.02)) for c in base] for _ in range(ranks)] for _ in range(steps)]
+        self.transfer = [[r.randint(100, 900) * US for _ in range(layers)] for _ in range(steps)]
+        self.loader = [[r.randint(20, 60) * US for _ in range(ranks)] for _ in range(steps)]
+        self.optimizer = 400 * US
+
+    def members(self, rank: int, layer: int) -> tuple[int, ...]:
+        if self.pairs and layer % 2:
+            return (rank // 2 * 2, rank // 2 * 2 + 1)
+        return tuple(range(self.ranks))
+
+    def run(self) -> tuple[float, list[list[dict[str, Any]]]]:
+        """Mean length of the steps but the first, in ns; and the events of each rank."""
+        now = [0] * self.ranks
+        events: list[list[dict[str, Any]]] = [[] for _ in range(self.ranks)]
+        ends = [[0] * self.ranks]
+        correlation = 0
+
+        def put(rank: int, cat: str, name: str, start: int, dur: int, tid: int, **args: Any) -> None:
+            events[rank].append({"ph": "X", "cat": cat, "name": name, "pid": 0 if cat in ("kernel", "cuda_sync") else 1, "tid": tid,
+                                 "ts": start / 1000, "dur": dur / 1000, "args": args})
+
+        for k in range(self.steps):
+            correlation = 1000 * (k + 1)
+            begin = list(now)
+            host = list(now)
+            computed = [0] * self.ranks             # end of the last kernel, and of the last collective
+            sent = [0] * self.ranks
+            for rank in range(self.ranks):
+                put(rank, "user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", host[rank], self.loader[k][rank], 1)
+                host[rank] += self.loader[k][rank]
+            for layer in range(self.layers):
+                arrive = [0] * self.ranks
+                for rank in range(self.ranks):
+                    c = correlation + 10 * layer
+                    put(rank, "cuda_runtime", "cudaLaunchKernel", host[rank], LAUNCH, 1, correlation=c)
+                    start = max(host[rank] + LATENCY, computed[rank] + US)
+                    computed[rank] = start + self.compute[k][rank][layer]
+                    put(rank, "kernel", f"gemm{layer}", start, self.compute[k][rank][layer], 7, stream=7, device=0, context=1, correlation=c, grid=[100, 1, 1], block=[128, 1, 1])
+                    put(rank, "cuda_runtime", "cudaEventRecord", host[rank] + LAUNCH, US, 1, correlation=c + 1)
+                    put(rank, "cuda_runtime", "cudaStreamWaitEvent", host[rank] + LAUNCH + US, US, 1, correlation=c + 2)
+                    put(rank, "cuda_sync", "Stream Wait Event", host[rank] + LAUNCH + US, US, 20, stream=20, device=0, context=1, correlation=c + 2,
+                        wait_on_stream=7, wait_on_cuda_event_record_corr_id=c + 1, wait_on_cuda_event_id=layer)
+                    put(rank, "cuda_runtime", "cudaLaunchKernel", host[rank] + LAUNCH + 2 * US, LAUNCH, 1, correlation=c + 3)
+                    arrive[rank] = max(host[rank] + LAUNCH + 2 * US + LATENCY, sent[rank] + US, computed[rank] + EVENT)
+                    host[rank] += 2 * LAUNCH + 2 * US
+                for rank in range(self.ranks):
+                    members = self.members(rank, layer)
+                    sent[rank] = max(arrive[m] for m in members) + self.transfer[k][layer]
+                    put(rank, "kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", arrive[rank], sent[rank] - arrive[rank], 20, stream=20, device=0, context=1,
+                        correlation=correlation + 10 * layer + 3, Seq=k * self.layers + layer, dtype="Float",
+                        **{"Collective name": "allreduce", "In msg nelems": 1000 * (layer + 1), "Out msg nelems": 1000 * (layer + 1), "Group size": len(members),
+                           "Process Group Name": "0" if len(members) == self.ranks else "1", "Process Group Ranks": str(list(members))})
+            for rank in range(self.ranks):
+                c = correlation + 900
+                put(rank, "cuda_runtime", "cudaEventRecord", host[rank], US, 1, correlation=c)
+                put(rank, "cuda_runtime", "cudaStreamWaitEvent", host[rank] + US, US, 1, correlation=c + 1)
+                put(rank, "cuda_sync", "Stream Wait Event", host[rank] + US, US, 7, stream=7, device=0, context=1, correlation=c + 1,
+                    wait_on_stream=20, wait_on_cuda_event_record_corr_id=c, wait_on_cuda_event_id=99)
+                put(rank, "cuda_runtime", "cudaLaunchKernel", host[rank] + 2 * US, LAUNCH, 1, correlation=c + 2)
+                start = max(host[rank] + 2 * US + LATENCY, computed[rank] + US, sent[rank] + EVENT)
+                put(rank, "kernel", "adam", start, self.optimizer, 7, stream=7, device=0, context=1, correlation=c + 2, grid=[100, 1, 1], block=[128, 1, 1])
+                host[rank] += 2 * US + LAUNCH
+                done = start + self.optimizer + 4 * US
+                put(rank, "cuda_runtime", "cudaDeviceSynchronize", host[rank], done - host[rank], 1, correlation=c + 3)
+                put(rank, "user_annotation", f"ProfilerStep#{k}", begin[rank], done - begin[rank], 1)
+                now[rank] = done
+            ends.append(list(now))
+        return statistics.mean((ends[-1][r] - ends[1][r]) / (self.steps - 1) for r in range(self.ranks)), events
+
+    def write(self, folder: pathlib.Path) -> float:
+        step, events = self.run()
+        for rank, own in enumerate(events):
+            (folder / f"rank{rank}.json").write_text(json.dumps({
+                "deviceProperties": [{"id": 0, "name": "NVIDIA H100 80GB HBM3"}], "host_name": "node0",
+                "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": self.ranks}, "traceEvents": own}))
+        return step
+
+
+def ask(job: Job) -> tuple[float, dict[str, Any]]:
+    with tempfile.TemporaryDirectory() as name:
+        step = job.write(pathlib.Path(name))
+        return step, report(name)
+
+
+def price(joint: dict[str, Any], edit: str, rank: int | None = None) -> dict[str, Any]:
+    return next(p for p in joint["what_if"] if p["edit"] == edit and (rank is None or p["rank"] == rank))
+
+
+class Joint(unittest.TestCase):
+    def check(self, truth: float, before: float, predicted: dict[str, Any], points: float, what: Any) -> float:
+        gain = 100 * (1 - truth / before)
+        self.assertLess(abs(predicted["gain_pct"] - gain), points, (what, gain, predicted))
+        self.assertTrue(predicted["gain_low_pct"] - 0.5 <= gain <= predicted["gain_high_pct"] + 0.5, (what, gain, predicted))
+        return abs(predicted["gain_pct"] - gain)
+
+    def test_a_late_rank_that_no_longer_is(self) -> None:
+        errors = []
+        for seed in range(4 if SANITIZED else 30):
+            r = random.Random(1000 + seed)
+            job = Job(seed, ranks=r.choice((2, 4, 8)), pairs=seed % 3 == 2)
+            cured = copy.deepcopy(job)
+            who, by_loader = r.randrange(job.ranks), r.random() < 0.5
+            for k in range(job.steps):
+                if by_loader:
+                    job.loader[k][who] += r.randint(1000, 5000) * US
+                else:
+                    job.compute[k][who] = [int(c * 1.5) for c in job.compute[k][who]]
+            truth = cured.run()[0]
+            step, said = ask(job)
+            joint = said["joint_replay"]
+            self.assertTrue(joint["is_replayed"] and joint["is_trusted"], joint["why_not"])
+            self.assertAlmostEqual(joint["replayed_step_ns"] / joint["measured_step_ns"], 1, delta=0.001)
+            self.assertEqual((joint["ranks"], joint["parked"]), (job.ranks, []))
+            errors.append(self.check(truth, step, price(joint, "straggler", who), 2.5, (seed, who, by_loader)))
+            finding = next(f for f in said["findings"] if f["id"] == "straggler")
+            self.assertIn(f"rank {who}", finding["statement"])
+            first = joint["critical_path"][0]
+            self.assertEqual((first["rank"], first["class"]) if not by_loader else first["rank"], (who, "compute") if not by_loader else first["rank"])
+            self.assertAlmostEqual(sum(p["share_pct"] for p in joint["critical_path"]), 100, delta=3)
+        self.assertLess(statistics.mean(errors), 1)
+
+    def test_now_one_rank_is_late_and_now_another(self) -> None:
+        errors = []
+        for seed in range(4 if SANITIZED else 20):
+            r = random.Random(2000 + seed)
+            job = Job(seed, ranks=8, layers=6)
+            cured = copy.deepcopy(job)
+            for k in range(job.steps):
+                for layer in range(job.layers):
+                    job.compute[k][r.randrange(8)][layer] += r.randint(2000, 6000) * US
+            truth = cured.run()[0]
+            step, said = ask(job)
+            joint = said["joint_replay"]
+            errors.append(self.check(truth, step, price(joint, "hiccups"), 4, seed))
+            for p in joint["what_if"]:
+                if p["edit"] == "straggler":
+                    self.assertLess(p["gain_pct"], price(joint, "hiccups")["gain_pct"] / 2)
+            finding = next(f for f in said["findings"] if f["id"] == "straggler")
+            self.assertIn("Now one rank is late and now another", finding["statement"])
+        self.assertLess(statistics.mean(errors), 2)
+
+    def test_work_that_is_shared_out_evenly(self) -> None:
+        for seed in range(3 if SANITIZED else 10):
+            job = Job(seed, ranks=4)
+            for k in range(job.steps):
+                for rank in range(4):
+                    job.compute[k][rank] = [int(c * (0.7 + 0.2 * rank)) for c in job.compute[k][rank]]
+            even = copy.deepcopy(job)
+            for k in range(job.steps):
+                for layer in range(job.layers):
+                    mean = sum(job.compute[k][rank][layer] for rank in range(4)) // 4
+                    for rank in range(4):
+                        even.compute[k][rank][layer] = mean
+            step, said = ask(job)
+            self.check(even.run()[0], step, price(said["joint_replay"], "balance"), 2, seed)
+
+    def test_a_network_that_costs_nothing(self) -> None:
+        for seed in range(3 if SANITIZED else 10):
+            job = Job(seed, ranks=4, pairs=seed % 2 == 1)
+            job.transfer = [[4 * t for t in job.transfer[0]] for _ in range(job.steps)]
+            free = copy.deepcopy(job)
+            free.transfer = [[0] * job.layers for _ in range(job.steps)]
+            step, said = ask(job)
+            self.check(free.run()[0], step, price(said["joint_replay"], "network"), 2, seed)
+
+    def test_ranks_that_enter_two_groups_in_different_orders_hang(self) -> None:
+        """On one stream each; the trace says that they met, so it is the matching that cannot be: it is told, not replayed."""
+        with tempfile.TemporaryDirectory() as name:
+            for rank in range(2):
+                events = []
+                for k in range(8):
+                    at = 1000 * k
+                    for place in range(2):
+                        group = "ab"[place ^ rank]
+                        c = 10 * k + place + 1
+                        start = at + 100 + 200 * place
+                        events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": at + 10 * place, "dur": 5, "args": {"correlation": c}})
+                        events.append({"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", "pid": 0, "tid": 7, "ts": start, "dur": 150,
+                                       "args": {"stream": 7, "device": 0, "context": 1, "correlation": c, "Collective name": "allreduce", "dtype": "Float", "In msg nelems": 64,
+                                                "Out msg nelems": 64, "Group size": 2, "Process Group Name": group, "Process Group Ranks": "[0, 1]", "Seq": k}})
+                    events.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{k}", "pid": 1, "tid": 1, "ts": at, "dur": 1000, "args": {}})
+                (pathlib.Path(name) / f"rank{rank}.json").write_text(json.dumps(
+                    {"distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 2}, "traceEvents": events}))
+            joint = report(name)["joint_replay"]
+        self.assertFalse(joint["is_replayed"])
+        self.assertIn("different orders", joint["why_not"])
+        self.assertEqual({p["waits"] for p in joint["parked"]} | {p["missing"] for p in joint["parked"]}, {0, 1})
+
+    def test_different_orders_on_streams_of_their_own_do_not(self) -> None:
+        """Both are right: nothing on a stream waits for the other."""
+        with tempfile.TemporaryDirectory() as name:
+            for rank in range(2):
+                events = []
+                for k in range(8):
+                    at = 1000 * k
+                    for place in range(2):
+                        which = place ^ rank
+                        c = 10 * k + place + 1
+                        events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": at + 10 * place, "dur": 5, "args": {"correlation": c}})
+                        events.append({"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", "pid": 0, "tid": 20 + which, "ts": at + 10 * place + 5,
+                                       "dur": 300 - 10 * place, "args": {"stream": 20 + which, "device": 0, "context": 1, "correlation": c, "Collective name": "allreduce", "dtype": "Float",
+                                                                         "In msg nelems": 64, "Out msg nelems": 64, "Group size": 2, "Process Group Name": "ab"[which],
+                                                                         "Process Group Ranks": "[0, 1]", "Seq": k}})
+                    events.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{k}", "pid": 1, "tid": 1, "ts": at, "dur": 1000, "args": {}})
+                (pathlib.Path(name) / f"rank{rank}.json").write_text(json.dumps(
+                    {"distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 2}, "traceEvents": events}))
+            joint = report(name)["joint_replay"]
+        self.assertTrue(joint["is_replayed"], joint["why_not"])
+        self.assertGreaterEqual(joint["collectives"], 12)
+
+    def test_a_recorded_pair(self) -> None:
+        """Two gloo processes of which one slept; the achieved gain was measured without a profiler."""
+        folder = ROOT / "tests/data/pairs"
+        truth = json.loads((folder / "truth.json").read_text())["pairs"]["straggler"]["truth"]
+        joint = report(folder / "straggler")["joint_replay"]
+        self.assertAlmostEqual(joint["replayed_step_ns"] / joint["measured_step_ns"], 1, delta=0.01)
+        self.assertLess(abs(price(joint, "straggler", 1)["gain_pct"] - truth["pct"]), 10)
+
+    def test_a_real_job(self) -> None:
+        """Eight ranks of Megatron whose hosts stall, each at another time: no single one is to blame."""
+        folder = SHARED / "traces/kineto/astra-sim-megatron-tp8"
+        if not folder.exists():
+            skip_loudly(f"no {folder}")
+            self.skipTest("no shared traces")
+        joint = report(folder)["joint_replay"]
+        self.assertEqual((joint["ranks"], joint["collectives"]), (8, 84))
+        self.assertAlmostEqual(joint["replayed_step_ns"] / joint["measured_step_ns"], 1, delta=0.005)
+        self.assertGreater(price(joint, "hiccups")["gain_pct"], 40)
+        for rank in (0, 6):
+            self.assertLess(price(joint, "straggler", rank)["gain_pct"], 5)
+
+
+if __name__ == "__main__":
+    unittest.main()
