@@ -31,7 +31,7 @@ typedef struct hu_joint hu_joint;
 
 /*
  * Everything lives in `arena`; the graphs must outlive it.  Collectives that lie in the window of only some of the ranks
- * stay as long as they were.  NULL when there is no memory, or when the graphs are too large for numbers of 32 bits (HU_ELIMIT).
+ * stay as long as they were.  NULL when there is no memory, or the graphs are too large for numbers of 32 bits (HU_ELIMIT).
  */
 hu_joint *hu_joint_new(const hu_joint_rank *ranks, size_t n, hu_arena *arena, hu_error *err);
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "advise/findings.h"
+#include "advise/job.h"
 #include "analyze/digest.h"
 #include "render/export.h"
 #include "render/report.h"
@@ -106,11 +106,18 @@ static int draw(const hu_trace *t, hu_digest *d, hu_simulation *s, hu_findings *
     hu_report           r = {.digests = &d, .n = 1, .scratch = arena, .timelines = &timeline, .unit = "samples"};
     hu_str              text;
     hu_rendezvous       meeting;
+    hu_job              job;
+    hu_graph           *copy = NULL;
     int                 rc = out ? 0 : hu_fail_memory(err);
 
     d->findings = findings;
     if (rc == 0)                        /* the rank with itself */
         rc = hu_rendezvous_measure((hu_digest *[]){d, d}, 2, arena, arena, &meeting, err);
+    if (rc == 0 && s) {
+        copy = hu_graph_copy(&s->graph, arena);
+        rc = copy ? hu_job_measure((const hu_graph *[]){&s->graph, copy}, (hu_digest *[]){d, d}, 2, &meeting, &job, err)
+                  : hu_fail_memory(err);
+    }
     if (rc < 0) {
         hu_out_abandon(out);
         hu_arena_free(arena);
