@@ -11,7 +11,7 @@ import tempfile
 import unittest
 from typing import Any
 
-from tests.program import ROOT, SANITIZED, SHARED, report, skip_loudly
+from tests.program import ROOT, SANITIZED, SHARED, report, run, skip_loudly
 
 US = 1000
 LAUNCH, LATENCY, EVENT = 5 * US, 3 * US, 1 * US
@@ -236,6 +236,40 @@ class Joint(unittest.TestCase):
             joint = report(name)["joint_replay"]
         self.assertTrue(joint["is_replayed"], joint["why_not"])
         self.assertGreaterEqual(joint["collectives"], 12)
+
+    def test_edits_of_each_rank_are_priced_for_all(self) -> None:
+        """A loader that costs nothing, kernels twice as fast: on all ranks at once, with what the others then wait."""
+        for seed in range(2 if SANITIZED else 8):
+            r = random.Random(3000 + seed)
+            job = Job(seed, ranks=4)
+            loads, halves = [r.randint(500, 3000) * US for _ in range(4)], copy.deepcopy(job)
+            job.loader = halves.loader = [list(loads) for _ in range(job.steps)]
+            no_loads = copy.deepcopy(job)
+            no_loads.loader = [[0] * 4 for _ in range(job.steps)]
+            halves.compute = [[[c // 2 for c in row] for row in step] for step in job.compute]
+            with tempfile.TemporaryDirectory() as name:
+                step = job.write(pathlib.Path(name))
+                status, out, err = run("whatif", name, "--json", "-e", "data=0", "-e", "kernel:gemm*x2", "-e", "straggler=0")
+                self.assertEqual(status, 0, err)
+                said = json.loads(out)
+                _, text, _ = run("whatif", name, "-e", "data=0")
+            self.assertEqual(said["ranks"], 4)
+            self.assertIn("mean of 4 ranks", text.decode())
+            data, kernels, straggler = said["edits"][:3]
+            self.check(no_loads.run()[0], step, data, 1.5, ("data", seed))
+            self.check(halves.run()[0], step, kernels, 1.5, ("kernels", seed))
+            self.assertEqual(straggler["edit"], f"straggler:{loads.index(max(loads))}")
+
+    def test_whatif_that_cannot_be(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            Job(1, ranks=2).write(pathlib.Path(name))
+            for edit, words in (("straggler:7", "no trace is of rank 7"), ("straggler:x", "straggler:5 or =0"), ("balance:3", "balance=0")):
+                status, out, err = run("whatif", name, "-e", edit)
+                self.assertEqual((status != 0, out), (True, b""))
+                self.assertIn(words, err)
+            status, out, err = run("whatif", pathlib.Path(name) / "rank0.json", "-e", "hiccups=0")
+            self.assertEqual(status, 0)
+            self.assertIn("name the traces of all of them", err)
 
     def test_a_recorded_pair(self) -> None:
         """Two gloo processes of which one slept; the achieved gain was measured without a profiler."""

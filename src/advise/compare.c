@@ -34,7 +34,7 @@ static void show_stragglers(hu_finding *x, const hu_rendezvous *r, hu_digest *co
     }
 }
 
-static const hu_job_price *find_price(const hu_job *job, hu_job_edit edit)
+static const hu_job_price *find_price(const hu_job *job, hu_edit_kind edit)
 {
     for (size_t i = 0; i < job->n_prices; i++)
         if (job->price[i].edit == edit)
@@ -73,7 +73,7 @@ static void say_many(hu_finding *x, const hu_job *job, const hu_job_price *all, 
 /* What the replay of all says; false when nobody is waited for. */
 static bool compare_replayed(hu_finding *x, const hu_job *job, hu_digest *const *digests, size_t n, const hu_rendezvous *r)
 {
-    const hu_job_price *one = find_price(job, HU_JOB_STRAGGLER), *all = find_price(job, HU_JOB_HICCUPS), *best = one;
+    const hu_job_price *one = find_price(job, HU_EDIT_STRAGGLER), *all = find_price(job, HU_EDIT_HICCUPS), *best = one;
     const hu_straggler *who = NULL;
     hu_stragglers       s;
 

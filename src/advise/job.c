@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * job.c - prices what only several ranks together can tell.
- *
- * The interval spans both readings of what nothing explains (graph/replay.h), what the replay misses of the measured step,
- * and a share of the gain: that a rank would do as the others do is a guess about its cause, not a law.
- */
+ * job.c - prices what only several ranks together can tell. */
 #include "advise/job.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "graph/joint_edit.h"
-
 static const double MOST_ERROR_PCT = 5;         /* between replay and measurement, for a point to be given */
-static const double FLOOR_POINTS = 0.5;
-static const double FLOOR_SHARE = 0.1;
 
 typedef struct {
     const hu_rendezvous *r;
@@ -22,125 +14,50 @@ typedef struct {
     size_t               n;
     size_t              *digest_of;             /* by rank that is replayed */
     hu_joint_rank       *ranks;
-    hu_costs           **costs;
     hu_joint            *joint;
-    hu_joint_facts      *facts;
+    hu_joint_pricer     *pricer;
     hu_arena            *arena;
     hu_job              *out;
 } work;
 
-static const char *const keys[] = {
-#define E(id, key, words) [HU_JOB_##id] = key,
-    HU_JOB_EDITS(E)
-#undef E
-};
-
-static const char *const sentences[] = {
-#define E(id, key, words) [HU_JOB_##id] = words,
-    HU_JOB_EDITS(E)
-#undef E
-};
-
-const char *hu_job_edit_key(hu_job_edit e)
+/* When a rank's window begins, on the clock of the reference. */
+static int64_t origin_of(const hu_rendezvous *r, hu_digest *const *digests, size_t i, const hu_graph *g)
 {
-    return keys[e];
-}
-
-const char *hu_job_edit_words(hu_job_edit e)
-{
-    return sentences[e];
-}
-
-/* When a rank's window begins, on the clock of the reference: what its calls say of both is the shift between them. */
-static int64_t origin_of(const work *w, size_t digest, const hu_graph *g)
-{
-    const hu_attendance *a = &w->r->at[digest];
-    const int64_t base = w->digests[digest]->info.base_ns, most = INT64_C(1) << 61;
+    const int64_t most = INT64_C(1) << 61;
     int64_t       origin;
 
-    if (__builtin_add_overflow(base, g->from_ns, &origin) || origin > most || origin < -most)
+    if (__builtin_add_overflow(digests[i]->info.base_ns, g->from_ns, &origin) || origin > most || origin < -most)
         return 0;
-    return isnan(a->offset_ns) ? origin : origin - (int64_t)a->offset_ns;
+    return isnan(r->at[i].offset_ns) ? origin : origin - (int64_t)r->at[i].offset_ns;
 }
 
-static bool gather(work *w, const hu_graph *const *graphs)
+size_t hu_job_list_ranks(const hu_graph *const *graphs, hu_digest *const *digests, size_t n, const hu_rendezvous *r,
+                         hu_joint_rank *out, size_t *digest_of)
 {
     int64_t first = INT64_MAX;
     size_t  k = 0;
 
-    w->digest_of = hu_arena_calloc(w->arena, w->n + 1, sizeof *w->digest_of);
-    w->ranks = hu_arena_calloc(w->arena, w->n + 1, sizeof *w->ranks);
-    w->costs = hu_arena_calloc(w->arena, w->n + 1, sizeof *w->costs);
-    if (!w->digest_of || !w->ranks || !w->costs)
-        return false;
-    for (size_t i = 0; i < w->n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (!graphs[i])
             continue;
-        w->digest_of[k] = i;
-        w->ranks[k] = (hu_joint_rank){graphs[i], &w->digests[i]->comm, w->r->met[i], origin_of(w, i, graphs[i])};
-        first = w->ranks[k].origin_ns < first ? w->ranks[k].origin_ns : first;
-        w->costs[k] = hu_costs_new(graphs[i], w->arena);
-        if (!w->costs[k++])
-            return false;
+        if (digest_of)
+            digest_of[k] = i;
+        out[k] = (hu_joint_rank){graphs[i], &digests[i]->comm, r->met[i], origin_of(r, digests, i, graphs[i])};
+        first = out[k].origin_ns < first ? out[k].origin_ns : first;
+        k++;
     }
     for (size_t i = 0; i < k; i++)
-        w->ranks[i].origin_ns -= first;
-    w->out->ranks = k;
-    return true;
+        out[i].origin_ns -= first;
+    return k;
 }
 
-static void reset(work *w, hu_anchor anchor)
+static void price(work *w, hu_edit_kind kind, size_t rank)
 {
-    for (size_t i = 0; i < w->out->ranks; i++) {
-        hu_costs_reset(w->ranks[i].graph, w->costs[i]);
-        w->costs[i]->anchor = anchor;
-    }
-}
+    const hu_edit edit = {.kind = kind, .rank = (int64_t)rank};
+    hu_price      p;
 
-static void apply(work *w, hu_job_edit edit, size_t rank)
-{
-    if (edit == HU_JOB_STRAGGLER)
-        hu_joint_edit_straggler(w->facts, rank, w->costs[rank]);
-    else if (edit == HU_JOB_BALANCE)
-        hu_joint_edit_imbalance(w->facts, w->costs);
-    else if (edit == HU_JOB_HICCUPS)
-        hu_joint_edit_hiccups(w->facts, w->costs);
-    else
-        for (size_t r = 0; r < w->out->ranks; r++) {
-            const hu_graph *g = w->ranks[r].graph;
-
-            for (uint32_t i = 0; i < g->n_ops; i++)
-                if (hu_joint_of_op(w->joint, r, i) != HU_NONE)
-                    w->costs[r]->op[i] = 0;
-            for (uint32_t i = 0; i < g->n_nodes; i++)
-                if (hu_joint_of_node(w->joint, r, i) != HU_NONE)
-                    w->costs[r]->node[i] = 0;
-        }
-}
-
-static double gain_of(work *w, hu_job_edit edit, size_t rank, hu_anchor anchor, double *after_ns)
-{
-    double before;
-
-    reset(w, anchor);
-    before = hu_joint_run(w->joint, w->costs, NULL);
-    apply(w, edit, rank);
-    *after_ns = hu_joint_run(w->joint, w->costs, NULL);
-    return 100 * (1 - *after_ns / before);
-}
-
-static void price(work *w, hu_job_edit edit, size_t rank)
-{
-    hu_job_price x = {.edit = edit, .digest = w->digest_of[rank]};
-    double       unused, tied, half;
-
-    tied = gain_of(w, edit, rank, HU_ANCHOR_HOST, &unused);
-    x.gain_pct = gain_of(w, edit, rank, HU_ANCHOR_PREDECESSOR, &x.after_ns);
-    half = hypot(FLOOR_SHARE * x.gain_pct, FLOOR_POINTS) +
-           fabs(w->out->replayed_ns / w->out->seen_ns - 1) * fabs(x.gain_pct);
-    x.low_pct = fmin(x.gain_pct, tied) - half;
-    x.high_pct = fmax(x.gain_pct, tied) + half;
-    w->out->price[w->out->n_prices++] = x;
+    hu_joint_price_edits(w->pricer, &edit, 1, &p);
+    w->out->price[w->out->n_prices++] = (hu_job_price){kind, w->digest_of[rank], p.after_ns, p.gain_pct, p.low_pct, p.high_pct};
 }
 
 static int by_gain(const void *left, const void *right)
@@ -160,13 +77,13 @@ static void price_all(work *w)
     for (size_t i = 0, priced = 0; i < s.n && priced < HU_JOB_STRAGGLERS; i++)
         for (size_t k = 0; k < w->out->ranks; k++)
             if (w->digest_of[k] == s.at[i].digest) {
-                price(w, HU_JOB_STRAGGLER, k);
+                price(w, HU_EDIT_STRAGGLER, k);
                 priced++;
             }
-    price(w, HU_JOB_BALANCE, 0);
+    price(w, HU_EDIT_BALANCE, 0);
     if (w->out->ranks > 2)
-        price(w, HU_JOB_HICCUPS, 0);
-    price(w, HU_JOB_NETWORK, 0);
+        price(w, HU_EDIT_HICCUPS, 0);
+    price(w, HU_EDIT_NETWORK, 0);
     qsort(w->out->price, w->out->n_prices, sizeof w->out->price[0], by_gain);
 }
 
@@ -190,8 +107,7 @@ static int find_path(work *w, hu_error *err)
 
     if (!paths || !all)
         return hu_fail_memory(err);
-    reset(w, HU_ANCHOR_PREDECESSOR);
-    if ((rc = hu_joint_path(w->joint, w->costs, paths, err)) < 0)
+    if ((rc = hu_joint_path(w->joint, hu_joint_pricer_costs(w->pricer), paths, err)) < 0)
         return rc;
     for (size_t r = 0; r < n; r++) {
         total += (double)paths[r].total_ns;
@@ -222,10 +138,12 @@ static int replay(work *w, const hu_graph *const *graphs, hu_error *err)
 {
     const hu_parked *parked;
     size_t           n;
-    double           seen = 0;
 
-    if (!gather(w, graphs))
+    w->digest_of = hu_arena_calloc(w->arena, w->n + 1, sizeof *w->digest_of);
+    w->ranks = hu_arena_calloc(w->arena, w->n + 1, sizeof *w->ranks);
+    if (!w->digest_of || !w->ranks)
         return hu_fail_memory(err);
+    w->out->ranks = hu_job_list_ranks(graphs, w->digests, w->n, w->r, w->ranks, w->digest_of);
     if (w->out->ranks < 2) {
         snprintf(w->out->why_not, sizeof w->out->why_not, "fewer than two ranks could be replayed");
         return 0;
@@ -245,15 +163,12 @@ static int replay(work *w, const hu_graph *const *graphs, hu_error *err)
         snprintf(w->out->why_not, sizeof w->out->why_not, "no collective was found in the replayed steps of all its ranks");
     if (w->out->why_not[0])
         return 0;
-    w->facts = hu_joint_facts_new(w->joint, w->ranks, w->out->ranks, w->arena);
-    if (!w->facts)
+    w->pricer = hu_joint_pricer_new(w->joint, w->ranks, NULL, w->out->ranks, w->arena);
+    if (!w->pricer)
         return hu_fail_memory(err);
-    for (size_t i = 0; i < w->out->ranks; i++)
-        seen += w->ranks[i].graph->step_ns / (double)w->out->ranks;
-    w->out->seen_ns = seen;
-    reset(w, HU_ANCHOR_PREDECESSOR);
-    w->out->replayed_ns = hu_joint_run(w->joint, w->costs, NULL);
-    w->out->is_trusted = 100 * fabs(w->out->replayed_ns / seen - 1) <= MOST_ERROR_PCT;
+    w->out->seen_ns = hu_joint_pricer_seen_ns(w->pricer);
+    w->out->replayed_ns = hu_joint_pricer_step_ns(w->pricer);
+    w->out->is_trusted = 100 * fabs(w->out->replayed_ns / w->out->seen_ns - 1) <= MOST_ERROR_PCT;
     w->out->is_replayed = true;
     price_all(w);
     return find_path(w, err);

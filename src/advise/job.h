@@ -4,27 +4,14 @@
 #define HU_ADVISE_JOB_H
 
 #include "advise/stragglers.h"
-#include "graph/joint.h"
+#include "graph/joint_price.h"
 
-/* id, key, what it means */
-#define HU_JOB_EDITS(E)                                                             \
-    E(STRAGGLER, "straggler", "as fast as the median of the others")                \
-    E(BALANCE, "balance", "the work before each collective is shared out evenly")   \
-    E(HICCUPS, "hiccups", "no rank is late to any collective: all take the median")  \
-    E(NETWORK, "network", "collectives take no time once all have come")
-
-typedef enum {
-#define E(id, key, words) HU_JOB_##id,
-    HU_JOB_EDITS(E)
-#undef E
-    HU_JOB_EDIT_COUNT
-} hu_job_edit;
-
+/* An edit between ranks. */
 typedef struct {
-    hu_job_edit edit;
-    size_t      digest;                 /* of HU_JOB_STRAGGLER: which rank                                     */
-    double      after_ns;               /* mean simulated step                                                 */
-    double      gain_pct, low_pct, high_pct;
+    hu_edit_kind edit;                  /* hu_edit_is_joint                                                    */
+    size_t       digest;                /* of HU_EDIT_STRAGGLER: which rank                                    */
+    double       after_ns;              /* mean simulated step                                                 */
+    double       gain_pct, low_pct, high_pct;
 } hu_job_price;
 
 /* A piece of the job's critical path. */
@@ -53,13 +40,17 @@ typedef struct {
 } hu_job;
 
 /*
+ * Makes rows of the graphs that are not NULL, all windows on one clock that begins with the first of them; out[0..n) and
+ * digest_of[0..n), which says whose rows they are, unless it is NULL.  Returns how many.
+ */
+size_t hu_job_list_ranks(const hu_graph *const *graphs, hu_digest *const *digests, size_t n, const hu_rendezvous *r,
+                         hu_joint_rank *out, size_t *digest_of);
+
+/*
  * `graphs[0..n)` belong to the digests; NULL where a rank could not be replayed, or is one of too many.  The result is
  * plain.  Returns 0 or HU_ENOMEM.
  */
 int hu_job_measure(const hu_graph *const *graphs, hu_digest *const *digests, size_t n, const hu_rendezvous *r, hu_job *out,
                    hu_error *err);
-
-const char *hu_job_edit_key(hu_job_edit e);
-const char *hu_job_edit_words(hu_job_edit e);
 
 #endif

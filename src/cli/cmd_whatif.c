@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "cli/inputs.h"
 #include "cli/progress.h"
-#include "graph/simulation.h"
+#include "cli/team.h"
 #include "ingest/open.h"
 #include "render/json_out.h"
 #include "render/units.h"
@@ -56,33 +56,100 @@ static const hu_option rows[] = {
      offsetof(options, limits), NULL, hu_inputs_parse_limit},
 };
 
+enum { TEXT_BYTES = 128 };
+
 typedef struct {
-    const char *text;
-    hu_price    price;
+    char     text[TEXT_BYTES];
+    hu_price price;
 } priced;
 
 typedef struct {
-    const options       *o;
-    const hu_simulation *s;
-    priced               at[MOST_EDITS];
-    priced               together;      /* touched is 0 when there is only one edit */
+    const options *o;
+    double         seen_ns, replayed_ns;
+    size_t         steps;
+    size_t         ranks;               /* 1: one alone */
+    size_t         collectives;         /* in which several meet */
+    const hu_check *check;              /* of the rank whose graph is worst */
+    priced         at[MOST_EDITS];
+    priced         together;            /* without text when there is only one edit */
 } answer;
 
 /* An edit that changes nothing is not wrong, but it is worth a word. */
-static void price_all(answer *a, hu_simulation *s)
+static void warn_untouched(const answer *a, const hu_edit *edit, const priced *x)
+{
+    if (x->price.touched)
+        return;
+    if (hu_edit_is_joint(edit->kind) && a->ranks == 1)
+        hu_command_say("%s compares ranks; name the traces of all of them", x->text);
+    else
+        hu_command_say("%s changes nothing in these steps: there is no such work", x->text);
+}
+
+static void price_rank(answer *a, hu_simulation *s)
 {
     const edit_list *list = &a->o->edits;
 
+    a->ranks = 1;
+    a->seen_ns = s->graph.step_ns;
+    a->replayed_ns = hu_pricer_step_ns(s->pricer);
+    a->steps = s->graph.n_marks - 1;
+    a->check = &s->check;
     for (size_t i = 0; i < list->n; i++) {
-        a->at[i].text = list->text[i];
+        snprintf(a->at[i].text, TEXT_BYTES, "%s", list->text[i]);
         hu_price_edits(s->pricer, NULL, 0, &list->edit[i], 1, &a->at[i].price);
-        if (a->at[i].price.touched == 0)
-            hu_command_say("%s changes nothing in these steps: there is no such work", list->text[i]);
+        warn_untouched(a, &list->edit[i], &a->at[i]);
     }
     if (list->n > 1) {
-        a->together.text = "together";
+        snprintf(a->together.text, TEXT_BYTES, "together");
         hu_price_edits(s->pricer, NULL, 0, list->edit, list->n, &a->together.price);
     }
+}
+
+/* The row of the rank that an edit names, or of the one that is worth most. */
+static int find_rank(const hu_team *team, hu_edit *e, char *text, hu_error *err)
+{
+    const int64_t wanted = e->rank;
+
+    if (e->kind != HU_EDIT_STRAGGLER)
+        return 0;
+    if (wanted < 0) {
+        e->rank = (int64_t)hu_joint_price_worst(team->pricer);
+        snprintf(text, TEXT_BYTES, "straggler:%lld", (long long)team->ranks.digests[e->rank]->info.rank);
+        return 0;
+    }
+    for (size_t i = 0; i < team->ranks.n; i++)
+        if (team->ranks.digests[i]->info.rank == wanted) {
+            e->rank = (int64_t)i;
+            return 0;
+        }
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no trace is of rank %lld", (long long)wanted);
+}
+
+static int price_team(answer *a, const hu_team *team, hu_error *err)
+{
+    edit_list list = a->o->edits;
+
+    a->ranks = team->ranks.n;
+    a->collectives = hu_joint_count(team->joint);
+    a->seen_ns = hu_joint_pricer_seen_ns(team->pricer);
+    a->replayed_ns = hu_joint_pricer_step_ns(team->pricer);
+    a->steps = team->simulations[0]->graph.n_marks - 1;
+    a->check = &team->simulations[0]->check;
+    for (size_t i = 1; i < team->ranks.n; i++)
+        if (team->simulations[i]->check.worst > a->check->worst)
+            a->check = &team->simulations[i]->check;
+    for (size_t i = 0; i < list.n; i++) {
+        snprintf(a->at[i].text, TEXT_BYTES, "%s", list.text[i]);
+        if (find_rank(team, &list.edit[i], a->at[i].text, err) < 0)
+            return err->code;
+        hu_joint_price_edits(team->pricer, &list.edit[i], 1, &a->at[i].price);
+        warn_untouched(a, &list.edit[i], &a->at[i]);
+    }
+    if (list.n > 1) {
+        snprintf(a->together.text, TEXT_BYTES, "together");
+        hu_joint_price_edits(team->pricer, list.edit, list.n, &a->together.price);
+    }
+    return 0;
 }
 
 static void write_line(hu_out *out, const priced *x)
@@ -100,23 +167,24 @@ static void write_line(hu_out *out, const priced *x)
 
 static void write_text(const answer *a, hu_out *out)
 {
-    const hu_simulation *s = a->s;
-    const double         off = 100 * fabs(hu_pricer_step_ns(s->pricer) / s->graph.step_ns - 1);
+    const double off = 100 * fabs(a->replayed_ns / a->seen_ns - 1);
 
-    hu_out_printf(out, "%s per step as measured, %s as replayed (%s off, %zu step%s)\n\n", hu_say_time(s->graph.step_ns).t,
-                  hu_say_time(hu_pricer_step_ns(s->pricer)).t, hu_say_pct(off).t, s->graph.n_marks - 1,
-                  s->graph.n_marks == 2 ? "" : "s");
+    hu_out_printf(out, "%s per step as measured, %s as replayed (%s off, %zu step%s)\n", hu_say_time(a->seen_ns).t,
+                  hu_say_time(a->replayed_ns).t, hu_say_pct(off).t, a->steps, a->steps == 1 ? "" : "s");
+    if (a->ranks > 1)
+        hu_out_printf(out, "mean of %zu ranks, which meet in %zu collectives\n", a->ranks, a->collectives);
+    hu_out_text(out, "\n");
     hu_out_text(out, "  edit                             step        time  interval\n");
     for (size_t i = 0; i < a->o->edits.n; i++)
         write_line(out, &a->at[i]);
-    if (a->together.text)
+    if (a->together.text[0])
         write_line(out, &a->together);
     for (hu_check_id i = 0; i < HU_CHECK_COUNT; i++) {
         char value[HU_NUMBER_BYTES];
 
-        if (s->check.grade[i] != HU_GRADE_RED)
+        if (a->check->grade[i] != HU_GRADE_RED)
             continue;
-        hu_format_fixed(value, s->check.value[i], 1);
+        hu_format_fixed(value, a->check->value[i], 1);
         hu_out_printf(out, "\n  beware: %s %s %s\n", value, hu_check_unit(i), hu_check_what(i));
     }
 }
@@ -137,18 +205,19 @@ static void write_price(hu_json_out *j, const priced *x)
 
 static void write_json(const answer *a, hu_out *out)
 {
-    const hu_simulation *s = a->s;
-    hu_json_out          j = {.out = out, .is_empty = true};
+    hu_json_out j = {.out = out, .is_empty = true};
 
     hu_json_open(&j, NULL, '{');
-    hu_json_ns(&j, "measured_step_ns", s->graph.step_ns);
-    hu_json_ns(&j, "replayed_step_ns", hu_pricer_step_ns(s->pricer));
-    hu_json_int(&j, "steps", (int64_t)s->graph.n_marks - 1);
-    hu_json_str(&j, "grade", hu_str_of(hu_grade_name(s->check.worst)));
+    hu_json_ns(&j, "measured_step_ns", a->seen_ns);
+    hu_json_ns(&j, "replayed_step_ns", a->replayed_ns);
+    hu_json_int(&j, "steps", (int64_t)a->steps);
+    hu_json_int(&j, "ranks", (int64_t)a->ranks);
+    hu_json_int(&j, "collectives", (int64_t)a->collectives);
+    hu_json_str(&j, "grade", hu_str_of(hu_grade_name(a->check->worst)));
     hu_json_open(&j, "edits", '[');
     for (size_t i = 0; i < a->o->edits.n; i++)
         write_price(&j, &a->at[i]);
-    if (a->together.text)
+    if (a->together.text[0])
         write_price(&j, &a->together);
     hu_json_close(&j, ']');
     hu_json_close(&j, '}');
@@ -219,8 +288,7 @@ static int whatif(const options *o, const char *path, uint64_t bytes)
     if (t)
         s = hu_simulation_new(t, &o->steps, &graph, &err);
     if (s) {
-        a.s = s;
-        price_all(&a, s);
+        price_rank(&a, s);
         rc = write_answer(&a, &err);
     } else {
         rc = err.code;
@@ -230,6 +298,23 @@ static int whatif(const options *o, const char *path, uint64_t bytes)
     hu_simulation_free(s);
     hu_trace_free(t);
     return rc < 0 ? hu_command_fail(&err) : 0;
+}
+
+static int whatif_together(const options *o, const hu_inputs *inputs, hu_arena *arena)
+{
+    hu_team_options how = {.limits = o->limits, .steps = o->steps, .quiet = o->quiet};
+    answer          a = {.o = o};
+    hu_error        err = {0};
+    hu_team         team;
+    int             status;
+
+    if (find_focus(&o->edits, &how.graph.focus, &err) < 0)
+        return hu_command_fail(&err);
+    status = hu_team_read(inputs, &how, arena, &team);
+    if (status == 0 && (price_team(&a, &team, &err) < 0 || write_answer(&a, &err) < 0))
+        status = hu_command_fail(&err);
+    hu_team_free(&team);
+    return status;
 }
 
 static int run(int argc, char **argv)
@@ -249,14 +334,14 @@ static int run(int argc, char **argv)
         hu_arena_free(arena);
         return list_edits();
     }
-    if (n >= 0 && (n != 1 || o.edits.n == 0))
+    if (n >= 0 && (n == 0 || o.edits.n == 0))
         n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET,
                     "whatif wants a trace and an edit: holdup whatif trace.json.gz --edit data=0");
     if (n > 0 && hu_inputs_expand(argv, n, arena, &inputs, &err) < 0)
         n = err.code;
-    if (n > 0 && inputs.n != 1)
-        n = hu_fail(&err, HU_EUSAGE, argv[0], HU_NO_OFFSET, "holds %zu traces; name the one to replay", inputs.n);
-    status = n < 0 ? hu_command_fail(&err) : whatif(&o, inputs.at[0], inputs.bytes);
+    status = n < 0           ? hu_command_fail(&err)
+             : inputs.n == 1 ? whatif(&o, inputs.at[0], inputs.bytes)
+                             : whatif_together(&o, &inputs, arena);
     hu_arena_free(arena);
     return status;
 }
@@ -264,13 +349,15 @@ static int run(int argc, char **argv)
 const hu_command hu_command_whatif = {
     .name = "whatif",
     .summary = "how long a step would take if something were otherwise",
-    .usage = "[options] FILE|- --edit EDIT ...",
+    .usage = "[options] FILE|DIR|- ... --edit EDIT ...",
     .about = "Replays the steps of a trace with changed costs: every wait, launch and queue\n"
              "is simulated again, so that a gain shows only where it reaches the end of the\n"
-             "step.  Several edits are priced one by one and together.\n\n"
+             "step.  Several edits are priced one by one and together.  Several traces, or a\n"
+             "directory of them, are the ranks of one job: they are replayed together.\n\n"
              "  holdup whatif --list-edits\n"
              "  holdup whatif trace.json.gz --edit data=0\n"
-             "  holdup whatif trace.json.gz -e 'kernel:*gemm*x1.5' -e sync=0 -e comm=overlap",
+             "  holdup whatif trace.json.gz -e 'kernel:*gemm*x1.5' -e sync=0 -e comm=overlap\n"
+             "  holdup whatif DIR -e straggler=0 -e hiccups=0 -e comm=overlap",
     .options = rows,
     .n_options = HU_COUNT(rows),
     .run = run,

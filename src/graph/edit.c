@@ -395,6 +395,15 @@ static size_t edit_profiler(const hu_edit_facts *f, const hu_edit *e, hu_costs *
     return n;
 }
 
+/* What is between ranks is not in one of them. */
+static size_t edit_nothing(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    (void)f;
+    (void)e;
+    (void)c;
+    return 0;
+}
+
 static size_t (*const apply[HU_EDIT_KINDS])(const hu_edit_facts *, const hu_edit *, hu_costs *) = {
     [HU_EDIT_DATA] = edit_data,           [HU_EDIT_SYNC] = edit_sync,
     [HU_EDIT_COPY] = edit_copy,           [HU_EDIT_LAUNCH] = edit_launch,
@@ -405,7 +414,14 @@ static size_t (*const apply[HU_EDIT_KINDS])(const hu_edit_facts *, const hu_edit
     [HU_EDIT_TENSOR] = edit_tensor,       [HU_EDIT_FUSE] = edit_fuse,
     [HU_EDIT_RECOMPUTE] = edit_recompute, [HU_EDIT_CONTENTION] = edit_contention,
     [HU_EDIT_COMPILE] = edit_compile,     [HU_EDIT_PROFILER] = edit_profiler,
+    [HU_EDIT_STRAGGLER] = edit_nothing,   [HU_EDIT_BALANCE] = edit_nothing,
+    [HU_EDIT_HICCUPS] = edit_nothing,     [HU_EDIT_NETWORK] = edit_nothing,
 };
+
+bool hu_edit_is_joint(hu_edit_kind kind)
+{
+    return apply[kind] == edit_nothing;
+}
 
 size_t hu_edit_apply(const hu_edit_facts *facts, const hu_edit *edit, hu_costs *c)
 {

@@ -24,7 +24,11 @@
     E(RECOMPUTE, "recompute", FACTOR, "activations are kept instead of computed again")           \
     E(CONTENTION, "contention", OFF, "kernels beside communication run as fast as alone")         \
     E(COMPILE, "compile", OFF, "no loading or compiling of device code")                          \
-    E(PROFILER, "profiler", OFF, "without the profiler's own work")
+    E(PROFILER, "profiler", OFF, "without the profiler's own work")                               \
+    E(STRAGGLER, "straggler", RANK, "all ranks: N is like the median of the others; =0: the worst") \
+    E(BALANCE, "balance", OFF, "all ranks: the work before collectives is shared out evenly")     \
+    E(HICCUPS, "hiccups", OFF, "all ranks: none is late to any collective, all take the median")  \
+    E(NETWORK, "network", OFF, "all ranks: collectives take no time once the last has come")
 
 typedef enum {
 #define E(id, word, shape, about) HU_EDIT_##id,
@@ -41,6 +45,7 @@ typedef struct {
     hu_edit_flavour flavour;
     double          factor;         /* > 1 is faster; INFINITY: no time at all                     */
     hu_str          glob;           /* of HU_EDIT_KERNEL and HU_EDIT_OP, borrowed from the text    */
+    int64_t         rank;           /* of HU_EDIT_STRAGGLER; -1: the one that is worth most        */
 } hu_edit;
 
 enum { HU_USUAL_TENSOR_FACTOR = 8 };        /* tensor cores over vector units, where a device's peaks are not known */
@@ -54,6 +59,9 @@ int hu_edit_parse(const char *text, hu_edit *out, hu_error *err);
 /* Facts live in `arena`; `tensor_factor` is how much faster tensor cores are than what is used now, 0 unknown.
    NULL when there is no memory. */
 hu_edit_facts *hu_edit_facts_new(const hu_graph *g, double tensor_factor, hu_arena *arena);
+
+/* Does it need all ranks of a job?  It changes nothing in one alone (graph/joint_price.h). */
+bool hu_edit_is_joint(hu_edit_kind kind);
 
 /* Changes *c.  Returns how many nodes and operations it touched. */
 size_t hu_edit_apply(const hu_edit_facts *facts, const hu_edit *edit, hu_costs *c);

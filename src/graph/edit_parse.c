@@ -5,7 +5,7 @@
 #include "base/number.h"
 #include "graph/edit.h"
 
-enum { SHAPE_OFF, SHAPE_FACTOR, SHAPE_GLOB };
+enum { SHAPE_OFF, SHAPE_FACTOR, SHAPE_GLOB, SHAPE_RANK };
 
 static const struct {
     const char *word, *about;
@@ -28,7 +28,8 @@ const char *hu_edit_about(hu_edit_kind kind)
 
 const char *hu_edit_shape(hu_edit_kind kind)
 {
-    static const char *const shapes[] = {[SHAPE_OFF] = "=0", [SHAPE_FACTOR] = "xN", [SHAPE_GLOB] = ":GLOBxN"};
+    static const char *const shapes[] = {[SHAPE_OFF] = "=0", [SHAPE_FACTOR] = "xN", [SHAPE_GLOB] = ":GLOBxN",
+                                          [SHAPE_RANK] = ":N"};
 
     return shapes[words[kind].shape];
 }
@@ -69,7 +70,7 @@ static bool parse_how(hu_str how, hu_edit *e)
         if (hu_str_starts(how, sign) && hu_parse_f64((hu_str){how.p + sign.n, how.n - sign.n}, &factor) && factor > 0 &&
             isfinite(factor)) {
             e->factor = factor;
-            return words[e->kind].shape != SHAPE_OFF;
+            return words[e->kind].shape != SHAPE_OFF && words[e->kind].shape != SHAPE_RANK;
         }
     }
     return false;
@@ -87,9 +88,16 @@ static bool parse_glob(hu_str rest, hu_edit *e)
     return false;
 }
 
+/* ":5" */
+static bool parse_rank(hu_str rest, hu_edit *e)
+{
+    return rest.n > 1 && rest.p[0] == ':' && hu_parse_i64((hu_str){rest.p + 1, rest.n - 1}, &e->rank) && e->rank >= 0;
+}
+
 static int fail_shape(hu_edit_kind kind, const char *text, hu_error *err)
 {
-    static const char *const examples[] = {[SHAPE_OFF] = "=0", [SHAPE_FACTOR] = "x2 or =0", [SHAPE_GLOB] = ":*gemm*x1.5"};
+    static const char *const examples[] = {[SHAPE_OFF] = "=0", [SHAPE_FACTOR] = "x2 or =0", [SHAPE_GLOB] = ":*gemm*x1.5",
+                                            [SHAPE_RANK] = ":5 or =0"};
 
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "cannot read the edit \"%.64s\"; write for example %s%s", text,
                    words[kind].word, examples[words[kind].shape]);
@@ -102,13 +110,15 @@ int hu_edit_parse(const char *text, hu_edit *out, hu_error *err)
     for (hu_edit_kind k = 0; k < HU_EDIT_KINDS; k++) {
         const size_t n = strlen(words[k].word);
         const hu_str rest = {s.p + n, s.n > n ? s.n - n : 0};
-        hu_edit      e = {.kind = k, .factor = INFINITY};
+        hu_edit      e = {.kind = k, .factor = INFINITY, .rank = -1};
 
         /* the word ends where its argument begins: "op:" is not "optimizer" */
         if (!hu_str_starts(s, hu_str_of(words[k].word)) ||
             (rest.n && rest.p[0] >= 'a' && rest.p[0] <= 'z' && rest.p[0] != 'x'))
             continue;
-        if (words[k].shape == SHAPE_GLOB ? !parse_glob(rest, &e) : !parse_how(rest, &e))
+        if (words[k].shape == SHAPE_GLOB   ? !parse_glob(rest, &e)
+            : words[k].shape == SHAPE_RANK ? !parse_rank(rest, &e) && !parse_how(rest, &e)
+                                           : !parse_how(rest, &e))
             return fail_shape(k, text, err);
         *out = e;
         return 0;

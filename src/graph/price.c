@@ -21,7 +21,13 @@ static const double floor_share[HU_EDIT_KINDS] = {
     [HU_EDIT_BUCKET] = 0.20,    [HU_EDIT_ALLOC] = 0.10,     [HU_EDIT_IO] = 0.05,     [HU_EDIT_GC] = 0.05,
     [HU_EDIT_TENSOR] = 0.15,    [HU_EDIT_FUSE] = 0.15,      [HU_EDIT_RECOMPUTE] = 0.15, [HU_EDIT_CONTENTION] = 0.35,
     [HU_EDIT_COMPILE] = 0.05,   [HU_EDIT_PROFILER] = 0.05,
+    [HU_EDIT_STRAGGLER] = 0.10, [HU_EDIT_BALANCE] = 0.15, [HU_EDIT_HICCUPS] = 0.15, [HU_EDIT_NETWORK] = 0.10,
 };
+
+double hu_price_doubt(hu_edit_kind kind)
+{
+    return floor_share[kind];
+}
 
 struct hu_pricer {
     const hu_graph *g;

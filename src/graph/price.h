@@ -26,6 +26,9 @@ hu_pricer *hu_pricer_new(const hu_graph *g, double tensor_factor, hu_arena *aren
 /* Prices edits that are made together, on top of `done` ones.  `before` is the step with those alone. */
 void hu_price_edits(hu_pricer *p, const hu_edit *done, size_t n_done, const hu_edit *edits, size_t n, hu_price *out);
 
+/* The share of a gain that its interval is at least wide of, to each side: what no check sees. */
+double hu_price_doubt(hu_edit_kind kind);
+
 /* One edit as the usual fix (its realistic flavour) with the bound of the free one. */
 void hu_price_kind(hu_pricer *p, hu_edit_kind kind, hu_price *out);
 

@@ -18,12 +18,11 @@ static void write_prices(hu_json_out *j, const hu_report *r)
         const hu_job_price *p = &r->job->price[i];
 
         hu_json_open(j, NULL, '{');
-        hu_json_str(j, "edit", hu_str_of(hu_job_edit_key(p->edit)));
-        if (p->edit == HU_JOB_STRAGGLER)
+        hu_json_str(j, "edit", hu_str_of(hu_edit_word(p->edit)));
+        if (p->edit == HU_EDIT_STRAGGLER)
             optional_rank(j, "rank", r, p->digest);
         else
             hu_json_null(j, "rank");
-        hu_json_str(j, "meaning", hu_str_of(hu_job_edit_words(p->edit)));
         hu_json_ns(j, "step_after_ns", p->after_ns);
         hu_json_fixed(j, "gain_pct", p->gain_pct, 3);
         hu_json_fixed(j, "gain_low_pct", p->low_pct, 3);

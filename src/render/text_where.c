@@ -175,13 +175,13 @@ static void write_job(hu_text_page *p)
 
         if (x->gain_pct < LEAST_PCT)
             continue;
-        if (x->edit == HU_JOB_STRAGGLER)
+        if (x->edit == HU_EDIT_STRAGGLER)
             snprintf(what, sizeof what, "were rank %lld like the others",
                      (long long)(rank >= 0 ? rank : (int64_t)x->digest));
         n += (size_t)snprintf(line + n, sizeof line - n, "%s %s: %s", said++ ? "," : ";",
-                              x->edit == HU_JOB_STRAGGLER ? what
-                              : x->edit == HU_JOB_BALANCE ? "were their work shared out evenly"
-                              : x->edit == HU_JOB_HICCUPS ? "were none late to any collective"
+                              x->edit == HU_EDIT_STRAGGLER ? what
+                              : x->edit == HU_EDIT_BALANCE ? "were their work shared out evenly"
+                              : x->edit == HU_EDIT_HICCUPS ? "were none late to any collective"
                                                           : "took collectives no time",
                               hu_say_time(x->after_ns).t);
     }

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * joint_price.c - replays of all ranks with and without an edit.
+ *
+ * The interval spans both readings of what nothing explains (graph/replay.h), what the replay misses of the measured step,
+ * and a share of the gain: that a rank would do as the others do is a guess about its cause, not a law.
+ */
+#include "graph/joint_price.h"
+
+#include <math.h>
+
+static const double FLOOR_POINTS = 0.5;         /* half of an interval is never below this */
+
+struct hu_joint_pricer {
+    hu_joint             *joint;
+    const hu_joint_rank  *ranks;
+    const hu_edit_facts *const *facts;
+    hu_joint_facts       *between;
+    hu_costs            **costs;
+    size_t                n;
+    bool                  is_tied;              /* does any frozen delay make a difference between the two anchors */
+    double                seen_ns, step_ns, tied_step_ns;
+};
+
+static void reset(hu_joint_pricer *p, hu_anchor anchor)
+{
+    for (size_t r = 0; r < p->n; r++) {
+        hu_costs_reset(p->ranks[r].graph, p->costs[r]);
+        p->costs[r]->anchor = anchor;
+    }
+}
+
+hu_joint_pricer *hu_joint_pricer_new(hu_joint *j, const hu_joint_rank *ranks, const hu_edit_facts *const *facts, size_t n,
+                                     hu_arena *arena)
+{
+    hu_joint_pricer *p = hu_arena_calloc(arena, 1, sizeof *p);
+
+    if (!p)
+        return NULL;
+    p->joint = j;
+    p->ranks = ranks;
+    p->facts = facts;
+    p->n = n;
+    p->between = hu_joint_facts_new(j, ranks, n, arena);
+    p->costs = hu_arena_calloc(arena, n + 1, sizeof *p->costs);
+    if (!p->between || !p->costs)
+        return NULL;
+    for (size_t r = 0; r < n; r++) {
+        const hu_graph *g = ranks[r].graph;
+
+        p->costs[r] = hu_costs_new(g, arena);
+        if (!p->costs[r])
+            return NULL;
+        p->seen_ns += g->step_ns / (double)n;
+        for (size_t i = 0; i < g->n_ops && !p->is_tied; i++)
+            p->is_tied = hu_replay_is_external(&g->op[i]);
+    }
+    reset(p, HU_ANCHOR_HOST);
+    p->tied_step_ns = hu_joint_run(j, p->costs, NULL);
+    reset(p, HU_ANCHOR_PREDECESSOR);
+    p->step_ns = hu_joint_run(j, p->costs, NULL);
+    return p;
+}
+
+/* Once all have come, they may go. */
+static size_t edit_network(hu_joint_pricer *p)
+{
+    size_t n = 0;
+
+    for (size_t r = 0; r < p->n; r++) {
+        const hu_graph *g = p->ranks[r].graph;
+
+        for (uint32_t i = 0; i < g->n_ops; i++)
+            if (hu_joint_of_op(p->joint, r, i) != HU_NONE) {
+                p->costs[r]->op[i] = 0;
+                n++;
+            }
+        for (uint32_t i = 0; i < g->n_nodes; i++)
+            if (hu_joint_of_node(p->joint, r, i) != HU_NONE) {
+                p->costs[r]->node[i] = 0;
+                n++;
+            }
+    }
+    return n;
+}
+
+static size_t apply(hu_joint_pricer *p, const hu_edit *e)
+{
+    size_t n = 0;
+
+    if (e->kind == HU_EDIT_STRAGGLER)
+        return e->rank >= 0 && (size_t)e->rank < p->n ? hu_joint_edit_straggler(p->between, (size_t)e->rank, p->costs[e->rank])
+                                                      : 0;
+    if (e->kind == HU_EDIT_BALANCE)
+        return hu_joint_edit_imbalance(p->between, p->costs);
+    if (e->kind == HU_EDIT_HICCUPS)
+        return hu_joint_edit_hiccups(p->between, p->costs);
+    if (e->kind == HU_EDIT_NETWORK)
+        return edit_network(p);
+    for (size_t r = 0; p->facts && r < p->n; r++)
+        n += hu_edit_apply(p->facts[r], e, p->costs[r]);
+    return n;
+}
+
+static double step_with(hu_joint_pricer *p, const hu_edit *edits, size_t n, hu_anchor anchor, size_t *touched)
+{
+    *touched = 0;
+    reset(p, anchor);
+    for (size_t i = 0; i < n; i++)
+        *touched += apply(p, &edits[i]);
+    return hu_joint_run(p->joint, p->costs, NULL);
+}
+
+void hu_joint_price_edits(hu_joint_pricer *p, const hu_edit *edits, size_t n, hu_price *out)
+{
+    const double error = fabs(p->step_ns / p->seen_ns - 1);
+    hu_price     x = {.before_ns = p->step_ns, .is_feasible = true};
+    double       tied, half, share = 0;
+    size_t       unused;
+
+    x.after_ns = x.free_ns = step_with(p, edits, n, HU_ANCHOR_PREDECESSOR, &x.touched);
+    x.gain_pct = x.free_pct = tied = 100 * (1 - x.after_ns / x.before_ns);
+    if (p->is_tied)
+        tied = 100 * (1 - step_with(p, edits, n, HU_ANCHOR_HOST, &unused) / p->tied_step_ns);
+    x.spread_pct = fabs(x.gain_pct - tied);
+    for (size_t i = 0; i < n; i++)
+        share = fmax(share, hu_price_doubt(edits[i].kind));
+    half = hypot(share * x.gain_pct, FLOOR_POINTS) + error * fabs(x.gain_pct);
+    x.low_pct = x.sure_pct = fmin(x.gain_pct, tied) - half;
+    x.high_pct = fmax(x.gain_pct, tied) + half;
+    *out = x;
+}
+
+size_t hu_joint_price_worst(hu_joint_pricer *p)
+{
+    double least = INFINITY;
+    size_t worst = 0, unused;
+
+    for (size_t r = 0; r < p->n; r++) {
+        const hu_edit edit = {.kind = HU_EDIT_STRAGGLER, .rank = (int64_t)r};
+        const double  step = step_with(p, &edit, 1, HU_ANCHOR_PREDECESSOR, &unused);
+
+        if (step < least) {
+            least = step;
+            worst = r;
+        }
+    }
+    return worst;
+}
+
+double hu_joint_pricer_seen_ns(const hu_joint_pricer *p)
+{
+    return p->seen_ns;
+}
+
+double hu_joint_pricer_step_ns(const hu_joint_pricer *p)
+{
+    return p->step_ns;
+}
+
+hu_costs *const *hu_joint_pricer_costs(hu_joint_pricer *p)
+{
+    reset(p, HU_ANCHOR_PREDECESSOR);
+    return p->costs;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * joint_price.h - what an edit would bring to a job: the mean step of all its ranks, before and after. */
+#ifndef HU_GRAPH_JOINT_PRICE_H
+#define HU_GRAPH_JOINT_PRICE_H
+
+#include "graph/joint_edit.h"
+#include "graph/price.h"
+
+typedef struct hu_joint_pricer hu_joint_pricer;
+
+/*
+ * `facts[0..n)` are those of the ranks' graphs, for edits that look into one rank; NULL: only edits between ranks are made.
+ * Everything lives in `arena`; ranks, facts and `j`, in which nothing is parked, must outlive it.  NULL when there is no
+ * memory.
+ */
+hu_joint_pricer *hu_joint_pricer_new(hu_joint *j, const hu_joint_rank *ranks, const hu_edit_facts *const *facts, size_t n,
+                                     hu_arena *arena);
+
+/* Edits that are made together, each on all ranks; edit.rank is a row of `ranks`.  A free flavour is not priced apart. */
+void hu_joint_price_edits(hu_joint_pricer *p, const hu_edit *edits, size_t n, hu_price *out);
+
+/* The rank that is worth most when it becomes like the others: a row of `ranks`.  One replay for each. */
+size_t hu_joint_price_worst(hu_joint_pricer *p);
+
+/* Mean step over ranks, measured and simulated as it was, in ns. */
+double hu_joint_pricer_seen_ns(const hu_joint_pricer *p);
+double hu_joint_pricer_step_ns(const hu_joint_pricer *p);
+
+/* The costs of all ranks, as they were when it returns. */
+hu_costs *const *hu_joint_pricer_costs(hu_joint_pricer *p);
+
+#endif
