@@ -57,7 +57,8 @@ static void price(work *w, hu_edit_kind kind, size_t rank)
     hu_price      p;
 
     hu_joint_price_edits(w->pricer, &edit, 1, &p);
-    w->out->price[w->out->n_prices++] = (hu_job_price){kind, w->digest_of[rank], p.after_ns, p.gain_pct, p.low_pct, p.high_pct};
+    w->out->price[w->out->n_prices++] = (hu_job_price){kind, w->digest_of[rank], p.after_ns, p.gain_pct, p.low_pct,
+                                                       p.high_pct};
 }
 
 static int by_gain(const void *left, const void *right)

@@ -22,6 +22,8 @@ typedef struct {
     double   share;                     /* of the path                                                         */
 } hu_job_piece;
 
+enum { HU_JOB_RANKS = 32 };            /* that are replayed together: their graphs are all in memory at once */
+
 enum { HU_JOB_STRAGGLERS = 3, HU_JOB_PRICES = HU_JOB_STRAGGLERS + 3, HU_JOB_PIECES = 12, HU_JOB_PARKED = 4 };
 
 typedef struct {

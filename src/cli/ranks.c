@@ -35,7 +35,6 @@ typedef struct {
 enum {
     MOST_AT_ONCE = 1000000,         /* slices: of a larger trace not both halves' working memory at once */
     MOST_DRAWN = 16,                /* ranks of a page, unless it holds all */
-    MOST_JOINT = 32,                /* ranks that are replayed together: their graphs are all in memory at once */
 };
 
 /* What the trace shows and the graph of what waits for what do not need each other. */
@@ -105,7 +104,7 @@ static void read_one(void *context, size_t i)
             r->digest = NULL;
         }
     }
-    if (r->digest && h.simulation && w->inputs->n > 1 && w->inputs->n <= MOST_JOINT)
+    if (r->digest && h.simulation && w->inputs->n > 1 && w->inputs->n <= HU_JOB_RANKS)
         keep_graph(r, h.simulation);
     if (r->digest && w->options->draws && w->inputs->n == 1)
         draw(w, r, t, h.simulation);

@@ -34,7 +34,8 @@ static int fail_parked(const hu_team *team, hu_error *err)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
                        "the ranks enter their collectives in different orders: rank %lld is in one that rank %lld never "
                        "reaches; look at one trace at a time",
-                       (long long)r->digests[parked[0].waits]->info.rank, (long long)r->digests[parked[0].missing]->info.rank);
+                       (long long)r->digests[parked[0].waits]->info.rank,
+                       (long long)r->digests[parked[0].missing]->info.rank);
     if (hu_joint_count(team->joint) == 0)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
                        "no collective was found on all ranks; look at one trace at a time");
@@ -71,9 +72,9 @@ int hu_team_read(const hu_inputs *inputs, const hu_team_options *options, hu_are
     int      status;
 
     *out = (hu_team){0};
-    if (inputs->n > HU_TEAM_RANKS) {
-        hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%zu traces are too many to be replayed together; name up to %d of them",
-                inputs->n, HU_TEAM_RANKS);
+    if (inputs->n > HU_JOB_RANKS) {
+        hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                "%zu traces are too many to be replayed together; name up to %d of them", inputs->n, HU_JOB_RANKS);
         return hu_command_fail(&err);
     }
     status = hu_ranks_read(inputs, &how, arena, &out->ranks);

@@ -7,8 +7,6 @@
 #include "graph/joint_price.h"
 #include "graph/simulation.h"
 
-enum { HU_TEAM_RANKS = 32 };            /* whose traces and graphs are all in memory at once */
-
 typedef struct {
     hu_ranks         ranks;
     hu_simulation  **simulations;       /* of the same */
@@ -24,7 +22,7 @@ typedef struct {
 } hu_team_options;
 
 /*
- * At least two inputs.  What cannot be read is said on stderr; what could be is in `out` until hu_team_free, also when this
+ * From two to HU_JOB_RANKS inputs.  What cannot be read is said on stderr; what could be is in `out` until hu_team_free, also when this
  * fails: returns an exit status, 0 when edits can be priced.
  */
 int hu_team_read(const hu_inputs *inputs, const hu_team_options *options, hu_arena *arena, hu_team *out);

@@ -88,8 +88,8 @@ static size_t apply(hu_joint_pricer *p, const hu_edit *e)
     size_t n = 0;
 
     if (e->kind == HU_EDIT_STRAGGLER)
-        return e->rank >= 0 && (size_t)e->rank < p->n ? hu_joint_edit_straggler(p->between, (size_t)e->rank, p->costs[e->rank])
-                                                      : 0;
+        return e->rank < 0 || (size_t)e->rank >= p->n
+                   ? 0 : hu_joint_edit_straggler(p->between, (size_t)e->rank, p->costs[e->rank]);
     if (e->kind == HU_EDIT_BALANCE)
         return hu_joint_edit_imbalance(p->between, p->costs);
     if (e->kind == HU_EDIT_HICCUPS)
