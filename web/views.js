@@ -349,6 +349,7 @@ function ranks() {
       rows,
       empty: "",
     }).element,
+    document.getElementById("joint"),
   ];
 }
 

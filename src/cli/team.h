@@ -22,8 +22,8 @@ typedef struct {
 } hu_team_options;
 
 /*
- * From two to HU_JOB_RANKS inputs.  What cannot be read is said on stderr; what could be is in `out` until hu_team_free, also
- * when this fails: returns an exit status, 0 when edits can be priced.
+ * From two to HU_JOB_RANKS inputs.  What cannot be read is said on stderr; what could be is in `out` until hu_team_free,
+ * also when this fails: returns an exit status, 0 when edits can be priced.
  */
 int hu_team_read(const hu_inputs *inputs, const hu_team_options *options, hu_arena *arena, hu_team *out);
 

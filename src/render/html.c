@@ -123,9 +123,10 @@ static int write_section(hu_page *p, const section *s, hu_error *err)
                 if (!part.view->tables[t]->is_series)
                     rc = hu_page_table(p, part.view->tables[t], part.view->word, i + t ? MORE_ROWS : ROWS, err);
     }
-    if (strcmp(s->id, "ranks") == 0)
+    if (strcmp(s->id, "ranks") == 0) {
         write_rank_rows(p);
-    else if (strcmp(s->id, "health") == 0)
+        hu_page_job(p);
+    } else if (strcmp(s->id, "health") == 0)
         hu_page_health(p);
     else if (strcmp(s->id, "system") == 0)
         write_system(p);
