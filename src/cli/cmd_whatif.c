@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "cli/inputs.h"
 #include "cli/progress.h"
-#include "cli/team.h"
+#include "cli/together.h"
 #include "ingest/open.h"
 #include "render/json_out.h"
 #include "render/units.h"
@@ -106,48 +106,48 @@ static void price_rank(answer *a, hu_simulation *s)
 }
 
 /* The row of the rank that an edit names, or of the one that is worth most. */
-static int find_rank(const hu_team *team, hu_edit *e, char *text, hu_error *err)
+static int find_rank(const hu_together *all, hu_edit *e, char *text, hu_error *err)
 {
     const int64_t wanted = e->rank;
 
     if (e->kind != HU_EDIT_STRAGGLER)
         return 0;
     if (wanted < 0) {
-        e->rank = (int64_t)hu_joint_price_worst(team->pricer);
-        snprintf(text, TEXT_BYTES, "straggler:%lld", (long long)team->ranks.digests[e->rank]->info.rank);
+        e->rank = (int64_t)hu_joint_price_worst(all->pricer);
+        snprintf(text, TEXT_BYTES, "straggler:%lld", (long long)all->ranks.digests[e->rank]->info.rank);
         return 0;
     }
-    for (size_t i = 0; i < team->ranks.n; i++)
-        if (team->ranks.digests[i]->info.rank == wanted) {
+    for (size_t i = 0; i < all->ranks.n; i++)
+        if (all->ranks.digests[i]->info.rank == wanted) {
             e->rank = (int64_t)i;
             return 0;
         }
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no trace is of rank %lld", (long long)wanted);
 }
 
-static int price_team(answer *a, const hu_team *team, hu_error *err)
+static int price_together(answer *a, const hu_together *all, hu_error *err)
 {
     edit_list list = a->o->edits;
 
-    a->ranks = team->ranks.n;
-    a->collectives = hu_joint_count(team->joint);
-    a->seen_ns = hu_joint_pricer_seen_ns(team->pricer);
-    a->replayed_ns = hu_joint_pricer_step_ns(team->pricer);
-    a->steps = team->simulations[0]->graph.n_marks - 1;
-    a->check = &team->simulations[0]->check;
-    for (size_t i = 1; i < team->ranks.n; i++)
-        if (team->simulations[i]->check.worst > a->check->worst)
-            a->check = &team->simulations[i]->check;
+    a->ranks = all->ranks.n;
+    a->collectives = hu_joint_count(all->joint);
+    a->seen_ns = hu_joint_pricer_seen_ns(all->pricer);
+    a->replayed_ns = hu_joint_pricer_step_ns(all->pricer);
+    a->steps = all->simulations[0]->graph.n_marks - 1;
+    a->check = &all->simulations[0]->check;
+    for (size_t i = 1; i < all->ranks.n; i++)
+        if (all->simulations[i]->check.worst > a->check->worst)
+            a->check = &all->simulations[i]->check;
     for (size_t i = 0; i < list.n; i++) {
         snprintf(a->at[i].text, TEXT_BYTES, "%s", list.text[i]);
-        if (find_rank(team, &list.edit[i], a->at[i].text, err) < 0)
+        if (find_rank(all, &list.edit[i], a->at[i].text, err) < 0)
             return err->code;
-        hu_joint_price_edits(team->pricer, &list.edit[i], 1, &a->at[i].price);
+        hu_joint_price_edits(all->pricer, &list.edit[i], 1, &a->at[i].price);
         warn_untouched(a, &list.edit[i], &a->at[i]);
     }
     if (list.n > 1) {
         snprintf(a->together.text, TEXT_BYTES, "together");
-        hu_joint_price_edits(team->pricer, list.edit, list.n, &a->together.price);
+        hu_joint_price_edits(all->pricer, list.edit, list.n, &a->together.price);
     }
     return 0;
 }
@@ -302,18 +302,18 @@ static int whatif(const options *o, const char *path, uint64_t bytes)
 
 static int whatif_together(const options *o, const hu_inputs *inputs, hu_arena *arena)
 {
-    hu_team_options how = {.limits = o->limits, .steps = o->steps, .quiet = o->quiet};
+    hu_together_options how = {.limits = o->limits, .steps = o->steps, .quiet = o->quiet};
     answer          a = {.o = o};
     hu_error        err = {0};
-    hu_team         team;
+    hu_together          all;
     int             status;
 
     if (find_focus(&o->edits, &how.graph.focus, &err) < 0)
         return hu_command_fail(&err);
-    status = hu_team_read(inputs, &how, arena, &team);
-    if (status == 0 && (price_team(&a, &team, &err) < 0 || write_answer(&a, &err) < 0))
+    status = hu_together_read(inputs, &how, arena, &all);
+    if (status == 0 && (price_together(&a, &all, &err) < 0 || write_answer(&a, &err) < 0))
         status = hu_command_fail(&err);
-    hu_team_free(&team);
+    hu_together_free(&all);
     return status;
 }
 

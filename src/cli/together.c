@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * team.c - reads all ranks, finds where they meet, and joins their graphs. */
-#include "cli/team.h"
+ * together.c - reads all ranks, finds where they meet, and joins their graphs. */
+#include "cli/together.h"
 
 #include <stdio.h>
 
@@ -8,8 +8,8 @@
 #include "cli/command.h"
 
 typedef struct {
-    const hu_team_options *options;
-    hu_team  *team;
+    const hu_together_options *options;
+    hu_together  *all;
     hu_error *errors;
 } work;
 
@@ -17,18 +17,18 @@ static void simulate(void *context, size_t i)
 {
     const work *w = context;
 
-    w->team->simulations[i] = hu_simulation_new(w->team->ranks.traces[i], &w->options->steps, &w->options->graph,
+    w->all->simulations[i] = hu_simulation_new(w->all->ranks.traces[i], &w->options->steps, &w->options->graph,
                                                 &w->errors[i]);
-    if (!w->team->simulations[i] && !w->errors[i].file[0])
-        snprintf(w->errors[i].file, sizeof w->errors[i].file, "%s", w->team->ranks.digests[i]->info.file.p);
+    if (!w->all->simulations[i] && !w->errors[i].file[0])
+        snprintf(w->errors[i].file, sizeof w->errors[i].file, "%s", w->all->ranks.digests[i]->info.file.p);
 }
 
 /* Why all of them cannot be replayed together. */
-static int fail_parked(const hu_team *team, hu_error *err)
+static int fail_parked(const hu_together *all, hu_error *err)
 {
     size_t           n;
-    const hu_parked *parked = hu_joint_parked(team->joint, &n);
-    const hu_ranks  *r = &team->ranks;
+    const hu_parked *parked = hu_joint_parked(all->joint, &n);
+    const hu_ranks  *r = &all->ranks;
 
     if (n)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
@@ -36,15 +36,15 @@ static int fail_parked(const hu_team *team, hu_error *err)
                        "reaches; look at one trace at a time",
                        (long long)r->digests[parked[0].waits]->info.rank,
                        (long long)r->digests[parked[0].missing]->info.rank);
-    if (hu_joint_count(team->joint) == 0)
+    if (hu_joint_count(all->joint) == 0)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
                        "no collective was found on all ranks; look at one trace at a time");
     return 0;
 }
 
-static int join(hu_team *team, hu_arena *arena, hu_error *err)
+static int join(hu_together *all, hu_arena *arena, hu_error *err)
 {
-    const size_t          n = team->ranks.n;
+    const size_t          n = all->ranks.n;
     hu_joint_rank        *ranks = hu_arena_calloc(arena, n, sizeof *ranks);
     const hu_edit_facts **facts = hu_arena_calloc(arena, n, sizeof *facts);
     const hu_graph      **graphs = hu_arena_calloc(arena, n, sizeof *graphs);
@@ -52,26 +52,26 @@ static int join(hu_team *team, hu_arena *arena, hu_error *err)
     if (!ranks || !facts || !graphs)
         return hu_fail_memory(err);
     for (size_t i = 0; i < n; i++) {
-        graphs[i] = &team->simulations[i]->graph;
-        facts[i] = hu_pricer_facts(team->simulations[i]->pricer);
+        graphs[i] = &all->simulations[i]->graph;
+        facts[i] = hu_pricer_facts(all->simulations[i]->pricer);
     }
-    hu_job_list_ranks(graphs, team->ranks.digests, n, &team->ranks.rendezvous, ranks, NULL);
-    team->joint = hu_joint_new(ranks, n, arena, err);
-    if (!team->joint || fail_parked(team, err) < 0)
+    hu_job_list_ranks(graphs, all->ranks.digests, n, &all->ranks.rendezvous, ranks, NULL);
+    all->joint = hu_joint_new(ranks, n, arena, err);
+    if (!all->joint || fail_parked(all, err) < 0)
         return err->code;
-    team->pricer = hu_joint_pricer_new(team->joint, ranks, facts, n, arena);
-    return team->pricer ? 0 : hu_fail_memory(err);
+    all->pricer = hu_joint_pricer_new(all->joint, ranks, facts, n, arena);
+    return all->pricer ? 0 : hu_fail_memory(err);
 }
 
-int hu_team_read(const hu_inputs *inputs, const hu_team_options *options, hu_arena *arena, hu_team *out)
+int hu_together_read(const hu_inputs *inputs, const hu_together_options *options, hu_arena *arena, hu_together *out)
 {
     const hu_ranks_options how = {.limits = options->limits, .quiet = options->quiet, .keeps_traces = true,
                                   .digest = {.steps = options->steps}};
-    work     w = {.options = options, .team = out};
+    work     w = {.options = options, .all = out};
     hu_error err = {0};
     int      status;
 
-    *out = (hu_team){0};
+    *out = (hu_together){0};
     if (inputs->n > HU_JOB_RANKS) {
         hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET,
                 "%zu traces are too many to be replayed together; name up to %d of them", inputs->n, HU_JOB_RANKS);
@@ -97,9 +97,9 @@ int hu_team_read(const hu_inputs *inputs, const hu_team_options *options, hu_are
     return join(out, arena, &err) < 0 ? hu_command_fail(&err) : 0;
 }
 
-void hu_team_free(hu_team *team)
+void hu_together_free(hu_together *all)
 {
-    for (size_t i = 0; team->simulations && i < team->ranks.n; i++)
-        hu_simulation_free(team->simulations[i]);
-    hu_ranks_free(&team->ranks);
+    for (size_t i = 0; all->simulations && i < all->ranks.n; i++)
+        hu_simulation_free(all->simulations[i]);
+    hu_ranks_free(&all->ranks);
 }
