@@ -303,10 +303,10 @@ static int whatif(const options *o, const char *path, uint64_t bytes)
 static int whatif_together(const options *o, const hu_inputs *inputs, hu_arena *arena)
 {
     hu_together_options how = {.limits = o->limits, .steps = o->steps, .quiet = o->quiet};
-    answer          a = {.o = o};
-    hu_error        err = {0};
-    hu_together          all;
-    int             status;
+    answer      a = {.o = o};
+    hu_error    err = {0};
+    hu_together all;
+    int         status;
 
     if (find_focus(&o->edits, &how.graph.focus, &err) < 0)
         return hu_command_fail(&err);
