@@ -8,8 +8,10 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "advise/findings_wire.h"
 #include "advise/job.h"
-#include "analyze/digest.h"
+#include "analyze/digest_wire.h"
+#include "graph/graph_wire.h"
 #include "render/export.h"
 #include "render/report.h"
 #include "testing.h"
@@ -142,6 +144,29 @@ static int draw(const hu_trace *t, hu_digest *d, hu_simulation *s, hu_findings *
     return rc;
 }
 
+/* All of them as bytes and back. */
+static int send(const hu_digest *d, const hu_findings *f, const hu_simulation *s, hu_error *err)
+{
+    hu_arena    *arena = hu_arena_new();
+    hu_digest   *d_back = NULL;
+    hu_findings *f_back = NULL;
+    hu_str       bytes;
+    int          rc = arena ? hu_digest_pack(d, arena, &bytes, err) : hu_fail_memory(err);
+
+    if (rc == 0)
+        rc = (d_back = hu_digest_unpack(bytes, err)) ? hu_findings_pack(f, arena, &bytes, err) : err->code;
+    if (rc == 0)
+        rc = (f_back = hu_findings_unpack(bytes, err)) ? 0 : err->code;
+    if (rc == 0 && s)
+        rc = hu_graph_pack(&s->graph, arena, &bytes, err);
+    if (rc == 0 && s)
+        rc = hu_graph_unpack(bytes, arena, err) ? 0 : err->code;
+    hu_findings_free(f_back);
+    hu_digest_free(d_back);
+    hu_arena_free(arena);
+    return rc;
+}
+
 /* 0, or the code of the first failure. */
 static int whole_run(hu_str bytes)
 {
@@ -157,7 +182,7 @@ static int whole_run(hu_str bytes)
     hu_simulation *s = merged ? hu_simulation_new(t, NULL, NULL, &why) : NULL;
     hu_findings   *findings = merged ? hu_findings_measure(s, &why, d, &err) : NULL;
 
-    if (findings && draw(t, d, s, findings, &err) < 0) {
+    if (findings && (draw(t, d, s, findings, &err) < 0 || send(d, findings, s, &err) < 0)) {
         hu_findings_free(findings);
         findings = NULL;
     }

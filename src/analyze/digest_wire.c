@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * digest_wire.c - the fields of a digest and of all that it reaches, in the order of their structs.
+ *
+ * A new field needs a row here, or this file does not compile (base/wire.h).
+ */
+#include "analyze/digest_wire.h"
+
+#include "base/wire.h"
+
+#define STATS(F, T) \
+    F(T, SIZE, n) F(T, I64, sum) F(T, I64, min) F(T, I64, max) F(T, F64, mean) F(T, F64, stddev) F(T, F64, median) \
+    F(T, F64, p10) F(T, F64, p90)
+HU_WIRE_TABLE(hu_stats, STATS);
+
+#define POINT(F, T) F(T, F64, most) F(T, F64, area)
+HU_WIRE_TABLE(hu_point, POINT);
+
+#define SERIES(F, T) F(T, I64, start_ns) F(T, I64, piece_ns) F(T, PARTS, at, hu_point)
+HU_WIRE_TABLE(hu_series, SERIES);
+
+#define INFO(F, T) \
+    F(T, STR, file) F(T, STR, format) F(T, STR, tool) F(T, STR, compression) F(T, STR, host) F(T, STR, backend) \
+    F(T, I64, bytes) F(T, I64, base_ns) F(T, I64, rank) F(T, I64, world_size) F(T, I64, schema_version) \
+    F(T, I64, out_of_memory) F(T, BOOL, has_shapes) F(T, BOOL, has_stacks) F(T, BOOL, has_memory) \
+    F(T, BOOL, has_flops) F(T, BOOL, has_modules)
+HU_WIRE_TABLE(hu_trace_info, INFO);
+
+#define DEVICE(F, T) \
+    F(T, I64, id) F(T, U32, name) F(T, I64, memory_bytes) F(T, I32, sm_count) F(T, I32, major) F(T, I32, minor) \
+    F(T, I32, warp_size) F(T, I32, max_threads_per_sm)
+HU_WIRE_TABLE(hu_device, DEVICE);
+
+#define GPU_TIME(F, T) \
+    F(T, I64, n_slices) F(T, I64, n_kernels) F(T, I64, n_comm) F(T, I64, n_memcpy) F(T, I64, n_memset) \
+    F(T, I64, span_ns) F(T, I64, busy_ns) F(T, I64, compute_ns) F(T, I64, comm_ns) F(T, I64, memcpy_ns) \
+    F(T, I64, memset_ns) F(T, I64, overlapped_comm_ns) F(T, I64, exposed_memcpy_ns) F(T, I64, kernel_sum_ns) \
+    F(T, I64, comm_sum_ns) F(T, I64S, split_ns)
+HU_WIRE_TABLE(hu_gpu_time, GPU_TIME);
+
+#define STEP(F, T) \
+    F(T, U32, name) F(T, I64, number) F(T, I64, start_ns) F(T, I64, end_ns) F(T, I64, host_start_ns) \
+    F(T, I64, host_end_ns) F(T, I64, n_device) F(T, BOOL, is_warm_up) F(T, BOOL, is_incomplete)
+HU_WIRE_TABLE(hu_step, STEP);
+
+#define STEPS(F, T) \
+    F(T, ENUM, source, HU_STEPS_NONE + 1) F(T, F64, confidence) F(T, STR, what) F(T, LIST, at, n, hu_step) \
+    F(T, SIZE, n) F(T, SIZE, n_counted) F(T, PART, duration, hu_stats)
+HU_WIRE_TABLE(hu_steps, STEPS);
+
+#define STEP_TIME(F, T) \
+    F(T, F64, step_ns) F(T, F64, compute_ns) F(T, F64, comm_ns) F(T, F64, exposed_comm_ns) \
+    F(T, F64, exposed_copy_ns) F(T, F64, idle_ns) F(T, F64S, role_ns)
+HU_WIRE_TABLE(hu_step_time, STEP_TIME);
+
+#define BREAKDOWN(F, T) \
+    F(T, BOOL, has_device) F(T, LIST, at, n, hu_step_time) F(T, SIZE, n) F(T, PART, mean, hu_step_time) \
+    F(T, PART, spread, hu_step_time)
+HU_WIRE_TABLE(hu_breakdown, BREAKDOWN);
+
+#define OPERATOR(F, T) \
+    F(T, STR, name) F(T, STR, group) F(T, U8, kind, HU_KIND_COUNT) F(T, I64, calls) F(T, I64, host_total_ns) \
+    F(T, I64, host_self_ns) F(T, I64, device_total_ns) F(T, I64, device_self_ns) F(T, I64, host_bytes) \
+    F(T, I64, device_bytes) F(T, I64, calls_in_steps)
+HU_WIRE_TABLE(hu_operator, OPERATOR);
+
+#define OPERATORS(F, T) \
+    F(T, LIST, at, n, hu_operator) F(T, SIZE, n) F(T, I64, host_self_sum_ns) F(T, I64, device_self_sum_ns) \
+    F(T, BOOL, has_memory) F(T, ENUM, grouping, HU_GROUP_MODULE + 1)
+HU_WIRE_TABLE(hu_operators, OPERATORS);
+
+#define KERNEL_NAME(F, T) \
+    F(T, STR, label) F(T, ENUM, family, HU_FAMILY_COUNT) F(T, STR, library) \
+    F(T, ENUM, tensor, HU_TENSOR_UNKNOWN + 1)
+HU_WIRE_TABLE(hu_kernel_name, KERNEL_NAME);
+
+#define KERNEL(F, T) \
+    F(T, STR, name) F(T, PART, read, hu_kernel_name) F(T, BOOL, is_comm) F(T, I64, calls) F(T, I64, calls_in_steps) \
+    F(T, I64, total_ns) F(T, I64, min_ns) F(T, I64, max_ns) F(T, F64, mean_ns) F(T, F64, squares) F(T, U32S, grid) \
+    F(T, U16S, block) F(T, BOOL, geometry_varies) F(T, U16, registers) F(T, U32, shared_bytes) \
+    F(T, I64, eligible_ns) F(T, F64, occupancy_sum) F(T, F64, occupancy_ns) F(T, F64, waves_sum) F(T, F64, tail_sum) \
+    F(T, F64, waves_ns) F(T, F64, sm_sum) F(T, F64, sm_ns)
+HU_WIRE_TABLE(hu_kernel, KERNEL);
+
+#define FAMILY_TIME(F, T) \
+    F(T, ENUM, family, HU_FAMILY_COUNT) F(T, I64, kernels) F(T, I64, calls) F(T, I64, total_ns) F(T, I64, tensor_ns) \
+    F(T, I64, unknown_ns) F(T, I64, eligible_ns)
+HU_WIRE_TABLE(hu_kernel_family_time, FAMILY_TIME);
+
+#define KERNELS(F, T) \
+    F(T, LIST, at, n, hu_kernel) F(T, SIZE, n) F(T, I64, total_ns) F(T, PARTS, family, hu_kernel_family_time) \
+    F(T, F64, sm_busy_ns) F(T, F64, sm_known_ns)
+HU_WIRE_TABLE(hu_kernels, KERNELS);
+
+#define COPY(F, T) \
+    F(T, STR, name) F(T, STR, direction) F(T, STR, from) F(T, STR, to) F(T, I64, calls) F(T, I64, total_ns) \
+    F(T, I64, min_ns) F(T, I64, max_ns) F(T, I64, bytes) F(T, I64, timed_bytes_ns) F(T, BOOL, has_bytes) \
+    F(T, BOOL, is_pageable) F(T, I64, exposed_ns) F(T, I64, blocking)
+HU_WIRE_TABLE(hu_copy, COPY);
+
+#define COPIES(F, T) \
+    F(T, LIST, at, n, hu_copy) F(T, SIZE, n) F(T, I64, total_ns) F(T, I64, exposed_ns) F(T, PARTS, gbps, hu_series)
+HU_WIRE_TABLE(hu_copies, COPIES);
+
+#define OP_KERNEL(F, T) F(T, STR, op) F(T, STR, kernel) F(T, STR, source) F(T, I64, calls) F(T, I64, total_ns)
+HU_WIRE_TABLE(hu_op_kernel, OP_KERNEL);
+
+#define OP_KERNELS(F, T) F(T, LIST, at, n, hu_op_kernel) F(T, SIZE, n)
+HU_WIRE_TABLE(hu_op_kernels, OP_KERNELS);
+
+#define IDLE_STREAM(F, T) \
+    F(T, I64, device) F(T, I64, stream) F(T, I64, work) F(T, I64, gaps) F(T, I64, busy_ns) F(T, I64, idle_ns) \
+    F(T, I64, host_wait_ns) F(T, I64, kernel_wait_ns) F(T, I64, other_ns) F(T, I64, host_waits) \
+    F(T, I64, kernel_waits) F(T, I64, others)
+HU_WIRE_TABLE(hu_idle_stream, IDLE_STREAM);
+
+#define IDLE_GAP(F, T) \
+    F(T, I64, start_ns) F(T, I64, dur_ns) F(T, I64, step) F(T, ENUM, cause, HU_IDLE_CAUSE_COUNT) F(T, F64, cause_ns) \
+    F(T, STR, host) F(T, I64, host_ns) F(T, STR, before) F(T, STR, after)
+HU_WIRE_TABLE(hu_idle_gap, IDLE_GAP);
+
+#define IDLE_WINDOW(F, T) F(T, I64, start_ns) F(T, I64, dur_ns) F(T, I64, busy_ns)
+HU_WIRE_TABLE(hu_idle_window, IDLE_WINDOW);
+
+#define IDLE(F, T) \
+    F(T, LIST, streams, n_streams, hu_idle_stream) F(T, SIZE, n_streams) F(T, I64, idle_ns) F(T, I64, gaps) \
+    F(T, I64S, by_cause) F(T, LIST, longest, n_longest, hu_idle_gap) F(T, SIZE, n_longest) \
+    F(T, LIST, windows, n_windows, hu_idle_window) F(T, SIZE, n_windows) F(T, I64, first_ns) F(T, I64, window_ns)
+HU_WIRE_TABLE(hu_idle, IDLE);
+
+#define LAUNCH(F, T) \
+    F(T, STR, name) F(T, I64, launches) F(T, I64, call_ns) F(T, I64, delay_ns) F(T, I64, most_delay_ns) \
+    F(T, I64, work_ns) F(T, I64, shorter)
+HU_WIRE_TABLE(hu_launch, LAUNCH);
+
+#define LAUNCH_QUEUE(F, T) \
+    F(T, I64, device) F(T, I64, stream) F(T, I64, launches) F(T, I64, most) F(T, F64, mean) F(T, I64, full_ns)
+HU_WIRE_TABLE(hu_launch_queue, LAUNCH_QUEUE);
+
+#define LAUNCH_OUTLIER(F, T) \
+    F(T, STR, call) F(T, STR, work) F(T, STR, op) F(T, I64, start_ns) F(T, I64, call_ns) F(T, I64, delay_ns) \
+    F(T, I64, work_ns)
+HU_WIRE_TABLE(hu_launch_outlier, LAUNCH_OUTLIER);
+
+#define LAUNCHES(F, T) \
+    F(T, I64, launches) F(T, I64, graph_launches) F(T, I64, graph_work) F(T, I64, graph_work_ns) F(T, I64, shorter) \
+    F(T, I64, shorter_ns) F(T, I64, long_calls) F(T, I64, long_delays) F(T, PART, call, hu_stats) \
+    F(T, PART, delay, hu_stats) F(T, LIST, at, n, hu_launch) F(T, SIZE, n) \
+    F(T, LIST, queues, n_queues, hu_launch_queue) F(T, SIZE, n_queues) F(T, PART, queue, hu_series) \
+    F(T, LIST, outliers, n_outliers, hu_launch_outlier) F(T, SIZE, n_outliers)
+HU_WIRE_TABLE(hu_launches, LAUNCHES);
+
+#define CALL(F, T) F(T, STR, name) F(T, PART, duration, hu_stats) F(T, BOOL, is_sync) F(T, BOOL, is_alloc)
+HU_WIRE_TABLE(hu_call, CALL);
+
+#define WAIT(F, T) \
+    F(T, STR, call) F(T, STR, op) F(T, STR, stack) F(T, I64, calls) F(T, I64, total_ns) F(T, I64, max_ns)
+HU_WIRE_TABLE(hu_wait, WAIT);
+
+#define CALLS(F, T) \
+    F(T, LIST, at, n, hu_call) F(T, SIZE, n) F(T, I64, total_ns) F(T, LIST, waits, n_waits, hu_wait) \
+    F(T, SIZE, n_waits) F(T, I64, wait_ns) F(T, I64, wait_calls) F(T, I64, alloc_ns) F(T, I64, alloc_calls) \
+    F(T, I64, alloc_calls_in_steps)
+HU_WIRE_TABLE(hu_calls, CALLS);
+
+#define COLLECTIVE(F, T) \
+    F(T, STR, name) F(T, STR, group) F(T, STR, dtype) F(T, I64, group_size) F(T, I64, bytes) F(T, BOOL, on_host) \
+    F(T, PART, duration, hu_stats) F(T, I64, exposed_ns) F(T, F64, factor)
+HU_WIRE_TABLE(hu_collective, COLLECTIVE);
+
+#define COMM_CALL(F, T) \
+    F(T, U64, group) F(T, U64, what) F(T, I64, start_ns) F(T, I64, dur_ns) F(T, I64, sequence) \
+    F(T, BOOL, synchronises) F(T, U32, slice)
+HU_WIRE_TABLE(hu_comm_call, COMM_CALL);
+
+#define COMM(F, T) \
+    F(T, LIST, at, n, hu_collective) F(T, SIZE, n) F(T, I64, calls) F(T, I64, total_ns) F(T, I64, overlapped_ns) \
+    F(T, I64, exposed_ns) F(T, I64, bytes) F(T, BOOL, on_host) F(T, LIST, calls_at, n_calls_at, hu_comm_call) \
+    F(T, SIZE, n_calls_at)
+HU_WIRE_TABLE(hu_comm, COMM);
+
+#define MEMORY_HOLDER(F, T) \
+    F(T, STR, device) F(T, STR, op) F(T, STR, module) F(T, ENUM, category, HU_MEMORY_CATEGORY_COUNT) \
+    F(T, I64, bytes) F(T, I64, allocations)
+HU_WIRE_TABLE(hu_memory_holder, MEMORY_HOLDER);
+
+#define MEMORY_POOL(F, T) \
+    F(T, STR, name) F(T, I32, device_type) F(T, I32, device) F(T, I64, allocations) F(T, I64, frees) \
+    F(T, I64, allocated_bytes) F(T, I64, peak_bytes) F(T, I64, peak_ns) F(T, I64, first_bytes) F(T, I64, last_bytes) \
+    F(T, I64, reserved_bytes) F(T, I64, capacity_bytes) F(T, BOOL, is_relative) F(T, I64S, peak_by) F(T, I64, steps) \
+    F(T, F64, slope_bytes) F(T, F64, growth_p) F(T, ENUM, leak, HU_LEAK_YES + 1) F(T, PART, allocated, hu_series) \
+    F(T, PART, reserved, hu_series)
+HU_WIRE_TABLE(hu_memory_pool, MEMORY_POOL);
+
+#define MEMORY(F, T) \
+    F(T, LIST, at, n, hu_memory_pool) F(T, SIZE, n) F(T, LIST, holders, n_holders, hu_memory_holder) \
+    F(T, SIZE, n_holders) F(T, I64, ooms)
+HU_WIRE_TABLE(hu_memory, MEMORY);
+
+#define RECOMPUTE(F, T) F(T, STR, name) F(T, I64, calls) F(T, I64, device_ns) F(T, I64, host_ns)
+HU_WIRE_TABLE(hu_recompute, RECOMPUTE);
+
+#define OVERHEAD(F, T) F(T, STR, name) F(T, I64, calls) F(T, I64, total_ns)
+HU_WIRE_TABLE(hu_overhead, OVERHEAD);
+
+#define OVERHEADS(F, T) \
+    F(T, I64, span_ns) F(T, I64, recompute_calls) F(T, I64, recompute_host_ns) F(T, I64, recompute_device_ns) \
+    F(T, I64, device_ns) F(T, LIST, recomputed, n_recomputed, hu_recompute) F(T, SIZE, n_recomputed) \
+    F(T, I64, gc_calls) F(T, I64, gc_ns) F(T, I64, gc_most_ns) F(T, BOOL, gc_recorded) F(T, I64, profiler_ns) \
+    F(T, I64, profiler_in_steps_ns) F(T, LIST, at, n, hu_overhead) F(T, SIZE, n)
+HU_WIRE_TABLE(hu_overheads, OVERHEADS);
+
+#define TREE_NODE(F, T) \
+    F(T, STR, name) F(T, I32, depth) F(T, INDEX, parent) F(T, I64, calls) F(T, I64, host_total_ns) \
+    F(T, I64, host_self_ns) F(T, I64, device_total_ns)
+HU_WIRE_TABLE(hu_tree_node, TREE_NODE);
+
+#define TREE(F, T) \
+    F(T, LIST, at, n, hu_tree_node) F(T, SIZE, n) F(T, I64, hidden) F(T, I64, host_ns) F(T, I64, device_ns)
+HU_WIRE_TABLE(hu_tree, TREE);
+
+#define SEQUENCE(F, T) \
+    F(T, STR, op) F(T, STR, kernels) F(T, I64, length) F(T, I64, count) F(T, I64, device_ns) F(T, I64, host_ns)
+HU_WIRE_TABLE(hu_sequence, SEQUENCE);
+
+#define SEQUENCES(F, T) F(T, LIST, at, n, hu_sequence) F(T, SIZE, n)
+HU_WIRE_TABLE(hu_sequences, SEQUENCES);
+
+#define ROOFLINE_OP(F, T) \
+    F(T, STR, op) F(T, STR, shapes) F(T, STR, types) F(T, STR, signature) F(T, ENUM, kind, HU_WORK_COUNT) \
+    F(T, ENUM, dtype, HU_DTYPE_COUNT) F(T, I64, calls) F(T, I64, kernels) F(T, I64, kernel_ns) F(T, F64, flops) \
+    F(T, F64, bytes) F(T, F64, roofline_ns) F(T, ENUM, bound, HU_BOUND_BANDWIDTH + 1) F(T, STR, peak) \
+    F(T, F64, peak_tflops)
+HU_WIRE_TABLE(hu_roofline_op, ROOFLINE_OP);
+
+#define ROOFLINE_UNKNOWN(F, T) F(T, STR, name) F(T, BOOL, is_kernel) F(T, I64, kernels) F(T, I64, kernel_ns)
+HU_WIRE_TABLE(hu_roofline_unknown, ROOFLINE_UNKNOWN);
+
+#define ROOFLINE(F, T) \
+    F(T, STR, device) F(T, STR, source) F(T, F64, gbps) F(T, LIST, at, n, hu_roofline_op) F(T, SIZE, n) \
+    F(T, LIST, unknown, n_unknown, hu_roofline_unknown) F(T, SIZE, n_unknown) F(T, I64, kernel_ns) \
+    F(T, I64, modelled_ns) F(T, I64, bytes_only_ns) F(T, I64, matrix_ns) F(T, F64, flops) F(T, F64, matrix_flops) \
+    F(T, F64, roofline_ns) F(T, I64, roofline_kernel_ns) F(T, F64, window_ns) F(T, F64, model_peak_ns) \
+    F(T, F64, executed_peak_ns) F(T, F64, window_model_flops)
+HU_WIRE_TABLE(hu_roofline, ROOFLINE);
+
+#define QUALITY(F, T) \
+    F(T, I64S, count) F(T, I64S, dur_ns) F(T, I64, events) F(T, I64S, by_phase) F(T, I64, duration_sum_ns) \
+    F(T, I64, invalid_utf8) F(T, BOOL, is_truncated) F(T, I64, truncated_at) F(T, TEXT, truncated_why) \
+    F(T, I64, trailing_bytes)
+HU_WIRE_TABLE(hu_quality, QUALITY);
+
+#define HEALTH(F, T) \
+    F(T, PART, quality, hu_quality) F(T, I64S, kinds) F(T, I64, unlinked_kernels) F(T, I64, unlinked_kernels_ns) \
+    F(T, I64, unlinked_launches) F(T, I64, graph_kernels) F(T, U32, missing)
+HU_WIRE_TABLE(hu_health, HEALTH);
+
+#define HTA_DESCRIBE(F, T) \
+    F(T, I64, count) F(T, F64, mean) F(T, F64, std) F(T, F64, min) F(T, F64, q25) F(T, F64, q50) F(T, F64, q75) \
+    F(T, F64, max)
+HU_WIRE_TABLE(hu_hta_describe, HTA_DESCRIBE);
+
+#define HTA_IDLE(F, T) F(T, I64, stream) F(T, F64S, idle_us) F(T, I64S, gaps)
+HU_WIRE_TABLE(hu_hta_idle, HTA_IDLE);
+
+#define HTA_TYPE(F, T) F(T, WORD, type) F(T, F64, sum_us)
+HU_WIRE_TABLE(hu_hta_type, HTA_TYPE);
+
+#define HTA_KERNEL(F, T) \
+    F(T, STR, name) F(T, WORD, type) F(T, I64, count) F(T, F64, sum_us) F(T, F64, max_us) F(T, F64, min_us) \
+    F(T, F64, mean_us) F(T, F64, std_us)
+HU_WIRE_TABLE(hu_hta_kernel, HTA_KERNEL);
+
+#define HTA_QUEUE(F, T) F(T, I64, stream) F(T, PART, length, hu_hta_describe) F(T, F64, full_us)
+HU_WIRE_TABLE(hu_hta_queue, HTA_QUEUE);
+
+#define HTA_BANDWIDTH(F, T) F(T, WORD, name) F(T, PART, gbps, hu_hta_describe)
+HU_WIRE_TABLE(hu_hta_bandwidth, HTA_BANDWIDTH);
+
+#define HTA(F, T) \
+    F(T, I64, rows) F(T, I64, gpu_rows) F(T, F64, kernel_us) F(T, F64, idle_us) F(T, F64, compute_us) \
+    F(T, F64, non_compute_us) F(T, F64, overlap_pct) F(T, FIRST, types, n_types, hu_hta_type) F(T, SIZE, n_types) \
+    F(T, LIST, kernels, n_kernels, hu_hta_kernel) F(T, SIZE, n_kernels) F(T, LIST, idle, n_idle, hu_hta_idle) \
+    F(T, SIZE, n_idle) F(T, LIST, queues, n_queues, hu_hta_queue) F(T, SIZE, n_queues) \
+    F(T, FIRST, copies, n_copies, hu_hta_bandwidth) F(T, SIZE, n_copies) F(T, I64, launches) \
+    F(T, I64, short_kernels) F(T, I64, runtime_outliers) F(T, I64, delay_outliers) F(T, F64, cpu_us) \
+    F(T, F64, gpu_us) F(T, F64, delay_us) F(T, BOOL, is_rounded) F(T, I64, sync_rows) F(T, I64, operator_rows) \
+    F(T, I64, dropped_rows) F(T, I64, negative_rows)
+HU_WIRE_TABLE(hu_hta, HTA);
+
+#define TRACELENS(F, T) \
+    F(T, I64, total_ns) F(T, I64, busy_ns) F(T, I64, idle_ns) F(T, I64, computation_ns) F(T, I64, comm_ns) \
+    F(T, I64, exposed_comm_ns) F(T, I64, memcpy_ns) F(T, I64, exposed_memcpy_ns) F(T, I64, left_out) \
+    F(T, I64, left_out_ns)
+HU_WIRE_TABLE(hu_tracelens, TRACELENS);
+
+#define DIGEST(F, T) \
+    F(T, LEFT, arena) F(T, LEFTS, arenas) F(T, PART, info, hu_trace_info) F(T, LIST, devices, n_devices, hu_device) \
+    F(T, STRS, device_names, n_devices) F(T, SIZE, n_devices) F(T, STR, device) F(T, STRS, step_names, steps.n) \
+    F(T, PART, gpu_time, hu_gpu_time) F(T, PART, steps, hu_steps) F(T, PART, breakdown, hu_breakdown) \
+    F(T, PART, operators, hu_operators) F(T, PART, kernels, hu_kernels) F(T, PART, copies, hu_copies) \
+    F(T, PART, op_kernels, hu_op_kernels) F(T, PART, idle, hu_idle) F(T, PART, launches, hu_launches) \
+    F(T, PART, calls, hu_calls) F(T, PART, comm, hu_comm) F(T, PART, memory, hu_memory) \
+    F(T, PART, overheads, hu_overheads) F(T, PART, tree, hu_tree) F(T, PART, sequences, hu_sequences) \
+    F(T, PART, roofline, hu_roofline) F(T, PART, health, hu_health) F(T, MAYBE, hta, hu_hta) \
+    F(T, MAYBE, tracelens, hu_tracelens) F(T, LEFT, findings)
+HU_WIRE_TABLE(hu_digest, DIGEST);
+
+int hu_digest_pack(const hu_digest *d, hu_arena *arena, hu_str *out, hu_error *err)
+{
+    hu_arena *scratch = hu_arena_new();
+    const int rc = scratch ? hu_wire_pack(&hu_digest_wire, d, arena, scratch, out, err) : hu_fail_memory(err);
+
+    hu_arena_free(scratch);
+    return rc;
+}
+
+hu_digest *hu_digest_unpack(hu_str bytes, hu_error *err)
+{
+    hu_arena  *arena = hu_arena_new();
+    hu_digest *d = arena ? hu_arena_calloc(arena, 1, sizeof *d) : NULL;
+    int        rc = d ? hu_wire_unpack(&hu_digest_wire, bytes, arena, d, err) : hu_fail_memory(err);
+
+    if (rc == 0 && d->breakdown.n != d->steps.n)    /* rows of the one are asked for by the number of the other */
+        rc = hu_fail(err, HU_EFORMAT, NULL, HU_NO_OFFSET, "packed results are broken at steps");
+    if (rc == 0) {
+        d->arena = arena;
+        return d;
+    }
+    hu_arena_free(arena);
+    return NULL;
+}

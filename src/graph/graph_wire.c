@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * graph_wire.c - the fields of a graph, in the order of their structs; and do all the numbers of rows lie in it?
+ *
+ * A new field needs a row here, or this file does not compile (base/wire.h).
+ */
+#include "graph/graph_wire.h"
+
+#include "base/wire.h"
+
+#define NODE(F, T) \
+    F(T, I64, start_ns) F(T, I64, seen_ns) F(T, I64, cost_ns) F(T, U32, lane) F(T, U32, slice) F(T, U32, ops) \
+    F(T, U32, n_ops) F(T, U32, waits) F(T, U32, n_waits) F(T, U32, after) F(T, U8, class, HU_CLASS_COUNT) \
+    F(T, U8, in, 0) F(T, U8, call, HU_CALL_KINDS)
+HU_WIRE_TABLE(hu_node, NODE);
+
+#define OP(F, T) \
+    F(T, I64, start_ns) F(T, I64, cost_ns) F(T, I64, frozen_ns) F(T, U32, slice) F(T, U32, node) F(T, U32, stream) \
+    F(T, U32, before) F(T, U32, deps) F(T, U32, n_deps) F(T, U32, full) F(T, I32, launch_ns) F(T, I32, gap_ns) \
+    F(T, U8, class, HU_CLASS_COUNT) F(T, BOOL, has_launch) F(T, BOOL, in_graph) F(T, I16, step)
+HU_WIRE_TABLE(hu_op, OP);
+
+#define LINK(F, T) F(T, U32, from) F(T, I32, weight_ns) F(T, U8, at, HU_AT_NODE_END + 1) F(T, U8, class, HU_CLASS_COUNT)
+HU_WIRE_TABLE(hu_link, LINK);
+
+#define MARK(F, T) F(T, U32, mark) F(T, I64, host_end_ns) F(T, I64, end_ns)
+HU_WIRE_TABLE(hu_mark, MARK);
+
+HU_WIRE_TABLE(hu_calibration, HU_CALIBRATION_FIELDS);
+
+#define GRAPH(F, T) \
+    F(T, LEFT, ask) F(T, LIST, node, n_nodes, hu_node) F(T, LIST, op, n_ops, hu_op) F(T, LIST, link, n_links, hu_link) \
+    F(T, SIZE, n_nodes) F(T, SIZE, n_ops) F(T, SIZE, n_links) F(T, U32, n_lanes) F(T, U32, n_streams) F(T, U32, main_lane) \
+    F(T, LIST, mark, n_marks, hu_mark) F(T, SIZE, n_marks) F(T, I64, from_ns) F(T, F64, step_ns) \
+    F(T, PART, calibration, hu_calibration) F(T, BOOL, is_whole)
+HU_WIRE_TABLE(hu_graph, GRAPH);
+
+/* Does [first, first + count) lie in [0, n)? */
+static bool has(size_t n, uint32_t first, uint32_t count)
+{
+    return count == 0 || (first < n && count <= n - first);
+}
+
+static bool is_row(size_t n, uint32_t row)
+{
+    return row == HU_NONE || row < n;
+}
+
+static bool is_sound(const hu_graph *g)
+{
+    bool ok = g->n_marks > 0;
+
+    for (size_t i = 0; ok && i < g->n_nodes; i++) {
+        const hu_node *n = &g->node[i];
+
+        ok = n->lane < g->n_lanes && has(g->n_ops, n->ops, n->n_ops) && has(g->n_links, n->waits, n->n_waits) &&
+             is_row(g->n_links, n->after);
+    }
+    for (size_t i = 0; ok && i < g->n_ops; i++) {
+        const hu_op *op = &g->op[i];
+
+        ok = op->node < g->n_nodes && op->stream < g->n_streams && is_row(g->n_ops, op->before) &&
+             has(g->n_links, op->deps, op->n_deps) && is_row(g->n_ops, op->full) && op->step >= -1 &&
+             (op->step < 0 || (size_t)op->step + 1 < g->n_marks);
+    }
+    for (size_t i = 0; ok && i < g->n_links; i++)
+        ok = g->link[i].from < (g->link[i].at == HU_AT_NODE_END ? g->n_nodes : g->n_ops);
+    for (size_t i = 0; ok && i < g->n_marks; i++)
+        ok = g->mark[i].mark <= g->n_nodes;
+    return ok;
+}
+
+int hu_graph_pack(const hu_graph *g, hu_arena *arena, hu_str *out, hu_error *err)
+{
+    hu_arena *scratch = hu_arena_new();
+    const int rc = scratch ? hu_wire_pack(&hu_graph_wire, g, arena, scratch, out, err) : hu_fail_memory(err);
+
+    hu_arena_free(scratch);
+    return rc;
+}
+
+hu_graph *hu_graph_unpack(hu_str bytes, hu_arena *arena, hu_error *err)
+{
+    hu_graph *g = hu_arena_calloc(arena, 1, sizeof *g);
+    const int rc = g ? hu_wire_unpack(&hu_graph_wire, bytes, arena, g, err) : hu_fail_memory(err);
+
+    if (rc == 0 && !is_sound(g))
+        hu_fail(err, HU_EFORMAT, NULL, HU_NO_OFFSET, "packed results are broken at rows of the graph");
+    return rc == 0 && is_sound(g) ? g : NULL;
+}
