@@ -30,6 +30,7 @@ $(BUILD)/build.ninja: meson.build src/meson.build
 
 build: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet holdup
+	@! grep -q '^build libholdup-mpi.so:' $(BUILD)/build.ninja || ninja -C $(BUILD) --quiet libholdup-mpi.so
 
 demo: build
 	@$(BUILD)/holdup report examples/training/traces/slow_loader --html $(BUILD)/report.html
@@ -62,6 +63,7 @@ fuzz:
 
 install: build
 	@install -D -m 755 $(BUILD)/holdup $(DESTDIR)$(PREFIX)/bin/holdup
+	@! test -f $(BUILD)/libholdup-mpi.so || install -D -m 755 $(BUILD)/libholdup-mpi.so $(DESTDIR)$(PREFIX)/lib/holdup/libholdup-mpi.so
 	@install -D -m 644 docs/report.schema.json $(DESTDIR)$(PREFIX)/share/holdup/report.schema.json
 
 clean:

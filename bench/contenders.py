@@ -167,5 +167,14 @@ class Holdup:
                          label or f"holdup {verb}" + (f", {variant}" if variant else ""),
                          [str(self.program), verb, str(path), *more], env, keep_output=keep)
 
+    def spread(self, processes: int, path: Path) -> Contender:
+        """The same report by processes that Open MPI starts."""
+        absent = "" if shutil.which("mpirun") else "no mpirun (openmpi-bin)"
+        if not self.program.with_name("libholdup-mpi.so").exists():
+            absent = "built without Open MPI (libopenmpi-dev)"
+        as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} if os.getuid() == 0 else {}
+        return Contender("mpirun", f"mpirun -n {processes}", ["mpirun", "--oversubscribe", "-n", str(processes), str(self.program), "report", str(path)],
+                         as_root, absent=absent)
+
     def version(self) -> str:
         return first_line([str(self.program), "--version"]) or "holdup (tells no version)"

@@ -18,6 +18,7 @@ from measuring import stop
 
 ROOT = Path(__file__).resolve().parent.parent
 MAKER = Path(__file__).with_name("make_trace.py")
+JOB_MAKER = Path(__file__).with_name("make_ranks.py")
 SHARED = ROOT.parent / "shared" / "traces" / "kineto"
 
 WORDS = {
@@ -132,6 +133,20 @@ class Cache:
             folders[n] = link_folder(self.folder / f"{name}-of-{n}", traces[:n])
             n *= 2
         return traces, folders
+
+
+    def job(self, ranks: int, events: int) -> tuple[Path, int]:
+        """A folder of `ranks` files, and the events of each; most are links to a few."""
+        folder, meta = self.folder / f"job-{ranks}-{events}", self.folder / f"job-{ranks}-{events}.made"
+        stamp = [hashlib.sha256(JOB_MAKER.read_bytes()).hexdigest(), ranks, events]
+        made = read_meta(meta)
+        if made.get("stamp") != stamp or not folder.is_dir():
+            print(f"  making {folder.name}", file=sys.stderr, flush=True)
+            done = subprocess.run([sys.executable, str(JOB_MAKER), str(folder), "--ranks", str(ranks), "--events", str(events)],
+                                  stdout=subprocess.PIPE, text=True, check=True)
+            made = {"stamp": stamp, **json.loads(done.stdout)}
+            meta.write_text(json.dumps(made))
+        return folder, int(made["events"])
 
 
 def link_folder(folder: Path, traces: list[Trace]) -> Path:

@@ -14,6 +14,7 @@ MB = 1e6
 SLACK_MB = 64
 MUST_PER_EVENT, AIM_PER_EVENT = 64, 40
 LINEAR = 1.1
+MANY_RANKS = 1024
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,16 @@ def huge_gb(m: Measured) -> float | None:
     return result.peak_mb / 1000 if result else None
 
 
+def many_peak_gb(m: Measured) -> float | None:
+    result = next(iter(m.many.results.values())) if m.many else None
+    return result.peak_mb / 1000 if result and result.good and m.many and m.many.ranks >= MANY_RANKS else None
+
+
+def many_ratio(m: Measured) -> float | None:
+    good = [r for r in m.many.results.values() if r.good] if m.many else []
+    return good[1].against(good[0]) if len(good) == 2 else None
+
+
 def analyses(m: Measured) -> dict[str, float]:
     """All analyses over the scan of the same file, on every trace of the main size."""
     return {key: m.phases[key][2] / m.phases[key][0] for key in whole_traces(m) if key in m.phases}
@@ -143,6 +154,8 @@ def judge(m: Measured) -> list[Promise]:
         Promise("replay of all steps, ms per 10^6 events", 60, 30, decimals=1, values=replay(m, 3)),
         Promise("its graph, MB per 10^6 events", 100, None, decimals=0, values=replay(m, 4)),
         Promise("memory for a 10 GB .json, GB", 8, 4, values=one(huge_gb(m)), why_not="needs --huge"),
+        Promise("1,024 ranks of 50k events, memory, GB", 1, None, values=one(many_peak_gb(m)), why_not="needs --ranks 1024"),
+        Promise("many ranks, mpirun -n 2 / 2 threads", 1.2, 1.0, values=one(many_ratio(m)), why_not="needs Open MPI"),
         Promise("start to answer, 1 MB trace, ms", 30, 15, decimals=1, values=one(start_ms(m))),
         *growth_promises(m),
     ]

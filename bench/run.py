@@ -20,6 +20,7 @@ from tables import About, page, terminal
 
 QUICK_MB = 20.0
 HUGE_MB = 10_000.0
+QUICK_RANKS = 32
 
 
 def arguments() -> argparse.Namespace:
@@ -35,13 +36,16 @@ def arguments() -> argparse.Namespace:
     p.add_argument("--quick", action="store_true", help=f"{QUICK_MB:g} MB and nothing large: a minute, only indicative")
     p.add_argument("--full", action="store_true", help="json.load of the large input too (several times its size)")
     p.add_argument("--huge", action="store_true", help="also a report of a 10 GB trace (needs the disk space)")
+    p.add_argument("--ranks", type=int, default=1024, help="of the largest job, 0 for none (default 1024)")
+    p.add_argument("--rank-events", type=int, default=50_000, help="of each of its ranks (default 50000)")
     p.add_argument("--peers-only", action="store_true", help="without holdup")
     return p.parse_args()
 
 
 def plan_of(a: argparse.Namespace) -> Plan:
     return Plan(size_mb=QUICK_MB if a.quick else a.size_mb, big_mb=0 if a.quick else a.big_mb,
-                huge_mb=HUGE_MB if a.huge else 0, rounds=max(1, a.runs), full=a.full)
+                huge_mb=HUGE_MB if a.huge else 0, rounds=max(1, a.runs), full=a.full,
+                ranks=min(a.ranks, QUICK_RANKS) if a.quick else a.ranks, rank_events=a.rank_events)
 
 
 def find_holdup(a: argparse.Namespace) -> Holdup | None:

@@ -29,6 +29,8 @@ class Plan:
     huge_mb: float
     rounds: int
     full: bool
+    ranks: int = 0                  # of the job of many ranks, and the events of each
+    rank_events: int = 0
 
 
 @dataclass
@@ -81,6 +83,15 @@ class Check:
         return not self.differing()
 
 
+@dataclass(frozen=True)
+class Many:
+    """One job of very many ranks: threads of one process, and processes."""
+
+    ranks: int
+    events: int                     # of each
+    results: dict[str, Result]
+
+
 @dataclass
 class Measured:
     traces: list[Trace] = field(default_factory=list)
@@ -91,6 +102,7 @@ class Measured:
     start: Group | None = None
     tiny_mb: float | None = None    # peak memory of a report on next to nothing
     huge: Group | None = None
+    many: Many | None = None
     names: dict[str, int] = field(default_factory=dict)
     name_bytes: dict[str, int] = field(default_factory=dict)
     big: str = ""                   # the key of the large trace, which is not judged by its speed
@@ -122,6 +134,7 @@ class Suite:
         self.starting(sources[0])
         self.sizes(sources[0])
         self.files(sources[0])
+        self.many_ranks()
         if self.plan.big_mb:
             self.big(sources[0])
         if self.plan.huge_mb:
@@ -236,6 +249,13 @@ class Suite:
         contenders = [Contender(str(n), f"holdup report, {n} files", run[n].command, run[n].env) for n in SIZES]
         results = self.meter.race(contenders, self.plan.rounds)
         self.out.by_files = [Step(f"{n} x", n, results[str(n)]) for n in SIZES]
+
+    def many_ranks(self) -> None:
+        if not self.holdup or not self.plan.ranks:
+            return
+        folder, events = self.cache.job(self.plan.ranks, self.plan.rank_events)
+        one = self.holdup.run("report", folder, "one process, 2 threads", threads=2)
+        self.out.many = Many(self.plan.ranks, events, self.meter.race([one, self.holdup.spread(2, folder)], 1))
 
     def huge(self, source: Source) -> None:
         if not self.holdup:

@@ -117,6 +117,21 @@ def steps_text(steps: list[Step], head: str) -> str:
     return table(["", head, "seconds", "time x", "peak MB"], rows) + f"\n\nTime ~ {head} ^ {growth(steps) or 0:.2f}."
 
 
+def many_title(m: Measured) -> str:
+    return f"A job of {m.many.ranks:,} ranks, {m.many.events:,} events each" if m.many else "A job of very many ranks"
+
+
+def many_text(m: Measured) -> str:
+    if not m.many:
+        return "Not measured."
+    first = next(iter(m.many.results.values()))
+    rows = [[r.contender.label, f"{r.seconds:.1f}", f"{r.seconds * 1000 / m.many.ranks:.1f}", f"{r.peak_mb:,.0f}",
+             f"{r.against(first):.2f}" if first.good else "-"] for r in m.many.results.values() if r.good]
+    rows += [[f"{r.contender.label}: {r.contender.absent}", "-", "-", "-", "-"] for r in m.many.results.values() if r.contender.absent]
+    return table(["holdup report", "seconds", "ms a rank", "peak MB", "time x"], rows) + "\n\n" + fold(
+        "Peak memory is that of the largest process. Most files are links to a few: the disk is not measured.")
+
+
 def start_text(group: Group | None) -> str:
     if not group:
         return "Not measured."
@@ -181,6 +196,7 @@ def sections(m: Measured, promises: list[Promise], about: About) -> list[tuple[s
     out += [("Memory of holdup report", memory_text(m)),
             ("One file, growing", steps_text(m.by_size, "events")),
             ("More files (2 threads)", steps_text(m.by_files, "files")),
+            (many_title(m), many_text(m)),
             ("Start to answer", start_text(m.start)),
             ("The same counts and sums", checks_text(m.checks))]
     return out

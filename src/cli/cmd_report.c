@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/inputs.h"
 #include "cli/ranks.h"
+#include "cli/spread.h"
 #include "render/report.h"
 #include "render/units.h"
 
@@ -113,11 +114,17 @@ static bool is_partial(const hu_digest *d)
     return q->is_truncated || hu_quality_lost(q) > 0;
 }
 
+/* Open MPI's mpirun gives its processes terminals, wherever its own output goes. */
+static bool is_terminal(void)
+{
+    return isatty(STDOUT_FILENO) && !getenv("OMPI_COMM_WORLD_RANK");
+}
+
 static size_t terminal_width(void)
 {
     struct winsize size;
 
-    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
+    if (!is_terminal() || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
         return PLAIN_WIDTH;
     return size.ws_col < MOST_WIDTH ? size.ws_col : MOST_WIDTH;
 }
@@ -128,7 +135,7 @@ static bool wants_color(const options *o)
 
     if (o->color != COLOR_AUTO)
         return o->color == COLOR_ALWAYS;
-    return !o->output && isatty(STDOUT_FILENO) && !(no && no[0]);
+    return !o->output && is_terminal() && !(no && no[0]);
 }
 
 static int write_report(const options *o, const hu_report *r, hu_error *err)
@@ -252,9 +259,9 @@ static bool wants_replays(const options *o)
            (o->part.view && hu_str_equal(hu_str_of(o->part.view->word), HU_STR("why")));
 }
 
-static int report(const options *o, const hu_inputs *inputs, const char *arguments, hu_arena *arena)
+static int report(const options *o, const hu_inputs *inputs, const char *arguments, hu_crew *crew, hu_arena *arena)
 {
-    const hu_ranks_options how = {.limits = o->limits, .replays = wants_replays(o), .quiet = o->quiet,
+    const hu_ranks_options how = {.crew = crew, .limits = o->limits, .replays = wants_replays(o), .quiet = o->quiet,
                                   .draws = o->html, .draws_all = o->full,
                                   .digest = {o->steps, (hu_grouping)o->group_by, (int)o->frames, (hu_compat)o->compat, 1}};
     hu_report r = {.show = o->show, .part = o->part, .top = o->top, .sort = o->sort, .scratch = arena,
@@ -267,7 +274,7 @@ static int report(const options *o, const hu_inputs *inputs, const char *argumen
     hu_digest  *merged;
 
     if (rc)
-        return rc;
+        return rc == HU_RANKS_SENT ? 0 : rc;
     r.digests = ranks.digests;
     r.timelines = ranks.timelines;
     r.rendezvous = ranks.n > 1 ? &ranks.rendezvous : NULL;
@@ -305,6 +312,7 @@ static int run(int argc, char **argv)
     options   o = {.limits = hu_limits_default(), .frames = 5};
     hu_error  err = {0};
     hu_arena *arena = hu_arena_new();
+    hu_crew  *crew;
     hu_inputs inputs;
     int       n, status;
 
@@ -312,10 +320,15 @@ static int run(int argc, char **argv)
         hu_fail_memory(&err);
         return hu_command_fail(&err);
     }
+    if (!hu_crew_join(argc, argv, arena, &crew)) {
+        hu_arena_free(arena);
+        return 0;
+    }
     n = hu_options_parse(rows, HU_COUNT(rows), argc, argv, &o, &err);
     if (n >= 0 && o.list) {
+        status = hu_crew_leave(crew, hu_crew_is_first(crew) ? list_views() : 0);
         hu_arena_free(arena);
-        return list_views();
+        return status;
     }
     if (n == 0)
         n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "report wants a trace: holdup report trace.json.gz");
@@ -330,9 +343,10 @@ static int run(int argc, char **argv)
         n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--compat and --merge exclude each other");
     if (n > 0 && check_sort(&o, &err) < 0)
         n = err.code;
-    if (n > 0 && hu_inputs_expand(argv, n, arena, &inputs, &err) < 0)
+    if (n > 0 && hu_spread_inputs(crew, argv, n, arena, &inputs, &err) < 0)
         n = err.code;
-    status = n < 0 ? hu_command_fail(&err) : report(&o, &inputs, n == 1 ? argv[0] : "FILES", arena);
+    status = n < 0 ? hu_crew_fail(crew, &err) : report(&o, &inputs, n == 1 ? argv[0] : "FILES", crew, arena);
+    status = hu_crew_leave(crew, status);
     hu_arena_free(arena);
     return status;
 }
@@ -344,11 +358,13 @@ const hu_command hu_command_report = {
     .about = "Reads traces of torch.profiler (.json, .json.gz, .json.zst, or - for standard\n"
              "input) and prints where the time of a step goes, what holds it up and what each\n"
              "fix would save, which operators, kernels and copies it goes to, and how far the\n"
-             "trace can be trusted.  Several files, or a directory, are the ranks of one job.\n\n"
+             "trace can be trusted.  Several files, or a directory, are the ranks of one job;\n"
+             "mpirun divides them over processes and machines (docs/many-ranks.md).\n\n"
              "  holdup report trace.json.gz\n"
              "  holdup report trace.json.gz --view kernels --top 20\n"
              "  holdup report trace.json.gz --view ops --group-by shapes --sort host_self_ns\n"
              "  holdup report run/ --html report.html\n"
+             "  mpirun -n 4 holdup report run/\n"
              "  holdup report trace.json.gz --json | jq '.ranks[0].gpu.busy_ns'",
     .options = rows,
     .n_options = HU_COUNT(rows),

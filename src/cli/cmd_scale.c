@@ -7,6 +7,7 @@
 #include "base/number.h"
 #include "cli/command.h"
 #include "cli/ranks.h"
+#include "cli/spread.h"
 #include "render/scale.h"
 
 enum { WIDTH = 80 };
@@ -54,10 +55,10 @@ static void name_straggler(const hu_ranks *ranks, hu_scale_run *out)
         snprintf(out->waited_for + n, sizeof out->waited_for - n, " (%s)", hu_class_words(s.at[0].cause));
 }
 
-/* One argument: a run.  Returns 0 or an exit status. */
-static int read_run(const options *o, char *path, hu_scaling *s, hu_scale_run *words, hu_arena *arena)
+/* One argument: a run.  Returns 0 or an exit status, or HU_RANKS_SENT. */
+static int read_run(const options *o, char *path, hu_scaling *s, hu_scale_run *words, hu_crew *crew, hu_arena *arena)
 {
-    const hu_ranks_options how = {.limits = o->limits, .replays = true, .quiet = o->quiet,
+    const hu_ranks_options how = {.crew = crew, .limits = o->limits, .replays = true, .quiet = o->quiet,
                                   .digest = {.steps = o->steps, .frames = 5}};
     hu_scaling_run *run = &s->run[s->n];
     hu_error        err = {0};
@@ -65,8 +66,8 @@ static int read_run(const options *o, char *path, hu_scaling *s, hu_scale_run *w
     hu_ranks        ranks;
     int             rc;
 
-    if (hu_inputs_expand(&path, 1, arena, &inputs, &err) < 0)
-        return hu_command_fail(&err);
+    if (hu_spread_inputs(crew, &path, 1, arena, &inputs, &err) < 0)
+        return hu_crew_fail(crew, &err);
     if ((rc = hu_ranks_read(&inputs, &how, arena, &ranks)) != 0)
         return rc;
     if (!hu_scaling_run_measure(ranks.digests, ranks.n, ranks.n > 1 ? &ranks.rendezvous : NULL, run)) {
@@ -113,7 +114,7 @@ static int write_answer(const options *o, const hu_scale_report *r, hu_error *er
     return rc < 0 || !o->svg ? rc : write_svg(o, r, err);
 }
 
-static int scale(const options *o, char **paths, int n, hu_arena *arena)
+static int scale(const options *o, char **paths, int n, hu_crew *crew, hu_arena *arena)
 {
     hu_scaling     *s = hu_arena_calloc(arena, 1, sizeof *s);
     hu_scale_run   *words = hu_arena_calloc(arena, HU_SCALING_RUNS, sizeof *words);
@@ -125,11 +126,13 @@ static int scale(const options *o, char **paths, int n, hu_arena *arena)
         return hu_command_fail(&err);
     }
     for (int i = 0; i < n; i++) {
-        const int status = read_run(o, paths[i], s, words, arena);
+        const int status = read_run(o, paths[i], s, words, crew, arena);
 
-        if (status)
+        if (status && status != HU_RANKS_SENT)
             return status;
     }
+    if (!hu_crew_is_first(crew))
+        return 0;
     hu_scaling_measure(s, o->weak ? HU_SCALING_WEAK : o->strong ? HU_SCALING_STRONG : HU_SCALING_AUTO);
     if (s->run[0].gpus == s->run[s->n - 1].gpus) {
         hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "all runs have %lld GPUs; scale compares different numbers of them",
@@ -144,11 +147,16 @@ static int run(int argc, char **argv)
     options   o = {.limits = hu_limits_default()};
     hu_error  err = {0};
     hu_arena *arena = hu_arena_new();
+    hu_crew  *crew;
     int       n, status;
 
     if (!arena) {
         hu_fail_memory(&err);
         return hu_command_fail(&err);
+    }
+    if (!hu_crew_join(argc, argv, arena, &crew)) {
+        hu_arena_free(arena);
+        return 0;
     }
     n = hu_options_parse(rows, HU_COUNT(rows), argc, argv, &o, &err);
     if (n >= 0 && (n < 2 || n > HU_SCALING_RUNS))
@@ -158,7 +166,8 @@ static int run(int argc, char **argv)
         n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--weak and --strong exclude each other");
     if (n > 0 && o.json && o.markdown)
         n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--json and --markdown exclude each other");
-    status = n < 0 ? hu_command_fail(&err) : scale(&o, argv, n, arena);
+    status = n < 0 ? hu_crew_fail(crew, &err) : scale(&o, argv, n, crew, arena);
+    status = hu_crew_leave(crew, status);
     hu_arena_free(arena);
     return status;
 }
@@ -170,7 +179,7 @@ const hu_command hu_command_scale = {
     .about = "Compares runs of one job on different numbers of GPUs.  Each RUN is the trace\n"
              "of one rank or the directory of all of them.  Says what is lost against the\n"
              "smallest run, in points of efficiency by cause that add up exactly, and what\n"
-             "twice as many GPUs would do.\n\n"
+             "twice as many GPUs would do.  mpirun divides the files of a run as for report.\n\n"
              "  holdup scale 1gpu.json.gz 2gpus/ 4gpus/ 8gpus/\n"
              "  holdup scale 1node/ 2nodes/ --strong --markdown",
     .options = rows,

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ranks.c - one job for each file; results are sorted by rank, so that the order of arguments does not matter. */
+ * ranks.c - one job for each file; results are sorted by rank, so that the order of arguments does not matter.
+ *
+ * In a crew each process does so with its share.  All but process 0 pack what they find and send it, so that process 0
+ * has what it would have found itself; what is left for the others is to draw those of their ranks that it then chooses.
+ */
 #include "cli/ranks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analyze/digest_wire.h"
 #include "analyze/roster.h"
 #include "base/thread.h"
 #include "cli/command.h"
 #include "cli/progress.h"
+#include "cli/relay.h"
 #include "ingest/open.h"
 
 typedef struct {
@@ -20,6 +26,8 @@ typedef struct {
     hu_graph    *graph;                 /* to be replayed with the others'; NULL: not kept */
     hu_arena    *graph_arena;
     bool         is_chosen;             /* to be drawn */
+    size_t       file;                  /* number of the input */
+    hu_str       packed;                /* for process 0; lives in `arena` */
     hu_error     error;
 } rank;
 
@@ -29,6 +37,8 @@ typedef struct {
     hu_digest_options       digest;
     hu_input_options        input;
     rank                   *at;
+    size_t                 *mine;       /* files that this process reads; n_mine of them */
+    size_t                  n_mine;
     size_t                  shown;      /* whose findings the page shows */
 } work;
 
@@ -151,6 +161,11 @@ static size_t slices_of(const hu_digest *d)
     return n;
 }
 
+static bool is_mine(const work *w, const rank *r)
+{
+    return !w->inputs->reader || w->inputs->reader[r->file] == hu_crew_rank(w->options->crew);
+}
+
 /* A trace that was not kept is gone when its rank has been measured; those that are drawn are read once more. */
 static void draw_again(void *context, size_t i)
 {
@@ -160,8 +175,8 @@ static void draw_again(void *context, size_t i)
     hu_trace      *t = r->trace;
     hu_simulation *s = NULL;
 
-    if (!t && r->is_chosen)
-        t = hu_open_trace(r->digest->info.file.p, &w->input, &err);
+    if (!t && r->is_chosen && is_mine(w, r))
+        t = hu_open_trace(w->inputs->at[r->file], &w->input, &err);
     if (!t)
         return;
     if (i == w->shown)
@@ -206,14 +221,241 @@ static int meet(hu_ranks *ranks, const work *w, hu_arena *arena, hu_error *err)
     return rc;
 }
 
+/* Fails only for lack of memory. */
+static bool share_out(work *w, hu_arena *arena)
+{
+    const size_t n = w->inputs->n;
+
+    w->at = hu_arena_calloc(arena, n + 1, sizeof *w->at);
+    w->mine = hu_arena_calloc(arena, n + 1, sizeof *w->mine);
+    if (!w->at || !w->mine)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        w->at[i].file = i;
+        if (is_mine(w, &w->at[i]))
+            w->mine[w->n_mine++] = i;
+    }
+    return true;
+}
+
+/* What is known of a rank becomes bytes, and goes itself. */
+static void pack(rank *r)
+{
+    const hu_relay what = {r->digest, r->findings, r->graph, r->timeline, r->error};
+    hu_arena      *arena = hu_arena_new();
+    hu_error       unused;
+
+    if (!arena || hu_relay_pack(&what, arena, &r->packed, &unused) < 0)
+        r->packed = (hu_str){0};
+    hu_digest_free(r->digest);
+    hu_findings_free(r->findings);
+    hu_arena_free(r->graph_arena);
+    hu_arena_free(r->arena);
+    r->digest = NULL;
+    r->findings = NULL;
+    r->graph = NULL;
+    r->graph_arena = NULL;
+    r->arena = arena;
+}
+
+/*
+ * The arenas of a digest that was just measured are mostly room that its questions did not need; packed and unpacked it takes
+ * a third to a fifth of the memory, which counts where there are hundreds of them.  Where that fails it stays as it is.
+ */
+static void shrink(rank *r)
+{
+    hu_arena  *arena = hu_arena_new();
+    hu_error   unused;
+    hu_str     bytes;
+    hu_digest *small = NULL;
+
+    if (arena && hu_digest_pack(r->digest, arena, &bytes, &unused) == 0)
+        small = hu_digest_unpack(bytes, &unused);
+    if (small) {
+        small->findings = r->findings;
+        hu_digest_free(r->digest);
+        r->digest = small;
+    }
+    hu_arena_free(arena);
+}
+
+static void read_mine(void *context, size_t k)
+{
+    const work *w = context;
+    rank       *r = &w->at[w->mine[k]];
+
+    read_one(context, w->mine[k]);
+    if (!hu_crew_is_first(w->options->crew))
+        pack(r);
+    else if (r->digest && w->inputs->n > HU_JOB_RANKS)
+        shrink(r);
+}
+
+/* A piece of results that cannot be made or read: process 0 cannot go on without it, and nobody without process 0. */
+static _Noreturn void give_up(const work *w, hu_error *err)
+{
+    if (err->code == 0)
+        hu_fail_memory(err);
+    hu_crew_give_up(w->options->crew, err);
+}
+
+static void send_mine(work *w)
+{
+    for (size_t k = 0; k < w->n_mine; k++) {
+        hu_error err = {0};
+
+        if (!w->at[w->mine[k]].packed.p)
+            give_up(w, &err);
+        hu_crew_send(w->options->crew, 0, w->at[w->mine[k]].packed);
+    }
+}
+
+/* Into `arena` comes the timeline, where there is one. */
+static void receive(const work *w, int from, hu_arena *arena, hu_relay *out)
+{
+    hu_arena *scratch = hu_arena_new();
+    hu_error  err = {0};
+    hu_str    bytes;
+
+    if (!scratch || !arena || hu_crew_receive(w->options->crew, from, scratch, &bytes, &err) < 0 ||
+        hu_relay_unpack(bytes, arena, out, &err) < 0)
+        give_up(w, &err);
+    hu_arena_free(scratch);
+}
+
+/* Process 0: what the others read, as if it had been read here. */
+static void receive_others(work *w)
+{
+    for (int p = 1; p < hu_crew_size(w->options->crew); p++) {
+        for (size_t i = 0; i < w->inputs->n; i++) {
+            rank    *r = &w->at[i];
+            hu_relay found;
+
+            if (w->inputs->reader[i] != p)
+                continue;
+            r->graph_arena = hu_arena_new();
+            receive(w, p, r->graph_arena, &found);
+            r->digest = found.digest;
+            r->findings = found.findings;
+            r->graph = found.graph;
+            r->timeline = found.timeline;
+            r->error = found.error;
+            if (r->graph)
+                continue;
+            if (r->timeline.bytes.n)
+                r->arena = r->graph_arena;
+            else
+                hu_arena_free(r->graph_arena);
+            r->graph_arena = NULL;
+        }
+    }
+}
+
+/* Of the first `n` ranks those that process p reads and the page shows. */
+static void ask_to_draw(const work *w, size_t n, int p)
+{
+    hu_arena     *arena = hu_arena_new();
+    hu_relay_wish wish = {.shown = SIZE_MAX};
+    hu_error      err = {0};
+    hu_str        bytes;
+
+    if (arena)
+        wish.files = hu_arena_alloc(arena, (n + 1) * sizeof *wish.files);
+    for (size_t i = 0; i < n && wish.files; i++) {
+        if (!w->at[i].is_chosen || w->inputs->reader[w->at[i].file] != p)
+            continue;
+        if (i == w->shown)
+            wish.shown = w->at[i].file;
+        wish.files[wish.n++] = w->at[i].file;
+    }
+    if (!wish.files || hu_relay_pack_wish(&wish, arena, &bytes, &err) < 0)
+        give_up(w, &err);
+    hu_crew_send(w->options->crew, p, bytes);
+    hu_arena_free(arena);
+}
+
+static void receive_drawn(work *w, size_t n, int p)
+{
+    for (size_t i = 0; i < n; i++) {
+        rank    *r = &w->at[i];
+        hu_relay found;
+
+        if (!r->is_chosen || w->inputs->reader[r->file] != p)
+            continue;
+        r->arena = hu_arena_new();
+        receive(w, p, r->arena, &found);
+        r->timeline = found.timeline;
+    }
+}
+
+/* Process 0 draws its own and lets the others draw theirs. */
+static void draw_chosen(work *w, size_t n, int threads)
+{
+    const int size = hu_crew_size(w->options->crew);
+
+    for (int p = 1; p < size; p++)
+        ask_to_draw(w, n, p);
+    w->input.progress = NULL;
+    hu_thread_each(n, threads, draw_again, w);
+    for (int p = 1; p < size; p++)
+        receive_drawn(w, n, p);
+}
+
+/* The others: whatever process 0 wishes drawn, in the order in which it wishes it. */
+static void draw_wished(work *w, int threads)
+{
+    hu_arena     *arena = hu_arena_new();
+    hu_relay_wish wish;
+    hu_error      err = {0};
+    hu_str        bytes;
+
+    if (!arena || hu_crew_receive(w->options->crew, 0, arena, &bytes, &err) < 0 ||
+        hu_relay_unpack_wish(bytes, arena, &wish, &err) < 0)
+        give_up(w, &err);
+    w->shown = wish.shown;
+    w->input.progress = NULL;
+    for (size_t k = 0; k < wish.n; k++) {
+        rank    *r = &w->at[wish.files[k] < w->inputs->n ? wish.files[k] : 0];
+        hu_relay known;
+
+        if (!r->packed.p || hu_relay_unpack(r->packed, arena, &known, &err) < 0)
+            give_up(w, &err);
+        hu_arena_free(r->arena);
+        *r = (rank){.file = r->file, .is_chosen = true, .digest = known.digest, .findings = known.findings};
+    }
+    hu_thread_each(w->inputs->n, threads, draw_again, w);
+    for (size_t k = 0; k < wish.n; k++) {
+        rank *r = &w->at[wish.files[k]];
+
+        hu_digest_free(r->digest);
+        hu_findings_free(r->findings);
+        r->digest = NULL;
+        r->findings = NULL;
+        pack(r);
+        if (!r->packed.p)
+            give_up(w, &err);
+        hu_crew_send(w->options->crew, 0, r->packed);
+    }
+    hu_arena_free(arena);
+}
+
+static int finish_share(work *w, int threads)
+{
+    send_mine(w);
+    if (w->options->draws && w->inputs->n > 1)
+        draw_wished(w, threads);
+    for (size_t k = 0; k < w->n_mine; k++)
+        hu_arena_free(w->at[w->mine[k]].arena);
+    return HU_RANKS_SENT;
+}
+
 int hu_ranks_read(const hu_inputs *inputs, const hu_ranks_options *options, hu_arena *arena, hu_ranks *out)
 {
-    const int    threads = hu_thread_count();
-    const bool   few = inputs->n < (size_t)threads;
+    const int    threads = hu_crew_threads(options->crew);
+    const bool   is_first = hu_crew_is_first(options->crew);
     hu_progress  progress = {.total_bytes = inputs->bytes};
-    work         w = {.inputs = inputs, .options = options, .digest = options->digest,
-                      .input = {options->limits, threads > 1 && few, &progress},
-                      .at = hu_arena_calloc(arena, inputs->n + 1, sizeof *w.at)};
+    work         w = {.inputs = inputs, .options = options, .digest = options->digest};
+    bool         few;
     hu_progress_bar *bar;
     hu_error         err = {0};
     int              rc = 0;
@@ -223,18 +465,28 @@ int hu_ranks_read(const hu_inputs *inputs, const hu_ranks_options *options, hu_a
                       .timelines = hu_arena_calloc(arena, inputs->n + 1, sizeof *out->timelines),
                       .arenas = hu_arena_calloc(arena, inputs->n + 1, sizeof *out->arenas),
                       .traces = hu_arena_calloc(arena, inputs->n + 1, sizeof *out->traces)};
-    if (!w.at || !out->digests || !out->findings || !out->timelines || !out->arenas || !out->traces) {
+    if (!share_out(&w, arena) || !out->digests || !out->findings || !out->timelines || !out->arenas || !out->traces) {
         hu_fail_memory(&err);
+        if (options->crew)
+            give_up(&w, &err);
         return hu_command_fail(&err);
     }
+    few = w.n_mine < (size_t)threads;
+    w.input = (hu_input_options){options->limits, threads > 1 && few, &progress};
     w.digest.threads = few ? threads : 1;
-    bar = hu_progress_start(&progress, options->quiet);
-    hu_thread_each(inputs->n, threads, read_one, &w);
+    bar = hu_progress_start(&progress, options->quiet || !is_first);
+    hu_thread_each(w.n_mine, threads, read_mine, &w);
+    if (!is_first)
+        return finish_share(&w, threads);
+    receive_others(&w);
     hu_progress_stop(bar);
     err = w.at[0].error;
     out->n = collect(w.at, inputs->n, options->quiet);
-    if (out->n == 0)
+    if (out->n == 0) {
+        if (options->draws && inputs->n > 1)
+            draw_chosen(&w, 0, threads);        /* the others wait for a word */
         return hu_error_exit_status(err.code);
+    }
     for (size_t i = 0; i < out->n; i++) {
         out->digests[i] = w.at[i].digest;
         out->findings[i] = w.at[i].findings;
@@ -243,8 +495,7 @@ int hu_ranks_read(const hu_inputs *inputs, const hu_ranks_options *options, hu_a
     w.shown = hu_verdict_slowest(out->digests, out->n);
     if (options->draws && inputs->n > 1) {
         choose_drawn(&w, out->n);
-        w.input.progress = NULL;
-        hu_thread_each(out->n, threads, draw_again, &w);
+        draw_chosen(&w, out->n, threads);
     }
     for (size_t i = 0; options->draws && i < out->n; i++) {
         out->timelines[i] = w.at[i].timeline;

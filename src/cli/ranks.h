@@ -5,9 +5,11 @@
 
 #include "advise/compare.h"
 #include "cli/inputs.h"
+#include "cli/crew.h"
 #include "render/timeline.h"
 
 typedef struct {
+    hu_crew          *crew;             /* that reads together what hu_spread_inputs gave it; NULL: this process alone */
     hu_limits         limits;
     hu_digest_options digest;           /* its threads are chosen here */
     bool              replays;          /* find what holds each rank up */
@@ -29,9 +31,11 @@ typedef struct {
     size_t        n;
 } hu_ranks;
 
+enum { HU_RANKS_SENT = -1 };            /* this process has read its share; process 0 has the results */
+
 /*
- * What cannot be read is said on stderr and left out.  Returns 0, or an exit status when nothing could be read.  The lists
- * live in `arena`; hu_ranks_free frees what is in them.
+ * What cannot be read is said on stderr and left out.  Returns 0, or an exit status when nothing could be read, or
+ * HU_RANKS_SENT.  The lists live in `arena`; hu_ranks_free frees what is in them.
  */
 int hu_ranks_read(const hu_inputs *inputs, const hu_ranks_options *options, hu_arena *arena, hu_ranks *out);
 

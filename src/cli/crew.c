@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * crew.c - finds out whether a launcher started several of us, and if so opens the module that knows MPI.
+ *
+ * Who started us is told by the environment, which children of a job inherit: a training script under mpirun that calls
+ * holdup at its end must not wait for processes that never come.  So only a child of the launcher itself joins: one whose
+ * parent was not given the variable that tells the rank.
+ */
+#include "cli/crew.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/number.h"
+#include "base/thread.h"
+#include "cli/command.h"
+#include "cli/mpi_module.h"
+
+#ifndef HU_MODULE_DIR
+#define HU_MODULE_DIR "/usr/local/lib/holdup"
+#endif
+
+enum { PATH_BYTES = 4096, MOST_ENVIRONMENT = 4 << 20 };
+
+struct hu_crew {
+    const hu_mpi_module *mpi;
+    int  rank, size, threads;
+    bool is_over;                       /* process 0 has sent this one home */
+};
+
+/* Variables of those who launch, and whether Open MPI can join there. */
+static const struct {
+    const char *rank, *size;
+    bool        is_open_mpi;
+} launchers[] = {
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", true},     /* mpirun of Open MPI                       */
+    {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", true},                /* srun --mpi=pmix                          */
+    {"PMI_RANK", "PMI_SIZE", false},                            /* mpirun of MPICH and its kin, srun --mpi=pmi2 */
+};
+
+typedef struct {
+    int64_t rank, size;
+    bool    is_open_mpi;
+} launch;
+
+/* Was the variable among what the parent was started with?  Where that cannot be seen it is another user's: no. */
+static bool parent_has(const char *name)
+{
+    char        path[64];
+    const size_t n = strlen(name);
+    char       *line = NULL;
+    size_t      room = 0, seen = 0;
+    ssize_t     got;
+    bool        has = false;
+    FILE       *file;
+
+    snprintf(path, sizeof path, "/proc/%ld/environ", (long)getppid());
+    file = fopen(path, "re");
+    if (!file)
+        return false;
+    while (!has && seen < MOST_ENVIRONMENT && (got = getdelim(&line, &room, '\0', file)) > 0) {
+        has = strncmp(line, name, n) == 0 && line[n] == '=';
+        seen += (size_t)got;
+    }
+    free(line);
+    fclose(file);
+    return has;
+}
+
+static bool find_launch(launch *out)
+{
+    const char *wish = getenv("HOLDUP_MPI");
+
+    if (wish && strcmp(wish, "0") == 0)
+        return false;
+    for (size_t i = 0; i < HU_COUNT(launchers); i++) {
+        const char *rank = getenv(launchers[i].rank), *size = getenv(launchers[i].size);
+
+        if (!rank || !size || !hu_parse_i64(hu_str_of(rank), &out->rank) || !hu_parse_i64(hu_str_of(size), &out->size))
+            continue;
+        out->is_open_mpi = launchers[i].is_open_mpi;
+        return out->size > 1 && ((wish && strcmp(wish, "1") == 0) || !parent_has(launchers[i].rank));
+    }
+    return false;
+}
+
+/* Beside the program, as it is built; where it is installed with the program; where it was configured to be. */
+static void *open_module(void)
+{
+    static const char *const places[] = {"%s/" HU_MPI_MODULE_FILE, "%s/../lib/holdup/" HU_MPI_MODULE_FILE,
+                                         HU_MODULE_DIR "/" HU_MPI_MODULE_FILE};
+    char    program[PATH_BYTES], path[PATH_BYTES + 64], *slash;
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    void   *handle = NULL;
+
+    program[n > 0 ? n : 0] = '\0';
+    slash = strrchr(program, '/');
+    if (slash)
+        *slash = '\0';
+    for (size_t i = 0; i < HU_COUNT(places) && !handle; i++) {
+        const char *mark = strstr(places[i], "%s");
+
+        snprintf(path, sizeof path, "%s%s", mark ? program : "", mark ? mark + 2 : places[i]);
+        if (access(path, R_OK) == 0)
+            handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);      /* global: Open MPI loads parts of itself */
+    }
+    return handle;
+}
+
+static const hu_mpi_module *load(void)
+{
+    void                *handle = open_module();
+    const hu_mpi_module *m = handle ? dlsym(handle, HU_MPI_MODULE_SYMBOL) : NULL;
+
+    return m && m->version == HU_MPI_MODULE_VERSION ? m : NULL;
+}
+
+/* Processes that were given other files each want a report of their own. */
+static uint64_t hash_arguments(int argc, char **argv)
+{
+    uint64_t h = hu_hash_bytes(HU_VERSION, sizeof HU_VERSION);
+
+    for (int i = 0; i < argc; i++)
+        h = hu_hash_mix(h ^ hu_hash_bytes(argv[i], strlen(argv[i])), 0x9e3779b97f4a7c15u);
+    return h;
+}
+
+/* Everybody asks process 0, which tells all of them. */
+static bool have_same_arguments(hu_crew *t, int argc, char **argv)
+{
+    const uint64_t mine = hash_arguments(argc, argv);
+    char           same = 1;
+
+    if (t->rank) {
+        t->mpi->send(&mine, sizeof mine, 0);
+        t->mpi->receive(&same, 1, 0);
+        return same;
+    }
+    for (int p = 1; p < t->size; p++) {
+        uint64_t other;
+
+        t->mpi->receive(&other, sizeof other, p);
+        same &= other == mine;
+    }
+    for (int p = 1; p < t->size; p++)
+        t->mpi->send(&same, 1, p);
+    return same;
+}
+
+/* Without the module the first of them does it all, which is slow and right. */
+static bool go_on_alone(const launch *l, const char *why)
+{
+    if (l->rank == 0)
+        hu_command_say("started %lld times, but %s: one process does all the work (docs/many-ranks.md)",
+                       (long long)l->size, why);
+    return l->rank == 0;
+}
+
+bool hu_crew_join(int argc, char **argv, hu_arena *arena, hu_crew **out)
+{
+    launch   l;
+    hu_crew *t;
+
+    *out = NULL;
+    if (!find_launch(&l))
+        return true;
+    t = hu_arena_calloc(arena, 1, sizeof *t);
+    if (!l.is_open_mpi)
+        return go_on_alone(&l, "not by Open MPI's mpirun or by srun --mpi=pmix");
+    if (!t || !(t->mpi = load()))
+        return go_on_alone(&l, "there is no " HU_MPI_MODULE_FILE " beside it");
+    if (t->mpi->start(&t->rank, &t->size, &t->threads) != 0)
+        return go_on_alone(&l, "MPI cannot be started");
+    if (t->size == 1) {
+        t->mpi->finish();
+        return go_on_alone(&l, "Open MPI does not know of the others");
+    }
+    if (have_same_arguments(t, argc, argv)) {
+        *out = t;
+        return true;
+    }
+    if (t->rank == 0)
+        hu_command_say("the %d processes were given different arguments: each makes a report of its own", t->size);
+    t->mpi->finish();
+    return true;
+}
+
+int hu_crew_leave(hu_crew *t, int status)
+{
+    if (!t)
+        return status;
+    if (t->rank == 0) {
+        for (int p = 1; p < t->size; p++)
+            t->mpi->send(&(char){0}, 1, p);
+    } else if (!t->is_over && hu_crew_await(t)) {
+        const hu_error err = {.code = HU_EIO, .text = "process 0 waits for this one, which could not go on"};
+
+        hu_crew_give_up(t, &err);
+    }
+    t->mpi->finish();
+    return t->rank == 0 ? status : 0;
+}
+
+int hu_crew_rank(const hu_crew *t)
+{
+    return t ? t->rank : 0;
+}
+
+int hu_crew_size(const hu_crew *t)
+{
+    return t ? t->size : 1;
+}
+
+bool hu_crew_is_first(const hu_crew *t)
+{
+    return hu_crew_rank(t) == 0;
+}
+
+int hu_crew_threads(const hu_crew *t)
+{
+    const int n = hu_thread_count();
+
+    return t && t->threads < n && !getenv("HOLDUP_THREADS") ? t->threads : n;
+}
+
+void hu_crew_call(hu_crew *t)
+{
+    for (int p = 1; p < hu_crew_size(t); p++)
+        t->mpi->send(&(char){1}, 1, p);
+}
+
+bool hu_crew_await(hu_crew *t)
+{
+    char there_is;
+
+    t->mpi->receive(&there_is, 1, 0);
+    t->is_over = !there_is;
+    return there_is;
+}
+
+void hu_crew_send(hu_crew *t, int to, hu_str bytes)
+{
+    const uint64_t n = bytes.n;
+
+    t->mpi->send(&n, sizeof n, to);
+    t->mpi->send(bytes.p, bytes.n, to);
+}
+
+int hu_crew_receive(hu_crew *t, int from, hu_arena *arena, hu_str *out, hu_error *err)
+{
+    uint64_t n;
+    char    *bytes;
+
+    t->mpi->receive(&n, sizeof n, from);
+    bytes = hu_arena_alloc(arena, n + 1);
+    if (!bytes)
+        return hu_fail_memory(err);
+    t->mpi->receive(bytes, n, from);
+    *out = (hu_str){bytes, n};
+    return 0;
+}
+
+_Noreturn void hu_crew_give_up(hu_crew *t, const hu_error *err)
+{
+    const int status = hu_command_fail(err);
+
+    t->mpi->stop_all(status);
+    _exit(status);
+}
+
+int hu_crew_fail(hu_crew *t, const hu_error *err)
+{
+    return hu_crew_is_first(t) ? hu_command_fail(err) : hu_error_exit_status(err->code);
+}

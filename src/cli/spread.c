@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * spread.c - each process lists what it sees; process 0 joins the lists and divides the files by their bytes.
+ *
+ * Nodes often write their traces to disks of their own, so lists may differ.  A path that several processes see is one
+ * file.  What is not a plain file, standard input above all, is for process 0, as it would be for one process.
+ */
+#include "cli/spread.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/wire.h"
+
+typedef struct {
+    int64_t argument;                   /* number of the one that it comes from */
+    hu_str  path;
+    int64_t bytes;                      /* -1: only process 0 can read it */
+    int64_t process;
+} entry;
+
+typedef struct {
+    entry *at;
+    size_t n;
+} entries;
+
+typedef struct {
+    int64_t reader, bytes;
+} share;
+
+typedef struct {
+    hu_str *paths;
+    share  *shares;
+    size_t  n;
+} plan;
+
+#define ENTRY(F, T) F(T, I64, argument) F(T, STR, path) F(T, I64, bytes) F(T, I64, process)
+HU_WIRE_TABLE(entry, ENTRY);
+
+#define ENTRIES(F, T) F(T, LIST, at, n, entry) F(T, SIZE, n)
+HU_WIRE_TABLE(entries, ENTRIES);
+
+#define SHARE(F, T) F(T, I64, reader) F(T, I64, bytes)
+HU_WIRE_TABLE(share, SHARE);
+
+#define PLAN(F, T) F(T, STRS, paths, n) F(T, LIST, shares, n, share) F(T, SIZE, n)
+HU_WIRE_TABLE(plan, PLAN);
+
+static int64_t bytes_of(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, R_OK) == 0 ? (int64_t)st.st_size : -1;
+}
+
+/* What this process sees.  An argument that cannot be expanded adds nothing; `why` is of the first such. */
+static int list_own(char **paths, int n, int process, hu_arena *arena, entries *out, hu_error *why, hu_error *err)
+{
+    HU_VEC(entry) list = {0};
+
+    for (int k = 0; k < n; k++) {
+        hu_error  failed = {0};
+        hu_inputs inputs;
+
+        if (hu_inputs_expand(&paths[k], 1, arena, &inputs, &failed) < 0) {
+            if (!why->code)
+                *why = failed;
+            continue;
+        }
+        for (size_t i = 0; i < inputs.n; i++) {
+            const entry e = {k, hu_str_of(inputs.at[i]), bytes_of(inputs.at[i]), process};
+
+            if (!hu_vec_push(arena, &list, e))
+                return hu_fail_memory(err);
+        }
+    }
+    *out = (entries){list.at, list.n};
+    return 0;
+}
+
+/* As hu_inputs_expand orders them; the same path of several processes together, process 0 first. */
+static int by_place(const void *left, const void *right)
+{
+    const entry *a = left, *b = right;
+    int          c;
+
+    if (a->argument != b->argument)
+        return a->argument < b->argument ? -1 : 1;
+    c = strverscmp(a->path.p, b->path.p);
+    return c ? c : (a->process > b->process) - (a->process < b->process);
+}
+
+typedef struct {
+    int64_t bytes;
+    size_t  file;
+} weight;
+
+static int by_weight(const void *left, const void *right)
+{
+    const weight *a = left, *b = right;
+
+    if (a->bytes != b->bytes)
+        return a->bytes > b->bytes ? -1 : 1;
+    return (a->file > b->file) - (a->file < b->file);
+}
+
+/*
+ * The shares of `size` processes: the largest file first, each to the process with the least bytes so far, of equal ones
+ * the first.  sees[file * size + process] is 0 where the process cannot read it; what nobody sees goes to process 0.
+ * False when there is no memory.
+ */
+static bool share_out(const int64_t *bytes, size_t n, const uint8_t *sees, int size, hu_arena *scratch, int *reader)
+{
+    weight  *order = hu_arena_alloc(scratch, (n + 1) * sizeof *order);
+    int64_t *load = hu_arena_calloc(scratch, (size_t)size, sizeof *load);
+
+    if (!order || !load)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        order[i] = (weight){bytes[i], i};
+    if (n)
+        qsort(order, n, sizeof *order, by_weight);
+    for (size_t k = 0; k < n; k++) {
+        const size_t file = order[k].file;
+        int          best = -1;
+
+        for (int p = 0; p < size; p++)
+            if (sees[file * (size_t)size + (size_t)p] && (best < 0 || load[p] < load[best]))
+                best = p;
+        reader[file] = best < 0 ? 0 : best;
+        load[reader[file]] += order[k].bytes > 0 ? order[k].bytes : 1;      /* so that empty files are divided too */
+    }
+    return true;
+}
+
+/* Joins the lists of all processes into one plan. */
+static bool make_plan(entry *at, size_t n, int size, hu_arena *arena, plan *out)
+{
+    int64_t *bytes = hu_arena_alloc(arena, (n + 1) * sizeof *bytes);
+    uint8_t *sees;
+    int     *reader = hu_arena_alloc(arena, (n + 1) * sizeof *reader);
+    size_t   room;
+
+    *out = (plan){.paths = hu_arena_alloc(arena, (n + 1) * sizeof *out->paths),
+                  .shares = hu_arena_calloc(arena, n + 1, sizeof *out->shares)};
+    if (!hu_mul_size(n + 1, (size_t)size, &room) || !(sees = hu_arena_calloc(arena, room, 1)) || !bytes || !reader ||
+        !out->paths || !out->shares)
+        return false;
+    if (n)
+        qsort(at, n, sizeof *at, by_place);
+    for (size_t i = 0; i < n; i++) {
+        const entry *e = &at[i];
+
+        if (out->n == 0 || e->argument != at[i - 1].argument || !hu_str_equal(e->path, at[i - 1].path)) {
+            out->paths[out->n] = e->path;
+            bytes[out->n++] = e->bytes;
+        }
+        bytes[out->n - 1] = e->bytes > bytes[out->n - 1] ? e->bytes : bytes[out->n - 1];
+        sees[(out->n - 1) * (size_t)size + (size_t)e->process] = e->bytes >= 0;
+    }
+    if (!share_out(bytes, out->n, sees, size, arena, reader))
+        return false;
+    for (size_t i = 0; i < out->n; i++)
+        out->shares[i] = (share){reader[i], bytes[i]};
+    return true;
+}
+
+/* An argument of which nobody sees anything: what one process would have said. */
+static bool is_seen(const entry *at, size_t n, int n_arguments)
+{
+    int64_t next = 0;
+
+    for (size_t i = 0; i < n; i++) {            /* sorted by argument */
+        if (at[i].argument > next)
+            return false;
+        next = at[i].argument + 1;
+    }
+    return next == n_arguments;
+}
+
+static int send_table(hu_crew *crew, int to, const hu_wire_table *table, const void *what, hu_error *err)
+{
+    hu_arena *scratch = hu_arena_new();
+    hu_str    bytes;
+    int       rc = scratch ? hu_wire_pack(table, what, scratch, scratch, &bytes, err) : hu_fail_memory(err);
+
+    if (rc == 0)
+        hu_crew_send(crew, to, bytes);
+    hu_arena_free(scratch);
+    return rc;
+}
+
+static int receive_table(hu_crew *crew, int from, hu_arena *arena, const hu_wire_table *table, void *into,
+                         hu_error *err)
+{
+    hu_arena *scratch = hu_arena_new();
+    hu_str    bytes;
+    int       rc = scratch ? hu_crew_receive(crew, from, scratch, &bytes, err) : hu_fail_memory(err);
+
+    if (rc == 0)
+        rc = hu_wire_unpack(table, bytes, arena, into, err);
+    hu_arena_free(scratch);
+    return rc;
+}
+
+/* Process 0: asks everybody, and tells everybody; a plan without files where there is an error. */
+static int lead(hu_crew *crew, entries own, int n_arguments, const hu_error *why, hu_arena *arena, plan *out,
+                hu_error *err)
+{
+    HU_VEC(entry) all = {0};
+    const int size = hu_crew_size(crew);
+    int       rc = 0;
+
+    hu_crew_call(crew);
+    for (int p = 0; p < size; p++) {
+        entries theirs = {0};
+
+        if (p && (rc = receive_table(crew, p, arena, &entries_wire, &theirs, err)) < 0)
+            hu_crew_give_up(crew, err);
+        if (p == 0)
+            theirs = own;
+        if (theirs.n && !hu_vec_reserve(arena, &all, theirs.n)) {
+            hu_fail_memory(err);
+            hu_crew_give_up(crew, err);
+        }
+        for (size_t i = 0; i < theirs.n; i++) {
+            theirs.at[i].process = p;
+            all.at[all.n++] = theirs.at[i];
+        }
+    }
+    if (!make_plan(all.at, all.n, size, arena, out)) {
+        hu_fail_memory(err);
+        hu_crew_give_up(crew, err);
+    }
+    if (why->code && !is_seen(all.at, all.n, n_arguments)) {
+        *err = *why;
+        rc = why->code;
+        *out = (plan){0};
+    }
+    for (int p = 1; p < size; p++)
+        if (send_table(crew, p, &plan_wire, out, err) < 0)
+            hu_crew_give_up(crew, err);
+    return rc;
+}
+
+static int follow(hu_crew *crew, entries own, hu_arena *arena, plan *out, hu_error *err)
+{
+    int rc;
+
+    if ((rc = send_table(crew, 0, &entries_wire, &own, err)) < 0 ||
+        (rc = receive_table(crew, 0, arena, &plan_wire, out, err)) < 0)
+        hu_crew_give_up(crew, err);
+    return out->n ? 0 : hu_fail(err, HU_EEMPTY, NULL, HU_NO_OFFSET, "there is nothing to read");
+}
+
+int hu_spread_inputs(hu_crew *crew, char **paths, int n, hu_arena *arena, hu_inputs *out, hu_error *err)
+{
+    hu_error why = {0};
+    plan     p = {0};
+    entries  own;
+    int     *reader;
+    int      rc;
+
+    *out = (hu_inputs){0};
+    if (!crew)
+        return hu_inputs_expand(paths, n, arena, out, err);
+    if (!hu_crew_is_first(crew) && !hu_crew_await(crew))
+        return hu_fail(err, HU_EEMPTY, NULL, HU_NO_OFFSET, "there is nothing to read");
+    if (list_own(paths, n, hu_crew_rank(crew), arena, &own, &why, err) < 0)
+        hu_crew_give_up(crew, err);
+    rc = hu_crew_is_first(crew) ? lead(crew, own, n, &why, arena, &p, err) : follow(crew, own, arena, &p, err);
+    if (rc < 0)
+        return rc;
+    out->at = hu_arena_alloc(arena, (p.n + 1) * sizeof *out->at);
+    out->reader = reader = hu_arena_alloc(arena, (p.n + 1) * sizeof *reader);
+    if (!out->at || !reader) {
+        hu_fail_memory(err);
+        hu_crew_give_up(crew, err);
+    }
+    out->n = p.n;
+    for (size_t i = 0; i < p.n; i++) {
+        out->at[i] = p.paths[i].p;
+        reader[i] = (int)p.shares[i].reader;
+        out->bytes += reader[i] == hu_crew_rank(crew) && p.shares[i].bytes > 0 ? (uint64_t)p.shares[i].bytes : 0;
+    }
+    return 0;
+}
