@@ -28,7 +28,7 @@ static int64_t origin_of(const hu_rendezvous *r, hu_digest *const *digests, size
 
     if (__builtin_add_overflow(digests[i]->info.base_ns, g->from_ns, &origin) || origin > most || origin < -most)
         return 0;
-    return isnan(r->at[i].offset_ns) ? origin : origin - (int64_t)r->at[i].offset_ns;
+    return hu_clocks_time(&r->clocks, i, origin);
 }
 
 size_t hu_job_list_ranks(const hu_graph *const *graphs, hu_digest *const *digests, size_t n, const hu_rendezvous *r,

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 
 #include "analyze/join.h"
+#include "analyze/comm_fit.h"
 #include "analyze/shapes.h"
 #include "base/hash.h"
 #include "base/map.h"
@@ -29,11 +30,19 @@ typedef struct {
     hu_intervals at;
 } samples;
 
+/* What a host thread does about messages, and when: calls them, or launches a kernel of communication. */
+typedef struct {
+    uint32_t track, slice;          /* of an operator, or of what was launched                                        */
+    uint32_t call;                  /* of what was launched its place in `calls`; HU_NONE: an operator                */
+    int64_t  start_ns, end_ns;
+} sighting;
+
 typedef struct {
     const hu_ask *ask;
     HU_VEC(hu_collective) list;
     HU_VEC(samples) samples;
     HU_VEC(hu_comm_call) calls;
+    HU_VEC(sighting) seen;
     int64_t       base_ns;
     hu_map        rows;
 } work;
@@ -56,29 +65,78 @@ int hu_comm_dtype_bytes(hu_str dtype)
     return 0;
 }
 
-static bool has_any(hu_str name, const char *a, const char *b)
+static char lower(char c)
 {
-    return hu_str_has(name, hu_str_of(a)) || hu_str_has(name, hu_str_of(b));
+    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+static bool has_lower(hu_str s, const char *part)
+{
+    const size_t n = strlen(part);
+
+    for (size_t i = 0; i + n <= s.n; i++) {
+        size_t k = 0;
+
+        while (k < n && lower(s.p[i + k]) == part[k])
+            k++;
+        if (k == n)
+            return true;
+    }
+    return false;
+}
+
+hu_comm_kind hu_comm_kind_of(hu_str name)
+{
+    /* in lower case; in this order, because "reduce" is in many of them */
+    static const struct {
+        const char  *word;
+        hu_comm_kind kind;
+    } words[] = {
+        {"reduce_scatter", HU_COMM_REDUCE_SCATTER}, {"reducescatter", HU_COMM_REDUCE_SCATTER},
+        {"all_reduce", HU_COMM_ALL_REDUCE}, {"allreduce", HU_COMM_ALL_REDUCE}, {"all_gather", HU_COMM_ALL_GATHER},
+        {"allgather", HU_COMM_ALL_GATHER}, {"all_to_all", HU_COMM_ALL_TO_ALL}, {"alltoall", HU_COMM_ALL_TO_ALL},
+        {"barrier", HU_COMM_BARRIER}, {"broadcast", HU_COMM_BROADCAST}, {"sendrecv", HU_COMM_EXCHANGE},
+        {"recv", HU_COMM_RECEIVE}, {"send", HU_COMM_SEND}, {"reduce", HU_COMM_REDUCE},
+    };
+
+    for (size_t i = 0; i < HU_COUNT(words); i++)
+        if (has_lower(name, words[i].word))
+            return words[i].kind;
+    return HU_COMM_OTHER;
+}
+
+const char *hu_comm_kind_words(hu_comm_kind kind)
+{
+    static const char *const words[] = {
+#define K(id, word) [HU_COMM_##id] = word,
+        HU_COMM_KINDS(K)
+#undef K
+    };
+
+    return words[kind];
+}
+
+const char *hu_comm_bound_key(hu_comm_bound bound)
+{
+    return bound == HU_COMM_BY_LATENCY ? "latency" : bound == HU_COMM_BY_BANDWIDTH ? "bandwidth" : "";
+}
+
+const char *hu_comm_link_key(hu_comm_link link)
+{
+    return link == HU_LINK_HOST ? "host" : link == HU_LINK_NETWORK ? "network" : "";
 }
 
 /* What the name of the collective says about its size and its traffic. */
 static void judge(hu_collective *c, const hu_collective_detail *d)
 {
-    const double  n = (double)c->group_size, part = n > 0 ? (n - 1) / n : (double)NAN;
     const int64_t element = hu_comm_dtype_bytes(c->dtype);
     int64_t       elements = d->in_elements > d->out_elements ? d->in_elements : d->out_elements;
 
-    c->factor = 1;
-    if (has_any(c->name, "allreduce", "all_reduce")) {
+    c->factor = hu_comm_factor(c->kind, c->group_size);
+    if (c->kind == HU_COMM_ALL_REDUCE || c->kind == HU_COMM_REDUCE_SCATTER || c->kind == HU_COMM_ALL_TO_ALL)
         elements = d->in_elements;
-        c->factor = 2 * part;
-    } else if (has_any(c->name, "allgather", "all_gather")) {
+    else if (c->kind == HU_COMM_ALL_GATHER)
         elements = d->out_elements;
-        c->factor = part;
-    } else if (has_any(c->name, "reduce_scatter", "reducescatter") || has_any(c->name, "all_to_all", "alltoall")) {
-        elements = d->in_elements;
-        c->factor = part;
-    }
     if (element && elements >= 0 && !__builtin_mul_overflow(elements, element, &c->bytes))
         return;
     c->bytes = -1;
@@ -133,6 +191,7 @@ static hu_collective describe(const hu_ask *ask, uint32_t i, const hu_collective
     hu_collective c = {.name = hu_ask_name(ask, i), .group_size = -1, .bytes = -1, .factor = (double)NAN,
                        .group = HU_STR(""), .dtype = HU_STR(""), .on_host = ask->s.kind[i] != HU_KIND_COLLECTIVE};
 
+    c.kind = hu_comm_kind_of(c.name);
     if (!d) {
         c.bytes = argument_bytes(ask, i);
         return c;
@@ -143,6 +202,7 @@ static hu_collective describe(const hu_ask *ask, uint32_t i, const hu_collective
         c.group = hu_trace_text(ask->trace, d->group);
     c.dtype = hu_trace_text(ask->trace, d->dtype);
     c.group_size = d->group_size;
+    c.kind = hu_comm_kind_of(c.name);
     judge(&c, d);
     return c;
 }
@@ -162,16 +222,10 @@ static uint64_t key_of(const hu_ask *ask, uint32_t i, const hu_collective_detail
 }
 
 /* Does everybody wait for everybody?  Not so in broadcasts, reductions to one rank, sends and receives. */
-static bool synchronises(hu_str name)
+static bool synchronises(hu_comm_kind kind)
 {
-    static const char *const words[] = {"all_reduce", "allreduce", "AllReduce", "all_gather", "allgather", "AllGather",
-                                        "reduce_scatter", "reducescatter", "ReduceScatter", "all_to_all", "alltoall",
-                                        "AllToAll", "barrier", "Barrier"};
-
-    for (size_t i = 0; i < HU_COUNT(words); i++)
-        if (hu_str_has(name, hu_str_of(words[i])))
-            return true;
-    return false;
+    return kind == HU_COMM_ALL_REDUCE || kind == HU_COMM_ALL_GATHER || kind == HU_COMM_REDUCE_SCATTER ||
+           kind == HU_COMM_ALL_TO_ALL || kind == HU_COMM_BARRIER;
 }
 
 static uint64_t hash_of(hu_str s)
@@ -179,47 +233,153 @@ static uint64_t hash_of(hu_str s)
     return hu_hash_bytes(s.p, s.n);
 }
 
+static int32_t peer_of(const hu_collective_detail *d, hu_comm_kind kind)
+{
+    if (!d)
+        return -1;
+    return kind == HU_COMM_SEND ? d->target_rank : kind == HU_COMM_RECEIVE ? d->source_rank : -1;
+}
+
 /* The same numbers on every rank: they are made of texts, not of the trace's ids for them. */
-static hu_comm_call call_of(const work *w, uint32_t i, const hu_collective *c, const hu_collective_detail *d)
+static hu_comm_call call_of(const work *w, uint32_t i, uint32_t row, const hu_collective_detail *d)
 {
     const int64_t most = INT64_C(1) << 61;
+    const hu_collective *c = &w->list.at[row];
     const hu_str  ranks = d ? hu_trace_text(w->ask->trace, d->group_ranks) : HU_STR("");
-    int64_t       start;
+    int64_t       start, end;
 
-    if (__builtin_add_overflow(w->base_ns, w->ask->s.start_ns[i], &start) || start > most || start < -most)
+    if (__builtin_add_overflow(w->base_ns, w->ask->s.start_ns[i], &start) ||
+        __builtin_add_overflow(start, w->ask->s.dur_ns[i], &end) || end >= most || start < -most)
         start = 0;
     return (hu_comm_call){.group = hu_hash_mix(hash_of(c->group), hash_of(ranks) | 1),
                           .what = hu_hash_mix(hash_of(c->name) ^ hash_of(c->dtype), (uint64_t)c->bytes + 2),
-                          .start_ns = start, .dur_ns = w->ask->s.dur_ns[i], .sequence = d ? d->sequence : -1,
-                          .synchronises = synchronises(c->name), .slice = i};
+                          .start_ns = start, .dur_ns = w->ask->s.dur_ns[i], .sequence = d ? d->sequence : -1, .row = row,
+                          .peer = peer_of(d, c->kind), .order = (uint32_t)w->calls.n,
+                          .kind = (uint8_t)c->kind, .synchronises = synchronises(c->kind), .slice = i};
+}
+
+/* The row of a call that is described like this, made where it is new; HU_NONE when there is no memory. */
+static uint32_t row_of(work *w, uint32_t i, const hu_collective_detail *d)
+{
+    uint32_t *place = hu_map_put(&w->rows, key_of(w->ask, i, d));
+
+    if (place && *place == HU_NONE) {
+        if (!hu_vec_push(w->ask->arena, &w->list, describe(w->ask, i, d)) ||
+            !hu_vec_push(w->ask->scratch, &w->samples, (samples){{0}}))
+            return HU_NONE;
+        *place = (uint32_t)w->list.n - 1;
+    }
+    return place ? *place : HU_NONE;
 }
 
 static bool add(work *w, uint32_t i)
 {
     const hu_ask *ask = w->ask;
     const hu_collective_detail *d = find_detail(ask, i);
-    uint32_t     *place = hu_map_put(&w->rows, key_of(ask, i, d));
+    const uint32_t row = row_of(w, i, d);
 
-    if (!place)
-        return false;
-    if (*place == HU_NONE) {
-        if (!hu_vec_push(ask->arena, &w->list, describe(ask, i, d)) ||
-            !hu_vec_push(ask->scratch, &w->samples, (samples){{0}}))
+    return row != HU_NONE && hu_vec_push(ask->arena, &w->calls, call_of(w, i, row, d)) &&
+           hu_vec_push(ask->scratch, &w->samples.at[row].durations, ask->s.dur_ns[i]) &&
+           hu_intervals_add(ask->scratch, &w->samples.at[row].at, ask->s.start_ns[i], hu_ask_end(ask, i));
+}
+
+/*
+ * Sends and receives that are called together (batch_isend_irecv) become one kernel, which names none of them; the operators
+ * say with whom.  An operator under which no kernel was launched belongs to the next such kernel of its thread.
+ */
+static int by_thread(const void *left, const void *right)
+{
+    const sighting *a = left, *b = right;
+
+    if (a->track != b->track)
+        return a->track < b->track ? -1 : 1;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    return (a->slice > b->slice) - (a->slice < b->slice);
+}
+
+static bool see(work *w, uint32_t slice, uint32_t host, uint32_t call)
+{
+    const hu_ask *ask = w->ask;
+
+    return hu_vec_push(ask->scratch, &w->seen, ((sighting){ask->s.track[host], slice, call, ask->s.start_ns[host],
+                                                           hu_ask_end(ask, host)}));
+}
+
+/* The messages of one kernel, with its time and what their operators say; none of them a call of its own. */
+static bool add_messages(work *w, const sighting *ops, size_t n, const sighting *launch)
+{
+    const uint32_t row = w->calls.at[launch->call].row;
+
+    for (size_t i = 0; i < n; i++) {
+        const hu_collective_detail *d = detail_of(w->ask, ops[i].slice);
+        const hu_collective c = describe(w->ask, ops[i].slice, d);
+        hu_comm_call  call = call_of(w, launch->slice, row, d);
+
+        call.group = hu_hash_mix(hash_of(c.group), hash_of(hu_trace_text(w->ask->trace, d->group_ranks)) | 1);
+        call.what = hu_hash_mix(hash_of(c.name) ^ hash_of(c.dtype), (uint64_t)c.bytes + 2);
+        call.kind = (uint8_t)c.kind;
+        call.peer = peer_of(d, c.kind);
+        call.synchronises = false;
+        if (!hu_vec_push(w->ask->arena, &w->calls, call))
             return false;
-        *place = (uint32_t)w->list.n - 1;
     }
-    return hu_vec_push(ask->arena, &w->calls, call_of(w, i, &w->list.at[*place], d)) &&
-           hu_vec_push(ask->scratch, &w->samples.at[*place].durations, ask->s.dur_ns[i]) &&
-           hu_intervals_add(ask->scratch, &w->samples.at[*place].at, ask->s.start_ns[i], hu_ask_end(ask, i));
+    return true;
+}
+
+static bool add_batches(work *w)
+{
+    sighting *s = w->seen.at;
+    size_t    waiting = 0;
+
+    if (w->seen.n)
+        qsort(s, w->seen.n, sizeof *s, by_thread);
+    /* operators that wait for their kernel are moved to the front of the list */
+    for (size_t i = 0; i < w->seen.n; i++) {
+        if (waiting && s[waiting - 1].track != s[i].track)
+            waiting = 0;
+        if (s[i].call == HU_NONE) {
+            s[waiting++] = s[i];
+            continue;
+        }
+        while (waiting && s[waiting - 1].end_ns >= s[i].start_ns && w->calls.at[s[i].call].peer >= 0)
+            waiting--;                              /* launched inside of it: its own */
+        if (w->calls.at[s[i].call].peer >= 0 || !hu_comm_is_message(w->calls.at[s[i].call].kind))
+            continue;
+        if (!add_messages(w, s, waiting, &s[i]))
+            return false;
+        waiting = 0;
+    }
+    return true;
+}
+
+static bool see_operators(work *w)
+{
+    const hu_ask *ask = w->ask;
+
+    for (uint32_t i = 0; i < ask->s.n; i++) {
+        const hu_collective_detail *d = hu_kind_in(ask->s.kind[i], HU_BIT(CPU_OP)) ? detail_of(ask, i) : NULL;
+
+        if (d && (d->source_rank >= 0 || d->target_rank >= 0) && hu_ask_has(ask, i) && !see(w, i, i, HU_NONE))
+            return false;
+    }
+    return true;
 }
 
 static bool add_all(work *w, bool on_host)
 {
     const hu_ask *ask = w->ask;
 
-    for (size_t k = 0; !on_host && k < ask->n_work; k++)
-        if (ask->s.kind[ask->work[k]] == HU_KIND_COLLECTIVE && hu_ask_has(ask, ask->work[k]) && !add(w, ask->work[k]))
+    for (size_t k = 0; !on_host && k < ask->n_work; k++) {
+        const uint32_t i = ask->work[k], launch = hu_trace_launch_of(ask->trace, i);
+
+        if (ask->s.kind[i] != HU_KIND_COLLECTIVE || !hu_ask_has(ask, i))
+            continue;
+        if (!add(w, i) || (launch != HU_NONE && !see(w, i, launch, (uint32_t)w->calls.n - 1)))
             return false;
+    }
+    if (!on_host && w->calls.n && (!see_operators(w) || !add_batches(w)))
+        return false;
     for (size_t k = 0; on_host && k < ask->s.n; k++) {
         const uint32_t i = ask->order[k], above = ask->s.parent[i];
 
@@ -242,13 +402,68 @@ static int by_total(const void *left, const void *right)
     return c ? c : (a->bytes > b->bytes) - (a->bytes < b->bytes);
 }
 
+typedef struct {
+    const hu_collective *row;
+    uint32_t             number;
+} numbered;
+
+static int by_row(const void *left, const void *right)
+{
+    const numbered *a = left, *b = right;
+    const int       c = by_total(a->row, b->row);
+
+    return c ? c : (a->number > b->number) - (a->number < b->number);
+}
+
 static int by_start(const void *left, const void *right)
 {
     const hu_comm_call *a = left, *b = right;
 
     if (a->start_ns != b->start_ns)
         return a->start_ns < b->start_ns ? -1 : 1;
-    return (a->what > b->what) - (a->what < b->what);
+    return (a->order > b->order) - (a->order < b->order);
+}
+
+/* Calls keep pointing at their rows. */
+static bool sort_rows(work *w)
+{
+    hu_collective *sorted = hu_arena_alloc(w->ask->arena, (w->list.n + 1) * sizeof *sorted);
+    numbered      *order = hu_arena_alloc(w->ask->scratch, (w->list.n + 1) * sizeof *order);
+    uint32_t      *place = hu_arena_alloc(w->ask->scratch, (w->list.n + 1) * sizeof *place);
+
+    if (!sorted || !order || !place)
+        return false;
+    for (size_t i = 0; i < w->list.n; i++)
+        order[i] = (numbered){&w->list.at[i], (uint32_t)i};
+    if (w->list.n)
+        qsort(order, w->list.n, sizeof *order, by_row);
+    for (size_t i = 0; i < w->list.n; i++) {
+        sorted[i] = *order[i].row;
+        place[order[i].number] = (uint32_t)i;
+    }
+    for (size_t i = 0; i < w->calls.n; i++)
+        w->calls.at[i].row = place[w->calls.at[i].row];
+    w->list.at = sorted;
+    return true;
+}
+
+/* Of one rank: lines through what its calls of each size need at best, which is all that it can know. */
+static bool fit_rows(work *w, hu_comm *out)
+{
+    const size_t  n = w->list.n;
+    hu_comm_size *sizes = hu_arena_calloc(w->ask->scratch, n + 1, sizeof *sizes);
+    bool          ok = sizes != NULL;
+
+    for (size_t i = 0; ok && i < n; i++) {
+        const hu_collective *c = &w->list.at[i];
+
+        sizes[i] = (hu_comm_size){.kind = c->kind, .bytes = c->bytes, .group_size = c->group_size, .factor = c->factor,
+                                  .calls = (int64_t)c->duration.n, .least_ns = c->duration.p10};
+    }
+    ok = ok && hu_comm_fit_sizes(sizes, n, w->ask->arena, w->ask->scratch, &out->fits, &out->n_fits);
+    for (size_t i = 0; ok && i < n; i++)
+        w->list.at[i].bound = sizes[i].bound;
+    return ok;
 }
 
 int hu_comm_measure(const hu_ask *ask, hu_comm *out, hu_error *err)
@@ -278,11 +493,11 @@ int hu_comm_measure(const hu_ask *ask, hu_comm *out, hu_error *err)
     result.total_ns = hu_intervals_length(&all);
     result.overlapped_ns = hu_intervals_common(&all, &ask->compute);
     result.exposed_ns = result.total_ns - result.overlapped_ns;
-    if (w.list.n)
-        qsort(w.list.at, w.list.n, sizeof *w.list.at, by_total);
+    if (!sort_rows(&w) || !fit_rows(&w, &result))
+        return hu_fail_memory(err);
     result.at = w.list.at;
     result.n = w.list.n;
-    if (result.on_host && w.calls.n)                /* of several threads */
+    if (w.calls.n)                                  /* of several threads, and batches come last */
         qsort(w.calls.at, w.calls.n, sizeof *w.calls.at, by_start);
     result.calls_at = w.calls.at;
     result.n_calls_at = w.calls.n;

@@ -4,6 +4,24 @@
 #define HU_ANALYZE_COMM_H
 
 #include "analyze/ask.h"
+#include "analyze/fit.h"
+
+/* What a collective does; the same for all the names that libraries have for it. */
+#define HU_COMM_KINDS(K)                                                                                               \
+    K(OTHER, "other") K(ALL_REDUCE, "all-reduce") K(ALL_GATHER, "all-gather") K(REDUCE_SCATTER, "reduce-scatter")      \
+    K(ALL_TO_ALL, "all-to-all") K(BARRIER, "barrier") K(BROADCAST, "broadcast") K(REDUCE, "reduce") K(SEND, "send")    \
+    K(RECEIVE, "receive") K(EXCHANGE, "send and receive")
+
+typedef enum {
+#define K(id, word) HU_COMM_##id,
+    HU_COMM_KINDS(K)
+#undef K
+    HU_COMM_KIND_COUNT
+} hu_comm_kind;
+
+/* What limits messages of one size, by the line through all sizes (analyze/fit.h). */
+typedef enum { HU_LINK_UNKNOWN, HU_LINK_HOST, HU_LINK_NETWORK, HU_LINK_COUNT } hu_comm_link;  /* all on one host or not */
+typedef enum { HU_COMM_BY_UNKNOWN, HU_COMM_BY_LATENCY, HU_COMM_BY_BANDWIDTH, HU_COMM_BY_COUNT } hu_comm_bound;
 
 typedef struct {
     hu_str   name;                  /* "allreduce", "_allgather_base"; of a kernel without arguments its name          */
@@ -15,7 +33,17 @@ typedef struct {
     hu_stats duration;              /* in ns; on one rank it includes the wait for the others                          */
     int64_t  exposed_ns;            /* time of its calls that no computation hid                                       */
     double   factor;                /* bus bandwidth = factor * algorithm bandwidth; NaN unknown                       */
+    hu_comm_kind  kind;
+    hu_comm_bound bound;            /* by the fits of this rank, whose durations include waiting                       */
 } hu_collective;
+
+/* Latency and bandwidth of one kind of collective in groups of one size. */
+typedef struct {
+    hu_comm_kind kind;
+    int64_t      group_size;
+    hu_comm_link link;
+    hu_fit       fit;
+} hu_comm_fit;
 
 /* One collective as this rank was in it. */
 typedef struct {
@@ -23,6 +51,10 @@ typedef struct {
     uint64_t what;                  /* of name, type and size                                                          */
     int64_t  start_ns, dur_ns;      /* since 1970 where the trace says so                                              */
     int64_t  sequence;              /* within the group; -1 not recorded                                               */
+    uint32_t row;                   /* of hu_comm.at                                                                   */
+    int32_t  peer;                  /* of a send or receive: the other rank of the job; -1 not recorded                */
+    uint32_t order;                 /* of calls that begin together                                                    */
+    uint8_t  kind;                  /* hu_comm_kind                                                                    */
     bool     synchronises;          /* nobody leaves it before all have come                                           */
     uint32_t slice;                 /* of the trace that it was measured in                                            */
 } hu_comm_call;
@@ -37,6 +69,8 @@ typedef struct {
     bool     on_host;
     hu_comm_call *calls_at;         /* in the order of time; none in a digest of several ranks */
     size_t   n_calls_at;
+    hu_comm_fit *fits;              /* from durations that include waiting; none in a digest of several ranks */
+    size_t   n_fits;
 } hu_comm;
 
 /* Rows live in the arena of `ask`, texts are borrowed from the trace.  Returns 0 or HU_ENOMEM. */
@@ -48,6 +82,20 @@ bool hu_comm_merge(hu_comm *into, const hu_comm *from, hu_arena *arena);
 /* 1e9 bytes per second: bytes of a call over its mean duration; NaN unknown. */
 double hu_collective_alg_gbps(const hu_collective *c);
 double hu_collective_bus_gbps(const hu_collective *c);
+
+/* By a name of Kineto, a back end or a kernel; HU_COMM_OTHER when it tells none. */
+hu_comm_kind hu_comm_kind_of(hu_str name);
+const char  *hu_comm_kind_words(hu_comm_kind kind);
+
+/* Does it go from one rank to another? */
+static inline bool hu_comm_is_message(unsigned kind)
+{
+    return kind == HU_COMM_SEND || kind == HU_COMM_RECEIVE || kind == HU_COMM_EXCHANGE;
+}
+
+/* "latency", "bandwidth", "" unknown; "host", "network", "" unknown. */
+const char *hu_comm_bound_key(hu_comm_bound bound);
+const char *hu_comm_link_key(hu_comm_link link);
 
 /* Bytes of one element of a type as Kineto names it ("Float", "BFloat16"); 0 unknown. */
 int hu_comm_dtype_bytes(hu_str dtype);

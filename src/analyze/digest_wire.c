@@ -164,18 +164,31 @@ HU_WIRE_TABLE(hu_calls, CALLS);
 
 #define COLLECTIVE(F, T) \
     F(T, STR, name) F(T, STR, group) F(T, STR, dtype) F(T, I64, group_size) F(T, I64, bytes) F(T, BOOL, on_host) \
-    F(T, PART, duration, hu_stats) F(T, I64, exposed_ns) F(T, F64, factor)
+    F(T, PART, duration, hu_stats) F(T, I64, exposed_ns) F(T, F64, factor) F(T, ENUM, kind, HU_COMM_KIND_COUNT) \
+    F(T, ENUM, bound, HU_COMM_BY_COUNT)
 HU_WIRE_TABLE(hu_collective, COLLECTIVE);
+
+#define FIT_PIECE(F, T) \
+    F(T, F64, from_bytes) F(T, F64, to_bytes) F(T, F64, alpha_ns) F(T, F64, ns_per_byte) F(T, SIZE, n)
+HU_WIRE_TABLE(hu_fit_piece, FIT_PIECE);
+
+#define FIT(F, T) F(T, FIRST, at, n, hu_fit_piece) F(T, SIZE, n) F(T, F64, error)
+HU_WIRE_TABLE(hu_fit, FIT);
+
+#define COMM_FIT(F, T) \
+    F(T, ENUM, kind, HU_COMM_KIND_COUNT) F(T, I64, group_size) F(T, ENUM, link, HU_LINK_COUNT) F(T, PART, fit, hu_fit)
+HU_WIRE_TABLE(hu_comm_fit, COMM_FIT);
 
 #define COMM_CALL(F, T) \
     F(T, U64, group) F(T, U64, what) F(T, I64, start_ns) F(T, I64, dur_ns) F(T, I64, sequence) \
-    F(T, BOOL, synchronises) F(T, U32, slice)
+    F(T, U32, row) F(T, I32, peer) F(T, U32, order) F(T, U8, kind, HU_COMM_KIND_COUNT) F(T, BOOL, synchronises) \
+    F(T, U32, slice)
 HU_WIRE_TABLE(hu_comm_call, COMM_CALL);
 
 #define COMM(F, T) \
     F(T, LIST, at, n, hu_collective) F(T, SIZE, n) F(T, I64, calls) F(T, I64, total_ns) F(T, I64, overlapped_ns) \
     F(T, I64, exposed_ns) F(T, I64, bytes) F(T, BOOL, on_host) F(T, LIST, calls_at, n_calls_at, hu_comm_call) \
-    F(T, SIZE, n_calls_at)
+    F(T, SIZE, n_calls_at) F(T, LIST, fits, n_fits, hu_comm_fit) F(T, SIZE, n_fits)
 HU_WIRE_TABLE(hu_comm, COMM);
 
 #define MEMORY_HOLDER(F, T) \
@@ -322,6 +335,9 @@ hu_digest *hu_digest_unpack(hu_str bytes, hu_error *err)
 
     if (rc == 0 && d->breakdown.n != d->steps.n)    /* rows of the one are asked for by the number of the other */
         rc = hu_fail(err, HU_EFORMAT, NULL, HU_NO_OFFSET, "packed results are broken at steps");
+    for (size_t i = 0; rc == 0 && i < d->comm.n_calls_at; i++)
+        if (d->comm.calls_at[i].row >= d->comm.n)
+            rc = hu_fail(err, HU_EFORMAT, NULL, HU_NO_OFFSET, "packed results are broken at collectives");
     if (rc == 0) {
         d->arena = arena;
         return d;

@@ -3,7 +3,9 @@
 #ifndef HU_ANALYZE_RENDEZVOUS_H
 #define HU_ANALYZE_RENDEZVOUS_H
 
-#include "analyze/digest.h"
+#include "analyze/clocks.h"
+#include "analyze/messages.h"
+#include "analyze/transfers.h"
 
 /* One rank, over the collectives that all ranks of their group were found in. */
 typedef struct {
@@ -12,8 +14,6 @@ typedef struct {
     int64_t transfer_ns;        /* the rest of its time in them                                                 */
     int64_t last;               /* how often it came last                                                       */
     int64_t caused_ns;          /* what the others waited then, on average over them                            */
-    double  offset_ns;          /* its clock less that of the reference, at the middle; NaN unknown             */
-    double  drift_ppm;          /* how much faster it runs                                                      */
 } hu_attendance;
 
 typedef struct {
@@ -24,10 +24,9 @@ typedef struct {
     uint32_t **met;             /* met[digest][call of its hu_comm]: number of the collective in which all of   */
                                 /* the group met and nobody left before all had come; HU_NONE                    */
     uint32_t n_met;
-    size_t  reference;          /* whose clock counts                                                           */
-    size_t  n_ends;             /* pairs of ends that clocks were compared by                                   */
-    double  residual_ns;        /* median distance of ends from each other when clocks are corrected; NaN       */
-    double  worst_ns;           /* the largest                                                                  */
+    hu_clocks    clocks;
+    hu_messages  messages;      /* sends and receives, which are no collectives                                 */
+    hu_transfers transfers;     /* what collectives and messages need without waiting                           */
 } hu_rendezvous;
 
 /*

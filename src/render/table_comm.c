@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * table_comm.c - collectives of one rank. */
+#include "analyze/comm_fit.h"
 #include "render/cells.h"
 
 static bool on_device(const hu_digest *d)
 {
     return !d->comm.on_host;
+}
+
+static bool has_fits(const hu_digest *d)
+{
+    return d->comm.n_fits > 0;
 }
 
 HU_TEXT(name, comm, r->name)
@@ -22,6 +28,7 @@ HU_NUMBER(stddev, comm, r->duration.stddev)
 HU_NUMBER(bytes, comm, r->bytes >= 0 ? (double)r->bytes : HU_ABSENT)
 HU_NUMBER(alg, comm, hu_collective_alg_gbps(r))
 HU_NUMBER(bus, comm, hu_collective_bus_gbps(r))
+HU_PLAIN_TEXT_OF(bound, d->comm.at, hu_str_of(hu_comm_bound_key(r->bound)))
 HU_ROWS(rows, comm)
 
 static const hu_column columns[] = {
@@ -37,6 +44,7 @@ static const hu_column columns[] = {
     {"alg_gbps", NULL, HU_CELL_NUMBER, 0, NULL, alg},
     {"bus_gbps", "busGB/s", HU_CELL_NUMBER, 7, NULL, bus},
     {"group_size", "ranks", HU_CELL_COUNT, 5, NULL, size},
+    {"bound", "bound", HU_CELL_TEXT, 9, has_fits, bound, true},
     {"group", "group", HU_CELL_TEXT, 12, NULL, group, true},
     {"dtype", NULL, HU_CELL_TEXT, 0, NULL, dtype},
     {"name", "collective", HU_CELL_TEXT, 0, NULL, name},
@@ -44,6 +52,70 @@ static const hu_column columns[] = {
 
 static const hu_table table = {"collectives", "Collectives by name, group and size", "no collectives were recorded", columns,
                                HU_COUNT(columns), rows};
+
+/* fits: a row for each piece */
+
+static size_t fit_rows(const hu_digest *d)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < d->comm.n_fits; i++)
+        n += d->comm.fits[i].fit.n;
+    return n;
+}
+
+static const hu_comm_fit *fit_at(const hu_digest *d, size_t row, const hu_fit_piece **piece)
+{
+    const hu_comm_fit *f = d->comm.fits;
+
+    for (; row >= f->fit.n; f++)
+        row -= f->fit.n;
+    *piece = &f->fit.at[row];
+    return f;
+}
+
+#define FIT_NUMBER(name, expression)                                             \
+    static void name(const hu_digest *d, size_t row, hu_cell *out)               \
+    {                                                                            \
+        const hu_fit_piece *p;                                                   \
+        const hu_comm_fit  *f = fit_at(d, row, &p);                              \
+                                                                                 \
+        (void)f;                                                                 \
+        out->number = (expression);                                              \
+    }
+
+static void fit_kind(const hu_digest *d, size_t row, hu_cell *out)
+{
+    const hu_fit_piece *p;
+
+    out->text = hu_str_of(hu_comm_kind_words(fit_at(d, row, &p)->kind));
+    out->is_plain = true;
+}
+
+FIT_NUMBER(fit_ranks, f->group_size > 0 ? (double)f->group_size : HU_ABSENT)
+FIT_NUMBER(fit_from, hu_comm_fit_bytes(f, p->from_bytes))
+FIT_NUMBER(fit_to, hu_comm_fit_bytes(f, p->to_bytes))
+FIT_NUMBER(fit_alpha, p->alpha_ns > 0 ? p->alpha_ns : HU_ABSENT)
+FIT_NUMBER(fit_beta, p->ns_per_byte > 0 ? 1 / p->ns_per_byte : HU_ABSENT)
+FIT_NUMBER(fit_half, hu_comm_half_bytes(f, p))
+FIT_NUMBER(fit_sizes, (double)p->n)
+FIT_NUMBER(fit_error, 100 * f->fit.error)
+
+static const hu_column fit_columns[] = {
+    {"group_size", "ranks", HU_CELL_COUNT, 6, NULL, fit_ranks},
+    {"from_bytes", "from", HU_CELL_BYTES, 9, NULL, fit_from},
+    {"to_bytes", "to", HU_CELL_BYTES, 9, NULL, fit_to},
+    {"sizes", "sizes", HU_CELL_COUNT, 6, NULL, fit_sizes},
+    {"alpha_ns", "latency", HU_CELL_NS, 9, NULL, fit_alpha},
+    {"beta_gbps", "busGB/s", HU_CELL_NUMBER, 8, NULL, fit_beta},
+    {"half_bytes", "half at", HU_CELL_BYTES, 9, NULL, fit_half},
+    {"error_pct", "error %", HU_CELL_PERCENT, 8, NULL, fit_error},
+    {"kind", "collective", HU_CELL_TEXT, 0, NULL, fit_kind},
+};
+
+static const hu_table fits = {"fits", "Latency and bandwidth by size, waiting for other ranks included",
+                              "sizes that lie too near each other to tell latency from bandwidth", fit_columns,
+                              HU_COUNT(fit_columns), fit_rows};
 
 HU_FACT(calls, d->comm.calls)
 HU_FACT(all, d->comm.total_ns)
@@ -63,7 +135,7 @@ static const hu_column facts[] = {
     {"measured_on_host", NULL, HU_CELL_BOOL, 0, NULL, on_host},
 };
 
-static const hu_table *const tables[] = {&table};
+static const hu_table *const tables[] = {&table, &fits};
 
 static bool has(const hu_digest *d)
 {

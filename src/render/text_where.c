@@ -133,8 +133,8 @@ static void write_rendezvous(hu_text_page *p)
     n = (size_t)snprintf(line, sizeof line, "%lld collectives met", (long long)r->matched);
     if (r->unmatched)
         n += (size_t)snprintf(line + n, sizeof line - n, " (%lld calls have no partner)", (long long)r->unmatched);
-    if (!isnan(r->residual_ns))
-        n += (size_t)snprintf(line + n, sizeof line - n, "; their ends agree within %s", hu_say_time(r->residual_ns).t);
+    if (!isnan(r->clocks.residual_ns))
+        n += (size_t)snprintf(line + n, sizeof line - n, "; their ends agree within %s", hu_say_time(r->clocks.residual_ns).t);
     if (s.n)
         n += (size_t)snprintf(line + n, sizeof line - n, ". A rank waits %s of each step for others",
                               hu_say_time(s.wait_step_ns).t);
@@ -283,4 +283,5 @@ void hu_text_ranks(hu_text_page *p)
     write_roster(p);
     write_rendezvous(p);
     write_job(p);
+    hu_text_comm(p);
 }

@@ -5,7 +5,7 @@
 #include "advise/findings.h"
 #include "advise/stragglers.h"
 #include "analyze/roster.h"
-#include "render/json_out.h"
+#include "render/json_comm.h"
 #include "render/report.h"
 
 enum { SCHEMA_VERSION = 1 };
@@ -156,18 +156,16 @@ static void write_rendezvous(hu_json_out *j, const hu_report *r)
 
     if (!v) {
         hu_json_null(j, "collectives");
+        hu_json_null(j, "messages");
         hu_json_null(j, "clocks");
     } else {
         hu_json_open(j, "collectives", '{');
         hu_json_int(j, "matched", v->matched);
         hu_json_int(j, "unmatched", v->unmatched);
+        hu_json_transfers(j, &v->transfers);
         hu_json_close(j, '}');
-        hu_json_open(j, "clocks", '{');
-        optional_int(j, "reference_rank", r->digests[v->reference]->info.rank);
-        hu_json_int(j, "ends", (int64_t)v->n_ends);
-        hu_json_ns(j, "residual_ns", v->residual_ns);
-        hu_json_ns(j, "worst_ns", v->worst_ns);
-        hu_json_close(j, '}');
+        hu_json_messages(j, &v->messages);
+        hu_json_clocks(j, v, r->digests[v->clocks.reference]->info.rank);
         hu_stragglers_measure(v, r->digests, r->n, &s);
     }
     hu_json_open(j, "stragglers", '[');
@@ -201,8 +199,11 @@ static void write_attendance(hu_json_out *j, const hu_report *r, size_t index)
     hu_json_int(j, "transfer_ns", a->transfer_ns);
     hu_json_int(j, "last", a->last);
     hu_json_int(j, "caused_wait_ns", a->caused_ns);
-    hu_json_ns(j, "clock_offset_ns", a->offset_ns);
-    hu_json_fixed(j, "clock_drift_ppm", a->drift_ppm, 4);
+    hu_json_ns(j, "clock_offset_ns", r->rendezvous->clocks.at[index].offset_ns);
+    hu_json_int(j, "late_sender_ns", r->rendezvous->messages.waits[index].late_sender_ns);
+    hu_json_int(j, "late_receiver_ns", r->rendezvous->messages.waits[index].late_receiver_ns);
+    hu_json_ns(j, "clock_device_ns", r->rendezvous->clocks.at[index].device_ns);
+    hu_json_fixed(j, "clock_drift_ppm", r->rendezvous->clocks.at[index].drift_ppm, 4);
     hu_json_close(j, '}');
 }
 

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * messages.c - the k-th message from rank a to rank b in a process group is the k-th that b receives from a there.
+ *
+ * That order is what libraries promise.  PyTorch's profiler writes the other rank of a send or receive ("Dst Rank",
+ * "Src Rank": ranks of the job, torch/csrc/profiler/util.cpp).  Both ends are kernels that stay until the data has moved,
+ * so they end nearly together, and no clock is needed for the waiting:
+ *
+ *     late sender   = max(0, dur of receive - dur of send)       the receiver came first and waited
+ *     late receiver = max(0, dur of send - dur of receive)       the sender did
+ *     transfer      = min of both
+ *
+ * (words of Scalasca).  Clocks are only checked: no message may be there before its sender began to send.
+ */
+#include "analyze/messages.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/map.h"
+
+/* One end of a message. */
+typedef struct {
+    int64_t  source, target;
+    uint64_t group;
+    uint32_t digest, call;
+    bool     is_receive;
+} end_of_message;
+
+typedef struct {
+    hu_digest *const *digests;
+    size_t            n;
+    const hu_clocks  *clocks;
+    hu_messages      *out;
+    hu_transfer_samples *samples;
+    hu_arena         *arena, *scratch;
+    HU_VEC(end_of_message) ends;
+    HU_VEC(hu_message_path) paths;
+} work;
+
+static int64_t rank_of(const work *w, size_t digest)
+{
+    const int64_t rank = w->digests[digest]->info.rank;
+
+    return rank >= 0 ? rank : (int64_t)digest;
+}
+
+static const hu_comm_call *call_of(const work *w, const end_of_message *e)
+{
+    return &w->digests[e->digest]->comm.calls_at[e->call];
+}
+
+static int by_path(const void *left, const void *right)
+{
+    const end_of_message *a = left, *b = right;
+
+    if (a->source != b->source)
+        return a->source < b->source ? -1 : 1;
+    if (a->target != b->target)
+        return a->target < b->target ? -1 : 1;
+    if (a->group != b->group)
+        return a->group < b->group ? -1 : 1;
+    if (a->is_receive != b->is_receive)
+        return a->is_receive ? 1 : -1;
+    if (a->digest != b->digest)
+        return a->digest < b->digest ? -1 : 1;
+    return (a->call > b->call) - (a->call < b->call);
+}
+
+static int by_waiting(const void *left, const void *right)
+{
+    const hu_message_path *a = left, *b = right;
+    const int64_t x = a->late_sender_ns + a->late_receiver_ns, y = b->late_sender_ns + b->late_receiver_ns;
+
+    if (x != y)
+        return x > y ? -1 : 1;
+    if (a->source != b->source)
+        return a->source < b->source ? -1 : 1;
+    return (a->target > b->target) - (a->target < b->target);
+}
+
+static bool list_ends(work *w)
+{
+    for (size_t r = 0; r < w->n; r++) {
+        const hu_comm *comm = &w->digests[r]->comm;
+
+        for (size_t i = 0; i < comm->n_calls_at; i++) {
+            const hu_comm_call *c = &comm->calls_at[i];
+            const bool          receives = c->kind == HU_COMM_RECEIVE;
+
+            if ((c->kind != HU_COMM_SEND && !receives) || c->peer < 0)
+                continue;
+            if (!hu_vec_push(w->scratch, &w->ends,
+                             ((end_of_message){receives ? c->peer : rank_of(w, r), receives ? rank_of(w, r) : c->peer,
+                                               c->group, (uint32_t)r, (uint32_t)i, receives})))
+                return false;
+        }
+    }
+    if (w->ends.n)
+        qsort(w->ends.at, w->ends.n, sizeof *w->ends.at, by_path);
+    return true;
+}
+
+static void check_clocks(work *w, const end_of_message *s, const end_of_message *r)
+{
+    const hu_comm_call *send = call_of(w, s), *receive = call_of(w, r);
+
+    if (isnan(w->clocks->at[s->digest].offset_ns) || isnan(w->clocks->at[r->digest].offset_ns))
+        return;
+    w->out->checked++;
+    w->out->violations += hu_clocks_time(w->clocks, s->digest, send->start_ns) -
+                              hu_clocks_time(w->clocks, r->digest, hu_comm_call_end(receive)) > HU_CLOCKS_SLACK_NS;
+}
+
+static bool pair(work *w, const end_of_message *s, const end_of_message *r, hu_message_path *path)
+{
+    const hu_comm_call  *send = call_of(w, s), *receive = call_of(w, r);
+    const hu_collective *what = &w->digests[s->digest]->comm.at[send->row];
+    const int64_t        late = receive->dur_ns - send->dur_ns, least = late > 0 ? send->dur_ns : receive->dur_ns;
+    const hu_comm_link   link = hu_transfers_link(w->digests[s->digest], w->digests[r->digest]);
+
+    w->out->matched++;
+    path->messages++;
+    path->transfer_ns += least;
+    if (what->kind == HU_COMM_SEND) {           /* not a batch of several in one kernel */
+        const hu_collective *other = &w->digests[r->digest]->comm.at[receive->row];
+
+        path->bytes += what->bytes > 0 ? what->bytes : 0;
+        w->out->sizes_differ += other->kind == HU_COMM_RECEIVE && what->bytes != other->bytes;
+        if (!hu_vec_push(w->scratch, &w->samples->at, ((hu_transfer_sample){what, link, 2, least})))
+            return false;
+    }
+    if (late > 0) {
+        path->late_sender_ns += late;
+        w->out->waits[r->digest].late_sender_ns += late;
+        w->out->late_sender_ns += late;
+    } else {
+        path->late_receiver_ns -= late;
+        w->out->waits[s->digest].late_receiver_ns -= late;
+        w->out->late_receiver_ns -= late;
+    }
+    check_clocks(w, s, r);
+    return true;
+}
+
+/* Ends of one path and group: sends, then receives, each in the order of time. */
+static bool pair_all(work *w, const end_of_message *e, size_t n, const hu_map *ranks)
+{
+    const int64_t    source = e->source, target = e->target;
+    hu_message_path *path = w->paths.n ? &w->paths.at[w->paths.n - 1] : NULL;
+    size_t           sends = 0, both;
+
+    while (sends < n && !e[sends].is_receive)
+        sends++;
+    both = sends < n - sends ? sends : n - sends;
+    if (!both) {
+        const bool there = hu_map_get(ranks, (uint64_t)(sends ? target : source)) != HU_MAP_NONE;
+
+        *(there ? &w->out->unmatched : &w->out->peer_missing) += (int64_t)n;
+        return true;
+    }
+    w->out->unmatched += (int64_t)(n - 2 * both);
+    if (!path || path->source != source || path->target != target) {
+        if (!hu_vec_push(w->arena, &w->paths, ((hu_message_path){.source = source, .target = target})))
+            return false;
+        path = &w->paths.at[w->paths.n - 1];
+    }
+    for (size_t i = 0; i < both; i++)
+        if (!pair(w, &e[i], &e[sends + i], path))
+            return false;
+    return true;
+}
+
+static bool is_one_path(const end_of_message *a, const end_of_message *b)
+{
+    return a->source == b->source && a->target == b->target && a->group == b->group;
+}
+
+bool hu_messages_measure(hu_digest *const *digests, size_t n, const hu_clocks *clocks, hu_arena *arena, hu_arena *scratch,
+                         hu_transfer_samples *samples, hu_messages *out)
+{
+    work   w = {.digests = digests, .n = n, .clocks = clocks, .out = out, .samples = samples, .arena = arena,
+                .scratch = scratch};
+    hu_map ranks;
+
+    *out = (hu_messages){.waits = hu_arena_calloc(arena, n + 1, sizeof *out->waits)};
+    if (!out->waits || !hu_map_init(&ranks, scratch, n) || !list_ends(&w))
+        return false;
+    for (size_t r = 0; r < n; r++) {
+        uint32_t *place = hu_map_put(&ranks, (uint64_t)rank_of(&w, r));
+
+        if (!place)
+            return false;
+        *place = (uint32_t)r;
+    }
+    for (size_t first = 0, end; first < w.ends.n; first = end) {
+        for (end = first + 1; end < w.ends.n && is_one_path(&w.ends.at[first], &w.ends.at[end]); )
+            end++;
+        if (!pair_all(&w, &w.ends.at[first], end - first, &ranks))
+            return false;
+    }
+    if (w.paths.n)
+        qsort(w.paths.at, w.paths.n, sizeof *w.paths.at, by_waiting);
+    out->paths = w.paths.at;
+    out->n_paths = w.paths.n;
+    return true;
+}
