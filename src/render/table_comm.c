@@ -102,14 +102,14 @@ FIT_NUMBER(fit_sizes, (double)p->n)
 FIT_NUMBER(fit_error, 100 * f->fit.error)
 
 static const hu_column fit_columns[] = {
-    {"group_size", "ranks", HU_CELL_COUNT, 6, NULL, fit_ranks},
-    {"from_bytes", "from", HU_CELL_BYTES, 9, NULL, fit_from},
-    {"to_bytes", "to", HU_CELL_BYTES, 9, NULL, fit_to},
-    {"sizes", "sizes", HU_CELL_COUNT, 6, NULL, fit_sizes},
+    {"group_size", "ranks", HU_CELL_COUNT, 5, NULL, fit_ranks},
+    {"from_bytes", "from", HU_CELL_BYTES, 8, NULL, fit_from},
+    {"to_bytes", "to", HU_CELL_BYTES, 8, NULL, fit_to},
+    {"sizes", "sizes", HU_CELL_COUNT, 5, NULL, fit_sizes},
     {"alpha_ns", "latency", HU_CELL_NS, 9, NULL, fit_alpha},
-    {"beta_gbps", "busGB/s", HU_CELL_NUMBER, 8, NULL, fit_beta},
-    {"half_bytes", "half at", HU_CELL_BYTES, 9, NULL, fit_half},
-    {"error_pct", "error %", HU_CELL_PERCENT, 8, NULL, fit_error},
+    {"beta_gbps", "busGB/s", HU_CELL_NUMBER, 7, NULL, fit_beta},
+    {"half_bytes", "half at", HU_CELL_BYTES, 8, NULL, fit_half},
+    {"error_pct", "error %", HU_CELL_PERCENT, 7, NULL, fit_error},
     {"kind", "collective", HU_CELL_TEXT, 0, NULL, fit_kind},
 };
 
