@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * compare.c - one rank that is always late, or now this one and now that one. */
+ * compare.c - one rank that is always late, or now this one and now that one; and what communication needs without waiting. */
 #include "advise/compare.h"
 
 #include <math.h>
@@ -31,6 +31,37 @@ static void show_stragglers(hu_finding *x, const hu_rendezvous *r, hu_digest *co
         if (s.at[i].cause < HU_CLASS_COUNT && k < HU_EVIDENCE_BYTES)
             snprintf(line + k, HU_EVIDENCE_BYTES - k, "; %s: %s more a step than the others", hu_class_words(s.at[i].cause),
                      hu_say_time(s.at[i].cause_step_ns).t);
+    }
+}
+
+/* What the collective that takes most needs without waiting, and what limits messages of its size. */
+static void show_transfer(hu_finding *x, const hu_transfers *t)
+{
+    const hu_transfer *most = t->n ? &t->at[0] : NULL;
+    char   bytes[HU_NUMBER_BYTES];
+    size_t n;
+
+    if (!most || x->n_evidence == HU_EVIDENCE || most->size.bytes <= 0)
+        return;
+    hu_format_fixed(bytes, (double)most->size.bytes / 1e6, most->size.bytes < 10000000 ? 2 : 0);
+    n = (size_t)snprintf(x->evidence[x->n_evidence], HU_EVIDENCE_BYTES, "without waiting %.*s of %s MB takes %s",
+                         HU_FMT(most->name), bytes, hu_say_time(most->size.least_ns).t);
+    if (most->size.bound != HU_COMM_BY_UNKNOWN && n < HU_EVIDENCE_BYTES)
+        snprintf(x->evidence[x->n_evidence] + n, HU_EVIDENCE_BYTES - n, ", bound by %s",
+                 hu_comm_bound_key(most->size.bound));
+    x->n_evidence++;
+}
+
+static void show_transfers(hu_findings *f, const hu_transfers *t)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        hu_finding *x = &f->at[i];
+
+        if (x->rule == HU_RULE_EXPOSED_COMM || x->rule == HU_RULE_POOR_OVERLAP)
+            show_transfer(x, t);
+        else if (x->rule == HU_RULE_COMM_LATENCY && t->n_latency + t->n_bandwidth && x->n_evidence < HU_EVIDENCE)
+            snprintf(x->evidence[x->n_evidence++], HU_EVIDENCE_BYTES, "of all ranks' collectives %zu are of sizes bound by "
+                     "latency, %zu by bandwidth", t->n_latency, t->n_bandwidth);
     }
 }
 
@@ -149,7 +180,10 @@ void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, siz
     hu_finding   x = {.rule = HU_RULE_STRAGGLER, .edit = {.kind = HU_EDIT_KINDS}};
     bool         is_found;
 
-    if (!f || !f->is_replayed || n < 2 || f->n == HU_FINDINGS)
+    if (!f || !f->is_replayed || n < 2)
+        return;
+    show_transfers(f, &r->transfers);
+    if (f->n == HU_FINDINGS)
         return;
     is_found = job->is_replayed && job->is_trusted ? compare_replayed(&x, job, digests, n, r)
                                                    : compare_waits(&x, all, digests, n, slowest);

@@ -240,6 +240,15 @@ static bool gate_latency(const hu_scene *c, hu_hint *h)
         return false;
     say(h, "%lld collectives of each step send little and take %s together: what they send matters less than that they are "
         "so many.", (long long)(calls + 0.5), hu_say_time(small).t);
+    for (size_t i = 0; i < c->d->comm.n; i++) {
+        const hu_collective *row = &c->d->comm.at[i];
+
+        if (row->bound != HU_COMM_BY_LATENCY)
+            continue;
+        show(h, "%.*s of %lld bytes, %zu calls: latency is the larger part of the shortest of them", HU_FMT(row->name),
+             (long long)row->bytes, row->duration.n);
+        break;
+    }
     return true;
 }
 

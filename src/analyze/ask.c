@@ -2,6 +2,8 @@
  * ask.c - one pass over the device's work in time order makes every set of intervals that questions need. */
 #include "analyze/ask.h"
 
+#include "analyze/comm_kernels.h"
+
 /* Streams one after the other, each in order: the sort merges that few runs. */
 static bool list_work(hu_ask *a)
 {
@@ -55,7 +57,9 @@ int hu_ask_prepare(const hu_trace *trace, hu_arena *arena, hu_arena *scratch, hu
 
     a.tracks = hu_trace_tracks(trace, &a.n_tracks);
     a.names = hu_names_classify(trace, scratch);
-    if (!a.names || !list_work(&a) || !unite_work(&a))
+    if (a.s.n)
+        a.s.kind = hu_comm_kernels_find(trace, scratch);
+    if (!a.names || (a.s.n && !a.s.kind) || !list_work(&a) || !unite_work(&a))
         return hu_fail_memory(err);
     *out = a;
     return 0;

@@ -9,7 +9,7 @@
 
 typedef struct {
     const hu_trace *trace;
-    hu_slices       s;
+    hu_slices       s;                  /* its kinds are those of analyze/comm_kernels.h                */
     const uint32_t *order;              /* hu_trace_order()                                             */
     const hu_track *tracks;
     size_t          n_tracks;

@@ -44,7 +44,8 @@ enum {
 
 static const int64_t LONG_WAY = INT64_C(1) << 61;      /* times and offsets that no clock has                  */
 static const double  LONGER = 4;                        /* than a quarter of its group's: not short           */
-static const double  SLOPE_UNITS = 1e15, SPREAD_OF_MEDIAN = 1.2533 * 1.4826;   /* normal errors, from their median deviation */
+static const double  SLOPE_UNITS = 1e15;
+static const double  SPREAD_OF_MEDIAN = 1.2533 * 1.4826;    /* of normal errors, from their median deviation  */
 
 typedef struct {
     int64_t at, later;                  /* the hub's clock; how much later the node's, less the link's base */
@@ -423,7 +424,8 @@ static bool agree(work *w, int64_t time_ns, double *x)
 {
     const size_t n = w->out->n_hosts;
     double      *r = hu_arena_calloc(w->scratch, n + 1, sizeof *r), *p = hu_arena_calloc(w->scratch, n + 1, sizeof *p);
-    double      *q = hu_arena_calloc(w->scratch, n + 1, sizeof *q), *diagonal = hu_arena_calloc(w->scratch, n + 1, sizeof *diagonal);
+    double      *q = hu_arena_calloc(w->scratch, n + 1, sizeof *q);
+    double      *diagonal = hu_arena_calloc(w->scratch, n + 1, sizeof *diagonal);
     const uint32_t reference = w->host[w->out->reference];
     double       size = 0, least = 0;
 

@@ -65,26 +65,6 @@ int hu_comm_dtype_bytes(hu_str dtype)
     return 0;
 }
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
-}
-
-static bool has_lower(hu_str s, const char *part)
-{
-    const size_t n = strlen(part);
-
-    for (size_t i = 0; i + n <= s.n; i++) {
-        size_t k = 0;
-
-        while (k < n && lower(s.p[i + k]) == part[k])
-            k++;
-        if (k == n)
-            return true;
-    }
-    return false;
-}
-
 hu_comm_kind hu_comm_kind_of(hu_str name)
 {
     /* in lower case; in this order, because "reduce" is in many of them */
@@ -100,7 +80,7 @@ hu_comm_kind hu_comm_kind_of(hu_str name)
     };
 
     for (size_t i = 0; i < HU_COUNT(words); i++)
-        if (has_lower(name, words[i].word))
+        if (hu_str_has_lower(name, hu_str_of(words[i].word)))
             return words[i].kind;
     return HU_COMM_OTHER;
 }

@@ -51,7 +51,8 @@ static void judge(hu_comm_size *s, const hu_fit *fit)
         s->share = wire * fit->at[fit->n - 1].ns_per_byte / s->least_ns;
 }
 
-bool hu_comm_fit_sizes(hu_comm_size *sizes, size_t n, hu_arena *arena, hu_arena *scratch, hu_comm_fit **fits, size_t *n_fits)
+bool hu_comm_fit_sizes(hu_comm_size *sizes, size_t n, hu_arena *arena, hu_arena *scratch, hu_comm_fit **fits,
+                       size_t *n_fits)
 {
     HU_VEC(hu_comm_fit) list = {0};
     member       *order = hu_arena_alloc(scratch, (n + 1) * sizeof *order);

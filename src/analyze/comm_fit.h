@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * comm_fit.h - one line for each kind of collective in groups of one size over one sort of link, and what it says of sizes. */
+ * comm_fit.h - a line for each kind of collective, group size and sort of link, and what it says of sizes. */
 #ifndef HU_ANALYZE_COMM_FIT_H
 #define HU_ANALYZE_COMM_FIT_H
 
@@ -21,7 +21,8 @@ typedef struct {
  * A fit for each kind, group size and link whose sizes lie far enough apart, in `arena`, by kind, group size, link; and what
  * it says of each size.  n log n.  False when there is no memory.
  */
-bool hu_comm_fit_sizes(hu_comm_size *sizes, size_t n, hu_arena *arena, hu_arena *scratch, hu_comm_fit **fits, size_t *n_fits);
+bool hu_comm_fit_sizes(hu_comm_size *sizes, size_t n, hu_arena *arena, hu_arena *scratch, hu_comm_fit **fits,
+                       size_t *n_fits);
 
 /* Bytes of a call (not on the wire) below which its latency is the larger part; NaN where that cannot be told. */
 double hu_comm_half_bytes(const hu_comm_fit *fit, const hu_fit_piece *piece);

@@ -147,8 +147,8 @@ static void try_halves(const hu_fit_point *p, size_t n, weighted *list, hu_fit *
             continue;
         for (size_t i = 0; i < at; i++)
             below += p[i].weight;
-        error = (below * fit_line(p, at, list, &halves[0]) + (weights - below) * fit_line(p + at, n - at, list, &halves[1])) /
-                weights;
+        error = below * fit_line(p, at, list, &halves[0]);
+        error = (error + (weights - below) * fit_line(p + at, n - at, list, &halves[1])) / weights;
         if (information(error, n, 2) >= best)
             continue;
         best = information(error, n, 2);

@@ -18,6 +18,7 @@ enum { LABEL_BYTES = 160 };
 
 /* word, family: tried in this order on the label in lower case */
 #define FAMILY_RULES(R) \
+    R("multimem_", COMMUNICATION) R("one_shot_all_reduce", COMMUNICATION) R("two_shot_all_reduce", COMMUNICATION)       \
     R("fmha", ATTENTION) R("flash", ATTENTION) R("attention", ATTENTION) R("attn", ATTENTION)                    \
     R("unified_mla", ATTENTION) R("mla_", ATTENTION) R("softmax", SOFTMAX) R("soft_max", SOFTMAX)                \
     R("nll_loss", SOFTMAX) R("cross_entropy", SOFTMAX) R("mse_loss", SOFTMAX) R("layer_norm", NORMALIZATION)     \

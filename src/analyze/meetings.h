@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * meetings.h - collectives that were found on all ranks of their group, as rendezvous.c matches them and others read them. */
+ * meetings.h - collectives that were found on all ranks of their group: rendezvous.c matches them, others read them. */
 #ifndef HU_ANALYZE_MEETINGS_H
 #define HU_ANALYZE_MEETINGS_H
 

@@ -7,6 +7,17 @@
  */
 #include "analyze/tracelens.h"
 
+/* TraceLens knows communication by these words alone, whatever their case. */
+static bool is_comm(hu_str name)
+{
+    static const char *const words[] = {"nccl", "rccl", "cross_device_reduce"};
+
+    for (size_t i = 0; i < HU_COUNT(words); i++)
+        if (hu_str_has_lower(name, hu_str_of(words[i])))
+            return true;
+    return false;
+}
+
 static bool collect(const hu_ask *ask, hu_intervals set[3], hu_tracelens *out)
 {
     int64_t first = INT64_MAX, last = INT64_MIN;
@@ -14,7 +25,9 @@ static bool collect(const hu_ask *ask, hu_intervals set[3], hu_tracelens *out)
     for (size_t k = 0; k < ask->n_work; k++) {
         const uint32_t i = ask->work[k];
         const int64_t  start = ask->s.start_ns[i], end = hu_ask_end(ask, i);
-        const int      which = ask->s.kind[i] == HU_KIND_COLLECTIVE ? 1 : ask->s.kind[i] == HU_KIND_MEMCPY ? 2 : 0;
+        const int      which = ask->s.kind[i] == HU_KIND_COLLECTIVE && is_comm(hu_ask_name(ask, i)) ? 1
+                               : ask->s.kind[i] == HU_KIND_MEMCPY                                   ? 2
+                                                                                                    : 0;
 
         if (!hu_ask_has(ask, i))
             continue;

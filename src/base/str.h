@@ -43,6 +43,20 @@ static inline bool hu_str_has(hu_str s, hu_str part)
     return part.n == 0 || (s.p && s.n >= part.n && memmem(s.p, s.n, part.p, part.n) != NULL);
 }
 
+/* The same with capitals of ASCII read as small letters; `part` is in lower case. */
+static inline bool hu_str_has_lower(hu_str s, hu_str part)
+{
+    for (size_t i = 0; i + part.n <= s.n; i++) {
+        size_t k = 0;
+
+        while (k < part.n && (s.p[i + k] >= 'A' && s.p[i + k] <= 'Z' ? s.p[i + k] + ('a' - 'A') : s.p[i + k]) == part.p[k])
+            k++;
+        if (k == part.n)
+            return true;
+    }
+    return false;
+}
+
 /* Bytes in lexical order; a shorter string comes before its extension. */
 static inline int hu_str_compare(hu_str a, hu_str b)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * producers.c - the names that libkineto, its back ends and the libraries below them use.
  *
- * Sources: libkineto's activity type names (current and, with capitals, of 2021); kernel names seen in traces of the
- * communication libraries.  A communication kernel that is missing here is counted as computation, so a new library
- * wants a row.  PyTorch's symmetric-memory kernels (multimem_all_reduce_kernel …) are left out on purpose: peers count
- * them as computation, and the numbers of docs/numbers.md are comparable only under one rule.
+ * Sources: libkineto's activity type names (current and, with capitals, of 2021); kernel names seen in traces and sources of
+ * the communication libraries.  A communication kernel that is missing here is counted as computation unless PyTorch's own
+ * collectives launch it (analyze/comm_kernels.h), so a new library wants a row.  PyTorch's symmetric-memory kernels
+ * (multimem_all_reduce_kernel …) are left out on purpose: peers count them as computation, and the numbers of
+ * docs/numbers.md are comparable only under one rule.
  */
 #include "ingest/producers.h"
 
@@ -53,9 +54,15 @@ static const char *const comm_names[] = {
     "nccl",                 /* ncclKernel_…, ncclDevKernel_…; RCCL uses both */
     "rccl",
     "cross_device_reduce",  /* vLLM's and SGLang's custom all-reduce */
-    "deep_ep::", "dpsk::ep::",
+    "oneshotallreduce", "twoshotallreduce",     /* TensorRT-LLM: oneShotAllReduceKernel; FlashInfer over NVLink */
+    "allreduce_fusion",     /* TensorRT-LLM, FlashInfer: allreduce_fusion_kernel_oneshot_lamport, with the norm behind it */
+    "allreduce_prototype",  /* QuickReduce: quickreduce::allreduce_prototype_twoshot */
+    "userbuffers",          /* Transformer Engine: userbuffers_fp16_sum_inplace_gpu_rw, kuserbuffers_pushsend */
+    "moea2adispatch", "moea2acombine",          /* TensorRT-LLM: moeA2ADispatchKernel */
+    "epdispatchintranode", "epcombineintranode",    /* MORI */
+    "deep_ep", "dpsk::ep::",
     "nvshmem",
-    "mscclpp", "msccl_",
+    "mscclpp", "msccl_", "mscclkernel",         /* RCCL: mscclKernel_Sum_half_Simple_false */
     "oneccl", "ccl_kernel",
     "hccl",
 };
@@ -68,30 +75,10 @@ hu_kind hu_producers_kind(hu_str category)
     return HU_KIND_OTHER;
 }
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
-}
-
-static bool has_lower(hu_str s, const char *part)
-{
-    const size_t n = strlen(part);
-
-    for (size_t i = 0; i + n <= s.n; i++) {
-        size_t k = 0;
-
-        while (k < n && lower(s.p[i + k]) == part[k])
-            k++;
-        if (k == n)
-            return true;
-    }
-    return false;
-}
-
 bool hu_producers_is_comm(hu_str kernel)
 {
     for (size_t i = 0; i < HU_COUNT(comm_names); i++)
-        if (has_lower(kernel, comm_names[i]))
+        if (hu_str_has_lower(kernel, hu_str_of(comm_names[i])))
             return true;
     return false;
 }

@@ -80,7 +80,8 @@ static void write_transfers(hu_text_page *p, const hu_transfers *t)
     if (t->n == 0)
         return;
     hu_out_text(p->out, "\n");
-    hu_text_paragraph(p, "communication without waiting: the shortest time of any rank, 10th percentile over repetitions", 2);
+    hu_text_paragraph(p, "communication without waiting: the shortest time of any rank, 10th percentile over "
+                      "repetitions", 2);
     hu_text_style(p, "2");
     hu_out_text(p->out, "    in all  calls  transfer    bytes  busGB/s % max  bound by  ranks  collective\n");
     hu_text_style(p, "0");
@@ -96,7 +97,7 @@ static void write_transfers(hu_text_page *p, const hu_transfers *t)
 static void write_clocks(hu_text_page *p, const hu_clocks *c, const hu_messages *m)
 {
     const int64_t violations = c->violations + m->violations;
-    char          line[512];
+    char          line[512], ppm[HU_NUMBER_BYTES];
     double        drift = 0;
     size_t        n;
 
@@ -104,10 +105,11 @@ static void write_clocks(hu_text_page *p, const hu_clocks *c, const hu_messages 
         drift = fmax(drift, isnan(c->at[i].offset_ns) ? 0 : fabs(c->at[i].drift_ppm));
     if (c->n_links == 0 && violations == 0)
         return;
+    hu_format_fixed(ppm, drift, 1);
     n = (size_t)snprintf(line, sizeof line, "clocks: ");
     if (c->n_links)
-        n += (size_t)snprintf(line + n, sizeof line - n, "%zu clocks are known to ±%s by %zu ends, drift up to %.1f ppm",
-                              c->n_hosts, hu_say_time(c->error_ns).t, c->n_ends, drift);
+        n += (size_t)snprintf(line + n, sizeof line - n, "%zu clocks are known to ±%s by %zu ends, drift up to %s ppm",
+                              c->n_hosts, hu_say_time(c->error_ns).t, c->n_ends, ppm);
     if (c->n_links && c->n_unreached)
         n += (size_t)snprintf(line + n, sizeof line - n, "; %zu ranks never meet rank 0's host, nor who does", c->n_unreached);
     if (violations)
