@@ -11,6 +11,7 @@ import unittest
 from typing import Any
 
 from tests.program import SANITIZED, SHARED, report, run, skip_loudly
+from tests.test_scale import job as scaled_job
 
 try:
     import jsonschema
@@ -39,14 +40,14 @@ class Job:
         self.put(rank, "cuda_runtime", "cudaLaunchKernel", start, 2 * US, 1, correlation=self.correlation)
         self.put(rank, "kernel", name, begin, dur, stream, stream=stream, device=0, correlation=self.correlation, **args)
 
-    def collective(self, name: str, bytes_: int, transfer: float, members: list[int] | None = None, group: str = "0") -> None:
+    def collective(self, name: str, bytes_: int, transfer: float, members: list[int] | None = None, group: str = "0", launched: int = 0) -> None:
         members = members or list(range(self.ranks))
         arrive = {r: self.now + int(self.random.expovariate(1 / (200 * US))) for r in members}
         end = max(arrive.values()) + round(transfer)
         elements, n = bytes_ // 4, len(members)
         sizes = {"allreduce": (elements, elements), "_allgather_base": (elements // n, elements), "_reduce_scatter_base": (elements, elements // n)}[name]
         for r in members:
-            self.launch(r, arrive[r] - 10 * US, 20, f"ncclDevKernel_{KERNEL[name]}(x)", arrive[r], end - arrive[r], dtype="Float", **{
+            self.launch(r, launched or arrive[r] - 10 * US, 20, f"ncclDevKernel_{KERNEL[name]}(x)", arrive[r], end - arrive[r], dtype="Float", **{
                 "Collective name": name, "In msg nelems": sizes[0], "Out msg nelems": sizes[1], "Group size": n,
                 "Process Group Name": group, "Process Group Ranks": str(members)})
         self.now = end + 1 * MS
@@ -278,6 +279,71 @@ class Clocks(unittest.TestCase):
         for rank, truth in enumerate(offsets):
             self.assertAlmostEqual(result["ranks"][rank]["rendezvous"]["clock_offset_ns"], truth, delta=2 * US)
         self.assertIn("4 clocks are known to ±", job.text())
+
+
+class Recognition(unittest.TestCase):
+    """Which kernels are communication: by their names, or because a collective of PyTorch launched them."""
+
+    def kinds(self, kernels: list[tuple[str, str, bool]]) -> dict[str, bool]:
+        """Name, operator around its launch ("" none), beside a kernel of NCCL; each with 1 us more than the last: is it communication?"""
+        job = Job(1)
+        for i, (name, op, beside) in enumerate(kernels):
+            start = 10**15 + i * MS
+            if op:
+                job.put(0, "cpu_op", op, start, 100 * US, 1)
+            job.launch(0, start + 10 * US, 7, name, start + 200 * US, (i + 1) * US)
+            if beside:
+                job.launch(0, start + 20 * US, 20, "ncclDevKernel_AllGather_RING_LL(x)", start + 200 * US, 1 * US)
+        with tempfile.TemporaryDirectory() as folder:
+            rank = report(job.write(pathlib.Path(folder)) / "rank0.json", "--top", 1000)["ranks"][0]
+        communication = {k["name"] for k in rank["kernels"] if k["family"] == "communication"}
+        self.assertEqual(rank["gpu"]["comm_kernels"], sum(n in communication for n, _, _ in kernels) + sum(b for _, _, b in kernels))
+        return {name: name in communication for name, _, _ in kernels}
+
+    def test_libraries_are_known_by_their_kernels(self) -> None:
+        names = ["ncclDevKernel_SendRecv(x)", "ncclKernel_AllReduce_RING_LL_Sum_float(x)", "mscclKernel_Sum_half_Simple_false(ncclDevComm*, mscclAlgo*)",
+                 "void vllm::cross_device_reduce_1stage<__half, 8>(vllm::RankData*)", "void sglang::cross_device_reduce_2stage<__half, 2>()",
+                 "void tensorrt_llm::kernels::oneShotAllReduceKernel<__half, 8>(x)", "void flashinfer::trtllm_mnnvl_allreduce::twoshotAllreduceKernel<2>(x)",
+                 "void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<(x)1, __nv_bfloat16>(y)",
+                 "quickreduce::allreduce_prototype_twoshot<A, __half>(x)", "userbuffers_fp16_sum_inplace_gpu_rw_ag(int)", "kuserbuffers_pushsend(int*)",
+                 "void deep_ep::internode::notify_dispatch<false, 4>(int const*)", "void deep_ep::intranode::combine<x>(y)", "dpsk::ep::internode::dispatch(x)",
+                 "nvshmemi_transfer_rma_kernel(x)", "EpDispatchIntraNodeKernel_bf16", "moeA2ADispatchKernel(x)"]
+        seen = self.kinds([(name, "", False) for name in names])
+        self.assertEqual([n for n, is_comm in seen.items() if not is_comm], [])
+        others = ["void at::native::vectorized_elementwise_kernel<4>(x)", "sm90_xmma_gemm_f16f16(x)", "void vllm::reshape_and_cache_kernel<x>(y)"]
+        self.assertEqual([n for n, is_comm in self.kinds([(name, "", False) for name in others]).items() if is_comm], [])
+
+    def test_what_a_collective_launches_is_one(self) -> None:
+        copy, unknown = "void at::native::vectorized_elementwise_kernel<4>(x)", "acme::exchange_tiles(x)"
+        for op in ("c10d::alltoall_base_", "record_param_comms", "nccl:all_to_all", "oneccl_bindings_for_pytorch::alltoall"):
+            self.assertEqual(self.kinds([(unknown, op, False)]), {unknown: True}, op)
+        self.assertEqual(self.kinds([("acme_all_reduce_ring(x)", "c10d::allreduce_", False)]), {"acme_all_reduce_ring(x)": True})
+        self.assertEqual(self.kinds([(unknown, "aten::mm", False), (copy, "c10d::allgather_", False)]), {unknown: False, copy: False})
+        self.assertEqual(self.kinds([(unknown, "c10d::allgather_", True)]), {unknown: False})       # it prepares or copies for the one of NCCL
+
+    def test_symmetric_memory_is_labelled_and_counted_as_the_peers_do(self) -> None:
+        job, name = Job(1), "void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>(c10::BFloat16*)"
+        job.launch(0, 10**15, 7, name, 10**15 + 50 * US, 5 * US)
+        with tempfile.TemporaryDirectory() as folder:
+            rank = report(job.write(pathlib.Path(folder)) / "rank0.json")["ranks"][0]
+        self.assertEqual((rank["kernels"][0]["family"], rank["gpu"]["comm_kernels"], rank["gpu"]["compute_kernels"]), ("communication", 0, 1))
+
+    def test_another_tool_keeps_its_own_words(self) -> None:
+        job = Job(1)
+        job.launch(0, 10**15, 7, "void deep_ep::intranode::combine<x>(y)", 10**15 + 50 * US, 5 * US)
+        job.launch(0, 10**15 + 100 * US, 7, "ncclDevKernel_AllReduce(x)", 10**15 + 150 * US, 7 * US)
+        with tempfile.TemporaryDirectory() as folder:
+            rank = report(job.write(pathlib.Path(folder)) / "rank0.json", "--compat", "tracelens")["ranks"][0]
+        self.assertEqual(rank["gpu"]["comm_ns"], 12 * US)
+        self.assertEqual((rank["tracelens"]["total_comm_time_ns"] if "total_comm_time_ns" in rank["tracelens"] else rank["tracelens"]["comm_ns"]), 7 * US)
+
+
+class Findings(unittest.TestCase):
+    def test_what_a_collective_needs_is_evidence(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            scaled_job(pathlib.Path(name) / "job", 4, compute=4000 * US, transfer=3000 * US)
+            found = {f["id"]: f for f in report(pathlib.Path(name) / "job", "--top", 30)["findings"]}
+        self.assertIn("without waiting allreduce of 4.00 MB takes 3.00 ms", found["poor-overlap"]["evidence"])
 
 
 class Scale(unittest.TestCase):

@@ -2,7 +2,7 @@
  * comm_kernels.c - what was launched inside a collective of the framework is most likely that collective.
  *
  * Names of communication libraries are a table (ingest/producers.c), and new libraries come faster than rows.  But PyTorch
- * calls them all through the same operators: c10d::…, the back ends' annotations (nccl:…) and record_param_comms.  A kernel
+ * calls them all through the same operators: c10d::…, those of back ends (nccl:…, oneCCL's) and record_param_comms.  A kernel
  * that was launched inside the outermost of these is a collective when
  *
  *     no kernel there is known to be one by its name       (else it copies or casts for it), and
@@ -27,7 +27,7 @@ typedef struct {
 static bool is_call_name(hu_str name)
 {
     return hu_str_starts(name, HU_STR("c10d::")) || hu_str_starts(name, HU_STR("record_param_comms")) ||
-           hu_str_starts(name, HU_STR("nccl:"));
+           hu_str_starts(name, HU_STR("nccl:")) || hu_str_starts(name, HU_STR("oneccl_bindings_for_pytorch::"));
 }
 
 /* Of each text: does it name a collective of the host?  NULL in *out when none does.  False when there is no memory. */

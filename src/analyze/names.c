@@ -12,7 +12,8 @@ static const hu_str step_prefix = {"ProfilerStep#", 13};
 
 static const char *const loader_prefixes[] = {"enumerate(DataLoader)#", "enumerate(DataPipe)#", "enumerate(IterDataPipe)#"};
 
-static const char *const comm_prefixes[] = {"nccl:", "gloo:", "mpi:", "ucc:", "xccl:", "hccl:"};
+static const char *const comm_prefixes[] = {"nccl:", "gloo:", "mpi:", "ucc:", "xccl:", "hccl:",
+                                            "oneccl_bindings_for_pytorch::"};
 
 /* Kernel launches, graph launches and asynchronous copies; what they start carries the same correlation id. */
 static const char *const launch_parts[] = {"LaunchKernel",  "GraphLaunch",     "MemcpyAsync", "MemsetAsync",
