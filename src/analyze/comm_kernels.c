@@ -2,8 +2,8 @@
  * comm_kernels.c - what was launched inside a collective of the framework is most likely that collective.
  *
  * Names of communication libraries are a table (ingest/producers.c), and new libraries come faster than rows.  But PyTorch
- * calls them all through the same operators: c10d::…, those of back ends (nccl:…, oneCCL's) and record_param_comms.  A kernel
- * that was launched inside the outermost of these is a collective when
+ * calls them all through the same operators: c10d::…, those of back ends (nccl:…, oneCCL's) and record_param_comms.  A
+ * kernel that was launched inside the outermost of these is a collective when
  *
  *     no kernel there is known to be one by its name       (else it copies or casts for it), and
  *     its name tells no other purpose, or tells this one    (analyze/kernel_name.h)

@@ -111,7 +111,8 @@ static void write_clocks(hu_text_page *p, const hu_clocks *c, const hu_messages 
         n += (size_t)snprintf(line + n, sizeof line - n, "%zu clocks are known to ±%s by %zu ends, drift up to %s ppm",
                               c->n_hosts, hu_say_time(c->error_ns).t, c->n_ends, ppm);
     if (c->n_links && c->n_unreached)
-        n += (size_t)snprintf(line + n, sizeof line - n, "; %zu ranks never meet rank 0's host, nor who does", c->n_unreached);
+        n += (size_t)snprintf(line + n, sizeof line - n, "; %zu ranks never meet rank 0's host, nor who does",
+                              c->n_unreached);
     if (violations)
         n += (size_t)snprintf(line + n, sizeof line - n, "%s%lld of %lld ends come before a start that they need: clocks or "
                               "matches are wrong", c->n_links ? "; " : "", (long long)violations,
@@ -133,10 +134,11 @@ static void write_messages(hu_text_page *p, const hu_messages *m)
     if (m->unmatched)
         n += (size_t)snprintf(line + n, sizeof line - n, ", %lld ends did not", (long long)m->unmatched);
     if (m->peer_missing)
-        n += (size_t)snprintf(line + n, sizeof line - n, ", of %lld the other rank was not read", (long long)m->peer_missing);
+        n += (size_t)snprintf(line + n, sizeof line - n, ", of %lld the other rank was not read",
+                              (long long)m->peer_missing);
     if (m->matched)
-        n += (size_t)snprintf(line + n, sizeof line - n, ". Receivers waited %s for late senders, senders %s for late receivers",
-                              hu_say_time((double)m->late_sender_ns).t, hu_say_time((double)m->late_receiver_ns).t);
+        n += (size_t)snprintf(line + n, sizeof line - n, ". Receivers waited %s for late senders, senders %s for "
+                              "late receivers", hu_say_time((double)m->late_sender_ns).t, hu_say_time((double)m->late_receiver_ns).t);
     if (m->n_paths && m->paths[0].late_sender_ns + m->paths[0].late_receiver_ns > 0)
         n += (size_t)snprintf(line + n, sizeof line - n, "; most of it from rank %lld to %lld",
                               (long long)m->paths[0].source, (long long)m->paths[0].target);

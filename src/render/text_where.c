@@ -134,7 +134,8 @@ static void write_rendezvous(hu_text_page *p)
     if (r->unmatched)
         n += (size_t)snprintf(line + n, sizeof line - n, " (%lld calls have no partner)", (long long)r->unmatched);
     if (!isnan(r->clocks.residual_ns))
-        n += (size_t)snprintf(line + n, sizeof line - n, "; their ends agree within %s", hu_say_time(r->clocks.residual_ns).t);
+        n += (size_t)snprintf(line + n, sizeof line - n, "; their ends agree within %s",
+                              hu_say_time(r->clocks.residual_ns).t);
     if (s.n)
         n += (size_t)snprintf(line + n, sizeof line - n, ". A rank waits %s of each step for others",
                               hu_say_time(s.wait_step_ns).t);
