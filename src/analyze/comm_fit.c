@@ -10,6 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { MOST_FITS = 256 };            /* kinds and group sizes; no job has as many */
+
 typedef struct {
     const hu_comm_size *size;
     size_t              number;
@@ -67,7 +69,7 @@ bool hu_comm_fit_sizes(hu_comm_size *sizes, size_t n, hu_arena *arena, hu_arena 
     }
     if (n)
         qsort(order, n, sizeof *order, by_class);
-    for (size_t first = 0, end; first < n; first = end) {
+    for (size_t first = 0, end; first < n && list.n < MOST_FITS; first = end) {
         const hu_comm_size *one = order[first].size;
         hu_comm_fit fit = {.kind = one->kind, .group_size = one->group_size, .link = one->link};
         size_t      count = 0;

@@ -2,7 +2,7 @@
  * rendezvous.c - matches the collectives of several ranks, and reads from them who waits for whom.
  *
  * Match.  Collectives of one process group come in one order on all its ranks.  Where the profiler recorded sequence numbers
- * they say which is which; else each rank's list is laid against the reference's by the longest common subsequence of what
+ * they say which is which; else each rank's list is laid against the shortest by the longest common subsequence of what
  * the calls are (name, type, bytes), so that a call which one trace lacks does not shift all that follow.
  *
  * Wait.  In a synchronising collective all ranks end nearly together, so the one that was in it for the shortest time came
@@ -182,14 +182,19 @@ static bool meet(work *w, const presence *p, size_t n, uint32_t *const *partner,
     return hu_vec_push(w->scratch, &m->list, one);
 }
 
-/* Lays the calls of `n` ranks in one group beside those of the rank that has most. */
+/* Lays the calls of `n` ranks in one group beside those of the rank that has fewest: what it lacks was not found on all. */
 static bool match_group(work *w, const presence *p, size_t n)
 {
     uint32_t      **partner = hu_arena_calloc(w->group, n, sizeof *partner);
     const presence *reference = p;
+    const int64_t   before = w->out->matched;
 
-    for (size_t k = 1; k < n; k++)
-        reference = p[k].n > reference->n ? &p[k] : reference;
+    for (size_t k = 0; k < n; k++) {
+        reference = p[k].n < reference->n ? &p[k] : reference;
+        w->out->unmatched += (int64_t)p[k].n;
+    }
+    if (n < 2)
+        return true;
     for (size_t k = 0; partner && k < n; k++) {
         partner[k] = hu_arena_alloc(w->group, (reference->n + 1) * sizeof **partner);
         if (!partner[k])
@@ -206,17 +211,10 @@ static bool match_group(work *w, const presence *p, size_t n)
 
         for (size_t k = 0; k < n; k++)
             there += partner[k][i] != HU_NONE;
-        if (there == n && n > 1 && !meet(w, p, n, partner, reference, i))
+        if (there == n && !meet(w, p, n, partner, reference, i))
             return false;
-        w->out->unmatched += there == n && n > 1 ? 0 : (int64_t)there;
     }
-    for (size_t k = 0; k < n; k++) {                /* calls that the reference lacks */
-        size_t found = 0;
-
-        for (size_t i = 0; i < reference->n; i++)
-            found += partner[k][i] != HU_NONE;
-        w->out->unmatched += (int64_t)(p[k].n - found);
-    }
+    w->out->unmatched -= (int64_t)n * (w->out->matched - before);
     return true;
 }
 

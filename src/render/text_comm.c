@@ -138,7 +138,8 @@ static void write_messages(hu_text_page *p, const hu_messages *m)
                               (long long)m->peer_missing);
     if (m->matched)
         n += (size_t)snprintf(line + n, sizeof line - n, ". Receivers waited %s for late senders, senders %s for "
-                              "late receivers", hu_say_time((double)m->late_sender_ns).t, hu_say_time((double)m->late_receiver_ns).t);
+                              "late receivers", hu_say_time((double)m->late_sender_ns).t,
+                              hu_say_time((double)m->late_receiver_ns).t);
     if (m->n_paths && m->paths[0].late_sender_ns + m->paths[0].late_receiver_ns > 0)
         n += (size_t)snprintf(line + n, sizeof line - n, "; most of it from rank %lld to %lld",
                               (long long)m->paths[0].source, (long long)m->paths[0].target);
