@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "advise/findings.h"
+#include "analyze/rendezvous.h"
 #include "ingest/open.h"
 #include "render/export.h"
 #include "render/report.h"
@@ -35,9 +36,11 @@ static void draw(const hu_trace *trace, hu_digest *digest, hu_simulation *s, hu_
     const hu_export_part part = hu_export_all(trace);
     const hu_export     e = {&part, 1, false};
     hu_report           r = {.digests = &digest, .n = 1, .scratch = arena, .timelines = &timeline, .unit = "samples"};
+    hu_rendezvous       meeting;
     hu_error            err = {0};
 
     digest->findings = findings;
+    hu_rendezvous_measure((hu_digest *[]){digest, digest}, 2, arena, arena, &meeting, &err);    /* the rank with itself */
     hu_verdict_measure(r.digests, 1, &r.verdict);
     if (s && findings) {
         const int n = hu_scenarios_build(s, findings, arena, scenarios, &err);

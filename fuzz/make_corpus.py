@@ -23,6 +23,15 @@ EVENTS = {
             '"Collective name":"allreduce","dtype":"Float","In msg nelems":10,"Out msg nelems":10,"Group size":2,'
             '"In split size":"[]","Out split size":"[]","Process Group Name":"0","Process Group Description":"default_pg",'
             '"Process Group Ranks":"[0, 1]","Seq":1,"Is asynchronized op":true}}',
+    "batch": '{"ph":"X","cat":"cpu_op","name":"record_param_comms","pid":1,"tid":2,"ts":10,"dur":3,"args":{"Collective name":"send",'
+             '"dtype":"Float","In msg nelems":10,"Out msg nelems":10,"Group size":2,"Process Group Name":"0","Dst Rank":0}},'
+             '{"ph":"X","cat":"cpu_op","name":"record_param_comms","pid":1,"tid":2,"ts":14,"dur":3,"args":{"Collective name":"recv",'
+             '"dtype":"Float","In msg nelems":10,"Out msg nelems":10,"Group size":2,"Process Group Name":"0","Src Rank":0}},'
+             '{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":2,"ts":19,"dur":1,"args":{"correlation":10}},'
+             '{"ph":"X","cat":"kernel","name":"ncclDevKernel_SendRecv","pid":0,"tid":9,"ts":22,"dur":9,"args":{"stream":9,"correlation":10}}',
+    "inside": '{"ph":"X","cat":"cpu_op","name":"c10d::alltoall_base_","pid":1,"tid":2,"ts":10,"dur":9},'
+              '{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":2,"ts":11,"dur":1,"args":{"correlation":11}},'
+              '{"ph":"X","cat":"kernel","name":"acme::exchange","pid":0,"tid":9,"ts":22,"dur":9,"args":{"stream":9,"correlation":11}}',
     "copy": '{"ph":"X","cat":"gpu_memcpy","name":"Memcpy HtoD (Pageable -> Device)","pid":0,"tid":7,"ts":30,"dur":3,'
             '"args":{"bytes":4096,"memory bandwidth (GB/s)":1.365,"stream":7,"device":0,"fromDevice":0,"toDevice":1}}',
     "sync": '{"ph":"X","cat":"cuda_sync","name":"Stream Sync","pid":0,"tid":7,"ts":31,"dur":1,"args":{"stream":-1,'
