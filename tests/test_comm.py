@@ -281,6 +281,21 @@ class Clocks(unittest.TestCase):
         self.assertIn("4 clocks are known to ±", job.text())
 
 
+    def test_a_device_beside_its_host(self) -> None:
+        """One of four ranks of a host ends 400 us after the others, always: its device's clock."""
+        job = Job(4)
+        for _ in range(40):
+            job.collective("allreduce", 4096, 30 * US)
+        for e in job.events[2]:
+            at = round(float(e["ts"].strip("@")) * 1000) + 400 * US
+            e["ts"] = f"@{at // 1000}.{at % 1000:03d}@"
+        result = job.ask()
+        self.assertEqual([r["rendezvous"]["clock_device_ns"] for r in result["ranks"]], [0, 0, 400 * US, 0])
+        self.assertEqual([r["rendezvous"]["clock_offset_ns"] for r in result["ranks"]], [0, 0, 0, 0])
+        self.assertEqual((result["clocks"]["violations"], result["clocks"]["hosts"]), (0, 1))
+        self.assertIn("1 device clock is off the host's by up to 400 µs", job.text().replace("\n  ", " "))
+
+
 class Recognition(unittest.TestCase):
     """Which kernels are communication: by their names, or because a collective of PyTorch launched them."""
 

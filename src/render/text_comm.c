@@ -98,12 +98,15 @@ static void write_clocks(hu_text_page *p, const hu_clocks *c, const hu_messages 
 {
     const int64_t violations = c->violations + m->violations;
     char          line[512], ppm[HU_NUMBER_BYTES];
-    double        drift = 0;
-    size_t        n;
+    double        drift = 0, device = 0;
+    size_t        n, devices = 0;
 
-    for (size_t i = 0; i < c->n; i++)
+    for (size_t i = 0; i < c->n; i++) {
         drift = fmax(drift, isnan(c->at[i].offset_ns) ? 0 : fabs(c->at[i].drift_ppm));
-    if (c->n_links == 0 && violations == 0)
+        device = fmax(device, fabs(c->at[i].device_ns));
+        devices += c->at[i].device_ns != 0;
+    }
+    if (c->n_links == 0 && violations == 0 && devices == 0)
         return;
     hu_format_fixed(ppm, drift, 1);
     n = (size_t)snprintf(line, sizeof line, "clocks: ");
@@ -113,9 +116,12 @@ static void write_clocks(hu_text_page *p, const hu_clocks *c, const hu_messages 
     if (c->n_links && c->n_unreached)
         n += (size_t)snprintf(line + n, sizeof line - n, "; %zu ranks never meet rank 0's host, nor who does",
                               c->n_unreached);
+    if (devices)
+        n += (size_t)snprintf(line + n, sizeof line - n, "%s%zu device clock%s off the host's by up to %s",
+                              c->n_links ? "; " : "", devices, devices == 1 ? " is" : "s are", hu_say_time(device).t);
     if (violations)
         n += (size_t)snprintf(line + n, sizeof line - n, "%s%lld of %lld ends come before a start that they need: clocks or "
-                              "matches are wrong", c->n_links ? "; " : "", (long long)violations,
+                              "matches are wrong", c->n_links || devices ? "; " : "", (long long)violations,
                               (long long)(c->checked + m->checked));
     if (c->agreement < 0.9)
         n += (size_t)snprintf(line + n, sizeof line - n, "; waits by these clocks and without them disagree");
