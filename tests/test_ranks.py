@@ -201,6 +201,20 @@ class Ranks(unittest.TestCase):
                     (pathlib.Path(name) / one).write_text(json.dumps({"traceEvents": [event]}))
                 self.assertEqual([r["rank"] for r in report(name)["ranks"]], expected)
 
+    def test_names_of_files_tell_nodes_where_traces_tell_no_host(self) -> None:
+        event = {"ph": "X", "cat": "cpu_op", "name": "x", "pid": 1, "tid": 1, "ts": 1, "dur": 2}
+        four = ["node_0_rank_0.json", "node_0_rank_1.json", "node_1_rank_2.json", "node_1_rank_3.json"]
+        cases = ((four, None, 2, ["node_0", "node_0", "node_1", "node_1"]), (four, "vm", 1, ["vm"] * 4),
+                 (["Node3.rank0.json", "node12.rank1.json"], None, 2, ["Node3", "node12"]),
+                 (["rank0.json", "rank1.json"], None, 1, [""] * 2), (["node_rank0.json", "node_rank1.json"], None, 1, [""] * 2))
+        for names, host, nodes, hosts in cases:
+            with self.subTest(names=names, host=host), tempfile.TemporaryDirectory(prefix="node_9_") as name:
+                for one in names:
+                    (pathlib.Path(name) / one).write_text(json.dumps({"traceEvents": [event], **({"host_name": host} if host else {})}))
+                result = report(name)
+                self.assertEqual(result["run"]["nodes"], nodes)
+                self.assertEqual([r["host"] for r in result["ranks"]], hosts)
+
     def test_captures_of_other_lengths_are_named(self) -> None:
         with tempfile.TemporaryDirectory() as name:
             for rank in range(3):

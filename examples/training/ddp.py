@@ -4,6 +4,7 @@
 Each rank has a batch of its own (weak scaling), so N ranks should take no longer for a step than one does.
 """
 import argparse
+import gc
 import os
 
 import torch
@@ -44,6 +45,9 @@ def main() -> None:
             optimizer.step()
             step()
     if dist.is_initialized():
+        # gloo's thread still holds gradients of the last step; if it lets go of them while Python ends, the process aborts
+        del model, optimizer, loss
+        gc.collect()
         dist.destroy_process_group()
 
 

@@ -6,10 +6,10 @@
 
 #include "base/number.h"
 
-/* The number behind `word` and at most one of "-_." in the text, the last one there; -1. */
-static int64_t number_behind(hu_str text, hu_str word)
+/* The last "word7", "word_7" or the like of the text, and its number; empty when it holds none. */
+static hu_str last_numbered(hu_str text, hu_str word, int64_t *number)
 {
-    int64_t found = -1;
+    hu_str found = HU_STR("");
 
     for (size_t i = 0; i + word.n < text.n; i++) {
         size_t  k = i + word.n, digits = 0;
@@ -21,10 +21,27 @@ static int64_t number_behind(hu_str text, hu_str word)
             k++;
         while (k + digits < text.n && text.p[k + digits] >= '0' && text.p[k + digits] <= '9')
             digits++;
-        if (digits && digits < 9 && hu_parse_i64((hu_str){text.p + k, digits}, &value))
-            found = value;
+        if (digits && digits < 9 && hu_parse_i64((hu_str){text.p + k, digits}, &value)) {
+            found = (hu_str){text.p + i, k + digits - i};
+            *number = value;
+        }
     }
     return found;
+}
+
+static int64_t number_behind(hu_str text, hu_str word)
+{
+    int64_t number = -1;
+
+    last_numbered(text, word, &number);
+    return number;
+}
+
+static hu_str base_of(hu_str path)
+{
+    const char *slash = memrchr(path.p, '/', path.n);
+
+    return slash ? (hu_str){slash + 1, (size_t)(path.p + path.n - slash) - 1} : path;
 }
 
 /* The digits before the first "." of a base name. */
@@ -41,9 +58,8 @@ static int64_t number_at_end(hu_str base)
 
 int64_t hu_roster_rank_of_name(hu_str path, size_t files)
 {
-    const char   *slash = memrchr(path.p, '/', path.n);
-    const hu_str  base = slash ? (hu_str){slash + 1, (size_t)(path.p + path.n - slash) - 1} : path;
-    int64_t       rank = number_behind(base, HU_STR("rank"));
+    const hu_str base = base_of(path);
+    int64_t      rank = number_behind(base, HU_STR("rank"));
 
     rank = rank < 0 ? number_behind(base, HU_STR("worker")) : rank;
     if (rank < 0 && files > 1) {
@@ -51,6 +67,13 @@ int64_t hu_roster_rank_of_name(hu_str path, size_t files)
         rank = rank < (int64_t)files ? rank : -1;
     }
     return rank;
+}
+
+hu_str hu_roster_node_of_name(hu_str path)
+{
+    int64_t number;
+
+    return last_numbered(base_of(path), HU_STR("node"), &number);
 }
 
 static void name(int64_t *list, size_t *n, int64_t rank)

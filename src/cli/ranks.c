@@ -106,6 +106,8 @@ static void read_one(void *context, size_t i)
         hu_thread_each(2, hu_trace_slices(t).n <= MOST_AT_ONCE ? w->digest.threads : 1, measure_half, &h);
     if (r->digest && r->digest->info.rank < 0)
         r->digest->info.rank = hu_roster_rank_of_name(r->digest->info.file, w->inputs->n);
+    if (r->digest && r->digest->info.host.n == 0)
+        r->digest->info.host = hu_roster_node_of_name(r->digest->info.file);
     if (r->digest && w->options->replays) {
         r->findings = hu_findings_measure(h.simulation, &h.why_not, r->digest, &r->error);
         r->digest->findings = r->findings;
