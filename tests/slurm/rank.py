@@ -49,7 +49,7 @@ def main() -> int:
     """Writes this rank's trace where HOLDUP_TRACES says."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--fail-on", type=int, help="number of nodes")
-    parser.add_argument("--words", nargs="*", default=[], help="kept beside the trace of rank 0, to see that they arrive as they were")
+    parser.add_argument("--words", nargs=argparse.REMAINDER, default=[], help="kept beside the trace of rank 0, to see that they arrive as they were")
     options = parser.parse_args()
 
     nodes, rank = int(os.environ.get("SLURM_JOB_NUM_NODES", 1)), int(os.environ.get("RANK", 0))
@@ -65,7 +65,7 @@ def main() -> int:
     (folder / trace_name()).write_bytes(gzip.compress(json.dumps(trace).encode(), mtime=0))
     if rank == 0:
         (folder / "said.txt").write_text(json.dumps({
-            "words": options.words, "cpus": os.environ.get("SLURM_CPUS_PER_TASK"), "master": os.environ.get("MASTER_ADDR")}))
+            "words": options.words, "cpus": os.environ.get("SLURM_CPUS_PER_TASK"), "gpus": os.environ.get("SLURM_GPUS_ON_NODE"), "master": os.environ.get("MASTER_ADDR")}))
     return 0
 
 
