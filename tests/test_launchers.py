@@ -22,6 +22,7 @@ from tests.program import EXE, ROOT, SANITIZED, report, run, skip_loudly
 
 EXAMPLES = ROOT / "examples"
 RANK = ROOT / "tests/slurm/rank.py"
+MPI_FOR_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 WORDS = ["two words", "$HOME \"quoted\" 'too' \\", "*", "--nodes=7", ""]
 
 
@@ -70,9 +71,10 @@ class Names(unittest.TestCase):
             ({"RANK": "5", "LOCAL_SIZE": "4", "CROSS_RANK": "1", "CROSS_SIZE": "2"}, 1, 5),                             # DeepSpeed
             ({"SLURM_PROCID": "6", "SLURM_NODEID": "3", "SLURM_LOCALID": "0"}, 3, 6),
             ({"OMPI_COMM_WORLD_RANK": "6", "OMPI_COMM_WORLD_LOCAL_SIZE": "4"}, 1, 6),
-            ({"OMPI_COMM_WORLD_RANK": "6", "OMPI_COMM_WORLD_LOCAL_SIZE": "4", "SLURM_PROCID": "0", "SLURM_NODEID": "1"}, 1, 6),
+            ({"OMPI_COMM_WORLD_RANK": "6", "OMPI_COMM_WORLD_LOCAL_SIZE": "4", "SLURM_PROCID": "0", "SLURM_NODEID": "0"}, 1, 6),
             ({"PMI_RANK": "3", "MPI_LOCALNRANKS": "2"}, 1, 3),
-            ({"RANK": "", "SLURM_PROCID": "2"}, 0, 2), ({"RANK": "x"}, 0, 0), ({"RANK": "3", "LOCAL_WORLD_SIZE": "0"}, 3, 3),
+            ({"RANK": "", "SLURM_PROCID": "2"}, 0, 2), ({"RANK": "x"}, 0, 0), ({"RANK": "3", "OMPI_COMM_WORLD_LOCAL_SIZE": "0"}, 0, 3),
+            ({"RANK": "5", "SLURM_PROCID": "5", "SLURM_NODEID": "2"}, 2, 5),                                            # job.sbatch, LAUNCHER=srun
         )
         for environment, node, rank in cases:
             with self.subTest(environment=environment), mock.patch.dict(os.environ, environment, clear=True):
@@ -126,7 +128,7 @@ class OneMachine(unittest.TestCase):
         if not found:
             skip_loudly("no mpirun: examples/mpi was not run (scripts/setup test)")
             self.skipTest("no mpirun")
-        root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1", "MASTER_PORT": "29519"}
+        root = {**MPI_FOR_ROOT, "OMPI_MCA_rmaps_base_oversubscribe": "1", "MASTER_PORT": "29519"}
         for mpirun in found[:2]:
             with self.subTest(mpirun=mpirun):
                 self.explained("mpi", {"MPIRUN": mpirun, **root}, str(RANK))
@@ -155,6 +157,11 @@ export GPUS_PER_NODE=2
 (LAUNCHER=torchrun PYTHON="$TORCHRUN" DEVICE=cpu SIZES='1 2 4 9' RESULTS=failing "$submit" --wait "$RANK" --fail-on 2
     echo $? >failing.status) >failing.said 2>&1 &
 wait
+if command -v mpirun >/dev/null; then
+    SIZES='2 4' MPIRUN_OPTIONS='--map-by ppr:2:node' MASTER_PORT=29523 RESULTS=mpi \
+        timeout 60 salloc -N 2 --ntasks-per-node=2 "$EXAMPLES/mpi/run" "$RANK" >mpi.said 2>&1
+    echo $? >mpi.status
+fi
 if [ -n "$TORCH" ]; then
     PYTHON=$TORCH DEVICE=cpu GPUS_PER_NODE=1 SIZES='1 2' RESULTS=torch "$submit" --wait >torch.said 2>&1
     echo $? >torch.status
@@ -186,7 +193,7 @@ class Slurm(unittest.TestCase):
         status, cls.said = launch(
             [ROOT / "tests/slurm/cluster", 4, "bash", "-c", SUBMITS, "bash", *WORDS],
             {"FOLDER": str(cls.folder), "EXAMPLES": str(EXAMPLES), "RANK": str(RANK), "TORCHRUN": str(ROOT / "tests/slurm/torchrun.py"),
-             "TORCH": shutil.which(torch_python() or "") or "", "PATH": f"{bin_folder}:{os.environ['PATH']}"})
+             "TORCH": shutil.which(torch_python() or "") or "", "PATH": f"{bin_folder}:{os.environ['PATH']}", **MPI_FOR_ROOT})
         if status == 77:
             skip_loudly(f"examples/slurm was not run: {cls.said.strip()}")
             raise unittest.SkipTest("no SLURM")
@@ -257,6 +264,17 @@ class Slurm(unittest.TestCase):
         self.assertEqual(names(self.folder / "failing/4nodes"), expected(8, 2))
         self.assertEqual(names(self.folder / "failing/2nodes"), [])
         self.assertEqual({p.name for p in (self.folder / "failing/report").glob("*.html")}, {"1node.html", "4nodes.html"})
+
+    def test_mpirun_on_two_nodes_of_an_allocation(self) -> None:
+        """SLURM's variables in the ranks are those of the daemons that mpirun started; the names follow MPI."""
+        if not shutil.which("mpirun"):
+            skip_loudly("no mpirun: examples/mpi was not run under SLURM (scripts/setup test)")
+            self.skipTest("no mpirun")
+        self.assertEqual(self.text("mpi.status"), "0\n", self.everything("mpi"))
+        self.assertEqual(names(self.folder / "mpi/4ranks"), expected(4, 2))
+        told = report(self.folder / "mpi/4ranks")
+        self.assertEqual((told["run"]["nodes"], [r["host"] for r in told["ranks"]]), (2, ["n1", "n1", "n2", "n2"]))
+        self.assertIn("2 → 4 GPUs: ", self.text("mpi.said"))
 
     def test_training_under_torchrun(self) -> None:
         if not torch_python():

@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterator
 
 # What launchers tell a process, the most specific first: under SLURM, torchrun's or MPI's variables are the truth.
 RANK = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
-NODE = ("GROUP_RANK", "CROSS_RANK", "SLURM_NODEID")             # torchrun, DeepSpeed, SLURM
-RANKS_PER_NODE = ("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS")
+NODE = ("GROUP_RANK", "CROSS_RANK")                             # torchrun, DeepSpeed
+RANKS_PER_NODE = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS")
 
 
 def told(names: tuple[str, ...], otherwise: int) -> int:
@@ -29,9 +29,10 @@ def told(names: tuple[str, ...], otherwise: int) -> int:
 
 
 def trace_name() -> str:
-    """node_NODE_rank_RANK.pt.trace.json.gz of this process.  MPI tells no node: there ranks fill one node after the other."""
-    rank = told(RANK, 0)
-    return f"node_{told(NODE, rank // max(told(RANKS_PER_NODE, 1 << 30), 1))}_rank_{rank}.pt.trace.json.gz"
+    """node_NODE_rank_RANK.pt.trace.json.gz of this process.  MPI tells no node: its ranks fill one node after the other."""
+    rank, per_node = told(RANK, 0), told(RANKS_PER_NODE, 0)
+    node = told(NODE, rank // per_node if per_node else told(("SLURM_NODEID",), 0))
+    return f"node_{node}_rank_{rank}.pt.trace.json.gz"
 
 
 @contextlib.contextmanager
