@@ -85,6 +85,27 @@ class Names(unittest.TestCase):
             self.assertIsNone(step())
 
 
+class Docs(unittest.TestCase):
+    def test_what_they_name_exists(self) -> None:
+        pages = [ROOT / "docs/launchers.md", *EXAMPLES.glob("*/README.md")]
+        self.assertEqual(len(pages), 6)
+        for page in pages:
+            text = page.read_text()
+            for link in re.findall(r"\]\(([^)#]+)\)", text):
+                self.assertTrue((page.parent / link).exists(), f"{page}: {link}")
+            for path in re.findall(r"\b(?:examples|tests)/[\w./]*\w", text):
+                self.assertTrue((ROOT / path).exists(), f"{page}: {path}")
+
+    def test_variables_of_submit(self) -> None:
+        """Each that its head names is read, each that is read is named."""
+        text = "".join((EXAMPLES / "slurm" / name).read_text() for name in ("submit", "job.sbatch", "collect"))
+        head = {name for line in re.findall(r"^#   ([A-Z].*?)  ", (EXAMPLES / "slurm/submit").read_text(), re.MULTILINE)
+                for name in re.findall(r"\b([A-Z][A-Z_]{3,})\b", line.split("=")[0])}
+        read = set(re.findall(r"\$\{([A-Z_]+):[-=]", text)) - {"SLURM_GPUS_ON_NODE"}
+        self.assertEqual(head, read)
+        self.assertEqual(len(read), 12)
+
+
 class OneMachine(unittest.TestCase):
     """torchrun, DeepSpeed, mpirun: sizes are numbers of ranks."""
 

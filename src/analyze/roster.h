@@ -28,8 +28,8 @@ void hu_roster_measure(hu_digest *const *digests, size_t n, hu_roster *out);
 int64_t hu_roster_rank_of_name(hu_str path, size_t files);
 
 /*
- * What a file's name says of its node: "node_1" of "node_1_rank_9.pt.trace.json.gz", "node3" of "node3.rank7.json"; a part of
- * `path`.  Empty when it says nothing.
+ * What a file's name says of its node: "node_1" of "node_1_rank_9.pt.trace.json.gz", "node3" of "node3.rank7.json".
+ * A part of `path`; empty when it says nothing.
  */
 hu_str hu_roster_node_of_name(hu_str path);
 
