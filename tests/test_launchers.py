@@ -103,7 +103,55 @@ class Docs(unittest.TestCase):
                 for name in re.findall(r"\b([A-Z][A-Z_]{3,})\b", line.split("=")[0])}
         read = set(re.findall(r"\$\{([A-Z_]+):[-=]", text)) - {"SLURM_GPUS_ON_NODE"}
         self.assertEqual(head, read)
-        self.assertEqual(len(read), 12)
+        self.assertEqual(len(read), 13)
+
+
+class Collect(unittest.TestCase):
+    """Needs no SLURM."""
+
+    def record(self, folder: pathlib.Path, ranks: int, exit_status: str | None = "0") -> None:
+        folder.mkdir(parents=True)
+        for rank in range(ranks):
+            status, said = launch(["python3", RANK], {"HOLDUP_TRACES": str(folder), "RANK": str(rank), "WORLD_SIZE": str(ranks), "SLURM_NODEID": str(rank)})
+            self.assertEqual(status, 0, said)
+        if exit_status is not None:
+            (folder / "exit_status").write_text(exit_status + "\n")
+
+    def test_what_did_not_end_is_left_out(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            results = pathlib.Path(name)
+            for folder, ranks, status in (("1node", 1, "0"), ("2nodes", 2, None), ("3nodes", 3, "137"), ("10nodes", 4, "0")):
+                self.record(results / folder, ranks, status)
+            (results / "2nodes.log").write_text("the beginning\n" + "more\n" * 20 + "DUE TO TIME LIMIT\n")
+            (results / "4nodes").mkdir()
+            (results / "4nodes/exit_status").write_text("0\n")
+            status, said = launch([EXAMPLES / "slurm/collect", results], {"SCALE_OPTIONS": "--strong"})
+            self.assertEqual(status, 1)
+            self.assertIn("2nodes: FAILED, left out (ended without a word: cancelled, out of time, or never begun)\n", said)
+            self.assertIn("    DUE TO TIME LIMIT\n", said)
+            self.assertNotIn("the beginning", said)
+            self.assertIn("3nodes: FAILED, left out (exit status 137)\n", said)
+            self.assertIn("4nodes: FAILED, left out (holdup cannot read its traces)\n", said)
+            self.assertIn("1 → 4 GPUs: 0.9×", said)                 # told that the batch was divided, which it was not
+            self.assertIn("\n10nodes:\n", said)                     # the largest, by number
+            self.assertEqual({p.stem for p in (results / "report").iterdir()}, {"1node", "10nodes", "scaling"})
+            again, same = launch([EXAMPLES / "slurm/collect", results], {"SCALE_OPTIONS": "--strong"})
+            self.assertEqual((again, same), (status, said))
+
+    def test_one_run_is_explained(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            self.record(pathlib.Path(name) / "1node", 1)
+            status, said = launch([EXAMPLES / "slurm/collect", name], {})
+            self.assertEqual(status, 0, said)
+            self.assertIn("1 run to explain: comparing takes two\n", said)
+            self.assertIn("10.0 ms per step", said)
+
+    def test_usage(self) -> None:
+        for arguments in ([], ["/nowhere"], [ROOT, ROOT]):
+            status, said = launch([EXAMPLES / "slurm/collect", *arguments], {})
+            self.assertEqual((status, said.split(",")[0]), (2, "usage: collect RESULTS"))
+        status, said = launch([EXAMPLES / "slurm/submit", "--wiat"], {})
+        self.assertEqual((status, "unknown option --wiat" in said), (2, True))
 
 
 class OneMachine(unittest.TestCase):
