@@ -141,7 +141,7 @@ class Collect(unittest.TestCase):
     def test_one_run_is_explained(self) -> None:
         with tempfile.TemporaryDirectory() as name:
             self.record(pathlib.Path(name) / "1node", 1)
-            status, said = launch([EXAMPLES / "slurm/collect", name], {})
+            status, said = launch([EXAMPLES / "slurm/collect", name], {"HOLDUP": os.path.relpath(EXE, ROOT)})
             self.assertEqual(status, 0, said)
             self.assertIn("1 run to explain: comparing takes two\n", said)
             self.assertIn("10.0 ms per step", said)
