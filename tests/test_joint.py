@@ -31,6 +31,7 @@ class Job:
         self.transfer = [[r.randint(100, 900) * US for _ in range(layers)] for _ in range(steps)]
         self.loader = [[r.randint(20, 60) * US for _ in range(ranks)] for _ in range(steps)]
         self.optimizer = 400 * US
+        self.elements = [1000 * (layer + 1) for layer in range(layers)]
 
     def members(self, rank: int, layer: int) -> tuple[int, ...]:
         if self.pairs and layer % 2:
@@ -77,7 +78,7 @@ class Job:
                     sent[rank] = max(arrive[m] for m in members) + self.transfer[k][layer]
                     put(rank, "kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", arrive[rank], sent[rank] - arrive[rank], 20, stream=20, device=0, context=1,
                         correlation=correlation + 10 * layer + 3, Seq=k * self.layers + layer, dtype="Float",
-                        **{"Collective name": "allreduce", "In msg nelems": 1000 * (layer + 1), "Out msg nelems": 1000 * (layer + 1), "Group size": len(members),
+                        **{"Collective name": "allreduce", "In msg nelems": self.elements[layer], "Out msg nelems": self.elements[layer], "Group size": len(members),
                            "Process Group Name": "0" if len(members) == self.ranks else "1", "Process Group Ranks": str(list(members))})
             for rank in range(self.ranks):
                 c = correlation + 900
@@ -191,6 +192,30 @@ class Joint(unittest.TestCase):
             free.transfer = [[0] * job.layers for _ in range(job.steps)]
             step, said = ask(job)
             self.check(free.run()[0], step, price(said["joint_replay"], "network"), 2, seed)
+
+    def test_a_faster_network(self) -> None:
+        """Latency and bandwidth are told apart by the sizes: links twice as fast leave the one, half of the latency the other."""
+        def network(job: Job, alpha: int, ns_per_element: float) -> Job:
+            job.transfer = [[alpha + int(e * ns_per_element) for e in job.elements] for _ in range(job.steps)]
+            return job
+
+        for seed in range(2 if SANITIZED else 8):
+            r = random.Random(4000 + seed)
+            alpha, each = r.randint(300, 1500) * US, r.uniform(0.5, 2)
+            job = Job(seed, ranks=4, layers=5)
+            job.compute = [[[c // 4 for c in row] for row in step] for step in job.compute]
+            job.elements = [r.randint(10_000, 40_000) * 4 ** layer for layer in range(5)]
+            with tempfile.TemporaryDirectory() as name:
+                step = network(job, alpha, each).write(pathlib.Path(name))
+                status, out, err = run("whatif", name, "--json", "-e", "bandwidthx2", "-e", "latency/2", "-e", "bucket=0")
+                self.assertEqual(status, 0, err)
+                wide, quick, bucket = json.loads(out)["edits"][:3]
+            self.check(network(copy.deepcopy(job), alpha, each / 2).run()[0], step, wide, 2.5, ("bandwidth", seed))
+            self.check(network(copy.deepcopy(job), alpha // 2, each).run()[0], step, quick, 2.5, ("latency", seed))
+            one = network(copy.deepcopy(job), alpha, each)
+            for row in one.transfer:                    # the last one carries all; the others go at once
+                row[-1], row[:-1] = sum(row) - (len(row) - 1) * alpha, [0] * (len(row) - 1)
+            self.check(one.run()[0], step, bucket, 2.5, ("bucket", seed))
 
     def test_ranks_that_enter_two_groups_in_different_orders_hang(self) -> None:
         """On one stream each; the trace says that they met, so it is the matching that cannot be: it is told, not replayed."""

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * compare.c - one rank that is always late, or now this one and now that one; and what communication needs without waiting. */
+ * compare.c - one rank that is always late, or now this one and now that one; what communication needs without waiting. */
 #include "advise/compare.h"
 
 #include <math.h>

@@ -53,7 +53,7 @@ size_t hu_job_list_ranks(const hu_graph *const *graphs, hu_digest *const *digest
 
 static void price(work *w, hu_edit_kind kind, size_t rank)
 {
-    const hu_edit edit = {.kind = kind, .rank = (int64_t)rank};
+    const hu_edit edit = {.kind = kind, .factor = 2, .rank = (int64_t)rank};
     hu_price      p;
 
     hu_joint_price_edits(w->pricer, &edit, 1, &p);
@@ -85,6 +85,8 @@ static void price_all(work *w)
     if (w->out->ranks > 2)
         price(w, HU_EDIT_HICCUPS, 0);
     price(w, HU_EDIT_NETWORK, 0);
+    price(w, HU_EDIT_BANDWIDTH, 0);
+    price(w, HU_EDIT_LATENCY, 0);
     qsort(w->out->price, w->out->n_prices, sizeof w->out->price[0], by_gain);
 }
 
@@ -164,7 +166,8 @@ static int replay(work *w, const hu_graph *const *graphs, hu_error *err)
         snprintf(w->out->why_not, sizeof w->out->why_not, "no collective was found in the replayed steps of all its ranks");
     if (w->out->why_not[0])
         return 0;
-    w->pricer = hu_joint_pricer_new(w->joint, w->ranks, NULL, w->out->ranks, w->arena);
+    w->pricer = hu_joint_pricer_new(w->joint, w->ranks, NULL, w->out->ranks, w->r->transfers.fits, w->r->transfers.n_fits,
+                                    w->arena);
     if (!w->pricer)
         return hu_fail_memory(err);
     w->out->seen_ns = hu_joint_pricer_seen_ns(w->pricer);

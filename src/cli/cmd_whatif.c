@@ -80,7 +80,7 @@ static void warn_untouched(const answer *a, const hu_edit *edit, const priced *x
     if (x->price.touched)
         return;
     if (hu_edit_is_joint(edit->kind) && a->ranks == 1)
-        hu_command_say("%s compares ranks; name the traces of all of them", x->text);
+        hu_command_say("%s is between ranks; name the traces of all of them", x->text);
     else
         hu_command_say("%s changes nothing in these steps: there is no such work", x->text);
 }

@@ -59,7 +59,8 @@ static int join(hu_together *all, hu_arena *arena, hu_error *err)
     all->joint = hu_joint_new(ranks, n, arena, err);
     if (!all->joint || fail_parked(all, err) < 0)
         return err->code;
-    all->pricer = hu_joint_pricer_new(all->joint, ranks, facts, n, arena);
+    all->pricer = hu_joint_pricer_new(all->joint, ranks, facts, n, all->ranks.rendezvous.transfers.fits,
+                                      all->ranks.rendezvous.transfers.n_fits, arena);
     return all->pricer ? 0 : hu_fail_memory(err);
 }
 

@@ -226,22 +226,23 @@ static size_t edit_comm(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
     return n;
 }
 
-/* Of each step's short collectives the first of a stream stays and carries the others. */
+/* Of each step's short collectives, or of N of them in a row, the first stays and carries the others. */
 static size_t edit_bucket(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
     const hu_graph *g = f->g;
     size_t          n = 0;
     int             last_step = -2;
+    double          carried = 0;
 
-    (void)e;
     for (size_t i = 0; i < g->n_ops; i++) {
         const hu_op *op = &g->op[i];
 
         if (!hu_edit_is_small_message(g, (uint32_t)i))
             continue;
         n++;
-        if (op->step != last_step) {
+        if (op->step != last_step || ++carried >= e->factor) {
             last_step = op->step;
+            carried = 0;
             continue;
         }
         c->op[i] = 0;
@@ -416,6 +417,7 @@ static size_t (*const apply[HU_EDIT_KINDS])(const hu_edit_facts *, const hu_edit
     [HU_EDIT_COMPILE] = edit_compile,     [HU_EDIT_PROFILER] = edit_profiler,
     [HU_EDIT_STRAGGLER] = edit_nothing,   [HU_EDIT_BALANCE] = edit_nothing,
     [HU_EDIT_HICCUPS] = edit_nothing,     [HU_EDIT_NETWORK] = edit_nothing,
+    [HU_EDIT_BANDWIDTH] = edit_nothing,   [HU_EDIT_LATENCY] = edit_nothing,
 };
 
 bool hu_edit_is_joint(hu_edit_kind kind)

@@ -15,7 +15,7 @@
     E(KERNEL, "kernel", GLOB, "kernels that match GLOB N times faster; =0: no time")              \
     E(OP, "op", GLOB, "operators that match GLOB, and what they launch, N times faster")          \
     E(COMM, "comm", FACTOR, "communication N times faster; =0: no time; =overlap: hidden")        \
-    E(BUCKET, "bucket", OFF, "small messages of a step are sent as one")                          \
+    E(BUCKET, "bucket", FACTOR, "N small messages are sent as one; =0: all of a step")            \
     E(ALLOC, "alloc", OFF, "no calls that take or free device memory")                            \
     E(IO, "io", FACTOR, "no checkpoints and other files written between steps")                   \
     E(GC, "gc", FACTOR, "no Python garbage collection")                                           \
@@ -28,7 +28,9 @@
     E(STRAGGLER, "straggler", RANK, "all ranks: N is like the median of the others; =0: the worst") \
     E(BALANCE, "balance", OFF, "all ranks: the work before collectives is shared out evenly")     \
     E(HICCUPS, "hiccups", OFF, "all ranks: none is late to any collective, all take the median")  \
-    E(NETWORK, "network", OFF, "all ranks: collectives take no time once the last has come")
+    E(NETWORK, "network", OFF, "all ranks: collectives take no time once the last has come")      \
+    E(BANDWIDTH, "bandwidth", FACTOR, "all ranks: links N times as fast, their latency as it is") \
+    E(LATENCY, "latency", FACTOR, "all ranks: what a collective costs before its first byte, / N")
 
 typedef enum {
 #define E(id, word, shape, about) HU_EDIT_##id,

@@ -22,6 +22,7 @@ typedef struct {
     uint32_t first, n;                  /* rows of `guest` */
     uint32_t met;
     uint32_t last;                      /* the row that came last in the last sweep */
+    uint32_t rank, call;                /* of one of them, in its hu_comm.calls_at */
 } meeting;
 
 enum { AT_BEGIN, AT_START, AT_END, AT_MEETING };
@@ -148,7 +149,7 @@ static void sit_down(hu_joint *j, uint32_t *meeting_of_met, uint32_t *of, guest 
     j->guest[m->first + m->n++] = g;
 }
 
-/* Only meetings that all of their ranks have in their windows, once. */
+/* Only meetings that all of their ranks have in their windows, once; of each, a call of its first rank. */
 static bool find_meetings(hu_joint *j, const hu_joint_rank *ranks, hu_arena *arena, hu_arena *scratch)
 {
     uint32_t *expected, *found, *meeting_of_met, guests = 0;
@@ -175,6 +176,15 @@ static bool find_meetings(hu_joint *j, const hu_joint_rank *ranks, hu_arena *are
         for (uint32_t i = 0; i < j->rank[r].graph->n_nodes; i++)
             sit_down(j, meeting_of_met, &j->rank[r].of_node[i], (guest){r, i, true});
     }
+    for (uint32_t r = (uint32_t)j->n; j->guest && r-- > 0;)
+        for (uint32_t i = 0; i < ranks[r].comm->n_calls_at; i++) {
+            const uint32_t m = ranks[r].met[i] == HU_NONE ? HU_NONE : meeting_of_met[ranks[r].met[i]];
+
+            if (m != HU_NONE) {
+                j->meeting[m].rank = r;
+                j->meeting[m].call = i;
+            }
+        }
     return j->guest != NULL;
 }
 
@@ -444,6 +454,12 @@ const hu_parked *hu_joint_parked(const hu_joint *j, size_t *n)
 size_t hu_joint_count(const hu_joint *j)
 {
     return j->n_meetings;
+}
+
+void hu_joint_call(const hu_joint *j, uint32_t m, size_t *rank, uint32_t *call)
+{
+    *rank = j->meeting[m].rank;
+    *call = j->meeting[m].call;
 }
 
 const int64_t *hu_joint_ends_ns(const hu_joint *j, size_t rank)

@@ -57,6 +57,9 @@ int hu_joint_path(hu_joint *j, hu_costs *const *costs, hu_path *paths, hu_error 
 /* When the steps of a rank ended in the last sweep: n_marks of its graph. */
 const int64_t *hu_joint_ends_ns(const hu_joint *j, size_t rank);
 
+/* The call of one of the ranks that meet, a row of `ranks` and of its hu_comm.calls_at. */
+void hu_joint_call(const hu_joint *j, uint32_t meeting, size_t *rank, uint32_t *call);
+
 /* What a rank takes part in: the collective that an operation, or a node, is of; HU_NONE. */
 uint32_t hu_joint_of_op(const hu_joint *j, size_t rank, uint32_t op);
 uint32_t hu_joint_of_node(const hu_joint *j, size_t rank, uint32_t node);

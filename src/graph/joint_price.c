@@ -15,6 +15,7 @@ struct hu_joint_pricer {
     const hu_joint_rank  *ranks;
     const hu_edit_facts *const *facts;
     hu_joint_facts       *between;
+    hu_joint_comm        *comm;
     hu_costs            **costs;
     size_t                n;
     bool                  is_tied;              /* does any frozen delay make a difference between the two anchors */
@@ -30,7 +31,7 @@ static void reset(hu_joint_pricer *p, hu_anchor anchor)
 }
 
 hu_joint_pricer *hu_joint_pricer_new(hu_joint *j, const hu_joint_rank *ranks, const hu_edit_facts *const *facts, size_t n,
-                                     hu_arena *arena)
+                                     const hu_comm_fit *fits, size_t n_fits, hu_arena *arena)
 {
     hu_joint_pricer *p = hu_arena_calloc(arena, 1, sizeof *p);
 
@@ -42,7 +43,8 @@ hu_joint_pricer *hu_joint_pricer_new(hu_joint *j, const hu_joint_rank *ranks, co
     p->n = n;
     p->between = hu_joint_facts_new(j, ranks, n, arena);
     p->costs = hu_arena_calloc(arena, n + 1, sizeof *p->costs);
-    if (!p->between || !p->costs)
+    p->comm = hu_joint_comm_new(j, ranks, n, fits, n_fits, arena);
+    if (!p->between || !p->costs || !p->comm)
         return NULL;
     for (size_t r = 0; r < n; r++) {
         const hu_graph *g = ranks[r].graph;
@@ -96,6 +98,12 @@ static size_t apply(hu_joint_pricer *p, const hu_edit *e)
         return hu_joint_edit_hiccups(p->between, p->costs);
     if (e->kind == HU_EDIT_NETWORK)
         return edit_network(p);
+    if (e->kind == HU_EDIT_BANDWIDTH)
+        return hu_joint_comm_bandwidth(p->comm, e->factor, p->costs);
+    if (e->kind == HU_EDIT_LATENCY)
+        return hu_joint_comm_latency(p->comm, e->factor, p->costs);
+    if (e->kind == HU_EDIT_BUCKET)
+        return hu_joint_comm_bucket(p->comm, e->factor, p->costs);
     for (size_t r = 0; p->facts && r < p->n; r++)
         n += hu_edit_apply(p->facts[r], e, p->costs[r]);
     return n;

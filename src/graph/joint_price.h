@@ -3,6 +3,7 @@
 #ifndef HU_GRAPH_JOINT_PRICE_H
 #define HU_GRAPH_JOINT_PRICE_H
 
+#include "graph/joint_comm.h"
 #include "graph/joint_edit.h"
 #include "graph/price.h"
 
@@ -10,11 +11,12 @@ typedef struct hu_joint_pricer hu_joint_pricer;
 
 /*
  * `facts[0..n)` are those of the ranks' graphs, for edits that look into one rank; NULL: only edits between ranks are made.
+ * `fits` as for hu_joint_comm_new.
  * Everything lives in `arena`; ranks, facts and `j`, in which nothing is parked, must outlive it.  NULL when there is no
  * memory.
  */
 hu_joint_pricer *hu_joint_pricer_new(hu_joint *j, const hu_joint_rank *ranks, const hu_edit_facts *const *facts, size_t n,
-                                     hu_arena *arena);
+                                     const hu_comm_fit *fits, size_t n_fits, hu_arena *arena);
 
 /* Edits that are made together, each on all ranks; edit.rank is a row of `ranks`.  A free flavour is not priced apart. */
 void hu_joint_price_edits(hu_joint_pricer *p, const hu_edit *edits, size_t n, hu_price *out);

@@ -183,6 +183,8 @@ static void write_job(hu_text_page *p)
                               x->edit == HU_EDIT_STRAGGLER ? what
                               : x->edit == HU_EDIT_BALANCE ? "were their work shared out evenly"
                               : x->edit == HU_EDIT_HICCUPS ? "were none late to any collective"
+                              : x->edit == HU_EDIT_BANDWIDTH ? "were links twice as fast"
+                              : x->edit == HU_EDIT_LATENCY ? "were their latency half of it"
                                                           : "took collectives no time",
                               hu_say_time(x->after_ns).t);
     }
