@@ -261,8 +261,8 @@ static void pack(rank *r)
 }
 
 /*
- * The arenas of a digest that was just measured are mostly room that its questions did not need; packed and unpacked it takes
- * a third to a fifth of the memory, which counts where there are hundreds of them.  Where that fails it stays as it is.
+ * The arenas of a digest that was just measured are mostly room that its questions did not need; packed and unpacked it
+ * takes a third to a fifth of the memory, which counts where there are hundreds of them.  Where that fails it stays as it is.
  */
 static void shrink(rank *r)
 {
