@@ -262,7 +262,7 @@ static void pack(rank *r)
 
 /*
  * The arenas of a digest that was just measured are mostly room that its questions did not need; packed and unpacked it
- * takes a third to a fifth of the memory, which counts where there are hundreds of them.  Where that fails it stays as it is.
+ * takes a third to a fifth of the memory, which counts where there are hundreds.  Where that fails it stays as it is.
  */
 static void shrink(rank *r)
 {
@@ -417,7 +417,7 @@ static void draw_wished(work *w, int threads)
     w->shown = wish.shown;
     w->input.progress = NULL;
     for (size_t k = 0; k < wish.n; k++) {
-        rank    *r = &w->at[wish.files[k] < w->inputs->n ? wish.files[k] : 0];
+        rank    *r = &w->at[wish.files[k] < w->inputs->n ? wish.files[k] : w->inputs->n];    /* one more, empty */
         hu_relay known;
 
         if (!r->packed.p || hu_relay_unpack(r->packed, arena, &known, &err) < 0)
