@@ -391,6 +391,7 @@ class Real(unittest.TestCase):
         self.assertEqual(sum(s["total_transfer_ns"] for s in result["collectives"]["sizes"]), result["ranks"][0]["rendezvous"]["transfer_ns"])
         self.assertGreater(result["clocks"]["agreement"], 0.99)
         self.assertEqual(result["clocks"]["ranks_without_clock"], 0)
+        self.assertNotIn("communication without waiting", run("report", folder)[1].decode())    # no sizes were recorded
 
 
 if __name__ == "__main__":

@@ -75,9 +75,14 @@ static void write_fit(hu_text_page *p, const hu_comm_fit *f)
     hu_text_paragraph(p, line, 2);
 }
 
+/* Nothing where no bandwidth is known: times alone say little. */
 static void write_transfers(hu_text_page *p, const hu_transfers *t)
 {
-    if (t->n == 0)
+    size_t known = 0;
+
+    while (known < t->n && isnan(hu_transfer_bus_gbps(&t->at[known])))
+        known++;
+    if (known == t->n)
         return;
     hu_out_text(p->out, "\n");
     hu_text_paragraph(p, "communication without waiting: the shortest time of any rank, 10th percentile over "
