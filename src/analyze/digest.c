@@ -117,6 +117,8 @@ static bool keep_texts(const hu_trace *trace, hu_digest *d)
     KEEP1(ok, d, sequences.at, sequences.n, op);
     if (d->hta)
         KEEP1(ok, d, hta->kernels, hta->n_kernels, name);
+    KEEP2(ok, d, parallelism.at, parallelism.n, group, ranks);
+    ok = ok && keep(d->arena, &d->parallelism.gradient_dtype);
     KEEP3(ok, d, roofline.at, roofline.n, op, shapes, types);
     KEEP1(ok, d, roofline.unknown, roofline.n_unknown, name);
     return ok;
@@ -149,6 +151,7 @@ static bool windows(const hu_steps *steps, bool counted, hu_arena *arena, hu_int
     Q(idle, hu_idle_measure(ask, &d->idle, err))                                              \
     Q(comm, hu_comm_measure(ask, &d->comm, err))                                              \
     Q(copies, hu_copies_measure(ask, &d->copies, err))                                        \
+    Q(parallelism, hu_parallelism_measure(ask, &d->phases, &d->parallelism, err))             \
     Q(op_kernels, hu_op_kernels_measure(ask, &d->op_kernels, err))                            \
     Q(hta, d->hta ? hu_hta_measure(ask, d->hta, err) : 0)                                     \
     Q(tracelens, d->tracelens ? hu_tracelens_measure(ask, d->tracelens, err) : 0)
@@ -278,7 +281,35 @@ static bool merge(hu_digest *into, const hu_digest *from)
            hu_overheads_merge(&into->overheads, &from->overheads, a) && hu_tree_merge(&into->tree, &from->tree, a) &&
            hu_sequences_merge(&into->sequences, &from->sequences, a) &&
            hu_roofline_merge(&into->roofline, &from->roofline, a) &&
+           hu_phase_table_merge(&into->phases, &from->phases, a) &&
            hu_op_kernels_merge(&into->op_kernels, &from->op_kernels, a);
+}
+
+/* Who has more than half of the votes is left in the end (Boyer and Moore). */
+void hu_digest_agree(hu_digest *const *digests, size_t n, hu_job_parallelism *out)
+{
+    size_t speak = 0, votes = 0;
+
+    *out = (hu_job_parallelism){0};
+    for (size_t i = 0; i < n; i++) {
+        const hu_parallelism *p = &digests[i]->parallelism;
+
+        if (!p->summary.n)
+            continue;
+        speak++;
+        if (votes == 0)
+            out->said = p;
+        if (hu_str_equal(p->summary, out->said->summary))
+            votes++;
+        else
+            votes--;
+    }
+    for (size_t i = 0; out->said && i < n; i++)
+        out->agree += hu_str_equal(digests[i]->parallelism.summary, out->said->summary);
+    out->differ = speak - out->agree;
+    out->silent = n - speak;
+    if (2 * out->agree <= speak)
+        out->said = NULL;
 }
 
 hu_digest *hu_digest_merge(hu_digest *const *digests, size_t n, hu_error *err)
@@ -286,6 +317,7 @@ hu_digest *hu_digest_merge(hu_digest *const *digests, size_t n, hu_error *err)
     hu_arena  *arena = hu_arena_new();
     hu_digest *d = arena ? hu_arena_calloc(arena, 1, sizeof *d) : NULL;
     bool       ok = d != NULL;
+    hu_job_parallelism job;
 
     if (ok) {
         d->arena = arena;
@@ -297,6 +329,8 @@ hu_digest *hu_digest_merge(hu_digest *const *digests, size_t n, hu_error *err)
         d->steps.source = digests[0]->steps.source;
         d->operators.grouping = digests[0]->operators.grouping;
         d->comm.on_host = true;
+        hu_digest_agree(digests, n, &job);
+        d->parallelism = job.said ? *job.said : hu_parallelism_unknown();
         d->roofline.device = d->roofline.source = HU_STR("");
     }
     for (size_t i = 0; ok && i < n; i++)

@@ -17,13 +17,14 @@
 #include "analyze/op_kernels.h"
 #include "analyze/operators.h"
 #include "analyze/overheads.h"
+#include "analyze/parallelism.h"
 #include "analyze/roofline.h"
 #include "analyze/sequences.h"
 #include "analyze/steps.h"
 #include "analyze/tracelens.h"
 #include "analyze/tree.h"
 
-enum { HU_DIGEST_ARENAS = 16 };
+enum { HU_DIGEST_ARENAS = 24 };
 
 typedef struct {
     hu_arena     *arena;            /* everything below lives here, or in one of these */
@@ -50,6 +51,8 @@ typedef struct {
     hu_tree       tree;
     hu_sequences  sequences;
     hu_roofline   roofline;
+    hu_phase_table phases;
+    hu_parallelism parallelism;
     hu_health     health;
     hu_hta       *hta;              /* NULL unless it was asked for */
     hu_tracelens *tracelens;        /* the same */
@@ -75,6 +78,14 @@ hu_digest *hu_digest_measure(const hu_trace *trace, const hu_digest_options *opt
  * digests, which must outlive it.  NULL on failure.
  */
 hu_digest *hu_digest_merge(hu_digest *const *digests, size_t n, hu_error *err);
+
+/* What the ranks of a job say together of its parallelism. */
+typedef struct {
+    const hu_parallelism *said;     /* what more than half of those that say anything say; NULL: there is no such */
+    size_t agree, differ, silent;   /* ranks that say the most common, something else, nothing                    */
+} hu_job_parallelism;
+
+void hu_digest_agree(hu_digest *const *digests, size_t n, hu_job_parallelism *out);
 
 void hu_digest_free(hu_digest *d);
 

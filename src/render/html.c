@@ -20,7 +20,7 @@ static const section sections[] = {
     {"kernels", "Kernels", "Kernels", {"kernels", "families"}},
     {"timeline", "Timeline", "Timeline", {NULL}},
     {"memory", "Memory", "Memory", {"memory"}},
-    {"communication", "Communication", "Communication", {"comm"}},
+    {"communication", "Communication", "Communication", {"comm", "parallelism", "phases"}},
     {"ranks", "Ranks", "Ranks", {NULL}},
     {"copies", "Copies", "Copies between host and device", {"copies"}},
     {"host", "Host", "Host, launches and idle time", {"idle", "launch", "calls", "waits"}},

@@ -80,6 +80,7 @@ static void write_overview(hu_text_page *p)
     }
     hu_text_where(p, p->r->digests[p->r->verdict.rank]);
     hu_out_text(p->out, "\n");
+    hu_text_parallelism(p, p->r->digests[p->r->verdict.rank]);
     hu_text_why(p, p->r->digests[p->r->verdict.rank], p->r->show == HU_SHOW_ALL ? SHORT_WHY : HU_TEXT_LONG);
 }
 

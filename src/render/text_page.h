@@ -49,6 +49,7 @@ void hu_text_titled_table(hu_text_page *p, const char *title, const hu_table *t,
 
 void hu_text_view(hu_text_page *p, const hu_digest *d);
 void hu_text_where(hu_text_page *p, const hu_digest *d);
+void hu_text_parallelism(hu_text_page *p, const hu_digest *d);       /* nothing where nothing was recognised */
 void hu_text_ranks(hu_text_page *p);
 void hu_text_comm(hu_text_page *p);
 void hu_text_health(hu_text_page *p, const hu_digest *d, bool whole);

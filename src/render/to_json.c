@@ -67,6 +67,29 @@ static void write_list(hu_json_out *j, const char *key, const int64_t *at, size_
     hu_json_close(j, ']');
 }
 
+/* What more than half of the ranks that say anything say. */
+static void write_parallelism(hu_json_out *j, const hu_report *r)
+{
+    hu_job_parallelism job;
+
+    hu_digest_agree(r->digests, r->n, &job);
+    hu_json_open(j, "parallelism", '{');
+    hu_json_str(j, "summary", job.said ? job.said->summary : HU_STR(""));
+    hu_json_str(j, "confidence", hu_str_of(job.said && !job.differ ? hu_trust_name(job.said->trust) : "low"));
+    hu_json_int(j, "ranks_that_agree", (int64_t)job.agree);
+    hu_json_int(j, "ranks_that_differ", (int64_t)job.differ);
+    hu_json_int(j, "ranks_that_say_nothing", (int64_t)job.silent);
+    hu_json_open(j, "groups", '[');
+    for (size_t i = 0; job.said && i < job.said->n && job.said->at[i].is_main; i++) {
+        hu_json_open(j, NULL, '{');
+        hu_json_str(j, "kind", hu_str_of(hu_parallel_kind_key(job.said->at[i].kind)));
+        optional_int(j, "group_size", job.said->at[i].size > 0 ? job.said->at[i].size : -1);
+        hu_json_close(j, '}');
+    }
+    hu_json_close(j, ']');
+    hu_json_close(j, '}');
+}
+
 static void write_run(hu_json_out *j, const hu_report *r)
 {
     hu_roster roster;
@@ -81,6 +104,7 @@ static void write_run(hu_json_out *j, const hu_report *r)
     write_list(j, "ranks_read_twice", roster.twice, roster.n_twice);
     write_list(j, "ranks_with_other_steps", roster.odd, roster.n_odd);
     write_throughput(j, r);
+    write_parallelism(j, r);
     hu_json_close(j, '}');
 }
 

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * phases.c - marks the outermost slices whose name tells a phase, on every thread, then fills the gaps between them.
+ *
+ * Marks, as PyTorch and what is built on it write them: "autograd::engine::evaluate_function: …" and operators with a
+ * forward thread are backward; operators with a sequence number but no forward thread are forward, if a backward follows;
+ * "Optimizer.step#…" is the optimizer, and where nobody wrote that, operators that only optimizers call.  Ranges count by
+ * the words in them: "FSDP::pre_forward", "FullyShardedDataParallel._post_backward_hook", "DeepSpeedEngine.backward".  A
+ * range with both words is no mark.  Recomputed layers lie inside of backward nodes, so the outermost slice decides.
+ *
+ * Gaps within a step: before backward they are forward (the loss), between backward and optimizer they are backward
+ * (gradients are reduced and clipped there), between backward and another forward too (the next micro-batch).  All
+ * others are nobody's.  Device work belongs to the phase in which it was launched.
+ */
+#include "analyze/phases.h"
+
+typedef enum { MARK_UNKNOWN, MARK_NONE, MARK_FORWARD, MARK_BACKWARD, MARK_OPTIMIZER, MARK_UPDATE, MARK_GRAPH, MARK_MODULE,
+               MARK_CALL_BACKWARD } mark;
+
+typedef struct {
+    const hu_ask *ask;
+    uint8_t      *mark_of_name;
+    HU_VEC(uint32_t) marks;
+    HU_VEC(hu_phase_span) spans;
+    HU_VEC(uint8_t) is_weak;            /* by span: forward if a backward follows */
+    HU_VEC(hu_phase_node) nodes;
+    unsigned      sources;
+    bool          has_optimizer;
+    size_t        step;                 /* where the search for boundaries stands */
+} work;
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+/* Is `word`, in lower case, one of the words of the name?  "Forward 3" has forward, "straightforward" has not. */
+static bool has_word(hu_str name, const char *word)
+{
+    const size_t n = strlen(word);
+
+    for (size_t i = 0; i + n <= name.n; i++) {
+        size_t k = 0;
+
+        if (i && is_letter(name.p[i - 1]))
+            continue;
+        while (k < n && lower(name.p[i + k]) == word[k])
+            k++;
+        if (k == n && (i + n == name.n || !is_letter(name.p[i + n])))
+            return true;
+    }
+    return false;
+}
+
+/* "AddmmBackward0", "CompiledFunctionBackward", "MulBackward" */
+static bool is_graph_node(hu_str name)
+{
+    const hu_str tail = HU_STR("Backward");
+    size_t       n = name.n;
+
+    while (n && name.p[n - 1] >= '0' && name.p[n - 1] <= '9')
+        n--;
+    return n > tail.n && name.p[0] >= 'A' && name.p[0] <= 'Z' && memcmp(name.p + n - tail.n, tail.p, tail.n) == 0 &&
+           !memchr(name.p, ' ', name.n) && !memchr(name.p, '.', name.n);
+}
+
+static mark mark_of_frame(hu_str name)
+{
+    if (!hu_str_ends(name, HU_STR(": backward")))
+        return MARK_NONE;
+    return hu_str_has(name, HU_STR("torch/_tensor.py(")) || hu_str_has(name, HU_STR("torch/autograd/__init__.py("))
+               ? MARK_CALL_BACKWARD
+               : MARK_NONE;
+}
+
+static mark mark_of_words(hu_str name)
+{
+    enum { LONGEST = 200 };
+    bool forward, backward;
+
+    if (name.n > LONGEST)
+        return MARK_NONE;
+    forward = has_word(name, "forward") || has_word(name, "fwd");
+    backward = has_word(name, "backward") || has_word(name, "bwd");
+    if (forward || backward)
+        return forward == backward ? MARK_NONE : forward ? MARK_FORWARD : MARK_BACKWARD;
+    if (has_word(name, "optimizer") || hu_str_ends(name, HU_STR("zero_grad")))
+        return MARK_OPTIMIZER;
+    return hu_str_starts(name, HU_STR("DeepSpeed")) && hu_str_ends(name, HU_STR(".step")) ? MARK_OPTIMIZER : MARK_NONE;
+}
+
+static mark mark_of_name(hu_str name)
+{
+    static const char *const updates[] = {"aten::_fused_adam", "aten::_fused_sgd", "aten::_fused_adagrad", "aten::addcdiv_",
+                                          "aten::_foreach_addcdiv_", "aten::_foreach_addcmul_", "aten::addcmul_"};
+
+    if (hu_str_starts(name, HU_STR("autograd::engine::evaluate_function")) ||
+        hu_str_starts(name, HU_STR("torch::autograd::")) || is_graph_node(name))
+        return MARK_GRAPH;
+    if (hu_str_starts(name, HU_STR("nn.Module: ")))
+        return MARK_MODULE;
+    if (hu_str_has(name, HU_STR(".py(")))
+        return mark_of_frame(name);
+    if (hu_str_starts(name, HU_STR("aten::"))) {
+        for (size_t i = 0; i < HU_COUNT(updates); i++)
+            if (hu_str_starts(name, hu_str_of(updates[i])))
+                return MARK_UPDATE;
+        return MARK_NONE;
+    }
+    return mark_of_words(name);
+}
+
+static mark mark_of(work *w, uint32_t i)
+{
+    const hu_ask *ask = w->ask;
+    uint8_t      *known = &w->mark_of_name[ask->s.name[i]];
+
+    if (!hu_kind_in(ask->s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER) | HU_BIT(PYTHON)) ||
+        ask->names[ask->s.name[i]] & (HU_NAME_STEP | HU_NAME_COMM | HU_NAME_DATA_LOADER))
+        return MARK_NONE;
+    if (*known == MARK_UNKNOWN)
+        *known = (uint8_t)mark_of_name(hu_ask_name(ask, i));
+    return (mark)*known;
+}
+
+static const hu_op_detail *op_of(const hu_ask *ask, uint32_t i)
+{
+    return ask->s.kind[i] == HU_KIND_CPU_OP && ask->s.detail[i] != HU_NONE ? hu_trace_op_detail(ask->trace, ask->s.detail[i])
+                                                                           : NULL;
+}
+
+/* The phase of a slice, or HU_PHASE_COUNT; *weak: only if a backward follows. */
+static hu_phase phase_of(work *w, uint32_t i, bool *weak)
+{
+    const hu_op_detail *d = op_of(w->ask, i);
+
+    *weak = false;
+    switch (mark_of(w, i)) {
+    case MARK_FORWARD:
+        w->sources |= HU_PHASE_BY_RANGE;
+        return HU_PHASE_FORWARD;
+    case MARK_MODULE:
+        w->sources |= HU_PHASE_BY_STACK;
+        return HU_PHASE_FORWARD;
+    case MARK_GRAPH:
+        w->sources |= HU_PHASE_BY_AUTOGRAD;
+        return HU_PHASE_BACKWARD;
+    case MARK_BACKWARD:
+        w->sources |= HU_PHASE_BY_RANGE;
+        return HU_PHASE_BACKWARD;
+    case MARK_CALL_BACKWARD:
+        w->sources |= HU_PHASE_BY_STACK;
+        return HU_PHASE_BACKWARD;
+    case MARK_OPTIMIZER:
+        w->sources |= HU_PHASE_BY_OPTIMIZER;
+        return HU_PHASE_OPTIMIZER;
+    case MARK_UPDATE:
+        if (d && d->forward_thread)
+            return HU_PHASE_BACKWARD;
+        if (w->has_optimizer)
+            break;
+        w->sources |= HU_PHASE_BY_UPDATE;
+        return HU_PHASE_OPTIMIZER;
+    default:
+        break;
+    }
+    if (!d || (d->sequence < 0 && !d->forward_thread))
+        return HU_PHASE_COUNT;
+    w->sources |= HU_PHASE_BY_AUTOGRAD;
+    *weak = !d->forward_thread;
+    return d->forward_thread ? HU_PHASE_BACKWARD : HU_PHASE_FORWARD;
+}
+
+/* "Optimizer.step#" anywhere makes single operators no evidence. */
+static void look_for_optimizer(work *w)
+{
+    for (uint32_t i = 0; i < w->ask->s.n && !w->has_optimizer; i++)
+        w->has_optimizer = hu_kind_in(w->ask->s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER)) && mark_of(w, i) == MARK_OPTIMIZER;
+}
+
+/* The outermost marks of each thread. */
+static bool collect(work *w)
+{
+    const hu_ask *ask = w->ask;
+
+    for (size_t t = 0; t < ask->n_tracks; t++) {
+        int64_t covered = INT64_MIN;
+        bool    weak;
+
+        if (ask->tracks[t].type != HU_TRACK_HOST)
+            continue;
+        for (uint32_t k = 0; k < ask->tracks[t].count; k++) {
+            const uint32_t i = ask->order[ask->tracks[t].first + k];
+
+            if (ask->s.start_ns[i] < covered || !hu_kind_in(ask->s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER) | HU_BIT(PYTHON)))
+                continue;
+            if (phase_of(w, i, &weak) == HU_PHASE_COUNT)
+                continue;
+            if (!hu_vec_push(ask->scratch, &w->marks, i))
+                return false;
+            covered = hu_ask_end(ask, i);
+        }
+    }
+    return true;
+}
+
+/* Does a step begin in (from, to]?  Times must not fall from call to call, but for the reset of `step`. */
+static bool has_boundary(work *w, int64_t from, int64_t to)
+{
+    const hu_steps *s = w->ask->steps;
+
+    if (!s || (s->source != HU_STEPS_PROFILER && s->source != HU_STEPS_ANNOTATION))
+        return false;
+    while (w->step < s->n && s->at[w->step].host_start_ns <= from)
+        w->step++;
+    return w->step < s->n && s->at[w->step].host_start_ns <= to;
+}
+
+static bool add_span(work *w, hu_phase_span span, bool weak)
+{
+    hu_phase_span *last = w->spans.n ? &w->spans.at[w->spans.n - 1] : NULL;
+
+    if (last && span.start_ns < last->end_ns) {
+        if (span.phase != last->phase)
+            span.start_ns = last->end_ns;
+        if (span.end_ns <= last->end_ns)
+            return true;
+    }
+    if (last && last->phase == span.phase && !has_boundary(w, last->start_ns, span.start_ns)) {
+        last->end_ns = span.end_ns;
+        w->is_weak.at[w->spans.n - 1] &= weak;
+        return true;
+    }
+    return span.start_ns >= span.end_ns ||
+           (hu_vec_push(w->ask->scratch, &w->spans, span) && hu_vec_push(w->ask->scratch, &w->is_weak, weak));
+}
+
+static bool add_spans(work *w)
+{
+    const hu_ask *ask = w->ask;
+    uint32_t     *spare = hu_arena_grow(ask->scratch, NULL, (w->marks.n + 1) * sizeof *spare);
+
+    if (!spare)
+        return false;
+    if (w->marks.n)
+        hu_trace_sort(ask->trace, w->marks.at, w->marks.n, spare);
+    hu_arena_drop(ask->scratch, spare);
+    for (size_t k = 0; k < w->marks.n; k++) {
+        const uint32_t      i = w->marks.at[k];
+        const hu_op_detail *d = op_of(ask, i);
+        bool                weak;
+        const hu_phase      phase = phase_of(w, i, &weak);
+
+        if (!add_span(w, (hu_phase_span){ask->s.start_ns[i], hu_ask_end(ask, i), phase}, weak))
+            return false;
+        if (phase == HU_PHASE_BACKWARD && d && d->sequence >= 0 &&
+            !hu_vec_push(ask->scratch, &w->nodes, ((hu_phase_node){ask->s.start_ns[i], d->sequence})))
+            return false;
+    }
+    return true;
+}
+
+/* Operators with a sequence number that no backward follows were no forward pass; then what they kept apart is joined. */
+static void drop_weak(work *w)
+{
+    size_t n = 0;
+
+    w->step = 0;
+    for (size_t i = 0; i < w->spans.n; i++) {
+        const hu_phase_span span = w->spans.at[i];
+        const hu_phase_span *next = i + 1 < w->spans.n ? &w->spans.at[i + 1] : NULL;
+
+        if (w->is_weak.at[i] &&
+            (!next || next->phase != HU_PHASE_BACKWARD || has_boundary(w, span.start_ns, next->start_ns)))
+            continue;
+        if (n && w->spans.at[n - 1].phase == span.phase && !has_boundary(w, w->spans.at[n - 1].start_ns, span.start_ns)) {
+            w->spans.at[n - 1].end_ns = span.end_ns;
+            continue;
+        }
+        w->spans.at[n++] = span;
+    }
+    w->spans.n = n;
+}
+
+static void fill_gaps(work *w)
+{
+    const bool knows_steps = w->ask->steps && (w->ask->steps->source == HU_STEPS_PROFILER ||
+                                               w->ask->steps->source == HU_STEPS_ANNOTATION);
+
+    w->step = 0;
+    for (size_t i = 0; i + 1 < w->spans.n; i++) {
+        hu_phase_span       *a = &w->spans.at[i];
+        const hu_phase_span *b = a + 1;
+
+        if (has_boundary(w, a->start_ns, b->start_ns))
+            continue;
+        if ((a->phase == HU_PHASE_FORWARD && b->phase == HU_PHASE_BACKWARD) ||
+            (a->phase == HU_PHASE_BACKWARD && b->phase == HU_PHASE_OPTIMIZER) ||
+            (a->phase == HU_PHASE_BACKWARD && b->phase == HU_PHASE_FORWARD && knows_steps))
+            a->end_ns = b->start_ns;
+    }
+}
+
+int hu_phase_spans_find(const hu_ask *ask, hu_phase_spans *out, hu_error *err)
+{
+    work w = {.ask = ask};
+
+    w.mark_of_name = hu_arena_calloc(ask->scratch, hu_trace_string_count(ask->trace) + 1, 1);
+    if (!w.mark_of_name)
+        return hu_fail_memory(err);
+    look_for_optimizer(&w);
+    if (!collect(&w) || !add_spans(&w))
+        return hu_fail_memory(err);
+    drop_weak(&w);
+    fill_gaps(&w);
+    *out = (hu_phase_spans){.at = w.spans.at, .n = w.spans.n, .nodes = w.nodes.at, .n_nodes = w.nodes.n, .sources = w.sources};
+    for (size_t i = 0; i < out->n; i++)
+        out->has_backward |= out->at[i].phase == HU_PHASE_BACKWARD;
+    return 0;
+}
+
+uint32_t hu_phase_span_before(const hu_phase_spans *spans, int64_t time_ns)
+{
+    size_t low = 0, high = spans->n;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (spans->at[middle].start_ns <= time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? (uint32_t)low - 1 : HU_NONE;
+}
+
+const char *hu_phase_name(hu_phase phase)
+{
+    static const char *const names[HU_PHASE_COUNT] = {"forward", "backward", "optimizer", "other"};
+
+    return phase < HU_PHASE_COUNT ? names[phase] : "other";
+}

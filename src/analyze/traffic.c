@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * traffic.c - collectives as PyTorch has recorded them over the years, brought to one form.
+ *
+ * New traces carry arguments on the kernel ("Collective name", "In msg nelems", "Process Group Ranks"), older ones on
+ * the operator record_param_comms around its launch, the oldest only names and shapes: "c10d::_allgather_base_" with the
+ * dims of both tensors around "nccl:_all_gather_base".  Without any of these the kernel's name tells the kind, and the
+ * stream stands for the process group, because NCCL's back end gives each group a stream of its own.  Where no device took
+ * part (gloo), operators of c10d are the calls.
+ */
+#include "analyze/traffic.h"
+
+#include <stdlib.h>
+
+#include "analyze/comm.h"
+#include "analyze/shapes.h"
+#include "base/map.h"
+
+enum { MOST_ABOVE = 8 };            /* operators between a launch and the outermost one of its collective */
+
+typedef struct {
+    const hu_ask         *ask;
+    const hu_phase_spans *spans;
+    HU_VEC(hu_traffic_call) list;
+    HU_VEC(hu_traffic_call) peers;
+    HU_VEC(hu_traffic_group) groups;
+    hu_map                group_of_key;
+    uint8_t              *flags;    /* by name: 0 unknown, else 1 + what it is */
+} work;
+
+enum { NAME_NONE = 1, NAME_PARAMS, NAME_C10D, NAME_BACKEND };
+
+/* Lower-case letters alone, so that "_allgather_base", "AllGather" and "all_gather" are one. */
+static size_t letters_of(hu_str name, char *out, size_t room)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < name.n && n < room; i++) {
+        char c = name.p[i];
+
+        if (c >= 'A' && c <= 'Z')
+            c = (char)(c + ('a' - 'A'));
+        if (c >= 'a' && c <= 'z')
+            out[n++] = c;
+    }
+    return n;
+}
+
+hu_traffic_kind hu_traffic_kind_of(hu_str name)
+{
+    static const struct {
+        const char     *word;
+        hu_traffic_kind kind;
+    } words[] = {       /* the first that is in the name */
+        {"barrier", HU_TRAFFIC_BARRIER},          {"reducescatter", HU_TRAFFIC_REDUCE_SCATTER},
+        {"allreduce", HU_TRAFFIC_ALL_REDUCE},     {"allgather", HU_TRAFFIC_ALL_GATHER},
+        {"alltoall", HU_TRAFFIC_ALL_TO_ALL},      {"crossdevicereduce", HU_TRAFFIC_ALL_REDUCE},
+        {"deepep", HU_TRAFFIC_ALL_TO_ALL},        {"dpskep", HU_TRAFFIC_ALL_TO_ALL},
+        {"sendrecv", HU_TRAFFIC_EXCHANGE},        {"coalesced", HU_TRAFFIC_EXCHANGE},
+        {"broadcast", HU_TRAFFIC_BROADCAST},      {"reduce", HU_TRAFFIC_REDUCE},
+        {"gather", HU_TRAFFIC_OTHER},             {"scatter", HU_TRAFFIC_OTHER},
+        {"recv", HU_TRAFFIC_RECV},                {"send", HU_TRAFFIC_SEND},
+    };
+    char         letters[96];
+    const hu_str text = {letters, letters_of(name, letters, sizeof letters)};
+
+    for (size_t i = 0; i < HU_COUNT(words); i++)
+        if (hu_str_has(text, hu_str_of(words[i].word)))
+            return words[i].kind;
+    return HU_TRAFFIC_OTHER;
+}
+
+const char *hu_traffic_kind_name(hu_traffic_kind kind)
+{
+    static const char *const names[HU_TRAFFIC_COUNT] = {"all-gather", "reduce-scatter", "all-reduce", "all-to-all", "send",
+                                                        "receive", "send/receive", "broadcast", "reduce", "barrier", "other"};
+
+    return kind < HU_TRAFFIC_COUNT ? names[kind] : "other";
+}
+
+static int flag_of(work *w, uint32_t slice)
+{
+    uint8_t     *known = &w->flags[w->ask->s.name[slice]];
+    const hu_str name = hu_ask_name(w->ask, slice);
+
+    if (*known)
+        return *known;
+    *known = NAME_NONE;
+    if (hu_str_equal(name, HU_STR("record_param_comms")))
+        *known = NAME_PARAMS;
+    else if (hu_str_starts(name, HU_STR("c10d::")) || hu_str_starts(name, HU_STR("_c10d_functional::")) ||
+             hu_str_starts(name, HU_STR("c10d_functional::")))
+        *known = hu_str_has(name, HU_STR("wait_tensor")) ? NAME_NONE : NAME_C10D;
+    else if (w->ask->names[w->ask->s.name[slice]] & HU_NAME_COMM)
+        *known = NAME_BACKEND;
+    return *known;
+}
+
+static const hu_op_detail *op_of(const hu_ask *ask, uint32_t i)
+{
+    return hu_kind_in(ask->s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER)) && ask->s.detail[i] != HU_NONE
+               ? hu_trace_op_detail(ask->trace, ask->s.detail[i])
+               : NULL;
+}
+
+static const hu_collective_detail *args_of(const hu_ask *ask, uint32_t i)
+{
+    const hu_op_detail *d = op_of(ask, i);
+    uint32_t            row = 0;
+
+    if (d)
+        row = d->extra ? hu_trace_op_extra(ask->trace, d->extra)->collective : 0;
+    else if (ask->s.kind[i] == HU_KIND_COLLECTIVE && ask->s.detail[i] != HU_NONE)
+        row = hu_trace_kernel_detail(ask->trace, ask->s.detail[i])->collective;
+    return row ? hu_trace_collective_detail(ask->trace, row) : NULL;
+}
+
+static bool is_integer(hu_str dtype)
+{
+    static const char *const types[] = {"Int", "Long", "Short", "Bool", "int", "long", "long int", "bool", "short"};
+
+    for (size_t i = 0; i < HU_COUNT(types); i++)
+        if (hu_str_equal(dtype, hu_str_of(types[i])))
+            return true;
+    return false;
+}
+
+/* "[1, 1, 1]" is even, "[]" too. */
+static bool is_uneven(hu_str splits)
+{
+    hu_str first = {0};
+
+    for (size_t i = 0; i < splits.n;) {
+        size_t from = i;
+
+        while (i < splits.n && splits.p[i] >= '0' && splits.p[i] <= '9')
+            i++;
+        if (i == from) {
+            i++;
+            continue;
+        }
+        if (!first.p)
+            first = (hu_str){splits.p + from, i - from};
+        else if (!hu_str_equal(first, (hu_str){splits.p + from, i - from}))
+            return true;
+    }
+    return false;
+}
+
+/* What the arguments say.  Sizes by kind as in comm.c. */
+static void take_args(const hu_ask *ask, const hu_collective_detail *d, hu_traffic_call *c)
+{
+    const hu_str  name = hu_trace_text(ask->trace, d->name);
+    const hu_traffic_kind kind = hu_traffic_kind_of(name);
+    const bool    moves_input = kind == HU_TRAFFIC_ALL_REDUCE || kind == HU_TRAFFIC_REDUCE_SCATTER || kind == HU_TRAFFIC_ALL_TO_ALL;
+    int64_t       elements = d->in_elements > d->out_elements ? d->in_elements : d->out_elements;
+
+    if (kind != HU_TRAFFIC_OTHER) {
+        c->kind = kind;
+        c->is_named = true;
+    }
+    if (kind == HU_TRAFFIC_ALL_GATHER)
+        elements = d->out_elements;
+    else if (moves_input)
+        elements = d->in_elements;
+    c->dtype = hu_trace_text(ask->trace, d->dtype);
+    c->is_integer = is_integer(c->dtype);
+    c->bytes = elements < 0 || !hu_comm_dtype_bytes(c->dtype) ? -1 : hu_times(elements, hu_comm_dtype_bytes(c->dtype));
+    c->peer = kind == HU_TRAFFIC_SEND ? d->target_rank : kind == HU_TRAFFIC_RECV ? d->source_rank : -1;
+    c->is_uneven = is_uneven(hu_trace_text(ask->trace, d->in_split)) || is_uneven(hu_trace_text(ask->trace, d->out_split));
+}
+
+typedef struct {
+    int64_t large, small;           /* bytes of the largest and the smallest tensor; -1 */
+    hu_str  type;
+} tensors;
+
+static void look_at_tensors(const hu_ask *ask, uint32_t i, tensors *t)
+{
+    const hu_op_detail *d = op_of(ask, i);
+    hu_args             args;
+
+    if (!d || !d->dims ||
+        !hu_args_parse(hu_trace_text(ask->trace, d->dims), hu_trace_text(ask->trace, d->types), HU_STR(""), &args))
+        return;
+    for (size_t k = 0; k < args.n; k++) {
+        const int64_t bytes = hu_arg_is_tensor(&args, k) ? hu_arg_bytes(&args.at[k]) : -1;
+
+        if (bytes < 0 || hu_dtype_bytes(args.at[k].dtype) == 0)
+            continue;
+        if (t->type.n == 0 || bytes > t->large) {
+            t->type = hu_str_of(hu_dtype_name(args.at[k].dtype));
+            if (!hu_dtype_is_float(args.at[k].dtype) && args.at[k].dtype != HU_DTYPE_INT8)
+                t->type = args.at[k].dtype == HU_DTYPE_INT64 ? HU_STR("long") : HU_STR("int");
+        }
+        t->large = bytes > t->large ? bytes : t->large;
+        t->small = t->small < 0 || bytes < t->small ? bytes : t->small;
+    }
+}
+
+/* Climbs from a launch, or looks at a host call, for what the kernel does not say; *size is the group's, where shapes tell. */
+static const hu_collective_detail *climb(work *w, uint32_t from, hu_traffic_call *c, int64_t *size)
+{
+    const hu_ask *ask = w->ask;
+    tensors       t = {-1, -1, {0}};
+    int           n = 0;
+
+    for (uint32_t at = from; at != HU_NONE && n < MOST_ABOVE; at = ask->s.parent[at], n++) {
+        const int                   flag = flag_of(w, at);
+        const hu_collective_detail *d = flag == NAME_PARAMS || ask->s.kind[at] == HU_KIND_COLLECTIVE ? args_of(ask, at) : NULL;
+        hu_traffic_kind             kind;
+
+        if (d) {
+            take_args(ask, d, c);
+            return d;
+        }
+        if (flag == NAME_NONE)
+            continue;
+        kind = flag == NAME_PARAMS ? HU_TRAFFIC_OTHER : hu_traffic_kind_of(hu_ask_name(ask, at));
+        if (kind != HU_TRAFFIC_OTHER && !(kind == HU_TRAFFIC_EXCHANGE && c->is_named)) {
+            c->kind = kind;
+            c->is_named = true;
+        }
+        look_at_tensors(ask, at, &t);
+    }
+    if (c->bytes < 0 && t.large >= 0) {
+        c->bytes = t.large;
+        c->dtype = t.type;
+        c->is_integer = is_integer(t.type);
+        if ((c->kind == HU_TRAFFIC_ALL_GATHER || c->kind == HU_TRAFFIC_REDUCE_SCATTER) && t.small > 0 && t.large > t.small &&
+            t.large % t.small == 0)
+            *size = t.large / t.small;
+    }
+    return NULL;
+}
+
+static bool put_group(work *w, uint32_t slice, const hu_collective_detail *d, int64_t size, hu_traffic_call *c)
+{
+    const hu_ask    *ask = w->ask;
+    hu_traffic_group g = {.name = HU_STR(""), .description = HU_STR(""), .ranks = HU_STR(""), .size = size};
+    uint64_t         key;
+    uint32_t        *place;
+
+    if (d) {
+        g.name = hu_trace_text(ask->trace, d->group);
+        g.description = hu_trace_text(ask->trace, d->group_description);
+        g.ranks = hu_trace_text(ask->trace, d->group_ranks);
+        g.size = d->group_size > 0 ? d->group_size : -1;
+        key = hu_hash_mix(((uint64_t)d->group << 32 | d->group_ranks) + 1, (uint64_t)g.size);
+    } else {
+        g.is_stream = true;
+        key = hu_hash_mix(ask->s.kind[slice] == HU_KIND_COLLECTIVE ? (uint64_t)ask->s.track[slice] : UINT32_MAX, UINT64_MAX);
+    }
+    place = hu_map_put(&w->group_of_key, key);
+    if (!place)
+        return false;
+    if (*place == HU_MAP_NONE) {
+        if (!hu_vec_push(ask->scratch, &w->groups, g))
+            return false;
+        *place = (uint32_t)w->groups.n - 1;
+    }
+    c->group = *place;
+    if (w->groups.at[c->group].size < 0)
+        w->groups.at[c->group].size = g.size;
+    return true;
+}
+
+static hu_slot slot_of(const hu_phase_spans *spans, uint32_t span, int64_t time_ns)
+{
+    if (span == HU_NONE)
+        return HU_SLOT_OTHER;
+    if (time_ns < spans->at[span].end_ns)
+        return (hu_slot)spans->at[span].phase;
+    return spans->at[span].phase == HU_PHASE_FORWARD ? HU_SLOT_OTHER : HU_SLOT_AFTER;
+}
+
+/* False when there is no memory; calls outside of the steps are left out. */
+static bool add(work *w, uint32_t slice, uint32_t host, bool as_peer)
+{
+    const hu_ask   *ask = w->ask;
+    const int64_t   time_ns = hu_select_time(ask->trace, &ask->s, slice);
+    const size_t    step = ask->counted && ask->counted->n ? hu_select_find(ask->counted, time_ns) : 0;
+    hu_traffic_call c = {.host_ns = time_ns, .start_ns = ask->s.start_ns[slice], .dur_ns = ask->s.dur_ns[slice], .bytes = -1,
+                         .peer = -1, .dtype = HU_STR(""), .step = (uint32_t)step};
+    const hu_collective_detail *d = args_of(ask, slice);
+    int64_t size = -1;
+
+    if ((ask->counted && ask->counted->n ? step == ask->counted->n : !hu_ask_has(ask, slice)))
+        return true;
+    c.kind = hu_traffic_kind_of(hu_ask_name(ask, slice));
+    if (d)
+        take_args(ask, d, &c);
+    if (!d || (c.kind == HU_TRAFFIC_EXCHANGE && !c.is_named))
+        d = climb(w, host, &c, &size);
+    c.span = hu_phase_span_before(w->spans, time_ns);
+    c.slot = slot_of(w->spans, c.span, time_ns);
+    if (as_peer ? c.kind != HU_TRAFFIC_SEND && c.kind != HU_TRAFFIC_RECV
+                : c.kind == HU_TRAFFIC_OTHER && ask->s.kind[slice] != HU_KIND_COLLECTIVE)
+        return true;            /* "wait", "init" */
+    return put_group(w, slice, d, size, &c) &&
+           (as_peer ? hu_vec_push(ask->scratch, &w->peers, c) : hu_vec_push(ask->scratch, &w->list, c));
+}
+
+static bool add_device(work *w)
+{
+    const hu_ask *ask = w->ask;
+
+    for (size_t k = 0; k < ask->n_work; k++) {
+        const uint32_t i = ask->work[k];
+
+        if (ask->s.kind[i] == HU_KIND_COLLECTIVE && !add(w, i, hu_trace_op_of(ask->trace, i), false))
+            return false;
+    }
+    return true;
+}
+
+/* Is the slice the outermost of its collective? */
+static bool is_outermost(work *w, uint32_t i)
+{
+    uint32_t at = w->ask->s.parent[i];
+
+    for (int n = 0; at != HU_NONE && n < 3; at = w->ask->s.parent[at], n++)
+        if (flag_of(w, at) != NAME_NONE)
+            return false;
+    return true;
+}
+
+/* The innermost record of a collective below `i`, the outermost: arguments are there.  Children follow on the track. */
+static uint32_t find_args(work *w, const hu_track *t, uint32_t k)
+{
+    const hu_ask  *ask = w->ask;
+    const int64_t  end = hu_ask_end(ask, ask->order[t->first + k]);
+
+    for (uint32_t m = k; m < t->count && m < k + MOST_ABOVE; m++) {
+        const uint32_t i = ask->order[t->first + m];
+
+        if (ask->s.start_ns[i] > end)
+            break;
+        if (flag_of(w, i) == NAME_PARAMS && args_of(ask, i))
+            return i;
+    }
+    return ask->order[t->first + k];
+}
+
+/* Operators of the host: calls themselves where no device took part, else only who sends to whom. */
+static bool add_host(work *w, int flag, bool as_peer)
+{
+    const hu_ask *ask = w->ask;
+
+    for (size_t t = 0; t < ask->n_tracks; t++) {
+        const hu_track *track = &ask->tracks[t];
+
+        for (uint32_t k = 0; track->type == HU_TRACK_HOST && k < track->count; k++) {
+            const uint32_t i = ask->order[track->first + k];
+
+            uint32_t       inner;
+
+            if (!hu_kind_in(ask->s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER)) || flag_of(w, i) != flag || !is_outermost(w, i))
+                continue;
+            inner = flag == NAME_C10D ? find_args(w, track, k) : i;
+            if (!add(w, inner, inner, as_peer))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Operators of c10d hold the records; where they were not recorded, records stand alone, and the back end's ranges last. */
+static bool add_host_calls(work *w, bool as_peer)
+{
+    static const int flags[] = {NAME_C10D, NAME_PARAMS, NAME_BACKEND};
+
+    for (size_t f = 0; f < HU_COUNT(flags); f++) {
+        if (flags[f] == NAME_BACKEND && (as_peer ? w->peers.n : w->list.n))
+            break;
+        if (!add_host(w, flags[f], as_peer))
+            return false;
+    }
+    return true;
+}
+
+/* Calls of one group side by side, each group's in the order they were found. */
+static bool sort_by_group(work *w, hu_traffic *out)
+{
+    hu_traffic_call *sorted = hu_arena_alloc(w->ask->scratch, (w->list.n + 1) * sizeof *sorted);
+    size_t          *place = hu_arena_calloc(w->ask->scratch, w->groups.n + 1, sizeof *place);
+
+    if (!sorted || !place)
+        return false;
+    for (size_t i = 0; i < w->list.n; i++)
+        w->groups.at[w->list.at[i].group].n++;
+    for (size_t g = 0; g < w->groups.n; g++) {
+        w->groups.at[g].first = g ? w->groups.at[g - 1].first + w->groups.at[g - 1].n : 0;
+        place[g] = w->groups.at[g].first;
+    }
+    for (size_t i = 0; i < w->list.n; i++)
+        sorted[place[w->list.at[i].group]++] = w->list.at[i];
+    out->at = sorted;
+    return true;
+}
+
+int hu_traffic_list(const hu_ask *ask, const hu_phase_spans *spans, hu_traffic *out, hu_error *err)
+{
+    work w = {.ask = ask, .spans = spans};
+    bool ok, exchanges = false;
+
+    *out = (hu_traffic){.on_host = ask->comm.n == 0, .n_steps = ask->counted ? (int64_t)ask->counted->n : 0};
+    if (ask->steps && ask->steps->source == HU_STEPS_NONE)
+        out->n_steps = 0;
+    w.flags = hu_arena_calloc(ask->scratch, hu_trace_string_count(ask->trace) + 1, 1);
+    if (!w.flags || !hu_map_init(&w.group_of_key, ask->scratch, 16))
+        return hu_fail_memory(err);
+    ok = out->on_host ? add_host_calls(&w, false) : add_device(&w);
+    for (size_t i = 0; i < w.list.n; i++)
+        exchanges |= w.list.at[i].kind == HU_TRAFFIC_EXCHANGE ||
+                     ((w.list.at[i].kind == HU_TRAFFIC_SEND || w.list.at[i].kind == HU_TRAFFIC_RECV) && w.list.at[i].peer < 0);
+    if (ok && exchanges && !out->on_host)
+        ok = add_host_calls(&w, true);
+    if (!ok || !sort_by_group(&w, out))
+        return hu_fail_memory(err);
+    out->n = w.list.n;
+    out->groups = w.groups.at;
+    out->n_groups = w.groups.n;
+    out->peers = w.peers.at;
+    out->n_peers = w.peers.n;
+    return 0;
+}
