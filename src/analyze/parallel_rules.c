@@ -142,7 +142,7 @@ static counts count(const hu_pattern *p)
 }
 
 /* Without a backward pass. */
-static void judge_inference(const hu_pattern *p, const hu_traffic_group *g, hu_judgement *j)
+static void judge_inference(const hu_pattern *p, const hu_traffic_group *g, const hu_parallel_traits *t, hu_judgement *j)
 {
     enum { FEWEST = 8 };
     int64_t common = 0, reductions = 0;
@@ -151,17 +151,21 @@ static void judge_inference(const hu_pattern *p, const hu_traffic_group *g, hu_j
         reductions += p->n[s][HU_TRAFFIC_ALL_REDUCE];
         common = p->common_n[s][HU_TRAFFIC_ALL_REDUCE] > common ? p->common_n[s][HU_TRAFFIC_ALL_REDUCE] : common;
     }
-    conclude(j, p, g, HU_PARALLEL_UNKNOWN, HU_TRUST_LOW);
     hu_judgement_say(j, "no backward pass was recorded");
-    if (common < FEWEST || 2 * common < reductions)
+    if (common < FEWEST || 2 * common < reductions) {
+        conclude(j, p, g, HU_PARALLEL_UNKNOWN, HU_TRUST_LOW);
         return;
-    conclude(j, p, g, HU_PARALLEL_TP, HU_TRUST_LOW);
+    }
+    conclude(j, p, g, HU_PARALLEL_TP, t->names_tensor ? HU_TRUST_MEDIUM : HU_TRUST_LOW);
     j->words = "TP without a backward pass";
     hu_judgement_say(j, "%lld all-reduces of one size: inference with split tensors looks like this", (long long)common);
+    if (t->names_tensor)
+        hu_judgement_say(j, "operators are those of Megatron-LM's tensor parallelism");
 }
 
-/* Activations: forward and backward move the same sizes. */
-static bool judge_tensor(const hu_pattern *p, const hu_traffic_group *g, const counts *c, hu_judgement *j)
+/* Activations and looked-up rows: forward and backward move the same sizes. */
+static bool judge_tensor(const hu_pattern *p, const hu_traffic_group *g, const hu_parallel_traits *t, const counts *c,
+                         hu_judgement *j)
 {
     const int64_t (*common)[HU_TRAFFIC_COUNT] = p->common;
     const int64_t forward = common[HU_SLOT_FORWARD][HU_TRAFFIC_ALL_REDUCE];
@@ -169,6 +173,11 @@ static bool judge_tensor(const hu_pattern *p, const hu_traffic_group *g, const c
     const int64_t gathered = common[HU_SLOT_FORWARD][HU_TRAFFIC_ALL_GATHER];
     const int64_t scattered = common[HU_SLOT_FORWARD][HU_TRAFFIC_REDUCE_SCATTER];
 
+    if (t->names_embeddings && c->f_rs && c->b_ag && c->f_ag + c->b_rs == 0) {
+        conclude(j, p, g, HU_PARALLEL_EMBEDDINGS, HU_TRUST_HIGH);
+        hu_judgement_say(j, "looked-up embeddings are reduce-scattered in forward, their gradients gathered (rows are split)");
+        return true;
+    }
     if (c->f_rs && 2 * c->f_rs >= c->f_ag && c->f_ag && c->b_ag + c->b_rs) {
         conclude(j, p, g, HU_PARALLEL_TP_SP, gathered == scattered && gathered >= 0 && c->b_ag && c->b_rs ? HU_TRUST_HIGH
                                                                                                      : HU_TRUST_MEDIUM);
@@ -270,8 +279,8 @@ void hu_parallel_judge_reductions(const hu_pattern *p, const hu_traffic_group *g
 
     *out = (hu_judgement){.kind = HU_PARALLEL_UNKNOWN};
     if (!t->is_training)
-        judge_inference(p, g, out);
-    else if (!judge_tensor(p, g, &c, out) && !judge_full_shard(p, g, t, &c, out) &&
+        judge_inference(p, g, t, out);
+    else if (!judge_tensor(p, g, t, &c, out) && !judge_full_shard(p, g, t, &c, out) &&
              !judge_optimizer_shard(p, g, t, &c, out) && !judge_data(p, g, t, &c, out)) {
         conclude(out, p, g, HU_PARALLEL_UNKNOWN, HU_TRUST_LOW);
         hu_judgement_say(out, "no known pattern");

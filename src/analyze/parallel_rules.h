@@ -9,7 +9,7 @@
 /* What the trace says besides the calls. */
 typedef struct {
     bool    is_training;            /* a backward pass was seen                                 */
-    bool    names_fsdp, names_deepspeed, names_ddp, names_megatron, names_embeddings;
+    bool    names_fsdp, names_deepspeed, names_ddp, names_tensor, names_embeddings;
     bool    has_attention;          /* kernels of attention are known                           */
     bool    attention_first;        /* they run before the first all-to-all of a forward pass   */
     double  steps;                  /* calls were taken from so many; 1 when none are known     */

@@ -95,12 +95,13 @@ static bool say(work *w, size_t group, const char *text)
 
 static void find_names(work *w)
 {
-    enum { LONGEST = 400, FSDP = 4, DEEPSPEED = 7, DDP = 8, MEGATRON = 9, EMBEDDINGS = 13 };
+    enum { LONGEST = 400, FSDP = 4, DEEPSPEED = 7, DDP = 8, TENSOR = 12, EMBEDDINGS = 16 };
     static const char *const words[] = {
         "FSDP::", "FullyShardedDataParallel.", "Module: FullyShardedDataParallel", "torch/distributed/fsdp/_",
         "DeepSpeedEngine", "DeepSpeedZeroOptimizer", "deepspeed/runtime/",
         "DistributedDataParallel",
-        "megatron/core/",
+        "ModelParallelRegion", "SequenceParallelRegion", "LinearWithGradAccumulationAndAsyncCommunication",
+        "megatron/core/tensor_parallel/",
         "KJTAllToAll", "PooledEmbeddingsAwaitable", "PooledEmbeddingsAllToAll", "torchrec/"};
     hu_words finder;
 
@@ -112,8 +113,8 @@ static void find_names(work *w)
         w->traits.names_fsdp |= at >= 0 && at < FSDP;
         w->traits.names_deepspeed |= at >= FSDP && at < DEEPSPEED;
         w->traits.names_ddp |= at >= DEEPSPEED && at < DDP;
-        w->traits.names_megatron |= at >= DDP && at < MEGATRON;
-        w->traits.names_embeddings |= at >= MEGATRON && at < EMBEDDINGS;
+        w->traits.names_tensor |= at >= DDP && at < TENSOR;
+        w->traits.names_embeddings |= at >= TENSOR && at < EMBEDDINGS;
     }
 }
 
@@ -186,10 +187,10 @@ static bool find_traits(work *w)
     size_t passes = 0;
 
     w->traits.is_training = w->spans.has_backward;
-    w->traits.steps = w->traffic.n_steps > 0 ? (double)w->traffic.n_steps : 1;
+    w->traits.steps = w->traffic.steps.n ? (double)w->traffic.steps.n : 1;
     for (size_t i = 0; i < w->spans.n; i++)
         passes += w->spans.at[i].phase == HU_PHASE_FORWARD &&
-                  (!w->ask->counted || !w->ask->counted->n || hu_select_in(w->ask->counted, w->spans.at[i].start_ns));
+                  (!w->traffic.steps.n || hu_select_in(&w->traffic.steps, w->spans.at[i].start_ns));
     w->traits.passes = (double)passes;
     if (w->traffic.n)
         find_names(w);

@@ -25,12 +25,12 @@ static hu_phase phase_of(const hu_traffic_call *c)
     return c->slot < (hu_slot)HU_PHASE_OTHER ? (hu_phase)c->slot : HU_PHASE_OTHER;
 }
 
-static bool is_counted(const hu_ask *ask, int64_t time_ns)
+static bool is_counted(const hu_ask *ask, const hu_traffic *traffic, int64_t time_ns)
 {
-    return ask->counted && ask->counted->n ? hu_select_in(ask->counted, time_ns) : !ask->scope || hu_select_in(ask->scope, time_ns);
+    return traffic->steps.n ? hu_select_in(&traffic->steps, time_ns) : hu_select_in(ask->scope, time_ns);
 }
 
-static bool add_compute(const hu_ask *ask, const hu_phase_spans *spans, sets *by_phase)
+static bool add_compute(const hu_ask *ask, const hu_phase_spans *spans, const hu_traffic *traffic, sets *by_phase)
 {
     for (size_t k = 0; k < ask->n_work; k++) {
         const uint32_t i = ask->work[k];
@@ -39,7 +39,7 @@ static bool add_compute(const hu_ask *ask, const hu_phase_spans *spans, sets *by
         if (ask->s.kind[i] != HU_KIND_KERNEL)
             continue;
         time_ns = hu_select_time(ask->trace, &ask->s, i);
-        if (is_counted(ask, time_ns) && !hu_intervals_add(ask->scratch, &by_phase[hu_phase_at(spans, time_ns)].compute,
+        if (is_counted(ask, traffic, time_ns) && !hu_intervals_add(ask->scratch, &by_phase[hu_phase_at(spans, time_ns)].compute,
                                                           ask->s.start_ns[i], hu_ask_end(ask, i)))
             return false;
     }
@@ -64,7 +64,8 @@ static bool add_traffic(const hu_ask *ask, const hu_traffic *traffic, sets *by_p
 }
 
 /* The host's time by phase; what no span covers of the steps, or of the capture, is the rest. */
-static bool add_host(const hu_ask *ask, const hu_phase_spans *spans, sets *by_phase, hu_phase_row *rows)
+static bool add_host(const hu_ask *ask, const hu_phase_spans *spans, const hu_traffic *traffic, sets *by_phase,
+                     hu_phase_row *rows)
 {
     int64_t marked = 0, whole = 0;
 
@@ -72,12 +73,12 @@ static bool add_host(const hu_ask *ask, const hu_phase_spans *spans, sets *by_ph
         if (!hu_intervals_add(ask->scratch, &by_phase[spans->at[i].phase].host, spans->at[i].start_ns, spans->at[i].end_ns))
             return false;
     for (size_t p = 0; p < HU_PHASE_OTHER; p++) {
-        rows[p].host_ns = ask->counted && ask->counted->n ? hu_intervals_common(&by_phase[p].host, ask->counted)
-                                                          : hu_intervals_length(&by_phase[p].host);
+        rows[p].host_ns = traffic->steps.n ? hu_intervals_common(&by_phase[p].host, &traffic->steps)
+                                          : hu_intervals_length(&by_phase[p].host);
         marked += rows[p].host_ns;
     }
-    if (ask->counted && ask->counted->n)
-        whole = hu_intervals_length(ask->counted);
+    if (traffic->steps.n)
+        whole = hu_intervals_length(&traffic->steps);
     else if (spans->n)
         whole = spans->at[spans->n - 1].end_ns - spans->at[0].start_ns;
     rows[HU_PHASE_OTHER].host_ns = whole > marked ? whole - marked : 0;
@@ -110,7 +111,7 @@ int hu_phase_table_measure(const hu_ask *ask, const hu_phase_spans *spans, const
     if (spans->n == 0)
         return 0;
     out->n = HU_PHASE_COUNT;
-    if (!add_host(ask, spans, by_phase, rows) || !add_compute(ask, spans, by_phase) ||
+    if (!add_host(ask, spans, traffic, by_phase, rows) || !add_compute(ask, spans, traffic, by_phase) ||
         !add_traffic(ask, traffic, by_phase, rows))
         return hu_fail_memory(err);
     for (size_t p = 0; p < HU_PHASE_COUNT; p++) {

@@ -195,7 +195,7 @@ static void find_windows(const hu_ask *ask, const hu_phase_spans *spans, const h
         if (ask->s.kind[i] != HU_KIND_KERNEL)
             continue;
         time_ns = hu_select_time(ask->trace, &ask->s, i);
-        step = hu_select_find(ask->counted, time_ns);
+        step = hu_select_find(&traffic->steps, time_ns);
         phase = hu_phase_at(spans, time_ns);
         if (step < n && (phase == HU_PHASE_FORWARD || phase == HU_PHASE_BACKWARD))
             widen(&windows[step], ask->s.start_ns[i], hu_ask_end(ask, i));
@@ -217,7 +217,7 @@ static void find_windows(const hu_ask *ask, const hu_phase_spans *spans, const h
 int hu_pipeline_bubble(const hu_ask *ask, const hu_phase_spans *spans, const hu_traffic *traffic, double *share,
                        hu_error *err)
 {
-    const size_t n = ask->counted ? ask->counted->n : 0;
+    const size_t n = traffic->steps.n;
     hu_interval *windows = hu_arena_calloc(ask->scratch, n + 1, sizeof *windows);
     int64_t     *used = hu_arena_calloc(ask->scratch, n + 1, sizeof *used);
     hu_intervals others = {0}, busy = {0};

@@ -20,6 +20,7 @@ enum { MOST_ABOVE = 8 };            /* operators between a launch and the outerm
 typedef struct {
     const hu_ask         *ask;
     const hu_phase_spans *spans;
+    hu_intervals          steps;
     HU_VEC(hu_traffic_call) list;
     HU_VEC(hu_traffic_call) peers;
     HU_VEC(hu_traffic_group) groups;
@@ -245,10 +246,10 @@ static bool put_group(work *w, uint32_t slice, const hu_collective_detail *d, in
         g.description = hu_trace_text(ask->trace, d->group_description);
         g.ranks = hu_trace_text(ask->trace, d->group_ranks);
         g.size = d->group_size > 0 ? d->group_size : -1;
-        key = hu_hash_mix(((uint64_t)d->group << 32 | d->group_ranks) + 1, (uint64_t)g.size);
+        key = hu_hash_u64(hu_hash_u64((uint64_t)d->group << 32 | d->group_ranks) ^ (uint64_t)g.size);
     } else {
         g.is_stream = true;
-        key = hu_hash_mix(ask->s.kind[slice] == HU_KIND_COLLECTIVE ? (uint64_t)ask->s.track[slice] : UINT32_MAX, UINT64_MAX);
+        key = hu_hash_u64(ask->s.kind[slice] == HU_KIND_COLLECTIVE ? ask->s.track[slice] : UINT32_MAX) + 1;
     }
     place = hu_map_put(&w->group_of_key, key);
     if (!place)
@@ -278,13 +279,13 @@ static bool add(work *w, uint32_t slice, uint32_t host, bool as_peer)
 {
     const hu_ask   *ask = w->ask;
     const int64_t   time_ns = hu_select_time(ask->trace, &ask->s, slice);
-    const size_t    step = ask->counted && ask->counted->n ? hu_select_find(ask->counted, time_ns) : 0;
+    const size_t    step = hu_select_find(&w->steps, time_ns);
     hu_traffic_call c = {.host_ns = time_ns, .start_ns = ask->s.start_ns[slice], .dur_ns = ask->s.dur_ns[slice], .bytes = -1,
                          .peer = -1, .dtype = HU_STR(""), .step = (uint32_t)step};
     const hu_collective_detail *d = args_of(ask, slice);
     int64_t size = -1;
 
-    if ((ask->counted && ask->counted->n ? step == ask->counted->n : !hu_ask_has(ask, slice)))
+    if (w->steps.n ? step == w->steps.n : !hu_ask_has(ask, slice))
         return true;
     c.kind = hu_traffic_kind_of(hu_ask_name(ask, slice));
     if (d)
@@ -398,16 +399,28 @@ static bool sort_by_group(work *w, hu_traffic *out)
     return true;
 }
 
+/* One by one, also where one begins as the other ends. */
+static bool list_steps(work *w)
+{
+    const hu_steps *s = w->ask->steps;
+
+    if (!s || s->source == HU_STEPS_NONE || s->n_counted == 0)
+        return true;
+    w->steps.at = hu_arena_alloc(w->ask->scratch, s->n * sizeof *w->steps.at);
+    for (size_t i = 0; w->steps.at && i < s->n; i++)
+        if (hu_step_counts(&s->at[i]) && s->at[i].host_end_ns > s->at[i].host_start_ns)
+            w->steps.at[w->steps.n++] = (hu_interval){s->at[i].host_start_ns, s->at[i].host_end_ns};
+    return w->steps.at != NULL;
+}
+
 int hu_traffic_list(const hu_ask *ask, const hu_phase_spans *spans, hu_traffic *out, hu_error *err)
 {
     work w = {.ask = ask, .spans = spans};
     bool ok, exchanges = false;
 
-    *out = (hu_traffic){.on_host = ask->comm.n == 0, .n_steps = ask->counted ? (int64_t)ask->counted->n : 0};
-    if (ask->steps && ask->steps->source == HU_STEPS_NONE)
-        out->n_steps = 0;
+    *out = (hu_traffic){.on_host = ask->comm.n == 0};
     w.flags = hu_arena_calloc(ask->scratch, hu_trace_string_count(ask->trace) + 1, 1);
-    if (!w.flags || !hu_map_init(&w.group_of_key, ask->scratch, 16))
+    if (!w.flags || !hu_map_init(&w.group_of_key, ask->scratch, 16) || !list_steps(&w))
         return hu_fail_memory(err);
     ok = out->on_host ? add_host_calls(&w, false) : add_device(&w);
     for (size_t i = 0; i < w.list.n; i++)
@@ -417,6 +430,7 @@ int hu_traffic_list(const hu_ask *ask, const hu_phase_spans *spans, hu_traffic *
         ok = add_host_calls(&w, true);
     if (!ok || !sort_by_group(&w, out))
         return hu_fail_memory(err);
+    out->steps = w.steps;
     out->n = w.list.n;
     out->groups = w.groups.at;
     out->n_groups = w.groups.n;

@@ -54,7 +54,7 @@ typedef struct {
     hu_traffic_call  *peers;                /* sends and receives as the host started them, where kernels do not tell */
     size_t            n_peers;
     bool              on_host;              /* no device took part */
-    int64_t           n_steps;              /* that calls were taken from; 0: no steps are known, all of the capture */
+    hu_intervals      steps;                /* that count, on the host; none: all of the capture counts */
 } hu_traffic;
 
 /*

@@ -1,0 +1,444 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parallelism is told right for made jobs of every kind, is not claimed for decoys, and is what is known of real traces."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+from collections.abc import Callable
+
+from tests import parallel_traces as make
+from tests.program import ROOT, SANITIZED, SHARED, report, run, skip_loudly
+
+SEEDS = range(2 if SANITIZED else 6)
+TORCH = os.environ.get("HOLDUP_TORCH", "/tmp/venv-torch2/bin/python")
+
+# what a case builds: (trace, seed, are ranges of the library recorded, how the phases are marked) -> job
+Builder = Callable[[make.Trace, int, bool, str], make.Job]
+
+
+def group(name: str, size: int, stream: int, ranks: list[int] | None = None) -> make.Group:
+    return make.Group(name, size, stream, ranks or list(range(size)))
+
+
+def one(strategy: type, size: int, **options: object) -> Builder:
+    def build(t: make.Trace, seed: int, named: bool, marked: str) -> make.Job:
+        job = make.Job(t, seed, marked=marked)
+        job.strategies = [strategy(t, job, group("1", size, 20), named, **options)]
+        return job
+    return build
+
+
+def two(*parts: tuple[type, str, list[int], int, dict]) -> Builder:
+    """Several strategies, each with a group of its own; the last hooks run last."""
+    def build(t: make.Trace, seed: int, named: bool, marked: str) -> make.Job:
+        job = make.Job(t, seed, marked=marked)
+        job.strategies = [kind(t, job, group(name, len(ranks), stream, ranks), named, **options)
+                          for kind, name, ranks, stream, options in parts]
+        return job
+    return build
+
+
+def hsdp(t: make.Trace, seed: int, named: bool, marked: str) -> make.Job:
+    job = make.Job(t, seed, marked=marked)
+    job.strategies = [make.FullShard(t, job, group("1", 4, 20, [0, 1, 2, 3]), named, replicas=group("2", 2, 24, [0, 4]))]
+    return job
+
+
+def pipeline(stage: int, stages: int, *others: tuple[type, str, list[int], int, dict]) -> Builder:
+    def build(t: make.Trace, seed: int, named: bool, marked: str) -> make.Job:
+        job = two(*others)(t, seed, named, marked)
+        ranks = [t.rank + (i - stage) for i in range(stages)]
+        job.pipeline = make.Pipeline(t, group("9", stages, 28, ranks), stage, 4 + 2 * (seed % 3))
+        return job
+    return build
+
+
+def accumulated(t: make.Trace, seed: int, named: bool, marked: str) -> make.Job:
+    job = one(make.FullShard, 8)(t, seed, named, marked)
+    job.microbatches = 3
+    return job
+
+
+# name: rank and world, builder, kinds in the summary with their sizes
+CASES: dict[str, tuple[int, int, Builder, dict[str, int]]] = {
+    "ddp": (0, 8, one(make.Ddp, 8), {"ddp": 8}),
+    "ddp of Megatron": (0, 4, one(make.MegatronDdp, 4), {"ddp": 4}),
+    "zero-1": (1, 8, one(make.Zero1, 8), {"zero-1": 8}),
+    "zero-2": (1, 8, one(make.Zero2, 8), {"zero-2": 8}),
+    "full shard": (3, 8, one(make.FullShard, 8), {"full-shard": 8}),
+    "full shard, no prefetch": (3, 16, one(make.FullShard, 16, prefetch=False), {"full-shard": 16}),
+    "full shard, micro-batches": (0, 8, accumulated, {"full-shard": 8}),
+    "shard-grad-op": (3, 8, one(make.FullShard, 8, regather=False), {"shard-grad-op": 8}),
+    "hsdp": (0, 8, hsdp, {"hsdp": 4, "hsdp-replicas": 2}),
+    "tp": (0, 8, one(make.Tensor, 8), {"tp": 8}),
+    "tp-sp": (2, 4, one(make.Tensor, 4, sequence=True), {"tp-sp": 4}),
+    "ulysses": (0, 8, two((make.Ulysses, "5", list(range(8)), 20, {}), (make.Ddp, "0", list(range(8)), 21, {})),
+                {"cp": 8, "ddp": 8}),
+    "tp + ddp": (0, 8, two((make.Tensor, "1", [0, 1], 20, {}), (make.Ddp, "2", [0, 2, 4, 6], 21, {})), {"tp": 2, "ddp": 4}),
+    "tp-sp + fsdp": (0, 8, two((make.FullShard, "2", [0, 4], 21, {}), (make.Tensor, "1", [0, 1, 2, 3], 20, {"sequence": True})),
+                     {"tp-sp": 4, "full-shard": 2}),
+    "ep + ddp": (0, 8, two((make.Experts, "4", [0, 1, 2, 3], 22, {}), (make.Ddp, "0", list(range(8)), 21, {})),
+                 {"ep": 4, "ddp": 8}),
+    "ring + ddp": (1, 8, two((make.RingAttention, "5", [0, 1, 2, 3], 23, {}), (make.Ddp, "0", list(range(8)), 21, {})),
+                   {"cp": 4, "ddp": 8}),
+    "ring of two + ddp": (1, 8, two((make.RingAttention, "5", [0, 1], 23, {}), (make.Ddp, "0", list(range(8)), 21, {})),
+                          {"cp": 2, "ddp": 8}),
+    "gathered context + ddp": (1, 8, two((make.GatherContext, "5", [0, 1], 23, {}), (make.Ddp, "0", list(range(8)), 21, {})),
+                               {"cp": 2, "ddp": 8}),
+    "pp, first": (0, 4, pipeline(0, 4), {"pp": 4}),
+    "pp, middle": (5, 16, pipeline(1, 4), {"pp": 4}),
+    "pp, last": (3, 4, pipeline(3, 4), {"pp": 4}),
+    "pp + ddp": (4, 8, pipeline(0, 4, (make.MegatronDdp, "2", [4, 12], 21, {})), {"pp": 4, "ddp": 2}),
+    "tp + pp + ddp": (2, 8, pipeline(1, 2, (make.Tensor, "1", [2, 3], 20, {}), (make.MegatronDdp, "2", [2, 6], 21, {})),
+                      {"tp": 2, "pp": 2, "ddp": 2}),
+}
+# whose ranges a library writes: without them the same calls may be something else, which is then said
+NEEDS_ARGUMENTS = {"hsdp", "gathered context + ddp"}
+
+
+def said(trace: make.Trace, *arguments: str) -> dict:
+    with tempfile.TemporaryDirectory() as folder:
+        return report(trace.write(pathlib.Path(folder) / "t.json"), "-q", *arguments)
+
+
+def mains(whole: dict) -> dict[str, int]:
+    return {g["kind"]: g["group_size"] for g in whole["ranks"][0]["parallelism"]["groups"] if g["in_summary"]}
+
+
+class Generated(unittest.TestCase):
+    def check(self, name: str, seed: int, arguments: str, era: str, named: bool, marked: str, steps: bool = True) -> dict:
+        rank, world, build, expected = CASES[name]
+        trace = make.Trace(rank, world, arguments, era, steps)
+        whole = said(build(trace, seed, named, marked).steps(3))
+        found = mains(whole)
+        with self.subTest(case=name, seed=seed, arguments=arguments, era=era, named=named, marked=marked, steps=steps):
+            if arguments in ("kernel", "operator"):
+                self.assertEqual(found, expected)
+            else:
+                self.assertEqual(set(found), set(expected))
+                for kind, size in found.items():        # a size is right or absent
+                    self.assertIn(size, (None, expected[kind]))
+        return whole["ranks"][0]
+
+    def test_arguments_recorded(self) -> None:
+        """Every kind, several sizes, with ranges of libraries and without."""
+        for name in CASES:
+            for seed in SEEDS:
+                self.check(name, seed, "kernel", "new", named=seed % 2 == 0, marked=("optimizer", "ranges", "nothing")[seed % 3])
+
+    def test_arguments_on_operators_alone(self) -> None:
+        for name in CASES:
+            for seed in SEEDS[:2]:
+                self.check(name, seed, "operator", ("old", "rccl")[seed % 2], named=seed % 2 == 1, marked="optimizer")
+
+    def test_shapes_alone(self) -> None:
+        for name in CASES:
+            if not any(word in name for word in ("pp", "ring")):        # nothing says who sends to whom
+                self.check(name, 1, "shapes", "old", named=False, marked="optimizer")
+
+    def test_names_of_kernels_alone(self) -> None:
+        for name in CASES:
+            if not any(word in name for word in ("pp", "ring", "ep", "ulysses")) and name not in NEEDS_ARGUMENTS:
+                self.check(name, 2, "names", "new", named=False, marked="optimizer")
+
+    def test_without_profiler_steps(self) -> None:
+        for name in ("ddp", "full shard", "tp", "zero-1", "tp + ddp"):
+            self.check(name, 3, "kernel", "new", named=False, marked="optimizer", steps=False)
+
+
+class Details(unittest.TestCase):
+    def rank(self, name: str, seed: int = 1, **options: object) -> tuple[dict, make.Job]:
+        rank, world, build, _ = CASES[name]
+        trace = make.Trace(rank, world, **options)
+        job = build(trace, seed, True, "optimizer")
+        return said(job.steps(3))["ranks"][0], job
+
+    def test_buckets(self) -> None:
+        rank, job = self.rank("ddp")
+        p = rank["parallelism"]
+        self.assertEqual(p["gradient_bytes"], 4 * job.parameters * job.layers)
+        self.assertEqual(p["gradient_dtype"], "Float")
+        self.assertEqual(p["bucket_order"], "reverse")
+        self.assertGreater(p["buckets"], 1)
+        self.assertGreater(p["buckets_during_backward_pct"], 50)
+        self.assertLessEqual(p["first_bucket_bytes"], p["largest_bucket_bytes"])
+        self.assertEqual(p["confidence"], "high")
+
+    def test_one_bucket_behind_backward(self) -> None:
+        p = self.rank("ddp of Megatron")[0]["parallelism"]
+        self.assertEqual(p["buckets"], 1)
+        self.assertEqual(p["buckets_during_backward_pct"], 0)
+
+    def test_units_and_prefetch(self) -> None:
+        rank, job = self.rank("full shard")
+        p = rank["parallelism"]
+        self.assertEqual(p["units"], job.layers)
+        self.assertEqual(p["parameter_bytes"], job.parameters * job.layers * make.BYTES[job.dtype])
+        self.assertEqual(p["summary"], "FSDP full shard over 8 ranks")
+        self.assertGreater(p["prefetch_forward_pct"], 50)
+        self.assertGreater(p["prefetch_backward_pct"], 50)
+        without = self.rank("full shard, no prefetch")[0]["parallelism"]
+        self.assertLess(without["prefetch_forward_pct"], 10)
+
+    def test_units_of_micro_batches(self) -> None:
+        rank, job = self.rank("full shard, micro-batches")
+        self.assertEqual(rank["parallelism"]["forward_passes"], 3)
+        self.assertEqual(rank["parallelism"]["units"], job.layers)
+
+    def test_layers(self) -> None:
+        for name, key in (("tp", "tensor_parallel_layers"), ("tp-sp", "tensor_parallel_layers"), ("ep + ddp", "expert_layers")):
+            rank, job = self.rank(name)
+            self.assertEqual(rank["parallelism"][key], job.layers, name)
+
+    def test_pipeline(self) -> None:
+        for name, stage in (("pp, first", "first"), ("pp, middle", "middle"), ("pp, last", "last")):
+            rank, job = self.rank(name, seed=2)
+            p = rank["parallelism"]
+            m = job.pipeline.m
+            self.assertEqual((p["pipeline_stages"], p["pipeline_stage"], p["microbatches"]), (4, stage, m))
+            self.assertAlmostEqual(p["ideal_bubble_pct"], 100 * 3 / (m + 3), places=3)
+        # the first stage waits for the last ones to come back, and for nothing before
+        self.assertGreater(self.rank("pp, first", seed=2)[0]["parallelism"]["bubble_pct"], 10)
+
+    def test_zero_is_only_consistent(self) -> None:
+        p = self.rank("zero-1")[0]["parallelism"]
+        self.assertEqual(p["summary"], "consistent with ZeRO-1 over 8 ranks")
+        self.assertTrue(any("stage itself is not in the trace" in e["text"] for e in p["evidence"]))
+
+    def test_names_of_groups_count(self) -> None:
+        for description, confidence in (("mesh_tp", "high"), ("DATA_PARALLEL_GROUP", "low")):
+            trace = make.Trace()
+            job = make.Job(trace, 3)
+            job.strategies = [make.Tensor(trace, job, make.Group("1", 8, 20, list(range(8)), description))]
+            p = said(job.steps(2))["ranks"][0]["parallelism"]
+            self.assertEqual((p["groups"][0]["kind"], p["confidence"]), ("tp", confidence))
+
+    def test_phase_table(self) -> None:
+        rank, job = self.rank("full shard")
+        rows = {r["phase"]: r for r in rank["phases"]}
+        self.assertEqual(list(rows), ["forward", "backward", "optimizer", "other"])
+        n = job.parameters * job.layers * make.BYTES[job.dtype]
+        self.assertEqual(rows["forward"]["comm_bytes"], n)
+        self.assertEqual(rows["forward"]["reduce_scatter_ns"], 0)
+        self.assertGreater(rows["forward"]["all_gather_ns"], 0)
+        self.assertGreater(rows["backward"]["reduce_scatter_ns"], 0)
+        self.assertEqual(rows["optimizer"]["compute_ns"], 30000)
+        self.assertGreater(rows["backward"]["compute_ns"], rows["optimizer"]["compute_ns"])
+        for row in rows.values():
+            self.assertLessEqual(row["exposed_comm_ns"], sum(row[k] for k in row if k.endswith("_ns") and k.split("_ns")[0] in
+                                                             ("all_gather", "reduce_scatter", "all_reduce", "other_comm")))
+
+    def test_ranks_agree(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            for rank in range(4):
+                trace = make.Trace(rank, 4)
+                job = make.Job(trace, 5)
+                job.strategies = [make.Ddp(trace, job, group("0", 4, 20))] if rank != 2 else []
+                job.steps(2).write(pathlib.Path(folder) / f"rank{rank}.json")
+            whole = report(folder, "-q")["run"]["parallelism"]
+            merged = report(folder, "-q", "--merge")["merged"]
+        self.assertEqual((whole["summary"], whole["ranks_that_agree"], whole["ranks_that_say_nothing"]), ("DDP over 4 ranks", 3, 1))
+        self.assertEqual(merged["parallelism"]["summary"], "DDP over 4 ranks")
+        self.assertEqual(len(merged["phases"]), 4)
+
+    def test_text(self) -> None:
+        trace = make.Trace(3, 8)
+        job = one(make.FullShard, 8)(trace, 1, True, "optimizer")
+        with tempfile.TemporaryDirectory() as folder:
+            path = job.steps(2).write(pathlib.Path(folder) / "t.json")
+            text = run("report", path, "-q")[1].decode()
+            page = pathlib.Path(folder) / "p.html"
+            self.assertEqual(run("report", path, "-q", "--html", page)[0], 0)
+            self.assertIn("FSDP full shard", page.read_text())
+        self.assertIn("PARALLELISM    FSDP full shard over 8 ranks (confidence: high)", text)
+        self.assertIn(f"{job.layers} units", text)
+        self.assertTrue(all(len(line) <= 80 for line in text.splitlines()))
+
+
+class Decoys(unittest.TestCase):
+    """What proves nothing is not claimed."""
+
+    def claim(self, job: make.Job, steps: int = 2) -> dict:
+        return said(job.steps(steps))["ranks"][0]["parallelism"]
+
+    def job(self, *hooks: tuple[str, str, int], **options: object) -> make.Job:
+        """A job that makes one call of a kind, in a hook, of so many elements."""
+        trace = make.Trace(**options)
+        job = make.Job(trace, 4)
+
+        class Caller(make.Strategy):
+            pass
+
+        for hook, kind, n in hooks:
+            def call(self: make.Strategy, *_: object, kind: str = kind, n: int = n) -> None:
+                self.t.collective(kind, self.group, n, n, "Float")
+            setattr(Caller, hook, call)
+        job.strategies = [Caller(trace, job, group("0", 8, 20))]
+        return job
+
+    def test_no_communication(self) -> None:
+        p = self.claim(self.job())
+        self.assertEqual((p["summary"], p["groups"]), ("", []))
+        self.assertIn("says nothing", p["why_not"])
+
+    def test_barrier(self) -> None:
+        self.assertEqual(self.claim(self.job(("step_begins", "barrier", 1)))["summary"], "")
+
+    def test_broadcast_of_parameters(self) -> None:
+        self.assertEqual(self.claim(self.job(("step_begins", "broadcast", 1 << 24)))["summary"], "")
+
+    def test_loss_is_averaged(self) -> None:
+        for hook in ("backward_is_done", "after_optimizer", "step_begins"):
+            self.assertEqual(self.claim(self.job((hook, "all_reduce", 1)))["summary"], "", hook)
+
+    def test_batch_norm_beside_ddp(self) -> None:
+        """SyncBatchNorm gathers statistics in forward and reduces theirs in backward."""
+        trace = make.Trace()
+        job = make.Job(trace, 4)
+        g = group("0", 8, 20)
+
+        class BatchNorm(make.Strategy):
+            def before_forward(self, layer: int) -> None:
+                self.t.collective("all_gather", self.group, 129, 8 * 129, "Float")
+
+            def before_backward(self, layer: int) -> None:
+                self.t.collective("all_reduce", self.group, 128, 128, "Float")
+
+        job.strategies = [BatchNorm(trace, job, g), make.Ddp(trace, job, g)]
+        self.assertEqual(self.claim(job)["summary"], "DDP over 8 ranks")
+
+    def test_metrics_in_forward_beside_ddp(self) -> None:
+        trace = make.Trace()
+        job = make.Job(trace, 4)
+        g = group("0", 8, 20)
+
+        class Metrics(make.Strategy):
+            def after_forward(self, layer: int) -> None:
+                self.t.collective("all_reduce", self.group, 64, 64, "Float")
+
+        job.strategies = [Metrics(trace, job, g), make.Ddp(trace, job, g)]
+        self.assertEqual(self.claim(job)["summary"], "DDP over 8 ranks")
+
+    def test_inference(self) -> None:
+        """Split tensors without a backward pass: said with little trust, and never as training."""
+        trace = make.Trace(arguments="kernel")
+        job = make.Job(trace, 4)
+        job.strategies = [make.Tensor(trace, job, group("0", 8, 20))]
+        job.backward = lambda last: None
+        job.optimizer = lambda: None
+        p = self.claim(job)
+        self.assertFalse(p["is_training"])
+        self.assertEqual((p["confidence"], p["summary"]), ("low", "TP without a backward pass over 8 ranks"))
+
+    def test_one_all_reduce_without_backward(self) -> None:
+        job = self.job(("after_optimizer", "all_reduce", 1 << 20))
+        job.backward = lambda last: None
+        job.optimizer = lambda: None
+        self.assertEqual(self.claim(job)["summary"], "")
+
+    def test_one_rank(self) -> None:
+        trace = make.Trace(0, 1)
+        job = make.Job(trace, 4)
+        job.strategies = [make.Ddp(trace, job, group("0", 1, 20))]
+        p = self.claim(job)
+        self.assertEqual((p["summary"], p["why_not"]), ("", "its process groups have one rank"))
+
+    def test_all_to_all_in_one_direction(self) -> None:
+        self.assertEqual(self.claim(self.job(("before_forward", "all_to_all", 1 << 20)))["summary"], "")
+
+
+# what is known of real traces; "" is honest: nothing can be told
+REAL = {
+    "astra-sim-megatron-tp8/megatron_kineto_0.json.gz": ({"tp": 8}, False),         # an evaluation: 81 all-reduces, no backward
+    "astra-sim-megatron-tp8/megatron_kineto_5.json.gz": ({"tp": 8}, False),
+    "hta-nccl/nccl_data.json.gz": ({"ddp": 2}, True),
+    "hta-cpu-only/rank-34.Jul_15_10_52_41.1074.pt.trace.json.gz": ({"ddp": 300}, True),
+    "hta-negq/rank0.json.gz": ({"sharded-embeddings": 8, "ddp": None}, True),       # TorchRec: rows within 8, DDP of the rest
+    "hta-ns-resolution/rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz": ({}, True),   # DDP of one rank
+    "tl-b200/eager_trace.json.gz": ({}, False),                                     # vLLM: one all-gather of logits
+    "tl-mi300-ddp/train_resnet18.json.gz": ({}, True),                              # one process, whatever its folder says
+    "tl-sglang-decode/bs_32_rank0.json.gz": ({}, False),
+    "tl-vllm-decode/graph_execution.json.gz": ({}, False),
+    "hta-critical-path/alexnet__benchmark_result_2869224_1695835535_trace.json.gz": ({}, False),
+    "kineto-tb-samples/resnet50_autograd_api_num_workers_4-worker0.pt.trace.json.gz": ({}, True),
+    "tl-mi210-gpu-only/gpu_only_trace.json.gz": ({}, False),
+    "zoology/trace.json.gz": ({}, False),
+}
+
+
+class Real(unittest.TestCase):
+    def test_known_traces(self) -> None:
+        folder = SHARED / "traces/kineto"
+        if not folder.exists():
+            skip_loudly("real traces of shared/traces/kineto are not present")
+            self.skipTest("no real traces")
+        for name, (expected, is_training) in REAL.items():
+            with self.subTest(trace=name):
+                whole = report(folder / name, "-q")
+                self.assertEqual(mains(whole), expected)
+                self.assertEqual(whole["ranks"][0]["parallelism"]["is_training"], is_training)
+
+    def test_the_others_claim_nothing(self) -> None:
+        """No other trace at hand is of several ranks."""
+        folder = SHARED / "traces/kineto"
+        if not folder.exists():
+            skip_loudly("real traces of shared/traces/kineto are not present")
+            self.skipTest("no real traces")
+        for path in sorted(folder.glob("*/*.json.gz")):
+            name = str(path.relative_to(folder))
+            if name in REAL or "megatron" in name or (SANITIZED and path.stat().st_size > 1e6):
+                continue
+            with self.subTest(trace=name):
+                self.assertEqual(report(path, "-q")["ranks"][0]["parallelism"]["summary"], "")
+
+    def test_ranks_of_one_job_agree(self) -> None:
+        folder = SHARED / "traces/kineto/astra-sim-megatron-tp8"
+        if not folder.exists() or SANITIZED:
+            self.skipTest("no real traces, or too slow here")
+        said_together = report(folder, "-q")["run"]["parallelism"]
+        self.assertEqual(said_together["summary"], "TP without a backward pass over 8 ranks")
+        self.assertEqual(said_together["ranks_that_agree"], 8)
+
+
+class Recorded(unittest.TestCase):
+    """PyTorch itself, two ranks over gloo on this machine's CPU."""
+
+    def record(self, mode: str, *options: str) -> list[dict]:
+        if not pathlib.Path(TORCH).exists() or SANITIZED:
+            skip_loudly(f"no PyTorch at {TORCH} (HOLDUP_TORCH)")
+            self.skipTest("no PyTorch")
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([TORCH, str(ROOT / "tests/parallel_jobs.py"), mode, folder, *options], capture_output=True,
+                                  timeout=300, check=False, text=True)
+            if done.returncode != 0:
+                skip_loudly(f"PyTorch could not run {mode}: {done.stderr.strip().splitlines()[-1:]}")
+                self.skipTest("PyTorch could not run it")
+            return [report(path, "-q")["ranks"][0] for path in sorted(pathlib.Path(folder).glob("rank*.json"))]
+
+    def test_ddp(self) -> None:
+        ranks = self.record("ddp", "shapes")
+        self.assertEqual(len(ranks), 2)
+        for rank in ranks:
+            p = rank["parallelism"]
+            self.assertEqual((p["summary"], p["confidence"], p["bucket_order"] in ("reverse", "")), ("DDP over 2 ranks", "high", True))
+            self.assertEqual(p["gradient_bytes"], 12 * (256 * 256 + 256) * 4)
+            self.assertGreaterEqual(p["buckets"], 2)
+            self.assertGreater({r["phase"]: r for r in rank["phases"]}["backward"]["host_ns"], 0)
+
+    def test_fsdp(self) -> None:
+        for mode, expected in (("fsdp1", "FSDP full shard over 2 ranks"), ("fsdp2", "FSDP full shard over 2 ranks"),
+                               ("fsdp2-kept", "FSDP SHARD_GRAD_OP over 2 ranks")):
+            for rank in self.record(mode):
+                self.assertEqual(rank["parallelism"]["summary"], expected)
+                self.assertEqual(rank["parallelism"]["units"], 12)
+
+    def test_zero_redundancy_optimizer(self) -> None:
+        for rank in self.record("zero1"):
+            self.assertEqual(rank["parallelism"]["summary"], "consistent with ZeRO-1 over 2 ranks")
+
+
+if __name__ == "__main__":
+    unittest.main()
