@@ -211,6 +211,12 @@ static bool judge_full_shard(const hu_pattern *p, const hu_traffic_group *g, con
                                                                                                 : HU_TRUST_MEDIUM);
         j->words = t->names_fsdp ? "FSDP full shard" : t->names_deepspeed ? "ZeRO-3" : NULL;
         hu_judgement_say(j, "parameters are gathered in forward and again in backward, gradients reduce-scattered");
+        if (g->is_stream && c->b_ar && c->b_ar >= c->b_rs) {
+            j->kind = HU_PARALLEL_HSDP;
+            j->words = "HSDP";
+            hu_judgement_say(j, "each reduce-scatter has an all-reduce beside it; the two groups are not recorded");
+            return true;
+        }
         if (!named)
             hu_judgement_say(j, "no range says which of the two it is");
         return true;

@@ -46,6 +46,15 @@ static bool add_compute(const hu_ask *ask, const hu_phase_spans *spans, const hu
     return true;
 }
 
+static bool add_time(const hu_ask *ask, const hu_traffic_call *c, sets *by_phase)
+{
+    sets *s = &by_phase[phase_of(c)];
+
+    return hu_intervals_add(ask->scratch, &s->comm, c->start_ns, c->start_ns + c->dur_ns) &&
+           hu_intervals_add(ask->scratch, &s->by_kind[column_of(c->kind)], c->start_ns, c->start_ns + c->dur_ns);
+}
+
+/* Where no device took part, times are those of the back end's own threads. */
 static bool add_traffic(const hu_ask *ask, const hu_traffic *traffic, sets *by_phase, hu_phase_row *rows)
 {
     for (size_t i = 0; i < traffic->n; i++) {
@@ -55,11 +64,12 @@ static bool add_traffic(const hu_ask *ask, const hu_traffic *traffic, sets *by_p
         rows[phase].calls++;
         if (c->bytes > 0 && __builtin_add_overflow(rows[phase].bytes, c->bytes, &rows[phase].bytes))
             rows[phase].bytes = INT64_MAX;
-        if (!traffic->on_host &&
-            (!hu_intervals_add(ask->scratch, &by_phase[phase].comm, c->start_ns, c->start_ns + c->dur_ns) ||
-             !hu_intervals_add(ask->scratch, &by_phase[phase].by_kind[column_of(c->kind)], c->start_ns, c->start_ns + c->dur_ns)))
+        if (!traffic->on_host && !add_time(ask, c, by_phase))
             return false;
     }
+    for (size_t i = 0; i < traffic->n_ranges; i++)
+        if (!add_time(ask, &traffic->ranges[i], by_phase))
+            return false;
     return true;
 }
 

@@ -22,7 +22,7 @@ typedef struct {
     hu_phase_row *at;                                   /* forward, backward, optimizer, other; none without marks */
     size_t        n;
     unsigned      sources;                              /* HU_PHASE_BY_*                                         */
-    bool          on_host;                              /* no device took part: times of collectives are unknown */
+    bool          on_host;                              /* no device took part: nothing is computed or exposed */
 } hu_phase_table;
 
 /* Rows live in the arena of `ask`.  Returns 0 or HU_ENOMEM. */

@@ -23,10 +23,14 @@ typedef struct {
     hu_intervals          steps;
     HU_VEC(hu_traffic_call) list;
     HU_VEC(hu_traffic_call) peers;
+    HU_VEC(hu_traffic_call) ranges;
     HU_VEC(hu_traffic_group) groups;
     hu_map                group_of_key;
+    hu_map                type_of_size;     /* elements of a tensor that the back end was given -> hu_dtype */
     uint8_t              *flags;    /* by name: 0 unknown, else 1 + what it is */
 } work;
+
+typedef enum { INTO_LIST, INTO_PEERS, INTO_RANGES } target;
 
 enum { NAME_NONE = 1, NAME_PARAMS, NAME_C10D, NAME_BACKEND };
 
@@ -172,8 +176,16 @@ static void take_args(const hu_ask *ask, const hu_collective_detail *d, hu_traff
 
 typedef struct {
     int64_t large, small;           /* bytes of the largest and the smallest tensor; -1 */
+    int64_t elements;               /* of the largest list of tensors, whose type is not recorded; -1 */
     hu_str  type;
 } tensors;
+
+static hu_str type_name(hu_dtype type)
+{
+    if (hu_dtype_is_float(type) || type == HU_DTYPE_INT8)
+        return hu_str_of(hu_dtype_name(type));
+    return type == HU_DTYPE_INT64 ? HU_STR("long") : HU_STR("int");
+}
 
 static void look_at_tensors(const hu_ask *ask, uint32_t i, tensors *t)
 {
@@ -186,13 +198,12 @@ static void look_at_tensors(const hu_ask *ask, uint32_t i, tensors *t)
     for (size_t k = 0; k < args.n; k++) {
         const int64_t bytes = hu_arg_is_tensor(&args, k) ? hu_arg_bytes(&args.at[k]) : -1;
 
+        if (args.at[k].is_list && args.at[k].elements > t->elements)
+            t->elements = args.at[k].elements;
         if (bytes < 0 || hu_dtype_bytes(args.at[k].dtype) == 0)
             continue;
-        if (t->type.n == 0 || bytes > t->large) {
-            t->type = hu_str_of(hu_dtype_name(args.at[k].dtype));
-            if (!hu_dtype_is_float(args.at[k].dtype) && args.at[k].dtype != HU_DTYPE_INT8)
-                t->type = args.at[k].dtype == HU_DTYPE_INT64 ? HU_STR("long") : HU_STR("int");
-        }
+        if (t->type.n == 0 || bytes > t->large)
+            t->type = type_name(args.at[k].dtype);
         t->large = bytes > t->large ? bytes : t->large;
         t->small = t->small < 0 || bytes < t->small ? bytes : t->small;
     }
@@ -202,7 +213,7 @@ static void look_at_tensors(const hu_ask *ask, uint32_t i, tensors *t)
 static const hu_collective_detail *climb(work *w, uint32_t from, hu_traffic_call *c, int64_t *size)
 {
     const hu_ask *ask = w->ask;
-    tensors       t = {-1, -1, {0}};
+    tensors       t = {-1, -1, -1, {0}};
     int           n = 0;
 
     for (uint32_t at = from; at != HU_NONE && n < MOST_ABOVE; at = ask->s.parent[at], n++) {
@@ -222,6 +233,14 @@ static const hu_collective_detail *climb(work *w, uint32_t from, hu_traffic_call
             c->is_named = true;
         }
         look_at_tensors(ask, at, &t);
+    }
+    if (c->bytes < 0 && t.large < 0 && t.elements > 0 && w->type_of_size.n) {
+        const uint32_t type = hu_map_get(&w->type_of_size, (uint64_t)t.elements);
+
+        if (type < HU_DTYPE_COUNT && hu_dtype_bytes((hu_dtype)type)) {
+            t.large = hu_times(t.elements, hu_dtype_bytes((hu_dtype)type));
+            t.type = type_name((hu_dtype)type);
+        }
     }
     if (c->bytes < 0 && t.large >= 0) {
         c->bytes = t.large;
@@ -275,7 +294,7 @@ static hu_slot slot_of(const hu_phase_spans *spans, uint32_t span, int64_t time_
 }
 
 /* False when there is no memory; calls outside of the steps are left out. */
-static bool add(work *w, uint32_t slice, uint32_t host, bool as_peer)
+static bool add(work *w, uint32_t slice, uint32_t host, target into)
 {
     const hu_ask   *ask = w->ask;
     const int64_t   time_ns = hu_select_time(ask->trace, &ask->s, slice);
@@ -294,11 +313,13 @@ static bool add(work *w, uint32_t slice, uint32_t host, bool as_peer)
         d = climb(w, host, &c, &size);
     c.span = hu_phase_span_before(w->spans, time_ns);
     c.slot = slot_of(w->spans, c.span, time_ns);
-    if (as_peer ? c.kind != HU_TRAFFIC_SEND && c.kind != HU_TRAFFIC_RECV
-                : c.kind == HU_TRAFFIC_OTHER && ask->s.kind[slice] != HU_KIND_COLLECTIVE)
+    if (into == INTO_PEERS ? c.kind != HU_TRAFFIC_SEND && c.kind != HU_TRAFFIC_RECV
+                           : c.kind == HU_TRAFFIC_OTHER && ask->s.kind[slice] != HU_KIND_COLLECTIVE)
         return true;            /* "wait", "init" */
+    if (into == INTO_RANGES)
+        return hu_vec_push(ask->scratch, &w->ranges, c);
     return put_group(w, slice, d, size, &c) &&
-           (as_peer ? hu_vec_push(ask->scratch, &w->peers, c) : hu_vec_push(ask->scratch, &w->list, c));
+           (into == INTO_PEERS ? hu_vec_push(ask->scratch, &w->peers, c) : hu_vec_push(ask->scratch, &w->list, c));
 }
 
 static bool add_device(work *w)
@@ -308,7 +329,7 @@ static bool add_device(work *w)
     for (size_t k = 0; k < ask->n_work; k++) {
         const uint32_t i = ask->work[k];
 
-        if (ask->s.kind[i] == HU_KIND_COLLECTIVE && !add(w, i, hu_trace_op_of(ask->trace, i), false))
+        if (ask->s.kind[i] == HU_KIND_COLLECTIVE && !add(w, i, hu_trace_op_of(ask->trace, i), INTO_LIST))
             return false;
     }
     return true;
@@ -342,8 +363,8 @@ static uint32_t find_args(work *w, const hu_track *t, uint32_t k)
     return ask->order[t->first + k];
 }
 
-/* Operators of the host: calls themselves where no device took part, else only who sends to whom. */
-static bool add_host(work *w, int flag, bool as_peer)
+/* Operators or ranges of the host of one origin. */
+static bool add_host(work *w, int flag, target into)
 {
     const hu_ask *ask = w->ask;
 
@@ -358,25 +379,59 @@ static bool add_host(work *w, int flag, bool as_peer)
             if (!hu_kind_in(ask->s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER)) || flag_of(w, i) != flag || !is_outermost(w, i))
                 continue;
             inner = flag == NAME_C10D ? find_args(w, track, k) : i;
-            if (!add(w, inner, inner, as_peer))
+            if (!add(w, inner, inner, into))
                 return false;
         }
     }
     return true;
 }
 
-/* Operators of c10d hold the records; where they were not recorded, records stand alone, and the back end's ranges last. */
-static bool add_host_calls(work *w, bool as_peer)
+/*
+ * What the host started: the calls themselves where no device took part, else only who sends to whom.  Operators of c10d
+ * hold the records; where they were not recorded, records stand alone, and the back end's ranges come last.
+ */
+static bool add_host_calls(work *w, target into)
 {
     static const int flags[] = {NAME_C10D, NAME_PARAMS, NAME_BACKEND};
 
     for (size_t f = 0; f < HU_COUNT(flags); f++) {
-        if (flags[f] == NAME_BACKEND && (as_peer ? w->peers.n : w->list.n))
+        if (flags[f] == NAME_BACKEND && (into == INTO_PEERS ? w->peers.n : w->list.n))
             break;
-        if (!add_host(w, flags[f], as_peer))
+        if (!add_host(w, flags[f], into))
             return false;
     }
     return true;
+}
+
+/* gloo works in threads of its own, and there alone the types of tensors are recorded. */
+static bool learn_types(work *w)
+{
+    const hu_ask *ask = w->ask;
+    hu_args       args;
+
+    if (!hu_map_init(&w->type_of_size, ask->scratch, 16))
+        return false;
+    for (uint32_t i = 0; i < ask->s.n; i++) {
+        const hu_op_detail *d = hu_kind_in(ask->s.kind[i], HU_BIT(USER) | HU_BIT(CPU_OP)) && flag_of(w, i) == NAME_BACKEND
+                                    ? op_of(ask, i)
+                                    : NULL;
+        uint32_t *place;
+
+        if (!d || !d->dims ||
+            !hu_args_parse(hu_trace_text(ask->trace, d->dims), hu_trace_text(ask->trace, d->types), HU_STR(""), &args) ||
+            !hu_arg_is_tensor(&args, 0))
+            continue;
+        place = hu_map_put(&w->type_of_size, (uint64_t)args.at[0].elements);
+        if (!place)
+            return false;
+        *place = *place == HU_MAP_NONE || *place == (uint32_t)args.at[0].dtype ? (uint32_t)args.at[0].dtype : HU_DTYPE_UNKNOWN;
+    }
+    return true;
+}
+
+static bool add_host_only(work *w)
+{
+    return learn_types(w) && add_host_calls(w, INTO_LIST) && add_host(w, NAME_BACKEND, INTO_RANGES);
 }
 
 /* Calls of one group side by side, each group's in the order they were found. */
@@ -422,12 +477,12 @@ int hu_traffic_list(const hu_ask *ask, const hu_phase_spans *spans, hu_traffic *
     w.flags = hu_arena_calloc(ask->scratch, hu_trace_string_count(ask->trace) + 1, 1);
     if (!w.flags || !hu_map_init(&w.group_of_key, ask->scratch, 16) || !list_steps(&w))
         return hu_fail_memory(err);
-    ok = out->on_host ? add_host_calls(&w, false) : add_device(&w);
+    ok = out->on_host ? add_host_only(&w) : add_device(&w);
     for (size_t i = 0; i < w.list.n; i++)
         exchanges |= w.list.at[i].kind == HU_TRAFFIC_EXCHANGE ||
                      ((w.list.at[i].kind == HU_TRAFFIC_SEND || w.list.at[i].kind == HU_TRAFFIC_RECV) && w.list.at[i].peer < 0);
     if (ok && exchanges && !out->on_host)
-        ok = add_host_calls(&w, true);
+        ok = add_host_calls(&w, INTO_PEERS);
     if (!ok || !sort_by_group(&w, out))
         return hu_fail_memory(err);
     out->steps = w.steps;
@@ -436,5 +491,7 @@ int hu_traffic_list(const hu_ask *ask, const hu_phase_spans *spans, hu_traffic *
     out->n_groups = w.groups.n;
     out->peers = w.peers.at;
     out->n_peers = w.peers.n;
+    out->ranges = w.ranges.at;
+    out->n_ranges = w.ranges.n;
     return 0;
 }

@@ -53,6 +53,8 @@ typedef struct {
     size_t            n_groups;
     hu_traffic_call  *peers;                /* sends and receives as the host started them, where kernels do not tell */
     size_t            n_peers;
+    hu_traffic_call  *ranges;               /* where no device took part: when the back end was at work ("gloo:…") */
+    size_t            n_ranges;
     bool              on_host;              /* no device took part */
     hu_intervals      steps;                /* that count, on the host; none: all of the capture counts */
 } hu_traffic;

@@ -136,10 +136,10 @@ static bool on_device(const hu_digest *d)
 HU_PLAIN_TEXT_OF(phase, d->phases.at, hu_str_of(hu_phase_name(r->phase)))
 HU_NUMBER(host, phases, each(d, r->host_ns))
 HU_NUMBER(compute, phases, d->phases.on_host ? HU_ABSENT : each(d, r->compute_ns))
-HU_NUMBER(gather, phases, d->phases.on_host ? HU_ABSENT : each(d, r->comm_ns[HU_PHASE_GATHER]))
-HU_NUMBER(scatter, phases, d->phases.on_host ? HU_ABSENT : each(d, r->comm_ns[HU_PHASE_SCATTER]))
-HU_NUMBER(reduce, phases, d->phases.on_host ? HU_ABSENT : each(d, r->comm_ns[HU_PHASE_REDUCE]))
-HU_NUMBER(otherwise, phases, d->phases.on_host ? HU_ABSENT : each(d, r->comm_ns[HU_PHASE_ELSE]))
+HU_NUMBER(gather, phases, each(d, r->comm_ns[HU_PHASE_GATHER]))
+HU_NUMBER(scatter, phases, each(d, r->comm_ns[HU_PHASE_SCATTER]))
+HU_NUMBER(reduce, phases, each(d, r->comm_ns[HU_PHASE_REDUCE]))
+HU_NUMBER(otherwise, phases, each(d, r->comm_ns[HU_PHASE_ELSE]))
 HU_NUMBER(exposed, phases, d->phases.on_host ? HU_ABSENT : each(d, r->exposed_ns))
 HU_NUMBER(phase_calls, phases, each(d, r->calls))
 HU_NUMBER(phase_bytes, phases, each(d, r->bytes))
@@ -149,10 +149,10 @@ static const hu_column phase_columns[] = {
     {"phase", "phase", HU_CELL_TEXT, 9, NULL, phase, false},
     {"host_ns", "host", HU_CELL_NS, 8, NULL, host, false},
     {"compute_ns", "compute", HU_CELL_NS, 8, on_device, compute, false},
-    {"all_gather_ns", "gather", HU_CELL_NS, 8, on_device, gather, false},
-    {"reduce_scatter_ns", "scatter", HU_CELL_NS, 8, on_device, scatter, false},
-    {"all_reduce_ns", "reduce", HU_CELL_NS, 8, on_device, reduce, false},
-    {"other_comm_ns", "others", HU_CELL_NS, 8, on_device, otherwise, false},
+    {"all_gather_ns", "gather", HU_CELL_NS, 8, NULL, gather, false},
+    {"reduce_scatter_ns", "scatter", HU_CELL_NS, 8, NULL, scatter, false},
+    {"all_reduce_ns", "reduce", HU_CELL_NS, 8, NULL, reduce, false},
+    {"other_comm_ns", "others", HU_CELL_NS, 8, NULL, otherwise, false},
     {"exposed_comm_ns", "exposed", HU_CELL_NS, 8, on_device, exposed, false},
     {"comm_calls", "calls", HU_CELL_NUMBER, 8, NULL, phase_calls, true},
     {"comm_bytes", "bytes", HU_CELL_BYTES, 7, NULL, phase_bytes, false},
