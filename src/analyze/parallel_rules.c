@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * parallel_rules.c - the decision table: what is gathered, scattered and reduced in forward, backward and after the optimizer.
+ * parallel_rules.c - the decision table: what is gathered, scattered and reduced in forward, in backward, and afterwards.
  *
  *     forward                 backward                        after optimizer     is
  *     all-reduce              all-reduce of the same size     -                   TP (Megatron-LM: 2 of each in a layer)
@@ -151,14 +151,22 @@ static void judge_inference(const hu_pattern *p, const hu_traffic_group *g, cons
         reductions += p->n[s][HU_TRAFFIC_ALL_REDUCE];
         common = p->common_n[s][HU_TRAFFIC_ALL_REDUCE] > common ? p->common_n[s][HU_TRAFFIC_ALL_REDUCE] : common;
     }
+    if (!t->has_host) {
+        conclude(j, p, g, HU_PARALLEL_UNKNOWN, HU_TRUST_LOW);
+        hu_judgement_say(j, "the host was not recorded, so nothing tells forward from backward");
+        return;
+    }
     hu_judgement_say(j, "no backward pass was recorded");
+    if (p->sized == 0 && reductions == p->tensors)
+        common = reductions;            /* sizes are not recorded */
     if (common < FEWEST || 2 * common < reductions) {
         conclude(j, p, g, HU_PARALLEL_UNKNOWN, HU_TRUST_LOW);
         return;
     }
     conclude(j, p, g, HU_PARALLEL_TP, t->names_tensor ? HU_TRUST_MEDIUM : HU_TRUST_LOW);
     j->words = "TP without a backward pass";
-    hu_judgement_say(j, "%lld all-reduces of one size: inference with split tensors looks like this", (long long)common);
+    hu_judgement_say(j, "%lld all-reduces%s: inference with split tensors looks like this", (long long)common,
+                     p->sized ? " of one size" : "");
     if (t->names_tensor)
         hu_judgement_say(j, "operators are those of Megatron-LM's tensor parallelism");
 }
@@ -175,7 +183,7 @@ static bool judge_tensor(const hu_pattern *p, const hu_traffic_group *g, const h
 
     if (t->names_embeddings && c->f_rs && c->b_ag && c->f_ag + c->b_rs == 0) {
         conclude(j, p, g, HU_PARALLEL_EMBEDDINGS, HU_TRUST_HIGH);
-        hu_judgement_say(j, "looked-up embeddings are reduce-scattered in forward, their gradients gathered (rows are split)");
+        hu_judgement_say(j, "rows of embeddings are reduce-scattered in forward, their gradients gathered");
         return true;
     }
     if (c->f_rs && 2 * c->f_rs >= c->f_ag && c->f_ag && c->b_ag + c->b_rs) {
@@ -231,12 +239,14 @@ static bool judge_full_shard(const hu_pattern *p, const hu_traffic_group *g, con
 }
 
 /* The optimizer's state is split; gradients come by all-reduce, reduce-scatter or reduce. */
-static bool judge_optimizer_shard(const hu_pattern *p, const hu_traffic_group *g, const hu_parallel_traits *t, const counts *c,
-                                  hu_judgement *j)
+static bool judge_optimizer_shard(const hu_pattern *p, const hu_traffic_group *g, const hu_parallel_traits *t,
+                                  const counts *c, hu_judgement *j)
 {
-    const int64_t reduced = p->bytes[HU_SLOT_BACKWARD][HU_TRAFFIC_ALL_REDUCE] + p->bytes[HU_SLOT_AFTER][HU_TRAFFIC_ALL_REDUCE];
-    const int64_t gathered = p->bytes[HU_SLOT_OPTIMIZER][HU_TRAFFIC_ALL_GATHER] + p->bytes[HU_SLOT_AFTER][HU_TRAFFIC_ALL_GATHER];
-    const int64_t sent = p->bytes[HU_SLOT_OPTIMIZER][HU_TRAFFIC_BROADCAST] + p->bytes[HU_SLOT_AFTER][HU_TRAFFIC_BROADCAST];
+    const int64_t *const backward = p->bytes[HU_SLOT_BACKWARD], *const after = p->bytes[HU_SLOT_AFTER];
+    const int64_t *const optimizer = p->bytes[HU_SLOT_OPTIMIZER];
+    const int64_t reduced = backward[HU_TRAFFIC_ALL_REDUCE] + after[HU_TRAFFIC_ALL_REDUCE];
+    const int64_t gathered = optimizer[HU_TRAFFIC_ALL_GATHER] + after[HU_TRAFFIC_ALL_GATHER];
+    const int64_t sent = optimizer[HU_TRAFFIC_BROADCAST] + after[HU_TRAFFIC_BROADCAST];
     const bool    scattered = c->b_rs + c->b_reduce + c->after_rs > 0;
     const bool    large = p->sized == 0 || scattered || 8 * (gathered + sent) >= reduced;
 
@@ -253,13 +263,15 @@ static bool judge_optimizer_shard(const hu_pattern *p, const hu_traffic_group *g
                          once ? " once" : each_pass ? " in each backward pass" : " in buckets",
                          c->after_ag ? "gathered" : "broadcast");
         hu_judgement_say(j, "that is consistent with %s; the stage itself is not in the trace",
-                         once && !each_pass ? "ZeRO-1 or a distributed optimizer" : "ZeRO-2, and with ZeRO-1 that reduce-scatters");
+                         once && !each_pass ? "ZeRO-1 or a distributed optimizer"
+                                            : "ZeRO-2, and with ZeRO-1 that reduce-scatters");
         return true;
     }
     if (c->b_ar + c->after_ar == 0)
         return false;
     conclude(j, p, g, HU_PARALLEL_ZERO_1, t->names_deepspeed ? HU_TRUST_HIGH : HU_TRUST_MEDIUM);
-    hu_judgement_say(j, "gradients are all-reduced, parameters %s after the optimizer", c->after_ag ? "gathered" : "broadcast");
+    hu_judgement_say(j, "gradients are all-reduced, parameters %s after the optimizer",
+                     c->after_ag ? "gathered" : "broadcast");
     hu_judgement_say(j, "that is consistent with ZeRO-1; the stage itself is not in the trace");
     return true;
 }
@@ -269,7 +281,8 @@ static bool judge_data(const hu_pattern *p, const hu_traffic_group *g, const hu_
 {
     if (c->b_ar + c->after_ar == 0 || c->b_rs + c->after_rs + c->b_ag > 0)
         return false;
-    conclude(j, p, g, HU_PARALLEL_DDP, c->b_ar && (t->names_ddp || c->f_ar + c->f_ag == 0) ? HU_TRUST_HIGH : HU_TRUST_MEDIUM);
+    conclude(j, p, g, HU_PARALLEL_DDP,
+             c->b_ar && (t->names_ddp || c->f_ar + c->f_ag == 0) ? HU_TRUST_HIGH : HU_TRUST_MEDIUM);
     if (!t->names_ddp && j->trust == HU_TRUST_HIGH && (double)c->b_ar <= t->steps)
         j->trust = HU_TRUST_MEDIUM;
     hu_judgement_say(j, "gradients are all-reduced in backward, nothing is gathered afterwards");

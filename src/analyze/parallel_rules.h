@@ -9,6 +9,7 @@
 /* What the trace says besides the calls. */
 typedef struct {
     bool    is_training;            /* a backward pass was seen                                 */
+    bool    has_host;               /* operators of the host were recorded                      */
     bool    names_fsdp, names_deepspeed, names_ddp, names_tensor, names_embeddings;
     bool    has_attention;          /* kernels of attention are known                           */
     bool    attention_first;        /* they run before the first all-to-all of a forward pass   */

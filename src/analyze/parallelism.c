@@ -187,6 +187,8 @@ static bool find_traits(work *w)
     size_t passes = 0;
 
     w->traits.is_training = w->spans.has_backward;
+    for (uint32_t i = 0; i < w->ask->s.n && !w->traits.has_host; i++)
+        w->traits.has_host = w->ask->s.kind[i] == HU_KIND_CPU_OP;
     w->traits.steps = w->traffic.steps.n ? (double)w->traffic.steps.n : 1;
     for (size_t i = 0; i < w->spans.n; i++)
         passes += w->spans.at[i].phase == HU_PHASE_FORWARD &&
@@ -280,14 +282,14 @@ static bool add_group(work *w, size_t source, const hu_judgement *j, bool (*want
 /* Sends and receives as the host tells them, where kernels do not; of all groups. */
 static void judge_exchange(const work *w, size_t source, hu_pipeline *out)
 {
-    const hu_traffic_group *g = &w->traffic.groups[source];
+    const hu_traffic       *t = &w->traffic;
+    const hu_traffic_group *g = &t->groups[source];
     const int64_t           rank = hu_trace_get_info(w->ask->trace)->rank;
 
-    if (w->traffic.n_peers)
-        hu_pipeline_judge(w->traffic.peers, w->traffic.n_peers, &w->traffic.groups[w->traffic.peers[0].group], rank, &w->traits,
-                          out);
+    if (t->n_peers)
+        hu_pipeline_judge(t->peers, t->n_peers, &t->groups[t->peers[0].group], rank, &w->traits, out);
     else
-        hu_pipeline_judge(w->traffic.at + g->first, g->n, g, rank, &w->traits, out);
+        hu_pipeline_judge(t->at + g->first, g->n, g, rank, &w->traits, out);
 }
 
 static bool judge_group(work *w, size_t source)
@@ -583,8 +585,8 @@ static void measure_layers(const work *w, const hu_parallel_group *g, hu_paralle
     const hu_traffic_kind kind = g->kind == HU_PARALLEL_TP_SP ? HU_TRAFFIC_REDUCE_SCATTER
                                  : g->kind == HU_PARALLEL_EP  ? HU_TRAFFIC_ALL_TO_ALL
                                                               : HU_TRAFFIC_ALL_REDUCE;
-    const int64_t     n = p->common_n[HU_SLOT_FORWARD][kind] && g->kind != HU_PARALLEL_EP ? p->common_n[HU_SLOT_FORWARD][kind]
-                                                                                          : p->n[HU_SLOT_FORWARD][kind];
+    const int64_t     common = p->common_n[HU_SLOT_FORWARD][kind];
+    const int64_t     n = common && g->kind != HU_PARALLEL_EP ? common : p->n[HU_SLOT_FORWARD][kind];
     const double      layers = floor((double)n / passes / 2 + 1e-9);
 
     if (!w->traits.is_training || layers < 1)
@@ -720,13 +722,14 @@ static bool summarise(work *w, hu_parallelism *out)
         return true;
     }
     if (mains == 1) {
-        n = (size_t)snprintf(line, sizeof line, "%s%.*s", is_zero(first->kind) ? "consistent with " : "", (int)first->words.n,
-                             first->words.p);
+        n = (size_t)snprintf(line, sizeof line, "%s%.*s", is_zero(first->kind) ? "consistent with " : "",
+                             (int)first->words.n, first->words.p);
         if (first->size > 0)
             snprintf(line + n, sizeof line - n, " over %lld ranks", (long long)first->size);
     }
     for (size_t i = 0; mains > 1 && i < mains && n < sizeof line - 80; i++) {
-        n += (size_t)snprintf(line + n, sizeof line - n, "%s%.*s", i ? " × " : "", (int)out->at[i].words.n, out->at[i].words.p);
+        n += (size_t)snprintf(line + n, sizeof line - n, "%s%.*s", i ? " × " : "", (int)out->at[i].words.n,
+                              out->at[i].words.p);
         if (out->at[i].size > 0)
             n += (size_t)snprintf(line + n, sizeof line - n, " %lld", (long long)out->at[i].size);
     }
@@ -749,7 +752,8 @@ static hu_str why_nothing(const work *w)
     if (alone)
         return HU_STR("its process groups have one rank");
     if (!w->traits.is_training)
-        return HU_STR("no backward pass was recorded");
+        return w->traits.has_host ? HU_STR("no backward pass was recorded")
+                                  : HU_STR("the host was not recorded, so nothing tells forward from backward");
     return HU_STR("the calls fit no known pattern");
 }
 

@@ -35,12 +35,15 @@ static bool add_compute(const hu_ask *ask, const hu_phase_spans *spans, const hu
     for (size_t k = 0; k < ask->n_work; k++) {
         const uint32_t i = ask->work[k];
         int64_t        time_ns;
+        hu_phase       phase;
 
         if (ask->s.kind[i] != HU_KIND_KERNEL)
             continue;
         time_ns = hu_select_time(ask->trace, &ask->s, i);
-        if (is_counted(ask, traffic, time_ns) && !hu_intervals_add(ask->scratch, &by_phase[hu_phase_at(spans, time_ns)].compute,
-                                                          ask->s.start_ns[i], hu_ask_end(ask, i)))
+        if (!is_counted(ask, traffic, time_ns))
+            continue;
+        phase = hu_phase_at(spans, time_ns);
+        if (!hu_intervals_add(ask->scratch, &by_phase[phase].compute, ask->s.start_ns[i], hu_ask_end(ask, i)))
             return false;
     }
     return true;

@@ -317,7 +317,8 @@ int hu_phase_spans_find(const hu_ask *ask, hu_phase_spans *out, hu_error *err)
         return hu_fail_memory(err);
     drop_weak(&w);
     fill_gaps(&w);
-    *out = (hu_phase_spans){.at = w.spans.at, .n = w.spans.n, .nodes = w.nodes.at, .n_nodes = w.nodes.n, .sources = w.sources};
+    *out = (hu_phase_spans){.at = w.spans.at, .n = w.spans.n, .nodes = w.nodes.at, .n_nodes = w.nodes.n,
+                            .sources = w.sources};
     for (size_t i = 0; i < out->n; i++)
         out->has_backward |= out->at[i].phase == HU_PHASE_BACKWARD;
     return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * phases.h - forward, backward, optimizer: which part of a training step the host is in, and what it starts on the device. */
+ * phases.h - forward, backward, optimizer: which part of a training step the host is in, and what it starts there. */
 #ifndef HU_ANALYZE_PHASES_H
 #define HU_ANALYZE_PHASES_H
 

@@ -91,14 +91,16 @@ static bool within_twice(int64_t a, int64_t b)
 /* A ring: to one, from another; or to and from the same one, several times within a pass. */
 static bool is_ring(const neighbours *all, const hu_parallel_traits *t)
 {
+    const neighbour *a = &all->at[0], *b = &all->at[1];
+
     if (all->n == 2)
-        return (all->at[0].sends == 0) != (all->at[0].receives == 0) && (all->at[1].sends == 0) != (all->at[1].receives == 0) &&
-               (all->at[0].sends == 0) != (all->at[1].sends == 0);
+        return (a->sends == 0) != (a->receives == 0) && (b->sends == 0) != (b->receives == 0) &&
+               (a->sends == 0) != (b->sends == 0);
     if (all->n != 1)
         return false;
-    return within_twice(all->at[0].forward_sends, all->at[0].forward_receives) &&
-           within_twice(all->at[0].sends - all->at[0].forward_sends, all->at[0].receives - all->at[0].forward_receives) &&
-           (double)all->at[0].forward_sends >= 2 * t->passes;
+    return within_twice(a->forward_sends, a->forward_receives) &&
+           within_twice(a->sends - a->forward_sends, a->receives - a->forward_receives) &&
+           (double)a->forward_sends >= 2 * t->passes;
 }
 
 static bool goes_both_ways(const neighbours *all)
@@ -229,10 +231,12 @@ int hu_pipeline_bubble(const hu_ask *ask, const hu_phase_spans *spans, const hu_
     if (n == 0 || traffic->on_host)
         return 0;
     find_windows(ask, spans, traffic, windows, n);
-    for (size_t i = 0; i < traffic->n; i++)
-        if (!is_exchange(traffic->at[i].kind) &&
-            !hu_intervals_add(ask->scratch, &others, traffic->at[i].start_ns, traffic->at[i].start_ns + traffic->at[i].dur_ns))
+    for (size_t i = 0; i < traffic->n; i++) {
+        const hu_traffic_call *c = &traffic->at[i];
+
+        if (!is_exchange(c->kind) && !hu_intervals_add(ask->scratch, &others, c->start_ns, c->start_ns + c->dur_ns))
             return hu_fail_memory(err);
+    }
     if (!hu_intervals_unite(ask->scratch, &others) || !hu_intervals_join(ask->scratch, &ask->compute, &others, &busy))
         return hu_fail_memory(err);
     hu_intervals_split(&busy, windows, n, used);

@@ -76,8 +76,9 @@ hu_traffic_kind hu_traffic_kind_of(hu_str name)
 
 const char *hu_traffic_kind_name(hu_traffic_kind kind)
 {
-    static const char *const names[HU_TRAFFIC_COUNT] = {"all-gather", "reduce-scatter", "all-reduce", "all-to-all", "send",
-                                                        "receive", "send/receive", "broadcast", "reduce", "barrier", "other"};
+    static const char *const names[HU_TRAFFIC_COUNT] = {"all-gather", "reduce-scatter", "all-reduce", "all-to-all",
+                                                        "send", "receive", "send/receive", "broadcast", "reduce",
+                                                        "barrier", "other"};
 
     return kind < HU_TRAFFIC_COUNT ? names[kind] : "other";
 }
@@ -156,7 +157,8 @@ static void take_args(const hu_ask *ask, const hu_collective_detail *d, hu_traff
 {
     const hu_str  name = hu_trace_text(ask->trace, d->name);
     const hu_traffic_kind kind = hu_traffic_kind_of(name);
-    const bool    moves_input = kind == HU_TRAFFIC_ALL_REDUCE || kind == HU_TRAFFIC_REDUCE_SCATTER || kind == HU_TRAFFIC_ALL_TO_ALL;
+    const bool    moves_input = kind == HU_TRAFFIC_ALL_REDUCE || kind == HU_TRAFFIC_REDUCE_SCATTER ||
+                                kind == HU_TRAFFIC_ALL_TO_ALL;
     int64_t       elements = d->in_elements > d->out_elements ? d->in_elements : d->out_elements;
 
     if (kind != HU_TRAFFIC_OTHER) {
@@ -209,7 +211,7 @@ static void look_at_tensors(const hu_ask *ask, uint32_t i, tensors *t)
     }
 }
 
-/* Climbs from a launch, or looks at a host call, for what the kernel does not say; *size is the group's, where shapes tell. */
+/* Climbs from a launch, or from a call of the host, for what is not said yet; *size: the group's, where shapes tell it. */
 static const hu_collective_detail *climb(work *w, uint32_t from, hu_traffic_call *c, int64_t *size)
 {
     const hu_ask *ask = w->ask;
@@ -218,7 +220,8 @@ static const hu_collective_detail *climb(work *w, uint32_t from, hu_traffic_call
 
     for (uint32_t at = from; at != HU_NONE && n < MOST_ABOVE; at = ask->s.parent[at], n++) {
         const int                   flag = flag_of(w, at);
-        const hu_collective_detail *d = flag == NAME_PARAMS || ask->s.kind[at] == HU_KIND_COLLECTIVE ? args_of(ask, at) : NULL;
+        const bool                  may = flag == NAME_PARAMS || ask->s.kind[at] == HU_KIND_COLLECTIVE;
+        const hu_collective_detail *d = may ? args_of(ask, at) : NULL;
         hu_traffic_kind             kind;
 
         if (d) {
@@ -415,7 +418,7 @@ static bool learn_types(work *w)
         const hu_op_detail *d = hu_kind_in(ask->s.kind[i], HU_BIT(USER) | HU_BIT(CPU_OP)) && flag_of(w, i) == NAME_BACKEND
                                     ? op_of(ask, i)
                                     : NULL;
-        uint32_t *place;
+        uint32_t *place, type;
 
         if (!d || !d->dims ||
             !hu_args_parse(hu_trace_text(ask->trace, d->dims), hu_trace_text(ask->trace, d->types), HU_STR(""), &args) ||
@@ -424,7 +427,8 @@ static bool learn_types(work *w)
         place = hu_map_put(&w->type_of_size, (uint64_t)args.at[0].elements);
         if (!place)
             return false;
-        *place = *place == HU_MAP_NONE || *place == (uint32_t)args.at[0].dtype ? (uint32_t)args.at[0].dtype : HU_DTYPE_UNKNOWN;
+        type = (uint32_t)args.at[0].dtype;
+        *place = *place == HU_MAP_NONE || *place == type ? type : HU_DTYPE_UNKNOWN;
     }
     return true;
 }
@@ -478,9 +482,12 @@ int hu_traffic_list(const hu_ask *ask, const hu_phase_spans *spans, hu_traffic *
     if (!w.flags || !hu_map_init(&w.group_of_key, ask->scratch, 16) || !list_steps(&w))
         return hu_fail_memory(err);
     ok = out->on_host ? add_host_only(&w) : add_device(&w);
-    for (size_t i = 0; i < w.list.n; i++)
-        exchanges |= w.list.at[i].kind == HU_TRAFFIC_EXCHANGE ||
-                     ((w.list.at[i].kind == HU_TRAFFIC_SEND || w.list.at[i].kind == HU_TRAFFIC_RECV) && w.list.at[i].peer < 0);
+    for (size_t i = 0; i < w.list.n; i++) {
+        const hu_traffic_kind kind = w.list.at[i].kind;
+
+        exchanges |= kind == HU_TRAFFIC_EXCHANGE ||
+                     ((kind == HU_TRAFFIC_SEND || kind == HU_TRAFFIC_RECV) && w.list.at[i].peer < 0);
+    }
     if (ok && exchanges && !out->on_host)
         ok = add_host_calls(&w, INTO_PEERS);
     if (!ok || !sort_by_group(&w, out))

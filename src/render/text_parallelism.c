@@ -52,13 +52,15 @@ static void write_facts(hu_text_page *p, const hu_parallelism *s)
         n = add_text(line, n, sizeof line, isnan(s->prefetch_forward_pct) ? "prefetch in backward " : "in backward ",
                      how_much(s->prefetch_backward_pct));
     if (isnan(s->units))
-        n = add(line, n, sizeof line, "", s->buckets, is_whole(s->buckets) ? 0 : 1, s->buckets == 1 ? " bucket" : " buckets");
+        n = add(line, n, sizeof line, "", s->buckets, is_whole(s->buckets) ? 0 : 1,
+                s->buckets == 1 ? " bucket" : " buckets");
     if (!isnan(s->gradient_bytes)) {
         hu_units_bytes(bytes, s->gradient_bytes);
         n = add_text(line, n, sizeof line, "gradients ", bytes);
     }
     n = add(line, n, sizeof line, "", s->layers, 0, s->layers == 1 ? " split layer" : " split layers");
-    n = add(line, n, sizeof line, "", s->expert_layers, 0, s->expert_layers == 1 ? " layer of experts" : " layers of experts");
+    n = add(line, n, sizeof line, "", s->expert_layers, 0,
+            s->expert_layers == 1 ? " layer of experts" : " layers of experts");
     if (s->microbatches > 0)
         n = add(line, n, sizeof line, "", (double)s->microbatches, 0, " micro-batches");
     n = add(line, n, sizeof line, "bubble ", s->bubble_pct, 0, " %");
