@@ -153,7 +153,7 @@ static void judge_inference(const hu_pattern *p, const hu_traffic_group *g, cons
     }
     if (!t->has_host) {
         conclude(j, p, g, HU_PARALLEL_UNKNOWN, HU_TRUST_LOW);
-        hu_judgement_say(j, "the host was not recorded, so nothing tells forward from backward");
+        hu_judgement_say(j, "host not recorded: nothing tells forward from backward");
         return;
     }
     hu_judgement_say(j, "no backward pass was recorded");
@@ -165,7 +165,7 @@ static void judge_inference(const hu_pattern *p, const hu_traffic_group *g, cons
     }
     conclude(j, p, g, HU_PARALLEL_TP, t->names_tensor ? HU_TRUST_MEDIUM : HU_TRUST_LOW);
     j->words = "TP without a backward pass";
-    hu_judgement_say(j, "%lld all-reduces%s: inference with split tensors looks like this", (long long)common,
+    hu_judgement_say(j, "%lld all-reduces%s, as in inference with split tensors", (long long)common,
                      p->sized ? " of one size" : "");
     if (t->names_tensor)
         hu_judgement_say(j, "operators are those of Megatron-LM's tensor parallelism");
@@ -183,7 +183,7 @@ static bool judge_tensor(const hu_pattern *p, const hu_traffic_group *g, const h
 
     if (t->names_embeddings && c->f_rs && c->b_ag && c->f_ag + c->b_rs == 0) {
         conclude(j, p, g, HU_PARALLEL_EMBEDDINGS, HU_TRUST_HIGH);
-        hu_judgement_say(j, "rows of embeddings are reduce-scattered in forward, their gradients gathered");
+        hu_judgement_say(j, "rows are reduce-scattered in forward, gradients gathered");
         return true;
     }
     if (c->f_rs && 2 * c->f_rs >= c->f_ag && c->f_ag && c->b_ag + c->b_rs) {
@@ -218,11 +218,11 @@ static bool judge_full_shard(const hu_pattern *p, const hu_traffic_group *g, con
         conclude(j, p, g, HU_PARALLEL_FULL_SHARD, named || (2 * c->b_ag >= c->f_ag && c->f_ag > 2) ? HU_TRUST_HIGH
                                                                                                 : HU_TRUST_MEDIUM);
         j->words = t->names_fsdp ? "FSDP full shard" : t->names_deepspeed ? "ZeRO-3" : NULL;
-        hu_judgement_say(j, "parameters are gathered in forward and again in backward, gradients reduce-scattered");
+        hu_judgement_say(j, "gathers in forward and in backward, reduce-scatters in backward");
         if (g->is_stream && c->b_ar && c->b_ar >= c->b_rs) {
             j->kind = HU_PARALLEL_HSDP;
             j->words = "HSDP";
-            hu_judgement_say(j, "each reduce-scatter has an all-reduce beside it; the two groups are not recorded");
+            hu_judgement_say(j, "an all-reduce beside each reduce-scatter; groups not recorded");
             return true;
         }
         if (!named)
@@ -230,11 +230,11 @@ static bool judge_full_shard(const hu_pattern *p, const hu_traffic_group *g, con
         return true;
     }
     conclude(j, p, g, HU_PARALLEL_GRAD_OP, t->names_fsdp && (double)c->f_ag > t->passes ? HU_TRUST_HIGH : HU_TRUST_MEDIUM);
-    hu_judgement_say(j, "parameters are gathered in forward alone, gradients reduce-scattered in backward");
+    hu_judgement_say(j, "gathers in forward alone, reduce-scatters in backward");
     if ((double)c->f_ag <= t->passes)
-        hu_judgement_say(j, "one all-gather in each forward pass: a full shard of a single unit looks the same");
+        hu_judgement_say(j, "one gather a pass: a full shard of one unit looks the same");
     else if (!t->names_fsdp)
-        hu_judgement_say(j, "a distributed optimizer that gathers during forward looks the same");
+        hu_judgement_say(j, "an optimizer shard that is gathered in forward looks the same");
     return true;
 }
 
@@ -258,21 +258,18 @@ static bool judge_optimizer_shard(const hu_pattern *p, const hu_traffic_group *g
 
         conclude(j, p, g, once && !each_pass ? HU_PARALLEL_ZERO_1 : HU_PARALLEL_ZERO_2,
                  t->names_deepspeed ? HU_TRUST_HIGH : HU_TRUST_MEDIUM);
-        hu_judgement_say(j, "gradients are %s%s, parameters %s after the optimizer",
-                         c->b_rs + c->after_rs ? "reduce-scattered" : "reduced to their owners",
-                         once ? " once" : each_pass ? " in each backward pass" : " in buckets",
-                         c->after_ag ? "gathered" : "broadcast");
-        hu_judgement_say(j, "that is consistent with %s; the stage itself is not in the trace",
-                         once && !each_pass ? "ZeRO-1 or a distributed optimizer"
-                                            : "ZeRO-2, and with ZeRO-1 that reduce-scatters");
+        hu_judgement_say(j, "%s in %sbackward, %s after the optimizer", c->b_rs + c->after_rs ? "reduce-scatters" : "reduces",
+                         each_pass ? "each " : "", c->after_ag ? "gathers" : "broadcasts");
+        hu_judgement_say(j, "%s", once && !each_pass ? "in one piece: a distributed optimizer looks the same"
+                                                     : "ZeRO-1 that reduce-scatters looks the same");
+        hu_judgement_say(j, "the stage itself is not in the trace");
         return true;
     }
     if (c->b_ar + c->after_ar == 0)
         return false;
     conclude(j, p, g, HU_PARALLEL_ZERO_1, t->names_deepspeed ? HU_TRUST_HIGH : HU_TRUST_MEDIUM);
-    hu_judgement_say(j, "gradients are all-reduced, parameters %s after the optimizer",
-                     c->after_ag ? "gathered" : "broadcast");
-    hu_judgement_say(j, "that is consistent with ZeRO-1; the stage itself is not in the trace");
+    hu_judgement_say(j, "all-reduces in backward, %s after the optimizer", c->after_ag ? "gathers" : "broadcasts");
+    hu_judgement_say(j, "the stage itself is not in the trace");
     return true;
 }
 
@@ -285,7 +282,7 @@ static bool judge_data(const hu_pattern *p, const hu_traffic_group *g, const hu_
              c->b_ar && (t->names_ddp || c->f_ar + c->f_ag == 0) ? HU_TRUST_HIGH : HU_TRUST_MEDIUM);
     if (!t->names_ddp && j->trust == HU_TRUST_HIGH && (double)c->b_ar <= t->steps)
         j->trust = HU_TRUST_MEDIUM;
-    hu_judgement_say(j, "gradients are all-reduced in backward, nothing is gathered afterwards");
+    hu_judgement_say(j, "all-reduces in backward, nothing is gathered afterwards");
     if (c->f_ag)
         hu_judgement_say(j, "all-gathers in forward: SyncBatchNorm, or a loss over all ranks");
     return true;
@@ -334,5 +331,5 @@ void hu_parallel_judge_all_to_all(const hu_pattern *p, const hu_traffic_group *g
     hu_judgement_say(out, "all-to-alls in forward and in backward%s%s", t->has_attention ? ", behind attention" : "",
                      p->uneven ? ", with splits that differ" : "");
     if (!t->has_attention && !p->uneven)
-        hu_judgement_say(out, "sequence parallelism by heads (Ulysses) looks alike where attention is not known");
+        hu_judgement_say(out, "Ulysses looks alike where attention is not recorded");
 }

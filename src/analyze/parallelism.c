@@ -373,7 +373,7 @@ static bool join_hsdp(work *w)
     reduced->words = hu_str_of(words_of(HU_PARALLEL_HSDP_REPLICAS));
     sharded->trust = sharded->trust > HU_TRUST_MEDIUM || w->traits.names_fsdp ? HU_TRUST_HIGH : HU_TRUST_MEDIUM;
     reduced->trust = sharded->trust;
-    return say(w, (size_t)(reduced - w->list.at), "it all-reduces the shards that the other group's reduce-scatters leave");
+    return say(w, (size_t)(reduced - w->list.at), "it all-reduces the shards that the other group leaves");
 }
 
 /* Gathers and reduce-scatters beside a group that reduces gradients are of keys and values. */
@@ -392,7 +392,7 @@ static bool find_context(work *w)
     gathers->words = HU_STR("CP by all-gathers");
     gathers->trust = hu_parallel_name_speaks(&w->traffic.groups[gathers->source], HU_PARALLEL_CP) > 0 ? HU_TRUST_HIGH
                                                                                                    : HU_TRUST_MEDIUM;
-    return say(w, (size_t)(gathers - w->list.at), "another group reduces the gradients, so these are keys and values");
+    return say(w, (size_t)(gathers - w->list.at), "another group reduces gradients: these are keys and values");
 }
 
 /* One all-reduce a step of the first and the last stage, beside the gradients of the rest. */
@@ -444,7 +444,7 @@ static bool guess_size(work *w)
     if (mains != 1 || w->list.at[only].size > 0 || world < 2)
         return true;
     w->list.at[only].size = world;
-    return say(w, only, "its size is not recorded; it is the only group, and taken for all ranks");
+    return say(w, only, "size not recorded: the only group is taken for all ranks");
 }
 
 /* Facts */

@@ -139,7 +139,7 @@ static void judge_pipeline(const neighbours *all, const hu_traffic_group *g, int
     out->stages = g->size;
     if (all->n == 2 && g->size == 2) {          /* the size is that of a pair */
         out->stages = -1;
-        hu_judgement_say(j, "two neighbours in a group of two: the number of stages is not recorded");
+        hu_judgement_say(j, "a pair with two neighbours: stages are not recorded");
     }
 }
 

@@ -35,7 +35,6 @@ static const hu_table groups = {"groups", "What each process group is for", "no 
                                 HU_COUNT(group_columns), group_rows};
 
 HU_PLAIN_TEXT_OF(reason_kind, SAID.reasons, hu_str_of(hu_parallel_kind_key(SAID.at[r->group].kind)))
-HU_PLAIN_TEXT_OF(reason_words, SAID.reasons, SAID.at[r->group].words)
 HU_PLAIN_TEXT_OF(reason_text, SAID.reasons, r->text)
 HU_NUMBER_OF(reason_group, SAID.reasons, r->group)
 
@@ -46,8 +45,7 @@ static size_t reason_rows(const hu_digest *d)
 
 static const hu_column reason_columns[] = {
     {"group_row", NULL, HU_CELL_COUNT, 0, NULL, reason_group, false},
-    {"kind", NULL, HU_CELL_TEXT, 0, NULL, reason_kind, false},
-    {NULL, "is", HU_CELL_TEXT, 18, NULL, reason_words, false},
+    {"kind", "kind", HU_CELL_TEXT, 13, NULL, reason_kind, false},
     {"text", "because", HU_CELL_TEXT, 0, NULL, reason_text, false},
 };
 
@@ -116,7 +114,7 @@ static bool has(const hu_digest *d)
 const hu_view hu_view_parallelism = {
     .word = "parallelism", .key = "parallelism", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
     .n_tables = HU_COUNT(tables), .has = has, .nothing = "no communication between ranks was recorded",
-    .about = "how the job is spread over its ranks: DDP, FSDP, ZeRO, TP, PP, EP; why",
+    .about = "how the job is spread over its ranks (DDP, FSDP, TP, PP, EP); why",
 };
 
 /* Phases: values of one step where steps are known, else of the capture. */
@@ -131,6 +129,40 @@ static double each(const hu_digest *d, int64_t sum)
 static bool on_device(const hu_digest *d)
 {
     return !d->phases.on_host;
+}
+
+/* Kinds of communication that there are; where all are, bytes do not fit beside them. */
+static bool has_kind(const hu_digest *d, int kind)
+{
+    for (size_t i = 0; i < d->phases.n; i++)
+        if (d->phases.at[i].comm_ns[kind])
+            return true;
+    return false;
+}
+
+static bool has_gather(const hu_digest *d)
+{
+    return has_kind(d, HU_PHASE_GATHER);
+}
+
+static bool has_scatter(const hu_digest *d)
+{
+    return has_kind(d, HU_PHASE_SCATTER);
+}
+
+static bool has_reduce(const hu_digest *d)
+{
+    return has_kind(d, HU_PHASE_REDUCE);
+}
+
+static bool has_else(const hu_digest *d)
+{
+    return has_kind(d, HU_PHASE_ELSE);
+}
+
+static bool has_room(const hu_digest *d)
+{
+    return !(has_gather(d) && has_scatter(d) && has_reduce(d) && has_else(d));
 }
 
 HU_PLAIN_TEXT_OF(phase, d->phases.at, hu_str_of(hu_phase_name(r->phase)))
@@ -149,13 +181,13 @@ static const hu_column phase_columns[] = {
     {"phase", "phase", HU_CELL_TEXT, 9, NULL, phase, false},
     {"host_ns", "host", HU_CELL_NS, 8, NULL, host, false},
     {"compute_ns", "compute", HU_CELL_NS, 8, on_device, compute, false},
-    {"all_gather_ns", "gather", HU_CELL_NS, 8, NULL, gather, false},
-    {"reduce_scatter_ns", "scatter", HU_CELL_NS, 8, NULL, scatter, false},
-    {"all_reduce_ns", "reduce", HU_CELL_NS, 8, NULL, reduce, false},
-    {"other_comm_ns", "others", HU_CELL_NS, 8, NULL, otherwise, false},
+    {"all_gather_ns", "gather", HU_CELL_NS, 8, has_gather, gather, false},
+    {"reduce_scatter_ns", "scatter", HU_CELL_NS, 8, has_scatter, scatter, false},
+    {"all_reduce_ns", "reduce", HU_CELL_NS, 8, has_reduce, reduce, false},
+    {"other_comm_ns", "others", HU_CELL_NS, 8, has_else, otherwise, false},
     {"exposed_comm_ns", "exposed", HU_CELL_NS, 8, on_device, exposed, false},
     {"comm_calls", "calls", HU_CELL_NUMBER, 8, NULL, phase_calls, true},
-    {"comm_bytes", "bytes", HU_CELL_BYTES, 7, NULL, phase_bytes, false},
+    {"comm_bytes", "bytes", HU_CELL_BYTES, 8, has_room, phase_bytes, false},
 };
 
 static const hu_table phase_table = {"phases", "What each phase of a step costs; communication by kind",

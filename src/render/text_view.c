@@ -8,6 +8,16 @@
 
 enum { FACT_WIDTH = 48 };
 
+/* A long text moves to the left as far as its label lets it. */
+static size_t label_width(const hu_text_page *p, const hu_column *c, const hu_cell *cell)
+{
+    const size_t text = hu_units_width(cell->text), least = hu_units_width(hu_str_of(c->head)) + 2;
+
+    if (text + FACT_WIDTH + 2 <= p->r->width || least >= FACT_WIDTH)
+        return FACT_WIDTH;
+    return text + least + 2 >= p->r->width ? least : p->r->width - 2 - text;
+}
+
 static void write_facts(hu_text_page *p, const hu_view *v, const hu_digest *d)
 {
     for (size_t i = 0; i < v->n_facts; i++) {
@@ -22,9 +32,9 @@ static void write_facts(hu_text_page *p, const hu_view *v, const hu_digest *d)
         if (c->type != HU_CELL_TEXT && isnan(cell.number))
             continue;
         hu_out_text(p->out, "  ");
-        hu_text_left(p, hu_str_of(c->head), FACT_WIDTH);
+        hu_text_left(p, hu_str_of(c->head), c->type == HU_CELL_TEXT ? label_width(p, c, &cell) : FACT_WIDTH);
         if (c->type == HU_CELL_TEXT) {
-            hu_units_clip(p->out, cell.text, p->r->width - FACT_WIDTH - 2);
+            hu_units_clip(p->out, cell.text, p->r->width - label_width(p, c, &cell) - 2);
         } else {
             hu_text_cell(&plain, &cell, text);
             hu_text_right(p, text, 12);
