@@ -48,6 +48,7 @@ class Trace:
     def __init__(self, rank: int = 0, world: int = 8, arguments: str = "kernel", era: str = "new", steps: bool = True) -> None:
         self.rank, self.world, self.arguments, self.era, self.has_steps = rank, world, arguments, era, steps
         self.events: list[dict] = []
+        self.coalesced = False      # batch_isend_irecv: operators say who, one kernel behind them says nothing
         self.now = 1000.0
         self.ends: dict[int, float] = {}
         self.correlation, self.sequence, self.number = 1, 0, 0
@@ -119,6 +120,12 @@ class Trace:
         size = max(inputs, outputs) * BYTES[dtype]
         duration = 8.0 + size * (group.size - 1) / group.size / 100e3        # 100 GB/s
         ready = self.ends.get(COMPUTE, 0.0) if after is None else after
+        if self.coalesced and kind in ("send", "recv"):
+            self.slice("cpu_op", "record_param_comms", inner, 0.5, **args)
+            self.slice("cpu_op", operator, started, 1.8)
+            self.now += 1.0
+            with self.range("nccl:coalesced"):
+                return self.launch("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", group.stream, duration, ready)
         end = self.launch(self.kernel_name(kind), group.stream, duration, ready, **(args if self.arguments == "kernel" else {}))
         if self.arguments != "names":
             self.slice("user_annotation", back_end, inner + 0.5, self.now - inner - 0.5,

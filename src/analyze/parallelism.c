@@ -21,11 +21,10 @@ enum { MOST_GROUPS = 64 };          /* of a rank; the rest is left out, and said
 typedef struct {
     const hu_ask   *ask;
     hu_phase_spans  spans;
-    hu_traffic      traffic;
+    hu_traffic      device, traffic;    /* as recorded; with what the host says of sends and receives */
     hu_parallel_traits traits;
     hu_pattern     *patterns;           /* by group of the traffic */
-    hu_pipeline     pipeline;
-    bool            has_pipeline;
+    hu_pipeline     pipeline;           /* the first one found */
     HU_VEC(hu_parallel_group) list;
     HU_VEC(hu_parallel_reason) reasons;
     int64_t        *computed;           /* ns of compute before each of its intervals */
@@ -235,11 +234,6 @@ static bool is_all_to_all(hu_traffic_kind k)
     return k == HU_TRAFFIC_ALL_TO_ALL;
 }
 
-static bool is_exchange(hu_traffic_kind k)
-{
-    return k == HU_TRAFFIC_SEND || k == HU_TRAFFIC_RECV || k == HU_TRAFFIC_EXCHANGE;
-}
-
 static int64_t count_of(const hu_pattern *p, bool (*wanted)(hu_traffic_kind))
 {
     int64_t n = 0;
@@ -279,19 +273,6 @@ static bool add_group(work *w, size_t source, const hu_judgement *j, bool (*want
     return true;
 }
 
-/* Sends and receives as the host tells them, where kernels do not; of all groups. */
-static void judge_exchange(const work *w, size_t source, hu_pipeline *out)
-{
-    const hu_traffic       *t = &w->traffic;
-    const hu_traffic_group *g = &t->groups[source];
-    const int64_t           rank = hu_trace_get_info(w->ask->trace)->rank;
-
-    if (t->n_peers)
-        hu_pipeline_judge(t->peers, t->n_peers, &t->groups[t->peers[0].group], rank, &w->traits, out);
-    else
-        hu_pipeline_judge(t->at + g->first, g->n, g, rank, &w->traits, out);
-}
-
 static bool judge_group(work *w, size_t source)
 {
     const hu_traffic_group *g = &w->traffic.groups[source];
@@ -310,17 +291,14 @@ static bool judge_group(work *w, size_t source)
         if (!add_group(w, source, &j, is_all_to_all))
             return false;
     }
-    if (count_of(p, is_exchange) && !(w->has_pipeline && w->traffic.n_peers)) {
+    if (count_of(p, hu_traffic_is_exchange)) {
         hu_pipeline found;
 
-        judge_exchange(w, source, &found);
-        if (!add_group(w, source, &found.judgement, is_exchange))
-            return false;
-        if (w->traffic.n_peers && w->list.at[w->list.n - 1].size < 0)
-            w->list.at[w->list.n - 1].size = w->traffic.groups[w->traffic.peers[0].group].size;
-        if (!w->has_pipeline)
+        hu_pipeline_judge(w->traffic.at + g->first, g->n, g, hu_trace_get_info(w->ask->trace)->rank, &w->traits, &found);
+        if (found.judgement.kind == HU_PARALLEL_PP && (w->pipeline.judgement.kind != HU_PARALLEL_PP))
             w->pipeline = found;
-        w->has_pipeline = true;
+        if (!add_group(w, source, &found.judgement, hu_traffic_is_exchange))
+            return false;
     }
     return true;
 }
@@ -645,7 +623,7 @@ static int measure_pipeline(work *w, hu_parallelism *out, hu_error *err)
     out->stages = w->pipeline.stages;
     out->microbatches = w->pipeline.microbatches;
     out->stage = hu_str_of(w->pipeline.stage);
-    if ((rc = hu_pipeline_bubble(w->ask, &w->spans, &w->traffic, &share, err)) < 0)
+    if ((rc = hu_pipeline_bubble(w->ask, &w->spans, &w->device, &share, err)) < 0)
         return rc;
     out->bubble_pct = 100 * share;
     if (out->stages > 1 && out->microbatches > 0)
@@ -792,8 +770,9 @@ int hu_parallelism_measure(const hu_ask *ask, hu_phase_table *phases, hu_paralle
 
     *out = hu_parallelism_unknown();
     out->world_size = hu_trace_get_info(ask->trace)->world_size;
-    if ((rc = hu_phase_spans_find(ask, &w.spans, err)) < 0 || (rc = hu_traffic_list(ask, &w.spans, &w.traffic, err)) < 0 ||
-        (rc = hu_phase_table_measure(ask, &w.spans, &w.traffic, phases, err)) < 0)
+    if ((rc = hu_phase_spans_find(ask, &w.spans, err)) < 0 || (rc = hu_traffic_list(ask, &w.spans, &w.device, err)) < 0 ||
+        (rc = hu_phase_table_measure(ask, &w.spans, &w.device, phases, err)) < 0 ||
+        (rc = hu_traffic_by_peers(ask, &w.device, &w.traffic, err)) < 0)
         return rc;
     if (!find_traits(&w) || !judge_all(&w))
         return hu_fail_memory(err);

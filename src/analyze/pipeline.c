@@ -171,11 +171,6 @@ void hu_pipeline_judge(const hu_traffic_call *calls, size_t n, const hu_traffic_
     }
 }
 
-static bool is_exchange(hu_traffic_kind kind)
-{
-    return kind == HU_TRAFFIC_SEND || kind == HU_TRAFFIC_RECV || kind == HU_TRAFFIC_EXCHANGE;
-}
-
 static void widen(hu_interval *w, int64_t start, int64_t end)
 {
     w->start_ns = start < w->start_ns ? start : w->start_ns;
@@ -203,7 +198,7 @@ static void find_windows(const hu_ask *ask, const hu_phase_spans *spans, const h
             widen(&windows[step], ask->s.start_ns[i], hu_ask_end(ask, i));
     }
     for (size_t i = 0; i < traffic->n; i++)
-        if (is_exchange(traffic->at[i].kind) && traffic->at[i].step < n)
+        if (hu_traffic_is_exchange(traffic->at[i].kind) && traffic->at[i].step < n)
             widen(&windows[traffic->at[i].step], traffic->at[i].start_ns, traffic->at[i].start_ns + traffic->at[i].dur_ns);
     for (size_t i = 0, end = 0; i < n; i++) {           /* sorted and apart, as the measure below needs them */
         if (windows[i].start_ns > windows[i].end_ns)
@@ -234,7 +229,7 @@ int hu_pipeline_bubble(const hu_ask *ask, const hu_phase_spans *spans, const hu_
     for (size_t i = 0; i < traffic->n; i++) {
         const hu_traffic_call *c = &traffic->at[i];
 
-        if (!is_exchange(c->kind) && !hu_intervals_add(ask->scratch, &others, c->start_ns, c->start_ns + c->dur_ns))
+        if (!hu_traffic_is_exchange(c->kind) && !hu_intervals_add(ask->scratch, &others, c->start_ns, c->start_ns + c->dur_ns))
             return hu_fail_memory(err);
     }
     if (!hu_intervals_unite(ask->scratch, &others) || !hu_intervals_join(ask->scratch, &ask->compute, &others, &busy))

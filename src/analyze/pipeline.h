@@ -13,7 +13,7 @@ typedef struct {
     const char  *stage;             /* "first", "middle", "last"; "" unknown                                       */
 } hu_pipeline;
 
-/* `calls` are the group's, or of the host where kernels do not tell who sends to whom. */
+/* `calls` are the group's. */
 void hu_pipeline_judge(const hu_traffic_call *calls, size_t n, const hu_traffic_group *group, int64_t rank,
                        const hu_parallel_traits *traits, hu_pipeline *out);
 

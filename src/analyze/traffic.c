@@ -439,23 +439,50 @@ static bool add_host_only(work *w)
 }
 
 /* Calls of one group side by side, each group's in the order they were found. */
-static bool sort_by_group(work *w, hu_traffic *out)
+static hu_traffic_call *sort_by_group(const hu_ask *ask, const hu_traffic_call *calls, size_t n, hu_traffic_group *groups,
+                                      size_t n_groups)
 {
-    hu_traffic_call *sorted = hu_arena_alloc(w->ask->scratch, (w->list.n + 1) * sizeof *sorted);
-    size_t          *place = hu_arena_calloc(w->ask->scratch, w->groups.n + 1, sizeof *place);
+    hu_traffic_call *sorted = hu_arena_alloc(ask->scratch, (n + 1) * sizeof *sorted);
+    size_t          *place = hu_arena_calloc(ask->scratch, n_groups + 1, sizeof *place);
 
     if (!sorted || !place)
-        return false;
-    for (size_t i = 0; i < w->list.n; i++)
-        w->groups.at[w->list.at[i].group].n++;
-    for (size_t g = 0; g < w->groups.n; g++) {
-        w->groups.at[g].first = g ? w->groups.at[g - 1].first + w->groups.at[g - 1].n : 0;
-        place[g] = w->groups.at[g].first;
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        groups[calls[i].group].n++;
+    for (size_t g = 0; g < n_groups; g++) {
+        groups[g].first = g ? groups[g - 1].first + groups[g - 1].n : 0;
+        place[g] = groups[g].first;
     }
-    for (size_t i = 0; i < w->list.n; i++)
-        sorted[place[w->list.at[i].group]++] = w->list.at[i];
-    out->at = sorted;
-    return true;
+    for (size_t i = 0; i < n; i++)
+        sorted[place[calls[i].group]++] = calls[i];
+    return sorted;
+}
+
+int hu_traffic_by_peers(const hu_ask *ask, const hu_traffic *from, hu_traffic *out, hu_error *err)
+{
+    hu_traffic_call  *calls;
+    hu_traffic_group *groups;
+    size_t            n = 0;
+
+    *out = *from;
+    if (from->n_peers == 0)
+        return 0;
+    calls = hu_arena_alloc(ask->scratch, (from->n + from->n_peers) * sizeof *calls);
+    groups = hu_arena_alloc(ask->scratch, from->n_groups * sizeof *groups);
+    if (!calls || !groups)
+        return hu_fail_memory(err);
+    for (size_t i = 0; i < from->n; i++)
+        if (!hu_traffic_is_exchange(from->at[i].kind))
+            calls[n++] = from->at[i];
+    for (size_t i = 0; i < from->n_peers; i++)
+        calls[n++] = from->peers[i];
+    memcpy(groups, from->groups, from->n_groups * sizeof *groups);
+    for (size_t g = 0; g < from->n_groups; g++)
+        groups[g].n = 0;
+    out->at = sort_by_group(ask, calls, n, groups, from->n_groups);
+    out->n = n;
+    out->groups = groups;
+    return out->at ? 0 : hu_fail_memory(err);
 }
 
 /* One by one, also where one begins as the other ends. */
@@ -490,7 +517,8 @@ int hu_traffic_list(const hu_ask *ask, const hu_phase_spans *spans, hu_traffic *
     }
     if (ok && exchanges && !out->on_host)
         ok = add_host_calls(&w, INTO_PEERS);
-    if (!ok || !sort_by_group(&w, out))
+    out->at = ok ? sort_by_group(ask, w.list.at, w.list.n, w.groups.at, w.groups.n) : NULL;
+    if (!out->at)
         return hu_fail_memory(err);
     out->steps = w.steps;
     out->n = w.list.n;

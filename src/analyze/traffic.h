@@ -65,6 +65,18 @@ typedef struct {
  */
 int hu_traffic_list(const hu_ask *ask, const hu_phase_spans *spans, hu_traffic *out, hu_error *err);
 
+/*
+ * The same with `peers` in the place of the sends and receives of kernels, in *out; a plain copy where there are no peers.
+ * Lives in the scratch arena of `ask`, as `from` does, whose groups it counts anew.  Returns 0 or HU_ENOMEM.
+ */
+int hu_traffic_by_peers(const hu_ask *ask, const hu_traffic *from, hu_traffic *out, hu_error *err);
+
+/* Does a call go from one rank to another? */
+static inline bool hu_traffic_is_exchange(hu_traffic_kind kind)
+{
+    return kind == HU_TRAFFIC_SEND || kind == HU_TRAFFIC_RECV || kind == HU_TRAFFIC_EXCHANGE;
+}
+
 /* The kind that a name tells: of a collective, an operator, an annotation or a kernel. */
 hu_traffic_kind hu_traffic_kind_of(hu_str name);
 
