@@ -258,8 +258,9 @@ static bool judge_optimizer_shard(const hu_pattern *p, const hu_traffic_group *g
 
         conclude(j, p, g, once && !each_pass ? HU_PARALLEL_ZERO_1 : HU_PARALLEL_ZERO_2,
                  t->names_deepspeed ? HU_TRUST_HIGH : HU_TRUST_MEDIUM);
-        hu_judgement_say(j, "%s in %sbackward, %s after the optimizer", c->b_rs + c->after_rs ? "reduce-scatters" : "reduces",
-                         each_pass ? "each " : "", c->after_ag ? "gathers" : "broadcasts");
+        hu_judgement_say(j, "%s in %sbackward, %s after the optimizer",
+                         c->b_rs + c->after_rs ? "reduce-scatters" : "reduces", each_pass ? "each " : "",
+                         c->after_ag ? "gathers" : "broadcasts");
         hu_judgement_say(j, "%s", once && !each_pass ? "in one piece: a distributed optimizer looks the same"
                                                      : "ZeRO-1 that reduce-scatters looks the same");
         hu_judgement_say(j, "the stage itself is not in the trace");

@@ -199,7 +199,8 @@ static void find_windows(const hu_ask *ask, const hu_phase_spans *spans, const h
     }
     for (size_t i = 0; i < traffic->n; i++)
         if (hu_traffic_is_exchange(traffic->at[i].kind) && traffic->at[i].step < n)
-            widen(&windows[traffic->at[i].step], traffic->at[i].start_ns, traffic->at[i].start_ns + traffic->at[i].dur_ns);
+            widen(&windows[traffic->at[i].step], traffic->at[i].start_ns,
+                  traffic->at[i].start_ns + traffic->at[i].dur_ns);
     for (size_t i = 0, end = 0; i < n; i++) {           /* sorted and apart, as the measure below needs them */
         if (windows[i].start_ns > windows[i].end_ns)
             windows[i] = (hu_interval){end ? windows[end - 1].end_ns : 0, end ? windows[end - 1].end_ns : 0};
@@ -229,7 +230,8 @@ int hu_pipeline_bubble(const hu_ask *ask, const hu_phase_spans *spans, const hu_
     for (size_t i = 0; i < traffic->n; i++) {
         const hu_traffic_call *c = &traffic->at[i];
 
-        if (!hu_traffic_is_exchange(c->kind) && !hu_intervals_add(ask->scratch, &others, c->start_ns, c->start_ns + c->dur_ns))
+        if (!hu_traffic_is_exchange(c->kind) &&
+            !hu_intervals_add(ask->scratch, &others, c->start_ns, c->start_ns + c->dur_ns))
             return hu_fail_memory(err);
     }
     if (!hu_intervals_unite(ask->scratch, &others) || !hu_intervals_join(ask->scratch, &ask->compute, &others, &busy))
