@@ -306,6 +306,34 @@ HU_WIRE_TABLE(hu_hta, HTA);
     F(T, I64, left_out_ns)
 HU_WIRE_TABLE(hu_tracelens, TRACELENS);
 
+#define PHASE_ROW(F, T) \
+    F(T, ENUM, phase, HU_PHASE_COUNT) F(T, I64, host_ns) F(T, I64, compute_ns) F(T, I64S, comm_ns) F(T, I64, exposed_ns) \
+    F(T, I64, calls) F(T, I64, bytes)
+HU_WIRE_TABLE(hu_phase_row, PHASE_ROW);
+
+#define PHASE_TABLE(F, T) F(T, LIST, at, n, hu_phase_row) F(T, SIZE, n) F(T, U32, sources) F(T, BOOL, on_host)
+HU_WIRE_TABLE(hu_phase_table, PHASE_TABLE);
+
+#define PARALLEL_GROUP(F, T) \
+    F(T, ENUM, kind, HU_PARALLEL_COUNT) F(T, ENUM, trust, HU_TRUST_HIGH + 1) F(T, STR, words) F(T, STR, group) \
+    F(T, STR, ranks) F(T, I64, size) F(T, STR, pattern) F(T, I64, calls) F(T, I64, bytes) F(T, I64, ns) \
+    F(T, BOOL, is_main) F(T, SIZE, source) F(T, SIZE, id)
+HU_WIRE_TABLE(hu_parallel_group, PARALLEL_GROUP);
+
+#define PARALLEL_REASON(F, T) F(T, SIZE, group) F(T, STR, text)
+HU_WIRE_TABLE(hu_parallel_reason, PARALLEL_REASON);
+
+#define PARALLELISM(F, T) \
+    F(T, LIST, at, n, hu_parallel_group) F(T, SIZE, n) F(T, LIST, reasons, n_reasons, hu_parallel_reason) \
+    F(T, SIZE, n_reasons) F(T, STR, summary) F(T, STR, why_not) F(T, ENUM, trust, HU_TRUST_HIGH + 1) \
+    F(T, BOOL, is_training) F(T, I64, world_size) F(T, I64, product) F(T, F64, parameter_bytes) \
+    F(T, F64, gradient_bytes) F(T, F64, buckets) F(T, F64, first_bucket) F(T, F64, largest_bucket) \
+    F(T, F64, during_backward_pct) F(T, STR, gradient_dtype) F(T, STR, order) F(T, F64, units) \
+    F(T, F64, prefetch_forward_pct) F(T, F64, prefetch_backward_pct) F(T, F64, layers) F(T, F64, expert_layers) \
+    F(T, F64, passes) F(T, I64, stages) F(T, I64, microbatches) F(T, STR, stage) F(T, F64, bubble_pct) \
+    F(T, F64, ideal_bubble_pct)
+HU_WIRE_TABLE(hu_parallelism, PARALLELISM);
+
 #define DIGEST(F, T) \
     F(T, LEFT, arena) F(T, LEFTS, arenas) F(T, PART, info, hu_trace_info) F(T, LIST, devices, n_devices, hu_device) \
     F(T, STRS, device_names, n_devices) F(T, SIZE, n_devices) F(T, STR, device) F(T, STRS, step_names, steps.n) \
@@ -314,7 +342,8 @@ HU_WIRE_TABLE(hu_tracelens, TRACELENS);
     F(T, PART, op_kernels, hu_op_kernels) F(T, PART, idle, hu_idle) F(T, PART, launches, hu_launches) \
     F(T, PART, calls, hu_calls) F(T, PART, comm, hu_comm) F(T, PART, memory, hu_memory) \
     F(T, PART, overheads, hu_overheads) F(T, PART, tree, hu_tree) F(T, PART, sequences, hu_sequences) \
-    F(T, PART, roofline, hu_roofline) F(T, PART, health, hu_health) F(T, MAYBE, hta, hu_hta) \
+    F(T, PART, roofline, hu_roofline) F(T, PART, phases, hu_phase_table) F(T, PART, parallelism, hu_parallelism) \
+    F(T, PART, health, hu_health) F(T, MAYBE, hta, hu_hta) \
     F(T, MAYBE, tracelens, hu_tracelens) F(T, LEFT, findings)
 HU_WIRE_TABLE(hu_digest, DIGEST);
 
@@ -338,6 +367,9 @@ hu_digest *hu_digest_unpack(hu_str bytes, hu_error *err)
     for (size_t i = 0; rc == 0 && i < d->comm.n_calls_at; i++)
         if (d->comm.calls_at[i].row >= d->comm.n)
             rc = hu_fail(err, HU_EFORMAT, NULL, HU_NO_OFFSET, "packed results are broken at collectives");
+    for (size_t i = 0; rc == 0 && i < d->parallelism.n_reasons; i++)
+        if (d->parallelism.reasons[i].group >= d->parallelism.n)
+            rc = hu_fail(err, HU_EFORMAT, NULL, HU_NO_OFFSET, "packed results are broken at process groups");
     if (rc == 0) {
         d->arena = arena;
         return d;
