@@ -263,7 +263,8 @@ class Details(unittest.TestCase):
             text = run("report", path, "-q")[1].decode()
             page = pathlib.Path(folder) / "p.html"
             self.assertEqual(run("report", path, "-q", "--html", page)[0], 0)
-            self.assertIn("FSDP full shard", page.read_text())
+            self.assertIn("<dt>parallelism</dt><dd>FSDP full shard over 8 ranks</dd>", page.read_text())
+            self.assertIn("What each phase of a step costs", page.read_text())
         self.assertIn("PARALLELISM    FSDP full shard over 8 ranks (confidence: high)", text)
         self.assertIn(f"{job.layers} units", text)
         self.assertTrue(all(len(line) <= 80 for line in text.splitlines()))

@@ -269,7 +269,7 @@ function communication(rank) {
         values: [r.communication.exposed_ns ?? r.communication.total_ns, r.communication.overlapped_ns ?? 0],
       })),
     });
-  return [chart, ...wholeView(rank, "comm")];
+  return [chart, ...wholeView(rank, "comm"), ...wholeView(rank, "parallelism"), ...wholeView(rank, "phases")];
 }
 
 const perStep = (r, ns) => (ns === undefined ? null : ns / Math.max(1, r.steps.count));

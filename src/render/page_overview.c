@@ -95,6 +95,7 @@ static void write_job(hu_page *p)
     if (p->r->n > 1)
         hu_out_printf(p->out, "; rank %lld is shown, it has the longest steps", (long long)info->rank);
     hu_out_text(p->out, "</dd>");
+    write_fact(p, "parallelism", p->d->parallelism.summary);
     write_fact(p, "host", info->host);
     write_fact(p, "recorded by", info->tool);
     write_fact(p, "file", info->file);
