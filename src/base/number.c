@@ -127,7 +127,7 @@ bool hu_parse_f64(hu_str s, double *out)
     return true;
 }
 
-bool hu_parse_us_as_ns(hu_str s, int64_t *out_ns)
+bool hu_parse_scaled(hu_str s, int power, int64_t *out)
 {
     decimal  d;
     uint64_t value;
@@ -136,7 +136,7 @@ bool hu_parse_us_as_ns(hu_str s, int64_t *out_ns)
     if (!read_decimal(s, &d))
         return false;
     value = d.digits;
-    exponent = d.exponent + 3;
+    exponent = d.exponent + power;
     for (; exponent > 0 && value; exponent--)
         if (__builtin_mul_overflow(value, 10u, &value))
             return false;
@@ -154,8 +154,13 @@ bool hu_parse_us_as_ns(hu_str s, int64_t *out_ns)
     }
     if (value > INT64_MAX)
         return false;
-    *out_ns = d.negative ? -(int64_t)value : (int64_t)value;
+    *out = d.negative ? -(int64_t)value : (int64_t)value;
     return true;
+}
+
+bool hu_parse_us_as_ns(hu_str s, int64_t *out_ns)
+{
+    return hu_parse_scaled(s, 3, out_ns);
 }
 
 size_t hu_format_u64(char *out, uint64_t value)

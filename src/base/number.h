@@ -18,6 +18,9 @@ bool hu_parse_f64(hu_str s, double *out);
  */
 bool hu_parse_us_as_ns(hu_str s, int64_t *out_ns);
 
+/* The same for any unit: the number times 10^power, such as seconds as nanoseconds with power 9. */
+bool hu_parse_scaled(hu_str s, int power, int64_t *out);
+
 enum { HU_NUMBER_BYTES = 48 };
 
 /* Each writes a NUL-terminated text of less than HU_NUMBER_BYTES and returns its length. */

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cmd_stragglers.c - `holdup stragglers`: how much slower a job is than it would be if all its workers were alike. */
+#include <unistd.h>
+
+#include "base/thread.h"
+#include "cli/command.h"
+#include "cli/inputs.h"
+#include "ingest/operation_rows.h"
+#include "render/slowdown.h"
+
+enum { WIDTH = 80 };
+
+typedef struct {
+    bool          json, has_steps, quiet;
+    int           unit;
+    int64_t       top;
+    const char   *output;
+    hu_step_range steps;
+    hu_limits     limits;
+} options;
+
+static const char *const units[] = {"s", "ms", "us", "ns", NULL};
+static const int unit_powers[] = {9, 6, 3, 0};
+
+static const hu_option rows[] = {
+    {"steps", 's', HU_OPTION_SPECIAL, "A..B", "only these steps of the job", offsetof(options, steps), NULL,
+     hu_inputs_parse_steps},
+    {"top", 'n', HU_OPTION_COUNT, "N", "rows of each table (default: 8)", offsetof(options, top), NULL, NULL},
+    {"unit", 0, HU_OPTION_CHOICE, "UNIT", "what start_ts and duration are counted in: s (default), ms, us, ns",
+     offsetof(options, unit), units, NULL},
+    {"json", 'j', HU_OPTION_FLAG, NULL, "as JSON, with all workers and steps", offsetof(options, json), NULL, NULL},
+    {"per-step", 0, HU_OPTION_FLAG, NULL, "with --json: slowdown by stage, dp rank and type for each step too",
+     offsetof(options, has_steps), NULL, NULL},
+    {"output", 'o', HU_OPTION_TEXT, "FILE", "write to a file instead of standard output", offsetof(options, output), NULL,
+     NULL},
+    {"quiet", 'q', HU_OPTION_FLAG, NULL, "no warnings", offsetof(options, quiet), NULL, NULL},
+    {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
+     "raise or lower a limit against hostile files: events (rows), inflate_ratio", offsetof(options, limits), NULL,
+     hu_inputs_parse_limit},
+};
+
+static int read_tables(const options *o, const hu_inputs *inputs, hu_arena *arena, hu_operations *table, hu_error *err)
+{
+    const hu_input_options how = {.limits = o->limits, .read_ahead = true};
+
+    for (size_t i = 0; i < inputs->n; i++) {
+        hu_input *in = hu_input_open(inputs->at[i], &how, err);
+        int       rc;
+
+        if (!in)
+            return err->code;
+        rc = hu_operation_rows_read(in, unit_powers[o->unit], arena, table, err);
+        hu_input_close(in);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+/* Only what the user wants to see.  Returns 0 or HU_EUSAGE. */
+static int keep_steps(const hu_step_range *range, hu_operations *table, hu_error *err)
+{
+    int64_t first = INT64_MAX, last = INT64_MIN;
+    size_t  n = 0;
+
+    for (size_t i = 0; i < table->n; i++) {
+        const int64_t step = table->at[i].step;
+
+        first = step < first ? step : first;
+        last = step > last ? step : last;
+        if (step >= range->first && step <= range->last)
+            table->at[n++] = table->at[i];
+    }
+    if (n == 0)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                       "no operation in steps %lld..%lld; the table has steps %lld..%lld",
+                       (long long)range->first, (long long)range->last, (long long)first, (long long)last);
+    table->n = n;
+    return 0;
+}
+
+static int write_answer(const options *o, const hu_slowdown *s, hu_error *err)
+{
+    const hu_slowdown_report r = {.slowdown = s, .top = (size_t)o->top, .width = WIDTH, .has_steps = o->has_steps};
+    hu_out                  *out = o->output ? hu_out_open_file(o->output, err) : hu_out_open_fd(STDOUT_FILENO);
+
+    if (!out)
+        return o->output ? err->code : hu_fail_memory(err);
+    if (o->json)
+        hu_slowdown_json(&r, out);
+    else
+        hu_slowdown_text(&r, out);
+    return hu_out_close(out, err);
+}
+
+static int stragglers(const options *o, const hu_inputs *inputs, hu_arena *arena)
+{
+    hu_operations table = {0};
+    hu_pipeline   pipeline;
+    hu_slowdown   slowdown;
+    hu_error      err = {0};
+
+    if (read_tables(o, inputs, arena, &table, &err) < 0 ||
+        (o->steps.is_limited && keep_steps(&o->steps, &table, &err) < 0))
+        return hu_command_fail(&err);
+    hu_operations_sort(&table);
+    if (table.is_cut && !o->quiet)
+        hu_command_say("the table is cut: its end is missing");
+    if (hu_pipeline_build(&table, arena, &pipeline, &err) < 0 ||
+        hu_slowdown_measure(&pipeline, hu_thread_count(), arena, &slowdown, &err) < 0 ||
+        write_answer(o, &slowdown, &err) < 0)
+        return hu_command_fail(&err);
+    return 0;
+}
+
+static int run(int argc, char **argv)
+{
+    options   o = {.limits = hu_limits_default()};
+    hu_error  err = {0};
+    hu_arena *arena = hu_arena_new();
+    hu_inputs inputs = {0};
+    int       n, status;
+
+    if (!arena) {
+        hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    n = hu_options_parse(rows, HU_COUNT(rows), argc, argv, &o, &err);
+    if (n == 0)
+        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "stragglers wants a table of operations: "
+                    "holdup stragglers rows.csv");
+    if (n > 0 && o.has_steps && !o.json)
+        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--per-step is for --json; the text shows means over the steps");
+    if (n > 0 && hu_inputs_expand(argv, n, arena, &inputs, &err) < 0)
+        n = err.code;
+    status = n < 0 ? hu_command_fail(&err) : stragglers(&o, &inputs, arena);
+    hu_arena_free(arena);
+    return status;
+}
+
+const hu_command hu_command_stragglers = {
+    .name = "stragglers",
+    .summary = "who slows a pipeline-parallel job down, from its operations",
+    .usage = "[options] ROWS.csv|- ...",
+    .about = "Reads operations of all workers of a job with data, tensor and pipeline\n"
+             "parallelism: one row for each pass, send, receive, collective and optimizer\n"
+             "step, comma- or tab-separated.  Replays the steps, says how much slower they are\n"
+             "than with all workers alike, and which worker, stage, dp rank or type of\n"
+             "operation explains it.  docs/stragglers.md names the columns.\n\n"
+             "  holdup stragglers rows.csv\n"
+             "  holdup stragglers rows.csv.gz --json --per-step",
+    .options = rows,
+    .n_options = HU_COUNT(rows),
+    .run = run,
+};
