@@ -8,6 +8,7 @@ import zlib
 HERE = pathlib.Path(__file__).resolve().parent / "corpus"
 sys.path.insert(0, str(HERE.parent.parent))
 from tests import pftrace as pf  # noqa: E402   (the folder above is no package)
+from tests import pipeline_job as pj  # noqa: E402
 
 EVENTS = {
     "op": '{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":2,"ts":10.125,"dur":5.5,"args":{"External id":3,'
@@ -79,8 +80,25 @@ def perfetto() -> dict[str, bytes]:
     return made | {"whole": whole, "bundle": thread + pf.message((1, pf.message((50, zlib.compress(whole)))))}
 
 
+def tables() -> dict[str, str]:
+    """Operations of small jobs, of each shape that is told apart, and odd ways to write them."""
+    shapes = {"plain": pj.Shape(dp=1, pp=2, microbatches=1, steps=1), "dp": pj.Shape(dp=2, pp=1, microbatches=1, steps=2),
+              "chunks": pj.Shape(dp=2, pp=2, vpp=2, microbatches=2, steps=1, overlaps=True, idle_calls=True)}
+    made = {name: pj.text(pj.Job(shape, pj.plain_costs()).rows()) for name, shape in shapes.items()}
+    lines = made["plain"].splitlines()
+    return made | {
+        "hole": "\n".join(lines[:5] + lines[6:]), "twice": "\n".join(lines + lines[1:]), "tabs": made["plain"].replace(",", "\t"),
+        "quotes": lines[0] + "\r\n" + "\r\n".join('"' + '","'.join(x.split(",")) + '"' for x in lines[1:]),
+        "absent": "dp_rank,stage,step,optype,start_ts,duration\n" + "\n".join(
+            ",".join(x.split(",")[i] for i in (0, 1, 3, 4, 5, 6)) for x in lines[1:]),
+    }
+
+
 def main() -> None:
     """One file for each kind of event and each kind of document."""
+    (HERE / "rows").mkdir(parents=True, exist_ok=True)
+    for name, text in tables().items():
+        (HERE / "rows" / name).write_text(text)
     for folder in ("open", "scan"):
         (HERE / folder).mkdir(parents=True, exist_ok=True)
     for name, text in EVENTS.items():

@@ -10,8 +10,10 @@
 
 #include "advise/findings_wire.h"
 #include "advise/job.h"
+#include "advise/slowdown.h"
 #include "analyze/digest_wire.h"
 #include "graph/graph_wire.h"
+#include "ingest/operation_rows.h"
 #include "render/export.h"
 #include "render/report.h"
 #include "testing.h"
@@ -267,6 +269,57 @@ static void every_allocation_of_every_path_may_fail(void **state)
     free(text);
 }
 
+/* Operations of two stages, without a send, so that rows have to be found by what they carry. */
+static const char operations[] =
+    "dp_rank,stage,step,optype,start_ts,duration,mb_id\n"
+    "0,0,1,forward-compute,0,1,0\n0,0,1,forward-compute,1,1,1\n0,0,1,forward-send,1,1,\n0,0,1,backward-compute,4,1,0\n"
+    "0,0,1,backward-compute,6,1,1\n0,0,1,backward-recv,3,1,\n0,0,1,backward-recv,5,1,\n0,0,1,optimizer,8,1,\n"
+    "0,1,1,forward-compute,2,1,0\n0,1,1,backward-compute,3,1,0\n0,1,1,forward-compute,4,1,1\n0,1,1,backward-compute,5,1,1\n"
+    "0,1,1,forward-recv,0,2,\n0,1,1,forward-recv,3,1,\n0,1,1,backward-send,4,1,\n0,1,1,backward-send,6,1,\n0,1,1,optimizer,8,1,\n";
+
+static int price_operations(hu_error *err)
+{
+    const hu_input_options options = plain_options();
+    hu_arena      *arena = hu_arena_new();
+    hu_input      *in = arena ? hu_input_open_memory(hu_str_of(operations), "test", &options, err) : NULL;
+    hu_operations  table = {0};
+    hu_pipeline    pipeline;
+    hu_slowdown    slowdown;
+    int            rc = in ? hu_operation_rows_read(in, 9, arena, &table, err) : HU_ENOMEM;
+
+    if (in)
+        hu_input_close(in);
+    hu_operations_sort(&table);
+    if (rc == 0)
+        rc = hu_pipeline_build(&table, arena, &pipeline, err);
+    if (rc == 0)
+        rc = hu_slowdown_measure(&pipeline, 1, arena, &slowdown, err);
+    hu_arena_free(arena);
+    return rc;
+}
+
+static void every_allocation_of_a_job_may_fail(void **state)
+{
+    long k = 0;
+
+    (void)state;
+    for (bool all = false; !all; k++) {
+        hu_error err = {0};
+        int      rc;
+
+        countdown = k;
+        has_failed = false;
+        rc = price_operations(&err);
+        countdown = -1;
+        all = !has_failed;
+        if (all && rc < 0)
+            fail_msg("%s", err.text);
+        if (!all)
+            assert_int_equal(rc, HU_ENOMEM);
+    }
+    assert_true(k > 10);
+}
+
 /* Each writer, two ranks at once; what it wrote until then goes nowhere. */
 static void every_allocation_of_an_export_may_fail(void **state)
 {
@@ -306,6 +359,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_allocation_of_every_path_may_fail),
                                        cmocka_unit_test(every_allocation_of_the_other_importer_may_fail),
+                                       cmocka_unit_test(every_allocation_of_a_job_may_fail),
                                        cmocka_unit_test(every_allocation_of_an_export_may_fail)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
