@@ -145,5 +145,5 @@ static bool has(const hu_digest *d)
 const hu_view hu_view_comm = {
     .word = "comm", .key = "communication", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
     .n_tables = HU_COUNT(tables), .has = has, .nothing = "no collectives were recorded",
-    .about = "collectives: overlap, exposed time, bandwidth by group and size, latency",
+    .about = "collectives: overlap, exposed time, bandwidth by size, latency",
 };

@@ -152,6 +152,7 @@ static void write_rendezvous(hu_text_page *p)
 static void write_job(hu_text_page *p)
 {
     static const double LEAST_PCT = 1;
+    enum { MOST = 3 };
     const hu_job *job = p->r->job;
     char          line[1024];
     size_t        n, said = 0;
@@ -174,7 +175,7 @@ static void write_job(hu_text_page *p)
         const int64_t       rank = p->r->digests[x->digest]->info.rank;
         char                what[64];
 
-        if (x->gain_pct < LEAST_PCT)
+        if (x->gain_pct < LEAST_PCT || said == MOST)
             continue;
         if (x->edit == HU_EDIT_STRAGGLER)
             snprintf(what, sizeof what, "were rank %lld like the others",
