@@ -47,15 +47,15 @@ def expected(ranks: int, per_node: int) -> list[str]:
     return sorted(f"node_{r // per_node}_rank_{r}.pt.trace.json.gz" for r in range(ranks))
 
 
-def launch(command: list, env: dict[str, str], timeout: float = 120) -> tuple[int, str]:
-    """Exit status and all that was said; on time-out a signal, so that whoever is asked can clean up."""
+def launch(command: list, env: dict[str, str], timeout: float = 300) -> tuple[int, str]:
+    """Exit status and all that was said; on time-out a signal to all that it started, so that whoever is asked can clean up."""
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM", "SBATCH", "HOLDUP"))}
-    with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=ROOT,
+    with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=ROOT, start_new_session=True,
                           env={**clean, "HOLDUP": EXE, "CUDA_VISIBLE_DEVICES": "", **env}) as child:
         try:
             out, _ = child.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
-            child.send_signal(signal.SIGTERM)
+            os.killpg(child.pid, signal.SIGTERM)
             out, _ = child.communicate(timeout=30)
             raise AssertionError(f"not done after {timeout} s: {out.decode(errors='replace')}") from None
     return child.returncode, out.decode(errors="replace")
