@@ -262,6 +262,25 @@ class Joint(unittest.TestCase):
         self.assertTrue(joint["is_replayed"], joint["why_not"])
         self.assertGreaterEqual(joint["collectives"], 12)
 
+    def test_of_very_many_ranks_some_are_chosen(self) -> None:
+        """Sixteen of forty; the late one is among them."""
+        job = Job(9, ranks=40, steps=5)
+        cured = copy.deepcopy(job)
+        for k in range(job.steps):
+            job.compute[k][37] = [int(1.4 * c) for c in job.compute[k][37]]
+        truth = cured.run()[0]
+        with tempfile.TemporaryDirectory() as name:
+            step = job.write(pathlib.Path(name))
+            said = report(name)
+            _, text, _ = run("report", name)
+            status, _, err = run("whatif", name, "-e", "straggler=0")
+        joint = said["joint_replay"]
+        self.assertEqual((joint["ranks"], joint["is_trusted"]), (16, True))
+        self.check(truth, step, price(joint, "straggler", 37), 2.5, "forty ranks")
+        self.assertIn("16 of the ranks take", " ".join(text.decode().split()))
+        self.assertEqual(status, 2)
+        self.assertIn("40 traces are too many", err)
+
     def test_edits_of_each_rank_are_priced_for_all(self) -> None:
         """A loader that costs nothing, kernels twice as fast: on all ranks at once, with what the others then wait."""
         for seed in range(2 if SANITIZED else 8):

@@ -12,6 +12,7 @@
 #include "analyze/digest_wire.h"
 #include "analyze/roster.h"
 #include "base/thread.h"
+#include "cli/chosen.h"
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/relay.h"
@@ -207,20 +208,37 @@ static void choose_drawn(work *w, size_t n)
     }
 }
 
-static int meet(hu_ranks *ranks, const work *w, hu_arena *arena, hu_error *err)
+/* All ranks replayed together; of more than are kept in memory, some that are read again. */
+static int replay(hu_ranks *ranks, const work *w, int threads, hu_arena *arena, hu_error *err)
 {
-    hu_arena        *scratch = hu_arena_new();
-    const hu_graph **graphs = hu_arena_calloc(arena, ranks->n, sizeof *graphs);
-    int              rc = scratch && graphs ? 0 : hu_fail_memory(err);
+    const size_t     n = ranks->n;
+    const hu_graph **graphs = hu_arena_calloc(arena, n, sizeof *graphs);
+    size_t          *files = hu_arena_calloc(arena, n, sizeof *files);
+    hu_chosen        chosen = {{0}};
+    int              rc;
 
-    if (rc == 0)
-        rc = hu_rendezvous_measure(ranks->digests, ranks->n, arena, scratch, &ranks->rendezvous, err);
-    hu_arena_free(scratch);
-    for (size_t i = 0; rc == 0 && i < ranks->n; i++)
+    if (!graphs || !files)
+        return hu_fail_memory(err);
+    for (size_t i = 0; i < n; i++) {
         graphs[i] = w->at[i].graph;
-    if (rc == 0 && w->options->replays)
-        rc = hu_job_measure(graphs, ranks->digests, ranks->n, &ranks->rendezvous, &ranks->job, err);
+        files[i] = w->at[i].file;
+    }
+    if (w->inputs->n > HU_JOB_RANKS)
+        hu_chosen_read(&(hu_chosen_options){w->inputs, files, ranks->digests, n, w->shown, &ranks->rendezvous,
+                                            w->options->limits, w->digest.steps, threads}, graphs, &chosen);
+    rc = hu_job_measure(graphs, ranks->digests, n, &ranks->rendezvous, &ranks->job, err);
+    hu_chosen_free(&chosen);
     return rc;
+}
+
+static int meet(hu_ranks *ranks, const work *w, int threads, hu_arena *arena, hu_error *err)
+{
+    hu_arena *scratch = hu_arena_new();
+    int       rc = scratch ? hu_rendezvous_measure(ranks->digests, ranks->n, arena, scratch, &ranks->rendezvous, err)
+                           : hu_fail_memory(err);
+
+    hu_arena_free(scratch);
+    return rc == 0 && w->options->replays ? replay(ranks, w, threads, arena, err) : rc;
 }
 
 /* Fails only for lack of memory. */
@@ -504,7 +522,7 @@ int hu_ranks_read(const hu_inputs *inputs, const hu_ranks_options *options, hu_a
         out->arenas[i] = w.at[i].arena;
     }
     if (out->n > 1)
-        rc = meet(out, &w, arena, &err);
+        rc = meet(out, &w, threads, arena, &err);
     for (size_t i = 0; i < out->n; i++)
         hu_arena_free(w.at[i].graph_arena);
     if (rc < 0) {

@@ -78,8 +78,8 @@ void hu_page_job(hu_page *p)
         hu_out_text(p->out, ".</p></div>\n");
         return;
     }
-    hu_out_printf(p->out, "%zu ranks, which meet in %zu collectives, take %s a step as measured and ", job->ranks,
-                  job->meetings, hu_say_time(job->seen_ns).t);
+    hu_out_printf(p->out, "%zu%s ranks, which meet in %zu collectives, take %s a step as measured and ", job->ranks,
+                  job->ranks < p->r->n ? " of the" : "", job->meetings, hu_say_time(job->seen_ns).t);
     hu_out_printf(p->out, "%s as replayed (%s off).</p>\n", hu_say_time(job->replayed_ns).t,
                   hu_say_pct(100 * fabs(job->replayed_ns / job->seen_ns - 1)).t);
     write_prices(p, job);

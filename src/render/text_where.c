@@ -168,8 +168,9 @@ static void write_job(hu_text_page *p)
         hu_text_paragraph(p, line, 2);
         return;
     }
-    n = (size_t)snprintf(line, sizeof line, "Replayed together, %zu ranks take %s a step (%s off)", job->ranks,
-                         hu_say_time(job->replayed_ns).t, hu_say_pct(100 * fabs(job->replayed_ns / job->seen_ns - 1)).t);
+    n = (size_t)snprintf(line, sizeof line, "Replayed together, %zu%s ranks take %s a step (%s off)", job->ranks,
+                         job->ranks < p->r->n ? " of the" : "", hu_say_time(job->replayed_ns).t,
+                         hu_say_pct(100 * fabs(job->replayed_ns / job->seen_ns - 1)).t);
     for (size_t i = 0; i < job->n_prices && n < sizeof line - 100; i++) {
         const hu_job_price *x = &job->price[i];
         const int64_t       rank = p->r->digests[x->digest]->info.rank;

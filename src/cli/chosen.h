@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * chosen.h - of very many ranks those that are replayed together: they are read once more, for their graphs. */
+#ifndef HU_CLI_CHOSEN_H
+#define HU_CLI_CHOSEN_H
+
+#include "advise/job.h"
+#include "cli/inputs.h"
+
+enum { HU_CHOSEN_RANKS = 16 };
+
+typedef struct {
+    hu_arena *arenas[HU_CHOSEN_RANKS];      /* in which their graphs live */
+} hu_chosen;
+
+typedef struct {
+    const hu_inputs     *inputs;
+    const size_t        *files;             /* of each digest: its row of `inputs` */
+    hu_digest *const    *digests;
+    size_t               n;
+    size_t               slowest;           /* the digest with the longest steps */
+    const hu_rendezvous *rendezvous;
+    hu_limits            limits;
+    hu_step_range        steps;
+    int                  threads;
+} hu_chosen_options;
+
+/*
+ * The ranks that the others wait for most, the slowest one, and as many besides at equal distances; graphs[0..n) of them are
+ * filled in, as far as their files can be read here again.  Free it with hu_chosen_free, when the graphs have served.
+ */
+void hu_chosen_read(const hu_chosen_options *options, const hu_graph **graphs, hu_chosen *out);
+
+void hu_chosen_free(hu_chosen *chosen);
+
+#endif
