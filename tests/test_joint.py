@@ -240,6 +240,25 @@ class Joint(unittest.TestCase):
         self.assertIn("different orders", joint["why_not"])
         self.assertEqual({p["waits"] for p in joint["parked"]} | {p["missing"] for p in joint["parked"]}, {0, 1})
 
+    def test_calls_that_do_not_fit_each_other_are_told(self) -> None:
+        """Rank 1 reduces half as much in the fifth all-reduce, and gathers in the sixth."""
+        with tempfile.TemporaryDirectory() as name:
+            for rank in range(2):
+                events = []
+                for k in range(8):
+                    wrong = rank == 1 and k in (5, 6)
+                    what, size = ("_allgather_base" if wrong and k == 6 else "allreduce"), 64 // (2 if wrong and k == 5 else 1)
+                    events.append({"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", "pid": 0, "tid": 7, "ts": 1000 * (k + 1), "dur": 150,
+                                   "args": {"stream": 7, "device": 0, "context": 1, "Collective name": what, "dtype": "Float", "In msg nelems": size, "Out msg nelems": size,
+                                            "Group size": 2, "Process Group Name": "0", "Process Group Ranks": "[0, 1]", "Seq": k}})
+                (pathlib.Path(name) / f"rank{rank}.json").write_text(json.dumps(
+                    {"distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 2}, "traceEvents": events}))
+            said = report(name)["collectives"]
+            _, text, _ = run("report", name)
+        self.assertEqual((said["matched"], said["mismatched"]), (8, 2))
+        self.assertEqual(said["first_mismatch"], {"sequence": 5, "calls": [{"rank": 0, "name": "allreduce", "bytes": 256}, {"rank": 1, "name": "allreduce", "bytes": 128}]})
+        self.assertIn("ranks call different collectives under one number, 2 times", " ".join(text.decode().split()))
+
     def test_different_orders_on_streams_of_their_own_do_not(self) -> None:
         """Both are right: nothing on a stream waits for the other."""
         with tempfile.TemporaryDirectory() as name:

@@ -130,6 +130,12 @@ class Scale(unittest.TestCase):
             self.assertIn("next: 4 GPUs would do", text)
             self.assertTrue((base / "chart.svg").read_text().startswith("<svg"))
             self.assertEqual((base / "chart.svg").read_text().count("<circle"), 2)
+            run("scale", base / "1", base / "2", "--html", base / "page.html")
+            page = (base / "page.html").read_text()
+            for text in ("Why more GPUs are not as many times faster", "Points of efficiency lost", "<circle", "default-src 'none'", "1 → 2 GPUs"):
+                self.assertIn(text, page)
+            self.assertNotIn("<script", page)
+            self.assertNotIn("style=", page)
             status, out, _ = run("scale", base / "1", base / "2", "--markdown")
             rows = [line for line in out.decode().splitlines() if line.startswith("|")]
             self.assertEqual({line.count("|") for line in rows}, {13})

@@ -164,6 +164,39 @@ static bool match_order(work *w, const presence *a, const presence *b, uint32_t 
     return true;
 }
 
+static const hu_collective *row_of(const work *w, const presence *p, size_t i)
+{
+    return &w->meetings.digests[p->digest]->comm.at[call_of(w, p, i)->row];
+}
+
+/* Can they be one collective?  Sizes need not agree where each rank brings its own, as in an all-to-all. */
+static bool is_one(const hu_collective *a, const hu_collective *b)
+{
+    const bool is_even = a->kind == HU_COMM_ALL_REDUCE || a->kind == HU_COMM_REDUCE_SCATTER || a->kind == HU_COMM_ALL_GATHER ||
+                         a->kind == HU_COMM_BROADCAST;
+
+    if (a->kind == HU_COMM_OTHER || b->kind == HU_COMM_OTHER)
+        return true;
+    return a->kind == b->kind && (!is_even || a->bytes < 0 || b->bytes < 0 || a->bytes == b->bytes);
+}
+
+/* By numbers alone calls may be laid beside each other that are not the same. */
+static void compare(work *w, const presence *p, size_t n, uint32_t *const *partner, size_t i)
+{
+    const hu_collective *first = row_of(w, p, partner[0][i]);
+
+    for (size_t k = 1; k < n; k++) {
+        const hu_collective *other = row_of(w, &p[k], partner[k][i]);
+
+        if (is_one(first, other))
+            continue;
+        if (w->out->mismatched++ == 0)
+            w->out->first_mismatch = (hu_mismatch){{p->digest, p[k].digest}, {*first, *other},
+                                                   call_of(w, p, partner[0][i])->sequence};
+        return;
+    }
+}
+
 /* One collective that all of the group were found in. */
 static bool meet(work *w, const presence *p, size_t n, uint32_t *const *partner, const presence *reference, size_t i)
 {
@@ -179,6 +212,7 @@ static bool meet(work *w, const presence *p, size_t n, uint32_t *const *partner,
             return false;
     }
     w->out->matched++;
+    compare(w, p, n, partner, i);
     return hu_vec_push(w->scratch, &m->list, one);
 }
 

@@ -16,11 +16,20 @@ typedef struct {
     int64_t caused_ns;          /* what the others waited then, on average over them                            */
 } hu_attendance;
 
+/* Two ranks that called different collectives under one number of their group: sooner or later such a job hangs. */
+typedef struct {
+    size_t        digest[2];
+    hu_collective call[2];
+    int64_t       sequence;
+} hu_mismatch;
+
 typedef struct {
     hu_attendance *at;          /* by digest */
     size_t  n;
     int64_t matched;            /* collectives found on all ranks of their group                                */
     int64_t unmatched;          /* calls that lack a partner                                                    */
+    int64_t mismatched;         /* of the matched ones, of different kinds or sizes                             */
+    hu_mismatch first_mismatch; /* where there is any; texts borrowed from digests                              */
     uint32_t **met;             /* met[digest][call of its hu_comm]: number of the collective in which all of   */
                                 /* the group met and nobody left before all had come; HU_NONE                    */
     uint32_t n_met;

@@ -14,7 +14,7 @@ enum { WIDTH = 80 };
 
 typedef struct {
     bool          weak, strong, json, markdown, quiet;
-    const char   *output, *svg;
+    const char   *output, *svg, *html;
     hu_step_range steps;
     hu_limits     limits;
 } options;
@@ -28,6 +28,8 @@ static const hu_option rows[] = {
     {"json", 'j', HU_OPTION_FLAG, NULL, "as JSON", offsetof(options, json), NULL, NULL},
     {"markdown", 0, HU_OPTION_FLAG, NULL, "as Markdown, for a pull request", offsetof(options, markdown), NULL, NULL},
     {"svg", 0, HU_OPTION_TEXT, "FILE", "also draw speed-up over GPUs", offsetof(options, svg), NULL, NULL},
+    {"html", 0, HU_OPTION_TEXT, "FILE", "also write one offline page with chart and tables", offsetof(options, html), NULL,
+     NULL},
     {"output", 'o', HU_OPTION_TEXT, "FILE", "write to a file instead of standard output", offsetof(options, output), NULL,
      NULL},
     {"quiet", 'q', HU_OPTION_FLAG, NULL, "no progress and no warnings", offsetof(options, quiet), NULL, NULL},
@@ -83,17 +85,21 @@ static int read_run(const options *o, char *path, hu_scaling *s, hu_scale_run *w
     return 0;
 }
 
-static int write_svg(const options *o, const hu_scale_report *r, hu_error *err)
+/* A picture beside the answer, where one is wanted. */
+static int write_file(const options *o, const char *path, void (*draw)(const hu_scale_report *, hu_out *),
+                      const hu_scale_report *r, hu_error *err)
 {
-    hu_out *out = hu_out_open_file(o->svg, err);
+    hu_out *out;
     int     rc;
 
-    if (!out)
+    if (!path)
+        return 0;
+    if (!(out = hu_out_open_file(path, err)))
         return err->code;
-    hu_scale_svg(r, out);
+    draw(r, out);
     rc = hu_out_close(out, err);
     if (rc == 0 && !o->quiet)
-        hu_command_say("wrote %s", o->svg);
+        hu_command_say("wrote %s", path);
     return rc;
 }
 
@@ -111,7 +117,9 @@ static int write_answer(const options *o, const hu_scale_report *r, hu_error *er
     else
         hu_scale_text(r, WIDTH, out);
     rc = hu_out_close(out, err);
-    return rc < 0 || !o->svg ? rc : write_svg(o, r, err);
+    if (rc == 0)
+        rc = write_file(o, o->svg, hu_scale_svg, r, err);
+    return rc == 0 ? write_file(o, o->html, hu_scale_html, r, err) : rc;
 }
 
 static int scale(const options *o, char **paths, int n, hu_crew *crew, hu_arena *arena)

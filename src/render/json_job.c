@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * json_job.c - the member "joint_replay": all ranks replayed together. */
+ * json_job.c - what only several ranks show: the member "joint_replay", and calls that do not fit each other. */
 #include <math.h>
 
 #include "render/report.h"
@@ -46,6 +46,34 @@ static void write_path(hu_json_out *j, const hu_report *r)
         hu_json_close(j, '}');
     }
     hu_json_close(j, ']');
+}
+
+void hu_json_mismatches(hu_json_out *j, const hu_report *r)
+{
+    const hu_rendezvous *v = r->rendezvous;
+
+    hu_json_int(j, "mismatched", v->mismatched);
+    if (v->mismatched == 0) {
+        hu_json_null(j, "first_mismatch");
+        return;
+    }
+    hu_json_open(j, "first_mismatch", '{');
+    hu_json_int(j, "sequence", v->first_mismatch.sequence);
+    hu_json_open(j, "calls", '[');
+    for (size_t i = 0; i < 2; i++) {
+        const hu_collective *c = &v->first_mismatch.call[i];
+
+        hu_json_open(j, NULL, '{');
+        optional_rank(j, "rank", r, v->first_mismatch.digest[i]);
+        hu_json_str(j, "name", c->name);
+        if (c->bytes >= 0)
+            hu_json_int(j, "bytes", c->bytes);
+        else
+            hu_json_null(j, "bytes");
+        hu_json_close(j, '}');
+    }
+    hu_json_close(j, ']');
+    hu_json_close(j, '}');
 }
 
 void hu_json_job(hu_json_out *j, const hu_report *r)

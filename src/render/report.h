@@ -47,6 +47,9 @@ int hu_json_write(const hu_report *report, hu_out *out, hu_error *err);
 /* The member "by_phase": events by the letter of their phase. */
 void hu_json_phases(hu_json_out *j, const hu_quality *q);
 
+/* Members of "collectives"; of several ranks. */
+void hu_json_mismatches(hu_json_out *j, const hu_report *r);
+
 /* The member "joint_replay". */
 void hu_json_job(hu_json_out *j, const hu_report *r);
 

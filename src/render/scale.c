@@ -279,12 +279,13 @@ void hu_scale_json(const hu_scale_report *r, hu_out *out)
 /* Speed-up over devices on two logarithmic axes, the ideal as a broken line. */
 void hu_scale_svg(const hu_scale_report *r, hu_out *out)
 {
-    enum { SIZE = 420, LEFT = 60, TOP = 20 };
+    enum { WIDTH = 480, HEIGHT = 320, LEFT = 40, RIGHT = 100, TOP = 20, BOTTOM = 50 };
     const hu_scaling *s = r->scaling;
     const double      first = (double)s->run[0].gpus, octaves = fmax(1, log2((double)last_run(s)->gpus / first));
 
-    hu_out_printf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" "
-                  "font-size=\"12\"><title>", SIZE + LEFT + 30, SIZE + TOP + 50);
+    hu_out_printf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+                  "font-family=\"sans-serif\" font-size=\"12\"><title>", LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM,
+                  LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM);
     {
         char line[SENTENCE];
 
@@ -293,11 +294,11 @@ void hu_scale_svg(const hu_scale_report *r, hu_out *out)
     }
     hu_out_printf(out, "</title><rect width=\"%d\" height=\"%d\" fill=\"white\"/><path d=\"M%d %d L%d %d\" stroke=\"#888\" "
                   "stroke-dasharray=\"5 4\"/><polyline fill=\"none\" stroke=\"#0072b2\" stroke-width=\"2.5\" points=\"",
-                  SIZE + LEFT + 30, SIZE + TOP + 50, LEFT, SIZE + TOP, LEFT + SIZE, TOP);
+                  LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM, LEFT, TOP + HEIGHT, LEFT + WIDTH, TOP);
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < s->n; i++) {
-            const double x = LEFT + SIZE * log2((double)s->run[i].gpus / first) / octaves;
-            const double y = TOP + SIZE * (1 - fmax(0, log2(fmax(s->row[i].speedup, 1e-6))) / octaves);
+            const double x = LEFT + WIDTH * log2((double)s->run[i].gpus / first) / octaves;
+            const double y = TOP + HEIGHT * (1 - fmax(0, log2(fmax(s->row[i].speedup, 1e-6))) / octaves);
 
             if (pass == 0) {
                 hu_out_fixed(out, x, 1);
@@ -312,16 +313,16 @@ void hu_scale_svg(const hu_scale_report *r, hu_out *out)
             hu_out_fixed(out, y, 1);
             hu_out_text(out, "\"/><text text-anchor=\"middle\" x=\"");
             hu_out_fixed(out, x, 1);
-            hu_out_printf(out, "\" y=\"%d\">%lld</text><text x=\"", SIZE + TOP + 20, (long long)s->run[i].gpus);
-            hu_out_fixed(out, x + 8, 1);
+            hu_out_printf(out, "\" y=\"%d\">%lld</text><text x=\"", TOP + HEIGHT + 24, (long long)s->run[i].gpus);
+            hu_out_fixed(out, x + 10, 1);
             hu_out_text(out, "\" y=\"");
-            hu_out_fixed(out, y + 16, 1);
+            hu_out_fixed(out, y + 4, 1);
             hu_out_printf(out, "\">%s\xc3\x97 (%s)</text>", points(s->row[i].speedup).t,
                           hu_say_pct(s->row[i].efficiency_pct).t);
         }
         if (pass == 0)
             hu_out_text(out, "\"/>");
     }
-    hu_out_printf(out, "<text text-anchor=\"middle\" x=\"%d\" y=\"%d\">%s</text></svg>\n", LEFT + SIZE / 2, SIZE + TOP + 42,
+    hu_out_printf(out, "<text text-anchor=\"middle\" x=\"%d\" y=\"%d\">%s</text></svg>\n", LEFT + WIDTH / 2, TOP + HEIGHT + 44,
                   unit_of(s));
 }

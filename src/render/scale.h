@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * scale.h - the answer of `holdup scale`: as text, as Markdown for a pull request, as JSON, and as a chart. */
+ * scale.h - the answer of `holdup scale`: as text, as Markdown for a pull request, as JSON, as a chart, and as a page. */
 #ifndef HU_RENDER_SCALE_H
 #define HU_RENDER_SCALE_H
 
@@ -24,5 +24,6 @@ void hu_scale_text(const hu_scale_report *r, size_t width, hu_out *out);
 void hu_scale_markdown(const hu_scale_report *r, hu_out *out);
 void hu_scale_json(const hu_scale_report *r, hu_out *out);
 void hu_scale_svg(const hu_scale_report *r, hu_out *out);
+void hu_scale_html(const hu_scale_report *r, hu_out *out);
 
 #endif

@@ -210,6 +210,32 @@ static void say_roster(hu_text_page *p, size_t n, const int64_t *at, const char 
     hu_text_hanging(p, line, 7);
 }
 
+/* "allreduce of 4.00 MB on rank 0, allgather of 1.00 MB on rank 3" */
+static void say_mismatch(hu_text_page *p)
+{
+    const hu_rendezvous *r = p->r->rendezvous;
+    char                 line[512];
+    size_t               n;
+
+    if (!r || r->mismatched == 0)
+        return;
+    n = (size_t)snprintf(line, sizeof line, "ranks call different collectives under one number, %lld time%s, which hangs "
+                         "sooner or later; number %lld is", (long long)r->mismatched, r->mismatched == 1 ? "" : "s",
+                         (long long)r->first_mismatch.sequence);
+    for (size_t i = 0; i < 2 && n < sizeof line - 120; i++) {
+        const hu_collective *c = &r->first_mismatch.call[i];
+        const int64_t        rank = p->r->digests[r->first_mismatch.digest[i]]->info.rank;
+        char                 bytes[HU_UNIT_BYTES] = "";
+
+        if (c->bytes >= 0)
+            hu_units_bytes(bytes, (double)c->bytes);
+        n += (size_t)snprintf(line + n, sizeof line - n, "%s %.40s%s%s on rank %lld", i ? "," : "",
+                              hu_comm_kind_words(c->kind), bytes[0] ? " of " : "", bytes, (long long)rank);
+    }
+    hu_out_text(p->out, "  but: ");
+    hu_text_hanging(p, line, 7);
+}
+
 static void write_roster(hu_text_page *p)
 {
     hu_roster r;
@@ -286,6 +312,7 @@ void hu_text_ranks(hu_text_page *p)
     if (shown < p->r->n)
         hu_out_printf(p->out, "  the %zu slowest of %zu ranks; --json and --html have all\n", shown, p->r->n);
     write_roster(p);
+    say_mismatch(p);
     write_rendezvous(p);
     write_job(p);
     hu_text_comm(p);
