@@ -214,6 +214,19 @@ class Details(unittest.TestCase):
         # the first stage waits for the last ones to come back, and for nothing before
         self.assertGreater(self.rank("pp, first", seed=2)[0]["parallelism"]["bubble_pct"], 10)
 
+    def test_the_bubble_is_a_finding(self) -> None:
+        """With what twice as many micro-batches are worth by the formula."""
+        rank, world, build, _ = CASES["pp, first"]
+        job = build(make.Trace(rank, world), 2, True, "optimizer")
+        result = said(job.steps(3))
+        p = result["ranks"][0]["parallelism"]
+        finding = next(f for f in result["findings"] if f["id"] == "pipeline-bubble")
+        bubble, m = p["bubble_pct"] / 100, p["microbatches"]
+        fewer = bubble * (m + 3) / (2 * m + 3)
+        self.assertAlmostEqual(finding["gain_pct"], 100 * (1 - (1 - bubble) / (1 - fewer)), places=2)
+        self.assertEqual((finding["confidence"], round(finding["gain_high_pct"], 2)), ("low", round(100 * bubble, 2)))
+        self.assertIn(f"4 stages and {m} micro-batches", finding["statement"])
+
     def test_zero_is_only_consistent(self) -> None:
         p = self.rank("zero-1")[0]["parallelism"]
         self.assertEqual(p["summary"], "consistent with ZeRO-1 over 8 ranks")

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "advise/bubble.h"
 #include "advise/say.h"
 #include "base/map.h"
 
@@ -292,6 +293,8 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
         else if (f->n < HU_FINDINGS && price.high_pct >= LEAST_GAIN)
             add_finding(f, &hint, &price, &edit);
     }
+    if (f->n < HU_FINDINGS && hu_bubble_find(d, f->seen_ns, &f->at[f->n]))
+        f->n++;
     drop_general(f);
     qsort(f->at, f->n, sizeof *f->at, hu_findings_by_gain);
     if (climb(f, s, &unused) < 0)

@@ -172,8 +172,8 @@ static const hu_collective *row_of(const work *w, const presence *p, size_t i)
 /* Can they be one collective?  Sizes need not agree where each rank brings its own, as in an all-to-all. */
 static bool is_one(const hu_collective *a, const hu_collective *b)
 {
-    const bool is_even = a->kind == HU_COMM_ALL_REDUCE || a->kind == HU_COMM_REDUCE_SCATTER || a->kind == HU_COMM_ALL_GATHER ||
-                         a->kind == HU_COMM_BROADCAST;
+    const bool is_even = a->kind == HU_COMM_ALL_REDUCE || a->kind == HU_COMM_REDUCE_SCATTER ||
+                         a->kind == HU_COMM_ALL_GATHER || a->kind == HU_COMM_BROADCAST;
 
     if (a->kind == HU_COMM_OTHER || b->kind == HU_COMM_OTHER)
         return true;

@@ -323,6 +323,6 @@ void hu_scale_svg(const hu_scale_report *r, hu_out *out)
         if (pass == 0)
             hu_out_text(out, "\"/>");
     }
-    hu_out_printf(out, "<text text-anchor=\"middle\" x=\"%d\" y=\"%d\">%s</text></svg>\n", LEFT + WIDTH / 2, TOP + HEIGHT + 44,
-                  unit_of(s));
+    hu_out_printf(out, "<text text-anchor=\"middle\" x=\"%d\" y=\"%d\">%s</text></svg>\n", LEFT + WIDTH / 2,
+                  TOP + HEIGHT + 44, unit_of(s));
 }

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * bubble.c - measured against what p stages and m micro-batches must lose. */
+#include "advise/bubble.h"
+
+#include <math.h>
+
+#include "advise/say.h"
+
+static const double LEAST_PCT = 10;         /* of forward and backward, that are lost                */
+static const double LEAST_OVER = 1.2;       /* times the ideal: then the stages are not alike, too   */
+
+static double ideal_pct(int64_t stages, int64_t microbatches)
+{
+    return 100 * (double)(stages - 1) / (double)(microbatches + stages - 1);
+}
+
+bool hu_bubble_find(const hu_digest *d, double step_ns, hu_finding *out)
+{
+    const hu_parallelism *p = &d->parallelism;
+    hu_finding            x = {.rule = HU_RULE_BUBBLE, .edit = {.kind = HU_EDIT_KINDS}, .confidence = HU_CONFIDENCE_LOW};
+    double                ideal, halved;
+
+    if (p->stages < 2 || p->microbatches < 1 || !(p->bubble_pct > LEAST_PCT) || !(p->bubble_pct < 100))
+        return false;
+    ideal = ideal_pct(p->stages, p->microbatches);
+    halved = p->bubble_pct * ideal_pct(p->stages, 2 * p->microbatches) / ideal;
+    x.gain_pct = 100 * (1 - (1 - p->bubble_pct / 100) / (1 - halved / 100));
+    x.low_pct = x.gain_pct / 3;
+    x.high_pct = x.free_pct = p->bubble_pct;
+    x.before_ns = step_ns;
+    x.after_ns = step_ns * (1 - x.gain_pct / 100);
+    snprintf(x.statement, sizeof x.statement,
+             "For %s of forward and backward this stage neither computes nor communicates but with its neighbours; %lld "
+             "stages and %lld micro-batches must lose %s. Twice as many micro-batches in a step would halve it, nearly.",
+             hu_say_pct(p->bubble_pct).t, (long long)p->stages, (long long)p->microbatches, hu_say_pct(ideal).t);
+    if (p->bubble_pct > LEAST_OVER * ideal)
+        snprintf(x.evidence[x.n_evidence++], HU_EVIDENCE_BYTES, "more than the schedule costs: stages of unequal work, or "
+                 "slow sends and receives");
+    *out = x;
+    return true;
+}
