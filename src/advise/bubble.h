@@ -6,9 +6,9 @@
 #include "advise/findings.h"
 
 /*
- * From what a rank's sends and receives told of its pipeline (analyze/parallelism.h); false when there is none, or its bubble
- * is not worth a word.  No replay prices it, because what comes from other stages is not in the trace: the gain is that of
- * twice as many micro-batches, by the formula (p - 1) / (m + p - 1).
+ * From what a rank's sends and receives told of its pipeline (analyze/parallelism.h); false when there is none, or its
+ * bubble is not worth a word.  No replay prices it, because what comes from other stages is not in the trace: the gain is
+ * that of twice as many micro-batches, by the formula (p - 1) / (m + p - 1).
  */
 bool hu_bubble_find(const hu_digest *d, double step_ns, hu_finding *out);
 
