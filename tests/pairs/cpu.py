@@ -46,7 +46,8 @@ EVERY = 4           # steps between checkpoints
 class Pair:
     """One planted cause and its remedy.
 
-    `expects` are the ids of findings that name the cause; empty: nothing is planted; None: no finding has a name for it.
+    `expects` are the ids of findings that name the cause; empty: nothing is planted; None: no finding has a name for it,
+    but an `edit` may.
     """
     name: str
     what: str
@@ -59,15 +60,16 @@ class Pair:
     ranks: int = 1
     flags: dict[str, Any] = dataclasses.field(default_factory=dict)
     stack: bool = False
+    edit: str | None = None         # of `holdup whatif`, whose price is compared where no finding has a name for the cause
 
 
 class Batches(Dataset):
     """Ready batches; `delay_s` and `burn` are what drawing one costs: waiting as for a disk, or work as for a decoder."""
 
-    def __init__(self, delay_s: float = 0.0, burn: int = 0) -> None:
+    def __init__(self, delay_s: float = 0.0, burn: int = 0, rows: int = BATCH, width: int = WIDTH) -> None:
         generator = torch.Generator().manual_seed(0)
-        self.images = torch.randn(BATCH, WIDTH, generator=generator)
-        self.labels = torch.randint(WIDTH, (BATCH,), generator=generator)
+        self.images = torch.randn(rows, width, generator=generator)
+        self.labels = torch.randint(width, (rows,), generator=generator)
         self.delay_s, self.burn = delay_s, burn
 
     def __len__(self) -> int:
@@ -82,9 +84,9 @@ class Batches(Dataset):
         return self.images, self.labels
 
 
-def network(layers: int = 4) -> nn.Module:
+def network(layers: int = 4, width: int = WIDTH) -> nn.Module:
     torch.manual_seed(0)
-    return nn.Sequential(*(layer for _ in range(layers) for layer in (nn.Linear(WIDTH, WIDTH), nn.ReLU())))
+    return nn.Sequential(*(layer for _ in range(layers) for layer in (nn.Linear(width, width), nn.ReLU())))
 
 
 class Training(Arm):
@@ -194,6 +196,21 @@ class Straggler(Training):
         super().step()
 
 
+class Waiting(Training):
+    """Data-parallel over more processes than there are cores: what would run on devices sleeps, and so do those that are late.
+
+    `late` says how long a rank is late in a step."""
+
+    def __init__(self, late: Callable[[int, int], float], bucket_mb: float = 25.0, layers: int = 1) -> None:
+        super().__init__(data=Batches(rows=16, width=128), model=nn.parallel.DistributedDataParallel(network(layers, 128), bucket_cap_mb=bucket_mb))
+        self.late, self.count = late, 0
+
+    def step(self) -> None:
+        time.sleep(0.015 + self.late(dist.get_rank(), self.count))
+        self.count += 1
+        super().step()
+
+
 class TinyOperators(Training):
     """Adam over some hundred small tensors: nearly all of it is Python and dispatch."""
 
@@ -228,6 +245,13 @@ def pairs(folder: pathlib.Path) -> list[Pair]:
         Pair("threads", "8 threads on two cores -> 2", None, lambda: Training(threads=8), lambda: Training(threads=2)),
         Pair("straggler", "rank 1 of 2 sleeps 20 ms in each step -> no sleep", ("straggler",),
              lambda: Straggler(0.020), lambda: Straggler(0.0), ranks=2),
+        Pair("straggler-4", "rank 2 of 4 is 20 ms late in each step -> never", ("straggler",),
+             lambda: Waiting(lambda rank, _: 0.020 if rank == 2 else 0.0), lambda: Waiting(lambda rank, _: 0.0), ranks=4),
+        Pair("hiccups-4", "each step another of 4 ranks is 20 ms late -> none ever", ("straggler",),
+             lambda: Waiting(lambda rank, step: 0.020 if step % 4 == rank else 0.0), lambda: Waiting(lambda rank, _: 0.0),
+             ranks=4, active=8),
+        Pair("buckets", "gradients of 24 layers in 24 buckets -> in one", None,
+             lambda: Waiting(lambda rank, _: 0.0, 0.01, 24), lambda: Waiting(lambda rank, _: 0.0, 100.0, 24), ranks=2, edit="bucket=0"),
         Pair("tiny-operators", "Adam tensor by tensor -> fused", ("launch-bound",),
              lambda: TinyOperators(False), lambda: TinyOperators(True)),
         Pair("null", "nothing planted -> nothing removed", (), Training, Training),
@@ -295,10 +319,11 @@ def run_pair(pair: Pair, folder: pathlib.Path, holdup: pathlib.Path | None) -> d
     for path in home.glob("rank*.json"):        # else holdup would take them for traces of ranks
         path.unlink()
     said, why = measure.explain(holdup, trace)
+    read = measure.read_edit(holdup, trace, pair.edit) if pair.edit else measure.read_report(said, pair.expects)
     recorded = profiled_ms(said)
     if recorded and recorded > 1.25 * statistics.fmean(step for turns in times["before"] for step in turns):
         why = why or f"recorded at {recorded:.1f} ms a step: the profiler, or what else this machine did, made it longer"
-    entry = measure.row(pair.name, pair.expects, truth, measure.read_report(said, pair.expects), why)
+    entry = measure.row(pair.name, pair.expects, truth, read, why)
     return {**entry, "what": pair.what, "period": pair.period, "steps_ms": times, "profiled_ms": recorded,
             "load_average": os.getloadavg()[0]}
 

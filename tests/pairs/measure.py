@@ -124,6 +124,17 @@ def explain(holdup: pathlib.Path | None, trace: pathlib.Path) -> tuple[dict[str,
     return json.loads(done.stdout), ""
 
 
+def read_edit(holdup: pathlib.Path | None, trace: pathlib.Path, edit: str) -> Prediction:
+    """The price of an edit that no finding names."""
+    if holdup is None:
+        return Prediction()
+    done = subprocess.run([str(holdup), "whatif", "--json", "-q", str(trace), "--edit", edit], capture_output=True, check=False, timeout=120)
+    if done.returncode != 0:
+        return Prediction()
+    price = json.loads(done.stdout)["edits"][0]
+    return Prediction(edit, price["gain_pct"], price["gain_low_pct"], price["gain_high_pct"])
+
+
 def row(name: str, expects: Sequence[str] | None, truth: Gain | None, prediction: Prediction,
         note: str = "") -> dict[str, Any]:
     """One pair as pairs.json keeps it.  Times in ms."""
