@@ -101,6 +101,32 @@ static void say_many(hu_finding *x, const hu_job *job, const hu_job_price *all, 
         snprintf(x->statement + n, sizeof x->statement - (size_t)n, ".");
 }
 
+/* Gradients in many small pieces, of collectives on the host too, which no gate of one rank sees. */
+static void add_buckets(hu_findings *f, const hu_job *job, const hu_digest *d)
+{
+    const hu_job_price *p = find_price(job, HU_EDIT_BUCKET);
+    hu_finding          x = {.rule = HU_RULE_COMM_LATENCY, .edit = {.kind = HU_EDIT_KINDS}, .confidence = HU_CONFIDENCE_LOW};
+    char                pieces[HU_NUMBER_BYTES], bytes[HU_NUMBER_BYTES];
+
+    if (!p || p->low_pct < LEAST_GAIN || f->n == HU_FINDINGS)
+        return;
+    for (size_t i = 0; i < f->n; i++)
+        if (f->at[i].rule == HU_RULE_COMM_LATENCY)
+            return;
+    hu_format_fixed(pieces, d->parallelism.buckets, 0);
+    hu_format_fixed(bytes, d->parallelism.gradient_bytes / 1e6, 2);
+    x.gain_pct = x.free_pct = p->gain_pct;
+    x.low_pct = p->low_pct;
+    x.high_pct = fmin(100, p->high_pct);
+    x.before_ns = job->replayed_ns;
+    x.after_ns = p->after_ns;
+    snprintf(x.statement, sizeof x.statement,
+             "Gradients of %s MB are reduced in %s pieces a step, each of which costs its latency. In one piece a step of "
+             "all ranks would take %s instead of %s.", bytes, pieces, hu_say_time(p->after_ns).t,
+             hu_say_time(job->replayed_ns).t);
+    f->at[f->n++] = x;
+}
+
 /* What the replay of all says; false when nobody is waited for. */
 static bool compare_replayed(hu_finding *x, const hu_job *job, hu_digest *const *digests, size_t n, const hu_rendezvous *r)
 {
@@ -183,6 +209,9 @@ void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, siz
     if (!f || !f->is_replayed || n < 2)
         return;
     show_transfers(f, &r->transfers);
+    if (job->is_replayed && job->is_trusted)
+        add_buckets(f, job, digests[slowest]);
+    qsort(f->at, f->n, sizeof *f->at, hu_findings_by_gain);
     if (f->n == HU_FINDINGS)
         return;
     is_found = job->is_replayed && job->is_trusted ? compare_replayed(&x, job, digests, n, r)

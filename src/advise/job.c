@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 static const double MOST_ERROR_PCT = 5;         /* between replay and measurement, for a point to be given */
+static const double LEAST_BUCKETS = 4;
 
 typedef struct {
     const hu_rendezvous *r;
@@ -53,7 +54,7 @@ size_t hu_job_list_ranks(const hu_graph *const *graphs, hu_digest *const *digest
 
 static void price(work *w, hu_edit_kind kind, size_t rank)
 {
-    const hu_edit edit = {.kind = kind, .factor = 2, .rank = (int64_t)rank};
+    const hu_edit edit = {.kind = kind, .factor = kind == HU_EDIT_BUCKET ? (double)INFINITY : 2, .rank = (int64_t)rank};
     hu_price      p;
 
     hu_joint_price_edits(w->pricer, &edit, 1, &p);
@@ -68,6 +69,14 @@ static int by_gain(const void *left, const void *right)
     if (a->gain_pct != b->gain_pct)
         return a->gain_pct > b->gain_pct ? -1 : 1;
     return a->edit != b->edit ? (a->edit < b->edit ? -1 : 1) : (a->digest > b->digest) - (a->digest < b->digest);
+}
+
+/* Does the job reduce gradients in several pieces, and nothing else that waits for each piece? */
+static bool has_buckets(const work *w)
+{
+    const hu_parallelism *p = &w->digests[w->digest_of[0]]->parallelism;
+
+    return p->buckets >= LEAST_BUCKETS && isnan(p->layers) && isnan(p->units) && isnan(p->expert_layers) && p->stages < 2;
 }
 
 static void price_all(work *w)
@@ -87,6 +96,8 @@ static void price_all(work *w)
     price(w, HU_EDIT_NETWORK, 0);
     price(w, HU_EDIT_BANDWIDTH, 0);
     price(w, HU_EDIT_LATENCY, 0);
+    if (has_buckets(w))
+        price(w, HU_EDIT_BUCKET, 0);
     qsort(w->out->price, w->out->n_prices, sizeof w->out->price[0], by_gain);
 }
 

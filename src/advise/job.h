@@ -6,9 +6,9 @@
 #include "advise/stragglers.h"
 #include "graph/joint_price.h"
 
-/* An edit between ranks; bandwidth is doubled, latency halved. */
+/* An edit between ranks; bandwidth is doubled, latency halved, all buckets of a step become one. */
 typedef struct {
-    hu_edit_kind edit;                  /* hu_edit_is_joint                                                    */
+    hu_edit_kind edit;                  /* hu_edit_is_joint, or HU_EDIT_BUCKET                                 */
     size_t       digest;                /* of HU_EDIT_STRAGGLER: which rank                                    */
     double       after_ns;              /* mean simulated step                                                 */
     double       gain_pct, low_pct, high_pct;
@@ -24,7 +24,7 @@ typedef struct {
 
 enum { HU_JOB_RANKS = 32 };            /* that are replayed together: their graphs are all in memory at once */
 
-enum { HU_JOB_STRAGGLERS = 3, HU_JOB_PRICES = HU_JOB_STRAGGLERS + 5, HU_JOB_PIECES = 12, HU_JOB_PARKED = 4 };
+enum { HU_JOB_STRAGGLERS = 3, HU_JOB_PRICES = HU_JOB_STRAGGLERS + 6, HU_JOB_PIECES = 12, HU_JOB_PARKED = 4 };
 
 typedef struct {
     bool         is_replayed;           /* false: `why_not`; all but `parked` is empty then                    */

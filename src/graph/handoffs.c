@@ -14,6 +14,7 @@
 enum {
     LEAST_HOLE_NS = 50000,
     WAKE_NS = 500000,               /* from the end of a collective to the return of the thread that waits,  */
+    NEXT_NS = 200000,               /* from the end of one collective to the next that waits in its queue    */
     WAKE_PART = 4,                  /* or this part of the wait, where other threads take the processors     */
 };
 
@@ -126,6 +127,17 @@ static uint32_t main_at(const hu_building *b, const lanes *l, int64_t time_ns)
     return low > l->first[b->g->main_lane] ? low - 1 : low;
 }
 
+/* Had the thread work until just before?  Then this one waited in its queue, and not for whoever enqueued it. */
+static bool is_queued(const hu_building *b, const lanes *l, uint32_t lane, uint32_t k)
+{
+    uint32_t before = k;
+
+    if (before > l->first[lane] && is_idle(&b->nodes.at[l->of_lane[before - 1]]))
+        before--;
+    return before > l->first[lane] && b->nodes.at[l->of_lane[before - 1]].class == HU_CLASS_HOST_COMM &&
+           b->nodes.at[l->of_lane[k]].start_ns - hu_build_node_end(b, l->of_lane[before - 1]) < NEXT_NS;
+}
+
 /* One collective of a lane: begins behind what enqueued it, and the main thread's hole in which it ends waits for it. */
 static bool join_collective(hu_building *b, const lanes *l, uint32_t lane, uint32_t k)
 {
@@ -140,10 +152,11 @@ static bool join_collective(hu_building *b, const lanes *l, uint32_t lane, uint3
         return true;
     if (from > l->first[b->g->main_lane] && b->nodes.at[i].after == HU_NONE) {
         const uint32_t before = l->of_lane[from - 1];
+        const bool     queued = is_queued(b, l, lane, k);
 
-        if (k > l->first[lane] && is_idle(&b->nodes.at[l->of_lane[k - 1]]))
+        if (!queued && k > l->first[lane] && is_idle(&b->nodes.at[l->of_lane[k - 1]]))
             b->nodes.at[l->of_lane[k - 1]].cost_ns = 0;
-        if (!begin_after(b, i, before, start - hu_build_node_end(b, before)))
+        if (!begin_after(b, i, before, queued ? 0 : start - hu_build_node_end(b, before)))
             return false;
     }
     hole = &b->nodes.at[l->of_lane[until]];

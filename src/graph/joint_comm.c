@@ -4,9 +4,14 @@
 
 #include <math.h>
 
+static const double SLOWEST_GBPS = 1;   /* of links: 10 Gbit/s, less what protocols take     */
+static const double MOST_FACTOR = 2;    /* that a byte of a call is on the wire (nccl-tests) */
+
 typedef struct {
     int64_t  alpha_ns;
     int64_t  least_ns;                  /* the shortest time that any rank spent in it */
+    int64_t  most_ns;                   /* that its bytes take on any link that people train over */
+    int64_t  guess_ns;                  /* of alpha, where no fit tells it */
     uint64_t group;
     int      kind;
     int64_t  group_size;
@@ -103,6 +108,8 @@ hu_joint_comm *hu_joint_comm_new(const hu_joint *j, const hu_joint_rank *ranks, 
         x->kind = (int)c->kind;
         x->group_size = c->group_size;
         x->alpha_ns = fitted_alpha(fits, n_fits, c);
+        x->most_ns = c->bytes < 0 ? INT64_MAX
+                                  : (int64_t)((double)c->bytes * (isfinite(c->factor) ? c->factor : MOST_FACTOR) / SLOWEST_GBPS);
     }
     for (size_t r = 0; r < n; r++) {
         const hu_graph *g = ranks[r].graph;
@@ -117,11 +124,12 @@ hu_joint_comm *hu_joint_comm_new(const hu_joint *j, const hu_joint_rank *ranks, 
     for (size_t i = 0; i < n_meetings; i++) {
         cost *x = &k->at[i];
 
-        if (x->alpha_ns < 0)            /* neighbours are of one group, and mostly alike */
-            x->alpha_ns = alike && alike->kind == x->kind && alike->group_size == x->group_size
-                              ? alike->alpha_ns : guessed_alpha(k, n_meetings, x);
-        else
+        if (x->alpha_ns >= 0)
             continue;
+        /* neighbours are of one group, and mostly alike */
+        x->guess_ns = alike && alike->kind == x->kind && alike->group_size == x->group_size ? alike->guess_ns
+                                                                                            : guessed_alpha(k, n_meetings, x);
+        x->alpha_ns = x->least_ns - x->guess_ns > x->most_ns ? x->least_ns - x->most_ns : x->guess_ns;
         alike = x;
     }
     for (size_t i = 0; i < n_meetings; i++)

@@ -34,6 +34,7 @@ static void write_prices(hu_page *p, const hu_job *job)
                                 : x->edit == HU_EDIT_HICCUPS ? "no rank were late to any collective"
                                 : x->edit == HU_EDIT_BANDWIDTH ? "links were twice as fast, with the same latency"
                                 : x->edit == HU_EDIT_LATENCY ? "the latency of collectives were half of it"
+                                : x->edit == HU_EDIT_BUCKET ? "gradients were reduced in one piece"
                                                              : "collectives took no time once the last rank has come");
         hu_out_text(p->out, "</td><td>");
         hu_page_number(p->out, HU_CELL_NS, x->after_ns);

@@ -187,6 +187,7 @@ static void write_job(hu_text_page *p)
                               : x->edit == HU_EDIT_HICCUPS ? "were none late to any collective"
                               : x->edit == HU_EDIT_BANDWIDTH ? "were links twice as fast"
                               : x->edit == HU_EDIT_LATENCY ? "were their latency half of it"
+                              : x->edit == HU_EDIT_BUCKET ? "were gradients reduced in one piece"
                                                           : "took collectives no time",
                               hu_say_time(x->after_ns).t);
     }
