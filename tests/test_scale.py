@@ -81,6 +81,8 @@ class Scale(unittest.TestCase):
             self.assertAlmostEqual(four["loss_pct"]["data_loader"], 100 * 3_000 * 0.25 / step, delta=1)
             self.assertAlmostEqual(four["loss_pct"]["transfer"], 100 * 1_000 / step, delta=1)
             self.assertAlmostEqual(four["loss_pct"]["compute"], 0, delta=0.5)
+            self.assertAlmostEqual(four["transfer_efficiency_pct"], 100 * (step - 1_000) / step, delta=0.5)
+            self.assertAlmostEqual(four["load_balance_pct"] * four["transfer_efficiency_pct"] * four["serialisation_efficiency_pct"] / 1e4, 100 * 10_000 / step, delta=0.3)
             self.assertIn("rank 2 (host: waits for the data loader)", result["bottleneck_summary"])
             self.assertIn("1 → 4 GPUs: 2.9×", result["bottleneck_summary"])
             self.assertAlmostEqual(four["karp_flatt"], (1 / four["speedup"] - 1 / 4) / (1 - 1 / 4), places=5)

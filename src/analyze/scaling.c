@@ -8,7 +8,7 @@
  *
  * holds exactly, and negative terms are gains (smaller shapes may fit a cache).  Karp and Flatt: e = (1/S - 1/p) / (1 - 1/p)
  * with p = N/N0; flat e over N means serial work, rising e communication or imbalance.  POP's efficiencies, with useful time
- * for computation: load balance = mean / max, serialisation and transfer share what is left of max / T.
+ * for computation: load balance = mean / max, transfer = T on an ideal network / T, serialisation = max / T on that network.
  *
  * The next doubling adds to each class what the last one added; the interval spans the least and the largest such step over
  * all doublings, and half to twice of it where there was only one; and a hundredth of a step on either side.
@@ -140,6 +140,7 @@ static void compare(hu_scaling *s, size_t i)
     const hu_scaling_run *run = &s->run[i];
     const double          p = (double)run->gpus / (double)s->run[0].gpus, step = run->step_ns;
     const double          mean = run->class_ns[HU_LOSS_COMPUTE], most = run->compute_most_ns;
+    const double          free = isnan(run->ideal_ns) ? step - run->class_ns[HU_LOSS_TRANSFER] : run->ideal_ns;
     hu_scaling_row       *row = &s->row[i];
 
     row->speedup = speedup_of(s, (double)run->gpus, step);
@@ -148,8 +149,8 @@ static void compare(hu_scaling *s, size_t i)
     for (hu_loss c = 0; c < HU_LOSS_COUNT; c++)
         row->loss_pct[c] = 100 * (run->class_ns[c] - ideal(s, &s->run[0], (double)run->gpus, c)) / step;
     row->load_balance_pct = most > 0 ? 100 * mean / most : (double)NAN;
-    row->transfer_pct = 100 * (step - run->class_ns[HU_LOSS_TRANSFER]) / step;
-    row->serialisation_pct = 100 * most / (step - run->class_ns[HU_LOSS_TRANSFER]);
+    row->transfer_pct = 100 * free / step;
+    row->serialisation_pct = 100 * most / free;
 }
 
 /* How much longer a step of run i is than that of the run before, beyond what it should be, for one doubling. */

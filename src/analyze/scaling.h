@@ -31,6 +31,8 @@ typedef struct {
     double  step_ns;                    /* mean over ranks of the mean step = sum of class_ns                      */
     double  class_ns[HU_LOSS_COUNT];
     double  compute_most_ns;            /* of the rank that computes longest                                       */
+    double  ideal_ns;                   /* a step on a network that costs nothing, replayed by the caller; else NaN: */
+                                        /* it is then a step without the transfer that nothing hides               */
     bool    has_device;                 /* else processes are counted                                              */
     bool    has_waits;                  /* collectives were matched, so that waiting is told from transfer         */
 } hu_scaling_run;

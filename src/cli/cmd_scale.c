@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cmd_scale.c - `holdup scale`: why more devices are not as many times faster. */
+#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -57,6 +58,15 @@ static void name_straggler(const hu_ranks *ranks, hu_scale_run *out)
         snprintf(out->waited_for + n, sizeof out->waited_for - n, " (%s)", hu_class_words(s.at[0].cause));
 }
 
+/* A step on a network that costs nothing, where all ranks could be replayed together. */
+static double ideal_ns(const hu_job *job, double step_ns)
+{
+    for (size_t i = 0; job->is_replayed && job->is_trusted && i < job->n_prices; i++)
+        if (job->price[i].edit == HU_EDIT_NETWORK && job->price[i].gain_pct >= 0)
+            return step_ns * (1 - job->price[i].gain_pct / 100);
+    return (double)NAN;
+}
+
 /* One argument: a run.  Returns 0 or an exit status, or HU_RANKS_SENT. */
 static int read_run(const options *o, char *path, hu_scaling *s, hu_scale_run *words, hu_crew *crew, hu_arena *arena)
 {
@@ -77,6 +87,7 @@ static int read_run(const options *o, char *path, hu_scaling *s, hu_scale_run *w
         hu_fail(&err, HU_EFORMAT, path, HU_NO_OFFSET, "holds no step to compare; record some steps of the job");
         return hu_command_fail(&err);
     }
+    run->ideal_ns = ideal_ns(&ranks.job, run->step_ns);
     run->id = s->n;
     words[s->n] = (hu_scale_run){.name = hu_str_of(path)};
     name_straggler(&ranks, &words[s->n]);

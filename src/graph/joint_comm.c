@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "base/map.h"
+
 static const double SLOWEST_GBPS = 1;   /* of links: 10 Gbit/s, less what protocols take     */
 static const double MOST_FACTOR = 2;    /* that a byte of a call is on the wire (nccl-tests) */
 
@@ -11,7 +13,6 @@ typedef struct {
     int64_t  alpha_ns;
     int64_t  least_ns;                  /* the shortest time that any rank spent in it */
     int64_t  most_ns;                   /* that its bytes take on any link that people train over */
-    int64_t  guess_ns;                  /* of alpha, where no fit tells it */
     uint64_t group;
     int      kind;
     int64_t  group_size;
@@ -54,21 +55,83 @@ static int64_t fitted_alpha(const hu_comm_fit *fits, size_t n_fits, const hu_col
     return piece ? (int64_t)piece->alpha_ns : -1;
 }
 
-/* Half of the shortest of the same kind and group size. */
-static int64_t guessed_alpha(const hu_joint_comm *k, size_t n, const cost *c)
+/* What its bytes take on the slowest of links. */
+static int64_t most_time(const hu_collective *c)
 {
-    int64_t least = INT64_MAX;
+    const double factor = isfinite(c->factor) ? c->factor : MOST_FACTOR, ns = (double)c->bytes * factor / SLOWEST_GBPS;
 
-    for (size_t i = 0; i < n; i++)
-        if (k->at[i].kind == c->kind && k->at[i].group_size == c->group_size && k->at[i].least_ns < least)
-            least = k->at[i].least_ns;
-    return least / 2;
+    return c->bytes < 0 || ns > 1e18 ? INT64_MAX : (int64_t)ns;
 }
 
-static void see(hu_joint_comm *k, uint32_t meeting, int64_t cost_ns)
+/* The shortest time in each meeting, and the step in which it lies. */
+static void find_times(hu_joint_comm *k)
 {
-    if (meeting != HU_NONE && cost_ns < k->at[meeting].least_ns)
-        k->at[meeting].least_ns = cost_ns;
+    for (size_t r = 0; r < k->n; r++) {
+        const hu_graph *g = k->ranks[r].graph;
+
+        for (uint32_t i = 0; i < g->n_ops; i++) {
+            const uint32_t m = hu_joint_of_op(k->joint, r, i);
+
+            if (m == HU_NONE)
+                continue;
+            k->at[m].least_ns = g->op[i].cost_ns < k->at[m].least_ns ? g->op[i].cost_ns : k->at[m].least_ns;
+            k->at[m].step = g->op[i].step;
+        }
+        for (uint32_t i = 0; i < g->n_nodes; i++) {
+            const uint32_t m = hu_joint_of_node(k->joint, r, i);
+
+            if (m == HU_NONE)
+                continue;
+            k->at[m].least_ns = g->node[i].cost_ns < k->at[m].least_ns ? g->node[i].cost_ns : k->at[m].least_ns;
+            k->at[m].step = step_at(g, g->node[i].start_ns);
+        }
+    }
+}
+
+static void describe(hu_joint_comm *k, uint32_t meeting, const hu_comm_fit *fits, size_t n_fits)
+{
+    const hu_comm_call  *call;
+    const hu_collective *c;
+    cost                *x = &k->at[meeting];
+    size_t               rank;
+    uint32_t             which;
+
+    hu_joint_call(k->joint, meeting, &rank, &which);
+    call = &k->ranks[rank].comm->calls_at[which];
+    c = &k->ranks[rank].comm->at[call->row];
+    *x = (cost){.alpha_ns = fitted_alpha(fits, n_fits, c), .least_ns = INT64_MAX, .most_ns = most_time(c),
+                .group = call->group, .kind = (int)c->kind, .group_size = c->group_size};
+}
+
+static uint64_t key_of(const cost *c)
+{
+    return (uint64_t)c->kind << 56 ^ (uint64_t)c->group_size;
+}
+
+/* Where no fit tells it: half of the shortest of the same kind and group size, or what the bytes cannot take. */
+static bool guess(hu_joint_comm *k, size_t n, hu_arena *arena)
+{
+    hu_map shortest;
+
+    if (!hu_map_init(&shortest, arena, 16))
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t *place = hu_map_put(&shortest, key_of(&k->at[i]));
+
+        if (!place)
+            return false;
+        if (*place == HU_MAP_NONE || k->at[i].least_ns < k->at[*place].least_ns)
+            *place = i;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        cost         *x = &k->at[i];
+        const int64_t half = k->at[hu_map_get(&shortest, key_of(x))].least_ns / 2;
+
+        if (x->alpha_ns < 0)
+            x->alpha_ns = x->least_ns - half > x->most_ns ? x->least_ns - x->most_ns : half;
+        x->alpha_ns = x->alpha_ns > x->least_ns ? x->least_ns : x->alpha_ns;
+    }
+    return true;
 }
 
 hu_joint_comm *hu_joint_comm_new(const hu_joint *j, const hu_joint_rank *ranks, size_t n, const hu_comm_fit *fits,
@@ -76,7 +139,6 @@ hu_joint_comm *hu_joint_comm_new(const hu_joint *j, const hu_joint_rank *ranks, 
 {
     const size_t   n_meetings = hu_joint_count(j);
     hu_joint_comm *k = hu_arena_calloc(arena, 1, sizeof *k);
-    const cost    *alike = NULL;
 
     if (!k)
         return NULL;
@@ -84,58 +146,10 @@ hu_joint_comm *hu_joint_comm_new(const hu_joint *j, const hu_joint_rank *ranks, 
                          .more_ns = hu_arena_alloc(arena, (n_meetings + 1) * sizeof *k->more_ns)};
     if (!k->at || !k->more_ns)
         return NULL;
-    for (size_t i = 0; i < n_meetings; i++)
-        k->at[i].least_ns = INT64_MAX;
-    for (size_t r = 0; r < n; r++) {
-        const hu_graph *g = ranks[r].graph;
-
-        for (uint32_t i = 0; i < g->n_ops; i++)
-            see(k, hu_joint_of_op(j, r, i), g->op[i].cost_ns);
-        for (uint32_t i = 0; i < g->n_nodes; i++)
-            see(k, hu_joint_of_node(j, r, i), g->node[i].cost_ns);
-    }
-    for (uint32_t i = 0; i < n_meetings; i++) {
-        const hu_comm_call  *call;
-        const hu_collective *c;
-        size_t   rank;
-        uint32_t which;
-        cost    *x = &k->at[i];
-
-        hu_joint_call(j, i, &rank, &which);
-        call = &ranks[rank].comm->calls_at[which];
-        c = &ranks[rank].comm->at[call->row];
-        x->group = call->group;
-        x->kind = (int)c->kind;
-        x->group_size = c->group_size;
-        x->alpha_ns = fitted_alpha(fits, n_fits, c);
-        x->most_ns = c->bytes < 0 ? INT64_MAX
-                                  : (int64_t)((double)c->bytes * (isfinite(c->factor) ? c->factor : MOST_FACTOR) / SLOWEST_GBPS);
-    }
-    for (size_t r = 0; r < n; r++) {
-        const hu_graph *g = ranks[r].graph;
-
-        for (uint32_t i = 0; i < g->n_ops; i++)
-            if (hu_joint_of_op(j, r, i) != HU_NONE)
-                k->at[hu_joint_of_op(j, r, i)].step = g->op[i].step;
-        for (uint32_t i = 0; i < g->n_nodes; i++)
-            if (hu_joint_of_node(j, r, i) != HU_NONE)
-                k->at[hu_joint_of_node(j, r, i)].step = step_at(g, g->node[i].start_ns);
-    }
-    for (size_t i = 0; i < n_meetings; i++) {
-        cost *x = &k->at[i];
-
-        if (x->alpha_ns >= 0)
-            continue;
-        /* neighbours are of one group, and mostly alike */
-        x->guess_ns = alike && alike->kind == x->kind && alike->group_size == x->group_size ? alike->guess_ns
-                                                                                            : guessed_alpha(k, n_meetings, x);
-        x->alpha_ns = x->least_ns - x->guess_ns > x->most_ns ? x->least_ns - x->most_ns : x->guess_ns;
-        alike = x;
-    }
-    for (size_t i = 0; i < n_meetings; i++)
-        if (k->at[i].alpha_ns > k->at[i].least_ns)
-            k->at[i].alpha_ns = k->at[i].least_ns;
-    return k;
+    for (uint32_t i = 0; i < n_meetings; i++)
+        describe(k, i, fits, n_fits);
+    find_times(k);
+    return guess(k, n_meetings, arena) ? k : NULL;
 }
 
 /* Every cost of a meeting becomes what `change` makes of it. */

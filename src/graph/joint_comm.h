@@ -10,8 +10,8 @@ typedef struct hu_joint_comm hu_joint_comm;
 
 /*
  * `fits` are lines through the sizes of this job (hu_rendezvous.transfers).  Where there is none for a collective, half of
- * the shortest of its kind and group size is taken for its latency, or more where its bytes cannot take so long: a guess.  Lives in `arena`; NULL when there is no
- * memory.
+ * the shortest of its kind and group size is taken for its latency, or more where its bytes cannot take so long: a guess.
+ * Lives in `arena`; NULL when there is no memory.
  */
 hu_joint_comm *hu_joint_comm_new(const hu_joint *j, const hu_joint_rank *ranks, size_t n, const hu_comm_fit *fits,
                                  size_t n_fits, hu_arena *arena);
