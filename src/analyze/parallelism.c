@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyze/pipeline.h"
+#include "analyze/stages.h"
 #include "base/number.h"
 #include "base/words.h"
 
@@ -24,7 +24,7 @@ typedef struct {
     hu_traffic      device, traffic;    /* as recorded; with what the host says of sends and receives */
     hu_parallel_traits traits;
     hu_pattern     *patterns;           /* by group of the traffic */
-    hu_pipeline     pipeline;           /* the first one found */
+    hu_stages     pipeline;           /* the first one found */
     HU_VEC(hu_parallel_group) list;
     HU_VEC(hu_parallel_reason) reasons;
     int64_t        *computed;           /* ns of compute before each of its intervals */
@@ -292,9 +292,9 @@ static bool judge_group(work *w, size_t source)
             return false;
     }
     if (count_of(p, hu_traffic_is_exchange)) {
-        hu_pipeline found;
+        hu_stages found;
 
-        hu_pipeline_judge(w->traffic.at + g->first, g->n, g, hu_trace_get_info(w->ask->trace)->rank, &w->traits, &found);
+        hu_stages_judge(w->traffic.at + g->first, g->n, g, hu_trace_get_info(w->ask->trace)->rank, &w->traits, &found);
         if (found.judgement.kind == HU_PARALLEL_PP && (w->pipeline.judgement.kind != HU_PARALLEL_PP))
             w->pipeline = found;
         if (!add_group(w, source, &found.judgement, hu_traffic_is_exchange))
@@ -623,7 +623,7 @@ static int measure_pipeline(work *w, hu_parallelism *out, hu_error *err)
     out->stages = w->pipeline.stages;
     out->microbatches = w->pipeline.microbatches;
     out->stage = hu_str_of(w->pipeline.stage);
-    if ((rc = hu_pipeline_bubble(w->ask, &w->spans, &w->device, &share, err)) < 0)
+    if ((rc = hu_stages_bubble(w->ask, &w->spans, &w->device, &share, err)) < 0)
         return rc;
     out->bubble_pct = 100 * share;
     if (out->stages > 1 && out->microbatches > 0)

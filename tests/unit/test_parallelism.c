@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "analyze/digest.h"
-#include "analyze/pipeline.h"
+#include "analyze/stages.h"
 #include "testing.h"
 
 static hu_digest *digest_of(const char *json)
@@ -148,17 +148,17 @@ static void neighbours_tell_a_pipeline_from_a_ring(void **state)
         call(HU_TRAFFIC_RECV, 2, HU_SLOT_BACKWARD), call(HU_TRAFFIC_SEND, 0, HU_SLOT_BACKWARD)};
     const hu_traffic_call    ring[] = {call(HU_TRAFFIC_SEND, 2, HU_SLOT_FORWARD), call(HU_TRAFFIC_RECV, 0, HU_SLOT_FORWARD),
                                        call(HU_TRAFFIC_SEND, 2, HU_SLOT_BACKWARD), call(HU_TRAFFIC_RECV, 0, HU_SLOT_BACKWARD)};
-    hu_pipeline p;
+    hu_stages p;
 
     (void)state;
-    hu_pipeline_judge(stage, HU_COUNT(stage), &four, 1, &t, &p);
+    hu_stages_judge(stage, HU_COUNT(stage), &four, 1, &t, &p);
     assert_true(p.judgement.kind == HU_PARALLEL_PP && p.microbatches == 2 && p.stages == 4);
     assert_string_equal(p.stage, "middle");
-    hu_pipeline_judge(ring, HU_COUNT(ring), &four, 1, &t, &p);
+    hu_stages_judge(ring, HU_COUNT(ring), &four, 1, &t, &p);
     assert_int_equal(p.judgement.kind, HU_PARALLEL_CP);
-    hu_pipeline_judge(ring, 1, &four, 1, &t, &p);
+    hu_stages_judge(ring, 1, &four, 1, &t, &p);
     assert_int_equal(p.judgement.kind, HU_PARALLEL_UNKNOWN);
-    hu_pipeline_judge(stage, HU_COUNT(stage), &four, 1, &(hu_parallel_traits){.steps = 1}, &p);
+    hu_stages_judge(stage, HU_COUNT(stage), &four, 1, &(hu_parallel_traits){.steps = 1}, &p);
     assert_int_equal(p.judgement.kind, HU_PARALLEL_UNKNOWN);
 }
 

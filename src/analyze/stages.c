@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pipeline.c - what tells a stage of a pipeline from a member of a ring, and how much of its time is a bubble.
+ * stages.c - what tells a stage of a pipeline from a member of a ring, and how much of its time is a bubble.
  *
  * A stage gets activations from one neighbour and gives gradients back to it: sends and receives go both ways.  In a
  * ring (ring attention) keys and values go round in one direction, in forward and in backward.  A ring of two looks both
@@ -8,7 +8,7 @@
  * A step of m micro-batches on p stages has an ideal bubble of (p - 1) / (m + p - 1) of its time (Narayanan et al., 2021);
  * with v chunks on each rank m v takes the place of m, and m v is what is counted here.
  */
-#include "analyze/pipeline.h"
+#include "analyze/stages.h"
 
 #include <math.h>
 
@@ -121,7 +121,7 @@ static const char *stage_of(const neighbours *all, int64_t rank)
 }
 
 static void judge_pipeline(const neighbours *all, const hu_traffic_group *g, int64_t rank, const hu_parallel_traits *t,
-                           hu_pipeline *out)
+                           hu_stages *out)
 {
     hu_judgement *j = &out->judgement;
     const double  each = (double)most(all) / t->steps;
@@ -143,12 +143,12 @@ static void judge_pipeline(const neighbours *all, const hu_traffic_group *g, int
     }
 }
 
-void hu_pipeline_judge(const hu_traffic_call *calls, size_t n, const hu_traffic_group *group, int64_t rank,
-                       const hu_parallel_traits *traits, hu_pipeline *out)
+void hu_stages_judge(const hu_traffic_call *calls, size_t n, const hu_traffic_group *group, int64_t rank,
+                       const hu_parallel_traits *traits, hu_stages *out)
 {
     neighbours all;
 
-    *out = (hu_pipeline){.stages = -1, .microbatches = -1, .stage = "", .judgement.kind = HU_PARALLEL_UNKNOWN};
+    *out = (hu_stages){.stages = -1, .microbatches = -1, .stage = "", .judgement.kind = HU_PARALLEL_UNKNOWN};
     meet(calls, n, &all);
     if (!traits->is_training) {
         hu_judgement_say(&out->judgement, "sends and receives without a backward pass");
@@ -212,7 +212,7 @@ static void find_windows(const hu_ask *ask, const hu_phase_spans *spans, const h
     }
 }
 
-int hu_pipeline_bubble(const hu_ask *ask, const hu_phase_spans *spans, const hu_traffic *traffic, double *share,
+int hu_stages_bubble(const hu_ask *ask, const hu_phase_spans *spans, const hu_traffic *traffic, double *share,
                        hu_error *err)
 {
     const size_t n = traffic->steps.n;
