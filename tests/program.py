@@ -51,6 +51,23 @@ def report(path: Any, *arguments: Any, **options: Any) -> dict[str, Any]:
     return json.loads(out)
 
 
+def python_with(package: str, variable: str, folder: str, what_for: str) -> str | None:
+    """An interpreter that has a package of PyPI: the one that an environment variable names, or one made under build/ once."""
+    if os.environ.get(variable):
+        return os.environ[variable]
+    home = ROOT / "build" / folder
+    python = home / "bin/python"
+    if not (home / "ready").exists():
+        try:
+            subprocess.run([sys.executable, "-m", "venv", home], check=True, capture_output=True, timeout=120)
+            subprocess.run([python, "-m", "pip", "install", "--quiet", package], check=True, capture_output=True, timeout=400)
+        except (subprocess.SubprocessError, OSError) as problem:
+            skip_loudly(f"{package} cannot be installed ({problem}); set {variable} to {what_for}")
+            return None
+        (home / "ready").touch()
+    return str(python)
+
+
 def read(path: pathlib.Path) -> bytes:
     """A trace as JSON text."""
     return gzip.decompress(path.read_bytes()) if path.name.endswith(".gz") else path.read_bytes()

@@ -4,13 +4,12 @@ import json
 import math
 import os
 import subprocess
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 
 from tests.peers.hta_traces import random_trace, trap_trace
-from tests.program import ROOT, SHARED, report, skip_loudly
+from tests.program import ROOT, SHARED, python_with, report, skip_loudly
 
 ORACLE = SHARED / "oracle"
 RELEASE = "HolisticTraceAnalysis==0.5.0"
@@ -77,20 +76,7 @@ PLAIN_SORT = {"NPY_DISABLE_CPU_FEATURES": "X86_V3,X86_V4,AVX512_ICL"}
 REAL = [SHARED / "traces/kineto/hta-nccl/nccl_data.json.gz", SHARED / "traces/kineto/tl-bert/h100.json.gz"]
 
 def hta_python() -> str | None:
-    """An interpreter that has HTA: HOLDUP_HTA_PYTHON, or one made under build/ once."""
-    if os.environ.get("HOLDUP_HTA_PYTHON"):
-        return os.environ["HOLDUP_HTA_PYTHON"]
-    home = ROOT / "build/venv-hta"
-    python = home / "bin/python"
-    if not (home / "ready").exists():
-        try:
-            subprocess.run([sys.executable, "-m", "venv", home], check=True, capture_output=True, timeout=120)
-            subprocess.run([python, "-m", "pip", "install", "--quiet", RELEASE], check=True, capture_output=True, timeout=400)
-        except (subprocess.SubprocessError, OSError) as problem:
-            skip_loudly(f"{RELEASE} cannot be installed ({problem}); set HOLDUP_HTA_PYTHON to compare with it")
-            return None
-        (home / "ready").touch()
-    return str(python)
+    return python_with(RELEASE, "HOLDUP_HTA_PYTHON", "venv-hta", "compare with it")
 
 
 def flatten(answer: dict) -> dict:

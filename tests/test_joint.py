@@ -219,26 +219,35 @@ class Joint(unittest.TestCase):
 
     def test_ranks_that_enter_two_groups_in_different_orders_hang(self) -> None:
         """On one stream each; the trace says that they met, so it is the matching that cannot be: it is told, not replayed."""
+        joint = self.two_groups(streams=1)
+        self.assertFalse(joint["is_replayed"])
+        self.assertIn("different orders", joint["why_not"])
+        self.assertEqual({p["waits"] for p in joint["parked"]} | {p["missing"] for p in joint["parked"]}, {0, 1})
+
+    def test_different_orders_on_streams_of_their_own_do_not(self) -> None:
+        """Both are right: nothing on a stream waits for the other."""
+        joint = self.two_groups(streams=2)
+        self.assertTrue(joint["is_replayed"], joint["why_not"])
+        self.assertGreaterEqual(joint["collectives"], 12)
+
+    def two_groups(self, streams: int) -> dict[str, Any]:
+        """Two ranks reduce over group a and group b in each step; the one a first, the other b first."""
         with tempfile.TemporaryDirectory() as name:
             for rank in range(2):
                 events = []
                 for k in range(8):
                     at = 1000 * k
                     for place in range(2):
-                        group = "ab"[place ^ rank]
-                        c = 10 * k + place + 1
-                        start = at + 100 + 200 * place
+                        which, c = place ^ rank, 10 * k + place + 1
+                        start, stream = (at + 100 + 200 * place, 7) if streams == 1 else (at + 10 * place + 5, 20 + which)
                         events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": at + 10 * place, "dur": 5, "args": {"correlation": c}})
-                        events.append({"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", "pid": 0, "tid": 7, "ts": start, "dur": 150,
-                                       "args": {"stream": 7, "device": 0, "context": 1, "correlation": c, "Collective name": "allreduce", "dtype": "Float", "In msg nelems": 64,
-                                                "Out msg nelems": 64, "Group size": 2, "Process Group Name": group, "Process Group Ranks": "[0, 1]", "Seq": k}})
+                        events.append({"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", "pid": 0, "tid": stream, "ts": start, "dur": 150,
+                                       "args": {"stream": stream, "device": 0, "context": 1, "correlation": c, "Collective name": "allreduce", "dtype": "Float", "In msg nelems": 64,
+                                                "Out msg nelems": 64, "Group size": 2, "Process Group Name": "ab"[which], "Process Group Ranks": "[0, 1]", "Seq": k}})
                     events.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{k}", "pid": 1, "tid": 1, "ts": at, "dur": 1000, "args": {}})
                 (pathlib.Path(name) / f"rank{rank}.json").write_text(json.dumps(
                     {"distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 2}, "traceEvents": events}))
-            joint = report(name)["joint_replay"]
-        self.assertFalse(joint["is_replayed"])
-        self.assertIn("different orders", joint["why_not"])
-        self.assertEqual({p["waits"] for p in joint["parked"]} | {p["missing"] for p in joint["parked"]}, {0, 1})
+            return report(name)["joint_replay"]
 
     def test_calls_that_do_not_fit_each_other_are_told(self) -> None:
         """Rank 1 reduces half as much in the fifth all-reduce, and gathers in the sixth."""
@@ -258,28 +267,6 @@ class Joint(unittest.TestCase):
         self.assertEqual((said["matched"], said["mismatched"]), (8, 2))
         self.assertEqual(said["first_mismatch"], {"sequence": 5, "calls": [{"rank": 0, "name": "allreduce", "bytes": 256}, {"rank": 1, "name": "allreduce", "bytes": 128}]})
         self.assertIn("ranks call different collectives under one number, 2 times", " ".join(text.decode().split()))
-
-    def test_different_orders_on_streams_of_their_own_do_not(self) -> None:
-        """Both are right: nothing on a stream waits for the other."""
-        with tempfile.TemporaryDirectory() as name:
-            for rank in range(2):
-                events = []
-                for k in range(8):
-                    at = 1000 * k
-                    for place in range(2):
-                        which = place ^ rank
-                        c = 10 * k + place + 1
-                        events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": at + 10 * place, "dur": 5, "args": {"correlation": c}})
-                        events.append({"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", "pid": 0, "tid": 20 + which, "ts": at + 10 * place + 5,
-                                       "dur": 300 - 10 * place, "args": {"stream": 20 + which, "device": 0, "context": 1, "correlation": c, "Collective name": "allreduce", "dtype": "Float",
-                                                                         "In msg nelems": 64, "Out msg nelems": 64, "Group size": 2, "Process Group Name": "ab"[which],
-                                                                         "Process Group Ranks": "[0, 1]", "Seq": k}})
-                    events.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{k}", "pid": 1, "tid": 1, "ts": at, "dur": 1000, "args": {}})
-                (pathlib.Path(name) / f"rank{rank}.json").write_text(json.dumps(
-                    {"distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 2}, "traceEvents": events}))
-            joint = report(name)["joint_replay"]
-        self.assertTrue(joint["is_replayed"], joint["why_not"])
-        self.assertGreaterEqual(joint["collectives"], 12)
 
     def test_of_very_many_ranks_some_are_chosen(self) -> None:
         """Sixteen of forty; the late one is among them."""

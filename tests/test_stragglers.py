@@ -4,7 +4,6 @@ import csv
 import gzip
 import io
 import json
-import os
 import random
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 from tests.pipeline_job import COLUMNS, MERGED, Job, Op, Shape, plain_costs, text
-from tests.program import ROOT, SANITIZED, SHARED, run, skip_loudly
+from tests.program import SANITIZED, SHARED, python_with, run, skip_loudly
 
 PUBLISHED = SHARED / "traces/straggler/bytedance"
 PYARROW = "pyarrow==25.0.0"
@@ -307,20 +306,7 @@ class Tables(unittest.TestCase):
 
 
 def pyarrow_python() -> str | None:
-    """An interpreter that reads Parquet: HOLDUP_PYARROW_PYTHON, or one made under build/ once."""
-    if os.environ.get("HOLDUP_PYARROW_PYTHON"):
-        return os.environ["HOLDUP_PYARROW_PYTHON"]
-    home = ROOT / "build/venv-pyarrow"
-    python = home / "bin/python"
-    if not (home / "ready").exists():
-        try:
-            subprocess.run([sys.executable, "-m", "venv", home], check=True, capture_output=True, timeout=120)
-            subprocess.run([python, "-m", "pip", "install", "--quiet", PYARROW], check=True, capture_output=True, timeout=400)
-        except (subprocess.SubprocessError, OSError) as problem:
-            skip_loudly(f"{PYARROW} cannot be installed ({problem}); set HOLDUP_PYARROW_PYTHON to read the published jobs")
-            return None
-        (home / "ready").touch()
-    return str(python)
+    return python_with(PYARROW, "HOLDUP_PYARROW_PYTHON", "venv-pyarrow", "read the published jobs")
 
 
 CONVERT = """import sys, pyarrow as a, pyarrow.parquet as p, pyarrow.csv as c

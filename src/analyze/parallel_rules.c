@@ -44,30 +44,12 @@ hu_count_text hu_parallel_per(int64_t n, double steps)
     return out;
 }
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
-}
-
-/* Is it there, in any case of letters, and no part of a longer word where it is as short as "tp"? */
+/* Is it there, and no part of a longer word where it is as short as "tp"? */
 static bool names(hu_str text, const char *word)
 {
-    const size_t n = strlen(word);
+    const hu_str w = hu_str_of(word);
 
-    for (size_t i = 0; i + n <= text.n; i++) {
-        size_t k = 0;
-
-        while (k < n && lower(text.p[i + k]) == word[k])
-            k++;
-        if (k < n)
-            continue;
-        if (n > 4)
-            return true;
-        if ((i == 0 || lower(text.p[i - 1]) < 'a' || lower(text.p[i - 1]) > 'z') &&
-            (i + n == text.n || lower(text.p[i + n]) < 'a' || lower(text.p[i + n]) > 'z'))
-            return true;
-    }
-    return false;
+    return w.n > 4 ? hu_str_has_lower(text, w) : hu_str_has_word(text, w);
 }
 
 /* "mesh_tp" of a DeviceMesh, "TENSOR_MODEL_PARALLEL_GROUP" of Megatron-LM. */

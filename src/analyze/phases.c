@@ -28,34 +28,6 @@ typedef struct {
     size_t        step;                 /* where the search for boundaries stands */
 } work;
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
-}
-
-/* Is `word`, in lower case, one of the words of the name?  "Forward 3" has forward, "straightforward" has not. */
-static bool has_word(hu_str name, const char *word)
-{
-    const size_t n = strlen(word);
-
-    for (size_t i = 0; i + n <= name.n; i++) {
-        size_t k = 0;
-
-        if (i && is_letter(name.p[i - 1]))
-            continue;
-        while (k < n && lower(name.p[i + k]) == word[k])
-            k++;
-        if (k == n && (i + n == name.n || !is_letter(name.p[i + n])))
-            return true;
-    }
-    return false;
-}
-
 /* "AddmmBackward0", "CompiledFunctionBackward", "MulBackward" */
 static bool is_graph_node(hu_str name)
 {
@@ -84,11 +56,11 @@ static mark mark_of_words(hu_str name)
 
     if (name.n > LONGEST)
         return MARK_NONE;
-    forward = has_word(name, "forward") || has_word(name, "fwd");
-    backward = has_word(name, "backward") || has_word(name, "bwd");
+    forward = hu_str_has_word(name, hu_str_of("forward")) || hu_str_has_word(name, hu_str_of("fwd"));
+    backward = hu_str_has_word(name, hu_str_of("backward")) || hu_str_has_word(name, hu_str_of("bwd"));
     if (forward || backward)
         return forward == backward ? MARK_NONE : forward ? MARK_FORWARD : MARK_BACKWARD;
-    if (has_word(name, "optimizer") || hu_str_ends(name, HU_STR("zero_grad")))
+    if (hu_str_has_word(name, hu_str_of("optimizer")) || hu_str_ends(name, HU_STR("zero_grad")))
         return MARK_OPTIMIZER;
     return hu_str_starts(name, HU_STR("DeepSpeed")) && hu_str_ends(name, HU_STR(".step")) ? MARK_OPTIMIZER : MARK_NONE;
 }

@@ -43,15 +43,41 @@ static inline bool hu_str_has(hu_str s, hu_str part)
     return part.n == 0 || (s.p && s.n >= part.n && memmem(s.p, s.n, part.p, part.n) != NULL);
 }
 
+static inline char hu_char_lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+static inline bool hu_char_is_letter(char c)
+{
+    return hu_char_lower(c) >= 'a' && hu_char_lower(c) <= 'z';
+}
+
 /* The same with capitals of ASCII read as small letters; `part` is in lower case. */
 static inline bool hu_str_has_lower(hu_str s, hu_str part)
 {
     for (size_t i = 0; i + part.n <= s.n; i++) {
         size_t k = 0;
 
-        while (k < part.n && (s.p[i + k] >= 'A' && s.p[i + k] <= 'Z' ? s.p[i + k] + ('a' - 'A') : s.p[i + k]) == part.p[k])
+        while (k < part.n && hu_char_lower(s.p[i + k]) == part.p[k])
             k++;
         if (k == part.n)
+            return true;
+    }
+    return false;
+}
+
+/* The same, and no letter stands on either side of it: "Forward 3" has the word forward, "straightforward" has not. */
+static inline bool hu_str_has_word(hu_str s, hu_str word)
+{
+    for (size_t i = 0; i + word.n <= s.n; i++) {
+        size_t k = 0;
+
+        if (i && hu_char_is_letter(s.p[i - 1]))
+            continue;
+        while (k < word.n && hu_char_lower(s.p[i + k]) == word.p[k])
+            k++;
+        if (k == word.n && (i + k == s.n || !hu_char_is_letter(s.p[i + k])))
             return true;
     }
     return false;
