@@ -6,7 +6,6 @@ import io
 import json
 import random
 import subprocess
-import sys
 import tempfile
 import unittest
 from pathlib import Path
