@@ -332,7 +332,7 @@ class Slurm(unittest.TestCase):
         self.assertIn("2 → 8 GPUs: 3.1× (79 %).", said)
         self.assertEqual(names(self.folder / "failing/4nodes"), expected(8, 2))
         self.assertEqual(names(self.folder / "failing/2nodes"), [])
-        self.assertEqual({p.name for p in (self.folder / "failing/report").glob("*.html")}, {"1node.html", "4nodes.html"})
+        self.assertEqual({p.name for p in (self.folder / "failing/report").glob("*.html")}, {"1node.html", "4nodes.html", "scaling.html"})
 
     def test_mpirun_on_two_nodes_of_an_allocation(self) -> None:
         """SLURM's variables in the ranks are those of the daemons that mpirun started; the names follow MPI."""
