@@ -12,11 +12,6 @@ static const double LEAST_GAIN = 1;             /* percent of the step that one 
 static const double CLEARLY = 3;                /* points that all are worth more than the worst of them     */
 static const double PERSISTENT = 0.6;           /* of the collectives: who is last to so many is always late */
 
-static long long name_of(hu_digest *const *digests, size_t i)
-{
-    return (long long)(digests[i]->info.rank >= 0 ? digests[i]->info.rank : (int64_t)i);
-}
-
 /* Who comes last how often, and what it does longer than the others. */
 static void show_stragglers(hu_finding *x, const hu_rendezvous *r, hu_digest *const *digests, size_t n)
 {
@@ -26,7 +21,8 @@ static void show_stragglers(hu_finding *x, const hu_rendezvous *r, hu_digest *co
     for (size_t i = 0; i < s.n && x->n_evidence < HU_EVIDENCE; i++) {
         char         *line = x->evidence[x->n_evidence++];
         size_t        k = (size_t)snprintf(line, HU_EVIDENCE_BYTES, "rank %lld comes last to %lld of %lld collectives",
-                                           name_of(digests, s.at[i].digest), (long long)s.at[i].last, (long long)r->matched);
+                                           (long long)hu_digest_rank_of(digests, s.at[i].digest), (long long)s.at[i].last,
+                                           (long long)r->matched);
 
         if (s.at[i].cause < HU_CLASS_COUNT && k < HU_EVIDENCE_BYTES)
             snprintf(line + k, HU_EVIDENCE_BYTES - k, "; %s: %s more a step than the others", hu_class_words(s.at[i].cause),
@@ -79,7 +75,7 @@ static void say_one(hu_finding *x, const hu_job *job, const hu_job_price *p, hu_
     const int n = snprintf(x->statement, sizeof x->statement,
                            "All wait for rank %lld. If it took what the others take, a step of all ranks would take %s "
                            "instead of %s.",
-                           name_of(digests, p->digest), hu_say_time(p->after_ns).t, hu_say_time(job->replayed_ns).t);
+                           (long long)hu_digest_rank_of(digests, p->digest), hu_say_time(p->after_ns).t, hu_say_time(job->replayed_ns).t);
 
     if (s && s->cause < HU_CLASS_COUNT && n > 0 && (size_t)n < sizeof x->statement)
         snprintf(x->statement + n, sizeof x->statement - (size_t)n, " It takes longer in: %s (%s more a step).",
@@ -96,7 +92,7 @@ static void say_many(hu_finding *x, const hu_job *job, const hu_job_price *all, 
 
     if (one && n > 0 && (size_t)n < sizeof x->statement)
         snprintf(x->statement + n, sizeof x->statement - (size_t)n, "; mending rank %lld alone: %s.",
-                 name_of(digests, one->digest), hu_say_time(one->after_ns).t);
+                 (long long)hu_digest_rank_of(digests, one->digest), hu_say_time(one->after_ns).t);
     else if (n > 0 && (size_t)n < sizeof x->statement)
         snprintf(x->statement + n, sizeof x->statement - (size_t)n, ".");
 }
@@ -195,7 +191,7 @@ static bool compare_waits(hu_finding *x, hu_findings *const *all, hu_digest *con
     x->confidence = HU_CONFIDENCE_MEDIUM;
     snprintf(x->statement, sizeof x->statement,
              "The other ranks wait %s a step for rank %lld on average: collectives hold it up for %s, them for up to %s.",
-             hu_say_time(wait).t, name_of(digests, late), hu_say_time(least).t, hu_say_time(most).t);
+             hu_say_time(wait).t, (long long)hu_digest_rank_of(digests, late), hu_say_time(least).t, hu_say_time(most).t);
     return true;
 }
 

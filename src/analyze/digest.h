@@ -95,6 +95,12 @@ static inline int64_t hu_digest_step_count(const hu_digest *d)
     return d->steps.source == HU_STEPS_NONE ? 0 : (int64_t)d->steps.n_counted;
 }
 
+/* What one of several ranks is called: its number, or where that is not known its place. */
+static inline int64_t hu_digest_rank_of(hu_digest *const *digests, size_t i)
+{
+    return digests[i]->info.rank >= 0 ? digests[i]->info.rank : (int64_t)i;
+}
+
 /* The mean step, or the only window there is; NULL when the trace holds no time. */
 static inline const hu_step_time *hu_digest_step_time(const hu_digest *d)
 {

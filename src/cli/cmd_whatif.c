@@ -114,11 +114,11 @@ static int find_rank(const hu_together *all, hu_edit *e, char *text, hu_error *e
         return 0;
     if (wanted < 0) {
         e->rank = (int64_t)hu_joint_price_worst(all->pricer);
-        snprintf(text, TEXT_BYTES, "straggler:%lld", (long long)all->ranks.digests[e->rank]->info.rank);
+        snprintf(text, TEXT_BYTES, "straggler:%lld", (long long)hu_digest_rank_of(all->ranks.digests, (size_t)e->rank));
         return 0;
     }
     for (size_t i = 0; i < all->ranks.n; i++)
-        if (all->ranks.digests[i]->info.rank == wanted) {
+        if (hu_digest_rank_of(all->ranks.digests, i) == wanted) {
             e->rank = (int64_t)i;
             return 0;
         }
@@ -189,7 +189,7 @@ static void write_text(const answer *a, hu_out *out)
     }
 }
 
-static void write_price(hu_json_out *j, const priced *x)
+static void write_price(hu_json_out *j, const answer *a, const priced *x)
 {
     hu_json_open(j, NULL, '{');
     hu_json_str(j, "edit", hu_str_of(x->text));
@@ -199,7 +199,10 @@ static void write_price(hu_json_out *j, const priced *x)
     hu_json_fixed(j, "gain_low_pct", x->price.low_pct, 3);
     hu_json_fixed(j, "gain_high_pct", x->price.high_pct, 3);
     hu_json_int(j, "touched", (int64_t)x->price.touched);
-    hu_json_bool(j, "is_feasible", x->price.is_feasible);
+    if (a->ranks == 1)              /* of several ranks nobody looks */
+        hu_json_bool(j, "is_feasible", x->price.is_feasible);
+    else
+        hu_json_null(j, "is_feasible");
     hu_json_close(j, '}');
 }
 
@@ -216,9 +219,9 @@ static void write_json(const answer *a, hu_out *out)
     hu_json_str(&j, "grade", hu_str_of(hu_grade_name(a->check->worst)));
     hu_json_open(&j, "edits", '[');
     for (size_t i = 0; i < a->o->edits.n; i++)
-        write_price(&j, &a->at[i]);
+        write_price(&j, a, &a->at[i]);
     if (a->together.text[0])
-        write_price(&j, &a->together);
+        write_price(&j, a, &a->together);
     hu_json_close(&j, ']');
     hu_json_close(&j, '}');
 }

@@ -34,8 +34,8 @@ static int fail_parked(const hu_together *all, hu_error *err)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
                        "the ranks enter their collectives in different orders: rank %lld is in one that rank %lld never "
                        "reaches; look at one trace at a time",
-                       (long long)r->digests[parked[0].waits]->info.rank,
-                       (long long)r->digests[parked[0].missing]->info.rank);
+                       (long long)hu_digest_rank_of(r->digests, parked[0].waits),
+                       (long long)hu_digest_rank_of(r->digests, parked[0].missing));
     if (hu_joint_count(all->joint) == 0)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
                        "no collective was found on all ranks; look at one trace at a time");

@@ -462,11 +462,6 @@ void hu_joint_call(const hu_joint *j, uint32_t m, size_t *rank, uint32_t *call)
     *call = j->meeting[m].call;
 }
 
-const int64_t *hu_joint_ends_ns(const hu_joint *j, size_t rank)
-{
-    return j->rank[rank].ends_ns;
-}
-
 uint32_t hu_joint_of_op(const hu_joint *j, size_t rank, uint32_t op)
 {
     return j->rank[rank].of_op[op];

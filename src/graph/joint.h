@@ -54,9 +54,6 @@ double hu_joint_run(hu_joint *j, hu_costs *const *costs, double *step_ns);
  */
 int hu_joint_path(hu_joint *j, hu_costs *const *costs, hu_path *paths, hu_error *err);
 
-/* When the steps of a rank ended in the last sweep: n_marks of its graph. */
-const int64_t *hu_joint_ends_ns(const hu_joint *j, size_t rank);
-
 /* The call of one of the ranks that meet, a row of `ranks` and of its hu_comm.calls_at. */
 void hu_joint_call(const hu_joint *j, uint32_t meeting, size_t *rank, uint32_t *call);
 

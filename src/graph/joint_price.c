@@ -121,7 +121,7 @@ static double step_with(hu_joint_pricer *p, const hu_edit *edits, size_t n, hu_a
 void hu_joint_price_edits(hu_joint_pricer *p, const hu_edit *edits, size_t n, hu_price *out)
 {
     const double error = fabs(p->step_ns / p->seen_ns - 1);
-    hu_price     x = {.before_ns = p->step_ns, .is_feasible = true};
+    hu_price     x = {.before_ns = p->step_ns};
     double       tied, half, share = 0;
     size_t       unused;
 

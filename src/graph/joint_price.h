@@ -18,7 +18,8 @@ typedef struct hu_joint_pricer hu_joint_pricer;
 hu_joint_pricer *hu_joint_pricer_new(hu_joint *j, const hu_joint_rank *ranks, const hu_edit_facts *const *facts, size_t n,
                                      const hu_comm_fit *fits, size_t n_fits, hu_arena *arena);
 
-/* Edits that are made together, each on all ranks; edit.rank is a row of `ranks`.  A free flavour is not priced apart. */
+/* Edits that are made together, each on all ranks; edit.rank is a row of `ranks`.  A free flavour is not priced apart, and
+   out->is_feasible is false: nobody looked. */
 void hu_joint_price_edits(hu_joint_pricer *p, const hu_edit *edits, size_t n, hu_price *out);
 
 /* The rank that is worth most when it becomes like the others: a row of `ranks`.  One replay for each. */

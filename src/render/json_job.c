@@ -4,13 +4,6 @@
 
 #include "render/report.h"
 
-static void optional_rank(hu_json_out *j, const char *key, const hu_report *r, size_t digest)
-{
-    const int64_t rank = r->digests[digest]->info.rank;
-
-    hu_json_int(j, key, rank >= 0 ? rank : (int64_t)digest);
-}
-
 static void write_prices(hu_json_out *j, const hu_report *r)
 {
     hu_json_open(j, "what_if", '[');
@@ -20,7 +13,7 @@ static void write_prices(hu_json_out *j, const hu_report *r)
         hu_json_open(j, NULL, '{');
         hu_json_str(j, "edit", hu_str_of(hu_edit_word(p->edit)));
         if (p->edit == HU_EDIT_STRAGGLER)
-            optional_rank(j, "rank", r, p->digest);
+            hu_json_int(j, "rank", hu_digest_rank_of(r->digests, p->digest));
         else
             hu_json_null(j, "rank");
         hu_json_ns(j, "step_after_ns", p->after_ns);
@@ -39,7 +32,7 @@ static void write_path(hu_json_out *j, const hu_report *r)
         const hu_job_piece *p = &r->job->piece[i];
 
         hu_json_open(j, NULL, '{');
-        optional_rank(j, "rank", r, p->digest);
+        hu_json_int(j, "rank", hu_digest_rank_of(r->digests, p->digest));
         hu_json_str(j, "class", hu_str_of(hu_class_key(p->class)));
         hu_json_ns(j, "step_ns", p->step_ns);
         hu_json_fixed(j, "share_pct", 100 * p->share, 3);
@@ -64,7 +57,7 @@ void hu_json_mismatches(hu_json_out *j, const hu_report *r)
         const hu_collective *c = &v->first_mismatch.call[i];
 
         hu_json_open(j, NULL, '{');
-        optional_rank(j, "rank", r, v->first_mismatch.digest[i]);
+        hu_json_int(j, "rank", hu_digest_rank_of(r->digests, v->first_mismatch.digest[i]));
         hu_json_str(j, "name", c->name);
         if (c->bytes >= 0)
             hu_json_int(j, "bytes", c->bytes);
@@ -97,8 +90,8 @@ void hu_json_job(hu_json_out *j, const hu_report *r)
     hu_json_open(j, "parked", '[');
     for (size_t i = 0; i < job->n_parked; i++) {
         hu_json_open(j, NULL, '{');
-        optional_rank(j, "waits", r, job->parked[i].waits);
-        optional_rank(j, "missing", r, job->parked[i].missing);
+        hu_json_int(j, "waits", hu_digest_rank_of(r->digests, job->parked[i].waits));
+        hu_json_int(j, "missing", hu_digest_rank_of(r->digests, job->parked[i].missing));
         hu_json_close(j, '}');
     }
     hu_json_close(j, ']');

@@ -5,13 +5,6 @@
 #include "advise/say.h"
 #include "render/page.h"
 
-static long long name_of(const hu_page *p, size_t digest)
-{
-    const int64_t rank = p->r->digests[digest]->info.rank;
-
-    return (long long)(rank >= 0 ? rank : (int64_t)digest);
-}
-
 static void write_head(hu_page *p, const char *label, const char *columns)
 {
     hu_out_printf(p->out, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"%s\"><table>\n<thead><tr>%s"
@@ -28,7 +21,8 @@ static void write_prices(hu_page *p, const hu_job *job)
 
         hu_out_text(p->out, "<tr><td class=\"t\">");
         if (x->edit == HU_EDIT_STRAGGLER)
-            hu_out_printf(p->out, "rank %lld were like the median of the others", name_of(p, x->digest));
+            hu_out_printf(p->out, "rank %lld were like the median of the others",
+                          (long long)hu_digest_rank_of(p->r->digests, x->digest));
         else
             hu_out_text(p->out, x->edit == HU_EDIT_BALANCE   ? "the work before each collective were shared out evenly"
                                 : x->edit == HU_EDIT_HICCUPS ? "no rank were late to any collective"
@@ -56,8 +50,8 @@ static void write_path(hu_page *p, const hu_job *job)
                "<th scope=\"col\">rank</th><th scope=\"col\" class=\"t\">class of time</th><th scope=\"col\">each step</th>"
                "<th scope=\"col\">%</th>");
     for (size_t i = 0; i < job->n_pieces; i++) {
-        hu_out_printf(p->out, "<tr><td>%lld</td><td class=\"t\">%s</td><td>", name_of(p, job->piece[i].digest),
-                      hu_class_words(job->piece[i].class));
+        hu_out_printf(p->out, "<tr><td>%lld</td><td class=\"t\">%s</td><td>",
+                      (long long)hu_digest_rank_of(p->r->digests, job->piece[i].digest), hu_class_words(job->piece[i].class));
         hu_page_number(p->out, HU_CELL_NS, job->piece[i].step_ns);
         hu_out_text(p->out, "</td><td>");
         hu_out_fixed(p->out, 100 * job->piece[i].share, 1);

@@ -163,8 +163,8 @@ static void write_job(hu_text_page *p)
         const hu_parked *k = &job->parked[0];
 
         snprintf(line, sizeof line, "Not replayed together: %s (rank %lld is in one that rank %lld never reaches).",
-                 job->why_not, (long long)p->r->digests[k->waits]->info.rank,
-                 (long long)p->r->digests[k->missing]->info.rank);
+                 job->why_not, (long long)hu_digest_rank_of(p->r->digests, k->waits),
+                 (long long)hu_digest_rank_of(p->r->digests, k->missing));
         hu_text_paragraph(p, line, 2);
         return;
     }
@@ -173,14 +173,13 @@ static void write_job(hu_text_page *p)
                          hu_say_pct(100 * fabs(job->replayed_ns / job->seen_ns - 1)).t);
     for (size_t i = 0; i < job->n_prices && n < sizeof line - 100; i++) {
         const hu_job_price *x = &job->price[i];
-        const int64_t       rank = p->r->digests[x->digest]->info.rank;
         char                what[64];
 
         if (x->gain_pct < LEAST_PCT || said == MOST)
             continue;
         if (x->edit == HU_EDIT_STRAGGLER)
             snprintf(what, sizeof what, "were rank %lld like the others",
-                     (long long)(rank >= 0 ? rank : (int64_t)x->digest));
+                     (long long)hu_digest_rank_of(p->r->digests, x->digest));
         n += (size_t)snprintf(line + n, sizeof line - n, "%s %s: %s", said++ ? "," : ";",
                               x->edit == HU_EDIT_STRAGGLER ? what
                               : x->edit == HU_EDIT_BALANCE ? "were their work shared out evenly"
@@ -225,13 +224,13 @@ static void say_mismatch(hu_text_page *p)
                          (long long)r->first_mismatch.sequence);
     for (size_t i = 0; i < 2 && n < sizeof line - 120; i++) {
         const hu_collective *c = &r->first_mismatch.call[i];
-        const int64_t        rank = p->r->digests[r->first_mismatch.digest[i]]->info.rank;
         char                 bytes[HU_UNIT_BYTES] = "";
 
         if (c->bytes >= 0)
             hu_units_bytes(bytes, (double)c->bytes);
         n += (size_t)snprintf(line + n, sizeof line - n, "%s %.40s%s%s on rank %lld", i ? "," : "",
-                              hu_comm_kind_words(c->kind), bytes[0] ? " of " : "", bytes, (long long)rank);
+                              hu_comm_kind_words(c->kind), bytes[0] ? " of " : "", bytes,
+                              (long long)hu_digest_rank_of(p->r->digests, r->first_mismatch.digest[i]));
     }
     hu_out_text(p->out, "  but: ");
     hu_text_hanging(p, line, 7);
