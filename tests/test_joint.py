@@ -309,6 +309,24 @@ class Joint(unittest.TestCase):
             self.check(no_loads.run()[0], step, data, 1.5, ("data", seed))
             self.check(halves.run()[0], step, kernels, 1.5, ("kernels", seed))
             self.assertEqual(straggler["edit"], f"straggler:{loads.index(max(loads))}")
+            self.assertIsNone(data["is_feasible"])
+
+    def test_ranks_without_numbers_are_called_by_their_place(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            job = Job(2, ranks=2)
+            for k in range(job.steps):
+                job.loader[k][1] += 3000 * US
+            job.write(folder)
+            for rank, other in enumerate(("alpha", "beta")):
+                trace = json.loads((folder / f"rank{rank}.json").read_text())
+                del trace["distributedInfo"]
+                (folder / f"{other}.json").write_text(json.dumps(trace))
+                (folder / f"rank{rank}.json").unlink()
+            status, out, err = run("whatif", name, "--json", "-e", "straggler=0", "-e", "straggler:1")
+            self.assertEqual(status, 0, err)
+        first, second = json.loads(out)["edits"][:2]
+        self.assertEqual((first["edit"], first["gain_pct"]), ("straggler:1", second["gain_pct"]))
 
     def test_whatif_that_cannot_be(self) -> None:
         with tempfile.TemporaryDirectory() as name:

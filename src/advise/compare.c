@@ -75,7 +75,8 @@ static void say_one(hu_finding *x, const hu_job *job, const hu_job_price *p, hu_
     const int n = snprintf(x->statement, sizeof x->statement,
                            "All wait for rank %lld. If it took what the others take, a step of all ranks would take %s "
                            "instead of %s.",
-                           (long long)hu_digest_rank_of(digests, p->digest), hu_say_time(p->after_ns).t, hu_say_time(job->replayed_ns).t);
+                           (long long)hu_digest_rank_of(digests, p->digest), hu_say_time(p->after_ns).t,
+                           hu_say_time(job->replayed_ns).t);
 
     if (s && s->cause < HU_CLASS_COUNT && n > 0 && (size_t)n < sizeof x->statement)
         snprintf(x->statement + n, sizeof x->statement - (size_t)n, " It takes longer in: %s (%s more a step).",

@@ -51,7 +51,8 @@ static void write_path(hu_page *p, const hu_job *job)
                "<th scope=\"col\">%</th>");
     for (size_t i = 0; i < job->n_pieces; i++) {
         hu_out_printf(p->out, "<tr><td>%lld</td><td class=\"t\">%s</td><td>",
-                      (long long)hu_digest_rank_of(p->r->digests, job->piece[i].digest), hu_class_words(job->piece[i].class));
+                      (long long)hu_digest_rank_of(p->r->digests, job->piece[i].digest),
+                      hu_class_words(job->piece[i].class));
         hu_page_number(p->out, HU_CELL_NS, job->piece[i].step_ns);
         hu_out_text(p->out, "</td><td>");
         hu_out_fixed(p->out, 100 * job->piece[i].share, 1);
