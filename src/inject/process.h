@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * process.h - this process as the session knows it: its ring file, and what fork, exec and exit mean for it. */
+#ifndef HU_INJECT_PROCESS_H
+#define HU_INJECT_PROCESS_H
+
+#include "inject/ring.h"
+
+typedef struct {
+    char          session[HU_SESSION_PATH_MAX];         /* absolute; "": none */
+    char          path[HU_SESSION_PATH_MAX + 64];       /* of the ring file */
+    hu_ring_head *head;                                 /* NULL: no ring file (yet) */
+    uint32_t      generation;                           /* how often this memory was forked and attached */
+    bool          is_forked, has_failed;
+    size_t        reserved_bytes;                       /* of address space behind head */
+} hu_process;
+
+extern hu_process hu_the_process;
+
+/* Finds the session by HOLDUP_SESSION; false: none, or not to be used.  Once, from the constructor. */
+bool hu_process_join(void);
+
+/* Makes the ring file when there is none; false: cannot (said in a note), or another thread is at it. */
+bool hu_process_attach(void);
+
+/* A free block of records of this process's file, zeroed and OPEN for this thread, or NULL and why. */
+hu_block *hu_blocks_get(hu_block_kind kind, hu_loss *why);
+
+/* Wait of a millisecond at most; false: not locked.  Not from a signal handler that may have interrupted the owner. */
+bool hu_lock(uint32_t *lock);
+void hu_unlock(uint32_t *lock);
+
+/* The text table in a forked child: the same ids, in its own file. */
+bool hu_strings_inherit(const hu_ring_head *parent);
+
+void hu_process_forked(void);                   /* in the child */
+void hu_process_replaced(const char *program);  /* before an exec */
+void hu_process_exits(void);
+void hu_gate_init(void);
+
+static inline hu_block *hu_block_at(const hu_ring_head *head, uint32_t index)
+{
+    return (hu_block *)((char *)(uintptr_t)head + (size_t)index * HU_BLOCK_BYTES);
+}
+
+static inline uint32_t hu_block_index(const hu_ring_head *head, const hu_block *block)
+{
+    return (uint32_t)(((uintptr_t)block - (uintptr_t)head) / HU_BLOCK_BYTES);
+}
+
+#endif
