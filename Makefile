@@ -29,7 +29,7 @@ $(BUILD)/build.ninja: meson.build src/meson.build
 	@rm -f $(BUILD).log
 
 build: $(BUILD)/build.ninja
-	@ninja -C $(BUILD) --quiet holdup
+	@ninja -C $(BUILD) --quiet holdup libholdup-inject.so
 	@! grep -q '^build libholdup-mpi.so:' $(BUILD)/build.ninja || ninja -C $(BUILD) --quiet libholdup-mpi.so
 
 demo: build

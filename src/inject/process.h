@@ -32,10 +32,19 @@ void hu_unlock(uint32_t *lock);
 /* The text table in a forked child: the same ids, in its own file. */
 bool hu_strings_inherit(const hu_ring_head *parent);
 
+/* Room in the file that is really there: 0 or -errno. */
+long hu_file_allocate(int fd, int64_t offset, int64_t bytes);
+/* Puts a block on the list of free ones. */
+void hu_blocks_give(uint32_t index);
+void hu_blocks_forked(void);                    /* in the child: nobody holds the lock of its growth */
+
+void hu_gate_page(void);
 void hu_process_forked(void);                   /* in the child */
 void hu_process_replaced(const char *program);  /* before an exec */
 void hu_process_exits(void);
+void hu_process_not_replaced(void);             /* the exec failed */
 void hu_gate_init(void);
+void hu_ring_init(void);
 
 static inline hu_block *hu_block_at(const hu_ring_head *head, uint32_t index)
 {

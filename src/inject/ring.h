@@ -17,9 +17,6 @@
 
 #include <stdbool.h>
 #include <time.h>
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
 
 #include "record/format.h"
 
@@ -56,7 +53,7 @@ static inline uint64_t hu_ticks(void)
 {
 #if defined(__x86_64__)
     if (hu_the_control->clock == HU_CLOCK_TSC)
-        return __rdtsc();
+        return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
     if (hu_the_control->clock == HU_CLOCK_TSC) {
         uint64_t ticks;

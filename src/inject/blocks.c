@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * blocks.c - the blocks of this process's file: a list of free ones, and a file that grows.
+ *
+ * The list is shared with the supervisor, which gives drained blocks back: its head is an index and a tag that changes
+ * with every push and pop, so that a block that went away and came back is not mistaken for one that stayed.
+ * The file is opened by name whenever it grows: a descriptor kept open might be closed by the program, and its number
+ * then belong to a file of the program's own.
+ */
+#include "inject/process.h"
+#include "inject/sys.h"
+#include "base/banned.h"
+
+enum {
+    GROWTH_MAX = 256,                   /* blocks: 4 MiB at once */
+    LAST_EIGHTH = 8,
+};
+
+static uint32_t growing;                /* the lock */
+static uint64_t retry_at;               /* ticks: a full disk is not asked at every record */
+static hu_loss  refused = HU_LOSS_FULL;
+
+bool hu_lock(uint32_t *lock)
+{
+    enum { SPINS = 200, YIELDS = 2000 };
+
+    for (int i = 0; i < SPINS + YIELDS; i++) {
+        uint32_t zero = 0;
+
+        if (__atomic_compare_exchange_n(lock, &zero, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            return true;
+        if (i >= SPINS)
+            (void)HU_SYS(SYS_sched_yield);
+    }
+    return false;
+}
+
+void hu_unlock(uint32_t *lock)
+{
+    __atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+}
+
+static uint64_t tagged(uint64_t old, uint32_t index)
+{
+    return ((old >> 32) + 1) << 32 | index;
+}
+
+static void push(hu_ring_head *head, uint32_t index)
+{
+    uint64_t old = __atomic_load_n(&head->free_list, __ATOMIC_RELAXED);
+
+    do
+        __atomic_store_n(&hu_block_at(head, index)->head.next_free, (uint32_t)old, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&head->free_list, &old, tagged(old, index), true, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED));
+}
+
+void hu_blocks_give(uint32_t index)
+{
+    push(hu_the_process.head, index);
+}
+
+void hu_blocks_forked(void)
+{
+    growing = 0;
+    retry_at = 0;
+}
+
+static hu_block *pop(hu_ring_head *head)
+{
+    uint64_t old = __atomic_load_n(&head->free_list, __ATOMIC_ACQUIRE);
+
+    for (;;) {
+        const uint32_t index = (uint32_t)old;
+        uint32_t       next;
+
+        if (index == 0 || index >= head->n_blocks)
+            return NULL;
+        next = __atomic_load_n(&hu_block_at(head, index)->head.next_free, __ATOMIC_RELAXED);
+        if (__atomic_compare_exchange_n(&head->free_list, &old, tagged(old, next), true, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_ACQUIRE))
+            return hu_block_at(head, index);
+    }
+}
+
+/* Room in the file that is really there.  Where the file system cannot promise it, it is written. */
+long hu_file_allocate(int fd, int64_t offset, int64_t bytes)
+{
+    static const char zeros[4096];
+    long              rc = HU_SYS(SYS_fallocate, fd, 0, offset, bytes);
+
+    if (rc != -EOPNOTSUPP && rc != -ENOSYS)
+        return rc;
+    for (int64_t at = 0; at < bytes; at += (int64_t)sizeof zeros) {
+        rc = HU_SYS(SYS_pwrite64, fd, zeros, sizeof zeros, offset + at);
+        if (rc != (long)sizeof zeros)
+            return rc < 0 ? rc : -ENOSPC;
+    }
+    return 0;
+}
+
+/* Doubles the file, a little at a time when it is large.  Under the lock. */
+static bool grow(hu_ring_head *head)
+{
+    const uint32_t old = head->n_blocks;
+    uint32_t       more = old > GROWTH_MAX ? GROWTH_MAX : old;
+    size_t         offset = (size_t)old * HU_BLOCK_BYTES, bytes;
+    int            fd;
+    long           rc;
+
+    refused = HU_LOSS_FULL;
+    if (more > head->max_blocks - old)
+        more = head->max_blocks - old;
+    if (more == 0)
+        return false;
+    bytes = (size_t)more * HU_BLOCK_BYTES;
+    fd = hu_sys_open(hu_the_process.path, O_RDWR);
+    if (fd < 0)
+        return false;
+    rc = hu_file_allocate(fd, (int64_t)offset, (int64_t)bytes);
+    if (rc == 0 &&
+        !hu_sys_map((char *)head + offset, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, (int64_t)offset))
+        rc = -ENOMEM;
+    hu_sys_close(fd);
+    if (rc < 0) {
+        refused = rc == -ENOSPC || rc == -EDQUOT || rc == -EFBIG ? HU_LOSS_DISK : HU_LOSS_FULL;
+        return false;
+    }
+    __atomic_store_n(&head->n_blocks, old + more, __ATOMIC_RELEASE);
+    for (uint32_t i = old + more; i-- > old;)
+        push(head, i);
+    return true;
+}
+
+hu_block *hu_blocks_get(hu_block_kind kind, hu_loss *why)
+{
+    hu_ring_head  *head = hu_the_process.head;
+    hu_block      *block = pop(head);
+    const uint64_t now = block ? 0 : hu_ticks();
+    /* A flight recorder's first threads would leave nothing to those that come later. */
+    const bool     is_modest = hu_the_control->mode == HU_MODE_FLIGHT && kind == HU_BLOCK_OF_RECORDS &&
+                           hu_thread.oldest && head->n_blocks >= head->max_blocks - head->max_blocks / LAST_EIGHTH;
+
+    *why = refused;
+    if (block && is_modest) {
+        push(head, hu_block_index(head, block));
+        return NULL;
+    }
+    while (!block) {
+        bool has_grown;
+
+        if (is_modest || head->n_blocks >= head->max_blocks || now < retry_at || !hu_lock(&growing))
+            return NULL;
+        block = pop(head);              /* somebody else has grown it meanwhile */
+        has_grown = block || grow(head);
+        if (!has_grown)
+            retry_at = now + (uint64_t)(hu_the_control->ticks_per_second / 20);
+        hu_unlock(&growing);
+        *why = refused;
+        if (!has_grown)
+            return NULL;
+        if (!block)
+            block = pop(head);
+    }
+    return block;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * main.c - libholdup-inject.so is loaded: by LD_PRELOAD, by NVTX, or by both; once.
+ *
+ * Outside of a session it stays asleep: every door is a load and a branch.  A second copy of the library (another path)
+ * stays asleep too, and its doors lead on to the first.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include "inject/process.h"
+#include "base/banned.h"
+
+/* The address of the first copy's is what a second one finds. */
+__attribute__((visibility("default"))) int holdup_inject_present = HU_FORMAT_VERSION;
+
+/* Other libraries may record before our constructor has run, or after our destructor: both are safe. */
+__attribute__((constructor(101)))
+static void load(void)
+{
+    if (dlsym(RTLD_DEFAULT, "holdup_inject_present") != (void *)&holdup_inject_present || !hu_process_join())
+        return;
+    hu_ring_init();
+    hu_gate_page();
+    pthread_atfork(NULL, NULL, hu_process_forked);
+    if (hu_process_attach())
+        hu_gate_init();
+}
+
+__attribute__((destructor(101)))
+static void unload(void)
+{
+    hu_process_exits();
+}

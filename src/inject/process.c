@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * process.c - joining a session, making this process's file, and what fork, exec and exit mean for it.
+ *
+ * A process joins when the library is loaded and makes its file at once, so that even one that records nothing is known;
+ * a forked child makes its own at its first record, because most children call exec at once.  The memory of the gate is
+ * wiped by any fork, also by one that the C library did not see, so that no child writes into its parent's blocks.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "inject/process.h"
+#include "inject/sys.h"
+#include "base/banned.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+enum { FIRST_BLOCKS = 5, PAGE = 4096 };
+
+static hu_gate    closed_gate;
+static hu_control no_session;
+
+hu_gate    *hu_the_gate = &closed_gate;
+hu_control *hu_the_control = &no_session;
+hu_process  hu_the_process;
+
+static uint32_t    attaching;
+static void    *parents_file;           /* still mapped in a forked child: its texts are needed once */
+static size_t   parents_bytes;
+
+static int64_t clock_ns(clockid_t clock)
+{
+    struct timespec t;
+
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static hu_clock_snapshot snapshot(void)
+{
+    hu_clock_snapshot s = {.ticks = hu_ticks()};
+
+    s.monotonic_ns = clock_ns(CLOCK_MONOTONIC);
+    s.realtime_ns = clock_ns(CLOCK_REALTIME);
+    s.boottime_ns = clock_ns(CLOCK_BOOTTIME);
+    s.ticks += (hu_ticks() - s.ticks) / 2;
+    return s;
+}
+
+bool hu_process_join(void)
+{
+    const char *session = getenv("HOLDUP_SESSION");
+    char        path[HU_SESSION_PATH_MAX + 16];
+    hu_control *control;
+    int         fd;
+
+    if (!session || session[0] != '/' || strlen(session) >= HU_SESSION_PATH_MAX)
+        return false;
+    snprintf(path, sizeof path, "%s/control", session);
+    fd = hu_sys_open(path, O_RDWR);
+    if (fd < 0)
+        return false;
+    control = hu_sys_map(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    hu_sys_close(fd);
+    if (!control)
+        return false;
+    if (control->magic != HU_CONTROL_MAGIC || control->version != HU_FORMAT_VERSION) {
+        hu_sys_unmap(control, PAGE);
+        return false;
+    }
+    snprintf(hu_the_process.session, sizeof hu_the_process.session, "%s", session);
+    hu_the_control = control;
+    return true;
+}
+
+/* At most `room` bytes of a small file, ended by '\0'. */
+static uint32_t read_small(const char *path, char *to, size_t room)
+{
+    const int fd = hu_sys_open(path, O_RDONLY);
+    long      n, got = 0;
+
+    if (fd < 0)
+        return 0;
+    while (got < (long)room - 1 && (n = hu_sys_read(fd, to + got, room - 1 - (size_t)got)) > 0)
+        got += n;
+    hu_sys_close(fd);
+    to[got] = '\0';
+    return (uint32_t)got;
+}
+
+static void describe(hu_ring_head *head)
+{
+    long n;
+
+    head->rank = head->local_rank = head->world_size = head->node = -1;
+    head->command_bytes = read_small("/proc/self/cmdline", head->command, sizeof head->command);
+    n = read_small("/proc/self/comm", head->name, sizeof head->name);
+    if (n > 0 && head->name[n - 1] == '\n')
+        head->name[n - 1] = '\0';
+    n = HU_SYS(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", head->program, sizeof head->program - 1);
+    head->program[n > 0 ? n : 0] = '\0';
+}
+
+static void fail(const char *what, long rc)
+{
+    hu_the_process.has_failed = true;
+    hu_note("nothing of process %u is recorded: %s: %s", hu_sys_pid(), what, strerror((int)-rc));
+}
+
+/* Space for the whole file, of which the first blocks are there.  NULL: cannot. */
+static hu_ring_head *map_file(int fd, uint32_t *max_blocks)
+{
+    for (; *max_blocks >= FIRST_BLOCKS; *max_blocks /= 2) {
+        const size_t bytes = (size_t)*max_blocks * HU_BLOCK_BYTES;
+        void        *at = hu_sys_map(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+        if (!at)
+            continue;                   /* a limit on address space: ask for less */
+        if (hu_sys_map(at, FIRST_BLOCKS * HU_BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0)) {
+            hu_the_process.reserved_bytes = bytes;
+            return at;
+        }
+        hu_sys_unmap(at, bytes);
+    }
+    return NULL;
+}
+
+static void make_file(void)
+{
+    const uint64_t now = hu_ticks();
+    uint32_t       max_blocks = hu_the_control->max_blocks;
+    hu_ring_head  *head;
+    long           rc;
+    int            fd;
+
+    snprintf(hu_the_process.path, sizeof hu_the_process.path, "%s/%u-%016llx.ring", hu_the_process.session, hu_sys_pid(),
+             (unsigned long long)now);
+    fd = hu_sys_open(hu_the_process.path, O_RDWR | O_CREAT | O_EXCL);
+    if (fd < 0) {
+        fail(hu_the_process.path, fd);
+        return;
+    }
+    rc = hu_file_allocate(fd, 0, FIRST_BLOCKS * HU_BLOCK_BYTES);
+    if (max_blocks < FIRST_BLOCKS || max_blocks > HU_RING_BLOCKS_MAX * 16)
+        max_blocks = HU_RING_BLOCKS_MAX;
+    head = rc < 0 ? NULL : map_file(fd, &max_blocks);
+    hu_sys_close(fd);
+    if (!head) {
+        (void)HU_SYS(SYS_unlinkat, AT_FDCWD, hu_the_process.path, 0);
+        fail(hu_the_process.path, rc < 0 ? rc : -ENOMEM);
+        return;
+    }
+    head->version = HU_FORMAT_VERSION;
+    head->block_bytes = HU_BLOCK_BYTES;
+    head->pid = hu_sys_pid();
+    head->ppid = (uint32_t)HU_SYS(SYS_getppid);
+    head->started = now;
+    head->state = HU_PROCESS_RUNS;
+    head->clock = hu_the_control->clock;
+    head->n_blocks = FIRST_BLOCKS;
+    head->max_blocks = max_blocks;
+    head->forked = hu_the_process.is_forked;
+    head->begin = snapshot();
+    describe(head);
+    hu_the_process.generation++;
+    hu_the_process.head = head;
+    for (uint32_t i = FIRST_BLOCKS; i-- > 1;)
+        hu_blocks_give(i);
+    if (!hu_strings_inherit(parents_file))
+        hu_note("process %u: the names of its parent did not fit", head->pid);
+    if (parents_file)
+        hu_sys_unmap(parents_file, parents_bytes);
+    parents_file = NULL;
+    __atomic_store_n(&head->magic, HU_RING_MAGIC, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&hu_the_control->processes, 1, __ATOMIC_RELAXED);
+}
+
+bool hu_process_attach(void)
+{
+    if (__builtin_expect(hu_the_process.head != NULL, 1))
+        return true;
+    if (hu_the_process.has_failed || hu_the_control == &no_session || !hu_lock(&attaching))
+        return false;
+    if (!hu_the_process.head && !hu_the_process.has_failed)
+        make_file();
+    hu_unlock(&attaching);
+    return hu_the_process.head != NULL;
+}
+
+void hu_process_entered(uint32_t door)
+{
+    if (hu_process_attach() && !(hu_the_process.head->doors & door))
+        __atomic_fetch_or(&hu_the_process.head->doors, door, __ATOMIC_RELAXED);
+}
+
+/* Only this thread is left, and none of its parent's locks is held by anybody. */
+void hu_process_forked(void)
+{
+    if (hu_the_control == &no_session)
+        return;
+    if (hu_the_process.head) {
+        parents_file = hu_the_process.head;
+        parents_bytes = hu_the_process.reserved_bytes;
+    }
+    attaching = 0;
+    hu_the_process.head = NULL;
+    hu_the_process.has_failed = false;
+    hu_the_process.is_forked = true;
+    hu_blocks_forked();
+    hu_thread = (hu_thread_state){.inside = hu_thread.inside};
+    hu_gate_init();
+}
+
+void hu_process_replaced(const char *program)
+{
+    hu_record *r;
+
+    if (!hu_the_process.head || !hu_gate_open(~0u))
+        return;
+    r = hu_ring_take(1);
+    if (r) {
+        r->time = hu_ticks();
+        r->id = hu_string_of(program);
+        hu_ring_publish(r, HU_RECORD_EXEC);
+    }
+    hu_the_process.head->end = snapshot();
+    hu_the_process.head->exited = hu_the_process.head->end.ticks;
+    hu_the_process.head->state = HU_PROCESS_REPLACED;
+}
+
+void hu_process_not_replaced(void)
+{
+    if (hu_the_process.head) {
+        hu_the_process.head->state = HU_PROCESS_RUNS;
+        hu_the_process.head->exited = 0;
+        hu_the_process.head->end = (hu_clock_snapshot){0};
+    }
+}
+
+/* Later records are still taken: a library may work until the very end. */
+void hu_process_exits(void)
+{
+    if (hu_the_process.head && hu_the_process.head->state == HU_PROCESS_RUNS) {
+        hu_the_process.head->end = snapshot();
+        hu_the_process.head->exited = hu_the_process.head->end.ticks;
+        hu_the_process.head->state = HU_PROCESS_EXITED;
+    }
+}
+
+/* The gate of a page that forks wipe; where the kernel cannot, the handler of fork must do. */
+void hu_gate_page(void)
+{
+    hu_gate *page = hu_sys_map(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (!page)
+        return;
+    (void)HU_SYS(SYS_madvise, page, PAGE, MADV_WIPEONFORK);
+    hu_the_gate = page;
+}
