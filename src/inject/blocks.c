@@ -6,13 +6,14 @@
  * The file is opened by name whenever it grows: a descriptor kept open might be closed by the program, and its number
  * then belong to a file of the program's own.
  */
+#include <time.h>
+
 #include "inject/process.h"
 #include "inject/sys.h"
 #include "base/banned.h"
 
 enum {
     GROWTH_MAX = 256,                   /* blocks: 4 MiB at once */
-    LAST_EIGHTH = 8,
 };
 
 static uint32_t growing;                /* the lock */
@@ -21,14 +22,17 @@ static hu_loss  refused = HU_LOSS_FULL;
 
 bool hu_lock(uint32_t *lock)
 {
-    enum { SPINS = 200, YIELDS = 2000 };
+    enum { SPINS = 200, YIELDS = 1200, NAPS = 2000 };
+    const struct timespec nap = {0, 20000};
 
-    for (int i = 0; i < SPINS + YIELDS; i++) {
+    for (int i = 0; i < NAPS; i++) {
         uint32_t zero = 0;
 
         if (__atomic_compare_exchange_n(lock, &zero, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
             return true;
-        if (i >= SPINS)
+        if (i >= YIELDS)
+            (void)HU_SYS(SYS_nanosleep, &nap, NULL);
+        else if (i >= SPINS)
             (void)HU_SYS(SYS_sched_yield);
     }
     return false;
@@ -98,8 +102,16 @@ long hu_file_allocate(int fd, int64_t offset, int64_t bytes)
     return 0;
 }
 
-/* Doubles the file, a little at a time when it is large.  Under the lock. */
-static bool grow(hu_ring_head *head)
+/* The last blocks of a flight recorder are kept for threads that come later; the first would leave them nothing. */
+static uint32_t reserve_of(const hu_ring_head *head)
+{
+    const uint32_t eighth = hu_the_control->mode == HU_MODE_FLIGHT ? head->max_blocks / 8 : 0;
+
+    return head->max_blocks - eighth;
+}
+
+/* Doubles the file, a little at a time when it is large, up to `limit` blocks.  Under the lock. */
+static bool grow(hu_ring_head *head, uint32_t limit)
 {
     const uint32_t old = head->n_blocks;
     uint32_t       more = old > GROWTH_MAX ? GROWTH_MAX : old;
@@ -108,10 +120,12 @@ static bool grow(hu_ring_head *head)
     long           rc;
 
     refused = HU_LOSS_FULL;
-    if (more > head->max_blocks - old)
-        more = head->max_blocks - old;
-    if (more == 0)
+    if (old >= limit)
         return false;
+    if (more > limit - old)
+        more = limit - old;
+    if (old >= reserve_of(head))
+        more = 1;                       /* for a thread that has none, and not for those that wait beside it */
     bytes = (size_t)more * HU_BLOCK_BYTES;
     fd = hu_sys_open(hu_the_process.path, O_RDWR);
     if (fd < 0)
@@ -136,22 +150,16 @@ hu_block *hu_blocks_get(hu_block_kind kind, hu_loss *why)
     hu_ring_head  *head = hu_the_process.head;
     hu_block      *block = pop(head);
     const uint64_t now = block ? 0 : hu_ticks();
-    /* A flight recorder's first threads would leave nothing to those that come later. */
-    const bool     is_modest = hu_the_control->mode == HU_MODE_FLIGHT && kind == HU_BLOCK_OF_RECORDS &&
-                           hu_thread.oldest && head->n_blocks >= head->max_blocks - head->max_blocks / LAST_EIGHTH;
+    const uint32_t limit = hu_thread.oldest && kind == HU_BLOCK_OF_RECORDS ? reserve_of(head) : head->max_blocks;
 
     *why = refused;
-    if (block && is_modest) {
-        push(head, hu_block_index(head, block));
-        return NULL;
-    }
     while (!block) {
         bool has_grown;
 
-        if (is_modest || head->n_blocks >= head->max_blocks || now < retry_at || !hu_lock(&growing))
+        if (head->n_blocks >= limit || now < retry_at || !hu_lock(&growing))
             return NULL;
         block = pop(head);              /* somebody else has grown it meanwhile */
-        has_grown = block || grow(head);
+        has_grown = block || grow(head, limit);
         if (!has_grown)
             retry_at = now + (uint64_t)(hu_the_control->ticks_per_second / 20);
         hu_unlock(&growing);

@@ -25,7 +25,7 @@ bool hu_process_attach(void);
 /* A free block of records of this process's file, zeroed and OPEN for this thread, or NULL and why. */
 hu_block *hu_blocks_get(hu_block_kind kind, hu_loss *why);
 
-/* Wait of a millisecond at most; false: not locked.  Not from a signal handler that may have interrupted the owner. */
+/* Waits some 100 ms at most; false: not locked.  Not from a signal handler that may have interrupted the owner. */
 bool hu_lock(uint32_t *lock);
 void hu_unlock(uint32_t *lock);
 

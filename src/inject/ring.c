@@ -2,8 +2,8 @@
  * ring.c - a thread's next block: from the free ones, from a larger file, or its own oldest.
  *
  * The slow path of hu_ring_take, once in HU_BLOCK_RECORDS records.  A signal handler that interrupts it in the same
- * thread finds `is_taking` set, and its records are lost and counted: all else would need a lock that the interrupted
- * thread holds.
+ * thread finds `is_taking` or `is_choosing` set, and its records are lost and counted: all else would need a lock that
+ * the interrupted thread holds, or change the block that it is about to write to.
  */
 #include <pthread.h>
 #include <string.h>
@@ -150,6 +150,10 @@ static bool next_block(void)
     enter_thread();
     old = hu_thread.block;
     if (old) {
+        const uint32_t at = hu_take_slots(&old->head.taken, HU_BLOCK_RECORDS + 1);
+
+        if (at <= HU_BLOCK_RECORDS)     /* room for fewer than are wanted */
+            old->head.used = at;
         old->head.call = 0;
         hu_thread.block = NULL;
         __atomic_store_n(&old->head.state, HU_BLOCK_FULL, __ATOMIC_RELEASE);
@@ -174,14 +178,18 @@ hu_record *hu_ring_take_slow(uint32_t n)
     const int saved_errno = errno;
     bool      is_there;
 
-    if (hu_thread.is_taking) {
+    if (hu_thread.is_taking || hu_thread.is_choosing) {
         count_lost(HU_LOSS_SIGNAL, 1);
         return NULL;
     }
     hu_thread.is_taking = 1;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     hu_thread.inside++;                 /* what the C library calls for us is not the program's */
-    is_there = next_block();
+    /* a signal handler may have been here since: then there is a block with room */
+    is_there = hu_thread.generation == hu_the_process.generation && hu_thread.block &&
+               hu_thread.block->head.taken + n <= HU_BLOCK_RECORDS;
+    if (!is_there)
+        is_there = next_block();
     hu_thread.inside--;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     hu_thread.is_taking = 0;

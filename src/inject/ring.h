@@ -29,6 +29,7 @@ typedef struct {
     uint32_t  tid, thread;
     uint64_t  sequence;                 /* of its next block */
     uint32_t  generation;               /* of the process's ring that `block` is in */
+    uint32_t  is_choosing;              /* between reading `block` and taking a slot: a handler must not change it */
     uint32_t  is_taking;                /* in the slow path: a signal handler of this thread must not enter it */
     uint32_t  inside;                   /* depth of doors that call into others: the inner ones stay silent */
     uint32_t  oldest;                   /* flight recorder: own blocks, oldest first; 0: none */
@@ -85,16 +86,23 @@ hu_record *hu_ring_take_slow(uint32_t n);
 /* `n` neighbouring records, all of type 0, or NULL: lost, and counted.  The first is the event, the others its MOREs. */
 static inline hu_record *hu_ring_take(uint32_t n)
 {
-    hu_block *block = hu_thread.block;
+    const uint32_t was_choosing = hu_thread.is_choosing;
+    hu_block      *block;
 
+    hu_thread.is_choosing = 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    block = hu_thread.block;
     if (__builtin_expect(block != NULL, 1)) {
         const uint32_t at = hu_take_slots(&block->head.taken, n);
 
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        hu_thread.is_choosing = was_choosing;
         if (__builtin_expect(at + n <= HU_BLOCK_RECORDS, 1))
             return &block->records[at];
         if (at <= HU_BLOCK_RECORDS)
             block->head.used = at;      /* nobody else finds the end of this block */
     }
+    hu_thread.is_choosing = was_choosing;
     return hu_ring_take_slow(n);
 }
 
