@@ -13,6 +13,7 @@
 
 #include "inject/process.h"
 #include "inject/sys.h"
+#include "record/rank.h"
 #include "base/banned.h"
 
 #ifndef MADV_WIPEONFORK
@@ -28,7 +29,9 @@ hu_gate    *hu_the_gate = &closed_gate;
 hu_control *hu_the_control = &no_session;
 hu_process  hu_the_process;
 
-static uint32_t    attaching;
+extern char **environ;
+
+static uint32_t attaching;
 static void    *parents_file;           /* still mapped in a forked child: its texts are needed once */
 static size_t   parents_bytes;
 
@@ -94,15 +97,22 @@ static uint32_t read_small(const char *path, char *to, size_t room)
 
 static void describe(hu_ring_head *head)
 {
-    long n;
+    hu_rank rank;
+    long    n;
 
-    head->rank = head->local_rank = head->world_size = head->node = -1;
     head->command_bytes = read_small("/proc/self/cmdline", head->command, sizeof head->command);
     n = read_small("/proc/self/comm", head->name, sizeof head->name);
     if (n > 0 && head->name[n - 1] == '\n')
         head->name[n - 1] = '\0';
     n = HU_SYS(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", head->program, sizeof head->program - 1);
     head->program[n > 0 ? n : 0] = '\0';
+    hu_rank_detect(environ, &rank);
+    head->rank = rank.rank;
+    head->local_rank = rank.local_rank;
+    head->world_size = rank.world_size;
+    head->node = rank.node;
+    snprintf(head->rank_source, sizeof head->rank_source, "%s", rank.source);
+    snprintf(head->job_id, sizeof head->job_id, "%s", rank.job_id);
 }
 
 static void fail(const char *what, long rc)

@@ -156,7 +156,7 @@ typedef struct {
     uint32_t doors;                     /* HU_DOOR_*: which were really entered (a library called us, a symbol was there) */
     int32_t  rank, local_rank, world_size, node;        /* of this process's environment; -1: not known */
     hu_clock_snapshot begin, end;       /* end: all zero when it was killed */
-    char     rank_source[32];           /* which variables said so */
+    char     rank_source[40];           /* which variables said so */
     char     program[256];              /* /proc/self/exe */
     char     name[64];                  /* comm */
     char     job_id[64];
