@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * annotate.c - the door behind holdup_annotate.h and the Python package: markers become records.
+ *
+ * A program finds it by the name `holdup_annotate_v1`, once, and calls through the table from then on.  Ranges and
+ * steps also go to the gate, which may be closed until one of them opens it (--steps, --capture-range): so a marker
+ * first asks whether anybody records or watches, then tells the gate, then asks whether to record.
+ */
+#define HOLDUP_DISABLE                  /* the table alone: nothing in here marks itself */
+#include "holdup_annotate.h"
+
+#include "inject/ring.h"
+
+enum { NO_DOMAIN = 0 };
+
+static const char *const PHASES[] = {
+    [HOLDUP_PHASE_DATA] = "data",         [HOLDUP_PHASE_PREPROCESSING] = "preprocessing",
+    [HOLDUP_PHASE_TRANSFER] = "transfer", [HOLDUP_PHASE_FORWARD] = "forward",
+    [HOLDUP_PHASE_BACKWARD] = "backward", [HOLDUP_PHASE_OPTIMIZER] = "optimizer",
+    [HOLDUP_PHASE_CHECKPOINT] = "checkpoint",
+};
+
+enum { N_PHASES = sizeof PHASES / sizeof *PHASES };
+
+/* Whoever asks before the session was joined, from a static constructor that runs before ours, is told to call: each
+ * function looks at the gate again. */
+static const uint32_t always = 1;
+
+static uint32_t phase_ids[N_PHASES];    /* of PHASES; 0: not registered yet */
+static int64_t  last_step = -1;
+static uint64_t last_range;             /* handles: 1, 2, ... in this process */
+
+static bool somebody_cares(void)
+{
+    return hu_gate_open(HU_DOOR_USER | HU_DOOR_WATCH);
+}
+
+static void write_record(hu_record_type type, uint32_t id, uint64_t a, uint64_t b)
+{
+    hu_record *r;
+
+    if (!hu_gate_open(HU_DOOR_USER))
+        return;
+    r = hu_ring_take(1);
+    if (r == NULL)
+        return;                         /* counted */
+    r->time = hu_ticks();
+    r->id = id;
+    r->aux = NO_DOMAIN;
+    r->a = a;
+    r->b = b;
+    hu_ring_publish(r, type);
+}
+
+static uint32_t name(const char *text)
+{
+    return hu_string_of(text);
+}
+
+static void push(uint32_t id)
+{
+    if (!somebody_cares())
+        return;
+    hu_gate_push(id, NO_DOMAIN);
+    write_record(HU_RECORD_BEGIN, id, 0, 0);
+}
+
+static void push_text(const char *text)
+{
+    if (somebody_cares())
+        push(hu_string_of(text));
+}
+
+static void pop(void)
+{
+    if (!somebody_cares())
+        return;
+    write_record(HU_RECORD_END, 0, 0, 0);
+    hu_gate_pop(0, NO_DOMAIN);
+}
+
+static void mark(uint32_t id)
+{
+    write_record(HU_RECORD_MARK, id, 0, 0);
+}
+
+static void step(int64_t number)
+{
+    if (!somebody_cares())
+        return;
+    if (number < 0)
+        number = __atomic_add_fetch(&last_step, 1, __ATOMIC_RELAXED);
+    else
+        __atomic_store_n(&last_step, number, __ATOMIC_RELAXED);
+    hu_gate_step(number);
+    write_record(HU_RECORD_STEP, 0, (uint64_t)number, 0);
+}
+
+static void step_end(void)
+{
+    if (!somebody_cares())
+        return;
+    write_record(HU_RECORD_STEP_END, 0, 0, 0);
+    hu_gate_step_end();
+}
+
+static void counter(uint32_t id, double value)
+{
+    uint64_t bits;
+
+    __builtin_memcpy(&bits, &value, sizeof bits);
+    write_record(HU_RECORD_COUNTER, id, bits, 0);
+}
+
+static uint64_t start(uint32_t id)
+{
+    uint64_t handle;
+
+    if (!hu_gate_open(HU_DOOR_USER))
+        return 0;
+    handle = __atomic_add_fetch(&last_range, 1, __ATOMIC_RELAXED);
+    write_record(HU_RECORD_START, id, 0, handle);
+    return handle;
+}
+
+static void end(uint64_t handle)
+{
+    if (handle != 0)
+        write_record(HU_RECORD_STOP, 0, 0, handle);
+}
+
+static void phase_push(uint32_t phase)
+{
+    uint32_t id;
+
+    if (!somebody_cares())
+        return;
+    if (phase == 0 || phase >= N_PHASES) {      /* of a later header; its pop will come */
+        push(0);
+        return;
+    }
+    id = __atomic_load_n(&phase_ids[phase], __ATOMIC_RELAXED);
+    if (id == 0) {
+        id = hu_string_of(PHASES[phase]);
+        __atomic_store_n(&phase_ids[phase], id, __ATOMIC_RELAXED);
+    }
+    hu_gate_push(id, NO_DOMAIN);
+    write_record(HU_RECORD_PHASE, id, 0, 0);
+}
+
+#define TABLE                                                                                                         \
+    {                                                                                                                 \
+        .size = sizeof(holdup_annotate_api), .version = HOLDUP_ANNOTATE_VERSION, .listening = &always, .name = name,  \
+        .push = push, .push_text = push_text, .pop = pop, .mark = mark, .step = step, .step_end = step_end,           \
+        .counter = counter, .start = start, .end = end, .phase_push = phase_push,                                     \
+    }
+
+__attribute__((visibility("default"))) const holdup_annotate_api *holdup_annotate_v1(void);
+
+/* Once a session was joined its control page does not move: then the caller looks at that itself, and is as fast in a
+ * paused run as in one without a recorder. */
+const holdup_annotate_api *holdup_annotate_v1(void)
+{
+    static const holdup_annotate_api early = TABLE;
+    static holdup_annotate_api       joined = TABLE;
+
+    if (hu_the_control->magic != HU_CONTROL_MAGIC)
+        return &early;
+    __atomic_store_n(&joined.listening, (const uint32_t *)&hu_the_control->mask, __ATOMIC_RELAXED);
+    hu_process_entered(HU_DOOR_USER);
+    return &joined;
+}
