@@ -252,6 +252,7 @@ static void add_hint(hu_error *err)
     static const char *const marks[] = {"no such column: ", "no such table: ", "no such function: "};
     const char *words[400], *near = NULL;
     char        word[64] = "", text[sizeof err->text];
+    const bool  is_table = strstr(err->text, marks[1]) != NULL;
 
     for (size_t i = 0; i < HU_COUNT(marks); i++) {
         const char *at = strstr(err->text, marks[i]);
@@ -261,7 +262,7 @@ static void add_hint(hu_error *err)
             snprintf(word, sizeof word, "%s", dot ? dot + 1 : at + strlen(marks[i]));
     }
     if (word[0])
-        near = hu_options_suggest(word, words, hu_query_words(words, HU_COUNT(words)));
+        near = hu_options_suggest(word, words, hu_query_words(is_table, words, HU_COUNT(words)));
     if (strncmp(err->text, "traces are", 10) == 0)
         return;
     snprintf(text, sizeof text, "%.300s; %s%s%sholdup query --schema lists tables and columns", err->text,

@@ -225,14 +225,14 @@ void hu_query_write_schema(hu_out *out)
         hu_out_printf(out, "  %s(%s)\n      %s\n", f->name, f->arguments, f->about);
 }
 
-size_t hu_query_words(const char **out, size_t most)
+size_t hu_query_words(bool tables_only, const char **out, size_t most)
 {
     size_t n = 0;
 
     for (size_t t = 0; t < hu_sql_n_tables; t++) {
         if (n < most)
             out[n++] = hu_sql_tables[t].name;
-        for (int c = 0; c < hu_sql_tables[t].n_columns && n < most; c++)
+        for (int c = 0; !tables_only && c < hu_sql_tables[t].n_columns && n < most; c++)
             out[n++] = hu_sql_tables[t].columns[c].name;
     }
     return n;
