@@ -13,7 +13,6 @@
 
 #include "inject/process.h"
 #include "inject/sys.h"
-#include "record/rank.h"
 #include "base/banned.h"
 
 #ifndef MADV_WIPEONFORK
@@ -28,8 +27,6 @@ static hu_control no_session;
 hu_gate    *hu_the_gate = &closed_gate;
 hu_control *hu_the_control = &no_session;
 hu_process  hu_the_process;
-
-extern char **environ;
 
 static uint32_t attaching;
 static void    *parents_file;           /* still mapped in a forked child: its texts are needed once */
@@ -97,8 +94,7 @@ static uint32_t read_small(const char *path, char *to, size_t room)
 
 static void describe(hu_ring_head *head)
 {
-    hu_rank rank;
-    long    n;
+    long n;
 
     head->command_bytes = read_small("/proc/self/cmdline", head->command, sizeof head->command);
     n = read_small("/proc/self/comm", head->name, sizeof head->name);
@@ -106,13 +102,6 @@ static void describe(hu_ring_head *head)
         head->name[n - 1] = '\0';
     n = HU_SYS(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", head->program, sizeof head->program - 1);
     head->program[n > 0 ? n : 0] = '\0';
-    hu_rank_detect(environ, &rank);
-    head->rank = rank.rank;
-    head->local_rank = rank.local_rank;
-    head->world_size = rank.world_size;
-    head->node = rank.node;
-    snprintf(head->rank_source, sizeof head->rank_source, "%s", rank.source);
-    snprintf(head->job_id, sizeof head->job_id, "%s", rank.job_id);
 }
 
 static void fail(const char *what, long rc)
@@ -178,6 +167,7 @@ static void make_file(void)
     describe(head);
     hu_the_process.generation++;
     hu_the_process.head = head;
+    hu_process_read_rank();
     for (uint32_t i = FIRST_BLOCKS; i-- > 1;)
         hu_blocks_give(i);
     if (!hu_strings_inherit(parents_file))

@@ -38,6 +38,7 @@ long hu_file_allocate(int fd, int64_t offset, int64_t bytes);
 void hu_blocks_give(uint32_t index);
 void hu_blocks_forked(void);                    /* in the child: nobody holds the lock of its growth */
 
+void hu_process_read_rank(void);                /* from the environment as it is now */
 void hu_gate_page(void);
 void hu_process_forked(void);                   /* in the child */
 void hu_process_replaced(const char *program);  /* before an exec */
