@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real programs with one planted cause, recorded by `holdup run` and explained: the cause comes first, and what it is worth is right."""
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from tests import recorder
+from tests.program import EXE, report, skip_loudly
+from tests.recorder import environment, holdup
+from tests.test_launchers import MPI_FOR_ROOT, torch_python
+
+
+class Recorded(unittest.TestCase):
+    folder: pathlib.Path
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="holdup-recorded-"))
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        shutil.rmtree(cls.folder)
+
+    def contend(self, what: str) -> dict:
+        program = self.folder / "contend"
+        if not program.exists():
+            recorder.build(self.folder, "contend")
+        trace = self.folder / f"{what}.pftrace"
+        done = holdup("run", "-o", trace, "--no-report", "--", program, what, 25, self.folder / "data")
+        self.assertEqual((done.returncode, done.stdout), (0, "done\n"), done.stderr)
+        return report(trace)
+
+    def test_nothing_planted(self) -> None:
+        answer = self.contend("none")
+        self.assertEqual(answer["ranks"][0]["steps"]["count"], 25)
+        self.assertEqual([f["id"] for f in answer["findings"] if f["gain_pct"] > 20], [])
+
+    def test_sleep(self) -> None:
+        """8 of some 12 ms of each step."""
+        answer = self.contend("sleep")
+        first = answer["findings"][0]
+        self.assertEqual(first["id"], "sleep", answer["findings"])
+        self.assertAlmostEqual(first["gain_pct"], 100 * 8 / 12, delta=8)
+        self.assertIn("cool_down", json.dumps(first))
+        calls = answer["ranks"][0]["host_calls"]["sleep"]
+        self.assertEqual(calls["calls"], 25)
+        self.assertAlmostEqual(calls["total_ns"], 25 * 8e6, delta=25 * 2e6)
+
+    def test_slow_file(self) -> None:
+        answer = self.contend("file")
+        first = answer["findings"][0]
+        self.assertEqual(first["id"], "io-stall", answer["findings"])
+        self.assertIn("data", json.dumps(first["evidence"]))
+        self.assertEqual(answer["ranks"][0]["host_calls"]["fsync"]["calls"], 25)
+
+    def test_lock(self) -> None:
+        answer = self.contend("lock")
+        first = answer["findings"][0]
+        self.assertEqual(first["id"], "lock-contention", answer["findings"])
+        self.assertGreater(answer["ranks"][0]["host_calls"]["lock"]["total_ns"], 20 * 4e6)
+
+    def test_shell_pipeline(self) -> None:
+        """Whoever waits for the slow end of a pipe is told, and for whom."""
+        trace = self.folder / "pipeline.pftrace"
+        done = holdup("run", "-o", trace, "--no-report", "--", "sh", "-c", "(for i in 1 2 3 4; do sleep 0.1; echo $i; done) | sort -r | head -2")
+        self.assertEqual((done.returncode, done.stdout), (0, "4\n3\n"), done.stderr)
+        answer = report(trace)
+        self.assertIn("sort", json.dumps(answer))
+
+    def test_late_sender(self) -> None:
+        """Rank 1 waits 10 ms in each step for rank 0, which sleeps."""
+        if not shutil.which("mpicc"):
+            skip_loudly("no mpicc")
+            self.skipTest("no mpicc")
+        program = recorder.build(self.folder, "late_sender", compiler="mpicc")
+        out = self.folder / "mpi"
+        done = subprocess.run(["mpirun", "--oversubscribe", "-n", "2", EXE, "run", "-o", f"{out}/rank%r.pftrace", "--no-report", "--", program],
+                              capture_output=True, text=True, timeout=120, check=False, env=environment(**MPI_FOR_ROOT))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(p.name for p in out.iterdir()), ["rank0.pftrace", "rank1.pftrace"])
+        said = holdup("report", out)
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertIn("rank 0", said.stdout)
+        status = json.loads(holdup("report", out, "--json").stdout)
+        self.assertEqual(status["run"]["ranks"], 2)
+        # the receive took 10 ms more than the send
+        receives = {r["rank"]: r["host_calls"] for r in status["ranks"]}
+        self.assertGreater(receives[1]["mpi"]["total_ns"], 20 * 8e6)
+        self.assertLess(receives[0]["mpi"]["total_ns"], receives[1]["mpi"]["total_ns"] / 2)
+
+    def test_training(self) -> None:
+        """torchrun outside of holdup's process: one trace for each rank, and rank 1 is the one that the other waits for."""
+        python = torch_python()
+        if not python:
+            skip_loudly("no torch: set HOLDUP_TORCH_PYTHON to record a real training")
+            self.skipTest("no torch")
+        out = self.folder / "train"
+        done = holdup("run", "-o", f"{out}/rank%r.pftrace", "--", python, "-m", "torch.distributed.run", "--nproc-per-node", 2,
+                      pathlib.Path(__file__).parent / "inject/train.py", "sleep", timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertLessEqual({"rank0.pftrace", "rank1.pftrace"}, {p.name for p in out.iterdir()})
+        answer = json.loads(holdup("report", out, "--json").stdout)
+        self.assertEqual(answer["run"]["ranks"], 2)
+        self.assertEqual([r["steps"]["count"] for r in answer["ranks"]], [30, 30])
+        self.assertIn("sleep", {f["id"] for f in answer["findings"]} | {s["cause"] for s in answer["stragglers"]})
+
+
+if __name__ == "__main__":
+    unittest.main()
