@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where markers go: to the recorder, if the process has one, and to whoever in this process wants their times.
+
+`is_on` is false once it is known that nobody wants them; markers test it first, so that they cost next to nothing then.
+"""
+from __future__ import annotations
+
+import threading
+from time import perf_counter_ns
+from typing import Any
+
+from . import _recorder
+
+PHASES = ("data", "preprocessing", "transfer", "forward", "backward", "optimizer", "checkpoint")
+_PHASE_NUMBERS = {name: number for number, name in enumerate(PHASES, 1)}
+
+
+class _Open(threading.local):
+    """Of each thread: the ranges that it is in and that somebody watches, [(owner, start in ns)]."""
+
+    def __init__(self) -> None:
+        self.stack: list[tuple[Any, int]] = []
+
+
+class Hub:
+    def __init__(self) -> None:
+        self.is_on = True               # until it is known better
+        self.recorder: _recorder.Recorder | None = None
+        self._has_looked = False
+        self._watchers: tuple[Any, ...] = ()
+        self._lock = threading.Lock()
+        self._open = _Open()
+
+    def look(self) -> _recorder.Recorder | None:
+        """The recorder of this process, looked for once."""
+        if not self._has_looked:
+            with self._lock:
+                if not self._has_looked:
+                    self.recorder = _recorder.find()
+                    self._has_looked = True
+                    self.is_on = self.recorder is not None or bool(self._watchers)
+        return self.recorder
+
+    def watch(self, watcher: Any) -> None:
+        """`watcher.add(name, ns, is_phase)` is called whenever a range ends, in the thread in which it ends."""
+        self.look()
+        with self._lock:
+            if watcher not in self._watchers:
+                self._watchers += (watcher,)
+            self.is_on = True
+
+    def unwatch(self, watcher: Any) -> None:
+        with self._lock:
+            self._watchers = tuple(w for w in self._watchers if w is not watcher)
+            self.is_on = self.recorder is not None or bool(self._watchers)
+
+    def begin(self, owner: Any, name: str, is_phase: bool) -> None:
+        """A range of this thread begins; `owner` is what ends it."""
+        recorder = self.look()
+        if recorder is not None and recorder.listens():
+            if is_phase:
+                recorder.phase_push(_PHASE_NUMBERS[name])
+            else:
+                recorder.push(name)
+        if self._watchers:
+            self._open.stack.append((owner, perf_counter_ns()))
+
+    def finish(self, owner: Any, name: str, is_phase: bool) -> None:
+        """The innermost range of this thread ends."""
+        now = perf_counter_ns()
+        recorder = self.recorder
+        if recorder is not None and recorder.listens():
+            recorder.pop()
+        stack = self._open.stack
+        for at in range(len(stack) - 1, -1, -1):        # above it lie only those that began to be watched and stopped
+            if stack[at][0] is owner:
+                began = stack[at][1]
+                del stack[at:]
+                for watcher in self._watchers:
+                    watcher.add(name, now - began, is_phase)
+                break
+
+    def over(self, name: str, ns: int) -> None:
+        """A range that may have begun on another thread is over."""
+        for watcher in self._watchers:
+            watcher.add(name, ns, False)
+
+
+hub = Hub()
+
+
+def listening() -> _recorder.Recorder | None:
+    """The recorder, if it wants markers now."""
+    recorder = hub.look()
+    return recorder if recorder is not None and recorder.listens() else None
