@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * launch.c - the command stays what it would be without us: same terminal, group, descriptors, signals; only a few
+ * variables more. */
+#include "record/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { NOTE_BYTES = 512 };
+
+typedef HU_VEC(char *) variables;
+
+__attribute__((format(printf, 3, 4)))
+static void note(hu_launch_notes *notes, hu_arena *arena, const char *format, ...)
+{
+    char    text[NOTE_BYTES];
+    va_list args;
+    hu_str  copy;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    copy = hu_arena_copy(arena, hu_str_of(text));
+    if (copy.p && notes->n < HU_COUNT(notes->at))
+        notes->at[notes->n++] = copy.p;
+}
+
+static char **find(const variables *v, const char *name, size_t n)
+{
+    for (size_t i = 0; i < v->n; i++)
+        if (strncmp(v->at[i], name, n) == 0 && v->at[i][n] == '=')
+            return &v->at[i];
+    return NULL;
+}
+
+static const char *value_of(const variables *v, const char *name)
+{
+    char **at = find(v, name, strlen(name));
+
+    return at && (*at)[strlen(name) + 1] ? *at + strlen(name) + 1 : NULL;
+}
+
+static bool set_pair(variables *v, hu_arena *arena, char *pair)
+{
+    char **at = find(v, pair, strcspn(pair, "="));
+
+    if (at) {
+        *at = pair;
+        return true;
+    }
+    return hu_vec_push(arena, v, pair);
+}
+
+/* NAME=BEFORE:VALUE */
+static bool set(variables *v, hu_arena *arena, const char *name, const char *before, const char *value)
+{
+    const size_t room = strlen(name) + strlen(value) + (before ? strlen(before) : 0) + 3;
+    char        *pair = hu_arena_alloc(arena, room);
+
+    if (!pair)
+        return false;
+    snprintf(pair, room, "%s=%s%s%s", name, before ? before : "", before ? ":" : "", value);
+    return set_pair(v, arena, pair);
+}
+
+/* Is the path a member of a list with colons (and, for the loader, blanks)? */
+static bool holds(const char *list, const char *path)
+{
+    const size_t n = strlen(path);
+
+    for (const char *p = list; p && (p = strstr(p, path)); p += n)
+        if ((p == list || p[-1] == ':' || p[-1] == ' ') && (p[n] == '\0' || p[n] == ':' || p[n] == ' '))
+            return true;
+    return false;
+}
+
+static bool add_library(variables *v, const hu_launch_plan *plan, hu_arena *arena, hu_launch_notes *notes)
+{
+    const char *there = value_of(v, "LD_PRELOAD"), *nvtx = value_of(v, "NVTX_INJECTION64_PATH");
+
+    if (strpbrk(plan->library, ": ")) {         /* the loader would take it for several names */
+        note(notes, arena, "%s cannot be loaded into programs: its path has a blank or a colon; move holdup elsewhere",
+             plan->library);
+        return true;
+    }
+    if (!holds(there, plan->library) && !set(v, arena, "LD_PRELOAD", there, plan->library))
+        return false;
+    if (!plan->wants_nvtx)
+        return true;
+    if (nvtx && strcmp(nvtx, plan->library) != 0) {
+        note(notes, arena, "NVTX ranges go to %s, which NVTX_INJECTION64_PATH names; unset it to record them here", nvtx);
+        return true;
+    }
+    return set(v, arena, "NVTX_INJECTION64_PATH", NULL, plan->library);
+}
+
+char **hu_launch_environment(char *const *environment, const hu_launch_plan *plan, hu_arena *arena, hu_launch_notes *notes)
+{
+    variables v = {0};
+
+    for (; *environment; environment++)
+        if (!hu_vec_push(arena, &v, *environment))
+            return NULL;
+    for (size_t i = 0; i < plan->n_assignments; i++)
+        if (!set_pair(&v, arena, plan->assignments[i]))
+            return NULL;
+    if (!set(&v, arena, "HOLDUP_SESSION", NULL, plan->session))
+        return NULL;
+    if (plan->library && !add_library(&v, plan, arena, notes))
+        return NULL;
+    if (plan->python && !holds(value_of(&v, "PYTHONPATH"), plan->python) &&
+        !set(&v, arena, "PYTHONPATH", value_of(&v, "PYTHONPATH"), plan->python))
+        return NULL;
+    return hu_vec_push(arena, &v, NULL) ? v.at : NULL;
+}
+
+/* In the child: nothing but what is safe after a fork. */
+_Noreturn static void become(char **argv, char **environment, const hu_launch_signals *signals, int go, int told)
+{
+    char    byte;
+    ssize_t n;
+    int     why;
+
+    while ((n = read(go, &byte, 1)) < 0 && errno == EINTR)
+        ;
+    if (n != 1)                         /* the supervisor is gone or has changed its mind */
+        _exit(HU_EXIT_RUN_FAILED);
+    sigaction(SIGCHLD, &signals->child, NULL);
+    sigaction(SIGPIPE, &signals->pipe, NULL);
+    sigprocmask(SIG_SETMASK, &signals->mask, NULL);
+    environ = environment;              /* its PATH is searched, as env(1) does */
+    execvp(argv[0], argv);
+    why = errno;
+    n = write(told, &why, sizeof why);
+    _exit(HU_EXIT_CANNOT_EXEC);
+}
+
+/* Above the numbers that scripts use: the command's own descriptors are where they would be without us. */
+static int out_of_the_way(int fd)
+{
+    const int high = fcntl(fd, F_DUPFD_CLOEXEC, 100);
+
+    if (high < 0)
+        return fd;
+    close(fd);
+    return high;
+}
+
+int hu_launch_fork(char **argv, char **environment, const hu_launch_signals *signals, hu_launched *out, hu_error *err)
+{
+    int go[2], told[2];
+
+    if (pipe2(go, O_CLOEXEC) < 0)
+        return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "cannot make a pipe: %s", strerror(errno));
+    if (pipe2(told, O_CLOEXEC) < 0) {
+        close(go[0]);
+        close(go[1]);
+        return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "cannot make a pipe: %s", strerror(errno));
+    }
+    for (int i = 0; i < 2; i++) {
+        go[i] = out_of_the_way(go[i]);
+        told[i] = out_of_the_way(told[i]);
+    }
+    out->pid = fork();
+    if (out->pid == 0) {
+        close(go[1]);
+        become(argv, environment, signals, go[0], told[1]);
+    }
+    close(go[0]);
+    close(told[1]);
+    out->go = go[1];
+    out->told = told[0];
+    if (out->pid < 0) {
+        close(out->go);
+        close(out->told);
+        return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "cannot start a process: %s", strerror(errno));
+    }
+    return 0;
+}
+
+int hu_launch_go(hu_launched *child)
+{
+    int     why = 0;
+    ssize_t n = write(child->go, "!", 1);
+
+    close(child->go);
+    while ((n = read(child->told, &why, sizeof why)) < 0 && errno == EINTR)
+        ;
+    close(child->told);
+    if (n == (ssize_t)sizeof why)
+        while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+    return n == (ssize_t)sizeof why ? why : 0;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * launch.h - starts the command with the recorder in it: environment, fork, exec. */
+#ifndef HU_RECORD_LAUNCH_H
+#define HU_RECORD_LAUNCH_H
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+
+/* What `run` itself exits with, as env(1) and timeout(1) do where they have such a code. */
+enum {
+    HU_EXIT_RUN_FAILED = 125,           /* before the command was started */
+    HU_EXIT_RUN_LOST = 124,             /* --strict: something was lost, or could not be written */
+    HU_EXIT_RUN_MISSING = 123,          /* --require: a door could not be opened */
+    HU_EXIT_CANNOT_EXEC = 126,
+    HU_EXIT_NOT_FOUND = 127,
+};
+
+typedef struct {
+    const char *session;                /* absolute */
+    const char *library;                /* libholdup-inject.so, absolute; NULL: there is none */
+    const char *python;                 /* folder that holds the package holdup; NULL: none */
+    char      **assignments;            /* NAME=VALUE of the command line; the last one of a name counts */
+    size_t      n_assignments;
+    bool        wants_nvtx;
+} hu_launch_plan;
+
+/* Lines for the user about what could not be done as wished; texts are in the arena. */
+typedef struct {
+    const char *at[8];
+    size_t      n;
+} hu_launch_notes;
+
+/*
+ * The environment for the command: the caller's, the assignments, and ours.  LD_PRELOAD and PYTHONPATH are added to,
+ * NVTX_INJECTION64_PATH is left alone when another tool has it.  NULL when there is no memory.
+ */
+char **hu_launch_environment(char *const *environment, const hu_launch_plan *plan, hu_arena *arena, hu_launch_notes *notes);
+
+typedef struct {
+    sigset_t         mask;              /* as this program found it, */
+    struct sigaction child, pipe;       /* and SIGCHLD and SIGPIPE: the command gets them back */
+} hu_launch_signals;
+
+typedef struct {
+    pid_t pid;
+    int   go;                           /* a byte lets the command start */
+    int   told;                         /* errno when exec failed; end of file when it did not */
+} hu_launched;
+
+/* Forks a child that waits for hu_launch_go.  0, or HU_EIO. */
+int hu_launch_fork(char **argv, char **environment, const hu_launch_signals *signals, hu_launched *out, hu_error *err);
+
+/* Lets it exec.  0, or the errno of exec: then the child has ended, and was reaped. */
+int hu_launch_go(hu_launched *child);
+
+#endif

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * supervise.c - a round every 20 ms, or as soon as a signal comes.
+ *
+ * Signals of the terminal reach the command by themselves, as does what is sent to the whole group or job step; what is
+ * sent to this process alone is passed on.  SIGUSR1 and SIGUSR2 also save what there is, and are passed on only to a
+ * command that handles them: others would die of a wish to save.
+ */
+#include "record/supervise.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record/clocks.h"
+#include "record/witness.h"
+
+enum {
+    ROUND_NS = 20000000,
+    SECOND_NS = 1000000000,
+    SAVE_AFTER_NS = 1000000000,         /* of a signal that asks to end: the machine may be gone after two seconds */
+    PATIENCE_NS = 2000000000,           /* behind a second Ctrl-C */
+    TWICE_NS = 200000000,               /* two signals that are closer are one */
+};
+
+typedef struct {
+    const hu_supervise_options *o;
+    hu_control     *control;
+    pid_t           child;
+    hu_supervision *out;
+    hu_witness      witness;
+    int             clocks;             /* descriptor of the file of snapshots */
+    int64_t         began, next_snapshot, starts_at, stops_at, ends_since, interrupted, gives_up_at;
+    unsigned        interrupts;
+    pid_t           saver;              /* a process that saves; 0: none */
+    bool            has_saved_end, is_child_gone, is_alone;
+} supervisor;
+
+static const int watched[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGALRM};
+
+static int64_t now_ns(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
+}
+
+static void watched_set(sigset_t *set)
+{
+    sigemptyset(set);
+    for (size_t i = 0; i < sizeof watched / sizeof *watched; i++)
+        sigaddset(set, watched[i]);
+}
+
+void hu_supervise_prepare(hu_launch_signals *signals, const struct sigaction *pipe, bool waits_for_all)
+{
+    struct sigaction plain = {.sa_handler = SIG_DFL};
+    sigset_t         set;
+
+    watched_set(&set);
+    sigprocmask(SIG_BLOCK, &set, &signals->mask);
+    sigaction(SIGCHLD, &plain, &signals->child);        /* ignored, it would lose the command's exit status */
+    signals->pipe = *pipe;
+    if (waits_for_all)
+        prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+/* recording: the one word that programs look at, and what it is called */
+
+static void set_mask(supervisor *s, bool is_recording)
+{
+    hu_control *c = s->control;
+    uint32_t    mask = 0;
+
+    if (is_recording)
+        mask = c->wanted | (c->wants_steps || c->capture_range[0] ? (uint32_t)HU_DOOR_WATCH : 0);
+    __atomic_store_n(&c->mask, mask, __ATOMIC_RELEASE);
+}
+
+static void start(supervisor *s)
+{
+    if (s->control->state == HU_SESSION_RECORDING)
+        return;
+    set_mask(s, true);
+    s->control->state = HU_SESSION_RECORDING;
+    s->starts_at = 0;
+    s->out->first_ns = s->out->first_ns ? s->out->first_ns : now_ns(CLOCK_REALTIME);
+    if (s->o->duration_ns && !s->stops_at)
+        s->stops_at = now_ns(CLOCK_MONOTONIC) + s->o->duration_ns;
+}
+
+static void stop(supervisor *s)
+{
+    s->starts_at = 0;
+    set_mask(s, false);
+    if (s->control->state != HU_SESSION_RECORDING)
+        return;
+    s->control->state = HU_SESSION_PAUSED;
+    s->out->last_ns = now_ns(CLOCK_REALTIME);
+}
+
+/* processes */
+
+/* Which process each one belongs to, from "PID (NAME) STATE PPID"; 0: cannot be told. */
+static pid_t parent_of(pid_t pid)
+{
+    char    path[48], text[512], *name_end;
+    ssize_t n;
+    int     fd;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    n = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    name_end = strrchr(text, ')');
+    return name_end && strlen(name_end) > 4 ? (pid_t)strtol(name_end + 4, NULL, 10) : 0;
+}
+
+static bool descends(pid_t pid, pid_t ancestor)
+{
+    for (int depth = 0; pid > 1 && depth < 64; depth++) {
+        if (pid == ancestor)
+            return true;
+        pid = parent_of(pid);
+    }
+    return false;
+}
+
+/* Signals the command and its descendants, not those who started us; a shell would keep its child waiting. */
+static void signal_all(const supervisor *s, int signal)
+{
+    DIR           *d = opendir("/proc");
+    const pid_t    self = getpid(), top = s->is_child_gone ? self : s->child;
+    struct dirent *e;
+
+    while (d && (e = readdir(d))) {
+        const pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
+
+        if (pid > 1 && pid != self && pid != s->witness.pid && pid != s->saver && pid != s->child && descends(pid, top))
+            kill(pid, signal);
+    }
+    if (d)
+        closedir(d);
+    if (!s->is_child_gone)
+        kill(s->child, signal);
+}
+
+/* Has this process a handler for the signal?  "SigCgt:\t..." of /proc/PID/status. */
+static bool handles(pid_t pid, int signal)
+{
+    char   path[48], text[4096], *line;
+    size_t n;
+    FILE  *f;
+
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    f = fopen(path, "re");
+    if (!f)
+        return false;
+    n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[n] = '\0';
+    line = strstr(text, "SigCgt:");
+    return line && (strtoull(line + strlen("SigCgt:"), NULL, 16) >> (signal - 1) & 1);
+}
+
+static void save(supervisor *s)
+{
+    if (!s->o->save || s->saver > 0)
+        return;
+    s->saver = fork();
+    if (s->saver == 0) {
+        s->o->save(s->o->context);
+        _exit(0);
+    }
+    if (s->saver < 0)
+        s->saver = 0;
+}
+
+static void reap(supervisor *s)
+{
+    int   status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (pid == s->child) {
+            s->is_child_gone = true;
+            s->out->has_ended = true;
+            s->out->status = status;
+        } else if (pid == s->saver) {
+            s->saver = 0;
+        } else if (pid == s->witness.pid) {
+            s->witness.pid = 0;         /* somebody killed it: from now on all is passed on */
+        }
+    }
+    s->is_alone = pid < 0 && errno == ECHILD;
+}
+
+/* Is anybody left but our own helpers? */
+static bool has_descendants(const supervisor *s)
+{
+    DIR           *d = opendir("/proc");
+    const pid_t    self = getpid();
+    struct dirent *e;
+    bool           found = false;
+
+    while (d && !found && (e = readdir(d))) {
+        const pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
+
+        found = pid > 1 && pid != self && pid != s->witness.pid && pid != s->saver && parent_of(pid) == self;
+    }
+    if (d)
+        closedir(d);
+    return found;
+}
+
+/* signals */
+
+static void end_asked(supervisor *s, int signal, int64_t now)
+{
+    s->out->signal = signal;
+    if (!s->ends_since)
+        s->ends_since = now;
+    if (signal != SIGINT || (s->interrupted && now - s->interrupted < TWICE_NS))
+        return;
+    s->interrupted = now;
+    if (++s->interrupts == 2)
+        s->gives_up_at = now + PATIENCE_NS;
+}
+
+static void pass_on(supervisor *s, const siginfo_t *info)
+{
+    const int  signal = info->si_signo;
+    const bool is_for_command = info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL;
+
+    if (!is_for_command || s->is_child_gone || hu_witness_saw(&s->witness, signal))
+        return;
+    if ((signal == SIGUSR1 || signal == SIGUSR2) && !handles(s->child, signal))
+        return;
+    kill(s->child, signal);
+}
+
+static void take_signal(supervisor *s, const siginfo_t *info)
+{
+    const int64_t now = now_ns(CLOCK_MONOTONIC);
+
+    switch (info->si_signo) {
+    case SIGCHLD:
+        return;
+    case SIGINT:
+    case SIGTERM:
+    case SIGHUP:
+    case SIGQUIT:
+        end_asked(s, info->si_signo, now);
+        break;
+    case SIGUSR1:
+    case SIGUSR2:
+        save(s);
+        break;
+    }
+    pass_on(s, info);
+    if (info->si_signo == SIGTSTP)
+        raise(SIGSTOP);                 /* so that the shell sees its job stop */
+}
+
+/* rounds */
+
+static void snapshot(supervisor *s, int64_t now)
+{
+    const hu_clock_snapshot shot = hu_clocks_snapshot((hu_clock)s->control->clock);
+
+    s->next_snapshot = now + SECOND_NS;
+    if (s->clocks >= 0 && write(s->clocks, &shot, sizeof shot) != (ssize_t)sizeof shot)
+        s->next_snapshot = now + SECOND_NS / 10;        /* a full disk may have room again */
+}
+
+static void obey(supervisor *s)
+{
+    const uint32_t request = __atomic_load_n(&s->control->request, __ATOMIC_ACQUIRE);
+
+    if (request == s->control->answered)
+        return;
+    if (s->control->command == 1)
+        start(s);
+    else
+        stop(s);
+    if (s->control->command == 3)
+        s->out->was_cancelled = true;
+    __atomic_store_n(&s->control->answered, request, __ATOMIC_RELEASE);
+}
+
+static void keep_time(supervisor *s, int64_t now)
+{
+    if (s->starts_at && now >= s->starts_at)
+        start(s);
+    if (s->stops_at && now >= s->stops_at && s->control->state == HU_SESSION_RECORDING) {
+        stop(s);
+        s->stops_at = INT64_MAX;
+        if (s->o->kill != HU_KILL_NONE)
+            signal_all(s, s->o->kill == HU_KILL_SIGKILL ? SIGKILL : SIGTERM);
+    }
+    if (s->ends_since && !s->has_saved_end && now - s->ends_since >= SAVE_AFTER_NS) {
+        s->has_saved_end = true;
+        save(s);
+    }
+}
+
+static void round_once(supervisor *s)
+{
+    const int64_t now = now_ns(CLOCK_MONOTONIC);
+
+    obey(s);
+    keep_time(s, now);
+    if (now >= s->next_snapshot)
+        snapshot(s, now);
+    if (s->o->collector)
+        hu_collect_round(s->o->collector);
+    if (s->o->perf)
+        hu_perf_round(s->o->perf);
+    __atomic_store_n(&s->control->heartbeat, hu_clocks_ticks((hu_clock)s->control->clock), __ATOMIC_RELAXED);
+}
+
+static bool is_over(supervisor *s)
+{
+    if (s->gives_up_at && now_ns(CLOCK_MONOTONIC) >= s->gives_up_at)
+        return true;
+    if (!s->is_child_gone)
+        return false;
+    if (!s->o->waits_for_all || s->is_alone)
+        return true;
+    return !has_descendants(s);
+}
+
+static int64_t cpu_ns(int who)
+{
+    struct rusage used;
+
+    if (getrusage(who, &used) < 0)
+        return 0;
+    return ((int64_t)used.ru_utime.tv_sec + used.ru_stime.tv_sec) * SECOND_NS +
+           ((int64_t)used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
+}
+
+/* Rings are called PID-TICKS.ring. */
+static int count_running(const supervisor *s)
+{
+    DIR           *d = opendir(s->o->session->path);
+    struct dirent *e;
+    pid_t          last = 0;
+    int            n = 0;
+
+    while (d && (e = readdir(d))) {
+        const pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
+
+        if (pid > 1 && pid != last && strstr(e->d_name, ".ring") && pid != s->child && kill(pid, 0) == 0) {
+            n++;
+            last = pid;
+        }
+    }
+    if (d)
+        closedir(d);
+    return n;
+}
+
+void hu_supervise(const hu_supervise_options *options, pid_t child, hu_supervision *out)
+{
+    supervisor    s = {.o = options, .control = options->session->control, .child = child, .out = out};
+    const int64_t own_cpu = cpu_ns(RUSAGE_SELF);
+    char          path[HU_SESSION_PATH_MAX + 64];
+    sigset_t      set;
+
+    memset(out, 0, sizeof *out);
+    watched_set(&set);
+    hu_session_file(options->session, "clocks", path, sizeof path);
+    s.clocks = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    s.began = now_ns(CLOCK_MONOTONIC);
+    if (options->delay_ns)
+        s.starts_at = s.began + options->delay_ns;
+    else if (!options->starts_later)
+        start(&s);
+    hu_witness_start(&s.witness);
+    while (!is_over(&s)) {
+        const struct timespec until = {0, ROUND_NS};
+        siginfo_t             info;
+
+        round_once(&s);
+        if (sigtimedwait(&set, &info, &until) > 0)
+            take_signal(&s, &info);
+        reap(&s);
+    }
+    stop(&s);
+    round_once(&s);
+    snapshot(&s, 0);
+    if (s.clocks >= 0)
+        close(s.clocks);
+    while (s.saver > 0 && waitpid(s.saver, NULL, 0) < 0 && errno == EINTR)
+        ;
+    hu_witness_end(&s.witness);
+    out->outlive = count_running(&s);
+    out->wall_ns = now_ns(CLOCK_MONOTONIC) - s.began;
+    out->own_cpu_ns = cpu_ns(RUSAGE_SELF) - own_cpu;
+    out->job_cpu_ns = cpu_ns(RUSAGE_CHILDREN);
+}
+
+int hu_supervise_exit_status(const hu_supervision *result)
+{
+    if (!result->has_ended)
+        return 128 + SIGINT;
+    return WIFSIGNALED(result->status) ? 128 + WTERMSIG(result->status) : WEXITSTATUS(result->status);
+}

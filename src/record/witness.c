@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * witness.c - a process whose pending signals are read from /proc. */
+#include "record/witness.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { OTHERS_NS = 10000000 };
+
+_Noreturn static void stand_by(pid_t parent)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NAME, "holdup-witness");
+    if (getppid() != parent)
+        _exit(0);
+    close_range(0, ~0u, 0);             /* nobody's pipe stays open for us */
+    for (;;)
+        sigsuspend(&all);
+}
+
+void hu_witness_start(hu_witness *witness)
+{
+    const pid_t self = getpid();
+    sigset_t    all, before;
+
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);        /* what comes between fork and its own mask is pending too */
+    witness->pid = fork();
+    if (witness->pid == 0)
+        stand_by(self);
+    if (witness->pid < 0)
+        witness->pid = 0;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+void hu_witness_end(hu_witness *witness)
+{
+    if (witness->pid <= 0)
+        return;
+    kill(witness->pid, SIGKILL);
+    while (waitpid(witness->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    witness->pid = 0;
+}
+
+/* The line "ShdPnd:\t0000000000000002" of /proc/PID/status. */
+static uint64_t pending(pid_t pid)
+{
+    char     path[48], text[4096], *line;
+    FILE    *f;
+    size_t   n;
+
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    f = fopen(path, "re");
+    if (!f)
+        return 0;
+    n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[n] = '\0';
+    line = strstr(text, "ShdPnd:");
+    return line ? strtoull(line + strlen("ShdPnd:"), NULL, 16) : 0;
+}
+
+bool hu_witness_saw(hu_witness *witness, int signal)
+{
+    const struct timespec others = {0, OTHERS_NS};
+
+    if (witness->pid <= 0)
+        return false;
+    nanosleep(&others, NULL);
+    if (!(pending(witness->pid) >> (signal - 1) & 1))
+        return false;
+    hu_witness_end(witness);
+    hu_witness_start(witness);
+    return true;
+}
