@@ -22,8 +22,8 @@ echo $? >srun.status
 timeout 60 srun -N 2 -n 2 sh -c 'if [ "$SLURM_PROCID" = 1 ]; then exec "$HOLDUP" run -o "failing/rank%r" --no-report -- sh -c "exit 9"; fi
     exec "$HOLDUP" run -o "failing/rank%r" --no-report -- true' >failing.said 2>&1
 echo $? >failing.status
-timeout 60 srun -N 1 -n 1 "$HOLDUP" run -o 'torchrun/rank%r' --no-report -- python3 "$TORCHRUN" --nnodes 1 --nproc-per-node 2 --no-python "$PROGRAM" none 5 \
-    >torchrun.said 2>&1
+timeout 60 srun -N 1 -n 1 "$HOLDUP" run -o 'torchrun/rank%r' --no-report -- env PET_NODE_RANK=0 python3 "$TORCHRUN" \
+    -m torch.distributed.run --nnodes 1 --nproc-per-node 2 --master-addr 127.0.0.1 --master-port 29533 "$FOLDER/child.py" >torchrun.said 2>&1
 echo $? >torchrun.status
 """
 
@@ -42,6 +42,7 @@ class Launchers(unittest.TestCase):
         shutil.rmtree(cls.folder)
 
     def test_srun(self) -> None:
+        (self.folder / "child.py").write_text(f"import os\nos.execv({str(self.program)!r}, ['contend', 'none', '5'])\n")
         done = subprocess.run([ROOT / "tests/slurm/cluster", "2", "bash", "-c", JOBS], capture_output=True, text=True, check=False, timeout=240,
                               env=environment(FOLDER=str(self.folder), HOLDUP=EXE, PROGRAM=str(self.program), TORCHRUN=str(ROOT / "tests/slurm/torchrun.py")))
         if done.returncode == 77:
