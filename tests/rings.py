@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session directory made by hand, and what programs wrote into their ring files, read by an own reader (record/format.h)."""
+from __future__ import annotations
+
+import ctypes
+import pathlib
+import struct
+from dataclasses import dataclass, field
+from typing import Any
+
+BLOCK = 16384
+TYPES = ("none more begin end mark start stop phase step step_end counter os_call mpi payload thread fork exec lost pause resume "
+         "sample").split()
+DOORS = {name: 1 << bit for bit, name in enumerate("user nvtx osrt mpi cpu cuda nccl pytorch".split())} | {"watch": 1 << 30}
+CONTROL_MAGIC, RING_MAGIC = 0x314C525443505548, 0x31474E4952505548
+MORE_SCHEMA = 15
+
+
+class Control(ctypes.Structure):
+    _fields_ = [("magic", ctypes.c_uint64), ("version", ctypes.c_uint32), ("bytes", ctypes.c_uint32), ("mask", ctypes.c_uint32),
+                ("wanted", ctypes.c_uint32), ("state", ctypes.c_uint32), ("mode", ctypes.c_uint32), ("clock", ctypes.c_uint32),
+                ("supervisor", ctypes.c_uint32), ("max_blocks", ctypes.c_uint32), ("wants_paths", ctypes.c_uint32),
+                ("os_threshold", ctypes.c_uint64), ("ticks_per_second", ctypes.c_double), ("sample_hz", ctypes.c_uint32),
+                ("wants_steps", ctypes.c_uint32), ("first_step", ctypes.c_int64), ("last_step", ctypes.c_int64),
+                ("request", ctypes.c_uint32), ("answered", ctypes.c_uint32), ("command", ctypes.c_uint32),
+                ("processes", ctypes.c_uint32), ("heartbeat", ctypes.c_uint64), ("short_calls", ctypes.c_uint64),
+                ("capture_range", ctypes.c_char * 128), ("capture_domain", ctypes.c_char * 64), ("name", ctypes.c_char * 64),
+                ("output", ctypes.c_char * 400), ("failure", ctypes.c_char * 200)]
+
+
+def make_session(folder: pathlib.Path, doors: str = "nvtx mpi user", **members: Any) -> pathlib.Path:
+    """A directory that programs join by HOLDUP_SESSION.  Ticks are nanoseconds."""
+    wanted = sum(DOORS[d] for d in doors.split())
+    control = Control(magic=CONTROL_MAGIC, version=1, bytes=ctypes.sizeof(Control), mask=wanted, wanted=wanted, state=2,
+                      max_blocks=4096, ticks_per_second=1e9)
+    for name, value in members.items():
+        setattr(control, name, value)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "control").write_bytes(bytes(control).ljust(4096, b"\0"))
+    return folder
+
+
+@dataclass
+class Record:
+    time: int
+    type: str
+    text: str
+    aux: int
+    a: int
+    b: int
+    thread: int
+    id: int = 0
+    values: dict[str, Any] = field(default_factory=dict)        # of its MOREs, by name
+    payloads: list[tuple[int, int, bytes]] = field(default_factory=list)        # schema, bytes said, bytes there
+
+
+@dataclass
+class Process:
+    pid: int
+    doors: int
+    rank: int
+    world_size: int
+    rank_source: str
+    lost: list[int]
+    strings: dict[int, str]
+    records: list[Record]
+
+    def of(self, *types: str) -> list[Record]:
+        return [r for r in self.records if r.type in types]
+
+
+def more(record: Record, strings: dict[int, str], ident: int, kind: int, a: int, b: int) -> None:
+    name = strings.get(ident, "")
+    if kind == MORE_SCHEMA:
+        record.payloads.append((a, b, b""))
+    elif kind == 6:
+        if record.payloads:
+            schema, said, there = record.payloads[-1]
+            record.payloads[-1] = (schema, said, there + struct.pack("<QQ", a, b)[:ident])
+    else:
+        signed = struct.unpack("<q", struct.pack("<Q", a))[0]
+        double = struct.unpack("<d", struct.pack("<Q", a))[0]
+        record.values[name] = [signed, a, double, strings.get(a, ""), hex(a), hex(a)][kind]
+
+
+def read_ring(path: pathlib.Path) -> Process:
+    data = path.read_bytes()
+    magic, version, block_bytes, pid, _ppid, _started, _exited = struct.unpack_from("<QIIIIQQ", data)
+    assert (magic, version, block_bytes) == (RING_MAGIC, 1, BLOCK), path
+    _state, _clock, n_blocks, _max, _free = struct.unpack_from("<IIIIQ", data, 40)
+    lost = list(struct.unpack_from("<6Q", data, 64))
+    _first, _last, _threads, _strings, _forked, doors = struct.unpack_from("<QQIIII", data, 112)
+    rank, _local, world, _node = struct.unpack_from("<4i", data, 144)
+    source = data[160 + 64:160 + 64 + 40].split(b"\0")[0].decode()
+    strings: dict[int, str] = {}
+    blocks = []
+    for index in range(1, n_blocks):
+        at = index * BLOCK
+        state, kind, _tid, thread, sequence, taken = struct.unpack_from("<IIIIQI", data, at)
+        if state == 0:
+            continue
+        if kind == 0:
+            blocks.append((thread, sequence, at, taken))
+            continue
+        pos = 0
+        while pos < taken:
+            ident, n = struct.unpack_from("<II", data, at + 64 + pos)
+            strings[ident] = data[at + 72 + pos:at + 72 + pos + n].decode(errors="replace")
+            pos += 8 + n + 7 & ~7
+    records: list[Record] = []
+    for thread, _sequence, at, taken in sorted(blocks):
+        for i in range(min(taken, 510)):
+            time, ident, kind, aux, a, b = struct.unpack_from("<QIHHQQ", data, at + 64 + 32 * i)
+            if TYPES[kind] == "none":
+                break
+            if TYPES[kind] == "more":
+                more(records[-1], strings, ident, aux, a, b)
+            else:
+                records.append(Record(time, TYPES[kind], strings.get(ident, ""), aux, a, b, thread, ident))
+    return Process(pid, doors, rank, world, source, lost, strings, records)
+
+
+def read_session(folder: pathlib.Path) -> list[Process]:
+    return sorted((read_ring(p) for p in folder.glob("*.ring")), key=lambda p: (p.rank, p.pid))
+
+
+def notes(folder: pathlib.Path) -> str:
+    path = folder / "notes"
+    return path.read_text() if path.exists() else ""
