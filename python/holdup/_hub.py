@@ -16,10 +16,11 @@ _PHASE_NUMBERS = {name: number for number, name in enumerate(PHASES, 1)}
 
 
 class _Open(threading.local):
-    """Of each thread: the ranges that it is in and that somebody watches, [(owner, start in ns)]."""
+    """Of each thread: the ranges that it is in and that somebody watches, [(owner, name, start in ns)]."""
 
     def __init__(self) -> None:
-        self.stack: list[tuple[Any, int]] = []
+        self.stack: list[tuple[Any, str, int]] = []
+        self.generation = 0
 
 
 class Hub:
@@ -28,6 +29,7 @@ class Hub:
         self.recorder: _recorder.Recorder | None = None
         self._has_looked = False
         self._watchers: tuple[Any, ...] = ()
+        self._generation = 0            # how often the first watcher came: what was open before is of no use
         self._lock = threading.Lock()
         self._open = _Open()
 
@@ -42,9 +44,12 @@ class Hub:
         return self.recorder
 
     def watch(self, watcher: Any) -> None:
-        """`watcher.add(name, ns, is_phase)` is called whenever a range ends, in the thread in which it ends."""
+        """`watcher.add(name, ns, is_phase)` is called whenever a range ends, in the thread in which it ends; not for one inside
+        of another of the same name, which is part of that."""
         self.look()
         with self._lock:
+            if not self._watchers:
+                self._generation += 1
             if watcher not in self._watchers:
                 self._watchers += (watcher,)
             self.is_on = True
@@ -63,7 +68,11 @@ class Hub:
             else:
                 recorder.push(name)
         if self._watchers:
-            self._open.stack.append((owner, perf_counter_ns()))
+            here = self._open
+            if here.generation != self._generation:
+                here.stack.clear()
+                here.generation = self._generation
+            here.stack.append((owner, name, perf_counter_ns()))
 
     def finish(self, owner: Any, name: str, is_phase: bool) -> None:
         """The innermost range of this thread ends."""
@@ -74,10 +83,11 @@ class Hub:
         stack = self._open.stack
         for at in range(len(stack) - 1, -1, -1):        # above it lie only those that began to be watched and stopped
             if stack[at][0] is owner:
-                began = stack[at][1]
+                began = stack[at][2]
                 del stack[at:]
-                for watcher in self._watchers:
-                    watcher.add(name, now - began, is_phase)
+                if not any(other == name for _, other, _ in stack):
+                    for watcher in self._watchers:
+                        watcher.add(name, now - began, is_phase)
                 break
 
     def over(self, name: str, ns: int) -> None:

@@ -9,7 +9,7 @@ from ._series import Series
 
 
 class Tally:
-    """Name to Series of ns.  A range inside of another of the same name counts in both."""
+    """Name to Series of ns."""
 
     MOST = 10000                # names; those beyond are put together under OTHERS
     OTHERS = "(others)"

@@ -5,7 +5,7 @@
 
 The residuals of memory figures are correlated (a cache fills, a pool grows in blocks), which makes the textbook error too
 small.  It is therefore taken for n' = n (1 - r) / (1 + r) values, r the lag-1 correlation of the residuals, not below 0
-(Bayley & Hammersley 1946; Santer et al. 2000, doi:10.1029/1999JD901105).  p and the interval are Student's t with n' - 2
+(Bayley & Hammersley 1946; Santer et al. 2000).  p and the interval are Student's t with n' - 2
 degrees of freedom, two-sided; its distribution is the incomplete beta function (DLMF 8.17, continued fraction 8.17.22).
 """
 from __future__ import annotations

@@ -8,7 +8,7 @@ from time import perf_counter_ns
 from typing import Any, Callable
 
 from . import device
-from ._series import median, quantile
+from ._series import median
 from .markers import range as marked
 from .summary import Summary
 
@@ -25,9 +25,11 @@ def overlap(model: Any, batch: Any = None, num_iterations: int = 10, warmup: int
     step          instead: a function that runs one forward and backward
     synchronize   wait for the device after each iteration, which these times need on a GPU
 
-    Both ways take turns, `num_iterations` of each after `warmup`, and the medians are compared (ms): compute_only_ms, with_comm_ms,
-    exposed_comm_ms = what synchronising adds (0 at least) and exposed_comm_pct of the step.  In a process group the gradients'
-    all-reduces are also timed alone, comm_alone_ms, in buckets as DDP's; then hidden_pct = what of it is hidden behind the backward.
+    Both ways take turns, `num_iterations` of each after `warmup`.  compute_only_ms and with_comm_ms are their medians; exposed_comm_ms
+    is the median of what a turn with synchronisation takes longer than the one before it without, exposed_comm_low_ms and _high_ms its
+    95 % interval (order statistics; from six iterations on), exposed_comm_pct its share of the step.  In a process group the gradients'
+    all-reduces are also timed alone, comm_alone_ms, in buckets as DDP's; then hidden_pct is what of it the backward hides.  It is left
+    out where the interval is wider than what is to be hidden.
     Gradients are put back as they were; buffers such as batch norm's averages are not.
 
     A model without no_sync() is said to have none: then there is nothing to compare, and only with_comm_ms is measured.
@@ -80,28 +82,43 @@ def overlap(model: Any, batch: Any = None, num_iterations: int = 10, warmup: int
                               "(wrap the model in DistributedDataParallel to compare)")
         return found
     without = median(times[False]) / 1e6
-    exposed = max(both - without, 0.0)
-    noise = max(_spread(times[False]), _spread(times[True])) / 1e6
-    found.update({"compute_only_ms": without, "exposed_comm_ms": exposed, "comm_overhead_ms": exposed, "noise_ms": noise,
-                  "exposed_comm_pct": 100 * exposed / both if both else 0.0})
-    said = f"synchronising gradients adds {exposed:.3g} ms to {without:.3g} ms ({found['exposed_comm_pct']:.0f} % of the step)"
-    if both - without <= noise:
-        said = f"synchronising gradients adds no more than the noise of {noise:.2g} ms to {without:.3g} ms"
-    if alone is not None:
-        found["comm_alone_ms"] = alone / 1e6
-        if alone:
-            found["hidden_pct"] = found["overlap_efficiency_pct"] = max(0.0, min(100.0, 100 * (1 - exposed / (alone / 1e6))))
-            said += f"; {found['hidden_pct']:.0f} % of the {alone / 1e6:.3g} ms that it takes alone is hidden"
+    added = sorted((b - a) / 1e6 for a, b in zip(times[False], times[True]))
+    exposed = median(added)
+    low, high = _interval(added)
+    found.update({"compute_only_ms": without, "exposed_comm_ms": exposed, "exposed_comm_low_ms": low, "exposed_comm_high_ms": high,
+                  "comm_overhead_ms": exposed, "exposed_comm_pct": 100 * max(exposed, 0.0) / both if both else 0.0})
+    interval = "" if low is None or high is None else f" [{low:.3g} … {high:.3g}]"
+    if low is not None and low <= 0:
+        said = f"synchronising gradients adds nothing that is certain to {without:.3g} ms: {exposed:.3g} ms{interval}"
     else:
+        said = f"synchronising gradients adds {exposed:.3g} ms{interval} to {without:.3g} ms ({found['exposed_comm_pct']:.0f} % of the step)"
+    if alone is None:
         said += "; how much is hidden needs torch.distributed, which is not initialised"
+    else:
+        alone /= 1e6
+        found["comm_alone_ms"] = alone
+        if low is not None and high is not None and high - low <= alone:
+            found["hidden_pct"] = found["overlap_efficiency_pct"] = max(0.0, min(100.0, 100 * (1 - exposed / alone)))
+            said += f"; {found['hidden_pct']:.0f} % of the {alone:.3g} ms that it takes alone is hidden"
+        else:
+            said += f"; the times vary too much to say how much of the {alone:.3g} ms that it takes alone is hidden"
     found["statement"] = said
     return found
 
 
-def _spread(times: list[int]) -> float:
-    """Half of the distance between the quartiles."""
-    ordered = sorted(times)
-    return (quantile(ordered, 0.75) - quantile(ordered, 0.25)) / 2
+def _interval(ordered: list[float]) -> tuple[float | None, float | None]:
+    """95 % of the median of whatever these are a sample of: the k-th least and the k-th largest, with k as large as the binomial
+    distribution allows (2 P(B(n, 1/2) < k) <= 5 %); (None, None) of fewer than six."""
+    n = len(ordered)
+    k, tail = 0, 0.5 ** n if n < 1000 else 0.0
+    chance = tail
+    while 2 * tail <= 0.05 and k < n // 2 and n < 1000:
+        k += 1
+        chance *= (n - k + 1) / k
+        tail += chance
+    if n >= 1000:                       # the normal limit
+        k = int(n / 2 - 0.98 * n ** 0.5)
+    return (ordered[k - 1], ordered[n - k]) if k else (None, None)
 
 
 def _parameters(model: Any) -> list[Any]:

@@ -39,15 +39,14 @@ class ProfiledDataLoader:
         self._lock = threading.Lock()
 
     def __iter__(self) -> Iterator[Any]:
-        began = perf_counter_ns()
-        with phase("data"):
-            batches = iter(self.dataloader)
-        is_first = True
+        batches: Iterator[Any] | None = None
         end = object()
         while True:
-            if not is_first:
-                began = perf_counter_ns()
+            is_first = batches is None
+            began = perf_counter_ns()
             with phase("data"):
+                if batches is None:
+                    batches = iter(self.dataloader)
                 batch = next(batches, end)
             loaded = perf_counter_ns()
             if batch is end:
@@ -63,7 +62,6 @@ class ProfiledDataLoader:
                 if self.device is not None:
                     self.transfer.add(ready - loaded)
                 self.batches.append((loaded - began, ready - loaded))
-            is_first = False
             handed = perf_counter_ns()
             yield batch
             self.compute.add(perf_counter_ns() - handed)
