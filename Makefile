@@ -64,6 +64,9 @@ fuzz:
 install: build
 	@install -D -m 755 $(BUILD)/holdup $(DESTDIR)$(PREFIX)/bin/holdup
 	@! test -f $(BUILD)/libholdup-mpi.so || install -D -m 755 $(BUILD)/libholdup-mpi.so $(DESTDIR)$(PREFIX)/lib/holdup/libholdup-mpi.so
+	@install -D -m 644 include/holdup_annotate.h $(DESTDIR)$(PREFIX)/include/holdup_annotate.h
+	@install -d $(DESTDIR)$(PREFIX)/lib/holdup/python/holdup
+	@install -m 644 python/holdup/*.py python/holdup/py.typed $(DESTDIR)$(PREFIX)/lib/holdup/python/holdup
 	@install -D -m 644 docs/report.schema.json $(DESTDIR)$(PREFIX)/share/holdup/report.schema.json
 
 clean:
