@@ -61,8 +61,8 @@ class Hub:
 
     def begin(self, owner: Any, name: str, is_phase: bool) -> None:
         """A range of this thread begins; `owner` is what ends it."""
-        recorder = self.look()
-        if recorder is not None and recorder.listens():
+        recorder = self.recorder if self._has_looked else self.look()
+        if recorder is not None and recorder.word.value:
             if is_phase:
                 recorder.phase_push(_PHASE_NUMBERS[name])
             else:
@@ -76,10 +76,12 @@ class Hub:
 
     def finish(self, owner: Any, name: str, is_phase: bool) -> None:
         """The innermost range of this thread ends."""
-        now = perf_counter_ns()
         recorder = self.recorder
-        if recorder is not None and recorder.listens():
+        if recorder is not None and recorder.word.value:
             recorder.pop()
+        if not self._watchers:
+            return
+        now = perf_counter_ns()
         stack = self._open.stack
         for at in range(len(stack) - 1, -1, -1):        # above it lie only those that began to be watched and stopped
             if stack[at][0] is owner:
@@ -101,5 +103,5 @@ hub = Hub()
 
 def listening() -> _recorder.Recorder | None:
     """The recorder, if it wants markers now."""
-    recorder = hub.look()
-    return recorder if recorder is not None and recorder.listens() else None
+    recorder = hub.recorder if hub._has_looked else hub.look()
+    return recorder if recorder is not None and recorder.word.value else None

@@ -46,16 +46,12 @@ class Recorder:
 
     def __init__(self, api: Api) -> None:
         self._api = api
-        self._listening = _u32.from_address(ctypes.addressof(api.listening.contents))
+        self.word = _u32.from_address(ctypes.addressof(api.listening.contents))        # its value is 0 while nobody listens
         self._ids: dict[str, int] = {}
         self._push, self._push_text = api.push, api.push_text
         self._mark, self._counter, self._start, self._name = api.mark, api.counter, api.start, api.name
         self.pop, self.step, self.step_end = api.pop, api.step, api.step_end
         self.end, self.phase_push = api.end, api.phase_push
-
-    def listens(self) -> bool:
-        """Whether markers are wanted now."""
-        return self._listening.value != 0
 
     def _id(self, text: str) -> int:
         known = self._ids.get(text)
@@ -66,7 +62,7 @@ class Recorder:
         return known
 
     def push(self, text: str) -> None:
-        known = self._id(text)
+        known = self._ids.get(text) or self._id(text)
         if known:
             self._push(known)
         else:

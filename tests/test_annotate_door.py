@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Markers of C and Python in the ring files of the real recorder, in a session made by hand."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+from tests.markers import HERE, PACKAGE, build
+from tests.program import EXE
+from tests.recorder import environment
+from tests.rings import DOORS, Record, make_session, read_session
+
+LIBRARY = pathlib.Path(EXE).parent / "libholdup-inject.so"
+MARKERS = ("begin", "end", "mark", "start", "stop", "phase", "step", "step_end", "counter", "pause", "resume")
+
+
+def brief(record: Record) -> str:
+    """Type, text and what it carries."""
+    words = [record.type, record.text]
+    if record.type == "step":
+        words.append(str(record.a))
+    if record.type in ("start", "stop"):
+        words.append(f"#{record.b}")
+    return " ".join(word for word in words if word)
+
+
+def recorded(command: list, **session) -> list:
+    """The processes of a session of one command."""
+    with tempfile.TemporaryDirectory() as folder:
+        where = make_session(pathlib.Path(folder) / "s", **session)
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=60, check=False,
+                              env=environment(LD_PRELOAD=str(LIBRARY), HOLDUP_SESSION=str(where), PYTHONPATH=str(PACKAGE)))
+        assert done.returncode == 0, done.stdout + done.stderr
+        return read_session(where)
+
+
+def script(text: str, **session) -> list:
+    return recorded([sys.executable, "-c", textwrap.dedent(text)], **session)
+
+
+def markers(process) -> list[str]:
+    return [brief(r) for r in process.of(*MARKERS) if r.type != "counter"]
+
+
+class TestDoor(unittest.TestCase):
+    def setUp(self):
+        self.assertTrue(LIBRARY.exists(), f"{LIBRARY} is not built")
+
+    def test_a_program_in_c(self):
+        process, = recorded([build("program-door", "-O2", HERE / "program.c")])
+        self.assertEqual(markers(process), [
+            "step 0", "phase forward", "begin attention", "end", "begin encode", "begin encode", "end", "end", "end", "mark saved", "mark encode",
+            "start copy #1", "stop #1", "start encode #2", "stop #2", "step 41", "step_end"])
+        counters = process.of("counter")
+        self.assertEqual([c.text for c in counters], ["loss", "encode"])
+        self.assertEqual([c.a for c in counters], [0x3FD0000000000000, 0xBFF8000000000000])       # 0.25 and -1.5
+        self.assertTrue(process.doors & DOORS["user"])
+        self.assertEqual(sum(process.lost), 0)
+        times = [r.time for r in process.of(*MARKERS)]
+        self.assertEqual(times, sorted(times))
+        self.assertTrue(all(times))
+
+    def test_a_program_in_python(self):
+        process, = script("""
+            import holdup
+            with holdup.profile_step(5):
+                with holdup.phase("backward"), holdup.range("z\\u00fcrich"):
+                    pass
+            holdup.step(); holdup.step_end()
+            """)
+        self.assertEqual(markers(process), ["step 5", "phase backward", "begin zürich", "end", "end", "step_end", "step 6", "step_end"])
+
+    def test_steps_from_outside(self):
+        """--steps 2..3: nothing before, nothing behind; ranges and counters neither."""
+        process, = script("""
+            import holdup
+            for n in range(6):
+                holdup.step(n)
+                with holdup.range(f"work {n}"): holdup.mark("m")
+            holdup.step_end()
+            """, doors="user watch", wants_steps=1, first_step=2, last_step=3)
+        self.assertEqual(markers(process), ["resume", "step 2", "begin work 2", "mark m", "end", "step 3", "begin work 3", "mark m", "end", "pause"])
+
+    def test_a_range_from_outside(self):
+        """--capture-range: only what is inside of it."""
+        process, = script("""
+            import holdup
+            for name in ("before", "wanted", "behind"):
+                with holdup.range(name):
+                    with holdup.range("inner"): pass
+            """, doors="user watch", capture_range=b"wanted")
+        self.assertEqual(markers(process), ["resume", "begin wanted", "begin inner", "end", "end", "pause"])
+
+    def test_another_door_alone(self):
+        for process in script("import holdup\nwith holdup.range('x'): holdup.step()", doors="nvtx"):
+            self.assertEqual(markers(process), [])
+
+    def test_children_go_on(self):
+        """A forked child knows the names of its parent, and its steps go on."""
+        processes = script("""
+            import holdup, os
+            with holdup.step():
+                with holdup.range("both"): pass
+            pid = os.fork()
+            with holdup.range("both"): pass
+            if pid:
+                assert os.waitpid(pid, 0)[1] == 0
+            else:
+                holdup.step()
+                with holdup.range("new"): pass
+                holdup.step_end()
+                os._exit(0)
+            """)
+        self.assertEqual(len(processes), 2)
+        texts = sorted(markers(p) for p in processes)
+        self.assertEqual(texts, sorted([["begin both", "end", "step 1", "begin new", "end", "step_end"],
+                                        ["step 0", "begin both", "end", "step_end", "begin both", "end"]]))
+
+    def test_threads(self):
+        process, = recorded([build("threads-door", "-O2", "-pthread", HERE / "threads.c")])
+        self.assertEqual((len(process.of("begin")), len(process.of("end"))), (1600, 1600))
+        self.assertEqual({r.text for r in process.of("begin")}, {"shared"})
+        for thread in {r.thread for r in process.of("begin")}:
+            self.assertEqual([r.type for r in process.of("begin", "end") if r.thread == thread], ["begin", "end"] * 200)
+        start, stop = process.of("start", "stop")
+        self.assertEqual((start.text, start.b), ("elsewhere", stop.b))
+        self.assertNotEqual(start.thread, stop.thread)
+
+
+if __name__ == "__main__":
+    unittest.main()
