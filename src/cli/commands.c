@@ -3,7 +3,7 @@
 #include "cli/command.h"
 
 extern const hu_command hu_command_report, hu_command_info, hu_command_query, hu_command_whatif, hu_command_scale,
-    hu_command_stragglers, hu_command_check, hu_command_export, hu_command_view;
+    hu_command_stragglers, hu_command_check, hu_command_export, hu_command_view, hu_command_finish;
 
 const hu_command *const hu_commands[] = {
     &hu_command_report,
@@ -15,5 +15,6 @@ const hu_command *const hu_commands[] = {
     &hu_command_check,
     &hu_command_query,
     &hu_command_export,
+    &hu_command_finish,
     NULL,
 };

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cmd_finish.c - `holdup finish`: traces of a recording that nobody finished, because all died. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "record/session.h"
+#include "record/to_pftrace.h"
+#include "render/units.h"
+
+typedef struct {
+    const char *output;
+    bool        keep, force, quiet;
+} options;
+
+static const hu_option rows[] = {
+    {"output", 'o', HU_OPTION_TEXT, "FILE|DIRECTORY", "write there; several ranks become rank0.pftrace ... of a directory",
+     offsetof(options, output), NULL, NULL},
+    {"keep", 'k', HU_OPTION_FLAG, NULL, "leave the session as it is; without it, it is removed once all is written",
+     offsetof(options, keep), NULL, NULL},
+    {"force", 0, HU_OPTION_FLAG, NULL, "also where somebody seems to record still, and over files that are there",
+     offsetof(options, force), NULL, NULL},
+    {"quiet", 'q', HU_OPTION_FLAG, NULL, "no word about what was written", offsetof(options, quiet), NULL, NULL},
+};
+
+/* is somebody at it? */
+
+static bool read_control(const char *session, hu_control *out)
+{
+    char      path[PATH_MAX];
+    const int fd = snprintf(path, sizeof path, "%s/control", session) < (int)sizeof path
+                       ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+                       : -1;
+    const ssize_t n = fd < 0 ? -1 : pread(fd, out, sizeof *out, 0);
+
+    if (fd >= 0)
+        close(fd);
+    return n == (ssize_t)sizeof *out && out->magic == HU_CONTROL_MAGIC;
+}
+
+static bool is_holdup(uint32_t pid)
+{
+    char    path[48], name[32] = "";
+    int     fd;
+    ssize_t n;
+
+    snprintf(path, sizeof path, "/proc/%u/comm", pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    n = read(fd, name, sizeof name - 1);
+    close(fd);
+    return n > 0 && strncmp(name, "holdup", 6) == 0 && pid != (uint32_t)getpid();
+}
+
+/* Its heart beats some fifty times a second, also where it has a process number of another container. */
+static bool is_recording(const char *session, hu_control *control)
+{
+    enum { LOOKS = 6, PAUSE_NS = 50000000 };
+
+    hu_control first;
+
+    if (!read_control(session, &first))
+        return false;
+    *control = first;
+    if (first.state == HU_SESSION_WRITTEN || first.state == HU_SESSION_FAILED)
+        return false;
+    for (int i = 0; i < LOOKS; i++) {
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+        if (read_control(session, control) && control->heartbeat != first.heartbeat)
+            return true;
+    }
+    return is_holdup(first.supervisor);
+}
+
+/* names */
+
+typedef struct {
+    const options *o;
+    const char    *session;
+    bool           is_one_of_many_sessions;
+} naming;
+
+static bool exists(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0;
+}
+
+static int name_file(void *context, const hu_pftrace_file *file, char *out, size_t room, hu_error *err)
+{
+    const naming *n = context;
+    const char   *output = n->o->output ? n->o->output : "holdup.pftrace";
+    const bool    is_file = hu_str_ends(hu_str_of(output), HU_STR(".pftrace"));
+    char          name[160];
+    int           bytes;
+
+    if (file->is_launcher)
+        snprintf(name, sizeof name, "launcher.pftrace");
+    else if (file->rank >= 0)
+        snprintf(name, sizeof name, "rank%d.pftrace", file->rank);
+    else
+        snprintf(name, sizeof name, "%s-%u.pftrace", file->program.n ? file->program.p : "trace", file->pid);
+    for (char *at = name; *at; at++)
+        *at = *at == '/' || (unsigned char)*at < ' ' ? '_' : *at;
+    if (!n->o->output) {
+        bytes = snprintf(out, room, "holdup-%s", name);
+    } else if (is_file && !file->is_one_of_many && !n->is_one_of_many_sessions) {
+        bytes = snprintf(out, room, "%s", output);
+    } else {
+        if (mkdir(output, 0777) < 0 && errno != EEXIST)
+            return hu_fail(err, HU_EIO, output, HU_NO_OFFSET, "cannot be made: %s", strerror(errno));
+        bytes = snprintf(out, room, "%s/%s", output, name);
+    }
+    if (bytes < 0 || (size_t)bytes >= room)
+        return hu_fail(err, HU_EUSAGE, output, HU_NO_OFFSET, "is too long a name");
+    if (!n->o->force && exists(out))
+        return hu_fail(err, HU_EUSAGE, out, HU_NO_OFFSET, "is there already; choose another name with -o, or add --force");
+    return 0;
+}
+
+/* one session */
+
+static void say_result(const options *o, const char *session, const hu_pftrace_result *r)
+{
+    char bytes[HU_UNIT_BYTES], count[HU_UNIT_BYTES];
+
+    for (size_t i = 0; i < r->files.n && !o->quiet; i++) {
+        hu_units_bytes(bytes, (double)r->files.at[i].bytes);
+        hu_units_short_count(count, (double)r->files.at[i].events);
+        hu_command_say("wrote %s (%s, %s events)", r->files.at[i].path.p, bytes, count);
+    }
+    if (r->lost)
+        hu_command_say("%llu records were lost while recording: there was no room for them", (unsigned long long)r->lost);
+    if (r->torn)
+        hu_command_say("%llu records were torn when their process died", (unsigned long long)r->torn);
+    if (r->gaps + r->odd + r->cut_bytes)
+        hu_command_say("damaged: %llu records are missing, %llu make no sense, %llu bytes are cut off",
+                       (unsigned long long)r->gaps, (unsigned long long)r->odd, (unsigned long long)r->cut_bytes);
+    if (r->unfinished && !o->quiet)
+        hu_command_say("%llu ranges and calls had not ended; they end where their process did", (unsigned long long)r->unfinished);
+    if (r->unreadable)
+        hu_command_say("%zu files are no ring files: %s", r->unreadable, r->first_unreadable);
+    if (r->alive)
+        hu_command_say("%zu processes of %s still run: what they record from now on is not in the trace; the session stays",
+                       r->alive, session);
+}
+
+static int finish(const options *o, const char *session, bool is_one_of_many, hu_arena *arena, hu_error *err)
+{
+    naming             n = {o, session, is_one_of_many};
+    hu_pftrace_options how = {.session = session, .name = name_file, .context = &n};
+    hu_pftrace_result  result;
+    hu_control         control;
+    int                rc;
+
+    if (!o->force && is_recording(session, &control))
+        return hu_fail(err, HU_EUSAGE, session, HU_NO_OFFSET,
+                       "is being recorded by process %u, which will finish it; end that first, or add --force",
+                       control.supervisor);
+    rc = hu_pftrace_write(&how, arena, &result, err);
+    say_result(o, session, &result);
+    if (rc < 0 || o->keep || result.alive || result.unreadable)
+        return rc;
+    return hu_session_remove(session, err);
+}
+
+static int run(int argc, char **argv)
+{
+    options   o = {0};
+    hu_error  err = {0};
+    hu_arena *arena = hu_arena_new();
+    int       n, status = 0;
+
+    if (!arena) {
+        hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    n = hu_options_parse(rows, HU_COUNT(rows), argc, argv, &o, &err);
+    if (n == 0)
+        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "finish wants the directory of a session: holdup finish DIRECTORY");
+    if (n < 0)
+        status = hu_command_fail(&err);
+    for (int i = 0; i < n; i++) {
+        err = (hu_error){0};
+        if (finish(&o, argv[i], n > 1, arena, &err) < 0) {
+            const int failed = hu_command_fail(&err);
+
+            status = status ? status : failed;
+        }
+    }
+    hu_arena_free(arena);
+    return status;
+}
+
+const hu_command hu_command_finish = {
+    .name = "finish",
+    .summary = "the traces of a recording whose job and recorder were killed",
+    .usage = "[options] SESSION ...",
+    .about = "A session is the directory that `holdup run` records into; it says its name when something goes wrong.\n"
+             "Nothing that was recorded is lost when a job dies, nor when its recorder dies with it: it is all in there.\n"
+             "The session is removed when its traces are written; on any failure it stays as it is.\n\n"
+             "  holdup finish /tmp/holdup-1000-4711\n"
+             "  holdup finish /scratch/job/node*/session -o run/     several nodes of one job\n"
+             "  holdup report run/",
+    .options = rows,
+    .n_options = HU_COUNT(rows),
+    .run = run,
+};

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * pf.c - packets of one sequence: state, interned names, events.
+ *
+ * Time stamps are distances from the beginning of the file on a clock of the sequence (id 64), which takes 5 bytes
+ * instead of 8; a snapshot at each declaration of state ties it to CLOCK_BOOTTIME.
+ */
+#include "record/pf.h"
+
+#include "record/os_calls.h"
+
+enum {
+    CLEAR_BYTES = 8 << 20,
+    PACKET = 1,                                                                     /* of Trace */
+    CLOCK_SNAPSHOT = 6, TIMESTAMP = 8, SEQUENCE = 10, EVENT = 11, INTERNED = 12, FLAGS = 13, DEFAULTS = 59,
+    DESCRIPTOR = 60, FIRST_PACKET = 87,                                             /* of TracePacket */
+    CLEARED = 1, NEEDS = 2,                                                         /* of its sequence_flags */
+    DEFAULT_CLOCK = 58, DEFAULT_EVENT = 11,                                         /* of TracePacketDefaults */
+    CLOCKS = 1, CLOCK_ID = 1, CLOCK_TIME = 2, BOOTTIME = 6, OWN_CLOCK = 64,         /* of ClockSnapshot */
+    CATEGORIES = 3, ANNOTATION = 4, TYPE = 9, NAME_IID = 10, TRACK = 11, NAME = 23, COUNTER = 44, FLOW = 47,
+    FLOW_END = 48,                                                                  /* of TrackEvent */
+    A_NAME = 1, A_BOOL = 2, A_UINT = 3, A_INT = 4, A_DOUBLE = 5, A_TEXT = 6, A_POINTER = 7, A_TEXT_IID = 17,
+    I_CATEGORY = 1, I_NAME = 2, I_ARG = 3, I_TEXT = 29, IID = 1, TEXT = 2,          /* of InternedData, and in it */
+    D_UUID = 1, D_NAME = 2, D_PARENT = 5, D_MERGE = 15, BY_NAME = 1, NO_MERGE = 2,  /* of TrackDescriptor */
+};
+
+enum { AS_NAME, AS_ARG, AS_TEXT };
+
+static const char *const words[] = {
+#define W(id, text) text,
+    HU_PF_WORDS(W)
+#undef W
+};
+
+static const char *const categories[] = {
+#define C(id, text) text,
+    HU_PF_CATEGORIES(C)
+#undef C
+};
+
+static const char *const os_names[] = {
+#define C(name, class) #name,
+    HU_OS_CALLS(C)
+#undef C
+};
+
+hu_str hu_pf_iid_text(const hu_pf *p, uint32_t iid)
+{
+    if (iid < HU_PF_OWN)
+        return hu_ring_text(p->ring, iid);
+    if (iid < HU_PF_OS_CALL_NAMES)
+        return iid - HU_PF_OWN < HU_COUNT(words) ? hu_str_of(words[iid - HU_PF_OWN]) : HU_STR("");
+    return iid - HU_PF_OS_CALL_NAMES < HU_COUNT(os_names) ? hu_str_of(os_names[iid - HU_PF_OS_CALL_NAMES]) : HU_STR("");
+}
+
+int64_t hu_pf_ns(hu_pf *p, uint64_t ticks)
+{
+    return hu_clock_map_ns(p->clock, ticks);
+}
+
+/* packets */
+
+size_t hu_pf_open(hu_pf *p, const hu_pf_sequence *s)
+{
+    const size_t open = hu_pb_write_open(&p->w, PACKET);
+
+    if (s)
+        hu_pb_write_uint(&p->w, SEQUENCE, s->id);
+    return open;
+}
+
+void hu_pf_close(hu_pf *p, hu_pf_sequence *s, size_t open)
+{
+    hu_pb_write_close(&p->w, open);
+    if (p->w.no_memory)
+        return;
+    hu_out_write(p->out, p->w.at, p->w.n);
+    if (s)
+        s->written += p->w.n;
+    hu_pbw_clear(&p->w);
+}
+
+static void write_clock(hu_pf *p, uint32_t id, uint64_t time)
+{
+    const size_t clock = hu_pb_write_open(&p->w, CLOCKS);
+
+    hu_pb_write_uint(&p->w, CLOCK_ID, id);
+    hu_pb_write_uint(&p->w, CLOCK_TIME, time);
+    hu_pb_write_close(&p->w, clock);
+}
+
+/* From here on nothing that was declared before counts. */
+void hu_pf_declare(hu_pf *p, hu_pf_sequence *s)
+{
+    const size_t packet = hu_pf_open(p, s);
+    size_t       nest, inner;
+
+    hu_pb_write_uint(&p->w, FLAGS, CLEARED);
+    if (!s->is_begun)
+        hu_pb_write_uint(&p->w, FIRST_PACKET, 1);
+    nest = hu_pb_write_open(&p->w, DEFAULTS);
+    inner = hu_pb_write_open(&p->w, DEFAULT_EVENT);
+    hu_pb_write_uint(&p->w, TRACK, s->track);
+    hu_pb_write_close(&p->w, inner);
+    hu_pb_write_uint(&p->w, DEFAULT_CLOCK, OWN_CLOCK);
+    hu_pb_write_close(&p->w, nest);
+    nest = hu_pb_write_open(&p->w, CLOCK_SNAPSHOT);
+    write_clock(p, BOOTTIME, (uint64_t)p->base_ns);
+    write_clock(p, OWN_CLOCK, 0);
+    hu_pb_write_close(&p->w, nest);
+    hu_pf_close(p, s, packet);
+    s->is_begun = true;
+    s->generation = ++p->generation;
+    s->written = 0;
+}
+
+void hu_pf_begin_sequence(hu_pf *p, uint64_t track, hu_pf_sequence *out)
+{
+    *out = (hu_pf_sequence){.id = ++p->last_sequence, .track = track};
+    hu_pf_declare(p, out);
+}
+
+void hu_pf_row(hu_pf *p, hu_pf_sequence *s, uint64_t track, uint64_t parent, hu_str name, bool merges)
+{
+    const size_t packet = hu_pf_open(p, s), open = hu_pb_write_open(&p->w, DESCRIPTOR);
+
+    hu_pb_write_uint(&p->w, D_UUID, track);
+    hu_pb_write_uint(&p->w, D_PARENT, parent);
+    hu_pb_write_str(&p->w, D_NAME, name);
+    hu_pb_write_uint(&p->w, D_MERGE, merges ? BY_NAME : NO_MERGE);
+    hu_pb_write_close(&p->w, open);
+    hu_pf_close(p, s, packet);
+}
+
+/* interning */
+
+static bool is_new(const hu_pf *p, const hu_pf_sequence *s, int use, uint32_t iid)
+{
+    const uint32_t at = iid < HU_PF_OWN ? iid : p->n_ids + (iid - HU_PF_OWN);
+    uint32_t      *stamp = &p->stamps[use][at];
+    const bool     now = *stamp != s->generation;
+
+    *stamp = s->generation;
+    return now;
+}
+
+static void intern(hu_pf *p, size_t *open, uint32_t field, uint32_t iid, hu_str text)
+{
+    size_t entry;
+
+    if (!*open)
+        *open = hu_pb_write_open(&p->w, INTERNED);
+    entry = hu_pb_write_open(&p->w, field);
+    hu_pb_write_uint(&p->w, IID, iid);
+    hu_pb_write_str(&p->w, TEXT, text);
+    hu_pb_write_close(&p->w, entry);
+}
+
+/* What the event refers to and the reader does not know yet. */
+static void write_interned(hu_pf *p, const hu_pf_sequence *s, const hu_pf_event *e)
+{
+    size_t open = 0;
+
+    if (e->category != HU_PF_OF_NONE && p->category_stamp[e->category] != s->generation) {
+        p->category_stamp[e->category] = s->generation;
+        intern(p, &open, I_CATEGORY, (uint32_t)e->category + 1, hu_str_of(categories[e->category]));
+    }
+    if (e->name && is_new(p, s, AS_NAME, e->name))
+        intern(p, &open, I_NAME, e->name, hu_pf_iid_text(p, e->name));
+    for (size_t i = 0; i < e->n_notes; i++) {
+        const hu_pf_note *n = &p->notes[i];
+
+        if (is_new(p, s, AS_ARG, n->name))
+            intern(p, &open, I_ARG, n->name, hu_pf_iid_text(p, n->name));
+        if (n->type == HU_PF_TEXT_ID && is_new(p, s, AS_TEXT, (uint32_t)n->whole))
+            intern(p, &open, I_TEXT, (uint32_t)n->whole, hu_pf_iid_text(p, (uint32_t)n->whole));
+    }
+    if (open)
+        hu_pb_write_close(&p->w, open);
+}
+
+/* events */
+
+static void write_note(hu_pf *p, const hu_pf_note *n)
+{
+    const size_t open = hu_pb_write_open(&p->w, ANNOTATION);
+
+    hu_pb_write_uint(&p->w, A_NAME, n->name);
+    switch (n->type) {
+    case HU_PF_INT:
+        hu_pb_write_int(&p->w, A_INT, n->whole);
+        break;
+    case HU_PF_UINT:
+        hu_pb_write_uint(&p->w, A_UINT, (uint64_t)n->whole);
+        break;
+    case HU_PF_DOUBLE:
+        hu_pb_write_double(&p->w, A_DOUBLE, n->real);
+        break;
+    case HU_PF_BOOL:
+        hu_pb_write_uint(&p->w, A_BOOL, n->whole != 0);
+        break;
+    case HU_PF_POINTER:
+        hu_pb_write_uint(&p->w, A_POINTER, (uint64_t)n->whole);
+        break;
+    case HU_PF_TEXT_ID:
+        hu_pb_write_uint(&p->w, A_TEXT_IID, (uint64_t)n->whole);
+        break;
+    case HU_PF_TEXT:
+        hu_pb_write_str(&p->w, A_TEXT, n->text);
+        break;
+    }
+    hu_pb_write_close(&p->w, open);
+}
+
+static void write_event(hu_pf *p, const hu_pf_event *e)
+{
+    const size_t open = hu_pb_write_open(&p->w, EVENT);
+
+    hu_pb_write_uint(&p->w, TYPE, e->type);
+    if (e->category != HU_PF_OF_NONE)
+        hu_pb_write_uint(&p->w, CATEGORIES, (uint64_t)e->category + 1);
+    if (e->name)
+        hu_pb_write_uint(&p->w, NAME_IID, e->name);
+    else if (e->text.n)
+        hu_pb_write_str(&p->w, NAME, e->text);
+    if (e->track)
+        hu_pb_write_uint(&p->w, TRACK, e->track);
+    for (size_t i = 0; i < e->n_notes; i++)
+        write_note(p, &p->notes[i]);
+    if (e->type == HU_PF_COUNTER)
+        hu_pb_write_double(&p->w, COUNTER, e->counter);
+    if (e->flow)
+        hu_pb_write_fixed64(&p->w, FLOW, e->flow);
+    if (e->flow_end)
+        hu_pb_write_fixed64(&p->w, FLOW_END, e->flow_end);
+    hu_pb_write_close(&p->w, open);
+}
+
+void hu_pf_write(hu_pf *p, hu_pf_sequence *s, hu_pf_event *e)
+{
+    size_t packet;
+
+    if (s->written >= CLEAR_BYTES)
+        hu_pf_declare(p, s);
+    if (e->ns < p->base_ns) {
+        p->tally.early++;
+        e->ns = p->base_ns;
+    }
+    packet = hu_pf_open(p, s);
+    hu_pb_write_uint(&p->w, TIMESTAMP, (uint64_t)(e->ns - p->base_ns));
+    hu_pb_write_uint(&p->w, FLAGS, NEEDS);
+    write_interned(p, s, e);
+    write_event(p, e);
+    hu_pf_close(p, s, packet);
+    p->tally.events += e->type != HU_PF_END;
+}
+
+hu_pf_note *hu_pf_add(hu_pf *p, hu_pf_event *e, uint32_t name, hu_pf_value type)
+{
+    hu_pf_note *n = &p->notes[e->n_notes < HU_PF_NOTES_MOST ? e->n_notes++ : HU_PF_NOTES_MOST - 1];
+
+    *n = (hu_pf_note){.name = name, .type = type, .text = HU_STR("")};
+    return n;
+}
+
+static bool is_text(const hu_pf *p, uint64_t id)
+{
+    return id > 0 && id < p->n_ids && hu_ring_text(p->ring, (uint32_t)id).p;
+}
+
+/* The class of what a descriptor really was takes the place of the call's own. */
+static bool add_class(hu_pf *p, hu_pf_event *e, const hu_record *more)
+{
+    if (more->aux != HU_MORE_TEXT || e->category != HU_PF_OF_OS_CALL || e->n_notes == 0 || !is_text(p, more->a) ||
+        !hu_str_equal(hu_ring_text(p->ring, more->id), HU_STR("class")))
+        return false;
+    p->notes[0] = (hu_pf_note){.name = HU_PF_OWN + HU_PF_CLASS, .type = HU_PF_TEXT_ID, .whole = (int64_t)more->a};
+    return true;
+}
+
+void hu_pf_add_more(hu_pf *p, hu_pf_event *e, const hu_ring_event *from)
+{
+    static const hu_pf_value types[] = {
+        [HU_MORE_INT] = HU_PF_INT, [HU_MORE_UINT] = HU_PF_UINT, [HU_MORE_DOUBLE] = HU_PF_DOUBLE,
+        [HU_MORE_TEXT] = HU_PF_TEXT_ID, [HU_MORE_HEX] = HU_PF_POINTER, [HU_MORE_ADDRESS] = HU_PF_POINTER,
+    };
+
+    for (uint32_t i = 0; i < from->n_more; i++) {
+        const hu_record *m = &from->more[i];
+        hu_pf_note      *n;
+
+        if (m->aux >= HU_COUNT(types) || add_class(p, e, m))
+            continue;
+        n = hu_pf_add(p, e, is_text(p, m->id) ? m->id : HU_PF_OWN + HU_PF_VALUE, types[m->aux]);
+        n->whole = (int64_t)m->a;
+        memcpy(&n->real, &m->a, sizeof n->real);
+        if (n->type == HU_PF_TEXT_ID && !is_text(p, m->a))
+            n->whole = HU_PF_OWN + HU_PF_UNNAMED;
+    }
+}
+
+void hu_pf_add_text(hu_pf *p, hu_pf_event *e, hu_pf_word name, uint64_t id)
+{
+    if (is_text(p, id))
+        hu_pf_add(p, e, HU_PF_OWN + name, HU_PF_TEXT_ID)->whole = (int64_t)id;
+}
+
+/* Domain, colour, category, and what else the caller gave. */
+void hu_pf_add_range(hu_pf *p, hu_pf_event *e, const hu_ring_event *from, char color[8])
+{
+    static const char hex[] = "0123456789abcdef";
+    const uint32_t    argb = (uint32_t)from->record->a;
+
+    hu_pf_add_text(p, e, HU_PF_DOMAIN, from->record->aux);
+    if (argb) {
+        color[0] = '#';
+        for (int i = 0; i < 6; i++)
+            color[1 + i] = hex[argb >> (20 - 4 * i) & 15];
+        hu_pf_add(p, e, HU_PF_OWN + HU_PF_COLOR, HU_PF_TEXT)->text = (hu_str){color, 7};
+    }
+    hu_pf_add_text(p, e, HU_PF_CATEGORY, from->record->a >> 32);
+    if (from->record->type == HU_RECORD_PHASE)
+        hu_pf_add(p, e, HU_PF_OWN + HU_PF_PHASE, HU_PF_BOOL)->whole = 1;
+    hu_pf_add_more(p, e, from);
+}

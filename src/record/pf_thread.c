@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * pf_thread.c - the records of one thread as slices, instants and counters.
+ *
+ * A track of Perfetto ends what was begun last, but ranges of NVTX nest within their domain alone, and a step may end
+ * inside of a range.  So the records are read twice: first to find the domains whose ranges cross others, which then get
+ * a row of their own below the thread; everything else lies on the thread itself, where it was.
+ * Calls are written when they have returned, so they come behind what happened inside of them: readers sort by time.
+ */
+#include "base/number.h"
+#include "record/os_calls.h"
+#include "record/pf.h"
+
+enum {
+    STEP_KEY = 1 << 16,                 /* behind all domains */
+    DESCRIPTOR = 60, D_UUID = 1, D_THREAD = 4, D_PARENT = 5, D_COUNTER = 8, D_NAME = 2, T_PID = 1, T_TID = 2, T_NAME = 5,
+};
+
+/* Ranges that nest among themselves: a domain, or the steps. */
+typedef struct {
+    uint32_t key;
+    uint32_t n_open;
+    uint32_t top;                       /* 1 + the youngest open one in `open`; 0: none */
+    bool     crosses;
+    uint64_t track;                     /* its own row; 0: the thread's */
+} lane;
+
+typedef struct {
+    uint32_t below;                     /* 1 + the next older one of its lane; 0: none */
+    uint32_t lane;
+    bool     has_ended;
+} open_range;
+
+typedef struct {
+    hu_pf         *p;
+    hu_pf_sequence s;
+    const hu_ring_thread *thread;
+    uint64_t       track;
+    hu_arena      *arena;
+    hu_map         lane_of;
+    HU_VEC(lane)   lanes;
+    HU_VEC(open_range) open;
+} work;
+
+/* The lane of a key; NULL: no memory. */
+static lane *find_lane(work *w, uint32_t key)
+{
+    uint32_t *place = hu_map_put(&w->lane_of, key);
+
+    if (place && *place == HU_MAP_NONE && hu_vec_push(w->arena, &w->lanes, ((lane){.key = key})))
+        *place = (uint32_t)w->lanes.n - 1;
+    return place && *place != HU_MAP_NONE ? &w->lanes.at[*place] : NULL;
+}
+
+/* first reading: who crosses whom */
+
+static bool survey_begin(work *w, uint32_t key)
+{
+    lane *l = find_lane(w, key);
+
+    if (!l || !hu_vec_push(w->arena, &w->open, ((open_range){.below = l->top, .lane = (uint32_t)(l - w->lanes.at)})))
+        return false;
+    l->top = (uint32_t)w->open.n;
+    return true;
+}
+
+static bool survey_end(work *w, uint32_t key)
+{
+    lane *l = find_lane(w, key);
+
+    if (!l)
+        return false;
+    if (l->top == 0)
+        return true;
+    l->crosses |= l->top != w->open.n;
+    w->open.at[l->top - 1].has_ended = true;
+    l->top = w->open.at[l->top - 1].below;
+    while (w->open.n && w->open.at[w->open.n - 1].has_ended)
+        w->open.n--;
+    return true;
+}
+
+static bool survey_one(work *w, const hu_record *r)
+{
+    lane *steps;
+
+    switch ((hu_record_type)r->type) {
+    case HU_RECORD_BEGIN:
+    case HU_RECORD_PHASE:
+        return survey_begin(w, r->aux);
+    case HU_RECORD_END:
+        return survey_end(w, r->aux);
+    case HU_RECORD_STEP:
+        steps = find_lane(w, STEP_KEY);
+        return steps && (steps->top == 0 || survey_end(w, STEP_KEY)) && survey_begin(w, STEP_KEY);
+    case HU_RECORD_STEP_END:
+        return survey_end(w, STEP_KEY);
+    default:
+        return true;
+    }
+}
+
+static bool survey(work *w)
+{
+    hu_ring_cursor c;
+    hu_ring_event  e;
+
+    hu_ring_start(w->p->ring, w->thread, NULL, &c);
+    while (hu_ring_next(&c, &e))
+        if (!survey_one(w, e.record))
+            return false;
+    return true;
+}
+
+/* the thread and its rows */
+
+static void describe(work *w, hu_str name)
+{
+    hu_pf       *p = w->p;
+    const size_t packet = hu_pf_open(p, &w->s), open = hu_pb_write_open(&p->w, DESCRIPTOR);
+    size_t       nest;
+
+    hu_pb_write_uint(&p->w, D_UUID, w->track);
+    hu_pb_write_uint(&p->w, D_PARENT, p->process_track);
+    nest = hu_pb_write_open(&p->w, D_THREAD);
+    hu_pb_write_uint(&p->w, T_PID, hu_ring_get_head(p->ring)->pid);
+    hu_pb_write_uint(&p->w, T_TID, w->thread->tid);
+    if (name.n)
+        hu_pb_write_str(&p->w, T_NAME, name);
+    hu_pb_write_close(&p->w, nest);
+    hu_pb_write_close(&p->w, open);
+    hu_pf_close(p, &w->s, packet);
+}
+
+static void make_rows(work *w)
+{
+    for (size_t i = 0; i < w->lanes.n; i++) {
+        lane *l = &w->lanes.at[i];
+
+        l->top = 0;
+        if (!l->crosses)
+            continue;
+        l->track = ++w->p->last_uuid;
+        hu_pf_row(w->p, &w->s, l->track, w->track,
+                  l->key == STEP_KEY                  ? HU_STR("steps")
+                  : hu_ring_text(w->p->ring, l->key).n ? hu_ring_text(w->p->ring, l->key)
+                                                       : HU_STR("ranges"),
+                  false);
+    }
+    w->open.n = 0;
+}
+
+/* second reading */
+
+static hu_pf_event event_of(work *w, hu_pf_type type, hu_pf_category category, uint64_t ticks, uint32_t name)
+{
+    return (hu_pf_event){.type = type, .category = category, .ns = hu_pf_ns(w->p, ticks), .name = name, .text = HU_STR("")};
+}
+
+static uint32_t name_of(const work *w, uint32_t id)
+{
+    return hu_ring_text(w->p->ring, id).n ? id : HU_PF_OWN + HU_PF_UNNAMED;
+}
+
+static bool begin(work *w, const hu_ring_event *from)
+{
+    hu_pf_event e = event_of(w, HU_PF_BEGIN, HU_PF_OF_USER, from->record->time, name_of(w, from->record->id));
+    lane       *l = find_lane(w, from->record->aux);
+    char        color[8];
+
+    if (!l)
+        return false;
+    hu_pf_add_range(w->p, &e, from, color);
+    e.track = l->track;
+    l->n_open++;
+    hu_pf_write(w->p, &w->s, &e);
+    return true;
+}
+
+/* Ends the youngest of a lane, if there is one. */
+static bool end(work *w, uint32_t key, uint64_t ticks, const hu_ring_event *from)
+{
+    hu_pf_event e = event_of(w, HU_PF_END, HU_PF_OF_NONE, ticks, 0);
+    lane       *l = find_lane(w, key);
+
+    if (!l)
+        return false;
+    if (l->n_open == 0) {
+        w->p->tally.orphans++;
+        return true;
+    }
+    l->n_open--;
+    e.track = l->track;
+    hu_pf_add_more(w->p, &e, from);
+    hu_pf_write(w->p, &w->s, &e);
+    return true;
+}
+
+static bool step(work *w, const hu_ring_event *from)
+{
+    char        text[16 + HU_NUMBER_BYTES] = "ProfilerStep#";
+    hu_pf_event e = event_of(w, HU_PF_BEGIN, HU_PF_OF_USER, from->record->time, 0);
+    lane       *l = find_lane(w, STEP_KEY);
+    const hu_ring_event nothing = {from->record, NULL, 0};
+
+    if (!l || (l->n_open && !end(w, STEP_KEY, from->record->time, &nothing)))
+        return false;
+    e.text = (hu_str){text, 13 + hu_format_i64(text + 13, (int64_t)from->record->a)};
+    e.track = l->track;
+    hu_pf_add_more(w->p, &e, from);
+    l->n_open++;
+    hu_pf_write(w->p, &w->s, &e);
+    return true;
+}
+
+static void mark(work *w, const hu_ring_event *from)
+{
+    hu_pf_event e = event_of(w, HU_PF_INSTANT, HU_PF_OF_USER, from->record->time, name_of(w, from->record->id));
+    char        color[8];
+
+    hu_pf_add_range(w->p, &e, from, color);
+    hu_pf_write(w->p, &w->s, &e);
+}
+
+/* What a call returned is bytes where it moves some. */
+static bool moves_bytes(uint32_t call, hu_os_class class)
+{
+    static const bool never[HU_OS_CALL_COUNT] = {
+        [HU_OS_CALL_fflush] = true, [HU_OS_CALL_fclose] = true, [HU_OS_CALL_connect] = true, [HU_OS_CALL_accept] = true,
+        [HU_OS_CALL_accept4] = true, [HU_OS_CALL_getaddrinfo] = true,
+    };
+
+    return !never[call] && (class == HU_OS_FILE_READ || class == HU_OS_FILE_WRITE || class == HU_OS_NETWORK ||
+                            class == HU_OS_PIPE);
+}
+
+static hu_os_class class_of(uint32_t call)
+{
+    static const uint8_t classes[] = {
+#define C(name, class) HU_OS_##class,
+        HU_OS_CALLS(C)
+#undef C
+    };
+
+    return (hu_os_class)classes[call];
+}
+
+static void add_class_of(hu_pf *p, hu_pf_event *e, uint32_t call)
+{
+    static const char *const names[] = {
+#define C(id, name) name,
+        HU_OS_CLASSES(C)
+#undef C
+    };
+
+    hu_pf_add(p, e, HU_PF_OWN + HU_PF_CLASS, HU_PF_TEXT)->text = hu_str_of(names[class_of(call)]);
+}
+
+/* A call that has returned: both ends. */
+static void write_call(work *w, hu_pf_event *e, const hu_record *r)
+{
+    hu_pf_event over = event_of(w, HU_PF_END, HU_PF_OF_NONE, r->time, 0);
+    uint64_t    until;
+
+    if (!__builtin_add_overflow(r->time, r->a, &until))
+        over.ns = hu_pf_ns(w->p, until);
+    hu_pf_write(w->p, &w->s, e);
+    over.ns = over.ns > e->ns ? over.ns : e->ns;
+    hu_pf_write(w->p, &w->s, &over);
+}
+
+static void os_call(work *w, const hu_ring_event *from)
+{
+    const hu_record *r = from->record;
+    const uint32_t   call = r->aux;
+    hu_pf_event      e = event_of(w, HU_PF_BEGIN, HU_PF_OF_OS_CALL, r->time, HU_PF_OS_CALL_NAMES + call);
+
+    if (call >= HU_OS_CALL_COUNT) {
+        w->p->tally.damage.odd++;
+        return;
+    }
+    add_class_of(w->p, &e, call);
+    if (moves_bytes(call, class_of(call)))
+        hu_pf_add(w->p, &e, HU_PF_OWN + HU_PF_BYTES, HU_PF_INT)->whole = (int64_t)r->b;
+    else if (r->b)
+        hu_pf_add(w->p, &e, HU_PF_OWN + HU_PF_RESULT, HU_PF_INT)->whole = (int64_t)r->b;
+    hu_pf_add_text(w->p, &e, class_of(call) == HU_OS_NETWORK ? HU_PF_PEER : HU_PF_PATH, r->id);
+    hu_pf_add_more(w->p, &e, from);
+    write_call(w, &e, r);
+}
+
+static void mpi(work *w, const hu_ring_event *from)
+{
+    const hu_record *r = from->record;
+    hu_pf_event      e = event_of(w, HU_PF_BEGIN, HU_PF_OF_MPI, r->time, HU_PF_MPI_NAMES + r->aux);
+
+    if (!hu_pf_iid_text(w->p, e.name).n) {
+        w->p->tally.damage.odd++;
+        return;
+    }
+    hu_pf_add(w->p, &e, HU_PF_OWN + HU_PF_BYTES, HU_PF_INT)->whole = (int64_t)r->b;
+    hu_pf_add_text(w->p, &e, HU_PF_COMM, r->id);
+    hu_pf_add_more(w->p, &e, from);
+    write_call(w, &e, r);
+}
+
+static bool counter(work *w, const hu_ring_event *from)
+{
+    const hu_record *r = from->record;
+    hu_pf           *p = w->p;
+    hu_pf_event      e = event_of(w, HU_PF_COUNTER, HU_PF_OF_NONE, r->time, 0);
+    uint32_t        *place = hu_map_put(&p->counters, r->id);
+
+    if (place && *place == HU_MAP_NONE && hu_vec_push(p->scratch, &p->counter_tracks, ++p->last_uuid)) {
+        const size_t packet = hu_pf_open(p, &w->s), open = hu_pb_write_open(&p->w, DESCRIPTOR);
+
+        *place = (uint32_t)p->counter_tracks.n - 1;
+        hu_pb_write_uint(&p->w, D_UUID, p->last_uuid);
+        hu_pb_write_uint(&p->w, D_PARENT, p->process_track);
+        hu_pb_write_str(&p->w, D_NAME, hu_pf_iid_text(p, name_of(w, r->id)));
+        hu_pb_write_close(&p->w, hu_pb_write_open(&p->w, D_COUNTER));
+        hu_pb_write_close(&p->w, open);
+        hu_pf_close(p, &w->s, packet);
+    }
+    if (!place || *place == HU_MAP_NONE)
+        return false;
+    e.track = p->counter_tracks.at[*place];
+    memcpy(&e.counter, &r->a, sizeof e.counter);
+    hu_pf_write(p, &w->s, &e);
+    return true;
+}
+
+static void lost(work *w, const hu_record *r)
+{
+    static const char *const reasons[HU_LOSS_REASONS] = {"no free block", "disk full", "in a signal handler",
+                                                         "table of texts full", "overwritten", "size limit"};
+    hu_pf_event e = event_of(w, HU_PF_INSTANT, HU_PF_OF_LOST, r->b, HU_PF_OWN + HU_PF_LOST);
+
+    hu_pf_add(w->p, &e, HU_PF_OWN + HU_PF_COUNT, HU_PF_INT)->whole = (int64_t)r->a;
+    if (r->aux < HU_LOSS_REASONS)
+        hu_pf_add(w->p, &e, HU_PF_OWN + HU_PF_REASON, HU_PF_TEXT)->text = hu_str_of(reasons[r->aux]);
+    hu_pf_write(w->p, &w->s, &e);
+}
+
+/* The end of this process image, or a new one: what comes then points back here. */
+static void family(work *w, const hu_record *r)
+{
+    const bool  is_fork = r->type == HU_RECORD_FORK;
+    hu_pf_event e = event_of(w, HU_PF_INSTANT, HU_PF_OF_PROCESS, r->time,
+                             HU_PF_OWN + (is_fork ? HU_PF_FORK : HU_PF_EXEC));
+
+    if (is_fork)
+        hu_pf_add(w->p, &e, HU_PF_OWN + HU_PF_CHILD, HU_PF_INT)->whole = (int64_t)r->a;
+    else
+        hu_pf_add_text(w->p, &e, HU_PF_PROGRAM, r->id);
+    e.flow = w->p->flow_to ? w->p->flow_to(w->p->flows, w->p->process_id, r) : 0;
+    hu_pf_write(w->p, &w->s, &e);
+}
+
+static bool convert(work *w, const hu_ring_event *e)
+{
+    const hu_record *r = e->record;
+    hu_pf_event      instant;
+
+    switch ((hu_record_type)r->type) {
+    case HU_RECORD_BEGIN:
+    case HU_RECORD_PHASE:
+        return begin(w, e);
+    case HU_RECORD_END:
+        return end(w, r->aux, r->time, e);
+    case HU_RECORD_MARK:
+        mark(w, e);
+        return true;
+    case HU_RECORD_START:
+    case HU_RECORD_STOP:
+        return hu_pf_ranges_take(w->p, e, w->thread->tid);
+    case HU_RECORD_STEP:
+        return step(w, e);
+    case HU_RECORD_STEP_END:
+        return end(w, STEP_KEY, r->time, e);
+    case HU_RECORD_COUNTER:
+        return counter(w, e);
+    case HU_RECORD_OS_CALL:
+        os_call(w, e);
+        return true;
+    case HU_RECORD_MPI:
+        mpi(w, e);
+        return true;
+    case HU_RECORD_THREAD:
+        describe(w, hu_ring_text(w->p->ring, r->id));
+        return true;
+    case HU_RECORD_FORK:
+    case HU_RECORD_EXEC:
+        family(w, r);
+        return true;
+    case HU_RECORD_LOST:
+        w->p->tally.placed += r->a;
+        lost(w, r);
+        return true;
+    case HU_RECORD_PAUSE:
+    case HU_RECORD_RESUME:
+        instant = event_of(w, HU_PF_INSTANT, HU_PF_OF_RECORDER, r->time,
+                           HU_PF_OWN + (r->type == HU_RECORD_PAUSE ? HU_PF_PAUSED : HU_PF_RESUMED));
+        hu_pf_write(w->p, &w->s, &instant);
+        return true;
+    case HU_RECORD_SAMPLE:
+    case HU_RECORD_PAYLOAD:
+    case HU_RECORD_NONE:
+    case HU_RECORD_MORE:
+    case HU_RECORD_TYPES:
+        break;
+    }
+    w->p->tally.damage.odd++;
+    return true;
+}
+
+/* what lasts until the end */
+
+static void end_one(work *w, uint64_t track)
+{
+    hu_pf_event over = {.type = HU_PF_END, .category = HU_PF_OF_NONE, .ns = w->p->last_ns, .track = track, .text = HU_STR("")};
+
+    hu_pf_add(w->p, &over, HU_PF_OWN + HU_PF_UNFINISHED, HU_PF_BOOL)->whole = 1;
+    hu_pf_write(w->p, &w->s, &over);
+    w->p->tally.unfinished++;
+}
+
+static void end_unfinished(work *w)
+{
+    const uint32_t call = w->thread->call;
+
+    if (call && call - 1 < HU_OS_CALL_COUNT) {
+        hu_pf_event e = event_of(w, HU_PF_BEGIN, HU_PF_OF_OS_CALL, w->thread->call_since, HU_PF_OS_CALL_NAMES + call - 1);
+
+        add_class_of(w->p, &e, call - 1);
+        hu_pf_add(w->p, &e, HU_PF_OWN + HU_PF_UNFINISHED, HU_PF_BOOL)->whole = 1;
+        hu_pf_write(w->p, &w->s, &e);
+        end_one(w, 0);
+    }
+    for (size_t i = 0; i < w->lanes.n; i++)
+        for (; w->lanes.at[i].n_open; w->lanes.at[i].n_open--)
+            end_one(w, w->lanes.at[i].track);
+}
+
+static bool write_all(work *w)
+{
+    hu_ring_cursor c;
+    hu_ring_event  e;
+    const uint32_t pid = hu_ring_get_head(w->p->ring)->pid;
+
+    if (!survey(w))
+        return false;
+    w->track = ++w->p->last_uuid;
+    hu_pf_begin_sequence(w->p, w->track, &w->s);
+    describe(w, w->thread->tid == pid ? hu_str_of(hu_ring_get_head(w->p->ring)->name) : HU_STR(""));
+    make_rows(w);
+    hu_ring_start(w->p->ring, w->thread, &w->p->tally.damage, &c);
+    while (hu_ring_next(&c, &e))
+        if (!convert(w, &e))
+            return false;
+    end_unfinished(w);
+    return !w->p->w.no_memory;
+}
+
+int hu_pf_thread(hu_pf *p, const hu_ring_thread *thread, hu_error *err)
+{
+    hu_arena *arena = hu_arena_new();
+    work      w = {.p = p, .thread = thread, .arena = arena};
+    const bool ok = arena && hu_map_init(&w.lane_of, arena, 0) && write_all(&w);
+
+    hu_arena_free(arena);
+    return ok ? hu_ring_status(p->ring, err) : hu_fail_memory(err);
+}

@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * to_pftrace.c - the processes of a session, file by file, as packets.
+ *
+ * A file begins with what it is about (clocks, attributes), then comes process by process, each with its threads, and it
+ * ends with how much was lost.  Nothing is held in memory but one block of records, the texts of one process, and what
+ * is open.
+ */
+#include "record/to_pftrace.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "record/pf.h"
+#include "record/processes.h"
+
+enum {
+    CLOCK_SNAPSHOT = 6, TIMESTAMP = 8, DESCRIPTOR = 60, ATTRIBUTES = 126,           /* of TracePacket */
+    CLOCKS = 1, PRIMARY = 2, CLOCK_ID = 1, CLOCK_TIME = 2, REALTIME = 1, MONOTONIC = 3, BOOTTIME = 6,
+    D_UUID = 1, D_PROCESS = 3, P_PID = 1, P_CMDLINE = 2, P_NAME = 6, P_START = 7, P_LABEL = 8,
+    ATTRIBUTE = 1, KEY = 1, WHOLE = 2, TEXT = 3,                                    /* of TraceAttributes */
+    MOST_CLOCKS = 256, MOST_ARGUMENTS = 256,
+};
+
+typedef struct {
+    const hu_pftrace_options *o;
+    hu_process_list *list;
+    hu_arena        *arena;
+    hu_pftrace_result *out;
+    hu_pf            p;
+    hu_pf_sequence   about;             /* the sequence of what belongs to no thread */
+    const uint32_t  *members;           /* of the file at hand */
+    size_t           n_members;
+    uint8_t         *has_arrow;         /* by process: its parent's fork or exec was drawn */
+    uint8_t         *is_member;
+    uint64_t         lost, lost_texts, overwritten, cut_bytes;
+    size_t           threads;
+} work;
+
+/* attributes */
+
+static size_t open_attribute(work *w, const char *key)
+{
+    const size_t open = hu_pb_write_open(&w->p.w, ATTRIBUTE);
+
+    hu_pb_write_str(&w->p.w, KEY, hu_str_of(key));
+    return open;
+}
+
+static void whole(work *w, const char *key, int64_t value)
+{
+    const size_t open = open_attribute(w, key);
+
+    hu_pb_write_int(&w->p.w, WHOLE, value);
+    hu_pb_write_close(&w->p.w, open);
+}
+
+static void text(work *w, const char *key, hu_str value)
+{
+    size_t open;
+
+    if (value.n == 0)
+        return;
+    open = open_attribute(w, key);
+    hu_pb_write_str(&w->p.w, TEXT, value);
+    hu_pb_write_close(&w->p.w, open);
+}
+
+static void some(work *w, const char *key, uint64_t value)
+{
+    if (value)
+        whole(w, key, value > INT64_MAX ? INT64_MAX : (int64_t)value);
+}
+
+static void doors_of(uint32_t doors, char *out, size_t room)
+{
+    static const char *const names[] = {
+#define D(id, name, bit) [bit] = name,
+        HU_DOORS(D)
+#undef D
+    };
+    size_t n = 0;
+
+    out[0] = '\0';
+    for (unsigned i = 0; i < HU_COUNT(names); i++)
+        if (doors >> i & 1 && n < room)
+            n += (size_t)snprintf(out + n, room - n, "%s%s", n ? "," : "", names[i]);
+}
+
+/* The arguments of a process with blanks between them. */
+static hu_str command_of(const hu_process_image *image, hu_arena *arena)
+{
+    hu_str copy = hu_arena_copy(arena, image->command);
+    char  *at = (char *)(uintptr_t)copy.p;
+
+    while (copy.n && copy.p[copy.n - 1] == '\0')
+        copy.n--;
+    for (size_t i = 0; i < copy.n; i++)
+        if (at[i] == '\0' || at[i] == '\n')
+            at[i] = ' ';
+    return copy;
+}
+
+static const hu_process_image *first_of(const work *w)
+{
+    for (size_t i = 0; i < w->n_members; i++)       /* a process that says its rank speaks for its children */
+        if (w->list->at[w->members[i]].rank >= 0)
+            return &w->list->at[w->members[i]];
+    return &w->list->at[w->members[0]];
+}
+
+static void write_head(work *w, const hu_pftrace_file *file)
+{
+    const hu_process_image *first = first_of(w);
+    const hu_control       *c = &w->list->control;
+    const size_t packet = hu_pf_open(&w->p, &w->about), open = hu_pb_write_open(&w->p.w, ATTRIBUTES);
+    char         host[256] = "", doors[128];
+    uint32_t     entered = 0;
+
+    if (!w->o->host && gethostname(host, sizeof host - 1) < 0)
+        host[0] = '\0';
+    for (size_t i = 0; i < w->n_members; i++)
+        entered |= w->list->at[w->members[i]].doors;
+    text(w, "holdup.version", HU_STR(HU_VERSION));
+    text(w, "holdup.host", hu_str_of(w->o->host ? w->o->host : host));
+    text(w, "holdup.command", w->o->command ? hu_str_of(w->o->command) : command_of(first, w->arena));
+    text(w, "holdup.job_id", first->job_id);
+    if (file->rank >= 0)
+        whole(w, "holdup.rank", file->rank);
+    if (file->local_rank >= 0)
+        whole(w, "holdup.local_rank", file->local_rank);
+    if (file->world_size > 0)
+        whole(w, "holdup.world_size", file->world_size);
+    if (file->node >= 0)
+        whole(w, "holdup.node", file->node);
+    text(w, "holdup.rank_source", first->rank_source);
+    doors_of(entered, doors, sizeof doors);
+    text(w, "holdup.doors", hu_str_of(doors));
+    if (w->list->has_control) {
+        doors_of(c->wanted, doors, sizeof doors);
+        text(w, "holdup.wanted", hu_str_of(doors));
+        text(w, "holdup.mode", c->mode == HU_MODE_FLIGHT ? HU_STR("flight recorder") : HU_STR("stream"));
+        if (c->ticks_per_second > 0)
+            whole(w, "holdup.os_threshold_ns", (int64_t)((double)c->os_threshold / c->ticks_per_second * 1e9 + 0.5));
+    }
+    whole(w, "holdup.processes", (int64_t)w->n_members);
+    hu_pb_write_close(&w->p.w, open);
+    hu_pf_close(&w->p, &w->about, packet);
+}
+
+/* What is known only when all was read. */
+static void write_tail(work *w)
+{
+    const hu_pf_tally *t = &w->p.tally;
+    const size_t packet = hu_pf_open(&w->p, &w->about), open = hu_pb_write_open(&w->p.w, ATTRIBUTES);
+
+    whole(w, "holdup.events", (int64_t)t->events);
+    whole(w, "holdup.threads", (int64_t)w->threads);
+    whole(w, "holdup.lost_records", (int64_t)(w->lost < INT64_MAX ? w->lost : INT64_MAX));
+    whole(w, "holdup.torn_records", (int64_t)t->damage.torn);
+    some(w, "holdup.lost_texts", w->lost_texts);
+    some(w, "holdup.overwritten_records", w->overwritten);
+    some(w, "holdup.odd_records", t->damage.odd);
+    some(w, "holdup.missing_records", t->damage.gaps);
+    some(w, "holdup.cut_bytes", w->cut_bytes);
+    some(w, "holdup.ends_without_begin", t->orphans);
+    some(w, "holdup.unfinished", t->unfinished);
+    some(w, "holdup.before_the_beginning", t->early);
+    hu_pb_write_close(&w->p.w, open);
+    hu_pf_close(&w->p, &w->about, packet);
+}
+
+/* clocks */
+
+static void write_clock(work *w, uint32_t id, int64_t time)
+{
+    const size_t clock = hu_pb_write_open(&w->p.w, CLOCKS);
+
+    hu_pb_write_uint(&w->p.w, CLOCK_ID, id);
+    hu_pb_write_uint(&w->p.w, CLOCK_TIME, (uint64_t)time);
+    hu_pb_write_close(&w->p.w, clock);
+}
+
+static void write_clocks(work *w)
+{
+    const hu_clock_map *m = &w->list->clock;
+    const size_t        each = m->n > MOST_CLOCKS ? (m->n + MOST_CLOCKS - 1) / MOST_CLOCKS : 1;
+
+    for (size_t i = 0; i < m->n; i += each) {
+        const hu_clock_snapshot *k = &m->knots[i];
+        const size_t packet = hu_pf_open(&w->p, &w->about), open = hu_pb_write_open(&w->p.w, CLOCK_SNAPSHOT);
+
+        write_clock(w, BOOTTIME, k->boottime_ns);
+        write_clock(w, REALTIME, k->realtime_ns);
+        write_clock(w, MONOTONIC, k->monotonic_ns);
+        hu_pb_write_uint(&w->p.w, PRIMARY, BOOTTIME);
+        hu_pb_write_close(&w->p.w, open);
+        hu_pf_close(&w->p, &w->about, packet);
+    }
+}
+
+/* processes */
+
+static void label(work *w, const char *format, int64_t number)
+{
+    char words[64];
+
+    snprintf(words, sizeof words, format, (long long)number);
+    hu_pb_write_str(&w->p.w, P_LABEL, hu_str_of(words));
+}
+
+static void describe(work *w, const hu_process_image *image)
+{
+    const size_t packet = hu_pf_open(&w->p, &w->about), open = hu_pb_write_open(&w->p.w, DESCRIPTOR);
+    size_t       nest, arguments = 0;
+
+    hu_pb_write_uint(&w->p.w, D_UUID, w->p.process_track);
+    nest = hu_pb_write_open(&w->p.w, D_PROCESS);
+    hu_pb_write_uint(&w->p.w, P_PID, image->pid);
+    for (size_t from = 0, to; from < image->command.n && arguments < MOST_ARGUMENTS; from = to + 1, arguments++) {
+        for (to = from; to < image->command.n && image->command.p[to]; to++) {
+        }
+        hu_pb_write_str(&w->p.w, P_CMDLINE, (hu_str){image->command.p + from, to - from});
+    }
+    hu_pb_write_str(&w->p.w, P_NAME, image->name);
+    hu_pb_write_int(&w->p.w, P_START, hu_pf_ns(&w->p, image->started));
+    if (image->owner >= 0)
+        label(w, "rank %lld", image->owner);
+    if (!image->exited && !image->is_alive)
+        label(w, "killed", 0);
+    hu_pb_write_close(&w->p.w, nest);
+    hu_pb_write_close(&w->p.w, open);
+    hu_pf_close(&w->p, &w->about, packet);
+}
+
+/* The parent's fork or exec points here, when it is in this file; parents come first. */
+static uint64_t flow_to(const void *context, uint64_t process, const hu_record *r)
+{
+    const work             *w = context;
+    const hu_process_image *image = &w->list->at[process];
+    const bool              is_fork = r->type == HU_RECORD_FORK;
+    const uint32_t          child = is_fork && r->a > UINT32_MAX
+                                        ? UINT32_MAX
+                                        : hu_processes_child(w->list, is_fork ? (uint32_t)r->a : image->pid, r->time, is_fork,
+                                                             image->pid);
+
+    if (child == UINT32_MAX || child <= process || !w->is_member[child])
+        return 0;
+    w->has_arrow[child] = 1;
+    return (uint64_t)child + 1;
+}
+
+static void write_start(work *w, uint32_t process)
+{
+    hu_pf_event e = {.type = HU_PF_INSTANT, .category = HU_PF_OF_PROCESS, .ns = hu_pf_ns(&w->p, w->list->at[process].started),
+                     .name = HU_PF_OWN + HU_PF_STARTED, .track = w->p.process_track, .text = HU_STR("")};
+
+    e.flow_end = w->has_arrow[process] ? (uint64_t)process + 1 : 0;
+    hu_pf_write(&w->p, &w->about, &e);
+}
+
+/* Losses whose thread wrote no record of them: it had no block to write it into. */
+static void write_losses(work *w, const hu_process_image *image, uint64_t placed)
+{
+    static const char *const reasons[HU_LOSS_REASONS] = {"no free block", "disk full", "in a signal handler",
+                                                         "table of texts full", "overwritten", "size limit"};
+    uint64_t    total = 0;
+    unsigned    most = HU_LOSS_FULL;
+    hu_pf_event e = {.type = HU_PF_INSTANT, .category = HU_PF_OF_LOST, .name = HU_PF_OWN + HU_PF_LOST,
+                     .track = w->p.process_track, .text = HU_STR("")};
+
+    for (unsigned i = 0; i < HU_LOSS_REASONS; i++) {
+        if (i == HU_LOSS_STRINGS || i == HU_LOSS_OVERWRITTEN)
+            continue;
+        total += image->lost[i];
+        most = image->lost[i] > image->lost[most] ? i : most;
+    }
+    w->lost += total;
+    w->lost_texts += image->lost[HU_LOSS_STRINGS];
+    w->overwritten += image->lost[HU_LOSS_OVERWRITTEN];
+    if (total <= placed)
+        return;
+    e.ns = hu_pf_ns(&w->p, image->first_lost);
+    hu_pf_add(&w->p, &e, HU_PF_OWN + HU_PF_COUNT, HU_PF_INT)->whole = (int64_t)(total - placed);
+    hu_pf_add(&w->p, &e, HU_PF_OWN + HU_PF_REASON, HU_PF_TEXT)->text = hu_str_of(reasons[most]);
+    hu_pf_write(&w->p, &w->about, &e);
+}
+
+static bool enter_process(work *w, uint32_t process)
+{
+    hu_pf                  *p = &w->p;
+    const hu_process_image *image = &w->list->at[process];
+    uint64_t                last = hu_ring_last_ticks(p->ring);
+
+    p->n_ids = hu_ring_texts(p->ring);
+    for (size_t i = 0; i < HU_COUNT(p->stamps); i++)
+        p->stamps[i] = hu_arena_calloc(p->scratch, p->n_ids + HU_PF_OWN_MOST, sizeof *p->stamps[i]);
+    last = image->exited > last ? image->exited : last;
+    last = image->end.ticks > last ? image->end.ticks : last;
+    p->last_ns = hu_pf_ns(p, last > image->started ? last : image->started);
+    p->process_id = process;
+    p->process_track = ++p->last_uuid;
+    p->counter_tracks.at = NULL;
+    p->counter_tracks.n = p->counter_tracks.cap = 0;
+    p->ranges.at = NULL;
+    p->ranges.n = p->ranges.cap = 0;
+    p->range_more.at = NULL;
+    p->range_more.n = p->range_more.cap = 0;
+    /* what was declared with the texts of the process before must not be taken for ours */
+    hu_pf_declare(p, &w->about);
+    return p->stamps[0] && p->stamps[1] && p->stamps[2] && hu_map_init(&p->counters, p->scratch, 0);
+}
+
+static int write_process(work *w, uint32_t process, hu_error *err)
+{
+    hu_pf          *p = &w->p;
+    const uint64_t  placed = p->tally.placed;
+    const hu_ring_thread *threads;
+    size_t          n = 0;
+    int             rc = hu_ring_open(w->list->at[process].path.p, w->list->at[process].is_alive, &p->ring, err);
+
+    if (rc < 0)
+        return rc;
+    p->scratch = hu_arena_new();
+    if (!p->scratch || !enter_process(w, process))
+        rc = hu_fail_memory(err);
+    if (rc == 0) {
+        describe(w, &w->list->at[process]);
+        write_start(w, process);
+        threads = hu_ring_threads(p->ring, &n);
+        for (size_t i = 0; rc == 0 && i < n; i++)
+            rc = hu_pf_thread(p, &threads[i], err);
+    }
+    if (rc == 0) {
+        rc = hu_pf_ranges_write(p, &w->about) ? 0 : hu_fail_memory(err);
+        write_losses(w, &w->list->at[process], p->tally.placed - placed);
+    }
+    w->threads += n;
+    w->cut_bytes += hu_ring_cut_bytes(p->ring);
+    hu_arena_free(p->scratch);
+    hu_ring_close(p->ring);
+    p->ring = NULL;
+    return rc;
+}
+
+/* files */
+
+/* Everything is on one clock; the beginning is what no event comes before. */
+static int64_t beginning(work *w)
+{
+    const hu_clock_map *m = &w->list->clock;
+    int64_t             first = m->n ? m->knots[0].boottime_ns : 0;
+
+    for (size_t i = 0; i < w->n_members; i++) {
+        const int64_t ns = hu_pf_ns(&w->p, w->list->at[w->members[i]].started);
+
+        first = ns < first ? ns : first;
+    }
+    return first;
+}
+
+static int write_packets(work *w, const hu_pftrace_file *file, hu_error *err)
+{
+    int rc = 0;
+
+    hu_pf_begin_sequence(&w->p, 0, &w->about);
+    write_clocks(w);
+    write_head(w, file);
+    for (size_t i = 0; rc == 0 && i < w->n_members; i++)
+        rc = write_process(w, w->members[i], err);
+    if (rc == 0)
+        write_tail(w);
+    return rc == 0 && w->p.w.no_memory ? hu_fail_memory(err) : rc;
+}
+
+static void add_up(work *w)
+{
+    hu_pftrace_result *r = w->out;
+    const hu_pf_tally *t = &w->p.tally;
+
+    r->processes += w->n_members;
+    r->threads += w->threads;
+    r->events += t->events;
+    r->lost += w->lost;
+    r->lost_texts += w->lost_texts;
+    r->overwritten += w->overwritten;
+    r->cut_bytes += w->cut_bytes;
+    r->torn += t->damage.torn;
+    r->odd += t->damage.odd;
+    r->gaps += t->damage.gaps;
+    r->orphans += t->orphans;
+    r->unfinished += t->unfinished;
+}
+
+static int write_file(work *w, const hu_pftrace_file *file, const char *path, hu_error *err)
+{
+    hu_arena *arena = hu_arena_new();
+    int       rc;
+
+    w->lost = w->lost_texts = w->overwritten = w->cut_bytes = w->threads = 0;
+    w->p = (hu_pf){.arena = arena, .clock = &w->list->clock, .flow_to = flow_to, .flows = w};
+    if (!arena)
+        return hu_fail_memory(err);
+    w->p.out = hu_out_open_file(path, err);
+    if (!w->p.out) {
+        hu_arena_free(arena);
+        return err->code;
+    }
+    hu_pbw_init(&w->p.w, arena);
+    w->p.base_ns = beginning(w);
+    rc = write_packets(w, file, err);
+    if (rc == 0) {
+        const hu_str name = hu_arena_copy(w->arena, hu_str_of(path));
+        const hu_pftrace_written written = {name, file->rank, hu_out_bytes(w->p.out), w->p.tally.events};
+
+        if (!name.p || !hu_vec_push(w->arena, &w->out->files, written))
+            rc = hu_fail_memory(err);
+    }
+    if (rc < 0) {
+        hu_out_abandon(w->p.out);
+    } else {
+        rc = hu_out_close(w->p.out, err);
+        w->out->files.n -= rc < 0;
+    }
+    if (rc == 0)
+        add_up(w);
+    hu_arena_free(arena);
+    return rc;
+}
+
+/* A rank's processes, or (rank -1) all others.  `members` has room for all. */
+static int write_rank(work *w, int32_t rank, uint32_t *members, hu_error *err)
+{
+    const bool      has_ranks = w->list->has_ranks;
+    hu_pftrace_file file = {.rank = rank, .local_rank = -1, .world_size = w->list->world_size, .node = -1,
+                            .is_launcher = has_ranks && rank < 0, .is_one_of_many = has_ranks};
+    const hu_process_image *first;
+    char            path[4096];
+    int             rc;
+
+    w->n_members = 0;
+    memset(w->is_member, 0, w->list->n);
+    for (uint32_t i = 0; i < w->list->n; i++) {
+        if (w->list->at[i].owner != rank)
+            continue;
+        w->is_member[i] = 1;
+        members[w->n_members++] = i;
+    }
+    if (w->n_members == 0)
+        return 0;
+    first = first_of(w);
+    file.local_rank = first->local_rank;
+    file.node = first->node;
+    file.pid = first->pid;
+    file.program = first->name;
+    file.job_id = first->job_id;
+    rc = w->o->name(w->o->context, &file, path, sizeof path, err);
+    return rc < 0 ? rc : write_file(w, &file, path, err);
+}
+
+/* Launchers poll and wait, which says nothing; one that marks ranges itself has something to say. */
+static bool are_launchers_worth_it(const hu_process_list *list)
+{
+    uint32_t doors = 0;
+
+    for (size_t i = 0; i < list->n; i++)
+        doors |= list->at[i].owner < 0 ? list->at[i].doors : 0;
+    return (doors & (HU_DOOR_USER | HU_DOOR_NVTX | HU_DOOR_MPI)) != 0;
+}
+
+static int32_t next_rank(const hu_process_list *list, int32_t above)
+{
+    int32_t next = INT32_MAX;
+
+    for (size_t i = 0; i < list->n; i++)
+        if (list->at[i].owner > above && list->at[i].owner < next)
+            next = list->at[i].owner;
+    return next;
+}
+
+static int write_all(work *w, hu_error *err)
+{
+    uint32_t *members = hu_arena_calloc(w->arena, w->list->n, sizeof *members);
+    int       rc = 0;
+
+    w->members = members;
+    w->is_member = hu_arena_calloc(w->arena, w->list->n, 1);
+    w->has_arrow = hu_arena_calloc(w->arena, w->list->n, 1);
+    if (!members || !w->is_member || !w->has_arrow)
+        return hu_fail_memory(err);
+    for (int32_t rank = next_rank(w->list, -1); rc == 0 && rank != INT32_MAX; rank = next_rank(w->list, rank))
+        rc = write_rank(w, rank, members, err);
+    if (rc == 0 && (!w->list->has_ranks || are_launchers_worth_it(w->list)))
+        rc = write_rank(w, -1, members, err);
+    return rc;
+}
+
+int hu_pftrace_write(const hu_pftrace_options *options, hu_arena *arena, hu_pftrace_result *out, hu_error *err)
+{
+    hu_process_list list;
+    work            w = {.o = options, .list = &list, .arena = arena, .out = out};
+    int             rc;
+
+    *out = (hu_pftrace_result){0};
+    rc = hu_processes_read(options->session, arena, &list, err);
+    if (rc < 0)
+        return rc;
+    out->unreadable = list.unreadable;
+    memcpy(out->first_unreadable, list.first_unreadable, sizeof out->first_unreadable);
+    if (list.n == 0)
+        return hu_fail(err, HU_EEMPTY, options->session, HU_NO_OFFSET,
+                       list.unreadable ? "none of its ring files can be read: %s" : "nothing was recorded%s",
+                       list.unreadable ? list.first_unreadable : "");
+    for (size_t i = 0; i < list.n; i++)
+        out->alive += list.at[i].is_alive;
+    return write_all(&w, err);
+}
