@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
+#include "inject/osrt.h"
 #include "inject/process.h"
 #include "base/banned.h"
 
@@ -17,13 +18,17 @@ __attribute__((visibility("default"))) int holdup_inject_present = HU_FORMAT_VER
 __attribute__((constructor(101)))
 static void load(void)
 {
+    hu_osrt_load();
     if (dlsym(RTLD_DEFAULT, "holdup_inject_present") != (void *)&holdup_inject_present || !hu_process_join())
         return;
+    hu_environment_load();
     hu_ring_init();
     hu_gate_page();
     pthread_atfork(NULL, NULL, hu_process_forked);
     if (hu_process_attach())
         hu_gate_init();
+    if (hu_the_control->wanted & HU_DOOR_OSRT)
+        hu_process_entered(HU_DOOR_OSRT);
 }
 
 __attribute__((destructor(101)))
