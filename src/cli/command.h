@@ -3,6 +3,8 @@
 #ifndef HU_CLI_COMMAND_H
 #define HU_CLI_COMMAND_H
 
+#include <signal.h>
+
 #include "cli/options.h"
 
 typedef struct {
@@ -14,9 +16,13 @@ typedef struct {
     size_t      n_options;
     /* argv: what is behind the command's name.  Returns an exit status. */
     int (*run)(int argc, char **argv);
+    bool starts_another;            /* options behind the first word are not ours, --help among them */
 } hu_command;
 
 extern const hu_command *const hu_commands[];      /* in the order of --help; NULL ends the list */
+
+/* What SIGPIPE did when the program was started: we ignore it, a command that we start gets it back. */
+extern struct sigaction hu_command_sigpipe;
 
 /* One line on stderr; what it quotes of names and paths cannot steer the terminal. */
 __attribute__((format(printf, 1, 2)))

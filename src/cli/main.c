@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * main.c - finds the command's row and runs it. */
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "cli/command.h"
 #include "render/units.h"
+
+struct sigaction hu_command_sigpipe;
 
 void hu_command_say(const char *format, ...)
 {
@@ -80,9 +81,9 @@ static int help(const char *name)
     return written();
 }
 
-static bool asks_for_help(int argc, char **argv)
+static bool asks_for_help(const hu_command *c, int argc, char **argv)
 {
-    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0 && !(c->starts_another && argv[i][0] != '-'); i++)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
             return true;
     return false;
@@ -90,9 +91,10 @@ static bool asks_for_help(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    const hu_command *c;
+    const struct sigaction ignored = {.sa_handler = SIG_IGN};
+    const hu_command      *c;
 
-    signal(SIGPIPE, SIG_IGN);       /* a reader that leaves early is an output error, not a crash */
+    sigaction(SIGPIPE, &ignored, &hu_command_sigpipe);  /* a reader that leaves early is an output error, not a crash */
     if (argc < 2) {
         hu_help_all();
         return 2;
@@ -106,7 +108,7 @@ int main(int argc, char **argv)
     c = find(argv[1]);
     if (!c)
         return fail_unknown(argv[1]);
-    if (asks_for_help(argc - 2, argv + 2))
+    if (asks_for_help(c, argc - 2, argv + 2))
         return help(c->name);
     return c->run(argc - 2, argv + 2);
 }

@@ -88,6 +88,20 @@ static int choose(const hu_option *o, const char *text, int *field, hu_error *er
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s does not know \"%s\"; choose one of %s", o->name, text, list);
 }
 
+/* "true" or "false", as nsys spells them. */
+static bool is_truth(const char *text, bool *out)
+{
+    *out = strcmp(text, "true") == 0;
+    return *out || strcmp(text, "false") == 0;
+}
+
+static int store_switch(const hu_option *o, const char *text, bool *field, hu_error *err)
+{
+    if (!is_truth(text, field))
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s wants true or false, not \"%s\"", o->name, text);
+    return 0;
+}
+
 static int store(const hu_option *o, const char *text, void *fields, hu_error *err)
 {
     void *field = (char *)fields + o->offset;
@@ -96,6 +110,8 @@ static int store(const hu_option *o, const char *text, void *fields, hu_error *e
     case HU_OPTION_FLAG:
         *(bool *)field = true;
         return 0;
+    case HU_OPTION_SWITCH:
+        return store_switch(o, text, field, err);
     case HU_OPTION_TEXT:
         *(const char **)field = text;
         return 0;
@@ -138,7 +154,7 @@ static int take(const hu_option *options, size_t n, int argc, char **argv, int *
 
     if (!o && is_long && strncmp(text, "no-", 3) == 0) {
         o = find_long(options, n, text + 3, length - 3);
-        if (o && o->type == HU_OPTION_FLAG && !equals) {
+        if (o && (o->type == HU_OPTION_FLAG || o->type == HU_OPTION_SWITCH) && !equals) {
             *(bool *)((char *)fields + o->offset) = false;
             return 0;
         }
@@ -155,6 +171,14 @@ static int take(const hu_option *options, size_t n, int argc, char **argv, int *
         return store(o, equals + 1, fields, err);
     if (!is_long && text[1])
         return store(o, text + 1, fields, err);
+    if (o->type == HU_OPTION_SWITCH) {          /* a last word "true" is the command of that name */
+        bool is_true = true;
+
+        if (*i + 2 < argc && is_truth(argv[*i + 1], &is_true))
+            ++*i;
+        *(bool *)((char *)fields + o->offset) = is_true;
+        return 0;
+    }
     if (*i + 1 >= argc)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s wants a value: --%s %s", o->name, o->name, o->argument);
     return store(o, argv[++*i], fields, err);
@@ -178,4 +202,18 @@ int hu_options_parse(const hu_option *options, size_t n, int argc, char **argv, 
         }
     }
     return left;
+}
+
+int hu_options_parse_front(const hu_option *options, size_t n, int argc, char **argv, void *fields, int *at, hu_error *err)
+{
+    for (int i = 0; i < argc; i++) {
+        *at = i;
+        if (strcmp(argv[i], "--") == 0)
+            return i + 1;
+        if (argv[i][0] != '-' || argv[i][1] == '\0')
+            return i;
+        if (take(options, n, argc, argv, &i, fields, err) < 0)
+            return err->code;
+    }
+    return argc;
 }

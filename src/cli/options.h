@@ -11,6 +11,7 @@
 
 typedef enum {
     HU_OPTION_FLAG,         /* bool */
+    HU_OPTION_SWITCH,       /* bool, of nsys' kind: --name, --name=false, --name true where more follows */
     HU_OPTION_TEXT,         /* const char * */
     HU_OPTION_COUNT,        /* int64_t, at least 1 */
     HU_OPTION_CHOICE,       /* int: index into `choices` */
@@ -34,6 +35,12 @@ typedef struct hu_option {
  * "--" ends the options; "--name=value" and "--name value" are the same; "--no-NAME" clears a flag.
  */
 int hu_options_parse(const hu_option *options, size_t n, int argc, char **argv, void *fields, hu_error *err);
+
+/*
+ * The same for a command that starts another one: options end at the first word that is none, whose index is returned
+ * (argc: there is none).  argv is not changed.  After HU_EUSAGE *at is the index of the option that is wrong.
+ */
+int hu_options_parse_front(const hu_option *options, size_t n, int argc, char **argv, void *fields, int *at, hu_error *err);
 
 /* The word of the list that is closest to `text`, or NULL when none is close. */
 const char *hu_options_suggest(const char *text, const char *const *words, size_t n);
