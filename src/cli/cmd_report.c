@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/inputs.h"
 #include "cli/ranks.h"
+#include "cli/report.h"
 #include "cli/spread.h"
 #include "render/report.h"
 #include "render/units.h"
@@ -19,7 +20,7 @@ enum { PLAIN_WIDTH = 80, MOST_WIDTH = 160 };
 enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 typedef struct {
-    bool          json, csv, quiet, strict, merge;
+    bool          json, csv, quiet, strict, merge, to_stderr;
     const char   *output, *html, *sort;
     hu_show       show;
     hu_part       part;
@@ -115,16 +116,21 @@ static bool is_partial(const hu_digest *d)
 }
 
 /* Open MPI's mpirun gives its processes terminals, wherever its own output goes. */
-static bool is_terminal(void)
+static bool is_terminal(int fd)
 {
-    return isatty(STDOUT_FILENO) && !getenv("OMPI_COMM_WORLD_RANK");
+    return isatty(fd) && !getenv("OMPI_COMM_WORLD_RANK");
 }
 
-static size_t terminal_width(void)
+static int descriptor(const options *o)
+{
+    return o->to_stderr ? STDERR_FILENO : STDOUT_FILENO;
+}
+
+static size_t terminal_width(int fd)
 {
     struct winsize size;
 
-    if (!is_terminal() || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
+    if (!is_terminal(fd) || ioctl(fd, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
         return PLAIN_WIDTH;
     return size.ws_col < MOST_WIDTH ? size.ws_col : MOST_WIDTH;
 }
@@ -135,12 +141,12 @@ static bool wants_color(const options *o)
 
     if (o->color != COLOR_AUTO)
         return o->color == COLOR_ALWAYS;
-    return !o->output && is_terminal() && !(no && no[0]);
+    return !o->output && is_terminal(descriptor(o)) && !(no && no[0]);
 }
 
 static int write_report(const options *o, const hu_report *r, hu_error *err)
 {
-    hu_out *out = o->output ? hu_out_open_file(o->output, err) : hu_out_open_fd(STDOUT_FILENO);
+    hu_out *out = o->output ? hu_out_open_file(o->output, err) : hu_out_open_fd(descriptor(o));
     int     rc = 0;
 
     if (!out)
@@ -266,7 +272,7 @@ static int report(const options *o, const hu_inputs *inputs, const char *argumen
                                   .digest = {o->steps, (hu_grouping)o->group_by, (int)o->frames, (hu_compat)o->compat, 1}};
     hu_report r = {.show = o->show, .part = o->part, .top = o->top, .sort = o->sort, .scratch = arena,
                    .batch = o->batch, .unit = o->unit ? o->unit : "samples",
-                   .color = wants_color(o), .width = o->output ? PLAIN_WIDTH : terminal_width(), .arguments = arguments};
+                   .color = wants_color(o), .width = o->output ? PLAIN_WIDTH : terminal_width(descriptor(o)), .arguments = arguments};
     hu_ranks    ranks;
     hu_error    err = {0};
     int         rc = hu_ranks_read(inputs, &how, arena, &ranks);
@@ -305,6 +311,25 @@ static void match_compat(options *o)
         o->show = HU_SHOW_VIEW;
         o->part = (hu_part){.view = hu_compat_views[o->compat - HU_COMPAT_HTA]};
     }
+}
+
+int hu_report_paths(char **paths, size_t n, bool is_whole)
+{
+    const options o = {.limits = hu_limits_default(), .frames = 5, .quiet = true, .to_stderr = true,
+                       .show = is_whole ? HU_SHOW_ALL : HU_SHOW_OVERVIEW};
+    hu_arena     *arena = hu_arena_new();
+    hu_error      err = {0};
+    hu_inputs     inputs;
+    int           status;
+
+    if (!arena) {
+        hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    status = hu_inputs_expand(paths, (int)n, arena, &inputs, &err) < 0 ? hu_command_fail(&err)
+           : report(&o, &inputs, n == 1 ? paths[0] : "FILES", NULL, arena);
+    hu_arena_free(arena);
+    return status;
 }
 
 static int run(int argc, char **argv)

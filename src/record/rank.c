@@ -156,7 +156,7 @@ static void take_set(char *const *environment, const rank_set *s, hu_rank *out)
     append(out->source, sizeof out->source, s->rank);
 }
 
-/* "123", "123_4" of an array, "123.0" in a step: one id for all tasks that were started together. */
+/* "123", or "123_4" of an array; tasks of two steps were not started together. */
 static bool slurm_job(char *const *environment, hu_rank *out)
 {
     const char *job = hu_rank_variable(environment, "SLURM_JOB_ID"), *step = hu_rank_variable(environment, "SLURM_STEP_ID"),
@@ -170,10 +170,7 @@ static bool slurm_job(char *const *environment, hu_rank *out)
         append(out->job_id, sizeof out->job_id, "_");
         append(out->job_id, sizeof out->job_id, task);
     }
-    if (step) {
-        append(out->job_id, sizeof out->job_id, ".");
-        append(out->job_id, sizeof out->job_id, step);
-    }
+    append(out->step_id, sizeof out->step_id, step ? step : "");
     return true;
 }
 

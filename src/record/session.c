@@ -139,6 +139,19 @@ void hu_session_publish(hu_session *session)
     __atomic_store_n(&session->control->magic, HU_CONTROL_MAGIC, __ATOMIC_RELEASE);
 }
 
+void hu_session_record(hu_control *control, bool is_recording)
+{
+    uint32_t mask = 0;
+
+    if (is_recording)
+        mask = control->wanted | (control->wants_steps || control->capture_range[0] ? (uint32_t)HU_DOOR_WATCH : 0);
+    __atomic_store_n(&control->mask, mask, __ATOMIC_RELEASE);
+    if (is_recording)
+        control->state = HU_SESSION_RECORDING;
+    else
+        control->state = control->state == HU_SESSION_RECORDING ? HU_SESSION_PAUSED : HU_SESSION_ARMED;
+}
+
 int hu_session_open(const char *path, hu_session *out, hu_error *err)
 {
     char        file[HU_SESSION_PATH_MAX + 64];

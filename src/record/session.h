@@ -24,6 +24,9 @@ int hu_session_make(const char *scratch, const char *beside, hu_session *out, hu
 
 void hu_session_publish(hu_session *session);
 
+/* Opens or closes the gate of all its programs; the state follows: RECORDING, else PAUSED (ARMED before the first time). */
+void hu_session_record(hu_control *control, bool is_recording);
+
 /* Maps the control page of a session that runs, or has run.  HU_EIO; HU_EFORMAT when it is none of ours. */
 int hu_session_open(const char *path, hu_session *out, hu_error *err);
 

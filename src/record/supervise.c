@@ -73,24 +73,10 @@ void hu_supervise_prepare(hu_launch_signals *signals, const struct sigaction *pi
         prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-/* recording: the one word that programs look at, and what it is called */
-
-static void set_mask(supervisor *s, bool is_recording)
-{
-    hu_control *c = s->control;
-    uint32_t    mask = 0;
-
-    if (is_recording)
-        mask = c->wanted | (c->wants_steps || c->capture_range[0] ? (uint32_t)HU_DOOR_WATCH : 0);
-    __atomic_store_n(&c->mask, mask, __ATOMIC_RELEASE);
-}
-
 static void start(supervisor *s)
 {
-    if (s->control->state == HU_SESSION_RECORDING)
-        return;
-    set_mask(s, true);
-    s->control->state = HU_SESSION_RECORDING;
+    if (s->control->state != HU_SESSION_RECORDING)
+        hu_session_record(s->control, true);
     s->starts_at = 0;
     s->out->first_ns = s->out->first_ns ? s->out->first_ns : now_ns(CLOCK_REALTIME);
     if (s->o->duration_ns && !s->stops_at)
@@ -100,10 +86,9 @@ static void start(supervisor *s)
 static void stop(supervisor *s)
 {
     s->starts_at = 0;
-    set_mask(s, false);
     if (s->control->state != HU_SESSION_RECORDING)
         return;
-    s->control->state = HU_SESSION_PAUSED;
+    hu_session_record(s->control, false);
     s->out->last_ns = now_ns(CLOCK_REALTIME);
 }
 
@@ -386,8 +371,8 @@ void hu_supervise(const hu_supervise_options *options, pid_t child, hu_supervisi
     s.began = now_ns(CLOCK_MONOTONIC);
     if (options->delay_ns)
         s.starts_at = s.began + options->delay_ns;
-    else if (!options->starts_later)
-        start(&s);
+    else if (s.control->state == HU_SESSION_RECORDING)
+        start(&s);                      /* so it began with the command */
     hu_witness_start(&s.witness);
     while (!is_over(&s)) {
         const struct timespec until = {0, ROUND_NS};

@@ -17,8 +17,8 @@ typedef struct {
     hu_session   *session;
     hu_collector *collector;            /* NULL: nobody drains */
     hu_perf      *perf;                 /* NULL: no samples */
-    int64_t       delay_ns, duration_ns;        /* 0: none; the duration begins when recording does */
-    bool          starts_later;         /* `holdup start` begins it */
+    int64_t       delay_ns, duration_ns;        /* 0: none; the duration begins when recording does.
+                                         * Without a delay it has begun already, or `holdup start` begins it */
     bool          waits_for_all;        /* also for what the command leaves behind */
     hu_kill       kill;                 /* the command, when the duration is over */
     /* Saves what there is by now, in a process of its own, while the recording goes on.  May be NULL. */

@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "record/rank.h"
 
-#define RANKS_NAME "holdup-%j-%c/rank%r.pftrace"
+#define RANKS_NAME "holdup-%j.%s-%c/rank%r.pftrace"
 #define PLAIN_NAME "holdup-%c-%p.pftrace"
 #define RANK_FILE  "rank%r.pftrace"
 
@@ -125,7 +125,8 @@ static bool put_letter(path *p, char letter, const hu_template_facts *f)
 {
     const int64_t number = letter == 'p' ? f->pid : letter == 'r' ? f->rank : letter == 'l' ? f->local_rank
                          : letter == 'w' ? f->world_size : letter == 'N' ? f->node : letter == 'n' ? f->number : -1;
-    const char   *text = letter == 'h' ? f->host : letter == 'c' ? f->command : letter == 'j' ? f->job_id : NULL;
+    const char   *text = letter == 'h' ? f->host : letter == 'c' ? f->command : letter == 'j' ? f->job_id
+                        : letter == 's' ? f->step_id : NULL;
 
     if (letter == 't')
         put_time(p, f->started_s);
@@ -196,8 +197,8 @@ int hu_template_expand(const char *text, const hu_template_facts *facts, char *o
                 put_value(&p, value);
             else
                 at = collapse(&p, at);
-        } else if (!strchr("hpcnjrlwNt", letter)) {
-            return fail(err, text, "has a letter behind % that is none of h p c t j r l w N n q");
+        } else if (!strchr("hpcnjsrlwNt", letter)) {
+            return fail(err, text, "has a letter behind % that is none of h p c t j s r l w N n q");
         } else {
             at += 2;
             if (!put_letter(&p, letter, facts))
@@ -215,7 +216,7 @@ int hu_template_expand(const char *text, const hu_template_facts *facts, char *o
 int hu_template_check(const char *text, char *const *environment, hu_error *err)
 {
     static char *const      nothing[] = {NULL};
-    const hu_template_facts facts = {.host = "h", .command = "c", .job_id = "j", .pid = 1, .number = 1,
+    const hu_template_facts facts = {.host = "h", .command = "c", .job_id = "j", .step_id = "s", .pid = 1, .number = 1,
                                      .environment = environment ? environment : nothing};
     char out[HU_TEMPLATE_BYTES];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * template.h - names of output files: nsys' letters, and those of a rank.
  *
- *     %h host   %p pid   %c command   %t start, UTC   %j job   %r rank   %l local rank   %w world size   %N node
+ *     %h host   %p pid   %c command   %t start, UTC   %j job   %s its step   %r rank   %l local rank   %w world size   %N node
  *     %n number that makes the name a new one   %q{NAME} environment   %q{NAME:-x} or x   %% percent
  *
  * Values are cut down to letters, digits, '.', '_' and '-'.  What is not known takes the separator before it along, so
@@ -19,7 +19,8 @@
 enum { HU_TEMPLATE_BYTES = 1024 };      /* of a template and of a path */
 
 typedef struct {
-    const char *host, *command, *job_id;        /* command without its folder; job_id "" when there is none */
+    const char *host, *command;                 /* command without its folder */
+    const char *job_id, *step_id;               /* "" when there is none */
     int32_t     pid;
     int32_t     rank, local_rank, world_size, node;     /* -1: not known */
     int64_t     started_s;                      /* since 1970 */

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cmd_print_env.c - `holdup print-env`: what a launcher must set that cannot be wrapped.
+ *
+ * It makes a session that no supervisor watches: rings stay as they are (so they hold at most --max-memory of each
+ * process), and `holdup finish DIR` makes the files afterwards.
+ */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/out.h"
+#include "cli/arm.h"
+#include "cli/command.h"
+#include "cli/library.h"
+
+enum { PATH_BYTES = 4096 };
+
+extern char **environ;
+
+/* export NAME='VALUE'; */
+static void print_export(hu_out *out, const char *pair)
+{
+    const size_t n = strcspn(pair, "=");
+
+    hu_out_printf(out, "export %.*s='", (int)n, pair);
+    for (const char *at = pair + n + 1; *at; at++) {
+        if (*at == '\'')
+            hu_out_text(out, "'\\''");
+        else
+            hu_out_write(out, at, 1);
+    }
+    hu_out_text(out, "'\n");
+}
+
+static bool is_new(const char *pair)
+{
+    for (char **at = environ; *at; at++)
+        if (strcmp(*at, pair) == 0)
+            return false;
+    return true;
+}
+
+static int print(char *const *environment, const char *session, hu_error *err)
+{
+    hu_out *out = hu_out_open_fd(STDOUT_FILENO);
+
+    if (!out)
+        return hu_fail_memory(err);
+    hu_out_printf(out, "# afterwards: holdup finish %s\n", session);
+    for (; *environment; environment++)
+        if (is_new(*environment))
+            print_export(out, *environment);
+    return hu_out_close(out, err);
+}
+
+static int arm(hu_run_options *o, hu_arena *arena)
+{
+    char                 library[PATH_BYTES], python[PATH_BYTES];
+    const bool           has_python = (o->doors & HU_DOOR_USER) && hu_library_python(python, sizeof python);
+    hu_launch_plan       plan = {.library = library, .python = has_python ? python : NULL, .assignments = o->assignments,
+                                 .n_assignments = o->n_assignments, .wants_nvtx = o->doors & HU_DOOR_NVTX};
+    hu_launch_notes      notes = {0};
+    hu_session           session;
+    hu_facts             facts;
+    hu_error             err = {0};
+    char               **environment;
+    int                  rc;
+
+    if (!hu_library_find(library, sizeof library)) {
+        hu_command_say("libholdup-inject.so is not beside the program; without it nothing is recorded");
+        return HU_EXIT_RUN_FAILED;
+    }
+    o->doors &= ~(uint32_t)HU_DOOR_CPU;         /* that one needs a supervisor */
+    if (hu_arm(o, NULL, arena, &session, &facts, &err) < 0)
+        return hu_command_fail(&err);
+    plan.session = session.path;
+    environment = hu_launch_environment(environ, &plan, arena, &notes);
+    for (size_t i = 0; i < notes.n; i++)
+        hu_command_say("%s", notes.at[i]);
+    for (size_t i = 0; i < o->n_notes; i++)
+        hu_command_say("%s", o->notes[i]);
+    rc = environment ? print(environment, session.path, &err) : hu_fail_memory(&err);
+    if (rc == 0 && !o->quiet)
+        hu_command_say("after the job: holdup finish %s", session.path);
+    hu_session_close(&session);
+    return rc < 0 ? hu_command_fail(&err) : 0;
+}
+
+static int run(int argc, char **argv)
+{
+    hu_arena      *arena = hu_arena_new();
+    hu_run_options o;
+    hu_error       err = {0};
+    int            first, status;
+
+    if (!arena) {
+        hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    first = hu_run_options_parse(argc, argv, &o, &err);
+    if (first >= 0 && !o.help && first < argc)
+        first = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "print-env starts nothing; `holdup run` starts commands");
+    if (first >= 0 && (o.duration_ns || o.delay_ns))
+        first = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--delay and --duration need `holdup run`; use --start-later");
+    if (first < 0)
+        status = hu_command_fail(&err);
+    else
+        status = arm(&o, arena);
+    hu_arena_free(arena);
+    return status;
+}
+
+const hu_command hu_command_print_env = {
+    .name = "print-env",
+    .summary = "variables that record a job whose launcher cannot be wrapped",
+    .usage = "[options of run]",
+    .about = "Makes a session and prints the variables that let any program record into it, for\n"
+             "launchers that `holdup run` cannot stand in front of.  Nobody drains the rings, so\n"
+             "each process keeps at most --max-memory (64M: 2 million records); use samples and\n"
+             "durations with `holdup run`.  start, stop and status work.\n\n"
+             "  eval \"$(holdup print-env -o run.pftrace --scratch /shared/run)\"\n"
+             "  launcher train.py\n"
+             "  holdup finish \"$HOLDUP_SESSION\"",
+    .options = hu_run_rows,
+    .n_options = HU_RUN_ROWS,
+    .run = run,
+};

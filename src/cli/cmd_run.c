@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cmd_run.c - `holdup run`: starts a command with the recorder in it, writes what it did, and says what held it up. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "cli/arm.h"
+#include "cli/command.h"
+#include "cli/library.h"
+#include "cli/report.h"
+#include "record/cost.h"
+#include "record/finish.h"
+#include "record/registry.h"
+#include "record/tally.h"
+#include "render/units.h"
+
+enum { PATH_BYTES = 4096, NOTES_BYTES = 16384, NOTES_SHOWN = 12 };
+
+extern char **environ;
+
+typedef struct {
+    hu_run_options o;
+    char         **argv;                /* the command */
+    hu_arena      *arena;
+    hu_session     session;
+    hu_facts       facts;
+    hu_collector  *collector;
+    hu_perf       *perf;
+    hu_supervision result;
+    hu_tally       tally;
+    hu_finished    files;
+    double         ns_per_record;
+    char           library[PATH_BYTES], python[PATH_BYTES];
+    bool           has_failed;          /* not all that was recorded could be kept */
+} run_state;
+
+/* printing the command */
+
+static void print_quoted(hu_out *out, const char *word)
+{
+    if (word[0] && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-") == strlen(word)) {
+        hu_out_text(out, word);
+        return;
+    }
+    hu_out_text(out, "'");
+    for (; *word; word++) {
+        if (*word == '\'')
+            hu_out_text(out, "'\\''");
+        else
+            hu_out_write(out, word, 1);
+    }
+    hu_out_text(out, "'");
+}
+
+static bool is_new(const char *pair)
+{
+    for (char **at = environ; *at; at++)
+        if (strcmp(*at, pair) == 0)
+            return false;
+    return true;
+}
+
+static int print_command(char *const *argv, char *const *environment)
+{
+    hu_out  *out = hu_out_open_fd(STDOUT_FILENO);
+    hu_error err = {0};
+
+    if (!out) {
+        hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    hu_out_text(out, "env");
+    for (; *environment; environment++) {
+        if (!is_new(*environment))
+            continue;
+        hu_out_text(out, " ");
+        print_quoted(out, *environment);
+    }
+    for (; *argv; argv++) {
+        hu_out_text(out, " ");
+        print_quoted(out, *argv);
+    }
+    hu_out_text(out, "\n");
+    return hu_out_close(out, &err) < 0 ? hu_command_fail(&err) : 0;
+}
+
+/* starting */
+
+static char **make_environment(run_state *r, const char *session, hu_launch_notes *notes)
+{
+    const hu_launch_plan plan = {.session = session, .library = r->library[0] ? r->library : NULL,
+                                 .python = r->python[0] ? r->python : NULL, .assignments = r->o.assignments,
+                                 .n_assignments = r->o.n_assignments, .wants_nvtx = r->o.doors & HU_DOOR_NVTX};
+
+    return hu_launch_environment(environ, &plan, r->arena, notes);
+}
+
+static void find_files(run_state *r)
+{
+    if (!hu_library_find(r->library, sizeof r->library))
+        r->library[0] = '\0';
+    if (!(r->o.doors & HU_DOOR_USER) || !hu_library_python(r->python, sizeof r->python))
+        r->python[0] = '\0';
+}
+
+/* Inside of another `holdup run`, that one records. */
+static bool is_recorded_already(void)
+{
+    const char *outer = getenv("HOLDUP_SESSION");
+    hu_session  session;
+    bool        is_alive;
+
+    if (!outer || !outer[0] || hu_session_open(outer, &session, NULL) < 0)
+        return false;
+    is_alive = session.control->state < HU_SESSION_WRITING &&
+               (kill((pid_t)session.control->supervisor, 0) == 0 || errno == EPERM);
+    hu_session_close(&session);
+    return is_alive;
+}
+
+static int become_command(run_state *r)
+{
+    if (!r->o.quiet)
+        hu_command_say("another holdup run records this already; %s is started as it is", r->argv[0]);
+    for (size_t i = 0; i < r->o.n_assignments; i++)
+        putenv(r->o.assignments[i]);
+    sigaction(SIGPIPE, &hu_command_sigpipe, NULL);
+    execvp(r->argv[0], r->argv);
+    hu_command_say("%s cannot be started: %s", r->argv[0], strerror(errno));
+    return errno == ENOENT ? HU_EXIT_NOT_FOUND : HU_EXIT_CANNOT_EXEC;
+}
+
+/* Removes what was made for a command that never ran. */
+static int give_up(run_state *r, int status)
+{
+    if (r->perf)
+        hu_perf_stop(r->perf);
+    if (r->collector)
+        hu_collect_close(r->collector, NULL);
+    r->session.control->state = HU_SESSION_FAILED;
+    snprintf(r->session.control->failure, sizeof r->session.control->failure, "the command was not started");
+    hu_registry_end(r->session.control->name, r->session.control);
+    hu_session_close(&r->session);
+    hu_session_remove(r->session.path, NULL);
+    return status;
+}
+
+static void start_perf(run_state *r, pid_t child)
+{
+    const hu_perf_options how = {.hz = r->o.sample_hz, .max_bytes = r->o.max_size};
+    hu_error              why = {0};
+
+    if (!(r->o.doors & HU_DOOR_CPU) || (r->o.no_switches && !r->o.sample_hz))
+        return;
+    r->perf = hu_perf_start(&how, child, r->session.path, &why);
+    if (r->perf)
+        return;
+    r->session.control->sample_hz = r->o.sample_hz;
+    if (!r->o.quiet)
+        hu_command_say("%s", why.text);
+}
+
+/* the end */
+
+/* Another process, while this one goes on recording: SIGUSR1, and when the end may come before the command's. */
+static void save_now(void *context)
+{
+    run_state              *r = context;
+    const hu_finish_options how = {.output = r->facts.output, .force = true, .is_partial = true};
+    hu_error                err = {0};
+
+    if (hu_finish(r->session.path, &how, r->arena, &r->files, &err) < 0)
+        hu_command_say("cannot save what there is: %s: %s", err.file, err.text);
+}
+
+/* Lines that recorders inside of programs left for the user. */
+static void say_notes(const run_state *r)
+{
+    char    path[HU_SESSION_PATH_MAX + 64], *text = hu_arena_alloc(r->arena, NOTES_BYTES), *line, *end;
+    ssize_t n;
+    int     fd, shown = 0;
+
+    hu_session_file(&r->session, "notes", path, sizeof path);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 || !text)
+        return;
+    n = read(fd, text, NOTES_BYTES - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    for (line = text; (end = strchr(line, '\n')); line = end + 1) {
+        bool is_said = false;
+
+        *end = '\0';
+        for (const char *before = text; before < line && !is_said; before += strlen(before) + 1)
+            is_said = strcmp(before, line) == 0;
+        if (!is_said && line[0] && shown++ < NOTES_SHOWN)
+            hu_command_say("%s", line);
+    }
+}
+
+/* Has the program an interpreter?  Into one that has none nothing can be loaded. */
+static bool is_static(const char *program)
+{
+    unsigned char  head[4096];
+    const int      fd = open(program, O_RDONLY | O_CLOEXEC);
+    ssize_t        n;
+    size_t         at, size, count;
+
+    if (fd < 0)
+        return false;
+    n = read(fd, head, sizeof head);
+    close(fd);
+    if (n < 64 || memcmp(head, "\177ELF\2", 5) != 0)
+        return false;
+    at = head[32] | (size_t)head[33] << 8;              /* e_phoff, e_phentsize, e_phnum of a 64-bit file */
+    size = head[54] | (size_t)head[55] << 8;
+    count = head[56] | (size_t)head[57] << 8;
+    for (size_t i = 0; i < count && at + i * size + 4 <= (size_t)n; i++)
+        if (head[at + i * size] == 3)                   /* PT_INTERP */
+            return false;
+    return true;
+}
+
+/* The file that exec took, of PATH. */
+static bool find_program(const char *name, char *out, size_t room)
+{
+    const char *path = getenv("PATH");
+
+    if (strchr(name, '/')) {
+        snprintf(out, room, "%s", name);
+        return true;
+    }
+    for (; path && *path; path += strcspn(path, ":"), path += *path == ':') {
+        snprintf(out, room, "%.*s/%s", (int)strcspn(path, ":"), path, name);
+        if (access(out, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void say_nothing_seen(const run_state *r)
+{
+    char path[PATH_BYTES];
+
+    if (!r->library[0] || (r->o.doors & ~(uint32_t)HU_DOOR_CPU) == 0)
+        return;
+    if (find_program(r->argv[0], path, sizeof path) && is_static(path))
+        hu_command_say("%s is a static program: nothing can be loaded into it, only its use of processors is seen",
+                       r->argv[0]);
+    else
+        hu_command_say("nothing was recorded inside of %s: it ended at once, or is privileged (setuid) or not a program"
+                       " of this machine's C library", r->argv[0]);
+}
+
+static void say_recorded(const run_state *r)
+{
+    char time[HU_UNIT_BYTES], records[HU_UNIT_BYTES];
+    char more[160] = "";
+
+    hu_units_time(time, (double)r->result.wall_ns);
+    hu_units_count(records, (int64_t)r->tally.records);
+    if (r->tally.lost_in_all)
+        snprintf(more, sizeof more, "; %" PRIu64 " MORE WERE LOST (the report says when and why)", r->tally.lost_in_all);
+    if (r->tally.lost[HU_LOSS_OVERWRITTEN])
+        snprintf(more + strlen(more), sizeof more - strlen(more), "; %" PRIu64 " older ones gave way",
+                 r->tally.lost[HU_LOSS_OVERWRITTEN]);
+    hu_command_say("%s of %s: %s records of %u process%s%s", time, r->facts.name, records, r->tally.processes,
+                   r->tally.processes == 1 ? "" : "es", more);
+    if (r->result.outlive)
+        hu_command_say("%d process%s of it still run%s, no longer recorded; --wait all waits for them", r->result.outlive,
+                       r->result.outlive == 1 ? "" : "es", r->result.outlive == 1 ? "s" : "");
+}
+
+static void say_cost(const run_state *r)
+{
+    const hu_cost c = hu_cost_measure(r->tally.records, r->ns_per_record, r->result.own_cpu_ns, r->result.job_cpu_ns);
+    char share[HU_NUMBER_BYTES], each[HU_NUMBER_BYTES], records[HU_UNIT_BYTES], own[HU_UNIT_BYTES], job[HU_UNIT_BYTES];
+
+    hu_format_fixed(share, 100 * c.share, 2);
+    hu_format_fixed(each, r->ns_per_record, 1);
+    hu_units_time(records, (double)c.records_ns);
+    hu_units_time(own, (double)c.supervisor_ns);
+    hu_units_time(job, (double)r->result.job_cpu_ns);
+    if (isnan(c.share))
+        return;
+    hu_command_say("recording cost %s %% of the command's CPU time (%s): %s in it, at %s ns a record measured here, and %s"
+                   " beside it", share, job, records, each, own);
+}
+
+static int write_files(run_state *r)
+{
+    const hu_finish_options how = {.output = r->facts.output, .force = r->o.force};
+    hu_error                err = {0};
+    int                     rc = hu_finish(r->session.path, &how, r->arena, &r->files, &err);
+
+    if (rc == 0)
+        return 0;
+    r->has_failed = true;
+    r->session.control->state = HU_SESSION_FAILED;
+    snprintf(r->session.control->failure, sizeof r->session.control->failure, "%s", err.text);
+    hu_command_say("%s%s%s", err.file, err.file[0] ? ": " : "", err.text);
+    hu_command_say("the recording is kept; `holdup finish %s` tries again", r->session.path);
+    return rc;
+}
+
+/* A Ctrl-C while files are written: the recording is complete, and stays. */
+static char interrupted_text[HU_SESSION_PATH_MAX + 128];
+
+static void interrupted(int signal)
+{
+    if (write(STDERR_FILENO, interrupted_text, strlen(interrupted_text)) < 0)
+        _exit(HU_EXIT_RUN_LOST);
+    _exit(128 + signal);
+}
+
+static void listen_to_interrupts(const run_state *r)
+{
+    const struct sigaction act = {.sa_handler = interrupted};
+    sigset_t               set;
+
+    snprintf(interrupted_text, sizeof interrupted_text, "\nholdup: the recording is kept; `holdup finish %s` writes it\n",
+             r->session.path);
+    sigaction(SIGINT, &act, NULL);
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static void say_files(const run_state *r)
+{
+    char size[HU_UNIT_BYTES];
+
+    hu_units_bytes(size, (double)r->files.bytes);
+    if (r->files.n == 1)
+        hu_command_say("wrote %s (%s)", r->files.paths[0], size);
+    else if (r->files.n > 1)
+        hu_command_say("wrote %zu files (%s): %s … %s", r->files.n, size, r->files.paths[0],
+                       r->files.paths[r->files.n - 1]);
+}
+
+/* What of --require was not there: a door is open when somebody went through it. */
+static bool lacks_required(const run_state *r)
+{
+    const uint32_t open = r->tally.doors | (r->perf ? (uint32_t)HU_DOOR_CPU : 0);
+    bool           lacks = false;
+
+    for (uint32_t door = 1; door && door <= HU_DOOR_PYTORCH; door <<= 1) {
+        if (!(r->o.required & door & ~open))
+            continue;
+        hu_command_say("--require %s: nothing of the kind was recorded", hu_run_door_name(door));
+        lacks = true;
+    }
+    return lacks;
+}
+
+static int exit_status(const run_state *r)
+{
+    const int status = hu_supervise_exit_status(&r->result);
+
+    if (status == 0 && lacks_required(r))
+        return HU_EXIT_RUN_MISSING;
+    if (status == 0 && r->o.strict && (r->has_failed || r->tally.lost_in_all))
+        return HU_EXIT_RUN_LOST;
+    return status;
+}
+
+/* The directory goes when its files are safe and nobody uses it any more. */
+static void leave_session(run_state *r)
+{
+    const bool stays = r->o.keeps_rings || r->has_failed;
+
+    if (!r->has_failed)
+        r->session.control->state = HU_SESSION_WRITTEN;
+    if (r->files.n)
+        snprintf(r->session.control->output, sizeof r->session.control->output, "%s", r->files.paths[0]);
+    hu_registry_end(r->session.control->name, r->session.control);
+    if (stays && !r->has_failed && !r->o.quiet)
+        hu_command_say("rings are in %s", r->session.path);
+    hu_session_close(&r->session);
+    if (!stays)
+        hu_session_remove(r->session.path, NULL);
+}
+
+static int finish(run_state *r)
+{
+    hu_error   err = {0};
+    const bool is_terse = r->result.signal != 0 || r->o.no_report;      /* whoever asked to end has no time */
+    int        status;
+
+    r->session.control->state = HU_SESSION_WRITING;
+    listen_to_interrupts(r);
+    r->facts.status = r->result.status;
+    hu_facts_write(&r->session, &r->facts, NULL);
+    if (r->perf && hu_perf_stop(r->perf) < 0)
+        r->has_failed = true;
+    if (r->collector && hu_collect_close(r->collector, &err) < 0) {
+        r->has_failed = true;
+        hu_command_say("%s: %s", err.file, err.text);
+    }
+    hu_tally_session(r->session.path, &r->tally);
+    if (!r->o.quiet) {
+        say_notes(r);
+        say_recorded(r);
+        if (r->tally.processes == 0)
+            say_nothing_seen(r);
+        say_cost(r);
+    }
+    if (!r->result.was_cancelled && write_files(r) == 0 && !r->o.quiet)
+        say_files(r);
+    status = exit_status(r);
+    leave_session(r);
+    if (r->files.n && !is_terse && !r->o.quiet)
+        hu_report_paths((char **)(uintptr_t)r->files.paths, r->files.n, r->o.stats);
+    return status;
+}
+
+static int launch(run_state *r)
+{
+    hu_launch_notes          notes = {0};
+    hu_launch_signals        signals;
+    hu_launched              child;
+    const hu_collect_options how = {.max_bytes = r->o.max_size};
+    hu_supervise_options     watch = {.session = &r->session, .delay_ns = r->o.delay_ns, .duration_ns = r->o.duration_ns,
+                                      .waits_for_all = r->o.wait == 1, .kill = (hu_kill)r->o.kill, .save = save_now,
+                                      .context = r};
+    hu_error                 err = {0};
+    char                   **environment;
+    int                      why;
+
+    r->session.control->supervisor = (uint32_t)getpid();
+    environment = make_environment(r, r->session.path, &notes);
+    if (!environment) {
+        hu_fail_memory(&err);
+        hu_command_fail(&err);
+        return give_up(r, HU_EXIT_RUN_FAILED);
+    }
+    for (size_t i = 0; i < notes.n && !r->o.quiet; i++)
+        hu_command_say("%s", notes.at[i]);
+    r->collector = hu_collect_open(r->session.path, &how, &err);
+    if (!r->collector) {
+        hu_command_fail(&err);
+        return give_up(r, HU_EXIT_RUN_FAILED);
+    }
+    r->ns_per_record = hu_cost_of_record((hu_clock)r->session.control->clock);
+    hu_supervise_prepare(&signals, &hu_command_sigpipe, watch.waits_for_all);
+    if (hu_launch_fork(r->argv, environment, &signals, &child, &err) < 0) {
+        hu_command_fail(&err);
+        return give_up(r, HU_EXIT_RUN_FAILED);
+    }
+    start_perf(r, child.pid);
+    r->facts.pid = child.pid;
+    hu_facts_write(&r->session, &r->facts, NULL);
+    why = hu_launch_go(&child);
+    if (why) {
+        hu_command_say("%s cannot be started: %s", r->argv[0], strerror(why));
+        return give_up(r, why == ENOENT ? HU_EXIT_NOT_FOUND : HU_EXIT_CANNOT_EXEC);
+    }
+    watch.collector = r->collector;
+    watch.perf = r->perf;
+    hu_supervise(&watch, child.pid, &r->result);
+    return finish(r);
+}
+
+static int start(run_state *r)
+{
+    hu_error err = {0};
+
+    find_files(r);
+    if (r->o.print_command) {
+        hu_launch_notes notes = {0};
+        char          **environment = make_environment(r, "SESSION", &notes);
+
+        return environment ? print_command(r->argv, environment) : HU_EXIT_RUN_FAILED;
+    }
+    for (size_t i = 0; i < r->o.n_notes && !r->o.quiet; i++)
+        hu_command_say("%s", r->o.notes[i]);
+    if (is_recorded_already())
+        return become_command(r);
+    if (!r->library[0] && !r->o.quiet)
+        hu_command_say("libholdup-inject.so is not beside the program: nothing is seen inside of the command");
+    if (hu_arm(&r->o, r->argv, r->arena, &r->session, &r->facts, &err) < 0) {
+        hu_command_fail(&err);
+        return err.code == HU_EUSAGE ? 2 : HU_EXIT_RUN_FAILED;
+    }
+    return launch(r);
+}
+
+extern const hu_command hu_command_run;
+
+static int run(int argc, char **argv)
+{
+    hu_arena  *arena = hu_arena_new();
+    run_state *r = arena ? hu_arena_calloc(arena, 1, sizeof *r) : NULL;
+    hu_error   err = {0};
+    int        first, status;
+
+    if (!r) {
+        hu_fail_memory(&err);
+        hu_arena_free(arena);
+        hu_command_fail(&err);
+        return HU_EXIT_RUN_FAILED;
+    }
+    r->arena = arena;
+    first = hu_run_options_parse(argc, argv, &r->o, &err);
+    r->argv = argv + (first >= 0 ? first : 0);
+    if (first >= 0 && r->o.help) {
+        hu_help_command(&hu_command_run);
+        status = 0;
+    } else if (first >= 0 && first == argc) {
+        hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "run wants a command: holdup run -- python train.py");
+        status = hu_command_fail(&err);
+    } else {
+        status = first < 0 ? hu_command_fail(&err) : start(r);
+    }
+    hu_arena_free(arena);
+    return status;
+}
+
+const hu_command hu_command_run = {
+    .name = "run",
+    .summary = "start a command, record what it does, and say what holds it up",
+    .usage = "[options] [--] [NAME=VALUE ...] COMMAND ...",
+    .about = "Starts a command unchanged, with a recorder in it that needs no rights and no change\n"
+             "of code: NVTX and holdup ranges, calls of the C library that wait, MPI, and use of\n"
+             "processors.  Then writes a trace (.pftrace: opens in ui.perfetto.dev) for each rank\n"
+             "and prints the report.  What a job that is killed did until then is kept.  Exits\n"
+             "with the command's own status, or 128 + its signal.  docs/run.md\n\n"
+             "  holdup run -- python train.py\n"
+             "  holdup run -- torchrun --nproc-per-node 8 train.py\n"
+             "  srun holdup run -o 'runs/%j/rank%r' -- python train.py\n"
+             "  mpirun -n 4 holdup run -- ./a.out\n"
+             "  holdup run --steps 20..25 --trace nvtx,osrt -- python train.py",
+    .options = hu_run_rows,
+    .n_options = HU_RUN_ROWS,
+    .run = run,
+    .starts_another = true,
+};

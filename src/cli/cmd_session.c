@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cmd_session.c - `holdup start|stop|cancel|status`: runs of this user on this machine, seen and told from outside. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "record/registry.h"
+#include "record/tally.h"
+#include "render/json_out.h"
+#include "render/units.h"
+
+enum { ANSWER_NS = 5000000, ANSWER_TRIES = 1000 };      /* five seconds */
+enum { START = 1, STOP = 2, CANCEL = 3 };               /* hu_control.command */
+
+typedef struct {
+    const char *session;
+    bool        json, all, quiet;
+} options;
+
+static const hu_option rows[] = {
+    {"session", 's', HU_OPTION_TEXT, "NAME", "the run of this name (--session-new, or as `holdup status` calls it)",
+     offsetof(options, session), NULL, NULL},
+    {"all", 'a', HU_OPTION_FLAG, NULL, "all runs, not one alone", offsetof(options, all), NULL, NULL},
+    {"quiet", 'q', HU_OPTION_FLAG, NULL, "nothing but failures", offsetof(options, quiet), NULL, NULL},
+};
+
+static const hu_option status_rows[] = {
+    {"session", 's', HU_OPTION_TEXT, "NAME", "the run of this name", offsetof(options, session), NULL, NULL},
+    {"json", 'j', HU_OPTION_FLAG, NULL, "as JSON", offsetof(options, json), NULL, NULL},
+};
+
+static const char *state_name(const hu_registry_entry *e)
+{
+    static const char *const names[] = {"new", "armed", "recording", "paused", "writing", "written", "failed"};
+
+    if (e->control.state < HU_SESSION_WRITTEN && !e->is_alive)
+        return "failed";
+    return e->control.state < HU_COUNT(names) ? names[e->control.state] : "?";
+}
+
+static const char *failure(const hu_registry_entry *e)
+{
+    if (e->control.state < HU_SESSION_WRITTEN && !e->is_alive)
+        return "its supervisor was killed; holdup finish writes what there is";
+    return e->control.state == HU_SESSION_FAILED ? e->control.failure : "";
+}
+
+/* Tells one session, and waits until it has obeyed.  Without a supervisor its gate is moved from here. */
+static int tell(const hu_registry_entry *e, uint32_t command, hu_error *err)
+{
+    const struct timespec nap = {0, ANSWER_NS};
+    hu_session            s;
+    uint32_t              request;
+
+    if (hu_session_open(e->path, &s, err) < 0)
+        return err->code;
+    if (s.control->supervisor == 0) {
+        hu_session_record(s.control, command == START);
+        hu_session_close(&s);
+        return 0;
+    }
+    s.control->command = command;
+    request = __atomic_add_fetch(&s.control->request, 1, __ATOMIC_ACQ_REL);
+    for (int i = 0; i < ANSWER_TRIES && __atomic_load_n(&s.control->answered, __ATOMIC_ACQUIRE) != request; i++)
+        nanosleep(&nap, NULL);
+    if (s.control->answered != request)
+        hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "%s does not answer; is it stopped?", e->name);
+    else
+        err->code = 0;
+    hu_session_close(&s);
+    return err->code;
+}
+
+static int none_running(hu_error *err)
+{
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no run of yours goes on here; `holdup run` starts one");
+}
+
+/* Those that are meant: the named one, all, or the only one.  Moved to the front; returns how many. */
+static int choose(const options *o, hu_registry_entry *list, size_t n, hu_error *err)
+{
+    int kept = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (list[i].is_alive && list[i].path[0] && (!o->session || strcmp(o->session, list[i].name) == 0))
+            list[kept++] = list[i];
+    if (kept == 0 && o->session)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no run \"%.64s\" goes on here; `holdup status` lists them",
+                       o->session);
+    if (kept == 0)
+        return none_running(err);
+    if (kept > 1 && !o->all && !o->session)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%d runs go on here; say --session NAME or --all: %s, %s …", kept,
+                       list[0].name, list[1].name);
+    return kept;
+}
+
+static int command_all(uint32_t command, int argc, char **argv)
+{
+    static const char *const done[] = {"", "records", "has stopped recording", "is cancelled: nothing will be written"};
+    options            o = {0};
+    hu_error           err = {0};
+    hu_arena          *arena = hu_arena_new();
+    hu_registry_entry *list;
+    size_t             n;
+    int                rc, status = 0;
+
+    if (!arena) {
+        hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    rc = hu_options_parse(rows, HU_COUNT(rows), argc, argv, &o, &err);
+    if (rc > 0)
+        o.session = o.session ? o.session : argv[0];
+    if (rc >= 0)
+        rc = hu_registry_list(arena, &list, &n, &err);
+    if (rc >= 0)
+        rc = choose(&o, list, n, &err);
+    if (rc < 0)
+        status = hu_command_fail(&err);
+    for (int i = 0; i < rc; i++) {
+        if (tell(&list[i], command, &err) < 0)
+            status = hu_command_fail(&err);
+        else if (!o.quiet)
+            hu_command_say("%s %s", list[i].name, done[command]);
+    }
+    hu_arena_free(arena);
+    return status;
+}
+
+static int run_start(int argc, char **argv)
+{
+    return command_all(START, argc, argv);
+}
+
+static int run_stop(int argc, char **argv)
+{
+    return command_all(STOP, argc, argv);
+}
+
+static int run_cancel(int argc, char **argv)
+{
+    return command_all(CANCEL, argc, argv);
+}
+
+/* status */
+
+static void text_row(hu_out *out, const hu_registry_entry *e, const hu_tally *t)
+{
+    char records[HU_UNIT_BYTES], bytes[HU_UNIT_BYTES];
+
+    hu_units_count(records, (int64_t)t->records);
+    hu_units_bytes(bytes, (double)t->bytes);
+    hu_out_printf(out, "%-24s %-10s", e->name, state_name(e));
+    if (e->path[0])
+        hu_out_printf(out, " %u processes, %s records, %s, %" PRIu64 " lost", t->processes, records, bytes, t->lost_in_all);
+    if (failure(e)[0]) {
+        hu_out_text(out, "  ");
+        hu_units_clip(out, hu_str_of(failure(e)), sizeof e->control.failure);
+    }
+    if (e->control.state == HU_SESSION_WRITTEN) {
+        hu_out_text(out, " ");
+        hu_units_clip(out, hu_str_of(e->control.output), sizeof e->control.output);
+    }
+    if (e->path[0] && !e->is_alive)
+        hu_out_printf(out, "  %s", e->path);
+    hu_out_text(out, "\n");
+}
+
+static void json_row(hu_json_out *j, const hu_registry_entry *e, const hu_tally *t)
+{
+    hu_json_open(j, NULL, '{');
+    hu_json_str(j, "name", hu_str_of(e->name));
+    hu_json_str(j, "state", hu_str_of(state_name(e)));
+    hu_json_str(j, "failure", hu_str_of(failure(e)));
+    hu_json_str(j, "session", hu_str_of(e->path));
+    hu_json_str(j, "output", hu_str_of(e->control.output));
+    hu_json_int(j, "supervisor", e->control.supervisor);
+    hu_json_int(j, "processes", t->processes);
+    hu_json_int(j, "running", t->running);
+    hu_json_int(j, "records", (int64_t)t->records);
+    hu_json_int(j, "lost", (int64_t)t->lost_in_all);
+    hu_json_int(j, "bytes", (int64_t)t->bytes);
+    hu_json_close(j, '}');
+}
+
+static int write_status(const options *o, const hu_registry_entry *list, size_t n, hu_error *err)
+{
+    hu_out     *out = hu_out_open_fd(STDOUT_FILENO);
+    hu_json_out j = {.out = out, .is_empty = true};
+
+    if (!out)
+        return hu_fail_memory(err);
+    if (o->json)
+        hu_json_open(&j, NULL, '[');
+    for (size_t i = 0; i < n; i++) {
+        hu_tally t = {0};
+
+        if (o->session && strcmp(o->session, list[i].name) != 0)
+            continue;
+        if (list[i].path[0])
+            hu_tally_session(list[i].path, &t);
+        if (o->json)
+            json_row(&j, &list[i], &t);
+        else
+            text_row(out, &list[i], &t);
+    }
+    if (o->json)
+        hu_json_close(&j, ']');
+    return hu_out_close(out, err);
+}
+
+static int run_status(int argc, char **argv)
+{
+    options            o = {0};
+    hu_error           err = {0};
+    hu_arena          *arena = hu_arena_new();
+    hu_registry_entry *list = NULL;
+    size_t             n = 0, named = 0;
+    int                rc;
+
+    if (!arena) {
+        hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    rc = hu_options_parse(status_rows, HU_COUNT(status_rows), argc, argv, &o, &err);
+    if (rc > 0)
+        o.session = o.session ? o.session : argv[0];
+    if (rc >= 0)
+        rc = hu_registry_list(arena, &list, &n, &err);
+    for (size_t i = 0; rc >= 0 && i < n; i++)
+        named += !o.session || strcmp(o.session, list[i].name) == 0;
+    if (rc >= 0 && o.session && !named)
+        rc = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no run \"%.64s\" here; `holdup status` lists them", o.session);
+    if (rc >= 0 && n == 0 && !o.json)
+        hu_command_say("no run of yours goes on here");
+    if (rc >= 0)
+        rc = write_status(&o, list, n, &err);
+    hu_arena_free(arena);
+    return rc < 0 ? hu_command_fail(&err) : 0;
+}
+
+const hu_command hu_command_start = {
+    .name = "start",
+    .summary = "begin to record in a `holdup run` that waits or has paused",
+    .usage = "[--session NAME|--all]",
+    .about = "Opens the gate of a run that was started with --start-later, or that was stopped,\n"
+             "without a restart of the job; returns when it records.\n\n"
+             "  holdup run --start-later -- python train.py &\n"
+             "  holdup start; sleep 10; holdup stop\n"
+             "  srun --overlap --jobid 123 holdup start --all      on all nodes of a job",
+    .options = rows,
+    .n_options = HU_COUNT(rows),
+    .run = run_start,
+};
+
+const hu_command hu_command_stop = {
+    .name = "stop",
+    .summary = "pause the recording; the job goes on",
+    .usage = "[--session NAME|--all]",
+    .about = "Closes the gate: programs of the run record nothing until `holdup start`.  What was\n"
+             "recorded is written when the command ends.",
+    .options = rows,
+    .n_options = HU_COUNT(rows),
+    .run = run_stop,
+};
+
+const hu_command hu_command_cancel = {
+    .name = "cancel",
+    .summary = "stop the recording and throw it away; the job goes on",
+    .usage = "[--session NAME|--all]",
+    .about = "Closes the gate, and writes nothing when the command ends.",
+    .options = rows,
+    .n_options = HU_COUNT(rows),
+    .run = run_cancel,
+};
+
+const hu_command hu_command_status = {
+    .name = "status",
+    .summary = "which runs go on here, and what they have recorded",
+    .usage = "[--session NAME] [--json]",
+    .about = "Lists your runs on this machine, also those that ended in the last day: armed,\n"
+             "recording, paused, writing, written (and where), or failed and why.",
+    .options = status_rows,
+    .n_options = HU_COUNT(status_rows),
+    .run = run_status,
+};

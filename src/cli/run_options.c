@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * run_options.c - one row for each option; options of nsys that have no meaning here are named, not refused. */
+#include "cli/run_options.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+
+enum { DEFAULT_HZ = 99, MOST_HZ = 10000, DEFAULT_THRESHOLD_NS = 1000 };
+
+#define DEFAULT_DOORS (HU_DOOR_USER | HU_DOOR_NVTX | HU_DOOR_OSRT | HU_DOOR_MPI | HU_DOOR_CPU)
+#define LATER_DOORS   (HU_DOOR_CUDA | HU_DOOR_NCCL | HU_DOOR_PYTORCH)
+
+static const struct {
+    const char *name;
+    uint32_t    door;
+} doors[] = {
+#define D(id, name, bit) {name, HU_DOOR_##id},
+    HU_DOORS(D)
+#undef D
+};
+
+/* Words of nsys' --trace that this program does not record. */
+static const char *const foreign_doors[] = {"cudnn", "cublas", "cublas-verbose", "cusparse", "cusparse-verbose",
+    "cusolver", "cusolver-verbose", "cuda-hw", "cuda-sw", "opengl", "vulkan", "openacc", "openmp", "ucx", "nvvideo",
+    "python-gil", "syscall", "gds", "tegra-accelerators", "oshmem"};
+
+__attribute__((format(printf, 2, 3)))
+static void note(hu_run_options *o, const char *format, ...)
+{
+    va_list args;
+
+    if (o->n_notes == HU_RUN_NOTES)
+        return;
+    va_start(args, format);
+    vsnprintf(o->notes[o->n_notes++], sizeof o->notes[0], format, args);
+    va_end(args);
+}
+
+const char *hu_run_door_name(uint32_t door)
+{
+    for (size_t i = 0; i < HU_COUNT(doors); i++)
+        if (doors[i].door == door)
+            return doors[i].name;
+    return "?";
+}
+
+/* The next word of a list with commas, cut off it. */
+static hu_str next_word(hu_str *list)
+{
+    const char *comma = memchr(list->p, ',', list->n);
+    hu_str      word = {list->p, comma ? (size_t)(comma - list->p) : list->n};
+
+    *list = comma ? (hu_str){comma + 1, list->n - word.n - 1} : (hu_str){list->p + list->n, 0};
+    return word;
+}
+
+static int unknown_door(const char *option, hu_str word, hu_error *err)
+{
+    const char *names[HU_COUNT(doors) + 1], *near;
+    char        text[32];
+
+    for (size_t i = 0; i < HU_COUNT(doors); i++)
+        names[i] = doors[i].name;
+    names[HU_COUNT(doors)] = "none";
+    snprintf(text, sizeof text, "%.*s", (int)(word.n < 31 ? word.n : 31), word.p);
+    near = hu_options_suggest(text, names, HU_COUNT(names));
+    if (near)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s does not know \"%s\"; did you mean %s", option, text, near);
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s does not know \"%s\"; there are user, nvtx, osrt, mpi, cpu, none",
+                   option, text);
+}
+
+static uint32_t find_door(hu_str word)
+{
+    for (size_t i = 0; i < HU_COUNT(doors); i++)
+        if (hu_str_equal(word, hu_str_of(doors[i].name)))
+            return doors[i].door;
+    return 0;
+}
+
+static bool is_foreign_door(hu_str word)
+{
+    for (size_t i = 0; i < HU_COUNT(foreign_doors); i++)
+        if (hu_str_equal(word, hu_str_of(foreign_doors[i])))
+            return true;
+    return false;
+}
+
+static int parse_trace(void *field, const char *text, hu_error *err)
+{
+    hu_run_options *o = field;
+    char            later[120] = "";
+
+    o->has_trace = true;
+    o->doors = HU_DOOR_USER;
+    for (hu_str list = hu_str_of(text), word; list.n;) {
+        uint32_t door;
+
+        word = next_word(&list);
+        door = find_door(word);
+        if (word.n == 0)
+            continue;
+        if (hu_str_equal(word, HU_STR("none")))
+            o->doors = 0;
+        else if (door & ~(uint32_t)LATER_DOORS)
+            o->doors |= door;
+        else if (door || is_foreign_door(word))
+            snprintf(later + strlen(later), sizeof later - strlen(later), "%s%.*s", later[0] ? ", " : "", HU_FMT(word));
+        else
+            return unknown_door("trace", word, err);
+    }
+    if (later[0])
+        note(o, "this build does not record %s yet; the rest of --trace is recorded", later);
+    return 0;
+}
+
+static int parse_require(void *field, const char *text, hu_error *err)
+{
+    uint32_t *required = field;
+
+    for (hu_str list = hu_str_of(text), word; list.n;) {
+        word = next_word(&list);
+        if (!find_door(word))
+            return unknown_door("require", word, err);
+        *required |= find_door(word);
+    }
+    return 0;
+}
+
+/* "--sample=99", none, process-tree, cpu (nsys' older word), system-wide */
+static int parse_sample(void *field, const char *text, hu_error *err)
+{
+    hu_run_options *o = field;
+    uint64_t        hz;
+
+    o->has_sample = true;
+    if (strcmp(text, "none") == 0)
+        o->sample_hz = 0;
+    else if (strcmp(text, "process-tree") == 0 || strcmp(text, "cpu") == 0)
+        o->sample_hz = DEFAULT_HZ;
+    else if (strcmp(text, "system-wide") == 0) {
+        o->sample_hz = DEFAULT_HZ;
+        note(o, "--sample=system-wide is read as process-tree: other people's processes are not recorded");
+    } else if (hu_parse_u64(hu_str_of(text), &hz) && hz >= 1 && hz <= MOST_HZ)
+        o->sample_hz = (unsigned)hz;
+    else
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--sample wants none, process-tree or samples in a second"
+                       " (1 to %d), not \"%s\"", MOST_HZ, text);
+    return 0;
+}
+
+static int parse_switches(void *field, const char *text, hu_error *err)
+{
+    hu_run_options *o = field;
+
+    if (strcmp(text, "none") && strcmp(text, "process-tree") && strcmp(text, "system-wide"))
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--cpuctxsw wants none or process-tree, not \"%s\"", text);
+    o->no_switches = strcmp(text, "none") == 0;
+    return 0;
+}
+
+/* "1.5" and "1.5s" are seconds; ms, m and h are known. */
+static int parse_seconds(void *field, const char *text, hu_error *err)
+{
+    static const struct {
+        const char *unit;
+        int64_t     factor;
+        int         power;
+    } units[] = {{"ms", 1, 6}, {"m", 60, 9}, {"h", 3600, 9}, {"s", 1, 9}, {"", 1, 9}};
+    const hu_str s = hu_str_of(text);
+
+    for (size_t i = 0; i < HU_COUNT(units); i++) {
+        const hu_str unit = hu_str_of(units[i].unit);
+        int64_t      value;
+
+        if (hu_str_ends(s, unit) && hu_parse_scaled((hu_str){s.p, s.n - unit.n}, units[i].power, &value) && value >= 0 &&
+            !__builtin_mul_overflow(value, units[i].factor, (int64_t *)field))
+            return 0;
+    }
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "\"%s\" is no time; write 10, 1.5, 500ms or 2m", text);
+}
+
+/* "64M", "1.5G", "4096" */
+static int parse_bytes(void *field, const char *text, hu_error *err)
+{
+    static const char units[] = "KMGT";
+    const hu_str      s = hu_str_of(text);
+    const char        last = s.n ? (char)toupper((unsigned char)s.p[s.n - 1]) : '\0';
+    const char       *unit = last ? strchr(units, last) : NULL;
+    int64_t           thousandths;
+    int               shift = unit ? 10 * (int)(unit - units + 1) : 0;
+
+    if (hu_parse_scaled((hu_str){s.p, s.n - (unit ? 1 : 0)}, 3, &thousandths) && thousandths > 0 &&
+        thousandths < INT64_MAX >> shift) {
+        *(uint64_t *)field = ((uint64_t)thousandths << shift) / 1000;
+        return 0;
+    }
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "\"%s\" is no size; write 64M or 2G", text);
+}
+
+/* "20..25", "20" */
+static int parse_steps(void *field, const char *text, hu_error *err)
+{
+    hu_run_options *o = field;
+    const char     *dots = strstr(text, "..");
+    const hu_str    first = {text, dots ? (size_t)(dots - text) : strlen(text)};
+
+    if (!hu_parse_i64(first, &o->first_step) || !hu_parse_i64(hu_str_of(dots ? dots + 2 : text), &o->last_step) ||
+        o->first_step < 0 || o->last_step < o->first_step)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--steps wants A..B, such as 20..25, not \"%s\"", text);
+    o->wants_steps = true;
+    return 0;
+}
+
+/* "NAME@DOMAIN"; '\\@' is a part of a name, as in nsys */
+static int take_range(hu_run_options *o, const char *text, hu_error *err)
+{
+    char  *out = o->range;
+    size_t n = 0, room = sizeof o->range;
+
+    memset(o->range, 0, sizeof o->range);
+    memset(o->domain, 0, sizeof o->domain);
+    for (; *text && n + 1 < room; text++) {
+        if (text[0] == '\\' && text[1] == '@')
+            text++;
+        else if (text[0] == '@' && out == o->range) {
+            out = o->domain;
+            room = sizeof o->domain;
+            n = 0;
+            continue;
+        }
+        out[n++] = *text;
+    }
+    if (strcmp(o->domain, "*") == 0)            /* nsys: in any domain */
+        o->domain[0] = '\0';
+    if (*text || !o->range[0])
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "a range is written NAME or NAME@DOMAIN, of less than %zu bytes",
+                       sizeof o->range);
+    o->wants_range = true;
+    return 0;
+}
+
+static int parse_range_name(void *field, const char *text, hu_error *err)
+{
+    return take_range(field, text, err);
+}
+
+static int parse_range(void *field, const char *text, hu_error *err)
+{
+    hu_run_options *o = field;
+
+    if (strcmp(text, "none") == 0) {
+        o->wants_range = false;
+        return 0;
+    }
+    if (strncmp(text, "nvtx:", 5) == 0)
+        return take_range(o, text + 5, err);
+    if (strcmp(text, "nvtx") == 0) {
+        o->wants_range = true;
+        return 0;
+    }
+    if (strcmp(text, "cudaProfilerApi") == 0) {
+        note(o, "--capture-range=cudaProfilerApi is not seen yet: all is recorded; nvtx:NAME and --steps A..B limit it");
+        return 0;
+    }
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--capture-range wants none, nvtx:NAME or nvtx:NAME@DOMAIN, not \"%s\"",
+                   text);
+}
+
+static int parse_range_end(void *field, const char *text, hu_error *err)
+{
+    hu_run_options *o = field;
+
+    if (strcmp(text, "none") == 0 || strcmp(text, "stop") == 0 || strcmp(text, "stop-shutdown") == 0)
+        note(o, "--capture-range-end=%s is read as repeat: every range of the name is recorded", text);
+    else if (strncmp(text, "repeat", 6) != 0)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--capture-range-end wants repeat, not \"%s\"", text);
+    return 0;
+}
+
+static bool is_assignment(const char *text)
+{
+    size_t n = 0;
+
+    while (isalnum((unsigned char)text[n]) || text[n] == '_')
+        n++;
+    return n && !isdigit((unsigned char)text[0]) && text[n] == '=';
+}
+
+static int assign(hu_run_options *o, char *pair, hu_error *err)
+{
+    if (!is_assignment(pair))
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--env-var wants NAME=VALUE, not \"%s\"", pair);
+    if (o->n_assignments == HU_RUN_ASSIGNMENTS)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "more than %d variables", HU_RUN_ASSIGNMENTS);
+    o->assignments[o->n_assignments++] = pair;
+    return 0;
+}
+
+/* "A=1,B=2" are two, "A=1,2" is one; the text is an argument of ours, which may be cut. */
+static int parse_variable(void *field, const char *text, hu_error *err)
+{
+    hu_run_options *o = field;
+    char           *at = (char *)(uintptr_t)text;
+
+    for (;;) {
+        char *comma = strchr(at, ',');
+
+        while (comma && !is_assignment(comma + 1))
+            comma = strchr(comma + 1, ',');
+        if (comma)
+            *comma = '\0';
+        if (assign(o, at, err) < 0)
+            return err->code;
+        if (!comma)
+            return 0;
+        at = comma + 1;
+    }
+}
+
+static int parse_threshold(void *field, const char *text, hu_error *err)
+{
+    if (!hu_parse_i64(hu_str_of(text), field) || *(int64_t *)field < 0)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--osrt-threshold wants nanoseconds, not \"%s\"", text);
+    return 0;
+}
+
+/* nsys also takes "true" and "false" for --stats: the table that it prints is our report */
+static const char *const modes[] = {"stream", "flight", NULL};                  /* as hu_mode */
+static const char *const kills[] = {"none", "sigkill", "sigterm", NULL};        /* as hu_kill */
+static const char *const waits[] = {"primary", "all", NULL};
+
+#define AT(member) offsetof(hu_run_options, member)
+
+const hu_option hu_run_rows[HU_RUN_ROWS] = {
+    {"trace", 't', HU_OPTION_SPECIAL, "LIST", "what to record: user, nvtx, osrt, mpi, cpu (all of them), or none", 0, NULL,
+     parse_trace},
+    {"output", 'o', HU_OPTION_TEXT, "NAME",
+     "file: %h host %p pid %c command %t time %j job %r rank %l local rank %w world %N node %n number %q{VAR}", AT(output),
+     NULL, NULL},
+    {"force", 'f', HU_OPTION_SWITCH, NULL, "replace files that are there; else the new one gets a number", AT(force), NULL,
+     NULL},
+    {"steps", 0, HU_OPTION_SPECIAL, "A..B", "only these steps, by the number that the program gives them", 0, NULL,
+     parse_steps},
+    {"capture-range", 'c', HU_OPTION_SPECIAL, "nvtx:NAME", "only inside of ranges of this name, NAME@DOMAIN", 0, NULL,
+     parse_range},
+    {"nvtx-capture", 'p', HU_OPTION_SPECIAL, "NAME", "the range of --capture-range=nvtx", 0, NULL, parse_range_name},
+    {"capture-range-end", 0, HU_OPTION_SPECIAL, "repeat", "every range of that name (the only way there is)", 0, NULL,
+     parse_range_end},
+    {"delay", 'y', HU_OPTION_SPECIAL, "SECONDS", "begin to record after this time; 500ms and 2m are known", AT(delay_ns), NULL,
+     parse_seconds},
+    {"duration", 'd', HU_OPTION_SPECIAL, "SECONDS", "record for this time, then end the command (--kill none: do not)",
+     AT(duration_ns), NULL, parse_seconds},
+    {"kill", 0, HU_OPTION_CHOICE, "WHAT", "none, sigkill, sigterm (default): what ends the command after --duration",
+     AT(kill), kills, NULL},
+    {"wait", 0, HU_OPTION_CHOICE, "WHOM", "primary (default): the command; all: also what it leaves behind", AT(wait), waits,
+     NULL},
+    {"sample", 's', HU_OPTION_SPECIAL, "HZ", "CPU samples in a second of a thread (99); none", 0, NULL, parse_sample},
+    {"cpuctxsw", 0, HU_OPTION_SPECIAL, "WHAT", "process-tree (default): when threads ran; none", 0, NULL, parse_switches},
+    {"osrt-threshold", 0, HU_OPTION_SPECIAL, "NS", "calls of the C library that took less are not recorded (1000)",
+     AT(threshold_ns), NULL, parse_threshold},
+    {"paths", 0, HU_OPTION_FLAG, NULL, "names of files and peers with the calls", AT(paths), NULL, NULL},
+    {"mode", 0, HU_OPTION_CHOICE, "MODE", "stream (default), or flight: keep only the newest in memory", AT(mode), modes,
+     NULL},
+    {"max-memory", 0, HU_OPTION_SPECIAL, "BYTES", "of rings, for each process (64M)", AT(max_memory), NULL, parse_bytes},
+    {"max-size", 0, HU_OPTION_SPECIAL, "BYTES", "on disk while recording; what is more is counted as lost", AT(max_size),
+     NULL, parse_bytes},
+    {"env-var", 'e', HU_OPTION_SPECIAL, "NAME=VALUE", "a variable for the command; NAME=VALUE before CMD does the same", 0,
+     NULL, parse_variable},
+    {"start-later", 'Y', HU_OPTION_SWITCH, NULL, "record nothing before `holdup start`", AT(starts_later), NULL, NULL},
+    {"session-new", 0, HU_OPTION_TEXT, "NAME", "what start, stop and status call this run", AT(session_name), NULL, NULL},
+    {"scratch", 0, HU_OPTION_TEXT, "DIR", "where rings lie while recording (beside the output, $TMPDIR, /tmp)", AT(scratch),
+     NULL, NULL},
+    {"keep-rings", 0, HU_OPTION_FLAG, NULL, "leave them there, for `holdup finish`", AT(keeps_rings), NULL, NULL},
+    {"stats", 0, HU_OPTION_SWITCH, NULL, "all of the report at the end, not its overview alone", AT(stats), NULL, NULL},
+    {"no-report", 0, HU_OPTION_FLAG, NULL, "no report at the end", AT(no_report), NULL, NULL},
+    {"require", 0, HU_OPTION_SPECIAL, "LIST", "exit with 123 when one of these (as --trace) could not be recorded",
+     AT(required), NULL, parse_require},
+    {"strict", 0, HU_OPTION_FLAG, NULL, "exit with 124 when anything was lost or could not be written", AT(strict), NULL,
+     NULL},
+    {"print-command", 0, HU_OPTION_FLAG, NULL, "print what would be started, and start nothing", AT(print_command), NULL,
+     NULL},
+    {"quiet", 'q', HU_OPTION_FLAG, NULL, "nothing on stderr but failures", AT(quiet), NULL, NULL},
+};
+
+/* Other spellings of the same. */
+static const hu_option spellings[] = {
+    {"help", 'h', HU_OPTION_FLAG, NULL, NULL, AT(help), NULL, NULL},
+    {"force-overwrite", 0, HU_OPTION_SWITCH, NULL, NULL, AT(force), NULL, NULL},
+    {"stop-on-exit", 'x', HU_OPTION_SWITCH, NULL, NULL, AT(stops_on_exit), NULL, NULL},
+    {"show-output", 'w', HU_OPTION_SWITCH, NULL, NULL, AT(shows_output), NULL, NULL},
+};
+
+/* Options of `nsys profile` (its documentation, 2024.6) that mean nothing here, and what to do instead. */
+static const struct {
+    const char *name, *instead;
+} foreign[HU_RUN_FOREIGN] = {
+    {"export", "holdup export writes other formats"},
+    {"backtrace", "samples have call stacks where the program has frame pointers"},
+    {"samples-per-backtrace", "--sample=HZ sets how many there are"},
+    {"sampling-frequency", "--sample=HZ"},
+    {"sampling-period", "--sample=HZ"},
+    {"sampling-trigger", "--sample=HZ"},
+    {"cpu-core-events", "the processor's counters are not recorded"},
+    {"cpu-core-metrics", "the processor's counters are not recorded"},
+    {"os-events", "the system's counters are not recorded"},
+    {"event-sample", "the system's counters are not recorded"},
+    {"cuda-memory-usage", "GPU work is not recorded yet"},
+    {"cuda-graph-trace", "GPU work is not recorded yet"},
+    {"cuda-flush-interval", "GPU work is not recorded yet"},
+    {"cuda-um-cpu-page-faults", "GPU work is not recorded yet"},
+    {"cuda-um-gpu-page-faults", "GPU work is not recorded yet"},
+    {"cuda-event-trace", "GPU work is not recorded yet"},
+    {"cudabacktrace", "GPU work is not recorded yet"},
+    {"gpu-metrics-device", "GPU counters are not recorded"},
+    {"gpu-metrics-devices", "GPU counters are not recorded"},
+    {"gpu-metrics-set", "GPU counters are not recorded"},
+    {"gpu-metrics-frequency", "GPU counters are not recorded"},
+    {"gpuctxsw", "GPU work is not recorded yet"},
+    {"nic-metrics", "network counters are not recorded"},
+    {"mpi-impl", "Open MPI and MPICH are told apart by themselves"},
+    {"python-backtrace", "user ranges and CPU samples show where Python is"},
+    {"python-sampling", "user ranges and CPU samples show where Python is"},
+    {"python-sampling-frequency", "--sample=HZ"},
+    {"pytorch", "PyTorch's operators are not recorded yet"},
+    {"osrt-backtrace-threshold", "calls have no stacks"},
+    {"osrt-backtrace-stack-size", "calls have no stacks"},
+    {"trace-fork-before-exec", "children are always recorded, before and after exec"},
+    {"inherit-environment", "the command always inherits the environment"},
+    {"run-as", "start holdup as that user"},
+    {"resolve-symbols", "symbols are always resolved here"},
+    {"nvtx-domain-include", "all domains are recorded"},
+    {"nvtx-domain-exclude", "all domains are recorded"},
+    {"session", "--session-new names this run; holdup start --session NAME finds it"},
+};
+
+static int keep_foreign(void *field, const char *text, hu_error *err)
+{
+    (void)err;
+    *(const char **)field = text;
+    return 0;
+}
+
+/* All rows that are parsed: ours, other spellings, nsys' own. */
+static size_t all_rows(hu_option *out)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < HU_RUN_ROWS; i++)
+        out[n++] = hu_run_rows[i];
+    for (size_t i = 0; i < HU_COUNT(spellings); i++)
+        out[n++] = spellings[i];
+    for (size_t i = 0; i < HU_RUN_FOREIGN && foreign[i].name; i++)
+        out[n++] = (hu_option){foreign[i].name, 0, HU_OPTION_SPECIAL, "VALUE", "", AT(foreign) + i * sizeof(char *), NULL,
+                               keep_foreign};
+    return n;
+}
+
+static int check(hu_run_options *o, hu_error *err)
+{
+    if (o->wants_range && !o->range[0])
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--capture-range=nvtx wants the name of a range: nvtx:NAME");
+    if (o->session_name && (!o->session_name[0] || strlen(o->session_name) > 63 || o->session_name[0] == '.' ||
+                            strpbrk(o->session_name, "/ \n\t")))
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--session-new wants a short word");
+    if (o->starts_later && o->delay_ns)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--start-later and --delay exclude each other");
+    if ((o->wants_range || o->wants_steps) && !(o->doors & (HU_DOOR_USER | HU_DOOR_NVTX)))
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "steps and ranges are seen with --trace user or nvtx alone");
+    return 0;
+}
+
+int hu_run_options_parse(int argc, char **argv, hu_run_options *o, hu_error *err)
+{
+    hu_option rows[HU_RUN_ROWS + HU_COUNT(spellings) + HU_RUN_FOREIGN];
+    int       at = 0, first;
+
+    memset(o, 0, sizeof *o);
+    o->doors = DEFAULT_DOORS;
+    o->sample_hz = DEFAULT_HZ;
+    o->threshold_ns = DEFAULT_THRESHOLD_NS;
+    o->kill = HU_KILL_SIGTERM;
+    o->shows_output = true;
+    first = hu_options_parse_front(rows, all_rows(rows), argc, argv, o, &at, err);
+    if (first < 0 || o->help)
+        return first;
+    if (o->has_sample && o->sample_hz)
+        o->doors |= HU_DOOR_CPU;
+    if (!(o->doors & HU_DOOR_CPU) || (o->has_sample && !o->sample_hz && o->no_switches))
+        o->doors &= ~(uint32_t)HU_DOOR_CPU;
+    for (size_t i = 0; i < HU_RUN_FOREIGN && foreign[i].name; i++)
+        if (o->foreign[i] && strcmp(o->foreign[i], "none") != 0 && strcmp(o->foreign[i], "false") != 0)
+            note(o, "--%s is an option of nsys: %s", foreign[i].name, foreign[i].instead);
+    if (!o->shows_output)
+        note(o, "--show-output=false is not done: the command keeps its own output; add >/dev/null");
+    for (; first < argc && is_assignment(argv[first]); first++)
+        if (assign(o, argv[first], err) < 0)
+            return err->code;
+    return check(o, err) < 0 ? err->code : first;
+}

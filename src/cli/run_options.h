@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * run_options.h - the command line of `holdup run` and of what is armed like it; nsys' spellings are taken too. */
+#ifndef HU_CLI_RUN_OPTIONS_H
+#define HU_CLI_RUN_OPTIONS_H
+
+#include "cli/options.h"
+#include "record/format.h"
+#include "record/supervise.h"
+
+enum { HU_RUN_ASSIGNMENTS = 64, HU_RUN_NOTES = 12, HU_RUN_FOREIGN = 40, HU_RUN_ROWS = 29 };
+
+typedef struct {
+    bool      help, print_command, quiet, force, starts_later, keeps_rings, stats, no_report, strict, paths, stops_on_exit,
+              shows_output;
+    uint32_t  doors, required;          /* HU_DOOR_* */
+    bool      has_trace, has_sample;
+    unsigned  sample_hz;                /* 0: no samples */
+    bool      no_switches;
+    int64_t   delay_ns, duration_ns;
+    bool      wants_steps;
+    int64_t   first_step, last_step;
+    bool      wants_range;              /* --capture-range=nvtx: -p names it */
+    char      range[sizeof ((hu_control *)0)->capture_range], domain[sizeof ((hu_control *)0)->capture_domain];
+    int64_t   threshold_ns;
+    int       mode, kill, wait;         /* hu_mode, hu_kill; wait: 0 primary, 1 all */
+    uint64_t  max_memory, max_size;     /* bytes; 0: the defaults */
+    const char *output, *session_name, *scratch;
+    char     *assignments[HU_RUN_ASSIGNMENTS];
+    size_t    n_assignments;
+    const char *foreign[HU_RUN_FOREIGN];        /* values of options of nsys that are not ours, by their row */
+    char      notes[HU_RUN_NOTES][240];
+    size_t    n_notes;
+} hu_run_options;
+
+extern const hu_option hu_run_rows[HU_RUN_ROWS];
+
+/*
+ * Fills *out; returns the index of the command's first word (argc: there is none), or HU_EUSAGE.  VAR=value words in
+ * front of the command are taken as assignments.  What was read otherwise than nsys would is in the notes.
+ */
+int hu_run_options_parse(int argc, char **argv, hu_run_options *out, hu_error *err);
+
+const char *hu_run_door_name(uint32_t door);    /* of one bit */
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tally.c - heads of rings and of their blocks; what was drained by the size of the drain files. */
+#include "record/tally.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/str.h"
+
+static void add_ring(int fd, hu_tally *t)
+{
+    hu_ring_head  head;
+    hu_block_head block;
+
+    if (pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head || head.magic != HU_RING_MAGIC)
+        return;
+    t->processes++;
+    t->running += head.state == HU_PROCESS_RUNS && (kill((pid_t)head.pid, 0) == 0 || errno == EPERM);
+    t->doors |= head.doors;
+    for (int i = 0; i < HU_LOSS_REASONS; i++) {
+        t->lost[i] += head.lost[i];
+        t->lost_in_all += i == HU_LOSS_OVERWRITTEN ? 0 : head.lost[i];
+    }
+    for (uint32_t i = 1; i < head.n_blocks; i++) {
+        uint32_t n;
+
+        if (pread(fd, &block, sizeof block, (off_t)i * HU_BLOCK_BYTES) != (ssize_t)sizeof block)
+            return;
+        n = block.taken < HU_BLOCK_RECORDS ? block.taken : HU_BLOCK_RECORDS;
+        if (block.state != HU_BLOCK_FREE && block.kind == HU_BLOCK_OF_RECORDS && n > block.drained)
+            t->records += n - block.drained;
+    }
+}
+
+void hu_tally_session(const char *path, hu_tally *out)
+{
+    DIR           *d = opendir(path);
+    struct dirent *e;
+
+    memset(out, 0, sizeof *out);
+    while (d && (e = readdir(d))) {
+        const hu_str name = hu_str_of(e->d_name);
+        const int    fd = openat(dirfd(d), e->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        struct stat  st;
+
+        if (fd < 0)
+            continue;
+        if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+            out->bytes += (uint64_t)st.st_size;
+            if (hu_str_ends(name, HU_STR(".drain")))
+                out->records += (uint64_t)st.st_size / sizeof(hu_record);
+            else if (hu_str_ends(name, HU_STR(".ring")))
+                add_ring(fd, out);
+        }
+        close(fd);
+    }
+    if (d)
+        closedir(d);
+}

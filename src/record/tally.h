@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tally.h - how much a session has recorded so far, counted from its files while others write them. */
+#ifndef HU_RECORD_TALLY_H
+#define HU_RECORD_TALLY_H
+
+#include "record/format.h"
+
+typedef struct {
+    uint32_t processes, running;        /* process images that attached; of which still run */
+    uint32_t doors;                     /* HU_DOOR_*: that were entered in any of them */
+    uint64_t records;                   /* in rings and drained; of a session that runs: about */
+    uint64_t bytes;                     /* on disk */
+    uint64_t lost[HU_LOSS_REASONS];
+    uint64_t lost_in_all;               /* without what a flight recorder overwrites by design */
+} hu_tally;
+
+/* All zero when there is nothing to read. */
+void hu_tally_session(const char *path, hu_tally *out);
+
+#endif
