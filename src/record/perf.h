@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * perf.h - CPU samples and context switches of a command and of all that descends from it, by perf_event_open. */
+#ifndef HU_RECORD_PERF_H
+#define HU_RECORD_PERF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+enum { HU_PERF_DEFAULT_HZ = 99, HU_PERF_MOST_HZ = 10000 };
+
+typedef struct {
+    unsigned hz;                        /* samples per second of CPU time of a thread; 0: context switches alone */
+    unsigned pages;                     /* of one CPU's ring, a power of two; 0: 64.  Less where the system allows less */
+    uint64_t max_bytes;                 /* of all files together; 0: no limit.  What comes later is counted as lost */
+} hu_perf_options;
+
+typedef struct {
+    uint64_t bytes;                     /* written */
+    uint64_t records;
+    uint64_t lost;                      /* rings that were full */
+    uint64_t cut;                       /* records that could not be written: disk, or max_bytes */
+    unsigned n_cpus, pages;
+    bool     is_user_only;
+} hu_perf_totals;
+
+typedef struct hu_perf hu_perf;
+
+/*
+ * Opens one event on each online CPU for `child`, which waits before its exec: counting begins there, and threads,
+ * forks and their execs inherit it.  `session` is the directory that gets the files.  NULL when it cannot be done:
+ * `why` says in one line what is off, why and what to do, and nothing is left behind.
+ */
+hu_perf *hu_perf_start(const hu_perf_options *options, pid_t child, const char *session, hu_error *why);
+
+/* Moves what the kernel wrote into the files.  A ring of 64 pages holds about 5,000 switches: call it every 20 ms. */
+void hu_perf_round(hu_perf *perf);
+
+/* So far; after the last round before hu_perf_stop: of the whole run. */
+hu_perf_totals hu_perf_so_far(const hu_perf *perf);
+
+/* The last round; closes and frees.  0, or HU_EIO when records could not be written.  NULL is fine. */
+int hu_perf_stop(hu_perf *perf);
+
+#endif
