@@ -19,8 +19,8 @@ typedef struct {
 
 /*
  * Appends whole packets to `out`: names of processes and threads, changes of state, samples with their call chains, and
- * how many records the kernel lost.  `w` is working memory.  `symbols` may be NULL: then functions are [module]+offset.
- * 0 or HU_ENOMEM.
+ * how many records the kernel lost.  `w` is working memory: what is in it is forgotten.  `symbols` may be NULL: then
+ * functions are [module]+offset.  0 or HU_ENOMEM.
  */
 int hu_perf_packets_write(const hu_perf_files *files, hu_symbols *symbols, const hu_perf_packets_options *options,
                           hu_pbw *w, hu_out *out, hu_error *err);

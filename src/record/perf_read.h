@@ -9,7 +9,6 @@
 #include "base/map.h"
 
 typedef enum {
-    HU_TASK_CREATED,
     HU_TASK_RUNNABLE,                   /* wants to run, and does not: preempted, or not yet given a CPU */
     HU_TASK_RUNNING,
     HU_TASK_SLEEPING,
@@ -76,6 +75,7 @@ typedef struct {
     hu_map    thread_of;                /* tid: the last thread that had it */
     uint64_t  period_ns;                /* of CPU time for one sample; 0: no samples were taken */
     uint64_t  lost, cut;                /* records that the kernel, and we, had to drop */
+    int64_t   last_loss_ns;             /* what a thread did then is not known until its next change */
     uint64_t  malformed;                /* records that are none; the rest of their file is not read */
     uint32_t  n_files;
     bool      is_user_only;

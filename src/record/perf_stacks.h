@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * perf_stacks.h - modules, frames and call chains, each kept once. */
+#ifndef HU_RECORD_PERF_STACKS_H
+#define HU_RECORD_PERF_STACKS_H
+
+#include "record/perf_read.h"
+#include "record/perf_spaces.h"
+
+typedef struct {
+    hu_perf_files  *files;
+    hu_perf_spaces *spaces;
+    hu_map          module_of, frame_of, stack_of;
+    uint32_t        kernel, unknown;    /* modules */
+} hu_perf_stacks;
+
+bool hu_perf_stacks_init(hu_perf_stacks *s, hu_perf_files *files, hu_perf_spaces *spaces, hu_arena *arena);
+
+/* The module of a mapping, made when it is new; UINT32_MAX without memory. */
+uint32_t hu_perf_stacks_module(hu_perf_stacks *s, const hu_perf_module *module);
+
+/*
+ * The stack of a call chain as perf has it: innermost first, with PERF_CONTEXT_* marks between; n numbers of 8 bytes
+ * at `chain`, which need not be aligned.  0: nothing is in it.  UINT32_MAX without memory.
+ */
+uint32_t hu_perf_stacks_chain(hu_perf_stacks *s, uint32_t pid, const char *chain, size_t n, bool is_kernel);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * perf_threads.c - one record for each thread that lived; a number that returns after its end is another thread. */
+#include "record/perf_threads.h"
+
+uint32_t hu_perf_threads_new(hu_perf_files *f, uint32_t pid, uint32_t tid, int64_t time_ns)
+{
+    const hu_perf_thread thread = {.pid = pid, .tid = tid, .first_ns = time_ns, .last_ns = time_ns};
+    uint32_t            *place = hu_map_put(&f->thread_of, tid);
+
+    if (!place || !hu_vec_push(f->arena, &f->threads, thread))
+        return UINT32_MAX;
+    return *place = (uint32_t)f->threads.n - 1;
+}
+
+uint32_t hu_perf_threads_find(hu_perf_files *f, uint32_t pid, uint32_t tid, int64_t time_ns)
+{
+    const uint32_t at = hu_map_get(&f->thread_of, tid);
+
+    if (at == HU_MAP_NONE || f->threads.at[at].has_ended || f->threads.at[at].pid != pid)
+        return hu_perf_threads_new(f, pid, tid, time_ns);
+    f->threads.at[at].last_ns = time_ns;
+    return at;
+}
+
+/* A state that lasted over a loss counts as far as that. */
+static void close_state(const hu_perf_files *f, hu_perf_thread *t, int64_t time_ns)
+{
+    const bool    was_lost = t->is_known && t->since_ns <= f->last_loss_ns;
+    const int64_t end_ns = was_lost && f->last_loss_ns < time_ns ? f->last_loss_ns : time_ns;
+
+    if (t->is_known && end_ns > t->since_ns)
+        t->in_ns[t->state] += end_ns - t->since_ns;
+    if (was_lost)
+        t->is_known = false;
+    t->since_ns = time_ns;
+}
+
+bool hu_perf_threads_change(hu_perf_files *f, uint32_t thread, int64_t time_ns, uint32_t cpu, hu_task_state state)
+{
+    hu_perf_thread *t = &f->threads.at[thread];
+    const hu_perf_change change = {.time_ns = time_ns, .thread = thread, .cpu = (uint16_t)cpu, .state = (uint8_t)state};
+
+    if (t->has_ended || (t->is_known && t->state == (uint8_t)state && t->since_ns > f->last_loss_ns))
+        return true;
+    close_state(f, t, time_ns);
+    t->last_ns = time_ns;
+    t->state = (uint8_t)state;
+    t->is_known = true;
+    t->has_ended = state == HU_TASK_DEAD;
+    t->switches += state == HU_TASK_RUNNING;
+    return hu_vec_push(f->arena, &f->changes, change);
+}
+
+bool hu_perf_threads_name(hu_perf_files *f, uint32_t thread, hu_str name)
+{
+    const uint32_t id = hu_intern_add(&f->texts, name);
+
+    if (id != UINT32_MAX)
+        f->threads.at[thread].name = id;
+    return id != UINT32_MAX;
+}
+
+void hu_perf_threads_finish(hu_perf_files *f, int64_t end_ns)
+{
+    for (size_t i = 0; i < f->threads.n; i++) {
+        hu_perf_thread *t = &f->threads.at[i];
+
+        if (t->has_ended || !t->is_known)
+            continue;
+        close_state(f, t, end_ns);
+        t->last_ns = end_ns;
+    }
+}
