@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * hot.c - a program that spins, sleeps or has many threads, for tests of the CPU recorder.
+ *
+ *     hot spin SECONDS       in hot_function, called by caller_function
+ *     hot sleep SECONDS
+ *     hot threads N          each spins for 20 ms
+ *     hot forks N            children that spin for 20 ms, one after the other
+ *     hot jit                spins in code that lies in no file; prints its address
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile uint64_t sink;
+
+static double cpu_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+__attribute__((noinline)) void hot_function(void);
+__attribute__((noinline)) void caller_function(double seconds);
+
+__attribute__((noinline)) void hot_function(void)
+{
+    for (uint64_t i = 0; i < 2000000; i++)
+        sink += i * i;
+}
+
+__attribute__((noinline)) void caller_function(double seconds)
+{
+    const double end = cpu_now() + seconds;
+
+    while (cpu_now() < end)
+        hot_function();
+}
+
+static void *thread_main(void *unused)
+{
+    caller_function(0.02);
+    return unused;
+}
+
+static int threads(int n)
+{
+    pthread_t *all = calloc((size_t)n, sizeof *all);
+
+    for (int i = 0; all && i < n; i++)
+        if (pthread_create(&all[i], NULL, thread_main, NULL))
+            return 1;
+    for (int i = 0; all && i < n; i++)
+        pthread_join(all[i], NULL);
+    free(all);
+    return all ? 0 : 1;
+}
+
+static int forks(int n)
+{
+    for (int i = 0; i < n; i++) {
+        const pid_t child = fork();
+
+        if (child == 0) {
+            caller_function(0.02);
+            _exit(0);
+        }
+        waitpid(child, NULL, 0);
+    }
+    return 0;
+}
+
+#if defined(__x86_64__)
+/* mov ecx, imm32; dec ecx; jnz; ret */
+static const unsigned char loop_code[] = {0xb9, 0, 0, 0, 0x40, 0xff, 0xc9, 0x75, 0xfc, 0xc3};
+#endif
+
+static int jit(void)
+{
+#if defined(__x86_64__)
+    void *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void (*function)(void);
+    char  path[64];
+    FILE *map;
+
+    if (code == MAP_FAILED)
+        return 1;
+    memcpy(code, loop_code, sizeof loop_code);
+    memcpy(&function, &code, sizeof code);
+    snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
+    map = fopen(path, "w");
+    if (!map)
+        return 1;
+    fprintf(map, "%llx %zx jitted::loop\n", (unsigned long long)(uintptr_t)code, sizeof loop_code);
+    fclose(map);
+    function();
+    printf("%d\n", (int)getpid());
+    return 0;
+#else
+    return 77;
+#endif
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "spin";
+    const double number = argc > 2 ? strtod(argv[2], NULL) : 1;
+
+    if (strcmp(what, "spin") == 0)
+        caller_function(number);
+    else if (strcmp(what, "sleep") == 0)
+        usleep((useconds_t)(number * 1e6));
+    else if (strcmp(what, "threads") == 0)
+        return threads((int)number);
+    else if (strcmp(what, "forks") == 0)
+        return forks((int)number);
+    else if (strcmp(what, "jit") == 0)
+        return jit();
+    return 0;
+}
