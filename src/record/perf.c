@@ -28,6 +28,7 @@
 
 #include "base/arena.h"
 #include "record/perf_file.h"
+#include "record/schedstat.h"
 
 enum { DEFAULT_PAGES = 64, MOST_PAGES = 4096 };
 
@@ -45,6 +46,7 @@ struct hu_perf {
     cpu_ring   *cpus;
     size_t      n_cpus, ring_bytes, page_bytes;
     uint64_t    max_bytes;
+    hu_schedstat  *schedstat;           /* instead of all that: perf_event_open was refused */
     hu_perf_totals totals;
 };
 
@@ -308,6 +310,8 @@ static bool append(hu_perf *perf, cpu_ring *c, const ring_view *v)
 
 void hu_perf_round(hu_perf *perf)
 {
+    if (perf)
+        hu_schedstat_round(perf->schedstat);
     for (size_t i = 0; perf && i < perf->n_cpus; i++) {
         cpu_ring *c = &perf->cpus[i];
         ring_view v = {.data = (const char *)c->ring + perf->page_bytes, .mask = perf->ring_bytes - 1,
@@ -331,7 +335,8 @@ void hu_perf_round(hu_perf *perf)
 
 /* ---- begin and end ----------------------------------------------------------------------------------------------- */
 
-static void give_up(hu_perf *perf, const char *session)
+/* Also the files, which hold nothing yet. */
+static void close_rings(hu_perf *perf, const char *session)
 {
     char path[4352];
 
@@ -343,7 +348,6 @@ static void give_up(hu_perf *perf, const char *session)
         unlink(path);
     }
     unmap_all(perf);
-    hu_arena_free(perf->arena);
 }
 
 static size_t whole_pages(unsigned pages)
@@ -356,60 +360,76 @@ static size_t whole_pages(unsigned pages)
     return n;
 }
 
-hu_perf *hu_perf_start(const hu_perf_options *options, pid_t child, const char *session, hu_error *why)
+/* Rings as large as they may be; 0 or a code, with `why` filled. */
+static int open_rings(hu_perf *perf, struct perf_event_attr *attr, pid_t child, unsigned pages, hu_error *why)
 {
-    const unsigned hz = options->hz > HU_PERF_MOST_HZ ? (unsigned)HU_PERF_MOST_HZ : options->hz;
-    hu_arena      *arena = hu_arena_new();
-    hu_perf       *perf = arena ? hu_arena_calloc(arena, 1, sizeof *perf) : NULL;
-    int           *cpus = arena ? hu_arena_calloc(arena, HU_PERF_CPUS_MAX, sizeof *cpus) : NULL;
-    struct perf_event_attr attr = describe(hz);
-    hu_perf_head   head;
-    size_t         n, pages;
-    int            rc;
+    int         *cpus = hu_arena_calloc(perf->arena, HU_PERF_CPUS_MAX, sizeof *cpus);
+    const size_t n = cpus ? list_cpus(cpus, HU_PERF_CPUS_MAX) : 0;
+    int          rc;
 
-    if (!perf || !cpus) {
-        hu_arena_free(arena);
-        hu_fail_memory(why);
-        return NULL;
-    }
-    n = list_cpus(cpus, HU_PERF_CPUS_MAX);
-    *perf = (hu_perf){.arena = arena, .max_bytes = options->max_bytes, .page_bytes = (size_t)sysconf(_SC_PAGESIZE),
-                      .cpus = hu_arena_calloc(arena, n ? n : 1, sizeof *perf->cpus)};
-    if (!perf->cpus) {
-        hu_arena_free(arena);
-        hu_fail_memory(why);
-        return NULL;
-    }
-    for (pages = whole_pages(options->pages);; pages /= 2) {
-        perf->ring_bytes = pages * perf->page_bytes;
-        rc = map_all(perf, &attr, child, cpus, n);
-        if (rc != -ENOBUFS || pages == 1)
+    perf->cpus = hu_arena_calloc(perf->arena, n ? n : 1, sizeof *perf->cpus);
+    if (!cpus || !perf->cpus)
+        return hu_fail_memory(why);
+    for (size_t some = whole_pages(pages);; some /= 2) {
+        perf->ring_bytes = some * perf->page_bytes;
+        rc = map_all(perf, attr, child, cpus, n);
+        if (rc != -ENOBUFS || some == 1)
             break;
     }
-    if (rc < 0) {
-        if (rc == -ENOBUFS)
-            hu_fail(why, HU_EIO, NULL, HU_NO_OFFSET,
-                    "CPU samples and context switches are off: no locked memory is left for them; raise "
-                    "kernel.perf_event_mlock_kb or `ulimit -l`");
-        else
-            explain(-rc, why);
-        give_up(perf, session);
+    if (rc == -ENOBUFS)
+        return hu_fail(why, HU_EIO, NULL, HU_NO_OFFSET,
+                       "CPU samples and context switches are off: no locked memory is left for them; raise "
+                       "kernel.perf_event_mlock_kb or `ulimit -l`");
+    if (rc < 0)
+        explain(-rc, why);
+    return rc < 0 ? HU_EIO : 0;
+}
+
+static int open_all(hu_perf *perf, const hu_perf_options *options, pid_t child, const char *session, hu_error *why)
+{
+    struct perf_event_attr attr = describe(options->hz > HU_PERF_MOST_HZ ? (unsigned)HU_PERF_MOST_HZ : options->hz);
+    int                    rc = open_rings(perf, &attr, child, options->pages, why);
+    const hu_perf_head     head = {.magic = HU_PERF_MAGIC, .version = HU_PERF_VERSION, .bytes = sizeof head,
+                                   .n_cpus = (uint32_t)perf->n_cpus, .sample_type = HU_PERF_SAMPLE_TYPE,
+                                   .period_ns = attr.sample_period, .started_ns = now_ns(), .child = (uint32_t)child,
+                                   .user_only = attr.exclude_kernel, .ring_bytes = (uint32_t)perf->ring_bytes};
+
+    for (size_t i = 0; rc == 0 && i < perf->n_cpus; i++)
+        rc = make_file(perf, &perf->cpus[i], session, &head, why);
+    perf->totals.n_cpus = (unsigned)perf->n_cpus;
+    perf->totals.pages = (unsigned)(perf->ring_bytes / perf->page_bytes);
+    perf->totals.is_user_only = attr.exclude_kernel;
+    return rc;
+}
+
+/* What there is instead; `why` keeps the reason why it is needed, unless this fails too. */
+static bool fall_back(hu_perf *perf, pid_t child, const char *session, hu_error *why)
+{
+    hu_error other = {0};
+
+    close_rings(perf, session);
+    perf->schedstat = hu_schedstat_start(0, child, session, &other);
+    perf->totals = (hu_perf_totals){.is_refused = true};
+    if (!perf->schedstat && why)
+        *why = other;
+    return perf->schedstat != NULL;
+}
+
+hu_perf *hu_perf_start(const hu_perf_options *options, pid_t child, const char *session, hu_error *why)
+{
+    hu_arena *arena = hu_arena_new();
+    hu_perf  *perf = arena ? hu_arena_calloc(arena, 1, sizeof *perf) : NULL;
+
+    if (!perf) {
+        hu_arena_free(arena);
+        hu_fail_memory(why);
         return NULL;
     }
-    head = (hu_perf_head){.magic = HU_PERF_MAGIC, .version = HU_PERF_VERSION, .bytes = sizeof head,
-                          .n_cpus = (uint32_t)perf->n_cpus, .sample_type = HU_PERF_SAMPLE_TYPE,
-                          .period_ns = attr.sample_period, .started_ns = now_ns(), .child = (uint32_t)child,
-                          .user_only = attr.exclude_kernel, .ring_bytes = (uint32_t)perf->ring_bytes};
-    for (size_t i = 0; i < perf->n_cpus; i++) {
-        if (make_file(perf, &perf->cpus[i], session, &head, why) < 0) {
-            give_up(perf, session);
-            return NULL;
-        }
-    }
-    perf->totals.n_cpus = (unsigned)perf->n_cpus;
-    perf->totals.pages = (unsigned)pages;
-    perf->totals.is_user_only = attr.exclude_kernel;
-    return perf;
+    *perf = (hu_perf){.arena = arena, .max_bytes = options->max_bytes, .page_bytes = (size_t)sysconf(_SC_PAGESIZE)};
+    if (open_all(perf, options, child, session, why) == 0 || fall_back(perf, child, session, why))
+        return perf;
+    hu_arena_free(arena);
+    return NULL;
 }
 
 hu_perf_totals hu_perf_so_far(const hu_perf *perf)
@@ -445,6 +465,8 @@ int hu_perf_stop(hu_perf *perf)
         if (close(c->fd) < 0 || c->has_failed)
             rc = HU_EIO;
     }
+    if (hu_schedstat_stop(perf->schedstat) < 0)
+        rc = HU_EIO;
     unmap_all(perf);
     hu_arena_free(perf->arena);
     return rc;

@@ -24,14 +24,18 @@ typedef struct {
     uint64_t cut;                       /* records that could not be written: disk, or max_bytes */
     unsigned n_cpus, pages;
     bool     is_user_only;
+    bool     is_refused;                /* no samples: /proc is read instead (schedstat.h).  Then timers inside of the
+                                           programs may sample (hu_control.sample_hz) */
 } hu_perf_totals;
 
 typedef struct hu_perf hu_perf;
 
 /*
  * Opens one event on each online CPU for `child`, which waits before its exec: counting begins there, and threads,
- * forks and their execs inherit it.  `session` is the directory that gets the files.  NULL when it cannot be done:
- * `why` says in one line what is off, why and what to do, and nothing is left behind.
+ * forks and their execs inherit it.  `session` is the directory that gets the files.
+ *
+ * Where the system refuses, `why` has a code and says in one line what is off, why and what to do; what is returned then
+ * reads /proc instead.  NULL when that cannot be done either, and nothing is left behind.
  */
 hu_perf *hu_perf_start(const hu_perf_options *options, pid_t child, const char *session, hu_error *why);
 

@@ -3,6 +3,7 @@
  *
  * A frame is a module and a place in its file, so that the same function is one frame in all processes.  A caller's
  * address is the one it returns to, which may be the first of the next function: one byte before it is in the call.
+ * Code without frame pointers leaves anything in that register: a chain ends at the first caller that lies nowhere.
  */
 #include "record/perf_stacks.h"
 
@@ -114,6 +115,8 @@ uint32_t hu_perf_stacks_chain(hu_perf_stacks *s, uint32_t pid, const char *chain
 
         if (address >= (uint64_t)PERF_CONTEXT_MAX)
             is_user = address == (uint64_t)PERF_CONTEXT_USER;
+        else if (is_user && address && depth > 0 && !hu_perf_spaces_find(s->spaces, pid, address - 1))
+            break;
         else if (is_user && address)
             addresses[depth++] = address;
     }

@@ -2,7 +2,8 @@
  * schedstat_read.c - from sums to states: what a thread ran and waited since the last row, one after the other.
  *
  * Between two rows a thread slept for the rest, then waited for the CPU, then ran: the order is an estimate, the sums
- * are the scheduler's.  Changes of different threads are put into the order of time at the end.
+ * are the scheduler's.  The scheduler adds a wait when it is over: a thread that is found runnable waited for the rest.
+ * Changes of different threads are put into the order of time at the end.
  */
 #include "record/schedstat_read.h"
 
@@ -27,7 +28,7 @@ typedef struct {
 typedef struct {
     hu_perf_files *out;
     HU_VEC(sums) before;                /* by thread */
-    int64_t last_ns;
+    int64_t first_ns, last_ns;
 } reader;
 
 /* a - b, and 0 for numbers that run backwards; no more than `most`. */
@@ -46,12 +47,16 @@ static bool take_row(reader *x, const hu_schedstat_row *row)
     if (thread == UINT32_MAX || !hu_perf_threads_name(x->out, thread, name))
         return false;
     while (x->before.n <= thread)
-        if (!hu_vec_push(x->out->arena, &x->before, ((sums){.time_ns = row->time_ns})))
+        if (!hu_vec_push(x->out->arena, &x->before, ((sums){.time_ns = -1})))
             return false;
     before = &x->before.at[thread];
+    if (before->time_ns < 0)            /* it began since the last look */
+        before->time_ns = row->time_ns - grown(row->run_ns + row->delay_ns, 0, row->time_ns - x->first_ns);
     at_ns = before->time_ns;
     run_ns = grown(row->run_ns, before->run_ns, row->time_ns - at_ns);
     delay_ns = grown(row->delay_ns, before->delay_ns, row->time_ns - at_ns - run_ns);
+    if (row->state == 'R')
+        delay_ns = row->time_ns - at_ns - run_ns;
     *before = (sums){row->time_ns, row->run_ns, row->delay_ns};
     if (run_ns + delay_ns + SLACK_NS < row->time_ns - at_ns &&
         !hu_perf_threads_change(x->out, thread, at_ns, row->cpu, HU_TASK_SLEEPING))
@@ -122,9 +127,10 @@ int hu_schedstat_read(const char *session, hu_perf_files *out, hu_error *err)
     if (fd < 0)
         return 0;
     if (read(fd, &head, sizeof head) != (ssize_t)sizeof head || head.magic != HU_SCHEDSTAT_MAGIC || head.version != 1 ||
-        head.row_bytes != sizeof(hu_schedstat_row)) {
+        head.row_bytes != sizeof(hu_schedstat_row) || head.started_ns < 0) {
         out->malformed++;
     } else {
+        x.first_ns = x.last_ns = head.started_ns;
         rc = read_rows(&x, fd, err);
         hu_perf_threads_finish(out, x.last_ns);
         out->n_files = 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * perf_run.c - runs a command under the CPU recorder alone, and says what was recorded.
  *
- *     perf_run SESSION [--hz=N] [--schedstat] [--refuse=ERRNO] [--max-bytes=N] [--pid=N] [--kill] -- COMMAND ...
+ *     perf_run SESSION [--hz=N] [--off] [--refuse=ERRNO] [--max-bytes=N] [--pid=N] [--kill] -- COMMAND ...
  *     perf_run SESSION                                            reads what is there
  *
  * Writes SESSION/trace.pftrace and prints JSON.  --refuse makes perf_event_open fail, as seccomp does in a container.
@@ -23,7 +23,6 @@
 #include "record/perf.h"
 #include "record/perf_packets.h"
 #include "record/perf_read.h"
-#include "record/schedstat.h"
 
 static const char *option(int argc, char **argv, const char *name)
 {
@@ -77,7 +76,6 @@ static int run(int argc, char **argv, char **command)
                                .max_bytes = most ? strtoull(most, NULL, 10) : 0};
     hu_error        why = {0};
     hu_perf        *perf = NULL;
-    hu_schedstat   *schedstat = NULL;
     int             gate[2], status = 0, rc = 0;
     pid_t           child;
     struct rusage   used;
@@ -98,16 +96,10 @@ static int run(int argc, char **argv, char **command)
         _exit(127);
     }
     close(gate[0]);
-    if (!option(argc, argv, "--off")) {
-        perf = option(argc, argv, "--schedstat") ? NULL : hu_perf_start(&options, child, session, &why);
-        if (!perf) {
-            if (why.text[0])
-                fprintf(stderr, "%s\n", why.text);
-            schedstat = hu_schedstat_start(0, child, session, &why);
-            if (!schedstat)
-                fprintf(stderr, "%s\n", why.text);
-        }
-    }
+    if (!option(argc, argv, "--off"))
+        perf = hu_perf_start(&options, child, session, &why);
+    if (why.code)
+        fprintf(stderr, "%s\n", why.text);
     if (write(gate[1], "g", 1) != 1)
         return 125;
     close(gate[1]);
@@ -116,7 +108,6 @@ static int run(int argc, char **argv, char **command)
 
         nanosleep(&pause, NULL);
         hu_perf_round(perf);
-        hu_schedstat_round(schedstat);
     }
     if (option(argc, argv, "--kill"))
         raise(SIGKILL);
@@ -128,7 +119,7 @@ static int run(int argc, char **argv, char **command)
         fprintf(stderr, "pages %u, cpus %u, user only %d, bytes %llu, lost %llu, cut %llu\n", t.pages, t.n_cpus, t.is_user_only,
                 (unsigned long long)t.bytes, (unsigned long long)t.lost, (unsigned long long)t.cut);
     }
-    rc = hu_perf_stop(perf) | hu_schedstat_stop(schedstat);
+    rc = hu_perf_stop(perf);
     getrusage(RUSAGE_CHILDREN, &used);
     fprintf(stderr, "stop %d, child cpu %.6f\n", rc,
             (double)used.ru_utime.tv_sec + (double)used.ru_stime.tv_sec +
