@@ -112,6 +112,7 @@ static bool keep_texts(const hu_trace *trace, hu_digest *d)
     KEEP2(ok, d, memory.holders, memory.n_holders, op, module);
     KEEP1(ok, d, overheads.at, overheads.n, name);
     KEEP1(ok, d, overheads.recomputed, overheads.n_recomputed, name);
+    KEEP2(ok, d, hot.at, hot.n, name, module);
     KEEP1(ok, d, tree.at, tree.n, name);
     KEEP3(ok, d, op_kernels.at, op_kernels.n, op, kernel, source);
     KEEP1(ok, d, sequences.at, sequences.n, op);
@@ -146,6 +147,7 @@ static bool windows(const hu_steps *steps, bool counted, hu_arena *arena, hu_int
     Q(kernels, hu_kernels_measure(ask, &d->kernels, err))                                     \
     Q(overheads, hu_overheads_measure(ask, &d->overheads, err))                               \
     Q(operators, hu_operators_measure(ask, o->grouping, o->frames, &d->operators, err))       \
+    Q(hot, hu_hot_measure(ask, &d->hot, err))                                                 \
     Q(sequences, hu_sequences_measure(ask, &d->sequences, err))                               \
     Q(memory, hu_memory_measure(ask, &d->memory, err))                                        \
     Q(idle, hu_idle_measure(ask, &d->idle, err))                                              \
@@ -278,7 +280,8 @@ static bool merge(hu_digest *into, const hu_digest *from)
            hu_copies_merge(&into->copies, &from->copies, a) && hu_idle_merge(&into->idle, &from->idle, a) &&
            hu_launches_merge(&into->launches, &from->launches, a) && hu_calls_merge(&into->calls, &from->calls, a) &&
            hu_comm_merge(&into->comm, &from->comm, a) && hu_memory_merge(&into->memory, &from->memory, a) &&
-           hu_overheads_merge(&into->overheads, &from->overheads, a) && hu_tree_merge(&into->tree, &from->tree, a) &&
+           hu_overheads_merge(&into->overheads, &from->overheads, a) && hu_hot_merge(&into->hot, &from->hot, a) &&
+           hu_tree_merge(&into->tree, &from->tree, a) &&
            hu_sequences_merge(&into->sequences, &from->sequences, a) &&
            hu_roofline_merge(&into->roofline, &from->roofline, a) &&
            hu_phase_table_merge(&into->phases, &from->phases, a) &&

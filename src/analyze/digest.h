@@ -9,6 +9,7 @@
 #include "analyze/copies.h"
 #include "analyze/gpu_time.h"
 #include "analyze/health.h"
+#include "analyze/hot.h"
 #include "analyze/hta.h"
 #include "analyze/idle.h"
 #include "analyze/kernels.h"
@@ -48,6 +49,7 @@ typedef struct {
     hu_comm       comm;
     hu_memory     memory;
     hu_overheads  overheads;
+    hu_hot        hot;
     hu_tree       tree;
     hu_sequences  sequences;
     hu_roofline   roofline;

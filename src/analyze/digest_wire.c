@@ -21,7 +21,7 @@ HU_WIRE_TABLE(hu_series, SERIES);
 #define INFO(F, T) \
     F(T, STR, file) F(T, STR, format) F(T, STR, tool) F(T, STR, compression) F(T, STR, host) F(T, STR, backend) \
     F(T, I64, bytes) F(T, I64, base_ns) F(T, I64, rank) F(T, I64, world_size) F(T, I64, schema_version) \
-    F(T, I64, out_of_memory) F(T, BOOL, has_shapes) F(T, BOOL, has_stacks) F(T, BOOL, has_memory) \
+    F(T, I64, cpu_sample_ns) F(T, I64, out_of_memory) F(T, BOOL, has_shapes) F(T, BOOL, has_stacks) F(T, BOOL, has_memory) \
     F(T, BOOL, has_flops) F(T, BOOL, has_modules)
 HU_WIRE_TABLE(hu_trace_info, INFO);
 
@@ -215,6 +215,15 @@ HU_WIRE_TABLE(hu_recompute, RECOMPUTE);
 #define OVERHEAD(F, T) F(T, STR, name) F(T, I64, calls) F(T, I64, total_ns)
 HU_WIRE_TABLE(hu_overhead, OVERHEAD);
 
+#define HOT_FUNCTION(F, T) \
+    F(T, STR, name) F(T, STR, module) F(T, I64, self) F(T, I64, total) F(T, I64, main_self) F(T, I64, kernel)
+HU_WIRE_TABLE(hu_hot_function, HOT_FUNCTION);
+
+#define HOT(F, T) \
+    F(T, I64, samples) F(T, I64, main_samples) F(T, I64, kernel_samples) F(T, I64, sample_ns) \
+    F(T, LIST, at, n, hu_hot_function) F(T, SIZE, n)
+HU_WIRE_TABLE(hu_hot, HOT);
+
 #define OVERHEADS(F, T) \
     F(T, I64, span_ns) F(T, I64, recompute_calls) F(T, I64, recompute_host_ns) F(T, I64, recompute_device_ns) \
     F(T, I64, device_ns) F(T, LIST, recomputed, n_recomputed, hu_recompute) F(T, SIZE, n_recomputed) \
@@ -341,7 +350,7 @@ HU_WIRE_TABLE(hu_parallelism, PARALLELISM);
     F(T, PART, operators, hu_operators) F(T, PART, kernels, hu_kernels) F(T, PART, copies, hu_copies) \
     F(T, PART, op_kernels, hu_op_kernels) F(T, PART, idle, hu_idle) F(T, PART, launches, hu_launches) \
     F(T, PART, calls, hu_calls) F(T, PART, comm, hu_comm) F(T, PART, memory, hu_memory) \
-    F(T, PART, overheads, hu_overheads) F(T, PART, tree, hu_tree) F(T, PART, sequences, hu_sequences) \
+    F(T, PART, overheads, hu_overheads) F(T, PART, hot, hu_hot) F(T, PART, tree, hu_tree) F(T, PART, sequences, hu_sequences) \
     F(T, PART, roofline, hu_roofline) F(T, PART, phases, hu_phase_table) F(T, PART, parallelism, hu_parallelism) \
     F(T, PART, health, hu_health) F(T, MAYBE, hta, hu_hta) \
     F(T, MAYBE, tracelens, hu_tracelens) F(T, LEFT, findings)

@@ -13,7 +13,7 @@
 #include "ingest/format.h"
 #include "ingest/perfetto_reader.h"
 
-enum { FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2, DEFAULTS_CLOCK = 58, DEFAULTS_EVENT = 11, DEFAULTS_TRACK = 11,
+enum { FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2, DEFAULTS_CLOCK = 58, DEFAULTS_EVENT = 11, DEFAULTS_TRACK = 11, DEFAULTS_SAMPLE = 12,
        CLOCK_BOOTTIME = 6, LARGEST_FIELD = 1999, RATIO_FREE_BYTES = 64 << 20 };
 
 typedef struct {
@@ -145,6 +145,7 @@ static bool read_packet(perfetto_reader *r, hu_str message, perfetto_packet *out
         case PACKET_GPU_COUNTERS:
         case PACKET_GPU_STAGE:
         case PACKET_TRACK:
+        case PACKET_PERF_SAMPLE:
         case PACKET_GPU_INFO:
         case PACKET_ZSTD:
             out->what = f;
@@ -157,7 +158,7 @@ static bool read_packet(perfetto_reader *r, hu_str message, perfetto_packet *out
     return !m.bad;
 }
 
-static void take_defaults(perfetto_sequence *s, hu_str message)
+static void take_defaults(perfetto_reader *r, perfetto_sequence *s, hu_str message)
 {
     hu_protobuf       m = hu_protobuf_of(message), event;
     hu_protobuf_field f, g;
@@ -167,6 +168,8 @@ static void take_defaults(perfetto_sequence *s, hu_str message)
     while (hu_protobuf_next(&m, &f)) {
         if (f.number == DEFAULTS_CLOCK)
             s->clock = f.value <= UINT32_MAX ? (uint32_t)f.value : 0;
+        if (f.number == DEFAULTS_SAMPLE)
+            perfetto_samples_defaults(r, f.bytes);
         if (f.number != DEFAULTS_EVENT)
             continue;
         event = hu_protobuf_of(f.bytes);
@@ -185,7 +188,7 @@ static void take_state(perfetto_reader *r, const perfetto_packet *packet)
     if (packet->is_cleared)
         *s = (perfetto_sequence){.generation = s->generation + 1, .is_valid = true};
     if (packet->defaults.n)
-        take_defaults(s, packet->defaults);
+        take_defaults(r, s, packet->defaults);
     if (packet->interned.n)
         perfetto_values_intern(r, packet->sequence, packet->interned);
     if (packet->clock_snapshot.n)
@@ -251,7 +254,7 @@ static void take_devices(perfetto_reader *r, hu_str message)
 static bool is_event(const perfetto_packet *packet)
 {
     return packet->what.number == PACKET_TRACK_EVENT || packet->what.number == PACKET_GPU_STAGE ||
-           packet->what.number == PACKET_GPU_COUNTERS;
+           packet->what.number == PACKET_GPU_COUNTERS || packet->what.number == PACKET_PERF_SAMPLE;
 }
 
 static void take_event(perfetto_reader *r, const perfetto_packet *packet)
@@ -265,6 +268,8 @@ static void take_event(perfetto_reader *r, const perfetto_packet *packet)
         perfetto_events_track_event(r, packet);
     } else if (packet->what.number == PACKET_GPU_STAGE) {
         perfetto_gpu_stage(r, packet);
+    } else if (packet->what.number == PACKET_PERF_SAMPLE) {
+        perfetto_samples_take(r, packet);
     } else {
         perfetto_gpu_counters(r, packet);
     }
@@ -438,7 +443,7 @@ static bool prepare(document *d, hu_input *in, hu_builder *b, hu_arena *arena)
     return hu_map_init(&r->sequence_of, arena, 0) && hu_map_init(&r->interned_of, arena, 0) &&
            hu_map_init(&r->clock_of, arena, 0) && hu_map_init(&r->track_of, arena, 0) &&
            hu_map_init(&r->places, arena, CHROME_MOST_KEYS) && hu_map_init(&r->flows, arena, 0) &&
-           hu_map_init(&r->stages, arena, 0) && hu_map_init(&r->counter_of, arena, 0) &&
+           hu_map_init(&r->stages, arena, 0) && hu_map_init(&r->counter_of, arena, 0) && hu_map_init(&r->stack_of, arena, 0) &&
            hu_vec_push(arena, &r->sequences, (perfetto_sequence){0}) && perfetto_values_prepare(r);
 }
 

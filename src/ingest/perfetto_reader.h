@@ -18,19 +18,22 @@ enum {
     PACKET_CLOCK_SNAPSHOT = 6, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_TRACK_EVENT = 11,
     PACKET_INTERNED = 12, PACKET_FLAGS = 13, PACKET_OLD_CLEARED = 41, PACKET_DROPPED = 42, PACKET_COMPRESSED = 50,
     PACKET_GPU_COUNTERS = 52, PACKET_GPU_STAGE = 53, PACKET_CLOCK = 58, PACKET_DEFAULTS = 59, PACKET_TRACK = 60,
+    PACKET_PERF_SAMPLE = 66,
     PACKET_GPU_INFO = 128, PACKET_ZSTD = 133,
 };
 
 /* Everything by id that a sequence declares once. */
 typedef enum {
-    PERFETTO_CATEGORY = 1, PERFETTO_EVENT_NAME = 2, PERFETTO_ARG_NAME = 3, PERFETTO_CONTEXT = 23,
+    PERFETTO_CATEGORY = 1, PERFETTO_EVENT_NAME = 2, PERFETTO_ARG_NAME = 3, PERFETTO_FUNCTION = 5, PERFETTO_FRAME = 6,
+    PERFETTO_CALLSTACK = 7, PERFETTO_PATH = 17, PERFETTO_MAPPING = 19, PERFETTO_CONTEXT = 23,
     PERFETTO_GPU_SPECIFICATION = 24, PERFETTO_STRING = 29, PERFETTO_KERNEL = 1000, PERFETTO_KERNEL_ARG_NAME = 1001,
 } perfetto_interned_type;
 
 typedef struct {
     uint64_t iid;
     hu_str   text;
-    int64_t  number;        /* of a context: its process; of an argument's name: its place in chrome_event */
+    int64_t  number;        /* of a context: its process; of an argument's name: its place in chrome_event; of a frame:
+                               the id of its module; of a call stack: what hu_builder_cpu_stack returned */
     uint32_t sequence, generation;
     perfetto_interned_type type;
 } perfetto_interned;
@@ -75,12 +78,13 @@ typedef struct {
     uint64_t      packed_bytes, unpacked_bytes;
     int64_t       n_packets;
 
-    hu_map        sequence_of, interned_of, clock_of, track_of, places, flows, stages, counter_of;
+    hu_map        sequence_of, interned_of, clock_of, track_of, places, flows, stages, counter_of, stack_of;
     HU_VEC(perfetto_sequence) sequences;
     HU_VEC(perfetto_interned) interned;
     HU_VEC(perfetto_clock) clocks;
     HU_VEC(perfetto_track) tracks;
     HU_VEC(perfetto_edge) edges;
+    HU_VEC(hu_cpu_stack) stacks;    /* as the builder has them */
     uint32_t      primary_clock;
     bool          has_clocks;
 
@@ -121,6 +125,8 @@ void perfetto_tracks_finish(perfetto_reader *r);
 /* Builds the look-up of argument names; false without memory. */
 bool perfetto_values_prepare(perfetto_reader *r);
 void perfetto_values_intern(perfetto_reader *r, uint32_t sequence, hu_str message);
+/* Declares; its texts are kept already. */
+void perfetto_values_declare(perfetto_reader *r, uint32_t sequence, const perfetto_interned *entry);
 /* NULL: never declared, or forgotten since. */
 const perfetto_interned *perfetto_values_find(perfetto_reader *r, uint32_t sequence, perfetto_interned_type type,
                                               uint64_t iid);
@@ -152,6 +158,12 @@ uint32_t perfetto_events_number(perfetto_reader *r, hu_map *map, uint64_t id, bo
 /* Kineto's word for device work of that name. */
 hu_str perfetto_events_category(hu_str name);
 void perfetto_events_track_event(perfetto_reader *r, const perfetto_packet *packet);
+
+/* perfetto_samples.c */
+/* Mappings, frames and call stacks of interned data; their names are there already. */
+void perfetto_samples_intern(perfetto_reader *r, uint32_t sequence, hu_str message);
+void perfetto_samples_defaults(perfetto_reader *r, hu_str message);
+void perfetto_samples_take(perfetto_reader *r, const perfetto_packet *packet);
 
 /* perfetto_gpu.c */
 void perfetto_gpu_stage(perfetto_reader *r, const perfetto_packet *packet);

@@ -77,13 +77,28 @@ int perfetto_values_place_by_id(perfetto_reader *r, uint32_t sequence, perfetto_
     return i ? (int)i->number : CHROME_IGNORED;
 }
 
+void perfetto_values_declare(perfetto_reader *r, uint32_t sequence, const perfetto_interned *entry)
+{
+    const uint32_t generation = r->sequences.at[sequence].generation;
+    uint32_t      *place = hu_map_put(&r->interned_of, interned_key(sequence, generation, entry->type, entry->iid));
+
+    if (!place || !hu_vec_push(r->arena, &r->interned, *entry)) {
+        perfetto_no_memory(r);
+    } else {
+        *place = (uint32_t)r->interned.n - 1;
+        r->interned.at[*place].sequence = sequence;
+        r->interned.at[*place].generation = generation;
+    }
+    if ((int64_t)r->interned.n > hu_input_limits(r->chrome.in)->events)
+        hu_builder_fail(r->b, HU_ELIMIT, r->offset, "more interned names than the limit; raise --limit events=N");
+}
+
 static void intern_one(perfetto_reader *r, uint32_t sequence, perfetto_interned_type type, hu_str message)
 {
     perfetto_interned entry = {.sequence = sequence, .generation = r->sequences.at[sequence].generation, .type = type,
                                .text = HU_STR("")};
     hu_protobuf       m = hu_protobuf_of(message);
     hu_protobuf_field f;
-    uint32_t         *place;
 
     while (hu_protobuf_next(&m, &f)) {
         if (f.number == 1)
@@ -102,19 +117,14 @@ static void intern_one(perfetto_reader *r, uint32_t sequence, perfetto_interned_
     if (type == PERFETTO_ARG_NAME || type == PERFETTO_KERNEL_ARG_NAME)
         entry.number = perfetto_values_place(r, entry.text);
     entry.text = hu_builder_text(r->b, hu_builder_intern(r->b, entry.text));
-    place = hu_map_put(&r->interned_of, interned_key(sequence, entry.generation, type, entry.iid));
-    if (!place || !hu_vec_push(r->arena, &r->interned, entry))
-        perfetto_no_memory(r);
-    else
-        *place = (uint32_t)r->interned.n - 1;
-    if ((int64_t)r->interned.n > hu_input_limits(r->chrome.in)->events)
-        hu_builder_fail(r->b, HU_ELIMIT, r->offset, "more interned names than the limit; raise --limit events=N");
+    perfetto_values_declare(r, sequence, &entry);
 }
 
 void perfetto_values_intern(perfetto_reader *r, uint32_t sequence, hu_str message)
 {
     hu_protobuf       m = hu_protobuf_of(message);
     hu_protobuf_field f;
+    bool              has_frames = false;
 
     while (hu_protobuf_next(&m, &f)) {
         switch (f.number) {
@@ -124,14 +134,23 @@ void perfetto_values_intern(perfetto_reader *r, uint32_t sequence, hu_str messag
         case PERFETTO_CONTEXT:
         case PERFETTO_GPU_SPECIFICATION:
         case PERFETTO_STRING:
+        case PERFETTO_FUNCTION:
+        case PERFETTO_PATH:
         case PERFETTO_KERNEL:
         case PERFETTO_KERNEL_ARG_NAME:
             intern_one(r, sequence, (perfetto_interned_type)f.number, f.bytes);
+            break;
+        case PERFETTO_FRAME:
+        case PERFETTO_CALLSTACK:
+        case PERFETTO_MAPPING:
+            has_frames = true;
             break;
         default:
             break;
         }
     }
+    if (has_frames)
+        perfetto_samples_intern(r, sequence, message);
     if (m.bad)
         perfetto_malformed(r);
 }

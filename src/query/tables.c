@@ -223,6 +223,16 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
     C(T, time_ns, "INTEGER", "when", INT(sample(s, i)->time_ns))                                                      \
     C(T, value, "REAL", "its value from then on", real(out, sample(s, i)->value))
 
+#define CPU_SAMPLE_COLUMNS(C, T)                                                                                      \
+    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                                   \
+    C(T, time_ns, "INTEGER", "when", INT(cpu_sample(s, i)->time_ns))                                                  \
+    C(T, track, "INTEGER", "id of the thread's track", INT(cpu_sample(s, i)->track))                                  \
+    C(T, tid, "INTEGER", "thread", INT(s->ask.tracks[cpu_sample(s, i)->track].tid))                                   \
+    C(T, function, "TEXT", "the innermost", text(s, cpu_stack(s, i)->function, out))                                  \
+    C(T, module, "TEXT", "its program or library", text(s, cpu_stack(s, i)->module, out))                             \
+    C(T, stack, "TEXT", "functions from the outermost on, with ; between them", chain(s, i, out))                     \
+    C(T, is_kernel, "INTEGER", "1 inside the kernel", INT(cpu_sample(s, i)->is_kernel))
+
 #define MEMORY_COLUMNS(C, T)                                                                                          \
     C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                                   \
     C(T, time_ns, "INTEGER", "when", INT(memory(s, i)->time_ns))                                                      \
@@ -309,6 +319,43 @@ static const hu_sample *sample(const hu_sql_source *s, size_t i)
     return &hu_trace_samples(s->trace, &n)[i];
 }
 
+static const hu_cpu_sample *cpu_sample(const hu_sql_source *s, size_t i)
+{
+    size_t n;
+
+    return &hu_trace_cpu_samples(s->trace, &n)[i];
+}
+
+static const hu_cpu_stack *cpu_stack(const hu_sql_source *s, size_t i)
+{
+    static const hu_cpu_stack none;
+    const uint32_t at = cpu_sample(s, i)->stack;
+
+    return at ? hu_trace_cpu_stack(s->trace, at) : &none;
+}
+
+/* Written from its end, because a stack knows its callers. */
+static void chain(const hu_sql_source *s, size_t i, sqlite3_context *out)
+{
+    enum { MOST = 1 << 16 };
+    char  *all = cpu_sample(s, i)->stack ? sqlite3_malloc(MOST) : NULL;
+    size_t from = MOST;
+
+    for (uint32_t at = cpu_sample(s, i)->stack; all && at; at = hu_trace_cpu_stack(s->trace, at)->caller) {
+        const hu_str name = hu_trace_text(s->trace, hu_trace_cpu_stack(s->trace, at)->function);
+
+        if (name.n + 1 > from)
+            break;
+        if (from < MOST)
+            all[--from] = ';';
+        from -= name.n;
+        memcpy(all + from, name.p, name.n);
+    }
+    if (all)
+        sqlite3_result_text(out, all + from, (int)(MOST - from), SQLITE_TRANSIENT);
+    sqlite3_free(all);
+}
+
 static const hu_memory_event *memory(const hu_sql_source *s, size_t i)
 {
     size_t n;
@@ -368,6 +415,7 @@ DEFINE(collective, COLLECTIVE_COLUMNS)
 DEFINE(track, TRACK_COLUMNS)
 DEFINE(step, STEP_COLUMNS)
 DEFINE(counter, COUNTER_COLUMNS)
+DEFINE(cpu_sample, CPU_SAMPLE_COLUMNS)
 DEFINE(memory, MEMORY_COLUMNS)
 DEFINE(link, LINK_COLUMNS)
 DEFINE(device, DEVICE_COLUMNS)
@@ -390,6 +438,14 @@ static size_t counter_rows(const hu_sql_source *s)
     size_t n;
 
     hu_trace_samples(s->trace, &n);
+    return n;
+}
+
+static size_t cpu_sample_rows(const hu_sql_source *s)
+{
+    size_t n;
+
+    hu_trace_cpu_samples(s->trace, &n);
     return n;
 }
 
@@ -454,6 +510,7 @@ const hu_sql_table hu_sql_tables[] = {
     ROWS(link, "device work and the call that launched it", AT_link_rank, -1, -1),
     ROWS(memory, "allocations and releases of the framework", AT_memory_rank, -1, -1),
     ROWS(counter, "samples of counters", AT_counter_rank, -1, -1),
+    ROWS(cpu_sample, "where the CPU was, by samples of its call chains", AT_cpu_sample_rank, -1, -1),
     ROWS(device, "devices that the recorder saw", AT_device_rank, -1, -1),
     ROWS(metadata, "what the file says about itself", AT_metadata_rank, -1, -1),
     ROWS(string, "every different text of the trace", AT_string_rank, AT_string_id, -1),

@@ -434,6 +434,21 @@ void hu_builder_memory(hu_builder *b, const hu_memory_event *event)
         no_memory(b);
 }
 
+uint32_t hu_builder_cpu_stack(hu_builder *b, const hu_cpu_stack *stack)
+{
+    if (failed(b) || !hu_vec_push(b->trace->arena, &b->trace->cpu_stacks, *stack)) {
+        no_memory(b);
+        return 0;
+    }
+    return (uint32_t)b->trace->cpu_stacks.n;
+}
+
+void hu_builder_cpu_sample(hu_builder *b, const hu_cpu_sample *sample)
+{
+    if (failed(b) || !hu_vec_push(b->trace->arena, &b->trace->cpu_samples, *sample))
+        no_memory(b);
+}
+
 void hu_builder_sample(hu_builder *b, uint32_t track, int64_t time_ns, double value)
 {
     if (failed(b) || !hu_vec_push(b->trace->arena, &b->trace->samples, ((hu_sample){time_ns, track, value})))

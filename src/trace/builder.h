@@ -75,6 +75,9 @@ uint32_t hu_builder_collective_detail(hu_builder *b, const hu_collective_detail 
 
 void hu_builder_memory(hu_builder *b, const hu_memory_event *event);
 void hu_builder_sample(hu_builder *b, uint32_t track, int64_t time_ns, double value);
+/* Returns 1 + row, as callees and samples store it; 0 after a failure. */
+uint32_t hu_builder_cpu_stack(hu_builder *b, const hu_cpu_stack *stack);
+void hu_builder_cpu_sample(hu_builder *b, const hu_cpu_sample *sample);
 void hu_builder_flow(hu_builder *b, const hu_flow *flow);
 void hu_builder_device(hu_builder *b, const hu_device *device);
 void hu_builder_metadata(hu_builder *b, hu_str key, hu_str json);

@@ -31,6 +31,8 @@ struct hu_trace {
     HU_VEC(hu_collective_detail) collectives;
     HU_VEC(hu_memory_event) memory;
     HU_VEC(hu_sample) samples;
+    HU_VEC(hu_cpu_stack) cpu_stacks;
+    HU_VEC(hu_cpu_sample) cpu_samples;
     HU_VEC(hu_flow) flows;
     HU_VEC(hu_device) devices;
     HU_VEC(hu_metadata) metadata;

@@ -92,6 +92,20 @@ typedef struct {
     double   value;
 } hu_sample;
 
+/* A call chain of the CPU is its innermost function and the chain of its caller. */
+typedef struct {
+    uint32_t caller;                                    /* 1 + row, always an earlier one; 0 none       */
+    uint32_t function, module;                          /* string ids                                   */
+} hu_cpu_stack;
+
+/* Where a thread was when a timer looked. */
+typedef struct {
+    int64_t  time_ns;
+    uint32_t track;                                     /* the thread                                   */
+    uint32_t stack;                                     /* 1 + row; 0 not known                         */
+    uint8_t  is_kernel;                                 /* inside the kernel, for that function         */
+} hu_cpu_sample;
+
 /* One end of a forward-backward link. */
 typedef struct {
     int64_t  time_ns;

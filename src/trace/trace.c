@@ -70,6 +70,22 @@ const hu_sample *hu_trace_samples(const hu_trace *trace, size_t *n)
     return trace->samples.at;
 }
 
+const hu_cpu_sample *hu_trace_cpu_samples(const hu_trace *trace, size_t *n)
+{
+    *n = trace->cpu_samples.n;
+    return trace->cpu_samples.at;
+}
+
+size_t hu_trace_cpu_stack_count(const hu_trace *trace)
+{
+    return trace->cpu_stacks.n;
+}
+
+const hu_cpu_stack *hu_trace_cpu_stack(const hu_trace *trace, uint32_t row)
+{
+    return &trace->cpu_stacks.at[row - 1];
+}
+
 const hu_op_detail *hu_trace_op_detail(const hu_trace *trace, uint32_t row)
 {
     return &trace->ops.at[row];

@@ -67,6 +67,7 @@ typedef struct {
     int64_t base_ns;                    /* unix ns = base_ns + time; 0 when times are absolute              */
     int64_t rank, world_size;           /* -1 unknown                                                       */
     int64_t schema_version;             /* -1 absent                                                        */
+    int64_t cpu_sample_ns;              /* CPU time that one sample stands for; 0 unknown                   */
     int64_t out_of_memory;              /* records of allocations that failed                               */
     bool    has_shapes, has_stacks, has_memory, has_flops, has_modules;     /* what the capture recorded    */
 } hu_trace_info;
@@ -97,6 +98,9 @@ const hu_device     *hu_trace_devices(const hu_trace *trace, size_t *n);
 const hu_metadata   *hu_trace_metadata(const hu_trace *trace, size_t *n);
 const hu_memory_event *hu_trace_memory(const hu_trace *trace, size_t *n);      /* by time on each track */
 const hu_sample     *hu_trace_samples(const hu_trace *trace, size_t *n);
+const hu_cpu_sample *hu_trace_cpu_samples(const hu_trace *trace, size_t *n);    /* in the order of the file */
+size_t               hu_trace_cpu_stack_count(const hu_trace *trace);
+const hu_cpu_stack  *hu_trace_cpu_stack(const hu_trace *trace, uint32_t row);   /* 1 + row, as stored */
 
 /* Side tables; row = slices.detail[i] of a slice of that kind. */
 const hu_op_detail         *hu_trace_op_detail(const hu_trace *trace, uint32_t row);
