@@ -25,7 +25,7 @@ typedef struct {
     double  before_ns, after_ns;
 } hu_rung;
 
-enum { HU_FINDINGS = 22, HU_PATH_ROWS = 40, HU_SLACK_ROWS = 20 };
+enum { HU_FINDINGS = 26, HU_PATH_ROWS = 40, HU_SLACK_ROWS = 20 };
 
 typedef struct {
     hu_class class;

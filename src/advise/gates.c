@@ -61,6 +61,62 @@ static bool has_text(const hu_scene *c, const char *text)
     return hu_trace_find_text(c->s->ask.trace, hu_str_of(text)) != HU_NONE;
 }
 
+enum {
+    IO_CALLS = 1u << HU_HOST_FILE_READ | 1u << HU_HOST_FILE_WRITE | 1u << HU_HOST_FILE_META | 1u << HU_HOST_FSYNC |
+               1u << HU_HOST_NETWORK,
+};
+
+typedef struct {
+    char t[160];
+} place_name;
+
+/* "fsync of /scratch/model.pt in checkpoint"; of a long path the end, from the start of a character on. */
+static place_name name_place(const hu_host_place *p)
+{
+    enum { PATH = 72, WITHIN = 40 };
+    place_name said;
+    hu_str     path = p->path.n > PATH ? (hu_str){p->path.p + (p->path.n - PATH), PATH} : p->path;
+
+    while (path.n && path.n < p->path.n && ((unsigned char)path.p[0] & 0xc0) == 0x80)
+        path = (hu_str){path.p + 1, path.n - 1};
+
+    snprintf(said.t, sizeof said.t, "%.*s%s%.*s%s%.*s", HU_FMT(p->call), path.n ? " of " : "", HU_FMT(path),
+             p->within.n ? " in " : "", (int)(p->within.n > WITHIN ? WITHIN : p->within.n), p->within.p ? p->within.p : "");
+    return said;
+}
+
+/* What the main thread waits in most, of some classes of calls. */
+static void show_places(const hu_scene *c, hu_hint *h, unsigned classes)
+{
+    enum { NAMED = 3 };
+
+    for (size_t i = 0; i < NAMED; i++) {
+        const hu_host_place *p = hu_host_calls_place(&c->d->host_calls, classes, i);
+
+        if (!p)
+            return;
+        show(h, "%s: %lld calls, the longest %s; %s of the main thread in all steps", name_place(p).t,
+             (long long)p->sum.calls, hu_say_time((double)p->sum.longest_ns).t, hu_say_time((double)p->sum.main_ns).t);
+    }
+}
+
+static bool is_loader_range(hu_str name)
+{
+    return hu_str_equal(name, HU_STR("data")) || hu_str_equal(name, HU_STR("preprocessing")) ||
+           hu_str_has(name, HU_STR("DataLoader"));
+}
+
+/* What the loader itself waits for, where that was recorded. */
+static void show_loader_calls(const hu_scene *c, hu_hint *h)
+{
+    const hu_host_calls *calls = &c->d->host_calls;
+
+    for (size_t i = 0; i < calls->n_places && h->n_evidence < HU_EVIDENCE; i++)
+        if (calls->places[i].sum.main_ns > 0 && is_loader_range(calls->places[i].within))
+            show(h, "there %s: %lld calls, %s", name_place(&calls->places[i]).t, (long long)calls->places[i].sum.calls,
+                 hu_say_time((double)calls->places[i].sum.main_ns).t);
+}
+
 static bool gate_data(const hu_scene *c, hu_hint *h)
 {
     const double wait = node_time(c, HU_IN_DATA, HU_CLASS_BIT(DATA));
@@ -75,17 +131,76 @@ static bool gate_data(const hu_scene *c, hu_hint *h)
         single ? ", which loads in the same process (num_workers=0)" : multi ? " although workers load for it" : "");
     if (idle > 0 && c->d->gpu_time.n_slices)
         show(h, "the device was idle for %s while the host waited there", hu_say_time(idle).t);
+    show_loader_calls(c, h);
     return true;
+}
+
+/* Of the critical path, per step: a class of calls counts where nothing else hides it. */
+static double path_time(const hu_scene *c, hu_class class)
+{
+    return (double)c->s->path.by_class[class] / (double)c->n_steps;
 }
 
 static bool gate_io(const hu_scene *c, hu_hint *h)
 {
-    const double time = node_time(c, HU_IN_IO, HU_CLASS_BIT(IO));
+    const double         time = node_time(c, HU_IN_IO, HU_CLASS_BIT(IO));
+    const hu_host_place *p = hu_host_calls_place(&c->d->host_calls, IO_CALLS, 0);
+
+    if (time < LEAST_SHARE * c->step_ns && path_time(c, HU_CLASS_IO) < LEAST_SHARE * c->step_ns)
+        return false;
+    if (!p) {
+        say(h, "Writing checkpoints or other files takes %s a step (%s), spread over all steps.", hu_say_time(time).t,
+            hu_say_pct(100 * time / c->step_ns).t);
+        return true;
+    }
+    say(h, "The main thread %s: files, disks and the network hold it up for %s a step (%s). Most of it is %s.",
+        hu_host_class_words(p->class), hu_say_time(time).t, hu_say_pct(100 * time / c->step_ns).t, name_place(p).t);
+    show_places(c, h, IO_CALLS);
+    return true;
+}
+
+static bool gate_lock(const hu_scene *c, hu_hint *h)
+{
+    const double         time = path_time(c, HU_CLASS_LOCK);
+    const hu_host_sum   *all = &c->d->host_calls.by_class[HU_HOST_LOCK];
+    const hu_host_place *p = hu_host_calls_place(&c->d->host_calls, 1u << HU_HOST_LOCK, 0);
 
     if (time < LEAST_SHARE * c->step_ns)
         return false;
-    say(h, "Writing checkpoints or other files takes %s a step (%s), spread over all steps.", hu_say_time(time).t,
-        hu_say_pct(100 * time / c->step_ns).t);
+    say(h, "Waiting for locks takes %s of each step (%s)%s%s: another thread holds them meanwhile.", hu_say_time(time).t,
+        hu_say_pct(100 * time / c->step_ns).t, p ? ", mostly in " : "", p ? name_place(p).t : "");
+    show_places(c, h, 1u << HU_HOST_LOCK);
+    if (all->total_ns > all->main_ns)
+        show(h, "all threads together wait for locks for %s, in %lld calls", hu_say_time((double)all->total_ns).t,
+             (long long)all->calls);
+    return true;
+}
+
+static bool gate_sleep(const hu_scene *c, hu_hint *h)
+{
+    const double         time = path_time(c, HU_CLASS_SLEEP);
+    const hu_host_place *p = hu_host_calls_place(&c->d->host_calls, 1u << HU_HOST_SLEEP, 0);
+
+    if (time < LEAST_SHARE * c->step_ns)
+        return false;
+    say(h, "The program sleeps for %s of each step (%s) while nothing else goes on%s%s.", hu_say_time(time).t,
+        hu_say_pct(100 * time / c->step_ns).t, p ? ": " : "", p ? name_place(p).t : "");
+    show_places(c, h, 1u << HU_HOST_SLEEP);
+    return true;
+}
+
+static bool gate_starved(const hu_scene *c, hu_hint *h)
+{
+    const hu_host_time *t = &c->d->host_time;
+    const double        time = t->state_ns[HU_STATE_STARVED];
+
+    if (!t->is_recorded || time < LEAST_SHARE * t->step_ns)
+        return false;
+    say(h, "For %s of each step (%s) the main thread could run and waits for a processor: others have it.",
+        hu_say_time(time).t, hu_say_pct(100 * time / t->step_ns).t);
+    show(h, "as the kernel's scheduler recorded it; it runs for %s a step", hu_say_time(t->state_ns[HU_STATE_RUNS]).t);
+    if (t->n > 1)
+        show(h, "%zu processes of this job were recorded, %lld threads in the main one", t->n, (long long)t->at[0].threads);
     return true;
 }
 
@@ -441,6 +556,9 @@ static bool (*const gates[HU_RULE_COUNT])(const hu_scene *, hu_hint *) = {
     [HU_RULE_COPY_BOUND] = gate_copy,
     [HU_RULE_DATA_LOADING] = gate_data,
     [HU_RULE_IO_STALL] = gate_io,
+    [HU_RULE_LOCK] = gate_lock,
+    [HU_RULE_SLEEP] = gate_sleep,
+    [HU_RULE_STARVED] = gate_starved,
     [HU_RULE_EXPOSED_COMM] = gate_exposed_comm,
     [HU_RULE_STRAGGLER] = never,                /* needs several ranks: compare.c */
     [HU_RULE_COMM_LATENCY] = gate_latency,

@@ -33,9 +33,19 @@
     R(DATA_LOADING, "data-loading", "the job waits for its data loader", HU_EDIT_DATA, \
       "DataLoader(..., num_workers=4, prefetch_factor=4, persistent_workers=True, pin_memory=True); else decode faster", \
       "--view steps: the time of DataLoader goes down") \
-    R(IO_STALL, "io-stall", "steps stop for a checkpoint or other files", HU_EDIT_IO, \
-      "torch.distributed.checkpoint.async_save(...), or fewer checkpoints; write to a local disk first", \
-      "the slow steps are gone from --view steps") \
+    R(IO_STALL, "io-stall", "steps stop for files, a disk or the network", HU_EDIT_IO, \
+      "read ahead and write behind, in a thread of its own; checkpoints: torch.distributed.checkpoint.async_save(...), or " \
+      "fewer of them; a local disk first", \
+      "the slow steps are gone from --view steps; --view host: less time in these calls") \
+    R(LOCK, "lock-contention", "the main thread waits for locks that other threads hold", HU_EDIT_LOCK, \
+      "hold the lock for less: no work, input or output under it; one lock for each part; copies for each thread, joined " \
+      "at the end", "--view host: less time in the class lock") \
+    R(SLEEP, "sleep", "the main thread sleeps", HU_EDIT_SLEEP, \
+      "wait for the thing itself instead of a time: a condition, an event, a descriptor; shorter pauses between retries", \
+      "--view host: less time in the class sleep") \
+    R(STARVED, "cpu-starved", "the main thread could run, and has no processor", HU_EDIT_CPU, \
+      "fewer threads and workers than processors (OMP_NUM_THREADS, num_workers), more processors for the job " \
+      "(--cpus-per-task, cgroup limits), no neighbours on them", "--view host: less time without a processor") \
     R(EXPOSED_COMM, "exposed-communication", "communication that no computation hides", HU_EDIT_COMM, \
       "overlap it with backward (DDP does by itself; FSDP: backward_prefetch, forward_prefetch), or send less: bf16 " \
       "gradients", "--view comm: less exposed time") \

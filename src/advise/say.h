@@ -36,4 +36,22 @@ static inline hu_said hu_say_pct(double pct)
     return s;
 }
 
+/* "76 %" and "169.9 of 222.4 ms". */
+typedef struct {
+    char pct[HU_NUMBER_BYTES + 4], of[2 * HU_NUMBER_BYTES + 12];
+} hu_said_share;
+
+static inline hu_said_share hu_say_share(double part_ns, double whole_ns)
+{
+    char  part[HU_NUMBER_BYTES], whole[HU_NUMBER_BYTES];
+    hu_said_share s;
+
+    hu_format_fixed(part, 100 * part_ns / whole_ns, 0);
+    snprintf(s.pct, sizeof s.pct, "%s %%", part);
+    hu_format_fixed(part, part_ns / 1e6, whole_ns < 1e7 ? 2 : 1);
+    hu_format_fixed(whole, whole_ns / 1e6, whole_ns < 1e7 ? 2 : 1);
+    snprintf(s.of, sizeof s.of, "%s of %s ms", part, whole);
+    return s;
+}
+
 #endif

@@ -12,6 +12,7 @@
 
 #include "advise/findings.h"
 #include "advise/say.h"
+#include "advise/say_host.h"
 #include "base/number.h"
 
 static const double LEAST_SHARE = 0.10;         /* below this a share is not what holds a job up */
@@ -36,24 +37,6 @@ static const char *const cpu_words[HU_ROLE_COUNT] = {
     [HU_ROLE_OTHER] = "time that the profiler did not record takes",
 };
 
-/* "76 %" and "169.9 of 222.4 ms". */
-typedef struct {
-    char pct[HU_NUMBER_BYTES + 4], of[2 * HU_NUMBER_BYTES + 12];
-} share;
-
-static share share_of(double part_ns, double whole_ns)
-{
-    char  part[HU_NUMBER_BYTES], whole[HU_NUMBER_BYTES];
-    share s;
-
-    hu_format_fixed(part, 100 * part_ns / whole_ns, 0);
-    snprintf(s.pct, sizeof s.pct, "%s %%", part);
-    hu_format_fixed(part, part_ns / 1e6, whole_ns < 1e7 ? 2 : 1);
-    hu_format_fixed(whole, whole_ns / 1e6, whole_ns < 1e7 ? 2 : 1);
-    snprintf(s.of, sizeof s.of, "%s of %s ms", part, whole);
-    return s;
-}
-
 static hu_role largest_host_role(const hu_step_time *t)
 {
     hu_role best = HU_ROLE_COMMUNICATION;
@@ -74,11 +57,11 @@ static void say_device(const hu_digest *d, const hu_step_time *t, hu_verdict *v)
     const double most = fmax(t->idle_ns, fmax(t->exposed_comm_ns, t->exposed_copy_ns));
     const char  *step = step_words(d);
     hu_step_time host = *t;
-    share        s = share_of(most, t->step_ns), cause;
+    hu_said_share s = hu_say_share(most, t->step_ns), cause;
     hu_role      role;
 
     if (most < LEAST_SHARE * t->step_ns) {
-        s = share_of(t->compute_ns, t->step_ns);
+        s = hu_say_share(t->compute_ns, t->step_ns);
         snprintf(v->text, sizeof v->text, "The GPU computes for %s of %s (%s): its kernels are the limit, not the host.",
                  s.pct, step, s.of);
         return;
@@ -94,24 +77,25 @@ static void say_device(const hu_digest *d, const hu_step_time *t, hu_verdict *v)
     /* the category of communication includes its kernels, which are no idle time */
     host.role_ns[HU_ROLE_COMMUNICATION] = fmax(0, t->role_ns[HU_ROLE_COMMUNICATION] - t->comm_ns);
     role = largest_host_role(&host);
-    cause = share_of(host.role_ns[role], t->idle_ns);
+    cause = hu_say_share(host.role_ns[role], t->idle_ns);
     if (host.role_ns[role] >= WORTH_NAMING * t->idle_ns)
         snprintf(v->text, sizeof v->text, "The GPU is idle for %s of %s (%s). For %s of that time %s.", s.pct, step, s.of,
                  cause.pct, host_words[role]);
     else
         snprintf(v->text, sizeof v->text, "The GPU is idle for %s of %s (%s), for more than one reason; most often %s.",
                  s.pct, step, s.of, host_words[role]);
+    hu_say_idle_host(d, t->idle_ns, v->text, sizeof v->text);
 }
 
 static void say_host(const hu_digest *d, const hu_step_time *t, hu_verdict *v)
 {
     hu_step_time rest = *t;
     hu_role      role;
-    share        s;
+    hu_said_share s;
 
     rest.role_ns[HU_ROLE_RUNTIME] = 0;
     role = largest_host_role(&rest);
-    s = share_of(t->role_ns[role], t->step_ns);
+    s = hu_say_share(t->role_ns[role], t->step_ns);
     snprintf(v->text, sizeof v->text, "This trace holds no GPU work. On the host, %s %s of %s (%s).", cpu_words[role], s.pct,
              step_words(d), s.of);
 }
@@ -136,7 +120,9 @@ static void judge(const hu_digest *d, hu_verdict *v)
     const int64_t     lost = hu_quality_lost(q);
 
     v->confidence = HU_CONFIDENCE_HIGH;
-    if (d->steps.source == HU_STEPS_NONE)
+    if (d->steps.source == HU_STEPS_NONE && d->host_time.is_recorded && !d->breakdown.has_device)
+        doubt(v, HU_CONFIDENCE_MEDIUM, "no steps were found, so the run is taken as one piece");
+    else if (d->steps.source == HU_STEPS_NONE)
         doubt(v, HU_CONFIDENCE_LOW, "no steps were found, so the capture is taken as one piece");
     else if (d->steps.n_counted < FEWEST_STEPS)
         doubt(v, HU_CONFIDENCE_MEDIUM, "only %zu complete step%s", d->steps.n_counted, d->steps.n_counted == 1 ? "" : "s");
@@ -171,11 +157,13 @@ size_t hu_verdict_slowest(hu_digest *const *digests, size_t n)
 }
 
 /* Behind the sentence that states the shares. */
-static void say_price(const hu_findings *f, hu_verdict *v)
+static void say_price(const hu_digest *d, const hu_findings *f, hu_verdict *v)
 {
     const size_t      n = strlen(v->text), room = sizeof v->text - n;
     const hu_finding *best = f->n ? &f->at[0] : NULL;
 
+    if (!best && f->is_trusted && !d->breakdown.has_device && hu_say_is_waiting(d))
+        return;                                 /* what it waits for is named, and is no work of its own */
     if (!best && f->is_trusted)
         snprintf(v->text + n, room, " Nothing else holds it up: no single fix that could be replayed would save 1 %%.");
     else if (best && !isnan(best->gain_pct))
@@ -199,11 +187,13 @@ void hu_verdict_measure(hu_digest *const *digests, size_t n, hu_verdict *out)
         snprintf(out->text, sizeof out->text, "The trace holds no time to explain.");
     else if (digests[out->rank]->breakdown.has_device)
         say_device(digests[out->rank], slowest, out);
+    else if (digests[out->rank]->host_time.is_recorded)
+        hu_say_main_thread(digests[out->rank], out->text, sizeof out->text);
     else
         say_host(digests[out->rank], slowest, out);
     if (!f || !f->is_replayed || !slowest)
         return;
-    say_price(f, out);
+    say_price(digests[out->rank], f, out);
     if (!f->is_trusted) {
         char value[HU_NUMBER_BYTES];
 

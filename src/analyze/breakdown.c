@@ -29,13 +29,14 @@ static int collect_host_roles(work *w, hu_error *err)
         const uint8_t  flags = w->ask->names[s->name[i]];
         hu_role        role = HU_ROLE_CPU_EXEC;
 
-        if (!hu_kind_in(s->kind[i], HU_KINDS_HOST) || (flags & HU_NAME_STEP))
+        /* a call of the system belongs to what it is made in: analyze/host_time.h tells what it waits for */
+        if (!hu_kind_in(s->kind[i], HU_KINDS_HOST & ~HU_BIT(OS_CALL)) || (flags & HU_NAME_STEP))
             continue;
         if (hu_kind_in(s->kind[i], HU_KINDS_CALL))
             role = HU_ROLE_RUNTIME;
         else if (flags & HU_NAME_DATA_LOADER)
             role = HU_ROLE_DATA_LOADER;
-        else if (flags & HU_NAME_COMM)
+        else if (flags & HU_NAME_COMM || s->kind[i] == HU_KIND_MPI)
             role = HU_ROLE_COMMUNICATION;
         if (!hu_intervals_add(w->scratch, &w->role[role], s->start_ns[i], hu_ask_end(w->ask, i)))
             return hu_fail_memory(err);

@@ -118,6 +118,10 @@ static bool keep_texts(const hu_trace *trace, hu_digest *d)
     KEEP1(ok, d, sequences.at, sequences.n, op);
     if (d->hta)
         KEEP1(ok, d, hta->kernels, hta->n_kernels, name);
+    KEEP1(ok, d, host_calls.at, host_calls.n, name);
+    KEEP3(ok, d, host_calls.places, host_calls.n_places, call, path, within);
+    ok = ok && keep(d->arena, &d->host_time.process) && keep(d->arena, &d->host_time.thread);
+    KEEP1(ok, d, host_time.at, host_time.n, name);
     KEEP2(ok, d, parallelism.at, parallelism.n, group, ranks);
     ok = ok && keep(d->arena, &d->parallelism.gradient_dtype);
     KEEP3(ok, d, roofline.at, roofline.n, op, shapes, types);
@@ -155,6 +159,8 @@ static bool windows(const hu_steps *steps, bool counted, hu_arena *arena, hu_int
     Q(copies, hu_copies_measure(ask, &d->copies, err))                                        \
     Q(parallelism, hu_parallelism_measure(ask, &d->phases, &d->parallelism, err))             \
     Q(op_kernels, hu_op_kernels_measure(ask, &d->op_kernels, err))                            \
+    Q(host_calls, hu_host_calls_measure(ask, &d->host_calls, err))                            \
+    Q(host_time, hu_host_time_measure(ask, &d->host_time, err))                               \
     Q(hta, d->hta ? hu_hta_measure(ask, d->hta, err) : 0)                                     \
     Q(tracelens, d->tracelens ? hu_tracelens_measure(ask, d->tracelens, err) : 0)
 
@@ -284,6 +290,7 @@ static bool merge(hu_digest *into, const hu_digest *from)
            hu_tree_merge(&into->tree, &from->tree, a) &&
            hu_sequences_merge(&into->sequences, &from->sequences, a) &&
            hu_roofline_merge(&into->roofline, &from->roofline, a) &&
+           hu_host_calls_merge(&into->host_calls, &from->host_calls, a) &&
            hu_phase_table_merge(&into->phases, &from->phases, a) &&
            hu_op_kernels_merge(&into->op_kernels, &from->op_kernels, a);
 }
@@ -333,6 +340,8 @@ hu_digest *hu_digest_merge(hu_digest *const *digests, size_t n, hu_error *err)
         d->operators.grouping = digests[0]->operators.grouping;
         d->comm.on_host = true;
         hu_digest_agree(digests, n, &job);
+        d->host_time.process = d->host_time.thread = HU_STR("");
+        d->host_time.pid = d->host_time.tid = -1;
         d->parallelism = job.said ? *job.said : hu_parallelism_unknown();
         d->roofline.device = d->roofline.source = HU_STR("");
     }

@@ -11,6 +11,8 @@
 #include "analyze/health.h"
 #include "analyze/hot.h"
 #include "analyze/hta.h"
+#include "analyze/host_calls.h"
+#include "analyze/host_time.h"
 #include "analyze/idle.h"
 #include "analyze/kernels.h"
 #include "analyze/launch.h"
@@ -53,6 +55,8 @@ typedef struct {
     hu_tree       tree;
     hu_sequences  sequences;
     hu_roofline   roofline;
+    hu_host_calls host_calls;
+    hu_host_time  host_time;
     hu_phase_table phases;
     hu_parallelism parallelism;
     hu_health     health;

@@ -343,6 +343,31 @@ HU_WIRE_TABLE(hu_parallel_reason, PARALLEL_REASON);
     F(T, F64, ideal_bubble_pct)
 HU_WIRE_TABLE(hu_parallelism, PARALLELISM);
 
+#define HOST_SUM(F, T) F(T, I64, calls) F(T, I64, total_ns) F(T, I64, longest_ns) F(T, I64, bytes) F(T, I64, main_ns)
+HU_WIRE_TABLE(hu_host_sum, HOST_SUM);
+
+#define HOST_CALL(F, T) F(T, STR, name) F(T, ENUM, class, HU_HOST_CLASS_COUNT) F(T, PART, sum, hu_host_sum)
+HU_WIRE_TABLE(hu_host_call, HOST_CALL);
+
+#define HOST_PLACE(F, T) \
+    F(T, STR, call) F(T, STR, path) F(T, STR, within) F(T, ENUM, class, HU_HOST_CLASS_COUNT) F(T, PART, sum, hu_host_sum)
+HU_WIRE_TABLE(hu_host_place, HOST_PLACE);
+
+#define HOST_CALLS(F, T) \
+    F(T, PARTS, by_class, hu_host_sum) F(T, LIST, at, n, hu_host_call) F(T, SIZE, n) \
+    F(T, LIST, places, n_places, hu_host_place) F(T, SIZE, n_places)
+HU_WIRE_TABLE(hu_host_calls, HOST_CALLS);
+
+#define HOST_PROCESS(F, T) \
+    F(T, STR, name) F(T, I64, pid) F(T, I64, threads) F(T, I64, start_ns) F(T, I64, wall_ns) F(T, I64S, state_ns) \
+    F(T, BOOL, is_main)
+HU_WIRE_TABLE(hu_host_process, HOST_PROCESS);
+
+#define HOST_TIME(F, T) \
+    F(T, BOOL, is_recorded) F(T, STR, process) F(T, STR, thread) F(T, I64, pid) F(T, I64, tid) F(T, F64, step_ns) \
+    F(T, F64S, state_ns) F(T, F64S, idle_ns) F(T, LIST, at, n, hu_host_process) F(T, SIZE, n)
+HU_WIRE_TABLE(hu_host_time, HOST_TIME);
+
 #define DIGEST(F, T) \
     F(T, LEFT, arena) F(T, LEFTS, arenas) F(T, PART, info, hu_trace_info) F(T, LIST, devices, n_devices, hu_device) \
     F(T, STRS, device_names, n_devices) F(T, SIZE, n_devices) F(T, STR, device) F(T, STRS, step_names, steps.n) \
@@ -351,7 +376,8 @@ HU_WIRE_TABLE(hu_parallelism, PARALLELISM);
     F(T, PART, op_kernels, hu_op_kernels) F(T, PART, idle, hu_idle) F(T, PART, launches, hu_launches) \
     F(T, PART, calls, hu_calls) F(T, PART, comm, hu_comm) F(T, PART, memory, hu_memory) \
     F(T, PART, overheads, hu_overheads) F(T, PART, hot, hu_hot) F(T, PART, tree, hu_tree) F(T, PART, sequences, hu_sequences) \
-    F(T, PART, roofline, hu_roofline) F(T, PART, phases, hu_phase_table) F(T, PART, parallelism, hu_parallelism) \
+    F(T, PART, roofline, hu_roofline) F(T, PART, host_calls, hu_host_calls) \
+    F(T, PART, host_time, hu_host_time) F(T, PART, phases, hu_phase_table) F(T, PART, parallelism, hu_parallelism) \
     F(T, PART, health, hu_health) F(T, MAYBE, hta, hu_hta) \
     F(T, MAYBE, tracelens, hu_tracelens) F(T, LEFT, findings)
 HU_WIRE_TABLE(hu_digest, DIGEST);

@@ -183,8 +183,10 @@ static hu_idle_cause cause_of(const hu_ask *ask, uint32_t slice)
     }
     if (ask->s.kind[slice] == HU_KIND_PYTHON)
         return HU_IDLE_PYTHON;
-    if (ask->names[ask->s.name[slice]] & HU_NAME_COMM)
+    if (ask->names[ask->s.name[slice]] & HU_NAME_COMM || ask->s.kind[slice] == HU_KIND_MPI)
         return HU_IDLE_COMM;
+    if (ask->s.kind[slice] == HU_KIND_OS_CALL)
+        return HU_IDLE_SYSTEM;
     return HU_IDLE_OPERATOR;
 }
 

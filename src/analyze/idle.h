@@ -27,6 +27,7 @@ enum { HU_IDLE_KERNEL_WAIT_NS = 30000 };
     C(LAUNCH_CALL, "launch_call", "host: in calls that launch")                                  \
     C(OTHER_CALL, "other_call", "host: in other calls of the runtime")                           \
     C(COMM, "communication", "host: in collectives")                                             \
+    C(SYSTEM, "os_call", "host: in calls of the operating system")                               \
     C(GC, "garbage_collection", "host: collects Python garbage")                                 \
     C(OPERATOR, "operator", "host: in operators")                                                \
     C(PYTHON, "python", "host: in Python")                                                       \

@@ -12,6 +12,9 @@ static const hu_str step_prefix = {"ProfilerStep#", 13};
 
 static const char *const loader_prefixes[] = {"enumerate(DataLoader)#", "enumerate(DataPipe)#", "enumerate(IterDataPipe)#"};
 
+/* Phases of a pipeline in which the next batch is made (holdup_annotate.h, the Python package). */
+static const char *const loader_names[] = {"data", "preprocessing"};
+
 static const char *const comm_prefixes[] = {"nccl:", "gloo:", "mpi:", "ucc:", "xccl:", "hccl:",
                                             "oneccl_bindings_for_pytorch::"};
 
@@ -67,7 +70,8 @@ static uint8_t classify(hu_str name)
 
     if (hu_str_starts(name, step_prefix))
         return HU_NAME_STEP;
-    if (starts_with_any(name, loader_prefixes, HU_COUNT(loader_prefixes)))
+    if (starts_with_any(name, loader_prefixes, HU_COUNT(loader_prefixes)) ||
+        is_any(name, loader_names, HU_COUNT(loader_names)))
         flags |= HU_NAME_DATA_LOADER;
     if (starts_with_any(name, comm_prefixes, HU_COUNT(comm_prefixes)))
         flags |= HU_NAME_COMM;

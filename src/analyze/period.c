@@ -6,11 +6,14 @@
  * names propose the period: the median distance between their occurrences.  A proposal is worth the share of positions
  * whose name equals the name one period later.  A layer that repeats inside a step scores less than the step as long as
  * the step contains anything else; of equal scores the longer period wins, because its name is rarer.
+ *
+ * Where neither repeats, the calls of the system and of MPI that the job's main thread makes are such a sequence too.
  */
 #include "analyze/period.h"
 
 #include <stdlib.h>
 
+#include "analyze/main_thread.h"
 #include "analyze/select.h"
 #include "base/map.h"
 #include "base/stats.h"
@@ -18,6 +21,7 @@
 enum {
     FEWEST_REPEATS = 3,
     FEWEST_PERIOD = 4,          /* names; shorter patterns are loops, not steps */
+    FEWEST_CALLS = 2,           /* of calls of the system, of which short ones are not recorded */
     MOST_PROPOSALS = 24,
 };
 
@@ -28,6 +32,7 @@ typedef struct {
     size_t          n;
     hu_slices       s;
     const hu_trace *trace;
+    size_t          fewest;     /* names of a period */
 } sequence;
 
 static uint32_t name_at(const sequence *q, size_t i)
@@ -35,21 +40,21 @@ static uint32_t name_at(const sequence *q, size_t i)
     return q->s.name[q->slice[i]];
 }
 
-/* The track of a type with the most slices that qualify. */
-static int pick_sequence(const hu_trace *trace, unsigned kinds, bool outermost, hu_arena *arena, sequence *out,
-                         hu_error *err)
+/* The track with the most slices that qualify, or the only one that is looked at. */
+static int pick_sequence(const hu_trace *trace, unsigned kinds, bool outermost, uint32_t only, hu_arena *arena,
+                         sequence *out, hu_error *err)
 {
     const uint32_t *order = hu_trace_order(trace);
     size_t          n_tracks, best = 0;
     const hu_track *tracks = hu_trace_tracks(trace, &n_tracks);
     uint32_t       *list = NULL;
 
-    *out = (sequence){.s = hu_trace_slices(trace), .trace = trace};
+    *out = (sequence){.s = hu_trace_slices(trace), .trace = trace, .fewest = FEWEST_PERIOD};
     for (size_t pass = 0; pass < 2; pass++) {
         for (size_t t = 0; t < n_tracks; t++) {
             size_t n = 0;
 
-            if (pass == 1 && t != best)
+            if ((pass == 1 && t != best) || (only != HU_NONE && t != only))
                 continue;
             for (uint32_t k = 0; k < tracks[t].count; k++) {
                 const uint32_t i = order[tracks[t].first + k];
@@ -147,7 +152,7 @@ static int try_name(const sequence *q, const rare *r, hu_arena *arena, hu_period
     for (size_t i = 1; i < n; i++)
         gap[i - 1] = at[i] - at[i - 1];
     period = (size_t)(hu_stats_of(gap, n - 1).median + 0.5);
-    if (period < FEWEST_PERIOD || period * 2 > q->n)
+    if (period < q->fewest || period * 2 > q->n)
         return 0;
     score = match(q, period);
     if (score < LEAST_MATCH || score <= best->confidence)
@@ -169,25 +174,46 @@ static int try_name(const sequence *q, const rare *r, hu_arena *arena, hu_period
     return 0;
 }
 
-int hu_period_measure(const hu_trace *trace, hu_arena *arena, hu_period *out, hu_error *err)
+/* The best period of one sequence; none when nothing repeats in it. */
+static int measure_sequence(const sequence *q, hu_arena *arena, hu_period *out, hu_error *err)
 {
-    sequence  q;
     hu_period best = {0};
     rare     *names = NULL;
     size_t    n = 0, period = 0, tried = 0;
-    int       rc = pick_sequence(trace, HU_KINDS_DEVICE, false, arena, &q, err);
+    int       rc = q->n ? list_rare(q, arena, &names, &n, err) : 0;
 
-    if (rc == 0 && q.n == 0)
-        rc = pick_sequence(trace, HU_BIT(CPU_OP) | HU_BIT(USER), true, arena, &q, err);
-    if (rc == 0 && q.n)
-        rc = list_rare(&q, arena, &names, &n, err);
     for (size_t i = 0; rc == 0 && i < n && tried < MOST_PROPOSALS; i++) {
         if (names[i].count < FEWEST_REPEATS)
             continue;
         tried++;
-        rc = try_name(&q, &names[i], arena, &best, &period, err);
+        rc = try_name(q, &names[i], arena, &best, &period, err);
     }
     if (rc == 0)
         *out = best.n_starts > FEWEST_REPEATS ? best : (hu_period){0};
+    return rc;
+}
+
+int hu_period_measure(const hu_trace *trace, hu_arena *arena, hu_period *out, hu_error *err)
+{
+    const unsigned calls = HU_BIT(OS_CALL) | HU_BIT(MPI);
+    sequence  q;
+    hu_period best = {0};
+    int       rc = pick_sequence(trace, HU_KINDS_DEVICE, false, HU_NONE, arena, &q, err);
+    const bool has_device = q.n > 0;
+
+    if (rc == 0 && !has_device)
+        rc = pick_sequence(trace, HU_BIT(CPU_OP) | HU_BIT(USER), true, HU_NONE, arena, &q, err);
+    if (rc == 0)
+        rc = measure_sequence(&q, arena, &best, err);
+    if (rc == 0 && !has_device && best.n_starts == 0) {
+        const uint32_t main_thread = hu_main_thread_of_job(trace, arena);
+
+        rc = main_thread == HU_NONE ? 0 : pick_sequence(trace, calls, true, main_thread, arena, &q, err);
+        q.fewest = FEWEST_CALLS;
+        if (rc == 0 && main_thread != HU_NONE)
+            rc = measure_sequence(&q, arena, &best, err);
+    }
+    if (rc == 0)
+        *out = best;
     return rc;
 }

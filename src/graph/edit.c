@@ -279,6 +279,36 @@ static size_t edit_io(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
     return n;
 }
 
+static size_t edit_lock(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    return speed_up_nodes(f->g, c, 0, HU_CLASS_BIT(LOCK), e->factor);
+}
+
+static size_t edit_sleep(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    return speed_up_nodes(f->g, c, 0, HU_CLASS_BIT(SLEEP), e->factor);
+}
+
+/* What was taken from a node's time, of each thread. */
+static size_t take_away(const hu_edit_facts *f, const int64_t *of_node, hu_costs *c)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; of_node && i < f->g->n_nodes; i++) {
+        if (!of_node[i])
+            continue;
+        c->node[i] = c->node[i] > of_node[i] ? c->node[i] - of_node[i] : 0;
+        n++;
+    }
+    return n;
+}
+
+static size_t edit_cpu(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    (void)e;
+    return take_away(f, f->starved_ns, c);
+}
+
 static size_t edit_gc(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
     return speed_up_nodes(f->g, c, HU_IN_GC | HU_IN_STALL, HU_CLASS_BIT(GC), e->factor);
@@ -384,16 +414,8 @@ static size_t edit_compile(const hu_edit_facts *f, const hu_edit *e, hu_costs *c
 
 static size_t edit_profiler(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
-    size_t n = 0;
-
     (void)e;
-    for (size_t i = 0; f->profiler_ns && i < f->g->n_nodes; i++) {
-        if (!f->profiler_ns[i])
-            continue;
-        c->node[i] = c->node[i] > f->profiler_ns[i] ? c->node[i] - f->profiler_ns[i] : 0;
-        n++;
-    }
-    return n;
+    return take_away(f, f->profiler_ns, c);
 }
 
 /* What is between ranks is not in one of them. */
@@ -412,6 +434,8 @@ static size_t (*const apply[HU_EDIT_KINDS])(const hu_edit_facts *, const hu_edit
     [HU_EDIT_OP] = edit_op,               [HU_EDIT_COMM] = edit_comm,
     [HU_EDIT_BUCKET] = edit_bucket,       [HU_EDIT_ALLOC] = edit_alloc,
     [HU_EDIT_IO] = edit_io,               [HU_EDIT_GC] = edit_gc,
+    [HU_EDIT_LOCK] = edit_lock,           [HU_EDIT_SLEEP] = edit_sleep,
+    [HU_EDIT_CPU] = edit_cpu,
     [HU_EDIT_TENSOR] = edit_tensor,       [HU_EDIT_FUSE] = edit_fuse,
     [HU_EDIT_RECOMPUTE] = edit_recompute, [HU_EDIT_CONTENTION] = edit_contention,
     [HU_EDIT_COMPILE] = edit_compile,     [HU_EDIT_PROFILER] = edit_profiler,

@@ -17,7 +17,10 @@
     E(COMM, "comm", FACTOR, "communication N times faster; =0: no time; =overlap: hidden")        \
     E(BUCKET, "bucket", FACTOR, "N small messages are sent as one; =0: all of a step")            \
     E(ALLOC, "alloc", OFF, "no calls that take or free device memory")                            \
-    E(IO, "io", FACTOR, "no checkpoints and other files written between steps")                   \
+    E(IO, "io", FACTOR, "no checkpoints, no waiting for files and the network")                   \
+    E(LOCK, "lock", FACTOR, "no waiting for locks")                                               \
+    E(SLEEP, "sleep", FACTOR, "no sleeping")                                                      \
+    E(CPU, "cpu", OFF, "a thread that can run finds a processor at once")                         \
     E(GC, "gc", FACTOR, "no Python garbage collection")                                           \
     E(TENSOR, "tensor", OFF, "matrix products without tensor cores use them")                     \
     E(FUSE, "fuse", OFF, "elementwise kernels in a row become one")                               \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * edit_facts.c - what kernels' names say, which of them run beside communication, and where the profiler itself worked. */
+ * edit_facts.c - what kernels' names say, which of them run beside communication, and where the profiler
+ * itself worked or a thread had no processor. */
 #include "graph/edit_facts.h"
 
 #include <stdlib.h>
@@ -186,13 +187,34 @@ bool hu_edit_is_small_message(const hu_graph *g, uint32_t op)
     return g->op[op].cost_ns <= SMALL_NS;
 }
 
+/* What nodes of a lane have in common with sorted intervals. */
+static void add_common(const hu_graph *g, uint32_t lane, const hu_intervals *own, int64_t *of_node)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < g->n_nodes && at < own->n; i++) {
+        const hu_node *n = &g->node[i];
+        const int64_t  end = n->start_ns + n->seen_ns;
+
+        if (n->lane != lane)
+            continue;
+        while (at < own->n && own->at[at].end_ns <= n->start_ns)
+            at++;
+        for (size_t k = at; k < own->n && own->at[k].start_ns < end; k++) {
+            const int64_t from = own->at[k].start_ns > n->start_ns ? own->at[k].start_ns : n->start_ns;
+            const int64_t to = own->at[k].end_ns < end ? own->at[k].end_ns : end;
+
+            of_node[i] += to > from ? to - from : 0;
+        }
+    }
+}
+
 /* The profiler's records lie on tracks of their own, so they are given to whatever the main thread did meanwhile. */
 static bool find_profiler(hu_edit_facts *f, hu_arena *scratch)
 {
     const hu_graph *g = f->g;
     const hu_ask   *ask = g->ask;
     hu_intervals    own = {0};
-    size_t          at = 0;
 
     for (uint32_t i = 0; i < ask->s.n; i++)
         if (ask->s.kind[i] == HU_KIND_OVERHEAD &&
@@ -203,21 +225,36 @@ static bool find_profiler(hu_edit_facts *f, hu_arena *scratch)
     f->profiler_ns = hu_arena_calloc(f->arena, g->n_nodes + 1, sizeof *f->profiler_ns);
     if (!f->profiler_ns || !hu_intervals_unite(scratch, &own))
         return false;
-    for (size_t i = 0; i < g->n_nodes && at < own.n; i++) {
-        const hu_node *n = &g->node[i];
-        const int64_t  end = n->start_ns + n->seen_ns;
+    add_common(g, g->main_lane, &own, f->profiler_ns);
+    return true;
+}
 
-        if (n->lane != g->main_lane)
-            continue;
-        while (at < own.n && own.at[at].end_ns <= n->start_ns)
-            at++;
-        for (size_t k = at; k < own.n && own.at[k].start_ns < end; k++) {
-            const int64_t from = own.at[k].start_ns > n->start_ns ? own.at[k].start_ns : n->start_ns;
-            const int64_t to = own.at[k].end_ns < end ? own.at[k].end_ns : end;
+/* Waits for a processor lie beside their thread; lanes are the host's tracks in their order (lanes.c). */
+static bool find_starved(hu_edit_facts *f, hu_arena *scratch)
+{
+    const hu_graph *g = f->g;
+    const hu_ask   *ask = g->ask;
+    uint32_t        lane = 0;
+    const hu_track *main_track = NULL;
+    hu_intervals    own = {0};
 
-            f->profiler_ns[i] += to > from ? to - from : 0;
-        }
+    for (uint32_t t = 0; t < ask->n_tracks; t++)
+        if (ask->tracks[t].type == HU_TRACK_HOST && lane++ == g->main_lane)
+            main_track = &ask->tracks[t];
+    for (uint32_t i = 0; main_track && i < ask->s.n; i++) {
+        const hu_track *t = &ask->tracks[ask->s.track[i]];
+
+        if (ask->s.kind[i] == HU_KIND_CPU_WAIT && t->pid == main_track->pid && t->tid == main_track->tid &&
+            t->pid_is_text == main_track->pid_is_text && t->tid_is_text == main_track->tid_is_text &&
+            !hu_intervals_add(scratch, &own, ask->s.start_ns[i], hu_ask_end(ask, i)))
+            return false;
     }
+    if (own.n == 0)
+        return true;
+    f->starved_ns = hu_arena_calloc(f->arena, g->n_nodes + 1, sizeof *f->starved_ns);
+    if (!f->starved_ns || !hu_intervals_unite(scratch, &own))
+        return false;
+    add_common(g, g->main_lane, &own, f->starved_ns);
     return true;
 }
 
@@ -246,7 +283,7 @@ hu_edit_facts *hu_edit_facts_new(const hu_graph *g, double tensor_factor, hu_are
         f->match = hu_arena_calloc(arena, hu_trace_string_count(g->ask->trace) + 1, 1);
         f->head = hu_arena_alloc(arena, (g->n_ops + 1) * sizeof *f->head);
         ok = f->match && f->head && read_names(f, scratch) && compare_overlapped(f, scratch) &&
-             measure_slowdown(f, scratch) && find_profiler(f, scratch);
+             measure_slowdown(f, scratch) && find_profiler(f, scratch) && find_starved(f, scratch);
     }
     hu_arena_free(scratch);
     return ok ? f : NULL;

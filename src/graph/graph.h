@@ -12,7 +12,10 @@
 /* What a piece of time is: of a host node, of a device operation, or of a link.  The critical path is told in these. */
 #define HU_CLASSES(C)                                                                               \
     C(DATA, "data_loader", "host: waits for the data loader")                                       \
-    C(IO, "io", "host: writes a checkpoint or other files")                                         \
+    C(IO, "io", "host: in files, checkpoints or the network")                                       \
+    C(LOCK, "lock", "host: waits for locks")                                                        \
+    C(SLEEP, "sleep", "host: sleeps")                                                               \
+    C(WAIT, "wait", "host: waits for another thread or process")                                    \
     C(GC, "python_gc", "host: collects Python garbage")                                             \
     C(HOST_COMM, "host_communication", "host: in collectives")                                      \
     C(OPERATOR, "operator", "host: in operators")                                                   \

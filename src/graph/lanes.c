@@ -6,6 +6,8 @@
  */
 #include <stdlib.h>
 
+#include "analyze/host_calls.h"
+#include "analyze/main_thread.h"
 #include "analyze/overheads.h"
 #include "graph/build.h"
 
@@ -84,6 +86,39 @@ static bool leave_until(walk *w, int64_t time_ns)
     return pass(w, time_ns);
 }
 
+static hu_class class_of_call(hu_host_class class)
+{
+    switch (class) {
+    case HU_HOST_FILE_READ:
+    case HU_HOST_FILE_WRITE:
+    case HU_HOST_FILE_META:
+    case HU_HOST_FSYNC:
+    case HU_HOST_NETWORK:
+        return HU_CLASS_IO;
+    case HU_HOST_LOCK:
+        return HU_CLASS_LOCK;
+    case HU_HOST_SLEEP:
+        return HU_CLASS_SLEEP;
+    default:
+        return HU_CLASS_WAIT;
+    }
+}
+
+/* A call of the system is what it waits for, unless it is how a collective waits; one in another is part of that. */
+static frame frame_of_call(const walk *w, uint32_t i)
+{
+    const hu_ask *ask = w->b->ask;
+    const frame  *top = w->depth ? &w->stack[w->depth - 1] : NULL;
+    frame         f = {.end_ns = hu_ask_end(ask, i), .slice = i, .in = top ? top->in : 0};
+
+    f.class = (uint8_t)class_of_call(hu_host_calls_class(ask, i));
+    if (top && (top->class == HU_CLASS_HOST_COMM || (top->slice != HU_NONE && ask->s.kind[top->slice] == HU_KIND_OS_CALL)))
+        f.class = top->class;
+    if (f.class == HU_CLASS_IO)
+        f.in |= HU_IN_IO;
+    return f;
+}
+
 static frame frame_of(walk *w, uint32_t i)
 {
     const hu_ask *ask = w->b->ask;
@@ -91,10 +126,12 @@ static frame frame_of(walk *w, uint32_t i)
     const frame  *top = w->depth ? &w->stack[w->depth - 1] : NULL;
     frame         f = {.end_ns = hu_ask_end(ask, i), .slice = i, .class = HU_CLASS_PYTHON};
 
+    if (ask->s.kind[i] == HU_KIND_OS_CALL)
+        return frame_of_call(w, i);
     f.in = hu_build_label(w->b, ask->s.name[i]) | (top ? top->in : 0);
     if (w->b->recompute[i])
         f.in |= HU_IN_RECOMPUTE;
-    if (flags & HU_NAME_COMM || hu_str_starts(hu_ask_name(ask, i), HU_STR("c10d::")))
+    if (flags & HU_NAME_COMM || ask->s.kind[i] == HU_KIND_MPI || hu_str_starts(hu_ask_name(ask, i), HU_STR("c10d::")))
         f.class = HU_CLASS_HOST_COMM;
     else if (flags & HU_NAME_STEP)
         f.class = top ? top->class : HU_CLASS_UNRECORDED;
@@ -225,36 +262,6 @@ static int sort_nodes(hu_building *b, hu_error *err)
     return 0;
 }
 
-/* The thread on which the profiler's steps are marked, else the one with most launches, else with most to do. */
-static uint32_t find_main(const hu_building *b)
-{
-    const hu_ask *ask = b->ask;
-    uint32_t      best = HU_NONE;
-    size_t        most = 0;
-
-    for (uint32_t t = 0; t < ask->n_tracks; t++) {
-        size_t count = 0;
-
-        if (ask->tracks[t].type != HU_TRACK_HOST)
-            continue;
-        for (uint32_t k = 0; k < ask->tracks[t].count; k++) {
-            const uint32_t i = ask->order[ask->tracks[t].first + k];
-
-            if (ask->names[ask->s.name[i]] & HU_NAME_STEP)
-                count += 1u << 20;
-            else if (hu_kind_in(ask->s.kind[i], HU_KINDS_CALL) && ask->names[ask->s.name[i]] & HU_NAME_LAUNCH)
-                count += 16;
-            else
-                count += hu_kind_in(ask->s.kind[i], HU_KINDS_HOST);
-        }
-        if (count > most) {
-            most = count;
-            best = t;
-        }
-    }
-    return best;
-}
-
 /* Marks: where the guard ends, then where each step of the window ends. */
 static int64_t *list_cuts(const hu_building *b, size_t *n)
 {
@@ -295,7 +302,7 @@ static int find_marks(hu_building *b, const int64_t *cuts, size_t n, hu_error *e
 int hu_build_lanes(hu_building *b, hu_error *err)
 {
     const hu_ask  *ask = b->ask;
-    const uint32_t main_track = find_main(b);
+    const uint32_t main_track = hu_main_thread_find(ask->trace, ask->names, ask->steps->what, ask->scratch);
     walk          *w = hu_arena_calloc(ask->scratch, 1, sizeof *w);
     size_t         n_cuts;
     int64_t       *cuts = list_cuts(b, &n_cuts);

@@ -3,6 +3,7 @@
  *
  * Device work of a step may be launched in the one before, so that one is built too (the guard) but not measured.
  */
+#include "analyze/main_thread.h"
 #include "graph/build.h"
 
 enum { FEWEST_STEPS = 3 };
@@ -27,13 +28,15 @@ static size_t longest_run(const hu_steps *steps, size_t *n)
     return best;
 }
 
-static int64_t span_of(const hu_building *b, int64_t *start_ns)
+/* Of one thread, or with HU_NONE of all that hosts and devices do. */
+static int64_t span_of(const hu_building *b, uint32_t track, int64_t *start_ns)
 {
     int64_t last = INT64_MIN;
 
     *start_ns = INT64_MAX;
     for (size_t i = 0; i < b->ask->s.n; i++) {
-        if (!hu_kind_in(b->ask->s.kind[i], HU_KINDS_HOST | HU_KINDS_DEVICE))
+        if (!hu_kind_in(b->ask->s.kind[i], HU_KINDS_HOST | HU_KINDS_DEVICE) ||
+            (track != HU_NONE && b->ask->s.track[i] != track))
             continue;
         *start_ns = b->ask->s.start_ns[i] < *start_ns ? b->ask->s.start_ns[i] : *start_ns;
         last = hu_ask_end(b->ask, (uint32_t)i) > last ? hu_ask_end(b->ask, (uint32_t)i) : last;
@@ -41,11 +44,23 @@ static int64_t span_of(const hu_building *b, int64_t *start_ns)
     return last > *start_ns ? last - *start_ns : 0;
 }
 
+/* Were calls of the system recorded?  Then there may be other processes, which outlive the main thread. */
+static bool has_calls(const hu_building *b)
+{
+    for (size_t i = 0; i < b->ask->s.n; i++)
+        if (hu_kind_in(b->ask->s.kind[i], HU_BIT(OS_CALL) | HU_BIT(MPI)))
+            return true;
+    return false;
+}
+
 bool hu_build_window(hu_building *b, size_t max_slices)
 {
     const hu_steps *steps = b->ask->steps;
-    int64_t start;
-    const int64_t span = span_of(b, &start);
+    const bool      is_recorded = has_calls(b) && b->ask->n_work == 0 && steps->source == HU_STEPS_NONE;
+    const uint32_t  only = is_recorded ? hu_main_thread_find(b->ask->trace, b->ask->names, steps->what, b->ask->scratch)
+                                       : HU_NONE;
+    int64_t         start;
+    const int64_t   span = span_of(b, only, &start);
     const double  share = b->ask->s.n ? (double)max_slices / (double)b->ask->s.n : 1;
     size_t n, first = longest_run(steps, &n);
 

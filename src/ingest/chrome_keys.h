@@ -122,6 +122,14 @@
     K(RANK_START, "Global rank start")                           \
     K(RANK_STRIDE, "Global rank stride")                         \
     K(IS_ASYNC, "Is asynchronized op")                           \
+    K(CLASS, "class")                                            \
+    K(PATH, "path")                                              \
+    K(COMM, "comm")                                              \
+    K(PEER, "peer")                                              \
+    K(SOURCE, "source")                                          \
+    K(ROOT, "root")                                              \
+    K(TAG, "tag")                                                \
+    K(COUNT, "count")                                            \
     K(IGNORED, "Rank")                                           \
     K(ARG_NAME, "name")                                          \
     K(LABELS, "labels")                                          \

@@ -367,6 +367,38 @@ static uint32_t take_call(chrome_reader *r)
     return hu_builder_call_detail(r->b, &d);
 }
 
+static uint32_t take_os_call(chrome_reader *r, uint32_t name)
+{
+    const chrome_event *e = &r->event;
+    const chrome_value *v = &e->at[CHROME_CLASS];
+    const hu_str class = chrome_has(e, CHROME_CLASS) && v->type == CHROME_STRING ? (hu_str){v->p, v->n} : HU_STR("");
+
+    return hu_builder_os_detail(r->b, &(hu_os_detail){
+                                          .bytes = bytes_of(e, CHROME_BYTES, -1),
+                                          .path = text_of(r, CHROME_PATH),
+                                          .class = (uint8_t)hu_producers_host_class(class, hu_builder_text(r->b, name)),
+                                      });
+}
+
+/* A receive from anybody says with whom it was in the end. */
+static uint32_t take_mpi(chrome_reader *r)
+{
+    const chrome_event *e = &r->event;
+    hu_mpi_detail d = {
+        .bytes = bytes_of(e, CHROME_BYTES, -1),
+        .comm = text_of(r, CHROME_COMM),
+        .peer = int32_of(e, CHROME_PEER, -1),
+        .root = int32_of(e, CHROME_ROOT, -1),
+        .tag = int32_of(e, CHROME_TAG, INT32_MIN),
+    };
+
+    if (d.peer < 0)
+        d.peer = int32_of(e, CHROME_SOURCE, -1);
+    d.peer = d.peer < 0 ? -1 : d.peer;
+    d.root = d.root < 0 ? -1 : d.root;
+    return hu_builder_mpi_detail(r->b, &d);
+}
+
 static uint32_t take_detail(chrome_reader *r, hu_builder_slice *s)
 {
     const chrome_event *e = &r->event;
@@ -384,6 +416,10 @@ static uint32_t take_detail(chrome_reader *r, hu_builder_slice *s)
     case HU_KIND_RUNTIME:
     case HU_KIND_DRIVER:
         return take_call(r);
+    case HU_KIND_OS_CALL:
+        return take_os_call(r, s->name);
+    case HU_KIND_MPI:
+        return take_mpi(r);
     case HU_KIND_SYNC:
         return hu_builder_sync_detail(r->b, &(hu_sync_detail){int_of(e, CHROME_WAIT_STREAM, -1),
                                                               int_of(e, CHROME_WAIT_EVENT, -1),
@@ -528,6 +564,11 @@ static void take_instant(chrome_reader *r)
     const chrome_event *e = &r->event;
     hu_memory_event     m;
 
+    if (chrome_has(e, CHROME_CAT) && e->at[CHROME_CAT].n == 4 && memcmp(e->at[CHROME_CAT].p, "lost", 4) == 0) {
+        const int64_t lost = int_of(e, CHROME_COUNT, 1);
+
+        hu_builder_quality(r->b)->count[HU_REASON_RECORDER] += lost > 0 && lost < INT64_C(1) << 50 ? lost : 1;
+    }
     hu_builder_info(r->b)->out_of_memory += is_named(e, HU_STR("[OutOfMemory]"));
     if (!chrome_has(e, CHROME_ALLOC_BYTES) || !chrome_has(e, CHROME_ADDRESS))
         return;             /* "Iteration Start" and the like: counted by phase, no question needs them */

@@ -144,6 +144,7 @@ static bool read_packet(perfetto_reader *r, hu_str message, perfetto_packet *out
         case PACKET_COMPRESSED:
         case PACKET_GPU_COUNTERS:
         case PACKET_GPU_STAGE:
+        case PACKET_TASK_STATE:
         case PACKET_TRACK:
         case PACKET_PERF_SAMPLE:
         case PACKET_GPU_INFO:
@@ -254,7 +255,8 @@ static void take_devices(perfetto_reader *r, hu_str message)
 static bool is_event(const perfetto_packet *packet)
 {
     return packet->what.number == PACKET_TRACK_EVENT || packet->what.number == PACKET_GPU_STAGE ||
-           packet->what.number == PACKET_GPU_COUNTERS || packet->what.number == PACKET_PERF_SAMPLE;
+           packet->what.number == PACKET_GPU_COUNTERS || packet->what.number == PACKET_PERF_SAMPLE ||
+           packet->what.number == PACKET_TASK_STATE;
 }
 
 static void take_event(perfetto_reader *r, const perfetto_packet *packet)
@@ -266,6 +268,8 @@ static void take_event(perfetto_reader *r, const perfetto_packet *packet)
         hu_quality_count(q, HU_REASON_NO_STATE, 0);
     } else if (packet->what.number == PACKET_TRACK_EVENT) {
         perfetto_events_track_event(r, packet);
+    } else if (packet->what.number == PACKET_TASK_STATE) {
+        perfetto_sched_take(r, packet);
     } else if (packet->what.number == PACKET_GPU_STAGE) {
         perfetto_gpu_stage(r, packet);
     } else if (packet->what.number == PACKET_PERF_SAMPLE) {
@@ -443,7 +447,8 @@ static bool prepare(document *d, hu_input *in, hu_builder *b, hu_arena *arena)
     return hu_map_init(&r->sequence_of, arena, 0) && hu_map_init(&r->interned_of, arena, 0) &&
            hu_map_init(&r->clock_of, arena, 0) && hu_map_init(&r->track_of, arena, 0) &&
            hu_map_init(&r->places, arena, CHROME_MOST_KEYS) && hu_map_init(&r->flows, arena, 0) &&
-           hu_map_init(&r->stages, arena, 0) && hu_map_init(&r->counter_of, arena, 0) && hu_map_init(&r->stack_of, arena, 0) &&
+           hu_map_init(&r->stages, arena, 0) && hu_map_init(&r->counter_of, arena, 0) &&
+           hu_map_init(&r->stack_of, arena, 0) && hu_map_init(&r->waiting, arena, 0) &&
            hu_vec_push(arena, &r->sequences, (perfetto_sequence){0}) && perfetto_values_prepare(r);
 }
 
@@ -452,6 +457,7 @@ static void finish(document *d)
     hu_trace_info *info = hu_builder_info(d->r.b);
 
     perfetto_tracks_finish(&d->r);
+    perfetto_sched_finish(&d->r);
     chrome_finish_metadata(&d->r.chrome);
     info->tool = HU_STR("Perfetto");
     info->bytes = offset_of(d, d->end);

@@ -23,6 +23,9 @@ static const struct {
     {"gpu_memset", HU_KIND_MEMSET},
     {"gpu_user_annotation", HU_KIND_GPU_USER},
     {"cuda_sync", HU_KIND_SYNC},
+    {"os_call", HU_KIND_OS_CALL},
+    {"mpi", HU_KIND_MPI},
+    {"cpu_wait", HU_KIND_CPU_WAIT},
     {"cuda_event", HU_KIND_EVENT},
     {"overhead", HU_KIND_OVERHEAD},
     {"cuda_profiler_range", HU_KIND_COUNTER_RANGE},
@@ -73,6 +76,25 @@ hu_kind hu_producers_kind(hu_str category)
         if (strlen(categories[i].name) == category.n && memcmp(categories[i].name, category.p, category.n) == 0)
             return categories[i].kind;
     return HU_KIND_OTHER;
+}
+
+hu_host_class hu_producers_host_class(hu_str class, hu_str call)
+{
+    static const char *const keys[] = {
+#define C(id, key, words) [HU_HOST_##id] = (key),
+        HU_HOST_CLASSES(C)
+#undef C
+    };
+    static const char *const children[] = {"wait", "waitpid", "wait3", "wait4", "waitid", "system", "pclose"};
+    hu_host_class found = HU_HOST_OTHER;
+
+    for (size_t i = 0; i < HU_COUNT(keys); i++)
+        if (hu_str_equal(class, hu_str_of(keys[i])))
+            found = (hu_host_class)i;
+    for (size_t i = 0; i < HU_COUNT(children); i++)
+        if ((found == HU_HOST_WAIT || found == HU_HOST_OTHER) && hu_str_equal(call, hu_str_of(children[i])))
+            found = HU_HOST_CHILD;
+    return found;
 }
 
 bool hu_producers_is_comm(hu_str kernel)

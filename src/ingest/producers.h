@@ -9,6 +9,9 @@
 /* The kind behind a category ("cpu_op", "Kernel", …); HU_KIND_OTHER for one that is not known. */
 hu_kind hu_producers_kind(hu_str category);
 
+/* What a call of the system is for, by what the recorder says of it; a wait for child processes by the call's name. */
+hu_host_class hu_producers_host_class(hu_str class, hu_str call);
+
 /* Is this the name of a kernel that moves data between devices?  Case is ignored. */
 bool hu_producers_is_comm(hu_str kernel);
 

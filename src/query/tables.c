@@ -79,6 +79,22 @@ static const hu_op_detail *op_of(const hu_sql_source *s, size_t i)
     return hu_trace_op_detail(s->trace, row);
 }
 
+static const hu_os_detail *os_call_of(const hu_sql_source *s, size_t i)
+{
+    static const hu_os_detail none = {.bytes = -1, .class = HU_HOST_OTHER};
+    const uint32_t row = s->ask.s.detail[i];
+
+    return row != HU_NONE && s->ask.s.kind[i] == HU_KIND_OS_CALL ? hu_trace_os_detail(s->trace, row) : &none;
+}
+
+static const hu_mpi_detail *mpi_call_of(const hu_sql_source *s, size_t i)
+{
+    static const hu_mpi_detail none = {.bytes = -1, .peer = -1, .root = -1, .tag = INT32_MIN};
+    const uint32_t row = s->ask.s.detail[i];
+
+    return row != HU_NONE && s->ask.s.kind[i] == HU_KIND_MPI ? hu_trace_mpi_detail(s->trace, row) : &none;
+}
+
 static const hu_op_extra *extra_of(const hu_sql_source *s, size_t i)
 {
     static const hu_op_extra none = {.stream = -1};
@@ -134,7 +150,7 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
     C(T, op, "INTEGER", "id of the innermost operator or annotation around its launch", slice(out, op_around(s, i)))
 
 #define SLICE_COLUMNS(C, T) COMMON(C, T) \
-    C(T, kind, "TEXT", "cpu_op, python_function, user_annotation, runtime, driver, kernel, memcpy …", \
+    C(T, kind, "TEXT", "cpu_op, python_function, user_annotation, runtime, driver, os_call, mpi, kernel, memcpy …", \
       constant(out, hu_kind_name(s->ask.s.kind[i])))                                                               \
     C(T, track, "INTEGER", "id of the track it is on", INT(s->ask.s.track[i]))                                        \
     C(T, parent, "INTEGER", "host: the slice around it; device: what launched it", slice(out, s->ask.s.parent[i]))    \
@@ -180,6 +196,20 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
     C(T, work, "INTEGER", "pieces of device work that it launched", INT(work_count(s, i)))                            \
     C(T, waits, "INTEGER", "1 when it returns only after the device did something",                                   \
       INT((s->ask.names[s->ask.s.name[i]] & HU_NAME_SYNC) != 0))
+
+#define OS_CALL_COLUMNS(C, T) COMMON(C, T) HOST(C, T) \
+    C(T, pid, "INTEGER", "process", process_id(s, s->ask.s.track[i], out))                                             \
+    C(T, class, "TEXT", "file_read, file_write, fsync, network, pipe, lock, sleep, poll, wait, child …",              \
+      constant(out, hu_host_class_key(os_call_of(s, i)->class)))                                                      \
+    C(T, bytes, "INTEGER", "that were moved", unless(out, os_call_of(s, i)->bytes, -1))                               \
+    C(T, path, "TEXT", "of the file, or the peer", text(s, os_call_of(s, i)->path, out))
+
+#define MPI_CALL_COLUMNS(C, T) COMMON(C, T) HOST(C, T) \
+    C(T, comm, "TEXT", "communicator", text(s, mpi_call_of(s, i)->comm, out))                                         \
+    C(T, bytes, "INTEGER", "that were sent or received", unless(out, mpi_call_of(s, i)->bytes, -1))                   \
+    C(T, peer, "INTEGER", "the other rank, in the communicator", unless(out, mpi_call_of(s, i)->peer, -1))            \
+    C(T, root, "INTEGER", "of a collective that has one", unless(out, mpi_call_of(s, i)->root, -1))                   \
+    C(T, tag, "INTEGER", "of a message", unless(out, mpi_call_of(s, i)->tag, INT32_MIN))
 
 #define PYTHON_COLUMNS(C, T) COMMON(C, T) HOST(C, T) \
     C(T, is_module, "INTEGER", "1 for an nn.Module", INT((s->ask.names[s->ask.s.name[i]] & HU_NAME_MODULE) != 0))
@@ -411,6 +441,8 @@ DEFINE(memcpy, COPY_COLUMNS)
 DEFINE(op, OP_COLUMNS)
 DEFINE(call, CALL_COLUMNS)
 DEFINE(python, PYTHON_COLUMNS)
+DEFINE(os_call, OS_CALL_COLUMNS)
+DEFINE(mpi_call, MPI_CALL_COLUMNS)
 DEFINE(collective, COLLECTIVE_COLUMNS)
 DEFINE(track, TRACK_COLUMNS)
 DEFINE(step, STEP_COLUMNS)
@@ -502,6 +534,8 @@ const hu_sql_table hu_sql_tables[] = {
     SLICES(op, "operators of the framework and annotations of the user", HU_BIT(CPU_OP) | HU_BIT(USER)),
     SLICES(call, "calls of the runtime and the driver", HU_KINDS_CALL),
     SLICES(python, "frames of the Python stack, nn.Modules among them", HU_BIT(PYTHON)),
+    SLICES(os_call, "calls of the operating system", HU_BIT(OS_CALL)),
+    SLICES(mpi_call, "calls of MPI", HU_BIT(MPI)),
     SLICES(kernel, "kernels, communication included", HU_KINDS_COMPUTE | HU_KINDS_COMM),
     SLICES(memcpy, "copies and sets of device memory", HU_KINDS_COPY),
     SLICES(collective, "communication kernels with what they communicate", HU_KINDS_COMM),

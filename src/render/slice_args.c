@@ -28,7 +28,7 @@ const char *hu_arg_category(unsigned kind)
         [HU_KIND_KERNEL] = "kernel", [HU_KIND_COLLECTIVE] = "kernel", [HU_KIND_MEMCPY] = "gpu_memcpy",
         [HU_KIND_MEMSET] = "gpu_memset", [HU_KIND_SYNC] = "cuda_sync", [HU_KIND_GPU_USER] = "gpu_user_annotation",
         [HU_KIND_EVENT] = "cuda_event", [HU_KIND_COUNTER_RANGE] = "cuda_profiler_range", [HU_KIND_SPAN] = "Trace",
-        [HU_KIND_OTHER] = "other",
+        [HU_KIND_OTHER] = "other", [HU_KIND_OS_CALL] = "os_call", [HU_KIND_MPI] = "mpi", [HU_KIND_CPU_WAIT] = "cpu_wait",
     };
 
     return categories[kind];
@@ -157,6 +157,22 @@ static void add_python(list *l, const hu_python_detail *d)
     add_int(l, HU_ARG_PYTHON_MODULE, d->module, 0);
 }
 
+static void add_os_call(list *l, const hu_os_detail *d)
+{
+    l->at[l->n++] = (hu_arg){.id = HU_ARG_CLASS, .type = HU_ARG_WORD, .word = hu_host_class_key(d->class)};
+    add_int(l, HU_ARG_BYTES, d->bytes, -1);
+    add_text(l, HU_ARG_PATH, d->path, HU_ARG_TEXT);
+}
+
+static void add_mpi(list *l, const hu_mpi_detail *d)
+{
+    add_text(l, HU_ARG_COMM, d->comm, HU_ARG_TEXT);
+    add_int(l, HU_ARG_PEER, d->peer, -1);
+    add_int(l, HU_ARG_ROOT, d->root, -1);
+    add_int(l, HU_ARG_TAG, d->tag, INT32_MIN);
+    add_int(l, HU_ARG_BYTES, d->bytes, -1);
+}
+
 static void add_detail(list *l, const hu_trace *trace, unsigned kind, uint32_t row)
 {
     switch (kind) {
@@ -175,6 +191,12 @@ static void add_detail(list *l, const hu_trace *trace, unsigned kind, uint32_t r
     case HU_KIND_RUNTIME:
     case HU_KIND_DRIVER:
         add_call(l, trace, hu_trace_call_detail(trace, row));
+        return;
+    case HU_KIND_OS_CALL:
+        add_os_call(l, hu_trace_os_detail(trace, row));
+        return;
+    case HU_KIND_MPI:
+        add_mpi(l, hu_trace_mpi_detail(trace, row));
         return;
     case HU_KIND_SYNC:
         add_sync(l, hu_trace_sync_detail(trace, row));

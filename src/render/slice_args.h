@@ -59,7 +59,13 @@
     A(RANK_STRIDE, "Global rank stride")                            \
     A(COMM_SEQUENCE, "Seq")                                         \
     A(COMM_ID, "Comms Id")                                          \
-    A(IS_ASYNC, "Is asynchronized op")
+    A(IS_ASYNC, "Is asynchronized op")                              \
+    A(CLASS, "class")                                               \
+    A(PATH, "path")                                                 \
+    A(COMM, "comm")                                                 \
+    A(PEER, "peer")                                                 \
+    A(ROOT, "root")                                                 \
+    A(TAG, "tag")
 
 typedef enum {
 #define A(id, text) HU_ARG_##id,
@@ -76,6 +82,7 @@ typedef enum {
     HU_ARG_TEXT,            /* a string id                              */
     HU_ARG_LIST,            /* the string id of a JSON text             */
     HU_ARG_TRIPLE,
+    HU_ARG_WORD,            /* one of a few, not of the trace's strings */
 } hu_arg_type;
 
 typedef struct {
@@ -85,6 +92,7 @@ typedef struct {
         int64_t  whole;
         double   real;
         uint32_t triple[3];
+        const char *word;
     };
 } hu_arg;
 

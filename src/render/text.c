@@ -99,12 +99,20 @@ static void write_all(hu_text_page *p)
         hu_out_text(p->out, "\n");
         hu_text_titled_table(p, "        copies", &hu_table_copies, d, HU_TEXT_SHORT);
     }
+    if (d->host_calls.n) {
+        hu_out_text(p->out, "\n");
+        hu_text_titled_table(p, "        calls of the system", &hu_table_host, d, HU_TEXT_SHORT);
+    }
+    if (d->host_time.n > 1) {
+        hu_out_text(p->out, "\n");
+        hu_text_titled_table(p, "        processes", &hu_table_processes, d, HU_TEXT_SHORT);
+    }
     hu_out_text(p->out, "\n");
     hu_text_health(p, d, false);
     hu_out_text(p->out, "\nnext  holdup report ");
     hu_units_clip(p->out, hu_str_of(p->r->arguments), p->r->width > 60 ? p->r->width - 40 : 20);
     hu_out_printf(p->out, " --view %s\n      holdup report --view list      names every question\n",
-                  d->gpu_time.n_slices ? "idle" : "ops");
+                  d->gpu_time.n_slices ? "idle" : d->host_time.is_recorded ? "host" : "ops");
 }
 
 void hu_text_write(const hu_report *report, hu_out *out)

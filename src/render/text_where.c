@@ -67,6 +67,28 @@ static void where_from(hu_text_page *p, const hu_digest *d)
     }
 }
 
+/* The main thread by what it waits for, each instant once. */
+static void host_bars(hu_text_page *p, const hu_host_time *t)
+{
+    static const char *const labels[HU_STATE_COUNT] = {
+        [HU_HOST_FILE_READ] = "reads files", [HU_HOST_FILE_WRITE] = "writes files", [HU_HOST_FILE_META] = "looks up files",
+        [HU_HOST_FSYNC] = "waits for disk", [HU_HOST_NETWORK] = "network", [HU_HOST_PIPE] = "waits on a pipe",
+        [HU_HOST_LOCK] = "waits for locks", [HU_HOST_SLEEP] = "sleeps", [HU_HOST_POLL] = "polls",
+        [HU_HOST_WAIT] = "other threads", [HU_HOST_CHILD] = "child processes", [HU_HOST_OTHER] = "other calls",
+        [HU_STATE_COMM] = "communicates", [HU_STATE_STARVED] = "no processor", [HU_STATE_RUNS] = "runs",
+    };
+    char name[64];
+
+    snprintf(name, sizeof name, "%.*s", (int)(t->process.n < 40 ? t->process.n : 40), t->process.n ? t->process.p : "");
+    hu_out_printf(p->out, "\n  the main thread%s", name[0] ? " of " : "");
+    hu_units_clip(p->out, hu_str_of(name), 40);
+    hu_out_text(p->out, "\n");
+    bar(p, labels[HU_STATE_RUNS], t->state_ns[HU_STATE_RUNS], (double)NAN, t->step_ns);
+    for (unsigned s = 0; s < HU_STATE_RUNS; s++)
+        if (t->state_ns[s] > 0)
+            bar(p, labels[s], t->state_ns[s], (double)NAN, t->step_ns);
+}
+
 void hu_text_where(hu_text_page *p, const hu_digest *d)
 {
     const hu_step_time *t = hu_digest_step_time(d);
@@ -84,9 +106,11 @@ void hu_text_where(hu_text_page *p, const hu_digest *d)
         bar(p, "idle", t->idle_ns, spread->idle_ns * none, t->step_ns);
         hu_out_text(p->out, "\n  with the host, each instant once, the device first\n");
     }
-    for (hu_role r = 0; r < HU_ROLE_COUNT; r++)
+    for (hu_role r = 0; (d->breakdown.has_device || !d->host_time.is_recorded) && r < HU_ROLE_COUNT; r++)
         if (t->role_ns[r] > 0 || (r == HU_ROLE_DATA_LOADER && !d->breakdown.has_device))
             bar(p, hu_role_label(r), t->role_ns[r], spread->role_ns[r] * none, t->step_ns);
+    if (d->host_time.is_recorded)
+        host_bars(p, &d->host_time);
 }
 
 /* Which times tell ranks apart: the device's where there is one, else the host's. */

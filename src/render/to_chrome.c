@@ -140,6 +140,9 @@ static void put_arg(writer *w, const hu_arg *a)
     case HU_ARG_LIST:
         put_json(w, a->text);
         break;
+    case HU_ARG_WORD:
+        hu_json_quote(w->out, hu_str_of(a->word));
+        break;
     case HU_ARG_TRIPLE:
         put_int(w, "[", a->triple[0]);
         put_int(w, ", ", a->triple[1]);

@@ -347,6 +347,26 @@ static int write_view(hu_json_out *j, const hu_report *r, const hu_view *v, cons
     return rc;
 }
 
+/* By class of call; classes that were not seen are left out. */
+static void write_host_calls(hu_json_out *j, const hu_digest *d)
+{
+    hu_json_open(j, "host_calls", '{');
+    for (unsigned c = 0; c < HU_HOST_CLASS_COUNT; c++) {
+        const hu_host_sum *s = &d->host_calls.by_class[c];
+
+        if (s->calls == 0)
+            continue;
+        hu_json_open(j, hu_host_class_key(c), '{');
+        hu_json_int(j, "calls", s->calls);
+        hu_json_int(j, "total_ns", s->total_ns);
+        hu_json_int(j, "longest_ns", s->longest_ns);
+        hu_json_int(j, "bytes", s->bytes);
+        hu_json_int(j, "main_ns", s->main_ns);
+        hu_json_close(j, '}');
+    }
+    hu_json_close(j, '}');
+}
+
 static void write_breakdown(hu_json_out *j, const hu_digest *d)
 {
     const hu_step_time *t = hu_digest_step_time(d);
@@ -446,6 +466,7 @@ static int write_rank(hu_json_out *j, const hu_report *r, const hu_digest *d, si
     write_attendance(j, r, index);
     write_gpu(j, &d->gpu_time);
     write_breakdown(j, d);
+    write_host_calls(j, d);
     for (size_t i = 0; rc == 0 && hu_views[i]; i++)
         rc = write_view(j, r, hu_views[i], d, err);
     if (rc == 0 && d->hta)
@@ -456,15 +477,17 @@ static int write_rank(hu_json_out *j, const hu_report *r, const hu_digest *d, si
     return rc;
 }
 
-/* Every view but the steps and their replay, which are each rank's own. */
+/* Every view but the steps, their replay and the main thread's time, which are each rank's own. */
 static int write_merged(hu_json_out *j, const hu_report *r, hu_error *err)
 {
     int rc = 0;
 
     hu_json_open(j, "merged", '{');
     write_gpu(j, &r->merged->gpu_time);
+    write_host_calls(j, r->merged);
     for (size_t i = 0; rc == 0 && hu_views[i]; i++)
         if (!hu_str_equal(hu_str_of(hu_views[i]->key), HU_STR("steps")) &&
+            !hu_str_equal(hu_str_of(hu_views[i]->key), HU_STR("host_time")) &&
             !hu_str_equal(hu_str_of(hu_views[i]->key), HU_STR("replay")))
             rc = write_view(j, r, hu_views[i], r->merged, err);
     hu_json_close(j, '}');

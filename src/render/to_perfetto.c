@@ -112,6 +112,9 @@ static void write_annotation(hu_perfetto *p, const hu_arg *a)
     case HU_ARG_LIST:
         hu_pb_write_uint(&p->w, A_TEXT_IID, (uint64_t)a->text + 1);
         break;
+    case HU_ARG_WORD:
+        hu_pb_write_str(&p->w, A_TEXT, hu_str_of(a->word));
+        break;
     case HU_ARG_TRIPLE:
         write_triple(p, a->triple);
         break;

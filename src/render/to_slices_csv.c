@@ -31,6 +31,7 @@ static void write_arg(hu_out *out, const hu_trace *trace, const hu_arg *a)
     case HU_ARG_REAL:
     case HU_ARG_FLOAT:
     case HU_ARG_BOOL:
+    case HU_ARG_WORD:
         return;                     /* no column is one */
     }
 }

@@ -39,6 +39,7 @@ bool hu_views_have_column(const hu_part *part, hu_str key);
 /* Up to `most` names of such columns; returns how many. */
 size_t hu_views_columns(const hu_part *part, const char **out, size_t most);
 
-extern const hu_table hu_table_operators, hu_table_kernels, hu_table_copies, hu_table_steps;
+extern const hu_table hu_table_operators, hu_table_kernels, hu_table_copies, hu_table_steps, hu_table_host,
+    hu_table_processes;
 
 #endif

@@ -413,6 +413,16 @@ uint32_t hu_builder_python_detail(hu_builder *b, const hu_python_detail *row)
     APPEND(b, &b->trace->pythons, row, 0);
 }
 
+uint32_t hu_builder_os_detail(hu_builder *b, const hu_os_detail *row)
+{
+    APPEND(b, &b->trace->os_calls, row, 0);
+}
+
+uint32_t hu_builder_mpi_detail(hu_builder *b, const hu_mpi_detail *row)
+{
+    APPEND(b, &b->trace->mpi_calls, row, 0);
+}
+
 uint32_t hu_builder_op_extra(hu_builder *b, const hu_op_extra *row)
 {
     APPEND(b, &b->trace->op_extras, row, 1);

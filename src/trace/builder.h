@@ -67,6 +67,8 @@ uint32_t hu_builder_copy_detail(hu_builder *b, const hu_copy_detail *row);
 uint32_t hu_builder_call_detail(hu_builder *b, const hu_call_detail *row);
 uint32_t hu_builder_sync_detail(hu_builder *b, const hu_sync_detail *row);
 uint32_t hu_builder_python_detail(hu_builder *b, const hu_python_detail *row);
+uint32_t hu_builder_os_detail(hu_builder *b, const hu_os_detail *row);
+uint32_t hu_builder_mpi_detail(hu_builder *b, const hu_mpi_detail *row);
 
 /* These return 1 + row, as the rows that point to them store it; 0 after a failure. */
 uint32_t hu_builder_op_extra(hu_builder *b, const hu_op_extra *row);

@@ -28,6 +28,8 @@ struct hu_trace {
     HU_VEC(hu_geometry) geometries;
     HU_VEC(hu_sync_detail) syncs;
     HU_VEC(hu_python_detail) pythons;
+    HU_VEC(hu_os_detail) os_calls;
+    HU_VEC(hu_mpi_detail) mpi_calls;
     HU_VEC(hu_collective_detail) collectives;
     HU_VEC(hu_memory_event) memory;
     HU_VEC(hu_sample) samples;

@@ -66,6 +66,19 @@ typedef struct {
 } hu_python_detail;
 
 typedef struct {
+    int64_t  bytes;                                     /* that were moved; -1 absent */
+    uint32_t path;                                      /* of the file, or the peer's address */
+    uint8_t  class;                                     /* hu_host_class */
+} hu_os_detail;
+
+typedef struct {
+    int64_t  bytes;                                     /* -1 absent */
+    uint32_t comm;                                      /* the communicator: the same text on all its ranks */
+    int32_t  peer, root;                                /* ranks of the communicator; -1 absent */
+    int32_t  tag;                                       /* INT32_MIN absent */
+} hu_mpi_detail;
+
+typedef struct {
     uint32_t name, dtype;
     uint32_t in_split, out_split;                       /* JSON text */
     uint32_t group, group_description, group_ranks;

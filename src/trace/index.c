@@ -18,6 +18,7 @@ enum { ROUNDING_NS = 1000 };
 /* Which of two slices with the same start and length is outside. */
 static const uint8_t depth_of_kind[HU_KIND_COUNT] = {
     [HU_KIND_USER] = 0, [HU_KIND_PYTHON] = 1, [HU_KIND_CPU_OP] = 2, [HU_KIND_RUNTIME] = 3, [HU_KIND_DRIVER] = 4,
+    [HU_KIND_MPI] = 5, [HU_KIND_OS_CALL] = 6,
 };
 
 static bool comes_before(const hu_trace *t, uint32_t a, uint32_t b)

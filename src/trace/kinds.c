@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kinds.c - the names behind kinds.h. */
+ * kinds.c - the names behind kinds.h, and those of the classes of calls of the system. */
 #include "trace/kinds.h"
 
 const char *hu_kind_name(unsigned kind)
@@ -11,4 +11,22 @@ const char *hu_kind_name(unsigned kind)
     };
 
     return kind < HU_KIND_COUNT ? names[kind] : "unknown";
+}
+
+static const struct {
+    const char *key, *words;
+} classes[] = {
+#define C(id, key, words) [HU_HOST_##id] = {key, words},
+    HU_HOST_CLASSES(C)
+#undef C
+};
+
+const char *hu_host_class_key(unsigned class)
+{
+    return classes[class < HU_HOST_CLASS_COUNT ? class : HU_HOST_OTHER].key;
+}
+
+const char *hu_host_class_words(unsigned class)
+{
+    return classes[class < HU_HOST_CLASS_COUNT ? class : HU_HOST_OTHER].words;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kinds.h - every kind of slice once: its name in JSON and SQL, and where it runs. */
+ * kinds.h - every kind of slice once: its name in JSON and SQL, and where it runs; what calls of the system are for. */
 #ifndef HU_TRACE_KINDS_H
 #define HU_TRACE_KINDS_H
 
@@ -12,6 +12,9 @@
     K(USER, "user_annotation", HOST)        /* record_function, NVTX, ProfilerStep       */ \
     K(RUNTIME, "runtime", HOST)             /* cuda*, hip*, and the like                 */ \
     K(DRIVER, "driver", HOST)               /* cu*, ze* below the runtime                */ \
+    K(OS_CALL, "os_call", HOST)             /* read, fsync, nanosleep, pthread_mutex_lock */ \
+    K(MPI, "mpi", HOST)                     /* MPI_Send …                                */ \
+    K(CPU_WAIT, "cpu_wait", NOTE)           /* a thread could run and had no processor   */ \
     K(OVERHEAD, "overhead", NOTE)           /* the profiler's own work                   */ \
     K(KERNEL, "kernel", DEVICE)             /* computation                               */ \
     K(COLLECTIVE, "collective", DEVICE)     /* a communication kernel                    */ \
@@ -40,8 +43,31 @@ enum {
     HU_KINDS_COPY = HU_BIT(MEMCPY) | HU_BIT(MEMSET),
     HU_KINDS_DEVICE = HU_BIT(KERNEL) | HU_BIT(COLLECTIVE) | HU_BIT(MEMCPY) | HU_BIT(MEMSET),
     HU_KINDS_CALL = HU_BIT(RUNTIME) | HU_BIT(DRIVER),
-    HU_KINDS_HOST = HU_BIT(CPU_OP) | HU_BIT(PYTHON) | HU_BIT(USER) | HU_BIT(RUNTIME) | HU_BIT(DRIVER),
+    HU_KINDS_HOST = HU_BIT(CPU_OP) | HU_BIT(PYTHON) | HU_BIT(USER) | HU_BIT(RUNTIME) | HU_BIT(DRIVER) |
+                    HU_BIT(OS_CALL) | HU_BIT(MPI),
 };
+
+/* What a call of the operating system is for; what a wait in it waits for.  id, key, words behind "the thread" */
+#define HU_HOST_CLASSES(C)                                                    \
+    C(FILE_READ, "file_read", "reads files")                                \
+    C(FILE_WRITE, "file_write", "writes files")                             \
+    C(FILE_META, "file_meta", "opens, closes and looks up files")           \
+    C(FSYNC, "fsync", "waits for data to be on the disk")                   \
+    C(NETWORK, "network", "waits for the network")                          \
+    C(PIPE, "pipe", "waits for the other end of a pipe")                    \
+    C(LOCK, "lock", "waits for locks")                                      \
+    C(SLEEP, "sleep", "sleeps")                                             \
+    C(POLL, "poll", "waits for something to happen on a descriptor")        \
+    C(WAIT, "wait", "waits for another thread")                             \
+    C(CHILD, "child", "waits for its child processes")                      \
+    C(OTHER, "other", "is in other calls of the system")
+
+typedef enum {
+#define C(id, key, words) HU_HOST_##id,
+    HU_HOST_CLASSES(C)
+#undef C
+    HU_HOST_CLASS_COUNT
+} hu_host_class;
 
 static inline bool hu_kind_in(unsigned kind, unsigned set)
 {
@@ -49,5 +75,9 @@ static inline bool hu_kind_in(unsigned kind, unsigned set)
 }
 
 const char *hu_kind_name(unsigned kind);
+
+/* "file_read"; "reads files". */
+const char *hu_host_class_key(unsigned class);
+const char *hu_host_class_words(unsigned class);
 
 #endif

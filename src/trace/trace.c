@@ -126,6 +126,16 @@ const hu_python_detail *hu_trace_python_detail(const hu_trace *trace, uint32_t r
     return &trace->pythons.at[row];
 }
 
+const hu_os_detail *hu_trace_os_detail(const hu_trace *trace, uint32_t row)
+{
+    return &trace->os_calls.at[row];
+}
+
+const hu_mpi_detail *hu_trace_mpi_detail(const hu_trace *trace, uint32_t row)
+{
+    return &trace->mpi_calls.at[row];
+}
+
 const hu_collective_detail *hu_trace_collective_detail(const hu_trace *trace, uint32_t row)
 {
     return &trace->collectives.at[row - 1];

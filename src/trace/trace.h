@@ -111,6 +111,8 @@ const hu_op_extra          *hu_trace_op_extra(const hu_trace *trace, uint32_t ro
 const hu_geometry          *hu_trace_geometry(const hu_trace *trace, uint32_t row);      /* 1 + row, as stored */
 const hu_sync_detail       *hu_trace_sync_detail(const hu_trace *trace, uint32_t row);
 const hu_python_detail     *hu_trace_python_detail(const hu_trace *trace, uint32_t row);
+const hu_os_detail         *hu_trace_os_detail(const hu_trace *trace, uint32_t row);
+const hu_mpi_detail        *hu_trace_mpi_detail(const hu_trace *trace, uint32_t row);
 const hu_collective_detail *hu_trace_collective_detail(const hu_trace *trace, uint32_t row);   /* 1 + row */
 
 /* The runtime or driver call that launched a piece of device work, or HU_NONE. */

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * say_host.c - the sentence of a verdict on a job whose calls of the system were recorded. */
+#include "advise/say_host.h"
+
+#include <math.h>
+
+#include "advise/say.h"
+
+static const double LEAST_SHARE = 0.10;         /* below this a share is not what holds a job up */
+static const double WORTH_NAMING = 0.5;         /* of a time, for one cause to be named alone    */
+
+/* What each step is of a job whose main thread was recorded. */
+static const char *life_words(const hu_digest *d)
+{
+    return d->steps.source == HU_STEPS_NONE ? "the run" : "each step";
+}
+
+/* "of /data/train.bin in load", for the thing that is waited for most; "" when that is not known. */
+static void name_place(const hu_digest *d, hu_host_state state, char *out, size_t room)
+{
+    const hu_host_place *p = (unsigned)state < HU_HOST_CLASS_COUNT ? hu_host_calls_place(&d->host_calls, 1u << state, 0)
+                                                                   : NULL;
+
+    out[0] = '\0';
+    if (p)
+        snprintf(out, room, ": %.*s%s%.*s%s%.*s", (int)(p->call.n < 40 ? p->call.n : 40), p->call.p,
+                 p->path.n ? " of " : "", (int)(p->path.n < 80 ? p->path.n : 80), p->path.n ? p->path.p : "",
+                 p->within.n ? " in " : "", (int)(p->within.n < 40 ? p->within.n : 40), p->within.n ? p->within.p : "");
+}
+
+static const char *process_name(const hu_host_process *p, char *out, size_t room)
+{
+    if (p->name.n)
+        snprintf(out, room, "%.*s", (int)(p->name.n < 40 ? p->name.n : 40), p->name.p);
+    else
+        snprintf(out, room, "process %lld", (long long)p->pid);
+    return out;
+}
+
+/* A parent that waits: which of its children works, and what it does. */
+static void say_children(const hu_digest *d, const hu_host_process *child, char *out, size_t room)
+{
+    const hu_host_time *t = &d->host_time;
+    const double        own = (double)hu_host_process_own_ns(child), wall = (double)child->wall_ns;
+    double              state_ns[HU_STATE_COUNT];
+    hu_host_state       most;
+    char                name[64], parent[64];
+    size_t              n;
+    const hu_said_share       s = hu_say_share(t->state_ns[HU_HOST_CHILD], t->step_ns);
+
+    for (size_t k = 0; k < HU_STATE_COUNT; k++)
+        state_ns[k] = (double)child->state_ns[k];
+    state_ns[HU_HOST_CHILD] = state_ns[HU_HOST_PIPE] = state_ns[HU_HOST_WAIT] = state_ns[HU_HOST_POLL] = 0;
+    most = hu_host_time_longest(state_ns);
+    if (most != HU_STATE_RUNS && state_ns[most] < state_ns[HU_STATE_RUNS])
+        most = HU_STATE_RUNS;
+    n = (size_t)snprintf(out, room,
+                         "%s waits for its child processes for %s of %s (%s). Of those %s does most by itself: for %s "
+                         "of its %s it %s.",
+                         t->at && t->n ? process_name(&t->at[0], parent, sizeof parent) : "The main process", s.pct,
+                         life_words(d), s.of, process_name(child, name, sizeof name),
+                         hu_say_pct(wall > 0 ? 100 * own / wall : 0).t, hu_say_time(wall).t,
+                         hu_host_state_words(most));
+    for (size_t i = 0; i < t->n && n < room; i++) {
+        const hu_host_process *p = &t->at[i];
+        const double           pipe = p->wall_ns ? (double)p->state_ns[HU_HOST_PIPE] / (double)p->wall_ns : 0;
+
+        if (p->is_main || p == child || pipe < WORTH_NAMING)
+            continue;
+        snprintf(out + n, room - n, " %s waits for the other end of a pipe for %s of its time.",
+                 process_name(p, name, sizeof name), hu_say_pct(100 * pipe).t);
+        break;
+    }
+}
+
+bool hu_say_is_waiting(const hu_digest *d)
+{
+    const hu_host_time *t = &d->host_time;
+    const hu_host_state most = hu_host_time_longest(t->state_ns);
+
+    return t->is_recorded && most != HU_STATE_RUNS && t->state_ns[most] >= LEAST_SHARE * t->step_ns;
+}
+
+/* A job without a device whose calls were recorded: what its main thread waits for, or that it computes. */
+void hu_say_main_thread(const hu_digest *d, char *out, size_t room)
+{
+    const hu_host_time    *t = &d->host_time;
+    const hu_host_process *child = hu_host_time_child(t);
+    const hu_host_state    most = hu_host_time_longest(t->state_ns);
+    char                   where[200];
+    hu_said_share          s;
+
+    if (child) {
+        say_children(d, child, out, room);
+        return;
+    }
+    if (!hu_say_is_waiting(d)) {
+        s = hu_say_share(t->state_ns[HU_STATE_RUNS], t->step_ns);
+        snprintf(out, room, "The main thread runs for %s of %s (%s): its own code is the limit, nothing that it "
+                 "waits for.", s.pct, life_words(d), s.of);
+        return;
+    }
+    s = hu_say_share(t->state_ns[most], t->step_ns);
+    name_place(d, most, where, sizeof where);
+    snprintf(out, room, "The main thread %s for %s of %s (%s)%s.", hu_host_state_words(most), s.pct,
+             life_words(d), s.of, where);
+}
+
+/* What the main thread does while the device has nothing to do, where its calls were recorded. */
+void hu_say_idle_host(const hu_digest *d, double idle_ns, char *out, size_t room)
+{
+    const hu_host_state most = hu_host_time_longest(d->host_time.idle_ns);
+    const size_t        n = strlen(out);
+    char                where[200];
+
+    if (!d->host_time.is_recorded || most == HU_STATE_RUNS || most == HU_STATE_COMM ||
+        d->host_time.idle_ns[most] < WORTH_NAMING * idle_ns)
+        return;
+    name_place(d, most, where, sizeof where);
+    snprintf(out + n, room - n, " Meanwhile the main thread %s, for %s of that time%s.",
+             hu_host_state_words(most), hu_say_pct(100 * fmin(1, d->host_time.idle_ns[most] / idle_ns)).t, where);
+}

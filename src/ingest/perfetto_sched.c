@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * perfetto_sched.c - when a thread could have run and had no processor.
+ *
+ * GenericKernelTaskStateEvent says from when on a thread is in a state; what it was in before ends there.  A stretch in
+ * which it is runnable becomes a slice of kind cpu_wait, on a row of notes beside the thread.  The event has no process,
+ * which descriptors of threads may name later, so stretches are kept until the end of the file.
+ */
+#include "ingest/perfetto_reader.h"
+
+/* {cpu 1, comm 2, tid 3, state 4} */
+enum { TASK_TID = 3, TASK_STATE = 4, STATE_RUNNABLE = 2 };
+
+void perfetto_sched_take(perfetto_reader *r, const perfetto_packet *packet)
+{
+    hu_quality       *q = hu_builder_quality(r->b);
+    hu_protobuf       m = hu_protobuf_of(packet->what.bytes);
+    hu_protobuf_field f;
+    int64_t           tid = 0, state = 0, ns = 0;
+    uint32_t         *open;
+
+    q->events++;
+    while (hu_protobuf_next(&m, &f)) {
+        if (f.number == TASK_TID)
+            tid = (int64_t)f.value;
+        else if (f.number == TASK_STATE)
+            state = (int64_t)f.value;
+    }
+    if (m.bad || !perfetto_clocks_time(r, packet, &ns)) {
+        hu_quality_count(q, m.bad ? HU_REASON_MALFORMED : HU_REASON_NO_TIME, 0);
+        return;
+    }
+    open = hu_map_put(&r->waiting, (uint64_t)tid);
+    if (!open) {
+        perfetto_no_memory(r);
+        return;
+    }
+    if (*open != HU_MAP_NONE && *open)
+        r->cpu_waits.at[*open - 1].end_ns = ns;
+    *open = 0;
+    if (state != STATE_RUNNABLE)
+        return;
+    if (!hu_vec_push(r->arena, &r->cpu_waits, ((perfetto_cpu_wait){tid, ns, ns})))
+        perfetto_no_memory(r);
+    else
+        *open = (uint32_t)r->cpu_waits.n;
+}
+
+/* The process of each thread that was declared; a thread that was not is taken for the first of its process. */
+static bool map_threads(perfetto_reader *r, hu_map *pid_of)
+{
+    if (!hu_map_init(pid_of, r->arena, 64))
+        return false;
+    for (size_t i = 0; i < r->tracks.n; i++) {
+        const perfetto_track *t = &r->tracks.at[i];
+        uint32_t             *place = t->has_pid && t->has_tid ? hu_map_put(pid_of, (uint64_t)t->tid) : NULL;
+
+        if (place)
+            *place = (uint32_t)i;
+        else if (t->has_pid && t->has_tid)
+            return false;
+    }
+    return true;
+}
+
+void perfetto_sched_finish(perfetto_reader *r)
+{
+    const uint32_t name = r->cpu_waits.n ? hu_builder_intern(r->b, HU_STR("runnable")) : 0;
+    hu_map         pid_of;
+
+    if (r->cpu_waits.n == 0)
+        return;
+    if (!map_threads(r, &pid_of)) {
+        perfetto_no_memory(r);
+        return;
+    }
+    for (size_t i = 0; i < r->cpu_waits.n; i++) {
+        const perfetto_cpu_wait *w = &r->cpu_waits.at[i];
+        const uint32_t           track = hu_map_get(&pid_of, (uint64_t)w->tid);
+        const int64_t            pid = track == HU_MAP_NONE ? w->tid : r->tracks.at[track].pid;
+
+        if (w->end_ns > w->start_ns)
+            hu_builder_add(r->b, &(hu_builder_slice){
+                                     .start_ns = w->start_ns, .dur_ns = w->end_ns - w->start_ns, .name = name,
+                                     .kind = HU_KIND_CPU_WAIT, .detail = HU_NONE,
+                                     .track = hu_builder_track(r->b, HU_TRACK_NOTE, (hu_builder_id){pid, false},
+                                                               (hu_builder_id){w->tid, false})});
+    }
+}
