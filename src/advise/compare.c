@@ -20,9 +20,12 @@ static void show_stragglers(hu_finding *x, const hu_rendezvous *r, hu_digest *co
     hu_stragglers_measure(r, digests, n, &s);
     for (size_t i = 0; i < s.n && x->n_evidence < HU_EVIDENCE; i++) {
         char         *line = x->evidence[x->n_evidence++];
-        size_t        k = (size_t)snprintf(line, HU_EVIDENCE_BYTES, "rank %lld comes last to %lld of %lld collectives",
-                                           (long long)hu_digest_rank_of(digests, s.at[i].digest), (long long)s.at[i].last,
-                                           (long long)r->matched);
+        const long long rank = (long long)hu_digest_rank_of(digests, s.at[i].digest);
+        size_t        k = s.by_messages
+                              ? (size_t)snprintf(line, HU_EVIDENCE_BYTES, "rank %lld sends or receives late: others wait %s a "
+                                                 "step for its messages", rank, hu_say_time(s.at[i].lost_step_ns).t)
+                              : (size_t)snprintf(line, HU_EVIDENCE_BYTES, "rank %lld comes last to %lld of %lld collectives",
+                                                 rank, (long long)s.at[i].last, (long long)r->matched);
 
         if (s.at[i].cause < HU_CLASS_COUNT && k < HU_EVIDENCE_BYTES)
             snprintf(line + k, HU_EVIDENCE_BYTES - k, "; %s: %s more a step than the others", hu_class_words(s.at[i].cause),
@@ -196,6 +199,25 @@ static bool compare_waits(hu_finding *x, hu_findings *const *all, hu_digest *con
     return true;
 }
 
+/*
+ * Of one rank, time in collectives of the host cannot be told from waiting in them.  Where it is the late rank that most of
+ * it is spent on, faster communication would save nothing, and that finding goes.
+ */
+static void drop_waiting(hu_findings *f, const hu_digest *d, const hu_finding *straggler)
+{
+    static const double SAME = 0.6;     /* of the general one's gain, as in findings.c */
+    size_t              kept = 0;
+
+    for (size_t i = 0; i < f->n; i++) {
+        const hu_finding *x = &f->at[i];
+        const bool        is_general = x->rule == HU_RULE_EXPOSED_COMM || x->rule == HU_RULE_POOR_OVERLAP;
+
+        if (!is_general || !d->comm.on_host || !(straggler->gain_pct >= SAME * x->gain_pct))
+            f->at[kept++] = *x;
+    }
+    f->n = kept;
+}
+
 void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, size_t n, size_t slowest,
                          const hu_rendezvous *r, const hu_job *job)
 {
@@ -216,6 +238,7 @@ void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, siz
     if (!is_found)
         return;
     show_stragglers(&x, r, digests, n);
+    drop_waiting(f, digests[slowest], &x);
     f->at[f->n++] = x;
     qsort(f->at, f->n, sizeof *f->at, hu_findings_by_gain);
 }

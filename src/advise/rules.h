@@ -47,8 +47,8 @@
       "fewer threads and workers than processors (OMP_NUM_THREADS, num_workers), more processors for the job " \
       "(--cpus-per-task, cgroup limits), no neighbours on them", "--view host: less time without a processor") \
     R(EXPOSED_COMM, "exposed-communication", "communication that no computation hides", HU_EDIT_COMM, \
-      "overlap it with backward (DDP does by itself; FSDP: backward_prefetch, forward_prefetch), or send less: bf16 " \
-      "gradients", "--view comm: less exposed time") \
+      "overlap it with computation (DDP does by itself; FSDP: backward_prefetch, forward_prefetch; MPI: MPI_Isend and " \
+      "MPI_Irecv before the work, MPI_Wait behind it), or send less: bf16 gradients", "--view comm: less exposed time") \
     R(STRAGGLER, "straggler", "ranks wait for the slowest of them", HU_EDIT_KINDS, \
       "look at that rank: its own report says what it does longer; then its node: clocks, neighbours, cables", \
       "communication takes the same time on all ranks") \

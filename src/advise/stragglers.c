@@ -60,21 +60,47 @@ static void find_cause(hu_straggler *s, hu_digest *const *digests, size_t n)
     }
 }
 
+/* Does nothing connect the ranks but messages of the host, as in a program with MPI_Send and MPI_Recv? */
+static bool has_messages_alone(const hu_rendezvous *r, hu_digest *const *digests, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!digests[i]->comm.on_host)
+            return false;
+    return r->matched == 0 && r->messages.matched > 0;
+}
+
+/* What others wait for one rank: in collectives, or where there are none, in messages that it sends or takes late. */
+static double caused_ns(const hu_rendezvous *r, hu_digest *const *digests, size_t i, bool by_messages)
+{
+    const int64_t rank = hu_digest_rank_of(digests, i);
+    double        sum = (double)r->at[i].caused_ns;
+
+    for (size_t k = 0; by_messages && k < r->messages.n_paths; k++) {
+        const hu_message_path *p = &r->messages.paths[k];
+
+        sum += p->source == rank ? (double)p->late_sender_ns : 0;
+        sum += p->target == rank ? (double)p->late_receiver_ns : 0;
+    }
+    return sum;
+}
+
 void hu_stragglers_measure(const hu_rendezvous *r, hu_digest *const *digests, size_t n, hu_stragglers *out)
 {
-    double all = 0;
+    const bool by_messages = has_messages_alone(r, digests, n);
+    double     all = 0;
 
-    *out = (hu_stragglers){0};
+    *out = (hu_stragglers){.by_messages = by_messages};
     for (size_t i = 0; i < n; i++) {
-        const double steps = digests[i]->steps.n ? (double)digests[i]->steps.n : 1;
+        const double   steps = digests[i]->steps.n ? (double)digests[i]->steps.n : 1;
+        const int64_t  own = by_messages ? r->messages.waits[i].late_sender_ns + r->messages.waits[i].late_receiver_ns : 0;
 
-        all += (double)r->at[i].caused_ns / steps;
-        out->wait_step_ns += (double)r->at[i].wait_ns / steps / (double)n;
+        all += caused_ns(r, digests, i, by_messages) / steps;
+        out->wait_step_ns += (double)(r->at[i].wait_ns + own) / steps / (double)n;
     }
     for (size_t i = 0; i < n && all > 0; i++) {
         const double steps = digests[i]->steps.n ? (double)digests[i]->steps.n : 1;
-        hu_straggler s = {.digest = i, .last = r->at[i].last, .lost_step_ns = (double)r->at[i].caused_ns / steps,
-                          .share_pct = 100 * (double)r->at[i].caused_ns / steps / all};
+        const double lost = caused_ns(r, digests, i, by_messages) / steps;
+        hu_straggler s = {.digest = i, .last = r->at[i].last, .lost_step_ns = lost, .share_pct = 100 * lost / all};
 
         if (s.share_pct < LEAST_SHARE_PCT)
             continue;

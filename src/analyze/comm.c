@@ -21,6 +21,7 @@
 
 #include "analyze/join.h"
 #include "analyze/comm_fit.h"
+#include "analyze/mpi_calls.h"
 #include "analyze/shapes.h"
 #include "base/hash.h"
 #include "base/map.h"
@@ -170,8 +171,17 @@ static hu_collective describe(const hu_ask *ask, uint32_t i, const hu_collective
 {
     hu_collective c = {.name = hu_ask_name(ask, i), .group_size = -1, .bytes = -1, .factor = (double)NAN,
                        .group = HU_STR(""), .dtype = HU_STR(""), .on_host = ask->s.kind[i] != HU_KIND_COLLECTIVE};
+    hu_mpi_call   mpi;
 
     c.kind = hu_comm_kind_of(c.name);
+    if (hu_mpi_calls_describe(ask->trace, &ask->s, i, &mpi)) {
+        c.kind = mpi.kind;
+        c.group = mpi.group;
+        c.group_size = mpi.group_size;
+        c.bytes = mpi.bytes;
+        c.factor = hu_comm_factor(c.kind, c.group_size);
+        return c;
+    }
     if (!d) {
         c.bytes = argument_bytes(ask, i);
         return c;
@@ -191,6 +201,11 @@ static uint64_t key_of(const hu_ask *ask, uint32_t i, const hu_collective_detail
 {
     uint64_t key = hu_hash_u64(ask->s.name[i]);
 
+    if (ask->s.kind[i] == HU_KIND_MPI && ask->s.detail[i] != HU_NONE) {
+        const hu_mpi_detail *mpi = hu_trace_mpi_detail(ask->trace, ask->s.detail[i]);
+
+        return hu_hash_u64(hu_hash_u64(key ^ mpi->comm) ^ (uint64_t)mpi->bytes);
+    }
     if (!d && ask->s.detail[i] != HU_NONE && hu_kind_in(ask->s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER)))
         return hu_hash_u64(key ^ hu_trace_op_detail(ask->trace, ask->s.detail[i])->dims);
     if (!d)
@@ -238,6 +253,22 @@ static hu_comm_call call_of(const work *w, uint32_t i, uint32_t row, const hu_co
                           .kind = (uint8_t)c->kind, .synchronises = synchronises(c->kind), .slice = i};
 }
 
+/* What only MPI says: messages are in order for each tag alone, and ranks may bring unlike sizes. */
+static void add_mpi(const work *w, uint32_t i, hu_comm_call *call)
+{
+    hu_mpi_call mpi;
+
+    if (!hu_mpi_calls_describe(w->ask->trace, &w->ask->s, i, &mpi))
+        return;
+    call->synchronises = mpi.synchronises;
+    call->is_posted = mpi.is_posted;
+    call->peer = mpi.peer;
+    if (!mpi.same_bytes)
+        call->what = hu_hash_u64(hash_of(w->list.at[call->row].name));
+    if (mpi.tag >= 0 && hu_comm_is_message(mpi.kind))
+        call->group = hu_hash_u64(call->group ^ (uint64_t)(uint32_t)mpi.tag);
+}
+
 /* The row of a call that is described like this, made where it is new; HU_NONE when there is no memory. */
 static uint32_t row_of(work *w, uint32_t i, const hu_collective_detail *d)
 {
@@ -257,8 +288,13 @@ static bool add(work *w, uint32_t i)
     const hu_ask *ask = w->ask;
     const hu_collective_detail *d = find_detail(ask, i);
     const uint32_t row = row_of(w, i, d);
+    hu_comm_call   call;
 
-    return row != HU_NONE && hu_vec_push(ask->arena, &w->calls, call_of(w, i, row, d)) &&
+    if (row == HU_NONE)
+        return false;
+    call = call_of(w, i, row, d);
+    add_mpi(w, i, &call);
+    return hu_vec_push(ask->arena, &w->calls, call) &&
            hu_vec_push(ask->scratch, &w->samples.at[row].durations, ask->s.dur_ns[i]) &&
            hu_intervals_add(ask->scratch, &w->samples.at[row].at, ask->s.start_ns[i], hu_ask_end(ask, i));
 }
@@ -362,7 +398,11 @@ static bool add_all(work *w, bool on_host)
         return false;
     for (size_t k = 0; on_host && k < ask->s.n; k++) {
         const uint32_t i = ask->order[k], above = ask->s.parent[i];
+        hu_mpi_call    mpi;
 
+        if (ask->s.kind[i] == HU_KIND_MPI && !(above != HU_NONE && ask->s.kind[above] == HU_KIND_MPI) &&
+            hu_mpi_calls_describe(ask->trace, &ask->s, i, &mpi) && hu_ask_has(ask, i) && !add(w, i))
+            return false;
         if (hu_kind_in(ask->s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER)) && (ask->names[ask->s.name[i]] & HU_NAME_COMM) &&
             !(above != HU_NONE && (ask->names[ask->s.name[above]] & HU_NAME_COMM)) && hu_ask_has(ask, i) && !add(w, i))
             return false;

@@ -56,6 +56,7 @@ typedef struct {
     uint32_t order;                 /* of calls that begin together                                                    */
     uint8_t  kind;                  /* hu_comm_kind                                                                    */
     bool     synchronises;          /* nobody leaves it before all have come                                           */
+    bool     is_posted;             /* it returned at once (MPI_Isend): its length says nothing                        */
     uint32_t slice;                 /* of the trace that it was measured in                                            */
 } hu_comm_call;
 

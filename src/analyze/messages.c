@@ -111,17 +111,27 @@ static void check_clocks(work *w, const end_of_message *s, const end_of_message 
                               hu_clocks_time(w->clocks, r->digest, hu_comm_call_end(receive)) > HU_CLOCKS_SLACK_NS;
 }
 
+/* Above 0 the sender was late.  A call that returned at once waited for nobody: it says only that its rank was there. */
+static int64_t lateness(const hu_comm_call *send, const hu_comm_call *receive)
+{
+    const int64_t late = receive->dur_ns - send->dur_ns;
+
+    return receive->is_posted || (send->is_posted && late < 0) ? 0 : late;
+}
+
 static bool pair(work *w, const end_of_message *s, const end_of_message *r, hu_message_path *path)
 {
     const hu_comm_call  *send = call_of(w, s), *receive = call_of(w, r);
     const hu_collective *what = &w->digests[s->digest]->comm.at[send->row];
-    const int64_t        late = receive->dur_ns - send->dur_ns, least = late > 0 ? send->dur_ns : receive->dur_ns;
+    const int64_t        late = lateness(send, receive), least = late > 0 ? send->dur_ns : receive->dur_ns;
     const hu_comm_link   link = hu_transfers_link(w->digests[s->digest], w->digests[r->digest]);
 
     w->out->matched++;
     path->messages++;
     path->transfer_ns += least;
-    if (what->kind == HU_COMM_SEND) {           /* not a batch of several in one kernel */
+    if (what->kind == HU_COMM_SEND && hu_str_starts(what->name, HU_STR("MPI_"))) {
+        path->bytes += what->bytes > 0 ? what->bytes : 0;       /* a buffered send returns before the data has moved */
+    } else if (what->kind == HU_COMM_SEND) {    /* not a batch of several in one kernel */
         const hu_collective *other = &w->digests[r->digest]->comm.at[receive->row];
 
         path->bytes += what->bytes > 0 ? what->bytes : 0;

@@ -145,6 +145,7 @@ static bool read_packet(perfetto_reader *r, hu_str message, perfetto_packet *out
         case PACKET_GPU_COUNTERS:
         case PACKET_GPU_STAGE:
         case PACKET_TASK_STATE:
+        case PACKET_ATTRIBUTES:
         case PACKET_TRACK:
         case PACKET_PERF_SAMPLE:
         case PACKET_GPU_INFO:
@@ -252,6 +253,48 @@ static void take_devices(perfetto_reader *r, hu_str message)
     }
 }
 
+/* {key 1, int 2 | text 3}: what `holdup run` says of the run is also what any reader wants to know. */
+static void take_attribute(perfetto_reader *r, hu_str message)
+{
+    hu_trace_info    *info = hu_builder_info(r->b);
+    hu_protobuf       m = hu_protobuf_of(message);
+    hu_protobuf_field f, value = {0};
+    hu_str            key = HU_STR("");
+    char              digits[HU_NUMBER_BYTES];
+
+    while (hu_protobuf_next(&m, &f)) {
+        key = f.number == 1 ? f.bytes : key;
+        value = f.number == 2 || f.number == 3 ? f : value;
+    }
+    if (m.bad || !key.n || !value.number)
+        return;
+    if (hu_str_equal(key, HU_STR("holdup.version")))
+        r->is_ours = true;
+    if (value.number == 3) {
+        if (hu_str_equal(key, HU_STR("holdup.host")))
+            info->host = hu_builder_keep(r->b, value.bytes);
+        perfetto_values_quote(r, value.bytes);
+        hu_builder_metadata(r->b, key, (hu_str){r->text.at, r->text.n});
+        r->text.n = 0;
+        return;
+    }
+    if (hu_str_equal(key, HU_STR("holdup.rank")))
+        info->rank = (int64_t)value.value >= 0 ? (int64_t)value.value : -1;
+    else if (hu_str_equal(key, HU_STR("holdup.world_size")))
+        info->world_size = (int64_t)value.value > 0 ? (int64_t)value.value : -1;
+    hu_builder_metadata(r->b, key, (hu_str){digits, hu_format_i64(digits, (int64_t)value.value)});
+}
+
+static void take_attributes(perfetto_reader *r, hu_str message)
+{
+    hu_protobuf       m = hu_protobuf_of(message);
+    hu_protobuf_field f;
+
+    while (hu_protobuf_next(&m, &f))
+        if (f.number == 1)
+            take_attribute(r, f.bytes);
+}
+
 static bool is_event(const perfetto_packet *packet)
 {
     return packet->what.number == PACKET_TRACK_EVENT || packet->what.number == PACKET_GPU_STAGE ||
@@ -300,6 +343,8 @@ static void take_packet(perfetto_reader *r, hu_str message, bool is_bundled)
         perfetto_clocks_time(r, &packet, &ns);      /* an incremental clock counts every stamp */
     if (packet.what.number == PACKET_TRACK)
         perfetto_tracks_declare(r, packet.what.bytes);
+    else if (packet.what.number == PACKET_ATTRIBUTES)
+        take_attributes(r, packet.what.bytes);
     else if (packet.what.number == PACKET_GPU_INFO)
         take_devices(r, packet.what.bytes);
     else if (packet.what.number && !is_bundled)
@@ -459,7 +504,7 @@ static void finish(document *d)
     perfetto_tracks_finish(&d->r);
     perfetto_sched_finish(&d->r);
     chrome_finish_metadata(&d->r.chrome);
-    info->tool = HU_STR("Perfetto");
+    info->tool = d->r.is_ours ? HU_STR("holdup run") : HU_STR("Perfetto");
     info->bytes = offset_of(d, d->end);
 }
 

@@ -94,6 +94,7 @@ typedef struct {
     uint32_t      primary_clock;
     bool          has_clocks;
 
+    bool          is_ours;          /* holdup recorded it */
     HU_VEC(char)  text;             /* of arrays and dictionaries of one event */
     uint32_t      n_flows;
 } perfetto_reader;
@@ -150,6 +151,8 @@ void perfetto_values_set_double(perfetto_reader *r, int place, double value);   
 void perfetto_values_set_text(perfetto_reader *r, int place, hu_str s);
 /* Text that is put together piece by piece; what was appended since `from` becomes a value. */
 void perfetto_values_append(perfetto_reader *r, hu_str s);
+/* The same as a JSON text. */
+void perfetto_values_quote(perfetto_reader *r, hu_str s);
 void perfetto_values_set_appended(perfetto_reader *r, int place, size_t from);
 /* Once the event is whole: appended values point at their text. */
 void perfetto_values_resolve(perfetto_reader *r);

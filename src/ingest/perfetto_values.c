@@ -227,7 +227,7 @@ void perfetto_values_set_unsigned(perfetto_reader *r, int place, uint64_t number
     }
 }
 
-static void append_quoted(perfetto_reader *r, hu_str s)
+void perfetto_values_quote(perfetto_reader *r, hu_str s)
 {
     static const char hex[] = "0123456789abcdef";
 
@@ -312,17 +312,17 @@ static bool append_note(perfetto_reader *r, uint32_t sequence, hu_str message, i
             append_double(r, hu_protobuf_double(&f));
             break;
         case NOTE_STRING:
-            append_quoted(r, f.bytes);
+            perfetto_values_quote(r, f.bytes);
             break;
         case NOTE_STRING_IID:
-            append_quoted(r, perfetto_values_text(r, sequence, PERFETTO_STRING, f.value));
+            perfetto_values_quote(r, perfetto_values_text(r, sequence, PERFETTO_STRING, f.value));
             break;
         case NOTE_DICT:
         case NOTE_ARRAY:
             perfetto_values_append(r, n ? HU_STR(", ") : f.number == NOTE_DICT ? HU_STR("{") : HU_STR("["));
             container = f.number;
             if (container == NOTE_DICT) {
-                append_quoted(r, note_name(r, sequence, f.bytes));
+                perfetto_values_quote(r, note_name(r, sequence, f.bytes));
                 perfetto_values_append(r, HU_STR(": "));
             }
             is_good = append_note(r, sequence, f.bytes, depth + 1) && is_good;
