@@ -377,7 +377,8 @@ function copies(rank) {
 }
 
 function host(rank) {
-  return ["idle", "launch", "calls", "waits", "overheads"].flatMap((word) => [
+  const recorded = theReport().ranks[rank].host_time.is_recorded ? ["host", "oscalls"] : [];
+  return [...recorded, "idle", "launch", "calls", "waits", "overheads"].flatMap((word) => [
     el("h3", { class: "view-name" }, view(word).about),
     ...wholeView(rank, word),
   ]);

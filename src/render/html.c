@@ -23,7 +23,7 @@ static const section sections[] = {
     {"communication", "Communication", "Communication", {"comm", "parallelism", "phases"}},
     {"ranks", "Ranks", "Ranks", {NULL}},
     {"copies", "Copies", "Copies between host and device", {"copies"}},
-    {"host", "Host", "Host, launches and idle time", {"idle", "launch", "calls", "waits"}},
+    {"host", "Host", "Host, launches and idle time", {"host", "oscalls", "idle", "launch", "calls", "waits"}},
     {"health", "Trace health", "How far the trace can be trusted", {NULL}},
     {"system", "System", "What ran where", {NULL}},
 };
@@ -109,6 +109,14 @@ static void write_system(hu_page *p)
                 "<code>nvidia-smi -q -d PERFORMANCE,CLOCK</code> shows them while the job runs.</p>\n");
 }
 
+/* Calls of the system are left out where none could be recorded: profilers of devices know none. */
+static bool is_wanted(const hu_page *p, const hu_view *v)
+{
+    const bool of_system = strcmp(v->word, "host") == 0 || strcmp(v->word, "oscalls") == 0;
+
+    return !of_system || p->d->host_time.is_recorded;
+}
+
 static int write_section(hu_page *p, const section *s, hu_error *err)
 {
     int rc = 0;
@@ -118,7 +126,7 @@ static int write_section(hu_page *p, const section *s, hu_error *err)
     for (size_t i = 0; rc == 0 && i < HU_COUNT(s->views) && s->views[i]; i++) {
         hu_part part;
 
-        if (hu_views_find(hu_str_of(s->views[i]), &part))
+        if (hu_views_find(hu_str_of(s->views[i]), &part) && is_wanted(p, part.view))
             for (size_t t = 0; rc == 0 && t < part.view->n_tables; t++)
                 if (!part.view->tables[t]->is_series)
                     rc = hu_page_table(p, part.view->tables[t], part.view->word, i + t ? MORE_ROWS : ROWS, err);

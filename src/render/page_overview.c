@@ -105,6 +105,32 @@ static void write_job(hu_page *p)
     hu_out_text(p->out, "</dd></dl>\n");
 }
 
+/* The main thread by what it waits for, where its calls were recorded. */
+static void write_main_thread(hu_page *p)
+{
+    static const struct {
+        const char *class, *label;
+        unsigned    state;
+    } rows[] = {
+        {"c-op", "runs", HU_STATE_RUNS},                     {"c-rest", "no processor", HU_STATE_STARVED},
+        {"c-comm", "communicates", HU_STATE_COMM},           {"c-data", "reads files", HU_HOST_FILE_READ},
+        {"c-data", "writes files", HU_HOST_FILE_WRITE},      {"c-data", "looks up files", HU_HOST_FILE_META},
+        {"c-copy", "waits for the disk", HU_HOST_FSYNC},     {"c-copy", "waits for the network", HU_HOST_NETWORK},
+        {"c-set", "waits on a pipe", HU_HOST_PIPE},          {"c-call", "waits for locks", HU_HOST_LOCK},
+        {"c-idle", "sleeps", HU_HOST_SLEEP},                 {"c-idle", "polls", HU_HOST_POLL},
+        {"c-set", "waits for other threads", HU_HOST_WAIT},  {"c-set", "waits for child processes", HU_HOST_CHILD},
+        {"c-idle", "other calls of the system", HU_HOST_OTHER},
+    };
+    const hu_host_time *t = &p->d->host_time;
+    hu_page_share       shares[HU_COUNT(rows)];
+
+    if (!t->is_recorded)
+        return;
+    for (size_t i = 0; i < HU_COUNT(rows); i++)
+        shares[i] = (hu_page_share){rows[i].class, rows[i].label, t->state_ns[rows[i].state]};
+    hu_page_shares(p, "The main thread, each instant once", shares, HU_COUNT(rows), t->step_ns);
+}
+
 static void write_where(hu_page *p)
 {
     const hu_step_time *t = hu_digest_step_time(p->d);
@@ -132,6 +158,7 @@ static void write_where(hu_page *p)
     hu_page_shares(p, p->d->breakdown.has_device ? "With the host: each instant counts for the first that applies"
                                                  : "The host: each instant counts for the first that applies",
                    roles, HU_COUNT(roles), t->step_ns);
+    write_main_thread(p);
     hu_out_text(p->out, "</div>\n");
 }
 
