@@ -14,7 +14,7 @@
 #include "cli/library.h"
 #include "cli/report.h"
 #include "record/cost.h"
-#include "record/finish.h"
+#include "record/naming.h"
 #include "record/registry.h"
 #include "record/tally.h"
 #include "render/units.h"
@@ -33,7 +33,8 @@ typedef struct {
     hu_perf       *perf;
     hu_supervision result;
     hu_tally       tally;
-    hu_finished    files;
+    hu_naming      naming;
+    hu_pftrace_result files;
     double         ns_per_record;
     char           library[PATH_BYTES], python[PATH_BYTES];
     bool           has_failed;          /* not all that was recorded could be kept */
@@ -167,15 +168,39 @@ static void start_perf(run_state *r, pid_t child)
 
 /* the end */
 
-/* Another process, while this one goes on recording: SIGUSR1, and when the end may come before the command's. */
+/* The arguments as one line, without secrets. */
+static const char *command_line(const run_state *r)
+{
+    char *text = hu_arena_calloc(r->arena, 1, sizeof r->facts.command + 1);
+
+    if (!text)
+        return NULL;
+    memcpy(text, r->facts.command, r->facts.command_bytes);
+    for (uint32_t i = 0; i + 1 < r->facts.command_bytes; i++)
+        text[i] = text[i] ? text[i] : ' ';
+    return text;
+}
+
+static int write_traces(run_state *r, bool is_partial, hu_error *err)
+{
+    const hu_pftrace_options how = {.session = r->session.path, .host = r->facts.host, .command = command_line(r),
+                                    .name = hu_naming_file, .context = &r->naming};
+
+    r->naming = (hu_naming){.facts = &r->facts, .environment = environ, .forces = r->o.force, .is_partial = is_partial,
+                            .arena = r->arena};
+    return hu_pftrace_write(&how, r->arena, &r->files, err);
+}
+
+/* In another process, while this one goes on recording: on SIGUSR1, and when the end may come before the command's. */
 static void save_now(void *context)
 {
-    run_state              *r = context;
-    const hu_finish_options how = {.output = r->facts.output, .force = true, .is_partial = true};
-    hu_error                err = {0};
+    run_state *r = context;
+    hu_error   err = {0};
 
-    if (hu_finish(r->session.path, &how, r->arena, &r->files, &err) < 0)
-        hu_command_say("cannot save what there is: %s: %s", err.file, err.text);
+    if (write_traces(r, true, &err) < 0)
+        hu_command_say("cannot save what there is: %s%s%s", err.file, err.file[0] ? ": " : "", err.text);
+    else if (!r->o.quiet)
+        hu_command_say("saved what there is: %s", r->files.files.at[0].path.p);
 }
 
 /* Lines that recorders inside of programs left for the user. */
@@ -292,20 +317,22 @@ static void say_cost(const run_state *r)
                    " beside it", share, job, records, each, own);
 }
 
-static int write_files(run_state *r)
+/* What was recorded, into files.  Nothing to write is no failure: the command runs as it would without us. */
+static void write_files(run_state *r)
 {
-    const hu_finish_options how = {.output = r->facts.output, .force = r->o.force};
-    hu_error                err = {0};
-    int                     rc = hu_finish(r->session.path, &how, r->arena, &r->files, &err);
+    hu_error err = {0};
 
-    if (rc == 0)
-        return 0;
+    if (write_traces(r, false, &err) == 0) {
+        hu_naming_remove_partials(&r->naming);
+        return;
+    }
+    if (err.code == HU_EEMPTY && r->tally.processes == 0)
+        return;
     r->has_failed = true;
     r->session.control->state = HU_SESSION_FAILED;
-    snprintf(r->session.control->failure, sizeof r->session.control->failure, "%s", err.text);
+    snprintf(r->session.control->failure, sizeof r->session.control->failure, "%.190s", err.text);
     hu_command_say("%s%s%s", err.file, err.file[0] ? ": " : "", err.text);
-    hu_command_say("the recording is kept; `holdup finish %s` tries again", r->session.path);
-    return rc;
+    hu_command_say("the recording is kept; `holdup finish %s -o NAME` writes it elsewhere", r->session.path);
 }
 
 /* A Ctrl-C while files are written: the recording is complete, and stays. */
@@ -333,14 +360,18 @@ static void listen_to_interrupts(const run_state *r)
 
 static void say_files(const run_state *r)
 {
-    char size[HU_UNIT_BYTES];
+    const size_t n = r->files.files.n;
+    char         size[HU_UNIT_BYTES];
+    uint64_t     bytes = 0;
 
-    hu_units_bytes(size, (double)r->files.bytes);
-    if (r->files.n == 1)
-        hu_command_say("wrote %s (%s)", r->files.paths[0], size);
-    else if (r->files.n > 1)
-        hu_command_say("wrote %zu files (%s): %s … %s", r->files.n, size, r->files.paths[0],
-                       r->files.paths[r->files.n - 1]);
+    for (size_t i = 0; i < n; i++)
+        bytes += r->files.files.at[i].bytes;
+    hu_units_bytes(size, (double)bytes);
+    if (n == 1)
+        hu_command_say("wrote %s (%s)", r->files.files.at[0].path.p, size);
+    else if (n > 1)
+        hu_command_say("wrote %zu files (%s): %s … %s", n, size, r->files.files.at[0].path.p,
+                       r->files.files.at[n - 1].path.p);
 }
 
 /* What of --require was not there: a door is open when somebody went through it. */
@@ -376,14 +407,25 @@ static void leave_session(run_state *r)
 
     if (!r->has_failed)
         r->session.control->state = HU_SESSION_WRITTEN;
-    if (r->files.n)
-        snprintf(r->session.control->output, sizeof r->session.control->output, "%s", r->files.paths[0]);
+    if (r->files.files.n)
+        snprintf(r->session.control->output, sizeof r->session.control->output, "%s", r->files.files.at[0].path.p);
     hu_registry_end(r->session.control->name, r->session.control);
     if (stays && !r->has_failed && !r->o.quiet)
         hu_command_say("rings are in %s", r->session.path);
     hu_session_close(&r->session);
     if (!stays)
         hu_session_remove(r->session.path, NULL);
+}
+
+static void say_report(const run_state *r)
+{
+    const size_t n = r->files.files.n;
+    char       **paths = hu_arena_calloc(r->arena, n + 1, sizeof *paths);
+
+    for (size_t i = 0; paths && i < n; i++)
+        paths[i] = (char *)(uintptr_t)r->files.files.at[i].path.p;
+    if (n && paths)
+        hu_report_paths(paths, n, r->o.stats);
 }
 
 static int finish(run_state *r)
@@ -403,19 +445,20 @@ static int finish(run_state *r)
         hu_command_say("%s: %s", err.file, err.text);
     }
     hu_tally_session(r->session.path, &r->tally);
+    if (!r->result.was_cancelled)
+        write_files(r);
     if (!r->o.quiet) {
         say_notes(r);
         say_recorded(r);
         if (r->tally.processes == 0)
             say_nothing_seen(r);
         say_cost(r);
-    }
-    if (!r->result.was_cancelled && write_files(r) == 0 && !r->o.quiet)
         say_files(r);
+    }
     status = exit_status(r);
     leave_session(r);
-    if (r->files.n && !is_terse && !r->o.quiet)
-        hu_report_paths((char **)(uintptr_t)r->files.paths, r->files.n, r->o.stats);
+    if (!is_terse && !r->o.quiet)
+        say_report(r);
     return status;
 }
 
