@@ -5,6 +5,8 @@
  *  - the supervisor may have been killed between writing a piece and giving its block back: the block is in both files,
  *    and the drain file decides how much of it is there already;
  *  - of a file that broke off, the last piece is as long as it is, and the rest of its block may still be in the ring;
+ *  - while the session runs, a block may be drained and given back between listing and reading it: its head is looked at
+ *    again behind its records, and what is gone is found at the end of the drain file;
  *  - files are read, not mapped: a map of a file that somebody cuts would kill us.
  */
 #include "record/ring_read.h"
@@ -42,6 +44,8 @@ struct hu_ring_file {
     HU_VEC(segment) strings;
     HU_VEC(hu_ring_thread) threads;
     HU_VEC(hu_str) texts;               /* by id */
+    HU_VEC(segment) late;               /* pieces that were drained after the list was made */
+    uint64_t     drained;               /* bytes of the drain file that are listed */
     uint64_t     cut_bytes;
     hu_block     block;                 /* the loaded one */
     hu_record    piece[HU_BLOCK_RECORDS];
@@ -109,33 +113,44 @@ static bool add_segment(hu_ring_file *f, hu_block_kind kind, const segment *s)
                                        : hu_vec_push(f->arena, &f->segments, *s);
 }
 
+/* One piece of the drain file, and where the next one begins; *next 0: it is cut, or none.  False: it is none. */
+static bool read_piece(const hu_ring_file *f, uint64_t at, uint64_t size, hu_drain_head *h, segment *out, uint64_t *next)
+{
+    uint64_t unit, bytes, left;
+
+    *next = 0;
+    if (at + sizeof *h > size || !read_at(f->drain, h, sizeof *h, at) || h->magic != HU_DRAIN_MAGIC ||
+        h->kind > HU_BLOCK_OF_STRINGS)
+        return false;
+    left = size - at - sizeof *h;
+    unit = h->kind == HU_BLOCK_OF_STRINGS ? 1 : sizeof(hu_record);
+    if (h->first > BLOCK_ROOM / unit || h->n > BLOCK_ROOM / unit - h->first || h->n * unit % STRING_HEAD ||
+        (h->kind == HU_BLOCK_OF_RECORDS && h->thread == 0))
+        return false;
+    bytes = h->n * unit;
+    *out = (segment){h->sequence, (at + sizeof *h) | IN_DRAIN, h->thread, (uint16_t)h->first,
+                     (uint16_t)((bytes < left ? bytes : left) / unit)};
+    if (bytes <= left)
+        *next = at + sizeof *h + bytes;
+    return true;
+}
+
 /* False: no memory. */
 static bool list_drain(hu_ring_file *f)
 {
     const uint64_t size = f->drain < 0 ? 0 : size_of(f->drain);
-    uint64_t       at = 0;
+    hu_drain_head  h;
+    segment        s;
+    uint64_t       next;
 
-    while (at + sizeof(hu_drain_head) <= size) {
-        hu_drain_head h;
-        uint64_t      unit, bytes, left = size - at - sizeof h;
-        segment       s;
-
-        if (!read_at(f->drain, &h, sizeof h, at) || h.magic != HU_DRAIN_MAGIC || h.kind > HU_BLOCK_OF_STRINGS)
-            break;
-        unit = h.kind == HU_BLOCK_OF_STRINGS ? 1 : sizeof(hu_record);
-        if (h.first > BLOCK_ROOM / unit || h.n > BLOCK_ROOM / unit - h.first || h.n * unit % STRING_HEAD ||
-            (h.kind == HU_BLOCK_OF_RECORDS && h.thread == 0))
-            break;
-        bytes = h.n * unit;
-        s = (segment){h.sequence, (at + sizeof h) | IN_DRAIN, h.thread, (uint16_t)h.first,
-                      (uint16_t)((bytes < left ? bytes : left) / unit)};
-        if (s.n && !add_segment(f, h.kind, &s))
+    while (read_piece(f, f->drained, size, &h, &s, &next)) {
+        if (s.n && !add_segment(f, (hu_block_kind)h.kind, &s))
             return false;
-        if (bytes > left)
+        if (next == 0)
             break;
-        at += sizeof h + bytes;
+        f->drained = next;
     }
-    f->cut_bytes = size - at;
+    f->cut_bytes = size - f->drained;
     return true;
 }
 
@@ -264,7 +279,8 @@ static bool take_texts(hu_ring_file *f, const segment *s)
 
 static bool make_lists(hu_ring_file *f)
 {
-    if (!list_drain(f) || !list_ring(f))
+    /* in this order: what is drained in between is in both lists, and not in none */
+    if (!list_ring(f) || !list_drain(f))
         return false;
     sort_segments(f->segments.at, f->segments.n);
     sort_segments(f->strings.at, f->strings.n);
@@ -373,16 +389,11 @@ static bool is_covered(const hu_ring_cursor *c, uint32_t i)
     return c->covered[i / 64] >> i % 64 & 1;
 }
 
-/* What a segment holds and the block has not yet. */
-static bool load_segment(hu_ring_cursor *c, const segment *s)
+static void take_piece(hu_ring_cursor *c, const segment *s)
 {
     hu_ring_file  *f = c->file;
     const uint32_t end = (uint32_t)s->first + s->n;
 
-    if (!read_at(s->offset & IN_DRAIN ? f->drain : f->ring, f->piece, s->n * sizeof(hu_record), s->offset & OFFSET)) {
-        hu_fail(&f->error, HU_EIO, NULL, HU_NO_OFFSET, "records cannot be read: %s", strerror(errno));
-        return false;
-    }
     for (uint32_t i = s->first; i < end; i++) {
         if (is_covered(c, i))
             continue;
@@ -391,6 +402,59 @@ static bool load_segment(hu_ring_cursor *c, const segment *s)
     }
     c->n = end > c->n ? end : c->n;
     c->is_open |= (s->offset & IS_OPEN) != 0;
+}
+
+static bool read_records(hu_ring_file *f, const segment *s)
+{
+    return read_at(s->offset & IN_DRAIN ? f->drain : f->ring, f->piece, s->n * sizeof(hu_record), s->offset & OFFSET);
+}
+
+/* Is the block in the ring still the one that was listed?  It was read before this was asked. */
+static bool is_still(const hu_ring_file *f, const segment *s)
+{
+    hu_block_head h;
+
+    return read_at(f->ring, &h, sizeof h, (s->offset & OFFSET) - sizeof h) && h.state != HU_BLOCK_FREE &&
+           h.kind == HU_BLOCK_OF_RECORDS && h.thread == s->thread && h.sequence == s->sequence;
+}
+
+/* The piece that a block became meanwhile, or NULL. */
+static const segment *find_late(hu_ring_file *f, const segment *gone)
+{
+    const uint64_t size = f->drain < 0 ? 0 : size_of(f->drain);
+    hu_drain_head  h;
+    segment        s;
+    uint64_t       next;
+
+    while (read_piece(f, f->drained, size, &h, &s, &next) && next) {
+        f->drained = next;
+        f->cut_bytes = 0;
+        if (h.kind == HU_BLOCK_OF_RECORDS && !hu_vec_push(f->arena, &f->late, s))
+            return NULL;
+    }
+    for (size_t i = 0; i < f->late.n; i++)
+        if (f->late.at[i].thread == gone->thread && f->late.at[i].sequence == gone->sequence)
+            return &f->late.at[i];
+    return NULL;
+}
+
+/* What a segment holds and the block has not yet. */
+static bool load_segment(hu_ring_cursor *c, const segment *s)
+{
+    hu_ring_file *f = c->file;
+    bool          is_read = read_records(f, s);
+
+    if (is_read && !(s->offset & IN_DRAIN) && !is_still(f, s)) {
+        s = find_late(f, s);
+        if (!s)
+            return true;                /* overwritten: a flight recorder does so */
+        is_read = read_records(f, s);
+    }
+    if (!is_read) {
+        hu_fail(&f->error, HU_EIO, NULL, HU_NO_OFFSET, "records cannot be read: %s", strerror(errno));
+        return false;
+    }
+    take_piece(c, s);
     return true;
 }
 
