@@ -19,7 +19,7 @@ from tests.recorder import count, environment, holdup, rows
 
 def lost(trace: pathlib.Path) -> int:
     """Records that the trace says are missing."""
-    return sum(r["lost_records"] or 0 for r in [report(trace)["ranks"][0]["quality"]])
+    return int(report(trace)["ranks"][0]["quality"]["lost"])
 
 
 class Faults(unittest.TestCase):
@@ -92,7 +92,7 @@ class Faults(unittest.TestCase):
         trace = self.folder / "finished.pftrace"
         self.assertEqual(count(trace, "work"), 50000)
         # and what it was waiting in
-        self.assertEqual([r["name"] for r in rows(trace, "select name from slice where kind = 'os_call' order by dur_ns desc limit 1")], ["read"])
+        self.assertEqual([r["name"] for r in rows(trace, "select name from slice where kind = 'os_call' and dur_ns > 100000000")], ["read"])
 
     def test_out_of_memory(self) -> None:
         group = pathlib.Path("/sys/fs/cgroup/memory") / f"holdup-test-{os.getpid()}"
@@ -125,11 +125,11 @@ class Faults(unittest.TestCase):
         """The program is not harmed (no SIGBUS), and what is missing is counted."""
         place = self.folder / "small"
         place.mkdir()
-        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2M", "none", place], capture_output=True, check=False).returncode:
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24M", "none", place], capture_output=True, check=False).returncode:
             skip_loudly("a small file system cannot be mounted here")
             self.skipTest("no mount")
         try:
-            n = 300000
+            n = 1000000
             trace, done = self.record("disk", self.writer, "exit", n, options=("--scratch", str(place)))
             self.assertEqual(done.returncode, 3, done.stderr)
             self.assertEqual(len(done.stdout.splitlines()), n // 1000)

@@ -206,9 +206,12 @@ static bool gate_starved(const hu_scene *c, hu_hint *h)
 
 static bool gate_gc(const hu_scene *c, hu_hint *h)
 {
-    const double time = node_time(c, HU_IN_GC, HU_CLASS_BIT(GC)), pauses = node_time(c, HU_IN_STALL, 0);
+    const int64_t *kinds = c->d->health.kinds;
+    const double   time = node_time(c, HU_IN_GC, HU_CLASS_BIT(GC)), pauses = node_time(c, HU_IN_STALL, 0);
+    /* a program that shows neither operators nor frames may not be Python's, and what it does between marks is its own */
+    const bool     may_be = kinds[HU_KIND_CPU_OP] + kinds[HU_KIND_PYTHON] > 0;
 
-    if (time < LEAST_SHARE * c->step_ns && pauses >= LEAST_SHARE * c->step_ns) {
+    if (time < LEAST_SHARE * c->step_ns && pauses >= LEAST_SHARE * c->step_ns && may_be) {
         say(h, "The main thread pauses for %s a step (%s) in places that the trace does not explain and that differ from "
             "step to step. Python's garbage collector does that; so does a system that takes the processor away.",
             hu_say_time(pauses).t, hu_say_pct(100 * pauses / c->step_ns).t);

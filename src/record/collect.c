@@ -187,6 +187,8 @@ static void look_for_deaths(hu_collector *c)
             end(c, &c->images[i], true);
             forget(c, i);
         } else {
+            if (c->images[i].drain)
+                hu_drain_saw(c->images[i].drain, hu_clocks_ticks(c->clock));
             i++;
         }
     }

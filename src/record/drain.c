@@ -130,6 +130,12 @@ const hu_ring_head *hu_drain_head_of(const hu_drain *d)
     return d->head;
 }
 
+void hu_drain_saw(hu_drain *d, uint64_t ticks)
+{
+    if (d->head->state == HU_PROCESS_RUNS)
+        d->head->seen = ticks;
+}
+
 static uint32_t blocks_of(hu_drain *d)
 {
     const uint32_t n = __atomic_load_n(&d->head->n_blocks, __ATOMIC_ACQUIRE);

@@ -30,6 +30,9 @@ void hu_drain_close(hu_drain *d);
 /* The head of its ring, mapped: the program may write to it at any time. */
 const hu_ring_head *hu_drain_head_of(const hu_drain *d);
 
+/* It was alive at `ticks`: what ends with a process that dies together with its supervisor ends no earlier. */
+void hu_drain_saw(hu_drain *d, uint64_t ticks);
+
 /* Copies and gives back what is full.  Returns how much of the limit of its ring is in use, in parts of 256. */
 uint32_t hu_drain_round(hu_drain *d, hu_drain_budget *budget);
 

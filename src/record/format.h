@@ -144,6 +144,7 @@ typedef struct {
     uint32_t pid, ppid;
     uint64_t started;                   /* ticks: when the recorder was loaded */
     uint64_t exited;                    /* ticks; 0: it was killed, or runs */
+    uint64_t seen;                      /* ticks: when the supervisor last saw it alive; 0: nobody looked */
     uint32_t state;                     /* hu_process_state */
     uint32_t clock;                     /* hu_clock */
     uint32_t n_blocks;                  /* that exist, block 0 included */

@@ -528,7 +528,7 @@ bool hu_ring_next(hu_ring_cursor *c, hu_ring_event *out)
 
 uint64_t hu_ring_last_ticks(hu_ring_file *f)
 {
-    uint64_t last = 0;
+    uint64_t last = f->head.state == HU_PROCESS_RUNS ? f->head.seen : 0;
 
     for (size_t i = 0; i < f->threads.n; i++) {
         const hu_ring_thread *t = &f->threads.at[i];
