@@ -11,15 +11,16 @@
 #include "inject/process.h"
 #include "base/banned.h"
 
-/* The address of the first copy's is what a second one finds. */
-__attribute__((visibility("default"))) int holdup_inject_present = HU_FORMAT_VERSION;
+/* The first copy's is what a second one finds by name; its own it knows by the name that nobody else sees. */
+static int present = HU_FORMAT_VERSION;
+extern __attribute__((visibility("default"), alias("present"))) int holdup_inject_present;
 
 /* Other libraries may record before our constructor has run, or after our destructor: both are safe. */
 __attribute__((constructor(101)))
 static void load(void)
 {
     hu_osrt_load();
-    if (dlsym(RTLD_DEFAULT, "holdup_inject_present") != (void *)&holdup_inject_present || !hu_process_join())
+    if (dlsym(RTLD_DEFAULT, "holdup_inject_present") != (void *)&present || !hu_process_join())
         return;
     hu_environment_load();
     hu_ring_init();

@@ -201,13 +201,18 @@ HU_RARE void hu_osrt_peer(const hu_osrt_span *span, int fd, const struct sockadd
     hu_osrt_known(span, fd, &is, rc);
 }
 
+static uint32_t name_of(const char *text)
+{
+    return hu_osrt_name(text, strnlen(text, HU_STRING_BYTES_MAX));
+}
+
 HU_RARE void hu_osrt_text(const hu_osrt_span *span, const char *text, int error)
 {
     const int saved_errno = errno;
     /* the kernel has read a name that it did not call a bad address */
     const bool is_readable = text && error != EFAULT && hu_the_control->wants_paths;
 
-    write_record(span, &(facts){.fd = -1, .path = is_readable ? hu_osrt_name(text, strnlen(text, HU_STRING_BYTES_MAX)) : 0, .error = error});
+    write_record(span, &(facts){.fd = -1, .path = is_readable ? name_of(text) : 0, .error = error});
     errno = saved_errno;
 }
 

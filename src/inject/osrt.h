@@ -24,6 +24,7 @@
 
 #define HU_EXPORT __attribute__((visibility("default")))
 #define HU_RARE   __attribute__((cold, noinline))
+#define HU_TIMED  __attribute__((noinline)) static
 
 /* One wrapped symbol.  Its address is in a section of its own, so that all are found without a list. */
 typedef struct {
@@ -180,16 +181,25 @@ long hu_osrt_raw(long number, long a, long b, long c, long d, long e, long f);
 /* For what has no system call: it does not exist here. */
 #define HU_ABSENT(result) (errno = ENOSYS, (result))
 
+/* The exported function: with the gate closed it jumps to the real one, and saves no register for more. */
+#define HU_DOOR(type, symbol, params, args)                                                                           \
+    HU_EXPORT type symbol params                                                                                      \
+    {                                                                                                                 \
+        if (__builtin_expect(real_##symbol && !hu_gate_open(HU_DOOR_OSRT), 1))                                        \
+            return real_##symbol args;                                                                                \
+        return timed_##symbol args;                                                                                   \
+    }
+
 /* `otherwise` is the result while there is no real function; `done` writes the record. */
 #define HU_WRAP_NAMED(row, type, symbol, name, version, params, args, otherwise, done)                                \
     HU_REAL_NAMED(symbol, name, version)                                                                              \
-    HU_EXPORT type symbol params                                                                                      \
+    HU_TIMED type timed_##symbol params                                                                               \
     {                                                                                                                 \
         __typeof__(symbol) *const real = HU_FIND(symbol);                                                             \
         hu_osrt_span              span;                                                                               \
         type                      rc;                                                                                 \
                                                                                                                       \
-        if (__builtin_expect(!real, 0))                                                                               \
+        if (!real)                                                                                                    \
             return (type)(otherwise);                                                                                 \
         if (!hu_gate_open(HU_DOOR_OSRT) || !hu_osrt_enter(&span, HU_OS_CALL_##row))                                   \
             return real args;                                                                                         \
@@ -197,7 +207,8 @@ long hu_osrt_raw(long number, long a, long b, long c, long d, long e, long f);
         if (hu_osrt_leave(&span))                                                                                     \
             done;                                                                                                     \
         return rc;                                                                                                    \
-    }
+    }                                                                                                                 \
+    HU_DOOR(type, symbol, params, args)
 
 #define HU_WRAP(row, type, symbol, params, args, otherwise, done) \
     HU_WRAP_NAMED(row, type, symbol, #symbol, NULL, params, args, otherwise, done)

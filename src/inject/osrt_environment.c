@@ -82,11 +82,11 @@ static bool is_in_list(const char *list)
 void hu_environment_plan(hu_environment *e, char *const *envp)
 {
     *e = (hu_environment){.envp = envp};
-    if (!entries[SESSION][0] || !envp)
+    if (!entries[SESSION][0])
         return;
     for (int which = 0; which < KEPT; which++)
         e->missing |= entries[which][0] ? 1u << which : 0;
-    for (; envp[e->n]; e->n++) {
+    for (; envp && envp[e->n]; e->n++) {         /* clearenv leaves none at all */
         const char *entry = envp[e->n];
 
         if (is_entry(entry, SESSION) && strcmp(entry, entries[SESSION]) != 0) {

@@ -14,17 +14,12 @@
  * threads to speak of, and trying is good enough. */
 #define LOCK(row, symbol, try, busy, params, args, lock)                                                              \
     HU_REAL(symbol)                                                                                                   \
-    HU_EXPORT int symbol params                                                                                       \
+    HU_TIMED int wait_##symbol params                                                                                 \
     {                                                                                                                 \
         __typeof__(symbol) *const real = HU_FIND(symbol);                                                             \
         hu_osrt_span              span;                                                                               \
         int                       rc;                                                                                 \
                                                                                                                       \
-        if (__builtin_expect(real && !hu_gate_open(HU_DOOR_OSRT), 1))                                                 \
-            return real args;                                                                                         \
-        rc = (real_##try ? real_##try : try)(lock);                                                                   \
-        if (__builtin_expect(rc != busy, 1))                                                                          \
-            return rc;                                                                                                \
         if (!real) {                                                                                                  \
             while ((rc = try(lock)) == busy)                                                                          \
                 (void)HU_SYS(SYS_sched_yield);                                                                        \
@@ -36,7 +31,14 @@
         if (hu_osrt_leave(&span))                                                                                     \
             hu_osrt_done(&span, rc);                                                                                  \
         return rc;                                                                                                    \
-    }
+    }                                                                                                                 \
+    HU_TIMED int timed_##symbol params                                                                                \
+    {                                                                                                                 \
+        const int rc = (real_##try ? real_##try : try)(lock);                                                         \
+                                                                                                                      \
+        return __builtin_expect(rc != busy, 1) ? rc : wait_##symbol args;                                             \
+    }                                                                                                                 \
+    HU_DOOR(int, symbol, params, args)
 
 /* A library of the program's own may stand before us and wrap these too: to ask it again would confuse it. */
 HU_REAL(pthread_mutex_trylock)

@@ -33,20 +33,17 @@
         MODE_OF(flags, last)                                                                                          \
         __typeof__(symbol) *const real = HU_FIND(symbol);                                                             \
         hu_osrt_span              span;                                                                               \
-        int                       rc;                                                                                 \
+        bool                      is_timed;                                                                           \
+        int                       fd;                                                                                 \
                                                                                                                       \
         if (!real)                                                                                                    \
             return (int)(otherwise);                                                                                  \
-        if (!hu_gate_open(HU_DOOR_OSRT) || !hu_osrt_enter(&span, HU_OS_CALL_##row)) {                                 \
-            rc = real args;                                                                                           \
-            hu_fd_forget(rc);                                                                                         \
-            return rc;                                                                                                \
-        }                                                                                                             \
-        rc = real args;                                                                                               \
-        hu_fd_forget(rc);                                                                                             \
-        if (hu_osrt_leave(&span))                                                                                     \
-            hu_osrt_opened(&span, path, rc);                                                                          \
-        return rc;                                                                                                    \
+        is_timed = hu_gate_open(HU_DOOR_OSRT) && hu_osrt_enter(&span, HU_OS_CALL_##row);                              \
+        fd = real args;                                                                                               \
+        hu_fd_forget(fd);                                                                                             \
+        if (is_timed && hu_osrt_leave(&span))                                                                         \
+            hu_osrt_opened(&span, path, fd);                                                                          \
+        return fd;                                                                                                    \
     }
 
 OPEN(open, open, (const char *path, int flags, ...), flags, (path, flags, mode),
@@ -83,25 +80,30 @@ HU_WRAP(openat, int, __openat64_2, (int at, const char *path, int flags), (at, p
 #endif
 
 HU_REAL(close)
-HU_EXPORT int close(int fd)
+HU_TIMED int timed_close(int fd)
 {
     __typeof__(close) *const real = HU_FIND(close);
     hu_osrt_span             span;
-    hu_fd_facts              was;
+    const hu_fd_facts        was = hu_fd_recall(fd);
     int                      rc;
 
+    hu_fd_forget(fd);
     if (!real)
         return (int)HU_RAW(SYS_close, fd);
-    if (!hu_gate_open(HU_DOOR_OSRT) || !hu_osrt_enter(&span, HU_OS_CALL_close)) {
-        hu_fd_forget(fd);
+    if (!hu_gate_open(HU_DOOR_OSRT) || !hu_osrt_enter(&span, HU_OS_CALL_close))
         return real(fd);
-    }
-    was = hu_fd_recall(fd);
-    hu_fd_forget(fd);
     rc = real(fd);
     if (hu_osrt_leave(&span))
         hu_osrt_known(&span, fd, &was, rc);
     return rc;
+}
+
+HU_EXPORT int close(int fd)
+{
+    if (!real_close || hu_gate_open(HU_DOOR_OSRT))
+        return timed_close(fd);
+    hu_fd_forget(fd);
+    return real_close(fd);
 }
 
 /* What only changes the meaning of numbers is not measured. */

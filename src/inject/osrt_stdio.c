@@ -51,7 +51,7 @@ HU_WRAP(fflush, int, fflush, (FILE *stream), (stream), EOF, stream ? PRINTED : h
 
 #define BYTE(row, symbol, params, args, stream, is_quick, n)                                                          \
     HU_REAL(symbol)                                                                                                   \
-    HU_EXPORT int symbol params                                                                                       \
+    HU_TIMED int timed_##symbol params                                                                                \
     {                                                                                                                 \
         __typeof__(symbol) *const real = HU_FIND(symbol);                                                             \
         hu_osrt_span              span;                                                                               \
@@ -65,7 +65,8 @@ HU_WRAP(fflush, int, fflush, (FILE *stream), (stream), EOF, stream ? PRINTED : h
         if (hu_osrt_leave(&span))                                                                                     \
             hu_osrt_stream(&span, stream, n);                                                                         \
         return rc;                                                                                                    \
-    }
+    }                                                                                                                 \
+    HU_DOOR(int, symbol, params, args)
 
 BYTE(fgetc, fgetc, (FILE *stream), (stream), stream, HAS_MORE, rc == EOF ? 0 : 1)
 BYTE(fgetc, getc, (FILE *stream), (stream), stream, HAS_MORE, rc == EOF ? 0 : 1)
@@ -187,8 +188,13 @@ HU_WRAP(fread, size_t, __fread_unlocked_chk, (void *to, size_t room, size_t size
 HU_WRAP(fgets, char *, __fgets_chk, (char *to, size_t room, int n, FILE *stream), (to, room, n, stream), NULL, LINE)
 HU_WRAP(fgets, char *, __fgets_unlocked_chk, (char *to, size_t room, int n, FILE *stream), (to, room, n, stream), NULL,
         LINE)
-HU_WRAP(getdelim, ssize_t, __getdelim, (char **to, size_t *n, int end, FILE *stream), (to, n, end, stream), -1,
-        ON_STREAM(rc < 0 ? 0 : rc))
+
+/* What the headers make of getline, too. */
+HU_EXPORT ssize_t __getdelim(char **to, size_t *n, int end, FILE *stream)
+{
+    return end == '\n' ? getline(to, n, stream) : getdelim(to, n, end, stream);
+}
+
 BYTE(fgetc, _IO_getc, (FILE *stream), (stream), stream, HAS_MORE, rc == EOF ? 0 : 1)
 BYTE(fputc, _IO_putc, (int byte, FILE *stream), (byte, stream), stream, HAS_ROOM, rc == EOF ? -1 : 1)
 PRINT(__vfprintf_chk, (FILE *stream, int flag, const char *format, va_list list), (stream, flag, format, list), stream)
