@@ -32,13 +32,15 @@
             hu_osrt_done(&span, rc);                                                                                  \
         return rc;                                                                                                    \
     }                                                                                                                 \
-    HU_TIMED int timed_##symbol params                                                                                \
+    HU_EXPORT int symbol params                                                                                       \
     {                                                                                                                 \
-        const int rc = (real_##try ? real_##try : try)(lock);                                                         \
+        int rc;                                                                                                       \
                                                                                                                       \
+        if (__builtin_expect(real_##symbol && !hu_gate_open(HU_DOOR_OSRT), 1))                                        \
+            return real_##symbol args;                                                                                \
+        rc = (real_##try ? real_##try : try)(lock);                                                                   \
         return __builtin_expect(rc != busy, 1) ? rc : wait_##symbol args;                                             \
-    }                                                                                                                 \
-    HU_DOOR(int, symbol, params, args)
+    }
 
 /* A library of the program's own may stand before us and wrap these too: to ask it again would confuse it. */
 HU_REAL(pthread_mutex_trylock)
