@@ -14,7 +14,8 @@
  *
  * Cost: a call costs two loads and a predicted branch, less than a nanosecond, while nobody listens; `bench/annotate` measures it.
  * The first call in each shared object asks the dynamic linker, once, for the recorder, libholdup-inject.so, which
- * `holdup run` puts into the process.  With -DHOLDUP_DISABLE every call compiles to nothing.
+ * `holdup run` puts into the process.  With -DHOLDUP_DISABLE every call compiles to nothing, as it does where there is no
+ * ELF and no GNU C.
  *
  * All functions may be called from any thread at any time, from static constructors and with any text (UTF-8, not NULL; it
  * is copied before the call returns).  Ranges nest within a thread: what was pushed last is popped first.  errno is left as it was.
@@ -24,6 +25,10 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+#if !defined(HOLDUP_DISABLE) && (!defined(__GNUC__) || !defined(__ELF__))
+#define HOLDUP_DISABLE
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -114,7 +119,7 @@ HOLDUP_INLINE_ int holdup_private_on(void)
 /* The recorder, if it listens; looks for it on the first call.  Threads that look at the same time find the same. */
 HOLDUP_COLD_ const holdup_annotate_api *holdup_private_get(void)
 {
-    const holdup_annotate_api *api = __atomic_load_n(&holdup_private_api, __ATOMIC_ACQUIRE);
+    const holdup_annotate_api *api;
     const holdup_annotate_api *(*find)(void) = NULL;
 #ifdef RTLD_DEFAULT
     void *const everywhere = RTLD_DEFAULT;
@@ -123,8 +128,9 @@ HOLDUP_COLD_ const holdup_annotate_api *holdup_private_get(void)
 #endif
     void *symbol;
 
+    /* `listening` is stored last: whoever sees it sees the table */
     if (__atomic_load_n(&holdup_private_listening, __ATOMIC_ACQUIRE) != &holdup_private_words[1])
-        return api;
+        return __atomic_load_n(&holdup_private_api, __ATOMIC_ACQUIRE);
     symbol = dlsym(everywhere, HOLDUP_ANNOTATE_SYMBOL);
     if (symbol == NULL)
         (void)dlerror();             /* that there is no recorder is nobody's error */
@@ -140,11 +146,11 @@ HOLDUP_COLD_ const holdup_annotate_api *holdup_private_get(void)
 
 HOLDUP_COLD_ uint32_t holdup_private_id(const holdup_annotate_api *api, holdup_name *name)
 {
-    uint32_t id = __atomic_load_n(&name->id, __ATOMIC_RELAXED);
+    uint32_t id = __atomic_load_n(&name->id, __ATOMIC_ACQUIRE);
 
     if (id == 0) {
         id = api->name(name->text);
-        __atomic_store_n(&name->id, id, __ATOMIC_RELAXED);
+        __atomic_store_n(&name->id, id, __ATOMIC_RELEASE);
     }
     return id;
 }
@@ -357,7 +363,11 @@ HOLDUP_INLINE_ void holdup_step_end(void)
 
 #else /* HOLDUP_DISABLE */
 
+#ifdef __GNUC__
 #define HOLDUP_INLINE_ __attribute__((unused)) static inline
+#else
+#define HOLDUP_INLINE_ static inline
+#endif
 
 HOLDUP_INLINE_ int holdup_listening(void) { return 0; }
 HOLDUP_INLINE_ void holdup_range_push(const char *text) { (void)text; }

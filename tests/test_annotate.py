@@ -136,6 +136,17 @@ class TestHeader(unittest.TestCase):
         self.assertEqual(log[-2:], ["start elsewhere 1", "end 1"])
         self.assertEqual([line for line in log if line.startswith("name")], ["name 1 shared", "name 2 elsewhere"])
 
+    def test_first_calls_do_not_race(self):
+        """ThreadSanitizer sees the program and the recorder as one."""
+        try:
+            target = build("threads-tsan", "-O1", "-g", "-fsanitize=thread", "-pthread", "-rdynamic", HERE / "threads.c", HERE / "recorder.c",
+                           compiler="clang" if shutil.which("clang") else "cc")
+        except subprocess.CalledProcessError:
+            skip_loudly("no ThreadSanitizer: the header's first calls were not watched for races")
+            self.skipTest("no ThreadSanitizer")
+        _, log = told([target], preload=False)
+        self.assertEqual(log.count("push shared"), 1600)
+
     def test_the_python_package_knows_the_same_table_and_phases(self):
         source = """#define HOLDUP_DISABLE
                     #include "holdup_annotate.h"

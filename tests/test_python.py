@@ -225,6 +225,17 @@ class TestByItself(unittest.TestCase):
                         "print(*sorted({m.split('.')[0] for m in set(sys.modules) - before} - set(sys.stdlib_module_names)))", preload=False)
         self.assertEqual(out, "holdup\nholdup\n")
 
+    def test_a_python_without_ctypes(self):
+        out, _ = script("""
+            import sys
+            sys.modules["_ctypes"] = None
+            import holdup, time
+            with holdup.range("x"): holdup.mark("m")
+            with holdup.GPUMonitor(0.05) as monitor: time.sleep(0.06)
+            print(holdup.is_recording(), monitor.get_summary()["statement"])
+            """, preload=True)
+        self.assertRegex(out, "^False no GPU figures: this Python cannot call NVML")
+
     def test_python_3_8_reads_it(self):
         files = sorted((PACKAGE / "holdup").glob("*.py"))
         self.assertGreater(len(files), 15)
@@ -235,7 +246,7 @@ class TestByItself(unittest.TestCase):
     def test_names_that_scripts_use(self):
         for name in ("range", "annotate", "mark", "counter", "step", "step_end", "profile_step", "phase", "Profiler", "schedule", "ProfilerAction",
                      "ProfiledDataLoader", "auto_profile", "quick_benchmark", "GPUMonitor", "MemoryLog", "memory_timeline", "find_memory_leaks",
-                     "PerformanceTracker", "overlap", "OverlapProfiler", "PipelineProfiler", "range_push", "range_pop"):
+                     "PerformanceTracker", "overlap", "OverlapProfiler", "PipelineProfiler", "range_push", "range_pop", "NVTXAnnotator", "ProfilerWrapper"):
             self.assertTrue(callable(getattr(holdup, name)), name)
             self.assertIn(name, dir(holdup))
             self.assertTrue(getattr(holdup, name).__doc__, name)
@@ -373,6 +384,80 @@ class TestSchedule(unittest.TestCase):
             profiler.finish()
         self.assertIn("step_count", out.getvalue())
         self.assertIn("data", out.getvalue())
+
+
+class TestDevice(unittest.TestCase):
+    """With a torch that only counts: a GPU in use, 4 GB allocated."""
+
+    def counted(self, text: str) -> list:
+        out, _ = script("""
+            import sys, types
+            class Cuda:
+                waits = 0
+                initialized = True
+                def is_initialized(self): return self.initialized
+                def synchronize(self): Cuda.waits += 1
+                def memory_allocated(self): return 4 * 10**9
+                def memory_reserved(self): return 5 * 10**9
+                def max_memory_allocated(self): return 6 * 10**9
+            cuda = Cuda()
+            sys.modules["torch"] = types.SimpleNamespace(cuda=cuda)
+            import holdup
+            def waits(use):
+                before = Cuda.waits
+                use()
+                return Cuda.waits - before
+            """ + textwrap.indent(textwrap.dedent(text), " " * 12), preload=False)
+        return ast.literal_eval(out)
+
+    def test_nothing_waits_for_the_device_unasked(self):
+        self.assertEqual(self.counted("""
+            def all_of_it():
+                with holdup.step(1), holdup.range("a"), holdup.phase("data"): holdup.mark("m"); holdup.counter("c", 1)
+                holdup.annotate(lambda: None)()
+                list(holdup.ProfiledDataLoader([1, 2], device="cuda"))
+                with holdup.Profiler() as profiler:
+                    with profiler.phase("forward"): profiler.step()
+                with holdup.PerformanceTracker().step(4): pass
+                work = holdup.auto_profile(warmup=0, iterations=1, show=False)(lambda: None)
+                work()
+                log = holdup.MemoryLog()
+                with log.phase("forward"): log.step()
+                log.get_summary()
+                holdup.overlap(object(), step=lambda: None, num_iterations=1, synchronize=False)
+                holdup.quick_benchmark(lambda x: x, inputs=[1], num_iterations=1, synchronize=False, show=False)
+            print(waits(all_of_it))
+            """), 0)
+
+    def test_what_was_asked_to_wait_does(self):
+        self.assertEqual(self.counted("""
+            def a_range():
+                with holdup.range("a", synchronize=True): pass
+            def a_function(): holdup.annotate("f", synchronize=True)(lambda: None)()
+            def a_loader(): list(holdup.ProfiledDataLoader([1, 2, 3], device="cuda", synchronize=True))
+            def a_tracker():
+                with holdup.PerformanceTracker(synchronize=True).step(4): pass
+            def measured(): holdup.auto_profile(warmup=0, iterations=1, show=False, synchronize=True)(lambda: None)()
+            def bench(): holdup.quick_benchmark(lambda x: x, inputs=[1], num_iterations=5, warmup=2, show=False)
+            print([waits(use) for use in (a_range, a_function, a_loader, a_tracker, measured, bench)])
+            """), [2, 2, 3, 2, 2, 1 + 1 + 5])
+
+    def test_a_device_that_is_not_in_use_is_not_started(self):
+        self.assertEqual(self.counted("""
+            cuda.initialized = False
+            def a_range():
+                with holdup.range("a", synchronize=True): pass
+            print([waits(a_range), holdup.MemoryLog().log("x") < 10**9])
+            """), [0, True])
+
+    def test_memory_is_the_allocators(self):
+        self.assertEqual(self.counted("""
+            log = holdup.MemoryLog()
+            log.log("x")
+            tracker = holdup.PerformanceTracker()
+            tracker.start_step()
+            print([log.source, log.entries, tracker.end_step(1)["memory_gb"], tracker.get_summary()["peak_memory_gb"]])
+            """), ["torch", [{"step": 0, "phase": "x", "allocated_gb": 4.0, "reserved_gb": 5.0}], 4.0, 6.0])
 
 
 class Tensor:
@@ -593,7 +678,7 @@ class TestMemory(unittest.TestCase):
         self.assertIn("too few", short["statement"])
 
     def test_values_that_resemble_their_neighbours_rarely_look_like_leaks(self):
-        """An AR(1) process with 0.8: the textbook t-test at 0.1 % finds a trend in a tenth of them."""
+        """An AR(1) process with 0.8: the textbook t-test at 0.1 % finds a trend in more than a quarter of them."""
         rng = random.Random(4)
         alarms = 0
         for _ in range(300):

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .markers import (annotate, counter, is_recording, mark, phase, profile_step, range, range_end, range_pop, range_push, range_start,
+from .markers import (NVTXAnnotator, annotate, counter, is_recording, mark, phase, profile_step, range, range_end, range_pop, range_push, range_start,
                       step, step_end)
 
 __version__ = "0.1.0"
@@ -30,12 +30,12 @@ __version__ = "0.1.0"
 # The rest is loaded when it is first asked for, so that markers alone load fast.
 _HOMES = {
     "GPUMonitor": "gpu_monitor", "MemoryLog": "memory_log", "OverlapProfiler": "gradient_sync", "PerformanceTracker": "trackers",
-    "PipelineProfiler": "pipeline", "ProfiledDataLoader": "loaders", "Profiler": "profiler", "ProfilerAction": "schedules",
+    "PipelineProfiler": "pipeline", "ProfiledDataLoader": "loaders", "Profiler": "profiler", "ProfilerWrapper": "profiler", "ProfilerAction": "schedules",
     "Summary": "summary", "auto_profile": "auto", "find_memory_leaks": "memory_log", "memory_timeline": "memory_log",
     "overlap": "gradient_sync", "quick_benchmark": "benchmarks", "schedule": "schedules",
 }
 
-__all__ = ["annotate", "counter", "is_recording", "mark", "phase", "profile_step", "range", "range_end", "range_pop", "range_push",
+__all__ = ["NVTXAnnotator", "annotate", "counter", "is_recording", "mark", "phase", "profile_step", "range", "range_end", "range_pop", "range_push",
            "range_start", "step", "step_end", *_HOMES]
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from .loaders import ProfiledDataLoader
     from .memory_log import MemoryLog, find_memory_leaks, memory_timeline
     from .pipeline import PipelineProfiler
-    from .profiler import Profiler
+    from .profiler import Profiler, ProfilerWrapper
     from .schedules import ProfilerAction, schedule
     from .summary import Summary
     from .trackers import PerformanceTracker

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import threading
 from time import perf_counter_ns
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import _recorder
+if TYPE_CHECKING:
+    from . import _recorder
 
 PHASES = ("data", "preprocessing", "transfer", "forward", "backward", "optimizer", "checkpoint")
 _PHASE_NUMBERS = {name: number for number, name in enumerate(PHASES, 1)}
@@ -38,7 +39,11 @@ class Hub:
         if not self._has_looked:
             with self._lock:
                 if not self._has_looked:
-                    self.recorder = _recorder.find()
+                    try:
+                        from . import _recorder     # loads ctypes, which not every Python has
+                        self.recorder = _recorder.find()
+                    except ImportError:
+                        self.recorder = None
                     self._has_looked = True
                     self.is_on = self.recorder is not None or bool(self._watchers)
         return self.recorder

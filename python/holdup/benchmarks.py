@@ -51,6 +51,13 @@ def _made_by_torch(input_shape: Sequence[int] | None, device: Any, dtype: Any) -
     return torch.randn(tuple(input_shape), device=device, dtype=dtype)
 
 
+def _length(inputs: Any) -> int:
+    try:
+        return max(len(inputs), 1)
+    except TypeError:                   # a number, a tensor without dimensions
+        return 1
+
+
 def quick_benchmark(model: Callable[..., Any], input_shape: Sequence[int] | None = None, num_iterations: int = 100, warmup: int = 10, *,
                     inputs: Any = None, batch_size: int | None = None, device: Any = None, dtype: Any = None,
                     synchronize: bool = True, show: bool = True) -> Summary:
@@ -72,7 +79,7 @@ def quick_benchmark(model: Callable[..., Any], input_shape: Sequence[int] | None
     with ExitStack() as stack:
         inputs, where = _prepare(model, input_shape, inputs, device, dtype, stack)
         if batch_size is None:
-            batch_size = int(input_shape[0]) if input_shape else len(inputs) if hasattr(inputs, "__len__") and len(inputs) else 1
+            batch_size = int(input_shape[0]) if input_shape else _length(inputs)
 
         def wait() -> None:
             if synchronize:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
-from . import host, nvml
+from . import host
 from ._series import Series
 from .summary import Summary
+
+if TYPE_CHECKING:
+    from . import nvml
 
 _MEAN_AND_MOST = ("gpu_util_pct", "memory_util_pct", "memory_used_gb", "power_w", "temperature_c", "sm_clock_mhz")
 
@@ -80,14 +83,7 @@ class GPUMonitor:
         self.stop()
 
     def _run(self) -> None:
-        driver = None
-        try:
-            driver = nvml.Nvml()
-            self.why_no_gpu = None if driver.gpus else "NVML finds no GPU"
-            with self._lock:
-                self._names = driver.names()
-        except nvml.Unavailable as problem:
-            self.why_no_gpu = str(problem)
+        driver = self._driver()
         cpu = host.Cpu()
         is_last = False
         while True:
@@ -98,6 +94,23 @@ class GPUMonitor:
             is_last = self._stop.wait(self.interval_sec)
         if driver is not None:
             driver.close()
+
+    def _driver(self) -> nvml.Nvml | None:
+        try:
+            from . import nvml                      # loads ctypes, which not every Python has
+        except ImportError as problem:
+            self.why_no_gpu = f"this Python cannot call NVML: {problem}"
+            return None
+        try:
+            driver = nvml.Nvml()
+            names = driver.names()
+        except nvml.Unavailable as problem:
+            self.why_no_gpu = str(problem)
+            return None
+        self.why_no_gpu = None if driver.gpus else "NVML finds no GPU"
+        with self._lock:
+            self._names = names
+        return driver
 
     def _sample(self, driver: nvml.Nvml | None, cpu: host.Cpu) -> None:
         gpus = driver.samples() if driver is not None else []

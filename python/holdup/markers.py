@@ -110,6 +110,12 @@ class phase(range):
         self._is_phase = name in PHASES
 
 
+class NVTXAnnotator:
+    """`annotator.range("forward")`: holdup.range, for scripts that pass an annotator around."""
+
+    range = staticmethod(range)
+
+
 def annotate(name: Any = None, *, synchronize: bool = False, color: Any = None, domain: Any = None, category: Any = None) -> Any:
     """A range around each call: `@holdup.annotate`, `@holdup.annotate("load")`; also `with holdup.annotate("load"):`.
 

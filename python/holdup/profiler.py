@@ -197,3 +197,6 @@ class _ProfiledStep:
             profiler._end_step()
             if is_recorded:
                 markers.step_end()
+
+
+ProfilerWrapper = Profiler              # what scripts call it: profile_step(n), finish()

@@ -18,19 +18,18 @@ static char    *names[NAMES];
 static uint32_t n_names;
 static uint32_t lock;
 static uint64_t handles;
+static int      fd = -1;
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 {
-    static int fd = -1;
-    char       line[400];
-    va_list    list;
-    int        n;
+    char    line[400];
+    va_list list;
+    int     n;
 
-    if (fd < 0 && getenv("MARKERS_LOG"))
-        fd = open(getenv("MARKERS_LOG"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     va_start(list, format);
     n = vsnprintf(line, sizeof line - 1, format, list);
     va_end(list);
+    n = n < (int)sizeof line - 2 ? n : (int)sizeof line - 2;
     line[n] = '\n';
     if (fd >= 0 && write(fd, line, (size_t)n + 1) < 0)
         abort();
@@ -75,8 +74,26 @@ static uint64_t start(uint32_t id)
     return handle;
 }
 
-const holdup_annotate_api *holdup_annotate_v1(void);
+static holdup_annotate_api api = {
+    .size = sizeof api, .version = HOLDUP_ANNOTATE_VERSION, .listening = &listening, .name = name, .push = push, .push_text = push_text,
+    .pop = pop, .mark = mark, .step = step, .step_end = step_end, .counter = counter, .start = start, .end = end,
+    .phase_push = phase_push,
+};
+
+__attribute__((constructor)) static void load(void)
+{
+    if (getenv("MARKERS_LOG"))
+        fd = open(getenv("MARKERS_LOG"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (getenv("MARKERS_VERSION"))
+        api.version = (uint32_t)strtoul(getenv("MARKERS_VERSION"), NULL, 10);
+    if (getenv("MARKERS_SIZE"))
+        api.size = (uint32_t)strtoul(getenv("MARKERS_SIZE"), NULL, 10);
+    if (getenv("MARKERS_DEAF"))
+        listening = 0;
+}
+
 void                       markers_listen(uint32_t wanted);
+const holdup_annotate_api *holdup_annotate_v1(void);
 
 void markers_listen(uint32_t wanted)
 {
@@ -85,18 +102,6 @@ void markers_listen(uint32_t wanted)
 
 const holdup_annotate_api *holdup_annotate_v1(void)
 {
-    static holdup_annotate_api api = {
-        .size = sizeof api, .version = HOLDUP_ANNOTATE_VERSION, .listening = &listening, .name = name, .push = push,
-        .push_text = push_text, .pop = pop, .mark = mark, .step = step, .step_end = step_end, .counter = counter, .start = start,
-        .end = end, .phase_push = phase_push,
-    };
-
-    if (getenv("MARKERS_DEAF"))
-        listening = 0;
-    if (getenv("MARKERS_VERSION"))
-        api.version = (uint32_t)strtoul(getenv("MARKERS_VERSION"), NULL, 10);
-    if (getenv("MARKERS_SIZE"))
-        api.size = (uint32_t)strtoul(getenv("MARKERS_SIZE"), NULL, 10);
     say("asked");
     return &api;
 }
