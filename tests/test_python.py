@@ -21,7 +21,7 @@ import time
 import unittest
 
 from tests.markers import HERE, PACKAGE, ROOT, build, told
-from tests.program import skip_loudly
+from tests.program import SANITIZED, skip_loudly
 
 sys.path.insert(0, str(PACKAGE))
 import holdup  # noqa: E402
@@ -34,6 +34,11 @@ sys.path.remove(str(PACKAGE))
 
 MS = 1e-3
 PAGE = ROOT / "docs/markers.md"
+
+
+def load_tests(_loader, tests, _pattern):
+    """Nothing of the program is in these: once is enough."""
+    return unittest.TestSuite() if SANITIZED else tests
 
 
 def torch_python() -> str | None:
@@ -500,7 +505,7 @@ class TestLoader(unittest.TestCase):
         self.assertEqual((stats["batches"], len(loader.batches)), (5, 5))
         self.assertGreaterEqual(stats["first_load_ms"], 40)
         self.assertGreaterEqual(stats["avg_load_ms"], 10)
-        self.assertLess(stats["load_p50_ms"], 40)       # the first one is not in it
+        self.assertEqual((loader.first_load.n, loader.load.n), (1, 4))
         self.assertGreaterEqual(stats["avg_transfer_ms"], 8)
         self.assertGreaterEqual(stats["avg_compute_ms"], 5)
         self.assertIn("waits", stats["statement"])
@@ -582,13 +587,19 @@ class TestMeasures(unittest.TestCase):
         summary = tracker.get_summary()
         self.assertEqual((summary["steps"], summary["step_count"], tracker.samples_processed), (4, 3, 32))
         self.assertAlmostEqual(summary["samples_per_s"], 24 / (3 * summary["step_mean_ms"]) * 1000)
-        self.assertLess(summary["step_max_ms"], 50)
+        self.assertEqual(tracker._samples, 24)
         with self.assertRaises(RuntimeError):
             tracker.end_step()
+        both = [threading.Thread(target=lambda: [tracker.start_step() or tracker.end_step(1) for _ in range(500)]) for _ in range(4)]
+        for thread in both:
+            thread.start()
+        for thread in both:
+            thread.join()
+        self.assertEqual((tracker.steps, tracker.samples_processed), (2004, 2032))
         with self.assertRaises(KeyError):
             with tracker.step(8):
                 raise KeyError
-        self.assertEqual(tracker.steps, 4)
+        self.assertEqual(tracker.steps, 2004)
 
     def test_overlap_of_a_model_that_synchronises(self):
         silent = []

@@ -35,13 +35,15 @@ class Series:
         self._newest: deque[float] = deque(maxlen=KEPT)
         self._lock = threading.Lock()
 
-    def add(self, value: float) -> None:
+    def add(self, value: float) -> int:
+        """How many there are with this one."""
         with self._lock:
             self.n += 1
             self.total += value
             self.least = min(self.least, value)
             self.most = max(self.most, value)
             self._newest.append(value)
+            return self.n
 
     def values(self) -> list[float]:
         """The newest ones, in the order in which they came."""

@@ -54,8 +54,7 @@ def auto_profile(warmup: int = 3, iterations: int = 10, *, synchronize: bool = F
                 result = function(*args, **kwargs)
                 if synchronize:
                     device.synchronize()
-            times.add(perf_counter_ns() - began)
-            if show and times.n == iterations:
+            if times.add(perf_counter_ns() - began) == iterations and show:
                 print(get_summary(), file=sys.stderr)
             return result
 

@@ -40,7 +40,8 @@ class GPUMonitor:
         self.interval_sec = interval_sec
         self.devices = None if devices is None else set(devices)
         self.why_no_gpu: str | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()           # of the figures
+        self._control = threading.Lock()        # of the thread
         self._stop = threading.Event()
         self._has_sampled = threading.Event()
         self._thread: threading.Thread | None = None
@@ -61,20 +62,22 @@ class GPUMonitor:
 
     def start(self) -> "GPUMonitor":
         """Begins anew; nothing happens when it runs already."""
-        if self._thread is None or not self._thread.is_alive():
-            self._clear()
-            self._stop.clear()
-            self._has_sampled.clear()
-            self._thread = threading.Thread(target=self._run, name="holdup-gpu-monitor", daemon=True)
-            self._thread.start()
+        with self._control:
+            if self._thread is None or not self._thread.is_alive():
+                self._clear()
+                self._stop.clear()
+                self._has_sampled.clear()
+                self._thread = threading.Thread(target=self._run, name="holdup-gpu-monitor", daemon=True)
+                self._thread.start()
         return self
 
     def stop(self) -> None:
         """Takes a last sample and ends the thread; waits for a driver that hangs for five seconds at most."""
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join(timeout=5)
-            self._thread = None
+        with self._control:
+            self._stop.set()
+            if self._thread is not None:
+                self._thread.join(timeout=5)
+                self._thread = None
 
     def __enter__(self) -> "GPUMonitor":
         return self.start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from time import perf_counter_ns
 from typing import Any
 
@@ -25,14 +26,16 @@ class PerformanceTracker:
                   is right on average over many steps and wrong for each of them
     warmup        steps that the summary leaves out
 
-    Under `holdup run` samples/s and tokens/s are counters.  It marks no steps; `holdup.step()` does.  For one thread.
+    Under `holdup run` samples/s and tokens/s are counters.  It marks no steps; `holdup.step()` does.  Each thread has its own steps;
+    the summary is of all threads, its rates per second of step time.
     """
 
     def __init__(self, *, synchronize: bool = False, warmup: int = 0) -> None:
         self.synchronize = synchronize
         self.warmup = warmup
         self.samples_processed = self.tokens_processed = self.steps = 0
-        self._began: int | None = None
+        self._here = threading.local()  # .began: of this thread's step
+        self._lock = threading.Lock()
         self._times = Series()          # ns
         self._samples = self._tokens = 0
         self._peak_bytes = 0
@@ -43,22 +46,24 @@ class PerformanceTracker:
         return perf_counter_ns()
 
     def start_step(self) -> None:
-        self._began = self._now()
+        self._here.began = self._now()
 
     def end_step(self, batch_size: int = 0, tokens: int = 0) -> dict[str, Any]:
         """The step's throughput (samples_per_s), tokens_per_s where tokens were given, step_time_ms, memory_gb (10^9; of torch's
         allocator, else of the process)."""
-        if self._began is None:
+        began = getattr(self._here, "began", None)
+        if began is None:
             raise RuntimeError("PerformanceTracker: end_step() without start_step()")
-        ns = max(self._now() - self._began, 1)
-        self._began = None
-        self.steps += 1
-        self.samples_processed += batch_size
-        self.tokens_processed += tokens
-        if self.steps > self.warmup:
-            self._times.add(ns)
-            self._samples += batch_size
-            self._tokens += tokens
+        ns = max(self._now() - began, 1)
+        self._here.began = None
+        with self._lock:
+            self.steps += 1
+            self.samples_processed += batch_size
+            self.tokens_processed += tokens
+            if self.steps > self.warmup:
+                self._times.add(ns)
+                self._samples += batch_size
+                self._tokens += tokens
         found: dict[str, Any] = {"step_time_ms": ns / 1e6}
         if batch_size:
             found["throughput"] = found["samples_per_s"] = batch_size / ns * 1e9
@@ -108,4 +113,4 @@ class _TrackedStep:
         if kind is None:
             self.result = self.tracker.end_step(self.batch_size, self.tokens)
         else:
-            self.tracker._began = None
+            self.tracker._here.began = None
