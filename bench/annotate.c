@@ -2,8 +2,8 @@
  * annotate.c - what a marker of holdup_annotate.h costs in this process, beside reading the time stamp counter.
  *
  * usage: annotate          no recorder: what a program pays that nobody records
- *        holdup run -- build/bench/annotate                    recorded
- *        holdup run --delay 3600 -- build/bench/annotate       a recorder that does not listen
+ *        holdup run --mode flight --max-memory 1M -- build/bench/annotate         recorded, into memory that is used again
+ *        holdup run --delay 3600 -- build/bench/annotate                          a recorder that does not listen
  *
  * Each figure is the median of 201 bursts, in ns per call and as a ratio to rdtsc in the same run; the loop is taken off.
  * Bursts of 2,000 calls with a pause after each, so that whoever drains the records keeps up.  A range is a push and a pop.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Markers of C and Python in the ring files of the real recorder, in a session made by hand."""
+"""Markers of C and Python in the ring files of the real recorder, in a session made by hand; and in the trace of `holdup run`."""
 import pathlib
 import subprocess
 import sys
@@ -9,7 +9,7 @@ import unittest
 
 from tests.markers import HERE, PACKAGE, build
 from tests.program import EXE
-from tests.recorder import environment
+from tests.recorder import environment, holdup, rows
 from tests.rings import DOORS, Record, make_session, read_session
 
 LIBRARY = pathlib.Path(EXE).parent / "libholdup-inject.so"
@@ -127,6 +127,49 @@ class TestDoor(unittest.TestCase):
         start, stop = process.of("start", "stop")
         self.assertEqual((start.text, start.b), ("elsewhere", stop.b))
         self.assertNotEqual(start.thread, stop.thread)
+
+
+class TestRun(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.trace = pathlib.Path(self.folder.name) / "markers.pftrace"
+
+    def run_it(self, *command) -> list[tuple]:
+        """Name, step and name of the slice around each slice, in order."""
+        done = holdup("run", "-o", self.trace, "--no-report", "--trace", "user", "--", *command, env=environment(PYTHONPATH=""))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = rows(self.trace, "select s.name, s.step, p.name as around, s.kind from slice s left join slice p on p.id = s.parent "
+                                 "order by s.start_ns, s.dur_ns desc")
+        self.assertEqual({row["kind"] for row in found}, {"user_annotation"})
+        return [(row["name"], row["step"], row["around"]) for row in found]
+
+    def test_python_finds_the_package_and_its_markers_are_in_the_trace(self):
+        text = """
+            import holdup, threading
+            for n in (7, 8):
+                with holdup.profile_step(n):
+                    with holdup.phase("forward"), holdup.range("attention"):
+                        holdup.counter("loss", n / 4)
+            handle = holdup.range_start("elsewhere")
+            thread = threading.Thread(target=holdup.range_end, args=(handle,))
+            thread.start()
+            thread.join()
+            """
+        steps = [(f"ProfilerStep#{n}", n, None) for n in (7, 8)]
+        inside = [[("forward", n, f"ProfilerStep#{n}"), ("attention", n, "forward")] for n in (7, 8)]
+        self.assertEqual(self.run_it(sys.executable, "-c", textwrap.dedent(text)),
+                         [steps[0], *inside[0], steps[1], *inside[1], ("elsewhere", None, None)])
+        self.assertEqual([(r["name"], r["value"]) for r in rows(self.trace, "select name, value from counter order by time_ns")],
+                         [("loss", 1.75), ("loss", 2.0)])
+
+    def test_a_program_in_cpp(self):
+        found = self.run_it(build("program-run", "-O2", "-x", "c++", HERE / "program.c", compiler="g++"))
+        self.assertIn(("outer", 42, "ProfilerStep#42"), found)
+        self.assertIn(("encode", 42, "outer"), found)
+        self.assertIn(("data", 42, "encode"), found)
+        self.assertIn(("attention", 0, "forward"), found)
+        self.assertEqual([name for name, _, _ in found if name.startswith("ProfilerStep")], ["ProfilerStep#0", "ProfilerStep#41", "ProfilerStep#42"])
 
 
 if __name__ == "__main__":
