@@ -93,6 +93,24 @@ class TestDoor(unittest.TestCase):
             """, doors="user watch", capture_range=b"wanted")
         self.assertEqual(markers(process), ["resume", "begin wanted", "begin inner", "end", "end", "pause"])
 
+    def test_without_a_session_it_does_not_listen(self):
+        """The library is there, because somebody's environment still names it; unless it is asked before it can know."""
+        for program in (build("program-door", "-O2", HERE / "program.c"), build("program-cpp", "-O2", "-x", "c++", HERE / "program.c", compiler="g++")):
+            done = subprocess.run([program], capture_output=True, text=True, check=True, env=environment(LD_PRELOAD=str(LIBRARY)))
+            self.assertEqual(done.stdout, "errno 77 dlerror (null) listening 0 range 0\n")
+
+    def test_markers_of_static_constructors(self):
+        """A library that the program needs is initialised before the recorder is; what it marks then is not recorded, what it marks later is."""
+        with tempfile.TemporaryDirectory() as folder:
+            here = pathlib.Path(folder)
+            (here / "early.c").write_text('#include "holdup_annotate.h"\nvoid later(void);\n__attribute__((constructor)) static void load(void) '
+                                          '{ holdup_mark("early"); }\nvoid later(void) { holdup_mark("later"); }\n')
+            (here / "main.c").write_text("void later(void);\nint main(void) { later(); return 0; }\n")
+            library = build("libearly.so", "-O2", "-shared", "-fPIC", here / "early.c")
+            program = build("early", "-O2", here / "main.c", library, f"-Wl,-rpath,{library.parent}")
+        process, = recorded([program])
+        self.assertEqual([m for m in markers(process) if m != "mark early"], ["mark later"])
+
     def test_another_door_alone(self):
         for process in script("import holdup\nwith holdup.range('x'): holdup.step()", doors="nvtx"):
             self.assertEqual(markers(process), [])

@@ -21,9 +21,10 @@ static const char *const PHASES[] = {
 
 enum { N_PHASES = sizeof PHASES / sizeof *PHASES };
 
-/* Whoever asks before the session was joined, from a static constructor that runs before ours, is told to call: each
- * function looks at the gate again. */
-static const uint32_t always = 1;
+/* Whoever asks before it is known whether there is a session, from a static constructor that runs before ours, is told to
+ * call: each function looks at the gate again.  Where there is none nobody need. */
+static const uint32_t always = 1, never = 0;
+static bool           is_known;         /* main.c's constructor has run */
 
 static uint32_t phase_ids[N_PHASES];    /* of PHASES; 0: not registered yet */
 static int64_t  last_step = -1;
@@ -147,9 +148,14 @@ static void phase_push(uint32_t phase)
     write_record(HU_RECORD_PHASE, id, 0, 0);
 }
 
-#define TABLE                                                                                                         \
+__attribute__((constructor(102))) static void load(void)
+{
+    is_known = true;
+}
+
+#define TABLE(word)                                                                                                   \
     {                                                                                                                 \
-        .size = sizeof(holdup_annotate_api), .version = HOLDUP_ANNOTATE_VERSION, .listening = &always, .name = name,  \
+        .size = sizeof(holdup_annotate_api), .version = HOLDUP_ANNOTATE_VERSION, .listening = (word), .name = name,   \
         .push = push, .push_text = push_text, .pop = pop, .mark = mark, .step = step, .step_end = step_end,           \
         .counter = counter, .start = start, .end = end, .phase_push = phase_push,                                     \
     }
@@ -160,11 +166,11 @@ __attribute__((visibility("default"))) const holdup_annotate_api *holdup_annotat
  * paused run as in one without a recorder. */
 const holdup_annotate_api *holdup_annotate_v1(void)
 {
-    static const holdup_annotate_api early = TABLE;
-    static holdup_annotate_api       joined = TABLE;
+    static const holdup_annotate_api early = TABLE(&always), asleep = TABLE(&never);
+    static holdup_annotate_api       joined = TABLE(&always);
 
     if (hu_the_control->magic != HU_CONTROL_MAGIC)
-        return &early;
+        return is_known ? &asleep : &early;
     __atomic_store_n(&joined.listening, (const uint32_t *)&hu_the_control->mask, __ATOMIC_RELAXED);
     hu_process_entered(HU_DOOR_USER);
     return &joined;
