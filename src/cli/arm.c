@@ -2,6 +2,7 @@
  * arm.c - from options to a control page. */
 #include "cli/arm.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -78,6 +79,9 @@ int hu_arm(const hu_run_options *o, char *const *argv, hu_arena *arena, hu_sessi
     snprintf(facts->output, sizeof facts->output, "%s", o->output ? o->output : "");
     facts->forces = o->force;
     folder_of(template, folder);
+    if (access(folder, W_OK) < 0 && !o->quiet)
+        hu_command_say("%s cannot be written: %s; the recording will be kept elsewhere, name a place with -o", folder,
+                       strerror(errno));
     if (hu_session_make(o->scratch, folder, out, err) < 0)
         return err->code;
     fill(o, facts, out->control);

@@ -20,6 +20,7 @@
 #include "render/units.h"
 
 enum { PATH_BYTES = 4096, NOTES_BYTES = 16384, NOTES_SHOWN = 12 };
+enum { LEAST_JOB_NS = 100000000 };     /* a share of less CPU time says nothing */
 
 extern char **environ;
 
@@ -301,6 +302,7 @@ static void say_recorded(const run_state *r)
                        r->result.outlive == 1 ? "" : "es", r->result.outlive == 1 ? "s" : "");
 }
 
+/* The cost of each record was measured when the run began, by hu_cost_of_record. */
 static void say_cost(const run_state *r)
 {
     const hu_cost c = hu_cost_measure(r->tally.records, r->ns_per_record, r->result.own_cpu_ns, r->result.job_cpu_ns);
@@ -311,10 +313,11 @@ static void say_cost(const run_state *r)
     hu_units_time(records, (double)c.records_ns);
     hu_units_time(own, (double)c.supervisor_ns);
     hu_units_time(job, (double)r->result.job_cpu_ns);
-    if (isnan(c.share))
-        return;
-    hu_command_say("recording cost %s %% of the command's CPU time (%s): %s in it, at %s ns a record measured here, and %s"
-                   " beside it", share, job, records, each, own);
+    if (r->result.job_cpu_ns < LEAST_JOB_NS || isnan(c.share))
+        hu_command_say("recording took %s in the command (%s ns a record, measured here) and %s beside it", records, each, own);
+    else
+        hu_command_say("recording took %s %% of the command's %s of CPU time: %s in it (%s ns a record, measured here), %s"
+                       " beside it", share, job, records, each, own);
 }
 
 /* What was recorded, into files.  Nothing to write is no failure: the command runs as it would without us. */

@@ -188,6 +188,19 @@ static void detect_job(char *const *environment, hu_rank *out)
     }
 }
 
+/* What is known already stays; how many machines there are may stand in another variable. */
+static void take_machine(char *const *environment, size_t i, hu_rank *out)
+{
+    const int32_t node = number(environment, machines[i].node);
+
+    if (machines[i].absent && hu_rank_variable(environment, machines[i].absent))
+        return;
+    if (out->node < 0)
+        out->node = node;
+    if (node >= 0 && node == out->node && out->nodes < 0)
+        out->nodes = number(environment, machines[i].nodes);
+}
+
 void hu_rank_detect(char *const *environment, hu_rank *out)
 {
     memset(out, 0, sizeof *out);
@@ -199,12 +212,7 @@ void hu_rank_detect(char *const *environment, hu_rank *out)
             break;
         }
     }
-    for (size_t i = 0; i < sizeof machines / sizeof *machines && out->node < 0; i++) {
-        if (machines[i].absent && hu_rank_variable(environment, machines[i].absent))
-            continue;
-        out->node = number(environment, machines[i].node);
-        if (out->node >= 0)
-            out->nodes = number(environment, machines[i].nodes);
-    }
+    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
+        take_machine(environment, i, out);
     detect_job(environment, out);
 }

@@ -52,7 +52,7 @@ static size_t word_length(hu_str s)
     return n;
 }
 
-/* Long words also as a part: "hftoken", "mypassword". */
+/* Some also as a part: "mypassword", "hftoken"; a tokenizer and tokens are none. */
 static bool is_secret_word(const char *p, size_t n)
 {
     for (size_t k = 0; k < HU_COUNT(secrets); k++) {
@@ -60,11 +60,11 @@ static bool is_secret_word(const char *p, size_t n)
 
         if (equals(p, n, secrets[k]))
             return true;
-        for (size_t i = 0; m >= 5 && i + m <= n; i++)
+        for (size_t i = 0; m >= 6 && i + m <= n; i++)
             if (equals(p + i, m, secrets[k]))
                 return true;
     }
-    return n > 6 && (equals(p + n - 3, 3, "KEY") || equals(p, 4, "PASS"));      /* ACCESSKEY, PASSFILE */
+    return (n > 5 && equals(p + n - 5, 5, "TOKEN")) || (n > 6 && equals(p + n - 3, 3, "KEY"));      /* ACCESSKEY */
 }
 
 bool hu_redact_is_secret(hu_str name)

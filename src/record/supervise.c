@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * supervise.c - a round every 20 ms, or as soon as a signal comes.
+ * supervise.c - a round every 20 ms, sooner where rings fill up, or as soon as a signal comes.
  *
  * Signals of the terminal reach the command by themselves, as does what is sent to the whole group or job step; what is
  * sent to this process alone is passed on.  SIGUSR1 and SIGUSR2 also save what there is, and are passed on only to a
@@ -23,7 +23,8 @@
 #include "record/witness.h"
 
 enum {
-    ROUND_NS = 20000000,
+    MILLISECOND_NS = 1000000,
+    ROUND_NS = 20 * MILLISECOND_NS,
     SECOND_NS = 1000000000,
     SAVE_AFTER_NS = 1000000000,         /* of a signal that asks to end: the machine may be gone after two seconds */
     PATIENCE_NS = 2000000000,           /* behind a second Ctrl-C */
@@ -300,19 +301,22 @@ static void keep_time(supervisor *s, int64_t now)
     }
 }
 
-static void round_once(supervisor *s)
+/* Returns how long the next one may wait. */
+static struct timespec round_once(supervisor *s)
 {
     const int64_t now = now_ns(CLOCK_MONOTONIC);
+    int           ms = 0;
 
     obey(s);
     keep_time(s, now);
     if (now >= s->next_snapshot)
         snapshot(s, now);
     if (s->o->collector)
-        hu_collect_round(s->o->collector);
+        ms = hu_collect_round(s->o->collector);
     if (s->o->perf)
         hu_perf_round(s->o->perf);
     __atomic_store_n(&s->control->heartbeat, hu_clocks_ticks((hu_clock)s->control->clock), __ATOMIC_RELAXED);
+    return (struct timespec){0, ms > 0 && ms < ROUND_NS / MILLISECOND_NS ? ms * MILLISECOND_NS : ROUND_NS};
 }
 
 static bool is_over(supervisor *s)
@@ -375,10 +379,9 @@ void hu_supervise(const hu_supervise_options *options, pid_t child, hu_supervisi
         start(&s);                      /* so it began with the command */
     hu_witness_start(&s.witness);
     while (!is_over(&s)) {
-        const struct timespec until = {0, ROUND_NS};
+        const struct timespec until = round_once(&s);
         siginfo_t             info;
 
-        round_once(&s);
         if (sigtimedwait(&set, &info, &until) > 0)
             take_signal(&s, &info);
         reap(&s);
