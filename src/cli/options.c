@@ -91,8 +91,12 @@ static int choose(const hu_option *o, const char *text, int *field, hu_error *er
 /* "true" or "false", as nsys spells them. */
 static bool is_truth(const char *text, bool *out)
 {
-    *out = strcmp(text, "true") == 0;
-    return *out || strcmp(text, "false") == 0;
+    const bool is_true = strcmp(text, "true") == 0;
+
+    if (!is_true && strcmp(text, "false") != 0)
+        return false;
+    *out = is_true;
+    return true;
 }
 
 static int store_switch(const hu_option *o, const char *text, bool *field, hu_error *err)

@@ -29,6 +29,7 @@ enum {
     SAVE_AFTER_NS = 1000000000,         /* of a signal that asks to end: the machine may be gone after two seconds */
     PATIENCE_NS = 2000000000,           /* behind a second Ctrl-C */
     TWICE_NS = 200000000,               /* two signals that are closer are one */
+    MOST_SIGNALLED = 4096,              /* processes */
 };
 
 typedef struct {
@@ -123,23 +124,28 @@ static bool descends(pid_t pid, pid_t ancestor)
     return false;
 }
 
-/* Signals the command and its descendants, not those who started us; a shell would keep its child waiting. */
+/* Signals the command and its descendants, not those who started us.  The command first: a shell whose child ends would
+ * go on with its next line. */
 static void signal_all(const supervisor *s, int signal)
 {
     DIR           *d = opendir("/proc");
     const pid_t    self = getpid(), top = s->is_child_gone ? self : s->child;
+    pid_t          found[MOST_SIGNALLED];
+    int            n = 0;
     struct dirent *e;
 
-    while (d && (e = readdir(d))) {
+    while (d && n < MOST_SIGNALLED && (e = readdir(d))) {
         const pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
 
         if (pid > 1 && pid != self && pid != s->witness.pid && pid != s->saver && pid != s->child && descends(pid, top))
-            kill(pid, signal);
+            found[n++] = pid;
     }
     if (d)
         closedir(d);
     if (!s->is_child_gone)
         kill(s->child, signal);
+    for (int i = 0; i < n; i++)
+        kill(found[i], signal);
 }
 
 /* Has this process a handler for the signal?  "SigCgt:\t..." of /proc/PID/status. */

@@ -1,0 +1,549 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`holdup run` as the job, its launcher and the user meet it: exit codes, signals, terminals, names, limits, secrets."""
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from typing import Any
+
+from tests import recorder
+from tests.program import EXE, ROOT, skip_loudly
+from tests.recorder import environment
+
+PYTHON = os.path.realpath(sys.executable)
+
+# counts signals into a file until told to end; says "ready" first
+COUNTER = """
+import os, signal, sys, time
+seen = []
+def note(number, frame):
+    seen.append(signal.Signals(number).name)
+    open(sys.argv[1], 'a').write(signal.Signals(number).name + '\\n')
+for name in sys.argv[2].split(','):
+    signal.signal(getattr(signal, name), note)
+print('ready', flush=True)
+end = time.monotonic() + float(sys.argv[3])
+while time.monotonic() < end and not os.path.exists(sys.argv[1] + '.end'):
+    time.sleep(0.01)
+sys.exit(len(seen))
+"""
+
+
+class Case(unittest.TestCase):
+    folder: pathlib.Path
+    process: subprocess.Popen[str] | None = None
+
+    def setUp(self) -> None:
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="holdup-run-"))
+        (self.folder / "runtime").mkdir(mode=0o700)
+
+    def tearDown(self) -> None:
+        if self.process:
+            if self.process.poll() is None:
+                self.process.kill()
+            self.process.wait()
+            for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+                if pipe:
+                    pipe.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def environment(self, **more: str) -> dict[str, str]:
+        return environment(**{"XDG_RUNTIME_DIR": str(self.folder / "runtime"), **more})
+
+    def run_it(self, *words: Any, env: dict[str, str] | None = None, timeout: float = 60, **more: Any) -> subprocess.CompletedProcess:
+        return subprocess.run([EXE, "run", "--no-report", *map(str, words)], capture_output=True, text=True, errors="replace", cwd=more.pop("cwd", self.folder),
+                              env=self.environment(**(env or {})), timeout=timeout, check=False, **more)
+
+    def holdup(self, *words: Any) -> subprocess.CompletedProcess:
+        return subprocess.run([EXE, *map(str, words)], capture_output=True, text=True, cwd=self.folder, env=self.environment(), timeout=60, check=False)
+
+    def start_it(self, *words: Any, **more: Any) -> subprocess.Popen[str]:
+        self.process = subprocess.Popen([EXE, "run", "--no-report", *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                        cwd=self.folder, env=self.environment(**more.pop("env", {})), **more)
+        return self.process
+
+    def counter(self, signals: str, *options: str, seconds: float = 20, **more: Any) -> subprocess.Popen[str]:
+        """A command that counts signals and says so in the file `seen`."""
+        script = self.folder / "counter.py"
+        script.write_text(COUNTER)
+        run = self.start_it("-o", "out", *options, "--", PYTHON, script, self.folder / "seen", signals, seconds, **more)
+        assert run.stdout
+        self.assertEqual(run.stdout.readline(), "ready\n")
+        return run
+
+    def seen(self, wanted: int = 1, patience: float = 3) -> list[str]:
+        """Signals that the counter got; waits for as many, then a little for more."""
+        path = self.folder / "seen"
+        end = time.monotonic() + patience
+        while time.monotonic() < end and (not path.exists() or len(path.read_text().split()) < wanted):
+            time.sleep(0.02)
+        time.sleep(0.15)
+        return path.read_text().split() if path.exists() else []
+
+    def end(self) -> int:
+        assert self.process
+        (self.folder / "seen.end").touch()
+        return self.process.wait(20)
+
+    def wait_for(self, path: pathlib.Path, seconds: float = 5) -> None:
+        end = time.monotonic() + seconds
+        while not path.exists():
+            self.assertLess(time.monotonic(), end, f"{path} did not come: {list(self.folder.iterdir())}")
+            time.sleep(0.02)
+
+
+class ExitCodes(Case):
+    def test_the_status_is_the_commands_own(self) -> None:
+        for words, status in ((["true"], 0), (["sh", "-c", "exit 7"], 7), (["sh", "-c", "exit 125"], 125), (["sh", "-c", "kill -TERM $$"], 143),
+                              (["sh", "-c", "kill -KILL $$"], 137), (["--", "sh", "-c", "exit 3"], 3)):
+            with self.subTest(words=words):
+                self.assertEqual(self.run_it(*words).returncode, status)
+
+    def test_what_cannot_be_started(self) -> None:
+        (self.folder / "plain").write_text("no program\n")
+        for words, status, said in ((["no-such-program"], 127, "no-such-program cannot be started: No such file"),
+                                    ([self.folder / "plain"], 126, "Permission denied"), (["/"], 126, "Permission denied")):
+            with self.subTest(words=words):
+                done = self.run_it(*words)
+                self.assertEqual(done.returncode, status)
+                self.assertIn(said, done.stderr)
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["plain", "runtime"], "nothing is left behind")
+
+    def test_wrong_usage(self) -> None:
+        for words, said in (([], "run wants a command"), (["--trase", "nvtx", "true"], "did you mean --trace"), (["-t", "nvtxx", "true"], "did you mean nvtx"),
+                            (["--steps", "9..3", "true"], "20..25"), (["--delay", "soon", "true"], "no time"), (["--sample", "0", "true"], "--sample wants"),
+                            (["--max-memory", "lots", "true"], "no size"), (["-c", "nvtx", "true"], "nvtx:NAME"), (["--kill", "all", "true"], "sigterm"),
+                            (["-o", "%q{HOLDUP_NOT_SET}", "true"], "is not set"), (["-o", "%z", "true"], "has a letter"), (["-e", "novalue", "true"], "NAME=VALUE"),
+                            (["--scratch", "/no/such/place", "true"], "--scratch cannot be used"), (["-t", "osrt", "-c", "nvtx:a", "-t", "none", "true"], "user or nvtx"),
+                            (["--start-later", "--delay", "3", "true"], "exclude each other"), (["--force=maybe", "true"], "true or false")):
+            with self.subTest(words=words):
+                done = self.run_it(*words)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(said, done.stderr)
+
+    def test_options_behind_the_command_are_its_own(self) -> None:
+        self.assertEqual(self.run_it("echo", "--help", "-o", "x").stdout, "--help -o x\n")
+        self.assertEqual(self.run_it("-f", "true").returncode, 0, "the command of that name")
+        self.assertEqual(self.run_it("-f", "true", "echo", "a").stdout, "a\n", "nsys' spelling")
+        self.assertIn("--osrt-threshold", self.holdup("run", "--help").stdout)
+        self.assertIn("--osrt-threshold", self.holdup("run", "-q", "-h").stdout)
+
+    def test_nsys_options_are_taken_or_named(self) -> None:
+        done = self.run_it("-t", "cuda,nvtx,osrt,cudnn", "-s", "none", "--cpuctxsw=none", "-f", "true", "-x", "true", "-w", "true", "--cuda-memory-usage=true",
+                           "--gpu-metrics-devices=none", "--stats=false", "--capture-range=cudaProfilerApi", "--capture-range-end", "repeat:2", "-o", "p", "echo", "a")
+        self.assertEqual((done.returncode, done.stdout), (0, "a\n"), done.stderr)
+        self.assertIn("does not record cuda, cudnn yet", done.stderr)
+        self.assertIn("--cuda-memory-usage is an option of nsys", done.stderr)
+        self.assertIn("nvtx:NAME and --steps A..B", done.stderr)
+        self.assertNotIn("gpu-metrics", done.stderr)
+        self.assertTrue((self.folder / "p.pftrace").exists())
+
+    def test_required_doors(self) -> None:
+        done = self.run_it("--require", "nvtx", "sleep", "0.05")
+        self.assertEqual(done.returncode, 123, done.stderr)
+        self.assertIn("--require nvtx: nothing", done.stderr)
+        self.assertEqual(self.run_it("--require", "nvtx", "sh", "-c", "exit 9").returncode, 9, "the command's own failure counts more")
+        self.assertEqual(self.run_it("--strict", "true").returncode, 0)
+
+
+class Transparent(Case):
+    def compare(self, *words: str, **more: Any) -> tuple[subprocess.CompletedProcess, subprocess.CompletedProcess]:
+        plain = subprocess.run(words, capture_output=True, text=True, cwd=self.folder, env=self.environment(), check=False, **more)
+        return plain, self.run_it(*words, **more)
+
+    def test_input_and_output_are_untouched(self) -> None:
+        text = "".join(f"line {i}\n" for i in range(20000))
+        done = self.run_it("cat", input=text)
+        self.assertEqual(done.stdout, text)
+        done = self.run_it("-q", "sh", "-c", "echo out; echo err >&2")
+        self.assertEqual((done.stdout, done.stderr), ("out\n", "err\n"))
+
+    def test_descriptors_signals_and_limits(self) -> None:
+        plain, ours = self.compare("sh", "-c", "ls -l /proc/self/fd | grep -c '^l'; ulimit -a; pwd; umask; ps -o pgid= -p $$ | wc -l")
+        self.assertEqual(plain.stdout, ours.stdout)
+        mask = ["grep", "-E", "Sig(Blk|Ign|Cgt)", "/proc/self/status"]
+        for prepare in (lambda: None, lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN), lambda: signal.signal(signal.SIGPIPE, signal.SIG_DFL),
+                        lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN), lambda: signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1, signal.SIGTERM})):
+            plain, ours = self.compare(*mask, preexec_fn=prepare)
+            self.assertEqual(plain.stdout, ours.stdout)
+            self.assertEqual(ours.returncode, 0, "also where children are not waited for")
+
+    def test_the_environment_has_ours_and_nothing_else(self) -> None:
+        plain, ours = self.compare(PYTHON, "-c", "import os, json; print(json.dumps(dict(os.environ)))")
+        before, after = json.loads(plain.stdout), json.loads(ours.stdout)
+        changed = {k for k in {*before, *after} if before.get(k) != after.get(k)}
+        self.assertLessEqual(changed, {"HOLDUP_SESSION", "LD_PRELOAD", "NVTX_INJECTION64_PATH", "PYTHONPATH"})
+        self.assertTrue(os.path.isabs(after["HOLDUP_SESSION"]))
+
+    def test_variables(self) -> None:
+        shell = ["sh", "-c", 'echo "$A|$B|$C|$LD_PRELOAD|$NVTX_INJECTION64_PATH"']
+        done = self.run_it("-e", "A=1,B=2,3", "C=4", *shell, env={"LD_PRELOAD": "libm.so.6", "NVTX_INJECTION64_PATH": "/other.so"})
+        self.assertTrue(done.stdout.startswith("1|2,3|4|libm.so.6:"), done.stdout)
+        self.assertTrue(done.stdout.endswith("|/other.so\n"), done.stdout)
+        self.assertIn("NVTX ranges go to /other.so", done.stderr)
+        self.assertEqual(self.run_it("PATH=/nowhere:/usr/bin:/bin", "sh", "-c", "echo $PATH").stdout, "/nowhere:/usr/bin:/bin\n")
+
+    def test_print_command(self) -> None:
+        done = self.run_it("--print-command", "A=it's", "python3", "-c", "print(1)")
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stdout, r"^env 'A=it'\\''s' HOLDUP_SESSION=SESSION .*libholdup-inject\.so.* python3 -c 'print\(1\)'\n$")
+        self.assertEqual([p.name for p in self.folder.iterdir()], ["runtime"])
+
+    def test_inside_of_another(self) -> None:
+        done = self.run_it("-o", "outer", EXE, "run", "-o", "inner", "sh", "-c", "exit 4")
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("another holdup run records this already", done.stderr)
+        self.assertFalse((self.folder / "inner.pftrace").exists())
+
+    def test_no_terminal_and_no_descriptors(self) -> None:
+        done = subprocess.run(["sh", "-c", f"exec {EXE} run -q -o {self.folder}/closed sh -c 'exit 5' <&- >&- 2>&-"], env=self.environment(), cwd=self.folder, check=False)
+        self.assertEqual(done.returncode, 5)
+
+
+class Signals(Case):
+    def test_a_signal_to_holdup_reaches_the_command_once(self) -> None:
+        for name in ("SIGTERM", "SIGHUP", "SIGINT", "SIGUSR1", "SIGUSR2"):
+            with self.subTest(signal=name):
+                (self.folder / "seen").unlink(missing_ok=True)
+                (self.folder / "seen.end").unlink(missing_ok=True)
+                run = self.counter(name)
+                run.send_signal(getattr(signal, name))
+                self.assertEqual(self.seen(), [name])
+                self.assertEqual(self.end(), 1, "the command's own status")
+                self.tear_pipes()
+
+    def tear_pipes(self) -> None:
+        assert self.process and self.process.stdout and self.process.stderr
+        self.process.stdout.close()
+        self.process.stderr.close()
+        self.process = None
+
+    def test_a_signal_to_the_group_comes_once(self) -> None:
+        run = self.counter("SIGTERM,SIGUSR1,SIGINT", start_new_session=True)
+        for name in ("SIGUSR1", "SIGTERM", "SIGINT"):
+            os.killpg(run.pid, getattr(signal, name))
+            time.sleep(0.2)
+        self.assertEqual(self.seen(3), ["SIGUSR1", "SIGTERM", "SIGINT"])
+        # and one after these to holdup alone
+        run.send_signal(signal.SIGTERM)
+        self.assertEqual(self.seen(4)[3:], ["SIGTERM"])
+        self.assertEqual(self.end(), 4)
+
+    def test_timeout(self) -> None:
+        """timeout(1) signals its child and its group."""
+        begin = time.monotonic()
+        done = subprocess.run(["timeout", "1", EXE, "run", "--no-report", "-o", "out", "sleep", "30"], capture_output=True, text=True, cwd=self.folder,
+                              env=self.environment(), check=False)
+        self.assertEqual(done.returncode, 124)
+        self.assertLess(time.monotonic() - begin, 4)
+        self.wait_for(self.folder / "out.pftrace")
+
+    def test_saving_does_not_kill(self) -> None:
+        """SIGUSR1 saves; a command that would die of it never gets it."""
+        run = self.start_it("-o", "out", "sh", "-c", "echo ready; sleep 1.5; echo end")
+        assert run.stdout
+        run.stdout.readline()
+        time.sleep(0.1)
+        run.send_signal(signal.SIGUSR1)
+        self.wait_for(self.folder / "out.partial.pftrace", 2)
+        self.assertEqual(run.stdout.readline(), "end\n")
+        self.assertEqual(run.wait(20), 0)
+        self.assertTrue((self.folder / "out.pftrace").exists())
+        self.assertFalse((self.folder / "out.partial.pftrace").exists(), "the whole one is there")
+
+    def test_data_is_safe_soon_after_a_request_to_end(self) -> None:
+        run = self.counter("SIGTERM")
+        run.send_signal(signal.SIGTERM)
+        self.wait_for(self.folder / "out.partial.pftrace", 2)
+        self.assertEqual(self.end(), 1)
+        self.assertTrue((self.folder / "out.pftrace").exists())
+
+    def terminal(self, *words: Any) -> tuple[int, int]:
+        """The program on a terminal of its own: (process, descriptor)."""
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.chdir(self.folder)
+            os.execve(EXE, [EXE, "run", "--no-report", *map(str, words)], self.environment())
+        return pid, fd
+
+    def read_until(self, fd: int, pattern: str, seconds: float = 10) -> str:
+        said, end = "", time.monotonic() + seconds
+        while not re.search(pattern, said) and time.monotonic() < end:
+            if select.select([fd], [], [], 0.1)[0]:
+                try:
+                    part = os.read(fd, 4096).decode(errors="replace")
+                except OSError:
+                    break
+                said += part
+        self.assertRegex(said, pattern)
+        return said
+
+    def test_control_c(self) -> None:
+        script = self.folder / "counter.py"
+        script.write_text(COUNTER)
+        pid, fd = self.terminal("-o", "out", PYTHON, script, self.folder / "seen", "SIGINT", 10)
+        try:
+            self.read_until(fd, "ready")
+            os.write(fd, b"\x03")
+            self.assertEqual(self.seen(), ["SIGINT"], "once, from the terminal")
+            (self.folder / "seen.end").touch()
+            self.read_until(fd, "wrote out.pftrace")
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 1)
+        finally:
+            os.close(fd)
+
+    def test_control_c_kills_what_does_not_listen(self) -> None:
+        pid, fd = self.terminal("-o", "out", "sh", "-c", "echo ready; sleep 20")
+        try:
+            self.read_until(fd, "ready")
+            os.write(fd, b"\x03")
+            self.read_until(fd, "wrote out.pftrace")
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 128 + signal.SIGINT)
+        finally:
+            os.close(fd)
+
+    def test_a_second_control_c_stops_waiting(self) -> None:
+        pid, fd = self.terminal("-o", "out", "sh", "-c", "trap '' INT; echo ready; sleep 30 & echo pid=$!; wait")
+        child = 0
+        try:
+            child = int(re.search(r"pid=(\d+)", self.read_until(fd, r"pid=\d+\r?\n"))[1])  # type: ignore[index]
+            begin = time.monotonic()
+            os.write(fd, b"\x03")
+            time.sleep(0.5)
+            os.write(fd, b"\x03")
+            self.read_until(fd, "wrote out.pftrace")
+            self.assertLess(time.monotonic() - begin, 6)
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 130)
+        finally:
+            os.close(fd)
+            if child:
+                os.kill(child, signal.SIGKILL)
+
+    def test_stop_and_continue(self) -> None:
+        run = self.counter("SIGTERM")
+        run.send_signal(signal.SIGTSTP)
+
+        def state(pid: int) -> str:
+            return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        command = int(subprocess.run(["pgrep", "-P", str(run.pid), "-f", "counter"], capture_output=True, text=True, check=True).stdout.split()[0])
+        for _ in range(100):
+            if state(run.pid) == "T" and state(command) == "T":
+                break
+            time.sleep(0.02)
+        self.assertEqual((state(run.pid), state(command)), ("T", "T"))
+        run.send_signal(signal.SIGCONT)
+        for _ in range(100):
+            if state(command) != "T":
+                break
+            time.sleep(0.02)
+        self.assertNotEqual(state(command), "T")
+        self.assertEqual(self.end(), 0)
+
+    def test_the_supervisor_is_killed(self) -> None:
+        """The command goes on as if nothing had been; its rings are there."""
+        run = self.counter("SIGTERM", "--scratch", str(self.folder))
+        run.kill()
+        run.wait()
+        time.sleep(0.2)
+        session = next(self.folder.glob(".holdup-*"))
+        self.assertTrue(list(session.glob("*.ring")))
+        status = self.holdup("status")
+        self.assertIn("failed", status.stdout)
+        self.assertIn("supervisor was killed", status.stdout)
+        (self.folder / "seen.end").touch()
+        time.sleep(0.2)
+        self.assertEqual(subprocess.run(["pgrep", "-f", str(self.folder / "counter.py")], capture_output=True, check=False).returncode, 1, "the command has ended")
+
+
+class Times(Case):
+    def test_duration(self) -> None:
+        for options, status, most in ((["--kill", "sigterm"], 143, 5), (["--kill", "sigkill"], 137, 5), ([], 143, 5)):
+            with self.subTest(options=options):
+                begin = time.monotonic()
+                done = self.run_it("-o", "out", "-f", "-d", "0.5", *options, "sh", "-c", "sleep 30; echo late")
+                self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)
+                self.assertLess(time.monotonic() - begin, most)
+        done = self.run_it("-o", "out", "-d", "0.2", "--kill", "none", "sh", "-c", "sleep 1; echo late")
+        self.assertEqual((done.returncode, done.stdout), (0, "late\n"))
+
+    def ranges(self, *options: str, seconds: float = 1.0) -> list[int]:
+        """Which of ten ranges a second were recorded."""
+        script = self.folder / "ranges.py"
+        script.write_text("import holdup, time\nholdup.step(0)\nbegin = time.monotonic()\n"
+                          f"for i in range({int(seconds * 20)}):\n"
+                          "    with holdup.range(f'r{i}'):\n        pass\n"
+                          "    time.sleep(max(0, begin + (i + 1) / 20 - time.monotonic()))\n")
+        done = self.run_it("-f", "-o", "out", *options, PYTHON, script)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        if not (self.folder / "out.pftrace").exists():
+            return []
+        found = recorder.rows(self.folder / "out.pftrace", "select name from slice where name glob 'r[0-9]*'")
+        return sorted(int(row["name"][1:]) for row in found)
+
+    def test_delay_and_duration_bound_what_is_recorded(self) -> None:
+        self.assertEqual(self.ranges(), list(range(20)))
+        late = self.ranges("--delay", "500ms")
+        self.assertTrue(late and late[0] > 3 and late[-1] == 19 and late == list(range(late[0], 20)), late)
+        early = self.ranges("--duration", "0.5", "--kill", "none")
+        self.assertTrue(early and early[0] == 0 and early[-1] < 18 and early == list(range(early[-1] + 1)), early)
+
+    def test_what_is_left_behind(self) -> None:
+        begin = time.monotonic()
+        done = self.run_it("-o", "out", "sh", "-c", "sleep 1.5 >/dev/null 2>&1 & echo started")
+        self.assertEqual((done.returncode, done.stdout), (0, "started\n"))
+        self.assertLess(time.monotonic() - begin, 1.4)
+        self.assertIn("still run", done.stderr)
+        begin = time.monotonic()
+        done = self.run_it("-o", "out", "--wait", "all", "sh", "-c", "(sleep 1; exit 3) >/dev/null 2>&1 & exit 6")
+        self.assertEqual(done.returncode, 6)
+        self.assertGreater(time.monotonic() - begin, 0.9)
+
+
+class Control(Case):
+    def state(self) -> dict[str, Any]:
+        done = self.holdup("status", "--json", "--session", "mine")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)[0]
+
+    def test_start_stop_and_status(self) -> None:
+        self.assertEqual(self.holdup("start").returncode, 2)
+        self.assertIn("no run of yours", self.holdup("start").stderr)
+        script = self.folder / "ranges.py"
+        script.write_text("import holdup, os, time\ni = 0\nprint('ready', flush=True)\n"
+                          "while not os.path.exists('end'):\n    i += 1\n    holdup.mark('tick')\n    time.sleep(0.005)\nprint(i)\n")
+        run = self.start_it("--start-later", "--session-new", "mine", "-o", "out", PYTHON, script)
+        assert run.stdout
+        run.stdout.readline()
+        self.assertEqual(self.state()["state"], "armed")
+        self.assertEqual(self.state()["records"], 0)
+        self.assertEqual(self.run_it("--session-new", "mine", "true").returncode, 2, "the name is taken")
+        self.assertEqual(self.holdup("start", "--session", "other").returncode, 2)
+        self.assertEqual(self.holdup("start", "mine").returncode, 0)
+        self.assertEqual(self.state()["state"], "recording")
+        time.sleep(0.4)
+        self.assertEqual(self.holdup("stop").returncode, 0)
+        paused = self.state()
+        self.assertEqual(paused["state"], "paused")
+        self.assertGreater(paused["records"], 20)
+        self.assertEqual((paused["lost"], paused["processes"] >= 1, paused["supervisor"]), (0, True, run.pid))
+        time.sleep(0.3)
+        self.assertEqual(self.state()["records"], paused["records"], "nothing more is recorded")
+        (self.folder / "end").touch()
+        self.assertEqual(run.wait(20), 0)
+        ticks = int(run.stdout.readline())
+        written = self.state()
+        self.assertEqual((written["state"], written["output"]), ("written", "out.pftrace"))
+        count = int(recorder.rows(self.folder / "out.pftrace", "select count(*) as n from instant where name = 'tick'")[0]["n"])
+        self.assertTrue(20 < count < ticks - 20, (count, ticks))
+
+    def test_cancel(self) -> None:
+        run = self.counter("SIGTERM", "--session-new", "mine")
+        self.assertEqual(self.holdup("cancel").returncode, 0)
+        self.assertEqual(self.end(), 0)
+        self.assertFalse((self.folder / "out.pftrace").exists())
+        self.assertEqual([p for p in self.folder.iterdir() if p.name.startswith(".holdup")], [])
+        self.assertEqual(run.returncode, 0)
+
+    def test_print_env(self) -> None:
+        script = 'eval "$("$H" print-env -q -o late.pftrace)"; "$P" -c "import holdup\nwith holdup.range(\'inside\'): pass"; "$H" status; "$H" finish -q "$HOLDUP_SESSION" -o late.pftrace'
+        done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, cwd=self.folder, env=self.environment(H=EXE, P=PYTHON), check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("recording", done.stdout)
+        self.assertEqual(recorder.count(self.folder / "late.pftrace", "inside"), 1)
+        self.assertEqual(self.holdup("print-env", "true").returncode, 2)
+
+
+class Names(Case):
+    def names(self) -> set[str]:
+        return {str(p.relative_to(self.folder)) for p in self.folder.rglob("*.pftrace")}
+
+    def test_defaults(self) -> None:
+        self.run_it("sh", "-c", "true")
+        self.assertRegex(" ".join(self.names()), r"^holdup-sh-\d+\.pftrace$")
+
+    def test_nothing_is_replaced_unasked(self) -> None:
+        for _ in range(3):
+            self.run_it("-o", "a", "true")
+        self.assertEqual(self.names(), {"a.pftrace", "a-2.pftrace", "a-3.pftrace"})
+        (self.folder / "a.pftrace").write_text("mine")
+        self.run_it("-f", "true", "-o", "a", "sh", "-c", "true")
+        self.assertEqual(len(self.names()), 3)
+        self.assertNotEqual((self.folder / "a.pftrace").read_bytes(), b"mine")
+
+    def test_templates(self) -> None:
+        env = {"SLURM_JOB_ID": "77", "SLURM_STEP_ID": "1", "SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2", "SLURM_LOCALID": "1", "SLURM_NODEID": "0", "X": "y"}
+        done = self.run_it("-o", "%j/%q{X}/r%r-of-%w-%l-%N-%q{NONE:-no}-%c", PYTHON, "-c", "pass", env=env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.names(), {f"77/y/r1-of-2-1-0-no-{pathlib.Path(PYTHON).name}.pftrace"})
+        self.run_it("sh", "-c", "true", env=env)
+        self.assertIn("holdup-77.1-sh/rank1.pftrace", self.names())
+
+    def test_several_ranks_of_one_command(self) -> None:
+        script = "for r in 0 1; do RANK=$r LOCAL_RANK=$r WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 sleep 0.1 & done; wait"
+        for _ in range(2):
+            done = self.run_it("sh", "-c", script)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        ranks = {n for n in self.names() if "rank" in n}
+        self.assertEqual(ranks, {"holdup-sh/rank0.pftrace", "holdup-sh/rank1.pftrace", "holdup-sh-2/rank0.pftrace", "holdup-sh-2/rank1.pftrace"})
+
+    def test_unwritable_places(self) -> None:
+        if os.getuid() != 0:
+            skip_loudly("only root can become nobody")
+            self.skipTest("not root")
+        place = self.folder / "closed"
+        place.mkdir(mode=0o755)
+        self.folder.chmod(0o755)
+        done = subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", EXE, "run", "--no-report", "sh", "-c", "echo hello; exit 3"],
+                              capture_output=True, text=True, check=False, cwd=place, env=environment(HOME="/nonexistent", XDG_RUNTIME_DIR="/nonexistent"))
+        self.assertEqual((done.returncode, done.stdout), (3, "hello\n"), done.stderr)
+        self.assertIn("cannot be written", done.stderr)
+        kept = re.search(r"holdup finish (\S+) -o NAME", done.stderr)
+        assert kept, done.stderr
+        finished = self.holdup("finish", kept[1], "-o", "late.pftrace")
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        shutil.rmtree(kept[1], ignore_errors=True)
+
+    def test_a_disk_that_is_not_there(self) -> None:
+        done = self.run_it("--scratch", self.folder / "nowhere", "true")
+        self.assertEqual(done.returncode, 2)
+        done = self.run_it("-o", "runs/deep/%c", "true", cwd=self.folder)
+        self.assertEqual(self.names(), {"runs/deep/true.pftrace"}, done.stderr)
+
+
+class Secrets(Case):
+    def test_no_secret_is_written(self) -> None:
+        env = {"HF_TOKEN": "hush-one", "NCCL_SECRET": "hush-two", "NCCL_DEBUG": "INFO", "WANDB_API_KEY": "hush-three", "RANDOM_NAME": "hush-four"}
+        done = self.run_it("--keep-rings", "-o", "out", "sh", "-c", "true", "--password", "hush-five", "--api-key=hush-six", "https://me:hush-seven@host/", env=env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        session = next(self.folder.glob(".holdup-*"))
+        self.assertEqual(session.stat().st_mode & 0o777, 0o700)
+        for name in ("environment", "facts", "control"):
+            self.assertNotIn(b"hush", (session / name).read_bytes(), name)
+        self.assertIn("NCCL_DEBUG=INFO\n", (session / "environment").read_text())
+        self.assertNotIn("RANDOM_NAME", (session / "environment").read_text())
+        self.assertIn(b"--password\0***\0--api-key=***\0https://***@host/\0", (session / "facts").read_bytes())
+        self.assertNotIn(b"hush", (self.folder / "out.pftrace").read_bytes())
+
+
+class Cost(Case):
+    def test_what_recording_cost_is_said(self) -> None:
+        done = self.run_it("-o", "out", PYTHON, "-c", "sum(range(20000000))")
+        said = re.search(r"recording took ([\d.]+) % of the command's .* of CPU time: .* in it \(([\d.]+) ns a record, measured here\)", done.stderr)
+        assert said, done.stderr
+        self.assertLess(float(said[1]), 5)
+        self.assertTrue(1 < float(said[2]) < 1000, said[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
