@@ -5,6 +5,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from tests import pftrace
 from tests.program import OWN, ROOT, report, skip_loudly, traces
 
 try:
@@ -14,6 +15,20 @@ except ImportError:
 
 SCHEMA = json.loads((ROOT / "docs/report.schema.json").read_text())
 DEFS = SCHEMA["$defs"]
+
+
+def sampled() -> bytes:
+    """A trace of one operator and one CPU sample."""
+    return (pftrace.packet(pftrace.thread(2, 1, 1), flags=pftrace.CLEARED)
+            + pftrace.packet(pftrace.event(pftrace.BEGIN, 2, "f", "cpu_op"), ts=10, flags=pftrace.NEEDS)
+            + pftrace.packet(pftrace.event(pftrace.END, 2), ts=20, flags=pftrace.NEEDS)
+            + pftrace.packet((59, pftrace.message((12, pftrace.message((1, pftrace.message((1, 1000), (4, 1))))))),
+                             (12, pftrace.message((5, pftrace.message((1, 1), (2, "main"))),
+                                                  (17, pftrace.message((1, 1), (2, "/bin/program"))),
+                                                  (19, pftrace.message((1, 1), (7, 1))),
+                                                  (6, pftrace.message((1, 1), (2, 1), (3, 1), (4, 16))),
+                                                  (7, pftrace.message((1, 1), (2, 1))))),
+                             (66, pftrace.message((2, 1), (3, 1), (4, 1), (5, 2))), ts=15, flags=pftrace.NEEDS))
 
 
 def every_table() -> dict:
@@ -52,6 +67,11 @@ def every_table() -> dict:
         whole = report(path, "--merge")
         for tool in ("hta", "tracelens"):
             whole["ranks"][0][tool] = report(path, "--compat", tool)["ranks"][0][tool]
+        path = Path(folder) / "t.pftrace"
+        path.write_bytes(sampled())
+        samples = report(path, "--merge")
+        whole["ranks"][0]["cpu_samples"] = samples["ranks"][0]["cpu_samples"]
+        whole["merged"]["cpu_samples"] = samples["merged"]["cpu_samples"]
         return whole
 
 

@@ -25,9 +25,9 @@ static const hu_column columns[] = {
     {"name", "function", HU_CELL_TEXT, 0, NULL, name},
 };
 
-static const hu_table table = {"functions", "CPU samples: top functions", "no samples were recorded", columns,
+const hu_table hu_table_hot = {"functions", "CPU samples: top functions", "no samples were recorded", columns,
                                HU_COUNT(columns), rows};
-static const hu_table *const tables[] = {&table};
+static const hu_table *const tables[] = {&hu_table_hot};
 
 HU_FACT(samples, d->hot.samples)
 HU_FACT(sample_ns, d->hot.sample_ns ? (double)d->hot.sample_ns : HU_ABSENT)

@@ -107,6 +107,10 @@ static void write_all(hu_text_page *p)
         hu_out_text(p->out, "\n");
         hu_text_titled_table(p, "        processes", &hu_table_processes, d, HU_TEXT_SHORT);
     }
+    if (d->hot.samples) {
+        hu_out_text(p->out, "\n");
+        hu_text_titled_table(p, "        CPU samples: top functions", &hu_table_hot, d, HU_TEXT_SHORT);
+    }
     hu_out_text(p->out, "\n");
     hu_text_health(p, d, false);
     hu_out_text(p->out, "\nnext  holdup report ");
