@@ -9,6 +9,7 @@
 
 #include "inject/osrt.h"
 #include "inject/process.h"
+#include "inject/timer.h"
 #include "base/banned.h"
 
 /* The first copy's is what a second one finds by name; its own it knows by the name that nobody else sees. */
@@ -28,6 +29,7 @@ static void load(void)
     pthread_atfork(NULL, NULL, hu_process_forked);
     if (hu_process_attach())
         hu_gate_init();
+    hu_timer_begin();
     if (hu_the_control->wanted & HU_DOOR_OSRT)
         hu_process_entered(HU_DOOR_OSRT);
 }
@@ -35,5 +37,6 @@ static void load(void)
 __attribute__((destructor(101)))
 static void unload(void)
 {
+    hu_timer_end();
     hu_process_exits();
 }

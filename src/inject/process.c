@@ -13,6 +13,7 @@
 
 #include "inject/process.h"
 #include "inject/sys.h"
+#include "inject/timer.h"
 #include "base/banned.h"
 
 #ifndef MADV_WIPEONFORK
@@ -213,6 +214,7 @@ void hu_process_forked(void)
     hu_blocks_forked();
     hu_thread = (hu_thread_state){.inside = hu_thread.inside};
     hu_gate_init();
+    hu_timer_forked();
 }
 
 void hu_process_replaced(const char *program)
