@@ -2,6 +2,7 @@
 """CPU samples and context switches of real programs: what is recorded, what is refused, and what the trace says of it."""
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -14,6 +15,7 @@ import sys
 import tempfile
 import unittest
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 from tests import protobuf
@@ -241,6 +243,61 @@ class Fallback(unittest.TestCase):
         with Recording(HOT, "threads", "200", options=("--refuse=38",)) as r:
             self.assertEqual(r.status, 0)
             self.assertGreater(len(r.threads("hot")), 100)
+
+
+class Timers(unittest.TestCase):
+    """`holdup run` where perf_event_open is refused: the programs sample themselves."""
+
+    def setUp(self) -> None:
+        if not os.path.exists(DRIVER) or not (BUILD / "libholdup-inject.so").exists():
+            skip_loudly("libholdup-inject.so or the driver is not built")
+            self.skipTest("not built")
+
+    @contextlib.contextmanager
+    def recorded(self, *command: str) -> Iterator[tuple[Recording, subprocess.CompletedProcess]]:
+        """A recording of the rings that a run left, and the run."""
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([DRIVER, ".", "--exec", "--refuse=1", "--", EXE, "run", "--keep-rings", "-o", f"{folder}/out.pftrace",
+                                   "--", *command], capture_output=True, text=True, timeout=120, cwd=folder, check=False)
+            left = re.search(r"rings are in (\S+)", done.stderr)
+            self.assertTrue(left, done.stderr)
+            r = Recording.__new__(Recording)
+            r.path = pathlib.Path(left[1])
+            read = subprocess.run([DRIVER, left[1]], capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(read.returncode, 0, read.stderr)
+            r.said = json.loads(read.stdout)
+            yield r, done
+
+    def test_the_hot_function_and_its_callers_are_found(self) -> None:
+        with self.recorded(HOT, "spin", "0.6") as (r, done):
+            self.assertEqual(done.returncode, 0)
+            self.assertIn("CPU samples and context switches are off: perf_event_open is refused", done.stderr)
+            own, total = r.functions()
+            self.assertAlmostEqual(sum(own.values()), 0.6 * 99, delta=12)
+            self.assertGreater(own["hot_function"], 0.8 * sum(own.values()))
+            self.assertGreater(total["main"], 0.8 * sum(own.values()))
+
+    def test_threads_that_start_later_are_sampled_too(self) -> None:
+        with self.recorded(HOT, "threads", "200") as (r, done):
+            self.assertEqual(done.returncode, 0)
+            self.assertGreater(len({t["tid"] for t in r.said["threads"] if t["samples"]}), 20)
+            own, _ = r.functions()
+            self.assertGreater(own["hot_function"], 0.6 * sum(own.values()))
+
+    def test_children_are_sampled_too(self) -> None:
+        with self.recorded("sh", "-c", f"{HOT} spin 0.2; {HOT} spin 0.2") as (r, _):
+            self.assertEqual(len({t["pid"] for t in r.said["threads"] if t["samples"] > 5}), 2)
+
+    def test_a_program_that_resets_all_signals_lives(self) -> None:
+        with self.recorded(HOT, "reset", "0.4") as (r, done):
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(done.stdout.split()[:2], ["0", "0"])
+            self.assertGreater(r.said["samples"], 20)
+
+    def test_a_program_that_handles_our_signal_gets_none_of_ours(self) -> None:
+        with self.recorded(HOT, "own", "0.4") as (_, done):
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertLessEqual(int(done.stdout.split()[0]), 1, done.stdout)
 
 
 class Trace(unittest.TestCase):

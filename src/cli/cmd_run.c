@@ -160,9 +160,9 @@ static void start_perf(run_state *r, pid_t child)
     if (!(r->o.doors & HU_DOOR_CPU) || (r->o.no_switches && !r->o.sample_hz))
         return;
     r->perf = hu_perf_start(&how, child, r->session.path, &why);
-    if (r->perf)
+    if (why.code == 0)
         return;
-    r->session.control->sample_hz = r->o.sample_hz;
+    r->session.control->sample_hz = r->o.sample_hz;     /* timers inside of the programs, instead */
     if (!r->o.quiet)
         hu_command_say("%s", why.text);
 }

@@ -13,6 +13,7 @@
 #include "record/perf_stacks.h"
 #include "record/perf_stream.h"
 #include "record/perf_threads.h"
+#include "record/perf_timer.h"
 #include "record/schedstat_read.h"
 
 /* PERF_RECORD_COMM: pid, tid, text.  PERF_RECORD_FORK and EXIT: pid, ppid, tid, ptid, time. */
@@ -100,21 +101,12 @@ static bool take_name(reader *x, const hu_perf_record *r)
 
 /* ---- code -------------------------------------------------------------------------------------------------------- */
 
-/* A name that is no path of a file is one of the kernel's: "//anon", "[heap]", "/memfd:jit (deleted)". */
-static hu_module_kind kind_of(hu_str name)
-{
-    if (name.n == 0 || name.p[0] != '/' || hu_str_starts(name, HU_STR("//")) || hu_str_starts(name, HU_STR("/memfd:")) ||
-        hu_str_starts(name, HU_STR("/dev/")) || hu_str_starts(name, HU_STR("/SYSV")))
-        return hu_str_equal(name, HU_STR("[vdso]")) ? HU_MODULE_UNKNOWN : HU_MODULE_JIT;
-    return HU_MODULE_FILE;
-}
-
 static bool take_map(reader *x, const hu_perf_record *r)
 {
     const bool     is_new = r->type == PERF_RECORD_MMAP2;
     const hu_str   name = text_at(r, is_new ? MAP2_NAME : MAP_NAME, PATH_MOST);
     const uint64_t start = hu_load_u64(r->body + MAP_START), n = hu_load_u64(r->body + MAP_LENGTH);
-    hu_perf_module module = {.path = hu_intern_add(&x->out->texts, name), .kind = (uint8_t)kind_of(name), .start = start,
+    hu_perf_module module = {.path = hu_intern_add(&x->out->texts, name), .kind = (uint8_t)hu_perf_stacks_kind(name), .start = start,
                              .end = start + n, .offset = hu_load_u64(r->body + MAP_OFFSET)};
     hu_perf_place  place = {.start = start, .end = module.end, .offset = module.offset};
 
@@ -251,6 +243,11 @@ int hu_perf_read(const char *session, hu_arena *arena, hu_perf_files *out, hu_er
     rc = read_records(&x, session, scratch, err ? err : &mine);
     if (rc == 0)
         hu_perf_threads_finish(out, x.last_ns);
+    if (rc == 0 && out->n_files == 0) {
+        rc = hu_schedstat_read(session, out, err);
+        if (rc == 0)
+            rc = hu_perf_timer_read(session, &x.stacks, &x.spaces, out, err);
+    }
     hu_arena_free(scratch);
-    return rc == 0 && out->n_files == 0 ? hu_schedstat_read(session, out, err) : rc;
+    return rc;
 }

@@ -83,7 +83,7 @@ typedef struct {
 } hu_perf_files;
 
 /*
- * Reads all files perf.CPU of a session, or `schedstat` where there are none.  0 also when there is neither: then
+ * Reads all files perf.CPU of a session; where there are none, `schedstat` and the samples in rings.  0 also when there is neither: then
  * n_files is 0.  HU_ENOMEM, or HU_EIO when the directory cannot be read.
  */
 int hu_perf_read(const char *session, hu_arena *arena, hu_perf_files *out, hu_error *err);

@@ -11,6 +11,15 @@
 
 enum { DEEPEST = 1024 };
 
+/* A name that is no path of a file is one of the kernel's: "//anon", "[heap]", "/memfd:jit (deleted)". */
+hu_module_kind hu_perf_stacks_kind(hu_str name)
+{
+    if (name.n == 0 || name.p[0] != '/' || hu_str_starts(name, HU_STR("//")) || hu_str_starts(name, HU_STR("/memfd:")) ||
+        hu_str_starts(name, HU_STR("/dev/")) || hu_str_starts(name, HU_STR("/SYSV")))
+        return hu_str_equal(name, HU_STR("[vdso]")) ? HU_MODULE_UNKNOWN : HU_MODULE_JIT;
+    return HU_MODULE_FILE;
+}
+
 static bool is_same_module(const hu_perf_module *a, const hu_perf_module *b)
 {
     return a->path == b->path && a->pid == b->pid && a->kind == b->kind && a->build_id_bytes == b->build_id_bytes &&

@@ -15,6 +15,9 @@ typedef struct {
 
 bool hu_perf_stacks_init(hu_perf_stacks *s, hu_perf_files *files, hu_perf_spaces *spaces, hu_arena *arena);
 
+/* What a mapping of this name is. */
+hu_module_kind hu_perf_stacks_kind(hu_str name);
+
 /* The module of a mapping, made when it is new; UINT32_MAX without memory. */
 uint32_t hu_perf_stacks_module(hu_perf_stacks *s, const hu_perf_module *module);
 

@@ -403,6 +403,7 @@ static bool convert(work *w, const hu_ring_event *e)
         hu_pf_write(w->p, &w->s, &instant);
         return true;
     case HU_RECORD_SAMPLE:
+        return true;                    /* perf_timer.c */
     case HU_RECORD_PAYLOAD:
     case HU_RECORD_NONE:
     case HU_RECORD_MORE:

@@ -5,9 +5,13 @@
  *     hot sleep SECONDS
  *     hot threads N          each spins for 20 ms
  *     hot forks N            children that spin for 20 ms, one after the other
+ *     hot reset SECONDS      gives all signals their default, and spins
+ *     hot own SECONDS        handles all signals itself, spins, and prints how many came
  *     hot jit                spins in code that lies in no file; prints its address
  */
+#include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,6 +81,34 @@ static int forks(int n)
     return 0;
 }
 
+static volatile int signals;
+
+static void count_signal(int number)
+{
+    (void)number;
+    signals++;
+}
+
+static int handle_all(void (*handler)(int), double seconds)
+{
+    for (int i = 1; i <= SIGRTMAX; i++) {
+        struct sigaction action;
+
+        memset(&action, 0, sizeof action);
+        action.sa_handler = handler;
+        if (i % 2)
+            sigaction(i, &action, NULL);
+        else
+            signal(i, handler);
+    }
+    caller_function(seconds);
+    errno = 0;
+    for (int i = 0; i < 1000 && errno == 0; i++)
+        usleep(10);
+    printf("%d %d\n", signals, errno);
+    return 0;
+}
+
 #if defined(__x86_64__)
 /* mov ecx, imm32; dec ecx; jnz; ret */
 static const unsigned char loop_code[] = {0xb9, 0, 0, 0, 0x40, 0xff, 0xc9, 0x75, 0xfc, 0xc3};
@@ -121,6 +153,10 @@ int main(int argc, char **argv)
         return threads((int)number);
     else if (strcmp(what, "forks") == 0)
         return forks((int)number);
+    else if (strcmp(what, "reset") == 0)
+        return handle_all(SIG_DFL, number);
+    else if (strcmp(what, "own") == 0)
+        return handle_all(count_signal, number);
     else if (strcmp(what, "jit") == 0)
         return jit();
     return 0;

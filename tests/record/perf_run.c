@@ -3,6 +3,7 @@
  *
  *     perf_run SESSION [--hz=N] [--off] [--refuse=ERRNO] [--max-bytes=N] [--pid=N] [--kill] -- COMMAND ...
  *     perf_run SESSION                                            reads what is there
+ *     perf_run . --exec --refuse=ERRNO -- COMMAND ...             becomes a command that is refused perf_event_open
  *
  * Writes SESSION/trace.pftrace and prints JSON.  --refuse makes perf_event_open fail, as seccomp does in a container.
  */
@@ -213,6 +214,11 @@ int main(int argc, char **argv)
     for (int i = 2; i < argc && !command; i++)
         if (strcmp(argv[i], "--") == 0)
             command = argv + i + 1;
+    if (command && command[0] && option(argc, argv, "--exec")) {
+        refuse((int)strtol(option(argc, argv, "--refuse"), NULL, 10));
+        execvp(command[0], command);
+        return 127;
+    }
     if (command && command[0])
         rc = run(argc, argv, command);
     converted = convert(argc, argv);

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * perf_timer.c - from records of kind SAMPLE to call chains: addresses are placed by the copy of /proc/PID/maps that
+ * the program left beside its ring.
+ *
+ * The copy is of a later moment than some samples: what was mapped in between is placed too, what was unmapped is not.
+ */
+#include "record/perf_timer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "record/perf_threads.h"
+#include "record/processes.h"
+#include "record/ring_read.h"
+
+enum { MAPS_MOST = 64 << 20, CHAIN_MOST = 256, PATH_MOST = 4096 };
+
+typedef struct {
+    hu_perf_stacks *stacks;
+    hu_perf_spaces *spaces;
+    hu_perf_files  *out;
+    hu_arena       *scratch;
+    hu_clock_map   *clock;
+    int64_t         shift_ns;           /* CLOCK_MONOTONIC = the map's time + this */
+} reader;
+
+/* ---- /proc/PID/maps ---------------------------------------------------------------------------------------------- */
+
+static bool take_hex(hu_str *line, char end, uint64_t *out)
+{
+    size_t i = 0;
+
+    for (*out = 0; i < line->n && i < 16; i++) {
+        const char c = line->p[i];
+
+        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
+            break;
+        *out = *out << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+    }
+    if (i == 0 || i == line->n || line->p[i] != end)
+        return false;
+    *line = (hu_str){line->p + i + 1, line->n - i - 1};
+    return true;
+}
+
+/* Behind the next blank, and all that follow it. */
+static void skip_word(hu_str *line)
+{
+    while (line->n && *line->p != ' ')
+        *line = (hu_str){line->p + 1, line->n - 1};
+    while (line->n && *line->p == ' ')
+        *line = (hu_str){line->p + 1, line->n - 1};
+}
+
+/* "55d0-55f0 r-xp 00001000 08:01 1234   /usr/bin/x".  False without memory. */
+static bool take_line(reader *x, uint32_t pid, hu_str line)
+{
+    hu_perf_place  place;
+    hu_perf_module module = {0};
+    bool           is_code;
+
+    if (!take_hex(&line, '-', &place.start) || !take_hex(&line, ' ', &place.end) || line.n < 5)
+        return true;
+    is_code = line.p[2] == 'x';
+    skip_word(&line);
+    if (!is_code || !take_hex(&line, ' ', &place.offset))
+        return true;
+    skip_word(&line);
+    skip_word(&line);
+    if (line.n > PATH_MOST)
+        line.n = PATH_MOST;
+    module = (hu_perf_module){.path = hu_intern_add(&x->out->texts, line.n ? line : HU_STR("//anon")),
+                              .kind = (uint8_t)hu_perf_stacks_kind(line), .start = place.start, .end = place.end,
+                              .offset = place.offset};
+    module.pid = module.kind == HU_MODULE_JIT ? pid : 0;
+    if (module.path == UINT32_MAX)
+        return false;
+    place.module = hu_perf_stacks_module(x->stacks, &module);
+    return place.module != UINT32_MAX && hu_perf_spaces_map(x->spaces, pid, &place);
+}
+
+/* The file beside a ring: PATH.maps for PATH.ring. */
+static hu_str read_maps(reader *x, hu_str ring)
+{
+    char        path[PATH_MOST + 8];
+    struct stat about;
+    char       *text = NULL;
+    size_t      n = 0;
+    int         fd;
+
+    if (ring.n < 5 || ring.n > PATH_MOST)
+        return HU_STR("");
+    memcpy(path, ring.p, ring.n - 5);
+    memcpy(path + ring.n - 5, ".maps", 6);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size <= MAPS_MOST)
+        text = hu_arena_alloc(x->scratch, (size_t)about.st_size + 1);
+    while (text && n < (size_t)about.st_size) {
+        const ssize_t got = read(fd, text + n, (size_t)about.st_size - n);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        n += (size_t)got;
+    }
+    if (fd >= 0)
+        close(fd);
+    return (hu_str){text ? text : "", n};
+}
+
+static bool take_maps(reader *x, const hu_process_image *image)
+{
+    hu_str text = read_maps(x, image->path);
+
+    if (!hu_perf_spaces_clear(x->spaces, image->pid))
+        return false;
+    while (text.n) {
+        const char  *end = memchr(text.p, '\n', text.n);
+        const hu_str line = {text.p, end ? (size_t)(end - text.p) : text.n};
+
+        text = (hu_str){text.p + line.n + (end != NULL), text.n - line.n - (end != NULL)};
+        if (!take_line(x, image->pid, line))
+            return false;
+    }
+    return true;
+}
+
+/* ---- samples ----------------------------------------------------------------------------------------------------- */
+
+/* Also one that has ended: rings are read after all else. */
+static uint32_t thread_of(reader *x, uint32_t pid, uint32_t tid, int64_t ns)
+{
+    const uint32_t at = hu_map_get(&x->out->thread_of, tid);
+
+    return at != HU_MAP_NONE && x->out->threads.at[at].pid == pid ? at : hu_perf_threads_new(x->out, pid, tid, ns);
+}
+
+static bool take_sample(reader *x, uint32_t pid, uint32_t tid, const hu_ring_event *e)
+{
+    const int64_t  ns = hu_clock_map_ns(x->clock, e->record->time) + x->shift_ns;
+    uint64_t       chain[CHAIN_MOST];
+    size_t         n = 0;
+    hu_perf_sample sample = {.time_ns = ns, .thread = thread_of(x, pid, tid, ns)};
+
+    if (sample.thread == UINT32_MAX)
+        return false;
+    chain[n++] = e->record->a;
+    for (uint32_t i = 0; i < e->n_more && n < CHAIN_MOST; i++)
+        if (e->more[i].aux == HU_MORE_ADDRESS)
+            chain[n++] = e->more[i].a;
+    sample.stack = hu_perf_stacks_chain(x->stacks, pid, (const char *)chain, n, false);
+    x->out->threads.at[sample.thread].samples++;
+    return sample.stack != UINT32_MAX && hu_vec_push(x->out->arena, &x->out->samples, sample);
+}
+
+/* False without memory.  A ring that cannot be read is somebody else's to complain about. */
+static bool take_image(reader *x, const hu_process_image *image)
+{
+    hu_ring_file *ring;
+    hu_error      unused;
+    bool          has_maps = false, is_good = true;
+    size_t        n;
+
+    if (hu_ring_open(image->path.p, image->is_alive, &ring, &unused) < 0)
+        return unused.code != HU_ENOMEM;
+    for (size_t i = 0; is_good && i < (hu_ring_threads(ring, &n), n); i++) {
+        const hu_ring_thread *thread = &hu_ring_threads(ring, &n)[i];
+        hu_ring_cursor        cursor;
+        hu_ring_event         event;
+
+        hu_ring_start(ring, thread, NULL, &cursor);
+        while (is_good && hu_ring_next(&cursor, &event)) {
+            if (event.record->type != HU_RECORD_SAMPLE)
+                continue;
+            if (!has_maps)
+                is_good = take_maps(x, image);
+            has_maps = true;
+            is_good = is_good && take_sample(x, image->pid, thread->tid, &event);
+        }
+    }
+    hu_ring_close(ring);
+    return is_good;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const hu_perf_sample *a = left, *b = right;
+
+    if (a->time_ns != b->time_ns)
+        return a->time_ns < b->time_ns ? -1 : 1;
+    return (a->thread > b->thread) - (a->thread < b->thread);
+}
+
+int hu_perf_timer_read(const char *session, hu_perf_stacks *stacks, hu_perf_spaces *spaces, hu_perf_files *out, hu_error *err)
+{
+    reader          x = {.stacks = stacks, .spaces = spaces, .out = out, .scratch = hu_arena_new()};
+    hu_process_list list;
+    int             rc = x.scratch ? hu_processes_read(session, x.scratch, &list, err) : hu_fail_memory(err);
+
+    if (rc == 0 && list.has_control && list.control.sample_hz) {
+        x.clock = &list.clock;
+        if (list.clock.n)
+            x.shift_ns = list.clock.knots[0].monotonic_ns - list.clock.knots[0].boottime_ns;
+        for (size_t i = 0; rc == 0 && i < list.n; i++)
+            if (!take_image(&x, &list.at[i]))
+                rc = hu_fail_memory(err);
+        if (out->samples.n) {
+            qsort(out->samples.at, out->samples.n, sizeof *out->samples.at, by_time);
+            out->period_ns = 1000000000u / list.control.sample_hz;
+            out->is_user_only = true;
+            out->n_files++;
+        }
+    }
+    hu_arena_free(x.scratch);
+    return rc == HU_ENOMEM ? rc : 0;
+}
