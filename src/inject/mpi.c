@@ -129,6 +129,7 @@ static void copy_requests(hu_mpi_frame *f, hu_mpi_room *room)
     const int one = position(f, 'p'), given = position(f, 'z'), many = position(f, 'Q');
 
     f->requests = room->requests;
+    f->message = f->call == HU_MPI_Mrecv || f->call == HU_MPI_Imrecv ? request_at(f, f->a[position(f, 'm')], 0) : 0;
     if (one >= 0 || given >= 0) {
         room->requests[0] = request_at(f, f->a[one >= 0 ? one : given], 0);
         f->n_requests = f->total_requests = 1;
@@ -220,7 +221,8 @@ static int64_t side_bytes(const hu_mpi_frame *f, const knowledge *k, const char 
     const int buffer = position(f, letters[0]), one = position(f, letters[1]), wide = position(f, letters[2]),
               type = position(f, letters[3]), many = position(f, letters[4]);
 
-    if (type < 0 || (buffer >= 0 && hu_mpi_is_own_address(f->a[buffer])))
+    /* MPI_IN_PLACE: what stands beside it means nothing where the other side has a count of its own */
+    if (type < 0 || (position(f, 'T') >= 0 && buffer >= 0 && hu_mpi_is_own_address(f->a[buffer])))
         return -1;
     *count = 0;
     if (one >= 0)
@@ -369,12 +371,10 @@ static void keep_request(const hu_mpi_frame *f, const knowledge *k)
 /* Which of its requests a wait has ended: calls `take` for each. */
 static uint32_t ended(const hu_mpi_frame *f, uint32_t out[HU_MPI_REQUESTS_MAX])
 {
-    const int flag = position(f, 'F'), index = position(f, 'i'), indices = position(f, 'o');
+    const int index = position(f, 'i'), indices = position(f, 'o');
     const int base = f->is_fortran ? 1 : 0;
     uint32_t  n = 0;
 
-    if (flag >= 0 && !hu_mpi_int_at(f->a[flag]))
-        return 0;
     if (indices >= 0) {
         const int32_t count = hu_mpi_int_at(f->a[index]);
 
@@ -489,6 +489,21 @@ static void follow_structure(const hu_mpi_frame *f)
         hu_mpi_comm_lend(HU_MPI_A_FILE, handle_behind(f, file, m->file_f2c), handle_of(f, of, 'c'));
 }
 
+/* A message that was matched by one call is received by another, which does not say on which communicator. */
+static void learn_message(const hu_mpi_frame *f, knowledge *k)
+{
+    const int      at = position(f, 'm'), flag = position(f, 'F');
+    hu_mpi_request r;
+
+    if (f->message && hu_mpi_request_get(f->message, &r)) {
+        hu_mpi_request_over(f->message, true);
+        k->of = (hu_mpi_comm){.text = r.comm, .is_world = r.world_peer == -1};
+    } else if (at >= 0 && k->comm && (flag < 0 || hu_mpi_int_at(f->a[flag]))) {
+        hu_mpi_request_made(request_at(f, f->a[at], 0),
+                            &(hu_mpi_request){.comm = k->of.text, .world_peer = k->of.is_world ? -1 : 0, .call = f->call});
+    }
+}
+
 static void learn_all(const hu_mpi_frame *f, knowledge *k, bool is_over)
 {
     const hu_mpi_class class = (hu_mpi_class)classes[f->call];
@@ -496,9 +511,13 @@ static void learn_all(const hu_mpi_frame *f, knowledge *k, bool is_over)
     if (f->given_back) {
         k->of = f->comm;
     } else if (f->n_requests) {
-        learn_requests(f, k, is_over && (class == HU_MPI_CLASS_WAIT || class == HU_MPI_CLASS_TEST));
+        const int flag = position(f, 'F');
+
+        learn_requests(f, k, is_over && (class == HU_MPI_CLASS_WAIT || class == HU_MPI_CLASS_TEST) &&
+                                 (flag < 0 || hu_mpi_int_at(f->a[flag])));
     } else {
         learn_arguments(f, k);
+        learn_message(f, k);
         if (is_over) {
             learn_bytes(f, k);
             learn_status(f, k);

@@ -106,6 +106,7 @@ typedef struct {
     uint64_t       since;
     const hu_word *requests;            /* that it was given: handles before the call */
     uint32_t       n_requests, total_requests;
+    hu_word        message;             /* that a call of matched receives was given; 0: none */
     hu_word        given_back;          /* a communicator, window or file; 0: none */
     hu_mpi_thing   thing;
     hu_mpi_comm    comm;                /* ... and whose it was */
