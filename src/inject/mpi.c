@@ -83,9 +83,12 @@ static int32_t int_of(const hu_mpi_frame *f, int i)
     return f->is_fortran ? *(const int32_t *)(uintptr_t)f->a[i] : (int32_t)f->a[i];
 }
 
+/* MPICH's handles are the same ints in both languages, but for files, which are pointers: their lower half is the key. */
 static hu_word from_fortran(hu_word (*convert)(int), int handle)
 {
-    return convert && hu_the_mpi.abi == HU_MPI_OPEN ? convert(handle) : (uint32_t)handle;
+    const bool is_same = hu_the_mpi.abi == HU_MPI_CH && convert != hu_the_mpi.file_f2c;
+
+    return hu_mpi_handle(convert && !is_same ? convert(handle) : (hu_word)(uint32_t)handle);
 }
 
 /* A handle that is an argument ... */
@@ -551,9 +554,10 @@ void hu_mpi_before(hu_mpi_frame *f, hu_mpi_room *room)
     if (may_ask()) {
         copy_requests(f, room);
         look_at_given_back(f);
-        if (status >= 0 && !f->is_fortran && f->a[status] <= 1) {
+        if (status >= 0 && (f->is_fortran ? !f->has_fortran_status : f->a[status] <= 1)) {
             memset(room->status, 0, sizeof room->status);
             f->a[status] = (hu_word)(uintptr_t)room->status;
+            f->has_fortran_status = f->is_fortran;
         }
     }
     f->since = hu_ticks();

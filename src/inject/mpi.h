@@ -22,7 +22,8 @@ typedef struct {
     bool       is_ready;                /* between MPI_Init and MPI_Finalize: it may be asked */
     int32_t    proc_null, any_source, any_tag, undefined, root;
     uint32_t   source_at, tag_at, status_bytes;         /* of an MPI_Status */
-    hu_word    world, self, comm_null, type_null, group_null;
+    hu_word    world, self, comm_null, type_null;
+    hu_word    empty_request, fortran_empty_request;    /* Open MPI's; the other language knows it by a number */
     int32_t    rank, size;              /* of MPI_COMM_WORLD; -1: not known */
     /* The library's own functions that we ask. */
     int (*initialized)(int *flag);
@@ -44,10 +45,12 @@ typedef struct {
 extern hu_mpi hu_the_mpi;
 
 void   *hu_mpi_next(const char *name);  /* what the program would have called, or the library's PMPI_; NULL: no MPI */
+hu_word hu_mpi_object(const char *name);        /* address of an exported variable; 0: there is none */
 void    hu_mpi_starts(void);            /* MPI_Init returned, or a call came that we did not see it before */
 void    hu_mpi_ends(void);
 hu_word hu_mpi_handle(hu_word word);    /* as the library sees it: the lower half where a handle is an int */
 hu_word hu_mpi_handle_at(hu_word address);
+bool    hu_mpi_is_shared_request(hu_word handle);       /* one that many calls are given, because they are over */
 bool    hu_mpi_is_own_address(hu_word buffer);          /* MPI_IN_PLACE, in C or in Fortran */
 
 typedef struct {

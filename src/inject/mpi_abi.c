@@ -71,7 +71,7 @@ static void *pmpi(const char *name)
 }
 
 /* The first one: a program that is linked in the old way has a copy of the library's objects, and all use that. */
-static hu_word object(const char *name)
+hu_word hu_mpi_object(const char *name)
 {
     void *there = dlsym(RTLD_DEFAULT, name);
 
@@ -80,6 +80,8 @@ static hu_word object(const char *name)
 
 static void is_open_mpi(hu_mpi *m)
 {
+    int (*const request_c2f)(hu_word) = (int (*)(hu_word))pmpi("PMPI_Request_c2f");
+
     m->abi = HU_MPI_OPEN;
     m->proc_null = -2;
     m->any_source = -1;
@@ -87,10 +89,13 @@ static void is_open_mpi(hu_mpi *m)
     m->source_at = 0;
     m->tag_at = 4;
     m->status_bytes = 24;
-    m->world = object("ompi_mpi_comm_world");
-    m->self = object("ompi_mpi_comm_self");
-    m->comm_null = object("ompi_mpi_comm_null");
-    m->type_null = object("ompi_mpi_datatype_null");
+    m->world = hu_mpi_object("ompi_mpi_comm_world");
+    m->self = hu_mpi_object("ompi_mpi_comm_self");
+    m->comm_null = hu_mpi_object("ompi_mpi_comm_null");
+    m->type_null = hu_mpi_object("ompi_mpi_datatype_null");
+    m->empty_request = hu_mpi_object("ompi_request_empty");
+    if (m->empty_request && request_c2f)
+        m->fortran_empty_request = (uint32_t)request_c2f(m->empty_request);
 }
 
 static void is_mpich(hu_mpi *m)
@@ -116,7 +121,7 @@ static void learn_abi(hu_mpi *m)
 
     m->any_tag = -1;
     m->undefined = -32766;
-    if (object("ompi_mpi_comm_world")) {
+    if (hu_mpi_object("ompi_mpi_comm_world")) {
         is_open_mpi(m);
         return;
     }
@@ -202,6 +207,17 @@ hu_word hu_mpi_handle_at(hu_word address)
     return hu_the_mpi.abi == HU_MPI_CH ? *(const uint32_t *)(uintptr_t)address : *(const hu_word *)(uintptr_t)address;
 }
 
+/* Of MPICH: one that is built in; no other object is shared by many requests. */
+bool hu_mpi_is_shared_request(hu_word handle)
+{
+    enum { KIND_SHIFT = 30, KIND_BUILT_IN = 1 };
+    const hu_mpi *m = &hu_the_mpi;
+
+    if (m->abi == HU_MPI_CH)
+        return (uint32_t)handle >> KIND_SHIFT == KIND_BUILT_IN;
+    return handle == m->empty_request || (m->fortran_empty_request && handle == m->fortran_empty_request);
+}
+
 /* In C the addresses are 1 (Open MPI) and -1 (MPICH); in Fortran those of variables that the library exports. */
 bool hu_mpi_is_own_address(hu_word buffer)
 {
@@ -215,7 +231,7 @@ bool hu_mpi_is_own_address(hu_word buffer)
         return true;
     if (!__atomic_load_n(&is_known, __ATOMIC_ACQUIRE)) {
         for (int i = 0; i < N; i++)
-            fortran[i] = object(NAMES[i]);
+            fortran[i] = hu_mpi_object(NAMES[i]);
         __atomic_store_n(&is_known, true, __ATOMIC_RELEASE);
     }
     for (int i = 0; i < N; i++)
