@@ -6,6 +6,7 @@
  */
 #include "record/pf.h"
 
+#include "record/mpi_calls.h"
 #include "record/os_calls.h"
 
 enum {
@@ -37,6 +38,12 @@ static const char *const categories[] = {
 #undef C
 };
 
+static const char *const mpi_names[] = {
+#define M(name, fortran, arity, class, arguments) "MPI_" #name,
+    HU_MPI_CALLS(M)
+#undef M
+};
+
 static const char *const os_names[] = {
 #define C(name, class) #name,
     HU_OS_CALLS(C)
@@ -49,6 +56,8 @@ hu_str hu_pf_iid_text(const hu_pf *p, uint32_t iid)
         return hu_ring_text(p->ring, iid);
     if (iid < HU_PF_OS_CALL_NAMES)
         return iid - HU_PF_OWN < HU_COUNT(words) ? hu_str_of(words[iid - HU_PF_OWN]) : HU_STR("");
+    if (iid >= HU_PF_MPI_NAMES)
+        return iid - HU_PF_MPI_NAMES < HU_COUNT(mpi_names) ? hu_str_of(mpi_names[iid - HU_PF_MPI_NAMES]) : HU_STR("");
     return iid - HU_PF_OS_CALL_NAMES < HU_COUNT(os_names) ? hu_str_of(os_names[iid - HU_PF_OS_CALL_NAMES]) : HU_STR("");
 }
 
