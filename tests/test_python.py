@@ -700,6 +700,26 @@ class TestMemory(unittest.TestCase):
             alarms += leak_of(values)["is_leak"]
         self.assertLessEqual(alarms, 6)
 
+    def test_a_leak_that_wanders(self):
+        """Residuals that resemble each other so much that hardly any value is left: a line proves nothing, the growth of each step does."""
+        wave = [10 ** 9 + (1 << 20) * n + 10 ** 6 * abs(n % 60 - 30) / 10 for n in range(120)]
+        found = leak_of(wave)
+        self.assertLess(_trend.fit(wave).n_effective, 120)
+        self.assertEqual(_trend.fit(wave).of, "growth from step to step")
+        self.assertTrue(found["is_leak"], found)
+        self.assertIn("growth from step to step", found["statement"])
+
+    def test_a_random_walk_is_rarely_a_leak(self):
+        rng = random.Random(5)
+        alarms = 0
+        for _ in range(300):
+            value, values = 10.0 ** 9, []
+            for _ in range(100):
+                value += rng.gauss(0, 10 ** 6)
+                values.append(value)
+            alarms += leak_of(values)["is_leak"]
+        self.assertLessEqual(alarms, 6)
+
     def test_the_log_of_a_process(self):
         log = holdup.MemoryLog()
         kept = []

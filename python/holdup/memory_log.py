@@ -89,8 +89,9 @@ class MemoryLog:
         """Does memory at the end of steps grow?  `is_leak` is true when all of this holds, over the steps behind the warm-up:
 
         a straight line through them rises, with p < 0.001 (t-test of the least-squares slope, for as many values as are left
-        when the resemblance of neighbours is taken away: _trend.py); so does one through either half, so that a single rise is
-        no leak; and over the log it adds 0.1 % or more.  Growth is in bytes per step, with its 95 % interval.
+        when the resemblance of neighbours is taken away; where that leaves fewer than fifteen, of the growth from step to step:
+        _trend.py); so does one through either half, so that a single rise is no leak; and over the log it adds 0.1 % or more.
+        Growth is in bytes per step, with its 95 % interval.
         """
         left_out = self.warmup if self.warmup is not None else max(3, len(self._at_step_end) // 10)
         values = self._at_step_end[left_out:]
@@ -107,9 +108,9 @@ class MemoryLog:
         rises_twice = all(h.slope > whole.slope / 3 for h in halves)
         is_leak = whole.slope > 0 and whole.p < SURE and rises_twice and grown >= LEAST_GROWTH * base
         found.update({"is_leak": is_leak, "bytes_per_step": whole.slope, "bytes_per_step_low": whole.low, "bytes_per_step_high": whole.high,
-                      "p_value": whole.p, "independent_values": whole.n_effective, "grown_mb": grown / 1e6, "start_mb": base / 1e6})
+                      "p_value": whole.p, "test": f"t-test of the {whole.of}", "independent_values": whole.n_effective, "grown_mb": grown / 1e6, "start_mb": base / 1e6})
         p = "p < 1e-6" if whole.p < 1e-6 else f"p = {whole.p:.2g}"
-        test = f"t-test of the slope, {p}, n = {whole.n}"
+        test = f"t-test of the {whole.of}, {p}, n = {whole.n}"
         if is_leak:
             found["statement"] = (f"memory grows by {whole.slope / 1e6:.3g} MB per step [{whole.low / 1e6:.3g} … {whole.high / 1e6:.3g}] "
                                   f"({test}); something keeps what each step makes")
@@ -118,7 +119,7 @@ class MemoryLog:
         elif whole.slope > 0 and whole.p < SURE:
             found["statement"] = f"memory grows by less than {100 * LEAST_GROWTH:g} % in all: no leak ({test})"
         else:
-            found["statement"] = f"no leak: memory does not grow ({test})"
+            found["statement"] = f"no leak: no growth that is certain ({test})"
         return found
 
     def get_summary(self) -> Summary:
