@@ -11,8 +11,9 @@
 #include "inject/process.h"
 #include "base/banned.h"
 
-extern const hu_osrt_symbol *__start_hu_osrt[] __attribute__((visibility("hidden")));
-extern const hu_osrt_symbol *__stop_hu_osrt[] __attribute__((visibility("hidden")));
+/* Where nothing is wrapped, there is no such section: a test that links a part of the library. */
+extern const hu_osrt_symbol *__start_hu_osrt[] __attribute__((weak, visibility("hidden")));
+extern const hu_osrt_symbol *__stop_hu_osrt[] __attribute__((weak, visibility("hidden")));
 
 __thread uintptr_t hu_osrt_frame __attribute__((tls_model("initial-exec")));
 

@@ -101,8 +101,11 @@ static inline void hu_osrt_reset(const hu_osrt_span *span)
 /* True: it took long enough to be recorded. */
 static inline bool hu_osrt_leave(hu_osrt_span *span)
 {
+    hu_block *block = hu_thread.block;
+
     span->took = hu_ticks() - span->start;
-    hu_ring_inside(0, 0);
+    if (block)
+        __atomic_store_n(&block->head.call, 0, __ATOMIC_RELEASE);
     hu_osrt_reset(span);
     return __builtin_expect(span->took >= hu_the_control->os_threshold, 0);
 }
