@@ -2,7 +2,7 @@
  * osrt.c - what the OS runtime door adds to a call: the C library's function beside ours, in one process.
  *
  *     HOLDUP_SESSION=DIR LD_PRELOAD=libholdup-inject.so osrt CONTROL     lines of: case, variant, median ns, ns added
- *     osrt loop N                                                        ns of one write, by a plain call through the PLT
+ *     osrt loop ROUNDS                           median ns of one write, by plain calls through the PLT, 1,000 in a round
  *
  * Variants take turns in every round, and what is added is the median of the rounds' differences: a busy machine
  * disturbs neighbours alike.  wait is sem_wait of a semaphore that is up: a timed call that is no system call, and so the
@@ -135,18 +135,21 @@ static void *idle(void *unused)
     return unused;
 }
 
-static int loop(long n)
+static int loop(long rounds)
 {
     const int fd = open("/dev/null", O_WRONLY);
-    double    start;
+    double   *each = calloc((size_t)rounds, sizeof *each);
 
-    for (int round = 0; round < 2; round++) {           /* the first warms up */
-        start = ns();
-        for (long i = 0; i < n; i++)
+    for (long r = 0; r < rounds; r++) {
+        const double start = ns();
+
+        for (int i = 0; i < CALLS; i++)
             if (write(fd, "x", 1) != 1)
                 return 1;
+        each[r] = (ns() - start) / CALLS;
     }
-    printf("%.2f\n", (ns() - start) / (double)n);
+    qsort(each, (size_t)rounds, sizeof *each, by_size);
+    printf("%.2f\n", each[rounds / 2]);
     return 0;
 }
 

@@ -15,8 +15,6 @@
 extern const hu_osrt_symbol *__start_hu_osrt[] __attribute__((weak, visibility("hidden")));
 extern const hu_osrt_symbol *__stop_hu_osrt[] __attribute__((weak, visibility("hidden")));
 
-__thread uintptr_t hu_osrt_frame __attribute__((tls_model("initial-exec")));
-
 static __thread uint32_t finding __attribute__((tls_model("initial-exec")));
 
 /* An allocator of the program may call us while dlsym allocates: once more is enough for it, more would never end. */
@@ -55,9 +53,9 @@ long hu_osrt_raw(long number, long a, long b, long c, long d, long e, long f)
 
 HU_RARE bool hu_osrt_is_gone(const hu_osrt_span *span)
 {
-    if (hu_osrt_frame == 0 || (uintptr_t)span <= hu_osrt_frame)
+    if (hu_thread.frame == 0 || (uintptr_t)span <= hu_thread.frame)
         return false;
-    hu_osrt_frame = 0;
+    hu_thread.frame = 0;
     return --hu_thread.inside == 0;
 }
 

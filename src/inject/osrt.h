@@ -52,8 +52,6 @@ typedef struct {
     uint32_t inside;                    /* hu_thread.inside as it was before */
 } hu_osrt_span;
 
-extern __thread uintptr_t hu_osrt_frame __attribute__((tls_model("initial-exec")));     /* of the outermost; 0: none */
-
 void *hu_osrt_find(const hu_osrt_symbol *symbol);
 
 /* The thread is inside of a door.  True: it only looks so. */
@@ -82,7 +80,7 @@ static inline bool hu_osrt_enter(hu_osrt_span *span, hu_os_call call)
         return false;
     span->call = call;
     span->inside = hu_thread.inside++;
-    hu_osrt_frame = (uintptr_t)span;
+    hu_thread.frame = (uintptr_t)span;
     span->start = hu_ticks();
     if (hu_osrt_may_wait(call) && __builtin_expect(hu_thread.block == NULL, 0))
         hu_osrt_show(span);
@@ -95,7 +93,7 @@ static inline bool hu_osrt_enter(hu_osrt_span *span, hu_os_call call)
 static inline void hu_osrt_reset(const hu_osrt_span *span)
 {
     hu_thread.inside = span->inside;
-    hu_osrt_frame = 0;
+    hu_thread.frame = 0;
 }
 
 /* True: it took long enough to be recorded. */
@@ -198,13 +196,18 @@ long hu_osrt_raw(long number, long a, long b, long c, long d, long e, long f);
     HU_REAL_NAMED(symbol, name, version)                                                                              \
     HU_TIMED type timed_##symbol params                                                                               \
     {                                                                                                                 \
-        __typeof__(symbol) *const real = HU_FIND(symbol);                                                             \
-        hu_osrt_span              span;                                                                               \
-        type                      rc;                                                                                 \
+        __typeof__(symbol) *real = real_##symbol;                                                                     \
+        hu_osrt_span        span;                                                                                     \
+        type                rc;                                                                                       \
                                                                                                                       \
-        if (!real)                                                                                                    \
-            return (type)(otherwise);                                                                                 \
-        if (!hu_gate_open(HU_DOOR_OSRT) || !hu_osrt_enter(&span, HU_OS_CALL_##row))                                   \
+        if (__builtin_expect(!real, 0)) {                                                                             \
+            real = HU_FIND(symbol);                                                                                   \
+            if (!real)                                                                                                \
+                return (type)(otherwise);                                                                             \
+            if (!hu_gate_open(HU_DOOR_OSRT))                                                                          \
+                return real args;                                                                                     \
+        }                                                                                                             \
+        if (!hu_osrt_enter(&span, HU_OS_CALL_##row))                                                                  \
             return real args;                                                                                         \
         rc = real args;                                                                                               \
         if (hu_osrt_leave(&span))                                                                                     \

@@ -318,8 +318,8 @@ HU_EXPORT int prctl(int what, ...)
     {                                                                   \
         __typeof__(symbol) *const real = HU_FIND(symbol);               \
                                                                         \
-        if (hu_osrt_frame) {                                            \
-            hu_osrt_frame = 0;                                          \
+        if (hu_thread.frame) {                                            \
+            hu_thread.frame = 0;                                          \
             if (hu_thread.inside > 0)                                   \
                 hu_thread.inside--;                                     \
             hu_ring_inside(0, 0);                                       \

@@ -35,6 +35,7 @@ typedef struct {
     uint32_t  oldest;                   /* flight recorder: own blocks, oldest first; 0: none */
     uint32_t  newest;
     uint32_t  is_named;
+    uintptr_t frame;                    /* of the wrapper that the thread is inside of (osrt.h); 0: none */
     uint64_t  lost, first_lost;         /* since its last block */
     uint32_t  lost_reason;
 } hu_thread_state;
@@ -53,10 +54,10 @@ static inline bool hu_gate_open(uint32_t doors)
 static inline uint64_t hu_ticks(void)
 {
 #if defined(__x86_64__)
-    if (hu_the_control->clock == HU_CLOCK_TSC)
+    if (__builtin_expect(hu_the_control->clock == HU_CLOCK_TSC, 1))
         return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
-    if (hu_the_control->clock == HU_CLOCK_TSC) {
+    if (__builtin_expect(hu_the_control->clock == HU_CLOCK_TSC, 1)) {
         uint64_t ticks;
 
         __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
