@@ -334,6 +334,23 @@ class Trace(unittest.TestCase):
                     last[state[3]] = state[4]
             self.assertEqual(set(last.values()), {7}, "all ended")
 
+    def test_threads_belong_to_their_process_and_waits_are_told(self) -> None:
+        with Recording("sh", "-c", f"{HOT} spin 0.4 & {HOT} spin 0.4; wait", prefix=["taskset", "-c", "0"]) as r:
+            wanted = {t["tid"]: t["runnable_ns"] for t in r.threads("hot")}
+            status, out, err = run("query", r.trace, "--csv", "select tid, sum(dur_ns) from slice join track on track.id = slice.track "
+                                   "where slice.kind = 'cpu_wait' group by 1")
+            self.assertEqual(status, 0, err)
+            waited = {int(tid): int(total) for tid, total in (line.split(",") for line in out.decode().splitlines()[1:])}
+            for tid, runnable_ns in wanted.items():
+                self.assertAlmostEqual(waited[tid], runnable_ns, delta=2e6)
+
+    def test_losses_are_in_the_trace_health(self) -> None:
+        with Recording(HOT, "threads", "40", options=("--max-bytes=9000", "--hz=5000")) as r:
+            self.assertGreater(r.said["cut"], 0)
+            lost = report(r.trace)["ranks"][0]["quality"]
+            self.assertIn(r.said["cut"], [v for row in lost["problems"] for v in row.values()] if "problems" in lost else
+                          json.loads(json.dumps(lost), parse_int=int).values(), lost)
+
     def test_our_reader_counts_the_same(self) -> None:
         with Recording(HOT, "spin", "0.5") as r:
             own, total = r.functions()

@@ -145,6 +145,7 @@ static bool read_packet(perfetto_reader *r, hu_str message, perfetto_packet *out
         case PACKET_GPU_COUNTERS:
         case PACKET_GPU_STAGE:
         case PACKET_TASK_STATE:
+        case PACKET_PROCESS_TREE:
         case PACKET_ATTRIBUTES:
         case PACKET_TRACK:
         case PACKET_PERF_SAMPLE:
@@ -343,6 +344,8 @@ static void take_packet(perfetto_reader *r, hu_str message, bool is_bundled)
         perfetto_clocks_time(r, &packet, &ns);      /* an incremental clock counts every stamp */
     if (packet.what.number == PACKET_TRACK)
         perfetto_tracks_declare(r, packet.what.bytes);
+    else if (packet.what.number == PACKET_PROCESS_TREE)
+        perfetto_sched_tree(r, packet.what.bytes);
     else if (packet.what.number == PACKET_ATTRIBUTES)
         take_attributes(r, packet.what.bytes);
     else if (packet.what.number == PACKET_GPU_INFO)
@@ -493,7 +496,8 @@ static bool prepare(document *d, hu_input *in, hu_builder *b, hu_arena *arena)
            hu_map_init(&r->clock_of, arena, 0) && hu_map_init(&r->track_of, arena, 0) &&
            hu_map_init(&r->places, arena, CHROME_MOST_KEYS) && hu_map_init(&r->flows, arena, 0) &&
            hu_map_init(&r->stages, arena, 0) && hu_map_init(&r->counter_of, arena, 0) &&
-           hu_map_init(&r->stack_of, arena, 0) && hu_map_init(&r->waiting, arena, 0) &&
+           hu_map_init(&r->stack_of, arena, 0) &&
+           hu_map_init(&r->process_of, arena, 0) && hu_map_init(&r->waiting, arena, 0) &&
            hu_vec_push(arena, &r->sequences, (perfetto_sequence){0}) && perfetto_values_prepare(r);
 }
 

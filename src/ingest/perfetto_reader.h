@@ -18,7 +18,7 @@ enum {
     PACKET_CLOCK_SNAPSHOT = 6, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_TRACK_EVENT = 11,
     PACKET_INTERNED = 12, PACKET_FLAGS = 13, PACKET_OLD_CLEARED = 41, PACKET_DROPPED = 42, PACKET_COMPRESSED = 50,
     PACKET_GPU_COUNTERS = 52, PACKET_GPU_STAGE = 53, PACKET_CLOCK = 58, PACKET_DEFAULTS = 59, PACKET_TRACK = 60,
-    PACKET_PERF_SAMPLE = 66, PACKET_TASK_STATE = 117, PACKET_ATTRIBUTES = 126, PACKET_GPU_INFO = 128, PACKET_ZSTD = 133,
+    PACKET_PERF_SAMPLE = 66, PACKET_TASK_STATE = 117, PACKET_PROCESS_TREE = 122, PACKET_ATTRIBUTES = 126, PACKET_GPU_INFO = 128, PACKET_ZSTD = 133,
 };
 
 /* Everything by id that a sequence declares once. */
@@ -83,6 +83,7 @@ typedef struct {
     int64_t       n_packets;
 
     hu_map        sequence_of, interned_of, clock_of, track_of, places, flows, stages, counter_of, stack_of;
+    hu_map        process_of;       /* thread -> its process, as a process tree says */
     hu_map        waiting;          /* thread -> 1 + the row of cpu_waits that it is in; 0 none */
     HU_VEC(perfetto_cpu_wait) cpu_waits;
     HU_VEC(perfetto_sequence) sequences;
@@ -175,6 +176,8 @@ void perfetto_samples_defaults(perfetto_reader *r, hu_str message);
 void perfetto_samples_take(perfetto_reader *r, const perfetto_packet *packet);
 
 /* perfetto_sched.c */
+/* Which thread belongs to which process, and their names (GenericKernelProcessTree). */
+void perfetto_sched_tree(perfetto_reader *r, hu_str message);
 void perfetto_sched_take(perfetto_reader *r, const perfetto_packet *packet);
 /* The slices, once all threads are declared. */
 void perfetto_sched_finish(perfetto_reader *r);

@@ -181,7 +181,7 @@ void perfetto_samples_take(perfetto_reader *r, const perfetto_packet *packet)
     hu_protobuf_field f;
     hu_cpu_sample     sample = {0};
     int64_t           pid = 0, tid = 0;
-    uint64_t          stack = 0;
+    uint64_t          stack = 0, lost = 0;
     bool              is_sample = true;
     const bool        has_time = perfetto_clocks_time(r, packet, &sample.time_ns);
 
@@ -194,12 +194,20 @@ void perfetto_samples_take(perfetto_reader *r, const perfetto_packet *packet)
             stack = f.value;
         else if (f.number == SAMPLE_MODE)
             sample.is_kernel = f.value == MODE_KERNEL;
-        else if (f.number == SAMPLE_LOST || f.number == SAMPLE_SKIPPED)
+        else if (f.number == SAMPLE_LOST)
+            lost = f.value;
+        else if (f.number == SAMPLE_SKIPPED)
             is_sample = false;
     }
-    if (m.bad || !is_sample) {
-        if (m.bad)
+    if (m.bad || !is_sample || lost) {
+        if (m.bad) {
             perfetto_malformed(r);
+        } else if (lost) {
+            const int64_t n = lost < UINT64_C(1) << 50 ? (int64_t)lost : 1;
+
+            q->events += n;
+            q->count[HU_REASON_RECORDER] += n;
+        }
         return;
     }
     q->events++;

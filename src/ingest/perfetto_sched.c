@@ -10,6 +10,9 @@
 /* {cpu 1, comm 2, tid 3, state 4} */
 enum { TASK_TID = 3, TASK_STATE = 4, STATE_RUNNABLE = 2 };
 
+/* GenericKernelProcessTree: processes {pid 1, ppid 2, cmdline 3}, threads {tid 1, pid 2, comm 3} */
+enum { TREE_PROCESS = 1, TREE_THREAD = 2, TREE_ID = 1, TREE_PID = 2, TREE_NAME = 3 };
+
 void perfetto_sched_take(perfetto_reader *r, const perfetto_packet *packet)
 {
     hu_quality       *q = hu_builder_quality(r->b);
@@ -45,6 +48,40 @@ void perfetto_sched_take(perfetto_reader *r, const perfetto_packet *packet)
         *open = (uint32_t)r->cpu_waits.n;
 }
 
+void perfetto_sched_tree(perfetto_reader *r, hu_str message)
+{
+    hu_protobuf       m = hu_protobuf_of(message), part;
+    hu_protobuf_field f, g;
+
+    while (hu_protobuf_next(&m, &f)) {
+        int64_t   id = 0, pid = 0;
+        hu_str    name = HU_STR("");
+        uint32_t *place;
+
+        if (f.number != TREE_PROCESS && f.number != TREE_THREAD)
+            continue;
+        part = hu_protobuf_of(f.bytes);
+        while (hu_protobuf_next(&part, &g)) {
+            id = g.number == TREE_ID ? (int64_t)g.value : id;
+            pid = g.number == TREE_PID ? (int64_t)g.value : pid;
+            name = g.number == TREE_NAME ? g.bytes : name;
+        }
+        if (f.number == TREE_PROCESS) {
+            if (name.n)
+                hu_builder_name_process(r->b, (hu_builder_id){id, false}, hu_builder_intern(r->b, name));
+            continue;
+        }
+        if (name.n)
+            hu_builder_name_thread(r->b, (hu_builder_id){pid, false}, (hu_builder_id){id, false},
+                                   hu_builder_intern(r->b, name));
+        place = pid > 0 && pid <= INT32_MAX ? hu_map_put(&r->process_of, (uint64_t)id) : NULL;
+        if (place)
+            *place = (uint32_t)pid;
+    }
+    if (m.bad)
+        perfetto_malformed(r);
+}
+
 /* The process of each thread that was declared; a thread that was not is taken for the first of its process. */
 static bool map_threads(perfetto_reader *r, hu_map *pid_of)
 {
@@ -76,7 +113,10 @@ void perfetto_sched_finish(perfetto_reader *r)
     for (size_t i = 0; i < r->cpu_waits.n; i++) {
         const perfetto_cpu_wait *w = &r->cpu_waits.at[i];
         const uint32_t           track = hu_map_get(&pid_of, (uint64_t)w->tid);
-        const int64_t            pid = track == HU_MAP_NONE ? w->tid : r->tracks.at[track].pid;
+        const uint32_t           known = hu_map_get(&r->process_of, (uint64_t)w->tid);
+        const int64_t            pid = track != HU_MAP_NONE   ? r->tracks.at[track].pid
+                                       : known != HU_MAP_NONE ? known
+                                                              : w->tid;
 
         if (w->end_ns > w->start_ns)
             hu_builder_add(r->b, &(hu_builder_slice){
