@@ -11,7 +11,7 @@
  *  - timers are not inherited by fork, and an exec drops what they had sent;
  *  - the handler runs anywhere, on any stack: no C library but system calls, little stack, errno kept.
  *
- * What lies where is copied from /proc/self/maps into the session (PID.maps), at the first sample, the 10th, the 100th
+ * What lies where is copied from /proc/self/maps into the session, beside the ring (.maps), at the first sample, the 10th, the 100th
  * and so on, and at the end: a sample's addresses mean nothing without it.
  */
 #include <dlfcn.h>
@@ -125,18 +125,15 @@ static void copy_maps(void)
 {
     static char     from[4096], path[HU_SESSION_PATH_MAX + 64], part[HU_SESSION_PATH_MAX + 64];     /* stacks may be small */
     static uint32_t is_copying;
-    size_t n = strlen(hu_the_process.session);
+    size_t n = strlen(hu_the_process.path);
     int    in, out;
     long   got;
     bool   is_whole = true;
 
-    if (__atomic_exchange_n(&is_copying, 1, __ATOMIC_ACQUIRE))
+    if (n < 6 || __atomic_exchange_n(&is_copying, 1, __ATOMIC_ACQUIRE))
         return;
-    memcpy(path, hu_the_process.session, n);
-    path[n++] = '/';
-    n += put_number(path + n, hu_sys_pid());
-    memcpy(path + n, ".maps", 6);
-    n += 5;
+    memcpy(path, hu_the_process.path, n + 1);
+    memcpy(path + n - 5, ".maps", 6);   /* instead of ".ring" */
     memcpy(part, path, n);
     memcpy(part + n, "~", 2);
     in = hu_sys_open("/proc/self/maps", O_RDONLY);
