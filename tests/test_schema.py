@@ -45,6 +45,7 @@ def every_table() -> dict:
         '{"ph":"X","cat":"gpu_memcpy","name":"Memcpy HtoD (Pageable -> Device)","pid":0,"tid":7,"ts":30,"dur":2,"args":{"bytes":4000,"stream":7,"correlation":7,"memory bandwidth (GB/s)":2.0}}',
         '{"ph":"i","name":"[memory]","pid":1,"tid":1,"ts":4,"args":{"Addr":1,"Bytes":8,"Device Type":0,"Device Id":-1}}',
         '{"ph":"X","cat":"os_call","name":"read","pid":1,"tid":1,"ts":92,"dur":2,"args":{"class":"file_read","bytes":5,"path":"/x"}}',
+        '{"ph":"X","cat":"os_call","name":"read","pid":1,"tid":2,"ts":92,"dur":2,"args":{"class":"file_read"}}',
         '{"ph":"X","cat":"cpu_op","name":"x","pid":1,"tid":1,"ts":60,"dur":-5}',
         '{"ph":"X","cat":"overhead","name":"Buffer Flush","pid":-1,"tid":0,"ts":60,"dur":1}',
         '{"ph":"X","cat":"cuda_runtime","name":"cudaStreamSynchronize","pid":1,"tid":1,"ts":62,"dur":1,"args":{"correlation":6}}',

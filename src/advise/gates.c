@@ -66,6 +66,26 @@ enum {
                1u << HU_HOST_NETWORK,
 };
 
+/* Of some classes of calls, the place whose function the critical path spends most in; else the one waited in longest. */
+static const hu_host_place *place_on_path(const hu_scene *c, hu_class class, unsigned classes)
+{
+    const hu_path     *path = &c->s->path;
+    const hu_path_row *most = NULL;
+
+    for (size_t i = 0; i < path->n; i++)
+        if (path->at[i].class == class && (!most || path->at[i].total_ns > most->total_ns))
+            most = &path->at[i];
+    for (size_t i = 0; most; i++) {
+        const hu_host_place *p = hu_host_calls_place(&c->d->host_calls, classes, i);
+
+        if (!p)
+            break;
+        if (hu_str_equal(p->call, hu_trace_text(c->s->ask.trace, most->name)))
+            return p;
+    }
+    return hu_host_calls_place(&c->d->host_calls, classes, 0);
+}
+
 typedef struct {
     char t[160];
 } place_name;
@@ -93,10 +113,12 @@ static void show_places(const hu_scene *c, hu_hint *h, unsigned classes)
     for (size_t i = 0; i < NAMED; i++) {
         const hu_host_place *p = hu_host_calls_place(&c->d->host_calls, classes, i);
 
-        if (!p)
+        if (!p || (i > 0 && p->sum.main_ns == 0))
             return;
-        show(h, "%s: %lld calls, the longest %s; %s of the main thread in all steps", name_place(p).t,
-             (long long)p->sum.calls, hu_say_time((double)p->sum.longest_ns).t, hu_say_time((double)p->sum.main_ns).t);
+        show(h, "%s: %lld calls, the longest %s; %s of %s", name_place(p).t, (long long)p->sum.calls,
+             hu_say_time((double)p->sum.longest_ns).t,
+             hu_say_time((double)(p->sum.main_ns ? p->sum.main_ns : p->sum.total_ns)).t,
+             p->sum.main_ns ? "the main thread in all steps" : "other threads");
     }
 }
 
@@ -144,7 +166,7 @@ static double path_time(const hu_scene *c, hu_class class)
 static bool gate_io(const hu_scene *c, hu_hint *h)
 {
     const double         time = node_time(c, HU_IN_IO, HU_CLASS_BIT(IO));
-    const hu_host_place *p = hu_host_calls_place(&c->d->host_calls, IO_CALLS, 0);
+    const hu_host_place *p = place_on_path(c, HU_CLASS_IO, IO_CALLS);
 
     if (time < LEAST_SHARE * c->step_ns && path_time(c, HU_CLASS_IO) < LEAST_SHARE * c->step_ns)
         return false;
@@ -153,8 +175,10 @@ static bool gate_io(const hu_scene *c, hu_hint *h)
             hu_say_pct(100 * time / c->step_ns).t);
         return true;
     }
-    say(h, "The main thread %s: files, disks and the network hold it up for %s a step (%s). Most of it is %s.",
-        hu_host_class_words(p->class), hu_say_time(time).t, hu_say_pct(100 * time / c->step_ns).t, name_place(p).t);
+    say(h, "%s %s: files, disks and the network hold the job up for %s a step (%s). Most of it is %s.",
+        p->sum.main_ns ? "The main thread" : "A thread that the main one waits for", hu_host_class_words(p->class),
+        hu_say_time(fmax(time, path_time(c, HU_CLASS_IO))).t,
+        hu_say_pct(100 * fmax(time, path_time(c, HU_CLASS_IO)) / c->step_ns).t, name_place(p).t);
     show_places(c, h, IO_CALLS);
     return true;
 }
@@ -163,7 +187,7 @@ static bool gate_lock(const hu_scene *c, hu_hint *h)
 {
     const double         time = path_time(c, HU_CLASS_LOCK);
     const hu_host_sum   *all = &c->d->host_calls.by_class[HU_HOST_LOCK];
-    const hu_host_place *p = hu_host_calls_place(&c->d->host_calls, 1u << HU_HOST_LOCK, 0);
+    const hu_host_place *p = place_on_path(c, HU_CLASS_LOCK, 1u << HU_HOST_LOCK);
 
     if (time < LEAST_SHARE * c->step_ns)
         return false;
@@ -179,7 +203,7 @@ static bool gate_lock(const hu_scene *c, hu_hint *h)
 static bool gate_sleep(const hu_scene *c, hu_hint *h)
 {
     const double         time = path_time(c, HU_CLASS_SLEEP);
-    const hu_host_place *p = hu_host_calls_place(&c->d->host_calls, 1u << HU_HOST_SLEEP, 0);
+    const hu_host_place *p = place_on_path(c, HU_CLASS_SLEEP, 1u << HU_HOST_SLEEP);
 
     if (time < LEAST_SHARE * c->step_ns)
         return false;

@@ -37,10 +37,10 @@
       "read ahead and write behind, in a thread of its own; checkpoints: torch.distributed.checkpoint.async_save(...), or " \
       "fewer of them; a local disk first", \
       "the slow steps are gone from --view steps; --view host: less time in these calls") \
-    R(LOCK, "lock-contention", "the main thread waits for locks that other threads hold", HU_EDIT_LOCK, \
+    R(LOCK, "lock-contention", "threads wait for locks that others hold", HU_EDIT_LOCK, \
       "hold the lock for less: no work, input or output under it; one lock for each part; copies for each thread, joined " \
       "at the end", "--view host: less time in the class lock") \
-    R(SLEEP, "sleep", "the main thread sleeps", HU_EDIT_SLEEP, \
+    R(SLEEP, "sleep", "the program sleeps", HU_EDIT_SLEEP, \
       "wait for the thing itself instead of a time: a condition, an event, a descriptor; shorter pauses between retries", \
       "--view host: less time in the class sleep") \
     R(STARVED, "cpu-starved", "the main thread could run, and has no processor", HU_EDIT_CPU, \

@@ -22,7 +22,7 @@ static void name_place(const hu_digest *d, hu_host_state state, char *out, size_
                                                                    : NULL;
 
     out[0] = '\0';
-    if (p)
+    if (p && p->sum.main_ns)
         snprintf(out, room, ": %.*s%s%.*s%s%.*s", (int)(p->call.n < 40 ? p->call.n : 40), p->call.p,
                  p->path.n ? " of " : "", (int)(p->path.n < 80 ? p->path.n : 80), p->path.n ? p->path.p : "",
                  p->within.n ? " in " : "", (int)(p->within.n < 40 ? p->within.n : 40), p->within.n ? p->within.p : "");
@@ -81,6 +81,31 @@ bool hu_say_is_waiting(const hu_digest *d)
     return t->is_recorded && most != HU_STATE_RUNS && t->state_ns[most] >= LEAST_SHARE * t->step_ns;
 }
 
+/* Behind it, what those do that it waits for. */
+static void say_threads(const hu_host_time *t, char *out, size_t room)
+{
+    const size_t  n = strlen(out);
+    double        state_ns[HU_STATE_COUNT] = {0}, all = 0;
+    hu_host_state most;
+
+    for (size_t i = 0; i < t->n_threads; i++) {
+        all += (double)t->threads[i].wall_ns;
+        for (size_t s = 0; s < HU_STATE_COUNT; s++)
+            state_ns[s] += (double)t->threads[i].state_ns[s];
+    }
+    most = hu_host_time_longest(state_ns);
+    if (!(all > 0))
+        return;
+    if (most == HU_STATE_RUNS || state_ns[most] < LEAST_SHARE * all)
+        most = HU_STATE_RUNS;
+    if (t->n_threads == 1)
+        snprintf(out + n, room - n, " That thread %s for %s of its time.", hu_host_state_words(most),
+                 hu_say_pct(100 * state_ns[most] / all).t);
+    else
+        snprintf(out + n, room - n, " There are %zu; on average one of them %s for %s of its time.", t->n_threads,
+                 hu_host_state_words(most), hu_say_pct(100 * state_ns[most] / all).t);
+}
+
 /* A job without a device whose calls were recorded: what its main thread waits for, or that it computes. */
 void hu_say_main_thread(const hu_digest *d, char *out, size_t room)
 {
@@ -104,6 +129,8 @@ void hu_say_main_thread(const hu_digest *d, char *out, size_t room)
     name_place(d, most, where, sizeof where);
     snprintf(out, room, "The main thread %s for %s of %s (%s)%s.", hu_host_state_words(most), s.pct,
              life_words(d), s.of, where);
+    if ((unsigned)most == HU_HOST_WAIT)
+        say_threads(t, out, room);
 }
 
 /* What the main thread does while the device has nothing to do, where its calls were recorded. */

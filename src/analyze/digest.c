@@ -122,6 +122,7 @@ static bool keep_texts(const hu_trace *trace, hu_digest *d)
     KEEP3(ok, d, host_calls.places, host_calls.n_places, call, path, within);
     ok = ok && keep(d->arena, &d->host_time.process) && keep(d->arena, &d->host_time.thread);
     KEEP1(ok, d, host_time.at, host_time.n, name);
+    KEEP1(ok, d, host_time.threads, host_time.n_threads, name);
     KEEP2(ok, d, parallelism.at, parallelism.n, group, ranks);
     ok = ok && keep(d->arena, &d->parallelism.gradient_dtype);
     KEEP3(ok, d, roofline.at, roofline.n, op, shapes, types);

@@ -363,9 +363,13 @@ HU_WIRE_TABLE(hu_host_calls, HOST_CALLS);
     F(T, BOOL, is_main)
 HU_WIRE_TABLE(hu_host_process, HOST_PROCESS);
 
+#define HOST_THREAD(F, T) F(T, STR, name) F(T, I64, tid) F(T, I64, start_ns) F(T, I64, wall_ns) F(T, I64S, state_ns)
+HU_WIRE_TABLE(hu_host_thread, HOST_THREAD);
+
 #define HOST_TIME(F, T) \
     F(T, BOOL, is_recorded) F(T, STR, process) F(T, STR, thread) F(T, I64, pid) F(T, I64, tid) F(T, F64, step_ns) \
-    F(T, F64S, state_ns) F(T, F64S, idle_ns) F(T, LIST, at, n, hu_host_process) F(T, SIZE, n)
+    F(T, F64S, state_ns) F(T, F64S, idle_ns) F(T, LIST, at, n, hu_host_process) F(T, SIZE, n) \
+    F(T, LIST, threads, n_threads, hu_host_thread) F(T, SIZE, n_threads)
 HU_WIRE_TABLE(hu_host_time, HOST_TIME);
 
 #define DIGEST(F, T) \

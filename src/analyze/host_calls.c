@@ -224,7 +224,7 @@ bool hu_host_calls_merge(hu_host_calls *into, const hu_host_calls *from, hu_aren
 const hu_host_place *hu_host_calls_place(const hu_host_calls *c, unsigned classes, size_t nth)
 {
     for (size_t i = 0; i < c->n_places; i++)
-        if (classes >> c->places[i].class & 1 && c->places[i].sum.main_ns > 0 && nth-- == 0)
+        if (classes >> c->places[i].class & 1 && nth-- == 0)
             return &c->places[i];
     return NULL;
 }

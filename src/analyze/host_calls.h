@@ -42,7 +42,8 @@ int hu_host_calls_measure(const hu_ask *ask, hu_host_calls *out, hu_error *err);
 /* Adds the rows of another rank to equal ones.  Texts are borrowed.  False when there is no memory. */
 bool hu_host_calls_merge(hu_host_calls *into, const hu_host_calls *from, hu_arena *arena);
 
-/* Number `nth` from 0 of the places of some classes (bits of 1 << hu_host_class) that the main thread waits in; or NULL. */
+/* Number `nth` from 0 of the places of some classes (bits of 1 << hu_host_class), those that the main thread waits in
+   first; NULL: there are fewer. */
 const hu_host_place *hu_host_calls_place(const hu_host_calls *c, unsigned classes, size_t nth);
 
 /* By slice: 1 for a call of the system or of MPI that is inside of another.  In `scratch`; NULL: no memory. */

@@ -201,6 +201,70 @@ static bool measure_processes(work *w, hu_host_time *out)
     return true;
 }
 
+static int longer_thread(const void *left, const void *right)
+{
+    const hu_host_thread *a = left, *b = right;
+
+    if (a->wall_ns != b->wall_ns)
+        return a->wall_ns > b->wall_ns ? -1 : 1;
+    return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+static int earlier_thread(const void *left, const void *right)
+{
+    const hu_host_thread *a = left, *b = right;
+
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+/* The other threads of the main process. */
+static bool measure_threads(work *w, uint32_t main_track, hu_host_time *out)
+{
+    const hu_ask *ask = w->ask;
+    HU_VEC(hu_host_thread) list = {0};
+    hu_map        track_of;
+
+    if (!hu_map_init(&track_of, ask->scratch, 16))
+        return false;
+    for (uint32_t t = 0; t < ask->n_tracks; t++) {
+        const hu_track *track = &ask->tracks[t];
+        hu_host_thread  row = {.name = hu_trace_text(ask->trace, track->name), .tid = track->tid};
+        int64_t         last = INT64_MIN;
+        uint32_t       *place;
+
+        if (track->type != HU_TRACK_HOST || !is_thread(track) || track->pid != out->pid || t == main_track || !track->count)
+            continue;
+        for (uint32_t k = 0; k < track->count; k++) {
+            const int64_t end = hu_ask_end(ask, ask->order[track->first + k]);
+
+            last = end > last ? end : last;
+        }
+        row.start_ns = ask->s.start_ns[ask->order[track->first]];
+        row.wall_ns = last - row.start_ns;
+        place = hu_map_put(&track_of, (uint64_t)track->tid);
+        if (!place || !hu_vec_push(ask->arena, &list, row))
+            return false;
+        *place = t;
+    }
+    if (list.n)
+        qsort(list.at, list.n, sizeof *list.at, longer_thread);
+    out->threads = list.at;
+    out->n_threads = list.n < HU_HOST_THREADS ? list.n : HU_HOST_THREADS;
+    for (size_t i = 0; i < out->n_threads; i++) {
+        hu_host_thread *t = &out->threads[i];
+        hu_intervals    life = {0};
+
+        if (!hu_intervals_add(ask->scratch, &life, t->start_ns, t->start_ns + t->wall_ns) ||
+            !share_out(w, hu_map_get(&track_of, (uint64_t)t->tid), &life, t->state_ns, NULL))
+            return false;
+    }
+    if (out->n_threads)
+        qsort(out->threads, out->n_threads, sizeof *out->threads, earlier_thread);
+    return true;
+}
+
 static bool is_recorded(const hu_ask *ask)
 {
     for (size_t i = 0; i < ask->s.n; i++)
@@ -225,7 +289,8 @@ int hu_host_time_measure(const hu_ask *ask, hu_host_time *out, hu_error *err)
     if (track == HU_NONE || ask->tracks[track].count == 0)
         return 0;
     result.is_recorded = true;
-    if (!measure_main(&w, track, &result) || !measure_processes(&w, &result))
+    if (!measure_main(&w, track, &result) || !measure_processes(&w, &result) ||
+        !measure_threads(&w, track, &result))
         return hu_fail_memory(err);
     *out = result;
     return 0;

@@ -21,7 +21,14 @@ typedef struct {
     bool    is_main;
 } hu_host_process;
 
-enum { HU_HOST_PROCESSES = 100 };           /* rows that are kept: the longest                       */
+/* Another thread of the main process, from the first to the last thing that it did. */
+typedef struct {
+    hu_str  name;                           /* "" not recorded                                       */
+    int64_t tid, start_ns, wall_ns;
+    int64_t state_ns[HU_STATE_COUNT];       /* their sum is wall_ns                                  */
+} hu_host_thread;
+
+enum { HU_HOST_PROCESSES = 100, HU_HOST_THREADS = 64 };     /* rows that are kept: the longest       */
 
 typedef struct {
     bool     is_recorded;                   /* calls of the system, of MPI or waits for a processor are in the trace */
@@ -32,6 +39,8 @@ typedef struct {
     double   idle_ns[HU_STATE_COUNT];       /* of that, while no device worked                       */
     hu_host_process *at;                    /* the main process first, then by start, number         */
     size_t   n;
+    hu_host_thread *threads;                /* by start, number                                      */
+    size_t   n_threads;
 } hu_host_time;
 
 /* Rows live in the arena of `ask`, texts are borrowed from the trace.  Returns 0 or HU_ENOMEM. */

@@ -49,6 +49,17 @@ int hu_build_streams(hu_building *b, hu_error *err);
 /* Links between streams, between threads, and from the device to calls that wait for it. */
 int hu_build_events(hu_building *b, hu_error *err);
 int hu_build_handoffs(hu_building *b, hu_error *err);
+int hu_build_joins(hu_building *b, hu_error *err);
+
+/* Nodes by lane, in order: those of lane k are of_lane[first[k], first[k + 1]).  False: no memory. */
+typedef struct {
+    uint32_t *of_lane, *first;
+} hu_lane_nodes;
+
+bool hu_build_lane_nodes(const hu_building *b, hu_lane_nodes *out);
+
+/* Were calls of the system or of MPI recorded? */
+bool hu_build_has_calls(const hu_building *b);
 
 /* Marks pauses of threads that launch work: HU_IN_STALL. */
 int hu_build_stalls(hu_building *b, hu_error *err);

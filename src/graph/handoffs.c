@@ -20,31 +20,13 @@ enum {
 
 static const double LEAST_SHARE = 0.7;      /* of the hole, that the burst covers */
 
+/* Nothing was recorded, or a call that waits for another thread. */
 static bool is_idle(const hu_node *n)
 {
-    return n->call == HU_CALL_NONE && n->slice == HU_NONE;
+    return n->call == HU_CALL_NONE && (n->slice == HU_NONE || n->class == HU_CLASS_WAIT);
 }
 
-typedef struct {
-    uint32_t *of_lane, *first;              /* nodes by lane, in order */
-} lanes;
-
-static bool by_lane(const hu_building *b, lanes *l)
-{
-    l->of_lane = hu_arena_alloc(b->ask->scratch, (b->nodes.n + 1) * sizeof *l->of_lane);
-    l->first = hu_arena_calloc(b->ask->scratch, b->g->n_lanes + 2, sizeof *l->first);
-    if (!l->of_lane || !l->first)
-        return false;
-    for (size_t i = 0; i < b->nodes.n; i++)
-        l->first[b->nodes.at[i].lane + 2]++;
-    for (uint32_t k = 1; k < b->g->n_lanes + 2; k++)
-        l->first[k] += l->first[k - 1];
-    for (uint32_t i = 0; i < b->nodes.n; i++)
-        l->of_lane[l->first[b->nodes.at[i].lane + 1]++] = i;
-    return true;
-}
-
-static bool launches(const hu_building *b, const lanes *l, uint32_t lane)
+static bool launches(const hu_building *b, const hu_lane_nodes *l, uint32_t lane)
 {
     for (uint32_t k = l->first[lane]; k < l->first[lane + 1]; k++) {
         const hu_node *n = &b->nodes.at[l->of_lane[k]];
@@ -56,8 +38,8 @@ static bool launches(const hu_building *b, const lanes *l, uint32_t lane)
 }
 
 /* The burst of a lane inside a hole: its first and last busy node, and how long it was busy. */
-static bool burst_in(const hu_building *b, const lanes *l, uint32_t lane, uint32_t *cursor, int64_t start_ns, int64_t end_ns,
-                     uint32_t *first, uint32_t *last)
+static bool burst_in(const hu_building *b, const hu_lane_nodes *l, uint32_t lane, uint32_t *cursor, int64_t start_ns,
+                     int64_t end_ns, uint32_t *first, uint32_t *last)
 {
     int64_t busy = 0;
     bool    found = false;
@@ -96,7 +78,7 @@ static bool begin_after(hu_building *b, uint32_t node, uint32_t from, int64_t we
  * The burst waits for what the main thread did before the hole, and what it does behind the hole for the burst: nodes that
  * come later in the order, unlike the hole itself.
  */
-static bool hand_over(hu_building *b, const lanes *l, uint32_t k, uint32_t lane, uint32_t first, uint32_t last)
+static bool hand_over(hu_building *b, const hu_lane_nodes *l, uint32_t k, uint32_t lane, uint32_t first, uint32_t last)
 {
     const uint32_t main_lane = b->g->main_lane, burst = l->of_lane[first], final = l->of_lane[last];
     hu_node       *hole = &b->nodes.at[l->of_lane[k]];
@@ -112,7 +94,7 @@ static bool hand_over(hu_building *b, const lanes *l, uint32_t k, uint32_t lane,
 }
 
 /* The node of the main lane that was running at a time: its place in l->of_lane. */
-static uint32_t main_at(const hu_building *b, const lanes *l, int64_t time_ns)
+static uint32_t main_at(const hu_building *b, const hu_lane_nodes *l, int64_t time_ns)
 {
     uint32_t low = l->first[b->g->main_lane], high = l->first[b->g->main_lane + 1];
 
@@ -128,7 +110,7 @@ static uint32_t main_at(const hu_building *b, const lanes *l, int64_t time_ns)
 }
 
 /* Had the thread work until just before?  Then this one waited in its queue, and not for whoever enqueued it. */
-static bool is_queued(const hu_building *b, const lanes *l, uint32_t lane, uint32_t k)
+static bool is_queued(const hu_building *b, const hu_lane_nodes *l, uint32_t lane, uint32_t k)
 {
     uint32_t before = k;
 
@@ -139,7 +121,7 @@ static bool is_queued(const hu_building *b, const lanes *l, uint32_t lane, uint3
 }
 
 /* One collective of a lane: begins behind what enqueued it, and the main thread's hole in which it ends waits for it. */
-static bool join_collective(hu_building *b, const lanes *l, uint32_t lane, uint32_t k)
+static bool join_collective(hu_building *b, const hu_lane_nodes *l, uint32_t lane, uint32_t k)
 {
     const uint32_t i = l->of_lane[k], main_end = l->first[b->g->main_lane + 1];
     const int64_t  start = b->nodes.at[i].start_ns, end = hu_build_node_end(b, i);
@@ -174,7 +156,7 @@ static bool join_collective(hu_building *b, const lanes *l, uint32_t lane, uint3
     return begin_after(b, next, i, b->nodes.at[next].start_ns - end);
 }
 
-static bool join_collectives(hu_building *b, const lanes *l)
+static bool join_collectives(hu_building *b, const hu_lane_nodes *l)
 {
     for (uint32_t lane = 0; lane < b->g->n_lanes; lane++) {
         /* a thread that launches work runs collectives of the device: its ranges of them are calls, not waits */
@@ -191,11 +173,11 @@ static bool join_collectives(hu_building *b, const lanes *l)
 int hu_build_handoffs(hu_building *b, hu_error *err)
 {
     const uint32_t main_lane = b->g->main_lane;
-    lanes          l;
+    hu_lane_nodes  l;
 
     if (b->g->n_lanes < 2)
         return 0;
-    if (!by_lane(b, &l))
+    if (!hu_build_lane_nodes(b, &l))
         return hu_fail_memory(err);
     for (uint32_t lane = 0; lane < b->g->n_lanes; lane++) {
         uint32_t cursor = l.first[lane];

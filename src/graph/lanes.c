@@ -228,6 +228,15 @@ static bool walk_track(walk *w, const hu_track *t)
     return w->depth == 0 || leave_until(w, w->stack[0].end_ns < b->to_ns ? w->stack[0].end_ns : b->to_ns);
 }
 
+/* A piece without length behind the last one of a thread, for what its last call waits for. */
+static bool end_lane(walk *w)
+{
+    const hu_node end = {.start_ns = w->now_ns, .lane = w->lane, .slice = HU_NONE, .after = HU_NONE, .waits = HU_NONE,
+                         .class = HU_CLASS_UNRECORDED};
+
+    return hu_vec_push(w->b->ask->arena, &w->b->nodes, end);
+}
+
 static int by_start(const void *left, const void *right)
 {
     const hu_node *a = left, *b = right;
@@ -299,6 +308,21 @@ static int find_marks(hu_building *b, const int64_t *cuts, size_t n, hu_error *e
     return 0;
 }
 
+bool hu_build_lane_nodes(const hu_building *b, hu_lane_nodes *out)
+{
+    out->of_lane = hu_arena_alloc(b->ask->scratch, (b->nodes.n + 1) * sizeof *out->of_lane);
+    out->first = hu_arena_calloc(b->ask->scratch, b->g->n_lanes + 2, sizeof *out->first);
+    if (!out->of_lane || !out->first)
+        return false;
+    for (size_t i = 0; i < b->nodes.n; i++)
+        out->first[b->nodes.at[i].lane + 2]++;
+    for (uint32_t k = 1; k < b->g->n_lanes + 2; k++)
+        out->first[k] += out->first[k - 1];
+    for (uint32_t i = 0; i < b->nodes.n; i++)
+        out->of_lane[out->first[b->nodes.at[i].lane + 1]++] = i;
+    return true;
+}
+
 int hu_build_lanes(hu_building *b, hu_error *err)
 {
     const hu_ask  *ask = b->ask;
@@ -319,7 +343,8 @@ int hu_build_lanes(hu_building *b, hu_error *err)
             b->g->main_lane = w->lane;
         w->cuts = cuts;
         w->n_cuts = t == main_track ? n_cuts : 0;
-        if (!walk_track(w, &ask->tracks[t]))
+        if (!walk_track(w, &ask->tracks[t]) ||
+            (t == main_track && b->g->is_whole && hu_build_has_calls(b) && !end_lane(w)))
             return hu_fail_memory(err);
     }
     if (b->nodes.n == 0) {

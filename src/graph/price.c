@@ -20,7 +20,7 @@ static const double floor_share[HU_EDIT_KINDS] = {
     [HU_EDIT_HOST] = 0.05,      [HU_EDIT_KERNEL] = 0.10,    [HU_EDIT_OP] = 0.10,     [HU_EDIT_COMM] = 0.30,
     [HU_EDIT_BUCKET] = 0.20,    [HU_EDIT_ALLOC] = 0.10,     [HU_EDIT_IO] = 0.05,     [HU_EDIT_GC] = 0.05,
     [HU_EDIT_TENSOR] = 0.15,    [HU_EDIT_FUSE] = 0.15,      [HU_EDIT_RECOMPUTE] = 0.15, [HU_EDIT_CONTENTION] = 0.35,
-    [HU_EDIT_LOCK] = 0.10,      [HU_EDIT_SLEEP] = 0.05,     [HU_EDIT_CPU] = 0.10,
+    [HU_EDIT_LOCK] = 0.30,      [HU_EDIT_SLEEP] = 0.05,     [HU_EDIT_CPU] = 0.10,
     [HU_EDIT_COMPILE] = 0.05,   [HU_EDIT_PROFILER] = 0.05,
     [HU_EDIT_STRAGGLER] = 0.10, [HU_EDIT_BALANCE] = 0.15, [HU_EDIT_HICCUPS] = 0.15, [HU_EDIT_NETWORK] = 0.10,
     [HU_EDIT_BANDWIDTH] = 0.20, [HU_EDIT_LATENCY] = 0.20,

@@ -45,7 +45,7 @@ static int64_t span_of(const hu_building *b, uint32_t track, int64_t *start_ns)
 }
 
 /* Were calls of the system recorded?  Then there may be other processes, which outlive the main thread. */
-static bool has_calls(const hu_building *b)
+bool hu_build_has_calls(const hu_building *b)
 {
     for (size_t i = 0; i < b->ask->s.n; i++)
         if (hu_kind_in(b->ask->s.kind[i], HU_BIT(OS_CALL) | HU_BIT(MPI)))
@@ -56,7 +56,7 @@ static bool has_calls(const hu_building *b)
 bool hu_build_window(hu_building *b, size_t max_slices)
 {
     const hu_steps *steps = b->ask->steps;
-    const bool      is_recorded = has_calls(b) && b->ask->n_work == 0 && steps->source == HU_STEPS_NONE;
+    const bool      is_recorded = hu_build_has_calls(b) && b->ask->n_work == 0 && steps->source == HU_STEPS_NONE;
     const uint32_t  only = is_recorded ? hu_main_thread_find(b->ask->trace, b->ask->names, steps->what, b->ask->scratch)
                                        : HU_NONE;
     int64_t         start;

@@ -142,7 +142,40 @@ static const hu_column process_columns[] = {
 const hu_table hu_table_processes = {"processes", "Processes, by what their main thread does", "none was recorded",
                                      process_columns, HU_COUNT(process_columns), process_rows};
 
-static const hu_table *const time_tables[] = {&hu_table_processes};
+#define THREADS d->host_time.threads
+
+static size_t thread_rows(const hu_digest *d)
+{
+    return d->host_time.n_threads;
+}
+
+HU_NUMBER_OF(thread_tid, THREADS, r->tid)
+HU_NUMBER_OF(thread_wall, THREADS, r->wall_ns)
+HU_NUMBER_OF(thread_runs, THREADS, r->state_ns[HU_STATE_RUNS])
+HU_NUMBER_OF(thread_starved, THREADS, r->state_ns[HU_STATE_STARVED])
+HU_NUMBER_OF(thread_lock, THREADS, r->state_ns[HU_HOST_LOCK])
+HU_NUMBER_OF(thread_waits, THREADS, r->state_ns[HU_HOST_WAIT])
+HU_NUMBER_OF(thread_sleep, THREADS, r->state_ns[HU_HOST_SLEEP])
+HU_NUMBER_OF(thread_others, THREADS, r->wall_ns - r->state_ns[HU_STATE_RUNS] - r->state_ns[HU_STATE_STARVED] -
+                                     r->state_ns[HU_HOST_LOCK] - r->state_ns[HU_HOST_WAIT] - r->state_ns[HU_HOST_SLEEP])
+HU_TEXT_OF(thread_name, THREADS, r->name)
+
+static const hu_column thread_columns[] = {
+    {"tid", "tid", HU_CELL_COUNT, 9, NULL, thread_tid},
+    {"wall_ns", "wall", HU_CELL_NS, 9, NULL, thread_wall},
+    {"running_ns", "runs", HU_CELL_NS, 9, NULL, thread_runs},
+    {"cpu_wait_ns", "no cpu", HU_CELL_NS, 9, NULL, thread_starved},
+    {"lock_ns", "locks", HU_CELL_NS, 9, NULL, thread_lock},
+    {"wait_ns", "waits", HU_CELL_NS, 9, NULL, thread_waits},
+    {"sleep_ns", "sleeps", HU_CELL_NS, 9, NULL, thread_sleep, true},
+    {"other_waits_ns", "others", HU_CELL_NS, 9, NULL, thread_others, true},
+    {"name", "thread", HU_CELL_TEXT, 0, NULL, thread_name},
+};
+
+static const hu_table threads = {"threads", "Other threads of the main process", "there are none", thread_columns,
+                                 HU_COUNT(thread_columns), thread_rows};
+
+static const hu_table *const time_tables[] = {&hu_table_processes, &threads};
 static const hu_table *const call_tables[] = {&hu_table_host, &calls};
 
 static bool has(const hu_digest *d)

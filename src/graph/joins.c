@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * joins.c - the main thread waits until another thread or a child process has ended (pthread_join, waitpid).
+ *
+ * Such a call returns when the other one's last recorded piece of work is over, so the time in it is that one's time: the
+ * call itself costs nothing, what comes behind it waits for that piece, and the other one begins when the main thread had
+ * done what it did before.  Of several the one that ends last is waited for.  A call that no thread's end explains stays
+ * what it was: so long a wait.  Locks and conditions are not joined: a recording does not tell who released them.
+ */
+#include "analyze/host_calls.h"
+#include "graph/build.h"
+
+enum {
+    LEAST_WAIT_NS = 50000,
+    LATE_NS = 500000,               /* from the last piece of work to the return of who waits,              */
+    LATE_PART = 4,                  /* or this part of the wait: a thread may compute unrecorded at its end */
+};
+
+typedef struct {
+    hu_building   *b;
+    hu_lane_nodes  l;
+    const hu_track **track;         /* by lane */
+    uint32_t      *first, *last;    /* by lane: its first and last piece of work, as places in l.of_lane; HU_NONE */
+} work;
+
+static bool is_busy(const hu_node *n)
+{
+    return n->call != HU_CALL_NONE || n->slice != HU_NONE;
+}
+
+static bool find_ends(work *w)
+{
+    const hu_building *b = w->b;
+    const hu_ask      *ask = b->ask;
+    uint32_t           lane = 0;
+
+    w->track = hu_arena_alloc(ask->scratch, (b->g->n_lanes + 1) * sizeof *w->track);
+    w->first = hu_arena_alloc(ask->scratch, (b->g->n_lanes + 1) * sizeof *w->first);
+    w->last = hu_arena_alloc(ask->scratch, (b->g->n_lanes + 1) * sizeof *w->last);
+    if (!w->track || !w->first || !w->last)
+        return false;
+    for (uint32_t t = 0; t < ask->n_tracks; t++)
+        if (ask->tracks[t].type == HU_TRACK_HOST)
+            w->track[lane++] = &ask->tracks[t];
+    for (lane = 0; lane < b->g->n_lanes; lane++) {
+        w->first[lane] = w->last[lane] = HU_NONE;
+        for (uint32_t k = w->l.first[lane]; k < w->l.first[lane + 1]; k++) {
+            if (!is_busy(&b->nodes.at[w->l.of_lane[k]]))
+                continue;
+            w->first[lane] = w->first[lane] == HU_NONE ? k : w->first[lane];
+            w->last[lane] = k;
+        }
+    }
+    return true;
+}
+
+/* Does the node wait for a thread of its process (0), for a child process (1), or for neither (-1)? */
+static int waits_for(const work *w, const hu_node *n)
+{
+    const hu_ask *ask = w->b->ask;
+
+    if (n->class != HU_CLASS_WAIT || n->slice == HU_NONE || ask->s.kind[n->slice] != HU_KIND_OS_CALL ||
+        n->seen_ns < LEAST_WAIT_NS)
+        return -1;
+    if (hu_host_calls_class(ask, n->slice) == HU_HOST_CHILD)
+        return 1;
+    return hu_str_starts(hu_ask_name(ask, n->slice), HU_STR("pthread_join")) ? 0 : -1;
+}
+
+/* The lane whose end ends a wait; HU_NONE. */
+static uint32_t who_ends(const work *w, const hu_node *n, bool is_child)
+{
+    const hu_building *b = w->b;
+    const int64_t      until = n->start_ns + n->seen_ns;
+    const int64_t      late = n->seen_ns / LATE_PART > LATE_NS ? n->seen_ns / LATE_PART : LATE_NS;
+    uint32_t           best = HU_NONE;
+    int64_t            best_end = INT64_MIN;
+
+    for (uint32_t lane = 0; lane < b->g->n_lanes; lane++) {
+        const bool is_other = w->track[lane]->pid != w->track[n->lane]->pid;
+        int64_t    end;
+
+        if (lane == n->lane || w->last[lane] == HU_NONE || is_other != is_child)
+            continue;
+        end = hu_build_node_end(b, w->l.of_lane[w->last[lane]]);
+        if (end > n->start_ns && end <= until && until - end <= late && end > best_end) {
+            best = lane;
+            best_end = end;
+        }
+    }
+    return best;
+}
+
+/* A link into the begin of a node. */
+static bool begin_after(hu_building *b, uint32_t node, uint32_t from, int64_t weight_ns)
+{
+    const hu_link link = {.from = from, .weight_ns = (int32_t)weight_ns, .at = HU_AT_NODE_END, .class = HU_CLASS_HANDOFF};
+
+    if (weight_ns > INT32_MAX || b->nodes.at[node].after != HU_NONE)
+        return true;
+    b->nodes.at[node].after = (uint32_t)b->links.n;
+    return hu_vec_push(b->ask->scratch, &b->links, ((hu_pending){link, HU_NONE}));
+}
+
+/* The lane begins behind what the main thread did before it. */
+static bool start_lane(work *w, uint32_t lane, uint32_t main_lane)
+{
+    hu_building   *b = w->b;
+    const uint32_t k = w->first[lane], node = w->l.of_lane[k];
+    const int64_t  start = b->nodes.at[node].start_ns;
+    uint32_t       at = w->l.first[main_lane], before;
+
+    while (at + 1 < w->l.first[main_lane + 1] && b->nodes.at[w->l.of_lane[at + 1]].start_ns <= start)
+        at++;
+    if (at == w->l.first[main_lane])
+        return true;                    /* in the first thing that the main thread does */
+    before = w->l.of_lane[at - 1];
+    if (start - hu_build_node_end(b, before) > INT32_MAX || b->nodes.at[node].after != HU_NONE)
+        return true;
+    if (k > w->l.first[lane])
+        b->nodes.at[w->l.of_lane[k - 1]].cost_ns = 0;
+    return begin_after(b, node, before, start - hu_build_node_end(b, before));
+}
+
+int hu_build_joins(hu_building *b, hu_error *err)
+{
+    const uint32_t main_lane = b->g->main_lane;
+    work           w = {.b = b};
+
+    if (b->g->n_lanes < 2)
+        return 0;
+    if (!hu_build_lane_nodes(b, &w.l) || !find_ends(&w))
+        return hu_fail_memory(err);
+    for (uint32_t k = w.l.first[main_lane]; k + 1 < w.l.first[main_lane + 1]; k++) {
+        hu_node       *n = &b->nodes.at[w.l.of_lane[k]];
+        const uint32_t next = w.l.of_lane[k + 1];
+        const int      kind = waits_for(&w, n);
+        const uint32_t lane = kind < 0 ? HU_NONE : who_ends(&w, n, kind == 1);
+        uint32_t       from;
+
+        if (lane == HU_NONE || b->nodes.at[next].after != HU_NONE)
+            continue;
+        from = w.l.of_lane[w.last[lane]];
+        if (b->nodes.at[next].start_ns - hu_build_node_end(b, from) > INT32_MAX)
+            continue;
+        n->cost_ns = 0;
+        if (!begin_after(b, next, from, b->nodes.at[next].start_ns - hu_build_node_end(b, from)) ||
+            !start_lane(&w, lane, main_lane))
+            return hu_fail_memory(err);
+    }
+    return 0;
+}
