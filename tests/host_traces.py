@@ -9,7 +9,7 @@ from tests.pftrace import BEGIN, END, INSTANT, clocks, event, message, packet, p
 
 MS = 1_000_000
 REALTIME, BOOTTIME = 1, 6
-CLASS = {"read": "file_read", "write": "file_write", "openat": "file_meta", "fsync": "fsync", "recv": "network", "nanosleep": "sleep",
+CLASS = {"read": "file_read", "fread": "file_read", "write": "file_write", "openat": "file_meta", "fsync": "fsync", "recv": "network", "nanosleep": "sleep",
          "pthread_mutex_lock": "lock", "pthread_cond_wait": "wait", "pthread_join": "wait", "wait4": "wait", "poll": "poll"}
 RUNNABLE, RUNNING, SLEEPING = 2, 3, 4
 
@@ -29,6 +29,14 @@ class Thread:
 
     def call(self, name: str, ns: int, kind: str | None = None, **args: Any) -> None:
         self.slice(self.now, self.now + ns, name, "os_call", **{"class": kind or CLASS[name]}, **args)
+        self.now += ns
+
+    def nested(self, outer: str, ns: int, inner: str, inner_ns: int, **args: Any) -> None:
+        """A call of the C library that makes a call of the system."""
+        before = (ns - inner_ns) // 2
+        self.trace.out.append(packet(event(BEGIN, self.uuid, outer, "os_call", {"class": CLASS[outer], **args}), ts=self.now))
+        self.slice(self.now + before, self.now + before + inner_ns, inner, "os_call", **{"class": CLASS[inner], **args})
+        self.trace.out.append(packet(event(END, self.uuid), ts=self.now + ns))
         self.now += ns
 
     def mpi(self, name: str, ns: int, comm: str = "MPI_COMM_WORLD", **args: Any) -> None:

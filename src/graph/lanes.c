@@ -34,6 +34,13 @@ int64_t hu_build_node_end(const hu_building *b, uint32_t node)
     return b->nodes.at[node].start_ns + b->nodes.at[node].seen_ns;
 }
 
+/* Two calls of the system behind each other are told apart, unless they are of one function. */
+static bool is_other_call(const hu_ask *ask, uint32_t a, uint32_t b)
+{
+    return a != HU_NONE && b != HU_NONE && ask->s.name[a] != ask->s.name[b] && ask->s.kind[a] == HU_KIND_OS_CALL &&
+           ask->s.kind[b] == HU_KIND_OS_CALL && ask->s.parent[b] != a;
+}
+
 static bool put(walk *w, int64_t start_ns, int64_t end_ns, const frame *f, hu_call_kind call)
 {
     hu_building *b = w->b;
@@ -45,7 +52,7 @@ static bool put(walk *w, int64_t start_ns, int64_t end_ns, const frame *f, hu_ca
         if (end_ns <= start_ns)
             return true;
         if (last && last->lane == w->lane && last->call == HU_CALL_NONE && last->class == f->class && last->in == f->in &&
-            last->start_ns + last->seen_ns == start_ns &&
+            last->start_ns + last->seen_ns == start_ns && !is_other_call(b->ask, last->slice, f->slice) &&
             !(w->next_cut && w->cuts[w->next_cut - 1] == start_ns)) {
             last->seen_ns += end_ns - start_ns;
             return true;
