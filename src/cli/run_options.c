@@ -364,7 +364,7 @@ const hu_option hu_run_rows[HU_RUN_ROWS] = {
     {"cpuctxsw", 0, HU_OPTION_SPECIAL, "WHAT", "process-tree (default): when threads ran; none", 0, NULL, parse_switches},
     {"osrt-threshold", 0, HU_OPTION_SPECIAL, "NS", "calls of the C library that took less are not recorded (1000)",
      AT(threshold_ns), NULL, parse_threshold},
-    {"paths", 0, HU_OPTION_FLAG, NULL, "names of files and peers with the calls", AT(paths), NULL, NULL},
+    {"paths", 0, HU_OPTION_FLAG, NULL, "which files and peers, with the calls (default; --no-paths: do not)", AT(paths), NULL, NULL},
     {"mode", 0, HU_OPTION_CHOICE, "MODE", "stream (default), or flight: keep only the newest in memory", AT(mode), modes,
      NULL},
     {"max-memory", 0, HU_OPTION_SPECIAL, "BYTES", "of rings, for each process (64M)", AT(max_memory), NULL, parse_bytes},
@@ -484,6 +484,7 @@ int hu_run_options_parse(int argc, char **argv, hu_run_options *o, hu_error *err
     o->doors = DEFAULT_DOORS;
     o->sample_hz = DEFAULT_HZ;
     o->threshold_ns = DEFAULT_THRESHOLD_NS;
+    o->paths = true;                    /* a descriptor's name is asked for once */
     o->kill = HU_KILL_SIGTERM;
     o->shows_output = true;
     first = hu_options_parse_front(rows, all_rows(rows), argc, argv, o, &at, err);
