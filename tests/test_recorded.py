@@ -42,21 +42,22 @@ class Recorded(unittest.TestCase):
         self.assertEqual([f["id"] for f in answer["findings"] if f["gain_pct"] > 20], [])
 
     def test_sleep(self) -> None:
-        """8 of some 12 ms of each step."""
+        """8 ms of each step, whatever else the machine is doing."""
         answer = self.contend("sleep")
         first = answer["findings"][0]
         self.assertEqual(first["id"], "sleep", answer["findings"])
-        self.assertAlmostEqual(first["gain_pct"], 100 * 8 / 12, delta=8)
         self.assertIn("cool_down", json.dumps(first))
-        calls = answer["ranks"][0]["host_calls"]["sleep"]
+        calls, steps = answer["ranks"][0]["host_calls"]["sleep"], answer["ranks"][0]["steps"]
+        self.assertAlmostEqual(first["gain_pct"], 100 * calls["total_ns"] / 25 / steps["mean_ns"], delta=3)
+        self.assertGreater(first["gain_pct"], 30)
         self.assertEqual(calls["calls"], 25)
-        self.assertAlmostEqual(calls["total_ns"], 25 * 8e6, delta=25 * 2e6)
+        self.assertAlmostEqual(calls["total_ns"], 25 * 8e6, delta=25 * 4e6)
 
     def test_slow_file(self) -> None:
         answer = self.contend("file")
         first = answer["findings"][0]
         self.assertEqual(first["id"], "io-stall", answer["findings"])
-        self.assertIn("data", json.dumps(first["evidence"]))
+        self.assertIn(str(self.folder / "data"), json.dumps(first["evidence"]))
         self.assertEqual(answer["ranks"][0]["host_calls"]["fsync"]["calls"], 25)
 
     def test_lock(self) -> None:
@@ -91,8 +92,10 @@ class Recorded(unittest.TestCase):
         self.assertEqual(status["run"]["ranks"], 2)
         # the receive took 10 ms more than the send
         receives = {r["rank"]: r["host_calls"] for r in status["ranks"]}
-        self.assertGreater(receives[1]["mpi"]["total_ns"], 20 * 8e6)
-        self.assertLess(receives[0]["mpi"]["total_ns"], receives[1]["mpi"]["total_ns"] / 2)
+        self.assertGreater(receives[1]["communication"]["total_ns"], 20 * 8e6)
+        self.assertLess(receives[0]["communication"]["total_ns"], receives[1]["communication"]["total_ns"])
+        self.assertEqual(status["collectives"]["matched"], 20)
+        self.assertIn("straggler", [f["id"] for f in status["findings"]])
 
     def test_training(self) -> None:
         """torchrun outside of holdup's process: one trace for each rank, and rank 1 is the one that the other waits for."""
