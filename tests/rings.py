@@ -85,13 +85,13 @@ def more(record: Record, strings: dict[int, str], ident: int, kind: int, a: int,
 
 def read_ring(path: pathlib.Path) -> Process:
     data = path.read_bytes()
-    magic, version, block_bytes, pid, _ppid, _started, _exited = struct.unpack_from("<QIIIIQQ", data)
+    magic, version, block_bytes, pid, _ppid, _started, _exited, _seen = struct.unpack_from("<QIIIIQQQ", data)
     assert (magic, version, block_bytes) == (RING_MAGIC, 1, BLOCK), path
-    _state, _clock, n_blocks, _max, _free = struct.unpack_from("<IIIIQ", data, 40)
-    lost = list(struct.unpack_from("<6Q", data, 64))
-    _first, _last, _threads, _strings, _forked, doors = struct.unpack_from("<QQIIII", data, 112)
-    rank, _local, world, _node = struct.unpack_from("<4i", data, 144)
-    source = data[160 + 64:160 + 64 + 40].split(b"\0")[0].decode()
+    _state, _clock, n_blocks, _max, _free = struct.unpack_from("<IIIIQ", data, 48)
+    lost = list(struct.unpack_from("<6Q", data, 72))
+    _first, _last, _threads, _strings, _forked, doors = struct.unpack_from("<QQIIII", data, 120)
+    rank, _local, world, _node = struct.unpack_from("<4i", data, 152)
+    source = data[168 + 64:168 + 64 + 40].split(b"\0")[0].decode()
     strings: dict[int, str] = {}
     blocks = []
     for index in range(1, n_blocks):
