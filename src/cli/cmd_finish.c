@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cmd_finish.c - `holdup finish`: traces of a recording that nobody finished, because all died. */
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -11,9 +9,11 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "record/session.h"
-#include "record/to_pftrace.h"
+#include "record/naming.h"
+#include "record/registry.h"
 #include "render/units.h"
+
+extern char **environ;
 
 typedef struct {
     const char *output;
@@ -21,11 +21,11 @@ typedef struct {
 } options;
 
 static const hu_option rows[] = {
-    {"output", 'o', HU_OPTION_TEXT, "FILE|DIRECTORY", "write there; several ranks become rank0.pftrace ... of a directory",
+    {"output", 'o', HU_OPTION_TEXT, "TEMPLATE", "write there, as `holdup run -o` does; without it, where that would have written",
      offsetof(options, output), NULL, NULL},
     {"keep", 'k', HU_OPTION_FLAG, NULL, "leave the session as it is; without it, it is removed once all is written",
      offsetof(options, keep), NULL, NULL},
-    {"force", 0, HU_OPTION_FLAG, NULL, "also where somebody seems to record still, and over files that are there",
+    {"force", 0, HU_OPTION_FLAG, NULL, "also while somebody records, and over files that are there",
      offsetof(options, force), NULL, NULL},
     {"quiet", 'q', HU_OPTION_FLAG, NULL, "no word about what was written", offsetof(options, quiet), NULL, NULL},
 };
@@ -80,53 +80,6 @@ static bool is_recording(const char *session, hu_control *control)
     return is_holdup(first.supervisor);
 }
 
-/* names */
-
-typedef struct {
-    const options *o;
-    const char    *session;
-    bool           is_one_of_many_sessions;
-} naming;
-
-static bool exists(const char *path)
-{
-    struct stat st;
-
-    return stat(path, &st) == 0;
-}
-
-static int name_file(void *context, const hu_pftrace_file *file, char *out, size_t room, hu_error *err)
-{
-    const naming *n = context;
-    const char   *output = n->o->output ? n->o->output : "holdup.pftrace";
-    const bool    is_file = hu_str_ends(hu_str_of(output), HU_STR(".pftrace"));
-    char          name[160];
-    int           bytes;
-
-    if (file->is_launcher)
-        snprintf(name, sizeof name, "launcher.pftrace");
-    else if (file->rank >= 0)
-        snprintf(name, sizeof name, "rank%d.pftrace", file->rank);
-    else
-        snprintf(name, sizeof name, "%s-%u.pftrace", file->program.n ? file->program.p : "trace", file->pid);
-    for (char *at = name; *at; at++)
-        *at = *at == '/' || (unsigned char)*at < ' ' ? '_' : *at;
-    if (!n->o->output) {
-        bytes = snprintf(out, room, "holdup-%s", name);
-    } else if (is_file && !file->is_one_of_many && !n->is_one_of_many_sessions) {
-        bytes = snprintf(out, room, "%s", output);
-    } else {
-        if (mkdir(output, 0777) < 0 && errno != EEXIST)
-            return hu_fail(err, HU_EIO, output, HU_NO_OFFSET, "cannot be made: %s", strerror(errno));
-        bytes = snprintf(out, room, "%s/%s", output, name);
-    }
-    if (bytes < 0 || (size_t)bytes >= room)
-        return hu_fail(err, HU_EUSAGE, output, HU_NO_OFFSET, "is too long a name");
-    if (!n->o->force && exists(out))
-        return hu_fail(err, HU_EUSAGE, out, HU_NO_OFFSET, "is there already; choose another name with -o, or add --force");
-    return 0;
-}
-
 /* one session */
 
 static void say_result(const options *o, const char *session, const hu_pftrace_result *r)
@@ -154,22 +107,47 @@ static void say_result(const options *o, const char *session, const hu_pftrace_r
                        r->alive, session);
 }
 
-static int finish(const options *o, const char *session, bool is_one_of_many, hu_arena *arena, hu_error *err)
+/* The arguments of the run as one line; they hold no secrets.  NULL: not known. */
+static const char *command_line(const hu_facts *facts, hu_arena *arena)
 {
-    naming             n = {o, session, is_one_of_many};
-    hu_pftrace_options how = {.session = session, .name = name_file, .context = &n};
-    hu_pftrace_result  result;
-    hu_control         control;
+    char *text = hu_arena_calloc(arena, 1, sizeof facts->command + 1);
+
+    if (!text || facts->command_bytes == 0)
+        return NULL;
+    memcpy(text, facts->command, facts->command_bytes);
+    for (uint32_t i = 0; i + 1 < facts->command_bytes; i++)
+        text[i] = text[i] ? text[i] : ' ';
+    return text;
+}
+
+static int finish(const options *o, const char *session, hu_arena *arena, hu_error *err)
+{
+    hu_facts          *facts = hu_arena_calloc(arena, 1, sizeof *facts);
+    hu_naming          naming = {.facts = facts, .output = o->output, .environment = environ, .forces = o->force, .arena = arena};
+    hu_pftrace_options how = {.session = session, .name = hu_naming_file, .context = &naming};
+    hu_pftrace_result  done;
+    hu_control         control = {0};
     int                rc;
 
-    if (!o->force && is_recording(session, &control))
+    if (!facts)
+        return hu_fail_memory(err);
+    if (is_recording(session, &control) && !o->force)
         return hu_fail(err, HU_EUSAGE, session, HU_NO_OFFSET,
                        "is being recorded by process %u, which will finish it; end that first, or add --force",
                        control.supervisor);
-    rc = hu_pftrace_write(&how, arena, &result, err);
-    say_result(o, session, &result);
-    if (rc < 0 || o->keep || result.alive || result.unreadable)
+    if (hu_facts_read(session, facts, NULL) < 0)
+        memset(facts, 0, sizeof *facts);
+    how.host = facts->host[0] ? facts->host : NULL;
+    how.command = command_line(facts, arena);
+    rc = hu_pftrace_write(&how, arena, &done, err);
+    say_result(o, session, &done);
+    if (rc < 0 || o->keep || done.alive || done.unreadable || control.magic != HU_CONTROL_MAGIC)
         return rc;
+    hu_naming_remove_partials(&naming);
+    control.state = HU_SESSION_WRITTEN;
+    control.name[sizeof control.name - 1] = '\0';
+    if (control.name[0])
+        hu_registry_end(control.name, &control);
     return hu_session_remove(session, err);
 }
 
@@ -191,7 +169,7 @@ static int run(int argc, char **argv)
         status = hu_command_fail(&err);
     for (int i = 0; i < n; i++) {
         err = (hu_error){0};
-        if (finish(&o, argv[i], n > 1, arena, &err) < 0) {
+        if (finish(&o, argv[i], arena, &err) < 0) {
             const int failed = hu_command_fail(&err);
 
             status = status ? status : failed;

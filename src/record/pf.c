@@ -50,6 +50,14 @@ static const char *const os_names[] = {
 #undef C
 };
 
+static const char *const mpi_names[] = {
+#define M(name, fortran, arguments, class, what) "MPI_" #name,
+    HU_MPI_CALLS(M)
+#undef M
+};
+
+_Static_assert(HU_COUNT(mpi_names) <= HU_PF_OWN_MOST - (HU_PF_MPI_NAMES - HU_PF_OWN), "they have numbers of their own");
+
 hu_str hu_pf_iid_text(const hu_pf *p, uint32_t iid)
 {
     if (iid < HU_PF_OWN)

@@ -8,11 +8,14 @@
 #include "record/to_pftrace.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/number.h"
+#include "record/perf_packets.h"
 #include "record/pf.h"
 #include "record/processes.h"
+#include "record/redact.h"
 
 enum {
     CLOCK_SNAPSHOT = 6, TIMESTAMP = 8, DESCRIPTOR = 60, ATTRIBUTES = 126,           /* of TracePacket */
@@ -29,12 +32,16 @@ typedef struct {
     hu_pftrace_result *out;
     hu_pf            p;
     hu_pf_sequence   about;             /* the sequence of what belongs to no thread */
-    const uint32_t  *members;           /* of the file at hand */
+    uint32_t        *members;           /* of the file at hand */
     size_t           n_members;
+    hu_perf_files    perf;              /* samples and states of threads; n_files 0: there are none */
+    hu_symbols      *symbols;
     uint8_t         *has_arrow;         /* by process: its parent's fork or exec was drawn */
     uint8_t         *is_member;
     uint64_t         lost, lost_texts, overwritten, cut_bytes;
     size_t           threads;
+    char             command[4096];
+    size_t           command_n;
 } work;
 
 /* attributes */
@@ -87,18 +94,39 @@ static void doors_of(uint32_t doors, char *out, size_t room)
             n += (size_t)snprintf(out + n, room - n, "%s%s", n ? "," : "", names[i]);
 }
 
-/* The arguments of a process with blanks between them. */
-static hu_str command_of(const hu_process_image *image, hu_arena *arena)
+/* The arguments of a process, their secrets left out; `take` is called with each. */
+static void each_argument(work *w, const hu_process_image *image, void (*take)(work *w, hu_str argument))
 {
-    hu_str copy = hu_arena_copy(arena, image->command);
-    char  *at = (char *)(uintptr_t)copy.p;
+    const char *previous = NULL;
+    size_t      n = 0;
 
-    while (copy.n && copy.p[copy.n - 1] == '\0')
-        copy.n--;
-    for (size_t i = 0; i < copy.n; i++)
-        if (at[i] == '\0' || at[i] == '\n')
-            at[i] = ' ';
-    return copy;
+    for (size_t from = 0, to; from < image->command.n && n < MOST_ARGUMENTS; from = to + 1, n++) {
+        const char *argument = image->command.p + from;     /* ends in NUL: if not its own, then the copy's */
+        const char *shown = hu_redact_argument(argument, previous, w->p.arena);
+
+        to = from + strlen(argument);
+        if (shown)
+            take(w, hu_str_of(shown));
+        previous = argument;
+    }
+}
+
+static void append_word(work *w, hu_str argument)
+{
+    for (size_t i = 0; i < argument.n + 1; i++) {
+        const char c = i < argument.n ? argument.p[i] : ' ';
+
+        if (w->command_n < sizeof w->command)
+            w->command[w->command_n++] = c < ' ' && c >= 0 ? ' ' : c;
+    }
+}
+
+/* The same as one line. */
+static hu_str command_of(work *w, const hu_process_image *image)
+{
+    w->command_n = 0;
+    each_argument(w, image, append_word);
+    return (hu_str){w->command, w->command_n ? w->command_n - 1 : 0};
 }
 
 static const hu_process_image *first_of(const work *w)
@@ -123,7 +151,7 @@ static void write_head(work *w, const hu_pftrace_file *file)
         entered |= w->list->at[w->members[i]].doors;
     text(w, "holdup.version", HU_STR(HU_VERSION));
     text(w, "holdup.host", hu_str_of(w->o->host ? w->o->host : host));
-    text(w, "holdup.command", w->o->command ? hu_str_of(w->o->command) : command_of(first, w->arena));
+    text(w, "holdup.command", w->o->command ? hu_str_of(w->o->command) : command_of(w, first));
     text(w, "holdup.job_id", first->job_id);
     if (file->rank >= 0)
         whole(w, "holdup.rank", file->rank);
@@ -209,19 +237,20 @@ static void label(work *w, const char *format, int64_t number)
     hu_pb_write_str(&w->p.w, P_LABEL, hu_str_of(words));
 }
 
+static void write_argument(work *w, hu_str argument)
+{
+    hu_pb_write_str(&w->p.w, P_CMDLINE, argument);
+}
+
 static void describe(work *w, const hu_process_image *image)
 {
     const size_t packet = hu_pf_open(&w->p, &w->about), open = hu_pb_write_open(&w->p.w, DESCRIPTOR);
-    size_t       nest, arguments = 0;
+    size_t       nest;
 
     hu_pb_write_uint(&w->p.w, D_UUID, w->p.process_track);
     nest = hu_pb_write_open(&w->p.w, D_PROCESS);
     hu_pb_write_uint(&w->p.w, P_PID, image->pid);
-    for (size_t from = 0, to; from < image->command.n && arguments < MOST_ARGUMENTS; from = to + 1, arguments++) {
-        for (to = from; to < image->command.n && image->command.p[to]; to++) {
-        }
-        hu_pb_write_str(&w->p.w, P_CMDLINE, (hu_str){image->command.p + from, to - from});
-    }
+    each_argument(w, image, write_argument);
     hu_pb_write_str(&w->p.w, P_NAME, image->name);
     hu_pb_write_int(&w->p.w, P_START, hu_pf_ns(&w->p, image->started));
     if (image->owner >= 0)
@@ -343,6 +372,22 @@ static int write_process(work *w, uint32_t process, hu_error *err)
     return rc;
 }
 
+/* Samples and states of the threads of these processes. */
+static int write_perf(work *w, hu_error *err)
+{
+    hu_perf_packets_options how = {.sequence = ++w->p.last_sequence, .n_pids = w->n_members};
+    uint32_t               *pids = hu_arena_calloc(w->p.arena, w->n_members, sizeof *pids);
+
+    if (w->perf.n_files == 0)
+        return 0;
+    if (!pids)
+        return hu_fail_memory(err);
+    for (size_t i = 0; i < w->n_members; i++)
+        pids[i] = w->list->at[w->members[i]].pid;
+    how.pids = w->list->has_ranks ? pids : NULL;
+    return hu_perf_packets_write(&w->perf, w->symbols, &how, &w->p.w, w->p.out, err);
+}
+
 /* files */
 
 /* Everything is on one clock; the beginning is what no event comes before. */
@@ -368,6 +413,8 @@ static int write_packets(work *w, const hu_pftrace_file *file, hu_error *err)
     write_head(w, file);
     for (size_t i = 0; rc == 0 && i < w->n_members; i++)
         rc = write_process(w, w->members[i], err);
+    if (rc == 0)
+        rc = write_perf(w, err);
     if (rc == 0)
         write_tail(w);
     return rc == 0 && w->p.w.no_memory ? hu_fail_memory(err) : rc;
@@ -428,34 +475,27 @@ static int write_file(work *w, const hu_pftrace_file *file, const char *path, hu
     return rc;
 }
 
-/* A rank's processes, or (rank -1) all others.  `members` has room for all. */
-static int write_rank(work *w, int32_t rank, uint32_t *members, hu_error *err)
+/* Takes a rank's processes, or (rank -1) all that belong to none, as those of the file at hand. */
+static void take_members(work *w, int32_t rank)
 {
-    const bool      has_ranks = w->list->has_ranks;
-    hu_pftrace_file file = {.rank = rank, .local_rank = -1, .world_size = w->list->world_size, .node = -1,
-                            .is_launcher = has_ranks && rank < 0, .is_one_of_many = has_ranks};
-    const hu_process_image *first;
-    char            path[4096];
-    int             rc;
-
     w->n_members = 0;
     memset(w->is_member, 0, w->list->n);
     for (uint32_t i = 0; i < w->list->n; i++) {
         if (w->list->at[i].owner != rank)
             continue;
         w->is_member[i] = 1;
-        members[w->n_members++] = i;
+        w->members[w->n_members++] = i;
     }
-    if (w->n_members == 0)
-        return 0;
-    first = first_of(w);
-    file.local_rank = first->local_rank;
-    file.node = first->node;
-    file.pid = first->pid;
-    file.program = first->name;
-    file.job_id = first->job_id;
-    rc = w->o->name(w->o->context, &file, path, sizeof path, err);
-    return rc < 0 ? rc : write_file(w, &file, path, err);
+}
+
+static hu_pftrace_file file_of(const work *w, int32_t rank)
+{
+    const hu_process_image *first = first_of(w);
+
+    return (hu_pftrace_file){.rank = rank, .local_rank = first->local_rank, .world_size = w->list->world_size,
+                             .node = first->node, .is_launcher = w->list->has_ranks && rank < 0,
+                             .is_one_of_many = w->list->has_ranks, .pid = first->pid, .program = first->name,
+                             .job_id = first->job_id};
 }
 
 /* Launchers poll and wait, which says nothing; one that marks ranges itself has something to say. */
@@ -468,30 +508,57 @@ static bool are_launchers_worth_it(const hu_process_list *list)
     return (doors & (HU_DOOR_USER | HU_DOOR_NVTX | HU_DOOR_MPI)) != 0;
 }
 
-static int32_t next_rank(const hu_process_list *list, int32_t above)
+static int by_number(const void *a, const void *b)
 {
-    int32_t next = INT32_MAX;
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
 
-    for (size_t i = 0; i < list->n; i++)
-        if (list->at[i].owner > above && list->at[i].owner < next)
-            next = list->at[i].owner;
-    return next;
+    return (x > y) - (x < y);
+}
+
+/* The ranks that have a file, and -1 behind them where there is one of the others. */
+static size_t list_ranks(const work *w, int32_t *out)
+{
+    size_t n = 0, kept = 0;
+
+    for (size_t i = 0; i < w->list->n; i++)
+        if (w->list->at[i].owner >= 0)
+            out[n++] = w->list->at[i].owner;
+    if (n)
+        qsort(out, n, sizeof *out, by_number);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || out[i] != out[i - 1])
+            out[kept++] = out[i];
+    if (!w->list->has_ranks || are_launchers_worth_it(w->list))
+        out[kept++] = -1;
+    return kept;
 }
 
 static int write_all(work *w, hu_error *err)
 {
-    uint32_t *members = hu_arena_calloc(w->arena, w->list->n, sizeof *members);
-    int       rc = 0;
+    const size_t n = w->list->n;
+    int32_t     *ranks = hu_arena_calloc(w->arena, n + 1, sizeof *ranks);
+    size_t       n_ranks;
+    int          rc = 0;
 
-    w->members = members;
-    w->is_member = hu_arena_calloc(w->arena, w->list->n, 1);
-    w->has_arrow = hu_arena_calloc(w->arena, w->list->n, 1);
-    if (!members || !w->is_member || !w->has_arrow)
+    w->members = hu_arena_calloc(w->arena, n, sizeof *w->members);
+    w->is_member = hu_arena_calloc(w->arena, n, 1);
+    w->has_arrow = hu_arena_calloc(w->arena, n, 1);
+    if (!ranks || !w->members || !w->is_member || !w->has_arrow)
         return hu_fail_memory(err);
-    for (int32_t rank = next_rank(w->list, -1); rc == 0 && rank != INT32_MAX; rank = next_rank(w->list, rank))
-        rc = write_rank(w, rank, members, err);
-    if (rc == 0 && (!w->list->has_ranks || are_launchers_worth_it(w->list)))
-        rc = write_rank(w, -1, members, err);
+    n_ranks = list_ranks(w, ranks);
+    for (size_t i = 0; rc == 0 && i < n_ranks; i++) {
+        hu_pftrace_file file;
+        char            path[4096];
+
+        take_members(w, ranks[i]);
+        if (w->n_members == 0)
+            continue;
+        file = file_of(w, ranks[i]);
+        rc = w->o->name(w->o->context, &file, path, sizeof path, err);
+        if (rc == 0)
+            rc = write_file(w, &file, path, err);
+        w->out->ranks += ranks[i] >= 0;
+    }
     return rc;
 }
 
@@ -513,5 +580,10 @@ int hu_pftrace_write(const hu_pftrace_options *options, hu_arena *arena, hu_pftr
                        list.unreadable ? list.first_unreadable : "");
     for (size_t i = 0; i < list.n; i++)
         out->alive += list.at[i].is_alive;
-    return write_all(&w, err);
+    w.symbols = hu_symbols_new(arena);
+    rc = w.symbols ? hu_perf_read(options->session, arena, &w.perf, err) : hu_fail_memory(err);
+    if (rc == 0)
+        rc = write_all(&w, err);
+    hu_symbols_free(w.symbols);
+    return rc;
 }

@@ -18,7 +18,7 @@ typedef struct {
 typedef struct {
     const char *session;
     const char *host;                   /* where it was recorded; NULL: here */
-    const char *command;                /* what the user ran, as it may be shown; NULL: of the first process */
+    const char *command;                /* what the user ran, as it may be shown; NULL: not known */
     /* Names a file.  0, or a failure, which ends it all. */
     int       (*name)(void *context, const hu_pftrace_file *file, char *out, size_t room, hu_error *err);
     void       *context;
@@ -32,7 +32,7 @@ typedef struct {
 
 typedef struct {
     HU_VEC(hu_pftrace_written) files;
-    size_t   processes, threads, alive; /* alive: still run, and may write what is not in the files */
+    size_t   processes, threads, ranks, alive; /* alive: still run, and may write what is not in the files */
     uint64_t events;
     uint64_t lost, lost_texts, overwritten;     /* records, and texts of records, that the recorder had no room for */
     uint64_t torn, odd, gaps, cut_bytes;        /* what was damaged when a process or the machine died */
