@@ -5,7 +5,8 @@
  * one (the library's, or that of another tool that was linked in between).  Only one file can do that, so it is this
  * library and not one of its own.  A program without MPI meets these names in one case only, when it looks for them by
  * dlsym or weak references to learn whether there is MPI: those ask MPI_Initialized, MPI_Comm_rank, MPI_Comm_size or
- * MPI_Get_version, none of which is here.  One that calls MPI_Init all the same gets an error and leaves a note.  What a
+ * MPI_Get_version, none of which is here; and all that is here is in every MPI since 3.1, so that none is thought newer than
+ * it is.  One that calls MPI_Init all the same gets an error and leaves a note.  What a
  * program has linked statically, or calls as PMPI_, passes by unseen.
  *
  * Arguments pass through untouched, but for a status that the program ignores: then the library fills one of ours, which
@@ -219,10 +220,10 @@ static int64_t size_of(hu_word type)
 }
 
 /* One side of a call: counts times the size of their type.  -1: it has no such side. */
-static int64_t side_bytes(const hu_mpi_frame *f, const knowledge *k, const char letters[5], int64_t *count)
+static int64_t side_bytes(const hu_mpi_frame *f, const knowledge *k, const char letters[4], int64_t *count)
 {
-    const int buffer = position(f, letters[0]), one = position(f, letters[1]), wide = position(f, letters[2]),
-              type = position(f, letters[3]), many = position(f, letters[4]);
+    const int buffer = position(f, letters[0]), one = position(f, letters[1]), type = position(f, letters[2]),
+              many = position(f, letters[3]);
 
     /* MPI_IN_PLACE: what stands beside it means nothing where the other side has a count of its own */
     if (type < 0 || (position(f, 'T') >= 0 && buffer >= 0 && hu_mpi_is_own_address(f->a[buffer])))
@@ -230,8 +231,6 @@ static int64_t side_bytes(const hu_mpi_frame *f, const knowledge *k, const char 
     *count = 0;
     if (one >= 0)
         *count = int_of(f, one);
-    else if (wide >= 0)
-        *count = f->is_fortran ? *(const int64_t *)(uintptr_t)f->a[wide] : (int64_t)f->a[wide];
     else if (many >= 0 && f->a[many])
         for (int32_t i = 0; i < k->of.size; i++)
             *count += ((const int32_t *)(uintptr_t)f->a[many])[i];
@@ -264,7 +263,7 @@ static bool is_scatter(uint16_t call)
 
 static bool goes_to_all(uint16_t call)
 {
-    return call == HU_MPI_Alltoall || call == HU_MPI_Ialltoall || call == HU_MPI_Alltoall_c;
+    return call == HU_MPI_Alltoall || call == HU_MPI_Ialltoall;
 }
 
 /*
@@ -285,15 +284,15 @@ static void learn_bytes(const hu_mpi_frame *f, knowledge *k)
         k->bytes = sum > 0 ? sum : 0;
         return;
     }
-    sent = prefers_received ? -1 : side_bytes(f, k, "bnltv", &n);
+    sent = prefers_received ? -1 : side_bytes(f, k, "bntv", &n);
     if (sent < 0) {
-        received = side_bytes(f, k, "BNeTV", &m);
+        received = side_bytes(f, k, "BNTV", &m);
         if (received < 0 && prefers_received)           /* MPI_IN_PLACE of the root of MPI_Scatter */
-            received = side_bytes(f, k, "bnltv", &m);
+            received = side_bytes(f, k, "bntv", &m);
         sent = received;
         n = m;
-    } else if (f->call == HU_MPI_Sendrecv || f->call == HU_MPI_Isendrecv) {
-        k->received = side_bytes(f, k, "BNeTV", &m);
+    } else if (f->call == HU_MPI_Sendrecv) {
+        k->received = side_bytes(f, k, "BNTV", &m);
     }
     if (sent >= 0) {
         k->bytes = goes_to_all(f->call) ? times(sent, k->of.size) : sent;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mpi_calls.h - the calls of MPI that are recorded (MPI 4.0): name, arguments and class, in one list for the door and the
+ * mpi_calls.h - the calls of MPI that are recorded (MPI 3.1): name, arguments and class, in one list for the door and the
  * reader.
+ *
+ * No call of MPI 4.0 is here: a program that asks by a weak reference whether its library has MPI_Send_c (mpi4py does)
+ * would find ours, and call it in vain.
  *
  * M(name in C, name in Fortran, number of arguments, class, what the arguments are): one letter for each argument.
  *
- *     b n t d g   what is sent: buffer, count, type, rank it goes to, tag         l: a count of 64 bits
- *     B N T s G   what is received: buffer, count, type, rank it comes from, tag  e: a count of 64 bits
+ *     b n t d g   what is sent: buffer, count, type, rank it goes to, tag
+ *     B N T s G   what is received: buffer, count, type, rank it comes from, tag
  *     v y  V Y    arrays of counts and of types, sent and received                (with a member for each rank)
  *     c r         communicator, root                          w f    window, file
  *     C W H       a communicator, window, file that is made   Z E I  one that is given back
@@ -28,11 +31,8 @@ typedef enum {
     M(Rsend, rsend, 6, P2P, "bntdgc") M(Recv, recv, 7, P2P, "BNTsgcS")                                                \
     M(Sendrecv, sendrecv, 12, P2P, "bntdgBNTsGcS") M(Sendrecv_replace, sendrecv_replace, 9, P2P, "bntdgsGcS")         \
     M(Mrecv, mrecv, 5, P2P, "BNTmS") M(Probe, probe, 4, P2P, "sgcS") M(Mprobe, mprobe, 5, P2P, "sgcmS")               \
-    M(Send_c, send_c, 6, P2P, "bltdgc") M(Recv_c, recv_c, 7, P2P, "BeTsgcS") M(Isend, isend, 7, POST, "bntdgcq")      \
-    M(Issend, issend, 7, POST, "bntdgcq") M(Ibsend, ibsend, 7, POST, "bntdgcq")                                       \
+    M(Isend, isend, 7, POST, "bntdgcq") M(Issend, issend, 7, POST, "bntdgcq") M(Ibsend, ibsend, 7, POST, "bntdgcq")   \
     M(Irsend, irsend, 7, POST, "bntdgcq") M(Irecv, irecv, 7, POST, "BNTsgcq") M(Imrecv, imrecv, 5, POST, "BNTmq")     \
-    M(Isendrecv, isendrecv, 12, POST, "bntdgBNTsGcq") M(Isendrecv_replace, isendrecv_replace, 9, POST, "bntdgsGcq")   \
-    M(Isend_c, isend_c, 7, POST, "bltdgcq") M(Irecv_c, irecv_c, 7, POST, "BeTsgcq")                                   \
     M(Send_init, send_init, 7, INIT, "bntdgcq") M(Ssend_init, ssend_init, 7, INIT, "bntdgcq")                         \
     M(Bsend_init, bsend_init, 7, INIT, "bntdgcq") M(Rsend_init, rsend_init, 7, INIT, "bntdgcq")                       \
     M(Recv_init, recv_init, 7, INIT, "BNTsgcq") M(Start, start, 1, POST, "p") M(Startall, startall, 2, POST, "kQ")    \
@@ -67,15 +67,12 @@ typedef enum {
     M(Ineighbor_allgatherv, ineighbor_allgatherv, 9, POST, "bntBxxTcq")                                               \
     M(Ineighbor_alltoall, ineighbor_alltoall, 8, POST, "bntBNTcq")                                                    \
     M(Ineighbor_alltoallv, ineighbor_alltoallv, 10, POST, "bxxtBxxTcq")                                               \
-    M(Ineighbor_alltoallw, ineighbor_alltoallw, 10, POST, "bxxxBxxxcq") M(Bcast_c, bcast_c, 5, COLLECTIVE, "Bltrc")   \
-    M(Reduce_c, reduce_c, 7, COLLECTIVE, "bBltxrc") M(Allreduce_c, allreduce_c, 6, COLLECTIVE, "bBltxc")              \
-    M(Allgather_c, allgather_c, 7, COLLECTIVE, "bltBeTc") M(Alltoall_c, alltoall_c, 7, COLLECTIVE, "bltBeTc")         \
-    M(Comm_dup, comm_dup, 2, COMM, "cC") M(Comm_dup_with_info, comm_dup_with_info, 3, COMM, "cxC")                    \
-    M(Comm_idup, comm_idup, 3, COMM, "cxq") M(Comm_create, comm_create, 3, COMM, "cxC")                               \
-    M(Comm_create_group, comm_create_group, 4, COMM, "cxxC") M(Comm_split, comm_split, 4, COMM, "cxxC")               \
-    M(Comm_split_type, comm_split_type, 5, COMM, "cxxxC") M(Cart_create, cart_create, 6, COMM, "cxxxxC")              \
-    M(Cart_sub, cart_sub, 3, COMM, "cxC") M(Graph_create, graph_create, 6, COMM, "cxxxxC")                            \
-    M(Dist_graph_create, dist_graph_create, 9, COMM, "cxxxxxxxC")                                                     \
+    M(Ineighbor_alltoallw, ineighbor_alltoallw, 10, POST, "bxxxBxxxcq") M(Comm_dup, comm_dup, 2, COMM, "cC")          \
+    M(Comm_dup_with_info, comm_dup_with_info, 3, COMM, "cxC") M(Comm_idup, comm_idup, 3, COMM, "cxq")                 \
+    M(Comm_create, comm_create, 3, COMM, "cxC") M(Comm_create_group, comm_create_group, 4, COMM, "cxxC")              \
+    M(Comm_split, comm_split, 4, COMM, "cxxC") M(Comm_split_type, comm_split_type, 5, COMM, "cxxxC")                  \
+    M(Cart_create, cart_create, 6, COMM, "cxxxxC") M(Cart_sub, cart_sub, 3, COMM, "cxC")                              \
+    M(Graph_create, graph_create, 6, COMM, "cxxxxC") M(Dist_graph_create, dist_graph_create, 9, COMM, "cxxxxxxxC")    \
     M(Dist_graph_create_adjacent, dist_graph_create_adjacent, 10, COMM, "cxxxxxxxxC")                                 \
     M(Intercomm_create, intercomm_create, 6, COMM, "cxxxxC") M(Intercomm_merge, intercomm_merge, 3, COMM, "cxC")      \
     M(Comm_spawn, comm_spawn, 8, COMM, "xxxxrcCx") M(Comm_accept, comm_accept, 5, COMM, "xxrcC")                      \
