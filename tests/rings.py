@@ -83,18 +83,25 @@ def more(record: Record, strings: dict[int, str], ident: int, kind: int, a: int,
         record.values[name] = [signed, a, double, strings.get(a, ""), hex(a), hex(a)][kind]
 
 
+class Head(ctypes.Structure):
+    """hu_ring_head, as far as tests look."""
+    _fields_ = [("magic", ctypes.c_uint64), ("version", ctypes.c_uint32), ("block_bytes", ctypes.c_uint32), ("pid", ctypes.c_uint32),
+                ("ppid", ctypes.c_uint32), ("started", ctypes.c_uint64), ("exited", ctypes.c_uint64), ("seen", ctypes.c_uint64),
+                ("state", ctypes.c_uint32), ("clock", ctypes.c_uint32), ("n_blocks", ctypes.c_uint32), ("max_blocks", ctypes.c_uint32),
+                ("free_list", ctypes.c_uint64), ("lost", ctypes.c_uint64 * 6), ("first_lost", ctypes.c_uint64),
+                ("last_lost", ctypes.c_uint64), ("n_threads", ctypes.c_uint32), ("n_strings", ctypes.c_uint32),
+                ("forked", ctypes.c_uint32), ("doors", ctypes.c_uint32), ("rank", ctypes.c_int32), ("local_rank", ctypes.c_int32),
+                ("world_size", ctypes.c_int32), ("node", ctypes.c_int32), ("clocks", ctypes.c_uint64 * 8),
+                ("rank_source", ctypes.c_char * 40)]
+
+
 def read_ring(path: pathlib.Path) -> Process:
     data = path.read_bytes()
-    magic, version, block_bytes, pid, _ppid, _started, _exited, _seen = struct.unpack_from("<QIIIIQQQ", data)
-    assert (magic, version, block_bytes) == (RING_MAGIC, 1, BLOCK), path
-    _state, _clock, n_blocks, _max, _free = struct.unpack_from("<IIIIQ", data, 48)
-    lost = list(struct.unpack_from("<6Q", data, 72))
-    _first, _last, _threads, _strings, _forked, doors = struct.unpack_from("<QQIIII", data, 120)
-    rank, _local, world, _node = struct.unpack_from("<4i", data, 152)
-    source = data[168 + 64:168 + 64 + 40].split(b"\0")[0].decode()
+    head = Head.from_buffer_copy(data)
+    assert (head.magic, head.version, head.block_bytes) == (RING_MAGIC, 1, BLOCK), path
     strings: dict[int, str] = {}
     blocks = []
-    for index in range(1, n_blocks):
+    for index in range(1, head.n_blocks):
         at = index * BLOCK
         state, kind, _tid, thread, sequence, taken = struct.unpack_from("<IIIIQI", data, at)
         if state == 0:
@@ -117,7 +124,7 @@ def read_ring(path: pathlib.Path) -> Process:
                 more(records[-1], strings, ident, aux, a, b)
             else:
                 records.append(Record(time, TYPES[kind], strings.get(ident, ""), aux, a, b, thread, ident))
-    return Process(pid, doors, rank, world, source, lost, strings, records)
+    return Process(head.pid, head.doors, head.rank, head.world_size, head.rank_source.decode(), list(head.lost), strings, records)
 
 
 def read_session(folder: pathlib.Path) -> list[Process]:

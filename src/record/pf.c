@@ -38,12 +38,6 @@ static const char *const categories[] = {
 #undef C
 };
 
-static const char *const mpi_names[] = {
-#define M(name, fortran, arity, class, arguments) "MPI_" #name,
-    HU_MPI_CALLS(M)
-#undef M
-};
-
 static const char *const os_names[] = {
 #define C(name, class) #name,
     HU_OS_CALLS(C)
