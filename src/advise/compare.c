@@ -21,15 +21,17 @@ static void show_stragglers(hu_finding *x, const hu_rendezvous *r, hu_digest *co
     for (size_t i = 0; i < s.n && x->n_evidence < HU_EVIDENCE; i++) {
         char         *line = x->evidence[x->n_evidence++];
         const long long rank = (long long)hu_digest_rank_of(digests, s.at[i].digest);
-        size_t        k = s.by_messages
-                              ? (size_t)snprintf(line, HU_EVIDENCE_BYTES, "rank %lld sends or receives late: others wait %s a "
-                                                 "step for its messages", rank, hu_say_time(s.at[i].lost_step_ns).t)
-                              : (size_t)snprintf(line, HU_EVIDENCE_BYTES, "rank %lld comes last to %lld of %lld collectives",
-                                                 rank, (long long)s.at[i].last, (long long)r->matched);
+        int             k;
 
-        if (s.at[i].cause < HU_CLASS_COUNT && k < HU_EVIDENCE_BYTES)
-            snprintf(line + k, HU_EVIDENCE_BYTES - k, "; %s: %s more a step than the others", hu_class_words(s.at[i].cause),
-                     hu_say_time(s.at[i].cause_step_ns).t);
+        if (s.by_messages)
+            k = snprintf(line, HU_EVIDENCE_BYTES, "rank %lld sends or receives late: others wait %s a step for its messages",
+                         rank, hu_say_time(s.at[i].lost_step_ns).t);
+        else
+            k = snprintf(line, HU_EVIDENCE_BYTES, "rank %lld comes last to %lld of %lld collectives", rank,
+                         (long long)s.at[i].last, (long long)r->matched);
+        if (s.at[i].cause < HU_CLASS_COUNT && k > 0 && k < HU_EVIDENCE_BYTES)
+            snprintf(line + k, (size_t)(HU_EVIDENCE_BYTES - k), "; %s: %s more a step than the others",
+                     hu_class_words(s.at[i].cause), hu_say_time(s.at[i].cause_step_ns).t);
     }
 }
 
