@@ -331,7 +331,7 @@ class Signals(Case):
                 os.kill(child, signal.SIGKILL)
 
     def test_stop_and_continue(self) -> None:
-        run = self.counter("SIGTERM")
+        run = self.counter("SIGTERM", preexec_fn=os.setpgrp)     # as a shell does; what nobody watches does not stop
         run.send_signal(signal.SIGTSTP)
 
         def state(pid: int) -> str:
@@ -421,7 +421,7 @@ class Control(Case):
         self.assertIn("no run of yours", self.holdup("start").stderr)
         script = self.folder / "ranges.py"
         script.write_text("import holdup, os, time\ni = 0\nprint('ready', flush=True)\n"
-                          "while not os.path.exists('end'):\n    i += 1\n    holdup.mark('tick')\n    time.sleep(0.005)\nprint(i)\n")
+                          "while not os.path.exists('end'):\n    i += 1\n    with holdup.range('tick'): pass\n    time.sleep(0.005)\nprint(i)\n")
         run = self.start_it("--start-later", "--session-new", "mine", "-o", "out", PYTHON, script)
         assert run.stdout
         run.stdout.readline()
@@ -444,7 +444,7 @@ class Control(Case):
         ticks = int(run.stdout.readline())
         written = self.state()
         self.assertEqual((written["state"], written["output"]), ("written", "out.pftrace"))
-        count = int(recorder.rows(self.folder / "out.pftrace", "select count(*) as n from instant where name = 'tick'")[0]["n"])
+        count = recorder.count(self.folder / "out.pftrace", "tick")
         self.assertTrue(20 < count < ticks - 20, (count, ticks))
 
     def test_cancel(self) -> None:

@@ -69,10 +69,10 @@ static int arm(hu_run_options *o, hu_arena *arena)
         hu_command_say("libholdup-inject.so is not beside the program; without it nothing is recorded");
         return HU_EXIT_RUN_FAILED;
     }
-    o->doors &= ~(uint32_t)HU_DOOR_CPU;         /* that one needs a supervisor */
     if (hu_arm(o, NULL, arena, &session, &facts, &err) < 0)
         return hu_command_fail(&err);
     plan.session = session.path;
+    session.control->sample_hz = o->doors & HU_DOOR_CPU ? o->sample_hz : 0;     /* timers inside of the programs */
     environment = hu_launch_environment(environ, &plan, arena, &notes);
     for (size_t i = 0; i < notes.n; i++)
         hu_command_say("%s", notes.at[i]);
@@ -115,8 +115,8 @@ const hu_command hu_command_print_env = {
     .usage = "[options of run]",
     .about = "Makes a session and prints the variables that let any program record into it, for\n"
              "launchers that `holdup run` cannot stand in front of.  Nobody drains the rings, so\n"
-             "each process keeps at most --max-memory (64M: 2 million records); use samples and\n"
-             "durations with `holdup run`.  start, stop and status work.\n\n"
+             "each process keeps at most --max-memory (64M: 2 million records).  start, stop and\n"
+             "status work; samples are those of timers.\n\n"
              "  eval \"$(holdup print-env -o run.pftrace --scratch /shared/run)\"\n"
              "  launcher train.py\n"
              "  holdup finish \"$HOLDUP_SESSION\"",

@@ -55,6 +55,7 @@ void hu_help_all(void)
         printf("  %-10s %s\n", hu_commands[i]->name, hu_commands[i]->summary);
     printf("  %-10s %s\n", "help", "this text, or `holdup help COMMAND`");
     printf("\nfirst steps\n"
+           "  holdup run -- python train.py        record a job, and say what holds it up\n"
            "  holdup report trace.json.gz          where the time goes, and why\n"
            "  holdup report run/ --html page.html  all ranks of a run, and a page to look at\n"
            "  holdup info trace.json.gz            what is in this file\n"

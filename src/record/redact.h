@@ -16,8 +16,8 @@ bool hu_redact_is_secret(hu_str name);
 
 /*
  * An argument without its secret: "--token=abc" and "API_KEY=abc" keep their names alone, "https://me:abc@host" its
- * host: three stars stand for the rest.  `previous` is the argument before it, or NULL: "--password abc" is two.  Returns `argument`
- * itself when there is nothing to hide, else a text in the arena; NULL when there is no memory.
+ * host: three stars stand for the rest.  `previous` is the argument before it, or NULL: "--password abc" is two.  Returns
+ * `argument` itself when there is nothing to hide, else a text in the arena; NULL when there is no memory.
  */
 const char *hu_redact_argument(const char *argument, const char *previous, hu_arena *arena);
 

@@ -242,6 +242,18 @@ static void pass_on(supervisor *s, const siginfo_t *info)
     kill(s->child, signal);
 }
 
+/* So that the shell sees its job stop; by the signal itself, since in a group that no shell watches it does nothing. */
+static void stop_with_command(void)
+{
+    sigset_t stop;
+
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTSTP);
+    raise(SIGTSTP);
+    sigprocmask(SIG_UNBLOCK, &stop, NULL);
+    sigprocmask(SIG_BLOCK, &stop, NULL);
+}
+
 static void take_signal(supervisor *s, const siginfo_t *info)
 {
     const int64_t now = now_ns(CLOCK_MONOTONIC);
@@ -262,7 +274,7 @@ static void take_signal(supervisor *s, const siginfo_t *info)
     }
     pass_on(s, info);
     if (info->si_signo == SIGTSTP)
-        raise(SIGSTOP);                 /* so that the shell sees its job stop */
+        stop_with_command();
 }
 
 /* rounds */
