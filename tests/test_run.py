@@ -536,6 +536,28 @@ class Secrets(Case):
         self.assertNotIn(b"hush", (self.folder / "out.pftrace").read_bytes())
 
 
+class Limits(Case):
+    SCRIPT = "import holdup\nfor i in range(30000):\n    with holdup.range('x'): pass\n"
+
+    def test_a_limit_on_the_disk_is_a_counted_loss(self) -> None:
+        done = self.run_it("--strict", "--max-size", "64K", "-o", "out", PYTHON, "-c", self.SCRIPT)
+        self.assertEqual(done.returncode, 124, done.stderr)
+        said = re.search(r": ([\d,]+) records of \d+ process(?:es)?; (\d+) MORE WERE LOST", done.stderr)
+        assert said, done.stderr
+        self.assertGreater(int(said[2]), 20000)
+        kept = recorder.count(self.folder / "out.pftrace", "x")
+        self.assertTrue(0 < kept < 10000, kept)
+        done = self.run_it("--max-size", "64K", "-o", "out", PYTHON, "-c", self.SCRIPT + "exit(3)")
+        self.assertEqual(done.returncode, 3, "without --strict the command's own")
+
+    def test_a_flight_recorder_keeps_the_newest(self) -> None:
+        done = self.run_it("--strict", "--mode", "flight", "--max-memory", "256K", "-o", "out", PYTHON, "-c", self.SCRIPT + "with holdup.range('last'): pass\n")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"\d+ older ones gave way")
+        self.assertEqual(recorder.count(self.folder / "out.pftrace", "last"), 1)
+        self.assertLess(recorder.count(self.folder / "out.pftrace", "x"), 9000)
+
+
 class Cost(Case):
     def test_what_recording_cost_is_said(self) -> None:
         done = self.run_it("-o", "out", PYTHON, "-c", "sum(range(20000000))")
@@ -543,6 +565,7 @@ class Cost(Case):
         assert said, done.stderr
         self.assertLess(float(said[1]), 5)
         self.assertTrue(1 < float(said[2]) < 1000, said[0])
+        self.assertIn(b"holdup.recording_in_command_ns", (self.folder / "out.pftrace").read_bytes())
 
 
 if __name__ == "__main__":

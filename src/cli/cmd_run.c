@@ -34,6 +34,8 @@ typedef struct {
     hu_perf       *perf;
     hu_supervision result;
     hu_tally       tally;
+    hu_cost        cost;
+    hu_perf_totals samples;             /* what perf_event_open gave */
     hu_naming      naming;
     hu_pftrace_result files;
     double         ns_per_record;
@@ -185,7 +187,7 @@ static const char *command_line(const run_state *r)
 static int write_traces(run_state *r, bool is_partial, hu_error *err)
 {
     const hu_pftrace_options how = {.session = r->session.path, .host = r->facts.host, .command = command_line(r),
-                                    .name = hu_naming_file, .context = &r->naming};
+                                    .cost = is_partial ? NULL : &r->cost, .name = hu_naming_file, .context = &r->naming};
 
     r->naming = (hu_naming){.facts = &r->facts, .environment = environ, .forces = r->o.force, .is_partial = is_partial,
                             .arena = r->arena};
@@ -297,6 +299,8 @@ static void say_recorded(const run_state *r)
                  r->tally.lost[HU_LOSS_OVERWRITTEN]);
     hu_command_say("%s of %s: %s records of %u process%s%s", time, r->facts.name, records, r->tally.processes,
                    r->tally.processes == 1 ? "" : "es", more);
+    if (r->samples.lost)
+        hu_command_say("%" PRIu64 " records of the CPU were lost: the kernel's rings were full", r->samples.lost);
     if (r->result.outlive)
         hu_command_say("%d process%s of it still run%s, no longer recorded; --wait all waits for them", r->result.outlive,
                        r->result.outlive == 1 ? "" : "es", r->result.outlive == 1 ? "s" : "");
@@ -305,7 +309,7 @@ static void say_recorded(const run_state *r)
 /* The cost of each record was measured when the run began, by hu_cost_of_record. */
 static void say_cost(const run_state *r)
 {
-    const hu_cost c = hu_cost_measure(r->tally.records, r->ns_per_record, r->result.own_cpu_ns, r->result.job_cpu_ns);
+    const hu_cost c = r->cost;
     char share[HU_NUMBER_BYTES], each[HU_NUMBER_BYTES], records[HU_UNIT_BYTES], own[HU_UNIT_BYTES], job[HU_UNIT_BYTES];
 
     hu_format_fixed(share, 100 * c.share, 2);
@@ -394,11 +398,12 @@ static bool lacks_required(const run_state *r)
 
 static int exit_status(const run_state *r)
 {
-    const int status = hu_supervise_exit_status(&r->result);
+    const int  status = hu_supervise_exit_status(&r->result);
+    const bool has_lost = r->tally.lost_in_all || r->files.torn || r->samples.lost || r->samples.cut;
 
     if (status == 0 && lacks_required(r))
         return HU_EXIT_RUN_MISSING;
-    if (status == 0 && r->o.strict && (r->has_failed || r->tally.lost_in_all))
+    if (status == 0 && r->o.strict && (r->has_failed || has_lost))
         return HU_EXIT_RUN_LOST;
     return status;
 }
@@ -441,13 +446,19 @@ static int finish(run_state *r)
     listen_to_interrupts(r);
     r->facts.status = r->result.status;
     hu_facts_write(&r->session, &r->facts, NULL);
-    if (r->perf && hu_perf_stop(r->perf) < 0)
-        r->has_failed = true;
+    if (r->perf) {
+        hu_perf_round(r->perf);
+        r->samples = hu_perf_so_far(r->perf);
+        if (hu_perf_stop(r->perf) < 0)
+            hu_command_say("%" PRIu64 " records of the CPU could not be written: the disk is full, or --max-size is reached",
+                           r->samples.cut);
+    }
     if (r->collector && hu_collect_close(r->collector, &err) < 0) {
         r->has_failed = true;
         hu_command_say("%s: %s", err.file, err.text);
     }
     hu_tally_session(r->session.path, &r->tally);
+    r->cost = hu_cost_measure(r->tally.records, r->ns_per_record, r->result.own_cpu_ns, r->result.job_cpu_ns);
     if (!r->result.was_cancelled)
         write_files(r);
     if (!r->o.quiet) {

@@ -20,7 +20,7 @@ static void add_ring(int fd, hu_tally *t)
 
     if (pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head || head.magic != HU_RING_MAGIC)
         return;
-    t->processes++;
+    t->processes += head.state != HU_PROCESS_REPLACED;
     t->running += head.state == HU_PROCESS_RUNS && (kill((pid_t)head.pid, 0) == 0 || errno == EPERM);
     t->doors |= head.doors;
     for (int i = 0; i < HU_LOSS_REASONS; i++) {

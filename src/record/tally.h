@@ -6,7 +6,7 @@
 #include "record/format.h"
 
 typedef struct {
-    uint32_t processes, running;        /* process images that attached; of which still run */
+    uint32_t processes, running;        /* that attached, whatever they became by exec; that still run */
     uint32_t doors;                     /* HU_DOOR_*: that were entered in any of them */
     uint64_t records;                   /* in rings and drained; of a session that runs: about */
     uint64_t bytes;                     /* on disk */

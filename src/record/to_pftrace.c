@@ -172,6 +172,11 @@ static void write_head(work *w, const hu_pftrace_file *file)
             whole(w, "holdup.os_threshold_ns", (int64_t)((double)c->os_threshold / c->ticks_per_second * 1e9 + 0.5));
     }
     whole(w, "holdup.processes", (int64_t)w->n_members);
+    if (w->o->cost) {
+        whole(w, "holdup.recording_in_command_ns", w->o->cost->records_ns);
+        whole(w, "holdup.recording_beside_command_ns", w->o->cost->supervisor_ns);
+        whole(w, "holdup.command_cpu_ns", w->o->cost->job_ns);
+    }
     hu_pb_write_close(&w->p.w, open);
     hu_pf_close(&w->p, &w->about, packet);
 }

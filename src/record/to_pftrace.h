@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "record/cost.h"
 
 /* What a file's name may be made of. */
 typedef struct {
@@ -19,6 +20,7 @@ typedef struct {
     const char *session;
     const char *host;                   /* where it was recorded; NULL: here */
     const char *command;                /* what the user ran, as it may be shown; NULL: not known */
+    const hu_cost *cost;                /* of the whole session; NULL: not known */
     /* Names a file.  0, or a failure, which ends it all. */
     int       (*name)(void *context, const hu_pftrace_file *file, char *out, size_t room, hu_error *err);
     void       *context;
