@@ -6,8 +6,10 @@
  */
 #include "record/pf.h"
 
+#include "record/format_payload.h"
 #include "record/mpi_calls.h"
 #include "record/os_calls.h"
+#include "record/payload.h"
 
 enum {
     CLEAR_BYTES = 8 << 20,
@@ -19,7 +21,8 @@ enum {
     CLOCKS = 1, CLOCK_ID = 1, CLOCK_TIME = 2, BOOTTIME = 6, OWN_CLOCK = 64,         /* of ClockSnapshot */
     CATEGORIES = 3, ANNOTATION = 4, TYPE = 9, NAME_IID = 10, TRACK = 11, NAME = 23, COUNTER = 44, FLOW = 47,
     FLOW_END = 48,                                                                  /* of TrackEvent */
-    A_NAME = 1, A_BOOL = 2, A_UINT = 3, A_INT = 4, A_DOUBLE = 5, A_TEXT = 6, A_POINTER = 7, A_TEXT_IID = 17,
+    A_NAME = 1, A_BOOL = 2, A_UINT = 3, A_INT = 4, A_DOUBLE = 5, A_TEXT = 6, A_POINTER = 7, A_NAME_TEXT = 10,
+    A_TEXT_IID = 17,
     I_CATEGORY = 1, I_NAME = 2, I_ARG = 3, I_TEXT = 29, IID = 1, TEXT = 2,          /* of InternedData, and in it */
     D_UUID = 1, D_NAME = 2, D_PARENT = 5, D_MERGE = 15, BY_NAME = 1, NO_MERGE = 2,  /* of TrackDescriptor */
 };
@@ -180,7 +183,7 @@ static void write_interned(hu_pf *p, const hu_pf_sequence *s, const hu_pf_event 
     for (size_t i = 0; i < e->n_notes; i++) {
         const hu_pf_note *n = &p->notes[i];
 
-        if (is_new(p, s, AS_ARG, n->name))
+        if (n->name && is_new(p, s, AS_ARG, n->name))
             intern(p, &open, I_ARG, n->name, hu_pf_iid_text(p, n->name));
         if (n->type == HU_PF_TEXT_ID && is_new(p, s, AS_TEXT, (uint32_t)n->whole))
             intern(p, &open, I_TEXT, (uint32_t)n->whole, hu_pf_iid_text(p, (uint32_t)n->whole));
@@ -195,7 +198,10 @@ static void write_note(hu_pf *p, const hu_pf_note *n)
 {
     const size_t open = hu_pb_write_open(&p->w, ANNOTATION);
 
-    hu_pb_write_uint(&p->w, A_NAME, n->name);
+    if (n->name)
+        hu_pb_write_uint(&p->w, A_NAME, n->name);
+    else
+        hu_pb_write_str(&p->w, A_NAME_TEXT, n->name_text);
     switch (n->type) {
     case HU_PF_INT:
         hu_pb_write_int(&p->w, A_INT, n->whole);
@@ -288,24 +294,93 @@ static bool add_class(hu_pf *p, hu_pf_event *e, const hu_record *more)
     return true;
 }
 
-void hu_pf_add_more(hu_pf *p, hu_pf_event *e, const hu_ring_event *from)
+static void add_more(hu_pf *p, hu_pf_event *e, const hu_record *m)
 {
     static const hu_pf_value types[] = {
         [HU_MORE_INT] = HU_PF_INT, [HU_MORE_UINT] = HU_PF_UINT, [HU_MORE_DOUBLE] = HU_PF_DOUBLE,
         [HU_MORE_TEXT] = HU_PF_TEXT_ID, [HU_MORE_HEX] = HU_PF_POINTER, [HU_MORE_ADDRESS] = HU_PF_POINTER,
     };
+    hu_pf_note *n;
 
-    for (uint32_t i = 0; i < from->n_more; i++) {
-        const hu_record *m = &from->more[i];
-        hu_pf_note      *n;
+    if (m->aux >= HU_COUNT(types) || add_class(p, e, m))
+        return;
+    n = hu_pf_add(p, e, is_text(p, m->id) ? m->id : HU_PF_OWN + HU_PF_VALUE, types[m->aux]);
+    n->whole = (int64_t)m->a;
+    memcpy(&n->real, &m->a, sizeof n->real);
+    if (n->type == HU_PF_TEXT_ID && !is_text(p, m->a))
+        n->whole = HU_PF_OWN + HU_PF_UNNAMED;
+}
 
-        if (m->aux >= HU_COUNT(types) || add_class(p, e, m))
+/* structured values of NVTX: their names and texts live as long as the call, so they are copied */
+
+static bool get_text(void *context, uint32_t id, hu_str *text)
+{
+    const hu_pf *p = context;
+
+    *text = hu_ring_text(p->ring, id);
+    return is_text(p, id);
+}
+
+typedef struct {
+    hu_pf       *p;
+    hu_pf_event *e;
+} payload;
+
+static hu_str keep(hu_pf *p, hu_str text)
+{
+    const size_t n = text.n < sizeof p->payload - p->payload_n ? text.n : sizeof p->payload - p->payload_n;
+    char        *at = p->payload + p->payload_n;
+
+    memcpy(at, text.p, n);
+    p->payload_n += n;
+    return (hu_str){at, n};
+}
+
+static void take_value(void *context, const hu_payload_value *v)
+{
+    static const hu_pf_value types[] = {
+        [HU_VALUE_INT] = HU_PF_INT, [HU_VALUE_UINT] = HU_PF_UINT, [HU_VALUE_DOUBLE] = HU_PF_DOUBLE,
+        [HU_VALUE_ADDRESS] = HU_PF_POINTER, [HU_VALUE_TEXT] = HU_PF_TEXT,
+    };
+    const payload *to = context;
+    hu_pf_note    *n = hu_pf_add(to->p, to->e, 0, types[v->kind]);
+
+    n->name_text = v->name.n ? keep(to->p, v->name) : HU_STR("value");
+    n->whole = v->kind == HU_VALUE_INT ? v->i : (int64_t)v->u;
+    n->real = v->d;
+    if (v->kind == HU_VALUE_TEXT)
+        n->text = keep(to->p, v->text);
+}
+
+/* A schema and the bytes behind it; returns how many MOREs that took. */
+static uint32_t add_payload(hu_pf *p, hu_pf_event *e, const hu_record *more, uint32_t n_more)
+{
+    char     bytes[HU_PAYLOAD_BYTES_MAX];
+    size_t   n = 0;
+    uint32_t i = 1;
+
+    for (; i < n_more && more[i].aux == HU_MORE_BYTES; i++) {
+        const size_t part = more[i].id < 16 ? more[i].id : 16;
+
+        if (n + part > sizeof bytes)
             continue;
-        n = hu_pf_add(p, e, is_text(p, m->id) ? m->id : HU_PF_OWN + HU_PF_VALUE, types[m->aux]);
-        n->whole = (int64_t)m->a;
-        memcpy(&n->real, &m->a, sizeof n->real);
-        if (n->type == HU_PF_TEXT_ID && !is_text(p, m->a))
-            n->whole = HU_PF_OWN + HU_PF_UNNAMED;
+        memcpy(bytes + n, &more[i].a, part);        /* a and b are neighbours */
+        n += part;
+    }
+    if (more->a <= UINT32_MAX)
+        hu_payload_decode(&(hu_payload_strings){get_text, p}, (uint32_t)more->a, (hu_str){bytes, n}, take_value,
+                          &(payload){p, e});
+    return i;
+}
+
+void hu_pf_add_more(hu_pf *p, hu_pf_event *e, const hu_ring_event *from)
+{
+    p->payload_n = 0;
+    for (uint32_t i = 0; i < from->n_more;) {
+        if (from->more[i].aux == HU_MORE_SCHEMA)
+            i += add_payload(p, e, &from->more[i], from->n_more - i);
+        else
+            add_more(p, e, &from->more[i++]);
     }
 }
 

@@ -53,7 +53,8 @@ typedef enum { HU_PF_INT, HU_PF_UINT, HU_PF_DOUBLE, HU_PF_BOOL, HU_PF_POINTER, H
 
 /* An argument; names and texts by their iid. */
 typedef struct {
-    uint32_t    name;
+    uint32_t    name;                   /* 0: name_text */
+    hu_str      name_text;
     hu_pf_value type;
     int64_t     whole;                  /* also an iid, also a pointer */
     double      real;
@@ -108,6 +109,8 @@ typedef struct {
     uint64_t      last_uuid;
     hu_pf_tally   tally;
     hu_pf_note    notes[HU_PF_NOTES_MOST];
+    char          payload[8192];        /* names and texts of structured values of the event at hand */
+    size_t        payload_n;
 
     /* of the process at hand */
     hu_arena     *scratch;
