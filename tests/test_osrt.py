@@ -66,7 +66,8 @@ class Session(unittest.TestCase):
     @classmethod
     def build(cls, name: str, *flags: str, out: str = "", compiler: str = "cc") -> pathlib.Path:
         program = cls.folder / (out or name)
-        subprocess.run([compiler, "-O2", "-D_GNU_SOURCE", "-Wall", "-o", program, ROOT / f"tests/inject/{name}.c", *flags, "-lpthread", "-lrt"],
+        subprocess.run([compiler, "-O2", "-D_GNU_SOURCE", "-Wall", "-o", program, ROOT / f"tests/inject/{name}.c", *flags, "-lpthread", "-lrt",
+                        "-ldl"],
                        check=True, capture_output=True)
         return program
 
@@ -301,6 +302,36 @@ class Torture(Session):
             self.session("twice", threshold=MS)
             self.same(session, self.torture, "threads", 20, env={"LD_PRELOAD": preload})
             self.assertEqual(self.slow(session, "usleep"), 40, preload)
+
+    def library(self, name: str, *flags: str) -> pathlib.Path:
+        return self.build("early", "-fPIC", "-shared", *flags, out=name)
+
+    def test_before_and_after_us(self) -> None:
+        """Constructors that run before ours and destructors after; an allocator that our first calls enter."""
+        early, allocator = self.library("early.so"), self.library("allocator.so", "-DWITH_ALLOCATOR", "-fno-builtin")
+        for other in (early, allocator):
+            for preload in (f"{LIBRARY}:{other}", f"{other}:{LIBRARY}"):
+                with self.subTest(preload):
+                    session = self.session("early", threshold=0)
+                    done = self.run_in(session, self.torture, "threads", 20, env={"LD_PRELOAD": preload})
+                    self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"shared 400\n", b""))
+                    self.assertEqual(self.slow(session, "usleep"), 40)
+
+    def test_libraries_loaded_and_unloaded(self) -> None:
+        session = self.session("libraries", threshold=MS // 2)
+        self.same(session, self.torture, "libraries", 50, env={"TORTURE_LIBRARY": str(self.library("loaded.so"))})
+        self.assertEqual(self.slow(session, "usleep", MS), 100)
+
+    def test_forks_of_a_process_with_threads(self) -> None:
+        """A child may be born while another thread holds our locks."""
+        session = self.session("forks", threshold=0)
+        self.same(session, self.torture, "forks", 100)
+        processes = self.nothing_lost(session)
+        self.assertEqual(len(processes), 101)
+        self.assertEqual(self.slow(session, "usleep"), 100)
+        for process in processes:
+            names = {r.text for r in os_calls(process) if name_of(r) == "access"}
+            self.assertTrue(all(text.startswith("/nowhere/") for text in names), "texts are those of the calls")
 
     def test_static_binary(self) -> None:
         """It is not recorded, and not harmed; what it starts is."""

@@ -48,7 +48,13 @@ void hu_osrt_load(void)
 
 long hu_osrt_raw(long number, long a, long b, long c, long d, long e, long f)
 {
-    return syscall(number, a, b, c, d, e, f);
+    const long rc = hu_sys(number, a, b, c, d, e, f);
+
+    if (rc < 0 && rc > -4096) {
+        errno = (int)-rc;
+        return -1;
+    }
+    return rc;
 }
 
 HU_RARE bool hu_osrt_is_gone(const hu_osrt_span *span)

@@ -13,13 +13,14 @@
 #include "inject/osrt.h"
 #include "base/banned.h"
 
-enum { PATH_ROOM = 1024 };
+/* Little of the stack: it may be that of a signal handler. */
+enum { LINE_ROOM = 160, PATH_ROOM = 1024 };
 
 uint32_t hu_fds[HU_FDS_KNOWN];
 
 /* Text without the C library's formatting, which may allocate. */
 typedef struct {
-    char   text[PATH_ROOM];
+    char   text[LINE_ROOM];
     size_t n;
 } line;
 

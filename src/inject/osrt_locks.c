@@ -3,9 +3,14 @@
  *
  * A lock that is free is taken by its try function, without looking at the clock: it costs what it cost before.  Only one
  * that is not free is waited for, and timed.
+ *
+ * Rust, Abseil and std::atomic::wait have locks of their own, which wait by syscall(SYS_futex): that is recorded too.
  */
 #include <pthread.h>
 #include <threads.h>
+
+#include <linux/futex.h>
+#include <stdarg.h>
 
 #include "inject/osrt.h"
 #include "base/banned.h"
@@ -76,3 +81,34 @@ LOCK(pthread_mutex_lock, mtx_lock, mtx_trylock, thrd_busy, (mtx_t *lock), (lock)
 LOCK(pthread_mutex_timedlock, mtx_timedlock, mtx_trylock, thrd_busy, (mtx_t *lock, const struct timespec *until),
      (lock, until), lock)
 #endif
+
+static bool is_wait(int operation)
+{
+    const int command = operation & FUTEX_CMD_MASK;
+
+    return command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET || command == FUTEX_LOCK_PI ||
+           command == FUTEX_WAIT_REQUEUE_PI;
+}
+
+HU_REAL(syscall)
+HU_EXPORT long syscall(long number, ...)
+{
+    __typeof__(syscall) *const real = HU_FIND(syscall);
+    hu_osrt_span               span;
+    long                       a[6], rc;
+    va_list                    list;
+
+    va_start(list, number);
+    for (int i = 0; i < 6; i++)
+        a[i] = va_arg(list, long);                  /* as the C library does: what is not there is not looked at */
+    va_end(list);
+    if (!real)
+        return hu_osrt_raw(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    if (number != SYS_futex || !hu_gate_open(HU_DOOR_OSRT) || !is_wait((int)a[1]) ||
+        !hu_osrt_enter(&span, HU_OS_CALL_futex))
+        return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    rc = real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    if (hu_osrt_leave(&span))
+        hu_osrt_done(&span, rc < 0 ? errno : 0);
+    return rc;
+}

@@ -66,7 +66,7 @@ HU_EXPORT pid_t fork(void)
 
 /* The environment in which `program` is started.  On the stack: see osrt_environment.c; what is too large for a stack
  * is left as it is. */
-enum { STACK_ROOM = 256 * 1024 };
+enum { STACK_ROOM = 64 * 1024 };
 
 #define FOLLOWED(envp, followed)                                        \
     hu_environment e;                                                   \

@@ -12,20 +12,34 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static inline long hu_sys_result(int saved, long rc)
+/* What the kernel returned: a result, or -errno.  By the instruction itself: syscall() is a door too. */
+static inline long hu_sys(long number, long a, long b, long c, long d, long e, long f)
 {
-    if (rc == -1)
-        rc = -errno;
-    errno = saved;
+#if defined(__x86_64__)
+    register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
+    long          rc;
+
+    __asm__ volatile("syscall" : "=a"(rc) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
     return rc;
+#elif defined(__aarch64__)
+    register long x8 __asm__("x8") = number, x0 __asm__("x0") = a, x1 __asm__("x1") = b, x2 __asm__("x2") = c;
+    register long x3 __asm__("x3") = d, x4 __asm__("x4") = e, x5 __asm__("x5") = f;
+
+    __asm__ volatile("svc 0" : "+r"(x0) : "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5), "r"(x8) : "memory", "cc");
+    return x0;
+#else
+    const int  saved_errno = errno;
+    const long rc = syscall(number, a, b, c, d, e, f), error = errno;
+
+    errno = saved_errno;
+    return rc == -1 ? -error : rc;
+#endif
 }
 
-/* What the kernel returned: a result, or -errno. */
-#define HU_SYS(...)                                                                                                   \
-    __extension__({                                                                                                   \
-        const int hu_saved_errno = errno;                                                                             \
-        hu_sys_result(hu_saved_errno, syscall(__VA_ARGS__));                                                          \
-    })
+#define HU_SYS_6(n, a, b, c, d, e, f, ...) \
+    hu_sys(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+#define HU_SYS(...) HU_SYS_6(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0)
 
 static inline int hu_sys_open(const char *path, int flags)
 {

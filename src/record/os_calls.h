@@ -44,7 +44,7 @@ typedef enum {
     C(pthread_mutex_lock, LOCK) C(pthread_mutex_timedlock, LOCK) C(pthread_rwlock_rdlock, LOCK)                       \
     C(pthread_rwlock_wrlock, LOCK) C(pthread_spin_lock, LOCK)                                                         \
     C(pthread_cond_wait, WAIT) C(pthread_cond_timedwait, WAIT) C(pthread_cond_clockwait, WAIT)                        \
-    C(pthread_barrier_wait, WAIT)                                                                                     \
+    C(pthread_barrier_wait, WAIT) C(futex, WAIT)                                                                      \
     C(sem_wait, WAIT) C(sem_timedwait, WAIT) C(sem_clockwait, WAIT) C(pthread_join, WAIT) C(wait, WAIT)               \
     C(waitpid, WAIT) C(wait3, WAIT) C(wait4, WAIT) C(waitid, WAIT)                                                    \
     C(sigwait, WAIT) C(sigwaitinfo, WAIT) C(sigtimedwait, WAIT) C(sigsuspend, WAIT) C(pause, WAIT) C(semop, WAIT)     \

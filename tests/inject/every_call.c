@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <mqueue.h>
 #include <netdb.h>
 #include <poll.h>
@@ -31,6 +32,7 @@
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/vfs.h>
@@ -382,8 +384,12 @@ static void locks(void)
 {
     struct timespec t;
     pthread_t       thread;
-    int             rc;
+    int             rc, word = 7;
 
+    t.tv_sec = 0;
+    t.tv_nsec = PAUSE_US * 1000;
+    FAILS(syscall(SYS_futex, &word, FUTEX_WAIT, 7, &t, NULL, 0), ETIMEDOUT);
+    expect_error("futex", LATE_US, 0, "-", "-", ETIMEDOUT);
     sem_init(&taken, 0, 0);
     sem_init(&semaphore, 0, 0);
     pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);

@@ -3,6 +3,7 @@
  *
  *     torture WAY [N]
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -327,6 +328,58 @@ static void names(void)
     say("named", 1);
 }
 
+/* Loads and unloads a library whose constructor and destructor call everything. */
+static void libraries(void)
+{
+    const char *path = getenv("TORTURE_LIBRARY");
+    long        loaded = 0;
+
+    for (int i = 0; i < n; i++) {
+        void *library = dlopen(path, RTLD_NOW);
+
+        check(library != NULL, "dlopen");
+        check(dlclose(library) == 0, "dlclose");
+        loaded++;
+    }
+    say("loaded", loaded);
+}
+
+/* Children of one thread while others are inside of calls, and of the slow path of a recorder. */
+static void *busy(void *unused)
+{
+    char name[64];
+
+    for (int i = 0; i < 2000; i++) {
+        snprintf(name, sizeof name, "/nowhere/%d-%lx", i, (unsigned long)pthread_self());
+        check(access(name, R_OK) != 0, "access");
+    }
+    return unused;
+}
+
+static void forks(void)
+{
+    pthread_t all[8];
+    long      sum = 0;
+
+    for (int i = 0; i < 8; i++)
+        pthread_create(&all[i], NULL, busy, NULL);
+    for (int i = 0; i < n; i++) {
+        const pid_t pid = fork();
+        int         status;
+
+        if (pid == 0) {
+            usleep(2000);
+            access("/nowhere/child", R_OK);
+            _exit(3);
+        }
+        check(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 3, "child");
+        sum++;
+    }
+    for (int i = 0; i < 8; i++)
+        pthread_join(all[i], NULL);
+    say("forks", sum);
+}
+
 static void end_exit(void)  { usleep(2000); _exit(7); }
 static void end_Exit(void)  { usleep(2000); _Exit(8); }
 static void end_quick(void) { usleep(2000); quick_exit(9); }
@@ -337,6 +390,7 @@ static void end_well(void)  { usleep(2000); exit(6); }
 static const struct { const char *name; void (*go)(void); } ways[] = {
     {"storm", storm}, {"chain", chain}, {"threads", threads}, {"alarms", alarms}, {"jumps", jumps}, {"cancels", cancels},
     {"closes", closes}, {"demon", demon}, {"vforks", vforks}, {"nap", nap}, {"hang", hang}, {"names", names},
+    {"libraries", libraries}, {"forks", forks},
     {"_exit", end_exit}, {"_Exit", end_Exit}, {"quick_exit", end_quick}, {"abort", end_abort}, {"kill", end_kill},
     {"exit", end_well},
 };
