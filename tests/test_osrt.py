@@ -350,6 +350,20 @@ class Torture(Session):
         self.same(session, "sh", "-c", f"{program} nap; {self.torture} nap")
         self.assertEqual(self.slow(session, "usleep", MS), 1)
 
+    def test_other_c_library(self) -> None:
+        """One library for glibc and musl."""
+        if not shutil.which("musl-gcc"):
+            skip_loudly("musl-gcc is not installed: no program of another C library is recorded")
+            return
+        program = self.build("torture", compiler="musl-gcc", out="torture-musl")
+        for way, number, call, least, expected in (("threads", 20, "usleep", 2 * MS, 40), ("chain", 20, "usleep", 2 * MS, 21), ("jumps", 20, "usleep", MS, 20),
+                                                   ("storm", 50, "usleep", 100_000, 50), ("vforks", 10, "usleep", MS, 5), ("alarms", 50, "read", 10 * MS, 0)):
+            with self.subTest(way):
+                session = self.session(f"musl-{way}", threshold=100_000)
+                self.same(session, program, way, number)
+                found = self.slow(session, call, least) + self.slow(session, "nanosleep" if call == "usleep" else "none", least)
+                self.assertEqual(found, expected)
+
     def test_nobody(self) -> None:
         """A user without rights, in a session directory that is open to it, and in one that is not."""
         if os.geteuid() != 0:

@@ -16,6 +16,23 @@
 static int present = HU_FORMAT_VERSION;
 extern __attribute__((visibility("default"), alias("present"))) int holdup_inject_present;
 
+/* What pthread_atfork is inside in glibc; musl has the one by its own name.  A program of the other C library must start
+ * with us, too, and so neither may be missing. */
+extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
+
+static void at_fork(void (*in_child)(void))
+{
+    int (*plain)(void (*)(void), void (*)(void), void (*)(void));
+
+    if (__register_atfork) {
+        __register_atfork(NULL, NULL, in_child, NULL);
+        return;
+    }
+    *(void **)&plain = dlsym(RTLD_DEFAULT, "pthread_atfork");
+    if (plain)
+        plain(NULL, NULL, in_child);
+}
+
 /* Other libraries may record before our constructor has run, or after our destructor: both are safe. */
 __attribute__((constructor(101)))
 static void load(void)
@@ -26,7 +43,7 @@ static void load(void)
     hu_environment_load();
     hu_ring_init();
     hu_gate_page();
-    pthread_atfork(NULL, NULL, hu_process_forked);
+    at_fork(hu_process_forked);
     if (hu_process_attach())
         hu_gate_init();
     hu_timer_begin();

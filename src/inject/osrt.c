@@ -17,6 +17,9 @@ extern const hu_osrt_symbol *__stop_hu_osrt[] __attribute__((weak, visibility("h
 
 static __thread uint32_t finding __attribute__((tls_model("initial-exec")));
 
+/* musl has no versions. */
+extern __typeof__(dlvsym) dlvsym __attribute__((weak));
+
 /* An allocator of the program may call us while dlsym allocates: once more is enough for it, more would never end. */
 HU_RARE void *hu_osrt_find(const hu_osrt_symbol *symbol)
 {
@@ -27,7 +30,7 @@ HU_RARE void *hu_osrt_find(const hu_osrt_symbol *symbol)
     if (finding >= DEEPEST)
         return NULL;
     finding++;
-    if (symbol->version)
+    if (symbol->version && dlvsym)
         real = dlvsym(RTLD_NEXT, symbol->name, symbol->version);
     if (!real)
         real = dlsym(RTLD_NEXT, symbol->name);

@@ -82,7 +82,11 @@ static void chain(void)
     case 6: execvpe(self, words, preloads); break;
     case 7: fd = open(self, O_RDONLY | O_CLOEXEC); fexecve(fd, words, none); break;
     case 8: clearenv(); execv(self, words); break;
+#ifdef __GLIBC__
     case 9: execveat(AT_FDCWD, self, words, clean, 0); break;
+#else
+    case 9: execve(self, words, clean); break;
+#endif
     }
     check(0, "exec");
 }
@@ -245,6 +249,16 @@ static void cancels(void)
     }
     say("cancelled", cancelled);
 }
+
+#ifndef __GLIBC__
+static void closefrom(int first)
+{
+    for (int fd = first; fd < 1024; fd++)
+        close(fd);
+}
+
+#define close_range(first, last, flags) closefrom(first)
+#endif
 
 static void closes(void)
 {
