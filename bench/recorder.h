@@ -16,7 +16,7 @@
 
 #include "inject/process.h"
 
-enum { ROUNDS = 31, BURST = 100000 };
+enum { ROUNDS = 101, BURST = 20000 };
 
 static char bench_folder[64];
 
@@ -64,7 +64,7 @@ static int64_t bench_now(void)
 {
     struct timespec t;
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);        /* whoever else is on the machine */
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 

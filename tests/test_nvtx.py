@@ -126,7 +126,7 @@ def headers() -> str | None:
     for folder in (os.environ.get("HOLDUP_NVTX_INCLUDE", ""), "/usr/local/cuda/include", "/usr/include"):
         if folder and (pathlib.Path(folder) / "nvtx3/nvToolsExtPayload.h").exists():
             return folder
-    python = python_with("nvidia-nvtx-cu12", "HOLDUP_NVTX_HEADERS_PYTHON", "venv-nvtx-headers", "a python with nvidia-nvtx-cu12")
+    python = python_with("nvidia-nvtx", "HOLDUP_NVTX_HEADERS_PYTHON", "venv-nvtx-headers", "a python with nvidia-nvtx")
     if python:
         for path in pathlib.Path(python).parent.parent.rglob("nvtx3/nvToolsExtPayload.h"):
             return str(path.parent.parent)
@@ -261,6 +261,34 @@ class PythonPackage(Case):
         self.assertEqual(names(process, "mark"), ["done"])
         self.assertEqual(names(process, "start"), ["process range"])
         self.assertEqual(process.of("start")[0].b, process.of("stop")[0].b)
+
+
+
+NCCL_CALLS = """
+import ctypes, sys
+nccl = ctypes.CDLL(sys.argv[1])
+nccl.ncclGroupStart(); nccl.ncclGroupEnd()
+print(nccl.ncclAllReduce(None, None, ctypes.c_size_t(1000), 7, 2, None, None) != 0)
+"""
+
+
+class Nccl(Case):
+    def test_a_real_collective_says_its_bytes(self) -> None:
+        path = os.environ.get("HOLDUP_NCCL") or next((str(p) for p in pathlib.Path("/").glob("usr/lib*/*/libnccl.so.2")), None)
+        if not path or not pathlib.Path(path).exists():
+            skip_loudly("no libnccl.so.2; set HOLDUP_NCCL to one (pip download nvidia-nccl-cu12 has it; no GPU is needed)")
+            self.skipTest("no NCCL")
+        done, processes = record(self.folder, sys.executable, "-c", NCCL_CALLS, path)
+        self.assertEqual((done.returncode, done.stdout), (0, "True\n"), done.stderr)     # no communicator: refused, as without us
+        process = next(p for p in processes if p.records)
+        self.assertEqual([(r.text, process.strings[r.aux]) for r in process.of("begin")],
+                         [(n, "NCCL") for n in ("ncclGroupStart", "ncclGroupEnd", "ncclAllReduce")])
+        (schema, said, there), = process.of("begin")[-1].payloads
+        fields = [line.split("\t") for line in process.strings[schema].splitlines()[1:]]
+        size = next(f for f in fields if "size" in f[4].lower() or "bytes" in f[4].lower())
+        self.assertEqual(said, len(there))
+        self.assertEqual(struct.unpack_from("<Q", there, int(size[3]))[0], 4000)
+        self.assertEqual(len(process.of("end")), 3)
 
 
 if __name__ == "__main__":

@@ -181,14 +181,14 @@ typedef struct {
 } knowledge;
 
 typedef enum {
-    NAME_PEER, NAME_TAG, NAME_COUNT, NAME_ROOT, NAME_SOURCE, NAME_WORLD_PEER, NAME_ANY, NAME_RECEIVED, NAME_REQUESTS, NAME_OF,
-    NAME_PATH, NAME_CODE, NAMES
+    NAME_PEER, NAME_TAG, NAME_COUNT, NAME_ROOT, NAME_SOURCE, NAME_WORLD_PEER, NAME_ANY, NAME_RECEIVED, NAME_REQUESTS,
+    NAME_OF, NAME_PATH, NAME_CODE, NAMES
 } fact_name;
 
 static void add_fact(knowledge *k, fact_name name, hu_more kind, uint64_t value)
 {
-    static const char *const TEXTS[NAMES] = {"peer", "tag", "count", "root", "source", "world_peer", "any_source", "received",
-                                             "requests", "of", "path", "code"};
+    static const char *const TEXTS[NAMES] = {"peer", "tag", "count", "root", "source", "world_peer", "any_source",
+                                             "received", "requests", "of", "path", "code"};
     static uint32_t ids[NAMES];
 
     if (!__atomic_load_n(&ids[name], __ATOMIC_RELAXED))
@@ -360,14 +360,14 @@ static void learn_arguments(const hu_mpi_frame *f, knowledge *k)
 /* A request that the call made. */
 static void keep_request(const hu_mpi_frame *f, const knowledge *k)
 {
-    const int at = position(f, 'q');
+    const int      at = position(f, 'q');
+    hu_mpi_request r = {.bytes = k->bytes, .comm = k->of.text, .peer = k->peer, .tag = k->tag, .call = f->call,
+                        .is_receive = k->is_receive, .is_persistent = classes[f->call] == HU_MPI_CLASS_INIT};
 
-    if (at >= 0)
-        hu_mpi_request_made(request_at(f, f->a[at], 0),
-                            &(hu_mpi_request){.bytes = k->bytes, .comm = k->of.text, .peer = k->peer, .tag = k->tag,
-                                              .world_peer = k->of.is_world ? k->peer : hu_mpi_comm_world_rank(k->comm, k->peer),
-                                              .call = f->call, .is_receive = k->is_receive,
-                                              .is_persistent = classes[f->call] == HU_MPI_CLASS_INIT});
+    if (at < 0)
+        return;
+    r.world_peer = k->of.is_world ? k->peer : hu_mpi_comm_world_rank(k->comm, k->peer);
+    hu_mpi_request_made(request_at(f, f->a[at], 0), &r);
 }
 
 /* Which of its requests a wait has ended: calls `take` for each. */

@@ -107,7 +107,8 @@ static size_t put_members(char *to, size_t room, const int *ranks, int n)
 
     to[at++] = '[';
     for (; i < n && at + LONGEST + TAIL < room; i++)
-        at += (size_t)snprintf(to + at, room - at, ranks[i] == hu_the_mpi.undefined ? "%s?" : "%s%d", i ? "," : "", ranks[i]);
+        at += (size_t)snprintf(to + at, room - at, ranks[i] == hu_the_mpi.undefined ? "%s?" : "%s%d", i ? "," : "",
+                               ranks[i]);
     if (i < n) {                        /* too many to write down: the rest as a number */
         for (; i < n; i++)
             hash = (hash ^ (uint32_t)ranks[i]) * 1099511628211u;

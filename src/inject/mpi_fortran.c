@@ -48,8 +48,9 @@ static void *next_of(void **cached, const char *name)
 /* Not the address that stands for "I do not want to know". */
 static bool has_status(const hu_mpi_frame *f)
 {
-    static const char *const NAMES[] = {"mpi_fortran_status_ignore_", "mpi_fortran_status_ignore", "MPI_FORTRAN_STATUS_IGNORE",
-                                        "mpi_fortran_status_ignore__", "MPIR_F08_MPI_STATUS_IGNORE_OBJ"};
+    static const char *const NAMES[] = {"mpi_fortran_status_ignore_", "mpi_fortran_status_ignore",
+                                        "MPI_FORTRAN_STATUS_IGNORE", "mpi_fortran_status_ignore__",
+                                        "MPIR_F08_MPI_STATUS_IGNORE_OBJ"};
     const char *const at = strchr(f->arguments, 'S');
     const hu_word     address = at ? f->a[at - f->arguments] : 0;
 

@@ -217,7 +217,8 @@ static uint64_t range_both(uint64_t our_id, uint64_t their_id)
         const uint64_t k = (their_id * 0x9e3779b97f4a7c15u >> 52) + i;
         uint64_t       zero = 0;
 
-        if (__atomic_compare_exchange_n(&ranges[k % RANGES].theirs, &zero, their_id, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+        if (__atomic_compare_exchange_n(&ranges[k % RANGES].theirs, &zero, their_id, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED)) {
             __atomic_store_n(&ranges[k % RANGES].ours, our_id, __ATOMIC_RELEASE);
             break;
         }

@@ -184,7 +184,8 @@ static size_t entry_line(char to[LINE_MAX_BYTES], uint32_t domain, const hu_nvtx
 
 static size_t value_line(char to[LINE_MAX_BYTES], const hu_nvtx_enum_value *v)
 {
-    int    n = snprintf(to, LINE_MAX_BYTES - NAME_MAX_BYTES - 1, "%llu\t%d\t", (unsigned long long)v->value, v->is_flag != 0);
+    int    n = snprintf(to, LINE_MAX_BYTES - NAME_MAX_BYTES - 1, "%llu\t%d\t", (unsigned long long)v->value,
+                        v->is_flag != 0);
     size_t length = n > 0 ? (size_t)n : 0;
 
     length += put_name(to + length, v->name);
@@ -356,9 +357,10 @@ static uint64_t word_at(const char *data, uint32_t offset)
 
 static uint32_t text_of(const char *data, size_t bytes, const text_place *t)
 {
+    if (t->offset >= bytes)
+        return 0;
     if (t->kind == EMBEDDED)
-        return t->offset < bytes ? hu_string(data + t->offset, strnlen(data + t->offset, clipped(t->bytes, bytes - t->offset)))
-                                 : 0;
+        return hu_string(data + t->offset, strnlen(data + t->offset, clipped(t->bytes, bytes - t->offset)));
     if (t->offset + sizeof(uint64_t) > bytes)
         return 0;
     if (t->kind == POINTER)
