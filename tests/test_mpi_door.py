@@ -12,7 +12,7 @@ import sys
 import tempfile
 import unittest
 
-from tests.program import EXE, ROOT, skip_loudly
+from tests.program import EXE, ROOT, python_with, skip_loudly
 from tests.rings import DOORS, Process, Record, make_session, notes, read_session
 
 LIBRARY = pathlib.Path(EXE).parent / "libholdup-inject.so"
@@ -202,6 +202,20 @@ class Everything(Case):
             self.assertEqual(read.b, 32 if p.rank == 3 else 64)
 
 
+MPI4PY = """
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+if world.rank == 0:
+    world.send({"text": 7}, dest=1, tag=3)
+    got = {"text": 7}
+else:
+    got = world.recv(source=MPI.ANY_SOURCE, tag=3)
+half = world.Split(0, -world.rank)
+half.Barrier()
+print(f"{world.rank}:{got['text']}")
+"""
+
+
 class Behaviour(Case):
     def test_a_late_sender_is_seen_by_the_receiver(self) -> None:
         for flavour in self.flavours():
@@ -241,6 +255,32 @@ class Behaviour(Case):
                     for p in processes:
                         self.assertEqual(calls(p, "MPI_Barrier")[0].text, f"{WORLD}[1,0]#1")
                         self.assertEqual((calls(p, "MPI_File_write_all")[0].text, calls(p, "MPI_File_write_all")[0].b), (f"{WORLD}[1,0]#1", 16))
+
+    def test_counts_of_64_bits_where_the_library_has_them_and_where_not(self) -> None:
+        for flavour in self.flavours():
+            with self.subTest(flavour.name):
+                has_none = flavour is OpenMpi and "MPI_Send_c" not in subprocess.run(
+                    ["nm", "-D", *pathlib.Path("/usr/lib").glob("*/libmpi.so.40")], capture_output=True, text=True, check=False).stdout
+                program = self.compile(flavour, "mpi_large.c", *(["-DHUGE"] if has_none else []))
+                done, processes = self.record(flavour, 2, program)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(sorted(done.stdout.splitlines()), ["0 0 18", "1 0 18", *(["huge 1"] * 2 if has_none else [])])
+                send, receive = calls(processes[0], "MPI_Send"), calls(processes[1], "MPI_Recv")
+                self.assertEqual([(r.b, r.values) for r in send], [(40, {"peer": 1, "tag": 1, "count": 10})])
+                self.assertEqual([(r.b, r.values["peer"]) for r in receive], [(40, 0)])
+                self.assertEqual([r.b for p in processes for r in calls(p, "MPI_Allreduce")], [40, 40])
+
+    def test_mpi4py(self) -> None:
+        python = python_with("mpi4py", "HOLDUP_MPI4PY_PYTHON", "venv-mpi4py", "a python with mpi4py") if OpenMpi.is_there() else None
+        if not python:
+            self.skipTest("no mpi4py, or no Open MPI")
+        done, processes = self.record(OpenMpi, 2, python, "-c", MPI4PY)
+        self.assertEqual((done.returncode, sorted(re.findall(r"\d:7", done.stdout))), (0, ["0:7", "1:7"]), done.stderr)
+        self.assertEqual([p.rank for p in processes], [0, 1])
+        sent = calls(processes[0], "MPI_Send")
+        self.assertEqual((sent[0].text, sent[0].values["peer"], sent[0].values["tag"]), (WORLD, 1, 3))
+        self.assertEqual(calls(processes[1], "MPI_Mrecv")[0].b, sent[0].b)
+        self.assertEqual({r.text for p in processes for r in calls(p, "MPI_Barrier")}, {f"{WORLD}[1,0]#1"})
 
     def test_another_tool_behind_us_still_sees_its_calls(self) -> None:
         for flavour in self.flavours():

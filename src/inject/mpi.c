@@ -5,8 +5,8 @@
  * one (the library's, or that of another tool that was linked in between).  Only one file can do that, so it is this
  * library and not one of its own.  A program without MPI meets these names in one case only, when it looks for them by
  * dlsym or weak references to learn whether there is MPI: those ask MPI_Initialized, MPI_Comm_rank, MPI_Comm_size or
- * MPI_Get_version, none of which is here; and all that is here is in every MPI since 3.1, so that none is thought newer than
- * it is.  One that calls MPI_Init all the same gets an error and leaves a note.  What a
+ * MPI_Get_version, none of which is here; and all that is here is in every MPI since 3.1 (mpi_large.c: or acts as
+ * if it were not there).  One that calls MPI_Init all the same gets an error and leaves a note.  What a
  * program has linked statically, or calls as PMPI_, passes by unseen.
  *
  * Arguments pass through untouched, but for a status that the program ignores: then the library fills one of ours, which
@@ -19,6 +19,7 @@
 
 #include "base/banned.h"
 #include "inject/mpi.h"
+#include "inject/mpi_words.h"
 #include "inject/process.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -220,10 +221,10 @@ static int64_t size_of(hu_word type)
 }
 
 /* One side of a call: counts times the size of their type.  -1: it has no such side. */
-static int64_t side_bytes(const hu_mpi_frame *f, const knowledge *k, const char letters[4], int64_t *count)
+static int64_t side_bytes(const hu_mpi_frame *f, const knowledge *k, const char letters[5], int64_t *count)
 {
-    const int buffer = position(f, letters[0]), one = position(f, letters[1]), type = position(f, letters[2]),
-              many = position(f, letters[3]);
+    const int buffer = position(f, letters[0]), one = position(f, letters[1]), large = position(f, letters[2]),
+              type = position(f, letters[3]), many = position(f, letters[4]);
 
     /* MPI_IN_PLACE: what stands beside it means nothing where the other side has a count of its own */
     if (type < 0 || (position(f, 'T') >= 0 && buffer >= 0 && hu_mpi_is_own_address(f->a[buffer])))
@@ -231,6 +232,8 @@ static int64_t side_bytes(const hu_mpi_frame *f, const knowledge *k, const char 
     *count = 0;
     if (one >= 0)
         *count = int_of(f, one);
+    else if (large >= 0)
+        *count = (int64_t)f->a[large];
     else if (many >= 0 && f->a[many])
         for (int32_t i = 0; i < k->of.size; i++)
             *count += ((const int32_t *)(uintptr_t)f->a[many])[i];
@@ -284,15 +287,15 @@ static void learn_bytes(const hu_mpi_frame *f, knowledge *k)
         k->bytes = sum > 0 ? sum : 0;
         return;
     }
-    sent = prefers_received ? -1 : side_bytes(f, k, "bntv", &n);
+    sent = prefers_received ? -1 : side_bytes(f, k, "bnltv", &n);
     if (sent < 0) {
-        received = side_bytes(f, k, "BNTV", &m);
+        received = side_bytes(f, k, "BNeTV", &m);
         if (received < 0 && prefers_received)           /* MPI_IN_PLACE of the root of MPI_Scatter */
-            received = side_bytes(f, k, "bntv", &m);
+            received = side_bytes(f, k, "bnltv", &m);
         sent = received;
         n = m;
     } else if (f->call == HU_MPI_Sendrecv) {
-        k->received = side_bytes(f, k, "BNTV", &m);
+        k->received = side_bytes(f, k, "BNeTV", &m);
     }
     if (sent >= 0) {
         k->bytes = goes_to_all(f->call) ? times(sent, k->of.size) : sent;
@@ -593,46 +596,6 @@ void hu_mpi_after(hu_mpi_frame *f, int rc)
         write_record(f, &k, until);
     hu_thread.inside--;
 }
-
-#define P0 void
-#define P1 hu_word a0
-#define P2 P1, hu_word a1
-#define P3 P2, hu_word a2
-#define P4 P3, hu_word a3
-#define P5 P4, hu_word a4
-#define P6 P5, hu_word a5
-#define P7 P6, hu_word a6
-#define P8 P7, hu_word a7
-#define P9 P8, hu_word a8
-#define P10 P9, hu_word a9
-#define P11 P10, hu_word a10
-#define P12 P11, hu_word a11
-#define A0
-#define A1 a0
-#define A2 A1, a1
-#define A3 A2, a2
-#define A4 A3, a3
-#define A5 A4, a4
-#define A6 A5, a5
-#define A7 A6, a6
-#define A8 A7, a7
-#define A9 A8, a8
-#define A10 A9, a9
-#define A11 A10, a10
-#define A12 A11, a11
-#define C0
-#define C1 a[0]
-#define C2 C1, a[1]
-#define C3 C2, a[2]
-#define C4 C3, a[3]
-#define C5 C4, a[4]
-#define C6 C5, a[5]
-#define C7 C6, a[6]
-#define C8 C7, a[7]
-#define C9 C8, a[8]
-#define C10 C9, a[9]
-#define C11 C10, a[10]
-#define C12 C11, a[11]
 
 #define M(name, fortran, arity, class, letters)                                                                       \
     EXPORT int MPI_##name(P##arity);                                                                                  \

@@ -2,8 +2,8 @@
  * mpi_calls.h - the calls of MPI that are recorded (MPI 3.1): name, arguments and class, in one list for the door and the
  * reader.
  *
- * No call of MPI 4.0 is here: a program that asks by a weak reference whether its library has MPI_Send_c (mpi4py does)
- * would find ours, and call it in vain.
+ * Calls of MPI 4.0 are recorded under these names too, where there are such (inject/mpi_large.c): l and e are n and N of
+ * 64 bits.  A name that an older library does not have must not be in this list: mpi4py asks which there are.
  *
  * M(name in C, name in Fortran, number of arguments, class, what the arguments are): one letter for each argument.
  *
