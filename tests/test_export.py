@@ -547,7 +547,7 @@ class CommandLine(unittest.TestCase):
             (["export", ONE, "-f", "perfeto"], 2, "did you mean perfetto"),
             (["export", ONE, "-f", "xyzzy"], 2, "--list-formats names them"),
             (["export", ONE, "-f", "csv", "-w", "gpu"], 2, "--weight is for --format folded"),
-            (["export", ONE, "-f", "folded", "-w", "cpu"], 2, "choose one of host, gpu"),
+            (["export", ONE, "-f", "folded", "-w", "disk"], 2, "choose one of host, gpu"),
             (["export", ONE, "-f", "csv", "--steps", "90..99"], 2, "this trace has steps"),
             (["export", ONE, "-o", "no/such/folder/x.csv"], 3, "cannot write"),
             (["export", "nothing.json", "-f", "csv"], 3, "nothing.json"),

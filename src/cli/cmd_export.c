@@ -25,7 +25,7 @@ typedef struct {
     hu_limits     limits;
 } options;
 
-static const char *const weights[] = {"host", "gpu", NULL};
+static const char *const weights[] = {"host", "gpu", "cpu", NULL};
 
 static const hu_export_format *find_format(const char *name)
 {
@@ -60,7 +60,7 @@ static const hu_option rows[] = {
      NULL, NULL},
     {"steps", 's', HU_OPTION_SPECIAL, "A..B", "only these steps, by the number of their ProfilerStep, or from 0",
      offsetof(options, steps), NULL, hu_inputs_parse_steps},
-    {"weight", 'w', HU_OPTION_CHOICE, "host|gpu", "folded stacks weigh the host's own time (default) or the device's",
+    {"weight", 'w', HU_OPTION_CHOICE, "host|gpu|cpu", "folded stacks weigh the host's own time (default), the device's, or that of CPU samples",
      offsetof(options, weight), weights, NULL},
     {"list-formats", 0, HU_OPTION_FLAG, NULL, "name all formats", offsetof(options, list), NULL, NULL},
     {"quiet", 'q', HU_OPTION_FLAG, NULL, "no progress, no word about what was written", offsetof(options, quiet), NULL,
@@ -236,7 +236,7 @@ static int write_traces(const options *o, hu_trace *const *traces, size_t n, hu_
         if (o->steps.is_limited)
             find_window(traces[i], &o->steps, &parts[i].window, &err);
     }
-    return err.code ? hu_command_fail(&err) : write_file(o, &(hu_export){parts, n, o->weight == 1});
+    return err.code ? hu_command_fail(&err) : write_file(o, &(hu_export){parts, n, o->weight == 1, o->weight == 2});
 }
 
 static int export(const options *o, const hu_inputs *inputs, hu_arena *arena)

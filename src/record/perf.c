@@ -11,8 +11,9 @@
  *    given up; mainline treats 3 and 4 as 2, Debian and Ubuntu refuse everything;
  *  - build ids of mappings came with Linux 5.12.
  *
- * 99 samples a second is the default: off the beat of timers that tick at 100 or 250 Hz, 1 % resolution within a second
- * of CPU time, and 0.02 % of it spent (measured: about 2 us for a sample with its chain).
+ * 99 samples a second is the default: off the beat of timers that tick at 100 or 250 Hz, and 1 % resolution within a
+ * second of CPU time.  Measured in a virtual machine, where a timer's interrupt is dear: 20 us for a sample with its
+ * chain, so 0.2 % of that second; 0.5 us for a switch (bench/sampling.py).
  */
 #include "record/perf.h"
 

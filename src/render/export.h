@@ -19,7 +19,8 @@ typedef struct {
 typedef struct {
     const hu_export_part *parts;
     size_t n;
-    bool   by_device;               /* folded stacks weigh device time instead of the host's */
+    bool   by_device;               /* folded stacks weigh device time instead of the host's, */
+    bool   by_samples;              /* or the CPU time that samples stand for */
 } hu_export;
 
 typedef struct {

@@ -7,7 +7,9 @@
  *     device:  length of the work, below what launched it, calls of the runtime left out; work whose launch is not
  *              known goes below its stream
  *
- * Both count only what lies in the window.  What nests deeper than HU_STACKS_DEEPEST is counted where the limit is, so
+ *     cpu:     samples of the CPU, below their thread: functions, beside the slices of the same thread
+ *
+ * All count only what lies in the window.  What nests deeper than HU_STACKS_DEEPEST is counted where the limit is, so
  * sums stay what they are.
  */
 #include "render/stacks.h"
@@ -90,6 +92,30 @@ static void add_device(work *w)
     }
 }
 
+static uint32_t sampled(work *w, uint32_t track, uint32_t stack)
+{
+    uint32_t functions[HU_STACKS_DEEPEST];
+    uint32_t at = child(w, 0, w->n_strings + track);
+    size_t   n = 0;
+
+    for (; stack && n < HU_STACKS_DEEPEST; stack = hu_trace_cpu_stack(w->part->trace, stack)->caller)
+        functions[n++] = hu_trace_cpu_stack(w->part->trace, stack)->function;
+    while (n)
+        at = child(w, at, functions[--n]);
+    return at;
+}
+
+static void add_samples(work *w)
+{
+    const int64_t        each_ns = hu_trace_get_info(w->part->trace)->cpu_sample_ns;
+    size_t               n;
+    const hu_cpu_sample *samples = hu_trace_cpu_samples(w->part->trace, &n);
+
+    for (size_t i = 0; i < n && !w->no_memory; i++)
+        if (samples[i].time_ns >= w->part->window.start_ns && samples[i].time_ns < w->part->window.end_ns)
+            w->stacks.at[sampled(w, samples[i].track, samples[i].stack)].cpu_ns += each_ns ? each_ns : 1;
+}
+
 static hu_str *name_tracks(const hu_trace *trace, hu_arena *arena)
 {
     size_t          n;
@@ -119,6 +145,8 @@ int hu_stacks_build(const hu_export_part *part, hu_arena *arena, hu_stacks *out,
         add_host(&w);
     if (!w.no_memory)
         add_device(&w);
+    if (!w.no_memory)
+        add_samples(&w);
     hu_arena_free(scratch);
     if (w.no_memory)
         return hu_fail_memory(err);

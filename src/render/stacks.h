@@ -10,6 +10,7 @@ typedef struct {
     uint32_t frame;                 /* a string id, or hu_stacks.n_strings + a track */
     uint32_t depth;                 /* frames from the top, this one included */
     int64_t  host_ns, device_ns;    /* of this frame itself, without what is below it */
+    int64_t  cpu_ns;                /* the same by CPU samples, whose frames are functions; 1 each when not known */
 } hu_stack;
 
 typedef struct {

@@ -56,8 +56,9 @@ static int write_trace(const hu_export *e, size_t index, hu_arena *arena, hu_out
     if (hu_stacks_build(part, arena, &stacks, err) < 0)
         return err->code;
     for (size_t i = 1; i < stacks.n; i++) {
-        const int64_t weight_ns = e->by_device ? stacks.at[i].device_ns : stacks.at[i].host_ns;
-        const size_t  depth = weight_ns > 0 ? hu_stacks_path(&stacks, i, frames) : 0;
+        const hu_stack *s = &stacks.at[i];
+        const int64_t   weight_ns = e->by_samples ? s->cpu_ns : e->by_device ? s->device_ns : s->host_ns;
+        const size_t    depth = weight_ns > 0 ? hu_stacks_path(&stacks, i, frames) : 0;
 
         if (depth && e->n > 1) {
             write_frame(out, rank);

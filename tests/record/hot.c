@@ -5,6 +5,8 @@
  *     hot sleep SECONDS
  *     hot threads N          each spins for 20 ms
  *     hot forks N            children that spin for 20 ms, one after the other
+ *     hot add N              calls hot_function N times: 2 million additions each
+ *     hot switch N           two threads that wake each other N times
  *     hot reset SECONDS      gives all signals their default, and spins
  *     hot own SECONDS        handles all signals itself, spins, and prints how many came
  *     hot jit                spins in code that lies in no file; prints its address
@@ -81,6 +83,32 @@ static int forks(int n)
     return 0;
 }
 
+static int ends[2][2];
+
+static void *answer(void *count)
+{
+    char c;
+
+    for (int i = 0; i < *(int *)count; i++)
+        if (read(ends[0][0], &c, 1) != 1 || write(ends[1][1], "b", 1) != 1)
+            break;
+    return NULL;
+}
+
+static int switches(int n)
+{
+    pthread_t other;
+    char      c;
+
+    if (pipe(ends[0]) < 0 || pipe(ends[1]) < 0 || pthread_create(&other, NULL, answer, &n))
+        return 1;
+    for (int i = 0; i < n; i++)
+        if (write(ends[0][1], "a", 1) != 1 || read(ends[1][0], &c, 1) != 1)
+            return 1;
+    pthread_join(other, NULL);
+    return 0;
+}
+
 static volatile int signals;
 
 static void count_signal(int number)
@@ -153,6 +181,11 @@ int main(int argc, char **argv)
         return threads((int)number);
     else if (strcmp(what, "forks") == 0)
         return forks((int)number);
+    else if (strcmp(what, "add") == 0)
+        for (int i = 0; i < (int)number; i++)
+            hot_function();
+    else if (strcmp(what, "switch") == 0)
+        return switches((int)number);
     else if (strcmp(what, "reset") == 0)
         return handle_all(SIG_DFL, number);
     else if (strcmp(what, "own") == 0)
