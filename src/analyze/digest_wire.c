@@ -380,7 +380,8 @@ HU_WIRE_TABLE(hu_host_time, HOST_TIME);
     F(T, PART, operators, hu_operators) F(T, PART, kernels, hu_kernels) F(T, PART, copies, hu_copies) \
     F(T, PART, op_kernels, hu_op_kernels) F(T, PART, idle, hu_idle) F(T, PART, launches, hu_launches) \
     F(T, PART, calls, hu_calls) F(T, PART, comm, hu_comm) F(T, PART, memory, hu_memory) \
-    F(T, PART, overheads, hu_overheads) F(T, PART, hot, hu_hot) F(T, PART, tree, hu_tree) F(T, PART, sequences, hu_sequences) \
+    F(T, PART, overheads, hu_overheads) F(T, PART, hot, hu_hot) F(T, PART, tree, hu_tree) \
+    F(T, PART, sequences, hu_sequences) \
     F(T, PART, roofline, hu_roofline) F(T, PART, host_calls, hu_host_calls) \
     F(T, PART, host_time, hu_host_time) F(T, PART, phases, hu_phase_table) F(T, PART, parallelism, hu_parallelism) \
     F(T, PART, health, hu_health) F(T, MAYBE, hta, hu_hta) \

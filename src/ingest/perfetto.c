@@ -13,7 +13,8 @@
 #include "ingest/format.h"
 #include "ingest/perfetto_reader.h"
 
-enum { FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2, DEFAULTS_CLOCK = 58, DEFAULTS_EVENT = 11, DEFAULTS_TRACK = 11, DEFAULTS_SAMPLE = 12,
+enum { FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2, DEFAULTS_CLOCK = 58, DEFAULTS_EVENT = 11, DEFAULTS_TRACK = 11,
+       DEFAULTS_SAMPLE = 12,
        CLOCK_BOOTTIME = 6, LARGEST_FIELD = 1999, RATIO_FREE_BYTES = 64 << 20 };
 
 typedef struct {

@@ -11,8 +11,8 @@
  *  - timers are not inherited by fork, and an exec drops what they had sent;
  *  - the handler runs anywhere, on any stack: no C library but system calls, little stack, errno kept.
  *
- * What lies where is copied from /proc/self/maps into the session, beside the ring (.maps), at the first sample, the 10th, the 100th
- * and so on, and at the end: a sample's addresses mean nothing without it.
+ * What lies where is copied from /proc/self/maps into the session, beside the ring (.maps), at the first sample, the
+ * 10th, the 100th and so on, and at the end: a sample's addresses mean nothing without it.
  */
 #include <dlfcn.h>
 #include <signal.h>

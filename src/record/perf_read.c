@@ -106,8 +106,8 @@ static bool take_map(reader *x, const hu_perf_record *r)
     const bool     is_new = r->type == PERF_RECORD_MMAP2;
     const hu_str   name = text_at(r, is_new ? MAP2_NAME : MAP_NAME, PATH_MOST);
     const uint64_t start = hu_load_u64(r->body + MAP_START), n = hu_load_u64(r->body + MAP_LENGTH);
-    hu_perf_module module = {.path = hu_intern_add(&x->out->texts, name), .kind = (uint8_t)hu_perf_stacks_kind(name), .start = start,
-                             .end = start + n, .offset = hu_load_u64(r->body + MAP_OFFSET)};
+    hu_perf_module module = {.path = hu_intern_add(&x->out->texts, name), .kind = (uint8_t)hu_perf_stacks_kind(name),
+                             .start = start, .end = start + n, .offset = hu_load_u64(r->body + MAP_OFFSET)};
     hu_perf_place  place = {.start = start, .end = module.end, .offset = module.offset};
 
     if (is_new && !(u32_at(r, MAP2_RIGHTS) & RIGHT_TO_RUN))

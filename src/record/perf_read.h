@@ -42,7 +42,11 @@ typedef struct {
     uint64_t at;                        /* offset in the file of the module; an address where there is no file */
 } hu_perf_frame;
 
-typedef enum { HU_MODULE_FILE, HU_MODULE_JIT /* memory without a file */, HU_MODULE_KERNEL, HU_MODULE_UNKNOWN } hu_module_kind;
+typedef enum {
+    HU_MODULE_FILE,
+    HU_MODULE_JIT,                      /* memory without a file */
+    HU_MODULE_KERNEL, HU_MODULE_UNKNOWN,
+} hu_module_kind;
 
 typedef struct {
     uint32_t path;                      /* a text */
@@ -83,8 +87,8 @@ typedef struct {
 } hu_perf_files;
 
 /*
- * Reads all files perf.CPU of a session; where there are none, `schedstat` and the samples in rings.  0 also when there is neither: then
- * n_files is 0.  HU_ENOMEM, or HU_EIO when the directory cannot be read.
+ * Reads all files perf.CPU of a session; where there are none, `schedstat` and the samples in rings.  0 also when there
+ * is neither: then n_files is 0.  HU_ENOMEM, or HU_EIO when the directory cannot be read.
  */
 int hu_perf_read(const char *session, hu_arena *arena, hu_perf_files *out, hu_error *err);
 

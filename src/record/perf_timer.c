@@ -196,7 +196,8 @@ static int by_time(const void *left, const void *right)
     return (a->thread > b->thread) - (a->thread < b->thread);
 }
 
-int hu_perf_timer_read(const char *session, hu_perf_stacks *stacks, hu_perf_spaces *spaces, hu_perf_files *out, hu_error *err)
+int hu_perf_timer_read(const char *session, hu_perf_stacks *stacks, hu_perf_spaces *spaces, hu_perf_files *out,
+                       hu_error *err)
 {
     reader          x = {.stacks = stacks, .spaces = spaces, .out = out, .scratch = hu_arena_new()};
     hu_process_list list;
