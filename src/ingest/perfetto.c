@@ -286,6 +286,8 @@ static void take_attribute(perfetto_reader *r, hu_str message)
         info->world_size = (int64_t)value.value > 0 ? (int64_t)value.value : -1;
     else if (hu_str_equal(key, HU_STR("holdup.torn_records")) && value.value < UINT64_C(1) << 50)
         hu_builder_quality(r->b)->count[HU_REASON_TORN] = (int64_t)value.value;
+    else if (hu_str_equal(key, HU_STR("holdup.overwritten_records")) && value.value < UINT64_C(1) << 50)
+        hu_builder_quality(r->b)->count[HU_REASON_OVERWRITTEN] = (int64_t)value.value;
     hu_builder_metadata(r->b, key, (hu_str){digits, hu_format_i64(digits, (int64_t)value.value)});
 }
 

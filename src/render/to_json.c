@@ -419,6 +419,7 @@ static void write_quality(hu_json_out *j, const hu_digest *d)
     hu_json_int(j, "lost", hu_quality_lost(q));
     hu_json_int(j, "lost_records", q->count[HU_REASON_RECORDER]);
     hu_json_int(j, "torn_records", q->count[HU_REASON_TORN]);
+    hu_json_int(j, "overwritten_records", q->count[HU_REASON_OVERWRITTEN]);
     hu_json_phases(j, q);
     hu_json_open(j, "by_kind", '{');
     for (hu_kind k = 0; k < HU_KIND_COUNT; k++)

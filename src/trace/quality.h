@@ -24,6 +24,7 @@
     R(NO_STATE, true, "needs names and clocks that its writer declared before the recording began, or lost")  \
     R(RECORDER, true, "lost by the recorder, which had no room for them")                                    \
     R(TORN, true, "torn when their process died: begun, and not completed")                                  \
+    R(OVERWRITTEN, false, "older ones gave way to these: a flight recorder keeps the newest")                \
     R(UNKNOWN_ID, false, "names something that was never declared, kept without it")                         \
     R(WIDE_ID, false, "correlation or external id beyond 32 bits, renumbered")                               \
     R(DUPLICATE_KEY, false, "member written twice, the last one counts")                                     \
