@@ -90,6 +90,9 @@ static size_t make_trace(char *text)
         "\"Collective name\":\"allreduce\",\"dtype\":\"Float\",\"In msg nelems\":4,\"Out msg nelems\":4,\"Group size\":2}},"
         "{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":12,\"args\":{\"Addr\":1,\"Bytes\":8,\"Device Type\":1,\"Device Id\":0}},"
         "{\"ph\":\"X\",\"cat\":\"overhead\",\"name\":\"Buffer Flush\",\"pid\":-1,\"tid\":0,\"ts\":50,\"dur\":1},"
+        "{\"ph\":\"X\",\"cat\":\"os_call\",\"name\":\"read\",\"pid\":1,\"tid\":1,\"ts\":36,\"dur\":2,\"args\":{\"class\":\"file_read\",\"path\":\"/x\"}},"
+        "{\"ph\":\"X\",\"cat\":\"mpi\",\"name\":\"MPI_Send\",\"pid\":1,\"tid\":3,\"ts\":36,\"dur\":2,\"args\":{\"comm\":\"[0]\",\"peer\":0}},"
+        "{\"ph\":\"X\",\"cat\":\"cpu_wait\",\"name\":\"runnable\",\"pid\":1,\"tid\":1,\"ts\":39,\"dur\":1},"
         CALL("cudaStreamSynchronize", "41", "3", "0") ",{\"ph\":\"s\",\"id\":4,\"pid\":1,\"tid\":1,\"ts\":11,\"cat\":\"fwdbwd\"},"
         "{\"ph\":\"f\",\"id\":4,\"pid\":1,\"tid\":2,\"ts\":30,\"cat\":\"fwdbwd\"},"
         "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"long\",\"pid\":1,\"tid\":1,\"ts\":20,\"dur\":1,\"args\":{\"External id\":5,\"Call stack\":\"\\n");
