@@ -272,7 +272,8 @@ static int report(const options *o, const hu_inputs *inputs, const char *argumen
                                   .digest = {o->steps, (hu_grouping)o->group_by, (int)o->frames, (hu_compat)o->compat, 1}};
     hu_report r = {.show = o->show, .part = o->part, .top = o->top, .sort = o->sort, .scratch = arena,
                    .batch = o->batch, .unit = o->unit ? o->unit : "samples",
-                   .color = wants_color(o), .width = o->output ? PLAIN_WIDTH : terminal_width(descriptor(o)), .arguments = arguments};
+                   .color = wants_color(o), .arguments = arguments,
+                   .width = o->output ? PLAIN_WIDTH : terminal_width(descriptor(o))};
     hu_ranks    ranks;
     hu_error    err = {0};
     int         rc = hu_ranks_read(inputs, &how, arena, &ranks);

@@ -47,7 +47,9 @@ typedef struct {
 
 static void print_quoted(hu_out *out, const char *word)
 {
-    if (word[0] && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-") == strlen(word)) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+
+    if (word[0] && strspn(word, plain) == strlen(word)) {
         hu_out_text(out, word);
         return;
     }
@@ -301,9 +303,9 @@ static void say_recorded(const run_state *r)
                    r->tally.processes == 1 ? "" : "es", more);
     if (r->samples.lost)
         hu_command_say("%" PRIu64 " records of the CPU were lost: the kernel's rings were full", r->samples.lost);
-    if (r->result.outlive)
-        hu_command_say("%d process%s of it still run%s, no longer recorded; --wait all waits for them", r->result.outlive,
-                       r->result.outlive == 1 ? "" : "es", r->result.outlive == 1 ? "s" : "");
+    if (r->tally.running)
+        hu_command_say("%u process%s of it still run%s, no longer recorded; --wait all waits for them", r->tally.running,
+                       r->tally.running == 1 ? "" : "es", r->tally.running == 1 ? "s" : "");
 }
 
 /* The cost of each record was measured when the run began, by hu_cost_of_record. */
@@ -318,7 +320,8 @@ static void say_cost(const run_state *r)
     hu_units_time(own, (double)c.supervisor_ns);
     hu_units_time(job, (double)r->result.job_cpu_ns);
     if (r->result.job_cpu_ns < LEAST_JOB_NS || isnan(c.share))
-        hu_command_say("recording took %s in the command (%s ns a record, measured here) and %s beside it", records, each, own);
+        hu_command_say("recording took %s in the command (%s ns a record, measured here) and %s beside it", records, each,
+                       own);
     else
         hu_command_say("recording took %s %% of the command's %s of CPU time: %s in it (%s ns a record, measured here), %s"
                        " beside it", share, job, records, each, own);

@@ -93,8 +93,8 @@ static int choose(const options *o, hu_registry_entry *list, size_t n, hu_error 
     if (kept == 0)
         return none_running(err);
     if (kept > 1 && !o->all && !o->session)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%d runs go on here; say --session NAME or --all: %s, %s …", kept,
-                       list[0].name, list[1].name);
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%d runs go on here; say --session NAME or --all: %s, %s …",
+                       kept, list[0].name, list[1].name);
     return kept;
 }
 

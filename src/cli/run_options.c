@@ -71,8 +71,8 @@ static int unknown_door(const char *option, hu_str word, hu_error *err)
     near = hu_options_suggest(text, names, HU_COUNT(names));
     if (near)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s does not know \"%s\"; did you mean %s", option, text, near);
-    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s does not know \"%s\"; there are user, nvtx, osrt, mpi, cpu, none",
-                   option, text);
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s does not know \"%s\"; there are user, nvtx, osrt, mpi, cpu,"
+                   " none", option, text);
 }
 
 static uint32_t find_door(hu_str word)
@@ -268,8 +268,8 @@ static int parse_range(void *field, const char *text, hu_error *err)
         note(o, "--capture-range=cudaProfilerApi is not seen yet: all is recorded; nvtx:NAME and --steps A..B limit it");
         return 0;
     }
-    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--capture-range wants none, nvtx:NAME or nvtx:NAME@DOMAIN, not \"%s\"",
-                   text);
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--capture-range wants none, nvtx:NAME or nvtx:NAME@DOMAIN,"
+                   " not \"%s\"", text);
 }
 
 static int parse_range_end(void *field, const char *text, hu_error *err)
@@ -352,8 +352,8 @@ const hu_option hu_run_rows[HU_RUN_ROWS] = {
     {"nvtx-capture", 'p', HU_OPTION_SPECIAL, "NAME", "the range of --capture-range=nvtx", 0, NULL, parse_range_name},
     {"capture-range-end", 0, HU_OPTION_SPECIAL, "repeat", "every range of that name (the only way there is)", 0, NULL,
      parse_range_end},
-    {"delay", 'y', HU_OPTION_SPECIAL, "SECONDS", "begin to record after this time; 500ms and 2m are known", AT(delay_ns), NULL,
-     parse_seconds},
+    {"delay", 'y', HU_OPTION_SPECIAL, "SECONDS", "begin to record after this time; 500ms and 2m are known",
+     AT(delay_ns), NULL, parse_seconds},
     {"duration", 'd', HU_OPTION_SPECIAL, "SECONDS", "record for this time, then end the command (--kill none: do not)",
      AT(duration_ns), NULL, parse_seconds},
     {"kill", 0, HU_OPTION_CHOICE, "WHAT", "none, sigkill, sigterm (default): what ends the command after --duration",
@@ -364,7 +364,8 @@ const hu_option hu_run_rows[HU_RUN_ROWS] = {
     {"cpuctxsw", 0, HU_OPTION_SPECIAL, "WHAT", "process-tree (default): when threads ran; none", 0, NULL, parse_switches},
     {"osrt-threshold", 0, HU_OPTION_SPECIAL, "NS", "calls of the C library that took less are not recorded (1000)",
      AT(threshold_ns), NULL, parse_threshold},
-    {"paths", 0, HU_OPTION_FLAG, NULL, "which files and peers, with the calls (default; --no-paths: do not)", AT(paths), NULL, NULL},
+    {"paths", 0, HU_OPTION_FLAG, NULL, "which files and peers, with the calls (default; --no-paths: do not)", AT(paths),
+     NULL, NULL},
     {"mode", 0, HU_OPTION_CHOICE, "MODE", "stream (default), or flight: keep only the newest in memory", AT(mode), modes,
      NULL},
     {"max-memory", 0, HU_OPTION_SPECIAL, "BYTES", "of rings, for each process (64M)", AT(max_memory), NULL, parse_bytes},

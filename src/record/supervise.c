@@ -45,7 +45,7 @@ typedef struct {
     bool            has_saved_end, is_child_gone, is_alone;
 } supervisor;
 
-static const int watched[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGALRM};
+static const int watched[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGXCPU};
 
 static int64_t now_ns(clockid_t clock)
 {
@@ -265,6 +265,7 @@ static void take_signal(supervisor *s, const siginfo_t *info)
     case SIGTERM:
     case SIGHUP:
     case SIGQUIT:
+    case SIGXCPU:                       /* batch systems warn by it */
         end_asked(s, info->si_signo, now);
         break;
     case SIGUSR1:
@@ -358,27 +359,6 @@ static int64_t cpu_ns(int who)
            ((int64_t)used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
 }
 
-/* Rings are called PID-TICKS.ring. */
-static int count_running(const supervisor *s)
-{
-    DIR           *d = opendir(s->o->session->path);
-    struct dirent *e;
-    pid_t          last = 0;
-    int            n = 0;
-
-    while (d && (e = readdir(d))) {
-        const pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
-
-        if (pid > 1 && pid != last && strstr(e->d_name, ".ring") && pid != s->child && kill(pid, 0) == 0) {
-            n++;
-            last = pid;
-        }
-    }
-    if (d)
-        closedir(d);
-    return n;
-}
-
 void hu_supervise(const hu_supervise_options *options, pid_t child, hu_supervision *out)
 {
     supervisor    s = {.o = options, .control = options->session->control, .child = child, .out = out};
@@ -412,7 +392,6 @@ void hu_supervise(const hu_supervise_options *options, pid_t child, hu_supervisi
     while (s.saver > 0 && waitpid(s.saver, NULL, 0) < 0 && errno == EINTR)
         ;
     hu_witness_end(&s.witness);
-    out->outlive = count_running(&s);
     out->wall_ns = now_ns(CLOCK_MONOTONIC) - s.began;
     out->own_cpu_ns = cpu_ns(RUSAGE_SELF) - own_cpu;
     out->job_cpu_ns = cpu_ns(RUSAGE_CHILDREN);

@@ -31,7 +31,6 @@ typedef struct {
     int     signal;                     /* the last one that asked this run to end; 0 */
     bool    has_ended;                  /* false: the user would not wait for the command any longer */
     bool    was_cancelled;              /* `holdup cancel`: what was recorded is not wanted */
-    int     outlive;                    /* processes of the session that still run */
     int64_t wall_ns;
     int64_t own_cpu_ns, job_cpu_ns;     /* of the supervisor; of the command and all that it waited for */
     int64_t first_ns, last_ns;          /* CLOCK_REALTIME: begin and end of what was recorded; 0: never */

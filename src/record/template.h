@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * template.h - names of output files: nsys' letters, and those of a rank.
  *
- *     %h host   %p pid   %c command   %t start, UTC   %j job   %s its step   %r rank   %l local rank   %w world size   %N node
+ *     %h host   %p pid   %c command   %t start, UTC   %j job   %s its step   %r rank   %l local rank   %w world size
+ *     %N node
  *     %n number that makes the name a new one   %q{NAME} environment   %q{NAME:-x} or x   %% percent
  *
  * Values are cut down to letters, digits, '.', '_' and '-'.  What is not known takes the separator before it along, so
