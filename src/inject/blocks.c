@@ -139,6 +139,7 @@ static bool grow(hu_ring_head *head, uint32_t limit)
         refused = rc == -ENOSPC || rc == -EDQUOT || rc == -EFBIG ? HU_LOSS_DISK : HU_LOSS_FULL;
         return false;
     }
+    __atomic_store_n(&hu_the_process.mapped_blocks, old + more, __ATOMIC_RELEASE);
     __atomic_store_n(&head->n_blocks, old + more, __ATOMIC_RELEASE);
     for (uint32_t i = old + more; i-- > old;)
         push(head, i);

@@ -32,6 +32,7 @@ hu_process  hu_the_process;
 static uint32_t attaching;
 static void    *parents_file;           /* still mapped in a forked child: its texts are needed once */
 static size_t   parents_bytes;
+static uint32_t parents_blocks;         /* that are mapped here */
 
 static int64_t clock_ns(clockid_t clock)
 {
@@ -161,7 +162,7 @@ static void make_file(void)
     head->started = now;
     head->state = HU_PROCESS_RUNS;
     head->clock = hu_the_control->clock;
-    head->n_blocks = FIRST_BLOCKS;
+    head->n_blocks = hu_the_process.mapped_blocks = FIRST_BLOCKS;
     head->max_blocks = max_blocks;
     head->forked = hu_the_process.is_forked;
     head->begin = snapshot();
@@ -171,7 +172,7 @@ static void make_file(void)
     hu_process_read_rank();
     for (uint32_t i = FIRST_BLOCKS; i-- > 1;)
         hu_blocks_give(i);
-    if (!hu_strings_inherit(parents_file))
+    if (!hu_strings_inherit(parents_file, parents_blocks))
         hu_note("process %u: the names of its parent did not fit", head->pid);
     if (parents_file)
         hu_sys_unmap(parents_file, parents_bytes);
@@ -206,6 +207,7 @@ void hu_process_forked(void)
     if (hu_the_process.head) {
         parents_file = hu_the_process.head;
         parents_bytes = hu_the_process.reserved_bytes;
+        parents_blocks = hu_the_process.mapped_blocks;
     }
     attaching = 0;
     hu_the_process.head = NULL;

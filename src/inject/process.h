@@ -12,6 +12,7 @@ typedef struct {
     uint32_t      generation;                           /* how often this memory was forked and attached */
     bool          is_forked, has_failed;
     size_t        reserved_bytes;                       /* of address space behind head */
+    uint32_t      mapped_blocks;                        /* of it; a forked child's own, while the parent's file grows on */
 } hu_process;
 
 extern hu_process hu_the_process;
@@ -30,7 +31,7 @@ bool hu_lock(uint32_t *lock);
 void hu_unlock(uint32_t *lock);
 
 /* The text table in a forked child: the same ids, in its own file. */
-bool hu_strings_inherit(const hu_ring_head *parent);
+bool hu_strings_inherit(const hu_ring_head *parent, uint32_t n_blocks);
 
 /* Room in the file that is really there: 0 or -errno. */
 long hu_file_allocate(int fd, int64_t offset, int64_t bytes);

@@ -162,14 +162,14 @@ uint32_t hu_string_of(const char *text)
 }
 
 /* The parent may have gone on: of its texts, those that the child knew when it was forked. */
-bool hu_strings_inherit(const hu_ring_head *parent)
+bool hu_strings_inherit(const hu_ring_head *parent, uint32_t n_blocks)
 {
     bool is_ok = true;
 
     lock = 0;                           /* whoever held it is not in this process */
     generation = hu_the_process.generation;
     open_block = NULL;
-    for (uint32_t i = 1; parent && i < parent->n_blocks && is_ok; i++) {
+    for (uint32_t i = 1; parent && i < n_blocks && is_ok; i++) {
         const hu_block *b = hu_block_at(parent, i);
         const char     *at = (const char *)b->records;
 
@@ -181,6 +181,8 @@ bool hu_strings_inherit(const hu_ring_head *parent)
             memcpy(&id, at, 4);
             memcpy(&bytes, at + 4, 4);
             n = (8 + bytes + 7) & ~7u;
+            if (bytes > HU_STRING_BYTES_MAX || n > used)
+                break;                  /* the block has become another one meanwhile */
             if (id <= n_strings)
                 is_ok = store(id, at + 8, bytes);
         }
