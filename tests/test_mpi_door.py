@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import json
 import os
 import pathlib
 import re
@@ -269,6 +270,32 @@ class Behaviour(Case):
                 self.assertEqual([(r.b, r.values) for r in send], [(40, {"peer": 1, "tag": 1, "count": 10})])
                 self.assertEqual([(r.b, r.values["peer"]) for r in receive], [(40, 0)])
                 self.assertEqual([r.b for p in processes for r in calls(p, "MPI_Allreduce")], [40, 40])
+
+    def test_calls_that_fail_and_the_end_by_abort(self) -> None:
+        for flavour in self.flavours():
+            with self.subTest(flavour.name):
+                program = self.compile(flavour, "mpi_abort.c")
+                plain = self.run_plain(flavour, 2, program)
+                done, processes = self.record(flavour, 2, program)
+                self.assertEqual(done.returncode, plain.returncode)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn("failed 1", done.stdout)
+                self.assertEqual(len(calls(processes[1], "MPI_Send")), 1)
+                self.assertEqual([(r.text, r.values) for r in calls(processes[1], "MPI_Abort")], [(WORLD, {"code": 7})])
+
+    def test_from_the_program_to_the_answer(self) -> None:
+        for flavour in self.flavours():
+            with self.subTest(flavour.name):
+                out = self.folder / f"run-{flavour.compiler}"
+                done = self.run_plain(flavour, 2, self.compile(flavour, "late_sender.c"),
+                                      before=(EXE, "run", "--no-report", "--trace", "mpi", "-o", f"{out}/rank%r", "--"))
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(sorted(p.name for p in out.iterdir()), ["rank0.pftrace", "rank1.pftrace"])
+                report = json.loads(subprocess.run([EXE, "report", out, "--json"], capture_output=True, check=True, timeout=60).stdout)
+                self.assertEqual((report["run"]["ranks"], report["run"]["world_size"]), (2, 2))
+                self.assertEqual([report["messages"][k] for k in ("matched", "unmatched", "peer_missing", "sizes_differ")], [20, 0, 0, 0])
+                self.assertGreater(report["messages"]["late_sender_ns"], 0)
+                self.assertEqual((report["collectives"]["matched"], report["collectives"]["unmatched"]), (20, 0))
 
     def test_mpi4py(self) -> None:
         python = python_with("mpi4py", "HOLDUP_MPI4PY_PYTHON", "venv-mpi4py", "a python with mpi4py") if OpenMpi.is_there() else None
