@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from tests import protobuf
+from tests import pftrace, protobuf
 from tests.program import EXE, SANITIZED, report, run, skip_loudly
 
 BUILD = pathlib.Path(EXE).parent
@@ -424,6 +424,59 @@ class Hostile(unittest.TestCase):
         back = struct.pack("<qIIQQHB13s", 5, 5, 5, 0, 0, 0, ord("S"), b"x" * 13)
         self.assertEqual(self.read(head + row + back, name="schedstat")["malformed"], 1, "time runs backwards")
         self.assertEqual(self.read(b"abc", name="schedstat")["malformed"], 1)
+
+
+class Foreign(unittest.TestCase):
+    """PerfSample packets of other writers: fields in any order, names missing, state forgotten."""
+
+    NAMES = [(5, {1: "outer", 2: "inner"}), (17, {1: "usr", 2: "lib", 3: "libx.so"})]
+    FRAMES = [(19, pftrace.message((1, 1), (7, [1, 2, 3]))), (6, pftrace.message((1, 1), (2, 1), (3, 1), (4, 16))),
+              (6, pftrace.message((1, 2), (2, 2), (3, 1), (4, 32))), (6, pftrace.message((1, 3), (3, 1), (4, 48))),
+              (7, pftrace.message((1, 1), (2, [1, 2]))), (7, pftrace.message((1, 2), (2, [1, 3]))), (7, pftrace.message((1, 3), (2, [1, 2, 1])))]
+
+    def interned(self, backwards: bool) -> tuple[int, bytes]:
+        parts = [(number, pftrace.message((1, iid), (2, text))) for number, table in self.NAMES for iid, text in table.items()]
+        parts += self.FRAMES
+        return 12, pftrace.message(*(reversed(parts) if backwards else parts))
+
+    def sample(self, stack: int, tid: int, ts: int, mode: int = 2) -> bytes:
+        return pftrace.packet((66, pftrace.message((2, 5), (3, tid), (4, stack), (5, mode))), ts=ts, flags=pftrace.NEEDS)
+
+    def said(self, data: bytes) -> dict[str, Any]:
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "t.pftrace"
+            path.write_bytes(data)
+            return report(path)["ranks"][0]
+
+    def test_self_total_and_recursion(self) -> None:
+        for backwards in (False, True):
+            with self.subTest(backwards=backwards):
+                data = pftrace.packet(self.interned(backwards), ts=1, flags=pftrace.CLEARED)
+                data += self.sample(1, 5, 10) + self.sample(1, 6, 11) + self.sample(2, 5, 12, 1) + self.sample(3, 5, 13) + self.sample(0, 5, 14)
+                cpu = self.said(data)["cpu_samples"]
+                self.assertEqual((cpu["samples"], cpu["main_thread_samples"], cpu["kernel_samples"], cpu["sample_ns"]), (5, 4, 1, None))
+                rows = {row["name"]: (row["self_samples"], row["total_samples"], row["main_thread_samples"], row["module"])
+                        for row in cpu["functions"]}
+                # outer calls inner twice, an unnamed one once, and inner calls outer once: that sample counts once in its total
+                self.assertEqual(rows, {"inner": (2, 3, 1, "libx.so"), "[libx.so]+0x30": (1, 1, 1, "libx.so"), "outer": (1, 4, 1, "libx.so")})
+
+    def test_what_was_forgotten_or_lost_is_counted(self) -> None:
+        data = pftrace.packet(self.interned(False), ts=1, flags=pftrace.CLEARED) + self.sample(1, 5, 10)
+        data += pftrace.packet(pftrace.thread(1, 5, 5), ts=11, flags=pftrace.CLEARED) + self.sample(1, 5, 12)
+        data += pftrace.packet((66, pftrace.message((1, 0), (17, 7))), ts=13, flags=pftrace.NEEDS)
+        rank = self.said(data)
+        self.assertEqual(rank["cpu_samples"]["samples"], 2)
+        self.assertEqual(sum(row["self_samples"] for row in rank["cpu_samples"]["functions"]), 1)
+        reasons = {reason["id"]: reason["count"] for reason in rank["quality"]["reasons"]}
+        self.assertEqual(reasons, {"UNKNOWN_ID": 1, "RECORDER": 7})
+
+    def test_a_frequency_is_a_period(self) -> None:
+        defaults = (59, pftrace.message((12, pftrace.message((1, pftrace.message((2, 100)))))))
+        data = pftrace.packet(defaults, self.interned(False), ts=1, flags=pftrace.CLEARED) + self.sample(1, 5, 10)
+        self.assertEqual(self.said(data)["cpu_samples"]["sample_ns"], 10_000_000)
+        cycles = (59, pftrace.message((12, pftrace.message((1, pftrace.message((1, 1000), (4, 10)))))))
+        data = pftrace.packet(cycles, self.interned(False), ts=1, flags=pftrace.CLEARED) + self.sample(1, 5, 10)
+        self.assertIsNone(self.said(data)["cpu_samples"]["sample_ns"], "cycles are no time")
 
 
 @unittest.skipIf(SANITIZED, "times mean nothing there")

@@ -378,7 +378,8 @@ function copies(rank) {
 
 function host(rank) {
   const recorded = theReport().ranks[rank].host_time.is_recorded ? ["host", "oscalls"] : [];
-  return [...recorded, "idle", "launch", "calls", "waits", "overheads"].flatMap((word) => [
+  const sampled = theReport().ranks[rank].cpu_samples.samples ? ["hot"] : [];
+  return [...recorded, ...sampled, "idle", "launch", "calls", "waits", "overheads"].flatMap((word) => [
     el("h3", { class: "view-name" }, view(word).about),
     ...wholeView(rank, word),
   ]);
