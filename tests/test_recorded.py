@@ -93,8 +93,9 @@ class Recorded(unittest.TestCase):
         self.assertEqual(status["run"]["ranks"], 2)
         # the receive took 10 ms more than the send
         receives = {r["rank"]: r["host_calls"] for r in status["ranks"]}
-        self.assertGreater(receives[1]["communication"]["total_ns"], 20 * 8e6)
-        self.assertLess(receives[0]["communication"]["total_ns"], receives[1]["communication"]["total_ns"])
+        self.assertGreater(receives[1]["mpi"]["main_ns"], 20 * 8e6)
+        self.assertLess(receives[0]["mpi"]["main_ns"], receives[1]["mpi"]["main_ns"])
+        self.assertEqual(receives[1]["mpi"]["calls"], 42)
         self.assertEqual(status["collectives"]["matched"], 20)
         self.assertIn("straggler", [f["id"] for f in status["findings"]])
 

@@ -28,6 +28,8 @@ hu_host_class hu_host_calls_class(const hu_ask *ask, uint32_t slice)
 {
     const uint32_t row = ask->s.detail[slice];
 
+    if (ask->s.kind[slice] == HU_KIND_MPI)
+        return HU_HOST_MPI;
     return row == HU_NONE ? HU_HOST_OTHER : (hu_host_class)hu_trace_os_detail(ask->trace, row)->class;
 }
 
@@ -81,10 +83,19 @@ static uint32_t enclosing(const hu_ask *ask, uint32_t i)
     return HU_NONE;
 }
 
+static int64_t bytes_of_mpi(const hu_ask *ask, uint32_t i)
+{
+    if (ask->s.kind[i] != HU_KIND_MPI || ask->s.detail[i] == HU_NONE)
+        return -1;
+    return hu_trace_mpi_detail(ask->trace, ask->s.detail[i])->bytes;
+}
+
 static bool add_call(work *w, uint32_t i, int64_t main_ns)
 {
     const hu_ask       *ask = w->ask;
-    const hu_os_detail *d = ask->s.detail[i] == HU_NONE ? NULL : hu_trace_os_detail(ask->trace, ask->s.detail[i]);
+    const bool          is_os = ask->s.kind[i] == HU_KIND_OS_CALL && ask->s.detail[i] != HU_NONE;
+    const hu_os_detail *d = is_os ? hu_trace_os_detail(ask->trace, ask->s.detail[i]) : NULL;
+    const int64_t       bytes = d ? d->bytes : bytes_of_mpi(ask, i);
     const hu_host_class class = hu_host_calls_class(ask, i);
     const uint32_t      path = d ? d->path : 0, within = enclosing(ask, i), name = ask->s.name[i];
     const uint32_t      within_name = within == HU_NONE ? 0 : ask->s.name[within];
@@ -107,9 +118,9 @@ static bool add_call(work *w, uint32_t i, int64_t main_ns)
     }
     if (!call || !place)
         return false;
-    add(&w->out->by_class[class], ask->s.dur_ns[i], d ? d->bytes : -1, main_ns);
-    add(&w->calls.at[*call].sum, ask->s.dur_ns[i], d ? d->bytes : -1, main_ns);
-    add(&w->places.at[*place].sum, ask->s.dur_ns[i], d ? d->bytes : -1, main_ns);
+    add(&w->out->by_class[class], ask->s.dur_ns[i], bytes, main_ns);
+    add(&w->calls.at[*call].sum, ask->s.dur_ns[i], bytes, main_ns);
+    add(&w->places.at[*place].sum, ask->s.dur_ns[i], bytes, main_ns);
     return true;
 }
 
@@ -155,7 +166,7 @@ int hu_host_calls_measure(const hu_ask *ask, hu_host_calls *out, hu_error *err)
     for (size_t k = 0; k < ask->s.n; k++) {
         const uint32_t i = ask->order[k];
 
-        if (ask->s.kind[i] == HU_KIND_OS_CALL && !inner[i] && hu_ask_has(ask, i) &&
+        if (hu_kind_in(ask->s.kind[i], HU_BIT(OS_CALL) | HU_BIT(MPI)) && !inner[i] && hu_ask_has(ask, i) &&
             !add_call(&w, i, ask->s.track[i] == main_track ? in_steps(&w, i) : 0))
             return hu_fail_memory(err);
     }

@@ -49,7 +49,7 @@ const hu_host_place *hu_host_calls_place(const hu_host_calls *c, unsigned classe
 /* By slice: 1 for a call of the system or of MPI that is inside of another.  In `scratch`; NULL: no memory. */
 const uint8_t *hu_host_calls_find_inner(const hu_ask *ask, hu_arena *scratch);
 
-/* Of a slice of kind HU_KIND_OS_CALL. */
+/* Of a slice of kind HU_KIND_OS_CALL or HU_KIND_MPI. */
 hu_host_class hu_host_calls_class(const hu_ask *ask, uint32_t slice);
 
 #endif

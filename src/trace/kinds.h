@@ -60,6 +60,7 @@ enum {
     C(POLL, "poll", "waits for something to happen on a descriptor")        \
     C(WAIT, "wait", "waits for another thread")                             \
     C(CHILD, "child", "waits for its child processes")                      \
+    C(MPI, "mpi", "is in MPI")                                              \
     C(OTHER, "other", "is in other calls of the system")
 
 typedef enum {
