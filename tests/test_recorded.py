@@ -113,7 +113,11 @@ class Recorded(unittest.TestCase):
         answer = json.loads(holdup("report", out, "--json").stdout)
         self.assertEqual(answer["run"]["ranks"], 2)
         self.assertEqual([r["steps"]["count"] for r in answer["ranks"]], [30, 30])
-        self.assertIn("sleep", {f["id"] for f in answer["findings"]} | {s["cause"] for s in answer["stragglers"]})
+        slow = answer["ranks"][1]["host_calls"]["sleep"]
+        self.assertEqual(slow["calls"], 30)
+        self.assertGreaterEqual(slow["total_ns"], 30 * 15e6)
+        alone = json.loads(holdup("report", out / "rank1.pftrace", "--json").stdout)
+        self.assertTrue({"sleep", "data-loading"} & {f["id"] for f in alone["findings"]}, alone["findings"])
 
 
 if __name__ == "__main__":
