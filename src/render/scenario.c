@@ -109,6 +109,17 @@ static int build_one(const cut *c, hu_arena *arena, hu_error *err)
     return 0;
 }
 
+/* Is what it saves perhaps only waiting for other ranks?  Collectives of the host do not tell, and then it may still go. */
+static bool is_in_doubt(const hu_graph *g, const hu_finding *f)
+{
+    if (f->rule != HU_RULE_EXPOSED_COMM && f->rule != HU_RULE_POOR_OVERLAP)
+        return false;
+    for (size_t i = 0; i < g->n_ops; i++)
+        if (g->op[i].class == HU_CLASS_COMM)
+            return false;
+    return true;
+}
+
 int hu_scenarios_build(hu_simulation *s, const hu_findings *findings, hu_arena *arena, hu_scenario *out, hu_error *err)
 {
     const hu_graph *g = &s->graph;
@@ -124,7 +135,7 @@ int hu_scenarios_build(hu_simulation *s, const hu_findings *findings, hu_arena *
         hu_costs         *costs = hu_pricer_costs(s->pricer);
         cut               c = {.g = g, .step = step};
 
-        if (f->edit.kind == HU_EDIT_KINDS || !(f->gain_pct > 0))
+        if (f->edit.kind == HU_EDIT_KINDS || !(f->gain_pct > 0) || is_in_doubt(g, f))
             continue;
         hu_edit_apply(hu_pricer_facts(s->pricer), &f->edit, costs);
         hu_replay_run(hu_pricer_replay(s->pricer), costs, ends);
