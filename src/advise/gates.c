@@ -105,20 +105,26 @@ static place_name name_place(const hu_host_place *p)
     return said;
 }
 
-/* What the main thread waits in most, of some classes of calls. */
-static void show_places(const hu_scene *c, hu_hint *h, unsigned classes)
+static void show_place(hu_hint *h, const hu_host_place *p)
 {
-    enum { NAMED = 3 };
+    show(h, "%s: %lld calls, the longest %s; %s of %s", name_place(p).t, (long long)p->sum.calls,
+         hu_say_time((double)p->sum.longest_ns).t,
+         hu_say_time((double)(p->sum.main_ns ? p->sum.main_ns : p->sum.total_ns)).t,
+         p->sum.main_ns ? "the main thread in all steps" : "other threads");
+}
 
-    for (size_t i = 0; i < NAMED; i++) {
+/* The place that a finding speaks of, and others of its classes in which the main thread waits nearly as long. */
+static void show_places(const hu_scene *c, hu_hint *h, unsigned classes, const hu_host_place *first)
+{
+    enum { NAMED = 3, NEARLY = 10 };
+
+    if (first)
+        show_place(h, first);
+    for (size_t i = 0; first && first->sum.main_ns && i < NAMED; i++) {
         const hu_host_place *p = hu_host_calls_place(&c->d->host_calls, classes, i);
 
-        if (!p || (i > 0 && p->sum.main_ns == 0))
-            return;
-        show(h, "%s: %lld calls, the longest %s; %s of %s", name_place(p).t, (long long)p->sum.calls,
-             hu_say_time((double)p->sum.longest_ns).t,
-             hu_say_time((double)(p->sum.main_ns ? p->sum.main_ns : p->sum.total_ns)).t,
-             p->sum.main_ns ? "the main thread in all steps" : "other threads");
+        if (p && p != first && p->sum.main_ns >= first->sum.main_ns / NEARLY)
+            show_place(h, p);
     }
 }
 
@@ -179,7 +185,7 @@ static bool gate_io(const hu_scene *c, hu_hint *h)
         p->sum.main_ns ? "The main thread" : "A thread that the main one waits for", hu_host_class_words(p->class),
         hu_say_time(fmax(time, path_time(c, HU_CLASS_IO))).t,
         hu_say_pct(100 * fmax(time, path_time(c, HU_CLASS_IO)) / c->step_ns).t, name_place(p).t);
-    show_places(c, h, IO_CALLS);
+    show_places(c, h, IO_CALLS, p);
     return true;
 }
 
@@ -193,7 +199,7 @@ static bool gate_lock(const hu_scene *c, hu_hint *h)
         return false;
     say(h, "Waiting for locks takes %s of each step (%s)%s%s: another thread holds them meanwhile.", hu_say_time(time).t,
         hu_say_pct(100 * time / c->step_ns).t, p ? ", mostly in " : "", p ? name_place(p).t : "");
-    show_places(c, h, 1u << HU_HOST_LOCK);
+    show_places(c, h, 1u << HU_HOST_LOCK, p);
     if (all->total_ns > all->main_ns)
         show(h, "all threads together wait for locks for %s, in %lld calls", hu_say_time((double)all->total_ns).t,
              (long long)all->calls);
@@ -209,7 +215,7 @@ static bool gate_sleep(const hu_scene *c, hu_hint *h)
         return false;
     say(h, "The program sleeps for %s of each step (%s) while nothing else goes on%s%s.", hu_say_time(time).t,
         hu_say_pct(100 * time / c->step_ns).t, p ? ": " : "", p ? name_place(p).t : "");
-    show_places(c, h, 1u << HU_HOST_SLEEP);
+    show_places(c, h, 1u << HU_HOST_SLEEP, p);
     return true;
 }
 

@@ -167,9 +167,9 @@ static void say_price(const hu_digest *d, const hu_findings *f, hu_verdict *v)
     if (!best && f->is_trusted)
         snprintf(v->text + n, room, " Nothing else holds it up: no single fix that could be replayed would save 1 %%.");
     else if (best && !isnan(best->gain_pct))
-        snprintf(v->text + n, room, " Worth mending first: %s; without that a step would take %s instead of %s, %s less.",
-                 hu_rule_title(best->rule), hu_say_time(best->after_ns).t, hu_say_time(best->before_ns).t,
-                 hu_say_pct(best->gain_pct).t);
+        snprintf(v->text + n, room, " Worth mending first: %s; without that %s would take %s instead of %s, %s less.",
+                 hu_rule_title(best->rule), d->steps.source == HU_STEPS_NONE ? "the run" : "a step",
+                 hu_say_time(best->after_ns).t, hu_say_time(best->before_ns).t, hu_say_pct(best->gain_pct).t);
     else
         snprintf(v->text + n, room, " How much faster it could be cannot be told from this trace.");
 }

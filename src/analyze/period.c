@@ -22,6 +22,7 @@ enum {
     FEWEST_REPEATS = 3,
     FEWEST_PERIOD = 4,          /* names; shorter patterns are loops, not steps */
     FEWEST_CALLS = 2,           /* of calls of the system, of which short ones are not recorded */
+    LEAST_PART = 1000,          /* of the thread's life: shorter calls are chance, or its beginning */
     MOST_PROPOSALS = 24,
 };
 
@@ -41,8 +42,8 @@ static uint32_t name_at(const sequence *q, size_t i)
 }
 
 /* The track with the most slices that qualify, or the only one that is looked at. */
-static int pick_sequence(const hu_trace *trace, unsigned kinds, bool outermost, uint32_t only, hu_arena *arena,
-                         sequence *out, hu_error *err)
+static int pick_sequence(const hu_trace *trace, unsigned kinds, bool outermost, uint32_t only, int64_t least_ns,
+                         hu_arena *arena, sequence *out, hu_error *err)
 {
     const uint32_t *order = hu_trace_order(trace);
     size_t          n_tracks, best = 0;
@@ -59,7 +60,8 @@ static int pick_sequence(const hu_trace *trace, unsigned kinds, bool outermost, 
             for (uint32_t k = 0; k < tracks[t].count; k++) {
                 const uint32_t i = order[tracks[t].first + k];
 
-                if (!hu_kind_in(out->s.kind[i], kinds) || (outermost && out->s.parent[i] != HU_NONE))
+                if (!hu_kind_in(out->s.kind[i], kinds) || (outermost && out->s.parent[i] != HU_NONE) ||
+                    out->s.dur_ns[i] < least_ns)
                     continue;
                 if (pass == 1)
                     list[n] = i;
@@ -193,22 +195,37 @@ static int measure_sequence(const sequence *q, hu_arena *arena, hu_period *out, 
     return rc;
 }
 
+/* From the first to the last thing that a thread does. */
+static int64_t life_of(const hu_trace *trace, uint32_t track)
+{
+    const hu_slices s = hu_trace_slices(trace);
+    size_t          n;
+    const hu_track *t = &hu_trace_tracks(trace, &n)[track];
+    const uint32_t *order = hu_trace_order(trace) + t->first;
+    int64_t         last = INT64_MIN;
+
+    for (uint32_t k = 0; k < t->count; k++)
+        last = s.start_ns[order[k]] + s.dur_ns[order[k]] > last ? s.start_ns[order[k]] + s.dur_ns[order[k]] : last;
+    return t->count && last > s.start_ns[order[0]] ? last - s.start_ns[order[0]] : 0;
+}
+
 int hu_period_measure(const hu_trace *trace, hu_arena *arena, hu_period *out, hu_error *err)
 {
     const unsigned calls = HU_BIT(OS_CALL) | HU_BIT(MPI);
     sequence  q;
     hu_period best = {0};
-    int       rc = pick_sequence(trace, HU_KINDS_DEVICE, false, HU_NONE, arena, &q, err);
+    int       rc = pick_sequence(trace, HU_KINDS_DEVICE, false, HU_NONE, 0, arena, &q, err);
     const bool has_device = q.n > 0;
 
     if (rc == 0 && !has_device)
-        rc = pick_sequence(trace, HU_BIT(CPU_OP) | HU_BIT(USER), true, HU_NONE, arena, &q, err);
+        rc = pick_sequence(trace, HU_BIT(CPU_OP) | HU_BIT(USER), true, HU_NONE, 0, arena, &q, err);
     if (rc == 0)
         rc = measure_sequence(&q, arena, &best, err);
     if (rc == 0 && !has_device && best.n_starts == 0) {
         const uint32_t main_thread = hu_main_thread_of_job(trace, arena);
 
-        rc = main_thread == HU_NONE ? 0 : pick_sequence(trace, calls, true, main_thread, arena, &q, err);
+        if (main_thread != HU_NONE)
+            rc = pick_sequence(trace, calls, true, main_thread, life_of(trace, main_thread) / LEAST_PART, arena, &q, err);
         q.fewest = FEWEST_CALLS;
         if (rc == 0 && main_thread != HU_NONE)
             rc = measure_sequence(&q, arena, &best, err);
