@@ -81,13 +81,14 @@ static int pick_sequence(const hu_trace *trace, unsigned kinds, bool outermost, 
     return 0;
 }
 
-static double match(const sequence *q, size_t period)
+/* Of the positions from `from` on, up to `to`. */
+static double match(const sequence *q, size_t from, size_t to, size_t period)
 {
     size_t equal = 0;
 
-    for (size_t i = 0; i + period < q->n; i++)
+    for (size_t i = from; i + period < to; i++)
         equal += name_at(q, i) == name_at(q, i + period);
-    return (double)equal / (double)(q->n - period);
+    return (double)equal / (double)(to - from - period);
 }
 
 typedef struct {
@@ -156,7 +157,11 @@ static int try_name(const sequence *q, const rare *r, hu_arena *arena, hu_period
     period = (size_t)(hu_stats_of(gap, n - 1).median + 0.5);
     if (period < q->fewest || period * 2 > q->n)
         return 0;
-    score = match(q, period);
+    /* a program's own beginning and end make calls too: what counts is between the first anchor and the last */
+    if (q->fewest == FEWEST_CALLS && (size_t)(at[n - 1] - at[0]) > 2 * period && (size_t)(at[n - 1] - at[0]) * 2 >= q->n)
+        score = match(q, (size_t)at[0], (size_t)at[n - 1] + 1, period);
+    else
+        score = match(q, 0, q->n, period);
     if (score < LEAST_MATCH || score <= best->confidence)
         return 0;
     *best = (hu_period){.anchor = r->name, .confidence = score};
