@@ -51,6 +51,11 @@ static bool is_alive(const hu_control *c)
     return c->state < HU_SESSION_WRITTEN && (c->supervisor == 0 || kill((pid_t)c->supervisor, 0) == 0 || errno == EPERM);
 }
 
+static void end_texts(hu_control *c)
+{
+    c->output[sizeof c->output - 1] = c->failure[sizeof c->failure - 1] = '\0';
+}
+
 /* A link is followed to the control page of the session; a file is such a page. */
 static bool look(int folder, const char *name, hu_registry_entry *out)
 {
@@ -67,6 +72,7 @@ static bool look(int folder, const char *name, hu_registry_entry *out)
         if (hu_session_open(target, &session, NULL) < 0)
             return false;
         out->control = *session.control;
+        end_texts(&out->control);
         hu_session_close(&session);
         memcpy(out->path, target, (size_t)n + 1);
         out->is_alive = is_alive(&out->control);
@@ -79,6 +85,7 @@ static bool look(int folder, const char *name, hu_registry_entry *out)
     if (fstat(fd, &st) < 0 || time(NULL) - st.st_mtime > KEPT_S)
         n = 0;
     close(fd);
+    end_texts(&out->control);
     return n == (ssize_t)sizeof out->control && out->control.magic == HU_CONTROL_MAGIC;
 }
 
