@@ -304,9 +304,10 @@ class Signals(Case):
             os.close(fd)
 
     def test_control_c_kills_what_does_not_listen(self) -> None:
-        pid, fd = self.terminal("-o", "out", "sh", "-c", "echo ready; sleep 20")
+        pid, fd = self.terminal("-o", "out", "sh", "-c", "echo ready; exec sleep 20")    # a shell that waits may lose it
         try:
             self.read_until(fd, "ready")
+            time.sleep(0.2)
             os.write(fd, b"\x03")
             self.read_until(fd, "wrote out.pftrace")
             self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 128 + signal.SIGINT)
