@@ -302,7 +302,8 @@ static void append(char to[TEXT_BYTES], size_t *n, hu_str part)
         to[(*n)++] = '|';
     if (part.n > TEXT_BYTES - *n)
         part.n = TEXT_BYTES - *n;
-    memcpy(to + *n, part.p, part.n);
+    if (part.n)
+        memcpy(to + *n, part.p, part.n);
     *n += part.n;
 }
 
