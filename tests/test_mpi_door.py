@@ -284,6 +284,21 @@ class Behaviour(Case):
                 self.assertEqual(len(calls(one, "MPI_Send")), 1)
                 self.assertEqual([(r.text, r.values) for r in calls(one, "MPI_Abort")], [(WORLD, {"code": 7})])
 
+    def test_a_killed_job_says_in_which_call_it_waited(self) -> None:
+        for flavour in self.flavours():
+            with self.subTest(flavour.name):
+                out = self.folder / f"killed-{flavour.compiler}"
+                program = self.compile(flavour, "mpi_abort.c")
+                clean = {k: v for k, v in os.environ.items() if not k.startswith(CLEAN)}
+                done = subprocess.run([EXE, "run", "--no-report", "--trace", "mpi", "-o", f"{out}/rank%r", "--", *flavour.start, "-n", "2",
+                                       program, "die"], capture_output=True, text=True, timeout=60, check=False, env={**clean, **AS_ROOT})
+                self.assertNotEqual(done.returncode, 0)
+                self.assertEqual(sorted(p.name for p in out.iterdir()), ["rank0.pftrace", "rank1.pftrace"], done.stderr)
+                rows = json.loads(subprocess.run([EXE, "query", out / "rank0.pftrace", "--json",
+                                                  "select name, dur_ns from slice where name = 'MPI_Recv'"], capture_output=True, check=True).stdout)
+                self.assertEqual([r["name"] for r in rows], ["MPI_Recv"])
+                self.assertGreater(int(rows[0]["dur_ns"]), 200_000_000)
+
     def test_from_the_program_to_the_answer(self) -> None:
         for flavour in self.flavours():
             with self.subTest(flavour.name):

@@ -563,6 +563,8 @@ void hu_mpi_before(hu_mpi_frame *f, hu_mpi_room *room)
         }
     }
     f->since = hu_ticks();
+    if (hu_gate_open(HU_DOOR_MPI))      /* of a program that is killed while it waits: where */
+        hu_ring_inside(HU_INSIDE_MPI + f->call + 1u, f->since);
     if (class == HU_MPI_CLASS_ABORT) {
         knowledge k = nothing_known();
 
@@ -594,6 +596,7 @@ void hu_mpi_after(hu_mpi_frame *f, int rc)
                    (rc == 0 && f->n_requests && flag >= 0 && hu_mpi_int_at(f->a[flag]) && k.of.text);
     if (is_worth && hu_gate_open(HU_DOOR_MPI))
         write_record(f, &k, until);
+    hu_ring_inside(0, 0);
     hu_thread.inside--;
 }
 

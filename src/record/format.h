@@ -116,7 +116,7 @@ typedef struct {
     uint64_t sequence;                  /* 0, 1, ... among the blocks of this thread: what a drain file is joined by */
     uint32_t taken;                     /* records handed out (may exceed what fits), or bytes of strings in use */
     uint32_t drained;                   /* records, or bytes of strings, that the supervisor has copied out */
-    uint32_t call;                      /* hu_os_call + 1 that the thread is inside of, 0: none; on its open block */
+    uint32_t call;                      /* hu_os_call + 1 (MPI: HU_INSIDE_MPI more) that it is inside of, 0: none */
     uint32_t next_free;                 /* of a free block: the next free one */
     uint64_t call_since;                /* ticks */
     uint64_t opened;                    /* ticks */

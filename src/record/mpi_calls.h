@@ -129,6 +129,9 @@ typedef enum {
     HU_MPI_CALL_COUNT
 } hu_mpi_call;
 
+/* What a block's head says of a thread that is inside of a call: this, and the call, and 1 (hu_block_head.call). */
+enum { HU_INSIDE_MPI = 1 << 16 };
+
 /* Room for the words of any call. */
 enum { HU_MPI_ARGUMENTS_MAX = 12 };
 

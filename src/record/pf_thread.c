@@ -7,6 +7,7 @@
  * Calls are written when they have returned, so they come behind what happened inside of them: readers sort by time.
  */
 #include "base/number.h"
+#include "record/mpi_calls.h"
 #include "record/os_calls.h"
 #include "record/pf.h"
 
@@ -428,11 +429,14 @@ static void end_one(work *w, uint64_t track)
 static void end_unfinished(work *w)
 {
     const uint32_t call = w->thread->call;
+    const bool     is_mpi = call > HU_INSIDE_MPI && call - 1 - HU_INSIDE_MPI < HU_MPI_CALL_COUNT;
 
-    if (call && call - 1 < HU_OS_CALL_COUNT) {
-        hu_pf_event e = event_of(w, HU_PF_BEGIN, HU_PF_OF_OS_CALL, w->thread->call_since, HU_PF_OS_CALL_NAMES + call - 1);
+    if (is_mpi || (call && call - 1 < HU_OS_CALL_COUNT)) {
+        hu_pf_event e = event_of(w, HU_PF_BEGIN, is_mpi ? HU_PF_OF_MPI : HU_PF_OF_OS_CALL, w->thread->call_since,
+                                 is_mpi ? HU_PF_MPI_NAMES + call - 1 - HU_INSIDE_MPI : HU_PF_OS_CALL_NAMES + call - 1);
 
-        add_class_of(w->p, &e, call - 1);
+        if (!is_mpi)
+            add_class_of(w->p, &e, call - 1);
         hu_pf_add(w->p, &e, HU_PF_OWN + HU_PF_UNFINISHED, HU_PF_BOOL)->whole = 1;
         hu_pf_write(w->p, &w->s, &e);
         end_one(w, 0);
