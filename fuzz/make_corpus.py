@@ -2,6 +2,7 @@
 """Writes the seeds of the fuzz targets: one small file for each thing that the importer knows."""
 import gzip
 import pathlib
+import struct
 import sys
 import zlib
 
@@ -94,8 +95,38 @@ def tables() -> dict[str, str]:
     }
 
 
+def rings() -> dict[str, bytes]:
+    """What is poked into a ring file: {where, 16-byte units, length, bytes} (fuzz_ring.c)."""
+    def record(kind: int, at: int, ident: int = 0, aux: int = 0, a: int = 0, b: int = 0) -> bytes:
+        return struct.pack("<QIHHQQ", at, ident, kind, aux, a, b)
+
+    def poke(offset: int, data: bytes, where: int = 0) -> bytes:
+        return b"".join(struct.pack("<BHB", where, (offset + i) // 16 if not where else 0, len(data[i:i + 240])) + data[i:i + 240]
+                        for i in range(0, len(data), 240))
+
+    block, head = 16384, 64
+    texts = poke(block + head, b"".join(struct.pack("<II8s", i + 1, 8, name) for i, name in enumerate((b"work\0\0\0\0", b"lib.name", b"classify"))))
+    types = {
+        "ranges": [(2, 10, 1, 2, 0xFF0000 | 2 << 32), (1, 0, 3, 0, 5), (3, 20, 0, 2), (2, 30, 1), (7, 40, 2), (3, 50), (4, 60, 1), (3, 70)],
+        "steps": [(9, 10, 0, 0, 1), (2, 20, 1), (9, 30, 0, 0, 2), (3, 40), (10, 50), (11, 60, 1, 0, 0x4004000000000000), (11, 70, 2, 0, 1), (0, 0)],
+        "async": [(5, 10, 1, 0, 0, 1), (5, 20, 1, 2, 0, 2), (6, 30, 0, 0, 0, 1), (6, 40, 0, 2, 0, 9), (5, 50, 1, 0, 0, 3), (5, 60, 1, 0, 0, 4)],
+        "calls": [(12, 10, 1, 0, 5, 100), (1, 0, 3, 3, 2), (12, 20, 2, 54, 5), (13, 30, 1, 0, 5, 8), (13, 40, 1, 9999, 5), (12, 50, 0, 999, 1)],
+        "rest": [(15, 10, 1), (16, 20, 0, 0, 2), (17, 30, 1), (18, 40, 0, 0, 7, 35), (19, 50), (20, 60), (21, 70, 0, 2, 99), (14, 80, 1)],
+        "crossing": [(2, 10, 1, 1), (2, 20, 1, 2), (3, 30, 0, 1), (2, 35, 1, 3), (3, 40, 0, 2), (3, 50, 0, 3), (3, 60, 0, 3), (1, 0)],
+        "payload": [(2, 10, 1), (1, 0, 0, 15, 3, 16), (1, 0, 16, 6, 1, 2), (3, 20), (1, 0, 0, 15, 0x80000005, 4), (1, 0, 4, 6, 7)],
+    }
+    made = {name: texts + poke(2 * block + head, b"".join(record(*r) for r in records)) for name, records in types.items()}
+    piece = struct.pack("<IIIIQII", 0x314E5244, 0, 9, 1, 2, 0, 2) + record(4, 5, 1) + record(4, 6, 1)
+    inside = poke(2 * block, struct.pack("<IIIIQIIIIQ", 1, 0, 7, 1, 2, 9, 0, 3, 0, 100))
+    return made | {"drained": texts + poke(0, piece + piece[:50], 1), "inside": made["calls"] + inside, "torn": made["ranges"] + poke(2 * block + 96, bytes(16)),
+                   "nothing": b""}
+
+
 def main() -> None:
     """One file for each kind of event and each kind of document."""
+    (HERE / "ring").mkdir(parents=True, exist_ok=True)
+    for name, data in rings().items():
+        (HERE / "ring" / name).write_bytes(data)
     (HERE / "rows").mkdir(parents=True, exist_ok=True)
     for name, text in tables().items():
         (HERE / "rows" / name).write_text(text)

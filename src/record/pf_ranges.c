@@ -106,7 +106,7 @@ static void rise(row *heap, size_t i)
 static void write_range(hu_pf *p, hu_pf_sequence *s, const whole *w, uint64_t track)
 {
     const hu_record    *r = &w->start->record;
-    const hu_ring_event from = {r, p->range_more.at + w->start->more, w->start->n_more};
+    const hu_ring_event from = {r, w->start->n_more ? p->range_more.at + w->start->more : NULL, w->start->n_more};
     hu_pf_event e = {.type = HU_PF_BEGIN, .category = HU_PF_OF_USER, .ns = w->start_ns, .track = track, .text = HU_STR("")};
     char        color[8];
 

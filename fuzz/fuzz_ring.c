@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * fuzz_ring.c - any bytes in a session's files: no crash, no hang, no leak; and a trace of them that can be read.
+ *
+ * A ring file is mostly zeros, so the input is what is poked into one that is whole: {where, 16-byte units from the
+ * beginning, length, bytes}; pieces of the other sort are appended to the drain file.  Threads whose records are read alone
+ * have to give the same as the whole does: nothing depends on what was read before.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "record/ring_read.h"
+#include "record/to_pftrace.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+enum { BLOCKS = 4, UNIT = 16, MOST_DRAIN = 1 << 16 };
+
+static struct {
+    char         folder[64], ring[96], drain[96], out[96];
+    hu_block     file[BLOCKS];
+    char         pieces[MOST_DRAIN];
+    size_t       n_pieces;
+} made;
+
+static void remove_all(void)
+{
+    unlink(made.ring);
+    unlink(made.drain);
+    unlink(made.out);
+    rmdir(made.folder);
+}
+
+static void prepare(void)
+{
+    hu_ring_head *head = (hu_ring_head *)(void *)made.file;
+
+    if (!made.folder[0]) {
+        strcpy(made.folder, "/tmp/holdup-fuzz-XXXXXX");
+        if (!mkdtemp(made.folder))
+            abort();
+        snprintf(made.ring, sizeof made.ring, "%s/1-01.ring", made.folder);
+        snprintf(made.drain, sizeof made.drain, "%s/1-01.drain", made.folder);
+        snprintf(made.out, sizeof made.out, "%s/out.pftrace", made.folder);
+        atexit(remove_all);
+    }
+    memset(made.file, 0, sizeof made.file);
+    made.n_pieces = 0;
+    *head = (hu_ring_head){.magic = HU_RING_MAGIC, .version = HU_FORMAT_VERSION, .block_bytes = HU_BLOCK_BYTES, .pid = 1,
+                           .n_blocks = BLOCKS, .state = HU_PROCESS_EXITED, .exited = 1000000, .rank = -1, .world_size = -1};
+    for (unsigned i = 1; i < BLOCKS; i++)
+        made.file[i].head = (hu_block_head){.state = HU_BLOCK_FULL, .kind = i == 1, .thread = i == 1 ? 0 : i - 1, .sequence = i,
+                                            .taken = i == 1 ? 64 : 8, .used = 8};
+}
+
+static void poke(const uint8_t *data, size_t n)
+{
+    for (size_t at = 0; at + 4 <= n;) {
+        const size_t where = data[at], offset = (data[at + 1] | (size_t)data[at + 2] << 8) * UNIT;
+        const size_t length = data[at + 3] < n - at - 4 ? data[at + 3] : n - at - 4;
+
+        if (where & 1) {
+            if (made.n_pieces + length <= MOST_DRAIN)
+                memcpy(made.pieces + made.n_pieces, data + at + 4, length);
+            made.n_pieces += made.n_pieces + length <= MOST_DRAIN ? length : 0;
+        } else if (offset + length <= sizeof made.file) {
+            memcpy((char *)made.file + offset, data + at + 4, length);
+        }
+        at += 4 + length;
+    }
+}
+
+static void write_file(const char *path, const void *bytes, size_t n)
+{
+    const int fd = open(path, O_CREAT | O_WRONLY | O_TRUNC, 0600);
+
+    if (fd < 0 || write(fd, bytes, n) != (ssize_t)n)
+        abort();
+    close(fd);
+}
+
+/* A number for all that a thread's records say. */
+static uint64_t digest(hu_ring_file *f, const hu_ring_thread *t, hu_ring_damage *damage)
+{
+    hu_ring_cursor c;
+    hu_ring_event  e;
+    uint64_t       sum = 0, n = 0;
+
+    hu_ring_start(f, t, damage, &c);
+    while (hu_ring_next(&c, &e)) {
+        sum = sum * 31 + e.record->a + e.record->type + e.n_more;
+        for (uint32_t i = 0; i < e.n_more; i++)
+            sum += e.more[i].a + hu_ring_text(f, e.more[i].id).n;
+        if (++n > t->n_slots)
+            abort();
+    }
+    return sum;
+}
+
+static void read_rings(void)
+{
+    hu_ring_file         *f;
+    const hu_ring_thread *threads;
+    size_t                n;
+    hu_ring_damage        first = {0}, again = {0};
+
+    for (int is_live = 0; is_live < 2; is_live++) {
+        if (hu_ring_open(made.ring, is_live, &f, NULL) < 0)
+            continue;
+        threads = hu_ring_threads(f, &n);
+        for (size_t i = n; i-- > 0;)
+            if (digest(f, &threads[i], &first) != digest(f, &threads[i], &again))
+                abort();
+        if (memcmp(&first, &again, sizeof first) != 0)
+            abort();
+        hu_ring_last_ticks(f);
+        hu_ring_close(f);
+    }
+}
+
+static int name(void *unused, const hu_pftrace_file *file, char *out, size_t room, hu_error *err)
+{
+    (void)unused;
+    (void)file;
+    (void)err;
+    snprintf(out, room, "%s", made.out);
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    hu_arena *arena = hu_arena_new();
+    const hu_pftrace_options how = {.session = made.folder, .host = "fuzz", .name = name};
+    hu_pftrace_result result;
+    hu_error  err = {0};
+
+    prepare();
+    poke(data, n);
+    write_file(made.ring, made.file, sizeof made.file);
+    write_file(made.drain, made.pieces, made.n_pieces);
+    read_rings();
+    hu_pftrace_write(&how, arena, &result, &err);
+    hu_arena_free(arena);
+    return 0;
+}
