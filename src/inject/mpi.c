@@ -601,23 +601,26 @@ void hu_mpi_after(hu_mpi_frame *f, int rc)
 }
 
 #define M(name, fortran, arity, class, letters)                                                                       \
-    EXPORT int MPI_##name(P##arity);                                                                                  \
-    int MPI_##name(P##arity)                                                                                          \
+    static __attribute__((noinline)) int recorded_##name(int (*next)(P##arity), hu_word *a)                           \
     {                                                                                                                 \
-        int (*const next)(P##arity) = (int (*)(P##arity))hu_mpi_function(HU_MPI_##name);                              \
-        hu_word      a[HU_MPI_ARGUMENTS_MAX] = {A##arity};                                                            \
         hu_mpi_frame f = {.call = HU_MPI_##name, .arguments = letters, .a = a};                                       \
         hu_mpi_room  room;                                                                                            \
         int          rc;                                                                                              \
                                                                                                                       \
-        if (!next)                                                                                                    \
-            return NO_MPI;                                                                                            \
-        if (hu_mpi_is_quiet(HU_MPI_##name))                                                                           \
-            return next(A##arity);                                                                                    \
         hu_mpi_before(&f, &room);                                                                                     \
         rc = next(C##arity);                                                                                          \
         hu_mpi_after(&f, rc);                                                                                         \
         return rc;                                                                                                    \
+    }                                                                                                                 \
+    EXPORT int MPI_##name(P##arity);                                                                                  \
+    int MPI_##name(P##arity)                                                                                          \
+    {                                                                                                                 \
+        int (*const next)(P##arity) = (int (*)(P##arity))hu_mpi_function(HU_MPI_##name);                              \
+                                                                                                                      \
+        if (!next)                                                                                                    \
+            return NO_MPI;                                                                                            \
+        return hu_mpi_is_quiet(HU_MPI_##name) ? next(A##arity)                                                        \
+                                              : recorded_##name(next, (hu_word[HU_MPI_ARGUMENTS_MAX]){A##arity});     \
     }
 
 HU_MPI_CALLS(M)
