@@ -207,14 +207,14 @@ static bool compare_waits(hu_finding *x, hu_findings *const *all, hu_digest *con
  */
 static void drop_waiting(hu_findings *f, const hu_digest *d, const hu_finding *straggler)
 {
-    static const double SAME = 0.6;     /* of the general one's gain, as in findings.c */
+    static const double MOST = 0.5;     /* of what the general one would save */
     size_t              kept = 0;
 
     for (size_t i = 0; i < f->n; i++) {
         const hu_finding *x = &f->at[i];
         const bool        is_general = x->rule == HU_RULE_EXPOSED_COMM || x->rule == HU_RULE_POOR_OVERLAP;
 
-        if (!is_general || !d->comm.on_host || !(straggler->gain_pct >= SAME * x->gain_pct))
+        if (!is_general || !d->comm.on_host || !(straggler->gain_pct >= MOST * x->gain_pct))
             f->at[kept++] = *x;
     }
     f->n = kept;
@@ -225,6 +225,7 @@ void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, siz
 {
     hu_findings *f = all[slowest];
     hu_finding   x = {.rule = HU_RULE_STRAGGLER, .edit = {.kind = HU_EDIT_KINDS}};
+    hu_stragglers s;
     bool         is_found;
 
     if (!f || !f->is_replayed || n < 2)
@@ -235,8 +236,9 @@ void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, siz
     qsort(f->at, f->n, sizeof *f->at, hu_findings_by_gain);
     if (f->n == HU_FINDINGS)
         return;
-    is_found = job->is_replayed && job->is_trusted ? compare_replayed(&x, job, digests, n, r)
-                                                   : compare_waits(&x, all, digests, n, slowest);
+    hu_stragglers_measure(r, digests, n, &s);       /* messages are not replayed together, collectives are */
+    is_found = job->is_replayed && job->is_trusted && !s.by_messages ? compare_replayed(&x, job, digests, n, r)
+                                                                     : compare_waits(&x, all, digests, n, slowest);
     if (!is_found)
         return;
     show_stragglers(&x, r, digests, n);

@@ -60,16 +60,20 @@ static void find_cause(hu_straggler *s, hu_digest *const *digests, size_t n)
     }
 }
 
-/* Does nothing connect the ranks but messages of the host, as in a program with MPI_Send and MPI_Recv? */
-static bool has_messages_alone(const hu_rendezvous *r, hu_digest *const *digests, size_t n)
+/* Is most waiting in messages of the host, as in a program with MPI_Send and MPI_Recv? */
+static bool waits_for_messages(const hu_rendezvous *r, hu_digest *const *digests, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
+    int64_t collectives = 0;
+
+    for (size_t i = 0; i < n; i++) {
         if (!digests[i]->comm.on_host)
             return false;
-    return r->matched == 0 && r->messages.matched > 0;
+        collectives += r->at[i].wait_ns;
+    }
+    return r->messages.late_sender_ns + r->messages.late_receiver_ns > collectives;
 }
 
-/* What others wait for one rank: in collectives, or where there are none, in messages that it sends or takes late. */
+/* What others wait for one rank: in collectives, and where most is in messages, in those that it sends or takes late. */
 static double caused_ns(const hu_rendezvous *r, hu_digest *const *digests, size_t i, bool by_messages)
 {
     const int64_t rank = hu_digest_rank_of(digests, i);
@@ -86,7 +90,7 @@ static double caused_ns(const hu_rendezvous *r, hu_digest *const *digests, size_
 
 void hu_stragglers_measure(const hu_rendezvous *r, hu_digest *const *digests, size_t n, hu_stragglers *out)
 {
-    const bool by_messages = has_messages_alone(r, digests, n);
+    const bool by_messages = waits_for_messages(r, digests, n);
     double     all = 0;
 
     *out = (hu_stragglers){.by_messages = by_messages};

@@ -21,7 +21,7 @@ typedef struct {
     hu_straggler at[HU_STRAGGLERS]; /* who is waited for longest, first */
     size_t       n;
     double       wait_step_ns;      /* what a rank waits for others in a step, on average over the ranks */
-    bool         by_messages;           /* there are no collectives: waits are those of late senders and receivers */
+    bool         by_messages;           /* most waiting is for late senders and receivers, on the host */
 } hu_stragglers;
 
 /* Over `n` ranks; those that cost the others less than a twentieth of all waiting are left out. */

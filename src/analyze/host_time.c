@@ -3,8 +3,9 @@
  *
  *     free = the steps;  for each state in order:  share = |state ∩ free|,  free = free ∖ state;  what is left, it runs
  *
- * First what the kernel says, that it waits for a processor; then communication; then calls of the system by class, of
- * which only the outermost counts.  "Runs" is a rest: a wait that nobody recorded is in it too.
+ * First communication: libraries wait in it by asking again and again, and who only asks loses nothing when another one
+ * has the processor.  Then what the kernel says, that the thread waits for a processor; then calls of the system by class,
+ * of which only the outermost counts.  "Runs" is a rest: a wait that nobody recorded is in it too.
  */
 #include "analyze/host_time.h"
 
@@ -92,7 +93,7 @@ static bool collect(work *w, uint32_t track, hu_intervals set[HU_STATE_COUNT])
 static bool share_out(work *w, uint32_t track, const hu_intervals *windows, int64_t out_ns[HU_STATE_COUNT],
                       int64_t *idle_ns)
 {
-    static const hu_host_state first[] = {HU_STATE_STARVED, HU_STATE_COMM};
+    static const hu_host_state first[] = {HU_STATE_COMM, HU_STATE_STARVED};
     hu_arena    *a = w->ask->scratch;
     hu_intervals set[HU_STATE_COUNT] = {{0}}, left = *windows, share, rest;
 

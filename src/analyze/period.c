@@ -22,7 +22,7 @@ enum {
     FEWEST_REPEATS = 3,
     FEWEST_PERIOD = 4,          /* names; shorter patterns are loops, not steps */
     FEWEST_CALLS = 2,           /* of calls of the system, of which short ones are not recorded */
-    LEAST_PART = 1000,          /* of the thread's life: shorter calls are chance, or its beginning */
+    LEAST_PART = 1000,          /* of the thread's life: shorter calls of the system are chance, or its beginning */
     MOST_PROPOSALS = 24,
 };
 
@@ -61,7 +61,7 @@ static int pick_sequence(const hu_trace *trace, unsigned kinds, bool outermost, 
                 const uint32_t i = order[tracks[t].first + k];
 
                 if (!hu_kind_in(out->s.kind[i], kinds) || (outermost && out->s.parent[i] != HU_NONE) ||
-                    out->s.dur_ns[i] < least_ns)
+                    (out->s.kind[i] == HU_KIND_OS_CALL && out->s.dur_ns[i] < least_ns))
                     continue;
                 if (pass == 1)
                     list[n] = i;

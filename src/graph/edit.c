@@ -289,13 +289,13 @@ static size_t edit_sleep(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
     return speed_up_nodes(f->g, c, 0, HU_CLASS_BIT(SLEEP), e->factor);
 }
 
-/* What was taken from a node's time, of each thread. */
-static size_t take_away(const hu_edit_facts *f, const int64_t *of_node, hu_costs *c)
+/* What was taken from a node's time, but for nodes of some classes. */
+static size_t take_away(const hu_edit_facts *f, const int64_t *of_node, unsigned but, hu_costs *c)
 {
     size_t n = 0;
 
     for (size_t i = 0; of_node && i < f->g->n_nodes; i++) {
-        if (!of_node[i])
+        if (!of_node[i] || 1u << f->g->node[i].class & but)
             continue;
         c->node[i] = c->node[i] > of_node[i] ? c->node[i] - of_node[i] : 0;
         n++;
@@ -306,7 +306,7 @@ static size_t take_away(const hu_edit_facts *f, const int64_t *of_node, hu_costs
 static size_t edit_cpu(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
     (void)e;
-    return take_away(f, f->starved_ns, c);
+    return take_away(f, f->starved_ns, HU_CLASS_BIT(HOST_COMM), c);      /* it asks again and again, and loses nothing */
 }
 
 static size_t edit_gc(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
@@ -415,7 +415,7 @@ static size_t edit_compile(const hu_edit_facts *f, const hu_edit *e, hu_costs *c
 static size_t edit_profiler(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
     (void)e;
-    return take_away(f, f->profiler_ns, c);
+    return take_away(f, f->profiler_ns, 0, c);
 }
 
 /* What is between ranks is not in one of them. */
