@@ -21,8 +21,9 @@ typedef struct {
 } options;
 
 static const hu_option rows[] = {
-    {"output", 'o', HU_OPTION_TEXT, "TEMPLATE", "write there, as `holdup run -o` does; without it, where that would have written",
-     offsetof(options, output), NULL, NULL},
+    {"output", 'o', HU_OPTION_TEXT, "TEMPLATE",
+     "write there, as `holdup run -o` does; without it, where that would have written", offsetof(options, output),
+     NULL, NULL},
     {"keep", 'k', HU_OPTION_FLAG, NULL, "leave the session as it is; without it, it is removed once all is written",
      offsetof(options, keep), NULL, NULL},
     {"force", 0, HU_OPTION_FLAG, NULL, "also while somebody records, and over files that are there",
@@ -99,7 +100,8 @@ static void say_result(const options *o, const char *session, const hu_pftrace_r
         hu_command_say("damaged: %llu records are missing, %llu make no sense, %llu bytes are cut off",
                        (unsigned long long)r->gaps, (unsigned long long)r->odd, (unsigned long long)r->cut_bytes);
     if (r->unfinished && !o->quiet)
-        hu_command_say("%llu ranges and calls had not ended; they end where their process did", (unsigned long long)r->unfinished);
+        hu_command_say("%llu ranges and calls had not ended; they end where their process did",
+                       (unsigned long long)r->unfinished);
     if (r->unreadable)
         hu_command_say("%zu files are no ring files: %s", r->unreadable, r->first_unreadable);
     if (r->alive)
@@ -123,7 +125,8 @@ static const char *command_line(const hu_facts *facts, hu_arena *arena)
 static int finish(const options *o, const char *session, hu_arena *arena, hu_error *err)
 {
     hu_facts          *facts = hu_arena_calloc(arena, 1, sizeof *facts);
-    hu_naming          naming = {.facts = facts, .output = o->output, .environment = environ, .forces = o->force, .arena = arena};
+    hu_naming          naming = {.facts = facts, .output = o->output, .environment = environ, .forces = o->force,
+                                 .arena = arena};
     hu_pftrace_options how = {.session = session, .name = hu_naming_file, .context = &naming};
     hu_pftrace_result  done;
     hu_control         control = {0};

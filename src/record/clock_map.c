@@ -32,9 +32,10 @@ static bool fits(const hu_clock_snapshot *a, const hu_clock_snapshot *b, double 
 {
     const double ticks = (double)(b->ticks - a->ticks), ns = (double)(b->boottime_ns - a->boottime_ns);
 
-    if (ns <= 0 || b->monotonic_ns <= a->monotonic_ns)
+    if (ticks <= 0 || ns <= 0 || b->monotonic_ns <= a->monotonic_ns)
         return false;
-    return ticks_per_second <= 0 || (ticks * 1e9 < ticks_per_second * ns * 1.02 && ticks * 1e9 > ticks_per_second * ns * 0.98);
+    return ticks_per_second <= 0 ||
+           (ticks * 1e9 < ticks_per_second * ns * 1.02 && ticks * 1e9 > ticks_per_second * ns * 0.98);
 }
 
 /* The rate as a fraction of integers: exact where ticks are ns, to 10^-6 of a tick per second elsewhere. */
@@ -64,9 +65,9 @@ bool hu_clock_map_build(hu_clock_snapshot *snapshots, size_t n, double ticks_per
         for (size_t i = 0; i < n; i++) {
             const hu_clock_snapshot *s = &snapshots[i], *last = out->n ? &out->knots[out->n - 1] : NULL;
 
-            if (!is_sane(s) || (last && s->ticks > last->ticks && s->boottime_ns - last->boottime_ns >= KNOT_NS &&
-                                !fits(last, s, ticks_per_second)) ||
-                (last && s->boottime_ns < last->boottime_ns))
+            if (!is_sane(s) || (last && s->boottime_ns < last->boottime_ns))
+                out->n_refused++;
+            else if (last && s->boottime_ns - last->boottime_ns >= KNOT_NS && !fits(last, s, ticks_per_second))
                 out->n_refused++;
             else if (!last || s->boottime_ns - last->boottime_ns >= KNOT_NS)
                 out->knots[out->n++] = *s;

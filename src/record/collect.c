@@ -220,7 +220,8 @@ hu_collector *hu_collect_open(const char *session, const hu_collect_options *opt
         hu_fail_memory(err);
         return NULL;
     }
-    if (snprintf(c->session, sizeof c->session, "%s", session) >= (int)sizeof c->session || access(session, R_OK | W_OK | X_OK) < 0) {
+    if (snprintf(c->session, sizeof c->session, "%s", session) >= (int)sizeof c->session ||
+        access(session, R_OK | W_OK | X_OK) < 0) {
         hu_fail(err, HU_EIO, session, HU_NO_OFFSET, "cannot be drained into: %s", strerror(errno));
         free(c);
         return NULL;

@@ -419,7 +419,8 @@ static bool convert(work *w, const hu_ring_event *e)
 
 static void end_one(work *w, uint64_t track)
 {
-    hu_pf_event over = {.type = HU_PF_END, .category = HU_PF_OF_NONE, .ns = w->p->last_ns, .track = track, .text = HU_STR("")};
+    hu_pf_event over = {.type = HU_PF_END, .category = HU_PF_OF_NONE, .ns = w->p->last_ns, .track = track,
+                        .text = HU_STR("")};
 
     hu_pf_add(w->p, &over, HU_PF_OWN + HU_PF_UNFINISHED, HU_PF_BOOL)->whole = 1;
     hu_pf_write(w->p, &w->s, &over);

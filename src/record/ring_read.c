@@ -180,8 +180,9 @@ static bool list_ring(hu_ring_file *f)
         if (h.state == HU_BLOCK_FREE || h.state > HU_BLOCK_CLOSED || h.kind > HU_BLOCK_OF_STRINGS ||
             (h.kind == HU_BLOCK_OF_RECORDS && h.thread == 0))
             continue;
-        s = (segment){h.sequence, (i * HU_BLOCK_BYTES + sizeof h) | (h.state == HU_BLOCK_OPEN || h.used == 0 ? IS_OPEN : 0), h.thread, 0,
-                      (uint16_t)used_of(&h)};
+        s = (segment){.sequence = h.sequence, .offset = i * HU_BLOCK_BYTES + sizeof h, .thread = h.thread,
+                      .n = (uint16_t)used_of(&h)};
+        s.offset |= h.state == HU_BLOCK_OPEN || h.used == 0 ? IS_OPEN : 0;
         if (s.n && !add_segment(f, h.kind, &s))
             return false;
     }

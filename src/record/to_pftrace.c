@@ -273,10 +273,8 @@ static uint64_t flow_to(const void *context, uint64_t process, const hu_record *
     const work             *w = context;
     const hu_process_image *image = &w->list->at[process];
     const bool              is_fork = r->type == HU_RECORD_FORK;
-    const uint32_t          child = is_fork && r->a > UINT32_MAX
-                                        ? UINT32_MAX
-                                        : hu_processes_child(w->list, is_fork ? (uint32_t)r->a : image->pid, r->time, is_fork,
-                                                             image->pid);
+    const uint32_t          pid = is_fork ? (uint32_t)r->a : image->pid;
+    const uint32_t          child = hu_processes_child(w->list, pid, r->time, is_fork, image->pid);
 
     if (child == UINT32_MAX || child <= process || !w->is_member[child])
         return 0;
@@ -286,8 +284,9 @@ static uint64_t flow_to(const void *context, uint64_t process, const hu_record *
 
 static void write_start(work *w, uint32_t process)
 {
-    hu_pf_event e = {.type = HU_PF_INSTANT, .category = HU_PF_OF_PROCESS, .ns = hu_pf_ns(&w->p, w->list->at[process].started),
-                     .name = HU_PF_OWN + HU_PF_STARTED, .track = w->p.process_track, .text = HU_STR("")};
+    const int64_t ns = hu_pf_ns(&w->p, w->list->at[process].started);
+    hu_pf_event   e = {.type = HU_PF_INSTANT, .category = HU_PF_OF_PROCESS, .ns = ns,
+                       .name = HU_PF_OWN + HU_PF_STARTED, .track = w->p.process_track, .text = HU_STR("")};
 
     e.flow_end = w->has_arrow[process] ? (uint64_t)process + 1 : 0;
     hu_pf_write(&w->p, &w->about, &e);

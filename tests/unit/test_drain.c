@@ -15,8 +15,8 @@ static char session[64];
 static void make_session(uint32_t max_blocks)
 {
     const hu_control control = {.magic = HU_CONTROL_MAGIC, .version = HU_FORMAT_VERSION, .bytes = sizeof control,
-
-                                .mask = HU_DOOR_USER, .wanted = HU_DOOR_USER, .clock = HU_CLOCK_MONOTONIC, .max_blocks = max_blocks, .ticks_per_second = 1e9};
+                                .mask = HU_DOOR_USER, .wanted = HU_DOOR_USER, .clock = HU_CLOCK_MONOTONIC,
+                                .max_blocks = max_blocks, .ticks_per_second = 1e9};
     char path[96];
     int  fd;
 

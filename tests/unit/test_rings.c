@@ -324,6 +324,13 @@ static void one_snapshot_is_enough(void **state)
     assert_true(hu_clock_map_build(one, 1, 2.5e9, arena, &m));
     assert_int_equal(hu_clock_map_ns(&m, 1000000007 + 2500000000), 6000000003);
     assert_int_equal(hu_clock_map_ns(&m, 1000000007 - 25), 5000000003 - 10);
+    {
+        hu_clock_snapshot same[] = {at(1000, 5000000000), at(1000, 9000000000)};    /* no rate can be that of these */
+
+        assert_true(hu_clock_map_build(same, 2, 0, arena, &m));
+        assert_int_equal(m.n_refused, 1);
+        assert_int_equal(hu_clock_map_ns(&m, 1001), 5000000001);
+    }
     assert_false(hu_clock_map_build(none, 0, 0, arena, &m));            /* then ticks are taken for ns */
     assert_int_equal(hu_clock_map_ns(&m, 77), 77);
     hu_arena_free(arena);
