@@ -28,7 +28,8 @@ static bool           is_known;         /* main.c's constructor has run */
 
 static uint32_t phase_ids[N_PHASES];    /* of PHASES; 0: not registered yet */
 static int64_t  last_step = -1;
-static uint64_t last_range;             /* handles: 1, 2, ... in this process */
+static uint64_t last_range;             /* 1, 2, ... in this process */
+static const uint64_t OURS = ~(uint64_t)UINT32_MAX;     /* of handles; those of NVTX have a text and a domain there */
 
 static bool somebody_cares(void)
 {
@@ -118,7 +119,7 @@ static uint64_t start(uint32_t id)
 
     if (!hu_gate_open(HU_DOOR_USER))
         return 0;
-    handle = __atomic_add_fetch(&last_range, 1, __ATOMIC_RELAXED);
+    handle = OURS | (__atomic_add_fetch(&last_range, 1, __ATOMIC_RELAXED) & UINT32_MAX);
     write_record(HU_RECORD_START, id, 0, handle);
     return handle;
 }

@@ -6,6 +6,7 @@
  * The file is opened by name whenever it grows: a descriptor kept open might be closed by the program, and its number
  * then belong to a file of the program's own.
  */
+#include <signal.h>
 #include <time.h>
 
 #include "inject/process.h"
@@ -19,6 +20,20 @@ enum {
 static uint32_t growing;                /* the lock */
 static uint64_t retry_at;               /* ticks: a full disk is not asked at every record */
 static hu_loss  refused = HU_LOSS_FULL;
+
+uint64_t hu_signals_block(void)
+{
+    const uint64_t all = ~UINT64_C(0);
+    uint64_t       before = 0;
+
+    (void)HU_SYS(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof all);
+    return before;
+}
+
+void hu_signals_restore(uint64_t before)
+{
+    (void)HU_SYS(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+}
 
 bool hu_lock(uint32_t *lock)
 {

@@ -94,10 +94,24 @@ static uint32_t read_small(const char *path, char *to, size_t room)
     return (uint32_t)got;
 }
 
+/* "pid:[4026531836]" */
+static uint32_t read_namespace(void)
+{
+    char     text[32];
+    long     n = HU_SYS(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/pid", text, sizeof text);
+    uint32_t number = 0;
+
+    for (long i = 0; i < n; i++)
+        if (text[i] >= '0' && text[i] <= '9')
+            number = number * 10 + (uint32_t)(text[i] - '0');
+    return number;
+}
+
 static void describe(hu_ring_head *head)
 {
     long n;
 
+    head->pid_namespace = read_namespace();
     head->command_bytes = read_small("/proc/self/cmdline", head->command, sizeof head->command);
     n = read_small("/proc/self/comm", head->name, sizeof head->name);
     if (n > 0 && head->name[n - 1] == '\n')

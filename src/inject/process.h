@@ -26,6 +26,10 @@ bool hu_process_attach(void);
 /* A free block of records of this process's file, zeroed and OPEN for this thread, or NULL and why. */
 hu_block *hu_blocks_get(hu_block_kind kind, hu_loss *why);
 
+/* Around what a signal handler of the same thread must not leave by longjmp, nor enter: no handler runs meanwhile. */
+uint64_t hu_signals_block(void);
+void hu_signals_restore(uint64_t before);
+
 /* Waits some 100 ms at most; false: not locked.  Not from a signal handler that may have interrupted the owner. */
 bool hu_lock(uint32_t *lock);
 void hu_unlock(uint32_t *lock);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ring.c - a thread's next block: from the free ones, from a larger file, or its own oldest.
  *
- * The slow path of hu_ring_take, once in HU_BLOCK_RECORDS records.  A signal handler that interrupts it in the same
- * thread finds `is_taking` or `is_choosing` set, and its records are lost and counted: all else would need a lock that
- * the interrupted thread holds, or change the block that it is about to write to.
+ * The slow path of hu_ring_take, once in HU_BLOCK_RECORDS records, with signals blocked: a handler would need the lock
+ * that the interrupted thread holds, and might leave by longjmp.  One that finds `is_choosing` set would change the block
+ * that the interrupted thread is about to write to: its record is lost, and counted.
  */
 #include <pthread.h>
 #include <string.h>
@@ -176,12 +176,14 @@ static bool next_block(void)
 hu_record *hu_ring_take_slow(uint32_t n)
 {
     const int saved_errno = errno;
+    uint64_t  signals;
     bool      is_there;
 
     if (hu_thread.is_taking || hu_thread.is_choosing) {
         count_lost(HU_LOSS_SIGNAL, 1);
         return NULL;
     }
+    signals = hu_signals_block();
     hu_thread.is_taking = 1;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     hu_thread.inside++;                 /* what the C library calls for us is not the program's */
@@ -193,6 +195,7 @@ hu_record *hu_ring_take_slow(uint32_t n)
     hu_thread.inside--;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     hu_thread.is_taking = 0;
+    hu_signals_restore(signals);
     errno = saved_errno;
     return is_there ? hu_ring_take(n) : NULL;
 }

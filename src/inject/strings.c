@@ -115,11 +115,13 @@ static void count_lost(void)
 static uint32_t add(uint64_t hash, const char *text, uint32_t bytes)
 {
     uint32_t id = 0;
+    uint64_t signals;
     entry   *e;
 
     if (hu_thread.is_taking || !hu_process_attach())
         return 0;
-    hu_thread.is_taking = 1;            /* a signal handler of this thread must not wait for this lock */
+    signals = hu_signals_block();       /* a handler of this thread must not wait for this lock, nor leave it locked */
+    hu_thread.is_taking = 1;
     if (hu_lock(&lock)) {
         if (generation != hu_the_process.generation) {
             generation = hu_the_process.generation;
@@ -135,6 +137,7 @@ static uint32_t add(uint64_t hash, const char *text, uint32_t bytes)
         hu_unlock(&lock);
     }
     hu_thread.is_taking = 0;
+    hu_signals_restore(signals);
     return id;
 }
 

@@ -133,6 +133,14 @@ static void find_new(hu_collector *c)
     }
 }
 
+/* Its number means the same here as there: if it is not seen, it is dead. */
+static bool is_of_ours(const image *m)
+{
+    struct stat st;
+
+    return stat("/proc/self/ns/pid", &st) == 0 && (uint32_t)st.st_ino == hu_drain_head_of(m->drain)->pid_namespace;
+}
+
 /* False: it will never be one. */
 static bool open_image(image *m)
 {
@@ -143,7 +151,7 @@ static bool open_image(image *m)
         return !is_none && now_ns() - m->since_ns < PATIENCE_NS;
     m->pid = (pid_t)hu_drain_head_of(m->drain)->pid;
     m->fd = m->pid > 0 ? (int)syscall(SYS_pidfd_open, m->pid, 0) : -1;
-    m->is_unseen = m->fd < 0 && (m->pid <= 0 || (kill(m->pid, 0) < 0 && errno == ESRCH));
+    m->is_unseen = m->fd < 0 && (m->pid <= 0 || (!is_of_ours(m) && kill(m->pid, 0) < 0 && errno == ESRCH));
     return true;
 }
 

@@ -321,6 +321,27 @@ uint32_t hu_drain_round(hu_drain *d, hu_drain_budget *budget)
     return used >= most ? 256 : used * 256 / most;
 }
 
+/* The blocks of a dead process that hold nothing go back to the disk: a build has a hundred thousand processes. */
+static void shrink(hu_drain *d)
+{
+    const uint32_t n = blocks_of(d);
+    uint32_t       keep = 1;
+    const int      fd = open(d->ring_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+    for (uint32_t i = 1; i < n; i++)
+        if (block_at(d, i)->head.state != HU_BLOCK_FREE)
+            keep = i + 1;
+    if (fd < 0)
+        return;
+    if (n < d->head->n_blocks)          /* not all of it could be mapped */
+        keep = d->head->n_blocks;
+    d->head->n_blocks = keep;
+    d->head->free_list = 0;             /* some of those on it are gone */
+    if (ftruncate(fd, (off_t)keep * HU_BLOCK_BYTES) < 0)
+        d->head->n_blocks = n;
+    close(fd);
+}
+
 void hu_drain_end(hu_drain *d, hu_drain_budget *budget, const hu_clock_snapshot *seen)
 {
     for (uint32_t i = 0; i < d->n_losses; i++) {
@@ -336,4 +357,6 @@ void hu_drain_end(hu_drain *d, hu_drain_budget *budget, const hu_clock_snapshot 
     d->n_losses = 0;
     if (seen && !d->head->exited && !d->head->end.ticks)
         d->head->end = *seen;
+    if (seen)
+        shrink(d);
 }

@@ -36,7 +36,8 @@ void hu_drain_saw(hu_drain *d, uint64_t ticks);
 /* Copies and gives back what is full.  Returns how much of the limit of its ring is in use, in parts of 256. */
 uint32_t hu_drain_round(hu_drain *d, hu_drain_budget *budget);
 
-/* The process is dead: notes what was dropped for the limit, and when the death was seen. */
+/* The process is dead: notes what was dropped for the limit, and when the death was seen (NULL: it was not, and the
+ * process may live in another namespace); then the ring file is cut to what it holds. */
 void hu_drain_end(hu_drain *d, hu_drain_budget *budget, const hu_clock_snapshot *seen);
 
 #endif

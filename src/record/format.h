@@ -156,13 +156,14 @@ typedef struct {
     uint32_t forked;                    /* 1: a child that has not called exec; its parent is ppid */
     uint32_t doors;                     /* HU_DOOR_*: which were really entered (a library called us, a symbol was there) */
     int32_t  rank, local_rank, world_size, node;        /* of this process's environment; -1: not known */
-    hu_clock_snapshot begin, end;       /* end: all zero when it was killed */
+    hu_clock_snapshot begin, end;       /* end of a killed one: when the supervisor saw it dead; else all zero */
     char     rank_source[40];           /* which variables said so */
     char     program[256];              /* /proc/self/exe */
     char     name[64];                  /* comm */
     char     job_id[64];
     char     command[4096];             /* arguments, each ended by '\0'; cut to what fits */
     uint32_t command_bytes;
+    uint32_t pid_namespace;             /* in which `pid` is its number: the inode of /proc/self/ns/pid; 0: not known */
 } hu_ring_head;
 
 /* What follows a hu_drain_head in a .drain file: `n` records, or bytes of strings. */
