@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * inputs.c - a run is often a directory: every file in it that is named like a trace is one rank. */
 #include "cli/inputs.h"
+#include "record/format.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -45,6 +46,16 @@ static bool add(hu_arena *arena, path_list *list, const char *folder, const char
     return hu_vec_push(arena, list, p);
 }
 
+/* A session of `holdup run` that was killed, or still goes on. */
+static bool is_session(const char *path)
+{
+    char        control[4096];
+    struct stat st;
+
+    return snprintf(control, sizeof control, "%s/control", path) < (int)sizeof control && stat(control, &st) == 0 &&
+           st.st_size == (off_t)HU_CONTROL_BYTES;
+}
+
 static int add_folder(const char *path, hu_arena *arena, path_list *list, hu_error *err)
 {
     struct dirent **entries;
@@ -53,7 +64,10 @@ static int add_folder(const char *path, hu_arena *arena, path_list *list, hu_err
 
     if (n < 0)
         return hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "cannot list the directory: %s", strerror(errno));
-    if (n == 0)
+    if (n == 0 && is_session(path))
+        rc = hu_fail(err, HU_EEMPTY, path, HU_NO_OFFSET,
+                     "this is a recording whose trace was not written; `holdup finish %s` writes it", path);
+    else if (n == 0)
         rc = hu_fail(err, HU_EEMPTY, path, HU_NO_OFFSET,
                      "no file in this directory ends in .json, .json.gz, .json.zst or .pftrace; name the trace files");
     for (int i = 0; i < n; i++) {

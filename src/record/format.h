@@ -36,6 +36,7 @@ enum {
     HU_STRINGS_MAX = 65535,             /* ids are 1 ... this, and fit into `aux` */
     HU_STRING_BYTES_MAX = 4000,         /* longer ones are cut */
     HU_SESSION_PATH_MAX = 400,
+    HU_CONTROL_BYTES = 4096,            /* of the file `control` */
 };
 
 /* What can be recorded: bits of hu_control.wanted and .mask.  The first member of a row is its name in --trace. */
@@ -216,6 +217,6 @@ _Static_assert(sizeof(hu_block_head) == 64, "a block's head is two records");
 _Static_assert(sizeof(hu_block) == HU_BLOCK_BYTES, "blocks fill whole pages");
 _Static_assert(sizeof(hu_ring_head) <= HU_BLOCK_BYTES, "the file's head fills block 0 at most");
 _Static_assert(sizeof(hu_drain_head) == 32, "drain files stay aligned");
-_Static_assert(sizeof(hu_control) <= 4096, "control is one page");
+_Static_assert(sizeof(hu_control) <= HU_CONTROL_BYTES, "control is one page");
 
 #endif

@@ -416,7 +416,8 @@ static int write_packets(work *w, const hu_pftrace_file *file, hu_error *err)
     write_clocks(w);
     write_head(w, file);
     for (size_t i = 0; rc == 0 && i < w->n_members; i++)
-        rc = write_process(w, w->members[i], err);
+        if (w->list->at[w->members[i]].path.n)
+            rc = write_process(w, w->members[i], err);
     if (rc == 0)
         rc = write_perf(w, err);
     if (rc == 0)
@@ -566,6 +567,27 @@ static int write_all(work *w, hu_error *err)
     return rc;
 }
 
+/* A static program has no ring; the kernel saw its threads all the same. */
+static void stand_in(work *w)
+{
+    const hu_perf_thread *first = NULL;
+    hu_process_image     *image = hu_arena_calloc(w->arena, 1, sizeof *image);
+
+    for (size_t i = 0; i < w->perf.threads.n; i++) {
+        const hu_perf_thread *t = &w->perf.threads.at[i];
+
+        first = !first || t->first_ns < first->first_ns ? t : first;
+    }
+    if (!first || !image || w->list->n_snapshots == 0)
+        return;
+    *image = (hu_process_image){.pid = first->pid, .parent = UINT32_MAX, .owner = -1, .rank = -1, .local_rank = -1,
+                                .world_size = -1, .node = -1, .state = HU_PROCESS_EXITED, .name = hu_perf_text(&w->perf, first->name),
+                                .started = w->list->snapshots[0].ticks};
+    image->exited = image->started;
+    w->list->at = image;
+    w->list->n = 1;
+}
+
 int hu_pftrace_write(const hu_pftrace_options *options, hu_arena *arena, hu_pftrace_result *out, hu_error *err)
 {
     hu_process_list list;
@@ -574,20 +596,26 @@ int hu_pftrace_write(const hu_pftrace_options *options, hu_arena *arena, hu_pftr
 
     *out = (hu_pftrace_result){0};
     rc = hu_processes_read(options->session, arena, &list, err);
-    if (rc < 0)
+    w.symbols = rc == 0 ? hu_symbols_new(arena) : NULL;
+    if (rc == 0)
+        rc = w.symbols ? hu_perf_read(options->session, arena, &w.perf, err) : hu_fail_memory(err);
+    if (rc < 0) {
+        hu_symbols_free(w.symbols);
         return rc;
+    }
     out->unreadable = list.unreadable;
     memcpy(out->first_unreadable, list.first_unreadable, sizeof out->first_unreadable);
-    if (list.n == 0)
+    if (list.n == 0 && !list.unreadable)
+        stand_in(&w);
+    if (list.n == 0) {
+        hu_symbols_free(w.symbols);
         return hu_fail(err, HU_EEMPTY, options->session, HU_NO_OFFSET,
                        list.unreadable ? "none of its ring files can be read: %s" : "nothing was recorded%s",
                        list.unreadable ? list.first_unreadable : "");
+    }
     for (size_t i = 0; i < list.n; i++)
         out->alive += list.at[i].is_alive;
-    w.symbols = hu_symbols_new(arena);
-    rc = w.symbols ? hu_perf_read(options->session, arena, &w.perf, err) : hu_fail_memory(err);
-    if (rc == 0)
-        rc = write_all(&w, err);
+    rc = write_all(&w, err);
     hu_symbols_free(w.symbols);
     return rc;
 }
