@@ -280,8 +280,8 @@ static void say_nothing_seen(const run_state *r)
     if (!r->library[0] || (r->o.doors & ~(uint32_t)HU_DOOR_CPU) == 0)
         return;
     if (find_program(r->argv[0], path, sizeof path) && is_static(path))
-        hu_command_say("%s is a static program: nothing can be loaded into it, so only what the kernel told of its threads was"
-                       " recorded", r->argv[0]);
+        hu_command_say("%s is a static program: nothing can be loaded into it, so only what the kernel told of its"
+                       " threads was recorded", r->argv[0]);
     else
         hu_command_say("nothing was recorded inside of %s: it ended at once, or is privileged (setuid) or not a program"
                        " of this machine's C library", r->argv[0]);

@@ -581,7 +581,8 @@ static void stand_in(work *w)
     if (!first || !image || w->list->n_snapshots == 0)
         return;
     *image = (hu_process_image){.pid = first->pid, .parent = UINT32_MAX, .owner = -1, .rank = -1, .local_rank = -1,
-                                .world_size = -1, .node = -1, .state = HU_PROCESS_EXITED, .name = hu_perf_text(&w->perf, first->name),
+                                .world_size = -1, .node = -1, .state = HU_PROCESS_EXITED,
+                                .name = hu_perf_text(&w->perf, first->name),
                                 .started = w->list->snapshots[0].ticks};
     image->exited = image->started;
     w->list->at = image;
