@@ -13,7 +13,7 @@ import sys
 import tempfile
 import unittest
 
-from tests.program import EXE, ROOT, python_with, skip_loudly
+from tests.program import EXE, ROOT, SANITIZED, python_with, skip_loudly
 from tests.rings import DOORS, Process, Record, make_session, notes, read_session
 
 LIBRARY = pathlib.Path(EXE).parent / "libholdup-inject.so"
@@ -22,6 +22,11 @@ NAMES = ["MPI_" + name for name, *_ in CALLS]
 CLEAN = ("SLURM", "HOLDUP", "OMPI", "PMI", "RANK", "LOCAL_RANK", "WORLD_SIZE", "MPI")
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "HYDRA_LAUNCHER": "fork"}
 WORLD = "MPI_COMM_WORLD"
+
+
+def load_tests(_loader, tests, _pattern):
+    """What is tried here lives in other programs, without sanitizers: once is enough."""
+    return unittest.TestSuite() if SANITIZED else tests
 
 
 class Flavour:

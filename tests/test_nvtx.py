@@ -11,7 +11,7 @@ import tempfile
 import unittest
 from typing import Any
 
-from tests.program import EXE, ROOT, python_with, skip_loudly
+from tests.program import EXE, ROOT, SANITIZED, python_with, skip_loudly
 from tests.rings import DOORS, Process, make_session, notes, read_session
 
 LIBRARY = pathlib.Path(EXE).parent / "libholdup-inject.so"
@@ -32,6 +32,11 @@ def record(folder: pathlib.Path, *command: Any, preload: bool = True, doors: str
 
 def names(process: Process, *types: str) -> list[str]:
     return [r.text for r in process.of(*types)]
+
+
+def load_tests(_loader, tests, _pattern):
+    """What is tried here lives in other programs, without sanitizers: once is enough."""
+    return unittest.TestSuite() if SANITIZED else tests
 
 
 class Case(unittest.TestCase):

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 from tests import recorder
-from tests.program import EXE, report, skip_loudly
+from tests.program import EXE, ROOT, report, skip_loudly
 from tests.recorder import environment, holdup
 from tests.test_launchers import MPI_FOR_ROOT, torch_python
 
@@ -66,6 +66,21 @@ class Recorded(unittest.TestCase):
         first = answer["findings"][0]
         self.assertEqual(first["id"], "lock-contention", answer["findings"])
         self.assertGreater(answer["ranks"][0]["host_calls"]["lock"]["total_ns"], 20 * 4e6)
+
+    def test_the_example(self) -> None:
+        """What the README says to try: the disk is what holds it up, in the phase that was marked."""
+        trace = self.folder / "example.pftrace"
+        done = holdup("run", "-o", trace, "--", "/usr/bin/python3", ROOT / "examples/recording/checkpoints.py", cwd=self.folder)
+        self.assertEqual((done.returncode, done.stdout), (0, "trained\n"), done.stderr)
+        self.assertIn("20 steps", done.stderr)
+        answer = report(trace)
+        stall = next(f for f in answer["findings"] if f["id"] == "io-stall")
+        self.assertIn("checkpoint", stall["statement"])
+        self.assertIn("state.pt", json.dumps(stall["evidence"]))
+        phases = {row["phase"]: row["host_ns"] for row in answer["ranks"][0]["phases"]}
+        self.assertEqual(list(phases), ["forward", "backward", "optimizer", "checkpoint", "other"])
+        self.assertGreater(phases["checkpoint"], 0)
+        self.assertEqual(answer["ranks"][0]["host_calls"]["fsync"]["calls"], 5)
 
     def test_shell_pipeline(self) -> None:
         """Whoever waits for the slow end of a pipe is told, and for whom."""

@@ -2,6 +2,8 @@
  * phase_table.c - sets of intervals by phase, filled in one pass over the device's work and one over its collectives. */
 #include "analyze/phase_table.h"
 
+#include <string.h>
+
 typedef struct {
     hu_intervals host, compute, comm, by_kind[HU_PHASE_TRAFFIC_COUNT];
 } sets;
@@ -22,7 +24,7 @@ static int column_of(hu_traffic_kind kind)
 
 static hu_phase phase_of(const hu_traffic_call *c)
 {
-    return c->slot < (hu_slot)HU_PHASE_OTHER ? (hu_phase)c->slot : HU_PHASE_OTHER;
+    return c->slot <= (hu_slot)HU_PHASE_OPTIMIZER ? (hu_phase)c->slot : HU_PHASE_OTHER;
 }
 
 static bool is_counted(const hu_ask *ask, const hu_traffic *traffic, int64_t time_ns)
@@ -112,6 +114,12 @@ static bool finish(const hu_ask *ask, sets *s, hu_phase_row *row)
     return true;
 }
 
+/* Phases that only marks tell are not missed where there are none. */
+static bool is_shown(const hu_phase_row *row)
+{
+    return row->phase <= HU_PHASE_OPTIMIZER || row->phase == HU_PHASE_OTHER || row->host_ns > 0;
+}
+
 int hu_phase_table_measure(const hu_ask *ask, const hu_phase_spans *spans, const hu_traffic *traffic, hu_phase_table *out,
                            hu_error *err)
 {
@@ -123,7 +131,6 @@ int hu_phase_table_measure(const hu_ask *ask, const hu_phase_spans *spans, const
         return hu_fail_memory(err);
     if (spans->n == 0)
         return 0;
-    out->n = HU_PHASE_COUNT;
     if (!add_host(ask, spans, traffic, by_phase, rows) || !add_compute(ask, spans, traffic, by_phase) ||
         !add_traffic(ask, traffic, by_phase, rows))
         return hu_fail_memory(err);
@@ -131,26 +138,46 @@ int hu_phase_table_measure(const hu_ask *ask, const hu_phase_spans *spans, const
         rows[p].phase = (hu_phase)p;
         if (!finish(ask, &by_phase[p], &rows[p]))
             return hu_fail_memory(err);
+        if (is_shown(&rows[p]))
+            rows[out->n++] = rows[p];
     }
     return 0;
 }
 
+/* The row of a phase, in their order; there is room for all. */
+static hu_phase_row *row_of(hu_phase_table *t, hu_phase phase)
+{
+    size_t i = t->n;
+
+    while (i && t->at[i - 1].phase >= phase)
+        i--;
+    if (i == t->n || t->at[i].phase != phase) {
+        memmove(&t->at[i + 1], &t->at[i], (t->n - i) * sizeof *t->at);
+        t->at[i] = (hu_phase_row){.phase = phase};
+        t->n++;
+    }
+    return &t->at[i];
+}
+
 bool hu_phase_table_merge(hu_phase_table *into, const hu_phase_table *from, hu_arena *arena)
 {
-    if (from->n && !into->n) {
-        into->at = hu_arena_calloc(arena, HU_PHASE_COUNT, sizeof *into->at);
-        if (!into->at)
+    if (from->n) {
+        hu_phase_row *at = hu_arena_calloc(arena, HU_PHASE_COUNT, sizeof *at);
+
+        if (!at)
             return false;
-        into->n = HU_PHASE_COUNT;
-        into->on_host = true;
+        if (into->n)
+            memcpy(at, into->at, into->n * sizeof *at);
+        else
+            into->on_host = true;
+        into->at = at;
     }
     into->sources |= from->sources;
     for (size_t p = 0; p < from->n; p++) {
-        hu_phase_row       *a = &into->at[p];
         const hu_phase_row *b = &from->at[p];
+        hu_phase_row       *a = row_of(into, b->phase);
 
         into->on_host &= from->on_host;
-        a->phase = b->phase;
         a->host_ns += b->host_ns;
         a->compute_ns += b->compute_ns;
         a->exposed_ns += b->exposed_ns;

@@ -19,7 +19,7 @@ typedef struct {
 } hu_phase_row;
 
 typedef struct {
-    hu_phase_row *at;                                   /* forward, backward, optimizer, other; none without marks */
+    hu_phase_row *at;                                   /* in the order of hu_phase; none without marks         */
     size_t        n;
     unsigned      sources;                              /* HU_PHASE_BY_*                                         */
     bool          on_host;                              /* no device took part: nothing is computed or exposed */

@@ -14,7 +14,7 @@
 #include "analyze/phases.h"
 
 typedef enum { MARK_UNKNOWN, MARK_NONE, MARK_FORWARD, MARK_BACKWARD, MARK_OPTIMIZER, MARK_UPDATE, MARK_GRAPH, MARK_MODULE,
-               MARK_CALL_BACKWARD } mark;
+               MARK_CALL_BACKWARD, MARK_OF_USER } mark;        /* MARK_OF_USER + hu_phase */
 
 typedef struct {
     const hu_ask *ask;
@@ -86,11 +86,30 @@ static mark mark_of_name(hu_str name)
     return mark_of_words(name);
 }
 
+/* A range that is called like a phase of the pipeline that is none of training's three, or MARK_NONE. */
+static mark mark_of_range(hu_str name)
+{
+    for (hu_phase p = HU_PHASE_DATA; p < HU_PHASE_OTHER; p++)
+        if (hu_str_equal(name, hu_str_of(hu_phase_name(p))))
+            return (mark)(MARK_OF_USER + (int)p);
+    return MARK_NONE;
+}
+
 static mark mark_of(work *w, uint32_t i)
 {
     const hu_ask *ask = w->ask;
     uint8_t      *known = &w->mark_of_name[ask->s.name[i]];
 
+    if (ask->s.kind[i] == HU_KIND_USER && (*known == MARK_UNKNOWN || *known >= MARK_OF_USER)) {
+        const mark own = mark_of_range(hu_ask_name(ask, i));
+
+        if (own != MARK_NONE) {
+            *known = (uint8_t)own;
+            return own;
+        }
+    }
+    if (*known >= MARK_OF_USER)         /* of another kind, but the same name */
+        return MARK_NONE;
     if (!hu_kind_in(ask->s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER) | HU_BIT(PYTHON)) ||
         ask->names[ask->s.name[i]] & (HU_NAME_STEP | HU_NAME_COMM | HU_NAME_DATA_LOADER))
         return MARK_NONE;
@@ -111,6 +130,10 @@ static hu_phase phase_of(work *w, uint32_t i, bool *weak)
     const hu_op_detail *d = op_of(w->ask, i);
 
     *weak = false;
+    if (mark_of(w, i) >= MARK_OF_USER) {
+        w->sources |= HU_PHASE_BY_RANGE;
+        return (hu_phase)(mark_of(w, i) - MARK_OF_USER);
+    }
     switch (mark_of(w, i)) {
     case MARK_FORWARD:
         w->sources |= HU_PHASE_BY_RANGE;
@@ -313,7 +336,8 @@ uint32_t hu_phase_span_before(const hu_phase_spans *spans, int64_t time_ns)
 
 const char *hu_phase_name(hu_phase phase)
 {
-    static const char *const names[HU_PHASE_COUNT] = {"forward", "backward", "optimizer", "other"};
+    static const char *const names[HU_PHASE_COUNT] = {
+        "forward", "backward", "optimizer", "data", "preprocessing", "transfer", "checkpoint", "other"};
 
     return phase < HU_PHASE_COUNT ? names[phase] : "other";
 }

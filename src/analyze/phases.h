@@ -5,7 +5,12 @@
 
 #include "analyze/ask.h"
 
-typedef enum { HU_PHASE_FORWARD, HU_PHASE_BACKWARD, HU_PHASE_OPTIMIZER, HU_PHASE_OTHER, HU_PHASE_COUNT } hu_phase;
+/* The first three are those of training, told in many ways; the next four only by holdup_annotate.h and its kin. */
+typedef enum {
+    HU_PHASE_FORWARD, HU_PHASE_BACKWARD, HU_PHASE_OPTIMIZER,
+    HU_PHASE_DATA, HU_PHASE_PREPROCESSING, HU_PHASE_TRANSFER, HU_PHASE_CHECKPOINT,
+    HU_PHASE_OTHER, HU_PHASE_COUNT
+} hu_phase;
 
 /* What told where a phase is, one bit each. */
 enum {
@@ -49,7 +54,7 @@ static inline hu_phase hu_phase_at(const hu_phase_spans *spans, int64_t time_ns)
     return i != HU_NONE && time_ns < spans->at[i].end_ns ? spans->at[i].phase : HU_PHASE_OTHER;
 }
 
-/* "forward", "backward", "optimizer", "other" */
+/* "forward", "backward", "optimizer", "data", ... "other" */
 const char *hu_phase_name(hu_phase phase);
 
 #endif

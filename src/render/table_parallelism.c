@@ -178,7 +178,7 @@ HU_NUMBER(phase_bytes, phases, each(d, r->bytes))
 HU_ROWS(phase_rows, phases)
 
 static const hu_column phase_columns[] = {
-    {"phase", "phase", HU_CELL_TEXT, 9, NULL, phase, false},
+    {"phase", "phase", HU_CELL_TEXT, 13, NULL, phase, false},
     {"host_ns", "host", HU_CELL_NS, 8, NULL, host, false},
     {"compute_ns", "compute", HU_CELL_NS, 8, on_device, compute, false},
     {"all_gather_ns", "gather", HU_CELL_NS, 8, has_gather, gather, false},
