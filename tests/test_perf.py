@@ -310,7 +310,7 @@ class Trace(unittest.TestCase):
 
     def test_protoc_decodes_every_field(self) -> None:
         with Recording(HOT, "threads", "5") as r:
-            text = protobuf.protoc("perfetto_samples.proto", "Trace", r.trace.read_bytes())
+            text = protobuf.protoc("perfetto.proto", "Trace", r.trace.read_bytes())
             if text is None:
                 self.skipTest("no protoc")
             self.assertNotRegex(text, r"(?m)^\s*\d+[:{ ]", "a field without a name")
