@@ -18,7 +18,7 @@ import unittest
 from typing import Any
 
 from tests import recorder
-from tests.program import EXE, ROOT, skip_loudly
+from tests.program import EXE, ROOT, SANITIZED, skip_loudly
 from tests.recorder import environment
 
 PYTHON = os.path.realpath(sys.executable)
@@ -186,6 +186,7 @@ class Transparent(Case):
         self.assertLessEqual(changed, {"HOLDUP_SESSION", "LD_PRELOAD", "NVTX_INJECTION64_PATH", "PYTHONPATH"})
         self.assertTrue(os.path.isabs(after["HOLDUP_SESSION"]))
 
+    @unittest.skipIf(SANITIZED, "a program with ASan does not start behind LD_PRELOAD")
     def test_variables(self) -> None:
         shell = ["sh", "-c", 'echo "$A|$B|$C|$LD_PRELOAD|$NVTX_INJECTION64_PATH"']
         done = self.run_it("-e", "A=1,B=2,3", "C=4", *shell, env={"LD_PRELOAD": "libm.so.6", "NVTX_INJECTION64_PATH": "/other.so"})
@@ -200,6 +201,7 @@ class Transparent(Case):
         self.assertRegex(done.stdout, r"^env 'A=it'\\''s' HOLDUP_SESSION=SESSION .*libholdup-inject\.so.* python3 -c 'print\(1\)'\n$")
         self.assertEqual([p.name for p in self.folder.iterdir()], ["runtime"])
 
+    @unittest.skipIf(SANITIZED, "a program with ASan does not start behind LD_PRELOAD")
     def test_inside_of_another(self) -> None:
         done = self.run_it("-o", "outer", EXE, "run", "-o", "inner", "sh", "-c", "exit 4")
         self.assertEqual(done.returncode, 4)
@@ -456,6 +458,7 @@ class Control(Case):
         self.assertEqual([p for p in self.folder.iterdir() if p.name.startswith(".holdup")], [])
         self.assertEqual(run.returncode, 0)
 
+    @unittest.skipIf(SANITIZED, "a program with ASan does not start behind LD_PRELOAD")
     def test_print_env(self) -> None:
         script = 'eval "$("$H" print-env -q -o late.pftrace)"; "$P" -c "import holdup\nwith holdup.range(\'inside\'): pass"; "$H" status; "$H" finish -q "$HOLDUP_SESSION" -o late.pftrace'
         done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, cwd=self.folder, env=self.environment(H=EXE, P=PYTHON), check=False)
