@@ -63,6 +63,7 @@ fuzz:
 
 install: build
 	@install -D -m 755 $(BUILD)/holdup $(DESTDIR)$(PREFIX)/bin/holdup
+	@install -D -m 755 $(BUILD)/libholdup-inject.so $(DESTDIR)$(PREFIX)/lib/holdup/libholdup-inject.so
 	@! test -f $(BUILD)/libholdup-mpi.so || install -D -m 755 $(BUILD)/libholdup-mpi.so $(DESTDIR)$(PREFIX)/lib/holdup/libholdup-mpi.so
 	@install -D -m 644 include/holdup_annotate.h $(DESTDIR)$(PREFIX)/include/holdup_annotate.h
 	@install -d $(DESTDIR)$(PREFIX)/lib/holdup/python/holdup

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 from tests import recorder
-from tests.program import EXE, ROOT, report, skip_loudly
+from tests.program import EXE, ROOT, SANITIZED, report, skip_loudly
 from tests.recorder import environment, holdup
 from tests.test_launchers import MPI_FOR_ROOT, torch_python
 
@@ -81,6 +81,18 @@ class Recorded(unittest.TestCase):
         self.assertEqual(list(phases), ["forward", "backward", "optimizer", "checkpoint", "other"])
         self.assertGreater(phases["checkpoint"], 0)
         self.assertEqual(answer["ranks"][0]["host_calls"]["fsync"]["calls"], 5)
+
+    @unittest.skipIf(SANITIZED, "says nothing more about holdup")
+    def test_installed(self) -> None:
+        """What `make install` puts into place finds its parts."""
+        place = self.folder / "installed"
+        done = subprocess.run(["make", "--no-print-directory", "install", f"PREFIX={place}"], cwd=ROOT, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        trace = self.folder / "installed.pftrace"
+        done = subprocess.run([place / "bin/holdup", "run", "-o", trace, "--no-report", "--", "/usr/bin/python3", ROOT / "examples/recording/checkpoints.py"],
+                              cwd=self.folder, capture_output=True, text=True, check=False, env=environment())
+        self.assertEqual((done.returncode, done.stdout), (0, "trained\n"), done.stderr)
+        self.assertEqual(recorder.count(trace, "forward"), 20)
 
     def test_shell_pipeline(self) -> None:
         """Whoever waits for the slow end of a pipe is told, and for whom."""
