@@ -29,6 +29,7 @@ static const hu_option rows[] = {
 
 static const hu_option status_rows[] = {
     {"session", 's', HU_OPTION_TEXT, "NAME", "the run of this name", offsetof(options, session), NULL, NULL},
+    {"all", 'a', HU_OPTION_FLAG, NULL, "also those of the last day that are over", offsetof(options, all), NULL, NULL},
     {"json", 'j', HU_OPTION_FLAG, NULL, "as JSON", offsetof(options, json), NULL, NULL},
 };
 
@@ -187,10 +188,25 @@ static void json_row(hu_json_out *j, const hu_registry_entry *e, const hu_tally 
     hu_json_close(j, '}');
 }
 
+/* Of a day's runs that are over and written, only the newest are of interest. */
+static bool is_old(const hu_registry_entry *list, size_t n, const hu_registry_entry *e)
+{
+    enum { NEWEST = 8 };
+    size_t newer = 0;
+
+    if (e->is_alive || e->path[0])
+        return false;
+    for (size_t i = 0; i < n; i++)
+        newer += !list[i].is_alive && !list[i].path[0] && list[i].control.heartbeat > e->control.heartbeat;
+    return newer >= NEWEST;
+}
+
 static int write_status(const options *o, const hu_registry_entry *list, size_t n, hu_error *err)
 {
     hu_out     *out = hu_out_open_fd(STDOUT_FILENO);
     hu_json_out j = {.out = out, .is_empty = true};
+    size_t      n_old = 0;
+    int         rc;
 
     if (!out)
         return hu_fail_memory(err);
@@ -201,6 +217,10 @@ static int write_status(const options *o, const hu_registry_entry *list, size_t 
 
         if (o->session && strcmp(o->session, list[i].name) != 0)
             continue;
+        if (!o->session && !o->all && is_old(list, n, &list[i])) {
+            n_old++;
+            continue;
+        }
         if (list[i].path[0])
             hu_tally_session(list[i].path, &t);
         if (o->json)
@@ -210,7 +230,10 @@ static int write_status(const options *o, const hu_registry_entry *list, size_t 
     }
     if (o->json)
         hu_json_close(&j, ']');
-    return hu_out_close(out, err);
+    rc = hu_out_close(out, err);
+    if (n_old && !o->json)
+        hu_command_say("%zu more of the last day are over (--all shows them)", n_old);
+    return rc;
 }
 
 static int run_status(int argc, char **argv)

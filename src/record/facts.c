@@ -42,10 +42,8 @@ static void name_command(char *const *argv, char *out, size_t room)
     size_t      n;
 
     for (size_t i = 1; is_interpreter(name) && argv[i] && strcmp(argv[i], "-c") != 0; i++) {
-        if (argv[i][0] == '-')
-            continue;
-        name = base_name(argv[i]);
-        break;
+        if (argv[i][0] != '-' && !strchr(argv[i], '='))     /* `env A=1 python -u train.py` */
+            name = base_name(argv[i]);
     }
     n = strlen(name);
     if (n > 3 && (strcmp(name + n - 3, ".py") == 0 || strcmp(name + n - 3, ".sh") == 0))
