@@ -22,7 +22,7 @@ def brief(record: Record) -> str:
     if record.type == "step":
         words.append(str(record.a))
     if record.type in ("start", "stop"):
-        words.append(f"#{record.b}")
+        words.append(f"#{record.b & 0xffffffff}")       # above: what sets them apart from handles of NVTX
     return " ".join(word for word in words if word)
 
 
