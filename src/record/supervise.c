@@ -24,6 +24,7 @@
 
 enum {
     MILLISECOND_NS = 1000000,
+    ROUNDS_ALONE = 3,                   /* a process may be missed between two of its states */
     ROUND_NS = 20 * MILLISECOND_NS,
     SECOND_NS = 1000000000,
     SAVE_AFTER_NS = 1000000000,         /* of a signal that asks to end: the machine may be gone after two seconds */
@@ -43,6 +44,7 @@ typedef struct {
     unsigned        interrupts;
     pid_t           saver;              /* a process that saves; 0: none */
     bool            has_saved_end, is_child_gone, is_alone;
+    int             rounds_alone;       /* since a look at /proc last found a descendant */
 } supervisor;
 
 static const int watched[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGXCPU};
@@ -346,7 +348,8 @@ static bool is_over(supervisor *s)
         return false;
     if (!s->o->waits_for_all || s->is_alone)
         return true;
-    return !has_descendants(s);
+    s->rounds_alone = has_descendants(s) ? 0 : s->rounds_alone + 1;
+    return s->rounds_alone >= ROUNDS_ALONE;
 }
 
 static int64_t cpu_ns(int who)
