@@ -141,7 +141,7 @@ class Recorded(unittest.TestCase):
         self.assertEqual(answer["run"]["ranks"], 2)
         self.assertEqual([r["steps"]["count"] for r in answer["ranks"]], [30, 30])
         slow = answer["ranks"][1]["host_calls"]["sleep"]
-        self.assertEqual(slow["calls"], 30)
+        self.assertGreaterEqual(slow["calls"], 30)      # torch sleeps a little itself while it connects
         self.assertGreaterEqual(slow["total_ns"], 30 * 15e6)
         alone = json.loads(holdup("report", out / "rank1.pftrace", "--json").stdout)
         self.assertTrue({"sleep", "data-loading"} & {f["id"] for f in alone["findings"]}, alone["findings"])
