@@ -102,7 +102,6 @@ static void step_end(void)
     if (!somebody_cares())
         return;
     write_record(HU_RECORD_STEP_END, 0, 0, 0);
-    hu_gate_step_end();
 }
 
 static void counter(uint32_t id, double value)

@@ -51,11 +51,6 @@ void hu_gate_step(int64_t number)
         open_gate(number >= hu_the_control->first_step && number <= hu_the_control->last_step);
 }
 
-void hu_gate_step_end(void)
-{
-    /* The next step decides; after the last there may be none. */
-}
-
 /* Is it the range that was asked for?  By id once its text was seen: ids do not change. */
 static bool is_asked(uint32_t text, uint32_t domain)
 {

@@ -141,7 +141,6 @@ uint32_t hu_string_of(const char *text);        /* NULL is "" */
 
 /* The gate of this process (gate.c).  Steps and ranges open and close it where the user asked for some of them only. */
 void hu_gate_step(int64_t number);              /* a step begins; call it before its record is written */
-void hu_gate_step_end(void);                    /* call it after the record */
 void hu_gate_push(uint32_t text, uint32_t domain);      /* a user range begins */
 void hu_gate_pop(uint32_t text, uint32_t domain);       /* ... and ends; text 0: the innermost of this thread */
 
