@@ -40,14 +40,38 @@ static uint64_t ticks(void)
 
 static volatile uint64_t sink;
 
-static void nothing(void) { }
-static void read_ticks(void) { sink = ticks(); }
-static void range_text(void) { holdup_range_push("forward"); holdup_range_pop(); }
-static void range_name(void) { holdup_range_push_name(&name); holdup_range_pop(); }
-static void phase(void) { holdup_phase_push(HOLDUP_PHASE_FORWARD); holdup_phase_pop(); }
-static void mark(void) { holdup_mark_name(&name); }
-static void counter(void) { holdup_counter_name(&name, 0.5); }
-static void step(void) { holdup_step(); }
+static void nothing(void) {}
+static void read_ticks(void)
+{
+    sink = ticks();
+}
+static void range_text(void)
+{
+    holdup_range_push("forward");
+    holdup_range_pop();
+}
+static void range_name(void)
+{
+    holdup_range_push_name(&name);
+    holdup_range_pop();
+}
+static void phase(void)
+{
+    holdup_phase_push(HOLDUP_PHASE_FORWARD);
+    holdup_phase_pop();
+}
+static void mark(void)
+{
+    holdup_mark_name(&name);
+}
+static void counter(void)
+{
+    holdup_counter_name(&name, 0.5);
+}
+static void step(void)
+{
+    holdup_step();
+}
 
 static int by_value(const void *a, const void *b)
 {
@@ -57,18 +81,18 @@ static int by_value(const void *a, const void *b)
 }
 
 /* A loop of its own for each call, so that nothing but the call is in it. */
-#define MEASURE(call)                                                               \
-    do {                                                                            \
-        for (int burst = 0; burst < BURSTS; burst++) {                              \
-            const int64_t began = now_ns();                                         \
-            for (int i = 0; i < CALLS; i++) {                                       \
-                call();                                                             \
-                __asm__ volatile("" ::: "memory");                                  \
-            }                                                                       \
-            times[burst] = (double)(now_ns() - began) / CALLS;                      \
-            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);                \
-        }                                                                           \
-        qsort(times, BURSTS, sizeof *times, by_value);                              \
+#define MEASURE(call)                                                \
+    do {                                                             \
+        for (int burst = 0; burst < BURSTS; burst++) {               \
+            const int64_t began = now_ns();                          \
+            for (int i = 0; i < CALLS; i++) {                        \
+                call();                                              \
+                __asm__ volatile("" ::: "memory");                   \
+            }                                                        \
+            times[burst] = (double)(now_ns() - began) / CALLS;       \
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL); \
+        }                                                            \
+        qsort(times, BURSTS, sizeof *times, by_value);               \
     } while (0)
 
 int main(void)
@@ -80,10 +104,10 @@ int main(void)
     loop = times[BURSTS / 2];
     MEASURE(read_ticks);
     rdtsc = times[BURSTS / 2] - loop;
-    printf("%s\n%-24s %8s %8s\n%-24s %8.2f %8.2f\n", holdup_listening() ? "a recorder listens" : "nobody listens", "", "ns", "x rdtsc",
-           "rdtsc", rdtsc, 1.0);
-#define ROW(text, call)                                                                              \
-    MEASURE(call);                                                                                   \
+    printf("%s\n%-24s %8s %8s\n%-24s %8.2f %8.2f\n", holdup_listening() ? "a recorder listens" : "nobody listens", "", "ns",
+           "x rdtsc", "rdtsc", rdtsc, 1.0);
+#define ROW(text, call) \
+    MEASURE(call);      \
     printf("%-24s %8.2f %8.2f\n", text, times[BURSTS / 2] - loop, (times[BURSTS / 2] - loop) / rdtsc)
     ROW("range, text", range_text);
     ROW("range, registered name", range_name);

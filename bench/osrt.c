@@ -31,10 +31,10 @@ static const char *const variant_names[VARIANTS] = {"plain", "paused", "open", "
 static struct {
     ssize_t (*write)(int, const void *, size_t);
     ssize_t (*read)(int, void *, size_t);
-    int     (*lock)(pthread_mutex_t *);
-    int     (*unlock)(pthread_mutex_t *);
-    int     (*byte)(FILE *);
-    int     (*wait)(sem_t *);
+    int (*lock)(pthread_mutex_t *);
+    int (*unlock)(pthread_mutex_t *);
+    int (*byte)(FILE *);
+    int (*wait)(sem_t *);
 } volatile now, theirs, ours;
 
 static int             null, zero;
@@ -51,15 +51,15 @@ static double ns(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-#define CASE(name, call)                            \
-    static void name(void)                          \
-    {                                               \
-        char byte = 0;                              \
-                                                    \
-        for (int i = 0; i < CALLS; i++) {           \
-            call;                                   \
-        }                                           \
-        (void)byte;                                 \
+#define CASE(name, call)                  \
+    static void name(void)                \
+    {                                     \
+        char byte = 0;                    \
+                                          \
+        for (int i = 0; i < CALLS; i++) { \
+            call;                         \
+        }                                 \
+        (void)byte;                       \
     }
 
 CASE(case_write, if (now.write(null, &byte, 1) != 1) abort())
@@ -76,11 +76,11 @@ CASE(case_clock, byte ^= (char)(int)ns())
 
 static const struct {
     const char *name;
-    void      (*go)(void);
-    int         is_ours;
+    void (*go)(void);
+    int is_ours;
 } cases[] = {
-    {"clock", case_clock, 0}, {"gettid", case_gettid, 0}, {"wait", case_wait, 1}, {"write", case_write, 1},
-    {"read", case_read, 1}, {"mutex", case_mutex, 1}, {"fgetc", case_byte, 1},
+    {"clock", case_clock, 0}, {"gettid", case_gettid, 0}, {"wait", case_wait, 1},  {"write", case_write, 1},
+    {"read", case_read, 1},   {"mutex", case_mutex, 1},   {"fgetc", case_byte, 1},
 };
 
 enum { CASES = sizeof cases / sizeof *cases };
@@ -118,8 +118,8 @@ static void find(void)
 
     if (!libc)
         exit(1);
-#define FIND(member, name)                                          \
-    *(void **)(uintptr_t)&theirs.member = dlsym(libc, name);        \
+#define FIND(member, name)                                   \
+    *(void **)(uintptr_t)&theirs.member = dlsym(libc, name); \
     *(void **)(uintptr_t)&ours.member = dlsym(RTLD_DEFAULT, name)
     FIND(write, "write");
     FIND(read, "read");

@@ -48,11 +48,11 @@ static int64_t run(const char *path, int64_t *took, int64_t *bytes)
 {
     const hu_input_options  input = {.limits = hu_limits_default()};
     const hu_digest_options all = {.frames = 5};
-    hu_error    err = {0};
-    int64_t     at[PHASES], n = -1;
-    hu_builder *b;
-    hu_trace   *t;
-    hu_digest  *d;
+    hu_error                err = {0};
+    int64_t                 at[PHASES], n = -1;
+    hu_builder             *b;
+    hu_trace               *t;
+    hu_digest              *d;
 
     at[0] = now_ns();
     b = hu_open_builder(path, &input, &err);
@@ -84,7 +84,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: phases FILE ROUNDS\n");
         return 2;
     }
-    for (int r = -1; r < rounds; r++) {     /* the first touches the memory, and does not count */
+    for (int r = -1; r < rounds; r++) { /* the first touches the memory, and does not count */
         int64_t one[PHASES];
 
         n = run(argv[1], one, &bytes);

@@ -26,12 +26,20 @@ static hu_control *bench_join(void)
     hu_control *c = calloc(1, 4096);
     FILE       *f;
 
-    snprintf(bench_folder, sizeof bench_folder, "%s/holdup-bench-%d", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (int)getpid());
+    snprintf(bench_folder, sizeof bench_folder, "%s/holdup-bench-%d", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp",
+             (int)getpid());
     snprintf(path, sizeof path, "%s/control", bench_folder);
     mkdir(bench_folder, 0700);
-    *c = (hu_control){.magic = HU_CONTROL_MAGIC, .version = HU_FORMAT_VERSION, .bytes = sizeof *c, .mask = HU_DOOR_NVTX,
-                      .wanted = HU_DOOR_NVTX, .state = HU_SESSION_RECORDING, .mode = HU_MODE_FLIGHT, .clock = HU_CLOCK_TSC,
-                      .max_blocks = 64, .ticks_per_second = 2.5e9};
+    *c = (hu_control){.magic = HU_CONTROL_MAGIC,
+                      .version = HU_FORMAT_VERSION,
+                      .bytes = sizeof *c,
+                      .mask = HU_DOOR_NVTX,
+                      .wanted = HU_DOOR_NVTX,
+                      .state = HU_SESSION_RECORDING,
+                      .mode = HU_MODE_FLIGHT,
+                      .clock = HU_CLOCK_TSC,
+                      .max_blocks = 64,
+                      .ticks_per_second = 2.5e9};
     f = fopen(path, "w");
     if (!f || fwrite(c, 4096, 1, f) != 1 || fclose(f) != 0) {
         fprintf(stderr, "cannot write %s\n", path);
@@ -64,7 +72,7 @@ static int64_t bench_now(void)
 {
     struct timespec t;
 
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);        /* whoever else is on the machine */
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); /* whoever else is on the machine */
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 

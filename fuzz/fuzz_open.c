@@ -15,9 +15,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-enum { CHUNK_BYTES = 256 * 1024 };      /* as in base/input.c; another value only makes the second reading less sharp */
+enum { CHUNK_BYTES = 256 * 1024 }; /* as in base/input.c; another value only makes the second reading less sharp */
 
-enum { MOST_REPLAYED = 20000 };         /* pricing replays dozens of times: the fuzzer wants small cases */
+enum { MOST_REPLAYED = 20000 }; /* pricing replays dozens of times: the fuzzer wants small cases */
 
 typedef struct {
     int        code;
@@ -28,19 +28,19 @@ typedef struct {
 /* The page with its timeline, whole and for few pixels, and every export: all to nowhere. */
 static void draw(const hu_trace *trace, hu_digest *digest, hu_simulation *s, hu_findings *findings)
 {
-    hu_arena           *arena = hu_arena_new();
-    hu_out             *out = hu_out_open_memory(arena);
-    hu_scenario         scenarios[HU_SCENARIOS];
-    hu_timeline_options how = {.scenarios = scenarios, .most = 1000};
-    hu_timeline         timeline;
+    hu_arena            *arena = hu_arena_new();
+    hu_out              *out = hu_out_open_memory(arena);
+    hu_scenario          scenarios[HU_SCENARIOS];
+    hu_timeline_options  how = {.scenarios = scenarios, .most = 1000};
+    hu_timeline          timeline;
     const hu_export_part part = hu_export_all(trace);
-    const hu_export     e = {&part, 1, false};
-    hu_report           r = {.digests = &digest, .n = 1, .scratch = arena, .timelines = &timeline, .unit = "samples"};
-    hu_rendezvous       meeting;
-    hu_error            err = {0};
+    const hu_export      e = {&part, 1, false};
+    hu_report            r = {.digests = &digest, .n = 1, .scratch = arena, .timelines = &timeline, .unit = "samples"};
+    hu_rendezvous        meeting;
+    hu_error             err = {0};
 
     digest->findings = findings;
-    hu_rendezvous_measure((hu_digest *[]){digest, digest}, 2, arena, arena, &meeting, &err);    /* the rank with itself */
+    hu_rendezvous_measure((hu_digest *[]){digest, digest}, 2, arena, arena, &meeting, &err); /* the rank with itself */
     hu_verdict_measure(r.digests, 1, &r.verdict);
     if (s && findings) {
         const int n = hu_scenarios_build(s, findings, arena, scenarios, &err);
@@ -62,11 +62,11 @@ static void read_all(hu_str bytes, hu_grouping grouping, outcome *out)
         .events = 100000, .nesting = 64, .event_bytes = 1 << 20, .string_bytes = 16 << 20, .inflate_ratio = 400};
     const hu_input_options  options = {limits, false, NULL};
     const hu_digest_options what = {.grouping = grouping, .frames = 4};
-    hu_error    err = {0};
-    hu_input   *in = hu_input_open_memory(bytes, "fuzz", &options, &err);
-    hu_builder *b = in ? hu_open_input(in, &options, &err) : NULL;
-    hu_trace   *trace = NULL;
-    hu_digest  *digest;
+    hu_error                err = {0};
+    hu_input               *in = hu_input_open_memory(bytes, "fuzz", &options, &err);
+    hu_builder             *b = in ? hu_open_input(in, &options, &err) : NULL;
+    hu_trace               *trace = NULL;
+    hu_digest              *digest;
 
     memset(out, 0, sizeof *out);
     if (b) {
@@ -129,8 +129,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     outcome once, again;
 
     read_all((hu_str){(const char *)data, n}, (hu_grouping)(n % 4), &once);
-    if (is_plain(data, n) && data[n - 1] % 4 == 1) {        /* "}" and "]" are among these */
-        const size_t blanks = CHUNK_BYTES - 1 - (n * data[n / 2]) / 257;   /* the first chunk shows the format */
+    if (is_plain(data, n) && data[n - 1] % 4 == 1) {                     /* "}" and "]" are among these */
+        const size_t blanks = CHUNK_BYTES - 1 - (n * data[n / 2]) / 257; /* the first chunk shows the format */
         char        *text = malloc(blanks + n);
 
         if (!text)

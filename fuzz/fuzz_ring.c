@@ -18,10 +18,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 enum { BLOCKS = 4, UNIT = 16, MOST_DRAIN = 1 << 16 };
 
 static struct {
-    char         folder[64], ring[96], drain[96], out[96];
-    hu_block     file[BLOCKS];
-    char         pieces[MOST_DRAIN];
-    size_t       n_pieces;
+    char     folder[64], ring[96], drain[96], out[96];
+    hu_block file[BLOCKS];
+    char     pieces[MOST_DRAIN];
+    size_t   n_pieces;
 } made;
 
 static void remove_all(void)
@@ -47,11 +47,22 @@ static void prepare(void)
     }
     memset(made.file, 0, sizeof made.file);
     made.n_pieces = 0;
-    *head = (hu_ring_head){.magic = HU_RING_MAGIC, .version = HU_FORMAT_VERSION, .block_bytes = HU_BLOCK_BYTES, .pid = 1,
-                           .n_blocks = BLOCKS, .state = HU_PROCESS_EXITED, .exited = 1000000, .rank = -1, .world_size = -1};
+    *head = (hu_ring_head){.magic = HU_RING_MAGIC,
+                           .version = HU_FORMAT_VERSION,
+                           .block_bytes = HU_BLOCK_BYTES,
+                           .pid = 1,
+                           .n_blocks = BLOCKS,
+                           .state = HU_PROCESS_EXITED,
+                           .exited = 1000000,
+                           .rank = -1,
+                           .world_size = -1};
     for (unsigned i = 1; i < BLOCKS; i++)
-        made.file[i].head = (hu_block_head){.state = HU_BLOCK_FULL, .kind = i == 1, .thread = i == 1 ? 0 : i - 1, .sequence = i,
-                                            .taken = i == 1 ? 64 : 8, .used = 8};
+        made.file[i].head = (hu_block_head){.state = HU_BLOCK_FULL,
+                                            .kind = i == 1,
+                                            .thread = i == 1 ? 0 : i - 1,
+                                            .sequence = i,
+                                            .taken = i == 1 ? 64 : 8,
+                                            .used = 8};
 }
 
 static void poke(const uint8_t *data, size_t n)
@@ -130,10 +141,10 @@ static int name(void *unused, const hu_pftrace_file *file, char *out, size_t roo
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    hu_arena *arena = hu_arena_new();
+    hu_arena                *arena = hu_arena_new();
     const hu_pftrace_options how = {.session = made.folder, .host = "fuzz", .name = name};
-    hu_pftrace_result result;
-    hu_error  err = {0};
+    hu_pftrace_result        result;
+    hu_error                 err = {0};
 
     prepare();
     poke(data, n);

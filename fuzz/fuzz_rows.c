@@ -46,12 +46,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     const hu_limits limits = {
         .events = 5000, .nesting = 64, .event_bytes = 1 << 20, .string_bytes = 16 << 20, .inflate_ratio = 400};
     const hu_input_options options = {limits, false, NULL};
-    hu_error      err = {0};
-    hu_arena     *arena = hu_arena_new();
-    hu_input     *in = hu_input_open_memory((hu_str){(const char *)data, n}, "fuzz", &options, &err);
-    hu_operations table = {0};
-    hu_pipeline   p, again;
-    hu_slowdown   s, other;
+    hu_error               err = {0};
+    hu_arena              *arena = hu_arena_new();
+    hu_input              *in = hu_input_open_memory((hu_str){(const char *)data, n}, "fuzz", &options, &err);
+    hu_operations          table = {0};
+    hu_pipeline            p, again;
+    hu_slowdown            s, other;
 
     if (in && hu_operation_rows_read(in, 9, arena, &table, &err) == 0) {
         hu_operations_sort(&table);
@@ -67,8 +67,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
                 table.at[j] = held;
             }
             hu_operations_sort(&table);
-            if (hu_pipeline_build(&table, arena, &again, &err) < 0 || hu_slowdown_measure(&again, 1, arena, &other, &err) < 0 ||
-                other.original_ns != s.original_ns || other.ideal_ns != s.ideal_ns)
+            if (hu_pipeline_build(&table, arena, &again, &err) < 0 ||
+                hu_slowdown_measure(&again, 1, arena, &other, &err) < 0 || other.original_ns != s.original_ns ||
+                other.ideal_ns != s.ideal_ns)
                 fail("the order of rows matters");
         }
     }

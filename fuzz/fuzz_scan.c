@@ -55,9 +55,9 @@ static void fail(const variant *v, const char *text, const char *at, const char 
     abort();
 }
 
-#define CHECK(what, a, b)                                                       \
-    do {                                                                        \
-        if ((a) != (b))                                                         \
+#define CHECK(what, a, b)                                                              \
+    do {                                                                               \
+        if ((a) != (b))                                                                \
             fail(v, text, at, (what), (int64_t)(intptr_t)(a), (int64_t)(intptr_t)(b)); \
     } while (0)
 

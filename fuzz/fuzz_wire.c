@@ -17,24 +17,27 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 enum { HEAD_BYTES = 16, MOST_BYTES = 1 << 20 };
 
+/* clang-format off */
 #define X(cat, name, pid, tid, ts, dur, args) \
     "{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":" pid ",\"tid\":" tid ",\"ts\":" ts ",\"dur\":" dur ",\"args\":{" args "}},"
+/* clang-format on */
 
-#define STEP(n, a, b, c, d, e, corr)                                                                                  \
-    X("user_annotation", "ProfilerStep#" n, "1", "1", a, "90", "")                                                    \
-    X("cpu_op", "aten::mm", "1", "1", b, "20", "\"Input Dims\":[[8,8],[8,8]],\"Input type\":[\"float\",\"float\"]")   \
-    X("cuda_runtime", "cudaLaunchKernel", "1", "1", c, "5", "\"correlation\":" corr)                                  \
-    X("kernel", "sgemm", "0", "7", d, "30", "\"device\":0,\"stream\":7,\"correlation\":" corr)                        \
+#define STEP(n, a, b, c, d, e, corr)                                                                                \
+    X("user_annotation", "ProfilerStep#" n, "1", "1", a, "90", "")                                                  \
+    X("cpu_op", "aten::mm", "1", "1", b, "20", "\"Input Dims\":[[8,8],[8,8]],\"Input type\":[\"float\",\"float\"]") \
+    X("cuda_runtime", "cudaLaunchKernel", "1", "1", c, "5", "\"correlation\":" corr)                                \
+    X("kernel", "sgemm", "0", "7", d, "30", "\"device\":0,\"stream\":7,\"correlation\":" corr)                      \
     X("cuda_runtime", "cudaStreamSynchronize", "1", "1", e, "9", "")
 
 static const char trace_text[] =
     "{\"deviceProperties\":[{\"id\":0,\"name\":\"NVIDIA H100 80GB HBM3\",\"numSms\":132}],\"distributedInfo\":{\"backend\":"
-    "\"nccl\",\"rank\":1,\"world_size\":2},\"traceEvents\":["
-    STEP("1", "100", "101", "105", "112", "150", "1") STEP("2", "200", "201", "205", "212", "250", "2")
-    STEP("3", "300", "301", "305", "312", "350", "3") STEP("4", "400", "401", "405", "412", "450", "4")
-    X("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", "0", "7", "445", "2", "\"bytes\":4096")
-    X("kernel", "ncclDevKernel_AllReduce_Sum", "0", "8", "446", "3", "\"stream\":8,\"Collective name\":\"allreduce\"")
-    "{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":402,\"args\":{\"Addr\":1,\"Bytes\":64,\"Device Type\":1,\"Device Id\":0}}]}";
+    "\"nccl\",\"rank\":1,\"world_size\":2},\"traceEvents\":[" STEP("1", "100", "101", "105", "112", "150", "1") STEP(
+        "2", "200", "201", "205", "212", "250", "2") STEP("3", "300", "301", "305", "312", "350",
+                                                          "3") STEP("4", "400", "401", "405", "412", "450",
+                                                                    "4") X("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)",
+                                                                           "0", "7", "445", "2", "\"bytes\":4096")
+        X("kernel", "ncclDevKernel_AllReduce_Sum", "0", "8", "446", "3",
+          "\"stream\":8,\"Collective name\":\"allreduce\"") "{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":402,\"args\":{\"Addr\":1,\"Bytes\":64,\"Device Type\":1,\"Device Id\":0}}]}";
 
 typedef struct {
     hu_str digest, findings, graph;
@@ -43,14 +46,14 @@ typedef struct {
 static packed make(hu_arena *arena)
 {
     const hu_input_options options = {.limits = hu_limits_default()};
-    hu_error     err = {0}, why = {0};
-    hu_input    *in = hu_input_open_memory(HU_STR(trace_text), "fuzz", &options, &err);
-    hu_builder  *b = in ? hu_open_input(in, &options, &err) : NULL;
-    hu_trace    *t = b ? hu_builder_freeze(b, &err) : NULL;
-    hu_digest   *d = t ? hu_digest_measure(t, &(hu_digest_options){.compat = HU_COMPAT_HTA}, &err) : NULL;
-    hu_simulation *s = t ? hu_simulation_new(t, NULL, NULL, &why) : NULL;
-    hu_findings *f = d ? hu_findings_measure(s, &why, d, &err) : NULL;
-    packed       p;
+    hu_error               err = {0}, why = {0};
+    hu_input              *in = hu_input_open_memory(HU_STR(trace_text), "fuzz", &options, &err);
+    hu_builder            *b = in ? hu_open_input(in, &options, &err) : NULL;
+    hu_trace              *t = b ? hu_builder_freeze(b, &err) : NULL;
+    hu_digest             *d = t ? hu_digest_measure(t, &(hu_digest_options){.compat = HU_COMPAT_HTA}, &err) : NULL;
+    hu_simulation         *s = t ? hu_simulation_new(t, NULL, NULL, &why) : NULL;
+    hu_findings           *f = d ? hu_findings_measure(s, &why, d, &err) : NULL;
+    packed                 p;
 
     if (!f || !s || hu_digest_pack(d, arena, &p.digest, &err) < 0 || hu_findings_pack(f, arena, &p.findings, &err) < 0 ||
         hu_graph_pack(&s->graph, arena, &p.graph, &err) < 0) {
@@ -134,11 +137,11 @@ static void read_graph(hu_str bytes, hu_arena *arena)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    static packed good;
-    static hu_arena *forever;           /* of `good`: once for all inputs */
-    hu_arena *arena;
-    char     *spoilt;
-    hu_str    bytes;
+    static packed    good;
+    static hu_arena *forever; /* of `good`: once for all inputs */
+    hu_arena        *arena;
+    char            *spoilt;
+    hu_str           bytes;
 
     if (!forever) {
         forever = hu_arena_new();

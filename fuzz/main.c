@@ -33,7 +33,7 @@ int main(int argc, char **argv)
 
     for (int i = 1; i < argc; i++) {
         struct dirent *entry;
-        DIR *folder = opendir(argv[i]);
+        DIR           *folder = opendir(argv[i]);
 
         while (folder && (entry = readdir(folder))) {
             char path[4096];

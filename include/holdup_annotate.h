@@ -36,23 +36,25 @@ extern "C" {
 
 /* What part of a step runs now.  The report names time by these, and looks for the cause of a wait in them. */
 typedef enum {
-    HOLDUP_PHASE_DATA = 1,           /* the next batch is read */
-    HOLDUP_PHASE_PREPROCESSING = 2,  /* it is decoded, augmented, collated */
-    HOLDUP_PHASE_TRANSFER = 3,       /* it goes to the device */
+    HOLDUP_PHASE_DATA = 1,          /* the next batch is read */
+    HOLDUP_PHASE_PREPROCESSING = 2, /* it is decoded, augmented, collated */
+    HOLDUP_PHASE_TRANSFER = 3,      /* it goes to the device */
     HOLDUP_PHASE_FORWARD = 4,
     HOLDUP_PHASE_BACKWARD = 5,
     HOLDUP_PHASE_OPTIMIZER = 6,
-    HOLDUP_PHASE_CHECKPOINT = 7      /* the state is written */
+    HOLDUP_PHASE_CHECKPOINT = 7 /* the state is written */
 } holdup_phase;
 
 /* A text that is registered once and then costs a number.  Of static lifetime; the same one may be used by many threads:
  *     static holdup_name encode = HOLDUP_NAME("encode");  */
 typedef struct {
     const char *text;
-    uint32_t    id;                  /* 0 until a recorder has given it one */
+    uint32_t    id; /* 0 until a recorder has given it one */
 } holdup_name;
 
+/* clang-format off */
 #define HOLDUP_NAME(text) {(text), 0}
+/* clang-format on */
 
 /* A range that may end on another thread than it began on; 0 is none, and may be ended. */
 typedef uint64_t holdup_range_id;
@@ -60,24 +62,24 @@ typedef uint64_t holdup_range_id;
 /* What the recorder offers, found by name: `const holdup_annotate_api *holdup_annotate_v1(void)`.  Members are only ever
  * appended; `size` tells how many there are.  Whoever includes this header has no need to look at it. */
 typedef struct {
-    uint32_t        size;            /* bytes of this struct, as the recorder knows it */
-    uint32_t        version;         /* 1 */
-    const uint32_t *listening;       /* non-zero while markers are wanted; read with relaxed order; never NULL */
-    uint32_t (*name)(const char *text);                   /* registers a text; 0: no room, or none */
+    uint32_t        size;               /* bytes of this struct, as the recorder knows it */
+    uint32_t        version;            /* 1 */
+    const uint32_t *listening;          /* non-zero while markers are wanted; read with relaxed order; never NULL */
+    uint32_t (*name)(const char *text); /* registers a text; 0: no room, or none */
     void (*push)(uint32_t name);
     void (*push_text)(const char *text);
     void (*pop)(void);
     void (*mark)(uint32_t name);
-    void (*step)(int64_t number);                         /* -1: one more than the last */
+    void (*step)(int64_t number); /* -1: one more than the last */
     void (*step_end)(void);
     void (*counter)(uint32_t name, double value);
-    uint64_t (*start)(uint32_t name);                     /* 0: not recorded */
+    uint64_t (*start)(uint32_t name); /* 0: not recorded */
     void (*end)(uint64_t range);
-    void (*phase_push)(uint32_t phase);                   /* a holdup_phase; ends with pop */
+    void (*phase_push)(uint32_t phase); /* a holdup_phase; ends with pop */
 } holdup_annotate_api;
 
 #define HOLDUP_ANNOTATE_VERSION 1u
-#define HOLDUP_ANNOTATE_SYMBOL "holdup_annotate_v1"
+#define HOLDUP_ANNOTATE_SYMBOL  "holdup_annotate_v1"
 
 #ifdef __cplusplus
 }
@@ -97,8 +99,8 @@ extern "C" {
 /* One of each per shared object.  `listening` points at 1 until somebody has looked for the recorder, then at the
  * recorder's word, or at 0 where there is none: so the fast path has one test for "not yet known" and "on". */
 #define HOLDUP_ONE_PER_OBJECT_ __attribute__((weak, visibility("hidden")))
-#define HOLDUP_COLD_ __attribute__((noinline, cold, unused)) static
-#define HOLDUP_INLINE_ __attribute__((always_inline, unused)) static inline
+#define HOLDUP_COLD_           __attribute__((noinline, cold, unused)) static
+#define HOLDUP_INLINE_         __attribute__((always_inline, unused)) static inline
 
 extern HOLDUP_ONE_PER_OBJECT_ const uint32_t             holdup_private_words[2];
 extern HOLDUP_ONE_PER_OBJECT_ const uint32_t            *holdup_private_listening;
@@ -124,7 +126,7 @@ HOLDUP_COLD_ const holdup_annotate_api *holdup_private_get(void)
 #ifdef RTLD_DEFAULT
     void *const everywhere = RTLD_DEFAULT;
 #else
-    void *const everywhere = NULL;   /* its value in glibc and musl, which hide the name without _GNU_SOURCE */
+    void *const everywhere = NULL; /* its value in glibc and musl, which hide the name without _GNU_SOURCE */
 #endif
     void *symbol;
 
@@ -133,7 +135,7 @@ HOLDUP_COLD_ const holdup_annotate_api *holdup_private_get(void)
         return __atomic_load_n(&holdup_private_api, __ATOMIC_ACQUIRE);
     symbol = dlsym(everywhere, HOLDUP_ANNOTATE_SYMBOL);
     if (symbol == NULL)
-        (void)dlerror();             /* that there is no recorder is nobody's error */
+        (void)dlerror(); /* that there is no recorder is nobody's error */
     else
         memcpy(&find, &symbol, sizeof find);
     api = find != NULL ? find() : NULL;
@@ -369,33 +371,75 @@ HOLDUP_INLINE_ void holdup_step_end(void)
 #define HOLDUP_INLINE_ static inline
 #endif
 
-HOLDUP_INLINE_ int holdup_listening(void) { return 0; }
-HOLDUP_INLINE_ void holdup_range_push(const char *text) { (void)text; }
-HOLDUP_INLINE_ void holdup_range_push_name(holdup_name *name) { (void)name; }
-HOLDUP_INLINE_ void holdup_range_pop(void) { }
-HOLDUP_INLINE_ void holdup_phase_push(holdup_phase phase) { (void)phase; }
-HOLDUP_INLINE_ void holdup_phase_pop(void) { }
-HOLDUP_INLINE_ holdup_range_id holdup_range_start_name(holdup_name *name) { (void)name; return 0; }
-HOLDUP_INLINE_ holdup_range_id holdup_range_start(const char *text) { (void)text; return 0; }
-HOLDUP_INLINE_ void holdup_range_end(holdup_range_id range) { (void)range; }
-HOLDUP_INLINE_ void holdup_mark_name(holdup_name *name) { (void)name; }
-HOLDUP_INLINE_ void holdup_mark(const char *text) { (void)text; }
-HOLDUP_INLINE_ void holdup_counter_name(holdup_name *name, double value) { (void)name; (void)value; }
-HOLDUP_INLINE_ void holdup_counter(const char *text, double value) { (void)text; (void)value; }
-HOLDUP_INLINE_ void holdup_step_number(int64_t number) { (void)number; }
-HOLDUP_INLINE_ void holdup_step(void) { }
-HOLDUP_INLINE_ void holdup_step_end(void) { }
+HOLDUP_INLINE_ int holdup_listening(void)
+{
+    return 0;
+}
+HOLDUP_INLINE_ void holdup_range_push(const char *text)
+{
+    (void)text;
+}
+HOLDUP_INLINE_ void holdup_range_push_name(holdup_name *name)
+{
+    (void)name;
+}
+HOLDUP_INLINE_ void holdup_range_pop(void) {}
+HOLDUP_INLINE_ void holdup_phase_push(holdup_phase phase)
+{
+    (void)phase;
+}
+HOLDUP_INLINE_ void            holdup_phase_pop(void) {}
+HOLDUP_INLINE_ holdup_range_id holdup_range_start_name(holdup_name *name)
+{
+    (void)name;
+    return 0;
+}
+HOLDUP_INLINE_ holdup_range_id holdup_range_start(const char *text)
+{
+    (void)text;
+    return 0;
+}
+HOLDUP_INLINE_ void holdup_range_end(holdup_range_id range)
+{
+    (void)range;
+}
+HOLDUP_INLINE_ void holdup_mark_name(holdup_name *name)
+{
+    (void)name;
+}
+HOLDUP_INLINE_ void holdup_mark(const char *text)
+{
+    (void)text;
+}
+HOLDUP_INLINE_ void holdup_counter_name(holdup_name *name, double value)
+{
+    (void)name;
+    (void)value;
+}
+HOLDUP_INLINE_ void holdup_counter(const char *text, double value)
+{
+    (void)text;
+    (void)value;
+}
+HOLDUP_INLINE_ void holdup_step_number(int64_t number)
+{
+    (void)number;
+}
+HOLDUP_INLINE_ void holdup_step(void) {}
+HOLDUP_INLINE_ void holdup_step_end(void) {}
 
 #undef HOLDUP_INLINE_
 
 #endif /* HOLDUP_DISABLE */
 
 #ifdef __cplusplus
-namespace holdup {
+namespace holdup
+{
 
 /* A range for as long as the object lives: holdup::range encode("encode"); */
-class range {
-public:
+class range
+{
+  public:
     explicit range(const char *text) { holdup_range_push(text); }
     explicit range(holdup_name &name) { holdup_range_push_name(&name); }
     explicit range(holdup_phase phase) { holdup_phase_push(phase); }
@@ -406,8 +450,9 @@ public:
 };
 
 /* A step for as long as the object lives. */
-class step {
-public:
+class step
+{
+  public:
     step() { holdup_step(); }
     explicit step(int64_t number) { holdup_step_number(number); }
     ~step() { holdup_step_end(); }

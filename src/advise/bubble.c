@@ -6,8 +6,8 @@
 
 #include "advise/say.h"
 
-static const double LEAST_PCT = 10;         /* of forward and backward, that are lost                */
-static const double LEAST_OVER = 1.2;       /* times the ideal: then the stages are not alike, too   */
+static const double LEAST_PCT = 10;   /* of forward and backward, that are lost */
+static const double LEAST_OVER = 1.2; /* times the ideal: then the stages are not alike, too */
 
 static double ideal_pct(int64_t stages, int64_t microbatches)
 {
@@ -34,7 +34,8 @@ bool hu_bubble_find(const hu_digest *d, double step_ns, hu_finding *out)
              "stages and %lld micro-batches must lose %s. Twice as many micro-batches in a step would halve it, nearly.",
              hu_say_pct(p->bubble_pct).t, (long long)p->stages, (long long)p->microbatches, hu_say_pct(ideal).t);
     if (p->bubble_pct > LEAST_OVER * ideal)
-        snprintf(x.evidence[x.n_evidence++], HU_EVIDENCE_BYTES, "more than the schedule costs: stages of unequal work, or "
+        snprintf(x.evidence[x.n_evidence++], HU_EVIDENCE_BYTES,
+                 "more than the schedule costs: stages of unequal work, or "
                  "slow sends and receives");
     *out = x;
     return true;

@@ -193,6 +193,7 @@ static const struct {
 #undef L
 };
 
+/* clang-format off */
 static measure *const measures[HU_LIMIT_COUNT] = {
     [HU_LIMIT_GPU_BUSY] = gpu_busy,       [HU_LIMIT_IDLE] = idle,           [HU_LIMIT_DATA] = data,
     [HU_LIMIT_COMM] = comm,               [HU_LIMIT_COPIES] = copies,       [HU_LIMIT_HEADROOM] = headroom,
@@ -200,6 +201,7 @@ static measure *const measures[HU_LIMIT_COUNT] = {
     [HU_LIMIT_OPTIMIZER] = fused_optimizer, [HU_LIMIT_COMPILED] = compiled, [HU_LIMIT_STEP] = step_ms,
     [HU_LIMIT_GAIN] = gain,
 };
+/* clang-format on */
 
 void hu_checklist_none(hu_checklist *list)
 {

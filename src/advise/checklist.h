@@ -7,26 +7,26 @@
 
 /* id, name, unit, is it a least (or a most), default limit (NaN: only when it is asked for), does not meeting it fail the
    gate, what it is */
-#define HU_CHECKLIST(L) \
-    L(GPU_BUSY, "gpu-busy", "%", true, 80, true, "of a step the device has work") \
-    L(IDLE, "idle", "%", false, NAN, true, "of a step the device has nothing to do") \
-    L(DATA, "data", "%", false, 10, true, "of a step goes to the data loader") \
-    L(COMM, "comm", "%", false, 20, true, "of a step is communication that nothing hides") \
-    L(COPIES, "copies", "%", false, 5, true, "of a step is copies that nothing hides") \
-    L(HEADROOM, "memory-headroom", "%", true, 10, true, "of the device's memory is left at the peak") \
-    L(ALLOC, "alloc-calls", "", false, 0, true, "calls in the steps take device memory from the driver or free it") \
-    L(RETRIES, "out-of-memory", "", false, 0, true, "allocations failed") \
-    L(PRECISION, "mixed-precision", "%", true, 50, false, "of matrix products' time is on tensor cores") \
+#define HU_CHECKLIST(L)                                                                                              \
+    L(GPU_BUSY, "gpu-busy", "%", true, 80, true, "of a step the device has work")                                    \
+    L(IDLE, "idle", "%", false, NAN, true, "of a step the device has nothing to do")                                 \
+    L(DATA, "data", "%", false, 10, true, "of a step goes to the data loader")                                       \
+    L(COMM, "comm", "%", false, 20, true, "of a step is communication that nothing hides")                           \
+    L(COPIES, "copies", "%", false, 5, true, "of a step is copies that nothing hides")                               \
+    L(HEADROOM, "memory-headroom", "%", true, 10, true, "of the device's memory is left at the peak")                \
+    L(ALLOC, "alloc-calls", "", false, 0, true, "calls in the steps take device memory from the driver or free it")  \
+    L(RETRIES, "out-of-memory", "", false, 0, true, "allocations failed")                                            \
+    L(PRECISION, "mixed-precision", "%", true, 50, false, "of matrix products' time is on tensor cores")             \
     L(OPTIMIZER, "fused-optimizer", "", true, 1, false, "the optimizer works on many tensors at once (1 yes, 0 no)") \
-    L(COMPILED, "compiled", "", true, 1, false, "generated kernels or CUDA graphs run (1 yes, 0 no)") \
-    L(STEP, "step-ms", "ms", false, NAN, true, "is the mean step") \
+    L(COMPILED, "compiled", "", true, 1, false, "generated kernels or CUDA graphs run (1 yes, 0 no)")                \
+    L(STEP, "step-ms", "ms", false, NAN, true, "is the mean step")                                                   \
     L(GAIN, "gain", "%", false, NAN, true, "of a step one fix would save")
 
 typedef enum {
 #define L(id, name, unit, is_least, limit, fails, what) HU_LIMIT_##id,
     HU_CHECKLIST(L)
 #undef L
-    HU_LIMIT_COUNT
+        HU_LIMIT_COUNT
 } hu_limit_id;
 
 typedef enum { HU_LIMIT_PASS, HU_LIMIT_FAIL, HU_LIMIT_ADVICE, HU_LIMIT_UNKNOWN } hu_limit_state;
@@ -34,13 +34,13 @@ typedef enum { HU_LIMIT_PASS, HU_LIMIT_FAIL, HU_LIMIT_ADVICE, HU_LIMIT_UNKNOWN }
 /* What the user sets; NaN: not asked.  Start from hu_checklist_defaults or hu_checklist_none. */
 typedef struct {
     double least[HU_LIMIT_COUNT], most[HU_LIMIT_COUNT];
-    bool   is_named[HU_LIMIT_COUNT];    /* by the user, so that it fails where it would only advise */
+    bool   is_named[HU_LIMIT_COUNT]; /* by the user, so that it fails where it would only advise */
 } hu_checklist;
 
 typedef struct {
     hu_limit_id    id;
     bool           is_least;
-    double         limit, value;        /* NaN: cannot be told */
+    double         limit, value; /* NaN: cannot be told */
     hu_limit_state state;
     char           evidence[200];
 } hu_checked;
@@ -62,6 +62,6 @@ void hu_checklist_measure(const hu_checklist *list, hu_digest *const *digests, s
 const char *hu_limit_name(hu_limit_id id);
 const char *hu_limit_unit(hu_limit_id id);
 const char *hu_limit_what(hu_limit_id id);
-const char *hu_limit_state_name(hu_limit_state state);      /* "pass", "fail", "advice", "unknown" */
+const char *hu_limit_state_name(hu_limit_state state); /* "pass", "fail", "advice", "unknown" */
 
 #endif

@@ -7,10 +7,10 @@
 
 #include "advise/say.h"
 
-static const double LEAST_WAIT = 3;             /* percent of the step that ranks wait for the slowest      */
-static const double LEAST_GAIN = 1;             /* percent of the step that one rank is worth               */
-static const double CLEARLY = 3;                /* points that all are worth more than the worst of them     */
-static const double PERSISTENT = 0.6;           /* of the collectives: who is last to so many is always late */
+static const double LEAST_WAIT = 3;   /* percent of the step that ranks wait for the slowest */
+static const double LEAST_GAIN = 1;   /* percent of the step that one rank is worth */
+static const double CLEARLY = 3;      /* points that all are worth more than the worst of them */
+static const double PERSISTENT = 0.6; /* of the collectives: who is last to so many is always late */
 
 /* Who comes last how often, and what it does longer than the others. */
 static void show_stragglers(hu_finding *x, const hu_rendezvous *r, hu_digest *const *digests, size_t n)
@@ -19,7 +19,7 @@ static void show_stragglers(hu_finding *x, const hu_rendezvous *r, hu_digest *co
 
     hu_stragglers_measure(r, digests, n, &s);
     for (size_t i = 0; i < s.n && x->n_evidence < HU_EVIDENCE; i++) {
-        char         *line = x->evidence[x->n_evidence++];
+        char           *line = x->evidence[x->n_evidence++];
         const long long rank = (long long)hu_digest_rank_of(digests, s.at[i].digest);
         int             k;
 
@@ -39,8 +39,8 @@ static void show_stragglers(hu_finding *x, const hu_rendezvous *r, hu_digest *co
 static void show_transfer(hu_finding *x, const hu_transfers *t)
 {
     const hu_transfer *most = t->n ? &t->at[0] : NULL;
-    char   bytes[HU_NUMBER_BYTES];
-    size_t n;
+    char               bytes[HU_NUMBER_BYTES];
+    size_t             n;
 
     if (!most || x->n_evidence == HU_EVIDENCE || most->size.bytes <= 0)
         return;
@@ -61,8 +61,10 @@ static void show_transfers(hu_findings *f, const hu_transfers *t)
         if (x->rule == HU_RULE_EXPOSED_COMM || x->rule == HU_RULE_POOR_OVERLAP)
             show_transfer(x, t);
         else if (x->rule == HU_RULE_COMM_LATENCY && t->n_latency + t->n_bandwidth && x->n_evidence < HU_EVIDENCE)
-            snprintf(x->evidence[x->n_evidence++], HU_EVIDENCE_BYTES, "of all ranks' collectives %zu are of sizes bound by "
-                     "latency, %zu by bandwidth", t->n_latency, t->n_bandwidth);
+            snprintf(x->evidence[x->n_evidence++], HU_EVIDENCE_BYTES,
+                     "of all ranks' collectives %zu are of sizes bound by "
+                     "latency, %zu by bandwidth",
+                     t->n_latency, t->n_bandwidth);
     }
 }
 
@@ -124,8 +126,8 @@ static void add_buckets(hu_findings *f, const hu_job *job, const hu_digest *d)
     x.after_ns = p->after_ns;
     snprintf(x.statement, sizeof x.statement,
              "Gradients of %s MB are reduced in %s pieces a step, each of which costs its latency. In one piece a step of "
-             "all ranks would take %s instead of %s.", bytes, pieces, hu_say_time(p->after_ns).t,
-             hu_say_time(job->replayed_ns).t);
+             "all ranks would take %s instead of %s.",
+             bytes, pieces, hu_say_time(p->after_ns).t, hu_say_time(job->replayed_ns).t);
     f->at[f->n++] = x;
 }
 
@@ -151,7 +153,8 @@ static bool compare_replayed(hu_finding *x, const hu_job *job, hu_digest *const 
     x->before_ns = job->replayed_ns;
     x->after_ns = best->after_ns;
     x->confidence = who && who->cause < HU_CLASS_COUNT && (double)who->last >= PERSISTENT * (double)r->matched
-                        ? HU_CONFIDENCE_HIGH : HU_CONFIDENCE_MEDIUM;
+                        ? HU_CONFIDENCE_HIGH
+                        : HU_CONFIDENCE_MEDIUM;
     if (best == one)
         say_one(x, job, one, digests, who);
     else
@@ -207,7 +210,7 @@ static bool compare_waits(hu_finding *x, hu_findings *const *all, hu_digest *con
  */
 static void drop_waiting(hu_findings *f, const hu_digest *d, const hu_finding *straggler)
 {
-    static const double MOST = 0.5;     /* of what the general one would save */
+    static const double MOST = 0.5; /* of what the general one would save */
     size_t              kept = 0;
 
     for (size_t i = 0; i < f->n; i++) {
@@ -223,10 +226,10 @@ static void drop_waiting(hu_findings *f, const hu_digest *d, const hu_finding *s
 void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, size_t n, size_t slowest,
                          const hu_rendezvous *r, const hu_job *job)
 {
-    hu_findings *f = all[slowest];
-    hu_finding   x = {.rule = HU_RULE_STRAGGLER, .edit = {.kind = HU_EDIT_KINDS}};
+    hu_findings  *f = all[slowest];
+    hu_finding    x = {.rule = HU_RULE_STRAGGLER, .edit = {.kind = HU_EDIT_KINDS}};
     hu_stragglers s;
-    bool         is_found;
+    bool          is_found;
 
     if (!f || !f->is_replayed || n < 2)
         return;
@@ -236,7 +239,7 @@ void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, siz
     qsort(f->at, f->n, sizeof *f->at, hu_findings_by_gain);
     if (f->n == HU_FINDINGS)
         return;
-    hu_stragglers_measure(r, digests, n, &s);       /* messages are not replayed together, collectives are */
+    hu_stragglers_measure(r, digests, n, &s); /* messages are not replayed together, collectives are */
     is_found = job->is_replayed && job->is_trusted && !s.by_messages ? compare_replayed(&x, job, digests, n, r)
                                                                      : compare_waits(&x, all, digests, n, slowest);
     if (!is_found)

@@ -13,7 +13,7 @@
 #include "advise/say.h"
 #include "base/map.h"
 
-static const double LEAST_GAIN = 1;             /* percent of the step */
+static const double LEAST_GAIN = 1; /* percent of the step */
 
 enum { ENOUGH_STEPS = 3 };
 
@@ -62,9 +62,16 @@ static void add_finding(hu_findings *f, const hu_hint *h, const hu_price *p, con
 {
     hu_finding *x = &f->at[f->n++];
 
-    *x = (hu_finding){.rule = h->rule, .n_evidence = h->n_evidence, .gain_pct = p->gain_pct, .low_pct = p->low_pct,
-                      .high_pct = p->high_pct, .free_pct = p->free_pct, .before_ns = p->before_ns,
-                      .after_ns = p->after_ns, .edit = *edit, .confidence = confidence_of(&f->check, h, p, f->n_steps)};
+    *x = (hu_finding){.rule = h->rule,
+                      .n_evidence = h->n_evidence,
+                      .gain_pct = p->gain_pct,
+                      .low_pct = p->low_pct,
+                      .high_pct = p->high_pct,
+                      .free_pct = p->free_pct,
+                      .before_ns = p->before_ns,
+                      .after_ns = p->after_ns,
+                      .edit = *edit,
+                      .confidence = confidence_of(&f->check, h, p, f->n_steps)};
     memcpy(x->statement, h->statement, sizeof x->statement);
     memcpy(x->evidence, h->evidence, sizeof x->evidence);
     if (x->low_pct < 0)
@@ -82,11 +89,11 @@ static const struct {
 } pairs[] = {
     {HU_RULE_EXPOSED_COMM, HU_RULE_COMM_LATENCY}, {HU_RULE_POOR_OVERLAP, HU_RULE_COMM_LATENCY},
     {HU_RULE_LAUNCH_BOUND, HU_RULE_PYTHON_GC},    {HU_RULE_LAUNCH_BOUND, HU_RULE_IO_STALL},
-    {HU_RULE_LAUNCH_BOUND, HU_RULE_STARVED},
-    {HU_RULE_LAUNCH_BOUND, HU_RULE_PROFILER},     {HU_RULE_LAUNCH_BOUND, HU_RULE_WARM_UP},
+    {HU_RULE_LAUNCH_BOUND, HU_RULE_STARVED},      {HU_RULE_LAUNCH_BOUND, HU_RULE_PROFILER},
+    {HU_RULE_LAUNCH_BOUND, HU_RULE_WARM_UP},
 };
 
-static const double SAME_SHARE = 0.6;           /* of the general one's gain */
+static const double SAME_SHARE = 0.6; /* of the general one's gain */
 
 static hu_finding *find(hu_findings *f, hu_rule rule)
 {
@@ -125,8 +132,8 @@ int hu_findings_by_gain(const void *left, const void *right)
 /* The best of what is left, again and again; stops when nothing is worth it any more. */
 static int climb(hu_findings *f, hu_simulation *s, hu_error *err)
 {
-    hu_edit done[HU_FINDINGS];
-    bool    used[HU_FINDINGS] = {false};
+    hu_edit   done[HU_FINDINGS];
+    bool      used[HU_FINDINGS] = {false};
     hu_costs *c;
     int64_t  *ends = hu_arena_alloc(s->scratch, s->graph.n_marks * sizeof *ends);
     hu_path   path;
@@ -193,7 +200,8 @@ static bool keep_path(hu_findings *f, const hu_simulation *s)
     for (size_t i = 0; i < f->n_path; i++) {
         const hu_path_row *row = &path->at[i];
 
-        f->path[i] = (hu_path_piece){.class = (hu_class)row->class, .step_ns = (double)row->total_ns / steps,
+        f->path[i] = (hu_path_piece){.class = (hu_class)row->class,
+                                     .step_ns = (double)row->total_ns / steps,
                                      .share = path->total_ns ? (double)row->total_ns / (double)path->total_ns : NAN,
                                      .count = (double)row->count / steps,
                                      .name = hu_arena_copy(f->arena, hu_trace_text(s->ask.trace, row->name))};
@@ -225,9 +233,9 @@ static bool keep_slack(hu_findings *f, const hu_simulation *s)
     int64_t        *ends = hu_arena_alloc(s->scratch, g->n_marks * sizeof *ends);
     hu_costs       *c = hu_pricer_costs(s->pricer);
     HU_VEC(slack_row) rows = {0};
-    hu_path         path;
-    hu_error        unused;
-    hu_map          place;
+    hu_path  path;
+    hu_error unused;
+    hu_map   place;
 
     if (!slack || !ends || !hu_map_init(&place, s->scratch, 64) ||
         hu_replay_path(hu_pricer_replay(s->pricer), c, ends, NULL, &path, &unused) < 0 ||

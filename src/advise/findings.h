@@ -11,12 +11,12 @@ typedef struct {
     char          statement[HU_STATEMENT_BYTES];
     char          evidence[HU_EVIDENCE][HU_EVIDENCE_BYTES];
     size_t        n_evidence;
-    double        gain_pct;             /* of the step's time; NaN when the graph is too poor for a point           */
-    double        low_pct, high_pct;    /* where it should lie                                                      */
-    double        free_pct;             /* as if it cost nothing at all                                             */
-    double        before_ns, after_ns;  /* mean simulated step; after is NaN with gain_pct                          */
+    double        gain_pct;            /* of the step's time; NaN when the graph is too poor for a point */
+    double        low_pct, high_pct;   /* where it should lie */
+    double        free_pct;            /* as if it cost nothing at all */
+    double        before_ns, after_ns; /* mean simulated step; after is NaN with gain_pct */
     hu_confidence confidence;
-    hu_edit       edit;                 /* that prices it; kind HU_EDIT_KINDS when no edit does                     */
+    hu_edit       edit; /* that prices it; kind HU_EDIT_KINDS when no edit does */
 } hu_finding;
 
 /* The findings made good one after the other: gains do not add, for each exposes the next limit. */
@@ -29,44 +29,44 @@ enum { HU_FINDINGS = 26, HU_PATH_ROWS = 40, HU_SLACK_ROWS = 20 };
 
 typedef struct {
     hu_class class;
-    hu_str   name;                      /* of the operator, call or kernel; "" none */
-    double   step_ns;                   /* per step */
-    double   share;                     /* of the critical path */
-    double   count;                     /* pieces per step */
+    hu_str name;    /* of the operator, call or kernel; "" none */
+    double step_ns; /* per step */
+    double share;   /* of the critical path */
+    double count;   /* pieces per step */
 } hu_path_piece;
 
 /* Kernels of one name: what they take, what of it is on the critical path, and how near the others are to it. */
 typedef struct {
     hu_str name;
-    double step_ns, on_path_ns;         /* per step */
-    double slack_ns;                    /* the least of them: so much longer could it take and delay nothing */
+    double step_ns, on_path_ns; /* per step */
+    double slack_ns;            /* the least of them: so much longer could it take and delay nothing */
 } hu_kernel_slack;
 
 /* All that replays say of one rank; plain, outlives its trace. */
 typedef struct hu_findings {
-    bool       is_replayed;             /* false: nothing could be; the rest is empty                                */
-    char       why_not[200];
-    hu_finding at[HU_FINDINGS];         /* by gain, the largest first                                                */
-    size_t     n;
-    hu_rung    ladder[HU_FINDINGS];
-    size_t     n_ladder;
-    hu_rule    passed[HU_RULE_COUNT];   /* looked at and worth nothing                                               */
-    size_t     n_passed;
-    hu_check   check;
-    bool       is_trusted;              /* a point may be given                                                      */
-    hu_calibration calibration;
-    double     seen_ns, replayed_ns;    /* mean step of the window, measured and replayed                            */
-    size_t     n_steps;
-    double     by_class[HU_CLASS_COUNT];        /* of the critical path, in ns per step                              */
-    hu_class   classes[HU_CLASS_COUNT]; /* those that are on it, the largest first                                  */
-    size_t     n_classes;
-    hu_path_piece *path;                /* the largest pieces                                                        */
-    size_t     n_path;
-    hu_kernel_slack *slack;             /* of the dearest kernels                                                    */
-    size_t     n_slack;
-    hu_class   next_class;              /* what binds when the whole ladder is climbed                               */
-    double     next_share;
-    hu_arena  *arena;
+    bool             is_replayed; /* false: nothing could be; the rest is empty */
+    char             why_not[200];
+    hu_finding       at[HU_FINDINGS]; /* by gain, the largest first */
+    size_t           n;
+    hu_rung          ladder[HU_FINDINGS];
+    size_t           n_ladder;
+    hu_rule          passed[HU_RULE_COUNT]; /* looked at and worth nothing */
+    size_t           n_passed;
+    hu_check         check;
+    bool             is_trusted; /* a point may be given */
+    hu_calibration   calibration;
+    double           seen_ns, replayed_ns; /* mean step of the window, measured and replayed */
+    size_t           n_steps;
+    double           by_class[HU_CLASS_COUNT]; /* of the critical path, in ns per step */
+    hu_class         classes[HU_CLASS_COUNT];  /* those that are on it, the largest first */
+    size_t           n_classes;
+    hu_path_piece   *path; /* the largest pieces */
+    size_t           n_path;
+    hu_kernel_slack *slack; /* of the dearest kernels */
+    size_t           n_slack;
+    hu_class         next_class; /* what binds when the whole ladder is climbed */
+    double           next_share;
+    hu_arena        *arena;
 } hu_findings;
 
 /*

@@ -8,6 +8,7 @@
 #include "base/wire.h"
 #include "graph/graph_wire.h"
 
+/* clang-format off */
 #define EDIT(F, T) \
     F(T, ENUM, kind, HU_EDIT_KINDS + 1) F(T, ENUM, flavour, HU_EDIT_REALISTIC + 1) F(T, F64, factor) F(T, STR, glob) \
     F(T, I64, rank)
@@ -17,6 +18,7 @@ HU_WIRE_TABLE(hu_edit, EDIT);
     F(T, ENUM, rule, HU_RULE_COUNT) F(T, TEXT, statement) F(T, TEXTS, evidence, n_evidence) F(T, SIZE, n_evidence) \
     F(T, F64, gain_pct) F(T, F64, low_pct) F(T, F64, high_pct) F(T, F64, free_pct) F(T, F64, before_ns) \
     F(T, F64, after_ns) F(T, ENUM, confidence, HU_CONFIDENCE_HIGH + 1) F(T, PART, edit, hu_edit)
+/* clang-format on */
 HU_WIRE_TABLE(hu_finding, FINDING);
 
 #define RUNG(F, T) F(T, ENUM, rule, HU_RULE_COUNT) F(T, F64, before_ns) F(T, F64, after_ns)
@@ -34,6 +36,7 @@ HU_WIRE_TABLE(hu_path_piece, PATH_PIECE);
 #define SLACK(F, T) F(T, STR, name) F(T, F64, step_ns) F(T, F64, on_path_ns) F(T, F64, slack_ns)
 HU_WIRE_TABLE(hu_kernel_slack, SLACK);
 
+/* clang-format off */
 #define FINDINGS(F, T) \
     F(T, BOOL, is_replayed) F(T, TEXT, why_not) F(T, FIRST, at, n, hu_finding) F(T, SIZE, n) \
     F(T, FIRST, ladder, n_ladder, hu_rung) F(T, SIZE, n_ladder) F(T, FIRST_ENUMS, passed, n_passed, HU_RULE_COUNT) \
@@ -42,6 +45,7 @@ HU_WIRE_TABLE(hu_kernel_slack, SLACK);
     F(T, FIRST_ENUMS, classes, n_classes, HU_CLASS_COUNT) F(T, SIZE, n_classes) \
     F(T, LIST, path, n_path, hu_path_piece) F(T, SIZE, n_path) F(T, LIST, slack, n_slack, hu_kernel_slack) \
     F(T, SIZE, n_slack) F(T, ENUM, next_class, HU_CLASS_COUNT) F(T, F64, next_share) F(T, LEFT, arena)
+/* clang-format on */
 HU_WIRE_TABLE(hu_findings, FINDINGS);
 
 int hu_findings_pack(const hu_findings *f, hu_arena *arena, hu_str *out, hu_error *err)

@@ -10,16 +10,15 @@
 #include "advise/say.h"
 #include "analyze/kernel_name.h"
 
-static const double LEAST_SHARE = 0.005;        /* of the step; below, nothing could be worth a finding */
+static const double LEAST_SHARE = 0.005; /* of the step; below, nothing could be worth a finding */
 static const double LEAST_COMM = 0.01, LEAST_OVERLAP = 0.5, LEAST_RECOMPUTE = 0.01;
-static const double POOR_SHARE = 0.4;           /* of the roofline, below which a product is called inefficient */
-static const double LEAST_HOST = 0.20;          /* of the critical path, for a job that its launches limit */
-static const double LEAST_RATIO = 1.05;         /* by which kernels must have become slower */
+static const double POOR_SHARE = 0.4;   /* of the roofline, below which a product is called inefficient */
+static const double LEAST_HOST = 0.20;  /* of the critical path, for a job that its launches limit */
+static const double LEAST_RATIO = 1.05; /* by which kernels must have become slower */
 
 enum { MANY_MESSAGES = 4, TENSOR_MULTIPLE = 8 };
 
-__attribute__((format(printf, 2, 3)))
-static void say(hu_hint *h, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void say(hu_hint *h, const char *format, ...)
 {
     va_list args;
 
@@ -28,8 +27,7 @@ static void say(hu_hint *h, const char *format, ...)
     va_end(args);
 }
 
-__attribute__((format(printf, 2, 3)))
-static void show(hu_hint *h, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void show(hu_hint *h, const char *format, ...)
 {
     va_list args;
 
@@ -156,7 +154,9 @@ static bool gate_data(const hu_scene *c, hu_hint *h)
         return false;
     say(h, "The main thread spends %s of each step (%s) in its data loader%s.", hu_say_time(wait).t,
         hu_say_pct(100 * wait / c->step_ns).t,
-        single ? ", which loads in the same process (num_workers=0)" : multi ? " although workers load for it" : "");
+        single  ? ", which loads in the same process (num_workers=0)"
+        : multi ? " although workers load for it"
+                : "");
     if (idle > 0 && c->d->gpu_time.n_slices)
         show(h, "the device was idle for %s while the host waited there", hu_say_time(idle).t);
     show_loader_calls(c, h);
@@ -239,10 +239,11 @@ static bool gate_gc(const hu_scene *c, hu_hint *h)
     const int64_t *kinds = c->d->health.kinds;
     const double   time = node_time(c, HU_IN_GC, HU_CLASS_BIT(GC)), pauses = node_time(c, HU_IN_STALL, 0);
     /* a program that shows neither operators nor frames may not be Python's, and what it does between marks is its own */
-    const bool     may_be = kinds[HU_KIND_CPU_OP] + kinds[HU_KIND_PYTHON] > 0;
+    const bool may_be = kinds[HU_KIND_CPU_OP] + kinds[HU_KIND_PYTHON] > 0;
 
     if (time < LEAST_SHARE * c->step_ns && pauses >= LEAST_SHARE * c->step_ns && may_be) {
-        say(h, "The main thread pauses for %s a step (%s) in places that the trace does not explain and that differ from "
+        say(h,
+            "The main thread pauses for %s a step (%s) in places that the trace does not explain and that differ from "
             "step to step. Python's garbage collector does that; so does a system that takes the processor away.",
             hu_say_time(pauses).t, hu_say_pct(100 * pauses / c->step_ns).t);
         show(h, "record it with with_stack=True and _ExperimentalConfig(record_python_gc_info=True) to be sure");
@@ -264,9 +265,11 @@ static bool gate_sync(const hu_scene *c, hu_hint *h)
 
     if (calls->n_waits == 0 || (double)calls->wait_ns < LEAST_SHARE * c->step_ns)
         return false;
-    say(h, "%lld calls wait for the device; most of the waiting is in %.*s%s%.*s. What it costs is not the wait but the "
-        "time until the device has work again.", (long long)calls->wait_calls, HU_FMT(calls->waits[0].call),
-        calls->waits[0].op.n ? " of " : "", HU_FMT(calls->waits[0].op));
+    say(h,
+        "%lld calls wait for the device; most of the waiting is in %.*s%s%.*s. What it costs is not the wait but the "
+        "time until the device has work again.",
+        (long long)calls->wait_calls, HU_FMT(calls->waits[0].call), calls->waits[0].op.n ? " of " : "",
+        HU_FMT(calls->waits[0].op));
     for (size_t i = 0; i < calls->n_waits && i < 2; i++)
         show(h, "%.*s%s%.*s: %lld calls, %s", HU_FMT(calls->waits[i].call), calls->waits[i].op.n ? " < " : "",
              HU_FMT(calls->waits[i].op), (long long)calls->waits[i].calls, hu_say_time((double)calls->waits[i].total_ns).t);
@@ -310,10 +313,13 @@ static bool gate_launch(const hu_scene *c, hu_hint *h)
     share /= (double)path->total_ns;
     if (share < LEAST_HOST || c->s->graph.n_ops == 0)
         return false;
-    say(h, "For %s of the step the critical path runs through the host: operators, Python and launches, %lld pieces of "
-        "device work a step.", hu_say_pct(100 * share).t, (long long)((int64_t)c->s->graph.n_ops / c->n_steps));
-    show(h, "operators %s, Python %s, launches %s of the step", hu_say_pct(100 * (double)path->by_class[HU_CLASS_OPERATOR] /
-         (double)path->total_ns).t, hu_say_pct(100 * (double)path->by_class[HU_CLASS_PYTHON] / (double)path->total_ns).t,
+    say(h,
+        "For %s of the step the critical path runs through the host: operators, Python and launches, %lld pieces of "
+        "device work a step.",
+        hu_say_pct(100 * share).t, (long long)((int64_t)c->s->graph.n_ops / c->n_steps));
+    show(h, "operators %s, Python %s, launches %s of the step",
+         hu_say_pct(100 * (double)path->by_class[HU_CLASS_OPERATOR] / (double)path->total_ns).t,
+         hu_say_pct(100 * (double)path->by_class[HU_CLASS_PYTHON] / (double)path->total_ns).t,
          hu_say_pct(100 * (double)path->by_class[HU_CLASS_LAUNCH_CALL] / (double)path->total_ns).t);
     if (c->d->launches.launches)
         show(h, "%s of the launches take longer than the work they start",
@@ -386,8 +392,10 @@ static bool gate_latency(const hu_scene *c, hu_hint *h)
     comm_time(c, &all, &small, &calls);
     if (small < LEAST_SHARE * c->step_ns || calls < MANY_MESSAGES)
         return false;
-    say(h, "%lld collectives of each step send little and take %s together: what they send matters less than that they are "
-        "so many.", (long long)(calls + 0.5), hu_say_time(small).t);
+    say(h,
+        "%lld collectives of each step send little and take %s together: what they send matters less than that they are "
+        "so many.",
+        (long long)(calls + 0.5), hu_say_time(small).t);
     for (size_t i = 0; i < c->d->comm.n; i++) {
         const hu_collective *row = &c->d->comm.at[i];
 
@@ -415,9 +423,10 @@ static bool gate_alloc(const hu_scene *c, hu_hint *h)
 
     if (time < LEAST_SHARE * c->step_ns || c->d->calls.alloc_calls_in_steps == 0)
         return false;
-    say(h, "%lld calls in the steps take device memory from the driver or give it back, %s a step (%s); a caching allocator "
-        "needs none once it is warm.", (long long)c->d->calls.alloc_calls_in_steps, hu_say_time(time).t,
-        hu_say_pct(100 * time / c->step_ns).t);
+    say(h,
+        "%lld calls in the steps take device memory from the driver or give it back, %s a step (%s); a caching allocator "
+        "needs none once it is warm.",
+        (long long)c->d->calls.alloc_calls_in_steps, hu_say_time(time).t, hu_say_pct(100 * time / c->step_ns).t);
     return true;
 }
 
@@ -480,8 +489,9 @@ static bool gate_tensor(const hu_scene *c, hu_hint *h)
     say(h, "Matrix products without tensor cores take %s of the kernels' time.", hu_say_pct(100 * without / all).t);
     show(h, "longest: %.*s, %lld calls, %s", HU_FMT(worst->read.label), (long long)worst->calls,
          hu_say_time((double)worst->total_ns).t);
-    show(h, c->s->tensor_factor > 0 ? "tensor cores have %d times the rate of this device's vector units (by its data sheet)"
-         : "how much faster tensor cores are on this device is not known; %d times is assumed",
+    show(h,
+         c->s->tensor_factor > 0 ? "tensor cores have %d times the rate of this device's vector units (by its data sheet)"
+                                 : "how much faster tensor cores are on this device is not known; %d times is assumed",
          c->s->tensor_factor > 0 ? (int)(c->s->tensor_factor + 0.5) : HU_USUAL_TENSOR_FACTOR);
     return true;
 }
@@ -492,9 +502,10 @@ static bool gate_fuse(const hu_scene *c, hu_hint *h)
 
     if ((double)f->total_ns < LEAST_COMM * (double)c->d->kernels.total_ns)
         return false;
-    say(h, "%lld elementwise kernels take %s of the kernels' time; chains of them read and write the same tensors, which "
-        "one fused kernel does once.", (long long)f->calls,
-        hu_say_pct(100 * (double)f->total_ns / (double)c->d->kernels.total_ns).t);
+    say(h,
+        "%lld elementwise kernels take %s of the kernels' time; chains of them read and write the same tensors, which "
+        "one fused kernel does once.",
+        (long long)f->calls, hu_say_pct(100 * (double)f->total_ns / (double)c->d->kernels.total_ns).t);
     return true;
 }
 
@@ -564,8 +575,10 @@ static bool gate_throttling(const hu_scene *c, hu_hint *h)
     }
     if (!(early > 0) || fabs(n_late / n_early - 1) > 0.01 || late / early < LEAST_RATIO)
         return false;
-    say(h, "The same %lld kernels take %s longer at the end of the capture than at its start: the clock may have been "
-        "lowered for power or heat.", (long long)n_late, hu_say_pct(100 * (late / early - 1)).t);
+    say(h,
+        "The same %lld kernels take %s longer at the end of the capture than at its start: the clock may have been "
+        "lowered for power or heat.",
+        (long long)n_late, hu_say_pct(100 * (late / early - 1)).t);
     h->is_suspected = true;
     h->factor = (1 + late / early) / 2;
     h->glob = HU_STR("*");
@@ -580,7 +593,7 @@ static bool never(const hu_scene *c, hu_hint *h)
 }
 
 static bool (*const gates[HU_RULE_COUNT])(const hu_scene *, hu_hint *) = {
-    [HU_RULE_COMPUTE_BOUND] = never,            /* the verdict says it; there is no single edit for it */
+    [HU_RULE_COMPUTE_BOUND] = never, /* the verdict says it; there is no single edit for it */
     [HU_RULE_BANDWIDTH_BOUND] = gate_fuse,
     [HU_RULE_LOW_EFFICIENCY] = gate_odd,
     [HU_RULE_TENSOR_CORES] = gate_tensor,
@@ -593,12 +606,12 @@ static bool (*const gates[HU_RULE_COUNT])(const hu_scene *, hu_hint *) = {
     [HU_RULE_SLEEP] = gate_sleep,
     [HU_RULE_STARVED] = gate_starved,
     [HU_RULE_EXPOSED_COMM] = gate_exposed_comm,
-    [HU_RULE_STRAGGLER] = never,                /* needs several ranks: compare.c */
+    [HU_RULE_STRAGGLER] = never, /* needs several ranks: compare.c */
     [HU_RULE_COMM_LATENCY] = gate_latency,
-    [HU_RULE_COMM_BANDWIDTH] = never,           /* needs several ranks: one cannot tell waiting from sending */
+    [HU_RULE_COMM_BANDWIDTH] = never, /* needs several ranks: one cannot tell waiting from sending */
     [HU_RULE_POOR_OVERLAP] = gate_poor_overlap,
     [HU_RULE_CONTENTION] = gate_contention,
-    [HU_RULE_BUBBLE] = never,                   /* bubble.c: no replay of one rank prices it */
+    [HU_RULE_BUBBLE] = never, /* bubble.c: no replay of one rank prices it */
     [HU_RULE_ALLOCATOR] = gate_alloc,
     [HU_RULE_PYTHON_GC] = gate_gc,
     [HU_RULE_THROTTLING] = gate_throttling,

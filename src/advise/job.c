@@ -6,14 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const double MOST_ERROR_PCT = 5;         /* between replay and measurement, for a point to be given */
+static const double MOST_ERROR_PCT = 5; /* between replay and measurement, for a point to be given */
 static const double LEAST_BUCKETS = 4;
 
 typedef struct {
     const hu_rendezvous *r;
     hu_digest *const    *digests;
     size_t               n;
-    size_t              *digest_of;             /* by rank that is replayed */
+    size_t              *digest_of; /* by rank that is replayed */
     hu_joint_rank       *ranks;
     hu_joint            *joint;
     hu_joint_pricer     *pricer;
@@ -58,8 +58,8 @@ static void price(work *w, hu_edit_kind kind, size_t rank)
     hu_price      p;
 
     hu_joint_price_edits(w->pricer, &edit, 1, &p);
-    w->out->price[w->out->n_prices++] = (hu_job_price){kind, w->digest_of[rank], p.after_ns, p.gain_pct, p.low_pct,
-                                                       p.high_pct};
+    w->out->price[w->out->n_prices++] = (hu_job_price){kind,       w->digest_of[rank], p.after_ns,
+                                                       p.gain_pct, p.low_pct,          p.high_pct};
 }
 
 static int by_gain(const void *left, const void *right)

@@ -8,36 +8,36 @@
 
 /* An edit between ranks; bandwidth is doubled, latency halved, all buckets of a step become one. */
 typedef struct {
-    hu_edit_kind edit;                  /* hu_edit_is_joint, or HU_EDIT_BUCKET                                 */
-    size_t       digest;                /* of HU_EDIT_STRAGGLER: which rank                                    */
-    double       after_ns;              /* mean simulated step                                                 */
+    hu_edit_kind edit;     /* hu_edit_is_joint, or HU_EDIT_BUCKET */
+    size_t       digest;   /* of HU_EDIT_STRAGGLER: which rank */
+    double       after_ns; /* mean simulated step */
     double       gain_pct, low_pct, high_pct;
 } hu_job_price;
 
 /* A piece of the job's critical path. */
 typedef struct {
-    size_t   digest;                    /* the rank that it runs through                                       */
+    size_t digest; /* the rank that it runs through */
     hu_class class;
-    double   step_ns;                   /* per step                                                            */
-    double   share;                     /* of the path                                                         */
+    double step_ns; /* per step */
+    double share;   /* of the path */
 } hu_job_piece;
 
-enum { HU_JOB_RANKS = 32 };            /* that are replayed together: their graphs are all in memory at once */
+enum { HU_JOB_RANKS = 32 }; /* that are replayed together: their graphs are all in memory at once */
 
 enum { HU_JOB_STRAGGLERS = 3, HU_JOB_PRICES = HU_JOB_STRAGGLERS + 6, HU_JOB_PIECES = 12, HU_JOB_PARKED = 4 };
 
 typedef struct {
-    bool         is_replayed;           /* false: `why_not`; all but `parked` is empty then                    */
+    bool         is_replayed; /* false: `why_not`; all but `parked` is empty then */
     char         why_not[200];
-    size_t       ranks;                 /* that were replayed                                                  */
-    size_t       meetings;              /* collectives in which they wait for each other                       */
-    double       seen_ns, replayed_ns;  /* mean step over ranks, measured and replayed                         */
-    bool         is_trusted;            /* the two agree                                                       */
-    hu_job_price price[HU_JOB_PRICES];  /* by gain, the largest first                                          */
+    size_t       ranks;                /* that were replayed */
+    size_t       meetings;             /* collectives in which they wait for each other */
+    double       seen_ns, replayed_ns; /* mean step over ranks, measured and replayed */
+    bool         is_trusted;           /* the two agree */
+    hu_job_price price[HU_JOB_PRICES]; /* by gain, the largest first */
     size_t       n_prices;
-    hu_job_piece piece[HU_JOB_PIECES];  /* the largest                                                         */
+    hu_job_piece piece[HU_JOB_PIECES]; /* the largest */
     size_t       n_pieces;
-    hu_parked    parked[HU_JOB_PARKED]; /* `waits` and `missing` are digests                                   */
+    hu_parked    parked[HU_JOB_PARKED]; /* `waits` and `missing` are digests */
     size_t       n_parked;
 } hu_job;
 

@@ -8,6 +8,7 @@
 #include "graph/simulation.h"
 
 /* id, key in JSON, title, edit that prices it (HU_EDIT_KINDS: none), fix, how to verify */
+/* clang-format off */
 #define HU_RULES(R) \
     R(COMPUTE_BOUND, "compute-bound", "the device computes all the time", HU_EDIT_KINDS, \
       "faster kernels: lower precision (bf16), torch.compile, fused attention; or a faster device", \
@@ -86,12 +87,13 @@
     R(PROFILER, "profiler-artefact", "the profiler's own work is part of what was measured", HU_EDIT_PROFILER, \
       "record less: with_stack=False, profile_memory=False, fewer steps; compare with the step time without a profiler", \
       "--view overheads: less of the profiler")
+/* clang-format on */
 
 typedef enum {
 #define R(id, key, title, edit, fix, verify) HU_RULE_##id,
     HU_RULES(R)
 #undef R
-    HU_RULE_COUNT
+        HU_RULE_COUNT
 } hu_rule;
 
 enum { HU_EVIDENCE = 4, HU_EVIDENCE_BYTES = 200, HU_STATEMENT_BYTES = 512 };
@@ -102,15 +104,15 @@ typedef struct {
     char    statement[HU_STATEMENT_BYTES];
     char    evidence[HU_EVIDENCE][HU_EVIDENCE_BYTES];
     size_t  n_evidence;
-    double  factor;                     /* for rules that price themselves: kernels this much faster; else 0 */
-    hu_str  glob;                       /* of which kernels; borrowed */
-    bool    is_suspected;               /* the trace shows its effect, not the thing itself */
+    double  factor;       /* for rules that price themselves: kernels this much faster; else 0 */
+    hu_str  glob;         /* of which kernels; borrowed */
+    bool    is_suspected; /* the trace shows its effect, not the thing itself */
 } hu_hint;
 
 typedef struct {
     const hu_digest *d;
     hu_simulation   *s;
-    double           step_ns;           /* of the window, as measured */
+    double           step_ns; /* of the window, as measured */
     int64_t          n_steps;
 } hu_scene;
 

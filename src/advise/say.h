@@ -14,8 +14,8 @@ typedef struct {
 /* "12.3 ms", "850 µs", "1.25 s" */
 static inline hu_said hu_say_time(double ns)
 {
-    hu_said s;
-    char    number[HU_NUMBER_BYTES];
+    hu_said      s;
+    char         number[HU_NUMBER_BYTES];
     const double size = ns < 0 ? -ns : ns;
     const char  *unit = size >= 1e9 ? "s" : size >= 1e6 ? "ms" : "\xc2\xb5s";
     const double value = ns / (size >= 1e9 ? 1e9 : size >= 1e6 ? 1e6 : 1e3);
@@ -43,7 +43,7 @@ typedef struct {
 
 static inline hu_said_share hu_say_share(double part_ns, double whole_ns)
 {
-    char  part[HU_NUMBER_BYTES], whole[HU_NUMBER_BYTES];
+    char          part[HU_NUMBER_BYTES], whole[HU_NUMBER_BYTES];
     hu_said_share s;
 
     hu_format_fixed(part, 100 * part_ns / whole_ns, 0);

@@ -6,8 +6,8 @@
 
 #include "advise/say.h"
 
-static const double LEAST_SHARE = 0.10;         /* below this a share is not what holds a job up */
-static const double WORTH_NAMING = 0.5;         /* of a time, for one cause to be named alone    */
+static const double LEAST_SHARE = 0.10; /* below this a share is not what holds a job up */
+static const double WORTH_NAMING = 0.5; /* of a time, for one cause to be named alone */
 
 /* What each step is of a job whose main thread was recorded. */
 static const char *life_words(const hu_digest *d)
@@ -23,9 +23,9 @@ static void name_place(const hu_digest *d, hu_host_state state, char *out, size_
 
     out[0] = '\0';
     if (p && p->sum.main_ns)
-        snprintf(out, room, ": %.*s%s%.*s%s%.*s", (int)(p->call.n < 40 ? p->call.n : 40), p->call.p,
-                 p->path.n ? " of " : "", (int)(p->path.n < 80 ? p->path.n : 80), p->path.n ? p->path.p : "",
-                 p->within.n ? " in " : "", (int)(p->within.n < 40 ? p->within.n : 40), p->within.n ? p->within.p : "");
+        snprintf(out, room, ": %.*s%s%.*s%s%.*s", (int)(p->call.n < 40 ? p->call.n : 40), p->call.p, p->path.n ? " of " : "",
+                 (int)(p->path.n < 80 ? p->path.n : 80), p->path.n ? p->path.p : "", p->within.n ? " in " : "",
+                 (int)(p->within.n < 40 ? p->within.n : 40), p->within.n ? p->within.p : "");
 }
 
 static const char *process_name(const hu_host_process *p, char *out, size_t room)
@@ -46,7 +46,7 @@ static void say_children(const hu_digest *d, const hu_host_process *child, char 
     hu_host_state       most;
     char                name[64], parent[64];
     size_t              n;
-    const hu_said_share       s = hu_say_share(t->state_ns[HU_HOST_CHILD], t->step_ns);
+    const hu_said_share s = hu_say_share(t->state_ns[HU_HOST_CHILD], t->step_ns);
 
     for (size_t k = 0; k < HU_STATE_COUNT; k++)
         state_ns[k] = (double)child->state_ns[k];
@@ -59,8 +59,7 @@ static void say_children(const hu_digest *d, const hu_host_process *child, char 
                          "of its %s it %s.",
                          t->at && t->n ? process_name(&t->at[0], parent, sizeof parent) : "The main process", s.pct,
                          life_words(d), s.of, process_name(child, name, sizeof name),
-                         hu_say_pct(wall > 0 ? 100 * own / wall : 0).t, hu_say_time(wall).t,
-                         hu_host_state_words(most));
+                         hu_say_pct(wall > 0 ? 100 * own / wall : 0).t, hu_say_time(wall).t, hu_host_state_words(most));
     for (size_t i = 0; i < t->n && n < room; i++) {
         const hu_host_process *p = &t->at[i];
         const double           pipe = p->wall_ns ? (double)p->state_ns[HU_HOST_PIPE] / (double)p->wall_ns : 0;
@@ -121,14 +120,16 @@ void hu_say_main_thread(const hu_digest *d, char *out, size_t room)
     }
     if (!hu_say_is_waiting(d)) {
         s = hu_say_share(t->state_ns[HU_STATE_RUNS], t->step_ns);
-        snprintf(out, room, "The main thread runs for %s of %s (%s): its own code is the limit, nothing that it "
-                 "waits for.", s.pct, life_words(d), s.of);
+        snprintf(out, room,
+                 "The main thread runs for %s of %s (%s): its own code is the limit, nothing that it "
+                 "waits for.",
+                 s.pct, life_words(d), s.of);
         return;
     }
     s = hu_say_share(t->state_ns[most], t->step_ns);
     name_place(d, most, where, sizeof where);
-    snprintf(out, room, "The main thread %s for %s of %s (%s)%s.", hu_host_state_words(most), s.pct,
-             life_words(d), s.of, where);
+    snprintf(out, room, "The main thread %s for %s of %s (%s)%s.", hu_host_state_words(most), s.pct, life_words(d), s.of,
+             where);
     if ((unsigned)most == HU_HOST_WAIT)
         say_threads(t, out, room);
 }
@@ -144,6 +145,6 @@ void hu_say_idle_host(const hu_digest *d, double idle_ns, char *out, size_t room
         d->host_time.idle_ns[most] < WORTH_NAMING * idle_ns)
         return;
     name_place(d, most, where, sizeof where);
-    snprintf(out + n, room - n, " Meanwhile the main thread %s, for %s of that time%s.",
-             hu_host_state_words(most), hu_say_pct(100 * fmin(1, d->host_time.idle_ns[most] / idle_ns)).t, where);
+    snprintf(out + n, room - n, " Meanwhile the main thread %s, for %s of that time%s.", hu_host_state_words(most),
+             hu_say_pct(100 * fmin(1, d->host_time.idle_ns[most] / idle_ns)).t, where);
 }

@@ -20,7 +20,7 @@
 
 #include "graph/pipeline_scenarios.h"
 
-enum { WORST_PCT = 3 };         /* of all workers, for M_W */
+enum { WORST_PCT = 3 }; /* of all workers, for M_W */
 
 typedef struct {
     const hu_pipeline    *p;
@@ -139,8 +139,14 @@ static hu_slowdown_part *ask(work *w, hu_selector by, const uint32_t *ids, size_
     hu_slowdown_part *parts = hu_arena_calloc(w->arena, n + 1, sizeof *parts);
 
     for (size_t i = 0; parts && i < n; i++) {
-        parts[i] = (hu_slowdown_part){.id = ids[i], .rank = -1, .alone_ns = NAN, .fixed_ns = NAN, .delayed_ns = NAN,
-                                      .slowdown = NAN, .explained = NAN, .launch_slowdown = NAN};
+        parts[i] = (hu_slowdown_part){.id = ids[i],
+                                      .rank = -1,
+                                      .alone_ns = NAN,
+                                      .fixed_ns = NAN,
+                                      .delayed_ns = NAN,
+                                      .slowdown = NAN,
+                                      .explained = NAN,
+                                      .launch_slowdown = NAN};
         parts[i].scenario = add(w, by == HU_SELECT_LAUNCH_TYPE ? HU_SCENARIO_DELAYED : HU_SCENARIO_ALONE, by, ids[i], NULL);
         if (parts[i].scenario == SIZE_MAX)
             return NULL;
@@ -238,9 +244,15 @@ static hu_slowdown_part *guess_workers(const work *w, hu_arena *scratch)
     for (uint32_t i = 0; i < p->n_workers; i++) {
         const double a = of_dp[p->workers[i].dp], b = of_stage[p->workers[i].stage];
 
-        parts[i] = (hu_slowdown_part){.id = i, .rank = p->workers[i].rank, .alone_ns = NAN, .fixed_ns = NAN,
-                                      .delayed_ns = NAN, .explained = NAN, .launch_slowdown = NAN,
-                                      .slowdown = a < b ? a : b, .scenario = SIZE_MAX};
+        parts[i] = (hu_slowdown_part){.id = i,
+                                      .rank = p->workers[i].rank,
+                                      .alone_ns = NAN,
+                                      .fixed_ns = NAN,
+                                      .delayed_ns = NAN,
+                                      .explained = NAN,
+                                      .launch_slowdown = NAN,
+                                      .slowdown = a < b ? a : b,
+                                      .scenario = SIZE_MAX};
     }
     qsort(parts, p->n_workers, sizeof *parts, by_slowdown);
     return parts;
@@ -315,8 +327,10 @@ static bool measure_parts(work *w)
         hu_slowdown_parts *out;
         hu_slowdown_part  *parts;
         id_list            ids;
-    } lists[] = {{.by = HU_SELECT_DP, .out = &s->dp_ranks}, {.by = HU_SELECT_STAGE, .out = &s->stages},
-                 {.by = HU_SELECT_TYPE, .out = &s->types}, {.by = HU_SELECT_LAUNCH_TYPE, .out = &s->launch_types}};
+    } lists[] = {{.by = HU_SELECT_DP, .out = &s->dp_ranks},
+                 {.by = HU_SELECT_STAGE, .out = &s->stages},
+                 {.by = HU_SELECT_TYPE, .out = &s->types},
+                 {.by = HU_SELECT_LAUNCH_TYPE, .out = &s->launch_types}};
     const uint32_t last = w->p->n_stages - 1;
     const size_t   original = add(w, HU_SCENARIO_ALONE, HU_SELECT_ALL, 0, NULL);
     const size_t   ideal = add(w, HU_SCENARIO_ALONE, HU_SELECT_NONE, 0, NULL);
@@ -439,8 +453,8 @@ int hu_slowdown_measure(const hu_pipeline *p, int threads, hu_arena *arena, hu_s
         return hu_fail_memory(err);
     for (size_t k = 0; k < out->n_steps; k++)
         out->measured_ns += p->steps[out->kept[k]].measured_ns / (double)out->n_steps;
-    w.scenarios = (hu_pipeline_scenarios){.p = p, .arena = arena, .ideal_ns = out->kind_ideal_ns, .kept = out->kept,
-                                          .n_steps = out->n_steps};
+    w.scenarios = (hu_pipeline_scenarios){
+        .p = p, .arena = arena, .ideal_ns = out->kind_ideal_ns, .kept = out->kept, .n_steps = out->n_steps};
     if (!measure_parts(&w) || !measure_workers(&w) || !measure_lengths(&w) || !measure_balance(&w))
         return hu_fail_memory(err);
     out->step_ns = w.scenarios.step_ns;

@@ -95,8 +95,8 @@ void hu_stragglers_measure(const hu_rendezvous *r, hu_digest *const *digests, si
 
     *out = (hu_stragglers){.by_messages = by_messages};
     for (size_t i = 0; i < n; i++) {
-        const double   steps = digests[i]->steps.n ? (double)digests[i]->steps.n : 1;
-        const int64_t  own = by_messages ? r->messages.waits[i].late_sender_ns + r->messages.waits[i].late_receiver_ns : 0;
+        const double  steps = digests[i]->steps.n ? (double)digests[i]->steps.n : 1;
+        const int64_t own = by_messages ? r->messages.waits[i].late_sender_ns + r->messages.waits[i].late_receiver_ns : 0;
 
         all += caused_ns(r, digests, i, by_messages) / steps;
         out->wait_step_ns += (double)(r->at[i].wait_ns + own) / steps / (double)n;

@@ -9,19 +9,19 @@
 enum { HU_STRAGGLERS = 8 };
 
 typedef struct {
-    size_t   digest;                /* which rank                                                              */
-    int64_t  last;                  /* collectives that it came last to                                        */
-    double   lost_step_ns;          /* what each of the others waits for it in a step, on average              */
-    double   share_pct;             /* of all such waiting                                                     */
-    hu_class cause;                 /* what its critical path holds more of than the others'; HU_CLASS_COUNT: not told */
-    double   cause_step_ns;         /* how much more in a step, than the median of the others                  */
+    size_t   digest;        /* which rank */
+    int64_t  last;          /* collectives that it came last to */
+    double   lost_step_ns;  /* what each of the others waits for it in a step, on average */
+    double   share_pct;     /* of all such waiting */
+    hu_class cause;         /* what its critical path holds more of than the others'; HU_CLASS_COUNT: not told */
+    double   cause_step_ns; /* how much more in a step, than the median of the others */
 } hu_straggler;
 
 typedef struct {
     hu_straggler at[HU_STRAGGLERS]; /* who is waited for longest, first */
     size_t       n;
-    double       wait_step_ns;      /* what a rank waits for others in a step, on average over the ranks */
-    bool         by_messages;           /* most waiting is for late senders and receivers, on the host */
+    double       wait_step_ns; /* what a rank waits for others in a step, on average over the ranks */
+    bool         by_messages;  /* most waiting is for late senders and receivers, on the host */
 } hu_stragglers;
 
 /* Over `n` ranks; those that cost the others less than a twentieth of all waiting are left out. */

@@ -13,10 +13,10 @@
 
 #include <math.h>
 
-static const double MOST_OF_IT = 0.5;           /* explained: that is to blame */
-static const double AS_GOOD = 0.9;              /* of what the best explanation explains: the narrower one is named first */
-static const double TOGETHER = 0.9;             /* correlation of forward and backward time: lengths differ */
-static const double VARIED = 0.05;              /* and this much deviation at least */
+static const double MOST_OF_IT = 0.5; /* explained: that is to blame */
+static const double AS_GOOD = 0.9;    /* of what the best explanation explains: the narrower one is named first */
+static const double TOGETHER = 0.9;   /* correlation of forward and backward time: lengths differ */
+static const double VARIED = 0.05;    /* and this much deviation at least */
 
 /* The part of a list that explains most; NULL when it has a single one, which cannot be told from the whole. */
 static const hu_slowdown_part *most_of(const hu_slowdown_parts *parts)
@@ -36,7 +36,7 @@ static hu_suspect some_workers(const hu_slowdown *s)
 
     for (size_t i = s->n_ladder; i-- > 0;)
         if (isnan(x.explained) || s->ladder[i].explained >= AS_GOOD * x.explained)
-            x = (hu_suspect){HU_BLAME_WORKERS, NULL, s->ladder[i].count, s->ladder[i].fixed_ns, s->ladder[i].explained,
+            x = (hu_suspect){HU_BLAME_WORKERS,      NULL, s->ladder[i].count, s->ladder[i].fixed_ns, s->ladder[i].explained,
                              s->ladder[i].explained};
     return x;
 }
@@ -45,8 +45,8 @@ static hu_suspect suspect_of(hu_blame blame, const hu_slowdown_parts *parts)
 {
     const hu_slowdown_part *x = most_of(parts);
 
-    return (hu_suspect){blame, x, 1, x ? x->fixed_ns : (double)NAN, x ? x->explained : (double)NAN,
-                        x ? x->explained : (double)NAN};
+    return (hu_suspect){
+        blame, x, 1, x ? x->fixed_ns : (double)NAN, x ? x->explained : (double)NAN, x ? x->explained : (double)NAN};
 }
 
 /* Is it one, beside those before it? */
@@ -55,7 +55,7 @@ static bool is_suspect(const hu_slowdown *s, const hu_suspect *x, const hu_suspe
     const bool beats_stages = x->blame == HU_BLAME_LENGTHS && x->weight > s->balanced_explained;
 
     if (x->blame == HU_BLAME_WORKERS && n > 0 && x->explained < before[0].explained / AS_GOOD)
-        return false;                                       /* more workers that add nothing to the one */
+        return false; /* more workers that add nothing to the one */
     for (size_t i = 0; i < n; i++)
         if (beats_stages && before[i].blame == HU_BLAME_STAGE)
             return true;
@@ -67,12 +67,12 @@ size_t hu_slowdown_suspects(const hu_slowdown *s, hu_suspect out[HU_SUSPECTS])
     const bool   vary = s->correlation >= TOGETHER && s->variation >= VARIED;
     const double levelled = vary ? s->levelled_explained : (double)NAN;
     hu_suspect   all[HU_SUSPECTS] = {
-        suspect_of(HU_BLAME_WORKER, &s->workers),
-        some_workers(s),
-        suspect_of(HU_BLAME_STAGE, &s->stages),
-        suspect_of(HU_BLAME_DP_RANK, &s->dp_ranks),
-        {HU_BLAME_LENGTHS, NULL, 0, s->levelled_ns, levelled, levelled},
-        suspect_of(HU_BLAME_TYPE, &s->types),
+          suspect_of(HU_BLAME_WORKER, &s->workers),
+          some_workers(s),
+          suspect_of(HU_BLAME_STAGE, &s->stages),
+          suspect_of(HU_BLAME_DP_RANK, &s->dp_ranks),
+          {HU_BLAME_LENGTHS, NULL, 0, s->levelled_ns, levelled, levelled},
+          suspect_of(HU_BLAME_TYPE, &s->types),
     };
     size_t n = 0, first = 0;
     double most = 0;
@@ -90,7 +90,7 @@ size_t hu_slowdown_suspects(const hu_slowdown *s, hu_suspect out[HU_SUSPECTS])
     }
     while (first < n && out[first].weight < AS_GOOD * most)
         first++;
-    if (first > 0 && first < n) {                           /* to the front, the others stay in order */
+    if (first > 0 && first < n) { /* to the front, the others stay in order */
         const hu_suspect best = out[first];
 
         memmove(&out[1], &out[0], first * sizeof out[0]);

@@ -15,8 +15,8 @@
 #include "advise/say_host.h"
 #include "base/number.h"
 
-static const double LEAST_SHARE = 0.10;         /* below this a share is not what holds a job up */
-static const double WORTH_NAMING = 0.5;         /* of the idle time, for one cause to be named alone */
+static const double LEAST_SHARE = 0.10; /* below this a share is not what holds a job up */
+static const double WORTH_NAMING = 0.5; /* of the idle time, for one cause to be named alone */
 static const double FEW_LOST = 0.01;
 
 enum { FEWEST_STEPS = 3 };
@@ -54,11 +54,11 @@ static const char *step_words(const hu_digest *d)
 
 static void say_device(const hu_digest *d, const hu_step_time *t, hu_verdict *v)
 {
-    const double most = fmax(t->idle_ns, fmax(t->exposed_comm_ns, t->exposed_copy_ns));
-    const char  *step = step_words(d);
-    hu_step_time host = *t;
+    const double  most = fmax(t->idle_ns, fmax(t->exposed_comm_ns, t->exposed_copy_ns));
+    const char   *step = step_words(d);
+    hu_step_time  host = *t;
     hu_said_share s = hu_say_share(most, t->step_ns), cause;
-    hu_role      role;
+    hu_role       role;
 
     if (most < LEAST_SHARE * t->step_ns) {
         s = hu_say_share(t->compute_ns, t->step_ns);
@@ -89,8 +89,8 @@ static void say_device(const hu_digest *d, const hu_step_time *t, hu_verdict *v)
 
 static void say_host(const hu_digest *d, const hu_step_time *t, hu_verdict *v)
 {
-    hu_step_time rest = *t;
-    hu_role      role;
+    hu_step_time  rest = *t;
+    hu_role       role;
     hu_said_share s;
 
     rest.role_ns[HU_ROLE_RUNTIME] = 0;
@@ -100,8 +100,7 @@ static void say_host(const hu_digest *d, const hu_step_time *t, hu_verdict *v)
              step_words(d), s.of);
 }
 
-__attribute__((format(printf, 3, 4)))
-static void doubt(hu_verdict *v, hu_confidence at_most, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void doubt(hu_verdict *v, hu_confidence at_most, const char *format, ...)
 {
     va_list args;
 
@@ -163,7 +162,7 @@ static void say_price(const hu_digest *d, const hu_findings *f, hu_verdict *v)
     const hu_finding *best = f->n ? &f->at[0] : NULL;
 
     if (!best && f->is_trusted && !d->breakdown.has_device && hu_say_is_waiting(d))
-        return;                                 /* what it waits for is named, and is no work of its own */
+        return; /* what it waits for is named, and is no work of its own */
     if (!best && f->is_trusted)
         snprintf(v->text + n, room, " Nothing else holds it up: no single fix that could be replayed would save 1 %%.");
     else if (best && !isnan(best->gain_pct))

@@ -8,11 +8,11 @@
 typedef enum { HU_CONFIDENCE_LOW, HU_CONFIDENCE_MEDIUM, HU_CONFIDENCE_HIGH } hu_confidence;
 
 typedef struct {
-    char          text[768];        /* one or two sentences */
+    char          text[768]; /* one or two sentences */
     hu_confidence confidence;
-    char          reasons[6][160];  /* why it is not high */
+    char          reasons[6][160]; /* why it is not high */
     size_t        n_reasons;
-    size_t        rank;             /* index of the digest it speaks of: the one with the longest steps */
+    size_t        rank; /* index of the digest it speaks of: the one with the longest steps */
 } hu_verdict;
 
 /* Over `n` ranks of one job, at least one; with what replays say, where digests have it. */

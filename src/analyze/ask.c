@@ -52,8 +52,8 @@ static bool unite_work(hu_ask *a)
 
 int hu_ask_prepare(const hu_trace *trace, hu_arena *arena, hu_arena *scratch, hu_ask *out, hu_error *err)
 {
-    hu_ask a = {.trace = trace, .s = hu_trace_slices(trace), .order = hu_trace_order(trace), .arena = arena,
-                .scratch = scratch};
+    hu_ask a = {
+        .trace = trace, .s = hu_trace_slices(trace), .order = hu_trace_order(trace), .arena = arena, .scratch = scratch};
 
     a.tracks = hu_trace_tracks(trace, &a.n_tracks);
     a.names = hu_names_classify(trace, scratch);

@@ -9,23 +9,23 @@
 
 typedef struct {
     const hu_trace *trace;
-    hu_slices       s;                  /* its kinds are those of analyze/comm_kernels.h                */
-    const uint32_t *order;              /* hu_trace_order()                                             */
+    hu_slices       s;     /* its kinds are those of analyze/comm_kernels.h */
+    const uint32_t *order; /* hu_trace_order() */
     const hu_track *tracks;
     size_t          n_tracks;
-    const uint8_t  *names;              /* HU_NAME_* by string id                                       */
+    const uint8_t  *names; /* HU_NAME_* by string id */
 
-    const uint32_t *work;               /* device slices of all streams by start; n_work of them        */
+    const uint32_t *work; /* device slices of all streams by start; n_work of them */
     size_t          n_work;
-    hu_intervals    compute, comm, memcpy, memset;      /* their unions, over all streams               */
-    hu_intervals    kernels, copies, busy;              /* compute ∪ comm, memcpy ∪ memset, everything  */
+    hu_intervals    compute, comm, memcpy, memset; /* their unions, over all streams */
+    hu_intervals    kernels, copies, busy;         /* compute ∪ comm, memcpy ∪ memset, everything */
 
-    const hu_steps *steps;              /* NULL until they are known                                    */
-    const hu_intervals *scope;          /* only what was launched or began in here; NULL: everything    */
-    const hu_intervals *counted;        /* the steps that count in means; NULL: none                    */
+    const hu_steps     *steps;   /* NULL until they are known */
+    const hu_intervals *scope;   /* only what was launched or began in here; NULL: everything */
+    const hu_intervals *counted; /* the steps that count in means; NULL: none */
 
-    hu_arena *arena;                    /* answers live here                                            */
-    hu_arena *scratch;                  /* the way to them                                              */
+    hu_arena *arena;   /* answers live here */
+    hu_arena *scratch; /* the way to them */
 } hu_ask;
 
 /* Fills *out but for `steps`, `scope` and `counted`.  Returns 0 or HU_ENOMEM. */

@@ -11,10 +11,9 @@
 
 #include <math.h>
 
-
 typedef struct {
     const hu_ask      *ask;
-    const hu_interval *windows;     /* of the steps */
+    const hu_interval *windows; /* of the steps */
     size_t             n;
     hu_arena          *scratch;
     hu_intervals       role[HU_ROLE_COUNT];
@@ -75,8 +74,8 @@ static bool all_windows(work *w, hu_intervals *out)
 static int share_out(work *w, hu_step_time *rows, hu_error *err)
 {
     const hu_intervals *comm = &w->ask->comm;
-    hu_intervals free_time, with_comm;
-    int          rc;
+    hu_intervals        free_time, with_comm;
+    int                 rc;
 
     w->role[HU_ROLE_KERNEL] = w->ask->compute;
     w->role[HU_ROLE_MEMCPY] = w->ask->memcpy;

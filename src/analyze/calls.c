@@ -16,10 +16,10 @@
 typedef struct {
     const hu_ask *ask;
     uint32_t     *row_of_name;
-    uint32_t     *count;            /* by row */
+    uint32_t     *count; /* by row */
     HU_VEC(hu_call) list;
     HU_VEC(hu_wait) waits;
-    hu_map        wait_of_place;
+    hu_map wait_of_place;
 } work;
 
 static bool is_call(const work *w, uint32_t i)
@@ -32,8 +32,8 @@ static int measure_names(work *w, hu_error *err)
 {
     const hu_ask *ask = w->ask;
     HU_VEC(uint32_t) count = {0};
-    int64_t         *durations, *at;
-    size_t           n = 0;
+    int64_t *durations, *at;
+    size_t   n = 0;
 
     for (uint32_t i = 0; i < ask->s.n; i++) {
         uint32_t *place = &w->row_of_name[ask->s.name[i]];
@@ -44,7 +44,8 @@ static int measure_names(work *w, hu_error *err)
             const uint8_t flags = ask->names[ask->s.name[i]];
 
             if (!hu_vec_push(ask->arena, &w->list,
-                             ((hu_call){.name = hu_ask_name(ask, i), .is_sync = flags & HU_NAME_SYNC,
+                             ((hu_call){.name = hu_ask_name(ask, i),
+                                        .is_sync = flags & HU_NAME_SYNC,
                                         .is_alloc = flags & HU_NAME_ALLOC})) ||
                 !hu_vec_push(ask->scratch, &count, 0))
                 return hu_fail_memory(err);
@@ -129,7 +130,8 @@ static bool add_wait(work *w, uint32_t call)
     if (!place)
         return false;
     if (*place == HU_NONE) {
-        hu_wait fresh = {.call = hu_ask_name(ask, call), .op = operators_around(ask, call),
+        hu_wait fresh = {.call = hu_ask_name(ask, call),
+                         .op = operators_around(ask, call),
                          .stack = hu_group_text(ask, HU_GROUP_STACK, HU_WAIT_FRAMES, call, ask->arena)};
 
         if (!fresh.op.p || !fresh.stack.p || !hu_vec_push(ask->arena, &w->waits, fresh))
@@ -177,7 +179,7 @@ static int by_total(const void *left, const void *right)
 static int by_wait(const void *left, const void *right)
 {
     const hu_wait *a = left, *b = right;
-    int c;
+    int            c;
 
     if (a->total_ns != b->total_ns)
         return a->total_ns > b->total_ns ? -1 : 1;

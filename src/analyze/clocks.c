@@ -34,55 +34,56 @@
 #include "base/sort.h"
 
 enum {
-    LEAST_PAIRS = 8,                    /* of a link                                                       */
-    ENOUGH_PAIRS = 32,                  /* for short collectives alone to be used                          */
-    MOST_PAIRS = 8000000,               /* of all links; of more collectives every k-th is used            */
-    MOST_SLOPES = 20000000,             /* of all links                                                    */
-    MOST_LINK_SLOPES = 180000, LEAST_LINK_SLOPES = 512,
-    MOST_ROUNDS = 500,                  /* of the least squares                                            */
+    LEAST_PAIRS = 8,        /* of a link */
+    ENOUGH_PAIRS = 32,      /* for short collectives alone to be used */
+    MOST_PAIRS = 8000000,   /* of all links; of more collectives every k-th is used */
+    MOST_SLOPES = 20000000, /* of all links */
+    MOST_LINK_SLOPES = 180000,
+    LEAST_LINK_SLOPES = 512,
+    MOST_ROUNDS = 500, /* of the least squares */
 };
 
-static const int64_t LONG_WAY = INT64_C(1) << 61;      /* times and offsets that no clock has                  */
-static const double  LONGER = 4;                        /* than a quarter of its group's: not short           */
+static const int64_t LONG_WAY = INT64_C(1) << 61; /* times and offsets that no clock has */
+static const double  LONGER = 4;                  /* than a quarter of its group's: not short */
 static const double  SLOPE_UNITS = 1e15;
-static const double  SPREAD_OF_MEDIAN = 1.2533 * 1.4826;    /* of normal errors, from their median deviation  */
+static const double  SPREAD_OF_MEDIAN = 1.2533 * 1.4826; /* of normal errors, from their median deviation */
 
 typedef struct {
-    int64_t at, later;                  /* the hub's clock; how much later the node's, less the link's base */
+    int64_t at, later; /* the hub's clock; how much later the node's, less the link's base */
 } pair;
 
 /* later = base + offset + slope * (at - middle) */
 typedef struct {
     uint32_t hub, node;
     HU_VEC(pair) pairs;
-    int64_t  base, first, last, middle;
-    double   offset, slope, error;      /* error: of the offset */
-    bool     is_known, is_line, is_used;
+    int64_t base, first, last, middle;
+    double  offset, slope, error; /* error: of the offset */
+    bool    is_known, is_line, is_used;
 } link;
 
 typedef struct {
     const hu_meetings *m;
-    hu_arena   *scratch;
-    hu_clocks  *out;
-    uint32_t   *host;                   /* of each digest                                                   */
-    uint32_t   *ranks_of_host;
+    hu_arena          *scratch;
+    hu_clocks         *out;
+    uint32_t          *host; /* of each digest */
+    uint32_t          *ranks_of_host;
     HU_VEC(link) links;
-    hu_map      link_of;
+    hu_map link_of;
     /* of hosts */
-    bool       *is_reached;
-    int64_t    *coarse;                 /* by the tree, whole ns                                            */
-    double     *variance;
-    double     *begin, *end;            /* what is finer, at both ends of the capture                       */
-    int64_t     first_ns, last_ns;
+    bool    *is_reached;
+    int64_t *coarse; /* by the tree, whole ns */
+    double  *variance;
+    double  *begin, *end; /* what is finer, at both ends of the capture */
+    int64_t  first_ns, last_ns;
     /* of one group */
-    uint32_t   *order;                  /* members by host                                                  */
-    int64_t    *ends, *values;
+    uint32_t *order; /* members by host */
+    int64_t  *ends, *values;
 } work;
 
 static bool find_hosts(work *w)
 {
     const hu_meetings *m = w->m;
-    hu_map names;
+    hu_map             names;
 
     w->host = hu_arena_calloc(w->scratch, m->n_digests + 1, sizeof *w->host);
     w->ranks_of_host = hu_arena_calloc(w->scratch, m->n_digests + 1, sizeof *w->ranks_of_host);
@@ -235,7 +236,7 @@ static double slope_of(const link *l, size_t most, int64_t *slopes)
         for (size_t i = 0; i + shift < n && count < most; i++)
             if (p[i + shift].at > p[i].at)
                 slopes[count++] = llround(SLOPE_UNITS * fmax(-1, fmin(1, (double)(p[i + shift].later - p[i].later) /
-                                                                            (double)(p[i + shift].at - p[i].at))));
+                                                                             (double)(p[i + shift].at - p[i].at))));
     return count ? median_of(slopes, count) / SLOPE_UNITS : 0;
 }
 
@@ -385,7 +386,7 @@ static bool walk_tree(work *w, uint32_t *edges, uint32_t *starts)
     for (size_t i = 0; i < n; i++)
         starts[i + 1] += starts[i];
     starts[n + 1] = starts[n];
-    for (size_t i = w->links.n; i-- > 0; ) {        /* afterwards those of a host begin one place further */
+    for (size_t i = w->links.n; i-- > 0;) { /* afterwards those of a host begin one place further */
         if (!in_tree[i])
             continue;
         edges[--starts[w->links.at[i].hub + 1]] = (uint32_t)i;
@@ -422,12 +423,12 @@ static double link_at(const work *w, const link *l, int64_t time_ns)
  */
 static bool agree(work *w, int64_t time_ns, double *x)
 {
-    const size_t n = w->out->n_hosts;
-    double      *r = hu_arena_calloc(w->scratch, n + 1, sizeof *r), *p = hu_arena_calloc(w->scratch, n + 1, sizeof *p);
-    double      *q = hu_arena_calloc(w->scratch, n + 1, sizeof *q);
-    double      *diagonal = hu_arena_calloc(w->scratch, n + 1, sizeof *diagonal);
+    const size_t   n = w->out->n_hosts;
+    double        *r = hu_arena_calloc(w->scratch, n + 1, sizeof *r), *p = hu_arena_calloc(w->scratch, n + 1, sizeof *p);
+    double        *q = hu_arena_calloc(w->scratch, n + 1, sizeof *q);
+    double        *diagonal = hu_arena_calloc(w->scratch, n + 1, sizeof *diagonal);
     const uint32_t reference = w->host[w->out->reference];
-    double       size = 0, least = 0;
+    double         size = 0, least = 0;
 
     if (!r || !p || !q || !diagonal)
         return false;
@@ -603,7 +604,7 @@ static bool find_devices(work *w)
         const uint32_t    n = one->synchronises ? known_ends(w, one) : 0;
         int64_t           middle;
 
-        if (n < 3)                      /* of two nobody knows who is right */
+        if (n < 3) /* of two nobody knows who is right */
             continue;
         memcpy(w->values, w->ends, n * sizeof *w->ends);
         hu_sort_i64(w->values, n);
@@ -698,9 +699,13 @@ bool hu_clocks_measure(const hu_meetings *m, hu_arena *arena, hu_arena *scratch,
 {
     work w = {.m = m, .scratch = scratch, .out = out};
 
-    *out = (hu_clocks){.at = hu_arena_calloc(arena, m->n_digests + 1, sizeof *out->at), .n = m->n_digests,
-                       .residual_ns = (double)NAN, .worst_ns = (double)NAN, .error_ns = (double)NAN,
-                       .cycle_ns = (double)NAN, .agreement = (double)NAN};
+    *out = (hu_clocks){.at = hu_arena_calloc(arena, m->n_digests + 1, sizeof *out->at),
+                       .n = m->n_digests,
+                       .residual_ns = (double)NAN,
+                       .worst_ns = (double)NAN,
+                       .error_ns = (double)NAN,
+                       .cycle_ns = (double)NAN,
+                       .agreement = (double)NAN};
     w.order = hu_arena_alloc(scratch, (m->n_digests + 1) * sizeof *w.order);
     w.ends = hu_arena_alloc(scratch, (m->n_digests + 1) * sizeof *w.ends);
     w.values = hu_arena_alloc(scratch, (m->n_digests + 1) * sizeof *w.values);

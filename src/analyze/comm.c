@@ -33,8 +33,8 @@ typedef struct {
 
 /* What a host thread does about messages, and when: calls them, or launches a kernel of communication. */
 typedef struct {
-    uint32_t track, slice;          /* of an operator, or of what was launched                                        */
-    uint32_t call;                  /* of what was launched its place in `calls`; HU_NONE: an operator                */
+    uint32_t track, slice; /* of an operator, or of what was launched */
+    uint32_t call;         /* of what was launched its place in `calls`; HU_NONE: an operator */
     int64_t  start_ns, end_ns;
 } sighting;
 
@@ -44,8 +44,8 @@ typedef struct {
     HU_VEC(samples) samples;
     HU_VEC(hu_comm_call) calls;
     HU_VEC(sighting) seen;
-    int64_t       base_ns;
-    hu_map        rows;
+    int64_t base_ns;
+    hu_map  rows;
 } work;
 
 int hu_comm_dtype_bytes(hu_str dtype)
@@ -53,12 +53,14 @@ int hu_comm_dtype_bytes(hu_str dtype)
     static const struct {
         const char *name;
         int         bytes;
+        /* clang-format off */
     } types[] = {
         {"Float", 4},   {"Double", 8},  {"Half", 2},    {"BFloat16", 2}, {"Int", 4},           {"Long", 8},
         {"Short", 2},   {"Char", 1},    {"Byte", 1},    {"Bool", 1},     {"ComplexFloat", 8},  {"ComplexDouble", 16},
         {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}, {"Float8_e4m3fnuz", 1}, {"Float8_e5m2fnuz", 1}, {"UInt16", 2},
         {"UInt32", 4},
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < HU_COUNT(types); i++)
         if (hu_str_equal(dtype, hu_str_of(types[i].name)))
@@ -72,6 +74,7 @@ hu_comm_kind hu_comm_kind_of(hu_str name)
     static const struct {
         const char  *word;
         hu_comm_kind kind;
+        /* clang-format off */
     } words[] = {
         {"reduce_scatter", HU_COMM_REDUCE_SCATTER}, {"reducescatter", HU_COMM_REDUCE_SCATTER},
         {"all_reduce", HU_COMM_ALL_REDUCE}, {"allreduce", HU_COMM_ALL_REDUCE}, {"all_gather", HU_COMM_ALL_GATHER},
@@ -79,6 +82,7 @@ hu_comm_kind hu_comm_kind_of(hu_str name)
         {"barrier", HU_COMM_BARRIER}, {"broadcast", HU_COMM_BROADCAST}, {"sendrecv", HU_COMM_EXCHANGE},
         {"recv", HU_COMM_RECEIVE}, {"send", HU_COMM_SEND}, {"reduce", HU_COMM_REDUCE},
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < HU_COUNT(words); i++)
         if (hu_str_has_lower(name, hu_str_of(words[i].word)))
@@ -155,8 +159,8 @@ static int64_t argument_bytes(const hu_ask *ask, uint32_t i)
     const hu_op_detail *d = ask->s.detail[i] != HU_NONE && hu_kind_in(ask->s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER))
                                 ? hu_trace_op_detail(ask->trace, ask->s.detail[i])
                                 : NULL;
-    hu_args args;
-    int64_t bytes = 0;
+    hu_args             args;
+    int64_t             bytes = 0;
 
     if (!d || !d->dims ||
         !hu_args_parse(hu_trace_text(ask->trace, d->dims), hu_trace_text(ask->trace, d->types), HU_STR(""), &args))
@@ -169,8 +173,13 @@ static int64_t argument_bytes(const hu_ask *ask, uint32_t i)
 
 static hu_collective describe(const hu_ask *ask, uint32_t i, const hu_collective_detail *d)
 {
-    hu_collective c = {.name = hu_ask_name(ask, i), .group_size = -1, .bytes = -1, .factor = (double)NAN,
-                       .group = HU_STR(""), .dtype = HU_STR(""), .on_host = ask->s.kind[i] != HU_KIND_COLLECTIVE};
+    hu_collective c = {.name = hu_ask_name(ask, i),
+                       .group_size = -1,
+                       .bytes = -1,
+                       .factor = (double)NAN,
+                       .group = HU_STR(""),
+                       .dtype = HU_STR(""),
+                       .on_host = ask->s.kind[i] != HU_KIND_COLLECTIVE};
     hu_mpi_call   mpi;
 
     c.kind = hu_comm_kind_of(c.name);
@@ -238,19 +247,25 @@ static int32_t peer_of(const hu_collective_detail *d, hu_comm_kind kind)
 /* The same numbers on every rank: they are made of texts, not of the trace's ids for them. */
 static hu_comm_call call_of(const work *w, uint32_t i, uint32_t row, const hu_collective_detail *d)
 {
-    const int64_t most = INT64_C(1) << 61;
+    const int64_t        most = INT64_C(1) << 61;
     const hu_collective *c = &w->list.at[row];
-    const hu_str  ranks = d ? hu_trace_text(w->ask->trace, d->group_ranks) : HU_STR("");
-    int64_t       start, end;
+    const hu_str         ranks = d ? hu_trace_text(w->ask->trace, d->group_ranks) : HU_STR("");
+    int64_t              start, end;
 
     if (__builtin_add_overflow(w->base_ns, w->ask->s.start_ns[i], &start) ||
         __builtin_add_overflow(start, w->ask->s.dur_ns[i], &end) || end >= most || start < -most)
         start = 0;
     return (hu_comm_call){.group = hu_hash_mix(hash_of(c->group), hash_of(ranks) | 1),
                           .what = hu_hash_mix(hash_of(c->name) ^ hash_of(c->dtype), (uint64_t)c->bytes + 2),
-                          .start_ns = start, .dur_ns = w->ask->s.dur_ns[i], .sequence = d ? d->sequence : -1, .row = row,
-                          .peer = peer_of(d, c->kind), .order = (uint32_t)w->calls.n,
-                          .kind = (uint8_t)c->kind, .synchronises = synchronises(c->kind), .slice = i};
+                          .start_ns = start,
+                          .dur_ns = w->ask->s.dur_ns[i],
+                          .sequence = d ? d->sequence : -1,
+                          .row = row,
+                          .peer = peer_of(d, c->kind),
+                          .order = (uint32_t)w->calls.n,
+                          .kind = (uint8_t)c->kind,
+                          .synchronises = synchronises(c->kind),
+                          .slice = i};
 }
 
 /* What only MPI says: messages are in order for each tag alone, and ranks may bring unlike sizes. */
@@ -285,10 +300,10 @@ static uint32_t row_of(work *w, uint32_t i, const hu_collective_detail *d)
 
 static bool add(work *w, uint32_t i)
 {
-    const hu_ask *ask = w->ask;
+    const hu_ask               *ask = w->ask;
     const hu_collective_detail *d = find_detail(ask, i);
-    const uint32_t row = row_of(w, i, d);
-    hu_comm_call   call;
+    const uint32_t              row = row_of(w, i, d);
+    hu_comm_call                call;
 
     if (row == HU_NONE)
         return false;
@@ -318,8 +333,8 @@ static bool see(work *w, uint32_t slice, uint32_t host, uint32_t call)
 {
     const hu_ask *ask = w->ask;
 
-    return hu_vec_push(ask->scratch, &w->seen, ((sighting){ask->s.track[host], slice, call, ask->s.start_ns[host],
-                                                           hu_ask_end(ask, host)}));
+    return hu_vec_push(ask->scratch, &w->seen,
+                       ((sighting){ask->s.track[host], slice, call, ask->s.start_ns[host], hu_ask_end(ask, host)}));
 }
 
 /* The messages of one kernel, with its time and what their operators say; none of them a call of its own. */
@@ -329,8 +344,8 @@ static bool add_messages(work *w, const sighting *ops, size_t n, const sighting 
 
     for (size_t i = 0; i < n; i++) {
         const hu_collective_detail *d = detail_of(w->ask, ops[i].slice);
-        const hu_collective c = describe(w->ask, ops[i].slice, d);
-        hu_comm_call  call = call_of(w, launch->slice, row, d);
+        const hu_collective         c = describe(w->ask, ops[i].slice, d);
+        hu_comm_call                call = call_of(w, launch->slice, row, d);
 
         call.group = hu_hash_mix(hash_of(c.group), hash_of(hu_trace_text(w->ask->trace, d->group_ranks)) | 1);
         call.what = hu_hash_mix(hash_of(c.name) ^ hash_of(c.dtype), (uint64_t)c.bytes + 2);
@@ -359,7 +374,7 @@ static bool add_batches(work *w)
             continue;
         }
         while (waiting && s[waiting - 1].end_ns >= s[i].start_ns && w->calls.at[s[i].call].peer >= 0)
-            waiting--;                              /* launched inside of it: its own */
+            waiting--; /* launched inside of it: its own */
         if (w->calls.at[s[i].call].peer >= 0 || !hu_comm_is_message(w->calls.at[s[i].call].kind))
             continue;
         if (!add_messages(w, s, waiting, &s[i]))
@@ -413,7 +428,7 @@ static bool add_all(work *w, bool on_host)
 static int by_total(const void *left, const void *right)
 {
     const hu_collective *a = left, *b = right;
-    int c;
+    int                  c;
 
     if (a->duration.sum != b->duration.sum)
         return a->duration.sum > b->duration.sum ? -1 : 1;
@@ -477,8 +492,12 @@ static bool fit_rows(work *w, hu_comm *out)
     for (size_t i = 0; ok && i < n; i++) {
         const hu_collective *c = &w->list.at[i];
 
-        sizes[i] = (hu_comm_size){.kind = c->kind, .bytes = c->bytes, .group_size = c->group_size, .factor = c->factor,
-                                  .calls = (int64_t)c->duration.n, .least_ns = c->duration.p10};
+        sizes[i] = (hu_comm_size){.kind = c->kind,
+                                  .bytes = c->bytes,
+                                  .group_size = c->group_size,
+                                  .factor = c->factor,
+                                  .calls = (int64_t)c->duration.n,
+                                  .least_ns = c->duration.p10};
     }
     ok = ok && hu_comm_fit_sizes(sizes, n, w->ask->arena, w->ask->scratch, &out->fits, &out->n_fits);
     for (size_t i = 0; ok && i < n; i++)
@@ -517,7 +536,7 @@ int hu_comm_measure(const hu_ask *ask, hu_comm *out, hu_error *err)
         return hu_fail_memory(err);
     result.at = w.list.at;
     result.n = w.list.n;
-    if (w.calls.n)                                  /* of several threads, and batches come last */
+    if (w.calls.n) /* of several threads, and batches come last */
         qsort(w.calls.at, w.calls.n, sizeof *w.calls.at, by_start);
     result.calls_at = w.calls.at;
     result.n_calls_at = w.calls.n;

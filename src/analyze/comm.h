@@ -7,34 +7,36 @@
 #include "analyze/fit.h"
 
 /* What a collective does; the same for all the names that libraries have for it. */
+/* clang-format off */
 #define HU_COMM_KINDS(K)                                                                                               \
     K(OTHER, "other") K(ALL_REDUCE, "all-reduce") K(ALL_GATHER, "all-gather") K(REDUCE_SCATTER, "reduce-scatter")      \
     K(ALL_TO_ALL, "all-to-all") K(BARRIER, "barrier") K(BROADCAST, "broadcast") K(REDUCE, "reduce") K(SEND, "send")    \
     K(RECEIVE, "receive") K(EXCHANGE, "send and receive")
+/* clang-format on */
 
 typedef enum {
 #define K(id, word) HU_COMM_##id,
     HU_COMM_KINDS(K)
 #undef K
-    HU_COMM_KIND_COUNT
+        HU_COMM_KIND_COUNT
 } hu_comm_kind;
 
 /* What limits messages of one size, by the line through all sizes (analyze/fit.h). */
-typedef enum { HU_LINK_UNKNOWN, HU_LINK_HOST, HU_LINK_NETWORK, HU_LINK_COUNT } hu_comm_link;  /* all on one host or not */
+typedef enum { HU_LINK_UNKNOWN, HU_LINK_HOST, HU_LINK_NETWORK, HU_LINK_COUNT } hu_comm_link; /* all on one host or not */
 typedef enum { HU_COMM_BY_UNKNOWN, HU_COMM_BY_LATENCY, HU_COMM_BY_BANDWIDTH, HU_COMM_BY_COUNT } hu_comm_bound;
 
 typedef struct {
-    hu_str   name;                  /* "allreduce", "_allgather_base"; of a kernel without arguments its name          */
-    hu_str   group;                 /* process group: its description or name; "" not recorded                         */
-    hu_str   dtype;                 /* "BFloat16"; "" not recorded                                                     */
-    int64_t  group_size;            /* ranks; -1 not recorded                                                          */
-    int64_t  bytes;                 /* of one call, by the convention of nccl-tests (see comm.c); -1 not recorded      */
-    bool     on_host;               /* measured on the host: no device took part (gloo)                                */
-    hu_stats duration;              /* in ns; on one rank it includes the wait for the others                          */
-    int64_t  exposed_ns;            /* time of its calls that no computation hid                                       */
-    double   factor;                /* bus bandwidth = factor * algorithm bandwidth; NaN unknown                       */
+    hu_str        name;       /* "allreduce", "_allgather_base"; of a kernel without arguments its name */
+    hu_str        group;      /* process group: its description or name; "" not recorded */
+    hu_str        dtype;      /* "BFloat16"; "" not recorded */
+    int64_t       group_size; /* ranks; -1 not recorded */
+    int64_t       bytes;      /* of one call, by the convention of nccl-tests (see comm.c); -1 not recorded */
+    bool          on_host;    /* measured on the host: no device took part (gloo) */
+    hu_stats      duration;   /* in ns; on one rank it includes the wait for the others */
+    int64_t       exposed_ns; /* time of its calls that no computation hid */
+    double        factor;     /* bus bandwidth = factor * algorithm bandwidth; NaN unknown */
     hu_comm_kind  kind;
-    hu_comm_bound bound;            /* by the fits of this rank, whose durations include waiting                       */
+    hu_comm_bound bound; /* by the fits of this rank, whose durations include waiting */
 } hu_collective;
 
 /* Latency and bandwidth of one kind of collective in groups of one size. */
@@ -47,31 +49,31 @@ typedef struct {
 
 /* One collective as this rank was in it. */
 typedef struct {
-    uint64_t group;                 /* of the process group: the same on all its ranks                                 */
-    uint64_t what;                  /* of name, type and size                                                          */
-    int64_t  start_ns, dur_ns;      /* since 1970 where the trace says so                                              */
-    int64_t  sequence;              /* within the group; -1 not recorded                                               */
-    uint32_t row;                   /* of hu_comm.at                                                                   */
-    int32_t  peer;                  /* of a send or receive: the other rank of the job; -1 not recorded                */
-    uint32_t order;                 /* of calls that begin together                                                    */
-    uint8_t  kind;                  /* hu_comm_kind                                                                    */
-    bool     synchronises;          /* nobody leaves it before all have come                                           */
-    bool     is_posted;             /* it returned at once (MPI_Isend): its length says nothing                        */
-    uint32_t slice;                 /* of the trace that it was measured in                                            */
+    uint64_t group;            /* of the process group: the same on all its ranks */
+    uint64_t what;             /* of name, type and size */
+    int64_t  start_ns, dur_ns; /* since 1970 where the trace says so */
+    int64_t  sequence;         /* within the group; -1 not recorded */
+    uint32_t row;              /* of hu_comm.at */
+    int32_t  peer;             /* of a send or receive: the other rank of the job; -1 not recorded */
+    uint32_t order;            /* of calls that begin together */
+    uint8_t  kind;             /* hu_comm_kind */
+    bool     synchronises;     /* nobody leaves it before all have come */
+    bool     is_posted;        /* it returned at once (MPI_Isend): its length says nothing */
+    uint32_t slice;            /* of the trace that it was measured in */
 } hu_comm_call;
 
 typedef struct {
-    hu_collective *at;              /* by total time, then name, group, bytes */
-    size_t   n;
-    int64_t  calls;
-    int64_t  total_ns;              /* union on the device, or of threads where no device took part */
-    int64_t  overlapped_ns, exposed_ns;
-    int64_t  bytes;                 /* of the calls that say so */
-    bool     on_host;
-    hu_comm_call *calls_at;         /* in the order of time; none in a digest of several ranks */
-    size_t   n_calls_at;
-    hu_comm_fit *fits;              /* from durations that include waiting; none in a digest of several ranks */
-    size_t   n_fits;
+    hu_collective *at; /* by total time, then name, group, bytes */
+    size_t         n;
+    int64_t        calls;
+    int64_t        total_ns; /* union on the device, or of threads where no device took part */
+    int64_t        overlapped_ns, exposed_ns;
+    int64_t        bytes; /* of the calls that say so */
+    bool           on_host;
+    hu_comm_call  *calls_at; /* in the order of time; none in a digest of several ranks */
+    size_t         n_calls_at;
+    hu_comm_fit   *fits; /* from durations that include waiting; none in a digest of several ranks */
+    size_t         n_fits;
 } hu_comm;
 
 /* Rows live in the arena of `ask`, texts are borrowed from the trace.  Returns 0 or HU_ENOMEM. */

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOST_FITS = 256 };            /* kinds and group sizes; no job has as many */
+enum { MOST_FITS = 256 }; /* kinds and group sizes; no job has as many */
 
 typedef struct {
     const hu_comm_size *size;
@@ -53,8 +53,7 @@ static void judge(hu_comm_size *s, const hu_fit *fit)
         s->share = wire * fit->at[fit->n - 1].ns_per_byte / s->least_ns;
 }
 
-bool hu_comm_fit_sizes(hu_comm_size *sizes, size_t n, hu_arena *arena, hu_arena *scratch, hu_comm_fit **fits,
-                       size_t *n_fits)
+bool hu_comm_fit_sizes(hu_comm_size *sizes, size_t n, hu_arena *arena, hu_arena *scratch, hu_comm_fit **fits, size_t *n_fits)
 {
     HU_VEC(hu_comm_fit) list = {0};
     member       *order = hu_arena_alloc(scratch, (n + 1) * sizeof *order);
@@ -71,8 +70,8 @@ bool hu_comm_fit_sizes(hu_comm_size *sizes, size_t n, hu_arena *arena, hu_arena 
         qsort(order, n, sizeof *order, by_class);
     for (size_t first = 0, end; first < n && list.n < MOST_FITS; first = end) {
         const hu_comm_size *one = order[first].size;
-        hu_comm_fit fit = {.kind = one->kind, .group_size = one->group_size, .link = one->link};
-        size_t      count = 0;
+        hu_comm_fit         fit = {.kind = one->kind, .group_size = one->group_size, .link = one->link};
+        size_t              count = 0;
 
         for (end = first; end < n && is_alike(one, order[end].size); end++) {
             const hu_comm_size *s = order[end].size;

@@ -9,12 +9,12 @@
 typedef struct {
     hu_comm_kind  kind;
     hu_comm_link  link;
-    int64_t       bytes, group_size;    /* -1 not recorded                                                  */
-    double        factor;               /* of the bus bandwidth; NaN unknown                                */
+    int64_t       bytes, group_size; /* -1 not recorded */
+    double        factor;            /* of the bus bandwidth; NaN unknown */
     int64_t       calls;
-    double        least_ns;             /* the time they need; NaN unknown                                  */
-    hu_comm_bound bound;                /* result                                                           */
-    double        share;                /* result: bytes / (beta * time), of the bandwidth that sizes reach; NaN unknown */
+    double        least_ns; /* the time they need; NaN unknown */
+    hu_comm_bound bound;    /* result */
+    double        share;    /* result: bytes / (beta * time), of the bandwidth that sizes reach; NaN unknown */
 } hu_comm_size;
 
 /*

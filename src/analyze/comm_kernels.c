@@ -20,8 +20,8 @@ typedef struct {
     const hu_trace *trace;
     hu_slices       s;
     hu_arena       *scratch;
-    hu_map          span_of;            /* of a launching call                                    */
-    HU_VEC(bool)    is_known;           /* of a span: has a collective by name                    */
+    hu_map          span_of; /* of a launching call */
+    HU_VEC(bool) is_known;   /* of a span: has a collective by name */
 } work;
 
 static bool is_call_name(hu_str name)

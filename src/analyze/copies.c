@@ -86,9 +86,9 @@ int hu_copies_measure(const hu_ask *ask, hu_copies *out, hu_error *err)
     const hu_slices *s = &ask->s;
     HU_VEC(hu_copy) list = {0};
     interval_lists at = {0};
-    hu_copies result = {0};
-    hu_map    rows;
-    int       rc = 0;
+    hu_copies      result = {0};
+    hu_map         rows;
+    int            rc = 0;
 
     if (!hu_map_init(&rows, ask->scratch, 64))
         return hu_fail_memory(err);

@@ -7,27 +7,27 @@
 #include "analyze/series.h"
 
 typedef struct {
-    hu_str  name;               /* as recorded: "Memcpy HtoD (Pageable -> Device)"                      */
-    hu_str  direction;          /* "HtoD", "DtoH", "DtoD", "PtoP", "HtoH", "set"; "" unknown            */
-    hu_str  from, to;           /* "Pageable", "Pinned", "Device" …; "" unknown                         */
+    hu_str  name;      /* as recorded: "Memcpy HtoD (Pageable -> Device)" */
+    hu_str  direction; /* "HtoD", "DtoH", "DtoD", "PtoP", "HtoH", "set"; "" unknown */
+    hu_str  from, to;  /* "Pageable", "Pinned", "Device" …; "" unknown */
     int64_t calls;
     int64_t total_ns, min_ns, max_ns;
-    int64_t bytes;              /* of the calls that say how many                                       */
-    int64_t timed_bytes_ns;     /* time of those calls: bytes / this = GB/s                             */
+    int64_t bytes;          /* of the calls that say how many */
+    int64_t timed_bytes_ns; /* time of those calls: bytes / this = GB/s */
     bool    has_bytes;
-    bool    is_pageable;        /* goes through a staging buffer and blocks the host                    */
-    int64_t exposed_ns;         /* no kernel ran meanwhile                                              */
-    int64_t blocking;           /* calls that returned only when the copy was done                      */
+    bool    is_pageable; /* goes through a staging buffer and blocks the host */
+    int64_t exposed_ns;  /* no kernel ran meanwhile */
+    int64_t blocking;    /* calls that returned only when the copy was done */
 } hu_copy;
 
 typedef enum { HU_COPY_HTOD, HU_COPY_DTOH, HU_COPY_DTOD, HU_COPY_SET, HU_COPY_DIRECTIONS } hu_copy_direction;
 
 typedef struct {
-    hu_copy *at;                /* by total_ns, then name */
-    size_t   n;
-    int64_t  total_ns;
-    int64_t  exposed_ns;        /* copies and sets together, while no kernel ran */
-    hu_series gbps[HU_COPY_DIRECTIONS];     /* 1e9 bytes per second over time; copies of one direction at once add up */
+    hu_copy  *at; /* by total_ns, then name */
+    size_t    n;
+    int64_t   total_ns;
+    int64_t   exposed_ns;               /* copies and sets together, while no kernel ran */
+    hu_series gbps[HU_COPY_DIRECTIONS]; /* 1e9 bytes per second over time; copies of one direction at once add up */
 } hu_copies;
 
 /* Rows live in the arena of `ask`, names are borrowed from the trace.  Returns 0 or HU_ENOMEM. */

@@ -58,6 +58,7 @@ static void find_device(const hu_trace *trace, hu_digest *d)
 }
 
 /* Calls keep() for the members named of every row of a list. */
+/* clang-format off */
 #define KEEP1(ok, d, list, count, a)                                               \
     for (size_t i_ = 0; ok && i_ < (d)->count; i_++)                               \
         ok = keep((d)->arena, &(d)->list[i_].a)
@@ -67,6 +68,7 @@ static void find_device(const hu_trace *trace, hu_digest *d)
 #define KEEP3(ok, d, list, count, a, b, c)                                         \
     for (size_t i_ = 0; ok && i_ < (d)->count; i_++)                               \
         ok = keep((d)->arena, &(d)->list[i_].a) && keep((d)->arena, &(d)->list[i_].b) && keep((d)->arena, &(d)->list[i_].c)
+/* clang-format on */
 
 /* Labels of kernels are a part of their name or were made in this arena: the part moves with the name. */
 static bool keep_kernels(hu_digest *d)
@@ -143,33 +145,33 @@ static bool windows(const hu_steps *steps, bool counted, hu_arena *arena, hu_int
 
 /* Each question once: what asks it, and where its answer goes.  The dearest come first, so that threads end together;
  * those that need most memory stand apart, so that no two of them run at once. */
-#define QUESTIONS(Q)                                                                          \
-    Q(breakdown, hu_breakdown_measure(ask, &d->breakdown, err))                               \
-    Q(roofline, hu_roofline_measure(ask, &d->roofline, err))                                  \
-    Q(tree, hu_tree_measure(ask, &d->tree, err))                                              \
-    Q(calls, hu_calls_measure(ask, &d->calls, err))                                           \
-    Q(launches, hu_launches_measure(ask, &d->launches, err))                                  \
-    Q(kernels, hu_kernels_measure(ask, &d->kernels, err))                                     \
-    Q(overheads, hu_overheads_measure(ask, &d->overheads, err))                               \
-    Q(operators, hu_operators_measure(ask, o->grouping, o->frames, &d->operators, err))       \
-    Q(hot, hu_hot_measure(ask, &d->hot, err))                                                 \
-    Q(sequences, hu_sequences_measure(ask, &d->sequences, err))                               \
-    Q(memory, hu_memory_measure(ask, &d->memory, err))                                        \
-    Q(idle, hu_idle_measure(ask, &d->idle, err))                                              \
-    Q(comm, hu_comm_measure(ask, &d->comm, err))                                              \
-    Q(copies, hu_copies_measure(ask, &d->copies, err))                                        \
-    Q(parallelism, hu_parallelism_measure(ask, &d->phases, &d->parallelism, err))             \
-    Q(op_kernels, hu_op_kernels_measure(ask, &d->op_kernels, err))                            \
-    Q(host_calls, hu_host_calls_measure(ask, &d->host_calls, err))                            \
-    Q(host_time, hu_host_time_measure(ask, &d->host_time, err))                               \
-    Q(hta, d->hta ? hu_hta_measure(ask, d->hta, err) : 0)                                     \
+#define QUESTIONS(Q)                                                                    \
+    Q(breakdown, hu_breakdown_measure(ask, &d->breakdown, err))                         \
+    Q(roofline, hu_roofline_measure(ask, &d->roofline, err))                            \
+    Q(tree, hu_tree_measure(ask, &d->tree, err))                                        \
+    Q(calls, hu_calls_measure(ask, &d->calls, err))                                     \
+    Q(launches, hu_launches_measure(ask, &d->launches, err))                            \
+    Q(kernels, hu_kernels_measure(ask, &d->kernels, err))                               \
+    Q(overheads, hu_overheads_measure(ask, &d->overheads, err))                         \
+    Q(operators, hu_operators_measure(ask, o->grouping, o->frames, &d->operators, err)) \
+    Q(hot, hu_hot_measure(ask, &d->hot, err))                                           \
+    Q(sequences, hu_sequences_measure(ask, &d->sequences, err))                         \
+    Q(memory, hu_memory_measure(ask, &d->memory, err))                                  \
+    Q(idle, hu_idle_measure(ask, &d->idle, err))                                        \
+    Q(comm, hu_comm_measure(ask, &d->comm, err))                                        \
+    Q(copies, hu_copies_measure(ask, &d->copies, err))                                  \
+    Q(parallelism, hu_parallelism_measure(ask, &d->phases, &d->parallelism, err))       \
+    Q(op_kernels, hu_op_kernels_measure(ask, &d->op_kernels, err))                      \
+    Q(host_calls, hu_host_calls_measure(ask, &d->host_calls, err))                      \
+    Q(host_time, hu_host_time_measure(ask, &d->host_time, err))                         \
+    Q(hta, d->hta ? hu_hta_measure(ask, d->hta, err) : 0)                               \
     Q(tracelens, d->tracelens ? hu_tracelens_measure(ask, d->tracelens, err) : 0)
 
 enum {
 #define Q(name, call) QUESTION_##name,
     QUESTIONS(Q)
 #undef Q
-    QUESTION_COUNT
+        QUESTION_COUNT
 };
 
 _Static_assert((int)QUESTION_COUNT <= (int)HU_DIGEST_ARENAS, "each answer has an arena of its own");
@@ -185,8 +187,8 @@ typedef struct {
 static int ask_one(size_t question, const hu_ask *ask, const hu_digest_options *o, hu_digest *d, hu_error *err)
 {
     switch (question) {
-#define Q(name, call)        \
-    case QUESTION_##name:    \
+#define Q(name, call)     \
+    case QUESTION_##name: \
         return call;
         QUESTIONS(Q)
 #undef Q
@@ -283,12 +285,11 @@ static bool merge(hu_digest *into, const hu_digest *from)
     into->steps.n_counted += from->steps.source != HU_STEPS_NONE ? from->steps.n_counted : 0;
     hu_health_merge(&into->health, &from->health);
     return hu_operators_merge(&into->operators, &from->operators, a) &&
-           hu_kernels_merge(&into->kernels, &from->kernels, a) &&
-           hu_copies_merge(&into->copies, &from->copies, a) && hu_idle_merge(&into->idle, &from->idle, a) &&
-           hu_launches_merge(&into->launches, &from->launches, a) && hu_calls_merge(&into->calls, &from->calls, a) &&
-           hu_comm_merge(&into->comm, &from->comm, a) && hu_memory_merge(&into->memory, &from->memory, a) &&
-           hu_overheads_merge(&into->overheads, &from->overheads, a) && hu_hot_merge(&into->hot, &from->hot, a) &&
-           hu_tree_merge(&into->tree, &from->tree, a) &&
+           hu_kernels_merge(&into->kernels, &from->kernels, a) && hu_copies_merge(&into->copies, &from->copies, a) &&
+           hu_idle_merge(&into->idle, &from->idle, a) && hu_launches_merge(&into->launches, &from->launches, a) &&
+           hu_calls_merge(&into->calls, &from->calls, a) && hu_comm_merge(&into->comm, &from->comm, a) &&
+           hu_memory_merge(&into->memory, &from->memory, a) && hu_overheads_merge(&into->overheads, &from->overheads, a) &&
+           hu_hot_merge(&into->hot, &from->hot, a) && hu_tree_merge(&into->tree, &from->tree, a) &&
            hu_sequences_merge(&into->sequences, &from->sequences, a) &&
            hu_roofline_merge(&into->roofline, &from->roofline, a) &&
            hu_host_calls_merge(&into->host_calls, &from->host_calls, a) &&
@@ -325,9 +326,9 @@ void hu_digest_agree(hu_digest *const *digests, size_t n, hu_job_parallelism *ou
 
 hu_digest *hu_digest_merge(hu_digest *const *digests, size_t n, hu_error *err)
 {
-    hu_arena  *arena = hu_arena_new();
-    hu_digest *d = arena ? hu_arena_calloc(arena, 1, sizeof *d) : NULL;
-    bool       ok = d != NULL;
+    hu_arena          *arena = hu_arena_new();
+    hu_digest         *d = arena ? hu_arena_calloc(arena, 1, sizeof *d) : NULL;
+    bool               ok = d != NULL;
     hu_job_parallelism job;
 
     if (ok) {

@@ -7,9 +7,11 @@
 
 #include "base/wire.h"
 
+/* clang-format off */
 #define STATS(F, T) \
     F(T, SIZE, n) F(T, I64, sum) F(T, I64, min) F(T, I64, max) F(T, F64, mean) F(T, F64, stddev) F(T, F64, median) \
     F(T, F64, p10) F(T, F64, p90)
+/* clang-format on */
 HU_WIRE_TABLE(hu_stats, STATS);
 
 #define POINT(F, T) F(T, F64, most) F(T, F64, area)
@@ -18,6 +20,7 @@ HU_WIRE_TABLE(hu_point, POINT);
 #define SERIES(F, T) F(T, I64, start_ns) F(T, I64, piece_ns) F(T, PARTS, at, hu_point)
 HU_WIRE_TABLE(hu_series, SERIES);
 
+/* clang-format off */
 #define INFO(F, T) \
     F(T, STR, file) F(T, STR, format) F(T, STR, tool) F(T, STR, compression) F(T, STR, host) F(T, STR, backend) \
     F(T, I64, bytes) F(T, I64, base_ns) F(T, I64, rank) F(T, I64, world_size) F(T, I64, schema_version) \
@@ -95,6 +98,7 @@ HU_WIRE_TABLE(hu_kernels, KERNELS);
     F(T, STR, name) F(T, STR, direction) F(T, STR, from) F(T, STR, to) F(T, I64, calls) F(T, I64, total_ns) \
     F(T, I64, min_ns) F(T, I64, max_ns) F(T, I64, bytes) F(T, I64, timed_bytes_ns) F(T, BOOL, has_bytes) \
     F(T, BOOL, is_pageable) F(T, I64, exposed_ns) F(T, I64, blocking)
+/* clang-format on */
 HU_WIRE_TABLE(hu_copy, COPY);
 
 #define COPIES(F, T) \
@@ -107,6 +111,7 @@ HU_WIRE_TABLE(hu_op_kernel, OP_KERNEL);
 #define OP_KERNELS(F, T) F(T, LIST, at, n, hu_op_kernel) F(T, SIZE, n)
 HU_WIRE_TABLE(hu_op_kernels, OP_KERNELS);
 
+/* clang-format off */
 #define IDLE_STREAM(F, T) \
     F(T, I64, device) F(T, I64, stream) F(T, I64, work) F(T, I64, gaps) F(T, I64, busy_ns) F(T, I64, idle_ns) \
     F(T, I64, host_wait_ns) F(T, I64, kernel_wait_ns) F(T, I64, other_ns) F(T, I64, host_waits) \
@@ -116,11 +121,13 @@ HU_WIRE_TABLE(hu_idle_stream, IDLE_STREAM);
 #define IDLE_GAP(F, T) \
     F(T, I64, start_ns) F(T, I64, dur_ns) F(T, I64, step) F(T, ENUM, cause, HU_IDLE_CAUSE_COUNT) F(T, F64, cause_ns) \
     F(T, STR, host) F(T, I64, host_ns) F(T, STR, before) F(T, STR, after)
+/* clang-format on */
 HU_WIRE_TABLE(hu_idle_gap, IDLE_GAP);
 
 #define IDLE_WINDOW(F, T) F(T, I64, start_ns) F(T, I64, dur_ns) F(T, I64, busy_ns)
 HU_WIRE_TABLE(hu_idle_window, IDLE_WINDOW);
 
+/* clang-format off */
 #define IDLE(F, T) \
     F(T, LIST, streams, n_streams, hu_idle_stream) F(T, SIZE, n_streams) F(T, I64, idle_ns) F(T, I64, gaps) \
     F(T, I64S, by_cause) F(T, LIST, longest, n_longest, hu_idle_gap) F(T, SIZE, n_longest) \
@@ -130,12 +137,14 @@ HU_WIRE_TABLE(hu_idle, IDLE);
 #define LAUNCH(F, T) \
     F(T, STR, name) F(T, I64, launches) F(T, I64, call_ns) F(T, I64, delay_ns) F(T, I64, most_delay_ns) \
     F(T, I64, work_ns) F(T, I64, shorter)
+/* clang-format on */
 HU_WIRE_TABLE(hu_launch, LAUNCH);
 
 #define LAUNCH_QUEUE(F, T) \
     F(T, I64, device) F(T, I64, stream) F(T, I64, launches) F(T, I64, most) F(T, F64, mean) F(T, I64, full_ns)
 HU_WIRE_TABLE(hu_launch_queue, LAUNCH_QUEUE);
 
+/* clang-format off */
 #define LAUNCH_OUTLIER(F, T) \
     F(T, STR, call) F(T, STR, work) F(T, STR, op) F(T, I64, start_ns) F(T, I64, call_ns) F(T, I64, delay_ns) \
     F(T, I64, work_ns)
@@ -147,11 +156,13 @@ HU_WIRE_TABLE(hu_launch_outlier, LAUNCH_OUTLIER);
     F(T, PART, delay, hu_stats) F(T, LIST, at, n, hu_launch) F(T, SIZE, n) \
     F(T, LIST, queues, n_queues, hu_launch_queue) F(T, SIZE, n_queues) F(T, PART, queue, hu_series) \
     F(T, LIST, outliers, n_outliers, hu_launch_outlier) F(T, SIZE, n_outliers)
+/* clang-format on */
 HU_WIRE_TABLE(hu_launches, LAUNCHES);
 
 #define CALL(F, T) F(T, STR, name) F(T, PART, duration, hu_stats) F(T, BOOL, is_sync) F(T, BOOL, is_alloc)
 HU_WIRE_TABLE(hu_call, CALL);
 
+/* clang-format off */
 #define WAIT(F, T) \
     F(T, STR, call) F(T, STR, op) F(T, STR, stack) F(T, I64, calls) F(T, I64, total_ns) F(T, I64, max_ns)
 HU_WIRE_TABLE(hu_wait, WAIT);
@@ -170,6 +181,7 @@ HU_WIRE_TABLE(hu_collective, COLLECTIVE);
 
 #define FIT_PIECE(F, T) \
     F(T, F64, from_bytes) F(T, F64, to_bytes) F(T, F64, alpha_ns) F(T, F64, ns_per_byte) F(T, SIZE, n)
+/* clang-format on */
 HU_WIRE_TABLE(hu_fit_piece, FIT_PIECE);
 
 #define FIT(F, T) F(T, FIRST, at, n, hu_fit_piece) F(T, SIZE, n) F(T, F64, error)
@@ -179,6 +191,7 @@ HU_WIRE_TABLE(hu_fit, FIT);
     F(T, ENUM, kind, HU_COMM_KIND_COUNT) F(T, I64, group_size) F(T, ENUM, link, HU_LINK_COUNT) F(T, PART, fit, hu_fit)
 HU_WIRE_TABLE(hu_comm_fit, COMM_FIT);
 
+/* clang-format off */
 #define COMM_CALL(F, T) \
     F(T, U64, group) F(T, U64, what) F(T, I64, start_ns) F(T, I64, dur_ns) F(T, I64, sequence) \
     F(T, U32, row) F(T, I32, peer) F(T, U32, order) F(T, U8, kind, HU_COMM_KIND_COUNT) F(T, BOOL, synchronises) \
@@ -208,6 +221,7 @@ HU_WIRE_TABLE(hu_memory_pool, MEMORY_POOL);
 #define MEMORY(F, T) \
     F(T, LIST, at, n, hu_memory_pool) F(T, SIZE, n) F(T, LIST, holders, n_holders, hu_memory_holder) \
     F(T, SIZE, n_holders) F(T, I64, ooms)
+/* clang-format on */
 HU_WIRE_TABLE(hu_memory, MEMORY);
 
 #define RECOMPUTE(F, T) F(T, STR, name) F(T, I64, calls) F(T, I64, device_ns) F(T, I64, host_ns)
@@ -220,6 +234,7 @@ HU_WIRE_TABLE(hu_overhead, OVERHEAD);
     F(T, STR, name) F(T, STR, module) F(T, I64, self) F(T, I64, total) F(T, I64, main_self) F(T, I64, kernel)
 HU_WIRE_TABLE(hu_hot_function, HOT_FUNCTION);
 
+/* clang-format off */
 #define HOT(F, T) \
     F(T, I64, samples) F(T, I64, main_samples) F(T, I64, kernel_samples) F(T, I64, sample_ns) \
     F(T, LIST, at, n, hu_hot_function) F(T, SIZE, n)
@@ -239,6 +254,7 @@ HU_WIRE_TABLE(hu_tree_node, TREE_NODE);
 
 #define TREE(F, T) \
     F(T, LIST, at, n, hu_tree_node) F(T, SIZE, n) F(T, I64, hidden) F(T, I64, host_ns) F(T, I64, device_ns)
+/* clang-format on */
 HU_WIRE_TABLE(hu_tree, TREE);
 
 #define SEQUENCE(F, T) \
@@ -248,16 +264,19 @@ HU_WIRE_TABLE(hu_sequence, SEQUENCE);
 #define SEQUENCES(F, T) F(T, LIST, at, n, hu_sequence) F(T, SIZE, n)
 HU_WIRE_TABLE(hu_sequences, SEQUENCES);
 
+/* clang-format off */
 #define ROOFLINE_OP(F, T) \
     F(T, STR, op) F(T, STR, shapes) F(T, STR, types) F(T, STR, signature) F(T, ENUM, kind, HU_WORK_COUNT) \
     F(T, ENUM, dtype, HU_DTYPE_COUNT) F(T, I64, calls) F(T, I64, kernels) F(T, I64, kernel_ns) F(T, F64, flops) \
     F(T, F64, bytes) F(T, F64, roofline_ns) F(T, ENUM, bound, HU_BOUND_BANDWIDTH + 1) F(T, STR, peak) \
     F(T, F64, peak_tflops)
+/* clang-format on */
 HU_WIRE_TABLE(hu_roofline_op, ROOFLINE_OP);
 
 #define ROOFLINE_UNKNOWN(F, T) F(T, STR, name) F(T, BOOL, is_kernel) F(T, I64, kernels) F(T, I64, kernel_ns)
 HU_WIRE_TABLE(hu_roofline_unknown, ROOFLINE_UNKNOWN);
 
+/* clang-format off */
 #define ROOFLINE(F, T) \
     F(T, STR, device) F(T, STR, source) F(T, F64, gbps) F(T, LIST, at, n, hu_roofline_op) F(T, SIZE, n) \
     F(T, LIST, unknown, n_unknown, hu_roofline_unknown) F(T, SIZE, n_unknown) F(T, I64, kernel_ns) \
@@ -280,6 +299,7 @@ HU_WIRE_TABLE(hu_health, HEALTH);
 #define HTA_DESCRIBE(F, T) \
     F(T, I64, count) F(T, F64, mean) F(T, F64, std) F(T, F64, min) F(T, F64, q25) F(T, F64, q50) F(T, F64, q75) \
     F(T, F64, max)
+/* clang-format on */
 HU_WIRE_TABLE(hu_hta_describe, HTA_DESCRIBE);
 
 #define HTA_IDLE(F, T) F(T, I64, stream) F(T, F64S, idle_us) F(T, I64S, gaps)
@@ -288,9 +308,11 @@ HU_WIRE_TABLE(hu_hta_idle, HTA_IDLE);
 #define HTA_TYPE(F, T) F(T, WORD, type) F(T, F64, sum_us)
 HU_WIRE_TABLE(hu_hta_type, HTA_TYPE);
 
+/* clang-format off */
 #define HTA_KERNEL(F, T) \
     F(T, STR, name) F(T, WORD, type) F(T, I64, count) F(T, F64, sum_us) F(T, F64, max_us) F(T, F64, min_us) \
     F(T, F64, mean_us) F(T, F64, std_us)
+/* clang-format on */
 HU_WIRE_TABLE(hu_hta_kernel, HTA_KERNEL);
 
 #define HTA_QUEUE(F, T) F(T, I64, stream) F(T, PART, length, hu_hta_describe) F(T, F64, full_us)
@@ -299,6 +321,7 @@ HU_WIRE_TABLE(hu_hta_queue, HTA_QUEUE);
 #define HTA_BANDWIDTH(F, T) F(T, WORD, name) F(T, PART, gbps, hu_hta_describe)
 HU_WIRE_TABLE(hu_hta_bandwidth, HTA_BANDWIDTH);
 
+/* clang-format off */
 #define HTA(F, T) \
     F(T, I64, rows) F(T, I64, gpu_rows) F(T, F64, kernel_us) F(T, F64, idle_us) F(T, F64, compute_us) \
     F(T, F64, non_compute_us) F(T, F64, overlap_pct) F(T, FIRST, types, n_types, hu_hta_type) F(T, SIZE, n_types) \
@@ -319,20 +342,24 @@ HU_WIRE_TABLE(hu_tracelens, TRACELENS);
 #define PHASE_ROW(F, T) \
     F(T, ENUM, phase, HU_PHASE_COUNT) F(T, I64, host_ns) F(T, I64, compute_ns) F(T, I64S, comm_ns) F(T, I64, exposed_ns) \
     F(T, I64, calls) F(T, I64, bytes)
+/* clang-format on */
 HU_WIRE_TABLE(hu_phase_row, PHASE_ROW);
 
 #define PHASE_TABLE(F, T) F(T, LIST, at, n, hu_phase_row) F(T, SIZE, n) F(T, U32, sources) F(T, BOOL, on_host)
 HU_WIRE_TABLE(hu_phase_table, PHASE_TABLE);
 
+/* clang-format off */
 #define PARALLEL_GROUP(F, T) \
     F(T, ENUM, kind, HU_PARALLEL_COUNT) F(T, ENUM, trust, HU_TRUST_HIGH + 1) F(T, STR, words) F(T, STR, group) \
     F(T, STR, ranks) F(T, I64, size) F(T, STR, pattern) F(T, I64, calls) F(T, I64, bytes) F(T, I64, ns) \
     F(T, BOOL, is_main) F(T, SIZE, source) F(T, SIZE, id)
+/* clang-format on */
 HU_WIRE_TABLE(hu_parallel_group, PARALLEL_GROUP);
 
 #define PARALLEL_REASON(F, T) F(T, SIZE, group) F(T, STR, text)
 HU_WIRE_TABLE(hu_parallel_reason, PARALLEL_REASON);
 
+/* clang-format off */
 #define PARALLELISM(F, T) \
     F(T, LIST, at, n, hu_parallel_group) F(T, SIZE, n) F(T, LIST, reasons, n_reasons, hu_parallel_reason) \
     F(T, SIZE, n_reasons) F(T, STR, summary) F(T, STR, why_not) F(T, ENUM, trust, HU_TRUST_HIGH + 1) \
@@ -342,6 +369,7 @@ HU_WIRE_TABLE(hu_parallel_reason, PARALLEL_REASON);
     F(T, F64, prefetch_forward_pct) F(T, F64, prefetch_backward_pct) F(T, F64, layers) F(T, F64, expert_layers) \
     F(T, F64, passes) F(T, I64, stages) F(T, I64, microbatches) F(T, STR, stage) F(T, F64, bubble_pct) \
     F(T, F64, ideal_bubble_pct)
+/* clang-format on */
 HU_WIRE_TABLE(hu_parallelism, PARALLELISM);
 
 #define HOST_SUM(F, T) F(T, I64, calls) F(T, I64, total_ns) F(T, I64, longest_ns) F(T, I64, bytes) F(T, I64, main_ns)
@@ -354,6 +382,7 @@ HU_WIRE_TABLE(hu_host_call, HOST_CALL);
     F(T, STR, call) F(T, STR, path) F(T, STR, within) F(T, ENUM, class, HU_HOST_CLASS_COUNT) F(T, PART, sum, hu_host_sum)
 HU_WIRE_TABLE(hu_host_place, HOST_PLACE);
 
+/* clang-format off */
 #define HOST_CALLS(F, T) \
     F(T, PARTS, by_class, hu_host_sum) F(T, LIST, at, n, hu_host_call) F(T, SIZE, n) \
     F(T, LIST, places, n_places, hu_host_place) F(T, SIZE, n_places)
@@ -362,11 +391,13 @@ HU_WIRE_TABLE(hu_host_calls, HOST_CALLS);
 #define HOST_PROCESS(F, T) \
     F(T, STR, name) F(T, I64, pid) F(T, I64, threads) F(T, I64, start_ns) F(T, I64, wall_ns) F(T, I64S, state_ns) \
     F(T, BOOL, is_main)
+/* clang-format on */
 HU_WIRE_TABLE(hu_host_process, HOST_PROCESS);
 
 #define HOST_THREAD(F, T) F(T, STR, name) F(T, I64, tid) F(T, I64, start_ns) F(T, I64, wall_ns) F(T, I64S, state_ns)
 HU_WIRE_TABLE(hu_host_thread, HOST_THREAD);
 
+/* clang-format off */
 #define HOST_TIME(F, T) \
     F(T, BOOL, is_recorded) F(T, STR, process) F(T, STR, thread) F(T, I64, pid) F(T, I64, tid) F(T, F64, step_ns) \
     F(T, F64S, state_ns) F(T, F64S, idle_ns) F(T, LIST, at, n, hu_host_process) F(T, SIZE, n) \
@@ -386,6 +417,7 @@ HU_WIRE_TABLE(hu_host_time, HOST_TIME);
     F(T, PART, host_time, hu_host_time) F(T, PART, phases, hu_phase_table) F(T, PART, parallelism, hu_parallelism) \
     F(T, PART, health, hu_health) F(T, MAYBE, hta, hu_hta) \
     F(T, MAYBE, tracelens, hu_tracelens) F(T, LEFT, findings)
+/* clang-format on */
 HU_WIRE_TABLE(hu_digest, DIGEST);
 
 int hu_digest_pack(const hu_digest *d, hu_arena *arena, hu_str *out, hu_error *err)
@@ -403,7 +435,7 @@ hu_digest *hu_digest_unpack(hu_str bytes, hu_error *err)
     hu_digest *d = arena ? hu_arena_calloc(arena, 1, sizeof *d) : NULL;
     int        rc = d ? hu_wire_unpack(&hu_digest_wire, bytes, arena, d, err) : hu_fail_memory(err);
 
-    if (rc == 0 && d->breakdown.n != d->steps.n)    /* rows of the one are asked for by the number of the other */
+    if (rc == 0 && d->breakdown.n != d->steps.n) /* rows of the one are asked for by the number of the other */
         rc = hu_fail(err, HU_EFORMAT, NULL, HU_NO_OFFSET, "packed results are broken at steps");
     for (size_t i = 0; rc == 0 && i < d->comm.n_calls_at; i++)
         if (d->comm.calls_at[i].row >= d->comm.n)

@@ -20,10 +20,10 @@
 #include <stdlib.h>
 
 enum {
-    MOST_POINTS = 64,               /* of very many sizes those that count most */
+    MOST_POINTS = 64, /* of very many sizes those that count most */
     MOST_SPLITS = 15,
-    SEARCHES = 80,                  /* each leaves 0.62 of where the slope can be */
-    LEAST_HALF = 3,                 /* points, of which a line has something to say */
+    SEARCHES = 80,  /* each leaves 0.62 of where the slope can be */
+    LEAST_HALF = 3, /* points, of which a line has something to say */
 };
 
 static const double LEAST_SPREAD = 8, LEAST_HALF_SPREAD = 2, LEAST_ERROR = 0.005, CLEARLY = 6;

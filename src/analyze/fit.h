@@ -7,25 +7,25 @@
 
 /* One size: what goes over the wire, and the time it takes. */
 typedef struct {
-    double bytes;                   /* S * f: size of the call times the factor of its bus bandwidth                  */
-    double ns;                      /* > 0                                                                             */
-    double weight;                  /* > 0: how much this size counts                                                  */
+    double bytes;  /* S * f: size of the call times the factor of its bus bandwidth */
+    double ns;     /* > 0 */
+    double weight; /* > 0: how much this size counts */
 } hu_fit_point;
 
 /* A line through a range of sizes.  One of the two costs may be too small to be seen; never both. */
 typedef struct {
-    double from_bytes, to_bytes;    /* on the wire: the sizes it was fitted to                                         */
-    double alpha_ns;                /* latency; 0: cannot be told at these sizes                                       */
-    double ns_per_byte;             /* 1 / beta; 0: size makes no difference at these sizes                            */
-    size_t n;                       /* points                                                                          */
+    double from_bytes, to_bytes; /* on the wire: the sizes it was fitted to */
+    double alpha_ns;             /* latency; 0: cannot be told at these sizes */
+    double ns_per_byte;          /* 1 / beta; 0: size makes no difference at these sizes */
+    size_t n;                    /* points */
 } hu_fit_piece;
 
 enum { HU_FIT_PIECES = 2 };
 
 typedef struct {
-    hu_fit_piece at[HU_FIT_PIECES]; /* by size                                                                         */
-    size_t n;                       /* 0: too few sizes, or too near each other                                        */
-    double error;                   /* weighted mean of |fitted - seen| / seen                                         */
+    hu_fit_piece at[HU_FIT_PIECES]; /* by size */
+    size_t       n;                 /* 0: too few sizes, or too near each other */
+    double       error;             /* weighted mean of |fitted - seen| / seen */
 } hu_fit;
 
 /*

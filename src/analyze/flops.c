@@ -20,14 +20,14 @@
 
 enum {
     NONE = -1,
-    SPATIAL_MAX = 1 << 24,              /* of strides, windows and paddings, so that sums of products fit */
+    SPATIAL_MAX = 1 << 24, /* of strides, windows and paddings, so that sums of products fit */
 };
 
 struct hu_op_model {
     hu_str       name;
     hu_work_kind kind;
     bool (*measure)(const hu_op_model *, const hu_args *, hu_work_hint, hu_work *);
-    int8_t p[7];                        /* positions of arguments and small numbers: see each formula */
+    int8_t p[7]; /* positions of arguments and small numbers: see each formula */
 };
 
 static const hu_arg *tensor(const hu_args *a, int i)
@@ -62,7 +62,7 @@ static void on_matrix(hu_work *out, hu_dtype dtype)
 static void on_vector(hu_work *out, hu_dtype dtype)
 {
     out->dtype = dtype == HU_DTYPE_FP64 || dtype == HU_DTYPE_C128 ? HU_DTYPE_FP64
-               : hu_dtype_is_float(dtype)                        ? HU_DTYPE_FP32
+                 : hu_dtype_is_float(dtype)                       ? HU_DTYPE_FP32
                                                                   : dtype;
 }
 
@@ -82,8 +82,8 @@ static int64_t sized(int64_t elements, hu_dtype dtype)
 static hu_dtype scalar_type(const hu_args *a, int i, hu_dtype otherwise)
 {
     static const hu_dtype types[] = {
-        HU_DTYPE_INT8, HU_DTYPE_INT8, HU_DTYPE_INT16, HU_DTYPE_INT32, HU_DTYPE_INT64, HU_DTYPE_FP16, HU_DTYPE_FP32,
-        HU_DTYPE_FP64,
+        HU_DTYPE_INT8,  HU_DTYPE_INT8, HU_DTYPE_INT16, HU_DTYPE_INT32,
+        HU_DTYPE_INT64, HU_DTYPE_FP16, HU_DTYPE_FP32,  HU_DTYPE_FP64,
     };
     int64_t number;
 
@@ -107,7 +107,7 @@ static bool put_product(hu_work *out, int64_t batch, int64_t m, int64_t n, int64
 static bool measure_mm(const hu_op_model *o, const hu_args *a, hu_work_hint hint, hu_work *out)
 {
     const hu_arg *x = shaped(a, o->p[0], 2, 2), *y = shaped(a, o->p[1], 2, 2);
-    int64_t bytes;
+    int64_t       bytes;
 
     (void)hint;
     if (!x || !y || x->dim[1] != y->dim[0])
@@ -121,7 +121,7 @@ static bool measure_mm(const hu_op_model *o, const hu_args *a, hu_work_hint hint
 static bool measure_bmm(const hu_op_model *o, const hu_args *a, hu_work_hint hint, hu_work *out)
 {
     const hu_arg *x = shaped(a, o->p[0], 3, 3), *y = shaped(a, o->p[1], 3, 3);
-    int64_t bytes;
+    int64_t       bytes;
 
     (void)hint;
     if (!x || !y || x->dim[0] != y->dim[0] || x->dim[2] != y->dim[1])
@@ -141,17 +141,17 @@ static bool measure_mv(const hu_op_model *o, const hu_args *a, hu_work_hint hint
     (void)hint;
     if (!x || !y || x->dim[x->rank - 1] != y->dim[0])
         return false;
-    on_vector(out, x->dtype);           /* no library uses matrix units for it */
-    return put(out, hu_times(2, x->elements),
-               hu_plus(hu_plus(hu_plus(hu_arg_bytes(x), hu_arg_bytes(y)), optional_bytes(a, o->p[2])),
-                       sized(rows, x->dtype)));
+    on_vector(out, x->dtype); /* no library uses matrix units for it */
+    return put(
+        out, hu_times(2, x->elements),
+        hu_plus(hu_plus(hu_plus(hu_arg_bytes(x), hu_arg_bytes(y)), optional_bytes(a, o->p[2])), sized(rows, x->dtype)));
 }
 
 /* x[..., K] with weight [N, K].  p: x, weight, bias */
 static bool measure_linear(const hu_op_model *o, const hu_args *a, hu_work_hint hint, hu_work *out)
 {
     const hu_arg *x = shaped(a, o->p[0], 1, HU_DIM_MAX), *w = shaped(a, o->p[1], 2, 2);
-    int64_t rows = 1;
+    int64_t       rows = 1;
 
     (void)hint;
     if (!x || !w || x->dim[x->rank - 1] != w->dim[1])
@@ -167,8 +167,8 @@ static bool measure_linear(const hu_op_model *o, const hu_args *a, hu_work_hint 
 static bool measure_matmul(const hu_op_model *o, const hu_args *a, hu_work_hint hint, hu_work *out)
 {
     const hu_arg *x = shaped(a, o->p[0], 1, HU_DIM_MAX), *y = shaped(a, o->p[1], 1, HU_DIM_MAX);
-    int64_t batch = 1, m, n, k;
-    int     xb, yb;
+    int64_t       batch = 1, m, n, k;
+    int           xb, yb;
 
     (void)hint;
     if (!x || !y)
@@ -217,7 +217,7 @@ static bool measure_grouped(const hu_op_model *o, const hu_args *a, hu_work_hint
         results = hu_times(m, n);
     } else if (x->rank == 2 && y->rank == 3) {
         results = hu_times(m, n);
-    } else if (x->rank == 3) {          /* the columns of y are divided among the groups */
+    } else if (x->rank == 3) { /* the columns of y are divided among the groups */
         results = hu_times(m, n);
     } else {
         if (!offsets)
@@ -231,8 +231,8 @@ static bool measure_grouped(const hu_op_model *o, const hu_args *a, hu_work_hint
 
 typedef struct {
     const hu_arg *input, *weight;
-    int64_t out_elements, out_channels;
-    int64_t flops;                      /* of one pass */
+    int64_t       out_elements, out_channels;
+    int64_t       flops; /* of one pass */
 } convolution;
 
 /* Per spatial dimension; a list of one value stands for all. */
@@ -251,18 +251,17 @@ static bool spatial(const hu_args *a, int i, int dims, int64_t otherwise, int64_
 }
 
 static bool read_convolution(const hu_args *a, int x, int w, int stride, int padding, int dilation, int groups,
-                             bool transposed,
-                             int output_padding, convolution *c)
+                             bool transposed, int output_padding, convolution *c)
 {
-    int64_t  s[HU_DIM_MAX], p[HU_DIM_MAX], d[HU_DIM_MAX], more[HU_DIM_MAX], g = 1, window = 1, batch;
-    int      dims, first;
+    int64_t s[HU_DIM_MAX], p[HU_DIM_MAX], d[HU_DIM_MAX], more[HU_DIM_MAX], g = 1, window = 1, batch;
+    int     dims, first;
 
     c->input = shaped(a, x, 2, HU_DIM_MAX);
     c->weight = shaped(a, w, 3, HU_DIM_MAX);
     if (!c->input || !c->weight)
         return false;
     dims = c->weight->rank - 2;
-    first = c->input->rank - dims;      /* without a batch: one less */
+    first = c->input->rank - dims; /* without a batch: one less */
     if (first < 1 || first > 2 || !spatial(a, stride, dims, 1, s) || !spatial(a, padding, dims, 0, p) ||
         !spatial(a, dilation, dims, 1, d) || !spatial(a, transposed ? output_padding : NONE, dims, 0, more) ||
         (groups >= 0 && !hu_arg_int(a, (size_t)groups, &g)) || g < 1)
@@ -272,7 +271,7 @@ static bool read_convolution(const hu_args *a, int x, int w, int stride, int pad
     c->out_elements = hu_times(batch, c->out_channels);
     for (int i = 0; i < dims; i++) {
         const int64_t in = c->input->dim[first + i], k = c->weight->dim[2 + i];
-        int64_t reach, size;
+        int64_t       reach, size;
 
         window = hu_times(window, k);
         if (k < 1 || k > SPATIAL_MAX || in < 0 || in > INT32_MAX || s[i] < 1)
@@ -296,8 +295,8 @@ static bool measure_conv(const hu_op_model *o, const hu_args *a, hu_work_hint hi
     if (!read_convolution(a, o->p[0], o->p[1], o->p[2], o->p[3], o->p[4], o->p[5], o->p[6] > 0, o->p[6], &c))
         return false;
     on_matrix(out, c.input->dtype);
-    return put(out, c.flops, hu_plus(hu_plus(hu_arg_bytes(c.input), hu_arg_bytes(c.weight)),
-                                     sized(c.out_elements, c.input->dtype)));
+    return put(out, c.flops,
+               hu_plus(hu_plus(hu_arg_bytes(c.input), hu_arg_bytes(c.weight)), sized(c.out_elements, c.input->dtype)));
 }
 
 /* (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups) */
@@ -309,8 +308,9 @@ static bool measure_convolution(const hu_op_model *o, const hu_args *a, hu_work_
     if (!read_convolution(a, 0, 1, 3, 4, 5, 8, hu_arg_is_true(a, 6), 7, &c))
         return false;
     on_matrix(out, c.input->dtype);
-    return put(out, c.flops, hu_plus(hu_plus(hu_arg_bytes(c.input), hu_arg_bytes(c.weight)),
-                                     hu_plus(optional_bytes(a, 2), sized(c.out_elements, c.input->dtype))));
+    return put(out, c.flops,
+               hu_plus(hu_plus(hu_arg_bytes(c.input), hu_arg_bytes(c.weight)),
+                       hu_plus(optional_bytes(a, 2), sized(c.out_elements, c.input->dtype))));
 }
 
 /* (grad, input, weight, bias sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask): the
@@ -328,7 +328,7 @@ static bool measure_convolution_backward(const hu_op_model *o, const hu_args *a,
     on_matrix(out, c.input->dtype);
     bytes = hu_arg_bytes(grad);
     if (mask[0] || mask[1])
-        bytes = hu_plus(bytes, hu_plus(hu_arg_bytes(c.input), hu_arg_bytes(c.weight)));     /* one read, one written */
+        bytes = hu_plus(bytes, hu_plus(hu_arg_bytes(c.input), hu_arg_bytes(c.weight))); /* one read, one written */
     if (mask[0] && mask[1])
         bytes = hu_plus(bytes, hu_plus(hu_arg_bytes(c.input), hu_arg_bytes(c.weight)));
     if (mask[2])
@@ -361,7 +361,7 @@ static bool read_attention(const hu_args *a, int q, char layout, int lengths_q, 
     if (t->dqk != t->k->dim[t->k->rank - 1])
         return false;
     if (t->q->rank == 4) {
-        if (tensor(a, lengths_q))       /* a mask of lengths within a padded batch */
+        if (tensor(a, lengths_q)) /* a mask of lengths within a padded batch */
             return false;
         t->batch = t->q->dim[0];
         t->heads = t->q->dim[hq];
@@ -370,7 +370,7 @@ static bool read_attention(const hu_args *a, int q, char layout, int lengths_q, 
         return t->k->dim[0] == t->batch;
     } else {
         const hu_arg *cq = tensor(a, lengths_q), *ck = tensor(a, lengths_q + 1);
-        int64_t mq, mk;
+        int64_t       mq, mk;
 
         if (!cq || !ck || cq->elements < 2 || ck->elements != cq->elements || longest_q < 0 ||
             !hu_arg_int(a, (size_t)longest_q, &mq) || !hu_arg_int(a, (size_t)longest_q + 1, &mk))
@@ -461,7 +461,7 @@ static bool measure_norm(const hu_op_model *o, const hu_args *a, hu_work_hint hi
     const unsigned masked = (unsigned)(uint8_t)o->p[0] | (unsigned)(uint8_t)o->p[1] << 8;
     const hu_arg  *x = shaped(a, o->p[2], 1, HU_DIM_MAX);
     const bool     is_idle = o->p[6] == 'b' && !hu_arg_is_true(a, 5);
-    int64_t bytes, rows = 0;
+    int64_t        bytes, rows = 0;
 
     (void)hint;
     if (!x)
@@ -473,7 +473,7 @@ static bool measure_norm(const hu_op_model *o, const hu_args *a, hu_work_hint hi
     if (o->p[6] == 'c' || (o->p[6] == 'b' && !is_idle)) {
         rows = x->rank > 1 ? x->dim[1] : -1;
     } else if (o->p[6] == 'r') {
-        int64_t inner[HU_DIM_MAX];
+        int64_t   inner[HU_DIM_MAX];
         const int n = hu_arg_ints(a, (size_t)o->p[2] + 1, inner, HU_DIM_MAX);
 
         rows = n > 0 && n <= x->rank ? 1 : 0;
@@ -489,7 +489,7 @@ static bool measure_norm(const hu_op_model *o, const hu_args *a, hu_work_hint hi
 static bool measure_softmax(const hu_op_model *o, const hu_args *a, hu_work_hint hint, hu_work *out)
 {
     const hu_arg *x = tensor(a, o->p[0]);
-    int64_t bytes;
+    int64_t       bytes;
 
     (void)hint;
     if (!x)
@@ -513,7 +513,7 @@ static hu_dtype promote(const hu_arg *const *in, int n)
 
     for (int i = 0; i < n; i++) {
         const hu_arg *x = in[i];
-        int gain;
+        int           gain;
 
         if (!best) {
             best = x;
@@ -527,7 +527,7 @@ static hu_dtype promote(const hu_arg *const *in, int n)
         if (gain > 0)
             best = x;
     }
-    if (n > 1 && best) {                /* fp16 with bf16 is fp32 */
+    if (n > 1 && best) { /* fp16 with bf16 is fp32 */
         for (int i = 0; i < n; i++)
             if (in[i]->rank == best->rank && in[i]->dtype != best->dtype && hu_dtype_is_float(in[i]->dtype) &&
                 hu_dtype_bytes(in[i]->dtype) == 2 && hu_dtype_bytes(best->dtype) == 2)
@@ -567,9 +567,9 @@ static int64_t broadcast(const hu_arg *const *in, int n)
 static bool measure_elementwise(const hu_op_model *o, const hu_args *a, hu_work_hint hint, hu_work *out)
 {
     const hu_arg *in[4];
-    int      n = 0;
-    int64_t  results, bytes = 0;
-    hu_dtype type;
+    int           n = 0;
+    int64_t       results, bytes = 0;
+    hu_dtype      type;
 
     for (int i = o->p[3]; i < o->p[3] + o->p[0] && n < 4; i++) {
         const hu_arg *x = tensor(a, i);
@@ -583,7 +583,7 @@ static bool measure_elementwise(const hu_op_model *o, const hu_args *a, hu_work_
         return false;
     results = broadcast(in, n);
     type = promote(in, n);
-    if (hu_str_equal(o->name, HU_STR("where")) && n > 1)        /* the condition is no value */
+    if (hu_str_equal(o->name, HU_STR("where")) && n > 1) /* the condition is no value */
         type = promote(in + 1, n - 1);
     if (hint.is_in_place)
         type = in[0]->dtype;
@@ -690,7 +690,7 @@ static int64_t reduced(const hu_args *a, const hu_arg *x, int where)
 
     if (x->rank > HU_DIM_MAX)
         return -1;
-    if (n < 0)                          /* one number is a dimension only when keepdim follows, else a type or a flag */
+    if (n < 0) /* one number is a dimension only when keepdim follows, else a type or a flag */
         n = (int)a->n > where + 1 && hu_arg_int(a, (size_t)where, &dims[0]) ? 1 : 0;
     if (n == 0)
         return 1;
@@ -712,11 +712,11 @@ static int64_t reduced(const hu_args *a, const hu_arg *x, int where)
 static bool measure_reduction(const hu_op_model *o, const hu_args *a, hu_work_hint hint, hu_work *out)
 {
     const hu_arg *x = tensor(a, 0), *second = tensor(a, 1);
-    int64_t  results;
-    hu_dtype type;
+    int64_t       results;
+    hu_dtype      type;
 
     (void)hint;
-    if (!x || second || hu_arg_bytes(x) < 0)        /* max(a, b) is elementwise */
+    if (!x || second || hu_arg_bytes(x) < 0) /* max(a, b) is elementwise */
         return false;
     results = reduced(a, x, o->p[0]);
     type = o->p[1] == 'b' ? HU_DTYPE_BOOL : o->p[1] == 'i' ? HU_DTYPE_INT64 : x->dtype;
@@ -749,7 +749,7 @@ static bool put_rows(hu_work *out, const hu_arg *index, int64_t read, int64_t wr
 static bool measure_embedding(const hu_op_model *o, const hu_args *a, hu_work_hint hint, hu_work *out)
 {
     const hu_arg *table = shaped(a, 0, 2, 2), *index = tensor(a, 1);
-    int64_t results;
+    int64_t       results;
 
     (void)o, (void)hint;
     if (!table || !index || hu_arg_bytes(index) < 0)
@@ -762,7 +762,7 @@ static bool measure_embedding(const hu_op_model *o, const hu_args *a, hu_work_hi
 static bool measure_embedding_backward(const hu_op_model *o, const hu_args *a, hu_work_hint hint, hu_work *out)
 {
     const hu_arg *grad = shaped(a, 0, 1, HU_DIM_MAX), *index = tensor(a, 1);
-    int64_t rows;
+    int64_t       rows;
 
     (void)o, (void)hint;
     if (!grad || !index || hu_arg_bytes(index) < 0 || !hu_arg_int(a, 2, &rows))
@@ -774,7 +774,7 @@ static bool measure_embedding_backward(const hu_op_model *o, const hu_args *a, h
 static bool measure_index_select(const hu_op_model *o, const hu_args *a, hu_work_hint hint, hu_work *out)
 {
     const hu_arg *x = shaped(a, 0, 1, HU_DIM_MAX), *index = tensor(a, 2);
-    int64_t dim, results;
+    int64_t       dim, results;
 
     (void)o, (void)hint;
     if (!x || !index || hu_arg_bytes(index) < 0 || !hu_arg_int(a, 1, &dim))
@@ -822,14 +822,17 @@ static bool measure_generated(const hu_op_model *o, const hu_args *a, hu_work_hi
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
+/* clang-format off */
 #define ROW(name, kind, formula, ...) {HU_STR(name), HU_WORK_##kind, formula, {__VA_ARGS__}}
 #define UNARY(name) ROW(name, ELEMENTWISE, measure_elementwise, 1, 1)
+/* clang-format on */
 #define UNARY_FLOAT(name) ROW(name, ELEMENTWISE, measure_elementwise, 1, 1, 'f')
-#define BINARY(name) ROW(name, ELEMENTWISE, measure_elementwise, 2, 1)
-#define COMPARE(name) ROW(name, ELEMENTWISE, measure_elementwise, 2, 1, 'b')
-#define BACKWARD(name) ROW(name, ELEMENTWISE, measure_elementwise, 2, 1)
+#define BINARY(name)      ROW(name, ELEMENTWISE, measure_elementwise, 2, 1)
+#define COMPARE(name)     ROW(name, ELEMENTWISE, measure_elementwise, 2, 1, 'b')
+#define BACKWARD(name)    ROW(name, ELEMENTWISE, measure_elementwise, 2, 1)
 
 /* Operators of PyTorch without their "aten::", in any order. */
+/* clang-format off */
 static const hu_op_model aten[] = {
     ROW("mm", GEMM, measure_mm, 0, 1, NONE, NONE),
     ROW("addmm", GEMM, measure_mm, 1, 2, 0, NONE),
@@ -954,6 +957,7 @@ static const hu_op_model aten[] = {
     ROW("_foreach_norm", OPTIMIZER, measure_foreach, 1, 0, 2),
     ROW("_foreach_reciprocal", OPTIMIZER, measure_foreach, 1, 1, 1),
 };
+/* clang-format on */
 
 /* Operators of other libraries, by their full names. */
 static const hu_op_model others[] = {

@@ -10,6 +10,7 @@
 
 #include "analyze/shapes.h"
 
+/* clang-format off */
 #define HU_WORKS(W)                                                                    \
     W(GEMM, "gemm")                                                                    \
     W(CONV, "conv")                                                                    \
@@ -22,31 +23,32 @@
     W(COPY, "copy")                                                                    \
     W(OPTIMIZER, "optimizer")                                                          \
     W(GENERATED, "generated")           /* by a compiler: only bytes can be known   */
+/* clang-format on */
 
 typedef enum {
 #define W(id, name) HU_WORK_##id,
     HU_WORKS(W)
 #undef W
-    HU_WORK_COUNT
+        HU_WORK_COUNT
 } hu_work_kind;
 
 typedef struct {
     hu_work_kind kind;
-    bool         on_matrix_unit;        /* tensor or matrix cores can do it; else the vector units              */
-    hu_dtype     dtype;                 /* what the unit computes in; FP32 may become TF32 by the kernel's name */
-    double       flops;                 /* executed; NaN unknown                                                */
-    double       model_flops;           /* without what a backward pass computes a second time; NaN unknown     */
-    double       masked_flops;          /* left out above because a causal mask hides it                        */
-    double       bytes;                 /* read and written at least                                            */
+    bool         on_matrix_unit; /* tensor or matrix cores can do it; else the vector units */
+    hu_dtype     dtype;          /* what the unit computes in; FP32 may become TF32 by the kernel's name */
+    double       flops;          /* executed; NaN unknown */
+    double       model_flops;    /* without what a backward pass computes a second time; NaN unknown */
+    double       masked_flops;   /* left out above because a causal mask hides it */
+    double       bytes;          /* read and written at least */
 } hu_work;
 
 typedef struct hu_op_model hu_op_model;
 
 /* What names add to the shapes; all 0 when nothing is known. */
 typedef struct {
-    bool     is_in_place;               /* the operator's name ends in "_"  */
-    hu_dtype list_dtype;                /* of the tensors in lists; UNKNOWN */
-    int      list_bytes;                /* of one element in lists; 0       */
+    bool     is_in_place; /* the operator's name ends in "_" */
+    hu_dtype list_dtype;  /* of the tensors in lists; UNKNOWN */
+    int      list_bytes;  /* of one element in lists; 0 */
 } hu_work_hint;
 
 /* The model for an operator, NULL when there is none.  In-place names ("aten::add_") have that of their base. */

@@ -9,15 +9,15 @@
 enum { HU_PART_COMPUTE = 1, HU_PART_COMM = 2, HU_PART_MEMORY = 4, HU_PART_SETS = 8 };
 
 typedef struct {
-    int64_t n_slices;               /* device slices of all kinds; 0: no device was used or recorded        */
+    int64_t n_slices; /* device slices of all kinds; 0: no device was used or recorded */
     int64_t n_kernels, n_comm, n_memcpy, n_memset;
-    int64_t span_ns;                /* first start to last end of any device work                           */
-    int64_t busy_ns;                /* kernels ∪ copies ∪ sets                                              */
-    int64_t compute_ns;             /* kernels that are not communication                                   */
+    int64_t span_ns;    /* first start to last end of any device work */
+    int64_t busy_ns;    /* kernels ∪ copies ∪ sets */
+    int64_t compute_ns; /* kernels that are not communication */
     int64_t comm_ns, memcpy_ns, memset_ns;
-    int64_t overlapped_comm_ns;     /* comm ∩ compute                                                       */
-    int64_t exposed_memcpy_ns;      /* memcpy ∖ (compute ∪ comm)                                            */
-    int64_t kernel_sum_ns;          /* plain sum over compute kernels: more than the union when they overlap */
+    int64_t overlapped_comm_ns; /* comm ∩ compute */
+    int64_t exposed_memcpy_ns;  /* memcpy ∖ (compute ∪ comm) */
+    int64_t kernel_sum_ns;      /* plain sum over compute kernels: more than the union when they overlap */
     int64_t comm_sum_ns;
     int64_t split_ns[HU_PART_SETS]; /* by the HU_PART_* that run at once, [0] idle; sum = span; memory = copies and sets */
 } hu_gpu_time;

@@ -10,9 +10,9 @@
 #include "base/hash.h"
 
 typedef struct {
-    uint32_t name[HU_GROUP_FRAMES];     /* string ids, innermost first */
+    uint32_t name[HU_GROUP_FRAMES]; /* string ids, innermost first */
     int      n;
-    uint32_t text;                      /* instead: a string id of the trace; 0 none */
+    uint32_t text; /* instead: a string id of the trace; 0 none */
     bool     is_backward;
 } path;
 
@@ -128,8 +128,8 @@ static hu_str join(const hu_ask *ask, hu_grouping grouping, const path *p, hu_ar
     if (!text)
         return (hu_str){0};
     for (int i = 0; i < p->n; i++) {
-        const hu_str part = without_prefix(hu_trace_text(ask->trace,
-                                                         p->name[grouping == HU_GROUP_STACK ? i : p->n - 1 - i]));
+        const hu_str part = without_prefix(
+            hu_trace_text(ask->trace, p->name[grouping == HU_GROUP_STACK ? i : p->n - 1 - i]));
 
         memcpy(text + n, between.p, i ? between.n : 0);
         n += i ? between.n : 0;

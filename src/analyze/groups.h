@@ -7,7 +7,7 @@
 
 typedef enum { HU_GROUP_NAME, HU_GROUP_SHAPES, HU_GROUP_STACK, HU_GROUP_MODULE } hu_grouping;
 
-enum { HU_GROUP_FRAMES = 64 };      /* the most frames of a stack that can be told apart */
+enum { HU_GROUP_FRAMES = 64 }; /* the most frames of a stack that can be told apart */
 
 /* A key that is equal for slices of one group; `frames` is how many innermost frames of a stack count. */
 uint64_t hu_group_key(const hu_ask *ask, hu_grouping grouping, int frames, uint32_t slice);

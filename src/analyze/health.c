@@ -16,9 +16,9 @@ static bool is_on(const hu_health *h, hu_kind kind)
 static unsigned find_missing(const hu_trace *trace, const hu_steps *steps, const hu_health *h)
 {
     const hu_trace_info *info = hu_trace_get_info(trace);
-    const bool device = is_on(h, HU_KIND_KERNEL) || is_on(h, HU_KIND_COLLECTIVE) || is_on(h, HU_KIND_MEMCPY);
-    const bool cuda = hu_trace_find_text(trace, HU_STR("cudaLaunchKernel")) != HU_NONE;
-    unsigned   missing = 0;
+    const bool           device = is_on(h, HU_KIND_KERNEL) || is_on(h, HU_KIND_COLLECTIVE) || is_on(h, HU_KIND_MEMCPY);
+    const bool           cuda = hu_trace_find_text(trace, HU_STR("cudaLaunchKernel")) != HU_NONE;
+    unsigned             missing = 0;
 
     if (steps->source != HU_STEPS_PROFILER)
         missing |= 1u << HU_MISSING_STEPS;

@@ -7,32 +7,32 @@
 #include "trace/trace.h"
 
 /* What the capture left out, and the setting that would bring it.  Each row is one bit of hu_health.missing. */
-#define HU_MISSING(M)                                                                                                  \
-    M(STEPS, "steps", "no step marks", "call prof.step() once per iteration, with a schedule")                         \
-    M(SHAPES, "shapes", "no input shapes", "profile(record_shapes=True)")                                              \
-    M(STACKS, "stacks", "no Python stacks", "profile(with_stack=True), for a few steps: it is costly")                 \
-    M(MEMORY, "memory", "no allocations", "profile(profile_memory=True)")                                              \
-    M(SYNC, "sync", "no synchronisation records",                                                                      \
-      "profile(experimental_config= _ExperimentalConfig(enable_cuda_sync_events=True))")                                \
-    M(DEVICE, "device", "launches, but no device work",                                                                \
-      "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]); no other profiler may run")                  \
+#define HU_MISSING(M)                                                                                  \
+    M(STEPS, "steps", "no step marks", "call prof.step() once per iteration, with a schedule")         \
+    M(SHAPES, "shapes", "no input shapes", "profile(record_shapes=True)")                              \
+    M(STACKS, "stacks", "no Python stacks", "profile(with_stack=True), for a few steps: it is costly") \
+    M(MEMORY, "memory", "no allocations", "profile(profile_memory=True)")                              \
+    M(SYNC, "sync", "no synchronisation records",                                                      \
+      "profile(experimental_config= _ExperimentalConfig(enable_cuda_sync_events=True))")               \
+    M(DEVICE, "device", "launches, but no device work",                                                \
+      "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]); no other profiler may run")  \
     M(HOST, "host", "device work, but no operators", "profile(activities=[ProfilerActivity.CPU, ...])")
 
 typedef enum {
 #define M(id, key, what, how) HU_MISSING_##id,
     HU_MISSING(M)
 #undef M
-    HU_MISSING_COUNT
+        HU_MISSING_COUNT
 } hu_missing;
 
 typedef struct {
     hu_quality quality;
-    int64_t  kinds[HU_KIND_COUNT];          /* slices by kind                                               */
-    int64_t  unlinked_kernels;              /* device work whose launch was not recorded                    */
-    int64_t  unlinked_kernels_ns;
-    int64_t  unlinked_launches;             /* launches whose device work was not recorded                  */
-    int64_t  graph_kernels;                 /* kernels that came from one launch together with others       */
-    unsigned missing;                       /* bits 1 << hu_missing                                         */
+    int64_t    kinds[HU_KIND_COUNT]; /* slices by kind */
+    int64_t    unlinked_kernels;     /* device work whose launch was not recorded */
+    int64_t    unlinked_kernels_ns;
+    int64_t    unlinked_launches; /* launches whose device work was not recorded */
+    int64_t    graph_kernels;     /* kernels that came from one launch together with others */
+    unsigned   missing;           /* bits 1 << hu_missing */
 } hu_health;
 
 void hu_health_measure(const hu_trace *trace, const hu_steps *steps, const uint8_t *names, hu_health *out);

@@ -20,7 +20,7 @@ typedef struct {
     hu_map        call_of, place_of;
     HU_VEC(hu_host_call) calls;
     HU_VEC(hu_host_place) places;
-    size_t        window;               /* of the steps that count: the first that ends behind the last call */
+    size_t         window; /* of the steps that count: the first that ends behind the last call */
     hu_host_calls *out;
 } work;
 
@@ -37,7 +37,7 @@ const uint8_t *hu_host_calls_find_inner(const hu_ask *ask, hu_arena *scratch)
 {
     uint8_t *inner = hu_arena_calloc(scratch, ask->s.n + 1, 1);
 
-    for (size_t k = 0; inner && k < ask->s.n; k++) {        /* parents come before their children */
+    for (size_t k = 0; inner && k < ask->s.n; k++) { /* parents come before their children */
         const uint32_t i = ask->order[k], above = ask->s.parent[i];
 
         if (above != HU_NONE && hu_kind_in(ask->s.kind[i], HU_KINDS_HOST))
@@ -59,8 +59,8 @@ static void add(hu_host_sum *sum, int64_t dur_ns, int64_t bytes, int64_t main_ns
 static int64_t in_steps(work *w, uint32_t i)
 {
     const hu_intervals *steps = w->ask->counted;
-    const int64_t start = w->ask->s.start_ns[i], end = hu_ask_end(w->ask, i);
-    int64_t       sum = 0;
+    const int64_t       start = w->ask->s.start_ns[i], end = hu_ask_end(w->ask, i);
+    int64_t             sum = 0;
 
     if (!steps)
         return end - start;
@@ -97,20 +97,22 @@ static bool add_call(work *w, uint32_t i, int64_t main_ns)
     const hu_os_detail *d = is_os ? hu_trace_os_detail(ask->trace, ask->s.detail[i]) : NULL;
     const int64_t       bytes = d ? d->bytes : bytes_of_mpi(ask, i);
     const hu_host_class class = hu_host_calls_class(ask, i);
-    const uint32_t      path = d ? d->path : 0, within = enclosing(ask, i), name = ask->s.name[i];
-    const uint32_t      within_name = within == HU_NONE ? 0 : ask->s.name[within];
-    uint32_t           *call = hu_map_put(&w->call_of, (uint64_t)class << 32 | name), *place;
+    const uint32_t path = d ? d->path : 0, within = enclosing(ask, i), name = ask->s.name[i];
+    const uint32_t within_name = within == HU_NONE ? 0 : ask->s.name[within];
+    uint32_t      *call = hu_map_put(&w->call_of, (uint64_t) class << 32 | name), *place;
 
     if (call && *call == HU_MAP_NONE) {
         if (!hu_vec_push(ask->arena, &w->calls, ((hu_host_call){.name = hu_ask_name(ask, i), .class = class})))
             return false;
         *call = (uint32_t)w->calls.n - 1;
     }
-    place = hu_map_put(&w->place_of, hu_hash_u64(hu_hash_u64((uint64_t)path << 32 | within_name) ^
-                                                    ((uint64_t)class << 32 | name)));
+    place = hu_map_put(&w->place_of,
+                       hu_hash_u64(hu_hash_u64((uint64_t)path << 32 | within_name) ^ ((uint64_t) class << 32 | name)));
     if (place && *place == HU_MAP_NONE) {
-        const hu_host_place fresh = {.call = hu_ask_name(ask, i), .path = hu_trace_text(ask->trace, path),
-                                     .within = hu_trace_text(ask->trace, within_name), .class = class};
+        const hu_host_place fresh = {.call = hu_ask_name(ask, i),
+                                     .path = hu_trace_text(ask->trace, path),
+                                     .within = hu_trace_text(ask->trace, within_name),
+                                     .class = class};
 
         if (!hu_vec_push(ask->scratch, &w->places, fresh))
             return false;
@@ -136,7 +138,7 @@ static int compare_sums(const hu_host_sum *a, const hu_host_sum *b)
 static int by_call(const void *left, const void *right)
 {
     const hu_host_call *a = left, *b = right;
-    int c = compare_sums(&a->sum, &b->sum);
+    int                 c = compare_sums(&a->sum, &b->sum);
 
     c = c ? c : hu_str_compare(a->name, b->name);
     return c ? c : (a->class > b->class) - (a->class < b->class);
@@ -145,7 +147,7 @@ static int by_call(const void *left, const void *right)
 static int by_place(const void *left, const void *right)
 {
     const hu_host_place *a = left, *b = right;
-    int c = compare_sums(&a->sum, &b->sum);
+    int                  c = compare_sums(&a->sum, &b->sum);
 
     c = c ? c : hu_str_compare(a->call, b->call);
     c = c ? c : hu_str_compare(a->path, b->path);
@@ -222,7 +224,7 @@ bool hu_host_calls_merge(hu_host_calls *into, const hu_host_calls *from, hu_aren
 {
     static const hu_join_rule calls = {sizeof(hu_host_call), call_key, merge_call, by_call};
     static const hu_join_rule places = {sizeof(hu_host_place), place_key, merge_place, by_place};
-    bool ok;
+    bool                      ok;
 
     for (hu_host_class c = 0; c < HU_HOST_CLASS_COUNT; c++)
         merge_sum(&into->by_class[c], &from->by_class[c]);

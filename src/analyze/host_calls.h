@@ -8,31 +8,31 @@
 /* Of all threads and processes, but for main_ns.  A call inside of another (fwrite, write) is not counted. */
 typedef struct {
     int64_t calls, total_ns, longest_ns;
-    int64_t bytes;                      /* of the calls that say so                                     */
-    int64_t main_ns;                    /* of the main thread, inside of the steps that count           */
+    int64_t bytes;   /* of the calls that say so */
+    int64_t main_ns; /* of the main thread, inside of the steps that count */
 } hu_host_sum;
 
 typedef struct {
-    hu_str        name;                 /* of the function                                              */
+    hu_str name; /* of the function */
     hu_host_class class;
-    hu_host_sum   sum;
+    hu_host_sum sum;
 } hu_host_call;
 
 /* One thing that is waited for: a file or peer, from one place in the program. */
 typedef struct {
-    hu_str        call, path;           /* path: "" not recorded                                        */
-    hu_str        within;               /* the innermost range, function or operator around it; "" none */
+    hu_str call, path; /* path: "" not recorded */
+    hu_str within;     /* the innermost range, function or operator around it; "" none */
     hu_host_class class;
-    hu_host_sum   sum;
+    hu_host_sum sum;
 } hu_host_place;
 
-enum { HU_HOST_PLACES = 200 };          /* rows that are kept */
+enum { HU_HOST_PLACES = 200 }; /* rows that are kept */
 
 typedef struct {
     hu_host_sum    by_class[HU_HOST_CLASS_COUNT];
-    hu_host_call  *at;                  /* by main_ns, total_ns, name                                   */
+    hu_host_call  *at; /* by main_ns, total_ns, name */
     size_t         n;
-    hu_host_place *places;              /* by the same                                                  */
+    hu_host_place *places; /* by the same */
     size_t         n_places;
 } hu_host_calls;
 

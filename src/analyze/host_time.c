@@ -15,12 +15,12 @@
 #include "analyze/main_thread.h"
 #include "base/map.h"
 
-static const double LEAST_CHILD = 0.5;      /* of its time, that a process waits for children, to look at those */
+static const double LEAST_CHILD = 0.5; /* of its time, that a process waits for children, to look at those */
 
 typedef struct {
     const hu_ask  *ask;
     const uint8_t *inner;
-    hu_map         notes;                   /* thread -> track of its waits for a processor */
+    hu_map         notes; /* thread -> track of its waits for a processor */
 } work;
 
 static uint64_t thread_key(int64_t pid, int64_t tid)
@@ -59,17 +59,17 @@ static hu_host_state state_of(const work *w, uint32_t i)
 
     if (ask->s.kind[i] == HU_KIND_CPU_WAIT)
         return HU_STATE_STARVED;
-    if (ask->s.kind[i] == HU_KIND_MPI || (hu_kind_in(ask->s.kind[i], HU_BIT(USER) | HU_BIT(CPU_OP)) &&
-                                          ask->names[ask->s.name[i]] & HU_NAME_COMM))
+    if (ask->s.kind[i] == HU_KIND_MPI ||
+        (hu_kind_in(ask->s.kind[i], HU_BIT(USER) | HU_BIT(CPU_OP)) && ask->names[ask->s.name[i]] & HU_NAME_COMM))
         return HU_STATE_COMM;
     return ask->s.kind[i] == HU_KIND_OS_CALL && !w->inner[i] ? (hu_host_state)hu_host_calls_class(ask, i) : HU_STATE_RUNS;
 }
 
 static bool collect(work *w, uint32_t track, hu_intervals set[HU_STATE_COUNT])
 {
-    const hu_ask  *ask = w->ask;
+    const hu_ask   *ask = w->ask;
     const hu_track *t = &ask->tracks[track];
-    const uint32_t note = is_thread(t) ? hu_map_get(&w->notes, thread_key(t->pid, t->tid)) : HU_NONE;
+    const uint32_t  note = is_thread(t) ? hu_map_get(&w->notes, thread_key(t->pid, t->tid)) : HU_NONE;
 
     for (size_t pass = 0; pass < 2; pass++) {
         const hu_track *of = pass == 0 ? t : note != HU_NONE ? &ask->tracks[note] : NULL;
@@ -90,18 +90,18 @@ static bool collect(work *w, uint32_t track, hu_intervals set[HU_STATE_COUNT])
 }
 
 /* Shares the windows out; and what of each share nobody worked on the device, where `idle_ns` is asked for. */
-static bool share_out(work *w, uint32_t track, const hu_intervals *windows, int64_t out_ns[HU_STATE_COUNT],
-                      int64_t *idle_ns)
+static bool share_out(work *w, uint32_t track, const hu_intervals *windows, int64_t out_ns[HU_STATE_COUNT], int64_t *idle_ns)
 {
     static const hu_host_state first[] = {HU_STATE_COMM, HU_STATE_STARVED};
-    hu_arena    *a = w->ask->scratch;
-    hu_intervals set[HU_STATE_COUNT] = {{0}}, left = *windows, share, rest;
+    hu_arena                  *a = w->ask->scratch;
+    hu_intervals               set[HU_STATE_COUNT] = {{0}}, left = *windows, share, rest;
 
     if (!collect(w, track, set))
         return false;
     for (size_t k = 0; k < HU_STATE_COUNT; k++) {
-        const hu_host_state s = k < HU_COUNT(first) ? first[k] : k < HU_STATE_RUNS ? (hu_host_state)(k - HU_COUNT(first))
-                                                                                  : HU_STATE_RUNS;
+        const hu_host_state s = k < HU_COUNT(first) ? first[k]
+                                : k < HU_STATE_RUNS ? (hu_host_state)(k - HU_COUNT(first))
+                                                    : HU_STATE_RUNS;
 
         if (s == HU_STATE_RUNS)
             share = left;
@@ -180,8 +180,10 @@ static bool measure_processes(work *w, hu_host_time *out)
     if (!out->at)
         return false;
     for (size_t i = 0; i < n; i++)
-        out->at[i] = (hu_host_process){.name = hu_trace_text(ask->trace, spans[i].name), .pid = spans[i].pid,
-                                       .threads = spans[i].threads, .start_ns = spans[i].first_ns,
+        out->at[i] = (hu_host_process){.name = hu_trace_text(ask->trace, spans[i].name),
+                                       .pid = spans[i].pid,
+                                       .threads = spans[i].threads,
+                                       .start_ns = spans[i].first_ns,
                                        .wall_ns = spans[i].last_ns - spans[i].first_ns,
                                        .is_main = spans[i].pid == out->pid};
     if (n)
@@ -225,7 +227,7 @@ static bool measure_threads(work *w, uint32_t main_track, hu_host_time *out)
 {
     const hu_ask *ask = w->ask;
     HU_VEC(hu_host_thread) list = {0};
-    hu_map        track_of;
+    hu_map track_of;
 
     if (!hu_map_init(&track_of, ask->scratch, 16))
         return false;
@@ -276,9 +278,9 @@ static bool is_recorded(const hu_ask *ask)
 
 int hu_host_time_measure(const hu_ask *ask, hu_host_time *out, hu_error *err)
 {
-    hu_host_time   result = {.process = HU_STR(""), .thread = HU_STR(""), .pid = -1, .tid = -1};
-    work           w = {.ask = ask};
-    uint32_t       track;
+    hu_host_time result = {.process = HU_STR(""), .thread = HU_STR(""), .pid = -1, .tid = -1};
+    work         w = {.ask = ask};
+    uint32_t     track;
 
     *out = result;
     if (!is_recorded(ask))
@@ -290,8 +292,7 @@ int hu_host_time_measure(const hu_ask *ask, hu_host_time *out, hu_error *err)
     if (track == HU_NONE || ask->tracks[track].count == 0)
         return 0;
     result.is_recorded = true;
-    if (!measure_main(&w, track, &result) || !measure_processes(&w, &result) ||
-        !measure_threads(&w, track, &result))
+    if (!measure_main(&w, track, &result) || !measure_processes(&w, &result) || !measure_threads(&w, track, &result))
         return hu_fail_memory(err);
     *out = result;
     return 0;
@@ -299,18 +300,18 @@ int hu_host_time_measure(const hu_ask *ask, hu_host_time *out, hu_error *err)
 
 const char *hu_host_state_key(unsigned state)
 {
-    return state < HU_HOST_CLASS_COUNT  ? hu_host_class_key(state)
-           : state == HU_STATE_COMM     ? "communication"
-           : state == HU_STATE_STARVED  ? "cpu_wait"
-                                        : "running";
+    return state < HU_HOST_CLASS_COUNT ? hu_host_class_key(state)
+           : state == HU_STATE_COMM    ? "communication"
+           : state == HU_STATE_STARVED ? "cpu_wait"
+                                       : "running";
 }
 
 const char *hu_host_state_words(unsigned state)
 {
-    return state < HU_HOST_CLASS_COUNT  ? hu_host_class_words(state)
-           : state == HU_STATE_COMM     ? "communicates"
-           : state == HU_STATE_STARVED  ? "could run and has no processor"
-                                        : "runs";
+    return state < HU_HOST_CLASS_COUNT ? hu_host_class_words(state)
+           : state == HU_STATE_COMM    ? "communicates"
+           : state == HU_STATE_STARVED ? "could run and has no processor"
+                                       : "runs";
 }
 
 hu_host_state hu_host_time_longest(const double state_ns[HU_STATE_COUNT])

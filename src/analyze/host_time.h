@@ -7,47 +7,47 @@
 
 /* What a thread does: a class of calls of the system (hu_host_class), or one of these. */
 typedef enum {
-    HU_STATE_COMM = HU_HOST_CLASS_COUNT,    /* MPI, and ranges of collectives                        */
-    HU_STATE_STARVED,                       /* it could run, and has no processor                    */
-    HU_STATE_RUNS,                          /* the rest                                              */
+    HU_STATE_COMM = HU_HOST_CLASS_COUNT, /* MPI, and ranges of collectives */
+    HU_STATE_STARVED,                    /* it could run, and has no processor */
+    HU_STATE_RUNS,                       /* the rest */
     HU_STATE_COUNT,
 } hu_host_state;
 
 /* One process and its main thread, from the first to the last thing that it did. */
 typedef struct {
-    hu_str  name;                           /* "" not recorded                                       */
+    hu_str  name; /* "" not recorded */
     int64_t pid, threads, start_ns, wall_ns;
-    int64_t state_ns[HU_STATE_COUNT];       /* of its main thread; their sum is wall_ns              */
+    int64_t state_ns[HU_STATE_COUNT]; /* of its main thread; their sum is wall_ns */
     bool    is_main;
 } hu_host_process;
 
 /* Another thread of the main process, from the first to the last thing that it did. */
 typedef struct {
-    hu_str  name;                           /* "" not recorded                                       */
+    hu_str  name; /* "" not recorded */
     int64_t tid, start_ns, wall_ns;
-    int64_t state_ns[HU_STATE_COUNT];       /* their sum is wall_ns                                  */
+    int64_t state_ns[HU_STATE_COUNT]; /* their sum is wall_ns */
 } hu_host_thread;
 
-enum { HU_HOST_PROCESSES = 100, HU_HOST_THREADS = 64 };     /* rows that are kept: the longest       */
+enum { HU_HOST_PROCESSES = 100, HU_HOST_THREADS = 64 }; /* rows that are kept: the longest */
 
 typedef struct {
-    bool     is_recorded;                   /* calls of the system, of MPI or waits for a processor are in the trace */
-    hu_str   process, thread;               /* of the main thread; "" not recorded                   */
-    int64_t  pid, tid;
-    double   step_ns;                       /* mean of the steps that count, or the time that the thread lived */
-    double   state_ns[HU_STATE_COUNT];      /* of it; sum = step                                     */
-    double   idle_ns[HU_STATE_COUNT];       /* of that, while no device worked                       */
-    hu_host_process *at;                    /* the main process first, then by start, number         */
-    size_t   n;
-    hu_host_thread *threads;                /* by start, number                                      */
-    size_t   n_threads;
+    bool             is_recorded;     /* calls of the system, of MPI or waits for a processor are in the trace */
+    hu_str           process, thread; /* of the main thread; "" not recorded */
+    int64_t          pid, tid;
+    double           step_ns;                  /* mean of the steps that count, or the time that the thread lived */
+    double           state_ns[HU_STATE_COUNT]; /* of it; sum = step */
+    double           idle_ns[HU_STATE_COUNT];  /* of that, while no device worked */
+    hu_host_process *at;                       /* the main process first, then by start, number */
+    size_t           n;
+    hu_host_thread  *threads; /* by start, number */
+    size_t           n_threads;
 } hu_host_time;
 
 /* Rows live in the arena of `ask`, texts are borrowed from the trace.  Returns 0 or HU_ENOMEM. */
 int hu_host_time_measure(const hu_ask *ask, hu_host_time *out, hu_error *err);
 
-const char *hu_host_state_key(unsigned state);          /* "file_read", "communication", "cpu_wait", "running" */
-const char *hu_host_state_words(unsigned state);        /* "the main thread" …: "reads files" */
+const char *hu_host_state_key(unsigned state);   /* "file_read", "communication", "cpu_wait", "running" */
+const char *hu_host_state_words(unsigned state); /* "the main thread" …: "reads files" */
 
 /* The state with most of some times, running left out; HU_STATE_RUNS when it does nothing else. */
 hu_host_state hu_host_time_longest(const double state_ns[HU_STATE_COUNT]);

@@ -17,10 +17,10 @@ typedef struct {
 
 typedef struct {
     const hu_ask *ask;
-    chain        *chains;           /* by 1 + row of the stack */
+    chain        *chains; /* by 1 + row of the stack */
     size_t        n_chains;
-    hu_map        row_of;           /* function and module: place in list */
-    uint32_t     *met;              /* by place in list: 1 + the chain that was there last */
+    hu_map        row_of; /* function and module: place in list */
+    uint32_t     *met;    /* by place in list: 1 + the chain that was there last */
     HU_VEC(hu_hot_function) list;
 } work;
 
@@ -92,7 +92,7 @@ static bool walk(work *w, uint32_t number)
             row->self += c->samples;
             row->main_self += c->main_samples;
         }
-        if (w->met[place] != number) {      /* else it called itself */
+        if (w->met[place] != number) { /* else it called itself */
             row->total += c->samples;
             row->kernel += c->kernel;
         }
@@ -124,7 +124,7 @@ int hu_hot_measure(const hu_ask *ask, hu_hot *out, hu_error *err)
 
     if (!count(&w, &result) || !hu_map_init(&w.row_of, ask->scratch, 64))
         return hu_fail_memory(err);
-    n_rows = hu_trace_cpu_stack_count(ask->trace) + 1;     /* no more functions than links of chains */
+    n_rows = hu_trace_cpu_stack_count(ask->trace) + 1; /* no more functions than links of chains */
     w.met = hu_arena_calloc(ask->scratch, n_rows, sizeof *w.met);
     if (!w.met)
         return hu_fail_memory(err);

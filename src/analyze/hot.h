@@ -6,19 +6,19 @@
 #include "analyze/ask.h"
 
 typedef struct {
-    hu_str  name, module;           /* "hot_function" of "libhot.so"                                          */
-    int64_t self, total;            /* samples in the function itself, and in it or what it called            */
-    int64_t main_self;              /* of self: on the main thread of a process                               */
-    int64_t kernel;                 /* of total: inside the kernel, for it                                    */
+    hu_str  name, module; /* "hot_function" of "libhot.so" */
+    int64_t self, total;  /* samples in the function itself, and in it or what it called */
+    int64_t main_self;    /* of self: on the main thread of a process */
+    int64_t kernel;       /* of total: inside the kernel, for it */
 } hu_hot_function;
 
 typedef struct {
-    int64_t samples;                /* all                                                                    */
-    int64_t main_samples;           /* on main threads                                                        */
-    int64_t kernel_samples;         /* inside the kernel                                                      */
-    int64_t sample_ns;              /* CPU time that one stands for; 0 unknown                                */
-    hu_hot_function *at;            /* by self, total, name, module                                           */
-    size_t  n;
+    int64_t          samples;        /* all */
+    int64_t          main_samples;   /* on main threads */
+    int64_t          kernel_samples; /* inside the kernel */
+    int64_t          sample_ns;      /* CPU time that one stands for; 0 unknown */
+    hu_hot_function *at;             /* by self, total, name, module */
+    size_t           n;
 } hu_hot;
 
 /* Samples of the scope.  Rows live in the arena of `ask`, texts are borrowed from the trace.  Returns 0 or HU_ENOMEM. */

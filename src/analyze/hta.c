@@ -31,13 +31,13 @@ typedef HU_VEC(row) row_list;
 
 typedef struct {
     const hu_ask *ask;
-    row          *at;               /* in the order of the file: device rows that are kept */
-    double       *keys;             /* room for two times of each row, */
-    uint32_t     *order;            /* and for their order */
+    row          *at;    /* in the order of the file: device rows that are kept */
+    double       *keys;  /* room for two times of each row, */
+    uint32_t     *order; /* and for their order */
     size_t        n;
-    uint8_t      *kept;             /* by slice */
+    uint8_t      *kept; /* by slice */
     hu_hta       *out;
-    double        last_step;        /* start of the last step; infinity without a filter */
+    double        last_step; /* start of the last step; infinity without a filter */
 } work;
 
 static bool has_fraction(const hu_ask *ask)
@@ -82,8 +82,11 @@ static bool has(hu_str name, const char *part)
 
 static uint8_t type_of(hu_str name)
 {
-    static const char *const not_compute[] = {"nccl", "Stream Wait Event", "runFunction", "hip", "job_exe", "packet",
-                                              "pe_exe", "cpum_exe_subgraph", "hccl", "collective_subgraph_execution"};
+    static const char *const not_compute[] = {"nccl",        "Stream Wait Event",
+                                              "runFunction", "hip",
+                                              "job_exe",     "packet",
+                                              "pe_exe",      "cpum_exe_subgraph",
+                                              "hccl",        "collective_subgraph_execution"};
 
     if (starts(name, "nccl") || starts(name, "hip") || starts(name, "hccl") || has(name, "ncclKernel"))
         return COMMUNICATION;
@@ -135,7 +138,7 @@ static bool is_device_row(const hu_ask *ask, uint32_t i, int64_t stream)
 static bool filter(work *w)
 {
     const hu_ask *ask = w->ask;
-    hu_map        kept;             /* correlations of host rows that stay */
+    hu_map        kept; /* correlations of host rows that stay */
 
     w->kept = hu_arena_calloc(ask->scratch, ask->s.n + 1, 1);
     if (!w->kept || !hu_map_init(&kept, ask->scratch, 1024))
@@ -296,6 +299,7 @@ static bool sort_changes(const work *w, changes *c)
 /* _get_gpu_kernel_type_time(): what runs is the sum of the changes, read as bits, whatever their order made of it. */
 static bool measure_types(work *w, const groups set[3], changes *c)
 {
+    /* clang-format off */
     static const char *const names[HU_HTA_TYPES] = {
         NULL, "COMPUTATION", "COMMUNICATION", "COMPUTATION overlapping COMMUNICATION", "MEMORY",
         "COMPUTATION overlapping MEMORY",
@@ -311,6 +315,7 @@ static bool measure_types(work *w, const groups set[3], changes *c)
         if (!sort_changes(w, c))
             return false;
     }
+    /* clang-format on */
     for (size_t i = 0; i + 1 < c->n; i++) {
         running += c->at[i].status;
         if (running > 0)
@@ -319,7 +324,7 @@ static bool measure_types(work *w, const groups set[3], changes *c)
     for (int i = 1; i < HU_HTA_TYPES; i++)
         if (sum[i] != 0)
             o->types[o->n_types++] = (hu_hta_type){names[i], sum[i]};
-    for (size_t i = 1; i < o->n_types; i++)         /* by sum, largest first */
+    for (size_t i = 1; i < o->n_types; i++) /* by sum, largest first */
         for (size_t k = i; k > 0 && o->types[k - 1].sum_us < o->types[k].sum_us; k--) {
             const hu_hta_type t = o->types[k];
 
@@ -354,11 +359,11 @@ static bool measure_overlap(work *w, const groups set[3], changes *c)
 static bool measure_time(work *w)
 {
     static const unsigned one[3] = {COMPUTATION, COMMUNICATION, MEMORY};
-    hu_hta   *o = w->out;
-    groups    set[3], all, compute;
-    changes   c = {hu_arena_alloc(w->ask->scratch, (2 * w->n + 1) * sizeof(change)), 0};
-    uint32_t *in_file = hu_arena_alloc(w->ask->scratch, (w->n + 1) * sizeof *in_file);
-    uint32_t *in_time = hu_arena_alloc(w->ask->scratch, (w->n + 1) * sizeof *in_time);
+    hu_hta               *o = w->out;
+    groups                set[3], all, compute;
+    changes               c = {hu_arena_alloc(w->ask->scratch, (2 * w->n + 1) * sizeof(change)), 0};
+    uint32_t             *in_file = hu_arena_alloc(w->ask->scratch, (w->n + 1) * sizeof *in_file);
+    uint32_t             *in_time = hu_arena_alloc(w->ask->scratch, (w->n + 1) * sizeof *in_time);
 
     if (!c.at || !in_file || !in_time)
         return false;
@@ -416,8 +421,8 @@ static bool measure_kernels(work *w)
         if (!place)
             return false;
         if (*place == HU_NONE) {
-            const hu_hta_kernel fresh = {.name = hu_ask_name(w->ask, r->slice), .type = type_name(r->type), .max_us = r->dur,
-                                         .min_us = r->dur};
+            const hu_hta_kernel fresh = {
+                .name = hu_ask_name(w->ask, r->slice), .type = type_name(r->type), .max_us = r->dur, .min_us = r->dur};
 
             if (!hu_vec_push(w->ask->arena, &list, fresh) || !hu_vec_push(w->ask->scratch, &squares, 0))
                 return false;
@@ -447,8 +452,8 @@ static bool measure_kernels(work *w)
 static uint32_t launch_of(const work *w, const row *r)
 {
     const uint32_t launch = hu_kind_in(w->ask->s.kind[r->slice], HU_KINDS_DEVICE)
-        ? hu_trace_launch_of(w->ask->trace, r->slice)
-                                                                                   : HU_NONE;
+                                ? hu_trace_launch_of(w->ask->trace, r->slice)
+                                : HU_NONE;
 
     return launch != HU_NONE && w->kept[launch] ? launch : HU_NONE;
 }
@@ -581,10 +586,9 @@ static bool is_any(hu_str name, const char *const *list, size_t n)
 static bool is_queueing(hu_str call)
 {
     static const char *const calls[] = {
-        "cudaLaunchKernel", "cudaLaunchKernelExC", "cuLaunchKernel", "cuLaunchKernelEx", "cudaMemcpyAsync",
-        "cudaMemsetAsync",
-        "hipLaunchKernel", "hipExtModuleLaunchKernel", "hipMemcpyAsync", "hipMemcpyWithStream", "hipMemsetAsync",
-        "runFunction - job_prep_and_submit_for_execution"};
+        "cudaLaunchKernel", "cudaLaunchKernelExC", "cuLaunchKernel",  "cuLaunchKernelEx",
+        "cudaMemcpyAsync",  "cudaMemsetAsync",     "hipLaunchKernel", "hipExtModuleLaunchKernel",
+        "hipMemcpyAsync",   "hipMemcpyWithStream", "hipMemsetAsync",  "runFunction - job_prep_and_submit_for_execution"};
 
     return is_any(call, calls, HU_COUNT(calls));
 }
@@ -592,7 +596,7 @@ static bool is_queueing(hu_str call)
 typedef struct {
     double   ts;
     int64_t  stream;
-    uint32_t launch;                /* HU_NONE where the work starts */
+    uint32_t launch; /* HU_NONE where the work starts */
 } queue_change;
 
 static int by_launch(const void *left, const void *right)
@@ -749,7 +753,7 @@ static void measure_launches(work *w)
 {
     static const char *const calls[] = {"cudaLaunchKernel", "cudaLaunchKernelExC", "cudaMemcpyAsync", "cudaMemsetAsync",
                                         "runFunction - job_prep_and_submit_for_execution"};
-    hu_hta *o = w->out;
+    hu_hta                  *o = w->out;
 
     for (size_t i = 0; i < w->n; i++) {
         const row     *r = &w->at[i];

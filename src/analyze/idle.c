@@ -100,20 +100,20 @@ static int measure_streams(const hu_ask *ask, hu_idle *out, hu_error *err)
 enum { NAMES = 64 };
 
 typedef struct {
-    int64_t  start_ns, end_ns;      /* of the gap                                               */
-    int64_t  late_ns;               /* the launch; what is before is the host's                 */
-    uint32_t before, after;         /* work                                                     */
-    uint32_t track;                 /* of the launch; HU_NONE                                   */
+    int64_t  start_ns, end_ns; /* of the gap */
+    int64_t  late_ns;          /* the launch; what is before is the host's */
+    uint32_t before, after;    /* work */
+    uint32_t track;            /* of the launch; HU_NONE */
     int64_t  cause_ns[HU_IDLE_CAUSE_COUNT];
-    uint32_t host;                  /* name; 0 none                                             */
+    uint32_t host; /* name; 0 none */
     int64_t  host_ns;
 } gap;
 
 typedef struct {
     const hu_ask *ask;
-    gap          *at;               /* in time */
+    gap          *at; /* in time */
     size_t        n, cap;
-    uint32_t     *by_track;         /* gap numbers by launching track, then time */
+    uint32_t     *by_track; /* gap numbers by launching track, then time */
 } work;
 
 static void describe_launch(const hu_ask *ask, gap *g)
@@ -296,7 +296,7 @@ static int ask_threads(work *w, hu_error *err)
         if (w->at[i].track != HU_NONE)
             w->by_track[start[w->at[i].track]++] = (uint32_t)i;
     for (size_t t = 0; t < ask->n_tracks; t++) {
-        const uint32_t from = t ? start[t - 1] : 0;     /* start[] has moved on to the end of each */
+        const uint32_t from = t ? start[t - 1] : 0; /* start[] has moved on to the end of each */
 
         if (start[t] > from)
             walk_thread(w, &ask->tracks[t], w->by_track + from, start[t] - from);
@@ -323,10 +323,13 @@ static int64_t step_of(const hu_ask *ask, int64_t time_ns)
 
 static hu_idle_gap describe_gap(const hu_ask *ask, const gap *g)
 {
-    hu_idle_gap out = {.start_ns = g->start_ns, .dur_ns = g->end_ns - g->start_ns,
+    hu_idle_gap out = {.start_ns = g->start_ns,
+                       .dur_ns = g->end_ns - g->start_ns,
                        .step = step_of(ask, hu_select_time(ask->trace, &ask->s, g->after)),
-                       .host = hu_trace_text(ask->trace, g->host), .host_ns = g->host_ns,
-                       .before = hu_ask_name(ask, g->before), .after = hu_ask_name(ask, g->after)};
+                       .host = hu_trace_text(ask->trace, g->host),
+                       .host_ns = g->host_ns,
+                       .before = hu_ask_name(ask, g->before),
+                       .after = hu_ask_name(ask, g->after)};
 
     for (hu_idle_cause c = 0; c < HU_IDLE_CAUSE_COUNT; c++) {
         if ((double)g->cause_ns[c] > out.cause_ns) {
@@ -352,7 +355,7 @@ static int keep_longest(const work *w, hu_idle *out, hu_error *err)
         hu_sort_i64(length, w->n);
         least = length[w->n - HU_IDLE_GAPS];
     }
-    for (int equal = 0; equal < 2; equal++)     /* those of the least length fill what is left */
+    for (int equal = 0; equal < 2; equal++) /* those of the least length fill what is left */
         for (size_t i = 0; i < w->n && out->n_longest < HU_IDLE_GAPS; i++) {
             const int64_t ns = w->at[i].end_ns - w->at[i].start_ns;
 

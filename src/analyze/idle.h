@@ -8,49 +8,49 @@
 /* The gaps of one stream, split as HolisticTraceAnalysis does. */
 typedef struct {
     int64_t device, stream;
-    int64_t work, gaps;             /* pieces of work; gaps between them that are not empty */
-    int64_t busy_ns, idle_ns;       /* from the first start to the last end; idle = host wait + kernel wait + other */
-    int64_t host_wait_ns;           /* the next work was launched only after the last had ended */
-    int64_t kernel_wait_ns;         /* it was launched in time, and began within HU_IDLE_KERNEL_WAIT_NS */
-    int64_t other_ns;               /* it was launched in time and began late, or its launch is not known */
+    int64_t work, gaps;       /* pieces of work; gaps between them that are not empty */
+    int64_t busy_ns, idle_ns; /* from the first start to the last end; idle = host wait + kernel wait + other */
+    int64_t host_wait_ns;     /* the next work was launched only after the last had ended */
+    int64_t kernel_wait_ns;   /* it was launched in time, and began within HU_IDLE_KERNEL_WAIT_NS */
+    int64_t other_ns;         /* it was launched in time and began late, or its launch is not known */
     int64_t host_waits, kernel_waits, others;
 } hu_idle_stream;
 
 enum { HU_IDLE_KERNEL_WAIT_NS = 30000 };
 
 /* What holds up a device on which nothing runs at all. */
-#define HU_IDLE_CAUSES(C)                                                                        \
-    C(DATA_LOADER, "data_loader", "host: waits for the data loader")                             \
-    C(SYNC, "sync", "host: waits for the device")                                                \
-    C(ALLOC, "memory_call", "host: takes or frees device memory")                                \
-    C(COPY_CALL, "copy_call", "host: in a call that copies")                                     \
-    C(LAUNCH_CALL, "launch_call", "host: in calls that launch")                                  \
-    C(OTHER_CALL, "other_call", "host: in other calls of the runtime")                           \
-    C(COMM, "communication", "host: in collectives")                                             \
-    C(SYSTEM, "os_call", "host: in calls of the operating system")                               \
-    C(GC, "garbage_collection", "host: collects Python garbage")                                 \
-    C(OPERATOR, "operator", "host: in operators")                                                \
-    C(PYTHON, "python", "host: in Python")                                                       \
-    C(UNRECORDED, "unrecorded", "host: nothing was recorded")                                    \
-    C(LAUNCH, "launch_latency", "from the launch to the start")                                  \
-    C(DEVICE, "device_wait", "launched in time, the device waits")                               \
+#define HU_IDLE_CAUSES(C)                                              \
+    C(DATA_LOADER, "data_loader", "host: waits for the data loader")   \
+    C(SYNC, "sync", "host: waits for the device")                      \
+    C(ALLOC, "memory_call", "host: takes or frees device memory")      \
+    C(COPY_CALL, "copy_call", "host: in a call that copies")           \
+    C(LAUNCH_CALL, "launch_call", "host: in calls that launch")        \
+    C(OTHER_CALL, "other_call", "host: in other calls of the runtime") \
+    C(COMM, "communication", "host: in collectives")                   \
+    C(SYSTEM, "os_call", "host: in calls of the operating system")     \
+    C(GC, "garbage_collection", "host: collects Python garbage")       \
+    C(OPERATOR, "operator", "host: in operators")                      \
+    C(PYTHON, "python", "host: in Python")                             \
+    C(UNRECORDED, "unrecorded", "host: nothing was recorded")          \
+    C(LAUNCH, "launch_latency", "from the launch to the start")        \
+    C(DEVICE, "device_wait", "launched in time, the device waits")     \
     C(UNKNOWN, "unknown", "the launch is not in the trace")
 
 typedef enum {
 #define C(id, key, words) HU_IDLE_##id,
     HU_IDLE_CAUSES(C)
 #undef C
-    HU_IDLE_CAUSE_COUNT
+        HU_IDLE_CAUSE_COUNT
 } hu_idle_cause;
 
 typedef struct {
     int64_t       start_ns, dur_ns;
-    int64_t       step;             /* number of the step that launched what ends it; -1 none               */
-    hu_idle_cause cause;            /* the one with most of the gap                                         */
+    int64_t       step;  /* number of the step that launched what ends it; -1 none */
+    hu_idle_cause cause; /* the one with most of the gap */
     double        cause_ns;
-    hu_str        host;             /* what the launching thread did for longest: its innermost slice; "" nothing */
+    hu_str        host; /* what the launching thread did for longest: its innermost slice; "" nothing */
     int64_t       host_ns;
-    hu_str        before, after;    /* the work around it                                                   */
+    hu_str        before, after; /* the work around it */
 } hu_idle_gap;
 
 /* A time in which little of the device was used. */
@@ -61,17 +61,17 @@ typedef struct {
 enum { HU_IDLE_GAPS = 50, HU_IDLE_WINDOWS = 30 };
 
 typedef struct {
-    hu_idle_stream *streams;        /* by device and stream                                                 */
+    hu_idle_stream *streams; /* by device and stream */
     size_t          n_streams;
-    int64_t         idle_ns;        /* of the device: no stream had work; sum of by_cause                   */
+    int64_t         idle_ns; /* of the device: no stream had work; sum of by_cause */
     int64_t         gaps;
     int64_t         by_cause[HU_IDLE_CAUSE_COUNT];
-    hu_idle_gap    *longest;        /* the longest gaps first, at most HU_IDLE_GAPS                          */
+    hu_idle_gap    *longest; /* the longest gaps first, at most HU_IDLE_GAPS */
     size_t          n_longest;
-    hu_idle_window *windows;        /* busy for less than half, neighbours joined, in time                   */
+    hu_idle_window *windows; /* busy for less than half, neighbours joined, in time */
     size_t          n_windows;
-    int64_t         first_ns;       /* the first start of any work                                          */
-    int64_t         window_ns;      /* the span cut into HU_IDLE_WINDOWS pieces                             */
+    int64_t         first_ns;  /* the first start of any work */
+    int64_t         window_ns; /* the span cut into HU_IDLE_WINDOWS pieces */
 } hu_idle;
 
 /* Rows live in the arena of `ask`, names are borrowed from the trace.  Returns 0 or HU_ENOMEM. */

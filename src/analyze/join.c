@@ -8,10 +8,10 @@
 
 typedef struct {
     const hu_join_rule *rule;
-    char     *rows;
-    size_t    n;
-    uint32_t *next;             /* of rows with one hash */
-    hu_map    by_hash;
+    char               *rows;
+    size_t              n;
+    uint32_t           *next; /* of rows with one hash */
+    hu_map              by_hash;
 } joined;
 
 static bool put(joined *j, const void *row)

@@ -9,9 +9,9 @@
 /* How one type of row behaves. */
 typedef struct {
     size_t row_bytes;
-    void (*key)(const void *row, hu_str *a, hu_str *b);         /* rows are equal when both texts are; *b may stay "" */
+    void (*key)(const void *row, hu_str *a, hu_str *b); /* rows are equal when both texts are; *b may stay "" */
     void (*add)(void *into, const void *from);
-    int (*compare)(const void *left, const void *right);        /* the order of the table */
+    int (*compare)(const void *left, const void *right); /* the order of the table */
 } hu_join_rule;
 
 /* The rows of `into` and `from` together, sorted, in *into and *n; in `arena`.  False when there is no memory. */

@@ -17,6 +17,7 @@
 enum { LABEL_BYTES = 160 };
 
 /* word, family: tried in this order on the label in lower case */
+/* clang-format off */
 #define FAMILY_RULES(R) \
     R("multimem_", COMMUNICATION) R("one_shot_all_reduce", COMMUNICATION) R("two_shot_all_reduce", COMMUNICATION)       \
     R("fmha", ATTENTION) R("flash", ATTENTION) R("attention", ATTENTION) R("attn", ATTENTION)                    \
@@ -62,6 +63,7 @@ enum { LABEL_BYTES = 160 };
     R("rocprim", "rocPRIM") R("hipcub", "rocPRIM") R("at::native", "PyTorch") R("at::cuda", "PyTorch")           \
     R("at_cuda_detail", "CUB") R("c10::", "PyTorch") R("__amd_rocclr", "ROCclr")                                 \
     R("tensorrt_llm", "TensorRT-LLM")
+/* clang-format on */
 
 static const char *const family_words[] = {
 #define R(word, family) word,
@@ -87,6 +89,7 @@ static const char *const library_of_word[] = {
 #undef R
 };
 
+/* clang-format off */
 static const char *const tensor_words[] = {
     "h884", "s884", "h1688", "s1688", "hmma", "i8816", "16816", "16832", "c1688", "_tensor16x8", "_tensor8x8",
     "tensorop", "xmma_gemm", "xmma_fprop", "xmma_dgrad", "xmma_wgrad", "xmma_implicit", "xmma_sparse",
@@ -94,6 +97,7 @@ static const char *const tensor_words[] = {
     "tcgen05", "tensor_op", "flash_fwd", "flash_bwd", "fmha_cutlassf", "fmha_cutlassb", "_mi16x16", "_mi32x32",
     "_mi4x4", "mfma", "_xdl", "_gtcx",
 };
+/* clang-format on */
 
 static bool has_word(hu_str s, const char *part)
 {
@@ -154,8 +158,8 @@ static hu_str last_component(hu_str s)
 /* Kernels that are only a frame around what is named in their arguments. */
 static bool is_frame(hu_str base)
 {
-    static const char *const frames[] = {"elementwise", "reduce_kernel", "multi_tensor_apply", "Kernel", "index_kernel",
-                                         "apply_kernel", "distribution_"};
+    static const char *const frames[] = {"elementwise",  "reduce_kernel", "multi_tensor_apply", "Kernel",
+                                         "index_kernel", "apply_kernel",  "distribution_"};
 
     for (size_t i = 0; i < HU_COUNT(frames); i++)
         if (has_word(base, frames[i]))
@@ -166,8 +170,9 @@ static bool is_frame(hu_str base)
 /* The first word of the arguments that names what is done. */
 static hu_str find_detail(hu_str arguments)
 {
-    static const char *const telling[] = {"Functor", "functor", "_kernel_cuda", "_kernel_impl", "KernelImpl", "Ops<", "gemm",
-                                          "fprop", "dgrad", "wgrad", "fmha", "_foreach", "Policy"};
+    static const char *const telling[] = {"Functor", "functor",  "_kernel_cuda", "_kernel_impl", "KernelImpl",
+                                          "Ops<",    "gemm",     "fprop",        "dgrad",        "wgrad",
+                                          "fmha",    "_foreach", "Policy"};
     static const char *const hollow[] = {"gpu_kernel_impl", "BinaryFunctor", "AUnaryFunctor", "BUnaryFunctor",
                                          "CompareFunctor_dummy"};
 
@@ -278,11 +283,11 @@ const char *hu_kernel_family_words(hu_kernel_family family)
 bool hu_kernel_name_is_eligible(hu_str op)
 {
     static const char *const parts[] = {"matmul", "conv", "linear", "attention", "lstm", "gru_", "rnn_", "einsum"};
-    static const char *const words[] = {"mm", "bmm", "addmm", "baddbmm", "addbmm", "mv", "addmv", "addr", "_scaled_mm",
-                                        "chain_matmul", "gru", "prelu"};
-    char         text[128];
-    const hu_str s = lower(op, text, sizeof text);
-    const hu_str name = last_component(s);
+    static const char *const words[] = {"mm",    "bmm",  "addmm",      "baddbmm",      "addbmm", "mv",
+                                        "addmv", "addr", "_scaled_mm", "chain_matmul", "gru",    "prelu"};
+    char                     text[128];
+    const hu_str             s = lower(op, text, sizeof text);
+    const hu_str             name = last_component(s);
 
     for (size_t i = 0; i < HU_COUNT(words); i++)
         if (hu_str_equal(name, hu_str_of(words[i])))

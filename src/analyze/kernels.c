@@ -25,16 +25,16 @@ typedef struct {
     const hu_ask    *ask;
     const hu_device *devices;
     size_t           n_devices;
-    uint32_t        *row_of_name;       /* by string id; HU_NONE: none yet */
+    uint32_t        *row_of_name; /* by string id; HU_NONE: none yet */
     hu_kernel_reader reader;
-    uint8_t         *eligible;          /* by string id of an operator: 0 not asked yet, 1 no, 2 yes */
+    uint8_t         *eligible; /* by string id of an operator: 0 not asked yet, 1 no, 2 yes */
     HU_VEC(hu_kernel) list;
 } work;
 
 static void read_geometry(const hu_ask *ask, uint32_t i, hu_geometry *g, uint16_t *registers)
 {
     const hu_kernel_detail *k = ask->s.detail[i] != HU_NONE ? hu_trace_kernel_detail(ask->trace, ask->s.detail[i]) : NULL;
-    uint32_t launch;
+    uint32_t                launch;
 
     *g = (hu_geometry){0};
     *registers = k ? k->registers : 0;
@@ -158,7 +158,7 @@ enum { MOST_AT_ONCE = 128 };
 
 typedef struct {
     int64_t end_ns;
-    double  share;              /* of the device's multiprocessors */
+    double  share; /* of the device's multiprocessors */
 } running;
 
 /* Adds the time until `until_ns` in which `n` kernels run, and drops those that have ended by then. */

@@ -19,7 +19,7 @@
 /* A launch for this stream, or the start of a piece of work on it. */
 typedef struct {
     int64_t  time_ns;
-    uint32_t stream;            /* track */
+    uint32_t stream; /* track */
 } moment;
 
 typedef struct {
@@ -29,8 +29,8 @@ typedef struct {
     HU_VEC(hu_launch) list;
     HU_VEC(moment) launches, starts;
     HU_VEC(hu_launch_outlier) outliers;
-    int64_t      *calls, *delays;
-    size_t        n_calls;
+    int64_t *calls, *delays;
+    size_t   n_calls;
 } work;
 
 static hu_launch *row_of(work *w, uint32_t piece)
@@ -51,10 +51,13 @@ static bool add_outlier(work *w, uint32_t call, uint32_t piece, int64_t delay)
     const uint32_t op = hu_trace_op_of(ask->trace, call);
 
     return hu_vec_push(ask->arena, &w->outliers,
-                       ((hu_launch_outlier){.call = hu_ask_name(ask, call), .work = hu_ask_name(ask, piece),
+                       ((hu_launch_outlier){.call = hu_ask_name(ask, call),
+                                            .work = hu_ask_name(ask, piece),
                                             .op = op != HU_NONE ? hu_ask_name(ask, op) : HU_STR(""),
-                                            .start_ns = ask->s.start_ns[call], .call_ns = ask->s.dur_ns[call],
-                                            .delay_ns = delay, .work_ns = ask->s.dur_ns[piece]}));
+                                            .start_ns = ask->s.start_ns[call],
+                                            .call_ns = ask->s.dur_ns[call],
+                                            .delay_ns = delay,
+                                            .work_ns = ask->s.dur_ns[piece]}));
 }
 
 static bool add_single(work *w, uint32_t call, uint32_t piece)
@@ -121,8 +124,8 @@ static int compare_queues(const void *left, const void *right)
 }
 
 typedef struct {
-    int64_t now, since_ns, first_ns;
-    double  area;
+    int64_t         now, since_ns, first_ns;
+    double          area;
     hu_launch_queue row;
 } stream_queue;
 
@@ -182,7 +185,7 @@ static void walk_queues(work *w, stream_queue *q)
         const moment m = is_launch ? w->launches.at[i] : w->starts.at[j];
 
         if (i + j)
-            hu_series_add(&w->out->queue, before, m.time_ns, i > j ? (double)(i - j) : 0);   /* clocks may disagree */
+            hu_series_add(&w->out->queue, before, m.time_ns, i > j ? (double)(i - j) : 0); /* clocks may disagree */
         before = m.time_ns;
         change_queue(&q[m.stream], m.time_ns, is_launch ? 1 : -1);
         i += is_launch;
@@ -292,8 +295,8 @@ bool hu_launches_merge(hu_launches *into, const hu_launches *from, hu_arena *are
 
     if (!hu_join_rows(&rule, (void **)&into->at, &into->n, from->at, from->n, arena) ||
         !hu_join_chain((void **)&into->queues, &into->n_queues, from->queues, from->n_queues, sizeof *into->queues, arena) ||
-        !hu_join_chain((void **)&into->outliers, &into->n_outliers, from->outliers, from->n_outliers,
-                       sizeof *into->outliers, arena))
+        !hu_join_chain((void **)&into->outliers, &into->n_outliers, from->outliers, from->n_outliers, sizeof *into->outliers,
+                       arena))
         return false;
     qsort(into->outliers, into->n_outliers, sizeof *into->outliers, by_call);
     into->n_outliers = into->n_outliers < HU_LAUNCH_OUTLIERS ? into->n_outliers : HU_LAUNCH_OUTLIERS;

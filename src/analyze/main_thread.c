@@ -14,7 +14,7 @@
 
 enum { STEP_WEIGHT = 1 << 20, LAUNCH_WEIGHT = 16 };
 
-static const double LEAST_CHILD = 0.5;      /* of the capture, that a parent waits for its children */
+static const double LEAST_CHILD = 0.5; /* of the capture, that a parent waits for its children */
 
 static int by_pid(const void *left, const void *right)
 {
@@ -59,7 +59,7 @@ bool hu_main_thread_processes(const hu_trace *trace, hu_arena *scratch, hu_proce
     size_t          n_tracks;
     const hu_track *tracks = hu_trace_tracks(trace, &n_tracks);
     HU_VEC(hu_process_span) list = {0};
-    hu_map          place;
+    hu_map place;
 
     if (!hu_map_init(&place, scratch, 16))
         return false;
@@ -72,8 +72,8 @@ bool hu_main_thread_processes(const hu_trace *trace, hu_arena *scratch, hu_proce
         if (!at)
             return false;
         if (*at == HU_MAP_NONE) {
-            const hu_process_span fresh = {.pid = tracks[t].pid, .first_ns = INT64_MAX, .last_ns = INT64_MIN,
-                                           .main = HU_NONE};
+            const hu_process_span fresh = {
+                .pid = tracks[t].pid, .first_ns = INT64_MAX, .last_ns = INT64_MIN, .main = HU_NONE};
 
             if (!hu_vec_push(scratch, &list, fresh))
                 return false;
@@ -108,7 +108,7 @@ uint32_t hu_main_thread_of_job(const hu_trace *trace, hu_arena *scratch)
             parent = &p[i];
     }
     return (double)parent->child_ns >= LEAST_CHILD * (double)(last - first) && parent->child_ns > 0 ? parent->main
-                                                                                                 : longest->main;
+                                                                                                    : longest->main;
 }
 
 static bool is_recorded(const hu_slices *s)

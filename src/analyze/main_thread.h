@@ -22,12 +22,12 @@ uint32_t hu_main_thread_of_job(const hu_trace *trace, hu_arena *scratch);
 /* One process: what its host threads span, and its main thread. */
 typedef struct {
     int64_t  pid;
-    int64_t  first_ns, last_ns;         /* of all its host threads                                    */
-    int64_t  child_ns;                  /* that its threads wait for child processes                   */
-    int64_t  main_ns;                   /* when its main thread begins                                 */
-    uint32_t main;                      /* track: the thread with the number of the process, else the first that begins */
-    uint32_t name;                      /* string id; 0 none                                           */
-    uint32_t threads;                   /* that did anything                                           */
+    int64_t  first_ns, last_ns; /* of all its host threads */
+    int64_t  child_ns;          /* that its threads wait for child processes */
+    int64_t  main_ns;           /* when its main thread begins */
+    uint32_t main;              /* track: the thread with the number of the process, else the first that begins */
+    uint32_t name;              /* string id; 0 none */
+    uint32_t threads;           /* that did anything */
 } hu_process_span;
 
 /* All processes with numbers, by number.  Lives in `scratch`.  False when there is no memory. */

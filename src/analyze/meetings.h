@@ -12,17 +12,17 @@ typedef struct {
 
 /* Members in the order of digests; meetings of one group stand together, and each has the same digests. */
 typedef struct {
-    size_t   first;                 /* of members */
+    size_t   first; /* of members */
     uint32_t n;
-    uint32_t group;                 /* a number */
-    int64_t  least_ns;              /* the shortest time that any of them was in it */
+    uint32_t group;    /* a number */
+    int64_t  least_ns; /* the shortest time that any of them was in it */
     bool     synchronises;
 } hu_meeting;
 
 typedef struct {
     hu_digest *const *digests;
     size_t            n_digests;
-    HU_VEC(hu_member)  members;
+    HU_VEC(hu_member) members;
     HU_VEC(hu_meeting) list;
 } hu_meetings;
 

@@ -30,8 +30,8 @@ enum { PHASE_UNASKED, PHASE_NONE, PHASE_BACKWARD, PHASE_OPTIMIZER, PHASE_INPUT }
 enum { DEAD = UINT32_MAX - 1, MOST_STEPS = 2000 };
 
 typedef struct {
-    uint32_t born, died;            /* places in the list by time; died = HU_NONE: never            */
-    uint32_t op;                    /* slice; HU_NONE                                               */
+    uint32_t born, died; /* places in the list by time; died = HU_NONE: never */
+    uint32_t op;         /* slice; HU_NONE */
     uint32_t pool;
     uint8_t  category;
 } allocation;
@@ -39,15 +39,15 @@ typedef struct {
 typedef struct {
     const hu_ask          *ask;
     const hu_memory_event *events;
-    uint32_t              *order;   /* events by time */
+    uint32_t              *order; /* events by time */
     size_t                 n;
-    uint8_t               *phase;   /* by string id */
+    uint8_t               *phase; /* by string id */
     HU_VEC(hu_memory_pool) pools;
     HU_VEC(allocation) list;
-    hu_map                 live;    /* address to allocation */
-    int64_t               *held;    /* by place: bytes of its pool afterwards */
-    uint32_t              *pool_of; /* by place */
-    uint32_t              *peak_at; /* by pool: place */
+    hu_map    live;    /* address to allocation */
+    int64_t  *held;    /* by place: bytes of its pool afterwards */
+    uint32_t *pool_of; /* by place */
+    uint32_t *peak_at; /* by pool: place */
 } work;
 
 static bool sort_events(work *w)
@@ -218,7 +218,7 @@ static int follow(work *w, hu_error *err)
             return hu_fail_memory(err);
         w->pool_of[place] = pool < MOST_POOLS ? pool : HU_NONE;
         if (pool >= MOST_POOLS)
-            continue;       /* no machine has as many; a hostile file may */
+            continue; /* no machine has as many; a hostile file may */
         note_total(w, place, &w->pools.at[pool], e);
         if (!take(w, place, pool, e))
             return hu_fail_memory(err);
@@ -263,7 +263,7 @@ static void draw(work *w)
 static int by_bytes(const void *left, const void *right)
 {
     const hu_memory_holder *a = left, *b = right;
-    int c;
+    int                     c;
 
     if (a->bytes != b->bytes)
         return a->bytes > b->bytes ? -1 : 1;
@@ -350,7 +350,7 @@ static double trend_p(int64_t *v, size_t n)
     for (size_t i = 0; i < n; i++)
         for (size_t j = i + 1; j < n; j++)
             s += (v[j] > v[i]) - (v[j] < v[i]);
-    hu_sort_i64(v, n);      /* equal values become neighbours */
+    hu_sort_i64(v, n); /* equal values become neighbours */
     for (size_t i = 0, end; i < n; i = end) {
         double t;
 
@@ -375,7 +375,7 @@ static hu_leak judge_growth(const hu_memory_pool *p)
     if (!(p->slope_bytes > 0) || grown < least)
         return HU_LEAK_NO;
     if (p->steps < 5)
-        return HU_LEAK_MAYBE;       /* so few steps cannot be significant */
+        return HU_LEAK_MAYBE; /* so few steps cannot be significant */
     return p->growth_p < 0.01 ? HU_LEAK_YES : p->growth_p < 0.05 ? HU_LEAK_MAYBE : HU_LEAK_NO;
 }
 

@@ -27,12 +27,12 @@ typedef struct {
 } end_of_message;
 
 typedef struct {
-    hu_digest *const *digests;
-    size_t            n;
-    const hu_clocks  *clocks;
-    hu_messages      *out;
+    hu_digest *const    *digests;
+    size_t               n;
+    const hu_clocks     *clocks;
+    hu_messages         *out;
     hu_transfer_samples *samples;
-    hu_arena         *arena, *scratch;
+    hu_arena            *arena, *scratch;
     HU_VEC(end_of_message) ends;
     HU_VEC(hu_message_path) paths;
 } work;
@@ -69,7 +69,7 @@ static int by_path(const void *left, const void *right)
 static int by_waiting(const void *left, const void *right)
 {
     const hu_message_path *a = left, *b = right;
-    const int64_t x = a->late_sender_ns + a->late_receiver_ns, y = b->late_sender_ns + b->late_receiver_ns;
+    const int64_t          x = a->late_sender_ns + a->late_receiver_ns, y = b->late_sender_ns + b->late_receiver_ns;
 
     if (x != y)
         return x > y ? -1 : 1;
@@ -108,7 +108,8 @@ static void check_clocks(work *w, const end_of_message *s, const end_of_message 
         return;
     w->out->checked++;
     w->out->violations += hu_clocks_time(w->clocks, s->digest, send->start_ns) -
-                              hu_clocks_time(w->clocks, r->digest, hu_comm_call_end(receive)) > HU_CLOCKS_SLACK_NS;
+                              hu_clocks_time(w->clocks, r->digest, hu_comm_call_end(receive)) >
+                          HU_CLOCKS_SLACK_NS;
 }
 
 /* Above 0 the sender was late.  A call that returned at once waited for nobody: it says only that its rank was there. */
@@ -130,8 +131,8 @@ static bool pair(work *w, const end_of_message *s, const end_of_message *r, hu_m
     path->messages++;
     path->transfer_ns += least;
     if (what->kind == HU_COMM_SEND && hu_str_starts(what->name, HU_STR("MPI_"))) {
-        path->bytes += what->bytes > 0 ? what->bytes : 0;       /* a buffered send returns before the data has moved */
-    } else if (what->kind == HU_COMM_SEND) {    /* not a batch of several in one kernel */
+        path->bytes += what->bytes > 0 ? what->bytes : 0; /* a buffered send returns before the data has moved */
+    } else if (what->kind == HU_COMM_SEND) {              /* not a batch of several in one kernel */
         const hu_collective *other = &w->digests[r->digest]->comm.at[receive->row];
 
         path->bytes += what->bytes > 0 ? what->bytes : 0;
@@ -188,8 +189,8 @@ static bool is_one_path(const end_of_message *a, const end_of_message *b)
 bool hu_messages_measure(hu_digest *const *digests, size_t n, const hu_clocks *clocks, hu_arena *arena, hu_arena *scratch,
                          hu_transfer_samples *samples, hu_messages *out)
 {
-    work   w = {.digests = digests, .n = n, .clocks = clocks, .out = out, .samples = samples, .arena = arena,
-                .scratch = scratch};
+    work w = {
+        .digests = digests, .n = n, .clocks = clocks, .out = out, .samples = samples, .arena = arena, .scratch = scratch};
     hu_map ranks;
 
     *out = (hu_messages){.waits = hu_arena_calloc(arena, n + 1, sizeof *out->waits)};
@@ -203,7 +204,7 @@ bool hu_messages_measure(hu_digest *const *digests, size_t n, const hu_clocks *c
         *place = (uint32_t)r;
     }
     for (size_t first = 0, end; first < w.ends.n; first = end) {
-        for (end = first + 1; end < w.ends.n && is_one_path(&w.ends.at[first], &w.ends.at[end]); )
+        for (end = first + 1; end < w.ends.n && is_one_path(&w.ends.at[first], &w.ends.at[end]);)
             end++;
         if (!pair_all(&w, &w.ends.at[first], end - first, &ranks))
             return false;

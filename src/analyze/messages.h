@@ -8,28 +8,28 @@
 
 /* Everything from one rank to another. */
 typedef struct {
-    int64_t source, target;         /* ranks                                                                       */
-    int64_t messages, bytes;        /* bytes: of those that say so                                                 */
-    int64_t late_sender_ns;         /* receivers were there and waited                                             */
-    int64_t late_receiver_ns;       /* senders were                                                                */
-    int64_t transfer_ns;            /* the rest                                                                    */
+    int64_t source, target;   /* ranks */
+    int64_t messages, bytes;  /* bytes: of those that say so */
+    int64_t late_sender_ns;   /* receivers were there and waited */
+    int64_t late_receiver_ns; /* senders were */
+    int64_t transfer_ns;      /* the rest */
 } hu_message_path;
 
 /* Of one rank, in Scalasca's words. */
 typedef struct {
-    int64_t late_sender_ns;         /* it waited in receives for senders                                           */
-    int64_t late_receiver_ns;       /* it waited in sends for receivers                                            */
+    int64_t late_sender_ns;   /* it waited in receives for senders */
+    int64_t late_receiver_ns; /* it waited in sends for receivers */
 } hu_message_waits;
 
 typedef struct {
-    int64_t matched, unmatched;     /* messages with both ends; ends without the other, whose trace is there       */
-    int64_t peer_missing;           /* ends whose other end is in a trace that was not read                        */
-    int64_t sizes_differ;           /* matched, and yet the ends speak of different sizes                          */
-    int64_t checked, violations;    /* ends of receives against starts of sends, as in hu_clocks                   */
-    hu_message_path  *paths;        /* by waiting, the longest first, then ranks                                   */
+    int64_t           matched, unmatched;  /* messages with both ends; ends without the other, whose trace is there */
+    int64_t           peer_missing;        /* ends whose other end is in a trace that was not read */
+    int64_t           sizes_differ;        /* matched, and yet the ends speak of different sizes */
+    int64_t           checked, violations; /* ends of receives against starts of sends, as in hu_clocks */
+    hu_message_path  *paths;               /* by waiting, the longest first, then ranks */
     size_t            n_paths;
-    hu_message_waits *waits;        /* by digest                                                                   */
-    int64_t late_sender_ns, late_receiver_ns;
+    hu_message_waits *waits; /* by digest */
+    int64_t           late_sender_ns, late_receiver_ns;
 } hu_messages;
 
 /* The shortest times of messages are added to `samples`.  False when there is no memory. */

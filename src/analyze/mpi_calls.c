@@ -106,7 +106,7 @@ bool hu_mpi_calls_describe(const hu_trace *trace, const hu_slices *s, uint32_t s
     if (s->kind[slice] != HU_KIND_MPI || !hu_str_starts(name, HU_STR("MPI_")) || name.n < 6)
         return false;
     name = (hu_str){name.p + 4, name.n - 4};
-    if (name.p[0] == 'I' && name.p[1] != 'n') {         /* MPI_Init is no call of that form */
+    if (name.p[0] == 'I' && name.p[1] != 'n') { /* MPI_Init is no call of that form */
         name = (hu_str){name.p + 1, name.n - 1};
         is_posted = true;
     }
@@ -115,9 +115,15 @@ bool hu_mpi_calls_describe(const hu_trace *trace, const hu_slices *s, uint32_t s
 
         if (!is_call(name, calls[i].name, is_posted) || (is_posted && !is_message))
             continue;
-        *out = (hu_mpi_call){.kind = calls[i].kind, .synchronises = calls[i].synchronises, .is_posted = is_posted,
-                             .same_bytes = calls[i].same_bytes, .group = d ? hu_trace_text(trace, d->comm) : HU_STR(""),
-                             .group_size = -1, .peer = -1, .tag = -1, .bytes = d ? d->bytes : -1};
+        *out = (hu_mpi_call){.kind = calls[i].kind,
+                             .synchronises = calls[i].synchronises,
+                             .is_posted = is_posted,
+                             .same_bytes = calls[i].same_bytes,
+                             .group = d ? hu_trace_text(trace, d->comm) : HU_STR(""),
+                             .group_size = -1,
+                             .peer = -1,
+                             .tag = -1,
+                             .bytes = d ? d->bytes : -1};
         out->group_size = hu_mpi_calls_size(out->group);
         if (d && is_message && calls[i].kind != HU_COMM_EXCHANGE) {
             out->peer = hu_mpi_calls_member(out->group, d->peer);

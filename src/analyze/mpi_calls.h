@@ -7,14 +7,14 @@
 
 typedef struct {
     hu_comm_kind kind;
-    bool         synchronises;          /* nobody leaves it before all have come                            */
-    bool         is_posted;             /* it returns at once (MPI_Isend): its length says nothing of waits */
-    bool         same_bytes;            /* all ranks bring as much                                          */
-    hu_str       group;                 /* the communicator, as recorded                                    */
-    int64_t      group_size;            /* ranks; -1 not recorded                                           */
-    int32_t      peer;                  /* rank of the job; -1 unknown, or no message                       */
-    int32_t      tag;                   /* -1 any, or no message                                            */
-    int64_t      bytes;                 /* -1 not recorded                                                  */
+    bool         synchronises; /* nobody leaves it before all have come */
+    bool         is_posted;    /* it returns at once (MPI_Isend): its length says nothing of waits */
+    bool         same_bytes;   /* all ranks bring as much */
+    hu_str       group;        /* the communicator, as recorded */
+    int64_t      group_size;   /* ranks; -1 not recorded */
+    int32_t      peer;         /* rank of the job; -1 unknown, or no message */
+    int32_t      tag;          /* -1 any, or no message */
+    int64_t      bytes;        /* -1 not recorded */
 } hu_mpi_call;
 
 /* False when it neither is a collective nor sends or receives: MPI_Init, MPI_Wait, MPI_Comm_rank … */

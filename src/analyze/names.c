@@ -15,25 +15,26 @@ static const char *const loader_prefixes[] = {"enumerate(DataLoader)#", "enumera
 /* Phases of a pipeline in which the next batch is made (holdup_annotate.h, the Python package). */
 static const char *const loader_names[] = {"data", "preprocessing"};
 
-static const char *const comm_prefixes[] = {"nccl:", "gloo:", "mpi:", "ucc:", "xccl:", "hccl:",
-                                            "oneccl_bindings_for_pytorch::"};
+static const char *const comm_prefixes[] = {
+    "nccl:", "gloo:", "mpi:", "ucc:", "xccl:", "hccl:", "oneccl_bindings_for_pytorch::"};
 
 /* Kernel launches, graph launches and asynchronous copies; what they start carries the same correlation id. */
-static const char *const launch_parts[] = {"LaunchKernel",  "GraphLaunch",     "MemcpyAsync", "MemsetAsync",
-                                           "ModuleLaunch",  "LaunchCooperative", "MemcpyWithStream",
-                                           "job_prep_and_submit_for_execution"};
+static const char *const launch_parts[] = {
+    "LaunchKernel", "GraphLaunch",       "MemcpyAsync",      "MemsetAsync",
+    "ModuleLaunch", "LaunchCooperative", "MemcpyWithStream", "job_prep_and_submit_for_execution"};
 
 /* Calls that return only when the device has done something; asynchronous copies of pageable memory are not among them. */
 static const char *const sync_names[] = {
-    "cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize", "cudaMemcpy", "cudaMemcpy2D",
-    "cudaMemcpyToSymbol", "cudaMemcpyFromSymbol", "cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize",
-    "hipDeviceSynchronize", "hipStreamSynchronize", "hipEventSynchronize", "hipMemcpy", "hipMemcpyWithStream",
-    "hipMemcpyDtoH", "hipMemcpyHtoD", "cuMemcpyDtoH_v2", "cuMemcpyHtoD_v2",
+    "cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize", "cudaMemcpy",          "cudaMemcpy2D",
+    "cudaMemcpyToSymbol",    "cudaMemcpyFromSymbol",  "cuCtxSynchronize",     "cuStreamSynchronize", "cuEventSynchronize",
+    "hipDeviceSynchronize",  "hipStreamSynchronize",  "hipEventSynchronize",  "hipMemcpy",           "hipMemcpyWithStream",
+    "hipMemcpyDtoH",         "hipMemcpyHtoD",         "cuMemcpyDtoH_v2",      "cuMemcpyHtoD_v2",
 };
 
 static const char *const alloc_prefixes[] = {
-    "cudaMalloc", "cudaFree", "cudaHostAlloc", "cudaHostRegister", "cuMemAlloc", "cuMemFree", "cuMemCreate", "cuMemRelease",
-    "cuMemMap", "cuMemUnmap", "cuMemSetAccess", "hipMalloc", "hipFree", "hipHostMalloc", "hipHostFree", "hipHostRegister",
+    "cudaMalloc",  "cudaFree",      "cudaHostAlloc", "cudaHostRegister", "cuMemAlloc",     "cuMemFree",
+    "cuMemCreate", "cuMemRelease",  "cuMemMap",      "cuMemUnmap",       "cuMemSetAccess", "hipMalloc",
+    "hipFree",     "hipHostMalloc", "hipHostFree",   "hipHostRegister",
 };
 
 /* "Python GC" is written with record_python_gc_info=True, the other by with_stack=True when somebody calls gc.collect() */

@@ -7,14 +7,14 @@
 #include "trace/trace.h"
 
 enum {
-    HU_NAME_STEP = 1,           /* ProfilerStep#N                                               */
-    HU_NAME_DATA_LOADER = 2,    /* the wait for the next batch                                  */
-    HU_NAME_COMM = 4,           /* a collective as the host sees it: nccl:all_reduce, gloo:…    */
-    HU_NAME_LAUNCH = 8,         /* a call that puts work on a device                            */
-    HU_NAME_MODULE = 16,        /* a Python frame that stands for an nn.Module                  */
-    HU_NAME_SYNC = 32,          /* a call that waits for the device                             */
-    HU_NAME_ALLOC = 64,         /* a call that takes memory from the driver or gives it back    */
-    HU_NAME_GC = 128,           /* Python collects garbage                                      */
+    HU_NAME_STEP = 1,        /* ProfilerStep#N */
+    HU_NAME_DATA_LOADER = 2, /* the wait for the next batch */
+    HU_NAME_COMM = 4,        /* a collective as the host sees it: nccl:all_reduce, gloo:… */
+    HU_NAME_LAUNCH = 8,      /* a call that puts work on a device */
+    HU_NAME_MODULE = 16,     /* a Python frame that stands for an nn.Module */
+    HU_NAME_SYNC = 32,       /* a call that waits for the device */
+    HU_NAME_ALLOC = 64,      /* a call that takes memory from the driver or gives it back */
+    HU_NAME_GC = 128,        /* Python collects garbage */
 };
 
 /* Flags by string id; NULL when there is no memory. */

@@ -10,7 +10,7 @@
 static const struct {
     int major, minor;
     int warps, blocks;
-    int shared_bytes;       /* of one multiprocessor */
+    int shared_bytes; /* of one multiprocessor */
 } limits[] = {
     {6, 0, 64, 32, 64 << 10},  {6, 1, 64, 32, 96 << 10},   {7, 0, 64, 32, 96 << 10},   {7, 5, 32, 16, 64 << 10},
     {8, 0, 64, 32, 164 << 10}, {8, 6, 48, 16, 100 << 10},  {8, 7, 48, 16, 164 << 10},  {8, 9, 48, 24, 100 << 10},

@@ -83,7 +83,7 @@ static int by_total(const void *left, const void *right)
 int hu_op_kernels_measure(const hu_ask *ask, hu_op_kernels *out, hu_error *err)
 {
     HU_VEC(hu_op_kernel) rows = {0};
-    hu_map row_of;                      /* by operator, kernel and line */
+    hu_map row_of; /* by operator, kernel and line */
 
     if (!hu_map_init(&row_of, ask->scratch, 256))
         return hu_fail_memory(err);
@@ -132,7 +132,7 @@ static void add_row(void *left, const void *right)
     into->calls += from->calls;
     into->total_ns += from->total_ns;
     if (!hu_str_equal(into->source, from->source))
-        into->source = HU_STR("");          /* from several lines */
+        into->source = HU_STR(""); /* from several lines */
 }
 
 bool hu_op_kernels_merge(hu_op_kernels *into, const hu_op_kernels *from, hu_arena *arena)

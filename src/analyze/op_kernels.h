@@ -7,14 +7,14 @@
 
 /* Device work of one name that one operator launched from one place. */
 typedef struct {
-    hu_str  op;                 /* the innermost operator or annotation; "" unknown                                 */
+    hu_str  op; /* the innermost operator or annotation; "" unknown */
     hu_str  kernel;
-    hu_str  source;             /* "train.py(42): forward"; "" without Python frames or stacks                      */
+    hu_str  source; /* "train.py(42): forward"; "" without Python frames or stacks */
     int64_t calls, total_ns;
 } hu_op_kernel;
 
 typedef struct {
-    hu_op_kernel *at;           /* by total_ns, then texts */
+    hu_op_kernel *at; /* by total_ns, then texts */
     size_t        n;
 } hu_op_kernels;
 

@@ -24,10 +24,10 @@ typedef struct {
     const hu_ask *ask;
     hu_grouping   grouping;
     int           frames;
-    int64_t      *self_ns;          /* by slice: host */
-    int64_t      *device_ns;        /* by slice: device, self first, then total */
-    uint32_t     *row;              /* by slice: its row, HU_NONE for what has none */
-    uint32_t     *row_of_name;      /* by string id, where names alone make groups */
+    int64_t      *self_ns;     /* by slice: host */
+    int64_t      *device_ns;   /* by slice: device, self first, then total */
+    uint32_t     *row;         /* by slice: its row, HU_NONE for what has none */
+    uint32_t     *row_of_name; /* by string id, where names alone make groups */
     hu_map        row_of_group;
     uint32_t      step_row;
     row_list      list;
@@ -154,7 +154,7 @@ static void add_device_self(work *w)
 /* Allocations belong to the innermost operator of their thread at that time. */
 static void add_memory(work *w)
 {
-    size_t n;
+    size_t                 n;
     const hu_memory_event *events = hu_trace_memory(w->ask->trace, &n);
 
     for (size_t i = 0; i < n; i++) {
@@ -174,7 +174,7 @@ static void add_memory(work *w)
 static int by_cost(const void *left, const void *right)
 {
     const hu_operator *a = left, *b = right;
-    int c;
+    int                c;
 
     if (a->device_self_ns != b->device_self_ns)
         return a->device_self_ns > b->device_self_ns ? -1 : 1;

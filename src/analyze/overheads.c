@@ -31,8 +31,8 @@ const uint8_t *hu_overheads_find_recompute(const hu_ask *ask, hu_arena *arena)
 
     if (!state)
         return NULL;
-    for (size_t k = 0; k < ask->s.n; k++) {         /* parents come before their children */
-        const uint32_t i = ask->order[k], above = ask->s.parent[i];
+    for (size_t k = 0; k < ask->s.n; k++) { /* parents come before their children */
+        const uint32_t      i = ask->order[k], above = ask->s.parent[i];
         const hu_op_detail *d;
 
         if (!hu_kind_in(ask->s.kind[i], HU_KINDS_HOST))
@@ -72,9 +72,9 @@ static int by_total(const void *left, const void *right)
 }
 
 typedef struct {
-    const hu_ask *ask;
-    const uint8_t *again;           /* by slice: recomputes */
-    uint32_t     *row_of_name;
+    const hu_ask  *ask;
+    const uint8_t *again; /* by slice: recomputes */
+    uint32_t      *row_of_name;
     HU_VEC(hu_recompute) list;
 } work;
 

@@ -18,22 +18,22 @@ typedef struct {
 } hu_overhead;
 
 typedef struct {
-    int64_t span_ns;                /* from the first start to the last end of anything                       */
+    int64_t span_ns; /* from the first start to the last end of anything */
 
-    int64_t recompute_calls;        /* forward operators that ran inside of backward, the outermost of each   */
-    int64_t recompute_host_ns, recompute_device_ns;
-    int64_t device_ns;              /* all device work, as a sum, to compare with                             */
-    hu_recompute *recomputed;       /* by device_ns, host_ns, name: operators that launched work or are leaves */
-    size_t   n_recomputed;
+    int64_t       recompute_calls; /* forward operators that ran inside of backward, the outermost of each */
+    int64_t       recompute_host_ns, recompute_device_ns;
+    int64_t       device_ns;  /* all device work, as a sum, to compare with */
+    hu_recompute *recomputed; /* by device_ns, host_ns, name: operators that launched work or are leaves */
+    size_t        n_recomputed;
 
-    int64_t gc_calls, gc_ns;        /* union over threads                                                     */
+    int64_t gc_calls, gc_ns; /* union over threads */
     int64_t gc_most_ns;
-    bool    gc_recorded;            /* the trace has Python frames or the collector's own record              */
+    bool    gc_recorded; /* the trace has Python frames or the collector's own record */
 
-    int64_t profiler_ns;            /* union                                                                  */
-    int64_t profiler_in_steps_ns;   /* of it inside the steps                                                 */
-    hu_overhead *at;                /* by total_ns, then name                                                 */
-    size_t   n;
+    int64_t      profiler_ns;          /* union */
+    int64_t      profiler_in_steps_ns; /* of it inside the steps */
+    hu_overhead *at;                   /* by total_ns, then name */
+    size_t       n;
 } hu_overheads;
 
 /* Rows live in the arena of `ask`, names are borrowed from the trace.  Returns 0 or HU_ENOMEM. */

@@ -59,6 +59,7 @@ int hu_parallel_name_speaks(const hu_traffic_group *g, hu_parallel_kind kind)
     static const struct {
         const char *word;
         unsigned    says;
+        /* clang-format off */
     } words[] = {
         {"expert", EXPERT | DATA}, {"ep", EXPERT},        {"tensor", TENSOR},   {"tp", TENSOR},
         {"pipeline", PIPELINE},    {"pp", PIPELINE},      {"pipe", PIPELINE},   {"embedding", EMBEDDING},
@@ -66,11 +67,13 @@ int hu_parallel_name_speaks(const hu_traffic_group *g, hu_parallel_kind kind)
         {"data_parallel", DATA},   {"dp", DATA},          {"replicate", DATA},  {"shard", DATA},
         {"fsdp", DATA},            {"ddp", DATA},         {"ulysses", CONTEXT},
     };
+    /* clang-format on */
     static const unsigned of[HU_PARALLEL_COUNT] = {
-        [HU_PARALLEL_TP] = TENSOR, [HU_PARALLEL_TP_SP] = TENSOR, [HU_PARALLEL_CP] = CONTEXT, [HU_PARALLEL_PP] = PIPELINE,
-        [HU_PARALLEL_EP] = EXPERT, [HU_PARALLEL_HSDP] = DATA, [HU_PARALLEL_HSDP_REPLICAS] = DATA,
-        [HU_PARALLEL_FULL_SHARD] = DATA, [HU_PARALLEL_GRAD_OP] = DATA, [HU_PARALLEL_ZERO_2] = DATA,
-        [HU_PARALLEL_ZERO_1] = DATA, [HU_PARALLEL_DDP] = DATA, [HU_PARALLEL_TIED] = EMBEDDING};
+        [HU_PARALLEL_TP] = TENSOR,          [HU_PARALLEL_TP_SP] = TENSOR,    [HU_PARALLEL_CP] = CONTEXT,
+        [HU_PARALLEL_PP] = PIPELINE,        [HU_PARALLEL_EP] = EXPERT,       [HU_PARALLEL_HSDP] = DATA,
+        [HU_PARALLEL_HSDP_REPLICAS] = DATA, [HU_PARALLEL_FULL_SHARD] = DATA, [HU_PARALLEL_GRAD_OP] = DATA,
+        [HU_PARALLEL_ZERO_2] = DATA,        [HU_PARALLEL_ZERO_1] = DATA,     [HU_PARALLEL_DDP] = DATA,
+        [HU_PARALLEL_TIED] = EMBEDDING};
     unsigned said = 0;
 
     for (size_t i = 0; i < HU_COUNT(words); i++)
@@ -82,9 +85,9 @@ int hu_parallel_name_speaks(const hu_traffic_group *g, hu_parallel_kind kind)
 /* What the counts become, with the names that bear on them. */
 static void conclude(hu_judgement *j, const hu_pattern *p, const hu_traffic_group *g, hu_parallel_kind kind, hu_trust trust)
 {
-    const int speaks = hu_parallel_name_speaks(g, kind);
+    const int    speaks = hu_parallel_name_speaks(g, kind);
     const hu_str name = g->description.n ? g->description : g->name;
-    const int shown = name.n > 60 ? 60 : (int)name.n;
+    const int    shown = name.n > 60 ? 60 : (int)name.n;
 
     j->kind = kind;
     j->trust = trust;
@@ -140,7 +143,7 @@ static void judge_inference(const hu_pattern *p, const hu_traffic_group *g, cons
     }
     hu_judgement_say(j, "no backward pass was recorded");
     if (p->sized == 0 && reductions == p->tensors)
-        common = reductions;            /* sizes are not recorded */
+        common = reductions; /* sizes are not recorded */
     if (common < FEWEST || 2 * common < reductions) {
         conclude(j, p, g, HU_PARALLEL_UNKNOWN, HU_TRUST_LOW);
         return;
@@ -157,7 +160,7 @@ static void judge_inference(const hu_pattern *p, const hu_traffic_group *g, cons
 static bool judge_tensor(const hu_pattern *p, const hu_traffic_group *g, const hu_parallel_traits *t, const counts *c,
                          hu_judgement *j)
 {
-    const int64_t (*common)[HU_TRAFFIC_COUNT] = p->common;
+    const int64_t(*common)[HU_TRAFFIC_COUNT] = p->common;
     const int64_t forward = common[HU_SLOT_FORWARD][HU_TRAFFIC_ALL_REDUCE];
     const int64_t backward = common[HU_SLOT_BACKWARD][HU_TRAFFIC_ALL_REDUCE];
     const int64_t gathered = common[HU_SLOT_FORWARD][HU_TRAFFIC_ALL_GATHER];
@@ -169,8 +172,8 @@ static bool judge_tensor(const hu_pattern *p, const hu_traffic_group *g, const h
         return true;
     }
     if (c->f_rs && 2 * c->f_rs >= c->f_ag && c->f_ag && c->b_ag + c->b_rs) {
-        conclude(j, p, g, HU_PARALLEL_TP_SP, gathered == scattered && gathered >= 0 && c->b_ag && c->b_rs ? HU_TRUST_HIGH
-                                                                                                     : HU_TRUST_MEDIUM);
+        conclude(j, p, g, HU_PARALLEL_TP_SP,
+                 gathered == scattered && gathered >= 0 && c->b_ag && c->b_rs ? HU_TRUST_HIGH : HU_TRUST_MEDIUM);
         hu_judgement_say(j, "all-gathers and reduce-scatters in forward and in backward%s",
                          gathered == scattered && gathered >= 0 ? ", of the same size" : "");
         return true;
@@ -197,8 +200,8 @@ static bool judge_full_shard(const hu_pattern *p, const hu_traffic_group *g, con
     if (c->f_ag == 0 || c->b_rs + c->after_rs == 0)
         return false;
     if (4 * c->b_ag >= c->f_ag) {
-        conclude(j, p, g, HU_PARALLEL_FULL_SHARD, named || (2 * c->b_ag >= c->f_ag && c->f_ag > 2) ? HU_TRUST_HIGH
-                                                                                                : HU_TRUST_MEDIUM);
+        conclude(j, p, g, HU_PARALLEL_FULL_SHARD,
+                 named || (2 * c->b_ag >= c->f_ag && c->f_ag > 2) ? HU_TRUST_HIGH : HU_TRUST_MEDIUM);
         j->words = t->names_fsdp ? "FSDP full shard" : t->names_deepspeed ? "ZeRO-3" : NULL;
         hu_judgement_say(j, "gathers in forward and in backward, reduce-scatters in backward");
         if (g->is_stream && c->b_ar && c->b_ar >= c->b_rs) {
@@ -226,11 +229,11 @@ static bool judge_optimizer_shard(const hu_pattern *p, const hu_traffic_group *g
 {
     const int64_t *const backward = p->bytes[HU_SLOT_BACKWARD], *const after = p->bytes[HU_SLOT_AFTER];
     const int64_t *const optimizer = p->bytes[HU_SLOT_OPTIMIZER];
-    const int64_t reduced = backward[HU_TRAFFIC_ALL_REDUCE] + after[HU_TRAFFIC_ALL_REDUCE];
-    const int64_t gathered = optimizer[HU_TRAFFIC_ALL_GATHER] + after[HU_TRAFFIC_ALL_GATHER];
-    const int64_t sent = optimizer[HU_TRAFFIC_BROADCAST] + after[HU_TRAFFIC_BROADCAST];
-    const bool    scattered = c->b_rs + c->b_reduce + c->after_rs > 0;
-    const bool    large = p->sized == 0 || scattered || 8 * (gathered + sent) >= reduced;
+    const int64_t        reduced = backward[HU_TRAFFIC_ALL_REDUCE] + after[HU_TRAFFIC_ALL_REDUCE];
+    const int64_t        gathered = optimizer[HU_TRAFFIC_ALL_GATHER] + after[HU_TRAFFIC_ALL_GATHER];
+    const int64_t        sent = optimizer[HU_TRAFFIC_BROADCAST] + after[HU_TRAFFIC_BROADCAST];
+    const bool           scattered = c->b_rs + c->b_reduce + c->after_rs > 0;
+    const bool           large = p->sized == 0 || scattered || 8 * (gathered + sent) >= reduced;
 
     if (c->after_ag + c->after_bc == 0 || !large)
         return false;
@@ -243,8 +246,9 @@ static bool judge_optimizer_shard(const hu_pattern *p, const hu_traffic_group *g
         hu_judgement_say(j, "%s in %sbackward, %s after the optimizer",
                          c->b_rs + c->after_rs ? "reduce-scatters" : "reduces", each_pass ? "each " : "",
                          c->after_ag ? "gathers" : "broadcasts");
-        hu_judgement_say(j, "%s", once && !each_pass ? "in one piece: a distributed optimizer looks the same"
-                                                     : "ZeRO-1 that reduce-scatters looks the same");
+        hu_judgement_say(j, "%s",
+                         once && !each_pass ? "in one piece: a distributed optimizer looks the same"
+                                            : "ZeRO-1 that reduce-scatters looks the same");
         hu_judgement_say(j, "the stage itself is not in the trace");
         return true;
     }

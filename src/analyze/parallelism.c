@@ -16,18 +16,18 @@
 #include "base/number.h"
 #include "base/words.h"
 
-enum { MOST_GROUPS = 64 };          /* of a rank; the rest is left out, and said so */
+enum { MOST_GROUPS = 64 }; /* of a rank; the rest is left out, and said so */
 
 typedef struct {
-    const hu_ask   *ask;
-    hu_phase_spans  spans;
-    hu_traffic      device, traffic;    /* as recorded; with what the host says of sends and receives */
+    const hu_ask      *ask;
+    hu_phase_spans     spans;
+    hu_traffic         device, traffic; /* as recorded; with what the host says of sends and receives */
     hu_parallel_traits traits;
-    hu_pattern     *patterns;           /* by group of the traffic */
-    hu_stages     pipeline;           /* the first one found */
+    hu_pattern        *patterns; /* by group of the traffic */
+    hu_stages          pipeline; /* the first one found */
     HU_VEC(hu_parallel_group) list;
     HU_VEC(hu_parallel_reason) reasons;
-    int64_t        *computed;           /* ns of compute before each of its intervals */
+    int64_t *computed; /* ns of compute before each of its intervals */
 } work;
 
 const char *hu_parallel_kind_key(hu_parallel_kind kind)
@@ -71,8 +71,7 @@ const char *hu_trust_name(hu_trust trust)
 }
 
 /* Texts of our own live with the answer. */
-__attribute__((format(printf, 2, 3)))
-static hu_str text_of(work *w, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static hu_str text_of(work *w, const char *format, ...)
 {
     char    line[512];
     va_list list;
@@ -95,6 +94,7 @@ static bool say(work *w, size_t group, const char *text)
 static void find_names(work *w)
 {
     enum { LONGEST = 400, FSDP = 4, DEEPSPEED = 7, DDP = 8, TENSOR = 12, EMBEDDINGS = 16 };
+    /* clang-format off */
     static const char *const words[] = {
         "FSDP::", "FullyShardedDataParallel.", "Module: FullyShardedDataParallel", "torch/distributed/fsdp/_",
         "DeepSpeedEngine", "DeepSpeedZeroOptimizer", "deepspeed/runtime/",
@@ -115,6 +115,7 @@ static void find_names(work *w)
         w->traits.names_tensor |= at >= DDP && at < TENSOR;
         w->traits.names_embeddings |= at >= TENSOR && at < EMBEDDINGS;
     }
+    /* clang-format on */
 }
 
 static bool is_attention(hu_str kernel)
@@ -140,7 +141,7 @@ static bool look_for_attention(work *w)
 {
     const hu_ask *ask = w->ask;
     uint8_t      *known = hu_arena_calloc(ask->scratch, hu_trace_string_count(ask->trace) + 1, 1);
-    int64_t      *first = hu_arena_alloc(ask->scratch, (w->spans.n + 1) * sizeof *first);     /* by span: its attention */
+    int64_t      *first = hu_arena_alloc(ask->scratch, (w->spans.n + 1) * sizeof *first); /* by span: its attention */
     uint8_t      *seen = hu_arena_calloc(ask->scratch, w->spans.n + 1, 1);
     size_t        behind = 0, before = 0;
 
@@ -204,8 +205,8 @@ static bool find_traits(work *w)
 static hu_str describe_pattern(work *w, const hu_pattern *p, bool (*wanted)(hu_traffic_kind))
 {
     static const char *const slots[HU_SLOT_COUNT] = {"forward", "backward", "optimizer", "after it", "elsewhere"};
-    char   line[400];
-    size_t n = 0;
+    char                     line[400];
+    size_t                   n = 0;
 
     line[0] = '\0';
     for (size_t s = 0; s < HU_SLOT_COUNT; s++) {
@@ -214,8 +215,11 @@ static hu_str describe_pattern(work *w, const hu_pattern *p, bool (*wanted)(hu_t
         for (size_t k = 0; k < HU_TRAFFIC_COUNT; k++) {
             if (!p->n[s][k] || !wanted((hu_traffic_kind)k) || n > sizeof line - 80)
                 continue;
-            n += (size_t)snprintf(line + n, sizeof line - n, "%s%s %s", any ? "," : n ? "; " : "", any ? "" : slots[s],
-                                  hu_parallel_per(p->n[s][k], w->traits.steps).t);
+            n += (size_t)snprintf(line + n, sizeof line - n, "%s%s %s",
+                                  any ? ","
+                                  : n ? "; "
+                                      : "",
+                                  any ? "" : slots[s], hu_parallel_per(p->n[s][k], w->traits.steps).t);
             n += (size_t)snprintf(line + n, sizeof line - n, " %s", hu_traffic_kind_name((hu_traffic_kind)k));
             any = true;
         }
@@ -248,10 +252,14 @@ static bool add_group(work *w, size_t source, const hu_judgement *j, bool (*want
 {
     const hu_traffic_group *g = &w->traffic.groups[source];
     const hu_pattern       *p = &w->patterns[source];
-    hu_parallel_group       row = {.kind = j->kind, .trust = j->trust, .ranks = g->ranks, .size = g->size, .source = source,
+    hu_parallel_group       row = {.kind = j->kind,
+                                   .trust = j->trust,
+                                   .ranks = g->ranks,
+                                   .size = g->size,
+                                   .source = source,
                                    .words = hu_str_of(j->words ? j->words : words_of(j->kind)),
-                                   .group = g->description.n && !hu_str_equal(g->description, HU_STR("undefined"))
-                                                ? g->description : g->name};
+                                   .group = g->description.n && !hu_str_equal(g->description, HU_STR("undefined")) ? g->description
+                                                                                                                   : g->name};
 
     row.pattern = describe_pattern(w, p, wanted);
     row.is_main = j->kind != HU_PARALLEL_UNKNOWN && !j->is_minor;
@@ -280,7 +288,7 @@ static bool judge_group(work *w, size_t source)
     hu_judgement            j;
 
     if (g->size == 1)
-        return true;            /* alone */
+        return true; /* alone */
     if (count_of(p, is_reduction)) {
         hu_parallel_judge_reductions(p, g, &w->traits, &j);
         if (!add_group(w, source, &j, is_reduction))
@@ -369,7 +377,7 @@ static bool find_context(work *w)
     gathers->kind = HU_PARALLEL_CP;
     gathers->words = HU_STR("CP by all-gathers");
     gathers->trust = hu_parallel_name_speaks(&w->traffic.groups[gathers->source], HU_PARALLEL_CP) > 0 ? HU_TRUST_HIGH
-                                                                                                   : HU_TRUST_MEDIUM;
+                                                                                                      : HU_TRUST_MEDIUM;
     return say(w, (size_t)(gathers - w->list.at), "another group reduces gradients: these are keys and values");
 }
 
@@ -388,8 +396,8 @@ static bool find_tied(work *w)
         if (g->size == 2 && (double)g->calls <= w->traits.steps && (!small || g->bytes < small->bytes))
             small = g;
     }
-    if (!small || !find(w, HU_PARALLEL_PP) || (n < 2 && hu_parallel_name_speaks(&w->traffic.groups[small->source],
-                                                                                HU_PARALLEL_TIED) <= 0))
+    if (!small || !find(w, HU_PARALLEL_PP) ||
+        (n < 2 && hu_parallel_name_speaks(&w->traffic.groups[small->source], HU_PARALLEL_TIED) <= 0))
         return true;
     small->kind = HU_PARALLEL_TIED;
     small->words = hu_str_of(words_of(HU_PARALLEL_TIED));
@@ -558,14 +566,14 @@ static void measure_gathers(const work *w, const hu_parallel_group *g, hu_parall
 
 static void measure_layers(const work *w, const hu_parallel_group *g, hu_parallelism *out)
 {
-    const hu_pattern *p = &w->patterns[g->source];
-    const double      passes = w->traits.passes > 0 ? w->traits.passes : w->traits.steps;
+    const hu_pattern     *p = &w->patterns[g->source];
+    const double          passes = w->traits.passes > 0 ? w->traits.passes : w->traits.steps;
     const hu_traffic_kind kind = g->kind == HU_PARALLEL_TP_SP ? HU_TRAFFIC_REDUCE_SCATTER
                                  : g->kind == HU_PARALLEL_EP  ? HU_TRAFFIC_ALL_TO_ALL
                                                               : HU_TRAFFIC_ALL_REDUCE;
-    const int64_t     common = p->common_n[HU_SLOT_FORWARD][kind];
-    const int64_t     n = common && g->kind != HU_PARALLEL_EP ? common : p->n[HU_SLOT_FORWARD][kind];
-    const double      layers = floor((double)n / passes / 2 + 1e-9);
+    const int64_t         common = p->common_n[HU_SLOT_FORWARD][kind];
+    const int64_t         n = common && g->kind != HU_PARALLEL_EP ? common : p->n[HU_SLOT_FORWARD][kind];
+    const double          layers = floor((double)n / passes / 2 + 1e-9);
 
     if (!w->traits.is_training || layers < 1)
         return;
@@ -589,9 +597,11 @@ static void measure_facts(work *w, hu_parallelism *out)
             break;
         case HU_PARALLEL_ZERO_1:
         case HU_PARALLEL_ZERO_2:
-            measure_buckets(w, g, calls_of(w, g, HU_TRAFFIC_REDUCE_SCATTER) ? HU_TRAFFIC_REDUCE_SCATTER
-                                  : calls_of(w, g, HU_TRAFFIC_ALL_REDUCE)   ? HU_TRAFFIC_ALL_REDUCE
-                                                                            : HU_TRAFFIC_REDUCE, out);
+            measure_buckets(w, g,
+                            calls_of(w, g, HU_TRAFFIC_REDUCE_SCATTER) ? HU_TRAFFIC_REDUCE_SCATTER
+                            : calls_of(w, g, HU_TRAFFIC_ALL_REDUCE)   ? HU_TRAFFIC_ALL_REDUCE
+                                                                      : HU_TRAFFIC_REDUCE,
+                            out);
             if (p->bytes[HU_SLOT_OPTIMIZER][HU_TRAFFIC_ALL_GATHER] + p->bytes[HU_SLOT_AFTER][HU_TRAFFIC_ALL_GATHER])
                 out->parameter_bytes = per_step(w, p->bytes[HU_SLOT_OPTIMIZER][HU_TRAFFIC_ALL_GATHER] +
                                                        p->bytes[HU_SLOT_AFTER][HU_TRAFFIC_ALL_GATHER]);
@@ -686,8 +696,8 @@ static bool is_zero(hu_parallel_kind kind)
 static bool summarise(work *w, hu_parallelism *out)
 {
     const hu_parallel_group *first = out->n ? &out->at[0] : NULL;
-    char   line[256];
-    size_t n = 0, mains = 0;
+    char                     line[256];
+    size_t                   n = 0, mains = 0;
 
     out->trust = HU_TRUST_HIGH;
     while (mains < out->n && out->at[mains].is_main) {
@@ -753,14 +763,29 @@ static bool judge_all(work *w)
 
 hu_parallelism hu_parallelism_unknown(void)
 {
-    return (hu_parallelism){
-        .parameter_bytes = (double)NAN, .gradient_bytes = (double)NAN, .buckets = (double)NAN, .first_bucket = (double)NAN,
-        .largest_bucket = (double)NAN, .during_backward_pct = (double)NAN, .units = (double)NAN,
-        .prefetch_forward_pct = (double)NAN, .prefetch_backward_pct = (double)NAN, .layers = (double)NAN,
-        .expert_layers = (double)NAN, .passes = (double)NAN, .bubble_pct = (double)NAN, .ideal_bubble_pct = (double)NAN,
-        .gradient_dtype = HU_STR(""), .order = HU_STR(""), .stage = HU_STR(""), .summary = HU_STR(""),
-        .why_not = HU_STR("no communication was recorded, which says nothing"), .stages = -1, .microbatches = -1,
-        .product = -1, .world_size = -1};
+    return (hu_parallelism){.parameter_bytes = (double)NAN,
+                            .gradient_bytes = (double)NAN,
+                            .buckets = (double)NAN,
+                            .first_bucket = (double)NAN,
+                            .largest_bucket = (double)NAN,
+                            .during_backward_pct = (double)NAN,
+                            .units = (double)NAN,
+                            .prefetch_forward_pct = (double)NAN,
+                            .prefetch_backward_pct = (double)NAN,
+                            .layers = (double)NAN,
+                            .expert_layers = (double)NAN,
+                            .passes = (double)NAN,
+                            .bubble_pct = (double)NAN,
+                            .ideal_bubble_pct = (double)NAN,
+                            .gradient_dtype = HU_STR(""),
+                            .order = HU_STR(""),
+                            .stage = HU_STR(""),
+                            .summary = HU_STR(""),
+                            .why_not = HU_STR("no communication was recorded, which says nothing"),
+                            .stages = -1,
+                            .microbatches = -1,
+                            .product = -1,
+                            .world_size = -1};
 }
 
 int hu_parallelism_measure(const hu_ask *ask, hu_phase_table *phases, hu_parallelism *out, hu_error *err)

@@ -26,7 +26,7 @@ static void find_common(const int64_t *sorted, size_t n, int64_t *common, int64_
 
         while (k < n && sorted[k] == sorted[i])
             k++;
-        if ((int64_t)(k - i) >= *common_n) {        /* of equally many the larger */
+        if ((int64_t)(k - i) >= *common_n) { /* of equally many the larger */
             *common = sorted[i];
             *common_n = (int64_t)(k - i);
         }

@@ -5,19 +5,19 @@
 
 #include "analyze/traffic.h"
 
-enum { HU_PATTERN_SCALAR_BYTES = 64 };  /* losses, norms and flags: no larger call than this counts as a tensor */
+enum { HU_PATTERN_SCALAR_BYTES = 64 }; /* losses, norms and flags: no larger call than this counts as a tensor */
 
 /* Tensors of floating point alone; scalars and integers are counted, not taken apart. */
 typedef struct {
     int64_t n[HU_SLOT_COUNT][HU_TRAFFIC_COUNT];
-    int64_t bytes[HU_SLOT_COUNT][HU_TRAFFIC_COUNT];         /* of the calls that say so                        */
-    int64_t common[HU_SLOT_COUNT][HU_TRAFFIC_COUNT];        /* the size that most calls have; -1 unknown       */
-    int64_t common_n[HU_SLOT_COUNT][HU_TRAFFIC_COUNT];      /* how many have it                                */
+    int64_t bytes[HU_SLOT_COUNT][HU_TRAFFIC_COUNT];    /* of the calls that say so */
+    int64_t common[HU_SLOT_COUNT][HU_TRAFFIC_COUNT];   /* the size that most calls have; -1 unknown */
+    int64_t common_n[HU_SLOT_COUNT][HU_TRAFFIC_COUNT]; /* how many have it */
     int64_t scalars, integers, barriers;
-    int64_t tensors;                                        /* all of n                                        */
-    int64_t sized;                                          /* of them, calls with bytes                       */
-    int64_t named;                                          /* of them, calls whose kind is more than a kernel's name */
-    int64_t uneven;                                         /* all-to-alls with splits that differ             */
+    int64_t tensors; /* all of n */
+    int64_t sized;   /* of them, calls with bytes */
+    int64_t named;   /* of them, calls whose kind is more than a kernel's name */
+    int64_t uneven;  /* all-to-alls with splits that differ */
     int64_t ns, all_bytes;
 } hu_pattern;
 

@@ -7,12 +7,12 @@
  */
 #include "analyze/peaks.h"
 
-#define NV "https://www.nvidia.com/"
+#define NV     "https://www.nvidia.com/"
 #define HOPPER "NVIDIA H100 datasheet and Hopper whitepaper; 132 SMs x 4096 FLOP x 1.83 GHz"
 #define AMPERE NV "content/dam/en-zz/Solutions/Data-Center/a100/pdf/nvidia-a100-datasheet-us-nvidia-1758950-r4-web.pdf"
-#define VOLTA "https://images.nvidia.com/content/technologies/volta/pdf/volta-v100-datasheet-update-us-1165301-r5.pdf"
-#define AMD "https://www.amd.com/content/dam/amd/en/documents/instinct-tech-docs/"
-#define GA102 "NVIDIA Ampere GA102 whitepaper V2"
+#define VOLTA  "https://images.nvidia.com/content/technologies/volta/pdf/volta-v100-datasheet-update-us-1165301-r5.pdf"
+#define AMD    "https://www.amd.com/content/dam/amd/en/documents/instinct-tech-docs/"
+#define GA102  "NVIDIA Ampere GA102 whitepaper V2"
 
 static const hu_peaks list[] = {
     /* sysrqmts.com and hmc-tech.com quote the same fp32, tensor and memory numbers */
@@ -84,9 +84,8 @@ static const hu_peaks list[] = {
 
 /* Words that make another device of the same number. */
 static const hu_str others[] = {
-    HU_STR("MIG"), HU_STR("Laptop"), HU_STR("Mobile"), HU_STR("Ti"), HU_STR("SUPER"), HU_STR("D"), HU_STR("NVL"),
-    HU_STR("Max"),
-    HU_STR("vGPU"),
+    HU_STR("MIG"), HU_STR("Laptop"), HU_STR("Mobile"), HU_STR("Ti"),   HU_STR("SUPER"),
+    HU_STR("D"),   HU_STR("NVL"),    HU_STR("Max"),    HU_STR("vGPU"),
 };
 
 static bool same_word(hu_str a, hu_str b)
@@ -196,11 +195,20 @@ double hu_peaks_tflops(const hu_peaks *p, bool on_matrix_unit, hu_dtype dtype, c
             else
                 PEAK(p->vector_fp32, "fp32 vector");
             break;
-        case HU_DTYPE_TF32: PEAK(p->tf32, "tf32 matrix"); break;
-        case HU_DTYPE_FP16: PEAK(p->fp16, "fp16 matrix"); break;
-        case HU_DTYPE_BF16: PEAK(p->bf16, "bf16 matrix"); break;
-        case HU_DTYPE_FP8: PEAK(p->fp8, "fp8 matrix"); break;
-        default: break;
+        case HU_DTYPE_TF32:
+            PEAK(p->tf32, "tf32 matrix");
+            break;
+        case HU_DTYPE_FP16:
+            PEAK(p->fp16, "fp16 matrix");
+            break;
+        case HU_DTYPE_BF16:
+            PEAK(p->bf16, "bf16 matrix");
+            break;
+        case HU_DTYPE_FP8:
+            PEAK(p->fp8, "fp8 matrix");
+            break;
+        default:
+            break;
         }
     }
 #undef PEAK

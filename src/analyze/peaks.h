@@ -7,15 +7,15 @@
 
 /* TFLOP/s, 0 unknown or not there. */
 typedef struct {
-    const char *name;                   /* "H100 SXM"                                                       */
-    const char *tokens;                 /* words that a device's name must hold, by blanks                  */
-    double      memory_gb;              /* told apart by it, 1e9 bytes; 0 does not matter                   */
-    int         sm_count;               /* compute units on AMD; 0 unknown                                  */
+    const char *name;      /* "H100 SXM" */
+    const char *tokens;    /* words that a device's name must hold, by blanks */
+    double      memory_gb; /* told apart by it, 1e9 bytes; 0 does not matter */
+    int         sm_count;  /* compute units on AMD; 0 unknown */
     double      vector_fp64, vector_fp32;
-    double      matrix_fp64, matrix_fp32;       /* matrix_fp32 0: products of fp32 run on the vector units  */
-    double      tf32, fp16, bf16, fp8;  /* matrix units, accumulating in fp32                               */
-    double      gbps;                   /* of device memory, 1e9 bytes per second                           */
-    const char *source;                 /* the document, and how it was checked                             */
+    double      matrix_fp64, matrix_fp32; /* matrix_fp32 0: products of fp32 run on the vector units */
+    double      tf32, fp16, bf16, fp8;    /* matrix units, accumulating in fp32 */
+    double      gbps;                     /* of device memory, 1e9 bytes per second */
+    const char *source;                   /* the document, and how it was checked */
 } hu_peaks;
 
 /*

@@ -20,20 +20,20 @@
 
 enum {
     FEWEST_REPEATS = 3,
-    FEWEST_PERIOD = 4,          /* names; shorter patterns are loops, not steps */
-    FEWEST_CALLS = 2,           /* of calls of the system, of which short ones are not recorded */
-    LEAST_PART = 1000,          /* of the thread's life: shorter calls of the system are chance, or its beginning */
+    FEWEST_PERIOD = 4, /* names; shorter patterns are loops, not steps */
+    FEWEST_CALLS = 2,  /* of calls of the system, of which short ones are not recorded */
+    LEAST_PART = 1000, /* of the thread's life: shorter calls of the system are chance, or its beginning */
     MOST_PROPOSALS = 24,
 };
 
 static const double LEAST_MATCH = 0.8;
 
 typedef struct {
-    const uint32_t *slice;      /* in order */
+    const uint32_t *slice; /* in order */
     size_t          n;
     hu_slices       s;
     const hu_trace *trace;
-    size_t          fewest;     /* names of a period */
+    size_t          fewest; /* names of a period */
 } sequence;
 
 static uint32_t name_at(const sequence *q, size_t i)
@@ -107,7 +107,7 @@ static int by_count(const void *left, const void *right)
 /* Names that occur often enough, the rarest first. */
 static int list_rare(const sequence *q, hu_arena *arena, rare **out, size_t *n, hu_error *err)
 {
-    hu_map   seen;
+    hu_map    seen;
     uint32_t *count = NULL;
     HU_VEC(rare) list = {0};
 
@@ -177,7 +177,7 @@ static int try_name(const sequence *q, const rare *r, hu_arena *arena, hu_period
     }
     for (size_t i = 1; i < best->n_starts; i++)
         if (best->starts_ns[i] <= best->starts_ns[i - 1])
-            *best = (hu_period){0};         /* launched out of order: no steps of the host */
+            *best = (hu_period){0}; /* launched out of order: no steps of the host */
     return 0;
 }
 
@@ -217,10 +217,10 @@ static int64_t life_of(const hu_trace *trace, uint32_t track)
 int hu_period_measure(const hu_trace *trace, hu_arena *arena, hu_period *out, hu_error *err)
 {
     const unsigned calls = HU_BIT(OS_CALL) | HU_BIT(MPI);
-    sequence  q;
-    hu_period best = {0};
-    int       rc = pick_sequence(trace, HU_KINDS_DEVICE, false, HU_NONE, 0, arena, &q, err);
-    const bool has_device = q.n > 0;
+    sequence       q;
+    hu_period      best = {0};
+    int            rc = pick_sequence(trace, HU_KINDS_DEVICE, false, HU_NONE, 0, arena, &q, err);
+    const bool     has_device = q.n > 0;
 
     if (rc == 0 && !has_device)
         rc = pick_sequence(trace, HU_BIT(CPU_OP) | HU_BIT(USER), true, HU_NONE, 0, arena, &q, err);

@@ -89,7 +89,7 @@ static bool add_host(const hu_ask *ask, const hu_phase_spans *spans, const hu_tr
             return false;
     for (size_t p = 0; p < HU_PHASE_OTHER; p++) {
         rows[p].host_ns = traffic->steps.n ? hu_intervals_common(&by_phase[p].host, &traffic->steps)
-                                          : hu_intervals_length(&by_phase[p].host);
+                                           : hu_intervals_length(&by_phase[p].host);
         marked += rows[p].host_ns;
     }
     if (traffic->steps.n)

@@ -11,18 +11,18 @@ enum { HU_PHASE_GATHER, HU_PHASE_SCATTER, HU_PHASE_REDUCE, HU_PHASE_ELSE, HU_PHA
    launched it.  Times are unions within the phase. */
 typedef struct {
     hu_phase phase;
-    int64_t  host_ns;                                   /* the host is in it                                     */
+    int64_t  host_ns; /* the host is in it */
     int64_t  compute_ns;
-    int64_t  comm_ns[HU_PHASE_TRAFFIC_COUNT];           /* all-gather, reduce-scatter, all-reduce, all others    */
-    int64_t  exposed_ns;                                /* of all of them, what no computation of any phase hides */
-    int64_t  calls, bytes;                              /* bytes of those that say                               */
+    int64_t  comm_ns[HU_PHASE_TRAFFIC_COUNT]; /* all-gather, reduce-scatter, all-reduce, all others */
+    int64_t  exposed_ns;                      /* of all of them, what no computation of any phase hides */
+    int64_t  calls, bytes;                    /* bytes of those that say */
 } hu_phase_row;
 
 typedef struct {
-    hu_phase_row *at;                                   /* in the order of hu_phase; none without marks         */
+    hu_phase_row *at; /* in the order of hu_phase; none without marks */
     size_t        n;
-    unsigned      sources;                              /* HU_PHASE_BY_*                                         */
-    bool          on_host;                              /* no device took part: nothing is computed or exposed */
+    unsigned      sources; /* HU_PHASE_BY_* */
+    bool          on_host; /* no device took part: nothing is computed or exposed */
 } hu_phase_table;
 
 /* Rows live in the arena of `ask`.  Returns 0 or HU_ENOMEM. */

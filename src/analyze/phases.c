@@ -13,19 +13,29 @@
  */
 #include "analyze/phases.h"
 
-typedef enum { MARK_UNKNOWN, MARK_NONE, MARK_FORWARD, MARK_BACKWARD, MARK_OPTIMIZER, MARK_UPDATE, MARK_GRAPH, MARK_MODULE,
-               MARK_CALL_BACKWARD, MARK_OF_USER } mark;        /* MARK_OF_USER + hu_phase */
+typedef enum {
+    MARK_UNKNOWN,
+    MARK_NONE,
+    MARK_FORWARD,
+    MARK_BACKWARD,
+    MARK_OPTIMIZER,
+    MARK_UPDATE,
+    MARK_GRAPH,
+    MARK_MODULE,
+    MARK_CALL_BACKWARD,
+    MARK_OF_USER
+} mark; /* MARK_OF_USER + hu_phase */
 
 typedef struct {
     const hu_ask *ask;
     uint8_t      *mark_of_name;
     HU_VEC(uint32_t) marks;
     HU_VEC(hu_phase_span) spans;
-    HU_VEC(uint8_t) is_weak;            /* by span: forward if a backward follows */
+    HU_VEC(uint8_t) is_weak; /* by span: forward if a backward follows */
     HU_VEC(hu_phase_node) nodes;
-    unsigned      sources;
-    bool          has_optimizer;
-    size_t        step;                 /* where the search for boundaries stands */
+    unsigned sources;
+    bool     has_optimizer;
+    size_t   step; /* where the search for boundaries stands */
 } work;
 
 /* "AddmmBackward0", "CompiledFunctionBackward", "MulBackward" */
@@ -67,8 +77,9 @@ static mark mark_of_words(hu_str name)
 
 static mark mark_of_name(hu_str name)
 {
-    static const char *const updates[] = {"aten::_fused_adam", "aten::_fused_sgd", "aten::_fused_adagrad", "aten::addcdiv_",
-                                          "aten::_foreach_addcdiv_", "aten::_foreach_addcmul_", "aten::addcmul_"};
+    static const char *const updates[] = {"aten::_fused_adam", "aten::_fused_sgd",        "aten::_fused_adagrad",
+                                          "aten::addcdiv_",    "aten::_foreach_addcdiv_", "aten::_foreach_addcmul_",
+                                          "aten::addcmul_"};
 
     if (hu_str_starts(name, HU_STR("autograd::engine::evaluate_function")) ||
         hu_str_starts(name, HU_STR("torch::autograd::")) || is_graph_node(name))
@@ -108,7 +119,7 @@ static mark mark_of(work *w, uint32_t i)
             return own;
         }
     }
-    if (*known >= MARK_OF_USER)         /* of another kind, but the same name */
+    if (*known >= MARK_OF_USER) /* of another kind, but the same name */
         return MARK_NONE;
     if (!hu_kind_in(ask->s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER) | HU_BIT(PYTHON)) ||
         ask->names[ask->s.name[i]] & (HU_NAME_STEP | HU_NAME_COMM | HU_NAME_DATA_LOADER))
@@ -266,7 +277,7 @@ static void drop_weak(work *w)
 
     w->step = 0;
     for (size_t i = 0; i < w->spans.n; i++) {
-        const hu_phase_span span = w->spans.at[i];
+        const hu_phase_span  span = w->spans.at[i];
         const hu_phase_span *next = i + 1 < w->spans.n ? &w->spans.at[i + 1] : NULL;
 
         if (w->is_weak.at[i] &&
@@ -283,8 +294,8 @@ static void drop_weak(work *w)
 
 static void fill_gaps(work *w)
 {
-    const bool knows_steps = w->ask->steps && (w->ask->steps->source == HU_STEPS_PROFILER ||
-                                               w->ask->steps->source == HU_STEPS_ANNOTATION);
+    const bool knows_steps = w->ask->steps &&
+                             (w->ask->steps->source == HU_STEPS_PROFILER || w->ask->steps->source == HU_STEPS_ANNOTATION);
 
     w->step = 0;
     for (size_t i = 0; i + 1 < w->spans.n; i++) {
@@ -312,8 +323,8 @@ int hu_phase_spans_find(const hu_ask *ask, hu_phase_spans *out, hu_error *err)
         return hu_fail_memory(err);
     drop_weak(&w);
     fill_gaps(&w);
-    *out = (hu_phase_spans){.at = w.spans.at, .n = w.spans.n, .nodes = w.nodes.at, .n_nodes = w.nodes.n,
-                            .sources = w.sources};
+    *out = (hu_phase_spans){
+        .at = w.spans.at, .n = w.spans.n, .nodes = w.nodes.at, .n_nodes = w.nodes.n, .sources = w.sources};
     for (size_t i = 0; i < out->n; i++)
         out->has_backward |= out->at[i].phase == HU_PHASE_BACKWARD;
     return 0;
@@ -336,8 +347,8 @@ uint32_t hu_phase_span_before(const hu_phase_spans *spans, int64_t time_ns)
 
 const char *hu_phase_name(hu_phase phase)
 {
-    static const char *const names[HU_PHASE_COUNT] = {
-        "forward", "backward", "optimizer", "data", "preprocessing", "transfer", "checkpoint", "other"};
+    static const char *const names[HU_PHASE_COUNT] = {"forward",       "backward", "optimizer",  "data",
+                                                      "preprocessing", "transfer", "checkpoint", "other"};
 
     return phase < HU_PHASE_COUNT ? names[phase] : "other";
 }

@@ -6,19 +6,21 @@
 #include "analyze/ask.h"
 
 /* The first three are those of training, told in many ways; the next four only by holdup_annotate.h and its kin. */
+/* clang-format off */
 typedef enum {
     HU_PHASE_FORWARD, HU_PHASE_BACKWARD, HU_PHASE_OPTIMIZER,
     HU_PHASE_DATA, HU_PHASE_PREPROCESSING, HU_PHASE_TRANSFER, HU_PHASE_CHECKPOINT,
     HU_PHASE_OTHER, HU_PHASE_COUNT
 } hu_phase;
+/* clang-format on */
 
 /* What told where a phase is, one bit each. */
 enum {
-    HU_PHASE_BY_AUTOGRAD = 1,       /* operators of the autograd engine; operators with its sequence numbers    */
-    HU_PHASE_BY_RANGE = 2,          /* ranges of the user or of a library: "## forward ##", "FSDP::pre_backward" */
-    HU_PHASE_BY_OPTIMIZER = 4,      /* "Optimizer.step#…"                                                        */
-    HU_PHASE_BY_STACK = 8,          /* Python frames: nn.Module, Tensor.backward                                 */
-    HU_PHASE_BY_UPDATE = 16,        /* operators that only optimizers call: aten::_fused_adam_                   */
+    HU_PHASE_BY_AUTOGRAD = 1,  /* operators of the autograd engine; operators with its sequence numbers */
+    HU_PHASE_BY_RANGE = 2,     /* ranges of the user or of a library: "## forward ##", "FSDP::pre_backward" */
+    HU_PHASE_BY_OPTIMIZER = 4, /* "Optimizer.step#…" */
+    HU_PHASE_BY_STACK = 8,     /* Python frames: nn.Module, Tensor.backward */
+    HU_PHASE_BY_UPDATE = 16,   /* operators that only optimizers call: aten::_fused_adam_ */
 };
 
 typedef struct {
@@ -33,12 +35,12 @@ typedef struct {
 } hu_phase_node;
 
 typedef struct {
-    hu_phase_span *at;              /* by start, apart from each other; what lies between them is HU_PHASE_OTHER */
+    hu_phase_span *at; /* by start, apart from each other; what lies between them is HU_PHASE_OTHER */
     size_t         n;
-    hu_phase_node *nodes;           /* by time */
+    hu_phase_node *nodes; /* by time */
     size_t         n_nodes;
-    unsigned       sources;         /* HU_PHASE_BY_* */
-    bool           has_backward;    /* without one nothing says that this is training */
+    unsigned       sources;      /* HU_PHASE_BY_* */
+    bool           has_backward; /* without one nothing says that this is training */
 } hu_phase_spans;
 
 /* Of the host's threads together, in the scratch arena of `ask`.  Returns 0 or HU_ENOMEM. */

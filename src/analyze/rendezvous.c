@@ -18,8 +18,8 @@
 #include <stdlib.h>
 
 enum {
-    MOST_CELLS = 16000000,      /* of the table of a common subsequence; longer lists are matched by their place */
-    ALL_CELLS = 256000000,      /* of all such tables of a job                                                    */
+    MOST_CELLS = 16000000, /* of the table of a common subsequence; longer lists are matched by their place */
+    ALL_CELLS = 256000000, /* of all such tables of a job */
 };
 
 /* A call of one rank: a row of its digest's list. */
@@ -37,13 +37,13 @@ typedef struct {
 } presence;
 
 typedef struct {
-    hu_arena     *scratch;
-    hu_arena     *group;                /* what one group needs, for there may be many on many ranks */
+    hu_arena      *scratch;
+    hu_arena      *group; /* what one group needs, for there may be many on many ranks */
     hu_rendezvous *out;
-    hu_meetings   meetings;
-    HU_VEC(presence) presences;         /* by group, then digest */
-    size_t        cells;                /* that may still be filled */
-    uint32_t      n_groups;
+    hu_meetings    meetings;
+    HU_VEC(presence) presences; /* by group, then digest */
+    size_t   cells;             /* that may still be filled */
+    uint32_t n_groups;
 } work;
 
 static const hu_comm_call *call_of(const work *w, const presence *p, size_t i)
@@ -84,7 +84,7 @@ static bool sort_calls(work *w, uint32_t digest)
     if (n)
         qsort(calls, n, sizeof *calls, by_group);
     for (size_t first = 0, end; first < n; first = end) {
-        for (end = first + 1; end < n && calls[end].group == calls[first].group; )
+        for (end = first + 1; end < n && calls[end].group == calls[first].group;)
             end++;
         if (!hu_vec_push(w->scratch, &w->presences, ((presence){calls[first].group, digest, calls + first, end - first})))
             return false;
@@ -145,14 +145,14 @@ static bool match_order(work *w, const presence *a, const presence *b, uint32_t 
     if (!length)
         return false;
     memset(length, 0, (a->n + 1) * width * sizeof *length);
-    for (size_t i = a->n; i-- > 0; )
-        for (size_t k = b->n; k-- > 0; )
+    for (size_t i = a->n; i-- > 0;)
+        for (size_t k = b->n; k-- > 0;)
             length[i * width + k] = is_same(w, a, i, b, k) ? 1 + length[(i + 1) * width + k + 1]
                                     : length[(i + 1) * width + k] > length[i * width + k + 1] ? length[(i + 1) * width + k]
-                                                                                               : length[i * width + k + 1];
+                                                                                              : length[i * width + k + 1];
     for (size_t i = 0; i < a->n; i++)
         partner[i] = HU_NONE;
-    for (size_t i = 0, k = 0; i < a->n && k < b->n; ) {
+    for (size_t i = 0, k = 0; i < a->n && k < b->n;) {
         if (is_same(w, a, i, b, k))
             partner[i++] = (uint32_t)k++;
         else if (length[(i + 1) * width + k] >= length[i * width + k + 1])
@@ -191,8 +191,8 @@ static void compare(work *w, const presence *p, size_t n, uint32_t *const *partn
         if (is_one(first, other))
             continue;
         if (w->out->mismatched++ == 0)
-            w->out->first_mismatch = (hu_mismatch){{p->digest, p[k].digest}, {*first, *other},
-                                                   call_of(w, p, partner[0][i])->sequence};
+            w->out->first_mismatch = (hu_mismatch){
+                {p->digest, p[k].digest}, {*first, *other}, call_of(w, p, partner[0][i])->sequence};
         return;
     }
 }
@@ -201,7 +201,10 @@ static void compare(work *w, const presence *p, size_t n, uint32_t *const *partn
 static bool meet(work *w, const presence *p, size_t n, uint32_t *const *partner, const presence *reference, size_t i)
 {
     hu_meetings *m = &w->meetings;
-    hu_meeting   one = {.first = m->members.n, .n = (uint32_t)n, .group = w->n_groups, .least_ns = INT64_MAX,
+    hu_meeting   one = {.first = m->members.n,
+                        .n = (uint32_t)n,
+                        .group = w->n_groups,
+                        .least_ns = INT64_MAX,
                         .synchronises = call_of(w, reference, i)->synchronises};
 
     for (size_t k = 0; k < n; k++) {
@@ -275,7 +278,7 @@ static bool match_all(work *w)
         qsort(w->presences.at, w->presences.n, sizeof *w->presences.at, by_group_and_digest);
     p = w->presences.at;
     for (size_t first = 0, end; first < w->presences.n; first = end) {
-        for (end = first + 1; end < w->presences.n && p[end].group == p[first].group; )
+        for (end = first + 1; end < w->presences.n && p[end].group == p[first].group;)
             end++;
         if (!match_alone(w, p + first, end - first))
             return false;

@@ -9,11 +9,11 @@
 
 /* One rank, over the collectives that all ranks of their group were found in. */
 typedef struct {
-    int64_t calls;              /* collectives that it has, found elsewhere or not                              */
-    int64_t wait_ns;            /* time in them beyond what the last rank to come needed                        */
-    int64_t transfer_ns;        /* the rest of its time in them                                                 */
-    int64_t last;               /* how often it came last                                                       */
-    int64_t caused_ns;          /* what the others waited then, on average over them                            */
+    int64_t calls;       /* collectives that it has, found elsewhere or not */
+    int64_t wait_ns;     /* time in them beyond what the last rank to come needed */
+    int64_t transfer_ns; /* the rest of its time in them */
+    int64_t last;        /* how often it came last */
+    int64_t caused_ns;   /* what the others waited then, on average over them */
 } hu_attendance;
 
 /* Two ranks that called different collectives under one number of their group: sooner or later such a job hangs. */
@@ -24,18 +24,18 @@ typedef struct {
 } hu_mismatch;
 
 typedef struct {
-    hu_attendance *at;          /* by digest */
-    size_t  n;
-    int64_t matched;            /* collectives found on all ranks of their group                                */
-    int64_t unmatched;          /* calls that lack a partner                                                    */
-    int64_t mismatched;         /* of the matched ones, of different kinds or sizes                             */
-    hu_mismatch first_mismatch; /* where there is any; texts borrowed from digests                              */
-    uint32_t **met;             /* met[digest][call of its hu_comm]: number of the collective in which all of   */
-                                /* the group met and nobody left before all had come; HU_NONE                    */
-    uint32_t n_met;
+    hu_attendance *at; /* by digest */
+    size_t         n;
+    int64_t        matched;        /* collectives found on all ranks of their group */
+    int64_t        unmatched;      /* calls that lack a partner */
+    int64_t        mismatched;     /* of the matched ones, of different kinds or sizes */
+    hu_mismatch    first_mismatch; /* where there is any; texts borrowed from digests */
+    uint32_t     **met;            /* met[digest][call of its hu_comm]: number of the collective in which all of */
+                                   /* the group met and nobody left before all had come; HU_NONE                    */
+    uint32_t     n_met;
     hu_clocks    clocks;
-    hu_messages  messages;      /* sends and receives, which are no collectives                                 */
-    hu_transfers transfers;     /* what collectives and messages need without waiting                           */
+    hu_messages  messages;  /* sends and receives, which are no collectives */
+    hu_transfers transfers; /* what collectives and messages need without waiting */
 } hu_rendezvous;
 
 /*

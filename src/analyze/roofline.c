@@ -33,16 +33,16 @@ typedef struct {
 typedef struct {
     const hu_ask    *ask;
     hu_roofline     *out;
-    const hu_peaks **peaks;             /* by track */
-    hu_map           by_arguments;      /* name, dims, types and values -> measured */
+    const hu_peaks **peaks;        /* by track */
+    hu_map           by_arguments; /* name, dims, types and values -> measured */
     HU_VEC(measured) measured;
-    hu_map           by_shape;          /* name, dims and types -> row */
+    hu_map by_shape; /* name, dims and types -> row */
     HU_VEC(hu_roofline_op) list;
-    hu_map           unknown_rows;
+    hu_map unknown_rows;
     HU_VEC(hu_roofline_unknown) unknown;
-    uint8_t         *seen;              /* by slice: this call of an operator was counted */
-    const uint8_t   *again;             /* by slice: recomputes */
-    uint8_t         *tensor;            /* by string id: 1 + hu_tensor_use, 0 not asked */
+    uint8_t         *seen;   /* by slice: this call of an operator was counted */
+    const uint8_t   *again;  /* by slice: recomputes */
+    uint8_t         *tensor; /* by string id: 1 + hu_tensor_use, 0 not asked */
     hu_kernel_reader reader;
 } work;
 
@@ -102,9 +102,13 @@ static bool put_row(work *w, uint32_t op, const hu_op_detail *d, measured *m)
     if (!place)
         return false;
     if (*place == HU_NONE) {
-        const hu_roofline_op row = {.op = hu_ask_name(ask, op), .shapes = hu_trace_text(ask->trace, d->dims),
-                                    .types = hu_trace_text(ask->trace, d->types), .signature = signature_of(ask, d),
-                                    .kind = m->work.kind, .dtype = m->work.dtype, .peak = HU_STR("")};
+        const hu_roofline_op row = {.op = hu_ask_name(ask, op),
+                                    .shapes = hu_trace_text(ask->trace, d->dims),
+                                    .types = hu_trace_text(ask->trace, d->types),
+                                    .signature = signature_of(ask, d),
+                                    .kind = m->work.kind,
+                                    .dtype = m->work.dtype,
+                                    .peak = HU_STR("")};
 
         if (!row.signature.p || !hu_vec_push(ask->arena, &w->list, row))
             return false;
@@ -124,6 +128,7 @@ static hu_work_hint hint_of(hu_str op, hu_str kernel)
         const char *part;
         hu_dtype    dtype;
         int         bytes;
+        /* clang-format off */
     } types[] = {
         {"OpaqueType<1u>", HU_DTYPE_UNKNOWN, 1}, {"OpaqueType<2u>", HU_DTYPE_UNKNOWN, 2},
         {"OpaqueType<4u>", HU_DTYPE_UNKNOWN, 4}, {"OpaqueType<8u>", HU_DTYPE_UNKNOWN, 8},
@@ -131,6 +136,7 @@ static hu_work_hint hint_of(hu_str op, hu_str kernel)
         {"<double", HU_DTYPE_FP64, 8},           {"<float", HU_DTYPE_FP32, 4},
         {"<long", HU_DTYPE_INT64, 8},            {"<int,", HU_DTYPE_INT32, 4},
     };
+    /* clang-format on */
     hu_work_hint hint = {.is_in_place = hu_str_ends(op, HU_STR("_"))};
 
     for (size_t i = 0; i < HU_COUNT(types); i++) {
@@ -163,8 +169,9 @@ static measured *measure_op(work *w, uint32_t op, uint32_t piece)
     if (*place != HU_NONE)
         return &w->measured.at[*place];
     model = hu_flops_find(name);
-    m.is_known = model && hu_args_parse(hu_trace_text(ask->trace, d->dims), hu_trace_text(ask->trace, d->types),
-                                        hu_trace_text(ask->trace, d->concrete), &args) &&
+    m.is_known = model &&
+                 hu_args_parse(hu_trace_text(ask->trace, d->dims), hu_trace_text(ask->trace, d->types),
+                               hu_trace_text(ask->trace, d->concrete), &args) &&
                  hu_flops_measure(model, &args, hint_of(name, hu_ask_name(ask, piece)), &m.work);
     if ((m.is_known && !put_row(w, op, d, &m)) || !hu_vec_push(ask->scratch, &w->measured, m))
         return NULL;
@@ -188,7 +195,7 @@ static void add_peak(work *w, hu_roofline_op *row, const hu_work *k, const hu_pe
                      bool is_again)
 {
     const hu_dtype dtype = k->on_matrix_unit && k->dtype == HU_DTYPE_FP32 && uses_tensor_cores(w, piece) ? HU_DTYPE_TF32
-                                                                                                          : k->dtype;
+                                                                                                         : k->dtype;
     const char    *what = "";
     const double   peak = p ? hu_peaks_tflops(p, k->on_matrix_unit, dtype, &what) : 0;
     double         compute_ns = 0, memory_ns = p && p->gbps > 0 ? k->bytes / p->gbps : (double)NAN;
@@ -232,7 +239,7 @@ static void add_call(work *w, const measured *m, uint32_t op, uint32_t piece)
 
 static bool add_unknown(work *w, uint32_t op, uint32_t piece)
 {
-    const hu_ask *ask = w->ask;
+    const hu_ask  *ask = w->ask;
     const uint32_t name = ask->s.name[op != HU_NONE ? op : piece];
     uint32_t      *place = hu_map_put(&w->unknown_rows, (uint64_t)(op != HU_NONE) << 32 | name);
 
@@ -277,7 +284,7 @@ static bool add_piece(work *w, uint32_t piece)
 static int by_time(const void *left, const void *right)
 {
     const hu_roofline_op *a = left, *b = right;
-    int c;
+    int                   c;
 
     if (a->kernel_ns != b->kernel_ns)
         return a->kernel_ns > b->kernel_ns ? -1 : 1;

@@ -124,7 +124,7 @@ void hu_roster_measure(hu_digest *const *digests, size_t n, hu_roster *out)
             name(out->missing, &out->n_missing, next);
         next = rank + 1;
     }
-    if (next > 0)                               /* ranks are known at all */
+    if (next > 0) /* ranks are known at all */
         for (; next < out->world_size; next++)
             name(out->missing, &out->n_missing, next);
 }

@@ -8,14 +8,14 @@
 enum { HU_ROSTER_NAMED = 16 };
 
 typedef struct {
-    int64_t world_size;                         /* -1 unknown                                              */
-    int64_t missing[HU_ROSTER_NAMED];           /* the first of them                                       */
-    size_t  n_missing;                          /* ranks below the world's size that no trace is of        */
+    int64_t world_size;               /* -1 unknown */
+    int64_t missing[HU_ROSTER_NAMED]; /* the first of them */
+    size_t  n_missing;                /* ranks below the world's size that no trace is of */
     int64_t twice[HU_ROSTER_NAMED];
-    size_t  n_twice;                            /* ranks that several traces say they are                  */
-    size_t  usual_steps;                        /* that most ranks have                                    */
+    size_t  n_twice;     /* ranks that several traces say they are */
+    size_t  usual_steps; /* that most ranks have */
     int64_t odd[HU_ROSTER_NAMED];
-    size_t  n_odd;                              /* ranks with another number of steps                      */
+    size_t  n_odd; /* ranks with another number of steps */
 } hu_roster;
 
 /* Over digests sorted by rank.  Nothing is odd about one rank alone. */

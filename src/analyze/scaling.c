@@ -18,7 +18,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const double FLOOR = 0.01;        /* of a step: what two equal runs differ by is not told by one of each */
+static const double FLOOR = 0.01; /* of a step: what two equal runs differ by is not told by one of each */
 
 /* Communication that nothing hides is waiting as far as the rank waited in the collectives that were matched. */
 static double wait_share(const hu_rendezvous *r, size_t rank, bool *is_known)
@@ -116,8 +116,8 @@ static int by_gpus(const void *left, const void *right)
 static hu_scaling_mode guess(const hu_scaling *s)
 {
     const hu_scaling_run *first = &s->run[0], *last = &s->run[s->n - 1];
-    const double p = (double)last->gpus / (double)first->gpus;
-    const double ratio = last->class_ns[HU_LOSS_COMPUTE] / first->class_ns[HU_LOSS_COMPUTE];
+    const double          p = (double)last->gpus / (double)first->gpus;
+    const double          ratio = last->class_ns[HU_LOSS_COMPUTE] / first->class_ns[HU_LOSS_COMPUTE];
 
     return p > 1 && ratio > 0 && fabs(log(ratio * p)) < fabs(log(ratio)) ? HU_SCALING_STRONG : HU_SCALING_WEAK;
 }

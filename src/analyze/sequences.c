@@ -16,19 +16,19 @@
 #include "base/sort.h"
 
 typedef struct {
-    uint64_t hash;                  /* of the names so far */
+    uint64_t hash; /* of the names so far */
     uint32_t count;
     int64_t  device_ns;
 } below;
 
 typedef struct {
     const hu_ask *ask;
-    uint32_t     *slot;             /* by slice: its place in `list` + 1; 0 none */
+    uint32_t     *slot; /* by slice: its place in `list` + 1; 0 none */
     HU_VEC(below) list;
-    HU_VEC(uint32_t) ops;           /* the operator of each place */
-    hu_map        rows;
+    HU_VEC(uint32_t) ops; /* the operator of each place */
+    hu_map rows;
     HU_VEC(hu_sequence) found;
-    HU_VEC(uint32_t) example;       /* of each row: an operator */
+    HU_VEC(uint32_t) example; /* of each row: an operator */
 } work;
 
 static bool add_piece(work *w, uint32_t piece)
@@ -92,7 +92,7 @@ static int by_count(const void *left, const void *right)
 {
     const hu_sequence *a = left, *b = right;
     const int64_t      x = a->count * a->length, y = b->count * b->length;
-    int c;
+    int                c;
 
     if (x != y)
         return x > y ? -1 : 1;
@@ -135,8 +135,8 @@ static bool write_names(const hu_ask *ask, const hu_kernel_reader *reader, hu_se
 static bool name_rows(work *w, const uint32_t *row_of_op, hu_sequence *rows, size_t n)
 {
     const hu_ask *ask = w->ask;
-    uint32_t    (*pieces)[HU_SEQUENCE_MOST] = hu_arena_alloc(ask->scratch, (n + 1) * sizeof *pieces);
-    uint32_t     *count = hu_arena_calloc(ask->scratch, n + 1, sizeof *count);
+    uint32_t(*pieces)[HU_SEQUENCE_MOST] = hu_arena_alloc(ask->scratch, (n + 1) * sizeof *pieces);
+    uint32_t        *count = hu_arena_calloc(ask->scratch, n + 1, sizeof *count);
     hu_kernel_reader reader;
 
     if (!pieces || !count)
@@ -176,7 +176,7 @@ static bool keep(work *w, hu_sequences *out)
         hu_sort_i64(weights, n);
         least = weights[n - HU_SEQUENCE_ROWS];
     }
-    for (int equal = 0; equal < 2; equal++) {       /* those of the least weight fill what is left */
+    for (int equal = 0; equal < 2; equal++) { /* those of the least weight fill what is left */
         for (size_t i = 0; i < n && kept < HU_SEQUENCE_ROWS; i++) {
             const int64_t weight = w->found.at[i].count * w->found.at[i].length;
 

@@ -6,15 +6,15 @@
 #include "analyze/ask.h"
 
 typedef struct {
-    hu_str  op;                     /* the operator */
-    hu_str  kernels;                /* their labels in order, joined by " → " */
-    int64_t length;                 /* kernels in one occurrence */
+    hu_str  op;      /* the operator */
+    hu_str  kernels; /* their labels in order, joined by " → " */
+    int64_t length;  /* kernels in one occurrence */
     int64_t count;
-    int64_t device_ns, host_ns;     /* sums over the occurrences; device: of the kernels, host: of the operator */
+    int64_t device_ns, host_ns; /* sums over the occurrences; device: of the kernels, host: of the operator */
 } hu_sequence;
 
 typedef struct {
-    hu_sequence *at;                /* by count * length, then device time, then texts */
+    hu_sequence *at; /* by count * length, then device time, then texts */
     size_t       n;
 } hu_sequences;
 

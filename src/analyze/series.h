@@ -9,11 +9,11 @@ enum { HU_SERIES_POINTS = 200 };
 
 /* One piece of time: the largest value in it, and the mean over it. */
 typedef struct {
-    double most, area;              /* area = mean * length in ns */
+    double most, area; /* area = mean * length in ns */
 } hu_point;
 
 typedef struct {
-    int64_t  start_ns, piece_ns;    /* every piece is as long; piece_ns 0: there is no series */
+    int64_t  start_ns, piece_ns; /* every piece is as long; piece_ns 0: there is no series */
     hu_point at[HU_SERIES_POINTS];
 } hu_series;
 

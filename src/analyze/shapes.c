@@ -90,9 +90,9 @@ static void add_dim(hu_arg *a, bool is_member, int64_t *elements, hu_str text)
 static void parse_dims(hu_str text, hu_args *out)
 {
     const char *p = text.p, *const end = text.p + text.n;
-    int      depth = 0;
-    int64_t  member = 1;
-    hu_arg   spare, *a = &spare;
+    int     depth = 0;
+    int64_t member = 1;
+    hu_arg  spare, *a = &spare;
 
     while (p < end) {
         const char c = *p;
@@ -131,7 +131,7 @@ static void parse_dims(hu_str text, hu_args *out)
             else if (depth == 3)
                 add_dim(a, true, &member, (hu_str){from, (size_t)(p - from)});
             else
-                out->is_cut = true;         /* a number where an argument should be: positions are lost */
+                out->is_cut = true; /* a number where an argument should be: positions are lost */
         }
     }
     if (depth != 0)
@@ -191,8 +191,8 @@ bool hu_arg_int(const hu_args *a, size_t i, int64_t *out)
 int hu_arg_ints(const hu_args *a, size_t i, int64_t *out, int max)
 {
     const hu_str s = i < a->n ? a->at[i].concrete : HU_STR("");
-    const char  *p = s.p, *const end = s.p + s.n;
-    int          n = 0;
+    const char *p = s.p, *const end = s.p + s.n;
+    int n = 0;
 
     if (s.n < 2 || *p != '[' || end[-1] != ']')
         return -1;

@@ -13,8 +13,8 @@
 #include "base/str.h"
 
 enum {
-    HU_ARG_MAX = 32,                    /* more arguments are dropped, and said so                  */
-    HU_DIM_MAX = 8,                     /* a tensor of more dimensions keeps only its element count */
+    HU_ARG_MAX = 32, /* more arguments are dropped, and said so */
+    HU_DIM_MAX = 8,  /* a tensor of more dimensions keeps only its element count */
 };
 
 /* id, name, bytes of an element, is it floating point */
@@ -38,24 +38,24 @@ typedef enum {
 #define D(id, name, bytes, is_float) HU_DTYPE_##id,
     HU_DTYPES(D)
 #undef D
-    HU_DTYPE_COUNT
+        HU_DTYPE_COUNT
 } hu_dtype;
 
 typedef struct {
-    bool     is_tensor;                 /* its type is that of a tensor: [] is then one element     */
-    bool     is_list;                   /* a list of tensors: sums over its members                 */
-    hu_dtype dtype;                     /* UNKNOWN for lists, whose members' types are not recorded */
-    uint8_t  rank;                      /* of one tensor; HU_DIM_MAX + 1: more than fit             */
+    bool     is_tensor; /* its type is that of a tensor: [] is then one element */
+    bool     is_list;   /* a list of tensors: sums over its members */
+    hu_dtype dtype;     /* UNKNOWN for lists, whose members' types are not recorded */
+    uint8_t  rank;      /* of one tensor; HU_DIM_MAX + 1: more than fit */
     int64_t  dim[HU_DIM_MAX];
-    int64_t  elements;                  /* -1: broken, negative or beyond int64                     */
-    int64_t  tensors;                   /* of a list; 1 for a tensor                                */
-    hu_str   concrete;                  /* "" none */
+    int64_t  elements; /* -1: broken, negative or beyond int64 */
+    int64_t  tensors;  /* of a list; 1 for a tensor */
+    hu_str   concrete; /* "" none */
 } hu_arg;
 
 typedef struct {
     hu_arg at[HU_ARG_MAX];
     size_t n;
-    bool   is_cut;                      /* there were more, or the text is broken                   */
+    bool   is_cut; /* there were more, or the text is broken */
 } hu_args;
 
 /* Fills *out from JSON texts, each of which may be empty.  False when there are no dims at all. */
@@ -64,7 +64,7 @@ bool hu_args_parse(hu_str dims, hu_str types, hu_str concrete, hu_args *out);
 /* The element type of "c10::BFloat16" and the like; UNKNOWN for "Scalar", "" and what nobody knows. */
 hu_dtype    hu_dtype_of(hu_str type);
 const char *hu_dtype_name(hu_dtype dtype);
-int         hu_dtype_bytes(hu_dtype dtype);         /* of one element; 0 unknown */
+int         hu_dtype_bytes(hu_dtype dtype); /* of one element; 0 unknown */
 bool        hu_dtype_is_float(hu_dtype dtype);
 
 /* A tensor (not a list) whose element count is known. */

@@ -18,15 +18,15 @@ enum { MOST_PEERS = 8 };
 
 typedef struct {
     int64_t peer;
-    int64_t sends, receives;            /* of tensors */
+    int64_t sends, receives; /* of tensors */
     int64_t forward_sends, forward_receives;
 } neighbour;
 
 typedef struct {
     neighbour at[MOST_PEERS];
     size_t    n;
-    bool      is_crowd;                 /* more than these */
-    int64_t   unknown;                  /* calls whose direction or peer is not recorded */
+    bool      is_crowd; /* more than these */
+    int64_t   unknown;  /* calls whose direction or peer is not recorded */
 } neighbours;
 
 static neighbour *neighbour_of(neighbours *all, int64_t peer)
@@ -137,14 +137,14 @@ static void judge_pipeline(const neighbours *all, const hu_traffic_group *g, int
     }
     out->stage = stage_of(all, rank);
     out->stages = g->size;
-    if (all->n == 2 && g->size == 2) {          /* the size is that of a pair */
+    if (all->n == 2 && g->size == 2) { /* the size is that of a pair */
         out->stages = -1;
         hu_judgement_say(j, "a pair with two neighbours: stages are not recorded");
     }
 }
 
 void hu_stages_judge(const hu_traffic_call *calls, size_t n, const hu_traffic_group *group, int64_t rank,
-                       const hu_parallel_traits *traits, hu_stages *out)
+                     const hu_parallel_traits *traits, hu_stages *out)
 {
     neighbours all;
 
@@ -199,9 +199,8 @@ static void find_windows(const hu_ask *ask, const hu_phase_spans *spans, const h
     }
     for (size_t i = 0; i < traffic->n; i++)
         if (hu_traffic_is_exchange(traffic->at[i].kind) && traffic->at[i].step < n)
-            widen(&windows[traffic->at[i].step], traffic->at[i].start_ns,
-                  traffic->at[i].start_ns + traffic->at[i].dur_ns);
-    for (size_t i = 0, end = 0; i < n; i++) {           /* sorted and apart, as the measure below needs them */
+            widen(&windows[traffic->at[i].step], traffic->at[i].start_ns, traffic->at[i].start_ns + traffic->at[i].dur_ns);
+    for (size_t i = 0, end = 0; i < n; i++) { /* sorted and apart, as the measure below needs them */
         if (windows[i].start_ns > windows[i].end_ns)
             windows[i] = (hu_interval){end ? windows[end - 1].end_ns : 0, end ? windows[end - 1].end_ns : 0};
         if (i && windows[i].start_ns < windows[i - 1].end_ns)
@@ -212,8 +211,7 @@ static void find_windows(const hu_ask *ask, const hu_phase_spans *spans, const h
     }
 }
 
-int hu_stages_bubble(const hu_ask *ask, const hu_phase_spans *spans, const hu_traffic *traffic, double *share,
-                       hu_error *err)
+int hu_stages_bubble(const hu_ask *ask, const hu_phase_spans *spans, const hu_traffic *traffic, double *share, hu_error *err)
 {
     const size_t n = traffic->steps.n;
     hu_interval *windows = hu_arena_calloc(ask->scratch, n + 1, sizeof *windows);

@@ -22,9 +22,9 @@
 
 enum { FEWEST_REPEATS = 3 };
 
-static const double WARM_UP_FACTOR = 1.5;       /* longer than this many medians of the others */
-static const double CUT_FACTOR = 0.8;           /* less device work than this share of the step before (tb_plugin) */
-static const double LEAST_COVERAGE = 0.5;       /* of its thread's busy time, for an annotation to be the step */
+static const double WARM_UP_FACTOR = 1.5; /* longer than this many medians of the others */
+static const double CUT_FACTOR = 0.8;     /* less device work than this share of the step before (tb_plugin) */
+static const double LEAST_COVERAGE = 0.5; /* of its thread's busy time, for an annotation to be the step */
 
 typedef HU_VEC(hu_step) step_list;
 
@@ -55,12 +55,11 @@ static int find_profiler_steps(const hu_trace *trace, const uint8_t *names, hu_a
                 if (!(names[s.name[i]] & HU_NAME_STEP))
                     continue;
                 count++;
-                if (pass == 1 &&
-                    !add_step(arena, out,
-                              &(hu_step){.name = s.name[i],
-                                         .number = hu_names_step_number(hu_trace_text(trace, s.name[i])),
-                                         .start_ns = s.start_ns[i],
-                                         .end_ns = s.start_ns[i] + s.dur_ns[i]}))
+                if (pass == 1 && !add_step(arena, out,
+                                           &(hu_step){.name = s.name[i],
+                                                      .number = hu_names_step_number(hu_trace_text(trace, s.name[i])),
+                                                      .start_ns = s.start_ns[i],
+                                                      .end_ns = s.start_ns[i] + s.dur_ns[i]}))
                     return hu_fail_memory(err);
             }
             if (count > best_count) {
@@ -78,7 +77,7 @@ typedef struct {
     uint32_t name, track;
     uint32_t count;
     int64_t  covered_ns, last_end_ns;
-    bool     overlaps;              /* two at once: not a sequence of steps */
+    bool     overlaps; /* two at once: not a sequence of steps */
 } candidate;
 
 static int collect_annotations(const hu_trace *trace, hu_arena *scratch, candidate **out, size_t *n, hu_error *err)
@@ -167,8 +166,11 @@ static int find_annotated_steps(const hu_trace *trace, hu_arena *arena, hu_arena
             continue;
         if (out->n)
             out->at[out->n - 1].end_ns = s.start_ns[i];
-        if (!add_step(arena, out, &(hu_step){.name = best->name, .number = (int64_t)out->n, .start_ns = s.start_ns[i],
-                                             .end_ns = s.start_ns[i] + s.dur_ns[i]}))
+        if (!add_step(arena, out,
+                      &(hu_step){.name = best->name,
+                                 .number = (int64_t)out->n,
+                                 .start_ns = s.start_ns[i],
+                                 .end_ns = s.start_ns[i] + s.dur_ns[i]}))
             return hu_fail_memory(err);
     }
     return 0;
@@ -237,8 +239,8 @@ static int give_device_work(const hu_trace *trace, step_list *list, hu_arena *sc
         return hu_fail_memory(err);
     for (uint32_t i = 0; i < s.n; i++) {
         const int64_t end = s.start_ns[i] + s.dur_ns[i];
-        int64_t launched;
-        size_t  at;
+        int64_t       launched;
+        size_t        at;
 
         if (!hu_kind_in(s.kind[i], HU_KINDS_DEVICE))
             continue;
@@ -323,9 +325,9 @@ static int describe(const step_list *list, hu_arena *scratch, hu_steps *out, hu_
 int hu_steps_measure(const hu_trace *trace, const uint8_t *names, const hu_step_range *range, hu_arena *arena,
                      hu_arena *scratch, hu_steps *out, hu_error *err)
 {
-    hu_steps       steps = {.source = HU_STEPS_PROFILER, .confidence = 1, .what = HU_STR("ProfilerStep")};
-    step_list      list = {0};
-    int            rc;
+    hu_steps  steps = {.source = HU_STEPS_PROFILER, .confidence = 1, .what = HU_STR("ProfilerStep")};
+    step_list list = {0};
+    int       rc;
 
     rc = find_profiler_steps(trace, names, arena, &list, err);
     if (rc == 0 && list.n == 0) {

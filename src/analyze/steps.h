@@ -9,29 +9,29 @@
 #include "trace/trace.h"
 
 typedef enum {
-    HU_STEPS_PROFILER,      /* ProfilerStep#N                                                       */
-    HU_STEPS_ANNOTATION,    /* another user annotation that recurs                                  */
-    HU_STEPS_STRUCTURE,     /* the device's (or the host's) work repeats with a period              */
-    HU_STEPS_NONE,          /* nothing recurs: the capture is taken as one piece                    */
+    HU_STEPS_PROFILER,   /* ProfilerStep#N */
+    HU_STEPS_ANNOTATION, /* another user annotation that recurs */
+    HU_STEPS_STRUCTURE,  /* the device's (or the host's) work repeats with a period */
+    HU_STEPS_NONE,       /* nothing recurs: the capture is taken as one piece */
 } hu_step_source;
 
 typedef struct {
-    uint32_t name;                      /* string id; 0 for a step without a name                   */
-    int64_t  number;                    /* N of ProfilerStep#N, else the index from 0               */
-    int64_t  start_ns, end_ns;          /* see steps.c: device work belongs to the step that launched it */
-    int64_t  host_start_ns, host_end_ns; /* as marked on the host                                   */
-    int64_t  n_device;                  /* device slices launched in it                             */
-    bool     is_warm_up, is_incomplete; /* left out of the means, and said so                       */
+    uint32_t name;                       /* string id; 0 for a step without a name */
+    int64_t  number;                     /* N of ProfilerStep#N, else the index from 0 */
+    int64_t  start_ns, end_ns;           /* see steps.c: device work belongs to the step that launched it */
+    int64_t  host_start_ns, host_end_ns; /* as marked on the host */
+    int64_t  n_device;                   /* device slices launched in it */
+    bool     is_warm_up, is_incomplete;  /* left out of the means, and said so */
 } hu_step;
 
 typedef struct {
     hu_step_source source;
-    double   confidence;                /* 0..1; 1 for annotations the user made                    */
-    hu_str   what;                      /* the annotation's or anchor's name, borrowed from the trace */
-    hu_step *at;
-    size_t   n;
-    size_t   n_counted;                 /* neither warm-up nor incomplete                           */
-    hu_stats duration;                  /* of the counted ones, in ns                               */
+    double         confidence; /* 0..1; 1 for annotations the user made */
+    hu_str         what;       /* the annotation's or anchor's name, borrowed from the trace */
+    hu_step       *at;
+    size_t         n;
+    size_t         n_counted; /* neither warm-up nor incomplete */
+    hu_stats       duration;  /* of the counted ones, in ns */
 } hu_steps;
 
 /* Only steps first..last by their number are kept, when `is_limited`. */

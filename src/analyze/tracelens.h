@@ -8,10 +8,10 @@
 /* computation + exposed_comm + exposed_memcpy + idle = total */
 typedef struct {
     int64_t total_ns, busy_ns, idle_ns;
-    int64_t computation_ns;             /* kernels that are not communication, and sets */
+    int64_t computation_ns; /* kernels that are not communication, and sets */
     int64_t comm_ns, exposed_comm_ns;
     int64_t memcpy_ns, exposed_memcpy_ns;
-    int64_t left_out, left_out_ns;      /* device work without a launch in the trace */
+    int64_t left_out, left_out_ns; /* device work without a launch in the trace */
 } hu_tracelens;
 
 /* Returns 0 or HU_ENOMEM. */

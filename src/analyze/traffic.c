@@ -15,7 +15,7 @@
 #include "analyze/shapes.h"
 #include "base/map.h"
 
-enum { MOST_ABOVE = 8 };            /* operators between a launch and the outermost one of its collective */
+enum { MOST_ABOVE = 8 }; /* operators between a launch and the outermost one of its collective */
 
 typedef struct {
     const hu_ask         *ask;
@@ -25,9 +25,9 @@ typedef struct {
     HU_VEC(hu_traffic_call) peers;
     HU_VEC(hu_traffic_call) ranges;
     HU_VEC(hu_traffic_group) groups;
-    hu_map                group_of_key;
-    hu_map                type_of_size;     /* elements of a tensor that the back end was given -> hu_dtype */
-    uint8_t              *flags;    /* by name: 0 unknown, else 1 + what it is */
+    hu_map   group_of_key;
+    hu_map   type_of_size; /* elements of a tensor that the back end was given -> hu_dtype */
+    uint8_t *flags;        /* by name: 0 unknown, else 1 + what it is */
 } work;
 
 typedef enum { INTO_LIST, INTO_PEERS, INTO_RANGES } target;
@@ -55,6 +55,7 @@ hu_traffic_kind hu_traffic_kind_of(hu_str name)
     static const struct {
         const char     *word;
         hu_traffic_kind kind;
+        /* clang-format off */
     } words[] = {       /* the first that is in the name */
         {"barrier", HU_TRAFFIC_BARRIER},          {"reducescatter", HU_TRAFFIC_REDUCE_SCATTER},
         {"allreduce", HU_TRAFFIC_ALL_REDUCE},     {"allgather", HU_TRAFFIC_ALL_GATHER},
@@ -65,6 +66,7 @@ hu_traffic_kind hu_traffic_kind_of(hu_str name)
         {"gather", HU_TRAFFIC_OTHER},             {"scatter", HU_TRAFFIC_OTHER},
         {"recv", HU_TRAFFIC_RECV},                {"send", HU_TRAFFIC_SEND},
     };
+    /* clang-format on */
     char         letters[96];
     const hu_str text = {letters, letters_of(name, letters, sizeof letters)};
 
@@ -76,9 +78,9 @@ hu_traffic_kind hu_traffic_kind_of(hu_str name)
 
 const char *hu_traffic_kind_name(hu_traffic_kind kind)
 {
-    static const char *const names[HU_TRAFFIC_COUNT] = {"all-gather", "reduce-scatter", "all-reduce", "all-to-all",
-                                                        "send", "receive", "send/receive", "broadcast", "reduce",
-                                                        "barrier", "other"};
+    static const char *const names[HU_TRAFFIC_COUNT] = {"all-gather", "reduce-scatter", "all-reduce",   "all-to-all",
+                                                        "send",       "receive",        "send/receive", "broadcast",
+                                                        "reduce",     "barrier",        "other"};
 
     return kind < HU_TRAFFIC_COUNT ? names[kind] : "other";
 }
@@ -155,11 +157,11 @@ static bool is_uneven(hu_str splits)
 /* What the arguments say.  Sizes by kind as in comm.c. */
 static void take_args(const hu_ask *ask, const hu_collective_detail *d, hu_traffic_call *c)
 {
-    const hu_str  name = hu_trace_text(ask->trace, d->name);
+    const hu_str          name = hu_trace_text(ask->trace, d->name);
     const hu_traffic_kind kind = hu_traffic_kind_of(name);
-    const bool    moves_input = kind == HU_TRAFFIC_ALL_REDUCE || kind == HU_TRAFFIC_REDUCE_SCATTER ||
-                                kind == HU_TRAFFIC_ALL_TO_ALL;
-    int64_t       elements = d->in_elements > d->out_elements ? d->in_elements : d->out_elements;
+    const bool            moves_input = kind == HU_TRAFFIC_ALL_REDUCE || kind == HU_TRAFFIC_REDUCE_SCATTER ||
+                             kind == HU_TRAFFIC_ALL_TO_ALL;
+    int64_t elements = d->in_elements > d->out_elements ? d->in_elements : d->out_elements;
 
     if (kind != HU_TRAFFIC_OTHER) {
         c->kind = kind;
@@ -177,8 +179,8 @@ static void take_args(const hu_ask *ask, const hu_collective_detail *d, hu_traff
 }
 
 typedef struct {
-    int64_t large, small;           /* bytes of the largest and the smallest tensor; -1 */
-    int64_t elements;               /* of the largest list of tensors, whose type is not recorded; -1 */
+    int64_t large, small; /* bytes of the largest and the smallest tensor; -1 */
+    int64_t elements;     /* of the largest list of tensors, whose type is not recorded; -1 */
     hu_str  type;
 } tensors;
 
@@ -299,13 +301,18 @@ static hu_slot slot_of(const hu_phase_spans *spans, uint32_t span, int64_t time_
 /* False when there is no memory; calls outside of the steps are left out. */
 static bool add(work *w, uint32_t slice, uint32_t host, target into)
 {
-    const hu_ask   *ask = w->ask;
-    const int64_t   time_ns = hu_select_time(ask->trace, &ask->s, slice);
-    const size_t    step = hu_select_find(&w->steps, time_ns);
-    hu_traffic_call c = {.host_ns = time_ns, .start_ns = ask->s.start_ns[slice], .dur_ns = ask->s.dur_ns[slice], .bytes = -1,
-                         .peer = -1, .dtype = HU_STR(""), .step = (uint32_t)step};
+    const hu_ask               *ask = w->ask;
+    const int64_t               time_ns = hu_select_time(ask->trace, &ask->s, slice);
+    const size_t                step = hu_select_find(&w->steps, time_ns);
+    hu_traffic_call             c = {.host_ns = time_ns,
+                                     .start_ns = ask->s.start_ns[slice],
+                                     .dur_ns = ask->s.dur_ns[slice],
+                                     .bytes = -1,
+                                     .peer = -1,
+                                     .dtype = HU_STR(""),
+                                     .step = (uint32_t)step};
     const hu_collective_detail *d = args_of(ask, slice);
-    int64_t size = -1;
+    int64_t                     size = -1;
 
     if (w->steps.n ? step == w->steps.n : !hu_ask_has(ask, slice))
         return true;
@@ -318,7 +325,7 @@ static bool add(work *w, uint32_t slice, uint32_t host, target into)
     c.slot = slot_of(w->spans, c.span, time_ns);
     if (into == INTO_PEERS ? c.kind != HU_TRAFFIC_SEND && c.kind != HU_TRAFFIC_RECV
                            : c.kind == HU_TRAFFIC_OTHER && ask->s.kind[slice] != HU_KIND_COLLECTIVE)
-        return true;            /* "wait", "init" */
+        return true; /* "wait", "init" */
     if (into == INTO_RANGES)
         return hu_vec_push(ask->scratch, &w->ranges, c);
     return put_group(w, slice, d, size, &c) &&
@@ -352,8 +359,8 @@ static bool is_outermost(work *w, uint32_t i)
 /* The innermost record of a collective below `i`, the outermost: arguments are there.  Children follow on the track. */
 static uint32_t find_args(work *w, const hu_track *t, uint32_t k)
 {
-    const hu_ask  *ask = w->ask;
-    const int64_t  end = hu_ask_end(ask, ask->order[t->first + k]);
+    const hu_ask *ask = w->ask;
+    const int64_t end = hu_ask_end(ask, ask->order[t->first + k]);
 
     for (uint32_t m = k; m < t->count && m < k + MOST_ABOVE; m++) {
         const uint32_t i = ask->order[t->first + m];
@@ -377,7 +384,7 @@ static bool add_host(work *w, int flag, target into)
         for (uint32_t k = 0; track->type == HU_TRACK_HOST && k < track->count; k++) {
             const uint32_t i = ask->order[track->first + k];
 
-            uint32_t       inner;
+            uint32_t inner;
 
             if (!hu_kind_in(ask->s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER)) || flag_of(w, i) != flag || !is_outermost(w, i))
                 continue;
@@ -418,7 +425,7 @@ static bool learn_types(work *w)
         const hu_op_detail *d = hu_kind_in(ask->s.kind[i], HU_BIT(USER) | HU_BIT(CPU_OP)) && flag_of(w, i) == NAME_BACKEND
                                     ? op_of(ask, i)
                                     : NULL;
-        uint32_t *place, type;
+        uint32_t           *place, type;
 
         if (!d || !d->dims ||
             !hu_args_parse(hu_trace_text(ask->trace, d->dims), hu_trace_text(ask->trace, d->types), HU_STR(""), &args) ||

@@ -69,7 +69,7 @@ static int by_kind_of(const hu_transfer_sample *a, const hu_transfer_sample *b)
 static int by_kind(const void *left, const void *right)
 {
     const hu_transfer_sample *a = left, *b = right;
-    const int c = by_kind_of(a, b);
+    const int                 c = by_kind_of(a, b);
 
     return c ? c : (a->least_ns > b->least_ns) - (a->least_ns < b->least_ns);
 }
@@ -77,7 +77,7 @@ static int by_kind(const void *left, const void *right)
 static int by_total(const void *left, const void *right)
 {
     const hu_transfer *a = left, *b = right;
-    int c;
+    int                c;
 
     if (a->total_ns != b->total_ns)
         return a->total_ns > b->total_ns ? -1 : 1;
@@ -94,16 +94,20 @@ static int by_total(const void *left, const void *right)
 static hu_transfer transfer_of(const hu_transfer_sample *s, size_t n, int64_t *values)
 {
     const hu_collective *c = s->what;
-    hu_transfer t = {.name = c->name, .dtype = c->dtype};
+    hu_transfer          t = {.name = c->name, .dtype = c->dtype};
 
     for (size_t i = 0; i < n; i++) {
         values[i] = s[i].least_ns;
         t.total_ns += s[i].least_ns;
     }
     t.median_ns = llround(hu_stats_quantile(values, n, 0.5));
-    t.size = (hu_comm_size){.kind = hu_comm_is_message(c->kind) ? HU_COMM_SEND : c->kind, .link = s->link, .bytes = c->bytes,
-                            .group_size = s->group_size, .factor = hu_comm_is_message(c->kind) ? 1 : c->factor,
-                            .calls = (int64_t)n, .least_ns = hu_stats_quantile(values, n, 0.1)};
+    t.size = (hu_comm_size){.kind = hu_comm_is_message(c->kind) ? HU_COMM_SEND : c->kind,
+                            .link = s->link,
+                            .bytes = c->bytes,
+                            .group_size = s->group_size,
+                            .factor = hu_comm_is_message(c->kind) ? 1 : c->factor,
+                            .calls = (int64_t)n,
+                            .least_ns = hu_stats_quantile(values, n, 0.1)};
     return t;
 }
 
@@ -130,7 +134,7 @@ bool hu_transfers_measure(hu_transfer_samples *samples, hu_arena *arena, hu_aren
 {
     const size_t n = samples->at.n;
     HU_VEC(hu_transfer) list = {0};
-    int64_t     *values = hu_arena_alloc(scratch, (n + 1) * sizeof *values);
+    int64_t *values = hu_arena_alloc(scratch, (n + 1) * sizeof *values);
 
     *out = (hu_transfers){0};
     if (!values)
@@ -140,7 +144,7 @@ bool hu_transfers_measure(hu_transfer_samples *samples, hu_arena *arena, hu_aren
     for (size_t first = 0, end; first < n; first = end) {
         const hu_transfer_sample *s = &samples->at.at[first];
 
-        for (end = first + 1; end < n && by_kind_of(s, &samples->at.at[end]) == 0; )
+        for (end = first + 1; end < n && by_kind_of(s, &samples->at.at[end]) == 0;)
             end++;
         if (!hu_vec_push(arena, &list, transfer_of(s, end - first, values)))
             return false;

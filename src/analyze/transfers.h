@@ -7,25 +7,25 @@
 #include "analyze/meetings.h"
 
 typedef struct {
-    hu_str   name, dtype;           /* borrowed from a digest                                                     */
-    int64_t  median_ns;             /* of the shortest times; `size.least_ns` is their 10th percentile            */
-    int64_t  total_ns;              /* of the shortest times                                                      */
+    hu_str       name, dtype; /* borrowed from a digest */
+    int64_t      median_ns;   /* of the shortest times; `size.least_ns` is their 10th percentile */
+    int64_t      total_ns;    /* of the shortest times */
     hu_comm_size size;
 } hu_transfer;
 
 typedef struct {
-    hu_transfer *at;                /* by total, then name, bytes, type, group size, link                         */
+    hu_transfer *at; /* by total, then name, bytes, type, group size, link */
     size_t       n;
     hu_comm_fit *fits;
     size_t       n_fits;
-    size_t       n_latency, n_bandwidth;    /* calls that the fits say are bound by it                            */
+    size_t       n_latency, n_bandwidth; /* calls that the fits say are bound by it */
 } hu_transfers;
 
 /* Two ends of a message, or all of a collective, needed so long at best. */
 typedef struct {
     const hu_collective *what;
-    hu_comm_link link;
-    int64_t      group_size, least_ns;
+    hu_comm_link         link;
+    int64_t              group_size, least_ns;
 } hu_transfer_sample;
 
 typedef struct {

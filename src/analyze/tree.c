@@ -16,9 +16,9 @@ typedef HU_VEC(hu_tree_node) node_list;
 
 typedef struct {
     const hu_ask *ask;
-    uint32_t     *node;             /* by slice; HU_NONE */
-    uint32_t      step_name;        /* stands for all ProfilerStep#N */
-    hu_map        by_path;          /* parent node and name -> node */
+    uint32_t     *node;      /* by slice; HU_NONE */
+    uint32_t      step_name; /* stands for all ProfilerStep#N */
+    hu_map        by_path;   /* parent node and name -> node */
     node_list     list;
 } work;
 
@@ -83,7 +83,6 @@ static int64_t threshold(int64_t *values, size_t n)
     hu_sort_i64(values, n);
     return values[n - 1 - most];
 }
-
 
 static int costlier(const hu_tree_node *a, const hu_tree_node *b)
 {

@@ -11,23 +11,23 @@
 #include <sys/mman.h>
 
 enum {
-    FIRST_CHUNK_BYTES = 2 * 1024,   /* a thousand ranks have thirty arenas each, most of them nearly empty */
-    CHUNK_BYTES = 64 * 1024,        /* chunks double up to here */
+    FIRST_CHUNK_BYTES = 2 * 1024, /* a thousand ranks have thirty arenas each, most of them nearly empty */
+    CHUNK_BYTES = 64 * 1024,      /* chunks double up to here */
     ALIGN = 16,
-    MAP_FROM_BYTES = 256 * 1024,    /* below this malloc is cheaper than a page map */
+    MAP_FROM_BYTES = 256 * 1024, /* below this malloc is cheaper than a page map */
 };
 
 typedef struct block {
     struct block *prev, *next;
-    size_t        total;            /* header included */
-    size_t        pad;              /* keeps the payload aligned to 16 */
+    size_t        total; /* header included */
+    size_t        pad;   /* keeps the payload aligned to 16 */
 } block;
 
 struct hu_arena {
-    block  head;                    /* ring of all blocks */
-    char  *chunk;                   /* where small pieces are cut from */
+    block  head;  /* ring of all blocks */
+    char  *chunk; /* where small pieces are cut from */
     size_t left;
-    size_t next;                    /* size of the next chunk */
+    size_t next; /* size of the next chunk */
     size_t bytes;
 };
 
@@ -121,8 +121,8 @@ void hu_arena_free(hu_arena *arena)
 void *hu_arena_alloc(hu_arena *arena, size_t size)
 {
     const size_t need = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
-    block *b;
-    void  *p;
+    block       *b;
+    void        *p;
 
     if (need < size)
         return NULL;

@@ -54,8 +54,8 @@ static inline bool hu_mul_size(size_t a, size_t b, size_t *out)
         size_t n, cap; \
     }
 
-#define hu_vec_reserve(arena, v, more)       \
-    ((v)->n + (more) <= (v)->cap ||          \
+#define hu_vec_reserve(arena, v, more) \
+    ((v)->n + (more) <= (v)->cap ||    \
      hu_vec_make_room((arena), (void **)&(v)->at, &(v)->cap, (v)->n + (more), sizeof *(v)->at))
 
 #define hu_vec_push(arena, v, value) (hu_vec_reserve((arena), (v), 1) ? ((v)->at[(v)->n++] = (value), true) : false)

@@ -12,13 +12,13 @@
 enum { INPUT_BYTES = 128 * 1024 };
 
 typedef struct {
-    hu_source  base;
-    hu_source *inner;
+    hu_source            base;
+    hu_source           *inner;
     struct inflate_state state;
-    int64_t    in_bytes;
-    bool       at_end, between;     /* between: a member has ended, another may follow */
-    int        failure;             /* of ISA-L, whose state must not be used any more; 0 so far */
-    uint8_t    input[INPUT_BYTES];
+    int64_t              in_bytes;
+    bool                 at_end, between; /* between: a member has ended, another may follow */
+    int                  failure;         /* of ISA-L, whose state must not be used any more; 0 so far */
+    uint8_t              input[INPUT_BYTES];
 } gzip_source;
 
 /* More compressed bytes behind those that are left.  1 there are some, 0 the end, negative a failure. */
@@ -62,9 +62,9 @@ static int fail_damaged(const gzip_source *g, hu_error *err)
 
 static int64_t gzip_read(hu_source *source, void *to, size_t room, hu_error *err)
 {
-    gzip_source *g = (gzip_source *)source;
+    gzip_source   *g = (gzip_source *)source;
     const uint32_t want = room > UINT32_MAX ? UINT32_MAX : (uint32_t)room;
-    int64_t n;
+    int64_t        n;
 
     if (g->failure)
         return fail_damaged(g, err);
@@ -79,11 +79,11 @@ static int64_t gzip_read(hu_source *source, void *to, size_t room, hu_error *err
             }
         }
         const uint32_t in_before = g->state.avail_in, out_before = g->state.avail_out;
-        const int rc = isal_inflate(&g->state);
+        const int      rc = isal_inflate(&g->state);
 
         if (rc < 0) {
             g->failure = rc;
-            return g->state.avail_out < want ? (int64_t)(want - g->state.avail_out)     /* what is good comes first */
+            return g->state.avail_out < want ? (int64_t)(want - g->state.avail_out) /* what is good comes first */
                                              : fail_damaged(g, err);
         }
         if (g->state.block_state == ISAL_BLOCK_FINISH) {

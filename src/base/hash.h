@@ -34,7 +34,7 @@ static inline uint64_t hu_hash_u64(uint64_t v)
 static inline uint64_t hu_hash_bytes(const char *p, size_t n)
 {
     const uint64_t k0 = 0xa0761d6478bd642fu, k1 = 0xe7037ed1a0b428dbu;
-    uint64_t h = k0 ^ n, a = 0, b = 0;
+    uint64_t       h = k0 ^ n, a = 0, b = 0;
 
     if (n >= 16) {
         const char *last = p + n - 16;

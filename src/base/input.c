@@ -16,7 +16,7 @@
 #include "base/source.h"
 
 enum {
-    CHUNK_BYTES = 256 * 1024,       /* 128 KiB and 1 MiB were within 3 % on a machine with 2 MiB of L2 */
+    CHUNK_BYTES = 256 * 1024, /* 128 KiB and 1 MiB were within 3 % on a machine with 2 MiB of L2 */
     HEADROOM_BYTES = 64 * 1024,
     CHUNKS = 4,
     MAGIC_BYTES = 4,
@@ -24,33 +24,33 @@ enum {
 };
 
 typedef struct {
-    size_t n;                       /* bytes behind the headroom */
+    size_t n; /* bytes behind the headroom */
     bool   is_last;
-    char  *bytes;                   /* HEADROOM_BYTES + CHUNK_BYTES + HU_INPUT_PAD */
+    char  *bytes; /* HEADROOM_BYTES + CHUNK_BYTES + HU_INPUT_PAD */
 } chunk;
 
 struct hu_input {
-    hu_source *source;
-    const char *name, *compression;
-    hu_limits  limits;
+    hu_source   *source;
+    const char  *name, *compression;
+    hu_limits    limits;
     hu_progress *progress;
-    uint64_t   in_bytes;            /* read from disk so far; the producer's */
-    uint64_t   out_bytes;           /* decompressed so far; the producer's */
+    uint64_t     in_bytes;  /* read from disk so far; the producer's */
+    uint64_t     out_bytes; /* decompressed so far; the producer's */
 
-    chunk      ring[CHUNKS];
-    size_t     filled, taken;       /* counters; ring[i % CHUNKS] */
-    hu_error   broken;              /* of the producer; read once it is done */
+    chunk    ring[CHUNKS];
+    size_t   filled, taken; /* counters; ring[i % CHUNKS] */
+    hu_error broken;        /* of the producer; read once it is done */
 
-    hu_span    span;                /* what the scanner has now */
-    bool       started;
-    char      *big;                 /* for what is longer than the headroom */
-    size_t     big_room;
+    hu_span span; /* what the scanner has now */
+    bool    started;
+    char   *big; /* for what is longer than the headroom */
+    size_t  big_room;
 
-    bool       threaded;
-    pthread_t  thread;
+    bool            threaded;
+    pthread_t       thread;
     pthread_mutex_t lock;
     pthread_cond_t  changed;
-    atomic_bool stop;
+    atomic_bool     stop;
 };
 
 /* Sits between the file and the decoder to count what was read from disk. */
@@ -63,7 +63,7 @@ typedef struct {
 static int64_t counting_read(hu_source *source, void *to, size_t room, hu_error *err)
 {
     counting_source *c = (counting_source *)source;
-    const int64_t n = c->inner->read(c->inner, to, room, err);
+    const int64_t    n = c->inner->read(c->inner, to, room, err);
 
     if (n > 0) {
         c->in->in_bytes += (uint64_t)n;
@@ -290,8 +290,8 @@ void hu_input_close(hu_input *in)
 /* Looks at the first bytes and puts the decoder that they ask for in front. */
 static bool add_decoder(hu_input *in, hu_error *err)
 {
-    uint8_t magic[MAGIC_BYTES];
-    size_t  n = 0;
+    uint8_t    magic[MAGIC_BYTES];
+    size_t     n = 0;
     hu_source *s;
 
     while (n < MAGIC_BYTES) {
@@ -369,7 +369,7 @@ static hu_input *start(hu_input *in, const hu_input_options *options, hu_error *
     in->threaded = options->read_ahead && pthread_create(&in->thread, NULL, produce_all, in) == 0;
     first = await_chunk(in, 0);
     in->span = (hu_span){first->bytes + HEADROOM_BYTES, first->n, 0, first->is_last};
-    if (first->n == 0 && in->broken.code) {     /* not even one byte: the reason is the answer */
+    if (first->n == 0 && in->broken.code) { /* not even one byte: the reason is the answer */
         *err = in->broken;
         hu_input_close(in);
         return NULL;

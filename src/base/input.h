@@ -17,20 +17,20 @@ typedef struct hu_input hu_input;
 typedef struct {
     const char *p;
     size_t      n;
-    uint64_t    offset;     /* of p[0] in the decompressed stream */
-    bool        is_last;    /* nothing follows */
+    uint64_t    offset;  /* of p[0] in the decompressed stream */
+    bool        is_last; /* nothing follows */
 } hu_span;
 
 /* Shared by several inputs; whoever draws a progress bar reads it from another thread. */
 typedef struct {
-    _Atomic uint64_t done_bytes;    /* of the files as they lie on disk */
-    uint64_t         total_bytes;   /* 0 when unknown */
+    _Atomic uint64_t done_bytes;  /* of the files as they lie on disk */
+    uint64_t         total_bytes; /* 0 when unknown */
 } hu_progress;
 
 typedef struct {
     hu_limits    limits;
-    bool         read_ahead;        /* read and inflate in a second thread */
-    hu_progress *progress;          /* or NULL */
+    bool         read_ahead; /* read and inflate in a second thread */
+    hu_progress *progress;   /* or NULL */
 } hu_input_options;
 
 /* Opens a path ("-": standard input); the compression is recognised by its magic bytes.  NULL on failure. */

@@ -62,8 +62,8 @@ uint32_t hu_intern_find(const hu_intern *table, hu_str s)
 uint32_t hu_intern_add(hu_intern *table, hu_str s)
 {
     const uint32_t hash = (uint32_t)hu_hash_bytes(s.p, s.n);
-    size_t i = hash & table->mask;
-    hu_str kept;
+    size_t         i = hash & table->mask;
+    hu_str         kept;
 
     if (s.n == 0)
         return 0;

@@ -13,11 +13,11 @@ typedef struct {
 
 typedef struct {
     hu_arena *arena;
-    HU_VEC(hu_intern_entry) entries;    /* by id */
-    uint64_t *slots;                    /* hash in the high half, id in the low half; 0 is free */
-    size_t    mask;                     /* slots - 1 */
-    uint64_t  bytes;                    /* of all distinct strings */
-    uint64_t  invalid_utf8;             /* distinct strings that are not valid UTF-8 */
+    HU_VEC(hu_intern_entry) entries; /* by id */
+    uint64_t *slots;                 /* hash in the high half, id in the low half; 0 is free */
+    size_t    mask;                  /* slots - 1 */
+    uint64_t  bytes;                 /* of all distinct strings */
+    uint64_t  invalid_utf8;          /* distinct strings that are not valid UTF-8 */
 } hu_intern;
 
 /* False when there is no memory. */

@@ -34,7 +34,7 @@ static void sort_runs(hu_interval *at, size_t n, hu_interval *spare)
         merged = false;
         for (size_t from = 0; from < n;) {
             const size_t middle = run_end(at, from, n);
-            size_t end, i = 0, j = middle, to = from;
+            size_t       end, i = 0, j = middle, to = from;
 
             if (middle == n)
                 break;
@@ -160,7 +160,7 @@ bool hu_intervals_join(hu_arena *arena, const hu_intervals *a, const hu_interval
 {
     *out = (hu_intervals){0};
     for (size_t i = 0, j = 0; i < a->n || j < b->n;) {
-        const bool left = j == b->n || (i < a->n && a->at[i].start_ns <= b->at[j].start_ns);
+        const bool        left = j == b->n || (i < a->n && a->at[i].start_ns <= b->at[j].start_ns);
         const hu_interval next = left ? a->at[i++] : b->at[j++];
 
         if (!hu_intervals_add(arena, out, next.start_ns, next.end_ns))

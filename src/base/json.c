@@ -205,7 +205,7 @@ static size_t read_unicode(hu_str raw, uint32_t *code, uint64_t *bad)
 size_t hu_json_unescape(hu_str raw, char *out, uint64_t *bad)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-    size_t n = 0;
+    size_t            n = 0;
 
     for (size_t i = 0; i < raw.n; i++) {
         const char *known;
@@ -223,7 +223,7 @@ size_t hu_json_unescape(hu_str raw, char *out, uint64_t *bad)
         } else if (raw.p[i] == 'u' && (used = read_unicode((hu_str){raw.p + i + 1, raw.n - i - 1}, &code, bad)) > 0) {
             n += hu_utf8_put(out + n, code);
             i += used;
-        } else {                /* Windows paths and regular expressions that nobody escaped */
+        } else { /* Windows paths and regular expressions that nobody escaped */
             out[n++] = '\\';
             out[n++] = raw.p[i];
             ++*bad;

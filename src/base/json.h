@@ -11,7 +11,7 @@
 
 typedef struct {
     const char *p, *end;
-    bool        is_broken;      /* the text ended or went wrong in the middle */
+    bool        is_broken; /* the text ended or went wrong in the middle */
 } hu_json;
 
 /* Starts on an object or an array; any other value has no members and no elements. */

@@ -92,8 +92,7 @@ static bool take_scalar(cursor *c)
 {
     if (c->p < c->end && *c->p == '"')
         return take_string(c);
-    return take_word(c, HU_STR("true")) || take_word(c, HU_STR("false")) || take_word(c, HU_STR("null")) ||
-           take_number(c);
+    return take_word(c, HU_STR("true")) || take_word(c, HU_STR("false")) || take_word(c, HU_STR("null")) || take_number(c);
 }
 
 /* The name of a member and its colon. */

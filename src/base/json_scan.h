@@ -33,8 +33,8 @@ static inline uint64_t load_8(const char *p)
 #include <immintrin.h>
 
 enum { WIDE = 64 };
-#define FIRST(mask) ((size_t)__builtin_ctzll(mask))
-#define DROP_FIRST(mask) ((mask) & ((mask) - 1))
+#define FIRST(mask)      ((size_t)__builtin_ctzll(mask))
+#define DROP_FIRST(mask) ((mask) & ((mask)-1))
 
 static inline uint64_t string_mask(const char *p)
 {
@@ -54,7 +54,7 @@ static inline uint64_t solid_mask(const char *p)
 static inline uint64_t bracket_mask(const char *p)
 {
     const __m512i v = _mm512_loadu_si512(p);
-    const __m512i low = _mm512_or_si512(v, _mm512_set1_epi8(0x20));     /* [ ] become { } */
+    const __m512i low = _mm512_or_si512(v, _mm512_set1_epi8(0x20)); /* [ ] become { } */
 
     return _mm512_cmpeq_epi8_mask(low, _mm512_set1_epi8('{')) | _mm512_cmpeq_epi8_mask(low, _mm512_set1_epi8('}')) |
            _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('"')) | _mm512_testn_epi8_mask(v, v);
@@ -76,8 +76,8 @@ static inline bool equal_40(const char *a, const char *b, size_t n)
 #include <immintrin.h>
 
 enum { WIDE = 32 };
-#define FIRST(mask) ((size_t)__builtin_ctzll(mask))
-#define DROP_FIRST(mask) ((mask) & ((mask) - 1))
+#define FIRST(mask)      ((size_t)__builtin_ctzll(mask))
+#define DROP_FIRST(mask) ((mask) & ((mask)-1))
 
 static inline uint64_t bits_of(__m256i v)
 {
@@ -108,7 +108,7 @@ static inline uint64_t solid_mask(const char *p)
 static inline uint64_t bracket_mask(const char *p)
 {
     const __m256i v = _mm256_loadu_si256((const __m256i *)p);
-    const __m256i low = _mm256_or_si256(v, _mm256_set1_epi8(0x20));     /* [ ] become { } */
+    const __m256i low = _mm256_or_si256(v, _mm256_set1_epi8(0x20)); /* [ ] become { } */
 
     return bits_of(_mm256_or_si256(_mm256_or_si256(equal_to(low, '{'), equal_to(low, '}')),
                                    _mm256_or_si256(equal_to(v, '"'), equal_to(v, 0))));
@@ -116,8 +116,8 @@ static inline uint64_t bracket_mask(const char *p)
 
 static inline bool equal_40(const char *a, const char *b, size_t n)
 {
-    const uint64_t x = bits_of(_mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)a),
-                                                 _mm256_loadu_si256((const __m256i *)b)));
+    const uint64_t x = bits_of(
+        _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)a), _mm256_loadu_si256((const __m256i *)b)));
 
     if (n <= 32)
         return (~x & (((uint64_t)1 << n) - 1)) == 0;
@@ -129,7 +129,7 @@ static inline bool equal_40(const char *a, const char *b, size_t n)
 #include <arm_neon.h>
 
 enum { WIDE = 16 };
-#define FIRST(mask) ((size_t)__builtin_ctzll(mask) >> 2)
+#define FIRST(mask)      ((size_t)__builtin_ctzll(mask) >> 2)
 #define DROP_FIRST(mask) ((mask) & ~((uint64_t)0xf << (__builtin_ctzll(mask) & ~3)))
 
 /* Four bits per byte: shift right and narrow is the cheapest movemask that NEON has. */
@@ -142,8 +142,8 @@ static inline uint64_t string_mask(const char *p)
 {
     const uint8x16_t v = vld1q_u8((const uint8_t *)p);
 
-    return bits_of(vorrq_u8(vorrq_u8(vceqq_u8(v, vdupq_n_u8('"')), vceqq_u8(v, vdupq_n_u8('\\'))),
-                            vcltq_u8(v, vdupq_n_u8(0x20))));
+    return bits_of(
+        vorrq_u8(vorrq_u8(vceqq_u8(v, vdupq_n_u8('"')), vceqq_u8(v, vdupq_n_u8('\\'))), vcltq_u8(v, vdupq_n_u8(0x20))));
 }
 
 static inline uint64_t solid_mask(const char *p)
@@ -170,8 +170,8 @@ static inline bool equal_40(const char *a, const char *b, size_t n)
 #else
 
 enum { WIDE = 8 };
-#define FIRST(mask) ((size_t)__builtin_ctzll(mask) >> 3)
-#define DROP_FIRST(mask) ((mask) & ((mask) - 1))
+#define FIRST(mask)      ((size_t)__builtin_ctzll(mask) >> 3)
+#define DROP_FIRST(mask) ((mask) & ((mask)-1))
 
 #define EVERY_BYTE(c) (UINT64_C(0x0101010101010101) * (uint8_t)(c))
 
@@ -279,7 +279,7 @@ static inline const char *container_close(const char *p, const char *end, int64_
     int64_t  depth = 0;
 
     for (;;) {
-        uint64_t mask = bracket_mask(p);
+        uint64_t    mask = bracket_mask(p);
         const char *block = p;
 
         p += WIDE;

@@ -5,11 +5,11 @@
 
 #include <stdint.h>
 
-#define HU_LIMITS(L)                                                                                   \
-    L(events, 1000000000, "events of one file")                                                        \
-    L(nesting, 256, "levels of arrays and objects inside one event")                                   \
-    L(event_bytes, 64 << 20, "bytes of one event or one metadata value")                               \
-    L(string_bytes, INT64_C(8) << 30, "bytes of all distinct strings of one file")                     \
+#define HU_LIMITS(L)                                                               \
+    L(events, 1000000000, "events of one file")                                    \
+    L(nesting, 256, "levels of arrays and objects inside one event")               \
+    L(event_bytes, 64 << 20, "bytes of one event or one metadata value")           \
+    L(string_bytes, INT64_C(8) << 30, "bytes of all distinct strings of one file") \
     L(inflate_ratio, 400, "bytes out per byte in of a compressed file, once past 64 MiB")
 
 typedef struct {

@@ -11,7 +11,7 @@
 typedef struct {
     hu_arena *arena;
     uint64_t *keys;
-    uint32_t *values;       /* HU_MAP_NONE marks a free place */
+    uint32_t *values; /* HU_MAP_NONE marks a free place */
     size_t    n, mask;
 } hu_map;
 

@@ -8,9 +8,9 @@
 typedef struct {
     bool     negative;
     bool     has_fraction;
-    bool     overflow;          /* more than 19 significant digits: `digits` holds the first 19 */
-    uint64_t digits;            /* all digits as one integer, the point ignored */
-    int32_t  exponent;          /* value = digits * 10^exponent */
+    bool     overflow; /* more than 19 significant digits: `digits` holds the first 19 */
+    uint64_t digits;   /* all digits as one integer, the point ignored */
+    int32_t  exponent; /* value = digits * 10^exponent */
 } decimal;
 
 static bool read_exponent(hu_str *s, int32_t *out)
@@ -188,19 +188,18 @@ size_t hu_format_i64(char *out, int64_t value)
 
 size_t hu_format_fixed(char *out, double value, int decimals)
 {
-    static const uint64_t power[] = {1,         10,         100,         1000,         10000,
-                                     100000,    1000000,    10000000,    100000000,    1000000000};
-    const double scaled = value < 0 ? -value : value;
-    uint64_t whole, fraction;
-    double   rounded;
-    size_t   n = 0;
+    static const uint64_t power[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000};
+    const double          scaled = value < 0 ? -value : value;
+    uint64_t              whole, fraction;
+    double                rounded;
+    size_t                n = 0;
 
     if (!isfinite(value)) {
         memcpy(out, "-", 2);
         return 1;
     }
     rounded = floor(scaled * (double)power[decimals] + 0.5);
-    if (rounded >= 1.8e19) {        /* beyond uint64: nobody reads the decimals of such a number */
+    if (rounded >= 1.8e19) { /* beyond uint64: nobody reads the decimals of such a number */
         memcpy(out, value < 0 ? "-huge" : "huge", value < 0 ? 6 : 5);
         return value < 0 ? 5 : 4;
     }
@@ -227,12 +226,12 @@ static bool same(double a, double b, bool is_float)
 static size_t format_scaled(char *out, uint64_t digits, int decimals)
 {
     static const uint64_t power[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000};
-    const int      first = decimals > 9 ? 9 : decimals;
-    const uint64_t high = digits / power[first];
-    uint64_t       low = digits % power[first];
-    size_t         n;
+    const int             first = decimals > 9 ? 9 : decimals;
+    const uint64_t        high = digits / power[first];
+    uint64_t              low = digits % power[first];
+    size_t                n;
 
-    if (decimals > first) {         /* the rest of the decimals lie in `high` */
+    if (decimals > first) { /* the rest of the decimals lie in `high` */
         n = format_scaled(out, high, decimals - first);
     } else {
         n = hu_format_u64(out, high);
@@ -250,12 +249,12 @@ static size_t format_scaled(char *out, uint64_t digits, int decimals)
 size_t hu_format_f64(char *out, double value, bool is_float)
 {
     enum { MOST_DECIMALS = 18 };
-    static const double exact = 9007199254740992;       /* 2^53: whole numbers up to here are doubles */
-    const double positive = fabs(value);
-    const size_t sign = value < 0 ? 1 : 0;
-    double       scale = 1;
-    int          exponent;
-    size_t       n;
+    static const double exact = 9007199254740992; /* 2^53: whole numbers up to here are doubles */
+    const double        positive = fabs(value);
+    const size_t        sign = value < 0 ? 1 : 0;
+    double              scale = 1;
+    int                 exponent;
+    size_t              n;
 
     if (!isfinite(value))
         return hu_format_fixed(out, value, 0);

@@ -15,17 +15,17 @@
 enum { BUFFER_BYTES = 64 * 1024, PATH_BYTES = 4096 };
 
 struct hu_out {
-    int    fd;
-    int    error;                   /* errno of the first failure, 0 so far */
-    bool   owns_fd;
-    hu_arena *arena;                /* of a text in memory; else NULL */
-    char  *text;
-    size_t length, room;
-    uint64_t bytes;                 /* that were given so far */
-    size_t used;
-    char   path[PATH_BYTES];        /* "" for a descriptor */
-    char   partial[PATH_BYTES + 32];
-    char   buffer[BUFFER_BYTES];
+    int       fd;
+    int       error; /* errno of the first failure, 0 so far */
+    bool      owns_fd;
+    hu_arena *arena; /* of a text in memory; else NULL */
+    char     *text;
+    size_t    length, room;
+    uint64_t  bytes; /* that were given so far */
+    size_t    used;
+    char      path[PATH_BYTES]; /* "" for a descriptor */
+    char      partial[PATH_BYTES + 32];
+    char      buffer[BUFFER_BYTES];
 };
 
 static void keep(hu_out *out)

@@ -39,7 +39,6 @@ void hu_out_i64(hu_out *out, int64_t value);
 void hu_out_fixed(hu_out *out, double value, int decimals);
 
 /* For text and integers only: %f would obey the locale. */
-__attribute__((format(printf, 2, 3)))
-void hu_out_printf(hu_out *out, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void hu_out_printf(hu_out *out, const char *format, ...);
 
 #endif

@@ -18,8 +18,8 @@ typedef enum { HU_WIRE_VARINT = 0, HU_WIRE_FIXED64 = 1, HU_WIRE_BYTES = 2, HU_WI
 typedef struct {
     uint32_t number;
     hu_wire  wire;
-    uint64_t value;         /* of a number, as it lies: signs and fractions are the reader's; 0 for bytes */
-    hu_str   bytes;         /* of bytes, texts and messages; "" for a number */
+    uint64_t value; /* of a number, as it lies: signs and fractions are the reader's; 0 for bytes */
+    hu_str   bytes; /* of bytes, texts and messages; "" for a number */
 } hu_protobuf_field;
 
 static inline hu_protobuf hu_protobuf_of(hu_str message)

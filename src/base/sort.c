@@ -60,7 +60,7 @@ static void quick(int64_t *v, size_t n, int depth)
             heap(v, n);
             return;
         }
-        for (;; i++, j--) {     /* Hoare's: both sides stop at equal values, so that they share them */
+        for (;; i++, j--) { /* Hoare's: both sides stop at equal values, so that they share them */
             int64_t x;
 
             while (v[i] < pivot)

@@ -13,8 +13,8 @@ enum { POLL_MS = 100 };
 
 typedef struct {
     hu_source base;
-    int  fd;
-    bool owns_fd, may_block;
+    int       fd;
+    bool      owns_fd, may_block;
 } file_source;
 
 typedef struct {
@@ -46,7 +46,7 @@ static bool wait_for_data(const file_source *f)
 static int64_t file_read(hu_source *source, void *to, size_t room, hu_error *err)
 {
     file_source *f = (file_source *)source;
-    ssize_t n;
+    ssize_t      n;
 
     do {
         if (f->may_block && !wait_for_data(f))
@@ -132,7 +132,7 @@ hu_source *hu_source_open_memory(hu_str bytes, const char *name)
 static int64_t replay_read(hu_source *source, void *to, size_t room, hu_error *err)
 {
     replay_source *r = (replay_source *)source;
-    size_t n = r->n - r->done;
+    size_t         n = r->n - r->done;
 
     if (n == 0)
         return r->inner->read(r->inner, to, room, err);

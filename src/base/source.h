@@ -14,8 +14,8 @@ struct hu_source {
     /* Up to `room` bytes into `to`: > 0 how many, 0 at the end, a negative code on failure (err filled). */
     int64_t (*read)(hu_source *source, void *to, size_t room, hu_error *err);
     void (*close)(hu_source *source);
-    const char *name;               /* for messages; outlives the source */
-    const atomic_bool *stop;        /* the reader may be told to give up; NULL when it never is */
+    const char        *name; /* for messages; outlives the source */
+    const atomic_bool *stop; /* the reader may be told to give up; NULL when it never is */
 };
 
 /* path "-" is standard input.  NULL on failure. */

@@ -8,9 +8,9 @@
 
 typedef struct {
     size_t  n;
-    int64_t sum, min, max;      /* 0 when n is 0 */
-    double  mean, stddev;       /* NaN when n is 0; stddev is the sample's (n - 1), NaN when n is 1 */
-    double  median, p10, p90;   /* linear interpolation between the closest ranks; NaN when n is 0 */
+    int64_t sum, min, max;    /* 0 when n is 0 */
+    double  mean, stddev;     /* NaN when n is 0; stddev is the sample's (n - 1), NaN when n is 1 */
+    double  median, p10, p90; /* linear interpolation between the closest ranks; NaN when n is 0 */
 } hu_stats;
 
 /* Sorts `values` in place and describes them. */

@@ -13,14 +13,14 @@ enum { MOST_THREADS = 256 };
 
 typedef struct {
     atomic_size_t next;
-    size_t n;
+    size_t        n;
     void (*job)(void *, size_t);
     void *context;
 } work;
 
 static void *draw(void *argument)
 {
-    work *w = argument;
+    work  *w = argument;
     size_t i;
 
     while ((i = atomic_fetch_add(&w->next, 1)) < w->n)

@@ -23,7 +23,7 @@ static int make_room(hu_arena *arena, size_t most, hu_unpacked *out)
 static int unpack_zlib(hu_str packed, size_t most, hu_arena *arena, hu_unpacked *out)
 {
     struct inflate_state *state = hu_arena_grow(arena, NULL, sizeof *state);
-    int rc = state && packed.n <= UINT32_MAX ? 0 : HU_ENOMEM;
+    int                   rc = state && packed.n <= UINT32_MAX ? 0 : HU_ENOMEM;
 
     if (rc == 0) {
         isal_inflate_init(state);
@@ -45,7 +45,7 @@ static int unpack_zlib(hu_str packed, size_t most, hu_arena *arena, hu_unpacked 
             rc = HU_EFORMAT;
         out->n += room - state->avail_out;
         if (state->avail_out && state->block_state != ISAL_BLOCK_FINISH)
-            rc = HU_EFORMAT;            /* room is left and nothing comes: it breaks off */
+            rc = HU_EFORMAT; /* room is left and nothing comes: it breaks off */
     }
     hu_arena_drop(arena, state);
     return rc;

@@ -5,9 +5,9 @@
 uint32_t hu_utf8_next(hu_str *s)
 {
     static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
-    const unsigned char *p = (const unsigned char *)s->p;
-    size_t   more;
-    uint32_t code;
+    const unsigned char  *p = (const unsigned char *)s->p;
+    size_t                more;
+    uint32_t              code;
 
     if (p[0] < 0x80) {
         more = 0;

@@ -22,7 +22,7 @@ typedef struct {
     hu_arena *scratch;
     HU_VEC(char) out;
     hu_intern texts;
-    bool      failed;                   /* no memory */
+    bool      failed; /* no memory */
 } writer;
 
 static size_t read_size(const void *base, size_t at)
@@ -78,7 +78,9 @@ static void put_text(writer *w, hu_str s)
 
 static void put_inside(writer *w, const hu_wire_table *table, const char *base);
 
+/* clang-format off */
 #define LOAD(type, v) type v; memcpy(&v, p, sizeof v)
+/* clang-format on */
 
 static void put_one(writer *w, const hu_wire_field *f, const char *p)
 {
@@ -241,7 +243,7 @@ typedef struct {
     size_t        at;
     const hu_str *texts;
     size_t        n_texts;
-    int           code;                 /* of the first thing that went wrong; everything is 0 from there on */
+    int           code; /* of the first thing that went wrong; everything is 0 from there on */
     const char   *what;
 } reader;
 
@@ -311,10 +313,10 @@ static hu_str get_text(reader *r)
 
 static void get_inside(reader *r, const hu_wire_table *table, char *base, uint32_t row);
 
-#define STORE(type, v)                              \
-    do {                                            \
-        const type stored_ = (type)(v);             \
-        memcpy(p, &stored_, sizeof stored_);        \
+#define STORE(type, v)                       \
+    do {                                     \
+        const type stored_ = (type)(v);      \
+        memcpy(p, &stored_, sizeof stored_); \
     } while (0)
 
 /* `row`: its number in the list that is read. */
@@ -372,7 +374,7 @@ static void get_one(reader *r, const hu_wire_field *f, char *p, uint32_t row)
         if (s.n >= f->bytes)
             fail(r, HU_EFORMAT, f->name);
         else if (s.n)
-            memcpy(p, s.p, s.n);        /* NULs are there already */
+            memcpy(p, s.p, s.n); /* NULs are there already */
         break;
     }
     case HU_WIRE_PART:
@@ -475,7 +477,7 @@ static void get_head(reader *r, const hu_wire_table *table)
 {
     const uint64_t print = hu_wire_fingerprint(table);
     const size_t   n = sizeof magic + sizeof print;
-    uint64_t       left;                /* bytes of texts that are to come */
+    uint64_t       left; /* bytes of texts that are to come */
     hu_str        *texts;
     char          *copy;
 

@@ -18,6 +18,7 @@
 
 typedef struct hu_wire_table hu_wire_table;
 
+/* clang-format off */
 typedef enum {
     HU_WIRE_SIZE,               /* size_t: lengths of lists and used parts of arrays are such                       */
     HU_WIRE_I64, HU_WIRE_I32, HU_WIRE_I16, HU_WIRE_U32, HU_WIRE_U16, HU_WIRE_U8, HU_WIRE_F64,
@@ -33,15 +34,16 @@ typedef enum {
     HU_WIRE_MAYBE,              /* a pointer to one struct, or NULL                                                 */
     HU_WIRE_LEFT,               /* stays behind: zeros where it is read                                             */
 } hu_wire_kind;
+/* clang-format on */
 
 typedef struct {
     const char          *name;
     hu_wire_kind         kind;
-    size_t               at, bytes;     /* where in the struct; of one element                                      */
-    size_t               n;             /* elements of an array; 1                                                  */
-    size_t               used;          /* where in the struct a size_t says how many count; HU_WIRE_ALL            */
-    uint64_t             end;           /* of values, exclusive; 0: any                                             */
-    const hu_wire_table *of;            /* what PART, LIST and MAYBE hold                                           */
+    size_t               at, bytes; /* where in the struct; of one element */
+    size_t               n;         /* elements of an array; 1 */
+    size_t               used;      /* where in the struct a size_t says how many count; HU_WIRE_ALL */
+    uint64_t             end;       /* of values, exclusive; 0: any */
+    const hu_wire_table *of;        /* what PART, LIST and MAYBE hold */
 } hu_wire_field;
 
 struct hu_wire_table {
@@ -72,6 +74,7 @@ uint64_t hu_wire_fingerprint(const hu_wire_table *table);
  *     #define FIELDS(F, T) F(T, STR, name) F(T, I64S, by_kind) F(T, LIST, at, n, hu_row) F(T, SIZE, n)
  *     HU_WIRE_TABLE(hu_rows, FIELDS);
  */
+/* clang-format off */
 #define HU_WIRE_TABLE(type, FIELDS)                                                                                   \
     _Pragma("GCC diagnostic push")                                                                                    \
     _Pragma("GCC diagnostic error \"-Wmissing-field-initializers\"")                                                  \
@@ -79,21 +82,23 @@ uint64_t hu_wire_fingerprint(const hu_wire_table *table);
     _Pragma("GCC diagnostic pop")                                                                                     \
     static const hu_wire_field type##_fields[] = {FIELDS(HU_WIRE_ROW, type)};                                         \
     static const hu_wire_table type##_wire = {#type, sizeof(type), type##_fields, HU_COUNT(type##_fields)}
+/* clang-format on */
 
 #define HU_WIRE_NOTHING(T, KIND, ...) HU_WIRE_NO_##KIND,
-#define HU_WIRE_ROW(T, KIND, ...) HU_WIRE_##KIND##_ROW(T, __VA_ARGS__),
+#define HU_WIRE_ROW(T, KIND, ...)     HU_WIRE_##KIND##_ROW(T, __VA_ARGS__),
 
 /* A member and its type, which is checked; of an array the type of its elements. */
-#define HU_WIRE_OF(T, m) __typeof__(((T *)0)->m)
+#define HU_WIRE_OF(T, m)         __typeof__(((T *)0)->m)
 #define HU_WIRE_SAME(T, m, type) (0 * sizeof(char[__builtin_types_compatible_p(HU_WIRE_OF(T, m), type) ? 1 : -1]))
-#define HU_WIRE_ONE(T, m, k, type)                                                                                    \
-    .name = #m, .kind = HU_WIRE_##k, .at = offsetof(T, m) + HU_WIRE_SAME(T, m, type), .bytes = sizeof(type), .n = 1,  \
+#define HU_WIRE_ONE(T, m, k, type)                                                                                   \
+    .name = #m, .kind = HU_WIRE_##k, .at = offsetof(T, m) + HU_WIRE_SAME(T, m, type), .bytes = sizeof(type), .n = 1, \
     .used = HU_WIRE_ALL
-#define HU_WIRE_MANY(T, m, k, type)                                                                                   \
-    .name = #m, .kind = HU_WIRE_##k, .at = offsetof(T, m) + HU_WIRE_SAME(T, m[0], type), .bytes = sizeof(type),       \
+#define HU_WIRE_MANY(T, m, k, type)                                                                             \
+    .name = #m, .kind = HU_WIRE_##k, .at = offsetof(T, m) + HU_WIRE_SAME(T, m[0], type), .bytes = sizeof(type), \
     .n = sizeof(((T *)0)->m) / sizeof(type), .used = HU_WIRE_ALL
 #define HU_WIRE_USED(T, count) offsetof(T, count) + HU_WIRE_SAME(T, count, size_t)
 
+/* clang-format off */
 #define HU_WIRE_SIZE_ROW(T, m) {HU_WIRE_ONE(T, m, SIZE, size_t)}
 #define HU_WIRE_I64_ROW(T, m) {HU_WIRE_ONE(T, m, I64, int64_t)}
 #define HU_WIRE_I64S_ROW(T, m) {HU_WIRE_MANY(T, m, I64, int64_t)}
@@ -141,10 +146,12 @@ uint64_t hu_wire_fingerprint(const hu_wire_table *table);
     {.name = #m, .kind = HU_WIRE_MAYBE, .at = offsetof(T, m) + HU_WIRE_SAME(T, m, type *), .bytes = sizeof(type),     \
      .n = 1, .used = HU_WIRE_ALL, .of = &type##_wire}
 #define HU_WIRE_LEFT_ROW(T, m) {.name = #m, .kind = HU_WIRE_LEFT, .at = offsetof(T, m), .used = HU_WIRE_ALL}
+/* clang-format on */
 #define HU_WIRE_LEFTS_ROW(T, m) HU_WIRE_LEFT_ROW(T, m)
 
 /* The same rows as initialisers. */
 #define HU_WIRE_NO_SIZE 0
+/* clang-format off */
 #define HU_WIRE_NO_I64 0
 #define HU_WIRE_NO_I64S {}
 #define HU_WIRE_NO_I32 0
@@ -174,5 +181,6 @@ uint64_t hu_wire_fingerprint(const hu_wire_table *table);
 #define HU_WIRE_NO_MAYBE 0
 #define HU_WIRE_NO_LEFT 0
 #define HU_WIRE_NO_LEFTS {}
+/* clang-format on */
 
 #endif

@@ -34,7 +34,7 @@ int hu_words_find(const hu_words *w, hu_str text)
             const int word = w->by_first[k];
 
             if (best >= 0 && word >= best)
-                break;          /* words of one byte are in order */
+                break; /* words of one byte are in order */
             if (w->length[word] <= text.n - i && memcmp(text.p + i, w->words[word], w->length[word]) == 0)
                 best = word;
         }

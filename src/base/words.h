@@ -11,9 +11,9 @@ enum { HU_WORDS_MOST = 160 };
 
 typedef struct {
     const char *const *words;
-    uint8_t  length[HU_WORDS_MOST];
-    uint8_t  by_first[HU_WORDS_MOST];   /* word numbers by their first byte */
-    uint16_t first[257];                /* where each byte's words begin in by_first */
+    uint8_t            length[HU_WORDS_MOST];
+    uint8_t            by_first[HU_WORDS_MOST]; /* word numbers by their first byte */
+    uint16_t           first[257];              /* where each byte's words begin in by_first */
 } hu_words;
 
 /* Up to HU_WORDS_MOST words of 1 to 255 bytes; they must outlive *out. */

@@ -13,8 +13,8 @@ typedef struct {
     ZSTD_DCtx    *context;
     ZSTD_inBuffer in;
     int64_t       in_bytes;
-    size_t        pending;      /* 0 between frames */
-    size_t        failure;      /* of the decoder, which must not be used any more; 0 so far */
+    size_t        pending; /* 0 between frames */
+    size_t        failure; /* of the decoder, which must not be used any more; 0 so far */
     uint8_t       input[INPUT_BYTES];
 } zstd_source;
 
@@ -39,7 +39,7 @@ static int64_t zstd_read(hu_source *source, void *to, size_t room, hu_error *err
             z->pending = ZSTD_decompressStream(z->context, &out, &z->in);
             if (ZSTD_isError(z->pending)) {
                 z->failure = z->pending;
-                return out.pos ? (int64_t)out.pos : fail_damaged(z, err);      /* what is good comes first */
+                return out.pos ? (int64_t)out.pos : fail_damaged(z, err); /* what is good comes first */
             }
         }
         if (out.pos == before && z->in.pos == in_before && z->in.pos == z->in.size) {

@@ -70,7 +70,7 @@ static int check_output(const hu_run_options *o, const hu_facts *facts, char *te
 
 int hu_arm(const hu_run_options *o, char *const *argv, hu_arena *arena, hu_session *out, hu_facts *facts, hu_error *err)
 {
-    char     template[HU_TEMPLATE_BYTES], folder[HU_TEMPLATE_BYTES];
+    char template[HU_TEMPLATE_BYTES], folder[HU_TEMPLATE_BYTES];
     hu_error ignored = {0};
 
     hu_facts_gather(environ, argv, arena, facts);

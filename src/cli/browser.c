@@ -39,7 +39,7 @@ static bool start(const char *program, const char *target)
         posix_spawn_file_actions_destroy(&actions);
         return false;
     }
-    sigemptyset(&none);                 /* the caller's mask and its Ctrl-C are not for the browser */
+    sigemptyset(&none); /* the caller's mask and its Ctrl-C are not for the browser */
     posix_spawnattr_setsigmask(&how, &none);
     posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);

@@ -9,15 +9,15 @@
 enum { HU_CHOSEN_RANKS = 16 };
 
 typedef struct {
-    hu_arena *arenas[HU_CHOSEN_RANKS];      /* in which their graphs live */
+    hu_arena *arenas[HU_CHOSEN_RANKS]; /* in which their graphs live */
 } hu_chosen;
 
 typedef struct {
     const hu_inputs     *inputs;
-    const size_t        *files;             /* of each digest: its row of `inputs` */
+    const size_t        *files; /* of each digest: its row of `inputs` */
     hu_digest *const    *digests;
     size_t               n;
-    size_t               slowest;           /* the digest with the longest steps */
+    size_t               slowest; /* the digest with the longest steps */
     const hu_rendezvous *rendezvous;
     hu_limits            limits;
     hu_step_range        steps;

@@ -14,7 +14,7 @@
 #include "render/units.h"
 
 typedef struct {
-    hu_checklist  named;            /* by the command line: stronger than the file */
+    hu_checklist  named; /* by the command line: stronger than the file */
     const char   *config, *junit, *output;
     bool          json, quiet, no_defaults;
     hu_step_range steps;
@@ -285,8 +285,8 @@ static int write_result(const options *o, const hu_checklist_result *r, const hu
 
 static int check(const options *o, const hu_inputs *inputs, hu_arena *arena)
 {
-    const hu_ranks_options how = {.limits = o->limits, .digest = {.steps = o->steps, .threads = 1}, .replays = true,
-                                  .quiet = o->quiet};
+    const hu_ranks_options how = {
+        .limits = o->limits, .digest = {.steps = o->steps, .threads = 1}, .replays = true, .quiet = o->quiet};
     hu_checklist        list;
     hu_checklist_result result;
     hu_error            err = {0};

@@ -18,11 +18,11 @@
 
 typedef struct {
     const hu_export_format *format;
-    int           weight;           /* into `weights`; -1 not asked for */
-    bool          list, quiet;
-    const char   *output;
-    hu_step_range steps;
-    hu_limits     limits;
+    int                     weight; /* into `weights`; -1 not asked for */
+    bool                    list, quiet;
+    const char             *output;
+    hu_step_range           steps;
+    hu_limits               limits;
 } options;
 
 static const char *const weights[] = {"host", "gpu", "cpu", NULL};
@@ -38,8 +38,8 @@ static const hu_export_format *find_format(const char *name)
 static int parse_format(void *field, const char *text, hu_error *err)
 {
     const hu_export_format **format = field;
-    const char *names[16], *near;
-    size_t      n = 0;
+    const char              *names[16], *near;
+    size_t                   n = 0;
 
     *format = find_format(text);
     if (*format)
@@ -56,13 +56,13 @@ static const hu_option rows[] = {
     {"format", 'f', HU_OPTION_SPECIAL, "NAME",
      "perfetto, chrome, speedscope, folded, pprof or csv; without it the ending of the file named with -o decides",
      offsetof(options, format), NULL, parse_format},
-    {"output", 'o', HU_OPTION_TEXT, "FILE", "write to a file instead of standard output", offsetof(options, output),
-     NULL, NULL},
+    {"output", 'o', HU_OPTION_TEXT, "FILE", "write to a file instead of standard output", offsetof(options, output), NULL,
+     NULL},
     {"steps", 's', HU_OPTION_SPECIAL, "A..B", "only these steps, by the number of their ProfilerStep, or from 0",
      offsetof(options, steps), NULL, hu_inputs_parse_steps},
     {"weight", 'w', HU_OPTION_CHOICE, "host|gpu|cpu",
-     "folded stacks weigh the host's own time (default), the device's, or that of CPU samples",
-     offsetof(options, weight), weights, NULL},
+     "folded stacks weigh the host's own time (default), the device's, or that of CPU samples", offsetof(options, weight),
+     weights, NULL},
     {"list-formats", 0, HU_OPTION_FLAG, NULL, "name all formats", offsetof(options, list), NULL, NULL},
     {"quiet", 'q', HU_OPTION_FLAG, NULL, "no progress, no word about what was written", offsetof(options, quiet), NULL,
      NULL},
@@ -156,7 +156,7 @@ static void sort_by_rank(hu_trace **traces, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
         hu_trace      *t = traces[i];
-        const uint64_t rank = (uint64_t)hu_trace_get_info(t)->rank;     /* -1 is the largest */
+        const uint64_t rank = (uint64_t)hu_trace_get_info(t)->rank; /* -1 is the largest */
         size_t         k = i;
 
         for (; k > 0 && (uint64_t)hu_trace_get_info(traces[k - 1])->rank > rank; k--)
@@ -171,11 +171,10 @@ static int find_window(const hu_trace *trace, const hu_step_range *range, hu_int
     hu_arena      *arena = hu_arena_new(), *scratch = hu_arena_new();
     const uint8_t *names = arena && scratch ? hu_names_classify(trace, scratch) : NULL;
     hu_steps       steps = {0};
-    int rc = names ? hu_steps_measure(trace, names, range, arena, scratch, &steps, err) : hu_fail_memory(err);
+    int            rc = names ? hu_steps_measure(trace, names, range, arena, scratch, &steps, err) : hu_fail_memory(err);
 
     if (rc == 0 && steps.n == 0)
-        rc = hu_fail(err, HU_EUSAGE, hu_trace_get_info(trace)->file.p, HU_NO_OFFSET,
-                     "holds no steps; leave --steps out");
+        rc = hu_fail(err, HU_EUSAGE, hu_trace_get_info(trace)->file.p, HU_NO_OFFSET, "holds no steps; leave --steps out");
     for (size_t i = 0; rc == 0 && i < steps.n; i++) {
         const hu_step *s = &steps.at[i];
         const int64_t  start = s->start_ns < s->host_start_ns ? s->start_ns : s->host_start_ns;
@@ -245,12 +244,13 @@ static int export(const options *o, const hu_inputs *inputs, hu_arena *arena)
     const int        threads = hu_thread_count();
     hu_progress      progress = {.total_bytes = inputs->bytes};
     hu_progress_bar *bar;
-    work w = {.inputs = inputs, .input = {o->limits, threads > 1 && inputs->n < (size_t)threads, &progress},
-              .traces = hu_arena_calloc(arena, inputs->n + 1, sizeof *w.traces),
-              .errors = hu_arena_calloc(arena, inputs->n + 1, sizeof *w.errors)};
-    hu_error err = {0};
-    size_t   n = 0;
-    int      status;
+    work             w = {.inputs = inputs,
+                          .input = {o->limits, threads > 1 && inputs->n < (size_t)threads, &progress},
+                          .traces = hu_arena_calloc(arena, inputs->n + 1, sizeof *w.traces),
+                          .errors = hu_arena_calloc(arena, inputs->n + 1, sizeof *w.errors)};
+    hu_error         err = {0};
+    size_t           n = 0;
+    int              status;
 
     if (!w.traces || !w.errors) {
         hu_fail_memory(&err);

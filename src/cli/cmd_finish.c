@@ -22,8 +22,8 @@ typedef struct {
 
 static const hu_option rows[] = {
     {"output", 'o', HU_OPTION_TEXT, "TEMPLATE",
-     "write there, as `holdup run -o` does; without it, where that would have written", offsetof(options, output),
-     NULL, NULL},
+     "write there, as `holdup run -o` does; without it, where that would have written", offsetof(options, output), NULL,
+     NULL},
     {"keep", 'k', HU_OPTION_FLAG, NULL, "leave the session as it is; without it, it is removed once all is written",
      offsetof(options, keep), NULL, NULL},
     {"force", 0, HU_OPTION_FLAG, NULL, "also while somebody records, and over files that are there",
@@ -35,10 +35,10 @@ static const hu_option rows[] = {
 
 static bool read_control(const char *session, hu_control *out)
 {
-    char      path[PATH_MAX];
-    const int fd = snprintf(path, sizeof path, "%s/control", session) < (int)sizeof path
-                       ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-                       : -1;
+    char          path[PATH_MAX];
+    const int     fd = snprintf(path, sizeof path, "%s/control", session) < (int)sizeof path
+                           ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+                           : -1;
     const ssize_t n = fd < 0 ? -1 : pread(fd, out, sizeof *out, 0);
 
     if (fd >= 0)
@@ -124,9 +124,8 @@ static const char *command_line(const hu_facts *facts, hu_arena *arena)
 
 static int finish(const options *o, const char *session, hu_arena *arena, hu_error *err)
 {
-    hu_facts          *facts = hu_arena_calloc(arena, 1, sizeof *facts);
-    hu_naming          naming = {.facts = facts, .output = o->output, .environment = environ, .forces = o->force,
-                                 .arena = arena};
+    hu_facts *facts = hu_arena_calloc(arena, 1, sizeof *facts);
+    hu_naming naming = {.facts = facts, .output = o->output, .environment = environ, .forces = o->force, .arena = arena};
     hu_pftrace_options how = {.session = session, .name = hu_naming_file, .context = &naming};
     hu_pftrace_result  done;
     hu_control         control = {0};

@@ -151,7 +151,7 @@ static void write_text(hu_builder *b, hu_out *out)
 static int info_of(const options *o, const char *path, hu_out *out, hu_error *err)
 {
     hu_input_options input = {o->limits, hu_thread_count() > 1, NULL};
-    hu_builder *b = hu_open_builder(path, &input, err);
+    hu_builder      *b = hu_open_builder(path, &input, err);
 
     if (!b)
         return err->code;

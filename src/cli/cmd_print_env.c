@@ -54,16 +54,19 @@ static int print(char *const *environment, const char *session, hu_error *err)
 
 static int arm(hu_run_options *o, hu_arena *arena)
 {
-    char                 library[PATH_BYTES], python[PATH_BYTES];
-    const bool           has_python = (o->doors & HU_DOOR_USER) && hu_library_python(python, sizeof python);
-    hu_launch_plan       plan = {.library = library, .python = has_python ? python : NULL, .assignments = o->assignments,
-                                 .n_assignments = o->n_assignments, .wants_nvtx = o->doors & HU_DOOR_NVTX};
-    hu_launch_notes      notes = {0};
-    hu_session           session;
-    hu_facts             facts;
-    hu_error             err = {0};
-    char               **environment;
-    int                  rc;
+    char            library[PATH_BYTES], python[PATH_BYTES];
+    const bool      has_python = (o->doors & HU_DOOR_USER) && hu_library_python(python, sizeof python);
+    hu_launch_plan  plan = {.library = library,
+                            .python = has_python ? python : NULL,
+                            .assignments = o->assignments,
+                            .n_assignments = o->n_assignments,
+                            .wants_nvtx = o->doors & HU_DOOR_NVTX};
+    hu_launch_notes notes = {0};
+    hu_session      session;
+    hu_facts        facts;
+    hu_error        err = {0};
+    char          **environment;
+    int             rc;
 
     if (!hu_library_find(library, sizeof library)) {
         hu_command_say("libholdup-inject.so is neither beside this program nor in ../lib/holdup; nothing is recorded"
@@ -73,7 +76,7 @@ static int arm(hu_run_options *o, hu_arena *arena)
     if (hu_arm(o, NULL, arena, &session, &facts, &err) < 0)
         return hu_command_fail(&err);
     plan.session = session.path;
-    session.control->sample_hz = o->doors & HU_DOOR_CPU ? o->sample_hz : 0;     /* timers inside of the programs */
+    session.control->sample_hz = o->doors & HU_DOOR_CPU ? o->sample_hz : 0; /* timers inside of the programs */
     environment = hu_launch_environment(environ, &plan, arena, &notes);
     for (size_t i = 0; i < notes.n; i++)
         hu_command_say("%s", notes.at[i]);

@@ -47,8 +47,8 @@ typedef struct {
     int64_t        n_rows;
     size_t         width[MOST_COLUMNS];
     bool           is_number[MOST_COLUMNS];
-    HU_VEC(hu_str) held;            /* n cells for each row */
-    bool           is_laid_out, no_memory;
+    HU_VEC(hu_str) held; /* n cells for each row */
+    bool is_laid_out, no_memory;
 } face;
 
 /* CSV */
@@ -101,7 +101,7 @@ static bool json_row(void *context, const hu_sql_value *v, int n)
 
     hu_json_open(&f->json, NULL, '{');
     for (int i = 0; i < n; i++) {
-        const char *key = f->names[i].p;            /* SQLite ends its names with a NUL */
+        const char *key = f->names[i].p; /* SQLite ends its names with a NUL */
 
         if (v[i].type == HU_SQL_TEXT)
             hu_json_str(&f->json, key, v[i].text);
@@ -250,9 +250,9 @@ static void read_one(void *context, size_t i)
 static void add_hint(hu_error *err)
 {
     static const char *const marks[] = {"no such column: ", "no such table: ", "no such function: "};
-    const char *words[400], *near = NULL;
-    char        word[64] = "", text[sizeof err->text];
-    const bool  is_table = strstr(err->text, marks[1]) != NULL;
+    const char              *words[400], *near = NULL;
+    char                     word[64] = "", text[sizeof err->text];
+    const bool               is_table = strstr(err->text, marks[1]) != NULL;
 
     for (size_t i = 0; i < HU_COUNT(marks); i++) {
         const char *at = strstr(err->text, marks[i]);
@@ -266,8 +266,7 @@ static void add_hint(hu_error *err)
     if (strncmp(err->text, "traces are", 10) == 0)
         return;
     snprintf(text, sizeof text, "%.300s; %s%s%sholdup query --schema lists tables and columns", err->text,
-             near ? "did you mean " : "",
-             near ? near : "", near ? "? " : "");
+             near ? "did you mean " : "", near ? near : "", near ? "? " : "");
     memcpy(err->text, text, sizeof text);
 }
 
@@ -330,12 +329,13 @@ static int query(const options *o, const hu_inputs *inputs, hu_str sql, hu_arena
     const int        threads = hu_thread_count();
     hu_progress      progress = {.total_bytes = inputs->bytes};
     hu_progress_bar *bar;
-    work w = {.inputs = inputs, .input = {o->limits, threads > 1 && inputs->n < (size_t)threads, &progress},
-              .traces = hu_arena_calloc(arena, inputs->n + 1, sizeof *w.traces),
-              .errors = hu_arena_calloc(arena, inputs->n + 1, sizeof *w.errors)};
-    hu_error err = {0};
-    size_t   n = 0;
-    int      status;
+    work             w = {.inputs = inputs,
+                          .input = {o->limits, threads > 1 && inputs->n < (size_t)threads, &progress},
+                          .traces = hu_arena_calloc(arena, inputs->n + 1, sizeof *w.traces),
+                          .errors = hu_arena_calloc(arena, inputs->n + 1, sizeof *w.errors)};
+    hu_error         err = {0};
+    size_t           n = 0;
+    int              status;
 
     if (!w.traces || !w.errors) {
         hu_fail_memory(&err);

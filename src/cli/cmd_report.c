@@ -32,8 +32,8 @@ typedef struct {
     hu_limits     limits;
 } options;
 
-static const char *const groups[] = {"name", "shapes", "stack", "module", NULL};     /* as hu_grouping */
-static const char *const tools[] = {"none", "hta", "tracelens", NULL};       /* as hu_compat */
+static const char *const groups[] = {"name", "shapes", "stack", "module", NULL}; /* as hu_grouping */
+static const char *const tools[] = {"none", "hta", "tracelens", NULL};           /* as hu_compat */
 static const char *const colors[] = {"auto", "always", "never", NULL};
 
 static int unknown_view(const char *text, hu_error *err)
@@ -76,11 +76,11 @@ static const hu_option rows[] = {
      offsetof(options, steps), NULL, hu_inputs_parse_steps},
     {"group-by", 'g', HU_OPTION_CHOICE, "WHAT", "operators by name (default), and by shapes, stack or module",
      offsetof(options, group_by), groups, NULL},
-    {"frames", 0, HU_OPTION_COUNT, "N", "innermost Python frames that make a stack (5)", offsetof(options, frames),
-     NULL, NULL},
+    {"frames", 0, HU_OPTION_COUNT, "N", "innermost Python frames that make a stack (5)", offsetof(options, frames), NULL,
+     NULL},
     {"compat", 0, HU_OPTION_CHOICE, "TOOL",
-     "the numbers of hta (HolisticTraceAnalysis) or tracelens, with their rounding and filters",
-     offsetof(options, compat), tools, NULL},
+     "the numbers of hta (HolisticTraceAnalysis) or tracelens, with their rounding and filters", offsetof(options, compat),
+     tools, NULL},
     {"batch-size", 'b', HU_OPTION_COUNT, "N", "samples in a step of the whole job: says throughput, now and mended",
      offsetof(options, batch), NULL, NULL},
     {"unit", 0, HU_OPTION_TEXT, "WORD", "what --batch-size counts: samples (default), tokens, images",
@@ -267,18 +267,28 @@ static bool wants_replays(const options *o)
 
 static int report(const options *o, const hu_inputs *inputs, const char *arguments, hu_crew *crew, hu_arena *arena)
 {
-    const hu_ranks_options how = {.crew = crew, .limits = o->limits, .replays = wants_replays(o), .quiet = o->quiet,
-                                  .draws = o->html, .draws_all = o->full,
+    const hu_ranks_options how = {.crew = crew,
+                                  .limits = o->limits,
+                                  .replays = wants_replays(o),
+                                  .quiet = o->quiet,
+                                  .draws = o->html,
+                                  .draws_all = o->full,
                                   .digest = {o->steps, (hu_grouping)o->group_by, (int)o->frames, (hu_compat)o->compat, 1}};
-    hu_report r = {.show = o->show, .part = o->part, .top = o->top, .sort = o->sort, .scratch = arena,
-                   .batch = o->batch, .unit = o->unit ? o->unit : "samples",
-                   .color = wants_color(o), .arguments = arguments,
-                   .width = o->output ? PLAIN_WIDTH : terminal_width(descriptor(o))};
-    hu_ranks    ranks;
-    hu_error    err = {0};
-    int         rc = hu_ranks_read(inputs, &how, arena, &ranks);
-    bool        partial = false;
-    hu_digest  *merged;
+    hu_report              r = {.show = o->show,
+                                .part = o->part,
+                                .top = o->top,
+                                .sort = o->sort,
+                                .scratch = arena,
+                                .batch = o->batch,
+                                .unit = o->unit ? o->unit : "samples",
+                                .color = wants_color(o),
+                                .arguments = arguments,
+                                .width = o->output ? PLAIN_WIDTH : terminal_width(descriptor(o))};
+    hu_ranks               ranks;
+    hu_error               err = {0};
+    int                    rc = hu_ranks_read(inputs, &how, arena, &ranks);
+    bool                   partial = false;
+    hu_digest             *merged;
 
     if (rc)
         return rc == HU_RANKS_SENT ? 0 : rc;
@@ -316,7 +326,10 @@ static void match_compat(options *o)
 
 int hu_report_paths(char **paths, size_t n, bool is_whole)
 {
-    const options o = {.limits = hu_limits_default(), .frames = 5, .quiet = true, .to_stderr = true,
+    const options o = {.limits = hu_limits_default(),
+                       .frames = 5,
+                       .quiet = true,
+                       .to_stderr = true,
                        .show = is_whole ? HU_SHOW_ALL : HU_SHOW_OVERVIEW};
     hu_arena     *arena = hu_arena_new();
     hu_error      err = {0};
@@ -327,8 +340,9 @@ int hu_report_paths(char **paths, size_t n, bool is_whole)
         hu_fail_memory(&err);
         return hu_command_fail(&err);
     }
-    status = hu_inputs_expand(paths, (int)n, arena, &inputs, &err) < 0 ? hu_command_fail(&err)
-           : report(&o, &inputs, n == 1 ? paths[0] : "FILES", NULL, arena);
+    status = hu_inputs_expand(paths, (int)n, arena, &inputs, &err) < 0
+                 ? hu_command_fail(&err)
+                 : report(&o, &inputs, n == 1 ? paths[0] : "FILES", NULL, arena);
     hu_arena_free(arena);
     return status;
 }

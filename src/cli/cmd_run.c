@@ -20,27 +20,27 @@
 #include "render/units.h"
 
 enum { PATH_BYTES = 4096, NOTES_BYTES = 16384, NOTES_SHOWN = 12 };
-enum { LEAST_JOB_NS = 100000000 };     /* a share of less CPU time says nothing */
+enum { LEAST_JOB_NS = 100000000 }; /* a share of less CPU time says nothing */
 
 extern char **environ;
 
 typedef struct {
-    hu_run_options o;
-    char         **argv;                /* the command */
-    hu_arena      *arena;
-    hu_session     session;
-    hu_facts       facts;
-    hu_collector  *collector;
-    hu_perf       *perf;
-    hu_supervision result;
-    hu_tally       tally;
-    hu_cost        cost;
-    hu_perf_totals samples;             /* what perf_event_open gave */
-    hu_naming      naming;
+    hu_run_options    o;
+    char            **argv; /* the command */
+    hu_arena         *arena;
+    hu_session        session;
+    hu_facts          facts;
+    hu_collector     *collector;
+    hu_perf          *perf;
+    hu_supervision    result;
+    hu_tally          tally;
+    hu_cost           cost;
+    hu_perf_totals    samples; /* what perf_event_open gave */
+    hu_naming         naming;
     hu_pftrace_result files;
-    double         ns_per_record;
-    char           library[PATH_BYTES], python[PATH_BYTES];
-    bool           has_failed;          /* not all that was recorded could be kept */
+    double            ns_per_record;
+    char              library[PATH_BYTES], python[PATH_BYTES];
+    bool              has_failed; /* not all that was recorded could be kept */
 } run_state;
 
 /* printing the command */
@@ -99,9 +99,12 @@ static int print_command(char *const *argv, char *const *environment)
 
 static char **make_environment(run_state *r, const char *session, hu_launch_notes *notes)
 {
-    const hu_launch_plan plan = {.session = session, .library = r->library[0] ? r->library : NULL,
-                                 .python = r->python[0] ? r->python : NULL, .assignments = r->o.assignments,
-                                 .n_assignments = r->o.n_assignments, .wants_nvtx = r->o.doors & HU_DOOR_NVTX};
+    const hu_launch_plan plan = {.session = session,
+                                 .library = r->library[0] ? r->library : NULL,
+                                 .python = r->python[0] ? r->python : NULL,
+                                 .assignments = r->o.assignments,
+                                 .n_assignments = r->o.n_assignments,
+                                 .wants_nvtx = r->o.doors & HU_DOOR_NVTX};
 
     return hu_launch_environment(environ, &plan, r->arena, notes);
 }
@@ -166,7 +169,7 @@ static void start_perf(run_state *r, pid_t child)
     r->perf = hu_perf_start(&how, child, r->session.path, &why);
     if (why.code == 0)
         return;
-    r->session.control->sample_hz = r->o.sample_hz;     /* timers inside of the programs, instead */
+    r->session.control->sample_hz = r->o.sample_hz; /* timers inside of the programs, instead */
     if (!r->o.quiet)
         hu_command_say("%s", why.text);
 }
@@ -188,11 +191,15 @@ static const char *command_line(const run_state *r)
 
 static int write_traces(run_state *r, bool is_partial, hu_error *err)
 {
-    const hu_pftrace_options how = {.session = r->session.path, .host = r->facts.host, .command = command_line(r),
-                                    .cost = is_partial ? NULL : &r->cost, .name = hu_naming_file, .context = &r->naming};
+    const hu_pftrace_options how = {.session = r->session.path,
+                                    .host = r->facts.host,
+                                    .command = command_line(r),
+                                    .cost = is_partial ? NULL : &r->cost,
+                                    .name = hu_naming_file,
+                                    .context = &r->naming};
 
-    r->naming = (hu_naming){.facts = &r->facts, .environment = environ, .forces = r->o.force, .is_partial = is_partial,
-                            .arena = r->arena};
+    r->naming = (hu_naming){
+        .facts = &r->facts, .environment = environ, .forces = r->o.force, .is_partial = is_partial, .arena = r->arena};
     return hu_pftrace_write(&how, r->arena, &r->files, err);
 }
 
@@ -236,10 +243,10 @@ static void say_notes(const run_state *r)
 /* Has the program an interpreter?  Into one that has none nothing can be loaded. */
 static bool is_static(const char *program)
 {
-    unsigned char  head[4096];
-    const int      fd = open(program, O_RDONLY | O_CLOEXEC);
-    ssize_t        n;
-    size_t         at, size, count;
+    unsigned char head[4096];
+    const int     fd = open(program, O_RDONLY | O_CLOEXEC);
+    ssize_t       n;
+    size_t        at, size, count;
 
     if (fd < 0)
         return false;
@@ -247,11 +254,11 @@ static bool is_static(const char *program)
     close(fd);
     if (n < 64 || memcmp(head, "\177ELF\2", 5) != 0)
         return false;
-    at = head[32] | (size_t)head[33] << 8;              /* e_phoff, e_phentsize, e_phnum of a 64-bit file */
+    at = head[32] | (size_t)head[33] << 8; /* e_phoff, e_phentsize, e_phnum of a 64-bit file */
     size = head[54] | (size_t)head[55] << 8;
     count = head[56] | (size_t)head[57] << 8;
     for (size_t i = 0; i < count && at + i * size + 4 <= (size_t)n; i++)
-        if (head[at + i * size] == 3)                   /* PT_INTERP */
+        if (head[at + i * size] == 3) /* PT_INTERP */
             return false;
     return true;
 }
@@ -281,10 +288,12 @@ static void say_nothing_seen(const run_state *r)
         return;
     if (find_program(r->argv[0], path, sizeof path) && is_static(path))
         hu_command_say("%s is a static program: nothing can be loaded into it, so only what the kernel told of its"
-                       " threads was recorded", r->argv[0]);
+                       " threads was recorded",
+                       r->argv[0]);
     else
         hu_command_say("nothing was recorded inside of %s: it ended at once, or is privileged (setuid) or not a program"
-                       " of this machine's C library", r->argv[0]);
+                       " of this machine's C library",
+                       r->argv[0]);
 }
 
 static void say_recorded(const run_state *r)
@@ -324,7 +333,8 @@ static void say_cost(const run_state *r)
                        own);
     else
         hu_command_say("recording took %s %% of the command's %s of CPU time: %s in it (%s ns a record, measured here), %s"
-                       " beside it", share, job, records, each, own);
+                       " beside it",
+                       share, job, records, each, own);
 }
 
 /* What was recorded, into files.  Nothing to write is no failure: the command runs as it would without us. */
@@ -442,7 +452,7 @@ static void say_report(const run_state *r)
 static int finish(run_state *r)
 {
     hu_error   err = {0};
-    const bool is_terse = r->result.signal != 0 || r->o.no_report;      /* whoever asked to end has no time */
+    const bool is_terse = r->result.signal != 0 || r->o.no_report; /* whoever asked to end has no time */
     int        status;
 
     r->session.control->state = HU_SESSION_WRITING;
@@ -485,8 +495,12 @@ static int launch(run_state *r)
     hu_launch_signals        signals;
     hu_launched              child;
     const hu_collect_options how = {.max_bytes = r->o.max_size};
-    hu_supervise_options     watch = {.session = &r->session, .delay_ns = r->o.delay_ns, .duration_ns = r->o.duration_ns,
-                                      .waits_for_all = r->o.wait == 1, .kill = (hu_kill)r->o.kill, .save = save_now,
+    hu_supervise_options     watch = {.session = &r->session,
+                                      .delay_ns = r->o.delay_ns,
+                                      .duration_ns = r->o.duration_ns,
+                                      .waits_for_all = r->o.wait == 1,
+                                      .kill = (hu_kill)r->o.kill,
+                                      .save = save_now,
                                       .context = r};
     hu_error                 err = {0};
     char                   **environment;

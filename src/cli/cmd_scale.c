@@ -49,7 +49,7 @@ static void name_straggler(const hu_ranks *ranks, hu_scale_run *out)
     if (ranks->n < 2)
         return;
     hu_stragglers_measure(&ranks->rendezvous, ranks->digests, ranks->n, &s);
-    if (s.n == 0 || s.at[0].share_pct < 100.0 / (double)ranks->n + 10)      /* they wait for each other in turn */
+    if (s.n == 0 || s.at[0].share_pct < 100.0 / (double)ranks->n + 10) /* they wait for each other in turn */
         return;
     rank = ranks->digests[s.at[0].digest]->info.rank;
     n = (size_t)snprintf(out->waited_for, sizeof out->waited_for, "rank %lld",
@@ -70,8 +70,8 @@ static double ideal_ns(const hu_job *job, double step_ns)
 /* One argument: a run.  Returns 0 or an exit status, or HU_RANKS_SENT. */
 static int read_run(const options *o, char *path, hu_scaling *s, hu_scale_run *words, hu_crew *crew, hu_arena *arena)
 {
-    const hu_ranks_options how = {.crew = crew, .limits = o->limits, .replays = true, .quiet = o->quiet,
-                                  .digest = {.steps = o->steps, .frames = 5}};
+    const hu_ranks_options how = {
+        .crew = crew, .limits = o->limits, .replays = true, .quiet = o->quiet, .digest = {.steps = o->steps, .frames = 5}};
     hu_scaling_run *run = &s->run[s->n];
     hu_error        err = {0};
     hu_inputs       inputs;

@@ -12,8 +12,8 @@
 #include "render/json_out.h"
 #include "render/units.h"
 
-enum { ANSWER_NS = 5000000, ANSWER_TRIES = 1000 };      /* five seconds */
-enum { START = 1, STOP = 2, CANCEL = 3 };               /* hu_control.command */
+enum { ANSWER_NS = 5000000, ANSWER_TRIES = 1000 }; /* five seconds */
+enum { START = 1, STOP = 2, CANCEL = 3 };          /* hu_control.command */
 
 typedef struct {
     const char *session;
@@ -94,20 +94,20 @@ static int choose(const options *o, hu_registry_entry *list, size_t n, hu_error 
     if (kept == 0)
         return none_running(err);
     if (kept > 1 && !o->all && !o->session)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%d runs go on here; say --session NAME or --all: %s, %s …",
-                       kept, list[0].name, list[1].name);
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%d runs go on here; say --session NAME or --all: %s, %s …", kept,
+                       list[0].name, list[1].name);
     return kept;
 }
 
 static int command_all(uint32_t command, int argc, char **argv)
 {
     static const char *const done[] = {"", "records", "has stopped recording", "is cancelled: nothing will be written"};
-    options            o = {0};
-    hu_error           err = {0};
-    hu_arena          *arena = hu_arena_new();
-    hu_registry_entry *list;
-    size_t             n;
-    int                rc, status = 0;
+    options                  o = {0};
+    hu_error                 err = {0};
+    hu_arena                *arena = hu_arena_new();
+    hu_registry_entry       *list;
+    size_t                   n;
+    int                      rc, status = 0;
 
     if (!arena) {
         hu_fail_memory(&err);

@@ -20,7 +20,7 @@ typedef struct {
 } options;
 
 static const char *const units[] = {"s", "ms", "us", "ns", NULL};
-static const int unit_powers[] = {9, 6, 3, 0};
+static const int         unit_powers[] = {9, 6, 3, 0};
 
 static const hu_option rows[] = {
     {"steps", 's', HU_OPTION_SPECIAL, "A..B", "only these steps of the job", offsetof(options, steps), NULL,
@@ -34,9 +34,8 @@ static const hu_option rows[] = {
     {"output", 'o', HU_OPTION_TEXT, "FILE", "write to a file instead of standard output", offsetof(options, output), NULL,
      NULL},
     {"quiet", 'q', HU_OPTION_FLAG, NULL, "no warnings", offsetof(options, quiet), NULL, NULL},
-    {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
-     "raise or lower a limit against hostile files: events (rows), inflate_ratio", offsetof(options, limits), NULL,
-     hu_inputs_parse_limit},
+    {"limit", 0, HU_OPTION_SPECIAL, "NAME=N", "raise or lower a limit against hostile files: events (rows), inflate_ratio",
+     offsetof(options, limits), NULL, hu_inputs_parse_limit},
 };
 
 static int read_tables(const options *o, const hu_inputs *inputs, hu_arena *arena, hu_operations *table, hu_error *err)
@@ -73,8 +72,8 @@ static int keep_steps(const hu_step_range *range, hu_operations *table, hu_error
     }
     if (n == 0)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                       "no operation in steps %lld..%lld; the table has steps %lld..%lld",
-                       (long long)range->first, (long long)range->last, (long long)first, (long long)last);
+                       "no operation in steps %lld..%lld; the table has steps %lld..%lld", (long long)range->first,
+                       (long long)range->last, (long long)first, (long long)last);
     table->n = n;
     return 0;
 }
@@ -100,8 +99,7 @@ static int stragglers(const options *o, const hu_inputs *inputs, hu_arena *arena
     hu_slowdown   slowdown;
     hu_error      err = {0};
 
-    if (read_tables(o, inputs, arena, &table, &err) < 0 ||
-        (o->steps.is_limited && keep_steps(&o->steps, &table, &err) < 0))
+    if (read_tables(o, inputs, arena, &table, &err) < 0 || (o->steps.is_limited && keep_steps(&o->steps, &table, &err) < 0))
         return hu_command_fail(&err);
     hu_operations_sort(&table);
     if (table.is_cut && !o->quiet)
@@ -127,7 +125,8 @@ static int run(int argc, char **argv)
     }
     n = hu_options_parse(rows, HU_COUNT(rows), argc, argv, &o, &err);
     if (n == 0)
-        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "stragglers wants a table of operations: "
+        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                    "stragglers wants a table of operations: "
                     "holdup stragglers rows.csv");
     if (n > 0 && o.has_steps && !o.json)
         n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--per-step is for --json; the text shows means over the steps");

@@ -32,10 +32,10 @@ typedef struct {
 
 /* What is served, all of it read-only. */
 typedef struct {
-    hu_ranks   ranks;
-    hu_verdict verdict;
-    hu_str     page;
-    hu_sight_index **indexes;        /* of the traces */
+    hu_ranks         ranks;
+    hu_verdict       verdict;
+    hu_str           page;
+    hu_sight_index **indexes; /* of the traces */
 } view;
 
 static int parse_port(void *field, const char *text, hu_error *err)
@@ -53,8 +53,8 @@ static const hu_option rows[] = {
     {"port", 'p', HU_OPTION_SPECIAL, "N", "of 127.0.0.1 (9001, or the next free one); 0: any free one",
      offsetof(options, port), NULL, parse_port},
     {"open", 0, HU_OPTION_FLAG, NULL, "show it in a browser", offsetof(options, open), NULL, NULL},
-    {"steps", 's', HU_OPTION_SPECIAL, "A..B", "measure only these steps; the timeline shows all",
-     offsetof(options, steps), NULL, hu_inputs_parse_steps},
+    {"steps", 's', HU_OPTION_SPECIAL, "A..B", "measure only these steps; the timeline shows all", offsetof(options, steps),
+     NULL, hu_inputs_parse_steps},
     {"quiet", 'q', HU_OPTION_FLAG, NULL, "print the address and nothing else", offsetof(options, quiet), NULL, NULL},
     {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
      "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio",
@@ -154,7 +154,7 @@ static int open_nameless(void)
 
     if (fd >= 0)
         return fd;
-    snprintf(path, sizeof path, "%s/holdup-XXXXXX", folder);        /* not every file system has nameless ones */
+    snprintf(path, sizeof path, "%s/holdup-XXXXXX", folder); /* not every file system has nameless ones */
     fd = mkostemp(path, O_CLOEXEC);
     if (fd >= 0)
         unlink(path);
@@ -213,15 +213,21 @@ static int write_page(view *v, const char *arguments, hu_arena *arena, hu_error 
 {
     hu_arena    *scratch = hu_arena_new();
     hu_timeline *none = hu_arena_calloc(arena, v->ranks.n, sizeof *none);
-    hu_report    r = {.digests = v->ranks.digests, .n = v->ranks.n, .verdict = v->verdict, .scratch = scratch,
-                      .unit = "samples", .arguments = arguments, .timelines = none, .server = true,
+    hu_report    r = {.digests = v->ranks.digests,
+                      .n = v->ranks.n,
+                      .verdict = v->verdict,
+                      .scratch = scratch,
+                      .unit = "samples",
+                      .arguments = arguments,
+                      .timelines = none,
+                      .server = true,
                       .rendezvous = v->ranks.n > 1 ? &v->ranks.rendezvous : NULL,
                       .job = v->ranks.n > 1 ? &v->ranks.job : NULL};
     hu_out      *out = scratch && none ? hu_out_open_memory(arena) : NULL;
     int          rc = out ? 0 : hu_fail_memory(err);
 
     for (size_t i = 0; rc == 0 && i < r.n; i++) {
-        none[i] = v->ranks.timelines[i];            /* which simulated steps there are */
+        none[i] = v->ranks.timelines[i]; /* which simulated steps there are */
         none[i].bytes = (hu_str){0};
     }
     if (rc == 0)
@@ -292,16 +298,20 @@ static int say_where(const options *o, const hu_door *door, hu_error *err)
 /* Until the user has seen enough. */
 static int serve(const options *o, view *v, hu_server *server, hu_error *err)
 {
-    const int threads = hu_thread_count();
-    const hu_server_options how = {.routes = routes, .n_routes = HU_COUNT(routes), .context = v,
-                                   .threads = threads < 2 ? 2 : threads > MOST_THREADS ? MOST_THREADS : threads};
-    sigset_t  ends;
-    int       rc, signal;
+    const int               threads = hu_thread_count();
+    const hu_server_options how = {.routes = routes,
+                                   .n_routes = HU_COUNT(routes),
+                                   .context = v,
+                                   .threads = threads < 2              ? 2
+                                              : threads > MOST_THREADS ? MOST_THREADS
+                                                                       : threads};
+    sigset_t                ends;
+    int                     rc, signal;
 
     sigemptyset(&ends);
     sigaddset(&ends, SIGINT);
     sigaddset(&ends, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &ends, NULL);        /* in the server's threads too: the wait below takes them */
+    pthread_sigmask(SIG_BLOCK, &ends, NULL); /* in the server's threads too: the wait below takes them */
     if ((rc = hu_server_start(server, &how, err)) < 0 || (rc = say_where(o, hu_server_door(server), err)) < 0)
         return rc;
     sigwait(&ends, &signal);
@@ -311,11 +321,17 @@ static int serve(const options *o, view *v, hu_server *server, hu_error *err)
 static int read_and_serve(const options *o, const hu_inputs *inputs, const char *arguments, hu_server *server,
                           hu_arena *arena)
 {
-    const hu_ranks_options how = {.limits = o->limits, .replays = true, .quiet = o->quiet, .draws = true, .draws_all = true,
-                                  .pixels = PIXELS, .keeps_traces = true, .digest = {.steps = o->steps, .frames = 5}};
-    hu_error err = {0};
-    view     v;
-    int      rc = hu_ranks_read(inputs, &how, arena, &v.ranks);
+    const hu_ranks_options how = {.limits = o->limits,
+                                  .replays = true,
+                                  .quiet = o->quiet,
+                                  .draws = true,
+                                  .draws_all = true,
+                                  .pixels = PIXELS,
+                                  .keeps_traces = true,
+                                  .digest = {.steps = o->steps, .frames = 5}};
+    hu_error               err = {0};
+    view                   v;
+    int                    rc = hu_ranks_read(inputs, &how, arena, &v.ranks);
 
     if (rc) {
         hu_server_close(server);
@@ -324,7 +340,7 @@ static int read_and_serve(const options *o, const hu_inputs *inputs, const char 
     hu_verdict_measure(v.ranks.digests, v.ranks.n, &v.verdict);
     if ((rc = write_page(&v, arguments, arena, &err)) == 0 && (rc = make_indexes(&v, arena, &err)) == 0)
         rc = serve(o, &v, server, &err);
-    hu_server_close(server);            /* before what it reads */
+    hu_server_close(server); /* before what it reads */
     hu_ranks_free(&v.ranks);
     return rc < 0 ? hu_command_fail(&err) : 0;
 }
@@ -347,7 +363,7 @@ static int run(int argc, char **argv)
         n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "view wants a trace: holdup view trace.json.gz");
     if (n > 0 && hu_inputs_expand(argv, n, arena, &inputs, &err) < 0)
         n = err.code;
-    if (n > 0 && !(server = hu_server_open(o.port, &err)))         /* a port that is taken shows before the reading */
+    if (n > 0 && !(server = hu_server_open(o.port, &err))) /* a port that is taken shows before the reading */
         n = err.code;
     status = n < 0 ? hu_command_fail(&err) : read_and_serve(&o, &inputs, n == 1 ? argv[0] : "FILES", server, arena);
     hu_arena_free(arena);

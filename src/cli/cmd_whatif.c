@@ -64,14 +64,14 @@ typedef struct {
 } priced;
 
 typedef struct {
-    const options *o;
-    double         seen_ns, replayed_ns;
-    size_t         steps;
-    size_t         ranks;               /* 1: one alone */
-    size_t         collectives;         /* in which several meet */
-    const hu_check *check;              /* of the rank whose graph is worst */
-    priced         at[MOST_EDITS];
-    priced         together;            /* without text when there is only one edit */
+    const options  *o;
+    double          seen_ns, replayed_ns;
+    size_t          steps;
+    size_t          ranks;       /* 1: one alone */
+    size_t          collectives; /* in which several meet */
+    const hu_check *check;       /* of the rank whose graph is worst */
+    priced          at[MOST_EDITS];
+    priced          together; /* without text when there is only one edit */
 } answer;
 
 /* An edit that changes nothing is not wrong, but it is worth a word. */
@@ -199,7 +199,7 @@ static void write_price(hu_json_out *j, const answer *a, const priced *x)
     hu_json_fixed(j, "gain_low_pct", x->price.low_pct, 3);
     hu_json_fixed(j, "gain_high_pct", x->price.high_pct, 3);
     hu_json_int(j, "touched", (int64_t)x->price.touched);
-    if (a->ranks == 1)              /* of several ranks nobody looks */
+    if (a->ranks == 1) /* of several ranks nobody looks */
         hu_json_bool(j, "is_feasible", x->price.is_feasible);
     else
         hu_json_null(j, "is_feasible");
@@ -306,10 +306,10 @@ static int whatif(const options *o, const char *path, uint64_t bytes)
 static int whatif_together(const options *o, const hu_inputs *inputs, hu_arena *arena)
 {
     hu_together_options how = {.limits = o->limits, .steps = o->steps, .quiet = o->quiet};
-    answer      a = {.o = o};
-    hu_error    err = {0};
-    hu_together all;
-    int         status;
+    answer              a = {.o = o};
+    hu_error            err = {0};
+    hu_together         all;
+    int                 status;
 
     if (find_focus(&o->edits, &how.graph.focus, &err) < 0)
         return hu_command_fail(&err);

@@ -26,19 +26,21 @@ enum { PATH_BYTES = 4096, MOST_ENVIRONMENT = 4 << 20 };
 
 struct hu_crew {
     const hu_mpi_module *mpi;
-    int  rank, size, threads;
-    bool is_over;                       /* process 0 has sent this one home */
+    int                  rank, size, threads;
+    bool                 is_over; /* process 0 has sent this one home */
 };
 
 /* Variables of those who launch, and whether Open MPI can join there. */
 static const struct {
     const char *rank, *size;
     bool        is_open_mpi;
+    /* clang-format off */
 } launchers[] = {
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", true},     /* mpirun of Open MPI                       */
     {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", true},                /* srun --mpi=pmix                          */
     {"PMI_RANK", "PMI_SIZE", false},                            /* mpirun of MPICH and its kin, srun --mpi=pmi2 */
 };
+/* clang-format on */
 
 typedef struct {
     int64_t rank, size;
@@ -48,13 +50,13 @@ typedef struct {
 /* Was the variable among what the parent was started with?  Where that cannot be seen it is another user's: no. */
 static bool parent_has(const char *name)
 {
-    char        path[64];
+    char         path[64];
     const size_t n = strlen(name);
-    char       *line = NULL;
-    size_t      room = 0, seen = 0;
-    ssize_t     got;
-    bool        has = false;
-    FILE       *file;
+    char        *line = NULL;
+    size_t       room = 0, seen = 0;
+    ssize_t      got;
+    bool         has = false;
+    FILE        *file;
 
     snprintf(path, sizeof path, "/proc/%ld/environ", (long)getppid());
     file = fopen(path, "re");
@@ -91,9 +93,9 @@ static void *open_module(void)
 {
     static const char *const places[] = {"%s/" HU_MPI_MODULE_FILE, "%s/../lib/holdup/" HU_MPI_MODULE_FILE,
                                          HU_MODULE_DIR "/" HU_MPI_MODULE_FILE};
-    char    program[PATH_BYTES], path[PATH_BYTES + 64], *slash;
-    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-    void   *handle = NULL;
+    char                     program[PATH_BYTES], path[PATH_BYTES + 64], *slash;
+    ssize_t                  n = readlink("/proc/self/exe", program, sizeof program - 1);
+    void                    *handle = NULL;
 
     program[n > 0 ? n : 0] = '\0';
     slash = strrchr(program, '/');
@@ -104,7 +106,7 @@ static void *open_module(void)
 
         snprintf(path, sizeof path, "%s%s", mark ? program : "", mark ? mark + 2 : places[i]);
         if (access(path, R_OK) == 0)
-            handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);      /* global: Open MPI loads parts of itself */
+            handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL); /* global: Open MPI loads parts of itself */
     }
     return handle;
 }
@@ -153,8 +155,8 @@ static bool have_same_arguments(hu_crew *t, int argc, char **argv)
 static bool go_on_alone(const launch *l, const char *why)
 {
     if (l->rank == 0)
-        hu_command_say("started %lld times, but %s: one process does all the work (docs/many-ranks.md)",
-                       (long long)l->size, why);
+        hu_command_say("started %lld times, but %s: one process does all the work (docs/many-ranks.md)", (long long)l->size,
+                       why);
     return l->rank == 0;
 }
 

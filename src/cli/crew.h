@@ -23,8 +23,8 @@ int hu_crew_leave(hu_crew *crew, int status);
 
 int  hu_crew_rank(const hu_crew *crew);
 int  hu_crew_size(const hu_crew *crew);
-bool hu_crew_is_first(const hu_crew *crew);     /* does it print? */
-int  hu_crew_threads(const hu_crew *crew);      /* that this process may start */
+bool hu_crew_is_first(const hu_crew *crew); /* does it print? */
+int  hu_crew_threads(const hu_crew *crew);  /* that this process may start */
 
 /* Process 0: there is a run to read.  The others: false when there is none any more. */
 void hu_crew_call(hu_crew *crew);

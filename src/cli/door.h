@@ -8,21 +8,21 @@
 
 #include "base/error.h"
 
-enum { HU_TOKEN_BYTES = 33 };           /* 128 bits as hexadecimal digits, and a NUL */
+enum { HU_TOKEN_BYTES = 33 }; /* 128 bits as hexadecimal digits, and a NUL */
 
 #define HU_DOOR_PERFETTO "https://ui.perfetto.dev"
 
 typedef struct {
     uint16_t port;
-    char     token[HU_TOKEN_BYTES];     /* whoever knows it was told by the user                          */
-    char     cookie[16];                /* its name: cookies belong to a host, not to a port, so it says which */
+    char     token[HU_TOKEN_BYTES]; /* whoever knows it was told by the user */
+    char     cookie[16];            /* its name: cookies belong to a host, not to a port, so it says which */
 } hu_door;
 
 /* What a request says of itself; NULL: nothing. */
 typedef struct {
     const char *method, *host, *origin;
-    const char *token, *cookie;         /* of the address, and the cookie of that name */
-    bool        is_for_perfetto;        /* what is asked for may be read by ui.perfetto.dev too */
+    const char *token, *cookie;  /* of the address, and the cookie of that name */
+    bool        is_for_perfetto; /* what is asked for may be read by ui.perfetto.dev too */
 } hu_visitor;
 
 /* Draws the token.  Returns 0 or HU_EIO. */

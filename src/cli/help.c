@@ -50,7 +50,8 @@ void hu_help_command(const hu_command *command)
 void hu_help_all(void)
 {
     printf("holdup %s - what is holding up your GPU job?\n\n"
-           "usage  holdup COMMAND [options] ...\n\ncommands\n", HU_VERSION);
+           "usage  holdup COMMAND [options] ...\n\ncommands\n",
+           HU_VERSION);
     for (size_t i = 0; hu_commands[i]; i++)
         printf("  %-10s %s\n", hu_commands[i]->name, hu_commands[i]->summary);
     printf("  %-10s %s\n", "help", "this text, or `holdup help COMMAND`");

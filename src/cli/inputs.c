@@ -59,8 +59,8 @@ static bool is_session(const char *path)
 static int add_folder(const char *path, hu_arena *arena, path_list *list, hu_error *err)
 {
     struct dirent **entries;
-    const int n = scandir(path, &entries, is_trace, by_version);
-    int       rc = 0;
+    const int       n = scandir(path, &entries, is_trace, by_version);
+    int             rc = 0;
 
     if (n < 0)
         return hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "cannot list the directory: %s", strerror(errno));
@@ -115,10 +115,10 @@ int hu_inputs_parse_limit(void *field, const char *text, hu_error *err)
     int64_t      value;
 
     if (equals && hu_parse_i64(hu_str_of(equals + 1), &value) && value > 0) {
-#define L(limit, initial, words)                \
-    if (hu_str_equal(name, HU_STR(#limit))) {   \
-        limits->limit = value;                  \
-        return 0;                               \
+#define L(limit, initial, words)              \
+    if (hu_str_equal(name, HU_STR(#limit))) { \
+        limits->limit = value;                \
+        return 0;                             \
     }
         HU_LIMITS(L)
 #undef L

@@ -9,10 +9,10 @@
 #include "base/input.h"
 
 typedef struct {
-    const char **at;        /* lives in the arena */
+    const char **at; /* lives in the arena */
     size_t       n;
-    uint64_t     bytes;     /* on disk, that this process reads; 0 when one is not a file */
-    const int   *reader;    /* process that reads each (cli/spread.h); NULL: this one reads all */
+    uint64_t     bytes;  /* on disk, that this process reads; 0 when one is not a file */
+    const int   *reader; /* process that reads each (cli/spread.h); NULL: this one reads all */
 } hu_inputs;
 
 /* Directories are replaced by the traces in them, by name.  Returns 0 or an error that names the path. */

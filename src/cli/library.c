@@ -59,7 +59,7 @@ bool hu_library_find(char *out, size_t room)
 
 bool hu_library_python(char *out, size_t room)
 {
-    static const char file[] = "/holdup/__init__.py";
+    static const char        file[] = "/holdup/__init__.py";
     static const char *const places[] = {"%/../python", "%/../share/holdup/python", "%/../lib/holdup/python",
                                          HU_MODULE_DIR "/python"};
 

@@ -94,7 +94,7 @@ int main(int argc, char **argv)
     const struct sigaction ignored = {.sa_handler = SIG_IGN};
     const hu_command      *c;
 
-    sigaction(SIGPIPE, &ignored, &hu_command_sigpipe);  /* a reader that leaves early is an output error, not a crash */
+    sigaction(SIGPIPE, &ignored, &hu_command_sigpipe); /* a reader that leaves early is an output error, not a crash */
     if (argc < 2) {
         hu_help_all();
         return 2;

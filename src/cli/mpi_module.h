@@ -7,7 +7,7 @@
 
 enum { HU_MPI_MODULE_VERSION = 1 };
 
-#define HU_MPI_MODULE_FILE "libholdup-mpi.so"
+#define HU_MPI_MODULE_FILE   "libholdup-mpi.so"
 #define HU_MPI_MODULE_SYMBOL "hu_mpi_module_v1"
 
 /* Everything is called from one thread.  What MPI itself finds wrong ends the job, with MPI's own words. */
@@ -19,7 +19,7 @@ typedef struct {
     void (*send)(const void *bytes, size_t n, int to);
     void (*receive)(void *bytes, size_t n, int from);
     void (*finish)(void);
-    void (*stop_all)(int status);       /* ends all processes of the job */
+    void (*stop_all)(int status); /* ends all processes of the job */
 } hu_mpi_module;
 
 #endif

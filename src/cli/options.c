@@ -16,7 +16,7 @@ static size_t least(size_t a, size_t b, size_t c)
 /* Insertions, deletions and replacements from one word to the other; two letters swapped count as two. */
 static size_t distance(const char *a, const char *b)
 {
-    size_t row[LONGEST_WORD + 1];
+    size_t       row[LONGEST_WORD + 1];
     const size_t n = strlen(b);
 
     if (n > LONGEST_WORD || strlen(a) > LONGEST_WORD)
@@ -175,7 +175,7 @@ static int take(const hu_option *options, size_t n, int argc, char **argv, int *
         return store(o, equals + 1, fields, err);
     if (!is_long && text[1])
         return store(o, text + 1, fields, err);
-    if (o->type == HU_OPTION_SWITCH) {          /* a last word "true" is the command of that name */
+    if (o->type == HU_OPTION_SWITCH) { /* a last word "true" is the command of that name */
         bool is_true = true;
 
         if (*i + 2 < argc && is_truth(argv[*i + 1], &is_true))

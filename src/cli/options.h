@@ -10,22 +10,22 @@
 #include "base/error.h"
 
 typedef enum {
-    HU_OPTION_FLAG,         /* bool */
-    HU_OPTION_SWITCH,       /* bool, of nsys' kind: --name, --name=false, --name true where more follows */
-    HU_OPTION_TEXT,         /* const char * */
-    HU_OPTION_COUNT,        /* int64_t, at least 1 */
-    HU_OPTION_CHOICE,       /* int: index into `choices` */
-    HU_OPTION_SPECIAL,      /* parse() decides */
+    HU_OPTION_FLAG,    /* bool */
+    HU_OPTION_SWITCH,  /* bool, of nsys' kind: --name, --name=false, --name true where more follows */
+    HU_OPTION_TEXT,    /* const char * */
+    HU_OPTION_COUNT,   /* int64_t, at least 1 */
+    HU_OPTION_CHOICE,  /* int: index into `choices` */
+    HU_OPTION_SPECIAL, /* parse() decides */
 } hu_option_type;
 
 typedef struct hu_option {
-    const char    *name;            /* without the dashes */
-    char           letter;          /* short form, '\0': none */
-    hu_option_type type;
-    const char    *argument;        /* how help shows its value; NULL for flags */
-    const char    *help;            /* one sentence */
-    size_t         offset;          /* of the field in the command's own struct */
-    const char *const *choices;     /* HU_OPTION_CHOICE: ends with NULL */
+    const char        *name;   /* without the dashes */
+    char               letter; /* short form, '\0': none */
+    hu_option_type     type;
+    const char        *argument; /* how help shows its value; NULL for flags */
+    const char        *help;     /* one sentence */
+    size_t             offset;   /* of the field in the command's own struct */
+    const char *const *choices;  /* HU_OPTION_CHOICE: ends with NULL */
     int (*parse)(void *field, const char *text, hu_error *err);
 } hu_option;
 

@@ -22,13 +22,13 @@ typedef struct {
     hu_digest   *digest;
     hu_findings *findings;
     hu_timeline  timeline;
-    hu_arena    *arena;                 /* of the timeline; NULL: not drawn */
-    hu_trace    *trace;                 /* where it is kept */
-    hu_graph    *graph;                 /* to be replayed with the others'; NULL: not kept */
+    hu_arena    *arena; /* of the timeline; NULL: not drawn */
+    hu_trace    *trace; /* where it is kept */
+    hu_graph    *graph; /* to be replayed with the others'; NULL: not kept */
     hu_arena    *graph_arena;
-    bool         is_chosen;             /* to be drawn */
-    size_t       file;                  /* number of the input */
-    hu_str       packed;                /* for process 0; lives in `arena` */
+    bool         is_chosen; /* to be drawn */
+    size_t       file;      /* number of the input */
+    hu_str       packed;    /* for process 0; lives in `arena` */
     hu_error     error;
 } rank;
 
@@ -38,14 +38,14 @@ typedef struct {
     hu_digest_options       digest;
     hu_input_options        input;
     rank                   *at;
-    size_t                 *mine;       /* files that this process reads; n_mine of them */
+    size_t                 *mine; /* files that this process reads; n_mine of them */
     size_t                  n_mine;
-    size_t                  shown;      /* whose findings the page shows */
+    size_t                  shown; /* whose findings the page shows */
 } work;
 
 enum {
-    MOST_AT_ONCE = 1000000,         /* slices: of a larger trace not both halves' working memory at once */
-    MOST_DRAWN = 16,                /* ranks of a page, unless it holds all */
+    MOST_AT_ONCE = 1000000, /* slices: of a larger trace not both halves' working memory at once */
+    MOST_DRAWN = 16,        /* ranks of a page, unless it holds all */
 };
 
 /* What the trace shows and the graph of what waits for what do not need each other. */
@@ -71,11 +71,11 @@ static void measure_half(void *context, size_t half)
 static void draw(const work *w, rank *r, const hu_trace *t, hu_simulation *s)
 {
     hu_scenario         scenarios[HU_SCENARIOS];
-    hu_timeline_options how = {.most = w->options->draws_all ? 0 : HU_TIMELINE_SLICES,
-                                   .pixels = w->options->pixels, .scenarios = scenarios};
-    hu_arena           *scratch = hu_arena_new();
-    hu_error            err = {0};
-    int                 n = 0;
+    hu_timeline_options how = {
+        .most = w->options->draws_all ? 0 : HU_TIMELINE_SLICES, .pixels = w->options->pixels, .scenarios = scenarios};
+    hu_arena *scratch = hu_arena_new();
+    hu_error  err = {0};
+    int       n = 0;
 
     r->arena = scratch ? hu_arena_new() : NULL;
     if (r->arena && s && r->findings && r->findings->is_replayed)
@@ -225,7 +225,8 @@ static int replay(hu_ranks *ranks, const work *w, int threads, hu_arena *arena, 
     }
     if (w->inputs->n > HU_JOB_RANKS)
         hu_chosen_read(&(hu_chosen_options){w->inputs, files, ranks->digests, n, w->shown, &ranks->rendezvous,
-                                            w->options->limits, w->digest.steps, threads}, graphs, &chosen);
+                                            w->options->limits, w->digest.steps, threads},
+                       graphs, &chosen);
     rc = hu_job_measure(graphs, ranks->digests, n, &ranks->rendezvous, &ranks->job, err);
     hu_chosen_free(&chosen);
     return rc;
@@ -435,7 +436,7 @@ static void draw_wished(work *w, int threads)
     w->shown = wish.shown;
     w->input.progress = NULL;
     for (size_t k = 0; k < wish.n; k++) {
-        rank    *r = &w->at[wish.files[k] < w->inputs->n ? wish.files[k] : w->inputs->n];    /* one more, empty */
+        rank    *r = &w->at[wish.files[k] < w->inputs->n ? wish.files[k] : w->inputs->n]; /* one more, empty */
         hu_relay known;
 
         if (!r->packed.p || hu_relay_unpack(r->packed, arena, &known, &err) < 0)
@@ -471,11 +472,11 @@ static int finish_share(work *w, int threads)
 
 int hu_ranks_read(const hu_inputs *inputs, const hu_ranks_options *options, hu_arena *arena, hu_ranks *out)
 {
-    const int    threads = hu_crew_threads(options->crew);
-    const bool   is_first = hu_crew_is_first(options->crew);
-    hu_progress  progress = {.total_bytes = inputs->bytes};
-    work         w = {.inputs = inputs, .options = options, .digest = options->digest};
-    bool         few;
+    const int        threads = hu_crew_threads(options->crew);
+    const bool       is_first = hu_crew_is_first(options->crew);
+    hu_progress      progress = {.total_bytes = inputs->bytes};
+    work             w = {.inputs = inputs, .options = options, .digest = options->digest};
+    bool             few;
     hu_progress_bar *bar;
     hu_error         err = {0};
     int              rc = 0;
@@ -504,7 +505,7 @@ int hu_ranks_read(const hu_inputs *inputs, const hu_ranks_options *options, hu_a
     out->n = collect(w.at, inputs->n, options->quiet);
     if (out->n == 0) {
         if (options->draws && inputs->n > 1)
-            draw_chosen(&w, 0, threads);        /* the others wait for a word */
+            draw_chosen(&w, 0, threads); /* the others wait for a word */
         return hu_error_exit_status(err.code);
     }
     for (size_t i = 0; i < out->n; i++) {

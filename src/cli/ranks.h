@@ -9,29 +9,29 @@
 #include "render/timeline.h"
 
 typedef struct {
-    hu_crew          *crew;             /* that reads together what hu_spread_inputs gave it; NULL: this process alone */
+    hu_crew          *crew; /* that reads together what hu_spread_inputs gave it; NULL: this process alone */
     hu_limits         limits;
-    hu_digest_options digest;           /* its threads are chosen here */
-    bool              replays;          /* find what holds each rank up */
+    hu_digest_options digest;  /* its threads are chosen here */
+    bool              replays; /* find what holds each rank up */
     bool              quiet;
-    bool              draws;            /* encode timelines, for the page */
-    bool              draws_all;        /* of every rank and every slice, however many there are */
-    int64_t           pixels;           /* that show a timeline, hu_timeline_options; 0: no slice is too small */
-    bool              keeps_traces;     /* hu_ranks.traces is filled; else a trace is gone when it has been measured */
+    bool              draws;        /* encode timelines, for the page */
+    bool              draws_all;    /* of every rank and every slice, however many there are */
+    int64_t           pixels;       /* that show a timeline, hu_timeline_options; 0: no slice is too small */
+    bool              keeps_traces; /* hu_ranks.traces is filled; else a trace is gone when it has been measured */
 } hu_ranks_options;
 
 typedef struct {
-    hu_digest   **digests;              /* by rank, then by file */
-    hu_findings **findings;             /* of the same; NULL where nobody asked */
-    hu_timeline  *timelines;            /* of the same, without bytes where none was encoded */
-    hu_rendezvous rendezvous;           /* of several ranks */
-    hu_job        job;                  /* the same, replayed together where replays were asked for */
-    hu_arena    **arenas;               /* of the timelines */
-    hu_trace    **traces;               /* of the same; NULL where none was kept */
+    hu_digest   **digests;    /* by rank, then by file */
+    hu_findings **findings;   /* of the same; NULL where nobody asked */
+    hu_timeline  *timelines;  /* of the same, without bytes where none was encoded */
+    hu_rendezvous rendezvous; /* of several ranks */
+    hu_job        job;        /* the same, replayed together where replays were asked for */
+    hu_arena    **arenas;     /* of the timelines */
+    hu_trace    **traces;     /* of the same; NULL where none was kept */
     size_t        n;
 } hu_ranks;
 
-enum { HU_RANKS_SENT = -1 };            /* this process has read its share; process 0 has the results */
+enum { HU_RANKS_SENT = -1 }; /* this process has read its share; process 0 has the results */
 
 /*
  * What cannot be read is said on stderr and left out.  Returns 0, or an exit status when nothing could be read, or

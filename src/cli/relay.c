@@ -8,7 +8,7 @@
 #include "graph/graph_wire.h"
 
 typedef struct {
-    hu_str      digest, findings, graph;        /* packed; p is NULL where there are none */
+    hu_str      digest, findings, graph; /* packed; p is NULL where there are none */
     hu_timeline timeline;
     hu_error    error;
 } envelope;
@@ -23,9 +23,11 @@ typedef struct {
     size_t  shown;
 } wishes;
 
+/* clang-format off */
 #define TIMELINE(F, T) \
     F(T, STR, bytes) F(T, SIZE, raw_bytes) F(T, I64, origin_ns) F(T, SIZE, n) F(T, TEXT, left_out) \
     F(T, FIRST_ENUMS, scenarios, n_scenarios, HU_RULE_COUNT) F(T, SIZE, n_scenarios)
+/* clang-format on */
 HU_WIRE_TABLE(hu_timeline, TIMELINE);
 
 #define ERROR(F, T) F(T, I32, code) F(T, I64, offset) F(T, TEXT, file) F(T, TEXT, text)

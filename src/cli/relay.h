@@ -11,9 +11,9 @@
 typedef struct {
     hu_digest   *digest;
     hu_findings *findings;
-    hu_graph    *graph;                 /* to be replayed with the others' */
-    hu_timeline  timeline;              /* without bytes where it is not drawn */
-    hu_error     error;                 /* why there is no digest */
+    hu_graph    *graph;    /* to be replayed with the others' */
+    hu_timeline  timeline; /* without bytes where it is not drawn */
+    hu_error     error;    /* why there is no digest */
 } hu_relay;
 
 /* *out lives in `arena`.  Returns 0 or HU_ENOMEM. */

@@ -25,12 +25,28 @@ static const struct {
 };
 
 /* Words of nsys' --trace that this program does not record. */
-static const char *const foreign_doors[] = {"cudnn", "cublas", "cublas-verbose", "cusparse", "cusparse-verbose",
-    "cusolver", "cusolver-verbose", "cuda-hw", "cuda-sw", "opengl", "vulkan", "openacc", "openmp", "ucx", "nvvideo",
-    "python-gil", "syscall", "gds", "tegra-accelerators", "oshmem"};
+static const char *const foreign_doors[] = {"cudnn",
+                                            "cublas",
+                                            "cublas-verbose",
+                                            "cusparse",
+                                            "cusparse-verbose",
+                                            "cusolver",
+                                            "cusolver-verbose",
+                                            "cuda-hw",
+                                            "cuda-sw",
+                                            "opengl",
+                                            "vulkan",
+                                            "openacc",
+                                            "openmp",
+                                            "ucx",
+                                            "nvvideo",
+                                            "python-gil",
+                                            "syscall",
+                                            "gds",
+                                            "tegra-accelerators",
+                                            "oshmem"};
 
-__attribute__((format(printf, 2, 3)))
-static void note(hu_run_options *o, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void note(hu_run_options *o, const char *format, ...)
 {
     va_list args;
 
@@ -71,8 +87,10 @@ static int unknown_door(const char *option, hu_str word, hu_error *err)
     near = hu_options_suggest(text, names, HU_COUNT(names));
     if (near)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s does not know \"%s\"; did you mean %s", option, text, near);
-    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s does not know \"%s\"; there are user, nvtx, osrt, mpi, cpu,"
-                   " none", option, text);
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                   "--%s does not know \"%s\"; there are user, nvtx, osrt, mpi, cpu,"
+                   " none",
+                   option, text);
 }
 
 static uint32_t find_door(hu_str word)
@@ -149,8 +167,10 @@ static int parse_sample(void *field, const char *text, hu_error *err)
     } else if (hu_parse_u64(hu_str_of(text), &hz) && hz >= 1 && hz <= MOST_HZ)
         o->sample_hz = (unsigned)hz;
     else
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--sample wants none, process-tree or samples in a second"
-                       " (1 to %d), not \"%s\"", MOST_HZ, text);
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                       "--sample wants none, process-tree or samples in a second"
+                       " (1 to %d), not \"%s\"",
+                       MOST_HZ, text);
     return 0;
 }
 
@@ -236,7 +256,7 @@ static int take_range(hu_run_options *o, const char *text, hu_error *err)
         }
         out[n++] = *text;
     }
-    if (strcmp(o->domain, "*") == 0)            /* nsys: in any domain */
+    if (strcmp(o->domain, "*") == 0) /* nsys: in any domain */
         o->domain[0] = '\0';
     if (*text || !o->range[0])
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "a range is written NAME or NAME@DOMAIN, of less than %zu bytes",
@@ -268,8 +288,10 @@ static int parse_range(void *field, const char *text, hu_error *err)
         note(o, "--capture-range=cudaProfilerApi is not seen yet: all is recorded; nvtx:NAME and --steps A..B limit it");
         return 0;
     }
-    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--capture-range wants none, nvtx:NAME or nvtx:NAME@DOMAIN,"
-                   " not \"%s\"", text);
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                   "--capture-range wants none, nvtx:NAME or nvtx:NAME@DOMAIN,"
+                   " not \"%s\"",
+                   text);
 }
 
 static int parse_range_end(void *field, const char *text, hu_error *err)
@@ -331,8 +353,8 @@ static int parse_threshold(void *field, const char *text, hu_error *err)
 }
 
 /* nsys also takes "true" and "false" for --stats: the table that it prints is our report */
-static const char *const modes[] = {"stream", "flight", NULL};                  /* as hu_mode */
-static const char *const kills[] = {"none", "sigkill", "sigterm", NULL};        /* as hu_kill */
+static const char *const modes[] = {"stream", "flight", NULL};           /* as hu_mode */
+static const char *const kills[] = {"none", "sigkill", "sigterm", NULL}; /* as hu_kill */
 static const char *const waits[] = {"primary", "all", NULL};
 
 #define AT(member) offsetof(hu_run_options, member)
@@ -352,8 +374,8 @@ const hu_option hu_run_rows[HU_RUN_ROWS] = {
     {"nvtx-capture", 'p', HU_OPTION_SPECIAL, "NAME", "the range of --capture-range=nvtx", 0, NULL, parse_range_name},
     {"capture-range-end", 0, HU_OPTION_SPECIAL, "repeat", "every range of that name (the only way there is)", 0, NULL,
      parse_range_end},
-    {"delay", 'y', HU_OPTION_SPECIAL, "SECONDS", "begin to record after this time; 500ms and 2m are known",
-     AT(delay_ns), NULL, parse_seconds},
+    {"delay", 'y', HU_OPTION_SPECIAL, "SECONDS", "begin to record after this time; 500ms and 2m are known", AT(delay_ns),
+     NULL, parse_seconds},
     {"duration", 'd', HU_OPTION_SPECIAL, "SECONDS", "record for this time, then end the command (--kill none: do not)",
      AT(duration_ns), NULL, parse_seconds},
     {"kill", 0, HU_OPTION_CHOICE, "WHAT", "none, sigkill, sigterm (default): what ends the command after --duration",
@@ -485,7 +507,7 @@ int hu_run_options_parse(int argc, char **argv, hu_run_options *o, hu_error *err
     o->doors = DEFAULT_DOORS;
     o->sample_hz = DEFAULT_HZ;
     o->threshold_ns = DEFAULT_THRESHOLD_NS;
-    o->paths = true;                    /* a descriptor's name is asked for once */
+    o->paths = true; /* a descriptor's name is asked for once */
     o->kill = HU_KILL_SIGTERM;
     o->shows_output = true;
     first = hu_options_parse_front(rows, all_rows(rows), argc, argv, o, &at, err);

@@ -10,26 +10,26 @@
 enum { HU_RUN_ASSIGNMENTS = 64, HU_RUN_NOTES = 12, HU_RUN_FOREIGN = 40, HU_RUN_ROWS = 29 };
 
 typedef struct {
-    bool      help, print_command, quiet, force, starts_later, keeps_rings, stats, no_report, strict, paths, stops_on_exit,
-              shows_output;
-    uint32_t  doors, required;          /* HU_DOOR_* */
-    bool      has_trace, has_sample;
-    unsigned  sample_hz;                /* 0: no samples */
-    bool      no_switches;
-    int64_t   delay_ns, duration_ns;
-    bool      wants_steps;
-    int64_t   first_step, last_step;
-    bool      wants_range;              /* --capture-range=nvtx: -p names it */
-    char      range[sizeof ((hu_control *)0)->capture_range], domain[sizeof ((hu_control *)0)->capture_domain];
-    int64_t   threshold_ns;
-    int       mode, kill, wait;         /* hu_mode, hu_kill; wait: 0 primary, 1 all */
-    uint64_t  max_memory, max_size;     /* bytes; 0: the defaults */
+    bool help, print_command, quiet, force, starts_later, keeps_rings, stats, no_report, strict, paths, stops_on_exit,
+        shows_output;
+    uint32_t    doors, required; /* HU_DOOR_* */
+    bool        has_trace, has_sample;
+    unsigned    sample_hz; /* 0: no samples */
+    bool        no_switches;
+    int64_t     delay_ns, duration_ns;
+    bool        wants_steps;
+    int64_t     first_step, last_step;
+    bool        wants_range; /* --capture-range=nvtx: -p names it */
+    char        range[sizeof((hu_control *)0)->capture_range], domain[sizeof((hu_control *)0)->capture_domain];
+    int64_t     threshold_ns;
+    int         mode, kill, wait;     /* hu_mode, hu_kill; wait: 0 primary, 1 all */
+    uint64_t    max_memory, max_size; /* bytes; 0: the defaults */
     const char *output, *session_name, *scratch;
-    char     *assignments[HU_RUN_ASSIGNMENTS];
-    size_t    n_assignments;
-    const char *foreign[HU_RUN_FOREIGN];        /* values of options of nsys that are not ours, by their row */
-    char      notes[HU_RUN_NOTES][240];
-    size_t    n_notes;
+    char       *assignments[HU_RUN_ASSIGNMENTS];
+    size_t      n_assignments;
+    const char *foreign[HU_RUN_FOREIGN]; /* values of options of nsys that are not ours, by their row */
+    char        notes[HU_RUN_NOTES][240];
+    size_t      n_notes;
 } hu_run_options;
 
 extern const hu_option hu_run_rows[HU_RUN_ROWS];
@@ -40,6 +40,6 @@ extern const hu_option hu_run_rows[HU_RUN_ROWS];
  */
 int hu_run_options_parse(int argc, char **argv, hu_run_options *out, hu_error *err);
 
-const char *hu_run_door_name(uint32_t door);    /* of one bit */
+const char *hu_run_door_name(uint32_t door); /* of one bit */
 
 #endif

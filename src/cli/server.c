@@ -211,8 +211,8 @@ static void be_silent(void *context, const char *format, va_list args)
 
 static int bind_to(int fd, unsigned port)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port),
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 
     return bind(fd, (const struct sockaddr *)&address, sizeof address) == 0 && listen(fd, SOMAXCONN) == 0 ? 0 : errno;
 }
@@ -238,7 +238,7 @@ static int listen_on(int port, hu_error *err)
 
         if (fd < 0)
             return fail_bind(port, errno, err);
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);     /* connections that just ended */
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes); /* connections that just ended */
         reason = bind_to(fd, first + i);
         if (reason == 0)
             return fd;
@@ -281,18 +281,13 @@ int hu_server_start(hu_server *s, const hu_server_options *options, hu_error *er
 {
     s->options = *options;
     s->daemon = MHD_start_daemon(
-        MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ERROR_LOG, 0, NULL, NULL, on_request, s,
-        MHD_OPTION_EXTERNAL_LOGGER, be_silent, NULL,
-        MHD_OPTION_LISTEN_SOCKET, s->socket,
-        MHD_OPTION_THREAD_POOL_SIZE, (unsigned)options->threads,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)MOST_CONNECTIONS,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_BYTES,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_S,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_END);
+        MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ERROR_LOG, 0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER,
+        be_silent, NULL, MHD_OPTION_LISTEN_SOCKET, s->socket, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)options->threads,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)MOST_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_BYTES,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
     if (!s->daemon)
         return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "the server cannot be started: %s", strerror(errno));
-    s->socket = -1;                     /* the daemon closes it */
+    s->socket = -1; /* the daemon closes it */
     return 0;
 }
 

@@ -7,21 +7,21 @@
 #include "cli/door.h"
 
 typedef struct hu_server hu_server;
-typedef struct hu_asked  hu_asked;      /* a request that was let in */
+typedef struct hu_asked  hu_asked; /* a request that was let in */
 
 /* What goes back: `body`, or else all of the file `fd`, which is closed when it is sent. */
 typedef struct {
-    const char *type;                   /* of the content                                                  */
-    const char *file;                   /* the name under which a browser stores it; NULL: it is shown      */
+    const char *type; /* of the content */
+    const char *file; /* the name under which a browser stores it; NULL: it is shown */
     hu_str      body;
-    hu_arena   *arena;                  /* holds the body and goes with it; NULL: the body stays            */
-    int         fd;                     /* -1: none                                                        */
-    size_t      unpacked_bytes;         /* of a packed body, said in X-Unpacked-Bytes; 0: it is not packed */
+    hu_arena   *arena;          /* holds the body and goes with it; NULL: the body stays */
+    int         fd;             /* -1: none */
+    size_t      unpacked_bytes; /* of a packed body, said in X-Unpacked-Bytes; 0: it is not packed */
 } hu_answer;
 
 typedef struct {
     const char *path;
-    bool        is_for_perfetto;        /* ui.perfetto.dev may read it, for a user who gives it the token */
+    bool        is_for_perfetto; /* ui.perfetto.dev may read it, for a user who gives it the token */
     /*
      * From several threads at once.  A failure becomes a status and err's text: HU_EUSAGE 400, HU_ENOMEM 503, others 500.
      */
@@ -31,11 +31,11 @@ typedef struct {
 typedef struct {
     const hu_route *routes;
     size_t          n_routes;
-    void           *context;            /* of every answer */
-    int             threads;            /* that answer */
+    void           *context; /* of every answer */
+    int             threads; /* that answer */
 } hu_server_options;
 
-enum { HU_SERVER_PORT = 9001 };         /* the only one on this machine that ui.perfetto.dev may read from */
+enum { HU_SERVER_PORT = 9001 }; /* the only one on this machine that ui.perfetto.dev may read from */
 
 /* Of the address; NULL when it is not there. */
 const char *hu_asked_get(const hu_asked *asked, const char *name);

@@ -13,9 +13,9 @@
 #include "base/wire.h"
 
 typedef struct {
-    int64_t argument;                   /* number of the one that it comes from */
+    int64_t argument; /* number of the one that it comes from */
     hu_str  path;
-    int64_t bytes;                      /* -1: only process 0 can read it */
+    int64_t bytes; /* -1: only process 0 can read it */
     int64_t process;
 } entry;
 
@@ -128,7 +128,7 @@ static bool share_out(const int64_t *bytes, size_t n, const uint8_t *sees, int s
             if (sees[file * (size_t)size + (size_t)p] && (best < 0 || load[p] < load[best]))
                 best = p;
         reader[file] = best < 0 ? 0 : best;
-        load[reader[file]] += order[k].bytes > 0 ? order[k].bytes : 1;      /* so that empty files are divided too */
+        load[reader[file]] += order[k].bytes > 0 ? order[k].bytes : 1; /* so that empty files are divided too */
     }
     return true;
 }
@@ -170,7 +170,7 @@ static bool is_seen(const entry *at, size_t n, int n_arguments)
 {
     int64_t next = 0;
 
-    for (size_t i = 0; i < n; i++) {            /* sorted by argument */
+    for (size_t i = 0; i < n; i++) { /* sorted by argument */
         if (at[i].argument > next)
             return false;
         next = at[i].argument + 1;
@@ -190,8 +190,7 @@ static int send_table(hu_crew *crew, int to, const hu_wire_table *table, const v
     return rc;
 }
 
-static int receive_table(hu_crew *crew, int from, hu_arena *arena, const hu_wire_table *table, void *into,
-                         hu_error *err)
+static int receive_table(hu_crew *crew, int from, hu_arena *arena, const hu_wire_table *table, void *into, hu_error *err)
 {
     hu_arena *scratch = hu_arena_new();
     hu_str    bytes;
@@ -204,8 +203,7 @@ static int receive_table(hu_crew *crew, int from, hu_arena *arena, const hu_wire
 }
 
 /* Process 0: asks everybody, and tells everybody; a plan without files where there is an error. */
-static int lead(hu_crew *crew, entries own, int n_arguments, const hu_error *why, hu_arena *arena, plan *out,
-                hu_error *err)
+static int lead(hu_crew *crew, entries own, int n_arguments, const hu_error *why, hu_arena *arena, plan *out, hu_error *err)
 {
     HU_VEC(entry) all = {0};
     const int size = hu_crew_size(crew);

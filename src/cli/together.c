@@ -9,8 +9,8 @@
 
 typedef struct {
     const hu_together_options *options;
-    hu_together  *all;
-    hu_error *errors;
+    hu_together               *all;
+    hu_error                  *errors;
 } work;
 
 static void simulate(void *context, size_t i)
@@ -18,7 +18,7 @@ static void simulate(void *context, size_t i)
     const work *w = context;
 
     w->all->simulations[i] = hu_simulation_new(w->all->ranks.traces[i], &w->options->steps, &w->options->graph,
-                                                &w->errors[i]);
+                                               &w->errors[i]);
     if (!w->all->simulations[i] && !w->errors[i].file[0])
         snprintf(w->errors[i].file, sizeof w->errors[i].file, "%s", w->all->ranks.digests[i]->info.file.p);
 }
@@ -66,8 +66,8 @@ static int join(hu_together *all, hu_arena *arena, hu_error *err)
 
 int hu_together_read(const hu_inputs *inputs, const hu_together_options *options, hu_arena *arena, hu_together *out)
 {
-    const hu_ranks_options how = {.limits = options->limits, .quiet = options->quiet, .keeps_traces = true,
-                                  .digest = {.steps = options->steps}};
+    const hu_ranks_options how = {
+        .limits = options->limits, .quiet = options->quiet, .keeps_traces = true, .digest = {.steps = options->steps}};
     work     w = {.options = options, .all = out};
     hu_error err = {0};
     int      status;

@@ -9,7 +9,7 @@
 
 typedef struct {
     hu_ranks         ranks;
-    hu_simulation  **simulations;       /* of the same */
+    hu_simulation  **simulations; /* of the same */
     hu_joint        *joint;
     hu_joint_pricer *pricer;
 } hu_together;

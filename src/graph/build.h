@@ -13,18 +13,18 @@ typedef struct {
 } hu_pending;
 
 typedef struct {
-    hu_graph     *g;
-    const hu_ask *ask;
-    int64_t       from_ns, to_ns;       /* what is built: the window, and the step before it                    */
-    size_t        first_mark;           /* index among ask->steps of the first mark; the guard, if there is one */
-    hu_map        node_of_call;         /* slice of an outermost call -> node                                   */
-    uint8_t      *label;                /* HU_IN_* by string id, HU_UNLABELLED until it is asked for            */
-    hu_str        focus;                /* glob of operators for HU_IN_FOCUS; "" none                           */
-    const uint8_t *recompute;           /* by slice                                                             */
+    hu_graph      *g;
+    const hu_ask  *ask;
+    int64_t        from_ns, to_ns; /* what is built: the window, and the step before it */
+    size_t         first_mark;     /* index among ask->steps of the first mark; the guard, if there is one */
+    hu_map         node_of_call;   /* slice of an outermost call -> node */
+    uint8_t       *label;          /* HU_IN_* by string id, HU_UNLABELLED until it is asked for */
+    hu_str         focus;          /* glob of operators for HU_IN_FOCUS; "" none */
+    const uint8_t *recompute;      /* by slice */
     HU_VEC(hu_node) nodes;
     HU_VEC(hu_op) ops;
-    HU_VEC(hu_pending) links;           /* while it is built, op.deps and node.waits are heads of chains        */
-    uint32_t     *by_stream, *stream_first;     /* operations by stream, in order; stream s: [first[s], first[s + 1]) */
+    HU_VEC(hu_pending) links;                  /* while it is built, op.deps and node.waits are heads of chains */
+    uint32_t        *by_stream, *stream_first; /* operations by stream, in order; stream s: [first[s], first[s + 1]) */
     const hu_track **stream_track;
 } hu_building;
 
@@ -34,8 +34,8 @@ bool hu_build_window(hu_building *b, size_t max_slices);
 enum { HU_UNLABELLED = 128 };
 
 /* What a name says of the time under it: HU_IN_*. */
-uint8_t hu_build_label(hu_building *b, uint32_t name);
-hu_class       hu_build_call_class(const hu_ask *ask, uint32_t call, hu_call_kind *kind);
+uint8_t  hu_build_label(hu_building *b, uint32_t name);
+hu_class hu_build_call_class(const hu_ask *ask, uint32_t call, hu_call_kind *kind);
 
 /* Nodes of all host threads, in the order in which they begin; and the marks of the steps among them. */
 int hu_build_lanes(hu_building *b, hu_error *err);

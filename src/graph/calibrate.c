@@ -12,12 +12,14 @@
 #include "graph/build.h"
 
 enum {
-    SLACK_NS = 15000,               /* launched so long before, work did not wait for its launch       */
-    NEAR_NS = 5000,                 /* of the median: a sample like the others                         */
-    LOCAL_NS = 2000,                /* a start this near to the model's is explained                   */
-    EXPLAINED_NS = 5000,            /* a delay below is noise of the device                            */
-    INFER_NS = 15000,               /* work of another stream that ended so shortly before was waited for */
-    LAUNCH_NS = 7000, GAP_NS = 1500, EVENT_NS = 1500,       /* where a trace has too few samples       */
+    SLACK_NS = 15000,    /* launched so long before, work did not wait for its launch */
+    NEAR_NS = 5000,      /* of the median: a sample like the others */
+    LOCAL_NS = 2000,     /* a start this near to the model's is explained */
+    EXPLAINED_NS = 5000, /* a delay below is noise of the device */
+    INFER_NS = 15000,    /* work of another stream that ended so shortly before was waited for */
+    LAUNCH_NS = 7000,
+    GAP_NS = 1500,
+    EVENT_NS = 1500, /* where a trace has too few samples */
 };
 
 static const double FAST_FACTOR = 4;
@@ -94,9 +96,9 @@ static void measure_event(hu_building *b, int64_t *samples)
     size_t          n = 0;
 
     for (uint32_t i = 0; i < b->ops.n; i++) {
-        const hu_op  *op = &b->ops.at[i];
+        const hu_op   *op = &b->ops.at[i];
         const hu_link *link = op->deps == HU_NONE ? NULL : &b->links.at[op->deps].link;
-        int64_t       end;
+        int64_t        end;
 
         if (!link || link->at != HU_AT_OP_END || link->class == HU_CLASS_GAP || b->links.at[op->deps].next != HU_NONE)
             continue;
@@ -231,8 +233,11 @@ static bool explain(hu_building *b, uint32_t i, int64_t ready)
         end = hu_build_op_end(b, from);
         if (op->start_ns - end <= INFER_NS && end > ready - SLACK_NS) {
             c->inferred++;
-            return hu_build_link_op(b, i, (hu_link){.from = from, .weight_ns = (int32_t)(op->start_ns - end),
-                                                    .at = HU_AT_OP_END, .class = HU_CLASS_INFERRED});
+            return hu_build_link_op(b, i,
+                                    (hu_link){.from = from,
+                                              .weight_ns = (int32_t)(op->start_ns - end),
+                                              .at = HU_AT_OP_END,
+                                              .class = HU_CLASS_INFERRED});
         }
     }
     op->frozen_ns = op->start_ns - ready;

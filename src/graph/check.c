@@ -188,10 +188,11 @@ int hu_check_measure(hu_pricer *p, const hu_path *path, hu_arena *scratch, hu_ch
         return hu_fail_memory(err);
     out->value[HU_CHECK_LOCAL] = c->ops ? 100 * (double)c->local / (double)c->ops : NAN;
     out->value[HU_CHECK_GLOBAL] = worst_step(p);
-    out->value[HU_CHECK_COVERAGE] =
-        path->total_ns > 0
-            ? 100 * (double)(path->by_class[HU_CLASS_FROZEN] + path->by_class[HU_CLASS_INFERRED]) / (double)path->total_ns
-            : NAN;
+    out->value[HU_CHECK_COVERAGE] = path->total_ns > 0
+                                        ? 100 *
+                                              (double)(path->by_class[HU_CLASS_FROZEN] + path->by_class[HU_CLASS_INFERRED]) /
+                                              (double)path->total_ns
+                                        : NAN;
     out->value[HU_CHECK_FEASIBILITY] = count_infeasible(p, &spread);
     out->value[HU_CHECK_HOMOGENEITY] = homogeneity(p, ends);
     if (!hold_out(p, scratch, ends, &out->value[HU_CHECK_HOLD_OUT]))

@@ -7,26 +7,26 @@
 #include "graph/price.h"
 
 /* id, key, what it measures, unit, green up to (or from), amber up to (or from); larger is better when green > amber */
-#define HU_CHECKS(C)                                                                                            \
-    C(LOCAL, "local", "starts explained within 2 us", "%", 90, 70)                                              \
-    C(GLOBAL, "global", "replayed step against the measured one", "%", 1, 2)                                    \
-    C(COVERAGE, "coverage", "of the critical path in delays nobody explains", "%", 5, 15)                       \
-    C(FEASIBILITY, "feasibility", "edits after which a stream is busy for longer than the step", "", 0, 0)      \
-    C(HOMOGENEITY, "homogeneity", "all times doubled: the step doubles, off by", "%", 0.001, 0.01)              \
-    C(HOLD_OUT, "hold_out", "a step predicted from the others", "%", 3, 6)                                      \
+#define HU_CHECKS(C)                                                                                       \
+    C(LOCAL, "local", "starts explained within 2 us", "%", 90, 70)                                         \
+    C(GLOBAL, "global", "replayed step against the measured one", "%", 1, 2)                               \
+    C(COVERAGE, "coverage", "of the critical path in delays nobody explains", "%", 5, 15)                  \
+    C(FEASIBILITY, "feasibility", "edits after which a stream is busy for longer than the step", "", 0, 0) \
+    C(HOMOGENEITY, "homogeneity", "all times doubled: the step doubles, off by", "%", 0.001, 0.01)         \
+    C(HOLD_OUT, "hold_out", "a step predicted from the others", "%", 3, 6)                                 \
     C(SPREAD, "spread", "between two readings of unexplained delays", "points", 2, 5)
 
 typedef enum {
 #define C(id, key, what, unit, green, amber) HU_CHECK_##id,
     HU_CHECKS(C)
 #undef C
-    HU_CHECK_COUNT
+        HU_CHECK_COUNT
 } hu_check_id;
 
 typedef enum { HU_GRADE_GREEN, HU_GRADE_AMBER, HU_GRADE_RED, HU_GRADE_UNKNOWN } hu_grade;
 
 typedef struct {
-    double   value[HU_CHECK_COUNT];     /* NaN: cannot be measured on this trace */
+    double   value[HU_CHECK_COUNT]; /* NaN: cannot be measured on this trace */
     hu_grade grade[HU_CHECK_COUNT];
     hu_grade worst;
 } hu_check;
@@ -37,7 +37,7 @@ int hu_check_measure(hu_pricer *p, const hu_path *path, hu_arena *scratch, hu_ch
 const char *hu_check_key(hu_check_id id);
 const char *hu_check_what(hu_check_id id);
 const char *hu_check_unit(hu_check_id id);
-double      hu_check_limit(hu_check_id id, hu_grade grade);     /* of green or of amber */
-const char *hu_grade_name(hu_grade grade);                      /* "green", "amber", "red", "unknown" */
+double      hu_check_limit(hu_check_id id, hu_grade grade); /* of green or of amber */
+const char *hu_grade_name(hu_grade grade);                  /* "green", "amber", "red", "unknown" */
 
 #endif

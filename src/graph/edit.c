@@ -13,14 +13,14 @@
 #include "base/glob.h"
 
 enum {
-    KERNEL_FLOOR_NS = 1500,             /* no kernel takes less                                            */
-    COMM_FLOOR_NS = 20000,              /* what a collective takes with nothing to send                    */
-    GRAPH_NODE_NS = 700,                /* host time of one kernel inside of a graph                       */
-    ASYNC_CALL_NS = 8000,               /* a copy call that does not wait                                  */
+    KERNEL_FLOOR_NS = 1500, /* no kernel takes less */
+    COMM_FLOOR_NS = 20000,  /* what a collective takes with nothing to send */
+    GRAPH_NODE_NS = 700,    /* host time of one kernel inside of a graph */
+    ASYNC_CALL_NS = 8000,   /* a copy call that does not wait */
 };
 
-static const double FUSED_FACTOR = 1.25;        /* of the longest kernel of a chain that the fused one takes */
-static const double TENSOR_SHARE = 0.5;         /* of the peak's advantage that products usually reach     */
+static const double FUSED_FACTOR = 1.25; /* of the longest kernel of a chain that the fused one takes */
+static const double TENSOR_SHARE = 0.5;  /* of the peak's advantage that products usually reach */
 
 static int64_t divide(int64_t cost_ns, double factor, int64_t floor_ns)
 {
@@ -128,7 +128,7 @@ static size_t edit_launch(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 
     for (size_t i = 0; i < g->n_nodes; i++) {
         const hu_node *node = &g->node[i];
-        int64_t        own;                 /* of the profiler: no other way to launch makes it less */
+        int64_t        own; /* of the profiler: no other way to launch makes it less */
 
         if (!(1u << node->class & LAUNCH_CLASSES) || node->in & (HU_IN_DATA | HU_IN_IO | HU_IN_GC | HU_IN_STALL))
             continue;
@@ -306,7 +306,7 @@ static size_t take_away(const hu_edit_facts *f, const int64_t *of_node, unsigned
 static size_t edit_cpu(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
     (void)e;
-    return take_away(f, f->starved_ns, HU_CLASS_BIT(HOST_COMM), c);      /* it asks again and again, and loses nothing */
+    return take_away(f, f->starved_ns, HU_CLASS_BIT(HOST_COMM), c); /* it asks again and again, and loses nothing */
 }
 
 static size_t edit_gc(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
@@ -427,6 +427,7 @@ static size_t edit_nothing(const hu_edit_facts *f, const hu_edit *e, hu_costs *c
     return 0;
 }
 
+/* clang-format off */
 static size_t (*const apply[HU_EDIT_KINDS])(const hu_edit_facts *, const hu_edit *, hu_costs *) = {
     [HU_EDIT_DATA] = edit_data,           [HU_EDIT_SYNC] = edit_sync,
     [HU_EDIT_COPY] = edit_copy,           [HU_EDIT_LAUNCH] = edit_launch,
@@ -443,6 +444,7 @@ static size_t (*const apply[HU_EDIT_KINDS])(const hu_edit_facts *, const hu_edit
     [HU_EDIT_HICCUPS] = edit_nothing,     [HU_EDIT_NETWORK] = edit_nothing,
     [HU_EDIT_BANDWIDTH] = edit_nothing,   [HU_EDIT_LATENCY] = edit_nothing,
 };
+/* clang-format on */
 
 bool hu_edit_is_joint(hu_edit_kind kind)
 {

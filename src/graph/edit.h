@@ -6,40 +6,40 @@
 #include "graph/replay.h"
 
 /* id, word on the command line, shape of its argument, what it means */
-#define HU_EDITS(E)                                                                               \
-    E(DATA, "data", FACTOR, "the data loader N times faster; =0: no time; =workers: hidden")      \
-    E(SYNC, "sync", OFF, "calls that wait for the device no longer wait")                         \
-    E(COPY, "copy", OFF, "copies to the device take no time; =async: pinned, not blocking")       \
-    E(LAUNCH, "launch", FACTOR, "operators, Python, launches N times faster; =graph: one launch") \
-    E(HOST, "host", FACTOR, "all work of the host N times faster")                                \
-    E(KERNEL, "kernel", GLOB, "kernels that match GLOB N times faster; =0: no time")              \
-    E(OP, "op", GLOB, "operators that match GLOB, and what they launch, N times faster")          \
-    E(COMM, "comm", FACTOR, "communication N times faster; =0: no time; =overlap: hidden")        \
-    E(BUCKET, "bucket", FACTOR, "N small messages are sent as one; =0: all of a step")            \
-    E(ALLOC, "alloc", OFF, "no calls that take or free device memory")                            \
-    E(IO, "io", FACTOR, "no checkpoints, no waiting for files and the network")                   \
-    E(LOCK, "lock", FACTOR, "no waiting for locks")                                               \
-    E(SLEEP, "sleep", FACTOR, "no sleeping")                                                      \
-    E(CPU, "cpu", OFF, "a thread that can run finds a processor at once")                         \
-    E(GC, "gc", FACTOR, "no Python garbage collection")                                           \
-    E(TENSOR, "tensor", OFF, "matrix products without tensor cores use them")                     \
-    E(FUSE, "fuse", OFF, "elementwise kernels in a row become one")                               \
-    E(RECOMPUTE, "recompute", FACTOR, "activations are kept instead of computed again")           \
-    E(CONTENTION, "contention", OFF, "kernels beside communication run as fast as alone")         \
-    E(COMPILE, "compile", OFF, "no loading or compiling of device code")                          \
-    E(PROFILER, "profiler", OFF, "without the profiler's own work")                               \
+#define HU_EDITS(E)                                                                                 \
+    E(DATA, "data", FACTOR, "the data loader N times faster; =0: no time; =workers: hidden")        \
+    E(SYNC, "sync", OFF, "calls that wait for the device no longer wait")                           \
+    E(COPY, "copy", OFF, "copies to the device take no time; =async: pinned, not blocking")         \
+    E(LAUNCH, "launch", FACTOR, "operators, Python, launches N times faster; =graph: one launch")   \
+    E(HOST, "host", FACTOR, "all work of the host N times faster")                                  \
+    E(KERNEL, "kernel", GLOB, "kernels that match GLOB N times faster; =0: no time")                \
+    E(OP, "op", GLOB, "operators that match GLOB, and what they launch, N times faster")            \
+    E(COMM, "comm", FACTOR, "communication N times faster; =0: no time; =overlap: hidden")          \
+    E(BUCKET, "bucket", FACTOR, "N small messages are sent as one; =0: all of a step")              \
+    E(ALLOC, "alloc", OFF, "no calls that take or free device memory")                              \
+    E(IO, "io", FACTOR, "no checkpoints, no waiting for files and the network")                     \
+    E(LOCK, "lock", FACTOR, "no waiting for locks")                                                 \
+    E(SLEEP, "sleep", FACTOR, "no sleeping")                                                        \
+    E(CPU, "cpu", OFF, "a thread that can run finds a processor at once")                           \
+    E(GC, "gc", FACTOR, "no Python garbage collection")                                             \
+    E(TENSOR, "tensor", OFF, "matrix products without tensor cores use them")                       \
+    E(FUSE, "fuse", OFF, "elementwise kernels in a row become one")                                 \
+    E(RECOMPUTE, "recompute", FACTOR, "activations are kept instead of computed again")             \
+    E(CONTENTION, "contention", OFF, "kernels beside communication run as fast as alone")           \
+    E(COMPILE, "compile", OFF, "no loading or compiling of device code")                            \
+    E(PROFILER, "profiler", OFF, "without the profiler's own work")                                 \
     E(STRAGGLER, "straggler", RANK, "all ranks: N is like the median of the others; =0: the worst") \
-    E(BALANCE, "balance", OFF, "all ranks: the work before collectives is shared out evenly")     \
-    E(HICCUPS, "hiccups", OFF, "all ranks: none is late to any collective, all take the median")  \
-    E(NETWORK, "network", OFF, "all ranks: collectives take no time once the last has come")      \
-    E(BANDWIDTH, "bandwidth", FACTOR, "all ranks: links N times as fast, their latency as it is") \
+    E(BALANCE, "balance", OFF, "all ranks: the work before collectives is shared out evenly")       \
+    E(HICCUPS, "hiccups", OFF, "all ranks: none is late to any collective, all take the median")    \
+    E(NETWORK, "network", OFF, "all ranks: collectives take no time once the last has come")        \
+    E(BANDWIDTH, "bandwidth", FACTOR, "all ranks: links N times as fast, their latency as it is")   \
     E(LATENCY, "latency", FACTOR, "all ranks: what a collective costs before its first byte, / N")
 
 typedef enum {
 #define E(id, word, shape, about) HU_EDIT_##id,
     HU_EDITS(E)
 #undef E
-    HU_EDIT_KINDS
+        HU_EDIT_KINDS
 } hu_edit_kind;
 
 /* How far: as if it cost nothing, or as the fix that people apply would. */
@@ -48,12 +48,12 @@ typedef enum { HU_EDIT_FREE, HU_EDIT_REALISTIC } hu_edit_flavour;
 typedef struct {
     hu_edit_kind    kind;
     hu_edit_flavour flavour;
-    double          factor;         /* > 1 is faster; INFINITY: no time at all                     */
-    hu_str          glob;           /* of HU_EDIT_KERNEL and HU_EDIT_OP, borrowed from the text    */
-    int64_t         rank;           /* of HU_EDIT_STRAGGLER; -1: the one that is worth most        */
+    double          factor; /* > 1 is faster; INFINITY: no time at all */
+    hu_str          glob;   /* of HU_EDIT_KERNEL and HU_EDIT_OP, borrowed from the text */
+    int64_t         rank;   /* of HU_EDIT_STRAGGLER; -1: the one that is worth most */
 } hu_edit;
 
-enum { HU_USUAL_TENSOR_FACTOR = 8 };        /* tensor cores over vector units, where a device's peaks are not known */
+enum { HU_USUAL_TENSOR_FACTOR = 8 }; /* tensor cores over vector units, where a device's peaks are not known */
 
 /* What edits need to know of a graph, found once. */
 typedef struct hu_edit_facts hu_edit_facts;

@@ -12,11 +12,11 @@
 
 enum {
     FEWEST_PAIRS = 10,
-    SMALL_BYTES = 1000000,              /* sent by ring in about the time that nothing takes               */
-    SMALL_NS = 150000,                  /* where the bytes are not recorded                                */
+    SMALL_BYTES = 1000000, /* sent by ring in about the time that nothing takes */
+    SMALL_NS = 150000,     /* where the bytes are not recorded */
 };
 
-static const double USUAL_SLOWDOWN = 0.19;      /* of computation under communication, on average over A100, H100, MI210
+static const double USUAL_SLOWDOWN = 0.19; /* of computation under communication, on average over A100, H100, MI210
                                                    and MI250 (arXiv 2507.03114)                            */
 
 static bool read_names(hu_edit_facts *f, hu_arena *scratch)
@@ -178,8 +178,8 @@ bool hu_edit_is_small_message(const hu_graph *g, uint32_t op)
         own = hu_trace_kernel_detail(ask->trace, row)->collective;
     if (own) {
         const hu_collective_detail *d = hu_trace_collective_detail(ask->trace, own);
-        const int64_t elements = d->in_elements > d->out_elements ? d->in_elements : d->out_elements;
-        const int     bytes = hu_comm_dtype_bytes(hu_trace_text(ask->trace, d->dtype));
+        const int64_t               elements = d->in_elements > d->out_elements ? d->in_elements : d->out_elements;
+        const int                   bytes = hu_comm_dtype_bytes(hu_trace_text(ask->trace, d->dtype));
 
         if (elements >= 0 && bytes > 0)
             return elements <= SMALL_BYTES / bytes;
@@ -217,8 +217,7 @@ static bool find_profiler(hu_edit_facts *f, hu_arena *scratch)
     hu_intervals    own = {0};
 
     for (uint32_t i = 0; i < ask->s.n; i++)
-        if (ask->s.kind[i] == HU_KIND_OVERHEAD &&
-            !hu_intervals_add(scratch, &own, ask->s.start_ns[i], hu_ask_end(ask, i)))
+        if (ask->s.kind[i] == HU_KIND_OVERHEAD && !hu_intervals_add(scratch, &own, ask->s.start_ns[i], hu_ask_end(ask, i)))
             return false;
     if (own.n == 0)
         return true;
@@ -265,8 +264,8 @@ static double find_link(const hu_trace *trace)
     const hu_device *devices = hu_trace_devices(trace, &n);
 
     if (n == 0 || devices[0].major == 0 || devices[0].major == 8)
-        return 24;                              /* PCIe 4 x16 */
-    return devices[0].major < 8 ? 12 : 48;      /* PCIe 3, PCIe 5 */
+        return 24;                         /* PCIe 4 x16 */
+    return devices[0].major < 8 ? 12 : 48; /* PCIe 3, PCIe 5 */
 }
 
 hu_edit_facts *hu_edit_facts_new(const hu_graph *g, double tensor_factor, hu_arena *arena)

@@ -28,8 +28,8 @@ const char *hu_edit_about(hu_edit_kind kind)
 
 const char *hu_edit_shape(hu_edit_kind kind)
 {
-    static const char *const shapes[] = {[SHAPE_OFF] = "=0", [SHAPE_FACTOR] = "xN", [SHAPE_GLOB] = ":GLOBxN",
-                                          [SHAPE_RANK] = ":N"};
+    static const char *const shapes[] = {
+        [SHAPE_OFF] = "=0", [SHAPE_FACTOR] = "xN", [SHAPE_GLOB] = ":GLOBxN", [SHAPE_RANK] = ":N"};
 
     return shapes[words[kind].shape];
 }
@@ -39,17 +39,17 @@ static bool parse_how(hu_str how, hu_edit *e)
 {
     static const struct {
         const char     *text;
-        hu_edit_kind    kind;           /* HU_EDIT_KINDS: any */
+        hu_edit_kind    kind; /* HU_EDIT_KINDS: any */
         hu_edit_flavour flavour;
     } named[] = {
-        {"0", HU_EDIT_KINDS, HU_EDIT_FREE},          {"off", HU_EDIT_KINDS, HU_EDIT_FREE},
-        {"free", HU_EDIT_KINDS, HU_EDIT_FREE},       {"real", HU_EDIT_KINDS, HU_EDIT_REALISTIC},
+        {"0", HU_EDIT_KINDS, HU_EDIT_FREE},           {"off", HU_EDIT_KINDS, HU_EDIT_FREE},
+        {"free", HU_EDIT_KINDS, HU_EDIT_FREE},        {"real", HU_EDIT_KINDS, HU_EDIT_REALISTIC},
         {"workers", HU_EDIT_DATA, HU_EDIT_REALISTIC}, {"async", HU_EDIT_COPY, HU_EDIT_REALISTIC},
         {"graph", HU_EDIT_LAUNCH, HU_EDIT_REALISTIC}, {"overlap", HU_EDIT_COMM, HU_EDIT_REALISTIC},
-        {"on", HU_EDIT_TENSOR, HU_EDIT_REALISTIC},   {"on", HU_EDIT_FUSE, HU_EDIT_REALISTIC},
+        {"on", HU_EDIT_TENSOR, HU_EDIT_REALISTIC},    {"on", HU_EDIT_FUSE, HU_EDIT_REALISTIC},
     };
     static const char *const times[] = {"x", "*", "/", "\xc3\x97", "\xc3\xb7"};
-    double factor;
+    double                   factor;
 
     if (hu_str_starts(how, HU_STR("="))) {
         const hu_str word = {how.p + 1, how.n - 1};
@@ -96,8 +96,8 @@ static bool parse_rank(hu_str rest, hu_edit *e)
 
 static int fail_shape(hu_edit_kind kind, const char *text, hu_error *err)
 {
-    static const char *const examples[] = {[SHAPE_OFF] = "=0", [SHAPE_FACTOR] = "x2 or =0", [SHAPE_GLOB] = ":*gemm*x1.5",
-                                            [SHAPE_RANK] = ":5 or =0"};
+    static const char *const examples[] = {
+        [SHAPE_OFF] = "=0", [SHAPE_FACTOR] = "x2 or =0", [SHAPE_GLOB] = ":*gemm*x1.5", [SHAPE_RANK] = ":5 or =0"};
 
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "cannot read the edit \"%.64s\"; write for example %s%s", text,
                    words[kind].word, examples[words[kind].shape]);

@@ -113,7 +113,7 @@ static bool add_stream_wait(hu_building *b, const hu_map *calls, const hu_sync_d
     if (place == b->stream_first[to + 1] || link.from == HU_NONE || link.from >= b->by_stream[place])
         return true;
     if (hu_build_op_end(b, link.from) > b->ops.at[b->by_stream[place]].start_ns)
-        return true;        /* it did not wait for that one, so the record means another */
+        return true; /* it did not wait for that one, so the record means another */
     b->g->calibration.event_links++;
     return hu_build_link_op(b, b->by_stream[place], link);
 }

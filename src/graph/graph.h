@@ -10,38 +10,38 @@
 #include "analyze/ask.h"
 
 /* What a piece of time is: of a host node, of a device operation, or of a link.  The critical path is told in these. */
-#define HU_CLASSES(C)                                                                               \
-    C(DATA, "data_loader", "host: waits for the data loader")                                       \
-    C(IO, "io", "host: in files, checkpoints or the network")                                       \
-    C(LOCK, "lock", "host: waits for locks")                                                        \
-    C(SLEEP, "sleep", "host: sleeps")                                                               \
-    C(WAIT, "wait", "host: waits for another thread or process")                                    \
-    C(GC, "python_gc", "host: collects Python garbage")                                             \
-    C(HOST_COMM, "host_communication", "host: in collectives")                                      \
-    C(OPERATOR, "operator", "host: in operators")                                                   \
-    C(PYTHON, "python", "host: in Python")                                                          \
-    C(UNRECORDED, "unrecorded", "host: nothing was recorded")                                       \
-    C(LAUNCH_CALL, "launch_call", "host: in calls that launch")                                     \
-    C(SYNC_CALL, "sync_call", "host: in calls that wait, without the wait")                         \
-    C(ALLOC_CALL, "memory_call", "host: takes or frees device memory")                              \
-    C(COMPILE_CALL, "module_load", "host: loads or compiles device code")                           \
-    C(OTHER_CALL, "other_call", "host: in other calls of the runtime")                              \
-    C(COMPUTE, "compute", "device: computes")                                                       \
-    C(COMM, "communication", "device: communicates")                                                \
-    C(COPY, "copy", "device: copies or sets memory")                                                \
-    C(LAUNCH, "launch_latency", "from the launch to the start of the work")                         \
-    C(GAP, "gap", "between two pieces of work of one stream")                                       \
-    C(EVENT, "event", "from one stream to the other")                                               \
-    C(RETURN, "return", "from the end of the work to the return of the call that waits")            \
-    C(HANDOFF, "handoff", "from one thread to the other")                                           \
-    C(INFERRED, "inferred", "a wait that was inferred from times")                                  \
+#define HU_CLASSES(C)                                                                    \
+    C(DATA, "data_loader", "host: waits for the data loader")                            \
+    C(IO, "io", "host: in files, checkpoints or the network")                            \
+    C(LOCK, "lock", "host: waits for locks")                                             \
+    C(SLEEP, "sleep", "host: sleeps")                                                    \
+    C(WAIT, "wait", "host: waits for another thread or process")                         \
+    C(GC, "python_gc", "host: collects Python garbage")                                  \
+    C(HOST_COMM, "host_communication", "host: in collectives")                           \
+    C(OPERATOR, "operator", "host: in operators")                                        \
+    C(PYTHON, "python", "host: in Python")                                               \
+    C(UNRECORDED, "unrecorded", "host: nothing was recorded")                            \
+    C(LAUNCH_CALL, "launch_call", "host: in calls that launch")                          \
+    C(SYNC_CALL, "sync_call", "host: in calls that wait, without the wait")              \
+    C(ALLOC_CALL, "memory_call", "host: takes or frees device memory")                   \
+    C(COMPILE_CALL, "module_load", "host: loads or compiles device code")                \
+    C(OTHER_CALL, "other_call", "host: in other calls of the runtime")                   \
+    C(COMPUTE, "compute", "device: computes")                                            \
+    C(COMM, "communication", "device: communicates")                                     \
+    C(COPY, "copy", "device: copies or sets memory")                                     \
+    C(LAUNCH, "launch_latency", "from the launch to the start of the work")              \
+    C(GAP, "gap", "between two pieces of work of one stream")                            \
+    C(EVENT, "event", "from one stream to the other")                                    \
+    C(RETURN, "return", "from the end of the work to the return of the call that waits") \
+    C(HANDOFF, "handoff", "from one thread to the other")                                \
+    C(INFERRED, "inferred", "a wait that was inferred from times")                       \
     C(FROZEN, "frozen", "a delay that nothing in the trace explains")
 
 typedef enum {
 #define C(id, key, words) HU_CLASS_##id,
     HU_CLASSES(C)
 #undef C
-    HU_CLASS_COUNT
+        HU_CLASS_COUNT
 } hu_class;
 
 #define HU_CLASS_BIT(id) (1u << HU_CLASS_##id)
@@ -51,88 +51,90 @@ enum {
     HU_IN_DATA = 1,
     HU_IN_IO = 2,
     HU_IN_GC = 4,
-    HU_IN_RECOMPUTE = 8,        /* forward work that runs again in backward             */
-    HU_IN_FOCUS = 16,           /* an operator that the user asked about                */
-    HU_IN_STALL = 32,           /* a pause that nothing explains, not one of every step */
+    HU_IN_RECOMPUTE = 8, /* forward work that runs again in backward */
+    HU_IN_FOCUS = 16,    /* an operator that the user asked about */
+    HU_IN_STALL = 32,    /* a pause that nothing explains, not one of every step */
 };
 
 /* Calls by what they do, for what calibration measures apart. */
+/* clang-format off */
 typedef enum {
     HU_CALL_NONE, HU_CALL_KERNEL, HU_CALL_GRAPH, HU_CALL_COPY, HU_CALL_SET, HU_CALL_SYNC, HU_CALL_ALLOC, HU_CALL_OTHER,
     HU_CALL_KINDS
 } hu_call_kind;
+/* clang-format on */
 
 /* A piece of one host thread: a call, or the time between two of them that is of one class. */
 typedef struct {
-    int64_t  start_ns, seen_ns;         /* as observed                                                              */
-    int64_t  cost_ns;                   /* what it takes when it does not wait                                      */
-    uint32_t lane;                      /* host thread                                                              */
-    uint32_t slice;                     /* the call, or the innermost slice at its start; HU_NONE                   */
-    uint32_t ops, n_ops;                /* the device operations that it launches: rows of `op`                     */
-    uint32_t waits, n_waits;            /* its end waits for these: rows of `link`                                  */
-    uint32_t after;                     /* its begin waits for this one: a row of `link`; HU_NONE                   */
-    uint8_t  class, in, call;           /* hu_class, HU_IN_*, hu_call_kind                                          */
+    int64_t  start_ns, seen_ns; /* as observed */
+    int64_t  cost_ns;           /* what it takes when it does not wait */
+    uint32_t lane;              /* host thread */
+    uint32_t slice;             /* the call, or the innermost slice at its start; HU_NONE */
+    uint32_t ops, n_ops;        /* the device operations that it launches: rows of `op` */
+    uint32_t waits, n_waits;    /* its end waits for these: rows of `link` */
+    uint32_t after;             /* its begin waits for this one: a row of `link`; HU_NONE */
+    uint8_t class, in, call;    /* hu_class, HU_IN_*, hu_call_kind */
 } hu_node;
 
 /* One piece of device work. */
 typedef struct {
-    int64_t  start_ns, cost_ns;         /* as observed                                                              */
-    int64_t  frozen_ns;                 /* delay before its start that nothing explains                             */
+    int64_t  start_ns, cost_ns; /* as observed */
+    int64_t  frozen_ns;         /* delay before its start that nothing explains */
     uint32_t slice, node, stream;
-    uint32_t before;                    /* the operation before it on its stream; HU_NONE                           */
-    uint32_t deps, n_deps;              /* its start waits for these: rows of `link`                                */
-    uint32_t full;                      /* its launch returns only when this one has ended (full queue); HU_NONE    */
-    int32_t  launch_ns, gap_ns;         /* weights of the links from its launch and from `before`                   */
-    uint8_t  class;
-    bool     has_launch;                /* it waits for its launch; not so inside of a graph                        */
-    bool     in_graph;                  /* one of several that one call launched, but not the first                 */
-    int16_t  step;                      /* index of the window's step that launched it; -1 before                   */
+    uint32_t before;            /* the operation before it on its stream; HU_NONE */
+    uint32_t deps, n_deps;      /* its start waits for these: rows of `link` */
+    uint32_t full;              /* its launch returns only when this one has ended (full queue); HU_NONE */
+    int32_t  launch_ns, gap_ns; /* weights of the links from its launch and from `before` */
+    uint8_t class;
+    bool    has_launch; /* it waits for its launch; not so inside of a graph */
+    bool    in_graph;   /* one of several that one call launched, but not the first */
+    int16_t step;       /* index of the window's step that launched it; -1 before */
 } hu_op;
 
 typedef struct {
-    uint32_t from;                      /* a row of `op` or of `node`                                               */
+    uint32_t from; /* a row of `op` or of `node` */
     int32_t  weight_ns;
-    uint8_t  at;                        /* HU_AT_*                                                                  */
-    uint8_t  class;
+    uint8_t  at; /* HU_AT_* */
+    uint8_t class;
 } hu_link;
 
 enum { HU_AT_OP_END, HU_AT_OP_START, HU_AT_NODE_END };
 
 /* A step of the window.  What counts as its end is the later of the host's mark and its last device work. */
 typedef struct {
-    uint32_t mark;                      /* the node that begins where the host's step ends; n_nodes: none           */
-    int64_t  host_end_ns, end_ns;       /* as observed                                                              */
+    uint32_t mark;                /* the node that begins where the host's step ends; n_nodes: none */
+    int64_t  host_end_ns, end_ns; /* as observed */
 } hu_mark;
 
 /* What was measured in the trace, in ns. */
 typedef struct {
-    int64_t launch_ns[HU_CALL_KINDS];   /* from the start of a call to that of its work on an idle stream           */
-    int64_t gap_ns;                     /* back to back on one stream                                               */
-    int64_t event_ns;                   /* from the end of work on one stream to that which waits on another        */
-    int64_t call_ns[HU_CALL_KINDS];     /* a call that does not wait: median                                        */
-    int64_t queue;                      /* operations of one stream that can be outstanding; 0: no limit seen       */
-    int64_t ops, local;                 /* operations of known launch; how many start within 2 us of the model      */
+    int64_t launch_ns[HU_CALL_KINDS]; /* from the start of a call to that of its work on an idle stream */
+    int64_t gap_ns;                   /* back to back on one stream */
+    int64_t event_ns;                 /* from the end of work on one stream to that which waits on another */
+    int64_t call_ns[HU_CALL_KINDS];   /* a call that does not wait: median */
+    int64_t queue;                    /* operations of one stream that can be outstanding; 0: no limit seen */
+    int64_t ops, local;               /* operations of known launch; how many start within 2 us of the model */
     int64_t inferred, frozen, unlaunched, event_links, wait_links;
 } hu_calibration;
 
 typedef struct {
-    const hu_ask *ask;
-    hu_node *node;
-    hu_op   *op;
-    hu_link *link;
-    size_t   n_nodes, n_ops, n_links;
-    uint32_t n_lanes, n_streams, main_lane;
-    hu_mark *mark;                      /* mark[0] ends what comes before the window; n_marks = steps + 1           */
-    size_t   n_marks;
-    int64_t  from_ns;                   /* when the window begins                                                   */
-    double   step_ns;                   /* mean length of a step in the window, as observed                         */
+    const hu_ask  *ask;
+    hu_node       *node;
+    hu_op         *op;
+    hu_link       *link;
+    size_t         n_nodes, n_ops, n_links;
+    uint32_t       n_lanes, n_streams, main_lane;
+    hu_mark       *mark; /* mark[0] ends what comes before the window; n_marks = steps + 1 */
+    size_t         n_marks;
+    int64_t        from_ns; /* when the window begins */
+    double         step_ns; /* mean length of a step in the window, as observed */
     hu_calibration calibration;
-    bool     is_whole;                  /* no steps: the window is the capture                                      */
+    bool           is_whole; /* no steps: the window is the capture */
 } hu_graph;
 
 typedef struct {
-    size_t max_slices;                  /* the window is cut to about this many; 0: HU_GRAPH_SLICES                 */
-    hu_str focus;                       /* glob of operators that get HU_IN_FOCUS; "" none                          */
+    size_t max_slices; /* the window is cut to about this many; 0: HU_GRAPH_SLICES */
+    hu_str focus;      /* glob of operators that get HU_IN_FOCUS; "" none */
 } hu_graph_options;
 
 enum { HU_GRAPH_SLICES = 80000 };

@@ -7,6 +7,7 @@
 
 #include "base/wire.h"
 
+/* clang-format off */
 #define NODE(F, T) \
     F(T, I64, start_ns) F(T, I64, seen_ns) F(T, I64, cost_ns) F(T, U32, lane) F(T, U32, slice) F(T, U32, ops) \
     F(T, U32, n_ops) F(T, U32, waits) F(T, U32, n_waits) F(T, U32, after) F(T, U8, class, HU_CLASS_COUNT) \
@@ -17,6 +18,7 @@ HU_WIRE_TABLE(hu_node, NODE);
     F(T, I64, start_ns) F(T, I64, cost_ns) F(T, I64, frozen_ns) F(T, U32, slice) F(T, U32, node) F(T, U32, stream) \
     F(T, U32, before) F(T, U32, deps) F(T, U32, n_deps) F(T, U32, full) F(T, I32, launch_ns) F(T, I32, gap_ns) \
     F(T, U8, class, HU_CLASS_COUNT) F(T, BOOL, has_launch) F(T, BOOL, in_graph) F(T, I16, step)
+/* clang-format on */
 HU_WIRE_TABLE(hu_op, OP);
 
 #define LINK(F, T) F(T, U32, from) F(T, I32, weight_ns) F(T, U8, at, HU_AT_NODE_END + 1) F(T, U8, class, HU_CLASS_COUNT)
@@ -27,11 +29,13 @@ HU_WIRE_TABLE(hu_mark, MARK);
 
 HU_WIRE_TABLE(hu_calibration, HU_CALIBRATION_FIELDS);
 
+/* clang-format off */
 #define GRAPH(F, T) \
     F(T, LEFT, ask) F(T, LIST, node, n_nodes, hu_node) F(T, LIST, op, n_ops, hu_op) F(T, LIST, link, n_links, hu_link) \
     F(T, SIZE, n_nodes) F(T, SIZE, n_ops) F(T, SIZE, n_links) F(T, U32, n_lanes) F(T, U32, n_streams) F(T, U32, main_lane) \
     F(T, LIST, mark, n_marks, hu_mark) F(T, SIZE, n_marks) F(T, I64, from_ns) F(T, F64, step_ns) \
     F(T, PART, calibration, hu_calibration) F(T, BOOL, is_whole)
+/* clang-format on */
 HU_WIRE_TABLE(hu_graph, GRAPH);
 
 /* Does [first, first + count) lie in [0, n)? */

@@ -13,12 +13,12 @@
 
 enum {
     LEAST_HOLE_NS = 50000,
-    WAKE_NS = 500000,               /* from the end of a collective to the return of the thread that waits,  */
-    NEXT_NS = 200000,               /* from the end of one collective to the next that waits in its queue    */
-    WAKE_PART = 4,                  /* or this part of the wait, where other threads take the processors     */
+    WAKE_NS = 500000, /* from the end of a collective to the return of the thread that waits, */
+    NEXT_NS = 200000, /* from the end of one collective to the next that waits in its queue */
+    WAKE_PART = 4,    /* or this part of the wait, where other threads take the processors */
 };
 
-static const double LEAST_SHARE = 0.7;      /* of the hole, that the burst covers */
+static const double LEAST_SHARE = 0.7; /* of the hole, that the burst covers */
 
 /* Nothing was recorded, or a call that waits for another thread. */
 static bool is_idle(const hu_node *n)
@@ -61,8 +61,10 @@ static bool burst_in(const hu_building *b, const hu_lane_nodes *l, uint32_t lane
         found = true;
         busy += hu_build_node_end(b, i) - b->nodes.at[i].start_ns;
     }
-    return found && (double)(hu_build_node_end(b, l->of_lane[*last]) - b->nodes.at[l->of_lane[*first]].start_ns) >=
-                        LEAST_SHARE * (double)(end_ns - start_ns) && busy > 0;
+    return found &&
+           (double)(hu_build_node_end(b, l->of_lane[*last]) - b->nodes.at[l->of_lane[*first]].start_ns) >=
+               LEAST_SHARE * (double)(end_ns - start_ns) &&
+           busy > 0;
 }
 
 /* A link into the begin of a node. */
@@ -83,8 +85,7 @@ static bool hand_over(hu_building *b, const hu_lane_nodes *l, uint32_t k, uint32
     const uint32_t main_lane = b->g->main_lane, burst = l->of_lane[first], final = l->of_lane[last];
     hu_node       *hole = &b->nodes.at[l->of_lane[k]];
 
-    if (k > l->first[main_lane] &&
-        !begin_after(b, burst, l->of_lane[k - 1], b->nodes.at[burst].start_ns - hole->start_ns))
+    if (k > l->first[main_lane] && !begin_after(b, burst, l->of_lane[k - 1], b->nodes.at[burst].start_ns - hole->start_ns))
         return false;
     if (first > l->first[lane] && is_idle(&b->nodes.at[l->of_lane[first - 1]]))
         b->nodes.at[l->of_lane[first - 1]].cost_ns = 0;
@@ -150,7 +151,7 @@ static bool join_collective(hu_building *b, const hu_lane_nodes *l, uint32_t lan
         const hu_pending *other = &b->links.at[b->nodes.at[next].after];
 
         if (other->link.at == HU_AT_NODE_END && hu_build_node_end(b, other->link.from) >= end)
-            return true;        /* it waits for one that ends later */
+            return true; /* it waits for one that ends later */
     }
     hole->cost_ns = 0;
     return begin_after(b, next, i, b->nodes.at[next].start_ns - end);
@@ -191,8 +192,7 @@ int hu_build_handoffs(hu_building *b, hu_error *err)
             uint32_t       first, last;
 
             if (h->call == HU_CALL_NONE && h->cost_ns >= LEAST_HOLE_NS &&
-                burst_in(b, &l, lane, &cursor, h->start_ns, end, &first, &last) &&
-                !hand_over(b, &l, k, lane, first, last))
+                burst_in(b, &l, lane, &cursor, h->start_ns, end, &first, &last) && !hand_over(b, &l, k, lane, first, last))
                 return hu_fail_memory(err);
         }
     }

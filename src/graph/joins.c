@@ -11,15 +11,15 @@
 
 enum {
     LEAST_WAIT_NS = 50000,
-    LATE_NS = 500000,               /* from the last piece of work to the return of who waits,              */
-    LATE_PART = 4,                  /* or this part of the wait: a thread may compute unrecorded at its end */
+    LATE_NS = 500000, /* from the last piece of work to the return of who waits, */
+    LATE_PART = 4,    /* or this part of the wait: a thread may compute unrecorded at its end */
 };
 
 typedef struct {
-    hu_building   *b;
-    hu_lane_nodes  l;
-    const hu_track **track;         /* by lane */
-    uint32_t      *first, *last;    /* by lane: its first and last piece of work, as places in l.of_lane; HU_NONE */
+    hu_building     *b;
+    hu_lane_nodes    l;
+    const hu_track **track;        /* by lane */
+    uint32_t        *first, *last; /* by lane: its first and last piece of work, as places in l.of_lane; HU_NONE */
 } work;
 
 static bool is_busy(const hu_node *n)
@@ -112,7 +112,7 @@ static bool start_lane(work *w, uint32_t lane, uint32_t main_lane)
     while (at + 1 < w->l.first[main_lane + 1] && b->nodes.at[w->l.of_lane[at + 1]].start_ns <= start)
         at++;
     if (at == w->l.first[main_lane])
-        return true;                    /* in the first thing that the main thread does */
+        return true; /* in the first thing that the main thread does */
     before = w->l.of_lane[at - 1];
     if (start - hu_build_node_end(b, before) > INT32_MAX || b->nodes.at[node].after != HU_NONE)
         return true;

@@ -14,15 +14,15 @@
 enum { MOST_PARKED = 8 };
 
 typedef struct {
-    uint32_t rank, index;               /* of an operation, or of a node when is_node */
+    uint32_t rank, index; /* of an operation, or of a node when is_node */
     bool     is_node;
 } guest;
 
 typedef struct {
-    uint32_t first, n;                  /* rows of `guest` */
+    uint32_t first, n; /* rows of `guest` */
     uint32_t met;
-    uint32_t last;                      /* the row that came last in the last sweep */
-    uint32_t rank, call;                /* of one of them, in its hu_comm.calls_at */
+    uint32_t last;       /* the row that came last in the last sweep */
+    uint32_t rank, call; /* of one of them, in its hu_comm.calls_at */
 } meeting;
 
 enum { AT_BEGIN, AT_START, AT_END, AT_MEETING };
@@ -36,22 +36,22 @@ typedef struct {
 typedef struct {
     const hu_graph *graph;
     hu_replay      *replay;
-    uint32_t       *of_op, *of_node;    /* meeting; HU_NONE */
+    uint32_t       *of_op, *of_node; /* meeting; HU_NONE */
     int64_t        *ends_ns;
     uint32_t        last_op;
-    uint32_t        base;               /* of its units, while the order is found: begins, ends, operations */
+    uint32_t        base; /* of its units, while the order is found: begins, ends, operations */
 } member;
 
 struct hu_joint {
-    member  *rank;
-    size_t   n;
-    guest   *guest;
-    meeting *meeting;
-    size_t   n_meetings;
-    instant *order;
-    size_t   n_order;
+    member   *rank;
+    size_t    n;
+    guest    *guest;
+    meeting  *meeting;
+    size_t    n_meetings;
+    instant  *order;
+    size_t    n_order;
     hu_parked parked[MOST_PARKED];
-    size_t   n_parked;
+    size_t    n_parked;
 };
 
 /* who meets */
@@ -104,7 +104,8 @@ static bool find_guests(hu_joint *j, const hu_joint_rank *ranks, hu_arena *arena
                                                           : HU_NONE;
         for (size_t i = 0; i < g->n_nodes; i++)
             m->of_node[i] = g->node[i].class == HU_CLASS_HOST_COMM
-                                ? met_by(&ranks[r], &call_of_slice, g->node[i].slice, &g->node[i]) : HU_NONE;
+                                ? met_by(&ranks[r], &call_of_slice, g->node[i].slice, &g->node[i])
+                                : HU_NONE;
     }
     return true;
 }
@@ -192,10 +193,10 @@ static bool find_meetings(hu_joint *j, const hu_joint_rank *ranks, hu_arena *are
 
 typedef struct {
     const hu_joint *j;
-    uint32_t *out, *first;              /* units that wait for unit u: out[first[u] .. first[u + 1]) */
-    uint32_t *left;                     /* units that u still waits for */
-    size_t    n_units;
-    bool      fills;                    /* else counts */
+    uint32_t       *out, *first; /* units that wait for unit u: out[first[u] .. first[u + 1]) */
+    uint32_t       *left;        /* units that u still waits for */
+    size_t          n_units;
+    bool            fills; /* else counts */
 } wiring;
 
 static uint32_t begin_of(const wiring *w, size_t r, uint32_t i)
@@ -410,8 +411,7 @@ static int make(hu_joint *j, const hu_joint_rank *ranks, hu_arena *arena, hu_are
         j->rank[r].base = (uint32_t)w.n_units;
         w.n_units += 2 * g->n_nodes + g->n_ops;
         links += 5 * (uint64_t)g->n_nodes + 3 * (uint64_t)g->n_ops + g->n_links;
-        if (w.n_units + j->n_meetings > UINT32_MAX / 2 || links > UINT32_MAX / 2 ||
-            r > UINT16_MAX)
+        if (w.n_units + j->n_meetings > UINT32_MAX / 2 || links > UINT32_MAX / 2 || r > UINT16_MAX)
             return hu_fail(err, HU_ELIMIT, NULL, HU_NO_OFFSET, "the ranks are too many to be replayed together");
     }
     w.n_units += j->n_meetings;
@@ -526,8 +526,8 @@ HU_SWEEP_INLINE void sweep(hu_joint *j, hu_costs *const *costs, bool path)
         } else if (at.at == AT_END) {
             const bool alone = m->of_node[at.index] == HU_NONE;
 
-            hu_sweep_end(r, c, at.index, alone ? r->node_begin[at.index] + c->node[at.index] * c->scale
-                                               : r->node_end[at.index], path);
+            hu_sweep_end(r, c, at.index,
+                         alone ? r->node_begin[at.index] + c->node[at.index] * c->scale : r->node_end[at.index], path);
         } else {
             meet(j, costs, &j->meeting[at.index]);
         }
@@ -591,10 +591,10 @@ int hu_joint_path(hu_joint *j, hu_costs *const *costs, hu_path *paths, hu_error 
     w.path = &paths[rank];
     at = hu_walk_first(w.r, j->rank[rank].last_op, &i);
     while (w.now_ns > w.from_ns && at != HU_WALK_WINDOW) {
-        joint = at == HU_WALK_OP_END ? j->rank[rank].of_op[i]
-                : at == HU_WALK_NODE_END && w.r->node_end_by[i] == HU_BY_OWN ? j->rank[rank].of_node[i] : HU_NONE;
-        at = joint != HU_NONE ? leave_meeting(j, &w, paths, joint, &rank, &i)
-                              : hu_walk_step(&w, costs[rank], at, &i);
+        joint = at == HU_WALK_OP_END                                         ? j->rank[rank].of_op[i]
+                : at == HU_WALK_NODE_END && w.r->node_end_by[i] == HU_BY_OWN ? j->rank[rank].of_node[i]
+                                                                             : HU_NONE;
+        at = joint != HU_NONE ? leave_meeting(j, &w, paths, joint, &rank, &i) : hu_walk_step(&w, costs[rank], at, &i);
     }
     if (w.now_ns > w.from_ns)
         hu_walk_add(&w, HU_CLASS_FROZEN, HU_NONE, w.from_ns);

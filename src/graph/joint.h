@@ -16,15 +16,15 @@
 
 typedef struct {
     const hu_graph *graph;
-    const hu_comm  *comm;               /* of the same trace                                                       */
-    const uint32_t *met;                /* by call of `comm`: hu_rendezvous.met                                    */
-    int64_t         origin_ns;          /* when the graph's window begins, on the clock that all share             */
+    const hu_comm  *comm;      /* of the same trace */
+    const uint32_t *met;       /* by call of `comm`: hu_rendezvous.met */
+    int64_t         origin_ns; /* when the graph's window begins, on the clock that all share */
 } hu_joint_rank;
 
 /* A collective that never ends, because ranks wait for each other in another order: here it hangs. */
 typedef struct {
-    uint32_t met;                       /* its number in hu_rendezvous.met                                         */
-    size_t   waits, missing;            /* a rank that has come, and one that cannot: rows of `ranks`              */
+    uint32_t met;            /* its number in hu_rendezvous.met */
+    size_t   waits, missing; /* a rank that has come, and one that cannot: rows of `ranks` */
 } hu_parked;
 
 typedef struct hu_joint hu_joint;

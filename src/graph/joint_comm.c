@@ -6,25 +6,25 @@
 
 #include "base/map.h"
 
-static const double SLOWEST_GBPS = 1;   /* of links: 10 Gbit/s, less what protocols take     */
-static const double MOST_FACTOR = 2;    /* that a byte of a call is on the wire (nccl-tests) */
+static const double SLOWEST_GBPS = 1; /* of links: 10 Gbit/s, less what protocols take */
+static const double MOST_FACTOR = 2;  /* that a byte of a call is on the wire (nccl-tests) */
 
 typedef struct {
     int64_t  alpha_ns;
-    int64_t  least_ns;                  /* the shortest time that any rank spent in it */
-    int64_t  most_ns;                   /* that its bytes take on any link that people train over */
+    int64_t  least_ns; /* the shortest time that any rank spent in it */
+    int64_t  most_ns;  /* that its bytes take on any link that people train over */
     uint64_t group;
     int      kind;
     int64_t  group_size;
-    int      step;                      /* of the rank that its call is of; -1 before the first */
+    int      step; /* of the rank that its call is of; -1 before the first */
 } cost;
 
 struct hu_joint_comm {
     const hu_joint      *joint;
     const hu_joint_rank *ranks;
     size_t               n;
-    cost                *at;            /* by meeting */
-    int64_t             *more_ns;       /* room: what a bucket carries for others; -1: it is carried */
+    cost                *at;      /* by meeting */
+    int64_t             *more_ns; /* room: what a bucket carries for others; -1: it is carried */
 };
 
 /* The step in which a time of the host lies; -1 before the first. */
@@ -99,8 +99,12 @@ static void describe(hu_joint_comm *k, uint32_t meeting, const hu_comm_fit *fits
     hu_joint_call(k->joint, meeting, &rank, &which);
     call = &k->ranks[rank].comm->calls_at[which];
     c = &k->ranks[rank].comm->at[call->row];
-    *x = (cost){.alpha_ns = fitted_alpha(fits, n_fits, c), .least_ns = INT64_MAX, .most_ns = most_time(c),
-                .group = call->group, .kind = (int)c->kind, .group_size = c->group_size};
+    *x = (cost){.alpha_ns = fitted_alpha(fits, n_fits, c),
+                .least_ns = INT64_MAX,
+                .most_ns = most_time(c),
+                .group = call->group,
+                .kind = (int)c->kind,
+                .group_size = c->group_size};
 }
 
 static uint64_t key_of(const cost *c)
@@ -142,7 +146,10 @@ hu_joint_comm *hu_joint_comm_new(const hu_joint *j, const hu_joint_rank *ranks, 
 
     if (!k)
         return NULL;
-    *k = (hu_joint_comm){.joint = j, .ranks = ranks, .n = n, .at = hu_arena_calloc(arena, n_meetings + 1, sizeof *k->at),
+    *k = (hu_joint_comm){.joint = j,
+                         .ranks = ranks,
+                         .n = n,
+                         .at = hu_arena_calloc(arena, n_meetings + 1, sizeof *k->at),
                          .more_ns = hu_arena_alloc(arena, (n_meetings + 1) * sizeof *k->more_ns)};
     if (!k->at || !k->more_ns)
         return NULL;

@@ -10,26 +10,26 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOST_COMPARED = 64 };            /* ranks of which a median is taken; of more, evenly spaced ones */
+enum { MOST_COMPARED = 64 }; /* ranks of which a median is taken; of more, evenly spaced ones */
 
 typedef struct {
     int64_t sum_ns[HU_CLASS_COUNT];
 } leg;
 
 typedef struct {
-    uint32_t *of_node;                  /* leg of each node */
+    uint32_t *of_node; /* leg of each node */
     leg      *leg;
-    uint32_t *to;                       /* the meeting that each leg leads to; the last one to the end of the window */
+    uint32_t *to; /* the meeting that each leg leads to; the last one to the end of the window */
     size_t    n;
 } itinerary;
 
 struct hu_joint_facts {
     const hu_joint_rank *ranks;
-    size_t     n;
-    itinerary *rank;
-    uint32_t  *leg_to;                  /* leg_to[meeting * n + rank]; HU_NONE: the rank is not there */
-    size_t     n_meetings;              /* and one more for the end */
-    double   (*factor)[HU_CLASS_COUNT]; /* of the legs of one rank, while an edit is made */
+    size_t               n;
+    itinerary           *rank;
+    uint32_t            *leg_to;      /* leg_to[meeting * n + rank]; HU_NONE: the rank is not there */
+    size_t               n_meetings;  /* and one more for the end */
+    double (*factor)[HU_CLASS_COUNT]; /* of the legs of one rank, while an edit is made */
 };
 
 static bool is_compared(hu_class c)

@@ -8,18 +8,18 @@
 
 #include <math.h>
 
-static const double FLOOR_POINTS = 0.5;         /* half of an interval is never below this */
+static const double FLOOR_POINTS = 0.5; /* half of an interval is never below this */
 
 struct hu_joint_pricer {
-    hu_joint             *joint;
-    const hu_joint_rank  *ranks;
+    hu_joint                   *joint;
+    const hu_joint_rank        *ranks;
     const hu_edit_facts *const *facts;
-    hu_joint_facts       *between;
-    hu_joint_comm        *comm;
-    hu_costs            **costs;
-    size_t                n;
-    bool                  is_tied;              /* does any frozen delay make a difference between the two anchors */
-    double                seen_ns, step_ns, tied_step_ns;
+    hu_joint_facts             *between;
+    hu_joint_comm              *comm;
+    hu_costs                  **costs;
+    size_t                      n;
+    bool                        is_tied; /* does any frozen delay make a difference between the two anchors */
+    double                      seen_ns, step_ns, tied_step_ns;
 };
 
 static void reset(hu_joint_pricer *p, hu_anchor anchor)
@@ -91,7 +91,8 @@ static size_t apply(hu_joint_pricer *p, const hu_edit *e)
 
     if (e->kind == HU_EDIT_STRAGGLER)
         return e->rank < 0 || (size_t)e->rank >= p->n
-                   ? 0 : hu_joint_edit_straggler(p->between, (size_t)e->rank, p->costs[e->rank]);
+                   ? 0
+                   : hu_joint_edit_straggler(p->between, (size_t)e->rank, p->costs[e->rank]);
     if (e->kind == HU_EDIT_BALANCE)
         return hu_joint_edit_imbalance(p->between, p->costs);
     if (e->kind == HU_EDIT_HICCUPS)

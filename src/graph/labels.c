@@ -22,8 +22,8 @@ static const char *const io_exceptions[] = {"torch/utils/checkpoint", "Checkpoin
 
 static const char *const loader_frames[] = {"torch/utils/data/dataloader.py"};
 
-static const char *const module_calls[] = {"cudaModuleLoad", "cuModuleLoad", "cuLibraryLoad", "cudaLibraryLoad",
-                                           "hipModuleLoad", "cuModuleGetFunction", "nvrtcCompile", "hiprtcCompile"};
+static const char *const module_calls[] = {"cudaModuleLoad", "cuModuleLoad",        "cuLibraryLoad", "cudaLibraryLoad",
+                                           "hipModuleLoad",  "cuModuleGetFunction", "nvrtcCompile",  "hiprtcCompile"};
 
 static bool has_word(hu_str name, const char *word)
 {

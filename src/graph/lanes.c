@@ -16,17 +16,17 @@ enum { MOST_DEPTH = 512 };
 typedef struct {
     int64_t  end_ns;
     uint32_t slice;
-    uint8_t  class, in;
+    uint8_t class, in;
 } frame;
 
 typedef struct {
-    hu_building *b;
-    uint32_t     lane;
-    int64_t      now_ns;
-    frame        stack[MOST_DEPTH];
-    size_t       depth;
-    const int64_t *cuts;                /* times at which a node must begin, sorted */
-    size_t       n_cuts, next_cut;
+    hu_building   *b;
+    uint32_t       lane;
+    int64_t        now_ns;
+    frame          stack[MOST_DEPTH];
+    size_t         depth;
+    const int64_t *cuts; /* times at which a node must begin, sorted */
+    size_t         n_cuts, next_cut;
 } walk;
 
 int64_t hu_build_node_end(const hu_building *b, uint32_t node)
@@ -45,8 +45,15 @@ static bool put(walk *w, int64_t start_ns, int64_t end_ns, const frame *f, hu_ca
 {
     hu_building *b = w->b;
     hu_node     *last = b->nodes.n ? &b->nodes.at[b->nodes.n - 1] : NULL;
-    hu_node      fresh = {.start_ns = start_ns, .seen_ns = end_ns - start_ns, .lane = w->lane, .slice = f->slice,
-                          .after = HU_NONE, .waits = HU_NONE, .class = f->class, .in = f->in, .call = (uint8_t)call};
+    hu_node      fresh = {.start_ns = start_ns,
+                          .seen_ns = end_ns - start_ns,
+                          .lane = w->lane,
+                          .slice = f->slice,
+                          .after = HU_NONE,
+                          .waits = HU_NONE,
+                          .class = f->class,
+                          .in = f->in,
+                          .call = (uint8_t)call};
 
     if (call == HU_CALL_NONE) {
         if (end_ns <= start_ns)
@@ -238,7 +245,11 @@ static bool walk_track(walk *w, const hu_track *t)
 /* A piece without length behind the last one of a thread, for what its last call waits for. */
 static bool end_lane(walk *w)
 {
-    const hu_node end = {.start_ns = w->now_ns, .lane = w->lane, .slice = HU_NONE, .after = HU_NONE, .waits = HU_NONE,
+    const hu_node end = {.start_ns = w->now_ns,
+                         .lane = w->lane,
+                         .slice = HU_NONE,
+                         .after = HU_NONE,
+                         .waits = HU_NONE,
                          .class = HU_CLASS_UNRECORDED};
 
     return hu_vec_push(w->b->ask->arena, &w->b->nodes, end);
@@ -350,14 +361,13 @@ int hu_build_lanes(hu_building *b, hu_error *err)
             b->g->main_lane = w->lane;
         w->cuts = cuts;
         w->n_cuts = t == main_track ? n_cuts : 0;
-        if (!walk_track(w, &ask->tracks[t]) ||
-            (t == main_track && b->g->is_whole && hu_build_has_calls(b) && !end_lane(w)))
+        if (!walk_track(w, &ask->tracks[t]) || (t == main_track && b->g->is_whole && hu_build_has_calls(b) && !end_lane(w)))
             return hu_fail_memory(err);
     }
     if (b->nodes.n == 0) {
         /* no host at all, or none that does anything: one thread that does nothing */
-        const hu_node nobody = {.start_ns = b->from_ns, .slice = HU_NONE, .after = HU_NONE, .waits = HU_NONE,
-                                .class = HU_CLASS_UNRECORDED};
+        const hu_node nobody = {
+            .start_ns = b->from_ns, .slice = HU_NONE, .after = HU_NONE, .waits = HU_NONE, .class = HU_CLASS_UNRECORDED};
 
         b->g->n_lanes = 1;
         b->g->main_lane = 0;

@@ -2,7 +2,7 @@
  * ops.c - the device's work of the window, behind the nodes that launched it and in the order of its streams. */
 #include "graph/build.h"
 
-enum { LONG_GAP_NS = 20000 };      /* inside of a graph: longer than the device needs from one kernel to the next */
+enum { LONG_GAP_NS = 20000 }; /* inside of a graph: longer than the device needs from one kernel to the next */
 
 static hu_class class_of(hu_kind kind)
 {
@@ -56,8 +56,14 @@ static bool collect(hu_building *b)
     for (size_t k = 0; k < ask->n_work; k++) {
         const uint32_t i = ask->work[k], launch = hu_trace_launch_of(ask->trace, i);
         const int64_t  end = hu_ask_end(ask, i);
-        hu_op          op = {.start_ns = ask->s.start_ns[i], .cost_ns = ask->s.dur_ns[i], .slice = i, .before = HU_NONE,
-                             .full = HU_NONE, .deps = HU_NONE, .class = (uint8_t)class_of(ask->s.kind[i]), .step = -1};
+        hu_op          op = {.start_ns = ask->s.start_ns[i],
+                             .cost_ns = ask->s.dur_ns[i],
+                             .slice = i,
+                             .before = HU_NONE,
+                             .full = HU_NONE,
+                             .deps = HU_NONE,
+                             .class = (uint8_t)class_of(ask->s.kind[i]),
+                             .step = -1};
 
         if (op.start_ns >= b->to_ns && launch == HU_NONE)
             break;
@@ -136,9 +142,9 @@ static bool link_graph(hu_building *b, const hu_node *n)
     uint32_t first = HU_NONE, latest = HU_NONE;
 
     for (uint32_t i = n->ops; i < n->ops + n->n_ops; i++) {
-        hu_op   *op = &b->ops.at[i];
-        hu_link  link = {.from = latest, .at = HU_AT_OP_END, .class = HU_CLASS_GAP};
-        int64_t  weight;
+        hu_op  *op = &b->ops.at[i];
+        hu_link link = {.from = latest, .at = HU_AT_OP_END, .class = HU_CLASS_GAP};
+        int64_t weight;
 
         if (!op->has_launch)
             continue;

@@ -74,8 +74,12 @@ static bool collect(hu_pipeline_work *w)
             last->n++;
             continue;
         }
-        if (!hu_vec_push(w->arena, &w->parts, ((hu_pipeline_part){.dp = w->at[i].dp, .stage = w->at[i].stage,
-                .worker = find_worker(w->p, w->at[i].dp, w->at[i].stage), .first = i, .n = 1})))
+        if (!hu_vec_push(w->arena, &w->parts,
+                         ((hu_pipeline_part){.dp = w->at[i].dp,
+                                             .stage = w->at[i].stage,
+                                             .worker = find_worker(w->p, w->at[i].dp, w->at[i].stage),
+                                             .first = i,
+                                             .n = 1})))
             return false;
     }
     for (size_t i = 0; i < w->parts.n; i++)
@@ -132,12 +136,12 @@ static const char *find_hole(hu_pipeline_work *w, hu_arena *arena)
 
 /* Room for ordering one step, by row; the arena of the work holds it. */
 typedef struct {
-    uint32_t *open;             /* of a group's first row: waits that are not over             */
-    uint32_t *next;             /* the next member of a row's group                            */
-    uint32_t *tail;             /* of a group's first row: its last member so far              */
-    uint32_t *after_first, *after;      /* n + 1, and who waits for each row                   */
-    uint32_t *queue;            /* first rows of groups, in the order in which they are ready  */
-    uint32_t *number;           /* of each row in the order that results                       */
+    uint32_t *open;                /* of a group's first row: waits that are not over */
+    uint32_t *next;                /* the next member of a row's group */
+    uint32_t *tail;                /* of a group's first row: its last member so far */
+    uint32_t *after_first, *after; /* n + 1, and who waits for each row */
+    uint32_t *queue;               /* first rows of groups, in the order in which they are ready */
+    uint32_t *number;              /* of each row in the order that results */
 } ordering;
 
 static bool take_ordering(hu_pipeline_work *w, hu_arena *arena, ordering *o)
@@ -218,10 +222,21 @@ static bool take_columns(const hu_pipeline_work *w, hu_arena *arena, uint32_t n_
     s->cost_ns = hu_arena_calloc(arena, n, sizeof *s->cost_ns);
     s->delay_ns = hu_arena_calloc(arena, n, sizeof *s->delay_ns);
     s->scratch = hu_arena_calloc(arena, 4 * n, sizeof *s->scratch);
-    *s = (hu_pipeline_step){.step = s->step, .n = w->n, .n_groups = n_groups, .group_first = c->group_first,
-                            .wait_first = c->wait_first, .waits = c->waits, .worker = c->worker, .row = c->row,
-                            .kind = c->kind, .is_frozen = c->is_frozen, .is_first = c->is_first, .cost_ns = s->cost_ns,
-                            .delay_ns = s->delay_ns, .scratch = s->scratch, .measured_ns = s->measured_ns};
+    *s = (hu_pipeline_step){.step = s->step,
+                            .n = w->n,
+                            .n_groups = n_groups,
+                            .group_first = c->group_first,
+                            .wait_first = c->wait_first,
+                            .waits = c->waits,
+                            .worker = c->worker,
+                            .row = c->row,
+                            .kind = c->kind,
+                            .is_frozen = c->is_frozen,
+                            .is_first = c->is_first,
+                            .cost_ns = s->cost_ns,
+                            .delay_ns = s->delay_ns,
+                            .scratch = s->scratch,
+                            .measured_ns = s->measured_ns};
     return c->group_first && c->wait_first && c->waits && c->worker && c->row && c->kind && c->is_frozen && c->is_first &&
            s->cost_ns && s->delay_ns && s->scratch;
 }
@@ -387,7 +402,8 @@ static int fail_empty(const hu_pipeline *p, hu_error *err)
 {
     return hu_fail(err, HU_EEMPTY, NULL, HU_NO_OFFSET,
                    "no step is whole: in step %lld %s; all operations of all workers are needed for some steps "
-                   "at least", (long long)p->steps[0].step, p->steps[0].left_out);
+                   "at least",
+                   (long long)p->steps[0].step, p->steps[0].left_out);
 }
 
 static bool build_steps(hu_pipeline_work *w, hu_arena *arena)

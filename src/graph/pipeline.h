@@ -7,7 +7,7 @@
 
 typedef struct {
     uint32_t dp, stage;
-    int32_t  rank;                          /* -1: not told */
+    int32_t  rank; /* -1: not told */
 } hu_pipeline_worker;
 
 /*
@@ -20,30 +20,30 @@ typedef struct {
 typedef struct {
     int64_t         step;
     uint32_t        n, n_groups;
-    const uint32_t *group_first;            /* n_groups + 1: where each group's operations begin              */
-    const uint32_t *wait_first, *waits;     /* n + 1, and what each operation waits for                        */
-    const uint32_t *worker, *row;           /* of each operation: whose it is, where in the table              */
+    const uint32_t *group_first;        /* n_groups + 1: where each group's operations begin */
+    const uint32_t *wait_first, *waits; /* n + 1, and what each operation waits for */
+    const uint32_t *worker, *row;       /* of each operation: whose it is, where in the table */
     const uint8_t  *kind;
-    const bool     *is_frozen;              /* nobody knows what was at its other end: stays as it was        */
-    const bool     *is_first;               /* the first thing that its worker waits for in the step           */
-    double         *cost_ns;                /* duration; of what meets: from the last arrival on (below)       */
-    double         *delay_ns;               /* from when it could have begun to when it did                    */
-    double         *scratch;                /* 4 n, for replays: one at a time                                 */
-    double          measured_ns;            /* from the first start to the last end                            */
-    uint32_t        unpaired;               /* sends and receives whose other end is not in the table         */
-    const char     *left_out;               /* why it is not replayed, in words; NULL: it is                   */
+    const bool     *is_frozen;   /* nobody knows what was at its other end: stays as it was */
+    const bool     *is_first;    /* the first thing that its worker waits for in the step */
+    double         *cost_ns;     /* duration; of what meets: from the last arrival on (below) */
+    double         *delay_ns;    /* from when it could have begun to when it did */
+    double         *scratch;     /* 4 n, for replays: one at a time */
+    double          measured_ns; /* from the first start to the last end */
+    uint32_t        unpaired;    /* sends and receives whose other end is not in the table */
+    const char     *left_out;    /* why it is not replayed, in words; NULL: it is */
 } hu_pipeline_step;
 
 typedef struct {
     const hu_operations *table;
-    hu_pipeline_worker  *workers;           /* by dp, then stage                                               */
-    hu_pipeline_step    *steps;             /* by number                                                       */
+    hu_pipeline_worker  *workers; /* by dp, then stage */
+    hu_pipeline_step    *steps;   /* by number */
     size_t               n_workers, n_steps, n_kept;
-    uint32_t             n_stages, n_dp;    /* the largest number + 1                                          */
-    uint32_t             n_dp_seen;         /* how many occur                                                  */
-    int64_t              n_model_chunks;    /* in the whole model                                              */
-    bool                 has_dp;            /* gradients are exchanged between workers                         */
-    bool                 overlaps_grads;    /* while backward passes still run                                 */
+    uint32_t             n_stages, n_dp; /* the largest number + 1 */
+    uint32_t             n_dp_seen;      /* how many occur */
+    int64_t              n_model_chunks; /* in the whole model */
+    bool                 has_dp;         /* gradients are exchanged between workers */
+    bool                 overlaps_grads; /* while backward passes still run */
 } hu_pipeline;
 
 /*

@@ -16,39 +16,39 @@ static const int64_t HU_PIPELINE_CLOCK_NS = 10000000;
 
 /* One worker in one step: its operations by kind, in the order of their starts. */
 typedef struct {
-    uint32_t  dp, stage, worker;            /* worker: index in hu_pipeline.workers                        */
-    uint32_t  first, n;                     /* its rows, from the step's first row on                      */
-    uint32_t *list;                         /* rows by kind                                                */
+    uint32_t  dp, stage, worker; /* worker: index in hu_pipeline.workers */
+    uint32_t  first, n;          /* its rows, from the step's first row on */
+    uint32_t *list;              /* rows by kind */
     uint32_t  list_first[HU_OPERATION_COUNT + 1];
-    uint32_t *computes, n_computes;         /* forward and backward as they ran                            */
+    uint32_t *computes, n_computes; /* forward and backward as they ran */
 } hu_pipeline_part;
 
 /* What a row carries to another worker. */
 typedef enum {
     HU_CARGO_NONE,
-    HU_CARGO_CARRIED,                       /* it has another end: the model goes on beyond it             */
-    HU_CARGO_MET,                           /* and both ends are one group                                 */
-    HU_CARGO_LONE,                          /* the row of its other end is missing, but not the pass behind that */
+    HU_CARGO_CARRIED, /* it has another end: the model goes on beyond it */
+    HU_CARGO_MET,     /* and both ends are one group */
+    HU_CARGO_LONE,    /* the row of its other end is missing, but not the pass behind that */
 } hu_pipeline_cargo;
 
 typedef struct {
-    uint32_t from, to;                      /* rows; `to` waits for the end of `from`                      */
+    uint32_t from, to; /* rows; `to` waits for the end of `from` */
 } hu_pipeline_wait;
 
 /* What is filled for each step anew; the room stays. */
 typedef struct {
     hu_pipeline        *p;
-    const hu_operation *at;                 /* the step's rows                                             */
+    const hu_operation *at; /* the step's rows */
     uint32_t            n;
-    hu_arena           *arena;              /* of all this                                                 */
+    hu_arena           *arena; /* of all this */
     HU_VEC(hu_pipeline_part) parts;
     HU_VEC(hu_pipeline_wait) waits;
-    HU_VEC(uint32_t) lists, computes;       /* what the parts point into                                   */
-    HU_VEC(uint32_t) meets;                 /* of each row: the first row of its group; itself when alone  */
-    HU_VEC(uint32_t) match;                 /* of each send or receive: the pass that it serves            */
-    HU_VEC(uint8_t) cargo;                  /* hu_pipeline_cargo of each row                               */
+    HU_VEC(uint32_t) lists, computes; /* what the parts point into */
+    HU_VEC(uint32_t) meets;           /* of each row: the first row of its group; itself when alone */
+    HU_VEC(uint32_t) match;           /* of each send or receive: the pass that it serves */
+    HU_VEC(uint8_t) cargo;            /* hu_pipeline_cargo of each row */
     HU_VEC(uint32_t) room;
-    bool                is_short;           /* of memory                                                   */
+    bool is_short; /* of memory */
 } hu_pipeline_work;
 
 static inline uint32_t hu_pipeline_count(const hu_pipeline_part *part, hu_operation_kind kind)

@@ -82,7 +82,7 @@ static void chain_dp(hu_pipeline_work *w, const hu_pipeline_part *part)
     for (uint32_t i = hu_pipeline_count(part, HU_OPERATION_PARAMS); i-- > 0;) {
         const uint32_t row = hu_pipeline_list(part, HU_OPERATION_PARAMS)[i];
         const uint32_t pass = is_new_chunk(gathered, w->at[row].chunk) ? first_forward(w, part, w->at[row].chunk)
-                                                                      : HU_PIPELINE_NONE;
+                                                                       : HU_PIPELINE_NONE;
 
         if (pass != HU_PIPELINE_NONE)
             hu_pipeline_wait_for(w, row, pass);
@@ -90,7 +90,7 @@ static void chain_dp(hu_pipeline_work *w, const hu_pipeline_part *part)
     for (uint32_t i = 0; w->p->overlaps_grads && i < hu_pipeline_count(part, HU_OPERATION_GRADS); i++) {
         const uint32_t row = hu_pipeline_list(part, HU_OPERATION_GRADS)[i];
         const uint32_t pass = is_new_chunk(scattered, w->at[row].chunk) ? last_pass(w, part, false, w->at[row].chunk)
-                                                                       : HU_PIPELINE_NONE;
+                                                                        : HU_PIPELINE_NONE;
 
         if (pass != HU_PIPELINE_NONE)
             hu_pipeline_wait_for(w, pass, row);

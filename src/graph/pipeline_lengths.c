@@ -64,7 +64,7 @@ static bool add_step(hu_pipeline_lengths *l, const hu_pipeline_step *s, hu_arena
             return false;
         x = s->cost_ns[at];
         y = s->cost_ns[i];
-        *place = (hu_pipeline_place){place->n + 1,      place->x + x,       place->y + y,
+        *place = (hu_pipeline_place){place->n + 1,      place->x + x,      place->y + y,
                                      place->xx + x * x, place->yy + y * y, place->xy + x * y};
     }
     return true;

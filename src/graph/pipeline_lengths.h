@@ -14,11 +14,11 @@ typedef struct {
 typedef struct {
     const hu_pipeline *p;
     hu_arena          *arena;
-    hu_map             of;                  /* worker and chunk -> index in `places`                             */
+    hu_map             of; /* worker and chunk -> index in `places` */
     HU_VEC(hu_pipeline_place) places;
-    double             n;                   /* passes forward that have their backward pass                      */
-    double             correlation;         /* Pearson's, of deviations from the mean of a place; NaN: not known */
-    double             deviation_ns;        /* of forward passes from it                                         */
+    double n;            /* passes forward that have their backward pass */
+    double correlation;  /* Pearson's, of deviations from the mean of a place; NaN: not known */
+    double deviation_ns; /* of forward passes from it */
 } hu_pipeline_lengths;
 
 /* Over n steps of the pipeline, which is borrowed.  `out` lives in `arena`.  False when there is no memory. */

@@ -18,7 +18,7 @@
 
 static const struct direction {
     hu_operation_kind pass, send, recv;
-    int               ahead;                /* in chunks of the model */
+    int               ahead; /* in chunks of the model */
 } directions[] = {
     {HU_OPERATION_FORWARD, HU_OPERATION_FORWARD_SEND, HU_OPERATION_FORWARD_RECV, 1},
     {HU_OPERATION_BACKWARD, HU_OPERATION_BACKWARD_SEND, HU_OPERATION_BACKWARD_RECV, -1},
@@ -125,7 +125,7 @@ static void chain(hu_pipeline_work *w, const hu_pipeline_part *part, const struc
             k++;
         hu_pipeline_wait_for(w, row, w->match.at[row]);
         if (k > 0 && k < n)
-            hu_pipeline_wait_for(w, passes[k - 1], row);    /* it is asked for when the pass before it is done */
+            hu_pipeline_wait_for(w, passes[k - 1], row); /* it is asked for when the pass before it is done */
     }
     for (uint32_t i = 0; i < hu_pipeline_count(part, d->send); i++) {
         const uint32_t row = hu_pipeline_list(part, d->send)[i];
@@ -133,7 +133,7 @@ static void chain(hu_pipeline_work *w, const hu_pipeline_part *part, const struc
         if (w->match.at[row] != HU_PIPELINE_NONE)
             hu_pipeline_wait_for(w, w->match.at[row], row);
     }
-    for (int k = 0; k < 2; k++) {                           /* each of the four sorts of calls is a queue of its own */
+    for (int k = 0; k < 2; k++) { /* each of the four sorts of calls is a queue of its own */
         const hu_operation_kind kind = k ? d->send : d->recv;
 
         for (uint32_t i = 1; i < hu_pipeline_count(part, kind); i++)

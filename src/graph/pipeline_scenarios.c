@@ -23,9 +23,11 @@ size_t hu_pipeline_scenario_add(hu_pipeline_scenarios *s, hu_pipeline_scenario s
 }
 
 /* out[i] = yes[i] where `test` holds, else no[i]. */
+/* clang-format off */
 #define CHOOSE(test)                      \
     for (uint32_t i = 0; i < s->n; i++)   \
         out[i] = (test) ? yes[i] : no[i]
+/* clang-format on */
 
 static void choose(const hu_pipeline *p, const hu_pipeline_scenario *c, const hu_pipeline_step *s, const double *yes,
                    const double *no, double *out)
@@ -95,8 +97,7 @@ static void replay_step(void *context, size_t k)
             break;
         case HU_SCENARIO_BALANCED:
             for (uint32_t i = 0; i < s->n; i++)
-                cost[i] = s->cost_ns[i] *
-                          all->factor[all->p->workers[s->worker[i]].stage * HU_OPERATION_COUNT + s->kind[i]];
+                cost[i] = s->cost_ns[i] * all->factor[all->p->workers[s->worker[i]].stage * HU_OPERATION_COUNT + s->kind[i]];
             break;
         }
         all->step_ns[j * all->n_steps + k] = hu_pipeline_replay(s, costs, delays, end);

@@ -12,9 +12,10 @@
 
 enum { RESAMPLES = 200, LOADER_WORKERS = 4 };
 
-static const double FLOOR_POINTS = 0.3;         /* half of an interval is never below this */
+static const double FLOOR_POINTS = 0.3; /* half of an interval is never below this */
 
 /* Nor below this share of the gain: what removes time outright is surer than what guesses how much is left. */
+/* clang-format off */
 static const double floor_share[HU_EDIT_KINDS] = {
     [HU_EDIT_DATA] = 0.05,      [HU_EDIT_SYNC] = 0.15,      [HU_EDIT_COPY] = 0.20,   [HU_EDIT_LAUNCH] = 0.10,
     [HU_EDIT_HOST] = 0.05,      [HU_EDIT_KERNEL] = 0.10,    [HU_EDIT_OP] = 0.10,     [HU_EDIT_COMM] = 0.30,
@@ -25,6 +26,7 @@ static const double floor_share[HU_EDIT_KINDS] = {
     [HU_EDIT_STRAGGLER] = 0.10, [HU_EDIT_BALANCE] = 0.15, [HU_EDIT_HICCUPS] = 0.15, [HU_EDIT_NETWORK] = 0.10,
     [HU_EDIT_BANDWIDTH] = 0.20, [HU_EDIT_LATENCY] = 0.20,
 };
+/* clang-format on */
 
 double hu_price_doubt(hu_edit_kind kind)
 {
@@ -37,11 +39,11 @@ struct hu_pricer {
     hu_replay      *replay;
     hu_costs       *costs;
     int64_t        *before, *after, *base;
-    int64_t        *tied;               /* base, with frozen delays tied to the host                */
-    bool            is_tied;            /* does any frozen delay make a difference between the two  */
-    int64_t        *busy;               /* by stream                                               */
+    int64_t        *tied;    /* base, with frozen delays tied to the host */
+    bool            is_tied; /* does any frozen delay make a difference between the two */
+    int64_t        *busy;    /* by stream */
     double          step_ns;
-    double          error_pct;          /* of the replay against what was measured                     */
+    double          error_pct; /* of the replay against what was measured */
 };
 
 hu_pricer *hu_pricer_new(const hu_graph *g, double tensor_factor, hu_arena *arena)

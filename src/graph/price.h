@@ -6,15 +6,15 @@
 #include "graph/edit.h"
 
 typedef struct {
-    double before_ns, after_ns;         /* mean step, both simulated; after: the realistic flavour              */
-    double free_ns;                     /* after, as if it cost nothing: the upper bound                        */
-    double gain_pct, low_pct, high_pct; /* 100 (1 - after / before), and where the truth should lie             */
+    double before_ns, after_ns;         /* mean step, both simulated; after: the realistic flavour */
+    double free_ns;                     /* after, as if it cost nothing: the upper bound */
+    double gain_pct, low_pct, high_pct; /* 100 (1 - after / before), and where the truth should lie */
     double free_pct;
-    double sure_pct;                    /* low_pct without the scatter of the steps: what these steps would have gained */
-    double spread_pct;                  /* difference between the two anchors, in points                        */
-    double factor;                      /* of the realistic flavour                                             */
-    size_t touched;                     /* nodes and operations that the edit changed                           */
-    bool   is_feasible;                 /* no stream and no thread is busy for longer than the step             */
+    double sure_pct;    /* low_pct without the scatter of the steps: what these steps would have gained */
+    double spread_pct;  /* difference between the two anchors, in points */
+    double factor;      /* of the realistic flavour */
+    size_t touched;     /* nodes and operations that the edit changed */
+    bool   is_feasible; /* no stream and no thread is busy for longer than the step */
 } hu_price;
 
 /* A graph with all that its replays need; one thread at a time. */
@@ -39,6 +39,6 @@ const int64_t *hu_pricer_ends_ns(const hu_pricer *p);
 const hu_graph      *hu_pricer_graph(const hu_pricer *p);
 const hu_edit_facts *hu_pricer_facts(const hu_pricer *p);
 hu_replay           *hu_pricer_replay(hu_pricer *p);
-hu_costs            *hu_pricer_costs(hu_pricer *p);         /* as they were, when it returns */
+hu_costs            *hu_pricer_costs(hu_pricer *p); /* as they were, when it returns */
 
 #endif

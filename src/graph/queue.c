@@ -12,8 +12,8 @@
 
 enum { FEWEST_BLOCKED = 8, LEAST_QUEUE = 64, LONG_CALL_NS = 20000, REACH_NS = 100000 };
 
-static const double LONG_FACTOR = 4;        /* of the median launch */
-static const double SPREAD = 0.05;          /* of the queue's length, that half of the blocked launches agree within */
+static const double LONG_FACTOR = 4; /* of the median launch */
+static const double SPREAD = 0.05;   /* of the queue's length, that half of the blocked launches agree within */
 
 static bool is_blocked(const hu_building *b, const hu_node *n)
 {
@@ -78,8 +78,7 @@ int hu_build_queue(hu_building *b, hu_error *err)
         if (at < first + (uint32_t)queue)
             continue;
         b->ops.at[node->ops].full = b->by_stream[at - (uint32_t)queue];
-        if (is_blocked(b, node) &&
-            llabs(hu_build_node_end(b, i) - hu_build_op_end(b, b->ops.at[node->ops].full)) < REACH_NS)
+        if (is_blocked(b, node) && llabs(hu_build_node_end(b, i) - hu_build_op_end(b, b->ops.at[node->ops].full)) < REACH_NS)
             node->cost_ns = b->g->calibration.call_ns[node->call];
     }
     hu_arena_drop(b->ask->scratch, depth);

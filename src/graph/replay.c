@@ -137,8 +137,8 @@ double hu_replay_step_ns(const hu_graph *g, const int64_t *ends_ns)
 typedef struct {
     const hu_replay *r;
     const hu_costs  *c;
-    int64_t *begin, *end;           /* by node */
-    int64_t *start, *stop;          /* by operation */
+    int64_t         *begin, *end;  /* by node */
+    int64_t         *start, *stop; /* by operation */
 } latest;
 
 static void at_most(int64_t *time_ns, int64_t bound_ns)

@@ -7,35 +7,35 @@
 
 /* What an edit may change of a node or an operation. */
 enum {
-    HU_EDIT_NO_WAIT = 1,        /* a call that no longer waits for the device                               */
-    HU_EDIT_DETACHED = 2,       /* an operation that nothing waits for but the end of its step              */
+    HU_EDIT_NO_WAIT = 1,  /* a call that no longer waits for the device */
+    HU_EDIT_DETACHED = 2, /* an operation that nothing waits for but the end of its step */
 };
 
 typedef enum {
-    HU_ANCHOR_PREDECESSOR,      /* frozen delays follow what comes before them                              */
-    HU_ANCHOR_HOST,             /* frozen delays stay as long after their launch as they were               */
+    HU_ANCHOR_PREDECESSOR, /* frozen delays follow what comes before them */
+    HU_ANCHOR_HOST,        /* frozen delays stay as long after their launch as they were */
 } hu_anchor;
 
 /* One set of costs of a graph; made by hu_costs_new, changed by edits. */
 typedef struct {
-    int64_t  *node, *op;        /* cost_ns of each                                                          */
+    int64_t  *node, *op; /* cost_ns of each */
     uint8_t  *node_flags, *op_flags;
     hu_anchor anchor;
-    int64_t   scale;            /* all weights times this; 1                                                */
+    int64_t   scale; /* all weights times this; 1 */
 } hu_costs;
 
 /* Where the time of a replay went, on its critical path. */
 typedef struct {
-    uint32_t name;              /* string id of the slice; 0 none                                           */
-    uint8_t  class;
-    int64_t  total_ns, count;
+    uint32_t name; /* string id of the slice; 0 none */
+    uint8_t class;
+    int64_t total_ns, count;
 } hu_path_row;
 
 typedef struct {
-    int64_t by_class[HU_CLASS_COUNT];   /* sum = total_ns, exactly                                          */
-    int64_t total_ns;
-    hu_path_row *at;            /* by total_ns, class, name; NULL unless it was asked for                   */
-    size_t  n;
+    int64_t      by_class[HU_CLASS_COUNT]; /* sum = total_ns, exactly */
+    int64_t      total_ns;
+    hu_path_row *at; /* by total_ns, class, name; NULL unless it was asked for */
+    size_t       n;
 } hu_path;
 
 /* Working space of replays of one graph; one thread at a time. */

@@ -10,9 +10,9 @@ typedef struct {
     hu_steps   steps;
     hu_graph   graph;
     hu_pricer *pricer;
-    hu_path    path;                /* of the replay as it was */
+    hu_path    path; /* of the replay as it was */
     hu_check   check;
-    double     tensor_factor;       /* how much faster tensor cores are than what products of fp32 run on; 0 unknown */
+    double     tensor_factor; /* how much faster tensor cores are than what products of fp32 run on; 0 unknown */
     hu_arena  *arena, *scratch;
 } hu_simulation;
 

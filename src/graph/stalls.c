@@ -12,7 +12,7 @@
 
 enum { LEAST_STALL_NS = 300000, FEWEST_STEPS = 3 };
 
-static const double STALL_FACTOR = 30;      /* of the median on the thread */
+static const double STALL_FACTOR = 30; /* of the median on the thread */
 
 static bool is_plain(const hu_building *b, const hu_node *n)
 {
@@ -33,16 +33,16 @@ static uint64_t place_of(const hu_building *b, uint32_t node, uint32_t next)
 
 int hu_build_stalls(hu_building *b, hu_error *err)
 {
-    const size_t steps = b->g->n_marks - 1;
-    int64_t     *samples;
-    uint32_t    *next, last = HU_NONE;
-    hu_map       count;
-    size_t       n = 0;
-    int64_t      least;
-    const uint32_t regular = steps > 3 ? (uint32_t)steps - 1 : 2;     /* one may lie at the border of the window */
+    const size_t   steps = b->g->n_marks - 1;
+    int64_t       *samples;
+    uint32_t      *next, last = HU_NONE;
+    hu_map         count;
+    size_t         n = 0;
+    int64_t        least;
+    const uint32_t regular = steps > 3 ? (uint32_t)steps - 1 : 2; /* one may lie at the border of the window */
 
     if (b->g->n_marks <= FEWEST_STEPS)
-        return 0;       /* too few to tell what comes back from what does not */
+        return 0; /* too few to tell what comes back from what does not */
     samples = hu_arena_grow(b->ask->scratch, NULL, (b->nodes.n + 1) * sizeof *samples);
     next = hu_arena_grow(b->ask->scratch, NULL, (b->nodes.n + 1) * sizeof *next);
     if (!samples || !next || !hu_map_init(&count, b->ask->scratch, 64))

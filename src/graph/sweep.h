@@ -13,18 +13,18 @@
 /* Which term was the largest.  Above HU_BY_LINK: a row of g->link. */
 enum { HU_BY_OWN, HU_BY_LAUNCH, HU_BY_BEFORE, HU_BY_START, HU_BY_FULL, HU_BY_HOST, HU_BY_LINK };
 
-enum { HU_EXTERNAL_NS = 100000 };           /* a delay this long has a cause outside of the stream */
+enum { HU_EXTERNAL_NS = 100000 }; /* a delay this long has a cause outside of the stream */
 
 struct hu_replay {
     const hu_graph *g;
-    int64_t   origin_ns;                                /* at which its window begins; 0 of a rank alone */
-    int64_t  *lane_end, *stream_end;
-    uint32_t *stream_last;
-    int64_t  *node_begin, *node_end, *op_start, *op_end;
-    uint32_t *node_end_by, *op_by;                      /* NULL until a path is asked for */
-    uint32_t *op_before;                                /* the one that HU_BY_BEFORE means, after edits */
-    uint32_t *lane_before;                              /* the node before in its lane */
-    hu_arena *arena;
+    int64_t         origin_ns; /* at which its window begins; 0 of a rank alone */
+    int64_t        *lane_end, *stream_end;
+    uint32_t       *stream_last;
+    int64_t        *node_begin, *node_end, *op_start, *op_end;
+    uint32_t       *node_end_by, *op_by; /* NULL until a path is asked for */
+    uint32_t       *op_before;           /* the one that HU_BY_BEFORE means, after edits */
+    uint32_t       *lane_before;         /* the node before in its lane */
+    hu_arena       *arena;
 };
 
 /* Room for what a path needs.  False when there is no memory. */

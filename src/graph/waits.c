@@ -11,16 +11,16 @@
 #include "graph/build.h"
 
 enum {
-    RETURN_NS = 60000,              /* from the end of the work to the return, at most                  */
-    USUAL_RETURN_NS = 5000,         /* where nothing was seen of it; 3 to 20 us were measured           */
-    EARLY_NS = 2000,                /* clocks of host and device disagree by so much                    */
-    LONG_CALL_NS = 20000,           /* an allocation that takes longer may have waited                  */
+    RETURN_NS = 60000,      /* from the end of the work to the return, at most */
+    USUAL_RETURN_NS = 5000, /* where nothing was seen of it; 3 to 20 us were measured */
+    EARLY_NS = 2000,        /* clocks of host and device disagree by so much */
+    LONG_CALL_NS = 20000,   /* an allocation that takes longer may have waited */
     MOST_STREAMS = 64,
 };
 
 typedef struct {
     hu_building *b;
-    hu_map       sync_of_call;      /* correlation -> slice of the record */
+    hu_map       sync_of_call; /* correlation -> slice of the record */
     uint32_t     device_name, event_name;
 } work;
 
@@ -50,8 +50,8 @@ static bool wait_for(hu_building *b, uint32_t node, uint32_t op, uint8_t at, hu_
 {
     const int64_t from = at == HU_AT_OP_END ? hu_build_op_end(b, op) : b->ops.at[op].start_ns;
     const int64_t seen = hu_build_node_end(b, node) - from;
-    const hu_link link = {.from = op, .weight_ns = seen > INT32_MAX ? INT32_MAX : (int32_t)seen, .at = at,
-                          .class = (uint8_t)class};
+    const hu_link link = {
+        .from = op, .weight_ns = seen > INT32_MAX ? INT32_MAX : (int32_t)seen, .at = at, .class = (uint8_t) class};
 
     b->g->calibration.wait_links++;
     return hu_build_link_node(b, node, link);
@@ -72,14 +72,14 @@ static bool wait_for_all(hu_building *b, uint32_t node, int64_t device, hu_class
         if (op == HU_NONE || (device >= 0 && b->stream_track[s]->device != device))
             continue;
         if (hu_build_op_end(b, op) > end + EARLY_NS)
-            continue;       /* not waited for: another device, or a record that lies */
+            continue; /* not waited for: another device, or a record that lies */
         last[n++] = op;
         latest = hu_build_op_end(b, op) > latest ? hu_build_op_end(b, op) : latest;
     }
     *found = n > 0 && latest > b->nodes.at[node].start_ns;
     weight = *found && end - latest <= RETURN_NS ? end - latest : USUAL_RETURN_NS;
     for (size_t i = 0; i < n; i++) {
-        const hu_link link = {.from = last[i], .weight_ns = (int32_t)weight, .at = HU_AT_OP_END, .class = (uint8_t)class};
+        const hu_link link = {.from = last[i], .weight_ns = (int32_t)weight, .at = HU_AT_OP_END, .class = (uint8_t) class};
 
         b->g->calibration.wait_links++;
         if (!hu_build_link_node(b, node, link))
@@ -121,13 +121,13 @@ static uint32_t of_record(const hu_building *b, const hu_map *calls, const hu_sy
 
 static bool wait_sync(work *w, const hu_map *calls, uint32_t node, bool *waited)
 {
-    hu_building  *b = w->b;
-    const hu_ask *ask = b->ask;
-    const hu_str  name = hu_ask_name(ask, b->nodes.at[node].slice);
+    hu_building   *b = w->b;
+    const hu_ask  *ask = b->ask;
+    const hu_str   name = hu_ask_name(ask, b->nodes.at[node].slice);
     const uint32_t correlation = ask->s.correlation[b->nodes.at[node].slice];
     const uint32_t record = correlation ? hu_map_get(&w->sync_of_call, correlation) : HU_MAP_NONE;
     uint32_t       op = HU_NONE;
-    hu_class       class = HU_CLASS_RETURN;
+    hu_class class = HU_CLASS_RETURN;
 
     *waited = false;
     if (hu_str_has(name, HU_STR("Device")) || hu_str_has(name, HU_STR("Ctx")))
@@ -155,8 +155,7 @@ static bool wait_sync(work *w, const hu_map *calls, uint32_t node, bool *waited)
     *waited = hu_build_op_end(b, op) > b->nodes.at[node].start_ns;
     if (!*waited) {
         /* it had ended, so nothing was seen of the cost of waiting */
-        const hu_link link = {.from = op, .weight_ns = USUAL_RETURN_NS, .at = HU_AT_OP_END,
-                              .class = (uint8_t)class};
+        const hu_link link = {.from = op, .weight_ns = USUAL_RETURN_NS, .at = HU_AT_OP_END, .class = (uint8_t) class};
 
         return hu_build_link_node(b, node, link);
     }
@@ -167,7 +166,7 @@ static bool wait_sync(work *w, const hu_map *calls, uint32_t node, bool *waited)
 static bool wait_copy(hu_building *b, uint32_t node, bool *waited)
 {
     const hu_node *n = &b->nodes.at[node];
-    const uint32_t own = n->ops + n->n_ops - 1;        /* behind work without a launch that was put here */
+    const uint32_t own = n->ops + n->n_ops - 1; /* behind work without a launch that was put here */
     const hu_op   *op = n->n_ops ? &b->ops.at[own] : NULL;
     const int64_t  end = hu_build_node_end(b, node);
     bool           pageable, blocks;

@@ -14,10 +14,10 @@ void hu_walk_add(hu_walk *w, hu_class class, uint32_t slice, int64_t to_ns)
     if (!w->arena || w->failed)
         return;
     name = slice == HU_NONE ? 0 : w->r->g->ask->s.name[slice];
-    place = hu_map_put(&w->row_of_key, (uint64_t)class << 32 | name);
+    place = hu_map_put(&w->row_of_key, (uint64_t) class << 32 | name);
     if (place && *place == HU_MAP_NONE) {
         *place = (uint32_t)w->rows.n;
-        if (!hu_vec_push(w->arena, &w->rows, ((hu_path_row){.name = name, .class = (uint8_t)class})))
+        if (!hu_vec_push(w->arena, &w->rows, ((hu_path_row){.name = name, .class = (uint8_t) class})))
             place = NULL;
     }
     if (!place) {

@@ -11,13 +11,13 @@ enum { HU_WALK_NODE_BEGIN, HU_WALK_NODE_END, HU_WALK_OP_START, HU_WALK_OP_END, H
 
 typedef struct {
     const hu_replay *r;
-    hu_path   *path;
-    int64_t    from_ns;         /* what lies before is not of the window */
-    int64_t    now_ns;
-    hu_map     row_of_key;
+    hu_path         *path;
+    int64_t          from_ns; /* what lies before is not of the window */
+    int64_t          now_ns;
+    hu_map           row_of_key;
     HU_VEC(hu_path_row) rows;
-    hu_arena  *arena;           /* NULL: no rows */
-    bool       failed;
+    hu_arena *arena; /* NULL: no rows */
+    bool      failed;
 } hu_walk;
 
 /* The time from `to_ns` to where the walk is was of this class; the walk is at `to_ns` then. */

@@ -8,7 +8,7 @@
 
 enum { FEWEST_STEPS = 3 };
 
-static const int64_t LONGEST_NS = INT64_C(1) << 58;     /* 9 years; so that sums of weights stay far from the end of int64 */
+static const int64_t LONGEST_NS = INT64_C(1) << 58; /* 9 years; so that sums of weights stay far from the end of int64 */
 
 /* The longest run of steps that count; the later one of two equals. */
 static size_t longest_run(const hu_steps *steps, size_t *n)
@@ -61,8 +61,8 @@ bool hu_build_window(hu_building *b, size_t max_slices)
                                        : HU_NONE;
     int64_t         start;
     const int64_t   span = span_of(b, only, &start);
-    const double  share = b->ask->s.n ? (double)max_slices / (double)b->ask->s.n : 1;
-    size_t n, first = longest_run(steps, &n);
+    const double    share = b->ask->s.n ? (double)max_slices / (double)b->ask->s.n : 1;
+    size_t          n, first = longest_run(steps, &n);
 
     if (span <= 0 || span > LONGEST_NS || start > INT64_MAX / 2)
         return false;

@@ -13,7 +13,7 @@
 #include "ingest/format.h"
 
 enum {
-    LOOK_AHEAD_BYTES = 512,             /* what is_event_start may need to see */
+    LOOK_AHEAD_BYTES = 512, /* what is_event_start may need to see */
 };
 
 typedef struct {
@@ -21,7 +21,7 @@ typedef struct {
     chrome_scan_event *scan;
     hu_span            span;
     const char        *p, *end;
-    int64_t            n_members;       /* of the top object */
+    int64_t            n_members; /* of the top object */
     bool               saw_events, saw_nodes, saw_rocprof;
     hu_error          *err;
 } document;
@@ -157,7 +157,7 @@ static int read_events(document *d)
                 q->events++;
                 chrome_take_event(&d->r);
                 d->p = after;
-                if (memcmp(after, ",\n  {", 5) == 0)    /* as Kineto writes it: no search for the next one */
+                if (memcmp(after, ",\n  {", 5) == 0) /* as Kineto writes it: no search for the next one */
                     d->p += 4;
                 continue;
             }
@@ -265,7 +265,7 @@ static int read_member(document *d)
         return rc;
     key.n = (size_t)(after - d->p) - 2;
     key.n = key.n < sizeof text ? key.n : sizeof text;
-    memcpy(text, d->p + 1, key.n);      /* a refill moves the span */
+    memcpy(text, d->p + 1, key.n); /* a refill moves the span */
     key.p = text;
     d->p = after;
     rc = next_solid(d);
@@ -314,7 +314,7 @@ static int read_object(document *d)
         } else if (*d->p == ',') {
             d->p++;
         } else if (d->saw_events) {
-            return 0;               /* the rest is garbage behind the events; counted by the caller */
+            return 0; /* the rest is garbage behind the events; counted by the caller */
         } else {
             return hu_fail(d->err, HU_EFORMAT, hu_input_name(d->r.in), offset_of(d, d->p),
                            "not JSON: a member name in quotes was expected here; is this a profiler trace");
@@ -344,7 +344,7 @@ static int count_trailing(document *d)
 /* Nothing was found: says what the file is, where that can be told. */
 static int fail_empty(document *d)
 {
-    const char *name = hu_input_name(d->r.in);
+    const char       *name = hu_input_name(d->r.in);
     const hu_quality *q = hu_builder_quality(d->r.b);
 
     if (d->saw_nodes)

@@ -9,6 +9,7 @@
 #include "base/str.h"
 
 /* The places that values go to.  Event members first, then arguments; each name once. */
+/* clang-format off */
 enum {
     CHROME_PH, CHROME_CAT, CHROME_NAME, CHROME_PID, CHROME_TID, CHROME_TS, CHROME_DUR, CHROME_ARGS, CHROME_ID,
     CHROME_SCOPE, CHROME_BIND,
@@ -31,34 +32,35 @@ enum {
     CHROME_IGNORED,
     CHROME_PLACES
 };
+/* clang-format on */
 
 typedef enum {
-    CHROME_INT,             /* number: a whole number that fits int64 (or, for ts and dur, nanoseconds)     */
-    CHROME_REAL,            /* text: a number with a point or an exponent, or too large                     */
-    CHROME_STRING,          /* text: between the quotes, escapes not resolved                               */
-    CHROME_CONTAINER,       /* text: an array or object, brackets included                                  */
-    CHROME_WORD,            /* text: true, false, null, and what sloppy writers leave: NaN, Infinity, N/A   */
-    CHROME_DOUBLE,          /* real: from formats that hold binary numbers; no text                         */
+    CHROME_INT,       /* number: a whole number that fits int64 (or, for ts and dur, nanoseconds) */
+    CHROME_REAL,      /* text: a number with a point or an exponent, or too large */
+    CHROME_STRING,    /* text: between the quotes, escapes not resolved */
+    CHROME_CONTAINER, /* text: an array or object, brackets included */
+    CHROME_WORD,      /* text: true, false, null, and what sloppy writers leave: NaN, Infinity, N/A */
+    CHROME_DOUBLE,    /* real: from formats that hold binary numbers; no text */
 } chrome_type;
 
 typedef struct {
     const char *p;
     uint32_t    n;
-    uint8_t     type;       /* chrome_type                                                          */
-    uint8_t     found;      /* STRING_ESCAPES, STRING_CONTROLS                                      */
-    uint32_t    stamp;      /* the value is present when this equals the event's stamp              */
+    uint8_t     type;  /* chrome_type */
+    uint8_t     found; /* STRING_ESCAPES, STRING_CONTROLS */
+    uint32_t    stamp; /* the value is present when this equals the event's stamp */
     union {
-        int64_t number;     /* CHROME_INT                                                           */
-        double  real;       /* CHROME_DOUBLE                                                        */
+        int64_t number; /* CHROME_INT */
+        double  real;   /* CHROME_DOUBLE */
     };
 } chrome_value;
 
 typedef struct {
     chrome_value at[CHROME_PLACES];
     uint32_t     stamp;
-    uint32_t     duplicates;        /* members that came twice; the last one counts                 */
-    uint32_t     odd_words;         /* bare words that are not true, false or null                  */
-    bool         too_deep;          /* the event nests deeper than the limit                        */
+    uint32_t     duplicates; /* members that came twice; the last one counts */
+    uint32_t     odd_words;  /* bare words that are not true, false or null */
+    bool         too_deep;   /* the event nests deeper than the limit */
     /* numeric arguments that nobody lists, for counters: name and value, as many as fit */
     struct {
         hu_str key, value;
@@ -74,7 +76,7 @@ static inline bool chrome_has(const chrome_event *e, int place)
 /* One spelling: the text with its closing quote, padded so that a wide load stays inside. */
 typedef struct {
     char    text[64];
-    uint8_t n;              /* closing quote included */
+    uint8_t n; /* closing quote included */
     uint8_t place;
     uint8_t is_arg;
 } chrome_key;
@@ -90,10 +92,10 @@ typedef uint8_t chrome_guess[2];
  * optional arguments come and go.
  */
 typedef struct {
-    uint8_t    slots[2][CHROME_KEY_SLOTS];      /* [is_arg]: hash to index of a key */
+    uint8_t      slots[2][CHROME_KEY_SLOTS]; /* [is_arg]: hash to index of a key */
     chrome_guess next[CHROME_CLASSES][CHROME_MOST_KEYS + 2];
-    int64_t    nesting;                         /* limit */
-    const char *stop;                           /* where a scan that failed gave up */
+    int64_t      nesting; /* limit */
+    const char  *stop;    /* where a scan that failed gave up */
 } chrome_scanner;
 
 extern const chrome_key chrome_keys[];

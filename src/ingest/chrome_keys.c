@@ -9,7 +9,7 @@ const chrome_key chrome_keys[] = {
     CHROME_EVENT_KEYS(K)
 #undef K
 #define K(place, text) {text "\"", sizeof(text), CHROME_##place, 1},
-    CHROME_ARG_KEYS(K)
+        CHROME_ARG_KEYS(K)
 #undef K
 };
 
@@ -32,7 +32,7 @@ static size_t slot_of(const chrome_key *k)
 void chrome_scanner_init(chrome_scanner *scanner, int64_t nesting)
 {
     memset(scanner->slots, CHROME_NO_KEY, sizeof scanner->slots);
-    memset(scanner->next, 0, sizeof scanner->next);     /* any key is a guess as good as another */
+    memset(scanner->next, 0, sizeof scanner->next); /* any key is a guess as good as another */
     scanner->nesting = nesting;
     scanner->stop = NULL;
     for (size_t i = 0; i < HU_COUNT(chrome_keys); i++) {

@@ -4,7 +4,7 @@
 #include "base/number.h"
 #include "ingest/chrome_reader.h"
 
-enum { KEEP_BYTES = 256 * 1024 };      /* of one value; a longer one holds no setting */
+enum { KEEP_BYTES = 256 * 1024 }; /* of one value; a longer one holds no setting */
 
 static hu_str keep_text(chrome_reader *r, hu_str value)
 {
@@ -38,17 +38,17 @@ static void take_devices(chrome_reader *r, hu_str value)
     while (hu_json_element(&j, &device)) {
         const hu_str name = hu_json_get(device, HU_STR("name"));
         hu_device    d = {
-            .id = int_member(device, "id", -1),
-            .memory_bytes = int_member(device, "totalGlobalMem", 0),
-            .sm_count = small_member(device, "numSms"),
-            .major = small_member(device, "computeMajor"),
-            .minor = small_member(device, "computeMinor"),
-            .warp_size = small_member(device, "warpSize"),
-            .max_threads_per_sm = small_member(device, "maxThreadsPerMultiprocessor"),
+               .id = int_member(device, "id", -1),
+               .memory_bytes = int_member(device, "totalGlobalMem", 0),
+               .sm_count = small_member(device, "numSms"),
+               .major = small_member(device, "computeMajor"),
+               .minor = small_member(device, "computeMinor"),
+               .warp_size = small_member(device, "warpSize"),
+               .max_threads_per_sm = small_member(device, "maxThreadsPerMultiprocessor"),
         };
 
         if (d.sm_count == 0)
-            d.sm_count = small_member(device, "maxComputeUnits");      /* XPU */
+            d.sm_count = small_member(device, "maxComputeUnits"); /* XPU */
         if (name.p)
             d.name = hu_builder_intern(r->b, keep_text(r, name));
         hu_builder_device(r->b, &d);

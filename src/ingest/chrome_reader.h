@@ -9,23 +9,23 @@
 #include "trace/builder.h"
 
 typedef struct {
-    char    text[31];           /* a category that was seen last in this place of the cache */
-    uint8_t n;                  /* 0: empty */
+    char    text[31]; /* a category that was seen last in this place of the cache */
+    uint8_t n;        /* 0: empty */
     hu_kind kind;
 } chrome_category;
 
 typedef struct {
     hu_input       *in;
     hu_builder     *b;
-    hu_arena       *arena;      /* for texts whose escapes are resolved */
+    hu_arena       *arena; /* for texts whose escapes are resolved */
     chrome_scanner  scanner;
     chrome_event    event;
     chrome_category categories[16];
-    HU_VEC(uint8_t) comm_by_name;   /* by string id: 0 not asked yet, 1 no, 2 yes */
-    char           *text;       /* grows to the longest name with escapes */
-    size_t          text_room;
-    bool            saw_kineto;
-    bool            has_shapes, has_stacks, has_memory, has_flops, has_modules;
+    HU_VEC(uint8_t) comm_by_name; /* by string id: 0 not asked yet, 1 no, 2 yes */
+    char  *text;                  /* grows to the longest name with escapes */
+    size_t text_room;
+    bool   saw_kineto;
+    bool   has_shapes, has_stacks, has_memory, has_flops, has_modules;
 } chrome_reader;
 
 /* Hands r->event to the builder, or counts why not. */

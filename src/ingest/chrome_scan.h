@@ -17,13 +17,13 @@
 #include "ingest/chrome_event.h"
 
 /* What happens for nearly every value is one straight line; what does not is kept out of it. */
-#define HOT __attribute__((always_inline)) static inline
+#define HOT  __attribute__((always_inline)) static inline
 #define COLD __attribute__((noinline, cold))
 
 /* High bit of each byte that is no decimal digit. */
 static inline uint64_t not_digits(uint64_t v)
 {
-    const uint64_t x = v ^ UINT64_C(0x3030303030303030);    /* digits become 0..9 */
+    const uint64_t x = v ^ UINT64_C(0x3030303030303030); /* digits become 0..9 */
 
     return (((x & UINT64_C(0x7f7f7f7f7f7f7f7f)) + UINT64_C(0x7676767676767676)) | x) & UINT64_C(0x8080808080808080);
 }
@@ -39,13 +39,13 @@ static inline uint64_t eight_digits(uint64_t v)
 HOT const char *read_digits(const char *p, uint64_t *value, unsigned *n)
 {
     static const uint64_t power[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};
-    uint64_t total = 0;
-    unsigned count = 0;
+    uint64_t              total = 0;
+    unsigned              count = 0;
 
     for (;;) {
-        uint64_t v = load_8(p);
+        uint64_t       v = load_8(p);
         const uint64_t stop = not_digits(v);
-        unsigned k;
+        unsigned       k;
 
         if (!stop) {
             total = total * 100000000 + eight_digits(v);
@@ -57,7 +57,7 @@ HOT const char *read_digits(const char *p, uint64_t *value, unsigned *n)
         }
         k = (unsigned)__builtin_ctzll(stop) >> 3;
         if (k) {
-            v <<= 64 - 8 * k;       /* leading zeros are whatever has low nibble 0 */
+            v <<= 64 - 8 * k; /* leading zeros are whatever has low nibble 0 */
             total = total * power[k] + eight_digits(v);
             p += k;
             count += k;
@@ -92,10 +92,10 @@ COLD static const char *odd_number(const char *from, const char *p, bool is_time
 
 HOT const char *scan_number(const char *p, chrome_value *v)
 {
-    const char    *from = p;
-    const bool     negative = *p == '-';
-    uint64_t       value;
-    unsigned       n;
+    const char *from = p;
+    const bool  negative = *p == '-';
+    uint64_t    value;
+    unsigned    n;
 
     p = read_digits(p + negative, &value, &n);
     if (n == 0 || n > 18 || !ends_number(*p))
@@ -154,7 +154,7 @@ static const char *scan_container(chrome_scanner *s, const char *p, const char *
 {
     const char *after = container_close(p, end, s->nesting);
 
-    if (!after) {       /* too deep, or cut: more text cures only the second */
+    if (!after) { /* too deep, or cut: more text cures only the second */
         e->too_deep = container_close(p, end, INT64_MAX) != NULL;
         s->stop = e->too_deep ? p : end;
         return NULL;
@@ -166,8 +166,7 @@ static const char *scan_container(chrome_scanner *s, const char *p, const char *
 }
 
 /* Any value but "args"; NULL when there is none, with s->stop set. */
-HOT const char *scan_value(chrome_scanner *s, const char *p, const char *end, chrome_event *e, bool is_time,
-                                     chrome_value *v)
+HOT const char *scan_value(chrome_scanner *s, const char *p, const char *end, chrome_event *e, bool is_time, chrome_value *v)
 {
     const char *after;
 
@@ -193,7 +192,16 @@ HOT const char *scan_value(chrome_scanner *s, const char *p, const char *end, ch
         if (p[1] < '0' || p[1] > '9')
             break;
         /* fall through */
-    case '0': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9':
+    case '0':
+    case '1':
+    case '2':
+    case '3':
+    case '4':
+    case '5':
+    case '6':
+    case '7':
+    case '8':
+    case '9':
         return is_time ? scan_time(p, v) : scan_number(p, v);
     default:
         break;
@@ -216,10 +224,10 @@ static inline size_t key_hash(const char *p, size_t n)
 /* The index of the key at p (behind its opening quote), or CHROME_NO_KEY; *after is behind the closing quote. */
 COLD static const char *find_key(const chrome_scanner *s, int is_arg, const char *p, const char *end, unsigned *index)
 {
-    unsigned    found = 0;
-    const char *close = string_close(p, end, &found);
+    unsigned     found = 0;
+    const char  *close = string_close(p, end, &found);
     const size_t n = (size_t)(close - p);
-    size_t      i;
+    size_t       i;
 
     *index = CHROME_NO_KEY;
     if (close >= end)
@@ -238,8 +246,7 @@ COLD static const char *find_key(const chrome_scanner *s, int is_arg, const char
 }
 
 /* One key with its colon; the predictions first. */
-HOT const char *scan_key(chrome_scanner *s, int is_arg, chrome_guess guess, const char *p, const char *end,
-                                   unsigned *index)
+HOT const char *scan_key(chrome_scanner *s, int is_arg, chrome_guess guess, const char *p, const char *end, unsigned *index)
 {
     const chrome_key *k = &chrome_keys[guess[0]];
 
@@ -305,7 +312,7 @@ HOT const char *next_member(chrome_scanner *s, const char *p, bool *closes)
         p = skip_space(p);
     if (*p == ',') {
         p = skip_space(p + 1);
-        while (*p == ',')           /* ,, and ,} happen when a writer leaves members out */
+        while (*p == ',') /* ,, and ,} happen when a writer leaves members out */
             p = skip_space(p + 1);
     } else if (*p != '}') {
         s->stop = p;

@@ -35,13 +35,13 @@ static char *room_for(chrome_reader *r, size_t n)
 static uint32_t text_of(chrome_reader *r, int place)
 {
     const chrome_value *v = &r->event.at[place];
-    hu_quality *q = hu_builder_quality(r->b);
-    uint64_t    bad = 0;
-    size_t      n;
+    hu_quality         *q = hu_builder_quality(r->b);
+    uint64_t            bad = 0;
+    size_t              n;
 
     if (!chrome_has(&r->event, place))
         return 0;
-    if (v->type == CHROME_INT && v->n == 0) {       /* from a format without text */
+    if (v->type == CHROME_INT && v->n == 0) { /* from a format without text */
         char digits[HU_NUMBER_BYTES];
 
         return hu_builder_intern(r->b, (hu_str){digits, hu_format_i64(digits, v->number)});
@@ -65,9 +65,9 @@ static uint32_t text_of(chrome_reader *r, int place)
 static uint32_t list_of(chrome_reader *r, int place)
 {
     const chrome_value *v = &r->event.at[place];
-    bool   quoted = false;
-    size_t n = 0;
-    char  *out;
+    bool                quoted = false;
+    size_t              n = 0;
+    char               *out;
 
     if (!chrome_has(&r->event, place) || !memchr(v->p, '\n', v->n))
         return text_of(r, place);
@@ -99,8 +99,8 @@ static bool real_value(const chrome_value *v, double *out)
 static int64_t int_of(const chrome_event *e, int place, int64_t absent)
 {
     const chrome_value *v = &e->at[place];
-    int64_t number;
-    double  real;
+    int64_t             number;
+    double              real;
 
     if (!chrome_has(e, place))
         return absent;
@@ -146,7 +146,7 @@ static double real_of(const chrome_event *e, int place)
 static uint64_t id_of(const chrome_event *e, int place)
 {
     const chrome_value *v = &e->at[place];
-    uint64_t id;
+    uint64_t            id;
 
     if (!chrome_has(e, place))
         return 0;
@@ -159,7 +159,7 @@ static uint64_t id_of(const chrome_event *e, int place)
 static hu_builder_id row_of(chrome_reader *r, int place)
 {
     const chrome_value *v = &r->event.at[place];
-    int64_t number;
+    int64_t             number;
 
     if (!chrome_has(&r->event, place) || v->type == CHROME_WORD)
         return (hu_builder_id){0, false};
@@ -184,9 +184,9 @@ static int64_t trailing_number(hu_str s)
 static void read_triple(const chrome_event *e, int place, uint32_t out[3])
 {
     const chrome_value *v = &e->at[place];
-    hu_json  j;
-    hu_str   item;
-    uint64_t value;
+    hu_json             j;
+    hu_str              item;
+    uint64_t            value;
 
     out[0] = out[1] = out[2] = 0;
     if (!chrome_has(e, place) || v->type != CHROME_CONTAINER)
@@ -212,7 +212,7 @@ hu_kind chrome_take_kind(chrome_reader *r)
     chrome_category    *c;
 
     if (!chrome_has(&r->event, CHROME_CAT) || v->type != CHROME_STRING || v->n == 0)
-        return HU_KIND_USER;        /* other writers of Chrome traces leave the category out */
+        return HU_KIND_USER; /* other writers of Chrome traces leave the category out */
     c = &r->categories[((unsigned char)v->p[0] + v->n) % HU_COUNT(r->categories)];
     if (c->n == v->n && memcmp(c->text, v->p, v->n) == 0)
         return c->kind;
@@ -248,7 +248,7 @@ static bool is_comm(chrome_reader *r, uint32_t name)
 
 static uint32_t take_collective(chrome_reader *r)
 {
-    const chrome_event *e = &r->event;
+    const chrome_event  *e = &r->event;
     hu_collective_detail c;
 
     if (!chrome_has(e, CHROME_COLLECTIVE))
@@ -283,22 +283,22 @@ static uint32_t take_collective(chrome_reader *r)
 static uint32_t take_op(chrome_reader *r)
 {
     const chrome_event *e = &r->event;
-    const hu_op_extra extra = {
-        .stack = text_of(r, CHROME_CALL_STACK),
-        .module = text_of(r, CHROME_MODULE_HIERARCHY),
-        .backend = text_of(r, CHROME_KERNEL_BACKEND),
-        .file = text_of(r, CHROME_KERNEL_FILE),
-        .collective = take_collective(r),
-        .stream = int32_of(e, CHROME_STREAM, -1),
+    const hu_op_extra   extra = {
+          .stack = text_of(r, CHROME_CALL_STACK),
+          .module = text_of(r, CHROME_MODULE_HIERARCHY),
+          .backend = text_of(r, CHROME_KERNEL_BACKEND),
+          .file = text_of(r, CHROME_KERNEL_FILE),
+          .collective = take_collective(r),
+          .stream = int32_of(e, CHROME_STREAM, -1),
     };
     const int64_t sequence = int_of(e, CHROME_SEQUENCE, -1);
     hu_op_detail  d = {
-        .dims = list_of(r, CHROME_INPUT_DIMS),
-        .types = list_of(r, CHROME_INPUT_TYPES),
-        .strides = list_of(r, CHROME_INPUT_STRIDES),
-        .concrete = list_of(r, CHROME_CONCRETE_INPUTS),
-        .sequence = sequence >= 0 && sequence <= INT32_MAX ? (int32_t)sequence : -1,
-        .forward_thread = count_of(e, CHROME_FORWARD_THREAD),
+         .dims = list_of(r, CHROME_INPUT_DIMS),
+         .types = list_of(r, CHROME_INPUT_TYPES),
+         .strides = list_of(r, CHROME_INPUT_STRIDES),
+         .concrete = list_of(r, CHROME_CONCRETE_INPUTS),
+         .sequence = sequence >= 0 && sequence <= INT32_MAX ? (int32_t)sequence : -1,
+         .forward_thread = count_of(e, CHROME_FORWARD_THREAD),
     };
 
     r->has_shapes |= d.dims != 0;
@@ -313,18 +313,18 @@ static uint32_t take_op(chrome_reader *r)
 static uint32_t take_kernel(chrome_reader *r, hu_kind *kind, uint32_t name)
 {
     const chrome_event *e = &r->event;
-    const int64_t registers = int_of(e, CHROME_REGISTERS, 0);
-    hu_kernel_detail d = {
-        .registers = (uint16_t)(registers > 0 && registers <= UINT16_MAX ? registers : 0),
-        .shared_bytes = count_of(e, CHROME_SHARED_MEMORY),
-        .blocks_per_sm = (float)real_of(e, CHROME_BLOCKS_PER_SM),
-        .warps_per_sm = (float)real_of(e, CHROME_WARPS_PER_SM),
-        .occupancy_pct = (float)real_of(e, CHROME_OCCUPANCY),
-        .graph = count_of(e, CHROME_GRAPH_ID),
-        .graph_node = count_of(e, CHROME_GRAPH_NODE_ID),
-        .priority = int32_of(e, CHROME_PRIORITY, INT32_MIN),
-        .context = count_of(e, CHROME_CONTEXT),
-        .collective = take_collective(r),
+    const int64_t       registers = int_of(e, CHROME_REGISTERS, 0);
+    hu_kernel_detail    d = {
+           .registers = (uint16_t)(registers > 0 && registers <= UINT16_MAX ? registers : 0),
+           .shared_bytes = count_of(e, CHROME_SHARED_MEMORY),
+           .blocks_per_sm = (float)real_of(e, CHROME_BLOCKS_PER_SM),
+           .warps_per_sm = (float)real_of(e, CHROME_WARPS_PER_SM),
+           .occupancy_pct = (float)real_of(e, CHROME_OCCUPANCY),
+           .graph = count_of(e, CHROME_GRAPH_ID),
+           .graph_node = count_of(e, CHROME_GRAPH_NODE_ID),
+           .priority = int32_of(e, CHROME_PRIORITY, INT32_MIN),
+           .context = count_of(e, CHROME_CONTEXT),
+           .collective = take_collective(r),
     };
 
     read_triple(e, CHROME_GRID, d.grid);
@@ -354,8 +354,8 @@ static uint32_t take_copy(chrome_reader *r)
 static uint32_t take_call(chrome_reader *r)
 {
     const chrome_event *e = &r->event;
-    hu_call_detail d = {.callback_id = int32_of(e, CHROME_CALLBACK_ID, -1), .bytes = bytes_of(e, CHROME_BYTES, -1)};
-    hu_geometry    g = {.shared_bytes = count_of(e, CHROME_SHARED_MEMORY)};
+    hu_call_detail      d = {.callback_id = int32_of(e, CHROME_CALLBACK_ID, -1), .bytes = bytes_of(e, CHROME_BYTES, -1)};
+    hu_geometry         g = {.shared_bytes = count_of(e, CHROME_SHARED_MEMORY)};
 
     if (chrome_has(e, CHROME_GRID)) {
         read_triple(e, CHROME_GRID, g.grid);
@@ -384,12 +384,12 @@ static uint32_t take_os_call(chrome_reader *r, uint32_t name)
 static uint32_t take_mpi(chrome_reader *r)
 {
     const chrome_event *e = &r->event;
-    hu_mpi_detail d = {
-        .bytes = bytes_of(e, CHROME_BYTES, -1),
-        .comm = text_of(r, CHROME_COMM),
-        .peer = int32_of(e, CHROME_PEER, -1),
-        .root = int32_of(e, CHROME_ROOT, -1),
-        .tag = int32_of(e, CHROME_TAG, INT32_MIN),
+    hu_mpi_detail       d = {
+              .bytes = bytes_of(e, CHROME_BYTES, -1),
+              .comm = text_of(r, CHROME_COMM),
+              .peer = int32_of(e, CHROME_PEER, -1),
+              .root = int32_of(e, CHROME_ROOT, -1),
+              .tag = int32_of(e, CHROME_TAG, INT32_MIN),
     };
 
     if (d.peer < 0)
@@ -421,15 +421,14 @@ static uint32_t take_detail(chrome_reader *r, hu_builder_slice *s)
     case HU_KIND_MPI:
         return take_mpi(r);
     case HU_KIND_SYNC:
-        return hu_builder_sync_detail(r->b, &(hu_sync_detail){int_of(e, CHROME_WAIT_STREAM, -1),
-                                                              int_of(e, CHROME_WAIT_EVENT, -1),
-                                                              int_of(e, CHROME_WAIT_RECORD, -1),
-                                                              int_of(e, CHROME_STREAM, -1)});
+        return hu_builder_sync_detail(r->b,
+                                      &(hu_sync_detail){int_of(e, CHROME_WAIT_STREAM, -1), int_of(e, CHROME_WAIT_EVENT, -1),
+                                                        int_of(e, CHROME_WAIT_RECORD, -1), int_of(e, CHROME_STREAM, -1)});
     case HU_KIND_PYTHON:
         r->has_stacks = true;
-        return hu_builder_python_detail(r->b, &(hu_python_detail){count_of(e, CHROME_PYTHON_ID),
-                                                                  count_of(e, CHROME_PYTHON_PARENT),
-                                                                  count_of(e, CHROME_PYTHON_MODULE)});
+        return hu_builder_python_detail(r->b,
+                                        &(hu_python_detail){count_of(e, CHROME_PYTHON_ID), count_of(e, CHROME_PYTHON_PARENT),
+                                                            count_of(e, CHROME_PYTHON_MODULE)});
     default:
         return HU_NONE;
     }
@@ -482,7 +481,7 @@ static bool read_slice(chrome_reader *r, hu_builder_slice *s)
     s->name = text_of(r, CHROME_NAME);
     if (s->kind == HU_KIND_KERNEL && r->event.at[CHROME_CAT].p[0] == 'm' &&
         hu_str_starts(hu_builder_text(r->b, s->name), HU_STR("dma")))
-        s->kind = HU_KIND_MEMCPY;       /* MTIA lists its copy engine among its kernels */
+        s->kind = HU_KIND_MEMCPY; /* MTIA lists its copy engine among its kernels */
     return true;
 }
 
@@ -496,8 +495,8 @@ static void finish_slice(chrome_reader *r, hu_builder_slice *s)
 
 static void take_complete(chrome_reader *r)
 {
-    hu_quality      *q = hu_builder_quality(r->b);
-    hu_builder_slice s;
+    hu_quality         *q = hu_builder_quality(r->b);
+    hu_builder_slice    s;
     const chrome_value *dur = &r->event.at[CHROME_DUR];
 
     if (!read_slice(r, &s))
@@ -571,7 +570,7 @@ static void take_instant(chrome_reader *r)
     }
     hu_builder_info(r->b)->out_of_memory += is_named(e, HU_STR("[OutOfMemory]"));
     if (!chrome_has(e, CHROME_ALLOC_BYTES) || !chrome_has(e, CHROME_ADDRESS))
-        return;             /* "Iteration Start" and the like: counted by phase, no question needs them */
+        return; /* "Iteration Start" and the like: counted by phase, no question needs them */
     if (!has_time(r, &m.time_ns)) {
         hu_quality_count(hu_builder_quality(r->b), HU_REASON_NO_TIME, 0);
         return;
@@ -591,7 +590,7 @@ static void take_instant(chrome_reader *r)
 static void take_flow(chrome_reader *r, bool is_end)
 {
     const chrome_value *cat = &r->event.at[CHROME_CAT];
-    hu_flow f = {.is_end = is_end, .slice = HU_NONE};
+    hu_flow             f = {.is_end = is_end, .slice = HU_NONE};
 
     if (!chrome_has(&r->event, CHROME_CAT) || cat->n != 6 || memcmp(cat->p, "fwdbwd", 6) != 0)
         return;

@@ -7,9 +7,9 @@
 #include "trace/builder.h"
 
 typedef struct {
-    const char *name;       /* stable, as --json prints it */
-    const char *what;       /* one line for people */
-    const char *suffixes;   /* for help only: the content decides */
+    const char *name;     /* stable, as --json prints it */
+    const char *what;     /* one line for people */
+    const char *suffixes; /* for help only: the content decides */
 
     /* Does this look like mine?  `head` is the beginning, decompressed, up to 256 KiB; it may be the whole file. */
     bool (*probe)(hu_str head);

@@ -6,8 +6,8 @@ extern const hu_format hu_format_chrome_json;
 extern const hu_format hu_format_perfetto;
 
 const hu_format *const hu_formats[] = {
-    &hu_format_perfetto,        /* a packet that is whole protobuf and no text */
-    &hu_format_chrome_json,     /* '{' or '[': torch.profiler (Kineto) and other Chrome traces */
+    &hu_format_perfetto,    /* a packet that is whole protobuf and no text */
+    &hu_format_chrome_json, /* '{' or '[': torch.profiler (Kineto) and other Chrome traces */
     NULL,
 };
 

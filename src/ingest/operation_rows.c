@@ -16,31 +16,35 @@ enum { MOST_COLUMNS = 256, LONGEST_LINE = 1 << 20 };
 /* Beyond 73 years on either side a time is in another unit than was told. */
 static const int64_t FARTHEST_NS = INT64_C(1) << 61;
 
+/* clang-format off */
 typedef enum {
     C_DP, C_STAGE, C_STEP, C_KIND, C_START, C_DURATION, C_END, C_RANK, C_SEQUENCE, C_CHUNK, C_MODEL_CHUNK, C_MICROBATCH,
     C_COUNT, C_OTHER = C_COUNT
 } column;
+/* clang-format on */
 
 static const struct {
     const char *name;
     column      column;
+    /* clang-format off */
 } names[] = {
     {"dp_rank", C_DP},     {"stage", C_STAGE},       {"step", C_STEP},   {"optype", C_KIND},      {"start_ts", C_START},
     {"duration", C_DURATION}, {"end_ts", C_END},     {"rank", C_RANK},   {"seq_id", C_SEQUENCE},  {"mc", C_CHUNK},
     {"gmc", C_MODEL_CHUNK},   {"mb_id", C_MICROBATCH},
 };
+/* clang-format on */
 
 typedef struct {
     hu_input      *in;
     hu_arena      *arena;
     hu_error      *err;
     hu_operations *out;
-    size_t         before;                  /* rows of files that were read earlier */
+    size_t         before; /* rows of files that were read earlier */
     int            power;
     char           separator;
     column         columns[MOST_COLUMNS];
     size_t         n_columns;
-    uint64_t       line, offset;            /* of the line at hand: its number from 1, its first byte */
+    uint64_t       line, offset; /* of the line at hand: its number from 1, its first byte */
 } reader;
 
 static int wrong(reader *r, const char *what, hu_str field, const char *advice)
@@ -74,7 +78,7 @@ static bool next_field(hu_str *rest, char separator, hu_str *field, bool *more, 
         *field = (hu_str){p, (size_t)(q - p)};
     }
     *more = q < end && *q == separator;
-    if (q < end && *q != separator) {       /* text behind a closing quote */
+    if (q < end && *q != separator) { /* text behind a closing quote */
         *open = true;
         return false;
     }
@@ -96,14 +100,14 @@ static hu_str trimmed(hu_str s)
 
 static bool is_absent(hu_str s)
 {
-    return s.n == 0 || hu_str_equal(s, HU_STR("nan")) || hu_str_equal(s, HU_STR("NaN")) ||
-           hu_str_equal(s, HU_STR("<NA>")) || hu_str_equal(s, HU_STR("None")) || hu_str_equal(s, HU_STR("null"));
+    return s.n == 0 || hu_str_equal(s, HU_STR("nan")) || hu_str_equal(s, HU_STR("NaN")) || hu_str_equal(s, HU_STR("<NA>")) ||
+           hu_str_equal(s, HU_STR("None")) || hu_str_equal(s, HU_STR("null"));
 }
 
 static int missing_column(reader *r)
 {
     static const char *const advice = "the first line has to name dp_rank, stage, step, optype, start_ts and duration";
-    bool has[C_COUNT + 1] = {false};
+    bool                     has[C_COUNT + 1] = {false};
 
     for (size_t i = 0; i < r->n_columns; i++) {
         if (r->columns[i] != C_OTHER && has[r->columns[i]])
@@ -128,8 +132,10 @@ static int read_header(reader *r, hu_str line)
     while (next_field(&line, r->separator, &field, &more, &open)) {
         field = trimmed(field);
         if (r->n_columns == MOST_COLUMNS)
-            return hu_fail(r->err, HU_ELIMIT, hu_input_name(r->in), 0, "line 1: more than %d columns; drop those that are "
-                           "not about operations", MOST_COLUMNS);
+            return hu_fail(r->err, HU_ELIMIT, hu_input_name(r->in), 0,
+                           "line 1: more than %d columns; drop those that are "
+                           "not about operations",
+                           MOST_COLUMNS);
         r->columns[r->n_columns] = C_OTHER;
         for (size_t i = 0; i < HU_COUNT(names); i++)
             if (hu_str_equal(field, hu_str_of(names[i].name)))
@@ -244,8 +250,14 @@ static int read_column(reader *r, column c, hu_str field, hu_operation *op, int6
 
 static int read_row(reader *r, hu_str line)
 {
-    hu_operation op = {.rank = -1, .sequence = -1, .chunk = -1, .model_chunk = -1, .microbatch = -1,
-                       .line = (uint32_t)r->line, .duration_ns = INT64_MIN, .kind = HU_OPERATION_COUNT};
+    hu_operation op = {.rank = -1,
+                       .sequence = -1,
+                       .chunk = -1,
+                       .model_chunk = -1,
+                       .microbatch = -1,
+                       .line = (uint32_t)r->line,
+                       .duration_ns = INT64_MIN,
+                       .kind = HU_OPERATION_COUNT};
     const hu_str whole = line;
     int64_t      end_ns = INT64_MIN;
     size_t       n = 0;
@@ -271,8 +283,7 @@ static int read_row(reader *r, hu_str line)
         return wrong(r, "an operation ends before it begins:", whole, "mend its times, or drop the row");
     if ((int64_t)r->out->n >= hu_input_limits(r->in)->events || r->out->n >= UINT32_MAX / 2)
         return hu_fail(r->err, HU_ELIMIT, hu_input_name(r->in), (int64_t)r->offset,
-                       "more than %lld rows; raise it with --limit events=N",
-                       (long long)hu_input_limits(r->in)->events);
+                       "more than %lld rows; raise it with --limit events=N", (long long)hu_input_limits(r->in)->events);
     return hu_vec_push(r->arena, r->out, op) ? 0 : hu_fail_memory(r->err);
 }
 
@@ -280,7 +291,7 @@ static int read_line(reader *r, hu_str line)
 {
     if (line.n && line.p[line.n - 1] == '\r')
         line.n--;
-    if (++r->line > 1 && line.n == 0)       /* empty lines mean nothing */
+    if (++r->line > 1 && line.n == 0) /* empty lines mean nothing */
         return 0;
     return r->line == 1 ? read_header(r, line) : read_row(r, line);
 }
@@ -335,7 +346,8 @@ int hu_operation_rows_read(hu_input *in, int power, hu_arena *arena, hu_operatio
     int     rc;
 
     if (hu_str_starts(hu_input_head(in), HU_STR("PAR1")))
-        return hu_fail(err, HU_EFORMAT, hu_input_name(in), 0, "this is a Parquet file; write it as CSV first: python3 -c "
+        return hu_fail(err, HU_EFORMAT, hu_input_name(in), 0,
+                       "this is a Parquet file; write it as CSV first: python3 -c "
                        "\"import pandas as p; p.read_parquet('IN').to_csv('OUT', index=False)\"");
     do {
         const char *p, *end, *newline;
@@ -350,8 +362,10 @@ int hu_operation_rows_read(hu_input *in, int power, hu_arena *arena, hu_operatio
         keep = (size_t)(end - p);
         r.offset = span.offset + (uint64_t)(p - span.p);
         if (keep > LONGEST_LINE)
-            return hu_fail(err, HU_ELIMIT, hu_input_name(in), (int64_t)r.offset, "line %llu: longer than %d KiB; is this a "
-                           "table of operations", (unsigned long long)r.line + 1, LONGEST_LINE / 1024);
+            return hu_fail(err, HU_ELIMIT, hu_input_name(in), (int64_t)r.offset,
+                           "line %llu: longer than %d KiB; is this a "
+                           "table of operations",
+                           (unsigned long long)r.line + 1, LONGEST_LINE / 1024);
         if (span.is_last && (rc = read_rest(&r, (hu_str){p, keep})) < 0)
             return rc;
     } while (!span.is_last);

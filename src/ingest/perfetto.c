@@ -13,16 +13,24 @@
 #include "ingest/format.h"
 #include "ingest/perfetto_reader.h"
 
-enum { FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2, DEFAULTS_CLOCK = 58, DEFAULTS_EVENT = 11, DEFAULTS_TRACK = 11,
-       DEFAULTS_SAMPLE = 12,
-       CLOCK_BOOTTIME = 6, LARGEST_FIELD = 1999, RATIO_FREE_BYTES = 64 << 20 };
+enum {
+    FLAG_CLEARED = 1,
+    FLAG_NEEDS_STATE = 2,
+    DEFAULTS_CLOCK = 58,
+    DEFAULTS_EVENT = 11,
+    DEFAULTS_TRACK = 11,
+    DEFAULTS_SAMPLE = 12,
+    CLOCK_BOOTTIME = 6,
+    LARGEST_FIELD = 1999,
+    RATIO_FREE_BYTES = 64 << 20
+};
 
 typedef struct {
     perfetto_reader r;
-    hu_input   *in;
-    hu_span     span;
-    const char *p, *end;
-    hu_error   *err;
+    hu_input       *in;
+    hu_span         span;
+    const char     *p, *end;
+    hu_error       *err;
 } document;
 
 bool perfetto_no_memory(perfetto_reader *r)
@@ -80,7 +88,7 @@ static bool probe(hu_str head)
             return false;
         n_fields++;
     }
-    if (!is_whole)      /* its last field is cut, if it holds nothing else: a bundle that is longer than the head */
+    if (!is_whole) /* its last field is cut, if it holds nothing else: a bundle that is longer than the head */
         return n_fields > 0 || (packet.p < packet.end && ((unsigned char)*packet.p & 7) == HU_WIRE_BYTES);
     m.p += n;
     return !packet.bad && n_fields > 0 && (m.p == m.end || ((unsigned char)*m.p & 7) == HU_WIRE_BYTES);
@@ -96,7 +104,7 @@ static uint32_t find_sequence(perfetto_reader *r, uint64_t id)
         *place = (uint32_t)r->sequences.n - 1;
     if (!place || *place == HU_MAP_NONE) {
         perfetto_no_memory(r);
-        return 0;       /* there is always one */
+        return 0; /* there is always one */
     }
     return *place;
 }
@@ -346,7 +354,7 @@ static void take_packet(perfetto_reader *r, hu_str message, bool is_bundled)
         return;
     }
     if (packet.has_timestamp)
-        perfetto_clocks_time(r, &packet, &ns);      /* an incremental clock counts every stamp */
+        perfetto_clocks_time(r, &packet, &ns); /* an incremental clock counts every stamp */
     if (packet.what.number == PACKET_TRACK)
         perfetto_tracks_declare(r, packet.what.bytes);
     else if (packet.what.number == PACKET_PROCESS_TREE)
@@ -374,9 +382,9 @@ static void take_bundle(perfetto_reader *r, const hu_protobuf_field *f)
 {
     const size_t           most = (size_t)hu_input_limits(r->chrome.in)->event_bytes;
     const hu_unpack_method method = f->number == PACKET_ZSTD ? HU_UNPACK_ZSTD : HU_UNPACK_ZLIB;
-    const int         rc = hu_unpack(method, f->bytes, most, r->arena, &r->unpacked);
-    hu_protobuf       m = hu_protobuf_of((hu_str){r->unpacked.at, r->unpacked.n});
-    hu_protobuf_field packet;
+    const int              rc = hu_unpack(method, f->bytes, most, r->arena, &r->unpacked);
+    hu_protobuf            m = hu_protobuf_of((hu_str){r->unpacked.at, r->unpacked.n});
+    hu_protobuf_field      packet;
 
     if (rc == HU_ENOMEM)
         perfetto_no_memory(r);
@@ -501,9 +509,9 @@ static bool prepare(document *d, hu_input *in, hu_builder *b, hu_arena *arena)
            hu_map_init(&r->clock_of, arena, 0) && hu_map_init(&r->track_of, arena, 0) &&
            hu_map_init(&r->places, arena, CHROME_MOST_KEYS) && hu_map_init(&r->flows, arena, 0) &&
            hu_map_init(&r->stages, arena, 0) && hu_map_init(&r->counter_of, arena, 0) &&
-           hu_map_init(&r->stack_of, arena, 0) &&
-           hu_map_init(&r->process_of, arena, 0) && hu_map_init(&r->waiting, arena, 0) &&
-           hu_vec_push(arena, &r->sequences, (perfetto_sequence){0}) && perfetto_values_prepare(r);
+           hu_map_init(&r->stack_of, arena, 0) && hu_map_init(&r->process_of, arena, 0) &&
+           hu_map_init(&r->waiting, arena, 0) && hu_vec_push(arena, &r->sequences, (perfetto_sequence){0}) &&
+           perfetto_values_prepare(r);
 }
 
 static void finish(document *d)
@@ -519,10 +527,10 @@ static void finish(document *d)
 
 static int import(hu_input *in, hu_builder *b, hu_error *err)
 {
-    hu_arena   *arena = hu_arena_new();
-    document   *d = arena ? hu_arena_calloc(arena, 1, sizeof *d) : NULL;
+    hu_arena         *arena = hu_arena_new();
+    document         *d = arena ? hu_arena_calloc(arena, 1, sizeof *d) : NULL;
     const hu_quality *q = hu_builder_quality(b);
-    int         rc;
+    int               rc;
 
     if (!d || !prepare(d, in, b, arena)) {
         hu_arena_free(arena);

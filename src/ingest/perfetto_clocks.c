@@ -65,7 +65,7 @@ static int64_t trace_time(perfetto_reader *r, uint32_t sequence, const reading *
             return all[i].ns;
     for (size_t i = 0; i < n; i++) {
         const perfetto_clock *known = find(r, sequence, all[i].id);
-        int64_t ns;
+        int64_t               ns;
 
         if (known && !known->is_incremental && !__builtin_add_overflow(all[i].ns, known->offset_ns, &ns))
             return ns;
@@ -114,8 +114,7 @@ void perfetto_clocks_snapshot(perfetto_reader *r, uint32_t sequence, hu_str mess
     trace_ns = trace_time(r, sequence, all, n);
     for (size_t i = 0; i < n; i++) {
         keep(r, sequence, &all[i], trace_ns);
-        if (all[i].id == CLOCK_REALTIME_ID && !r->has_clocks &&
-            __builtin_sub_overflow(all[i].ns, trace_ns, &info->base_ns))
+        if (all[i].id == CLOCK_REALTIME_ID && !r->has_clocks && __builtin_sub_overflow(all[i].ns, trace_ns, &info->base_ns))
             info->base_ns = 0;
     }
     r->has_clocks = true;

@@ -15,22 +15,24 @@
 enum { MOST_FLOWS = 16 };
 
 /* TrackEvent, LegacyEvent */
+/* clang-format off */
 enum {
     EVENT_CATEGORY_IID = 3, EVENT_ANNOTATION = 4, EVENT_LEGACY = 6, EVENT_TYPE = 9, EVENT_NAME_IID = 10,
     EVENT_TRACK = 11, EVENT_CATEGORY = 22, EVENT_NAME = 23, EVENT_COUNTER = 30, EVENT_COUNTER_DOUBLE = 44,
     EVENT_FLOW = 47, EVENT_FLOW_END = 48, EVENT_CORRELATION = 52, EVENT_GPU = 3000,
     LEGACY_NAME_IID = 1, LEGACY_PHASE = 2, LEGACY_DURATION = 3,
 };
+/* clang-format on */
 enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
 
 /* What is not in chrome_event. */
 typedef struct {
     uint64_t type, track, name_iid, flows[MOST_FLOWS];
-    size_t   n_flows, n_open_flows;     /* the rest ends here */
+    size_t   n_flows, n_open_flows; /* the rest ends here */
     hu_str   name, category;
     bool     has_name, is_known_category, has_counter;
     double   counter;
-    char     phase;                     /* of the old form; '\0' */
+    char     phase; /* of the old form; '\0' */
     int64_t  dur_us;
     hu_str   gpu;
 } track_event;
@@ -66,7 +68,7 @@ static void take_flows(track_event *t, const hu_protobuf_field *f)
     const size_t n = hu_protobuf_numbers(f, true, t->flows + t->n_flows, MOST_FLOWS - t->n_flows);
 
     if (f->number == EVENT_FLOW && t->n_open_flows == t->n_flows)
-        t->n_open_flows += n;       /* those that end come behind */
+        t->n_open_flows += n; /* those that end come behind */
     t->n_flows += n;
 }
 
@@ -146,11 +148,11 @@ hu_str perfetto_events_category(hu_str name)
 /* Category and row, which depend on each other: what names a device and a stream, and no other kind, is work. */
 static hu_kind place_event(perfetto_reader *r, const track_event *t, uint32_t track)
 {
-    chrome_event       *e = &r->chrome.event;
-    const chrome_value *row = perfetto_tracks_row(r, track);
+    chrome_event         *e = &r->chrome.event;
+    const chrome_value   *row = perfetto_tracks_row(r, track);
     const perfetto_track *where = &r->tracks.at[track];
-    const bool on_stream = !where->has_tid && chrome_has(e, CHROME_DEVICE) && chrome_has(e, CHROME_STREAM);
-    hu_kind    kind;
+    const bool            on_stream = !where->has_tid && chrome_has(e, CHROME_DEVICE) && chrome_has(e, CHROME_STREAM);
+    hu_kind               kind;
 
     perfetto_values_set(r, CHROME_PID, row[0]);
     perfetto_values_set(r, CHROME_TID, row[1]);
@@ -165,7 +167,7 @@ static hu_kind place_event(perfetto_reader *r, const track_event *t, uint32_t tr
         perfetto_values_set(r, CHROME_PID, e->at[CHROME_DEVICE]);
         perfetto_values_set(r, CHROME_TID, e->at[CHROME_STREAM]);
     } else if (hu_kind_in(kind, HU_KINDS_DEVICE)) {
-        perfetto_values_set_text(r, CHROME_TID, where->name);       /* for the number at its end */
+        perfetto_values_set_text(r, CHROME_TID, where->name); /* for the number at its end */
     }
     return kind;
 }
@@ -233,10 +235,11 @@ static void add_flows(perfetto_reader *r, const track_event *t, const hu_builder
         uint32_t      *place = i >= t->n_open_flows ? hu_map_put(&r->flows, t->flows[i]) : NULL;
 
         if (number)
-            hu_builder_flow(r->b, &(hu_flow){.time_ns = s->start_ns, .id = number, .track = s->track,
-                                             .slice = HU_NONE, .is_end = !is_first});
+            hu_builder_flow(
+                r->b,
+                &(hu_flow){.time_ns = s->start_ns, .id = number, .track = s->track, .slice = HU_NONE, .is_end = !is_first});
         if (place)
-            *place = 0;             /* the id may be used again */
+            *place = 0; /* the id may be used again */
     }
 }
 
@@ -262,7 +265,7 @@ static void take_counter(perfetto_reader *r, const track_event *t, uint32_t at, 
     const hu_builder_id pid = row[0].type == CHROME_INT
                                   ? (hu_builder_id){row[0].number, false}
                                   : (hu_builder_id){hu_builder_intern(r->b, (hu_str){row[0].p, row[0].n}), true};
-    const double value = t->counter * track->unit;
+    const double        value = t->counter * track->unit;
 
     track->total = track->is_delta ? track->total + value : value;
     if (t->has_counter && isfinite(track->total))
@@ -272,20 +275,20 @@ static void take_counter(perfetto_reader *r, const track_event *t, uint32_t at, 
 /* The old form says its phase by letter. */
 static uint64_t type_of_phase(char phase)
 {
-    return phase == 'B'                                     ? TYPE_BEGIN
-           : phase == 'E'                                   ? TYPE_END
-           : phase == 'I' || phase == 'i' || phase == 'R'   ? TYPE_INSTANT
-                                                            : 0;
+    return phase == 'B'                                   ? TYPE_BEGIN
+           : phase == 'E'                                 ? TYPE_END
+           : phase == 'I' || phase == 'i' || phase == 'R' ? TYPE_INSTANT
+                                                          : 0;
 }
 
 void perfetto_events_track_event(perfetto_reader *r, const perfetto_packet *packet)
 {
     static const char letters[] = {'\0', 'B', 'E', 'i', 'C'};
-    hu_quality *q = hu_builder_quality(r->b);
-    track_event t = {.track = r->sequences.at[packet->sequence].track, .name = HU_STR(""), .category = HU_STR("")};
-    bool        is_good, has_time;
-    int64_t     ns = 0;
-    uint32_t    track;
+    hu_quality       *q = hu_builder_quality(r->b);
+    track_event       t = {.track = r->sequences.at[packet->sequence].track, .name = HU_STR(""), .category = HU_STR("")};
+    bool              is_good, has_time;
+    int64_t           ns = 0;
+    uint32_t          track;
 
     perfetto_values_start(r);
     is_good = read_event(r, packet, &t);
@@ -301,7 +304,7 @@ void perfetto_events_track_event(perfetto_reader *r, const perfetto_packet *pack
     if (!is_good || r->chrome.event.too_deep) {
         hu_quality_count(q, is_good ? HU_REASON_TOO_DEEP : HU_REASON_MALFORMED, 0);
         if (has_time && t.type == TYPE_BEGIN)
-            perfetto_tracks_edge(r, track, ns, PERFETTO_LOST);     /* or its end would close somebody else */
+            perfetto_tracks_edge(r, track, ns, PERFETTO_LOST); /* or its end would close somebody else */
         return;
     }
     if (!has_time) {

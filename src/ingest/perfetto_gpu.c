@@ -11,12 +11,14 @@
 #include "ingest/producers.h"
 
 /* GpuRenderStageEvent, its launch and arguments */
+/* clang-format off */
 enum {
     STAGE_EVENT_ID = 1, STAGE_DURATION = 2, STAGE_CONTEXT = 5, STAGE_EXTRA = 6, STAGE_GPU = 11, STAGE_QUEUE_IID = 13,
     STAGE_IID = 14, STAGE_NAME = 17, STAGE_KERNEL = 19, STAGE_NAME_IID = 20, STAGE_LAUNCH = 21,
     LAUNCH_GRID = 1, LAUNCH_BLOCK = 2, LAUNCH_ARG = 3,
     ARG_NAME_IID = 1, ARG_NAME = 2, ARG_INT = 3, ARG_UINT = 4, ARG_DOUBLE = 5, ARG_STRING = 6, ARG_STRING_IID = 7,
 };
+/* clang-format on */
 
 /* {x 1, y 2, z 3} as "[x, y, z]" */
 static void take_dimensions(perfetto_reader *r, int place, hu_str message)
@@ -104,14 +106,14 @@ static void take_extra(perfetto_reader *r, hu_str message)
 static void place_stage(perfetto_reader *r, uint32_t sequence, uint64_t context, int64_t gpu, uint64_t queue)
 {
     const perfetto_interned *owner = context ? perfetto_values_find(r, sequence, PERFETTO_CONTEXT, context) : NULL;
-    const hu_str name = perfetto_values_text(r, sequence, PERFETTO_GPU_SPECIFICATION, queue);
+    const hu_str             name = perfetto_values_text(r, sequence, PERFETTO_GPU_SPECIFICATION, queue);
 
     if (!chrome_has(&r->chrome.event, CHROME_DEVICE))
         perfetto_values_set_int(r, CHROME_DEVICE, gpu);
     perfetto_values_set_int(r, CHROME_PID, owner ? owner->number : gpu);
     perfetto_values_set_int(r, CHROME_TID, queue <= INT64_MAX ? (int64_t)queue : -1);
     if (name.n && name.p[name.n - 1] >= '0' && name.p[name.n - 1] <= '9')
-        perfetto_values_set_text(r, CHROME_TID, name);      /* "Channel #7" */
+        perfetto_values_set_text(r, CHROME_TID, name); /* "Channel #7" */
 }
 
 void perfetto_gpu_stage(perfetto_reader *r, const perfetto_packet *packet)
@@ -236,8 +238,8 @@ static void take_gpu_counter(perfetto_reader *r, uint64_t gpu, int64_t ns, hu_st
     if (name == HU_MAP_NONE)
         hu_quality_count(hu_builder_quality(r->b), HU_REASON_UNKNOWN_ID, 0);
     if (isfinite(value))
-        hu_builder_sample(r->b, hu_builder_counter(r->b, (hu_builder_id){(int64_t)gpu, false},
-                                                   name == HU_MAP_NONE ? 0 : name), ns, value);
+        hu_builder_sample(
+            r->b, hu_builder_counter(r->b, (hu_builder_id){(int64_t)gpu, false}, name == HU_MAP_NONE ? 0 : name), ns, value);
 }
 
 void perfetto_gpu_counters(perfetto_reader *r, const perfetto_packet *packet)

@@ -14,6 +14,7 @@
 enum { TRACE_PACKET = 1 };
 
 /* TracePacket */
+/* clang-format off */
 enum {
     PACKET_CLOCK_SNAPSHOT = 6, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_TRACK_EVENT = 11,
     PACKET_INTERNED = 12, PACKET_FLAGS = 13, PACKET_OLD_CLEARED = 41, PACKET_DROPPED = 42, PACKET_COMPRESSED = 50,
@@ -28,11 +29,12 @@ typedef enum {
     PERFETTO_CALLSTACK = 7, PERFETTO_PATH = 17, PERFETTO_MAPPING = 19, PERFETTO_CONTEXT = 23,
     PERFETTO_GPU_SPECIFICATION = 24, PERFETTO_STRING = 29, PERFETTO_KERNEL = 1000, PERFETTO_KERNEL_ARG_NAME = 1001,
 } perfetto_interned_type;
+/* clang-format on */
 
 typedef struct {
     uint64_t iid;
     hu_str   text;
-    int64_t  number;        /* of a context: its process; of an argument's name: its place in chrome_event; of a frame:
+    int64_t  number; /* of a context: its process; of an argument's name: its place in chrome_event; of a frame:
                                the id of its module; of a call stack: what hu_builder_cpu_stack returned */
     uint32_t sequence, generation;
     perfetto_interned_type type;
@@ -41,24 +43,24 @@ typedef struct {
 /* One writer.  What it declared is forgotten when it says so: a new generation. */
 typedef struct {
     uint32_t generation;
-    bool     is_valid;      /* its state was declared, and no packet was lost since */
-    uint32_t clock;         /* of its time stamps unless a packet says otherwise; 0: the trace's */
-    uint64_t track;         /* of its events unless one says otherwise */
+    bool     is_valid; /* its state was declared, and no packet was lost since */
+    uint32_t clock;    /* of its time stamps unless a packet says otherwise; 0: the trace's */
+    uint64_t track;    /* of its events unless one says otherwise */
 } perfetto_sequence;
 
 typedef struct {
-    int64_t unit_ns, last_ns, offset_ns;    /* trace time = offset + value * unit; last: of an incremental clock */
+    int64_t unit_ns, last_ns, offset_ns; /* trace time = offset + value * unit; last: of an incremental clock */
     bool    is_incremental;
 } perfetto_clock;
 
 typedef struct {
-    uint64_t uuid, parent;
-    hu_str   name;
-    int64_t  pid, tid;              /* with has_pid, has_tid */
-    bool     is_declared, has_parent, has_pid, has_tid, is_delta;
-    double   unit, total;           /* of a counter */
-    bool     is_used;               /* below is fixed, whatever is declared later */
-    chrome_value row[2];            /* as members "pid" and "tid" */
+    uint64_t     uuid, parent;
+    hu_str       name;
+    int64_t      pid, tid; /* with has_pid, has_tid */
+    bool         is_declared, has_parent, has_pid, has_tid, is_delta;
+    double       unit, total; /* of a counter */
+    bool         is_used;     /* below is fixed, whatever is declared later */
+    chrome_value row[2];      /* as members "pid" and "tid" */
 } perfetto_track;
 
 /* One end of a slice.  `slice` is PERFETTO_END, PERFETTO_LOST or the number of the slice that begins. */
@@ -75,39 +77,39 @@ typedef struct {
 enum { PERFETTO_END = UINT32_MAX, PERFETTO_LOST = UINT32_MAX - 1 };
 
 typedef struct {
-    chrome_reader chrome;           /* an event becomes what a line of Chrome JSON becomes */
+    chrome_reader chrome; /* an event becomes what a line of Chrome JSON becomes */
     hu_builder   *b;
     hu_arena     *arena;
-    int64_t       offset;           /* of the packet in the file */
+    int64_t       offset; /* of the packet in the file */
     hu_unpacked   unpacked;
     uint64_t      packed_bytes, unpacked_bytes;
     int64_t       n_packets;
 
-    hu_map        sequence_of, interned_of, clock_of, track_of, places, flows, stages, counter_of, stack_of;
-    hu_map        process_of;       /* thread -> its process, as a process tree says */
-    hu_map        waiting;          /* thread -> 1 + the row of cpu_waits that it is in; 0 none */
+    hu_map sequence_of, interned_of, clock_of, track_of, places, flows, stages, counter_of, stack_of;
+    hu_map process_of; /* thread -> its process, as a process tree says */
+    hu_map waiting;    /* thread -> 1 + the row of cpu_waits that it is in; 0 none */
     HU_VEC(perfetto_cpu_wait) cpu_waits;
     HU_VEC(perfetto_sequence) sequences;
     HU_VEC(perfetto_interned) interned;
     HU_VEC(perfetto_clock) clocks;
     HU_VEC(perfetto_track) tracks;
     HU_VEC(perfetto_edge) edges;
-    HU_VEC(hu_cpu_stack) stacks;    /* as the builder has them */
-    uint32_t      primary_clock;
-    bool          has_clocks;
+    HU_VEC(hu_cpu_stack) stacks; /* as the builder has them */
+    uint32_t primary_clock;
+    bool     has_clocks;
 
-    bool          is_ours;          /* holdup recorded it */
-    HU_VEC(char)  text;             /* of arrays and dictionaries of one event */
-    uint32_t      n_flows;
+    bool is_ours;      /* holdup recorded it */
+    HU_VEC(char) text; /* of arrays and dictionaries of one event */
+    uint32_t n_flows;
 } perfetto_reader;
 
 /* One packet, its fields collected, because they come in any order. */
 typedef struct {
-    uint32_t sequence;              /* its place in the reader's list */
-    uint64_t timestamp, clock;
-    bool     has_timestamp, has_clock, is_cleared, is_dropped, needs_state;
-    hu_str   defaults, interned, clock_snapshot;
-    hu_protobuf_field what;         /* the event, descriptor or bundle; number 0 none */
+    uint32_t          sequence; /* its place in the reader's list */
+    uint64_t          timestamp, clock;
+    bool              has_timestamp, has_clock, is_cleared, is_dropped, needs_state;
+    hu_str            defaults, interned, clock_snapshot;
+    hu_protobuf_field what; /* the event, descriptor or bundle; number 0 none */
 } perfetto_packet;
 
 /* No memory: the builder remembers it.  Returns false. */
@@ -126,7 +128,7 @@ void perfetto_tracks_declare(perfetto_reader *r, hu_str message);
 uint32_t perfetto_tracks_find(perfetto_reader *r, uint64_t uuid);
 /* The two members that say on which row its events lie. */
 const chrome_value *perfetto_tracks_row(perfetto_reader *r, uint32_t track);
-void perfetto_tracks_edge(perfetto_reader *r, uint32_t track, int64_t time_ns, uint32_t slice);
+void                perfetto_tracks_edge(perfetto_reader *r, uint32_t track, int64_t time_ns, uint32_t slice);
 /* Pairs the edges: the lengths of all slices. */
 void perfetto_tracks_finish(perfetto_reader *r);
 
@@ -149,7 +151,7 @@ void perfetto_values_start(perfetto_reader *r);
 void perfetto_values_set(perfetto_reader *r, int place, chrome_value v);
 void perfetto_values_set_int(perfetto_reader *r, int place, int64_t number);
 void perfetto_values_set_unsigned(perfetto_reader *r, int place, uint64_t number);
-void perfetto_values_set_double(perfetto_reader *r, int place, double value);    /* not when it is NaN or infinite */
+void perfetto_values_set_double(perfetto_reader *r, int place, double value); /* not when it is NaN or infinite */
 void perfetto_values_set_text(perfetto_reader *r, int place, hu_str s);
 /* Text that is put together piece by piece; what was appended since `from` becomes a value. */
 void perfetto_values_append(perfetto_reader *r, hu_str s);
@@ -168,7 +170,7 @@ static const int64_t PERFETTO_FIRST_FLOW = INT64_C(0x80000000);
 uint32_t perfetto_events_number(perfetto_reader *r, hu_map *map, uint64_t id, bool *is_first);
 /* Kineto's word for device work of that name. */
 hu_str perfetto_events_category(hu_str name);
-void perfetto_events_track_event(perfetto_reader *r, const perfetto_packet *packet);
+void   perfetto_events_track_event(perfetto_reader *r, const perfetto_packet *packet);
 
 /* perfetto_samples.c */
 /* Mappings, frames and call stacks of interned data; their names are there already. */

@@ -11,10 +11,23 @@
 
 enum { MOST_FRAMES = 1024, NAME_MOST = 256, IID = 1 };
 enum { MAPPING_PATH = 7, FRAME_FUNCTION = 2, FRAME_MAPPING = 3, FRAME_REL_PC = 4, STACK_FRAMES = 2 };
-enum { SAMPLE_PID = 2, SAMPLE_TID = 3, SAMPLE_STACK = 4, SAMPLE_MODE = 5, SAMPLE_LOST = 17, SAMPLE_SKIPPED = 18,
-       MODE_KERNEL = 1 };
-enum { DEFAULTS_TIMEBASE = 1, TIMEBASE_PERIOD = 1, TIMEBASE_FREQUENCY = 2, TIMEBASE_EVENT = 4, EVENT_CPU_CLOCK = 1,
-       EVENT_TASK_CLOCK = 3 };
+enum {
+    SAMPLE_PID = 2,
+    SAMPLE_TID = 3,
+    SAMPLE_STACK = 4,
+    SAMPLE_MODE = 5,
+    SAMPLE_LOST = 17,
+    SAMPLE_SKIPPED = 18,
+    MODE_KERNEL = 1
+};
+enum {
+    DEFAULTS_TIMEBASE = 1,
+    TIMEBASE_PERIOD = 1,
+    TIMEBASE_FREQUENCY = 2,
+    TIMEBASE_EVENT = 4,
+    EVENT_CPU_CLOCK = 1,
+    EVENT_TASK_CLOCK = 3
+};
 
 /* The last part of a path: "libc.so.6". */
 static hu_str base_name(hu_str path)
@@ -46,12 +59,12 @@ static void declare_mapping(perfetto_reader *r, uint32_t sequence, hu_str messag
 
 static void declare_frame(perfetto_reader *r, uint32_t sequence, hu_str message)
 {
-    perfetto_interned entry = {.type = PERFETTO_FRAME, .text = HU_STR("")};
+    perfetto_interned        entry = {.type = PERFETTO_FRAME, .text = HU_STR("")};
     const perfetto_interned *mapping = NULL;
-    hu_protobuf       m = hu_protobuf_of(message);
-    hu_protobuf_field f;
-    uint64_t          at = 0;
-    char              name[NAME_MOST];
+    hu_protobuf              m = hu_protobuf_of(message);
+    hu_protobuf_field        f;
+    uint64_t                 at = 0;
+    char                     name[NAME_MOST];
 
     while (hu_protobuf_next(&m, &f)) {
         if (f.number == IID)

@@ -114,15 +114,16 @@ void perfetto_sched_finish(perfetto_reader *r)
         const perfetto_cpu_wait *w = &r->cpu_waits.at[i];
         const uint32_t           track = hu_map_get(&pid_of, (uint64_t)w->tid);
         const uint32_t           known = hu_map_get(&r->process_of, (uint64_t)w->tid);
-        const int64_t            pid = track != HU_MAP_NONE   ? r->tracks.at[track].pid
-                                       : known != HU_MAP_NONE ? known
-                                                              : w->tid;
+        const int64_t pid = track != HU_MAP_NONE ? r->tracks.at[track].pid : known != HU_MAP_NONE ? known : w->tid;
 
         if (w->end_ns > w->start_ns)
-            hu_builder_add(r->b, &(hu_builder_slice){
-                                     .start_ns = w->start_ns, .dur_ns = w->end_ns - w->start_ns, .name = name,
-                                     .kind = HU_KIND_CPU_WAIT, .detail = HU_NONE,
-                                     .track = hu_builder_track(r->b, HU_TRACK_NOTE, (hu_builder_id){pid, false},
-                                                               (hu_builder_id){w->tid, false})});
+            hu_builder_add(r->b,
+                           &(hu_builder_slice){.start_ns = w->start_ns,
+                                               .dur_ns = w->end_ns - w->start_ns,
+                                               .name = name,
+                                               .kind = HU_KIND_CPU_WAIT,
+                                               .detail = HU_NONE,
+                                               .track = hu_builder_track(r->b, HU_TRACK_NOTE, (hu_builder_id){pid, false},
+                                                                         (hu_builder_id){w->tid, false})});
     }
 }

@@ -13,10 +13,24 @@
 enum { MOST_ANCESTORS = 32 };
 
 /* TrackDescriptor, ProcessDescriptor, ThreadDescriptor, CounterDescriptor */
-enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_THREAD = 4, TRACK_PARENT = 5, TRACK_COUNTER = 8,
-       TRACK_STATIC_NAME = 10 };
-enum { PROCESS_PID = 1, PROCESS_NAME = 6, THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5, COUNTER_UNIT_MULTIPLIER = 4,
-       COUNTER_INCREMENTAL = 5 };
+enum {
+    TRACK_UUID = 1,
+    TRACK_NAME = 2,
+    TRACK_PROCESS = 3,
+    TRACK_THREAD = 4,
+    TRACK_PARENT = 5,
+    TRACK_COUNTER = 8,
+    TRACK_STATIC_NAME = 10
+};
+enum {
+    PROCESS_PID = 1,
+    PROCESS_NAME = 6,
+    THREAD_PID = 1,
+    THREAD_TID = 2,
+    THREAD_NAME = 5,
+    COUNTER_UNIT_MULTIPLIER = 4,
+    COUNTER_INCREMENTAL = 5
+};
 
 static int64_t trailing_number(hu_str s)
 {
@@ -225,9 +239,9 @@ static void fix_row(perfetto_reader *r, uint32_t track)
 {
     perfetto_track       *t = &r->tracks.at[track];
     const perfetto_track *top = outermost(r, track);
-    bool     has_pid = t->has_pid;
-    int64_t  pid = t->pid;
-    uint32_t up = track;
+    bool                  has_pid = t->has_pid;
+    int64_t               pid = t->pid;
+    uint32_t              up = track;
 
     for (int i = 0; i < MOST_ANCESTORS && !has_pid && (up = parent_of(r, up)) != UINT32_MAX; i++) {
         has_pid = r->tracks.at[up].has_pid;

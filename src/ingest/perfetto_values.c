@@ -12,23 +12,25 @@
 enum { MOST_DEPTH = 512 };
 
 /* DebugAnnotation; its relatives number the same values otherwise */
+/* clang-format off */
 enum {
     NOTE_NAME_IID = 1, NOTE_BOOL = 2, NOTE_UINT = 3, NOTE_INT = 4, NOTE_DOUBLE = 5, NOTE_STRING = 6, NOTE_POINTER = 7,
     NOTE_NAME = 10, NOTE_DICT = 11, NOTE_ARRAY = 12, NOTE_STRING_IID = 17,
 };
+/* clang-format on */
 
 static uint64_t interned_key(uint32_t sequence, uint32_t generation, perfetto_interned_type type, uint64_t iid)
 {
-    return hu_hash_mix(iid ^ 0x9e3779b97f4a7c15u, ((uint64_t)sequence << 32 | generation) ^ (uint64_t)type << 20 ^
-                                                      0xd6e8feb86659fd93u);
+    return hu_hash_mix(iid ^ 0x9e3779b97f4a7c15u,
+                       ((uint64_t)sequence << 32 | generation) ^ (uint64_t)type << 20 ^ 0xd6e8feb86659fd93u);
 }
 
 /* NULL: never declared, or forgotten since. */
 const perfetto_interned *perfetto_values_find(perfetto_reader *r, uint32_t sequence, perfetto_interned_type type,
                                               uint64_t iid)
 {
-    const uint32_t generation = r->sequences.at[sequence].generation;
-    const uint32_t at = hu_map_get(&r->interned_of, interned_key(sequence, generation, type, iid));
+    const uint32_t           generation = r->sequences.at[sequence].generation;
+    const uint32_t           at = hu_map_get(&r->interned_of, interned_key(sequence, generation, type, iid));
     const perfetto_interned *i = at == HU_MAP_NONE ? NULL : &r->interned.at[at];
 
     return i && i->iid == iid && i->sequence == sequence && i->generation == generation && i->type == type ? i : NULL;
@@ -95,8 +97,8 @@ void perfetto_values_declare(perfetto_reader *r, uint32_t sequence, const perfet
 
 static void intern_one(perfetto_reader *r, uint32_t sequence, perfetto_interned_type type, hu_str message)
 {
-    perfetto_interned entry = {.sequence = sequence, .generation = r->sequences.at[sequence].generation, .type = type,
-                               .text = HU_STR("")};
+    perfetto_interned entry = {
+        .sequence = sequence, .generation = r->sequences.at[sequence].generation, .type = type, .text = HU_STR("")};
     hu_protobuf       m = hu_protobuf_of(message);
     hu_protobuf_field f;
 
@@ -108,7 +110,7 @@ static void intern_one(perfetto_reader *r, uint32_t sequence, perfetto_interned_
         else if (f.number == 2)
             entry.number = (int32_t)f.value;
         else if (f.number == 3 && type == PERFETTO_KERNEL && f.bytes.n)
-            entry.text = f.bytes;           /* demangled */
+            entry.text = f.bytes; /* demangled */
     }
     if (m.bad) {
         perfetto_malformed(r);
@@ -178,8 +180,8 @@ void perfetto_values_set_text(perfetto_reader *r, int place, hu_str s)
     const bool is_list = s.n >= 2 && s.p[0] == '[' && s.p[s.n - 1] == ']';
 
     if (s.n < UINT32_MAX)
-        perfetto_values_set(r, place, (chrome_value){.p = s.p, .n = (uint32_t)s.n,
-                                                     .type = is_list ? CHROME_CONTAINER : CHROME_STRING});
+        perfetto_values_set(
+            r, place, (chrome_value){.p = s.p, .n = (uint32_t)s.n, .type = is_list ? CHROME_CONTAINER : CHROME_STRING});
 }
 
 void perfetto_values_append(perfetto_reader *r, hu_str s)
@@ -200,8 +202,9 @@ void perfetto_values_append(perfetto_reader *r, hu_str s)
 void perfetto_values_set_appended(perfetto_reader *r, int place, size_t from)
 {
     if (r->text.n - from < UINT32_MAX)
-        perfetto_values_set(r, place, (chrome_value){.p = NULL, .n = (uint32_t)(r->text.n - from),
-                                                     .type = CHROME_CONTAINER, .number = (int64_t)from});
+        perfetto_values_set(
+            r, place,
+            (chrome_value){.p = NULL, .n = (uint32_t)(r->text.n - from), .type = CHROME_CONTAINER, .number = (int64_t)from});
 }
 
 void perfetto_values_resolve(perfetto_reader *r)
@@ -296,7 +299,7 @@ static bool append_note(perfetto_reader *r, uint32_t sequence, hu_str message, i
         const bool is_part = f.number == NOTE_DICT || f.number == NOTE_ARRAY;
 
         if (n && !(is_part && f.number == container))
-            continue;               /* one value each; the rest is names, or somebody's mistake */
+            continue; /* one value each; the rest is names, or somebody's mistake */
         switch (f.number) {
         case NOTE_BOOL:
             perfetto_values_append(r, f.value ? HU_STR("true") : HU_STR("false"));
@@ -335,7 +338,7 @@ static bool append_note(perfetto_reader *r, uint32_t sequence, hu_str message, i
     if (container)
         perfetto_values_append(r, container == NOTE_DICT ? HU_STR("}") : HU_STR("]"));
     else if (n == 0)
-        perfetto_values_append(r, HU_STR("[]"));    /* an empty list has no field of its own */
+        perfetto_values_append(r, HU_STR("[]")); /* an empty list has no field of its own */
     return is_good && !m.bad;
 }
 
@@ -371,8 +374,8 @@ bool perfetto_values_note(perfetto_reader *r, uint32_t sequence, hu_str message)
         return true;
     switch (value.number) {
     case NOTE_BOOL:
-        perfetto_values_set(r, place, (chrome_value){.p = value.value ? "true" : "false", .n = value.value ? 4 : 5,
-                                                     .type = CHROME_WORD});
+        perfetto_values_set(
+            r, place, (chrome_value){.p = value.value ? "true" : "false", .n = value.value ? 4 : 5, .type = CHROME_WORD});
         break;
     case NOTE_INT:
         perfetto_values_set_int(r, place, (int64_t)value.value);

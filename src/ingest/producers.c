@@ -53,6 +53,7 @@ static const struct {
 };
 
 /* Lower case. */
+/* clang-format off */
 static const char *const comm_names[] = {
     "nccl",                 /* ncclKernel_…, ncclDevKernel_…; RCCL uses both */
     "rccl",
@@ -69,6 +70,7 @@ static const char *const comm_names[] = {
     "oneccl", "ccl_kernel",
     "hccl",
 };
+/* clang-format on */
 
 hu_kind hu_producers_kind(hu_str category)
 {
@@ -86,7 +88,7 @@ hu_host_class hu_producers_host_class(hu_str class, hu_str call)
 #undef C
     };
     static const char *const children[] = {"wait", "waitpid", "wait3", "wait4", "waitid", "system", "pclose"};
-    hu_host_class found = HU_HOST_OTHER;
+    hu_host_class            found = HU_HOST_OTHER;
 
     for (size_t i = 0; i < HU_COUNT(keys); i++)
         if (hu_str_equal(class, hu_str_of(keys[i])))

@@ -5,31 +5,33 @@
  * steps also go to the gate, which may be closed until one of them opens it (--steps, --capture-range): so a marker
  * first asks whether anybody records or watches, then tells the gate, then asks whether to record.
  */
-#define HOLDUP_DISABLE                  /* the table alone: nothing in here marks itself */
+#define HOLDUP_DISABLE /* the table alone: nothing in here marks itself */
 #include "holdup_annotate.h"
 
 #include "inject/ring.h"
 
 enum { NO_DOMAIN = 0 };
 
+/* clang-format off */
 static const char *const PHASES[] = {
     [HOLDUP_PHASE_DATA] = "data",         [HOLDUP_PHASE_PREPROCESSING] = "preprocessing",
     [HOLDUP_PHASE_TRANSFER] = "transfer", [HOLDUP_PHASE_FORWARD] = "forward",
     [HOLDUP_PHASE_BACKWARD] = "backward", [HOLDUP_PHASE_OPTIMIZER] = "optimizer",
     [HOLDUP_PHASE_CHECKPOINT] = "checkpoint",
 };
+/* clang-format on */
 
 enum { N_PHASES = sizeof PHASES / sizeof *PHASES };
 
 /* Whoever asks before it is known whether there is a session, from a static constructor that runs before ours, is told to
  * call: each function looks at the gate again.  Where there is none nobody need. */
 static const uint32_t always = 1, never = 0;
-static bool           is_known;         /* main.c's constructor has run */
+static bool           is_known; /* main.c's constructor has run */
 
-static uint32_t phase_ids[N_PHASES];    /* of PHASES; 0: not registered yet */
-static int64_t  last_step = -1;
-static uint64_t last_range;             /* 1, 2, ... in this process */
-static const uint64_t OURS = ~(uint64_t)UINT32_MAX;     /* of handles; those of NVTX have a text and a domain there */
+static uint32_t       phase_ids[N_PHASES]; /* of PHASES; 0: not registered yet */
+static int64_t        last_step = -1;
+static uint64_t       last_range;                   /* 1, 2, ... in this process */
+static const uint64_t OURS = ~(uint64_t)UINT32_MAX; /* of handles; those of NVTX have a text and a domain there */
 
 static bool somebody_cares(void)
 {
@@ -44,7 +46,7 @@ static void write_record(hu_record_type type, uint32_t id, uint64_t a, uint64_t 
         return;
     r = hu_ring_take(1);
     if (r == NULL)
-        return;                         /* counted */
+        return; /* counted */
     r->time = hu_ticks();
     r->id = id;
     r->aux = NO_DOMAIN;
@@ -135,7 +137,7 @@ static void phase_push(uint32_t phase)
 
     if (!somebody_cares())
         return;
-    if (phase == 0 || phase >= N_PHASES) {      /* of a later header; its pop will come */
+    if (phase == 0 || phase >= N_PHASES) { /* of a later header; its pop will come */
         push(0);
         return;
     }
@@ -153,11 +155,11 @@ __attribute__((constructor(102))) static void load(void)
     is_known = true;
 }
 
-#define TABLE(word)                                                                                                   \
-    {                                                                                                                 \
-        .size = sizeof(holdup_annotate_api), .version = HOLDUP_ANNOTATE_VERSION, .listening = (word), .name = name,   \
-        .push = push, .push_text = push_text, .pop = pop, .mark = mark, .step = step, .step_end = step_end,           \
-        .counter = counter, .start = start, .end = end, .phase_push = phase_push,                                     \
+#define TABLE(word)                                                                                                 \
+    {                                                                                                               \
+        .size = sizeof(holdup_annotate_api), .version = HOLDUP_ANNOTATE_VERSION, .listening = (word), .name = name, \
+        .push = push, .push_text = push_text, .pop = pop, .mark = mark, .step = step, .step_end = step_end,         \
+        .counter = counter, .start = start, .end = end, .phase_push = phase_push,                                   \
     }
 
 __attribute__((visibility("default"))) const holdup_annotate_api *holdup_annotate_v1(void);

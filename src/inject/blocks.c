@@ -14,11 +14,11 @@
 #include "base/banned.h"
 
 enum {
-    GROWTH_MAX = 256,                   /* blocks: 4 MiB at once */
+    GROWTH_MAX = 256, /* blocks: 4 MiB at once */
 };
 
-static uint32_t growing;                /* the lock */
-static uint64_t retry_at;               /* ticks: a full disk is not asked at every record */
+static uint32_t growing;  /* the lock */
+static uint64_t retry_at; /* ticks: a full disk is not asked at every record */
 static hu_loss  refused = HU_LOSS_FULL;
 
 uint64_t hu_signals_block(void)
@@ -69,8 +69,8 @@ static void push(hu_ring_head *head, uint32_t index)
 
     do
         __atomic_store_n(&hu_block_at(head, index)->head.next_free, (uint32_t)old, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(&head->free_list, &old, tagged(old, index), true, __ATOMIC_RELEASE,
-                                        __ATOMIC_RELAXED));
+    while (
+        !__atomic_compare_exchange_n(&head->free_list, &old, tagged(old, index), true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
 void hu_blocks_give(uint32_t index)
@@ -95,8 +95,7 @@ static hu_block *pop(hu_ring_head *head)
         if (index == 0 || index >= head->n_blocks)
             return NULL;
         next = __atomic_load_n(&hu_block_at(head, index)->head.next_free, __ATOMIC_RELAXED);
-        if (__atomic_compare_exchange_n(&head->free_list, &old, tagged(old, next), true, __ATOMIC_ACQUIRE,
-                                        __ATOMIC_ACQUIRE))
+        if (__atomic_compare_exchange_n(&head->free_list, &old, tagged(old, next), true, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
             return hu_block_at(head, index);
     }
 }
@@ -140,7 +139,7 @@ static bool grow(hu_ring_head *head, uint32_t limit)
     if (more > limit - old)
         more = limit - old;
     if (old >= reserve_of(head))
-        more = 1;                       /* for a thread that has none, and not for those that wait beside it */
+        more = 1; /* for a thread that has none, and not for those that wait beside it */
     bytes = (size_t)more * HU_BLOCK_BYTES;
     fd = hu_sys_open(hu_the_process.path, O_RDWR);
     if (fd < 0)
@@ -174,7 +173,7 @@ hu_block *hu_blocks_get(hu_block_kind kind, hu_loss *why)
 
         if (head->n_blocks >= limit || now < retry_at || !hu_lock(&growing))
             return NULL;
-        block = pop(head);              /* somebody else has grown it meanwhile */
+        block = pop(head); /* somebody else has grown it meanwhile */
         has_grown = block || grow(head, limit);
         if (!has_grown)
             retry_at = now + (uint64_t)(hu_the_control->ticks_per_second / 20);

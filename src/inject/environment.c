@@ -26,7 +26,7 @@ void hu_process_read_rank(void)
     hu_ring_head *head = hu_the_process.head;
     hu_rank       rank;
 
-    if (!head || strncmp(head->rank_source, "MPI", 3) == 0)    /* the communicator knows better */
+    if (!head || strncmp(head->rank_source, "MPI", 3) == 0) /* the communicator knows better */
         return;
     hu_rank_detect(environ, &rank);
     head->rank = rank.rank;

@@ -8,7 +8,7 @@
 #include "inject/process.h"
 #include "base/banned.h"
 
-static uint32_t depth;                  /* how many threads' ranges of the asked name are open */
+static uint32_t depth; /* how many threads' ranges of the asked name are open */
 
 static bool wants_range(void)
 {
@@ -60,7 +60,7 @@ static bool is_asked(uint32_t text, uint32_t domain)
            (c->capture_domain[0] == '\0' || domain == hu_string_of(c->capture_domain));
 }
 
-static __thread uint32_t open_ranges __attribute__((tls_model("initial-exec")));        /* any, inside the asked one */
+static __thread uint32_t open_ranges __attribute__((tls_model("initial-exec"))); /* any, inside the asked one */
 static __thread bool     is_inside __attribute__((tls_model("initial-exec")));
 
 void hu_gate_push(uint32_t text, uint32_t domain)

@@ -13,7 +13,7 @@
 #include "base/banned.h"
 
 /* The first copy's is what a second one finds by name; its own it knows by the name that nobody else sees. */
-static int present = HU_FORMAT_VERSION;
+static int                                                          present = HU_FORMAT_VERSION;
 extern __attribute__((visibility("default"), alias("present"))) int holdup_inject_present;
 
 /* What pthread_atfork is inside in glibc; musl has the one by its own name.  A program of the other C library must start
@@ -34,8 +34,7 @@ static void at_fork(void (*in_child)(void))
 }
 
 /* Other libraries may record before our constructor has run, or after our destructor: both are safe. */
-__attribute__((constructor(101)))
-static void load(void)
+__attribute__((constructor(101))) static void load(void)
 {
     hu_osrt_load();
     if (dlsym(RTLD_DEFAULT, "holdup_inject_present") != (void *)&present || !hu_process_join())
@@ -51,8 +50,7 @@ static void load(void)
         hu_process_entered(HU_DOOR_OSRT);
 }
 
-__attribute__((destructor(101)))
-static void unload(void)
+__attribute__((destructor(101))) static void unload(void)
 {
     hu_timer_end();
     hu_process_exits();

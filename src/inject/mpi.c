@@ -65,9 +65,15 @@ void *hu_mpi_function(uint16_t call)
 static bool is_structure(uint16_t call)
 {
     switch (classes[call]) {
-    case HU_MPI_CLASS_COMM: case HU_MPI_CLASS_START: case HU_MPI_CLASS_END: return true;
-    case HU_MPI_CLASS_RMA: case HU_MPI_CLASS_FILE: return strpbrk(arguments[call], "WEHI") != NULL;
-    default: return false;
+    case HU_MPI_CLASS_COMM:
+    case HU_MPI_CLASS_START:
+    case HU_MPI_CLASS_END:
+        return true;
+    case HU_MPI_CLASS_RMA:
+    case HU_MPI_CLASS_FILE:
+        return strpbrk(arguments[call], "WEHI") != NULL;
+    default:
+        return false;
     }
 }
 
@@ -100,7 +106,10 @@ static hu_word handle_of(const hu_mpi_frame *f, int i, char letter)
 
     if (!f->is_fortran)
         return hu_mpi_handle(f->a[i]);
-    return from_fortran(letter == 'c' ? m->comm_f2c : letter == 'w' ? m->win_f2c : letter == 'f' ? m->file_f2c : m->type_f2c,
+    return from_fortran(letter == 'c'   ? m->comm_f2c
+                        : letter == 'w' ? m->win_f2c
+                        : letter == 'f' ? m->file_f2c
+                                        : m->type_f2c,
                         int_of(f, i));
 }
 
@@ -172,25 +181,27 @@ typedef struct {
 } fact;
 
 typedef struct {
-    hu_word     comm;                   /* handle, of a communicator alone */
+    hu_word     comm; /* handle, of a communicator alone */
     hu_mpi_comm of;
     int64_t     bytes, count, received;
-    int32_t     peer, tag, root, source;        /* HU_MPI_NOBODY: none */
+    int32_t     peer, tag, root, source; /* HU_MPI_NOBODY: none */
     bool        is_receive, was_any;
     fact        facts[MORES_MAX];
     uint32_t    n_facts;
 } knowledge;
 
+/* clang-format off */
 typedef enum {
     NAME_PEER, NAME_TAG, NAME_COUNT, NAME_ROOT, NAME_SOURCE, NAME_WORLD_PEER, NAME_ANY, NAME_RECEIVED, NAME_REQUESTS,
     NAME_OF, NAME_PATH, NAME_CODE, NAMES
 } fact_name;
+/* clang-format on */
 
 static void add_fact(knowledge *k, fact_name name, hu_more kind, uint64_t value)
 {
-    static const char *const TEXTS[NAMES] = {"peer", "tag", "count", "root", "source", "world_peer", "any_source",
-                                             "received", "requests", "of", "path", "code"};
-    static uint32_t ids[NAMES];
+    static const char *const TEXTS[NAMES] = {"peer",       "tag",      "count",    "root", "source", "world_peer",
+                                             "any_source", "received", "requests", "of",   "path",   "code"};
+    static uint32_t          ids[NAMES];
 
     if (!__atomic_load_n(&ids[name], __ATOMIC_RELAXED))
         __atomic_store_n(&ids[name], hu_string_of(TEXTS[name]), __ATOMIC_RELAXED);
@@ -290,7 +301,7 @@ static void learn_bytes(const hu_mpi_frame *f, knowledge *k)
     sent = prefers_received ? -1 : side_bytes(f, k, "bnltv", &n);
     if (sent < 0) {
         received = side_bytes(f, k, "BNeTV", &m);
-        if (received < 0 && prefers_received)           /* MPI_IN_PLACE of the root of MPI_Scatter */
+        if (received < 0 && prefers_received) /* MPI_IN_PLACE of the root of MPI_Scatter */
             received = side_bytes(f, k, "bnltv", &m);
         sent = received;
         n = m;
@@ -305,13 +316,13 @@ static void learn_bytes(const hu_mpi_frame *f, knowledge *k)
 
 static void learn_status(const hu_mpi_frame *f, knowledge *k)
 {
-    const int at = position(f, 'S'), flag = position(f, 'F');
+    const int     at = position(f, 'S'), flag = position(f, 'F');
     hu_mpi_status s;
 
     if (at < 0 || f->a[at] <= 1 || (f->is_fortran && !f->has_fortran_status) || (flag >= 0 && !hu_mpi_int_at(f->a[flag])))
         return;
     s = hu_mpi_status_read((const void *)(uintptr_t)f->a[at]);
-    if (f->arguments[0] == 'f') {       /* of a file: how much there was */
+    if (f->arguments[0] == 'f') { /* of a file: how much there was */
         if (s.bytes >= 0 && s.bytes <= k->bytes)
             k->bytes = s.bytes;
         return;
@@ -338,9 +349,15 @@ static void learn_arguments(const hu_mpi_frame *f, knowledge *k)
             k->comm = handle_of(f, i, 'c');
             k->of = hu_mpi_comm_get(HU_MPI_A_COMM, k->comm);
             break;
-        case 'w': k->of = hu_mpi_comm_get(HU_MPI_A_WINDOW, handle_of(f, i, 'w')); break;
-        case 'f': k->of = hu_mpi_comm_get(HU_MPI_A_FILE, handle_of(f, i, 'f')); break;
-        case 'd': k->peer = int_of(f, i); break;
+        case 'w':
+            k->of = hu_mpi_comm_get(HU_MPI_A_WINDOW, handle_of(f, i, 'w'));
+            break;
+        case 'f':
+            k->of = hu_mpi_comm_get(HU_MPI_A_FILE, handle_of(f, i, 'f'));
+            break;
+        case 'd':
+            k->peer = int_of(f, i);
+            break;
         case 's':
             k->is_receive = true;
             k->was_any = int_of(f, i) == hu_the_mpi.any_source;
@@ -349,14 +366,21 @@ static void learn_arguments(const hu_mpi_frame *f, knowledge *k)
             else
                 k->peer = k->was_any ? HU_MPI_NOBODY : int_of(f, i);
             break;
-        case 'm': k->is_receive = k->is_receive || f->call == HU_MPI_Mrecv; break;
-        case 'g': k->tag = int_of(f, i) == hu_the_mpi.any_tag ? HU_MPI_NOBODY : int_of(f, i); break;
-        case 'r': k->root = int_of(f, i); break;
+        case 'm':
+            k->is_receive = k->is_receive || f->call == HU_MPI_Mrecv;
+            break;
+        case 'g':
+            k->tag = int_of(f, i) == hu_the_mpi.any_tag ? HU_MPI_NOBODY : int_of(f, i);
+            break;
+        case 'r':
+            k->root = int_of(f, i);
+            break;
         case 'P':
             if (!f->is_fortran)
                 add_fact(k, NAME_PATH, HU_MORE_TEXT, hu_string_of((const char *)(uintptr_t)f->a[i]));
             break;
-        default: break;
+        default:
+            break;
         }
 }
 
@@ -364,8 +388,13 @@ static void learn_arguments(const hu_mpi_frame *f, knowledge *k)
 static void keep_request(const hu_mpi_frame *f, const knowledge *k)
 {
     const int      at = position(f, 'q');
-    hu_mpi_request r = {.bytes = k->bytes, .comm = k->of.text, .peer = k->peer, .tag = k->tag, .call = f->call,
-                        .is_receive = k->is_receive, .is_persistent = classes[f->call] == HU_MPI_CLASS_INIT};
+    hu_mpi_request r = {.bytes = k->bytes,
+                        .comm = k->of.text,
+                        .peer = k->peer,
+                        .tag = k->tag,
+                        .call = f->call,
+                        .is_receive = k->is_receive,
+                        .is_persistent = classes[f->call] == HU_MPI_CLASS_INIT};
 
     if (at < 0)
         return;
@@ -518,8 +547,9 @@ static void learn_all(const hu_mpi_frame *f, knowledge *k, bool is_over)
     } else if (f->n_requests) {
         const int flag = position(f, 'F');
 
-        learn_requests(f, k, is_over && (class == HU_MPI_CLASS_WAIT || class == HU_MPI_CLASS_TEST) &&
-                                 (flag < 0 || hu_mpi_int_at(f->a[flag])));
+        learn_requests(f, k,
+                       is_over && (class == HU_MPI_CLASS_WAIT || class == HU_MPI_CLASS_TEST) &&
+                           (flag < 0 || hu_mpi_int_at(f->a[flag])));
     } else {
         learn_arguments(f, k);
         learn_message(f, k);
@@ -536,7 +566,11 @@ static void learn_all(const hu_mpi_frame *f, knowledge *k, bool is_over)
 
 static knowledge nothing_known(void)
 {
-    return (knowledge){.count = -1, .received = -1, .peer = HU_MPI_NOBODY, .tag = HU_MPI_NOBODY, .root = HU_MPI_NOBODY,
+    return (knowledge){.count = -1,
+                       .received = -1,
+                       .peer = HU_MPI_NOBODY,
+                       .tag = HU_MPI_NOBODY,
+                       .root = HU_MPI_NOBODY,
                        .source = HU_MPI_NOBODY};
 }
 
@@ -548,7 +582,7 @@ static bool may_ask(void)
 void hu_mpi_before(hu_mpi_frame *f, hu_mpi_room *room)
 {
     const hu_mpi_class class = (hu_mpi_class)classes[f->call];
-    const int          status = position(f, 'S');
+    const int status = position(f, 'S');
 
     hu_thread.inside++;
     if (!may_ask() && class != HU_MPI_CLASS_START && class != HU_MPI_CLASS_END)
@@ -563,7 +597,7 @@ void hu_mpi_before(hu_mpi_frame *f, hu_mpi_room *room)
         }
     }
     f->since = hu_ticks();
-    if (hu_gate_open(HU_DOOR_MPI))      /* of a program that is killed while it waits: where */
+    if (hu_gate_open(HU_DOOR_MPI)) /* of a program that is killed while it waits: where */
         hu_ring_inside(HU_INSIDE_MPI + f->call + 1u, f->since);
     if (class == HU_MPI_CLASS_ABORT) {
         knowledge k = nothing_known();
@@ -580,10 +614,10 @@ void hu_mpi_before(hu_mpi_frame *f, hu_mpi_room *room)
 void hu_mpi_after(hu_mpi_frame *f, int rc)
 {
     const hu_mpi_class class = (hu_mpi_class)classes[f->call];
-    const uint64_t     until = hu_ticks();
-    const int          flag = position(f, 'F');
-    knowledge          k = nothing_known();
-    bool               is_worth = true;
+    const uint64_t until = hu_ticks();
+    const int      flag = position(f, 'F');
+    knowledge      k = nothing_known();
+    bool           is_worth = true;
 
     if (class == HU_MPI_CLASS_START && rc == 0)
         hu_mpi_starts();
@@ -591,7 +625,7 @@ void hu_mpi_after(hu_mpi_frame *f, int rc)
         follow_structure(f);
         learn_all(f, &k, true);
     }
-    if (class == HU_MPI_CLASS_TEST)     /* a program may ask a million times */
+    if (class == HU_MPI_CLASS_TEST) /* a program may ask a million times */
         is_worth = until - f->since >= hu_the_control->os_threshold + TEST_TICKS_MIN ||
                    (rc == 0 && f->n_requests && flag >= 0 && hu_mpi_int_at(f->a[flag]) && k.of.text);
     if (is_worth && hu_gate_open(HU_DOOR_MPI))
@@ -600,6 +634,7 @@ void hu_mpi_after(hu_mpi_frame *f, int rc)
     hu_thread.inside--;
 }
 
+/* clang-format off */
 #define M(name, fortran, arity, class, letters)                                                                       \
     static __attribute__((noinline)) int recorded_##name(int (*next)(P##arity), hu_word *a)                           \
     {                                                                                                                 \
@@ -622,5 +657,6 @@ void hu_mpi_after(hu_mpi_frame *f, int rc)
         return hu_mpi_is_quiet(HU_MPI_##name) ? next(A##arity)                                                        \
                                               : recorded_##name(next, (hu_word[HU_MPI_ARGUMENTS_MAX]){A##arity});     \
     }
+/* clang-format on */
 
 HU_MPI_CALLS(M)

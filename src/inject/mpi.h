@@ -12,19 +12,19 @@
 #include "inject/ring.h"
 #include "record/mpi_calls.h"
 
-typedef uint64_t hu_word;               /* an argument of any type */
+typedef uint64_t hu_word; /* an argument of any type */
 
 /* mpi_abi.c */
 typedef enum { HU_MPI_UNKNOWN, HU_MPI_OPEN, HU_MPI_CH /* and Intel MPI, MVAPICH, Cray: one ABI */ } hu_mpi_abi;
 
 typedef struct {
     hu_mpi_abi abi;
-    bool       is_ready;                /* between MPI_Init and MPI_Finalize: it may be asked */
+    bool       is_ready; /* between MPI_Init and MPI_Finalize: it may be asked */
     int32_t    proc_null, any_source, any_tag, undefined, root;
-    uint32_t   source_at, tag_at, status_bytes;         /* of an MPI_Status */
+    uint32_t   source_at, tag_at, status_bytes; /* of an MPI_Status */
     hu_word    world, self, comm_null, type_null;
-    hu_word    empty_request, fortran_empty_request;    /* Open MPI's; the other language knows it by a number */
-    int32_t    rank, size;              /* of MPI_COMM_WORLD; -1: not known */
+    hu_word    empty_request, fortran_empty_request; /* Open MPI's; the other language knows it by a number */
+    int32_t    rank, size;                           /* of MPI_COMM_WORLD; -1: not known */
     /* The library's own functions that we ask. */
     int (*initialized)(int *flag);
     int (*type_size)(hu_word type, int *bytes);
@@ -44,18 +44,18 @@ typedef struct {
 
 extern hu_mpi hu_the_mpi;
 
-void   *hu_mpi_next(const char *name);  /* what the program would have called, or the library's PMPI_; NULL: no MPI */
-hu_word hu_mpi_object(const char *name);        /* address of an exported variable; 0: there is none */
-void    hu_mpi_starts(void);            /* MPI_Init returned, or a call came that we did not see it before */
+void   *hu_mpi_next(const char *name);   /* what the program would have called, or the library's PMPI_; NULL: no MPI */
+hu_word hu_mpi_object(const char *name); /* address of an exported variable; 0: there is none */
+void    hu_mpi_starts(void);             /* MPI_Init returned, or a call came that we did not see it before */
 void    hu_mpi_ends(void);
-hu_word hu_mpi_handle(hu_word word);    /* as the library sees it: the lower half where a handle is an int */
+hu_word hu_mpi_handle(hu_word word); /* as the library sees it: the lower half where a handle is an int */
 hu_word hu_mpi_handle_at(hu_word address);
-bool    hu_mpi_is_shared_request(hu_word handle);       /* one that many calls are given, because they are over */
-bool    hu_mpi_is_own_address(hu_word buffer);          /* MPI_IN_PLACE, in C or in Fortran */
+bool    hu_mpi_is_shared_request(hu_word handle); /* one that many calls are given, because they are over */
+bool    hu_mpi_is_own_address(hu_word buffer);    /* MPI_IN_PLACE, in C or in Fortran */
 
 typedef struct {
     int32_t source, tag;
-    int64_t bytes;                      /* -1: not told */
+    int64_t bytes; /* -1: not told */
 } hu_mpi_status;
 
 hu_mpi_status hu_mpi_status_read(const void *status);
@@ -64,23 +64,23 @@ hu_mpi_status hu_mpi_status_read(const void *status);
 typedef enum { HU_MPI_A_COMM, HU_MPI_A_WINDOW, HU_MPI_A_FILE } hu_mpi_thing;
 
 typedef struct {
-    uint32_t text;                      /* "MPI_COMM_WORLD", "MPI_COMM_WORLD[0,2]#1"; 0: not known */
-    int32_t  size;                      /* whom a rank may name: of the other group where there are two */
+    uint32_t text; /* "MPI_COMM_WORLD", "MPI_COMM_WORLD[0,2]#1"; 0: not known */
+    int32_t  size; /* whom a rank may name: of the other group where there are two */
     bool     is_world;
 } hu_mpi_comm;
 
-void hu_mpi_comms_start(void);
+void        hu_mpi_comms_start(void);
 hu_mpi_comm hu_mpi_comm_get(hu_mpi_thing thing, hu_word handle);
-int32_t     hu_mpi_comm_world_rank(hu_word handle, int32_t rank);      /* -1: not known */
-void        hu_mpi_comm_made(hu_word comm);             /* a call that all its members made in the same order gave it */
+int32_t     hu_mpi_comm_world_rank(hu_word handle, int32_t rank); /* -1: not known */
+void        hu_mpi_comm_made(hu_word comm); /* a call that all its members made in the same order gave it */
 void        hu_mpi_comm_lend(hu_mpi_thing thing, hu_word handle, hu_word comm);
 void        hu_mpi_comm_drop(hu_mpi_thing thing, hu_word handle);
 
 /* mpi_requests.c: what a request is about, until it is over. */
 typedef struct {
     int64_t  bytes;
-    uint32_t comm;                      /* text */
-    int32_t  peer, tag;                 /* peer: of the communicator; HU_MPI_NOBODY: none, or any */
+    uint32_t comm;      /* text */
+    int32_t  peer, tag; /* peer: of the communicator; HU_MPI_NOBODY: none, or any */
     int32_t  world_peer;
     uint16_t call;
     bool     is_receive, is_persistent;
@@ -93,9 +93,9 @@ bool hu_mpi_request_get(hu_word handle, hu_mpi_request *request);
 void hu_mpi_request_over(hu_word handle, bool is_given_back);
 
 /* mpi.c, for both languages.  A call between its two sides. */
-enum { HU_MPI_REQUESTS_MAX = 128, HU_MPI_STATUS_WORDS = 16 };   /* requests that one wait is looked into for */
+enum { HU_MPI_REQUESTS_MAX = 128, HU_MPI_STATUS_WORDS = 16 }; /* requests that one wait is looked into for */
 
-typedef struct {                        /* not initialised: most calls need none of it */
+typedef struct { /* not initialised: most calls need none of it */
     hu_word requests[HU_MPI_REQUESTS_MAX];
     hu_word status[HU_MPI_STATUS_WORDS];
 } hu_mpi_room;
@@ -103,16 +103,16 @@ typedef struct {                        /* not initialised: most calls need none
 typedef struct {
     uint16_t       call;
     bool           is_fortran, has_fortran_status;
-    bool           is_last;             /* it will not return */
-    const char    *arguments;           /* letters: record/mpi_calls.h */
+    bool           is_last;   /* it will not return */
+    const char    *arguments; /* letters: record/mpi_calls.h */
     hu_word       *a;
     uint64_t       since;
-    const hu_word *requests;            /* that it was given: handles before the call */
+    const hu_word *requests; /* that it was given: handles before the call */
     uint32_t       n_requests, total_requests;
-    hu_word        message;             /* that a call of matched receives was given; 0: none */
-    hu_word        given_back;          /* a communicator, window or file; 0: none */
+    hu_word        message;    /* that a call of matched receives was given; 0: none */
+    hu_word        given_back; /* a communicator, window or file; 0: none */
     hu_mpi_thing   thing;
-    hu_mpi_comm    comm;                /* ... and whose it was */
+    hu_mpi_comm    comm; /* ... and whose it was */
 } hu_mpi_frame;
 
 static inline int32_t hu_mpi_int_at(hu_word address)
@@ -120,8 +120,8 @@ static inline int32_t hu_mpi_int_at(hu_word address)
     return *(const int32_t *)(uintptr_t)address;
 }
 
-void *hu_mpi_function(uint16_t call);   /* of C; NULL: a note was written */
-bool  hu_mpi_is_quiet(uint16_t call);   /* nothing to do but to call the next one */
+void *hu_mpi_function(uint16_t call); /* of C; NULL: a note was written */
+bool  hu_mpi_is_quiet(uint16_t call); /* nothing to do but to call the next one */
 void  hu_mpi_before(hu_mpi_frame *f, hu_mpi_room *room);
 void  hu_mpi_after(hu_mpi_frame *f, int rc);
 

@@ -14,11 +14,11 @@
 #include "inject/mpi.h"
 #include "inject/process.h"
 
-enum { VERSION_BYTES = 8192 + 1 };      /* MPI_MAX_LIBRARY_VERSION_STRING is 256 in Open MPI, 8192 in MPICH */
+enum { VERSION_BYTES = 8192 + 1 }; /* MPI_MAX_LIBRARY_VERSION_STRING is 256 in Open MPI, 8192 in MPICH */
 
 hu_mpi hu_the_mpi = {.rank = -1, .size = -1};
 
-static void    *library;                /* where RTLD_NEXT does not find it */
+static void    *library; /* where RTLD_NEXT does not find it */
 static bool     was_looked_for, has_ended;
 static uint32_t lock;
 
@@ -117,7 +117,7 @@ static void learn_abi(hu_mpi *m)
 {
     static char version[VERSION_BYTES]; /* under the lock */
     int (*const get_version)(char *, int *) = (int (*)(char *, int *))pmpi("PMPI_Get_library_version");
-    int  n = 0;
+    int n = 0;
 
     m->any_tag = -1;
     m->undefined = -32766;
@@ -150,8 +150,8 @@ static void learn_functions(hu_mpi *m)
     LEARN(type_f2c, "Type_f2c");
     LEARN(win_f2c, "Win_f2c");
     LEARN(file_f2c, "File_f2c");
-    if (!m->type_size || !m->comm_rank || !m->comm_size || !m->comm_group || !m->comm_remote_group ||
-        !m->comm_test_inter || !m->group_size || !m->group_translate || !m->group_free)
+    if (!m->type_size || !m->comm_rank || !m->comm_size || !m->comm_group || !m->comm_remote_group || !m->comm_test_inter ||
+        !m->group_size || !m->group_translate || !m->group_free)
         m->abi = HU_MPI_UNKNOWN;
 }
 
@@ -254,7 +254,7 @@ hu_mpi_status hu_mpi_status_read(const void *status)
     } else {
         memcpy(&low, p, sizeof low);
         memcpy(&high, p + 4, sizeof high);
-        bytes = (uint64_t)(high >> 1) << 32 | low;      /* its lowest bit: cancelled */
+        bytes = (uint64_t)(high >> 1) << 32 | low; /* its lowest bit: cancelled */
     }
     if (bytes <= INT64_MAX)
         s.bytes = (int64_t)bytes;

@@ -14,20 +14,22 @@
 #include "inject/process.h"
 #include "inject/sys.h"
 
+/* clang-format off */
 enum {
     THINGS = 1 << 11, THINGS_MAX = THINGS - THINGS / 4, GROUPS = 1 << 11, TEXT_BYTES = HU_STRING_BYTES_MAX,
     GONE = 1,                           /* a key that no handle has */
 };
+/* clang-format on */
 
 typedef struct {
-    hu_word     key;                    /* handle << 2 | thing, + 2; 0: free, GONE: was given back */
+    hu_word     key; /* handle << 2 | thing, + 2; 0: free, GONE: was given back */
     hu_mpi_comm comm;
-    int32_t    *world_ranks;            /* `size` of them, or NULL; of a communicator alone */
+    int32_t    *world_ranks; /* `size` of them, or NULL; of a communicator alone */
     size_t      mapped;
 } row;
 
 typedef struct {
-    uint32_t text, count;               /* how many communicators of this group there were */
+    uint32_t text, count; /* how many communicators of this group there were */
 } group_row;
 
 static row       rows[THINGS];
@@ -109,7 +111,7 @@ static size_t put_members(char *to, size_t room, const int *ranks, int n)
     for (; i < n && at + LONGEST + TAIL < room; i++)
         at += (size_t)snprintf(to + at, room - at, ranks[i] == hu_the_mpi.undefined ? "%s?" : "%s%d", i ? "," : "",
                                ranks[i]);
-    if (i < n) {                        /* too many to write down: the rest as a number */
+    if (i < n) { /* too many to write down: the rest as a number */
         for (; i < n; i++)
             hash = (hash ^ (uint32_t)ranks[i]) * 1099511628211u;
         at += (size_t)snprintf(to + at, room - at, ",...%016llx", (unsigned long long)hash);
@@ -172,7 +174,7 @@ static void describe(row *r, hu_word comm)
         length += (size_t)snprintf(text + length, sizeof text - length, "#%u", number);
         r->comm.text = hu_string(text, length);
     }
-    if (is_inter) {                     /* ranks that a call names are those of the others */
+    if (is_inter) { /* ranks that a call names are those of the others */
         if (ranks)
             hu_sys_unmap(ranks, mapped);
         ranks = others;
@@ -205,8 +207,8 @@ static bool is_to_ask(hu_word comm)
 
 hu_mpi_comm hu_mpi_comm_get(hu_mpi_thing thing, hu_word handle)
 {
-    hu_mpi_comm  none = {0};
-    const row   *r;
+    hu_mpi_comm none = {0};
+    const row  *r;
 
     if (!is_to_ask(handle))
         return none;
@@ -250,7 +252,7 @@ void hu_mpi_comm_made(hu_word comm)
     if (!is_to_ask(comm) || !hu_lock(&lock))
         return;
     old = find(key_of(HU_MPI_A_COMM, comm), NULL);
-    if (old)                            /* given back by a way that we do not see */
+    if (old) /* given back by a way that we do not see */
         forget(old);
     (void)get(comm);
     hu_unlock(&lock);

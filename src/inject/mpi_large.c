@@ -13,6 +13,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+/* clang-format off */
 #define HU_MPI_LARGE(L)                                                                                               \
     L(Send, 6, "bltdgc") L(Ssend, 6, "bltdgc") L(Bsend, 6, "bltdgc") L(Rsend, 6, "bltdgc") L(Recv, 7, "BeTsgcS")      \
     L(Sendrecv, 12, "bltdgBeTsGcS") L(Sendrecv_replace, 9, "bltdgsGcS") L(Mrecv, 5, "BeTmS") L(Isend, 7, "bltdgcq")   \
@@ -27,11 +28,12 @@
     L(File_read, 5, "fBeTS") L(File_read_all, 5, "fBeTS") L(File_read_at, 6, "fxBeTS")                                \
     L(File_read_at_all, 6, "fxBeTS") L(File_write, 5, "fbltS") L(File_write_all, 5, "fbltS")                          \
     L(File_write_at, 6, "fxbltS") L(File_write_at_all, 6, "fxbltS")
+/* clang-format on */
 
 enum { NO_MPI = 16, ERR_ARG_OPEN = 13, ERR_ARG_CH = 12 };
 
 typedef struct {
-    void *function;                     /* of the library, or that with ints */
+    void *function; /* of the library, or that with ints */
     bool  is_known, has_large;
 } choice;
 
@@ -59,6 +61,7 @@ static bool fits(const char *letters, const hu_word *a)
     return true;
 }
 
+/* clang-format off */
 #define L(name, arity, letters)                                                                                       \
     EXPORT int MPI_##name##_c(P##arity);                                                                              \
     int MPI_##name##_c(P##arity)                                                                                      \
@@ -81,5 +84,6 @@ static bool fits(const char *letters, const hu_word *a)
         hu_mpi_after(&f, rc);                                                                                         \
         return rc;                                                                                                    \
     }
+/* clang-format on */
 
 HU_MPI_LARGE(L)

@@ -12,8 +12,8 @@
 enum { ROWS = 1 << 14, PROBES = 32, GONE = 1 };
 
 typedef struct {
-    hu_word        key;                 /* handle + 2; 0: free, GONE: over */
-    hu_mpi_request request;             /* bytes: of all of them */
+    hu_word        key;     /* handle + 2; 0: free, GONE: over */
+    hu_mpi_request request; /* bytes: of all of them */
     uint32_t       n;
 } row;
 

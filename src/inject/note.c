@@ -27,6 +27,6 @@ void hu_note(const char *format, ...)
     fd = hu_sys_open(path, O_WRONLY | O_APPEND | O_CREAT);
     if (fd < 0)
         return;
-    (void)hu_sys_write(fd, line, (size_t)n);        /* one write: lines of several processes stay whole */
+    (void)hu_sys_write(fd, line, (size_t)n); /* one write: lines of several processes stay whole */
     hu_sys_close(fd);
 }

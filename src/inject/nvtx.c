@@ -18,7 +18,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static uint32_t last_range;             /* of this process; handles never repeat within 2^32 ranges of one text */
+static uint32_t last_range; /* of this process; handles never repeat within 2^32 ranges of one text */
 
 static bool somebody_cares(void)
 {
@@ -70,7 +70,7 @@ static void read_event(const hu_nvtx_event *from, hu_nvtx_event *e)
     n = from->size;
     memcpy(e, from, n < sizeof *e ? n : sizeof *e);
     if (n < sizeof *e && n > offsetof(hu_nvtx_event, message))
-        e->message_type = 0;            /* half a pointer */
+        e->message_type = 0; /* half a pointer */
 }
 
 static uint32_t is_classic(int32_t payload_type)
@@ -88,17 +88,26 @@ static void write_classic(hu_record *r, const hu_nvtx_event *e)
     uint64_t        bits;
 
     switch (e->payload_type) {
-    case HU_NVTX_INT64:  hu_ring_more(r, id, HU_MORE_INT, e->payload); break;
-    case HU_NVTX_INT32:  hu_ring_more(r, id, HU_MORE_INT, (uint64_t)(int64_t)(int32_t)low); break;
-    case HU_NVTX_UINT32: hu_ring_more(r, id, HU_MORE_UINT, low); break;
-    case HU_NVTX_DOUBLE: hu_ring_more(r, id, HU_MORE_DOUBLE, e->payload); break;
+    case HU_NVTX_INT64:
+        hu_ring_more(r, id, HU_MORE_INT, e->payload);
+        break;
+    case HU_NVTX_INT32:
+        hu_ring_more(r, id, HU_MORE_INT, (uint64_t)(int64_t)(int32_t)low);
+        break;
+    case HU_NVTX_UINT32:
+        hu_ring_more(r, id, HU_MORE_UINT, low);
+        break;
+    case HU_NVTX_DOUBLE:
+        hu_ring_more(r, id, HU_MORE_DOUBLE, e->payload);
+        break;
     case HU_NVTX_FLOAT:
         memcpy(&single, &low, sizeof single);
         wide = (double)single;
         memcpy(&bits, &wide, sizeof bits);
         hu_ring_more(r, id, HU_MORE_DOUBLE, bits);
         break;
-    default: hu_ring_more(r, id, HU_MORE_UINT, e->payload);
+    default:
+        hu_ring_more(r, id, HU_MORE_UINT, e->payload);
     }
 }
 
@@ -246,11 +255,22 @@ static void name_thread(uint32_t tid, uint32_t name)
 }
 
 /* The handlers.  CORE: the default domain. */
+/* clang-format off */
 #define IF_CARED(...) do { if (somebody_cares()) { __VA_ARGS__; } } while (0)
+/* clang-format on */
 
-static void core_mark_ex(const hu_nvtx_event *e) { IF_CARED(begin_event(HU_RECORD_MARK, 0, e, NULL)); }
-static void core_mark_a(const char *s) { IF_CARED(write_plain(HU_RECORD_MARK, hu_string_of(s), 0, 0, 0)); }
-static void core_mark_w(const wchar_t *s) { IF_CARED(write_plain(HU_RECORD_MARK, hu_nvtx_wide(s), 0, 0, 0)); }
+static void core_mark_ex(const hu_nvtx_event *e)
+{
+    IF_CARED(begin_event(HU_RECORD_MARK, 0, e, NULL));
+}
+static void core_mark_a(const char *s)
+{
+    IF_CARED(write_plain(HU_RECORD_MARK, hu_string_of(s), 0, 0, 0));
+}
+static void core_mark_w(const wchar_t *s)
+{
+    IF_CARED(write_plain(HU_RECORD_MARK, hu_nvtx_wide(s), 0, 0, 0));
+}
 
 static uint64_t core_start_ex(const hu_nvtx_event *e)
 {
@@ -260,9 +280,18 @@ static uint64_t core_start_ex(const hu_nvtx_event *e)
     return handle;
 }
 
-static uint64_t core_start_a(const char *s) { return somebody_cares() ? start_text(hu_string_of(s)) : 0; }
-static uint64_t core_start_w(const wchar_t *s) { return somebody_cares() ? start_text(hu_nvtx_wide(s)) : 0; }
-static void core_end(uint64_t handle) { end_range(handle); }
+static uint64_t core_start_a(const char *s)
+{
+    return somebody_cares() ? start_text(hu_string_of(s)) : 0;
+}
+static uint64_t core_start_w(const wchar_t *s)
+{
+    return somebody_cares() ? start_text(hu_nvtx_wide(s)) : 0;
+}
+static void core_end(uint64_t handle)
+{
+    end_range(handle);
+}
 
 static int core_push_ex(const hu_nvtx_event *e)
 {
@@ -282,11 +311,26 @@ static int core_push_w(const wchar_t *s)
     return HU_NVTX_NO_TRACKING;
 }
 
-static int core_pop(void) { return pop(0); }
-static void core_category_a(uint32_t n, const char *s) { hu_nvtx_name_category(0, n, hu_string_of(s)); }
-static void core_category_w(uint32_t n, const wchar_t *s) { hu_nvtx_name_category(0, n, hu_nvtx_wide(s)); }
-static void core_thread_a(uint32_t tid, const char *s) { name_thread(tid, hu_string_of(s)); }
-static void core_thread_w(uint32_t tid, const wchar_t *s) { name_thread(tid, hu_nvtx_wide(s)); }
+static int core_pop(void)
+{
+    return pop(0);
+}
+static void core_category_a(uint32_t n, const char *s)
+{
+    hu_nvtx_name_category(0, n, hu_string_of(s));
+}
+static void core_category_w(uint32_t n, const wchar_t *s)
+{
+    hu_nvtx_name_category(0, n, hu_nvtx_wide(s));
+}
+static void core_thread_a(uint32_t tid, const char *s)
+{
+    name_thread(tid, hu_string_of(s));
+}
+static void core_thread_w(uint32_t tid, const wchar_t *s)
+{
+    name_thread(tid, hu_nvtx_wide(s));
+}
 
 /* CORE2: of any domain. */
 static void domain_mark_ex(const void *d, const hu_nvtx_event *e)
@@ -304,7 +348,7 @@ static uint64_t domain_start_ex(const void *d, const hu_nvtx_event *e)
 
 static void domain_end(const void *d, uint64_t handle)
 {
-    (void)d;                            /* as NVTX says: the handle knows it */
+    (void)d; /* as NVTX says: the handle knows it */
     end_range(handle);
 }
 
@@ -321,7 +365,10 @@ static int domain_push_ex(const void *d, const hu_nvtx_event *e)
     return HU_NVTX_NO_TRACKING;
 }
 
-static int domain_pop(const void *d) { return pop(hu_nvtx_id(d)); }
+static int domain_pop(const void *d)
+{
+    return pop(hu_nvtx_id(d));
+}
 
 static const void *domain_resource_create(const void *d, const hu_nvtx_resource *from)
 {
@@ -342,7 +389,10 @@ static const void *domain_resource_create(const void *d, const hu_nvtx_resource 
     return (const void *)(uintptr_t)name;
 }
 
-static void domain_resource_destroy(const void *handle) { (void)handle; }
+static void domain_resource_destroy(const void *handle)
+{
+    (void)handle;
+}
 static void domain_category_a(const void *d, uint32_t n, const char *s)
 {
     hu_nvtx_name_category(hu_nvtx_id(d), n, hu_string_of(s));
@@ -361,23 +411,62 @@ static const void *domain_string_w(const void *d, const wchar_t *s)
     (void)d;
     return hu_nvtx_handle(hu_nvtx_wide(s), NULL);
 }
-static const void *domain_create_a(const char *s) { return hu_nvtx_handle(hu_string_of(s), NULL); }
-static const void *domain_create_w(const wchar_t *s) { return hu_nvtx_handle(hu_nvtx_wide(s), NULL); }
-static void domain_destroy(const void *d) { (void)d; }
+static const void *domain_create_a(const char *s)
+{
+    return hu_nvtx_handle(hu_string_of(s), NULL);
+}
+static const void *domain_create_w(const wchar_t *s)
+{
+    return hu_nvtx_handle(hu_nvtx_wide(s), NULL);
+}
+static void domain_destroy(const void *d)
+{
+    (void)d;
+}
 
 /* Names of the GPU's things, for the door that will know them. */
-static void cuda_device_a(int32_t n, const char *s) { write_name("CUDA device", (uint64_t)n, hu_string_of(s)); }
-static void cuda_device_w(int32_t n, const wchar_t *s) { write_name("CUDA device", (uint64_t)n, hu_nvtx_wide(s)); }
-static void cuda_context_a(void *p, const char *s) { write_name("CUDA context", (uintptr_t)p, hu_string_of(s)); }
-static void cuda_context_w(void *p, const wchar_t *s) { write_name("CUDA context", (uintptr_t)p, hu_nvtx_wide(s)); }
-static void cuda_stream_a(void *p, const char *s) { write_name("CUDA stream", (uintptr_t)p, hu_string_of(s)); }
-static void cuda_stream_w(void *p, const wchar_t *s) { write_name("CUDA stream", (uintptr_t)p, hu_nvtx_wide(s)); }
-static void cuda_event_a(void *p, const char *s) { write_name("CUDA event", (uintptr_t)p, hu_string_of(s)); }
-static void cuda_event_w(void *p, const wchar_t *s) { write_name("CUDA event", (uintptr_t)p, hu_nvtx_wide(s)); }
+static void cuda_device_a(int32_t n, const char *s)
+{
+    write_name("CUDA device", (uint64_t)n, hu_string_of(s));
+}
+static void cuda_device_w(int32_t n, const wchar_t *s)
+{
+    write_name("CUDA device", (uint64_t)n, hu_nvtx_wide(s));
+}
+static void cuda_context_a(void *p, const char *s)
+{
+    write_name("CUDA context", (uintptr_t)p, hu_string_of(s));
+}
+static void cuda_context_w(void *p, const wchar_t *s)
+{
+    write_name("CUDA context", (uintptr_t)p, hu_nvtx_wide(s));
+}
+static void cuda_stream_a(void *p, const char *s)
+{
+    write_name("CUDA stream", (uintptr_t)p, hu_string_of(s));
+}
+static void cuda_stream_w(void *p, const wchar_t *s)
+{
+    write_name("CUDA stream", (uintptr_t)p, hu_nvtx_wide(s));
+}
+static void cuda_event_a(void *p, const char *s)
+{
+    write_name("CUDA event", (uintptr_t)p, hu_string_of(s));
+}
+static void cuda_event_w(void *p, const wchar_t *s)
+{
+    write_name("CUDA event", (uintptr_t)p, hu_nvtx_wide(s));
+}
 
 /* The payload extension. */
-static uint64_t ext_schema(const void *d, const hu_nvtx_schema *s) { return hu_nvtx_schema_add(hu_nvtx_id(d), s, 0); }
-static uint64_t ext_enum(const void *d, const hu_nvtx_enum *s) { return hu_nvtx_enum_add(hu_nvtx_id(d), s, 0); }
+static uint64_t ext_schema(const void *d, const hu_nvtx_schema *s)
+{
+    return hu_nvtx_schema_add(hu_nvtx_id(d), s, 0);
+}
+static uint64_t ext_enum(const void *d, const hu_nvtx_enum *s)
+{
+    return hu_nvtx_enum_add(hu_nvtx_id(d), s, 0);
+}
 
 static void payload_event(hu_record_type type, const void *d, const hu_nvtx_payload *list, size_t n, uint64_t *handle)
 {
@@ -406,9 +495,7 @@ static int ext_push(const void *d, const hu_nvtx_payload *list, size_t n)
 
 static int ext_pop(const void *d, const hu_nvtx_payload *list, size_t n)
 {
-    IF_CARED(payload_event(HU_RECORD_END, d, list, n, NULL);
-             if (is_watched())
-                 hu_gate_pop(0, hu_nvtx_id(d)));
+    IF_CARED(payload_event(HU_RECORD_END, d, list, n, NULL); if (is_watched()) hu_gate_pop(0, hu_nvtx_id(d)));
     return HU_NVTX_NO_TRACKING;
 }
 
@@ -445,6 +532,7 @@ static uint64_t ext_scope(const void *d, const hu_nvtx_scope *s)
     return s->id ? s->id : (uint64_t)1 << DYNAMIC | hu_string_of(s->path);
 }
 
+/* clang-format off */
 #define ROW(module, id, function) {HU_NVTX_##module, HU_##module##_##id, (hu_nvtx_function)(function)}
 
 const hu_nvtx_row hu_nvtx_handlers[] = {
@@ -469,10 +557,12 @@ const hu_nvtx_row hu_nvtx_handlers[] = {
 const unsigned hu_nvtx_n_handlers = sizeof hu_nvtx_handlers / sizeof *hu_nvtx_handlers;
 
 #define SLOT(id, function) {0, HU_EXT_##id, (hu_nvtx_function)(function)}
+/* clang-format on */
 
 const hu_nvtx_row hu_nvtx_ext_handlers[] = {
-    SLOT(SCHEMA, ext_schema), SLOT(ENUM, ext_enum), SLOT(MARK, ext_mark), SLOT(PUSH, ext_push), SLOT(POP, ext_pop),
-    SLOT(START, ext_start), SLOT(END, ext_end), SLOT(IS_ENABLED, ext_is_enabled), SLOT(SCOPE, ext_scope),
+    SLOT(SCHEMA, ext_schema), SLOT(ENUM, ext_enum),   SLOT(MARK, ext_mark), SLOT(PUSH, ext_push),
+    SLOT(POP, ext_pop),       SLOT(START, ext_start), SLOT(END, ext_end),   SLOT(IS_ENABLED, ext_is_enabled),
+    SLOT(SCOPE, ext_scope),
 };
 const unsigned hu_nvtx_n_ext_handlers = sizeof hu_nvtx_ext_handlers / sizeof *hu_nvtx_ext_handlers;
 
@@ -539,5 +629,5 @@ int InitializeInjectionNvtxExtension(hu_nvtx_extension *module)
         for (unsigned i = 0; i < hu_nvtx_n_ext_handlers; i++)
             if (hu_nvtx_ext_handlers[i].id < module->segments[s].n_slots)
                 module->segments[s].slots[hu_nvtx_ext_handlers[i].id] = (intptr_t)hu_nvtx_ext_handlers[i].function;
-    return 1;                           /* the slots of other extensions stay empty: NVTX makes them do nothing */
+    return 1; /* the slots of other extensions stay empty: NVTX makes them do nothing */
 }

@@ -8,17 +8,17 @@
 #include "inject/nvtx_abi.h"
 #include "inject/ring.h"
 
-enum { HU_NVTX_MORES_MAX = 2 + 16 + 128 + 64 };     /* records behind one event: see nvtx_payload.c */
+enum { HU_NVTX_MORES_MAX = 2 + 16 + 128 + 64 }; /* records behind one event: see nvtx_payload.c */
 
 /* nvtx_names.c.  Handles of domains and registered strings are string ids; those that a second tool knows too are
  * numbers above them.  What is no handle of ours is id 0. */
 uint32_t    hu_nvtx_id(const void *handle);
-const void *hu_nvtx_theirs(const void *handle);                 /* the second tool's handle; NULL: it has none */
-const void *hu_nvtx_handle(uint32_t id, const void *theirs);    /* NULL: no id */
+const void *hu_nvtx_theirs(const void *handle);              /* the second tool's handle; NULL: it has none */
+const void *hu_nvtx_handle(uint32_t id, const void *theirs); /* NULL: no id */
 uint32_t    hu_nvtx_text(int32_t type, hu_nvtx_message message);
-uint32_t    hu_nvtx_wide(const wchar_t *text);                  /* as UTF-8 */
+uint32_t    hu_nvtx_wide(const wchar_t *text); /* as UTF-8 */
 void        hu_nvtx_name_category(uint32_t domain, uint32_t category, uint32_t text);
-uint32_t    hu_nvtx_category(uint32_t domain, uint32_t category);       /* its name, or 0 */
+uint32_t    hu_nvtx_category(uint32_t domain, uint32_t category); /* its name, or 0 */
 
 /* nvtx_payload.c: extended payloads as records behind an event. */
 typedef struct {
@@ -27,9 +27,9 @@ typedef struct {
     uint32_t               domain;
 } hu_nvtx_payloads;
 
-uint32_t hu_nvtx_payload_records(const hu_nvtx_payloads *p);             /* how many MOREs it takes */
+uint32_t   hu_nvtx_payload_records(const hu_nvtx_payloads *p); /* how many MOREs it takes */
 hu_record *hu_nvtx_payload_write(const hu_nvtx_payloads *p, hu_record *to, const hu_record *end);
-uint32_t hu_nvtx_payload_message(const hu_nvtx_payloads *p);            /* the text that a schema calls the message */
+uint32_t   hu_nvtx_payload_message(const hu_nvtx_payloads *p); /* the text that a schema calls the message */
 /* `id`: what the client is to call it, 0: as it says itself, or a new one.  Returns that id. */
 uint64_t hu_nvtx_schema_add(uint32_t domain, const hu_nvtx_schema *schema, uint64_t id);
 uint64_t hu_nvtx_enum_add(uint32_t domain, const hu_nvtx_enum *values, uint64_t id);
@@ -43,7 +43,7 @@ typedef struct {
 
 extern const hu_nvtx_row hu_nvtx_handlers[];
 extern const unsigned    hu_nvtx_n_handlers;
-extern const hu_nvtx_row hu_nvtx_ext_handlers[];        /* module is 0, id the slot */
+extern const hu_nvtx_row hu_nvtx_ext_handlers[]; /* module is 0, id the slot */
 extern const unsigned    hu_nvtx_n_ext_handlers;
 
 /* nvtx_chain.c: HOLDUP_NVTX_CHAIN names a second tool.  Both return whether there is one, and then have filled the

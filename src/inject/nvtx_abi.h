@@ -12,10 +12,12 @@
 #include <wchar.h>
 
 enum {
-    HU_NVTX_NO_TRACKING = -2,           /* what push and pop return when no tool counts levels */
-    HU_NVTX_TABLE_CALLBACKS = 1, HU_NVTX_TABLE_VERSION = 3,
+    HU_NVTX_NO_TRACKING = -2, /* what push and pop return when no tool counts levels */
+    HU_NVTX_TABLE_CALLBACKS = 1,
+    HU_NVTX_TABLE_VERSION = 3,
     HU_NVTX_COLOR_ARGB = 1,
-    HU_NVTX_THREAD_NATIVE = 1 << 16 | 3, HU_NVTX_THREAD_POSIX = 1 << 16 | 4,    /* types of resources */
+    HU_NVTX_THREAD_NATIVE = 1 << 16 | 3,
+    HU_NVTX_THREAD_POSIX = 1 << 16 | 4, /* types of resources */
     HU_NVTX_MODULE_PAYLOAD = 2,         /* of the extensions */
 };
 
@@ -23,14 +25,26 @@ enum {
 
 typedef enum { HU_NVTX_ASCII = 1, HU_NVTX_UNICODE, HU_NVTX_REGISTERED } hu_nvtx_message_type;
 typedef enum {
-    HU_NVTX_UINT64 = 1, HU_NVTX_INT64, HU_NVTX_DOUBLE, HU_NVTX_UINT32, HU_NVTX_INT32, HU_NVTX_FLOAT
+    HU_NVTX_UINT64 = 1,
+    HU_NVTX_INT64,
+    HU_NVTX_DOUBLE,
+    HU_NVTX_UINT32,
+    HU_NVTX_INT32,
+    HU_NVTX_FLOAT
 } hu_nvtx_payload_type;
 
 /* The modules of the callback table, and how many ids each has; id 0 is none. */
 typedef enum {
-    HU_NVTX_CORE = 1, HU_NVTX_CUDA, HU_NVTX_OPENCL, HU_NVTX_CUDART, HU_NVTX_CORE2, HU_NVTX_SYNC, HU_NVTX_MODULES
+    HU_NVTX_CORE = 1,
+    HU_NVTX_CUDA,
+    HU_NVTX_OPENCL,
+    HU_NVTX_CUDART,
+    HU_NVTX_CORE2,
+    HU_NVTX_SYNC,
+    HU_NVTX_MODULES
 } hu_nvtx_module;
 
+/* clang-format off */
 enum {
     HU_CORE_MARK_EX = 1, HU_CORE_MARK_A, HU_CORE_MARK_W, HU_CORE_START_EX, HU_CORE_START_A, HU_CORE_START_W, HU_CORE_END,
     HU_CORE_PUSH_EX, HU_CORE_PUSH_A, HU_CORE_PUSH_W, HU_CORE_POP, HU_CORE_CATEGORY_A, HU_CORE_CATEGORY_W,
@@ -54,20 +68,21 @@ enum {
     HU_EXT_SCHEMA, HU_EXT_ENUM, HU_EXT_MARK, HU_EXT_PUSH, HU_EXT_POP, HU_EXT_START, HU_EXT_END, HU_EXT_IS_ENABLED,
     HU_EXT_SCOPE = 12,
 };
+/* clang-format on */
 
 typedef union {
     const char    *ascii;
     const wchar_t *unicode;
-    const void    *registered;          /* a handle that a tool gave away */
+    const void    *registered; /* a handle that a tool gave away */
 } hu_nvtx_message;
 
 typedef struct {
-    uint16_t        version, size;      /* size: bytes of it that the caller knows */
+    uint16_t        version, size; /* size: bytes of it that the caller knows */
     uint32_t        category;
     int32_t         color_type;
     uint32_t        color;
-    int32_t         payload_type;       /* hu_nvtx_payload_type, or HU_NVTX_PAYLOAD_EXTENDED */
-    int32_t         n_payloads;         /* of extended ones: `payload` points at them */
+    int32_t         payload_type; /* hu_nvtx_payload_type, or HU_NVTX_PAYLOAD_EXTENDED */
+    int32_t         n_payloads;   /* of extended ones: `payload` points at them */
     uint64_t        payload;
     int32_t         message_type;
     hu_nvtx_message message;
@@ -83,22 +98,24 @@ typedef struct {
 
 typedef struct {
     uint64_t    schema;
-    size_t      bytes;                  /* SIZE_MAX: the tool is to find out */
+    size_t      bytes; /* SIZE_MAX: the tool is to find out */
     const void *data;
 } hu_nvtx_payload;
 
 typedef struct {
     uint64_t    flags, type;
     const char *name, *description;
-    uint64_t    detail;                 /* length of an array or a text, or entry that selects a member of a union */
-    uint64_t    offset;                 /* 0 of all but the first: behind the one before, aligned */
+    uint64_t    detail; /* length of an array or a text, or entry that selects a member of a union */
+    uint64_t    offset; /* 0 of all but the first: behind the one before, aligned */
     const void *semantics, *reserved;
 } hu_nvtx_entry;
 
+/* clang-format off */
 enum {                                  /* bits of hu_nvtx_schema.mask */
     HU_NVTX_HAS_NAME = 1 << 1, HU_NVTX_HAS_TYPE = 1 << 2, HU_NVTX_HAS_ENTRIES = 1 << 4, HU_NVTX_HAS_COUNT = 1 << 5,
     HU_NVTX_HAS_SIZE = 1 << 6, HU_NVTX_HAS_PACK = 1 << 7, HU_NVTX_HAS_ID = 1 << 8,
 };
+/* clang-format on */
 
 typedef struct {
     uint64_t             mask;
@@ -115,8 +132,12 @@ typedef struct {
     int8_t      is_flag;
 } hu_nvtx_enum_value;
 
-enum { HU_NVTX_ENUM_HAS_ENTRIES = 1 << 2, HU_NVTX_ENUM_HAS_COUNT = 1 << 3, HU_NVTX_ENUM_HAS_SIZE = 1 << 4,
-       HU_NVTX_ENUM_HAS_ID = 1 << 5 };
+enum {
+    HU_NVTX_ENUM_HAS_ENTRIES = 1 << 2,
+    HU_NVTX_ENUM_HAS_COUNT = 1 << 3,
+    HU_NVTX_ENUM_HAS_SIZE = 1 << 4,
+    HU_NVTX_ENUM_HAS_ID = 1 << 5
+};
 
 typedef struct {
     uint64_t                  mask;
@@ -137,7 +158,7 @@ typedef const void *(*hu_nvtx_get_table)(uint32_t id);
 
 typedef struct {
     size_t bytes;
-    int  (*get_module)(int module, hu_nvtx_function ***table, unsigned *size);
+    int (*get_module)(int module, hu_nvtx_function ***table, unsigned *size);
 } hu_nvtx_callbacks;
 
 typedef struct {

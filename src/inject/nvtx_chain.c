@@ -22,10 +22,10 @@ typedef int (*init_extension)(hu_nvtx_extension *module);
 int InitializeInjectionNvtx2(hu_nvtx_get_table get_table);
 
 static hu_nvtx_function  theirs[HU_NVTX_MODULES][IDS], ours[HU_NVTX_MODULES][IDS];
-static hu_nvtx_function *slots[HU_NVTX_MODULES][IDS];           /* what the other tool sees: pointers into `theirs` */
+static hu_nvtx_function *slots[HU_NVTX_MODULES][IDS]; /* what the other tool sees: pointers into `theirs` */
 static intptr_t          their_slots[IDS];
 static hu_nvtx_function  our_slots[IDS];
-static hu_nvtx_get_table real_table;    /* of the instance that is being filled */
+static hu_nvtx_get_table real_table; /* of the instance that is being filled */
 static uint32_t          lock;
 static init_core         their_core;
 static init_extension    their_extension;
@@ -49,7 +49,7 @@ static void open_once(void)
     }
     their_core = (init_core)dlsym(library, "InitializeInjectionNvtx2");
     their_extension = (init_extension)dlsym(library, "InitializeInjectionNvtxExtension");
-    if (their_core == InitializeInjectionNvtx2)         /* that is us */
+    if (their_core == InitializeInjectionNvtx2) /* that is us */
         their_core = NULL, their_extension = NULL;
     else if (!their_core)
         hu_note("HOLDUP_NVTX_CHAIN: %s is no NVTX tool; NVTX is recorded without it", path);
@@ -70,13 +70,15 @@ static bool is_there(void)
 static int fake_module(int module, hu_nvtx_function ***table, unsigned *size)
 {
     static const unsigned SIZES[HU_NVTX_MODULES] = {
-        [HU_NVTX_CORE] = HU_CORE_IDS, [HU_NVTX_CUDA] = HU_CUDA_IDS, [HU_NVTX_CUDART] = HU_CUDART_IDS,
+        [HU_NVTX_CORE] = HU_CORE_IDS,
+        [HU_NVTX_CUDA] = HU_CUDA_IDS,
+        [HU_NVTX_CUDART] = HU_CUDART_IDS,
         [HU_NVTX_CORE2] = HU_CORE2_IDS,
     };
 
     if (module <= 0 || module >= HU_NVTX_MODULES)
         return 0;
-    if (SIZES[module] == 0)             /* not one of ours: the real one */
+    if (SIZES[module] == 0) /* not one of ours: the real one */
         return ((const hu_nvtx_callbacks *)real_table(HU_NVTX_TABLE_CALLBACKS))->get_module(module, table, size);
     for (unsigned i = 0; i < IDS; i++)
         slots[module][i] = &theirs[module][i];
@@ -106,7 +108,8 @@ static const hu_nvtx_event *event_for_them(const hu_nvtx_event *e, hu_nvtx_event
 
 /* Each function calls ours, when NVTX is recorded, and theirs, when it has one.  `value` is what an absent one says. */
 #define THEIRS(module, id) theirs[HU_NVTX_##module][HU_##module##_##id]
-#define OURS(module, id) ours[HU_NVTX_##module][HU_##module##_##id]
+#define OURS(module, id)   ours[HU_NVTX_##module][HU_##module##_##id]
+/* clang-format off */
 #define BOTH(result, name, module, id, value, parameters, our_arguments, their_arguments)                             \
     static result name parameters                                                                                     \
     {                                                                                                                 \
@@ -125,7 +128,8 @@ static const hu_nvtx_event *event_for_them(const hu_nvtx_event *e, hu_nvtx_event
         if (second)                                                                                                   \
             second their_arguments;                                                                                   \
     }
-#define EVENT event_for_them(e, &(hu_nvtx_event){0})
+/* clang-format on */
+#define EVENT  event_for_them(e, &(hu_nvtx_event){0})
 #define DOMAIN hu_nvtx_theirs(d)
 
 BOTH_VOID(mark_ex, CORE, MARK_EX, (const hu_nvtx_event *e), (e), (EVENT))
@@ -162,6 +166,7 @@ BOTH_VOID(cudart_event_a, CUDART, EVENT_A, (void *p, const char *s), (p, s), (p,
 BOTH_VOID(cudart_event_w, CUDART, EVENT_W, (void *p, const wchar_t *s), (p, s), (p, s))
 
 /* Handles of both. */
+/* clang-format off */
 #define PAIR(name, id, parameters, our_arguments, their_arguments)                                                    \
     static const void *name parameters                                                                                \
     {                                                                                                                 \
@@ -170,6 +175,7 @@ BOTH_VOID(cudart_event_w, CUDART, EVENT_W, (void *p, const wchar_t *s), (p, s), 
         const void *const a = first ? first our_arguments : NULL;                                                     \
         return hu_nvtx_handle(hu_nvtx_id(a), second ? second their_arguments : NULL);                                 \
     }
+/* clang-format on */
 
 PAIR(string_a, STRING_A, (const void *d, const char *s), (d, s), (DOMAIN, s))
 PAIR(string_w, STRING_W, (const void *d, const wchar_t *s), (d, s), (DOMAIN, s))
@@ -178,10 +184,12 @@ PAIR(domain_w, DOMAIN_W, (const wchar_t *s), (s), (s))
 
 static const void *resource_create(const void *d, const hu_nvtx_resource *r)
 {
-    const void *(*const first)(const void *, const hu_nvtx_resource *) =
-        (const void *(*)(const void *, const hu_nvtx_resource *))OURS(CORE2, RESOURCE_CREATE);
-    const void *(*const second)(const void *, const hu_nvtx_resource *) =
-        (const void *(*)(const void *, const hu_nvtx_resource *))THEIRS(CORE2, RESOURCE_CREATE);
+    const void *(*const first)(
+        const void *,
+        const hu_nvtx_resource *) = (const void *(*)(const void *, const hu_nvtx_resource *))OURS(CORE2, RESOURCE_CREATE);
+    const void *(*const second)(
+        const void *,
+        const hu_nvtx_resource *) = (const void *(*)(const void *, const hu_nvtx_resource *))THEIRS(CORE2, RESOURCE_CREATE);
     const void *const a = first ? first(d, r) : NULL;
     hu_nvtx_resource  copy;
 
@@ -241,6 +249,7 @@ static uint64_t range_ours(uint64_t id)
     return id;
 }
 
+/* clang-format off */
 #define START(name, module, id, parameters, our_arguments, their_arguments)                                           \
     static uint64_t name parameters                                                                                   \
     {                                                                                                                 \
@@ -249,6 +258,7 @@ static uint64_t range_ours(uint64_t id)
         const uint64_t a = first ? first our_arguments : 0;                                                           \
         return range_both(a, second ? second their_arguments : 0);                                                    \
     }
+/* clang-format on */
 
 START(start_ex, CORE, START_EX, (const hu_nvtx_event *e), (e), (EVENT))
 START(start_a, CORE, START_A, (const char *s), (s), (s))
@@ -277,6 +287,7 @@ static void domain_end(const void *d, uint64_t id)
         second(DOMAIN, id);
 }
 
+/* clang-format off */
 #define ROW(module, id, function) {HU_NVTX_##module, HU_##module##_##id, (hu_nvtx_function)(function)}
 
 static const hu_nvtx_row both[] = {
@@ -297,6 +308,7 @@ static const hu_nvtx_row both[] = {
     ROW(CUDART, STREAM_A, cudart_stream_a), ROW(CUDART, STREAM_W, cudart_stream_w),
     ROW(CUDART, EVENT_A, cudart_event_a), ROW(CUDART, EVENT_W, cudart_event_w),
 };
+/* clang-format on */
 
 static void fill(const hu_nvtx_callbacks *callbacks)
 {
@@ -334,7 +346,7 @@ bool hu_nvtx_chain_core(hu_nvtx_get_table get_table, bool with_ours, int *result
 }
 
 /* The payload extension.  Ids of schemas are theirs; ours are registered under them. */
-#define SLOT(id, type) ((type)our_slots[HU_EXT_##id])
+#define SLOT(id, type)       ((type)our_slots[HU_EXT_##id])
 #define THEIR_SLOT(id, type) (their_slots[HU_EXT_##id] ? (type)their_slots[HU_EXT_##id] : NULL)
 
 typedef uint64_t (*add_schema)(const void *d, const hu_nvtx_schema *s);
@@ -412,9 +424,9 @@ static void both_end(const void *d, uint64_t id, const hu_nvtx_payload *list, si
 
 static uint8_t both_enabled(const void *d)
 {
-    uint8_t (*const second)(const void *) = THEIR_SLOT(IS_ENABLED, uint8_t (*)(const void *));
+    uint8_t (*const second)(const void *) = THEIR_SLOT(IS_ENABLED, uint8_t(*)(const void *));
 
-    return SLOT(IS_ENABLED, uint8_t (*)(const void *))(d) || !second || second(DOMAIN);
+    return SLOT(IS_ENABLED, uint8_t(*)(const void *))(d) || !second || second(DOMAIN);
 }
 
 static const struct {
@@ -422,9 +434,9 @@ static const struct {
     hu_nvtx_function function;
 } both_slots[] = {
     {HU_EXT_SCHEMA, (hu_nvtx_function)both_schema}, {HU_EXT_ENUM, (hu_nvtx_function)both_enum},
-    {HU_EXT_MARK, (hu_nvtx_function)both_mark}, {HU_EXT_PUSH, (hu_nvtx_function)both_push},
-    {HU_EXT_POP, (hu_nvtx_function)both_pop}, {HU_EXT_START, (hu_nvtx_function)both_start},
-    {HU_EXT_END, (hu_nvtx_function)both_end}, {HU_EXT_IS_ENABLED, (hu_nvtx_function)both_enabled},
+    {HU_EXT_MARK, (hu_nvtx_function)both_mark},     {HU_EXT_PUSH, (hu_nvtx_function)both_push},
+    {HU_EXT_POP, (hu_nvtx_function)both_pop},       {HU_EXT_START, (hu_nvtx_function)both_start},
+    {HU_EXT_END, (hu_nvtx_function)both_end},       {HU_EXT_IS_ENABLED, (hu_nvtx_function)both_enabled},
     {HU_EXT_SCOPE, (hu_nvtx_function)both_scope},
 };
 

@@ -12,17 +12,19 @@
 #include "inject/sys.h"
 
 enum {
-    PAIRS = 1 << 16, FIRST_PAIR = HU_STRINGS_MAX + 1,
-    CATEGORIES = 1 << 12, CATEGORIES_MAX = CATEGORIES - CATEGORIES / 4,
+    PAIRS = 1 << 16,
+    FIRST_PAIR = HU_STRINGS_MAX + 1,
+    CATEGORIES = 1 << 12,
+    CATEGORIES_MAX = CATEGORIES - CATEGORIES / 4,
 };
 
 typedef struct {
     const void *theirs;
-    uint32_t    id;                     /* stored last */
+    uint32_t    id; /* stored last */
 } pair;
 
 typedef struct {
-    uint64_t key;                       /* domain << 32 | category, + 1; 0: free */
+    uint64_t key; /* domain << 32 | category, + 1; 0: free */
     uint32_t text;
 } category_name;
 
@@ -47,7 +49,7 @@ const void *hu_nvtx_theirs(const void *handle)
     const uintptr_t h = (uintptr_t)handle;
 
     return h >= FIRST_PAIR && h - FIRST_PAIR < __atomic_load_n(&n_pairs, __ATOMIC_ACQUIRE) ? pairs[h - FIRST_PAIR].theirs
-                                                                                            : NULL;
+                                                                                           : NULL;
 }
 
 static bool take_lock(void)
@@ -75,8 +77,8 @@ const void *hu_nvtx_handle(uint32_t id, const void *theirs)
     if (!theirs || !take_lock())
         return (const void *)handle;
     if (!pairs)
-        pairs = hu_sys_map(NULL, PAIRS * sizeof *pairs, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        pairs = hu_sys_map(NULL, PAIRS * sizeof *pairs, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                           -1, 0);
     n = n_pairs;
     if (pairs && n < PAIRS) {
         pairs[n] = (pair){.theirs = theirs, .id = id};

@@ -15,27 +15,29 @@
 #include "record/format_payload.h"
 
 enum {
-    SCHEMAS = 1 << 10, SCHEMAS_MAX = SCHEMAS - SCHEMAS / 4,
-    TEXTS_MAX = 8,                      /* handles and pointers in one schema */
-    PIECE = 16,                         /* bytes of a MORE */
-    LINE_MAX_BYTES = 320, NAME_MAX_BYTES = 200,
-    LINK_BYTES = HU_STRING_BYTES_MAX - 16,      /* of one string, without the line that leads on */
-    DYNAMIC = 32,                       /* ids from 1 << 32 on are a tool's to give */
+    SCHEMAS = 1 << 10,
+    SCHEMAS_MAX = SCHEMAS - SCHEMAS / 4,
+    TEXTS_MAX = 8, /* handles and pointers in one schema */
+    PIECE = 16,    /* bytes of a MORE */
+    LINE_MAX_BYTES = 320,
+    NAME_MAX_BYTES = 200,
+    LINK_BYTES = HU_STRING_BYTES_MAX - 16, /* of one string, without the line that leads on */
+    DYNAMIC = 32,                          /* ids from 1 << 32 on are a tool's to give */
 };
 
 typedef enum { HANDLE, POINTER, EMBEDDED } text_kind;
 
 typedef struct {
     uint32_t offset;
-    uint16_t bytes;                     /* EMBEDDED: how many at most */
+    uint16_t bytes; /* EMBEDDED: how many at most */
     uint16_t kind;
 } text_place;
 
 typedef struct {
-    uint64_t   id;                      /* what the client calls it; 0: free, stored last */
+    uint64_t   id; /* what the client calls it; 0: free, stored last */
     uint32_t   domain, text;
-    uint32_t   bytes;                   /* 0: not fixed */
-    uint16_t   n_texts, message;        /* message: of texts, + 1 */
+    uint32_t   bytes;            /* 0: not fixed */
+    uint16_t   n_texts, message; /* message: of texts, + 1 */
     text_place texts[TEXTS_MAX];
 } schema;
 
@@ -96,8 +98,8 @@ static bool is_embedded(const hu_nvtx_entry *e)
 /* Bytes of an entry in a payload of fixed layout; 0: that depends on the data. */
 static uint64_t entry_bytes(uint32_t domain, const hu_nvtx_entry *e)
 {
-    const schema *nested = find(domain, e->type);
-    uint64_t      one = nested ? nested->bytes : hu_payload_type_bytes(e->type);
+    const schema  *nested = find(domain, e->type);
+    uint64_t       one = nested ? nested->bytes : hu_payload_type_bytes(e->type);
     const uint64_t array = e->flags & HU_ENTRY_ARRAY;
 
     if (e->flags & HU_ENTRY_POINTER)
@@ -149,7 +151,7 @@ static void lay_out(schema *s, const hu_nvtx_schema *from, size_t n)
         const uint64_t       offset = i == 0 || e->offset ? e->offset : (at + a - 1) / a * a;
 
         if (bytes == 0 || offset > HU_PAYLOAD_BYTES_MAX)
-            return;                     /* all behind it lies where the data say */
+            return; /* all behind it lies where the data say */
         note_text(s, e, offset);
         at = offset + bytes;
         most = a > most ? a : most;
@@ -172,10 +174,10 @@ static size_t entry_line(char to[LINE_MAX_BYTES], uint32_t domain, const hu_nvtx
     const bool     is_copied = is_text(e->type) && !is_embedded(e) && e->flags & (HU_ENTRY_DEEP | HU_ENTRY_MESSAGE);
     const uint64_t type = nested ? nested->text : is_copied ? HU_PAYLOAD_STRING_ID : e->type;
     const uint64_t flags = is_copied ? e->flags & ~(uint64_t)(HU_ENTRY_POINTER | HU_ENTRY_ARRAY) : e->flags;
-    int n = snprintf(to, LINE_MAX_BYTES - NAME_MAX_BYTES - 1, "%s%llu\t%llu\t%llu\t%llu\t", nested ? "@" : "",
-                     (unsigned long long)type, (unsigned long long)flags, (unsigned long long)e->detail,
-                     (unsigned long long)e->offset);
-    size_t length = n > 0 ? (size_t)n : 0;
+    int            n = snprintf(to, LINE_MAX_BYTES - NAME_MAX_BYTES - 1, "%s%llu\t%llu\t%llu\t%llu\t", nested ? "@" : "",
+                                (unsigned long long)type, (unsigned long long)flags, (unsigned long long)e->detail,
+                                (unsigned long long)e->offset);
+    size_t         length = n > 0 ? (size_t)n : 0;
 
     length += put_name(to + length, e->name);
     to[length++] = '\n';
@@ -184,8 +186,7 @@ static size_t entry_line(char to[LINE_MAX_BYTES], uint32_t domain, const hu_nvtx
 
 static size_t value_line(char to[LINE_MAX_BYTES], const hu_nvtx_enum_value *v)
 {
-    int    n = snprintf(to, LINE_MAX_BYTES - NAME_MAX_BYTES - 1, "%llu\t%d\t", (unsigned long long)v->value,
-                        v->is_flag != 0);
+    int n = snprintf(to, LINE_MAX_BYTES - NAME_MAX_BYTES - 1, "%llu\t%d\t", (unsigned long long)v->value, v->is_flag != 0);
     size_t length = n > 0 ? (size_t)n : 0;
 
     length += put_name(to + length, v->name);
@@ -195,7 +196,7 @@ static size_t value_line(char to[LINE_MAX_BYTES], const hu_nvtx_enum_value *v)
 
 typedef struct {
     uint32_t                  domain;
-    const hu_nvtx_entry      *entries;  /* or */
+    const hu_nvtx_entry      *entries; /* or */
     const hu_nvtx_enum_value *values;
     size_t                    n;
 } lines;
@@ -308,7 +309,7 @@ static bool look_at(uint32_t domain, const hu_nvtx_payload *p, const schema **s,
     if (*s)
         *word = (*s)->text;
     else if (p->schema >> DYNAMIC == 1 && (uint32_t)p->schema <= HU_STRINGS_MAX)
-        *word = (uint32_t)p->schema;    /* of another domain */
+        *word = (uint32_t)p->schema; /* of another domain */
     else if (p->schema <= HU_PAYLOAD_RAW && p->schema != HU_PAYLOAD_REFERENCED)
         *word = HU_SCHEMA_SCALAR + (uint32_t)p->schema;
     else

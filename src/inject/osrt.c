@@ -106,13 +106,19 @@ static hu_os_class class_of(hu_os_call call, hu_fd_kind kind)
     if (row == HU_OS_FSYNC || row == HU_OS_POLL || row == HU_OS_LOCK || row == HU_OS_WAIT)
         return row;
     switch (kind) {
-    case HU_FD_SOCKET:   return HU_OS_NETWORK;
+    case HU_FD_SOCKET:
+        return HU_OS_NETWORK;
     case HU_FD_PIPE:
-    case HU_FD_LOCAL:    return HU_OS_PIPE;
-    case HU_FD_EVENT:    return row == HU_OS_FILE_READ ? HU_OS_WAIT : row;
-    case HU_FD_TERMINAL: return row == HU_OS_FILE_READ ? HU_OS_WAIT : HU_OS_PIPE;
-    case HU_FD_FILE:     return row == HU_OS_PIPE ? HU_OS_FILE_WRITE : row;
-    default:             return row;
+    case HU_FD_LOCAL:
+        return HU_OS_PIPE;
+    case HU_FD_EVENT:
+        return row == HU_OS_FILE_READ ? HU_OS_WAIT : row;
+    case HU_FD_TERMINAL:
+        return row == HU_OS_FILE_READ ? HU_OS_WAIT : HU_OS_PIPE;
+    case HU_FD_FILE:
+        return row == HU_OS_PIPE ? HU_OS_FILE_WRITE : row;
+    default:
+        return row;
     }
 }
 
@@ -124,7 +130,7 @@ uint32_t hu_osrt_name(const char *text, size_t bytes)
 }
 
 typedef struct {
-    int        fd;                      /* -1: none */
+    int        fd; /* -1: none */
     hu_fd_kind kind;
     uint32_t   path;
     uint64_t   bytes;
@@ -135,8 +141,8 @@ static void write_record(const hu_osrt_span *span, const facts *f)
 {
     static uint32_t name_class, name_fd, name_error, names[HU_OS_CLASS_COUNT];
     const hu_os_class class = class_of((hu_os_call)span->call, f->kind);
-    hu_record         more[3], *r;
-    uint32_t          n = 0;
+    hu_record more[3], *r;
+    uint32_t  n = 0;
 
     if (class != class_of_row[span->call])
         hu_ring_more(&more[n++], id_of(&name_class, "class"), HU_MORE_TEXT, id_of(&names[class], class_names[class]));
@@ -154,7 +160,7 @@ static void write_record(const hu_osrt_span *span, const facts *f)
     r->a = span->took;
     r->b = f->bytes;
     hu_ring_publish(r, HU_RECORD_OS_CALL);
-    hu_process_entered(HU_DOOR_OSRT);   /* a forked child's file does not know yet */
+    hu_process_entered(HU_DOOR_OSRT); /* a forked child's file does not know yet */
 }
 
 static uint64_t bytes_of(int64_t rc)
@@ -166,8 +172,9 @@ HU_RARE void hu_osrt_known(const hu_osrt_span *span, int fd, const hu_fd_facts *
 {
     const int saved_errno = errno;
 
-    write_record(span, &(facts){.fd = fd, .kind = was->kind, .path = was->path, .bytes = bytes_of(rc),
-                                .error = rc < 0 ? saved_errno : 0});
+    write_record(
+        span,
+        &(facts){.fd = fd, .kind = was->kind, .path = was->path, .bytes = bytes_of(rc), .error = rc < 0 ? saved_errno : 0});
     errno = saved_errno;
 }
 
@@ -181,7 +188,7 @@ HU_RARE void hu_osrt_fd(const hu_osrt_span *span, int fd, int64_t rc)
 HU_RARE void hu_osrt_stream(const hu_osrt_span *span, FILE *stream, int64_t rc)
 {
     const int saved_errno = errno;
-    const int fd = fileno_unlocked(stream);         /* a stream of memory has none, and says so in errno */
+    const int fd = fileno_unlocked(stream); /* a stream of memory has none, and says so in errno */
 
     errno = saved_errno;
     hu_osrt_fd(span, fd, rc);

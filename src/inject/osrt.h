@@ -30,26 +30,28 @@
 typedef struct {
     void      **real;
     const char *name;
-    const char *version;                /* asked for first; NULL: the default one */
+    const char *version; /* asked for first; NULL: the default one */
 } hu_osrt_symbol;
 
-#define HU_REAL_NAMED(symbol, its_name, its_version)                                                                  \
-    static __typeof__(symbol)   *real_##symbol;                                                                       \
-    static const hu_osrt_symbol  symbol_##symbol = {(void **)&real_##symbol, its_name, its_version};                  \
+#define HU_REAL_NAMED(symbol, its_name, its_version)                                                 \
+    static __typeof__(symbol)   *real_##symbol;                                                      \
+    static const hu_osrt_symbol  symbol_##symbol = {(void **)&real_##symbol, its_name, its_version}; \
     static const hu_osrt_symbol *entry_of_##symbol __attribute__((used, section("hu_osrt"))) = &symbol_##symbol;
 
 #define HU_REAL(symbol) HU_REAL_NAMED(symbol, #symbol, NULL)
 
 /* The real function; NULL: there is none, or it is just being looked up. */
+/* clang-format off */
 #define HU_FIND(symbol)                                                                                               \
     (__builtin_expect(real_##symbol != NULL, 1) ? real_##symbol                                                       \
                                                 : (__typeof__(symbol) *)hu_osrt_find(&symbol_##symbol))
+/* clang-format on */
 
 /* All that is known of a call while it runs; on the wrapper's stack. */
 typedef struct {
-    uint64_t start, took;               /* ticks */
-    uint32_t call;                      /* hu_os_call */
-    uint32_t inside;                    /* hu_thread.inside as it was before */
+    uint64_t start, took; /* ticks */
+    uint32_t call;        /* hu_os_call */
+    uint32_t inside;      /* hu_thread.inside as it was before */
 } hu_osrt_span;
 
 void *hu_osrt_find(const hu_osrt_symbol *symbol);
@@ -112,32 +114,34 @@ static inline bool hu_osrt_leave(hu_osrt_span *span)
  * failed with errno; what is positive counts as bytes. */
 void hu_osrt_fd(const hu_osrt_span *span, int fd, int64_t rc);
 void hu_osrt_stream(const hu_osrt_span *span, FILE *stream, int64_t rc);
-void hu_osrt_path(const hu_osrt_span *span, const char *path, int64_t rc);          /* rc counts no bytes */
+void hu_osrt_path(const hu_osrt_span *span, const char *path, int64_t rc); /* rc counts no bytes */
 void hu_osrt_opened(const hu_osrt_span *span, const char *path, int fd);
 void hu_osrt_peer(const hu_osrt_span *span, int fd, const struct sockaddr *peer, socklen_t bytes, int64_t rc);
 void hu_osrt_text(const hu_osrt_span *span, const char *text, int error);
 void hu_osrt_bytes(const hu_osrt_span *span, int64_t rc);
-void hu_osrt_done(const hu_osrt_span *span, int error);                             /* 0, or why it failed */
+void hu_osrt_done(const hu_osrt_span *span, int error); /* 0, or why it failed */
 
 /* The id of a path or a peer; 0 where files are so many that they would leave no room for the names of ranges. */
 uint32_t hu_osrt_name(const char *text, size_t bytes);
 
 /* What descriptors are (osrt_fds.c). */
+/* clang-format off */
 typedef enum {
     HU_FD_UNKNOWN, HU_FD_FILE, HU_FD_PIPE, HU_FD_SOCKET, HU_FD_LOCAL /* socket of this machine */, HU_FD_TERMINAL,
     HU_FD_EVENT /* eventfd, timerfd, signalfd, inotify ... */, HU_FD_OTHER,
 } hu_fd_kind;
+/* clang-format on */
 
 typedef struct {
     hu_fd_kind kind;
-    uint32_t   path;                    /* a string: path or peer; 0: not known, or not wanted */
+    uint32_t   path; /* a string: path or peer; 0: not known, or not wanted */
 } hu_fd_facts;
 
 enum { HU_FDS_KNOWN = 65536, HU_FD_KIND_BITS = 16 };
-extern uint32_t hu_fds[HU_FDS_KNOWN];   /* kind | path << HU_FD_KIND_BITS; 0: not known */
+extern uint32_t hu_fds[HU_FDS_KNOWN]; /* kind | path << HU_FD_KIND_BITS; 0: not known */
 
 hu_fd_facts hu_fd_get(int fd);
-void        hu_fd_forget_range(unsigned first, unsigned last);      /* `last` included */
+void        hu_fd_forget_range(unsigned first, unsigned last); /* `last` included */
 uint32_t    hu_fd_peer(const struct sockaddr *peer, socklen_t bytes);
 
 /* What is known already, without asking anybody. */
@@ -160,8 +164,8 @@ void hu_osrt_known(const hu_osrt_span *span, int fd, const hu_fd_facts *was, int
 
 /* The environment of a program to be started, with what it takes to follow it (osrt_environment.c). */
 typedef struct {
-    char *const *envp;                  /* as the program has it */
-    size_t       bytes;                 /* to be provided for hu_environment_write; 0: envp is good as it is */
+    char *const *envp;  /* as the program has it */
+    size_t       bytes; /* to be provided for hu_environment_write; 0: envp is good as it is */
     size_t       n;
     uint32_t     missing;
 } hu_environment;
@@ -177,43 +181,43 @@ void hu_osrt_load(void);
 long hu_osrt_raw(long number, long a, long b, long c, long d, long e, long f);
 
 #define HU_RAW_6(n, a, b, c, d, e, f, ...) hu_osrt_raw(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
-#define HU_RAW(...) HU_RAW_6(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0)
+#define HU_RAW(...)                        HU_RAW_6(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0)
 
 /* For what has no system call: it does not exist here. */
 #define HU_ABSENT(result) (errno = ENOSYS, (result))
 
 /* The exported function: with the gate closed it jumps to the real one, and saves no register for more. */
-#define HU_DOOR(type, symbol, params, args)                                                                           \
-    HU_EXPORT type symbol params                                                                                      \
-    {                                                                                                                 \
-        if (__builtin_expect(real_##symbol && !hu_gate_open(HU_DOOR_OSRT), 1))                                        \
-            return real_##symbol args;                                                                                \
-        return timed_##symbol args;                                                                                   \
+#define HU_DOOR(type, symbol, params, args)                                    \
+    HU_EXPORT type symbol params                                               \
+    {                                                                          \
+        if (__builtin_expect(real_##symbol && !hu_gate_open(HU_DOOR_OSRT), 1)) \
+            return real_##symbol args;                                         \
+        return timed_##symbol args;                                            \
     }
 
 /* `otherwise` is the result while there is no real function; `done` writes the record. */
-#define HU_WRAP_NAMED(row, type, symbol, name, version, params, args, otherwise, done)                                \
-    HU_REAL_NAMED(symbol, name, version)                                                                              \
-    HU_TIMED type timed_##symbol params                                                                               \
-    {                                                                                                                 \
-        __typeof__(symbol) *real = real_##symbol;                                                                     \
-        hu_osrt_span        span;                                                                                     \
-        type                rc;                                                                                       \
-                                                                                                                      \
-        if (__builtin_expect(!real, 0)) {                                                                             \
-            real = HU_FIND(symbol);                                                                                   \
-            if (!real)                                                                                                \
-                return (type)(otherwise);                                                                             \
-            if (!hu_gate_open(HU_DOOR_OSRT))                                                                          \
-                return real args;                                                                                     \
-        }                                                                                                             \
-        if (!hu_osrt_enter(&span, HU_OS_CALL_##row))                                                                  \
-            return real args;                                                                                         \
-        rc = real args;                                                                                               \
-        if (hu_osrt_leave(&span))                                                                                     \
-            done;                                                                                                     \
-        return rc;                                                                                                    \
-    }                                                                                                                 \
+#define HU_WRAP_NAMED(row, type, symbol, name, version, params, args, otherwise, done) \
+    HU_REAL_NAMED(symbol, name, version)                                               \
+    HU_TIMED type timed_##symbol params                                                \
+    {                                                                                  \
+        __typeof__(symbol) *real = real_##symbol;                                      \
+        hu_osrt_span        span;                                                      \
+        type                rc;                                                        \
+                                                                                       \
+        if (__builtin_expect(!real, 0)) {                                              \
+            real = HU_FIND(symbol);                                                    \
+            if (!real)                                                                 \
+                return (type)(otherwise);                                              \
+            if (!hu_gate_open(HU_DOOR_OSRT))                                           \
+                return real args;                                                      \
+        }                                                                              \
+        if (!hu_osrt_enter(&span, HU_OS_CALL_##row))                                   \
+            return real args;                                                          \
+        rc = real args;                                                                \
+        if (hu_osrt_leave(&span))                                                      \
+            done;                                                                      \
+        return rc;                                                                     \
+    }                                                                                  \
     HU_DOOR(type, symbol, params, args)
 
 #define HU_WRAP(row, type, symbol, params, args, otherwise, done) \

@@ -25,8 +25,8 @@ static const char *const names[KEPT] = {
     [PRELOAD] = "LD_PRELOAD=",
 };
 
-static char   entries[KEPT][ENTRY_ROOM];        /* "NAME=value", as this process was given it; "": is not kept */
-static size_t preload_bytes;                    /* of our path in entries[PRELOAD] */
+static char   entries[KEPT][ENTRY_ROOM]; /* "NAME=value", as this process was given it; "": is not kept */
+static size_t preload_bytes;             /* of our path in entries[PRELOAD] */
 
 static void keep(int which, const char *value)
 {
@@ -86,11 +86,11 @@ void hu_environment_plan(hu_environment *e, char *const *envp)
         return;
     for (int which = 0; which < KEPT; which++)
         e->missing |= entries[which][0] ? 1u << which : 0;
-    for (; envp && envp[e->n]; e->n++) {         /* clearenv leaves none at all */
+    for (; envp && envp[e->n]; e->n++) { /* clearenv leaves none at all */
         const char *entry = envp[e->n];
 
         if (is_entry(entry, SESSION) && strcmp(entry, entries[SESSION]) != 0) {
-            e->missing = 0;             /* another run's */
+            e->missing = 0; /* another run's */
             return;
         }
         for (int which = 0; which < PRELOAD; which++)

@@ -113,7 +113,7 @@ uint32_t hu_fd_peer(const struct sockaddr *peer, socklen_t bytes)
         const size_t n = bytes - offsetof(struct sockaddr_un, sun_path);
 
         put(&to, "unix:", 5);
-        if (name[0] == '\0') {         /* an abstract name: any bytes, not ended */
+        if (name[0] == '\0') { /* an abstract name: any bytes, not ended */
             put(&to, "@", 1);
             put(&to, name + 1, strnlen(name + 1, n - 1));
         } else {
@@ -142,12 +142,18 @@ static hu_fd_kind kind_of(int fd)
     switch (about.st_mode & S_IFMT) {
     case S_IFREG:
     case S_IFBLK:
-    case S_IFDIR:  return HU_FD_FILE;
-    case S_IFIFO:  return HU_FD_PIPE;
-    case S_IFSOCK: return kind_of_socket(fd);
-    case S_IFCHR:  return HU_SYS(SYS_ioctl, fd, TCGETS, terminal) == 0 ? HU_FD_TERMINAL : HU_FD_OTHER;
-    case 0:        return HU_FD_EVENT;          /* an anonymous inode has no type */
-    default:       return HU_FD_OTHER;
+    case S_IFDIR:
+        return HU_FD_FILE;
+    case S_IFIFO:
+        return HU_FD_PIPE;
+    case S_IFSOCK:
+        return kind_of_socket(fd);
+    case S_IFCHR:
+        return HU_SYS(SYS_ioctl, fd, TCGETS, terminal) == 0 ? HU_FD_TERMINAL : HU_FD_OTHER;
+    case 0:
+        return HU_FD_EVENT; /* an anonymous inode has no type */
+    default:
+        return HU_FD_OTHER;
     }
 }
 
@@ -164,7 +170,7 @@ static uint32_t path_of(int fd, hu_fd_kind kind)
         return HU_SYS(SYS_getpeername, fd, &peer, &bytes) == 0 ? hu_fd_peer((const void *)&peer, bytes) : 0;
     }
     if (kind != HU_FD_FILE && kind != HU_FD_TERMINAL && kind != HU_FD_OTHER)
-        return 0;                       /* the number of a pipe tells nobody anything */
+        return 0; /* the number of a pipe tells nobody anything */
     put(&name, "/proc/self/fd/", 14);
     put_number(&name, (unsigned)fd, 10);
     put(&name, "", 1);

@@ -16,6 +16,7 @@
 #endif
 
 /* The third argument is there only for these. */
+/* clang-format off */
 #define MODE_OF(flags, last)                                                          \
     mode_t  mode = 0;                                                                 \
     va_list args;                                                                     \
@@ -25,25 +26,26 @@
         mode = va_arg(args, mode_t);                                                  \
         va_end(args);                                                                 \
     }
+/* clang-format on */
 
-#define OPEN(row, symbol, params, last, args, otherwise)                                                              \
-    HU_REAL(symbol)                                                                                                   \
-    HU_EXPORT int symbol params                                                                                       \
-    {                                                                                                                 \
-        MODE_OF(flags, last)                                                                                          \
-        __typeof__(symbol) *const real = HU_FIND(symbol);                                                             \
-        hu_osrt_span              span;                                                                               \
-        bool                      is_timed;                                                                           \
-        int                       fd;                                                                                 \
-                                                                                                                      \
-        if (!real)                                                                                                    \
-            return (int)(otherwise);                                                                                  \
-        is_timed = hu_gate_open(HU_DOOR_OSRT) && hu_osrt_enter(&span, HU_OS_CALL_##row);                              \
-        fd = real args;                                                                                               \
-        hu_fd_forget(fd);                                                                                             \
-        if (is_timed && hu_osrt_leave(&span))                                                                         \
-            hu_osrt_opened(&span, path, fd);                                                                          \
-        return fd;                                                                                                    \
+#define OPEN(row, symbol, params, last, args, otherwise)                                 \
+    HU_REAL(symbol)                                                                      \
+    HU_EXPORT int symbol params                                                          \
+    {                                                                                    \
+        MODE_OF(flags, last)                                                             \
+        __typeof__(symbol) *const real = HU_FIND(symbol);                                \
+        hu_osrt_span              span;                                                  \
+        bool                      is_timed;                                              \
+        int                       fd;                                                    \
+                                                                                         \
+        if (!real)                                                                       \
+            return (int)(otherwise);                                                     \
+        is_timed = hu_gate_open(HU_DOOR_OSRT) && hu_osrt_enter(&span, HU_OS_CALL_##row); \
+        fd = real args;                                                                  \
+        hu_fd_forget(fd);                                                                \
+        if (is_timed && hu_osrt_leave(&span))                                            \
+            hu_osrt_opened(&span, path, fd);                                             \
+        return fd;                                                                       \
     }
 
 OPEN(open, open, (const char *path, int flags, ...), flags, (path, flags, mode),
@@ -61,8 +63,8 @@ OPEN(open, open64, (const char *path, int flags, ...), flags, (path, flags, mode
      HU_RAW(SYS_openat, AT_FDCWD, path, flags, mode))
 OPEN(openat, openat64, (int at, const char *path, int flags, ...), flags, (at, path, flags, mode),
      HU_RAW(SYS_openat, at, path, flags, mode))
-HU_WRAP(creat, int, creat64, (const char *path, mode_t mode), (path, mode),
-        HU_RAW(SYS_openat, AT_FDCWD, path, CREATE, mode), (hu_fd_forget(rc), hu_osrt_opened(&span, path, rc)))
+HU_WRAP(creat, int, creat64, (const char *path, mode_t mode), (path, mode), HU_RAW(SYS_openat, AT_FDCWD, path, CREATE, mode),
+        (hu_fd_forget(rc), hu_osrt_opened(&span, path, rc)))
 
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
@@ -71,8 +73,8 @@ int __openat64_2(int at, const char *path, int flags);
 
 HU_WRAP(open, int, __open_2, (const char *path, int flags), (path, flags), HU_RAW(SYS_openat, AT_FDCWD, path, flags, 0),
         (hu_fd_forget(rc), hu_osrt_opened(&span, path, rc)))
-HU_WRAP(open, int, __open64_2, (const char *path, int flags), (path, flags),
-        HU_RAW(SYS_openat, AT_FDCWD, path, flags, 0), (hu_fd_forget(rc), hu_osrt_opened(&span, path, rc)))
+HU_WRAP(open, int, __open64_2, (const char *path, int flags), (path, flags), HU_RAW(SYS_openat, AT_FDCWD, path, flags, 0),
+        (hu_fd_forget(rc), hu_osrt_opened(&span, path, rc)))
 HU_WRAP(openat, int, __openat_2, (int at, const char *path, int flags), (at, path, flags),
         HU_RAW(SYS_openat, at, path, flags, 0), (hu_fd_forget(rc), hu_osrt_opened(&span, path, rc)))
 HU_WRAP(openat, int, __openat64_2, (int at, const char *path, int flags), (at, path, flags),
@@ -107,14 +109,14 @@ HU_EXPORT int close(int fd)
 }
 
 /* What only changes the meaning of numbers is not measured. */
-#define FORGET(type, symbol, params, args, otherwise, what)                 \
-    HU_REAL(symbol)                                                         \
-    HU_EXPORT type symbol params                                            \
-    {                                                                       \
-        __typeof__(symbol) *const real = HU_FIND(symbol);                   \
-                                                                            \
-        what;                                                               \
-        return real ? real args : (type)(otherwise);                        \
+#define FORGET(type, symbol, params, args, otherwise, what) \
+    HU_REAL(symbol)                                         \
+    HU_EXPORT type symbol params                            \
+    {                                                       \
+        __typeof__(symbol) *const real = HU_FIND(symbol);   \
+                                                            \
+        what;                                               \
+        return real ? real args : (type)(otherwise);        \
     }
 
 FORGET(int, dup2, (int from, int to), (from, to), from == to ? from : HU_RAW(SYS_dup3, from, to, 0), hu_fd_forget(to))

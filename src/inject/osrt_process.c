@@ -68,12 +68,12 @@ HU_EXPORT pid_t fork(void)
  * is left as it is. */
 enum { STACK_ROOM = 64 * 1024 };
 
-#define FOLLOWED(envp, followed)                                        \
-    hu_environment e;                                                   \
-    char *const   *followed = (envp);                                   \
-                                                                        \
-    hu_environment_plan(&e, followed);                                  \
-    if (e.bytes > 0 && e.bytes <= STACK_ROOM)                           \
+#define FOLLOWED(envp, followed)              \
+    hu_environment e;                         \
+    char *const   *followed = (envp);         \
+                                              \
+    hu_environment_plan(&e, followed);        \
+    if (e.bytes > 0 && e.bytes <= STACK_ROOM) \
         followed = hu_environment_write(&e, __builtin_alloca(e.bytes));
 
 /* Says what is about to be started.  True: this process is to be replaced, as far as the ring is concerned. */
@@ -83,7 +83,7 @@ static bool before_exec(const char *program)
         hu_process_replaced(program);
         return hu_the_process.head->state == HU_PROCESS_REPLACED;
     }
-    if (hu_the_process.head && hu_gate_open(~0u))       /* a child of vfork: its parent's ring is here, its thread waits */
+    if (hu_the_process.head && hu_gate_open(~0u)) /* a child of vfork: its parent's ring is here, its thread waits */
         record(HU_RECORD_FORK, 0, hu_sys_pid());
     return false;
 }
@@ -162,19 +162,19 @@ HU_EXPORT int execveat(int at, const char *path, char *const argv[], char *const
 #endif
 
 /* The arguments of execl and its kind, as an array on this stack; the last is NULL. */
-#define GATHER(argv, first)                                             \
-    va_list list;                                                       \
-    size_t  n = 1;                                                      \
-    char  **argv;                                                       \
-                                                                        \
-    va_start(list, first);                                              \
-    while (va_arg(list, char *))                                        \
-        n++;                                                            \
-    va_end(list);                                                       \
-    argv = __builtin_alloca((n + 1) * sizeof *argv);                    \
-    va_start(list, first);                                              \
-    argv[0] = (char *)(uintptr_t)(first);                               \
-    for (size_t i = 1; i <= n; i++)                                     \
+#define GATHER(argv, first)                          \
+    va_list list;                                    \
+    size_t  n = 1;                                   \
+    char  **argv;                                    \
+                                                     \
+    va_start(list, first);                           \
+    while (va_arg(list, char *))                     \
+        n++;                                         \
+    va_end(list);                                    \
+    argv = __builtin_alloca((n + 1) * sizeof *argv); \
+    va_start(list, first);                           \
+    argv[0] = (char *)(uintptr_t)(first);            \
+    for (size_t i = 1; i <= n; i++)                  \
         argv[i] = va_arg(list, char *);
 
 HU_EXPORT int execl(const char *path, const char *first, ...)
@@ -201,30 +201,30 @@ HU_EXPORT int execle(const char *path, const char *first, ...)
     return execve(path, argv, envp);
 }
 
-#define SPAWN(symbol)                                                                                                 \
-    HU_REAL(symbol)                                                                                                   \
-    HU_EXPORT int symbol(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,                     \
-                         const posix_spawnattr_t *how, char *const argv[], char *const envp[])                        \
-    {                                                                                                                 \
-        __typeof__(symbol) *const real = HU_FIND(symbol);                                                             \
-        hu_osrt_span              span;                                                                               \
-        pid_t                     child = 0;                                                                          \
-        int                       rc;                                                                                 \
-                                                                                                                      \
-        if (!real)                                                                                                    \
-            return ENOSYS;                                                                                            \
-        FOLLOWED(envp, followed)                                                                                      \
-        if (!hu_gate_open(HU_DOOR_OSRT) || !hu_osrt_enter(&span, HU_OS_CALL_posix_spawn))                             \
-            return real(pid, path, actions, how, argv, followed);                                                     \
-        rc = real(&child, path, actions, how, argv, followed);                                                        \
-        if (hu_osrt_leave(&span))                                                                                     \
-            hu_osrt_text(&span, path, rc);                                                                            \
-        if (rc == 0) {                                                                                                \
-            record(HU_RECORD_FORK, 0, (uint64_t)child);                                                               \
-            if (pid)                                                                                                  \
-                *pid = child;                                                                                         \
-        }                                                                                                             \
-        return rc;                                                                                                    \
+#define SPAWN(symbol)                                                                             \
+    HU_REAL(symbol)                                                                               \
+    HU_EXPORT int symbol(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions, \
+                         const posix_spawnattr_t *how, char *const argv[], char *const envp[])    \
+    {                                                                                             \
+        __typeof__(symbol) *const real = HU_FIND(symbol);                                         \
+        hu_osrt_span              span;                                                           \
+        pid_t                     child = 0;                                                      \
+        int                       rc;                                                             \
+                                                                                                  \
+        if (!real)                                                                                \
+            return ENOSYS;                                                                        \
+        FOLLOWED(envp, followed)                                                                  \
+        if (!hu_gate_open(HU_DOOR_OSRT) || !hu_osrt_enter(&span, HU_OS_CALL_posix_spawn))         \
+            return real(pid, path, actions, how, argv, followed);                                 \
+        rc = real(&child, path, actions, how, argv, followed);                                    \
+        if (hu_osrt_leave(&span))                                                                 \
+            hu_osrt_text(&span, path, rc);                                                        \
+        if (rc == 0) {                                                                            \
+            record(HU_RECORD_FORK, 0, (uint64_t)child);                                           \
+            if (pid)                                                                              \
+                *pid = child;                                                                     \
+        }                                                                                         \
+        return rc;                                                                                \
     }
 
 SPAWN(posix_spawn)
@@ -234,20 +234,20 @@ SPAWN(posix_spawnp)
 HU_WRAP(system, int, system, (const char *command), (command), HU_ABSENT(-1), hu_osrt_text(&span, command, 0))
 HU_WRAP(popen, FILE *, popen, (const char *command, const char *mode), (command, mode), HU_ABSENT(NULL),
         hu_osrt_text(&span, command, rc ? 0 : errno))
-HU_WRAP(pclose, int, pclose, (FILE *stream), (stream), -1, hu_osrt_done(&span, rc < 0 ? errno : 0))
+HU_WRAP(pclose, int, pclose, (FILE * stream), (stream), -1, hu_osrt_done(&span, rc < 0 ? errno : 0))
 
-#define EXIT(symbol)                                                    \
-    HU_REAL(symbol)                                                     \
-    HU_EXPORT void symbol(int status)                                   \
-    {                                                                   \
-        __typeof__(symbol) *const real = HU_FIND(symbol);               \
-                                                                        \
-        if (is_recorded_process())                                      \
-            hu_process_exits();                                         \
-        if (real)                                                       \
-            real(status);                                               \
-        for (;;)                                                        \
-            (void)HU_RAW(SYS_exit_group, status);                       \
+#define EXIT(symbol)                                      \
+    HU_REAL(symbol)                                       \
+    HU_EXPORT void symbol(int status)                     \
+    {                                                     \
+        __typeof__(symbol) *const real = HU_FIND(symbol); \
+                                                          \
+        if (is_recorded_process())                        \
+            hu_process_exits();                           \
+        if (real)                                         \
+            real(status);                                 \
+        for (;;)                                          \
+            (void)HU_RAW(SYS_exit_group, status);         \
     }
 
 EXIT(_exit)
@@ -303,7 +303,7 @@ HU_EXPORT int prctl(int what, ...)
 
     va_start(list, what);
     for (int i = 0; i < 4; i++)
-        a[i] = va_arg(list, unsigned long);         /* as the C library does: what is not there is not looked at */
+        a[i] = va_arg(list, unsigned long); /* as the C library does: what is not there is not looked at */
     va_end(list);
     rc = real ? real(what, a[0], a[1], a[2], a[3]) : (int)HU_RAW(SYS_prctl, what, a[0], a[1], a[2], a[3]);
     if (rc == 0 && what == PR_SET_NAME)
@@ -312,20 +312,20 @@ HU_EXPORT int prctl(int what, ...)
 }
 
 /* Whoever jumps has left the call that a signal interrupted.  If it was a jump within, the call is recorded all the same. */
-#define JUMP(symbol)                                                    \
-    HU_REAL(symbol)                                                     \
-    HU_EXPORT void symbol(struct __jmp_buf_tag to[1], int value)         \
-    {                                                                   \
-        __typeof__(symbol) *const real = HU_FIND(symbol);               \
-                                                                        \
-        if (hu_thread.frame) {                                            \
-            hu_thread.frame = 0;                                          \
-            if (hu_thread.inside > 0)                                   \
-                hu_thread.inside--;                                     \
-            hu_ring_inside(0, 0);                                       \
-        }                                                               \
-        real(to, value);                                                \
-        __builtin_unreachable();                                        \
+#define JUMP(symbol)                                             \
+    HU_REAL(symbol)                                              \
+    HU_EXPORT void symbol(struct __jmp_buf_tag to[1], int value) \
+    {                                                            \
+        __typeof__(symbol) *const real = HU_FIND(symbol);        \
+                                                                 \
+        if (hu_thread.frame) {                                   \
+            hu_thread.frame = 0;                                 \
+            if (hu_thread.inside > 0)                            \
+                hu_thread.inside--;                              \
+            hu_ring_inside(0, 0);                                \
+        }                                                        \
+        real(to, value);                                         \
+        __builtin_unreachable();                                 \
     }
 
 #ifdef __GLIBC__

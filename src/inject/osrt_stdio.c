@@ -16,16 +16,16 @@
 #include "inject/osrt.h"
 #include "base/banned.h"
 
-#define ON_STREAM(n)   hu_osrt_stream(&span, stream, n)
-#define ITEMS          ON_STREAM((int64_t)(rc * size))
-#define PRINTED        ON_STREAM(rc)
-#define LINE           ON_STREAM(rc ? (int64_t)strlen(to) : 0)
+#define ON_STREAM(n) hu_osrt_stream(&span, stream, n)
+#define ITEMS        ON_STREAM((int64_t)(rc * size))
+#define PRINTED      ON_STREAM(rc)
+#define LINE         ON_STREAM(rc ? (int64_t)strlen(to) : 0)
 
 HU_WRAP(fread, size_t, fread, (void *to, size_t size, size_t n, FILE *stream), (to, size, n, stream), 0, ITEMS)
 HU_WRAP(fread, size_t, fread_unlocked, (void *to, size_t size, size_t n, FILE *stream), (to, size, n, stream), 0, ITEMS)
 HU_WRAP(fwrite, size_t, fwrite, (const void *from, size_t size, size_t n, FILE *stream), (from, size, n, stream), 0, ITEMS)
-HU_WRAP(fwrite, size_t, fwrite_unlocked, (const void *from, size_t size, size_t n, FILE *stream),
-        (from, size, n, stream), 0, ITEMS)
+HU_WRAP(fwrite, size_t, fwrite_unlocked, (const void *from, size_t size, size_t n, FILE *stream), (from, size, n, stream), 0,
+        ITEMS)
 HU_WRAP(fgets, char *, fgets, (char *to, int n, FILE *stream), (to, n, stream), NULL, LINE)
 HU_WRAP(fgets, char *, fgets_unlocked, (char *to, int n, FILE *stream), (to, n, stream), NULL, LINE)
 HU_WRAP(getline, ssize_t, getline, (char **to, size_t *n, FILE *stream), (to, n, stream), -1, ON_STREAM(rc < 0 ? 0 : rc))
@@ -37,8 +37,8 @@ HU_WRAP(fputs, int, fputs_unlocked, (const char *text, FILE *stream), (text, str
         ON_STREAM(rc < 0 ? -1 : (int64_t)strlen(text)))
 HU_WRAP(fputs, int, puts, (const char *text), (text), EOF,
         hu_osrt_stream(&span, stdout, rc < 0 ? -1 : (int64_t)strlen(text) + 1))
-HU_WRAP(fflush, int, fflush_unlocked, (FILE *stream), (stream), EOF, stream ? PRINTED : hu_osrt_done(&span, 0))
-HU_WRAP(fflush, int, fflush, (FILE *stream), (stream), EOF, stream ? PRINTED : hu_osrt_done(&span, 0))
+HU_WRAP(fflush, int, fflush_unlocked, (FILE * stream), (stream), EOF, stream ? PRINTED : hu_osrt_done(&span, 0))
+HU_WRAP(fflush, int, fflush, (FILE * stream), (stream), EOF, stream ? PRINTED : hu_osrt_done(&span, 0))
 
 /* Byte by byte: a look into the buffer decides. */
 #ifdef __GLIBC__
@@ -49,51 +49,51 @@ HU_WRAP(fflush, int, fflush, (FILE *stream), (stream), EOF, stream ? PRINTED : h
 #define HAS_ROOM(stream) false
 #endif
 
-#define BYTE(row, symbol, params, args, stream, is_quick, n)                                                          \
-    HU_REAL(symbol)                                                                                                   \
-    HU_TIMED int timed_##symbol params                                                                                \
-    {                                                                                                                 \
-        __typeof__(symbol) *const real = HU_FIND(symbol);                                                             \
-        hu_osrt_span              span;                                                                               \
-        int                       rc;                                                                                 \
-                                                                                                                      \
-        if (!real)                                                                                                    \
-            return EOF;                                                                                               \
-        if (!hu_gate_open(HU_DOOR_OSRT) || is_quick(stream) || !hu_osrt_enter(&span, HU_OS_CALL_##row))               \
-            return real args;                                                                                         \
-        rc = real args;                                                                                               \
-        if (hu_osrt_leave(&span))                                                                                     \
-            hu_osrt_stream(&span, stream, n);                                                                         \
-        return rc;                                                                                                    \
-    }                                                                                                                 \
+#define BYTE(row, symbol, params, args, stream, is_quick, n)                                            \
+    HU_REAL(symbol)                                                                                     \
+    HU_TIMED int timed_##symbol params                                                                  \
+    {                                                                                                   \
+        __typeof__(symbol) *const real = HU_FIND(symbol);                                               \
+        hu_osrt_span              span;                                                                 \
+        int                       rc;                                                                   \
+                                                                                                        \
+        if (!real)                                                                                      \
+            return EOF;                                                                                 \
+        if (!hu_gate_open(HU_DOOR_OSRT) || is_quick(stream) || !hu_osrt_enter(&span, HU_OS_CALL_##row)) \
+            return real args;                                                                           \
+        rc = real args;                                                                                 \
+        if (hu_osrt_leave(&span))                                                                       \
+            hu_osrt_stream(&span, stream, n);                                                           \
+        return rc;                                                                                      \
+    }                                                                                                   \
     HU_DOOR(int, symbol, params, args)
 
-BYTE(fgetc, fgetc, (FILE *stream), (stream), stream, HAS_MORE, rc == EOF ? 0 : 1)
-BYTE(fgetc, getc, (FILE *stream), (stream), stream, HAS_MORE, rc == EOF ? 0 : 1)
+BYTE(fgetc, fgetc, (FILE * stream), (stream), stream, HAS_MORE, rc == EOF ? 0 : 1)
+BYTE(fgetc, getc, (FILE * stream), (stream), stream, HAS_MORE, rc == EOF ? 0 : 1)
 BYTE(fgetc, getchar, (void), (), stdin, HAS_MORE, rc == EOF ? 0 : 1)
 BYTE(fputc, fputc, (int byte, FILE *stream), (byte, stream), stream, HAS_ROOM, rc == EOF ? -1 : 1)
 BYTE(fputc, putc, (int byte, FILE *stream), (byte, stream), stream, HAS_ROOM, rc == EOF ? -1 : 1)
 BYTE(fputc, putchar, (int byte), (byte), stdout, HAS_ROOM, rc == EOF ? -1 : 1)
 
 /* A stream is there after opening and gone after closing. */
-#define OPEN(symbol, params, args)                                                                                    \
-    HU_REAL(symbol)                                                                                                   \
-    HU_EXPORT FILE *symbol params                                                                                     \
-    {                                                                                                                 \
-        __typeof__(symbol) *const real = HU_FIND(symbol);                                                             \
-        hu_osrt_span              span;                                                                               \
-        bool                      is_timed;                                                                           \
-        FILE                     *opened;                                                                             \
-                                                                                                                      \
-        if (!real)                                                                                                    \
-            return HU_ABSENT((FILE *)NULL);                                                                           \
-        is_timed = hu_gate_open(HU_DOOR_OSRT) && hu_osrt_enter(&span, HU_OS_CALL_fopen);                              \
-        opened = real args;                                                                                           \
-        if (opened)                                                                                                   \
-            hu_fd_forget(fileno_unlocked(opened));                                                                    \
-        if (is_timed && hu_osrt_leave(&span))                                                                         \
-            hu_osrt_opened(&span, path, opened ? fileno_unlocked(opened) : -1);                                       \
-        return opened;                                                                                                \
+#define OPEN(symbol, params, args)                                                       \
+    HU_REAL(symbol)                                                                      \
+    HU_EXPORT FILE *symbol params                                                        \
+    {                                                                                    \
+        __typeof__(symbol) *const real = HU_FIND(symbol);                                \
+        hu_osrt_span              span;                                                  \
+        bool                      is_timed;                                              \
+        FILE                     *opened;                                                \
+                                                                                         \
+        if (!real)                                                                       \
+            return HU_ABSENT((FILE *)NULL);                                              \
+        is_timed = hu_gate_open(HU_DOOR_OSRT) && hu_osrt_enter(&span, HU_OS_CALL_fopen); \
+        opened = real args;                                                              \
+        if (opened)                                                                      \
+            hu_fd_forget(fileno_unlocked(opened));                                       \
+        if (is_timed && hu_osrt_leave(&span))                                            \
+            hu_osrt_opened(&span, path, opened ? fileno_unlocked(opened) : -1);          \
+        return opened;                                                                   \
     }
 
 OPEN(fopen, (const char *path, const char *mode), (path, mode))
@@ -134,35 +134,37 @@ HU_EXPORT int fclose(FILE *stream)
 }
 
 /* Formatted text: the forms with `...` call those with a va_list. */
-#define PRINT(symbol, params, args, stream)                                                                           \
+#define PRINT(symbol, params, args, stream) \
     HU_WRAP(fprintf, int, symbol, params, args, EOF, hu_osrt_stream(&span, stream, rc))
 
-#define WITH_DOTS(symbol, params, last, call)                                         \
-    HU_EXPORT int symbol params                                                       \
-    {                                                                                 \
-        va_list list;                                                                 \
-        int     rc;                                                                   \
-                                                                                      \
-        va_start(list, last);                                                         \
-        rc = call;                                                                    \
-        va_end(list);                                                                 \
-        return rc;                                                                    \
+#define WITH_DOTS(symbol, params, last, call) \
+    HU_EXPORT int symbol params               \
+    {                                         \
+        va_list list;                         \
+        int     rc;                           \
+                                              \
+        va_start(list, last);                 \
+        rc = call;                            \
+        va_end(list);                         \
+        return rc;                            \
     }
 
-PRINT(vfprintf, (FILE *stream, const char *format, va_list list), (stream, format, list), stream)
+PRINT(vfprintf, (FILE * stream, const char *format, va_list list), (stream, format, list), stream)
 PRINT(vprintf, (const char *format, va_list list), (format, list), stdout)
-WITH_DOTS(fprintf, (FILE *stream, const char *format, ...), format, vfprintf(stream, format, list))
+WITH_DOTS(fprintf, (FILE * stream, const char *format, ...), format, vfprintf(stream, format, list))
 WITH_DOTS(printf, (const char *format, ...), format, vprintf(format, list))
 HU_WRAP(fprintf, int, vdprintf, (int fd, const char *format, va_list list), (fd, format, list), EOF,
         hu_osrt_fd(&span, fd, rc))
 WITH_DOTS(dprintf, (int fd, const char *format, ...), format, vdprintf(fd, format, list))
 /* Headers turn fscanf into the one of their C standard; here each is meant. */
+/* clang-format off */
 #define SCAN(symbol, list_symbol, name, list_name)                                                                    \
     int list_symbol(FILE *stream, const char *format, va_list list) __asm__(list_name);                               \
     int symbol(FILE *stream, const char *format, ...) __asm__(name);                                                  \
     HU_WRAP_NAMED(fscanf, int, list_symbol, list_name, NULL, (FILE *stream, const char *format, va_list list),        \
                   (stream, format, list), EOF, ON_STREAM(0))                                                          \
     WITH_DOTS(symbol, (FILE *stream, const char *format, ...), format, list_symbol(stream, format, list))
+/* clang-format on */
 
 SCAN(hu_scan, hu_scan_list, "fscanf", "vfscanf")
 
@@ -186,8 +188,7 @@ HU_WRAP(fread, size_t, __fread_chk, (void *to, size_t room, size_t size, size_t 
 HU_WRAP(fread, size_t, __fread_unlocked_chk, (void *to, size_t room, size_t size, size_t n, FILE *stream),
         (to, room, size, n, stream), 0, ITEMS)
 HU_WRAP(fgets, char *, __fgets_chk, (char *to, size_t room, int n, FILE *stream), (to, room, n, stream), NULL, LINE)
-HU_WRAP(fgets, char *, __fgets_unlocked_chk, (char *to, size_t room, int n, FILE *stream), (to, room, n, stream), NULL,
-        LINE)
+HU_WRAP(fgets, char *, __fgets_unlocked_chk, (char *to, size_t room, int n, FILE *stream), (to, room, n, stream), NULL, LINE)
 
 /* What the headers make of getline, too. */
 HU_EXPORT ssize_t __getdelim(char **to, size_t *n, int end, FILE *stream)
@@ -195,11 +196,11 @@ HU_EXPORT ssize_t __getdelim(char **to, size_t *n, int end, FILE *stream)
     return end == '\n' ? getline(to, n, stream) : getdelim(to, n, end, stream);
 }
 
-BYTE(fgetc, _IO_getc, (FILE *stream), (stream), stream, HAS_MORE, rc == EOF ? 0 : 1)
+BYTE(fgetc, _IO_getc, (FILE * stream), (stream), stream, HAS_MORE, rc == EOF ? 0 : 1)
 BYTE(fputc, _IO_putc, (int byte, FILE *stream), (byte, stream), stream, HAS_ROOM, rc == EOF ? -1 : 1)
-PRINT(__vfprintf_chk, (FILE *stream, int flag, const char *format, va_list list), (stream, flag, format, list), stream)
+PRINT(__vfprintf_chk, (FILE * stream, int flag, const char *format, va_list list), (stream, flag, format, list), stream)
 PRINT(__vprintf_chk, (int flag, const char *format, va_list list), (flag, format, list), stdout)
-WITH_DOTS(__fprintf_chk, (FILE *stream, int flag, const char *format, ...), format,
+WITH_DOTS(__fprintf_chk, (FILE * stream, int flag, const char *format, ...), format,
           __vfprintf_chk(stream, flag, format, list))
 WITH_DOTS(__printf_chk, (int flag, const char *format, ...), format, __vprintf_chk(flag, format, list))
 SCAN(hu_scan_99, hu_scan_list_99, "__isoc99_fscanf", "__isoc99_vfscanf")

@@ -31,14 +31,13 @@ HU_WRAP(clock_nanosleep, int, clock_nanosleep, (clockid_t clock, int flags, cons
         (clock, flags, t, left), ENOSYS, BY_RC)
 
 /* Descriptors. */
-HU_WRAP(poll, int, poll, (struct pollfd *fds, nfds_t n, int ms), (fds, n, ms), HU_ABSENT(-1), BY_ERRNO)
-HU_WRAP(ppoll, int, ppoll, (struct pollfd *fds, nfds_t n, const struct timespec *t, const sigset_t *mask),
+HU_WRAP(poll, int, poll, (struct pollfd * fds, nfds_t n, int ms), (fds, n, ms), HU_ABSENT(-1), BY_ERRNO)
+HU_WRAP(ppoll, int, ppoll, (struct pollfd * fds, nfds_t n, const struct timespec *t, const sigset_t *mask),
         (fds, n, t, mask), HU_ABSENT(-1), BY_ERRNO)
 HU_WRAP(select, int, select, (int n, fd_set *r, fd_set *w, fd_set *x, struct timeval *t), (n, r, w, x, t), HU_ABSENT(-1),
         BY_ERRNO)
-HU_WRAP(pselect, int, pselect,
-        (int n, fd_set *r, fd_set *w, fd_set *x, const struct timespec *t, const sigset_t *mask), (n, r, w, x, t, mask),
-        HU_ABSENT(-1), BY_ERRNO)
+HU_WRAP(pselect, int, pselect, (int n, fd_set *r, fd_set *w, fd_set *x, const struct timespec *t, const sigset_t *mask),
+        (n, r, w, x, t, mask), HU_ABSENT(-1), BY_ERRNO)
 HU_WRAP(epoll_wait, int, epoll_wait, (int fd, struct epoll_event *to, int n, int ms), (fd, to, n, ms), HU_ABSENT(-1),
         hu_osrt_fd(&span, fd, rc < 0 ? -1 : 0))
 HU_WRAP(epoll_pwait, int, epoll_pwait, (int fd, struct epoll_event *to, int n, int ms, const sigset_t *mask),
@@ -46,13 +45,13 @@ HU_WRAP(epoll_pwait, int, epoll_pwait, (int fd, struct epoll_event *to, int n, i
 
 /* Threads.  Programs of before 2003 bind the older conditions; nobody has seen one. */
 HU_WRAP_NAMED(pthread_cond_wait, int, pthread_cond_wait, "pthread_cond_wait", "GLIBC_2.3.2",
-              (pthread_cond_t *c, pthread_mutex_t *m), (c, m), ENOSYS, BY_RC)
+              (pthread_cond_t * c, pthread_mutex_t *m), (c, m), ENOSYS, BY_RC)
 HU_WRAP_NAMED(pthread_cond_timedwait, int, pthread_cond_timedwait, "pthread_cond_timedwait", "GLIBC_2.3.2",
-              (pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *until), (c, m, until), ENOSYS, BY_RC)
-HU_WRAP(pthread_barrier_wait, int, pthread_barrier_wait, (pthread_barrier_t *b), (b), ENOSYS, hu_osrt_done(&span, 0))
+              (pthread_cond_t * c, pthread_mutex_t *m, const struct timespec *until), (c, m, until), ENOSYS, BY_RC)
+HU_WRAP(pthread_barrier_wait, int, pthread_barrier_wait, (pthread_barrier_t * b), (b), ENOSYS, hu_osrt_done(&span, 0))
 HU_WRAP(pthread_join, int, pthread_join, (pthread_t thread, void **result), (thread, result), ENOSYS, BY_RC)
-HU_WRAP(sem_wait, int, sem_wait, (sem_t *s), (s), HU_ABSENT(-1), BY_ERRNO)
-HU_WRAP(sem_timedwait, int, sem_timedwait, (sem_t *s, const struct timespec *until), (s, until), HU_ABSENT(-1), BY_ERRNO)
+HU_WRAP(sem_wait, int, sem_wait, (sem_t * s), (s), HU_ABSENT(-1), BY_ERRNO)
+HU_WRAP(sem_timedwait, int, sem_timedwait, (sem_t * s, const struct timespec *until), (s, until), HU_ABSENT(-1), BY_ERRNO)
 
 /* Children. */
 HU_WRAP(wait, pid_t, wait, (int *status), (status), HU_RAW(SYS_wait4, -1, status, 0, NULL), BY_ERRNO)
@@ -68,8 +67,8 @@ HU_WRAP(waitid, int, waitid, (idtype_t type, id_t id, siginfo_t *info, int flags
 /* Signals and messages of other processes. */
 HU_WRAP(sigwait, int, sigwait, (const sigset_t *set, int *got), (set, got), ENOSYS, BY_RC)
 HU_WRAP(sigwaitinfo, int, sigwaitinfo, (const sigset_t *set, siginfo_t *info), (set, info), HU_ABSENT(-1), BY_ERRNO)
-HU_WRAP(sigtimedwait, int, sigtimedwait, (const sigset_t *set, siginfo_t *info, const struct timespec *t),
-        (set, info, t), HU_ABSENT(-1), BY_ERRNO)
+HU_WRAP(sigtimedwait, int, sigtimedwait, (const sigset_t *set, siginfo_t *info, const struct timespec *t), (set, info, t),
+        HU_ABSENT(-1), BY_ERRNO)
 HU_WRAP(sigsuspend, int, sigsuspend, (const sigset_t *mask), (mask), HU_ABSENT(-1), hu_osrt_done(&span, 0))
 HU_WRAP(pause, int, pause, (void), (), HU_ABSENT(-1), hu_osrt_done(&span, 0))
 HU_WRAP(semop, int, semop, (int id, struct sembuf *ops, size_t n), (id, ops, n), HU_ABSENT(-1), BY_ERRNO)
@@ -77,8 +76,8 @@ HU_WRAP(semop, int, semtimedop, (int id, struct sembuf *ops, size_t n, const str
         HU_ABSENT(-1), BY_ERRNO)
 HU_WRAP(msgsnd, int, msgsnd, (int id, const void *from, size_t n, int flags), (id, from, n, flags), HU_ABSENT(-1),
         hu_osrt_bytes(&span, rc < 0 ? -1 : (int64_t)n))
-HU_WRAP(msgrcv, ssize_t, msgrcv, (int id, void *to, size_t n, long type, int flags), (id, to, n, type, flags),
-        HU_ABSENT(-1), hu_osrt_bytes(&span, rc))
+HU_WRAP(msgrcv, ssize_t, msgrcv, (int id, void *to, size_t n, long type, int flags), (id, to, n, type, flags), HU_ABSENT(-1),
+        hu_osrt_bytes(&span, rc))
 HU_WRAP(mq_send, int, mq_send, (mqd_t q, const char *from, size_t n, unsigned priority), (q, from, n, priority),
         HU_ABSENT(-1), hu_osrt_bytes(&span, rc < 0 ? -1 : (int64_t)n))
 HU_WRAP(mq_receive, ssize_t, mq_receive, (mqd_t q, char *to, size_t n, unsigned *priority), (q, to, n, priority),
@@ -92,28 +91,27 @@ int epoll_pwait2(int fd, struct epoll_event *to, int n, const struct timespec *t
 int __poll_chk(struct pollfd *fds, nfds_t n, int ms, size_t room);
 int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *t, const sigset_t *mask, size_t room);
 
-HU_WRAP(poll, int, __poll_chk, (struct pollfd *fds, nfds_t n, int ms, size_t room), (fds, n, ms, room), HU_ABSENT(-1),
+HU_WRAP(poll, int, __poll_chk, (struct pollfd * fds, nfds_t n, int ms, size_t room), (fds, n, ms, room), HU_ABSENT(-1),
         BY_ERRNO)
 HU_WRAP(ppoll, int, __ppoll_chk,
-        (struct pollfd *fds, nfds_t n, const struct timespec *t, const sigset_t *mask, size_t room),
+        (struct pollfd * fds, nfds_t n, const struct timespec *t, const sigset_t *mask, size_t room),
         (fds, n, t, mask, room), HU_ABSENT(-1), BY_ERRNO)
 HU_WRAP(epoll_pwait, int, epoll_pwait2,
         (int fd, struct epoll_event *to, int n, const struct timespec *t, const sigset_t *mask), (fd, to, n, t, mask),
         HU_ABSENT(-1), hu_osrt_fd(&span, fd, rc < 0 ? -1 : 0))
 HU_WRAP(pthread_cond_clockwait, int, pthread_cond_clockwait,
-        (pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *until), (c, m, clock, until), ENOSYS,
-        BY_RC)
-HU_WRAP(sem_clockwait, int, sem_clockwait, (sem_t *s, clockid_t clock, const struct timespec *until), (s, clock, until),
+        (pthread_cond_t * c, pthread_mutex_t *m, clockid_t clock, const struct timespec *until), (c, m, clock, until),
+        ENOSYS, BY_RC)
+HU_WRAP(sem_clockwait, int, sem_clockwait, (sem_t * s, clockid_t clock, const struct timespec *until), (s, clock, until),
         HU_ABSENT(-1), BY_ERRNO)
 HU_WRAP(pthread_join, int, pthread_timedjoin_np, (pthread_t thread, void **result, const struct timespec *until),
         (thread, result, until), ENOSYS, BY_RC)
 HU_WRAP(pthread_join, int, pthread_clockjoin_np,
         (pthread_t thread, void **result, clockid_t clock, const struct timespec *until), (thread, result, clock, until),
         ENOSYS, BY_RC)
-HU_WRAP(pthread_cond_wait, int, cnd_wait, (cnd_t *c, mtx_t *m), (c, m), thrd_error, hu_osrt_done(&span, 0))
-HU_WRAP(pthread_cond_timedwait, int, cnd_timedwait, (cnd_t *c, mtx_t *m, const struct timespec *until), (c, m, until),
+HU_WRAP(pthread_cond_wait, int, cnd_wait, (cnd_t * c, mtx_t *m), (c, m), thrd_error, hu_osrt_done(&span, 0))
+HU_WRAP(pthread_cond_timedwait, int, cnd_timedwait, (cnd_t * c, mtx_t *m, const struct timespec *until), (c, m, until),
         thrd_error, hu_osrt_done(&span, 0))
 HU_WRAP(pthread_join, int, thrd_join, (thrd_t thread, int *result), (thread, result), thrd_error, hu_osrt_done(&span, 0))
-HU_WRAP(nanosleep, int, thrd_sleep, (const struct timespec *t, struct timespec *left), (t, left), -2,
-        hu_osrt_done(&span, 0))
+HU_WRAP(nanosleep, int, thrd_sleep, (const struct timespec *t, struct timespec *left), (t, left), -2, hu_osrt_done(&span, 0))
 #endif

@@ -30,9 +30,9 @@ hu_control *hu_the_control = &no_session;
 hu_process  hu_the_process;
 
 static uint32_t attaching;
-static void    *parents_file;           /* still mapped in a forked child: its texts are needed once */
+static void    *parents_file; /* still mapped in a forked child: its texts are needed once */
 static size_t   parents_bytes;
-static uint32_t parents_blocks;         /* that are mapped here */
+static uint32_t parents_blocks; /* that are mapped here */
 
 static int64_t clock_ns(clockid_t clock)
 {
@@ -134,7 +134,7 @@ static hu_ring_head *map_file(int fd, uint32_t *max_blocks)
         void        *at = hu_sys_map(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
         if (!at)
-            continue;                   /* a limit on address space: ask for less */
+            continue; /* a limit on address space: ask for less */
         if (hu_sys_map(at, FIRST_BLOCKS * HU_BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0)) {
             hu_the_process.reserved_bytes = bytes;
             return at;

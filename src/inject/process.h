@@ -6,13 +6,13 @@
 #include "inject/ring.h"
 
 typedef struct {
-    char          session[HU_SESSION_PATH_MAX];         /* absolute; "": none */
-    char          path[HU_SESSION_PATH_MAX + 64];       /* of the ring file */
-    hu_ring_head *head;                                 /* NULL: no ring file (yet) */
-    uint32_t      generation;                           /* how often this memory was forked and attached */
+    char          session[HU_SESSION_PATH_MAX];   /* absolute; "": none */
+    char          path[HU_SESSION_PATH_MAX + 64]; /* of the ring file */
+    hu_ring_head *head;                           /* NULL: no ring file (yet) */
+    uint32_t      generation;                     /* how often this memory was forked and attached */
     bool          is_forked, has_failed;
-    size_t        reserved_bytes;                       /* of address space behind head */
-    uint32_t      mapped_blocks;                        /* of it; a forked child's own, while the parent's file grows on */
+    size_t        reserved_bytes; /* of address space behind head */
+    uint32_t      mapped_blocks;  /* of it; a forked child's own, while the parent's file grows on */
 } hu_process;
 
 extern hu_process hu_the_process;
@@ -28,7 +28,7 @@ hu_block *hu_blocks_get(hu_block_kind kind, hu_loss *why);
 
 /* Around what a signal handler of the same thread must not leave by longjmp, nor enter: no handler runs meanwhile. */
 uint64_t hu_signals_block(void);
-void hu_signals_restore(uint64_t before);
+void     hu_signals_restore(uint64_t before);
 
 /* Waits some 100 ms at most; false: not locked.  Not from a signal handler that may have interrupted the owner. */
 bool hu_lock(uint32_t *lock);
@@ -41,14 +41,14 @@ bool hu_strings_inherit(const hu_ring_head *parent, uint32_t n_blocks);
 long hu_file_allocate(int fd, int64_t offset, int64_t bytes);
 /* Puts a block on the list of free ones. */
 void hu_blocks_give(uint32_t index);
-void hu_blocks_forked(void);                    /* in the child: nobody holds the lock of its growth */
+void hu_blocks_forked(void); /* in the child: nobody holds the lock of its growth */
 
-void hu_process_read_rank(void);                /* from the environment as it is now */
+void hu_process_read_rank(void); /* from the environment as it is now */
 void hu_gate_page(void);
-void hu_process_forked(void);                   /* in the child */
-void hu_process_replaced(const char *program);  /* before an exec */
+void hu_process_forked(void);                  /* in the child */
+void hu_process_replaced(const char *program); /* before an exec */
 void hu_process_exits(void);
-void hu_process_not_replaced(void);             /* the exec failed */
+void hu_process_not_replaced(void); /* the exec failed */
 void hu_gate_init(void);
 void hu_ring_init(void);
 

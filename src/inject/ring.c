@@ -82,7 +82,7 @@ static hu_block *reuse_oldest(void)
     if (!hu_thread.oldest)
         hu_thread.newest = 0;
     count_lost(HU_LOSS_OVERWRITTEN, block->head.used);
-    hu_thread.lost = 0;                 /* by design: not a loss to draw */
+    hu_thread.lost = 0; /* by design: not a loss to draw */
     __atomic_store_n(&block->head.state, HU_BLOCK_FREE, __ATOMIC_RELEASE);
     memset(block->records, 0, sizeof block->records);
     return block;
@@ -152,7 +152,7 @@ static bool next_block(void)
     if (old) {
         const uint32_t at = hu_take_slots(&old->head.taken, HU_BLOCK_RECORDS + 1);
 
-        if (at <= HU_BLOCK_RECORDS)     /* room for fewer than are wanted */
+        if (at <= HU_BLOCK_RECORDS) /* room for fewer than are wanted */
             old->head.used = at;
         old->head.call = 0;
         hu_thread.block = NULL;
@@ -186,7 +186,7 @@ hu_record *hu_ring_take_slow(uint32_t n)
     signals = hu_signals_block();
     hu_thread.is_taking = 1;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    hu_thread.inside++;                 /* what the C library calls for us is not the program's */
+    hu_thread.inside++; /* what the C library calls for us is not the program's */
     /* a signal handler may have been here since: then there is a block with room */
     is_there = hu_thread.generation == hu_the_process.generation && hu_thread.block &&
                hu_thread.block->head.taken + n <= HU_BLOCK_RECORDS;

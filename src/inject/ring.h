@@ -21,34 +21,35 @@
 #include "record/format.h"
 
 typedef struct {
-    uint32_t mask;                      /* HU_DOOR_*: open in this process; wiped by any fork */
+    uint32_t mask; /* HU_DOOR_*: open in this process; wiped by any fork */
 } hu_gate;
 
 typedef struct {
-    hu_block *block;                    /* where it writes; NULL: none yet */
+    hu_block *block; /* where it writes; NULL: none yet */
     uint32_t  tid, thread;
-    uint64_t  sequence;                 /* of its next block */
-    uint32_t  generation;               /* of the process's ring that `block` is in */
-    uint32_t  is_choosing;              /* between reading `block` and taking a slot: a handler must not change it */
-    uint32_t  is_taking;                /* in the slow path: a signal handler of this thread must not enter it */
-    uint32_t  inside;                   /* depth of doors that call into others: the inner ones stay silent */
-    uint32_t  oldest;                   /* flight recorder: own blocks, oldest first; 0: none */
+    uint64_t  sequence;    /* of its next block */
+    uint32_t  generation;  /* of the process's ring that `block` is in */
+    uint32_t  is_choosing; /* between reading `block` and taking a slot: a handler must not change it */
+    uint32_t  is_taking;   /* in the slow path: a signal handler of this thread must not enter it */
+    uint32_t  inside;      /* depth of doors that call into others: the inner ones stay silent */
+    uint32_t  oldest;      /* flight recorder: own blocks, oldest first; 0: none */
     uint32_t  newest;
     uint32_t  is_named;
-    uintptr_t frame;                    /* of the wrapper that the thread is inside of (osrt.h); 0: none */
-    uint64_t  lost, first_lost;         /* since its last block */
+    uintptr_t frame;            /* of the wrapper that the thread is inside of (osrt.h); 0: none */
+    uint64_t  lost, first_lost; /* since its last block */
     uint32_t  lost_reason;
 } hu_thread_state;
 
-extern hu_gate                     *hu_the_gate;        /* never NULL */
-extern hu_control                  *hu_the_control;     /* never NULL */
-extern __thread hu_thread_state     hu_thread __attribute__((tls_model("initial-exec")));
+extern hu_gate                 *hu_the_gate;    /* never NULL */
+extern hu_control              *hu_the_control; /* never NULL */
+extern __thread hu_thread_state hu_thread __attribute__((tls_model("initial-exec")));
 
 /* Is any of these doors recorded now, in this process? */
 static inline bool hu_gate_open(uint32_t doors)
 {
     return __builtin_expect((__atomic_load_n(&hu_the_gate->mask, __ATOMIC_RELAXED) &
-                             __atomic_load_n(&hu_the_control->mask, __ATOMIC_RELAXED) & doors) != 0, 0);
+                             __atomic_load_n(&hu_the_control->mask, __ATOMIC_RELAXED) & doors) != 0,
+                            0);
 }
 
 static inline uint64_t hu_ticks(void)
@@ -101,7 +102,7 @@ static inline hu_record *hu_ring_take(uint32_t n)
         if (__builtin_expect(at + n <= HU_BLOCK_RECORDS, 1))
             return &block->records[at];
         if (at <= HU_BLOCK_RECORDS)
-            block->head.used = at;      /* nobody else finds the end of this block */
+            block->head.used = at; /* nobody else finds the end of this block */
     }
     hu_thread.is_choosing = was_choosing;
     return hu_ring_take_slow(n);
@@ -137,19 +138,18 @@ static inline void hu_ring_inside(uint32_t call_plus_one, uint64_t ticks)
 
 /* The id of a text, for ever the same in this process and its forks; 0: "" or no room (counted).  strings.c. */
 uint32_t hu_string(const char *text, size_t bytes);
-uint32_t hu_string_of(const char *text);        /* NULL is "" */
+uint32_t hu_string_of(const char *text); /* NULL is "" */
 
 /* The gate of this process (gate.c).  Steps and ranges open and close it where the user asked for some of them only. */
-void hu_gate_step(int64_t number);              /* a step begins; call it before its record is written */
-void hu_gate_push(uint32_t text, uint32_t domain);      /* a user range begins */
-void hu_gate_pop(uint32_t text, uint32_t domain);       /* ... and ends; text 0: the innermost of this thread */
+void hu_gate_step(int64_t number);                 /* a step begins; call it before its record is written */
+void hu_gate_push(uint32_t text, uint32_t domain); /* a user range begins */
+void hu_gate_pop(uint32_t text, uint32_t domain);  /* ... and ends; text 0: the innermost of this thread */
 
 /* That a door was really entered, for the report on what was and was not seen. */
 void hu_process_entered(uint32_t door);
 
 /* One line for the user, about what is missing and how to get it; said once per process and text.  Not in signal
  * handlers.  The supervisor prints it. */
-__attribute__((format(printf, 1, 2)))
-void hu_note(const char *format, ...);
+__attribute__((format(printf, 1, 2))) void hu_note(const char *format, ...);
 
 #endif

@@ -11,19 +11,19 @@
 #include "inject/sys.h"
 #include "base/banned.h"
 
-enum { SLOTS = 1 << 18 };               /* four for each string: probes stay short */
+enum { SLOTS = 1 << 18 }; /* four for each string: probes stay short */
 
 typedef struct {
     uint64_t hash;
     uint32_t bytes;
-    uint32_t id;                        /* 0: free; stored last */
+    uint32_t id; /* 0: free; stored last */
 } entry;
 
 static entry     empty[1];
-static entry    *table = empty;         /* SLOTS of them once there is a session */
+static entry    *table = empty; /* SLOTS of them once there is a session */
 static uint32_t  n_strings;
 static uint32_t  lock;
-static hu_block *open_block;            /* the one of strings that is being filled */
+static hu_block *open_block; /* the one of strings that is being filled */
 static uint32_t  generation;
 
 static uint64_t mix(uint64_t a, uint64_t b)
@@ -98,8 +98,8 @@ static bool make_table(void)
 
     if (table != empty)
         return true;
-    made = hu_sys_map(NULL, SLOTS * sizeof *made, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                      -1, 0);
+    made = hu_sys_map(NULL, SLOTS * sizeof *made, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                      0);
     if (made)
         __atomic_store_n(&table, made, __ATOMIC_RELEASE);
     return made != NULL;
@@ -120,7 +120,7 @@ static uint32_t add(uint64_t hash, const char *text, uint32_t bytes)
 
     if (hu_thread.is_taking || !hu_process_attach())
         return 0;
-    signals = hu_signals_block();       /* a handler of this thread must not wait for this lock, nor leave it locked */
+    signals = hu_signals_block(); /* a handler of this thread must not wait for this lock, nor leave it locked */
     hu_thread.is_taking = 1;
     if (hu_lock(&lock)) {
         if (generation != hu_the_process.generation) {
@@ -169,7 +169,7 @@ bool hu_strings_inherit(const hu_ring_head *parent, uint32_t n_blocks)
 {
     bool is_ok = true;
 
-    lock = 0;                           /* whoever held it is not in this process */
+    lock = 0; /* whoever held it is not in this process */
     generation = hu_the_process.generation;
     open_block = NULL;
     for (uint32_t i = 1; parent && i < n_blocks && is_ok; i++) {
@@ -185,7 +185,7 @@ bool hu_strings_inherit(const hu_ring_head *parent, uint32_t n_blocks)
             memcpy(&bytes, at + 4, 4);
             n = (8 + bytes + 7) & ~7u;
             if (bytes > HU_STRING_BYTES_MAX || n > used)
-                break;                  /* the block has become another one meanwhile */
+                break; /* the block has become another one meanwhile */
             if (id <= n_strings)
                 is_ok = store(id, at + 8, bytes);
         }

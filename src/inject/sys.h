@@ -19,7 +19,9 @@ static inline long hu_sys(long number, long a, long b, long c, long d, long e, l
     register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
     long          rc;
 
-    __asm__ volatile("syscall" : "=a"(rc) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+    __asm__ volatile("syscall"
+                     : "=a"(rc)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
                      : "rcx", "r11", "memory");
     return rc;
 #elif defined(__aarch64__)
@@ -37,8 +39,10 @@ static inline long hu_sys(long number, long a, long b, long c, long d, long e, l
 #endif
 }
 
+/* clang-format off */
 #define HU_SYS_6(n, a, b, c, d, e, f, ...) \
     hu_sys(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+/* clang-format on */
 #define HU_SYS(...) HU_SYS_6(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0)
 
 static inline int hu_sys_open(const char *path, int flags)

@@ -32,12 +32,12 @@ enum { CALLERS_MAX = 24, TIMERS_MAX = 4096, LOOKS_PER_SECOND = 20, SIGNALS_TRIED
 #define CLOCK_OF_THREAD(tid) ((clockid_t)(~(unsigned)(tid) << 3 | 6u))
 
 typedef struct {
-    uint32_t tid, stamp;                /* tid 0: free */
-    int      id;                        /* the kernel's */
+    uint32_t tid, stamp; /* tid 0: free */
+    int      id;         /* the kernel's */
 } thread_timer;
 
 static thread_timer timers[TIMERS_MAX];
-static int          signal_number;      /* 0: none is used */
+static int          signal_number; /* 0: none is used */
 static int          process_timer;
 static uint32_t     looks, is_looking, samples, next_maps = 1;
 
@@ -123,17 +123,17 @@ static size_t put_number(char *to, uint32_t number)
 /* Replaced whole, so that one that is being written is never all there is. */
 static void copy_maps(void)
 {
-    static char     from[4096], path[HU_SESSION_PATH_MAX + 64], part[HU_SESSION_PATH_MAX + 64];     /* stacks may be small */
+    static char     from[4096], path[HU_SESSION_PATH_MAX + 64], part[HU_SESSION_PATH_MAX + 64]; /* stacks may be small */
     static uint32_t is_copying;
-    size_t n = strlen(hu_the_process.path);
-    int    in, out;
-    long   got;
-    bool   is_whole = true;
+    size_t          n = strlen(hu_the_process.path);
+    int             in, out;
+    long            got;
+    bool            is_whole = true;
 
     if (n < 6 || __atomic_exchange_n(&is_copying, 1, __ATOMIC_ACQUIRE))
         return;
     memcpy(path, hu_the_process.path, n + 1);
-    memcpy(path + n - 5, ".maps", 6);   /* instead of ".ring" */
+    memcpy(path + n - 5, ".maps", 6); /* instead of ".ring" */
     memcpy(part, path, n);
     memcpy(part + n, "~", 2);
     in = hu_sys_open("/proc/self/maps", O_RDONLY);
@@ -177,7 +177,7 @@ static bool make_timer(clockid_t clock, uint32_t tid, int what, unsigned hz, int
 /* Does the thread block our signal?  "SigBlk:" of its status, in hexadecimal.  Also true when that cannot be read. */
 static bool blocks_signal(uint32_t tid)
 {
-    static char text[4096];             /* one thread looks at a time */
+    static char text[4096]; /* one thread looks at a time */
     char        path[64] = "/proc/self/task/";
     size_t      n = strlen(path);
     const char *at;
@@ -246,8 +246,8 @@ enum { ENTRY_LENGTH = 16, ENTRY_NAME = 19 };
 static void look_at_threads(void)
 {
     static char entries[4096];
-    int  fd;
-    long got;
+    int         fd;
+    long        got;
 
     if (__atomic_exchange_n(&is_looking, 1, __ATOMIC_ACQUIRE))
         return;
@@ -361,7 +361,7 @@ void hu_timer_end(void)
 {
     if (!signal_number)
         return;
-    signal_number = 0;                  /* what was sent by now is ignored */
+    signal_number = 0; /* what was sent by now is ignored */
     (void)HU_SYS(SYS_timer_delete, process_timer);
     drop_timers(true);
     copy_maps();
@@ -381,8 +381,8 @@ static bool keeps_signal(int number, sighandler_t handler)
     return false;
 }
 
-__attribute__((visibility("default")))
-int sigaction(int number, const struct sigaction *restrict action, struct sigaction *restrict old)
+__attribute__((visibility("default"))) int sigaction(int number, const struct sigaction *restrict action,
+                                                     struct sigaction *restrict old)
 {
     find_next();
     if (!next_sigaction) {
@@ -390,7 +390,7 @@ int sigaction(int number, const struct sigaction *restrict action, struct sigact
         return -1;
     }
     if (number && number == signal_number && !action && old) {
-        memset(old, 0, sizeof *old);    /* as if we were not there */
+        memset(old, 0, sizeof *old); /* as if we were not there */
         return 0;
     }
     if (action && keeps_signal(number, action->sa_handler)) {
@@ -401,8 +401,7 @@ int sigaction(int number, const struct sigaction *restrict action, struct sigact
     return next_sigaction(number, action, old);
 }
 
-__attribute__((visibility("default")))
-sighandler_t signal(int number, sighandler_t handler)
+__attribute__((visibility("default"))) sighandler_t signal(int number, sighandler_t handler)
 {
     static sighandler_t (*next)(int, sighandler_t);
 

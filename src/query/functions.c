@@ -18,7 +18,7 @@ typedef struct {
     hu_arena    *arena;
     hu_intervals intervals;
     HU_VEC(double) values;
-    double       q;
+    double q;
 } state;
 
 /* The state of this group, NULL when there is no memory. */
@@ -88,7 +88,7 @@ static void quantile_result(sqlite3_context *context)
     state *s = sqlite3_aggregate_context(context, 0);
 
     if (!s || !s->arena)
-        return;         /* of nothing: NULL */
+        return; /* of nothing: NULL */
     if (s->values.n) {
         const double position = s->q * (double)(s->values.n - 1);
         const size_t i = (size_t)position;

@@ -10,7 +10,7 @@ typedef struct {
     const char *name, *arguments, *about;
 } hu_sql_function;
 
-extern const hu_sql_function hu_sql_functions[];       /* ends with a NULL name */
+extern const hu_sql_function hu_sql_functions[]; /* ends with a NULL name */
 
 /* Returns SQLite's code. */
 int hu_sql_add_functions(sqlite3 *db);

@@ -15,7 +15,7 @@ typedef struct {
     hu_sql_type type;
     int64_t     integer;
     double      real;
-    hu_str      text;           /* until the next row */
+    hu_str      text; /* until the next row */
 } hu_sql_value;
 
 /* What becomes of the answer: first the names of the columns, then each row; false stops. */

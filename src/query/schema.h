@@ -10,11 +10,11 @@
 /* One trace as tables read it. */
 typedef struct {
     const hu_trace *trace;
-    hu_ask          ask;            /* order, tracks, names, device work                                */
+    hu_ask          ask; /* order, tracks, names, device work */
     hu_steps        steps;
-    hu_intervals    step_windows;   /* host times of the steps                                          */
-    const int64_t  *self_ns;        /* by slice: host time without operators, annotations and calls inside */
-    int64_t         rank;           /* as recorded, else the number of the file                         */
+    hu_intervals    step_windows; /* host times of the steps */
+    const int64_t  *self_ns;      /* by slice: host time without operators, annotations and calls inside */
+    int64_t         rank;         /* as recorded, else the number of the file */
 } hu_sql_source;
 
 typedef struct {
@@ -25,10 +25,10 @@ typedef struct {
     const char          *name, *about;
     const hu_sql_column *columns;
     int                  n_columns;
-    unsigned             kinds;     /* rows are the slices of these kinds, numbered as slices; 0: see rows   */
-    size_t (*rows)(const hu_sql_source *s);         /* instead: rows 0, 1, 2 …                               */
+    unsigned             kinds;             /* rows are the slices of these kinds, numbered as slices; 0: see rows */
+    size_t (*rows)(const hu_sql_source *s); /* instead: rows 0, 1, 2 … */
     void (*value)(const hu_sql_source *s, size_t row, int column, sqlite3_context *out);
-    int                  rank_column, id_column, name_column;      /* -1: there is none                      */
+    int rank_column, id_column, name_column; /* -1: there is none */
 } hu_sql_table;
 
 extern const hu_sql_table hu_sql_tables[];

@@ -54,7 +54,7 @@ static void step(const hu_sql_source *s, size_t i, sqlite3_context *out)
 static const hu_kernel_detail *kernel_of(const hu_sql_source *s, size_t i)
 {
     static const hu_kernel_detail none = {.blocks_per_sm = NAN, .warps_per_sm = NAN, .occupancy_pct = NAN};
-    const uint32_t row = s->ask.s.detail[i];
+    const uint32_t                row = s->ask.s.detail[i];
 
     if (row == HU_NONE || !hu_kind_in(s->ask.s.kind[i], HU_KINDS_COMPUTE | HU_KINDS_COMM))
         return &none;
@@ -64,7 +64,7 @@ static const hu_kernel_detail *kernel_of(const hu_sql_source *s, size_t i)
 static const hu_copy_detail *copy_of(const hu_sql_source *s, size_t i)
 {
     static const hu_copy_detail none = {.bytes = -1, .gbps = NAN, .from_device = -1, .to_device = -1};
-    const uint32_t row = s->ask.s.detail[i];
+    const uint32_t              row = s->ask.s.detail[i];
 
     return row != HU_NONE && hu_kind_in(s->ask.s.kind[i], HU_KINDS_COPY) ? hu_trace_copy_detail(s->trace, row) : &none;
 }
@@ -72,7 +72,7 @@ static const hu_copy_detail *copy_of(const hu_sql_source *s, size_t i)
 static const hu_op_detail *op_of(const hu_sql_source *s, size_t i)
 {
     static const hu_op_detail none = {.sequence = -1};
-    const uint32_t row = s->ask.s.detail[i];
+    const uint32_t            row = s->ask.s.detail[i];
 
     if (row == HU_NONE || !hu_kind_in(s->ask.s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER)))
         return &none;
@@ -82,7 +82,7 @@ static const hu_op_detail *op_of(const hu_sql_source *s, size_t i)
 static const hu_os_detail *os_call_of(const hu_sql_source *s, size_t i)
 {
     static const hu_os_detail none = {.bytes = -1, .class = HU_HOST_OTHER};
-    const uint32_t row = s->ask.s.detail[i];
+    const uint32_t            row = s->ask.s.detail[i];
 
     return row != HU_NONE && s->ask.s.kind[i] == HU_KIND_OS_CALL ? hu_trace_os_detail(s->trace, row) : &none;
 }
@@ -90,7 +90,7 @@ static const hu_os_detail *os_call_of(const hu_sql_source *s, size_t i)
 static const hu_mpi_detail *mpi_call_of(const hu_sql_source *s, size_t i)
 {
     static const hu_mpi_detail none = {.bytes = -1, .peer = -1, .root = -1, .tag = INT32_MIN};
-    const uint32_t row = s->ask.s.detail[i];
+    const uint32_t             row = s->ask.s.detail[i];
 
     return row != HU_NONE && s->ask.s.kind[i] == HU_KIND_MPI ? hu_trace_mpi_detail(s->trace, row) : &none;
 }
@@ -98,15 +98,15 @@ static const hu_mpi_detail *mpi_call_of(const hu_sql_source *s, size_t i)
 static const hu_op_extra *extra_of(const hu_sql_source *s, size_t i)
 {
     static const hu_op_extra none = {.stream = -1};
-    const uint32_t row = op_of(s, i)->extra;
+    const uint32_t           row = op_of(s, i)->extra;
 
     return row ? hu_trace_op_extra(s->trace, row) : &none;
 }
 
 static const hu_collective_detail *collective_of(const hu_sql_source *s, size_t i)
 {
-    static const hu_collective_detail none = {.in_elements = -1, .out_elements = -1, .group_size = -1, .source_rank = -1,
-                                              .target_rank = -1, .sequence = -1};
+    static const hu_collective_detail none = {
+        .in_elements = -1, .out_elements = -1, .group_size = -1, .source_rank = -1, .target_rank = -1, .sequence = -1};
     const uint32_t row = s->ask.s.kind[i] == HU_KIND_COLLECTIVE ? kernel_of(s, i)->collective : extra_of(s, i)->collective;
 
     return row ? hu_trace_collective_detail(s->trace, row) : &none;
@@ -125,22 +125,22 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
     return (int64_t)n;
 }
 
-#define START s->ask.s.start_ns[i]
-#define DUR s->ask.s.dur_ns[i]
+#define START  s->ask.s.start_ns[i]
+#define DUR    s->ask.s.dur_ns[i]
 #define INT(x) sqlite3_result_int64(out, (int64_t)(x))
 
 /* What every table of slices begins with. */
-#define COMMON(C, T)                                                                                                  \
-    C(T, id, "INTEGER", "number of the slice, unique in its rank", INT(i))                                            \
-    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                                   \
-    C(T, name, "TEXT", "as recorded", text(s, s->ask.s.name[i], out))                                                 \
-    C(T, start_ns, "INTEGER", "beginning, on the clock of the trace", INT(START))                                     \
-    C(T, dur_ns, "INTEGER", "length", INT(DUR))                                                                       \
-    C(T, end_ns, "INTEGER", "start_ns + dur_ns", INT(START + DUR))                                                    \
+#define COMMON(C, T)                                                                \
+    C(T, id, "INTEGER", "number of the slice, unique in its rank", INT(i))          \
+    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank)) \
+    C(T, name, "TEXT", "as recorded", text(s, s->ask.s.name[i], out))               \
+    C(T, start_ns, "INTEGER", "beginning, on the clock of the trace", INT(START))   \
+    C(T, dur_ns, "INTEGER", "length", INT(DUR))                                     \
+    C(T, end_ns, "INTEGER", "start_ns + dur_ns", INT(START + DUR))                  \
     C(T, step, "INTEGER", "number of the step it began or was launched in", step(s, i, out))
 
-#define HOST(C, T)                                                                                                    \
-    C(T, tid, "INTEGER", "thread", INT(track_of(s, i)->tid))                                                          \
+#define HOST(C, T)                                           \
+    C(T, tid, "INTEGER", "thread", INT(track_of(s, i)->tid)) \
     C(T, parent, "INTEGER", "id of the slice around it", slice(out, s->ask.s.parent[i]))
 
 #define DEVICE(C, T)                                                                                                  \
@@ -149,6 +149,7 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
     C(T, launch, "INTEGER", "id of the call that launched it", slice(out, hu_trace_launch_of(s->trace, (uint32_t)i))) \
     C(T, op, "INTEGER", "id of the innermost operator or annotation around its launch", slice(out, op_around(s, i)))
 
+/* clang-format off */
 #define SLICE_COLUMNS(C, T) COMMON(C, T) \
     C(T, kind, "TEXT", "cpu_op, python_function, user_annotation, runtime, driver, os_call, mpi, kernel, memcpy …", \
       constant(out, hu_kind_name(s->ask.s.kind[i])))                                                               \
@@ -223,89 +224,90 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
     C(T, group_ranks, "TEXT", "its ranks", text(s, collective_of(s, i)->group_ranks, out))                            \
     C(T, group_size, "INTEGER", "how many ranks", unless(out, collective_of(s, i)->group_size, -1))                   \
     C(T, sequence, "INTEGER", "sequence number in the group", unless(out, collective_of(s, i)->sequence, -1))
+/* clang-format on */
 
-#define TRACK_COLUMNS(C, T)                                                                                           \
-    C(T, id, "INTEGER", "number of the track", INT(i))                                                                \
-    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                                   \
-    C(T, name, "TEXT", "of the thread, stream or counter", text(s, s->ask.tracks[i].name, out))                       \
-    C(T, process, "TEXT", "name of the process", text(s, s->ask.tracks[i].process, out))                              \
-    C(T, type, "TEXT", "host, stream, counter, note", constant(out, track_type(&s->ask.tracks[i])))                   \
-    C(T, pid, "INTEGER", "as recorded", process_id(s, i, out)) \
-    C(T, tid, "INTEGER", "as recorded", thread_id(s, i, out)) \
-    C(T, device, "INTEGER", "of a stream", unless(out, s->ask.tracks[i].device, -1))                                  \
-    C(T, stream, "INTEGER", "number of the stream", unless(out, s->ask.tracks[i].stream, -1))                         \
+#define TRACK_COLUMNS(C, T)                                                                         \
+    C(T, id, "INTEGER", "number of the track", INT(i))                                              \
+    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                 \
+    C(T, name, "TEXT", "of the thread, stream or counter", text(s, s->ask.tracks[i].name, out))     \
+    C(T, process, "TEXT", "name of the process", text(s, s->ask.tracks[i].process, out))            \
+    C(T, type, "TEXT", "host, stream, counter, note", constant(out, track_type(&s->ask.tracks[i]))) \
+    C(T, pid, "INTEGER", "as recorded", process_id(s, i, out))                                      \
+    C(T, tid, "INTEGER", "as recorded", thread_id(s, i, out))                                       \
+    C(T, device, "INTEGER", "of a stream", unless(out, s->ask.tracks[i].device, -1))                \
+    C(T, stream, "INTEGER", "number of the stream", unless(out, s->ask.tracks[i].stream, -1))       \
     C(T, slices, "INTEGER", "slices on it", INT(s->ask.tracks[i].count))
 
-#define STEP_COLUMNS(C, T)                                                                                            \
-    C(T, number, "INTEGER", "N of ProfilerStep#N, else from 0", INT(s->steps.at[i].number))                           \
-    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                                   \
+#define STEP_COLUMNS(C, T)                                                                                                 \
+    C(T, number, "INTEGER", "N of ProfilerStep#N, else from 0", INT(s->steps.at[i].number))                                \
+    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                                        \
     C(T, start_ns, "INTEGER", "beginning; device work belongs to the step that launched it", INT(s->steps.at[i].start_ns)) \
-    C(T, dur_ns, "INTEGER", "length", INT(s->steps.at[i].end_ns - s->steps.at[i].start_ns))                           \
-    C(T, end_ns, "INTEGER", "end", INT(s->steps.at[i].end_ns))                                                        \
-    C(T, host_start_ns, "INTEGER", "beginning as the host marked it", INT(s->steps.at[i].host_start_ns))              \
-    C(T, host_end_ns, "INTEGER", "end as the host marked it", INT(s->steps.at[i].host_end_ns))                        \
-    C(T, device_slices, "INTEGER", "device work launched in it", INT(s->steps.at[i].n_device))                        \
+    C(T, dur_ns, "INTEGER", "length", INT(s->steps.at[i].end_ns - s->steps.at[i].start_ns))                                \
+    C(T, end_ns, "INTEGER", "end", INT(s->steps.at[i].end_ns))                                                             \
+    C(T, host_start_ns, "INTEGER", "beginning as the host marked it", INT(s->steps.at[i].host_start_ns))                   \
+    C(T, host_end_ns, "INTEGER", "end as the host marked it", INT(s->steps.at[i].host_end_ns))                             \
+    C(T, device_slices, "INTEGER", "device work launched in it", INT(s->steps.at[i].n_device))                             \
     C(T, is_counted, "INTEGER", "0 for a warm-up and for a step that the capture cut", INT(hu_step_counts(&s->steps.at[i])))
 
-#define COUNTER_COLUMNS(C, T)                                                                                         \
-    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                                   \
-    C(T, name, "TEXT", "of the counter", text(s, s->ask.tracks[sample(s, i)->track].name, out))                       \
-    C(T, time_ns, "INTEGER", "when", INT(sample(s, i)->time_ns))                                                      \
+#define COUNTER_COLUMNS(C, T)                                                                   \
+    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))             \
+    C(T, name, "TEXT", "of the counter", text(s, s->ask.tracks[sample(s, i)->track].name, out)) \
+    C(T, time_ns, "INTEGER", "when", INT(sample(s, i)->time_ns))                                \
     C(T, value, "REAL", "its value from then on", real(out, sample(s, i)->value))
 
-#define CPU_SAMPLE_COLUMNS(C, T)                                                                                      \
-    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                                   \
-    C(T, time_ns, "INTEGER", "when", INT(cpu_sample(s, i)->time_ns))                                                  \
-    C(T, track, "INTEGER", "id of the thread's track", INT(cpu_sample(s, i)->track))                                  \
-    C(T, tid, "INTEGER", "thread", INT(s->ask.tracks[cpu_sample(s, i)->track].tid))                                   \
-    C(T, function, "TEXT", "the innermost", text(s, cpu_stack(s, i)->function, out))                                  \
-    C(T, module, "TEXT", "its program or library", text(s, cpu_stack(s, i)->module, out))                             \
-    C(T, stack, "TEXT", "functions from the outermost on, with ; between them", chain(s, i, out))                     \
+#define CPU_SAMPLE_COLUMNS(C, T)                                                                  \
+    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))               \
+    C(T, time_ns, "INTEGER", "when", INT(cpu_sample(s, i)->time_ns))                              \
+    C(T, track, "INTEGER", "id of the thread's track", INT(cpu_sample(s, i)->track))              \
+    C(T, tid, "INTEGER", "thread", INT(s->ask.tracks[cpu_sample(s, i)->track].tid))               \
+    C(T, function, "TEXT", "the innermost", text(s, cpu_stack(s, i)->function, out))              \
+    C(T, module, "TEXT", "its program or library", text(s, cpu_stack(s, i)->module, out))         \
+    C(T, stack, "TEXT", "functions from the outermost on, with ; between them", chain(s, i, out)) \
     C(T, is_kernel, "INTEGER", "1 inside the kernel", INT(cpu_sample(s, i)->is_kernel))
 
-#define MEMORY_COLUMNS(C, T)                                                                                          \
-    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                                   \
-    C(T, time_ns, "INTEGER", "when", INT(memory(s, i)->time_ns))                                                      \
-    C(T, bytes, "INTEGER", "taken; negative: given back", INT(memory(s, i)->bytes))                                   \
-    C(T, address, "INTEGER", "of the block, as a signed number", INT(memory(s, i)->address))                          \
-    C(T, device_type, "INTEGER", "0 CPU, 1 CUDA, 6 HIP …", INT(memory(s, i)->device_type))                            \
-    C(T, device, "INTEGER", "number of the device", unless(out, memory(s, i)->device, -1))                            \
+#define MEMORY_COLUMNS(C, T)                                                                                              \
+    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                                       \
+    C(T, time_ns, "INTEGER", "when", INT(memory(s, i)->time_ns))                                                          \
+    C(T, bytes, "INTEGER", "taken; negative: given back", INT(memory(s, i)->bytes))                                       \
+    C(T, address, "INTEGER", "of the block, as a signed number", INT(memory(s, i)->address))                              \
+    C(T, device_type, "INTEGER", "0 CPU, 1 CUDA, 6 HIP …", INT(memory(s, i)->device_type))                                \
+    C(T, device, "INTEGER", "number of the device", unless(out, memory(s, i)->device, -1))                                \
     C(T, total_allocated, "INTEGER", "held afterwards, by the allocator", unless(out, memory(s, i)->total_allocated, -1)) \
-    C(T, total_reserved, "INTEGER", "reserved afterwards", unless(out, memory(s, i)->total_reserved, -1))             \
-    C(T, op, "INTEGER", "id of the innermost operator of its thread",                                                 \
+    C(T, total_reserved, "INTEGER", "reserved afterwards", unless(out, memory(s, i)->total_reserved, -1))                 \
+    C(T, op, "INTEGER", "id of the innermost operator of its thread",                                                     \
       slice(out, hu_ask_slice_at(&s->ask, memory(s, i)->track, memory(s, i)->time_ns, HU_BIT(CPU_OP) | HU_BIT(USER))))
 
-#define LINK_COLUMNS(C, T)                                                                                            \
-    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                                   \
-    C(T, call, "INTEGER", "id of the launching call", slice(out, hu_trace_launch_of(s->trace, s->ask.work[i])))       \
-    C(T, work, "INTEGER", "id of the device work", INT(s->ask.work[i]))                                               \
+#define LINK_COLUMNS(C, T)                                                                                      \
+    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                             \
+    C(T, call, "INTEGER", "id of the launching call", slice(out, hu_trace_launch_of(s->trace, s->ask.work[i]))) \
+    C(T, work, "INTEGER", "id of the device work", INT(s->ask.work[i]))                                         \
     C(T, delay_ns, "INTEGER", "from the end of the call to the start of the work; may be negative", delay(s, i, out))
 
-#define DEVICE_COLUMNS(C, T)                                                                                          \
-    C(T, id, "INTEGER", "number of the device", INT(device(s, i)->id))                                                \
-    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                                   \
-    C(T, name, "TEXT", "as reported", text(s, device(s, i)->name, out))                                               \
-    C(T, memory_bytes, "INTEGER", "its memory", unless(out, device(s, i)->memory_bytes, 0))                           \
-    C(T, sm_count, "INTEGER", "multiprocessors", unless(out, device(s, i)->sm_count, 0))                              \
-    C(T, major, "INTEGER", "compute capability", unless(out, device(s, i)->major, 0))                                 \
+#define DEVICE_COLUMNS(C, T)                                                                \
+    C(T, id, "INTEGER", "number of the device", INT(device(s, i)->id))                      \
+    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))         \
+    C(T, name, "TEXT", "as reported", text(s, device(s, i)->name, out))                     \
+    C(T, memory_bytes, "INTEGER", "its memory", unless(out, device(s, i)->memory_bytes, 0)) \
+    C(T, sm_count, "INTEGER", "multiprocessors", unless(out, device(s, i)->sm_count, 0))    \
+    C(T, major, "INTEGER", "compute capability", unless(out, device(s, i)->major, 0))       \
     C(T, minor, "INTEGER", "compute capability", unless(out, device(s, i)->major ? device(s, i)->minor : -1, -1))
 
-#define METADATA_COLUMNS(C, T)                                                                                        \
-    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                                   \
-    C(T, key, "TEXT", "member of the file", text(s, metadata(s, i)->key, out))                                        \
+#define METADATA_COLUMNS(C, T)                                                      \
+    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank)) \
+    C(T, key, "TEXT", "member of the file", text(s, metadata(s, i)->key, out))      \
     C(T, value, "TEXT", "as JSON", text(s, metadata(s, i)->value, out))
 
-#define STRING_COLUMNS(C, T)                                                                                          \
-    C(T, id, "INTEGER", "number of the text", INT(i))                                                                 \
-    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                                   \
+#define STRING_COLUMNS(C, T)                                                        \
+    C(T, id, "INTEGER", "number of the text", INT(i))                               \
+    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank)) \
     C(T, text, "TEXT", "every different name and argument", text(s, (uint32_t)i, out))
 
-#define QUALITY_COLUMNS(C, T)                                                                                         \
-    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                                   \
-    C(T, reason, "TEXT", "stable name", constant(out, hu_reason_name((hu_reason)i)))                                  \
-    C(T, words, "TEXT", "what happened", constant(out, hu_reason_words((hu_reason)i)))                                \
-    C(T, is_loss, "INTEGER", "1 when events were lost", INT(hu_reason_is_loss((hu_reason)i)))                         \
-    C(T, count, "INTEGER", "how many events", INT(hu_trace_get_quality(s->trace)->count[i]))                          \
+#define QUALITY_COLUMNS(C, T)                                                                 \
+    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))           \
+    C(T, reason, "TEXT", "stable name", constant(out, hu_reason_name((hu_reason)i)))          \
+    C(T, words, "TEXT", "what happened", constant(out, hu_reason_words((hu_reason)i)))        \
+    C(T, is_loss, "INTEGER", "1 when events were lost", INT(hu_reason_is_loss((hu_reason)i))) \
+    C(T, count, "INTEGER", "how many events", INT(hu_trace_get_quality(s->trace)->count[i]))  \
     C(T, dur_ns, "INTEGER", "how much time they are", INT(hu_trace_get_quality(s->trace)->dur_ns[i]))
 
 static int64_t self_ns(const hu_sql_source *s, size_t i)
@@ -359,7 +361,7 @@ static const hu_cpu_sample *cpu_sample(const hu_sql_source *s, size_t i)
 static const hu_cpu_stack *cpu_stack(const hu_sql_source *s, size_t i)
 {
     static const hu_cpu_stack none;
-    const uint32_t at = cpu_sample(s, i)->stack;
+    const uint32_t            at = cpu_sample(s, i)->stack;
 
     return at ? hu_trace_cpu_stack(s->trace, at) : &none;
 }
@@ -417,12 +419,13 @@ static void delay(const hu_sql_source *s, size_t i, sqlite3_context *out)
 
 /* The columns of a table, and the function that reads them. */
 #define COLUMN_NUMBER(table, name, type, about, value) AT_##table##_##name,
-#define COLUMN_ROW(table, name, type, about, value) {#name, type, about},
+#define COLUMN_ROW(table, name, type, about, value)    {#name, type, about},
 #define COLUMN_CASE(table, name, type, about, value) \
     case AT_##table##_##name:                        \
         value;                                       \
         break;
 
+/* clang-format off */
 #define DEFINE(table, LIST)                                                                       \
     enum {                                                                                        \
         LIST(COLUMN_NUMBER, table)                                                                \
@@ -434,6 +437,7 @@ static void delay(const hu_sql_source *s, size_t i, sqlite3_context *out)
             LIST(COLUMN_CASE, table)                                                              \
         }                                                                                         \
     }
+/* clang-format on */
 
 DEFINE(slice, SLICE_COLUMNS)
 DEFINE(kernel, KERNEL_COLUMNS)
@@ -521,11 +525,13 @@ static size_t quality_rows(const hu_sql_source *s)
     return HU_REASON_COUNT;
 }
 
+/* clang-format off */
 #define SLICES(table, about, kinds) \
     {#table, about, table##_columns, HU_COUNT(table##_columns), kinds, NULL, read_##table, AT_##table##_rank, \
      AT_##table##_id, AT_##table##_name}
 #define ROWS(table, about, rank, id, name) \
     {#table, about, table##_columns, HU_COUNT(table##_columns), 0, table##_rows, read_##table, rank, id, name}
+/* clang-format on */
 
 enum { EVERY_KIND = (1 << HU_KIND_COUNT) - 1 };
 

@@ -16,12 +16,12 @@ typedef struct {
 typedef struct {
     sqlite3_vtab_cursor   base;
     const hu_sql_binding *binding;
-    size_t   source, row, end;
-    int      plan;
-    int64_t  id, rank;
-    char    *name;              /* sqlite3_malloc; NULL: any */
-    size_t   name_n;
-    uint32_t name_id;           /* of the present source */
+    size_t                source, row, end;
+    int                   plan;
+    int64_t               id, rank;
+    char                 *name; /* sqlite3_malloc; NULL: any */
+    size_t                name_n;
+    uint32_t              name_id; /* of the present source */
 } cursor;
 
 enum { BY_ID = 1, BY_RANK = 2, BY_NAME = 4 };
@@ -198,7 +198,7 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
         if (!c->name)
             return SQLITE_NOMEM;
         c->name_n = (size_t)sqlite3_value_bytes(argv[next]);
-        if (strlen(c->name) != c->name_n) {         /* a text with a NUL in it */
+        if (strlen(c->name) != c->name_n) { /* a text with a NUL in it */
             sqlite3_free(c->name);
             c->name = NULL;
         }
@@ -236,10 +236,12 @@ static int row_id(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 }
 
 /* Without xCreate a table needs no CREATE and has nothing to drop; without xUpdate it is read-only. */
+/* clang-format off */
 static const sqlite3_module module = {
     .iVersion = 0, .xConnect = connect, .xBestIndex = best_index, .xDisconnect = disconnect, .xOpen = open_cursor,
     .xClose = close_cursor, .xFilter = filter, .xNext = next_row, .xEof = at_end, .xColumn = column, .xRowid = row_id,
 };
+/* clang-format on */
 
 int hu_sql_bind(sqlite3 *db, hu_sql_binding *binding)
 {

@@ -54,8 +54,7 @@ static void set_rate(hu_clock_map *m, double ticks_per_second)
     }
 }
 
-bool hu_clock_map_build(hu_clock_snapshot *snapshots, size_t n, double ticks_per_second, hu_arena *arena,
-                        hu_clock_map *out)
+bool hu_clock_map_build(hu_clock_snapshot *snapshots, size_t n, double ticks_per_second, hu_arena *arena, hu_clock_map *out)
 {
     static const hu_clock_snapshot zero = {0};
 
@@ -100,7 +99,7 @@ static __int128 scale(__int128 ticks, uint64_t ns, uint64_t per_ticks)
 int64_t hu_clock_map_ns(hu_clock_map *m, uint64_t ticks)
 {
     const hu_clock_snapshot *k = m->knots;
-    size_t low = 0, high = m->n;
+    size_t                   low = 0, high = m->n;
 
     if (!k)
         return clamped(ticks);

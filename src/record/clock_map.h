@@ -11,11 +11,11 @@
 #include "record/format.h"
 
 typedef struct {
-    hu_clock_snapshot *knots;           /* by ticks, at least one, both clocks rising */
-    size_t   n;
-    uint64_t mean_ticks, mean_ns;       /* the mean rate: so many ns in so many ticks */
-    size_t   last;                      /* where the last time was found */
-    size_t   n_refused;                 /* snapshots that contradict the others */
+    hu_clock_snapshot *knots; /* by ticks, at least one, both clocks rising */
+    size_t             n;
+    uint64_t           mean_ticks, mean_ns; /* the mean rate: so many ns in so many ticks */
+    size_t             last;                /* where the last time was found */
+    size_t             n_refused;           /* snapshots that contradict the others */
 } hu_clock_map;
 
 /*
@@ -23,8 +23,7 @@ typedef struct {
  * 0: not known.  Of snapshots that come too close, and of those that contradict, the earlier one stays.
  * False when there is no memory, or no snapshot that makes sense: then the map is the identity.
  */
-bool hu_clock_map_build(hu_clock_snapshot *snapshots, size_t n, double ticks_per_second, hu_arena *arena,
-                        hu_clock_map *out);
+bool hu_clock_map_build(hu_clock_snapshot *snapshots, size_t n, double ticks_per_second, hu_arena *arena, hu_clock_map *out);
 
 /* Clamped to what int64 holds, and to 0 below. */
 int64_t hu_clock_map_ns(hu_clock_map *map, uint64_t ticks);

@@ -48,7 +48,7 @@ hu_clock hu_clocks_choose(void)
     if (__get_cpuid(0x80000007, &a, &b, &c, &d) && (d & (1u << 8)) && kernel_keeps_time_by_tsc())
         return HU_CLOCK_TSC;
 #elif defined(__aarch64__)
-    return HU_CLOCK_TSC;                /* the generic timer is one counter for the whole system */
+    return HU_CLOCK_TSC; /* the generic timer is one counter for the whole system */
 #endif
     return HU_CLOCK_MONOTONIC;
 }
@@ -76,7 +76,8 @@ hu_clock_snapshot hu_clocks_snapshot(hu_clock clock)
 
     for (int i = 0; i < TRIES; i++) {
         const uint64_t          before = hu_clocks_ticks(clock);
-        const hu_clock_snapshot now = {.monotonic_ns = now_ns(CLOCK_MONOTONIC), .realtime_ns = now_ns(CLOCK_REALTIME),
+        const hu_clock_snapshot now = {.monotonic_ns = now_ns(CLOCK_MONOTONIC),
+                                       .realtime_ns = now_ns(CLOCK_REALTIME),
                                        .boottime_ns = now_ns(CLOCK_BOOTTIME)};
         const uint64_t          after = hu_clocks_ticks(clock);
 

@@ -26,8 +26,8 @@
 #include "record/drain.h"
 
 enum {
-    LOOK_NS = 50000000,                 /* between two looks at who died */
-    PATIENCE_NS = 1000000000,           /* with a file that is no ring yet */
+    LOOK_NS = 50000000,       /* between two looks at who died */
+    PATIENCE_NS = 1000000000, /* with a file that is no ring yet */
     SLOWEST_MS = 20,
 };
 
@@ -35,21 +35,21 @@ enum {
 typedef struct {
     char     *path;
     hu_drain *drain;
-    int       fd;                       /* of the process; -1: none */
+    int       fd; /* of the process; -1: none */
     pid_t     pid;
-    bool      is_unseen;                /* no process of this number was ever seen */
-    int64_t   since_ns;                 /* that its file is there */
+    bool      is_unseen; /* no process of this number was ever seen */
+    int64_t   since_ns;  /* that its file is there */
 } image;
 
 struct hu_collector {
-    char    session[HU_SESSION_PATH_MAX];
+    char            session[HU_SESSION_PATH_MAX];
     hu_drain_budget budget;
-    hu_clock clock;
-    image   *images;                    /* that are not over */
-    size_t   n, cap, n_over;
-    int      inotify;                   /* -1: none */
-    struct timespec changed;            /* the directory, when it was read last */
-    int64_t  look_at;
+    hu_clock        clock;
+    image          *images; /* that are not over */
+    size_t          n, cap, n_over;
+    int             inotify; /* -1: none */
+    struct timespec changed; /* the directory, when it was read last */
+    int64_t         look_at;
 };
 
 static int64_t now_ns(void)
@@ -273,8 +273,11 @@ int hu_collect_round(hu_collector *c)
 
 void hu_collect_get(const hu_collector *c, hu_collect_state *out)
 {
-    *out = (hu_collect_state){.processes = (uint32_t)(c->n + c->n_over), .alive = (uint32_t)c->n,
-                              .drained = c->budget.drained, .dropped = c->budget.dropped, .bytes = c->budget.bytes,
+    *out = (hu_collect_state){.processes = (uint32_t)(c->n + c->n_over),
+                              .alive = (uint32_t)c->n,
+                              .drained = c->budget.drained,
+                              .dropped = c->budget.dropped,
+                              .bytes = c->budget.bytes,
                               .is_disk_full = c->budget.is_disk_full};
 }
 

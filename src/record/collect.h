@@ -10,16 +10,16 @@
 #include "record/format.h"
 
 typedef struct {
-    uint64_t max_bytes;                 /* of all that is drained; 0: no limit.  What comes then is dropped, and counted */
+    uint64_t max_bytes; /* of all that is drained; 0: no limit.  What comes then is dropped, and counted */
 } hu_collect_options;
 
 typedef struct hu_collector hu_collector;
 
 typedef struct {
-    uint32_t processes, alive;          /* images that were seen; that still run */
-    uint64_t drained, dropped;          /* records; dropped because of max_bytes */
-    uint64_t bytes;                     /* of drain files */
-    bool     is_disk_full;              /* the last try to write failed */
+    uint32_t processes, alive; /* images that were seen; that still run */
+    uint64_t drained, dropped; /* records; dropped because of max_bytes */
+    uint64_t bytes;            /* of drain files */
+    bool     is_disk_full;     /* the last try to write failed */
 } hu_collect_state;
 
 /* `session` is the directory.  NULL on failure. */

@@ -22,8 +22,8 @@
 
 enum {
     MOST_BLOCKS = HU_RING_BLOCKS_MAX * 16,
-    BATCH = 64,                         /* blocks in one write: 1 MiB */
-    REST = 16,                          /* rounds in which a ring that takes no block is not looked through */
+    BATCH = 64, /* blocks in one write: 1 MiB */
+    REST = 16,  /* rounds in which a ring that takes no block is not looked through */
     RETRY_NS = 250000000,
 };
 
@@ -35,15 +35,15 @@ typedef struct {
 
 struct hu_drain {
     hu_ring_head *head;
-    size_t   mapped;
-    char     ring_path[4096], drain_path[4096];
-    uint64_t file_bytes;                /* of the drain file: whole pieces */
-    uint64_t last_free;                 /* of the list of free blocks, when all was looked through */
-    uint32_t rested;
-    bool     has_pending;
-    uint32_t used;                      /* blocks that are not free, at the last look */
-    loss    *losses;                    /* by thread - 1; NULL: none */
-    uint32_t n_losses;
+    size_t        mapped;
+    char          ring_path[4096], drain_path[4096];
+    uint64_t      file_bytes; /* of the drain file: whole pieces */
+    uint64_t      last_free;  /* of the list of free blocks, when all was looked through */
+    uint32_t      rested;
+    bool          has_pending;
+    uint32_t      used;   /* blocks that are not free, at the last look */
+    loss         *losses; /* by thread - 1; NULL: none */
+    uint32_t      n_losses;
 };
 
 static int64_t now_ns(void)
@@ -223,7 +223,7 @@ static bool append(hu_drain *d, struct iovec *v, int n, hu_drain_budget *budget)
     fd = open(d->drain_path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     is_written = fd >= 0 && pwritev(fd, v, n, (off_t)d->file_bytes) == (ssize_t)want;
     if (!is_written && fd >= 0 && ftruncate(fd, (off_t)d->file_bytes) < 0)
-        is_written = false;             /* the next try writes over it */
+        is_written = false; /* the next try writes over it */
     if (fd >= 0)
         close(fd);
     budget->is_disk_full = !is_written;
@@ -235,10 +235,10 @@ static bool append(hu_drain *d, struct iovec *v, int n, hu_drain_budget *budget)
 }
 
 typedef struct {
-    uint32_t index[BATCH], n;
+    uint32_t      index[BATCH], n;
     hu_drain_head heads[BATCH];
     struct iovec  v[2 * BATCH];
-    uint64_t records;
+    uint64_t      records;
 } batch;
 
 static bool write_batch(hu_drain *d, batch *b, hu_drain_budget *budget)
@@ -259,8 +259,12 @@ static void add(hu_drain *d, batch *b, uint32_t index, uint32_t n)
     hu_block      *block = block_at(d, index);
     hu_drain_head *h = &b->heads[b->n];
 
-    *h = (hu_drain_head){.magic = HU_DRAIN_MAGIC, .kind = HU_BLOCK_OF_RECORDS, .tid = block->head.tid,
-                         .thread = block->head.thread, .sequence = block->head.sequence, .n = n};
+    *h = (hu_drain_head){.magic = HU_DRAIN_MAGIC,
+                         .kind = HU_BLOCK_OF_RECORDS,
+                         .tid = block->head.tid,
+                         .thread = block->head.thread,
+                         .sequence = block->head.sequence,
+                         .n = n};
     b->v[2 * b->n] = (struct iovec){h, sizeof *h};
     b->v[2 * b->n + 1] = (struct iovec){block->records, n * sizeof(hu_record)};
     b->index[b->n++] = index;
@@ -282,7 +286,7 @@ static bool may_rest(hu_drain *d)
 
 uint32_t hu_drain_round(hu_drain *d, hu_drain_budget *budget)
 {
-    static int64_t retry_at;            /* one supervisor, one disk */
+    static int64_t retry_at; /* one supervisor, one disk */
     const uint64_t list = __atomic_load_n(&d->head->free_list, __ATOMIC_ACQUIRE);
     uint32_t       n_blocks, used = 0, most;
     bool           is_ok = true;
@@ -333,10 +337,10 @@ static void shrink(hu_drain *d)
             keep = i + 1;
     if (fd < 0)
         return;
-    if (n < d->head->n_blocks)          /* not all of it could be mapped */
+    if (n < d->head->n_blocks) /* not all of it could be mapped */
         keep = d->head->n_blocks;
     d->head->n_blocks = keep;
-    d->head->free_list = 0;             /* some of those on it are gone */
+    d->head->free_list = 0; /* some of those on it are gone */
     if (ftruncate(fd, (off_t)keep * HU_BLOCK_BYTES) < 0)
         d->head->n_blocks = n;
     close(fd);
@@ -346,8 +350,12 @@ void hu_drain_end(hu_drain *d, hu_drain_budget *budget, const hu_clock_snapshot 
 {
     for (uint32_t i = 0; i < d->n_losses; i++) {
         const loss   *l = &d->losses[i];
-        hu_drain_head h = {.magic = HU_DRAIN_MAGIC, .kind = HU_BLOCK_OF_RECORDS, .tid = l->tid, .thread = l->thread,
-                           .sequence = UINT64_MAX, .n = 1};
+        hu_drain_head h = {.magic = HU_DRAIN_MAGIC,
+                           .kind = HU_BLOCK_OF_RECORDS,
+                           .tid = l->tid,
+                           .thread = l->thread,
+                           .sequence = UINT64_MAX,
+                           .n = 1};
         hu_record     r = {.time = l->first, .type = HU_RECORD_LOST, .aux = HU_LOSS_CAP, .a = l->count, .b = l->first};
         struct iovec  v[] = {{&h, sizeof h}, {&r, sizeof r}};
 

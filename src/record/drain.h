@@ -13,9 +13,9 @@
 
 /* Limits and sums of a session. */
 typedef struct {
-    uint64_t max_bytes;                 /* 0: none */
+    uint64_t max_bytes; /* 0: none */
     uint64_t bytes, drained, dropped;
-    bool     is_flight;                 /* threads reuse their own blocks: only those of ended threads are ours */
+    bool     is_flight; /* threads reuse their own blocks: only those of ended threads are ours */
     bool     is_disk_full;
 } hu_drain_budget;
 

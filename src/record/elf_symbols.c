@@ -138,7 +138,7 @@ static bool take_tables(reader *r, const Elf64_Ehdr *head)
     }
     if (best.sh_type == SHT_NULL || !read_at(r, head->e_shoff + best.sh_link * sizeof names, &names, sizeof names) ||
         !take_names(r, &names))
-        return true;                    /* a file without names */
+        return true; /* a file without names */
     return take_symbols(r, &best);
 }
 
@@ -182,10 +182,10 @@ static int open_regular(const char *path)
 
 bool hu_elf_symbols_read(hu_elf_symbols *out, const char *path, hu_arena *arena)
 {
-    reader     r = {.out = out, .arena = arena, .fd = open_regular(path)};
+    reader              r = {.out = out, .arena = arena, .fd = open_regular(path)};
     const unsigned char order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
-    Elf64_Ehdr head;
-    bool       is_good;
+    Elf64_Ehdr          head;
+    bool                is_good;
 
     *out = (hu_elf_symbols){0};
     if (r.fd < 0)
@@ -227,7 +227,7 @@ hu_str hu_elf_symbols_find(const hu_elf_symbols *elf, uint64_t offset)
         else
             low = middle + 1;
     }
-    for (size_t i = low; i > 0 && low - i < LOOK_BACK; i--) {       /* one that is inside of another ends earlier */
+    for (size_t i = low; i > 0 && low - i < LOOK_BACK; i--) { /* one that is inside of another ends earlier */
         const hu_elf_symbol *s = &elf->symbols.at[i - 1];
 
         if (address - s->value < s->size || (s->size == 0 && i == low))

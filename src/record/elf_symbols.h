@@ -6,22 +6,22 @@
 #include "base/arena.h"
 
 typedef struct {
-    uint64_t value, size;               /* size 0: up to the next one */
-    uint32_t name;                      /* offset in names */
+    uint64_t value, size; /* size 0: up to the next one */
+    uint32_t name;        /* offset in names */
     uint32_t is_local;
 } hu_elf_symbol;
 
 typedef struct {
-    uint64_t offset, address, bytes;    /* of a part that is loaded: in the file, as symbols have it */
+    uint64_t offset, address, bytes; /* of a part that is loaded: in the file, as symbols have it */
 } hu_elf_segment;
 
 typedef struct {
-    HU_VEC(hu_elf_symbol) symbols;      /* by value */
+    HU_VEC(hu_elf_symbol) symbols; /* by value */
     HU_VEC(hu_elf_segment) segments;
-    char    *names;
-    size_t   name_bytes;
-    uint8_t  build_id[20];
-    uint8_t  build_id_bytes;            /* 0: it has none */
+    char   *names;
+    size_t  name_bytes;
+    uint8_t build_id[20];
+    uint8_t build_id_bytes; /* 0: it has none */
 } hu_elf_symbols;
 
 /* False: not a 64-bit ELF file of this byte order, not a regular file, or out of memory.  What is damaged is left out. */

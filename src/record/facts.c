@@ -11,7 +11,7 @@
 
 #include "record/redact.h"
 
-#define FACTS_MAGIC 0x3154434146505548ull       /* "HUPFACT1" */
+#define FACTS_MAGIC 0x3154434146505548ull /* "HUPFACT1" */
 
 enum { SECOND_NS = 1000000000, LINE_BYTES = 4096 };
 
@@ -42,7 +42,7 @@ static void name_command(char *const *argv, char *out, size_t room)
     size_t      n;
 
     for (size_t i = 1; is_interpreter(name) && argv[i] && strcmp(argv[i], "-c") != 0; i++) {
-        if (argv[i][0] != '-' && !strchr(argv[i], '='))     /* `env A=1 python -u train.py` */
+        if (argv[i][0] != '-' && !strchr(argv[i], '=')) /* `env A=1 python -u train.py` */
             name = base_name(argv[i]);
     }
     n = strlen(name);
@@ -88,9 +88,9 @@ void hu_facts_gather(char *const *environment, char *const *argv, hu_arena *aren
 
 int hu_facts_write(const hu_session *session, const hu_facts *facts, hu_error *err)
 {
-    char      path[HU_SESSION_PATH_MAX + 64];
-    int       fd;
-    ssize_t   n;
+    char    path[HU_SESSION_PATH_MAX + 64];
+    int     fd;
+    ssize_t n;
 
     hu_session_file(session, "facts", path, sizeof path);
     fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);

@@ -24,22 +24,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HU_RING_MAGIC    0x31474e4952505548ull      /* "HUPRING1" */
-#define HU_CONTROL_MAGIC 0x314c525443505548ull      /* "HUPCTRL1" */
-#define HU_DRAIN_MAGIC   0x314e5244u                /* "DRN1" */
+#define HU_RING_MAGIC    0x31474e4952505548ull /* "HUPRING1" */
+#define HU_CONTROL_MAGIC 0x314c525443505548ull /* "HUPCTRL1" */
+#define HU_DRAIN_MAGIC   0x314e5244u           /* "DRN1" */
 
 enum {
     HU_FORMAT_VERSION = 1,
     HU_BLOCK_BYTES = 16384,
-    HU_BLOCK_RECORDS = 510,             /* what is left behind the block's head */
-    HU_RING_BLOCKS_MAX = 4096,          /* 64 MiB: the default limit for one process */
-    HU_STRINGS_MAX = 65535,             /* ids are 1 ... this, and fit into `aux` */
-    HU_STRING_BYTES_MAX = 4000,         /* longer ones are cut */
+    HU_BLOCK_RECORDS = 510,     /* what is left behind the block's head */
+    HU_RING_BLOCKS_MAX = 4096,  /* 64 MiB: the default limit for one process */
+    HU_STRINGS_MAX = 65535,     /* ids are 1 ... this, and fit into `aux` */
+    HU_STRING_BYTES_MAX = 4000, /* longer ones are cut */
     HU_SESSION_PATH_MAX = 400,
-    HU_CONTROL_BYTES = 4096,            /* of the file `control` */
+    HU_CONTROL_BYTES = 4096, /* of the file `control` */
 };
 
 /* What can be recorded: bits of hu_control.wanted and .mask.  The first member of a row is its name in --trace. */
+/* clang-format off */
 #define HU_DOORS(D)                                                                  \
     D(USER, "user", 0)          /* holdup_annotate.h and the Python package       */ \
     D(NVTX, "nvtx", 1)                                                               \
@@ -49,60 +50,63 @@ enum {
     D(CUDA, "cuda", 5)          /* room for the doors to come                     */ \
     D(NCCL, "nccl", 6)                                                               \
     D(PYTORCH, "pytorch", 7)
+/* clang-format on */
 
 enum {
 #define D(id, name, bit) HU_DOOR_##id = 1 << (bit),
     HU_DOORS(D)
 #undef D
-    HU_DOOR_WATCH = 1 << 30,            /* steps or ranges are watched, though nothing is recorded: they open the gate */
+        HU_DOOR_WATCH = 1 << 30, /* steps or ranges are watched, though nothing is recorded: they open the gate */
 };
 
 typedef struct {
-    uint64_t time;                      /* ticks: when it happened or began */
-    uint32_t id;                        /* a string: the name */
-    uint16_t type;                      /* hu_record_type; stored last */
+    uint64_t time; /* ticks: when it happened or began */
+    uint32_t id;   /* a string: the name */
+    uint16_t type; /* hu_record_type; stored last */
     uint16_t aux;
     uint64_t a, b;
 } hu_record;
 
 typedef enum {
     HU_RECORD_NONE,
-    HU_RECORD_MORE,                     /* belongs to the one before: id names it, aux = hu_more, value in a */
-    HU_RECORD_BEGIN,                    /* range of a thread: id text, aux domain, a = color | category << 32 */
-    HU_RECORD_END,                      /* aux domain */
-    HU_RECORD_MARK,                     /* as BEGIN */
-    HU_RECORD_START,                    /* range that any thread may end: as BEGIN, b = its handle */
-    HU_RECORD_STOP,                     /* b = the handle */
-    HU_RECORD_PHASE,                    /* as BEGIN, of a phase of the pipeline */
-    HU_RECORD_STEP,                     /* a = number of the step that begins (int64) */
+    HU_RECORD_MORE,  /* belongs to the one before: id names it, aux = hu_more, value in a */
+    HU_RECORD_BEGIN, /* range of a thread: id text, aux domain, a = color | category << 32 */
+    HU_RECORD_END,   /* aux domain */
+    HU_RECORD_MARK,  /* as BEGIN */
+    HU_RECORD_START, /* range that any thread may end: as BEGIN, b = its handle */
+    HU_RECORD_STOP,  /* b = the handle */
+    HU_RECORD_PHASE, /* as BEGIN, of a phase of the pipeline */
+    HU_RECORD_STEP,  /* a = number of the step that begins (int64) */
     HU_RECORD_STEP_END,
-    HU_RECORD_COUNTER,                  /* id name, a = double */
-    HU_RECORD_OS_CALL,                  /* a = ticks it took, aux = hu_os_call, b = bytes or result, id = path or peer */
-    HU_RECORD_MPI,                      /* a = ticks it took, aux = hu_mpi_call, b = bytes, id = communicator */
-    HU_RECORD_PAYLOAD,                  /* raw bytes of a schema: see nvtx.c; id = schema */
-    HU_RECORD_THREAD,                   /* this thread is called `id` */
-    HU_RECORD_FORK,                     /* a = pid of the child */
-    HU_RECORD_EXEC,                     /* id = the program that is about to replace this one */
-    HU_RECORD_LOST,                     /* a = how many records, b = ticks of the first; aux = hu_loss */
-    HU_RECORD_PAUSE,                    /* the gate of this process closed, ... */
-    HU_RECORD_RESUME,                   /* ... and opened */
-    HU_RECORD_SAMPLE,                   /* a timer's sample: a = instruction pointer, aux = how many MORE hold callers */
+    HU_RECORD_COUNTER, /* id name, a = double */
+    HU_RECORD_OS_CALL, /* a = ticks it took, aux = hu_os_call, b = bytes or result, id = path or peer */
+    HU_RECORD_MPI,     /* a = ticks it took, aux = hu_mpi_call, b = bytes, id = communicator */
+    HU_RECORD_PAYLOAD, /* raw bytes of a schema: see nvtx.c; id = schema */
+    HU_RECORD_THREAD,  /* this thread is called `id` */
+    HU_RECORD_FORK,    /* a = pid of the child */
+    HU_RECORD_EXEC,    /* id = the program that is about to replace this one */
+    HU_RECORD_LOST,    /* a = how many records, b = ticks of the first; aux = hu_loss */
+    HU_RECORD_PAUSE,   /* the gate of this process closed, ... */
+    HU_RECORD_RESUME,  /* ... and opened */
+    HU_RECORD_SAMPLE,  /* a timer's sample: a = instruction pointer, aux = how many MORE hold callers */
     HU_RECORD_TYPES,
 } hu_record_type;
 
+/* clang-format off */
 typedef enum {                          /* what `a` of a MORE is */
     HU_MORE_INT, HU_MORE_UINT, HU_MORE_DOUBLE, HU_MORE_TEXT /* a string id */, HU_MORE_HEX, HU_MORE_ADDRESS,
     HU_MORE_BYTES,                      /* up to 16 raw bytes in a and b; their number in id */
 } hu_more;
+/* clang-format on */
 
-typedef enum {                          /* why records were lost */
-    HU_LOSS_FULL,                       /* no free block: the supervisor was too slow, dead, or the limit is too low */
-    HU_LOSS_DISK,                       /* the file could not grow: no space */
-    HU_LOSS_SIGNAL,                     /* in a signal handler, while the same thread took a block */
-    HU_LOSS_STRINGS,                    /* a text whose string table is full: the record is there, its text is not */
-    HU_LOSS_OVERWRITTEN,                /* flight recorder: the oldest gave way; by design */
-    HU_LOSS_CAP,                        /* the supervisor's limit on the session's size */
-    HU_LOSS_REASONS,
+typedef enum {                      /* why records were lost */
+               HU_LOSS_FULL,        /* no free block: the supervisor was too slow, dead, or the limit is too low */
+               HU_LOSS_DISK,        /* the file could not grow: no space */
+               HU_LOSS_SIGNAL,      /* in a signal handler, while the same thread took a block */
+               HU_LOSS_STRINGS,     /* a text whose string table is full: the record is there, its text is not */
+               HU_LOSS_OVERWRITTEN, /* flight recorder: the oldest gave way; by design */
+               HU_LOSS_CAP,         /* the supervisor's limit on the session's size */
+               HU_LOSS_REASONS,
 } hu_loss;
 
 typedef enum { HU_BLOCK_FREE, HU_BLOCK_OPEN, HU_BLOCK_FULL, HU_BLOCK_CLOSED /* its thread ended */ } hu_block_state;
@@ -110,18 +114,18 @@ typedef enum { HU_BLOCK_OF_RECORDS, HU_BLOCK_OF_STRINGS } hu_block_kind;
 
 /* In front of each block.  A block of strings holds {uint32_t id, uint32_t length, bytes, padding to 8} without gaps. */
 typedef struct {
-    uint32_t state;                     /* hu_block_state */
+    uint32_t state; /* hu_block_state */
     uint32_t kind;
     uint32_t tid;
-    uint32_t thread;                    /* 1, 2, ... in the order in which threads first recorded */
-    uint64_t sequence;                  /* 0, 1, ... among the blocks of this thread: what a drain file is joined by */
-    uint32_t taken;                     /* records handed out (may exceed what fits), or bytes of strings in use */
-    uint32_t drained;                   /* records, or bytes of strings, that the supervisor has copied out */
-    uint32_t call;                      /* hu_os_call + 1 (MPI: HU_INSIDE_MPI more) that it is inside of, 0: none */
-    uint32_t next_free;                 /* of a free block: the next free one */
-    uint64_t call_since;                /* ticks */
-    uint64_t opened;                    /* ticks */
-    uint32_t used;                      /* of a full or closed block: records that are in it */
+    uint32_t thread;     /* 1, 2, ... in the order in which threads first recorded */
+    uint64_t sequence;   /* 0, 1, ... among the blocks of this thread: what a drain file is joined by */
+    uint32_t taken;      /* records handed out (may exceed what fits), or bytes of strings in use */
+    uint32_t drained;    /* records, or bytes of strings, that the supervisor has copied out */
+    uint32_t call;       /* hu_os_call + 1 (MPI: HU_INSIDE_MPI more) that it is inside of, 0: none */
+    uint32_t next_free;  /* of a free block: the next free one */
+    uint64_t call_since; /* ticks */
+    uint64_t opened;     /* ticks */
+    uint32_t used;       /* of a full or closed block: records that are in it */
     uint32_t unused;
 } hu_block_head;
 
@@ -140,75 +144,77 @@ typedef enum { HU_PROCESS_RUNS = 1, HU_PROCESS_EXITED, HU_PROCESS_REPLACED /* by
 
 /* Block 0 of a ring file. */
 typedef struct {
-    uint64_t magic;
-    uint32_t version, block_bytes;
-    uint32_t pid, ppid;
-    uint64_t started;                   /* ticks: when the recorder was loaded */
-    uint64_t exited;                    /* ticks; 0: it was killed, or runs */
-    uint64_t seen;                      /* ticks: when the supervisor last saw it alive; 0: nobody looked */
-    uint32_t state;                     /* hu_process_state */
-    uint32_t clock;                     /* hu_clock */
-    uint32_t n_blocks;                  /* that exist, block 0 included */
-    uint32_t max_blocks;
-    uint64_t free_list;                 /* index of the first free block (0: none) | tag << 32 */
-    uint64_t lost[HU_LOSS_REASONS];     /* records, by reason; all threads */
-    uint64_t first_lost, last_lost;     /* ticks */
-    uint32_t n_threads, n_strings;
-    uint32_t forked;                    /* 1: a child that has not called exec; its parent is ppid */
-    uint32_t doors;                     /* HU_DOOR_*: which were really entered (a library called us, a symbol was there) */
-    int32_t  rank, local_rank, world_size, node;        /* of this process's environment; -1: not known */
-    hu_clock_snapshot begin, end;       /* end of a killed one: when the supervisor saw it dead; else all zero */
-    char     rank_source[40];           /* which variables said so */
-    char     program[256];              /* /proc/self/exe */
-    char     name[64];                  /* comm */
-    char     job_id[64];
-    char     command[4096];             /* arguments, each ended by '\0'; cut to what fits */
-    uint32_t command_bytes;
-    uint32_t pid_namespace;             /* in which `pid` is its number: the inode of /proc/self/ns/pid; 0: not known */
+    uint64_t          magic;
+    uint32_t          version, block_bytes;
+    uint32_t          pid, ppid;
+    uint64_t          started;  /* ticks: when the recorder was loaded */
+    uint64_t          exited;   /* ticks; 0: it was killed, or runs */
+    uint64_t          seen;     /* ticks: when the supervisor last saw it alive; 0: nobody looked */
+    uint32_t          state;    /* hu_process_state */
+    uint32_t          clock;    /* hu_clock */
+    uint32_t          n_blocks; /* that exist, block 0 included */
+    uint32_t          max_blocks;
+    uint64_t          free_list;             /* index of the first free block (0: none) | tag << 32 */
+    uint64_t          lost[HU_LOSS_REASONS]; /* records, by reason; all threads */
+    uint64_t          first_lost, last_lost; /* ticks */
+    uint32_t          n_threads, n_strings;
+    uint32_t          forked; /* 1: a child that has not called exec; its parent is ppid */
+    uint32_t          doors;  /* HU_DOOR_*: which were really entered (a library called us, a symbol was there) */
+    int32_t           rank, local_rank, world_size, node; /* of this process's environment; -1: not known */
+    hu_clock_snapshot begin, end;      /* end of a killed one: when the supervisor saw it dead; else all zero */
+    char              rank_source[40]; /* which variables said so */
+    char              program[256];    /* /proc/self/exe */
+    char              name[64];        /* comm */
+    char              job_id[64];
+    char              command[4096]; /* arguments, each ended by '\0'; cut to what fits */
+    uint32_t          command_bytes;
+    uint32_t          pid_namespace; /* in which `pid` is its number: the inode of /proc/self/ns/pid; 0: not known */
 } hu_ring_head;
 
 /* What follows a hu_drain_head in a .drain file: `n` records, or bytes of strings. */
 typedef struct {
-    uint32_t magic, kind;               /* hu_block_kind */
+    uint32_t magic, kind; /* hu_block_kind */
     uint32_t tid, thread;
     uint64_t sequence;
-    uint32_t first, n;                  /* position in the block */
+    uint32_t first, n; /* position in the block */
 } hu_drain_head;
 
+/* clang-format off */
 typedef enum {
     HU_SESSION_ARMED = 1,               /* nothing is recorded yet */
     HU_SESSION_RECORDING, HU_SESSION_PAUSED, HU_SESSION_WRITING, HU_SESSION_WRITTEN, HU_SESSION_FAILED,
 } hu_session_state;
+/* clang-format on */
 
 typedef enum { HU_MODE_STREAM, HU_MODE_FLIGHT } hu_mode;
 
 /* The file `control`: written by the supervisor and by `holdup start|stop`, read by all programs of the session. */
 typedef struct {
     uint64_t magic;
-    uint32_t version, bytes;            /* bytes: sizeof hu_control */
-    uint32_t mask;                      /* HU_DOOR_*: recorded now; 0: paused.  The one word of the hot path */
-    uint32_t wanted;                    /* HU_DOOR_*: what --trace asked for */
-    uint32_t state;                     /* hu_session_state */
-    uint32_t mode;                      /* hu_mode */
-    uint32_t clock;                     /* hu_clock: one for the whole session */
-    uint32_t supervisor;                /* pid */
-    uint32_t max_blocks;                /* of a ring file */
-    uint32_t wants_paths;               /* names of files and peers */
-    uint64_t os_threshold;              /* ticks: shorter OS calls are not recorded */
+    uint32_t version, bytes; /* bytes: sizeof hu_control */
+    uint32_t mask;           /* HU_DOOR_*: recorded now; 0: paused.  The one word of the hot path */
+    uint32_t wanted;         /* HU_DOOR_*: what --trace asked for */
+    uint32_t state;          /* hu_session_state */
+    uint32_t mode;           /* hu_mode */
+    uint32_t clock;          /* hu_clock: one for the whole session */
+    uint32_t supervisor;     /* pid */
+    uint32_t max_blocks;     /* of a ring file */
+    uint32_t wants_paths;    /* names of files and peers */
+    uint64_t os_threshold;   /* ticks: shorter OS calls are not recorded */
     double   ticks_per_second;
-    uint32_t sample_hz;                 /* timers inside the program: 0: none (perf does it, or nobody) */
-    uint32_t wants_steps;               /* 1: only first_step ... last_step are recorded */
+    uint32_t sample_hz;   /* timers inside the program: 0: none (perf does it, or nobody) */
+    uint32_t wants_steps; /* 1: only first_step ... last_step are recorded */
     int64_t  first_step, last_step;
-    uint32_t request, answered;         /* holdup start|stop: a count and its echo by the supervisor */
-    uint32_t command;                   /* of the request: 1 start, 2 stop, 3 cancel */
-    uint32_t processes;                 /* that attached so far */
-    uint64_t heartbeat;                 /* ticks of the supervisor's last round */
-    uint64_t short_calls;               /* reserved */
-    char     capture_range[128];        /* only inside user ranges of this text; "": everywhere */
-    char     capture_domain[64];        /* ... and of this NVTX domain; "": any */
-    char     name[64];                  /* of the session, for start|stop|status */
+    uint32_t request, answered;  /* holdup start|stop: a count and its echo by the supervisor */
+    uint32_t command;            /* of the request: 1 start, 2 stop, 3 cancel */
+    uint32_t processes;          /* that attached so far */
+    uint64_t heartbeat;          /* ticks of the supervisor's last round */
+    uint64_t short_calls;        /* reserved */
+    char     capture_range[128]; /* only inside user ranges of this text; "": everywhere */
+    char     capture_domain[64]; /* ... and of this NVTX domain; "": any */
+    char     name[64];           /* of the session, for start|stop|status */
     char     output[HU_SESSION_PATH_MAX];
-    char     failure[200];              /* HU_SESSION_FAILED: why */
+    char     failure[200]; /* HU_SESSION_FAILED: why */
 } hu_control;
 
 _Static_assert(sizeof(hu_record) == 32, "a record is 32 bytes");

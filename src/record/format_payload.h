@@ -26,18 +26,19 @@
 
 #include "record/format.h"
 
-#define HU_SCHEMA_TEXT "holdup-schema"
-#define HU_ENUM_TEXT   "holdup-enum"
+#define HU_SCHEMA_TEXT   "holdup-schema"
+#define HU_ENUM_TEXT     "holdup-enum"
 #define HU_SCHEMA_SCALAR 0x80000000u
 
 enum {
-    HU_MORE_SCHEMA = 15,                /* besides hu_more */
-    HU_PAYLOAD_BYTES_MAX = 2048,        /* of all payloads of one event; what is more is cut */
-    HU_PAYLOADS_MAX = 16,               /* of one event */
+    HU_MORE_SCHEMA = 15,         /* besides hu_more */
+    HU_PAYLOAD_BYTES_MAX = 2048, /* of all payloads of one event; what is more is cut */
+    HU_PAYLOADS_MAX = 16,        /* of one event */
     HU_SCHEMA_ENTRIES_MAX = 256,
-    HU_SCHEMA_LINKS_MAX = 64,           /* strings that one schema may be split into */
+    HU_SCHEMA_LINKS_MAX = 64, /* strings that one schema may be split into */
 };
 
+/* clang-format off */
 typedef enum {
     HU_PAYLOAD_CHAR = 1, HU_PAYLOAD_UCHAR, HU_PAYLOAD_SHORT, HU_PAYLOAD_USHORT, HU_PAYLOAD_INT, HU_PAYLOAD_UINT,
     HU_PAYLOAD_LONG, HU_PAYLOAD_ULONG, HU_PAYLOAD_LONGLONG, HU_PAYLOAD_ULONGLONG, HU_PAYLOAD_INT8, HU_PAYLOAD_UINT8,
@@ -55,15 +56,18 @@ enum {
     HU_ENTRY_ARRAY = 7 << 4, HU_ENTRY_ARRAY_FIXED = 1 << 4, HU_ENTRY_ARRAY_ZERO = 2 << 4, HU_ENTRY_ARRAY_INDEX = 3 << 4,
     HU_ENTRY_ARRAY_OTHER = 4 << 4, HU_ENTRY_DEEP = 1 << 8, HU_ENTRY_HIDE = 1 << 9, HU_ENTRY_MESSAGE = 1 << 10,
 };
+/* clang-format on */
 
 /* Bytes of one value of a type on a 64-bit system (they are their alignment too); 0: not a value of its own size. */
 static inline uint32_t hu_payload_type_bytes(uint64_t type)
 {
+    /* clang-format off */
     static const uint8_t BYTES[] = {
         0, 1, 1, 2, 2, 4, 4, 8, 8, 8, 8, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8, 16, 8, 8, 4, 1, 2, 4, 0, 0, 0, 0, 1, 16, 16,
         [HU_PAYLOAD_FLOAT16] = 2, 4, 8, 16, [HU_PAYLOAD_BF16] = 2, [HU_PAYLOAD_TF32] = 4,
         [HU_PAYLOAD_CATEGORY] = 4, 4, 8, 4, 8, 4, 8, [HU_PAYLOAD_STRING_ID] = 8, [HU_PAYLOAD_SELECTOR] = 4,
     };
+    /* clang-format on */
 
     return type < sizeof BYTES ? BYTES[type] : 0;
 }

@@ -16,8 +16,7 @@ enum { NOTE_BYTES = 512 };
 
 typedef HU_VEC(char *) variables;
 
-__attribute__((format(printf, 3, 4)))
-static void note(hu_launch_notes *notes, hu_arena *arena, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void note(hu_launch_notes *notes, hu_arena *arena, const char *format, ...)
 {
     char    text[NOTE_BYTES];
     va_list args;
@@ -84,7 +83,7 @@ static bool add_library(variables *v, const hu_launch_plan *plan, hu_arena *aren
 {
     const char *there = value_of(v, "LD_PRELOAD"), *nvtx = value_of(v, "NVTX_INJECTION64_PATH");
 
-    if (strpbrk(plan->library, ": ")) {         /* the loader would take it for several names */
+    if (strpbrk(plan->library, ": ")) { /* the loader would take it for several names */
         note(notes, arena, "%s cannot be loaded into programs: its path has a blank or a colon; move holdup elsewhere",
              plan->library);
         return true;
@@ -129,12 +128,12 @@ _Noreturn static void become(char **argv, char **environment, const hu_launch_si
 
     while ((n = read(go, &byte, 1)) < 0 && errno == EINTR)
         ;
-    if (n != 1)                         /* the supervisor is gone or has changed its mind */
+    if (n != 1) /* the supervisor is gone or has changed its mind */
         _exit(HU_EXIT_RUN_FAILED);
     sigaction(SIGCHLD, &signals->child, NULL);
     sigaction(SIGPIPE, &signals->pipe, NULL);
     sigprocmask(SIG_SETMASK, &signals->mask, NULL);
-    environ = environment;              /* its PATH is searched, as env(1) does */
+    environ = environment; /* its PATH is searched, as env(1) does */
     execvp(argv[0], argv);
     why = errno;
     n = write(told, &why, sizeof why);

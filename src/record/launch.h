@@ -11,18 +11,18 @@
 
 /* What `run` itself exits with, as env(1) and timeout(1) do where they have such a code. */
 enum {
-    HU_EXIT_RUN_FAILED = 125,           /* before the command was started */
-    HU_EXIT_RUN_LOST = 124,             /* --strict: something was lost, or could not be written */
-    HU_EXIT_RUN_MISSING = 123,          /* --require: a door could not be opened */
+    HU_EXIT_RUN_FAILED = 125,  /* before the command was started */
+    HU_EXIT_RUN_LOST = 124,    /* --strict: something was lost, or could not be written */
+    HU_EXIT_RUN_MISSING = 123, /* --require: a door could not be opened */
     HU_EXIT_CANNOT_EXEC = 126,
     HU_EXIT_NOT_FOUND = 127,
 };
 
 typedef struct {
-    const char *session;                /* absolute */
-    const char *library;                /* libholdup-inject.so, absolute; NULL: there is none */
-    const char *python;                 /* folder that holds the package holdup; NULL: none */
-    char      **assignments;            /* NAME=VALUE of the command line; the last one of a name counts */
+    const char *session;     /* absolute */
+    const char *library;     /* libholdup-inject.so, absolute; NULL: there is none */
+    const char *python;      /* folder that holds the package holdup; NULL: none */
+    char      **assignments; /* NAME=VALUE of the command line; the last one of a name counts */
     size_t      n_assignments;
     bool        wants_nvtx;
 } hu_launch_plan;
@@ -40,14 +40,14 @@ typedef struct {
 char **hu_launch_environment(char *const *environment, const hu_launch_plan *plan, hu_arena *arena, hu_launch_notes *notes);
 
 typedef struct {
-    sigset_t         mask;              /* as this program found it, */
-    struct sigaction child, pipe;       /* and SIGCHLD and SIGPIPE: the command gets them back */
+    sigset_t         mask;        /* as this program found it, */
+    struct sigaction child, pipe; /* and SIGCHLD and SIGPIPE: the command gets them back */
 } hu_launch_signals;
 
 typedef struct {
     pid_t pid;
-    int   go;                           /* a byte lets the command start */
-    int   told;                         /* errno when exec failed; end of file when it did not */
+    int   go;   /* a byte lets the command start */
+    int   told; /* errno when exec failed; end of file when it did not */
 } hu_launched;
 
 /* Forks a child that waits for hu_launch_go.  0, or HU_EIO. */

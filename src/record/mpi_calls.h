@@ -20,6 +20,7 @@
 #ifndef HU_RECORD_MPI_CALLS_H
 #define HU_RECORD_MPI_CALLS_H
 
+/* clang-format off */
 typedef enum {
     HU_MPI_CLASS_P2P, HU_MPI_CLASS_POST /* returns at once, something else waits */, HU_MPI_CLASS_INIT /* of a request */,
     HU_MPI_CLASS_WAIT, HU_MPI_CLASS_TEST, HU_MPI_CLASS_COLLECTIVE, HU_MPI_CLASS_COMM, HU_MPI_CLASS_RMA, HU_MPI_CLASS_FILE,
@@ -121,12 +122,13 @@ typedef enum {
     M(File_write_ordered_begin, file_write_ordered_begin, 4, FILE, "fbnt")                                            \
     M(File_write_ordered_end, file_write_ordered_end, 3, FILE, "fxS") M(Init, init, 2, START, "xx")                   \
     M(Init_thread, init_thread, 4, START, "xxxx") M(Finalize, finalize, 0, END, "") M(Abort, abort, 2, ABORT, "cx")
+/* clang-format on */
 
 typedef enum {
 #define M(name, fortran, arity, class, arguments) HU_MPI_##name,
     HU_MPI_CALLS(M)
 #undef M
-    HU_MPI_CALL_COUNT
+        HU_MPI_CALL_COUNT
 } hu_mpi_call;
 
 /* What a block's head says of a thread that is inside of a call: this, and the call, and 1 (hu_block_head.call). */

@@ -78,7 +78,8 @@ static int expand(const hu_naming *n, const hu_pftrace_file *file, int32_t numbe
     const hu_rank *outer = &n->facts->rank;
     const char    *given = n->output ? n->output : n->facts->output;
     const bool     has_ranks = file->rank >= 0 || file->is_launcher || file->is_one_of_many;
-    char           template[HU_TEMPLATE_BYTES], name[HU_TEMPLATE_BYTES], program[64], job[64];
+    char template[HU_TEMPLATE_BYTES], name[HU_TEMPLATE_BYTES], program[64], job[64];
+    /* clang-format off */
     hu_template_facts f = {
         .host = n->facts->host, .command = n->facts->name[0] ? n->facts->name : program,
         .job_id = outer->job_id[0] ? outer->job_id : job, .step_id = outer->step_id,
@@ -130,6 +131,7 @@ static int find_free(hu_naming *n, const hu_pftrace_file *file, char *out, hu_er
             return 0;
         }
     }
+    /* clang-format on */
     return hu_fail(err, HU_EUSAGE, out, HU_NO_OFFSET, "is there already, as are all numbers behind it; use --force");
 }
 

@@ -9,13 +9,13 @@
 /* All but the last three are the caller's. */
 typedef struct {
     const hu_facts *facts;
-    const char     *output;             /* template as the user gave it; NULL: the one of the facts */
-    char *const    *environment;        /* for %q */
-    bool            forces;             /* replaces files that are there */
-    bool            is_partial;         /* ".partial.pftrace", which is replaced each time: the run goes on */
+    const char     *output;      /* template as the user gave it; NULL: the one of the facts */
+    char *const    *environment; /* for %q */
+    bool            forces;      /* replaces files that are there */
+    bool            is_partial;  /* ".partial.pftrace", which is replaced each time: the run goes on */
     hu_arena       *arena;
-    int32_t         number;             /* of the first file, which the others of the session share; 0: none yet */
-    HU_VEC(const char *) partials;      /* what earlier partial files of the same names were called */
+    int32_t         number;        /* of the first file, which the others of the session share; 0: none yet */
+    HU_VEC(const char *) partials; /* what earlier partial files of the same names were called */
 } hu_naming;
 
 /* For hu_pftrace_options: `context` is a hu_naming.  Makes the folders.  HU_EUSAGE, HU_EIO. */

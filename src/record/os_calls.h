@@ -9,17 +9,20 @@
 #ifndef HU_RECORD_OS_CALLS_H
 #define HU_RECORD_OS_CALLS_H
 
+/* clang-format off */
 #define HU_OS_CLASSES(C)                                                                                              \
     C(FILE_READ, "file_read") C(FILE_WRITE, "file_write") C(FILE_META, "file_meta") C(FSYNC, "fsync")                 \
     C(NETWORK, "network") C(PIPE, "pipe") C(LOCK, "lock") C(SLEEP, "sleep") C(POLL, "poll") C(WAIT, "wait")
+/* clang-format on */
 
 typedef enum {
 #define C(id, name) HU_OS_##id,
     HU_OS_CLASSES(C)
 #undef C
-    HU_OS_CLASS_COUNT
+        HU_OS_CLASS_COUNT
 } hu_os_class;
 
+/* clang-format off */
 #define HU_OS_CALLS(C)                                                                                                \
     C(read, FILE_READ) C(pread, FILE_READ) C(readv, FILE_READ) C(preadv, FILE_READ) C(fread, FILE_READ)               \
     C(fgets, FILE_READ) C(getline, FILE_READ) C(getdelim, FILE_READ) C(fgetc, FILE_READ) C(fscanf, FILE_READ)         \
@@ -50,12 +53,13 @@ typedef enum {
     C(sigwait, WAIT) C(sigwaitinfo, WAIT) C(sigtimedwait, WAIT) C(sigsuspend, WAIT) C(pause, WAIT) C(semop, WAIT)     \
     C(msgsnd, WAIT) C(msgrcv, WAIT) C(mq_send, WAIT) C(mq_receive, WAIT)                                              \
     C(fork, WAIT) C(posix_spawn, WAIT) C(system, WAIT) C(popen, WAIT) C(pclose, WAIT)
+/* clang-format on */
 
 typedef enum {
 #define C(name, class) HU_OS_CALL_##name,
     HU_OS_CALLS(C)
 #undef C
-    HU_OS_CALL_COUNT
+        HU_OS_CALL_COUNT
 } hu_os_call;
 
 #endif

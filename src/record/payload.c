@@ -13,10 +13,12 @@
 #include "record/format_payload.h"
 #include "record/payload.h"
 
+/* clang-format off */
 enum {
     DEPTH_MAX = 8, VISITS_MAX = 2048, VALUES_MAX = 256, NAME_BYTES = 256, ELEMENTS_MAX = 32, TEXT_BYTES = 1024,
     FIELDS = 5, KIND_UNION = 3,
 };
+/* clang-format on */
 
 typedef struct {
     const hu_payload_strings *strings;
@@ -26,7 +28,7 @@ typedef struct {
     char                      name[NAME_BYTES];
 } walk;
 
-typedef struct {                        /* of the lines of one schema */
+typedef struct { /* of the lines of one schema */
     hu_str   rest;
     uint32_t links;
 } reader;
@@ -45,9 +47,9 @@ typedef struct {
 } schema;
 
 typedef struct {
-    hu_str   data;                      /* the whole payload */
-    uint64_t at;                        /* of the struct that is being read */
-    uint64_t ints[HU_SCHEMA_ENTRIES_MAX];       /* values of its entries, that arrays name as their length */
+    hu_str   data;                        /* the whole payload */
+    uint64_t at;                          /* of the struct that is being read */
+    uint64_t ints[HU_SCHEMA_ENTRIES_MAX]; /* values of its entries, that arrays name as their length */
 } place;
 
 static bool get_string(walk *w, uint64_t id, hu_str *text)
@@ -132,9 +134,18 @@ static bool is_text(uint64_t type)
 static bool is_signed(uint64_t type)
 {
     switch (type) {
-    case HU_PAYLOAD_CHAR: case HU_PAYLOAD_SHORT: case HU_PAYLOAD_INT: case HU_PAYLOAD_LONG: case HU_PAYLOAD_LONGLONG:
-    case HU_PAYLOAD_INT8: case HU_PAYLOAD_INT16: case HU_PAYLOAD_INT32: case HU_PAYLOAD_INT64: return true;
-    default: return false;
+    case HU_PAYLOAD_CHAR:
+    case HU_PAYLOAD_SHORT:
+    case HU_PAYLOAD_INT:
+    case HU_PAYLOAD_LONG:
+    case HU_PAYLOAD_LONGLONG:
+    case HU_PAYLOAD_INT8:
+    case HU_PAYLOAD_INT16:
+    case HU_PAYLOAD_INT32:
+    case HU_PAYLOAD_INT64:
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -174,7 +185,8 @@ static bool as_double(uint64_t type, uint64_t v, double *out)
     float    f;
 
     switch (type) {
-    case HU_PAYLOAD_DOUBLE: case HU_PAYLOAD_FLOAT64:
+    case HU_PAYLOAD_DOUBLE:
+    case HU_PAYLOAD_FLOAT64:
         memcpy(out, &v, sizeof *out);
         return true;
     case HU_PAYLOAD_FLOAT16:
@@ -183,7 +195,9 @@ static bool as_double(uint64_t type, uint64_t v, double *out)
     case HU_PAYLOAD_BF16:
         low <<= 16;
         break;
-    case HU_PAYLOAD_FLOAT: case HU_PAYLOAD_FLOAT32: case HU_PAYLOAD_TF32:
+    case HU_PAYLOAD_FLOAT:
+    case HU_PAYLOAD_FLOAT32:
+    case HU_PAYLOAD_TF32:
         break;
     default:
         return false;
@@ -208,8 +222,7 @@ static void give_text(walk *w, size_t name, hu_str text)
 {
     const char *end = text.n ? memchr(text.p, '\0', text.n) : NULL;
 
-    give(w, name, (hu_payload_value){.kind = HU_VALUE_TEXT,
-                                     .text = {text.p, end ? (size_t)(end - text.p) : text.n}});
+    give(w, name, (hu_payload_value){.kind = HU_VALUE_TEXT, .text = {text.p, end ? (size_t)(end - text.p) : text.n}});
 }
 
 static void give_hex(walk *w, size_t name, const char *p, uint64_t n)
@@ -432,10 +445,10 @@ static bool decode_nested(walk *w, const entry *e, place *p, uint64_t pack, size
 static bool decode_entry(walk *w, const entry *e, place *p, uint64_t pack, size_t prefix, unsigned depth, uint32_t index,
                          uint64_t *at)
 {
-    const size_t   name = join_name(w, prefix, e->name);
-    const bool     is_pointer = (e->flags & (HU_ENTRY_POINTER | HU_ENTRY_FROM_BASE | HU_ENTRY_FROM_HERE)) ||
-                                (is_text(e->type) && e->detail == 0 && !(e->flags & HU_ENTRY_ARRAY));
-    uint64_t       one = is_pointer ? 8 : is_text(e->type) ? 1 : hu_payload_type_bytes(e->type), count = 1, a;
+    const size_t name = join_name(w, prefix, e->name);
+    const bool   is_pointer = (e->flags & (HU_ENTRY_POINTER | HU_ENTRY_FROM_BASE | HU_ENTRY_FROM_HERE)) ||
+                            (is_text(e->type) && e->detail == 0 && !(e->flags & HU_ENTRY_ARRAY));
+    uint64_t one = is_pointer ? 8 : is_text(e->type) ? 1 : hu_payload_type_bytes(e->type), count = 1, a;
 
     if (e->is_nested && !is_pointer)
         return decode_nested(w, e, p, pack, name, depth, index, at);
@@ -477,7 +490,7 @@ static bool decode_schema(walk *w, uint64_t id, place *p, size_t prefix, unsigne
 
     if (depth > DEPTH_MAX || !open_schema(w, id, &s) || s.is_enum)
         return false;
-    if (s.kind >= KIND_UNION) {         /* which member counts is said elsewhere; its bytes are passed over */
+    if (s.kind >= KIND_UNION) { /* which member counts is said elsewhere; its bytes are passed over */
         *end = at + s.bytes;
         return s.bytes > 0;
     }

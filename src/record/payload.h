@@ -10,10 +10,10 @@
 typedef enum { HU_VALUE_INT, HU_VALUE_UINT, HU_VALUE_DOUBLE, HU_VALUE_ADDRESS, HU_VALUE_TEXT } hu_value_kind;
 
 typedef struct {
-    hu_str        name;                 /* "outer.inner" of nested schemas; valid during the call, as `text` is */
+    hu_str        name; /* "outer.inner" of nested schemas; valid during the call, as `text` is */
     hu_value_kind kind;
     int64_t       i;
-    uint64_t      u;                    /* UINT, ADDRESS */
+    uint64_t      u; /* UINT, ADDRESS */
     double        d;
     hu_str        text;
 } hu_payload_value;
@@ -21,7 +21,7 @@ typedef struct {
 /* The texts of a session's process: false when there is no such id. */
 typedef struct {
     bool (*get)(void *context, uint32_t id, hu_str *text);
-    void  *context;
+    void *context;
 } hu_payload_strings;
 
 typedef void hu_payload_take(void *context, const hu_payload_value *value);

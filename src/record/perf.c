@@ -35,19 +35,19 @@ enum { DEFAULT_PAGES = 64, MOST_PAGES = 4096 };
 
 typedef struct {
     struct perf_event_mmap_page *ring;
-    int      fd;                        /* of its file */
-    uint32_t cpu;
-    uint64_t cut;                       /* records not written, and not yet told */
-    uint64_t bytes;
-    bool     has_failed;
+    int                          fd; /* of its file */
+    uint32_t                     cpu;
+    uint64_t                     cut; /* records not written, and not yet told */
+    uint64_t                     bytes;
+    bool                         has_failed;
 } cpu_ring;
 
 struct hu_perf {
-    hu_arena   *arena;
-    cpu_ring   *cpus;
-    size_t      n_cpus, ring_bytes, page_bytes;
-    uint64_t    max_bytes;
-    hu_schedstat  *schedstat;           /* instead of all that: perf_event_open was refused */
+    hu_arena      *arena;
+    cpu_ring      *cpus;
+    size_t         n_cpus, ring_bytes, page_bytes;
+    uint64_t       max_bytes;
+    hu_schedstat  *schedstat; /* instead of all that: perf_event_open was refused */
     hu_perf_totals totals;
 };
 
@@ -63,6 +63,7 @@ static int64_t now_ns(void)
 
 static struct perf_event_attr describe(unsigned hz)
 {
+    /* clang-format off */
     struct perf_event_attr attr = {
         .type = PERF_TYPE_SOFTWARE,
         .size = sizeof attr,
@@ -74,6 +75,7 @@ static struct perf_event_attr describe(unsigned hz)
         .use_clockid = 1, .clockid = CLOCK_MONOTONIC,
         .watermark = 1, .wakeup_watermark = UINT32_MAX,     /* nobody sleeps on it */
     };
+    /* clang-format on */
 
     if (hz)
         attr.sample_period = 1000000000u / hz;
@@ -103,31 +105,31 @@ static int open_first(struct perf_event_attr *attr, pid_t child, int cpu)
 
 static long paranoid_level(void)
 {
-    char    text[16];
-    const int fd = open("/proc/sys/kernel/perf_event_paranoid", O_RDONLY | O_CLOEXEC);
+    char          text[16];
+    const int     fd = open("/proc/sys/kernel/perf_event_paranoid", O_RDONLY | O_CLOEXEC);
     const ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text);
 
     if (fd >= 0)
         close(fd);
     if (n < 1 || (text[0] == '-' && n < 2))
-        return -100;                    /* not known */
+        return -100; /* not known */
     return text[0] == '-' ? -(text[1] - '0') : text[0] - '0';
 }
 
 /* Why perf_event_open said no, and what to do. */
 static void explain(int problem, hu_error *why)
 {
-    const long level = paranoid_level();
+    const long        level = paranoid_level();
     static const char off[] = "CPU samples and context switches are off";
 
     if ((problem == EACCES || problem == EPERM) && level > 2)
         hu_fail(why, HU_EIO, NULL, HU_NO_OFFSET,
-                "%s: kernel.perf_event_paranoid is %ld; `sudo sysctl kernel.perf_event_paranoid=1` allows them",
-                off, level);
+                "%s: kernel.perf_event_paranoid is %ld; `sudo sysctl kernel.perf_event_paranoid=1` allows them", off, level);
     else if (problem == EACCES || problem == EPERM)
         hu_fail(why, HU_EIO, NULL, HU_NO_OFFSET,
                 "%s: perf_event_open is refused (%s), as containers do by seccomp; start the container with "
-                "--cap-add PERFMON or --security-opt seccomp=unconfined", off, problem == EPERM ? "EPERM" : "EACCES");
+                "--cap-add PERFMON or --security-opt seccomp=unconfined",
+                off, problem == EPERM ? "EPERM" : "EACCES");
     else if (problem == ENOSYS)
         hu_fail(why, HU_EIO, NULL, HU_NO_OFFSET,
                 "%s: this kernel or sandbox has no perf_event_open; a kernel with CONFIG_PERF_EVENTS has", off);
@@ -140,11 +142,11 @@ static void explain(int problem, hu_error *why)
 /* The online CPUs, "0-3,8,10-11", into `cpus` of `room`; how many. */
 static size_t list_cpus(int *cpus, size_t room)
 {
-    char    text[4096];
-    const int fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
+    char          text[4096];
+    const int     fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
     const ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    size_t  found = 0;
-    long    value = -1, from = -1;
+    size_t        found = 0;
+    long          value = -1, from = -1;
 
     if (fd >= 0)
         close(fd);
@@ -315,9 +317,9 @@ void hu_perf_round(hu_perf *perf)
         hu_schedstat_round(perf->schedstat);
     for (size_t i = 0; perf && i < perf->n_cpus; i++) {
         cpu_ring *c = &perf->cpus[i];
-        ring_view v = {.data = (const char *)c->ring + perf->page_bytes, .mask = perf->ring_bytes - 1,
-                       .tail = c->ring->data_tail};
-        uint64_t  n;
+        ring_view v = {
+            .data = (const char *)c->ring + perf->page_bytes, .mask = perf->ring_bytes - 1, .tail = c->ring->data_tail};
+        uint64_t n;
 
         v.head = __atomic_load_n(&c->ring->data_head, __ATOMIC_ACQUIRE);
         if (v.head == v.tail)
@@ -390,10 +392,16 @@ static int open_all(hu_perf *perf, const hu_perf_options *options, pid_t child, 
 {
     struct perf_event_attr attr = describe(options->hz > HU_PERF_MOST_HZ ? (unsigned)HU_PERF_MOST_HZ : options->hz);
     int                    rc = open_rings(perf, &attr, child, options->pages, why);
-    const hu_perf_head     head = {.magic = HU_PERF_MAGIC, .version = HU_PERF_VERSION, .bytes = sizeof head,
-                                   .n_cpus = (uint32_t)perf->n_cpus, .sample_type = HU_PERF_SAMPLE_TYPE,
-                                   .period_ns = attr.sample_period, .started_ns = now_ns(), .child = (uint32_t)child,
-                                   .user_only = attr.exclude_kernel, .ring_bytes = (uint32_t)perf->ring_bytes};
+    const hu_perf_head     head = {.magic = HU_PERF_MAGIC,
+                                   .version = HU_PERF_VERSION,
+                                   .bytes = sizeof head,
+                                   .n_cpus = (uint32_t)perf->n_cpus,
+                                   .sample_type = HU_PERF_SAMPLE_TYPE,
+                                   .period_ns = attr.sample_period,
+                                   .started_ns = now_ns(),
+                                   .child = (uint32_t)child,
+                                   .user_only = attr.exclude_kernel,
+                                   .ring_bytes = (uint32_t)perf->ring_bytes};
 
     for (size_t i = 0; rc == 0 && i < perf->n_cpus; i++)
         rc = make_file(perf, &perf->cpus[i], session, &head, why);
@@ -449,7 +457,7 @@ static void tell_last_cut(hu_perf *perf, cpu_ring *c)
     if (write_all(c->fd, &part, 1))
         perf->totals.bytes += sizeof cut;
     else if (ftruncate(c->fd, (off_t)c->bytes) < 0)
-        c->has_failed = true;           /* the reader stops at what is no whole record */
+        c->has_failed = true; /* the reader stops at what is no whole record */
 }
 
 int hu_perf_stop(hu_perf *perf)

@@ -12,19 +12,19 @@
 enum { HU_PERF_DEFAULT_HZ = 99, HU_PERF_MOST_HZ = 10000 };
 
 typedef struct {
-    unsigned hz;                        /* samples per second of CPU time of a thread; 0: context switches alone */
-    unsigned pages;                     /* of one CPU's ring, a power of two; 0: 64.  Less where the system allows less */
-    uint64_t max_bytes;                 /* of all files together; 0: no limit.  What comes later is counted as lost */
+    unsigned hz;        /* samples per second of CPU time of a thread; 0: context switches alone */
+    unsigned pages;     /* of one CPU's ring, a power of two; 0: 64.  Less where the system allows less */
+    uint64_t max_bytes; /* of all files together; 0: no limit.  What comes later is counted as lost */
 } hu_perf_options;
 
 typedef struct {
-    uint64_t bytes;                     /* written */
+    uint64_t bytes; /* written */
     uint64_t records;
-    uint64_t lost;                      /* rings that were full */
-    uint64_t cut;                       /* records that could not be written: disk, or max_bytes */
+    uint64_t lost; /* rings that were full */
+    uint64_t cut;  /* records that could not be written: disk, or max_bytes */
     unsigned n_cpus, pages;
     bool     is_user_only;
-    bool     is_refused;                /* no samples: /proc is read instead (schedstat.h).  Then timers inside of the
+    bool     is_refused; /* no samples: /proc is read instead (schedstat.h).  Then timers inside of the
                                            programs may sample (hu_control.sample_hz) */
 } hu_perf_totals;
 

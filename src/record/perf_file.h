@@ -11,31 +11,31 @@
 #include <linux/perf_event.h>
 #include <stdint.h>
 
-#define HU_PERF_MAGIC       0x3146524550505548ull       /* "HUPPERF1" */
+#define HU_PERF_MAGIC       0x3146524550505548ull /* "HUPPERF1" */
 #define HU_PERF_SAMPLE_TYPE (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN)
 
 enum {
     HU_PERF_VERSION = 1,
     HU_PERF_CPUS_MAX = 8192,
-    HU_PERF_RECORD_CUT = 0x4855,        /* hu_perf_cut: we could not write */
+    HU_PERF_RECORD_CUT = 0x4855, /* hu_perf_cut: we could not write */
 };
 
 typedef struct {
     uint64_t magic;
-    uint32_t version, bytes;            /* of this head */
+    uint32_t version, bytes; /* of this head */
     uint32_t cpu, n_cpus;
     uint64_t sample_type;
-    uint64_t period_ns;                 /* of CPU time between two samples; 0: no samples, switches alone */
-    int64_t  started_ns;                /* CLOCK_MONOTONIC */
-    uint32_t child;                     /* pid of the command */
-    uint32_t user_only;                 /* 1: time inside the kernel has no samples */
+    uint64_t period_ns;  /* of CPU time between two samples; 0: no samples, switches alone */
+    int64_t  started_ns; /* CLOCK_MONOTONIC */
+    uint32_t child;      /* pid of the command */
+    uint32_t user_only;  /* 1: time inside the kernel has no samples */
     uint32_t ring_bytes, unused;
 } hu_perf_head;
 
 typedef struct {
     struct perf_event_header header;
-    uint64_t records;                   /* that were dropped here: no space, or the session's limit */
-    int64_t  time_ns;
+    uint64_t                 records; /* that were dropped here: no space, or the session's limit */
+    int64_t                  time_ns;
 } hu_perf_cut;
 
 /* What ends every record but a sample. */

@@ -14,34 +14,82 @@
 enum { CLEAR_BYTES = 8 << 20, MONOTONIC = 3, DEEPEST = 1025, NAME_MOST = 4200 };
 
 /* TracePacket and TracePacketDefaults, InternedData */
-enum { PACKET = 1, TIMESTAMP = 8, SEQUENCE = 10, INTERNED = 12, FLAGS = 13, CLOCK = 58, DEFAULTS = 59, PERF_SAMPLE = 66,
-       TASK_STATE = 117, PROCESS_TREE = 122, CLEARED = 1, NEEDS_STATE = 2, SAMPLE_DEFAULTS = 12,
-       FUNCTION_NAMES = 5, FRAMES = 6, CALLSTACKS = 7, BUILD_IDS = 16, PATHS = 17, MAPPINGS = 19, IID = 1, TEXT = 2 };
+enum {
+    PACKET = 1,
+    TIMESTAMP = 8,
+    SEQUENCE = 10,
+    INTERNED = 12,
+    FLAGS = 13,
+    CLOCK = 58,
+    DEFAULTS = 59,
+    PERF_SAMPLE = 66,
+    TASK_STATE = 117,
+    PROCESS_TREE = 122,
+    CLEARED = 1,
+    NEEDS_STATE = 2,
+    SAMPLE_DEFAULTS = 12,
+    FUNCTION_NAMES = 5,
+    FRAMES = 6,
+    CALLSTACKS = 7,
+    BUILD_IDS = 16,
+    PATHS = 17,
+    MAPPINGS = 19,
+    IID = 1,
+    TEXT = 2
+};
 /* PerfSampleDefaults, PerfEvents.Timebase */
 enum { TIMEBASE = 1, PERIOD = 1, COUNTER = 4, COUNTER_CPU_CLOCK = 1, TIMEBASE_CLOCK = 11, TIMEBASE_MONOTONIC = 2 };
 /* Mapping, Frame, Callstack */
-enum { M_BUILD_ID = 2, M_START = 4, M_END = 5, M_PATH = 7, M_EXACT_OFFSET = 8,
-       F_FUNCTION = 2, F_MAPPING = 3, F_REL_PC = 4, C_FRAMES = 2 };
+enum {
+    M_BUILD_ID = 2,
+    M_START = 4,
+    M_END = 5,
+    M_PATH = 7,
+    M_EXACT_OFFSET = 8,
+    F_FUNCTION = 2,
+    F_MAPPING = 3,
+    F_REL_PC = 4,
+    C_FRAMES = 2
+};
 /* PerfSample, GenericKernelTaskStateEvent, GenericKernelProcessTree and what is in it */
-enum { S_CPU = 1, S_PID = 2, S_TID = 3, S_STACK = 4, S_MODE = 5, S_LOST = 17, MODE_KERNEL = 1, MODE_USER = 2,
-       T_CPU = 1, T_COMM = 2, T_TID = 3, T_STATE = 4,
-       TREE_PROCESSES = 1, TREE_THREADS = 2, P_PID = 1, P_COMMAND = 3, H_TID = 1, H_PID = 2, H_COMM = 3, H_IS_MAIN = 4 };
+enum {
+    S_CPU = 1,
+    S_PID = 2,
+    S_TID = 3,
+    S_STACK = 4,
+    S_MODE = 5,
+    S_LOST = 17,
+    MODE_KERNEL = 1,
+    MODE_USER = 2,
+    T_CPU = 1,
+    T_COMM = 2,
+    T_TID = 3,
+    T_STATE = 4,
+    TREE_PROCESSES = 1,
+    TREE_THREADS = 2,
+    P_PID = 1,
+    P_COMMAND = 3,
+    H_TID = 1,
+    H_PID = 2,
+    H_COMM = 3,
+    H_IS_MAIN = 4
+};
 
 typedef struct {
-    const hu_perf_files *f;
-    hu_symbols *symbols;
+    const hu_perf_files           *f;
+    hu_symbols                    *symbols;
     const hu_perf_packets_options *o;
-    hu_arena   *arena;                  /* scratch */
-    hu_pbw     *w;
-    hu_out     *out;
-    hu_intern   names;                  /* of functions */
-    uint32_t   *name_of;                /* frame: its function + 1; 0: not looked up */
-    uint32_t   *frame_stamp, *stack_stamp, *module_stamp, *path_stamp;
+    hu_arena                      *arena; /* scratch */
+    hu_pbw                        *w;
+    hu_out                        *out;
+    hu_intern                      names;   /* of functions */
+    uint32_t                      *name_of; /* frame: its function + 1; 0: not looked up */
+    uint32_t                      *frame_stamp, *stack_stamp, *module_stamp, *path_stamp;
     HU_VEC(uint32_t) name_stamp;
-    uint8_t    *is_wanted;              /* of a thread */
-    uint8_t    *thread_state;           /* 0: nothing was written of it; else 1 + the last state, or HAS_TREE */
-    uint32_t    generation;
-    uint64_t    bytes;                  /* since the last clearing */
+    uint8_t *is_wanted;    /* of a thread */
+    uint8_t *thread_state; /* 0: nothing was written of it; else 1 + the last state, or HAS_TREE */
+    uint32_t generation;
+    uint64_t bytes; /* since the last clearing */
 } writer;
 
 enum { HAS_TREE = 100 };
@@ -276,8 +324,8 @@ static bool put_tree(writer *x, uint32_t thread, int64_t time_ns)
 
 static bool put_change(writer *x, const hu_perf_change *c)
 {
-    static const uint8_t  state_of[HU_TASK_STATES] = {[HU_TASK_RUNNABLE] = 2, [HU_TASK_RUNNING] = 3,
-                                                      [HU_TASK_SLEEPING] = 4, [HU_TASK_DEAD] = 7};
+    static const uint8_t state_of[HU_TASK_STATES] = {
+        [HU_TASK_RUNNABLE] = 2, [HU_TASK_RUNNING] = 3, [HU_TASK_SLEEPING] = 4, [HU_TASK_DEAD] = 7};
     const hu_perf_thread *t = &x->f->threads.at[c->thread];
     size_t                packet, open;
 
@@ -361,8 +409,8 @@ static bool write_all(writer *x)
     bool                 has_begun = false;
 
     while (change < f->changes.n || sample < f->samples.n) {
-        const bool is_change = sample >= f->samples.n || (change < f->changes.n &&
-                                                          f->changes.at[change].time_ns <= f->samples.at[sample].time_ns);
+        const bool is_change = sample >= f->samples.n ||
+                               (change < f->changes.n && f->changes.at[change].time_ns <= f->samples.at[sample].time_ns);
         const int64_t  time_ns = is_change ? f->changes.at[change].time_ns : f->samples.at[sample].time_ns;
         const uint32_t thread = is_change ? f->changes.at[change].thread : f->samples.at[sample].thread;
 
@@ -381,8 +429,8 @@ static bool write_all(writer *x)
     return true;
 }
 
-int hu_perf_packets_write(const hu_perf_files *files, hu_symbols *symbols, const hu_perf_packets_options *options,
-                          hu_pbw *w, hu_out *out, hu_error *err)
+int hu_perf_packets_write(const hu_perf_files *files, hu_symbols *symbols, const hu_perf_packets_options *options, hu_pbw *w,
+                          hu_out *out, hu_error *err)
 {
     hu_arena *arena = hu_arena_new();
     writer    x = {.f = files, .symbols = symbols, .o = options, .arena = arena, .w = w, .out = out};

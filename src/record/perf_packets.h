@@ -9,11 +9,11 @@
 #include "record/symbols.h"
 
 typedef struct {
-    uint32_t        sequence;           /* trusted_packet_sequence_id: nobody else's */
-    uint32_t        clock;              /* builtin clock of the times; 0: 3, MONOTONIC, which the file's snapshots map */
-    int64_t         shift_ns;           /* is added to all times */
-    int64_t         first_ns, end_ns;   /* what is written, CLOCK_MONOTONIC; end 0: all */
-    const uint32_t *pids;               /* of which processes; NULL: of all */
+    uint32_t        sequence;         /* trusted_packet_sequence_id: nobody else's */
+    uint32_t        clock;            /* builtin clock of the times; 0: 3, MONOTONIC, which the file's snapshots map */
+    int64_t         shift_ns;         /* is added to all times */
+    int64_t         first_ns, end_ns; /* what is written, CLOCK_MONOTONIC; end 0: all */
+    const uint32_t *pids;             /* of which processes; NULL: of all */
     size_t          n_pids;
 } hu_perf_packets_options;
 
@@ -22,7 +22,7 @@ typedef struct {
  * how many records the kernel lost.  `w` is working memory: what is in it is forgotten.  `symbols` may be NULL: then
  * functions are [module]+offset.  0 or HU_ENOMEM.
  */
-int hu_perf_packets_write(const hu_perf_files *files, hu_symbols *symbols, const hu_perf_packets_options *options,
-                          hu_pbw *w, hu_out *out, hu_error *err);
+int hu_perf_packets_write(const hu_perf_files *files, hu_symbols *symbols, const hu_perf_packets_options *options, hu_pbw *w,
+                          hu_out *out, hu_error *err);
 
 #endif

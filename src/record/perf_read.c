@@ -20,8 +20,17 @@
 enum { COMM_TEXT = 8, COMM_MOST = 64, TASK_BYTES = 24, BUILD_ID_MOST = 20 };
 
 /* PERF_RECORD_MMAP: pid, tid, start, length, offset, name.  MMAP2 has the file's identity and rights before the name. */
-enum { MAP_START = 8, MAP_LENGTH = 16, MAP_OFFSET = 24, MAP_NAME = 32, MAP2_IDENTITY = 32, MAP2_RIGHTS = 56, MAP2_NAME = 64,
-       RIGHT_TO_RUN = 4, PATH_MOST = 4096 };
+enum {
+    MAP_START = 8,
+    MAP_LENGTH = 16,
+    MAP_OFFSET = 24,
+    MAP_NAME = 32,
+    MAP2_IDENTITY = 32,
+    MAP2_RIGHTS = 56,
+    MAP2_NAME = 64,
+    RIGHT_TO_RUN = 4,
+    PATH_MOST = 4096
+};
 
 enum { SAMPLE_IP = 0, SAMPLE_CHAIN_COUNT = 32, SAMPLE_CHAIN = 40 };
 
@@ -56,11 +65,11 @@ static bool take_switch(reader *x, const hu_perf_record *r)
     uint32_t       thread;
 
     if (is_out && at != HU_MAP_NONE && x->out->threads.at[at].has_ended)
-        return true;                    /* its last one */
+        return true; /* its last one */
     thread = hu_perf_threads_find(x->out, r->pid, r->tid, r->time_ns);
     return thread != UINT32_MAX &&
            hu_perf_threads_change(x->out, thread, r->time_ns, r->cpu,
-                                  !is_out                                        ? HU_TASK_RUNNING
+                                  !is_out                                         ? HU_TASK_RUNNING
                                   : r->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? HU_TASK_RUNNABLE
                                                                                   : HU_TASK_SLEEPING);
 }
@@ -106,8 +115,11 @@ static bool take_map(reader *x, const hu_perf_record *r)
     const bool     is_new = r->type == PERF_RECORD_MMAP2;
     const hu_str   name = text_at(r, is_new ? MAP2_NAME : MAP_NAME, PATH_MOST);
     const uint64_t start = hu_load_u64(r->body + MAP_START), n = hu_load_u64(r->body + MAP_LENGTH);
-    hu_perf_module module = {.path = hu_intern_add(&x->out->texts, name), .kind = (uint8_t)hu_perf_stacks_kind(name),
-                             .start = start, .end = start + n, .offset = hu_load_u64(r->body + MAP_OFFSET)};
+    hu_perf_module module = {.path = hu_intern_add(&x->out->texts, name),
+                             .kind = (uint8_t)hu_perf_stacks_kind(name),
+                             .start = start,
+                             .end = start + n,
+                             .offset = hu_load_u64(r->body + MAP_OFFSET)};
     hu_perf_place  place = {.start = start, .end = module.end, .offset = module.offset};
 
     if (is_new && !(u32_at(r, MAP2_RIGHTS) & RIGHT_TO_RUN))
@@ -203,7 +215,7 @@ static bool take(reader *x, const hu_perf_record *r)
         x->out->last_loss_ns = r->time_ns;
         return true;
     default:
-        return true;                    /* throttling, and what newer kernels tell */
+        return true; /* throttling, and what newer kernels tell */
     }
 }
 

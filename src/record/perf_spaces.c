@@ -158,5 +158,5 @@ const hu_perf_place *hu_perf_spaces_find(const hu_perf_spaces *s, uint32_t pid, 
         return NULL;
     i = first_behind(&s->spaces.at[at], address);
     return i < s->spaces.at[at].places.n && s->spaces.at[at].places.at[i].start <= address ? &s->spaces.at[at].places.at[i]
-                                                                                            : NULL;
+                                                                                           : NULL;
 }

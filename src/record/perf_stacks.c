@@ -91,8 +91,8 @@ static uint32_t frame_of(hu_perf_stacks *s, uint32_t pid, uint64_t address)
 
     if (!p)
         return find_frame(s, s->unknown, address);
-    return find_frame(s, p->module, s->files->modules.at[p->module].kind == HU_MODULE_FILE ? address - p->start + p->offset
-                                                                                           : address);
+    return find_frame(s, p->module,
+                      s->files->modules.at[p->module].kind == HU_MODULE_FILE ? address - p->start + p->offset : address);
 }
 
 static uint32_t call(hu_perf_stacks *s, uint32_t caller, uint32_t frame)

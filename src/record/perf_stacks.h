@@ -10,7 +10,7 @@ typedef struct {
     hu_perf_files  *files;
     hu_perf_spaces *spaces;
     hu_map          module_of, frame_of, stack_of;
-    uint32_t        kernel, unknown;    /* modules */
+    uint32_t        kernel, unknown; /* modules */
 } hu_perf_stacks;
 
 bool hu_perf_stacks_init(hu_perf_stacks *s, hu_perf_files *files, hu_perf_spaces *spaces, hu_arena *arena);

@@ -20,22 +20,22 @@ enum { BUFFER_BYTES = 1 << 17 };
 
 typedef struct {
     uint32_t cpu;
-    uint64_t offset;                    /* in the file: of what follows the buffer */
+    uint64_t offset; /* in the file: of what follows the buffer */
     char    *buffer;
-    size_t   at, n;                     /* the current record begins at `at` */
+    size_t   at, n; /* the current record begins at `at` */
     bool     has_ended;
-    int64_t  time_ns;                   /* of the current record */
+    int64_t  time_ns; /* of the current record */
 } source;
 
 struct hu_perf_stream {
     hu_arena *arena;
     int       folder;
     HU_VEC(source) sources;
-    HU_VEC(uint32_t) heap;              /* sources that have a record; the earliest first */
+    HU_VEC(uint32_t) heap; /* sources that have a record; the earliest first */
     hu_perf_head head;
-    uint64_t  malformed;
-    int64_t   last_ns;
-    bool      must_move;                /* the first of the heap still stands on the record given last */
+    uint64_t     malformed;
+    int64_t      last_ns;
+    bool         must_move; /* the first of the heap still stands on the record given last */
 };
 
 /* ---- one file ---------------------------------------------------------------------------------------------------- */
@@ -77,7 +77,7 @@ static int64_t time_of(const struct perf_event_header *h, const char *p)
             return -1;
         at = offsetof(hu_perf_cut, time_ns);
     } else if (h->type == PERF_RECORD_SAMPLE) {
-        if (h->size < sizeof *h + 40)   /* ip, pid and tid, time, cpu, number of callers */
+        if (h->size < sizeof *h + 40) /* ip, pid and tid, time, cpu, number of callers */
             return -1;
         at = sizeof *h + 16;
     } else {
@@ -115,7 +115,7 @@ static bool look(hu_perf_stream *s, source *c)
                 c->has_ended = true;
                 return false;
             }
-            break;                      /* cut within a record */
+            break; /* cut within a record */
         }
         refill(s, c);
     }
@@ -185,11 +185,11 @@ static int find_files(hu_perf_stream *s, DIR *folder, hu_error *err)
 
     while (rc == 0 && s->sources.n < HU_PERF_CPUS_MAX && (entry = readdir(folder))) {
         const hu_str name = hu_str_of(entry->d_name);
-        const bool   has_leading = name.n > 6 && (name.p[5] < '1' || name.p[5] > '9');     /* else it counts twice */
+        const bool   has_leading = name.n > 6 && (name.p[5] < '1' || name.p[5] > '9'); /* else it counts twice */
         int64_t      cpu;
 
-        if (!has_leading && hu_str_starts(name, HU_STR("perf.")) &&
-            hu_parse_i64((hu_str){name.p + 5, name.n - 5}, &cpu) && cpu >= 0 && cpu < HU_PERF_CPUS_MAX)
+        if (!has_leading && hu_str_starts(name, HU_STR("perf.")) && hu_parse_i64((hu_str){name.p + 5, name.n - 5}, &cpu) &&
+            cpu >= 0 && cpu < HU_PERF_CPUS_MAX)
             rc = add_file(s, (uint32_t)cpu, err);
     }
     return rc;

@@ -8,12 +8,12 @@
 #include "record/perf_file.h"
 
 typedef struct {
-    uint32_t    type;                   /* PERF_RECORD_* or HU_PERF_RECORD_CUT */
+    uint32_t    type; /* PERF_RECORD_* or HU_PERF_RECORD_CUT */
     uint16_t    misc;
-    uint32_t    cpu;                    /* of the file */
-    uint32_t    pid, tid;               /* who ran when it was written */
-    int64_t     time_ns;                /* never less than that of the record before */
-    const char *body;                   /* what lies between the header and the trailer; of a sample: all */
+    uint32_t    cpu;      /* of the file */
+    uint32_t    pid, tid; /* who ran when it was written */
+    int64_t     time_ns;  /* never less than that of the record before */
+    const char *body;     /* what lies between the header and the trailer; of a sample: all */
     size_t      n;
 } hu_perf_record;
 

@@ -37,7 +37,7 @@ static void close_state(const hu_perf_files *f, hu_perf_thread *t, int64_t time_
 
 bool hu_perf_threads_change(hu_perf_files *f, uint32_t thread, int64_t time_ns, uint32_t cpu, hu_task_state state)
 {
-    hu_perf_thread *t = &f->threads.at[thread];
+    hu_perf_thread      *t = &f->threads.at[thread];
     const hu_perf_change change = {.time_ns = time_ns, .thread = thread, .cpu = (uint16_t)cpu, .state = (uint8_t)state};
 
     if (t->has_ended || (t->is_known && t->state == (uint8_t)state && t->since_ns > f->last_loss_ns))

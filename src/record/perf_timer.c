@@ -25,7 +25,7 @@ typedef struct {
     hu_perf_files  *out;
     hu_arena       *scratch;
     hu_clock_map   *clock;
-    int64_t         shift_ns;           /* CLOCK_MONOTONIC = the map's time + this */
+    int64_t         shift_ns; /* CLOCK_MONOTONIC = the map's time + this */
 } reader;
 
 /* ---- /proc/PID/maps ---------------------------------------------------------------------------------------------- */
@@ -74,7 +74,9 @@ static bool take_line(reader *x, uint32_t pid, hu_str line)
     if (line.n > PATH_MOST)
         line.n = PATH_MOST;
     module = (hu_perf_module){.path = hu_intern_add(&x->out->texts, line.n ? line : HU_STR("//anon")),
-                              .kind = (uint8_t)hu_perf_stacks_kind(line), .start = place.start, .end = place.end,
+                              .kind = (uint8_t)hu_perf_stacks_kind(line),
+                              .start = place.start,
+                              .end = place.end,
                               .offset = place.offset};
     module.pid = module.kind == HU_MODULE_JIT ? pid : 0;
     if (module.path == UINT32_MAX)

@@ -11,6 +11,7 @@
 #include "record/os_calls.h"
 #include "record/payload.h"
 
+/* clang-format off */
 enum {
     CLEAR_BYTES = 8 << 20,
     PACKET = 1,                                                                     /* of Trace */
@@ -26,6 +27,7 @@ enum {
     I_CATEGORY = 1, I_NAME = 2, I_ARG = 3, I_TEXT = 29, IID = 1, TEXT = 2,          /* of InternedData, and in it */
     D_UUID = 1, D_NAME = 2, D_PARENT = 5, D_MERGE = 15, BY_NAME = 1, NO_MERGE = 2,  /* of TrackDescriptor */
 };
+/* clang-format on */
 
 enum { AS_NAME, AS_ARG, AS_TEXT };
 
@@ -297,7 +299,7 @@ static bool add_class(hu_pf *p, hu_pf_event *e, const hu_record *more)
 static void add_more(hu_pf *p, hu_pf_event *e, const hu_record *m)
 {
     static const hu_pf_value types[] = {
-        [HU_MORE_INT] = HU_PF_INT, [HU_MORE_UINT] = HU_PF_UINT, [HU_MORE_DOUBLE] = HU_PF_DOUBLE,
+        [HU_MORE_INT] = HU_PF_INT,      [HU_MORE_UINT] = HU_PF_UINT,   [HU_MORE_DOUBLE] = HU_PF_DOUBLE,
         [HU_MORE_TEXT] = HU_PF_TEXT_ID, [HU_MORE_HEX] = HU_PF_POINTER, [HU_MORE_ADDRESS] = HU_PF_POINTER,
     };
     hu_pf_note *n;
@@ -339,7 +341,7 @@ static hu_str keep(hu_pf *p, hu_str text)
 static void take_value(void *context, const hu_payload_value *v)
 {
     static const hu_pf_value types[] = {
-        [HU_VALUE_INT] = HU_PF_INT, [HU_VALUE_UINT] = HU_PF_UINT, [HU_VALUE_DOUBLE] = HU_PF_DOUBLE,
+        [HU_VALUE_INT] = HU_PF_INT,         [HU_VALUE_UINT] = HU_PF_UINT, [HU_VALUE_DOUBLE] = HU_PF_DOUBLE,
         [HU_VALUE_ADDRESS] = HU_PF_POINTER, [HU_VALUE_TEXT] = HU_PF_TEXT,
     };
     const payload *to = context;
@@ -364,7 +366,7 @@ static uint32_t add_payload(hu_pf *p, hu_pf_event *e, const hu_record *more, uin
 
         if (n + part > sizeof bytes)
             continue;
-        memcpy(bytes + n, &more[i].a, part);        /* a and b are neighbours */
+        memcpy(bytes + n, &more[i].a, part); /* a and b are neighbours */
         n += part;
     }
     if (more->a <= UINT32_MAX)

@@ -15,6 +15,7 @@
 #include "record/ring_read.h"
 
 /* What we call things: names of events, of their arguments, and texts as values. */
+/* clang-format off */
 #define HU_PF_WORDS(W)                                                                                                 \
     W(UNNAMED, "(name lost)") W(LOST, "lost records") W(FORK, "fork") W(EXEC, "exec") W(STARTED, "process started")     \
     W(PAUSED, "recording paused") W(RESUMED, "recording resumed") W(DOMAIN, "domain") W(COLOR, "color")                 \
@@ -25,9 +26,10 @@
 #define HU_PF_CATEGORIES(C)                                                                                            \
     C(USER, "user_annotation") C(OS_CALL, "os_call") C(MPI, "mpi") C(LOST, "lost") C(PROCESS, "process")                \
     C(RECORDER, "recorder")
+/* clang-format on */
 
 enum {
-    HU_PF_OWN = 1 << 16,                /* iids of our own words begin here */
+    HU_PF_OWN = 1 << 16, /* iids of our own words begin here */
     HU_PF_OS_CALL_NAMES = HU_PF_OWN + 256,
     HU_PF_MPI_NAMES = HU_PF_OWN + 512,
     HU_PF_OWN_MOST = 1024,
@@ -37,14 +39,14 @@ typedef enum {
 #define W(id, text) HU_PF_##id,
     HU_PF_WORDS(W)
 #undef W
-    HU_PF_WORD_COUNT
+        HU_PF_WORD_COUNT
 } hu_pf_word;
 
 typedef enum {
 #define C(id, text) HU_PF_OF_##id,
     HU_PF_CATEGORIES(C)
 #undef C
-    HU_PF_OF_NONE,
+        HU_PF_OF_NONE,
 } hu_pf_category;
 
 typedef enum { HU_PF_BEGIN = 1, HU_PF_END, HU_PF_INSTANT, HU_PF_COUNTER } hu_pf_type;
@@ -53,10 +55,10 @@ typedef enum { HU_PF_INT, HU_PF_UINT, HU_PF_DOUBLE, HU_PF_BOOL, HU_PF_POINTER, H
 
 /* An argument; names and texts by their iid. */
 typedef struct {
-    uint32_t    name;                   /* 0: name_text */
+    uint32_t    name; /* 0: name_text */
     hu_str      name_text;
     hu_pf_value type;
-    int64_t     whole;                  /* also an iid, also a pointer */
+    int64_t     whole; /* also an iid, also a pointer */
     double      real;
     hu_str      text;
 } hu_pf_note;
@@ -67,82 +69,82 @@ typedef struct {
     hu_pf_type     type;
     hu_pf_category category;
     int64_t        ns;
-    uint32_t       name;                /* iid; 0: `text` */
+    uint32_t       name; /* iid; 0: `text` */
     hu_str         text;
-    uint64_t       track;               /* 0: of the sequence */
+    uint64_t       track; /* 0: of the sequence */
     double         counter;
-    uint64_t       flow, flow_end;      /* 0: none */
-    size_t         n_notes;             /* hu_pf.notes: one event is made at a time */
+    uint64_t       flow, flow_end; /* 0: none */
+    size_t         n_notes;        /* hu_pf.notes: one event is made at a time */
 } hu_pf_event;
 
 /* One writer of packets. */
 typedef struct {
     uint32_t id, generation;
-    uint64_t track;                     /* of its events */
-    uint64_t written;                   /* since its state was declared */
+    uint64_t track;   /* of its events */
+    uint64_t written; /* since its state was declared */
     bool     is_begun;
 } hu_pf_sequence;
 
 /* What became of the records: for the attributes at the end of the file. */
 typedef struct {
-    uint64_t events, orphans;           /* written; ends of nothing, which are not */
-    uint64_t unfinished;                /* that we ended */
-    uint64_t placed;                    /* lost records whose time and thread is known */
-    uint64_t early;                     /* before the beginning of the file, and drawn there */
+    uint64_t       events, orphans; /* written; ends of nothing, which are not */
+    uint64_t       unfinished;      /* that we ended */
+    uint64_t       placed;          /* lost records whose time and thread is known */
+    uint64_t       early;           /* before the beginning of the file, and drawn there */
     hu_ring_damage damage;
 } hu_pf_tally;
 
 /* One end of a range that any thread may end. */
 typedef struct {
     hu_record record;
-    uint64_t  order;                    /* in which it was read */
+    uint64_t  order; /* in which it was read */
     uint32_t  tid, more, n_more;
 } hu_pf_range;
 
 typedef struct {
     hu_out       *out;
-    hu_arena     *arena;                /* of the file */
+    hu_arena     *arena; /* of the file */
     hu_pbw        w;
     hu_clock_map *clock;
-    int64_t       base_ns;              /* times are written as distances from here */
+    int64_t       base_ns; /* times are written as distances from here */
     uint32_t      last_sequence, generation;
     uint64_t      last_uuid;
     hu_pf_tally   tally;
     hu_pf_note    notes[HU_PF_NOTES_MOST];
-    char          payload[8192];        /* names and texts of structured values of the event at hand */
+    char          payload[8192]; /* names and texts of structured values of the event at hand */
     size_t        payload_n;
 
     /* of the process at hand */
     hu_arena     *scratch;
     hu_ring_file *ring;
     uint64_t      process_track, process_id;
-    int64_t       last_ns;              /* of it, or of its death where that was seen */
-    uint32_t      n_ids;                /* of texts */
-    uint32_t     *stamps[3];            /* by use and iid: the generation of the sequence that declared it */
+    int64_t       last_ns;   /* of it, or of its death where that was seen */
+    uint32_t      n_ids;     /* of texts */
+    uint32_t     *stamps[3]; /* by use and iid: the generation of the sequence that declared it */
     uint32_t      category_stamp[HU_PF_OF_NONE];
-    hu_map        counters;             /* text -> place of its track */
+    hu_map        counters; /* text -> place of its track */
     HU_VEC(uint64_t) counter_tracks;
-    HU_VEC(hu_pf_range) ranges;         /* beginnings and ends that any thread may write */
-    HU_VEC(hu_record) range_more;       /* what belongs to them */
+    HU_VEC(hu_pf_range) ranges;   /* beginnings and ends that any thread may write */
+    HU_VEC(hu_record) range_more; /* what belongs to them */
 
     /* The number of the arrow from a fork or exec to what it made; 0: that is not in the file. */
-    uint64_t    (*flow_to)(const void *flows, uint64_t process, const hu_record *r);
-    const void   *flows;
+    uint64_t (*flow_to)(const void *flows, uint64_t process, const hu_record *r);
+    const void *flows;
 } hu_pf;
 
 /* pf.c: packets.  Running out of memory is remembered in w; the caller asks once. */
-void hu_pf_begin_sequence(hu_pf *p, uint64_t track, hu_pf_sequence *out);
-void hu_pf_declare(hu_pf *p, hu_pf_sequence *s);               /* what it declared so far counts no more */
-void hu_pf_write(hu_pf *p, hu_pf_sequence *s, hu_pf_event *e);
-hu_pf_note *hu_pf_add(hu_pf *p, hu_pf_event *e, uint32_t name, hu_pf_value type);   /* when full, the last one gives way */
-void hu_pf_add_more(hu_pf *p, hu_pf_event *e, const hu_ring_event *from);
-void hu_pf_add_text(hu_pf *p, hu_pf_event *e, hu_pf_word name, uint64_t id);            /* nothing when there is none */
-void hu_pf_add_range(hu_pf *p, hu_pf_event *e, const hu_ring_event *from, char color[8]);   /* color: room for its text */
+void        hu_pf_begin_sequence(hu_pf *p, uint64_t track, hu_pf_sequence *out);
+void        hu_pf_declare(hu_pf *p, hu_pf_sequence *s); /* what it declared so far counts no more */
+void        hu_pf_write(hu_pf *p, hu_pf_sequence *s, hu_pf_event *e);
+hu_pf_note *hu_pf_add(hu_pf *p, hu_pf_event *e, uint32_t name, hu_pf_value type); /* when full, the last one gives way */
+void        hu_pf_add_more(hu_pf *p, hu_pf_event *e, const hu_ring_event *from);
+void        hu_pf_add_text(hu_pf *p, hu_pf_event *e, hu_pf_word name, uint64_t id);          /* nothing when there is none */
+void    hu_pf_add_range(hu_pf *p, hu_pf_event *e, const hu_ring_event *from, char color[8]); /* color: room for its text */
 int64_t hu_pf_ns(hu_pf *p, uint64_t ticks);
-size_t hu_pf_open(hu_pf *p, const hu_pf_sequence *s);           /* a packet of the sequence, or of none */
-void hu_pf_close(hu_pf *p, hu_pf_sequence *s, size_t open);
+size_t  hu_pf_open(hu_pf *p, const hu_pf_sequence *s); /* a packet of the sequence, or of none */
+void    hu_pf_close(hu_pf *p, hu_pf_sequence *s, size_t open);
 /* A row below another; `merges`: with those of the same name. */
-void hu_pf_row(hu_pf *p, hu_pf_sequence *s, uint64_t track, uint64_t parent, hu_str name, bool merges);
+void   hu_pf_row(hu_pf *p, hu_pf_sequence *s, uint64_t track, uint64_t parent, hu_str name, bool merges);
 hu_str hu_pf_iid_text(const hu_pf *p, uint32_t iid);
 
 /* pf_ranges.c: ranges that another thread may end.  False: no memory. */

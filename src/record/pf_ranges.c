@@ -10,8 +10,8 @@
 
 bool hu_pf_ranges_take(hu_pf *p, const hu_ring_event *e, uint32_t tid)
 {
-    const hu_pf_range range = {.record = *e->record, .order = p->ranges.n, .tid = tid, .more = (uint32_t)p->range_more.n,
-                               .n_more = e->n_more};
+    const hu_pf_range range = {
+        .record = *e->record, .order = p->ranges.n, .tid = tid, .more = (uint32_t)p->range_more.n, .n_more = e->n_more};
 
     for (uint32_t i = 0; i < e->n_more; i++)
         if (!hu_vec_push(p->scratch, &p->range_more, e->more[i]))
@@ -27,7 +27,7 @@ static int by_handle(const void *a, const void *b)
         return x->record.b < y->record.b ? -1 : 1;
     if (x->record.time != y->record.time)
         return x->record.time < y->record.time ? -1 : 1;
-    if (x->record.type != y->record.type)       /* a beginning before an end of the same tick */
+    if (x->record.type != y->record.type) /* a beginning before an end of the same tick */
         return x->record.type == HU_RECORD_START ? -1 : 1;
     return x->order < y->order ? -1 : x->order > y->order;
 }

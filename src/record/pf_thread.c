@@ -11,34 +11,36 @@
 #include "record/os_calls.h"
 #include "record/pf.h"
 
+/* clang-format off */
 enum {
     STEP_KEY = 1 << 16,                 /* behind all domains */
     DESCRIPTOR = 60, D_UUID = 1, D_THREAD = 4, D_PARENT = 5, D_COUNTER = 8, D_NAME = 2, T_PID = 1, T_TID = 2, T_NAME = 5,
 };
+/* clang-format on */
 
 /* Ranges that nest among themselves: a domain, or the steps. */
 typedef struct {
     uint32_t key;
     uint32_t n_open;
-    uint32_t top;                       /* 1 + the youngest open one in `open`; 0: none */
+    uint32_t top; /* 1 + the youngest open one in `open`; 0: none */
     bool     crosses;
-    uint64_t track;                     /* its own row; 0: the thread's */
+    uint64_t track; /* its own row; 0: the thread's */
 } lane;
 
 typedef struct {
-    uint32_t below;                     /* 1 + the next older one of its lane; 0: none */
+    uint32_t below; /* 1 + the next older one of its lane; 0: none */
     uint32_t lane;
     bool     has_ended;
 } open_range;
 
 typedef struct {
-    hu_pf         *p;
-    hu_pf_sequence s;
+    hu_pf                *p;
+    hu_pf_sequence        s;
     const hu_ring_thread *thread;
-    uint64_t       track;
-    hu_arena      *arena;
-    hu_map         lane_of;
-    HU_VEC(lane)   lanes;
+    uint64_t              track;
+    hu_arena             *arena;
+    hu_map                lane_of;
+    HU_VEC(lane) lanes;
     HU_VEC(open_range) open;
 } work;
 
@@ -142,7 +144,7 @@ static void make_rows(work *w)
             continue;
         l->track = ++w->p->last_uuid;
         hu_pf_row(w->p, &w->s, l->track, w->track,
-                  l->key == STEP_KEY                  ? HU_STR("steps")
+                  l->key == STEP_KEY                   ? HU_STR("steps")
                   : hu_ring_text(w->p->ring, l->key).n ? hu_ring_text(w->p->ring, l->key)
                                                        : HU_STR("ranges"),
                   false);
@@ -198,9 +200,9 @@ static bool end(work *w, uint32_t key, uint64_t ticks, const hu_ring_event *from
 
 static bool step(work *w, const hu_ring_event *from)
 {
-    char        text[16 + HU_NUMBER_BYTES] = "ProfilerStep#";
-    hu_pf_event e = event_of(w, HU_PF_BEGIN, HU_PF_OF_USER, from->record->time, 0);
-    lane       *l = find_lane(w, STEP_KEY);
+    char                text[16 + HU_NUMBER_BYTES] = "ProfilerStep#";
+    hu_pf_event         e = event_of(w, HU_PF_BEGIN, HU_PF_OF_USER, from->record->time, 0);
+    lane               *l = find_lane(w, STEP_KEY);
     const hu_ring_event nothing = {from->record, NULL, 0};
 
     if (!l || (l->n_open && !end(w, STEP_KEY, from->record->time, &nothing)))
@@ -226,12 +228,12 @@ static void mark(work *w, const hu_ring_event *from)
 static bool moves_bytes(uint32_t call, hu_os_class class)
 {
     static const bool never[HU_OS_CALL_COUNT] = {
-        [HU_OS_CALL_fflush] = true, [HU_OS_CALL_fclose] = true, [HU_OS_CALL_connect] = true, [HU_OS_CALL_accept] = true,
-        [HU_OS_CALL_accept4] = true, [HU_OS_CALL_getaddrinfo] = true,
+        [HU_OS_CALL_fflush] = true, [HU_OS_CALL_fclose] = true,  [HU_OS_CALL_connect] = true,
+        [HU_OS_CALL_accept] = true, [HU_OS_CALL_accept4] = true, [HU_OS_CALL_getaddrinfo] = true,
     };
 
-    return !never[call] && (class == HU_OS_FILE_READ || class == HU_OS_FILE_WRITE || class == HU_OS_NETWORK ||
-                            class == HU_OS_PIPE);
+    return !never[call] &&
+           (class == HU_OS_FILE_READ || class == HU_OS_FILE_WRITE || class == HU_OS_NETWORK || class == HU_OS_PIPE);
 }
 
 static hu_os_class class_of(uint32_t call)
@@ -332,9 +334,9 @@ static bool counter(work *w, const hu_ring_event *from)
 
 static void lost(work *w, const hu_record *r)
 {
-    static const char *const reasons[HU_LOSS_REASONS] = {"no free block", "disk full", "in a signal handler",
+    static const char *const reasons[HU_LOSS_REASONS] = {"no free block",       "disk full",   "in a signal handler",
                                                          "table of texts full", "overwritten", "size limit"};
-    hu_pf_event e = event_of(w, HU_PF_INSTANT, HU_PF_OF_LOST, r->b, HU_PF_OWN + HU_PF_LOST);
+    hu_pf_event              e = event_of(w, HU_PF_INSTANT, HU_PF_OF_LOST, r->b, HU_PF_OWN + HU_PF_LOST);
 
     hu_pf_add(w->p, &e, HU_PF_OWN + HU_PF_COUNT, HU_PF_INT)->whole = (int64_t)r->a;
     if (r->aux < HU_LOSS_REASONS)
@@ -346,8 +348,7 @@ static void lost(work *w, const hu_record *r)
 static void family(work *w, const hu_record *r)
 {
     const bool  is_fork = r->type == HU_RECORD_FORK;
-    hu_pf_event e = event_of(w, HU_PF_INSTANT, HU_PF_OF_PROCESS, r->time,
-                             HU_PF_OWN + (is_fork ? HU_PF_FORK : HU_PF_EXEC));
+    hu_pf_event e = event_of(w, HU_PF_INSTANT, HU_PF_OF_PROCESS, r->time, HU_PF_OWN + (is_fork ? HU_PF_FORK : HU_PF_EXEC));
 
     if (is_fork)
         hu_pf_add(w->p, &e, HU_PF_OWN + HU_PF_CHILD, HU_PF_INT)->whole = (int64_t)r->a;
@@ -404,7 +405,7 @@ static bool convert(work *w, const hu_ring_event *e)
         hu_pf_write(w->p, &w->s, &instant);
         return true;
     case HU_RECORD_SAMPLE:
-        return true;                    /* perf_timer.c */
+        return true; /* perf_timer.c */
     case HU_RECORD_PAYLOAD:
     case HU_RECORD_NONE:
     case HU_RECORD_MORE:
@@ -419,8 +420,8 @@ static bool convert(work *w, const hu_ring_event *e)
 
 static void end_one(work *w, uint64_t track)
 {
-    hu_pf_event over = {.type = HU_PF_END, .category = HU_PF_OF_NONE, .ns = w->p->last_ns, .track = track,
-                        .text = HU_STR("")};
+    hu_pf_event over = {
+        .type = HU_PF_END, .category = HU_PF_OF_NONE, .ns = w->p->last_ns, .track = track, .text = HU_STR("")};
 
     hu_pf_add(w->p, &over, HU_PF_OWN + HU_PF_UNFINISHED, HU_PF_BOOL)->whole = 1;
     hu_pf_write(w->p, &w->s, &over);
@@ -469,8 +470,8 @@ static bool write_all(work *w)
 
 int hu_pf_thread(hu_pf *p, const hu_ring_thread *thread, hu_error *err)
 {
-    hu_arena *arena = hu_arena_new();
-    work      w = {.p = p, .thread = thread, .arena = arena};
+    hu_arena  *arena = hu_arena_new();
+    work       w = {.p = p, .thread = thread, .arena = arena};
     const bool ok = arena && hu_map_init(&w.lane_of, arena, 0) && write_all(&w);
 
     hu_arena_free(arena);

@@ -39,21 +39,38 @@ static bool runs(const hu_ring_head *h)
     snprintf(link, sizeof link, "/proc/%u/exe", h->pid);
     n = readlink(link, program, sizeof program - 1);
     if (n < 0)
-        return errno == EACCES;         /* somebody's: better not believed to be dead */
+        return errno == EACCES; /* somebody's: better not believed to be dead */
     program[n] = '\0';
     return strncmp(program, h->program, sizeof h->program - 1) == 0;
 }
 
 static bool add_process(const char *path, const hu_ring_head *h, hu_arena *arena, hu_process_image *out)
 {
-    *out = (hu_process_image){
-        .path = copy_text(arena, path), .pid = h->pid, .ppid = h->ppid, .doors = h->doors, .clock = h->clock,
-        .started = h->started, .exited = h->exited, .state = h->state, .rank = h->rank, .local_rank = h->local_rank,
-        .world_size = h->world_size, .node = h->node, .is_forked = h->forked != 0, .is_alive = runs(h),
-        .first_lost = h->first_lost, .last_lost = h->last_lost, .begin = h->begin, .end = h->end,
-        .name = copy_text(arena, h->name), .program = copy_text(arena, h->program), .job_id = copy_text(arena, h->job_id),
-        .rank_source = copy_text(arena, h->rank_source), .parent = UINT32_MAX, .owner = NOBODY,
-        .command = hu_arena_copy(arena, (hu_str){h->command, h->command_bytes})};
+    *out = (hu_process_image){.path = copy_text(arena, path),
+                              .pid = h->pid,
+                              .ppid = h->ppid,
+                              .doors = h->doors,
+                              .clock = h->clock,
+                              .started = h->started,
+                              .exited = h->exited,
+                              .state = h->state,
+                              .rank = h->rank,
+                              .local_rank = h->local_rank,
+                              .world_size = h->world_size,
+                              .node = h->node,
+                              .is_forked = h->forked != 0,
+                              .is_alive = runs(h),
+                              .first_lost = h->first_lost,
+                              .last_lost = h->last_lost,
+                              .begin = h->begin,
+                              .end = h->end,
+                              .name = copy_text(arena, h->name),
+                              .program = copy_text(arena, h->program),
+                              .job_id = copy_text(arena, h->job_id),
+                              .rank_source = copy_text(arena, h->rank_source),
+                              .parent = UINT32_MAX,
+                              .owner = NOBODY,
+                              .command = hu_arena_copy(arena, (hu_str){h->command, h->command_bytes})};
     memcpy(out->lost, h->lost, sizeof out->lost);
     if (out->rank < 0 || out->rank >= MOST_RANKS || (out->world_size > 0 && out->rank >= out->world_size))
         out->rank = NOBODY;
@@ -243,7 +260,7 @@ uint32_t hu_processes_child(const hu_process_list *l, uint32_t pid, uint64_t tic
 {
     size_t low = 0, high = l->n;
 
-    while (low < high) {                /* the first that began at this time or later */
+    while (low < high) { /* the first that began at this time or later */
         const size_t mid = low + (high - low) / 2;
 
         if (l->at[mid].started < ticks)
@@ -251,7 +268,7 @@ uint32_t hu_processes_child(const hu_process_list *l, uint32_t pid, uint64_t tic
         else
             high = mid;
     }
-    for (size_t i = low; i < l->n && i < low + 4096; i++)       /* what a fork makes may be far behind, or never there */
+    for (size_t i = low; i < l->n && i < low + 4096; i++) /* what a fork makes may be far behind, or never there */
         if (l->at[i].pid == pid && (is_fork ? l->at[i].ppid == parent_pid : !l->at[i].is_forked))
             return (uint32_t)i;
     return UINT32_MAX;

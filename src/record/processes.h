@@ -9,32 +9,32 @@
 #include "record/format.h"
 
 typedef struct {
-    hu_str   path;                      /* of its ring file, '\0' behind it */
-    uint32_t pid, ppid, doors, clock;
-    uint64_t started, exited;           /* ticks; exited 0: it was killed, or runs */
-    uint32_t state;                     /* hu_process_state */
-    int32_t  rank, local_rank, world_size, node;        /* of its environment; -1: not known */
-    bool     is_forked, is_alive;       /* is_alive: a process of this number, and this program, runs */
-    uint64_t lost[HU_LOSS_REASONS], first_lost, last_lost;
+    hu_str            path; /* of its ring file, '\0' behind it */
+    uint32_t          pid, ppid, doors, clock;
+    uint64_t          started, exited;                    /* ticks; exited 0: it was killed, or runs */
+    uint32_t          state;                              /* hu_process_state */
+    int32_t           rank, local_rank, world_size, node; /* of its environment; -1: not known */
+    bool              is_forked, is_alive;                /* is_alive: a process of this number, and this program, runs */
+    uint64_t          lost[HU_LOSS_REASONS], first_lost, last_lost;
     hu_clock_snapshot begin, end;
-    hu_str   name, program, job_id, rank_source, command;       /* command: arguments, each ended by '\0' */
-    uint32_t parent;                    /* the image that made it, by fork or exec; UINT32_MAX: none of this session */
-    int32_t  owner;                     /* the rank whose file it belongs to; -1: of none, or of several */
+    hu_str            name, program, job_id, rank_source, command; /* command: arguments, each ended by '\0' */
+    uint32_t          parent; /* the image that made it, by fork or exec; UINT32_MAX: none of this session */
+    int32_t           owner;  /* the rank whose file it belongs to; -1: of none, or of several */
 } hu_process_image;
 
 typedef struct {
-    hu_str            path;             /* of the session */
-    hu_control        control;          /* has_control: as it was when it was read */
-    bool              has_control;
-    hu_process_image *at;               /* by beginning */
-    size_t            n;
-    int32_t           world_size;       /* the largest that a process knows; -1 none does */
-    bool              has_ranks;
-    hu_clock_map      clock;
-    hu_clock_snapshot *snapshots;       /* all of them, by ticks; the map has sorted them */
-    size_t            n_snapshots;
-    size_t            unreadable;       /* ring files that are none */
-    char              first_unreadable[512];
+    hu_str             path;    /* of the session */
+    hu_control         control; /* has_control: as it was when it was read */
+    bool               has_control;
+    hu_process_image  *at; /* by beginning */
+    size_t             n;
+    int32_t            world_size; /* the largest that a process knows; -1 none does */
+    bool               has_ranks;
+    hu_clock_map       clock;
+    hu_clock_snapshot *snapshots; /* all of them, by ticks; the map has sorted them */
+    size_t             n_snapshots;
+    size_t             unreadable; /* ring files that are none */
+    char               first_unreadable[512];
 } hu_process_list;
 
 /* Reads the heads of all rings of a session, its control page and its clocks.  0 also when there is no ring. */

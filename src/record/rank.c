@@ -18,10 +18,11 @@
 /* Names of variables; NULL where a launcher has none.  A set is complete when `rank` and all of `needs` are there. */
 typedef struct {
     const char *launcher;
-    const char *needs[3], *any[2];      /* all of these; and one of these when there are any */
+    const char *needs[3], *any[2]; /* all of these; and one of these when there are any */
     const char *rank, *local_rank, *world_size, *local_size, *node, *nodes, *restart;
 } rank_set;
 
+/* clang-format off */
 static const rank_set sets[] = {
     {"explicit", {0}, {0}, "HOLDUP_RANK", "HOLDUP_LOCAL_RANK", "HOLDUP_WORLD_SIZE", NULL, NULL, NULL, NULL},
     {"torchrun", {"LOCAL_RANK", "WORLD_SIZE"}, {"TORCHELASTIC_RUN_ID", "LOCAL_WORLD_SIZE"}, "RANK", "LOCAL_RANK",
@@ -43,19 +44,20 @@ static const rank_set sets[] = {
     {"environment", {"LOCAL_RANK", "WORLD_SIZE"}, {0}, "RANK", "LOCAL_RANK", "WORLD_SIZE", NULL, "NODE_RANK", NULL, NULL},
     {"Kubernetes", {0}, {0}, "JOB_COMPLETION_INDEX", NULL, NULL, NULL, NULL, NULL, NULL},
 };
+/* clang-format on */
 
 /* Numbers of machines that stand beside a set without being a part of it, or alone: in this order. */
 static const struct {
-    const char *node, *nodes, *absent;          /* `absent` must not be set: then it would number processes */
+    const char *node, *nodes, *absent; /* `absent` must not be set: then it would number processes */
 } machines[] = {
-    {"PET_NODE_RANK", "PET_NNODES", NULL},      /* a PyTorchJob of which torchrun makes processes */
+    {"PET_NODE_RANK", "PET_NNODES", NULL}, /* a PyTorchJob of which torchrun makes processes */
     {"SLURM_NODEID", "SLURM_STEP_NUM_NODES", NULL},
     {"SLURM_NODEID", "SLURM_JOB_NUM_NODES", NULL},
     {"RANK", "WORLD_SIZE", "LOCAL_RANK"},
 };
 
 static const char *const job_ids[] = {
-    "HOLDUP_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "TORCHELASTIC_RUN_ID", "PMIX_NAMESPACE",
+    "HOLDUP_JOB_ID",           "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "TORCHELASTIC_RUN_ID", "PMIX_NAMESPACE",
     "OMPI_MCA_ess_base_jobid",
 };
 
@@ -149,7 +151,7 @@ static void take_set(char *const *environment, const rank_set *s, hu_rank *out)
     out->restart = number(environment, s->restart);
     if (strcmp(s->launcher, "SLURM") == 0)
         slurm_details(environment, out);
-    if (out->world_size == 0 || out->rank >= out->world_size)       /* somebody's leftovers */
+    if (out->world_size == 0 || out->rank >= out->world_size) /* somebody's leftovers */
         out->world_size = HU_RANK_UNKNOWN;
     append(out->source, sizeof out->source, s->launcher);
     append(out->source, sizeof out->source, ": ");
@@ -181,7 +183,7 @@ static void detect_job(char *const *environment, hu_rank *out)
 
         if (i == 1 && slurm_job(environment, out))
             return;
-        if (value && strcmp(value, "none") != 0) {                  /* torchrun's default id */
+        if (value && strcmp(value, "none") != 0) { /* torchrun's default id */
             append(out->job_id, sizeof out->job_id, value);
             return;
         }

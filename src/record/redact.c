@@ -7,6 +7,7 @@
 #include <string.h>
 
 /* Beginnings of names, in groups; one that ends with '=' is the whole name. */
+/* clang-format off */
 static const char *const kept[] = {
     "HOLDUP_", "RANK=", "LOCAL_RANK=", "WORLD_SIZE=", "LOCAL_WORLD_SIZE=", "GROUP_RANK=", "ROLE_RANK=", "NODE_RANK=",
     "MASTER_ADDR=", "MASTER_PORT=", "TORCHELASTIC_RE", "TORCHELASTIC_RUN_ID=", "CROSS_RANK=", "CROSS_SIZE=", "LOCAL_SIZE=",
@@ -21,11 +22,12 @@ static const char *const kept[] = {
     "DS_ACCELERATOR=", "ACCELERATE_", "PYTHONHASHSEED=", "PYTHONUNBUFFERED=", "PYTHONMALLOC=", "MALLOC_", "GLIBC_TUNABLES=",
     "LD_PRELOAD=", "CONDA_DEFAULT_ENV=", "LC_ALL=", "LANG=", "TZ=",
 };
+/* clang-format on */
 
 /* Words in names of secrets, in capitals.  Those of three letters must stand alone: MONKEY is no KEY. */
-static const char *const secrets[] = {"TOKEN", "SECRET", "PASS", "PASSWD", "PASSWORD", "PASSPHRASE", "CREDENTIAL",
-                                      "CREDENTIALS", "APIKEY", "KEY", "KEYS", "AUTH", "COOKIE", "PRIVATE", "SIGNATURE",
-                                      "PWD", "BEARER", "DSN", "WEBHOOK"};
+static const char *const secrets[] = {"TOKEN",       "SECRET", "PASS",   "PASSWD", "PASSWORD", "PASSPHRASE", "CREDENTIAL",
+                                      "CREDENTIALS", "APIKEY", "KEY",    "KEYS",   "AUTH",     "COOKIE",     "PRIVATE",
+                                      "SIGNATURE",   "PWD",    "BEARER", "DSN",    "WEBHOOK"};
 
 static char upper(char c)
 {
@@ -64,7 +66,7 @@ static bool is_secret_word(const char *p, size_t n)
             if (equals(p + i, m, secrets[k]))
                 return true;
     }
-    return (n > 5 && equals(p + n - 5, 5, "TOKEN")) || (n > 6 && equals(p + n - 3, 3, "KEY"));      /* ACCESSKEY */
+    return (n > 5 && equals(p + n - 5, 5, "TOKEN")) || (n > 6 && equals(p + n - 3, 3, "KEY")); /* ACCESSKEY */
 }
 
 bool hu_redact_is_secret(hu_str name)

@@ -162,7 +162,7 @@ int hu_registry_list(hu_arena *arena, hu_registry_entry **out, size_t *n, hu_err
         if (look(folder, e->d_name, &list.at[list.n]))
             list.n++;
         else
-            unlinkat(folder, e->d_name, 0);     /* of a session that is gone, or old */
+            unlinkat(folder, e->d_name, 0); /* of a session that is gone, or old */
     }
     closedir(d);
     if (list.n)

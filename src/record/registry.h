@@ -13,9 +13,9 @@ enum { HU_REGISTRY_NAME_BYTES = 64 };
 
 typedef struct {
     char       name[HU_REGISTRY_NAME_BYTES];
-    char       path[HU_SESSION_PATH_MAX];       /* of its directory; "": it has ended and the directory is gone */
-    hu_control control;                         /* as it was when it was looked at */
-    bool       is_alive;                        /* its supervisor, or a program of a session without one, runs */
+    char       path[HU_SESSION_PATH_MAX]; /* of its directory; "": it has ended and the directory is gone */
+    hu_control control;                   /* as it was when it was looked at */
+    bool       is_alive;                  /* its supervisor, or a program of a session without one, runs */
 } hu_registry_entry;
 
 /* HU_EUSAGE when a session of that name runs already; HU_EIO when there is no place for a registry. */

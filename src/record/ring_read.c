@@ -26,30 +26,30 @@ enum {
 
 typedef struct {
     uint64_t sequence;
-    uint64_t offset;                    /* of its first record in the file | IN_DRAIN | IS_OPEN */
+    uint64_t offset; /* of its first record in the file | IN_DRAIN | IS_OPEN */
     uint32_t thread;
-    uint16_t first, n;                  /* records, or bytes of texts */
+    uint16_t first, n; /* records, or bytes of texts */
 } segment;
 
 #define IN_DRAIN (UINT64_C(1) << 63)
-#define IS_OPEN  (UINT64_C(1) << 62)   /* nobody has said yet where its records end */
+#define IS_OPEN  (UINT64_C(1) << 62) /* nobody has said yet where its records end */
 #define OFFSET   (IS_OPEN - 1)
 
 struct hu_ring_file {
     hu_arena    *arena;
-    int          ring, drain;           /* descriptors; drain may be -1 */
+    int          ring, drain; /* descriptors; drain may be -1 */
     hu_ring_head head;
     bool         is_live;
-    HU_VEC(segment) segments;           /* of records, by thread, sequence and place */
+    HU_VEC(segment) segments; /* of records, by thread, sequence and place */
     HU_VEC(segment) strings;
     HU_VEC(hu_ring_thread) threads;
-    HU_VEC(hu_str) texts;               /* by id */
-    HU_VEC(segment) late;               /* pieces that were drained after the list was made */
-    uint64_t     drained;               /* bytes of the drain file that are listed */
-    uint64_t     cut_bytes;
-    hu_block     block;                 /* the loaded one */
-    hu_record    piece[HU_BLOCK_RECORDS];
-    hu_error     error;
+    HU_VEC(hu_str) texts; /* by id */
+    HU_VEC(segment) late; /* pieces that were drained after the list was made */
+    uint64_t  drained;    /* bytes of the drain file that are listed */
+    uint64_t  cut_bytes;
+    hu_block  block; /* the loaded one */
+    hu_record piece[HU_BLOCK_RECORDS];
+    hu_error  error;
 };
 
 static bool read_at(int fd, void *to, size_t n, uint64_t offset)
@@ -109,8 +109,7 @@ int hu_ring_read_head(const char *ring_path, hu_ring_head *out, hu_error *err)
 
 static bool add_segment(hu_ring_file *f, hu_block_kind kind, const segment *s)
 {
-    return kind == HU_BLOCK_OF_STRINGS ? hu_vec_push(f->arena, &f->strings, *s)
-                                       : hu_vec_push(f->arena, &f->segments, *s);
+    return kind == HU_BLOCK_OF_STRINGS ? hu_vec_push(f->arena, &f->strings, *s) : hu_vec_push(f->arena, &f->segments, *s);
 }
 
 /* One piece of the drain file, and where the next one begins; *next 0: it is cut, or none.  False: it is none. */
@@ -180,8 +179,8 @@ static bool list_ring(hu_ring_file *f)
         if (h.state == HU_BLOCK_FREE || h.state > HU_BLOCK_CLOSED || h.kind > HU_BLOCK_OF_STRINGS ||
             (h.kind == HU_BLOCK_OF_RECORDS && h.thread == 0))
             continue;
-        s = (segment){.sequence = h.sequence, .offset = i * HU_BLOCK_BYTES + sizeof h, .thread = h.thread,
-                      .n = (uint16_t)used_of(&h)};
+        s = (segment){
+            .sequence = h.sequence, .offset = i * HU_BLOCK_BYTES + sizeof h, .thread = h.thread, .n = (uint16_t)used_of(&h)};
         s.offset |= h.state == HU_BLOCK_OPEN || h.used == 0 ? IS_OPEN : 0;
         if (s.n && !add_segment(f, h.kind, &s))
             return false;
@@ -197,7 +196,7 @@ static int by_place(const void *a, const void *b)
         return x->thread < y->thread ? -1 : 1;
     if (x->sequence != y->sequence)
         return x->sequence < y->sequence ? -1 : 1;
-    if ((x->offset ^ y->offset) & IN_DRAIN)     /* what was drained comes first, and hides what it covers */
+    if ((x->offset ^ y->offset) & IN_DRAIN) /* what was drained comes first, and hides what it covers */
         return x->offset & IN_DRAIN ? -1 : 1;
     if (x->first != y->first)
         return x->first < y->first ? -1 : 1;
@@ -381,8 +380,8 @@ int hu_ring_status(const hu_ring_file *f, hu_error *err)
 
 void hu_ring_start(hu_ring_file *f, const hu_ring_thread *thread, hu_ring_damage *damage, hu_ring_cursor *out)
 {
-    *out = (hu_ring_cursor){.file = f, .block = thread->first, .end = thread->first + thread->n, .damage = damage,
-                            .loaded = &f->block};
+    *out = (hu_ring_cursor){
+        .file = f, .block = thread->first, .end = thread->first + thread->n, .damage = damage, .loaded = &f->block};
 }
 
 static bool is_covered(const hu_ring_cursor *c, uint32_t i)
@@ -448,7 +447,7 @@ static bool load_segment(hu_ring_cursor *c, const segment *s)
     if (is_read && !(s->offset & IN_DRAIN) && !is_still(f, s)) {
         s = find_late(f, s);
         if (!s)
-            return true;                /* overwritten: a flight recorder does so */
+            return true; /* overwritten: a flight recorder does so */
         is_read = read_records(f, s);
     }
     if (!is_read) {
@@ -495,7 +494,7 @@ static uint32_t skip_torn(hu_ring_cursor *c, uint64_t *torn)
 
 bool hu_ring_next(hu_ring_cursor *c, hu_ring_event *out)
 {
-    hu_ring_damage  nowhere = {0}, *damage = c->damage ? c->damage : &nowhere;
+    hu_ring_damage   nowhere = {0}, *damage = c->damage ? c->damage : &nowhere;
     const hu_record *r = c->loaded->records;
 
     for (;;) {

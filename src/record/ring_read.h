@@ -16,18 +16,18 @@ typedef struct hu_ring_file hu_ring_file;
 
 typedef struct {
     uint32_t thread, tid;
-    uint32_t call;                      /* hu_os_call + 1 that it is inside of; 0: none */
-    uint64_t call_since;                /* ticks */
-    uint64_t n_slots;                   /* records at most */
-    size_t   first, n;                  /* its blocks, in the order of the file's list */
+    uint32_t call;       /* hu_os_call + 1 that it is inside of; 0: none */
+    uint64_t call_since; /* ticks */
+    uint64_t n_slots;    /* records at most */
+    size_t   first, n;   /* its blocks, in the order of the file's list */
 } hu_ring_thread;
 
 /* What is not in the records. */
 typedef struct {
-    uint64_t torn;                      /* places where a record was begun and not completed */
-    uint64_t odd;                       /* records of no known type, or that belong to nothing */
-    uint64_t gaps;                      /* places of a block that are in neither file */
-    uint64_t cut_bytes;                 /* behind the last whole piece of the drain file */
+    uint64_t torn;      /* places where a record was begun and not completed */
+    uint64_t odd;       /* records of no known type, or that belong to nothing */
+    uint64_t gaps;      /* places of a block that are in neither file */
+    uint64_t cut_bytes; /* behind the last whole piece of the drain file */
 } hu_ring_damage;
 
 /* One event: its record and the HU_RECORD_MOREs behind it.  Valid until the next call. */
@@ -38,12 +38,12 @@ typedef struct {
 
 typedef struct {
     hu_ring_file   *file;
-    size_t          block, end;         /* next, and behind the last, in the file's list */
+    size_t          block, end; /* next, and behind the last, in the file's list */
     hu_block       *loaded;
     uint64_t        covered[(HU_BLOCK_RECORDS + 63) / 64];
     uint32_t        at, n;
-    bool            is_open;            /* of a process that lives: a zero is not there yet */
-    hu_ring_damage *damage;             /* is counted into; NULL: not */
+    bool            is_open; /* of a process that lives: a zero is not there yet */
+    hu_ring_damage *damage;  /* is counted into; NULL: not */
 } hu_ring_cursor;
 
 /*
@@ -54,7 +54,7 @@ int  hu_ring_open(const char *ring_path, bool is_live, hu_ring_file **out, hu_er
 void hu_ring_close(hu_ring_file *file);
 
 const hu_ring_head   *hu_ring_get_head(const hu_ring_file *file);
-const hu_ring_thread *hu_ring_threads(const hu_ring_file *file, size_t *n);       /* by number */
+const hu_ring_thread *hu_ring_threads(const hu_ring_file *file, size_t *n); /* by number */
 
 /* A text by id; "" for one that is not there.  Ids are below hu_ring_texts. */
 hu_str   hu_ring_text(const hu_ring_file *file, uint32_t id);

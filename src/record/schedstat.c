@@ -27,8 +27,8 @@ enum { STAT_STATE = 0, STAT_PARENT = 1, STAT_UTIME = 11, STAT_STIME = 12, STAT_S
 
 typedef struct {
     uint32_t pid;
-    uint64_t start;                     /* clock ticks since boot */
-    uint32_t stamp;                     /* of the last look that found it */
+    uint64_t start; /* clock ticks since boot */
+    uint32_t stamp; /* of the last look that found it */
 } process;
 
 typedef struct {
@@ -39,15 +39,15 @@ typedef struct {
 struct hu_schedstat {
     hu_arena *arena;
     int       proc, file;
-    uint32_t  stamp;                    /* counts looks */
+    uint32_t  stamp; /* counts looks */
     int64_t   next_ns, pause_ns;
-    uint64_t  tick_ns;                  /* of /proc/PID/stat */
-    hu_map    process_of, task_of;      /* by pid, by tid: places in the lists */
+    uint64_t  tick_ns;             /* of /proc/PID/stat */
+    hu_map    process_of, task_of; /* by pid, by tid: places in the lists */
     HU_VEC(process) processes;
     HU_VEC(task) tasks;
     hu_schedstat_row rows[ROWS];
-    size_t    n_rows;
-    bool      has_failed;
+    size_t           n_rows;
+    bool             has_failed;
 };
 
 static int64_t now_ns(clockid_t clock)
@@ -113,7 +113,7 @@ static bool write_rows(hu_schedstat *s)
         if (did < 0 && errno == EINTR)
             continue;
         if (did <= 0) {
-            s->has_failed = true;       /* the reader leaves half a row out */
+            s->has_failed = true; /* the reader leaves half a row out */
             break;
         }
         p += did;
@@ -149,10 +149,10 @@ static task *find_task(hu_schedstat *s, uint32_t pid, uint32_t tid)
 
 static void look_at(hu_schedstat *s, uint32_t pid, uint32_t tid)
 {
-    char              path[64], text[96];
-    stat_line         stat;
-    hu_schedstat_row  row = {.pid = pid, .tid = tid};
-    task             *t;
+    char             path[64], text[96];
+    stat_line        stat;
+    hu_schedstat_row row = {.pid = pid, .tid = tid};
+    task            *t;
 
     snprintf(path, sizeof path, "%u/task/%u/stat", pid, tid);
     if (!read_stat(s, path, &stat))
@@ -215,7 +215,7 @@ static void add_process(hu_schedstat *s, uint32_t pid, uint64_t start)
     if (!place)
         return;
     if (*place < s->processes.n && s->processes.at[*place].pid == pid)
-        s->processes.at[*place] = p;    /* the number returned */
+        s->processes.at[*place] = p; /* the number returned */
     else if (hu_vec_push(s->arena, &s->processes, p))
         *place = (uint32_t)s->processes.n - 1;
 }
@@ -298,10 +298,13 @@ static void look(hu_schedstat *s)
 
 static int open_files(hu_schedstat *s, pid_t child, const char *session, hu_error *why)
 {
-    const hu_schedstat_head head = {.magic = HU_SCHEDSTAT_MAGIC, .version = 1, .row_bytes = sizeof(hu_schedstat_row),
-                                    .child = (uint32_t)child, .started_ns = now_ns(CLOCK_MONOTONIC)};
-    char      path[4352];
-    stat_line stat;
+    const hu_schedstat_head head = {.magic = HU_SCHEDSTAT_MAGIC,
+                                    .version = 1,
+                                    .row_bytes = sizeof(hu_schedstat_row),
+                                    .child = (uint32_t)child,
+                                    .started_ns = now_ns(CLOCK_MONOTONIC)};
+    char                    path[4352];
+    stat_line               stat;
 
     s->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     snprintf(path, sizeof path, "%d/stat", (int)child);

@@ -12,23 +12,23 @@
 
 #include "base/error.h"
 
-#define HU_SCHEDSTAT_MAGIC 0x3144454843535548ull        /* "HUSCHED1" */
+#define HU_SCHEDSTAT_MAGIC 0x3144454843535548ull /* "HUSCHED1" */
 
 /* The file `schedstat` is a head, then rows: one for a thread whenever its numbers changed. */
 typedef struct {
     uint64_t magic;
     uint32_t version, row_bytes;
     uint32_t child, unused;
-    int64_t  started_ns;                /* CLOCK_MONOTONIC */
+    int64_t  started_ns; /* CLOCK_MONOTONIC */
 } hu_schedstat_head;
 
 typedef struct {
-    int64_t  time_ns;                   /* CLOCK_MONOTONIC, when it was read */
+    int64_t  time_ns; /* CLOCK_MONOTONIC, when it was read */
     uint32_t pid, tid;
-    uint64_t run_ns, delay_ns;          /* on a CPU, and waiting for one, since the thread began */
+    uint64_t run_ns, delay_ns; /* on a CPU, and waiting for one, since the thread began */
     uint16_t cpu;
-    uint8_t  state;                     /* the letter of /proc/PID/stat: R S D T Z; 'X': it is gone */
-    char     name[13];                  /* comm, cut */
+    uint8_t  state;    /* the letter of /proc/PID/stat: R S D T Z; 'X': it is gone */
+    char     name[13]; /* comm, cut */
 } hu_schedstat_row;
 
 _Static_assert(sizeof(hu_schedstat_row) == 48, "rows stay aligned");

@@ -27,7 +27,7 @@ typedef struct {
 
 typedef struct {
     hu_perf_files *out;
-    HU_VEC(sums) before;                /* by thread */
+    HU_VEC(sums) before; /* by thread */
     int64_t first_ns, last_ns;
 } reader;
 
@@ -50,7 +50,7 @@ static bool take_row(reader *x, const hu_schedstat_row *row)
         if (!hu_vec_push(x->out->arena, &x->before, ((sums){.time_ns = -1})))
             return false;
     before = &x->before.at[thread];
-    if (before->time_ns < 0)            /* it began since the last look */
+    if (before->time_ns < 0) /* it began since the last look */
         before->time_ns = row->time_ns - grown(row->run_ns + row->delay_ns, 0, row->time_ns - x->first_ns);
     at_ns = before->time_ns;
     run_ns = grown(row->run_ns, before->run_ns, row->time_ns - at_ns);
@@ -61,8 +61,7 @@ static bool take_row(reader *x, const hu_schedstat_row *row)
     if (run_ns + delay_ns + SLACK_NS < row->time_ns - at_ns &&
         !hu_perf_threads_change(x->out, thread, at_ns, row->cpu, HU_TASK_SLEEPING))
         return false;
-    if (delay_ns &&
-        !hu_perf_threads_change(x->out, thread, row->time_ns - run_ns - delay_ns, row->cpu, HU_TASK_RUNNABLE))
+    if (delay_ns && !hu_perf_threads_change(x->out, thread, row->time_ns - run_ns - delay_ns, row->cpu, HU_TASK_RUNNABLE))
         return false;
     if (run_ns && !hu_perf_threads_change(x->out, thread, row->time_ns - run_ns, row->cpu, HU_TASK_RUNNING))
         return false;

@@ -24,8 +24,8 @@ enum { CONTROL_BYTES = 4096, LEAST_FREE_BYTES = 16 << 20, TEMPLATE_BYTES = 16 };
 
 /* Magic numbers of statfs(2) of file systems that are somewhere else. */
 static const unsigned long remote[] = {
-    0x6969, 0xff534d42, 0xfe534d42, 0x517b, 0x564c, 0x0bd00bd0, 0x47504653, 0x19830326, 0x00c36400, 0x65735546, 0x01021997,
-    0x5346414f, 0x73757245, 0xaad7aaea, 0x20030528,
+    0x6969,     0xff534d42, 0xfe534d42, 0x517b,     0x564c,     0x0bd00bd0, 0x47504653, 0x19830326,
+    0x00c36400, 0x65735546, 0x01021997, 0x5346414f, 0x73757245, 0xaad7aaea, 0x20030528,
     /* nfs, cifs, smb2, smb, ncp, lustre, gpfs, beegfs, ceph, fuse, 9p, afs, coda, panfs, orangefs */
 };
 
@@ -109,7 +109,7 @@ int hu_session_make(const char *scratch, const char *beside, hu_session *out, hu
         {getenv("TMPDIR"), "TMPDIR", false},
         {"/tmp", "/tmp", false},
         {"/dev/shm", "/dev/shm", true},
-        {"/tmp", "/tmp", true},             /* of a container whose file system a program provides */
+        {"/tmp", "/tmp", true}, /* of a container whose file system a program provides */
     };
     char     tried[512] = "";
     hu_error why = {0};
@@ -125,7 +125,7 @@ int hu_session_make(const char *scratch, const char *beside, hu_session *out, hu
             return 0;
         }
         remember(tried, sizeof tried, places[i].folder, &why);
-        if (i == 0)             /* the user's own word is not passed over */
+        if (i == 0) /* the user's own word is not passed over */
             return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%s cannot be used: %s", places[0].place, tried);
     }
     return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "there is no place for the recording; name one with --scratch (%s)",

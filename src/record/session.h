@@ -9,9 +9,9 @@
 #include "record/format.h"
 
 typedef struct {
-    char        path[HU_SESSION_PATH_MAX];      /* absolute */
-    char        place[24];                      /* why there: "--scratch", "beside the output", "TMPDIR", ... */
-    hu_control *control;                        /* mapped; shared with every program of the session */
+    char        path[HU_SESSION_PATH_MAX]; /* absolute */
+    char        place[24];                 /* why there: "--scratch", "beside the output", "TMPDIR", ... */
+    hu_control *control;                   /* mapped; shared with every program of the session */
 } hu_session;
 
 /*

@@ -24,27 +24,27 @@
 
 enum {
     MILLISECOND_NS = 1000000,
-    ROUNDS_ALONE = 3,                   /* a process may be missed between two of its states */
+    ROUNDS_ALONE = 3, /* a process may be missed between two of its states */
     ROUND_NS = 20 * MILLISECOND_NS,
     SECOND_NS = 1000000000,
-    SAVE_AFTER_NS = 1000000000,         /* of a signal that asks to end: the machine may be gone after two seconds */
-    PATIENCE_NS = 2000000000,           /* behind a second Ctrl-C */
-    TWICE_NS = 200000000,               /* two signals that are closer are one */
-    MOST_SIGNALLED = 4096,              /* processes */
+    SAVE_AFTER_NS = 1000000000, /* of a signal that asks to end: the machine may be gone after two seconds */
+    PATIENCE_NS = 2000000000,   /* behind a second Ctrl-C */
+    TWICE_NS = 200000000,       /* two signals that are closer are one */
+    MOST_SIGNALLED = 4096,      /* processes */
 };
 
 typedef struct {
     const hu_supervise_options *o;
-    hu_control     *control;
-    pid_t           child;
-    hu_supervision *out;
-    hu_witness      witness;
-    int             clocks;             /* descriptor of the file of snapshots */
-    int64_t         began, next_snapshot, starts_at, stops_at, ends_since, interrupted, gives_up_at;
-    unsigned        interrupts;
-    pid_t           saver;              /* a process that saves; 0: none */
-    bool            has_saved_end, is_child_gone, is_alone;
-    int             rounds_alone;       /* since a look at /proc last found a descendant */
+    hu_control                 *control;
+    pid_t                       child;
+    hu_supervision             *out;
+    hu_witness                  witness;
+    int                         clocks; /* descriptor of the file of snapshots */
+    int64_t                     began, next_snapshot, starts_at, stops_at, ends_since, interrupted, gives_up_at;
+    unsigned                    interrupts;
+    pid_t                       saver; /* a process that saves; 0: none */
+    bool                        has_saved_end, is_child_gone, is_alone;
+    int                         rounds_alone; /* since a look at /proc last found a descendant */
 } supervisor;
 
 static const int watched[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGXCPU};
@@ -71,7 +71,7 @@ void hu_supervise_prepare(hu_launch_signals *signals, const struct sigaction *pi
 
     watched_set(&set);
     sigprocmask(SIG_BLOCK, &set, &signals->mask);
-    sigaction(SIGCHLD, &plain, &signals->child);        /* ignored, it would lose the command's exit status */
+    sigaction(SIGCHLD, &plain, &signals->child); /* ignored, it would lose the command's exit status */
     signals->pipe = *pipe;
     if (waits_for_all)
         prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -194,7 +194,7 @@ static void reap(supervisor *s)
         } else if (pid == s->saver) {
             s->saver = 0;
         } else if (pid == s->witness.pid) {
-            s->witness.pid = 0;         /* somebody killed it: from now on all is passed on */
+            s->witness.pid = 0; /* somebody killed it: from now on all is passed on */
         }
     }
     s->is_alone = pid < 0 && errno == ECHILD;
@@ -267,7 +267,7 @@ static void take_signal(supervisor *s, const siginfo_t *info)
     case SIGTERM:
     case SIGHUP:
     case SIGQUIT:
-    case SIGXCPU:                       /* batch systems warn by it */
+    case SIGXCPU: /* batch systems warn by it */
         end_asked(s, info->si_signo, now);
         break;
     case SIGUSR1:
@@ -288,7 +288,7 @@ static void snapshot(supervisor *s, int64_t now)
 
     s->next_snapshot = now + SECOND_NS;
     if (s->clocks >= 0 && write(s->clocks, &shot, sizeof shot) != (ssize_t)sizeof shot)
-        s->next_snapshot = now + SECOND_NS / 10;        /* a full disk may have room again */
+        s->next_snapshot = now + SECOND_NS / 10; /* a full disk may have room again */
 }
 
 static void obey(supervisor *s)
@@ -377,7 +377,7 @@ void hu_supervise(const hu_supervise_options *options, pid_t child, hu_supervisi
     if (options->delay_ns)
         s.starts_at = s.began + options->delay_ns;
     else if (s.control->state == HU_SESSION_RECORDING)
-        start(&s);                      /* so it began with the command */
+        start(&s); /* so it began with the command */
     hu_witness_start(&s.witness);
     while (!is_over(&s)) {
         const struct timespec until = round_once(&s);

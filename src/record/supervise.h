@@ -15,25 +15,25 @@ typedef enum { HU_KILL_NONE, HU_KILL_SIGKILL, HU_KILL_SIGTERM } hu_kill;
 
 typedef struct {
     hu_session   *session;
-    hu_collector *collector;            /* NULL: nobody drains */
-    hu_perf      *perf;                 /* NULL: no samples */
-    int64_t       delay_ns, duration_ns;        /* 0: none; the duration begins when recording does.
+    hu_collector *collector;             /* NULL: nobody drains */
+    hu_perf      *perf;                  /* NULL: no samples */
+    int64_t       delay_ns, duration_ns; /* 0: none; the duration begins when recording does.
                                          * Without a delay it has begun already, or `holdup start` begins it */
-    bool          waits_for_all;        /* also for what the command leaves behind */
-    hu_kill       kill;                 /* the command, when the duration is over */
+    bool          waits_for_all;         /* also for what the command leaves behind */
+    hu_kill       kill;                  /* the command, when the duration is over */
     /* Saves what there is by now, in a process of its own, while the recording goes on.  May be NULL. */
-    void        (*save)(void *context);
-    void         *context;
+    void (*save)(void *context);
+    void *context;
 } hu_supervise_options;
 
 typedef struct {
-    int     status;                     /* of the command, as wait(2) gives it */
-    int     signal;                     /* the last one that asked this run to end; 0 */
-    bool    has_ended;                  /* false: the user would not wait for the command any longer */
-    bool    was_cancelled;              /* `holdup cancel`: what was recorded is not wanted */
+    int     status;        /* of the command, as wait(2) gives it */
+    int     signal;        /* the last one that asked this run to end; 0 */
+    bool    has_ended;     /* false: the user would not wait for the command any longer */
+    bool    was_cancelled; /* `holdup cancel`: what was recorded is not wanted */
     int64_t wall_ns;
-    int64_t own_cpu_ns, job_cpu_ns;     /* of the supervisor; of the command and all that it waited for */
-    int64_t first_ns, last_ns;          /* CLOCK_REALTIME: begin and end of what was recorded; 0: never */
+    int64_t own_cpu_ns, job_cpu_ns; /* of the supervisor; of the command and all that it waited for */
+    int64_t first_ns, last_ns;      /* CLOCK_REALTIME: begin and end of what was recorded; 0: never */
 } hu_supervision;
 
 /* Blocks the signals that hu_supervise waits for and remembers what the command must get back.  Before any fork. */

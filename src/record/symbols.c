@@ -29,18 +29,18 @@ typedef struct {
 } jit_function;
 
 typedef struct {
-    HU_VEC(jit_function) functions;     /* by start */
+    HU_VEC(jit_function) functions; /* by start */
 } jit_map;
 
 struct hu_symbols {
     hu_arena *arena;
     hu_intern paths;
-    HU_VEC(hu_elf_symbols) files;       /* by id of paths */
-    hu_map    jit_of;                   /* pid: place in jits */
+    HU_VEC(hu_elf_symbols) files; /* by id of paths */
+    hu_map jit_of;                /* pid: place in jits */
     HU_VEC(jit_map) jits;
-    void     *library;
+    void              *library;
     demangle_function *demangle;
-    bool      has_looked;               /* for the library */
+    bool               has_looked; /* for the library */
 };
 
 hu_symbols *hu_symbols_new(hu_arena *arena)
@@ -122,7 +122,7 @@ hu_str hu_symbols_find(hu_symbols *s, hu_str path, const uint8_t *build_id, size
     if (!file || file->symbols.n == 0)
         return HU_STR("");
     if (n && (file->build_id_bytes != n || memcmp(file->build_id, build_id, n) != 0))
-        return HU_STR("");              /* it was built anew since */
+        return HU_STR(""); /* it was built anew since */
     return readable(s, hu_elf_symbols_find(file, offset));
 }
 
@@ -156,7 +156,7 @@ static int compare(const void *a, const void *b)
 
     if (x->start != y->start)
         return x->start < y->start ? -1 : 1;
-    return x->name.p < y->name.p ? 1 : -1;      /* of two at one place the later line comes first */
+    return x->name.p < y->name.p ? 1 : -1; /* of two at one place the later line comes first */
 }
 
 static void parse_map(hu_symbols *s, jit_map *map, hu_str text)

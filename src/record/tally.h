@@ -6,12 +6,12 @@
 #include "record/format.h"
 
 typedef struct {
-    uint32_t processes, running;        /* that attached, whatever they became by exec; that still run */
-    uint32_t doors;                     /* HU_DOOR_*: that were entered in any of them */
-    uint64_t records;                   /* in rings and drained; of a session that runs: about */
-    uint64_t bytes;                     /* on disk */
+    uint32_t processes, running; /* that attached, whatever they became by exec; that still run */
+    uint32_t doors;              /* HU_DOOR_*: that were entered in any of them */
+    uint64_t records;            /* in rings and drained; of a session that runs: about */
+    uint64_t bytes;              /* on disk */
     uint64_t lost[HU_LOSS_REASONS];
-    uint64_t lost_in_all;               /* without what a flight recorder overwrites by design */
+    uint64_t lost_in_all; /* without what a flight recorder overwrites by design */
 } hu_tally;
 
 /* All zero when there is nothing to read. */

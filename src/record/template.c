@@ -19,8 +19,8 @@ enum { VALUE_BYTES = 200 };
 
 typedef struct {
     char  *at;
-    size_t n, segment;                  /* bytes; where the last folder's name begins */
-    bool   is_full, has_collapsed;      /* something of this segment was not known */
+    size_t n, segment;             /* bytes; where the last folder's name begins */
+    bool   is_full, has_collapsed; /* something of this segment was not known */
 } path;
 
 static void put(path *p, char c)
@@ -123,10 +123,18 @@ static int variable(const char *text, const char *at, char *const *environment, 
 /* The value of a letter; false: not known.  Numbers below 0 are not known. */
 static bool put_letter(path *p, char letter, const hu_template_facts *f)
 {
-    const int64_t number = letter == 'p' ? f->pid : letter == 'r' ? f->rank : letter == 'l' ? f->local_rank
-                         : letter == 'w' ? f->world_size : letter == 'N' ? f->node : letter == 'n' ? f->number : -1;
-    const char   *text = letter == 'h' ? f->host : letter == 'c' ? f->command : letter == 'j' ? f->job_id
-                        : letter == 's' ? f->step_id : NULL;
+    const int64_t number = letter == 'p'   ? f->pid
+                           : letter == 'r' ? f->rank
+                           : letter == 'l' ? f->local_rank
+                           : letter == 'w' ? f->world_size
+                           : letter == 'N' ? f->node
+                           : letter == 'n' ? f->number
+                                           : -1;
+    const char   *text = letter == 'h'   ? f->host
+                         : letter == 'c' ? f->command
+                         : letter == 'j' ? f->job_id
+                         : letter == 's' ? f->step_id
+                                         : NULL;
 
     if (letter == 't')
         put_time(p, f->started_s);
@@ -159,10 +167,11 @@ static bool has_letter(const char *text, const char *letters)
 /* "a/b" with number 2: "a-2/b" or "a/b-2" in front of the ending. */
 static void put_suffix(path *p, const hu_template_facts *f)
 {
-    char        number[24];
-    const char *slash = memrchr(p->at, '/', p->n), *dot = memrchr(p->at, '.', p->n);
-    size_t      at = f->numbers_folder && slash && slash > p->at ? (size_t)(slash - p->at)
-                   : dot && (!slash || dot > slash) ? (size_t)(dot - p->at) : p->n;
+    char         number[24];
+    const char  *slash = memrchr(p->at, '/', p->n), *dot = memrchr(p->at, '.', p->n);
+    size_t       at = f->numbers_folder && slash && slash > p->at ? (size_t)(slash - p->at)
+                      : dot && (!slash || dot > slash)            ? (size_t)(dot - p->at)
+                                                                  : p->n;
     const size_t n = (size_t)snprintf(number, sizeof number, "-%d", f->number);
 
     if (p->n + n >= HU_TEMPLATE_BYTES) {
@@ -216,9 +225,14 @@ int hu_template_expand(const char *text, const hu_template_facts *facts, char *o
 int hu_template_check(const char *text, char *const *environment, hu_error *err)
 {
     static char *const      nothing[] = {NULL};
-    const hu_template_facts facts = {.host = "h", .command = "c", .job_id = "j", .step_id = "s", .pid = 1, .number = 1,
+    const hu_template_facts facts = {.host = "h",
+                                     .command = "c",
+                                     .job_id = "j",
+                                     .step_id = "s",
+                                     .pid = 1,
+                                     .number = 1,
                                      .environment = environment ? environment : nothing};
-    char out[HU_TEMPLATE_BYTES];
+    char                    out[HU_TEMPLATE_BYTES];
 
     return hu_template_expand(text, &facts, out, err);
 }
@@ -238,8 +252,8 @@ int hu_template_complete(const char *given, bool has_ranks, char *out, hu_error 
         n = snprintf(out, HU_TEMPLATE_BYTES, "%.*s%s%s", (int)s.n, s.p, s.p[s.n - 1] == '/' ? "" : "/",
                      has_ranks ? RANK_FILE : PLAIN_NAME);
     else
-        n = snprintf(out, HU_TEMPLATE_BYTES, "%.*s%s%.*s",
-                     (int)(s.n - (hu_str_ends(s, ending) ? ending.n : 0)), s.p, rank, HU_FMT(ending));
+        n = snprintf(out, HU_TEMPLATE_BYTES, "%.*s%s%.*s", (int)(s.n - (hu_str_ends(s, ending) ? ending.n : 0)), s.p, rank,
+                     HU_FMT(ending));
     return n < HU_TEMPLATE_BYTES ? 0 : fail(err, given, "is too long");
 }
 

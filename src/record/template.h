@@ -17,17 +17,17 @@
 
 #include "base/error.h"
 
-enum { HU_TEMPLATE_BYTES = 1024 };      /* of a template and of a path */
+enum { HU_TEMPLATE_BYTES = 1024 }; /* of a template and of a path */
 
 typedef struct {
-    const char *host, *command;                 /* command without its folder */
-    const char *job_id, *step_id;               /* "" when there is none */
-    int32_t     pid;
-    int32_t     rank, local_rank, world_size, node;     /* -1: not known */
-    int64_t     started_s;                      /* since 1970 */
-    int32_t     number;                         /* 1, or 2 ... when files of lower numbers are there already */
-    bool        numbers_folder;                 /* without %n a number goes to the last folder, not to the file */
-    char *const *environment;                   /* NULL: variables are as if not set */
+    const char  *host, *command;   /* command without its folder */
+    const char  *job_id, *step_id; /* "" when there is none */
+    int32_t      pid;
+    int32_t      rank, local_rank, world_size, node; /* -1: not known */
+    int64_t      started_s;                          /* since 1970 */
+    int32_t      number;                             /* 1, or 2 ... when files of lower numbers are there already */
+    bool         numbers_folder;                     /* without %n a number goes to the last folder, not to the file */
+    char *const *environment;                        /* NULL: variables are as if not set */
 } hu_template_facts;
 
 /*

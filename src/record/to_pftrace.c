@@ -17,6 +17,7 @@
 #include "record/processes.h"
 #include "record/redact.h"
 
+/* clang-format off */
 enum {
     CLOCK_SNAPSHOT = 6, TIMESTAMP = 8, DESCRIPTOR = 60, ATTRIBUTES = 126,           /* of TracePacket */
     CLOCKS = 1, PRIMARY = 2, CLOCK_ID = 1, CLOCK_TIME = 2, REALTIME = 1, MONOTONIC = 3, BOOTTIME = 6,
@@ -24,24 +25,25 @@ enum {
     ATTRIBUTE = 1, KEY = 1, WHOLE = 2, TEXT = 3,                                    /* of TraceAttributes */
     MOST_CLOCKS = 256, MOST_ARGUMENTS = 256,
 };
+/* clang-format on */
 
 typedef struct {
     const hu_pftrace_options *o;
-    hu_process_list *list;
-    hu_arena        *arena;
-    hu_pftrace_result *out;
-    hu_pf            p;
-    hu_pf_sequence   about;             /* the sequence of what belongs to no thread */
-    uint32_t        *members;           /* of the file at hand */
-    size_t           n_members;
-    hu_perf_files    perf;              /* samples and states of threads; n_files 0: there are none */
-    hu_symbols      *symbols;
-    uint8_t         *has_arrow;         /* by process: its parent's fork or exec was drawn */
-    uint8_t         *is_member;
-    uint64_t         lost, lost_texts, overwritten, cut_bytes;
-    size_t           threads;
-    char             command[4096];
-    size_t           command_n;
+    hu_process_list          *list;
+    hu_arena                 *arena;
+    hu_pftrace_result        *out;
+    hu_pf                     p;
+    hu_pf_sequence            about;   /* the sequence of what belongs to no thread */
+    uint32_t                 *members; /* of the file at hand */
+    size_t                    n_members;
+    hu_perf_files             perf; /* samples and states of threads; n_files 0: there are none */
+    hu_symbols               *symbols;
+    uint8_t                  *has_arrow; /* by process: its parent's fork or exec was drawn */
+    uint8_t                  *is_member;
+    uint64_t                  lost, lost_texts, overwritten, cut_bytes;
+    size_t                    threads;
+    char                      command[4096];
+    size_t                    command_n;
 } work;
 
 /* attributes */
@@ -101,7 +103,7 @@ static void each_argument(work *w, const hu_process_image *image, void (*take)(w
     size_t      n = 0;
 
     for (size_t from = 0, to; from < image->command.n && n < MOST_ARGUMENTS; from = to + 1, n++) {
-        const char *argument = image->command.p + from;     /* ends in NUL: if not its own, then the copy's */
+        const char *argument = image->command.p + from; /* ends in NUL: if not its own, then the copy's */
         const char *shown = hu_redact_argument(argument, previous, w->p.arena);
 
         to = from + strlen(argument);
@@ -131,7 +133,7 @@ static hu_str command_of(work *w, const hu_process_image *image)
 
 static const hu_process_image *first_of(const work *w)
 {
-    for (size_t i = 0; i < w->n_members; i++)       /* a process that says its rank speaks for its children */
+    for (size_t i = 0; i < w->n_members; i++) /* a process that says its rank speaks for its children */
         if (w->list->at[w->members[i]].rank >= 0)
             return &w->list->at[w->members[i]];
     return &w->list->at[w->members[0]];
@@ -141,9 +143,9 @@ static void write_head(work *w, const hu_pftrace_file *file)
 {
     const hu_process_image *first = first_of(w);
     const hu_control       *c = &w->list->control;
-    const size_t packet = hu_pf_open(&w->p, &w->about), open = hu_pb_write_open(&w->p.w, ATTRIBUTES);
-    char         host[256] = "", doors[128];
-    uint32_t     entered = 0;
+    const size_t            packet = hu_pf_open(&w->p, &w->about), open = hu_pb_write_open(&w->p.w, ATTRIBUTES);
+    char                    host[256] = "", doors[128];
+    uint32_t                entered = 0;
 
     if (!w->o->host && gethostname(host, sizeof host - 1) < 0)
         host[0] = '\0';
@@ -185,7 +187,7 @@ static void write_head(work *w, const hu_pftrace_file *file)
 static void write_tail(work *w)
 {
     const hu_pf_tally *t = &w->p.tally;
-    const size_t packet = hu_pf_open(&w->p, &w->about), open = hu_pb_write_open(&w->p.w, ATTRIBUTES);
+    const size_t       packet = hu_pf_open(&w->p, &w->about), open = hu_pb_write_open(&w->p.w, ATTRIBUTES);
 
     whole(w, "holdup.events", (int64_t)t->events);
     whole(w, "holdup.threads", (int64_t)w->threads);
@@ -221,7 +223,7 @@ static void write_clocks(work *w)
 
     for (size_t i = 0; i < m->n; i += each) {
         const hu_clock_snapshot *k = &m->knots[i];
-        const size_t packet = hu_pf_open(&w->p, &w->about), open = hu_pb_write_open(&w->p.w, CLOCK_SNAPSHOT);
+        const size_t             packet = hu_pf_open(&w->p, &w->about), open = hu_pb_write_open(&w->p.w, CLOCK_SNAPSHOT);
 
         write_clock(w, BOOTTIME, k->boottime_ns);
         write_clock(w, REALTIME, k->realtime_ns);
@@ -285,8 +287,12 @@ static uint64_t flow_to(const void *context, uint64_t process, const hu_record *
 static void write_start(work *w, uint32_t process)
 {
     const int64_t ns = hu_pf_ns(&w->p, w->list->at[process].started);
-    hu_pf_event   e = {.type = HU_PF_INSTANT, .category = HU_PF_OF_PROCESS, .ns = ns,
-                       .name = HU_PF_OWN + HU_PF_STARTED, .track = w->p.process_track, .text = HU_STR("")};
+    hu_pf_event   e = {.type = HU_PF_INSTANT,
+                       .category = HU_PF_OF_PROCESS,
+                       .ns = ns,
+                       .name = HU_PF_OWN + HU_PF_STARTED,
+                       .track = w->p.process_track,
+                       .text = HU_STR("")};
 
     e.flow_end = w->has_arrow[process] ? (uint64_t)process + 1 : 0;
     hu_pf_write(&w->p, &w->about, &e);
@@ -295,12 +301,15 @@ static void write_start(work *w, uint32_t process)
 /* Losses whose thread wrote no record of them: it had no block to write it into. */
 static void write_losses(work *w, const hu_process_image *image, uint64_t placed)
 {
-    static const char *const reasons[HU_LOSS_REASONS] = {"no free block", "disk full", "in a signal handler",
+    static const char *const reasons[HU_LOSS_REASONS] = {"no free block",       "disk full",   "in a signal handler",
                                                          "table of texts full", "overwritten", "size limit"};
-    uint64_t    total = 0;
-    unsigned    most = HU_LOSS_FULL;
-    hu_pf_event e = {.type = HU_PF_INSTANT, .category = HU_PF_OF_LOST, .name = HU_PF_OWN + HU_PF_LOST,
-                     .track = w->p.process_track, .text = HU_STR("")};
+    uint64_t                 total = 0;
+    unsigned                 most = HU_LOSS_FULL;
+    hu_pf_event              e = {.type = HU_PF_INSTANT,
+                                  .category = HU_PF_OF_LOST,
+                                  .name = HU_PF_OWN + HU_PF_LOST,
+                                  .track = w->p.process_track,
+                                  .text = HU_STR("")};
 
     for (unsigned i = 0; i < HU_LOSS_REASONS; i++) {
         if (i == HU_LOSS_STRINGS || i == HU_LOSS_OVERWRITTEN)
@@ -346,11 +355,11 @@ static bool enter_process(work *w, uint32_t process)
 
 static int write_process(work *w, uint32_t process, hu_error *err)
 {
-    hu_pf          *p = &w->p;
-    const uint64_t  placed = p->tally.placed;
+    hu_pf                *p = &w->p;
+    const uint64_t        placed = p->tally.placed;
     const hu_ring_thread *threads;
-    size_t          n = 0;
-    int             rc = hu_ring_open(w->list->at[process].path.p, w->list->at[process].is_alive, &p->ring, err);
+    size_t                n = 0;
+    int                   rc = hu_ring_open(w->list->at[process].path.p, w->list->at[process].is_alive, &p->ring, err);
 
     if (rc < 0)
         return rc;
@@ -462,7 +471,7 @@ static int write_file(work *w, const hu_pftrace_file *file, const char *path, hu
     w->p.base_ns = beginning(w);
     rc = write_packets(w, file, err);
     if (rc == 0) {
-        const hu_str name = hu_arena_copy(w->arena, hu_str_of(path));
+        const hu_str             name = hu_arena_copy(w->arena, hu_str_of(path));
         const hu_pftrace_written written = {name, file->rank, hu_out_bytes(w->p.out), w->p.tally.events};
 
         if (!name.p || !hu_vec_push(w->arena, &w->out->files, written))
@@ -497,9 +506,14 @@ static hu_pftrace_file file_of(const work *w, int32_t rank)
 {
     const hu_process_image *first = first_of(w);
 
-    return (hu_pftrace_file){.rank = rank, .local_rank = first->local_rank, .world_size = w->list->world_size,
-                             .node = first->node, .is_launcher = w->list->has_ranks && rank < 0,
-                             .is_one_of_many = w->list->has_ranks, .pid = first->pid, .program = first->name,
+    return (hu_pftrace_file){.rank = rank,
+                             .local_rank = first->local_rank,
+                             .world_size = w->list->world_size,
+                             .node = first->node,
+                             .is_launcher = w->list->has_ranks && rank < 0,
+                             .is_one_of_many = w->list->has_ranks,
+                             .pid = first->pid,
+                             .program = first->name,
                              .job_id = first->job_id};
 }
 
@@ -580,8 +594,14 @@ static void stand_in(work *w)
     }
     if (!first || !image || w->list->n_snapshots == 0)
         return;
-    *image = (hu_process_image){.pid = first->pid, .parent = UINT32_MAX, .owner = -1, .rank = -1, .local_rank = -1,
-                                .world_size = -1, .node = -1, .state = HU_PROCESS_EXITED,
+    *image = (hu_process_image){.pid = first->pid,
+                                .parent = UINT32_MAX,
+                                .owner = -1,
+                                .rank = -1,
+                                .local_rank = -1,
+                                .world_size = -1,
+                                .node = -1,
+                                .state = HU_PROCESS_EXITED,
                                 .name = hu_perf_text(&w->perf, first->name),
                                 .started = w->list->snapshots[0].ticks};
     image->exited = image->started;

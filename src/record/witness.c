@@ -25,7 +25,7 @@ _Noreturn static void stand_by(pid_t parent)
     prctl(PR_SET_NAME, "holdup-witness");
     if (getppid() != parent)
         _exit(0);
-    close_range(0, ~0u, 0);             /* nobody's pipe stays open for us */
+    close_range(0, ~0u, 0); /* nobody's pipe stays open for us */
     for (;;)
         sigsuspend(&all);
 }
@@ -36,7 +36,7 @@ void hu_witness_start(hu_witness *witness)
     sigset_t    all, before;
 
     sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &before);        /* what comes between fork and its own mask is pending too */
+    sigprocmask(SIG_SETMASK, &all, &before); /* what comes between fork and its own mask is pending too */
     witness->pid = fork();
     if (witness->pid == 0)
         stand_by(self);
@@ -58,9 +58,9 @@ void hu_witness_end(hu_witness *witness)
 /* The line "ShdPnd:\t0000000000000002" of /proc/PID/status. */
 static uint64_t pending(pid_t pid)
 {
-    char     path[48], text[4096], *line;
-    FILE    *f;
-    size_t   n;
+    char   path[48], text[4096], *line;
+    FILE  *f;
+    size_t n;
 
     snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
     f = fopen(path, "re");

@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 typedef struct {
-    pid_t pid;                          /* 0: there is none, and nobody is believed to have seen anything */
+    pid_t pid; /* 0: there is none, and nobody is believed to have seen anything */
 } hu_witness;
 
 void hu_witness_start(hu_witness *witness);

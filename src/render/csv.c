@@ -16,7 +16,7 @@ static void write_cell(hu_out *out, const hu_column *c, const hu_digest *d, size
     else if (cell.is_whole)
         hu_out_i64(out, cell.whole);
     else if (isnan(cell.number))
-        return;             /* absent is empty, never 0 */
+        return; /* absent is empty, never 0 */
     else if (c->type == HU_CELL_NUMBER || c->type == HU_CELL_PERCENT)
         hu_out_fixed(out, cell.number, 4);
     else
@@ -34,8 +34,8 @@ static void write_rank_number(hu_out *out, const hu_report *r, const hu_digest *
 
 static int write_rank(const hu_report *r, const hu_table *t, const hu_digest *d, size_t index, hu_out *out, hu_error *err)
 {
-    const size_t     n = t->rows(d);
-    const uint32_t  *order = hu_columns_order(t, d, r->sort, r->scratch);
+    const size_t    n = t->rows(d);
+    const uint32_t *order = hu_columns_order(t, d, r->sort, r->scratch);
 
     if (!order)
         return hu_fail_memory(err);
@@ -89,7 +89,7 @@ int hu_csv_write(const hu_report *report, hu_out *out, hu_error *err)
 {
     const hu_view *view = report->part.view;
 
-    if (!view)              /* the overview of a spreadsheet is a row for each step */
+    if (!view) /* the overview of a spreadsheet is a row for each step */
         return write_table(report, &hu_table_steps, out, err);
     if (report->part.facts || view->n_tables == 0) {
         write_facts(report, view, out);

@@ -7,8 +7,7 @@
 #include "render/export.h"
 
 const hu_export_format *const hu_export_formats[] = {
-    &hu_export_perfetto, &hu_export_chrome, &hu_export_speedscope, &hu_export_folded, &hu_export_pprof, &hu_export_csv,
-    NULL,
+    &hu_export_perfetto, &hu_export_chrome, &hu_export_speedscope, &hu_export_folded, &hu_export_pprof, &hu_export_csv, NULL,
 };
 
 int64_t hu_export_base_ns(const hu_trace *trace)

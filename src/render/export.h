@@ -18,25 +18,25 @@ typedef struct {
 
 typedef struct {
     const hu_export_part *parts;
-    size_t n;
-    bool   by_device;               /* folded stacks weigh device time instead of the host's, */
-    bool   by_samples;              /* or the CPU time that samples stand for */
+    size_t                n;
+    bool                  by_device;  /* folded stacks weigh device time instead of the host's, */
+    bool                  by_samples; /* or the CPU time that samples stand for */
 } hu_export;
 
 typedef struct {
-    const char *name;               /* --format */
-    const char *what;               /* one line about it */
-    const char *suffix;             /* of its files, from the dot on */
-    const char *next;               /* what to do with the file */
+    const char *name;   /* --format */
+    const char *what;   /* one line about it */
+    const char *suffix; /* of its files, from the dot on */
+    const char *next;   /* what to do with the file */
     bool        is_binary;
     /* Returns 0 or HU_ENOMEM; what could not be written, `out` says when it is closed. */
     int (*write)(const hu_export *e, hu_out *out, hu_error *err);
 } hu_export_format;
 
-extern const hu_export_format *const hu_export_formats[];      /* ends with NULL */
+extern const hu_export_format *const hu_export_formats[]; /* ends with NULL */
 
-extern const hu_export_format hu_export_perfetto, hu_export_chrome, hu_export_speedscope, hu_export_folded,
-    hu_export_pprof, hu_export_csv;
+extern const hu_export_format hu_export_perfetto, hu_export_chrome, hu_export_speedscope, hu_export_folded, hu_export_pprof,
+    hu_export_csv;
 
 /* One whole trace as a .pftrace. */
 int hu_perfetto_write(const hu_trace *trace, hu_out *out, hu_error *err);

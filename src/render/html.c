@@ -6,11 +6,11 @@
  */
 #include "render/page.h"
 
-enum { ROWS = 10, MORE_ROWS = 4 };      /* of a section's first table, and of the others */
+enum { ROWS = 10, MORE_ROWS = 4 }; /* of a section's first table, and of the others */
 
 typedef struct {
     const char *id, *label, *title;
-    const char *views[6];           /* words of --view whose first tables stand in the markup */
+    const char *views[6]; /* words of --view whose first tables stand in the markup */
 } section;
 
 /* In the order of the page's navigation, behind Overview and Findings. */
@@ -31,15 +31,15 @@ static const section sections[] = {
 static void write_head(hu_page *p)
 {
     hu_out_text(p->out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\""
-                "Content-Security-Policy\" content=\"default-src 'none'; script-src '");
+                        "Content-Security-Policy\" content=\"default-src 'none'; script-src '");
     hu_out_text(p->out, hu_page_script_hash);
     hu_out_text(p->out, "'; style-src '");
     hu_out_text(p->out, hu_page_style_hash);
     hu_out_printf(p->out, "'; worker-src blob:; img-src data:;%s base-uri 'none'; form-action 'none'\">\n",
                   p->r->server ? " connect-src 'self';" : "");
     hu_out_text(p->out, "<meta name=\"referrer\" content=\"no-referrer\">\n"
-                "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                "<meta name=\"generator\" content=\"holdup " HU_VERSION "\">\n<title>");
+                        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                        "<meta name=\"generator\" content=\"holdup " HU_VERSION "\">\n<title>");
     hu_markup_text(p->out, p->d->info.file);
     hu_out_text(p->out, " · holdup</title>\n<style>");
     hu_out_text(p->out, hu_page_style);
@@ -49,7 +49,7 @@ static void write_head(hu_page *p)
 static void write_navigation(hu_page *p)
 {
     hu_out_text(p->out, "<nav id=\"nav\" aria-label=\"views\"><ul>\n<li><a href=\"#overview\">Overview</a></li>\n"
-                "<li><a href=\"#findings\">Findings</a></li>\n");
+                        "<li><a href=\"#findings\">Findings</a></li>\n");
     for (size_t i = 0; i < HU_COUNT(sections); i++)
         hu_out_printf(p->out, "<li><a href=\"#%s\">%s</a></li>\n", sections[i].id, sections[i].label);
     hu_out_text(p->out, "</ul></nav>\n");
@@ -57,7 +57,8 @@ static void write_navigation(hu_page *p)
 
 static void write_rank_rows(hu_page *p)
 {
-    hu_out_text(p->out, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"ranks\"><table>\n<thead><tr>"
+    hu_out_text(p->out,
+                "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"ranks\"><table>\n<thead><tr>"
                 "<th scope=\"col\">rank</th><th scope=\"col\">mean step</th><th scope=\"col\">GPU busy</th>"
                 "<th scope=\"col\">communication</th><th scope=\"col\">idle</th><th scope=\"col\" class=\"t\">device</th>"
                 "<th scope=\"col\" class=\"t\">file</th></tr></thead>\n<tbody>\n");
@@ -105,8 +106,8 @@ static void write_system(hu_page *p)
     hu_out_text(p->out, "</dd><dt>recorded by</dt><dd>");
     hu_markup_text(p->out, p->d->info.tool.n ? p->d->info.tool : HU_STR("unknown"));
     hu_out_text(p->out, "</dd><dt>this page by</dt><dd>holdup " HU_VERSION "</dd></dl>\n"
-                "<p class=\"note\">Clocks, power and temperature are not part of a profiler's trace; "
-                "<code>nvidia-smi -q -d PERFORMANCE,CLOCK</code> shows them while the job runs.</p>\n");
+                        "<p class=\"note\">Clocks, power and temperature are not part of a profiler's trace; "
+                        "<code>nvidia-smi -q -d PERFORMANCE,CLOCK</code> shows them while the job runs.</p>\n");
 }
 
 /* Calls of the system are left out where none could be recorded: profilers of devices know none. */
@@ -140,7 +141,7 @@ static int write_section(hu_page *p, const section *s, hu_error *err)
         write_system(p);
     else if (strcmp(s->id, "timeline") == 0)
         hu_out_text(p->out, "<p class=\"note needs-script\">The timeline is drawn by the page's script, which is switched "
-                    "off. <code>holdup export FILE --format perfetto</code> writes it for ui.perfetto.dev.</p>\n");
+                            "off. <code>holdup export FILE --format perfetto</code> writes it for ui.perfetto.dev.</p>\n");
     hu_out_text(p->out, "</section>\n");
     return rc;
 }
@@ -153,7 +154,7 @@ int hu_html_write(const hu_report *report, hu_out *out, hu_error *err)
     write_head(&p);
     hu_out_printf(out, "<body%s>\n", report->server ? " data-server" : "");
     hu_out_text(out, "<a class=\"skip\" href=\"#main\">to the report</a>\n<header id=\"top\"><p class=\"brand\">holdup</p>"
-                "<h1>");
+                     "<h1>");
     hu_markup_text(out, report->n > 1 && report->arguments ? hu_str_of(report->arguments) : p.d->info.file);
     hu_out_text(out, "</h1></header>\n");
     write_navigation(&p);

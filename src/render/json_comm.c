@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { MOST_PATHS = 64 };           /* those with the longest waits */
+enum { MOST_PATHS = 64 }; /* those with the longest waits */
 
 static void optional_int(hu_json_out *j, const char *key, int64_t value)
 {

@@ -8,7 +8,7 @@
 typedef struct {
     hu_out *out;
     int     depth;
-    bool    is_empty;       /* nothing written yet in this object or array */
+    bool    is_empty; /* nothing written yet in this object or array */
 } hu_json_out;
 
 /* A string in quotes, without the commas and blanks of what is around it. */
@@ -19,8 +19,8 @@ void hu_json_open(hu_json_out *j, const char *key, char bracket);
 void hu_json_close(hu_json_out *j, char bracket);
 void hu_json_str(hu_json_out *j, const char *key, hu_str value);
 void hu_json_int(hu_json_out *j, const char *key, int64_t value);
-void hu_json_fixed(hu_json_out *j, const char *key, double value, int decimals);     /* NaN: null */
-void hu_json_ns(hu_json_out *j, const char *key, double value);                      /* rounded; NaN: null */
+void hu_json_fixed(hu_json_out *j, const char *key, double value, int decimals); /* NaN: null */
+void hu_json_ns(hu_json_out *j, const char *key, double value);                  /* rounded; NaN: null */
 void hu_json_bool(hu_json_out *j, const char *key, bool value);
 void hu_json_null(hu_json_out *j, const char *key);
 

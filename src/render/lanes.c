@@ -16,14 +16,14 @@ enum { MOST_LANES = 64, ROUNDING_NS = 1000 };
 
 typedef struct {
     const hu_export_part *part;
-    hu_slices  s;
-    uint32_t  *order;               /* slices of the track at hand */
-    hu_drawn  *drawn;               /* in that order; below: position in it */
-    uint8_t   *lane;
-    uint32_t   n;
-    uint32_t   top[MOST_LANES], count[MOST_LANES];
-    uint32_t   n_lanes;
-    bool       is_flat;
+    hu_slices             s;
+    uint32_t             *order; /* slices of the track at hand */
+    hu_drawn             *drawn; /* in that order; below: position in it */
+    uint8_t              *lane;
+    uint32_t              n;
+    uint32_t              top[MOST_LANES], count[MOST_LANES];
+    uint32_t              n_lanes;
+    bool                  is_flat;
 } work;
 
 /* Those of a stream that take no time come before the one that starts where they are, so that nothing lies in it. */
@@ -119,7 +119,7 @@ static bool split(work *w, uint32_t track, hu_arena *arena, hu_lanes *out)
         hu_drawn d = w->drawn[i];
 
         if (d.below != HU_NONE)
-            d.below = w->order[d.below];        /* came earlier: its place on this lane is known */
+            d.below = w->order[d.below]; /* came earlier: its place on this lane is known */
         w->order[i] = (uint32_t)lane->n;
         lane->at[lane->n++] = d;
     }

@@ -8,18 +8,18 @@
 /* A slice as it is drawn, which may be shorter than it was: see lanes.c. */
 typedef struct {
     uint32_t slice;
-    uint32_t below;                 /* what it lies in, in hu_lane.at; HU_NONE */
+    uint32_t below; /* what it lies in, in hu_lane.at; HU_NONE */
     int64_t  start_ns, end_ns;
 } hu_drawn;
 
 typedef struct {
-    uint32_t  track, number;        /* of the trace; 0 for the first lane of its track */
-    hu_drawn *at;                   /* by start, the outer one first */
+    uint32_t  track, number; /* of the trace; 0 for the first lane of its track */
+    hu_drawn *at;            /* by start, the outer one first */
     size_t    n;
 } hu_lane;
 
 typedef struct {
-    hu_lane *at;                    /* by track, then number; none is empty */
+    hu_lane *at; /* by track, then number; none is empty */
     size_t   n;
 } hu_lanes;
 
@@ -30,7 +30,7 @@ int hu_lanes_build(const hu_export_part *part, hu_arena *arena, hu_lanes *out, h
 typedef struct {
     const hu_lane *lane;
     size_t         next;
-    uint32_t       top;             /* the innermost open one, in lane->at; HU_NONE */
+    uint32_t       top; /* the innermost open one, in lane->at; HU_NONE */
 } hu_lane_walk;
 
 typedef struct {

@@ -7,7 +7,7 @@
 void hu_markup_text(hu_out *out, hu_str s)
 {
     while (s.n) {
-        char bytes[4];
+        char           bytes[4];
         const uint32_t c = hu_utf8_next(&s);
 
         switch (c) {

@@ -17,8 +17,8 @@ int hu_notes_init(hu_notes *notes, const hu_trace *trace, hu_arena *arena, hu_er
 static size_t say_collective(const hu_notes *n, uint32_t row, char *out, size_t room)
 {
     const hu_collective_detail *c = row ? hu_trace_collective_detail(n->trace, row) : NULL;
-    hu_str name, dtype, group;
-    int    bytes;
+    hu_str                      name, dtype, group;
+    int                         bytes;
 
     if (!c)
         return 0;

@@ -13,9 +13,9 @@ enum { HU_NOTES_MOST = 1 << 16, HU_NOTE_BYTES = 400 };
 typedef struct {
     const hu_trace *trace;
     hu_slices       s;
-    hu_map          seen;           /* of what was recorded, by its hash, to the text                              */
+    hu_map          seen; /* of what was recorded, by its hash, to the text */
     hu_intern       texts;
-    bool            failed;         /* no memory                                                                   */
+    bool            failed; /* no memory */
 } hu_notes;
 
 /* Returns 0 or HU_ENOMEM; the texts live in `arena`. */

@@ -34,7 +34,7 @@ uint32_t hu_numbering_of(hu_numbering *n, int64_t id, bool is_text)
         return *given = hu_numbering_make_up(n);
     taken = hu_map_put(&n->taken, (uint64_t)id);
     if (!taken) {
-        *given = hu_numbering_make_up(n);       /* a place must not stay free; the caller gives up anyway */
+        *given = hu_numbering_make_up(n); /* a place must not stay free; the caller gives up anyway */
         return 0;
     }
     *given = *taken == HU_MAP_NONE ? (uint32_t)id : hu_numbering_make_up(n);

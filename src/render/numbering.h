@@ -10,8 +10,8 @@
  * number from 1,000,000,000 on, which no Linux system gives to a process, so that a reader sees that it is made up.
  */
 typedef struct {
-    hu_map   taken;         /* numbers in use                       */
-    hu_map   given;         /* id of the file at hand -> its number */
+    hu_map   taken; /* numbers in use */
+    hu_map   given; /* id of the file at hand -> its number */
     uint32_t made_up;
 } hu_numbering;
 

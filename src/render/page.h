@@ -17,7 +17,7 @@ typedef struct {
     hu_out          *out;
 } hu_page;
 
-enum { HU_PAGE_WHOLE_RANKS = 32 };      /* of more ranks the page holds a few rows each, but for the one it shows */
+enum { HU_PAGE_WHOLE_RANKS = 32 }; /* of more ranks the page holds a few rows each, but for the one it shows */
 
 /* A piece of a bar: its class in the style says its colour and pattern. */
 typedef struct {
@@ -38,7 +38,7 @@ void hu_page_number(hu_out *out, hu_cell_type type, double number);
 int  hu_page_overview(hu_page *p, hu_error *err);
 void hu_page_findings(hu_page *p);
 void hu_page_health(hu_page *p);
-void hu_page_job(hu_page *p);                     /* nothing when there is one rank alone */
-int  hu_page_data(hu_page *p, hu_error *err);     /* what the script reads: tables and timelines */
+void hu_page_job(hu_page *p);                 /* nothing when there is one rank alone */
+int  hu_page_data(hu_page *p, hu_error *err); /* what the script reads: tables and timelines */
 
 #endif

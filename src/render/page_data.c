@@ -166,8 +166,10 @@ int hu_page_data(hu_page *p, hu_error *err)
 
         if (t->bytes.n == 0)
             continue;
-        hu_out_printf(p->out, "<script type=\"application/octet-stream\" class=\"data-timeline\" data-rank=\"%zu\" "
-                      "data-bytes=\"%zu\" data-slices=\"%zu\">", i, t->raw_bytes, t->n);
+        hu_out_printf(p->out,
+                      "<script type=\"application/octet-stream\" class=\"data-timeline\" data-rank=\"%zu\" "
+                      "data-bytes=\"%zu\" data-slices=\"%zu\">",
+                      i, t->raw_bytes, t->n);
         hu_pack_base64(p->out, t->bytes);
         hu_out_text(p->out, "</script>\n");
     }

@@ -21,9 +21,11 @@ static void write_range(hu_page *p, const hu_finding *f)
 {
     const double after = isnan(f->gain_pct) ? 100 - f->high_pct : 100 - f->gain_pct;
 
-    hu_out_printf(p->out, "<svg class=\"range\" viewBox=\"0 0 %d 40\" preserveAspectRatio=\"none\" role=\"img\" "
+    hu_out_printf(p->out,
+                  "<svg class=\"range\" viewBox=\"0 0 %d 40\" preserveAspectRatio=\"none\" role=\"img\" "
                   "aria-label=\"the step after the fix as a share of the step now\"><rect class=\"before\" y=\"4\" "
-                  "height=\"32\" width=\"%d\"/><rect class=\"after\" y=\"4\" height=\"32\"", BAR_WIDTH, BAR_WIDTH);
+                  "height=\"32\" width=\"%d\"/><rect class=\"after\" y=\"4\" height=\"32\"",
+                  BAR_WIDTH, BAR_WIDTH);
     write_x(p->out, "width", after);
     hu_out_text(p->out, "/><rect class=\"whisker\" y=\"18\" height=\"4\"");
     write_x(p->out, "x", 100 - f->high_pct);
@@ -88,7 +90,8 @@ static void write_ladder(hu_page *p, const hu_findings *f)
 {
     if (f->n_ladder < 2)
         return;
-    hu_out_text(p->out, "<h3>One after the other</h3>\n<p class=\"note\">Savings do not add: each fix uncovers the next "
+    hu_out_text(p->out,
+                "<h3>One after the other</h3>\n<p class=\"note\">Savings do not add: each fix uncovers the next "
                 "limit.</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"fixes one after the other\">"
                 "<table><thead><tr><th scope=\"col\" class=\"t\">made good</th><th scope=\"col\">step before</th>"
                 "<th scope=\"col\">step after</th></tr></thead><tbody>\n");
@@ -141,7 +144,7 @@ void hu_page_findings(hu_page *p)
     const bool         is_replayed = f && f->is_replayed;
 
     hu_out_text(p->out, "<section id=\"findings\" class=\"view\" aria-labelledby=\"findings-head\">\n"
-                "<h2 id=\"findings-head\">Why, and what a fix would save</h2>\n");
+                        "<h2 id=\"findings-head\">Why, and what a fix would save</h2>\n");
     if (!is_replayed) {
         hu_out_text(p->out, "<p>This trace could not be replayed, so nothing has a price");
         if (f && f->why_not[0]) {

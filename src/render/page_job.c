@@ -7,8 +7,10 @@
 
 static void write_head(hu_page *p, const char *label, const char *columns)
 {
-    hu_out_printf(p->out, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"%s\"><table>\n<thead><tr>%s"
-                  "</tr></thead>\n<tbody>\n", label, columns);
+    hu_out_printf(p->out,
+                  "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"%s\"><table>\n<thead><tr>%s"
+                  "</tr></thead>\n<tbody>\n",
+                  label, columns);
 }
 
 static void write_prices(hu_page *p, const hu_job *job)
@@ -24,12 +26,12 @@ static void write_prices(hu_page *p, const hu_job *job)
             hu_out_printf(p->out, "rank %lld were like the median of the others",
                           (long long)hu_digest_rank_of(p->r->digests, x->digest));
         else
-            hu_out_text(p->out, x->edit == HU_EDIT_BALANCE   ? "the work before each collective were shared out evenly"
-                                : x->edit == HU_EDIT_HICCUPS ? "no rank were late to any collective"
+            hu_out_text(p->out, x->edit == HU_EDIT_BALANCE     ? "the work before each collective were shared out evenly"
+                                : x->edit == HU_EDIT_HICCUPS   ? "no rank were late to any collective"
                                 : x->edit == HU_EDIT_BANDWIDTH ? "links were twice as fast, with the same latency"
-                                : x->edit == HU_EDIT_LATENCY ? "the latency of collectives were half of it"
-                                : x->edit == HU_EDIT_BUCKET ? "gradients were reduced in one piece"
-                                                             : "collectives took no time once the last rank has come");
+                                : x->edit == HU_EDIT_LATENCY   ? "the latency of collectives were half of it"
+                                : x->edit == HU_EDIT_BUCKET    ? "gradients were reduced in one piece"
+                                                               : "collectives took no time once the last rank has come");
         hu_out_text(p->out, "</td><td>");
         hu_page_number(p->out, HU_CELL_NS, x->after_ns);
         hu_out_text(p->out, "</td><td>");

@@ -110,7 +110,8 @@ static void write_main_thread(hu_page *p)
 {
     static const struct {
         const char *class, *label;
-        unsigned    state;
+        unsigned state;
+        /* clang-format off */
     } rows[] = {
         {"c-op", "runs", HU_STATE_RUNS},                     {"c-rest", "no processor", HU_STATE_STARVED},
         {"c-comm", "communicates", HU_STATE_COMM},           {"c-data", "reads files", HU_HOST_FILE_READ},
@@ -121,6 +122,7 @@ static void write_main_thread(hu_page *p)
         {"c-set", "waits for other threads", HU_HOST_WAIT},  {"c-set", "waits for child processes", HU_HOST_CHILD},
         {"c-idle", "other calls of the system", HU_HOST_OTHER},
     };
+    /* clang-format on */
     const hu_host_time *t = &p->d->host_time;
     hu_page_share       shares[HU_COUNT(rows)];
 
@@ -133,11 +135,11 @@ static void write_main_thread(hu_page *p)
 
 static void write_where(hu_page *p)
 {
-    const hu_step_time *t = hu_digest_step_time(p->d);
+    const hu_step_time      *t = hu_digest_step_time(p->d);
     static const char *const classes[HU_ROLE_COUNT] = {
-        [HU_ROLE_KERNEL] = "c-compute", [HU_ROLE_MEMCPY] = "c-copy", [HU_ROLE_MEMSET] = "c-set",
+        [HU_ROLE_KERNEL] = "c-compute",     [HU_ROLE_MEMCPY] = "c-copy",  [HU_ROLE_MEMSET] = "c-set",
         [HU_ROLE_COMMUNICATION] = "c-comm", [HU_ROLE_RUNTIME] = "c-call", [HU_ROLE_DATA_LOADER] = "c-data",
-        [HU_ROLE_CPU_EXEC] = "c-op", [HU_ROLE_OTHER] = "c-idle"};
+        [HU_ROLE_CPU_EXEC] = "c-op",        [HU_ROLE_OTHER] = "c-idle"};
     hu_page_share roles[HU_ROLE_COUNT];
 
     if (!t)
@@ -155,8 +157,9 @@ static void write_where(hu_page *p)
     }
     for (hu_role r = 0; r < HU_ROLE_COUNT; r++)
         roles[r] = (hu_page_share){classes[r], hu_role_label(r), t->role_ns[r]};
-    hu_page_shares(p, p->d->breakdown.has_device ? "With the host: each instant counts for the first that applies"
-                                                 : "The host: each instant counts for the first that applies",
+    hu_page_shares(p,
+                   p->d->breakdown.has_device ? "With the host: each instant counts for the first that applies"
+                                              : "The host: each instant counts for the first that applies",
                    roles, HU_COUNT(roles), t->step_ns);
     write_main_thread(p);
     hu_out_text(p->out, "</div>\n");
@@ -168,7 +171,7 @@ int hu_page_overview(hu_page *p, hu_error *err)
     int               rc;
 
     hu_out_text(p->out, "<section id=\"overview\" class=\"view\" aria-labelledby=\"overview-head\">\n"
-                "<h2 id=\"overview-head\">What is the holdup?</h2>\n<p class=\"verdict\">");
+                        "<h2 id=\"overview-head\">What is the holdup?</h2>\n<p class=\"verdict\">");
     hu_markup_text(p->out, hu_str_of(v->text));
     hu_out_printf(p->out, "</p>\n<p class=\"confidence\"><span class=\"badge %s\">confidence: %s</span>",
                   hu_confidence_name(v->confidence), hu_confidence_name(v->confidence));

@@ -86,8 +86,8 @@ int hu_page_table(hu_page *p, const hu_table *t, const char *word, size_t most, 
                   t->title);
     for (size_t k = 0; k < t->n_columns; k++)
         if (is_shown(&t->columns[k], p->d))
-            hu_out_printf(p->out, "<th scope=\"col\"%s>%s</th>",
-                          t->columns[k].type == HU_CELL_TEXT ? " class=\"t\"" : "", t->columns[k].head);
+            hu_out_printf(p->out, "<th scope=\"col\"%s>%s</th>", t->columns[k].type == HU_CELL_TEXT ? " class=\"t\"" : "",
+                          t->columns[k].head);
     hu_out_text(p->out, "</tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < n && i < most; i++)
         write_row(p, t, order[i]);
@@ -119,17 +119,20 @@ static void write_pieces(hu_page *p, const hu_page_share *shares, size_t n, doub
 void hu_page_shares(hu_page *p, const char *title, const hu_page_share *shares, size_t n, double whole_ns)
 {
     hu_out_printf(p->out, "<figure class=\"shares\"><figcaption>%s</figcaption>\n", title);
-    hu_out_printf(p->out, "<svg class=\"bar\" viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" "
-                  "aria-label=\"%s; the numbers are in the table below\">", BAR_WIDTH, BAR_HEIGHT, title);
+    hu_out_printf(p->out,
+                  "<svg class=\"bar\" viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" "
+                  "aria-label=\"%s; the numbers are in the table below\">",
+                  BAR_WIDTH, BAR_HEIGHT, title);
     if (whole_ns > 0)
         write_pieces(p, shares, n, whole_ns);
     hu_out_text(p->out, "</svg>\n<table class=\"key\">\n");
     for (size_t i = 0; i < n; i++) {
         if (!(shares[i].ns > 0))
             continue;
-        hu_out_printf(p->out, "<tr><td><svg class=\"swatch\" viewBox=\"0 0 12 12\" aria-hidden=\"true\"><rect "
-                      "class=\"%s\" width=\"12\" height=\"12\"/></svg></td><th scope=\"row\">%s</th><td>", shares[i].class,
-                      shares[i].label);
+        hu_out_printf(p->out,
+                      "<tr><td><svg class=\"swatch\" viewBox=\"0 0 12 12\" aria-hidden=\"true\"><rect "
+                      "class=\"%s\" width=\"12\" height=\"12\"/></svg></td><th scope=\"row\">%s</th><td>",
+                      shares[i].class, shares[i].label);
         hu_page_number(p->out, HU_CELL_NS, shares[i].ns);
         hu_out_text(p->out, "</td><td>");
         hu_out_fixed(p->out, whole_ns > 0 ? 100 * shares[i].ns / whole_ns : 0, 1);

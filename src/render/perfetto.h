@@ -18,31 +18,32 @@ typedef struct {
 } hu_perfetto_device;
 
 typedef struct {
-    hu_out       *out;
-    hu_pbw        w;
-    hu_arena     *arena;            /* of the trace at hand                                         */
-    hu_numbering  processes;        /* over all traces                                              */
-    uint64_t      last_uuid;        /* of tracks; counted, so that they are short                   */
-    uint64_t      shift_ns;         /* makes the earliest time positive; 0 unless a time is negative */
-    uint64_t      written;          /* bytes since the interned data was sent last                  */
+    hu_out      *out;
+    hu_pbw       w;
+    hu_arena    *arena;     /* of the trace at hand */
+    hu_numbering processes; /* over all traces */
+    uint64_t     last_uuid; /* of tracks; counted, so that they are short */
+    uint64_t     shift_ns;  /* makes the earliest time positive; 0 unless a time is negative */
+    uint64_t     written;   /* bytes since the interned data was sent last */
 
     /* of the trace at hand */
     const hu_export_part *part;
-    hu_slices     s;
-    size_t        index;
-    bool          is_one_of_many;
-    hu_lanes      lanes;
-    uint64_t     *lane_uuid;
-    uint64_t      main_process;     /* the track that holds what belongs to no thread               */
+    hu_slices             s;
+    size_t                index;
+    bool                  is_one_of_many;
+    hu_lanes              lanes;
+    uint64_t             *lane_uuid;
+    uint64_t              main_process; /* the track that holds what belongs to no thread */
     HU_VEC(hu_perfetto_device) devices;
-    uint32_t      generation;       /* of the interned data                                         */
-    uint32_t     *name_stamp, *value_stamp;             /* by string: the generation that holds it  */
-    uint32_t      kind_stamp[HU_KIND_COUNT];
-    uint32_t     *arg_stamp;
-    uint8_t      *flow_ends;        /* by slice                                                     */
-    uint32_t     *first_backward, *next_backward;       /* by slice; NULL when nothing is linked    */
+    uint32_t  generation;               /* of the interned data */
+    uint32_t *name_stamp, *value_stamp; /* by string: the generation that holds it */
+    uint32_t  kind_stamp[HU_KIND_COUNT];
+    uint32_t *arg_stamp;
+    uint8_t  *flow_ends;                      /* by slice */
+    uint32_t *first_backward, *next_backward; /* by slice; NULL when nothing is linked */
 } hu_perfetto;
 
+/* clang-format off */
 enum {
     HU_PF_PACKET = 1,                                       /* of Trace */
     HU_PF_TIMESTAMP = 8, HU_PF_SEQUENCE = 10, HU_PF_EVENT = 11, HU_PF_INTERNED = 12, HU_PF_FLAGS = 13,
@@ -51,6 +52,7 @@ enum {
     HU_PF_TYPE = 9, HU_PF_TRACK = 11,                       /* of TrackEvent */
     HU_PF_BEGIN = 1, HU_PF_END = 2, HU_PF_COUNTER = 4,      /* its types */
 };
+/* clang-format on */
 
 static inline size_t hu_perfetto_open(hu_perfetto *p)
 {

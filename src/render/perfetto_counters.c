@@ -10,6 +10,7 @@
 #include "render/perfetto.h"
 #include "render/track_names.h"
 
+/* clang-format off */
 enum {
     UUID = 1, NAME = 2, PARENT = 5, COUNTER = 8, RANK = 12, UNIT = 3,
     COUNT = 2, BYTES = 3,                       /* of UNIT */
@@ -17,6 +18,7 @@ enum {
     FIRST_RANK = 1 << 20,                       /* below the devices */
     MOST_QUEUES = 64,                           /* devices whose work is counted; each is a pass over the slices */
 };
+/* clang-format on */
 
 static uint64_t write_counter(hu_perfetto *p, uint64_t parent, hu_str name, unsigned unit)
 {
@@ -77,9 +79,12 @@ static hu_str memory_name(hu_perfetto *p, const hu_memory_event *m, const char *
     char       number[HU_NUMBER_BYTES];
     const bool is_cpu = m->device < 0;
 
-    return hu_track_join(p->arena, (hu_str[]){is_cpu ? HU_STR("CPU") : HU_STR("GPU "),
-                                              {number, is_cpu ? 0 : hu_format_i64(number, m->device)},
-                                              HU_STR(" memory "), hu_str_of(what)}, 4);
+    return hu_track_join(p->arena,
+                         (hu_str[]){is_cpu ? HU_STR("CPU") : HU_STR("GPU "),
+                                    {number, is_cpu ? 0 : hu_format_i64(number, m->device)},
+                                    HU_STR(" memory "),
+                                    hu_str_of(what)},
+                         4);
 }
 
 /* Values of one total on a track for each device, made when its first value comes. */
@@ -87,8 +92,8 @@ static bool write_memory(hu_perfetto *p, const char *what, bool is_reserved)
 {
     size_t                 n;
     const hu_memory_event *m = hu_trace_memory(p->part->trace, &n);
-    HU_VEC(uint64_t)       uuids = {0};
-    hu_map                 tracks;
+    HU_VEC(uint64_t) uuids = {0};
+    hu_map tracks;
 
     if (!hu_map_init(&tracks, p->arena, 0))
         return false;
@@ -199,8 +204,11 @@ static bool write_queues(hu_perfetto *p)
         collect_queue(p, p->devices.at[d].id, &q);
         if (q.n == 0)
             continue;
-        name = hu_track_join(p->arena, (hu_str[]){HU_STR("GPU "), {number, hu_format_i64(number, p->devices.at[d].id)},
-                                                  HU_STR(" work launched, not finished")}, 3);
+        name = hu_track_join(p->arena,
+                             (hu_str[]){HU_STR("GPU "),
+                                        {number, hu_format_i64(number, p->devices.at[d].id)},
+                                        HU_STR(" work launched, not finished")},
+                             3);
         if (!name.p)
             return false;
         write_queue(p, write_counter(p, p->main_process, name, COUNT), &q);
@@ -210,6 +218,6 @@ static bool write_queues(hu_perfetto *p)
 
 bool hu_perfetto_write_counters(hu_perfetto *p)
 {
-    return write_memory(p, "allocated", false) && write_memory(p, "reserved", true) && write_samples(p) &&
-           write_queues(p) && !p->w.no_memory;
+    return write_memory(p, "allocated", false) && write_memory(p, "reserved", true) && write_samples(p) && write_queues(p) &&
+           !p->w.no_memory;
 }

@@ -15,12 +15,14 @@
 #include "render/track_names.h"
 #include "render/units.h"
 
+/* clang-format off */
 enum {
     UUID = 1, NAME = 2, PROCESS = 3, THREAD = 4, PARENT = 5, ORDERING = 11, RANK = 12, MERGE = 15, DESCRIPTION = 14,
     BY_NAME = 1, EXPLICIT = 3,                              /* values of MERGE and ORDERING */
     PROCESS_PID = 1, PROCESS_SORT = 3, PROCESS_NAME = 6, PROCESS_LABEL = 8,
     THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5,
 };
+/* clang-format on */
 
 typedef struct {
     hu_perfetto    *p;
@@ -28,12 +30,12 @@ typedef struct {
     const hu_track *tracks;
     size_t          n_tracks;
     hu_numbering    threads;
-    hu_map          process_of;         /* pid number -> 1 + its place in process_uuid */
+    hu_map          process_of; /* pid number -> 1 + its place in process_uuid */
     HU_VEC(uint64_t) process_uuid;
-    hu_map          stream_at;          /* process and row of a stream -> its track */
-    hu_map          device_at;          /* device -> place in p->devices */
-    hu_map          thread_uuid;        /* track -> uuid of its first lane, in the low 32 bits that we count in */
-    uint32_t        main_pid;
+    hu_map   stream_at;   /* process and row of a stream -> its track */
+    hu_map   device_at;   /* device -> place in p->devices */
+    hu_map   thread_uuid; /* track -> uuid of its first lane, in the low 32 bits that we count in */
+    uint32_t main_pid;
 } work;
 
 typedef struct {
@@ -126,9 +128,13 @@ static hu_str describe(work *w, const hu_device *d)
 {
     char   memory[HU_UNIT_BYTES], units[HU_NUMBER_BYTES], major[HU_NUMBER_BYTES], minor[HU_NUMBER_BYTES];
     hu_str pieces[] = {hu_trace_text(w->trace, d->name),
-                       HU_STR("\nmultiprocessors: "), {units, hu_format_i64(units, d->sm_count)},
-                       HU_STR("\nmemory: "), {memory, hu_units_bytes(memory, (double)d->memory_bytes)},
-                       HU_STR("\ncompute capability: "), {major, hu_format_i64(major, d->major)}, HU_STR("."),
+                       HU_STR("\nmultiprocessors: "),
+                       {units, hu_format_i64(units, d->sm_count)},
+                       HU_STR("\nmemory: "),
+                       {memory, hu_units_bytes(memory, (double)d->memory_bytes)},
+                       HU_STR("\ncompute capability: "),
+                       {major, hu_format_i64(major, d->major)},
+                       HU_STR("."),
                        {minor, hu_format_i64(minor, d->minor)}};
 
     return hu_track_join(w->p->arena, pieces, HU_COUNT(pieces));
@@ -161,8 +167,10 @@ static uint64_t device_of(work *w, int64_t id)
     if (*place != HU_MAP_NONE)
         return p->devices.at[*place].uuid;
     *place = (uint32_t)p->devices.n;
-    name = hu_track_join(p->arena, (hu_str[]){HU_STR("GPU "), shown, d && d->name ? HU_STR(" · ") : HU_STR(""),
-                                              d ? hu_trace_text(w->trace, d->name) : HU_STR("")}, 4);
+    name = hu_track_join(p->arena,
+                         (hu_str[]){HU_STR("GPU "), shown, d && d->name ? HU_STR(" · ") : HU_STR(""),
+                                    d ? hu_trace_text(w->trace, d->name) : HU_STR("")},
+                         4);
     if (!name.p || !hu_vec_push(p->arena, &p->devices, ((hu_perfetto_device){id, ++p->last_uuid})))
         return 0;
     at = open_descriptor(p, p->last_uuid, p->main_process);
@@ -233,12 +241,12 @@ static bool write_stream(work *w, const hu_track *stream, bool is_range, uint64_
 
 static bool write_thread(work *w, const hu_lane *lane, const hu_track *track, uint64_t uuid)
 {
-    hu_perfetto *p = w->p;
-    uint32_t     pid;
+    hu_perfetto   *p = w->p;
+    uint32_t       pid;
     const uint32_t tid = hu_numbering_of(&w->threads, track->tid, track->tid_is_text);
     const uint64_t process = process_of(w, track, &pid);
-    const hu_str name = hu_track_name(w->trace, track, p->arena);
-    uint32_t    *first = hu_map_put(&w->thread_uuid, lane->track);
+    const hu_str   name = hu_track_name(w->trace, track, p->arena);
+    uint32_t      *first = hu_map_put(&w->thread_uuid, lane->track);
 
     if (!process || !tid || !name.p || !first)
         return false;

@@ -12,7 +12,7 @@
 
 enum { NAMED = 4, SENTENCE = 1024 };
 
-static const double LEAST_POINTS = 0.5;         /* of 100; smaller losses are not named */
+static const double LEAST_POINTS = 0.5; /* of 100; smaller losses are not named */
 
 static const hu_scaling_run *last_run(const hu_scaling *s)
 {
@@ -283,16 +283,18 @@ void hu_scale_svg(const hu_scale_report *r, hu_out *out)
     const hu_scaling *s = r->scaling;
     const double      first = (double)s->run[0].gpus, octaves = fmax(1, log2((double)last_run(s)->gpus / first));
 
-    hu_out_printf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
-                  "font-family=\"sans-serif\" font-size=\"12\"><title>", LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM,
-                  LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM);
+    hu_out_printf(out,
+                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+                  "font-family=\"sans-serif\" font-size=\"12\"><title>",
+                  LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM, LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM);
     {
         char line[SENTENCE];
 
         hu_scale_sentence(r, line, sizeof line);
         hu_markup_text(out, hu_str_of(line));
     }
-    hu_out_printf(out, "</title><rect width=\"%d\" height=\"%d\" fill=\"white\"/><path d=\"M%d %d L%d %d\" stroke=\"#888\" "
+    hu_out_printf(out,
+                  "</title><rect width=\"%d\" height=\"%d\" fill=\"white\"/><path d=\"M%d %d L%d %d\" stroke=\"#888\" "
                   "stroke-dasharray=\"5 4\"/><polyline fill=\"none\" stroke=\"#0072b2\" stroke-width=\"2.5\" points=\"",
                   LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM, LEFT, TOP + HEIGHT, LEFT + WIDTH, TOP);
     for (int pass = 0; pass < 2; pass++) {

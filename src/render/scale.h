@@ -8,8 +8,8 @@
 
 /* What the caller knows of a run, by hu_scaling_run.id. */
 typedef struct {
-    hu_str name;                    /* as the user named it                                        */
-    char   waited_for[200];         /* "rank 5 (host: waits for the data loader)"; "" nobody        */
+    hu_str name;            /* as the user named it */
+    char   waited_for[200]; /* "rank 5 (host: waits for the data loader)"; "" nobody */
 } hu_scale_run;
 
 typedef struct {

@@ -15,22 +15,25 @@ static void write_head(const hu_scale_report *r, hu_out *out)
 
     hu_scale_sentence(r, line, sizeof line);
     hu_out_text(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\""
-                "Content-Security-Policy\" content=\"default-src 'none'; style-src '");
+                     "Content-Security-Policy\" content=\"default-src 'none'; style-src '");
     hu_out_text(out, hu_page_style_hash);
-    hu_out_text(out, "'; base-uri 'none'; form-action 'none'\">\n<meta name=\"referrer\" content=\"no-referrer\">\n"
+    hu_out_text(out,
+                "'; base-uri 'none'; form-action 'none'\">\n<meta name=\"referrer\" content=\"no-referrer\">\n"
                 "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                 "<meta name=\"generator\" content=\"holdup " HU_VERSION "\">\n<title>scaling · holdup</title>\n<style>");
     hu_out_text(out, hu_page_style);
     hu_out_text(out, "</style>\n</head>\n<body>\n<main>\n<h1>Why more GPUs are not as many times faster</h1>\n"
-                "<p class=\"verdict\">");
+                     "<p class=\"verdict\">");
     hu_markup_text(out, hu_str_of(line));
     hu_out_text(out, "</p>\n");
 }
 
 static void open_table(hu_out *out, const char *title)
 {
-    hu_out_printf(out, "<h2>%s</h2>\n<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"%s\"><table>\n<thead>"
-                  "<tr>", title, title);
+    hu_out_printf(out,
+                  "<h2>%s</h2>\n<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"%s\"><table>\n<thead>"
+                  "<tr>",
+                  title, title);
 }
 
 static void write_cell(hu_out *out, double value, int decimals, const char *unit)
@@ -51,9 +54,9 @@ static void write_runs(const hu_scale_report *r, hu_out *out)
 
     open_table(out, "Runs");
     hu_out_text(out, "<th scope=\"col\" class=\"t\">run</th><th scope=\"col\">count</th><th scope=\"col\">nodes</th>"
-                "<th scope=\"col\">step</th><th scope=\"col\">speed-up</th><th scope=\"col\">efficiency</th>"
-                "<th scope=\"col\">serial (Karp–Flatt)</th><th scope=\"col\">load balance</th>"
-                "<th scope=\"col\">serialisation</th><th scope=\"col\">transfer</th></tr></thead>\n<tbody>\n");
+                     "<th scope=\"col\">step</th><th scope=\"col\">speed-up</th><th scope=\"col\">efficiency</th>"
+                     "<th scope=\"col\">serial (Karp–Flatt)</th><th scope=\"col\">load balance</th>"
+                     "<th scope=\"col\">serialisation</th><th scope=\"col\">transfer</th></tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < s->n; i++) {
         const hu_scaling_run *run = &s->run[i];
         const hu_scaling_row *row = &s->row[i];
@@ -92,7 +95,9 @@ static void write_steps(const hu_scale_report *r, hu_out *out)
         for (hu_loss c = 0; c < HU_LOSS_COUNT; c++)
             shares[c] = (hu_page_share){classes[c], hu_loss_words(c), s->run[i].class_ns[c]};
         snprintf(title, sizeof title, "%lld %s%s", (long long)s->run[i].gpus, s->run[i].has_device ? "GPU" : "process",
-                 s->run[i].gpus == 1 ? "" : s->run[i].has_device ? "s" : "es");
+                 s->run[i].gpus == 1    ? ""
+                 : s->run[i].has_device ? "s"
+                                        : "es");
         hu_page_shares(&p, title, shares, HU_LOSS_COUNT, s->run[i].step_ns);
     }
     hu_out_text(out, "</div>\n");
@@ -131,7 +136,7 @@ void hu_scale_html(const hu_scale_report *r, hu_out *out)
     hu_out_text(out, "<figure>");
     hu_scale_svg(r, out);
     hu_out_text(out, "<figcaption>Speed-up; the broken line is as many times faster as there are more.</figcaption>"
-                "</figure>\n");
+                     "</figure>\n");
     write_losses(r, out);
     write_steps(r, out);
     write_runs(r, out);

@@ -19,7 +19,7 @@ static int by_length(const void *left, const void *right)
 static size_t typical_step(const hu_graph *g, hu_arena *arena)
 {
     const size_t n = g->n_marks - 1;
-    int64_t    (*steps)[2] = hu_arena_calloc(arena, n + 1, sizeof *steps);
+    int64_t(*steps)[2] = hu_arena_calloc(arena, n + 1, sizeof *steps);
 
     if (!steps)
         return SIZE_MAX;
@@ -36,9 +36,9 @@ typedef struct {
     const hu_graph    *g;
     hu_replay_instants at;
     size_t             step;
-    int64_t            from_ns, to_ns;      /* of the step on the host, in the replay            */
-    int64_t            shift_ns;            /* what makes a time of the trace of one of the replay */
-    hu_scenario_track *tracks;              /* lanes, then streams                               */
+    int64_t            from_ns, to_ns; /* of the step on the host, in the replay */
+    int64_t            shift_ns;       /* what makes a time of the trace of one of the replay */
+    hu_scenario_track *tracks;         /* lanes, then streams */
 } cut;
 
 /* When the host passed a mark in the replay. */
@@ -148,8 +148,12 @@ int hu_scenarios_build(hu_simulation *s, const hu_findings *findings, hu_arena *
             return hu_fail_memory(err);
         if ((rc = build_one(&c, arena, err)) < 0)
             return rc;
-        *x = (hu_scenario){.rule = f->rule, .start_ns = g->mark[step].end_ns, .measured_end_ns = g->mark[step + 1].end_ns,
-                           .simulated_end_ns = ends[step + 1] + c.shift_ns, .tracks = c.tracks, .n_tracks = n_tracks};
+        *x = (hu_scenario){.rule = f->rule,
+                           .start_ns = g->mark[step].end_ns,
+                           .measured_end_ns = g->mark[step + 1].end_ns,
+                           .simulated_end_ns = ends[step + 1] + c.shift_ns,
+                           .tracks = c.tracks,
+                           .n_tracks = n_tracks};
         n++;
     }
     return n;

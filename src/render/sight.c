@@ -7,13 +7,13 @@
 enum { MAX_DEPTH = 512, BLOCK = 1024 };
 
 struct hu_sight_index {
-    int64_t *last_end_ns;               /* of BLOCK slices, in the order of tracks */
+    int64_t *last_end_ns; /* of BLOCK slices, in the order of tracks */
 };
 
 /* The slices of a track that still run, and where small ones of one depth stand for each other. */
 typedef struct {
     int64_t  end_ns[MAX_DEPTH];
-    int64_t  bucket[MAX_DEPTH];         /* of the last one that was kept */
+    int64_t  bucket[MAX_DEPTH]; /* of the last one that was kept */
     uint32_t slice[MAX_DEPTH];
     uint32_t depth;
 } level;
@@ -44,7 +44,7 @@ static bool is_hidden(level *l, uint32_t slice, int64_t start_ns, int64_t dur_ns
 static void keep(hu_seen *seen, const level *l, uint32_t slice)
 {
     seen->number[slice] = 1;
-    for (uint32_t d = l->depth; d-- > 0 && (l->slice[d] == slice || !seen->number[l->slice[d]]); )
+    for (uint32_t d = l->depth; d-- > 0 && (l->slice[d] == slice || !seen->number[l->slice[d]]);)
         seen->number[l->slice[d]] = 1;
 }
 

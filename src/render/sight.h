@@ -10,15 +10,15 @@ typedef struct hu_sight_index hu_sight_index;
 
 typedef struct {
     const hu_trace       *trace;
-    const hu_sight_index *index;        /* of the trace; NULL: every slice is looked at                  */
+    const hu_sight_index *index; /* of the trace; NULL: every slice is looked at */
     const hu_windows     *windows;
-    int64_t               origin_ns;    /* from which the windows count                                  */
-    int64_t               least_ns;     /* of shorter ones beside each other one stands for all; 0: none */
+    int64_t               origin_ns; /* from which the windows count */
+    int64_t               least_ns;  /* of shorter ones beside each other one stands for all; 0: none */
 } hu_sight;
 
 typedef struct {
-    uint32_t *number;                   /* 1 + place among those that are seen, by slice; 0: it is not   */
-    uint32_t *per_track;                /* how many                                                      */
+    uint32_t *number;    /* 1 + place among those that are seen, by slice; 0: it is not */
+    uint32_t *per_track; /* how many */
     uint32_t  n;
 } hu_seen;
 

@@ -22,6 +22,7 @@ const char *hu_arg_name(unsigned id)
 
 const char *hu_arg_category(unsigned kind)
 {
+    /* clang-format off */
     static const char *const categories[HU_KIND_COUNT] = {
         [HU_KIND_CPU_OP] = "cpu_op", [HU_KIND_PYTHON] = "python_function", [HU_KIND_USER] = "user_annotation",
         [HU_KIND_RUNTIME] = "cuda_runtime", [HU_KIND_DRIVER] = "cuda_driver", [HU_KIND_OVERHEAD] = "overhead",
@@ -30,6 +31,7 @@ const char *hu_arg_category(unsigned kind)
         [HU_KIND_EVENT] = "cuda_event", [HU_KIND_COUNTER_RANGE] = "cuda_profiler_range", [HU_KIND_SPAN] = "Trace",
         [HU_KIND_OTHER] = "other", [HU_KIND_OS_CALL] = "os_call", [HU_KIND_MPI] = "mpi", [HU_KIND_CPU_WAIT] = "cpu_wait",
     };
+    /* clang-format on */
 
     return categories[kind];
 }

@@ -8,9 +8,9 @@
 
 typedef struct {
     const hu_slowdown *slowdown;
-    size_t             top;             /* rows of each table of the text; 0: as many as fit a screen */
-    size_t             width;           /* of the text, in columns */
-    bool               has_steps;       /* JSON: what each stage, dp rank and type does to each step */
+    size_t             top;       /* rows of each table of the text; 0: as many as fit a screen */
+    size_t             width;     /* of the text, in columns */
+    bool               has_steps; /* JSON: what each stage, dp rank and type does to each step */
 } hu_slowdown_report;
 
 /* What holds the job up, in one paragraph; *out has `room` bytes and is filled with text that ends in a NUL. */

@@ -73,8 +73,8 @@ static void write_parts(hu_json_out *j, const hu_slowdown *s, const char *key, l
 
 static void write_suspects(hu_json_out *j, const hu_slowdown *s)
 {
-    static const list lists[] = {[HU_BLAME_WORKER] = WORKERS, [HU_BLAME_STAGE] = STAGES, [HU_BLAME_DP_RANK] = DP_RANKS,
-                                 [HU_BLAME_TYPE] = TYPES};
+    static const list lists[] = {
+        [HU_BLAME_WORKER] = WORKERS, [HU_BLAME_STAGE] = STAGES, [HU_BLAME_DP_RANK] = DP_RANKS, [HU_BLAME_TYPE] = TYPES};
     hu_suspect   suspects[HU_SUSPECTS];
     const size_t n = hu_slowdown_suspects(s, suspects);
 

@@ -19,12 +19,12 @@
 
 typedef struct {
     const hu_export_part *part;
-    hu_slices s;
-    hu_arena *arena;
+    hu_slices             s;
+    hu_arena             *arena;
     HU_VEC(hu_stack) stacks;
-    hu_map    below;                /* place and frame -> place */
-    uint32_t *place;                /* by slice; 0 none */
-    int64_t  *self_ns;              /* by slice */
+    hu_map    below;   /* place and frame -> place */
+    uint32_t *place;   /* by slice; 0 none */
+    int64_t  *self_ns; /* by slice */
     uint32_t  n_strings;
     bool      no_memory;
 } work;
@@ -134,8 +134,8 @@ int hu_stacks_build(const hu_export_part *part, hu_arena *arena, hu_stacks *out,
 {
     hu_arena *scratch = hu_arena_new();
     hu_str   *names = name_tracks(part->trace, arena);
-    work      w = {.part = part, .s = hu_trace_slices(part->trace), .arena = arena,
-                   .n_strings = hu_trace_string_count(part->trace)};
+    work      w = {
+             .part = part, .s = hu_trace_slices(part->trace), .arena = arena, .n_strings = hu_trace_string_count(part->trace)};
 
     w.no_memory = !scratch || !names || !hu_map_init(&w.below, scratch, 0) ||
                   !(w.place = hu_arena_calloc(scratch, w.s.n + 1, sizeof *w.place)) ||

@@ -6,18 +6,18 @@
 #include "render/export.h"
 
 typedef struct {
-    uint32_t above;                 /* its place is smaller than this one's; 0 for those right below the root */
-    uint32_t frame;                 /* a string id, or hu_stacks.n_strings + a track */
-    uint32_t depth;                 /* frames from the top, this one included */
-    int64_t  host_ns, device_ns;    /* of this frame itself, without what is below it */
-    int64_t  cpu_ns;                /* the same by CPU samples, whose frames are functions; 1 each when not known */
+    uint32_t above;              /* its place is smaller than this one's; 0 for those right below the root */
+    uint32_t frame;              /* a string id, or hu_stacks.n_strings + a track */
+    uint32_t depth;              /* frames from the top, this one included */
+    int64_t  host_ns, device_ns; /* of this frame itself, without what is below it */
+    int64_t  cpu_ns;             /* the same by CPU samples, whose frames are functions; 1 each when not known */
 } hu_stack;
 
 typedef struct {
-    hu_stack *at;                   /* at[0] is the root, which is no frame */
+    hu_stack *at; /* at[0] is the root, which is no frame */
     size_t    n;
     uint32_t  n_strings;
-    hu_str   *tracks;               /* names, by track */
+    hu_str   *tracks; /* names, by track */
 } hu_stacks;
 
 enum { HU_STACKS_DEEPEST = 512 };

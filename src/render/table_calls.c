@@ -16,27 +16,24 @@ HU_NUMBER(is_alloc, calls, r->is_alloc)
 HU_ROWS(rows, calls)
 
 static const hu_column columns[] = {
-    {"total_ns", "total", HU_CELL_NS, 9, NULL, total},
-    {"total_pct", "%", HU_CELL_PERCENT, 5, NULL, pct},
-    {"calls", "calls", HU_CELL_COUNT, 7, NULL, count},
-    {"mean_ns", "mean", HU_CELL_NS, 8, NULL, mean},
-    {"median_ns", "median", HU_CELL_NS, 8, NULL, median},
-    {"min_ns", NULL, HU_CELL_NS, 0, NULL, least},
-    {"max_ns", "max", HU_CELL_NS, 8, NULL, most},
-    {"stddev_ns", NULL, HU_CELL_NS, 0, NULL, stddev},
-    {"is_sync", NULL, HU_CELL_BOOL, 0, NULL, is_sync},
-    {"is_memory_call", NULL, HU_CELL_BOOL, 0, NULL, is_alloc},
+    {"total_ns", "total", HU_CELL_NS, 9, NULL, total},    {"total_pct", "%", HU_CELL_PERCENT, 5, NULL, pct},
+    {"calls", "calls", HU_CELL_COUNT, 7, NULL, count},    {"mean_ns", "mean", HU_CELL_NS, 8, NULL, mean},
+    {"median_ns", "median", HU_CELL_NS, 8, NULL, median}, {"min_ns", NULL, HU_CELL_NS, 0, NULL, least},
+    {"max_ns", "max", HU_CELL_NS, 8, NULL, most},         {"stddev_ns", NULL, HU_CELL_NS, 0, NULL, stddev},
+    {"is_sync", NULL, HU_CELL_BOOL, 0, NULL, is_sync},    {"is_memory_call", NULL, HU_CELL_BOOL, 0, NULL, is_alloc},
     {"name", "name", HU_CELL_TEXT, 0, NULL, name},
 };
 
-static const hu_table table = {"calls", "Calls of the runtime and the driver", "no calls were recorded", columns,
-                               HU_COUNT(columns), rows};
+static const hu_table table = {
+    "calls", "Calls of the runtime and the driver", "no calls were recorded", columns, HU_COUNT(columns), rows};
 static const hu_table *const tables[] = {&table};
 
+/* clang-format off */
 const hu_view hu_view_calls = {
     .word = "calls", .key = "calls", .is_list = true, .tables = tables, .n_tables = HU_COUNT(tables),
     .about = "calls of the runtime and the driver by name",
 };
+/* clang-format on */
 
 /* waits */
 
@@ -78,8 +75,9 @@ static const hu_column wait_columns[] = {
     {"stack", "called from", HU_CELL_TEXT, 0, has_stacks, wait_stack},
 };
 
-static const hu_table waits = {"waits", "Places that wait for the device", "nothing waits for the device", wait_columns,
-                               HU_COUNT(wait_columns), wait_rows};
+static const hu_table waits = {
+    "waits",  "Places that wait for the device", "nothing waits for the device", wait_columns, HU_COUNT(wait_columns),
+    wait_rows};
 static const hu_table *const wait_tables[] = {&waits};
 
 HU_FACT(all_ns, d->calls.wait_ns)
@@ -103,8 +101,10 @@ static bool has_calls(const hu_digest *d)
     return d->calls.n > 0;
 }
 
+/* clang-format off */
 const hu_view hu_view_waits = {
     .word = "waits", .key = "waits", .facts = facts, .n_facts = HU_COUNT(facts), .tables = wait_tables,
     .n_tables = HU_COUNT(wait_tables), .has = has_calls, .nothing = "no calls of a device's runtime were recorded",
     .about = "calls that wait for the device, and the stack that made them",
 };
+/* clang-format on */

@@ -50,8 +50,8 @@ static const hu_column columns[] = {
     {"name", "collective", HU_CELL_TEXT, 0, NULL, name},
 };
 
-static const hu_table table = {"collectives", "Collectives by name, group and size", "no collectives were recorded", columns,
-                               HU_COUNT(columns), rows};
+static const hu_table table = {
+    "collectives", "Collectives by name, group and size", "no collectives were recorded", columns, HU_COUNT(columns), rows};
 
 /* fits: a row for each piece */
 
@@ -74,14 +74,14 @@ static const hu_comm_fit *fit_at(const hu_digest *d, size_t row, const hu_fit_pi
     return f;
 }
 
-#define FIT_NUMBER(name, expression)                                             \
-    static void name(const hu_digest *d, size_t row, hu_cell *out)               \
-    {                                                                            \
-        const hu_fit_piece *p;                                                   \
-        const hu_comm_fit  *f = fit_at(d, row, &p);                              \
-                                                                                 \
-        (void)f;                                                                 \
-        out->number = (expression);                                              \
+#define FIT_NUMBER(name, expression)                               \
+    static void name(const hu_digest *d, size_t row, hu_cell *out) \
+    {                                                              \
+        const hu_fit_piece *p;                                     \
+        const hu_comm_fit  *f = fit_at(d, row, &p);                \
+                                                                   \
+        (void)f;                                                   \
+        out->number = (expression);                                \
     }
 
 static void fit_kind(const hu_digest *d, size_t row, hu_cell *out)
@@ -113,9 +113,12 @@ static const hu_column fit_columns[] = {
     {"kind", "collective", HU_CELL_TEXT, 0, NULL, fit_kind},
 };
 
-static const hu_table fits = {"fits", "Latency and bandwidth by size, waiting for other ranks included",
-                              "sizes that lie too near each other to tell latency from bandwidth", fit_columns,
-                              HU_COUNT(fit_columns), fit_rows};
+static const hu_table fits = {"fits",
+                              "Latency and bandwidth by size, waiting for other ranks included",
+                              "sizes that lie too near each other to tell latency from bandwidth",
+                              fit_columns,
+                              HU_COUNT(fit_columns),
+                              fit_rows};
 
 HU_FACT(calls, d->comm.calls)
 HU_FACT(all, d->comm.total_ns)
@@ -142,8 +145,10 @@ static bool has(const hu_digest *d)
     return d->comm.n > 0;
 }
 
+/* clang-format off */
 const hu_view hu_view_comm = {
     .word = "comm", .key = "communication", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
     .n_tables = HU_COUNT(tables), .has = has, .nothing = "no collectives were recorded",
     .about = "collectives: overlap, exposed time, bandwidth by size, latency",
 };
+/* clang-format on */

@@ -39,10 +39,12 @@ const hu_table hu_table_copies = {"copies", "Copies", "no memory copies were rec
 
 static const hu_table *const tables[] = {&hu_table_copies};
 
+/* clang-format off */
 const hu_view hu_view_copies = {
     .word = "copies", .key = "copies", .is_list = true, .tables = tables, .n_tables = HU_COUNT(tables),
     .about = "copies and sets: GB/s, pageable, blocking, not hidden by kernels",
 };
+/* clang-format on */
 
 /* over time */
 
@@ -72,8 +74,9 @@ static const hu_column series_columns[] = {
     {"set_gbps", "sets, GB/s", HU_CELL_NUMBER, 9, NULL, set},
 };
 
-static const hu_table series = {"series", "Mean bandwidth over time", "no memory copies were recorded", series_columns,
-                                HU_COUNT(series_columns), points, true};
+static const hu_table series = {
+    "series", "Mean bandwidth over time", "no memory copies were recorded", series_columns, HU_COUNT(series_columns), points,
+    true};
 
 HU_FACT(all_exposed, d->copies.exposed_ns)
 HU_FACT(piece, d->copies.gbps[0].piece_ns)
@@ -85,8 +88,10 @@ static const hu_column facts[] = {
 
 static const hu_table *const series_tables[] = {&series};
 
+/* clang-format off */
 const hu_view hu_view_bandwidth = {
     .word = "bandwidth", .key = "copy_bandwidth", .facts = facts, .n_facts = HU_COUNT(facts), .tables = series_tables,
     .n_tables = HU_COUNT(series_tables), .nothing = "no memory copies were recorded",
     .about = "bandwidth of copies over time, by direction",
 };
+/* clang-format on */

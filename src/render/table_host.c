@@ -83,8 +83,12 @@ static const hu_column place_columns[] = {
     {"path", "what", HU_CELL_TEXT, 0, NULL, place_path},
 };
 
-const hu_table hu_table_host = {"places", "Calls of the system that were waited in, by place", "none was recorded",
-                                place_columns, HU_COUNT(place_columns), place_rows};
+const hu_table hu_table_host = {"places",
+                                "Calls of the system that were waited in, by place",
+                                "none was recorded",
+                                place_columns,
+                                HU_COUNT(place_columns),
+                                place_rows};
 
 HU_NUMBER(call_main, host_calls, r->sum.main_ns)
 HU_NUMBER(call_total, host_calls, r->sum.total_ns)
@@ -96,29 +100,27 @@ HU_TEXT(call_name, host_calls, r->name)
 HU_ROWS(call_rows, host_calls)
 
 static const hu_column call_columns[] = {
-    {"main_ns", "main", HU_CELL_NS, 9, NULL, call_main},
-    {"total_ns", "total", HU_CELL_NS, 9, NULL, call_total},
-    {"longest_ns", "longest", HU_CELL_NS, 9, NULL, call_longest},
-    {"calls", "calls", HU_CELL_COUNT, 7, NULL, call_calls},
-    {"bytes", "bytes", HU_CELL_BYTES, 9, NULL, call_bytes},
-    {"class", "class", HU_CELL_TEXT, 10, NULL, call_class},
+    {"main_ns", "main", HU_CELL_NS, 9, NULL, call_main},          {"total_ns", "total", HU_CELL_NS, 9, NULL, call_total},
+    {"longest_ns", "longest", HU_CELL_NS, 9, NULL, call_longest}, {"calls", "calls", HU_CELL_COUNT, 7, NULL, call_calls},
+    {"bytes", "bytes", HU_CELL_BYTES, 9, NULL, call_bytes},       {"class", "class", HU_CELL_TEXT, 10, NULL, call_class},
     {"name", "call", HU_CELL_TEXT, 0, NULL, call_name},
 };
 
-static const hu_table calls = {"functions", "The same by function", "none was recorded", call_columns,
-                               HU_COUNT(call_columns), call_rows};
+static const hu_table calls = {"functions",  "The same by function", "none was recorded",
+                               call_columns, HU_COUNT(call_columns), call_rows};
 
 HU_NUMBER(process_wall, host_time, r->wall_ns)
 HU_NUMBER(process_runs, host_time, r->state_ns[HU_STATE_RUNS])
 HU_NUMBER(process_starved, host_time, r->state_ns[HU_STATE_STARVED])
 HU_NUMBER(process_pipe, host_time, r->state_ns[HU_HOST_PIPE])
 HU_NUMBER(process_child, host_time, r->state_ns[HU_HOST_CHILD])
-HU_NUMBER(process_files, host_time, r->state_ns[HU_HOST_FILE_READ] + r->state_ns[HU_HOST_FILE_WRITE] +
-                                    r->state_ns[HU_HOST_FILE_META] + r->state_ns[HU_HOST_FSYNC])
-HU_NUMBER(process_others, host_time, r->wall_ns - r->state_ns[HU_STATE_RUNS] - r->state_ns[HU_STATE_STARVED] -
-                                     r->state_ns[HU_HOST_PIPE] - r->state_ns[HU_HOST_CHILD] -
-                                     r->state_ns[HU_HOST_FILE_READ] - r->state_ns[HU_HOST_FILE_WRITE] -
-                                     r->state_ns[HU_HOST_FILE_META] - r->state_ns[HU_HOST_FSYNC])
+HU_NUMBER(process_files, host_time,
+          r->state_ns[HU_HOST_FILE_READ] + r->state_ns[HU_HOST_FILE_WRITE] + r->state_ns[HU_HOST_FILE_META] +
+              r->state_ns[HU_HOST_FSYNC])
+HU_NUMBER(process_others, host_time,
+          r->wall_ns - r->state_ns[HU_STATE_RUNS] - r->state_ns[HU_STATE_STARVED] - r->state_ns[HU_HOST_PIPE] -
+              r->state_ns[HU_HOST_CHILD] - r->state_ns[HU_HOST_FILE_READ] - r->state_ns[HU_HOST_FILE_WRITE] -
+              r->state_ns[HU_HOST_FILE_META] - r->state_ns[HU_HOST_FSYNC])
 HU_NUMBER(process_pid, host_time, r->pid)
 HU_NUMBER(process_threads, host_time, r->threads)
 HU_NUMBER(process_main, host_time, r->is_main)
@@ -139,8 +141,12 @@ static const hu_column process_columns[] = {
     {"name", "process", HU_CELL_TEXT, 0, NULL, process_name},
 };
 
-const hu_table hu_table_processes = {"processes", "Processes, by what their main thread does", "none was recorded",
-                                     process_columns, HU_COUNT(process_columns), process_rows};
+const hu_table hu_table_processes = {"processes",
+                                     "Processes, by what their main thread does",
+                                     "none was recorded",
+                                     process_columns,
+                                     HU_COUNT(process_columns),
+                                     process_rows};
 
 #define THREADS d->host_time.threads
 
@@ -156,8 +162,9 @@ HU_NUMBER_OF(thread_starved, THREADS, r->state_ns[HU_STATE_STARVED])
 HU_NUMBER_OF(thread_lock, THREADS, r->state_ns[HU_HOST_LOCK])
 HU_NUMBER_OF(thread_waits, THREADS, r->state_ns[HU_HOST_WAIT])
 HU_NUMBER_OF(thread_sleep, THREADS, r->state_ns[HU_HOST_SLEEP])
-HU_NUMBER_OF(thread_others, THREADS, r->wall_ns - r->state_ns[HU_STATE_RUNS] - r->state_ns[HU_STATE_STARVED] -
-                                     r->state_ns[HU_HOST_LOCK] - r->state_ns[HU_HOST_WAIT] - r->state_ns[HU_HOST_SLEEP])
+HU_NUMBER_OF(thread_others, THREADS,
+             r->wall_ns - r->state_ns[HU_STATE_RUNS] - r->state_ns[HU_STATE_STARVED] - r->state_ns[HU_HOST_LOCK] -
+                 r->state_ns[HU_HOST_WAIT] - r->state_ns[HU_HOST_SLEEP])
 HU_TEXT_OF(thread_name, THREADS, r->name)
 
 static const hu_column thread_columns[] = {
@@ -172,8 +179,8 @@ static const hu_column thread_columns[] = {
     {"name", "thread", HU_CELL_TEXT, 0, NULL, thread_name},
 };
 
-static const hu_table threads = {"threads", "Other threads of the main process", "there are none", thread_columns,
-                                 HU_COUNT(thread_columns), thread_rows};
+static const hu_table threads = {
+    "threads", "Other threads of the main process", "there are none", thread_columns, HU_COUNT(thread_columns), thread_rows};
 
 static const hu_table *const time_tables[] = {&hu_table_processes, &threads};
 static const hu_table *const call_tables[] = {&hu_table_host, &calls};
@@ -183,6 +190,7 @@ static bool has(const hu_digest *d)
     return d->host_time.is_recorded;
 }
 
+/* clang-format off */
 const hu_view hu_view_host = {
     .word = "host", .key = "host_time", .facts = facts, .n_facts = HU_COUNT(facts),
     .tables = time_tables, .n_tables = HU_COUNT(time_tables), .has = has,
@@ -195,3 +203,4 @@ const hu_view hu_view_os_calls = {
     .nothing = "no calls of the system were recorded; holdup run records them",
     .about = "calls of the operating system by file and place, and by function",
 };
+/* clang-format on */

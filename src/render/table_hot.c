@@ -10,7 +10,7 @@ HU_NUMBER(main_self, hot, r->main_self)
 HU_NUMBER(kernel, hot, r->kernel)
 HU_NUMBER(self_pct, hot, hu_share_pct((double)r->self, (double)d->hot.samples))
 HU_NUMBER(total_pct, hot, hu_share_pct((double)r->total, (double)d->hot.samples))
-HU_NUMBER(self_ns, hot, d->hot.sample_ns ? (double)r->self * (double)d->hot.sample_ns : HU_ABSENT)
+HU_NUMBER(self_ns, hot, d->hot.sample_ns ? (double)r->self *(double)d->hot.sample_ns : HU_ABSENT)
 HU_ROWS(rows, hot)
 
 static const hu_column columns[] = {
@@ -25,8 +25,8 @@ static const hu_column columns[] = {
     {"name", "function", HU_CELL_TEXT, 0, NULL, name},
 };
 
-const hu_table hu_table_hot = {"functions", "CPU samples: top functions", "no samples were recorded", columns,
-                               HU_COUNT(columns), rows};
+const hu_table hu_table_hot = {
+    "functions", "CPU samples: top functions", "no samples were recorded", columns, HU_COUNT(columns), rows};
 static const hu_table *const tables[] = {&hu_table_hot};
 
 HU_FACT(samples, d->hot.samples)
@@ -46,8 +46,10 @@ static bool has(const hu_digest *d)
     return d->hot.samples > 0;
 }
 
+/* clang-format off */
 const hu_view hu_view_hot = {
     .word = "hot", .key = "cpu_samples", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
     .n_tables = HU_COUNT(tables), .has = has, .nothing = "no CPU samples were recorded: holdup run --sample=HZ",
     .about = "functions that the CPU was found in, by samples",
 };
+/* clang-format on */

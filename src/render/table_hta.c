@@ -71,12 +71,12 @@ static double idle_sum(const hu_hta_idle *s)
     return s->idle_us[0] + s->idle_us[1] + s->idle_us[2];
 }
 
-#define IDLE_NUMBER(name, expression)                                      \
-    static void name(const hu_digest *d, size_t row, hu_cell *out)         \
-    {                                                                      \
-        const hu_hta_idle *r = &IDLE[row / HU_HTA_WAITS];                  \
-                                                                           \
-        out->number = (double)(expression);                                \
+#define IDLE_NUMBER(name, expression)                              \
+    static void name(const hu_digest *d, size_t row, hu_cell *out) \
+    {                                                              \
+        const hu_hta_idle *r = &IDLE[row / HU_HTA_WAITS];          \
+                                                                   \
+        out->number = (double)(expression);                        \
     }
 
 IDLE_NUMBER(idle_stream, r->stream)
@@ -98,8 +98,8 @@ static const hu_column idle_columns[] = {
     {"idle_category", "idle_category", HU_CELL_TEXT, 0, NULL, idle_category},
 };
 
-static const hu_table idle_table = {"idle_time_breakdown", "idle_time_breakdown", "no device work", idle_columns,
-                                    HU_COUNT(idle_columns), idle_rows};
+static const hu_table idle_table = {"idle_time_breakdown", "idle_time_breakdown",  "no device work",
+                                    idle_columns,          HU_COUNT(idle_columns), idle_rows};
 
 /* kernel types */
 
@@ -127,8 +127,8 @@ static const hu_column type_columns[] = {
     {"kernel_type", "kernel_type", HU_CELL_TEXT, 0, NULL, type_name},
 };
 
-static const hu_table type_table = {"kernel_type_breakdown", "kernel_type_breakdown", "no device work", type_columns,
-                                    HU_COUNT(type_columns), type_rows};
+static const hu_table type_table = {
+    "kernel_type_breakdown", "kernel_type_breakdown", "no device work", type_columns, HU_COUNT(type_columns), type_rows};
 
 /* kernels */
 
@@ -157,21 +157,22 @@ static const hu_column kernel_columns[] = {
     {"name", "name", HU_CELL_TEXT, 0, NULL, kernel_name},
 };
 
-static const hu_table kernel_table = {"kernels", "kernel_breakdown, not grouped", "no device work", kernel_columns,
-                                      HU_COUNT(kernel_columns), kernel_rows};
+static const hu_table kernel_table = {"kernels",      "kernel_breakdown, not grouped", "no device work",
+                                      kernel_columns, HU_COUNT(kernel_columns),        kernel_rows};
 
 /* queues and copies: what pandas' describe() prints */
 
-#define DESCRIBE(prefix, list, member)                            \
-    HU_NUMBER_OF(prefix##_count, list, r->member.count)           \
-    HU_NUMBER_OF(prefix##_mean, list, r->member.mean)             \
-    HU_NUMBER_OF(prefix##_std, list, r->member.std)               \
-    HU_NUMBER_OF(prefix##_min, list, r->member.min)               \
-    HU_NUMBER_OF(prefix##_q25, list, r->member.q25)               \
-    HU_NUMBER_OF(prefix##_q50, list, r->member.q50)               \
-    HU_NUMBER_OF(prefix##_q75, list, r->member.q75)               \
+#define DESCRIBE(prefix, list, member)                  \
+    HU_NUMBER_OF(prefix##_count, list, r->member.count) \
+    HU_NUMBER_OF(prefix##_mean, list, r->member.mean)   \
+    HU_NUMBER_OF(prefix##_std, list, r->member.std)     \
+    HU_NUMBER_OF(prefix##_min, list, r->member.min)     \
+    HU_NUMBER_OF(prefix##_q25, list, r->member.q25)     \
+    HU_NUMBER_OF(prefix##_q50, list, r->member.q50)     \
+    HU_NUMBER_OF(prefix##_q75, list, r->member.q75)     \
     HU_NUMBER_OF(prefix##_max, list, r->member.max)
 
+/* clang-format off */
 #define DESCRIBE_COLUMNS(prefix)                                  \
     {"count", "count", HU_CELL_COUNT, 7, NULL, prefix##_count},   \
     {"mean", "mean", HU_CELL_NUMBER, 7, NULL, prefix##_mean},     \
@@ -181,6 +182,7 @@ static const hu_table kernel_table = {"kernels", "kernel_breakdown, not grouped"
     {"p50", "50%", HU_CELL_NUMBER, 7, NULL, prefix##_q50},        \
     {"p75", "75%", HU_CELL_NUMBER, 7, NULL, prefix##_q75, true},  \
     {"max", "max", HU_CELL_NUMBER, 7, NULL, prefix##_max}
+/* clang-format on */
 
 static size_t queue_rows(const hu_digest *d)
 {
@@ -197,8 +199,8 @@ static const hu_column queue_columns[] = {
     {"full_us", "full (us)", HU_CELL_NUMBER, 9, NULL, queue_full},
 };
 
-static const hu_table queue_table = {"queue_length_summary", "queue_length_summary", "no launches", queue_columns,
-                                     HU_COUNT(queue_columns), queue_rows};
+static const hu_table queue_table = {"queue_length_summary", "queue_length_summary",  "no launches",
+                                     queue_columns,          HU_COUNT(queue_columns), queue_rows};
 
 static size_t copy_rows(const hu_digest *d)
 {
@@ -213,13 +215,14 @@ static const hu_column copy_columns[] = {
     {"name", "memory_bw_gbps of", HU_CELL_TEXT, 0, NULL, copy_name},
 };
 
-static const hu_table copy_table = {"memory_bw_summary", "memory_bw_summary", "no copies", copy_columns,
-                                    HU_COUNT(copy_columns),
-                                    copy_rows};
+static const hu_table copy_table = {"memory_bw_summary", "memory_bw_summary",    "no copies",
+                                    copy_columns,        HU_COUNT(copy_columns), copy_rows};
 
 static const hu_table *const tables[] = {&idle_table, &type_table, &kernel_table, &queue_table, &copy_table};
 
+/* clang-format off */
 const hu_view hu_view_hta = {
     .word = "hta", .key = "hta", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables, .n_tables = HU_COUNT(tables),
     .about = "as HolisticTraceAnalysis prints it, with its rounding and filters",
 };
+/* clang-format on */

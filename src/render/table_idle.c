@@ -40,8 +40,8 @@ static const hu_column cause_columns[] = {
     {"words", "what holds the device up", HU_CELL_TEXT, 0, NULL, cause_words},
 };
 
-static const hu_table causes = {"causes", "Causes of idle time", "the device was never idle", cause_columns,
-                                HU_COUNT(cause_columns), cause_rows};
+static const hu_table causes = {"causes",      "Causes of idle time",   "the device was never idle",
+                                cause_columns, HU_COUNT(cause_columns), cause_rows};
 
 /* gaps */
 
@@ -76,8 +76,8 @@ static const hu_column gap_columns[] = {
     {"host", "what the host did for longest", HU_CELL_TEXT, 0, NULL, gap_host},
 };
 
-static const hu_table gaps = {"gaps", "The longest gaps", "the device was never idle", gap_columns, HU_COUNT(gap_columns),
-                              gap_rows};
+static const hu_table gaps = {"gaps",      "The longest gaps",    "the device was never idle",
+                              gap_columns, HU_COUNT(gap_columns), gap_rows};
 
 /* streams */
 
@@ -118,8 +118,8 @@ static const hu_column stream_columns[] = {
     {"others", NULL, HU_CELL_COUNT, 0, NULL, stream_others},
 };
 
-static const hu_table streams = {"streams", "Gaps of each stream", "no streams were recorded", stream_columns,
-                                 HU_COUNT(stream_columns), stream_rows};
+static const hu_table streams = {"streams",      "Gaps of each stream",    "no streams were recorded",
+                                 stream_columns, HU_COUNT(stream_columns), stream_rows};
 
 /* low utilisation */
 
@@ -142,8 +142,9 @@ static const hu_column window_columns[] = {
     {"busy_pct", "busy%", HU_CELL_PERCENT, 6, NULL, window_busy},
 };
 
-static const hu_table windows = {"windows", "Times in which the device was busy for less than half", "none", window_columns,
-                                 HU_COUNT(window_columns), window_rows};
+static const hu_table windows = {
+    "windows",  "Times in which the device was busy for less than half", "none", window_columns, HU_COUNT(window_columns),
+    window_rows};
 
 HU_FACT(idle, d->idle.idle_ns)
 HU_FACT(gap_count, d->idle.gaps)
@@ -157,8 +158,10 @@ static const hu_column facts[] = {
 
 static const hu_table *const tables[] = {&gaps, &causes, &streams, &windows};
 
+/* clang-format off */
 const hu_view hu_view_idle = {
     .word = "idle", .key = "idle", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
     .n_tables = HU_COUNT(tables), .has = hu_has_device, .nothing = "no device work was recorded",
     .about = "why the device was idle: causes, longest gaps, streams, low use",
 };
+/* clang-format on */

@@ -94,10 +94,12 @@ const hu_table hu_table_kernels = {"kernels", "Kernels", "no kernels were record
 
 static const hu_table *const tables[] = {&hu_table_kernels};
 
+/* clang-format off */
 const hu_view hu_view_kernels = {
     .word = "kernels", .key = "kernels", .is_list = true, .tables = tables, .n_tables = HU_COUNT(tables),
     .about = "kernels: time, spread, geometry, occupancy, waves, tensor cores",
 };
+/* clang-format on */
 
 /* families: rows without time are left out, so row numbers are looked up */
 
@@ -119,20 +121,20 @@ static const hu_kernel_family_time *family_at(const hu_digest *d, size_t row)
         size_t before = 0;
 
         for (size_t k = 0; k < HU_FAMILY_COUNT; k++)
-            before += all[k].calls > 0 && (all[k].total_ns > all[i].total_ns ||
-                                           (all[k].total_ns == all[i].total_ns && k < i));
+            before += all[k].calls > 0 &&
+                      (all[k].total_ns > all[i].total_ns || (all[k].total_ns == all[i].total_ns && k < i));
         if (all[i].calls > 0 && before == row)
             return &all[i];
     }
     return &all[0];
 }
 
-#define FAMILY(name, expression)                                          \
-    static void name(const hu_digest *d, size_t row, hu_cell *out)        \
-    {                                                                     \
-        const hu_kernel_family_time *r = family_at(d, row);               \
-                                                                          \
-        out->number = (double)(expression);                               \
+#define FAMILY(name, expression)                                   \
+    static void name(const hu_digest *d, size_t row, hu_cell *out) \
+    {                                                              \
+        const hu_kernel_family_time *r = family_at(d, row);        \
+                                                                   \
+        out->number = (double)(expression);                        \
     }
 
 static void family_key(const hu_digest *d, size_t row, hu_cell *out)
@@ -221,8 +223,10 @@ static const hu_column family_facts[] = {
 
 static const hu_table *const family_tables[] = {&family_table};
 
+/* clang-format off */
 const hu_view hu_view_families = {
     .word = "families", .key = "kernel_families", .facts = family_facts, .n_facts = HU_COUNT(family_facts),
     .tables = family_tables, .n_tables = HU_COUNT(family_tables),
     .about = "kernels by what they do; tensor cores, occupancy, SM efficiency",
 };
+/* clang-format on */

@@ -25,8 +25,8 @@ static const hu_column columns[] = {
     {"name", "work launched", HU_CELL_TEXT, 0, NULL, name},
 };
 
-static const hu_table work_table = {"work", "Launches by what they launch, means", "no launches were recorded", columns,
-                                    HU_COUNT(columns), rows};
+static const hu_table work_table = {
+    "work", "Launches by what they launch, means", "no launches were recorded", columns, HU_COUNT(columns), rows};
 
 /* queues */
 
@@ -53,9 +53,9 @@ static const hu_column queue_columns[] = {
     {"full_ns", "full for", HU_CELL_NS, 10, NULL, queue_full},
 };
 
-static const hu_table queues = {"queues", "Work launched and not begun, by stream", "no launches were recorded",
-                                queue_columns,
-                                HU_COUNT(queue_columns), queue_rows};
+static const hu_table queues = {
+    "queues",  "Work launched and not begun, by stream", "no launches were recorded", queue_columns, HU_COUNT(queue_columns),
+    queue_rows};
 
 /* outliers */
 
@@ -75,17 +75,18 @@ HU_TEXT_OF(out_op, OUT, r->op)
 HU_TEXT_OF(out_launched, OUT, r->work)
 
 static const hu_column outlier_columns[] = {
-    {"start_ns", NULL, HU_CELL_NS, 0, NULL, out_start},
-    {"call_ns", "call took", HU_CELL_NS, 9, NULL, out_call},
-    {"delay_ns", "delay", HU_CELL_NS, 9, NULL, out_delay},
-    {"work_ns", "work", HU_CELL_NS, 9, NULL, out_work},
-    {"call", "call", HU_CELL_TEXT, 18, NULL, out_name},
-    {"work", NULL, HU_CELL_TEXT, 0, NULL, out_launched},
+    {"start_ns", NULL, HU_CELL_NS, 0, NULL, out_start},      {"call_ns", "call took", HU_CELL_NS, 9, NULL, out_call},
+    {"delay_ns", "delay", HU_CELL_NS, 9, NULL, out_delay},   {"work_ns", "work", HU_CELL_NS, 9, NULL, out_work},
+    {"call", "call", HU_CELL_TEXT, 18, NULL, out_name},      {"work", NULL, HU_CELL_TEXT, 0, NULL, out_launched},
     {"operator", "operator", HU_CELL_TEXT, 0, NULL, out_op},
 };
 
-static const hu_table outliers = {"outliers", "The longest launching calls, above 50 µs", "no call took longer than 50 µs",
-                                  outlier_columns, HU_COUNT(outlier_columns), outlier_rows};
+static const hu_table outliers = {"outliers",
+                                  "The longest launching calls, above 50 µs",
+                                  "no call took longer than 50 µs",
+                                  outlier_columns,
+                                  HU_COUNT(outlier_columns),
+                                  outlier_rows};
 
 /* over time */
 
@@ -106,8 +107,13 @@ static const hu_column point_columns[] = {
     {"most", "most", HU_CELL_NUMBER, 9, NULL, point_most},
 };
 
-static const hu_table series = {"series", "The queue over time, all streams", "no launches were recorded", point_columns,
-                                HU_COUNT(point_columns), points, true};
+static const hu_table series = {"series",
+                                "The queue over time, all streams",
+                                "no launches were recorded",
+                                point_columns,
+                                HU_COUNT(point_columns),
+                                points,
+                                true};
 
 HU_FACT(launches, d->launches.launches)
 HU_FACT(call_p50, d->launches.call.median)
@@ -148,8 +154,10 @@ static bool has(const hu_digest *d)
     return d->launches.launches + d->launches.graph_work > 0;
 }
 
+/* clang-format off */
 const hu_view hu_view_launch = {
     .word = "launch", .key = "launch", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
     .n_tables = HU_COUNT(tables), .has = has, .nothing = "no launch could be linked to its work",
     .about = "launches: calls, delays, queues, work shorter than its launch",
 };
+/* clang-format on */

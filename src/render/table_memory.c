@@ -51,8 +51,8 @@ static const hu_column columns[] = {
     {"pool", "pool", HU_CELL_TEXT, 0, NULL, name},
 };
 
-static const hu_table pools = {"pools", "Memory", "no allocations were recorded: profile(profile_memory=True)", columns,
-                               HU_COUNT(columns), rows};
+static const hu_table pools = {"pools", "Memory",          "no allocations were recorded: profile(profile_memory=True)",
+                               columns, HU_COUNT(columns), rows};
 
 /* holders */
 
@@ -87,8 +87,8 @@ static const hu_column holder_columns[] = {
     {"operator", "taken by", HU_CELL_TEXT, 0, NULL, held_by},
 };
 
-static const hu_table holders = {"holders", "Held at the peak", "nothing that was taken during the capture", holder_columns,
-                                 HU_COUNT(holder_columns), holder_rows};
+static const hu_table holders = {"holders",      "Held at the peak",       "nothing that was taken during the capture",
+                                 holder_columns, HU_COUNT(holder_columns), holder_rows};
 
 /* curves of the largest pool */
 
@@ -99,8 +99,7 @@ static size_t points(const hu_digest *d)
 
 #define CURVE d->memory.at[0].allocated.at
 
-HU_MOMENT(point_start, CURVE,
-          d->memory.at[0].allocated.start_ns + (int64_t)row * d->memory.at[0].allocated.piece_ns)
+HU_MOMENT(point_start, CURVE, d->memory.at[0].allocated.start_ns + (int64_t)row * d->memory.at[0].allocated.piece_ns)
 HU_NUMBER_OF(point_most, CURVE, r->most)
 HU_NUMBER_OF(point_mean, CURVE, hu_series_mean(&d->memory.at[0].allocated, (int)row))
 HU_NUMBER_OF(point_reserved, CURVE, d->memory.at[0].reserved.at[row].most)
@@ -112,8 +111,9 @@ static const hu_column point_columns[] = {
     {"reserved_max_bytes", "reserved, most", HU_CELL_BYTES, 9, NULL, point_reserved},
 };
 
-static const hu_table curve = {"series", "The largest pool over time", "no allocations were recorded", point_columns,
-                               HU_COUNT(point_columns), points, true};
+static const hu_table curve = {"series",      "The largest pool over time", "no allocations were recorded",
+                               point_columns, HU_COUNT(point_columns),      points,
+                               true};
 
 HU_FACT(ooms, d->memory.ooms)
 HU_FACT(retries, d->calls.alloc_calls_in_steps)
@@ -130,8 +130,10 @@ static bool has(const hu_digest *d)
     return d->memory.n > 0 || d->memory.ooms > 0;
 }
 
+/* clang-format off */
 const hu_view hu_view_memory = {
     .word = "memory", .key = "memory", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
     .n_tables = HU_COUNT(tables), .has = has, .nothing = "no allocations were recorded: profile(profile_memory=True)",
     .about = "memory: peak and who held it, growth per step, over time",
 };
+/* clang-format on */

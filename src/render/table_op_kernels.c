@@ -27,11 +27,13 @@ static const hu_column columns[] = {
     {"name", "device work", HU_CELL_TEXT, 0, NULL, kernel},
 };
 
-static const hu_table table = {"rows", "Operators and their kernels", "no device work was recorded", columns,
-                               HU_COUNT(columns), rows};
+static const hu_table table = {
+    "rows", "Operators and their kernels", "no device work was recorded", columns, HU_COUNT(columns), rows};
 static const hu_table *const tables[] = {&table};
 
+/* clang-format off */
 const hu_view hu_view_op_kernels = {
     .word = "op-kernels", .key = "operator_kernels", .is_list = true, .tables = tables, .n_tables = HU_COUNT(tables),
     .about = "which kernels each operator launches, and from which line",
 };
+/* clang-format on */

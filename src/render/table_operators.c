@@ -81,12 +81,14 @@ static const hu_column columns[] = {
     {"name", "name", HU_CELL_TEXT, 0, by_no_place, name},
 };
 
-const hu_table hu_table_operators = {"operators", "Operators", "no operators were recorded", columns,
-                                     HU_COUNT(columns), rows};
+const hu_table hu_table_operators = {"operators", "Operators",       "no operators were recorded",
+                                     columns,     HU_COUNT(columns), rows};
 
 static const hu_table *const tables[] = {&hu_table_operators};
 
+/* clang-format off */
 const hu_view hu_view_operators = {
     .word = "ops", .key = "operators", .is_list = true, .tables = tables, .n_tables = HU_COUNT(tables),
     .about = "operators; --group-by shapes, stack or module tells them apart",
 };
+/* clang-format on */

@@ -21,8 +21,9 @@ static const hu_column again_columns[] = {
     {"name", "operator", HU_CELL_TEXT, 0, NULL, again_name},
 };
 
-static const hu_table recomputed = {"recomputed", "Forward operators that ran again in backward", "none", again_columns,
-                                    HU_COUNT(again_columns), again_rows};
+static const hu_table recomputed = {
+    "recomputed", "Forward operators that ran again in backward", "none", again_columns, HU_COUNT(again_columns),
+    again_rows};
 
 HU_TEXT(name, overheads, r->name)
 HU_NUMBER(total, overheads, r->total_ns)
@@ -35,8 +36,8 @@ static const hu_column columns[] = {
     {"name", "name", HU_CELL_TEXT, 0, NULL, name},
 };
 
-static const hu_table profiler = {"profiler", "The profiler's own work", "none was recorded", columns,
-                                  HU_COUNT(columns), rows};
+static const hu_table profiler = {"profiler", "The profiler's own work", "none was recorded",
+                                  columns,    HU_COUNT(columns),         rows};
 
 HU_FACT(span, d->overheads.span_ns)
 HU_FACT(again_count, d->overheads.recompute_calls)
@@ -46,8 +47,8 @@ HU_FACT(again_host_ns, d->overheads.recompute_host_ns)
 HU_FACT(gc_known, d->overheads.gc_recorded)
 HU_FACT(gc_calls, d->overheads.gc_recorded ? (double)d->overheads.gc_calls : HU_ABSENT)
 HU_FACT(gc_ns, d->overheads.gc_recorded ? (double)d->overheads.gc_ns : HU_ABSENT)
-HU_FACT(gc_pct, d->overheads.gc_recorded ? hu_share_pct((double)d->overheads.gc_ns,
-                                                        (double)d->overheads.span_ns) : HU_ABSENT)
+HU_FACT(gc_pct,
+        d->overheads.gc_recorded ? hu_share_pct((double)d->overheads.gc_ns, (double)d->overheads.span_ns) : HU_ABSENT)
 HU_FACT(gc_most, d->overheads.gc_recorded ? (double)d->overheads.gc_most_ns : HU_ABSENT)
 HU_FACT(profiler_ns, d->overheads.profiler_ns)
 HU_FACT(profiler_pct, hu_share_pct((double)d->overheads.profiler_ns, (double)d->overheads.span_ns))
@@ -77,8 +78,10 @@ static bool always(const hu_digest *d)
     return true;
 }
 
+/* clang-format off */
 const hu_view hu_view_overheads = {
     .word = "overheads", .key = "overheads", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
     .n_tables = HU_COUNT(tables), .has = always,
     .about = "recomputed operators, garbage collector, the profiler itself",
 };
+/* clang-format on */

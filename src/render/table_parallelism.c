@@ -31,8 +31,8 @@ static const hu_column group_columns[] = {
     {"pattern", "seen in a step", HU_CELL_TEXT, 0, NULL, pattern, false},
 };
 
-static const hu_table groups = {"groups", "What each process group is for", "no communication was recorded", group_columns,
-                                HU_COUNT(group_columns), group_rows};
+static const hu_table groups = {"groups",      "What each process group is for", "no communication was recorded",
+                                group_columns, HU_COUNT(group_columns),          group_rows};
 
 HU_PLAIN_TEXT_OF(reason_kind, SAID.reasons, hu_str_of(hu_parallel_kind_key(SAID.at[r->group].kind)))
 HU_PLAIN_TEXT_OF(reason_text, SAID.reasons, r->text)
@@ -56,7 +56,7 @@ HU_FACT_TEXT(summary, SAID.summary)
 HU_FACT_TEXT(why_not, SAID.why_not)
 HU_FACT_TEXT(summary_trust, hu_str_of(SAID.summary.n ? hu_trust_name(SAID.trust) : "low"))
 HU_FACT(training, SAID.is_training)
-HU_FACT(product, SAID.summary.n && SAID.product > 0 ? (double)SAID.product : HU_ABSENT)
+HU_FACT(product, SAID.summary.n &&SAID.product > 0 ? (double)SAID.product : HU_ABSENT)
 HU_FACT(parameters, SAID.parameter_bytes)
 HU_FACT(gradients, SAID.gradient_bytes)
 HU_FACT_TEXT(dtype, SAID.gradient_dtype)
@@ -111,11 +111,13 @@ static bool has(const hu_digest *d)
     return d->parallelism.n > 0;
 }
 
+/* clang-format off */
 const hu_view hu_view_parallelism = {
     .word = "parallelism", .key = "parallelism", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
     .n_tables = HU_COUNT(tables), .has = has, .nothing = "no communication between ranks was recorded",
     .about = "how the job is spread over its ranks (DDP, FSDP, TP, PP, EP); why",
 };
+/* clang-format on */
 
 /* Phases: values of one step where steps are known, else of the capture. */
 
@@ -190,14 +192,19 @@ static const hu_column phase_columns[] = {
     {"comm_bytes", "bytes", HU_CELL_BYTES, 8, has_room, phase_bytes, false},
 };
 
-static const hu_table phase_table = {"phases", "What each phase of a step costs; communication by kind",
-                                     "nothing marks forward, backward or optimizer", phase_columns, HU_COUNT(phase_columns),
+static const hu_table phase_table = {"phases",
+                                     "What each phase of a step costs; communication by kind",
+                                     "nothing marks forward, backward or optimizer",
+                                     phase_columns,
+                                     HU_COUNT(phase_columns),
                                      phase_rows};
 
 static const hu_table *const phase_tables[] = {&phase_table};
 
+/* clang-format off */
 const hu_view hu_view_phases = {
     .word = "phases", .key = "phases", .tables = phase_tables, .n_tables = HU_COUNT(phase_tables), .is_list = true,
     .nothing = "nothing marks forward, backward or optimizer",
     .about = "forward, backward, optimizer: time, compute, communication by kind",
 };
+/* clang-format on */

@@ -48,10 +48,12 @@ static const hu_column columns[] = {
     {"operator", "operator", HU_CELL_TEXT, 0, NULL, op},
 };
 
-static const hu_table operators = {"operators", "Operators with a model, by shapes",
+static const hu_table operators = {"operators",
+                                   "Operators with a model, by shapes",
                                    "no shapes of operators that launch kernels: profile(record_shapes=True)",
-                                       columns,
-                                   HU_COUNT(columns), rows};
+                                   columns,
+                                   HU_COUNT(columns),
+                                   rows};
 
 /* what no model explains */
 
@@ -76,8 +78,8 @@ static const hu_column unknown_columns[] = {
     {"name", "operator, or kernel without one", HU_CELL_TEXT, 0, NULL, unknown_name},
 };
 
-static const hu_table unknown = {"unknown", "What no model explains", "nothing", unknown_columns, HU_COUNT(unknown_columns),
-                                 unknown_rows};
+static const hu_table unknown = {"unknown",       "What no model explains",  "nothing",
+                                 unknown_columns, HU_COUNT(unknown_columns), unknown_rows};
 
 static double or_absent(double x)
 {
@@ -121,8 +123,10 @@ static bool has(const hu_digest *d)
     return d->roofline.kernel_ns > 0;
 }
 
+/* clang-format off */
 const hu_view hu_view_roofline = {
     .word = "roofline", .key = "roofline", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
     .n_tables = HU_COUNT(tables), .has = has, .nothing = "no kernels were recorded",
     .about = "FLOPs and bytes by operator against the device's peaks; MFU",
 };
+/* clang-format on */

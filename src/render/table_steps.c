@@ -9,8 +9,9 @@ HU_ROWS(rows, steps)
 
 static void name(const hu_digest *d, size_t row, hu_cell *out)
 {
-    out->text = d->step_names[row].n ? d->step_names[row]
-                                     : d->steps.source == HU_STEPS_NONE ? HU_STR("capture") : HU_STR("step");
+    out->text = d->step_names[row].n               ? d->step_names[row]
+                : d->steps.source == HU_STEPS_NONE ? HU_STR("capture")
+                                                   : HU_STR("step");
 }
 
 static void note(const hu_digest *d, size_t row, hu_cell *out)
@@ -20,15 +21,15 @@ static void note(const hu_digest *d, size_t row, hu_cell *out)
     out->text = s->is_warm_up ? HU_STR("warm-up") : s->is_incomplete ? HU_STR("incomplete") : HU_STR("");
 }
 
-#define STEP(name, expression)                                         \
-    static void name(const hu_digest *d, size_t row, hu_cell *out)     \
-    {                                                                  \
-        const hu_step      *s = &d->steps.at[row];                     \
-        const hu_step_time *t = &d->breakdown.at[row];                 \
-                                                                       \
-        (void)s;                                                       \
-        (void)t;                                                       \
-        out->number = (double)(expression);                            \
+#define STEP(name, expression)                                     \
+    static void name(const hu_digest *d, size_t row, hu_cell *out) \
+    {                                                              \
+        const hu_step      *s = &d->steps.at[row];                 \
+        const hu_step_time *t = &d->breakdown.at[row];             \
+                                                                   \
+        (void)s;                                                   \
+        (void)t;                                                   \
+        out->number = (double)(expression);                        \
     }
 
 HU_MOMENT(start, d->steps.at, r->start_ns)
@@ -90,9 +91,9 @@ static const hu_column role_columns[] = {
     {"other_ns", "other", HU_CELL_NS, 8, NULL, role_other, true},
 };
 
-static const hu_table role_table = {
-    "categories", "TensorBoard's categories, each instant once", "no time was recorded", role_columns,
-    HU_COUNT(role_columns), rows};
+static const hu_table role_table = {"categories",           "TensorBoard's categories, each instant once",
+                                    "no time was recorded", role_columns,
+                                    HU_COUNT(role_columns), rows};
 
 static const hu_table *const tables[] = {&hu_table_steps, &role_table};
 
@@ -120,8 +121,10 @@ static const hu_column facts[] = {
     {"p90_ns", "90 % are below", HU_CELL_NS, 0, NULL, p90},
 };
 
+/* clang-format off */
 const hu_view hu_view_steps = {
     .word = "steps", .key = "steps", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
         .n_tables = HU_COUNT(tables),
     .about = "each step: busy, compute, exposed parts, TensorBoard's categories",
 };
+/* clang-format on */

@@ -4,6 +4,7 @@
 
 static hu_str part_words(size_t row)
 {
+    /* clang-format off */
     static const char *const words[HU_PART_SETS] = {
         "idle", "compute", "communication", "compute + communication", "memory", "compute + memory",
         "communication + memory", "compute + communication + memory"};
@@ -69,3 +70,5 @@ const hu_view hu_view_time = {
     .n_tables = HU_COUNT(tables), .has = hu_has_device, .nothing = "no device work was recorded",
     .about = "the device over the capture: idle, compute, rest, all overlaps",
 };
+
+/* clang-format on */

@@ -26,7 +26,9 @@ static const hu_column facts[] = {
     {"left_out_ns", "its time", HU_CELL_NS, 0, NULL, left_out_ns},
 };
 
+/* clang-format off */
 const hu_view hu_view_tracelens = {
     .word = "tracelens", .key = "tracelens", .facts = facts, .n_facts = HU_COUNT(facts),
     .about = "the device's timeline as TraceLens prints it",
 };
+/* clang-format on */

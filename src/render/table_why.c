@@ -35,8 +35,12 @@ static const hu_column finding_columns[] = {
     {"title", "finding", HU_CELL_TEXT, 0, NULL, finding_title, false},
 };
 
-static const hu_table findings = {"findings", "What holds the job up, and what each would save", "nothing worth 1 %",
-                                  finding_columns, HU_COUNT(finding_columns), finding_rows};
+static const hu_table findings = {"findings",
+                                  "What holds the job up, and what each would save",
+                                  "nothing worth 1 %",
+                                  finding_columns,
+                                  HU_COUNT(finding_columns),
+                                  finding_rows};
 
 static size_t rung_rows(const hu_digest *d)
 {
@@ -57,8 +61,9 @@ static const hu_column rung_columns[] = {
     {"title", "when this is mended too", HU_CELL_TEXT, 0, NULL, rung_title, false},
 };
 
-static const hu_table ladder = {"ladder", "One after the other: gains do not add", "no step of it is worth 1 %",
-                                rung_columns, HU_COUNT(rung_columns), rung_rows};
+static const hu_table ladder = {
+    "ladder", "One after the other: gains do not add", "no step of it is worth 1 %", rung_columns, HU_COUNT(rung_columns),
+    rung_rows};
 
 static size_t class_rows(const hu_digest *d)
 {
@@ -95,7 +100,8 @@ static const hu_column class_columns[] = {
 };
 
 static const hu_table classes = {"critical_path_classes", "The critical path of a step, by what it consists of",
-                                 "nothing was replayed", class_columns, HU_COUNT(class_columns), class_rows};
+                                 "nothing was replayed",  class_columns,
+                                 HU_COUNT(class_columns), class_rows};
 
 static size_t path_rows(const hu_digest *d)
 {
@@ -116,8 +122,8 @@ static const hu_column path_columns[] = {
     {"name", "name", HU_CELL_TEXT, 0, NULL, path_name, false},
 };
 
-static const hu_table path = {"critical_path", "Its largest pieces", "nothing was replayed", path_columns,
-                              HU_COUNT(path_columns), path_rows};
+static const hu_table path = {"critical_path", "Its largest pieces",   "nothing was replayed",
+                              path_columns,    HU_COUNT(path_columns), path_rows};
 
 static size_t slack_rows(const hu_digest *d)
 {
@@ -136,8 +142,12 @@ static const hu_column slack_columns[] = {
     {"name", "name", HU_CELL_TEXT, 0, NULL, slack_name, false},
 };
 
-static const hu_table slack = {"slack", "The dearest device work: how much longer it could take and delay nothing",
-                               "no device work", slack_columns, HU_COUNT(slack_columns), slack_rows};
+static const hu_table slack = {"slack",
+                               "The dearest device work: how much longer it could take and delay nothing",
+                               "no device work",
+                               slack_columns,
+                               HU_COUNT(slack_columns),
+                               slack_rows};
 
 static size_t check_rows(const hu_digest *d)
 {
@@ -184,8 +194,9 @@ static const hu_column check_columns[] = {
     {"what", "what was checked", HU_CELL_TEXT, 0, NULL, check_what, false},
 };
 
-static const hu_table checks = {"self_check", "How far the replay itself can be trusted", "nothing was replayed",
-                                check_columns, HU_COUNT(check_columns), check_rows};
+static const hu_table checks = {
+    "self_check", "How far the replay itself can be trusted", "nothing was replayed", check_columns, HU_COUNT(check_columns),
+    check_rows};
 
 HU_FACT(trusted, is_replayed(d) ? (double)WHY->is_trusted : 0)
 HU_FACT_TEXT(why_not, WHY ? hu_str_of(WHY->why_not) : HU_STR(""))
@@ -222,8 +233,10 @@ static const hu_column facts[] = {
 
 static const hu_table *const tables[] = {&findings, &ladder, &classes, &path, &slack, &checks};
 
+/* clang-format off */
 const hu_view hu_view_why = {
     .word = "why", .key = "replay", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
     .n_tables = HU_COUNT(tables), .has = is_replayed, .nothing = "nothing could be replayed",
     .about = "findings with simulated gains, critical path, how far to trust them",
 };
+/* clang-format on */

@@ -9,13 +9,13 @@
 #include "render/text_page.h"
 #include "render/units.h"
 
-enum { SHORT_WHY = 3 };             /* findings in the whole report */
+enum { SHORT_WHY = 3 }; /* findings in the whole report */
 
 static void write_header(hu_text_page *p)
 {
     const hu_report *r = p->r;
     const hu_digest *d = r->digests[r->verdict.rank];
-    char text[HU_UNIT_BYTES];
+    char             text[HU_UNIT_BYTES];
 
     hu_text_style(p, "1");
     hu_units_clip(p->out, hu_text_base_name(d->info.file), r->width / 2);
@@ -116,7 +116,9 @@ static void write_all(hu_text_page *p)
     hu_out_text(p->out, "\nnext  holdup report ");
     hu_units_clip(p->out, hu_str_of(p->r->arguments), p->r->width > 60 ? p->r->width - 40 : 20);
     hu_out_printf(p->out, " --view %s\n      holdup report --view list      names every question\n",
-                  d->gpu_time.n_slices ? "idle" : d->host_time.is_recorded ? "host" : "ops");
+                  d->gpu_time.n_slices       ? "idle"
+                  : d->host_time.is_recorded ? "host"
+                                             : "ops");
 }
 
 void hu_text_write(const hu_report *report, hu_out *out)

@@ -45,8 +45,8 @@ static void write_size(hu_text_page *p, const hu_transfer *t)
 /* "all-reduce of 8 ranks on several hosts: 56.0 µs and 350 GB/s, equal at 11 MB (6 sizes, error 3 %)" */
 static void write_fit(hu_text_page *p, const hu_comm_fit *f)
 {
-    static const char *const places[] = {[HU_LINK_UNKNOWN] = "", [HU_LINK_HOST] = " of one host",
-                                         [HU_LINK_NETWORK] = " of several hosts"};
+    static const char *const places[] = {
+        [HU_LINK_UNKNOWN] = "", [HU_LINK_HOST] = " of one host", [HU_LINK_NETWORK] = " of several hosts"};
     char   line[512], bytes[HU_UNIT_BYTES], rate[HU_NUMBER_BYTES];
     size_t n = (size_t)snprintf(line, sizeof line, "%s", hu_comm_kind_words(f->kind));
 
@@ -85,8 +85,10 @@ static void write_transfers(hu_text_page *p, const hu_transfers *t)
     if (known == t->n)
         return;
     hu_out_text(p->out, "\n");
-    hu_text_paragraph(p, "communication without waiting: the shortest time of any rank, 10th percentile over "
-                      "repetitions", 2);
+    hu_text_paragraph(p,
+                      "communication without waiting: the shortest time of any rank, 10th percentile over "
+                      "repetitions",
+                      2);
     hu_text_style(p, "2");
     hu_out_text(p->out, "    in all  calls  transfer    bytes  busGB/s % max  bound by  ranks  collective\n");
     hu_text_style(p, "0");
@@ -125,8 +127,10 @@ static void write_clocks(hu_text_page *p, const hu_clocks *c, const hu_messages 
         n += (size_t)snprintf(line + n, sizeof line - n, "%s%zu device clock%s off the host's by up to %s",
                               c->n_links ? "; " : "", devices, devices == 1 ? " is" : "s are", hu_say_time(device).t);
     if (violations)
-        n += (size_t)snprintf(line + n, sizeof line - n, "%s%lld of %lld ends come before a start that they need: clocks or "
-                              "matches are wrong", c->n_links || devices ? "; " : "", (long long)violations,
+        n += (size_t)snprintf(line + n, sizeof line - n,
+                              "%s%lld of %lld ends come before a start that they need: clocks or "
+                              "matches are wrong",
+                              c->n_links || devices ? "; " : "", (long long)violations,
                               (long long)(c->checked + m->checked));
     if (c->agreement < 0.9)
         n += (size_t)snprintf(line + n, sizeof line - n, "; waits by these clocks and without them disagree");
@@ -148,9 +152,10 @@ static void write_messages(hu_text_page *p, const hu_messages *m)
         n += (size_t)snprintf(line + n, sizeof line - n, ", of %lld the other rank was not read",
                               (long long)m->peer_missing);
     if (m->matched)
-        n += (size_t)snprintf(line + n, sizeof line - n, ". Receivers waited %s for late senders, senders %s for "
-                              "late receivers", hu_say_time((double)m->late_sender_ns).t,
-                              hu_say_time((double)m->late_receiver_ns).t);
+        n += (size_t)snprintf(line + n, sizeof line - n,
+                              ". Receivers waited %s for late senders, senders %s for "
+                              "late receivers",
+                              hu_say_time((double)m->late_sender_ns).t, hu_say_time((double)m->late_receiver_ns).t);
     if (m->n_paths && m->paths[0].late_sender_ns + m->paths[0].late_receiver_ns > 0)
         n += (size_t)snprintf(line + n, sizeof line - n, "; most of it from rank %lld to %lld",
                               (long long)m->paths[0].source, (long long)m->paths[0].target);

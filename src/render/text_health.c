@@ -34,8 +34,8 @@ void hu_text_health(hu_text_page *p, const hu_digest *d, bool whole)
         health_line(p, 0, 0, "lost", "");
     for (hu_reason r = 0; r < HU_REASON_COUNT; r++)
         if (q->count[r])
-            health_line(p, q->count[r], (double)q->dur_ns[r], hu_reason_is_loss(r) ? "lost: " : "kept: ",
-                        hu_reason_words(r));
+            health_line(p, q->count[r], (double)q->dur_ns[r],
+                        hu_reason_is_loss(r) ? "lost: " : "kept: ", hu_reason_words(r));
     if (q->is_truncated) {
         char line[sizeof q->truncated_why + 80];
 

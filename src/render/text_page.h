@@ -6,8 +6,8 @@
 #include "render/report.h"
 
 enum {
-    HU_TEXT_SHORT = 8,              /* rows of a table in the whole report  */
-    HU_TEXT_LONG = 30,              /* rows of a table that was asked for   */
+    HU_TEXT_SHORT = 8, /* rows of a table in the whole report */
+    HU_TEXT_LONG = 30, /* rows of a table that was asked for */
 };
 
 typedef struct {
@@ -49,7 +49,7 @@ void hu_text_titled_table(hu_text_page *p, const char *title, const hu_table *t,
 
 void hu_text_view(hu_text_page *p, const hu_digest *d);
 void hu_text_where(hu_text_page *p, const hu_digest *d);
-void hu_text_parallelism(hu_text_page *p, const hu_digest *d);       /* nothing where nothing was recognised */
+void hu_text_parallelism(hu_text_page *p, const hu_digest *d); /* nothing where nothing was recognised */
 void hu_text_ranks(hu_text_page *p);
 void hu_text_comm(hu_text_page *p);
 void hu_text_health(hu_text_page *p, const hu_digest *d, bool whole);

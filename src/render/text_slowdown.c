@@ -110,9 +110,10 @@ static void say_delays(const hu_slowdown *s, char *out, size_t room)
 
     if (!(s->launch_slowdown >= HU_SLOWDOWN_LEAST) || !most)
         return;
-    snprintf(out, room, " As recorded it takes %s, for operations also begin later than anything in the table explains "
-             "(the host, its data): most of that is the delay of %s, %s of a step.", step_time(s->measured_ns).t,
-             strcmp(most->name, "first-op") == 0 ? "the first operation of a step" : most->name,
+    snprintf(out, room,
+             " As recorded it takes %s, for operations also begin later than anything in the table explains "
+             "(the host, its data): most of that is the delay of %s, %s of a step.",
+             step_time(s->measured_ns).t, strcmp(most->name, "first-op") == 0 ? "the first operation of a step" : most->name,
              share((most->delayed_ns - s->original_ns) / s->measured_ns).t);
 }
 
@@ -123,20 +124,24 @@ void hu_slowdown_sentence(const hu_slowdown *s, char *out, size_t room)
     char         who[96];
     size_t       n;
 
-    n = (size_t)snprintf(out, room, "A step takes %s and would take %s if all workers were alike: the job is %s as slow as "
-                         "it could be.", step_time(s->original_ns).t, step_time(s->ideal_ns).t, times(s->slowdown).t);
+    n = (size_t)snprintf(out, room,
+                         "A step takes %s and would take %s if all workers were alike: the job is %s as slow as "
+                         "it could be.",
+                         step_time(s->original_ns).t, step_time(s->ideal_ns).t, times(s->slowdown).t);
     if (n_suspects == 0 && n < room)
-        n += (size_t)snprintf(out + n, room - n, "%s", s->slowdown >= HU_SLOWDOWN_LEAST
-                 ? " No worker, stage or type of operation explains half of that by itself." : " Nobody holds it up.");
+        n += (size_t)snprintf(out + n, room - n, "%s",
+                              s->slowdown >= HU_SLOWDOWN_LEAST
+                                  ? " No worker, stage or type of operation explains half of that by itself."
+                                  : " Nobody holds it up.");
     for (size_t i = 0; i < n_suspects && n < room; i++) {
         name_suspect(s, &suspects[i], who, sizeof who);
         if (i == 0)
-            n += (size_t)snprintf(out + n, room - n, " What explains it: %s. With that at the mean a "
-                                  "step would take %s, %s less (%s of what is lost).%s%s", who,
-                                  step_time(suspects[i].fixed_ns).t,
-                                  share((s->original_ns - suspects[i].fixed_ns) / s->original_ns).t,
-                                  share(suspects[i].explained).t, *advice(s, &suspects[i]) ? " " : "",
-                                  advice(s, &suspects[i]));
+            n += (size_t)snprintf(
+                out + n, room - n,
+                " What explains it: %s. With that at the mean a "
+                "step would take %s, %s less (%s of what is lost).%s%s",
+                who, step_time(suspects[i].fixed_ns).t, share((s->original_ns - suspects[i].fixed_ns) / s->original_ns).t,
+                share(suspects[i].explained).t, *advice(s, &suspects[i]) ? " " : "", advice(s, &suspects[i]));
         else
             n += (size_t)snprintf(out + n, room - n, "%s %s (%s)%s",
                                   i == 1 ? " Half of it or more is also explained by:" : ",", who,
@@ -231,22 +236,28 @@ static void write_trust(hu_text_page *p, const hu_slowdown *s)
     char                 line[512];
 
     hu_out_text(p->out, "\n");
-    snprintf(line, sizeof line, "As recorded a step takes %s: starts that nothing in the table explains (the host, its "
-             "data) cost %s of it. With them the replay is %s off.", step_time(s->measured_ns).t,
-             share((s->measured_ns - s->original_ns) / s->measured_ns).t, share(s->replay_error).t);
+    snprintf(line, sizeof line,
+             "As recorded a step takes %s: starts that nothing in the table explains (the host, its "
+             "data) cost %s of it. With them the replay is %s off.",
+             step_time(s->measured_ns).t, share((s->measured_ns - s->original_ns) / s->measured_ns).t,
+             share(s->replay_error).t);
     hu_text_paragraph(p, line, 2);
     if (isfinite(s->correlation)) {
         char r2[HU_NUMBER_BYTES];
 
         hu_format_fixed(r2, s->correlation, 2);
-        snprintf(line, sizeof line, "Forward passes of one worker differ by %s of their mean; with the backward passes of "
+        snprintf(line, sizeof line,
+                 "Forward passes of one worker differ by %s of their mean; with the backward passes of "
                  "their microbatches they correlate by %s. With all of them alike a step would take %s (%s of "
-                 "what is lost).", share(s->variation).t, r2, step_time(s->levelled_ns).t, share(s->levelled_explained).t);
+                 "what is lost).",
+                 share(s->variation).t, r2, step_time(s->levelled_ns).t, share(s->levelled_explained).t);
         hu_text_paragraph(p, line, 2);
     }
     if (s->stages.n > 1) {
-        snprintf(line, sizeof line, "With stages that have the same to do on average a step would take %s (%s of what is "
-                 "lost).", step_time(s->balanced_ns).t, share(s->balanced_explained).t);
+        snprintf(line, sizeof line,
+                 "With stages that have the same to do on average a step would take %s (%s of what is "
+                 "lost).",
+                 step_time(s->balanced_ns).t, share(s->balanced_explained).t);
         hu_text_paragraph(p, line, 2);
     }
     for (size_t k = 0; k < j->n_steps; k++) {
@@ -292,7 +303,9 @@ void hu_slowdown_text(const hu_slowdown_report *r, hu_out *out)
         write_parts(&p, r, "DP RANKS", &s->dp_ranks);
     write_parts(&p, r, "TYPES", &s->types);
     hu_out_text(out, "\n");
-    hu_text_paragraph(&p, "slowdown: of a job that is ideal but for this one; step then: if this one were ideal; explains: "
-                      "how much of what is lost would be won. docs/stragglers.md", 2);
+    hu_text_paragraph(&p,
+                      "slowdown: of a job that is ideal but for this one; step then: if this one were ideal; explains: "
+                      "how much of what is lost would be won. docs/stragglers.md",
+                      2);
     write_trust(&p, s);
 }

@@ -108,12 +108,12 @@ static void table_row(hu_text_page *p, const hu_table *t, const hu_digest *d, si
 
 void hu_text_table(hu_text_page *p, const hu_table *t, const hu_digest *d, size_t most)
 {
-    const size_t     n = t->rows(d), limit = p->r->top ? (size_t)p->r->top : most;
-    const uint32_t  *order = hu_columns_order(t, d, p->r->sort, p->r->scratch);
+    const size_t    n = t->rows(d), limit = p->r->top ? (size_t)p->r->top : most;
+    const uint32_t *order = hu_columns_order(t, d, p->r->sort, p->r->scratch);
 
     if (n == 0 || !order) {
         hu_out_printf(p->out, "  %s\n", n ? "out of memory" : t->empty);
-            return;
+        return;
     }
     table_head(p, t, d);
     for (size_t i = 0; i < n && i < limit; i++)
@@ -124,7 +124,6 @@ void hu_text_table(hu_text_page *p, const hu_table *t, const hu_digest *d, size_
         hu_text_style(p, "0");
     }
 }
-
 
 void hu_text_titled_table(hu_text_page *p, const char *title, const hu_table *t, const hu_digest *d, size_t most)
 {

@@ -47,7 +47,7 @@ static void write_facts(hu_text_page *p, const hu_view *v, const hu_digest *d)
 static void write_series(hu_text_page *p, const hu_table *t, const hu_digest *d)
 {
     static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    const size_t n = t->rows(d), cells = p->r->width > 70 ? 66 : 40;
+    const size_t             n = t->rows(d), cells = p->r->width > 70 ? 66 : 40;
 
     for (size_t k = 0; k < t->n_columns; k++) {
         const hu_column *c = &t->columns[k];
@@ -65,7 +65,7 @@ static void write_series(hu_text_page *p, const hu_table *t, const hu_digest *d)
             at[i * cells / n] = cell.number > at[i * cells / n] ? cell.number : at[i * cells / n];
         }
         if (!(most > 0))
-            continue;           /* not recorded, or nothing happened */
+            continue; /* not recorded, or nothing happened */
         hu_text_cell(&plain, &(hu_cell){.number = most}, text);
         hu_out_printf(p->out, "  %s, up to %s\n  │", c->head, text);
         hu_text_style(p, "36");

@@ -70,6 +70,7 @@ static void where_from(hu_text_page *p, const hu_digest *d)
 /* The main thread by what it waits for, each instant once. */
 static void host_bars(hu_text_page *p, const hu_host_time *t)
 {
+    /* clang-format off */
     static const char *const labels[HU_STATE_COUNT] = {
         [HU_HOST_FILE_READ] = "reads files", [HU_HOST_FILE_WRITE] = "writes files", [HU_HOST_FILE_META] = "looks up files",
         [HU_HOST_FSYNC] = "waits for disk", [HU_HOST_NETWORK] = "network", [HU_HOST_PIPE] = "waits on a pipe",
@@ -77,6 +78,7 @@ static void host_bars(hu_text_page *p, const hu_host_time *t)
         [HU_HOST_WAIT] = "other threads", [HU_HOST_CHILD] = "child processes", [HU_HOST_OTHER] = "other calls",
         [HU_STATE_COMM] = "communicates", [HU_STATE_STARVED] = "no processor", [HU_STATE_RUNS] = "runs",
     };
+    /* clang-format on */
     char name[64];
 
     snprintf(name, sizeof name, "%.*s", (int)(t->process.n < 40 ? t->process.n : 40), t->process.n ? t->process.p : "");
@@ -205,13 +207,13 @@ static void write_job(hu_text_page *p)
             snprintf(what, sizeof what, "were rank %lld like the others",
                      (long long)hu_digest_rank_of(p->r->digests, x->digest));
         n += (size_t)snprintf(line + n, sizeof line - n, "%s %s: %s", said++ ? "," : ";",
-                              x->edit == HU_EDIT_STRAGGLER ? what
-                              : x->edit == HU_EDIT_BALANCE ? "were their work shared out evenly"
-                              : x->edit == HU_EDIT_HICCUPS ? "were none late to any collective"
+                              x->edit == HU_EDIT_STRAGGLER   ? what
+                              : x->edit == HU_EDIT_BALANCE   ? "were their work shared out evenly"
+                              : x->edit == HU_EDIT_HICCUPS   ? "were none late to any collective"
                               : x->edit == HU_EDIT_BANDWIDTH ? "were links twice as fast"
-                              : x->edit == HU_EDIT_LATENCY ? "were their latency half of it"
-                              : x->edit == HU_EDIT_BUCKET ? "were gradients reduced in one piece"
-                                                          : "took collectives no time",
+                              : x->edit == HU_EDIT_LATENCY   ? "were their latency half of it"
+                              : x->edit == HU_EDIT_BUCKET    ? "were gradients reduced in one piece"
+                                                             : "took collectives no time",
                               hu_say_time(x->after_ns).t);
     }
     snprintf(line + n, sizeof line - n, ".");
@@ -243,9 +245,10 @@ static void say_mismatch(hu_text_page *p)
 
     if (!r || r->mismatched == 0)
         return;
-    n = (size_t)snprintf(line, sizeof line, "ranks call different collectives under one number, %lld time%s, which hangs "
-                         "sooner or later; number %lld is", (long long)r->mismatched, r->mismatched == 1 ? "" : "s",
-                         (long long)r->first_mismatch.sequence);
+    n = (size_t)snprintf(line, sizeof line,
+                         "ranks call different collectives under one number, %lld time%s, which hangs "
+                         "sooner or later; number %lld is",
+                         (long long)r->mismatched, r->mismatched == 1 ? "" : "s", (long long)r->first_mismatch.sequence);
     for (size_t i = 0; i < 2 && n < sizeof line - 120; i++) {
         const hu_collective *c = &r->first_mismatch.call[i];
         char                 bytes[HU_UNIT_BYTES] = "";
@@ -311,8 +314,8 @@ void hu_text_ranks(hu_text_page *p)
     for (size_t i = 0; i < p->r->n; i++) {
         const hu_digest    *d = p->r->digests[i];
         const hu_step_time *t = hu_digest_step_time(d);
-        double columns[5] = {NAN, NAN, NAN, NAN, NAN};
-        char   text[HU_UNIT_BYTES];
+        double              columns[5] = {NAN, NAN, NAN, NAN, NAN};
+        char                text[HU_UNIT_BYTES];
 
         if (p->r->n > MOST_LINES && ((t ? t->step_ns : 0) < least_ns || shown == MOST_LINES))
             continue;

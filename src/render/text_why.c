@@ -83,8 +83,10 @@ void hu_text_why(hu_text_page *p, const hu_digest *d, size_t most)
     }
     if (f->n == 0) {
         hu_out_text(p->out, "     ");
-        hu_text_hanging(p, f->is_trusted ? "nothing that a replay of this trace can price would save 1 % of a step"
-                                 : "this trace does not tell what would save time", 8);
+        hu_text_hanging(p,
+                        f->is_trusted ? "nothing that a replay of this trace can price would save 1 % of a step"
+                                      : "this trace does not tell what would save time",
+                        8);
     } else {
         hu_out_printf(p->out, "     what each would save, by replaying %zu step%s (replay %s off)\n", f->n_steps,
                       hu_text_plural((int64_t)f->n_steps), hu_say_pct(100 * fabs(f->replayed_ns / f->seen_ns - 1)).t);

@@ -36,17 +36,17 @@ typedef struct {
     const hu_digest           *digest;
     const hu_timeline_options *options;
     hu_arena                  *scratch;
-    hu_slices    s;
-    int64_t      origin_ns;             /* of the first slice                                        */
-    hu_windows   windows;
-    hu_sight     sight;
-    hu_seen      seen;
-    hu_map       label_of;
-    HU_VEC(uint64_t) labels;            /* name << 8 | kind                                          */
-    hu_notes     notes;
-    column       start, dur, label, note, link, counters;
-    hu_json_out  head;
-    bool         failed;                /* no memory                                                 */
+    hu_slices                  s;
+    int64_t                    origin_ns; /* of the first slice */
+    hu_windows                 windows;
+    hu_sight                   sight;
+    hu_seen                    seen;
+    hu_map                     label_of;
+    HU_VEC(uint64_t) labels; /* name << 8 | kind */
+    hu_notes    notes;
+    column      start, dur, label, note, link, counters;
+    hu_json_out head;
+    bool        failed; /* no memory */
 } encoder;
 
 static void put_varint(encoder *e, column *c, uint64_t v)
@@ -82,9 +82,9 @@ static uint32_t label_of(encoder *e, uint32_t name, unsigned kind)
 /* What the slice comes from: the call that launched device work, the forward operator of a backward one. */
 static uint32_t origin_of(const encoder *e, uint32_t i)
 {
-    const uint32_t from = hu_kind_in(e->s.kind[i], HU_KINDS_DEVICE)      ? hu_trace_launch_of(e->trace, i)
-                          : e->s.kind[i] == HU_KIND_CPU_OP ? hu_trace_forward_of(e->trace, i)
-                                                           : HU_NONE;
+    const uint32_t from = hu_kind_in(e->s.kind[i], HU_KINDS_DEVICE) ? hu_trace_launch_of(e->trace, i)
+                          : e->s.kind[i] == HU_KIND_CPU_OP          ? hu_trace_forward_of(e->trace, i)
+                                                                    : HU_NONE;
 
     return from == HU_NONE ? 0 : e->seen.number[from];
 }
@@ -132,8 +132,8 @@ static void put_scenario_track(encoder *e, const hu_scenario_track *t, const uin
 
 static void write_track(encoder *e, const hu_track *t, uint32_t index, size_t n, int scenario)
 {
-    static const char *const types[] = {[HU_TRACK_HOST] = "host", [HU_TRACK_STREAM] = "stream", [HU_TRACK_NOTE] = "note",
-                                        [HU_TRACK_COUNTER] = "counter"};
+    static const char *const types[] = {
+        [HU_TRACK_HOST] = "host", [HU_TRACK_STREAM] = "stream", [HU_TRACK_NOTE] = "note", [HU_TRACK_COUNTER] = "counter"};
     hu_json_out *j = &e->head;
 
     hu_json_open(j, NULL, '{');
@@ -219,9 +219,9 @@ static void write_labels(encoder *e)
     for (size_t i = 0; i < e->labels.n; i++) {
         const uint32_t name = (uint32_t)(e->labels.at[i] >> 8);
 
-        hu_json_str(j, NULL, name > UINT32_MAX - HU_CLASS_COUNT
-                                 ? hu_str_of(hu_class_words((hu_class)(UINT32_MAX - name)))
-                                 : hu_trace_text(e->trace, name));
+        hu_json_str(j, NULL,
+                    name > UINT32_MAX - HU_CLASS_COUNT ? hu_str_of(hu_class_words((hu_class)(UINT32_MAX - name)))
+                                                       : hu_trace_text(e->trace, name));
     }
     hu_json_close(j, ']');
     hu_json_open(j, "label_kinds", '[');
@@ -402,7 +402,10 @@ static int encode(encoder *e, hu_out *text, hu_timeline *out, hu_error *err)
 {
     int rc;
 
-    e->sight = (hu_sight){.trace = e->trace, .index = e->options->index, .windows = &e->windows, .origin_ns = e->origin_ns,
+    e->sight = (hu_sight){.trace = e->trace,
+                          .index = e->options->index,
+                          .windows = &e->windows,
+                          .origin_ns = e->origin_ns,
                           .least_ns = e->options->pixels > 0 ? span_ns(e) / e->options->pixels : 0};
     if ((rc = hu_windows_choose(e->trace, &e->digest->steps, e->origin_ns, e->options->from_ns, e->options->to_ns,
                                 e->options->most, e->scratch, &e->windows, err)) < 0 ||

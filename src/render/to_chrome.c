@@ -20,25 +20,27 @@
 #include "render/track_names.h"
 
 enum {
-    IS_JSON = 1, IS_NO_JSON = 2,                /* of a string */
-    IS_FIRST = 1,                               /* of a slice: the first operator of its thread that starts then */
-    SORT_TRACE = 100000, SORT_DEVICE = 1000,
+    IS_JSON = 1,
+    IS_NO_JSON = 2, /* of a string */
+    IS_FIRST = 1,   /* of a slice: the first operator of its thread that starts then */
+    SORT_TRACE = 100000,
+    SORT_DEVICE = 1000,
 };
 
 typedef struct {
-    hu_out          *out;
-    hu_arena        *arena;         /* of the trace at hand */
-    hu_numbering     processes;
+    hu_out               *out;
+    hu_arena             *arena; /* of the trace at hand */
+    hu_numbering          processes;
     const hu_export_part *part;
-    hu_slices        s;
-    const hu_track  *tracks;
-    size_t           n_tracks;
-    size_t           index;
-    bool             is_one_of_many, is_empty, has_flows;
-    uint64_t         shift_ns;      /* from the base of this trace to the base of the file */
-    uint32_t        *pid;           /* by track; 0: as recorded */
-    uint8_t         *json;          /* by string: IS_JSON, IS_NO_JSON, 0 not asked yet */
-    uint8_t         *flags;         /* by slice */
+    hu_slices             s;
+    const hu_track       *tracks;
+    size_t                n_tracks;
+    size_t                index;
+    bool                  is_one_of_many, is_empty, has_flows;
+    uint64_t              shift_ns; /* from the base of this trace to the base of the file */
+    uint32_t             *pid;      /* by track; 0: as recorded */
+    uint8_t              *json;     /* by string: IS_JSON, IS_NO_JSON, 0 not asked yet */
+    uint8_t              *flags;    /* by slice */
 } writer;
 
 static void put(writer *w, const char *text)
@@ -351,8 +353,7 @@ static bool write_process(writer *w, uint32_t track)
         write_name(w, "process_name", "name", track, false, hu_trace_text(w->part->trace, t->process));
     }
     if (is_device && t->device >= 0)
-        write_name(w, "process_labels", "labels", track, false,
-                   (hu_str){label, 4 + hu_format_i64(label + 4, t->device)});
+        write_name(w, "process_labels", "labels", track, false, (hu_str){label, 4 + hu_format_i64(label + 4, t->device)});
     write_sort_index(w, "process_sort_index", track, false,
                      (int64_t)w->index * SORT_TRACE + (is_device ? SORT_DEVICE + device : 0));
     return true;
@@ -378,8 +379,7 @@ static bool write_names(writer *w)
                 return false;
             *place = 1;
             if (track->type == HU_TRACK_STREAM && track->stream >= 0) {
-                write_name(w, "thread_name", "name", t, true,
-                           (hu_str){name, 7 + hu_format_i64(name + 7, track->stream)});
+                write_name(w, "thread_name", "name", t, true, (hu_str){name, 7 + hu_format_i64(name + 7, track->stream)});
                 write_sort_index(w, "thread_sort_index", t, true, track->stream);
             } else if (track->type != HU_TRACK_COUNTER && track->name) {
                 write_name(w, "thread_name", "name", t, true, hu_trace_text(w->part->trace, track->name));
@@ -451,7 +451,7 @@ static void write_head(hu_out *out, const hu_export *e)
 
 static int write(const hu_export *e, hu_out *out, hu_error *err)
 {
-    hu_arena *arena = hu_arena_new();       /* what outlives a trace */
+    hu_arena *arena = hu_arena_new(); /* what outlives a trace */
     writer    w = {.out = out, .is_one_of_many = e->n > 1, .is_empty = true};
     bool      ok = arena && hu_numbering_init(&w.processes, arena);
 

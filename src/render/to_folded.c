@@ -47,9 +47,9 @@ static void write_frame(hu_out *out, hu_str name)
 static int write_trace(const hu_export *e, size_t index, hu_arena *arena, hu_out *out, hu_error *err)
 {
     const hu_export_part *part = &e->parts[index];
-    const hu_str rank = hu_track_rank(part->trace, (int64_t)index, arena);
-    uint32_t     frames[HU_STACKS_DEEPEST];
-    hu_stacks    stacks;
+    const hu_str          rank = hu_track_rank(part->trace, (int64_t)index, arena);
+    uint32_t              frames[HU_STACKS_DEEPEST];
+    hu_stacks             stacks;
 
     if (!rank.p)
         return hu_fail_memory(err);

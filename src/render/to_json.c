@@ -314,8 +314,8 @@ static size_t rows_of(const hu_report *r, const hu_table *t, const hu_digest *d)
 static int write_table(hu_json_out *j, const hu_report *r, const hu_table *t, const char *key, const hu_digest *d,
                        hu_error *err)
 {
-    const size_t     n = rows_of(r, t, d);
-    const uint32_t  *order = hu_columns_order(t, d, r->sort, r->scratch);
+    const size_t    n = rows_of(r, t, d);
+    const uint32_t *order = hu_columns_order(t, d, r->sort, r->scratch);
 
     if (!order)
         return hu_fail_memory(err);
@@ -386,7 +386,7 @@ static void write_breakdown(hu_json_out *j, const hu_digest *d)
                   d->breakdown.has_device && t->step_ns > 0 ? 100 * (t->step_ns - t->idle_ns) / t->step_ns : (double)NAN, 3);
     hu_json_open(j, "categories", '{');
     for (hu_role r = 0; r < HU_ROLE_COUNT; r++) {
-        char key[40];
+        char         key[40];
         const size_t n = strlen(hu_role_key(r));
 
         memcpy(key, hu_role_key(r), n);

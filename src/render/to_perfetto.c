@@ -14,6 +14,7 @@
 #include "render/perfetto.h"
 #include "render/slice_args.h"
 
+/* clang-format off */
 enum {
     CLEAR_BYTES = 8 << 20,
     CLOCK_SNAPSHOT = 6, FIRST_PACKET = 87, GPU_INFO = 128,          /* of TracePacket */
@@ -25,6 +26,7 @@ enum {
     WHOLE_DURATION = HU_ARG_COUNT,      /* the argument of a slice that is drawn shorter than it was */
     HAS_WORK = 1, HAS_BACKWARD = 2,     /* bits of flow_ends */
 };
+/* clang-format on */
 
 /* interning */
 
@@ -226,8 +228,8 @@ static unsigned clear_now(hu_perfetto *p)
 
 static void write_begin(hu_perfetto *p, uint64_t track, const hu_drawn *d)
 {
-    hu_arg       args[HU_ARG_COUNT + 1];
-    size_t       n = hu_slice_args(p->part->trace, &p->s, d->slice, args), packet, event;
+    hu_arg         args[HU_ARG_COUNT + 1];
+    size_t         n = hu_slice_args(p->part->trace, &p->s, d->slice, args), packet, event;
     const unsigned kind = p->s.kind[d->slice];
 
     if (d->end_ns - d->start_ns != p->s.dur_ns[d->slice])
@@ -363,7 +365,7 @@ static void write_clock(hu_perfetto *p, int64_t now_ns)
 
 static int write(const hu_export *e, hu_out *out, hu_error *err)
 {
-    hu_arena     *arena = hu_arena_new();       /* what outlives a trace */
+    hu_arena     *arena = hu_arena_new(); /* what outlives a trace */
     const int64_t origin_ns = hu_export_origin_ns(e);
     hu_perfetto   p = {.out = out, .is_one_of_many = e->n > 1, .shift_ns = origin_ns < 0 ? 0 - (uint64_t)origin_ns : 0};
     int           rc = arena && hu_numbering_init(&p.processes, arena) ? 0 : hu_fail_memory(err);

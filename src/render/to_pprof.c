@@ -11,6 +11,7 @@
 #include "render/stacks.h"
 #include "render/track_names.h"
 
+/* clang-format off */
 enum {
     SAMPLE_TYPE = 1, SAMPLE = 2, MAPPING = 3, LOCATION = 4, FUNCTION = 5, STRING = 6, TIME = 9, DURATION = 10,
     PERIOD_TYPE = 11, PERIOD = 12, DEFAULT_TYPE = 14,                           /* of Profile */
@@ -20,20 +21,21 @@ enum {
     LOCATION_ID = 1, LOCATION_MAPPING = 2, LOCATION_LINE = 4, LINE_FUNCTION = 1, LINE_LINE = 2,
     FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_FILE = 4, FUNCTION_LINE = 5,
 };
+/* clang-format on */
 
 /* The first strings, by their number. */
 enum { S_EMPTY, S_HOST, S_DEVICE, S_NS, S_FILE, S_COUNT };
 
 typedef struct {
-    hu_gzip_out     *z;
-    hu_pbw           w;             /* one field of the profile at a time */
-    hu_arena        *arena;         /* of the trace at hand */
-    const hu_export *e;
+    hu_gzip_out          *z;
+    hu_pbw                w;     /* one field of the profile at a time */
+    hu_arena             *arena; /* of the trace at hand */
+    const hu_export      *e;
     const hu_export_part *part;
-    hu_stacks        stacks;
-    uint8_t         *used;          /* by frame, and one more for the rank */
-    uint64_t         first;         /* what to add to a frame for the number of its location and function */
-    uint64_t         n_strings;     /* of the profile so far */
+    hu_stacks             stacks;
+    uint8_t              *used;      /* by frame, and one more for the rank */
+    uint64_t              first;     /* what to add to a frame for the number of its location and function */
+    uint64_t              n_strings; /* of the profile so far */
 } writer;
 
 static void flush(writer *p)
@@ -198,7 +200,7 @@ static int write_trace(writer *p, size_t index, hu_error *err)
 
 static int write(const hu_export *e, hu_out *out, hu_error *err)
 {
-    hu_arena *arena = hu_arena_new();       /* what outlives a trace */
+    hu_arena *arena = hu_arena_new(); /* what outlives a trace */
     writer    p = {.e = e, .z = arena ? hu_gzip_out_open(out, arena) : NULL, .first = 1};
     int       rc = p.z ? 0 : hu_fail_memory(err);
 

@@ -10,9 +10,9 @@
 
 /* What the row has beyond its time, taken from its arguments. */
 static const hu_arg_id columns[] = {HU_ARG_DEVICE, HU_ARG_STREAM, HU_ARG_CORRELATION, HU_ARG_EXTERNAL_ID, HU_ARG_BYTES,
-                                    HU_ARG_GRID, HU_ARG_BLOCK, HU_ARG_DIMS, HU_ARG_TYPES};
-static const char head[] = "rank,slice,name,kind,process,track,start_ns,dur_ns,parent,"
-                           "device,stream,correlation,external_id,bytes,grid,block,input_dims,input_types\r\n";
+                                    HU_ARG_GRID,   HU_ARG_BLOCK,  HU_ARG_DIMS,        HU_ARG_TYPES};
+static const char      head[] = "rank,slice,name,kind,process,track,start_ns,dur_ns,parent,"
+                                "device,stream,correlation,external_id,bytes,grid,block,input_dims,input_types\r\n";
 
 static void write_arg(hu_out *out, const hu_trace *trace, const hu_arg *a)
 {
@@ -25,14 +25,14 @@ static void write_arg(hu_out *out, const hu_trace *trace, const hu_arg *a)
         hu_out_printf(out, "%u x %u x %u", a->triple[0], a->triple[1], a->triple[2]);
         return;
     case HU_ARG_INT:
-        if (a->whole >= 0)          /* a device or stream that nobody knows is -1: absent is empty */
+        if (a->whole >= 0) /* a device or stream that nobody knows is -1: absent is empty */
             hu_out_i64(out, a->whole);
         return;
     case HU_ARG_REAL:
     case HU_ARG_FLOAT:
     case HU_ARG_BOOL:
     case HU_ARG_WORD:
-        return;                     /* no column is one */
+        return; /* no column is one */
     }
 }
 

@@ -13,11 +13,11 @@ enum { UNUSED = 0 };
 typedef struct {
     hu_out          *out;
     const hu_export *e;
-    hu_arena        *arena;         /* of the file */
-    uint32_t       **frame;         /* by trace, by string: 1 + frame; UNUSED */
+    hu_arena        *arena; /* of the file */
+    uint32_t       **frame; /* by trace, by string: 1 + frame; UNUSED */
     uint32_t         n_frames;
     int64_t          origin_ns;
-    bool             is_empty;      /* no profile yet */
+    bool             is_empty; /* no profile yet */
 } writer;
 
 static void write_frame(writer *w, hu_str name)
@@ -106,8 +106,10 @@ static bool write_profile(writer *w, size_t index, const hu_lane *lane, hu_arena
 
     if (!rank.p || !track_name.p)
         return false;
-    name = hu_track_join(arena, (hu_str[]){rank, rank.n ? HU_STR(" · ") : HU_STR(""), track_name,
-                                           lane->number ? HU_STR(" · overlapping") : HU_STR("")}, 4);
+    name = hu_track_join(arena,
+                         (hu_str[]){rank, rank.n ? HU_STR(" · ") : HU_STR(""), track_name,
+                                    lane->number ? HU_STR(" · overlapping") : HU_STR("")},
+                         4);
     if (!name.p)
         return false;
     hu_out_text(w->out, w->is_empty ? "\n{\"type\":\"evented\",\"name\":" : ",\n{\"type\":\"evented\",\"name\":");

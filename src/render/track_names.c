@@ -35,7 +35,9 @@ hu_str hu_track_id(const hu_trace *trace, int64_t id, bool is_text, hu_arena *ar
 static hu_str stream_name(const hu_track *track, hu_arena *arena)
 {
     char   device[HU_NUMBER_BYTES], stream[HU_NUMBER_BYTES];
-    hu_str pieces[] = {HU_STR("GPU "), {device, hu_format_i64(device, track->device)}, HU_STR(" / stream "),
+    hu_str pieces[] = {HU_STR("GPU "),
+                       {device, hu_format_i64(device, track->device)},
+                       HU_STR(" / stream "),
                        {stream, hu_format_i64(stream, track->stream)}};
 
     if (track->device < 0)
@@ -65,7 +67,7 @@ hu_str hu_track_rank(const hu_trace *trace, int64_t index, hu_arena *arena)
     const int64_t rank = hu_trace_get_info(trace)->rank;
     char          text[HU_NUMBER_BYTES];
     hu_str        pieces[] = {rank >= 0 ? HU_STR("rank ") : HU_STR("trace "),
-                              {text, hu_format_i64(text, rank >= 0 ? rank : index)}};
+                       {text, hu_format_i64(text, rank >= 0 ? rank : index)}};
 
     return rank < 0 && index < 0 ? HU_STR("") : hu_track_join(arena, pieces, HU_COUNT(pieces));
 }
@@ -77,8 +79,7 @@ hu_str hu_track_process_name(const hu_trace *trace, const hu_track *track, int64
     const hu_str name = track ? hu_trace_text(trace, track->process) : HU_STR("");
     const hu_str own = track ? HU_STR("process ") : HU_STR("trace");
     const bool   has_name = name.n || (track && track->pid_is_text);
-    hu_str       pieces[] = {rank, rank.n ? HU_STR(" · ") : HU_STR(""), has_name ? HU_STR("") : own,
-                             name.n ? name : id};
+    hu_str       pieces[] = {rank, rank.n ? HU_STR(" · ") : HU_STR(""), has_name ? HU_STR("") : own, name.n ? name : id};
 
     if (!rank.p || !id.p)
         return (hu_str){NULL, 0};

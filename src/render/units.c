@@ -44,7 +44,7 @@ size_t hu_units_time(char *out, double ns)
 size_t hu_units_bytes(char *out, double bytes)
 {
     static const char *const units[] = {" B", " kB", " MB", " GB", " TB", " PB"};
-    size_t i = 0;
+    size_t                   i = 0;
 
     if (isnan(bytes))
         return absent(out);
@@ -72,7 +72,7 @@ size_t hu_units_count(char *out, int64_t value)
 size_t hu_units_short_count(char *out, double value)
 {
     static const char *const units[] = {"", "k", "M", "G", "T", "P"};
-    size_t i = 0;
+    size_t                   i = 0;
 
     while (fabs(value) >= 999.5 && i + 1 < HU_COUNT(units)) {
         value /= 1000;

@@ -11,10 +11,10 @@ enum { HU_UNIT_BYTES = 64 };
 
 /* "118.4 ms", "35.2 µs", "840 ns", "1.23 s"; "–" for NaN.  Returns the length in bytes. */
 size_t hu_units_time(char *out, double ns);
-size_t hu_units_bytes(char *out, double bytes);         /* "1.5 MB", decimal */
-size_t hu_units_count(char *out, int64_t value);        /* "1,234,567" */
-size_t hu_units_short_count(char *out, double value);  /* "1.2M" */
-size_t hu_units_percent(char *out, double share);       /* of 0..1: "12.3" */
+size_t hu_units_bytes(char *out, double bytes);       /* "1.5 MB", decimal */
+size_t hu_units_count(char *out, int64_t value);      /* "1,234,567" */
+size_t hu_units_short_count(char *out, double value); /* "1.2M" */
+size_t hu_units_percent(char *out, double share);     /* of 0..1: "12.3" */
 
 /* Columns that a text takes on a terminal, one for each character. */
 size_t hu_units_width(hu_str s);

@@ -6,28 +6,28 @@
 #include "render/columns.h"
 
 typedef struct {
-    const char *word;                       /* --view */
-    const char *key;                        /* member of ranks[] in JSON */
-    const char *about;                      /* one line of --view list */
-    const hu_column *facts;                 /* single values; row is not looked at; `width` and `is_wide` neither */
-    size_t      n_facts;
-    const hu_table *const *tables;          /* the first is what --csv prints */
-    size_t      n_tables;
-    bool        is_list;                    /* the member is the rows of the only table, without an object around them */
-    bool (*has)(const hu_digest *d);        /* is there anything to say; NULL: ask the tables */
-    const char *nothing;                    /* what to say when there is not */
+    const char            *word;  /* --view */
+    const char            *key;   /* member of ranks[] in JSON */
+    const char            *about; /* one line of --view list */
+    const hu_column       *facts; /* single values; row is not looked at; `width` and `is_wide` neither */
+    size_t                 n_facts;
+    const hu_table *const *tables; /* the first is what --csv prints */
+    size_t                 n_tables;
+    bool                   is_list;  /* the member is the rows of the only table, without an object around them */
+    bool (*has)(const hu_digest *d); /* is there anything to say; NULL: ask the tables */
+    const char *nothing;             /* what to say when there is not */
 } hu_view;
 
-extern const hu_view *const hu_views[];     /* ends with NULL */
+extern const hu_view *const hu_views[]; /* ends with NULL */
 
-extern const hu_view hu_view_hta, hu_view_tracelens;       /* other tools' numbers: only where asked for */
+extern const hu_view        hu_view_hta, hu_view_tracelens; /* other tools' numbers: only where asked for */
 extern const hu_view *const hu_compat_views[];              /* those, in the order of hu_compat; ends with NULL */
 
 /* What the user asked for: one view, of it one table or the facts. */
 typedef struct {
     const hu_view  *view;
-    const hu_table *table;                  /* NULL: all */
-    bool            facts;                  /* nothing but the facts */
+    const hu_table *table; /* NULL: all */
+    bool            facts; /* nothing but the facts */
 } hu_part;
 
 /* "launch", "launch.streams", "launch.facts".  False when there is no such view. */

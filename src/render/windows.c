@@ -7,7 +7,7 @@
 
 typedef struct {
     int64_t start_ns, end_ns, length_ns;
-    size_t  index, n_slices, rank;          /* rank: the smaller, the sooner it is taken */
+    size_t  index, n_slices, rank; /* rank: the smaller, the sooner it is taken */
     bool    is_taken, counts;
 } candidate;
 
@@ -83,8 +83,10 @@ static int choose_steps(const hu_slices *s, const hu_steps *steps, int64_t origi
     if (!c || !out->at)
         return hu_fail_memory(err);
     for (size_t i = 0; i < steps->n; i++)
-        c[i] = (candidate){.start_ns = steps->at[i].start_ns - origin_ns, .end_ns = steps->at[i].end_ns - origin_ns,
-                           .length_ns = steps->at[i].end_ns - steps->at[i].start_ns, .index = i,
+        c[i] = (candidate){.start_ns = steps->at[i].start_ns - origin_ns,
+                           .end_ns = steps->at[i].end_ns - origin_ns,
+                           .length_ns = steps->at[i].end_ns - steps->at[i].start_ns,
+                           .index = i,
                            .counts = hu_step_counts(&steps->at[i])};
     count_slices(s, origin_ns, c, steps->n);
     rank_steps(c, steps->n);

@@ -8,11 +8,11 @@
 
 /* Pieces of time, by start, apart from each other; none: everything. */
 typedef struct {
-    hu_interval *at;            /* in ns since the first slice                                              */
+    hu_interval *at; /* in ns since the first slice */
     size_t       n;
-    size_t       n_slices;      /* of the trace                                                             */
-    size_t       n_steps;       /* that were chosen; 0: pieces are not steps                                */
-    bool         is_asked;      /* the caller named the piece                                               */
+    size_t       n_slices; /* of the trace */
+    size_t       n_steps;  /* that were chosen; 0: pieces are not steps */
+    bool         is_asked; /* the caller named the piece */
 } hu_windows;
 
 /*
@@ -30,7 +30,7 @@ static inline bool hu_windows_hold(const hu_windows *w, int64_t start_ns, int64_
 
     if (w->n == 0)
         return true;
-    while (low < high) {                    /* the first window that ends after the start */
+    while (low < high) { /* the first window that ends after the start */
         const size_t middle = (low + high) / 2;
 
         if (w->at[middle].end_ns > start_ns)

@@ -17,29 +17,29 @@ enum {
 /* Ids beyond 32 bits are rare (some writers hash); they get numbers from the top, where no profiler counts. */
 static const uint32_t FIRST_WIDE_ID = 0xffff0000u;
 
-static const int64_t LONGEST_NS = INT64_C(7) * 24 * 3600 * 1000000000;     /* a week, as for complete events */
+static const int64_t LONGEST_NS = INT64_C(7) * 24 * 3600 * 1000000000; /* a week, as for complete events */
 
 typedef struct {
-    uint32_t slice, below;          /* below: the open slice under it on the same track, or HU_NONE */
+    uint32_t slice, below; /* below: the open slice under it on the same track, or HU_NONE */
 } open_slice;
 
 typedef struct {
-    hu_builder_id pid, tid;         /* tid unused when it names a process */
-    uint32_t name;
+    hu_builder_id pid, tid; /* tid unused when it names a process */
+    uint32_t      name;
 } pending_name;
 
 struct hu_builder {
-    hu_trace  *trace;               /* its arena holds everything but the builder's own tables */
-    hu_arena  *scratch;
-    hu_limits  limits;
-    hu_error   error;
-    hu_str     name;
-    uint32_t  *track_slots;         /* 1 + track; 0 free */
-    size_t     track_mask;
-    uint32_t   last_track;
-    hu_map     wide_ids;
-    uint32_t   n_wide;
-    hu_map     open_top;            /* track -> innermost open begin */
+    hu_trace *trace; /* its arena holds everything but the builder's own tables */
+    hu_arena *scratch;
+    hu_limits limits;
+    hu_error  error;
+    hu_str    name;
+    uint32_t *track_slots; /* 1 + track; 0 free */
+    size_t    track_mask;
+    uint32_t  last_track;
+    hu_map    wide_ids;
+    uint32_t  n_wide;
+    hu_map    open_top; /* track -> innermost open begin */
     HU_VEC(open_slice) open;
     HU_VEC(pending_name) thread_names;
     HU_VEC(pending_name) process_names;
@@ -149,8 +149,8 @@ static uint64_t track_hash(const hu_track *t)
 
 static bool same_track(const hu_track *a, const hu_track *b)
 {
-    return a->tid == b->tid && a->pid == b->pid && a->device == b->device && a->stream == b->stream &&
-           a->type == b->type && a->pid_is_text == b->pid_is_text && a->tid_is_text == b->tid_is_text;
+    return a->tid == b->tid && a->pid == b->pid && a->device == b->device && a->stream == b->stream && a->type == b->type &&
+           a->pid_is_text == b->pid_is_text && a->tid_is_text == b->tid_is_text;
 }
 
 static bool grow_track_slots(hu_builder *b)
@@ -197,21 +197,34 @@ static uint32_t find_track(hu_builder *b, const hu_track *want)
 
 uint32_t hu_builder_track(hu_builder *b, hu_track_type type, hu_builder_id pid, hu_builder_id tid)
 {
-    return find_track(b, &(hu_track){.type = type, .pid = pid.value, .pid_is_text = pid.is_text, .tid = tid.value,
-                                     .tid_is_text = tid.is_text, .device = -1, .stream = -1});
+    return find_track(b, &(hu_track){.type = type,
+                                     .pid = pid.value,
+                                     .pid_is_text = pid.is_text,
+                                     .tid = tid.value,
+                                     .tid_is_text = tid.is_text,
+                                     .device = -1,
+                                     .stream = -1});
 }
 
 uint32_t hu_builder_stream(hu_builder *b, hu_builder_id pid, int64_t device, int64_t stream)
 {
-    return find_track(b, &(hu_track){.type = HU_TRACK_STREAM, .pid = pid.value, .pid_is_text = pid.is_text,
-                                     .tid = stream, .device = device, .stream = stream});
+    return find_track(b, &(hu_track){.type = HU_TRACK_STREAM,
+                                     .pid = pid.value,
+                                     .pid_is_text = pid.is_text,
+                                     .tid = stream,
+                                     .device = device,
+                                     .stream = stream});
 }
 
 uint32_t hu_builder_counter(hu_builder *b, hu_builder_id pid, uint32_t name)
 {
-    const uint32_t track = find_track(b, &(hu_track){.type = HU_TRACK_COUNTER, .pid = pid.value,
-                                                     .pid_is_text = pid.is_text, .tid = name, .tid_is_text = true,
-                                                     .device = -1, .stream = -1});
+    const uint32_t track = find_track(b, &(hu_track){.type = HU_TRACK_COUNTER,
+                                                     .pid = pid.value,
+                                                     .pid_is_text = pid.is_text,
+                                                     .tid = name,
+                                                     .tid_is_text = true,
+                                                     .device = -1,
+                                                     .stream = -1});
 
     if (!failed(b))
         b->trace->tracks.at[track].name = name;
@@ -317,7 +330,7 @@ void hu_builder_begin(hu_builder *b, const hu_builder_slice *slice)
     hu_builder_add(b, slice);
     if (failed(b))
         return;
-    b->trace->dur_ns[b->trace->n - 1] = -1;     /* open */
+    b->trace->dur_ns[b->trace->n - 1] = -1; /* open */
     top = hu_map_put(&b->open_top, slice->track);
     if (!top || !hu_vec_push(b->scratch, &b->open, ((open_slice){(uint32_t)b->trace->n - 1, *top}))) {
         no_memory(b);
@@ -374,13 +387,13 @@ void hu_builder_set_end(hu_builder *b, uint32_t slice, int64_t time_ns)
 }
 
 /* Appends a row and returns `base` + its number. */
-#define APPEND(b, column, row, base)                                     \
-    do {                                                                 \
+#define APPEND(b, column, row, base)                                        \
+    do {                                                                    \
         if (failed(b) || !hu_vec_push((b)->trace->arena, column, *(row))) { \
-            no_memory(b);                                                \
-            return (base) ? 0 : HU_NONE;                                 \
-        }                                                                \
-        return (uint32_t)(column)->n - 1 + (base);                       \
+            no_memory(b);                                                   \
+            return (base) ? 0 : HU_NONE;                                    \
+        }                                                                   \
+        return (uint32_t)(column)->n - 1 + (base);                          \
     } while (0)
 
 uint32_t hu_builder_op_detail(hu_builder *b, const hu_op_detail *row)
@@ -533,7 +546,7 @@ size_t hu_builder_track_count(const hu_builder *b, hu_track_type type)
 size_t hu_builder_step_count(const hu_builder *b)
 {
     const hu_trace *t = b->trace;
-    size_t n = 0;
+    size_t          n = 0;
 
     for (size_t i = 0; i < t->n; i++)
         n += t->kind[i] == HU_KIND_USER && hu_str_starts(hu_intern_get(&t->strings, t->name[i]), HU_STR("ProfilerStep#"));
@@ -569,7 +582,7 @@ static void apply_names(hu_builder *b)
     }
     for (size_t i = 0; i < b->process_names.n; i++) {
         const pending_name *p = &b->process_names.at[i];
-        uint32_t *place = hu_map_put(&processes, (uint64_t)p->pid.value << 1 ^ p->pid.is_text);
+        uint32_t           *place = hu_map_put(&processes, (uint64_t)p->pid.value << 1 ^ p->pid.is_text);
 
         if (!place) {
             no_memory(b);
@@ -579,8 +592,12 @@ static void apply_names(hu_builder *b)
     }
     for (size_t i = 0; i < b->thread_names.n; i++) {
         const pending_name *p = &b->thread_names.at[i];
-        hu_track want = {.pid = p->pid.value, .pid_is_text = p->pid.is_text, .tid = p->tid.value,
-                         .tid_is_text = p->tid.is_text, .device = -1, .stream = -1};
+        hu_track            want = {.pid = p->pid.value,
+                                    .pid_is_text = p->pid.is_text,
+                                    .tid = p->tid.value,
+                                    .tid_is_text = p->tid.is_text,
+                                    .device = -1,
+                                    .stream = -1};
 
         for (want.type = HU_TRACK_HOST; want.type <= HU_TRACK_NOTE; want.type++) {
             for (size_t at = track_hash(&want) & b->track_mask; b->track_slots[at]; at = (at + 1) & b->track_mask)

@@ -47,8 +47,8 @@ void hu_builder_name_process(hu_builder *b, hu_builder_id pid, uint32_t name);
 
 typedef struct {
     int64_t  start_ns, dur_ns;
-    uint64_t correlation, external;     /* 0 none; ids beyond 32 bits are renumbered */
-    uint32_t track, name, detail;       /* detail: HU_NONE or what hu_builder_*_detail returned */
+    uint64_t correlation, external; /* 0 none; ids beyond 32 bits are renumbered */
+    uint32_t track, name, detail;   /* detail: HU_NONE or what hu_builder_*_detail returned */
     hu_kind  kind;
 } hu_builder_slice;
 
@@ -79,10 +79,10 @@ void hu_builder_memory(hu_builder *b, const hu_memory_event *event);
 void hu_builder_sample(hu_builder *b, uint32_t track, int64_t time_ns, double value);
 /* Returns 1 + row, as callees and samples store it; 0 after a failure. */
 uint32_t hu_builder_cpu_stack(hu_builder *b, const hu_cpu_stack *stack);
-void hu_builder_cpu_sample(hu_builder *b, const hu_cpu_sample *sample);
-void hu_builder_flow(hu_builder *b, const hu_flow *flow);
-void hu_builder_device(hu_builder *b, const hu_device *device);
-void hu_builder_metadata(hu_builder *b, hu_str key, hu_str json);
+void     hu_builder_cpu_sample(hu_builder *b, const hu_cpu_sample *sample);
+void     hu_builder_flow(hu_builder *b, const hu_flow *flow);
+void     hu_builder_device(hu_builder *b, const hu_device *device);
+void     hu_builder_metadata(hu_builder *b, hu_str key, hu_str json);
 
 /* The importer fills these as it learns them; texts must come from hu_builder_keep. */
 hu_trace_info *hu_builder_info(hu_builder *b);

@@ -14,7 +14,7 @@ struct hu_trace {
     hu_trace_info info;
     hu_quality    quality;
 
-    size_t    n, cap;               /* of all slice columns */
+    size_t    n, cap; /* of all slice columns */
     int64_t  *start_ns, *dur_ns;
     uint32_t *track, *name, *correlation, *external, *parent, *detail;
     uint8_t  *kind;
@@ -39,10 +39,10 @@ struct hu_trace {
     HU_VEC(hu_device) devices;
     HU_VEC(hu_metadata) metadata;
 
-    uint32_t *order;                /* n */
-    uint32_t *work;                 /* device slices by (parent, start) */
+    uint32_t *order; /* n */
+    uint32_t *work;  /* device slices by (parent, start) */
     size_t    n_work;
-    hu_map    forward;              /* backward operator -> forward operator */
+    hu_map    forward; /* backward operator -> forward operator */
 };
 
 /* Links everything; called once, by the builder.  Returns 0 or HU_ENOMEM. */

@@ -9,38 +9,38 @@
 #include <stdint.h>
 
 typedef struct {
-    uint32_t dims, types, strides, concrete;    /* JSON text as recorded                                */
-    int32_t  sequence;                          /* autograd sequence number; -1 absent                  */
-    uint32_t forward_thread;                    /* != 0 on backward operators                           */
-    uint32_t extra;                             /* 1 + row of hu_op_extra; 0 none                       */
+    uint32_t dims, types, strides, concrete; /* JSON text as recorded */
+    int32_t  sequence;                       /* autograd sequence number; -1 absent */
+    uint32_t forward_thread;                 /* != 0 on backward operators */
+    uint32_t extra;                          /* 1 + row of hu_op_extra; 0 none */
 } hu_op_detail;
 
 /* What few operators have. */
 typedef struct {
-    uint32_t stack, module;                     /* "Call stack", "Module Hierarchy"                     */
-    uint32_t backend, file;                     /* of a generated kernel                                */
-    uint32_t collective;                        /* 1 + row of hu_collective_detail; 0 none              */
-    int32_t  stream;                            /* that a generated kernel is launched on; -1 absent    */
+    uint32_t stack, module; /* "Call stack", "Module Hierarchy" */
+    uint32_t backend, file; /* of a generated kernel */
+    uint32_t collective;    /* 1 + row of hu_collective_detail; 0 none */
+    int32_t  stream;        /* that a generated kernel is launched on; -1 absent */
 } hu_op_extra;
 
 typedef struct {
-    uint32_t grid[3];                           /* blocks; 0 absent                                     */
-    uint16_t block[3];                          /* threads; 0 absent                                    */
-    uint16_t registers;                         /* per thread; 0 absent                                 */
-    uint32_t shared_bytes;                      /* static + dynamic                                     */
-    float    blocks_per_sm, warps_per_sm;       /* NaN absent                                           */
-    float    occupancy_pct;                     /* estimated achieved occupancy; NaN absent             */
-    uint32_t graph, graph_node;                 /* 0 outside graphs                                     */
-    int32_t  priority;                          /* of the stream; INT32_MIN absent                      */
+    uint32_t grid[3];                     /* blocks; 0 absent */
+    uint16_t block[3];                    /* threads; 0 absent */
+    uint16_t registers;                   /* per thread; 0 absent */
+    uint32_t shared_bytes;                /* static + dynamic */
+    float    blocks_per_sm, warps_per_sm; /* NaN absent */
+    float    occupancy_pct;               /* estimated achieved occupancy; NaN absent */
+    uint32_t graph, graph_node;           /* 0 outside graphs */
+    int32_t  priority;                    /* of the stream; INT32_MIN absent */
     uint32_t context;
-    uint32_t collective;                        /* 1 + row of hu_collective_detail; 0 none              */
+    uint32_t collective; /* 1 + row of hu_collective_detail; 0 none */
 } hu_kernel_detail;
 
 typedef struct {
-    int64_t bytes;                              /* -1 absent                                            */
-    double  gbps;                               /* 1e9 bytes per second as recorded; NaN absent         */
-    int32_t from_device, to_device;             /* peer copies; -1 absent                               */
-    uint32_t graph, graph_node;                 /* 0 outside graphs                                     */
+    int64_t  bytes;                  /* -1 absent */
+    double   gbps;                   /* 1e9 bytes per second as recorded; NaN absent */
+    int32_t  from_device, to_device; /* peer copies; -1 absent */
+    uint32_t graph, graph_node;      /* 0 outside graphs */
 } hu_copy_detail;
 
 /* ROCm records launch geometry on the call, not on the kernel. */
@@ -51,72 +51,72 @@ typedef struct {
 } hu_geometry;
 
 typedef struct {
-    int32_t  callback_id;                       /* cbid or cid; -1 absent                               */
-    uint32_t geometry;                          /* 1 + row of hu_geometry; 0 none                       */
-    int64_t  bytes;                             /* of a copy or an allocation; -1 absent                */
+    int32_t  callback_id; /* cbid or cid; -1 absent */
+    uint32_t geometry;    /* 1 + row of hu_geometry; 0 none */
+    int64_t  bytes;       /* of a copy or an allocation; -1 absent */
 } hu_call_detail;
 
 typedef struct {
-    int64_t wait_stream, wait_event, wait_record;       /* -1 absent */
-    int64_t stream;                                     /* -1 none; profilers also write 2^32 - 1 for it */
+    int64_t wait_stream, wait_event, wait_record; /* -1 absent */
+    int64_t stream;                               /* -1 none; profilers also write 2^32 - 1 for it */
 } hu_sync_detail;
 
 typedef struct {
-    uint32_t id, parent, module;                        /* 0 absent */
+    uint32_t id, parent, module; /* 0 absent */
 } hu_python_detail;
 
 typedef struct {
-    int64_t  bytes;                                     /* that were moved; -1 absent */
-    uint32_t path;                                      /* of the file, or the peer's address */
-    uint8_t  class;                                     /* hu_host_class */
+    int64_t  bytes; /* that were moved; -1 absent */
+    uint32_t path;  /* of the file, or the peer's address */
+    uint8_t class;  /* hu_host_class */
 } hu_os_detail;
 
 typedef struct {
-    int64_t  bytes;                                     /* -1 absent */
-    uint32_t comm;                                      /* the communicator: the same text on all its ranks */
-    int32_t  peer, root;                                /* ranks of the communicator; -1 absent */
-    int32_t  tag;                                       /* INT32_MIN absent */
+    int64_t  bytes;      /* -1 absent */
+    uint32_t comm;       /* the communicator: the same text on all its ranks */
+    int32_t  peer, root; /* ranks of the communicator; -1 absent */
+    int32_t  tag;        /* INT32_MIN absent */
 } hu_mpi_detail;
 
 typedef struct {
     uint32_t name, dtype;
-    uint32_t in_split, out_split;                       /* JSON text */
+    uint32_t in_split, out_split; /* JSON text */
     uint32_t group, group_description, group_ranks;
-    int64_t  in_elements, out_elements;                 /* -1 absent */
-    int32_t  group_size, source_rank, target_rank;      /* -1 absent */
-    int32_t  rank_start, rank_stride;                   /* -1 absent */
-    int64_t  sequence, comm_id;                         /* -1 absent */
-    int8_t   is_async;                                  /* -1 absent */
+    int64_t  in_elements, out_elements;            /* -1 absent */
+    int32_t  group_size, source_rank, target_rank; /* -1 absent */
+    int32_t  rank_start, rank_stride;              /* -1 absent */
+    int64_t  sequence, comm_id;                    /* -1 absent */
+    int8_t   is_async;                             /* -1 absent */
 } hu_collective_detail;
 
 /* One allocation (bytes > 0) or release (bytes < 0). */
 typedef struct {
     int64_t  time_ns;
-    uint32_t track;                                     /* the calling thread                           */
-    int32_t  device_type;                               /* 0 CPU, 1 CUDA, 6 HIP, 20 private             */
-    int32_t  device;                                    /* -1 on the CPU                                */
+    uint32_t track;       /* the calling thread */
+    int32_t  device_type; /* 0 CPU, 1 CUDA, 6 HIP, 20 private */
+    int32_t  device;      /* -1 on the CPU */
     uint64_t address;
-    int64_t  bytes, total_allocated, total_reserved;    /* totals: -1 absent                            */
+    int64_t  bytes, total_allocated, total_reserved; /* totals: -1 absent */
 } hu_memory_event;
 
 typedef struct {
     int64_t  time_ns;
-    uint32_t track;                                     /* of kind HU_TRACK_COUNTER                     */
+    uint32_t track; /* of kind HU_TRACK_COUNTER */
     double   value;
 } hu_sample;
 
 /* A call chain of the CPU is its innermost function and the chain of its caller. */
 typedef struct {
-    uint32_t caller;                                    /* 1 + row, always an earlier one; 0 none       */
-    uint32_t function, module;                          /* string ids                                   */
+    uint32_t caller;           /* 1 + row, always an earlier one; 0 none */
+    uint32_t function, module; /* string ids */
 } hu_cpu_stack;
 
 /* Where a thread was when a timer looked. */
 typedef struct {
     int64_t  time_ns;
-    uint32_t track;                                     /* the thread                                   */
-    uint32_t stack;                                     /* 1 + row; 0 not known                         */
-    uint8_t  is_kernel;                                 /* inside the kernel, for that function         */
+    uint32_t track;     /* the thread */
+    uint32_t stack;     /* 1 + row; 0 not known */
+    uint8_t  is_kernel; /* inside the kernel, for that function */
 } hu_cpu_sample;
 
 /* One end of a forward-backward link. */
@@ -124,7 +124,7 @@ typedef struct {
     int64_t  time_ns;
     uint64_t id;
     uint32_t track;
-    uint32_t slice;                                     /* the operator; UINT32_MAX when none was found */
+    uint32_t slice; /* the operator; UINT32_MAX when none was found */
     uint8_t  is_end;
 } hu_flow;
 

@@ -17,8 +17,8 @@ enum { ROUNDING_NS = 1000 };
 
 /* Which of two slices with the same start and length is outside. */
 static const uint8_t depth_of_kind[HU_KIND_COUNT] = {
-    [HU_KIND_USER] = 0, [HU_KIND_PYTHON] = 1, [HU_KIND_CPU_OP] = 2, [HU_KIND_RUNTIME] = 3, [HU_KIND_DRIVER] = 4,
-    [HU_KIND_MPI] = 5, [HU_KIND_OS_CALL] = 6,
+    [HU_KIND_USER] = 0,   [HU_KIND_PYTHON] = 1, [HU_KIND_CPU_OP] = 2,  [HU_KIND_RUNTIME] = 3,
+    [HU_KIND_DRIVER] = 4, [HU_KIND_MPI] = 5,    [HU_KIND_OS_CALL] = 6,
 };
 
 static bool comes_before(const hu_trace *t, uint32_t a, uint32_t b)
@@ -61,7 +61,7 @@ void hu_trace_sort(const hu_trace *t, uint32_t *at, size_t n, uint32_t *spare)
 
         while (from < n) {
             const size_t middle = run_end(t, at, from, n);
-            size_t end;
+            size_t       end;
 
             if (middle == n)
                 break;
@@ -278,7 +278,7 @@ static bool list_work(hu_trace *t, hu_arena *scratch)
 static uint32_t op_at(const hu_trace *t, uint32_t track, int64_t time_ns)
 {
     const hu_track *tr = &t->tracks.at[track];
-    uint32_t low = tr->first, high = tr->first + tr->count;
+    uint32_t        low = tr->first, high = tr->first + tr->count;
 
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;

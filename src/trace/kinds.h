@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 /* id, name, place: host (a thread of the program), device (work of a stream), note (drawn over other slices) */
+/* clang-format off */
 #define HU_KINDS(K)                                                                         \
     K(CPU_OP, "cpu_op", HOST)               /* an operator of the framework              */ \
     K(PYTHON, "python_function", HOST)      /* a frame of the Python stack               */ \
@@ -26,12 +27,13 @@
     K(COUNTER_RANGE, "profiler_range", NOTE) /* hardware counters over one kernel        */ \
     K(SPAN, "span", NOTE)                   /* the capture itself                        */ \
     K(OTHER, "other", NOTE)
+/* clang-format on */
 
 typedef enum {
 #define K(id, name, place) HU_KIND_##id,
     HU_KINDS(K)
 #undef K
-    HU_KIND_COUNT
+        HU_KIND_COUNT
 } hu_kind;
 
 /* Sets of kinds, one bit each. */
@@ -43,31 +45,31 @@ enum {
     HU_KINDS_COPY = HU_BIT(MEMCPY) | HU_BIT(MEMSET),
     HU_KINDS_DEVICE = HU_BIT(KERNEL) | HU_BIT(COLLECTIVE) | HU_BIT(MEMCPY) | HU_BIT(MEMSET),
     HU_KINDS_CALL = HU_BIT(RUNTIME) | HU_BIT(DRIVER),
-    HU_KINDS_HOST = HU_BIT(CPU_OP) | HU_BIT(PYTHON) | HU_BIT(USER) | HU_BIT(RUNTIME) | HU_BIT(DRIVER) |
-                    HU_BIT(OS_CALL) | HU_BIT(MPI),
+    HU_KINDS_HOST = HU_BIT(CPU_OP) | HU_BIT(PYTHON) | HU_BIT(USER) | HU_BIT(RUNTIME) | HU_BIT(DRIVER) | HU_BIT(OS_CALL) |
+                    HU_BIT(MPI),
 };
 
 /* What a call of the operating system is for; what a wait in it waits for.  id, key, words behind "the thread" */
-#define HU_HOST_CLASSES(C)                                                    \
-    C(FILE_READ, "file_read", "reads files")                                \
-    C(FILE_WRITE, "file_write", "writes files")                             \
-    C(FILE_META, "file_meta", "opens, closes and looks up files")           \
-    C(FSYNC, "fsync", "waits for data to be on the disk")                   \
-    C(NETWORK, "network", "waits for the network")                          \
-    C(PIPE, "pipe", "waits for the other end of a pipe")                    \
-    C(LOCK, "lock", "waits for locks")                                      \
-    C(SLEEP, "sleep", "sleeps")                                             \
-    C(POLL, "poll", "waits for something to happen on a descriptor")        \
-    C(WAIT, "wait", "waits for another thread")                             \
-    C(CHILD, "child", "waits for its child processes")                      \
-    C(MPI, "mpi", "is in MPI")                                              \
+#define HU_HOST_CLASSES(C)                                           \
+    C(FILE_READ, "file_read", "reads files")                         \
+    C(FILE_WRITE, "file_write", "writes files")                      \
+    C(FILE_META, "file_meta", "opens, closes and looks up files")    \
+    C(FSYNC, "fsync", "waits for data to be on the disk")            \
+    C(NETWORK, "network", "waits for the network")                   \
+    C(PIPE, "pipe", "waits for the other end of a pipe")             \
+    C(LOCK, "lock", "waits for locks")                               \
+    C(SLEEP, "sleep", "sleeps")                                      \
+    C(POLL, "poll", "waits for something to happen on a descriptor") \
+    C(WAIT, "wait", "waits for another thread")                      \
+    C(CHILD, "child", "waits for its child processes")               \
+    C(MPI, "mpi", "is in MPI")                                       \
     C(OTHER, "other", "is in other calls of the system")
 
 typedef enum {
 #define C(id, key, words) HU_HOST_##id,
     HU_HOST_CLASSES(C)
 #undef C
-    HU_HOST_CLASS_COUNT
+        HU_HOST_CLASS_COUNT
 } hu_host_class;
 
 static inline bool hu_kind_in(unsigned kind, unsigned set)

@@ -21,7 +21,7 @@
     R(UNMATCHED_BEGIN, true, "begin without an end")                                                         \
     R(UNMATCHED_END, true, "end without a begin")                                                            \
     R(TOO_DEEP, true, "nests deeper than the limit (--limit nesting=N)")                                     \
-    R(NO_STATE, true, "needs names and clocks that its writer declared before the recording began, or lost")  \
+    R(NO_STATE, true, "needs names and clocks that its writer declared before the recording began, or lost") \
     R(RECORDER, true, "lost by the recorder, which had no room for them")                                    \
     R(TORN, true, "torn when their process died: begun, and not completed")                                  \
     R(OVERWRITTEN, false, "older ones gave way to these: a flight recorder keeps the newest")                \
@@ -37,20 +37,20 @@ typedef enum {
 #define R(id, lost, words) HU_REASON_##id,
     HU_REASONS(R)
 #undef R
-    HU_REASON_COUNT
+        HU_REASON_COUNT
 } hu_reason;
 
 typedef struct {
     int64_t count[HU_REASON_COUNT];
-    int64_t dur_ns[HU_REASON_COUNT];    /* how much time is concerned, where it is known */
-    int64_t events;                     /* elements of the event array that were seen, the bad ones included */
-    int64_t by_phase[128];              /* by the letter of "ph" */
-    int64_t duration_sum_ns;            /* over all complete events, as read */
-    int64_t invalid_utf8;               /* distinct strings */
-    bool    is_truncated;               /* the file ends in the middle */
-    int64_t truncated_at;               /* byte offset in the decompressed file */
-    char    truncated_why[256];         /* "" when the text just ends */
-    int64_t trailing_bytes;             /* behind the end of the JSON document */
+    int64_t dur_ns[HU_REASON_COUNT]; /* how much time is concerned, where it is known */
+    int64_t events;                  /* elements of the event array that were seen, the bad ones included */
+    int64_t by_phase[128];           /* by the letter of "ph" */
+    int64_t duration_sum_ns;         /* over all complete events, as read */
+    int64_t invalid_utf8;            /* distinct strings */
+    bool    is_truncated;            /* the file ends in the middle */
+    int64_t truncated_at;            /* byte offset in the decompressed file */
+    char    truncated_why[256];      /* "" when the text just ends */
+    int64_t trailing_bytes;          /* behind the end of the JSON document */
 } hu_quality;
 
 static inline void hu_quality_count(hu_quality *q, hu_reason reason, int64_t dur_ns)
@@ -59,7 +59,7 @@ static inline void hu_quality_count(hu_quality *q, hu_reason reason, int64_t dur
     q->dur_ns[reason] += dur_ns > 0 ? dur_ns : 0;
 }
 
-const char *hu_reason_name(hu_reason reason);       /* snake_case, for JSON */
+const char *hu_reason_name(hu_reason reason); /* snake_case, for JSON */
 const char *hu_reason_words(hu_reason reason);
 bool        hu_reason_is_loss(hu_reason reason);
 

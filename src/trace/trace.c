@@ -177,7 +177,7 @@ const uint32_t *hu_trace_work_of(const hu_trace *trace, uint32_t call, size_t *n
 
 uint32_t hu_trace_forward_of(const hu_trace *trace, uint32_t slice)
 {
-    return hu_map_get(&trace->forward, slice);      /* HU_MAP_NONE is HU_NONE */
+    return hu_map_get(&trace->forward, slice); /* HU_MAP_NONE is HU_NONE */
 }
 
 void hu_trace_free(hu_trace *trace)

@@ -22,54 +22,54 @@ typedef struct {
     size_t          n;
     const int64_t  *start_ns, *dur_ns;
     const uint32_t *track, *name;
-    const uint32_t *correlation;        /* launch <-> device work; 0 none                                   */
-    const uint32_t *external;           /* "External id": the operator it belongs to; 0 none                */
-    const uint32_t *parent;             /* host: the slice of its thread that contains it; device work: the
+    const uint32_t *correlation; /* launch <-> device work; 0 none */
+    const uint32_t *external;    /* "External id": the operator it belongs to; 0 none */
+    const uint32_t *parent;      /* host: the slice of its thread that contains it; device work: the
                                            call that launched it, or else its operator; HU_NONE             */
-    const uint32_t *detail;             /* row of the side table of its kind; HU_NONE                       */
-    const uint8_t  *kind;               /* hu_kind                                                          */
+    const uint32_t *detail;      /* row of the side table of its kind; HU_NONE */
+    const uint8_t  *kind;        /* hu_kind */
 } hu_slices;
 
 typedef enum { HU_TRACK_HOST, HU_TRACK_STREAM, HU_TRACK_COUNTER, HU_TRACK_NOTE } hu_track_type;
 
 typedef struct {
     hu_track_type type;
-    int64_t  pid, tid;                  /* as recorded; of a text its string id, see *_is_text              */
-    bool     pid_is_text, tid_is_text;
-    int64_t  device, stream;            /* of HU_TRACK_STREAM; -1 unknown                                   */
-    uint32_t name;                      /* of the thread, stream or counter; 0 none                         */
-    uint32_t process;                   /* name of the process; 0 none                                      */
-    uint32_t first, count;              /* its slices: hu_trace_order()[first, first + count)               */
+    int64_t       pid, tid; /* as recorded; of a text its string id, see *_is_text */
+    bool          pid_is_text, tid_is_text;
+    int64_t       device, stream; /* of HU_TRACK_STREAM; -1 unknown */
+    uint32_t      name;           /* of the thread, stream or counter; 0 none */
+    uint32_t      process;        /* name of the process; 0 none */
+    uint32_t      first, count;   /* its slices: hu_trace_order()[first, first + count) */
 } hu_track;
 
 typedef struct {
     int64_t  id;
-    uint32_t name;                      /* "NVIDIA H100 80GB HBM3"; 0 when the tool did not say             */
-    int64_t  memory_bytes;              /* 0 unknown */
-    int32_t  sm_count;                  /* 0 unknown */
-    int32_t  major, minor;              /* compute capability; 0 unknown */
-    int32_t  warp_size;                 /* 0 unknown */
-    int32_t  max_threads_per_sm;        /* 0 unknown */
+    uint32_t name;               /* "NVIDIA H100 80GB HBM3"; 0 when the tool did not say */
+    int64_t  memory_bytes;       /* 0 unknown */
+    int32_t  sm_count;           /* 0 unknown */
+    int32_t  major, minor;       /* compute capability; 0 unknown */
+    int32_t  warp_size;          /* 0 unknown */
+    int32_t  max_threads_per_sm; /* 0 unknown */
 } hu_device;
 
 typedef struct {
-    uint32_t key, value;                /* the value as JSON text */
+    uint32_t key, value; /* the value as JSON text */
 } hu_metadata;
 
 typedef struct {
-    hu_str  file;                       /* as the user named it                                             */
-    hu_str  format;                     /* "chrome-json"                                                    */
-    hu_str  tool;                       /* "PyTorch profiler (Kineto)"; "" unknown                          */
-    hu_str  compression;                /* "", "gzip", "zstd"                                               */
-    hu_str  host;                       /* "" unknown                                                       */
-    hu_str  backend;                    /* of the process group: "nccl"; "" unknown                         */
-    int64_t bytes;                      /* decompressed                                                     */
-    int64_t base_ns;                    /* unix ns = base_ns + time; 0 when times are absolute              */
-    int64_t rank, world_size;           /* -1 unknown                                                       */
-    int64_t schema_version;             /* -1 absent                                                        */
-    int64_t cpu_sample_ns;              /* CPU time that one sample stands for; 0 unknown                   */
-    int64_t out_of_memory;              /* records of allocations that failed                               */
-    bool    has_shapes, has_stacks, has_memory, has_flops, has_modules;     /* what the capture recorded    */
+    hu_str  file;             /* as the user named it */
+    hu_str  format;           /* "chrome-json" */
+    hu_str  tool;             /* "PyTorch profiler (Kineto)"; "" unknown */
+    hu_str  compression;      /* "", "gzip", "zstd" */
+    hu_str  host;             /* "" unknown */
+    hu_str  backend;          /* of the process group: "nccl"; "" unknown */
+    int64_t bytes;            /* decompressed */
+    int64_t base_ns;          /* unix ns = base_ns + time; 0 when times are absolute */
+    int64_t rank, world_size; /* -1 unknown */
+    int64_t schema_version;   /* -1 absent */
+    int64_t cpu_sample_ns;    /* CPU time that one sample stands for; 0 unknown */
+    int64_t out_of_memory;    /* records of allocations that failed */
+    bool    has_shapes, has_stacks, has_memory, has_flops, has_modules; /* what the capture recorded */
 } hu_trace_info;
 
 hu_slices            hu_trace_slices(const hu_trace *trace);
@@ -94,26 +94,26 @@ const uint32_t *hu_trace_order(const hu_trace *trace);
 /* Sorts slice numbers as on a track, by merging the sorted runs that are there; `spare` has room for n. */
 void hu_trace_sort(const hu_trace *trace, uint32_t *slices, size_t n, uint32_t *spare);
 
-const hu_device     *hu_trace_devices(const hu_trace *trace, size_t *n);
-const hu_metadata   *hu_trace_metadata(const hu_trace *trace, size_t *n);
-const hu_memory_event *hu_trace_memory(const hu_trace *trace, size_t *n);      /* by time on each track */
-const hu_sample     *hu_trace_samples(const hu_trace *trace, size_t *n);
-const hu_cpu_sample *hu_trace_cpu_samples(const hu_trace *trace, size_t *n);    /* in the order of the file */
-size_t               hu_trace_cpu_stack_count(const hu_trace *trace);
-const hu_cpu_stack  *hu_trace_cpu_stack(const hu_trace *trace, uint32_t row);   /* 1 + row, as stored */
+const hu_device       *hu_trace_devices(const hu_trace *trace, size_t *n);
+const hu_metadata     *hu_trace_metadata(const hu_trace *trace, size_t *n);
+const hu_memory_event *hu_trace_memory(const hu_trace *trace, size_t *n); /* by time on each track */
+const hu_sample       *hu_trace_samples(const hu_trace *trace, size_t *n);
+const hu_cpu_sample   *hu_trace_cpu_samples(const hu_trace *trace, size_t *n); /* in the order of the file */
+size_t                 hu_trace_cpu_stack_count(const hu_trace *trace);
+const hu_cpu_stack    *hu_trace_cpu_stack(const hu_trace *trace, uint32_t row); /* 1 + row, as stored */
 
 /* Side tables; row = slices.detail[i] of a slice of that kind. */
 const hu_op_detail         *hu_trace_op_detail(const hu_trace *trace, uint32_t row);
 const hu_kernel_detail     *hu_trace_kernel_detail(const hu_trace *trace, uint32_t row);
 const hu_copy_detail       *hu_trace_copy_detail(const hu_trace *trace, uint32_t row);
 const hu_call_detail       *hu_trace_call_detail(const hu_trace *trace, uint32_t row);
-const hu_op_extra          *hu_trace_op_extra(const hu_trace *trace, uint32_t row);      /* 1 + row, as stored */
-const hu_geometry          *hu_trace_geometry(const hu_trace *trace, uint32_t row);      /* 1 + row, as stored */
+const hu_op_extra          *hu_trace_op_extra(const hu_trace *trace, uint32_t row); /* 1 + row, as stored */
+const hu_geometry          *hu_trace_geometry(const hu_trace *trace, uint32_t row); /* 1 + row, as stored */
 const hu_sync_detail       *hu_trace_sync_detail(const hu_trace *trace, uint32_t row);
 const hu_python_detail     *hu_trace_python_detail(const hu_trace *trace, uint32_t row);
 const hu_os_detail         *hu_trace_os_detail(const hu_trace *trace, uint32_t row);
 const hu_mpi_detail        *hu_trace_mpi_detail(const hu_trace *trace, uint32_t row);
-const hu_collective_detail *hu_trace_collective_detail(const hu_trace *trace, uint32_t row);   /* 1 + row */
+const hu_collective_detail *hu_trace_collective_detail(const hu_trace *trace, uint32_t row); /* 1 + row */
 
 /* The runtime or driver call that launched a piece of device work, or HU_NONE. */
 uint32_t hu_trace_launch_of(const hu_trace *trace, uint32_t device_slice);

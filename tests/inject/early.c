@@ -24,8 +24,8 @@ static void everything(void)
 
     errno = 4242;
     pthread_mutex_lock(&lock);
-    if (!s || read(fd, text, sizeof text) != (ssize_t)sizeof text || fprintf(s, "x") != 1 || fclose(s) != 0 || close(fd) != 0 ||
-        errno != 4242)
+    if (!s || read(fd, text, sizeof text) != (ssize_t)sizeof text || fprintf(s, "x") != 1 || fclose(s) != 0 ||
+        close(fd) != 0 || errno != 4242)
         abort();
     pthread_mutex_unlock(&lock);
     usleep(1000);
@@ -63,8 +63,14 @@ void *malloc(size_t n)
     return used < POOL ? at : NULL;
 }
 
-void free(void *at) { (void)at; }
-void *calloc(size_t a, size_t b) { return malloc(a * b); }
+void free(void *at)
+{
+    (void)at;
+}
+void *calloc(size_t a, size_t b)
+{
+    return malloc(a * b);
+}
 
 void *realloc(void *old, size_t n)
 {
@@ -78,6 +84,12 @@ void *realloc(void *old, size_t n)
     return at;
 }
 #else
-__attribute__((constructor)) static void begin(void) { everything(); }
-__attribute__((destructor)) static void end(void) { everything(); }
+__attribute__((constructor)) static void begin(void)
+{
+    everything();
+}
+__attribute__((destructor)) static void end(void)
+{
+    everything();
+}
 #endif

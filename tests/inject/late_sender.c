@@ -8,9 +8,9 @@
 
 int main(int argc, char **argv)
 {
-    static char  data[1 << 16];
-    int          rank;
-    double       sum, one = 1;
+    static char data[1 << 16];
+    int         rank;
+    double      sum, one = 1;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

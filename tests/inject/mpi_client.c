@@ -58,7 +58,7 @@ static void messages(void)
     DO(Sendrecv, data, 100, MPI_INT, next, 1, got, 100, MPI_INT, before, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     DO(Sendrecv_replace, data, 10, MPI_INT, next, 2, before, 2, MPI_COMM_WORLD, &status);
     printf("%d sendrecv %ld %d %d\n", rank, sum(got, 100), status.MPI_SOURCE, status.MPI_TAG);
-    if (rank == 0) {                    /* from anybody, of any tag, and the program does not want to know */
+    if (rank == 0) { /* from anybody, of any tag, and the program does not want to know */
         for (int i = 1; i < size; i++)
             DO(Recv, got, 100, MPI_INT, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         for (int i = 1; i < size; i++) {
@@ -103,7 +103,7 @@ static void messages(void)
     DO(Mprobe, before, 10, MPI_COMM_WORLD, &message, &status);
     DO(Mrecv, got, 4, MPI_INT, &message, &status);
     while (!flag)
-        MPI_Test(&requests[0], &flag, MPI_STATUS_IGNORE);       /* not counted: how often is chance */
+        MPI_Test(&requests[0], &flag, MPI_STATUS_IGNORE); /* not counted: how often is chance */
     DO(Send, data, 3, MPI_INT, MPI_PROC_NULL, 11, MPI_COMM_WORLD);
     DO(Recv, got, 3, MPI_INT, MPI_PROC_NULL, 11, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
@@ -125,17 +125,20 @@ static void collectives(void)
     DO(Allreduce, MPI_IN_PLACE, all, 8, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     printf("%d allreduce %ld\n", rank, sum(all, 64));
     /* what counts at the root alone is nonsense elsewhere */
-    DO(Gather, mine, 16, MPI_INT, rank == 3 ? all : NULL, rank == 3 ? 16 : -1, rank == 3 ? MPI_INT : MPI_DATATYPE_NULL, 3, MPI_COMM_WORLD);
+    DO(Gather, mine, 16, MPI_INT, rank == 3 ? all : NULL, rank == 3 ? 16 : -1, rank == 3 ? MPI_INT : MPI_DATATYPE_NULL, 3,
+       MPI_COMM_WORLD);
     if (rank == 3)
         DO(Gather, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, 16, MPI_INT, 3, MPI_COMM_WORLD);
     else
         DO(Gather, mine, 16, MPI_INT, NULL, 0, MPI_DATATYPE_NULL, 3, MPI_COMM_WORLD);
-    DO(Gatherv, mine, rank + 1, MPI_INT, all, rank == 0 ? numbers : NULL, rank == 0 ? places : NULL, MPI_INT, 0, MPI_COMM_WORLD);
+    DO(Gatherv, mine, rank + 1, MPI_INT, all, rank == 0 ? numbers : NULL, rank == 0 ? places : NULL, MPI_INT, 0,
+       MPI_COMM_WORLD);
     if (rank == 0)
         DO(Scatter, all, 4, MPI_INT, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD);
     else
         DO(Scatter, NULL, 0, MPI_DATATYPE_NULL, mine, 4, MPI_INT, 0, MPI_COMM_WORLD);
-    DO(Scatterv, all, rank == 0 ? numbers : NULL, rank == 0 ? places : NULL, MPI_INT, mine, rank + 1, MPI_INT, 0, MPI_COMM_WORLD);
+    DO(Scatterv, all, rank == 0 ? numbers : NULL, rank == 0 ? places : NULL, MPI_INT, mine, rank + 1, MPI_INT, 0,
+       MPI_COMM_WORLD);
     DO(Allgather, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, 16, MPI_INT, MPI_COMM_WORLD);
     DO(Allgatherv, mine, rank + 1, MPI_INT, all, numbers, places, MPI_INT, MPI_COMM_WORLD);
     DO(Alltoall, mine, 4, MPI_INT, all, 4, MPI_INT, MPI_COMM_WORLD);

@@ -13,14 +13,14 @@
 enum { STATIC_ID = NVTX_PAYLOAD_SCHEMA_ID_STATIC_START + 5, ENUM_ID = NVTX_PAYLOAD_SCHEMA_ID_STATIC_START + 6 };
 
 typedef struct {
-    uint64_t    communicator;
-    size_t      bytes;
-    int32_t     root;
-    uint32_t    operation;
-    const char *label;
+    uint64_t           communicator;
+    size_t             bytes;
+    int32_t            root;
+    uint32_t           operation;
+    const char        *label;
     nvtxStringHandle_t registered;
-    double      factors[3];
-    char        fixed[8];
+    double             factors[3];
+    char               fixed[8];
 } message;
 
 static nvtxRangeId_t shared_range;
@@ -50,12 +50,23 @@ static void payload_types(void)
     for (int type = NVTX_PAYLOAD_TYPE_UNSIGNED_INT64; type <= NVTX_PAYLOAD_TYPE_FLOAT; type++) {
         e.payloadType = type;
         switch (type) {
-        case NVTX_PAYLOAD_TYPE_UNSIGNED_INT64: e.payload.ullValue = UINT64_MAX; break;
-        case NVTX_PAYLOAD_TYPE_INT64: e.payload.llValue = -5; break;
-        case NVTX_PAYLOAD_TYPE_DOUBLE: e.payload.dValue = 0.25; break;
-        case NVTX_PAYLOAD_TYPE_UNSIGNED_INT32: e.payload.uiValue = 4000000000u; break;
-        case NVTX_PAYLOAD_TYPE_INT32: e.payload.iValue = -7; break;
-        default: e.payload.fValue = 1.5f;
+        case NVTX_PAYLOAD_TYPE_UNSIGNED_INT64:
+            e.payload.ullValue = UINT64_MAX;
+            break;
+        case NVTX_PAYLOAD_TYPE_INT64:
+            e.payload.llValue = -5;
+            break;
+        case NVTX_PAYLOAD_TYPE_DOUBLE:
+            e.payload.dValue = 0.25;
+            break;
+        case NVTX_PAYLOAD_TYPE_UNSIGNED_INT32:
+            e.payload.uiValue = 4000000000u;
+            break;
+        case NVTX_PAYLOAD_TYPE_INT32:
+            e.payload.iValue = -7;
+            break;
+        default:
+            e.payload.fValue = 1.5f;
         }
         nvtxMarkEx(&e);
     }
@@ -65,7 +76,7 @@ static void short_and_long_structs(void)
 {
     struct {
         nvtxEventAttributes_t e;
-        char later[64];
+        char                  later[64];
     } large = {.e = event("of a later version")};
     nvtxEventAttributes_t small = event("not read");
 
@@ -74,7 +85,7 @@ static void short_and_long_structs(void)
     nvtxMarkEx(&large.e);
     small.color = 0xff00ff00;
     small.colorType = NVTX_COLOR_ARGB;
-    small.size = 16;                    /* knows nothing of messages */
+    small.size = 16; /* knows nothing of messages */
     nvtxMarkEx(&small);
     nvtxMarkEx(NULL);
 }
@@ -82,6 +93,7 @@ static void short_and_long_structs(void)
 static void payloads(nvtxDomainHandle_t domain, nvtxStringHandle_t registered)
 {
     static const nvtxPayloadEnum_t operations[] = {{"sum", 0, 0}, {"prod", 1, 0}, {"max", 2, 0}};
+    /* clang-format off */
     const nvtxPayloadEnumAttr_t enum_attr = {
         .fieldMask = NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES |
                      NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE | NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID,
@@ -107,6 +119,7 @@ static void payloads(nvtxDomainHandle_t domain, nvtxStringHandle_t registered)
         {NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE, NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE, "what"},
         {0, NVTX_PAYLOAD_ENTRY_TYPE_INT32, "peer"},
     };
+    /* clang-format on */
     struct {
         nvtxStringHandle_t what;
         int32_t            peer;
@@ -141,14 +154,17 @@ static void payloads(nvtxDomainHandle_t domain, nvtxStringHandle_t registered)
 
 int main(int argc, char **argv)
 {
-    nvtxDomainHandle_t    domain = nvtxDomainCreateA("a domain"), again = nvtxDomainCreateW(L"a domain");
-    nvtxStringHandle_t    registered = nvtxDomainRegisterStringA(domain, "registered"), wide;
-    nvtxEventAttributes_t e = event("with a category");
-    nvtxResourceAttributes_t resource = {.version = NVTX_VERSION, .size = NVTX_RESOURCE_ATTRIB_STRUCT_SIZE,
-        .identifierType = NVTX_RESOURCE_TYPE_GENERIC_POINTER, .identifier.pValue = &e,
-        .messageType = NVTX_MESSAGE_TYPE_ASCII, .message.ascii = "a resource"};
-    pthread_t             thread;
-    nvtxRangeId_t         first, second;
+    nvtxDomainHandle_t       domain = nvtxDomainCreateA("a domain"), again = nvtxDomainCreateW(L"a domain");
+    nvtxStringHandle_t       registered = nvtxDomainRegisterStringA(domain, "registered"), wide;
+    nvtxEventAttributes_t    e = event("with a category");
+    nvtxResourceAttributes_t resource = {.version = NVTX_VERSION,
+                                         .size = NVTX_RESOURCE_ATTRIB_STRUCT_SIZE,
+                                         .identifierType = NVTX_RESOURCE_TYPE_GENERIC_POINTER,
+                                         .identifier.pValue = &e,
+                                         .messageType = NVTX_MESSAGE_TYPE_ASCII,
+                                         .message.ascii = "a resource"};
+    pthread_t                thread;
+    nvtxRangeId_t            first, second;
 
     nvtxNameOsThreadA((uint32_t)syscall(SYS_gettid), "main thread");
     nvtxRangePushA("ascii");
@@ -180,7 +196,7 @@ int main(int argc, char **argv)
     pthread_join(thread, NULL);
     nvtxDomainResourceDestroy(nvtxDomainResourceCreate(domain, &resource));
     payloads(domain, registered);
-    if (argc > 1) {                     /* a capture range */
+    if (argc > 1) { /* a capture range */
         nvtxRangePushA("outside");
         nvtxRangePushA(argv[1]);
         nvtxRangePushA("inside");

@@ -8,7 +8,7 @@
 typedef void (*function)(void);
 typedef struct {
     size_t size;
-    int  (*get_module)(int module, function ***table, unsigned *n);
+    int (*get_module)(int module, function ***table, unsigned *n);
 } callbacks;
 
 typedef struct {
@@ -43,7 +43,10 @@ static uint64_t start_a(const char *text)
     return 77;
 }
 
-static void end(uint64_t id) { printf("tool: end %llu\n", (unsigned long long)id); }
+static void end(uint64_t id)
+{
+    printf("tool: end %llu\n", (unsigned long long)id);
+}
 
 static void *domain_create(const char *name)
 {

@@ -73,19 +73,43 @@ static void chain(void)
     snprintf(left, sizeof left, "%d", n - 1);
     check(execl("/nowhere", "x", (char *)NULL) == -1 && errno == ENOENT, "execl of nothing");
     switch (n % 10) {
-    case 0: execve(self, words, clean); break;
-    case 1: execl(self, self, "chain", left, (char *)NULL); break;
-    case 2: execle(self, self, "chain", left, (char *)NULL, clean); break;
-    case 3: execlp(self, self, "chain", left, (char *)NULL); break;
-    case 4: execv(self, words); break;
-    case 5: execvp(self, words); break;
-    case 6: execvpe(self, words, preloads); break;
-    case 7: fd = open(self, O_RDONLY | O_CLOEXEC); fexecve(fd, words, none); break;
-    case 8: clearenv(); execv(self, words); break;
+    case 0:
+        execve(self, words, clean);
+        break;
+    case 1:
+        execl(self, self, "chain", left, (char *)NULL);
+        break;
+    case 2:
+        execle(self, self, "chain", left, (char *)NULL, clean);
+        break;
+    case 3:
+        execlp(self, self, "chain", left, (char *)NULL);
+        break;
+    case 4:
+        execv(self, words);
+        break;
+    case 5:
+        execvp(self, words);
+        break;
+    case 6:
+        execvpe(self, words, preloads);
+        break;
+    case 7:
+        fd = open(self, O_RDONLY | O_CLOEXEC);
+        fexecve(fd, words, none);
+        break;
+    case 8:
+        clearenv();
+        execv(self, words);
+        break;
 #ifdef __GLIBC__
-    case 9: execveat(AT_FDCWD, self, words, clean, 0); break;
+    case 9:
+        execveat(AT_FDCWD, self, words, clean, 0);
+        break;
 #else
-    case 9: execve(self, words, clean); break;
+    case 9:
+        execve(self, words, clean);
+        break;
 #endif
     }
     check(0, "exec");
@@ -394,19 +418,45 @@ static void forks(void)
     say("forks", sum);
 }
 
-static void end_exit(void)  { usleep(2000); _exit(7); }
-static void end_Exit(void)  { usleep(2000); _Exit(8); }
-static void end_quick(void) { usleep(2000); quick_exit(9); }
-static void end_abort(void) { usleep(2000); abort(); }
-static void end_kill(void)  { usleep(2000); kill(getpid(), SIGKILL); }
-static void end_well(void)  { usleep(2000); exit(6); }
+static void end_exit(void)
+{
+    usleep(2000);
+    _exit(7);
+}
+static void end_Exit(void)
+{
+    usleep(2000);
+    _Exit(8);
+}
+static void end_quick(void)
+{
+    usleep(2000);
+    quick_exit(9);
+}
+static void end_abort(void)
+{
+    usleep(2000);
+    abort();
+}
+static void end_kill(void)
+{
+    usleep(2000);
+    kill(getpid(), SIGKILL);
+}
+static void end_well(void)
+{
+    usleep(2000);
+    exit(6);
+}
 
-static const struct { const char *name; void (*go)(void); } ways[] = {
-    {"storm", storm}, {"chain", chain}, {"threads", threads}, {"alarms", alarms}, {"jumps", jumps}, {"cancels", cancels},
-    {"closes", closes}, {"demon", demon}, {"vforks", vforks}, {"nap", nap}, {"hang", hang}, {"names", names},
-    {"libraries", libraries}, {"forks", forks},
-    {"_exit", end_exit}, {"_Exit", end_Exit}, {"quick_exit", end_quick}, {"abort", end_abort}, {"kill", end_kill},
-    {"exit", end_well},
+static const struct {
+    const char *name;
+    void (*go)(void);
+} ways[] = {
+    {"storm", storm},     {"chain", chain},          {"threads", threads},     {"alarms", alarms}, {"jumps", jumps},
+    {"cancels", cancels}, {"closes", closes},        {"demon", demon},         {"vforks", vforks}, {"nap", nap},
+    {"hang", hang},       {"names", names},          {"libraries", libraries}, {"forks", forks},   {"_exit", end_exit},
+    {"_Exit", end_Exit},  {"quick_exit", end_quick}, {"abort", end_abort},     {"kill", end_kill}, {"exit", end_well},
 };
 
 int main(int argc, char **argv)

@@ -19,7 +19,7 @@ static long n;
 
 static void say(const char *what, long value)
 {
-    char text[64];
+    char      text[64];
     const int bytes = snprintf(text, sizeof text, "%s %ld\n", what, value);
 
     if (write(STDOUT_FILENO, text, (size_t)bytes) != bytes)
@@ -42,9 +42,9 @@ static void *work(void *unused)
 
 int main(int argc, char **argv)
 {
-    const char *how = argc > 1 ? argv[1] : "exit";
-    const int   threads = argc > 3 ? atoi(argv[3]) : 1;
-    pthread_t  *thread = calloc((size_t)threads, sizeof *thread);
+    const char    *how = argc > 1 ? argv[1] : "exit";
+    const int      threads = argc > 3 ? atoi(argv[3]) : 1;
+    pthread_t     *thread = calloc((size_t)threads, sizeof *thread);
     pthread_attr_t small;
 
     n = argc > 2 ? atol(argv[2]) : 1000;

@@ -24,9 +24,19 @@ int nvmlDeviceGetClockInfo(void *gpu, unsigned clock, unsigned *mhz);
 int nvmlDeviceGetTotalEnergyConsumption(void *gpu, unsigned long long *millijoules);
 int nvmlDeviceGetCurrentClocksEventReasons(void *gpu, unsigned long long *reasons);
 
-int nvmlInit_v2(void) { return 0; }
-int nvmlShutdown(void) { return 0; }
-int nvmlDeviceGetCount_v2(unsigned *count) { *count = 2; return 0; }
+int nvmlInit_v2(void)
+{
+    return 0;
+}
+int nvmlShutdown(void)
+{
+    return 0;
+}
+int nvmlDeviceGetCount_v2(unsigned *count)
+{
+    *count = 2;
+    return 0;
+}
 
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **handle)
 {

@@ -55,16 +55,46 @@ static uint32_t name(const char *text)
     return id;
 }
 
-static const char *text_of(uint32_t id) { return id ? names[id - 1] : "(none)"; }
-static void push(uint32_t id) { say("push %s", text_of(id)); }
-static void push_text(const char *text) { say("push_text %s", text); }
-static void pop(void) { say("pop"); }
-static void mark(uint32_t id) { say("mark %s", text_of(id)); }
-static void step(int64_t number) { say("step %lld", (long long)number); }
-static void step_end(void) { say("step_end"); }
-static void counter(uint32_t id, double value) { say("counter %s %.17g", text_of(id), value); }
-static void end(uint64_t range) { say("end %llu", (unsigned long long)range); }
-static void phase_push(uint32_t phase) { say("phase %u", phase); }
+static const char *text_of(uint32_t id)
+{
+    return id ? names[id - 1] : "(none)";
+}
+static void push(uint32_t id)
+{
+    say("push %s", text_of(id));
+}
+static void push_text(const char *text)
+{
+    say("push_text %s", text);
+}
+static void pop(void)
+{
+    say("pop");
+}
+static void mark(uint32_t id)
+{
+    say("mark %s", text_of(id));
+}
+static void step(int64_t number)
+{
+    say("step %lld", (long long)number);
+}
+static void step_end(void)
+{
+    say("step_end");
+}
+static void counter(uint32_t id, double value)
+{
+    say("counter %s %.17g", text_of(id), value);
+}
+static void end(uint64_t range)
+{
+    say("end %llu", (unsigned long long)range);
+}
+static void phase_push(uint32_t phase)
+{
+    say("phase %u", phase);
+}
 
 static uint64_t start(uint32_t id)
 {
@@ -74,11 +104,13 @@ static uint64_t start(uint32_t id)
     return handle;
 }
 
+/* clang-format off */
 static holdup_annotate_api api = {
     .size = sizeof api, .version = HOLDUP_ANNOTATE_VERSION, .listening = &listening, .name = name, .push = push, .push_text = push_text,
     .pop = pop, .mark = mark, .step = step, .step_end = step_end, .counter = counter, .start = start, .end = end,
     .phase_push = phase_push,
 };
+/* clang-format on */
 
 __attribute__((constructor)) static void load(void)
 {

@@ -170,7 +170,7 @@ static int jit(void)
 
 int main(int argc, char **argv)
 {
-    const char *what = argc > 1 ? argv[1] : "spin";
+    const char  *what = argc > 1 ? argv[1] : "spin";
     const double number = argc > 2 ? strtod(argv[2], NULL) : 1;
 
     if (strcmp(what, "spin") == 0)

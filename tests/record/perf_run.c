@@ -117,8 +117,8 @@ static int run(int argc, char **argv, char **command)
 
         hu_perf_round(perf);
         t = hu_perf_so_far(perf);
-        fprintf(stderr, "pages %u, cpus %u, user only %d, bytes %llu, lost %llu, cut %llu\n", t.pages, t.n_cpus, t.is_user_only,
-                (unsigned long long)t.bytes, (unsigned long long)t.lost, (unsigned long long)t.cut);
+        fprintf(stderr, "pages %u, cpus %u, user only %d, bytes %llu, lost %llu, cut %llu\n", t.pages, t.n_cpus,
+                t.is_user_only, (unsigned long long)t.bytes, (unsigned long long)t.lost, (unsigned long long)t.cut);
     }
     rc = hu_perf_stop(perf);
     getrusage(RUSAGE_CHILDREN, &used);
@@ -139,9 +139,10 @@ static void print_files(const hu_perf_files *f)
     for (size_t i = 0; i < f->threads.n; i++) {
         const hu_perf_thread *t = &f->threads.at[i];
 
-        printf("%s\n  {\"pid\": %u, \"tid\": %u, \"samples\": %llu, \"switches\": %llu, \"first_ns\": %lld, \"last_ns\": %lld, ",
-               i ? "," : "", t->pid, t->tid, (unsigned long long)t->samples, (unsigned long long)t->switches,
-               (long long)t->first_ns, (long long)t->last_ns);
+        printf(
+            "%s\n  {\"pid\": %u, \"tid\": %u, \"samples\": %llu, \"switches\": %llu, \"first_ns\": %lld, \"last_ns\": %lld, ",
+            i ? "," : "", t->pid, t->tid, (unsigned long long)t->samples, (unsigned long long)t->switches,
+            (long long)t->first_ns, (long long)t->last_ns);
         for (int k = 0; k < HU_TASK_STATES; k++)
             printf("\"%s\": %lld, ", states[k], (long long)t->in_ns[k]);
         printf("\"name\": ");
@@ -155,7 +156,7 @@ static void print_files(const hu_perf_files *f)
 static void put_clocks(hu_pbw *w, hu_out *out)
 {
     static const clockid_t clocks[][2] = {{1, CLOCK_REALTIME}, {3, CLOCK_MONOTONIC}, {6, CLOCK_BOOTTIME}};
-    size_t packet, snapshot;
+    size_t                 packet, snapshot;
 
     hu_pbw_clear(w);
     packet = hu_pb_write_open(w, 1);
@@ -175,16 +176,16 @@ static void put_clocks(hu_pbw *w, hu_out *out)
 
 static int convert(int argc, char **argv)
 {
-    const char   *pid = option(argc, argv, "--pid");
-    const uint32_t only = pid ? (uint32_t)strtoul(pid, NULL, 10) : 0;
+    const char             *pid = option(argc, argv, "--pid");
+    const uint32_t          only = pid ? (uint32_t)strtoul(pid, NULL, 10) : 0;
     hu_perf_packets_options options = {.sequence = 7, .pids = pid ? &only : NULL, .n_pids = 1};
-    hu_arena     *arena = hu_arena_new();
-    hu_symbols   *symbols = hu_symbols_new(arena);
-    hu_perf_files files;
-    hu_error      err = {0};
-    hu_pbw        w;
-    hu_out       *out;
-    char          path[4096];
+    hu_arena               *arena = hu_arena_new();
+    hu_symbols             *symbols = hu_symbols_new(arena);
+    hu_perf_files           files;
+    hu_error                err = {0};
+    hu_pbw                  w;
+    hu_out                 *out;
+    char                    path[4096];
 
     snprintf(path, sizeof path, "%s/trace.pftrace", argv[1]);
     out = hu_out_open_file(path, &err);

@@ -12,7 +12,7 @@ static hu_digest *digest_of(const char *json)
     hu_digest *d = hu_digest_measure(t, &(hu_digest_options){0}, &err);
 
     assert_non_null(d);
-    hu_trace_free(t);       /* a digest outlives its trace */
+    hu_trace_free(t); /* a digest outlives its trace */
     return d;
 }
 
@@ -32,21 +32,23 @@ static const hu_operator *operator_named(const hu_digest *d, const char *name)
  */
 static void overlaps_are_counted_once(void **state)
 {
-    hu_digest *d = digest_of("[" KERNEL("k", "7", "10", "10", "0") "," KERNEL("k", "7", "20", "10", "0") ","
-                             KERNEL("k", "7", "50", "10", "0") "," KERNEL("ncclDevKernel_AllReduce", "8", "15", "25", "0") ","
-                             "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy DtoH (Device -> Pinned)\",\"pid\":0,\"tid\":9,\"ts\":35,"
-                             "\"dur\":10,\"args\":{\"stream\":9,\"bytes\":20000}}]");
+    hu_digest         *d = digest_of("[" KERNEL("k", "7", "10", "10", "0") "," KERNEL("k", "7", "20", "10", "0") "," KERNEL(
+                "k", "7", "50", "10",
+                "0") "," KERNEL("ncclDevKernel_AllReduce", "8", "15", "25",
+                                "0") ","
+                                             "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy DtoH (Device -> Pinned)\",\"pid\":0,\"tid\":9,\"ts\":35,"
+                                             "\"dur\":10,\"args\":{\"stream\":9,\"bytes\":20000}}]");
     const hu_gpu_time *g = &d->gpu_time;
 
     (void)state;
     assert_int_equal(g->span_ns, 50000);
-    assert_int_equal(g->busy_ns, 45000);                            /* [10,45) [50,60) */
+    assert_int_equal(g->busy_ns, 45000); /* [10,45) [50,60) */
     assert_int_equal(hu_gpu_time_idle_ns(g), 5000);
     assert_int_equal(g->compute_ns, 30000);
     assert_int_equal(g->comm_ns, 25000);
-    assert_int_equal(g->overlapped_comm_ns, 15000);                 /* [15,30) */
+    assert_int_equal(g->overlapped_comm_ns, 15000); /* [15,30) */
     assert_int_equal(hu_gpu_time_exposed_comm_ns(g), 10000);
-    assert_int_equal(g->exposed_memcpy_ns, 5000);                   /* [40,45) */
+    assert_int_equal(g->exposed_memcpy_ns, 5000); /* [40,45) */
     assert_true(hu_copy_gbps(&d->copies.at[0]) == 2.0);
     assert_int_equal(d->kernels.n, 2);
     assert_true(d->kernels.at[0].calls == 3 && d->kernels.at[0].total_ns == 30000 && !d->kernels.at[0].is_comm);
@@ -58,8 +60,8 @@ static void overlaps_are_counted_once(void **state)
 /* outer [0.1,100): mm [10,40) launches 20 us of kernel; the driver's call takes 5; relu [50,60) launches nothing. */
 static void self_and_total_times(void **state)
 {
-    hu_digest *d = digest_of("[" USER("outer", "0.1", "99.9") "," OP("mm", "1", "10", "30") "," OP("relu", "1", "50", "10") ","
-                             CALL("cudaLaunchKernel", "20", "5", "3") "," KERNEL("k", "7", "25", "20", "3") "]");
+    hu_digest         *d = digest_of("[" USER("outer", "0.1", "99.9") "," OP("mm", "1", "10", "30") "," OP(
+                "relu", "1", "50", "10") "," CALL("cudaLaunchKernel", "20", "5", "3") "," KERNEL("k", "7", "25", "20", "3") "]");
     const hu_operator *outer = operator_named(d, "outer"), *mm = operator_named(d, "mm");
 
     (void)state;
@@ -82,18 +84,30 @@ static void self_and_total_times(void **state)
 static void steps_own_the_work_they_launched(void **state)
 {
     hu_digest *d = digest_of(
-        "[" USER("ProfilerStep#1", "1000", "100") "," LOADER("1000", "60") "," CALL("cudaLaunchKernel", "1062", "2", "1") ","
-        KERNEL("k", "7", "1070", "40", "1") "," USER("ProfilerStep#2", "1100", "100") "," LOADER("1100", "60") ","
-        CALL("cudaLaunchKernel", "1162", "2", "2") "," KERNEL("k", "7", "1170", "40", "2") "," USER("ProfilerStep#3", "1200", "100") ","
-        LOADER("1200", "60") "," CALL("cudaLaunchKernel", "1262", "2", "3") "," KERNEL("k", "7", "1270", "40", "3") "]");
+        "[" USER("ProfilerStep#1", "1000", "100") "," LOADER("1000", "60") "," CALL("cudaLaunchKernel", "1062", "2", "1") "," KERNEL(
+            "k", "7", "1070", "40",
+            "1") "," USER("ProfilerStep#2", "1100",
+                          "100") "," LOADER("1100",
+                                            "60") "," CALL("cudaLaunchKernel", "1162", "2",
+                                                           "2") "," KERNEL("k", "7", "1170", "40",
+                                                                           "2") "," USER("ProfilerStep#3", "1200",
+                                                                                         "100") "," LOADER("1200",
+                                                                                                           "60") "," CALL("cudaLaunchKernel",
+                                                                                                                          "1262",
+                                                                                                                          "2",
+                                                                                                                          "3") "," KERNEL("k",
+                                                                                                                                          "7",
+                                                                                                                                          "1270",
+                                                                                                                                          "40",
+                                                                                                                                          "3") "]");
     const hu_step_time *t;
-    hu_verdict v;
+    hu_verdict          v;
 
     (void)state;
     assert_int_equal(d->steps.source, HU_STEPS_PROFILER);
     assert_int_equal(d->steps.n, 3);
     assert_true(d->steps.at[0].end_ns == 1110000 && d->steps.at[1].start_ns == 1110000 && d->steps.at[2].end_ns == 1310000);
-    t = &d->breakdown.at[1];                    /* [1110,1210): loader to 1160, call [1162,1164), kernel [1170,1210) */
+    t = &d->breakdown.at[1]; /* [1110,1210): loader to 1160, call [1162,1164), kernel [1170,1210) */
     assert_true(t->step_ns == 100000 && t->compute_ns == 40000 && t->idle_ns == 60000);
     assert_true(t->role_ns[HU_ROLE_KERNEL] == 40000 && t->role_ns[HU_ROLE_DATA_LOADER] == 50000);
     assert_true(t->role_ns[HU_ROLE_RUNTIME] == 2000 && t->role_ns[HU_ROLE_OTHER] == 8000);
@@ -106,11 +120,17 @@ static void steps_own_the_work_they_launched(void **state)
 
 static void a_slow_first_step_and_a_cut_last_one_do_not_count(void **state)
 {
-    hu_digest *d = digest_of(
-        "[" USER("ProfilerStep#1", "1000", "500") "," CALL("cudaLaunchKernel", "1010", "2", "1") "," KERNEL("k", "7", "1020", "9", "1") ","
-        USER("ProfilerStep#2", "1500", "100") "," CALL("cudaLaunchKernel", "1510", "2", "2") "," KERNEL("k", "7", "1520", "9", "2") ","
-        USER("ProfilerStep#3", "1600", "100") "," CALL("cudaLaunchKernel", "1610", "2", "3") "," KERNEL("k", "7", "1620", "9", "3") ","
-        USER("ProfilerStep#4", "1700", "100") "]");
+    hu_digest *d = digest_of("[" USER("ProfilerStep#1", "1000", "500") "," CALL("cudaLaunchKernel", "1010", "2", "1") "," KERNEL(
+        "k", "7", "1020", "9",
+        "1") "," USER("ProfilerStep#2", "1500",
+                      "100") "," CALL("cudaLaunchKernel", "1510", "2",
+                                      "2") "," KERNEL("k", "7", "1520", "9",
+                                                      "2") "," USER("ProfilerStep#3", "1600",
+                                                                    "100") "," CALL("cudaLaunchKernel", "1610", "2",
+                                                                                    "3") "," KERNEL("k", "7", "1620", "9",
+                                                                                                    "3") "," USER("ProfilerStep#4",
+                                                                                                                  "1700",
+                                                                                                                  "100") "]");
 
     (void)state;
     assert_int_equal(d->steps.n, 4);
@@ -122,21 +142,21 @@ static void a_slow_first_step_and_a_cut_last_one_do_not_count(void **state)
 
 static void annotations_that_recur_are_steps(void **state)
 {
-    hu_digest *d = digest_of("[" USER("request", "0", "80") "," USER("request", "100", "80") "," USER("request", "200", "80") ","
-                             USER("once", "10", "20") "]");
+    hu_digest *d = digest_of("[" USER("request", "0", "80") "," USER("request", "100", "80") "," USER(
+        "request", "200", "80") "," USER("once", "10", "20") "]");
 
     (void)state;
     assert_int_equal(d->steps.source, HU_STEPS_ANNOTATION);
     assert_true(hu_str_equal(d->steps.what, HU_STR("request")));
     assert_int_equal(d->steps.n, 3);
-    assert_int_equal(d->steps.at[0].end_ns, 100000);    /* from one start to the next */
+    assert_int_equal(d->steps.at[0].end_ns, 100000); /* from one start to the next */
     hu_digest_free(d);
 }
 
 static void work_that_repeats_has_steps(void **state)
 {
-    char   text[65536] = "[";
-    size_t n = 1;
+    char       text[65536] = "[";
+    size_t     n = 1;
     hu_digest *d;
 
     (void)state;
@@ -144,14 +164,15 @@ static void work_that_repeats_has_steps(void **state)
         static const char *const names[] = {"load", "layer", "layer", "layer", "loss", "update"};
 
         for (size_t i = 0; i < HU_COUNT(names); i++)
-            n += (size_t)snprintf(text + n, sizeof text - n,
-                                  "%s{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"%s\",\"pid\":0,\"tid\":7,\"ts\":%d,\"dur\":8}",
-                                  step || i ? "," : "", names[i], 1000 + step * 100 + (int)i * 10);
+            n += (size_t)snprintf(
+                text + n, sizeof text - n,
+                "%s{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"%s\",\"pid\":0,\"tid\":7,\"ts\":%d,\"dur\":8}",
+                step || i ? "," : "", names[i], 1000 + step * 100 + (int)i * 10);
     }
     snprintf(text + n, sizeof text - n, "]");
     d = digest_of(text);
     assert_int_equal(d->steps.source, HU_STEPS_STRUCTURE);
-    assert_int_equal(d->steps.n, 5);                    /* the sixth has no next start */
+    assert_int_equal(d->steps.n, 5); /* the sixth has no next start */
     assert_true(d->steps.duration.median == 100000);
     assert_true(d->steps.confidence > 0.95);
     hu_digest_free(d);
@@ -171,12 +192,14 @@ static void without_steps_the_capture_is_one_piece(void **state)
 
 int main(void)
 {
+    /* clang-format off */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(overlaps_are_counted_once), cmocka_unit_test(self_and_total_times),
         cmocka_unit_test(steps_own_the_work_they_launched), cmocka_unit_test(a_slow_first_step_and_a_cut_last_one_do_not_count),
         cmocka_unit_test(annotations_that_recur_are_steps), cmocka_unit_test(work_that_repeats_has_steps),
         cmocka_unit_test(without_steps_the_capture_is_one_piece),
     };
+    /* clang-format on */
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

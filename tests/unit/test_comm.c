@@ -88,7 +88,7 @@ static void a_change_of_protocol_is_two_lines(void **state)
         hu_fit_point points[16], plain[16];
         hu_fit       fit;
 
-        for (size_t i = 0; i < 16; i++) {               /* below 512 kB: 12 µs, 20 GB/s; above: 60 µs, 200 GB/s */
+        for (size_t i = 0; i < 16; i++) { /* below 512 kB: 12 µs, 20 GB/s; above: 60 µs, 200 GB/s */
             const double bytes = 1024 * exp2((double)i), noise = 0.98 + 0.04 * uniform(&d);
 
             points[i] = (hu_fit_point){bytes, (i < 9 ? 12e3 + bytes / 20 : 60e3 + bytes / 200) * noise, 1};
@@ -116,8 +116,8 @@ static void what_cannot_be_told_is_not_told(void **state)
     const hu_fit_point large[] = {{1e7, 1e5, 1}, {1e8, 1e6, 1}, {1e9, 1e7, 1}};
     const hu_fit_point odd[] = {{0, 10, 1}, {1000, 0, 1}, {-4, 10, 1}, {1e9, (double)NAN, 1}, {50, 10, 0}};
     const hu_fit_point falling[] = {{100, 9000, 1}, {1000, 8000, 1}, {10000, 7000, 1}};
-    hu_fit       fit = fit_of(near, 3);
-    hu_fit_point *many = calloc(5000, sizeof *many);
+    hu_fit             fit = fit_of(near, 3);
+    hu_fit_point      *many = calloc(5000, sizeof *many);
 
     (void)state;
     assert_int_equal(fit.n, 0);
@@ -131,7 +131,7 @@ static void what_cannot_be_told_is_not_told(void **state)
     assert_int_equal(fit_of(odd, 5).n, 0);
     fit = fit_of(falling, 3);
     assert_true(fit.n == 1 && fit.at[0].ns_per_byte == 0 && fit.at[0].alpha_ns > 0);
-    for (int i = 0; i < 5000; i++)                      /* as many sizes as one likes */
+    for (int i = 0; i < 5000; i++) /* as many sizes as one likes */
         many[i] = (hu_fit_point){1000.0 * (i + 1), 20000 + 5.0 * (i + 1), 1};
     fit = fit_of(many, 5000);
     assert_true(fit.n >= 1);
@@ -144,14 +144,14 @@ static void what_cannot_be_told_is_not_told(void **state)
 enum { MOST_RANKS = 32 };
 
 typedef struct {
-    size_t       n;
-    hu_digest    at[MOST_RANKS];
-    hu_digest   *list[MOST_RANKS];
-    size_t       room[MOST_RANKS];
-    double       offset[MOST_RANKS], drift[MOST_RANKS];     /* of each rank's clock */
-    char         hosts[MOST_RANKS][32];
+    size_t        n;
+    hu_digest     at[MOST_RANKS];
+    hu_digest    *list[MOST_RANKS];
+    size_t        room[MOST_RANKS];
+    double        offset[MOST_RANKS], drift[MOST_RANKS]; /* of each rank's clock */
+    char          hosts[MOST_RANKS][32];
     hu_collective row;
-    hu_arena    *arena;
+    hu_arena     *arena;
     hu_rendezvous met;
 } job;
 
@@ -176,9 +176,15 @@ static void put(job *j, size_t rank, hu_comm_call call)
 
 static void begin(job *j, size_t ranks, size_t per_host)
 {
-    *j = (job){.n = ranks, .arena = hu_arena_new(),
-               .row = {.name = HU_STR("allreduce"), .dtype = HU_STR("Float"), .group = HU_STR(""), .bytes = 4096,
-                       .group_size = (int64_t)ranks, .factor = 1, .kind = HU_COMM_ALL_REDUCE}};
+    *j = (job){.n = ranks,
+               .arena = hu_arena_new(),
+               .row = {.name = HU_STR("allreduce"),
+                       .dtype = HU_STR("Float"),
+                       .group = HU_STR(""),
+                       .bytes = 4096,
+                       .group_size = (int64_t)ranks,
+                       .factor = 1,
+                       .kind = HU_COMM_ALL_REDUCE}};
     for (size_t r = 0; r < ranks; r++) {
         snprintf(j->hosts[r], sizeof j->hosts[r], "node%zu", r / per_host);
         j->list[r] = &j->at[r];
@@ -235,9 +241,15 @@ static void meet(job *j, dice *d, const noise *x, uint64_t group, double time, s
         double leave = latest + transfer + exponential(d, x->jitter_ns);
 
         leave += uniform(d) < x->outliers ? x->outlier_ns * uniform(d) : 0;
-        put(j, r, (hu_comm_call){.group = group, .what = 7, .start_ns = on_clock(j, r, arrive[r]), .sequence = -1, .peer = -1,
-                                 .dur_ns = on_clock(j, r, leave) - on_clock(j, r, arrive[r]), .kind = HU_COMM_ALL_REDUCE,
-                                 .synchronises = true});
+        put(j, r,
+            (hu_comm_call){.group = group,
+                           .what = 7,
+                           .start_ns = on_clock(j, r, arrive[r]),
+                           .sequence = -1,
+                           .peer = -1,
+                           .dur_ns = on_clock(j, r, leave) - on_clock(j, r, arrive[r]),
+                           .kind = HU_COMM_ALL_REDUCE,
+                           .synchronises = true});
     }
 }
 
@@ -312,7 +324,8 @@ static void clocks_of_hosts_are_found(void **state)
     print_message("1 s, 30 collectives: median %.0f ns, p95 %.0f ns\n", quantile(errors, n, 0.5), quantile(errors, n, 0.95));
     assert_true(quantile(errors, n, 0.5) <= 2000 && quantile(errors, n, 0.95) <= 6000);
     n = simulate(errors, 20, 200, 10e9, 20, &usual, &lines);
-    print_message("10 s, 200 collectives: median %.0f ns, p95 %.0f ns\n", quantile(errors, n, 0.5), quantile(errors, n, 0.95));
+    print_message("10 s, 200 collectives: median %.0f ns, p95 %.0f ns\n", quantile(errors, n, 0.5),
+                  quantile(errors, n, 0.95));
     assert_true(quantile(errors, n, 0.5) <= 2000 && quantile(errors, n, 0.95) <= 4000);
     n = simulate(errors, 20, 200, 1e9, 20, &wild, &lines);
     print_message("jitter 10 us, 10 %% outliers: median %.0f ns, p95 %.0f ns\n", quantile(errors, n, 0.5),
@@ -327,8 +340,8 @@ static void without_drift_a_constant_is_chosen(void **state)
 
     (void)state;
     n = simulate(errors, 20, 200, 1e9, 0, &usual, &lines);
-    print_message("no drift: median %.0f ns, p95 %.0f ns, %zu of %zu lines\n", quantile(errors, n, 0.5), quantile(errors, n, 0.95),
-                  lines, n);
+    print_message("no drift: median %.0f ns, p95 %.0f ns, %zu of %zu lines\n", quantile(errors, n, 0.5),
+                  quantile(errors, n, 0.95), lines, n);
     assert_true(lines <= n / 10);
     assert_true(quantile(errors, n, 0.5) <= 400 && quantile(errors, n, 0.95) <= 1000);
 }
@@ -354,7 +367,7 @@ static void hosts_are_reached_through_others(void **state)
         assert_int_equal(j.met.clocks.violations, 0);
         for (size_t r = 1; r < 8; r++)
             errors[n++] = worst_error(&j, r, 1e9);
-        for (int k = 0; k < 200; k++)                   /* the last one meets the first: a ring */
+        for (int k = 0; k < 200; k++) /* the last one meets the first: a ring */
             meet(&j, &d, &usual, 99, 5e6 * k + 4.6e6, 0, 8, 7, 50e3);
         measure(&j);
         assert_true(j.met.clocks.n_links == 8 && j.met.clocks.cycle_ns > 0 && j.met.clocks.cycle_ns < 5000);
@@ -423,15 +436,15 @@ static void wrong_clocks_are_noticed(void **state)
     job  j;
 
     (void)state;
-    begin(&j, 4, 4);                                    /* one host, so one clock; yet one of them is 400 µs late */
+    begin(&j, 4, 4); /* one host, so one clock; yet one of them is 400 µs late */
     j.offset[2] = 400e3;
     for (int k = 0; k < 100; k++)
         meet(&j, &d, &usual, 1, 5e6 * k, 0, 4, 1, 20e3);
     measure(&j);
     assert_near(j.met.clocks.at[2].device_ns, 400e3, 0.01);
-    assert_int_equal(j.met.clocks.violations, 0);       /* its device's clock, then */
+    assert_int_equal(j.met.clocks.violations, 0); /* its device's clock, then */
     end(&j);
-    begin(&j, 2, 2);                                    /* of two nobody knows who is right */
+    begin(&j, 2, 2); /* of two nobody knows who is right */
     j.offset[1] = 400e3;
     for (int k = 0; k < 100; k++)
         meet(&j, &d, &usual, 1, 5e6 * k, 0, 2, 1, 20e3);
@@ -444,14 +457,21 @@ static void wrong_clocks_are_noticed(void **state)
 static void extreme_times_do_no_harm(void **state)
 {
     static const int64_t times[] = {(INT64_C(1) << 61) - 1000, -(INT64_C(1) << 61), 0, 5};
-    job j;
+    job                  j;
 
     (void)state;
     begin(&j, 4, 1);
     for (int k = 0; k < 20; k++)
         for (size_t r = 0; r < 4; r++)
-            put(&j, r, (hu_comm_call){.group = 1, .what = 1, .start_ns = times[(r + (size_t)k / 5) % 4], .dur_ns = 999, .sequence = k,
-                                      .peer = -1, .kind = HU_COMM_ALL_REDUCE, .synchronises = true});
+            put(&j, r,
+                (hu_comm_call){.group = 1,
+                               .what = 1,
+                               .start_ns = times[(r + (size_t)k / 5) % 4],
+                               .dur_ns = 999,
+                               .sequence = k,
+                               .peer = -1,
+                               .kind = HU_COMM_ALL_REDUCE,
+                               .synchronises = true});
     measure(&j);
     assert_int_equal(j.met.matched, 20);
     end(&j);
@@ -475,15 +495,27 @@ static void any_calls_do_no_harm(void **state)
             const double  size = exp2(uniform(&d) * 60);
             int64_t       start = (int64_t)(uniform(&d) < 0.5 ? -size : size), dur = (int64_t)exp2(uniform(&d) * 60);
 
-            put(&j, rank, (hu_comm_call){.group = (uint64_t)(uniform(&d) * 3), .what = (uint64_t)(uniform(&d) * 4), .start_ns = start,
-                                         .dur_ns = dur, .sequence = trial % 2 ? k : -1, .peer = (int32_t)(uniform(&d) * 9) - 1,
-                                         .kind = kind, .synchronises = kind <= HU_COMM_BARRIER});
+            put(&j, rank,
+                (hu_comm_call){.group = (uint64_t)(uniform(&d) * 3),
+                               .what = (uint64_t)(uniform(&d) * 4),
+                               .start_ns = start,
+                               .dur_ns = dur,
+                               .sequence = trial % 2 ? k : -1,
+                               .peer = (int32_t)(uniform(&d) * 9) - 1,
+                               .kind = kind,
+                               .synchronises = kind <= HU_COMM_BARRIER});
             calls += !hu_comm_is_message(kind);
         }
-        for (int k = 0; k < 12; k++)                    /* and enough that meet to compare clocks by */
+        for (int k = 0; k < 12; k++) /* and enough that meet to compare clocks by */
             for (size_t r = 0; r < j.n; r++, calls++)
-                put(&j, r, (hu_comm_call){.group = 77, .start_ns = (int64_t)exp2(uniform(&d) * 60) - (INT64_C(1) << 59), .dur_ns = 5, .sequence = k,
-                                          .peer = -1, .kind = HU_COMM_ALL_REDUCE, .synchronises = true});
+                put(&j, r,
+                    (hu_comm_call){.group = 77,
+                                   .start_ns = (int64_t)exp2(uniform(&d) * 60) - (INT64_C(1) << 59),
+                                   .dur_ns = 5,
+                                   .sequence = k,
+                                   .peer = -1,
+                                   .kind = HU_COMM_ALL_REDUCE,
+                                   .synchronises = true});
         measure(&j);
         for (size_t r = 0; r < j.n; r++)
             attended += j.met.at[r].calls;
@@ -498,34 +530,41 @@ static void any_calls_do_no_harm(void **state)
 
 static void say(job *j, size_t rank, bool receives, int32_t peer, double start, double dur)
 {
-    put(j, rank, (hu_comm_call){.group = 5, .what = receives ? 2 : 1, .start_ns = BEGIN + llround(start), .dur_ns = llround(dur),
-                                .sequence = -1, .peer = peer, .kind = receives ? HU_COMM_RECEIVE : HU_COMM_SEND});
+    put(j, rank,
+        (hu_comm_call){.group = 5,
+                       .what = receives ? 2 : 1,
+                       .start_ns = BEGIN + llround(start),
+                       .dur_ns = llround(dur),
+                       .sequence = -1,
+                       .peer = peer,
+                       .kind = receives ? HU_COMM_RECEIVE : HU_COMM_SEND});
 }
 
 static void messages_have_two_ends(void **state)
 {
-    job j;
+    job                j;
     const hu_messages *m = &j.met.messages;
 
     (void)state;
     begin(&j, 3, 1);
-    j.row = (hu_collective){.name = HU_STR("send"), .dtype = HU_STR("Float"), .bytes = 1000, .group_size = 3, .factor = 1,
-                            .kind = HU_COMM_SEND};
-    say(&j, 0, false, 1, 1000, 500);        /* the receiver was there 300 earlier */
+    j.row = (hu_collective){
+        .name = HU_STR("send"), .dtype = HU_STR("Float"), .bytes = 1000, .group_size = 3, .factor = 1, .kind = HU_COMM_SEND};
+    say(&j, 0, false, 1, 1000, 500); /* the receiver was there 300 earlier */
     say(&j, 1, true, 0, 700, 800);
-    say(&j, 0, false, 1, 2000, 900);        /* the sender 400 earlier */
+    say(&j, 0, false, 1, 2000, 900); /* the sender 400 earlier */
     say(&j, 1, true, 0, 2400, 500);
-    say(&j, 0, false, 1, 4000, 100);        /* nobody receives the third */
+    say(&j, 0, false, 1, 4000, 100); /* nobody receives the third */
     say(&j, 1, false, 2, 5000, 250);
     say(&j, 2, true, 1, 5000, 250);
-    say(&j, 2, true, 9, 6000, 100);         /* of a rank whose trace is not there */
-    say(&j, 2, false, 0, 7000, 100);        /* of one that is, and lacks it */
+    say(&j, 2, true, 9, 6000, 100);  /* of a rank whose trace is not there */
+    say(&j, 2, false, 0, 7000, 100); /* of one that is, and lacks it */
     measure(&j);
     assert_true(m->matched == 3 && m->unmatched == 2 && m->peer_missing == 1);
     assert_true(m->late_sender_ns == 300 && m->late_receiver_ns == 400);
     assert_true(m->waits[1].late_sender_ns == 300 && m->waits[0].late_receiver_ns == 400 && m->waits[2].late_sender_ns == 0);
     assert_int_equal(m->n_paths, 2);
-    assert_true(m->paths[0].source == 0 && m->paths[0].target == 1 && m->paths[0].messages == 2 && m->paths[0].bytes == 2000);
+    assert_true(m->paths[0].source == 0 && m->paths[0].target == 1 && m->paths[0].messages == 2 &&
+                m->paths[0].bytes == 2000);
     assert_true(m->paths[0].transfer_ns == 1000 && m->paths[1].transfer_ns == 250);
     assert_true(j.met.matched == 0 && j.met.unmatched == 0 && j.met.at[0].calls == 0);
     assert_true(j.met.transfers.n == 1 && j.met.transfers.at[0].size.calls == 3 && j.met.transfers.at[0].median_ns == 500);
@@ -537,12 +576,12 @@ static void a_receive_before_its_send_is_noticed(void **state)
     job j;
 
     (void)state;
-    begin(&j, 2, 2);                        /* one host: one clock */
+    begin(&j, 2, 2); /* one host: one clock */
     j.row.kind = HU_COMM_SEND;
     say(&j, 0, false, 1, 100000, 500);
-    say(&j, 1, true, 0, 2000, 500);         /* ends 97 µs before it is sent */
+    say(&j, 1, true, 0, 2000, 500); /* ends 97 µs before it is sent */
     say(&j, 0, false, 1, 200000, 500);
-    say(&j, 1, true, 0, 199000, 500);       /* within what is allowed */
+    say(&j, 1, true, 0, 199000, 500); /* within what is allowed */
     measure(&j);
     assert_true(j.met.messages.checked == 2 && j.met.messages.violations == 1);
     end(&j);
@@ -552,8 +591,8 @@ static void a_receive_before_its_send_is_noticed(void **state)
 
 static void transfer_times_are_the_shortest(void **state)
 {
-    dice d = {5};
-    job  j;
+    dice                d = {5};
+    job                 j;
     const hu_transfers *t = &j.met.transfers;
 
     (void)state;

@@ -80,8 +80,8 @@ static void quantiles_are_numpys(void **state)
 
     (void)state;
     assert_true(s.median == 2.5 && s.mean == 2.5 && s.min == 1 && s.max == 4);
-    assert_true(fabs(s.p10 - 1.3) < 1e-12 && fabs(s.p90 - 3.7) < 1e-12);        /* numpy.quantile([1,2,3,4], [.1,.9]) */
-    assert_true(fabs(s.stddev - 1.2909944487358056) < 1e-12);                   /* numpy.std(ddof=1) */
+    assert_true(fabs(s.p10 - 1.3) < 1e-12 && fabs(s.p90 - 3.7) < 1e-12); /* numpy.quantile([1,2,3,4], [.1,.9]) */
+    assert_true(fabs(s.stddev - 1.2909944487358056) < 1e-12);            /* numpy.std(ddof=1) */
     s = hu_stats_of(one, 1);
     assert_true(s.median == 5 && isnan(s.stddev));
     s = hu_stats_of(NULL, 0);
@@ -90,7 +90,8 @@ static void quantiles_are_numpys(void **state)
 
 static void only_well_formed_utf8_is_valid(void **state)
 {
-    static const char *const bad[] = {"\x80", "\xc0\x80", "\xc3", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80"};
+    static const char *const bad[] = {
+        "\x80", "\xc0\x80", "\xc3", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80"};
     static const char *const good[] = {"", "abcdefghij", "é", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "0123456é"};
 
     (void)state;
@@ -119,8 +120,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_block_keeps_its_contents_while_it_grows_into_a_page_map),
-        cmocka_unit_test(equal_texts_have_one_id_and_zero_is_empty), cmocka_unit_test(a_map_finds_what_was_put),
-        cmocka_unit_test(quantiles_are_numpys), cmocka_unit_test(only_well_formed_utf8_is_valid),
+        cmocka_unit_test(equal_texts_have_one_id_and_zero_is_empty),
+        cmocka_unit_test(a_map_finds_what_was_put),
+        cmocka_unit_test(quantiles_are_numpys),
+        cmocka_unit_test(only_well_formed_utf8_is_valid),
         cmocka_unit_test(every_job_runs_once),
     };
 

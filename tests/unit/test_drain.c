@@ -14,11 +14,16 @@ static char session[64];
 
 static void make_session(uint32_t max_blocks)
 {
-    const hu_control control = {.magic = HU_CONTROL_MAGIC, .version = HU_FORMAT_VERSION, .bytes = sizeof control,
-                                .mask = HU_DOOR_USER, .wanted = HU_DOOR_USER, .clock = HU_CLOCK_MONOTONIC,
-                                .max_blocks = max_blocks, .ticks_per_second = 1e9};
-    char path[96];
-    int  fd;
+    const hu_control control = {.magic = HU_CONTROL_MAGIC,
+                                .version = HU_FORMAT_VERSION,
+                                .bytes = sizeof control,
+                                .mask = HU_DOOR_USER,
+                                .wanted = HU_DOOR_USER,
+                                .clock = HU_CLOCK_MONOTONIC,
+                                .max_blocks = max_blocks,
+                                .ticks_per_second = 1e9};
+    char             path[96];
+    int              fd;
 
     strcpy(session, "/tmp/holdup-drain-XXXXXX");
     assert_non_null(mkdtemp(session));
@@ -66,7 +71,7 @@ static void be_program(int threads, int go)
         pthread_create(&t[i], NULL, write_marks, NULL);
     for (int i = 0; i < threads; i++)
         pthread_join(t[i], NULL);
-    _exit(0);                           /* without a word: as good as killed */
+    _exit(0); /* without a word: as good as killed */
 }
 
 typedef struct {
@@ -114,14 +119,14 @@ static void read_back(const char *path, outcome *out)
 static outcome record(int threads, uint64_t n, uint32_t max_blocks, uint64_t max_bytes, int wait_us)
 {
     const hu_collect_options how = {.max_bytes = max_bytes};
-    outcome          out = {0};
-    hu_error         err = {0};
-    hu_collector    *c;
-    hu_collect_state seen;
-    char             path[128];
-    FILE            *list;
-    pid_t            child;
-    int              go[2], status;
+    outcome                  out = {0};
+    hu_error                 err = {0};
+    hu_collector            *c;
+    hu_collect_state         seen;
+    char                     path[128];
+    FILE                    *list;
+    pid_t                    child;
+    int                      go[2], status;
 
     make_session(max_blocks);
     each = n;

@@ -16,9 +16,9 @@ static void protobuf_bytes(void **state)
 {
     /* 1: 300 is ac 02; 2: "\xff" becomes ef bf bd; 3: a message of 200 bytes, whose length takes two */
     static const char head[] = "\x08\xac\x02\x12\x03\xef\xbf\xbd\x1a\xc8\x01";
-    hu_arena *arena = hu_arena_new();
-    hu_pbw    w;
-    size_t    open;
+    hu_arena         *arena = hu_arena_new();
+    hu_pbw            w;
+    size_t            open;
 
     (void)state;
     hu_pbw_init(&w, arena);
@@ -40,9 +40,11 @@ static void protobuf_bytes(void **state)
 
 static void json_that_may_be_copied(void **state)
 {
-    static const char *const good[] = {"1", "-0.5e+3", "\"a\\u00e9\\n\"", "[]", " [1, [2, {}], {\"a\": [true, null]}] ", "{\"a\":{\"b\":1},\"c\":[]}"};
-    static const char *const bad[] = {"", "01", "1.", "[1,]", "[,1]", "{\"a\"}", "{\"a\":1,}", "{a:1}", "[1] 2", "]", "[}", "\"\t\"",
-                                      "\"\\x\"", "\"\\u12g4\"", "nul", "[", "{", "{\"a\":", "\"\xff\"", "NaN", "[1", "{\"a\":1]"};
+    static const char *const good[] = {
+        "1", "-0.5e+3", "\"a\\u00e9\\n\"", "[]", " [1, [2, {}], {\"a\": [true, null]}] ", "{\"a\":{\"b\":1},\"c\":[]}"};
+    static const char *const bad[] = {
+        "",       "01",      "1.",          "[1,]", "[,1]", "{\"a\"}", "{\"a\":1,}", "{a:1}",    "[1] 2", "]",  "[}",
+        "\"\t\"", "\"\\x\"", "\"\\u12g4\"", "nul",  "[",    "{",       "{\"a\":",    "\"\xff\"", "NaN",   "[1", "{\"a\":1]"};
     char deep[300];
 
     (void)state;
@@ -59,9 +61,10 @@ static void json_that_may_be_copied(void **state)
 
 static void numbers_read_back(void **state)
 {
-    static const double exact[] = {0, 1, -2.5, 0.1, 10.03921568627451, 1e-6, 0.000123, 123456789.125, 1e15, 9007199254740991.0};
-    char   text[HU_NUMBER_BYTES];
-    double value;
+    static const double exact[] = {0,    1,        -2.5,          0.1,  10.03921568627451,
+                                   1e-6, 0.000123, 123456789.125, 1e15, 9007199254740991.0};
+    char                text[HU_NUMBER_BYTES];
+    double              value;
 
     (void)state;
     for (size_t i = 0; i < HU_COUNT(exact); i++) {
@@ -124,24 +127,26 @@ static void lines_in_names(void **state)
  */
 static void lanes_of_a_small_trace(void **state)
 {
-    hu_trace *t = trace_of("[" OP("a", "1", "0", "10") "," OP("b", "1", "2", "8.5") "," OP("c", "1", "8", "12") ","
-                            OP("d", "1", "12", "1") "," KERNEL("k", "7", "1", "10", "1") "," KERNEL("p", "7", "11", "0", "2") ","
-                            KERNEL("m", "7", "11", "2", "3") "," KERNEL("o", "7", "6", "1", "4") "]");
+    hu_trace *t = trace_of("[" OP("a", "1", "0", "10") "," OP("b", "1", "2", "8.5") "," OP("c", "1", "8", "12") "," OP(
+        "d", "1", "12", "1") "," KERNEL("k", "7", "1", "10", "1") "," KERNEL("p", "7", "11", "0",
+                                                                             "2") "," KERNEL("m", "7", "11", "2",
+                                                                                             "3") "," KERNEL("o", "7", "6",
+                                                                                                             "1", "4") "]");
     const hu_export_part part = hu_export_all(t);
-    hu_arena *arena = hu_arena_new();
-    hu_error  err = {0};
-    hu_lanes  lanes;
+    hu_arena            *arena = hu_arena_new();
+    hu_error             err = {0};
+    hu_lanes             lanes;
 
     (void)state;
     assert_int_equal(hu_lanes_build(&part, arena, &lanes, &err), 0);
     assert_int_equal(lanes.n, 4);
-    assert_int_equal(lanes.at[0].n, 3);             /* a, b, d */
+    assert_int_equal(lanes.at[0].n, 3); /* a, b, d */
     assert_int_equal(lanes.at[0].at[1].end_ns, 10000);
     assert_int_equal(lanes.at[0].at[1].below, 0);
     assert_int_equal(lanes.at[0].at[2].below, HU_NONE);
     assert_int_equal(lanes.at[1].n, 1);
     assert_int_equal(lanes.at[1].number, 1);
-    assert_int_equal(lanes.at[2].n, 3);             /* k, p, m */
+    assert_int_equal(lanes.at[2].n, 3); /* k, p, m */
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(lanes.at[2].at[i].below, HU_NONE);
     assert_int_equal(lanes.at[3].n, 1);
@@ -152,8 +157,9 @@ static void lanes_of_a_small_trace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(protobuf_bytes),      cmocka_unit_test(json_that_may_be_copied), cmocka_unit_test(numbers_read_back),
-        cmocka_unit_test(numbers_of_processes), cmocka_unit_test(lines_in_names),         cmocka_unit_test(lanes_of_a_small_trace),
+        cmocka_unit_test(protobuf_bytes),    cmocka_unit_test(json_that_may_be_copied),
+        cmocka_unit_test(numbers_read_back), cmocka_unit_test(numbers_of_processes),
+        cmocka_unit_test(lines_in_names),    cmocka_unit_test(lanes_of_a_small_trace),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

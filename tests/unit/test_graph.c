@@ -6,9 +6,9 @@
 #include "testing.h"
 
 #define LOADER "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
-#define WAIT_EVENT(ts, correlation, stream, from, record)                                                             \
-    "{\"ph\":\"X\",\"cat\":\"cuda_sync\",\"name\":\"Stream Wait Event\",\"pid\":0,\"tid\":" stream ",\"ts\":" ts       \
-    ",\"dur\":1,\"args\":{\"correlation\":" correlation ",\"stream\":" stream ",\"wait_on_stream\":" from              \
+#define WAIT_EVENT(ts, correlation, stream, from, record)                                                        \
+    "{\"ph\":\"X\",\"cat\":\"cuda_sync\",\"name\":\"Stream Wait Event\",\"pid\":0,\"tid\":" stream ",\"ts\":" ts \
+    ",\"dur\":1,\"args\":{\"correlation\":" correlation ",\"stream\":" stream ",\"wait_on_stream\":" from        \
     ",\"wait_on_cuda_event_record_corr_id\":" record ",\"wait_on_cuda_event_id\":1,\"device\":0}}"
 
 typedef struct {
@@ -76,13 +76,13 @@ static void assert_path_is_whole(fixture f)
  */
 static void launch_and_wait_move_with_the_host(void **state)
 {
-    fixture f = simulate("[" USER(LOADER, "0", "100") "," CALL("cudaLaunchKernel", "110", "5", "1") ","
-                         CALL("cudaStreamSynchronize", "120", "102", "2") "," KERNEL("K", "7", "117", "100", "1") "]");
+    fixture f = simulate("[" USER(LOADER, "0", "100") "," CALL("cudaLaunchKernel", "110", "5", "1") "," CALL(
+        "cudaStreamSynchronize", "120", "102", "2") "," KERNEL("K", "7", "117", "100", "1") "]");
 
     (void)state;
     assert_near(as_it_was(f), 222);
     assert_near(with(f, "data=0"), 122);
-    assert_near(with(f, "kernel:K=0"), 125);        /* the call itself still takes its usual time: the wait was all of it */
+    assert_near(with(f, "kernel:K=0"), 125); /* the call itself still takes its usual time: the wait was all of it */
     assert_path_is_whole(f);
     done(f);
 }
@@ -95,14 +95,14 @@ static void launch_and_wait_move_with_the_host(void **state)
  */
 static void a_hidden_loader_costs_nothing(void **state)
 {
-    fixture f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," USER(LOADER, "10", "100") ","
-                         CALL("cudaLaunchKernel", "120", "5", "2") "," KERNEL("K1", "7", "7", "500", "1") ","
-                         KERNEL("K2", "7", "508.5", "100", "2") "]");
+    fixture f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," USER(LOADER, "10", "100") "," CALL(
+        "cudaLaunchKernel", "120", "5", "2") "," KERNEL("K1", "7", "7", "500", "1") "," KERNEL("K2", "7", "508.5", "100",
+                                                                                               "2") "]");
 
     (void)state;
     assert_near(as_it_was(f), 608.5);
     assert_near(with(f, "data=0"), 608.5);
-    assert_near(with(f, "kernel:K1=0"), 227);       /* K2 then waits for its launch: 120 + 7 + 100 */
+    assert_near(with(f, "kernel:K1=0"), 227); /* K2 then waits for its launch: 120 + 7 + 100 */
     assert_near(with(f, "kernel:K1x2"), 358.5);
     assert_path_is_whole(f);
     done(f);
@@ -114,16 +114,18 @@ static void a_hidden_loader_costs_nothing(void **state)
  */
 static void a_stream_waits_for_an_event_of_another(void **state)
 {
-    fixture f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," CALL("cudaEventRecord", "6", "1", "3") ","
-                         CALL("cudaStreamWaitEvent", "8", "1", "4") "," CALL("cudaLaunchKernel", "14", "5", "2") ","
-                         KERNEL("K1", "7", "7", "200", "1") "," KERNEL("K2", "20", "208.5", "50", "2") ","
-                         WAIT_EVENT("8", "4", "20", "7", "3") "]");
+    fixture f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," CALL("cudaEventRecord", "6", "1", "3") "," CALL(
+        "cudaStreamWaitEvent", "8", "1",
+        "4") "," CALL("cudaLaunchKernel", "14", "5", "2") "," KERNEL("K1", "7", "7", "200",
+                                                                     "1") "," KERNEL("K2", "20", "208.5", "50",
+                                                                                     "2") "," WAIT_EVENT("8", "4", "20", "7",
+                                                                                                         "3") "]");
 
     (void)state;
     assert_int_equal(f.s->graph.calibration.event_links, 1);
     assert_near(as_it_was(f), 258.5);
     assert_near(with(f, "kernel:K1x2"), 158.5);
-    assert_near(with(f, "kernel:K1=0"), 71);        /* 14 + 7 + 50 */
+    assert_near(with(f, "kernel:K1=0"), 71); /* 14 + 7 + 50 */
     assert_path_is_whole(f);
     done(f);
 }
@@ -131,8 +133,8 @@ static void a_stream_waits_for_an_event_of_another(void **state)
 /* The same without a record: the wait is inferred from the end of K1 just before. */
 static void a_wait_that_was_not_recorded_is_inferred(void **state)
 {
-    fixture f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," CALL("cudaLaunchKernel", "14", "5", "2") ","
-                         KERNEL("K1", "7", "7", "200", "1") "," KERNEL("K2", "20", "208.5", "50", "2") "]");
+    fixture f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," CALL("cudaLaunchKernel", "14", "5", "2") "," KERNEL(
+        "K1", "7", "7", "200", "1") "," KERNEL("K2", "20", "208.5", "50", "2") "]");
 
     (void)state;
     assert_int_equal(f.s->graph.calibration.inferred, 1);
@@ -143,13 +145,13 @@ static void a_wait_that_was_not_recorded_is_inferred(void **state)
 /* Nothing ends before K2, so its delay is frozen, counted, and moves with what comes before it. */
 static void a_delay_that_nothing_explains_is_frozen(void **state)
 {
-    fixture f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," CALL("cudaLaunchKernel", "14", "5", "2") ","
-                         KERNEL("K1", "7", "7", "20", "1") "," KERNEL("K2", "7", "100", "50", "2") "]");
+    fixture f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," CALL("cudaLaunchKernel", "14", "5", "2") "," KERNEL(
+        "K1", "7", "7", "20", "1") "," KERNEL("K2", "7", "100", "50", "2") "]");
 
     (void)state;
     assert_int_equal(f.s->graph.calibration.frozen, 1);
     assert_near(as_it_was(f), 150);
-    assert_near(with(f, "kernel:K1x2"), 142.5);    /* K2 is ready at 14 + 7 then, and delayed by the same 71.5 */
+    assert_near(with(f, "kernel:K1x2"), 142.5); /* K2 is ready at 14 + 7 then, and delayed by the same 71.5 */
     assert_true(f.s->path.by_class[HU_CLASS_FROZEN] > 60000);
     assert_path_is_whole(f);
     done(f);
@@ -163,10 +165,10 @@ static void a_full_queue_holds_up_the_host(void **state)
 {
     enum { KERNELS = 300, QUEUE = 64, CALL_US = 5, EVERY = 10, KERNEL_US = 100 };
     const size_t size = KERNELS * 400;
-    char   *json = malloc(size);
-    double  host = 0, end[KERNELS], stream = 0;
-    size_t  n;
-    fixture f;
+    char        *json = malloc(size);
+    double       host = 0, end[KERNELS], stream = 0;
+    size_t       n;
+    fixture      f;
 
     (void)state;
     assert_non_null(json);
@@ -180,12 +182,13 @@ static void a_full_queue_holds_up_the_host(void **state)
         if (i >= QUEUE && end[i - QUEUE] > returned)
             returned = end[i - QUEUE];
         host = returned + EVERY - CALL_US;
-        n += (size_t)snprintf(json + n, size - n,
-                              "%s{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,\"tid\":1,"
-                              "\"ts\":%d,\"dur\":%d,\"args\":{\"correlation\":%d}},{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":"
-                              "\"k\",\"pid\":0,\"tid\":7,\"ts\":%d,\"dur\":%d,\"args\":{\"device\":0,\"stream\":7,"
-                              "\"correlation\":%d}}", i ? "," : "", (int)launched, (int)(returned - launched), i + 1,
-                              (int)start, KERNEL_US, i + 1);
+        n += (size_t)snprintf(
+            json + n, size - n,
+            "%s{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,\"tid\":1,"
+            "\"ts\":%d,\"dur\":%d,\"args\":{\"correlation\":%d}},{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":"
+            "\"k\",\"pid\":0,\"tid\":7,\"ts\":%d,\"dur\":%d,\"args\":{\"device\":0,\"stream\":7,"
+            "\"correlation\":%d}}",
+            i ? "," : "", (int)launched, (int)(returned - launched), i + 1, (int)start, KERNEL_US, i + 1);
     }
     snprintf(json + n, size - n, "]");
     f = simulate(json);
@@ -208,11 +211,13 @@ static void a_full_queue_holds_up_the_host(void **state)
  */
 static void a_thread_waits_for_another(void **state)
 {
-    fixture f = simulate("[" USER(LOADER, "0", "100") "," OP("forward", "1", "100", "10") "," OP("backward", "2", "115", "90") ","
-                         "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,\"tid\":2,\"ts\":150,"
-                         "\"dur\":5,\"args\":{\"correlation\":1}}," OP("optimizer", "1", "210", "30") ","
-                         CALL("cudaLaunchKernel", "212", "5", "2") "," KERNEL("K1", "7", "157", "10", "1") ","
-                         KERNEL("K2", "7", "219", "50", "2") "]");
+    fixture f = simulate("[" USER(LOADER, "0", "100") "," OP("forward", "1", "100", "10") "," OP(
+        "backward", "2", "115",
+        "90") ","
+              "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,\"tid\":2,\"ts\":150,"
+              "\"dur\":5,\"args\":{\"correlation\":1}}," OP("optimizer", "1", "210", "30") "," CALL(
+                  "cudaLaunchKernel", "212", "5", "2") "," KERNEL("K1", "7", "157", "10", "1") "," KERNEL("K2", "7", "219",
+                                                                                                          "50", "2") "]");
 
     (void)state;
     assert_near(as_it_was(f), 269);
@@ -224,21 +229,21 @@ static void a_thread_waits_for_another(void **state)
 /* One launch, three kernels: they follow each other, and none has a launch of its own. */
 static void a_graph_is_launched_once(void **state)
 {
-    fixture f = simulate("[" CALL("cudaGraphLaunch", "0", "10", "1") "," KERNEL("G1", "7", "7", "50", "1") ","
-                         KERNEL("G2", "7", "58", "50", "1") "," KERNEL("G3", "7", "109", "50", "1") "]");
+    fixture f = simulate("[" CALL("cudaGraphLaunch", "0", "10", "1") "," KERNEL("G1", "7", "7", "50", "1") "," KERNEL(
+        "G2", "7", "58", "50", "1") "," KERNEL("G3", "7", "109", "50", "1") "]");
 
     (void)state;
     assert_near(as_it_was(f), 159);
     assert_near(with(f, "kernel:G2x2"), 134);
-    assert_near(with(f, "kernel:G*=0"), 10);        /* the call itself */
+    assert_near(with(f, "kernel:G*=0"), 10); /* the call itself */
     done(f);
 }
 
 /* K0 was launched before the capture: it is in front of K1 on its stream, though K1 was launched before K0 began. */
 static void work_from_before_the_capture_comes_first(void **state)
 {
-    fixture f = simulate("[" CALL("cudaLaunchKernel", "10", "5", "1") "," KERNEL("K0", "7", "20", "100", "99") ","
-                         KERNEL("K1", "7", "121", "50", "1") "]");
+    fixture f = simulate("[" CALL("cudaLaunchKernel", "10", "5",
+                                  "1") "," KERNEL("K0", "7", "20", "100", "99") "," KERNEL("K1", "7", "121", "50", "1") "]");
 
     (void)state;
     assert_int_equal(f.s->graph.calibration.unlaunched, 1);
@@ -250,8 +255,8 @@ static void work_from_before_the_capture_comes_first(void **state)
 /* Homogeneous of degree one: every weight twice as long, the step too; and the engine says so of itself. */
 static void doubled_times_double_the_step(void **state)
 {
-    fixture   f = simulate("[" USER(LOADER, "0", "100") "," CALL("cudaLaunchKernel", "110", "5", "1") ","
-                           CALL("cudaStreamSynchronize", "120", "102", "2") "," KERNEL("K", "7", "117", "100", "1") "]");
+    fixture   f = simulate("[" USER(LOADER, "0", "100") "," CALL("cudaLaunchKernel", "110", "5", "1") "," CALL(
+          "cudaStreamSynchronize", "120", "102", "2") "," KERNEL("K", "7", "117", "100", "1") "]");
     hu_costs *c = hu_pricer_costs(f.s->pricer);
     int64_t   ends[4];
 
@@ -273,19 +278,24 @@ static void doubled_times_double_the_step(void **state)
  */
 static void slack_is_how_much_later(void **state)
 {
-    fixture  f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," CALL("cudaLaunchKernel", "10", "5", "2") ","
-                          CALL("cudaEventRecord", "16", "1", "3") "," CALL("cudaStreamWaitEvent", "18", "1", "4") ","
-                          CALL("cudaLaunchKernel", "20", "5", "5") "," KERNEL("A", "7", "7", "100", "1") ","
-                          KERNEL("B", "20", "17", "190", "2") "," KERNEL("C", "7", "208.5", "50", "5") ","
-                          WAIT_EVENT("18", "4", "7", "20", "3") "]");
+    fixture  f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," CALL("cudaLaunchKernel", "10", "5", "2") "," CALL(
+         "cudaEventRecord", "16", "1",
+         "3") "," CALL("cudaStreamWaitEvent", "18", "1",
+                       "4") "," CALL("cudaLaunchKernel", "20", "5",
+                                     "5") "," KERNEL("A", "7", "7", "100",
+                                                     "1") "," KERNEL("B", "20", "17", "190",
+                                                                     "2") "," KERNEL("C", "7", "208.5", "50",
+                                                                                     "5") "," WAIT_EVENT("18", "4", "7", "20",
+                                                                                                         "3") "]");
     int64_t  ends[4], slack[3];
     hu_path  path;
     hu_error err = {0};
 
     (void)state;
-    assert_int_equal(hu_replay_path(hu_pricer_replay(f.s->pricer), hu_pricer_costs(f.s->pricer), ends, NULL, &path, &err), 0);
-    assert_int_equal(hu_replay_slack(hu_pricer_replay(f.s->pricer), hu_pricer_costs(f.s->pricer), ends, f.s->scratch, slack,
-                                     &err), 0);
+    assert_int_equal(hu_replay_path(hu_pricer_replay(f.s->pricer), hu_pricer_costs(f.s->pricer), ends, NULL, &path, &err),
+                     0);
+    assert_int_equal(
+        hu_replay_slack(hu_pricer_replay(f.s->pricer), hu_pricer_costs(f.s->pricer), ends, f.s->scratch, slack, &err), 0);
     assert_int_equal(slack[0], 100000);
     assert_int_equal(slack[1], 0);
     assert_int_equal(slack[2], 0);
@@ -295,11 +305,19 @@ static void slack_is_how_much_later(void **state)
 /* Two steps of 200; the second step's loader was 60 longer. */
 static void steps_are_measured_between_marks(void **state)
 {
-    fixture f = simulate("[" USER("ProfilerStep#0", "0", "170") "," USER(LOADER, "0", "20") ","
-                         CALL("cudaLaunchKernel", "50", "5", "1") "," CALL("cudaDeviceSynchronize", "60", "102", "2") ","
-                         KERNEL("K", "7", "57", "100", "1") "," USER("ProfilerStep#1", "170", "230") "," USER(LOADER, "170", "80") ","
-                         CALL("cudaLaunchKernel", "280", "5", "3") "," CALL("cudaDeviceSynchronize", "290", "102", "4") ","
-                         KERNEL("K", "7", "287", "100", "3") "]");
+    fixture f = simulate("[" USER("ProfilerStep#0", "0", "170") "," USER(LOADER, "0", "20") "," CALL(
+        "cudaLaunchKernel", "50", "5",
+        "1") "," CALL("cudaDeviceSynchronize", "60", "102",
+                      "2") "," KERNEL("K", "7", "57", "100",
+                                      "1") "," USER("ProfilerStep#1", "170",
+                                                    "230") "," USER(LOADER, "170",
+                                                                    "80") "," CALL("cudaLaunchKernel", "280", "5",
+                                                                                   "3") "," CALL("cudaDeviceSynchronize",
+                                                                                                 "290", "102",
+                                                                                                 "4") "," KERNEL("K", "7",
+                                                                                                                 "287",
+                                                                                                                 "100",
+                                                                                                                 "3") "]");
 
     (void)state;
     assert_int_equal(f.s->graph.n_marks, 3);
@@ -326,12 +344,14 @@ static void edits_are_read_as_people_write_them(void **state)
         {"launch=graph", HU_EDIT_LAUNCH, HU_EDIT_REALISTIC, INFINITY, ""},
         {"commx2", HU_EDIT_COMM, HU_EDIT_FREE, 2, ""},
         {"comm=overlap", HU_EDIT_COMM, HU_EDIT_REALISTIC, INFINITY, ""},
-        {"kernel:*gemm*\xc3\x97" "1.5", HU_EDIT_KERNEL, HU_EDIT_FREE, 1.5, "*gemm*"},
+        {"kernel:*gemm*\xc3\x97"
+         "1.5",
+         HU_EDIT_KERNEL, HU_EDIT_FREE, 1.5, "*gemm*"},
         {"kernel:max_pool*x2", HU_EDIT_KERNEL, HU_EDIT_FREE, 2, "max_pool*"},
         {"op:aten::bmm=0", HU_EDIT_OP, HU_EDIT_FREE, INFINITY, "aten::bmm"},
     };
-    static const char *const bad[] = {"", "data", "data=", "data=overlap", "kernel", "kernel:", "kernel:x2", "speed=2", "commx0",
-                                      "commx-1", "comm*", "gcx", "op:aten::mm"};
+    static const char *const bad[] = {"",        "data",   "data=",   "data=overlap", "kernel", "kernel:",    "kernel:x2",
+                                      "speed=2", "commx0", "commx-1", "comm*",        "gcx",    "op:aten::mm"};
 
     (void)state;
     for (size_t i = 0; i < HU_COUNT(good); i++) {
@@ -367,8 +387,8 @@ static void nothing_to_replay_is_said(void **state)
 /* A thread that is known by name alone launches nothing; the device's work is then all there is. */
 static void a_trace_without_host_work_is_replayed(void **state)
 {
-    fixture f = simulate("[{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":1,\"args\":{\"name\":\"main\"}},"
-                         KERNEL("K1", "7", "10", "50", "1") "," KERNEL("K2", "7", "61.5", "50", "2") "]");
+    fixture f = simulate("[{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":1,\"args\":{\"name\":\"main\"}}," KERNEL(
+        "K1", "7", "10", "50", "1") "," KERNEL("K2", "7", "61.5", "50", "2") "]");
 
     (void)state;
     assert_near(as_it_was(f), 101.5);
@@ -379,6 +399,7 @@ static void a_trace_without_host_work_is_replayed(void **state)
 
 int main(void)
 {
+    /* clang-format off */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launch_and_wait_move_with_the_host), cmocka_unit_test(a_hidden_loader_costs_nothing),
         cmocka_unit_test(a_stream_waits_for_an_event_of_another), cmocka_unit_test(a_wait_that_was_not_recorded_is_inferred),
@@ -388,6 +409,7 @@ int main(void)
         cmocka_unit_test(steps_are_measured_between_marks), cmocka_unit_test(slack_is_how_much_later), cmocka_unit_test(edits_are_read_as_people_write_them),
         cmocka_unit_test(nothing_to_replay_is_said), cmocka_unit_test(a_trace_without_host_work_is_replayed),
     };
+    /* clang-format on */
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

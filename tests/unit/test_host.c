@@ -6,25 +6,29 @@
 #include "ingest/producers.h"
 #include "testing.h"
 
-#define OS(name, pid, tid, ts, dur, class)                                                                              \
+#define OS(name, pid, tid, ts, dur, class)                                                                               \
     "{\"ph\":\"X\",\"cat\":\"os_call\",\"name\":\"" name "\",\"pid\":" pid ",\"tid\":" tid ",\"ts\":" ts ",\"dur\":" dur \
     ",\"args\":{\"class\":\"" class "\",\"path\":\"/x\",\"bytes\":5}}"
+/* clang-format off */
 #define MPI(name, ts, dur, args)                                                                                  \
     "{\"ph\":\"X\",\"cat\":\"mpi\",\"name\":\"" name "\",\"pid\":1,\"tid\":1,\"ts\":" ts ",\"dur\":" dur ",\"args\":{" args "}}"
+/* clang-format on */
 #define STARVED(pid, tid, ts, dur) \
     "{\"ph\":\"X\",\"cat\":\"cpu_wait\",\"name\":\"runnable\",\"pid\":" pid ",\"tid\":" tid ",\"ts\":" ts ",\"dur\":" dur "}"
 
 static void classes_of_calls(void **state)
 {
     static const struct {
-        const char   *class, *call;
+        const char *class, *call;
         hu_host_class is;
+        /* clang-format off */
     } rows[] = {
         {"file_read", "read", HU_HOST_FILE_READ}, {"pipe", "read", HU_HOST_PIPE},        {"fsync", "msync", HU_HOST_FSYNC},
         {"wait", "pthread_join", HU_HOST_WAIT},   {"wait", "waitpid", HU_HOST_CHILD},    {"wait", "system", HU_HOST_CHILD},
         {"", "wait4", HU_HOST_CHILD},             {"lock", "waitpid", HU_HOST_LOCK},     {"", "ioctl", HU_HOST_OTHER},
         {"file", "read", HU_HOST_OTHER},          {"file_readx", "read", HU_HOST_OTHER},
     };
+    /* clang-format on */
 
     (void)state;
     for (size_t i = 0; i < HU_COUNT(rows); i++)
@@ -39,12 +43,14 @@ static void members_of_communicators(void **state)
         const char *comm;
         int32_t     rank, is;
         int64_t     size;
+        /* clang-format off */
     } rows[] = {
         {"MPI_COMM_WORLD", 3, 3, -1},      {"", 3, 3, -1},            {"MPI_COMM_WORLD", -1, -1, -1}, {"rows", 0, -1, -1},
         {"rows [4, 5, 9]", 2, 9, 3},       {"[7]", 0, 7, 1},          {"[4,5]", 2, -1, 2},            {"[]", 0, -1, 0},
         {"x[1] [8, 2]", 0, 8, 2},          {"[4, 5", 0, 4, -1},       {"[4, a]", 1, -1, -1},          {"[-1, 2]", 0, -1, -1},
         {"[99999999999999999999]", 0, -1, -1},
     };
+    /* clang-format on */
 
     (void)state;
     for (size_t i = 0; i < HU_COUNT(rows); i++) {
@@ -55,10 +61,16 @@ static void members_of_communicators(void **state)
 
 static void calls_of_mpi(void **state)
 {
-    hu_trace *t = trace_of("{\"traceEvents\":[" MPI("MPI_Init", "0", "9", "") "," MPI("MPI_Isend", "10", "1", "\"peer\":1,\"tag\":4") ","
-                           MPI("MPI_Iallreduce", "20", "1", "") "," MPI("MPI_Recv", "30", "5", "\"peer\":-2,\"source\":6") ","
-                           MPI("MPI_Alltoallv", "40", "5", "\"bytes\":64") "," MPI("MPI_Wait", "50", "5", "") ","
-                           MPI("MPI_", "60", "5", "") "," MPI("PMPI_Send", "70", "5", "") "]}");
+    hu_trace *t = trace_of(
+        "{\"traceEvents\":[" MPI("MPI_Init", "0", "9", "") "," MPI("MPI_Isend", "10", "1", "\"peer\":1,\"tag\":4") "," MPI(
+            "MPI_Iallreduce", "20", "1",
+            "") "," MPI("MPI_Recv", "30", "5",
+                        "\"peer\":-2,\"source\":6") "," MPI("MPI_Alltoallv", "40", "5",
+                                                            "\"bytes\":64") "," MPI("MPI_Wait", "50", "5",
+                                                                                    "") "," MPI("MPI_", "60", "5",
+                                                                                                "") "," MPI("PMPI_Send",
+                                                                                                            "70", "5",
+                                                                                                            "") "]}");
     const hu_slices s = hu_trace_slices(t);
     hu_mpi_call     c;
 
@@ -81,20 +93,34 @@ static void calls_of_mpi(void **state)
 static const char two_processes[] =
     "{\"traceEvents\":["
     "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#1\",\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":100},"
-    "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#2\",\"pid\":1,\"tid\":1,\"ts\":100,\"dur\":100},"
-    OS("fread", "1", "1", "10", "30", "file_read") "," OS("read", "1", "1", "12", "20", "pipe") ","
-    MPI("MPI_Barrier", "50", "20", "") "," OS("poll", "1", "1", "52", "10", "poll") ","
-    OS("nanosleep", "1", "1", "190", "20", "sleep") "," STARVED("1", "1", "35", "10") "," STARVED("1", "2", "0", "99") ","
-    OS("read", "1", "2", "0", "150", "file_read") "," OS("read", "7", "7", "0", "500", "pipe") "]}";
+    "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#2\",\"pid\":1,\"tid\":1,\"ts\":100,\"dur\":100}," OS(
+        "fread", "1", "1", "10", "30",
+        "file_read") "," OS("read", "1", "1", "12", "20",
+                            "pipe") "," MPI("MPI_Barrier", "50", "20",
+                                            "") "," OS("poll", "1", "1", "52", "10",
+                                                       "poll") "," OS("nanosleep", "1", "1", "190", "20",
+                                                                      "sleep") "," STARVED("1", "1", "35",
+                                                                                           "10") "," STARVED("1", "2", "0",
+                                                                                                             "99") "," OS("read",
+                                                                                                                          "1",
+                                                                                                                          "2",
+                                                                                                                          "0",
+                                                                                                                          "150",
+                                                                                                                          "file_read") "," OS("read",
+                                                                                                                                              "7",
+                                                                                                                                              "7",
+                                                                                                                                              "0",
+                                                                                                                                              "500",
+                                                                                                                                              "pipe") "]}";
 
 static void each_instant_once(void **state)
 {
-    hu_trace         *t = trace_of(two_processes);
-    hu_digest_options o = {.threads = 1};
-    hu_error          err = {0};
-    hu_digest        *d = hu_digest_measure(t, &o, &err), *both[2], *merged;
+    hu_trace           *t = trace_of(two_processes);
+    hu_digest_options   o = {.threads = 1};
+    hu_error            err = {0};
+    hu_digest          *d = hu_digest_measure(t, &o, &err), *both[2], *merged;
     const hu_host_time *h = &d->host_time;
-    double            sum = 0;
+    double              sum = 0;
 
     (void)state;
     assert_true(h->is_recorded && h->pid == 1 && h->tid == 1);
@@ -139,9 +165,9 @@ static void each_instant_once(void **state)
 
 static void the_process_of_the_job(void **state)
 {
-    hu_arena *scratch = hu_arena_new();
-    hu_trace *t = trace_of("{\"traceEvents\":[" OS("read", "5", "5", "0", "900", "pipe") "," OS("wait4", "9", "9", "100", "700", "wait") ","
-                           OS("read", "9", "10", "0", "800", "file_read") "]}");
+    hu_arena       *scratch = hu_arena_new();
+    hu_trace       *t = trace_of("{\"traceEvents\":[" OS("read", "5", "5", "0", "900", "pipe") "," OS(
+              "wait4", "9", "9", "100", "700", "wait") "," OS("read", "9", "10", "0", "800", "file_read") "]}");
     const hu_track *tracks;
     size_t          n;
     uint32_t        found;
@@ -150,9 +176,10 @@ static void the_process_of_the_job(void **state)
     tracks = hu_trace_tracks(t, &n);
     found = hu_main_thread_of_job(t, scratch);
     assert_int_not_equal(found, HU_NONE);
-    assert_int_equal(tracks[found].tid, 9);         /* it waits for its child, though another one lives longer */
+    assert_int_equal(tracks[found].tid, 9); /* it waits for its child, though another one lives longer */
     hu_trace_free(t);
-    t = trace_of("{\"traceEvents\":[" OS("read", "5", "6", "0", "900", "pipe") "," OS("read", "9", "9", "100", "700", "pipe") "]}");
+    t = trace_of(
+        "{\"traceEvents\":[" OS("read", "5", "6", "0", "900", "pipe") "," OS("read", "9", "9", "100", "700", "pipe") "]}");
     tracks = hu_trace_tracks(t, &n);
     assert_int_equal(tracks[hu_main_thread_of_job(t, scratch)].tid, 6);
     hu_trace_free(t);

@@ -6,8 +6,8 @@
 static hu_trace *open_with(const char *json, hu_limits limits, hu_error *err)
 {
     hu_input_options options = plain_options();
-    hu_input   *in;
-    hu_builder *b;
+    hu_input        *in;
+    hu_builder      *b;
 
     options.limits = limits;
     in = hu_input_open_memory(hu_str_of(json), "test", &options, err);
@@ -52,7 +52,7 @@ static void object_and_bare_array_hold_the_same_events(void **state)
     check_clean(trace_of("{\"traceEvents\":[" OP("a", "1", "1", "1") "," OP("b", "1", "3", "1") "]}"), 2);
     check_clean(trace_of("[" OP("a", "1", "1", "1") "," OP("b", "1", "3", "1") "]"), 2);
     check_clean(trace_of("\xef\xbb\xbf \n[" OP("a", "1", "1", "1") "]\n\n"), 1);
-    check_clean(trace_of("[" OP("a", "1", "1", "1") ",\n]"), 1);       /* a comma before the end, as some writers leave it */
+    check_clean(trace_of("[" OP("a", "1", "1", "1") ",\n]"), 1); /* a comma before the end, as some writers leave it */
 }
 
 static void metadata_counts_before_and_behind_the_events(void **state)
@@ -74,8 +74,8 @@ static void metadata_counts_before_and_behind_the_events(void **state)
 /* Wherever the file breaks off, the whole events before the break are there, and nothing else is. */
 static void every_cut_keeps_the_events_before_it(void **state)
 {
-    static const char whole[] = "{\"schemaVersion\":1,\"traceEvents\":[\n  " OP("a", "1", "1", "1") ",\n  " OP("b", "1", "3", "1") ",\n  "
-                                OP("c", "1", "5", "1") "\n]}";
+    static const char whole[] = "{\"schemaVersion\":1,\"traceEvents\":[\n  " OP("a", "1", "1", "1") ",\n  " OP(
+        "b", "1", "3", "1") ",\n  " OP("c", "1", "5", "1") "\n]}";
     const char  *ends[4];
     const size_t n = sizeof whole - 1;
     size_t       have = 0;
@@ -118,7 +118,8 @@ static void bytes_behind_the_document_are_counted(void **state)
     assert_int_equal(hu_trace_slices(t).n, 1);
     assert_false(hu_trace_get_quality(t)->is_truncated);
     hu_trace_free(t);
-    t = trace_of("[" OP("a", "1", "1", "1") "]" "x");
+    t = trace_of("[" OP("a", "1", "1", "1") "]"
+                                            "x");
     assert_int_equal(hu_trace_get_quality(t)->trailing_bytes, 1);
     hu_trace_free(t);
 }
@@ -139,7 +140,7 @@ static void an_unescaped_quote_costs_one_event(void **state)
 static void elements_that_are_no_events_are_counted(void **state)
 {
     hu_trace *t = trace_of("[" OP("a", "1", "1", "1") ",{},{\"ph\":\"?\"},{\"ph\":\"X\",\"name\":\"n\",\"dur\":1},"
-                           "{\"ph\":\"X\",\"name\":\"n\",\"ts\":1}," OP("b", "1", "3", "1") "]");
+                                                      "{\"ph\":\"X\",\"name\":\"n\",\"ts\":1}," OP("b", "1", "3", "1") "]");
 
     (void)state;
     assert_int_equal(hu_trace_slices(t).n, 2);
@@ -152,9 +153,10 @@ static void elements_that_are_no_events_are_counted(void **state)
 
 static void bare_words_are_seen_and_do_no_harm(void **state)
 {
-    hu_trace *t = trace_of("[{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"c\",\"pid\":0,\"tid\":7,\"ts\":1,\"dur\":2,\"args\":{\"bytes\":64,"
-                           "\"memory bandwidth (GB/s)\":N/A}},{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"o\",\"ts\":1,\"dur\":NaN},"
-                           "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"p\",\"ts\":-Infinity,\"dur\":1}]");
+    hu_trace *t = trace_of(
+        "[{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"c\",\"pid\":0,\"tid\":7,\"ts\":1,\"dur\":2,\"args\":{\"bytes\":64,"
+        "\"memory bandwidth (GB/s)\":N/A}},{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"o\",\"ts\":1,\"dur\":NaN},"
+        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"p\",\"ts\":-Infinity,\"dur\":1}]");
 
     (void)state;
     assert_int_equal(count_of(t, HU_REASON_ODD_WORD), 3);
@@ -167,7 +169,8 @@ static void bare_words_are_seen_and_do_no_harm(void **state)
 
 static void of_a_member_written_twice_the_last_counts(void **state)
 {
-    hu_trace *t = trace_of("[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"old\",\"name\":\"new\",\"tid\":1,\"ts\":1,\"ts\":2,\"dur\":3}]");
+    hu_trace *t = trace_of(
+        "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"old\",\"name\":\"new\",\"tid\":1,\"ts\":1,\"ts\":2,\"dur\":3}]");
 
     (void)state;
     assert_int_equal(count_of(t, HU_REASON_DUPLICATE_KEY), 1);
@@ -177,8 +180,8 @@ static void of_a_member_written_twice_the_last_counts(void **state)
 
 static void names_keep_control_characters_and_bad_escapes(void **state)
 {
-    hu_trace *t = trace_of("[" OP("a\tb", "1", "1", "1") "," OP("C:\\\\x\\q", "1", "3", "1") "," OP("\\u0041", "1", "5", "1") ","
-                           OP("\xff", "1", "7", "1") "]");
+    hu_trace *t = trace_of("[" OP("a\tb", "1", "1", "1") "," OP("C:\\\\x\\q", "1", "3", "1") "," OP(
+        "\\u0041", "1", "5", "1") "," OP("\xff", "1", "7", "1") "]");
 
     (void)state;
     slice_named(t, "a\tb");
@@ -192,7 +195,8 @@ static void names_keep_control_characters_and_bad_escapes(void **state)
 
 static void durations_that_cannot_be_are_clamped_or_lost(void **state)
 {
-    hu_trace *t = trace_of("[" OP("negative", "1", "1", "-4.5") "," OP("overflowed", "1", "1", "9e14") "," OP("week", "1", "9", "604800000000") "]");
+    hu_trace *t = trace_of("[" OP("negative", "1", "1", "-4.5") "," OP("overflowed", "1", "1",
+                                                                       "9e14") "," OP("week", "1", "9", "604800000000") "]");
 
     (void)state;
     assert_int_equal(count_of(t, HU_REASON_NEGATIVE_DURATION), 1);
@@ -205,7 +209,8 @@ static void durations_that_cannot_be_are_clamped_or_lost(void **state)
 
 static void device_work_at_zero_is_lost_and_host_work_is_not(void **state)
 {
-    hu_trace *t = trace_of("[" KERNEL("k", "7", "0", "2.5", "0") "," OP("a", "1", "0", "1") "," KERNEL("l", "7", "5", "1", "0") "]");
+    hu_trace *t = trace_of(
+        "[" KERNEL("k", "7", "0", "2.5", "0") "," OP("a", "1", "0", "1") "," KERNEL("l", "7", "5", "1", "0") "]");
 
     (void)state;
     assert_int_equal(count_of(t, HU_REASON_ZERO_TIME), 1);
@@ -216,9 +221,10 @@ static void device_work_at_zero_is_lost_and_host_work_is_not(void **state)
 
 static void begins_and_ends_without_partner_are_counted(void **state)
 {
-    hu_trace *t = trace_of("[{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":1},{\"ph\":\"B\",\"name\":\"open\",\"pid\":1,\"tid\":1,\"ts\":2},"
-                           "{\"ph\":\"B\",\"name\":\"other\",\"pid\":1,\"tid\":2,\"ts\":2},{\"ph\":\"E\",\"pid\":1,\"tid\":2,\"ts\":1},"
-                           OP("a", "3", "1", "1") "]");
+    hu_trace *t = trace_of(
+        "[{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":1},{\"ph\":\"B\",\"name\":\"open\",\"pid\":1,\"tid\":1,\"ts\":2},"
+        "{\"ph\":\"B\",\"name\":\"other\",\"pid\":1,\"tid\":2,\"ts\":2},{\"ph\":\"E\",\"pid\":1,\"tid\":2,\"ts\":1}," OP(
+            "a", "3", "1", "1") "]");
 
     (void)state;
     assert_int_equal(count_of(t, HU_REASON_UNMATCHED_END), 1);
@@ -231,11 +237,13 @@ static void begins_and_ends_without_partner_are_counted(void **state)
 
 static void a_number_in_quotes_is_the_same_row(void **state)
 {
-    hu_trace *t = trace_of("[" OP("a", "7", "1", "9") ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"pid\":\"1\",\"tid\":\"7\",\"ts\":\"2\","
-                           "\"dur\":\"3.5\"},{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"c\",\"pid\":\"main\",\"tid\":\"loop\",\"ts\":2,\"dur\":1}]");
+    hu_trace       *t = trace_of("[" OP(
+              "a", "7", "1",
+              "9") ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"pid\":\"1\",\"tid\":\"7\",\"ts\":\"2\","
+                         "\"dur\":\"3.5\"},{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"c\",\"pid\":\"main\",\"tid\":\"loop\",\"ts\":2,\"dur\":1}]");
     const hu_slices s = hu_trace_slices(t);
     const uint32_t  a = slice_named(t, "a"), b = slice_named(t, "b"), c = slice_named(t, "c");
-    size_t n;
+    size_t          n;
     const hu_track *tracks = hu_trace_tracks(t, &n);
 
     (void)state;
@@ -249,9 +257,12 @@ static void a_number_in_quotes_is_the_same_row(void **state)
 
 static void ids_beyond_32_bits_still_link(void **state)
 {
-    hu_trace *t = trace_of("[" CALL("cudaLaunchKernel", "1", "2", "4294967301") "," CALL("cudaLaunchKernelExC", "4", "2", "5") ","
-                           KERNEL("wide", "7", "10", "1", "4294967301") "," KERNEL("narrow", "7", "12", "1", "5") ","
-                           KERNEL("text", "7", "14", "1", "\"5\"") "," KERNEL("top", "7", "16", "1", "18446744073709551615") "]");
+    hu_trace *t = trace_of(
+        "[" CALL("cudaLaunchKernel", "1", "2", "4294967301") "," CALL("cudaLaunchKernelExC", "4", "2", "5") "," KERNEL(
+            "wide", "7", "10", "1",
+            "4294967301") "," KERNEL("narrow", "7", "12", "1",
+                                     "5") "," KERNEL("text", "7", "14", "1",
+                                                     "\"5\"") "," KERNEL("top", "7", "16", "1", "18446744073709551615") "]");
 
     (void)state;
     assert_int_equal(hu_trace_launch_of(t, slice_named(t, "wide")), slice_named(t, "cudaLaunchKernel"));
@@ -265,15 +276,17 @@ static void ids_beyond_32_bits_still_link(void **state)
 static void one_graph_launch_owns_all_its_kernels_in_time_order(void **state)
 {
     enum { KERNELS = 3000 };
-    static char text[KERNELS * 160 + 1024];
-    size_t n = (size_t)snprintf(text, sizeof text, "[" OP("replay", "1", "1", "50") "," CALL("cudaGraphLaunch", "5", "9", "77"));
+    static char     text[KERNELS * 160 + 1024];
+    size_t          n = (size_t)snprintf(text, sizeof text,
+                                         "[" OP("replay", "1", "1", "50") "," CALL("cudaGraphLaunch", "5", "9", "77"));
     hu_trace       *t;
     const uint32_t *work;
     uint32_t        call;
 
     (void)state;
-    for (int i = 0; i < KERNELS; i++)       /* written backwards, on two streams */
-        n += (size_t)snprintf(text + n, sizeof text - n, "," KERNEL("k", "%d", "%d", "2", "77"), 7 + i % 2, 100 + (KERNELS - i) * 4, 7 + i % 2);
+    for (int i = 0; i < KERNELS; i++) /* written backwards, on two streams */
+        n += (size_t)snprintf(text + n, sizeof text - n, "," KERNEL("k", "%d", "%d", "2", "77"), 7 + i % 2,
+                              100 + (KERNELS - i) * 4, 7 + i % 2);
     snprintf(text + n, sizeof text - n, "]");
     t = trace_of(text);
     call = slice_named(t, "cudaGraphLaunch");
@@ -289,12 +302,14 @@ static void one_graph_launch_owns_all_its_kernels_in_time_order(void **state)
 
 static void nesting_beyond_the_limit_costs_one_event(void **state)
 {
-    char     text[4096];
+    char      text[4096];
     hu_limits limits = hu_limits_default();
-    hu_error err = {0};
+    hu_error  err = {0};
     hu_trace *t;
-    size_t   n = (size_t)snprintf(text, sizeof text, "[" OP("a", "1", "1", "1") ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"deep\",\"ts\":2,\"dur\":1,"
-                                  "\"args\":{\"Input Dims\":");
+    size_t    n = (size_t)snprintf(
+           text, sizeof text,
+           "[" OP("a", "1", "1", "1") ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"deep\",\"ts\":2,\"dur\":1,"
+                                         "\"args\":{\"Input Dims\":");
 
     (void)state;
     for (int i = 0; i < 20; i++)
@@ -316,10 +331,11 @@ static void nesting_beyond_the_limit_costs_one_event(void **state)
 
 static void limits_on_events_and_strings_are_errors_that_name_their_option(void **state)
 {
-    static const char json[] = "[" OP("aaaaaaaaaa", "1", "1", "1") "," OP("bbbbbbbbbb", "1", "3", "1") "," OP("cccccccccc", "1", "5", "1") "]";
-    hu_limits limits = hu_limits_default();
-    hu_error  err = {0};
-    hu_trace *t;
+    static const char json[] = "[" OP("aaaaaaaaaa", "1", "1", "1") "," OP("bbbbbbbbbb", "1", "3",
+                                                                          "1") "," OP("cccccccccc", "1", "5", "1") "]";
+    hu_limits         limits = hu_limits_default();
+    hu_error          err = {0};
+    hu_trace         *t;
 
     (void)state;
     limits.events = 2;
@@ -355,8 +371,9 @@ static void events_longer_than_a_chunk_arrive_whole(void **state)
     char     *text = malloc(LONG + 4096);
     hu_trace *t;
     hu_slices s;
-    size_t    n = (size_t)snprintf(text, 4096, "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1,"
-                                  "\"args\":{\"Call stack\":\"");
+    size_t    n = (size_t)snprintf(text, 4096,
+                                   "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1,"
+                                      "\"args\":{\"Call stack\":\"");
 
     (void)state;
     memset(text + n, 'x', LONG);
@@ -385,10 +402,11 @@ static hu_digest *digest_of(const char *json)
 /* Two of 2^63 ns each: whether they are clamped, lost or saturate, their sum must not turn negative. */
 static void begin_and_end_centuries_apart_do_not_overflow(void **state)
 {
-    hu_digest *d = digest_of("[{\"ph\":\"B\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":-4600000000000000},"
-                             "{\"ph\":\"E\",\"cat\":\"cpu_op\",\"pid\":1,\"tid\":1,\"ts\":4600000000000000},"
-                             "{\"ph\":\"B\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":2,\"ts\":-4600000000000000},"
-                             "{\"ph\":\"E\",\"cat\":\"cpu_op\",\"pid\":1,\"tid\":2,\"ts\":4600000000000000}," OP("b", "3", "1", "1") "]");
+    hu_digest *d = digest_of(
+        "[{\"ph\":\"B\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":-4600000000000000},"
+        "{\"ph\":\"E\",\"cat\":\"cpu_op\",\"pid\":1,\"tid\":1,\"ts\":4600000000000000},"
+        "{\"ph\":\"B\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":2,\"ts\":-4600000000000000},"
+        "{\"ph\":\"E\",\"cat\":\"cpu_op\",\"pid\":1,\"tid\":2,\"ts\":4600000000000000}," OP("b", "3", "1", "1") "]");
     bool negative = d->operators.host_self_sum_ns < 0;
 
     (void)state;
@@ -398,17 +416,17 @@ static void begin_and_end_centuries_apart_do_not_overflow(void **state)
     assert_false(negative);
 }
 
-#define ALLOCATION                                                                                                     \
-    "{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":2,\"args\":{\"Device Type\":0,\"Addr\":1,"            \
+#define ALLOCATION                                                                                             \
+    "{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":2,\"args\":{\"Device Type\":0,\"Addr\":1," \
     "\"Bytes\":\"9223372036854775807\"}}"
-#define HUGE_COPY                                                                                                      \
+#define HUGE_COPY                                                                                                              \
     "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy HtoD (Pinned -> Device)\",\"pid\":0,\"tid\":7,\"ts\":5,\"dur\":1," \
     "\"args\":{\"bytes\":\"9223372036854775807\"}}"
 
 static void absurd_byte_counts_do_not_overflow(void **state)
 {
     hu_digest *d = digest_of("[" OP("a", "1", "1", "5") "," ALLOCATION "," ALLOCATION "," HUGE_COPY "," HUGE_COPY "]");
-    bool negative = d->copies.at[0].bytes < 0;
+    bool       negative = d->copies.at[0].bytes < 0;
 
     (void)state;
     for (size_t i = 0; i < d->operators.n; i++)
@@ -419,6 +437,7 @@ static void absurd_byte_counts_do_not_overflow(void **state)
 
 int main(void)
 {
+    /* clang-format off */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(object_and_bare_array_hold_the_same_events),
         cmocka_unit_test(metadata_counts_before_and_behind_the_events), cmocka_unit_test(every_cut_keeps_the_events_before_it),
@@ -437,6 +456,7 @@ int main(void)
         cmocka_unit_test(begin_and_end_centuries_apart_do_not_overflow),
         cmocka_unit_test(absurd_byte_counts_do_not_overflow),
     };
+    /* clang-format on */
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,10 +36,10 @@ static size_t gzip(const char *text, size_t n, uint8_t *out, size_t room)
 static size_t walk(hu_str bytes, const char *text, size_t keep, bool ahead, int *status)
 {
     hu_input_options options = plain_options();
-    hu_error  err = {0};
-    hu_input *in;
-    hu_span   span = {0};
-    size_t    seen = 0, kept = 0;
+    hu_error         err = {0};
+    hu_input        *in;
+    hu_span          span = {0};
+    size_t           seen = 0, kept = 0;
 
     options.read_ahead = ahead;
     in = hu_input_open_memory(bytes, "test", &options, &err);
@@ -61,7 +61,7 @@ static size_t walk(hu_str bytes, const char *text, size_t keep, bool ahead, int 
 static void spans_begin_with_what_was_kept(void **state)
 {
     static const size_t keeps[] = {0, 1, 100, 65536, 65537, 200000, 1000000};
-    char *text = make_text();
+    char               *text = make_text();
 
     (void)state;
     for (size_t i = 0; i < HU_COUNT(keeps); i++) {
@@ -86,7 +86,7 @@ static void several_gzip_members_are_one_stream(void **state)
     n += gzip(text + BYTES / 3, BYTES - BYTES / 3, packed + n, 2 * BYTES - n);
     assert_int_equal(walk((hu_str){(char *)packed, n}, text, 10, true, &status), BYTES);
     assert_int_equal(status, 0);
-    memset(packed + n, 0, 512);             /* padding, as tape tools leave it */
+    memset(packed + n, 0, 512); /* padding, as tape tools leave it */
     assert_int_equal(walk((hu_str){(char *)packed, n + 512}, text, 10, false, &status), BYTES);
     assert_int_equal(status, 0);
     free(packed);
@@ -115,11 +115,11 @@ static void a_stream_that_breaks_off_gives_what_came_before(void **state)
 static void limits_are_errors_that_name_their_option(void **state)
 {
     hu_input_options options = plain_options();
-    hu_error  err = {0};
-    char     *text = make_text();
-    hu_input *in;
-    hu_span   span;
-    int       rc = 0;
+    hu_error         err = {0};
+    char            *text = make_text();
+    hu_input        *in;
+    hu_span          span;
+    int              rc = 0;
 
     (void)state;
     options.limits.event_bytes = 500000;
@@ -135,9 +135,9 @@ static void limits_are_errors_that_name_their_option(void **state)
 static void an_input_may_be_closed_before_its_end(void **state)
 {
     hu_input_options options = plain_options();
-    char     *text = make_text();
-    hu_error  err = {0};
-    hu_input *in;
+    char            *text = make_text();
+    hu_error         err = {0};
+    hu_input        *in;
 
     (void)state;
     options.read_ahead = true;
@@ -152,9 +152,11 @@ static void an_input_may_be_closed_before_its_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spans_begin_with_what_was_kept), cmocka_unit_test(several_gzip_members_are_one_stream),
+        cmocka_unit_test(spans_begin_with_what_was_kept),
+        cmocka_unit_test(several_gzip_members_are_one_stream),
         cmocka_unit_test(a_stream_that_breaks_off_gives_what_came_before),
-        cmocka_unit_test(limits_are_errors_that_name_their_option), cmocka_unit_test(an_input_may_be_closed_before_its_end),
+        cmocka_unit_test(limits_are_errors_that_name_their_option),
+        cmocka_unit_test(an_input_may_be_closed_before_its_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

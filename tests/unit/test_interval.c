@@ -35,7 +35,7 @@ static void check(const hu_intervals *list, const bool map[SPAN])
 
     for (size_t i = 0; i < list->n; i++) {
         assert_true(list->at[i].end_ns > list->at[i].start_ns);
-        assert_true(i == 0 || list->at[i].start_ns > list->at[i - 1].end_ns);      /* sorted, disjoint, not touching */
+        assert_true(i == 0 || list->at[i].start_ns > list->at[i - 1].end_ns); /* sorted, disjoint, not touching */
         for (int64_t t = list->at[i].start_ns; t < list->at[i].end_ns; t++)
             assert_true(map[t]);
     }
@@ -48,10 +48,10 @@ static void every_operation_equals_a_bitmap(void **state)
 {
     (void)state;
     for (int round = 0; round < ROUNDS; round++) {
-        hu_arena    *arena = hu_arena_new();
-        hu_intervals a, b, out;
-        bool         ma[SPAN], mb[SPAN], m[SPAN];
-        int64_t      common = 0, split[3] = {0}, expected[3] = {0};
+        hu_arena         *arena = hu_arena_new();
+        hu_intervals      a, b, out;
+        bool              ma[SPAN], mb[SPAN], m[SPAN];
+        int64_t           common = 0, split[3] = {0}, expected[3] = {0};
         const hu_interval windows[3] = {{10, 50}, {50, 51}, {90, 190}};
 
         random_list(arena, &a, ma);
@@ -98,7 +98,8 @@ static void touching_intervals_are_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_operation_equals_a_bitmap), cmocka_unit_test(touching_intervals_are_one),
+        cmocka_unit_test(every_operation_equals_a_bitmap),
+        cmocka_unit_test(touching_intervals_are_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

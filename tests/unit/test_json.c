@@ -20,7 +20,8 @@ static void members_and_elements_are_walked(void **state)
         assert_int_equal(n, 3);
         assert_false(inner.is_broken);
     }
-    assert_true(hu_json_member(&j, &key, &value) && hu_str_equal(key, HU_STR("b\\\"")) && hu_str_equal(value, HU_STR("\"t\"")));
+    assert_true(hu_json_member(&j, &key, &value) && hu_str_equal(key, HU_STR("b\\\"")) &&
+                hu_str_equal(value, HU_STR("\"t\"")));
     assert_true(hu_json_member(&j, &key, &value) && hu_str_equal(value, HU_STR("NaN")));
     assert_false(hu_json_member(&j, &key, &value));
     assert_true(hu_str_equal(hu_json_get(object, HU_STR("c")), HU_STR("NaN")));
@@ -29,7 +30,8 @@ static void members_and_elements_are_walked(void **state)
 
 static void broken_text_ends_the_walk(void **state)
 {
-    static const char *const rows[] = {"{\"a\"", "{\"a\":", "{\"a\":[1", "{\"a\":\"x", "{a:1}", "{\"a\" 1}", "[", "[[", "{\"a\":}", "[1,"};
+    static const char *const rows[] = {"{\"a\"",    "{\"a\":", "{\"a\":[1", "{\"a\":\"x", "{a:1}",
+                                       "{\"a\" 1}", "[",       "[[",        "{\"a\":}",   "[1,"};
 
     (void)state;
     for (size_t i = 0; i < HU_COUNT(rows); i++) {
@@ -68,7 +70,8 @@ static void escapes_are_resolved_and_bad_ones_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(members_and_elements_are_walked), cmocka_unit_test(broken_text_ends_the_walk),
+        cmocka_unit_test(members_and_elements_are_walked),
+        cmocka_unit_test(broken_text_ends_the_walk),
         cmocka_unit_test(escapes_are_resolved_and_bad_ones_kept),
     };
 

@@ -5,8 +5,8 @@
 static void a_child_belongs_to_the_innermost_slice_around_it(void **state)
 {
     /* a [0,100) holds b [10,50) holds c [20,30); d [60,100.5) ends half a microsecond late: rounding; e is elsewhere */
-    hu_trace *t = trace_of("[" OP("d", "1", "60", "40.5") "," OP("a", "1", "0.1", "99.9") "," OP("c", "1", "20", "10") ","
-                           OP("b", "1", "10", "40") "," OP("e", "2", "20", "10") "]");
+    hu_trace       *t = trace_of("[" OP("d", "1", "60", "40.5") "," OP("a", "1", "0.1", "99.9") "," OP(
+              "c", "1", "20", "10") "," OP("b", "1", "10", "40") "," OP("e", "2", "20", "10") "]");
     const hu_slices s = hu_trace_slices(t);
 
     (void)state;
@@ -32,10 +32,9 @@ static void equal_slices_nest_by_kind(void **state)
 
 static void work_belongs_to_its_launch_and_its_operator(void **state)
 {
-    hu_trace *t = trace_of("[" OP("mm", "1", "1", "20") "," CALL("cudaLaunchKernel", "5", "2", "7") ","
-                           KERNEL("late", "7", "40", "2", "7") "," KERNEL("early", "8", "30", "2", "7") ","
-                           KERNEL("alone", "7", "50", "2", "0") "]");
-    const uint32_t call = slice_named(t, "cudaLaunchKernel");
+    hu_trace       *t = trace_of("[" OP("mm", "1", "1", "20") "," CALL("cudaLaunchKernel", "5", "2", "7") "," KERNEL(
+              "late", "7", "40", "2", "7") "," KERNEL("early", "8", "30", "2", "7") "," KERNEL("alone", "7", "50", "2", "0") "]");
+    const uint32_t  call = slice_named(t, "cudaLaunchKernel");
     const uint32_t *work;
     size_t          n;
 
@@ -52,9 +51,9 @@ static void work_belongs_to_its_launch_and_its_operator(void **state)
 
 static void the_runtime_call_wins_over_the_driver_call_below_it(void **state)
 {
-    hu_trace *t = trace_of("[{\"ph\":\"X\",\"cat\":\"cuda_driver\",\"name\":\"cuLaunchKernel\",\"pid\":1,\"tid\":1,\"ts\":3,\"dur\":1,"
-                           "\"args\":{\"correlation\":7}}," CALL("cudaLaunchKernel", "2", "3", "7") ","
-                           KERNEL("k", "7", "40", "2", "7") "]");
+    hu_trace *t = trace_of(
+        "[{\"ph\":\"X\",\"cat\":\"cuda_driver\",\"name\":\"cuLaunchKernel\",\"pid\":1,\"tid\":1,\"ts\":3,\"dur\":1,"
+        "\"args\":{\"correlation\":7}}," CALL("cudaLaunchKernel", "2", "3", "7") "," KERNEL("k", "7", "40", "2", "7") "]");
 
     (void)state;
     assert_int_equal(hu_trace_launch_of(t, slice_named(t, "k")), slice_named(t, "cudaLaunchKernel"));
@@ -63,9 +62,10 @@ static void the_runtime_call_wins_over_the_driver_call_below_it(void **state)
 
 static void without_a_call_the_external_id_names_the_operator(void **state)
 {
-    hu_trace *t = trace_of("[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"mm\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":9,"
-                           "\"args\":{\"External id\":5}},"
-                           "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"ts\":20,\"dur\":1,\"args\":{\"External id\":5,\"correlation\":9}}]");
+    hu_trace *t = trace_of(
+        "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"mm\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":9,"
+        "\"args\":{\"External id\":5}},"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"ts\":20,\"dur\":1,\"args\":{\"External id\":5,\"correlation\":9}}]");
 
     (void)state;
     assert_int_equal(hu_trace_launch_of(t, slice_named(t, "k")), HU_NONE);
@@ -75,17 +75,20 @@ static void without_a_call_the_external_id_names_the_operator(void **state)
 
 static void backward_operators_know_their_forward_ones(void **state)
 {
-    hu_trace *t = trace_of("[" OP("fwd", "1", "1.5", "5") "," OP("bwd", "2", "30", "5") ","
-                           "{\"ph\":\"s\",\"id\":4,\"pid\":1,\"tid\":1,\"ts\":1.5,\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\"},"
-                           "{\"ph\":\"f\",\"id\":4,\"pid\":1,\"tid\":2,\"ts\":30,\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\",\"bp\":\"e\"}]");
+    hu_trace *t = trace_of("[" OP("fwd", "1", "1.5", "5") "," OP(
+        "bwd", "2", "30",
+        "5") ","
+             "{\"ph\":\"s\",\"id\":4,\"pid\":1,\"tid\":1,\"ts\":1.5,\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\"},"
+             "{\"ph\":\"f\",\"id\":4,\"pid\":1,\"tid\":2,\"ts\":30,\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\",\"bp\":\"e\"}]");
 
     (void)state;
     assert_int_equal(hu_trace_forward_of(t, slice_named(t, "bwd")), slice_named(t, "fwd"));
     assert_int_equal(hu_trace_forward_of(t, slice_named(t, "fwd")), HU_NONE);
     hu_trace_free(t);
-    t = trace_of("[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"fwd\",\"tid\":1,\"ts\":1,\"dur\":1,\"args\":{\"Sequence number\":3,"
-                 "\"Fwd thread id\":0}},{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"bwd\",\"tid\":2,\"ts\":9,\"dur\":1,"
-                 "\"args\":{\"Sequence number\":3,\"Fwd thread id\":1}}]");
+    t = trace_of(
+        "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"fwd\",\"tid\":1,\"ts\":1,\"dur\":1,\"args\":{\"Sequence number\":3,"
+        "\"Fwd thread id\":0}},{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"bwd\",\"tid\":2,\"ts\":9,\"dur\":1,"
+        "\"args\":{\"Sequence number\":3,\"Fwd thread id\":1}}]");
     assert_int_equal(hu_trace_forward_of(t, slice_named(t, "bwd")), slice_named(t, "fwd"));
     hu_trace_free(t);
 }
@@ -98,13 +101,14 @@ static void details_are_kept(void **state)
         "\"stream\":7,\"Collective name\":\"allreduce\",\"In msg nelems\":10,\"Group size\":8}},"
         "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"c\",\"pid\":0,\"tid\":7,\"ts\":5,\"dur\":1,\"args\":{\"bytes\":64,\"fromDevice\":1,"
         "\"toDevice\":2}},{\"ph\":\"C\",\"name\":\"n\",\"pid\":1,\"ts\":3,\"args\":{\"\":2.5}},"
-        "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":3,\"args\":{\"name\":\"main\"}}," OP("o", "3", "1", "1") "]");
-    const hu_slices s = hu_trace_slices(t);
-    const uint32_t  k = slice_named(t, "k"), c = slice_named(t, "c");
+        "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":3,\"args\":{\"name\":\"main\"}}," OP("o", "3", "1",
+                                                                                                       "1") "]");
+    const hu_slices         s = hu_trace_slices(t);
+    const uint32_t          k = slice_named(t, "k"), c = slice_named(t, "c");
     const hu_kernel_detail *kernel = hu_trace_kernel_detail(t, s.detail[k]);
-    const hu_sample *samples;
-    const hu_track  *tracks;
-    size_t           n;
+    const hu_sample        *samples;
+    const hu_track         *tracks;
+    size_t                  n;
 
     (void)state;
     assert_int_equal(s.kind[k], HU_KIND_COLLECTIVE);
@@ -115,14 +119,15 @@ static void details_are_kept(void **state)
     assert_true(n == 1 && samples[0].value == 2.5 && samples[0].time_ns == 3000);
     tracks = hu_trace_tracks(t, &n);
     assert_true(hu_str_equal(hu_trace_text(t, tracks[s.track[slice_named(t, "o")]].name), HU_STR("main")));
-    assert_int_equal(tracks[s.track[c]].device, 1);     /* peer copies have no device of their own */
+    assert_int_equal(tracks[s.track[c]].device, 1); /* peer copies have no device of their own */
     hu_trace_free(t);
 }
 
 static void begin_and_end_pair_like_brackets(void **state)
 {
-    hu_trace *t = trace_of("[{\"ph\":\"B\",\"name\":\"out\",\"pid\":1,\"tid\":1,\"ts\":1},{\"ph\":\"B\",\"name\":\"in\",\"pid\":1,\"tid\":1,"
-                           "\"ts\":2},{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":5},{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":9}]");
+    hu_trace *t = trace_of(
+        "[{\"ph\":\"B\",\"name\":\"out\",\"pid\":1,\"tid\":1,\"ts\":1},{\"ph\":\"B\",\"name\":\"in\",\"pid\":1,\"tid\":1,"
+        "\"ts\":2},{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":5},{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":9}]");
     const hu_slices s = hu_trace_slices(t);
 
     (void)state;
@@ -134,12 +139,14 @@ static void begin_and_end_pair_like_brackets(void **state)
 
 static void metadata_says_what_the_capture_was(void **state)
 {
-    hu_trace *t = trace_of("{\"traceEvents\":[" OP("a", "1", "1", "1") "],\"deviceProperties\":[{\"id\":0,\"name\":\"H\\u0032\",\"numSms\":132}],"
-                           "\"distributedInfo\":{\"backend\":\"nccl\",\"rank\":3,\"world_size\":8},\"baseTimeNanoseconds\":1000,"
-                           "\"record_shapes\":1,\"schemaVersion\":1,\"host_name\":\"h\"}");
+    hu_trace            *t = trace_of("{\"traceEvents\":[" OP(
+                   "a", "1", "1",
+                   "1") "],\"deviceProperties\":[{\"id\":0,\"name\":\"H\\u0032\",\"numSms\":132}],"
+                                   "\"distributedInfo\":{\"backend\":\"nccl\",\"rank\":3,\"world_size\":8},\"baseTimeNanoseconds\":1000,"
+                                   "\"record_shapes\":1,\"schemaVersion\":1,\"host_name\":\"h\"}");
     const hu_trace_info *info = hu_trace_get_info(t);
-    size_t n;
-    const hu_device *d = hu_trace_devices(t, &n);
+    size_t               n;
+    const hu_device     *d = hu_trace_devices(t, &n);
 
     (void)state;
     assert_true(info->rank == 3 && info->world_size == 8 && info->base_ns == 1000 && info->has_shapes && !info->has_memory);
@@ -150,12 +157,15 @@ static void metadata_says_what_the_capture_was(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_child_belongs_to_the_innermost_slice_around_it), cmocka_unit_test(equal_slices_nest_by_kind),
+        cmocka_unit_test(a_child_belongs_to_the_innermost_slice_around_it),
+        cmocka_unit_test(equal_slices_nest_by_kind),
         cmocka_unit_test(work_belongs_to_its_launch_and_its_operator),
         cmocka_unit_test(the_runtime_call_wins_over_the_driver_call_below_it),
         cmocka_unit_test(without_a_call_the_external_id_names_the_operator),
-        cmocka_unit_test(backward_operators_know_their_forward_ones), cmocka_unit_test(details_are_kept),
-        cmocka_unit_test(begin_and_end_pair_like_brackets), cmocka_unit_test(metadata_says_what_the_capture_was),
+        cmocka_unit_test(backward_operators_know_their_forward_ones),
+        cmocka_unit_test(details_are_kept),
+        cmocka_unit_test(begin_and_end_pair_like_brackets),
+        cmocka_unit_test(metadata_says_what_the_capture_was),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

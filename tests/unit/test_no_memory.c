@@ -17,7 +17,7 @@ void *__wrap_realloc(void *old, size_t size);
 void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset);
 void *__wrap_mremap(void *old, size_t old_size, size_t size, int flags, ...);
 
-static long countdown = -1;     /* the allocation that fails; negative: none */
+static long countdown = -1; /* the allocation that fails; negative: none */
 
 static bool fails_now(void)
 {
@@ -55,20 +55,21 @@ enum { STEPS = 300 };
 static char *make_trace(void)
 {
     const size_t room = 8u << 20;
-    char  *text = __real_malloc(room);
-    size_t n = (size_t)snprintf(text, room, "{\"deviceProperties\":[{\"id\":0,\"name\":\"G\"}],\"traceEvents\":[");
+    char        *text = __real_malloc(room);
+    size_t       n = (size_t)snprintf(text, room, "{\"deviceProperties\":[{\"id\":0,\"name\":\"G\"}],\"traceEvents\":[");
 
     for (int i = 0; i < STEPS; i++) {
         const int t = i * 1000;
 
         n += (size_t)snprintf(text + n, room - n, "%s" USER("ProfilerStep#%d", "%d", "1000"), i ? "," : "", i, t);
         for (int k = 0; k < 40; k++)
-            n += (size_t)snprintf(text + n, room - n,
-                                  ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"op%d\\n\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":9,"
-                                  "\"args\":{\"External id\":%d,\"Input Dims\":[[%d]],\"Sequence number\":%d}}," CALL("cudaLaunchKernel", "%d", "2", "%d")
-                                  "," KERNEL("k%d", "7", "%d", "3", "%d"),
-                                  i * 40 + k, t + k * 10, i * 40 + k + 1, k, k, t + k * 10 + 2, i * 40 + k + 1, k, t + k * 10 + 5,
-                                  i * 40 + k + 1);
+            n += (size_t)snprintf(
+                text + n, room - n,
+                ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"op%d\\n\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":9,"
+                "\"args\":{\"External id\":%d,\"Input Dims\":[[%d]],\"Sequence number\":%d}}," CALL(
+                    "cudaLaunchKernel", "%d", "2", "%d") "," KERNEL("k%d", "7", "%d", "3", "%d"),
+                i * 40 + k, t + k * 10, i * 40 + k + 1, k, k, t + k * 10 + 2, i * 40 + k + 1, k, t + k * 10 + 5,
+                i * 40 + k + 1);
     }
     snprintf(text + n, room - n, "]}");
     return text;
@@ -78,12 +79,12 @@ static char *make_trace(void)
 static int whole_run(const char *text)
 {
     const hu_input_options options = plain_options();
-    hu_error    err = {0};
-    hu_input   *in = hu_input_open_memory(hu_str_of(text), "test", &options, &err);
-    hu_builder *b = in ? hu_open_input(in, &options, &err) : NULL;
-    hu_trace   *t = b ? hu_builder_freeze(b, &err) : NULL;
-    hu_digest  *d = t ? hu_digest_measure(t, &(hu_digest_options){.grouping = HU_GROUP_STACK, .frames = 3}, &err) : NULL;
-    hu_digest  *merged = d ? hu_digest_merge((hu_digest *[]){d, d}, 2, &err) : NULL;
+    hu_error               err = {0};
+    hu_input              *in = hu_input_open_memory(hu_str_of(text), "test", &options, &err);
+    hu_builder            *b = in ? hu_open_input(in, &options, &err) : NULL;
+    hu_trace              *t = b ? hu_builder_freeze(b, &err) : NULL;
+    hu_digest *d = t ? hu_digest_measure(t, &(hu_digest_options){.grouping = HU_GROUP_STACK, .frames = 3}, &err) : NULL;
+    hu_digest *merged = d ? hu_digest_merge((hu_digest *[]){d, d}, 2, &err) : NULL;
 
     hu_trace_free(t);
     if (!merged) {
@@ -107,7 +108,7 @@ static void every_allocation_may_fail(void **state)
         rc = whole_run(text);
         if (rc != 0)
             assert_int_equal(rc, HU_ENOMEM);
-        stride = 1 + k / 60;            /* each of the first, then fewer: the later ones are much alike */
+        stride = 1 + k / 60; /* each of the first, then fewer: the later ones are much alike */
         k += stride;
     } while (rc != 0);
     countdown = -1;

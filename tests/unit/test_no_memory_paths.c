@@ -29,7 +29,7 @@ void *__wrap_realloc(void *old, size_t size);
 void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset);
 void *__wrap_mremap(void *old, size_t old_size, size_t size, int flags, ...);
 
-static long countdown = -1;     /* the allocation that fails; negative: none */
+static long countdown = -1; /* the allocation that fails; negative: none */
 static bool has_failed;
 
 static bool fails_now(void)
@@ -83,19 +83,23 @@ static size_t make_trace(char *text)
         "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"nccl\",\"pid\":0,\"tid\":8,\"ts\":50,\"dur\":2,\"args\":{\"grid\":[1,1,1],"
         "\"Collective name\":\"allreduce\",\"External id\":5}},"
         "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy DtoH (Device -> Pinned)\",\"pid\":0,\"tid\":7,\"ts\":55,\"dur\":2,\"args\":{\"bytes\":9}},"
-        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"hipLaunchKernel\",\"pid\":1,\"tid\":1,\"ts\":9,\"dur\":1,\"args\":{\"grid\":[1,1,1],\"cbid\":1}},"
-        CALL("cudaLaunchKernel", "3", "1", "99999999999") "," KERNEL("k", "7", "40", "2", "99999999999") "," OP("fwd", "1", "11", "5") ","
-        OP("bwd", "2", "30", "5") ","
-        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel_X\",\"pid\":0,\"tid\":8,\"ts\":70,\"dur\":4,\"args\":{\"stream\":8,"
-        "\"Collective name\":\"allreduce\",\"dtype\":\"Float\",\"In msg nelems\":4,\"Out msg nelems\":4,\"Group size\":2}},"
-        "{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":12,\"args\":{\"Addr\":1,\"Bytes\":8,\"Device Type\":1,\"Device Id\":0}},"
-        "{\"ph\":\"X\",\"cat\":\"overhead\",\"name\":\"Buffer Flush\",\"pid\":-1,\"tid\":0,\"ts\":50,\"dur\":1},"
-        "{\"ph\":\"X\",\"cat\":\"os_call\",\"name\":\"read\",\"pid\":1,\"tid\":1,\"ts\":36,\"dur\":2,\"args\":{\"class\":\"file_read\",\"path\":\"/x\"}},"
-        "{\"ph\":\"X\",\"cat\":\"mpi\",\"name\":\"MPI_Send\",\"pid\":1,\"tid\":3,\"ts\":36,\"dur\":2,\"args\":{\"comm\":\"[0]\",\"peer\":0}},"
-        "{\"ph\":\"X\",\"cat\":\"cpu_wait\",\"name\":\"runnable\",\"pid\":1,\"tid\":1,\"ts\":39,\"dur\":1},"
-        CALL("cudaStreamSynchronize", "41", "3", "0") ",{\"ph\":\"s\",\"id\":4,\"pid\":1,\"tid\":1,\"ts\":11,\"cat\":\"fwdbwd\"},"
-        "{\"ph\":\"f\",\"id\":4,\"pid\":1,\"tid\":2,\"ts\":30,\"cat\":\"fwdbwd\"},"
-        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"long\",\"pid\":1,\"tid\":1,\"ts\":20,\"dur\":1,\"args\":{\"External id\":5,\"Call stack\":\"\\n");
+        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"hipLaunchKernel\",\"pid\":1,\"tid\":1,\"ts\":9,\"dur\":1,\"args\":{\"grid\":[1,1,1],\"cbid\":1}}," CALL(
+            "cudaLaunchKernel", "3", "1",
+            "99999999999") "," KERNEL("k", "7", "40", "2",
+                                      "99999999999") "," OP("fwd", "1", "11",
+                                                            "5") "," OP("bwd", "2", "30",
+                                                                        "5") ","
+                                                                             "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel_X\",\"pid\":0,\"tid\":8,\"ts\":70,\"dur\":4,\"args\":{\"stream\":8,"
+                                                                             "\"Collective name\":\"allreduce\",\"dtype\":\"Float\",\"In msg nelems\":4,\"Out msg nelems\":4,\"Group size\":2}},"
+                                                                             "{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":12,\"args\":{\"Addr\":1,\"Bytes\":8,\"Device Type\":1,\"Device Id\":0}},"
+                                                                             "{\"ph\":\"X\",\"cat\":\"overhead\",\"name\":\"Buffer Flush\",\"pid\":-1,\"tid\":0,\"ts\":50,\"dur\":1},"
+                                                                             "{\"ph\":\"X\",\"cat\":\"os_call\",\"name\":\"read\",\"pid\":1,\"tid\":1,\"ts\":36,\"dur\":2,\"args\":{\"class\":\"file_read\",\"path\":\"/x\"}},"
+                                                                             "{\"ph\":\"X\",\"cat\":\"mpi\",\"name\":\"MPI_Send\",\"pid\":1,\"tid\":3,\"ts\":36,\"dur\":2,\"args\":{\"comm\":\"[0]\",\"peer\":0}},"
+                                                                             "{\"ph\":\"X\",\"cat\":\"cpu_wait\",\"name\":\"runnable\",\"pid\":1,\"tid\":1,\"ts\":39,\"dur\":1}," CALL(
+                                                                                 "cudaStreamSynchronize", "41", "3",
+                                                                                 "0") ",{\"ph\":\"s\",\"id\":4,\"pid\":1,\"tid\":1,\"ts\":11,\"cat\":\"fwdbwd\"},"
+                                                                                      "{\"ph\":\"f\",\"id\":4,\"pid\":1,\"tid\":2,\"ts\":30,\"cat\":\"fwdbwd\"},"
+                                                                                      "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"long\",\"pid\":1,\"tid\":1,\"ts\":20,\"dur\":1,\"args\":{\"External id\":5,\"Call stack\":\"\\n");
 
     memset(text + n, 'x', LONG);
     n += LONG;
@@ -118,7 +122,7 @@ static int draw(const hu_trace *t, hu_digest *d, hu_simulation *s, hu_findings *
     int                 rc = out ? 0 : hu_fail_memory(err);
 
     d->findings = findings;
-    if (rc == 0)                        /* the rank with itself */
+    if (rc == 0) /* the rank with itself */
         rc = hu_rendezvous_measure((hu_digest *[]){d, d}, 2, arena, arena, &meeting, err);
     if (rc == 0 && s) {
         copy = hu_graph_copy(&s->graph, arena);
@@ -176,12 +180,12 @@ static int send(const hu_digest *d, const hu_findings *f, const hu_simulation *s
 static int whole_run(hu_str bytes)
 {
     const hu_input_options options = plain_options();
-    hu_error    err = {0};
-    hu_input   *in = hu_input_open_memory(bytes, "test", &options, &err);
-    hu_builder *b = in ? hu_open_input(in, &options, &err) : NULL;
-    hu_trace   *t = b ? hu_builder_freeze(b, &err) : NULL;
-    hu_digest  *d = t ? hu_digest_measure(t, &(hu_digest_options){.grouping = HU_GROUP_STACK, .frames = 3}, &err) : NULL;
-    hu_digest  *merged = d ? hu_digest_merge((hu_digest *[]){d, d}, 2, &err) : NULL;
+    hu_error               err = {0};
+    hu_input              *in = hu_input_open_memory(bytes, "test", &options, &err);
+    hu_builder            *b = in ? hu_open_input(in, &options, &err) : NULL;
+    hu_trace              *t = b ? hu_builder_freeze(b, &err) : NULL;
+    hu_digest *d = t ? hu_digest_measure(t, &(hu_digest_options){.grouping = HU_GROUP_STACK, .frames = 3}, &err) : NULL;
+    hu_digest *merged = d ? hu_digest_merge((hu_digest *[]){d, d}, 2, &err) : NULL;
 
     hu_error       why = {0};
     hu_simulation *s = merged ? hu_simulation_new(t, NULL, NULL, &why) : NULL;
@@ -217,9 +221,9 @@ static void fail_each(hu_str bytes)
         countdown = -1;
         all = !has_failed;
         if (all)
-            assert_int_equal(rc, 0);            /* it did not even ask for that many */
+            assert_int_equal(rc, 0); /* it did not even ask for that many */
         else
-            assert_int_equal(rc, HU_ENOMEM);    /* never a result that lacks something */
+            assert_int_equal(rc, HU_ENOMEM); /* never a result that lacks something */
     }
     assert_true(k > 50);
 }
@@ -227,16 +231,16 @@ static void fail_each(hu_str bytes)
 /* The same trace as Perfetto would have it. */
 static void every_allocation_of_the_other_importer_may_fail(void **state)
 {
-    char    *text = malloc(ROOM);
-    hu_str   bytes = {text, make_trace(text)};
+    char     *text = malloc(ROOM);
+    hu_str    bytes = {text, make_trace(text)};
     hu_arena *arena = hu_arena_new();
-    hu_out  *out = hu_out_open_memory(arena);
+    hu_out   *out = hu_out_open_memory(arena);
     hu_trace *t;
-    hu_error err = {0};
+    hu_error  err = {0};
 
     (void)state;
     const hu_input_options options = plain_options();
-    hu_input *in = hu_input_open_memory(bytes, "test", &options, &err);
+    hu_input              *in = hu_input_open_memory(bytes, "test", &options, &err);
 
     t = hu_builder_freeze(hu_open_input(in, &options, &err), &err);
     assert_non_null(t);
@@ -250,9 +254,9 @@ static void every_allocation_of_the_other_importer_may_fail(void **state)
 
 static void every_allocation_of_every_path_may_fail(void **state)
 {
-    char    *text = malloc(ROOM);
-    const size_t n = make_trace(text), room = ROOM;
-    uint8_t *packed = malloc(room);
+    char               *text = malloc(ROOM);
+    const size_t        n = make_trace(text), room = ROOM;
+    uint8_t            *packed = malloc(room);
     struct isal_zstream z;
 
     (void)state;
@@ -283,12 +287,12 @@ static const char operations[] =
 static int price_operations(hu_error *err)
 {
     const hu_input_options options = plain_options();
-    hu_arena      *arena = hu_arena_new();
-    hu_input      *in = arena ? hu_input_open_memory(hu_str_of(operations), "test", &options, err) : NULL;
-    hu_operations  table = {0};
-    hu_pipeline    pipeline;
-    hu_slowdown    slowdown;
-    int            rc = in ? hu_operation_rows_read(in, 9, arena, &table, err) : HU_ENOMEM;
+    hu_arena              *arena = hu_arena_new();
+    hu_input              *in = arena ? hu_input_open_memory(hu_str_of(operations), "test", &options, err) : NULL;
+    hu_operations          table = {0};
+    hu_pipeline            pipeline;
+    hu_slowdown            slowdown;
+    int                    rc = in ? hu_operation_rows_read(in, 9, arena, &table, err) : HU_ENOMEM;
 
     if (in)
         hu_input_close(in);
@@ -327,13 +331,13 @@ static void every_allocation_of_a_job_may_fail(void **state)
 static void every_allocation_of_an_export_may_fail(void **state)
 {
     const hu_input_options options = plain_options();
-    char        *text = malloc(ROOM);
-    const size_t n = make_trace(text);
-    hu_error     err = {0};
-    hu_builder  *b = hu_open_input(hu_input_open_memory((hu_str){text, n}, "test", &options, &err), &options, &err);
-    hu_trace    *t = hu_builder_freeze(b, &err);
+    char                  *text = malloc(ROOM);
+    const size_t           n = make_trace(text);
+    hu_error               err = {0};
+    hu_builder          *b = hu_open_input(hu_input_open_memory((hu_str){text, n}, "test", &options, &err), &options, &err);
+    hu_trace            *t = hu_builder_freeze(b, &err);
     const hu_export_part parts[] = {hu_export_all(t), hu_export_all(t)};
-    const int    nowhere = open("/dev/null", O_WRONLY);
+    const int            nowhere = open("/dev/null", O_WRONLY);
 
     (void)state;
     for (size_t f = 0; hu_export_formats[f]; f++) {

@@ -10,12 +10,14 @@ static void microseconds_become_exact_nanoseconds(void **state)
     static const struct {
         const char *text;
         int64_t     ns;
+        /* clang-format off */
     } rows[] = {
         {"0", 0}, {"1", 1000}, {"1.5", 1500}, {"1712195495519761.132", 1712195495519761132}, {"-3.25", -3250},
         {"1.7121954955197611e15", 1712195495519761100}, {"6.5E3", 6500000}, {"25e-1", 2500}, {"0.0005", 1}, {"0.0004999", 0},
         {"-0.0005", -1}, {"9223372036854775.807", INT64_MAX}, {"1.00000000000000000000000000001", 1000}, {".5", 500},
         {"1e-400", 0}, {"0e999999", 0}, {"000000000000000000000000000001", 1000},
     };
+    /* clang-format on */
 
     (void)state;
     for (size_t i = 0; i < HU_COUNT(rows); i++) {
@@ -28,7 +30,8 @@ static void microseconds_become_exact_nanoseconds(void **state)
 
 static void what_is_no_time_is_refused(void **state)
 {
-    static const char *const rows[] = {"", "-", ".", "e5", "1e", "1e+", "1x", "nan", "9223372036854775.808", "1e300", "1.2.3", " 1"};
+    static const char *const rows[] = {"",      "-",     ".", "e5", "1e", "1e+", "1x", "nan", "9223372036854775.808",
+                                       "1e300", "1.2.3", " 1"};
 
     (void)state;
     for (size_t i = 0; i < HU_COUNT(rows); i++) {
@@ -88,8 +91,10 @@ static void reals_are_close(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(microseconds_become_exact_nanoseconds), cmocka_unit_test(what_is_no_time_is_refused),
-        cmocka_unit_test(integers_stop_at_their_limits), cmocka_unit_test(fixed_text_rounds_and_knows_nan),
+        cmocka_unit_test(microseconds_become_exact_nanoseconds),
+        cmocka_unit_test(what_is_no_time_is_refused),
+        cmocka_unit_test(integers_stop_at_their_limits),
+        cmocka_unit_test(fixed_text_rounds_and_knows_nan),
         cmocka_unit_test(reals_are_close),
     };
 

@@ -30,7 +30,7 @@ static void a_file_is_replaced_only_when_whole(void **state)
     fclose(file);
     assert_string_equal(text, "old");
     unlink(path);
-    assert_int_equal(rmdir(folder), 0);         /* nothing else was left behind */
+    assert_int_equal(rmdir(folder), 0); /* nothing else was left behind */
 }
 
 static void a_full_disk_is_an_error_and_a_device_stays_one(void **state)
@@ -54,8 +54,8 @@ static void units_are_short(void **state)
     static const struct {
         double      ns;
         const char *text;
-    } rows[] = {{0, "0 ns"}, {999, "999 ns"}, {999.6, "1.00 µs"}, {12345, "12.3 µs"}, {999949, "999.9 µs"}, {1e6, "1.00 ms"}, {118.44e6, "118.4 ms"},
-                {61e9, "61.0 s"}, {-1500, "-1.50 µs"}};
+    } rows[] = {{0, "0 ns"},      {999, "999 ns"},        {999.6, "1.00 µs"}, {12345, "12.3 µs"}, {999949, "999.9 µs"},
+                {1e6, "1.00 ms"}, {118.44e6, "118.4 ms"}, {61e9, "61.0 s"},   {-1500, "-1.50 µs"}};
     char text[HU_UNIT_BYTES];
 
     (void)state;
@@ -75,8 +75,8 @@ static void units_are_short(void **state)
 
 static void clip(const char *name, size_t width, bool is_name, const char *expected)
 {
-    char  text[256] = {0};
-    int   ends[2];
+    char    text[256] = {0};
+    int     ends[2];
     hu_out *out;
 
     assert_int_equal(pipe(ends), 0);
@@ -107,8 +107,10 @@ static void names_are_cut_and_made_harmless(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_is_replaced_only_when_whole), cmocka_unit_test(a_full_disk_is_an_error_and_a_device_stays_one),
-        cmocka_unit_test(units_are_short), cmocka_unit_test(names_are_cut_and_made_harmless),
+        cmocka_unit_test(a_file_is_replaced_only_when_whole),
+        cmocka_unit_test(a_full_disk_is_an_error_and_a_device_stays_one),
+        cmocka_unit_test(units_are_short),
+        cmocka_unit_test(names_are_cut_and_made_harmless),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@ static void unpack(hu_str packed, char *out, size_t n)
     state.next_in = (uint8_t *)(uintptr_t)packed.p;
     state.avail_in = (uint32_t)packed.n;
     state.next_out = (uint8_t *)out;
-    state.avail_out = (uint32_t)n + 1;          /* one more than there should be */
+    state.avail_out = (uint32_t)n + 1; /* one more than there should be */
     assert_int_equal(isal_inflate(&state), ISAL_DECOMP_OK);
     assert_int_equal(state.total_out, n);
     assert_int_equal(state.block_state, ISAL_BLOCK_FINISH);
@@ -26,12 +26,12 @@ static void unpack(hu_str packed, char *out, size_t n)
 static void what_is_packed_can_be_unpacked(void **state)
 {
     static const size_t sizes[] = {0, 1, 7, 65535, 65536, 3000001};
-    hu_arena *arena = hu_arena_new();
-    uint64_t  random = 88172645463325252u;
+    hu_arena           *arena = hu_arena_new();
+    uint64_t            random = 88172645463325252u;
 
     (void)state;
     for (size_t i = 0; i < HU_COUNT(sizes); i++) {
-        for (int noise = 0; noise < 2; noise++) {       /* zeros, and bytes that cannot be made smaller */
+        for (int noise = 0; noise < 2; noise++) { /* zeros, and bytes that cannot be made smaller */
             char    *text = calloc(sizes[i] + 1, 1), *back = calloc(sizes[i] + 2, 1);
             hu_str   packed;
             hu_error err = {0};
@@ -66,8 +66,9 @@ static hu_str in_memory(hu_arena *arena, void (*write)(hu_out *, hu_str), hu_str
 
 static void base64_has_its_padding(void **state)
 {
-    static const char *const rows[][2] = {{"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foob", "Zm9vYg=="}, {"\xff\xfe\xfd", "//79"}};
-    hu_arena *arena = hu_arena_new();
+    static const char *const rows[][2] = {{"", ""},        {"f", "Zg=="},        {"fo", "Zm8="},
+                                          {"foo", "Zm9v"}, {"foob", "Zm9vYg=="}, {"\xff\xfe\xfd", "//79"}};
+    hu_arena                *arena = hu_arena_new();
 
     (void)state;
     for (size_t i = 0; i < HU_COUNT(rows); i++)
@@ -107,14 +108,14 @@ static void markup_cannot_be_closed_by_a_name(void **state)
 static void steps_are_chosen_by_what_one_looks_at(void **state)
 {
     HU_VEC(char) text = {0};
-    hu_arena *arena = hu_arena_new();
-    hu_step   at[10] = {0};
-    hu_steps  steps = {.source = HU_STEPS_PROFILER, .at = at, .n = 10};
+    hu_arena  *arena = hu_arena_new();
+    hu_step    at[10] = {0};
+    hu_steps   steps = {.source = HU_STEPS_PROFILER, .at = at, .n = 10};
     hu_windows w;
-    hu_error  err = {0};
-    hu_trace *t;
-    char      words[160];
-    int64_t   start = 0;
+    hu_error   err = {0};
+    hu_trace  *t;
+    char       words[160];
+    int64_t    start = 0;
 
     (void)state;
     assert_true(hu_vec_reserve(arena, &text, 20000));
@@ -124,8 +125,10 @@ static void steps_are_chosen_by_what_one_looks_at(void **state)
 
         at[i] = (hu_step){.start_ns = start, .end_ns = start + length, .number = i};
         for (int k = 0; k < 10; k++)
-            text.n += (size_t)sprintf(text.at + text.n, "%s{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"x\",\"pid\":1,\"tid\":1,\"ts\":%.3f,\"dur\":0.01}",
-                                      i || k ? "," : "", (double)(start + k * 90) / 1e3);
+            text.n += (size_t)sprintf(
+                text.at + text.n,
+                "%s{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"x\",\"pid\":1,\"tid\":1,\"ts\":%.3f,\"dur\":0.01}",
+                i || k ? "," : "", (double)(start + k * 90) / 1e3);
         start += length;
     }
     sprintf(text.at + text.n, "]}");
@@ -133,22 +136,22 @@ static void steps_are_chosen_by_what_one_looks_at(void **state)
     assert_int_equal(hu_trace_slices(t).n, 100);
 
     assert_int_equal(hu_windows_choose(t, &steps, 0, 0, 0, 100, arena, &w, &err), 0);
-    assert_int_equal(w.n, 0);                                   /* all of it fits */
+    assert_int_equal(w.n, 0); /* all of it fits */
     assert_true(hu_windows_hold(&w, 5, 6));
 
     assert_int_equal(hu_windows_choose(t, &steps, 0, 0, 0, 30, arena, &w, &err), 0);
-    assert_int_equal(w.n_steps, 3);                             /* the median, the slowest, a neighbour of the median */
+    assert_int_equal(w.n_steps, 3); /* the median, the slowest, a neighbour of the median */
     assert_int_equal(w.at[0].start_ns, at[3].start_ns);
     assert_int_equal(w.at[1].start_ns, at[4].start_ns);
     assert_int_equal(w.at[2].start_ns, at[7].start_ns);
     assert_false(hu_windows_hold(&w, at[5].start_ns, at[5].start_ns + 10));
     assert_true(hu_windows_hold(&w, at[3].start_ns, at[3].start_ns));
-    assert_true(hu_windows_hold(&w, 0, start));                 /* what goes over everything */
+    assert_true(hu_windows_hold(&w, 0, start)); /* what goes over everything */
     hu_windows_say(&w, &steps, 30, words, sizeof words);
     assert_string_equal(words, "3 of 10 steps (30 of 100 slices): the usual one, the slowest, and their neighbours");
 
     assert_int_equal(hu_windows_choose(t, &steps, 0, 0, 0, 5, arena, &w, &err), 0);
-    assert_int_equal(w.n_steps, 0);                             /* not even one step fits: the beginning */
+    assert_int_equal(w.n_steps, 0); /* not even one step fits: the beginning */
     assert_int_equal(w.n, 1);
     assert_int_equal(hu_windows_choose(t, &steps, 0, 100, 200, 5, arena, &w, &err), 0);
     assert_true(w.is_asked);
@@ -159,7 +162,8 @@ static void steps_are_chosen_by_what_one_looks_at(void **state)
 
 static void notes_say_what_was_recorded_once(void **state)
 {
-    hu_trace *t = trace_of("{\"traceEvents\":["
+    hu_trace *t = trace_of(
+        "{\"traceEvents\":["
         "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":1,\"dur\":1,\"args\":{\"grid\":[4,2,1],\"block\":[64,1,1],\"registers per thread\":32,\"stream\":7}},"
         "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"l\",\"pid\":0,\"tid\":7,\"ts\":3,\"dur\":1,\"args\":{\"grid\":[4,2,1],\"block\":[64,1,1],\"registers per thread\":32,\"stream\":7}},"
         "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"m\",\"pid\":0,\"tid\":7,\"ts\":5,\"dur\":1,\"args\":{\"bytes\":2000000,\"stream\":7}},"
@@ -172,8 +176,12 @@ static void notes_say_what_was_recorded_once(void **state)
     (void)state;
     assert_int_equal(hu_notes_init(&notes, t, arena, &err), 0);
     assert_int_equal(hu_notes_of(&notes, slice_named(t, "k")), hu_notes_of(&notes, slice_named(t, "l")));
-    assert_true(hu_str_equal(hu_intern_get(&notes.texts, hu_notes_of(&notes, slice_named(t, "k"))),
-                             HU_STR("grid 4\xc3\x97" "2\xc3\x97" "1, block 64\xc3\x97" "1\xc3\x97" "1, 32 registers")));
+    assert_true(
+        hu_str_equal(hu_intern_get(&notes.texts, hu_notes_of(&notes, slice_named(t, "k"))), HU_STR("grid 4\xc3\x97"
+                                                                                                   "2\xc3\x97"
+                                                                                                   "1, block 64\xc3\x97"
+                                                                                                   "1\xc3\x97"
+                                                                                                   "1, 32 registers")));
     assert_true(hu_str_starts(hu_intern_get(&notes.texts, hu_notes_of(&notes, slice_named(t, "m"))), HU_STR("2.00 MB")));
     assert_true(hu_str_has(hu_intern_get(&notes.texts, hu_notes_of(&notes, slice_named(t, "o"))), HU_STR("[[8,3]]")));
     assert_int_equal(hu_notes_of(&notes, slice_named(t, "p")), 0);
@@ -184,11 +192,13 @@ static void notes_say_what_was_recorded_once(void **state)
 
 int main(void)
 {
+    /* clang-format off */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_packed_can_be_unpacked), cmocka_unit_test(base64_has_its_padding),
         cmocka_unit_test(a_text_in_memory_is_whole), cmocka_unit_test(markup_cannot_be_closed_by_a_name),
         cmocka_unit_test(steps_are_chosen_by_what_one_looks_at), cmocka_unit_test(notes_say_what_was_recorded_once),
     };
+    /* clang-format on */
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

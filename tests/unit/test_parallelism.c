@@ -23,15 +23,15 @@ static void assert_text(hu_str s, const char *expected)
         fail_msg("\"%.*s\" is not \"%s\"", HU_FMT(s), expected);
 }
 
-#define NODE(name, ts, dur, sequence) \
+#define NODE(name, ts, dur, sequence)                                                                       \
     "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"" name "\",\"pid\":1,\"tid\":2,\"ts\":" ts ",\"dur\":" dur \
     ",\"args\":{\"Sequence number\":" sequence ",\"Fwd thread id\":1}}"
-#define FORWARD(ts, dur, sequence) \
+#define FORWARD(ts, dur, sequence)                                                                          \
     "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,\"tid\":1,\"ts\":" ts ",\"dur\":" dur \
     ",\"args\":{\"Sequence number\":" sequence ",\"Fwd thread id\":0}}"
-#define COMM(name, ts, dur, correlation, elements)                                                                          \
-    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"nccl\",\"pid\":0,\"tid\":20,\"ts\":" ts ",\"dur\":" dur                   \
-    ",\"args\":{\"device\":0,\"stream\":20,\"correlation\":" correlation ",\"Collective name\":\"" name                    \
+#define COMM(name, ts, dur, correlation, elements)                                                       \
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"nccl\",\"pid\":0,\"tid\":20,\"ts\":" ts ",\"dur\":" dur \
+    ",\"args\":{\"device\":0,\"stream\":20,\"correlation\":" correlation ",\"Collective name\":\"" name  \
     "\",\"dtype\":\"Float\",\"In msg nelems\":" elements ",\"Out msg nelems\":" elements ",\"Group size\":4}}"
 
 /*
@@ -39,10 +39,12 @@ static void assert_text(hu_str s, const char *expected)
  *   autograd                          node [30,40)  node [50,60)                                             node [240,250)
  *   forward [10,30), because a backward follows; backward [30,80), up to the optimizer; item is no forward pass
  */
+/* clang-format off */
 #define STEPS                                                                                                               \
     USER("ProfilerStep#1", "0", "200") "," USER("ProfilerStep#2", "200", "200") "," FORWARD("10", "10", "5") ","            \
     NODE("MmBackward0", "30", "10", "5") "," NODE("MmBackward0", "50", "10", "3") "," FORWARD("65", "1", "6") ","           \
     USER("Optimizer.step#SGD.step", "80", "10") "," FORWARD("210", "10", "7") "," NODE("MmBackward0", "240", "10", "7")
+/* clang-format on */
 
 static void phases_of_a_step(void **state)
 {
@@ -50,7 +52,7 @@ static void phases_of_a_step(void **state)
     const hu_phase_row *row = d->phases.at;
 
     (void)state;
-    assert_int_equal(d->phases.n, 4);           /* nothing marks data, or a checkpoint */
+    assert_int_equal(d->phases.n, 4); /* nothing marks data, or a checkpoint */
     assert_int_equal(row[HU_PHASE_FORWARD].host_ns, 20000 + 30000);
     assert_int_equal(row[HU_PHASE_BACKWARD].host_ns, 50000 + 10000);
     assert_int_equal(row[HU_PHASE_OPTIMIZER].host_ns, 10000);
@@ -63,13 +65,14 @@ static void phases_of_a_step(void **state)
 
 static void words_of_ranges(void **state)
 {
-    hu_digest *d = digest_of("[" USER("## forward ##", "0", "10") "," USER("FSDP::post_backward_reduce (layers.1)", "20", "10") ","
-                             USER("forward-backward", "40", "10") "," USER("straightforward", "60", "10") ","
-                             USER("DeepSpeedEngine.step", "80", "10") "]");
+    hu_digest *d = digest_of(
+        "[" USER("## forward ##", "0", "10") "," USER("FSDP::post_backward_reduce (layers.1)", "20", "10") "," USER(
+            "forward-backward", "40", "10") "," USER("straightforward", "60", "10") "," USER("DeepSpeedEngine.step", "80",
+                                                                                             "10") "]");
 
     (void)state;
-    assert_int_equal(d->phases.at[HU_PHASE_FORWARD].host_ns, 20000);        /* up to backward */
-    assert_int_equal(d->phases.at[HU_PHASE_BACKWARD].host_ns, 60000);       /* up to the optimizer */
+    assert_int_equal(d->phases.at[HU_PHASE_FORWARD].host_ns, 20000);  /* up to backward */
+    assert_int_equal(d->phases.at[HU_PHASE_BACKWARD].host_ns, 60000); /* up to the optimizer */
     assert_int_equal(d->phases.at[HU_PHASE_OPTIMIZER].host_ns, 10000);
     hu_digest_free(d);
 }
@@ -77,8 +80,9 @@ static void words_of_ranges(void **state)
 /* Launched in backward, runs behind the optimizer: it is backward's.  The second step has no device work and does not count. */
 static void device_work_belongs_to_its_launch(void **state)
 {
-    hu_digest *d = digest_of("[" STEPS "," CALL("cudaLaunchKernel", "45", "1", "1") "," COMM("allreduce", "95", "7", "1", "1024") ","
-                             CALL("cudaLaunchKernel", "32", "1", "2") "," KERNEL("k", "7", "96", "4", "2") "]");
+    hu_digest *d = digest_of(
+        "[" STEPS "," CALL("cudaLaunchKernel", "45", "1", "1") "," COMM("allreduce", "95", "7", "1", "1024") "," CALL(
+            "cudaLaunchKernel", "32", "1", "2") "," KERNEL("k", "7", "96", "4", "2") "]");
 
     (void)state;
     assert_int_equal(d->phases.at[HU_PHASE_BACKWARD].comm_ns[HU_PHASE_REDUCE], 7000);
@@ -94,7 +98,8 @@ static void device_work_belongs_to_its_launch(void **state)
 
 static void a_scalar_is_no_gradient(void **state)
 {
-    hu_digest *d = digest_of("[" STEPS "," CALL("cudaLaunchKernel", "45", "1", "1") "," COMM("allreduce", "95", "7", "1", "16") "]");
+    hu_digest *d = digest_of("[" STEPS
+                             "," CALL("cudaLaunchKernel", "45", "1", "1") "," COMM("allreduce", "95", "7", "1", "16") "]");
 
     (void)state;
     assert_text(d->parallelism.summary, "");
@@ -143,13 +148,13 @@ static void neighbours_tell_a_pipeline_from_a_ring(void **state)
 {
     const hu_traffic_group   four = {.size = 4};
     const hu_parallel_traits t = {.is_training = true, .steps = 1, .passes = 2};
-    const hu_traffic_call    stage[] = {
-        call(HU_TRAFFIC_RECV, 0, HU_SLOT_FORWARD), call(HU_TRAFFIC_SEND, 2, HU_SLOT_FORWARD), call(HU_TRAFFIC_RECV, 0, HU_SLOT_FORWARD),
-        call(HU_TRAFFIC_SEND, 2, HU_SLOT_FORWARD), call(HU_TRAFFIC_RECV, 2, HU_SLOT_BACKWARD), call(HU_TRAFFIC_SEND, 0, HU_SLOT_BACKWARD),
-        call(HU_TRAFFIC_RECV, 2, HU_SLOT_BACKWARD), call(HU_TRAFFIC_SEND, 0, HU_SLOT_BACKWARD)};
-    const hu_traffic_call    ring[] = {call(HU_TRAFFIC_SEND, 2, HU_SLOT_FORWARD), call(HU_TRAFFIC_RECV, 0, HU_SLOT_FORWARD),
-                                       call(HU_TRAFFIC_SEND, 2, HU_SLOT_BACKWARD), call(HU_TRAFFIC_RECV, 0, HU_SLOT_BACKWARD)};
-    hu_stages p;
+    const hu_traffic_call stage[] = {call(HU_TRAFFIC_RECV, 0, HU_SLOT_FORWARD),  call(HU_TRAFFIC_SEND, 2, HU_SLOT_FORWARD),
+                                     call(HU_TRAFFIC_RECV, 0, HU_SLOT_FORWARD),  call(HU_TRAFFIC_SEND, 2, HU_SLOT_FORWARD),
+                                     call(HU_TRAFFIC_RECV, 2, HU_SLOT_BACKWARD), call(HU_TRAFFIC_SEND, 0, HU_SLOT_BACKWARD),
+                                     call(HU_TRAFFIC_RECV, 2, HU_SLOT_BACKWARD), call(HU_TRAFFIC_SEND, 0, HU_SLOT_BACKWARD)};
+    const hu_traffic_call ring[] = {call(HU_TRAFFIC_SEND, 2, HU_SLOT_FORWARD), call(HU_TRAFFIC_RECV, 0, HU_SLOT_FORWARD),
+                                    call(HU_TRAFFIC_SEND, 2, HU_SLOT_BACKWARD), call(HU_TRAFFIC_RECV, 0, HU_SLOT_BACKWARD)};
+    hu_stages             p;
 
     (void)state;
     hu_stages_judge(stage, HU_COUNT(stage), &four, 1, &t, &p);
@@ -165,8 +170,8 @@ static void neighbours_tell_a_pipeline_from_a_ring(void **state)
 
 static void ranks_vote(void **state)
 {
-    hu_digest a = {.parallelism = hu_parallelism_unknown()}, b = a, none = a;
-    hu_digest *all[] = {&none, &a, &b, &a};
+    hu_digest          a = {.parallelism = hu_parallelism_unknown()}, b = a, none = a;
+    hu_digest         *all[] = {&none, &a, &b, &a};
     hu_job_parallelism job;
 
     (void)state;
@@ -175,7 +180,7 @@ static void ranks_vote(void **state)
     hu_digest_agree(all, 4, &job);
     assert_true(job.said && job.agree == 2 && job.differ == 1 && job.silent == 1);
     assert_text(job.said->summary, "DDP over 4 ranks");
-    hu_digest_agree(all, 3, &job);                      /* one against one */
+    hu_digest_agree(all, 3, &job); /* one against one */
     assert_null(job.said);
     hu_digest_agree(all, 1, &job);
     assert_true(!job.said && job.silent == 1 && job.agree == 0);

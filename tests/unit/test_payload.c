@@ -7,8 +7,8 @@
 #define BYTES(text) ((hu_str){(text), sizeof(text) - 1})
 
 typedef struct {
-    const char *texts[16];              /* strings 1, 2, ... */
-    char        out[16384];             /* "name=value;" */
+    const char *texts[16];  /* strings 1, 2, ... */
+    char        out[16384]; /* "name=value;" */
     size_t      n;
     uint32_t    values;
 } session;
@@ -32,11 +32,21 @@ static void take(void *context, const hu_payload_value *v)
 
     s->values++;
     switch (v->kind) {
-    case HU_VALUE_INT: n = snprintf(to, room, "%.*s=i%lld;", HU_FMT(v->name), (long long)v->i); break;
-    case HU_VALUE_UINT: n = snprintf(to, room, "%.*s=u%llu;", HU_FMT(v->name), (unsigned long long)v->u); break;
-    case HU_VALUE_DOUBLE: n = snprintf(to, room, "%.*s=d%g;", HU_FMT(v->name), v->d); break;
-    case HU_VALUE_ADDRESS: n = snprintf(to, room, "%.*s=0x%llx;", HU_FMT(v->name), (unsigned long long)v->u); break;
-    case HU_VALUE_TEXT: n = snprintf(to, room, "%.*s='%.*s';", HU_FMT(v->name), HU_FMT(v->text)); break;
+    case HU_VALUE_INT:
+        n = snprintf(to, room, "%.*s=i%lld;", HU_FMT(v->name), (long long)v->i);
+        break;
+    case HU_VALUE_UINT:
+        n = snprintf(to, room, "%.*s=u%llu;", HU_FMT(v->name), (unsigned long long)v->u);
+        break;
+    case HU_VALUE_DOUBLE:
+        n = snprintf(to, room, "%.*s=d%g;", HU_FMT(v->name), v->d);
+        break;
+    case HU_VALUE_ADDRESS:
+        n = snprintf(to, room, "%.*s=0x%llx;", HU_FMT(v->name), (unsigned long long)v->u);
+        break;
+    case HU_VALUE_TEXT:
+        n = snprintf(to, room, "%.*s='%.*s';", HU_FMT(v->name), HU_FMT(v->text));
+        break;
     }
     s->n += (size_t)n < room ? (size_t)n : 0;
 }
@@ -63,7 +73,7 @@ static void fields_lie_where_c_puts_them(void **state)
     assert_string_equal(decoded(&s, 1, BYTES("\xff\0\0\0\x07\0\0\0\0\0\0\0\0\0\xe0\x3f\x09\0\0\0\0\0\0\0")),
                         "a=i-1;b=i7;c=d0.5;d=u9;");
     assert_string_equal(decoded(&s, 1, BYTES("\xff\0\0\0\x07\0\0\0")), "a=i-1;b=i7;");
-    assert_string_equal(decoded(&s, 2, BYTES("\xff\x07\0\0\0")), "a=i-1;b=i7;");          /* packed */
+    assert_string_equal(decoded(&s, 2, BYTES("\xff\x07\0\0\0")), "a=i-1;b=i7;"); /* packed */
     assert_string_equal(decoded(&s, 1, BYTES("")), "");
 }
 
@@ -75,8 +85,9 @@ static void texts_enums_arrays_and_what_is_hidden(void **state)
                            "the text"}};
 
     (void)state;
-    assert_string_equal(decoded(&s, 1, BYTES("\x04\0\0\0\0\0\0\0\x07\0\0\0\x03\0\0\0ab\0c\0\0\0\0"
-                                             "\0\0\0\0\0\0\xe0\x3f\0\0\0\0\0\0\xf0\xbf\x01\0\0\0\0\0\0\0\x10\0\0\0\0\0\0\0")),
+    assert_string_equal(decoded(&s, 1,
+                                BYTES("\x04\0\0\0\0\0\0\0\x07\0\0\0\x03\0\0\0ab\0c\0\0\0\0"
+                                      "\0\0\0\0\0\0\xe0\x3f\0\0\0\0\0\0\xf0\xbf\x01\0\0\0\0\0\0\0\x10\0\0\0\0\0\0\0")),
                         "name='the text';op='max';bits='read|write';fixed='ab';pair='0.5, -1';pointer=0x10;");
     assert_string_equal(decoded(&s, 2, BYTES("\x05\0\0\0")), "payload=u5;");
     assert_string_equal(decoded(&s, 3, BYTES("\x04\0\0\0")), "payload=u4;");
@@ -91,7 +102,8 @@ static void nested_and_of_variable_length(void **state)
     (void)state;
     assert_string_equal(decoded(&s, 1, BYTES("\x01\0\0\0\x02\0\0\0\x03\0\0\0\x04\0\0\0")),
                         "from.rank=i1;from.node=i2;to.rank=i3;to.node=i4;");
-    assert_string_equal(decoded(&s, 3, BYTES("\x02\0\0\0\x05\0\0\0\x06\0\0\0\x01\x02\0")), "n=u2;items='5, 6';end='1, 2, 0';");
+    assert_string_equal(decoded(&s, 3, BYTES("\x02\0\0\0\x05\0\0\0\x06\0\0\0\x01\x02\0")),
+                        "n=u2;items='5, 6';end='1, 2, 0';");
     assert_string_equal(decoded(&s, 3, BYTES("\xff\xff\xff\xff\x05\0\0\0")), "n=u4294967295;");
 }
 
@@ -115,10 +127,11 @@ static void scalars_without_a_schema(void **state)
 
 static void a_schema_spread_over_strings(void **state)
 {
-    session s = {.texts = {"holdup-schema\t1\t0\t0\t\n11\t0\t0\t0\ta\n@2\n", "11\t0\t0\t0\tb\n@3\n", "11\t0\t0\t0\tc\n@1\n"}};
+    session s = {
+        .texts = {"holdup-schema\t1\t0\t0\t\n11\t0\t0\t0\ta\n@2\n", "11\t0\t0\t0\tb\n@3\n", "11\t0\t0\t0\tc\n@1\n"}};
 
     (void)state;
-    assert_string_equal(decoded(&s, 1, BYTES("\x01\x02\x03")), "a=i1;b=i2;c=i3;");      /* its circle ends too */
+    assert_string_equal(decoded(&s, 1, BYTES("\x01\x02\x03")), "a=i1;b=i2;c=i3;"); /* its circle ends too */
 }
 
 static void schemas_that_never_end_are_cut(void **state)
@@ -142,7 +155,8 @@ static void schemas_that_never_end_are_cut(void **state)
 /* Bytes of good schemas, changed at random with a fixed seed: no crash, no value beyond the limit (sanitizers look on). */
 static void damaged_schemas_are_bounded(void **state)
 {
-    static const char good[] = "holdup-schema\t1\t24\t0\tx\n@2\t16\t2\t0\ta\n15\t48\t0\t0\tb\n75\t32\t0\t0\tc\n@1\t0\t0\t8\td\n@3\n";
+    static const char good[] =
+        "holdup-schema\t1\t24\t0\tx\n@2\t16\t2\t0\ta\n15\t48\t0\t0\tb\n75\t32\t0\t0\tc\n@1\t0\t0\t8\td\n@3\n";
     static const char data[64] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
     char              text[3][sizeof good];
     session           s = {0};
@@ -166,9 +180,9 @@ static void damaged_schemas_are_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fields_lie_where_c_puts_them), cmocka_unit_test(texts_enums_arrays_and_what_is_hidden),
+        cmocka_unit_test(fields_lie_where_c_puts_them),  cmocka_unit_test(texts_enums_arrays_and_what_is_hidden),
         cmocka_unit_test(nested_and_of_variable_length), cmocka_unit_test(scalars_without_a_schema),
-        cmocka_unit_test(a_schema_spread_over_strings), cmocka_unit_test(schemas_that_never_end_are_cut),
+        cmocka_unit_test(a_schema_spread_over_strings),  cmocka_unit_test(schemas_that_never_end_are_cut),
         cmocka_unit_test(damaged_schemas_are_bounded),
     };
 

@@ -42,22 +42,22 @@ static void mappings_cover_what_was_there_before(void **state)
     assert_null(hu_perf_spaces_find(&s, 1, 100));
     assert_true(hu_perf_spaces_map(&s, 1, &(hu_perf_place){100, 200, 1000, 1}));
     assert_true(hu_perf_spaces_map(&s, 1, &(hu_perf_place){300, 400, 0, 2}));
-    assert_true(hu_perf_spaces_map(&s, 1, &(hu_perf_place){140, 160, 7, 3}));       /* in the middle: three pieces */
+    assert_true(hu_perf_spaces_map(&s, 1, &(hu_perf_place){140, 160, 7, 3})); /* in the middle: three pieces */
     expect(&s, 1, 139, 1, 1039);
     expect(&s, 1, 140, 3, 7);
     expect(&s, 1, 160, 1, 1060);
     expect(&s, 1, 199, 1, 1099);
     assert_null(hu_perf_spaces_find(&s, 1, 200));
     assert_null(hu_perf_spaces_find(&s, 1, 299));
-    assert_true(hu_perf_spaces_map(&s, 1, &(hu_perf_place){150, 350, 0, 4}));       /* over the ends of two */
+    assert_true(hu_perf_spaces_map(&s, 1, &(hu_perf_place){150, 350, 0, 4})); /* over the ends of two */
     expect(&s, 1, 149, 3, 16);
     expect(&s, 1, 150, 4, 0);
     expect(&s, 1, 349, 4, 199);
     expect(&s, 1, 350, 2, 50);
-    assert_true(hu_perf_spaces_map(&s, 1, &(hu_perf_place){0, UINT64_MAX, 0, 5}));  /* over all */
+    assert_true(hu_perf_spaces_map(&s, 1, &(hu_perf_place){0, UINT64_MAX, 0, 5})); /* over all */
     expect(&s, 1, 0, 5, 0);
     assert_int_equal(s.spaces.at[0].places.n, 1);
-    assert_true(hu_perf_spaces_map(&s, 1, &(hu_perf_place){9, 9, 0, 6}));           /* empty, and the wrong way round */
+    assert_true(hu_perf_spaces_map(&s, 1, &(hu_perf_place){9, 9, 0, 6})); /* empty, and the wrong way round */
     assert_true(hu_perf_spaces_map(&s, 1, &(hu_perf_place){9, 8, 0, 6}));
     assert_int_equal(s.spaces.at[0].places.n, 1);
     hu_arena_free(arena);
@@ -102,16 +102,16 @@ static void a_child_has_its_own_from_its_first_change(void **state)
     assert_true(hu_perf_spaces_init(&s, arena));
     assert_true(hu_perf_spaces_map(&s, 1, &(hu_perf_place){100, 200, 0, 1}));
     assert_true(hu_perf_spaces_fork(&s, 1, 2) && hu_perf_spaces_fork(&s, 2, 3) && hu_perf_spaces_fork(&s, 1, 1));
-    assert_int_equal(s.spaces.n, 1);                    /* shared */
+    assert_int_equal(s.spaces.n, 1); /* shared */
     assert_true(hu_perf_spaces_map(&s, 2, &(hu_perf_place){100, 200, 0, 2}));
     expect(&s, 1, 150, 1, 50);
     expect(&s, 2, 150, 2, 50);
     expect(&s, 3, 150, 1, 50);
-    assert_true(hu_perf_spaces_clear(&s, 1));           /* an exec */
+    assert_true(hu_perf_spaces_clear(&s, 1)); /* an exec */
     assert_null(hu_perf_spaces_find(&s, 1, 150));
     expect(&s, 3, 150, 1, 50);
     assert_true(hu_perf_spaces_clear(&s, 3) && hu_perf_spaces_clear(&s, 3));
-    assert_int_equal(s.unused.n, 1);                    /* nobody's: used again */
+    assert_int_equal(s.unused.n, 1); /* nobody's: used again */
     assert_true(hu_perf_spaces_map(&s, 4, &(hu_perf_place){1, 2, 0, 9}));
     assert_int_equal(s.spaces.n, 2);
     assert_null(hu_perf_spaces_find(&s, 4, 150));
@@ -134,23 +134,23 @@ static void chains_become_stacks(void **state)
     uint32_t       stack, again;
 
     (void)state;
-    assert_true(hu_intern_init(&f.texts, arena) && hu_map_init(&f.thread_of, arena, 4) && hu_perf_spaces_init(&spaces, arena) &&
-                hu_perf_stacks_init(&s, &f, &spaces, arena));
+    assert_true(hu_intern_init(&f.texts, arena) && hu_map_init(&f.thread_of, arena, 4) &&
+                hu_perf_spaces_init(&spaces, arena) && hu_perf_stacks_init(&s, &f, &spaces, arena));
     module.path = hu_intern_add(&f.texts, HU_STR("/bin/x"));
     place.module = hu_perf_stacks_module(&s, &module);
     assert_int_equal(hu_perf_stacks_module(&s, &module), place.module);
     assert_true(hu_perf_spaces_map(&spaces, 5, &place));
     stack = hu_perf_stacks_chain(&s, 5, (const char *)chain, HU_COUNT(chain), false);
-    assert_int_equal(f.stacks.at[stack].depth, 3);      /* 0x77 lies nowhere: what is behind it is garbage */
+    assert_int_equal(f.stacks.at[stack].depth, 3); /* 0x77 lies nowhere: what is behind it is garbage */
     assert_int_equal(f.frames.at[f.stacks.at[stack].frame].at, 0x410);
     stack = f.stacks.at[stack].caller;
-    assert_int_equal(f.frames.at[f.stacks.at[stack].frame].at, 0x420);              /* in the call, not behind it */
+    assert_int_equal(f.frames.at[f.stacks.at[stack].frame].at, 0x420); /* in the call, not behind it */
     again = hu_perf_stacks_chain(&s, 5, (const char *)chain, HU_COUNT(chain), true);
     assert_int_equal(f.stacks.at[again].depth, 4);
     assert_int_equal(f.frames.at[f.stacks.at[again].frame].module, s.kernel);
     assert_int_equal(hu_perf_stacks_chain(&s, 5, (const char *)chain, 2, false), 0);
     assert_int_equal(hu_perf_stacks_chain(&s, 5, (const char *)chain, 0, false), 0);
-    stack = hu_perf_stacks_chain(&s, 6, (const char *)(chain + 3), 1, false);       /* a process without mappings */
+    stack = hu_perf_stacks_chain(&s, 6, (const char *)(chain + 3), 1, false); /* a process without mappings */
     assert_int_equal(f.frames.at[f.stacks.at[stack].frame].module, s.unknown);
     assert_int_equal(hu_perf_stacks_kind(HU_STR("/usr/lib/libc.so.6")), HU_MODULE_FILE);
     assert_int_equal(hu_perf_stacks_kind(HU_STR("//anon")), HU_MODULE_JIT);
@@ -206,7 +206,8 @@ static void functions_are_found_in_elf_files(void **state)
         assert_text(hu_symbols_find(symbols, HU_STR("/proc/self/exe"), elf.build_id, elf.build_id_bytes, offset),
                     "a_function_to_find");
     assert_text(hu_symbols_find(symbols, HU_STR("/proc/self/exe"), NULL, 0, UINT64_MAX), "");
-    for (const char *const *bad = (const char *const[]){"/nonexistent", "/dev/zero", "/tmp", "/proc/self/status", "", NULL}; *bad; bad++)
+    for (const char *const *bad = (const char *const[]){"/nonexistent", "/dev/zero", "/tmp", "/proc/self/status", "", NULL};
+         *bad; bad++)
         assert_text(hu_symbols_find(symbols, hu_str_of(*bad), NULL, 0, offset), "");
     hu_symbols_free(symbols);
     hu_arena_free(arena);
@@ -216,11 +217,11 @@ static void functions_are_found_in_elf_files(void **state)
 static void damaged_elf_files_are_read_as_far_as_they_go(void **state)
 {
     enum { MOST = 4 << 20 };
-    char  path[] = "/tmp/test_perf_XXXXXX";
-    char *good = malloc(MOST);
-    const int from = open("/proc/self/exe", O_RDONLY), to = mkstemp(path);
+    char          path[] = "/tmp/test_perf_XXXXXX";
+    char         *good = malloc(MOST);
+    const int     from = open("/proc/self/exe", O_RDONLY), to = mkstemp(path);
     const ssize_t n = read(from, good, MOST);
-    uint32_t seed = 7;
+    uint32_t      seed = 7;
 
     (void)state;
     assert_true(good && n > 4096 && to >= 0);
@@ -256,11 +257,11 @@ static void maps_of_jits_are_read_when_they_are_ours(void **state)
 {
     static const char text[] = "1000 20 first\nnonsense\n1020 zz bad\n2000 10 py::f:/a b.py\nffffffffffffffff1 1 wide\n"
                                "1000 10 later\n0x3000 8 prefixed\n4000 4";
-    hu_arena   *arena = hu_arena_new();
-    hu_symbols *symbols = hu_symbols_new(arena);
-    const uint32_t pid = 4000000000u;
-    const char *path = "/tmp/perf-4000000000.map";
-    FILE       *file;
+    hu_arena         *arena = hu_arena_new();
+    hu_symbols       *symbols = hu_symbols_new(arena);
+    const uint32_t    pid = 4000000000u;
+    const char       *path = "/tmp/perf-4000000000.map";
+    FILE             *file;
 
     (void)state;
     unlink(path);
@@ -282,7 +283,7 @@ static void maps_of_jits_are_read_when_they_are_ours(void **state)
         fputs(text, file);
         fclose(file);
         assert_int_equal(chown(path, 65534, 65534), 0);
-        assert_text(hu_symbols_find_jit(hu_symbols_new(arena), pid, 0x1005), "");   /* somebody else's */
+        assert_text(hu_symbols_find_jit(hu_symbols_new(arena), pid, 0x1005), ""); /* somebody else's */
         unlink(path);
     }
     hu_symbols_free(symbols);

@@ -20,24 +20,33 @@ static const double MS = 1e6;
 
 #define HEAD "dp_rank,stage,rank,step,optype,start_ts,duration,seq_id,mc,mb_id,gmc\n"
 
-static const char job[] = HEAD
-    "0,0,0,7,forward-compute,0,10,0,0,0,0\n"     "0,0,0,7,forward-compute,10,10,1,0,1,0\n"
-    "0,0,0,7,forward-send,10,1,0,,,\n"           "0,0,0,7,forward-send,20,2,1,,,\n"
-    "0,0,0,7,backward-recv,10,32,0,,,\n"         "0,0,0,7,backward-recv,62,10,1,,,\n"
-    "0,0,0,7,backward-compute,42,20,0,0,0,0\n"   "0,0,0,7,backward-compute,72,30,1,0,1,0\n"
-    "0,0,0,7,optimizer-clip-main-grad,102,1,0,,,\n" "0,0,0,7,optimizer,103,5,0,,,\n"
-    "0,1,4,7,forward-recv,0,11,0,,,\n"           "0,1,4,7,forward-recv,21,1,1,,,\n"
-    "0,1,4,7,forward-compute,11,10,0,0,0,1\n"    "0,1,4,7,forward-compute,41,10,1,0,1,1\n"
-    "0,1,4,7,backward-compute,21,20,0,0,0,1\n"   "0,1,4,7,backward-compute,51,20,1,0,1,1\n"
-    "0,1,4,7,backward-send,41,1,0,,,\n"          "0,1,4,7,backward-send,71,1,1,,,\n"
-    "0,1,4,7,optimizer-clip-main-grad,71,32,0,,,\n" "0,1,4,7,optimizer,103,5,0,,,\n";
+static const char job[] = HEAD "0,0,0,7,forward-compute,0,10,0,0,0,0\n"
+                               "0,0,0,7,forward-compute,10,10,1,0,1,0\n"
+                               "0,0,0,7,forward-send,10,1,0,,,\n"
+                               "0,0,0,7,forward-send,20,2,1,,,\n"
+                               "0,0,0,7,backward-recv,10,32,0,,,\n"
+                               "0,0,0,7,backward-recv,62,10,1,,,\n"
+                               "0,0,0,7,backward-compute,42,20,0,0,0,0\n"
+                               "0,0,0,7,backward-compute,72,30,1,0,1,0\n"
+                               "0,0,0,7,optimizer-clip-main-grad,102,1,0,,,\n"
+                               "0,0,0,7,optimizer,103,5,0,,,\n"
+                               "0,1,4,7,forward-recv,0,11,0,,,\n"
+                               "0,1,4,7,forward-recv,21,1,1,,,\n"
+                               "0,1,4,7,forward-compute,11,10,0,0,0,1\n"
+                               "0,1,4,7,forward-compute,41,10,1,0,1,1\n"
+                               "0,1,4,7,backward-compute,21,20,0,0,0,1\n"
+                               "0,1,4,7,backward-compute,51,20,1,0,1,1\n"
+                               "0,1,4,7,backward-send,41,1,0,,,\n"
+                               "0,1,4,7,backward-send,71,1,1,,,\n"
+                               "0,1,4,7,optimizer-clip-main-grad,71,32,0,,,\n"
+                               "0,1,4,7,optimizer,103,5,0,,,\n";
 
 /* Of a text whose times are in ms. */
 static int read_text(const char *text, hu_arena *arena, hu_operations *table, hu_error *err)
 {
     const hu_input_options options = plain_options();
-    hu_input *in = hu_input_open_memory(hu_str_of(text), "table", &options, err);
-    int       rc;
+    hu_input              *in = hu_input_open_memory(hu_str_of(text), "table", &options, err);
+    int                    rc;
 
     assert_non_null(in);
     *table = (hu_operations){0};
@@ -80,14 +89,14 @@ static void a_job_worked_out_by_hand(void **state)
     assert_int_equal(p.n_model_chunks, 2);
     assert_false(p.has_dp);
     assert_int_equal(p.steps[0].unpaired, 0);
-    assert_int_equal(p.steps[0].n_groups, 20 - 5);          /* four transfers and clipping */
+    assert_int_equal(p.steps[0].n_groups, 20 - 5); /* four transfers and clipping */
     assert_int_equal(hu_slowdown_measure(&p, 1, arena, &s, &err), 0);
     near(s.measured_ns, 108 * MS);
     near(s.original_ns, 108 * MS);
     near(s.replayed_ns, 108 * MS);
     near(s.ideal_ns, 105.5 * MS);
     near(s.kind_ideal_ns[HU_OPERATION_BACKWARD], 22.5 * MS);
-    near(s.kind_ideal_ns[HU_OPERATION_BACKWARD_RECV], 1 * MS);      /* waiting is no transfer */
+    near(s.kind_ideal_ns[HU_OPERATION_BACKWARD_RECV], 1 * MS); /* waiting is no transfer */
     near(part_of(&s.stages, 0)->alone_ns, 113 * MS);
     near(part_of(&s.stages, 0)->fixed_ns, 100.5 * MS);
     near(1e9 * part_of(&s.stages, 0)->explained, 1e9 * 7.5 / 2.5);
@@ -106,7 +115,8 @@ static void rows_in_another_order_are_the_same(void **state)
     const char   *end = job + sizeof job - 1;
 
     (void)state;
-    to += snprintf(to, sizeof turned, "%s", "dp_rank\tstage\trank\tstep\toptype\tstart_ts\tduration\tseq_id\tmc\tmb_id\tgmc\r\n");
+    to += snprintf(to, sizeof turned, "%s",
+                   "dp_rank\tstage\trank\tstep\toptype\tstart_ts\tduration\tseq_id\tmc\tmb_id\tgmc\r\n");
     while (end > job + sizeof HEAD - 1) {
         const char *line = end - 1;
 
@@ -187,7 +197,8 @@ static void what_is_cut_is_said_and_kept(void **state)
     assert_int_equal(table.n, 1);
     assert_true(table.is_cut);
     assert_int_equal(read_text(HEAD "0,0,0,7,gc,0,10,0,0,0,0\n\n0,0,0,7,x,0,1,0,0,0,0\n0,0,0,7.0,gc,-0.5,10,nan,-1,,", arena,
-                               &table, &err), 0);
+                               &table, &err),
+                     0);
     assert_int_equal(table.n, 2);
     assert_false(table.is_cut);
     assert_int_equal(table.unknown_rows, 1);
@@ -227,13 +238,13 @@ static void a_step_with_holes_is_left_out(void **state)
 static void a_transfer_without_its_other_end_is_frozen(void **state)
 {
     static const char row[] = "0,0,0,7,forward-send,20,2,1,,,\n";
-    hu_arena     *arena = hu_arena_new();
-    hu_operations table;
-    hu_pipeline   p;
-    hu_slowdown   s;
-    hu_error      err = {0};
-    char          text[sizeof job];
-    const char   *at = strstr(job, row);
+    hu_arena         *arena = hu_arena_new();
+    hu_operations     table;
+    hu_pipeline       p;
+    hu_slowdown       s;
+    hu_error          err = {0};
+    char              text[sizeof job];
+    const char       *at = strstr(job, row);
 
     (void)state;
     snprintf(text, sizeof text, "%.*s%s", (int)(at - job), job, at + strlen(row));

@@ -8,8 +8,12 @@
 
 static void each_wire_type_is_read(void **state)
 {
-    hu_protobuf       m = hu_protobuf_of(BYTES("\x08\x96\x01" "\x11\0\0\0\0\0\0\xf8\x3f" "\x1a\x03" "abc" "\x25\x01\0\0\x80"
-                                               "\xc0\x3e\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"));
+    hu_protobuf       m = hu_protobuf_of(BYTES("\x08\x96\x01"
+                                                     "\x11\0\0\0\0\0\0\xf8\x3f"
+                                                     "\x1a\x03"
+                                                     "abc"
+                                                     "\x25\x01\0\0\x80"
+                                                     "\xc0\x3e\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"));
     hu_protobuf_field f;
 
     (void)state;
@@ -33,16 +37,18 @@ static void each_wire_type_is_read(void **state)
 
 static void what_is_no_field_ends_the_message(void **state)
 {
+    /* clang-format off */
     static const hu_str rows[] = {
         BYTES("\x08"), BYTES("\x08\x80"), BYTES("\x0a\x02" "a"), BYTES("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\x7f" "a"),
         BYTES("\x09\0\0\0\0\0\0\0"), BYTES("\x0d\0\0\0"), BYTES("\x0b\x0c"), BYTES("\x00\x00"), BYTES("\x06\x01"),
         BYTES("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x01"), BYTES("\xf8\xff\xff\xff\xff\x01\x01"),
         BYTES("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
     };
+    /* clang-format on */
 
     (void)state;
     for (size_t i = 0; i < HU_COUNT(rows); i++) {
-        char             *copy = malloc(rows[i].n);     /* of exactly its length, for ASan */
+        char             *copy = malloc(rows[i].n); /* of exactly its length, for ASan */
         hu_protobuf       m;
         hu_protobuf_field f;
 
@@ -62,7 +68,7 @@ static void repeated_numbers_come_alone_or_packed(void **state)
     const hu_protobuf_field one = {.number = 1, .wire = HU_WIRE_FIXED64, .value = 7};
     const hu_protobuf_field packed = {.number = 1, .wire = HU_WIRE_BYTES, .bytes = BYTES("\x01\x96\x01\x03")};
     const hu_protobuf_field fixed = {.number = 1, .wire = HU_WIRE_BYTES, .bytes = BYTES("\x05\0\0\0\0\0\0\0\x06\0\0")};
-    uint64_t out[3] = {0};
+    uint64_t                out[3] = {0};
 
     (void)state;
     assert_int_equal(hu_protobuf_numbers(&one, true, out, 3), 1);
@@ -71,7 +77,7 @@ static void repeated_numbers_come_alone_or_packed(void **state)
     assert_int_equal(hu_protobuf_numbers(&packed, false, out, 3), 3);
     assert_int_equal(out[1], 150);
     assert_int_equal(hu_protobuf_numbers(&packed, false, out, 2), 2);
-    assert_int_equal(hu_protobuf_numbers(&fixed, true, out, 3), 1);        /* the second one is cut */
+    assert_int_equal(hu_protobuf_numbers(&fixed, true, out, 3), 1); /* the second one is cut */
     assert_int_equal(out[0], 5);
 }
 
@@ -88,7 +94,7 @@ static void a_piece_unpacks_up_to_its_limit(void **state)
     assert_int_equal(out.n, 300);
     assert_int_equal(out.at[299], 'a');
     assert_int_equal(hu_unpack(HU_UNPACK_ZLIB, whole, 1000, arena, &out), 0);
-    assert_int_equal(out.n, 300);       /* not behind what was there */
+    assert_int_equal(out.n, 300); /* not behind what was there */
     for (size_t n = 0; n < whole.n; n++)
         assert_int_equal(hu_unpack(HU_UNPACK_ZLIB, (hu_str){packed, n}, 1000, arena, &out), HU_EFORMAT);
     assert_int_equal(hu_unpack(HU_UNPACK_ZSTD, whole, 1000, arena, &out), HU_EFORMAT);

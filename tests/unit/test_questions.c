@@ -34,12 +34,14 @@ static void assert_text(hu_str s, const char *expected)
  *   stream   K1 [10,20)   K2 [50,60)   K3 [65,70)   K4 [110,112)   K5 [120,121) without a launch
  *   gaps          20..50       60..65       70..110         112..120
  */
+/* clang-format off */
 #define LATE_HOST                                                                                                      \
     "[" OP("aten::item", "1", "18", "11") "," CALL("cudaStreamSynchronize", "22", "6", "0") ","                        \
     CALL("cudaLaunchKernel", "5", "2", "1") "," CALL("cudaLaunchKernel", "30", "2", "2") ","                           \
     CALL("cudaLaunchKernel", "40", "1", "3") "," CALL("cudaLaunchKernel", "41", "1", "4") ","                          \
     KERNEL("K1", "7", "10", "10", "1") "," KERNEL("K2", "7", "50", "10", "2") "," KERNEL("K3", "7", "65", "5", "3") "," \
     KERNEL("K4", "7", "110", "2", "4") "," KERNEL("K5", "7", "120", "1", "0") "]"
+/* clang-format on */
 
 static void idle_time_has_causes(void **state)
 {
@@ -51,14 +53,14 @@ static void idle_time_has_causes(void **state)
     assert_true(d->idle.n_streams == 1 && s->stream == 7 && s->work == 5 && s->gaps == 4);
     assert_int_equal(s->idle_ns, 83000);
     assert_int_equal(s->busy_ns, 28000);
-    assert_true(s->host_wait_ns == 30000 && s->host_waits == 1);        /* K2: launched at 30, K1 ended at 20 */
-    assert_true(s->kernel_wait_ns == 5000 && s->kernel_waits == 1);     /* K3: launched at 40, gap 5 < 30 µs */
-    assert_true(s->other_ns == 48000 && s->others == 2);                /* K4: gap 40; K5: no launch */
+    assert_true(s->host_wait_ns == 30000 && s->host_waits == 1);    /* K2: launched at 30, K1 ended at 20 */
+    assert_true(s->kernel_wait_ns == 5000 && s->kernel_waits == 1); /* K3: launched at 40, gap 5 < 30 µs */
+    assert_true(s->other_ns == 48000 && s->others == 2);            /* K4: gap 40; K5: no launch */
     assert_int_equal(d->idle.idle_ns, 83000);
-    assert_int_equal(by[HU_IDLE_OPERATOR], 3000);                       /* item: [20,22) and [28,29) */
+    assert_int_equal(by[HU_IDLE_OPERATOR], 3000); /* item: [20,22) and [28,29) */
     assert_int_equal(by[HU_IDLE_SYNC], 6000);
-    assert_int_equal(by[HU_IDLE_UNRECORDED], 1000);                     /* [29,30) */
-    assert_int_equal(by[HU_IDLE_LAUNCH], 20000);                        /* [30,50) */
+    assert_int_equal(by[HU_IDLE_UNRECORDED], 1000); /* [29,30) */
+    assert_int_equal(by[HU_IDLE_LAUNCH], 20000);    /* [30,50) */
     assert_int_equal(by[HU_IDLE_DEVICE], 45000);
     assert_int_equal(by[HU_IDLE_UNKNOWN], 8000);
     assert_int_equal(d->idle.n_longest, 4);
@@ -92,9 +94,10 @@ static void launches_have_delays_and_queues(void **state)
 /* One call of 3 launches a graph of three kernels on two streams; a second one launches a kernel of 1. */
 static void a_graph_is_one_launch_of_many(void **state)
 {
-    hu_digest *d = digest_of("[" CALL("cudaGraphLaunch", "1", "3", "9") "," KERNEL("a", "7", "10", "5", "9") ","
-                             KERNEL("b", "7", "16", "5", "9") "," KERNEL("c", "8", "12", "5", "9") ","
-                             CALL("cudaLaunchKernel", "30", "2", "10") "," KERNEL("d", "7", "33", "1", "10") "]");
+    hu_digest *d = digest_of("[" CALL("cudaGraphLaunch", "1", "3", "9") "," KERNEL("a", "7", "10", "5", "9") "," KERNEL(
+        "b", "7", "16", "5", "9") "," KERNEL("c", "8", "12", "5", "9") "," CALL("cudaLaunchKernel", "30", "2",
+                                                                                "10") "," KERNEL("d", "7", "33", "1",
+                                                                                                 "10") "]");
 
     (void)state;
     assert_true(d->launches.graph_launches == 1 && d->launches.graph_work == 3 && d->launches.graph_work_ns == 15000);
@@ -108,20 +111,22 @@ static void a_graph_is_one_launch_of_many(void **state)
 /* after 1000: compute [0,10), communication [5,15), copies [8,20) and [30,32); a device that begins at 0 would be one without times */
 static void overlaps_are_told_apart(void **state)
 {
-    hu_digest *d = digest_of("[" KERNEL("k", "7", "1000", "10", "0") "," KERNEL("ncclDevKernel_AllReduce", "8", "1005", "10", "0") ","
-                             "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy HtoD (Pageable -> Device)\",\"pid\":0,\"tid\":9,\"ts\":1008,"
-                             "\"dur\":12,\"args\":{\"stream\":9,\"bytes\":24000}},"
-                             "{\"ph\":\"X\",\"cat\":\"gpu_memset\",\"name\":\"Memset (Device)\",\"pid\":0,\"tid\":9,\"ts\":1030,"
-                             "\"dur\":2,\"args\":{\"stream\":9,\"bytes\":8000}}]");
+    hu_digest     *d = digest_of("[" KERNEL("k", "7", "1000", "10", "0") "," KERNEL(
+            "ncclDevKernel_AllReduce", "8", "1005", "10",
+            "0") ","
+                     "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy HtoD (Pageable -> Device)\",\"pid\":0,\"tid\":9,\"ts\":1008,"
+                     "\"dur\":12,\"args\":{\"stream\":9,\"bytes\":24000}},"
+                     "{\"ph\":\"X\",\"cat\":\"gpu_memset\",\"name\":\"Memset (Device)\",\"pid\":0,\"tid\":9,\"ts\":1030,"
+                     "\"dur\":2,\"args\":{\"stream\":9,\"bytes\":8000}}]");
     const int64_t *s = d->gpu_time.split_ns;
     int64_t        sum = 0;
 
     (void)state;
-    assert_int_equal(s[HU_PART_COMPUTE], 5000);                                         /* [0,5) */
-    assert_int_equal(s[HU_PART_COMPUTE | HU_PART_COMM], 3000);                          /* [5,8) */
-    assert_int_equal(s[HU_PART_COMPUTE | HU_PART_COMM | HU_PART_MEMORY], 2000);         /* [8,10) */
-    assert_int_equal(s[HU_PART_COMM | HU_PART_MEMORY], 5000);                           /* [10,15) */
-    assert_int_equal(s[HU_PART_MEMORY], 7000);                                          /* [15,20) [30,32) */
+    assert_int_equal(s[HU_PART_COMPUTE], 5000);                                 /* [0,5) */
+    assert_int_equal(s[HU_PART_COMPUTE | HU_PART_COMM], 3000);                  /* [5,8) */
+    assert_int_equal(s[HU_PART_COMPUTE | HU_PART_COMM | HU_PART_MEMORY], 2000); /* [8,10) */
+    assert_int_equal(s[HU_PART_COMM | HU_PART_MEMORY], 5000);                   /* [10,15) */
+    assert_int_equal(s[HU_PART_MEMORY], 7000);                                  /* [15,20) [30,32) */
     assert_int_equal(s[HU_PART_COMPUTE | HU_PART_MEMORY], 0);
     assert_int_equal(s[0], 10000);
     for (int i = 0; i < HU_PART_SETS; i++)
@@ -133,9 +138,9 @@ static void overlaps_are_told_apart(void **state)
     hu_digest_free(d);
 }
 
-#define COLLECTIVE(ts, dur, in, out, name)                                                                            \
-    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel_X\",\"pid\":0,\"tid\":8,\"ts\":" ts ",\"dur\":" dur     \
-    ",\"args\":{\"stream\":8,\"Collective name\":\"" name "\",\"dtype\":\"BFloat16\",\"In msg nelems\":" in           \
+#define COLLECTIVE(ts, dur, in, out, name)                                                                         \
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel_X\",\"pid\":0,\"tid\":8,\"ts\":" ts ",\"dur\":" dur \
+    ",\"args\":{\"stream\":8,\"Collective name\":\"" name "\",\"dtype\":\"BFloat16\",\"In msg nelems\":" in        \
     ",\"Out msg nelems\":" out ",\"Group size\":4,\"Process Group Name\":\"0\",\"Process Group Description\":\"dp\"}}"
 
 /*
@@ -144,8 +149,9 @@ static void overlaps_are_told_apart(void **state)
  */
 static void collectives_have_bandwidth(void **state)
 {
-    hu_digest *d = digest_of("[" COLLECTIVE("2", "4", "1000", "4000", "_allgather_base") "," COLLECTIVE("10", "3", "3000", "3000", "allreduce") ","
-                             COLLECTIVE("20", "3", "3000", "3000", "allreduce") "," KERNEL("k", "7", "22", "9", "0") "]");
+    hu_digest           *d = digest_of("[" COLLECTIVE("2", "4", "1000", "4000", "_allgather_base") "," COLLECTIVE(
+                  "10", "3", "3000", "3000", "allreduce") "," COLLECTIVE("20", "3", "3000", "3000",
+                                                                         "allreduce") "," KERNEL("k", "7", "22", "9", "0") "]");
     const hu_collective *c = d->comm.at;
 
     (void)state;
@@ -158,8 +164,8 @@ static void collectives_have_bandwidth(void **state)
     hu_digest_free(d);
 }
 
-#define MEMORY(ts, address, bytes, total)                                                                    \
-    "{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":" ts   \
+#define MEMORY(ts, address, bytes, total)                                                                              \
+    "{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":" ts     \
     ",\"args\":{\"Addr\":" address ",\"Bytes\":" bytes ",\"Device Type\":1,\"Device Id\":0,\"Total Allocated\":" total \
     ",\"Total Reserved\":9000}}"
 
@@ -170,16 +176,22 @@ static void collectives_have_bandwidth(void **state)
  */
 static void memory_at_the_peak_has_holders(void **state)
 {
-    hu_digest *d = digest_of("[" OP("aten::mm", "1", "10", "10") "," MEMORY("12", "1", "100", "600") "," MEMORY("13", "2", "30", "630") ","
-                             MEMORY("14", "2", "-30", "600") "," OP("autograd::engine::evaluate_function: MmBackward0", "1", "50", "10") ","
-                             MEMORY("52", "3", "200", "800") "," MEMORY("55", "1", "-100", "700") "," USER("Optimizer.step#SGD.step", "70", "10") ","
-                             MEMORY("75", "4", "40", "740") "]");
+    hu_digest            *d = digest_of("[" OP("aten::mm", "1", "10", "10") "," MEMORY("12", "1", "100", "600") "," MEMORY(
+                   "13", "2", "30",
+                   "630") "," MEMORY("14", "2", "-30",
+                                     "600") "," OP("autograd::engine::evaluate_function: MmBackward0", "1", "50",
+                                                   "10") "," MEMORY("52", "3", "200",
+                                                                    "800") "," MEMORY("55", "1", "-100",
+                                                                                      "700") "," USER("Optimizer.step#SGD.step", "70",
+                                                                                                      "10") "," MEMORY("75", "4", "40",
+                                                                                                                       "740") "]");
     const hu_memory_pool *p = &d->memory.at[0];
 
     (void)state;
     assert_int_equal(d->memory.n, 1);
     assert_text(p->name, "cuda:0");
-    assert_true(p->peak_bytes == 800 && p->peak_ns == 52000 && p->first_bytes == 500 && p->last_bytes == 740 && !p->is_relative);
+    assert_true(p->peak_bytes == 800 && p->peak_ns == 52000 && p->first_bytes == 500 && p->last_bytes == 740 &&
+                !p->is_relative);
     assert_true(p->allocations == 4 && p->frees == 2 && p->allocated_bytes == 370 && p->reserved_bytes == 9000);
     assert_int_equal(p->peak_by[HU_MEMORY_BEFORE], 500);
     assert_int_equal(p->peak_by[HU_MEMORY_ACTIVATION], 100);
@@ -200,10 +212,10 @@ static hu_digest *steps_that_keep(int keep)
     for (int i = 0; i < 8; i++) {
         total += keep;
         n += snprintf(text + n, sizeof text - (size_t)n,
-                      "%s" USER("ProfilerStep#%d", "%d", "100") "," MEMORY("%d", "%d", "%d", "%d") "," MEMORY("%d", "77", "50", "%d") ","
-                      MEMORY("%d", "77", "-50", "%d"),
-                      i ? "," : "", i, i * 100, i * 100 + 10, 100 + i, keep ? keep : 1, total, i * 100 + 20, total + 50, i * 100 + 30,
-                      total);
+                      "%s" USER("ProfilerStep#%d", "%d", "100") "," MEMORY("%d", "%d", "%d", "%d") "," MEMORY(
+                          "%d", "77", "50", "%d") "," MEMORY("%d", "77", "-50", "%d"),
+                      i ? "," : "", i, i * 100, i * 100 + 10, 100 + i, keep ? keep : 1, total, i * 100 + 20, total + 50,
+                      i * 100 + 30, total);
     }
     snprintf(text + n, sizeof text - (size_t)n, "]");
     return digest_of(text);
@@ -221,18 +233,28 @@ static void a_leak_has_a_slope(void **state)
     hu_digest_free(e);
 }
 
-#define SEQUENCE(name, ts, dur, sequence, thread)                                                               \
-    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"" name "\",\"pid\":1,\"tid\":1,\"ts\":" ts ",\"dur\":" dur            \
+#define SEQUENCE(name, ts, dur, sequence, thread)                                                           \
+    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"" name "\",\"pid\":1,\"tid\":1,\"ts\":" ts ",\"dur\":" dur \
     ",\"args\":{\"Sequence number\":" sequence ",\"Fwd thread id\":" thread "}}"
 
 /* backward node [100,200) runs mm [110,150) with kernel 20 again, and a plain mul [160,170) with kernel 3 that it needs. */
 static void recomputed_operators_are_found(void **state)
 {
-    hu_digest *d = digest_of("[" SEQUENCE("aten::mm", "10", "40", "1", "0") "," CALL("cudaLaunchKernel", "12", "1", "1") ","
-                             KERNEL("gemm", "7", "15", "20", "1") "," SEQUENCE("CheckpointFunctionBackward", "100", "100", "5", "1") ","
-                             SEQUENCE("aten::mm", "110", "40", "8", "0") "," CALL("cudaLaunchKernel", "112", "1", "2") ","
-                             KERNEL("gemm", "7", "115", "20", "2") "," OP("aten::mul", "1", "160", "10") ","
-                             CALL("cudaLaunchKernel", "161", "1", "3") "," KERNEL("mul", "7", "165", "3", "3") "]");
+    hu_digest *d = digest_of("[" SEQUENCE("aten::mm", "10", "40", "1", "0") "," CALL("cudaLaunchKernel", "12", "1", "1") "," KERNEL(
+        "gemm",
+        "7", "15", "20",
+        "1") "," SEQUENCE("CheckpointFunctionBackward", "100", "100", "5",
+                          "1") "," SEQUENCE("aten::mm", "110", "40", "8",
+                                            "0") "," CALL("cudaLaunchKernel", "112", "1",
+                                                          "2") "," KERNEL("gemm", "7", "115", "20",
+                                                                          "2") "," OP("aten::mul", "1", "160",
+                                                                                      "10") "," CALL("cudaLaunchKernel",
+                                                                                                     "161", "1",
+                                                                                                     "3") "," KERNEL("mul",
+                                                                                                                     "7",
+                                                                                                                     "165",
+                                                                                                                     "3",
+                                                                                                                     "3") "]");
 
     (void)state;
     assert_true(d->overheads.recompute_calls == 1 && d->overheads.recompute_host_ns == 40000);
@@ -245,11 +267,13 @@ static void recomputed_operators_are_found(void **state)
     "{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"" name "\",\"pid\":1,\"tid\":1,\"ts\":" ts ",\"dur\":" dur "}"
 
 /* train.py calls a module, which calls a linear layer; item() in train.py waits for the device. */
+/* clang-format off */
 #define STACKED                                                                                                      \
     "[" FRAME("train.py(9): step", "0", "100") "," FRAME("nn.Module: Net_0", "10", "50") "," FRAME("nn.Module: Linear_1", "20", "30") "," \
     FRAME("<built-in function linear>", "21", "28") "," OP("aten::mm", "1", "22", "20") "," CALL("cudaLaunchKernel", "23", "2", "1") "," \
     KERNEL("gemm", "7", "30", "40", "1") "," OP("aten::item", "1", "70", "20") "," CALL("cudaStreamSynchronize", "72", "15", "0") "," \
     FRAME("Python GC", "95", "4") "]"
+/* clang-format on */
 
 static const hu_operator *operator_named(const hu_digest *d, const char *name)
 {
@@ -280,15 +304,18 @@ static void operators_know_their_module_and_stack(void **state)
 /* linear [0,50) calls t [1,5) and mm [10,40), twice: each path is one node with the sums of both. */
 static void calls_make_a_tree(void **state)
 {
-    hu_digest *d = digest_of("[" OP("linear", "1", "0", "50") "," OP("t", "1", "1", "4") "," OP("mm", "1", "10", "30") ","
-                             OP("linear", "1", "100", "50") "," OP("t", "1", "101", "4") "," OP("mm", "1", "110", "30") ","
-                             CALL("cudaLaunchKernel", "112", "2", "1") "," KERNEL("k", "7", "120", "9", "1") "]");
+    hu_digest *d = digest_of(
+        "[" OP("linear", "1", "0", "50") "," OP("t", "1", "1", "4") "," OP("mm", "1", "10", "30") "," OP(
+            "linear", "1", "100",
+            "50") "," OP("t", "1", "101", "4") "," OP("mm", "1", "110", "30") "," CALL("cudaLaunchKernel", "112", "2",
+                                                                                       "1") "," KERNEL("k", "7", "120", "9",
+                                                                                                       "1") "]");
     const hu_tree_node *n = d->tree.at;
 
     (void)state;
     assert_int_equal(d->tree.n, 3);
     assert_text(n[0].name, "linear");
-    assert_text(n[1].name, "mm");           /* has the device work, so it comes first */
+    assert_text(n[1].name, "mm"); /* has the device work, so it comes first */
     assert_text(n[2].name, "t");
     assert_true(n[0].calls == 2 && n[0].depth == 0 && n[0].host_total_ns == 100000 && n[0].host_self_ns == 32000);
     assert_true(n[1].depth == 1 && n[1].parent == 0 && n[1].device_total_ns == 9000 && n[2].parent == 0);
@@ -296,10 +323,12 @@ static void calls_make_a_tree(void **state)
     hu_digest_free(d);
 }
 
+/* clang-format off */
 #define LAUNCH3(base, id)                                                                                            \
     OP("softmax", "1", #base, "90") "," CALL("cudaLaunchKernel", #base ".1", "1", #id "1") ","                         \
     CALL("cudaLaunchKernel", #base ".2", "1", #id "2") "," CALL("cudaLaunchKernel", #base ".3", "1", #id "3") ","       \
     KERNEL("max", "7", #base ".4", "1", #id "1") "," KERNEL("exp", "7", #base ".6", "2", #id "2") "," KERNEL("sum", "7", #base ".9", "3", #id "3")
+/* clang-format on */
 
 static void repeated_kernels_make_a_sequence(void **state)
 {
@@ -318,6 +347,7 @@ static const struct {
     hu_kernel_family family;
     const char      *library;
     hu_tensor_use    tensor;
+    /* clang-format off */
 } names[] = {
     {"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, at::detail::Array<char*, 3> >(int)",
      "vectorized_elementwise_kernel: CUDAFunctor_add", HU_FAMILY_ELEMENTWISE, "PyTorch", HU_TENSOR_NO},
@@ -342,6 +372,7 @@ static const struct {
     {"", "", HU_FAMILY_OTHER, "", HU_TENSOR_UNKNOWN},
     {"_Z999999999999999999999x", "_Z999999999999999999999x", HU_FAMILY_OTHER, "", HU_TENSOR_UNKNOWN},
 };
+/* clang-format on */
 
 static void kernel_names_are_read(void **state)
 {
@@ -392,7 +423,7 @@ static void multiprocessors_are_filled_over_time(void **state)
 
     (void)state;
     assert_true(fabs(d->kernels.sm_busy_ns - 12500) < 1e-6 && fabs(d->kernels.sm_known_ns - 15000) < 1e-6);
-    for (size_t i = 0; i < 2; i++) {        /* 4 * 6 blocks at once: A 2/24 of a wave, B 36/24 = 1.5 waves of 2 */
+    for (size_t i = 0; i < 2; i++) { /* 4 * 6 blocks at once: A 2/24 of a wave, B 36/24 = 1.5 waves of 2 */
         const hu_kernel *k = &d->kernels.at[i];
         const bool       is_a = hu_str_equal(k->name, HU_STR("A"));
 
@@ -465,8 +496,11 @@ static void integers_are_sorted(void **state)
         for (size_t n = 0; n < MOST; n = n < 70 ? n + 1 : n * 3) {
             for (size_t i = 0; i < n; i++) {
                 seed = seed * 6364136223846793005u + 1442695040888963407u;
-                a[i] = b[i] = shape == 0 ? (int64_t)seed : shape == 1 ? 7 : shape == 2 ? (int64_t)i : shape == 3 ? -(int64_t)i
-                                                                              : (int64_t)(seed >> 62);
+                a[i] = b[i] = shape == 0   ? (int64_t)seed
+                              : shape == 1 ? 7
+                              : shape == 2 ? (int64_t)i
+                              : shape == 3 ? -(int64_t)i
+                                           : (int64_t)(seed >> 62);
             }
             hu_sort_i64(a, n);
             qsort(b, n, sizeof *b, by_value);
@@ -478,7 +512,7 @@ static void integers_are_sorted(void **state)
 static void words_are_found(void **state)
 {
     static const char *const list[] = {"soft", "max", "a", "axe"};
-    hu_words w;
+    hu_words                 w;
 
     (void)state;
     hu_words_init(&w, list, HU_COUNT(list));

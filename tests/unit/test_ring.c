@@ -27,17 +27,24 @@ static void check_equal(uint64_t a, uint64_t b, const char *what, int line)
 }
 
 #define CHECK_EQUAL(a, b) check_equal((uint64_t)(a), (uint64_t)(b), #a, __LINE__)
-#define CHECK(a) check_equal((a) ? 1 : 0, 1, #a, __LINE__)
+#define CHECK(a)          check_equal((a) ? 1 : 0, 1, #a, __LINE__)
 
 static char session[] = "/tmp/holdup-ring-XXXXXX";
 
 /* Each test is a child: the library joins one session in a process's life. */
 static void join(uint32_t mode, uint32_t max_blocks)
 {
-    hu_control control = {.magic = HU_CONTROL_MAGIC, .version = HU_FORMAT_VERSION, .bytes = sizeof control,
+    hu_control control = {.magic = HU_CONTROL_MAGIC,
+                          .version = HU_FORMAT_VERSION,
+                          .bytes = sizeof control,
                           /* the doors of the C library stay shut: its calls by this program would be records */
-                          .mask = HU_DOOR_USER | HU_DOOR_NVTX | HU_DOOR_WATCH, .mode = mode, .clock = HU_CLOCK_MONOTONIC, .max_blocks = max_blocks,
-                          .ticks_per_second = 1e9, .first_step = 2, .last_step = 3};
+                          .mask = HU_DOOR_USER | HU_DOOR_NVTX | HU_DOOR_WATCH,
+                          .mode = mode,
+                          .clock = HU_CLOCK_MONOTONIC,
+                          .max_blocks = max_blocks,
+                          .ticks_per_second = 1e9,
+                          .first_step = 2,
+                          .last_step = 3};
     char       path[64];
     int        fd;
 
@@ -292,7 +299,7 @@ static void ranges_open_the_gate(void)
     CHECK(!(hu_gate_open(HU_DOOR_NVTX)));
     hu_gate_push(epoch, 0);
     CHECK(hu_gate_open(HU_DOOR_NVTX));
-    hu_gate_push(epoch, 0);             /* nested */
+    hu_gate_push(epoch, 0); /* nested */
     hu_gate_push(other, 0);
     hu_gate_pop(0, 0);
     hu_gate_pop(0, 0);
@@ -316,10 +323,12 @@ static void in_child(void (*test)(void))
     assert_int_equal(status, 0);
 }
 
+/* clang-format off */
 #define TEST(name) static void test_##name(void **state) { (void)state; in_child(name); }
 #define TESTS(T) T(threads_lose_nothing) T(what_does_not_fit_is_counted) T(flight_keeps_the_newest)                   \
     T(neighbours_stay_together) T(handlers_record_too) T(a_child_has_its_own_file) T(texts_are_known_by_one_id)       \
     T(steps_open_the_gate) T(ranges_open_the_gate)
+/* clang-format on */
 TESTS(TEST)
 
 int main(void)

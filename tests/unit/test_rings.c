@@ -11,13 +11,13 @@
 enum { BLOCKS = 6 };
 
 typedef struct {
-    char     folder[64], ring[96], drain[96];
+    char folder[64], ring[96], drain[96];
     union {
         hu_ring_head head;
         hu_block     at[BLOCKS];
     } file;
-    char     pieces[1 << 16];
-    size_t   n_pieces;
+    char   pieces[1 << 16];
+    size_t n_pieces;
 } made;
 
 static made *make(void)
@@ -29,8 +29,12 @@ static made *make(void)
     assert_non_null(mkdtemp(m->folder));
     snprintf(m->ring, sizeof m->ring, "%s/7-01.ring", m->folder);
     snprintf(m->drain, sizeof m->drain, "%s/7-01.drain", m->folder);
-    m->file.head = (hu_ring_head){.magic = HU_RING_MAGIC, .version = HU_FORMAT_VERSION, .block_bytes = HU_BLOCK_BYTES,
-                                  .pid = 7, .n_blocks = BLOCKS, .state = HU_PROCESS_RUNS};
+    m->file.head = (hu_ring_head){.magic = HU_RING_MAGIC,
+                                  .version = HU_FORMAT_VERSION,
+                                  .block_bytes = HU_BLOCK_BYTES,
+                                  .pid = 7,
+                                  .n_blocks = BLOCKS,
+                                  .state = HU_PROCESS_RUNS};
     return m;
 }
 
@@ -46,7 +50,11 @@ static hu_block *block(made *m, unsigned i, unsigned thread, unsigned sequence, 
 {
     hu_block *b = &m->file.at[i];
 
-    b->head = (hu_block_head){.state = state, .thread = thread, .tid = 100 + thread, .sequence = sequence, .taken = n,
+    b->head = (hu_block_head){.state = state,
+                              .thread = thread,
+                              .tid = 100 + thread,
+                              .sequence = sequence,
+                              .taken = n,
                               .used = state == HU_BLOCK_OPEN ? 0 : n};
     for (unsigned k = 0; k < n; k++)
         b->records[k] = (hu_record){.time = 1000 * sequence + k, .type = HU_RECORD_MARK, .a = 1000 * sequence + k};
@@ -56,8 +64,12 @@ static hu_block *block(made *m, unsigned i, unsigned thread, unsigned sequence, 
 /* What the supervisor has written of a block. */
 static void piece(made *m, const hu_block *b, unsigned first, unsigned n)
 {
-    const hu_drain_head h = {.magic = HU_DRAIN_MAGIC, .tid = b->head.tid, .thread = b->head.thread,
-                             .sequence = b->head.sequence, .first = first, .n = n};
+    const hu_drain_head h = {.magic = HU_DRAIN_MAGIC,
+                             .tid = b->head.tid,
+                             .thread = b->head.thread,
+                             .sequence = b->head.sequence,
+                             .first = first,
+                             .n = n};
 
     memcpy(m->pieces + m->n_pieces, &h, sizeof h);
     memcpy(m->pieces + m->n_pieces + sizeof h, b->records + first, n * sizeof(hu_record));
@@ -108,10 +120,10 @@ static void what_is_in_both_files_comes_once(void **state)
     hu_ring_damage  damage;
 
     (void)state;
-    block(m, 2, 1, 2, HU_BLOCK_FREE, 5);        /* given back: what is in it is not */
+    block(m, 2, 1, 2, HU_BLOCK_FREE, 5); /* given back: what is in it is not */
     piece(m, whole, 0, 510);
     piece(m, part, 0, 100);
-    m->n_pieces -= 10 * sizeof(hu_record) + 5;  /* the supervisor died in the middle of it */
+    m->n_pieces -= 10 * sizeof(hu_record) + 5; /* the supervisor died in the middle of it */
     f = written(m, false);
     assert_int_equal(read_thread(f, 0, &damage, got, HU_COUNT(got)), 710);
     for (unsigned i = 0; i < 710; i++)
@@ -150,7 +162,7 @@ static void torn_records_are_skipped_and_counted(void **state)
     hu_ring_damage damage;
 
     (void)state;
-    b->records[2].type = HU_RECORD_NONE;        /* an event that has its MORE, and not its type */
+    b->records[2].type = HU_RECORD_NONE; /* an event that has its MORE, and not its type */
     b->records[3].type = HU_RECORD_MORE;
     b->records[5].type = HU_RECORD_TYPES + 3;
     b->records[7].type = HU_RECORD_MORE;
@@ -161,7 +173,7 @@ static void torn_records_are_skipped_and_counted(void **state)
     assert_int_equal(damage.torn, 2);
     assert_int_equal(damage.odd, 1);
     hu_ring_close(f);
-    f = written(m, true);                       /* of one that lives, the rest is not there yet */
+    f = written(m, true); /* of one that lives, the rest is not there yet */
     assert_int_equal(read_thread(f, 0, &damage, got, HU_COUNT(got)), 2);
     assert_int_equal(damage.torn, 0);
     hu_ring_close(f);
@@ -176,7 +188,7 @@ static void slots_that_nobody_could_use_are_not_torn(void **state)
     hu_ring_damage damage;
 
     (void)state;
-    b->head.taken = 512;        /* four were wanted, two were left, and the process was killed there */
+    b->head.taken = 512; /* four were wanted, two were left, and the process was killed there */
     f = written(m, false);
     assert_int_equal(read_thread(f, 0, &damage, got, HU_COUNT(got)), 508);
     assert_int_equal(damage.torn, 0);
@@ -203,7 +215,7 @@ static void threads_and_texts_are_found(void **state)
     at = (char *)m->file.at[4].records;
     memcpy(at, (uint32_t[]){9, 5}, 8);
     memcpy(at + 8, "hello", 5);
-    memcpy(at + 16, (uint32_t[]){70000, 3}, 8);         /* no such number: what is behind it is not believed */
+    memcpy(at + 16, (uint32_t[]){70000, 3}, 8); /* no such number: what is behind it is not believed */
     f = written(m, false);
     threads = hu_ring_threads(f, &n);
     assert_int_equal(n, 2);
@@ -238,8 +250,10 @@ static void heads_that_lie_do_no_harm(void **state)
         for (int k = 0; k < 6; k++) {
             seed = seed * 6364136223846793005u + 1442695040888963407u;
             if (k < 4)
-                ((uint32_t *)&m->file.at[1 + seed % (BLOCKS - 1)].head)[(seed >> 20) % 14] =
-                    (seed >> 30) % 3 ? (uint32_t)(seed >> 33) % 700 : (uint32_t)(seed >> 32);
+                ((uint32_t *)&m->file.at[1 + seed % (BLOCKS - 1)].head)[(seed >> 20) % 14] = (seed >> 30) % 3
+                                                                                                 ? (uint32_t)(seed >> 33) %
+                                                                                                       700
+                                                                                                 : (uint32_t)(seed >> 32);
             else
                 m->pieces[(seed >> 20) % m->n_pieces] = (char)(seed >> 50);
         }
@@ -286,7 +300,7 @@ static hu_clock_snapshot at(uint64_t ticks, int64_t ns)
 
 static void knots_are_met_exactly_and_lines_lie_between(void **state)
 {
-    hu_arena         *arena = hu_arena_new();
+    hu_arena *arena = hu_arena_new();
     /* 2.6 GHz, then a little faster; not in order; the third contradicts */
     hu_clock_snapshot s[] = {at(26000000000, 10000000000), at(2600000000, 1000000000), at(10000000000, 900000000000),
                              at(52000002600, 20000000000)};
@@ -301,7 +315,7 @@ static void knots_are_met_exactly_and_lines_lie_between(void **state)
     assert_int_equal(hu_clock_map_ns(&m, 26000000000), 10000000000);
     assert_int_equal(hu_clock_map_ns(&m, 52000002600), 20000000000);
     assert_int_equal(hu_clock_map_ns(&m, 2600000000 + 26), 1000000010);
-    assert_in_range(hu_clock_map_ns(&m, 0), 0, 100);                    /* beyond both ends the mean rate goes on */
+    assert_in_range(hu_clock_map_ns(&m, 0), 0, 100); /* beyond both ends the mean rate goes on */
     assert_true(hu_clock_map_ns(&m, 54600002600) - 21000000000 < 1000);
     for (uint64_t t = 0; t < 60000000000; t += 123456789) {
         assert_true(hu_clock_map_ns(&m, t) >= last);
@@ -319,19 +333,19 @@ static void one_snapshot_is_enough(void **state)
 
     (void)state;
     assert_true(hu_clock_map_build(one, 1, 1e9, arena, &m));
-    assert_int_equal(hu_clock_map_ns(&m, 1000000008), 5000000004);      /* no nanosecond is lost */
+    assert_int_equal(hu_clock_map_ns(&m, 1000000008), 5000000004); /* no nanosecond is lost */
     assert_int_equal(hu_clock_map_ns(&m, 1000000007 + UINT64_C(864000000000000)), 5000000003 + INT64_C(864000000000000));
     assert_true(hu_clock_map_build(one, 1, 2.5e9, arena, &m));
     assert_int_equal(hu_clock_map_ns(&m, 1000000007 + 2500000000), 6000000003);
     assert_int_equal(hu_clock_map_ns(&m, 1000000007 - 25), 5000000003 - 10);
     {
-        hu_clock_snapshot same[] = {at(1000, 5000000000), at(1000, 9000000000)};    /* no rate can be that of these */
+        hu_clock_snapshot same[] = {at(1000, 5000000000), at(1000, 9000000000)}; /* no rate can be that of these */
 
         assert_true(hu_clock_map_build(same, 2, 0, arena, &m));
         assert_int_equal(m.n_refused, 1);
         assert_int_equal(hu_clock_map_ns(&m, 1001), 5000000001);
     }
-    assert_false(hu_clock_map_build(none, 0, 0, arena, &m));            /* then ticks are taken for ns */
+    assert_false(hu_clock_map_build(none, 0, 0, arena, &m)); /* then ticks are taken for ns */
     assert_int_equal(hu_clock_map_ns(&m, 77), 77);
     hu_arena_free(arena);
 }

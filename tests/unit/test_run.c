@@ -15,6 +15,7 @@ typedef struct {
 enum { NO = HU_RANK_UNKNOWN };
 
 /* One row for each launcher of the table, then the rules between them. */
+/* clang-format off */
 static const rank_row rank_rows[] = {
     {{NULL}, NO, NO, NO, NO, NO, NO, "", "", ""},
     {{"HOLDUP_RANK=3", "HOLDUP_LOCAL_RANK=1", "HOLDUP_WORLD_SIZE=4", "HOLDUP_JOB_ID=mine", "RANK=9", "LOCAL_RANK=9",
@@ -67,6 +68,7 @@ static const rank_row rank_rows[] = {
     {{"SLURM_PROCID=1", "SLURM_STEP_ID=0", "SLURM_NTASKS=2", "SLURM_NODEID=5", "SLURM_TASKS_PER_NODE=2(x"}, 1, NO, 2, NO, 5, NO,
      "SLURM: SLURM_PROCID", "", ""},
 };
+/* clang-format on */
 
 static void ranks_are_told_by_launchers(void **state)
 {
@@ -99,7 +101,7 @@ static void long_values_are_cut(void **state)
 }
 
 typedef struct {
-    const char *text, *path;            /* path NULL: refused */
+    const char *text, *path; /* path NULL: refused */
     int32_t     rank, number;
     const char *job;
     bool        numbers_folder;
@@ -109,29 +111,29 @@ static const name_row name_rows[] = {
     {"holdup-%j.%s-%c/rank%r.pftrace", "holdup-12.0-train/rank3.pftrace", 3, 1, "12", false},
     {"holdup-%j-%c/rank%r.pftrace", "holdup-train/rank3.pftrace", 3, 1, "", false},
     {"holdup-%c-%p.pftrace", "holdup-train-4711.pftrace", NO, 1, "", false},
-    {"%j/r%r", "r0", 0, 1, "", false},                  /* never "/r0" */
+    {"%j/r%r", "r0", 0, 1, "", false}, /* never "/r0" */
     {"%j/%r/x", "x", NO, 1, "", false},
     {"/%j/x", "/x", NO, 1, "", false},
-    {"a-%j", "a-", NO, 1, "", false},                   /* nothing stands behind: the name keeps its end */
+    {"a-%j", "a-", NO, 1, "", false}, /* nothing stands behind: the name keeps its end */
     {"%j-a", "a", NO, 1, "", false},
     {"%j", NULL, NO, 1, "", false},
     {"a/%j", NULL, NO, 1, "", false},
     {"%h_%N_%w_%l", "node1_2_8_1", 0, 1, "", false},
     {"%t", "19700101T000140", NO, 1, "", false},
     {"100%%", "100%", NO, 1, "", false},
-    {"%q{VAR}", "a_b", NO, 1, "", false},               /* "a b" */
+    {"%q{VAR}", "a_b", NO, 1, "", false}, /* "a b" */
     {"%q{NONE:-x}", "x", NO, 1, "", false},
     {"%q{NONE:-}y", "y", NO, 1, "", false},
     {"%q{NONE}", NULL, NO, 1, "", false},
-    {"%q{BAD}", NULL, NO, 1, "", false},                /* "../x" */
-    {"%q{DOT}", NULL, NO, 1, "", false},                /* ".x" */
+    {"%q{BAD}", NULL, NO, 1, "", false}, /* "../x" */
+    {"%q{DOT}", NULL, NO, 1, "", false}, /* ".x" */
     {"%q{}", NULL, NO, 1, "", false},
     {"%q", NULL, NO, 1, "", false},
     {"%q{VAR", NULL, NO, 1, "", false},
     {"%z", NULL, NO, 1, "", false},
     {"a%", "a%", NO, 1, "", false},
     {"%j", "_a_b_.._.._c", NO, 1, "/a b/../../c", false},
-    {"%j", "_.x", NO, 1, "..x", false},                 /* not hidden, and no folder above */
+    {"%j", "_.x", NO, 1, "..x", false}, /* not hidden, and no folder above */
     {"a.pftrace", "a-2.pftrace", NO, 2, "", false},
     {"a", "a-3", NO, 3, "", false},
     {"d.x/a", "d.x/a-2", NO, 2, "", false},
@@ -145,19 +147,28 @@ static const name_row name_rows[] = {
 
 static void names_follow_their_template(void **state)
 {
-    static char *const environment[] = {(char *)(uintptr_t)"VAR=a b", (char *)(uintptr_t)"BAD=../x",
-                                        (char *)(uintptr_t)"DOT=.x", NULL};
+    static char *const environment[] = {(char *)(uintptr_t) "VAR=a b", (char *)(uintptr_t) "BAD=../x",
+                                        (char *)(uintptr_t) "DOT=.x", NULL};
 
     (void)state;
     for (size_t i = 0; i < HU_COUNT(name_rows); i++) {
         const name_row         *w = &name_rows[i];
-        const hu_template_facts f = {.host = "node1", .command = "train", .job_id = w->job, .step_id = w->job[0] ? "0" : "",
-                                     .pid = 4711, .rank = w->rank, .local_rank = 1, .world_size = 8, .node = 2,
-                                     .started_s = 100, .number = w->number, .numbers_folder = w->numbers_folder,
+        const hu_template_facts f = {.host = "node1",
+                                     .command = "train",
+                                     .job_id = w->job,
+                                     .step_id = w->job[0] ? "0" : "",
+                                     .pid = 4711,
+                                     .rank = w->rank,
+                                     .local_rank = 1,
+                                     .world_size = 8,
+                                     .node = 2,
+                                     .started_s = 100,
+                                     .number = w->number,
+                                     .numbers_folder = w->numbers_folder,
                                      .environment = environment};
-        char     out[HU_TEMPLATE_BYTES] = "";
-        hu_error err = {0};
-        const int rc = hu_template_expand(w->text, &f, out, &err);
+        char                    out[HU_TEMPLATE_BYTES] = "";
+        hu_error                err = {0};
+        const int               rc = hu_template_expand(w->text, &f, out, &err);
 
         if (w->path ? rc != 0 || strcmp(out, w->path) != 0 : rc != HU_EUSAGE || !err.text[0])
             fail_msg("row %zu: %s gave %d %s %s", i, w->text, rc, out, err.text);
@@ -201,10 +212,13 @@ static void templates_are_completed(void **state)
 
 static void secrets_are_known_by_name(void **state)
 {
-    static const char *const secret[] = {"TOKEN", "HF_TOKEN", "hftoken", "WANDB_API_KEY", "AWS_SECRET_ACCESS_KEY", "--password",
-                                         "DB_PASS", "PGPASSWORD", "apiKey", "client_secret", "GOOGLE_APPLICATION_CREDENTIALS",
-                                         "SSH_AUTH_SOCK", "accesskey", "NCCL_TOKEN", "SENTRY_DSN", "SLACK_WEBHOOK"};
-    static const char *const plain[] = {"MONKEY", "keyboard", "PASSES", "TOKENIZERS_PARALLELISM", "--max-tokens", "--tokenizer", "passthrough", "compass", "AUTHOR", "RANK", "lr", ""};
+    static const char *const secret[] = {
+        "TOKEN",     "HF_TOKEN",   "hftoken",    "WANDB_API_KEY", "AWS_SECRET_ACCESS_KEY",          "--password",
+        "DB_PASS",   "PGPASSWORD", "apiKey",     "client_secret", "GOOGLE_APPLICATION_CREDENTIALS", "SSH_AUTH_SOCK",
+        "accesskey", "NCCL_TOKEN", "SENTRY_DSN", "SLACK_WEBHOOK"};
+    static const char *const plain[] = {"MONKEY",       "keyboard",    "PASSES",      "TOKENIZERS_PARALLELISM",
+                                        "--max-tokens", "--tokenizer", "passthrough", "compass",
+                                        "AUTHOR",       "RANK",        "lr",          ""};
 
     (void)state;
     for (size_t i = 0; i < HU_COUNT(secret); i++)
@@ -251,12 +265,9 @@ static void arguments_lose_their_secrets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_are_told_by_launchers),
-        cmocka_unit_test(long_values_are_cut),
-        cmocka_unit_test(names_follow_their_template),
-        cmocka_unit_test(templates_are_completed),
-        cmocka_unit_test(secrets_are_known_by_name),
-        cmocka_unit_test(arguments_lose_their_secrets),
+        cmocka_unit_test(ranks_are_told_by_launchers), cmocka_unit_test(long_values_are_cut),
+        cmocka_unit_test(names_follow_their_template), cmocka_unit_test(templates_are_completed),
+        cmocka_unit_test(secrets_are_known_by_name),   cmocka_unit_test(arguments_lose_their_secrets),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,7 @@ static void all_variants_see_the_same_event(void **state)
         const char *after;
 
         chrome_scanner_init(&scanner, 64);
-        for (int round = 0; round < 3; round++) {       /* predictions make no difference */
+        for (int round = 0; round < 3; round++) { /* predictions make no difference */
             char *copy = scan(cpu, sample, strlen(sample), &after);
 
             assert_ptr_equal(after, copy + strlen(sample));
@@ -58,10 +58,11 @@ static void every_spelling_is_found_by_every_variant(void **state)
     for (hu_cpu cpu = HU_CPU_SCALAR; cpu <= hu_cpu_detect(); cpu++) {
         for (size_t i = 0; i < chrome_key_count; i++) {
             const chrome_key *k = &chrome_keys[i];
-            char        text[128];
-            const char *after;
-            char       *copy;
-            const int   n = snprintf(text, sizeof text, k->is_arg ? "{\"args\":{\"%.*s\":77}}" : "{\"%.*s\":77}", k->n - 1, k->text);
+            char              text[128];
+            const char       *after;
+            char             *copy;
+            const int n = snprintf(text, sizeof text, k->is_arg ? "{\"args\":{\"%.*s\":77}}" : "{\"%.*s\":77}", k->n - 1,
+                                   k->text);
 
             chrome_scanner_init(&scanner, 64);
             copy = scan(cpu, text, (size_t)n, &after);
@@ -102,8 +103,10 @@ static void numbers_of_every_length_are_exact(void **state)
             char       *copy;
 
             value = value * 10 + digits % 10;
-            copy = scan(cpu, text, (size_t)snprintf(text, sizeof text, "{\"id\":%lld,\"pid\":-%lld}", (long long)value,
-                                                    (long long)value), &after);
+            copy = scan(
+                cpu, text,
+                (size_t)snprintf(text, sizeof text, "{\"id\":%lld,\"pid\":-%lld}", (long long)value, (long long)value),
+                &after);
             assert_non_null(after);
             assert_int_equal(event.at[CHROME_ID].number, value);
             assert_int_equal(event.at[CHROME_PID].number, -value);
@@ -117,7 +120,11 @@ static void what_is_no_event_says_where(void **state)
     static const struct {
         const char *text;
         size_t      stop;
-    } rows[] = {{"{\"ph\":\"X\" \"cat\":1}", 10}, {"{\"name\":\"a\"b\",\"ts\":1}", 11}, {"{\"ph\" 1}", 6}, {"{1:2}", 1}, {"{\"a\":}", 5}};
+    } rows[] = {{"{\"ph\":\"X\" \"cat\":1}", 10},
+                {"{\"name\":\"a\"b\",\"ts\":1}", 11},
+                {"{\"ph\" 1}", 6},
+                {"{1:2}", 1},
+                {"{\"a\":}", 5}};
 
     (void)state;
     for (hu_cpu cpu = HU_CPU_SCALAR; cpu <= hu_cpu_detect(); cpu++) {
@@ -136,8 +143,10 @@ static void what_is_no_event_says_where(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_variants_see_the_same_event), cmocka_unit_test(every_spelling_is_found_by_every_variant),
-        cmocka_unit_test(a_prefix_asks_for_more_and_stays_inside), cmocka_unit_test(numbers_of_every_length_are_exact),
+        cmocka_unit_test(all_variants_see_the_same_event),
+        cmocka_unit_test(every_spelling_is_found_by_every_variant),
+        cmocka_unit_test(a_prefix_asks_for_more_and_stays_inside),
+        cmocka_unit_test(numbers_of_every_length_are_exact),
         cmocka_unit_test(what_is_no_event_says_where),
     };
 

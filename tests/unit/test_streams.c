@@ -62,8 +62,8 @@ static int64_t drain(hu_input *in, const char *text, int *status)
 static void a_cut_at_any_byte_is_told_from_the_end(void **state)
 {
     enum { BYTES = 3000 };
-    char    *text = make_text(BYTES);
-    uint8_t *packed = malloc(4 * BYTES);
+    char                  *text = make_text(BYTES);
+    uint8_t               *packed = malloc(4 * BYTES);
     const hu_input_options options = plain_options();
 
     (void)state;
@@ -99,15 +99,15 @@ static void a_cut_at_any_byte_is_told_from_the_end(void **state)
 static void a_wrong_checksum_is_damage_although_all_bytes_came(void **state)
 {
     enum { BYTES = 500000 };
-    char    *text = make_text(BYTES);
-    uint8_t *packed = malloc(2 * BYTES);
-    const size_t n = gzip(text, BYTES, packed, 2 * BYTES);
+    char                  *text = make_text(BYTES);
+    uint8_t               *packed = malloc(2 * BYTES);
+    const size_t           n = gzip(text, BYTES, packed, 2 * BYTES);
     const hu_input_options options = plain_options();
-    hu_error err = {0};
-    int      status;
+    hu_error               err = {0};
+    int                    status;
 
     (void)state;
-    packed[n - 6] ^= 1;         /* of the CRC */
+    packed[n - 6] ^= 1; /* of the CRC */
     assert_true(drain(hu_input_open_memory((hu_str){(char *)packed, n}, "test", &options, &err), text, &status) > BYTES / 2);
     assert_int_equal(status, HU_EFORMAT);
     free(packed);
@@ -117,14 +117,14 @@ static void a_wrong_checksum_is_damage_although_all_bytes_came(void **state)
 static void several_zstd_frames_are_one_stream(void **state)
 {
     enum { BYTES = 900000 };
-    char    *text = make_text(BYTES);
-    uint8_t *packed = malloc(2 * BYTES);
-    size_t   n = ZSTD_compress(packed, 2 * BYTES, text, 100, 1);
-    hu_error err = {0};
+    char            *text = make_text(BYTES);
+    uint8_t         *packed = malloc(2 * BYTES);
+    size_t           n = ZSTD_compress(packed, 2 * BYTES, text, 100, 1);
+    hu_error         err = {0};
     hu_input_options options = plain_options();
-    hu_progress progress = {0};
-    hu_input *in;
-    int      status;
+    hu_progress      progress = {0};
+    hu_input        *in;
+    int              status;
 
     (void)state;
     n += ZSTD_compress(packed + n, 2 * BYTES - n, text + 100, BYTES - 100, 1);
@@ -144,11 +144,11 @@ static void several_zstd_frames_are_one_stream(void **state)
 
 static void a_file_that_inflates_absurdly_is_refused(void **state)
 {
-    const size_t bytes = 72u << 20;     /* the ratio counts past 64 MiB */
-    char    *text = calloc(1, bytes);
-    const size_t room = ZSTD_compressBound(bytes);
-    uint8_t *packed = malloc(room);
-    const size_t n = ZSTD_compress(packed, room, text, bytes, 1);
+    const size_t     bytes = 72u << 20; /* the ratio counts past 64 MiB */
+    char            *text = calloc(1, bytes);
+    const size_t     room = ZSTD_compressBound(bytes);
+    uint8_t         *packed = malloc(room);
+    const size_t     n = ZSTD_compress(packed, room, text, bytes, 1);
     hu_input_options options = plain_options();
 
     (void)state;
@@ -181,8 +181,8 @@ static void spans_survive_any_sequence_of_keeps(void **state)
 {
     enum { BYTES = 6000000 };
     static const size_t sizes[] = {0, 1, 127, 65535, 65536, 65537, 131072, 262143, 262144, 400000, SIZE_MAX};
-    char *text = make_text(BYTES);
-    hu_input_options options = plain_options();
+    char               *text = make_text(BYTES);
+    hu_input_options    options = plain_options();
 
     (void)state;
     for (int round = 0; round < 60; round++) {
@@ -221,7 +221,7 @@ static void spans_survive_any_sequence_of_keeps(void **state)
 static void no_bytes_and_few_bytes_are_streams_too(void **state)
 {
     static const char *const rows[] = {"", "x", "\x1f", "(\xb5/"};
-    const hu_input_options options = plain_options();
+    const hu_input_options   options = plain_options();
 
     (void)state;
     for (size_t i = 0; i < HU_COUNT(rows); i++) {
@@ -239,15 +239,15 @@ static void no_bytes_and_few_bytes_are_streams_too(void **state)
 static void a_file_and_memory_give_the_same_stream(void **state)
 {
     enum { BYTES = 700000 };
-    char      path[] = "/tmp/holdup-stream-XXXXXX";
-    const int fd = mkstemp(path);
-    char     *text = make_text(BYTES);
-    uint8_t  *packed = malloc(2 * BYTES);
-    const size_t n = gzip(text, BYTES, packed, 2 * BYTES);
+    char             path[] = "/tmp/holdup-stream-XXXXXX";
+    const int        fd = mkstemp(path);
+    char            *text = make_text(BYTES);
+    uint8_t         *packed = malloc(2 * BYTES);
+    const size_t     n = gzip(text, BYTES, packed, 2 * BYTES);
     hu_input_options options = plain_options();
-    hu_error  err = {0};
-    hu_input *in;
-    int       status;
+    hu_error         err = {0};
+    hu_input        *in;
+    int              status;
 
     (void)state;
     assert_true(fd >= 0);
@@ -261,7 +261,7 @@ static void a_file_and_memory_give_the_same_stream(void **state)
     assert_string_equal(hu_input_name(in), path);
     assert_int_equal(drain(in, text, &status), BYTES);
     assert_int_equal(status, 0);
-    in = hu_input_open("/tmp", &options, &err);         /* a folder can be opened, not read */
+    in = hu_input_open("/tmp", &options, &err); /* a folder can be opened, not read */
     assert_null(in);
     assert_int_equal(err.code, HU_EIO);
     free(packed);
@@ -273,8 +273,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cut_at_any_byte_is_told_from_the_end),
         cmocka_unit_test(a_wrong_checksum_is_damage_although_all_bytes_came),
-        cmocka_unit_test(several_zstd_frames_are_one_stream), cmocka_unit_test(a_file_that_inflates_absurdly_is_refused),
-        cmocka_unit_test(spans_survive_any_sequence_of_keeps), cmocka_unit_test(no_bytes_and_few_bytes_are_streams_too),
+        cmocka_unit_test(several_zstd_frames_are_one_stream),
+        cmocka_unit_test(a_file_that_inflates_absurdly_is_refused),
+        cmocka_unit_test(spans_survive_any_sequence_of_keeps),
+        cmocka_unit_test(no_bytes_and_few_bytes_are_streams_too),
         cmocka_unit_test(a_file_and_memory_give_the_same_stream),
     };
 

@@ -61,7 +61,8 @@ static void integers_survive_the_way_to_text_and_back(void **state)
 {
     (void)state;
     for (int round = 0; round < 20000; round++) {
-        const uint64_t bits = ((uint64_t)next_random(1u << 24) << 40 ^ (uint64_t)next_random(1u << 24) << 20 ^ next_random(1u << 24)) >>
+        const uint64_t bits = ((uint64_t)next_random(1u << 24) << 40 ^ (uint64_t)next_random(1u << 24) << 20 ^
+                               next_random(1u << 24)) >>
                               next_random(64);
         char     text[HU_NUMBER_BYTES];
         uint64_t u;
@@ -81,21 +82,22 @@ static void microseconds_equal_128_bit_arithmetic(void **state)
 {
     (void)state;
     for (int round = 0; round < 50000; round++) {
-        char     text[64];
+        char           text[64];
         const uint64_t digits = ((uint64_t)next_random(1u << 24) << 24 ^ next_random(1u << 24)) >> next_random(48);
-        const int decimals = (int)next_random(8), exponent = (int)next_random(9) - 4, shift = 3 - decimals + exponent;
+        const int      decimals = (int)next_random(8), exponent = (int)next_random(9) - 4, shift = 3 - decimals + exponent;
         unsigned __int128 expected = digits, divisor = 1;
-        const bool negative = next_random(2);
-        char     plain[32];
-        int      n = snprintf(plain, sizeof plain, "%0*llu", decimals + 1, (unsigned long long)digits);
-        int64_t  ns = 0;
+        const bool        negative = next_random(2);
+        char              plain[32];
+        int               n = snprintf(plain, sizeof plain, "%0*llu", decimals + 1, (unsigned long long)digits);
+        int64_t           ns = 0;
 
         for (int i = 0; i < shift; i++)
             expected *= 10;
         for (int i = shift; i < 0; i++)
             divisor *= 10;
         expected = (expected + divisor / 2) / divisor;
-        n = snprintf(text, sizeof text, "%s%.*s%s%s", negative ? "-" : "", n - decimals, plain, decimals ? "." : "", plain + n - decimals);
+        n = snprintf(text, sizeof text, "%s%.*s%s%s", negative ? "-" : "", n - decimals, plain, decimals ? "." : "",
+                     plain + n - decimals);
         if (exponent)
             n += snprintf(text + n, sizeof text - (size_t)n, "e%d", exponent);
         if (expected > INT64_MAX) {
@@ -141,7 +143,9 @@ static void every_code_point_survives(void **state)
 /* A cut character costs its own bytes only. */
 static void bad_bytes_are_taken_one_at_a_time(void **state)
 {
-    hu_str s = HU_STR("\xe2\x82" "a\xf0\x9f\x98" "\xc3\xa9\xff");
+    hu_str s = HU_STR("\xe2\x82"
+                      "a\xf0\x9f\x98"
+                      "\xc3\xa9\xff");
 
     (void)state;
     assert_int_equal(hu_utf8_next(&s), HU_UTF8_BAD);
@@ -160,7 +164,7 @@ static void quantiles_reach_both_ends(void **state)
 
     (void)state;
     assert_true(hu_stats_quantile(sorted, 4, 0) == -5 && hu_stats_quantile(sorted, 4, 1) == 1000);
-    assert_true(fabs(hu_stats_quantile(sorted, 4, 0.75) - 257.5) < 1e-9);       /* numpy.quantile(…, .75) */
+    assert_true(fabs(hu_stats_quantile(sorted, 4, 0.75) - 257.5) < 1e-9); /* numpy.quantile(…, .75) */
     assert_true(hu_stats_quantile(sorted, 1, 0.3) == -5);
     assert_true(isnan(hu_stats_quantile(sorted, 0, 0.5)));
 }
@@ -217,8 +221,25 @@ static size_t clipped(char *text, size_t room, hu_str name, size_t width, bool i
 /* Whatever a name holds: never wider than asked, as wide as said, valid, and nothing that moves the cursor or the order. */
 static void no_name_leaves_its_column(void **state)
 {
-    static const char *const parts[] = {"void ", "at::native::", "<", ">", "(", ")", "k", "(anonymous namespace)::", "\x1b[2J", "\xff", "é",
-                                        "\xe2\x80\xae", "\xf0\x9f\x98\x80", "::", "operator<<", "\n", ", ", "\xc2\x9b", "\xe2\x80\x8b"};
+    static const char *const parts[] = {"void ",
+                                        "at::native::",
+                                        "<",
+                                        ">",
+                                        "(",
+                                        ")",
+                                        "k",
+                                        "(anonymous namespace)::",
+                                        "\x1b[2J",
+                                        "\xff",
+                                        "é",
+                                        "\xe2\x80\xae",
+                                        "\xf0\x9f\x98\x80",
+                                        "::",
+                                        "operator<<",
+                                        "\n",
+                                        ", ",
+                                        "\xc2\x9b",
+                                        "\xe2\x80\x8b"};
 
     (void)state;
     for (int round = 0; round < 4000; round++) {
@@ -253,7 +274,8 @@ static void names_of_kernels_keep_what_tells_them_apart(void **state)
     size_t said, n;
 
     (void)state;
-    n = clipped(text, sizeof text, HU_STR("void (anonymous namespace)::softmax_warp_forward<float, 10>(float*, int)"), 50, true, &said);
+    n = clipped(text, sizeof text, HU_STR("void (anonymous namespace)::softmax_warp_forward<float, 10>(float*, int)"), 50,
+                true, &said);
     assert_true(hu_str_equal((hu_str){text, n}, HU_STR("(anonymous namespace)::softmax_warp_forward<…>")));
     n = clipped(text, sizeof text, HU_STR("ampere_sgemm_128x64_nn"), 10, true, &said);
     assert_true(hu_str_equal((hu_str){text, n}, HU_STR("ampere_sg…")));
@@ -261,12 +283,12 @@ static void names_of_kernels_keep_what_tells_them_apart(void **state)
 
 static void a_report_larger_than_the_buffer_arrives_whole(void **state)
 {
-    char     path[] = "/tmp/holdup-out-XXXXXX";
+    char      path[] = "/tmp/holdup-out-XXXXXX";
     const int fd = mkstemp(path);
-    hu_error err = {0};
-    hu_out  *out = hu_out_open_file(path, &err);
-    FILE    *file;
-    long     size;
+    hu_error  err = {0};
+    hu_out   *out = hu_out_open_file(path, &err);
+    FILE     *file;
+    long      size;
 
     (void)state;
     close(fd);
@@ -301,6 +323,7 @@ static void a_closed_descriptor_is_an_error_at_close(void **state)
 
 int main(void)
 {
+    /* clang-format off */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cause_stays_behind_what_was_being_done), cmocka_unit_test(long_messages_are_cut_not_spilled),
         cmocka_unit_test(every_code_has_its_exit_status), cmocka_unit_test(integers_survive_the_way_to_text_and_back),
@@ -312,6 +335,7 @@ int main(void)
         cmocka_unit_test(a_report_larger_than_the_buffer_arrives_whole),
         cmocka_unit_test(a_closed_descriptor_is_an_error_at_close),
     };
+    /* clang-format on */
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,15 +14,14 @@ static uint32_t next_random(uint32_t below)
 }
 
 typedef struct {
-    char   text[ROOM];
-    size_t n;
+    char    text[ROOM];
+    size_t  n;
     int64_t kernel_sum, comm_sum;
-    bool   compute[SPAN], comm[SPAN], copy[SPAN], set[SPAN];                /* of the device */
-    bool   host_comm[SPAN], call[SPAN], loader[SPAN], cpu[SPAN];
+    bool    compute[SPAN], comm[SPAN], copy[SPAN], set[SPAN]; /* of the device */
+    bool    host_comm[SPAN], call[SPAN], loader[SPAN], cpu[SPAN];
 } drawing;
 
-__attribute__((format(printf, 2, 3)))
-static void write_event(drawing *d, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void write_event(drawing *d, const char *format, ...)
 {
     va_list args;
 
@@ -45,9 +44,13 @@ static void draw(drawing *d)
 {
     static const struct {
         const char *cat, *name;
-    } device[] = {{"kernel", "gemm"}, {"kernel", "ncclDevKernel_AllReduce"}, {"gpu_memcpy", "Memcpy HtoD (Pinned -> Device)"},
+    } device[] = {{"kernel", "gemm"},
+                  {"kernel", "ncclDevKernel_AllReduce"},
+                  {"gpu_memcpy", "Memcpy HtoD (Pinned -> Device)"},
                   {"gpu_memset", "Memset (Device)"}},
-      host[] = {{"cpu_op", "aten::mm"}, {"cpu_op", "nccl:all_reduce"}, {"cuda_runtime", "cudaLaunchKernel"},
+      host[] = {{"cpu_op", "aten::mm"},
+                {"cpu_op", "nccl:all_reduce"},
+                {"cuda_runtime", "cudaLaunchKernel"},
                 {"user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"}};
 
     memset(d, 0, sizeof *d);
@@ -56,23 +59,27 @@ static void draw(drawing *d)
         write_event(d, USER("ProfilerStep#%d", "%d", "100"), i, 100 + 100 * i);
     for (int i = 0; i < 40; i++) {
         const uint32_t k = next_random(4);
-        const int start = 50 + (int)next_random(500), dur = (int)next_random(50);
-        bool *const maps[] = {d->compute, d->comm, d->copy, d->set};
+        const int      start = 50 + (int)next_random(500), dur = (int)next_random(50);
+        bool *const    maps[] = {d->compute, d->comm, d->copy, d->set};
 
         mark(maps[k], start, dur);
         d->kernel_sum += k == 0 ? dur : 0;
         d->comm_sum += k == 1 ? dur : 0;
-        write_event(d, "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":0,\"tid\":%d,\"ts\":%d,\"dur\":%d,\"args\":{\"correlation\":%d}}",
-                    device[k].cat, device[k].name, i % 5, start, dur, i % 3 ? 1000 + (int)next_random(40) : 0);
+        write_event(
+            d,
+            "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":0,\"tid\":%d,\"ts\":%d,\"dur\":%d,\"args\":{\"correlation\":%d}}",
+            device[k].cat, device[k].name, i % 5, start, dur, i % 3 ? 1000 + (int)next_random(40) : 0);
     }
     for (int i = 0; i < 40; i++) {
         const uint32_t k = next_random(4);
-        const int start = 50 + (int)next_random(500), dur = (int)next_random(30);
-        bool *const maps[] = {d->cpu, d->host_comm, d->call, d->loader};
+        const int      start = 50 + (int)next_random(500), dur = (int)next_random(30);
+        bool *const    maps[] = {d->cpu, d->host_comm, d->call, d->loader};
 
         mark(maps[k], start, dur);
-        write_event(d, "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":1,\"tid\":%d,\"ts\":%d,\"dur\":%d,\"args\":{\"correlation\":%d}}",
-                    host[k].cat, host[k].name, 2 + i % 3, start, dur, 1000 + i);
+        write_event(
+            d,
+            "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":1,\"tid\":%d,\"ts\":%d,\"dur\":%d,\"args\":{\"correlation\":%d}}",
+            host[k].cat, host[k].name, 2 + i % 3, start, dur, 1000 + i);
     }
     d->text[d->n++] = ']';
     d->text[d->n] = '\0';
@@ -118,14 +125,14 @@ static void check_step(const drawing *d, const hu_step *step, const hu_step_time
         comm += d->comm[at];
         exposed_comm += d->comm[at] && !d->compute[at];
         exposed_copy += copies && !d->compute[at] && !d->comm[at];
-        role[d->compute[at] ? HU_ROLE_KERNEL
-             : d->copy[at] ? HU_ROLE_MEMCPY
-             : d->set[at] ? HU_ROLE_MEMSET
+        role[d->compute[at]                    ? HU_ROLE_KERNEL
+             : d->copy[at]                     ? HU_ROLE_MEMCPY
+             : d->set[at]                      ? HU_ROLE_MEMSET
              : d->comm[at] || d->host_comm[at] ? HU_ROLE_COMMUNICATION
-             : d->call[at] ? HU_ROLE_RUNTIME
-             : d->loader[at] ? HU_ROLE_DATA_LOADER
-             : d->cpu[at] ? HU_ROLE_CPU_EXEC
-                          : HU_ROLE_OTHER]++;
+             : d->call[at]                     ? HU_ROLE_RUNTIME
+             : d->loader[at]                   ? HU_ROLE_DATA_LOADER
+             : d->cpu[at]                      ? HU_ROLE_CPU_EXEC
+                                               : HU_ROLE_OTHER]++;
     }
     for (hu_role r = 0; r < HU_ROLE_COUNT; r++) {
         assert_true(t->role_ns[r] == (double)role[r] * 1000);
@@ -216,9 +223,9 @@ static void every_nanosecond_of_a_thread_belongs_to_one_operator(void **state)
             device_self += o->device_self_ns;
             device_top += hu_str_equal(o->name, HU_STR("op0")) ? o->device_total_ns : 0;
         }
-        assert_int_equal(host_self, 350000);                    /* the two outermost ones */
+        assert_int_equal(host_self, 350000); /* the two outermost ones */
         assert_int_equal(g->operators.host_self_sum_ns, host_self);
-        assert_int_equal(device_self, device * 1000);           /* every kernel once */
+        assert_int_equal(device_self, device * 1000); /* every kernel once */
         assert_int_equal(g->operators.device_self_sum_ns, device_self);
         assert_int_equal(device_top, device_self);
         assert_int_equal(g->kernels.total_ns, device_self);
@@ -233,17 +240,24 @@ static void every_nanosecond_of_a_thread_belongs_to_one_operator(void **state)
 static void links_that_do_not_meet_are_counted_with_their_time(void **state)
 {
     /* 1: launched and run; 2: launched, lost; 3: run, launch lost; 9: three kernels of one graph */
-    hu_trace *t = trace_of("[" OP("a", "1", "1", "50") "," CALL("cudaLaunchKernel", "2", "1", "1") "," KERNEL("k", "7", "20", "2", "1") ","
-                           CALL("cudaLaunchKernel", "4", "1", "2") "," KERNEL("k", "7", "30", "7", "3") ","
-                           CALL("cudaGraphLaunch", "6", "1", "9") "," KERNEL("g", "7", "40", "1", "9") "," KERNEL("g", "7", "42", "1", "9") ","
-                           KERNEL("g", "7", "44", "1", "9") "," CALL("cudaDeviceSynchronize", "48", "1", "4") "]");
+    hu_trace *t = trace_of(
+        "[" OP("a", "1", "1", "50") "," CALL("cudaLaunchKernel", "2", "1", "1") "," KERNEL("k", "7", "20", "2", "1") "," CALL(
+            "cudaLaunchKernel", "4",
+            "1",
+            "2") "," KERNEL("k", "7", "30", "7",
+                            "3") "," CALL("cudaGraphLaunch", "6", "1",
+                                          "9") "," KERNEL("g", "7", "40", "1",
+                                                          "9") "," KERNEL("g", "7", "42", "1",
+                                                                          "9") "," KERNEL("g", "7", "44", "1",
+                                                                                          "9") "," CALL("cudaDeviceSynchronize",
+                                                                                                        "48", "1", "4") "]");
     hu_error   err = {0};
     hu_digest *d = hu_digest_measure(t, &(hu_digest_options){0}, &err);
 
     (void)state;
     assert_int_equal(d->health.unlinked_kernels, 1);
     assert_int_equal(d->health.unlinked_kernels_ns, 7000);
-    assert_int_equal(d->health.unlinked_launches, 1);       /* a call that waits is no launch */
+    assert_int_equal(d->health.unlinked_launches, 1); /* a call that waits is no launch */
     assert_int_equal(d->health.graph_kernels, 3);
     assert_int_equal(d->health.kinds[HU_KIND_KERNEL], 5);
     assert_true(d->health.missing & 1u << HU_MISSING_SHAPES);
@@ -255,20 +269,24 @@ static void links_that_do_not_meet_are_counted_with_their_time(void **state)
 
 static void copies_are_told_apart_by_direction_and_memory(void **state)
 {
+/* clang-format off */
 #define COPY(name, ts, dur, args) \
     "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"" name "\",\"pid\":0,\"tid\":7,\"ts\":" ts ",\"dur\":" dur ",\"args\":{" args "}}"
-    hu_trace *t = trace_of("[" COPY("Memcpy HtoD (Pageable -> Device)", "1", "10", "\"bytes\":10000") ","
-                           COPY("Memcpy HtoD (Pageable -> Device)", "21", "30", "\"device\":0") "," COPY("Memcpy DtoD (Device -> Device)", "61", "5", "\"bytes\":50000") "]");
-    hu_error   err = {0};
-    hu_digest *d = hu_digest_measure(t, &(hu_digest_options){0}, &err);
+    /* clang-format on */
+    hu_trace      *t = trace_of("[" COPY("Memcpy HtoD (Pageable -> Device)", "1", "10", "\"bytes\":10000") "," COPY(
+             "Memcpy HtoD (Pageable -> Device)", "21", "30", "\"device\":0") "," COPY("Memcpy DtoD (Device -> Device)", "61", "5",
+                                                                                      "\"bytes\":50000") "]");
+    hu_error       err = {0};
+    hu_digest     *d = hu_digest_measure(t, &(hu_digest_options){0}, &err);
     const hu_copy *c = d->copies.at;
 
     (void)state;
     assert_int_equal(d->copies.n, 2);
-    assert_true(hu_str_equal(c[0].direction, HU_STR("HtoD")) && hu_str_equal(c[0].from, HU_STR("Pageable")) && hu_str_equal(c[0].to, HU_STR("Device")));
+    assert_true(hu_str_equal(c[0].direction, HU_STR("HtoD")) && hu_str_equal(c[0].from, HU_STR("Pageable")) &&
+                hu_str_equal(c[0].to, HU_STR("Device")));
     assert_true(c[0].is_pageable && !c[1].is_pageable);
     assert_true(c[0].calls == 2 && c[0].total_ns == 40000 && c[0].min_ns == 10000 && c[0].max_ns == 30000);
-    assert_true(c[0].bytes == 10000 && hu_copy_gbps(&c[0]) == 1.0);         /* over the call that says how many */
+    assert_true(c[0].bytes == 10000 && hu_copy_gbps(&c[0]) == 1.0); /* over the call that says how many */
     assert_true(hu_copy_gbps(&c[1]) == 10.0);
     hu_trace_free(t);
     hu_digest_free(d);
@@ -276,7 +294,8 @@ static void copies_are_told_apart_by_direction_and_memory(void **state)
 
 static void a_range_without_steps_is_wrong_usage(void **state)
 {
-    hu_trace *t = trace_of("[" USER("ProfilerStep#3", "0", "10") "," USER("ProfilerStep#4", "10", "10") "," USER("ProfilerStep#5", "20", "10") "]");
+    hu_trace  *t = trace_of("[" USER("ProfilerStep#3", "0", "10") "," USER("ProfilerStep#4", "10",
+                                                                           "10") "," USER("ProfilerStep#5", "20", "10") "]");
     hu_error   err = {0};
     hu_digest *d = hu_digest_measure(t, &(hu_digest_options){.steps = {true, 4, 5}}, &err);
 
@@ -295,7 +314,8 @@ int main(void)
         cmocka_unit_test(device_times_and_breakdown_equal_sets_of_microseconds),
         cmocka_unit_test(every_nanosecond_of_a_thread_belongs_to_one_operator),
         cmocka_unit_test(links_that_do_not_meet_are_counted_with_their_time),
-        cmocka_unit_test(copies_are_told_apart_by_direction_and_memory), cmocka_unit_test(a_range_without_steps_is_wrong_usage),
+        cmocka_unit_test(copies_are_told_apart_by_direction_and_memory),
+        cmocka_unit_test(a_range_without_steps_is_wrong_usage),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

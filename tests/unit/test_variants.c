@@ -5,6 +5,7 @@
 #include "ingest/chrome_event.h"
 #include "testing.h"
 
+/* clang-format off */
 static const char *const events[] = {
     "{}", "{ }", "{\"args\":{}}", "{\"args\": [1,2]}", "{\"args\":null,\"ph\":\"X\"}",
     "{\n    \"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mm\", \"pid\": 1, \"tid\": 2,\n    \"ts\": 1712195495519761.132, \"dur\": 3.5,\n"
@@ -19,6 +20,7 @@ static const char *const events[] = {
     "{\"ts\":NaN,\"dur\":Infinity,\"pid\":N/A,\"tid\":true,\"id\":false,\"ph\":null}",
     "{\"ph\":\"C\",\"name\":\"n\",\"ts\":\"12.5\",\"args\":{\"\":3,\"x\\\"y\":4}}",
 };
+/* clang-format on */
 
 static chrome_scanner scanners[HU_CPU_COUNT];
 static chrome_event   seen[HU_CPU_COUNT];
@@ -100,7 +102,7 @@ static void all_variants_agree_on_every_event(void **state)
 {
     (void)state;
     start_all(64);
-    for (int round = 0; round < 4; round++)         /* predictions learn from one round to the next */
+    for (int round = 0; round < 4; round++) /* predictions learn from one round to the next */
         for (size_t i = 0; i < HU_COUNT(events); i++)
             assert_int_equal(scan_all(events[i], strlen(events[i])), strlen(events[i]));
 }
@@ -116,14 +118,15 @@ static void no_prefix_is_taken_for_an_event_or_read_beyond(void **state)
 
 static void all_variants_agree_on_damaged_events(void **state)
 {
-    static const char noise[] = "\"\\{}[],:0-.eE \n\t\0\x01\x7f\x80\xff" "ax/";
-    char text[1024];
+    static const char noise[] = "\"\\{}[],:0-.eE \n\t\0\x01\x7f\x80\xff"
+                                "ax/";
+    char              text[1024];
 
     (void)state;
     start_all(3);
     for (int round = 0; round < 40000; round++) {
-        const char *event = events[next_random(HU_COUNT(events))];
-        size_t      n = strlen(event);
+        const char    *event = events[next_random(HU_COUNT(events))];
+        size_t         n = strlen(event);
         const uint32_t hits = 1 + next_random(3);
 
         memcpy(text, event, n);
@@ -149,7 +152,7 @@ static void nesting_is_limited_alike(void **state)
     assert_int_equal(scan_all("{\"a\":[[[[1]]]]}", 15), -1);
     for (hu_cpu cpu = HU_CPU_SCALAR; cpu <= hu_cpu_detect(); cpu++)
         assert_true(seen[cpu].too_deep);
-    assert_int_equal(scan_all("{\"a\":[[[[1]]]", 13), -1);      /* cut: more text decides */
+    assert_int_equal(scan_all("{\"a\":[[[[1]]]", 13), -1); /* cut: more text decides */
     for (hu_cpu cpu = HU_CPU_SCALAR; cpu <= hu_cpu_detect(); cpu++)
         assert_false(seen[cpu].too_deep);
 }
@@ -187,8 +190,10 @@ static void times_are_exact_whatever_their_length(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_variants_agree_on_every_event), cmocka_unit_test(no_prefix_is_taken_for_an_event_or_read_beyond),
-        cmocka_unit_test(all_variants_agree_on_damaged_events), cmocka_unit_test(nesting_is_limited_alike),
+        cmocka_unit_test(all_variants_agree_on_every_event),
+        cmocka_unit_test(no_prefix_is_taken_for_an_event_or_read_beyond),
+        cmocka_unit_test(all_variants_agree_on_damaged_events),
+        cmocka_unit_test(nesting_is_limited_alike),
         cmocka_unit_test(times_are_exact_whatever_their_length),
     };
 

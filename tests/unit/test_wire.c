@@ -11,7 +11,7 @@
 #include "render/report.h"
 #include "testing.h"
 
-static const char *root = ".";                  /* of the sources */
+static const char *root = "."; /* of the sources */
 
 /* Every kind of row once. */
 typedef struct {
@@ -48,6 +48,7 @@ typedef struct {
 #define LEAF(F, T) F(T, STR, name) F(T, INDEX, parent)
 HU_WIRE_TABLE(leaf, LEAF);
 
+/* clang-format off */
 #define ALL(F, T) \
     F(T, I64, i) F(T, I64S, is) F(T, I32, small) F(T, U32, u) F(T, U16, h) F(T, I16, s) F(T, U8, b, 9) F(T, F64, f) F(T, F64S, fs) \
     F(T, BOOL, yes) F(T, ENUM, kind, HU_KIND_COUNT) F(T, ENUMS, kinds, HU_KIND_COUNT) \
@@ -55,6 +56,7 @@ HU_WIRE_TABLE(leaf, LEAF);
     F(T, WORD, word) F(T, TEXT, chars) F(T, TEXTS, lines, n_first) F(T, PART, part, leaf) F(T, PARTS, parts, leaf) \
     F(T, FIRST, some, n_first, leaf) F(T, LIST, list, n, leaf) F(T, SIZE, n) F(T, STRS, names, n) F(T, MAYBE, maybe, leaf) \
     F(T, MAYBE, absent, leaf) F(T, LEFT, left)
+/* clang-format on */
 HU_WIRE_TABLE(all, ALL);
 
 static hu_str pack(const all *x, hu_arena *arena)
@@ -87,13 +89,32 @@ static all sample(leaf *list, hu_str *names, leaf *maybe)
     names[1] = HU_STR("root");
     names[2] = HU_STR("a\0b");
     *maybe = (leaf){HU_STR("child"), UINT32_MAX};
-    return (all){.i = INT64_MIN, .is = {INT64_MAX, -1}, .small = INT32_MIN, .u = UINT32_MAX, .h = UINT16_MAX, .s = INT16_MIN, .b = 8, .f = -0.0,
-                 .fs = {NAN, INFINITY, 5e-324}, .yes = true, .kind = HU_KIND_OTHER, .kinds = {HU_KIND_SYNC, HU_KIND_CPU_OP},
-                 .first_kinds = {1, 2, 3, 4}, .n_first = 3, .text = HU_STR("child"), .word = "word", .chars = "1234567",
-                 .lines = {"one", "two", "three"}, .part = {HU_STR("part"), UINT32_MAX},
+    return (all){.i = INT64_MIN,
+                 .is = {INT64_MAX, -1},
+                 .small = INT32_MIN,
+                 .u = UINT32_MAX,
+                 .h = UINT16_MAX,
+                 .s = INT16_MIN,
+                 .b = 8,
+                 .f = -0.0,
+                 .fs = {NAN, INFINITY, 5e-324},
+                 .yes = true,
+                 .kind = HU_KIND_OTHER,
+                 .kinds = {HU_KIND_SYNC, HU_KIND_CPU_OP},
+                 .first_kinds = {1, 2, 3, 4},
+                 .n_first = 3,
+                 .text = HU_STR("child"),
+                 .word = "word",
+                 .chars = "1234567",
+                 .lines = {"one", "two", "three"},
+                 .part = {HU_STR("part"), UINT32_MAX},
                  .parts = {{HU_STR(""), UINT32_MAX}, {HU_STR("x"), UINT32_MAX}},
                  .some = {{HU_STR("s"), UINT32_MAX}, {HU_STR("t"), UINT32_MAX}, {HU_STR("u"), UINT32_MAX}},
-                 .list = list, .n = 3, .names = names, .maybe = maybe, .left = "stays"};
+                 .list = list,
+                 .n = 3,
+                 .names = names,
+                 .maybe = maybe,
+                 .left = "stays"};
 }
 
 static void every_kind_of_field_comes_back(void **state)
@@ -108,11 +129,12 @@ static void every_kind_of_field_comes_back(void **state)
     bytes = pack(&x, arena);
     assert_int_equal(unpack(bytes, arena, &y, &err), 0);
     assert_true(y.i == INT64_MIN && y.is[0] == INT64_MAX && y.is[1] == -1 && y.small == INT32_MIN && y.u == UINT32_MAX);
-    assert_true(y.h == UINT16_MAX && y.s == INT16_MIN && y.b == 8 && y.yes && y.kind == HU_KIND_OTHER && y.n_first == 3 && y.n == 3);
+    assert_true(y.h == UINT16_MAX && y.s == INT16_MIN && y.b == 8 && y.yes && y.kind == HU_KIND_OTHER && y.n_first == 3 &&
+                y.n == 3);
     assert_memory_equal(&y.f, &x.f, sizeof x.f);
     assert_memory_equal(y.fs, x.fs, sizeof x.fs);
     assert_memory_equal(y.kinds, x.kinds, sizeof x.kinds);
-    assert_true(y.first_kinds[2] == 3 && y.first_kinds[3] == 0);        /* what is not used is not sent */
+    assert_true(y.first_kinds[2] == 3 && y.first_kinds[3] == 0); /* what is not used is not sent */
     assert_text(y.text, "child");
     assert_true(y.none.p == NULL && y.left == NULL && y.absent == NULL);
     assert_string_equal(y.word, "word");
@@ -127,7 +149,7 @@ static void every_kind_of_field_comes_back(void **state)
     assert_true(y.list[0].parent == UINT32_MAX && y.list[2].parent == 1);
     assert_true(hu_str_equal(y.names[2], HU_STR("a\0b")));
     assert_text(y.maybe->name, "child");
-    assert_ptr_equal(y.text.p, y.maybe->name.p);                        /* equal texts are one */
+    assert_ptr_equal(y.text.p, y.maybe->name.p); /* equal texts are one */
     hu_arena_free(arena);
 }
 
@@ -142,7 +164,7 @@ static void broken_bytes_do_no_harm(void **state)
 
     (void)state;
     bytes = pack(&x, arena);
-    copy = malloc(bytes.n);                     /* ends where the bytes end, so that a sanitizer sees who reads on */
+    copy = malloc(bytes.n); /* ends where the bytes end, so that a sanitizer sees who reads on */
     for (size_t n = 0; n < bytes.n; n++) {
         char    *part = malloc(n ? n : 1);
         hu_error err = {0};
@@ -202,12 +224,17 @@ static hu_str faces(const measured *m, hu_digest *d, hu_findings *f, hu_compat c
     hu_scenario         scenarios[HU_SCENARIOS];
     hu_timeline_options how = {.scenarios = scenarios, .most = 20000};
     hu_timeline         timeline;
-    hu_report           r = {.digests = &d, .n = 1, .scratch = arena, .timelines = &timeline, .unit = "samples", .width = 80,
+    hu_report           r = {.digests = &d,
+                             .n = 1,
+                             .scratch = arena,
+                             .timelines = &timeline,
+                             .unit = "samples",
+                             .width = 80,
                              .arguments = "FILE"};
-    hu_out  *out = hu_out_open_memory(arena);
-    hu_error err = {0};
-    hu_str   text;
-    int      n = 0;
+    hu_out             *out = hu_out_open_memory(arena);
+    hu_error            err = {0};
+    hu_str              text;
+    int                 n = 0;
 
     d->findings = f;
     if (m->s)
@@ -290,9 +317,10 @@ static void one_file(const char *path)
     hu_error         err = {0}, why = {0};
     measured         m = {.t = hu_open_trace(path, &options, &err)};
 
-    if (!m.t)                                   /* some are damaged on purpose */
+    if (!m.t) /* some are damaged on purpose */
         return;
-    m.d = hu_digest_measure(m.t, &(hu_digest_options){.grouping = (hu_grouping)(n_files % 4), .frames = 5, .compat = compat}, &err);
+    m.d = hu_digest_measure(m.t, &(hu_digest_options){.grouping = (hu_grouping)(n_files % 4), .frames = 5, .compat = compat},
+                            &err);
     assert_non_null(m.d);
     m.s = hu_simulation_new(m.t, NULL, NULL, &why);
     m.f = hu_findings_measure(m.s, &why, m.d, &err);

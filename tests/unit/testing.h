@@ -24,10 +24,10 @@ static inline hu_input_options plain_options(void)
 static inline hu_trace *trace_of(const char *json)
 {
     const hu_input_options options = plain_options();
-    hu_error    err = {0};
-    hu_input   *in = hu_input_open_memory(hu_str_of(json), "test", &options, &err);
-    hu_builder *b;
-    hu_trace   *t;
+    hu_error               err = {0};
+    hu_input              *in = hu_input_open_memory(hu_str_of(json), "test", &options, &err);
+    hu_builder            *b;
+    hu_trace              *t;
 
     assert_non_null(in);
     b = hu_open_input(in, &options, &err);
@@ -54,10 +54,10 @@ static inline uint32_t slice_named(const hu_trace *t, const char *name)
     "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"" name "\",\"pid\":1,\"tid\":" tid ",\"ts\":" ts ",\"dur\":" dur "}"
 #define USER(name, ts, dur) \
     "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"" name "\",\"pid\":1,\"tid\":1,\"ts\":" ts ",\"dur\":" dur "}"
-#define CALL(name, ts, dur, correlation)                                                                        \
+#define CALL(name, ts, dur, correlation)                                                                          \
     "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"" name "\",\"pid\":1,\"tid\":1,\"ts\":" ts ",\"dur\":" dur \
     ",\"args\":{\"correlation\":" correlation "}}"
-#define KERNEL(name, stream, ts, dur, correlation)                                                        \
+#define KERNEL(name, stream, ts, dur, correlation)                                                                   \
     "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"" name "\",\"pid\":0,\"tid\":" stream ",\"ts\":" ts ",\"dur\":" dur \
     ",\"args\":{\"device\":0,\"stream\":" stream ",\"correlation\":" correlation "}}"
 
