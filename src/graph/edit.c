@@ -53,9 +53,10 @@ static size_t edit_data(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 
 static bool is_device_to_host(const hu_graph *g, const hu_node *n)
 {
-    const hu_op *own = n->n_ops ? &g->op[n->ops + n->n_ops - 1] : NULL;
+    const uint32_t own = hu_graph_own_op(g->op, n);
 
-    return own && own->class == HU_CLASS_COPY && hu_str_has(hu_ask_name(g->ask, own->slice), HU_STR("DtoH"));
+    return own != HU_NONE && g->op[own].class == HU_CLASS_COPY &&
+           hu_str_has(hu_ask_name(g->ask, g->op[own].slice), HU_STR("DtoH"));
 }
 
 static size_t edit_sync(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)

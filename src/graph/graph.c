@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * graph.c - puts a graph together: each stage adds what the ones before it cannot know. */
+#include <assert.h>
+
 #include "graph/build.h"
 
 /* Chains become runs of one table. */
@@ -61,11 +63,78 @@ int hu_graph_build(const hu_ask *ask, const hu_graph_options *options, hu_graph 
         return rc;
     if (!pack(&b))
         return hu_fail_memory(err);
+    assert(hu_graph_is_sound(out));
     out->from_ns = b.from_ns;
     out->step_ns = (double)(out->mark[out->n_marks - 1].end_ns - out->mark[0].end_ns) / (double)(out->n_marks - 1);
     if (!(out->step_ns > 0))
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "the trace holds no time that could be replayed");
     return 0;
+}
+
+/* Does [first, first + count) lie in [0, n)? */
+static bool has(size_t n, uint32_t first, uint32_t count)
+{
+    return count == 0 || (first < n && count <= n - first);
+}
+
+static bool is_row(size_t n, uint32_t row)
+{
+    return row == HU_NONE || row < n;
+}
+
+/* Does a link come from a node before `node`, or from an operation before `op`? */
+static bool is_earlier(const hu_graph *g, uint32_t link, uint32_t node, uint32_t op)
+{
+    return g->link[link].from < (g->link[link].at == HU_AT_NODE_END ? node : op);
+}
+
+static bool is_sound_op(const hu_graph *g, uint32_t i)
+{
+    const hu_op *op = &g->op[i];
+
+    if (op->node >= g->n_nodes || op->stream >= g->n_streams || !is_row(i, op->before) ||
+        !has(g->n_links, op->deps, op->n_deps) || op->step < -1 || (op->step >= 0 && (size_t)op->step + 1 >= g->n_marks))
+        return false;
+    for (uint32_t k = op->deps; k < op->deps + op->n_deps; k++)
+        if (!is_earlier(g, k, op->node, i))
+            return false;
+    return true;
+}
+
+static bool is_sound_node(const hu_graph *g, uint32_t i, size_t *ops)
+{
+    const hu_node *n = &g->node[i];
+
+    /* operations stand in the order of their nodes, so that those of one node are its own alone */
+    if (n->lane >= g->n_lanes || n->ops != *ops || !has(g->n_ops, n->ops, n->n_ops) ||
+        !has(g->n_links, n->waits, n->n_waits) || !is_row(g->n_links, n->after))
+        return false;
+    *ops += n->n_ops;
+    for (uint32_t k = n->ops; k < n->ops + n->n_ops; k++)
+        if (g->op[k].node != i || !is_row(n->ops, g->op[k].full))
+            return false;
+    for (uint32_t k = n->waits; k < n->waits + n->n_waits; k++)
+        if (!is_earlier(g, k, i, n->ops + n->n_ops))
+            return false;
+    return n->after == HU_NONE || is_earlier(g, n->after, i, n->ops);
+}
+
+bool hu_graph_is_sound(const hu_graph *g)
+{
+    size_t ops = 0;
+
+    if (g->n_marks == 0)
+        return false;
+    for (uint32_t i = 0; i < g->n_ops; i++)
+        if (!is_sound_op(g, i))
+            return false;
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        if (!is_sound_node(g, i, &ops))
+            return false;
+    for (size_t i = 0; i < g->n_marks; i++)
+        if (g->mark[i].mark > g->n_nodes)
+            return false;
+    return ops == g->n_ops;
 }
 
 static void *copy_rows(hu_arena *arena, const void *rows, size_t bytes)

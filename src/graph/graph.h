@@ -145,6 +145,24 @@ enum { HU_GRAPH_SLICES = 80000 };
  */
 int hu_graph_build(const hu_ask *ask, const hu_graph_options *options, hu_graph *out, hu_error *err);
 
+/*
+ * The last operation that a node launched itself, a row of `ops`; HU_NONE when it launched none.  Work whose launch is not
+ * known stands among the operations of a node too, and may be of any stream.
+ */
+static inline uint32_t hu_graph_own_op(const hu_op *ops, const hu_node *n)
+{
+    for (uint32_t i = n->ops + n->n_ops; i-- > n->ops;)
+        if (ops[i].has_launch || ops[i].in_graph)
+            return i;
+    return HU_NONE;
+}
+
+/*
+ * Do all numbers of rows lie in the graph, and does each thing wait only for what a sweep over the nodes computes before it
+ * (replay.c)?  True of each graph that was built; what came from another process is asked.
+ */
+bool hu_graph_is_sound(const hu_graph *g);
+
 /* A copy that outlives the trace: without `ask`, so that it can be replayed, but not be edited by name.  NULL: no memory. */
 hu_graph *hu_graph_copy(const hu_graph *g, hu_arena *arena);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * graph_wire.c - the fields of a graph, in the order of their structs; and do all the numbers of rows lie in it?
+ * graph_wire.c - the fields of a graph, in the order of their structs.
  *
  * A new field needs a row here, or this file does not compile (base/wire.h).
  */
@@ -38,41 +38,6 @@ HU_WIRE_TABLE(hu_calibration, HU_CALIBRATION_FIELDS);
 /* clang-format on */
 HU_WIRE_TABLE(hu_graph, GRAPH);
 
-/* Does [first, first + count) lie in [0, n)? */
-static bool has(size_t n, uint32_t first, uint32_t count)
-{
-    return count == 0 || (first < n && count <= n - first);
-}
-
-static bool is_row(size_t n, uint32_t row)
-{
-    return row == HU_NONE || row < n;
-}
-
-static bool is_sound(const hu_graph *g)
-{
-    bool ok = g->n_marks > 0;
-
-    for (size_t i = 0; ok && i < g->n_nodes; i++) {
-        const hu_node *n = &g->node[i];
-
-        ok = n->lane < g->n_lanes && has(g->n_ops, n->ops, n->n_ops) && has(g->n_links, n->waits, n->n_waits) &&
-             is_row(g->n_links, n->after);
-    }
-    for (size_t i = 0; ok && i < g->n_ops; i++) {
-        const hu_op *op = &g->op[i];
-
-        ok = op->node < g->n_nodes && op->stream < g->n_streams && is_row(g->n_ops, op->before) &&
-             has(g->n_links, op->deps, op->n_deps) && is_row(g->n_ops, op->full) && op->step >= -1 &&
-             (op->step < 0 || (size_t)op->step + 1 < g->n_marks);
-    }
-    for (size_t i = 0; ok && i < g->n_links; i++)
-        ok = g->link[i].from < (g->link[i].at == HU_AT_NODE_END ? g->n_nodes : g->n_ops);
-    for (size_t i = 0; ok && i < g->n_marks; i++)
-        ok = g->mark[i].mark <= g->n_nodes;
-    return ok;
-}
-
 int hu_graph_pack(const hu_graph *g, hu_arena *arena, hu_str *out, hu_error *err)
 {
     hu_arena *scratch = hu_arena_new();
@@ -87,7 +52,11 @@ hu_graph *hu_graph_unpack(hu_str bytes, hu_arena *arena, hu_error *err)
     hu_graph *g = hu_arena_calloc(arena, 1, sizeof *g);
     const int rc = g ? hu_wire_unpack(&hu_graph_wire, bytes, arena, g, err) : hu_fail_memory(err);
 
-    if (rc == 0 && !is_sound(g))
+    if (rc < 0)
+        return NULL;
+    if (!hu_graph_is_sound(g)) {
         hu_fail(err, HU_EFORMAT, NULL, HU_NO_OFFSET, "packed results are broken at rows of the graph");
-    return rc == 0 && is_sound(g) ? g : NULL;
+        return NULL;
+    }
+    return g;
 }

@@ -576,6 +576,8 @@ int hu_joint_path(hu_joint *j, hu_costs *const *costs, hu_path *paths, hu_error 
         if (!hu_sweep_keep_path(j->rank[r].replay))
             return hu_fail_memory(err);
     sweep(j, costs, true);
+    for (size_t r = 0; r < j->n; r++)
+        w.steps_left += hu_walk_most(j->rank[r].graph);
     w.now_ns = INT64_MIN;
     w.from_ns = INT64_MAX;
     for (size_t r = 0; r < j->n; r++) {
@@ -590,7 +592,7 @@ int hu_joint_path(hu_joint *j, hu_costs *const *costs, hu_path *paths, hu_error 
     w.r = j->rank[rank].replay;
     w.path = &paths[rank];
     at = hu_walk_first(w.r, j->rank[rank].last_op, &i);
-    while (w.now_ns > w.from_ns && at != HU_WALK_WINDOW) {
+    while (hu_walk_goes_on(&w, at)) {
         joint = at == HU_WALK_OP_END                                         ? j->rank[rank].of_op[i]
                 : at == HU_WALK_NODE_END && w.r->node_end_by[i] == HU_BY_OWN ? j->rank[rank].of_node[i]
                                                                              : HU_NONE;

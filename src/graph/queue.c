@@ -54,8 +54,10 @@ int hu_build_queue(hu_building *b, hu_error *err)
         const hu_node *node = &b->nodes.at[i];
 
         if (is_blocked(b, node)) {
-            const uint32_t own = node->ops + node->n_ops - 1;
+            const uint32_t own = hu_graph_own_op(b->ops.at, node);
 
+            if (own == HU_NONE)
+                continue;
             outstanding_at(b, own, place[own], hu_build_node_end(b, i), &depth[n]);
             n += depth[n] >= LEAST_QUEUE;
         }
@@ -68,16 +70,16 @@ int hu_build_queue(hu_building *b, hu_error *err)
         return 0;
     b->g->calibration.queue = queue;
     for (uint32_t i = 0; i < b->nodes.n; i++) {
-        hu_node *node = &b->nodes.at[i];
-        uint32_t at, first;
+        hu_node       *node = &b->nodes.at[i];
+        const uint32_t own = node->call == HU_CALL_NONE ? HU_NONE : hu_graph_own_op(b->ops.at, node);
+        uint32_t       full;
 
-        if (!node->n_ops || node->call == HU_CALL_NONE)
+        if (own == HU_NONE || place[own] < b->stream_first[b->ops.at[own].stream] + (uint32_t)queue)
             continue;
-        at = place[node->ops + node->n_ops - 1];
-        first = b->stream_first[b->ops.at[node->ops].stream];
-        if (at < first + (uint32_t)queue)
-            continue;
-        b->ops.at[node->ops].full = b->by_stream[at - (uint32_t)queue];
+        full = b->by_stream[place[own] - (uint32_t)queue];
+        if (full >= node->ops)
+            continue; /* its own work: one launch of a graph, which takes one place */
+        b->ops.at[node->ops].full = full;
         if (is_blocked(b, node) && llabs(hu_build_node_end(b, i) - hu_build_op_end(b, b->ops.at[node->ops].full)) < REACH_NS)
             node->cost_ns = b->g->calibration.call_ns[node->call];
     }

@@ -258,7 +258,7 @@ int hu_replay_path(hu_replay *r, const hu_costs *c, int64_t *ends_ns, hu_arena *
 {
     const hu_graph *g = r->g;
     const size_t    last = g->n_marks - 1;
-    hu_walk         w = {.r = r, .path = out, .arena = arena};
+    hu_walk         w = {.r = r, .path = out, .arena = arena, .steps_left = hu_walk_most(g)};
     uint32_t        op, i;
     int             at;
 
@@ -270,7 +270,7 @@ int hu_replay_path(hu_replay *r, const hu_costs *c, int64_t *ends_ns, hu_arena *
     w.now_ns = ends_ns[last];
     out->total_ns = w.now_ns - w.from_ns;
     at = hu_walk_first(r, op, &i);
-    while (w.now_ns > w.from_ns && at != HU_WALK_WINDOW)
+    while (hu_walk_goes_on(&w, at))
         at = hu_walk_step(&w, c, at, &i);
     if (w.now_ns > w.from_ns)
         hu_walk_add(&w, HU_CLASS_FROZEN, HU_NONE, w.from_ns);

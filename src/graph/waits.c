@@ -166,8 +166,8 @@ static bool wait_sync(work *w, const hu_map *calls, uint32_t node, bool *waited)
 static bool wait_copy(hu_building *b, uint32_t node, bool *waited)
 {
     const hu_node *n = &b->nodes.at[node];
-    const uint32_t own = n->ops + n->n_ops - 1; /* behind work without a launch that was put here */
-    const hu_op   *op = n->n_ops ? &b->ops.at[own] : NULL;
+    const uint32_t own = hu_graph_own_op(b->ops.at, n);
+    const hu_op   *op = own == HU_NONE ? NULL : &b->ops.at[own];
     const int64_t  end = hu_build_node_end(b, node);
     bool           pageable, blocks;
 

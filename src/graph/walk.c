@@ -2,9 +2,14 @@
  * walk.c - from each instant to the one that its largest term came from. */
 #include "graph/walk.h"
 
+#include <assert.h>
+
 void hu_walk_add(hu_walk *w, hu_class class, uint32_t slice, int64_t to_ns)
 {
-    const int64_t until = to_ns > w->from_ns ? to_ns : w->from_ns, length = w->now_ns - until;
+    /* A weight may be negative, where the clocks of host and device disagree: the piece before ends later than what it
+     * held.  What the two share belongs to the later piece. */
+    const int64_t held_ns = to_ns < w->now_ns ? to_ns : w->now_ns;
+    const int64_t until = held_ns > w->from_ns ? held_ns : w->from_ns, length = w->now_ns - until;
     uint32_t      name, *place;
 
     w->now_ns = until;
@@ -102,6 +107,14 @@ int hu_walk_first(const hu_replay *r, uint32_t last_op, uint32_t *i)
     for (*i = (uint32_t)g->n_nodes - 1; g->node[*i].lane != g->main_lane && *i; --*i)
         ;
     return HU_WALK_NODE_END;
+}
+
+bool hu_walk_goes_on(hu_walk *w, int at)
+{
+    if (w->now_ns <= w->from_ns || at == HU_WALK_WINDOW)
+        return false;
+    assert(w->steps_left > 0);
+    return w->steps_left-- > 0;
 }
 
 int hu_walk_step(hu_walk *w, const hu_costs *c, int at, uint32_t *i)

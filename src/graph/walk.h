@@ -14,17 +14,27 @@ typedef struct {
     hu_path         *path;
     int64_t          from_ns; /* what lies before is not of the window */
     int64_t          now_ns;
+    uint64_t         steps_left; /* at the start hu_walk_most() of all graphs that are walked */
     hu_map           row_of_key;
     HU_VEC(hu_path_row) rows;
     hu_arena *arena; /* NULL: no rows */
     bool      failed;
 } hu_walk;
 
+/* How many instants a graph has.  Each step of a walk goes to one that the sweep computed earlier, so none takes more. */
+static inline uint64_t hu_walk_most(const hu_graph *g)
+{
+    return 2 * ((uint64_t)g->n_nodes + g->n_ops) + 1;
+}
+
 /* The time from `to_ns` to where the walk is was of this class; the walk is at `to_ns` then. */
 void hu_walk_add(hu_walk *w, hu_class class, uint32_t slice, int64_t to_ns);
 
 /* Where the last step ended, `last_op` as of hu_sweep_ends; sets *i. */
 int hu_walk_first(const hu_replay *r, uint32_t last_op, uint32_t *i);
+
+/* Is there more to walk?  False too, asserted, when a walk has gone around in a circle. */
+bool hu_walk_goes_on(hu_walk *w, int at);
 
 /* One piece back; returns where the walk is then, and sets *i. */
 int hu_walk_step(hu_walk *w, const hu_costs *c, int at, uint32_t *i);

@@ -62,8 +62,11 @@ static void assert_path_is_whole(fixture f)
 {
     int64_t sum = 0;
 
-    for (hu_class c = 0; c < HU_CLASS_COUNT; c++)
+    for (hu_class c = 0; c < HU_CLASS_COUNT; c++) {
+        assert_true(f.s->path.by_class[c] >= 0);
         sum += f.s->path.by_class[c];
+    }
+    assert_true(hu_graph_is_sound(&f.s->graph));
     assert_int_equal(sum, f.s->path.total_ns);
     assert_near((double)f.s->path.total_ns / 1000, as_it_was(f) * (double)(f.s->graph.n_marks - 1));
 }
@@ -157,22 +160,22 @@ static void a_delay_that_nothing_explains_is_frozen(void **state)
     done(f);
 }
 
+enum { KERNELS = 300, QUEUE = 64, CALL_US = 5, EVERY = 10, KERNEL_US = 100 };
+
 /*
  * The host launches every 10 µs kernels of 100 µs into a queue of 64: soon each launch waits for the one 64 before it.
- * Faster kernels let the host go on; without that link the host would run ahead as recorded and nothing would change.
+ * `more` stands before all of them.  Sets when the last kernel ends, in µs.
  */
-static void a_full_queue_holds_up_the_host(void **state)
+static fixture fill_a_queue(const char *more, double *last_end)
 {
-    enum { KERNELS = 300, QUEUE = 64, CALL_US = 5, EVERY = 10, KERNEL_US = 100 };
     const size_t size = KERNELS * 400;
     char        *json = malloc(size);
     double       host = 0, end[KERNELS], stream = 0;
     size_t       n;
     fixture      f;
 
-    (void)state;
     assert_non_null(json);
-    n = (size_t)snprintf(json, size, "[");
+    n = (size_t)snprintf(json, size, "[%s", more);
     for (int i = 0; i < KERNELS; i++) {
         const double launched = host;
         double       returned = launched + CALL_US, start = launched + 7;
@@ -193,12 +196,97 @@ static void a_full_queue_holds_up_the_host(void **state)
     snprintf(json + n, size - n, "]");
     f = simulate(json);
     free(json);
+    *last_end = stream;
+    return f;
+}
+
+/* Faster kernels let the host go on; without that link the host would run ahead as recorded and nothing would change. */
+static void a_full_queue_holds_up_the_host(void **state)
+{
+    double  end;
+    fixture f = fill_a_queue("", &end);
+
+    (void)state;
     assert_int_equal(f.s->graph.calibration.queue, QUEUE);
-    assert_near(as_it_was(f), stream);
+    assert_near(as_it_was(f), end);
     assert_near(with(f, "kernel:kx2"), 7 + KERNELS * 51 - 1);
     assert_near(with(f, "kernel:kx0.5"), 7 + KERNELS * 201 - 1);
-    assert_near(with(f, "hostx2"), stream);
+    assert_near(with(f, "hostx2"), end);
     assert_path_is_whole(f);
+    done(f);
+}
+
+/*
+ * Kernels of another stream, whose launches were not recorded: the second runs while the host is in its 61st launch.  They
+ * take no place in the queue of stream 7, and no launch waits for one that runs later (the path would go around in circles).
+ */
+static void a_queue_is_of_one_stream(void **state)
+{
+    double  end;
+    fixture f = fill_a_queue(
+        KERNEL("o", "20", "3", "1", "9001") "," KERNEL("o", "20", "602", "1", "9002") "," KERNEL(
+            "o", "20", "9000", "1", "9003") "," KERNEL("o", "20", "9100", "1",
+                                                       "9004") "," KERNEL("o", "20", "9200", "1",
+                                                                          "9005") "," KERNEL("o", "20", "9300", "1",
+                                                                                             "9006") ",",
+        &end);
+
+    (void)state;
+    assert_int_equal(f.s->graph.calibration.queue, QUEUE);
+    assert_int_equal(f.s->graph.calibration.unlaunched, 6);
+    assert_near(as_it_was(f), end);
+    assert_near(with(f, "kernel:kx2"), 7 + KERNELS * 51 - 1);
+    assert_path_is_whole(f);
+    done(f);
+}
+
+/*
+ *   host     launch [0,5)   sync [10,106)   loader [106,206)
+ *   stream        K [7,107)
+ *
+ * By the clocks of host and device the call returns before the kernel ends.  No piece of the path is less than nothing.
+ */
+static void clocks_that_disagree_make_no_time(void **state)
+{
+    fixture f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," CALL(
+        "cudaStreamSynchronize", "10", "96", "2") "," USER(LOADER, "106", "100") "," KERNEL("K", "7", "7", "100", "1") "]");
+
+    (void)state;
+    assert_near(as_it_was(f), 206);
+    assert_int_equal(f.s->path.by_class[HU_CLASS_RETURN] + f.s->path.by_class[HU_CLASS_INFERRED], 0);
+    assert_int_equal(f.s->path.by_class[HU_CLASS_COMPUTE], 99000);
+    assert_path_is_whole(f);
+    done(f);
+}
+
+/* What waits for something that comes later in the sweep is refused, whoever wrote it. */
+static void a_link_from_later_is_unsound(void **state)
+{
+    fixture f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," CALL("cudaLaunchKernel", "14", "5", "2") "," KERNEL(
+        "K1", "7", "7", "200", "1") "," KERNEL("K2", "20", "208.5", "50", "2") "]");
+    hu_graph *g = &f.s->graph;
+    hu_op    *first = &g->op[g->node[g->op[0].node].ops];
+    hu_link  *inferred = &g->link[g->op[1].deps];
+
+    (void)state;
+    assert_true(hu_graph_is_sound(g));
+    first->full = 1;
+    assert_false(hu_graph_is_sound(g));
+    first->full = HU_NONE;
+    assert_int_equal(g->op[1].n_deps, 1);
+    inferred->from = 1;
+    assert_false(hu_graph_is_sound(g));
+    inferred->from = 0;
+    g->node[0].n_waits = 1;
+    g->node[0].waits = g->op[1].deps;
+    assert_int_equal(g->node[0].n_ops, 1);
+    assert_true(hu_graph_is_sound(g)); /* its own kernel, as a copy does that blocks */
+    inferred->at = HU_AT_NODE_END;
+    assert_false(hu_graph_is_sound(g)); /* its own end */
+    g->node[0].n_waits = 0;
+    inferred->at = HU_AT_OP_END;
+    g->op[1].step = (int16_t)(g->n_marks - 1);
+    assert_false(hu_graph_is_sound(g));
     done(f);
 }
 
@@ -404,6 +492,8 @@ int main(void)
         cmocka_unit_test(launch_and_wait_move_with_the_host), cmocka_unit_test(a_hidden_loader_costs_nothing),
         cmocka_unit_test(a_stream_waits_for_an_event_of_another), cmocka_unit_test(a_wait_that_was_not_recorded_is_inferred),
         cmocka_unit_test(a_delay_that_nothing_explains_is_frozen), cmocka_unit_test(a_full_queue_holds_up_the_host),
+        cmocka_unit_test(a_queue_is_of_one_stream), cmocka_unit_test(clocks_that_disagree_make_no_time),
+        cmocka_unit_test(a_link_from_later_is_unsound),
         cmocka_unit_test(a_thread_waits_for_another), cmocka_unit_test(a_graph_is_launched_once),
         cmocka_unit_test(work_from_before_the_capture_comes_first), cmocka_unit_test(doubled_times_double_the_step),
         cmocka_unit_test(steps_are_measured_between_marks), cmocka_unit_test(slack_is_how_much_later), cmocka_unit_test(edits_are_read_as_people_write_them),
