@@ -391,7 +391,11 @@ REAL = {
     "kineto-tb-samples/resnet50_autograd_api_num_workers_4-worker0.pt.trace.json.gz": ({}, True),
     "tl-mi210-gpu-only/gpu_only_trace.json.gz": ({}, False),
     "zoology/trace.json.gz": ({}, False),
-}
+    "hta-trace-diff/test.json.gz": ({"sharded-embeddings": None, "ddp": None}, True),   # All2All_Pooled of fbgemm's tables
+    "tl-mi300-resnet-ckpt/resnet_act_checkpoint.json.gz": ({"ddp": 8}, True),
+} | {f"param-dlrm-8ranks/worker{r}_step_12.{at}.pt.trace.json.gz": ({"sharded-embeddings": None, "ddp": None}, True)
+     for r, at in enumerate((1694128201545, 1694128201556, 1694128201554, 1694128201557, 1694128201547, 1694128201549,
+                             1694128201553, 1694128201553))}
 
 
 class Real(unittest.TestCase):
@@ -407,7 +411,7 @@ class Real(unittest.TestCase):
                 self.assertEqual(whole["ranks"][0]["parallelism"]["is_training"], is_training)
 
     def test_the_others_claim_nothing(self) -> None:
-        """No other trace at hand is of several ranks."""
+        """No other trace at hand is of a job whose ranks work together."""
         folder = SHARED / "traces/kineto"
         if not folder.exists():
             skip_loudly("real traces of shared/traces/kineto are not present")

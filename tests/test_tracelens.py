@@ -8,6 +8,10 @@ from tests.program import SHARED, report, skip_loudly
 NAMES = {"total_time": "total", "busy_time": "busy", "computation_time": "computation", "exposed_comm_time": "exposed_comm",
          "exposed_memcpy_time": "exposed_memcpy", "total_memcpy_time": "memcpy", "total_comm_time": "comm"}
 
+# What a stored report of TraceLens leaves out, though it has a launch: here memory sets and 4.12 ms of kernels.  The exact
+# numbers, computed from the events, are right; the totals that do not depend on what was left out agree.
+LEFT_OUT = {"exact_tl_mi300_resnet_act_checkpoint.json": {"busy_time", "computation_time", "exposed_comm_time", "idle_time"}}
+
 
 class TraceLens(unittest.TestCase):
     def test_reference_reports(self) -> None:
@@ -27,8 +31,9 @@ class TraceLens(unittest.TestCase):
                 for name, key in NAMES.items():
                     self.assertEqual(ours[f"{name}_ns"], exact[f"{key}_ns"], name)
                 for name, theirs in (exact.get("ref_tracelens_ns") or {}).items():
-                    self.assertLessEqual(abs(ours[f"{name}_ns"] - theirs), 1000, name)
-                    compared += 1
+                    agrees = abs(ours[f"{name}_ns"] - theirs) <= 1000
+                    self.assertEqual(agrees, name not in LEFT_OUT.get(path.name, ()), name)
+                    compared += agrees
                 self.assertEqual(ours["left_out"], exact["unlinked_gpu_events"])
                 self.assertEqual(ours["total_time_ns"], sum(ours[f"{n}_time_ns"] for n in (
                     "computation", "exposed_comm", "exposed_memcpy", "idle")))

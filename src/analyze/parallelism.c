@@ -93,7 +93,7 @@ static bool say(work *w, size_t group, const char *text)
 
 static void find_names(work *w)
 {
-    enum { LONGEST = 400, FSDP = 4, DEEPSPEED = 7, DDP = 8, TENSOR = 12, EMBEDDINGS = 16 };
+    enum { LONGEST = 400, FSDP = 4, DEEPSPEED = 7, DDP = 8, TENSOR = 12, EMBEDDINGS = 17 };
     /* clang-format off */
     static const char *const words[] = {
         "FSDP::", "FullyShardedDataParallel.", "Module: FullyShardedDataParallel", "torch/distributed/fsdp/_",
@@ -101,7 +101,8 @@ static void find_names(work *w)
         "DistributedDataParallel",
         "ModelParallelRegion", "SequenceParallelRegion", "LinearWithGradAccumulationAndAsyncCommunication",
         "megatron/core/tensor_parallel/",
-        "KJTAllToAll", "PooledEmbeddingsAwaitable", "PooledEmbeddingsAllToAll", "torchrec/"};
+        "KJTAllToAll", "PooledEmbeddingsAwaitable", "PooledEmbeddingsAllToAll", "torchrec/", "All2All_Pooled"};
+    /* clang-format on */
     hu_words finder;
 
     hu_words_init(&finder, words, HU_COUNT(words));
@@ -115,7 +116,6 @@ static void find_names(work *w)
         w->traits.names_tensor |= at >= DDP && at < TENSOR;
         w->traits.names_embeddings |= at >= TENSOR && at < EMBEDDINGS;
     }
-    /* clang-format on */
 }
 
 static bool is_attention(hu_str kernel)
