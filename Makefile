@@ -6,15 +6,17 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 SETUP    = scripts/setup --quiet
 
-.PHONY: all setup build demo test test-san test-tsan lint bench scoreboard fuzz install clean help
+.PHONY: all setup build demo test test-rest test-tsan lint format bench scoreboard fuzz install clean help
 
 all: build
 
 help:
 	@echo 'make build     the program, at build/holdup'
 	@echo 'make demo      build, and explain a real training run that comes with the project'
-	@echo 'make test      build and pass all tests, also under sanitizers'
-	@echo 'make lint      layer rule, headers, shell scripts, banned words'
+	@echo 'make test      build and pass all tests'
+	@echo 'make test-rest   the whole program again under sanitizers; make test-tsan: what has threads'
+	@echo 'make lint      layout, layers, headers, warnings, clang-tidy, shell scripts, banned words'
+	@echo 'make format    clang-format over all C files'
 	@echo 'make bench     speed beside public tools; writes docs/performance.md'
 	@echo 'make scoreboard  1,200 traces with a known answer; writes docs/accuracy.md'
 	@echo 'make fuzz      libFuzzer for FUZZ_SECONDS (600) on each target'
@@ -41,6 +43,10 @@ test:
 	@scripts/setup --quiet test
 	@scripts/test
 
+test-rest:
+	@scripts/setup --quiet test
+	@scripts/test rest
+
 test-tsan:
 	@scripts/setup --quiet test
 	@scripts/test tsan
@@ -48,6 +54,10 @@ test-tsan:
 lint:
 	@scripts/setup --quiet test
 	@scripts/lint
+
+format:
+	@scripts/setup --quiet test
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
 
 bench: build
 	@scripts/setup --quiet bench
@@ -71,4 +81,4 @@ install: build
 	@install -D -m 644 docs/report.schema.json $(DESTDIR)$(PREFIX)/share/holdup/report.schema.json
 
 clean:
-	rm -rf $(BUILD) build-asan build-tsan build-fuzz build-clang
+	rm -rf $(BUILD) build-asan build-tsan build-msan build-fuzz build-clang

@@ -31,7 +31,7 @@ void *hu_arena_calloc(hu_arena *arena, size_t count, size_t size);
 void *hu_arena_grow(hu_arena *arena, void *old, size_t size);
 
 /* Gives back one block of hu_arena_grow before the arena goes.  NULL is fine. */
-void hu_arena_drop(hu_arena *arena, void *block);
+void hu_arena_drop(hu_arena *arena, void *payload);
 
 /* A copy with a NUL behind it; p is NULL when there is no memory. */
 hu_str hu_arena_copy(hu_arena *arena, hu_str s);

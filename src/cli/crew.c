@@ -189,90 +189,90 @@ bool hu_crew_join(int argc, char **argv, hu_arena *arena, hu_crew **out)
     return true;
 }
 
-int hu_crew_leave(hu_crew *t, int status)
+int hu_crew_leave(hu_crew *crew, int status)
 {
-    if (!t)
+    if (!crew)
         return status;
-    if (t->rank == 0) {
-        for (int p = 1; p < t->size; p++)
-            t->mpi->send(&(char){0}, 1, p);
-    } else if (!t->is_over && hu_crew_await(t)) {
+    if (crew->rank == 0) {
+        for (int p = 1; p < crew->size; p++)
+            crew->mpi->send(&(char){0}, 1, p);
+    } else if (!crew->is_over && hu_crew_await(crew)) {
         const hu_error err = {.code = HU_EIO, .text = "process 0 waits for this one, which could not go on"};
 
-        hu_crew_give_up(t, &err);
+        hu_crew_give_up(crew, &err);
     }
-    t->mpi->finish();
-    return t->rank == 0 ? status : 0;
+    crew->mpi->finish();
+    return crew->rank == 0 ? status : 0;
 }
 
-int hu_crew_rank(const hu_crew *t)
+int hu_crew_rank(const hu_crew *crew)
 {
-    return t ? t->rank : 0;
+    return crew ? crew->rank : 0;
 }
 
-int hu_crew_size(const hu_crew *t)
+int hu_crew_size(const hu_crew *crew)
 {
-    return t ? t->size : 1;
+    return crew ? crew->size : 1;
 }
 
-bool hu_crew_is_first(const hu_crew *t)
+bool hu_crew_is_first(const hu_crew *crew)
 {
-    return hu_crew_rank(t) == 0;
+    return hu_crew_rank(crew) == 0;
 }
 
-int hu_crew_threads(const hu_crew *t)
+int hu_crew_threads(const hu_crew *crew)
 {
     const int n = hu_thread_count();
 
-    return t && t->threads < n && !getenv("HOLDUP_THREADS") ? t->threads : n;
+    return crew && crew->threads < n && !getenv("HOLDUP_THREADS") ? crew->threads : n;
 }
 
-void hu_crew_call(hu_crew *t)
+void hu_crew_call(hu_crew *crew)
 {
-    for (int p = 1; p < hu_crew_size(t); p++)
-        t->mpi->send(&(char){1}, 1, p);
+    for (int p = 1; p < hu_crew_size(crew); p++)
+        crew->mpi->send(&(char){1}, 1, p);
 }
 
-bool hu_crew_await(hu_crew *t)
+bool hu_crew_await(hu_crew *crew)
 {
     char there_is;
 
-    t->mpi->receive(&there_is, 1, 0);
-    t->is_over = !there_is;
+    crew->mpi->receive(&there_is, 1, 0);
+    crew->is_over = !there_is;
     return there_is;
 }
 
-void hu_crew_send(hu_crew *t, int to, hu_str bytes)
+void hu_crew_send(hu_crew *crew, int to, hu_str bytes)
 {
     const uint64_t n = bytes.n;
 
-    t->mpi->send(&n, sizeof n, to);
-    t->mpi->send(bytes.p, bytes.n, to);
+    crew->mpi->send(&n, sizeof n, to);
+    crew->mpi->send(bytes.p, bytes.n, to);
 }
 
-int hu_crew_receive(hu_crew *t, int from, hu_arena *arena, hu_str *out, hu_error *err)
+int hu_crew_receive(hu_crew *crew, int from, hu_arena *arena, hu_str *out, hu_error *err)
 {
     uint64_t n;
     char    *bytes;
 
-    t->mpi->receive(&n, sizeof n, from);
+    crew->mpi->receive(&n, sizeof n, from);
     bytes = hu_arena_alloc(arena, n + 1);
     if (!bytes)
         return hu_fail_memory(err);
-    t->mpi->receive(bytes, n, from);
+    crew->mpi->receive(bytes, n, from);
     *out = (hu_str){bytes, n};
     return 0;
 }
 
-_Noreturn void hu_crew_give_up(hu_crew *t, const hu_error *err)
+_Noreturn void hu_crew_give_up(hu_crew *crew, const hu_error *err)
 {
     const int status = hu_command_fail(err);
 
-    t->mpi->stop_all(status);
+    crew->mpi->stop_all(status);
     _exit(status);
 }
 
-int hu_crew_fail(hu_crew *t, const hu_error *err)
+int hu_crew_fail(hu_crew *crew, const hu_error *err)
 {
-    return hu_crew_is_first(t) ? hu_command_fail(err) : hu_error_exit_status(err->code);
+    return hu_crew_is_first(crew) ? hu_command_fail(err) : hu_error_exit_status(err->code);
 }

@@ -178,7 +178,7 @@ static int parse_switches(void *field, const char *text, hu_error *err)
 {
     hu_run_options *o = field;
 
-    if (strcmp(text, "none") && strcmp(text, "process-tree") && strcmp(text, "system-wide"))
+    if (strcmp(text, "none") != 0 && strcmp(text, "process-tree") != 0 && strcmp(text, "system-wide") != 0)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--cpuctxsw wants none or process-tree, not \"%s\"", text);
     o->no_switches = strcmp(text, "none") == 0;
     return 0;

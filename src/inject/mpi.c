@@ -465,7 +465,7 @@ static void learn_requests(const hu_mpi_frame *f, knowledge *k, bool are_over)
 static void add_facts(const hu_mpi_frame *f, knowledge *k)
 {
     const hu_mpi *m = &hu_the_mpi;
-    const bool    has_peer = k->peer != HU_MPI_NOBODY && k->peer >= 0;
+    const bool    has_peer = k->peer >= 0;
 
     if (has_peer)
         add_int(k, NAME_PEER, k->peer);
@@ -475,13 +475,13 @@ static void add_facts(const hu_mpi_frame *f, knowledge *k)
         if (world >= 0)
             add_int(k, NAME_WORLD_PEER, world);
     }
-    if (k->tag != HU_MPI_NOBODY && k->tag >= 0)
+    if (k->tag >= 0)
         add_int(k, NAME_TAG, k->tag);
     if (k->count >= 0)
         add_int(k, NAME_COUNT, k->count);
     if (k->root != HU_MPI_NOBODY && k->root != m->proc_null && k->root != m->root)
         add_int(k, NAME_ROOT, k->root);
-    if (k->source != HU_MPI_NOBODY && k->source >= 0)
+    if (k->source >= 0)
         add_int(k, NAME_SOURCE, k->source);
     if (k->was_any)
         add_int(k, NAME_ANY, 1);

@@ -71,7 +71,7 @@ typedef struct {
 
 void        hu_mpi_comms_start(void);
 hu_mpi_comm hu_mpi_comm_get(hu_mpi_thing thing, hu_word handle);
-int32_t     hu_mpi_comm_world_rank(hu_word handle, int32_t rank); /* -1: not known */
+int32_t     hu_mpi_comm_world_rank(hu_word comm, int32_t rank); /* -1: not known */
 void        hu_mpi_comm_made(hu_word comm); /* a call that all its members made in the same order gave it */
 void        hu_mpi_comm_lend(hu_mpi_thing thing, hu_word handle, hu_word comm);
 void        hu_mpi_comm_drop(hu_mpi_thing thing, hu_word handle);

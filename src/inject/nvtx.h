@@ -31,8 +31,8 @@ uint32_t   hu_nvtx_payload_records(const hu_nvtx_payloads *p); /* how many MOREs
 hu_record *hu_nvtx_payload_write(const hu_nvtx_payloads *p, hu_record *to, const hu_record *end);
 uint32_t   hu_nvtx_payload_message(const hu_nvtx_payloads *p); /* the text that a schema calls the message */
 /* `id`: what the client is to call it, 0: as it says itself, or a new one.  Returns that id. */
-uint64_t hu_nvtx_schema_add(uint32_t domain, const hu_nvtx_schema *schema, uint64_t id);
-uint64_t hu_nvtx_enum_add(uint32_t domain, const hu_nvtx_enum *values, uint64_t id);
+uint64_t hu_nvtx_schema_add(uint32_t domain, const hu_nvtx_schema *from, uint64_t id);
+uint64_t hu_nvtx_enum_add(uint32_t domain, const hu_nvtx_enum *from, uint64_t id);
 
 /* nvtx.c: handlers that the second tool's are called after (nvtx_chain.c). */
 typedef struct {

@@ -88,10 +88,10 @@ static uint64_t key_of(unsigned kind, const void *detail, size_t bytes)
     return hu_hash_mix(hu_hash_bytes(detail, bytes), kind + 1);
 }
 
-uint32_t hu_notes_of(hu_notes *n, uint32_t i)
+uint32_t hu_notes_of(hu_notes *notes, uint32_t slice)
 {
-    const uint32_t row = n->s.detail[i];
-    const unsigned kind = n->s.kind[i];
+    const uint32_t row = notes->s.detail[slice];
+    const unsigned kind = notes->s.kind[slice];
     char           text[HU_NOTE_BYTES] = "";
     uint64_t       key;
     uint32_t       known;
@@ -99,42 +99,42 @@ uint32_t hu_notes_of(hu_notes *n, uint32_t i)
     if (row == HU_NONE)
         return 0;
     if (kind == HU_KIND_KERNEL || kind == HU_KIND_COLLECTIVE) {
-        hu_kernel_detail k = *hu_trace_kernel_detail(n->trace, row);
+        hu_kernel_detail k = *hu_trace_kernel_detail(notes->trace, row);
 
         k.graph = k.graph_node = 0;
         key = key_of(kind, &k, sizeof k);
-        if ((known = hu_map_get(&n->seen, key)) != HU_MAP_NONE)
+        if ((known = hu_map_get(&notes->seen, key)) != HU_MAP_NONE)
             return known;
-        say_kernel(n, &k, text);
+        say_kernel(notes, &k, text);
     } else if (kind == HU_KIND_MEMCPY || kind == HU_KIND_MEMSET) {
-        const hu_copy_detail *c = hu_trace_copy_detail(n->trace, row);
+        const hu_copy_detail *c = hu_trace_copy_detail(notes->trace, row);
 
         if (c->bytes < 0)
             return 0;
         key = hu_hash_mix((uint64_t)c->bytes + 1, (uint64_t)lrint(isnan(c->gbps) ? 0 : c->gbps * 10) * 16 + kind);
-        if ((known = hu_map_get(&n->seen, key)) != HU_MAP_NONE)
+        if ((known = hu_map_get(&notes->seen, key)) != HU_MAP_NONE)
             return known;
         say_bytes(c->bytes, c->gbps, text);
     } else if (kind == HU_KIND_CPU_OP || kind == HU_KIND_USER) {
-        const hu_op_detail *o = hu_trace_op_detail(n->trace, row);
+        const hu_op_detail *o = hu_trace_op_detail(notes->trace, row);
 
         key = hu_hash_mix((uint64_t)o->dims << 32 | o->types, o->extra + 1u);
-        if ((known = hu_map_get(&n->seen, key)) != HU_MAP_NONE)
+        if ((known = hu_map_get(&notes->seen, key)) != HU_MAP_NONE)
             return known;
-        say_op(n, o, o->extra ? hu_trace_op_extra(n->trace, o->extra) : NULL, text);
+        say_op(notes, o, o->extra ? hu_trace_op_extra(notes->trace, o->extra) : NULL, text);
     } else if (hu_kind_in(kind, HU_KINDS_CALL)) {
-        const hu_call_detail *c = hu_trace_call_detail(n->trace, row);
+        const hu_call_detail *c = hu_trace_call_detail(notes->trace, row);
 
         if (c->bytes < 0)
             return 0;
         key = hu_hash_mix((uint64_t)c->bytes + 1, 977);
-        if ((known = hu_map_get(&n->seen, key)) != HU_MAP_NONE)
+        if ((known = hu_map_get(&notes->seen, key)) != HU_MAP_NONE)
             return known;
         say_bytes(c->bytes, (double)NAN, text);
     } else {
         return 0;
     }
-    return put(n, key, text);
+    return put(notes, key, text);
 }
 
 void hu_notes_write(const hu_notes *n, hu_json_out *j, const char *key)

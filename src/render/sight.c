@@ -48,28 +48,28 @@ static void keep(hu_seen *seen, const level *l, uint32_t slice)
         seen->number[l->slice[d]] = 1;
 }
 
-uint32_t hu_sight_from(const hu_sight *v, uint32_t place)
+uint32_t hu_sight_from(const hu_sight *sight, uint32_t place)
 {
-    const size_t n = hu_trace_slices(v->trace).n;
+    const size_t n = hu_trace_slices(sight->trace).n;
 
-    if (!v->index || !v->windows->is_asked)
+    if (!sight->index || !sight->windows->is_asked)
         return place;
     while (place % BLOCK == 0 && place < n &&
-           v->index->last_end_ns[place / BLOCK] - v->origin_ns < v->windows->at[0].start_ns)
+           sight->index->last_end_ns[place / BLOCK] - sight->origin_ns < sight->windows->at[0].start_ns)
         place += BLOCK;
     return place;
 }
 
-uint32_t hu_sight_end(const hu_sight *v, const hu_track *t)
+uint32_t hu_sight_end(const hu_sight *sight, const hu_track *t)
 {
-    const hu_slices s = hu_trace_slices(v->trace);
-    const uint32_t *order = hu_trace_order(v->trace);
+    const hu_slices s = hu_trace_slices(sight->trace);
+    const uint32_t *order = hu_trace_order(sight->trace);
     uint32_t        low = t->first, high = t->first + t->count;
 
-    while (v->windows->is_asked && low < high) {
+    while (sight->windows->is_asked && low < high) {
         const uint32_t middle = low + (high - low) / 2;
 
-        if (s.start_ns[order[middle]] - v->origin_ns < v->windows->at[0].end_ns)
+        if (s.start_ns[order[middle]] - sight->origin_ns < sight->windows->at[0].end_ns)
             low = middle + 1;
         else
             high = middle;
@@ -94,12 +94,12 @@ static void choose_of_track(const hu_sight *v, const hu_slices *s, const hu_trac
     }
 }
 
-int hu_sight_choose(const hu_sight *v, hu_arena *arena, hu_seen *out, hu_error *err)
+int hu_sight_choose(const hu_sight *sight, hu_arena *arena, hu_seen *out, hu_error *err)
 {
-    const hu_slices s = hu_trace_slices(v->trace);
+    const hu_slices s = hu_trace_slices(sight->trace);
     size_t          n_tracks;
-    const hu_track *tracks = hu_trace_tracks(v->trace, &n_tracks);
-    const uint32_t *order = hu_trace_order(v->trace);
+    const hu_track *tracks = hu_trace_tracks(sight->trace, &n_tracks);
+    const uint32_t *order = hu_trace_order(sight->trace);
     level          *l = hu_arena_alloc(arena, sizeof *l);
 
     *out = (hu_seen){.number = hu_arena_calloc(arena, s.n + 1, sizeof *out->number),
@@ -107,12 +107,12 @@ int hu_sight_choose(const hu_sight *v, hu_arena *arena, hu_seen *out, hu_error *
     if (!out->number || !out->per_track || !l)
         return hu_fail_memory(err);
     for (size_t t = 0; t < n_tracks; t++) {
-        const uint32_t end = hu_sight_end(v, &tracks[t]);
+        const uint32_t end = hu_sight_end(sight, &tracks[t]);
 
         if (!is_drawn(&tracks[t]))
             continue;
-        choose_of_track(v, &s, &tracks[t], l, out);
-        for (uint32_t k = hu_sight_from(v, tracks[t].first); k < end; k = hu_sight_from(v, k + 1)) {
+        choose_of_track(sight, &s, &tracks[t], l, out);
+        for (uint32_t k = hu_sight_from(sight, tracks[t].first); k < end; k = hu_sight_from(sight, k + 1)) {
             if (!out->number[order[k]])
                 continue;
             out->number[order[k]] = ++out->n;

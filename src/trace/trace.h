@@ -92,7 +92,7 @@ const hu_track *hu_trace_tracks(const hu_trace *trace, size_t *n);
 const uint32_t *hu_trace_order(const hu_trace *trace);
 
 /* Sorts slice numbers as on a track, by merging the sorted runs that are there; `spare` has room for n. */
-void hu_trace_sort(const hu_trace *trace, uint32_t *slices, size_t n, uint32_t *spare);
+void hu_trace_sort(const hu_trace *t, uint32_t *at, size_t n, uint32_t *spare);
 
 const hu_device       *hu_trace_devices(const hu_trace *trace, size_t *n);
 const hu_metadata     *hu_trace_metadata(const hu_trace *trace, size_t *n);

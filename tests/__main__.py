@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the suites tests/test_*.py side by side, a process each:  python3 -m tests [--jobs N] [--title TEXT] [SUITE ...]
+
+Prints what failed and why, why tests were skipped, how long the slowest suites took, and last a line with the counts.
+The environment says which program is tested: HOLDUP, HOLDUP_SANITIZED=1 (tests/program.py).
+"""
+from __future__ import annotations
+
+import argparse
+import collections
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+LIMIT_S = 1500
+# They take longest, so they begin first; all others follow by name.
+FIRST = ()
+# They measure times, so they have the machine to themselves, last.
+ALONE = ()
+
+
+class Result(NamedTuple):
+    suite: str
+    seconds: float
+    ran: int
+    failed: int
+    skipped: int
+    log: str
+
+
+def count(what: str, log: str) -> int:
+    """The number after `what=` in unittest's last line; "expected failures" are no failures."""
+    last = re.findall(r"^(?:OK|FAILED)(?: \((.*)\))?$", log, re.M)
+    found = re.search(rf"(?:^|, ){what}=(\d+)", last[-1]) if last else None
+    return int(found[1]) if found else 0
+
+
+def run(suite: str) -> Result:
+    start = time.monotonic()
+    try:
+        done = subprocess.run([sys.executable, "-m", "unittest", f"tests.{suite}"], cwd=FOLDER.parent, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT_S, check=False)
+        status, log = done.returncode, done.stdout.decode(errors="replace")
+    except subprocess.TimeoutExpired as late:
+        status, log = 1, (late.stdout or b"").decode(errors="replace") + f"\n{suite} did not end within {LIMIT_S} s\n"
+    ran = re.findall(r"^Ran (\d+) tests? in ", log, re.M)
+    failed = count("failures", log) + count("errors", log) + count("unexpected successes", log)
+    if status != 0 or not ran:
+        failed = max(failed, 1)
+    return Result(suite, time.monotonic() - start, int(ran[-1]) if ran else failed, failed, count("skipped", log), log)
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(prog="python3 -m tests", description=__doc__.splitlines()[0])
+    arguments.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="suites side by side (default: one for each CPU)")
+    arguments.add_argument("--title", default="whole program")
+    arguments.add_argument("suites", nargs="*", metavar="SUITE", help="test_cli, test_run ... (default: all)")
+    options = arguments.parse_args()
+    suites = options.suites or sorted(path.stem for path in FOLDER.glob("test_*.py"))
+    together = sorted((s for s in suites if s not in ALONE), key=lambda s: FIRST.index(s) if s in FIRST else len(FIRST))
+    with ThreadPoolExecutor(max(options.jobs, 1)) as pool:
+        results = list(pool.map(run, together))
+    results += [run(s) for s in suites if s in ALONE]
+
+    for reason, times in sorted(collections.Counter(
+            line for r in results for line in r.log.splitlines() if line.startswith("SKIPPED")).items())[:20]:
+        print(f"{times:7} {reason}")
+    for r in results:
+        if r.failed:
+            print(r.log)
+    slowest = sorted(results, key=lambda r: -r.seconds)[:5]
+    print("  slowest: " + ", ".join(f"{r.suite} {r.seconds:.0f} s" for r in slowest))
+    ran, failed, skipped = (sum(getattr(r, what) for r in results) for what in ("ran", "failed", "skipped"))
+    print(f"{options.title}: {ran - failed - skipped} passed, {failed} failed, {skipped} skipped")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
