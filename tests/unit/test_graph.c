@@ -1,61 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_graph.c - each kind of link on a trace that fits on a page, with the replay worked out beside it. */
-#include <math.h>
-
-#include "graph/simulation.h"
-#include "testing.h"
+#include "simulating.h"
 
 #define LOADER "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 #define WAIT_EVENT(ts, correlation, stream, from, record)                                                        \
     "{\"ph\":\"X\",\"cat\":\"cuda_sync\",\"name\":\"Stream Wait Event\",\"pid\":0,\"tid\":" stream ",\"ts\":" ts \
     ",\"dur\":1,\"args\":{\"correlation\":" correlation ",\"stream\":" stream ",\"wait_on_stream\":" from        \
     ",\"wait_on_cuda_event_record_corr_id\":" record ",\"wait_on_cuda_event_id\":1,\"device\":0}}"
-
-typedef struct {
-    hu_trace      *t;
-    hu_simulation *s;
-} fixture;
-
-static fixture simulate(const char *json)
-{
-    fixture  f = {.t = trace_of(json)};
-    hu_error err = {0};
-
-    f.s = hu_simulation_new(f.t, NULL, NULL, &err);
-    if (!f.s)
-        fail_msg("%s", err.text);
-    return f;
-}
-
-static void done(fixture f)
-{
-    hu_simulation_free(f.s);
-    hu_trace_free(f.t);
-}
-
-/* The mean step with an edit, in µs. */
-static double with(fixture f, const char *text)
-{
-    hu_edit  edit;
-    hu_error err = {0};
-    hu_price price;
-
-    if (hu_edit_parse(text, &edit, &err) < 0)
-        fail_msg("%s", err.text);
-    hu_price_edits(f.s->pricer, NULL, 0, &edit, 1, &price);
-    return price.after_ns / 1000;
-}
-
-static double as_it_was(fixture f)
-{
-    return hu_pricer_step_ns(f.s->pricer) / 1000;
-}
-
-static void assert_near(double value, double expected)
-{
-    if (!(fabs(value - expected) < 0.01))
-        fail_msg("%f is not %f", value, expected);
-}
 
 /* The pieces of the critical path follow each other without a hole. */
 static void assert_path_is_whole(fixture f)

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_price.c - what a replay's numbers are worth: slack, intervals, feasibility, anchors, each worked out beside its trace. */
+#include "simulating.h"
+
+#define SINGLE "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+#define MULTI  "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
+
+enum { MOST = 1 << 17 };
+
+/* A trace that is written piece by piece. */
+typedef struct {
+    char   at[MOST];
+    size_t n;
+} text;
+
+__attribute__((format(printf, 2, 3))) static void put(text *t, const char *format, ...)
+{
+    va_list args;
+
+    t->n += (size_t)snprintf(t->at + t->n, sizeof t->at - t->n, "%s", t->n ? "," : "[");
+    va_start(args, format);
+    t->n += (size_t)vsnprintf(t->at + t->n, sizeof t->at - t->n, format, args);
+    va_end(args);
+    assert_true(t->n < sizeof t->at);
+}
+
+static void put_slice(text *t, const char *category, const char *name, int start_us, int end_us)
+{
+    put(t, "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":%d}", category, name,
+        start_us, end_us - start_us);
+}
+
+static void put_call(text *t, const char *name, int start_us, int end_us, int correlation)
+{
+    put(t,
+        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"%s\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":%d,"
+        "\"args\":{\"correlation\":%d}}",
+        name, start_us, end_us - start_us, correlation);
+}
+
+static void put_kernel(text *t, const char *name, int stream, int start_us, int end_us, int correlation)
+{
+    put(t,
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"%s\",\"pid\":0,\"tid\":%d,\"ts\":%d,\"dur\":%d,"
+        "\"args\":{\"device\":0,\"stream\":%d,\"correlation\":%d}}",
+        name, stream, start_us, end_us - start_us, stream, correlation);
+}
+
+static fixture simulate_text(text *t)
+{
+    t->n += (size_t)snprintf(t->at + t->n, sizeof t->at - t->n, "]");
+    return simulate(t->at);
+}
+
+static text *new_text(void)
+{
+    text *t = calloc(1, sizeof *t);
+
+    assert_non_null(t);
+    return t;
+}
+
+static hu_price price_of(fixture f, const char *words)
+{
+    hu_edit  edit;
+    hu_error err = {0};
+    hu_price price;
+
+    assert_int_equal(hu_edit_parse(words, &edit, &err), 0);
+    hu_price_edits(f.s->pricer, NULL, 0, &edit, 1, &price);
+    return price;
+}
+
+/*
+ * Kernels of 100 in a queue of 64, which the host keeps full; after the last launch it works for 20,000, long after the device
+ * has done.  So kernel 235 holds up launch 299 (300 - 1), and with it the end; the kernels behind 235 hold up nothing.
+ */
+static void what_frees_a_full_queue_has_no_slack(void **state)
+{
+    enum { KERNELS = 300, QUEUE = 64, TAIL = 20000 };
+    text    *t = new_text();
+    int      host = 0, end[KERNELS], stream = 0;
+    int64_t  ends[4], slack[KERNELS];
+    hu_path  path;
+    hu_error err = {0};
+    fixture  f;
+
+    (void)state;
+    for (int i = 0; i < KERNELS; i++) {
+        const int start = host + 7 > stream + 1 ? host + 7 : stream + 1;
+        int       returned = host + 5;
+
+        end[i] = stream = start + 100;
+        if (i >= QUEUE && end[i - QUEUE] > returned)
+            returned = end[i - QUEUE];
+        put_call(t, "cudaLaunchKernel", host, returned, i + 1);
+        put_kernel(t, "k", 7, start, end[i], i + 1);
+        host = returned + 5;
+    }
+    put_slice(t, "cpu_op", "tail", host - 5, host - 5 + TAIL);
+    f = simulate_text(t);
+    assert_int_equal(f.s->graph.calibration.queue, QUEUE);
+    assert_near(as_it_was(f), host - 5 + TAIL);
+    assert_int_equal(hu_replay_path(hu_pricer_replay(f.s->pricer), hu_pricer_costs(f.s->pricer), ends, NULL, &path, &err),
+                     0);
+    assert_int_equal(
+        hu_replay_slack(hu_pricer_replay(f.s->pricer), hu_pricer_costs(f.s->pricer), ends, f.s->scratch, slack, &err), 0);
+    assert_int_equal(slack[KERNELS - 1 - QUEUE], 0);
+    assert_int_equal(slack[KERNELS - QUEUE], 1000 * (host - 5 + TAIL - stream));
+    assert_int_equal(slack[KERNELS - 1], 1000 * (host - 5 + TAIL - stream));
+    done(f);
+    free(t);
+}
+
+/*
+ *   host      step 0 [0,100) launch [50,55)     step 1 [100,200) launch [150,155)
+ *   stream 7  K1 [57,757)                       stream 20  K2 [157,207)
+ *
+ * Step 0 is over at 757 with its work, and so is step 1, which cannot be over before: 757 for both.
+ */
+static void a_step_does_not_end_before_the_one_before_it(void **state)
+{
+    text   *t = new_text();
+    fixture f;
+
+    (void)state;
+    put_slice(t, "user_annotation", "ProfilerStep#0", 0, 100);
+    put_call(t, "cudaLaunchKernel", 50, 55, 1);
+    put_slice(t, "user_annotation", "ProfilerStep#1", 100, 200);
+    put_call(t, "cudaLaunchKernel", 150, 155, 2);
+    put_kernel(t, "K1", 7, 57, 757, 1);
+    put_kernel(t, "K2", 20, 157, 207, 2);
+    f = simulate_text(t);
+    assert_int_equal(f.s->graph.n_marks, 3);
+    assert_near(as_it_was(f), 757 / 2.0);
+    assert_int_equal(hu_pricer_ends_ns(f.s->pricer)[1], 757000);
+    assert_int_equal(hu_pricer_ends_ns(f.s->pricer)[2], 757000);
+    assert_near(with(f, "kernel:K1x2"), 407 / 2.0);
+    assert_near(with(f, "kernel:K1=0"), 207 / 2.0);
+    done(f);
+    free(t);
+}
+
+/* The replayed step, in us, with K1 twice as fast and what nothing explains tied to the host. */
+static double tied_to_host(fixture f)
+{
+    hu_costs *c = hu_pricer_costs(f.s->pricer);
+    hu_edit   edit;
+    hu_error  err = {0};
+    int64_t   ends[4];
+
+    assert_int_equal(hu_edit_parse("kernel:K1x2", &edit, &err), 0);
+    c->anchor = HU_ANCHOR_HOST;
+    hu_edit_apply(hu_pricer_facts(f.s->pricer), &edit, c);
+    hu_replay_run(hu_pricer_replay(f.s->pricer), c, ends);
+    return hu_replay_step_ns(&f.s->graph, ends) / 1000;
+}
+
+/*
+ *   host     launch [0,5)  launch [14,19)
+ *   stream   K1 [7,27)                      K2 [at, at + 50)
+ *
+ * K2 is ready at 27 + 1.5 and starts later for no known reason.  With K1 of 10, it is ready at 14 + 7.  A delay below 100 us is
+ * the device's own in both readings and keeps its length; a longer one may have its cause on the host: K2 then stays where it was.
+ */
+static void short_delays_follow_what_comes_before_in_both_readings(void **state)
+{
+    static const struct {
+        int    at;
+        double tied, follows;
+    } cases[] = {{100, 142.5, 142.5}, {128, 170.5, 170.5}, {129, 179, 171.5}, {200, 250, 242.5}};
+
+    (void)state;
+    for (size_t i = 0; i < HU_COUNT(cases); i++) {
+        text   *t = new_text();
+        fixture f;
+
+        put_call(t, "cudaLaunchKernel", 0, 5, 1);
+        put_call(t, "cudaLaunchKernel", 14, 19, 2);
+        put_kernel(t, "K1", 7, 7, 27, 1);
+        put_kernel(t, "K2", 7, cases[i].at, cases[i].at + 50, 2);
+        f = simulate_text(t);
+        assert_int_equal(f.s->graph.calibration.frozen, 1);
+        assert_near(with(f, "kernel:K1x2"), cases[i].follows);
+        assert_near(tied_to_host(f), cases[i].tied);
+        done(f);
+        free(t);
+    }
+}
+
+static int compare(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* Half of the interval that holds 90 % of the gains over resampled steps, by brute force. */
+static double expected_scatter(const double *before, const double *after, size_t n)
+{
+    enum { DRAWS = 20000 };
+    static double gains[DRAWS];
+    uint64_t      state = 7;
+
+    for (size_t i = 0; i < DRAWS; i++) {
+        double b = 0, a = 0;
+
+        for (size_t k = 0; k < n; k++) {
+            size_t s;
+
+            state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+            s = (size_t)(state >> 33) % n;
+            b += before[s];
+            a += after[s];
+        }
+        gains[i] = 100 * (1 - a / b);
+    }
+    qsort(gains, DRAWS, sizeof *gains, compare);
+    return (gains[DRAWS * 95 / 100] - gains[DRAWS * 5 / 100]) / 2;
+}
+
+/*
+ * Twelve steps, each: loader of 20 to 240, launch, wait for a kernel of 100; without the loader a step takes 130.  The interval
+ * is wider than the sure one by the scatter of the steps: 5 % of the resampled gains lie beyond it on each side.
+ */
+static void an_interval_holds_nine_tenths_of_the_scatter(void **state)
+{
+    enum { STEPS = 12 };
+    text    *t = new_text();
+    double   before[STEPS], after[STEPS], seen, expected;
+    int      now = 0;
+    hu_price p;
+    fixture  f;
+
+    (void)state;
+    for (int i = 0; i < STEPS; i++) {
+        const int loader = 40 + 20 * (i * 7 % STEPS), at = now + loader;
+        char      name[32];
+
+        snprintf(name, sizeof name, "ProfilerStep#%d", i);
+        before[i] = loader + 130;
+        after[i] = 130;
+        put_slice(t, "user_annotation", name, now, at + 130);
+        put_slice(t, "user_annotation", SINGLE, now, at);
+        put_call(t, "cudaLaunchKernel", at + 10, at + 15, 2 * i + 1);
+        put_kernel(t, "k", 7, at + 17, at + 117, 2 * i + 1);
+        put_call(t, "cudaStreamSynchronize", at + 20, at + 122, 2 * i + 2);
+        now = at + 130;
+    }
+    f = simulate_text(t);
+    p = price_of(f, "data=0");
+    assert_int_equal(f.s->graph.n_marks, STEPS + 1);
+    assert_near(p.after_ns / 1000, 130);
+    seen = sqrt(pow(p.gain_pct - p.low_pct, 2) - pow(p.gain_pct - p.sure_pct, 2));
+    expected = expected_scatter(before, after, STEPS);
+    if (!(fabs(seen / expected - 1) < 0.2))
+        fail_msg("half an interval of %f points where %f are expected", seen, expected);
+    assert_near(p.high_pct - p.gain_pct, p.gain_pct - p.low_pct);
+    done(f);
+    free(t);
+}
+
+/*
+ *   step 0 [0,1000)  does not count, for it is slow; at 900 it launches K0 on stream 7, which ends at `end`
+ *   steps 1 to 3     100 each, each with a kernel of 90 on stream 20; the last ends at 1,297, before the host's mark at 1,300
+ *
+ * The steps' clock begins when K0 has ended: 1,300 - end, in which stream 20 is busy for 270.  More than the window and 2 % of
+ * it (and 1 us) cannot be.
+ */
+static bool is_feasible_with(int end)
+{
+    text   *t = new_text();
+    bool    is_feasible;
+    fixture f;
+
+    put_slice(t, "user_annotation", "ProfilerStep#0", 0, 1000);
+    put_call(t, "cudaLaunchKernel", 900, 905, 9);
+    put_kernel(t, "K0", 7, 907, end, 9);
+    for (int i = 1; i <= 3; i++) {
+        const int at = 900 + 100 * i;
+        char      name[32];
+
+        snprintf(name, sizeof name, "ProfilerStep#%d", i);
+        put_slice(t, "user_annotation", name, at, at + 100);
+        put_call(t, "cudaLaunchKernel", at, at + 5, i);
+        put_kernel(t, "k", 20, at + 7, at + 97, i);
+    }
+    f = simulate_text(t);
+    assert_int_equal(f.s->graph.n_marks, 4);
+    assert_near(3 * as_it_was(f), 1300 - end);
+    is_feasible = price_of(f, "kernel:none=0").is_feasible;
+    done(f);
+    free(t);
+    return is_feasible;
+}
+
+static void no_stream_is_busier_than_the_window_is_long(void **state)
+{
+    (void)state;
+    assert_true(is_feasible_with(1030));  /* 270 in 270 */
+    assert_true(is_feasible_with(1035));  /* 270 in 265: 1.019 */
+    assert_false(is_feasible_with(1040)); /* 270 in 260: 1.038 */
+    assert_false(is_feasible_with(1150)); /* 270 in 150: 1.8 */
+}
+
+/*
+ *   host     loader [0,L)   launch [L+10,L+15)   sync [L+20,L+122)
+ *   stream                        K [L+17,L+117)
+ *
+ * The rest R is 122.  A loader in the main process gets four workers: a batch each L / 4, of which R hides its part.  One that has
+ * workers gets twice as many: a batch each (L + R) / 2 instead of each L + R.
+ */
+static double step_with_more_workers(const char *loader, int length, hu_price *out)
+{
+    text   *t = new_text();
+    fixture f;
+
+    put_slice(t, "user_annotation", loader, 0, length);
+    put_call(t, "cudaLaunchKernel", length + 10, length + 15, 1);
+    put_kernel(t, "K", 7, length + 17, length + 117, 1);
+    put_call(t, "cudaStreamSynchronize", length + 20, length + 122, 2);
+    f = simulate_text(t);
+    hu_price_kind(f.s->pricer, HU_EDIT_DATA, out);
+    assert_near(out->before_ns / 1000, length + 122);
+    assert_near(out->free_ns / 1000, 122);
+    done(f);
+    free(t);
+    return out->after_ns / 1000;
+}
+
+static void more_workers_hide_what_the_rest_is_long_enough_for(void **state)
+{
+    hu_price p;
+
+    (void)state;
+    assert_near(step_with_more_workers(SINGLE, 600, &p), 150); /* L / 4 */
+    assert_near(step_with_more_workers(SINGLE, 480, &p), 122); /* L / 4 < R: all is hidden */
+    assert_true(isinf(p.factor));
+    assert_near(step_with_more_workers(MULTI, 300, &p), 211); /* (L + R) / 2 */
+    assert_near(p.factor, 300.0 / 89);
+    assert_near(step_with_more_workers(MULTI, 100, &p), 122); /* (L + R) / 2 < R */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_frees_a_full_queue_has_no_slack),
+        cmocka_unit_test(a_step_does_not_end_before_the_one_before_it),
+        cmocka_unit_test(short_delays_follow_what_comes_before_in_both_readings),
+        cmocka_unit_test(an_interval_holds_nine_tenths_of_the_scatter),
+        cmocka_unit_test(no_stream_is_busier_than_the_window_is_long),
+        cmocka_unit_test(more_workers_hide_what_the_rest_is_long_enough_for),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
