@@ -80,6 +80,26 @@ class Breakdown(unittest.TestCase):
         parts = rank["step_breakdown"]["categories"]
         self.assertEqual((parts["communication_ns"], parts["cpu_exec_ns"], parts["other_ns"]), (3 * MS, 0, 7 * MS))
 
+    def test_parts_of_the_device(self) -> None:
+        """Of each step of 1,000 us a kernel takes 200 beside which 50 are copied, a copy 80 and a set 30 while nothing else runs."""
+        events = []
+        for k in range(STEPS):
+            at, c = 1000 * k, 4 * k + 1
+            events += [x("user_annotation", f"ProfilerStep#{k}", 1, 1, at, 1000), x("cpu_op", "aten::mm", 1, 1, at, 700),
+                       launch("cudaLaunchKernel", at + 10, 5, c), kernel("k", at + 100, 200, c),
+                       launch("cudaMemcpyAsync", at + 20, 5, c + 1), kernel(PINNED, at + 150, 50, c + 1, 8, "gpu_memcpy", bytes=1000),
+                       launch("cudaMemcpyAsync", at + 30, 5, c + 2), kernel(PINNED, at + 400, 80, c + 2, 8, "gpu_memcpy", bytes=1000),
+                       launch("cudaMemsetAsync", at + 40, 5, c + 3), kernel("Memset (Device)", at + 500, 30, c + 3, 8, "gpu_memset", bytes=1000)]
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "t.json"
+            path.write_text(json.dumps({"traceEvents": events}))
+            said = report(path)["ranks"][0]["step_breakdown"]
+        us = {key: said[key] // 1000 for key in ("compute_ns", "exposed_comm_ns", "exposed_copy_ns", "idle_ns")}
+        self.assertEqual(us, {"compute_ns": 200, "exposed_comm_ns": 0, "exposed_copy_ns": 110, "idle_ns": 690})
+        parts = {key: ns // 1000 for key, ns in said["categories"].items()}
+        self.assertEqual(parts, {"kernel_ns": 200, "memcpy_ns": 80, "memset_ns": 30, "communication_ns": 0, "runtime_ns": 20, "data_loader_ns": 0,
+                                 "cpu_exec_ns": 700 - 20 - 200 - 80 - 30, "other_ns": 300})
+
 
 class Gates(unittest.TestCase):
     """What nominates a finding, on both sides of its limit."""
