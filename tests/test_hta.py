@@ -8,6 +8,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from tests.peers.exact import DATA
 from tests.peers.hta_traces import random_trace, trap_trace
 from tests.program import ROOT, SHARED, python_with, report, skip_loudly
 
@@ -48,6 +49,18 @@ class Hta(unittest.TestCase):
         if labels():
             self.assertGreater(compared, 12)
 
+
+    def test_recorded(self) -> None:
+        """Traces of this repository and what HTA printed for them (tests/peers/exact.py --write): a clone alone is judged too."""
+        compared = 0
+        for name, theirs in json.loads((DATA / "hta.json").read_text()).items():
+            if not theirs:
+                continue
+            with self.subTest(trace=name):
+                ours = report(ROOT / name, "--compat", "hta")["ranks"][0]["hta"]
+                self.assertEqual(differences(None, flatten(theirs), ours), [])
+            compared += 1
+        self.assertGreaterEqual(compared, 7)
 
     def test_hta_itself(self) -> None:
         """The same numbers from HTA run here: on a trace that has every trap, on random ones full of equal times, on real ones."""
