@@ -369,6 +369,7 @@ static size_t edit_fuse(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 
     for (uint32_t i = 0; i < g->n_ops; i++) {
         const hu_op *op = &g->op[i];
+        int64_t      longest; /* of these two: of the chain it is then too */
         uint32_t     first;
 
         head[i] = HU_NONE;
@@ -378,8 +379,9 @@ static size_t edit_fuse(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
         if (op->before == HU_NONE || head[op->before] == HU_NONE || g->op[op->before].step != op->step || op->n_deps)
             continue;
         first = head[i] = head[op->before];
-        if (c->op[first] < (int64_t)((double)op->cost_ns * factor))
-            c->op[first] = (int64_t)((double)op->cost_ns * factor);
+        longest = op->cost_ns > g->op[first].cost_ns ? op->cost_ns : g->op[first].cost_ns;
+        if (c->op[first] < (int64_t)((double)longest * factor))
+            c->op[first] = (int64_t)((double)longest * factor);
         c->op[i] = 0;
         c->op_flags[i] |= HU_EDIT_DETACHED;
         if (op->has_launch)

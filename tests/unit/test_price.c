@@ -341,6 +341,202 @@ static void more_workers_hide_what_the_rest_is_long_enough_for(void **state)
     assert_near(step_with_more_workers(MULTI, 100, &p), 122); /* (L + R) / 2 < R */
 }
 
+/* The realistic price of an edit of this kind. */
+static hu_price usual_price(text *t, hu_edit_kind kind)
+{
+    hu_price p;
+    fixture  f = simulate_text(t);
+
+    hu_price_kind(f.s->pricer, kind, &p);
+    done(f);
+    free(t);
+    return p;
+}
+
+/* launch [0,5), K of 100 from 7 on: no kernel takes less than 1.5. */
+static void a_kernel_keeps_the_least_that_any_takes(void **state)
+{
+    text   *t = new_text();
+    fixture f;
+
+    (void)state;
+    put_call(t, "cudaLaunchKernel", 0, 5, 1);
+    put_kernel(t, "K", 7, 7, 107, 1);
+    f = simulate_text(t);
+    assert_near(with(f, "kernel:Kx50"), 9);
+    assert_near(with(f, "kernel:Kx1000"), 8.5);
+    done(f);
+    free(t);
+}
+
+/* Kernels of 100 and 80, in either order, behind each other: one of 1.25 times the longer, at best the longer; and a gap of 1.5. */
+static void fused_kernels_take_a_quarter_more_than_the_longest(void **state)
+{
+    static const char elementwise[] = "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor>(int)";
+
+    (void)state;
+    for (int first = 80; first <= 100; first += 20) {
+        text    *t = new_text();
+        hu_price p;
+
+        put_call(t, "cudaLaunchKernel", 0, 5, 1);
+        put_call(t, "cudaLaunchKernel", 10, 15, 2);
+        put_kernel(t, elementwise, 7, 7, 7 + first, 1);
+        put_kernel(t, elementwise, 7, 9 + first, 189, 2);
+        p = usual_price(t, HU_EDIT_FUSE);
+        assert_near(p.after_ns / 1000, 133.5);
+        assert_near(p.free_ns / 1000, 108.5);
+    }
+}
+
+/* A product of 800 on a device whose peaks are not known: tensor cores are 8 times as fast, and half of that is reached. */
+static void half_of_what_tensor_cores_promise_is_reached(void **state)
+{
+    text    *t = new_text();
+    hu_price p;
+
+    (void)state;
+    put_call(t, "cudaLaunchKernel", 0, 5, 1);
+    put_kernel(t, "ampere_sgemm_128x64_tn", 7, 7, 807, 1);
+    p = usual_price(t, HU_EDIT_TENSOR);
+    assert_near(p.after_ns / 1000, 207);
+    assert_near(p.free_ns / 1000, 107);
+}
+
+/* Twenty operators of 50, each with a launch at its begin, each kernel of 2 on a stream of its own: in a graph 0.7 each. */
+static text *twenty_launches(void)
+{
+    text *t = new_text();
+
+    for (int i = 0; i < 20; i++) {
+        put_slice(t, "cpu_op", "aten::add", 50 * i, 50 * i + 50);
+        put_call(t, "cudaLaunchKernel", 50 * i, 50 * i + 5, i + 1);
+        put_kernel(t, "k", 7 + i, 50 * i + 7, 50 * i + 9, i + 1);
+    }
+    return t;
+}
+
+static void a_graph_costs_the_host_little_for_each_kernel(void **state)
+{
+    hu_price p = usual_price(twenty_launches(), HU_EDIT_LAUNCH), half;
+    text    *t = twenty_launches();
+    fixture  f = simulate_text(t);
+
+    (void)state;
+    assert_near(p.before_ns / 1000, 1000);
+    assert_near(p.after_ns / 1000, 19 * 0.7 + 7 + 2);
+    /* not everything fits into a graph: at the low end half of the host's work stays */
+    half = price_of(f, "launch/2");
+    assert_near(p.low_pct, half.low_pct);
+    assert_true(half.gain_pct > 49 && half.gain_pct < 51);
+    done(f);
+    free(t);
+}
+
+/*
+ * Loader [0,400); kernels start 7 behind their launches, the last one 10.5: the mean, 7.875, replays its end 2.625 too early.
+ * The interval is wide of what the replay misses, over and above 5 % of the gain (and 0.3 points).
+ */
+static void what_the_replay_misses_is_in_the_interval(void **state)
+{
+    text    *t = new_text();
+    double   error;
+    hu_price p;
+    fixture  f;
+
+    (void)state;
+    put_slice(t, "user_annotation", SINGLE, 0, 400);
+    for (int i = 0; i < 3; i++) {
+        put_call(t, "cudaLaunchKernel", 410 + 100 * i, 415 + 100 * i, i + 1);
+        put_kernel(t, "k", 7, 417 + 100 * i, 427 + 100 * i, i + 1);
+    }
+    put_call(t, "cudaLaunchKernel", 710, 715, 4);
+    put(t, KERNEL("k", "7", "720.5", "100", "4"));
+    f = simulate_text(t);
+    error = 2.625 / 820.5;
+    assert_near(as_it_was(f), 820.5 - 2.625);
+    p = price_of(f, "data=0");
+    assert_near(1000 * (p.gain_pct - p.sure_pct), 1000 * (hypot(0.05 * p.gain_pct, 0.3) + error * p.gain_pct));
+    done(f);
+    free(t);
+}
+
+/* Eight steps of three launches with 20 between them; once it is 2,000: 30 times what is usual, and no step repeats it. */
+static void a_pause_of_thirty_times_the_usual_is_a_stall(void **state)
+{
+    enum { STEPS = 8 };
+    text   *t = new_text();
+    int     now = 0;
+    fixture f;
+
+    (void)state;
+    for (int i = 0; i < STEPS; i++) {
+        const int pause = i == 4 ? 2000 : 20;
+        char      name[32];
+
+        snprintf(name, sizeof name, "ProfilerStep#%d", i);
+        put_slice(t, "user_annotation", name, now, now + 80 + pause);
+        for (int k = 0; k < 3; k++) {
+            const int at = now + 25 * k + (k == 2 ? pause - 20 : 0);
+
+            put_call(t, "cudaLaunchKernel", at, at + 5, 3 * i + k + 1);
+            put_kernel(t, "k", 7, at + 7, at + 9, 3 * i + k + 1);
+        }
+        now += 80 + pause;
+    }
+    f = simulate_text(t);
+    assert_int_equal(f.s->graph.n_marks, STEPS + 1);
+    assert_near(as_it_was(f) - with(f, "gc=0"), 2000.0 / STEPS);
+    done(f);
+    free(t);
+}
+
+/*
+ *   stream 7    K1 [7,207)
+ *   stream 20                 K2 from `at` on, launched at 14
+ *
+ * K2 waited for K1 if it began within 15 of its end; what it waited is inferred, and counts as not understood.
+ */
+static void what_ended_just_before_was_waited_for(void **state)
+{
+    (void)state;
+    for (int at = 209; at <= 223; at += 7) {
+        text   *t = new_text();
+        fixture f;
+
+        put_call(t, "cudaLaunchKernel", 0, 5, 1);
+        put_call(t, "cudaLaunchKernel", 14, 19, 2);
+        put_kernel(t, "K1", 7, 7, 207, 1);
+        put_kernel(t, "K2", 20, at, at + 50, 2);
+        f = simulate_text(t);
+        assert_int_equal(f.s->graph.calibration.inferred, at - 207 <= 15);
+        assert_int_equal(f.s->graph.calibration.frozen, at - 207 > 15);
+        assert_near(f.s->check.value[HU_CHECK_COVERAGE],
+                    100 * (at - 207 <= 15 ? at - 207 : at - 21) / (at + 50.0)); /* 21: the launch at 14 + 7 */
+        done(f);
+        free(t);
+    }
+}
+
+/* K2 is ready at 27 + 1.5; up to 5 later is the device's noise. */
+static void a_short_delay_is_noise(void **state)
+{
+    (void)state;
+    for (int at = 33; at <= 34; at++) {
+        text   *t = new_text();
+        fixture f;
+
+        put_call(t, "cudaLaunchKernel", 0, 5, 1);
+        put_call(t, "cudaLaunchKernel", 14, 19, 2);
+        put_kernel(t, "K1", 7, 7, 27, 1);
+        put_kernel(t, "K2", 7, at, at + 50, 2);
+        f = simulate_text(t);
+        assert_int_equal(f.s->graph.calibration.frozen, at == 34);
+        done(f);
+        free(t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,6 +546,14 @@ int main(void)
         cmocka_unit_test(an_interval_holds_nine_tenths_of_the_scatter),
         cmocka_unit_test(no_stream_is_busier_than_the_window_is_long),
         cmocka_unit_test(more_workers_hide_what_the_rest_is_long_enough_for),
+        cmocka_unit_test(a_kernel_keeps_the_least_that_any_takes),
+        cmocka_unit_test(fused_kernels_take_a_quarter_more_than_the_longest),
+        cmocka_unit_test(half_of_what_tensor_cores_promise_is_reached),
+        cmocka_unit_test(a_graph_costs_the_host_little_for_each_kernel),
+        cmocka_unit_test(what_the_replay_misses_is_in_the_interval),
+        cmocka_unit_test(a_pause_of_thirty_times_the_usual_is_a_stall),
+        cmocka_unit_test(what_ended_just_before_was_waited_for),
+        cmocka_unit_test(a_short_delay_is_noise),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -199,6 +199,10 @@ static void counts_and_shares_are_short(void **state)
     assert_string_equal(text, "999.9 kB");
     hu_units_bytes(text, 999951);
     assert_string_equal(text, "1.00 MB");
+    hu_units_time(text, 9.97e6); /* three digits from 1 on: two decimals until it is ten when rounded */
+    assert_string_equal(text, "9.97 ms");
+    hu_units_time(text, 9.996e6);
+    assert_string_equal(text, "10.0 ms");
 }
 
 static size_t clipped(char *text, size_t room, hu_str name, size_t width, bool is_name, size_t *said)
