@@ -226,6 +226,24 @@ class Details(unittest.TestCase):
         self.assertAlmostEqual(finding["gain_pct"], 100 * (1 - (1 - bubble) / (1 - fewer)), places=2)
         self.assertEqual((finding["confidence"], round(finding["gain_high_pct"], 2)), ("low", round(100 * bubble, 2)))
         self.assertIn(f"4 stages and {m} micro-batches", finding["statement"])
+        self.assertEqual(finding["evidence"], [])
+
+    def test_more_bubble_than_the_schedule_costs_is_said(self) -> None:
+        """The neighbour answers late: each backward begins a forward's time later than it could."""
+        rank, world, build, _ = CASES["pp, first"]
+        job = build(make.Trace(rank, world), 2, True, "optimizer")
+        backward = job.pipeline.one_backward
+
+        def late(job: make.Job, last: bool) -> None:
+            job.pipeline.t.now = max(job.pipeline.t.now, job.pipeline.t.ends[make.COMPUTE]) + job.layers * job.work
+            backward(job, last)
+
+        job.pipeline.one_backward = late
+        result = said(job.steps(3))
+        p = result["ranks"][0]["parallelism"]
+        self.assertGreater(p["bubble_pct"], 1.2 * p["ideal_bubble_pct"])
+        finding = next(f for f in result["findings"] if f["id"] == "pipeline-bubble")
+        self.assertRegex(finding["evidence"][0], "^more than the schedule costs")
 
     def test_zero_is_only_consistent(self) -> None:
         p = self.rank("zero-1")[0]["parallelism"]

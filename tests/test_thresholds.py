@@ -15,6 +15,7 @@ from tests.test_traps import kernel, launch, x
 
 STEPS, STEP = 6, 10_000     # us
 UNITS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}
+LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 PAGEABLE, PINNED = "Memcpy HtoD (Pageable -> Device)", "Memcpy HtoD (Pinned -> Device)"
 
 
@@ -22,6 +23,13 @@ def spread_in(line: str) -> float:
     """The ns behind the ± of a line."""
     number, unit = re.search(r"± +([0-9.]+) (ns|µs|ms|s)\b", line).groups()
     return float(number) * UNITS[unit]
+
+
+def said(events: list[dict]) -> dict:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.json"
+        path.write_text(json.dumps({"deviceProperties": [{"id": 0, "name": "NVIDIA A100-SXM4-80GB"}], "traceEvents": events}))
+        return report(path)
 
 
 class Scatter(unittest.TestCase):
@@ -51,17 +59,20 @@ class Scatter(unittest.TestCase):
         self.assertGreaterEqual(checked, 6)
 
     def test_of_the_device(self) -> None:
-        """Kernels of 100, 200, 300 and 600 us: 216.0, not 187.1."""
+        """Kernels of 100, 200, 300 and 600 us: 216.0, not 187.1; copies of 40 to 70: 12.9."""
         busy = [100, 200, 300, 600]
         events = [e for k, d in enumerate(busy) for e in (
             x("user_annotation", f"ProfilerStep#{k}", 1, 1, 1000 * k, 1000), launch("cudaLaunchKernel", 1000 * k + 10, 5, k + 1),
-            kernel("k", 1000 * k + 20, d, k + 1))]
+            kernel("k", 1000 * k + 20, d, k + 1), launch("cudaMemcpyAsync", 1000 * k + 30, 5, 10 + k),
+            kernel(PINNED, 1000 * k + 22 + d, 40 + 10 * k, 10 + k, cat="gpu_memcpy"))]
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "t.json"
             path.write_text(json.dumps({"traceEvents": events}))
             text = run("report", path)[1].decode()
         line = next(line for line in text.splitlines() if line.startswith("  compute  "))
         self.assertAlmostEqual(spread_in(line), 216_000, delta=600)
+        line = next(line for line in text.splitlines() if line.startswith("  exposed copies  "))
+        self.assertAlmostEqual(spread_in(line), 12_910, delta=60)
 
 
 class Breakdown(unittest.TestCase):
@@ -90,27 +101,46 @@ class Breakdown(unittest.TestCase):
                        launch("cudaMemcpyAsync", at + 20, 5, c + 1), kernel(PINNED, at + 150, 50, c + 1, 8, "gpu_memcpy", bytes=1000),
                        launch("cudaMemcpyAsync", at + 30, 5, c + 2), kernel(PINNED, at + 400, 80, c + 2, 8, "gpu_memcpy", bytes=1000),
                        launch("cudaMemsetAsync", at + 40, 5, c + 3), kernel("Memset (Device)", at + 500, 30, c + 3, 8, "gpu_memset", bytes=1000)]
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "t.json"
-            path.write_text(json.dumps({"traceEvents": events}))
-            said = report(path)["ranks"][0]["step_breakdown"]
-        us = {key: said[key] // 1000 for key in ("compute_ns", "exposed_comm_ns", "exposed_copy_ns", "idle_ns")}
+        parts = said(events)["ranks"][0]["step_breakdown"]
+        us = {key: parts[key] // 1000 for key in ("compute_ns", "exposed_comm_ns", "exposed_copy_ns", "idle_ns")}
         self.assertEqual(us, {"compute_ns": 200, "exposed_comm_ns": 0, "exposed_copy_ns": 110, "idle_ns": 690})
-        parts = {key: ns // 1000 for key, ns in said["categories"].items()}
-        self.assertEqual(parts, {"kernel_ns": 200, "memcpy_ns": 80, "memset_ns": 30, "communication_ns": 0, "runtime_ns": 20, "data_loader_ns": 0,
+        self.assertEqual({key: ns // 1000 for key, ns in parts["categories"].items()}, {"kernel_ns": 200, "memcpy_ns": 80, "memset_ns": 30, "communication_ns": 0, "runtime_ns": 20, "data_loader_ns": 0,
                                  "cpu_exec_ns": 700 - 20 - 200 - 80 - 30, "other_ns": 300})
+
+
+def host_then_kernel(host: int, *parts: tuple[str, str, int]) -> list[dict]:
+    """Each step: `parts` of the host (an operator where there are none) for `host` us, a launch at their end, and a kernel for the
+    rest, for which the host waits."""
+    events = []
+    for k in range(STEPS):
+        at, c = STEP * k, 2 * k + 1
+        events += [x("user_annotation", f"ProfilerStep#{k}", 1, 1, at, STEP), launch("cudaLaunchKernel", at + host - 10, 5, c),
+                   kernel("k", at + host, STEP - host - 10, c), launch("cudaStreamSynchronize", at + host + 5, STEP - host - 6, c + 1)]
+        for category, name, length in parts or (("cpu_op", "aten::mm", host),):
+            events.append(x(category, name, 1, 1, at, length))
+            at += length
+    return events
+
+
+class Verdict(unittest.TestCase):
+    def test_a_tenth_of_the_step_is_what_holds_a_job_up(self) -> None:
+        self.assertIn("kernels are the limit", said(host_then_kernel(800))["verdict"]["text"])
+        self.assertIn("The GPU is idle for 12 % of each step", said(host_then_kernel(1200))["verdict"]["text"])
+
+    def test_one_cause_is_named_alone_from_half_of_the_idle_time_on(self) -> None:
+        for loader, mixed in ((2400, True), (2800, False)):
+            text = said(host_then_kernel(5000, ("user_annotation", LOADER, loader), ("cpu_op", "aten::mm", 1500)))["verdict"]["text"]
+            self.assertEqual("for more than one reason; most often the host waits for its data loader" in text, mixed, text)
+            self.assertEqual("% of that time the host waits for its data loader" in text, not mixed, text)
 
 
 class Gates(unittest.TestCase):
     """What nominates a finding, on both sides of its limit."""
 
     def findings(self, events: list[dict]) -> dict[str, dict]:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "t.json"
-            path.write_text(json.dumps({"deviceProperties": [{"id": 0, "name": "NVIDIA A100-SXM4-80GB"}], "traceEvents": events}))
-            said = report(path)
-        self.assertEqual(said["ranks"][0]["steps"]["count"], STEPS)
-        return {f["id"]: f for f in said["findings"]}
+        answer = said(events)
+        self.assertEqual(answer["ranks"][0]["steps"]["count"], STEPS)
+        return {f["id"]: f for f in answer["findings"]}
 
     def copies(self, *copies: tuple[str, int]) -> dict[str, dict]:
         """Each step: a kernel of 5 ms, then copies of some us for which the host waits, then 4 ms of the host's own work."""
@@ -134,22 +164,143 @@ class Gates(unittest.TestCase):
 
     def test_the_copy_that_takes_most_is_named(self) -> None:
         for pageable, pinned in ((900, 200), (200, 900)):
-            said = self.copies((PAGEABLE, pageable), (PINNED, pinned))["copy-bound"]
-            self.assertIn(PAGEABLE if pageable > pinned else PINNED, said["evidence"][0])
-
-    def launches(self, host: int) -> dict[str, dict]:
-        """Each step: an operator of `host` us that launches at its end a kernel for the rest, for which the host waits."""
-        events = []
-        for k in range(STEPS):
-            at, c = STEP * k, 2 * k + 1
-            events += [x("user_annotation", f"ProfilerStep#{k}", 1, 1, at, STEP), x("cpu_op", "aten::mm", 1, 1, at, host),
-                       launch("cudaLaunchKernel", at + host - 10, 5, c), kernel("k", at + host, STEP - host - 10, c),
-                       launch("cudaStreamSynchronize", at + host + 5, STEP - host - 6, c + 1)]
-        return self.findings(events)
+            finding = self.copies((PAGEABLE, pageable), (PINNED, pinned))["copy-bound"]
+            self.assertIn(PAGEABLE if pageable > pinned else PINNED, finding["evidence"][0])
 
     def test_the_host_counts_from_a_fifth_of_the_critical_path_on(self) -> None:
-        self.assertIn("launch-bound", self.launches(2300))
-        self.assertNotIn("launch-bound", self.launches(1700))
+        self.assertIn("launch-bound", self.findings(host_then_kernel(2300)))
+        self.assertNotIn("launch-bound", self.findings(host_then_kernel(1700)))
+
+    def test_a_finding_saves_one_percent(self) -> None:
+        """A loader of 2.2 % of the step is a finding, one of 0.9 % is not."""
+        for length, found in ((220, True), (90, False)):
+            findings = self.findings(host_then_kernel(400, ("user_annotation", LOADER, length), ("cpu_op", "aten::mm", 400 - length)))
+            self.assertEqual("data-loading" in findings, found)
+            if found:
+                self.assertAlmostEqual(findings["data-loading"]["gain_pct"], 2.2, delta=0.1)
+                self.assertEqual(findings["data-loading"]["confidence"], "high")    # six steps, all checks green
+
+    def test_the_special_one_is_told_alone_where_it_saves_nearly_all(self) -> None:
+        """The host takes 40 % of the step; what of it is garbage collection, no other way to launch would save."""
+        for collects, general in ((500, True), (3500, False)):
+            findings = self.findings(host_then_kernel(4000, ("user_annotation", "Python GC", collects), ("cpu_op", "aten::mm", 4000 - collects)))
+            self.assertIn("python-gc", findings)
+            self.assertEqual("launch-bound" in findings, general, findings.keys())
+
+    def test_the_ladder_takes_the_best_first(self) -> None:
+        steps = host_then_kernel(4000, ("user_annotation", "Python GC", 500), ("cpu_op", "aten::mm", 1000), ("user_annotation", LOADER, 2000))
+        replay = said(steps)["ranks"][0]["replay"]
+        ladder = replay["ladder"]
+        self.assertEqual([rung["id"] for rung in ladder][:2], [f["id"] for f in replay["findings"]][:2])
+        self.assertGreater(ladder[0]["step_before_ns"] - ladder[0]["step_after_ns"], ladder[1]["step_before_ns"] - ladder[1]["step_after_ns"])
+
+    def test_the_slack_of_a_name_is_that_of_its_tightest_kernel(self) -> None:
+        """Two kernels of a name in each step: for the second the host waits, the first runs beside it with time to spare."""
+        events = host_then_kernel(2000)
+        for k in range(STEPS):
+            events += [launch("cudaLaunchKernel", STEP * k + 1000, 5, 1000 + k), kernel("k", STEP * k + 1010, 500, 1000 + k, stream=20),
+                       launch("cudaLaunchKernel", STEP * k + 1100, 5, 2000 + k), kernel("spare", STEP * k + 1110, 400, 2000 + k, stream=21)]
+        slack = {row["name"]: row["slack_ns"] for row in said(events)["ranks"][0]["replay"]["slack"]}
+        self.assertEqual(slack["k"], 0)
+        self.assertGreater(slack["spare"], 1_000_000)
+
+
+class Checks(unittest.TestCase):
+    def check(self, events: list[list[dict]], *arguments: str) -> tuple[int, list[dict]]:
+        with tempfile.TemporaryDirectory() as folder:
+            for rank, of_rank in enumerate(events):
+                (Path(folder) / f"rank{rank}.json").write_text(json.dumps(
+                    {"distributedInfo": {"backend": "nccl", "rank": rank, "world_size": len(events)}, "traceEvents": of_rank}))
+            status, out, _ = run("check", folder, "--only-named", "--json", *arguments)
+            return status, json.loads(out)["limits"]
+
+    def test_the_worst_rank_is_judged(self) -> None:
+        for order in (1, -1):
+            status, checks = self.check([host_then_kernel(host) for host in (1500, 3500)[::order]], "--max", "idle=25%", "--min", "gpu-busy=75%")
+            self.assertEqual(status, 1)
+            values = {c["name"]: c["value"] for c in checks}
+            self.assertAlmostEqual(values["idle"], 35.1, delta=0.2)
+            self.assertAlmostEqual(values["gpu-busy"], 64.9, delta=0.2)
+
+    def test_what_is_at_its_limit_passes(self) -> None:
+        events = host_then_kernel(2000)
+        events += [x("cuda_runtime", "cudaMalloc", 1, 1, STEP * k + 100, 10, correlation=500 + k) for k in range(STEPS)]
+        for limit, status in ((STEPS, 0), (STEPS - 1, 1)):
+            self.assertEqual(self.check([events], "--max", f"alloc-calls={limit}")[0], status)
+
+
+class Stragglers(unittest.TestCase):
+    def test_who_causes_five_percent_of_the_waiting_is_named(self) -> None:
+        """Of forty all-reduces rank 0 comes last in 34, rank 1 in five, rank 2 in one: 85, 12.5 and 2.5 %."""
+        late = [0] * 34 + [1] * 5 + [2]
+        with tempfile.TemporaryDirectory() as folder:
+            for rank in range(3):
+                events = []
+                for k, last in enumerate(late):
+                    start = 2000 * (k + 1) + (500 if rank == last else 0)
+                    events.append(kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", start, 2000 * (k + 1) + 600 - start, k + 1, **{
+                        "Collective name": "allreduce", "dtype": "Float", "In msg nelems": 64, "Out msg nelems": 64, "Group size": 3,
+                        "Process Group Name": "0", "Process Group Ranks": "[0, 1, 2]", "Seq": k}))
+                (Path(folder) / f"rank{rank}.json").write_text(json.dumps(
+                    {"distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 3}, "traceEvents": events}))
+            answer = report(folder)
+        self.assertEqual([(s["rank"], s["last"], s["share_pct"]) for s in answer["stragglers"]], [(0, 34, 85), (1, 5, 12.5)])
+
+
+class Columns(unittest.TestCase):
+    """Each number stands under its own name."""
+
+    def rank(self) -> dict:
+        """Ten steps of 1,000 to 1,900 us; in each four kernels of an operator at 10, 20, 30 and 70 us behind their launches, and a copy
+        of 80 of which a kernel hides 30."""
+        events, at, c = [], 0, 1
+        for k in range(10):
+            length = 1000 + 100 * (k * 7 % 10)
+            events.append(x("user_annotation", f"ProfilerStep#{k}", 1, 1, at, length))
+            for i, delay in enumerate((10, 20, 30, 70)):
+                start = at + 10 + 200 * i
+                events += [x("cpu_op", "aten::mm", 1, 1, start - 5, 20), launch("cudaLaunchKernel", start, 5, c),
+                           kernel("k", start + delay, 50 + i, c, grid=[2, 3, 4], block=[32, 4, 2])]
+                c += 1
+            events += [launch("cudaMemcpyAsync", at + 22, 4, c), kernel(PINNED, at + 40, 80, c, 20, "gpu_memcpy", bytes=8000),
+                       launch("cudaStreamSynchronize", at + 800, 5, c + 1), launch("cudaStreamSynchronize", at + 810, 5, c + 2)]
+            at, c = at + length, c + 3
+        return said(events)["ranks"][0]
+
+    def test_all(self) -> None:
+        rank = self.rank()
+        durations = [1000 + 100 * (k * 7 % 10) for k in range(10)]
+        deciles = statistics.quantiles(durations, n=10, method="inclusive")
+        steps = rank["steps"]
+        self.assertEqual(steps["counted"], 10)
+        for key, us in (("mean_ns", statistics.mean(durations)), ("median_ns", statistics.median(durations)),
+                        ("stddev_ns", statistics.stdev(durations)), ("p10_ns", deciles[0]), ("p90_ns", deciles[8])):
+            self.assertAlmostEqual(steps[key], 1000 * us, delta=1, msg=key)
+        k = rank["kernels"][0]
+        self.assertEqual((k["calls"], k["calls_per_step"], k["total_ns"], k["min_ns"], k["max_ns"], k["blocks"], k["threads"]),
+                         (40, 4, 10 * (50 + 51 + 52 + 53) * 1000, 50_000, 53_000, 24, 256))
+        copy = rank["copies"][0]
+        self.assertEqual((copy["calls"], copy["total_ns"], copy["exposed_ns"], copy["bytes"]), (10, 800_000, 10 * (80 - 30) * 1000, 80_000))
+        mm = next(o for o in rank["operators"] if o["name"] == "aten::mm")
+        self.assertEqual((mm["calls"], mm["calls_per_step"], mm["host_total_ns"]), (40, 4, 800_000))
+        delays = sorted([5_000, 15_000, 25_000, 65_000, 14_000] * 10)        # from the end of the call
+        self.assertEqual(rank["launch"]["launches"], 50)
+        self.assertEqual((rank["launch"]["delay_median_ns"], rank["launch"]["delay_p90_ns"]),
+                         (statistics.median(delays), statistics.quantiles(delays, n=10, method="inclusive")[8]))
+        self.assertEqual((rank["waits"]["wait_calls"], rank["waits"]["wait_calls_per_step"]), (20, 2))
+        gpu, hta = rank["gpu"], rank["temporal_breakdown"]
+        self.assertEqual(gpu["busy_ns"] - gpu["compute_ns"], 10 * (80 - 30) * 1000)
+        self.assertEqual([round(1000 * hta[f"{key}_us"]) for key in ("kernel_time", "compute_time", "non_compute_time", "idle_time")],
+                         [gpu["span_ns"], gpu["compute_ns"], gpu["busy_ns"] - gpu["compute_ns"], gpu["idle_ns"]])
+
+    def test_bars_are_as_long_as_their_share(self) -> None:
+        """24 cells are the whole: of a step of 10,000 us the kernel takes 7,490, 18 of them; 2,510 are idle, 6."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "t.json"
+            path.write_text(json.dumps({"traceEvents": host_then_kernel(2500)}))
+            lines = run("report", path)[1].decode().splitlines()
+        cells = {label: next(line for line in lines if line.startswith(f"  {label}  ")).count("█") for label in ("compute", "idle")}
+        self.assertEqual(cells, {"compute": 18, "idle": 6})
 
 
 if __name__ == "__main__":
