@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import statistics
 import tempfile
@@ -10,7 +11,7 @@ import unittest
 from pathlib import Path
 
 from tests.host_traces import MS, Recording
-from tests.program import OWN, report, run
+from tests.program import OWN, ROOT, report, run
 from tests.test_traps import kernel, launch, x
 
 STEPS, STEP = 6, 10_000     # us
@@ -243,8 +244,29 @@ class Stragglers(unittest.TestCase):
                         "Process Group Name": "0", "Process Group Ranks": "[0, 1, 2]", "Seq": k}))
                 (Path(folder) / f"rank{rank}.json").write_text(json.dumps(
                     {"distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 3}, "traceEvents": events}))
-            answer = report(folder)
+            answer, text = report(folder), run("report", folder)[1].decode()
         self.assertEqual([(s["rank"], s["last"], s["share_pct"]) for s in answer["stragglers"]], [(0, 34, 85), (1, 5, 12.5)])
+        # each time two of the three wait for 500 us: 40 * 2 * 500 / 3
+        self.assertRegex(" ".join(text.split()), r"A rank waits 13\.3 ms of each step for others")
+
+
+class Intervals(unittest.TestCase):
+    SHARE = {"straggler": 0.10, "balance": 0.15, "hiccups": 0.15, "network": 0.10, "bandwidth": 0.20, "latency": 0.20, "bucket": 0.20}
+
+    def test_of_ranks_together(self) -> None:
+        """Wide of a share of the gain that depends on the edit, at least half a point, and of what the replay misses of the step."""
+        missed = 0.0
+        for name in ("straggler", "straggler-4", "hiccups-4", "buckets"):
+            joint = report(ROOT / "tests/data/pairs" / name)["joint_replay"]
+            error = abs(joint["replayed_step_ns"] / joint["measured_step_ns"] - 1)
+            for price in joint["what_if"]:
+                gain = price["gain_pct"]
+                half = math.hypot(self.SHARE[price["edit"]] * gain, 0.5) + error * abs(gain)
+                with self.subTest(job=name, edit=price["edit"]):
+                    self.assertAlmostEqual(gain - price["gain_low_pct"], half, delta=0.003)
+                    self.assertAlmostEqual(price["gain_high_pct"] - gain, half, delta=0.003)
+                missed = max(missed, error * abs(gain))
+        self.assertGreater(missed, 0.1)
 
 
 class Columns(unittest.TestCase):

@@ -30,6 +30,19 @@ static void equal_slices_nest_by_kind(void **state)
     hu_trace_free(t);
 }
 
+/* Both begin at 0; the file names the inner one first. */
+static void of_two_that_begin_together_the_longer_is_outside(void **state)
+{
+    hu_trace *t = trace_of("[" OP("in", "1", "0", "10") "," OP("out", "1", "0", "30") "," OP("last", "1", "20", "5") "]");
+    hu_slices s = hu_trace_slices(t);
+
+    (void)state;
+    assert_int_equal(s.parent[slice_named(t, "out")], HU_NONE);
+    assert_int_equal(s.parent[slice_named(t, "in")], slice_named(t, "out"));
+    assert_int_equal(s.parent[slice_named(t, "last")], slice_named(t, "out"));
+    hu_trace_free(t);
+}
+
 static void work_belongs_to_its_launch_and_its_operator(void **state)
 {
     hu_trace       *t = trace_of("[" OP("mm", "1", "1", "20") "," CALL("cudaLaunchKernel", "5", "2", "7") "," KERNEL(
@@ -158,7 +171,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_child_belongs_to_the_innermost_slice_around_it),
-        cmocka_unit_test(equal_slices_nest_by_kind),
+        cmocka_unit_test(equal_slices_nest_by_kind), cmocka_unit_test(of_two_that_begin_together_the_longer_is_outside),
         cmocka_unit_test(work_belongs_to_its_launch_and_its_operator),
         cmocka_unit_test(the_runtime_call_wins_over_the_driver_call_below_it),
         cmocka_unit_test(without_a_call_the_external_id_names_the_operator),
