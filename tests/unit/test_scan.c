@@ -115,6 +115,35 @@ static void numbers_of_every_length_are_exact(void **state)
     }
 }
 
+/* 2^63 ns are 9,223,372,036,854,775.807 us: what is later is no time, and never a negative one. */
+static void times_beyond_the_end_are_no_times(void **state)
+{
+    static const struct {
+        const char *text;
+        bool        is_time;
+        int64_t     ns;
+    } cases[] = {{"9223372036854774.807", true, 9223372036854774807},
+                 {"9300000000000000", false, 0},
+                 {"9999999999999999.5", false, 0},
+                 {"-9300000000000000.25", false, 0}};
+
+    (void)state;
+    for (hu_cpu cpu = HU_CPU_SCALAR; cpu <= hu_cpu_detect(); cpu++) {
+        chrome_scanner_init(&scanner, 64);
+        for (size_t i = 0; i < HU_COUNT(cases); i++) {
+            char        text[128];
+            const char *after;
+            char       *copy = scan(cpu, text, (size_t)snprintf(text, sizeof text, "{\"ts\":%s}", cases[i].text), &after);
+
+            assert_non_null(after);
+            assert_int_equal(event.at[CHROME_TS].type, cases[i].is_time ? CHROME_INT : CHROME_REAL);
+            if (cases[i].is_time)
+                assert_int_equal(event.at[CHROME_TS].number, cases[i].ns);
+            free(copy);
+        }
+    }
+}
+
 static void what_is_no_event_says_where(void **state)
 {
     static const struct {
@@ -147,6 +176,7 @@ int main(void)
         cmocka_unit_test(every_spelling_is_found_by_every_variant),
         cmocka_unit_test(a_prefix_asks_for_more_and_stays_inside),
         cmocka_unit_test(numbers_of_every_length_are_exact),
+        cmocka_unit_test(times_beyond_the_end_are_no_times),
         cmocka_unit_test(what_is_no_event_says_where),
     };
 
