@@ -105,8 +105,9 @@ class Breakdown(unittest.TestCase):
         parts = said(events)["ranks"][0]["step_breakdown"]
         us = {key: parts[key] // 1000 for key in ("compute_ns", "exposed_comm_ns", "exposed_copy_ns", "idle_ns")}
         self.assertEqual(us, {"compute_ns": 200, "exposed_comm_ns": 0, "exposed_copy_ns": 110, "idle_ns": 690})
-        self.assertEqual({key: ns // 1000 for key, ns in parts["categories"].items()}, {"kernel_ns": 200, "memcpy_ns": 80, "memset_ns": 30, "communication_ns": 0, "runtime_ns": 20, "data_loader_ns": 0,
-                                 "cpu_exec_ns": 700 - 20 - 200 - 80 - 30, "other_ns": 300})
+        self.assertEqual({key: ns // 1000 for key, ns in parts["categories"].items()}, {
+            "kernel_ns": 200, "memcpy_ns": 80, "memset_ns": 30, "communication_ns": 0, "runtime_ns": 20, "data_loader_ns": 0,
+            "cpu_exec_ns": 700 - 20 - 200 - 80 - 30, "other_ns": 300})
 
 
 def host_then_kernel(host: int, *parts: tuple[str, str, int]) -> list[dict]:

@@ -3,7 +3,8 @@
 import json
 import unittest
 
-from tests.program import SHARED, report, skip_loudly
+from tests.peers.exact import DATA
+from tests.program import ROOT, SHARED, report, skip_loudly
 
 NAMES = {"total_time": "total", "busy_time": "busy", "computation_time": "computation", "exposed_comm_time": "exposed_comm",
          "exposed_memcpy_time": "exposed_memcpy", "total_memcpy_time": "memcpy", "total_comm_time": "comm"}
@@ -39,6 +40,16 @@ class TraceLens(unittest.TestCase):
                     "computation", "exposed_comm", "exposed_memcpy", "idle")))
         if files:
             self.assertGreater(compared, 20)
+
+    def test_traces_of_this_repository(self) -> None:
+        """By its rules, computed by tests/peers/exact.py."""
+        expected = {name: e["linked"] for name, e in json.loads((DATA / "exact.json").read_text()).items() if e["linked"]}
+        self.assertGreaterEqual(len(expected), 6)
+        self.assertGreater(sum(e["left_out"] > 0 for e in expected.values()), 1)
+        for name, e in expected.items():
+            with self.subTest(trace=name):
+                ours = report(ROOT / name, "--compat", "tracelens")["ranks"][0]["tracelens"]
+                self.assertEqual({key: ours[key] for key in e}, e)
 
 
 if __name__ == "__main__":

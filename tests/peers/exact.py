@@ -82,6 +82,24 @@ def gpu(events: list[dict]) -> dict[str, int] | None:
             "compute_kernels": len(compute), "comm_kernels": len(comm), "memcpys": len(copies), "memsets": len(sets)}
 
 
+def linked(events: list[dict]) -> dict[str, int] | None:
+    """As TraceLens counts: device work whose launch is in the file, sets together with what computes."""
+    device = ("kernel", "gpu_memcpy", "gpu_memset")
+    calls = {e["args"].get("correlation") for e in events if e.get("cat") in ("cuda_runtime", "cuda_driver")} - {None}
+    work = [e for e in events if e.get("cat") in device and e["args"].get("correlation") in calls]
+    if not work:
+        return None
+    compute = spans([e for e in work if e["cat"] == "gpu_memset" or (e["cat"] == "kernel" and "nccl" not in e["name"].lower())])
+    comm = spans([e for e in work if e["cat"] == "kernel" and "nccl" in e["name"].lower()])
+    copies = spans([e for e in work if e["cat"] == "gpu_memcpy"])
+    p = Pieces(spans(work))
+    a, b, c = (p.of(s) for s in (compute, comm, copies))
+    return {"total_time_ns": max(e["to"] for e in work) - min(e["from"] for e in work), "busy_time_ns": p.length(a | b | c),
+            "computation_time_ns": p.length(a), "exposed_comm_time_ns": p.length(b - a), "exposed_memcpy_time_ns": p.length(c - a - b),
+            "total_memcpy_time_ns": p.length(c), "total_comm_time_ns": p.length(b),
+            "left_out": sum(e.get("cat") in device for e in events) - len(work)}
+
+
 def kernels(events: list[dict]) -> dict[str, list[int]]:
     """By name: calls, sum, shortest, longest."""
     rows: dict[str, list[int]] = {}
@@ -136,7 +154,7 @@ def operators(events: list[dict]) -> dict[str, list[int]]:
 def measure(path: pathlib.Path) -> dict:
     events = read(path)
     device = gpu(events)
-    return {"gpu": device, "kernels": kernels(events), "operators": operators(events), "steps": None if device else steps(events)}
+    return {"gpu": device, "linked": linked(events), "kernels": kernels(events), "operators": operators(events), "steps": None if device else steps(events)}
 
 
 def name_of(path: pathlib.Path) -> str:

@@ -171,7 +171,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_child_belongs_to_the_innermost_slice_around_it),
-        cmocka_unit_test(equal_slices_nest_by_kind), cmocka_unit_test(of_two_that_begin_together_the_longer_is_outside),
+        cmocka_unit_test(equal_slices_nest_by_kind),
+        cmocka_unit_test(of_two_that_begin_together_the_longer_is_outside),
         cmocka_unit_test(work_belongs_to_its_launch_and_its_operator),
         cmocka_unit_test(the_runtime_call_wins_over_the_driver_call_below_it),
         cmocka_unit_test(without_a_call_the_external_id_names_the_operator),
