@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "advise/say.h"
+#include "advise/amount.h"
 
 static const double LEAST_WAIT = 3;   /* percent of the step that ranks wait for the slowest */
 static const double LEAST_GAIN = 1;   /* percent of the step that one rank is worth */
@@ -24,14 +24,14 @@ static void show_stragglers(hu_finding *x, const hu_rendezvous *r, hu_digest *co
         int             k;
 
         if (s.by_messages)
-            k = snprintf(line, HU_EVIDENCE_BYTES, "rank %lld sends or receives late: others wait %s a step for its messages",
-                         rank, hu_say_time(s.at[i].lost_step_ns).t);
+            k = snprintf(line, HU_EVIDENCE_BYTES, "rank %lld sends or receives late: others wait for its messages for %s",
+                         rank, hu_say_per_step(hu_as_mean(s.at[i].lost_step_ns), true).t);
         else
             k = snprintf(line, HU_EVIDENCE_BYTES, "rank %lld comes last to %lld of %lld collectives", rank,
                          (long long)s.at[i].last, (long long)r->matched);
         if (s.at[i].cause < HU_CLASS_COUNT && k > 0 && k < HU_EVIDENCE_BYTES)
-            snprintf(line + k, (size_t)(HU_EVIDENCE_BYTES - k), "; %s: %s more a step than the others",
-                     hu_class_words(s.at[i].cause), hu_say_time(s.at[i].cause_step_ns).t);
+            snprintf(line + k, (size_t)(HU_EVIDENCE_BYTES - k), "; %s: %s more than the others",
+                     hu_class_words(s.at[i].cause), hu_say_per_step(hu_as_mean(s.at[i].cause_step_ns), true).t);
     }
 }
 
@@ -45,7 +45,7 @@ static void show_transfer(hu_finding *x, const hu_transfers *t)
     if (!most || x->n_evidence == HU_EVIDENCE || most->size.bytes <= 0)
         return;
     hu_format_fixed(bytes, (double)most->size.bytes / 1e6, most->size.bytes < 10000000 ? 2 : 0);
-    n = (size_t)snprintf(x->evidence[x->n_evidence], HU_EVIDENCE_BYTES, "without waiting %.*s of %s MB takes %s",
+    n = (size_t)snprintf(x->evidence[x->n_evidence], HU_EVIDENCE_BYTES, "without waiting %.*s of %s MB takes %s per call",
                          HU_FMT(most->name), bytes, hu_say_time(most->size.least_ns).t);
     if (most->size.bound != HU_COMM_BY_UNKNOWN && n < HU_EVIDENCE_BYTES)
         snprintf(x->evidence[x->n_evidence] + n, HU_EVIDENCE_BYTES - n, ", bound by %s",
@@ -86,8 +86,8 @@ static void say_one(hu_finding *x, const hu_job *job, const hu_job_price *p, hu_
                            hu_say_time(job->replayed_ns).t);
 
     if (s && s->cause < HU_CLASS_COUNT && n > 0 && (size_t)n < sizeof x->statement)
-        snprintf(x->statement + n, sizeof x->statement - (size_t)n, " It takes longer in: %s (%s more a step).",
-                 hu_class_words(s->cause), hu_say_time(s->cause_step_ns).t);
+        snprintf(x->statement + n, sizeof x->statement - (size_t)n, " It takes longer in: %s (%s more).",
+                 hu_class_words(s->cause), hu_say_per_step(hu_as_mean(s->cause_step_ns), true).t);
 }
 
 static void say_many(hu_finding *x, const hu_job *job, const hu_job_price *all, const hu_job_price *one,
@@ -119,9 +119,10 @@ static void add_buckets(hu_findings *f, const hu_job *job, const hu_digest *d)
             return;
     hu_format_fixed(pieces, d->parallelism.buckets, 0);
     hu_format_fixed(bytes, d->parallelism.gradient_bytes / 1e6, 2);
-    x.gain_pct = x.free_pct = p->gain_pct;
+    x.gain_pct = p->gain_pct;
     x.low_pct = p->low_pct;
-    x.high_pct = fmin(100, p->high_pct);
+    x.high_pct = p->high_pct;
+    x.free_pct = p->most_pct;
     x.before_ns = job->replayed_ns;
     x.after_ns = p->after_ns;
     snprintf(x.statement, sizeof x.statement,
@@ -147,9 +148,9 @@ static bool compare_replayed(hu_finding *x, const hu_job *job, hu_digest *const 
         if (best == one && s.at[i].digest == one->digest)
             who = &s.at[i];
     x->gain_pct = best->gain_pct;
-    x->low_pct = fmax(0, best->low_pct);
-    x->high_pct = fmin(100, best->high_pct);
-    x->free_pct = best->gain_pct;
+    x->low_pct = best->low_pct;
+    x->high_pct = best->high_pct;
+    x->free_pct = best->most_pct;
     x->before_ns = job->replayed_ns;
     x->after_ns = best->after_ns;
     x->confidence = who && who->cause < HU_CLASS_COUNT && (double)who->last >= PERSISTENT * (double)r->matched
@@ -160,8 +161,8 @@ static bool compare_replayed(hu_finding *x, const hu_job *job, hu_digest *const 
     else
         say_many(x, job, all, one, digests);
     snprintf(x->evidence[x->n_evidence++], HU_EVIDENCE_BYTES,
-             "%zu ranks replayed together over %zu collectives: %s a step, measured %s", job->ranks, job->meetings,
-             hu_say_time(job->replayed_ns).t, hu_say_time(job->seen_ns).t);
+             "%zu ranks replayed together over %zu collectives: %s, measured %s", job->ranks, job->meetings,
+             hu_say_per_step(hu_as_mean(job->replayed_ns), true).t, hu_say_per_step(hu_as_mean(job->seen_ns), true).t);
     return true;
 }
 
@@ -192,15 +193,17 @@ static bool compare_waits(hu_finding *x, hu_findings *const *all, hu_digest *con
     if (!(100 * wait / f->seen_ns >= LEAST_WAIT))
         return false;
     x->gain_pct = 100 * wait / f->seen_ns;
-    x->low_pct = fmax(0, x->gain_pct * 0.6 - 0.5);
-    x->high_pct = fmin(100, x->gain_pct * 1.4 + 0.5);
-    x->free_pct = x->gain_pct;
+    x->low_pct = x->gain_pct * 0.6 - 0.5;
+    x->high_pct = x->gain_pct * 1.4 + 0.5;
+    x->free_pct = fmax(x->gain_pct, hu_pct_of_step(hu_as_mean((sum - least) / (double)(n - 1)), hu_as_mean(f->seen_ns)));
+    hu_price_limit(x->gain_pct, x->free_pct, &x->low_pct, &x->high_pct); /* no more than all that they are in collectives */
     x->before_ns = f->seen_ns;
     x->after_ns = f->seen_ns - wait;
     x->confidence = HU_CONFIDENCE_MEDIUM;
     snprintf(x->statement, sizeof x->statement,
-             "The other ranks wait %s a step for rank %lld on average: collectives hold it up for %s, them for up to %s.",
-             hu_say_time(wait).t, (long long)hu_digest_rank_of(digests, late), hu_say_time(least).t, hu_say_time(most).t);
+             "The other ranks wait for rank %lld for %s on average. Collectives hold it up for %s, and them for up to %s.",
+             (long long)hu_digest_rank_of(digests, late), hu_say_per_step(hu_as_mean(wait), true).t,
+             hu_say_per_step(hu_as_mean(least), true).t, hu_say_per_step(hu_as_mean(most), true).t);
     return true;
 }
 

@@ -54,7 +54,7 @@ static bool price_rule(hu_simulation *s, const hu_hint *h, hu_edit *edit, hu_pri
     *edit = (hu_edit){.kind = HU_EDIT_KERNEL, .flavour = HU_EDIT_REALISTIC, .factor = h->factor, .glob = h->glob};
     if (!(h->factor > 1))
         return false;
-    hu_price_edits(s->pricer, NULL, 0, edit, 1, out);
+    hu_price_edits(s->pricer, edit, 1, out);
     return out->touched > 0;
 }
 
@@ -78,7 +78,7 @@ static void add_finding(hu_findings *f, const hu_hint *h, const hu_price *p, con
         x->low_pct = 0;
     if (!f->is_trusted) {
         x->low_pct = 0;
-        x->high_pct = fmax(p->high_pct, p->free_pct);
+        x->high_pct = p->free_pct;
         x->gain_pct = x->after_ns = NAN;
     }
 }
@@ -142,19 +142,20 @@ static int climb(hu_findings *f, hu_simulation *s, hu_error *err)
     if (!ends)
         return hu_fail_memory(err);
     while (f->n_ladder < f->n) {
-        size_t best = f->n;
-        double before = 0, after = 0;
+        size_t       best = f->n;
+        const double before = hu_price_step_ns(s->pricer, done, f->n_ladder);
+        double       after = 0;
 
         for (size_t i = 0; i < f->n; i++) {
-            hu_price p;
+            double step_ns;
 
             if (used[i] || f->at[i].edit.kind == HU_EDIT_KINDS)
                 continue;
-            hu_price_edits(s->pricer, done, f->n_ladder, &f->at[i].edit, 1, &p);
-            if (p.gain_pct >= LEAST_GAIN && (best == f->n || p.after_ns < after)) {
+            done[f->n_ladder] = f->at[i].edit;
+            step_ns = hu_price_step_ns(s->pricer, done, f->n_ladder + 1);
+            if (100 * (1 - step_ns / before) >= LEAST_GAIN && (best == f->n || step_ns < after)) {
                 best = i;
-                before = p.before_ns;
-                after = p.after_ns;
+                after = step_ns;
             }
         }
         if (best == f->n)
@@ -281,7 +282,11 @@ static bool keep_slack(hu_findings *f, const hu_simulation *s)
 
 static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
 {
-    const hu_scene scene = {.d = d, .s = s, .step_ns = s->graph.step_ns, .n_steps = (int64_t)s->graph.n_marks - 1};
+    const hu_scene scene = {.d = d,
+                            .s = s,
+                            .step = hu_as_mean(s->graph.step_ns),
+                            .n_steps = (int64_t)s->graph.n_marks - 1,
+                            .has_steps = !s->graph.is_whole};
     hu_error       unused;
 
     f->check = s->check;

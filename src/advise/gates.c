@@ -2,19 +2,18 @@
  * gates.c - what nominates each diagnosis.  A gate is cheap and generous: the replay decides what it is worth.
  *
  * Shares of time nominate, never rank: a long wait on a job that the device limits costs nothing, and its price says so.
+ * What is said is per step or in the whole capture (amount.h), and says which.
  */
-#include <math.h>
 #include <stdarg.h>
 
 #include "advise/rules.h"
-#include "advise/say.h"
 #include "analyze/kernel_name.h"
 
 static const double LEAST_SHARE = 0.005; /* of the step; below, nothing could be worth a finding */
 static const double LEAST_COMM = 0.01, LEAST_OVERLAP = 0.5, LEAST_RECOMPUTE = 0.01;
-static const double POOR_SHARE = 0.4;   /* of the roofline, below which a product is called inefficient */
-static const double LEAST_HOST = 0.20;  /* of the critical path, for a job that its launches limit */
-static const double LEAST_RATIO = 1.05; /* by which kernels must have become slower */
+static const double POOR_SHARE = 0.4;  /* of the roofline, below which a product is called inefficient */
+static const double LEAST_HOST = 0.20; /* of the critical path, for a job that its launches limit */
+static const double MOST_SLOWER = 0.5; /* of the time compared: a lower clock slows all kernels, or nearly */
 
 enum { MANY_MESSAGES = 4, TENSOR_MULTIPLE = 8 };
 
@@ -38,20 +37,51 @@ __attribute__((format(printf, 2, 3))) static void show(hu_hint *h, const char *f
     va_end(args);
 }
 
-/* Time of the window's host nodes, per step: calls of all threads, anything else of the main one. */
-static double node_time(const hu_scene *c, uint8_t in, unsigned classes)
+/*
+ * Time of the window in which the host is in such nodes, per step: calls of all threads, anything else of the main one.  What
+ * two threads do at once counts once, so it is never more than the step.
+ */
+static hu_ns_per_step node_time(const hu_scene *c, uint8_t in, unsigned classes)
 {
     const hu_graph *g = &c->s->graph;
+    const int64_t   from = g->mark[0].host_end_ns, to = g->mark[g->n_marks - 1].host_end_ns;
+    int64_t         until = from;
     double          sum = 0;
 
-    for (size_t i = 0; i < g->n_nodes; i++) {
+    for (size_t i = 0; i < g->n_nodes; i++) { /* in the order in which they began */
         const hu_node *n = &g->node[i];
+        const int64_t  start = n->start_ns > until ? n->start_ns : until, seen = n->start_ns + n->seen_ns;
+        const int64_t  end = seen < to ? seen : to;
 
-        if ((n->in & in || 1u << n->class & classes) && (n->lane == g->main_lane || n->call != HU_CALL_NONE) &&
-            n->start_ns >= g->mark[0].host_end_ns)
-            sum += (double)n->seen_ns;
+        if (!(n->in & in || 1u << n->class & classes) || (n->lane != g->main_lane && n->call == HU_CALL_NONE) ||
+            n->start_ns < from || end <= start)
+            continue;
+        sum += (double)(end - start);
+        until = end;
     }
-    return sum / (double)c->n_steps;
+    return hu_as_mean(sum / (double)c->n_steps);
+}
+
+/* "6.00 ms per step", "6.00 ms per step (60 %)" */
+static hu_said_amount each(const hu_scene *c, hu_ns_per_step time)
+{
+    return hu_say_per_step(time, c->has_steps);
+}
+
+static hu_said_amount share(const hu_scene *c, hu_ns_per_step time)
+{
+    return hu_say_of_step(time, c->step, c->has_steps);
+}
+
+static bool is_much(const hu_scene *c, hu_ns_per_step time)
+{
+    return hu_is_share_of_step(time, LEAST_SHARE, c->step);
+}
+
+/* Of the steps that count, what lies in them. */
+static hu_ns_per_step in_steps(const hu_scene *c, int64_t sum_ns)
+{
+    return hu_spread(hu_as_sum(sum_ns), (int64_t)c->d->steps.n_counted);
 }
 
 static bool has_text(const hu_scene *c, const char *text)
@@ -103,12 +133,14 @@ static place_name name_place(const hu_host_place *p)
     return said;
 }
 
-static void show_place(hu_hint *h, const hu_host_place *p)
+static void show_place(const hu_scene *c, hu_hint *h, const hu_host_place *p)
 {
-    show(h, "%s: %lld calls, the longest %s; %s of %s", name_place(p).t, (long long)p->sum.calls,
-         hu_say_time((double)p->sum.longest_ns).t,
-         hu_say_time((double)(p->sum.main_ns ? p->sum.main_ns : p->sum.total_ns)).t,
-         p->sum.main_ns ? "the main thread in all steps" : "other threads");
+    const hu_said_amount time = p->sum.main_ns ? each(c, in_steps(c, p->sum.main_ns))
+                                               : hu_say_in_all(hu_as_sum(p->sum.total_ns));
+
+    show(h, "%s: %s %s; %lld calls in the whole capture, the longest takes %s", name_place(p).t,
+         p->sum.main_ns ? "the main thread" : "other threads", time.t, (long long)p->sum.calls,
+         hu_say_time((double)p->sum.longest_ns).t);
 }
 
 /* The place that a finding speaks of, and others of its classes in which the main thread waits nearly as long. */
@@ -117,12 +149,12 @@ static void show_places(const hu_scene *c, hu_hint *h, unsigned classes, const h
     enum { NAMED = 3, NEARLY = 10 };
 
     if (first)
-        show_place(h, first);
+        show_place(c, h, first);
     for (size_t i = 0; first && first->sum.main_ns && i < NAMED; i++) {
         const hu_host_place *p = hu_host_calls_place(&c->d->host_calls, classes, i);
 
         if (p && p != first && p->sum.main_ns >= first->sum.main_ns / NEARLY)
-            show_place(h, p);
+            show_place(c, h, p);
     }
 }
 
@@ -139,96 +171,95 @@ static void show_loader_calls(const hu_scene *c, hu_hint *h)
 
     for (size_t i = 0; i < calls->n_places && h->n_evidence < HU_EVIDENCE; i++)
         if (calls->places[i].sum.main_ns > 0 && is_loader_range(calls->places[i].within))
-            show(h, "there %s: %lld calls, %s", name_place(&calls->places[i]).t, (long long)calls->places[i].sum.calls,
-                 hu_say_time((double)calls->places[i].sum.main_ns).t);
+            show(h, "there %s: %s; %lld calls in the whole capture", name_place(&calls->places[i]).t,
+                 each(c, in_steps(c, calls->places[i].sum.main_ns)).t, (long long)calls->places[i].sum.calls);
 }
 
 static bool gate_data(const hu_scene *c, hu_hint *h)
 {
-    const double wait = node_time(c, HU_IN_DATA, HU_CLASS_BIT(DATA));
-    const double idle = (double)c->d->idle.by_cause[HU_IDLE_DATA_LOADER];
-    const bool   single = has_text(c, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
-    const bool   multi = has_text(c, "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__");
+    const hu_ns_per_step wait = node_time(c, HU_IN_DATA, HU_CLASS_BIT(DATA));
+    const hu_step_time  *t = hu_digest_step_time(c->d);
+    const bool           single = has_text(c, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
+    const bool           multi = has_text(c, "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__");
 
-    if (wait < LEAST_SHARE * c->step_ns)
+    if (!is_much(c, wait))
         return false;
-    say(h, "The main thread spends %s of each step (%s) in its data loader%s.", hu_say_time(wait).t,
-        hu_say_pct(100 * wait / c->step_ns).t,
+    say(h, "The main thread spends %s in its data loader%s.", share(c, wait).t,
         single  ? ", which loads in the same process (num_workers=0)"
         : multi ? " although workers load for it"
                 : "");
-    if (idle > 0 && c->d->gpu_time.n_slices)
-        show(h, "the device was idle for %s while the host waited there", hu_say_time(idle).t);
+    /* each instant once, the device first: what is left for the loader is time in which the device had nothing to do */
+    if (t && c->d->breakdown.has_device && t->role_ns[HU_ROLE_DATA_LOADER] > 0)
+        show(h, "the device has nothing to do for %s while the host waits there",
+             each(c, hu_as_mean(fmin(t->role_ns[HU_ROLE_DATA_LOADER], wait.ns))).t);
     show_loader_calls(c, h);
     return true;
 }
 
 /* Of the critical path, per step: a class of calls counts where nothing else hides it. */
-static double path_time(const hu_scene *c, hu_class class)
+static hu_ns_per_step path_time(const hu_scene *c, hu_class class)
 {
-    return (double)c->s->path.by_class[class] / (double)c->n_steps;
+    return hu_as_mean((double)c->s->path.by_class[class] / (double)c->n_steps);
 }
 
 static bool gate_io(const hu_scene *c, hu_hint *h)
 {
-    const double         time = node_time(c, HU_IN_IO, HU_CLASS_BIT(IO));
+    const hu_ns_per_step time = hu_longer(node_time(c, HU_IN_IO, HU_CLASS_BIT(IO)), path_time(c, HU_CLASS_IO));
     const hu_host_place *p = place_on_path(c, HU_CLASS_IO, IO_CALLS);
 
-    if (time < LEAST_SHARE * c->step_ns && path_time(c, HU_CLASS_IO) < LEAST_SHARE * c->step_ns)
+    if (!is_much(c, time))
         return false;
     if (!p) {
-        say(h, "Writing checkpoints or other files takes %s a step (%s), spread over all steps.", hu_say_time(time).t,
-            hu_say_pct(100 * time / c->step_ns).t);
+        say(h, "Writing checkpoints or other files takes %s, spread over all steps.", share(c, time).t);
         return true;
     }
-    say(h, "%s %s: files, disks and the network hold the job up for %s a step (%s). Most of it is %s.",
+    say(h, "%s %s: files, disks and the network hold the job up for %s. Most of it is %s.",
         p->sum.main_ns ? "The main thread" : "A thread that the main one waits for", hu_host_class_words(p->class),
-        hu_say_time(fmax(time, path_time(c, HU_CLASS_IO))).t,
-        hu_say_pct(100 * fmax(time, path_time(c, HU_CLASS_IO)) / c->step_ns).t, name_place(p).t);
+        share(c, time).t, name_place(p).t);
     show_places(c, h, IO_CALLS, p);
     return true;
 }
 
 static bool gate_lock(const hu_scene *c, hu_hint *h)
 {
-    const double         time = path_time(c, HU_CLASS_LOCK);
+    const hu_ns_per_step time = path_time(c, HU_CLASS_LOCK);
     const hu_host_sum   *all = &c->d->host_calls.by_class[HU_HOST_LOCK];
     const hu_host_place *p = place_on_path(c, HU_CLASS_LOCK, 1u << HU_HOST_LOCK);
 
-    if (time < LEAST_SHARE * c->step_ns)
+    if (!is_much(c, time))
         return false;
-    say(h, "Waiting for locks takes %s of each step (%s)%s%s: another thread holds them meanwhile.", hu_say_time(time).t,
-        hu_say_pct(100 * time / c->step_ns).t, p ? ", mostly in " : "", p ? name_place(p).t : "");
+    say(h, "Waiting for locks takes %s%s%s: another thread holds them meanwhile.", share(c, time).t, p ? ", mostly in " : "",
+        p ? name_place(p).t : "");
     show_places(c, h, 1u << HU_HOST_LOCK, p);
     if (all->total_ns > all->main_ns)
-        show(h, "all threads together wait for locks for %s, in %lld calls", hu_say_time((double)all->total_ns).t,
+        show(h, "all threads together wait for locks for %s, in %lld calls", hu_say_in_all(hu_as_sum(all->total_ns)).t,
              (long long)all->calls);
     return true;
 }
 
 static bool gate_sleep(const hu_scene *c, hu_hint *h)
 {
-    const double         time = path_time(c, HU_CLASS_SLEEP);
+    const hu_ns_per_step time = path_time(c, HU_CLASS_SLEEP);
     const hu_host_place *p = place_on_path(c, HU_CLASS_SLEEP, 1u << HU_HOST_SLEEP);
 
-    if (time < LEAST_SHARE * c->step_ns)
+    if (!is_much(c, time))
         return false;
-    say(h, "The program sleeps for %s of each step (%s) while nothing else goes on%s%s.", hu_say_time(time).t,
-        hu_say_pct(100 * time / c->step_ns).t, p ? ": " : "", p ? name_place(p).t : "");
+    say(h, "The program sleeps for %s while nothing else goes on%s%s.", share(c, time).t, p ? ": " : "",
+        p ? name_place(p).t : "");
     show_places(c, h, 1u << HU_HOST_SLEEP, p);
     return true;
 }
 
 static bool gate_starved(const hu_scene *c, hu_hint *h)
 {
-    const hu_host_time *t = &c->d->host_time;
-    const double        time = t->state_ns[HU_STATE_STARVED];
+    const hu_host_time  *t = &c->d->host_time;
+    const hu_ns_per_step time = hu_as_mean(t->state_ns[HU_STATE_STARVED]), step = hu_as_mean(t->step_ns);
 
-    if (!t->is_recorded || time < LEAST_SHARE * t->step_ns)
+    if (!t->is_recorded || !hu_is_share_of_step(time, LEAST_SHARE, step))
         return false;
-    say(h, "For %s of each step (%s) the main thread could run and waits for a processor: others have it.",
-        hu_say_time(time).t, hu_say_pct(100 * time / t->step_ns).t);
-    show(h, "as the kernel's scheduler recorded it; it runs for %s a step", hu_say_time(t->state_ns[HU_STATE_RUNS]).t);
+    say(h, "For %s the main thread could run and waits for a processor: others have it.",
+        hu_say_of_step(time, step, c->has_steps).t);
+    show(h, "as the kernel's scheduler recorded it; it runs for %s", each(c, hu_as_mean(t->state_ns[HU_STATE_RUNS])).t);
     if (t->n > 1)
         show(h, "%zu processes of this job were recorded, %lld threads in the main one", t->n, (long long)t->at[0].threads);
     return true;
@@ -236,25 +267,24 @@ static bool gate_starved(const hu_scene *c, hu_hint *h)
 
 static bool gate_gc(const hu_scene *c, hu_hint *h)
 {
-    const int64_t *kinds = c->d->health.kinds;
-    const double   time = node_time(c, HU_IN_GC, HU_CLASS_BIT(GC)), pauses = node_time(c, HU_IN_STALL, 0);
+    const int64_t       *kinds = c->d->health.kinds;
+    const hu_ns_per_step time = node_time(c, HU_IN_GC, HU_CLASS_BIT(GC)), pauses = node_time(c, HU_IN_STALL, 0);
     /* a program that shows neither operators nor frames may not be Python's, and what it does between marks is its own */
     const bool may_be = kinds[HU_KIND_CPU_OP] + kinds[HU_KIND_PYTHON] > 0;
 
-    if (time < LEAST_SHARE * c->step_ns && pauses >= LEAST_SHARE * c->step_ns && may_be) {
+    if (!is_much(c, time) && is_much(c, pauses) && may_be) {
         say(h,
-            "The main thread pauses for %s a step (%s) in places that the trace does not explain and that differ from "
-            "step to step. Python's garbage collector does that; so does a system that takes the processor away.",
-            hu_say_time(pauses).t, hu_say_pct(100 * pauses / c->step_ns).t);
+            "The main thread pauses for %s in places that the trace does not explain and that differ from step to step. "
+            "Python's garbage collector does that; so does a system that takes the processor away.",
+            share(c, pauses).t);
         show(h, "record it with with_stack=True and _ExperimentalConfig(record_python_gc_info=True) to be sure");
         h->is_suspected = true;
         return true;
     }
-    if (time < LEAST_SHARE * c->step_ns)
+    if (!is_much(c, time))
         return false;
-    say(h, "Python's garbage collector stops the main thread for %s a step (%s).", hu_say_time(time).t,
-        hu_say_pct(100 * time / c->step_ns).t);
-    show(h, "%lld collections in the capture, the longest %s", (long long)c->d->overheads.gc_calls,
+    say(h, "Python's garbage collector stops the main thread for %s.", share(c, time).t);
+    show(h, "%lld collections in the whole capture, the longest takes %s", (long long)c->d->overheads.gc_calls,
          hu_say_time((double)c->d->overheads.gc_most_ns).t);
     return true;
 }
@@ -263,42 +293,74 @@ static bool gate_sync(const hu_scene *c, hu_hint *h)
 {
     const hu_calls *calls = &c->d->calls;
 
-    if (calls->n_waits == 0 || (double)calls->wait_ns < LEAST_SHARE * c->step_ns)
+    if (calls->n_waits == 0 ||
+        !hu_is_share_of_all(hu_as_sum(calls->wait_ns), LEAST_SHARE, hu_as_sum(c->d->overheads.span_ns)))
         return false;
     say(h,
-        "%lld calls wait for the device; most of the waiting is in %.*s%s%.*s. What it costs is not the wait but the "
-        "time until the device has work again.",
+        "%lld calls wait for the device in the whole capture; most of the waiting is in %.*s%s%.*s. What it costs is not the "
+        "wait but the time until the device has work again.",
         (long long)calls->wait_calls, HU_FMT(calls->waits[0].call), calls->waits[0].op.n ? " of " : "",
         HU_FMT(calls->waits[0].op));
     for (size_t i = 0; i < calls->n_waits && i < 2; i++)
-        show(h, "%.*s%s%.*s: %lld calls, %s", HU_FMT(calls->waits[i].call), calls->waits[i].op.n ? " < " : "",
-             HU_FMT(calls->waits[i].op), (long long)calls->waits[i].calls, hu_say_time((double)calls->waits[i].total_ns).t);
+        show(h, "%.*s%s%.*s: %lld calls wait for %s", HU_FMT(calls->waits[i].call), calls->waits[i].op.n ? " < " : "",
+             HU_FMT(calls->waits[i].op), (long long)calls->waits[i].calls,
+             hu_say_in_all(hu_as_sum(calls->waits[i].total_ns)).t);
     if (calls->waits[0].stack.n)
         show(h, "from %.*s", HU_FMT(calls->waits[0].stack));
     return true;
 }
 
+/* One kind of copy, as it was recorded: "Memcpy HtoD (Pageable -> Device): 10.5 ms in the whole capture; …" */
+static void show_copy(hu_hint *h, const hu_copy *copy)
+{
+    show(h, "%.*s: %s; for %s of it no kernel runs; of %lld calls %lld block the host", HU_FMT(copy->name),
+         hu_say_in_all(hu_as_sum(copy->total_ns)).t, hu_say_time((double)copy->exposed_ns).t, (long long)copy->calls,
+         (long long)copy->blocking);
+}
+
 static bool gate_copy(const hu_scene *c, hu_hint *h)
 {
-    const hu_copy *worst = NULL;
-    double         time = 0;
+    enum { NAMED = 2 };
+    const hu_copies *copies = &c->d->copies;
+    const hu_copy   *worst = NULL;
+    double           time = 0;
+    int64_t          exposed = 0, pageable = 0, most_of_it;
+    size_t           named = 1;
 
-    for (size_t i = 0; i < c->d->copies.n; i++) {
-        const hu_copy *copy = &c->d->copies.at[i];
+    for (size_t i = 0; i < copies->n; i++) {
+        const hu_copy *copy = &copies->at[i];
 
         if (!hu_str_equal(copy->direction, HU_STR("HtoD")))
             continue;
         time += (double)copy->total_ns;
+        pageable += copy->is_pageable ? copy->total_ns : 0;
+        exposed += copy->exposed_ns;
         worst = !worst || copy->total_ns > worst->total_ns ? copy : worst;
     }
     if (!worst || time < LEAST_SHARE * (double)c->d->gpu_time.span_ns)
         return false;
-    say(h, "Copies from the host take %s, %s of it while no kernel runs%s.", hu_say_time(time).t,
-        hu_say_time((double)worst->exposed_ns).t,
-        worst->is_pageable ? "; the memory is pageable, so each copy is staged and blocks the host" : "");
-    show(h, "%.*s: %lld copies, %lld of them blocked the host", HU_FMT(worst->name), (long long)worst->calls,
-         (long long)worst->blocking);
+    most_of_it = exposed < copies->exposed_ns ? exposed : copies->exposed_ns; /* kinds that run at once count once */
+    say(h, "Copies from the host take %s; for %s of it no kernel runs. %s%s", hu_say_in_all((hu_ns_in_all){time}).t,
+        hu_say_time((double)most_of_it).t, pageable ? hu_say_time((double)pageable).t : "None",
+        pageable ? " of it is of pageable memory: such a copy is staged and blocks the host."
+                 : " of it is of pageable memory.");
+    show_copy(h, worst);
+    for (size_t i = 0; i < copies->n && named < NAMED; i++)
+        if (&copies->at[i] != worst && hu_str_equal(copies->at[i].direction, HU_STR("HtoD"))) {
+            show_copy(h, &copies->at[i]);
+            named++;
+        }
     return true;
+}
+
+/* Pieces of device work that the steps of the window launch, per step. */
+static double work_per_step(const hu_scene *c)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->s->graph.n_ops; i++)
+        n += c->s->graph.op[i].step >= 0;
+    return (double)n / (double)c->n_steps;
 }
 
 static bool gate_launch(const hu_scene *c, hu_hint *h)
@@ -306,6 +368,7 @@ static bool gate_launch(const hu_scene *c, hu_hint *h)
     static const unsigned host = HU_CLASS_BIT(OPERATOR) | HU_CLASS_BIT(PYTHON) | HU_CLASS_BIT(UNRECORDED) |
                                  HU_CLASS_BIT(LAUNCH_CALL) | HU_CLASS_BIT(OTHER_CALL);
     const hu_path *path = &c->s->path;
+    const char    *of = c->has_steps ? "the step" : "the whole capture";
     double         share = 0;
 
     for (hu_class k = 0; k < HU_CLASS_COUNT; k++)
@@ -314,34 +377,34 @@ static bool gate_launch(const hu_scene *c, hu_hint *h)
     if (share < LEAST_HOST || c->s->graph.n_ops == 0)
         return false;
     say(h,
-        "For %s of the step the critical path runs through the host: operators, Python and launches, %lld pieces of "
-        "device work a step.",
-        hu_say_pct(100 * share).t, (long long)((int64_t)c->s->graph.n_ops / c->n_steps));
-    show(h, "operators %s, Python %s, launches %s of the step",
+        "For %s of %s the critical path runs through the host: operators, Python and launches. There are %lld pieces of "
+        "device work %s.",
+        hu_say_pct(100 * share).t, of, (long long)(work_per_step(c) + 0.5),
+        c->has_steps ? "per step" : "in the whole capture");
+    show(h, "operators %s, Python %s, launches %s of %s",
          hu_say_pct(100 * (double)path->by_class[HU_CLASS_OPERATOR] / (double)path->total_ns).t,
          hu_say_pct(100 * (double)path->by_class[HU_CLASS_PYTHON] / (double)path->total_ns).t,
-         hu_say_pct(100 * (double)path->by_class[HU_CLASS_LAUNCH_CALL] / (double)path->total_ns).t);
+         hu_say_pct(100 * (double)path->by_class[HU_CLASS_LAUNCH_CALL] / (double)path->total_ns).t, of);
     if (c->d->launches.launches)
-        show(h, "%s of the launches take longer than the work they start",
+        show(h, "%s of the launches in the whole capture take longer than the work they start",
              hu_say_pct(100 * (double)c->d->launches.shorter / (double)c->d->launches.launches).t);
     return true;
 }
 
-/* Time of collectives in the window per step: all, and those that send little; and how many those are. */
-static void comm_time(const hu_scene *c, double *all, double *small, double *calls)
+/* Time of collectives in the window that send little; and how many those are per step. */
+static hu_ns_per_step small_comm_time(const hu_scene *c, double *calls)
 {
     const hu_graph *g = &c->s->graph;
+    hu_ns_per_step  small = {0};
 
-    *all = *small = *calls = 0;
+    *calls = 0;
     for (size_t i = 0; i < g->n_ops; i++) {
-        if (g->op[i].class != HU_CLASS_COMM || g->op[i].step < 0)
+        if (g->op[i].class != HU_CLASS_COMM || g->op[i].step < 0 || !hu_edit_is_small_message(g, (uint32_t)i))
             continue;
-        *all += (double)g->op[i].cost_ns / (double)c->n_steps;
-        if (!hu_edit_is_small_message(g, (uint32_t)i))
-            continue;
-        *small += (double)g->op[i].cost_ns / (double)c->n_steps;
+        small.ns += (double)g->op[i].cost_ns / (double)c->n_steps;
         *calls += 1 / (double)c->n_steps;
     }
+    return small;
 }
 
 static double overlap_of(const hu_scene *c)
@@ -354,23 +417,26 @@ static double overlap_of(const hu_scene *c)
 /* Was most of the communication launched before computation of its step had ended?  Then it could have been hidden. */
 static bool gate_exposed(const hu_scene *c, hu_hint *h, bool poor)
 {
-    const hu_step_time *t = hu_digest_step_time(c->d);
-    double              host = node_time(c, 0, HU_CLASS_BIT(HOST_COMM));
+    const hu_step_time  *t = hu_digest_step_time(c->d);
+    const hu_ns_per_step host = node_time(c, 0, HU_CLASS_BIT(HOST_COMM));
+    hu_ns_per_step       exposed, step; /* both of all steps that count; the window may be some of them */
 
-    if (!t || (t->exposed_comm_ns < LEAST_COMM * c->step_ns && host < LEAST_COMM * c->step_ns))
+    if (!t)
+        return false;
+    exposed = hu_as_mean(t->exposed_comm_ns);
+    step = hu_as_mean(t->step_ns);
+    if (!hu_is_share_of_step(exposed, LEAST_COMM, step) && !hu_is_share_of_step(host, LEAST_COMM, c->step))
         return false;
     if ((overlap_of(c) < LEAST_OVERLAP && c->d->gpu_time.comm_ns > 0) != poor)
         return false;
-    if (t->exposed_comm_ns > 0)
-        say(h, "Communication takes %s of each step, %s of it (%s of the step) while nothing computes.",
-            hu_say_time(t->comm_ns).t, hu_say_time(t->exposed_comm_ns).t,
-            hu_say_pct(100 * t->exposed_comm_ns / c->step_ns).t);
+    if (exposed.ns > 0)
+        say(h, "Communication takes %s. Nothing computes meanwhile for %s.", each(c, hu_as_mean(t->comm_ns)).t,
+            hu_say_of_step(exposed, step, c->has_steps).t);
     else
-        say(h, "The host is in collectives for %s of each step (%s).", hu_say_time(host).t,
-            hu_say_pct(100 * host / c->step_ns).t);
+        say(h, "The host is in collectives for %s.", share(c, host).t);
     if (c->d->comm.n)
-        show(h, "most of it: %.*s, %zu calls, %s", HU_FMT(c->d->comm.at[0].name), c->d->comm.at[0].duration.n,
-             hu_say_time((double)c->d->comm.at[0].duration.sum).t);
+        show(h, "most of it: %.*s, %s; %zu calls", HU_FMT(c->d->comm.at[0].name),
+             hu_say_in_all(hu_as_sum(c->d->comm.at[0].duration.sum)).t, c->d->comm.at[0].duration.n);
     show(h, "one rank cannot tell waiting for the others from sending: give all ranks to see who is late");
     return true;
 }
@@ -387,22 +453,22 @@ static bool gate_poor_overlap(const hu_scene *c, hu_hint *h)
 
 static bool gate_latency(const hu_scene *c, hu_hint *h)
 {
-    double all, small, calls;
+    double               calls;
+    const hu_ns_per_step small = small_comm_time(c, &calls);
 
-    comm_time(c, &all, &small, &calls);
-    if (small < LEAST_SHARE * c->step_ns || calls < MANY_MESSAGES)
+    if (!is_much(c, small) || calls < MANY_MESSAGES)
         return false;
     say(h,
-        "%lld collectives of each step send little and take %s together: what they send matters less than that they are "
-        "so many.",
-        (long long)(calls + 0.5), hu_say_time(small).t);
+        "Collectives that send little take %s. There are %lld of them %s: what they send matters less than that they are so "
+        "many.",
+        share(c, small).t, (long long)(calls + 0.5), c->has_steps ? "per step" : "in the whole capture");
     for (size_t i = 0; i < c->d->comm.n; i++) {
         const hu_collective *row = &c->d->comm.at[i];
 
         if (row->bound != HU_COMM_BY_LATENCY)
             continue;
-        show(h, "%.*s of %lld bytes, %zu calls: latency is the larger part of the shortest of them", HU_FMT(row->name),
-             (long long)row->bytes, row->duration.n);
+        show(h, "%.*s of %lld bytes, %zu calls in the whole capture: latency is the larger part of the shortest of them",
+             HU_FMT(row->name), (long long)row->bytes, row->duration.n);
         break;
     }
     return true;
@@ -410,46 +476,51 @@ static bool gate_latency(const hu_scene *c, hu_hint *h)
 
 static bool gate_contention(const hu_scene *c, hu_hint *h)
 {
-    if (c->d->gpu_time.overlapped_comm_ns < (int64_t)(LEAST_COMM * (double)c->d->gpu_time.span_ns))
+    const hu_ns_in_all both = hu_as_sum(c->d->gpu_time.overlapped_comm_ns), all = hu_as_sum(c->d->gpu_time.span_ns);
+
+    if (both.ns <= 0 || !hu_is_share_of_all(both, LEAST_COMM, all))
         return false;
     say(h, "Kernels run beside communication for %s, and the same kernels are faster when nothing is communicated.",
-        hu_say_time((double)c->d->gpu_time.overlapped_comm_ns).t);
+        hu_say_in_all(both).t);
     return true;
 }
 
 static bool gate_alloc(const hu_scene *c, hu_hint *h)
 {
-    const double time = node_time(c, 0, HU_CLASS_BIT(ALLOC_CALL));
+    const hu_ns_per_step time = node_time(c, 0, HU_CLASS_BIT(ALLOC_CALL));
+    char                 calls[HU_NUMBER_BYTES];
 
-    if (time < LEAST_SHARE * c->step_ns || c->d->calls.alloc_calls_in_steps == 0)
+    if (!is_much(c, time) || c->d->calls.alloc_calls_in_steps == 0)
         return false;
     say(h,
-        "%lld calls in the steps take device memory from the driver or give it back, %s a step (%s); a caching allocator "
-        "needs none once it is warm.",
-        (long long)c->d->calls.alloc_calls_in_steps, hu_say_time(time).t, hu_say_pct(100 * time / c->step_ns).t);
+        "Calls that take device memory from the driver or give it back take %s; a caching allocator needs none once it is "
+        "warm.",
+        share(c, time).t);
+    hu_format_fixed(calls, (double)c->d->calls.alloc_calls_in_steps / fmax(1, (double)c->d->steps.n_counted), 1);
+    show(h, "%s such calls %s", calls, c->has_steps ? "per step" : "in the whole capture");
     return true;
 }
 
 static bool gate_compile(const hu_scene *c, hu_hint *h)
 {
-    const double time = node_time(c, 0, HU_CLASS_BIT(COMPILE_CALL));
+    const hu_ns_per_step time = node_time(c, 0, HU_CLASS_BIT(COMPILE_CALL));
 
-    if (time < LEAST_SHARE * c->step_ns)
+    if (!is_much(c, time))
         return false;
-    say(h, "Loading or compiling device code takes %s a step (%s); that belongs before the first step.", hu_say_time(time).t,
-        hu_say_pct(100 * time / c->step_ns).t);
+    say(h, "Loading or compiling device code takes %s; that belongs before the first step.", share(c, time).t);
     return true;
 }
 
 static bool gate_profiler(const hu_scene *c, hu_hint *h)
 {
-    const double time = (double)c->d->overheads.profiler_in_steps_ns;
-    const double steps = c->d->steps.n_counted ? (double)c->d->steps.n_counted : 1;
+    const hu_step_time  *t = hu_digest_step_time(c->d);
+    const hu_ns_per_step time = in_steps(c, c->d->overheads.profiler_in_steps_ns),
+                         step = t ? hu_as_mean(t->step_ns) : c->step;
 
-    if (time / steps < LEAST_SHARE * c->step_ns)
+    if (time.ns <= 0 || !hu_is_share_of_step(time, LEAST_SHARE, step))
         return false;
-    say(h, "The profiler worked for %s in each step (%s): without it the job is faster than what you see here.",
-        hu_say_time(time / steps).t, hu_say_pct(100 * time / steps / c->step_ns).t);
+    say(h, "The profiler worked for %s: without it the job is faster than what you see here.",
+        hu_say_of_step(time, step, c->has_steps).t);
     if (c->d->overheads.n)
         show(h, "mostly %.*s", HU_FMT(c->d->overheads.at[0].name));
     return true;
@@ -463,8 +534,10 @@ static bool gate_recompute(const hu_scene *c, hu_hint *h)
 
     if (all <= 0 || work < LEAST_RECOMPUTE * all)
         return false;
-    say(h, "%s of the work is forward again, inside of backward: activation checkpointing trades this time for memory.",
-        hu_say_pct(100 * work / all).t);
+    say(h,
+        "%s of the work in the whole capture is forward again, inside of backward: activation checkpointing trades this time "
+        "for memory.",
+        hu_say_pct(hu_amount_pct(work, all)).t);
     return true;
 }
 
@@ -486,9 +559,10 @@ static bool gate_tensor(const hu_scene *c, hu_hint *h)
     }
     if (!worst || without < LEAST_SHARE * all)
         return false;
-    say(h, "Matrix products without tensor cores take %s of the kernels' time.", hu_say_pct(100 * without / all).t);
-    show(h, "longest: %.*s, %lld calls, %s", HU_FMT(worst->read.label), (long long)worst->calls,
-         hu_say_time((double)worst->total_ns).t);
+    say(h, "Matrix products without tensor cores take %s of the kernels' time in the whole capture.",
+        hu_say_pct(hu_amount_pct(without, all)).t);
+    show(h, "longest: %.*s, %s; %lld calls", HU_FMT(worst->read.label), hu_say_in_all(hu_as_sum(worst->total_ns)).t,
+         (long long)worst->calls);
     show(h,
          c->s->tensor_factor > 0 ? "tensor cores have %d times the rate of this device's vector units (by its data sheet)"
                                  : "how much faster tensor cores are on this device is not known; %d times is assumed",
@@ -503,8 +577,8 @@ static bool gate_fuse(const hu_scene *c, hu_hint *h)
     if ((double)f->total_ns < LEAST_COMM * (double)c->d->kernels.total_ns)
         return false;
     say(h,
-        "%lld elementwise kernels take %s of the kernels' time; chains of them read and write the same tensors, which "
-        "one fused kernel does once.",
+        "%lld elementwise kernels take %s of the kernels' time in the whole capture; chains of them read and write the same "
+        "tensors, which one fused kernel does once.",
         (long long)f->calls, hu_say_pct(100 * (double)f->total_ns / (double)c->d->kernels.total_ns).t);
     return true;
 }
@@ -544,8 +618,8 @@ static bool gate_odd(const hu_scene *c, hu_hint *h)
     }
     if (!worst || time < 0.05 * (double)r->kernel_ns)
         return false;
-    say(h, "Products with a dimension that is no multiple of 8 take %s of the kernels' time.",
-        hu_say_pct(100 * time / (double)r->kernel_ns).t);
+    say(h, "Products with a dimension that is no multiple of 8 take %s of the kernels' time in the whole capture.",
+        hu_say_pct(hu_amount_pct(time, (double)r->kernel_ns)).t);
     show(h, "%.*s %.*s", HU_FMT(worst->op), HU_FMT(worst->shapes));
     h->is_suspected = true;
     h->factor = 1 + 0.5 * time / (double)r->kernel_ns;
@@ -553,35 +627,19 @@ static bool gate_odd(const hu_scene *c, hu_hint *h)
     return true;
 }
 
-/* Kernel by kernel, the last third of the window's steps against the first. */
+/* The same kernels, the last third of the window's steps against the first. */
 static bool gate_throttling(const hu_scene *c, hu_hint *h)
 {
-    const hu_graph *g = &c->s->graph;
-    const int       third = (int)(g->n_marks - 1) / 3;
-    double          early = 0, late = 0, n_early = 0, n_late = 0;
+    const hu_drift *drift = hu_edit_drift(hu_pricer_facts(c->s->pricer));
 
-    if (third < 2)
-        return false;
-    for (size_t i = 0; i < g->n_ops; i++) {
-        if (g->op[i].class != HU_CLASS_COMPUTE || g->op[i].step < 0)
-            continue;
-        if (g->op[i].step < third) {
-            early += (double)g->op[i].cost_ns;
-            n_early++;
-        } else if (g->op[i].step >= (int)(g->n_marks - 1) - third) {
-            late += (double)g->op[i].cost_ns;
-            n_late++;
-        }
-    }
-    if (!(early > 0) || fabs(n_late / n_early - 1) > 0.01 || late / early < LEAST_RATIO)
+    if (!(drift->ratio >= HU_DRIFT_LEAST) || drift->slower < MOST_SLOWER)
         return false;
     say(h,
-        "The same %lld kernels take %s longer at the end of the capture than at its start: the clock may have been "
-        "lowered for power or heat.",
-        (long long)n_late, hu_say_pct(100 * (late / early - 1)).t);
+        "Kernels take %s longer in the last steps of the capture than the same kernels, with the same grid and shapes, in its "
+        "first ones: the clock may have been lowered for power or heat.",
+        hu_say_pct(100 * (drift->ratio - 1)).t);
+    show(h, "%zu kernels of the last third of the steps were compared with those of the first third", drift->kernels);
     h->is_suspected = true;
-    h->factor = (1 + late / early) / 2;
-    h->glob = HU_STR("*");
     return true;
 }
 

@@ -58,8 +58,13 @@ static void price(work *w, hu_edit_kind kind, size_t rank)
     hu_price      p;
 
     hu_joint_price_edits(w->pricer, &edit, 1, &p);
-    w->out->price[w->out->n_prices++] = (hu_job_price){kind,       w->digest_of[rank], p.after_ns,
-                                                       p.gain_pct, p.low_pct,          p.high_pct};
+    w->out->price[w->out->n_prices++] = (hu_job_price){.edit = kind,
+                                                       .digest = w->digest_of[rank],
+                                                       .after_ns = p.after_ns,
+                                                       .gain_pct = p.gain_pct,
+                                                       .low_pct = p.low_pct,
+                                                       .high_pct = p.high_pct,
+                                                       .most_pct = p.free_pct};
 }
 
 static int by_gain(const void *left, const void *right)

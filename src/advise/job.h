@@ -12,6 +12,7 @@ typedef struct {
     size_t       digest;   /* of HU_EDIT_STRAGGLER: which rank */
     double       after_ns; /* mean simulated step */
     double       gain_pct, low_pct, high_pct;
+    double       most_pct; /* that can be gained */
 } hu_job_price;
 
 /* A piece of the job's critical path. */

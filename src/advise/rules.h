@@ -4,6 +4,7 @@
 #ifndef HU_ADVISE_RULES_H
 #define HU_ADVISE_RULES_H
 
+#include "advise/amount.h"
 #include "analyze/digest.h"
 #include "graph/simulation.h"
 
@@ -75,7 +76,7 @@
     R(PYTHON_GC, "python-gc", "Python collects garbage in the middle of steps", HU_EDIT_GC, \
       "gc.disable() after warm-up and gc.collect() every few hundred steps; gc.freeze() after loading", \
       "--view overheads: no collections in steps") \
-    R(THROTTLING, "throttling", "the same kernels get slower from step to step", HU_EDIT_KINDS, \
+    R(THROTTLING, "throttling", "the same kernels get slower from step to step", HU_EDIT_CLOCK, \
       "nvidia-smi -q -d PERFORMANCE,CLOCK while it runs: power cap, temperature; cooling, nvidia-smi -lgc", \
       "kernels take the same time in all steps") \
     R(WARM_UP, "warm-up", "device code is loaded or compiled in the steps", HU_EDIT_COMPILE, \
@@ -112,8 +113,9 @@ typedef struct {
 typedef struct {
     const hu_digest *d;
     hu_simulation   *s;
-    double           step_ns; /* of the window, as measured */
+    hu_ns_per_step   step; /* of the window, as measured */
     int64_t          n_steps;
+    bool             has_steps; /* false: the window is the capture, which counts as one step */
 } hu_scene;
 
 /* Does the scene nominate the rule?  Fills statement and evidence when it does. */

@@ -56,7 +56,7 @@ static void say_children(const hu_digest *d, const hu_host_process *child, char 
         most = HU_STATE_RUNS;
     n = (size_t)snprintf(out, room,
                          "%s waits for its child processes for %s of %s (%s). Of those %s does most by itself: for %s "
-                         "of its %s it %s.",
+                         "of its %s in the whole run it %s.",
                          t->at && t->n ? process_name(&t->at[0], parent, sizeof parent) : "The main process", s.pct,
                          life_words(d), s.of, process_name(child, name, sizeof name),
                          hu_say_pct(wall > 0 ? 100 * own / wall : 0).t, hu_say_time(wall).t, hu_host_state_words(most));

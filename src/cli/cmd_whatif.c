@@ -13,7 +13,7 @@
 #include "render/json_out.h"
 #include "render/units.h"
 
-enum { MOST_EDITS = 32, FACTS_WIDTH = 26 };
+enum { MOST_EDITS = HU_PRICE_EDITS, FACTS_WIDTH = 26 };
 
 typedef struct {
     const char *text[MOST_EDITS];
@@ -96,12 +96,12 @@ static void price_rank(answer *a, hu_simulation *s)
     a->check = &s->check;
     for (size_t i = 0; i < list->n; i++) {
         snprintf(a->at[i].text, TEXT_BYTES, "%s", list->text[i]);
-        hu_price_edits(s->pricer, NULL, 0, &list->edit[i], 1, &a->at[i].price);
+        hu_price_edits(s->pricer, &list->edit[i], 1, &a->at[i].price);
         warn_untouched(a, &list->edit[i], &a->at[i]);
     }
     if (list->n > 1) {
         snprintf(a->together.text, TEXT_BYTES, "together");
-        hu_price_edits(s->pricer, NULL, 0, list->edit, list->n, &a->together.price);
+        hu_price_edits(s->pricer, list->edit, list->n, &a->together.price);
     }
 }
 

@@ -56,7 +56,7 @@ static double count_infeasible(hu_pricer *p, double *spread)
     for (size_t i = 0; i < HU_COUNT(probes); i++) {
         hu_price price;
 
-        hu_price_edits(p, NULL, 0, &probes[i], 1, &price);
+        hu_price_edits(p, &probes[i], 1, &price);
         bad += !price.is_feasible;
         *spread = fmax(*spread, price.spread_pct / fmax(1, fabs(price.gain_pct) / 50));
     }

@@ -410,6 +410,20 @@ static size_t edit_contention(const hu_edit_facts *f, const hu_edit *e, hu_costs
     return n;
 }
 
+static size_t edit_clock(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    size_t n = 0;
+
+    (void)e;
+    for (size_t i = 0; i < f->g->n_ops; i++) {
+        if (!f->drift.early_ns[i])
+            continue;
+        c->op[i] = f->drift.early_ns[i]; /* one that was faster than the mean too, so that noise is no gain */
+        n++;
+    }
+    return n;
+}
+
 static size_t edit_compile(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
     return speed_up_nodes(f->g, c, 0, HU_CLASS_BIT(COMPILE_CALL), e->factor);
@@ -442,12 +456,18 @@ static size_t (*const apply[HU_EDIT_KINDS])(const hu_edit_facts *, const hu_edit
     [HU_EDIT_CPU] = edit_cpu,
     [HU_EDIT_TENSOR] = edit_tensor,       [HU_EDIT_FUSE] = edit_fuse,
     [HU_EDIT_RECOMPUTE] = edit_recompute, [HU_EDIT_CONTENTION] = edit_contention,
+    [HU_EDIT_CLOCK] = edit_clock,
     [HU_EDIT_COMPILE] = edit_compile,     [HU_EDIT_PROFILER] = edit_profiler,
     [HU_EDIT_STRAGGLER] = edit_nothing,   [HU_EDIT_BALANCE] = edit_nothing,
     [HU_EDIT_HICCUPS] = edit_nothing,     [HU_EDIT_NETWORK] = edit_nothing,
     [HU_EDIT_BANDWIDTH] = edit_nothing,   [HU_EDIT_LATENCY] = edit_nothing,
 };
 /* clang-format on */
+
+const hu_drift *hu_edit_drift(const hu_edit_facts *facts)
+{
+    return &facts->drift;
+}
 
 bool hu_edit_is_joint(hu_edit_kind kind)
 {

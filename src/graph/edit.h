@@ -3,6 +3,7 @@
 #ifndef HU_GRAPH_EDIT_H
 #define HU_GRAPH_EDIT_H
 
+#include "graph/drift.h"
 #include "graph/replay.h"
 
 /* id, word on the command line, shape of its argument, what it means */
@@ -26,6 +27,7 @@
     E(FUSE, "fuse", OFF, "elementwise kernels in a row become one")                                 \
     E(RECOMPUTE, "recompute", FACTOR, "activations are kept instead of computed again")             \
     E(CONTENTION, "contention", OFF, "kernels beside communication run as fast as alone")           \
+    E(CLOCK, "clock", OFF, "kernels take as long as the same ones in the first steps")              \
     E(COMPILE, "compile", OFF, "no loading or compiling of device code")                            \
     E(PROFILER, "profiler", OFF, "without the profiler's own work")                                 \
     E(STRAGGLER, "straggler", RANK, "all ranks: N is like the median of the others; =0: the worst") \
@@ -70,6 +72,9 @@ bool hu_edit_is_joint(hu_edit_kind kind);
 
 /* Changes *c.  Returns how many nodes and operations it touched. */
 size_t hu_edit_apply(const hu_edit_facts *facts, const hu_edit *edit, hu_costs *c);
+
+/* How much slower kernels are in the last steps than the same ones in the first. */
+const hu_drift *hu_edit_drift(const hu_edit_facts *facts);
 
 /* Does a collective send so little that its latency is what it costs? */
 bool hu_edit_is_small_message(const hu_graph *g, uint32_t op);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * edit_facts.c - what kernels' names say, which of them run beside communication, and where the profiler
+ * edit_facts.c - what kernels' names say, which of them run beside communication or get slower, and where the profiler
  * itself worked or a thread had no processor. */
 #include "graph/edit_facts.h"
 
@@ -46,19 +46,6 @@ static bool read_names(hu_edit_facts *f, hu_arena *scratch)
     return true;
 }
 
-static uint64_t kernel_key(const hu_edit_facts *f, const hu_op *op)
-{
-    const hu_ask *ask = f->g->ask;
-    uint64_t      key = ask->s.name[op->slice];
-
-    if (ask->s.detail[op->slice] != HU_NONE) {
-        const hu_kernel_detail *d = hu_trace_kernel_detail(ask->trace, ask->s.detail[op->slice]);
-
-        key = hu_hash_u64(key ^ (uint64_t)d->grid[0] << 32) ^ hu_hash_u64(d->grid[1] ^ (uint64_t)d->grid[2] << 32);
-    }
-    return key;
-}
-
 /* The length of what communication runs beside a piece of work; `at` moves along with it. */
 static int64_t beside_comm(const hu_intervals *comm, int64_t start_ns, int64_t end_ns, size_t *at)
 {
@@ -77,7 +64,7 @@ static int64_t beside_comm(const hu_intervals *comm, int64_t start_ns, int64_t e
     return common;
 }
 
-/* Kernels by name and grid: of[i] is the group of operation i, HU_NONE for what does not compute. */
+/* Kernels that do the same: of[i] is the group of operation i, HU_NONE for what does not compute. */
 static bool group_kernels(hu_edit_facts *f, hu_arena *scratch, uint32_t *of, uint32_t *n)
 {
     const hu_graph *g = f->g;
@@ -94,7 +81,7 @@ static bool group_kernels(hu_edit_facts *f, hu_arena *scratch, uint32_t *of, uin
         if (op->class != HU_CLASS_COMPUTE)
             continue;
         f->is_overlapped[i] = 2 * beside_comm(&g->ask->comm, op->start_ns, op->start_ns + op->cost_ns, &at) > op->cost_ns;
-        place = hu_map_put(&group, kernel_key(f, op));
+        place = hu_map_put(&group, hu_drift_same_kernel(g->ask, op->slice));
         if (!place)
             return false;
         if (*place == HU_MAP_NONE)
@@ -104,7 +91,7 @@ static bool group_kernels(hu_edit_facts *f, hu_arena *scratch, uint32_t *of, uin
     return true;
 }
 
-/* Same kernel, same grid: how long it takes when nothing is communicated. */
+/* The same kernel: how long it takes when nothing is communicated. */
 static bool compare_overlapped(hu_edit_facts *f, hu_arena *scratch)
 {
     const hu_graph *g = f->g;
@@ -282,7 +269,8 @@ hu_edit_facts *hu_edit_facts_new(const hu_graph *g, double tensor_factor, hu_are
         f->match = hu_arena_calloc(arena, hu_trace_string_count(g->ask->trace) + 1, 1);
         f->head = hu_arena_alloc(arena, (g->n_ops + 1) * sizeof *f->head);
         ok = f->match && f->head && read_names(f, scratch) && compare_overlapped(f, scratch) &&
-             measure_slowdown(f, scratch) && find_profiler(f, scratch) && find_starved(f, scratch);
+             measure_slowdown(f, scratch) && hu_drift_measure(g, f->is_overlapped, arena, &f->drift) &&
+             find_profiler(f, scratch) && find_starved(f, scratch);
     }
     hu_arena_free(scratch);
     return ok ? f : NULL;

@@ -2,11 +2,14 @@
  * joint_price.c - replays of all ranks with and without an edit.
  *
  * The interval spans both readings of what nothing explains (graph/replay.h), what the replay misses of the measured step,
- * and a share of the gain: that a rank would do as the others do is a guess about its cause, not a law.
+ * and a share of the gain: that a rank would do as the others do is a guess about its cause, not a law.  It ends where
+ * nothing more can be gained: no rank's step is shorter than its own work, whoever it no longer waits for.
  */
 #include "graph/joint_price.h"
 
 #include <math.h>
+
+#include "graph/bound.h"
 
 static const double FLOOR_POINTS = 0.5; /* half of an interval is never below this */
 
@@ -17,6 +20,7 @@ struct hu_joint_pricer {
     hu_joint_facts             *between;
     hu_joint_comm              *comm;
     hu_costs                  **costs;
+    int64_t                    *busy; /* by stream of one rank, to work in */
     size_t                      n;
     bool                        is_tied; /* does any frozen delay make a difference between the two anchors */
     double                      seen_ns, step_ns, tied_step_ns;
@@ -34,6 +38,7 @@ hu_joint_pricer *hu_joint_pricer_new(hu_joint *j, const hu_joint_rank *ranks, co
                                      const hu_comm_fit *fits, size_t n_fits, hu_arena *arena)
 {
     hu_joint_pricer *p = hu_arena_calloc(arena, 1, sizeof *p);
+    uint32_t         streams = 0;
 
     if (!p)
         return NULL;
@@ -53,9 +58,13 @@ hu_joint_pricer *hu_joint_pricer_new(hu_joint *j, const hu_joint_rank *ranks, co
         if (!p->costs[r])
             return NULL;
         p->seen_ns += g->step_ns / (double)n;
+        streams = g->n_streams > streams ? g->n_streams : streams;
         for (size_t i = 0; i < g->n_ops && !p->is_tied; i++)
             p->is_tied = hu_replay_is_external(&g->op[i]);
     }
+    p->busy = hu_arena_alloc(arena, ((size_t)streams + 1) * sizeof *p->busy);
+    if (!p->busy)
+        return NULL;
     reset(p, HU_ANCHOR_HOST);
     p->tied_step_ns = hu_joint_run(j, p->costs, NULL);
     reset(p, HU_ANCHOR_PREDECESSOR);
@@ -119,6 +128,36 @@ static double step_with(hu_joint_pricer *p, const hu_edit *edits, size_t n, hu_a
     return hu_joint_run(p->joint, p->costs, NULL);
 }
 
+/* The mean over ranks of what a step takes at least in the costs that are in place.  Communication is left out: of its time
+   nobody knows what is waiting. */
+static double least_ns(hu_joint_pricer *p)
+{
+    static const unsigned comm = HU_CLASS_BIT(COMM) | HU_CLASS_BIT(HOST_COMM);
+    double                sum = 0;
+
+    for (size_t r = 0; r < p->n; r++)
+        sum += hu_bound_least_ns(p->ranks[r].graph, p->costs[r], comm, p->busy);
+    return sum / (double)p->n;
+}
+
+/* What can be gained at most: as graph/price.c has it for one rank. */
+static double most_pct(hu_joint_pricer *p, const hu_edit *edits, size_t n, double tied_pct, const hu_price *x)
+{
+    hu_edit free_of[HU_PRICE_EDITS];
+    double  step_ns = x->after_ns, most = x->high_pct;
+    size_t  unused;
+
+    if (hu_price_free(edits, n, free_of)) {
+        if (p->is_tied)
+            tied_pct = 100 * (1 - step_with(p, free_of, n, HU_ANCHOR_HOST, &unused) / p->tied_step_ns);
+        step_ns = step_with(p, free_of, n, HU_ANCHOR_PREDECESSOR, &unused);
+    } else {
+        step_with(p, edits, n, HU_ANCHOR_PREDECESSOR, &unused);
+    }
+    most = fmax(most, fmax(100 * (1 - step_ns / x->before_ns), tied_pct));
+    return fmax(x->gain_pct, fmin(most, 100 * (1 - least_ns(p) / x->before_ns)));
+}
+
 void hu_joint_price_edits(hu_joint_pricer *p, const hu_edit *edits, size_t n, hu_price *out)
 {
     const double error = fabs(p->step_ns / p->seen_ns - 1);
@@ -127,7 +166,7 @@ void hu_joint_price_edits(hu_joint_pricer *p, const hu_edit *edits, size_t n, hu
     size_t       unused;
 
     x.after_ns = x.free_ns = step_with(p, edits, n, HU_ANCHOR_PREDECESSOR, &x.touched);
-    x.gain_pct = x.free_pct = tied = 100 * (1 - x.after_ns / x.before_ns);
+    x.gain_pct = tied = 100 * (1 - x.after_ns / x.before_ns);
     if (p->is_tied)
         tied = 100 * (1 - step_with(p, edits, n, HU_ANCHOR_HOST, &unused) / p->tied_step_ns);
     x.spread_pct = fabs(x.gain_pct - tied);
@@ -136,6 +175,8 @@ void hu_joint_price_edits(hu_joint_pricer *p, const hu_edit *edits, size_t n, hu
     half = hypot(share * x.gain_pct, FLOOR_POINTS) + error * fabs(x.gain_pct);
     x.low_pct = x.sure_pct = fmin(x.gain_pct, tied) - half;
     x.high_pct = fmax(x.gain_pct, tied) + half;
+    x.free_pct = most_pct(p, edits, n, tied, &x);
+    hu_price_limit(x.gain_pct, x.free_pct, &x.low_pct, &x.high_pct);
     *out = x;
 }
 

@@ -3,12 +3,14 @@
  *
  * The point is the replay in which frozen delays follow what comes before them.  The interval spans that of the other
  * reading (they stay tied to the host), the steps' own scatter (bootstrap over steps, fixed seed), what the replay misses
- * of the measured step, and a floor for what no check sees.
+ * of the measured step, and a floor for what no check sees.  It ends where nothing more can be gained (bound.h).
  */
 #include "graph/price.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+#include "graph/bound.h"
 
 enum { RESAMPLES = 200, LOADER_WORKERS = 4 };
 
@@ -21,7 +23,7 @@ static const double floor_share[HU_EDIT_KINDS] = {
     [HU_EDIT_HOST] = 0.05,      [HU_EDIT_KERNEL] = 0.10,    [HU_EDIT_OP] = 0.10,     [HU_EDIT_COMM] = 0.30,
     [HU_EDIT_BUCKET] = 0.20,    [HU_EDIT_ALLOC] = 0.10,     [HU_EDIT_IO] = 0.05,     [HU_EDIT_GC] = 0.05,
     [HU_EDIT_TENSOR] = 0.15,    [HU_EDIT_FUSE] = 0.15,      [HU_EDIT_RECOMPUTE] = 0.15, [HU_EDIT_CONTENTION] = 0.35,
-    [HU_EDIT_LOCK] = 0.30,      [HU_EDIT_SLEEP] = 0.05,     [HU_EDIT_CPU] = 0.10,
+    [HU_EDIT_LOCK] = 0.30,      [HU_EDIT_SLEEP] = 0.05,     [HU_EDIT_CPU] = 0.10,   [HU_EDIT_CLOCK] = 0.15,
     [HU_EDIT_COMPILE] = 0.05,   [HU_EDIT_PROFILER] = 0.05,
     [HU_EDIT_STRAGGLER] = 0.10, [HU_EDIT_BALANCE] = 0.15, [HU_EDIT_HICCUPS] = 0.15, [HU_EDIT_NETWORK] = 0.10,
     [HU_EDIT_BANDWIDTH] = 0.20, [HU_EDIT_LATENCY] = 0.20,
@@ -74,22 +76,26 @@ hu_pricer *hu_pricer_new(const hu_graph *g, double tensor_factor, hu_arena *aren
     return p;
 }
 
-static double run(hu_pricer *p, const hu_edit *done, size_t n_done, const hu_edit *edits, size_t n, hu_anchor anchor,
-                  int64_t *ends_ns, size_t *touched)
+static double run(hu_pricer *p, const hu_edit *edits, size_t n, hu_anchor anchor, int64_t *ends_ns, size_t *touched)
 {
     *touched = 0;
-    if (n_done == 0 && n == 0) {
+    if (n == 0) {
         memcpy(ends_ns, anchor == HU_ANCHOR_HOST ? p->tied : p->base, p->g->n_marks * sizeof *ends_ns);
         return hu_replay_step_ns(p->g, ends_ns);
     }
     hu_costs_reset(p->g, p->costs);
     p->costs->anchor = anchor;
-    for (size_t i = 0; i < n_done; i++)
-        hu_edit_apply(p->facts, &done[i], p->costs);
     for (size_t i = 0; i < n; i++)
         *touched += hu_edit_apply(p->facts, &edits[i], p->costs);
     hu_replay_run(p->replay, p->costs, ends_ns);
     return hu_replay_step_ns(p->g, ends_ns);
+}
+
+double hu_price_step_ns(hu_pricer *p, const hu_edit *edits, size_t n)
+{
+    size_t unused;
+
+    return run(p, edits, n, HU_ANCHOR_PREDECESSOR, p->after, &unused);
 }
 
 /* Is any stream or thread busy for longer than the window takes? */
@@ -100,10 +106,7 @@ static bool is_feasible(const hu_pricer *p, const int64_t *ends_ns)
     int64_t        *busy = p->busy;
     bool            ok = true;
 
-    memset(busy, 0, g->n_streams * sizeof *busy);
-    for (size_t i = 0; i < g->n_ops; i++)
-        if (g->op[i].step >= 0 && !(p->costs->op_flags[i] & HU_EDIT_DETACHED))
-            busy[g->op[i].stream] += p->costs->op[i] + (g->op[i].gap_ns < 0 ? g->op[i].gap_ns : 0);
+    hu_bound_streams(g, p->costs, busy);
     for (uint32_t s = 0; s < g->n_streams; s++)
         ok = ok && (double)busy[s] <= 1.02 * (double)window + 1000;
     return ok;
@@ -149,21 +152,67 @@ static double scatter(const hu_pricer *p)
     return (gains[RESAMPLES * 95 / 100] - gains[RESAMPLES * 5 / 100]) / 2;
 }
 
-void hu_price_edits(hu_pricer *p, const hu_edit *done, size_t n_done, const hu_edit *edits, size_t n, hu_price *out)
+void hu_price_limit(double gain_pct, double most_pct, double *low_pct, double *high_pct)
+{
+    *high_pct = fmax(gain_pct, fmin(*high_pct, most_pct));
+    *low_pct = fmin(gain_pct, gain_pct < 0 ? *low_pct : fmax(*low_pct, 0));
+}
+
+bool hu_price_free(const hu_edit *edits, size_t n, hu_edit *out)
+{
+    bool is_other = false;
+
+    for (size_t i = 0; i < n; i++) {
+        out[i] = edits[i];
+        if (edits[i].flavour == HU_EDIT_FREE || edits[i].kind == HU_EDIT_KERNEL || edits[i].kind == HU_EDIT_OP)
+            continue;
+        out[i].flavour = HU_EDIT_FREE;
+        out[i].factor = INFINITY;
+        is_other = true;
+    }
+    return is_other;
+}
+
+/*
+ * What can be gained at most: what the edits would if they cost nothing, in the reading that gains more, or else as much as
+ * their own interval reaches; but no more than sums allow.  `tied_pct` is the gain of the edits as they are in the other reading; their costs
+ * are in place, and those of the free ones when it returns.
+ */
+static void price_free(hu_pricer *p, const hu_edit *edits, size_t n, double tied_pct, hu_price *r)
+{
+    hu_edit free_of[HU_PRICE_EDITS];
+    double  least;
+    size_t  unused;
+
+    r->free_ns = r->after_ns;
+    if (hu_price_free(edits, n, free_of)) {
+        if (p->is_tied)
+            tied_pct = 100 * (1 - run(p, free_of, n, HU_ANCHOR_HOST, p->after, &unused) / hu_replay_step_ns(p->g, p->tied));
+        r->free_ns = run(p, free_of, n, HU_ANCHOR_PREDECESSOR, p->after, &unused);
+    }
+    r->free_pct = 100 * (1 - r->free_ns / r->before_ns);
+    if (p->is_tied)
+        r->free_pct = fmax(r->free_pct, tied_pct);
+    least = hu_bound_least_ns(p->g, p->costs, 0, p->busy);
+    least = fmax(least, r->before_ns - hu_bound_touched_ns(p->g, p->costs));
+    r->free_pct = fmax(r->gain_pct, fmin(fmax(r->free_pct, r->high_pct), 100 * (1 - least / r->before_ns)));
+}
+
+void hu_price_edits(hu_pricer *p, const hu_edit *edits, size_t n, hu_price *out)
 {
     hu_price r = {0};
     size_t   unused;
-    double   tied_before, tied_after, tied = 0, half, share = 0;
+    double   tied = 0, half, share = 0;
 
     if (p->is_tied) {
-        tied_before = run(p, done, n_done, NULL, 0, HU_ANCHOR_HOST, p->before, &unused);
-        tied_after = run(p, done, n_done, edits, n, HU_ANCHOR_HOST, p->after, &unused);
-        tied = 100 * (1 - tied_after / tied_before);
+        const double before_ns = run(p, NULL, 0, HU_ANCHOR_HOST, p->before, &unused);
+
+        tied = 100 * (1 - run(p, edits, n, HU_ANCHOR_HOST, p->after, &unused) / before_ns);
     }
-    r.before_ns = run(p, done, n_done, NULL, 0, HU_ANCHOR_PREDECESSOR, p->before, &unused);
-    r.after_ns = r.free_ns = run(p, done, n_done, edits, n, HU_ANCHOR_PREDECESSOR, p->after, &r.touched);
+    r.before_ns = run(p, NULL, 0, HU_ANCHOR_PREDECESSOR, p->before, &unused);
+    r.after_ns = run(p, edits, n, HU_ANCHOR_PREDECESSOR, p->after, &r.touched);
     r.is_feasible = is_feasible(p, p->after);
-    r.gain_pct = r.free_pct = 100 * (1 - r.after_ns / r.before_ns);
+    r.gain_pct = 100 * (1 - r.after_ns / r.before_ns);
     if (!p->is_tied)
         tied = r.gain_pct;
     r.spread_pct = fabs(r.gain_pct - tied);
@@ -174,6 +223,8 @@ void hu_price_edits(hu_pricer *p, const hu_edit *done, size_t n_done, const hu_e
     half = hypot(half, scatter(p));
     r.low_pct = fmin(r.gain_pct, tied) - half;
     r.high_pct = fmax(r.gain_pct, tied) + half;
+    price_free(p, edits, n, tied, &r);
+    hu_price_limit(r.gain_pct, r.free_pct, &r.low_pct, &r.high_pct);
     hu_costs_reset(p->g, p->costs);
     *out = r;
 }
@@ -198,21 +249,18 @@ void hu_price_kind(hu_pricer *p, hu_edit_kind kind, hu_price *out)
     hu_edit  edit = {.kind = kind, .flavour = HU_EDIT_FREE, .factor = INFINITY};
     hu_price without;
 
-    hu_price_edits(p, NULL, 0, &edit, 1, &without);
+    hu_price_edits(p, &edit, 1, &without);
     edit.flavour = HU_EDIT_REALISTIC;
     if (kind == HU_EDIT_DATA)
         edit.factor = loader_factor(p, without.before_ns, without.free_ns);
-    hu_price_edits(p, NULL, 0, &edit, 1, out);
+    hu_price_edits(p, &edit, 1, out);
     out->factor = edit.factor;
-    out->free_ns = without.free_ns;
-    out->free_pct = without.free_pct;
     out->is_feasible = out->is_feasible && without.is_feasible;
-    if (out->high_pct < without.gain_pct)
-        out->high_pct = without.gain_pct;
+    out->high_pct = fmax(out->high_pct, fmin(without.gain_pct, out->free_pct));
     if (kind == HU_EDIT_LAUNCH) {
         /* not everything fits into a graph: half of the host's work may stay */
         edit = (hu_edit){.kind = kind, .flavour = HU_EDIT_FREE, .factor = 2};
-        hu_price_edits(p, NULL, 0, &edit, 1, &without);
+        hu_price_edits(p, &edit, 1, &without);
         out->low_pct = fmin(out->low_pct, without.low_pct);
     }
 }

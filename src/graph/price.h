@@ -5,16 +5,18 @@
 
 #include "graph/edit.h"
 
+enum { HU_PRICE_EDITS = 32 }; /* that are priced together at most */
+
 typedef struct {
     double before_ns, after_ns;         /* mean step, both simulated; after: the realistic flavour */
-    double free_ns;                     /* after, as if it cost nothing: the upper bound */
-    double gain_pct, low_pct, high_pct; /* 100 (1 - after / before), and where the truth should lie */
-    double free_pct;
-    double sure_pct;    /* low_pct without the scatter of the steps: what these steps would have gained */
-    double spread_pct;  /* difference between the two anchors, in points */
-    double factor;      /* of the realistic flavour */
-    size_t touched;     /* nodes and operations that the edit changed */
-    bool   is_feasible; /* no stream and no thread is busy for longer than the step */
+    double free_ns;                     /* after, as if it cost nothing */
+    double gain_pct, low_pct, high_pct; /* 100 (1 - after / before), and where the truth should lie: low <= gain <= high */
+    double free_pct;                    /* the most that can be gained: gain_pct and high_pct lie below (docs/whatif.md) */
+    double sure_pct;                    /* low_pct without the scatter of the steps: what these steps would have gained */
+    double spread_pct;                  /* difference between the two anchors, in points */
+    double factor;                      /* of the realistic flavour */
+    size_t touched;                     /* nodes and operations that the edit changed */
+    bool   is_feasible;                 /* no stream and no thread is busy for longer than the step */
 } hu_price;
 
 /* A graph with all that its replays need; one thread at a time. */
@@ -23,8 +25,20 @@ typedef struct hu_pricer hu_pricer;
 /* Lives in `arena`; `tensor_factor` as for hu_edit_facts_new.  NULL when there is no memory. */
 hu_pricer *hu_pricer_new(const hu_graph *g, double tensor_factor, hu_arena *arena);
 
-/* Prices edits that are made together, on top of `done` ones.  `before` is the step with those alone. */
-void hu_price_edits(hu_pricer *p, const hu_edit *done, size_t n_done, const hu_edit *edits, size_t n, hu_price *out);
+/* Prices edits that are made together, HU_PRICE_EDITS at most: the step with and without them, an interval, and what limits it. */
+void hu_price_edits(hu_pricer *p, const hu_edit *edits, size_t n, hu_price *out);
+
+/* The mean simulated step with some edits made, in ns; none: as it was.  No interval, and half the work. */
+double hu_price_step_ns(hu_pricer *p, const hu_edit *edits, size_t n);
+
+/*
+ * Keeps an interval within what is possible: low <= gain <= high <= `most_pct`, and what gains does not become a loss.  A
+ * gain that is larger than the limit itself, by what a replay is off, is its own limit.
+ */
+void hu_price_limit(double gain_pct, double most_pct, double *low_pct, double *high_pct);
+
+/* The same edits as if they cost nothing: out[0..n).  A glob's factor is the question itself, and stays.  True: they differ. */
+bool hu_price_free(const hu_edit *edits, size_t n, hu_edit *out);
 
 /* The share of a gain that its interval is at least wide of, to each side: what no check sees. */
 double hu_price_doubt(hu_edit_kind kind);

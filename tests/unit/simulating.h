@@ -39,7 +39,7 @@ static inline double with(fixture f, const char *text)
 
     if (hu_edit_parse(text, &edit, &err) < 0)
         fail_msg("%s", err.text);
-    hu_price_edits(f.s->pricer, NULL, 0, &edit, 1, &price);
+    hu_price_edits(f.s->pricer, &edit, 1, &price);
     return price.after_ns / 1000;
 }
 

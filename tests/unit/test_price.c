@@ -67,7 +67,7 @@ static hu_price price_of(fixture f, const char *words)
     hu_price price;
 
     assert_int_equal(hu_edit_parse(words, &edit, &err), 0);
-    hu_price_edits(f.s->pricer, NULL, 0, &edit, 1, &price);
+    hu_price_edits(f.s->pricer, &edit, 1, &price);
     return price;
 }
 

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * bound.c - two limits that hold however the pieces of a step depend on each other.
+ *
+ * One thread and one stream do one thing after the other, so a step is never shorter than what is left for the busiest of
+ * them.  And a step is as long as its longest path: where costs become less and no wait goes away, that path still is one,
+ * shorter by at most all that was taken.  How much is taken may be a guess, so what counts is all that something is taken
+ * from: the measured total of the cause.
+ */
+#include "graph/bound.h"
+
+#include <math.h>
+
+static bool is_in_window(const hu_graph *g, const hu_node *n)
+{
+    return n->start_ns >= g->mark[0].host_end_ns && n->start_ns < g->mark[g->n_marks - 1].host_end_ns;
+}
+
+void hu_bound_streams(const hu_graph *g, const hu_costs *c, int64_t *busy_ns)
+{
+    memset(busy_ns, 0, g->n_streams * sizeof *busy_ns);
+    for (size_t i = 0; i < g->n_ops; i++)
+        if (g->op[i].step >= 0 && !(c->op_flags[i] & HU_EDIT_DETACHED))
+            busy_ns[g->op[i].stream] += c->op[i] + (g->op[i].gap_ns < 0 ? g->op[i].gap_ns : 0);
+}
+
+static int64_t busiest_stream(const hu_graph *g, const hu_costs *c, unsigned but, int64_t *busy_ns)
+{
+    int64_t most = 0;
+
+    hu_bound_streams(g, c, busy_ns);
+    for (size_t i = 0; i < g->n_ops; i++)
+        if (g->op[i].step >= 0 && !(c->op_flags[i] & HU_EDIT_DETACHED) && 1u << g->op[i].class & but)
+            busy_ns[g->op[i].stream] -= c->op[i] + (g->op[i].gap_ns < 0 ? g->op[i].gap_ns : 0);
+    for (uint32_t s = 0; s < g->n_streams; s++)
+        most = busy_ns[s] > most ? busy_ns[s] : most;
+    return most;
+}
+
+double hu_bound_least_ns(const hu_graph *g, const hu_costs *c, unsigned but, int64_t *busy_ns)
+{
+    int64_t stream = busiest_stream(g, c, but, busy_ns), thread = 0;
+
+    for (size_t i = 0; i < g->n_nodes; i++)
+        if (g->node[i].lane == g->main_lane && is_in_window(g, &g->node[i]) && !(1u << g->node[i].class & but))
+            thread += c->node[i];
+    return (double)(thread > stream ? thread : stream) / (double)(g->n_marks - 1);
+}
+
+double hu_bound_touched_ns(const hu_graph *g, const hu_costs *c)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        if (c->node_flags[i])
+            return INFINITY;
+        if (is_in_window(g, &g->node[i]) && c->node[i] < g->node[i].cost_ns)
+            sum += (double)g->node[i].cost_ns;
+    }
+    for (size_t i = 0; i < g->n_ops; i++) {
+        if (c->op_flags[i])
+            return INFINITY;
+        if (g->op[i].step >= 0 && c->op[i] < g->op[i].cost_ns)
+            sum += (double)g->op[i].cost_ns;
+    }
+    return sum / (double)(g->n_marks - 1);
+}

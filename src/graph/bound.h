@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * bound.h - what an edit can gain at most, from sums alone and not from a replay. */
+#ifndef HU_GRAPH_BOUND_H
+#define HU_GRAPH_BOUND_H
+
+#include "graph/replay.h"
+
+/* What each stream has to do in the window under these costs, without what runs beside everything: busy_ns[0..n_streams). */
+void hu_bound_streams(const hu_graph *g, const hu_costs *c, int64_t *busy_ns);
+
+/*
+ * A step takes no less than this, in ns: its main thread's own work, or what its busiest stream has to do.  `but` are classes
+ * (bits of hu_class) that do not count.  busy_ns[0..n_streams) is space to work in.
+ */
+double hu_bound_least_ns(const hu_graph *g, const hu_costs *c, unsigned but, int64_t *busy_ns);
+
+/*
+ * All that the costs take something away from, in ns per step: a step gets shorter by no more than that takes as it is.
+ * INFINITY when they also take waits away: then what was behind them moves, and no sum says how far.
+ */
+double hu_bound_touched_ns(const hu_graph *g, const hu_costs *c);
+
+#endif
