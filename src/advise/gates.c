@@ -38,8 +38,8 @@ __attribute__((format(printf, 2, 3))) static void show(hu_hint *h, const char *f
 }
 
 /*
- * Time of the window in which the host is in such nodes, per step: calls of all threads, anything else of the main one.  What
- * two threads do at once counts once, so it is never more than the step.
+ * Time of the window in which the host is in such nodes, per step: calls of all threads, anything else of the main one.
+ * What two threads do at once counts once, so it is never more than the step.
  */
 static hu_ns_per_step node_time(const hu_scene *c, uint8_t in, unsigned classes)
 {
@@ -297,8 +297,8 @@ static bool gate_sync(const hu_scene *c, hu_hint *h)
         !hu_is_share_of_all(hu_as_sum(calls->wait_ns), LEAST_SHARE, hu_as_sum(c->d->overheads.span_ns)))
         return false;
     say(h,
-        "%lld calls wait for the device in the whole capture; most of the waiting is in %.*s%s%.*s. What it costs is not the "
-        "wait but the time until the device has work again.",
+        "%lld calls wait for the device in the whole capture; most of the waiting is in %.*s%s%.*s. What it costs is not "
+        "the wait but the time until the device has work again.",
         (long long)calls->wait_calls, HU_FMT(calls->waits[0].call), calls->waits[0].op.n ? " of " : "",
         HU_FMT(calls->waits[0].op));
     for (size_t i = 0; i < calls->n_waits && i < 2; i++)
@@ -535,8 +535,8 @@ static bool gate_recompute(const hu_scene *c, hu_hint *h)
     if (all <= 0 || work < LEAST_RECOMPUTE * all)
         return false;
     say(h,
-        "%s of the work in the whole capture is forward again, inside of backward: activation checkpointing trades this time "
-        "for memory.",
+        "%s of the work in the whole capture is forward again, inside of backward: activation checkpointing trades this "
+        "time for memory.",
         hu_say_pct(hu_amount_pct(work, all)).t);
     return true;
 }
@@ -635,8 +635,8 @@ static bool gate_throttling(const hu_scene *c, hu_hint *h)
     if (!(drift->ratio >= HU_DRIFT_LEAST) || drift->slower < MOST_SLOWER)
         return false;
     say(h,
-        "Kernels take %s longer in the last steps of the capture than the same kernels, with the same grid and shapes, in its "
-        "first ones: the clock may have been lowered for power or heat.",
+        "Kernels take %s longer in the last steps of the capture than the same kernels, with the same grid and shapes, in "
+        "its first ones: the clock may have been lowered for power or heat.",
         hu_say_pct(100 * (drift->ratio - 1)).t);
     show(h, "%zu kernels of the last third of the steps were compared with those of the first third", drift->kernels);
     h->is_suspected = true;

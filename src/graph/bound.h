@@ -9,8 +9,8 @@
 void hu_bound_streams(const hu_graph *g, const hu_costs *c, int64_t *busy_ns);
 
 /*
- * A step takes no less than this, in ns: its main thread's own work, or what its busiest stream has to do.  `but` are classes
- * (bits of hu_class) that do not count.  busy_ns[0..n_streams) is space to work in.
+ * A step takes no less than this, in ns: its main thread's own work, or what its busiest stream has to do.  `but` are
+ * classes (bits of hu_class) that do not count.  busy_ns[0..n_streams) is space to work in.
  */
 double hu_bound_least_ns(const hu_graph *g, const hu_costs *c, unsigned but, int64_t *busy_ns);
 

@@ -175,8 +175,8 @@ bool hu_price_free(const hu_edit *edits, size_t n, hu_edit *out)
 
 /*
  * What can be gained at most: what the edits would if they cost nothing, in the reading that gains more, or else as much as
- * their own interval reaches; but no more than sums allow.  `tied_pct` is the gain of the edits as they are in the other reading; their costs
- * are in place, and those of the free ones when it returns.
+ * their own interval reaches; but no more than sums allow.  `tied_pct` is the gain of the edits as they are in the
+ * other reading; their costs are in place, and those of the free ones when it returns.
  */
 static void price_free(hu_pricer *p, const hu_edit *edits, size_t n, double tied_pct, hu_price *r)
 {

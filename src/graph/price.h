@@ -25,7 +25,8 @@ typedef struct hu_pricer hu_pricer;
 /* Lives in `arena`; `tensor_factor` as for hu_edit_facts_new.  NULL when there is no memory. */
 hu_pricer *hu_pricer_new(const hu_graph *g, double tensor_factor, hu_arena *arena);
 
-/* Prices edits that are made together, HU_PRICE_EDITS at most: the step with and without them, an interval, and what limits it. */
+/* Prices edits that are made together, HU_PRICE_EDITS at most: the step with and without them, an interval, and what limits
+   it. */
 void hu_price_edits(hu_pricer *p, const hu_edit *edits, size_t n, hu_price *out);
 
 /* The mean simulated step with some edits made, in ns; none: as it was.  No interval, and half the work. */
@@ -37,7 +38,8 @@ double hu_price_step_ns(hu_pricer *p, const hu_edit *edits, size_t n);
  */
 void hu_price_limit(double gain_pct, double most_pct, double *low_pct, double *high_pct);
 
-/* The same edits as if they cost nothing: out[0..n).  A glob's factor is the question itself, and stays.  True: they differ. */
+/* The same edits as if they cost nothing: out[0..n).  A glob's factor is the question itself, and stays.  True: they
+   differ. */
 bool hu_price_free(const hu_edit *edits, size_t n, hu_edit *out);
 
 /* The share of a gain that its interval is at least wide of, to each side: what no check sees. */
