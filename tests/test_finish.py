@@ -126,6 +126,21 @@ class ByHand(Case):
         self.assertEqual((quality["lost"], quality["lost_records"], quality["torn_records"]), (0, 0, 0))
         self.assertFalse(self.session.exists())
 
+    def test_never_into_the_session_itself(self) -> None:
+        """It is removed with all that is in it, the new trace among them."""
+        r = Ring(100)
+        r.block(1, [r.record("begin", 1200, r.text("outer")), r.record("end", 1300)], CLOSED)
+        r.write(self.session)
+        (self.folder / "link").symlink_to(self.session)
+        before = sorted(self.session.iterdir())
+        for out in (self.session / "out", self.folder / "link" / "out", self.session / "a" / "out"):
+            done = holdup("finish", self.session, "-o", out)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("is in the session, which is removed", done.stderr)
+        self.assertEqual([p for p in sorted(self.session.iterdir()) if p.is_file()], before)
+        self.finish("-o", self.folder / "out.pftrace")
+        self.assertEqual(self.slices(self.folder / "out.pftrace"), [("outer", 1200, 100)])
+
     def test_unfinished(self) -> None:
         """What a killed program was in ends with it, and says so; an end of nothing is left out."""
         r = Ring(100)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,10 +113,27 @@ int hu_out_take(hu_out *out, hu_str *text, hu_error *err)
     return 0;
 }
 
+/*
+ * Makes `path` the file that a link leads to.  True for what must be written to and not replaced by a rename: devices,
+ * pipes, and links to descriptors such as /dev/stdout, behind which may be a log that somebody appends to.
+ */
+static bool follow(char path[PATH_BYTES])
+{
+    char        real[PATH_MAX];
+    struct stat st;
+
+    if (lstat(path, &st) < 0 || S_ISREG(st.st_mode))
+        return false;
+    if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0 ||
+        !realpath(path, real) || strlen(real) >= PATH_BYTES)
+        return true;
+    memcpy(path, real, strlen(real) + 1);
+    return false;
+}
+
 hu_out *hu_out_open_file(const char *path, hu_error *err)
 {
-    hu_out     *out = hu_out_open_fd(-1);
-    struct stat st;
+    hu_out *out = hu_out_open_fd(-1);
 
     if (!out) {
         hu_fail_memory(err);
@@ -127,11 +145,10 @@ hu_out *hu_out_open_file(const char *path, hu_error *err)
         return NULL;
     }
     out->owns_fd = true;
-    /* a device, a pipe or a link must be written to, not replaced by a rename */
-    if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
-        out->fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    if (follow(out->path)) {
+        out->fd = open(out->path, O_WRONLY | O_APPEND | O_CLOEXEC);
     } else {
-        snprintf(out->partial, sizeof out->partial, "%s.%ld.partial", path, (long)getpid());
+        snprintf(out->partial, sizeof out->partial, "%s.%ld.partial", out->path, (long)getpid());
         out->fd = open(out->partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     }
     if (out->fd < 0) {
@@ -167,7 +184,8 @@ int hu_out_close(hu_out *out, hu_error *err)
         out->error = errno;
     if (out->error)
         rc = hu_fail(err, HU_EIO, out->path[0] ? out->path : "standard output", HU_NO_OFFSET,
-                     "could not write everything: %s; free some space or choose another place", strerror(out->error));
+                     "could not write everything: %s; %s", strerror(out->error),
+                     out->error == EPIPE ? "nobody reads it any more" : "free some space or choose another place");
     else
         out->partial[0] = '\0';
     hu_out_abandon(out);

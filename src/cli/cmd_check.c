@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/number.h"
 #include "cli/command.h"
+#include "cli/outputs.h"
 #include "cli/ranks.h"
 #include "render/json_out.h"
 #include "render/markup.h"
@@ -264,22 +265,22 @@ static void write_junit(const hu_checklist_result *r, hu_out *out)
 
 static int write_result(const options *o, const hu_checklist_result *r, const hu_findings *f, hu_error *err)
 {
-    hu_out *out = o->output ? hu_out_open_file(o->output, err) : hu_out_open_fd(STDOUT_FILENO);
-    int     rc;
+    hu_out *out;
 
+    if (o->junit) { /* the file first: printing may end the program */
+        if (!(out = hu_out_open_file(o->junit, err)))
+            return err->code;
+        write_junit(r, out);
+        if (hu_out_close(out, err) < 0)
+            return err->code;
+    }
+    out = o->output ? hu_out_open_file(o->output, err) : hu_out_open_fd(STDOUT_FILENO);
     if (!out)
         return o->output ? err->code : hu_fail_memory(err);
     if (o->json)
         write_json(r, f, out);
     else
         write_text(r, f, out);
-    rc = hu_out_close(out, err);
-    if (rc < 0 || !o->junit)
-        return rc;
-    out = hu_out_open_file(o->junit, err);
-    if (!out)
-        return err->code;
-    write_junit(r, out);
     return hu_out_close(out, err);
 }
 
@@ -322,7 +323,8 @@ static int run(int argc, char **argv)
     n = hu_options_parse(rows, HU_COUNT(rows), argc, argv, &o, &err);
     if (n == 0)
         n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "check wants a trace: holdup check trace.json.gz --max idle=20%%");
-    if (n > 0 && hu_inputs_expand(argv, n, arena, &inputs, &err) < 0)
+    if (n > 0 && (hu_inputs_expand(argv, n, arena, &inputs, &err) < 0 ||
+                  hu_outputs_check((hu_output[]){{"output", o.output}, {"junit", o.junit}}, 2, &inputs, o.config, &err) < 0))
         n = err.code;
     status = n < 0 ? hu_command_fail(&err) : check(&o, &inputs, arena);
     hu_arena_free(arena);

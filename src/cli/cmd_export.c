@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cmd_export.c - `holdup export`: a trace in the files that other viewers read. */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -11,6 +10,7 @@
 #include "base/thread.h"
 #include "cli/command.h"
 #include "cli/inputs.h"
+#include "cli/outputs.h"
 #include "cli/progress.h"
 #include "ingest/open.h"
 #include "render/export.h"
@@ -113,7 +113,7 @@ static void suggest_name(const char *input, const hu_export_format *format, char
 /* What can be known to be wrong before a trace is read. */
 static int check(options *o, const hu_inputs *inputs, hu_error *err)
 {
-    char name[256], from[PATH_MAX], to[PATH_MAX];
+    char name[256];
 
     if (!o->format)
         o->format = format_of_path(o->output);
@@ -128,11 +128,7 @@ static int check(options *o, const hu_inputs *inputs, hu_error *err)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%s is binary and would upset this terminal; add -o %s",
                        o->format->name, name);
     }
-    for (size_t i = 0; o->output && i < inputs->n; i++)
-        if (realpath(inputs->at[i], from) && realpath(o->output, to) && strcmp(from, to) == 0)
-            return hu_fail(err, HU_EUSAGE, o->output, HU_NO_OFFSET,
-                           "would replace the trace itself; choose another name for -o");
-    return 0;
+    return hu_outputs_check(&(hu_output){"output", o->output}, 1, inputs, NULL, err);
 }
 
 /* reading */

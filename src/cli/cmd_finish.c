@@ -122,11 +122,40 @@ static const char *command_line(const hu_facts *facts, hu_arena *arena)
     return text;
 }
 
+typedef struct {
+    hu_naming   naming;
+    const char *session;
+} outside;
+
+/* A file's name.  All that is in the session goes with it, so the file must not be there. */
+static int name_outside(void *context, const hu_pftrace_file *file, char *out, size_t room, hu_error *err)
+{
+    outside *o = context;
+    char     session[PATH_MAX], folder[PATH_MAX], path[PATH_MAX];
+    size_t   n;
+
+    if (hu_naming_file(&o->naming, file, out, room, err) < 0)
+        return err->code;
+    snprintf(path, sizeof path, "%s%s", out[0] == '/' ? "" : "./", out);
+    *strrchr(path, '/') = '\0';
+    if (!realpath(o->session, session) || !realpath(path[0] ? path : "/", folder))
+        return 0; /* writing will say what is wrong */
+    n = strlen(session);
+    if (strncmp(folder, session, n) != 0 || (folder[n] != '\0' && folder[n] != '/'))
+        return 0;
+    if (folder[n])
+        rmdir(folder); /* just made */
+    return hu_fail(err, HU_EUSAGE, out, HU_NO_OFFSET,
+                   "is in the session, which is removed when its traces are written; name another folder with -o");
+}
+
 static int finish(const options *o, const char *session, hu_arena *arena, hu_error *err)
 {
     hu_facts *facts = hu_arena_calloc(arena, 1, sizeof *facts);
-    hu_naming naming = {.facts = facts, .output = o->output, .environment = environ, .forces = o->force, .arena = arena};
-    hu_pftrace_options how = {.session = session, .name = hu_naming_file, .context = &naming};
+    outside   names = {
+          .naming = {.facts = facts, .output = o->output, .environment = environ, .forces = o->force, .arena = arena},
+          .session = session};
+    hu_pftrace_options how = {.session = session, .name = name_outside, .context = &names};
     hu_pftrace_result  done;
     hu_control         control = {0};
     int                rc;
@@ -145,7 +174,7 @@ static int finish(const options *o, const char *session, hu_arena *arena, hu_err
     say_result(o, session, &done);
     if (rc < 0 || o->keep || done.alive || done.unreadable || control.magic != HU_CONTROL_MAGIC)
         return rc;
-    hu_naming_remove_partials(&naming);
+    hu_naming_remove_partials(&names.naming);
     control.state = HU_SESSION_WRITTEN;
     control.name[sizeof control.name - 1] = '\0';
     if (control.name[0])
@@ -194,4 +223,5 @@ const hu_command hu_command_finish = {
     .options = rows,
     .n_options = HU_COUNT(rows),
     .run = run,
+    .outlives_reader = true,
 };

@@ -6,6 +6,7 @@
 #include "base/thread.h"
 #include "cli/command.h"
 #include "cli/inputs.h"
+#include "cli/outputs.h"
 #include "cli/progress.h"
 #include "ingest/open.h"
 #include "render/report.h"
@@ -200,7 +201,8 @@ static int run(int argc, char **argv)
     n = hu_options_parse(rows, HU_COUNT(rows), argc, argv, &o, &err);
     if (n == 0)
         n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "info wants a trace: holdup info trace.json.gz");
-    if (n > 0 && hu_inputs_expand(argv, n, arena, &inputs, &err) < 0)
+    if (n > 0 && (hu_inputs_expand(argv, n, arena, &inputs, &err) < 0 ||
+                  hu_outputs_check(&(hu_output){"output", o.output}, 1, &inputs, NULL, &err) < 0))
         n = err.code;
     status = n < 0 ? hu_command_fail(&err) : info(&o, &inputs);
     hu_arena_free(arena);

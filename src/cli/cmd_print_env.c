@@ -127,4 +127,5 @@ const hu_command hu_command_print_env = {
     .options = hu_run_rows,
     .n_options = HU_RUN_ROWS,
     .run = run,
+    .outlives_reader = true,
 };

@@ -8,6 +8,7 @@
 #include "base/thread.h"
 #include "cli/command.h"
 #include "cli/inputs.h"
+#include "cli/outputs.h"
 #include "cli/progress.h"
 #include "ingest/open.h"
 #include "query/query.h"
@@ -386,7 +387,8 @@ static int run(int argc, char **argv)
         sql = o.file ? hu_inputs_read_text(o.file, MOST_SQL, arena, &err) : hu_str_of(argv[--n]);
         n = err.code ? err.code : n;
     }
-    if (n > 0 && hu_inputs_expand(argv, n, arena, &inputs, &err) < 0)
+    if (n > 0 && (hu_inputs_expand(argv, n, arena, &inputs, &err) < 0 ||
+                  hu_outputs_check(&(hu_output){"output", o.output}, 1, &inputs, o.file, &err) < 0))
         n = err.code;
     status = n < 0 ? hu_command_fail(&err) : query(&o, &inputs, sql, arena);
     hu_arena_free(arena);

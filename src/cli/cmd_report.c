@@ -177,11 +177,10 @@ static void say_page(const char *path, const hu_report *r, uint64_t bytes)
     hu_command_say("wrote %s (%s, %s slices)", path, size, slices);
 }
 
-static int write_page(const options *o, const hu_report *r, hu_error *err)
+static int write_page(const options *o, const hu_report *r, uint64_t *bytes, hu_error *err)
 {
-    hu_out  *out = hu_out_open_file(o->html, err);
-    uint64_t bytes;
-    int      rc;
+    hu_out *out = hu_out_open_file(o->html, err);
+    int     rc;
 
     if (!out)
         return err->code;
@@ -190,9 +189,22 @@ static int write_page(const options *o, const hu_report *r, hu_error *err)
         hu_out_abandon(out);
         return rc;
     }
-    bytes = hu_out_bytes(out);
-    rc = hu_out_close(out, err);
-    if (rc == 0 && !o->quiet)
+    *bytes = hu_out_bytes(out);
+    return hu_out_close(out, err);
+}
+
+/* The page first, since printing may end the program; the word about it last, where it is seen. */
+static int write_faces(const options *o, const hu_report *r, hu_error *err)
+{
+    hu_error  why = {0};
+    uint64_t  bytes = 0;
+    const int page = o->html ? write_page(o, r, &bytes, &why) : 0, rc = write_report(o, r, err);
+
+    if (page < 0) {
+        *err = why;
+        return page;
+    }
+    if (rc == 0 && o->html && !o->quiet)
         say_page(o->html, r, bytes);
     if (rc == 0 && o->open)
         hu_browser_open(o->html);
@@ -302,9 +314,7 @@ static int report(const options *o, const hu_inputs *inputs, const char *argumen
     hu_verdict_measure(r.digests, r.n, &r.verdict);
     merged = o->merge ? hu_digest_merge(r.digests, r.n, &err) : NULL;
     r.merged = merged;
-    rc = o->merge && !merged ? err.code : write_report(o, &r, &err);
-    if (rc == 0 && o->html)
-        rc = write_page(o, &r, &err);
+    rc = o->merge && !merged ? err.code : write_faces(o, &r, &err);
     hu_digest_free(merged);
     hu_ranks_free(&ranks);
     if (rc < 0)
@@ -383,7 +393,8 @@ static int run(int argc, char **argv)
         n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--compat and --merge exclude each other");
     if (n > 0 && check_sort(&o, &err) < 0)
         n = err.code;
-    if (n > 0 && hu_spread_inputs(crew, argv, n, arena, &inputs, &err) < 0)
+    if (n > 0 && (hu_spread_inputs(crew, argv, n, arena, &inputs, &err) < 0 ||
+                  hu_spread_outputs(crew, (hu_output[]){{"output", o.output}, {"html", o.html}}, 2, &inputs, &err) < 0))
         n = err.code;
     status = n < 0 ? hu_crew_fail(crew, &err) : report(&o, &inputs, n == 1 ? argv[0] : "FILES", crew, arena);
     status = hu_crew_leave(crew, status);

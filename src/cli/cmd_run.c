@@ -613,5 +613,6 @@ const hu_command hu_command_run = {
     .options = hu_run_rows,
     .n_options = HU_RUN_ROWS,
     .run = run,
+    .outlives_reader = true,
     .starts_another = true,
 };

@@ -72,13 +72,15 @@ static int read_run(const options *o, char *path, hu_scaling *s, hu_scale_run *w
 {
     const hu_ranks_options how = {
         .crew = crew, .limits = o->limits, .replays = true, .quiet = o->quiet, .digest = {.steps = o->steps, .frames = 5}};
+    const hu_output outputs[] = {{"output", o->output}, {"svg", o->svg}, {"html", o->html}};
     hu_scaling_run *run = &s->run[s->n];
     hu_error        err = {0};
     hu_inputs       inputs;
     hu_ranks        ranks;
     int             rc;
 
-    if (hu_spread_inputs(crew, &path, 1, arena, &inputs, &err) < 0)
+    if (hu_spread_inputs(crew, &path, 1, arena, &inputs, &err) < 0 ||
+        hu_spread_outputs(crew, outputs, HU_COUNT(outputs), &inputs, &err) < 0)
         return hu_crew_fail(crew, &err);
     if ((rc = hu_ranks_read(&inputs, &how, arena, &ranks)) != 0)
         return rc;
@@ -116,9 +118,11 @@ static int write_file(const options *o, const char *path, void (*draw)(const hu_
 
 static int write_answer(const options *o, const hu_scale_report *r, hu_error *err)
 {
-    hu_out *out = o->output ? hu_out_open_file(o->output, err) : hu_out_open_fd(STDOUT_FILENO);
-    int     rc;
+    hu_out *out;
 
+    if (write_file(o, o->svg, hu_scale_svg, r, err) < 0 || write_file(o, o->html, hu_scale_html, r, err) < 0)
+        return err->code;
+    out = o->output ? hu_out_open_file(o->output, err) : hu_out_open_fd(STDOUT_FILENO); /* last: printing may end it all */
     if (!out)
         return o->output ? err->code : hu_fail_memory(err);
     if (o->json)
@@ -127,10 +131,7 @@ static int write_answer(const options *o, const hu_scale_report *r, hu_error *er
         hu_scale_markdown(r, out);
     else
         hu_scale_text(r, WIDTH, out);
-    rc = hu_out_close(out, err);
-    if (rc == 0)
-        rc = write_file(o, o->svg, hu_scale_svg, r, err);
-    return rc == 0 ? write_file(o, o->html, hu_scale_html, r, err) : rc;
+    return hu_out_close(out, err);
 }
 
 static int scale(const options *o, char **paths, int n, hu_crew *crew, hu_arena *arena)

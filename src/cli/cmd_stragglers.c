@@ -5,6 +5,7 @@
 #include "base/thread.h"
 #include "cli/command.h"
 #include "cli/inputs.h"
+#include "cli/outputs.h"
 #include "ingest/operation_rows.h"
 #include "render/slowdown.h"
 
@@ -130,7 +131,8 @@ static int run(int argc, char **argv)
                     "holdup stragglers rows.csv");
     if (n > 0 && o.has_steps && !o.json)
         n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--per-step is for --json; the text shows means over the steps");
-    if (n > 0 && hu_inputs_expand(argv, n, arena, &inputs, &err) < 0)
+    if (n > 0 && (hu_inputs_expand(argv, n, arena, &inputs, &err) < 0 ||
+                  hu_outputs_check(&(hu_output){"output", o.output}, 1, &inputs, NULL, &err) < 0))
         n = err.code;
     status = n < 0 ? hu_command_fail(&err) : stragglers(&o, &inputs, arena);
     hu_arena_free(arena);

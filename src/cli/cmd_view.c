@@ -383,4 +383,5 @@ const hu_command hu_command_view = {
     .options = rows,
     .n_options = HU_COUNT(rows),
     .run = run,
+    .outlives_reader = true,
 };

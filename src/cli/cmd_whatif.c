@@ -7,6 +7,7 @@
 #include "advise/say.h"
 #include "cli/command.h"
 #include "cli/inputs.h"
+#include "cli/outputs.h"
 #include "cli/progress.h"
 #include "cli/together.h"
 #include "ingest/open.h"
@@ -340,7 +341,8 @@ static int run(int argc, char **argv)
     if (n >= 0 && (n == 0 || o.edits.n == 0))
         n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET,
                     "whatif wants a trace and an edit: holdup whatif trace.json.gz --edit data=0");
-    if (n > 0 && hu_inputs_expand(argv, n, arena, &inputs, &err) < 0)
+    if (n > 0 && (hu_inputs_expand(argv, n, arena, &inputs, &err) < 0 ||
+                  hu_outputs_check(&(hu_output){"output", o.output}, 1, &inputs, NULL, &err) < 0))
         n = err.code;
     status = n < 0           ? hu_command_fail(&err)
              : inputs.n == 1 ? whatif(&o, inputs.at[0], inputs.bytes)

@@ -16,13 +16,17 @@ typedef struct {
     size_t           n_options;
     /* argv: what is behind the command's name.  Returns an exit status. */
     int (*run)(int argc, char **argv);
-    bool starts_another; /* options behind the first word are not ours, --help among them */
+    bool outlives_reader; /* there is more to do than to print: a closed pipe is an error of output, not the end */
+    bool starts_another;  /* options behind the first word are not ours, --help among them */
 } hu_command;
 
 extern const hu_command *const hu_commands[]; /* in the order of --help; NULL ends the list */
 
-/* What SIGPIPE did when the program was started: we ignore it, a command that we start gets it back. */
+/* What SIGPIPE did when the program was started: a command that we start gets it back. */
 extern struct sigaction hu_command_sigpipe;
+
+/* From now on a pipe that nobody reads is an error of output (EPIPE); without it, it ends the program. */
+void hu_command_outlive_reader(void);
 
 /* One line on stderr; what it quotes of names and paths cannot steer the terminal. */
 __attribute__((format(printf, 1, 2))) void hu_command_say(const char *format, ...);

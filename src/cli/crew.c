@@ -173,6 +173,7 @@ bool hu_crew_join(int argc, char **argv, hu_arena *arena, hu_crew **out)
         return go_on_alone(&l, "not by Open MPI's mpirun or by srun --mpi=pmix");
     if (!t || !(t->mpi = load()))
         return go_on_alone(&l, "there is no " HU_MPI_MODULE_FILE " beside it");
+    hu_command_outlive_reader(); /* MPI's own sockets */
     if (t->mpi->start(&t->rank, &t->size, &t->threads) != 0)
         return go_on_alone(&l, "MPI cannot be started");
     if (t->size == 1) {

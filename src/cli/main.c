@@ -2,6 +2,7 @@
  * main.c - finds the command's row and runs it. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/command.h"
@@ -50,12 +51,16 @@ static int fail_unknown(const char *name)
     const char *names[32], *near;
     size_t      n = 0;
     hu_error    err;
+    struct stat st;
 
     for (; hu_commands[n] && n + 1 < HU_COUNT(names); n++)
         names[n] = hu_commands[n]->name;
     names[n++] = "help";
     near = hu_options_suggest(name, names, n);
-    if (near)
+    if (stat(name, &st) == 0) /* most who type a file first want to know what is in it */
+        hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no command \"%.200s\"; did you mean `holdup report %.200s`", name,
+                name);
+    else if (near)
         hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no command \"%.64s\"; did you mean `holdup %s`", name, near);
     else
         hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no command \"%.64s\"; `holdup help` lists them", name);
@@ -89,12 +94,30 @@ static bool asks_for_help(const hu_command *c, int argc, char **argv)
     return false;
 }
 
-int main(int argc, char **argv)
+/* As git does: who prints ends with its reader, whatever a parent said of the signal. */
+static void end_with_reader(void)
+{
+    const struct sigaction ends = {.sa_handler = SIG_DFL};
+    sigset_t               set;
+
+    sigaction(SIGPIPE, &ends, &hu_command_sigpipe);
+    sigemptyset(&set);
+    sigaddset(&set, SIGPIPE);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+void hu_command_outlive_reader(void)
 {
     const struct sigaction ignored = {.sa_handler = SIG_IGN};
-    const hu_command      *c;
 
-    sigaction(SIGPIPE, &ignored, &hu_command_sigpipe); /* a reader that leaves early is an output error, not a crash */
+    sigaction(SIGPIPE, &ignored, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    const hu_command *c;
+
+    end_with_reader();
     if (argc < 2) {
         hu_help_all();
         return 2;
@@ -110,5 +133,7 @@ int main(int argc, char **argv)
         return fail_unknown(argv[1]);
     if (asks_for_help(c, argc - 2, argv + 2))
         return help(c->name);
+    if (c->outlives_reader)
+        hu_command_outlive_reader();
     return c->run(argc - 2, argv + 2);
 }

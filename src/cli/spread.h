@@ -3,8 +3,8 @@
 #ifndef HU_CLI_SPREAD_H
 #define HU_CLI_SPREAD_H
 
-#include "cli/inputs.h"
 #include "cli/crew.h"
+#include "cli/outputs.h"
 
 /*
  * hu_inputs_expand for a crew, on all of its processes together: the same list on each, in the order in which a process
@@ -12,5 +12,8 @@
  * or an error that names the path; hu_crew_fail says it once.
  */
 int hu_spread_inputs(hu_crew *crew, char **paths, int n, hu_arena *arena, hu_inputs *out, hu_error *err);
+
+/* hu_outputs_check on process 0, which writes; when an output would overwrite an input there, all processes end. */
+int hu_spread_outputs(hu_crew *crew, const hu_output *outputs, size_t n, const hu_inputs *inputs, hu_error *err);
 
 #endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * outputs.h - a file that is about to be written must not be one that is read. */
+#ifndef HU_CLI_OUTPUTS_H
+#define HU_CLI_OUTPUTS_H
+
+#include "cli/inputs.h"
+
+/* A file that the command line asks for. */
+typedef struct {
+    const char *option; /* that named it, without dashes */
+    const char *path;   /* NULL: not asked for */
+} hu_output;
+
+/*
+ * For every command that writes files, before it reads: none of `outputs` may be one of `inputs` (standard input, where
+ * that is a file, among them), the file `words` of a query or of limits (NULL: there is none), or another output.  Files
+ * are compared by device and inode, so links and other spellings of a path do not deceive it.  Returns 0, or HU_EUSAGE
+ * with the file and the option.
+ */
+int hu_outputs_check(const hu_output *outputs, size_t n, const hu_inputs *inputs, const char *words, hu_error *err);
+
+#endif

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is written never replaces what is read; a reader that leaves early ends the program as it ends git and jq."""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+from typing import Any
+
+from tests.program import EXE, OWN, ROOT, run
+
+TRACE = next(p for p in OWN if p.parent.name == "slow_loader")
+ROWS = ROOT / "fuzz/corpus/rows/chunks"
+MANY = next(p for p in OWN if p.parent.name == "python_stacks")
+
+# command: words around its input, and the input
+COMMANDS: dict[str, tuple[list[str], list[str], pathlib.Path]] = {
+    "report": ([], [], TRACE),
+    "info": ([], [], TRACE),
+    "whatif": ([], ["--edit", "data=0"], TRACE),
+    "scale": ([str(TRACE)], [], TRACE),
+    "stragglers": ([], [], ROWS),
+    "check": ([], ["--only-named", "--max", "data=90"], TRACE),
+    "query": ([], ["select count(*) from slice"], TRACE),
+    "export": ([], ["--format", "chrome"], TRACE),
+}
+NAMES_NO_INPUT = {"run": {"--output"}, "finish": {"--output"}, "print-env": {"--output"}}   # templates: only new files
+
+
+def file_options(command: str) -> set[str]:
+    """Long options of a command whose value is a file to write, as its help says."""
+    status, out, err = run("help", command)
+    assert status == 0, err
+    options = re.findall(r"^ +(?:-\w, )?(--[a-z-]+) (FILE|TEMPLATE)\b", out.decode(), re.M)
+    return {name for name, _ in options} - {"--config", "--file", "--env-file"}
+
+
+class Overwriting(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) if hasattr(self, "enterContext") else pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def refused(self, command: str, option: str, given: pathlib.Path | str, output: pathlib.Path | str, **how: Any) -> None:
+        before, after, _ = COMMANDS[command]
+        status, out, err = run(command, *before, given, option, output, *after, "-q" if command != "info" else "--", **how)
+        with self.subTest(command=command, option=option, output=str(output)):
+            self.assertEqual(status, 2, err)
+            self.assertIn(f"{output}: is an input: {option} would overwrite it", err)
+            self.assertEqual(out, b"")
+
+    def test_every_command_and_option_that_writes_a_file(self) -> None:
+        commands = re.findall(r"^  ([a-z-]+) ", run("help")[1].decode().split("commands\n")[1].split("\n\n")[0], re.M)
+        self.assertTrue(set(COMMANDS) < set(commands))
+        for command in commands:
+            options = file_options(command) if command != "help" else set()
+            if command not in COMMANDS:
+                self.assertLessEqual(options, NAMES_NO_INPUT.get(command, set()), f"{command} writes a file that no test covers")
+                continue
+            self.assertTrue(options, command)
+            for option in options:
+                original = COMMANDS[command][2]
+                path = self.folder / original.name
+                shutil.copyfile(original, path)
+                self.refused(command, option, path, path)
+                self.assertEqual(path.read_bytes(), original.read_bytes())
+
+    def test_other_names_of_the_input(self) -> None:
+        path = self.folder / "run/rank0.json.gz"
+        path.parent.mkdir()
+        shutil.copyfile(TRACE, path)
+        (self.folder / "link").symlink_to(path)
+        (self.folder / "links").symlink_to(path.parent)
+        os.link(path, self.folder / "hard")
+        for command, option in (("report", "--html"), ("check", "--junit"), ("export", "--output"), ("scale", "--svg")):
+            for name in ("link", "hard", "links/rank0.json.gz", "run/../run/rank0.json.gz"):
+                self.refused(command, option, path, self.folder / name)
+                self.refused(command, option, path.parent, self.folder / name)      # found in a directory
+                self.refused(command, option, os.path.relpath(path, ROOT), self.folder / name)
+        self.assertEqual(path.read_bytes(), TRACE.read_bytes())
+        self.assertTrue((self.folder / "link").is_symlink())
+
+    def test_standard_input(self) -> None:
+        path = self.folder / "rank0.json.gz"
+        shutil.copyfile(TRACE, path)
+        with open(path, "rb") as file:
+            done = subprocess.run([EXE, "report", "-", "-o", path], stdin=file, capture_output=True, check=False, timeout=60)
+        self.assertEqual((done.returncode, path.read_bytes()), (2, TRACE.read_bytes()), done.stderr)
+
+    def test_statements_and_limits(self) -> None:
+        sql, limits = self.folder / "q.sql", self.folder / "limits.toml"
+        sql.write_text("select count(*) from slice")
+        limits.write_text("[max]\ndata = 90\n")
+        for path, words in ((sql, ["query", TRACE, "-f", sql, "-o", sql]), (limits, ["check", TRACE, "--config", limits, "--junit", limits]),
+                            (limits, ["check", TRACE, "--config", limits, "-o", limits])):
+            text = path.read_text()
+            status, _, err = run(*words)
+            self.assertEqual((status, path.read_text()), (2, text))
+            self.assertIn(f"{path}: is read too", err)
+
+    def test_two_outputs_of_one_name(self) -> None:
+        out = self.folder / "x"
+        for words in (["report", TRACE, "-o", out, "--html", out], ["check", TRACE, "-o", out, "--junit", self.folder / ".." / self.folder.name / "x"],
+                      ["scale", TRACE, TRACE, "--svg", out, "--html", out]):
+            status, _, err = run(*words)
+            self.assertEqual(status, 2)
+            self.assertIn("one would overwrite the other", err)
+            self.assertFalse(out.exists())
+
+    def test_other_files_are_replaced_as_before(self) -> None:
+        out = self.folder / "x.json"
+        out.write_text("old")
+        link = self.folder / "link.json"
+        link.symlink_to(out)
+        self.assertEqual(run("info", TRACE, "--json", "-o", link)[0], 0)
+        self.assertTrue(out.read_text().startswith("{"))
+        self.assertTrue(link.is_symlink())
+        self.assertEqual(run("info", TRACE, "-o", "/dev/null")[0], 0)
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["link.json", "x.json"])
+
+    def test_log_behind_standard_output_is_appended_to(self) -> None:
+        log = self.folder / "log"
+        log.write_text("before\n")
+        with open(log, "ab") as file:
+            subprocess.run([EXE, "info", TRACE, "-o", "/dev/stdout"], stdout=file, check=True, timeout=60)
+        self.assertTrue(log.read_text().startswith("before\n"))
+        self.assertGreater(len(log.read_text()), 100)
+
+
+class LeavingReaders(unittest.TestCase):
+    """More is printed than a pipe holds, and its reader is gone."""
+
+    ROWS = (["report", MANY, "--json"], ["export", MANY, "-f", "csv"], ["export", MANY, "-f", "perfetto"],
+            ["query", MANY, "--csv", "select a.name, b.name from slice a, slice b limit 100000"], ["help", "run"], ["info", MANY])
+
+    def ended(self, words: list[Any], ignored: bool = False) -> tuple[int, bytes]:
+        read, write = os.pipe()
+        os.close(read)
+        prepare = (lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN)) if ignored else None
+        try:
+            done = subprocess.run([EXE, *map(str, words)], stdout=write, stderr=subprocess.PIPE, check=False, timeout=120, preexec_fn=prepare, restore_signals=not ignored)
+        finally:
+            os.close(write)
+        return done.returncode, done.stderr
+
+    def test_end_silently(self) -> None:
+        for words in self.ROWS:
+            for ignored in (False, True):       # as git does: some parents ignore the signal by mistake
+                with self.subTest(words=words, ignored=ignored):
+                    self.assertEqual(self.ended(words, ignored), (-signal.SIGPIPE, b""))
+
+    def test_status_in_a_pipeline(self) -> None:
+        done = subprocess.run(["bash", "-c", f"set -o pipefail; {EXE} query {MANY} --csv 'select a.name from slice a, slice b limit 1000000' | head -1"],
+                              capture_output=True, check=False, timeout=120)
+        self.assertEqual((done.returncode, done.stderr), (141, b""))
+        self.assertEqual(done.stdout, b"name\r\n")
+
+    def test_files_are_there_all_the_same(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            page, junit, svg = (pathlib.Path(folder, name) for name in ("page.html", "j.xml", "s.svg"))
+            self.assertEqual(self.ended(["report", MANY, "--html", page, "-q"])[0], -signal.SIGPIPE)
+            self.assertEqual(self.ended(["check", TRACE, "--junit", junit, "-q"])[0], -signal.SIGPIPE)
+            self.assertTrue(page.read_text().startswith("<!doctype html>"))
+            self.assertIn("</testsuite>", junit.read_text())
+            self.assertEqual(sorted(os.listdir(folder)), ["j.xml", "page.html"])
+
+    def test_recorded_command_keeps_its_own(self) -> None:
+        """The recorder outlives readers of its words; the command has the disposition that it would have without it."""
+        program = "import signal; print(signal.getsignal(signal.SIGPIPE) == signal.SIG_DFL)"
+        with tempfile.TemporaryDirectory() as folder:
+            read, write = os.pipe()
+            os.close(read)
+            done = subprocess.run([EXE, "run", "-o", pathlib.Path(folder, "x"), "--", "sh", "-c", f"python3 -c '{program}' >{folder}/said; exit 7"],
+                                  stderr=write, stdout=subprocess.DEVNULL, check=False, timeout=120)
+            os.close(write)
+            self.assertEqual(done.returncode, 7)
+            self.assertTrue(pathlib.Path(folder, "x.pftrace").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
