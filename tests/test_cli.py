@@ -26,6 +26,11 @@ ROWS = [
     ([], 2, "commands"),
     (["reprot"], 2, "did you mean `holdup report`"),
     (["help", "reprot"], 2, "did you mean"),
+    (["strag"], 2, "did you mean `holdup stragglers`"),
+    (["st"], 2, "`holdup help` lists them"),
+    ([ONE], 2, f"did you mean `holdup report {ONE}`"),
+    (["examples"], 2, "did you mean `holdup report examples`"),
+    (["no-such-file.json"], 2, "`holdup help` lists them"),
     (["frobnicate"], 2, "`holdup help` lists them"),
     (["report"], 2, "wants a trace"),
     (["report", "--jsn", "x"], 2, "did you mean --json"),
@@ -60,6 +65,8 @@ ROWS = [
     (["report", SLOW, "--view", "ops", "--merge"], 0, "aten::"),
     (["report", ONE, "--steps", "x"], 2, "3..7"),
     (["report", ONE, "--steps", "90..99"], 2, "this trace has steps"),
+    (["report", ONE, "--steps", "7..3"], 2, "--steps wants a range such as 3..7 or one number, not \"7..3\""),
+    (["export", ONE, "-f", "csv", "--steps", "7..3"], 2, "not \"7..3\""),
     (["report", ONE, "--top", "0"], 2, "at least 1"),
     (["report", ONE, "--sort", "host_slf_ns"], 2, "did you mean host_self_ns"),
     (["report", ONE, "--json", "--csv"], 2, "exclude each other"),
@@ -98,6 +105,14 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual(got, status, text)
                 self.assertIn(words, text)
                 self.assertLessEqual(max(len(line) for line in out.decode().splitlines() or [""]), 80)
+
+    def test_help_lists_every_exit_status(self) -> None:
+        text = run("help")[1].decode().split("exit status\n")[1]
+        listed = [line.split()[0] for line in text.splitlines()]
+        self.assertEqual(listed, ["0", "1", "2", "3", "4", *map(str, range(123, 128)), "128+N"])
+        table = (ROOT / "docs/run.md").read_text().split("| exit status |")[1].split("\n\n")[0]
+        told = {int(n) for row in table.splitlines()[2:] for n in row.split("|")[1].split(",") if n.strip().isdigit()}
+        self.assertEqual(told - {130}, {2, *range(123, 128)})
 
     def test_lines_fit_80_columns_and_hold_no_escapes(self) -> None:
         for path in traces():

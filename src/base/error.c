@@ -54,6 +54,6 @@ int hu_error_exit_status(int code)
         HU_ERROR_CODES(E)
 #undef E
     default:
-        return 3;
+        return HU_EXIT_UNREADABLE;
     }
 }

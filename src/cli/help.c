@@ -64,6 +64,8 @@ void hu_help_all(void)
            "\nenvironment\n"
            "  HOLDUP_THREADS=N   use N threads            NO_COLOR=1   no colours\n"
            "  HOLDUP_CPU=scalar|neon|avx2|avx512          lower the instruction set\n"
-           "\nexit status\n"
-           "  0 fine   2 wrong usage   3 input unreadable   4 data incomplete, with --strict\n");
+           "\nexit status\n");
+#define E(name, status, label, text) printf("  %-10s %s\n", label, text);
+    HU_EXIT_STATUSES(E)
+#undef E
 }

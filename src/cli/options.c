@@ -37,11 +37,28 @@ static size_t distance(const char *a, const char *b)
     return row[n];
 }
 
+/* The only word that begins so, or NULL. */
+static const char *begun(const char *text, const char *const *words, size_t n)
+{
+    const char *found = NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        if (strncmp(words[i], text, strlen(text)) != 0)
+            continue;
+        if (found)
+            return NULL;
+        found = words[i];
+    }
+    return found;
+}
+
 const char *hu_options_suggest(const char *text, const char *const *words, size_t n)
 {
-    const char *best = NULL;
+    const char *best = strlen(text) > 1 ? begun(text, words, n) : NULL;
     size_t      best_distance = CLOSE_ENOUGH;
 
+    if (best)
+        return best;
     for (size_t i = 0; i < n; i++) {
         const size_t d = distance(text, words[i]);
 

@@ -42,7 +42,7 @@ int hu_options_parse(const hu_option *options, size_t n, int argc, char **argv, 
  */
 int hu_options_parse_front(const hu_option *options, size_t n, int argc, char **argv, void *fields, int *at, hu_error *err);
 
-/* The word of the list that is closest to `text`, or NULL when none is close. */
+/* The word of the list that is closest to `text`, or that alone begins with it; NULL when none is close. */
 const char *hu_options_suggest(const char *text, const char *const *words, size_t n);
 
 #endif

@@ -9,15 +9,6 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-/* What `run` itself exits with, as env(1) and timeout(1) do where they have such a code. */
-enum {
-    HU_EXIT_RUN_FAILED = 125,  /* before the command was started */
-    HU_EXIT_RUN_LOST = 124,    /* --strict: something was lost, or could not be written */
-    HU_EXIT_RUN_MISSING = 123, /* --require: a door could not be opened */
-    HU_EXIT_CANNOT_EXEC = 126,
-    HU_EXIT_NOT_FOUND = 127,
-};
-
 typedef struct {
     const char *session;     /* absolute */
     const char *library;     /* libholdup-inject.so, absolute; NULL: there is none */
