@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MAKER = Path(__file__).with_name("make_trace.py")
 JOB_MAKER = Path(__file__).with_name("make_ranks.py")
 SHARED = ROOT.parent / "shared" / "traces" / "kineto"
+EXAMPLE = ROOT / "examples" / "training" / "traces" / "slow_loader"
 
 WORDS = {
     "ns": "a V100 training trace with nanosecond times (test data of HolisticTraceAnalysis)",
@@ -62,8 +63,7 @@ def find_sources(given: list[str]) -> list[Source]:
         return [Source(*pair) for pair in (split_pair(g) for g in given)]
     real = [Source("ns", p) for p in sorted((SHARED / "hta-ns-resolution").glob("*.json.gz"))[:1]]
     real += [Source("st", p) for p in [SHARED / "tl-owlv2" / "h100.json.gz"] if p.is_file()]
-    example = ROOT / "examples" / "training" / "traces" / "slow_loader" / "rank0.json.gz"
-    found = real or ([Source("ex", example)] if example.is_file() else [])
+    found = real or [Source("ex", p) for p in sorted(EXAMPLE.glob("rank0.*json.gz"))[:1]]
     if not found:
         stop("no trace to replicate: name one with --source KEY=FILE.json.gz")
     return found
