@@ -6,7 +6,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 SETUP    = scripts/setup --quiet
 
-.PHONY: all setup build demo test test-rest test-tsan lint format bench scoreboard fuzz install clean help
+.PHONY: all setup build demo test test-rest test-tsan lint format bench scoreboard fuzz install uninstall clean help
 
 all: build
 
@@ -20,7 +20,7 @@ help:
 	@echo 'make bench     speed beside public tools; writes docs/performance.md'
 	@echo 'make scoreboard  1,200 traces with a known answer; writes docs/accuracy.md'
 	@echo 'make fuzz      libFuzzer for FUZZ_SECONDS (600) on each target'
-	@echo 'make install   DESTDIR= PREFIX=/usr/local'
+	@echo 'make install   into PREFIX=/usr/local, below DESTDIR=; make uninstall takes it away'
 
 setup:
 	@$(SETUP) build
@@ -72,13 +72,13 @@ fuzz:
 	@scripts/fuzz
 
 install: build
-	@install -D -m 755 $(BUILD)/holdup $(DESTDIR)$(PREFIX)/bin/holdup
-	@install -D -m 755 $(BUILD)/libholdup-inject.so $(DESTDIR)$(PREFIX)/lib/holdup/libholdup-inject.so
-	@! test -f $(BUILD)/libholdup-mpi.so || install -D -m 755 $(BUILD)/libholdup-mpi.so $(DESTDIR)$(PREFIX)/lib/holdup/libholdup-mpi.so
-	@install -D -m 644 include/holdup_annotate.h $(DESTDIR)$(PREFIX)/include/holdup_annotate.h
-	@install -d $(DESTDIR)$(PREFIX)/lib/holdup/python/holdup
-	@install -m 644 python/holdup/*.py python/holdup/py.typed $(DESTDIR)$(PREFIX)/lib/holdup/python/holdup
-	@install -D -m 644 docs/report.schema.json $(DESTDIR)$(PREFIX)/share/holdup/report.schema.json
+	@scripts/install $(BUILD) '$(PREFIX)' '$(DESTDIR)'
+
+# what install makes; tests/test_install.py holds the two together
+uninstall:
+	@test -n '$(PREFIX)' || { echo 'uninstall: PREFIX is empty' >&2; exit 2; }
+	rm -f '$(DESTDIR)$(PREFIX)/bin/holdup' '$(DESTDIR)$(PREFIX)/include/holdup_annotate.h'
+	rm -rf '$(DESTDIR)$(PREFIX)/lib/holdup' '$(DESTDIR)$(PREFIX)/share/holdup'
 
 clean:
 	rm -rf $(BUILD) build-asan build-tsan build-msan build-fuzz build-clang

@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 from decimal import Decimal
@@ -15,6 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 EXE = str(ROOT / os.environ.get("HOLDUP", "build/holdup"))
 SANITIZED = os.environ.get("HOLDUP_SANITIZED") == "1"
 SHARED = ROOT.parent / "shared"
+VERSION = re.search(r"^ *version: '([^']+)'", (ROOT / "meson.build").read_text(), re.M)[1]
 OWN = sorted((ROOT / "examples/training/traces").rglob("*.json.gz"))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.host_traces import MS, Recording, Thread
 from tests.pftrace import message, packet
-from tests.program import report, run
+from tests.program import VERSION, report, run
 
 STEPS = 10
 
@@ -350,7 +350,7 @@ class Mpi(Case):
         files, threads = [], []
         for rank in range(n):
             r = Recording(1000 * MS)
-            facts = (("holdup.version", "0.1.0"), ("holdup.rank", rank), ("holdup.world_size", n), ("holdup.host", "node1"))
+            facts = (("holdup.version", VERSION), ("holdup.rank", rank), ("holdup.world_size", n), ("holdup.host", "node1"))
             r.out.append(packet((126, message((1, [message((1, k), (2 if isinstance(v, int) else 3, v)) for k, v in facts])))))
             r.process(100 + rank, "heat")
             files.append(r)

@@ -21,7 +21,7 @@ import time
 import unittest
 
 from tests.markers import HERE, PACKAGE, ROOT, build, told
-from tests.program import SANITIZED, skip_loudly
+from tests.program import SANITIZED, VERSION, skip_loudly
 
 sys.path.insert(0, str(PACKAGE))
 import holdup  # noqa: E402
@@ -278,7 +278,7 @@ class TestByItself(unittest.TestCase):
                 self.fail(done.stderr)
             out = subprocess.run([sys.executable, "-c", "import holdup; print(holdup.__version__, holdup.Profiler.__name__, holdup.__file__)"],
                                  env={**os.environ, "PYTHONPATH": f"{folder}/there"}, capture_output=True, text=True, check=True).stdout
-        self.assertEqual(out.split()[:2], ["0.1.0", "Profiler"])
+        self.assertEqual(out.split()[:2], [VERSION, "Profiler"])
         self.assertTrue(out.split()[2].startswith(f"{folder}/there"))
 
     def test_the_version_is_the_programs(self):

@@ -16,11 +16,8 @@
 #include "base/number.h"
 #include "base/thread.h"
 #include "cli/command.h"
+#include "cli/library.h"
 #include "cli/mpi_module.h"
-
-#ifndef HU_MODULE_DIR
-#define HU_MODULE_DIR "/usr/local/lib/holdup"
-#endif
 
 enum { PATH_BYTES = 4096, MOST_ENVIRONMENT = 4 << 20 };
 
@@ -88,32 +85,12 @@ static bool find_launch(launch *out)
     return false;
 }
 
-/* Beside the program, as it is built; where it is installed with the program; where it was configured to be. */
-static void *open_module(void)
-{
-    static const char *const places[] = {"%s/" HU_MPI_MODULE_FILE, "%s/../lib/holdup/" HU_MPI_MODULE_FILE,
-                                         HU_MODULE_DIR "/" HU_MPI_MODULE_FILE};
-    char                     program[PATH_BYTES], path[PATH_BYTES + 64], *slash;
-    ssize_t                  n = readlink("/proc/self/exe", program, sizeof program - 1);
-    void                    *handle = NULL;
-
-    program[n > 0 ? n : 0] = '\0';
-    slash = strrchr(program, '/');
-    if (slash)
-        *slash = '\0';
-    for (size_t i = 0; i < HU_COUNT(places) && !handle; i++) {
-        const char *mark = strstr(places[i], "%s");
-
-        snprintf(path, sizeof path, "%s%s", mark ? program : "", mark ? mark + 2 : places[i]);
-        if (access(path, R_OK) == 0)
-            handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL); /* global: Open MPI loads parts of itself */
-    }
-    return handle;
-}
-
 static const hu_mpi_module *load(void)
 {
-    void                *handle = open_module();
+    char                 path[PATH_BYTES];
+    void                *handle = hu_library_mpi(path, sizeof path)
+                                      ? dlopen(path, RTLD_NOW | RTLD_GLOBAL) /* global: Open MPI loads parts of itself */
+                                      : NULL;
     const hu_mpi_module *m = handle ? dlsym(handle, HU_MPI_MODULE_SYMBOL) : NULL;
 
     return m && m->version == HU_MPI_MODULE_VERSION ? m : NULL;

@@ -9,12 +9,11 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "cli/mpi_module.h"
 
 #ifndef HU_MODULE_DIR
 #define HU_MODULE_DIR "/usr/local/lib/holdup"
 #endif
-
-#define FILE_NAME "libholdup-inject.so"
 
 static void program_folder(char *out, size_t room)
 {
@@ -45,16 +44,27 @@ static bool first_of(const char *const *places, size_t n, const char *file, char
     return false;
 }
 
+static bool find_module(const char *file, char *out, size_t room)
+{
+    static const char *const places[] = {"%/", "%/../lib/holdup/", HU_MODULE_DIR "/"};
+
+    return first_of(places, HU_COUNT(places), file, out, room);
+}
+
 bool hu_library_find(char *out, size_t room)
 {
-    static const char *const places[] = {"%/", "%/src/inject/", "%/../lib/holdup/", HU_MODULE_DIR "/"};
-    const char              *own = getenv("HOLDUP_LIBRARY");
+    const char *own = getenv("HOLDUP_LIBRARY");
 
     if (own && own[0] == '/' && access(own, R_OK) == 0 && strlen(own) < room) {
         snprintf(out, room, "%s", own);
         return true;
     }
-    return first_of(places, HU_COUNT(places), FILE_NAME, out, room);
+    return find_module("libholdup-inject.so", out, room);
+}
+
+bool hu_library_mpi(char *out, size_t room)
+{
+    return find_module(HU_MPI_MODULE_FILE, out, room);
 }
 
 bool hu_library_python(char *out, size_t room)

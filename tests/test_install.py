@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is put into place is the same by both ways, finds its parts wherever it is, and goes again; one version; tools that are missing are named."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from typing import Any
+
+from tests.program import EXE, ROOT, SANITIZED, VERSION, skip_loudly
+
+BUILD = pathlib.Path(EXE).parent
+RUN = ROOT / "examples/training/traces/slow_loader"
+
+
+def do(*words: Any, status: int = 0, **how: Any) -> str:
+    """Standard output and error together."""
+    done = subprocess.run([str(w) for w in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=300, cwd=how.pop("cwd", ROOT), **how)
+    assert done.returncode == status, f"{words}: exit {done.returncode}: {done.stdout}"
+    return done.stdout
+
+
+def content(folder: pathlib.Path) -> dict[str, tuple[int, bytes]]:
+    return {str(p.relative_to(folder)): (p.stat().st_mode & 0o777, p.read_bytes()) for p in folder.rglob("*") if p.is_file()}
+
+
+@unittest.skipIf(SANITIZED, "says nothing more about holdup")
+@unittest.skipUnless((BUILD / "build.ninja").exists() and shutil.which("meson"), "the program under test is in no build of meson")
+class Installed(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="holdup-install-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.said = do("make", "--no-print-directory", "install", f"BUILD={os.path.relpath(BUILD, ROOT)}", f"DESTDIR={cls.folder / 'make'}", "PREFIX=/usr/local")
+        do("meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", cls.folder / "meson")
+        cls.place = cls.folder / "make/usr/local"
+
+    def test_both_ways_lay_out_the_same(self) -> None:
+        ours, theirs = content(self.folder / "make"), content(self.folder / "meson")
+        self.assertEqual(ours.keys(), theirs.keys())
+        self.assertEqual({p: mode for p, (mode, _) in ours.items()}, {p: mode for p, (mode, _) in theirs.items()})
+        self.assertEqual([p for p in ours if ours[p][1] != theirs[p][1]], [])
+        for file in ("bin/holdup", "lib/holdup/libholdup-inject.so", "lib/holdup/python/holdup/__init__.py", "include/holdup_annotate.h", "share/holdup/report.schema.json"):
+            self.assertIn("usr/local/" + file, ours)
+        self.assertEqual(set(re.findall(r"^/.*", self.said, re.M)), {str(self.folder / "make" / p) for p in ours})
+
+    def environment(self) -> dict[str, str]:
+        return {k: v for k, v in os.environ.items() if k not in ("HOLDUP_LIBRARY", "HOLDUP_SESSION", "LD_PRELOAD", "PYTHONPATH")}
+
+    def test_it_finds_its_parts(self) -> None:
+        command = do(self.place / "bin/holdup", "run", "--print-command", "--", "true", env=self.environment())
+        self.assertIn(f"LD_PRELOAD={self.place}/lib/holdup/libholdup-inject.so", command)
+        self.assertIn(f"PYTHONPATH={self.place}/lib/holdup/python", command)
+        trace = self.folder / "x.pftrace"
+        do(self.place / "bin/holdup", "run", "-q", "-o", trace, "--", sys.executable, "-c", "import holdup\nwith holdup.annotate('here'): pass", env=self.environment(), cwd=self.folder)
+        self.assertIn("here", do(self.place / "bin/holdup", "query", trace, "select name from slice", "--csv"))
+
+    def test_it_works_where_it_is_moved_to(self) -> None:
+        moved = self.folder / "moved"
+        shutil.copytree(self.place, moved)
+        self.assertEqual(do(moved / "bin/holdup", "--version"), f"holdup {VERSION}\n")
+        link = self.folder / "holdup"
+        link.symlink_to(moved / "bin/holdup")
+        self.assertIn(f"{moved}/lib/holdup/libholdup-inject.so", do(link, "run", "--print-command", "--", "true", env=self.environment()))
+
+    def test_processes_of_mpi_find_their_module(self) -> None:
+        if not shutil.which("mpirun") or not (self.place / "lib/holdup/libholdup-mpi.so").exists():
+            skip_loudly("Open MPI is not installed: the installed module was not tried")
+            return
+        env = {**self.environment(), "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+        said = do("mpirun", "-n", 2, self.place / "bin/holdup", "report", RUN, "-v", "overview", env=env)
+        self.assertNotIn("one process does all the work", said)
+        self.assertIn("2 ranks", said)
+
+    def test_uninstall_leaves_nothing(self) -> None:
+        place = self.folder / "gone"
+        do("make", "--no-print-directory", "install", f"BUILD={os.path.relpath(BUILD, ROOT)}", f"PREFIX={place}")
+        (place / "lib/other").mkdir(parents=True)
+        (place / "lib/other/file").write_text("")
+        (place / "lib/holdup/python/holdup/__pycache__").mkdir()
+        (place / "lib/holdup/python/holdup/__pycache__/x.pyc").write_text("")
+        do("make", "--no-print-directory", "uninstall", f"PREFIX={place}")
+        self.assertEqual(list(content(place)), ["lib/other/file"])
+        self.assertFalse((place / "lib/holdup").exists())
+
+    def test_a_relative_prefix_is_refused(self) -> None:
+        self.assertIn("must be an absolute path", do("scripts/install", BUILD, "relative", status=2))
+
+
+class OneVersion(unittest.TestCase):
+    """meson.build's; other tools demand copies."""
+
+    def test_copies_are_equal(self) -> None:
+        self.assertEqual(do(EXE, "--version"), f"holdup {VERSION}\n")
+        self.assertIn(f'__version__ = "{VERSION}"', (ROOT / "python/holdup/__init__.py").read_text())
+        self.assertIn(f"\n## {VERSION}\n", (ROOT / "CHANGELOG.md").read_text())
+
+    def test_nobody_else_has_one(self) -> None:
+        allowed = {"meson.build", "python/holdup/__init__.py", "CHANGELOG.md", "docs/performance.md"}      # the last: what was measured
+        files = do("git", "ls-files", "*.py", "*.c", "*.h", "*.md", "*.toml", "*.build", "*.js", "*.json", "scripts", "Makefile").split()
+        number = re.compile(r"(?<![\d.])" + re.escape(VERSION) + r"(?![\d.])")
+        found = {f for f in files if not f.startswith("tests/page/") and (ROOT / f).is_file() and number.search((ROOT / f).read_text(errors="replace"))}
+        self.assertLessEqual(found, allowed)
+
+
+class Fuzzing(unittest.TestCase):
+    """Clang without its runtime is named before anything is built."""
+
+    def setUp(self) -> None:
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        clang = self.folder / "clang"
+        clang.write_text("#!/bin/sh\ncase $* in\n--version) echo 'clang version 19.1.0' ;;\n-dumpversion) echo 19.1.0 ;;\n"
+                         "-print-runtime-dir) echo /opt/llvm/lib/clang/19/lib/linux ;;\n*) echo 'ld: cannot find libclang_rt.fuzzer.a' >&2; exit 1 ;;\nesac\n")
+        clang.chmod(0o755)
+        self.env = {**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}"}
+
+    def test_says_what_is_missing_before_it_builds(self) -> None:
+        said = do("scripts/fuzz", status=1, env=self.env)
+        self.assertIn("/opt/llvm/lib/clang/19/lib/linux", said)
+        self.assertIn("libclang-rt-19-dev", said)
+        self.assertIn("cannot find libclang_rt.fuzzer.a", said)
+
+    def test_setup_wants_the_runtime_of_that_clang(self) -> None:
+        if not shutil.which("dpkg-query"):
+            skip_loudly("no Debian: what scripts/setup would install was not asked")
+            return
+        self.assertIn("libclang-rt-19-dev", do("scripts/setup", "--dry-run", "fuzz", env=self.env))
+
+
+if __name__ == "__main__":
+    unittest.main()
