@@ -10,6 +10,9 @@ import re
 import signal
 import socket
 import subprocess
+import sys
+import tempfile
+import time
 import unittest
 from typing import Any
 from urllib.parse import urlencode
@@ -246,7 +249,8 @@ class Traces(unittest.TestCase):
                     plain, headers, body = served.ask(path)
                     self.assertEqual(plain, 200)
                     self.assertNotIn("access-control-allow-origin", headers)
-                    self.assertEqual(headers["content-length"], str(len(body)))
+                    self.assertEqual(headers["transfer-encoding"], "chunked")      # sent while it is made
+                    self.assertGreater(len(body), 10_000)
                     status, headers, same = served.ask(path, {"rank": 0}, Origin=PERFETTO)
                     self.assertEqual((status, headers["access-control-allow-origin"], same), (200, PERFETTO, body))
                     status, headers, _ = served.ask(path, method="OPTIONS", Origin=PERFETTO, Access_Control_Request_Private_Network="true")
@@ -256,8 +260,11 @@ class Traces(unittest.TestCase):
                     self.assertEqual(served.ask(path, method="OPTIONS")[0], 405)
                     self.assertEqual(served.ask(path, Origin="https://evil.example")[0], 403)
                     self.assertEqual(served.ask(path, {"rank": 1})[0], 400)
-            status, exported, err = run("export", OWN[0], "--format", "perfetto")
-            self.assertEqual((status, served.ask("/trace.pftrace")[2]), (0, exported), err)
+            for name, path in (("perfetto", "/trace.pftrace"), ("chrome", "/trace.json")):
+                status, exported, err = run("export", OWN[0], "--format", name)
+                self.assertEqual((status, served.ask(path)[2]), (0, exported), err)
+            status, headers, body = served.ask("/trace.json", method="HEAD")
+            self.assertEqual((status, body), (200, b""))
         finally:
             status, err = served.stop()
         self.assertEqual(status, 0)
@@ -276,7 +283,84 @@ class Traces(unittest.TestCase):
             self.assertIn("no link for Perfetto", err)
 
 
+class Strangers(unittest.TestCase):
+    """Any program on the machine can connect; who has the token gets in all the same."""
+
+    def setUp(self) -> None:
+        self.served = Served(OWN[0], "--port", 0, "-q")
+        self.addCleanup(self.served.stop)
+        self.sockets: list[socket.socket] = []
+        self.addCleanup(lambda: [s.close() for s in self.sockets])
+
+    def connect(self, said: bytes = b"") -> socket.socket:
+        s = socket.create_connection(("127.0.0.1", self.served.port), timeout=20)
+        self.sockets.append(s)
+        s.sendall(said)
+        return s
+
+    def ask_in(self, seconds: float) -> None:
+        started = time.monotonic()
+        self.assertEqual(self.served.ask("/timeline")[0], 200)
+        self.assertLess(time.monotonic() - started, seconds)
+
+    def test_idle_connections_lock_nobody_out(self) -> None:
+        for _ in range(200):
+            self.connect()
+        self.ask_in(8)      # 30 s of silence each, before
+
+    def test_begun_requests_lock_nobody_out(self) -> None:
+        for _ in range(200):
+            self.connect(b"GET / HTTP/1.1\r\nX: ")
+        self.ask_in(8)
+
+    def test_whole_head_has_a_deadline(self) -> None:
+        slow = self.connect(b"GET / HTTP/1.1\r\nHost: ")
+        started = time.monotonic()
+        slow.settimeout(0.3)
+        ended = False
+        while not ended and time.monotonic() - started < 20:
+            try:
+                slow.sendall(b"x")
+                ended = slow.recv(1) == b""
+            except TimeoutError:
+                pass
+            except OSError:
+                ended = True
+        self.assertTrue(ended)
+        self.assertLess(time.monotonic() - started, 12)
+        self.ask_in(5)
+
+    def test_who_is_known_stays(self) -> None:
+        known = http.client.HTTPConnection("127.0.0.1", self.served.port, timeout=20)
+        for seconds in (0, 6, 0):
+            time.sleep(seconds)
+            known.request("GET", f"/timeline?token={self.served.token}")
+            answer = known.getresponse()
+            self.assertEqual((answer.status, len(answer.read()) > 100), (200, True))
+        known.close()
+
+
 class Ends(unittest.TestCase):
+    def test_at_once_while_a_trace_is_sent(self) -> None:
+        """Of a trace whose export takes long, to readers that are slow and to one that has gone."""
+        with tempfile.TemporaryDirectory() as folder:
+            trace = pathlib.Path(folder, "x.json")
+            subprocess.run([sys.executable, ROOT / "bench/make_trace.py", RUN / "rank0.pt.trace.json.gz", trace, "--mb", "6" if SANITIZED else "100"], check=True, capture_output=True)
+            for path in ("/trace.json", "/trace.pftrace"):
+                served = Served(trace, "--port", 0, "-q")
+                readers = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(5)]
+                for reader in readers:
+                    reader.sendall(f"GET {path}?token={served.token} HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n\r\n".encode())
+                readers.pop().close()
+                time.sleep(0.2)
+                started = time.monotonic()
+                self.assertEqual(served.stop(signal.SIGINT), (0, ""))
+                took = time.monotonic() - started
+                for reader in readers:
+                    reader.close()
+                with self.subTest(path):
+                    self.assertLess(took, 5 if SANITIZED else 1)
+
     def test_signals_end_it_well(self) -> None:
         for how in (signal.SIGTERM, signal.SIGINT):
             served = Served(OWN[0], "--port", 0)
@@ -317,6 +401,26 @@ class Ends(unittest.TestCase):
         err = served.stop()[1]
         self.assertRegex(err, rf"from your machine: ssh -N -L {served.port}:127\.0\.0\.1:{served.port} ann@")
         self.assertIn("Ctrl-C", err)
+
+    def test_browser_is_given_no_token(self) -> None:
+        """Its arguments can be read by everybody: they name a file that only this user can read."""
+        with tempfile.TemporaryDirectory() as folder:
+            seen, browser = pathlib.Path(folder, "seen"), pathlib.Path(folder, "browser")
+            browser.write_text(f'#!/bin/sh\nstat -c "%a" "$1" >{folder}/mode; cp "$1" {folder}/page; echo "$*" >{folder}/part; mv {folder}/part {seen}\n')
+            browser.chmod(0o755)
+            served = Served(OWN[0], "--port", 0, "-q", "--open", env={"BROWSER": str(browser), "TMPDIR": folder, "XDG_RUNTIME_DIR": ""})
+            for _ in range(100):
+                if seen.exists():
+                    break
+                time.sleep(0.1)
+            given = seen.read_text().strip()
+            self.assertTrue(pathlib.Path(given).exists())
+            self.assertEqual(served.stop(), (0, ""))
+            self.assertRegex(given, re.escape(folder) + r"/holdup-\w{6}\.html")
+            self.assertNotIn(served.token, given)
+            self.assertEqual(pathlib.Path(folder, "mode").read_text(), "600\n")
+            self.assertIn(f'content="0;url=http://127.0.0.1:{served.port}/?token={served.token}"', pathlib.Path(folder, "page").read_text())
+            self.assertFalse(pathlib.Path(given).exists())
 
     def test_quiet_says_the_address_alone(self) -> None:
         served = Served(OWN[0], "--port", 0, "-q")

@@ -6,6 +6,7 @@ import { announce, el } from "./dom.js";
 import { themeChanged } from "./palette.js";
 import { setReport, theReport } from "./rows.js";
 import { Timeline } from "./timeline.js";
+import { hideToken } from "./timeline_load.js";
 import { draw, drawn, enhanceFindings, rankLabel } from "./views.js";
 
 const root = document.documentElement;
@@ -112,6 +113,7 @@ function addThemeButton(header) {
 
 async function start() {
   const header = document.getElementById("top");
+  hideToken();
   root.classList.add("script");
   for (const a of document.querySelectorAll("#nav a")) a.href = a.getAttribute("href").replace("#", "#/");
   addThemeButton(header);

@@ -48,6 +48,13 @@ function blocks() {
   return [...document.querySelectorAll("script.data-timeline")];
 }
 
+// What the address says for the server, while no cookie may be kept.  It leaves the address bar, where others can read it.
+const own = location.search;
+
+export function hideToken() {
+  if (isServed() && own) history.replaceState(null, "", location.pathname + location.hash);
+}
+
 const isServed = () => document.body.hasAttribute("data-server");
 
 // Indices of the ranks that have a timeline, of `ranks` ones.
@@ -78,7 +85,7 @@ export function loadTimeline(rank) {
 
 // A part of a rank's time in as much detail as `pixels` show; all of it when to <= from.
 export async function fetchPart(rank, from, to, pixels) {
-  const query = new URLSearchParams(location.search);
+  const query = new URLSearchParams(own);
   query.set("rank", rank);
   query.set("from", Math.floor(from));
   query.set("to", Math.ceil(to));

@@ -96,6 +96,11 @@ hu_out *hu_out_open_memory(hu_arena *arena)
     return out;
 }
 
+bool hu_out_has_failed(const hu_out *out)
+{
+    return out->error != 0;
+}
+
 uint64_t hu_out_bytes(const hu_out *out)
 {
     return out->bytes;

@@ -23,6 +23,9 @@ hu_out *hu_out_open_memory(hu_arena *arena);
 /* Ends a text in memory and frees `out`; hu_out_abandon gives it up.  Returns 0 or HU_ENOMEM. */
 int hu_out_take(hu_out *out, hu_str *text, hu_error *err);
 
+/* Did a write fail?  Then nothing more goes out, and who writes much may as well stop. */
+bool hu_out_has_failed(const hu_out *out);
+
 /* Bytes written so far. */
 uint64_t hu_out_bytes(const hu_out *out);
 

@@ -5,13 +5,15 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdint.h>
 #include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/out.h"
 #include "cli/command.h"
 
 extern char **environ;
@@ -50,18 +52,71 @@ static bool start(const char *program, const char *target)
     return rc == 0;
 }
 
-void hu_browser_open(const char *target)
+/* The user's choice first; xdg-open knows the desktop's. */
+static bool start_any(const char *target)
 {
     const char *own = getenv("BROWSER");
-    char        full[PATH_MAX], host[256] = "";
 
-    if (own && own[0] && !strpbrk(own, " %:") && start(own, target))
-        return;
-    if (hu_browser_has_display() && start("xdg-open", target))
+    return (own && own[0] && !strpbrk(own, " %:") && start(own, target)) ||
+           (hu_browser_has_display() && start("xdg-open", target));
+}
+
+void hu_browser_open(const char *file)
+{
+    char full[PATH_MAX], host[256] = "";
+
+    if (start_any(file))
         return;
     gethostname(host, sizeof host - 1);
-    if (strstr(target, "://"))
-        hu_command_say("no browser can be started here; open %s", target);
-    else if (realpath(target, full))
+    if (realpath(file, full))
         hu_command_say("no browser can be started here; from your machine: scp %s:%s .", host, full);
+}
+
+/* In the folder of the session that only this user can list, or else of temporary files.  Mode 0600. */
+static int open_page(hu_browser_page *page)
+{
+    static const char *const variables[] = {"XDG_RUNTIME_DIR", "TMPDIR"};
+
+    for (size_t i = 0; i <= HU_COUNT(variables); i++) {
+        const char *folder = i < HU_COUNT(variables) ? getenv(variables[i]) : "/tmp";
+        int         fd;
+
+        if (!folder || folder[0] != '/' ||
+            snprintf(page->path, sizeof page->path, "%s/holdup-XXXXXX.html", folder) >= (int)sizeof page->path)
+            continue;
+        fd = mkostemps(page->path, (int)strlen(".html"), O_CLOEXEC);
+        if (fd >= 0)
+            return fd;
+    }
+    page->path[0] = '\0';
+    return -1;
+}
+
+bool hu_browser_visit(const char *address, hu_browser_page *page)
+{
+    const int fd = open_page(page);
+    hu_out   *out = fd >= 0 ? hu_out_open_fd(fd) : NULL;
+    bool      ok = out;
+
+    if (out) {
+        hu_out_printf(out,
+                      "<!doctype html>\n<meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\">\n"
+                      "<meta http-equiv=\"refresh\" content=\"0;url=%s\"><title>holdup</title>\n"
+                      "<p><a href=\"%s\">holdup view</a></p>\n",
+                      address, address);
+        ok = hu_out_close(out, NULL) == 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    ok = ok && start_any(page->path);
+    if (!ok)
+        hu_browser_forget(page);
+    return ok;
+}
+
+void hu_browser_forget(hu_browser_page *page)
+{
+    if (page->path[0])
+        unlink(page->path);
+    page->path[0] = '\0';
 }

@@ -5,8 +5,6 @@
  * that its pixels have room for, so that a trace of any size opens at once.  Traces stay in memory as they were read, and
  * frozen traces may be read by any number of threads; a request works in arenas of its own.
  */
-#include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,45 +143,38 @@ static int answer_timeline(void *context, const hu_asked *asked, hu_answer *a, h
     return answer_part(v, rank, &how, a, err);
 }
 
-/* A file without a name: gone when it is closed.  -1 when there can be none. */
-static int open_nameless(void)
-{
-    const char *own = getenv("TMPDIR"), *folder = own && own[0] ? own : "/tmp";
-    char        path[PATH_MAX];
-    int         fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+/* What a writer of a whole trace is given. */
+typedef struct {
+    const hu_export_format *format;
+    hu_export_part          part;
+} whole_trace;
 
-    if (fd >= 0)
-        return fd;
-    snprintf(path, sizeof path, "%s/holdup-XXXXXX", folder); /* not every file system has nameless ones */
-    fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0)
-        unlink(path);
-    return fd;
+static int write_trace(void *context, hu_out *out, hu_error *err)
+{
+    const whole_trace *t = context;
+
+    return t->format->write(&(hu_export){.parts = &t->part, .n = 1}, out, err);
 }
 
-/* All of a rank for another viewer.  Through a file, for it may be larger than what memory is left. */
+/* All of a rank for another viewer.  Written while it is sent, for it may be larger than what memory or disk is left. */
 static int answer_trace(const view *v, const hu_asked *asked, const hu_export_format *format, hu_answer *a, hu_error *err)
 {
-    size_t         rank;
-    hu_export_part part;
-    hu_out        *out;
-    int            rc = get_rank(v, asked, &rank, err);
+    size_t       rank;
+    const int    rc = get_rank(v, asked, &rank, err);
+    whole_trace *t;
 
     if (rc < 0)
         return rc;
-    a->fd = open_nameless();
-    if (a->fd < 0)
-        return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "no temporary file can be made; TMPDIR names a folder for them");
-    part = hu_export_all(v->ranks.traces[rank]);
-    out = hu_out_open_fd(a->fd);
-    rc = out ? format->write(&(hu_export){.parts = &part, .n = 1}, out, err) : hu_fail_memory(err);
-    if (rc == 0)
-        rc = hu_out_close(out, err);
-    else
-        hu_out_abandon(out);
-    if (rc < 0)
-        close(a->fd);
-    return rc;
+    a->arena = hu_arena_new();
+    t = a->arena ? hu_arena_alloc(a->arena, sizeof *t) : NULL;
+    if (!t) {
+        hu_arena_free(a->arena);
+        return hu_fail_memory(err);
+    }
+    *t = (whole_trace){format, hu_export_all(v->ranks.traces[rank])};
+    a->write = write_trace;
+    a->context = t;
+    return 0;
 }
 
 static int answer_pftrace(void *context, const hu_asked *asked, hu_answer *a, hu_error *err)
@@ -250,7 +241,7 @@ static int make_indexes(view *v, hu_arena *arena, hu_error *err)
 }
 
 /* The browser on this screen; where there is none, the way through ssh from the machine that has one. */
-static void show(const options *o, const hu_door *door, const char *address)
+static void show(const options *o, const hu_door *door, const char *address, hu_browser_page *page)
 {
     const char *user = getenv("USER"), *ssh = getenv("SSH_CONNECTION"), *own = getenv("BROWSER");
     const bool  is_remote = ssh && ssh[0] && !hu_browser_has_display() && !(o->open && own && own[0]);
@@ -261,8 +252,8 @@ static void show(const options *o, const hu_door *door, const char *address)
         hu_command_say("from your machine: ssh -N -L %u:127.0.0.1:%u %s%s%s", door->port, door->port, user ? user : "",
                        user ? "@" : "", host);
     }
-    if (o->open && !is_remote)
-        hu_browser_open(address);
+    if (o->open && !is_remote && !hu_browser_visit(address, page) && !o->quiet)
+        hu_command_say("no browser can be started here; open the address above");
 }
 
 /* The trace in Perfetto, which reads it from the browser that shows both. */
@@ -275,7 +266,7 @@ static void say_perfetto(const hu_door *door)
         hu_command_say("no link for Perfetto: it reads from port %d alone, and this is %u", HU_SERVER_PORT, door->port);
 }
 
-static int say_where(const options *o, const hu_door *door, hu_error *err)
+static int say_where(const options *o, const hu_door *door, hu_browser_page *page, hu_error *err)
 {
     char    address[128];
     hu_out *out = hu_out_open_fd(STDOUT_FILENO);
@@ -287,7 +278,7 @@ static int say_where(const options *o, const hu_door *door, hu_error *err)
     hu_out_printf(out, "%s\n", address);
     if ((rc = hu_out_close(out, err)) < 0)
         return rc;
-    show(o, door, address);
+    show(o, door, address, page);
     if (!o->quiet) {
         say_perfetto(door);
         hu_command_say("Ctrl-C stops it");
@@ -305,16 +296,20 @@ static int serve(const options *o, view *v, hu_server *server, hu_error *err)
                                    .threads = threads < 2              ? 2
                                               : threads > MOST_THREADS ? MOST_THREADS
                                                                        : threads};
+    const struct timespec   pause = {.tv_nsec = 200000000};
+    hu_browser_page         page = {0};
     sigset_t                ends;
-    int                     rc, signal;
+    int                     rc;
 
     sigemptyset(&ends);
     sigaddset(&ends, SIGINT);
     sigaddset(&ends, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &ends, NULL); /* in the server's threads too: the wait below takes them */
-    if ((rc = hu_server_start(server, &how, err)) < 0 || (rc = say_where(o, hu_server_door(server), err)) < 0)
+    if ((rc = hu_server_start(server, &how, err)) < 0 || (rc = say_where(o, hu_server_door(server), &page, err)) < 0)
         return rc;
-    sigwait(&ends, &signal);
+    while (sigtimedwait(&ends, NULL, &pause) < 0)
+        hu_server_sweep(server);
+    hu_browser_forget(&page);
     return 0;
 }
 
@@ -340,8 +335,8 @@ static int read_and_serve(const options *o, const hu_inputs *inputs, const char 
     hu_verdict_measure(v.ranks.digests, v.ranks.n, &v.verdict);
     if ((rc = write_page(&v, arguments, arena, &err)) == 0 && (rc = make_indexes(&v, arena, &err)) == 0)
         rc = serve(o, &v, server, &err);
-    hu_server_close(server); /* before what it reads */
-    hu_ranks_free(&v.ranks);
+    if (hu_server_close(server)) /* before what it reads; else the process ends with it */
+        hu_ranks_free(&v.ranks);
     return rc < 0 ? hu_command_fail(&err) : 0;
 }
 

@@ -3,7 +3,8 @@
  *
  * The socket is made here and not by the library, so that a port that is taken can be told from other troubles, and the
  * next one tried.  A few threads share it: one slow answer must not hold up the page.  What a stranger could cost is
- * bounded: connections, bytes of a request's head, seconds of silence; and bodies of requests are never read.
+ * bounded: connections (guests.h), bytes and seconds of a request's head, seconds of silence; and bodies of requests are
+ * never read.
  */
 #include "cli/server.h"
 
@@ -13,17 +14,34 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "cli/guests.h"
+
 enum { MOST_TRIED = 50, MOST_CONNECTIONS = 64, HEAD_BYTES = 16 << 10, SILENCE_S = 30, STATUS_TEXT = 1024 };
+enum { BLOCK_BYTES = 64 << 10, LAST_WAIT_MS = 200 };
+
+#define HEAD_NS 5000000000 /* for a whole request's head: programs send it at once */
 
 struct hu_server {
     int                socket;
     struct MHD_Daemon *daemon;
     hu_door            door;
     hu_server_options  options;
+    hu_guests          guests;
+    hu_streams         streams;
 };
+
+static int64_t now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
 
 struct hu_asked {
     struct MHD_Connection *connection;
@@ -97,19 +115,38 @@ static enum MHD_Result permit(struct MHD_Connection *c)
     return rc;
 }
 
-/* The response owns the answer's arena or file.  NULL, and both are gone, when there is no memory. */
-static struct MHD_Response *wrap(const hu_answer *a)
+static ssize_t read_stream(void *stream, uint64_t at, char *bytes, size_t most)
+{
+    const ssize_t n = hu_stream_read(stream, bytes, most);
+
+    (void)at;
+    return n > 0 ? n : n == 0 ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+static void end_stream(void *stream)
+{
+    hu_stream_end(stream);
+}
+
+static struct MHD_Response *wrap_stream(hu_server *s, const hu_answer *a)
+{
+    hu_stream           *stream = hu_stream_new(&s->streams, a->write, a->context, a->arena);
+    struct MHD_Response *r = stream ? MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_stream, stream,
+                                                                        end_stream)
+                                    : NULL;
+
+    if (!r && stream)
+        hu_stream_end(stream);
+    return r;
+}
+
+/* The response owns the answer's arena.  NULL, and it is gone, when there is no memory. */
+static struct MHD_Response *wrap(hu_server *s, const hu_answer *a)
 {
     struct MHD_Response *r;
 
-    if (a->fd >= 0) {
-        const off_t size = lseek(a->fd, 0, SEEK_END);
-
-        r = size >= 0 ? MHD_create_response_from_fd64((uint64_t)size, a->fd) : NULL;
-        if (!r)
-            close(a->fd);
-        return r;
-    }
+    if (a->write)
+        return wrap_stream(s, a);
     r = MHD_create_response_from_buffer_with_free_callback_cls(a->body.n, (void *)(uintptr_t)a->body.p, give_back, a->arena);
     if (!r)
         hu_arena_free(a->arena);
@@ -139,17 +176,17 @@ static unsigned status_of(int code)
                                : MHD_HTTP_INTERNAL_SERVER_ERROR;
 }
 
-static enum MHD_Result answer(const hu_server *s, const hu_route *route, struct MHD_Connection *c, const hu_visitor *v)
+static enum MHD_Result answer(hu_server *s, const hu_route *route, struct MHD_Connection *c, const hu_visitor *v)
 {
     const hu_asked       asked = {c};
-    hu_answer            a = {.type = "application/octet-stream", .fd = -1};
+    hu_answer            a = {.type = "application/octet-stream"};
     hu_error             err = {0};
     struct MHD_Response *r;
     enum MHD_Result      rc;
 
     if (route->answer(s->options.context, &asked, &a, &err) < 0)
         return say(c, status_of(err.code), err.text);
-    r = wrap(&a);
+    r = wrap(s, &a);
     if (!r)
         return MHD_NO;
     describe(r, &a);
@@ -177,7 +214,7 @@ static const hu_route *find(const hu_server *s, const char *path)
 static enum MHD_Result on_request(void *context, struct MHD_Connection *c, const char *path, const char *method,
                                   const char *version, const char *body, size_t *body_bytes, void **state)
 {
-    const hu_server *s = context;
+    hu_server       *s = context;
     const hu_route  *route = find(s, path);
     const hu_visitor v = {
         .method = method,
@@ -196,9 +233,27 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *c, const
     (void)state;
     if (refused)
         return say(c, refused, why);
+    hu_guests_know(&s->guests, MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context);
     if (strcmp(method, "OPTIONS") == 0)
         return permit(c);
     return route ? answer(s, route, c, &v) : say(c, MHD_HTTP_NOT_FOUND, "there is nothing at this address");
+}
+
+/* Connections come and go; a socket is closed after its word of going. */
+static void on_connection(void *context, struct MHD_Connection *c, void **guest, enum MHD_ConnectionNotificationCode what)
+{
+    hu_server *s = context;
+
+    if (what == MHD_CONNECTION_NOTIFY_STARTED)
+        *guest = hu_guests_enter(&s->guests, MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd,
+                                 now());
+    else
+        hu_guests_leave(&s->guests, *guest);
+}
+
+void hu_server_sweep(hu_server *s)
+{
+    hu_guests_sweep(&s->guests, now(), HEAD_NS);
 }
 
 /* What the library says about requests that it refuses is of no use to the user. */
@@ -259,9 +314,16 @@ hu_server *hu_server_open(int port, hu_error *err)
         hu_fail_memory(err);
         return NULL;
     }
-    s->socket = listen_on(port, err);
+    hu_guests_init(&s->guests);
+    s->streams.stop = eventfd(0, EFD_CLOEXEC);
+    if (s->streams.stop < 0) {
+        hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "no more files can be opened: %s", strerror(errno));
+        s->socket = -1;
+    } else {
+        s->socket = listen_on(port, err);
+    }
     if (s->socket < 0) {
-        free(s);
+        hu_server_close(s);
         return NULL;
     }
     if (getsockname(s->socket, (struct sockaddr *)&address, &size) != 0)
@@ -280,24 +342,41 @@ const hu_door *hu_server_door(const hu_server *server)
 int hu_server_start(hu_server *s, const hu_server_options *options, hu_error *err)
 {
     s->options = *options;
-    s->daemon = MHD_start_daemon(
-        MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ERROR_LOG, 0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER,
-        be_silent, NULL, MHD_OPTION_LISTEN_SOCKET, s->socket, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)options->threads,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)MOST_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_BYTES,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    s->daemon = MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ERROR_LOG, 0, NULL, NULL, on_request, s,
+                                 MHD_OPTION_EXTERNAL_LOGGER, be_silent, NULL, MHD_OPTION_LISTEN_SOCKET, s->socket,
+                                 MHD_OPTION_THREAD_POOL_SIZE, (unsigned)options->threads, MHD_OPTION_CONNECTION_LIMIT,
+                                 (unsigned)MOST_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_BYTES,
+                                 MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_S, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+                                 MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_END);
     if (!s->daemon)
         return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "the server cannot be started: %s", strerror(errno));
     s->socket = -1; /* the daemon closes it */
     return 0;
 }
 
-void hu_server_close(hu_server *s)
+/* Writers end at their next word; one that is still preparing its first is not waited for. */
+static bool stop_writers(hu_server *s)
+{
+    for (int i = 0; i < LAST_WAIT_MS && atomic_load(&s->streams.writers) > 0; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    return atomic_load(&s->streams.writers) == 0;
+}
+
+bool hu_server_close(hu_server *s)
 {
     if (!s)
-        return;
+        return true;
+    if (s->streams.stop >= 0)
+        eventfd_write(s->streams.stop, 1); /* who waits for a writer waits no more */
     if (s->daemon)
         MHD_stop_daemon(s->daemon);
     if (s->socket >= 0)
         close(s->socket);
+    if (!stop_writers(s))
+        return false;
+    if (s->streams.stop >= 0)
+        close(s->streams.stop);
+    hu_guests_free(&s->guests);
     free(s);
+    return true;
 }

@@ -3,20 +3,21 @@
 #ifndef HU_CLI_SERVER_H
 #define HU_CLI_SERVER_H
 
-#include "base/arena.h"
 #include "cli/door.h"
+#include "cli/stream.h"
 
 typedef struct hu_server hu_server;
 typedef struct hu_asked  hu_asked; /* a request that was let in */
 
-/* What goes back: `body`, or else all of the file `fd`, which is closed when it is sent. */
+/* What goes back: `body`, or else what `write` writes while it is sent. */
 typedef struct {
-    const char *type; /* of the content */
-    const char *file; /* the name under which a browser stores it; NULL: it is shown */
-    hu_str      body;
-    hu_arena   *arena;          /* holds the body and goes with it; NULL: the body stays */
-    int         fd;             /* -1: none */
-    size_t      unpacked_bytes; /* of a packed body, said in X-Unpacked-Bytes; 0: it is not packed */
+    const char      *type; /* of the content */
+    const char      *file; /* the name under which a browser stores it; NULL: it is shown */
+    hu_str           body;
+    hu_arena        *arena;          /* holds the body, or the writer's context, and goes with it; NULL: the body stays */
+    size_t           unpacked_bytes; /* of a packed body, said in X-Unpacked-Bytes; 0: it is not packed */
+    hu_stream_write *write;          /* NULL: there is a body */
+    void            *context;        /* of write */
 } hu_answer;
 
 typedef struct {
@@ -51,7 +52,13 @@ const hu_door *hu_server_door(const hu_server *server);
 /* Answers from now on, in threads of its own, which have the caller's mask of signals.  Returns 0 or HU_EIO. */
 int hu_server_start(hu_server *server, const hu_server_options *options, hu_error *err);
 
-/* Ends what is under way, and frees.  NULL is fine. */
-void hu_server_close(hu_server *server);
+/* A few times a second: sends those away who take places and longer for a request than programs do (guests.h). */
+void hu_server_sweep(hu_server *server);
+
+/*
+ * Ends what is under way, and frees.  NULL is fine.  False: a writer that could not be stopped at once still reads what it
+ * was given, which must stay until the process ends.
+ */
+bool hu_server_close(hu_server *server);
 
 #endif

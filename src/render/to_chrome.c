@@ -413,7 +413,7 @@ static bool write_trace(writer *w)
 {
     if (!begin_trace(w) || !write_names(w))
         return false;
-    for (uint32_t i = 0; i < w->s.n; i++) {
+    for (uint32_t i = 0; i < w->s.n && !hu_out_has_failed(w->out); i++) {
         if (!keeps(w, i))
             continue;
         write_slice(w, i);

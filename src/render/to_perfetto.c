@@ -268,7 +268,7 @@ static void write_lane(hu_perfetto *p, const hu_lane *lane, uint64_t track)
     hu_lane_walk walk = {.lane = lane, .top = HU_NONE};
     hu_bracket   b;
 
-    while (hu_lane_next(&walk, &b)) {
+    while (!hu_out_has_failed(p->out) && hu_lane_next(&walk, &b)) {
         if (b.is_end)
             write_end(p, track, b.time_ns);
         else

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page of `holdup view`: the token leaves the address bar, and the page goes on without it.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { theBrowser } from "./browser.mjs";
+import { folder, program, root } from "./program.mjs";
+
+const trace = join(root, "examples/training/traces/slow_loader");
+
+// The program as it serves, `use(address, file)`; file is what it gives to a browser.
+async function served(use) {
+  const own = mkdtempSync(join(folder, "view-")),
+    browser = join(own, "browser");
+  writeFileSync(browser, `#!/bin/sh\necho "$1" >${own}/part; mv ${own}/part ${own}/given\n`);
+  chmodSync(browser, 0o755);
+  const child = spawn(program, ["view", trace, "--port", "0", "-q", "--open"], {
+    env: { ...process.env, BROWSER: browser, XDG_RUNTIME_DIR: own },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = new Promise((resolve) => child.on("exit", resolve));
+  try {
+    let line = "";
+    for await (const part of child.stdout) {
+      line += part;
+      if (line.includes("\n")) break;
+    }
+    for (let i = 0; i < 200 && !existsSync(join(own, "given")); i++) await pause(50);
+    await use(line.trim(), readFileSync(join(own, "given"), "utf8").trim());
+  } finally {
+    child.kill("SIGTERM");
+    assert.equal(await ended, 0);
+    rmSync(own, { recursive: true });
+  }
+}
+
+async function check(tab, address) {
+  const { origin, searchParams } = new URL(address);
+  await tab.waitForSelector("html[data-ready]", { state: "attached" });
+  assert.equal(tab.url().split("#")[0], `${origin}/`);
+  await tab.click('#nav a[href="#/timeline"]');
+  await tab.waitForSelector("#timeline[data-ready]");
+  assert.ok(!tab.url().includes(searchParams.get("token")));
+}
+
+for (const [way, isFile] of [
+  ["the printed address", false],
+  ["the file that a browser is given", true],
+])
+  test(`${way} leads to the page, whose address holds no token`, () =>
+    served(async (address, file) => {
+      const context = await (await theBrowser()).newContext(),
+        tab = await context.newPage(),
+        problems = [];
+      tab.on("pageerror", (e) => problems.push(e.message));
+      tab.on("response", (r) => r.status() === 200 || problems.push(`${r.status()} ${r.url()}`));
+      await tab.goto(isFile ? `file://${file}` : address);
+      if (isFile) await tab.waitForURL(/^http/);
+      await check(tab, address);
+      await tab.reload(); // the cookie stands for the token
+      await check(tab, address);
+      assert.deepEqual(
+        problems.filter((p) => !p.includes("favicon")),
+        [],
+      );
+      await context.close();
+    }));
