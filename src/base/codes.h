@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * codes.h - every exit status once, with the words of `holdup help`; every error code once: its name, its exit status, words. */
+ * codes.h - every exit status once, with the words of `holdup help`; every error code: its exit status and words. */
 #ifndef HU_BASE_CODES_H
 #define HU_BASE_CODES_H
 
