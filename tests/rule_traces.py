@@ -1,0 +1,564 @@
+# SPDX-License-Identifier: Apache-2.0
+"""For each finding a trace in which its cause is planted and one that only looks like it.
+
+Three makers: the simulated machine of tests/scoreboard (the gain is that of a second run without the cause), recordings of jobs
+without a device (tests/host_traces.py), and traces written line by line, whose gain is worked out beside them.  Numbers come
+from real traces: MEASURED is what shared/traces/kineto holds, and nothing here knows a threshold of the program."""
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tests import parallel_traces
+from tests.host_traces import MS, Recording, Thread as HostThread
+from tests.scoreboard import plants
+from tests.scoreboard.job import A100, Setup, Steps, draw, step_ns
+from tests.scoreboard.kineto import Capture, write
+from tests.scoreboard.machine import (
+    COMM, COMPUTE, COPY, MAIN, US, Call, Close, Costs, Jitter, Launch, Loader, Machine, Memory, Open, Thread, Work, key_of,
+)
+
+# µs, and 1e9 bytes/s: medians over 51 traces of other people's jobs, of the medians of each
+MEASURED = {
+    "launch call": 6.7, "latency": 12.7, "gap": 1.0, "elementwise": 5.0, "cudaMalloc": 250.0, "cudaFree": 1016.0, "cudaMemcpyAsync": 13.5, "pinned": 8.2,
+}
+HANDOVER = 150.0                        # µs from the main thread to that of autograd, or back, in ten of them
+MACHINE = Costs(slots=1022, latency=int(MEASURED["latency"] * US), gap=int(MEASURED["gap"] * US), device_jitter=0.01, host_jitter=0.04)
+
+
+@dataclass
+class Case:
+    """A trace, or those of several ranks; `gain` is the truth in percent of the step, None where no fix is known by its time."""
+    write: Callable[[Path], Path]
+    gain: float | None = None
+    points: float = 3.0                 # so far may the program be off
+    says: tuple[str, ...] = ()          # what the finding's words must hold
+    one_unit: bool = False              # its words count per step: no time in them is longer than one
+    times: tuple[float, ...] = ()       # the times of a step that its statement may name, in µs
+
+
+def gain(before: float, after: float) -> float:
+    return 100 * (1 - after / before)
+
+
+# the simulated machine
+
+DENSE = replace(draw(3, "gpu"), device=A100, layers=4, steps=6, rows=1024, width=2048, guard=0, costs=MACHINE)       # its device never waits
+SHORT = replace(DENSE, costs=replace(MACHINE, slots=32))            # a queue of less than a step: what the host does, the device feels
+DEEP = replace(DENSE, guard=1, costs=replace(MACHINE, slots=128))   # a queue of more than a step: what the host does is hidden
+SHARED = replace(DENSE, kind="ddp", comm="overlapped", comm_bytes=40 << 20)
+
+
+def play(job: Setup, build: type[Steps] = Steps, before: Callable[[Machine], None] | None = None, keeps_log: bool = False) -> Machine:
+    """As tests.scoreboard.job.run, with a program that may differ."""
+    m = Machine(job.costs, job.seed, keeps_log)
+    if before:
+        before(m)
+    for number in (COMPUTE, *((COMM,) if job.comm or job.tiny or job.shadow_ns else ())):
+        m.stream(number)
+    if job.workers:
+        m.loader = Loader(m, job.workers, 2, job.batch_ns, job.guard + job.steps)
+    m.start(m.script(Thread(MAIN), build(job).program()))
+    m.run()
+    return m
+
+
+def simulated(job: Setup, cured: Setup | None = None, build: type[Steps] = Steps, cured_build: type[Steps] = Steps,
+              before: Callable[[Machine], None] | None = None, cured_before: Callable[[Machine], None] | None = None,
+              points: float = 3.0) -> Case:
+    """The truth is a second run, of the job that is cured."""
+    truth = None
+    if cured:
+        truth = gain(step_ns(play(job, build, before)), step_ns(play(cured, cured_build, cured_before)))
+
+    def to(folder: Path) -> Path:
+        path = folder / "rank0.json"
+        path.write_text(write(job, play(job, build, before, keeps_log=True), Capture()))
+        return path
+    return Case(to, truth, points)
+
+
+class CopiesAhead(Steps):
+    """The batch of the next step comes from pinned memory on a stream of its own, while this one computes."""
+
+    def input_copy(self) -> list[Any]:
+        size = 12 << 20
+        work = Work(key_of("ahead"), "memcpy", "Memcpy HtoD (Pinned -> Device)", int(size / MEASURED["pinned"]),
+                    f'"bytes": {size}, "memory bandwidth (GB/s)": {MEASURED["pinned"]}')
+        launch = Launch(work, COPY, "cudaMemcpyAsync", int(MEASURED["cudaMemcpyAsync"] * US))
+        return [Open("cpu_op", "aten::to"), Open("cpu_op", "aten::copy_"), launch, Close(), Close()]
+
+
+class LoadsCode(Steps):
+    """New shapes come up in the middle of training: code for them is loaded."""
+
+    def warm_up(self, step: int) -> list[Any]:
+        return [Call(key_of(f"module{n}"), "cuModuleLoadData", 2 * MS) for n in range(4)] if step in (2, 4) else []
+
+
+class Validates(Steps):
+    """One step also computes a validation batch."""
+
+    def warm_up(self, step: int) -> list[Any]:
+        if step != 3:
+            return []
+        return [x for n in range(40) for x in self.operator(f"eval{n}", "aten::mm", [self.gemm(f"eval{n}", 1024, 2048, 2048)],
+                                                            [[1024, 2048], [2048, 2048]], [self.bf16] * 2)]
+
+
+class AllocatesAtFirst(Steps):
+    """The caching allocator takes its memory in the first step, and no more."""
+
+    def warm_up(self, step: int) -> list[Any]:
+        if step > 0:
+            return []
+        return [Memory(key_of(f"malloc{n}"), "cudaMalloc", int(MEASURED["cudaMalloc"] * US), False) for n in range(2)]
+
+
+class Odd(Steps):
+    """Products whose sizes fit no tile: 1021 rows of 2045, at a third of the speed of 1024 rows of 2048."""
+    sizes, slow = (1021, 2045), 3.0
+
+    def chain_kernels(self) -> list[Any]:
+        m, k = self.sizes
+        program: list[Any] = []
+        for n in range(6):
+            work = self.gemm(f"odd{n}", m, k, k)
+            program += self.operator(f"odd{n}", "aten::mm", [replace(work, nanoseconds=int(work.nanoseconds * self.slow))],
+                                     [[m, k], [k, k]], [self.bf16] * 2, sequence=9500 + n)
+        return program
+
+
+class Even(Odd):
+    sizes, slow = (1024, 2048), 1.0
+
+
+class Cooling(Jitter):
+    """From step 3 on, the clock is a quarter slower."""
+
+    def at(self, table: list[float], key: int, step: int) -> float:
+        return super().at(table, key, step) * (1.25 if table is self.device and step >= 3 else 1.0)
+
+
+def throttled(m: Machine) -> None:
+    m.jitter = Cooling(7, m.costs.device_jitter, m.costs.host_jitter)
+
+
+def even(m: Machine) -> None:
+    m.jitter = Jitter(7, m.costs.device_jitter, m.costs.host_jitter)
+
+
+# traces line by line
+
+
+class Page:
+    """Events of one rank, times in µs from 0; one main thread, streams in order, and the calls that real ones have."""
+
+    def __init__(self, device: str = "NVIDIA A100-SXM4-80GB") -> None:
+        self.events: list[dict[str, Any]] = []
+        self.device, self.correlation, self.now, self.free, self.thread = device, 0, 0.0, 0.0, 1
+
+    def slice(self, category: str, name: str, start: float, duration: float, pid: int = 1, tid: int | None = None, **args: Any) -> None:
+        self.events.append({"ph": "X", "cat": category, "name": name, "pid": pid, "tid": tid or self.thread, "ts": round(start, 3), "dur": round(duration, 3),
+                            "args": args})
+
+    def work(self, name: str, us: float, category: str = "kernel", call: str = "cudaLaunchKernel", stream: int = 7, op: str = "aten::mm",
+             dims: list[list[int]] | None = None, dtype: str = "c10::BFloat16", sequence: int = -1, **args: Any) -> None:
+        """An operator of 10 µs that launches one piece of work, which starts 13 µs after the call or when the stream is free."""
+        self.correlation += 1
+        said: dict[str, Any] = {"Input Dims": dims, "Input type": [dtype] * len(dims)} if dims else {}
+        if sequence >= 0:
+            said |= {"Sequence number": sequence, "Fwd thread id": 0}
+        self.slice("cpu_op", op, self.now, 10, **said)
+        self.slice("cuda_runtime", call, self.now + 2, MEASURED["launch call"], correlation=self.correlation)
+        start = max(self.now + 2 + MEASURED["latency"], self.free + MEASURED["gap"])
+        self.slice(category, name, start, us, 0, stream, correlation=self.correlation, device=0, stream=stream, context=1, **args)
+        self.free = start + us
+        self.now += 11
+
+    def call(self, name: str, us: float) -> None:
+        """A call of the runtime that keeps the host and nothing else."""
+        self.correlation += 1
+        self.slice("cuda_runtime", name, self.now, us, correlation=self.correlation)
+        self.now += us
+
+    def pause(self, category: str, name: str, us: float) -> None:
+        self.slice(category, name, self.now, us)
+        self.now += us
+
+    def copy(self, kind: str, megabytes: float, us: float) -> None:
+        """A copy that the host waits for."""
+        self.work(f"Memcpy HtoD ({kind} -> Device)", us, "gpu_memcpy", "cudaMemcpyAsync", op="aten::copy_", bytes=int(megabytes * 1e6))
+        self.wait()
+
+    def wait(self, call: str = "cudaStreamSynchronize") -> None:
+        self.correlation += 1
+        end = max(self.free, self.now) + 5
+        self.slice("cuda_runtime", call, self.now, end - self.now, correlation=self.correlation)
+        self.slice("cuda_sync", "Stream Sync", self.now, end - self.now, 0, 7, stream=7, device=0, context=1, correlation=self.correlation)
+        self.now = end
+
+    def to(self, folder: Path) -> Path:
+        path = folder / "rank0.json"
+        path.write_text(json.dumps({"deviceProperties": [{"id": 0, "name": self.device}], "traceEvents": self.events}))
+        return path
+
+
+def pages(body: Callable[[Page, int], None], count: int = 9, device: str = "NVIDIA A100-SXM4-80GB") -> Page:
+    """So many steps, each of which ends when its device work has."""
+    page = Page(device)
+    for step in range(count):
+        began = page.now
+        page.now += 5
+        body(page, step)
+        page.wait("cudaDeviceSynchronize")
+        page.now += 2
+        page.slice("user_annotation", f"ProfilerStep#{step}", began, page.now - began)
+        page.now += 1
+    return page
+
+
+def paper(body: Callable[[Page, int], None], cured: Callable[[Page, int], None], points: float = 1.5, one_unit: bool = True) -> Case:
+    """The truth is the same pages with `cured` for `body`."""
+    return Case(pages(body).to, gain(pages(body).now, pages(cured).now), points, one_unit=one_unit)
+
+
+GEMM = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn"
+
+
+def gemms(page: Page, rows: int, count: int, us: float, sequence: int = -1) -> None:
+    for n in range(count):
+        page.work(GEMM, us, sequence=sequence + n if sequence >= 0 else -1, dims=[[rows, 512], [512, 512]], grid=[rows // 64, 4, 1], block=[128, 1, 1])
+
+
+def products(page: Page, _: int) -> None:
+    """4 ms."""
+    gemms(page, 512, 4, 1000)
+
+
+def heating(page: Page, step: int) -> None:
+    """The same products, a quarter slower from step 4 on."""
+    gemms(page, 512, 10, 1000 if step < 4 else 1250)
+
+
+def cool(page: Page, _: int) -> None:
+    gemms(page, 512, 10, 1000)
+
+
+def reads_numbers(page: Page, _: int) -> None:
+    """Each loss is printed, which takes Python 300 µs, before the next product."""
+    for _ in range(4):
+        gemms(page, 512, 1, 1000)
+        page.slice("cpu_op", "aten::item", page.now, page.free - page.now + 8)
+        page.wait()
+        page.now += 300
+
+
+def reads_none(page: Page, _: int) -> None:
+    for _ in range(4):
+        gemms(page, 512, 1, 1000)
+        page.now += 300
+
+
+def takes_memory(page: Page, _: int) -> None:
+    """Before each of four products the driver is asked for memory, while nothing runs."""
+    for _ in range(4):
+        page.wait()
+        page.call("cudaMalloc", MEASURED["cudaMalloc"])
+        page.call("cudaFree", MEASURED["cudaFree"])
+        gemms(page, 512, 1, 1000)
+
+
+def keeps_memory(page: Page, _: int) -> None:
+    for _ in range(4):
+        page.wait()
+        gemms(page, 512, 1, 1000)
+
+
+def collects(page: Page, step: int) -> None:
+    """A collection of 10 ms in every third step."""
+    if step % 3 == 1:
+        page.pause("python_function", "Python GC", 10_000)
+    products(page, step)
+
+
+def saves(page: Page, step: int) -> None:
+    """A checkpoint of 10 ms in every third step."""
+    if step % 3 == 1:
+        page.pause("user_annotation", "checkpoint", 10_000)
+    products(page, step)
+
+
+def recompiles(page: Page, step: int) -> None:
+    """Code for a new shape, 4 ms, in every third step."""
+    if step % 3 == 1:
+        page.call("cuModuleLoadData", 4000)
+    products(page, step)
+
+
+def is_profiled(page: Page, step: int) -> None:
+    """The profiler takes 2 ms for a buffer before the products."""
+    page.slice("overhead", "Activity Buffer Request", page.now, 2000, -1, 0)
+    page.correlation += 1
+    page.slice("cuda_runtime", "cudaEventRecord", page.now, 2000, correlation=page.correlation)
+    page.now += 2000
+    products(page, step)
+
+
+def launches(page: Page, _: int) -> None:
+    """200 small products of 5 µs, each 31 µs of host time after the last."""
+    for _ in range(200):
+        page.work(GEMM, MEASURED["elementwise"], dims=[[64, 64], [64, 64]])
+        page.now += 20
+
+
+def launched_at_once(page: Page, _: int) -> None:
+    """The same kernels as one graph: 1 µs between them."""
+    page.work(GEMM, 200 * (MEASURED["elementwise"] + MEASURED["gap"]))
+
+
+def computes_again(page: Page, step: int) -> None:
+    """A checkpointed segment of three products: forward, and in backward again before the gradients."""
+    segment(page, step, True)
+
+
+def computes_once(page: Page, step: int) -> None:
+    segment(page, step, False)
+
+
+def segment(page: Page, step: int, again: bool) -> None:
+    gemms(page, 512, 3, 1000, 100 * step)
+    page.now += HANDOVER
+    page.thread, began = 2, page.now
+    page.now += 2
+    if again:
+        gemms(page, 512, 3, 1000, 100 * step + 50)
+    page.work(GEMM, 3000, dims=[[512, 512], [512, 512]])
+    for n, name in enumerate(("autograd::engine::evaluate_function: CheckpointFunctionBackward", "CheckpointFunctionBackward")):
+        page.slice("cpu_op", name, began + n, page.now - began - 2 * n, **{"Sequence number": 100 * step + 99, "Fwd thread id": 1})
+    page.thread = 1
+    page.now += HANDOVER
+
+
+def longer_sequences(page: Page, step: int) -> None:
+    """From step 4 on, batches of longer sequences: the same products, half as large again."""
+    gemms(page, 512 if step < 4 else 768, 10, 1000 if step < 4 else 1500)
+
+
+def mixed_copies(page: Page, _: int) -> None:
+    """Labels from pageable, images from pinned memory, both waited for; then 4 ms of work."""
+    page.copy("Pageable", 9.0, 2100)
+    page.copy("Pinned", 16.4, 2000)
+    gemms(page, 512, 4, 1000)
+
+
+def slow_loader(page: Page, _: int) -> None:
+    """6 of 10 ms."""
+    page.slice("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", page.now, 6000)
+    page.now += 6000
+    gemms(page, 512, 4, 980)
+
+
+# jobs without a device
+
+STEPS = 10
+
+
+def recorded(body: Callable[[HostThread, HostThread, int], None], truth: float | None = None) -> Case:
+    """One process with a main thread that takes steps, and a helper."""
+    def to(folder: Path) -> Path:
+        recording = Recording(1000 * MS)
+        recording.process(100, "train")
+        main, helper = recording.thread(100), recording.thread(100, 101, "helper")
+        for step in range(STEPS):
+            with main.range(f"ProfilerStep#{step}"):
+                body(main, helper, step)
+        return recording.write(folder / "run.pftrace")
+    return Case(to, truth)
+
+
+def works(thread: HostThread, ms: float, seed: int) -> None:
+    thread.runs(int(ms * MS * random.Random(seed).uniform(0.99, 1.01)))
+
+
+def waits_for(call: str, ms: int = 30) -> Callable[[HostThread, HostThread, int], None]:
+    """60 ms of work and a wait of the main thread."""
+    def body(main: HostThread, _: HostThread, step: int) -> None:
+        works(main, 60, step)
+        main.starved(ms * MS) if call == "cpu" else main.call(call, ms * MS, path="/data/x" if call in ("read", "fsync") else None)
+        works(main, 1, step)
+    return body
+
+
+def helper_waits(call: str) -> Callable[[HostThread, HostThread, int], None]:
+    """The same wait, of a thread that nobody waits for."""
+    def body(main: HostThread, helper: HostThread, step: int) -> None:
+        works(main, 90, step)
+        helper.starved(30 * MS) if call == "cpu" else helper.call(call, 30 * MS, path="/data/x" if call in ("read", "fsync") else None)
+        helper.now = main.now
+    return body
+
+
+# several ranks
+
+
+def ranks(transfer_us: float, elements: int, late_us: float = 0, late_rank: int = 2, truth: float | None = None,
+          says: tuple[str, ...] = ()) -> Case:
+    """Four ranks that compute 9 ms in three kernels and all-reduce behind each; one may come late, by its loader."""
+    def to(folder: Path) -> Path:
+        count, steps, layers, latency = 4, 6, 3, MEASURED["latency"]
+        r = random.Random(4)
+        pages_ = [Page("NVIDIA H100 80GB HBM3") for _ in range(count)]
+        now = 0.0
+        for step in range(steps):
+            arrive = [0.0] * count
+            begin = now
+            for p in pages_:
+                p.now = p.free = now
+            for rank, p in enumerate(pages_):
+                load = 40 + (late_us if rank == late_rank else 0)
+                p.slice("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", p.now, load)
+                p.now += load
+            for layer in range(layers):
+                for rank, p in enumerate(pages_):
+                    p.work("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64", 3000 * r.uniform(0.995, 1.005),
+                           dims=[[4096, 4096], [4096, 4096]], grid=[256, 1, 1], block=[128, 1, 1])
+                    arrive[rank] = max(p.free + MEASURED["gap"], p.now + latency)
+                end = max(arrive) + transfer_us
+                for rank, p in enumerate(pages_):
+                    p.correlation += 1
+                    p.slice("cuda_runtime", "cudaLaunchKernel", p.now, MEASURED["launch call"], correlation=p.correlation)
+                    p.now += 8
+                    p.slice("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", arrive[rank], end - arrive[rank], 0, 7,
+                            stream=7, device=0, context=1, correlation=p.correlation, Seq=step * layers + layer, dtype="Float", grid=[24, 1, 1],
+                            block=[544, 1, 1],
+                            **{"Collective name": "allreduce", "In msg nelems": elements, "Out msg nelems": elements, "Group size": count,
+                               "Process Group Name": "0", "Process Group Ranks": str(list(range(count)))})
+                    p.free = end
+            for p in pages_:
+                p.wait("cudaDeviceSynchronize")
+                p.slice("user_annotation", f"ProfilerStep#{step}", begin, p.now - begin)
+                now = max(now, p.now)
+        for rank, p in enumerate(pages_):
+            (folder / f"rank{rank}.json").write_text(json.dumps({
+                "deviceProperties": [{"id": 0, "name": p.device}], "host_name": "node0",
+                "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": count}, "traceEvents": p.events}))
+        return folder
+    return Case(to, truth, says=says)
+
+
+def pipeline(stages: int, microbatches: int) -> Case:
+    """The first stage of a 1F1B pipeline.  The truth of its fix is its bubble by the formula, with twice as many micro-batches."""
+    def to(folder: Path) -> Path:
+        trace = parallel_traces.Trace(0, stages)
+        job = parallel_traces.Job(trace, 2, layers=6)
+        job.pipeline = parallel_traces.Pipeline(trace, parallel_traces.Group("5", stages, 23, list(range(stages))), 0, microbatches)
+        return job.steps(3).write(folder / "rank0.json")
+    bubble = [(stages - 1) / (m + stages - 1) for m in (microbatches, 2 * microbatches)]
+    return Case(to, 100 * (1 - (1 - bubble[0]) / (1 - bubble[1])), points=8)
+
+
+# the exam
+
+
+@dataclass
+class Exam:
+    plant: Callable[[], Case]
+    decoy: Callable[[], Case]
+    page: Callable[[], Case] | None = None      # the cause once more, on a page, its gain worked out by hand
+    accepted: tuple[str, ...] = ()      # names that lead a reader to the same fix
+
+
+def scoreboard(cause: str, job: Setup) -> Case:
+    """A plant of the scoreboard in a job of fixed size."""
+    return simulated(job, plants.PLANTS[cause].cure(job))
+
+
+ALL_REDUCE_BYTES = 64 << 20
+EXAMS: dict[str, Exam] = {
+    "compute-bound": Exam(
+        lambda: simulated(DENSE),
+        lambda: ranks(9000, 1 << 24)),                          # as busy, with collectives
+    "bandwidth-bound": Exam(
+        lambda: scoreboard("bandwidth-bound", replace(DENSE, chain=8, chain_bytes=96 << 20)),
+        lambda: simulated(replace(DENSE, chain=8, chain_bytes=600 << 20, chain_is_fused=True))),
+    "low-efficiency-kernels": Exam(
+        lambda: simulated(DENSE, DENSE, Odd, Even),
+        lambda: simulated(DENSE, build=Even)),
+    "tensor-cores-unused": Exam(
+        lambda: scoreboard("tensor-cores-unused", replace(DENSE, vector_rows=4096)),
+        lambda: simulated(replace(DENSE, vector_rows=4096, vector_on_tensor=True))),
+    "launch-bound": Exam(
+        lambda: scoreboard("launch-bound", replace(DENSE, host_factor=16.0)),
+        lambda: simulated(replace(DEEP, host_factor=1.5)),
+        lambda: paper(launches, launched_at_once, 6)),
+    "host-sync": Exam(
+        lambda: scoreboard("host-sync", replace(DENSE, syncs=8, sync_log_ns=150 * US)),
+        lambda: simulated(replace(DENSE, layers=12, ends_with_sync=True)),
+        lambda: paper(reads_numbers, reads_none)),
+    "copy-bound": Exam(
+        lambda: scoreboard("copy-bound", replace(DENSE, copy_is_pageable=True, copy_bytes=24 << 20)),
+        lambda: simulated(DEEP, build=CopiesAhead),
+        lambda: Case(pages(mixed_copies).to, one_unit=True, times=(4100, 2100, 2000))),
+    "data-loading": Exam(
+        lambda: scoreboard("data-loading", replace(SHORT, loader_ns=8 * MS)),
+        lambda: simulated(replace(DEEP, loader_ns=2 * MS)),
+        lambda: paper(slow_loader, products)),
+    "io-stall": Exam(
+        lambda: scoreboard("io-stall", replace(SHORT, stall_ns=20 * MS, stall_steps=(1, 3, 4))),
+        lambda: simulated(replace(DEEP, stall_ns=2 * MS)),
+        lambda: paper(saves, products, one_unit=False)),
+    "lock-contention": Exam(lambda: recorded(waits_for("pthread_mutex_lock"), gain(91, 61)), lambda: recorded(helper_waits("pthread_mutex_lock"))),
+    "sleep": Exam(lambda: recorded(waits_for("nanosleep"), gain(91, 61)), lambda: recorded(helper_waits("nanosleep"))),
+    "cpu-starved": Exam(lambda: recorded(waits_for("cpu"), gain(91, 61)), lambda: recorded(helper_waits("cpu"))),
+    "exposed-communication": Exam(
+        lambda: scoreboard("exposed-communication", replace(SHARED, comm_bytes=400 << 20)),
+        lambda: simulated(replace(draw(3, "launch"), layers=4, steps=6, guard=0, costs=MACHINE, shadow_ns=400 * US)),
+        accepted=("poor-overlap",)),
+    "straggler": Exam(
+        lambda: ranks(800, 1 << 20, late_us=4000, truth=gain(9000 + 3 * 800 + 4000, 9000 + 3 * 800), says=("rank 2",)),
+        lambda: ranks(800, 1 << 20)),
+    "comm-latency": Exam(
+        lambda: scoreboard("comm-latency", replace(DENSE, tiny=48, tiny_alpha=35 * US)),
+        lambda: simulated(replace(SHARED, buckets=4)),
+        accepted=("exposed-communication",)),
+    "comm-bandwidth": Exam(
+        lambda: ranks(8000, ALL_REDUCE_BYTES // 4),             # 12.6 GB/s between GPUs of one host
+        lambda: ranks(280, ALL_REDUCE_BYTES // 4)),             # 360 GB/s
+    "poor-overlap": Exam(
+        lambda: scoreboard("poor-overlap", replace(SHARED, comm="late", comm_bytes=100 << 20)),
+        lambda: simulated(SHARED),
+        accepted=("exposed-communication",)),
+    "overlap-contention": Exam(
+        lambda: scoreboard("overlap-contention", replace(SHARED, comm_bytes=160 << 20, costs=replace(MACHINE, contention=0.8))),
+        lambda: simulated(replace(SHARED, comm_bytes=160 << 20))),
+    "pipeline-bubble": Exam(lambda: pipeline(4, 4), lambda: pipeline(2, 32)),
+    "allocator": Exam(
+        lambda: scoreboard("allocator", replace(DENSE, alloc_ns=int(MEASURED["cudaFree"] * US), allocs=2)),
+        lambda: simulated(DEEP, build=AllocatesAtFirst),
+        lambda: paper(takes_memory, keeps_memory)),
+    "python-gc": Exam(
+        lambda: scoreboard("python-gc", replace(SHORT, gc_ns=15 * MS, gc_steps=(1, 2, 4))),
+        lambda: simulated(replace(DEEP, gc_ns=2 * MS)),
+        lambda: paper(collects, products, one_unit=False)),
+    "throttling": Exam(
+        lambda: simulated(DENSE, DENSE, before=throttled, cured_before=even),
+        lambda: Case(pages(longer_sequences).to),
+        lambda: paper(heating, cool)),
+    "warm-up": Exam(
+        lambda: simulated(SHORT, SHORT, LoadsCode, Steps),
+        lambda: simulated(SHORT, build=Validates),
+        lambda: paper(recompiles, products, one_unit=False)),
+    "recompute": Exam(
+        lambda: scoreboard("recompute", replace(DENSE, block_ns=300 * US, recomputes=True)),
+        lambda: simulated(replace(DENSE, block_ns=300 * US)),
+        lambda: paper(computes_again, computes_once)),
+    "profiler-artefact": Exam(
+        lambda: scoreboard("profiler-artefact", replace(SHORT, overhead_ns=5 * MS)),
+        lambda: simulated(replace(DEEP, overhead_ns=500 * US)),
+        lambda: paper(is_profiled, products)),
+}
