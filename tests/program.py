@@ -7,8 +7,11 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
+import unittest
 from decimal import Decimal
 from typing import Any
 
@@ -37,6 +40,26 @@ def traces() -> list[pathlib.Path]:
 def skip_loudly(why: str) -> None:
     """A line that scripts/test shows."""
     print(f"SKIPPED: {why}", file=sys.stderr)
+
+
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+
+
+def for_nobody(case: unittest.TestCase, *files: Any) -> pathlib.Path:
+    """A folder with copies of programs and libraries that any user may run: those of a clone under /root cannot even be seen.  Skips where there is none."""
+    if os.geteuid() != 0 or not shutil.which(NOBODY[0]):
+        skip_loudly("only root can become nobody, with setpriv")
+        case.skipTest("cannot become nobody")
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="holdup-public-"))
+    case.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+    folder.chmod(0o755)
+    for file in files:
+        shutil.copy(file, folder)
+        (folder / pathlib.Path(file).name).chmod(0o755)
+        if subprocess.run([*NOBODY, "test", "-x", folder / pathlib.Path(file).name], check=False).returncode != 0:
+            skip_loudly(f"nobody cannot run what lies in {folder}: TMPDIR is closed to others, or mounted noexec")
+            case.skipTest("no place for nobody")
+    return folder
 
 
 def run(*arguments: Any, env: dict[str, str] | None = None, stdin: bytes | None = None, timeout: float = 60) -> tuple[int, bytes, str]:

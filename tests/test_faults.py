@@ -13,7 +13,7 @@ import time
 import unittest
 
 from tests import recorder
-from tests.program import EXE, report, skip_loudly
+from tests.program import EXE, NOBODY, for_nobody, report, skip_loudly
 from tests.recorder import count, environment, holdup, rows
 
 
@@ -186,14 +186,12 @@ class Faults(unittest.TestCase):
 
     def test_nobody_in_a_jail(self) -> None:
         """No privilege, no home, no perf: it works, and says what is off and why."""
-        if os.getuid() != 0:
-            skip_loudly("only root can become nobody")
-            self.skipTest("not root")
+        public = for_nobody(self, EXE, pathlib.Path(EXE).parent / "libholdup-inject.so", self.writer)
         place = self.folder / "nobody"
         place.mkdir()
         place.chmod(0o777)
-        done = subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", EXE, "run", "-o", place / "out.pftrace", "--no-report", "--",
-                               self.writer, "exit", "5000"], capture_output=True, text=True, check=False, cwd="/", env=environment(HOME="/nonexistent"))
+        done = subprocess.run([*NOBODY, public / "holdup", "run", "-o", place / "out.pftrace", "--no-report", "--",
+                               public / "writer", "exit", "5000"], capture_output=True, text=True, check=False, cwd="/", env=environment(HOME="/nonexistent"))
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertEqual(count(place / "out.pftrace", "work"), 5000)
 

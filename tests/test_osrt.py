@@ -15,7 +15,7 @@ import unittest
 from typing import Any
 
 from tests import rings
-from tests.program import EXE, ROOT, SANITIZED, skip_loudly
+from tests.program import EXE, NOBODY, ROOT, SANITIZED, for_nobody, skip_loudly
 
 LIBRARY = pathlib.Path(EXE).parent / "libholdup-inject.so"
 ROWS = re.findall(r"\bC\((\w+), ([A-Z_]+)\)", (ROOT / "src/record/os_calls.h").read_text())
@@ -371,12 +371,8 @@ class Torture(Session):
 
     def test_nobody(self) -> None:
         """A user without rights, in a session directory that is open to it, and in one that is not."""
-        if os.geteuid() != 0:
-            skip_loudly("only root can become nobody")
-            return
-        library = self.folder / "public.so"
-        shutil.copy(LIBRARY, library)
-        become = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs")
+        library = for_nobody(self, LIBRARY, self.torture) / LIBRARY.name
+        become = (*NOBODY, "--no-new-privs")
         for mode, expected in ((0o777, 5), (0o700, 0)):
             session = self.session("nobody", threshold=MS)
             (session / "control").chmod(0o666)

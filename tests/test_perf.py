@@ -19,22 +19,21 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests import pftrace, protobuf
-from tests.program import EXE, SANITIZED, report, run, skip_loudly
+from tests.program import EXE, NOBODY, SANITIZED, for_nobody, report, run, skip_loudly
 
 BUILD = pathlib.Path(EXE).parent
 DRIVER, HOT, HOT_STATIC = (str(BUILD / "tests/record" / name) for name in ("perf_run", "hot", "hot_static"))
-NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
 
 class Recording:
     """One run under the driver."""
 
-    def __init__(self, *command: str, options: tuple[str, ...] = (), prefix: list[str] | None = None) -> None:
+    def __init__(self, *command: str, options: tuple[str, ...] = (), prefix: tuple[str, ...] = (), driver: pathlib.Path | str = DRIVER) -> None:
         self.folder = tempfile.TemporaryDirectory()
         self.path = pathlib.Path(self.folder.name)
         self.path.chmod(0o777)
         separator = ["--", *command] if command else []
-        done = subprocess.run([*(prefix or []), DRIVER, str(self.path), *options, *separator], capture_output=True, timeout=120,
+        done = subprocess.run([*prefix, str(driver), str(self.path), *options, *separator], capture_output=True, timeout=120,
                               check=False)
         self.status, self.talk = done.returncode, done.stderr.decode()
         text = done.stdout.decode()
@@ -170,12 +169,11 @@ class Perf(unittest.TestCase):
             self.assertGreater(own["hot_function"], 10)
 
     def test_nobody_can_record_at_the_default_level(self) -> None:
-        if os.geteuid() != 0 or not shutil.which("setpriv"):
-            self.skipTest("needs root, to become nobody")
+        public = for_nobody(self, DRIVER, HOT)
         if int(pathlib.Path("/proc/sys/kernel/perf_event_paranoid").read_text()) > 2:
             skip_loudly("kernel.perf_event_paranoid is above 2")
             self.skipTest("paranoid")
-        with Recording(HOT, "spin", "0.4", prefix=NOBODY) as r:
+        with Recording(str(public / "hot"), "spin", "0.4", prefix=NOBODY, driver=public / "perf_run") as r:
             self.assertEqual(r.said["user_only"], 1)
             own, _ = r.functions()
             self.assertGreater(own["hot_function"], 25)

@@ -18,7 +18,7 @@ import unittest
 from typing import Any
 
 from tests import recorder
-from tests.program import EXE, ROOT, SANITIZED, skip_loudly
+from tests.program import EXE, NOBODY, ROOT, SANITIZED, for_nobody
 from tests.recorder import environment
 
 PYTHON = os.path.realpath(sys.executable)
@@ -502,13 +502,11 @@ class Names(Case):
         self.assertEqual(ranks, {"holdup-sh/rank0.pftrace", "holdup-sh/rank1.pftrace", "holdup-sh-2/rank0.pftrace", "holdup-sh-2/rank1.pftrace"})
 
     def test_unwritable_places(self) -> None:
-        if os.getuid() != 0:
-            skip_loudly("only root can become nobody")
-            self.skipTest("not root")
+        public = for_nobody(self, EXE, pathlib.Path(EXE).parent / "libholdup-inject.so")
         place = self.folder / "closed"
         place.mkdir(mode=0o755)
         self.folder.chmod(0o755)
-        done = subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", EXE, "run", "--no-report", "sh", "-c", "echo hello; exit 3"],
+        done = subprocess.run([*NOBODY, public / "holdup", "run", "--no-report", "sh", "-c", "echo hello; exit 3"],
                               capture_output=True, text=True, check=False, cwd=place, env=environment(HOME="/nonexistent", XDG_RUNTIME_DIR="/nonexistent"))
         self.assertEqual((done.returncode, done.stdout), (3, "hello\n"), done.stderr)
         self.assertIn("cannot be written", done.stderr)
