@@ -9,6 +9,7 @@ import unittest
 
 from tests.markers import HERE, PACKAGE, build
 from tests.program import EXE, SANITIZED
+from tests.recorder import build as build_client
 from tests.recorder import environment, holdup, rows
 from tests.rings import DOORS, Record, make_session, read_session
 
@@ -193,6 +194,42 @@ class TestRun(unittest.TestCase):
         self.assertIn(("data", 42, "encode"), found)
         self.assertIn(("attention", 0, "forward"), found)
         self.assertEqual([name for name, _, _ in found if name.startswith("ProfilerStep")], ["ProfilerStep#0", "ProfilerStep#41", "ProfilerStep#42"])
+
+
+class Forks(unittest.TestCase):
+    """A capture range and processes and threads that begin or end inside of it: tests/inject/forked.c says what is to be seen."""
+    def seen(self, how: str, *options: str) -> dict[str, int]:
+        with tempfile.TemporaryDirectory() as folder:
+            where = pathlib.Path(folder)
+            done = holdup("run", "--no-report", "-o", where / "out", *(options or ("-c", "nvtx:epoch")), "--", build_client(where, "forked"), how)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            names = [row["name"] for row in rows(where / "out.pftrace", "select name from slice where name like 'in %' or name like 'out %'")]
+        counts = {name: names.count(name) for name in sorted(set(names))}
+        self.assertFalse([name for name in names if name.startswith("out ") and not (how == "stays" and name == "out between")], counts)
+        return counts
+
+    def test_a_child_ends_the_range_that_it_was_forked_in(self) -> None:
+        self.assertEqual(self.seen("child"), {"in child": 3, "in child before": 1, "in parent": 3})
+
+    def test_a_child_that_stays_in_the_range(self) -> None:
+        self.assertEqual(self.seen("stays"), {"in child": 3, "in parent": 3, "out between": 3})
+
+    def test_a_child_of_outside(self) -> None:
+        self.assertEqual(self.seen("outside"), {"in child": 3, "in parent": 3})
+
+    def test_a_child_of_a_thread_that_is_not_inside(self) -> None:
+        self.assertEqual(self.seen("thread"), {"in child of a thread": 3, "in parent": 3})
+
+    def test_other_programs_are_outside(self) -> None:
+        for how in ("vfork", "exec"):
+            with self.subTest(how=how):
+                self.assertEqual(self.seen(how), {"in image": 3, "in parent": 3})
+
+    def test_a_thread_that_ends_leaves_its_range(self) -> None:
+        self.assertEqual(self.seen("ends"), {"in thread": 1, "in parent": 3})
+
+    def test_a_child_of_a_recorded_step(self) -> None:
+        self.assertEqual(self.seen("steps", "--steps", "1..1"), {"in child": 1})
 
 
 if __name__ == "__main__":

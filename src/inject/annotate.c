@@ -79,7 +79,7 @@ static void pop(void)
     if (!somebody_cares())
         return;
     write_record(HU_RECORD_END, 0, 0, 0);
-    hu_gate_pop(0, NO_DOMAIN);
+    hu_gate_pop(NO_DOMAIN);
 }
 
 static void mark(uint32_t id)

@@ -17,8 +17,9 @@ enum {
     GROWTH_MAX = 256, /* blocks: 4 MiB at once */
 };
 
-static uint32_t growing;  /* the lock */
-static uint64_t retry_at; /* ticks: a full disk is not asked at every record */
+static uint32_t growing;   /* the lock */
+static uint32_t epoch = 1; /* what a lock that this process holds is: another number after each fork */
+static uint64_t retry_at;  /* ticks: a full disk is not asked at every record */
 static hu_loss  refused = HU_LOSS_FULL;
 
 uint64_t hu_signals_block(void)
@@ -41,9 +42,9 @@ bool hu_lock(uint32_t *lock)
     const struct timespec nap = {0, 20000};
 
     for (int i = 0; i < NAPS; i++) {
-        uint32_t zero = 0;
+        uint32_t held = __atomic_load_n(lock, __ATOMIC_RELAXED);
 
-        if (__atomic_compare_exchange_n(lock, &zero, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        if (held != epoch && __atomic_compare_exchange_n(lock, &held, epoch, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
             return true;
         if (i >= YIELDS)
             (void)HU_SYS(SYS_nanosleep, &nap, NULL);
@@ -56,6 +57,12 @@ bool hu_lock(uint32_t *lock)
 void hu_unlock(uint32_t *lock)
 {
     __atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+}
+
+void hu_locks_forked(void)
+{
+    epoch++;
+    retry_at = 0;
 }
 
 static uint64_t tagged(uint64_t old, uint32_t index)
@@ -76,12 +83,6 @@ static void push(hu_ring_head *head, uint32_t index)
 void hu_blocks_give(uint32_t index)
 {
     push(hu_the_process.head, index);
-}
-
-void hu_blocks_forked(void)
-{
-    growing = 0;
-    retry_at = 0;
 }
 
 static hu_block *pop(hu_ring_head *head)

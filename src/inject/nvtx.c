@@ -155,6 +155,14 @@ static uint64_t handle_of(uint32_t text, uint32_t domain)
     return (uint64_t)text << 48 | (uint64_t)(domain & 0xffff) << 32 | (n ? n : 1);
 }
 
+static void tell_gate(hu_record_type type, uint32_t text, uint32_t domain)
+{
+    if (type == HU_RECORD_BEGIN)
+        hu_gate_push(text, domain);
+    else if (type == HU_RECORD_START)
+        hu_gate_start(text, domain);
+}
+
 /* Begins, starts or marks with attributes; `handle` is told for a start. */
 static void begin_event(hu_record_type type, uint32_t domain, const hu_nvtx_event *from, uint64_t *handle)
 {
@@ -172,8 +180,8 @@ static void begin_event(hu_record_type type, uint32_t domain, const hu_nvtx_even
         text = hu_nvtx_payload_message(&payloads);
     if (handle)
         *handle = handle_of(text, domain);
-    if (is_watched() && type != HU_RECORD_MARK)
-        hu_gate_push(text, domain);
+    if (is_watched())
+        tell_gate(type, text, domain);
     if (e.payload_type == 0 && e.category == 0)
         write_plain(type, text, domain, color_and_category(&e), handle ? *handle : 0);
     else
@@ -192,7 +200,7 @@ static __attribute__((noinline)) int pop_now(uint32_t domain)
 {
     write_plain(HU_RECORD_END, 0, domain, 0, 0);
     if (is_watched())
-        hu_gate_pop(0, domain);
+        hu_gate_pop(domain);
     return HU_NVTX_NO_TRACKING;
 }
 
@@ -206,7 +214,7 @@ static uint64_t start_text(uint32_t text)
     const uint64_t handle = handle_of(text, 0);
 
     if (is_watched())
-        hu_gate_push(text, 0);
+        hu_gate_start(text, 0);
     write_plain(HU_RECORD_START, text, 0, 0, handle);
     return handle;
 }
@@ -217,7 +225,7 @@ static void end_range(uint64_t handle)
         return;
     write_plain(HU_RECORD_STOP, 0, (uint32_t)(handle >> 32) & 0xffff, 0, handle);
     if (is_watched() && handle >> 48)
-        hu_gate_pop((uint32_t)(handle >> 48), (uint32_t)(handle >> 32) & 0xffff);
+        hu_gate_stop((uint32_t)(handle >> 48), (uint32_t)(handle >> 32) & 0xffff);
 }
 
 /* Names are rare and given early: they are written whether or not the gate is open. */
@@ -477,8 +485,8 @@ static void payload_event(hu_record_type type, const void *d, const hu_nvtx_payl
 
     if (type == HU_RECORD_START)
         *handle = handle_of(text, payloads.domain);
-    if (is_watched() && begins)
-        hu_gate_push(text, payloads.domain);
+    if (is_watched())
+        tell_gate(type, text, payloads.domain);
     write_full(type, text, &none, &payloads, handle ? *handle : 0);
 }
 
@@ -495,7 +503,7 @@ static int ext_push(const void *d, const hu_nvtx_payload *list, size_t n)
 
 static int ext_pop(const void *d, const hu_nvtx_payload *list, size_t n)
 {
-    IF_CARED(payload_event(HU_RECORD_END, d, list, n, NULL); if (is_watched()) hu_gate_pop(0, hu_nvtx_id(d)));
+    IF_CARED(payload_event(HU_RECORD_END, d, list, n, NULL); if (is_watched()) hu_gate_pop(hu_nvtx_id(d)));
     return HU_NVTX_NO_TRACKING;
 }
 
@@ -513,7 +521,7 @@ static void ext_end(const void *d, uint64_t handle, const hu_nvtx_payload *list,
         return;
     payload_event(HU_RECORD_STOP, d, list, n, &handle);
     if (is_watched() && handle >> 48)
-        hu_gate_pop((uint32_t)(handle >> 48), (uint32_t)(handle >> 32) & 0xffff);
+        hu_gate_stop((uint32_t)(handle >> 48), (uint32_t)(handle >> 32) & 0xffff);
 }
 
 static uint8_t ext_is_enabled(const void *d)

@@ -9,6 +9,7 @@
 
 #include "base/banned.h"
 #include "inject/nvtx.h"
+#include "inject/process.h"
 #include "inject/sys.h"
 
 enum {
@@ -52,29 +53,12 @@ const void *hu_nvtx_theirs(const void *handle)
                                                                                            : NULL;
 }
 
-static bool take_lock(void)
-{
-    for (int i = 0; i < 1000; i++) {
-        uint32_t zero = 0;
-
-        if (__atomic_compare_exchange_n(&lock, &zero, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-            return true;
-        (void)HU_SYS(SYS_sched_yield);
-    }
-    return false;
-}
-
-static void leave_lock(void)
-{
-    __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
-}
-
 const void *hu_nvtx_handle(uint32_t id, const void *theirs)
 {
     uintptr_t handle = id;
     uint32_t  n;
 
-    if (!theirs || !take_lock())
+    if (!theirs || !hu_lock(&lock))
         return (const void *)handle;
     if (!pairs)
         pairs = hu_sys_map(NULL, PAIRS * sizeof *pairs, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
@@ -85,7 +69,7 @@ const void *hu_nvtx_handle(uint32_t id, const void *theirs)
         __atomic_store_n(&n_pairs, n + 1, __ATOMIC_RELEASE);
         handle = FIRST_PAIR + n;
     }
-    leave_lock();
+    hu_unlock(&lock);
     return (const void *)handle;
 }
 
@@ -172,7 +156,7 @@ void hu_nvtx_name_category(uint32_t domain, uint32_t category, uint32_t text)
     const uint64_t key = key_of(domain, category);
     uint32_t       i = first_slot(key);
 
-    if (!text || !take_lock())
+    if (!text || !hu_lock(&lock))
         return;
     while (categories[i].key != 0 && categories[i].key != key)
         i = (i + 1) & (CATEGORIES - 1);
@@ -181,5 +165,5 @@ void hu_nvtx_name_category(uint32_t domain, uint32_t category, uint32_t text)
         __atomic_store_n(&categories[i].text, text, __ATOMIC_RELAXED);
         __atomic_store_n(&categories[i].key, key, __ATOMIC_RELEASE);
     }
-    leave_lock();
+    hu_unlock(&lock);
 }

@@ -11,6 +11,7 @@
 
 #include "base/banned.h"
 #include "inject/nvtx.h"
+#include "inject/process.h"
 #include "inject/sys.h"
 #include "record/format_payload.h"
 
@@ -66,13 +67,10 @@ static const schema *find(uint32_t domain, uint64_t id)
 /* The first registration of an id counts: another one while events are on their way would change their meaning. */
 static void add(const schema *s)
 {
-    uint32_t i = first_slot(s->domain, s->id), zero = 0;
+    uint32_t i = first_slot(s->domain, s->id);
 
-    for (int tries = 0; !__atomic_compare_exchange_n(&lock, &zero, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED); zero = 0)
-        if (++tries > 1000)
-            return;
-        else
-            (void)HU_SYS(SYS_sched_yield);
+    if (!hu_lock(&lock))
+        return;
     if (!find(s->domain, s->id) && n_schemas < SCHEMAS_MAX) {
         while (schemas[i].id)
             i = (i + 1) & (SCHEMAS - 1);
@@ -81,7 +79,7 @@ static void add(const schema *s)
         __atomic_store_n(&schemas[i].id, s->id, __ATOMIC_RELEASE);
         n_schemas++;
     }
-    __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+    hu_unlock(&lock);
 }
 
 static bool is_text(uint64_t type)

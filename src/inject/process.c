@@ -227,9 +227,9 @@ void hu_process_forked(void)
     hu_the_process.head = NULL;
     hu_the_process.has_failed = false;
     hu_the_process.is_forked = true;
-    hu_blocks_forked();
+    hu_locks_forked();
     hu_thread = (hu_thread_state){.inside = hu_thread.inside};
-    hu_gate_init();
+    hu_gate_forked();
     hu_timer_forked();
 }
 

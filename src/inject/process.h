@@ -30,9 +30,11 @@ hu_block *hu_blocks_get(hu_block_kind kind, hu_loss *why);
 uint64_t hu_signals_block(void);
 void     hu_signals_restore(uint64_t before);
 
-/* Waits some 100 ms at most; false: not locked.  Not from a signal handler that may have interrupted the owner. */
+/* Waits some 100 ms at most; false: not locked.  Not from a signal handler that may have interrupted the owner.  What a
+ * thread of the parent held when this process was forked is free: nobody here would unlock it. */
 bool hu_lock(uint32_t *lock);
 void hu_unlock(uint32_t *lock);
+void hu_locks_forked(void); /* in the child */
 
 /* The text table in a forked child: the same ids, in its own file. */
 bool hu_strings_inherit(const hu_ring_head *parent, uint32_t n_blocks);
@@ -41,7 +43,6 @@ bool hu_strings_inherit(const hu_ring_head *parent, uint32_t n_blocks);
 long hu_file_allocate(int fd, int64_t offset, int64_t bytes);
 /* Puts a block on the list of free ones. */
 void hu_blocks_give(uint32_t index);
-void hu_blocks_forked(void); /* in the child: nobody holds the lock of its growth */
 
 void hu_process_read_rank(void); /* from the environment as it is now */
 void hu_gate_page(void);
@@ -50,6 +51,8 @@ void hu_process_replaced(const char *program); /* before an exec */
 void hu_process_exits(void);
 void hu_process_not_replaced(void); /* the exec failed */
 void hu_gate_init(void);
+void hu_gate_forked(void);      /* in the child */
+void hu_gate_thread_ends(void); /* whatever range it is in */
 void hu_ring_init(void);
 
 static inline hu_block *hu_block_at(const hu_ring_head *head, uint32_t index)

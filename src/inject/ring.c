@@ -20,9 +20,11 @@ static bool          has_key;
 /* A thread that ends gives its block away; if it records again (a later destructor), it takes another. */
 static void thread_ends(void *unused)
 {
-    hu_block *block = hu_thread.block;
+    hu_block *block;
 
     (void)unused;
+    hu_gate_thread_ends();
+    block = hu_thread.block;
     if (!block || hu_thread.generation != hu_the_process.generation)
         return;
     hu_thread.is_taking = 1;

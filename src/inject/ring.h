@@ -141,9 +141,11 @@ uint32_t hu_string(const char *text, size_t bytes);
 uint32_t hu_string_of(const char *text); /* NULL is "" */
 
 /* The gate of this process (gate.c).  Steps and ranges open and close it where the user asked for some of them only. */
-void hu_gate_step(int64_t number);                 /* a step begins; call it before its record is written */
-void hu_gate_push(uint32_t text, uint32_t domain); /* a user range begins */
-void hu_gate_pop(uint32_t text, uint32_t domain);  /* ... and ends; text 0: the innermost of this thread */
+void hu_gate_step(int64_t number);                  /* a step begins; call it before its record is written */
+void hu_gate_push(uint32_t text, uint32_t domain);  /* a user range begins */
+void hu_gate_pop(uint32_t domain);                  /* ... and ends: the innermost of this thread and domain */
+void hu_gate_start(uint32_t text, uint32_t domain); /* the same for one that any thread may end */
+void hu_gate_stop(uint32_t text, uint32_t domain);
 
 /* That a door was really entered, for the report on what was and was not seen. */
 void hu_process_entered(uint32_t door);

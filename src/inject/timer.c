@@ -39,7 +39,7 @@ typedef struct {
 static thread_timer timers[TIMERS_MAX];
 static int          signal_number; /* 0: none is used */
 static int          process_timer;
-static uint32_t     looks, is_looking, samples, next_maps = 1;
+static uint32_t     looks, is_looking, is_copying, samples, next_maps = 1;
 
 /* As the kernel has it, whatever sigaction is by then. */
 static int (*next_sigaction)(int, const struct sigaction *, struct sigaction *);
@@ -123,12 +123,11 @@ static size_t put_number(char *to, uint32_t number)
 /* Replaced whole, so that one that is being written is never all there is. */
 static void copy_maps(void)
 {
-    static char     from[4096], path[HU_SESSION_PATH_MAX + 64], part[HU_SESSION_PATH_MAX + 64]; /* stacks may be small */
-    static uint32_t is_copying;
-    size_t          n = strlen(hu_the_process.path);
-    int             in, out;
-    long            got;
-    bool            is_whole = true;
+    static char from[4096], path[HU_SESSION_PATH_MAX + 64], part[HU_SESSION_PATH_MAX + 64]; /* stacks may be small */
+    size_t      n = strlen(hu_the_process.path);
+    int         in, out;
+    long        got;
+    bool        is_whole = true;
 
     if (n < 6 || __atomic_exchange_n(&is_copying, 1, __ATOMIC_ACQUIRE))
         return;
@@ -327,7 +326,7 @@ static void arm(void)
     const uint32_t pid = hu_sys_pid();
 
     memset(timers, 0, sizeof timers);
-    is_looking = samples = 0;
+    is_looking = is_copying = samples = 0; /* a thread of the parent may have been at it */
     next_maps = 1;
     if (!make_timer(CLOCK_PROCESS_CPUTIME_ID, pid, OF_PROCESS, LOOKS_PER_SECOND, &process_timer)) {
         hu_note("process %u has no CPU samples: no timer can be made; raise `ulimit -i`", pid);

@@ -301,12 +301,12 @@ static void ranges_open_the_gate(void)
     CHECK(hu_gate_open(HU_DOOR_NVTX));
     hu_gate_push(epoch, 0); /* nested */
     hu_gate_push(other, 0);
-    hu_gate_pop(0, 0);
-    hu_gate_pop(0, 0);
+    hu_gate_pop(0);
+    hu_gate_pop(0);
     CHECK(hu_gate_open(HU_DOOR_NVTX));
-    hu_gate_pop(0, 0);
+    hu_gate_pop(0);
     CHECK(!(hu_gate_open(HU_DOOR_NVTX)));
-    hu_gate_pop(0, 0);
+    hu_gate_pop(0);
     CHECK(!(hu_gate_open(HU_DOOR_NVTX)));
 }
 
