@@ -28,6 +28,7 @@ static void fill(const hu_run_options *o, const hu_facts *facts, hu_control *c)
     c->heartbeat = hu_clocks_ticks((hu_clock)c->clock);
     c->max_blocks = (uint32_t)(blocks < LEAST_BLOCKS ? LEAST_BLOCKS : blocks > MOST_BLOCKS ? MOST_BLOCKS : blocks);
     c->wants_paths = o->paths;
+    c->redacts_ranges = o->redact_ranges;
     c->os_threshold = (uint64_t)((double)o->threshold_ns * c->ticks_per_second / 1e9);
     c->wants_steps = o->wants_steps;
     c->first_step = o->first_step;
@@ -68,12 +69,12 @@ static int check_output(const hu_run_options *o, const hu_facts *facts, char *te
     return hu_template_check(template, environ, err);
 }
 
-int hu_arm(const hu_run_options *o, char *const *argv, hu_arena *arena, hu_session *out, hu_facts *facts, hu_error *err)
+int hu_arm(const hu_run_options *o, char *const *argv, hu_session *out, hu_facts *facts, hu_error *err)
 {
     char template[HU_TEMPLATE_BYTES], folder[HU_TEMPLATE_BYTES];
     hu_error ignored = {0};
 
-    hu_facts_gather(environ, argv, arena, facts);
+    hu_facts_gather(environ, argv, facts);
     if (check_output(o, facts, template, err) < 0)
         return err->code;
     snprintf(facts->output, sizeof facts->output, "%s", o->output ? o->output : "");

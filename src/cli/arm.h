@@ -10,6 +10,6 @@
  * Makes the directory, fills its control page and writes the facts; `argv` is the command, or NULL.  Recording has begun
  * unless it was asked for later.  Notes for the user go to stderr unless o->quiet.  HU_EUSAGE, HU_EIO.
  */
-int hu_arm(const hu_run_options *o, char *const *argv, hu_arena *arena, hu_session *out, hu_facts *facts, hu_error *err);
+int hu_arm(const hu_run_options *o, char *const *argv, hu_session *out, hu_facts *facts, hu_error *err);
 
 #endif

@@ -73,7 +73,7 @@ static int arm(hu_run_options *o, hu_arena *arena)
                        " without it: install it, or name it by HOLDUP_LIBRARY=/path");
         return HU_EXIT_RUN_FAILED;
     }
-    if (hu_arm(o, NULL, arena, &session, &facts, &err) < 0)
+    if (hu_arm(o, NULL, &session, &facts, &err) < 0)
         return hu_command_fail(&err);
     plan.session = session.path;
     session.control->sample_hz = o->doors & HU_DOOR_CPU ? o->sample_hz : 0; /* timers inside of the programs */

@@ -558,7 +558,7 @@ static int start(run_state *r)
     if (!r->library[0] && !r->o.quiet)
         hu_command_say("libholdup-inject.so is neither beside this program nor in ../lib/holdup: nothing is seen inside"
                        " of the command; install it, or name it by HOLDUP_LIBRARY=/path");
-    if (hu_arm(&r->o, r->argv, r->arena, &r->session, &r->facts, &err) < 0) {
+    if (hu_arm(&r->o, r->argv, &r->session, &r->facts, &err) < 0) {
         hu_command_fail(&err);
         return err.code == HU_EUSAGE ? 2 : HU_EXIT_RUN_FAILED;
     }

@@ -7,11 +7,11 @@
 #include "record/format.h"
 #include "record/supervise.h"
 
-enum { HU_RUN_ASSIGNMENTS = 64, HU_RUN_NOTES = 12, HU_RUN_FOREIGN = 40, HU_RUN_ROWS = 29 };
+enum { HU_RUN_ASSIGNMENTS = 64, HU_RUN_NOTES = 12, HU_RUN_FOREIGN = 40, HU_RUN_ROWS = 30 };
 
 typedef struct {
-    bool help, print_command, quiet, force, starts_later, keeps_rings, stats, no_report, strict, paths, stops_on_exit,
-        shows_output;
+    bool help, print_command, quiet, force, starts_later, keeps_rings, stats, no_report, strict, paths, redact_ranges,
+        stops_on_exit, shows_output;
     uint32_t    doors, required; /* HU_DOOR_* */
     bool        has_trace, has_sample;
     unsigned    sample_hz; /* 0: no samples */

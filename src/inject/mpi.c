@@ -197,6 +197,11 @@ typedef enum {
 } fact_name;
 /* clang-format on */
 
+static uint32_t id_of_path(const char *path)
+{
+    return path ? hu_string_given(path, strnlen(path, HU_STRING_BYTES_MAX)) : 0;
+}
+
 static void add_fact(knowledge *k, fact_name name, hu_more kind, uint64_t value)
 {
     static const char *const TEXTS[NAMES] = {"peer",       "tag",      "count",    "root", "source", "world_peer",
@@ -377,7 +382,7 @@ static void learn_arguments(const hu_mpi_frame *f, knowledge *k)
             break;
         case 'P':
             if (!f->is_fortran)
-                add_fact(k, NAME_PATH, HU_MORE_TEXT, hu_string_of((const char *)(uintptr_t)f->a[i]));
+                add_fact(k, NAME_PATH, HU_MORE_TEXT, id_of_path((const char *)(uintptr_t)f->a[i]));
             break;
         default:
             break;

@@ -5,23 +5,23 @@
 
 #include "inject/process.h"
 #include "inject/sys.h"
+#include "record/redact.h"
 #include "base/banned.h"
 
 void hu_note(const char *format, ...)
 {
-    char    path[HU_SESSION_PATH_MAX + 16], line[512];
+    char    path[HU_SESSION_PATH_MAX + 16], text[512], line[512];
     va_list args;
     int     n, fd;
 
     if (!hu_the_process.session[0])
         return;
     va_start(args, format);
-    n = vsnprintf(line, sizeof line - 1, format, args);
+    n = vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (n < 0)
         return;
-    if (n > (int)sizeof line - 2)
-        n = sizeof line - 2;
+    n = (int)hu_redact_text((hu_str){text, strlen(text)}, line, sizeof line - 1);
     line[n++] = '\n';
     snprintf(path, sizeof path, "%s/notes", hu_the_process.session);
     fd = hu_sys_open(path, O_WRONLY | O_APPEND | O_CREAT);

@@ -14,6 +14,7 @@
 #include "inject/process.h"
 #include "inject/sys.h"
 #include "record/format_payload.h"
+#include "record/redact.h"
 
 enum {
     SCHEMAS = 1 << 10,
@@ -235,7 +236,7 @@ static uint32_t write_text(const char *head, size_t head_bytes, const lines *l)
             n += put_line(l, i, text + n);
         if (next)
             n += (size_t)snprintf(text + n, sizeof text - n, "@%u\n", next);
-        next = hu_string(text, n);
+        next = hu_string_as_is(text, n);
         if (next == 0)
             return 0;
     }
@@ -367,6 +368,14 @@ static uint32_t text_of(const char *data, size_t bytes, const text_place *t)
     return hu_nvtx_id((const void *)(uintptr_t)word_at(data, t->offset));
 }
 
+/* As long as it was: what is shorter ends in NUL, what is longer is cut. */
+static void redact_embedded(const char *text, char *to, size_t room)
+{
+    const size_t n = hu_redact_text((hu_str){text, strnlen(text, room)}, to, room);
+
+    memset(to + n, 0, room - n);
+}
+
 /* A copy in which handles and pointers are string ids. */
 static void translate(const schema *s, const char *data, char *copy, size_t bytes)
 {
@@ -375,6 +384,8 @@ static void translate(const schema *s, const char *data, char *copy, size_t byte
         const text_place *t = &s->texts[i];
         const uint64_t    id = t->kind == EMBEDDED ? 0 : text_of(data, bytes, t);
 
+        if (t->kind == EMBEDDED && t->offset < bytes && hu_the_control->redacts_ranges)
+            redact_embedded(data + t->offset, copy + t->offset, clipped(t->bytes, bytes - t->offset));
         if (t->kind != EMBEDDED && t->offset + sizeof id <= bytes)
             memcpy(copy + t->offset, &id, sizeof id);
     }

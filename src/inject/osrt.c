@@ -126,7 +126,7 @@ uint32_t hu_osrt_name(const char *text, size_t bytes)
 {
     enum { PATHS_MAX = HU_STRINGS_MAX / 4 * 3 };
 
-    return hu_the_process.head && hu_the_process.head->n_strings >= PATHS_MAX ? 0 : hu_string(text, bytes);
+    return hu_the_process.head && hu_the_process.head->n_strings >= PATHS_MAX ? 0 : hu_string_given(text, bytes);
 }
 
 typedef struct {

@@ -277,7 +277,7 @@ HU_EXPORT int daemon(int stays, int keeps)
 static void name_thread(const char *name)
 {
     if (hu_gate_open(~0u)) {
-        record(HU_RECORD_THREAD, hu_string(name, strnlen(name, 15)), 0);
+        record(HU_RECORD_THREAD, hu_string_given(name, strnlen(name, 15)), 0);
         hu_thread.is_named = 1;
     }
 }

@@ -14,6 +14,7 @@
 #include "inject/process.h"
 #include "inject/sys.h"
 #include "inject/timer.h"
+#include "record/redact.h"
 #include "base/banned.h"
 
 #ifndef MADV_WIPEONFORK
@@ -107,17 +108,25 @@ static uint32_t read_namespace(void)
     return number;
 }
 
+/* A text of this process in its file, without secrets; the file is zero beforehand. */
+static void put_clean(const char *text, size_t n, char *to, size_t room)
+{
+    to[hu_redact_text((hu_str){text, n}, to, room - 1)] = '\0';
+}
+
+/* What others may read: nothing is in the file before its secrets are out. */
 static void describe(hu_ring_head *head)
 {
-    long n;
+    static char raw[sizeof head->command]; /* one thread makes the file */
+    long        n;
 
     head->pid_namespace = read_namespace();
-    head->command_bytes = read_small("/proc/self/cmdline", head->command, sizeof head->command);
-    n = read_small("/proc/self/comm", head->name, sizeof head->name);
-    if (n > 0 && head->name[n - 1] == '\n')
-        head->name[n - 1] = '\0';
-    n = HU_SYS(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", head->program, sizeof head->program - 1);
-    head->program[n > 0 ? n : 0] = '\0';
+    n = read_small("/proc/self/cmdline", raw, sizeof raw);
+    head->command_bytes = (uint32_t)hu_redact_arguments((hu_str){raw, (size_t)n}, head->command, sizeof head->command - 1);
+    n = read_small("/proc/self/comm", raw, sizeof head->name);
+    put_clean(raw, n > 0 && raw[n - 1] == '\n' ? (size_t)n - 1 : (size_t)n, head->name, sizeof head->name);
+    n = HU_SYS(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", raw, sizeof head->program - 1);
+    put_clean(raw, n > 0 ? (size_t)n : 0, head->program, sizeof head->program);
 }
 
 static void fail(const char *what, long rc)
@@ -242,7 +251,7 @@ void hu_process_replaced(const char *program)
     r = hu_ring_take(1);
     if (r) {
         r->time = hu_ticks();
-        r->id = hu_string_of(program);
+        r->id = program ? hu_string_given(program, strnlen(program, HU_STRING_BYTES_MAX)) : 0;
         hu_ring_publish(r, HU_RECORD_EXEC);
     }
     hu_the_process.head->end = snapshot();

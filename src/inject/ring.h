@@ -136,9 +136,15 @@ static inline void hu_ring_inside(uint32_t call_plus_one, uint64_t ticks)
     }
 }
 
-/* The id of a text, for ever the same in this process and its forks; 0: "" or no room (counted).  strings.c. */
-uint32_t hu_string(const char *text, size_t bytes);
-uint32_t hu_string_of(const char *text); /* NULL is "" */
+/*
+ * The id of a text, for ever the same in this process and its forks; 0: "" or no room (counted).  strings.c.
+ * Secrets are left out (record/redact.h) of what calls were given, always; of what the program says itself (ranges,
+ * marks) when the user asked for it; of what we say ourselves, never.
+ */
+uint32_t hu_string(const char *text, size_t bytes); /* the program's own */
+uint32_t hu_string_of(const char *text);            /* NULL is "" */
+uint32_t hu_string_given(const char *text, size_t bytes);
+uint32_t hu_string_as_is(const char *text, size_t bytes);
 
 /* The gate of this process (gate.c).  Steps and ranges open and close it where the user asked for some of them only. */
 void hu_gate_step(int64_t number);                  /* a step begins; call it before its record is written */

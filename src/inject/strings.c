@@ -4,11 +4,15 @@
  * Looking up takes no lock: an entry is there when its id is.  A text is known by its 64-bit hash and its length; two of
  * 65,535 texts meet by accident once in 8 billion runs.  The table is private memory: a forked child keeps it, and
  * writes the texts into its own file when it begins to record.
+ *
+ * A text whose secrets are to be left out is another text than the same one as it is: it is known by the hash of what the
+ * program said, so that it is read for secrets once, and stored without them.
  */
 #include <string.h>
 
 #include "inject/process.h"
 #include "inject/sys.h"
+#include "record/redact.h"
 #include "base/banned.h"
 
 enum { SLOTS = 1 << 18 }; /* four for each string: probes stay short */
@@ -111,8 +115,16 @@ static void count_lost(void)
         __atomic_fetch_add(&hu_the_process.head->lost[HU_LOSS_STRINGS], 1, __ATOMIC_RELAXED);
 }
 
+/* Under the lock. */
+static bool store_clean(uint32_t id, const char *text, uint32_t bytes)
+{
+    static char clean[HU_STRING_BYTES_MAX];
+
+    return store(id, clean, (uint32_t)hu_redact_text((hu_str){text, bytes}, clean, sizeof clean));
+}
+
 /* A text that is not in the table, or was not a moment ago. */
-static uint32_t add(uint64_t hash, const char *text, uint32_t bytes)
+static uint32_t add(uint64_t hash, const char *text, uint32_t bytes, bool is_clean)
 {
     uint32_t id = 0;
     uint64_t signals;
@@ -128,7 +140,7 @@ static uint32_t add(uint64_t hash, const char *text, uint32_t bytes)
             open_block = NULL;
         }
         if (make_table() && (id = find(hash, bytes, &e)) == 0 && n_strings < HU_STRINGS_MAX &&
-            store(n_strings + 1, text, bytes)) {
+            (is_clean ? store_clean : store)(n_strings + 1, text, bytes)) {
             id = ++n_strings;
             e->hash = hash;
             e->bytes = bytes;
@@ -141,8 +153,9 @@ static uint32_t add(uint64_t hash, const char *text, uint32_t bytes)
     return id;
 }
 
-uint32_t hu_string(const char *text, size_t bytes)
+static inline uint32_t intern(const char *text, size_t bytes, bool is_clean)
 {
+    const uint64_t other = 0xc2b2ae3d27d4eb4fu; /* odd, random: the texts without secrets */
     const uint32_t n = bytes > HU_STRING_BYTES_MAX ? HU_STRING_BYTES_MAX : (uint32_t)bytes;
     uint64_t       hash;
     uint32_t       id;
@@ -150,13 +163,28 @@ uint32_t hu_string(const char *text, size_t bytes)
 
     if (n == 0)
         return 0;
-    hash = hash_of(text, n);
+    hash = hash_of(text, n) ^ (is_clean ? other : 0);
     id = __atomic_load_n(&table, __ATOMIC_ACQUIRE) == empty ? 0 : find(hash, n, &at);
     if (id == 0)
-        id = add(hash, text, n);
+        id = add(hash, text, n, is_clean);
     if (id == 0)
         count_lost();
     return id;
+}
+
+uint32_t hu_string(const char *text, size_t bytes)
+{
+    return intern(text, bytes, hu_the_control->redacts_ranges != 0);
+}
+
+uint32_t hu_string_given(const char *text, size_t bytes)
+{
+    return intern(text, bytes, true);
+}
+
+uint32_t hu_string_as_is(const char *text, size_t bytes)
+{
+    return intern(text, bytes, false);
 }
 
 uint32_t hu_string_of(const char *text)

@@ -24,6 +24,7 @@
 #include "inject/process.h"
 #include "inject/sys.h"
 #include "inject/timer.h"
+#include "record/redact.h"
 #include "base/banned.h"
 
 enum { CALLERS_MAX = 24, TIMERS_MAX = 4096, LOOKS_PER_SECOND = 20, SIGNALS_TRIED = 16, OF_PROCESS = 0, OF_THREAD = 1 };
@@ -123,7 +124,8 @@ static size_t put_number(char *to, uint32_t number)
 /* Replaced whole, so that one that is being written is never all there is. */
 static void copy_maps(void)
 {
-    static char from[4096], path[HU_SESSION_PATH_MAX + 64], part[HU_SESSION_PATH_MAX + 64]; /* stacks may be small */
+    /* stacks may be small; each reading ends behind a line */
+    static char from[4096], clean[3 * sizeof from], path[HU_SESSION_PATH_MAX + 64], part[HU_SESSION_PATH_MAX + 64];
     size_t      n = strlen(hu_the_process.path);
     int         in, out;
     long        got;
@@ -137,8 +139,10 @@ static void copy_maps(void)
     memcpy(part + n, "~", 2);
     in = hu_sys_open("/proc/self/maps", O_RDONLY);
     out = in < 0 ? -1 : hu_sys_open(part, O_WRONLY | O_CREAT | O_TRUNC);
-    while (out >= 0 && is_whole && (got = hu_sys_read(in, from, sizeof from)) > 0)
-        is_whole = hu_sys_write(out, from, (size_t)got) == got;
+    while (out >= 0 && is_whole && (got = hu_sys_read(in, from, sizeof from)) > 0) {
+        got = (long)hu_redact_text((hu_str){from, (size_t)got}, clean, sizeof clean);
+        is_whole = hu_sys_write(out, clean, (size_t)got) == got;
+    }
     if (in >= 0)
         hu_sys_close(in);
     if (out >= 0) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "record/redact.h"
+#include "record/variables.h"
 
 #define FACTS_MAGIC 0x3154434146505548ull /* "HUPFACT1" */
 
@@ -35,15 +36,16 @@ static bool is_interpreter(const char *name)
     return false;
 }
 
-/* "train" of `python -u train.py`: an interpreter's name would be the same for every job. */
-static void name_command(char *const *argv, char *out, size_t room)
+/* "train" of `python -u train.py`: an interpreter's name would be the same for every job.  Of the arguments without
+ * secrets: `python --token x` has none of that name. */
+static void name_command(const char *command, size_t bytes, char *out, size_t room)
 {
-    const char *name = base_name(argv[0]);
+    const char *name = base_name(command), *end = command + bytes;
     size_t      n;
 
-    for (size_t i = 1; is_interpreter(name) && argv[i] && strcmp(argv[i], "-c") != 0; i++) {
-        if (argv[i][0] != '-' && !strchr(argv[i], '=')) /* `env A=1 python -u train.py` */
-            name = base_name(argv[i]);
+    for (const char *at = command; is_interpreter(name) && (at += strlen(at) + 1) < end && strcmp(at, "-c") != 0;) {
+        if (at[0] != '-' && !strchr(at, '=') && !strchr(at, '*')) /* `env A=1 python -u train.py` */
+            name = base_name(at);
     }
     n = strlen(name);
     if (n > 3 && (strcmp(name + n - 3, ".py") == 0 || strcmp(name + n - 3, ".sh") == 0))
@@ -51,8 +53,9 @@ static void name_command(char *const *argv, char *out, size_t room)
     snprintf(out, room, "%.*s", (int)(n < room ? n : room - 1), name);
 }
 
-void hu_facts_gather(char *const *environment, char *const *argv, hu_arena *arena, hu_facts *out)
+void hu_facts_gather(char *const *environment, char *const *argv, hu_facts *out)
 {
+    hu_redactor     r = {0};
     const char     *user = hu_rank_variable(environment, "USER");
     struct timespec now;
     char           *dot;
@@ -73,17 +76,15 @@ void hu_facts_gather(char *const *environment, char *const *argv, hu_arena *aren
     snprintf(out->user, sizeof out->user, "%s", user ? user : "");
     if (!getcwd(out->folder, sizeof out->folder))
         out->folder[0] = '\0';
-    if (argv && argv[0])
-        name_command(argv, out->name, sizeof out->name);
-    for (size_t i = 0; argv && argv[i]; i++) {
-        const char  *text = hu_redact_argument(argv[i], i ? argv[i - 1] : NULL, arena);
-        const size_t n = text ? strlen(text) + 1 : 0;
+    for (size_t i = 0; argv && argv[i] && out->command_bytes < sizeof out->command - 1; i++) {
+        char *to = out->command + out->command_bytes; /* the last one is cut to what fits */
 
-        if (out->command_bytes + n > sizeof out->command)
-            break;
-        memcpy(out->command + out->command_bytes, text ? text : "", n);
-        out->command_bytes += (uint32_t)n;
+        out->command_bytes += (uint32_t)hu_redact_argument(&r, hu_str_of(argv[i]), to,
+                                                           sizeof out->command - 1 - out->command_bytes);
+        out->command[out->command_bytes++] = '\0';
     }
+    if (out->command_bytes)
+        name_command(out->command, out->command_bytes, out->name, sizeof out->name);
 }
 
 int hu_facts_write(const hu_session *session, const hu_facts *facts, hu_error *err)
@@ -109,10 +110,9 @@ int hu_facts_write_environment(const hu_session *session, char *const *environme
         char         line[LINE_BYTES];
         int          length;
 
-        if (!(*environment)[n] || !hu_redact_keeps((hu_str){*environment, n}))
+        if (!(*environment)[n] || !hu_variables_keep((hu_str){*environment, n}))
             continue;
-        length = snprintf(line, sizeof line, "%s", *environment);
-        length = length < LINE_BYTES - 1 ? length : LINE_BYTES - 2;
+        length = (int)hu_redact_argument(&(hu_redactor){0}, hu_str_of(*environment), line, sizeof line - 1);
         for (int i = 0; i < length; i++)
             line[i] = line[i] == '\n' ? ' ' : line[i];
         line[length] = '\n';

@@ -3,7 +3,6 @@
 #ifndef HU_RECORD_FACTS_H
 #define HU_RECORD_FACTS_H
 
-#include "base/arena.h"
 #include "base/error.h"
 #include "record/rank.h"
 #include "record/session.h"
@@ -26,7 +25,7 @@ typedef struct {
 } hu_facts;
 
 /* Of this machine, this process's environment and the command that is to be started; argv may be empty. */
-void hu_facts_gather(char *const *environment, char *const *argv, hu_arena *arena, hu_facts *out);
+void hu_facts_gather(char *const *environment, char *const *argv, hu_facts *out);
 
 /* Writes `facts` (again) and, the first time, `environment`: NAME=VALUE lines without secrets.  0 or HU_EIO. */
 int hu_facts_write(const hu_session *session, const hu_facts *facts, hu_error *err);

@@ -29,6 +29,7 @@
 
 #include "base/arena.h"
 #include "record/perf_file.h"
+#include "record/redact.h"
 #include "record/schedstat.h"
 
 enum { DEFAULT_PAGES = 64, MOST_PAGES = 4096 };
@@ -47,6 +48,7 @@ struct hu_perf {
     cpu_ring      *cpus;
     size_t         n_cpus, ring_bytes, page_bytes;
     uint64_t       max_bytes;
+    char          *copy;      /* ring_bytes, for what has to be changed; NULL: nothing had to be, yet */
     hu_schedstat  *schedstat; /* instead of all that: perf_event_open was refused */
     hu_perf_totals totals;
 };
@@ -180,6 +182,9 @@ static void unmap_all(hu_perf *perf)
         if (perf->cpus[i].ring)
             munmap(perf->cpus[i].ring, perf->ring_bytes + perf->page_bytes);
     perf->n_cpus = 0;
+    if (perf->copy)
+        munmap(perf->copy, perf->ring_bytes);
+    perf->copy = NULL;
 }
 
 /* One event and its ring for each CPU; 0, or -errno with nothing left.  A CPU that went offline is left out. */
@@ -256,6 +261,7 @@ static int make_file(hu_perf *perf, cpu_ring *c, const char *session, const hu_p
 typedef struct {
     const char *data;
     uint64_t    mask, tail, head;
+    char       *copy; /* of what is between tail and head, where it had to be changed; NULL: nowhere */
 } ring_view;
 
 static void copy_out(const ring_view *v, uint64_t at, void *to, size_t n)
@@ -264,10 +270,49 @@ static void copy_out(const ring_view *v, uint64_t at, void *to, size_t n)
         ((char *)to)[i] = v->data[(at + i) & v->mask];
 }
 
-/* Records between tail and head; what the kernel lost is in some of them. */
-static uint64_t count_records(const ring_view *v, uint64_t *lost)
+/* A thread may be called, and a file be mapped, as a secret is: no file of ours is to hold it.  The ring itself cannot be
+ * written to.  False: no memory. */
+static bool redact_record(hu_perf *perf, ring_view *v, uint64_t at, const struct perf_event_header *h)
+{
+    enum { TASK = 8, PLACE = 24, INODE = 24, ACCESS = 8 }; /* pid, tid; address, length, offset; ...; protection, flags */
+    const size_t from = sizeof *h + (h->type == PERF_RECORD_COMM   ? TASK
+                                     : h->type == PERF_RECORD_MMAP ? TASK + PLACE
+                                                                   : TASK + PLACE + INODE + ACCESS);
+    char         text[4096], clean[sizeof text];
+    size_t       room, n, kept;
+
+    if (h->size < from + sizeof(hu_perf_trailer))
+        return true;
+    room = h->size - from - sizeof(hu_perf_trailer);
+    room = room < sizeof text ? room : sizeof text;
+    copy_out(v, at + from, text, room);
+    n = strnlen(text, room);
+    kept = hu_redact_text((hu_str){text, n}, clean, room ? room - 1 : 0);
+    if (kept == n && memcmp(text, clean, n) == 0)
+        return true;
+    if (!perf->copy) {
+        perf->copy = mmap(NULL, perf->ring_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (perf->copy == MAP_FAILED)
+            perf->copy = NULL;
+    }
+    if (!perf->copy)
+        return false;
+    if (!v->copy) {
+        v->copy = perf->copy;
+        copy_out(v, v->tail, v->copy, (size_t)(v->head - v->tail));
+    }
+    memset(v->copy + (at - v->tail) + from, 0, room);
+    memcpy(v->copy + (at - v->tail) + from, clean, kept);
+    return true;
+}
+
+/* Records between tail and head; what the kernel lost is in some of them.  Takes secrets out of their texts;
+ * false in `is_clean`: could not. */
+static uint64_t look_through(hu_perf *perf, ring_view *v, bool *is_clean)
 {
     uint64_t n = 0;
+
+    *is_clean = true;
 
     for (uint64_t at = v->tail; v->head - at >= sizeof(struct perf_event_header); n++) {
         struct perf_event_header h;
@@ -278,8 +323,12 @@ static uint64_t count_records(const ring_view *v, uint64_t *lost)
             break;
         if (h.type == PERF_RECORD_LOST && h.size >= sizeof h + sizeof id_and_lost) {
             copy_out(v, at + sizeof h, id_and_lost, sizeof id_and_lost);
-            *lost += id_and_lost[1];
+            perf->totals.lost += id_and_lost[1];
         }
+        if (h.size > v->head - at)
+            break;
+        if (h.type == PERF_RECORD_COMM || h.type == PERF_RECORD_MMAP || h.type == PERF_RECORD_MMAP2)
+            *is_clean &= redact_record(perf, v, at, &h);
         at += h.size;
     }
     return n;
@@ -295,12 +344,15 @@ static bool append(hu_perf *perf, cpu_ring *c, const ring_view *v)
                                {(char *)(uintptr_t)v->data + from, (size_t)straight},
                                {(char *)(uintptr_t)v->data, (size_t)(n - straight)}};
     const int      first = c->cut ? 0 : 1;
+    const int      last = v->copy ? 2 : 3;
     const uint64_t bytes = n + (c->cut ? sizeof cut : 0);
 
     if (perf->max_bytes && perf->totals.bytes + bytes > perf->max_bytes)
         return false;
     cut.time_ns = now_ns();
-    if (!write_all(c->fd, parts + first, 3 - first)) {
+    if (v->copy)
+        parts[1] = (struct iovec){v->copy, (size_t)n};
+    if (!write_all(c->fd, parts + first, last - first)) {
         if (ftruncate(c->fd, (off_t)c->bytes) == 0)
             lseek(c->fd, (off_t)c->bytes, SEEK_SET);
         return false;
@@ -320,12 +372,13 @@ void hu_perf_round(hu_perf *perf)
         ring_view v = {
             .data = (const char *)c->ring + perf->page_bytes, .mask = perf->ring_bytes - 1, .tail = c->ring->data_tail};
         uint64_t n;
+        bool     is_clean;
 
         v.head = __atomic_load_n(&c->ring->data_head, __ATOMIC_ACQUIRE);
         if (v.head == v.tail)
             continue;
-        n = count_records(&v, &perf->totals.lost);
-        if (append(perf, c, &v)) {
+        n = look_through(perf, &v, &is_clean);
+        if (is_clean && append(perf, c, &v)) {
             perf->totals.records += n;
         } else {
             c->cut += n;

@@ -2,6 +2,8 @@
  * perf_threads.c - one record for each thread that lived; a number that returns after its end is another thread. */
 #include "record/perf_threads.h"
 
+#include "record/redact.h"
+
 uint32_t hu_perf_threads_new(hu_perf_files *f, uint32_t pid, uint32_t tid, int64_t time_ns)
 {
     const hu_perf_thread thread = {.pid = pid, .tid = tid, .first_ns = time_ns, .last_ns = time_ns};
@@ -53,7 +55,8 @@ bool hu_perf_threads_change(hu_perf_files *f, uint32_t thread, int64_t time_ns, 
 
 bool hu_perf_threads_name(hu_perf_files *f, uint32_t thread, hu_str name)
 {
-    const uint32_t id = hu_intern_add(&f->texts, name);
+    char           clean[256];
+    const uint32_t id = hu_intern_add(&f->texts, (hu_str){clean, hu_redact_text(name, clean, sizeof clean)});
 
     if (id != UINT32_MAX)
         f->threads.at[thread].name = id;

@@ -1,129 +1,684 @@
 /* SPDX-License-Identifier: Apache-2.0
- * redact.c - variables are kept by a list of names; whatever its name says, a secret is not. */
+ * redact.c - reads a text from left to right; where a name, an option or a token says that a secret follows, leaves it out.
+ *
+ * Shells inside of shells, addresses, headers and JSON all come down to the same few forms: NAME=value, NAME: value,
+ * --name value, with or without quotes.  So nothing here parses a language.  In doubt more is left out, not less.
+ */
 #include "record/redact.h"
 
-#include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
-/* Beginnings of names, in groups; one that ends with '=' is the whole name. */
-/* clang-format off */
-static const char *const kept[] = {
-    "HOLDUP_", "RANK=", "LOCAL_RANK=", "WORLD_SIZE=", "LOCAL_WORLD_SIZE=", "GROUP_RANK=", "ROLE_RANK=", "NODE_RANK=",
-    "MASTER_ADDR=", "MASTER_PORT=", "TORCHELASTIC_RE", "TORCHELASTIC_RUN_ID=", "CROSS_RANK=", "CROSS_SIZE=", "LOCAL_SIZE=",
-    "PET_", "JOB_COMPLETION_INDEX=",
-    "SLURM_JOB", "SLURM_STEP", "SLURM_PROCID=", "SLURM_LOCALID=", "SLURM_NODEID=", "SLURM_NTASKS", "SLURM_NNODES=",
-    "SLURM_ARRAY_", "SLURM_CPU", "SLURM_GPU", "SLURM_TASKS_PER_NODE=", "SLURM_RESTART_COUNT=", "SLURM_HET_",
-    "SLURM_CLUSTER_NAME=", "SLURMD_NODENAME=", "PBS_JOBID=", "LSB_JOBID=", "FLUX_JOB_ID=", "FLUX_TASK_",
-    "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_SIZE=", "PMI_RANK=", "PMI_SIZE=", "PMIX_RANK=", "PMIX_NAMESPACE=", "MV2_COMM_WORLD_",
-    "MPI_LOCAL", "JSM_NAMESPACE_", "PALS_",
-    "CUDA_", "NVIDIA_VISIBLE_DEVICES=", "NVIDIA_DRIVER_CAPABILITIES=", "NCCL_", "TORCH_", "PYTORCH_", "CUBLAS_", "CUDNN_",
-    "UCX_", "FI_PROVIDER=", "OMP_", "MKL_", "OPENBLAS_NUM_THREADS=", "NUMEXPR_", "KMP_", "GOMP_", "TF_", "XLA_", "JAX_",
-    "DS_ACCELERATOR=", "ACCELERATE_", "PYTHONHASHSEED=", "PYTHONUNBUFFERED=", "PYTHONMALLOC=", "MALLOC_", "GLIBC_TUNABLES=",
-    "LD_PRELOAD=", "CONDA_DEFAULT_ENV=", "LC_ALL=", "LANG=", "TZ=",
-};
-/* clang-format on */
+#include "record/secrets.h"
+#include "base/banned.h"
 
-/* Words in names of secrets, in capitals.  Those of three letters must stand alone: MONKEY is no KEY. */
-static const char *const secrets[] = {"TOKEN",       "SECRET", "PASS",   "PASSWD", "PASSWORD", "PASSPHRASE", "CREDENTIAL",
-                                      "CREDENTIALS", "APIKEY", "KEY",    "KEYS",   "AUTH",     "COOKIE",     "PRIVATE",
-                                      "SIGNATURE",   "PWD",    "BEARER", "DSN",    "WEBHOOK"};
+_Static_assert(HU_COUNT(hu_secret_options) <= 32, "hu_redactor.options has a bit for each");
 
-static char upper(char c)
+/* characters; those of ASCII alone: a locale says nothing about secrets */
+
+static bool is_letter(char c)
 {
-    return (char)toupper((unsigned char)c);
+    return hu_char_is_letter(c);
 }
 
-static bool equals(const char *p, size_t n, const char *word)
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_capital(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r') || c == '\0';
+}
+
+static bool is_quote(char c)
+{
+    return c == '"' || c == '\'' || c == '`';
+}
+
+/* Of a name: also of options and of headers. */
+static bool is_name(char c)
+{
+    return is_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.';
+}
+
+static bool same_letter(char a, char b)
+{
+    return hu_char_lower(a) == hu_char_lower(b);
+}
+
+static bool equals(hu_str s, const char *word)
 {
     size_t i = 0;
 
-    while (i < n && word[i] && upper(p[i]) == word[i])
+    while (i < s.n && word[i] && same_letter(s.p[i], word[i]))
         i++;
-    return i == n && !word[i];
+    return i == s.n && !word[i];
 }
 
-/* Where the word that begins at p ends: at what is no letter, and before a capital behind a small letter. */
-static size_t word_length(hu_str s)
+/* Is the word in a list " A B "? */
+static bool is_in(hu_str word, const char *list)
+{
+    while (word.n && *list) {
+        const char  *begin = list + 1, *end = strchr(begin, ' ');
+        const hu_str one = {begin, end ? (size_t)(end - begin) : 0};
+        size_t       i = 0;
+
+        while (i < one.n && i < word.n && same_letter(one.p[i], word.p[i]))
+            i++;
+        if (one.n && i == one.n && i == word.n)
+            return true;
+        list = end ? end : "";
+    }
+    return false;
+}
+
+static hu_str part(hu_str s, size_t from, size_t to)
+{
+    return (hu_str){s.p + from, to - from};
+}
+
+/* names */
+
+/* The word that begins at `at` or behind it; it ends at what is no letter, and before a capital behind a small letter. */
+static hu_str next_word(hu_str name, size_t at)
 {
     size_t n = 1;
 
-    while (n < s.n && isalpha((unsigned char)s.p[n]) &&
-           !(islower((unsigned char)s.p[n - 1]) && isupper((unsigned char)s.p[n])))
+    while (at < name.n && !is_letter(name.p[at]))
+        at++;
+    if (at >= name.n)
+        return (hu_str){name.p + name.n, 0};
+    while (at + n < name.n && is_letter(name.p[at + n]) && (is_capital(name.p[at + n - 1]) || !is_capital(name.p[at + n])))
         n++;
-    return n;
+    return (hu_str){name.p + at, n};
 }
 
-/* Some also as a part: "mypassword", "hftoken"; a tokenizer and tokens are none. */
-static bool is_secret_word(const char *p, size_t n)
+static bool matches(const hu_secret_word *row, hu_str word)
 {
-    for (size_t k = 0; k < HU_COUNT(secrets); k++) {
-        const size_t m = strlen(secrets[k]);
+    const size_t n = strlen(row->word);
 
-        if (equals(p, n, secrets[k]))
-            return true;
-        for (size_t i = 0; m >= 6 && i + m <= n; i++)
-            if (equals(p + i, m, secrets[k]))
+    if (word.n < n || word.n < row->least)
+        return false;
+    switch (row->match) {
+    case HU_WORD_WHOLE:
+        return equals(word, row->word);
+    case HU_WORD_END:
+        return equals(part(word, word.n - n, word.n), row->word);
+    case HU_WORD_PART:
+        for (size_t i = 0; i + n <= word.n; i++)
+            if (equals(part(word, i, i + n), row->word))
                 return true;
     }
-    return (n > 5 && equals(p + n - 5, 5, "TOKEN")) || (n > 6 && equals(p + n - 3, 3, "KEY")); /* ACCESSKEY */
+    return false;
+}
+
+typedef enum { PLAIN, WEAK, STRONG } suspicion;
+
+static suspicion judge_word(hu_str before, hu_str word, hu_str after)
+{
+    if (is_in(word, HU_INNOCENT_WORDS))
+        return PLAIN;
+    for (size_t i = 0; i < HU_COUNT(hu_secret_words); i++) {
+        const hu_secret_word *row = &hu_secret_words[i];
+
+        if (!matches(row, word))
+            continue;
+        if (!row->before)
+            return STRONG;
+        if (is_in(before, HU_GUILTY_WORDS) || (!is_in(before, row->before) && !is_in(after, row->after)))
+            return WEAK;
+    }
+    return PLAIN;
+}
+
+static suspicion judge(hu_str name)
+{
+    hu_str    before = {name.p, 0}, word = next_word(name, 0);
+    suspicion worst = PLAIN;
+
+    while (word.n) {
+        const hu_str    after = next_word(name, (size_t)(word.p - name.p) + word.n);
+        const suspicion s = judge_word(before, word, after);
+
+        worst = s > worst ? s : worst;
+        before = word;
+        word = after;
+    }
+    return worst;
 }
 
 bool hu_redact_is_secret(hu_str name)
 {
-    for (size_t i = 0; i < name.n;) {
-        size_t n;
+    return judge(name) != PLAIN;
+}
 
-        if (!isalpha((unsigned char)name.p[i])) {
-            i++;
+/* tokens that are known by their beginning */
+
+/* The length of the token that the text begins with; 0: none. */
+static size_t token_at(hu_str s)
+{
+    for (size_t i = 0; i < HU_COUNT(hu_secret_starts); i++) {
+        const hu_secret_start *row = &hu_secret_starts[i];
+        bool                   has_digit = false, has_small = false, has_capital = false;
+        size_t                 start, n;
+
+        if (s.n == 0 || s.p[0] != row->start[0])
             continue;
+        n = start = strlen(row->start);
+        if (!hu_str_starts(s, (hu_str){row->start, start}))
+            continue;
+        for (; n < s.n && s.p[n] && (is_letter(s.p[n]) || is_digit(s.p[n]) || strchr(row->also, s.p[n])); n++) {
+            has_digit |= is_digit(s.p[n]);
+            has_capital |= is_capital(s.p[n]);
+            has_small |= is_letter(s.p[n]) && !is_capital(s.p[n]);
         }
-        n = word_length((hu_str){name.p + i, name.n - i});
-        if (is_secret_word(name.p + i, n))
-            return true;
-        i += n;
+        if (n - start >= row->least && (has_digit || (has_small && has_capital) || n - start >= 24))
+            return n;
+    }
+    return 0;
+}
+
+/* "-----BEGIN RSA PRIVATE KEY-----": all of it, or what is there of it. */
+static size_t private_key_at(hu_str s)
+{
+    static const char begin[] = "-----BEGIN ", kind[] = "PRIVATE KEY", end[] = "-----END ";
+    const char       *p, *line;
+
+    if (!hu_str_starts(s, HU_STR(begin)))
+        return 0;
+    line = memmem(s.p + sizeof begin - 1, s.n - (sizeof begin - 1), "-----", 5);
+    p = memmem(s.p, line ? (size_t)(line - s.p) : s.n, kind, sizeof kind - 1);
+    if (!p)
+        return 0;
+    p = memmem(s.p, s.n, end, sizeof end - 1);
+    line = p ? memmem(p + sizeof end - 1, s.n - (size_t)(p + sizeof end - 1 - s.p), "-----", 5) : NULL;
+    return line ? (size_t)(line + 5 - s.p) : s.n;
+}
+
+/* the reader */
+
+typedef struct {
+    hu_str       text;
+    size_t       at;
+    char        *out;
+    size_t       room, used;
+    char         open; /* the quote that we are inside of; 0: none */
+    bool         is_argument;
+    hu_redactor *r;
+} reader;
+
+static void put(reader *s, const char *p, size_t n)
+{
+    const size_t left = s->room - s->used;
+
+    n = n < left ? n : left;
+    memcpy(s->out + s->used, p, n);
+    s->used += n;
+}
+
+static void copy_to(reader *s, size_t to)
+{
+    if (to <= s->at) /* a token went further */
+        return;
+    put(s, s->text.p + s->at, to - s->at);
+    s->at = to;
+}
+
+static void hide_to(reader *s, size_t to)
+{
+    if (to <= s->at)
+        return;
+    put(s, "***", 3);
+    s->at = to;
+}
+
+static char char_at(const reader *s, size_t i)
+{
+    return i < s->text.n ? s->text.p[i] : '\0';
+}
+
+/* Copies a name, but for tokens in it: they may begin behind anything that is no letter or digit. */
+static void copy_name(reader *s, size_t to)
+{
+    for (size_t i = s->at; i < to; i++) {
+        const char   before = i ? s->text.p[i - 1] : ' ';
+        const size_t n = is_letter(before) || is_digit(before) ? 0 : token_at(part(s->text, i, s->text.n));
+
+        if (n == 0)
+            continue;
+        copy_to(s, i);
+        hide_to(s, i + n);
+        i = s->at - 1;
+    }
+    if (s->at < to)
+        copy_to(s, to);
+}
+
+/* Behind the quoted piece at `i` that begins with `slashes` backslashes and a quote. */
+static size_t behind_quoted(const reader *s, size_t i, size_t slashes)
+{
+    const char quote = char_at(s, i + slashes);
+    size_t     run = 0;
+
+    for (i += slashes + 1; i < s->text.n; i++) {
+        if (s->text.p[i] == quote && run <= slashes)
+            return i + 1;
+        run = s->text.p[i] == '\\' && quote != '\'' ? run + 1 : 0;
+        if (run > slashes + 1)
+            run = 0; /* a backslash that is meant itself */
+    }
+    return s->text.n;
+}
+
+/* Where the word at `i` ends, quoted or not; `stop` ends it too. */
+static size_t end_of_word(const reader *s, size_t i, char stop)
+{
+    bool is_first = true;
+
+    while (i < s->text.n) {
+        const char c = s->text.p[i];
+        size_t     slashes = 0;
+
+        while (char_at(s, i + slashes) == '\\')
+            slashes++;
+        if (is_quote(char_at(s, i + slashes))) {
+            if (slashes == 0 && c == s->open)
+                return i; /* it closes what the word is in */
+            i = behind_quoted(s, i, slashes);
+            if (is_first && strchr(",}]);&", char_at(s, i))) /* of JSON, or of a shell; NUL too */
+                return i;
+        } else if (slashes) {
+            i += slashes + 1;
+        } else if (is_blank(c) || (stop && c == stop)) {
+            return i;
+        } else {
+            i++;
+        }
+        is_first = false;
+    }
+    return s->text.n;
+}
+
+/* Leaves out a word, but not its quotes. */
+static void hide_word(reader *s, size_t end)
+{
+    size_t slashes = 0;
+
+    while (char_at(s, s->at + slashes) == '\\')
+        slashes++;
+    if (is_quote(char_at(s, s->at + slashes)) && end >= s->at + 2 * (slashes + 1) &&
+        behind_quoted(s, s->at, slashes) == end && s->text.p[end - 1] == char_at(s, s->at + slashes)) {
+        copy_to(s, s->at + slashes + 1);
+        put(s, "***", 3);
+        s->at = end - slashes - 1;
+    } else {
+        hide_to(s, end);
+        return;
+    }
+    copy_to(s, end);
+}
+
+static size_t end_of_line(const reader *s, size_t i)
+{
+    for (; i < s->text.n && s->text.p[i] != '\n' && s->text.p[i] != '\r' && s->text.p[i] != '\0'; i++)
+        if (s->open && s->text.p[i] == s->open)
+            break;
+    return i;
+}
+
+static size_t skip_blanks(const reader *s, size_t i)
+{
+    while (i < s->text.n && is_blank(s->text.p[i]))
+        i++;
+    return i;
+}
+
+static bool has_innocent_value(const reader *s, size_t from)
+{
+    size_t n = 0;
+
+    while (from + n < s->text.n && is_letter(s->text.p[from + n]))
+        n++;
+    return (from + n == s->text.n || !is_name(s->text.p[from + n])) &&
+           is_in(part(s->text, from, from + n), HU_INNOCENT_VALUES);
+}
+
+/* PWD=/home/x is where a shell is; a password is seldom a path. */
+static bool is_folder(const reader *s, hu_str name, size_t value)
+{
+    return (equals(name, "PWD") || equals(name, "OLDPWD")) && char_at(s, value) == '/';
+}
+
+/* "Bearer x" behind a header's name, or alone: the scheme stays. */
+static size_t behind_scheme(const reader *s, size_t i)
+{
+    size_t n = 0;
+
+    while (i + n < s->text.n && is_letter(s->text.p[i + n]))
+        n++;
+    return n && is_in(part(s->text, i, i + n), HU_TOKEN_SCHEMES) && is_blank(char_at(s, i + n)) ? skip_blanks(s, i + n) : i;
+}
+
+/* NAME: value.  Without a blank a word, with one all of the line, as headers have it; of JSON the quoted value. */
+static void take_colon(reader *s, size_t colon)
+{
+    const size_t value = skip_blanks(s, colon + 1), token = behind_scheme(s, value);
+    size_t       slashes = 0;
+
+    while (char_at(s, value + slashes) == '\\')
+        slashes++;
+    copy_to(s, token);
+    if (is_quote(char_at(s, value + slashes)) && (slashes || char_at(s, value) != s->open))
+        hide_word(s, end_of_word(s, value, '\0'));
+    else if (value > colon + 1 || token > value)
+        hide_to(s, end_of_line(s, token));
+    else
+        hide_word(s, end_of_word(s, token, '\0'));
+}
+
+/* NAME=value. */
+static void take_equals(reader *s, size_t name, size_t sign)
+{
+    const char before = name ? s->text.p[name - 1] : ' ';
+    const bool is_query = before == '?' || before == '&' || before == '#' || before == ';';
+    const bool is_spaced = is_blank(s->text.p[sign - 1]);
+    size_t     value = sign + 1;
+
+    if (is_spaced) /* of a program: it may also compare */
+        value = skip_blanks(s, value + (char_at(s, value) == '='));
+    copy_to(s, behind_scheme(s, value));
+    if (s->is_argument && name == 0)
+        hide_to(s, s->text.n); /* one argument is one value, blanks and all */
+    else
+        hide_word(s, end_of_word(s, s->at, is_query ? '&' : '\0'));
+}
+
+/* Where the '=' or ':' of a name that ends at `i` is, behind quotes, brackets and blanks: "token": x, d["token"] = x. */
+static size_t find_sign(const reader *s, size_t i)
+{
+    size_t at = i;
+
+    while (char_at(s, at) == '\\' || is_quote(char_at(s, at)) || char_at(s, at) == ']')
+        at++;
+    at = at < s->text.n ? skip_blanks(s, at) : at;
+    if (char_at(s, at) == '=')
+        return at;
+    if (char_at(s, at) != ':' || char_at(s, at + 1) == ':' || hu_str_starts(part(s->text, at, s->text.n), HU_STR("://")))
+        return s->text.n;
+    return at;
+}
+
+/* NAME=value and NAME: value of a secret.  False: it is none. */
+static bool take_pair(reader *s, size_t end)
+{
+    const hu_str    name = part(s->text, s->at, end);
+    const size_t    from = s->at, sign = find_sign(s, end);
+    const suspicion how = sign < s->text.n ? judge(name) : PLAIN;
+
+    if (how == PLAIN || (how == WEAK && has_innocent_value(s, skip_blanks(s, sign + 1))) || is_folder(s, name, sign + 1))
+        return false;
+    if (s->text.p[sign] == ':' && from > 0 && s->text.p[from - 1] == '/')
+        return false; /* of a list of folders */
+    copy_name(s, end);
+    for (size_t i = end; i < sign; i++)
+        if (is_quote(s->text.p[i]) && s->text.p[i] == s->open)
+            s->open = 0;
+    if (s->text.p[sign] == '=')
+        take_equals(s, from, sign);
+    else
+        take_colon(s, sign);
+    return true;
+}
+
+/* Is it a port, a number, a list or a range of them? */
+static bool is_numeric(hu_str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (!is_digit(s.p[i]) && !strchr(".,:/-", s.p[i]))
+            return false;
+    return true;
+}
+
+/* Has "VALUE" of -pVALUE the look of a password?  -pthread, -pix_fmt, -p8080:80, -p./x and -preset=fast have not. */
+static bool looks_random(hu_str s)
+{
+    bool is_odd = false;
+
+    if (s.n == 0 || is_numeric(s) || strchr("./~=", s.p[0]) || hu_str_ends(s, HU_STR("/tcp")) ||
+        hu_str_ends(s, HU_STR("/udp")))
+        return false;
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] == '=' || s.p[i] == ':')
+            return is_odd;
+        is_odd |= !(is_letter(s.p[i]) && !is_capital(s.p[i])) && !strchr("_-.,", s.p[i]);
+    }
+    return is_odd;
+}
+
+/* The row of an option of one letter whose program was named; NULL: none. */
+static const hu_secret_option *find_option(const reader *s, char letter)
+{
+    for (size_t i = 0; i < HU_COUNT(hu_secret_options); i++)
+        if ((s->r->options >> i & 1) && hu_secret_options[i].letter == letter)
+            return &hu_secret_options[i];
+    return NULL;
+}
+
+static void remember_program(reader *s, hu_str word)
+{
+    for (size_t i = 0; i < HU_COUNT(hu_secret_options); i++)
+        if (word.p[0] == hu_secret_options[i].program[0] && hu_str_equal(word, hu_str_of(hu_secret_options[i].program)))
+            s->r->options |= 1u << i;
+    if (equals(word, "login"))
+        s->r->has_long = true;
+}
+
+/* -p, -pVALUE, -uNAME:VALUE; the name at hand ends at `end`.  False: none of them. */
+static bool take_short(reader *s, size_t end)
+{
+    const char              letter = char_at(s, s->at + 1);
+    const hu_secret_option *row = find_option(s, letter);
+    const size_t            value = s->at + 2;
+    size_t                  over;
+
+    if (!row && letter != 'p' && letter != 'u' && letter != 'U')
+        return false;
+    over = end_of_word(s, value, '\0');
+    if (end == value && !is_blank(char_at(s, end)) && end < s->text.n)
+        end = over; /* -p!x: what follows belongs to it */
+    if (end == value) {
+        s->r->hides_next = row && row->is_next;
+        return false;
+    }
+    if (row ? row->is_glued : letter == 'p' && looks_random(part(s->text, value, over))) {
+        copy_to(s, value);
+        hide_to(s, over);
+        return true;
+    }
+    if ((letter == 'u' || letter == 'U') && char_at(s, end) == ':' && char_at(s, end + 1) != ':' &&
+        !is_numeric(part(s->text, value, over))) {
+        copy_to(s, end + 1);
+        hide_to(s, over);
+        return true;
     }
     return false;
 }
 
-bool hu_redact_keeps(hu_str name)
+/* An option that says of the next word that it is a secret. */
+static void take_long(reader *s, size_t end)
 {
-    for (size_t i = 0; i < HU_COUNT(kept); i++) {
-        const size_t n = strlen(kept[i]);
-        const bool   is_whole = kept[i][n - 1] == '=';
+    const hu_str    option = part(s->text, s->at, end);
+    const suspicion how = judge(option);
+    const char      next = char_at(s, end);
 
-        if (is_whole ? name.n == n - 1 && memcmp(name.p, kept[i], n - 1) == 0 : hu_str_starts(name, (hu_str){kept[i], n}))
-            return !hu_redact_is_secret(name);
-    }
-    return false;
+    s->r->has_user = is_in(option, HU_USER_OPTIONS);
+    s->r->hides_next = how != PLAIN;
+    s->r->is_weak = how == WEAK;
+    if (end < s->text.n && !is_blank(next) && !is_quote(next) && next != '\\') /* a part of a longer word */
+        s->r->hides_next = s->r->has_user = false;
 }
 
-/* "***" in place of [from, to) of a text. */
-static const char *hide(const char *text, size_t from, size_t to, hu_arena *arena)
+/* me:password@host without a scheme; not name:tag@sha256:... */
+static bool take_login(reader *s, size_t end)
 {
-    const size_t room = strlen(text) + 4;
-    char        *out = hu_arena_alloc(arena, room);
+    size_t at = end + 1;
 
-    if (out)
-        snprintf(out, room, "%.*s***%s", (int)from, text, text + to);
-    return out;
+    if (char_at(s, end) != ':' || is_quote(char_at(s, at)) || char_at(s, at) == '/')
+        return false;
+    while (at < s->text.n && !is_blank(s->text.p[at]) && !is_quote(s->text.p[at]) && s->text.p[at] != '@' &&
+           s->text.p[at] != '/')
+        at++;
+    if (char_at(s, at) != '@' || at == end + 1 || !is_name(char_at(s, at + 1)) ||
+        hu_str_starts(part(s->text, at + 1, s->text.n), HU_STR("sha256:")))
+        return false;
+    copy_name(s, end);
+    copy_to(s, end + 1);
+    hide_to(s, at);
+    return true;
 }
 
-const char *hu_redact_argument(const char *argument, const char *previous, hu_arena *arena)
+/* A name or an option begins here. */
+static void take_name(reader *s)
 {
-    const char *equals_sign = strchr(argument, '='), *scheme = strstr(argument, "://"), *at;
+    size_t end = s->at;
+    hu_str name;
 
-    if (equals_sign && hu_redact_is_secret((hu_str){argument, (size_t)(equals_sign - argument)}))
-        return hide(argument, (size_t)(equals_sign - argument) + 1, strlen(argument), arena);
-    if (previous && previous[0] == '-' && !strchr(previous, '=') && argument[0] != '-' &&
-        hu_redact_is_secret(hu_str_of(previous)))
-        return hide(argument, 0, strlen(argument), arena);
-    if (scheme) {
-        const size_t host = (size_t)(scheme + 3 - argument), end = host + strcspn(argument + host, "/?# ");
-
-        at = memrchr(argument + host, '@', end - host);
-        if (at)
-            return hide(argument, host, (size_t)(at - argument), arena);
+    while (end < s->text.n && is_name(s->text.p[end]))
+        end++;
+    name = part(s->text, s->at, end);
+    if (take_pair(s, end))
+        return;
+    if (name.p[0] == '-' && name.n > 1) {
+        if (name.p[1] != '-' && take_short(s, end))
+            return;
+        if (name.n > 2 || !s->r->hides_next)
+            take_long(s, end);
+    } else {
+        remember_program(s, name);
+        if (take_login(s, end))
+            return;
+        if (equals(name, "Bearer") && is_blank(char_at(s, end)) && end < s->text.n)
+            s->r->hides_next = true;
     }
-    return argument;
+    copy_name(s, end);
+}
+
+/* The next word, of which something was said before.  False: it is an option itself. */
+static bool take_expected(reader *s)
+{
+    const hu_redactor was = *s->r;
+    const size_t      end = s->is_argument && s->at == 0 ? s->text.n : end_of_word(s, s->at, '\0');
+    const char       *colon = memchr(s->text.p + s->at, ':', end - s->at);
+    size_t            n = 0;
+
+    s->r->hides_next = s->r->is_weak = s->r->has_user = s->r->has_long = false;
+    if (char_at(s, s->at) == '-' && (is_letter(char_at(s, s->at + 1)) || char_at(s, s->at + 1) == '-')) {
+        s->r->has_long = was.has_long; /* login --option x */
+        return false;
+    }
+    if (was.has_user && colon && !is_numeric(part(s->text, s->at, end))) {
+        while (s->at + n < end && (is_name(s->text.p[s->at + n]) || is_quote(s->text.p[s->at + n])))
+            n++;
+        if (s->text.p + s->at + n == colon) /* else it is no plain name, and no part of it is shown */
+            copy_to(s, s->at + n + 1);
+        hide_to(s, end);
+        return true;
+    }
+    while (s->at + n < end && (is_letter(s->text.p[s->at + n]) || is_digit(s->text.p[s->at + n])))
+        n++;
+    if (was.is_weak && has_innocent_value(s, s->at))
+        return false;
+    if (!was.hides_next && !(was.has_long && n >= 32))
+        return false;
+    if (end == s->text.n && s->at == 0 && s->is_argument)
+        hide_to(s, end);
+    else
+        hide_word(s, end);
+    return true;
+}
+
+/* scheme://user:password@host */
+static bool take_address(reader *s)
+{
+    const size_t host = s->at + 3;
+    size_t       end = host;
+    const char  *at, *colon;
+
+    if (!hu_str_starts(part(s->text, s->at, s->text.n), HU_STR("://")))
+        return false;
+    while (end < s->text.n && !is_blank(s->text.p[end]) && !is_quote(s->text.p[end]) && !strchr("/?#", s->text.p[end]))
+        end++;
+    at = memrchr(s->text.p + host, '@', end - host);
+    colon = memchr(s->text.p + host, ':', end - host);
+    if (!at && colon && !is_numeric(part(s->text, (size_t)(colon + 1 - s->text.p), end))) /* a '/' in a password */
+        at = memrchr(s->text.p + host, '@', end_of_word(s, host, '\0') - host);
+    copy_to(s, host);
+    if (at)
+        hide_to(s, (size_t)(at - s->text.p));
+    return true;
+}
+
+static void take_other(reader *s)
+{
+    const char c = s->text.p[s->at];
+
+    if (is_quote(c) && (s->at == 0 || s->text.p[s->at - 1] != '\\'))
+        s->open = s->open == c ? 0 : s->open ? s->open : c;
+    if (c == ';' || c == '|' || c == '\n') /* another command */
+        s->r->hides_next = s->r->has_user = s->r->has_long = false;
+    copy_to(s, s->at + 1);
+}
+
+static size_t read_all(reader *s)
+{
+    while (s->at < s->text.n) {
+        const hu_str here = part(s->text, s->at, s->text.n);
+        const char   c = here.p[0];
+        size_t       n;
+
+        if ((n = private_key_at(here)) != 0)
+            hide_to(s, s->at + n);
+        else if ((s->r->hides_next || s->r->has_user || s->r->has_long) && !is_blank(c) && c != s->open &&
+                 !strchr(",;|]", c) && take_expected(s))
+            continue;
+        else if (is_name(c))
+            take_name(s);
+        else if (!take_address(s))
+            take_other(s);
+    }
+    return s->used;
+}
+
+size_t hu_redact_text(hu_str text, char *out, size_t room)
+{
+    hu_redactor r = {0};
+    reader      s = {.text = text, .out = out, .room = room, .r = &r};
+
+    return read_all(&s);
+}
+
+size_t hu_redact_argument(hu_redactor *r, hu_str argument, char *out, size_t room)
+{
+    reader s = {.text = argument, .out = out, .room = room, .is_argument = true, .r = r};
+
+    return read_all(&s);
+}
+
+size_t hu_redact_arguments(hu_str arguments, char *out, size_t room)
+{
+    hu_redactor r = {0};
+    size_t      used = 0;
+
+    for (size_t from = 0, n; from < arguments.n && used < room; from += n + 1) {
+        n = strnlen(arguments.p + from, arguments.n - from);
+        used += hu_redact_argument(&r, part(arguments, from, from + n), out + used, room - used);
+        if (used < room)
+            out[used++] = '\0';
+    }
+    return used;
 }

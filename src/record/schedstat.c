@@ -21,6 +21,7 @@
 
 #include "base/arena.h"
 #include "base/map.h"
+#include "record/redact.h"
 
 enum { DEFAULT_HZ = 20, MOST_HZ = 50, COST_FACTOR = 100, LISTED_EACH = 4, THREADS_MAX = 1 << 20, ROWS = 128 };
 enum { STAT_STATE = 0, STAT_PARENT = 1, STAT_UTIME = 11, STAT_STIME = 12, STAT_START = 19, STAT_CPU = 36, STAT_FIELDS = 37 };
@@ -169,7 +170,7 @@ static void look_at(hu_schedstat *s, uint32_t pid, uint32_t tid)
     row.time_ns = now_ns(CLOCK_MONOTONIC);
     row.state = (uint8_t)stat.state;
     row.cpu = (uint16_t)stat.at[STAT_CPU];
-    memcpy(row.name, stat.name, sizeof row.name - 1);
+    hu_redact_text(hu_str_of(stat.name), row.name, sizeof row.name - 1);
     t = find_task(s, pid, tid);
     if (!t)
         return;

@@ -99,17 +99,15 @@ static void doors_of(uint32_t doors, char *out, size_t room)
 /* The arguments of a process, their secrets left out; `take` is called with each. */
 static void each_argument(work *w, const hu_process_image *image, void (*take)(work *w, hu_str argument))
 {
-    const char *previous = NULL;
+    hu_redactor r = {0}; /* who wrote the ring may not have known all of its patterns */
     size_t      n = 0;
+    char        shown[sizeof((hu_ring_head *)0)->command];
 
     for (size_t from = 0, to; from < image->command.n && n < MOST_ARGUMENTS; from = to + 1, n++) {
         const char *argument = image->command.p + from; /* ends in NUL: if not its own, then the copy's */
-        const char *shown = hu_redact_argument(argument, previous, w->p.arena);
 
         to = from + strlen(argument);
-        if (shown)
-            take(w, hu_str_of(shown));
-        previous = argument;
+        take(w, (hu_str){shown, hu_redact_argument(&r, (hu_str){argument, to - from}, shown, sizeof shown)});
     }
 }
 

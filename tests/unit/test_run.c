@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "record/rank.h"
 #include "record/redact.h"
+#include "record/variables.h"
 #include "record/template.h"
 #include "testing.h"
 
@@ -227,47 +228,113 @@ static void secrets_are_known_by_name(void **state)
     for (size_t i = 0; i < HU_COUNT(plain); i++)
         if (hu_redact_is_secret(hu_str_of(plain[i])))
             fail_msg("%s is no secret", plain[i]);
-    assert_true(hu_redact_keeps(HU_STR("NCCL_DEBUG")));
-    assert_true(hu_redact_keeps(HU_STR("RANK")));
-    assert_true(hu_redact_keeps(HU_STR("SLURM_JOB_ID")));
-    assert_false(hu_redact_keeps(HU_STR("NCCL_TOKEN")));
-    assert_false(hu_redact_keeps(HU_STR("HOME")));
-    assert_false(hu_redact_keeps(HU_STR("RANKING")));
-    assert_false(hu_redact_keeps(HU_STR("HF_TOKEN")));
+    assert_true(hu_variables_keep(HU_STR("NCCL_DEBUG")));
+    assert_true(hu_variables_keep(HU_STR("RANK")));
+    assert_true(hu_variables_keep(HU_STR("SLURM_JOB_ID")));
+    assert_false(hu_variables_keep(HU_STR("NCCL_TOKEN")));
+    assert_false(hu_variables_keep(HU_STR("HOME")));
+    assert_false(hu_variables_keep(HU_STR("RANKING")));
+    assert_false(hu_variables_keep(HU_STR("HF_TOKEN")));
+}
+
+/* Arguments are separated by '\n'. */
+static const struct {
+    const char *command, *shown;
+} commands[] = {
+    {"--token=abc", "--token=***"},
+    {"API_KEY=abc=d", "API_KEY=***"},
+    {"API_KEY=abc d", "API_KEY=***"},
+    {"--password\nabc def\nx", "--password\n***\nx"},
+    {"--hf-token\nabc", "--hf-token\n***"},
+    {"--password\n--next", "--password\n--next"},
+    {"--password=x\nabc", "--password=***\nabc"},
+    {"token\nabc", "token\nabc"},
+    {"--lr=0.1", "--lr=0.1"},
+    {"--use-auth-token\ntrue\nx", "--use-auth-token\ntrue\nx"},
+    {"https://me:abc@host/x?y=1", "https://***@host/x?y=1"},
+    {"https://host/a@b", "https://host/a@b"},
+    {"https://host:8080/a@b", "https://host:8080/a@b"},
+    {"postgres://me:a/bc@host/db", "postgres://***@host/db"},
+    {"https://h/?a=1&token=abc&b=2", "https://h/?a=1&token=***&b=2"},
+    {"python\ntrain.py", "python\ntrain.py"},
+    {"bash\n-c\nWORLD=1 HF_TOKEN=abc true", "bash\n-c\nWORLD=1 HF_TOKEN=*** true"},
+    {"bash\n-c\nx --password 'a b' --lr 3", "bash\n-c\nx --password '***' --lr 3"},
+    {"bash\n-c\nx --password a\\ b --lr 3", "bash\n-c\nx --password *** --lr 3"},
+    {"bash\n-c\ncurl -H \"Authorization: Bearer abc\" h", "bash\n-c\ncurl -H \"Authorization: Bearer ***\" h"},
+    {"-H\nX-Api-Key: a b", "-H\nX-Api-Key: ***"},
+    {"-d\n{\"token\": \"a b\", \"lr\": 1}", "-d\n{\"token\": \"***\", \"lr\": 1}"},
+    {"-c\nd['password'] = \"a\\\"b\"; f()", "-c\nd['password'] = \"***\"; f()"},
+    {"mysql\n-pabc", "mysql\n-p***"},
+    {"x\n-pa3bc", "x\n-p***"},
+    {"sshpass\n-p\nabc\nssh", "sshpass\n-p\n***\nssh"},
+    {"docker\nlogin\n-u\nme\n-p\nabc", "docker\nlogin\n-u\nme\n-p\n***"},
+    {"curl\n-u\nme:abc", "curl\n-u\nme:***"},
+    {"curl\n-ume:abc", "curl\n-ume:***"},
+    {"run\n-u\n1000:1000\n-p\n8080:80", "run\n-u\n1000:1000\n-p\n8080:80"},
+    {"me:abc@host:/x", "me:***@host:/x"},
+    {"name:tag@sha256:00", "name:tag@sha256:00"},
+    {"x hf_abcDEF0123456 y", "x *** y"},
+    {"hf_transfer", "hf_transfer"},
+    {"-----BEGIN RSA PRIVATE KEY-----\tabc\t-----END RSA PRIVATE KEY----- x", "*** x"},
+    {"PWD=/home/x", "PWD=/home/x"},
+    {"-pthread\n-p8080:80\n-preset=p7\n-pix_fmt", "-pthread\n-p8080:80\n-preset=p7\n-pix_fmt"},
+    {"/opt/token:/usr/lib", "/opt/token:/usr/lib"},
+    {"std::token", "std::token"},
+    {"", ""},
+};
+
+/* Each line becomes an argument, and back. */
+static void redact_lines(const char *lines, char out[256])
+{
+    const size_t bytes = strlen(lines);
+    char         text[256];
+    size_t       n;
+
+    for (size_t i = 0; i < bytes; i++)
+        text[i] = lines[i] == '\n' ? '\0' : lines[i];
+    n = hu_redact_arguments((hu_str){text, bytes}, out, 256);
+    for (size_t i = 0; i + 1 < n; i++)
+        out[i] = out[i] ? out[i] : '\n';
+    out[n] = '\0';
 }
 
 static void arguments_lose_their_secrets(void **state)
 {
-    static const struct {
-        const char *argument, *previous, *shown;
-    } rows[] = {
-        {"--token=abc", NULL, "--token=***"},
-        {"API_KEY=abc=d", NULL, "API_KEY=***"},
-        {"abc", "--password", "***"},
-        {"abc", "--hf-token", "***"},
-        {"--next", "--password", "--next"},
-        {"abc", "--password=x", "abc"},
-        {"abc", "token", "abc"},
-        {"--lr=0.1", NULL, "--lr=0.1"},
-        {"https://me:abc@host/x?y=1", NULL, "https://***@host/x?y=1"},
-        {"https://host/a@b", NULL, "https://host/a@b"},
-        {"train.py", "python", "train.py"},
-        {"", NULL, ""},
-    };
-    hu_arena *arena = hu_arena_new();
+    char once[256], twice[256];
 
     (void)state;
-    for (size_t i = 0; i < HU_COUNT(rows); i++)
-        assert_string_equal(hu_redact_argument(rows[i].argument, rows[i].previous, arena), rows[i].shown);
-    hu_arena_free(arena);
+    for (size_t i = 0; i < HU_COUNT(commands); i++) {
+        redact_lines(commands[i].command, once);
+        assert_string_equal(once, commands[i].shown);
+        redact_lines(once, twice);
+        assert_string_equal(twice, once);
+    }
+}
+
+/* Nothing behind `room` is touched, and what is cut shows no more than what is not. */
+static void redacted_texts_keep_to_their_room(void **state)
+{
+    const hu_str text = HU_STR("a --token abc https://me:abc@h/ b");
+    char         whole[64], out[64];
+    const size_t n = hu_redact_text(text, whole, sizeof whole);
+
+    (void)state;
+    assert_true(n == 33 - 3 + 3 - 6 + 3);
+    for (size_t room = 0; room <= n; room++) {
+        memset(out, '#', sizeof out);
+        assert_true(hu_redact_text(text, out, room) == room);
+        assert_memory_equal(out, whole, room);
+        assert_true(out[room] == '#');
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_are_told_by_launchers), cmocka_unit_test(long_values_are_cut),
-        cmocka_unit_test(names_follow_their_template), cmocka_unit_test(templates_are_completed),
-        cmocka_unit_test(secrets_are_known_by_name),   cmocka_unit_test(arguments_lose_their_secrets),
+        cmocka_unit_test(ranks_are_told_by_launchers),       cmocka_unit_test(long_values_are_cut),
+        cmocka_unit_test(names_follow_their_template),       cmocka_unit_test(templates_are_completed),
+        cmocka_unit_test(secrets_are_known_by_name),         cmocka_unit_test(arguments_lose_their_secrets),
+        cmocka_unit_test(redacted_texts_keep_to_their_room),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
