@@ -252,14 +252,14 @@ static bool add_group(work *w, size_t source, const hu_judgement *j, bool (*want
 {
     const hu_traffic_group *g = &w->traffic.groups[source];
     const hu_pattern       *p = &w->patterns[source];
+    const bool              has_words = g->description.n && !hu_str_equal(g->description, HU_STR("undefined"));
     hu_parallel_group       row = {.kind = j->kind,
                                    .trust = j->trust,
                                    .ranks = g->ranks,
                                    .size = g->size,
                                    .source = source,
                                    .words = hu_str_of(j->words ? j->words : words_of(j->kind)),
-                                   .group = g->description.n && !hu_str_equal(g->description, HU_STR("undefined")) ? g->description
-                                                                                                                   : g->name};
+                                   .group = has_words ? g->description : g->name};
 
     row.pattern = describe_pattern(w, p, wanted);
     row.is_main = j->kind != HU_PARALLEL_UNKNOWN && !j->is_minor;

@@ -134,9 +134,9 @@ int hu_stacks_build(const hu_export_part *part, hu_arena *arena, hu_stacks *out,
 {
     hu_arena *scratch = hu_arena_new();
     hu_str   *names = name_tracks(part->trace, arena);
-    work      w = {
-             .part = part, .s = hu_trace_slices(part->trace), .arena = arena, .n_strings = hu_trace_string_count(part->trace)};
+    work      w = {.part = part, .s = hu_trace_slices(part->trace), .arena = arena};
 
+    w.n_strings = hu_trace_string_count(part->trace);
     w.no_memory = !scratch || !names || !hu_map_init(&w.below, scratch, 0) ||
                   !(w.place = hu_arena_calloc(scratch, w.s.n + 1, sizeof *w.place)) ||
                   !(w.self_ns = hu_arena_calloc(scratch, w.s.n + 1, sizeof *w.self_ns)) ||
