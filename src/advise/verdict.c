@@ -205,6 +205,12 @@ void hu_verdict_measure(hu_digest *const *digests, size_t n, hu_verdict *out)
     }
 }
 
+void hu_verdict_doubt_unread(hu_verdict *v, size_t unread, size_t n_read)
+{
+    if (unread)
+        doubt(v, HU_CONFIDENCE_MEDIUM, "%zu of %zu inputs could not be read", unread, unread + n_read);
+}
+
 const char *hu_confidence_name(hu_confidence c)
 {
     static const char *const names[] = {"low", "medium", "high"};

@@ -18,6 +18,9 @@ typedef struct {
 /* Over `n` ranks of one job, at least one; with what replays say, where digests have it. */
 void hu_verdict_measure(hu_digest *const *digests, size_t n, hu_verdict *out);
 
+/* What `unread` further inputs, of which nothing is known, take from the confidence; 0 takes nothing. */
+void hu_verdict_doubt_unread(hu_verdict *v, size_t unread, size_t n_read);
+
 /* Which of them takes longest for a step. */
 size_t hu_verdict_slowest(hu_digest *const *digests, size_t n);
 

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/outputs.h"
 #include "cli/ranks.h"
+#include "cli/unread.h"
 #include "render/json_out.h"
 #include "render/markup.h"
 #include "render/units.h"
@@ -17,7 +18,7 @@
 typedef struct {
     hu_checklist  named; /* by the command line: stronger than the file */
     const char   *config, *junit, *output;
-    bool          json, quiet, no_defaults;
+    bool          json, quiet, no_defaults, strict, allow_missing;
     hu_step_range steps;
     hu_limits     limits;
 } options;
@@ -47,6 +48,9 @@ static const hu_option rows[] = {
     {"steps", 's', HU_OPTION_SPECIAL, "A..B", "only these steps, by the number of their ProfilerStep, or from 0",
      offsetof(options, steps), NULL, hu_inputs_parse_steps},
     {"quiet", 'q', HU_OPTION_FLAG, NULL, "no progress and no warnings", offsetof(options, quiet), NULL, NULL},
+    {"allow-missing", 0, HU_OPTION_FLAG, NULL, "judge the ranks that can be read; else an unreadable input exits with 3",
+     offsetof(options, allow_missing), NULL, NULL},
+    HU_STRICT_OPTION(options, strict),
     {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
      "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio",
      offsetof(options, limits), NULL, hu_inputs_parse_limit},
@@ -171,8 +175,43 @@ static void format_value(char *out, double value)
         hu_format_fixed(out, value, value == floor(value) ? 0 : 1);
 }
 
-static void write_text(const hu_checklist_result *r, const hu_findings *f, hu_out *out)
+/* What was judged, and of what nothing is known. */
+typedef struct {
+    const options      *o;
+    hu_checklist_result limits;
+    const hu_findings  *findings; /* of the slowest rank */
+    const hu_ranks     *ranks;
+} judged;
+
+static bool is_missing_wrong(const judged *x)
 {
+    return x->ranks->unread.n && !x->o->allow_missing;
+}
+
+/* Does CI go on?  Ranks that nobody could judge may have breached any limit. */
+static bool is_passed(const judged *x)
+{
+    return x->limits.failed == 0 && !is_missing_wrong(x);
+}
+
+static void write_missing(const judged *x, hu_out *out)
+{
+    char line[HU_UNREAD_TEXT];
+
+    hu_unread_say(&x->ranks->unread, x->ranks->n, line, sizeof line);
+    if (line[0])
+        hu_out_printf(out, "%-7s %s\n", x->o->allow_missing ? "advice" : "fail", line);
+    hu_unread_say_partial(&x->ranks->partial, x->ranks->n, line, sizeof line);
+    if (line[0])
+        hu_out_printf(out, "%-7s %s\n", x->o->strict ? "fail" : "advice", line);
+}
+
+static void write_text(const judged *x, hu_out *out)
+{
+    const hu_checklist_result *r = &x->limits;
+    const hu_findings         *f = x->findings;
+
+    write_missing(x, out);
     for (size_t i = 0; i < r->n; i++) {
         const hu_checked *c = &r->at[i];
         char              value[HU_NUMBER_BYTES], limit[HU_NUMBER_BYTES];
@@ -203,14 +242,19 @@ static void write_text(const hu_checklist_result *r, const hu_findings *f, hu_ou
     }
 }
 
-static void write_json(const hu_checklist_result *r, const hu_findings *f, hu_out *out)
+static void write_json(const judged *x, hu_out *out)
 {
-    hu_json_out j = {.out = out, .is_empty = true};
+    const hu_checklist_result *r = &x->limits;
+    const hu_findings         *f = x->findings;
+    hu_json_out                j = {.out = out, .is_empty = true};
 
     hu_json_open(&j, NULL, '{');
-    hu_json_bool(&j, "passed", r->failed == 0);
+    hu_json_bool(&j, "passed", is_passed(x));
     hu_json_int(&j, "failed", (int64_t)r->failed);
     hu_json_int(&j, "unknown", (int64_t)r->unknown);
+    hu_json_int(&j, "ranks", (int64_t)x->ranks->n);
+    hu_json_unread(&j, "unread", &x->ranks->unread);
+    hu_json_unread(&j, "partial", &x->ranks->partial);
     hu_json_open(&j, "limits", '[');
     for (size_t i = 0; i < r->n; i++) {
         const hu_checked *c = &r->at[i];
@@ -237,12 +281,30 @@ static void write_json(const hu_checklist_result *r, const hu_findings *f, hu_ou
     hu_json_close(&j, '}');
 }
 
-/* The form that CI servers read: a case for each limit; what cannot be told is skipped. */
-static void write_junit(const hu_checklist_result *r, hu_out *out)
+/* A case of its own for inputs that could not be read. */
+static void write_junit_missing(const judged *x, hu_out *out)
 {
+    char line[HU_UNREAD_TEXT];
+
+    if (!x->ranks->unread.n)
+        return;
+    hu_unread_say(&x->ranks->unread, x->ranks->n, line, sizeof line);
+    hu_out_printf(out, "  <testcase classname=\"holdup\" name=\"inputs\"><%s message=\"",
+                  is_missing_wrong(x) ? "failure" : "skipped");
+    hu_markup_text(out, hu_str_of(line));
+    hu_out_text(out, "\"/></testcase>\n");
+}
+
+/* The form that CI servers read: a case for each limit; what cannot be told is skipped. */
+static void write_junit(const judged *x, hu_out *out)
+{
+    const hu_checklist_result *r = &x->limits;
+    const size_t               missing = x->ranks->unread.n > 0, wrong = is_missing_wrong(x);
+
     hu_out_text(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    hu_out_printf(out, "<testsuite name=\"holdup check\" tests=\"%zu\" failures=\"%zu\" skipped=\"%zu\">\n", r->n, r->failed,
-                  r->unknown);
+    hu_out_printf(out, "<testsuite name=\"holdup check\" tests=\"%zu\" failures=\"%zu\" skipped=\"%zu\">\n",
+                  r->n + missing, r->failed + wrong, r->unknown + missing - wrong);
+    write_junit_missing(x, out);
     for (size_t i = 0; i < r->n; i++) {
         const hu_checked *c = &r->at[i];
         char              value[HU_NUMBER_BYTES], limit[HU_NUMBER_BYTES];
@@ -263,14 +325,14 @@ static void write_junit(const hu_checklist_result *r, hu_out *out)
     hu_out_text(out, "</testsuite>\n");
 }
 
-static int write_result(const options *o, const hu_checklist_result *r, const hu_findings *f, hu_error *err)
+static int write_result(const options *o, const judged *x, hu_error *err)
 {
     hu_out *out;
 
     if (o->junit) { /* the file first: printing may end the program */
         if (!(out = hu_out_open_file(o->junit, err)))
             return err->code;
-        write_junit(r, out);
+        write_junit(x, out);
         if (hu_out_close(out, err) < 0)
             return err->code;
     }
@@ -278,33 +340,43 @@ static int write_result(const options *o, const hu_checklist_result *r, const hu
     if (!out)
         return o->output ? err->code : hu_fail_memory(err);
     if (o->json)
-        write_json(r, f, out);
+        write_json(x, out);
     else
-        write_text(r, f, out);
+        write_text(x, out);
     return hu_out_close(out, err);
+}
+
+/* Missing data first: what it would have said of the limits, nobody knows. */
+static int status_of(const judged *x)
+{
+    const int partial = hu_strict_status(x->o->strict, &x->ranks->unread, &x->ranks->partial, 0);
+
+    if (partial)
+        return partial;
+    return is_missing_wrong(x) ? hu_error_exit_status(HU_EEMPTY) : x->limits.failed ? 1 : 0;
 }
 
 static int check(const options *o, const hu_inputs *inputs, hu_arena *arena)
 {
     const hu_ranks_options how = {
         .limits = o->limits, .digest = {.steps = o->steps, .threads = 1}, .replays = true, .quiet = o->quiet};
-    hu_checklist        list;
-    hu_checklist_result result;
-    hu_error            err = {0};
-    hu_ranks            ranks;
-    int                 rc = merge_limits(o, arena, &list, &err);
+    hu_checklist list;
+    hu_error     err = {0};
+    hu_ranks     ranks;
+    judged       x = {.o = o, .ranks = &ranks};
+    int          status, rc = merge_limits(o, arena, &list, &err);
 
     if (rc < 0)
         return hu_command_fail(&err);
     rc = hu_ranks_read(inputs, &how, arena, &ranks);
     if (rc)
         return rc;
-    hu_checklist_measure(&list, ranks.digests, ranks.n, &result);
-    rc = write_result(o, &result, ranks.findings[hu_verdict_slowest(ranks.digests, ranks.n)], &err);
+    hu_checklist_measure(&list, ranks.digests, ranks.n, &x.limits);
+    x.findings = ranks.findings[hu_verdict_slowest(ranks.digests, ranks.n)];
+    rc = write_result(o, &x, &err);
+    status = status_of(&x);
     hu_ranks_free(&ranks);
-    if (rc < 0)
-        return hu_command_fail(&err);
-    return result.failed ? 1 : 0;
+    return rc < 0 ? hu_command_fail(&err) : status;
 }
 
 static int run(int argc, char **argv)
@@ -323,6 +395,8 @@ static int run(int argc, char **argv)
     n = hu_options_parse(rows, HU_COUNT(rows), argc, argv, &o, &err);
     if (n == 0)
         n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "check wants a trace: holdup check trace.json.gz --max idle=20%%");
+    if (n > 0 && o.strict && o.allow_missing)
+        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--strict and --allow-missing exclude each other");
     if (n > 0 && (hu_inputs_expand(argv, n, arena, &inputs, &err) < 0 ||
                   hu_outputs_check((hu_output[]){{"output", o.output}, {"junit", o.junit}}, 2, &inputs, o.config, &err) < 0))
         n = err.code;

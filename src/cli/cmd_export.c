@@ -7,19 +7,17 @@
 
 #include "analyze/names.h"
 #include "analyze/steps.h"
-#include "base/thread.h"
 #include "cli/command.h"
 #include "cli/inputs.h"
 #include "cli/outputs.h"
-#include "cli/progress.h"
-#include "ingest/open.h"
+#include "cli/traces.h"
 #include "render/export.h"
 #include "render/units.h"
 
 typedef struct {
     const hu_export_format *format;
     int                     weight; /* into `weights`; -1 not asked for */
-    bool                    list, quiet;
+    bool                    list, quiet, strict;
     const char             *output;
     hu_step_range           steps;
     hu_limits               limits;
@@ -66,6 +64,7 @@ static const hu_option rows[] = {
     {"list-formats", 0, HU_OPTION_FLAG, NULL, "name all formats", offsetof(options, list), NULL, NULL},
     {"quiet", 'q', HU_OPTION_FLAG, NULL, "no progress, no word about what was written", offsetof(options, quiet), NULL,
      NULL},
+    HU_STRICT_OPTION(options, strict),
     {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
      "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio",
      offsetof(options, limits), NULL, hu_inputs_parse_limit},
@@ -132,20 +131,6 @@ static int check(options *o, const hu_inputs *inputs, hu_error *err)
 }
 
 /* reading */
-
-typedef struct {
-    const hu_inputs *inputs;
-    hu_input_options input;
-    hu_trace       **traces;
-    hu_error        *errors;
-} work;
-
-static void read_one(void *context, size_t i)
-{
-    work *w = context;
-
-    w->traces[i] = hu_open_trace(w->inputs->at[i], &w->input, &w->errors[i]);
-}
 
 /* Ranks in their order, files without a rank behind them as they were named. */
 static void sort_by_rank(hu_trace **traces, size_t n)
@@ -237,35 +222,15 @@ static int write_traces(const options *o, hu_trace *const *traces, size_t n, hu_
 
 static int export(const options *o, const hu_inputs *inputs, hu_arena *arena)
 {
-    const int        threads = hu_thread_count();
-    hu_progress      progress = {.total_bytes = inputs->bytes};
-    hu_progress_bar *bar;
-    work             w = {.inputs = inputs,
-                          .input = {o->limits, threads > 1 && inputs->n < (size_t)threads, &progress},
-                          .traces = hu_arena_calloc(arena, inputs->n + 1, sizeof *w.traces),
-                          .errors = hu_arena_calloc(arena, inputs->n + 1, sizeof *w.errors)};
-    hu_error         err = {0};
-    size_t           n = 0;
-    int              status;
+    hu_traces traces;
+    int       status = hu_traces_read(inputs, o->limits, o->quiet, arena, &traces);
 
-    if (!w.traces || !w.errors) {
-        hu_fail_memory(&err);
-        return hu_command_fail(&err);
-    }
-    bar = hu_progress_start(&progress, o->quiet);
-    hu_thread_each(inputs->n, threads, read_one, &w);
-    hu_progress_stop(bar);
-    for (size_t i = 0; i < inputs->n; i++) {
-        if (w.traces[i])
-            w.traces[n++] = w.traces[i];
-        else
-            hu_command_fail(&w.errors[i]);
-    }
-    sort_by_rank(w.traces, n);
-    status = n ? write_traces(o, w.traces, n, arena) : hu_error_exit_status(w.errors[0].code);
-    for (size_t i = 0; i < n; i++)
-        hu_trace_free(w.traces[i]);
-    return status;
+    if (status)
+        return status;
+    sort_by_rank(traces.at, traces.n);
+    status = write_traces(o, traces.at, traces.n, arena);
+    hu_traces_free(&traces);
+    return hu_strict_status(o->strict, &traces.unread, &traces.partial, status);
 }
 
 static int run(int argc, char **argv)

@@ -7,13 +7,13 @@
 #include "cli/command.h"
 #include "cli/inputs.h"
 #include "cli/outputs.h"
-#include "cli/progress.h"
+#include "cli/unread.h"
 #include "ingest/open.h"
 #include "render/report.h"
 #include "render/units.h"
 
 typedef struct {
-    bool        json, quiet;
+    bool        json, quiet, strict;
     const char *output;
     hu_limits   limits;
 } options;
@@ -23,6 +23,7 @@ static const hu_option rows[] = {
     {"output", 'o', HU_OPTION_TEXT, "FILE", "write to a file instead of standard output", offsetof(options, output), NULL,
      NULL},
     {"quiet", 'q', HU_OPTION_FLAG, NULL, "no progress", offsetof(options, quiet), NULL, NULL},
+    HU_STRICT_OPTION(options, strict),
     {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
      "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio",
      offsetof(options, limits), NULL, hu_inputs_parse_limit},
@@ -76,6 +77,7 @@ static void write_json(hu_builder *b, hu_out *out)
     hu_json_close(&j, '}');
     hu_json_close(&j, '}');
     hu_json_bool(&j, "is_truncated", q->is_truncated);
+    hu_json_unread(&j, "unread", &(hu_unread_list){0});
     hu_json_close(&j, '}');
 }
 
@@ -149,41 +151,97 @@ static void write_text(hu_builder *b, hu_out *out)
         hu_out_printf(out, "%-12sthe file ends in the middle, at byte %lld\n", "truncated", (long long)q->truncated_at);
 }
 
-static int info_of(const options *o, const char *path, hu_out *out, hu_error *err)
-{
-    hu_input_options input = {o->limits, hu_thread_count() > 1, NULL};
-    hu_builder      *b = hu_open_builder(path, &input, err);
+typedef struct {
+    const options *o;
+    hu_arena      *arena;
+    hu_out        *out;
+    hu_unread_list unread, partial;
+} answer;
 
-    if (!b)
-        return err->code;
-    if (o->json)
-        write_json(b, out);
+/* In the place of what would have been said about it. */
+static void write_unread(const answer *a, const hu_unread_list *one)
+{
+    hu_json_out j = {.out = a->out, .is_empty = true};
+
+    if (!a->o->json) {
+        line(a->out, "file", one->at[0].file);
+        hu_out_printf(a->out, "%-12s%.*s\n", "unread", HU_FMT(one->at[0].error));
+        return;
+    }
+    hu_json_open(&j, NULL, '{');
+    hu_json_str(&j, "file", one->at[0].file);
+    hu_json_unread(&j, "unread", one);
+    hu_json_close(&j, '}');
+}
+
+/* Returns 0, also for what cannot be read, or HU_ENOMEM. */
+static int info_of(answer *a, const char *path, int *status, hu_error *err)
+{
+    hu_input_options input = {a->o->limits, hu_thread_count() > 1, NULL};
+    hu_error         why = {0};
+    hu_builder      *b = hu_open_builder(path, &input, &why);
+    int              rc;
+
+    if (!b) {
+        *status = hu_command_fail(&why);
+        rc = hu_unread_add_error(&a->unread, a->arena, path, &why, err);
+        if (rc == 0)
+            write_unread(a, &(hu_unread_list){.at = &a->unread.at[a->unread.n - 1], .n = 1});
+        return rc;
+    }
+    if (a->o->json)
+        write_json(b, a->out);
     else
-        write_text(b, out);
+        write_text(b, a->out);
+    rc = hu_partial_add(&a->partial, a->arena, hu_builder_info(b)->file, hu_builder_quality(b), err);
     hu_builder_free(b);
+    return rc;
+}
+
+/* All that was named: directories in which there is nothing come last. */
+static int write_all(answer *a, const hu_inputs *inputs, int *status, hu_error *err)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < inputs->n; i++) {
+        if (n++ && !a->o->json)
+            hu_out_text(a->out, "\n");
+        if (info_of(a, inputs->at[i], status, err) < 0)
+            return err->code;
+    }
+    hu_unread_warn(&inputs->unread, false);
+    for (size_t i = 0; i < inputs->unread.n; i++) {
+        const hu_unread *u = &inputs->unread.at[i];
+
+        if (n++ && !a->o->json)
+            hu_out_text(a->out, "\n");
+        *status = hu_error_exit_status(HU_EEMPTY);
+        if (hu_unread_add(&a->unread, a->arena, u->file, u->error, err) < 0)
+            return err->code;
+        write_unread(a, &(hu_unread_list){.at = &inputs->unread.at[i], .n = 1});
+    }
     return 0;
 }
 
-static int info(const options *o, const hu_inputs *inputs)
+static int info(const options *o, const hu_inputs *inputs, hu_arena *arena)
 {
     hu_error err = {0};
-    hu_out  *out = o->output ? hu_out_open_file(o->output, &err) : hu_out_open_fd(STDOUT_FILENO);
-    int      status = 0, rc;
+    answer   a = {.o = o, .arena = arena, .out = o->output ? hu_out_open_file(o->output, &err) : hu_out_open_fd(STDOUT_FILENO)};
+    int      status = 0, strict;
 
-    if (!out) {
+    if (!a.out) {
         if (!err.code)
             hu_fail_memory(&err);
         return hu_command_fail(&err);
     }
-    for (size_t i = 0; i < inputs->n; i++) {
-        if (i && !o->json)
-            hu_out_text(out, "\n");
-        rc = info_of(o, inputs->at[i], out, &err);
-        if (rc < 0)
-            status = hu_command_fail(&err);
+    if (write_all(&a, inputs, &status, &err) < 0) {
+        hu_out_abandon(a.out);
+        return hu_command_fail(&err);
     }
-    rc = hu_out_close(out, &err);
-    return rc < 0 ? hu_command_fail(&err) : status;
+    if (hu_out_close(a.out, &err) < 0)
+        return hu_command_fail(&err);
+    strict = hu_strict_status(o->strict, &a.unread, &a.partial, 0);
+    return strict ? strict : status;
 }
 
 static int run(int argc, char **argv)
@@ -204,7 +262,7 @@ static int run(int argc, char **argv)
     if (n > 0 && (hu_inputs_expand(argv, n, arena, &inputs, &err) < 0 ||
                   hu_outputs_check(&(hu_output){"output", o.output}, 1, &inputs, NULL, &err) < 0))
         n = err.code;
-    status = n < 0 ? hu_command_fail(&err) : info(&o, &inputs);
+    status = n < 0 ? hu_command_fail(&err) : info(&o, &inputs, arena);
     hu_arena_free(arena);
     return status;
 }

@@ -5,19 +5,17 @@
 #include <unistd.h>
 
 #include "base/number.h"
-#include "base/thread.h"
 #include "cli/command.h"
 #include "cli/inputs.h"
 #include "cli/outputs.h"
-#include "cli/progress.h"
-#include "ingest/open.h"
+#include "cli/traces.h"
 #include "query/query.h"
 #include "render/csv_text.h"
 #include "render/report.h"
 #include "render/units.h"
 
 typedef struct {
-    bool        json, csv, schema, quiet;
+    bool        json, csv, schema, quiet, strict;
     const char *output, *file;
     hu_limits   limits;
 } options;
@@ -30,6 +28,7 @@ static const hu_option rows[] = {
     {"output", 'o', HU_OPTION_TEXT, "FILE", "write to a file instead of standard output", offsetof(options, output), NULL,
      NULL},
     {"quiet", 'q', HU_OPTION_FLAG, NULL, "no progress", offsetof(options, quiet), NULL, NULL},
+    HU_STRICT_OPTION(options, strict),
     {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
      "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio",
      offsetof(options, limits), NULL, hu_inputs_parse_limit},
@@ -233,20 +232,6 @@ static bool text_row(void *context, const hu_sql_value *v, int n)
 
 /* the command */
 
-typedef struct {
-    const hu_inputs *inputs;
-    hu_input_options input;
-    hu_trace       **traces;
-    hu_error        *errors;
-} work;
-
-static void read_one(void *context, size_t i)
-{
-    work *w = context;
-
-    w->traces[i] = hu_open_trace(w->inputs->at[i], &w->input, &w->errors[i]);
-}
-
 /* SQLite says which word it does not know; the closest one that it does know helps more. */
 static void add_hint(hu_error *err)
 {
@@ -271,12 +256,12 @@ static void add_hint(hu_error *err)
     memcpy(err->text, text, sizeof text);
 }
 
-static int answer(const options *o, hu_trace *const *traces, size_t n, hu_str sql, hu_out *out, hu_arena *arena,
+static int answer(const options *o, const hu_traces *traces, hu_str sql, hu_out *out, hu_arena *arena,
                   hu_error *err)
 {
     face          f = {.o = o, .out = out, .arena = arena};
     hu_query_sink sink = {&f, text_head, text_row};
-    hu_query     *q = hu_query_open(traces, n, err);
+    hu_query     *q = hu_query_open(traces->at, traces->n, &traces->unread, err);
     int           rc;
 
     if (!q)
@@ -300,7 +285,7 @@ static int answer(const options *o, hu_trace *const *traces, size_t n, hu_str sq
     return rc;
 }
 
-static int write_answer(const options *o, hu_trace *const *traces, size_t n, hu_str sql, hu_arena *arena)
+static int write_answer(const options *o, const hu_traces *traces, hu_str sql, hu_arena *arena)
 {
     hu_error err = {0};
     hu_out  *out = o->output ? hu_out_open_file(o->output, &err) : hu_out_open_fd(STDOUT_FILENO);
@@ -315,7 +300,7 @@ static int write_answer(const options *o, hu_trace *const *traces, size_t n, hu_
         hu_query_write_schema(out);
         rc = 0;
     } else {
-        rc = answer(o, traces, n, sql, out, arena, &err);
+        rc = answer(o, traces, sql, out, arena, &err);
     }
     if (rc < 0) {
         hu_out_abandon(out);
@@ -327,34 +312,14 @@ static int write_answer(const options *o, hu_trace *const *traces, size_t n, hu_
 
 static int query(const options *o, const hu_inputs *inputs, hu_str sql, hu_arena *arena)
 {
-    const int        threads = hu_thread_count();
-    hu_progress      progress = {.total_bytes = inputs->bytes};
-    hu_progress_bar *bar;
-    work             w = {.inputs = inputs,
-                          .input = {o->limits, threads > 1 && inputs->n < (size_t)threads, &progress},
-                          .traces = hu_arena_calloc(arena, inputs->n + 1, sizeof *w.traces),
-                          .errors = hu_arena_calloc(arena, inputs->n + 1, sizeof *w.errors)};
-    hu_error         err = {0};
-    size_t           n = 0;
-    int              status;
+    hu_traces traces;
+    int       status = hu_traces_read(inputs, o->limits, o->quiet, arena, &traces);
 
-    if (!w.traces || !w.errors) {
-        hu_fail_memory(&err);
-        return hu_command_fail(&err);
-    }
-    bar = hu_progress_start(&progress, o->quiet);
-    hu_thread_each(inputs->n, threads, read_one, &w);
-    hu_progress_stop(bar);
-    for (size_t i = 0; i < inputs->n; i++) {
-        if (w.traces[i])
-            w.traces[n++] = w.traces[i];
-        else
-            hu_command_fail(&w.errors[i]);
-    }
-    status = n ? write_answer(o, w.traces, n, sql, arena) : hu_error_exit_status(w.errors[0].code);
-    for (size_t i = 0; i < n; i++)
-        hu_trace_free(w.traces[i]);
-    return status;
+    if (status)
+        return status;
+    status = write_answer(o, &traces, sql, arena);
+    hu_traces_free(&traces);
+    return hu_strict_status(o->strict, &traces.unread, &traces.partial, status);
 }
 
 enum { MOST_SQL = 1 << 20 };
@@ -374,7 +339,7 @@ static int run(int argc, char **argv)
     }
     n = hu_options_parse(rows, HU_COUNT(rows), argc, argv, &o, &err);
     if (n >= 0 && o.schema) {
-        status = write_answer(&o, NULL, 0, sql, arena);
+        status = write_answer(&o, NULL, sql, arena);
         hu_arena_free(arena);
         return status;
     }

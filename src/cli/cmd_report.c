@@ -12,6 +12,7 @@
 #include "cli/ranks.h"
 #include "cli/report.h"
 #include "cli/spread.h"
+#include "cli/unread.h"
 #include "render/report.h"
 #include "render/units.h"
 
@@ -101,19 +102,11 @@ static const hu_option rows[] = {
      NULL},
     {"color", 0, HU_OPTION_CHOICE, "WHEN", "auto, always or never", offsetof(options, color), colors, NULL},
     {"quiet", 'q', HU_OPTION_FLAG, NULL, "no progress and no warnings", offsetof(options, quiet), NULL, NULL},
-    {"strict", 0, HU_OPTION_FLAG, NULL, "exit with 4 when a file is unreadable, cut, or has events that were lost",
-     offsetof(options, strict), NULL, NULL},
+    HU_STRICT_OPTION(options, strict),
     {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
      "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio",
      offsetof(options, limits), NULL, hu_inputs_parse_limit},
 };
-
-static bool is_partial(const hu_digest *d)
-{
-    const hu_quality *q = &d->health.quality;
-
-    return q->is_truncated || hu_quality_lost(q) > 0;
-}
 
 /* Open MPI's mpirun gives its processes terminals, wherever its own output goes. */
 static bool is_terminal(int fd)
@@ -299,7 +292,6 @@ static int report(const options *o, const hu_inputs *inputs, const char *argumen
     hu_ranks               ranks;
     hu_error               err = {0};
     int                    rc = hu_ranks_read(inputs, &how, arena, &ranks);
-    bool                   partial = false;
     hu_digest             *merged;
 
     if (rc)
@@ -309,9 +301,10 @@ static int report(const options *o, const hu_inputs *inputs, const char *argumen
     r.rendezvous = ranks.n > 1 ? &ranks.rendezvous : NULL;
     r.job = ranks.n > 1 && how.replays ? &ranks.job : NULL;
     r.n = ranks.n;
-    for (size_t i = 0; i < r.n; i++)
-        partial |= is_partial(r.digests[i]);
+    r.unread = ranks.unread;
+    r.partial = ranks.partial;
     hu_verdict_measure(r.digests, r.n, &r.verdict);
+    hu_verdict_doubt_unread(&r.verdict, r.unread.n, r.n);
     merged = o->merge ? hu_digest_merge(r.digests, r.n, &err) : NULL;
     r.merged = merged;
     rc = o->merge && !merged ? err.code : write_faces(o, &r, &err);
@@ -319,7 +312,7 @@ static int report(const options *o, const hu_inputs *inputs, const char *argumen
     hu_ranks_free(&ranks);
     if (rc < 0)
         return hu_command_fail(&err);
-    return o->strict && (partial || r.n < inputs->n) ? 4 : 0;
+    return hu_strict_status(o->strict, &r.unread, &r.partial, 0);
 }
 
 /* `--compat hta` shows the view hta, and `--view hta.kernels` needs its numbers. */

@@ -9,12 +9,13 @@
 #include "cli/command.h"
 #include "cli/ranks.h"
 #include "cli/spread.h"
+#include "cli/unread.h"
 #include "render/scale.h"
 
 enum { WIDTH = 80 };
 
 typedef struct {
-    bool          weak, strong, json, markdown, quiet;
+    bool          weak, strong, json, markdown, quiet, strict;
     const char   *output, *svg, *html;
     hu_step_range steps;
     hu_limits     limits;
@@ -34,6 +35,7 @@ static const hu_option rows[] = {
     {"output", 'o', HU_OPTION_TEXT, "FILE", "write to a file instead of standard output", offsetof(options, output), NULL,
      NULL},
     {"quiet", 'q', HU_OPTION_FLAG, NULL, "no progress and no warnings", offsetof(options, quiet), NULL, NULL},
+    HU_STRICT_OPTION(options, strict),
     {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
      "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio",
      offsetof(options, limits), NULL, hu_inputs_parse_limit},
@@ -67,8 +69,18 @@ static double ideal_ns(const hu_job *job, double step_ns)
     return (double)NAN;
 }
 
+/* Adds what is missing of one run to what is missing of all.  Returns 0 or HU_ENOMEM. */
+static int list_missing(const hu_unread_list *from, hu_arena *arena, hu_unread_list *into, hu_error *err)
+{
+    for (size_t i = 0; i < from->n; i++)
+        if (hu_unread_add(into, arena, from->at[i].file, from->at[i].error, err) < 0)
+            return err->code;
+    return 0;
+}
+
 /* One argument: a run.  Returns 0 or an exit status, or HU_RANKS_SENT. */
-static int read_run(const options *o, char *path, hu_scaling *s, hu_scale_run *words, hu_crew *crew, hu_arena *arena)
+static int read_run(const options *o, char *path, hu_scaling *s, hu_scale_run *words, hu_scale_report *r, hu_crew *crew,
+                    hu_arena *arena)
 {
     const hu_ranks_options how = {
         .crew = crew, .limits = o->limits, .replays = true, .quiet = o->quiet, .digest = {.steps = o->steps, .frames = 5}};
@@ -84,6 +96,12 @@ static int read_run(const options *o, char *path, hu_scaling *s, hu_scale_run *w
         return hu_crew_fail(crew, &err);
     if ((rc = hu_ranks_read(&inputs, &how, arena, &ranks)) != 0)
         return rc;
+    r->n_read += ranks.n;
+    if (list_missing(&ranks.unread, arena, &r->unread, &err) < 0 ||
+        list_missing(&ranks.partial, arena, &r->partial, &err) < 0) {
+        hu_ranks_free(&ranks);
+        return hu_command_fail(&err);
+    }
     if (!hu_scaling_run_measure(ranks.digests, ranks.n, ranks.n > 1 ? &ranks.rendezvous : NULL, run)) {
         hu_ranks_free(&ranks);
         hu_fail(&err, HU_EFORMAT, path, HU_NO_OFFSET, "holds no step to compare; record some steps of the job");
@@ -138,7 +156,7 @@ static int scale(const options *o, char **paths, int n, hu_crew *crew, hu_arena 
 {
     hu_scaling     *s = hu_arena_calloc(arena, 1, sizeof *s);
     hu_scale_run   *words = hu_arena_calloc(arena, HU_SCALING_RUNS, sizeof *words);
-    hu_scale_report r = {s, words};
+    hu_scale_report r = {.scaling = s, .runs = words};
     hu_error        err = {0};
 
     if (!s || !words) {
@@ -146,7 +164,7 @@ static int scale(const options *o, char **paths, int n, hu_crew *crew, hu_arena 
         return hu_command_fail(&err);
     }
     for (int i = 0; i < n; i++) {
-        const int status = read_run(o, paths[i], s, words, crew, arena);
+        const int status = read_run(o, paths[i], s, words, &r, crew, arena);
 
         if (status && status != HU_RANKS_SENT)
             return status;
@@ -159,7 +177,7 @@ static int scale(const options *o, char **paths, int n, hu_crew *crew, hu_arena 
                 (long long)s->run[0].gpus);
         return hu_command_fail(&err);
     }
-    return write_answer(o, &r, &err) < 0 ? hu_command_fail(&err) : 0;
+    return write_answer(o, &r, &err) < 0 ? hu_command_fail(&err) : hu_strict_status(o->strict, &r.unread, &r.partial, 0);
 }
 
 static int run(int argc, char **argv)

@@ -6,13 +6,14 @@
 #include "cli/command.h"
 #include "cli/inputs.h"
 #include "cli/outputs.h"
+#include "cli/unread.h"
 #include "ingest/operation_rows.h"
 #include "render/slowdown.h"
 
 enum { WIDTH = 80 };
 
 typedef struct {
-    bool          json, has_steps, quiet;
+    bool          json, has_steps, quiet, strict;
     int           unit;
     int64_t       top;
     const char   *output;
@@ -35,6 +36,7 @@ static const hu_option rows[] = {
     {"output", 'o', HU_OPTION_TEXT, "FILE", "write to a file instead of standard output", offsetof(options, output), NULL,
      NULL},
     {"quiet", 'q', HU_OPTION_FLAG, NULL, "no warnings", offsetof(options, quiet), NULL, NULL},
+    HU_STRICT_OPTION(options, strict),
     {"limit", 0, HU_OPTION_SPECIAL, "NAME=N", "raise or lower a limit against hostile files: events (rows), inflate_ratio",
      offsetof(options, limits), NULL, hu_inputs_parse_limit},
 };
@@ -100,6 +102,10 @@ static int stragglers(const options *o, const hu_inputs *inputs, hu_arena *arena
     hu_slowdown   slowdown;
     hu_error      err = {0};
 
+    if (inputs->unread.n) { /* workers of a table that is missing cannot be left out: the others wait for them */
+        hu_unread_warn(&inputs->unread, false);
+        return hu_error_exit_status(HU_EEMPTY);
+    }
     if (read_tables(o, inputs, arena, &table, &err) < 0 || (o->steps.is_limited && keep_steps(&o->steps, &table, &err) < 0))
         return hu_command_fail(&err);
     hu_operations_sort(&table);
@@ -109,7 +115,7 @@ static int stragglers(const options *o, const hu_inputs *inputs, hu_arena *arena
         hu_slowdown_measure(&pipeline, hu_thread_count(), arena, &slowdown, &err) < 0 ||
         write_answer(o, &slowdown, &err) < 0)
         return hu_command_fail(&err);
-    return 0;
+    return o->strict && table.is_cut ? 4 : 0;
 }
 
 static int run(int argc, char **argv)

@@ -16,6 +16,7 @@
 #include "cli/command.h"
 #include "cli/ranks.h"
 #include "cli/server.h"
+#include "cli/unread.h"
 #include "render/export.h"
 #include "render/report.h"
 
@@ -23,7 +24,7 @@ enum { PIXELS = 1600, MOST_PIXELS = 1 << 15, MOST_THREADS = 8, ANY_PORT = -1 };
 
 typedef struct {
     int           port;
-    bool          open, quiet;
+    bool          open, quiet, strict;
     hu_step_range steps;
     hu_limits     limits;
 } options;
@@ -54,6 +55,7 @@ static const hu_option rows[] = {
     {"steps", 's', HU_OPTION_SPECIAL, "A..B", "measure only these steps; the timeline shows all", offsetof(options, steps),
      NULL, hu_inputs_parse_steps},
     {"quiet", 'q', HU_OPTION_FLAG, NULL, "print the address and nothing else", offsetof(options, quiet), NULL, NULL},
+    HU_STRICT_OPTION(options, strict),
     {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
      "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio",
      offsetof(options, limits), NULL, hu_inputs_parse_limit},
@@ -211,6 +213,8 @@ static int write_page(view *v, const char *arguments, hu_arena *arena, hu_error 
                       .unit = "samples",
                       .arguments = arguments,
                       .timelines = none,
+                      .unread = v->ranks.unread,
+                      .partial = v->ranks.partial,
                       .server = true,
                       .rendezvous = v->ranks.n > 1 ? &v->ranks.rendezvous : NULL,
                       .job = v->ranks.n > 1 ? &v->ranks.job : NULL};
@@ -326,13 +330,20 @@ static int read_and_serve(const options *o, const hu_inputs *inputs, const char 
                                   .digest = {.steps = o->steps, .frames = 5}};
     hu_error               err = {0};
     view                   v;
-    int                    rc = hu_ranks_read(inputs, &how, arena, &v.ranks);
+    int                    rc = hu_ranks_read(inputs, &how, arena, &v.ranks), status;
 
     if (rc) {
         hu_server_close(server);
         return rc;
     }
+    hu_unread_warn(&v.ranks.partial, o->quiet);
+    if ((status = hu_strict_status(o->strict, &v.ranks.unread, &v.ranks.partial, 0)) != 0) { /* before anybody looks */
+        hu_server_close(server);
+        hu_ranks_free(&v.ranks);
+        return status;
+    }
     hu_verdict_measure(v.ranks.digests, v.ranks.n, &v.verdict);
+    hu_verdict_doubt_unread(&v.verdict, v.ranks.unread.n, v.ranks.n);
     if ((rc = write_page(&v, arguments, arena, &err)) == 0 && (rc = make_indexes(&v, arena, &err)) == 0)
         rc = serve(o, &v, server, &err);
     if (hu_server_close(server)) /* before what it reads; else the process ends with it */

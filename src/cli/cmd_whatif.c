@@ -8,9 +8,8 @@
 #include "cli/command.h"
 #include "cli/inputs.h"
 #include "cli/outputs.h"
-#include "cli/progress.h"
 #include "cli/together.h"
-#include "ingest/open.h"
+#include "cli/traces.h"
 #include "render/json_out.h"
 #include "render/units.h"
 
@@ -24,7 +23,7 @@ typedef struct {
 
 typedef struct {
     edit_list     edits;
-    bool          list, json, quiet;
+    bool          list, json, quiet, strict;
     const char   *output;
     hu_step_range steps;
     hu_limits     limits;
@@ -52,6 +51,7 @@ static const hu_option rows[] = {
     {"output", 'o', HU_OPTION_TEXT, "FILE", "write to a file instead of standard output", offsetof(options, output), NULL,
      NULL},
     {"quiet", 'q', HU_OPTION_FLAG, NULL, "no progress", offsetof(options, quiet), NULL, NULL},
+    HU_STRICT_OPTION(options, strict),
     {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
      "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio",
      offsetof(options, limits), NULL, hu_inputs_parse_limit},
@@ -70,6 +70,7 @@ typedef struct {
     size_t          steps;
     size_t          ranks;       /* 1: one alone */
     size_t          collectives; /* in which several meet */
+    hu_unread_list  unread, partial;
     const hu_check *check;       /* of the rank whose graph is worst */
     priced          at[MOST_EDITS];
     priced          together; /* without text when there is only one edit */
@@ -166,10 +167,24 @@ static void write_line(hu_out *out, const priced *x)
     hu_out_printf(out, " %10s  %7s %%  [%s … %s]\n", hu_say_time(x->price.after_ns).t, gain, from, to);
 }
 
+/* Above the numbers: of whom and of what they say nothing. */
+static void write_missing(const answer *a, hu_out *out)
+{
+    char text[HU_UNREAD_TEXT];
+
+    hu_unread_say(&a->unread, a->ranks, text, sizeof text);
+    if (text[0])
+        hu_out_printf(out, "%s\n", text);
+    hu_unread_say_partial(&a->partial, a->ranks, text, sizeof text);
+    if (text[0])
+        hu_out_printf(out, "%s\n  the gains below have low confidence\n", text);
+}
+
 static void write_text(const answer *a, hu_out *out)
 {
     const double off = 100 * fabs(a->replayed_ns / a->seen_ns - 1);
 
+    write_missing(a, out);
     hu_out_printf(out, "%s per step as measured, %s as replayed (%s off, %zu step%s)\n", hu_say_time(a->seen_ns).t,
                   hu_say_time(a->replayed_ns).t, hu_say_pct(off).t, a->steps, a->steps == 1 ? "" : "s");
     if (a->ranks > 1)
@@ -217,6 +232,8 @@ static void write_json(const answer *a, hu_out *out)
     hu_json_int(&j, "steps", (int64_t)a->steps);
     hu_json_int(&j, "ranks", (int64_t)a->ranks);
     hu_json_int(&j, "collectives", (int64_t)a->collectives);
+    hu_json_unread(&j, "unread", &a->unread);
+    hu_json_unread(&j, "partial", &a->partial);
     hu_json_str(&j, "grade", hu_str_of(hu_grade_name(a->check->worst)));
     hu_json_open(&j, "edits", '[');
     for (size_t i = 0; i < a->o->edits.n; i++)
@@ -272,36 +289,33 @@ static int find_focus(const edit_list *list, hu_str *out, hu_error *err)
     return 0;
 }
 
-static int whatif(const options *o, const char *path, uint64_t bytes)
+static int whatif(const options *o, const hu_inputs *inputs, hu_arena *arena)
 {
-    hu_progress            progress = {.total_bytes = bytes};
-    const hu_input_options input = {o->limits, true, &progress};
-    hu_graph_options       graph = {0};
-    answer                 a = {.o = o};
-    hu_error               err = {0};
-    hu_simulation         *s = NULL;
-    hu_progress_bar       *bar;
-    hu_trace              *t;
-    int                    rc = find_focus(&o->edits, &graph.focus, &err);
+    hu_graph_options graph = {0};
+    answer           a = {.o = o};
+    hu_error         err = {0};
+    hu_simulation   *s;
+    hu_traces        traces;
+    int              status, rc = find_focus(&o->edits, &graph.focus, &err);
 
     if (rc < 0)
         return hu_command_fail(&err);
-    bar = hu_progress_start(&progress, o->quiet);
-    t = hu_open_trace(path, &input, &err);
-    hu_progress_stop(bar);
-    if (t)
-        s = hu_simulation_new(t, &o->steps, &graph, &err);
+    if ((status = hu_traces_read(inputs, o->limits, o->quiet, arena, &traces)) != 0)
+        return status;
+    a.unread = traces.unread;
+    a.partial = traces.partial;
+    s = hu_simulation_new(traces.at[0], &o->steps, &graph, &err);
     if (s) {
         price_rank(&a, s);
         rc = write_answer(&a, &err);
     } else {
         rc = err.code;
-        if (t && !err.file[0])
-            snprintf(err.file, sizeof err.file, "%s", path);
+        if (!err.file[0])
+            snprintf(err.file, sizeof err.file, "%s", inputs->at[0]);
     }
     hu_simulation_free(s);
-    hu_trace_free(t);
-    return rc < 0 ? hu_command_fail(&err) : 0;
+    hu_traces_free(&traces);
+    return rc < 0 ? hu_command_fail(&err) : hu_strict_status(o->strict, &a.unread, &a.partial, 0);
 }
 
 static int whatif_together(const options *o, const hu_inputs *inputs, hu_arena *arena)
@@ -315,10 +329,12 @@ static int whatif_together(const options *o, const hu_inputs *inputs, hu_arena *
     if (find_focus(&o->edits, &how.graph.focus, &err) < 0)
         return hu_command_fail(&err);
     status = hu_together_read(inputs, &how, arena, &all);
+    a.unread = all.ranks.unread;
+    a.partial = all.ranks.partial;
     if (status == 0 && (price_together(&a, &all, &err) < 0 || write_answer(&a, &err) < 0))
         status = hu_command_fail(&err);
     hu_together_free(&all);
-    return status;
+    return hu_strict_status(o->strict, &a.unread, &a.partial, status);
 }
 
 static int run(int argc, char **argv)
@@ -345,7 +361,7 @@ static int run(int argc, char **argv)
                   hu_outputs_check(&(hu_output){"output", o.output}, 1, &inputs, NULL, &err) < 0))
         n = err.code;
     status = n < 0           ? hu_command_fail(&err)
-             : inputs.n == 1 ? whatif(&o, inputs.at[0], inputs.bytes)
+             : inputs.n == 1 ? whatif(&o, &inputs, arena)
                              : whatif_together(&o, &inputs, arena);
     hu_arena_free(arena);
     return status;

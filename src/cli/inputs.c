@@ -79,31 +79,44 @@ static int add_folder(const char *path, hu_arena *arena, path_list *list, hu_err
     return rc;
 }
 
+/* Bytes on disk of all of them; 0 when one is not a file. */
+static uint64_t count_bytes(const hu_inputs *inputs)
+{
+    uint64_t    bytes = 0;
+    struct stat st;
+
+    for (size_t i = 0; i < inputs->n; i++) {
+        if (stat(inputs->at[i], &st) < 0 || !S_ISREG(st.st_mode))
+            return 0;
+        bytes += (uint64_t)st.st_size;
+    }
+    return bytes;
+}
+
 int hu_inputs_expand(char **paths, int n, hu_arena *arena, hu_inputs *out, hu_error *err)
 {
     path_list   list = {0};
+    hu_error    why = {0}, first = {0};
     struct stat st;
-    int         rc;
 
     *out = (hu_inputs){0};
     for (int i = 0; i < n; i++) {
-        if (strcmp(paths[i], "-") != 0 && stat(paths[i], &st) == 0 && S_ISDIR(st.st_mode)) {
-            rc = add_folder(paths[i], arena, &list, err);
-            if (rc < 0)
-                return rc;
-        } else if (!add(arena, &list, NULL, paths[i])) {
-            return hu_fail_memory(err);
+        if (strcmp(paths[i], "-") == 0 || stat(paths[i], &st) < 0 || !S_ISDIR(st.st_mode)) {
+            if (!add(arena, &list, NULL, paths[i]))
+                return hu_fail_memory(err);
+        } else if (add_folder(paths[i], arena, &list, &why) < 0) {
+            if (why.code == HU_ENOMEM || hu_unread_add_error(&out->unread, arena, paths[i], &why, err) < 0)
+                return hu_fail_memory(err);
+            first = first.code ? first : why;
         }
+    }
+    if (list.n == 0 && first.code) {
+        *err = first;
+        return first.code;
     }
     out->at = list.at;
     out->n = list.n;
-    for (size_t i = 0; i < list.n; i++) {
-        if (stat(list.at[i], &st) < 0 || !S_ISREG(st.st_mode)) {
-            out->bytes = 0;
-            break;
-        }
-        out->bytes += (uint64_t)st.st_size;
-    }
+    out->bytes = count_bytes(out);
     return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/unread.h"
 #include "analyze/steps.h"
 #include "base/input.h"
 
@@ -13,9 +14,14 @@ typedef struct {
     size_t       n;
     uint64_t     bytes;  /* on disk, that this process reads; 0 when one is not a file */
     const int   *reader; /* process that reads each (cli/spread.h); NULL: this one reads all */
+
+    hu_unread_list unread; /* what was named and holds no file to read; also in the arena */
 } hu_inputs;
 
-/* Directories are replaced by the traces in them, by name.  Returns 0 or an error that names the path. */
+/*
+ * Directories are replaced by the files in them that are named like traces, by name; a directory without any is in
+ * out->unread.  Returns 0, or an error that names the path when there is nothing at all to read.
+ */
 int hu_inputs_expand(char **paths, int n, hu_arena *arena, hu_inputs *out, hu_error *err);
 
 /* For an option `--limit NAME=N`; the field is a hu_limits. */

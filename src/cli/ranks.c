@@ -16,6 +16,7 @@
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/relay.h"
+#include "cli/unread.h"
 #include "ingest/open.h"
 
 typedef struct {
@@ -139,20 +140,34 @@ static int by_rank(const void *left, const void *right)
     return hu_str_compare(a->digest->info.file, b->digest->info.file);
 }
 
-/* Warns of what failed; what was read comes to the front. */
-static size_t collect(rank *at, size_t n, bool quiet)
+/* Warns of what failed and lists it; what was read comes to the front. */
+static int collect(const work *w, hu_arena *arena, hu_ranks *out, hu_error *err)
 {
+    rank  *at = w->at;
     size_t kept = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        if (at[i].digest)
+    out->unread = w->inputs->unread;
+    hu_unread_warn(&w->inputs->unread, w->options->quiet);
+    for (size_t i = 0; i < w->inputs->n; i++) {
+        if (at[i].digest) {
             at[kept++] = at[i];
-        else if (!quiet || n == 1)
+            continue;
+        }
+        if (!w->options->quiet || w->inputs->n == 1)
             hu_command_fail(&at[i].error);
+        if (hu_unread_add_error(&out->unread, arena, w->inputs->at[at[i].file], &at[i].error, err) < 0)
+            return err->code;
     }
     if (kept > 1)
         qsort(at, kept, sizeof *at, by_rank);
-    return kept;
+    out->n = kept;
+    for (size_t i = 0; i < kept; i++) {
+        const hu_digest *d = at[i].digest;
+
+        if (hu_partial_add(&out->partial, arena, d->info.file, &d->health.quality, err) < 0)
+            return err->code;
+    }
+    return 0;
 }
 
 static size_t slices_of(const hu_digest *d)
@@ -478,7 +493,7 @@ int hu_ranks_read(const hu_inputs *inputs, const hu_ranks_options *options, hu_a
     work             w = {.inputs = inputs, .options = options, .digest = options->digest};
     bool             few;
     hu_progress_bar *bar;
-    hu_error         err = {0};
+    hu_error         err = {0}, unlisted = {0};
     int              rc = 0;
 
     *out = (hu_ranks){.digests = hu_arena_calloc(arena, inputs->n + 1, sizeof *out->digests),
@@ -502,7 +517,11 @@ int hu_ranks_read(const hu_inputs *inputs, const hu_ranks_options *options, hu_a
     receive_others(&w);
     hu_progress_stop(bar);
     err = w.at[0].error;
-    out->n = collect(w.at, inputs->n, options->quiet);
+    if (collect(&w, arena, out, &unlisted) < 0) {
+        if (options->crew)
+            give_up(&w, &unlisted);
+        return hu_command_fail(&unlisted);
+    }
     if (out->n == 0) {
         if (options->draws && inputs->n > 1)
             draw_chosen(&w, 0, threads); /* the others wait for a word */

@@ -29,13 +29,16 @@ typedef struct {
     hu_arena    **arenas;     /* of the timelines */
     hu_trace    **traces;     /* of the same; NULL where none was kept */
     size_t        n;
+
+    hu_unread_list unread;  /* inputs that are none of them, and why */
+    hu_unread_list partial; /* of the ranks: files that were cut or damaged, and how */
 } hu_ranks;
 
 enum { HU_RANKS_SENT = -1 }; /* this process has read its share; process 0 has the results */
 
 /*
- * What cannot be read is said on stderr and left out.  Returns 0, or an exit status when nothing could be read, or
- * HU_RANKS_SENT.  The lists live in `arena`; hu_ranks_free frees what is in them.
+ * What cannot be read is said on stderr, and is in out->unread.  Returns 0, or an exit status when nothing could be read,
+ * or HU_RANKS_SENT.  The lists live in `arena`; hu_ranks_free frees what is in them.
  */
 int hu_ranks_read(const hu_inputs *inputs, const hu_ranks_options *options, hu_arena *arena, hu_ranks *out);
 

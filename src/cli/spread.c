@@ -53,20 +53,16 @@ static int64_t bytes_of(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, R_OK) == 0 ? (int64_t)st.st_size : -1;
 }
 
-/* What this process sees.  An argument that cannot be expanded adds nothing; `why` is of the first such. */
+/* What this process sees.  An argument that cannot be expanded adds nothing; why[its number] says why. */
 static int list_own(char **paths, int n, int process, hu_arena *arena, entries *out, hu_error *why, hu_error *err)
 {
     HU_VEC(entry) list = {0};
 
     for (int k = 0; k < n; k++) {
-        hu_error  failed = {0};
         hu_inputs inputs;
 
-        if (hu_inputs_expand(&paths[k], 1, arena, &inputs, &failed) < 0) {
-            if (!why->code)
-                *why = failed;
+        if (hu_inputs_expand(&paths[k], 1, arena, &inputs, &why[k]) < 0)
             continue;
-        }
         for (size_t i = 0; i < inputs.n; i++) {
             const entry e = {k, hu_str_of(inputs.at[i]), bytes_of(inputs.at[i]), process};
 
@@ -165,17 +161,30 @@ static bool make_plan(entry *at, size_t n, int size, hu_arena *arena, plan *out)
     return true;
 }
 
-/* An argument of which nobody sees anything: what one process would have said. */
-static bool is_seen(const entry *at, size_t n, int n_arguments)
+/*
+ * Arguments of which nobody sees anything, as one process would have listed them: `at` is sorted by argument.  Returns 0,
+ * HU_ENOMEM, or the first error when there is nothing else.
+ */
+static int list_unseen(char **paths, int n_arguments, const hu_error *why, const entry *at, size_t n, hu_arena *arena,
+                       hu_unread_list *out, hu_error *err)
 {
-    int64_t next = 0;
+    size_t i = 0;
 
-    for (size_t i = 0; i < n; i++) { /* sorted by argument */
-        if (at[i].argument > next)
-            return false;
-        next = at[i].argument + 1;
+    for (int k = 0; k < n_arguments; k++) {
+        const bool is_seen = i < n && at[i].argument == k;
+
+        while (i < n && at[i].argument == k)
+            i++;
+        if (is_seen || !why[k].code)
+            continue;
+        if (n == 0) {
+            *err = why[k];
+            return err->code;
+        }
+        if (hu_unread_add_error(out, arena, paths[k], &why[k], err) < 0)
+            return err->code;
     }
-    return next == n_arguments;
+    return 0;
 }
 
 static int send_table(hu_crew *crew, int to, const hu_wire_table *table, const void *what, hu_error *err)
@@ -203,7 +212,8 @@ static int receive_table(hu_crew *crew, int from, hu_arena *arena, const hu_wire
 }
 
 /* Process 0: asks everybody, and tells everybody; a plan without files where there is an error. */
-static int lead(hu_crew *crew, entries own, int n_arguments, const hu_error *why, hu_arena *arena, plan *out, hu_error *err)
+static int lead(hu_crew *crew, entries own, char **paths, int n_arguments, const hu_error *why, hu_arena *arena, plan *out,
+                hu_unread_list *unread, hu_error *err)
 {
     HU_VEC(entry) all = {0};
     const int size = hu_crew_size(crew);
@@ -230,11 +240,9 @@ static int lead(hu_crew *crew, entries own, int n_arguments, const hu_error *why
         hu_fail_memory(err);
         hu_crew_give_up(crew, err);
     }
-    if (why->code && !is_seen(all.at, all.n, n_arguments)) {
-        *err = *why;
-        rc = why->code;
+    rc = list_unseen(paths, n_arguments, why, all.at, all.n, arena, unread, err);
+    if (rc < 0)
         *out = (plan){0};
-    }
     for (int p = 1; p < size; p++)
         if (send_table(crew, p, &plan_wire, out, err) < 0)
             hu_crew_give_up(crew, err);
@@ -253,20 +261,26 @@ static int follow(hu_crew *crew, entries own, hu_arena *arena, plan *out, hu_err
 
 int hu_spread_inputs(hu_crew *crew, char **paths, int n, hu_arena *arena, hu_inputs *out, hu_error *err)
 {
-    hu_error why = {0};
-    plan     p = {0};
-    entries  own;
-    int     *reader;
-    int      rc;
+    hu_error *why;
+    plan      p = {0};
+    entries   own;
+    int      *reader;
+    int       rc;
 
     *out = (hu_inputs){0};
     if (!crew)
         return hu_inputs_expand(paths, n, arena, out, err);
     if (!hu_crew_is_first(crew) && !hu_crew_await(crew))
         return hu_fail(err, HU_EEMPTY, NULL, HU_NO_OFFSET, "there is nothing to read");
-    if (list_own(paths, n, hu_crew_rank(crew), arena, &own, &why, err) < 0)
+    why = hu_arena_calloc(arena, (size_t)n, sizeof *why);
+    if (!why) {
+        hu_fail_memory(err);
         hu_crew_give_up(crew, err);
-    rc = hu_crew_is_first(crew) ? lead(crew, own, n, &why, arena, &p, err) : follow(crew, own, arena, &p, err);
+    }
+    if (list_own(paths, n, hu_crew_rank(crew), arena, &own, why, err) < 0)
+        hu_crew_give_up(crew, err);
+    rc = hu_crew_is_first(crew) ? lead(crew, own, paths, n, why, arena, &p, &out->unread, err)
+                                : follow(crew, own, arena, &p, err);
     if (rc < 0)
         return rc;
     out->at = hu_arena_alloc(arena, (p.n + 1) * sizeof *out->at);

@@ -104,7 +104,7 @@ static int bind_tables(hu_query *q, hu_error *err)
     return hu_sql_add_functions(q->db) == SQLITE_OK ? 0 : fail(q, err);
 }
 
-hu_query *hu_query_open(hu_trace *const *traces, size_t n, hu_error *err)
+hu_query *hu_query_open(hu_trace *const *traces, size_t n, const hu_unread_list *unread, hu_error *err)
 {
     hu_arena *arena = hu_arena_new();
     hu_query *q = arena ? hu_arena_calloc(arena, 1, sizeof *q) : NULL;
@@ -118,6 +118,8 @@ hu_query *hu_query_open(hu_trace *const *traces, size_t n, hu_error *err)
     }
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = open_source(q, traces[i], i, err);
+    if (rc == 0 && n)
+        q->sources[0].unread = unread;
     if (rc == 0 && sqlite3_open_v2(":memory:", &q->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY, NULL) != SQLITE_OK)
         rc = q->db ? fail(q, err) : hu_fail_memory(err);
     if (rc == 0)

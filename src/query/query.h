@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/out.h"
+#include "base/unread.h"
 #include "trace/trace.h"
 
 typedef struct hu_query hu_query;
@@ -25,8 +26,8 @@ typedef struct {
     bool (*row)(void *context, const hu_sql_value *values, int n);
 } hu_query_sink;
 
-/* Traces must outlive the query.  NULL on failure. */
-hu_query *hu_query_open(hu_trace *const *traces, size_t n, hu_error *err);
+/* Traces and the inputs that are none, for the table `unread`, must outlive the query.  NULL on failure. */
+hu_query *hu_query_open(hu_trace *const *traces, size_t n, const hu_unread_list *unread, hu_error *err);
 
 /*
  * Runs one statement.  Returns 0, HU_ENOMEM, or HU_EUSAGE with SQLite's message: a bad statement, more than one, or one that

@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 
 #include "analyze/ask.h"
+#include "base/unread.h"
 
 /* One trace as tables read it. */
 typedef struct {
@@ -15,6 +16,8 @@ typedef struct {
     hu_intervals    step_windows; /* host times of the steps */
     const int64_t  *self_ns;      /* by slice: host time without operators, annotations and calls inside */
     int64_t         rank;         /* as recorded, else the number of the file */
+
+    const hu_unread_list *unread; /* of the whole query, with the first trace; NULL with the others */
 } hu_sql_source;
 
 typedef struct {

@@ -32,6 +32,11 @@ static void real(sqlite3_context *out, double value)
         sqlite3_result_double(out, value);
 }
 
+static void words(sqlite3_context *out, hu_str s)
+{
+    sqlite3_result_text64(out, s.p, s.n, SQLITE_STATIC, SQLITE_UTF8);
+}
+
 static void constant(sqlite3_context *out, const char *value)
 {
     sqlite3_result_text(out, value, -1, SQLITE_STATIC);
@@ -310,6 +315,10 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
     C(T, count, "INTEGER", "how many events", INT(hu_trace_get_quality(s->trace)->count[i]))  \
     C(T, dur_ns, "INTEGER", "how much time they are", INT(hu_trace_get_quality(s->trace)->dur_ns[i]))
 
+#define UNREAD_COLUMNS(C, T)                                              \
+    C(T, file, "TEXT", "as it was named", words(out, s->unread->at[i].file)) \
+    C(T, error, "TEXT", "what is wrong with it", words(out, s->unread->at[i].error))
+
 static int64_t self_ns(const hu_sql_source *s, size_t i)
 {
     return s->self_ns[i] > 0 ? s->self_ns[i] : 0;
@@ -458,6 +467,7 @@ DEFINE(device, DEVICE_COLUMNS)
 DEFINE(metadata, METADATA_COLUMNS)
 DEFINE(string, STRING_COLUMNS)
 DEFINE(quality, QUALITY_COLUMNS)
+DEFINE(unread, UNREAD_COLUMNS)
 
 static size_t track_rows(const hu_sql_source *s)
 {
@@ -519,6 +529,11 @@ static size_t string_rows(const hu_sql_source *s)
     return hu_trace_string_count(s->trace);
 }
 
+static size_t unread_rows(const hu_sql_source *s)
+{
+    return s->unread ? s->unread->n : 0;
+}
+
 static size_t quality_rows(const hu_sql_source *s)
 {
     (void)s;
@@ -555,6 +570,7 @@ const hu_sql_table hu_sql_tables[] = {
     ROWS(metadata, "what the file says about itself", AT_metadata_rank, -1, -1),
     ROWS(string, "every different text of the trace", AT_string_rank, AT_string_id, -1),
     ROWS(quality, "what was lost or changed when the file was read", AT_quality_rank, -1, -1),
+    ROWS(unread, "inputs that could not be read, and are in no other table", -1, -1, -1),
 };
 
 const size_t hu_sql_n_tables = HU_COUNT(hu_sql_tables);

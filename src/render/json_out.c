@@ -121,3 +121,15 @@ void hu_json_null(hu_json_out *j, const char *key)
     begin(j, key);
     hu_out_text(j->out, "null");
 }
+
+void hu_json_unread(hu_json_out *j, const char *key, const hu_unread_list *list)
+{
+    hu_json_open(j, key, '[');
+    for (size_t i = 0; i < list->n; i++) {
+        hu_json_open(j, NULL, '{');
+        hu_json_str(j, "file", list->at[i].file);
+        hu_json_str(j, "error", list->at[i].error);
+        hu_json_close(j, '}');
+    }
+    hu_json_close(j, ']');
+}

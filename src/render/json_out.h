@@ -4,6 +4,7 @@
 #define HU_RENDER_JSON_OUT_H
 
 #include "base/out.h"
+#include "base/unread.h"
 
 typedef struct {
     hu_out *out;
@@ -23,5 +24,8 @@ void hu_json_fixed(hu_json_out *j, const char *key, double value, int decimals);
 void hu_json_ns(hu_json_out *j, const char *key, double value);                  /* rounded; NaN: null */
 void hu_json_bool(hu_json_out *j, const char *key, bool value);
 void hu_json_null(hu_json_out *j, const char *key);
+
+/* An array of {file, error}. */
+void hu_json_unread(hu_json_out *j, const char *key, const hu_unread_list *list);
 
 #endif

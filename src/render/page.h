@@ -38,6 +38,10 @@ void hu_page_number(hu_out *out, hu_cell_type type, double number);
 int  hu_page_overview(hu_page *p, hu_error *err);
 void hu_page_findings(hu_page *p);
 void hu_page_health(hu_page *p);
+
+/* Which inputs are not in the numbers, and which are not whole; nothing when all are. */
+void hu_page_unread(hu_out *out, const hu_unread_list *unread, const hu_unread_list *partial, size_t n_read);
+
 void hu_page_job(hu_page *p);                 /* nothing when there is one rank alone */
 int  hu_page_data(hu_page *p, hu_error *err); /* what the script reads: tables and timelines */
 

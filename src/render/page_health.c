@@ -2,6 +2,21 @@
  * page_health.c - how far the trace can be trusted: what was read, what was lost, what the capture left out. */
 #include "render/page.h"
 
+void hu_page_unread(hu_out *out, const hu_unread_list *unread, const hu_unread_list *partial, size_t n_read)
+{
+    char line[2][HU_UNREAD_TEXT];
+
+    hu_unread_say(unread, n_read, line[0], sizeof line[0]);
+    hu_unread_say_partial(partial, n_read, line[1], sizeof line[1]);
+    for (size_t i = 0; i < HU_COUNT(line); i++) {
+        if (!line[i][0])
+            continue;
+        hu_out_text(out, "<p class=\"error unread\">");
+        hu_markup_text(out, hu_str_of(line[i]));
+        hu_out_text(out, "</p>\n");
+    }
+}
+
 void hu_page_health(hu_page *p)
 {
     const hu_health  *h = &p->d->health;

@@ -6,6 +6,7 @@
 #include "advise/job.h"
 #include "advise/verdict.h"
 #include "base/out.h"
+#include "base/unread.h"
 #include "render/views.h"
 #include "render/json_out.h"
 #include "render/timeline.h"
@@ -24,6 +25,8 @@ typedef struct {
     const hu_job        *job;        /* the same, replayed together; NULL: one rank alone, or nobody asked */
     const hu_digest     *merged;     /* all of them as one, which views and tables then show; NULL: each rank by itself */
     hu_verdict           verdict;
+    hu_unread_list       unread;  /* inputs that are no rank, because they could not be read */
+    hu_unread_list       partial; /* files of ranks that were cut or damaged */
     hu_arena            *scratch; /* for the faces to work in */
     hu_show              show;
     hu_part              part; /* of HU_SHOW_VIEW, and what --csv prints */

@@ -170,12 +170,23 @@ static bool say_next(const hu_scaling *s, char *out, size_t room)
     return true;
 }
 
+/* Which ranks are not in the numbers, and whose traces are not whole; one line of `line` for each. */
+static void say_missing(const hu_scale_report *r, char line[2][HU_UNREAD_TEXT])
+{
+    hu_unread_say(&r->unread, r->n_read, line[0], HU_UNREAD_TEXT);
+    hu_unread_say_partial(&r->partial, r->n_read, line[1], HU_UNREAD_TEXT);
+}
+
 void hu_scale_text(const hu_scale_report *r, size_t width, hu_out *out)
 {
-    char line[SENTENCE];
+    char line[SENTENCE], missing[2][HU_UNREAD_TEXT];
 
     hu_scale_sentence(r, line, sizeof line);
     wrapped(out, line, width);
+    say_missing(r, missing);
+    for (size_t i = 0; i < HU_COUNT(missing); i++)
+        if (missing[i][0])
+            wrapped(out, missing[i], width);
     hu_out_text(out, "\n");
     write_laws(r, out);
     write_losses(r, out);
@@ -192,12 +203,20 @@ void hu_scale_text(const hu_scale_report *r, size_t width, hu_out *out)
 void hu_scale_markdown(const hu_scale_report *r, hu_out *out)
 {
     const hu_scaling *s = r->scaling;
-    char              line[SENTENCE];
+    char              line[SENTENCE], missing[2][HU_UNREAD_TEXT];
 
     hu_scale_sentence(r, line, sizeof line);
     hu_out_text(out, "**");
     hu_markup_text(out, hu_str_of(line));
-    hu_out_text(out, "**\n\n| count | nodes | step | speed-up | efficiency |");
+    hu_out_text(out, "**\n\n");
+    say_missing(r, missing);
+    for (size_t i = 0; i < HU_COUNT(missing); i++) {
+        if (!missing[i][0])
+            continue;
+        hu_markup_text(out, hu_str_of(missing[i]));
+        hu_out_text(out, "\n\n");
+    }
+    hu_out_text(out, "| count | nodes | step | speed-up | efficiency |");
     for (hu_loss c = 0; c < HU_LOSS_COUNT; c++)
         hu_out_printf(out, " %s |", hu_loss_words(c));
     hu_out_text(out, "\n|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n");
@@ -259,6 +278,8 @@ void hu_scale_json(const hu_scale_report *r, hu_out *out)
     hu_scale_sentence(r, line, sizeof line);
     hu_json_open(&j, NULL, '{');
     hu_json_int(&j, "schema_version", 1);
+    hu_json_unread(&j, "unread", &r->unread);
+    hu_json_unread(&j, "partial", &r->partial);
     hu_json_str(&j, "bottleneck_summary", hu_str_of(line));
     hu_json_str(&j, "mode", hu_str_of(s->mode == HU_SCALING_STRONG ? "strong" : "weak"));
     hu_json_bool(&j, "mode_is_guessed", s->mode_is_guessed);

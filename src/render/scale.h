@@ -5,6 +5,7 @@
 
 #include "analyze/scaling.h"
 #include "base/out.h"
+#include "base/unread.h"
 
 /* What the caller knows of a run, by hu_scaling_run.id. */
 typedef struct {
@@ -15,6 +16,9 @@ typedef struct {
 typedef struct {
     const hu_scaling   *scaling;
     const hu_scale_run *runs;
+
+    hu_unread_list unread, partial; /* inputs of all runs */
+    size_t         n_read;          /* that could be read */
 } hu_scale_report;
 
 /* "1 -> 8 GPUs: 6.1x (76 %). Of the 24 points lost: 11 waiting for rank 5 (...), ..." */

@@ -26,6 +26,7 @@ static void write_head(const hu_scale_report *r, hu_out *out)
                      "<p class=\"verdict\">");
     hu_markup_text(out, hu_str_of(line));
     hu_out_text(out, "</p>\n");
+    hu_page_unread(out, &r->unread, &r->partial, r->n_read);
 }
 
 static void open_table(hu_out *out, const char *title)

@@ -11,6 +11,22 @@
 
 enum { SHORT_WHY = 3 }; /* findings in the whole report */
 
+/* Who is not in the numbers, and whose are not whole. */
+static void write_missing(hu_text_page *p)
+{
+    char line[HU_UNREAD_TEXT];
+
+    hu_unread_say(&p->r->unread, p->r->n, line, sizeof line);
+    if (line[0]) {
+        hu_text_style(p, "1");
+        hu_text_hanging(p, line, 2);
+        hu_text_style(p, "0");
+    }
+    hu_unread_say_partial(&p->r->partial, p->r->n, line, sizeof line);
+    if (line[0] && p->r->n > 1)
+        hu_text_hanging(p, line, 2);
+}
+
 static void write_header(hu_text_page *p)
 {
     const hu_report *r = p->r;
@@ -43,7 +59,9 @@ static void write_header(hu_text_page *p)
             hu_out_printf(p->out, ", %zu counted", d->steps.n_counted);
         hu_out_text(p->out, " · ");
     }
-    hu_out_printf(p->out, "confidence: %s\n\n", hu_confidence_name(r->verdict.confidence));
+    hu_out_printf(p->out, "confidence: %s\n", hu_confidence_name(r->verdict.confidence));
+    write_missing(p);
+    hu_out_text(p->out, "\n");
     hu_text_paragraph(p, r->verdict.text, 0);
     for (size_t i = 0; i < r->verdict.n_reasons; i++) {
         hu_text_style(p, "2");
@@ -133,6 +151,7 @@ void hu_text_write(const hu_report *report, hu_out *out)
         write_overview(&p);
         return;
     }
+    write_missing(&p);
     if (report->merged && report->show == HU_SHOW_VIEW) {
         hu_text_view(&p, report->merged);
         return;

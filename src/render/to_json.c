@@ -507,6 +507,7 @@ int hu_json_write(const hu_report *report, hu_out *out, hu_error *err)
     hu_json_str(&j, "holdup_version", HU_STR(HU_VERSION));
     write_inputs(&j, report);
     write_run(&j, report);
+    hu_json_unread(&j, "unread", &report->unread);
     write_verdict(&j, &report->verdict);
     write_findings(&j, report);
     write_rendezvous(&j, report);

@@ -2,6 +2,8 @@
  * quality.c - names and words of the reasons. */
 #include "trace/quality.h"
 
+#include <stdio.h>
+
 static const struct {
     const char *name, *words;
     bool        is_loss;
@@ -34,4 +36,19 @@ int64_t hu_quality_lost(const hu_quality *q)
         if (reasons[r].is_loss)
             lost += q->count[r];
     return lost;
+}
+
+bool hu_quality_say_partial(const hu_quality *q, char *out, size_t room)
+{
+    const int64_t lost = hu_quality_lost(q);
+    size_t        n = 0;
+
+    out[0] = '\0';
+    if (q->is_truncated)
+        n = (size_t)snprintf(out, room, "the file ends in the middle, at byte %lld%s%s", (long long)q->truncated_at,
+                             q->truncated_why[0] ? ": " : "", q->truncated_why);
+    if (lost && n < room)
+        snprintf(out + n, room - n, "%s%lld of %lld events were lost", n ? "; " : "", (long long)lost,
+                 (long long)q->events);
+    return out[0] != '\0';
 }

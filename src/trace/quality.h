@@ -7,6 +7,7 @@
 #define HU_TRACE_QUALITY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* id, is the event lost (else it was kept, changed), words */
@@ -65,5 +66,8 @@ bool        hu_reason_is_loss(hu_reason reason);
 
 /* Events that were lost, over all reasons. */
 int64_t hu_quality_lost(const hu_quality *q);
+
+/* What is missing of the file, in words: where it ends too early, how many events were lost.  False when nothing is. */
+bool hu_quality_say_partial(const hu_quality *q, char *out, size_t room);
 
 #endif

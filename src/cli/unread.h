@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * unread.h - what commands do alike about inputs that are missing or incomplete: say so, list it, exit with it. */
+#ifndef HU_CLI_UNREAD_H
+#define HU_CLI_UNREAD_H
+
+#include "base/unread.h"
+#include "cli/options.h"
+#include "trace/quality.h"
+
+/* The row of an option --strict, for every command that reads traces; `field` is a bool. */
+#define HU_STRICT_OPTION(type, field)                                                                                     \
+    {"strict", 0, HU_OPTION_FLAG, NULL, "exit with 4 when an input is unreadable, cut, or has events that were lost",     \
+     offsetof(type, field), NULL, NULL}
+
+/* One line on stderr for each, unless `quiet`. */
+void hu_unread_warn(const hu_unread_list *list, bool quiet);
+
+/* Adds the file if its trace is cut or has lost events.  Returns 0 or HU_ENOMEM. */
+int hu_partial_add(hu_unread_list *list, hu_arena *arena, hu_str file, const hu_quality *q, hu_error *err);
+
+/* `status`, or 4 where that is 0 and --strict asked for all of the data. */
+int hu_strict_status(bool is_strict, const hu_unread_list *unread, const hu_unread_list *partial, int status);
+
+#endif
