@@ -14,6 +14,7 @@
 #include "base/map.h"
 
 static const double LEAST_GAIN = 1; /* percent of the step */
+static const double FEW_LOST = 0.01;
 
 enum { ENOUGH_STEPS = 3 };
 
@@ -338,6 +339,26 @@ hu_findings *hu_findings_measure(hu_simulation *s, const hu_error *why, const hu
     hu_arena_free(arena);
     hu_fail_memory(err);
     return NULL;
+}
+
+void hu_findings_doubt(hu_findings *f, const hu_quality *q)
+{
+    const bool          is_thin = (double)hu_quality_lost(q) > FEW_LOST * (double)q->events;
+    const hu_confidence most = q->is_truncated ? HU_CONFIDENCE_LOW : HU_CONFIDENCE_MEDIUM;
+    char                why[HU_EVIDENCE_BYTES];
+
+    if (!f || (!q->is_truncated && !is_thin))
+        return;
+    hu_quality_say_partial(q, why, sizeof why);
+    for (size_t i = 0; i < f->n; i++) {
+        hu_finding *x = &f->at[i];
+
+        if (x->confidence > most)
+            x->confidence = most;
+        if (x->n_evidence == HU_EVIDENCE)
+            x->n_evidence--; /* the reason for the low confidence is worth more than the fourth sign */
+        memcpy(x->evidence[x->n_evidence++], why, sizeof why);
+    }
 }
 
 void hu_findings_free(hu_findings *f)

@@ -78,6 +78,12 @@ hu_findings *hu_findings_measure(hu_simulation *s, const hu_error *why, const hu
 /* For qsort: the largest gain first. */
 int hu_findings_by_gain(const void *left, const void *right);
 
+/*
+ * Of a trace that is not whole no finding is sure: at most low confidence where the file was cut, medium where more than a
+ * few events were lost, and the reason is added to the evidence.  Once for each finding, behind the last that is added.
+ */
+void hu_findings_doubt(hu_findings *f, const hu_quality *q);
+
 void hu_findings_free(hu_findings *f);
 
 #endif

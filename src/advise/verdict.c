@@ -96,8 +96,9 @@ static void say_host(const hu_digest *d, const hu_step_time *t, hu_verdict *v)
     rest.role_ns[HU_ROLE_RUNTIME] = 0;
     role = largest_host_role(&rest);
     s = hu_say_share(t->role_ns[role], t->step_ns);
-    snprintf(v->text, sizeof v->text, "This trace holds no GPU work. On the host, %s %s of %s (%s).", cpu_words[role], s.pct,
-             step_words(d), s.of);
+    snprintf(v->text, sizeof v->text, "%s. On the host, %s %s of %s (%s).",
+             d->health.quality.is_truncated ? "The file is cut, and holds no GPU work up to there" : "This trace holds no GPU work",
+             cpu_words[role], s.pct, step_words(d), s.of);
 }
 
 __attribute__((format(printf, 3, 4))) static void doubt(hu_verdict *v, hu_confidence at_most, const char *format, ...)
@@ -129,7 +130,7 @@ static void judge(const hu_digest *d, hu_verdict *v)
         doubt(v, HU_CONFIDENCE_MEDIUM, "steps were guessed from work that repeats (%d %% alike)",
               (int)(100 * d->steps.confidence));
     if (q->is_truncated)
-        doubt(v, HU_CONFIDENCE_MEDIUM, "the file ends in the middle, at byte %lld", (long long)q->truncated_at);
+        doubt(v, HU_CONFIDENCE_LOW, "the file ends in the middle, at byte %lld", (long long)q->truncated_at);
     if ((double)lost > FEW_LOST * (double)q->events)
         doubt(v, HU_CONFIDENCE_MEDIUM, "%lld of %lld events could not be used", (long long)lost, (long long)q->events);
     if (d->health.missing & 1u << HU_MISSING_DEVICE)
@@ -182,7 +183,11 @@ void hu_verdict_measure(hu_digest *const *digests, size_t n, hu_verdict *out)
     slowest = hu_digest_step_time(digests[out->rank]);
     f = digests[out->rank]->findings;
     judge(digests[out->rank], out);
-    if (!slowest || !(slowest->step_ns > 0))
+    if (!slowest && digests[out->rank]->steps.is_cut)
+        snprintf(out->text, sizeof out->text,
+                 "The file is cut before the GPU operations of any step are complete: how busy the GPU is, and what a fix "
+                 "would save, cannot be told from it. Copy or record the trace again.");
+    else if (!slowest || !(slowest->step_ns > 0))
         snprintf(out->text, sizeof out->text, "The trace holds no time to explain.");
     else if (digests[out->rank]->breakdown.has_device)
         say_device(digests[out->rank], slowest, out);

@@ -107,11 +107,13 @@ static inline int64_t hu_digest_rank_of(hu_digest *const *digests, size_t i)
     return digests[i]->info.rank >= 0 ? digests[i]->info.rank : (int64_t)i;
 }
 
-/* The mean step, or the only window there is; NULL when the trace holds no time. */
+/* The mean step, or the only window there is; NULL when the trace holds no time, or not the device's side of any of it. */
 static inline const hu_step_time *hu_digest_step_time(const hu_digest *d)
 {
     if (d->steps.n_counted)
         return &d->breakdown.mean;
+    if (d->steps.is_cut)
+        return NULL;
     return d->breakdown.n ? &d->breakdown.at[0] : NULL;
 }
 

@@ -47,7 +47,7 @@ HU_WIRE_TABLE(hu_step, STEP);
 
 #define STEPS(F, T) \
     F(T, ENUM, source, HU_STEPS_NONE + 1) F(T, F64, confidence) F(T, STR, what) F(T, LIST, at, n, hu_step) \
-    F(T, SIZE, n) F(T, SIZE, n_counted) F(T, PART, duration, hu_stats)
+    F(T, SIZE, n) F(T, SIZE, n_counted) F(T, BOOL, is_cut) F(T, PART, duration, hu_stats)
 HU_WIRE_TABLE(hu_steps, STEPS);
 
 #define STEP_TIME(F, T) \

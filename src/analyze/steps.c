@@ -11,10 +11,12 @@
  *
  * with end(-1) = the last end of device work launched before the first step.  Steps of one job differ; the first ones
  * also fill caches and compile.  A first step much longer than the others is a warm-up; a last step with clearly less
- * device work than the one before was cut by the end of the capture.  Both stay in the list, outside of the means.
+ * device work than the one before was cut by the end of the capture.  Both stay in the list, outside of the means, and so
+ * do steps of which a cut file does not hold the device's side (cut.c).
  */
 #include "analyze/steps.h"
 
+#include "analyze/cut.h"
 #include "analyze/names.h"
 #include "analyze/period.h"
 #include "analyze/select.h"
@@ -327,6 +329,7 @@ int hu_steps_measure(const hu_trace *trace, const uint8_t *names, const hu_step_
 {
     hu_steps  steps = {.source = HU_STEPS_PROFILER, .confidence = 1, .what = HU_STR("ProfilerStep")};
     step_list list = {0};
+    bool      is_device = false;
     int       rc;
 
     rc = find_profiler_steps(trace, names, arena, &list, err);
@@ -351,10 +354,15 @@ int hu_steps_measure(const hu_trace *trace, const uint8_t *names, const hu_step_
         rc = give_device_work(trace, &list, scratch, err);
     if (rc == 0 && steps.source != HU_STEPS_NONE)
         rc = judge(&list, scratch, err);
+    if (rc == 0 && list.n)
+        rc = hu_cut_judge(trace, names, list.at, list.n, scratch, &is_device, err);
+    if (rc == 0 && steps.source == HU_STEPS_NONE && !is_device && list.n)
+        list.at[0].is_incomplete = false; /* the piece is what there is */
     if (rc == 0 && range && range->is_limited)
         rc = keep_range(&list, range, err);
     if (rc == 0)
         rc = describe(&list, scratch, &steps, err);
+    steps.is_cut = is_device && steps.n_counted == 0;
     if (rc == 0)
         *out = steps;
     return rc;

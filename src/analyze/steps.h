@@ -31,6 +31,7 @@ typedef struct {
     hu_step       *at;
     size_t         n;
     size_t         n_counted; /* neither warm-up nor incomplete */
+    bool           is_cut;    /* the file ends before the device work of any step is complete: there are no shares */
     hu_stats       duration;  /* of the counted ones, in ns */
 } hu_steps;
 

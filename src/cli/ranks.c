@@ -551,6 +551,8 @@ int hu_ranks_read(const hu_inputs *inputs, const hu_ranks_options *options, hu_a
     }
     if (options->replays)
         hu_findings_compare(out->findings, out->digests, out->n, w.shown, &out->rendezvous, &out->job);
+    for (size_t i = 0; options->replays && i < out->n; i++)
+        hu_findings_doubt(out->findings[i], &out->digests[i]->health.quality);
     return 0;
 }
 

@@ -29,6 +29,9 @@ static int prepare(hu_simulation *s, const hu_trace *trace, const hu_step_range 
     if ((rc = hu_ask_prepare(trace, s->arena, s->scratch, &s->ask, err)) < 0 ||
         (rc = hu_steps_measure(trace, s->ask.names, range, s->arena, s->scratch, &s->steps, err)) < 0)
         return rc;
+    if (s->steps.is_cut)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                       "the file is cut before the GPU operations of any step are complete; there is no step to replay");
     s->ask.steps = &s->steps;
     if ((rc = hu_graph_build(&s->ask, options ? options : &usual, &s->graph, err)) < 0)
         return rc;

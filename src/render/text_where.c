@@ -98,6 +98,10 @@ void hu_text_where(hu_text_page *p, const hu_digest *d)
     const double        none = d->steps.n_counted > 1 ? 1 : (double)NAN;
 
     hu_text_heading(p, "WHERE");
+    if (!t && d->steps.is_cut) {
+        hu_out_text(p->out, "\n  not given: the file is cut before the GPU operations of any step are complete\n");
+        return;
+    }
     where_from(p, d);
     if (!t)
         return;

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cut.c - writers put all operators first, then calls and device work in the order of the profiler's buffers.
+ *
+ * So a file that was cut has the host's side of every step and the device's side of some.  Buffers are not in the order of
+ * time: the first one often holds the end of the capture, and its beginning follows.  "Behind the last device event" is
+ * therefore not enough; a step is whole only if nothing in it says that records are missing:
+ *
+ *   - the last record of the file belongs to another step;
+ *   - it has device work;
+ *   - its launches have their work (but for a few: LOST_SHARE);
+ *   - operators that launch elsewhere do so here: no HOLE of them in a row without a launch;
+ *   - where no launches are recorded at all, it has about as much device work as the others.
+ */
+#include "analyze/cut.h"
+
+#include "analyze/names.h"
+#include "analyze/select.h"
+
+enum { HOLE = 16 };
+
+static const double LOST_SHARE = 0.05;
+static const double LEAST_WORK = 0.8; /* of the step with the most */
+
+typedef struct {
+    const hu_trace *trace;
+    const uint8_t  *names;
+    hu_slices       s;
+    hu_step        *at;
+    size_t          n;
+    hu_intervals    host;
+    int64_t        *launches, *unlinked; /* by step */
+    uint8_t        *launching;           /* by name of an operator: some of them launch */
+    uint8_t        *launches_here;       /* by slice: this operator does */
+    bool            has_device, has_launches;
+} work;
+
+static bool is_launch(const work *w, uint32_t i)
+{
+    return hu_kind_in(w->s.kind[i], HU_KINDS_CALL) && (w->names[w->s.name[i]] & HU_NAME_LAUNCH) != 0;
+}
+
+static bool prepare(work *w, hu_arena *scratch)
+{
+    const size_t strings = hu_trace_string_count(w->trace);
+
+    w->host.at = hu_arena_calloc(scratch, w->n + 1, sizeof *w->host.at);
+    w->launches = hu_arena_calloc(scratch, w->n + 1, sizeof *w->launches);
+    w->unlinked = hu_arena_calloc(scratch, w->n + 1, sizeof *w->unlinked);
+    w->launching = hu_arena_calloc(scratch, strings + 1, 1);
+    w->launches_here = hu_arena_calloc(scratch, w->s.n + 1, 1);
+    if (!w->host.at || !w->launches || !w->unlinked || !w->launching || !w->launches_here)
+        return false;
+    for (size_t i = 0; i < w->n; i++)
+        w->host.at[i] = (hu_interval){w->at[i].host_start_ns, w->at[i].host_end_ns};
+    w->host.n = w->host.cap = w->n;
+    return true;
+}
+
+/* Launches by step, with and without their work; the operators that they are in. */
+static void count_launches(work *w)
+{
+    for (uint32_t i = 0; i < w->s.n; i++) {
+        const uint32_t above = w->s.parent[i];
+        size_t         n, at;
+
+        w->has_device |= hu_kind_in(w->s.kind[i], HU_KINDS_DEVICE);
+        if (!is_launch(w, i))
+            continue;
+        w->has_launches = true;
+        if (above != HU_NONE && w->s.kind[above] == HU_KIND_CPU_OP) {
+            w->launching[w->s.name[above]] = 1;
+            w->launches_here[above] = 1;
+        }
+        at = hu_select_find(&w->host, w->s.start_ns[i]);
+        if (at == w->n || !w->s.correlation[i] || w->s.kind[i] != HU_KIND_RUNTIME)
+            continue;
+        w->launches[at]++;
+        if (!hu_trace_work_of(w->trace, i, &n))
+            w->unlinked[at]++;
+    }
+}
+
+/* Operators in a row, on one thread, that launch elsewhere and not here: their calls are missing. */
+static void find_holes(work *w)
+{
+    const uint32_t *order = hu_trace_order(w->trace);
+    size_t          n_tracks;
+    const hu_track *tracks = hu_trace_tracks(w->trace, &n_tracks);
+
+    for (size_t t = 0; t < n_tracks; t++) {
+        uint32_t run = 0;
+
+        for (uint32_t k = 0; tracks[t].type == HU_TRACK_HOST && k < tracks[t].count; k++) {
+            const uint32_t i = order[tracks[t].first + k];
+            size_t         at;
+
+            if (w->s.kind[i] != HU_KIND_CPU_OP || !w->launching[w->s.name[i]])
+                continue;
+            run = w->launches_here[i] ? 0 : run + 1;
+            at = hu_select_find(&w->host, w->s.start_ns[i]);
+            if (run >= HOLE && at < w->n)
+                w->at[at].is_incomplete = true;
+        }
+    }
+}
+
+/* The record that the file ends with: of the device's side where there is one.  HU_NONE in an empty trace. */
+static uint32_t last_record(const work *w)
+{
+    for (uint32_t i = (uint32_t)w->s.n; i-- > 0;)
+        if (w->has_device || w->has_launches ? hu_kind_in(w->s.kind[i], HU_KINDS_DEVICE) || is_launch(w, i)
+                                             : hu_kind_in(w->s.kind[i], HU_KINDS_HOST))
+            return i;
+    return HU_NONE;
+}
+
+/* Without a device the file is in the order of time, more or less: nothing behind its last record counts. */
+static void judge_host(work *w)
+{
+    const uint32_t last = last_record(w);
+
+    for (size_t i = 0; last != HU_NONE && i < w->n; i++)
+        if (w->at[i].host_end_ns >= w->s.start_ns[last])
+            w->at[i].is_incomplete = true;
+}
+
+static void judge_device(work *w)
+{
+    const uint32_t last = last_record(w);
+    const int64_t  time = hu_select_time(w->trace, &w->s, last);
+    int64_t        most = 0;
+
+    for (size_t i = 0; i < w->n; i++)
+        most = w->at[i].n_device > most ? w->at[i].n_device : most;
+    for (size_t i = 0; i < w->n; i++) {
+        hu_step *s = &w->at[i];
+
+        s->is_incomplete |= s->n_device == 0 || (s->host_start_ns <= time && time <= s->host_end_ns) ||
+                            (double)w->unlinked[i] > LOST_SHARE * (double)w->launches[i] ||
+                            (!w->has_launches && (double)s->n_device < LEAST_WORK * (double)most);
+    }
+    find_holes(w);
+}
+
+int hu_cut_judge(const hu_trace *trace, const uint8_t *names, hu_step *at, size_t n, hu_arena *scratch, bool *is_device,
+                 hu_error *err)
+{
+    work w = {.trace = trace, .names = names, .s = hu_trace_slices(trace), .at = at, .n = n};
+
+    *is_device = false;
+    if (!hu_trace_get_quality(trace)->is_truncated || n == 0)
+        return 0;
+    if (!prepare(&w, scratch))
+        return hu_fail_memory(err);
+    count_launches(&w);
+    *is_device = w.has_device || w.has_launches;
+    if (*is_device)
+        judge_device(&w);
+    else
+        judge_host(&w);
+    return 0;
+}
