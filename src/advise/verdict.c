@@ -125,7 +125,8 @@ static void judge(const hu_digest *d, hu_verdict *v)
     else if (d->steps.source == HU_STEPS_NONE)
         doubt(v, HU_CONFIDENCE_LOW, "no steps were found, so the capture is taken as one piece");
     else if (d->steps.n_counted < FEWEST_STEPS)
-        doubt(v, HU_CONFIDENCE_MEDIUM, "only %zu complete step%s", d->steps.n_counted, d->steps.n_counted == 1 ? "" : "s");
+        doubt(v, HU_CONFIDENCE_MEDIUM, d->steps.n_counted ? "only %zu complete step%s" : "no complete step",
+              d->steps.n_counted, d->steps.n_counted == 1 ? "" : "s");
     if (d->steps.source == HU_STEPS_STRUCTURE)
         doubt(v, HU_CONFIDENCE_MEDIUM, "steps were guessed from work that repeats (%d %% alike)",
               (int)(100 * d->steps.confidence));

@@ -7,7 +7,8 @@
  *
  *   - the last record of the file belongs to another step;
  *   - it has device work;
- *   - its launches have their work (but for a few: LOST_SHARE);
+ *   - its launches have their work: all of them, for a missing stream of communication is few launches and much time;
+ *     but for cudaMemsetAsync inside libraries, whose work CUPTI leaves out of whole files too;
  *   - operators that launch elsewhere do so here: no HOLE of them in a row without a launch;
  *   - where no launches are recorded at all, it has about as much device work as the others.
  */
@@ -18,7 +19,6 @@
 
 enum { HOLE = 16 };
 
-static const double LOST_SHARE = 0.05;
 static const double LEAST_WORK = 0.8; /* of the step with the most */
 
 typedef struct {
@@ -28,9 +28,9 @@ typedef struct {
     hu_step        *at;
     size_t          n;
     hu_intervals    host;
-    int64_t        *launches, *unlinked; /* by step */
-    uint8_t        *launching;           /* by name of an operator: some of them launch */
-    uint8_t        *launches_here;       /* by slice: this operator does */
+    int64_t        *unlinked;      /* launches without their work, by step */
+    uint8_t        *launching;     /* by name of an operator: some of them launch */
+    uint8_t        *launches_here; /* by slice: this operator does */
     bool            has_device, has_launches;
 } work;
 
@@ -44,11 +44,10 @@ static bool prepare(work *w, hu_arena *scratch)
     const size_t strings = hu_trace_string_count(w->trace);
 
     w->host.at = hu_arena_calloc(scratch, w->n + 1, sizeof *w->host.at);
-    w->launches = hu_arena_calloc(scratch, w->n + 1, sizeof *w->launches);
     w->unlinked = hu_arena_calloc(scratch, w->n + 1, sizeof *w->unlinked);
     w->launching = hu_arena_calloc(scratch, strings + 1, 1);
     w->launches_here = hu_arena_calloc(scratch, w->s.n + 1, 1);
-    if (!w->host.at || !w->launches || !w->unlinked || !w->launching || !w->launches_here)
+    if (!w->host.at || !w->unlinked || !w->launching || !w->launches_here)
         return false;
     for (size_t i = 0; i < w->n; i++)
         w->host.at[i] = (hu_interval){w->at[i].host_start_ns, w->at[i].host_end_ns};
@@ -72,10 +71,8 @@ static void count_launches(work *w)
             w->launches_here[above] = 1;
         }
         at = hu_select_find(&w->host, w->s.start_ns[i]);
-        if (at == w->n || !w->s.correlation[i] || w->s.kind[i] != HU_KIND_RUNTIME)
-            continue;
-        w->launches[at]++;
-        if (!hu_trace_work_of(w->trace, i, &n))
+        if (at < w->n && w->s.correlation[i] && w->s.kind[i] == HU_KIND_RUNTIME && !hu_trace_work_of(w->trace, i, &n) &&
+            !hu_str_has(hu_trace_text(w->trace, w->s.name[i]), HU_STR("Memset")))
             w->unlinked[at]++;
     }
 }
@@ -135,8 +132,7 @@ static void judge_device(work *w)
     for (size_t i = 0; i < w->n; i++) {
         hu_step *s = &w->at[i];
 
-        s->is_incomplete |= s->n_device == 0 || (s->host_start_ns <= time && time <= s->host_end_ns) ||
-                            (double)w->unlinked[i] > LOST_SHARE * (double)w->launches[i] ||
+        s->is_incomplete |= s->n_device == 0 || (s->host_start_ns <= time && time <= s->host_end_ns) || w->unlinked[i] > 0 ||
                             (!w->has_launches && (double)s->n_device < LEAST_WORK * (double)most);
     }
     find_holes(w);

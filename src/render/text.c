@@ -23,7 +23,7 @@ static void write_missing(hu_text_page *p)
         hu_text_style(p, "0");
     }
     hu_unread_say_partial(&p->r->partial, p->r->n, line, sizeof line);
-    if (line[0] && p->r->n > 1)
+    if (line[0] && (p->r->n > 1 || p->r->show == HU_SHOW_VIEW)) /* of one rank the verdict says so */
         hu_text_hanging(p, line, 2);
 }
 
