@@ -82,7 +82,7 @@ int hu_together_read(const hu_inputs *inputs, const hu_together_options *options
     if (status)
         return status;
     if (out->ranks.n < 2) {
-        hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "only one of the traces could be read; name it alone");
+        hu_fail(&err, HU_EFORMAT, NULL, HU_NO_OFFSET, "only one of the traces could be read; name it alone");
         return hu_command_fail(&err);
     }
     out->simulations = hu_arena_calloc(arena, out->ranks.n, sizeof *out->simulations);
