@@ -97,7 +97,8 @@ static void say_host(const hu_digest *d, const hu_step_time *t, hu_verdict *v)
     role = largest_host_role(&rest);
     s = hu_say_share(t->role_ns[role], t->step_ns);
     snprintf(v->text, sizeof v->text, "%s. On the host, %s %s of %s (%s).",
-             d->health.quality.is_truncated ? "The file is cut, and holds no GPU work up to there" : "This trace holds no GPU work",
+             d->health.quality.is_truncated ? "The file is cut, and holds no GPU work up to there"
+                                            : "This trace holds no GPU work",
              cpu_words[role], s.pct, step_words(d), s.of);
 }
 

@@ -302,8 +302,8 @@ static void write_junit(const judged *x, hu_out *out)
     const size_t               missing = x->ranks->unread.n > 0, wrong = is_missing_wrong(x);
 
     hu_out_text(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    hu_out_printf(out, "<testsuite name=\"holdup check\" tests=\"%zu\" failures=\"%zu\" skipped=\"%zu\">\n",
-                  r->n + missing, r->failed + wrong, r->unknown + missing - wrong);
+    hu_out_printf(out, "<testsuite name=\"holdup check\" tests=\"%zu\" failures=\"%zu\" skipped=\"%zu\">\n", r->n + missing,
+                  r->failed + wrong, r->unknown + missing - wrong);
     write_junit_missing(x, out);
     for (size_t i = 0; i < r->n; i++) {
         const hu_checked *c = &r->at[i];

@@ -226,8 +226,9 @@ static int write_all(answer *a, const hu_inputs *inputs, int *status, hu_error *
 static int info(const options *o, const hu_inputs *inputs, hu_arena *arena)
 {
     hu_error err = {0};
-    answer   a = {.o = o, .arena = arena, .out = o->output ? hu_out_open_file(o->output, &err) : hu_out_open_fd(STDOUT_FILENO)};
-    int      status = 0, strict;
+    answer   a = {
+          .o = o, .arena = arena, .out = o->output ? hu_out_open_file(o->output, &err) : hu_out_open_fd(STDOUT_FILENO)};
+    int status = 0, strict;
 
     if (!a.out) {
         if (!err.code)

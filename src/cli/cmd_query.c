@@ -256,8 +256,7 @@ static void add_hint(hu_error *err)
     memcpy(err->text, text, sizeof text);
 }
 
-static int answer(const options *o, const hu_traces *traces, hu_str sql, hu_out *out, hu_arena *arena,
-                  hu_error *err)
+static int answer(const options *o, const hu_traces *traces, hu_str sql, hu_out *out, hu_arena *arena, hu_error *err)
 {
     face          f = {.o = o, .out = out, .arena = arena};
     hu_query_sink sink = {&f, text_head, text_row};

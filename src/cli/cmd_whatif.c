@@ -71,7 +71,7 @@ typedef struct {
     size_t          ranks;       /* 1: one alone */
     size_t          collectives; /* in which several meet */
     hu_unread_list  unread, partial;
-    const hu_check *check;       /* of the rank whose graph is worst */
+    const hu_check *check; /* of the rank whose graph is worst */
     priced          at[MOST_EDITS];
     priced          together; /* without text when there is only one edit */
 } answer;

@@ -32,7 +32,8 @@ static int sort_out(work *w, hu_arena *arena, hu_traces *out, hu_error *err)
 
         if (t) {
             out->at[out->n++] = t;
-            rc = rc < 0 ? rc : hu_partial_add(&out->partial, arena, hu_trace_get_info(t)->file, hu_trace_get_quality(t), err);
+            rc = rc < 0 ? rc
+                        : hu_partial_add(&out->partial, arena, hu_trace_get_info(t)->file, hu_trace_get_quality(t), err);
         } else if (rc == 0) {
             rc = hu_unread_add_error(&out->unread, arena, w->inputs->at[i], &w->errors[i], err);
         }

@@ -315,7 +315,7 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
     C(T, count, "INTEGER", "how many events", INT(hu_trace_get_quality(s->trace)->count[i]))  \
     C(T, dur_ns, "INTEGER", "how much time they are", INT(hu_trace_get_quality(s->trace)->dur_ns[i]))
 
-#define UNREAD_COLUMNS(C, T)                                              \
+#define UNREAD_COLUMNS(C, T)                                                 \
     C(T, file, "TEXT", "as it was named", words(out, s->unread->at[i].file)) \
     C(T, error, "TEXT", "what is wrong with it", words(out, s->unread->at[i].error))
 
