@@ -116,6 +116,9 @@ class Mpi(unittest.TestCase):
             self.assertEqual((status, err.count("rank1.json"), err.count("rank4.json")), (4, 1, 1))
             self.assertLess(err.index("rank1.json"), err.index("rank4.json"))
             self.same("report", folder, "--json", "--quiet", sizes=(3,))
+            (folder / "empty").mkdir()
+            seen = self.same("report", folder, folder / "empty", folder / "nobody.json", "--json", sizes=(2, 3))
+            self.assertEqual({pathlib.Path(u["file"]).name for u in json.loads(seen[1])["unread"]}, {"rank1.json", "rank4.json", "empty", "nobody.json"})
             self.same("report", folder / "nobody.json", folder / "rank1.json", folder / "rank4.json", sizes=(2,))       # nothing left
             self.same("report", folder / "rank1.json", folder / "rank4.json", "--html", folder / "page.html", sizes=(2,))
 
