@@ -29,15 +29,16 @@ enum { HEAD_BYTES = 16, MOST_BYTES = 1 << 20 };
     X("kernel", "sgemm", "0", "7", d, "30", "\"device\":0,\"stream\":7,\"correlation\":" corr)                      \
     X("cuda_runtime", "cudaStreamSynchronize", "1", "1", e, "9", "")
 
+/* clang-format off */
 static const char trace_text[] =
     "{\"deviceProperties\":[{\"id\":0,\"name\":\"NVIDIA H100 80GB HBM3\",\"numSms\":132}],\"distributedInfo\":{\"backend\":"
-    "\"nccl\",\"rank\":1,\"world_size\":2},\"traceEvents\":[" STEP("1", "100", "101", "105", "112", "150", "1") STEP(
-        "2", "200", "201", "205", "212", "250", "2") STEP("3", "300", "301", "305", "312", "350",
-                                                          "3") STEP("4", "400", "401", "405", "412", "450",
-                                                                    "4") X("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)",
-                                                                           "0", "7", "445", "2", "\"bytes\":4096")
-        X("kernel", "ncclDevKernel_AllReduce_Sum", "0", "8", "446", "3",
-          "\"stream\":8,\"Collective name\":\"allreduce\"") "{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":402,\"args\":{\"Addr\":1,\"Bytes\":64,\"Device Type\":1,\"Device Id\":0}}]}";
+    "\"nccl\",\"rank\":1,\"world_size\":2},\"traceEvents\":["
+    STEP("1", "100", "101", "105", "112", "150", "1") STEP("2", "200", "201", "205", "212", "250", "2")
+    STEP("3", "300", "301", "305", "312", "350", "3") STEP("4", "400", "401", "405", "412", "450", "4")
+    X("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", "0", "7", "445", "2", "\"bytes\":4096")
+    X("kernel", "ncclDevKernel_AllReduce_Sum", "0", "8", "446", "3", "\"stream\":8,\"Collective name\":\"allreduce\"")
+    "{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":402,\"args\":{\"Addr\":1,\"Bytes\":64,\"Device Type\":1,\"Device Id\":0}}]}";
+/* clang-format on */
 
 typedef struct {
     hu_str digest, findings, graph;

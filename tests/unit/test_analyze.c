@@ -32,12 +32,12 @@ static const hu_operator *operator_named(const hu_digest *d, const char *name)
  */
 static void overlaps_are_counted_once(void **state)
 {
-    hu_digest         *d = digest_of("[" KERNEL("k", "7", "10", "10", "0") "," KERNEL("k", "7", "20", "10", "0") "," KERNEL(
-                "k", "7", "50", "10",
-                "0") "," KERNEL("ncclDevKernel_AllReduce", "8", "15", "25",
-                                "0") ","
-                                             "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy DtoH (Device -> Pinned)\",\"pid\":0,\"tid\":9,\"ts\":35,"
-                                             "\"dur\":10,\"args\":{\"stream\":9,\"bytes\":20000}}]");
+    /* clang-format off */
+    hu_digest *d = digest_of("[" KERNEL("k", "7", "10", "10", "0") "," KERNEL("k", "7", "20", "10", "0") ","
+                             KERNEL("k", "7", "50", "10", "0") "," KERNEL("ncclDevKernel_AllReduce", "8", "15", "25", "0") ","
+                             "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy DtoH (Device -> Pinned)\",\"pid\":0,\"tid\":9,\"ts\":35,"
+                             "\"dur\":10,\"args\":{\"stream\":9,\"bytes\":20000}}]");
+    /* clang-format on */
     const hu_gpu_time *g = &d->gpu_time;
 
     (void)state;
@@ -60,8 +60,10 @@ static void overlaps_are_counted_once(void **state)
 /* outer [0.1,100): mm [10,40) launches 20 us of kernel; the driver's call takes 5; relu [50,60) launches nothing. */
 static void self_and_total_times(void **state)
 {
-    hu_digest         *d = digest_of("[" USER("outer", "0.1", "99.9") "," OP("mm", "1", "10", "30") "," OP(
-                "relu", "1", "50", "10") "," CALL("cudaLaunchKernel", "20", "5", "3") "," KERNEL("k", "7", "25", "20", "3") "]");
+    /* clang-format off */
+    hu_digest *d = digest_of("[" USER("outer", "0.1", "99.9") "," OP("mm", "1", "10", "30") "," OP("relu", "1", "50", "10") ","
+                             CALL("cudaLaunchKernel", "20", "5", "3") "," KERNEL("k", "7", "25", "20", "3") "]");
+    /* clang-format on */
     const hu_operator *outer = operator_named(d, "outer"), *mm = operator_named(d, "mm");
 
     (void)state;
@@ -83,23 +85,13 @@ static void self_and_total_times(void **state)
  */
 static void steps_own_the_work_they_launched(void **state)
 {
+    /* clang-format off */
     hu_digest *d = digest_of(
-        "[" USER("ProfilerStep#1", "1000", "100") "," LOADER("1000", "60") "," CALL("cudaLaunchKernel", "1062", "2", "1") "," KERNEL(
-            "k", "7", "1070", "40",
-            "1") "," USER("ProfilerStep#2", "1100",
-                          "100") "," LOADER("1100",
-                                            "60") "," CALL("cudaLaunchKernel", "1162", "2",
-                                                           "2") "," KERNEL("k", "7", "1170", "40",
-                                                                           "2") "," USER("ProfilerStep#3", "1200",
-                                                                                         "100") "," LOADER("1200",
-                                                                                                           "60") "," CALL("cudaLaunchKernel",
-                                                                                                                          "1262",
-                                                                                                                          "2",
-                                                                                                                          "3") "," KERNEL("k",
-                                                                                                                                          "7",
-                                                                                                                                          "1270",
-                                                                                                                                          "40",
-                                                                                                                                          "3") "]");
+        "[" USER("ProfilerStep#1", "1000", "100") "," LOADER("1000", "60") "," CALL("cudaLaunchKernel", "1062", "2", "1") ","
+        KERNEL("k", "7", "1070", "40", "1") "," USER("ProfilerStep#2", "1100", "100") "," LOADER("1100", "60") ","
+        CALL("cudaLaunchKernel", "1162", "2", "2") "," KERNEL("k", "7", "1170", "40", "2") "," USER("ProfilerStep#3", "1200", "100") ","
+        LOADER("1200", "60") "," CALL("cudaLaunchKernel", "1262", "2", "3") "," KERNEL("k", "7", "1270", "40", "3") "]");
+    /* clang-format on */
     const hu_step_time *t;
     hu_verdict          v;
 
@@ -120,17 +112,13 @@ static void steps_own_the_work_they_launched(void **state)
 
 static void a_slow_first_step_and_a_cut_last_one_do_not_count(void **state)
 {
-    hu_digest *d = digest_of("[" USER("ProfilerStep#1", "1000", "500") "," CALL("cudaLaunchKernel", "1010", "2", "1") "," KERNEL(
-        "k", "7", "1020", "9",
-        "1") "," USER("ProfilerStep#2", "1500",
-                      "100") "," CALL("cudaLaunchKernel", "1510", "2",
-                                      "2") "," KERNEL("k", "7", "1520", "9",
-                                                      "2") "," USER("ProfilerStep#3", "1600",
-                                                                    "100") "," CALL("cudaLaunchKernel", "1610", "2",
-                                                                                    "3") "," KERNEL("k", "7", "1620", "9",
-                                                                                                    "3") "," USER("ProfilerStep#4",
-                                                                                                                  "1700",
-                                                                                                                  "100") "]");
+    /* clang-format off */
+    hu_digest *d = digest_of(
+        "[" USER("ProfilerStep#1", "1000", "500") "," CALL("cudaLaunchKernel", "1010", "2", "1") "," KERNEL("k", "7", "1020", "9", "1") ","
+        USER("ProfilerStep#2", "1500", "100") "," CALL("cudaLaunchKernel", "1510", "2", "2") "," KERNEL("k", "7", "1520", "9", "2") ","
+        USER("ProfilerStep#3", "1600", "100") "," CALL("cudaLaunchKernel", "1610", "2", "3") "," KERNEL("k", "7", "1620", "9", "3") ","
+        USER("ProfilerStep#4", "1700", "100") "]");
+    /* clang-format on */
 
     (void)state;
     assert_int_equal(d->steps.n, 4);
@@ -142,8 +130,10 @@ static void a_slow_first_step_and_a_cut_last_one_do_not_count(void **state)
 
 static void annotations_that_recur_are_steps(void **state)
 {
-    hu_digest *d = digest_of("[" USER("request", "0", "80") "," USER("request", "100", "80") "," USER(
-        "request", "200", "80") "," USER("once", "10", "20") "]");
+    /* clang-format off */
+    hu_digest *d = digest_of("[" USER("request", "0", "80") "," USER("request", "100", "80") "," USER("request", "200", "80") ","
+                             USER("once", "10", "20") "]");
+    /* clang-format on */
 
     (void)state;
     assert_int_equal(d->steps.source, HU_STEPS_ANNOTATION);

@@ -127,11 +127,11 @@ static void lines_in_names(void **state)
  */
 static void lanes_of_a_small_trace(void **state)
 {
-    hu_trace *t = trace_of("[" OP("a", "1", "0", "10") "," OP("b", "1", "2", "8.5") "," OP("c", "1", "8", "12") "," OP(
-        "d", "1", "12", "1") "," KERNEL("k", "7", "1", "10", "1") "," KERNEL("p", "7", "11", "0",
-                                                                             "2") "," KERNEL("m", "7", "11", "2",
-                                                                                             "3") "," KERNEL("o", "7", "6",
-                                                                                                             "1", "4") "]");
+    /* clang-format off */
+    hu_trace *t = trace_of("[" OP("a", "1", "0", "10") "," OP("b", "1", "2", "8.5") "," OP("c", "1", "8", "12") ","
+                            OP("d", "1", "12", "1") "," KERNEL("k", "7", "1", "10", "1") "," KERNEL("p", "7", "11", "0", "2") ","
+                            KERNEL("m", "7", "11", "2", "3") "," KERNEL("o", "7", "6", "1", "4") "]");
+    /* clang-format on */
     const hu_export_part part = hu_export_all(t);
     hu_arena            *arena = hu_arena_new();
     hu_error             err = {0};

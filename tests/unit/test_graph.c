@@ -30,8 +30,10 @@ static void assert_path_is_whole(fixture f)
  */
 static void launch_and_wait_move_with_the_host(void **state)
 {
-    fixture f = simulate("[" USER(LOADER, "0", "100") "," CALL("cudaLaunchKernel", "110", "5", "1") "," CALL(
-        "cudaStreamSynchronize", "120", "102", "2") "," KERNEL("K", "7", "117", "100", "1") "]");
+    /* clang-format off */
+    fixture f = simulate("[" USER(LOADER, "0", "100") "," CALL("cudaLaunchKernel", "110", "5", "1") ","
+                         CALL("cudaStreamSynchronize", "120", "102", "2") "," KERNEL("K", "7", "117", "100", "1") "]");
+    /* clang-format on */
 
     (void)state;
     assert_near(as_it_was(f), 222);
@@ -49,9 +51,11 @@ static void launch_and_wait_move_with_the_host(void **state)
  */
 static void a_hidden_loader_costs_nothing(void **state)
 {
-    fixture f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," USER(LOADER, "10", "100") "," CALL(
-        "cudaLaunchKernel", "120", "5", "2") "," KERNEL("K1", "7", "7", "500", "1") "," KERNEL("K2", "7", "508.5", "100",
-                                                                                               "2") "]");
+    /* clang-format off */
+    fixture f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," USER(LOADER, "10", "100") ","
+                         CALL("cudaLaunchKernel", "120", "5", "2") "," KERNEL("K1", "7", "7", "500", "1") ","
+                         KERNEL("K2", "7", "508.5", "100", "2") "]");
+    /* clang-format on */
 
     (void)state;
     assert_near(as_it_was(f), 608.5);
@@ -68,12 +72,12 @@ static void a_hidden_loader_costs_nothing(void **state)
  */
 static void a_stream_waits_for_an_event_of_another(void **state)
 {
-    fixture f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," CALL("cudaEventRecord", "6", "1", "3") "," CALL(
-        "cudaStreamWaitEvent", "8", "1",
-        "4") "," CALL("cudaLaunchKernel", "14", "5", "2") "," KERNEL("K1", "7", "7", "200",
-                                                                     "1") "," KERNEL("K2", "20", "208.5", "50",
-                                                                                     "2") "," WAIT_EVENT("8", "4", "20", "7",
-                                                                                                         "3") "]");
+    /* clang-format off */
+    fixture f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," CALL("cudaEventRecord", "6", "1", "3") ","
+                         CALL("cudaStreamWaitEvent", "8", "1", "4") "," CALL("cudaLaunchKernel", "14", "5", "2") ","
+                         KERNEL("K1", "7", "7", "200", "1") "," KERNEL("K2", "20", "208.5", "50", "2") ","
+                         WAIT_EVENT("8", "4", "20", "7", "3") "]");
+    /* clang-format on */
 
     (void)state;
     assert_int_equal(f.s->graph.calibration.event_links, 1);
@@ -87,8 +91,10 @@ static void a_stream_waits_for_an_event_of_another(void **state)
 /* The same without a record: the wait is inferred from the end of K1 just before. */
 static void a_wait_that_was_not_recorded_is_inferred(void **state)
 {
-    fixture f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," CALL("cudaLaunchKernel", "14", "5", "2") "," KERNEL(
-        "K1", "7", "7", "200", "1") "," KERNEL("K2", "20", "208.5", "50", "2") "]");
+    /* clang-format off */
+    fixture f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," CALL("cudaLaunchKernel", "14", "5", "2") ","
+                         KERNEL("K1", "7", "7", "200", "1") "," KERNEL("K2", "20", "208.5", "50", "2") "]");
+    /* clang-format on */
 
     (void)state;
     assert_int_equal(f.s->graph.calibration.inferred, 1);
@@ -99,8 +105,10 @@ static void a_wait_that_was_not_recorded_is_inferred(void **state)
 /* Nothing ends before K2, so its delay is frozen, counted, and moves with what comes before it. */
 static void a_delay_that_nothing_explains_is_frozen(void **state)
 {
-    fixture f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," CALL("cudaLaunchKernel", "14", "5", "2") "," KERNEL(
-        "K1", "7", "7", "20", "1") "," KERNEL("K2", "7", "100", "50", "2") "]");
+    /* clang-format off */
+    fixture f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," CALL("cudaLaunchKernel", "14", "5", "2") ","
+                         KERNEL("K1", "7", "7", "20", "1") "," KERNEL("K2", "7", "100", "50", "2") "]");
+    /* clang-format on */
 
     (void)state;
     assert_int_equal(f.s->graph.calibration.frozen, 1);
@@ -213,8 +221,10 @@ static void clocks_that_disagree_make_no_time(void **state)
 /* What waits for something that comes later in the sweep is refused, whoever wrote it. */
 static void a_link_from_later_is_unsound(void **state)
 {
-    fixture f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," CALL("cudaLaunchKernel", "14", "5", "2") "," KERNEL(
-        "K1", "7", "7", "200", "1") "," KERNEL("K2", "20", "208.5", "50", "2") "]");
+    /* clang-format off */
+    fixture f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," CALL("cudaLaunchKernel", "14", "5", "2") ","
+                         KERNEL("K1", "7", "7", "200", "1") "," KERNEL("K2", "20", "208.5", "50", "2") "]");
+    /* clang-format on */
     hu_graph *g = &f.s->graph;
     hu_op    *first = &g->op[g->node[g->op[0].node].ops];
     hu_link  *inferred = &g->link[g->op[1].deps];
@@ -250,13 +260,13 @@ static void a_link_from_later_is_unsound(void **state)
  */
 static void a_thread_waits_for_another(void **state)
 {
-    fixture f = simulate("[" USER(LOADER, "0", "100") "," OP("forward", "1", "100", "10") "," OP(
-        "backward", "2", "115",
-        "90") ","
-              "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,\"tid\":2,\"ts\":150,"
-              "\"dur\":5,\"args\":{\"correlation\":1}}," OP("optimizer", "1", "210", "30") "," CALL(
-                  "cudaLaunchKernel", "212", "5", "2") "," KERNEL("K1", "7", "157", "10", "1") "," KERNEL("K2", "7", "219",
-                                                                                                          "50", "2") "]");
+    /* clang-format off */
+    fixture f = simulate("[" USER(LOADER, "0", "100") "," OP("forward", "1", "100", "10") "," OP("backward", "2", "115", "90") ","
+                         "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,\"tid\":2,\"ts\":150,"
+                         "\"dur\":5,\"args\":{\"correlation\":1}}," OP("optimizer", "1", "210", "30") ","
+                         CALL("cudaLaunchKernel", "212", "5", "2") "," KERNEL("K1", "7", "157", "10", "1") ","
+                         KERNEL("K2", "7", "219", "50", "2") "]");
+    /* clang-format on */
 
     (void)state;
     assert_near(as_it_was(f), 269);
@@ -268,8 +278,10 @@ static void a_thread_waits_for_another(void **state)
 /* One launch, three kernels: they follow each other, and none has a launch of its own. */
 static void a_graph_is_launched_once(void **state)
 {
-    fixture f = simulate("[" CALL("cudaGraphLaunch", "0", "10", "1") "," KERNEL("G1", "7", "7", "50", "1") "," KERNEL(
-        "G2", "7", "58", "50", "1") "," KERNEL("G3", "7", "109", "50", "1") "]");
+    /* clang-format off */
+    fixture f = simulate("[" CALL("cudaGraphLaunch", "0", "10", "1") "," KERNEL("G1", "7", "7", "50", "1") ","
+                         KERNEL("G2", "7", "58", "50", "1") "," KERNEL("G3", "7", "109", "50", "1") "]");
+    /* clang-format on */
 
     (void)state;
     assert_near(as_it_was(f), 159);
@@ -281,8 +293,10 @@ static void a_graph_is_launched_once(void **state)
 /* K0 was launched before the capture: it is in front of K1 on its stream, though K1 was launched before K0 began. */
 static void work_from_before_the_capture_comes_first(void **state)
 {
-    fixture f = simulate("[" CALL("cudaLaunchKernel", "10", "5",
-                                  "1") "," KERNEL("K0", "7", "20", "100", "99") "," KERNEL("K1", "7", "121", "50", "1") "]");
+    /* clang-format off */
+    fixture f = simulate("[" CALL("cudaLaunchKernel", "10", "5", "1") "," KERNEL("K0", "7", "20", "100", "99") ","
+                         KERNEL("K1", "7", "121", "50", "1") "]");
+    /* clang-format on */
 
     (void)state;
     assert_int_equal(f.s->graph.calibration.unlaunched, 1);
@@ -294,8 +308,10 @@ static void work_from_before_the_capture_comes_first(void **state)
 /* Homogeneous of degree one: every weight twice as long, the step too; and the engine says so of itself. */
 static void doubled_times_double_the_step(void **state)
 {
-    fixture   f = simulate("[" USER(LOADER, "0", "100") "," CALL("cudaLaunchKernel", "110", "5", "1") "," CALL(
-          "cudaStreamSynchronize", "120", "102", "2") "," KERNEL("K", "7", "117", "100", "1") "]");
+    /* clang-format off */
+    fixture f = simulate("[" USER(LOADER, "0", "100") "," CALL("cudaLaunchKernel", "110", "5", "1") ","
+                         CALL("cudaStreamSynchronize", "120", "102", "2") "," KERNEL("K", "7", "117", "100", "1") "]");
+    /* clang-format on */
     hu_costs *c = hu_pricer_costs(f.s->pricer);
     int64_t   ends[4];
 
@@ -317,15 +333,13 @@ static void doubled_times_double_the_step(void **state)
  */
 static void slack_is_how_much_later(void **state)
 {
-    fixture  f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," CALL("cudaLaunchKernel", "10", "5", "2") "," CALL(
-         "cudaEventRecord", "16", "1",
-         "3") "," CALL("cudaStreamWaitEvent", "18", "1",
-                       "4") "," CALL("cudaLaunchKernel", "20", "5",
-                                     "5") "," KERNEL("A", "7", "7", "100",
-                                                     "1") "," KERNEL("B", "20", "17", "190",
-                                                                     "2") "," KERNEL("C", "7", "208.5", "50",
-                                                                                     "5") "," WAIT_EVENT("18", "4", "7", "20",
-                                                                                                         "3") "]");
+    /* clang-format off */
+    fixture  f = simulate("[" CALL("cudaLaunchKernel", "0", "5", "1") "," CALL("cudaLaunchKernel", "10", "5", "2") ","
+                          CALL("cudaEventRecord", "16", "1", "3") "," CALL("cudaStreamWaitEvent", "18", "1", "4") ","
+                          CALL("cudaLaunchKernel", "20", "5", "5") "," KERNEL("A", "7", "7", "100", "1") ","
+                          KERNEL("B", "20", "17", "190", "2") "," KERNEL("C", "7", "208.5", "50", "5") ","
+                          WAIT_EVENT("18", "4", "7", "20", "3") "]");
+    /* clang-format on */
     int64_t  ends[4], slack[3];
     hu_path  path;
     hu_error err = {0};
@@ -344,19 +358,13 @@ static void slack_is_how_much_later(void **state)
 /* Two steps of 200; the second step's loader was 60 longer. */
 static void steps_are_measured_between_marks(void **state)
 {
-    fixture f = simulate("[" USER("ProfilerStep#0", "0", "170") "," USER(LOADER, "0", "20") "," CALL(
-        "cudaLaunchKernel", "50", "5",
-        "1") "," CALL("cudaDeviceSynchronize", "60", "102",
-                      "2") "," KERNEL("K", "7", "57", "100",
-                                      "1") "," USER("ProfilerStep#1", "170",
-                                                    "230") "," USER(LOADER, "170",
-                                                                    "80") "," CALL("cudaLaunchKernel", "280", "5",
-                                                                                   "3") "," CALL("cudaDeviceSynchronize",
-                                                                                                 "290", "102",
-                                                                                                 "4") "," KERNEL("K", "7",
-                                                                                                                 "287",
-                                                                                                                 "100",
-                                                                                                                 "3") "]");
+    /* clang-format off */
+    fixture f = simulate("[" USER("ProfilerStep#0", "0", "170") "," USER(LOADER, "0", "20") ","
+                         CALL("cudaLaunchKernel", "50", "5", "1") "," CALL("cudaDeviceSynchronize", "60", "102", "2") ","
+                         KERNEL("K", "7", "57", "100", "1") "," USER("ProfilerStep#1", "170", "230") "," USER(LOADER, "170", "80") ","
+                         CALL("cudaLaunchKernel", "280", "5", "3") "," CALL("cudaDeviceSynchronize", "290", "102", "4") ","
+                         KERNEL("K", "7", "287", "100", "3") "]");
+    /* clang-format on */
 
     (void)state;
     assert_int_equal(f.s->graph.n_marks, 3);
@@ -426,8 +434,10 @@ static void nothing_to_replay_is_said(void **state)
 /* A thread that is known by name alone launches nothing; the device's work is then all there is. */
 static void a_trace_without_host_work_is_replayed(void **state)
 {
-    fixture f = simulate("[{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":1,\"args\":{\"name\":\"main\"}}," KERNEL(
-        "K1", "7", "10", "50", "1") "," KERNEL("K2", "7", "61.5", "50", "2") "]");
+    /* clang-format off */
+    fixture f = simulate("[{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":1,\"args\":{\"name\":\"main\"}},"
+                         KERNEL("K1", "7", "10", "50", "1") "," KERNEL("K2", "7", "61.5", "50", "2") "]");
+    /* clang-format on */
 
     (void)state;
     assert_near(as_it_was(f), 101.5);

@@ -61,16 +61,12 @@ static void members_of_communicators(void **state)
 
 static void calls_of_mpi(void **state)
 {
-    hu_trace *t = trace_of(
-        "{\"traceEvents\":[" MPI("MPI_Init", "0", "9", "") "," MPI("MPI_Isend", "10", "1", "\"peer\":1,\"tag\":4") "," MPI(
-            "MPI_Iallreduce", "20", "1",
-            "") "," MPI("MPI_Recv", "30", "5",
-                        "\"peer\":-2,\"source\":6") "," MPI("MPI_Alltoallv", "40", "5",
-                                                            "\"bytes\":64") "," MPI("MPI_Wait", "50", "5",
-                                                                                    "") "," MPI("MPI_", "60", "5",
-                                                                                                "") "," MPI("PMPI_Send",
-                                                                                                            "70", "5",
-                                                                                                            "") "]}");
+    /* clang-format off */
+    hu_trace *t = trace_of("{\"traceEvents\":[" MPI("MPI_Init", "0", "9", "") "," MPI("MPI_Isend", "10", "1", "\"peer\":1,\"tag\":4") ","
+                           MPI("MPI_Iallreduce", "20", "1", "") "," MPI("MPI_Recv", "30", "5", "\"peer\":-2,\"source\":6") ","
+                           MPI("MPI_Alltoallv", "40", "5", "\"bytes\":64") "," MPI("MPI_Wait", "50", "5", "") ","
+                           MPI("MPI_", "60", "5", "") "," MPI("PMPI_Send", "70", "5", "") "]}");
+    /* clang-format on */
     const hu_slices s = hu_trace_slices(t);
     hu_mpi_call     c;
 
@@ -90,28 +86,16 @@ static void calls_of_mpi(void **state)
     hu_trace_free(t);
 }
 
+/* clang-format off */
 static const char two_processes[] =
     "{\"traceEvents\":["
     "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#1\",\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":100},"
-    "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#2\",\"pid\":1,\"tid\":1,\"ts\":100,\"dur\":100}," OS(
-        "fread", "1", "1", "10", "30",
-        "file_read") "," OS("read", "1", "1", "12", "20",
-                            "pipe") "," MPI("MPI_Barrier", "50", "20",
-                                            "") "," OS("poll", "1", "1", "52", "10",
-                                                       "poll") "," OS("nanosleep", "1", "1", "190", "20",
-                                                                      "sleep") "," STARVED("1", "1", "35",
-                                                                                           "10") "," STARVED("1", "2", "0",
-                                                                                                             "99") "," OS("read",
-                                                                                                                          "1",
-                                                                                                                          "2",
-                                                                                                                          "0",
-                                                                                                                          "150",
-                                                                                                                          "file_read") "," OS("read",
-                                                                                                                                              "7",
-                                                                                                                                              "7",
-                                                                                                                                              "0",
-                                                                                                                                              "500",
-                                                                                                                                              "pipe") "]}";
+    "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#2\",\"pid\":1,\"tid\":1,\"ts\":100,\"dur\":100},"
+    OS("fread", "1", "1", "10", "30", "file_read") "," OS("read", "1", "1", "12", "20", "pipe") ","
+    MPI("MPI_Barrier", "50", "20", "") "," OS("poll", "1", "1", "52", "10", "poll") ","
+    OS("nanosleep", "1", "1", "190", "20", "sleep") "," STARVED("1", "1", "35", "10") "," STARVED("1", "2", "0", "99") ","
+    OS("read", "1", "2", "0", "150", "file_read") "," OS("read", "7", "7", "0", "500", "pipe") "]}";
+/* clang-format on */
 
 static void each_instant_once(void **state)
 {
@@ -165,9 +149,11 @@ static void each_instant_once(void **state)
 
 static void the_process_of_the_job(void **state)
 {
-    hu_arena       *scratch = hu_arena_new();
-    hu_trace       *t = trace_of("{\"traceEvents\":[" OS("read", "5", "5", "0", "900", "pipe") "," OS(
-              "wait4", "9", "9", "100", "700", "wait") "," OS("read", "9", "10", "0", "800", "file_read") "]}");
+    hu_arena *scratch = hu_arena_new();
+    /* clang-format off */
+    hu_trace *t = trace_of("{\"traceEvents\":[" OS("read", "5", "5", "0", "900", "pipe") "," OS("wait4", "9", "9", "100", "700", "wait") ","
+                           OS("read", "9", "10", "0", "800", "file_read") "]}");
+    /* clang-format on */
     const hu_track *tracks;
     size_t          n;
     uint32_t        found;

@@ -74,8 +74,10 @@ static void metadata_counts_before_and_behind_the_events(void **state)
 /* Wherever the file breaks off, the whole events before the break are there, and nothing else is. */
 static void every_cut_keeps_the_events_before_it(void **state)
 {
-    static const char whole[] = "{\"schemaVersion\":1,\"traceEvents\":[\n  " OP("a", "1", "1", "1") ",\n  " OP(
-        "b", "1", "3", "1") ",\n  " OP("c", "1", "5", "1") "\n]}";
+    /* clang-format off */
+    static const char whole[] = "{\"schemaVersion\":1,\"traceEvents\":[\n  " OP("a", "1", "1", "1") ",\n  " OP("b", "1", "3", "1") ",\n  "
+                                OP("c", "1", "5", "1") "\n]}";
+    /* clang-format on */
     const char  *ends[4];
     const size_t n = sizeof whole - 1;
     size_t       have = 0;
@@ -139,8 +141,10 @@ static void an_unescaped_quote_costs_one_event(void **state)
 
 static void elements_that_are_no_events_are_counted(void **state)
 {
+    /* clang-format off */
     hu_trace *t = trace_of("[" OP("a", "1", "1", "1") ",{},{\"ph\":\"?\"},{\"ph\":\"X\",\"name\":\"n\",\"dur\":1},"
-                                                      "{\"ph\":\"X\",\"name\":\"n\",\"ts\":1}," OP("b", "1", "3", "1") "]");
+                           "{\"ph\":\"X\",\"name\":\"n\",\"ts\":1}," OP("b", "1", "3", "1") "]");
+    /* clang-format on */
 
     (void)state;
     assert_int_equal(hu_trace_slices(t).n, 2);
@@ -180,8 +184,10 @@ static void of_a_member_written_twice_the_last_counts(void **state)
 
 static void names_keep_control_characters_and_bad_escapes(void **state)
 {
-    hu_trace *t = trace_of("[" OP("a\tb", "1", "1", "1") "," OP("C:\\\\x\\q", "1", "3", "1") "," OP(
-        "\\u0041", "1", "5", "1") "," OP("\xff", "1", "7", "1") "]");
+    /* clang-format off */
+    hu_trace *t = trace_of("[" OP("a\tb", "1", "1", "1") "," OP("C:\\\\x\\q", "1", "3", "1") "," OP("\\u0041", "1", "5", "1") ","
+                           OP("\xff", "1", "7", "1") "]");
+    /* clang-format on */
 
     (void)state;
     slice_named(t, "a\tb");
@@ -221,10 +227,11 @@ static void device_work_at_zero_is_lost_and_host_work_is_not(void **state)
 
 static void begins_and_ends_without_partner_are_counted(void **state)
 {
-    hu_trace *t = trace_of(
-        "[{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":1},{\"ph\":\"B\",\"name\":\"open\",\"pid\":1,\"tid\":1,\"ts\":2},"
-        "{\"ph\":\"B\",\"name\":\"other\",\"pid\":1,\"tid\":2,\"ts\":2},{\"ph\":\"E\",\"pid\":1,\"tid\":2,\"ts\":1}," OP(
-            "a", "3", "1", "1") "]");
+    /* clang-format off */
+    hu_trace *t = trace_of("[{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":1},{\"ph\":\"B\",\"name\":\"open\",\"pid\":1,\"tid\":1,\"ts\":2},"
+                           "{\"ph\":\"B\",\"name\":\"other\",\"pid\":1,\"tid\":2,\"ts\":2},{\"ph\":\"E\",\"pid\":1,\"tid\":2,\"ts\":1},"
+                           OP("a", "3", "1", "1") "]");
+    /* clang-format on */
 
     (void)state;
     assert_int_equal(count_of(t, HU_REASON_UNMATCHED_END), 1);
@@ -237,10 +244,10 @@ static void begins_and_ends_without_partner_are_counted(void **state)
 
 static void a_number_in_quotes_is_the_same_row(void **state)
 {
-    hu_trace       *t = trace_of("[" OP(
-              "a", "7", "1",
-              "9") ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"pid\":\"1\",\"tid\":\"7\",\"ts\":\"2\","
-                         "\"dur\":\"3.5\"},{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"c\",\"pid\":\"main\",\"tid\":\"loop\",\"ts\":2,\"dur\":1}]");
+    /* clang-format off */
+    hu_trace *t = trace_of("[" OP("a", "7", "1", "9") ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"pid\":\"1\",\"tid\":\"7\",\"ts\":\"2\","
+                           "\"dur\":\"3.5\"},{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"c\",\"pid\":\"main\",\"tid\":\"loop\",\"ts\":2,\"dur\":1}]");
+    /* clang-format on */
     const hu_slices s = hu_trace_slices(t);
     const uint32_t  a = slice_named(t, "a"), b = slice_named(t, "b"), c = slice_named(t, "c");
     size_t          n;
@@ -257,12 +264,11 @@ static void a_number_in_quotes_is_the_same_row(void **state)
 
 static void ids_beyond_32_bits_still_link(void **state)
 {
-    hu_trace *t = trace_of(
-        "[" CALL("cudaLaunchKernel", "1", "2", "4294967301") "," CALL("cudaLaunchKernelExC", "4", "2", "5") "," KERNEL(
-            "wide", "7", "10", "1",
-            "4294967301") "," KERNEL("narrow", "7", "12", "1",
-                                     "5") "," KERNEL("text", "7", "14", "1",
-                                                     "\"5\"") "," KERNEL("top", "7", "16", "1", "18446744073709551615") "]");
+    /* clang-format off */
+    hu_trace *t = trace_of("[" CALL("cudaLaunchKernel", "1", "2", "4294967301") "," CALL("cudaLaunchKernelExC", "4", "2", "5") ","
+                           KERNEL("wide", "7", "10", "1", "4294967301") "," KERNEL("narrow", "7", "12", "1", "5") ","
+                           KERNEL("text", "7", "14", "1", "\"5\"") "," KERNEL("top", "7", "16", "1", "18446744073709551615") "]");
+    /* clang-format on */
 
     (void)state;
     assert_int_equal(hu_trace_launch_of(t, slice_named(t, "wide")), slice_named(t, "cudaLaunchKernel"));
@@ -306,10 +312,10 @@ static void nesting_beyond_the_limit_costs_one_event(void **state)
     hu_limits limits = hu_limits_default();
     hu_error  err = {0};
     hu_trace *t;
-    size_t    n = (size_t)snprintf(
-           text, sizeof text,
-           "[" OP("a", "1", "1", "1") ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"deep\",\"ts\":2,\"dur\":1,"
-                                         "\"args\":{\"Input Dims\":");
+    /* clang-format off */
+    size_t   n = (size_t)snprintf(text, sizeof text, "[" OP("a", "1", "1", "1") ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"deep\",\"ts\":2,\"dur\":1,"
+                                  "\"args\":{\"Input Dims\":");
+    /* clang-format on */
 
     (void)state;
     for (int i = 0; i < 20; i++)
@@ -402,11 +408,12 @@ static hu_digest *digest_of(const char *json)
 /* Two of 2^63 ns each: whether they are clamped, lost or saturate, their sum must not turn negative. */
 static void begin_and_end_centuries_apart_do_not_overflow(void **state)
 {
-    hu_digest *d = digest_of(
-        "[{\"ph\":\"B\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":-4600000000000000},"
-        "{\"ph\":\"E\",\"cat\":\"cpu_op\",\"pid\":1,\"tid\":1,\"ts\":4600000000000000},"
-        "{\"ph\":\"B\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":2,\"ts\":-4600000000000000},"
-        "{\"ph\":\"E\",\"cat\":\"cpu_op\",\"pid\":1,\"tid\":2,\"ts\":4600000000000000}," OP("b", "3", "1", "1") "]");
+    /* clang-format off */
+    hu_digest *d = digest_of("[{\"ph\":\"B\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":-4600000000000000},"
+                             "{\"ph\":\"E\",\"cat\":\"cpu_op\",\"pid\":1,\"tid\":1,\"ts\":4600000000000000},"
+                             "{\"ph\":\"B\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":2,\"ts\":-4600000000000000},"
+                             "{\"ph\":\"E\",\"cat\":\"cpu_op\",\"pid\":1,\"tid\":2,\"ts\":4600000000000000}," OP("b", "3", "1", "1") "]");
+    /* clang-format on */
     bool negative = d->operators.host_self_sum_ns < 0;
 
     (void)state;

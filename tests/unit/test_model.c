@@ -5,8 +5,10 @@
 static void a_child_belongs_to_the_innermost_slice_around_it(void **state)
 {
     /* a [0,100) holds b [10,50) holds c [20,30); d [60,100.5) ends half a microsecond late: rounding; e is elsewhere */
-    hu_trace       *t = trace_of("[" OP("d", "1", "60", "40.5") "," OP("a", "1", "0.1", "99.9") "," OP(
-              "c", "1", "20", "10") "," OP("b", "1", "10", "40") "," OP("e", "2", "20", "10") "]");
+    /* clang-format off */
+    hu_trace *t = trace_of("[" OP("d", "1", "60", "40.5") "," OP("a", "1", "0.1", "99.9") "," OP("c", "1", "20", "10") ","
+                           OP("b", "1", "10", "40") "," OP("e", "2", "20", "10") "]");
+    /* clang-format on */
     const hu_slices s = hu_trace_slices(t);
 
     (void)state;
@@ -45,8 +47,11 @@ static void of_two_that_begin_together_the_longer_is_outside(void **state)
 
 static void work_belongs_to_its_launch_and_its_operator(void **state)
 {
-    hu_trace       *t = trace_of("[" OP("mm", "1", "1", "20") "," CALL("cudaLaunchKernel", "5", "2", "7") "," KERNEL(
-              "late", "7", "40", "2", "7") "," KERNEL("early", "8", "30", "2", "7") "," KERNEL("alone", "7", "50", "2", "0") "]");
+    /* clang-format off */
+    hu_trace *t = trace_of("[" OP("mm", "1", "1", "20") "," CALL("cudaLaunchKernel", "5", "2", "7") ","
+                           KERNEL("late", "7", "40", "2", "7") "," KERNEL("early", "8", "30", "2", "7") ","
+                           KERNEL("alone", "7", "50", "2", "0") "]");
+    /* clang-format on */
     const uint32_t  call = slice_named(t, "cudaLaunchKernel");
     const uint32_t *work;
     size_t          n;
@@ -64,9 +69,11 @@ static void work_belongs_to_its_launch_and_its_operator(void **state)
 
 static void the_runtime_call_wins_over_the_driver_call_below_it(void **state)
 {
-    hu_trace *t = trace_of(
-        "[{\"ph\":\"X\",\"cat\":\"cuda_driver\",\"name\":\"cuLaunchKernel\",\"pid\":1,\"tid\":1,\"ts\":3,\"dur\":1,"
-        "\"args\":{\"correlation\":7}}," CALL("cudaLaunchKernel", "2", "3", "7") "," KERNEL("k", "7", "40", "2", "7") "]");
+    /* clang-format off */
+    hu_trace *t = trace_of("[{\"ph\":\"X\",\"cat\":\"cuda_driver\",\"name\":\"cuLaunchKernel\",\"pid\":1,\"tid\":1,\"ts\":3,\"dur\":1,"
+                           "\"args\":{\"correlation\":7}}," CALL("cudaLaunchKernel", "2", "3", "7") ","
+                           KERNEL("k", "7", "40", "2", "7") "]");
+    /* clang-format on */
 
     (void)state;
     assert_int_equal(hu_trace_launch_of(t, slice_named(t, "k")), slice_named(t, "cudaLaunchKernel"));
@@ -88,11 +95,11 @@ static void without_a_call_the_external_id_names_the_operator(void **state)
 
 static void backward_operators_know_their_forward_ones(void **state)
 {
-    hu_trace *t = trace_of("[" OP("fwd", "1", "1.5", "5") "," OP(
-        "bwd", "2", "30",
-        "5") ","
-             "{\"ph\":\"s\",\"id\":4,\"pid\":1,\"tid\":1,\"ts\":1.5,\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\"},"
-             "{\"ph\":\"f\",\"id\":4,\"pid\":1,\"tid\":2,\"ts\":30,\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\",\"bp\":\"e\"}]");
+    /* clang-format off */
+    hu_trace *t = trace_of("[" OP("fwd", "1", "1.5", "5") "," OP("bwd", "2", "30", "5") ","
+                           "{\"ph\":\"s\",\"id\":4,\"pid\":1,\"tid\":1,\"ts\":1.5,\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\"},"
+                           "{\"ph\":\"f\",\"id\":4,\"pid\":1,\"tid\":2,\"ts\":30,\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\",\"bp\":\"e\"}]");
+    /* clang-format on */
 
     (void)state;
     assert_int_equal(hu_trace_forward_of(t, slice_named(t, "bwd")), slice_named(t, "fwd"));
@@ -108,14 +115,15 @@ static void backward_operators_know_their_forward_ones(void **state)
 
 static void details_are_kept(void **state)
 {
+    /* clang-format off */
     hu_trace *t = trace_of(
         "[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":1,\"dur\":1,\"args\":{\"grid\":[4,5,6],"
         "\"block\":[128,1,1],\"registers per thread\":40,\"shared memory\":2048,\"est. achieved occupancy %\":25,\"graph id\":3,"
         "\"stream\":7,\"Collective name\":\"allreduce\",\"In msg nelems\":10,\"Group size\":8}},"
         "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"c\",\"pid\":0,\"tid\":7,\"ts\":5,\"dur\":1,\"args\":{\"bytes\":64,\"fromDevice\":1,"
         "\"toDevice\":2}},{\"ph\":\"C\",\"name\":\"n\",\"pid\":1,\"ts\":3,\"args\":{\"\":2.5}},"
-        "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":3,\"args\":{\"name\":\"main\"}}," OP("o", "3", "1",
-                                                                                                       "1") "]");
+        "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":3,\"args\":{\"name\":\"main\"}}," OP("o", "3", "1", "1") "]");
+    /* clang-format on */
     const hu_slices         s = hu_trace_slices(t);
     const uint32_t          k = slice_named(t, "k"), c = slice_named(t, "c");
     const hu_kernel_detail *kernel = hu_trace_kernel_detail(t, s.detail[k]);
@@ -152,11 +160,11 @@ static void begin_and_end_pair_like_brackets(void **state)
 
 static void metadata_says_what_the_capture_was(void **state)
 {
-    hu_trace            *t = trace_of("{\"traceEvents\":[" OP(
-                   "a", "1", "1",
-                   "1") "],\"deviceProperties\":[{\"id\":0,\"name\":\"H\\u0032\",\"numSms\":132}],"
-                                   "\"distributedInfo\":{\"backend\":\"nccl\",\"rank\":3,\"world_size\":8},\"baseTimeNanoseconds\":1000,"
-                                   "\"record_shapes\":1,\"schemaVersion\":1,\"host_name\":\"h\"}");
+    /* clang-format off */
+    hu_trace *t = trace_of("{\"traceEvents\":[" OP("a", "1", "1", "1") "],\"deviceProperties\":[{\"id\":0,\"name\":\"H\\u0032\",\"numSms\":132}],"
+                           "\"distributedInfo\":{\"backend\":\"nccl\",\"rank\":3,\"world_size\":8},\"baseTimeNanoseconds\":1000,"
+                           "\"record_shapes\":1,\"schemaVersion\":1,\"host_name\":\"h\"}");
+    /* clang-format on */
     const hu_trace_info *info = hu_trace_get_info(t);
     size_t               n;
     const hu_device     *d = hu_trace_devices(t, &n);

@@ -62,14 +62,15 @@ static char *make_trace(void)
         const int t = i * 1000;
 
         n += (size_t)snprintf(text + n, room - n, "%s" USER("ProfilerStep#%d", "%d", "1000"), i ? "," : "", i, t);
+        /* clang-format off */
         for (int k = 0; k < 40; k++)
-            n += (size_t)snprintf(
-                text + n, room - n,
-                ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"op%d\\n\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":9,"
-                "\"args\":{\"External id\":%d,\"Input Dims\":[[%d]],\"Sequence number\":%d}}," CALL(
-                    "cudaLaunchKernel", "%d", "2", "%d") "," KERNEL("k%d", "7", "%d", "3", "%d"),
-                i * 40 + k, t + k * 10, i * 40 + k + 1, k, k, t + k * 10 + 2, i * 40 + k + 1, k, t + k * 10 + 5,
-                i * 40 + k + 1);
+            n += (size_t)snprintf(text + n, room - n,
+                                  ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"op%d\\n\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":9,"
+                                  "\"args\":{\"External id\":%d,\"Input Dims\":[[%d]],\"Sequence number\":%d}}," CALL("cudaLaunchKernel", "%d", "2", "%d")
+                                  "," KERNEL("k%d", "7", "%d", "3", "%d"),
+                                  i * 40 + k, t + k * 10, i * 40 + k + 1, k, k, t + k * 10 + 2, i * 40 + k + 1, k, t + k * 10 + 5,
+                                  i * 40 + k + 1);
+        /* clang-format on */
     }
     snprintf(text + n, room - n, "]}");
     return text;

@@ -70,6 +70,7 @@ enum { ROOM = 4 << 20, LONG = 900000 };
 /* Metadata, escapes, counters, flows, allocations, begins, names, collectives, wide ids, and one event longer than a chunk. */
 static size_t make_trace(char *text)
 {
+    /* clang-format off */
     size_t n = (size_t)snprintf(
         text, ROOM,
         "{\"deviceProperties\":[{\"id\":0,\"name\":\"G\\n\"}],\"distributedInfo\":{\"backend\":\"nccl\",\"rank\":1},\"host_name\":\"h\",\"traceEvents\":["
@@ -83,23 +84,20 @@ static size_t make_trace(char *text)
         "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"nccl\",\"pid\":0,\"tid\":8,\"ts\":50,\"dur\":2,\"args\":{\"grid\":[1,1,1],"
         "\"Collective name\":\"allreduce\",\"External id\":5}},"
         "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy DtoH (Device -> Pinned)\",\"pid\":0,\"tid\":7,\"ts\":55,\"dur\":2,\"args\":{\"bytes\":9}},"
-        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"hipLaunchKernel\",\"pid\":1,\"tid\":1,\"ts\":9,\"dur\":1,\"args\":{\"grid\":[1,1,1],\"cbid\":1}}," CALL(
-            "cudaLaunchKernel", "3", "1",
-            "99999999999") "," KERNEL("k", "7", "40", "2",
-                                      "99999999999") "," OP("fwd", "1", "11",
-                                                            "5") "," OP("bwd", "2", "30",
-                                                                        "5") ","
-                                                                             "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel_X\",\"pid\":0,\"tid\":8,\"ts\":70,\"dur\":4,\"args\":{\"stream\":8,"
-                                                                             "\"Collective name\":\"allreduce\",\"dtype\":\"Float\",\"In msg nelems\":4,\"Out msg nelems\":4,\"Group size\":2}},"
-                                                                             "{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":12,\"args\":{\"Addr\":1,\"Bytes\":8,\"Device Type\":1,\"Device Id\":0}},"
-                                                                             "{\"ph\":\"X\",\"cat\":\"overhead\",\"name\":\"Buffer Flush\",\"pid\":-1,\"tid\":0,\"ts\":50,\"dur\":1},"
-                                                                             "{\"ph\":\"X\",\"cat\":\"os_call\",\"name\":\"read\",\"pid\":1,\"tid\":1,\"ts\":36,\"dur\":2,\"args\":{\"class\":\"file_read\",\"path\":\"/x\"}},"
-                                                                             "{\"ph\":\"X\",\"cat\":\"mpi\",\"name\":\"MPI_Send\",\"pid\":1,\"tid\":3,\"ts\":36,\"dur\":2,\"args\":{\"comm\":\"[0]\",\"peer\":0}},"
-                                                                             "{\"ph\":\"X\",\"cat\":\"cpu_wait\",\"name\":\"runnable\",\"pid\":1,\"tid\":1,\"ts\":39,\"dur\":1}," CALL(
-                                                                                 "cudaStreamSynchronize", "41", "3",
-                                                                                 "0") ",{\"ph\":\"s\",\"id\":4,\"pid\":1,\"tid\":1,\"ts\":11,\"cat\":\"fwdbwd\"},"
-                                                                                      "{\"ph\":\"f\",\"id\":4,\"pid\":1,\"tid\":2,\"ts\":30,\"cat\":\"fwdbwd\"},"
-                                                                                      "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"long\",\"pid\":1,\"tid\":1,\"ts\":20,\"dur\":1,\"args\":{\"External id\":5,\"Call stack\":\"\\n");
+        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"hipLaunchKernel\",\"pid\":1,\"tid\":1,\"ts\":9,\"dur\":1,\"args\":{\"grid\":[1,1,1],\"cbid\":1}},"
+        CALL("cudaLaunchKernel", "3", "1", "99999999999") "," KERNEL("k", "7", "40", "2", "99999999999") "," OP("fwd", "1", "11", "5") ","
+        OP("bwd", "2", "30", "5") ","
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel_X\",\"pid\":0,\"tid\":8,\"ts\":70,\"dur\":4,\"args\":{\"stream\":8,"
+        "\"Collective name\":\"allreduce\",\"dtype\":\"Float\",\"In msg nelems\":4,\"Out msg nelems\":4,\"Group size\":2}},"
+        "{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":12,\"args\":{\"Addr\":1,\"Bytes\":8,\"Device Type\":1,\"Device Id\":0}},"
+        "{\"ph\":\"X\",\"cat\":\"overhead\",\"name\":\"Buffer Flush\",\"pid\":-1,\"tid\":0,\"ts\":50,\"dur\":1},"
+        "{\"ph\":\"X\",\"cat\":\"os_call\",\"name\":\"read\",\"pid\":1,\"tid\":1,\"ts\":36,\"dur\":2,\"args\":{\"class\":\"file_read\",\"path\":\"/x\"}},"
+        "{\"ph\":\"X\",\"cat\":\"mpi\",\"name\":\"MPI_Send\",\"pid\":1,\"tid\":3,\"ts\":36,\"dur\":2,\"args\":{\"comm\":\"[0]\",\"peer\":0}},"
+        "{\"ph\":\"X\",\"cat\":\"cpu_wait\",\"name\":\"runnable\",\"pid\":1,\"tid\":1,\"ts\":39,\"dur\":1},"
+        CALL("cudaStreamSynchronize", "41", "3", "0") ",{\"ph\":\"s\",\"id\":4,\"pid\":1,\"tid\":1,\"ts\":11,\"cat\":\"fwdbwd\"},"
+        "{\"ph\":\"f\",\"id\":4,\"pid\":1,\"tid\":2,\"ts\":30,\"cat\":\"fwdbwd\"},"
+        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"long\",\"pid\":1,\"tid\":1,\"ts\":20,\"dur\":1,\"args\":{\"External id\":5,\"Call stack\":\"\\n");
+    /* clang-format on */
 
     memset(text + n, 'x', LONG);
     n += LONG;

@@ -65,10 +65,11 @@ static void phases_of_a_step(void **state)
 
 static void words_of_ranges(void **state)
 {
-    hu_digest *d = digest_of(
-        "[" USER("## forward ##", "0", "10") "," USER("FSDP::post_backward_reduce (layers.1)", "20", "10") "," USER(
-            "forward-backward", "40", "10") "," USER("straightforward", "60", "10") "," USER("DeepSpeedEngine.step", "80",
-                                                                                             "10") "]");
+    /* clang-format off */
+    hu_digest *d = digest_of("[" USER("## forward ##", "0", "10") "," USER("FSDP::post_backward_reduce (layers.1)", "20", "10") ","
+                             USER("forward-backward", "40", "10") "," USER("straightforward", "60", "10") ","
+                             USER("DeepSpeedEngine.step", "80", "10") "]");
+    /* clang-format on */
 
     (void)state;
     assert_int_equal(d->phases.at[HU_PHASE_FORWARD].host_ns, 20000);  /* up to backward */
@@ -80,9 +81,10 @@ static void words_of_ranges(void **state)
 /* Launched in backward, runs behind the optimizer: it is backward's.  The second step has no device work and does not count. */
 static void device_work_belongs_to_its_launch(void **state)
 {
-    hu_digest *d = digest_of(
-        "[" STEPS "," CALL("cudaLaunchKernel", "45", "1", "1") "," COMM("allreduce", "95", "7", "1", "1024") "," CALL(
-            "cudaLaunchKernel", "32", "1", "2") "," KERNEL("k", "7", "96", "4", "2") "]");
+    /* clang-format off */
+    hu_digest *d = digest_of("[" STEPS "," CALL("cudaLaunchKernel", "45", "1", "1") "," COMM("allreduce", "95", "7", "1", "1024") ","
+                             CALL("cudaLaunchKernel", "32", "1", "2") "," KERNEL("k", "7", "96", "4", "2") "]");
+    /* clang-format on */
 
     (void)state;
     assert_int_equal(d->phases.at[HU_PHASE_BACKWARD].comm_ns[HU_PHASE_REDUCE], 7000);

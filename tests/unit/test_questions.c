@@ -94,10 +94,11 @@ static void launches_have_delays_and_queues(void **state)
 /* One call of 3 launches a graph of three kernels on two streams; a second one launches a kernel of 1. */
 static void a_graph_is_one_launch_of_many(void **state)
 {
-    hu_digest *d = digest_of("[" CALL("cudaGraphLaunch", "1", "3", "9") "," KERNEL("a", "7", "10", "5", "9") "," KERNEL(
-        "b", "7", "16", "5", "9") "," KERNEL("c", "8", "12", "5", "9") "," CALL("cudaLaunchKernel", "30", "2",
-                                                                                "10") "," KERNEL("d", "7", "33", "1",
-                                                                                                 "10") "]");
+    /* clang-format off */
+    hu_digest *d = digest_of("[" CALL("cudaGraphLaunch", "1", "3", "9") "," KERNEL("a", "7", "10", "5", "9") ","
+                             KERNEL("b", "7", "16", "5", "9") "," KERNEL("c", "8", "12", "5", "9") ","
+                             CALL("cudaLaunchKernel", "30", "2", "10") "," KERNEL("d", "7", "33", "1", "10") "]");
+    /* clang-format on */
 
     (void)state;
     assert_true(d->launches.graph_launches == 1 && d->launches.graph_work == 3 && d->launches.graph_work_ns == 15000);
@@ -111,13 +112,13 @@ static void a_graph_is_one_launch_of_many(void **state)
 /* after 1000: compute [0,10), communication [5,15), copies [8,20) and [30,32); a device that begins at 0 would be one without times */
 static void overlaps_are_told_apart(void **state)
 {
-    hu_digest     *d = digest_of("[" KERNEL("k", "7", "1000", "10", "0") "," KERNEL(
-            "ncclDevKernel_AllReduce", "8", "1005", "10",
-            "0") ","
-                     "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy HtoD (Pageable -> Device)\",\"pid\":0,\"tid\":9,\"ts\":1008,"
-                     "\"dur\":12,\"args\":{\"stream\":9,\"bytes\":24000}},"
-                     "{\"ph\":\"X\",\"cat\":\"gpu_memset\",\"name\":\"Memset (Device)\",\"pid\":0,\"tid\":9,\"ts\":1030,"
-                     "\"dur\":2,\"args\":{\"stream\":9,\"bytes\":8000}}]");
+    /* clang-format off */
+    hu_digest *d = digest_of("[" KERNEL("k", "7", "1000", "10", "0") "," KERNEL("ncclDevKernel_AllReduce", "8", "1005", "10", "0") ","
+                             "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy HtoD (Pageable -> Device)\",\"pid\":0,\"tid\":9,\"ts\":1008,"
+                             "\"dur\":12,\"args\":{\"stream\":9,\"bytes\":24000}},"
+                             "{\"ph\":\"X\",\"cat\":\"gpu_memset\",\"name\":\"Memset (Device)\",\"pid\":0,\"tid\":9,\"ts\":1030,"
+                             "\"dur\":2,\"args\":{\"stream\":9,\"bytes\":8000}}]");
+    /* clang-format on */
     const int64_t *s = d->gpu_time.split_ns;
     int64_t        sum = 0;
 
@@ -149,9 +150,10 @@ static void overlaps_are_told_apart(void **state)
  */
 static void collectives_have_bandwidth(void **state)
 {
-    hu_digest           *d = digest_of("[" COLLECTIVE("2", "4", "1000", "4000", "_allgather_base") "," COLLECTIVE(
-                  "10", "3", "3000", "3000", "allreduce") "," COLLECTIVE("20", "3", "3000", "3000",
-                                                                         "allreduce") "," KERNEL("k", "7", "22", "9", "0") "]");
+    /* clang-format off */
+    hu_digest *d = digest_of("[" COLLECTIVE("2", "4", "1000", "4000", "_allgather_base") "," COLLECTIVE("10", "3", "3000", "3000", "allreduce") ","
+                             COLLECTIVE("20", "3", "3000", "3000", "allreduce") "," KERNEL("k", "7", "22", "9", "0") "]");
+    /* clang-format on */
     const hu_collective *c = d->comm.at;
 
     (void)state;
@@ -176,15 +178,12 @@ static void collectives_have_bandwidth(void **state)
  */
 static void memory_at_the_peak_has_holders(void **state)
 {
-    hu_digest            *d = digest_of("[" OP("aten::mm", "1", "10", "10") "," MEMORY("12", "1", "100", "600") "," MEMORY(
-                   "13", "2", "30",
-                   "630") "," MEMORY("14", "2", "-30",
-                                     "600") "," OP("autograd::engine::evaluate_function: MmBackward0", "1", "50",
-                                                   "10") "," MEMORY("52", "3", "200",
-                                                                    "800") "," MEMORY("55", "1", "-100",
-                                                                                      "700") "," USER("Optimizer.step#SGD.step", "70",
-                                                                                                      "10") "," MEMORY("75", "4", "40",
-                                                                                                                       "740") "]");
+    /* clang-format off */
+    hu_digest *d = digest_of("[" OP("aten::mm", "1", "10", "10") "," MEMORY("12", "1", "100", "600") "," MEMORY("13", "2", "30", "630") ","
+                             MEMORY("14", "2", "-30", "600") "," OP("autograd::engine::evaluate_function: MmBackward0", "1", "50", "10") ","
+                             MEMORY("52", "3", "200", "800") "," MEMORY("55", "1", "-100", "700") "," USER("Optimizer.step#SGD.step", "70", "10") ","
+                             MEMORY("75", "4", "40", "740") "]");
+    /* clang-format on */
     const hu_memory_pool *p = &d->memory.at[0];
 
     (void)state;
@@ -211,11 +210,13 @@ static hu_digest *steps_that_keep(int keep)
 
     for (int i = 0; i < 8; i++) {
         total += keep;
+        /* clang-format off */
         n += snprintf(text + n, sizeof text - (size_t)n,
-                      "%s" USER("ProfilerStep#%d", "%d", "100") "," MEMORY("%d", "%d", "%d", "%d") "," MEMORY(
-                          "%d", "77", "50", "%d") "," MEMORY("%d", "77", "-50", "%d"),
-                      i ? "," : "", i, i * 100, i * 100 + 10, 100 + i, keep ? keep : 1, total, i * 100 + 20, total + 50,
-                      i * 100 + 30, total);
+                      "%s" USER("ProfilerStep#%d", "%d", "100") "," MEMORY("%d", "%d", "%d", "%d") "," MEMORY("%d", "77", "50", "%d") ","
+                      MEMORY("%d", "77", "-50", "%d"),
+                      i ? "," : "", i, i * 100, i * 100 + 10, 100 + i, keep ? keep : 1, total, i * 100 + 20, total + 50, i * 100 + 30,
+                      total);
+        /* clang-format on */
     }
     snprintf(text + n, sizeof text - (size_t)n, "]");
     return digest_of(text);
@@ -240,21 +241,13 @@ static void a_leak_has_a_slope(void **state)
 /* backward node [100,200) runs mm [110,150) with kernel 20 again, and a plain mul [160,170) with kernel 3 that it needs. */
 static void recomputed_operators_are_found(void **state)
 {
-    hu_digest *d = digest_of("[" SEQUENCE("aten::mm", "10", "40", "1", "0") "," CALL("cudaLaunchKernel", "12", "1", "1") "," KERNEL(
-        "gemm",
-        "7", "15", "20",
-        "1") "," SEQUENCE("CheckpointFunctionBackward", "100", "100", "5",
-                          "1") "," SEQUENCE("aten::mm", "110", "40", "8",
-                                            "0") "," CALL("cudaLaunchKernel", "112", "1",
-                                                          "2") "," KERNEL("gemm", "7", "115", "20",
-                                                                          "2") "," OP("aten::mul", "1", "160",
-                                                                                      "10") "," CALL("cudaLaunchKernel",
-                                                                                                     "161", "1",
-                                                                                                     "3") "," KERNEL("mul",
-                                                                                                                     "7",
-                                                                                                                     "165",
-                                                                                                                     "3",
-                                                                                                                     "3") "]");
+    /* clang-format off */
+    hu_digest *d = digest_of("[" SEQUENCE("aten::mm", "10", "40", "1", "0") "," CALL("cudaLaunchKernel", "12", "1", "1") ","
+                             KERNEL("gemm", "7", "15", "20", "1") "," SEQUENCE("CheckpointFunctionBackward", "100", "100", "5", "1") ","
+                             SEQUENCE("aten::mm", "110", "40", "8", "0") "," CALL("cudaLaunchKernel", "112", "1", "2") ","
+                             KERNEL("gemm", "7", "115", "20", "2") "," OP("aten::mul", "1", "160", "10") ","
+                             CALL("cudaLaunchKernel", "161", "1", "3") "," KERNEL("mul", "7", "165", "3", "3") "]");
+    /* clang-format on */
 
     (void)state;
     assert_true(d->overheads.recompute_calls == 1 && d->overheads.recompute_host_ns == 40000);
@@ -304,12 +297,11 @@ static void operators_know_their_module_and_stack(void **state)
 /* linear [0,50) calls t [1,5) and mm [10,40), twice: each path is one node with the sums of both. */
 static void calls_make_a_tree(void **state)
 {
-    hu_digest *d = digest_of(
-        "[" OP("linear", "1", "0", "50") "," OP("t", "1", "1", "4") "," OP("mm", "1", "10", "30") "," OP(
-            "linear", "1", "100",
-            "50") "," OP("t", "1", "101", "4") "," OP("mm", "1", "110", "30") "," CALL("cudaLaunchKernel", "112", "2",
-                                                                                       "1") "," KERNEL("k", "7", "120", "9",
-                                                                                                       "1") "]");
+    /* clang-format off */
+    hu_digest *d = digest_of("[" OP("linear", "1", "0", "50") "," OP("t", "1", "1", "4") "," OP("mm", "1", "10", "30") ","
+                             OP("linear", "1", "100", "50") "," OP("t", "1", "101", "4") "," OP("mm", "1", "110", "30") ","
+                             CALL("cudaLaunchKernel", "112", "2", "1") "," KERNEL("k", "7", "120", "9", "1") "]");
+    /* clang-format on */
     const hu_tree_node *n = d->tree.at;
 
     (void)state;

@@ -148,17 +148,16 @@ static void devices_have_peaks(void **state)
  */
 static void the_roofline_by_hand(void **state)
 {
+    /* clang-format off */
     static const char json[] =
         "{\"deviceProperties\":[{\"id\":0,\"name\":\"NVIDIA H100 80GB HBM3\",\"numSms\":132,\"totalGlobalMem\":84978434048}],\"traceEvents\":["
         "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":9,\"args\":{"
         "\"Input Dims\":[[1000,1000],[1000,1000]],\"Input type\":[\"c10::BFloat16\",\"c10::BFloat16\"],\"Concrete Inputs\":[\"\",\"\"]}},"
         "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::relu\",\"pid\":1,\"tid\":1,\"ts\":11,\"dur\":9,\"args\":{"
-        "\"Input Dims\":[[1000000]],\"Input type\":[\"c10::BFloat16\"],\"Concrete Inputs\":[\"\"]}}," CALL(
-            "cudaLaunchKernel", "2", "1",
-            "1") "," CALL("cudaLaunchKernel", "12", "1",
-                          "2") "," KERNEL("gemm", "7", "20", "4", "1") "," KERNEL("relu", "7", "30", "2",
-                                                                                  "2") "," KERNEL("mystery", "7", "118", "2",
-                                                                                                  "0") "]}";
+        "\"Input Dims\":[[1000000]],\"Input type\":[\"c10::BFloat16\"],\"Concrete Inputs\":[\"\"]}},"
+        CALL("cudaLaunchKernel", "2", "1", "1") "," CALL("cudaLaunchKernel", "12", "1", "2") "," KERNEL("gemm", "7", "20", "4", "1") ","
+        KERNEL("relu", "7", "30", "2", "2") "," KERNEL("mystery", "7", "118", "2", "0") "]}";
+    /* clang-format on */
     hu_trace          *t = trace_of(json);
     hu_error           err = {0};
     hu_digest         *d = hu_digest_measure(t, &(hu_digest_options){0}, &err);

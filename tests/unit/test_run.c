@@ -148,8 +148,10 @@ static const name_row name_rows[] = {
 
 static void names_follow_their_template(void **state)
 {
-    static char *const environment[] = {(char *)(uintptr_t) "VAR=a b", (char *)(uintptr_t) "BAD=../x",
-                                        (char *)(uintptr_t) "DOT=.x", NULL};
+    /* clang-format off */
+    static char *const environment[] = {(char *)(uintptr_t)"VAR=a b", (char *)(uintptr_t)"BAD=../x",
+                                        (char *)(uintptr_t)"DOT=.x", NULL};
+    /* clang-format on */
 
     (void)state;
     for (size_t i = 0; i < HU_COUNT(name_rows); i++) {

@@ -225,25 +225,10 @@ static size_t clipped(char *text, size_t room, hu_str name, size_t width, bool i
 /* Whatever a name holds: never wider than asked, as wide as said, valid, and nothing that moves the cursor or the order. */
 static void no_name_leaves_its_column(void **state)
 {
-    static const char *const parts[] = {"void ",
-                                        "at::native::",
-                                        "<",
-                                        ">",
-                                        "(",
-                                        ")",
-                                        "k",
-                                        "(anonymous namespace)::",
-                                        "\x1b[2J",
-                                        "\xff",
-                                        "é",
-                                        "\xe2\x80\xae",
-                                        "\xf0\x9f\x98\x80",
-                                        "::",
-                                        "operator<<",
-                                        "\n",
-                                        ", ",
-                                        "\xc2\x9b",
-                                        "\xe2\x80\x8b"};
+    /* clang-format off */
+    static const char *const parts[] = {"void ", "at::native::", "<", ">", "(", ")", "k", "(anonymous namespace)::", "\x1b[2J", "\xff", "é",
+                                        "\xe2\x80\xae", "\xf0\x9f\x98\x80", "::", "operator<<", "\n", ", ", "\xc2\x9b", "\xe2\x80\x8b"};
+    /* clang-format on */
 
     (void)state;
     for (int round = 0; round < 4000; round++) {

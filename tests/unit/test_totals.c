@@ -44,14 +44,12 @@ static void draw(drawing *d)
 {
     static const struct {
         const char *cat, *name;
-    } device[] = {{"kernel", "gemm"},
-                  {"kernel", "ncclDevKernel_AllReduce"},
-                  {"gpu_memcpy", "Memcpy HtoD (Pinned -> Device)"},
+        /* clang-format off */
+    } device[] = {{"kernel", "gemm"}, {"kernel", "ncclDevKernel_AllReduce"}, {"gpu_memcpy", "Memcpy HtoD (Pinned -> Device)"},
                   {"gpu_memset", "Memset (Device)"}},
-      host[] = {{"cpu_op", "aten::mm"},
-                {"cpu_op", "nccl:all_reduce"},
-                {"cuda_runtime", "cudaLaunchKernel"},
+      host[] = {{"cpu_op", "aten::mm"}, {"cpu_op", "nccl:all_reduce"}, {"cuda_runtime", "cudaLaunchKernel"},
                 {"user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"}};
+    /* clang-format on */
 
     memset(d, 0, sizeof *d);
     d->text[d->n++] = '[';
@@ -240,17 +238,12 @@ static void every_nanosecond_of_a_thread_belongs_to_one_operator(void **state)
 static void links_that_do_not_meet_are_counted_with_their_time(void **state)
 {
     /* 1: launched and run; 2: launched, lost; 3: run, launch lost; 9: three kernels of one graph */
-    hu_trace *t = trace_of(
-        "[" OP("a", "1", "1", "50") "," CALL("cudaLaunchKernel", "2", "1", "1") "," KERNEL("k", "7", "20", "2", "1") "," CALL(
-            "cudaLaunchKernel", "4",
-            "1",
-            "2") "," KERNEL("k", "7", "30", "7",
-                            "3") "," CALL("cudaGraphLaunch", "6", "1",
-                                          "9") "," KERNEL("g", "7", "40", "1",
-                                                          "9") "," KERNEL("g", "7", "42", "1",
-                                                                          "9") "," KERNEL("g", "7", "44", "1",
-                                                                                          "9") "," CALL("cudaDeviceSynchronize",
-                                                                                                        "48", "1", "4") "]");
+    /* clang-format off */
+    hu_trace *t = trace_of("[" OP("a", "1", "1", "50") "," CALL("cudaLaunchKernel", "2", "1", "1") "," KERNEL("k", "7", "20", "2", "1") ","
+                           CALL("cudaLaunchKernel", "4", "1", "2") "," KERNEL("k", "7", "30", "7", "3") ","
+                           CALL("cudaGraphLaunch", "6", "1", "9") "," KERNEL("g", "7", "40", "1", "9") "," KERNEL("g", "7", "42", "1", "9") ","
+                           KERNEL("g", "7", "44", "1", "9") "," CALL("cudaDeviceSynchronize", "48", "1", "4") "]");
+    /* clang-format on */
     hu_error   err = {0};
     hu_digest *d = hu_digest_measure(t, &(hu_digest_options){0}, &err);
 
