@@ -25,8 +25,6 @@ FAILS: dict[tuple[str, str], str] = {
 IMPOSSIBLE: dict[tuple[str, str, str], str] = {
     **{(rule, "decoy", "one-step"): "captured in the middle: the replay counts work of earlier steps into the first"
        for rule in ("launch-bound", "copy-bound", "data-loading", "io-stall", "allocator", "python-gc", "profiler-artefact")},
-    **{(rule, part, "trust"): "the verdict's confidence does not look at the replay's checks"
-       for rule, part in (("throttling", "plant"), ("throttling", "decoy"), ("throttling", "page"), ("warm-up", "decoy"))},
     ("pipeline-bubble", "decoy", "verdict-finding"): "the kernels are the limit, and the garbage collector comes first",
 }
 WORDS_OF_MORE = re.compile(r"in all|altogether|capture|of the run|over all|calls?, |copies, |longest")

@@ -51,6 +51,8 @@ export function cell(type, value) {
     case "bool":
       return value ? "yes" : "no";
     case "number":
+      // a zero that is none would be read as one
+      if (value !== 0 && Math.abs(value) < 0.005) return value > 0 ? "<0.01" : ">-0.01";
       return Math.abs(value) < 100 ? value.toFixed(2) : value.toFixed(0);
     default:
       return String(value);

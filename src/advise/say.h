@@ -3,7 +3,9 @@
 #ifndef HU_ADVISE_SAY_H
 #define HU_ADVISE_SAY_H
 
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/number.h"
 
@@ -33,6 +35,20 @@ static inline hu_said hu_say_pct(double pct)
 
     hu_format_fixed(number, pct, pct < 9.95 && pct > -9.95 ? 1 : 0);
     snprintf(s.t, sizeof s.t, "%s %%", number);
+    return s;
+}
+
+/* What a saving changes, in percent: "−51", "0" and not "−0", "+3" where it costs. */
+static inline hu_said hu_say_change(double saving_pct, int decimals)
+{
+    hu_said s;
+    char    number[HU_NUMBER_BYTES];
+
+    hu_format_fixed(number, fabs(saving_pct), decimals);
+    if (strspn(number, "0.") == strlen(number))
+        snprintf(s.t, sizeof s.t, "0");
+    else
+        snprintf(s.t, sizeof s.t, "%s%s", saving_pct > 0 ? "−" : "+", number);
     return s;
 }
 

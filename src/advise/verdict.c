@@ -200,15 +200,15 @@ void hu_verdict_measure(hu_digest *const *digests, size_t n, hu_verdict *out)
     if (!f || !f->is_replayed || !slowest)
         return;
     say_price(digests[out->rank], f, out);
-    if (!f->is_trusted) {
+    for (hu_check_id i = 0; i < HU_CHECK_COUNT; i++) {
         char value[HU_NUMBER_BYTES];
 
-        for (hu_check_id i = 0; i < HU_CHECK_COUNT; i++)
-            if (f->check.grade[i] == HU_GRADE_RED) {
-                hu_format_fixed(value, f->check.value[i], 1);
-                doubt(out, HU_CONFIDENCE_LOW, "replay: %s %s %s", value, hu_check_unit(i), hu_check_what(i));
-                break;
-            }
+        if (f->check.grade[i] != HU_GRADE_RED)
+            continue;
+        hu_format_fixed(value, f->check.value[i], 1);
+        doubt(out, f->is_trusted ? HU_CONFIDENCE_MEDIUM : HU_CONFIDENCE_LOW, "replay: %s %s %s", value, hu_check_unit(i),
+              hu_check_what(i));
+        break;
     }
 }
 

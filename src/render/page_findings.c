@@ -35,16 +35,14 @@ static void write_range(hu_page *p, const hu_finding *f)
 
 static void write_saving(hu_page *p, const hu_finding *f)
 {
-    char high[HU_NUMBER_BYTES], low[HU_NUMBER_BYTES];
-
-    hu_format_fixed(high, f->high_pct, 0);
-    hu_format_fixed(low, f->low_pct, 0);
     hu_out_text(p->out, "<p class=\"saving\"><strong>");
     if (isnan(f->gain_pct))
-        hu_out_printf(p->out, "at most −%s %%</strong>; how much of it cannot be told from this trace", high);
+        hu_out_printf(p->out, "at most %s %%</strong>; how much of it cannot be told from this trace",
+                      hu_say_change(f->high_pct, 0).t);
     else
-        hu_out_printf(p->out, "−%s</strong> of a step: %s → %s, likely −%s to −%s %%", hu_say_pct(f->gain_pct).t,
-                      hu_say_time(f->before_ns).t, hu_say_time(f->after_ns).t, low, high);
+        hu_out_printf(p->out, "%s %%</strong> of a step: %s → %s, likely %s to %s %%",
+                      hu_say_change(f->gain_pct, f->gain_pct < 9.95 ? 1 : 0).t, hu_say_time(f->before_ns).t,
+                      hu_say_time(f->after_ns).t, hu_say_change(f->low_pct, 0).t, hu_say_change(f->high_pct, 0).t);
     if (p->r->batch && !isnan(f->after_ns) && f->after_ns > 0) {
         hu_out_text(p->out, "; ");
         hu_out_fixed(p->out, (double)p->r->batch * 1e9 / f->after_ns, 0);

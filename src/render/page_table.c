@@ -27,13 +27,13 @@ void hu_page_number(hu_out *out, hu_cell_type type, double number)
         hu_units_count(text, (int64_t)number);
         break;
     case HU_CELL_BOOL:
-        memcpy(text, number != 0 ? "yes" : "no", 4);
+        snprintf(text, sizeof text, "%s", number != 0 ? "yes" : "no");
         break;
     case HU_CELL_PERCENT:
         hu_format_fixed(text, number, 1);
         break;
     default:
-        hu_format_fixed(text, number, 2);
+        hu_units_number(text, number);
     }
     hu_out_text(out, text);
 }

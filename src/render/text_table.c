@@ -32,7 +32,7 @@ void hu_text_cell(const hu_column *c, const hu_cell *cell, char *text)
     default:
         hu_units_time(text, NAN);
         if (c->type == HU_CELL_NUMBER)
-            hu_format_fixed(text, cell->number, cell->number < 100 ? 2 : 0);
+            hu_units_number(text, cell->number);
     }
 }
 

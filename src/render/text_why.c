@@ -13,19 +13,15 @@
 /* "1211 ms → 592 ms   −51 %  [−53 … −49]", or a range where no point can be given. */
 static void write_price(hu_text_page *p, const hu_finding *f)
 {
-    char from[HU_NUMBER_BYTES], to[HU_NUMBER_BYTES];
-
-    hu_format_fixed(from, f->high_pct, 0);
-    hu_format_fixed(to, f->low_pct, 0);
     if (isnan(f->gain_pct)) {
-        hu_out_printf(p->out, "at most −%s %%, how much cannot be told", from);
+        hu_out_printf(p->out, "at most %s %%, how much cannot be told", hu_say_change(f->high_pct, 0).t);
         return;
     }
     hu_out_printf(p->out, "%s → %s   ", hu_say_time(f->before_ns).t, hu_say_time(f->after_ns).t);
     hu_text_style(p, "1");
-    hu_out_printf(p->out, "−%s", hu_say_pct(f->gain_pct).t);
+    hu_out_printf(p->out, "%s %%", hu_say_change(f->gain_pct, f->gain_pct < 9.95 ? 1 : 0).t);
     hu_text_style(p, "0");
-    hu_out_printf(p->out, "  [−%s … −%s]", from, to);
+    hu_out_printf(p->out, "  [%s … %s]", hu_say_change(f->high_pct, 0).t, hu_say_change(f->low_pct, 0).t);
     if (p->r->batch) {
         hu_out_text(p->out, "  ");
         hu_text_throughput(p, f->after_ns);

@@ -86,6 +86,18 @@ size_t hu_units_percent(char *out, double share)
     return isnan(share) ? absent(out) : hu_format_fixed(out, 100 * share, 1);
 }
 
+size_t hu_units_number(char *out, double value)
+{
+    static const char tiny[] = "<0.01", tiny_below[] = ">-0.01";
+
+    if (isnan(value))
+        return absent(out);
+    if (value == 0 || fabs(value) >= 0.005)
+        return hu_format_fixed(out, value, fabs(value) < 100 ? 2 : 0);
+    memcpy(out, value > 0 ? tiny : tiny_below, value > 0 ? sizeof tiny : sizeof tiny_below);
+    return strlen(out);
+}
+
 size_t hu_units_width(hu_str s)
 {
     size_t width = 0;

@@ -15,6 +15,7 @@ size_t hu_units_bytes(char *out, double bytes);       /* "1.5 MB", decimal */
 size_t hu_units_count(char *out, int64_t value);      /* "1,234,567" */
 size_t hu_units_short_count(char *out, double value); /* "1.2M" */
 size_t hu_units_percent(char *out, double share);     /* of 0..1: "12.3" */
+size_t hu_units_number(char *out, double value);      /* "0.25", "1234"; "<0.01" rather than a zero that is none */
 
 /* Columns that a text takes on a terminal, one for each character. */
 size_t hu_units_width(hu_str s);
