@@ -22,7 +22,7 @@ LIMIT_S = 1500
 # They take longest, so they begin first; all others follow by name.
 FIRST = ("test_impossible",)
 # They measure times, so they have the machine to themselves, last.
-ALONE = ()
+ALONE = ("test_perf",)
 
 
 class Result(NamedTuple):

@@ -358,7 +358,7 @@ class Findings(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             scaled_job(pathlib.Path(name) / "job", 4, compute=4000 * US, transfer=3000 * US)
             found = {f["id"]: f for f in report(pathlib.Path(name) / "job", "--top", 30)["findings"]}
-        self.assertIn("without waiting allreduce of 4.00 MB takes 3.00 ms", found["poor-overlap"]["evidence"])
+        self.assertIn("without waiting allreduce of 4.00 MB takes 3.00 ms per call", found["poor-overlap"]["evidence"])
 
 
 class Scale(unittest.TestCase):
