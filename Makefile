@@ -20,7 +20,7 @@ help:
 	@echo 'make bench     speed beside public tools; writes docs/performance.md'
 	@echo 'make scoreboard  1,200 traces with a known answer; writes docs/accuracy.md'
 	@echo 'make fuzz      libFuzzer for FUZZ_SECONDS (600) on each target'
-	@echo 'make install   into PREFIX=/usr/local, below DESTDIR=; make uninstall takes it away'
+	@echo 'make install   into PREFIX=/usr/local, below DESTDIR=; make uninstall removes it'
 
 setup:
 	@$(SETUP) build
