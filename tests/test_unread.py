@@ -2,10 +2,12 @@
 """Inputs that cannot be read are part of every answer: named in text, JSON, SQL, on the page and by the exit status."""
 from __future__ import annotations
 
+import gzip
 import json
 import pathlib
 import re
 import shutil
+import subprocess
 import tempfile
 import unittest
 import xml.etree.ElementTree as xml
@@ -85,9 +87,36 @@ class Named(Folder):
         self.assertEqual(self.json("report", self.job, "--json")["unread"], [])
         self.assertEqual(run("check", self.job, *LIMIT)[0], 0)
 
+    def test_files_of_a_folder_however_they_are_compressed(self) -> None:
+        """A rank is not lost for the ending of its name."""
+        self.broken.unlink()
+        text = read(GOOD)
+        packers = {"": bytes, ".gz": gzip.compress, ".zst": lambda raw: subprocess.run(["zstd", "-c"], input=raw, capture_output=True, check=True).stdout}
+        for n, (ending, pack) in enumerate((e, p) for e in (".json", ".pftrace", ".perfetto-trace") for p in packers.items()):
+            (self.job / f"part{n}{ending}{pack[0]}").write_bytes(pack[1](text))
+        (self.job / "part.json.bz2").write_bytes(b"not one")
+        self.assertEqual(self.json("report", self.job, "--json", "-q")["run"]["ranks"], 10)
+
+    def test_a_recording_without_its_trace_is_an_input(self) -> None:
+        """A rank that was killed beside ranks that were not, and alone."""
+        session = self.job / ".holdup-AbCdEf"
+        session.mkdir()
+        (self.job / ".holdup-notes").mkdir()            # no session
+        (session / "control").write_bytes(bytes(4096))
+        self.broken.unlink()
+        unread = self.json("report", self.job, "--json", "-q")["unread"]
+        self.assertEqual([u["file"] for u in unread], [str(session)])
+        self.assertIn(f"holdup finish {session}", unread[0]["error"])
+        self.assertEqual(run("check", self.job, *LIMIT)[0], 3)
+        (self.job / "rank0.json").unlink()
+        status, _, err = run("report", self.job)
+        self.assertEqual(status, 3)
+        self.assertIn(f"holdup finish {session}", err)
+
     def test_nothing_readable_is_an_error(self) -> None:
         for command in (["report"], ["check"], ["export", "-f", "chrome"], ["info"], ["whatif", "-e", "data=0"]):
             self.assertEqual(run(command[0], self.broken, *command[1:])[0], 3, command)
+            self.assertEqual(run(command[0], self.broken, "--strict", *command[1:])[0], 3, command)
         self.assertEqual(run("query", self.broken, "select 1")[0], 3)
 
 
@@ -122,6 +151,20 @@ class Faces(Folder):
         self.assertEqual(run("check", self.job, *LIMIT, "--strict")[0], 4)
         self.assertEqual(run("check", self.job, "--allow-missing", "--strict")[0], 2)
         self.assertEqual(run("check", self.job, "--only-named", "--max", "step-ms=1", "--allow-missing")[0], 1)
+
+    def test_every_face_of_check_agrees_with_its_status(self) -> None:
+        """Data that is incomplete fails with --strict, in text, JSON and JUnit alike."""
+        self.broken.unlink()
+        path, junit = self.job / "rank0.json", self.folder / "junit.xml"
+        path.write_bytes(path.read_bytes()[:-300])
+        for extra, status in ((("--strict",), 4), ((), 0)):
+            seen = self.json("check", self.job, "--only-named", "--max", "step-ms=100000", "--json", "--junit", junit, *extra, status=status)
+            self.assertEqual((seen["passed"], len(seen["partial"])), (status == 0, 1))
+            suite = xml.parse(junit).getroot()
+            self.assertEqual(suite.get("failures"), str(int(status != 0)))
+            self.assertEqual(len(suite.findall("testcase/failure")), int(status != 0))
+            self.assertEqual(int(suite.get("tests")), len(suite.findall("testcase")))
+            self.assertEqual(int(suite.get("skipped")), len(suite.findall("testcase/skipped")))
 
     def test_check_as_junit(self) -> None:
         for extra, tag, failures in (((), "failure", "1"), (("--allow-missing",), "skipped", "0")):

@@ -188,10 +188,14 @@ static bool is_missing_wrong(const judged *x)
     return x->ranks->unread.n && !x->o->allow_missing;
 }
 
-/* Does CI go on?  Ranks that nobody could judge may have breached any limit. */
-static bool is_passed(const judged *x)
+/* Missing data first: what it would have said of the limits, nobody knows. */
+static int status_of(const judged *x)
 {
-    return x->limits.failed == 0 && !is_missing_wrong(x);
+    const int partial = hu_strict_status(x->o->strict, &x->ranks->unread, &x->ranks->partial, HU_EXIT_OK);
+
+    if (partial)
+        return partial;
+    return is_missing_wrong(x) ? HU_EXIT_UNREADABLE : x->limits.failed ? HU_EXIT_BREACHED : HU_EXIT_OK;
 }
 
 static void write_missing(const judged *x, hu_out *out)
@@ -249,7 +253,7 @@ static void write_json(const judged *x, hu_out *out)
     hu_json_out                j = {.out = out, .is_empty = true};
 
     hu_json_open(&j, NULL, '{');
-    hu_json_bool(&j, "passed", is_passed(x));
+    hu_json_bool(&j, "passed", status_of(x) == HU_EXIT_OK);
     hu_json_int(&j, "failed", (int64_t)r->failed);
     hu_json_int(&j, "unknown", (int64_t)r->unknown);
     hu_json_int(&j, "ranks", (int64_t)x->ranks->n);
@@ -281,16 +285,13 @@ static void write_json(const judged *x, hu_out *out)
     hu_json_close(&j, '}');
 }
 
-/* A case of its own for inputs that could not be read. */
-static void write_junit_missing(const judged *x, hu_out *out)
+/* A case of its own for what could not be read, and for what was read in part; a limit is judged by the rest. */
+static void write_junit_inputs(const char *name, const char *line, bool is_wrong, hu_out *out)
 {
-    char line[HU_UNREAD_TEXT];
-
-    if (!x->ranks->unread.n)
+    if (!line[0])
         return;
-    hu_unread_say(&x->ranks->unread, x->ranks->n, line, sizeof line);
-    hu_out_printf(out, "  <testcase classname=\"holdup\" name=\"inputs\"><%s message=\"",
-                  is_missing_wrong(x) ? "failure" : "skipped");
+    hu_out_printf(out, "  <testcase classname=\"holdup\" name=\"%s\"><%s message=\"", name,
+                  is_wrong ? "failure" : "skipped");
     hu_markup_text(out, hu_str_of(line));
     hu_out_text(out, "\"/></testcase>\n");
 }
@@ -299,12 +300,18 @@ static void write_junit_missing(const judged *x, hu_out *out)
 static void write_junit(const judged *x, hu_out *out)
 {
     const hu_checklist_result *r = &x->limits;
-    const size_t               missing = x->ranks->unread.n > 0, wrong = is_missing_wrong(x);
+    const bool                 unread = x->ranks->unread.n > 0, partial = x->ranks->partial.n > 0;
+    const bool                 unread_wrong = unread && (x->o->strict || !x->o->allow_missing);
+    const size_t               more = (size_t)unread + partial, wrong = (size_t)unread_wrong + (partial && x->o->strict);
+    char                       line[HU_UNREAD_TEXT];
 
     hu_out_text(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    hu_out_printf(out, "<testsuite name=\"holdup check\" tests=\"%zu\" failures=\"%zu\" skipped=\"%zu\">\n", r->n + missing,
-                  r->failed + wrong, r->unknown + missing - wrong);
-    write_junit_missing(x, out);
+    hu_out_printf(out, "<testsuite name=\"holdup check\" tests=\"%zu\" failures=\"%zu\" skipped=\"%zu\">\n", r->n + more,
+                  r->failed + wrong, r->unknown + more - wrong);
+    hu_unread_say(&x->ranks->unread, x->ranks->n, line, sizeof line);
+    write_junit_inputs("inputs", line, unread_wrong, out);
+    hu_unread_say_partial(&x->ranks->partial, x->ranks->n, line, sizeof line);
+    write_junit_inputs("complete inputs", line, x->o->strict, out);
     for (size_t i = 0; i < r->n; i++) {
         const hu_checked *c = &r->at[i];
         char              value[HU_NUMBER_BYTES], limit[HU_NUMBER_BYTES];
@@ -344,16 +351,6 @@ static int write_result(const options *o, const judged *x, hu_error *err)
     else
         write_text(x, out);
     return hu_out_close(out, err);
-}
-
-/* Missing data first: what it would have said of the limits, nobody knows. */
-static int status_of(const judged *x)
-{
-    const int partial = hu_strict_status(x->o->strict, &x->ranks->unread, &x->ranks->partial, 0);
-
-    if (partial)
-        return partial;
-    return is_missing_wrong(x) ? hu_error_exit_status(HU_EEMPTY) : x->limits.failed ? 1 : 0;
 }
 
 static int check(const options *o, const hu_inputs *inputs, hu_arena *arena)

@@ -241,6 +241,8 @@ static int info(const options *o, const hu_inputs *inputs, hu_arena *arena)
     }
     if (hu_out_close(a.out, &err) < 0)
         return hu_command_fail(&err);
+    if (a.unread.n == inputs->n + inputs->unread.n)
+        return status; /* nothing was read, which is more than incomplete */
     strict = hu_strict_status(o->strict, &a.unread, &a.partial, 0);
     return strict ? strict : status;
 }

@@ -104,7 +104,7 @@ static int stragglers(const options *o, const hu_inputs *inputs, hu_arena *arena
 
     if (inputs->unread.n) { /* workers of a table that is missing cannot be left out: the others wait for them */
         hu_unread_warn(&inputs->unread, false);
-        return hu_error_exit_status(HU_EEMPTY);
+        return HU_EXIT_UNREADABLE;
     }
     if (read_tables(o, inputs, arena, &table, &err) < 0 || (o->steps.is_limited && keep_steps(&o->steps, &table, &err) < 0))
         return hu_command_fail(&err);
@@ -115,7 +115,7 @@ static int stragglers(const options *o, const hu_inputs *inputs, hu_arena *arena
         hu_slowdown_measure(&pipeline, hu_thread_count(), arena, &slowdown, &err) < 0 ||
         write_answer(o, &slowdown, &err) < 0)
         return hu_command_fail(&err);
-    return o->strict && table.is_cut ? 4 : 0;
+    return o->strict && table.is_cut ? HU_EXIT_PARTIAL : HU_EXIT_OK;
 }
 
 static int run(int argc, char **argv)

@@ -11,14 +11,30 @@
 
 #include "base/number.h"
 
-static const char *const suffixes[] = {".json", ".json.gz", ".json.zst", ".pftrace", ".pftrace.gz", ".perfetto-trace"};
-
-static int is_trace(const struct dirent *entry)
+static bool is_trace(const char *file)
 {
+    static const char *const packed[] = {".gz", ".zst"}, *const suffixes[] = {".json", ".pftrace", ".perfetto-trace"};
+    hu_str name = hu_str_of(file);
+
+    for (size_t i = 0; i < HU_COUNT(packed); i++)
+        if (hu_str_ends(name, hu_str_of(packed[i]))) {
+            name.n -= strlen(packed[i]);
+            break;
+        }
     for (size_t i = 0; i < HU_COUNT(suffixes); i++)
-        if (hu_str_ends(hu_str_of(entry->d_name), hu_str_of(suffixes[i])))
-            return 1;
-    return 0;
+        if (hu_str_ends(name, hu_str_of(suffixes[i])))
+            return true;
+    return false;
+}
+
+static bool may_be_session(const char *file)
+{
+    return hu_str_starts(hu_str_of(file), HU_STR(".holdup-"));
+}
+
+static int is_input(const struct dirent *entry)
+{
+    return is_trace(entry->d_name) || may_be_session(entry->d_name);
 }
 
 /* Numbers in names by value, so that rank10 comes after rank9. */
@@ -56,27 +72,52 @@ static bool is_session(const char *path)
            st.st_size == (off_t)HU_CONTROL_BYTES;
 }
 
-static int add_folder(const char *path, hu_arena *arena, path_list *list, hu_error *err)
+static int fail_session(const char *path, hu_error *err)
+{
+    return hu_fail(err, HU_EEMPTY, path, HU_NO_OFFSET,
+                   "this is a recording whose trace was not written; `holdup finish %s` writes it", path);
+}
+
+/* A trace is an input; the session of a rank whose trace was not written is one that cannot be read. */
+static int add_entry(const char *path, const char *name, hu_arena *arena, path_list *list, hu_unread_list *unread,
+                     hu_error *err)
+{
+    path_list child = {0};
+    hu_error  why = {0};
+
+    if (is_trace(name))
+        return add(arena, list, path, name) ? 0 : hu_fail_memory(err);
+    if (!add(arena, &child, path, name))
+        return hu_fail_memory(err);
+    if (!is_session(child.at[0]))
+        return 0;
+    fail_session(child.at[0], &why);
+    return hu_unread_add_error(unread, arena, child.at[0], &why, err);
+}
+
+static int add_folder(const char *path, hu_arena *arena, path_list *list, hu_unread_list *unread, hu_error *err)
 {
     struct dirent **entries;
-    const int       n = scandir(path, &entries, is_trace, by_version);
+    const int       n = scandir(path, &entries, is_input, by_version);
+    const size_t    n_traces = list->n, n_unread = unread->n;
     int             rc = 0;
 
     if (n < 0)
         return hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "cannot list the directory: %s", strerror(errno));
-    if (n == 0 && is_session(path))
-        rc = hu_fail(err, HU_EEMPTY, path, HU_NO_OFFSET,
-                     "this is a recording whose trace was not written; `holdup finish %s` writes it", path);
-    else if (n == 0)
-        rc = hu_fail(err, HU_EEMPTY, path, HU_NO_OFFSET,
-                     "no file in this directory ends in .json, .json.gz, .json.zst or .pftrace; name the trace files");
     for (int i = 0; i < n; i++) {
-        if (rc == 0 && !add(arena, list, path, entries[i]->d_name))
-            rc = hu_fail_memory(err);
+        if (rc == 0)
+            rc = add_entry(path, entries[i]->d_name, arena, list, unread, err);
         free(entries[i]);
     }
     free(entries);
-    return rc;
+    if (rc < 0 || list->n > n_traces || unread->n > n_unread)
+        return rc;
+    if (is_session(path))
+        return fail_session(path, err);
+    return hu_fail(
+        err, HU_EEMPTY, path, HU_NO_OFFSET,
+        "no file in this directory ends in .json, .pftrace or .perfetto-trace, or in one of these and .gz or .zst; "
+        "name the trace files");
 }
 
 /* Bytes on disk of all of them; 0 when one is not a file. */
@@ -104,7 +145,7 @@ int hu_inputs_expand(char **paths, int n, hu_arena *arena, hu_inputs *out, hu_er
         if (strcmp(paths[i], "-") == 0 || stat(paths[i], &st) < 0 || !S_ISDIR(st.st_mode)) {
             if (!add(arena, &list, NULL, paths[i]))
                 return hu_fail_memory(err);
-        } else if (add_folder(paths[i], arena, &list, &why) < 0) {
+        } else if (add_folder(paths[i], arena, &list, &out->unread, &why) < 0) {
             if (why.code == HU_ENOMEM || hu_unread_add_error(&out->unread, arena, paths[i], &why, err) < 0)
                 return hu_fail_memory(err);
             first = first.code ? first : why;
@@ -114,6 +155,9 @@ int hu_inputs_expand(char **paths, int n, hu_arena *arena, hu_inputs *out, hu_er
         *err = first;
         return first.code;
     }
+    if (list.n == 0)
+        return hu_fail(err, HU_EEMPTY, NULL, HU_NO_OFFSET, "%.*s: %.*s", HU_FMT(out->unread.at[0].file),
+                       HU_FMT(out->unread.at[0].error));
     out->at = list.at;
     out->n = list.n;
     out->bytes = count_bytes(out);

@@ -4,8 +4,6 @@
 
 #include "cli/command.h"
 
-enum { STATUS_PARTIAL = 4 };
-
 void hu_unread_warn(const hu_unread_list *list, bool quiet)
 {
     for (size_t i = 0; !quiet && i < list->n; i++)
@@ -21,5 +19,5 @@ int hu_partial_add(hu_unread_list *list, hu_arena *arena, hu_str file, const hu_
 
 int hu_strict_status(bool is_strict, const hu_unread_list *unread, const hu_unread_list *partial, int status)
 {
-    return status == 0 && is_strict && (unread->n || partial->n) ? STATUS_PARTIAL : status;
+    return status == HU_EXIT_OK && is_strict && (unread->n || partial->n) ? HU_EXIT_PARTIAL : status;
 }

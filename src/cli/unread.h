@@ -8,10 +8,10 @@
 #include "trace/quality.h"
 
 /* The row of an option --strict, for every command that reads traces; `field` is a bool. */
-#define HU_STRICT_OPTION(type, field)                                                                                    \
-    {                                                                                                                    \
-        "strict", 0, HU_OPTION_FLAG, NULL, "exit with 4 when an input is unreadable, cut, or has events that were lost", \
-            offsetof(type, field), NULL, NULL                                                                            \
+#define HU_STRICT_OPTION(type, field)                                                                      \
+    {                                                                                                      \
+        "strict", 0, HU_OPTION_FLAG, NULL, "exit with 4 when an input is unread, cut, or has lost events", \
+            offsetof(type, field), NULL, NULL                                                              \
     }
 
 /* One line on stderr for each, unless `quiet`. */
