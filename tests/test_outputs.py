@@ -98,7 +98,7 @@ class Overwriting(unittest.TestCase):
             text = path.read_text()
             status, _, err = run(*words)
             self.assertEqual((status, path.read_text()), (2, text))
-            self.assertIn(f"{path}: is read too", err)
+            self.assertIn(f"{path}: is also an input", err)
 
     def test_two_outputs_of_one_name(self) -> None:
         out = self.folder / "x"
@@ -129,6 +129,27 @@ class Overwriting(unittest.TestCase):
         self.assertGreater(len(log.read_text()), 100)
 
 
+class Links(unittest.TestCase):
+    def test_where_they_lead(self) -> None:
+        """A file behind a link is replaced, wherever it is; one that is not there yet is made; a descriptor is appended to."""
+        folder = pathlib.Path(tempfile.mkdtemp(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
+        self.addCleanup(shutil.rmtree, folder)
+        file, link, new, log = (folder / name for name in ("file", "link", "new", "log"))
+        file.write_text("old")
+        link.symlink_to("file")
+        self.assertEqual(run("info", TRACE, "--json", "-o", link)[0], 0)
+        self.assertTrue(link.is_symlink() and file.read_text().startswith("{"))
+        new.symlink_to("made")
+        self.assertEqual(run("info", TRACE, "--json", "-o", new)[0], 0)
+        self.assertTrue(new.is_symlink() and (folder / "made").read_text().startswith("{"))
+        (folder / "out").symlink_to("/dev/stdout")
+        for name in ("/dev/stdout", folder / "out"):
+            log.write_text("kept\n")
+            with open(log, "a", encoding="utf-8") as out:
+                subprocess.run([EXE, "info", TRACE, "--json", "-o", name], stdout=out, check=True, timeout=60)
+            self.assertTrue(log.read_text().startswith("kept\n{"), name)
+
+
 class LeavingReaders(unittest.TestCase):
     """More is printed than a pipe holds, and its reader is gone."""
 
@@ -150,6 +171,24 @@ class LeavingReaders(unittest.TestCase):
             for ignored in (False, True):       # as git does: some parents ignore the signal by mistake
                 with self.subTest(words=words, ignored=ignored):
                     self.assertEqual(self.ended(words, ignored), (-signal.SIGPIPE, b""))
+
+    def test_talk_that_nobody_hears_ends_nothing(self) -> None:
+        """A warning into a closed pipe: the answer that goes into a file is written."""
+        with tempfile.TemporaryDirectory() as folder:
+            broken, output = pathlib.Path(folder, "broken.json"), pathlib.Path(folder, "out")
+            broken.write_text("{broken")
+            for words in (["report", TRACE, broken], ["check", TRACE, broken, "--allow-missing", "--only-named", "--max", "data=90"],
+                          ["query", TRACE, broken, "select 1"], ["export", TRACE, broken, "-f", "chrome"]):
+                read, write = os.pipe()
+                os.close(read)
+                try:
+                    done = subprocess.run([EXE, *map(str, words), "-o", output], stderr=write, check=False, timeout=120)
+                finally:
+                    os.close(write)
+                with self.subTest(words=words):
+                    self.assertEqual(done.returncode, 0)
+                    self.assertGreater(output.stat().st_size, 0)
+                    output.unlink()
 
     def test_status_in_a_pipeline(self) -> None:
         done = subprocess.run(["bash", "-c", f"set -o pipefail; {EXE} query {MANY} --csv 'select a.name from slice a, slice b limit 1000000' | head -1"],

@@ -118,9 +118,39 @@ int hu_out_take(hu_out *out, hu_str *text, hu_error *err)
     return 0;
 }
 
+/* Is it a descriptor, or a link that leads to one: /dev/stdout, /dev/fd/3, /proc/self/fd/1? */
+static bool leads_to_descriptor(const char *path)
+{
+    enum { MOST_LINKS = 40 };
+    static const char *const starts[] = {"/dev/std", "/dev/fd/", "/proc/"};
+    char                     at[PATH_MAX], target[PATH_MAX];
+
+    if ((size_t)snprintf(at, sizeof at, "%s", path) >= sizeof at)
+        return false;
+    for (int i = 0; i < MOST_LINKS; i++) {
+        const char *slash = strrchr(at, '/');
+        size_t      folder = slash ? (size_t)(slash + 1 - at) : 0;
+        ssize_t     n;
+
+        for (size_t k = 0; k < HU_COUNT(starts); k++)
+            if (strncmp(at, starts[k], strlen(starts[k])) == 0)
+                return true;
+        n = readlink(at, target, sizeof target - 1);
+        if (n < 0)
+            return false;
+        target[n] = '\0';
+        folder = target[0] == '/' ? 0 : folder;
+        if (folder + (size_t)n >= sizeof at)
+            return false;
+        memcpy(at + folder, target, (size_t)n + 1);
+    }
+    return false;
+}
+
 /*
  * Makes `path` the file that a link leads to.  True for what must be written to and not replaced by a rename: devices,
- * pipes, and links to descriptors such as /dev/stdout, behind which may be a log that somebody appends to.
+ * pipes, and links to descriptors such as /dev/stdout, behind which may be a log that somebody appends to; and for a link
+ * to a file that is not there yet.
  */
 static bool follow(char path[PATH_BYTES])
 {
@@ -129,8 +159,8 @@ static bool follow(char path[PATH_BYTES])
 
     if (lstat(path, &st) < 0 || S_ISREG(st.st_mode))
         return false;
-    if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0 ||
-        !realpath(path, real) || strlen(real) >= PATH_BYTES)
+    if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || leads_to_descriptor(path) || !realpath(path, real) ||
+        strlen(real) >= PATH_BYTES)
         return true;
     memcpy(path, real, strlen(real) + 1);
     return false;
@@ -151,7 +181,7 @@ hu_out *hu_out_open_file(const char *path, hu_error *err)
     }
     out->owns_fd = true;
     if (follow(out->path)) {
-        out->fd = open(out->path, O_WRONLY | O_APPEND | O_CLOEXEC);
+        out->fd = open(out->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     } else {
         snprintf(out->partial, sizeof out->partial, "%s.%ld.partial", out->path, (long)getpid());
         out->fd = open(out->partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -190,7 +220,7 @@ int hu_out_close(hu_out *out, hu_error *err)
     if (out->error)
         rc = hu_fail(err, HU_EIO, out->path[0] ? out->path : "standard output", HU_NO_OFFSET,
                      "could not write everything: %s; %s", strerror(out->error),
-                     out->error == EPIPE ? "nobody reads it any more" : "free some space or choose another place");
+                     out->error == EPIPE ? "the reader closed the pipe" : "free some space or choose another place");
     else
         out->partial[0] = '\0';
     hu_out_abandon(out);

@@ -560,7 +560,7 @@ static int start(run_state *r)
                        " of the command; install it, or name it by HOLDUP_LIBRARY=/path");
     if (hu_arm(&r->o, r->argv, &r->session, &r->facts, &err) < 0) {
         hu_command_fail(&err);
-        return err.code == HU_EUSAGE ? 2 : HU_EXIT_RUN_FAILED;
+        return err.code == HU_EUSAGE ? HU_EXIT_USAGE : HU_EXIT_RUN_FAILED;
     }
     return launch(r);
 }

@@ -256,8 +256,13 @@ static void show(const options *o, const hu_door *door, const char *address, hu_
         hu_command_say("from your machine: ssh -N -L %u:127.0.0.1:%u %s%s%s", door->port, door->port, user ? user : "",
                        user ? "@" : "", host);
     }
-    if (o->open && !is_remote && !hu_browser_visit(address, page) && !o->quiet)
-        hu_command_say("no browser can be started here; open the address above");
+    if (o->open && !is_remote) {
+        const bool is_open = hu_browser_visit(address, page);
+
+        if (!o->quiet)
+            hu_command_say(is_open ? "if the browser shows no page (one in a sandbox reads no files), open the address above"
+                                   : "no browser can be started here; open the address above");
+    }
 }
 
 /* The trace in Perfetto, which reads it from the browser that shows both. */
@@ -308,6 +313,7 @@ static int serve(const options *o, view *v, hu_server *server, hu_error *err)
     sigemptyset(&ends);
     sigaddset(&ends, SIGINT);
     sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGHUP);                /* the terminal is closed */
     pthread_sigmask(SIG_BLOCK, &ends, NULL); /* in the server's threads too: the wait below takes them */
     if ((rc = hu_server_start(server, &how, err)) < 0 || (rc = say_where(o, hu_server_door(server), &page, err)) < 0)
         return rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * library.c - beside the program, as it is built; where it is installed with it; where it was configured to be. */
+ * library.c - beside the program, as it is built, or where it is installed with it. */
 #include "cli/library.h"
 
 #include <limits.h>
@@ -10,10 +10,6 @@
 
 #include "base/str.h"
 #include "cli/mpi_module.h"
-
-#ifndef HU_MODULE_DIR
-#define HU_MODULE_DIR "/usr/local/lib/holdup"
-#endif
 
 static void program_folder(char *out, size_t room)
 {
@@ -46,7 +42,7 @@ static bool first_of(const char *const *places, size_t n, const char *file, char
 
 static bool find_module(const char *file, char *out, size_t room)
 {
-    static const char *const places[] = {"%/", "%/../lib/holdup/", HU_MODULE_DIR "/"};
+    static const char *const places[] = {"%/", "%/../lib/holdup/"};
 
     return first_of(places, HU_COUNT(places), file, out, room);
 }
@@ -70,8 +66,7 @@ bool hu_library_mpi(char *out, size_t room)
 bool hu_library_python(char *out, size_t room)
 {
     static const char        file[] = "/holdup/__init__.py";
-    static const char *const places[] = {"%/../python", "%/../share/holdup/python", "%/../lib/holdup/python",
-                                         HU_MODULE_DIR "/python"};
+    static const char *const places[] = {"%/../python", "%/../share/holdup/python", "%/../lib/holdup/python"};
 
     if (!first_of(places, HU_COUNT(places), file, out, room) || strlen(out) <= sizeof file)
         return false;

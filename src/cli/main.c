@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * main.c - finds the command's row and runs it. */
+#include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -12,19 +14,28 @@ struct sigaction hu_command_sigpipe;
 
 void hu_command_say(const char *format, ...)
 {
-    char    text[2048];
-    va_list args;
-    hu_out *out = hu_out_open_fd(STDERR_FILENO);
+    const struct timespec now = {0};
+    char                  text[2048];
+    va_list               args;
+    sigset_t              pipe, before;
+    hu_out               *out = hu_out_open_fd(STDERR_FILENO);
 
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (!out)
         return;
+    /* talk that nobody hears ends nothing: the answer may go into a file */
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, &before);
     hu_out_text(out, "holdup: ");
     hu_units_clip(out, hu_str_of(text), sizeof text);
     hu_out_text(out, "\n");
     hu_out_close(out, NULL);
+    while (!sigismember(&before, SIGPIPE) && sigtimedwait(&pipe, NULL, &now) < 0 && errno == EINTR)
+        ;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 int hu_command_fail(const hu_error *err)
@@ -70,7 +81,7 @@ static int fail_unknown(const char *name)
 /* Help on a full disk is no success either. */
 static int written(void)
 {
-    return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 3;
+    return fflush(stdout) == 0 && !ferror(stdout) ? HU_EXIT_OK : HU_EXIT_UNREADABLE;
 }
 
 static int help(const char *name)
@@ -120,7 +131,7 @@ int main(int argc, char **argv)
     end_with_reader();
     if (argc < 2) {
         hu_help_all();
-        return 2;
+        return HU_EXIT_USAGE;
     }
     if (strcmp(argv[1], "--version") == 0) {
         printf("holdup %s\n", HU_VERSION);

@@ -10,9 +10,13 @@
 /* A regular file; devices and pipes are not replaced by what is written to them. */
 static bool look(const char *path, struct stat *out)
 {
-    const int rc = strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, out) : stat(path, out);
+    return stat(path, out) == 0 && S_ISREG(out->st_mode);
+}
 
-    return rc == 0 && S_ISREG(out->st_mode);
+/* The same of an input, which may be standard input. */
+static bool look_input(const char *path, struct stat *out)
+{
+    return strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, out) == 0 && S_ISREG(out->st_mode) : look(path, out);
 }
 
 static bool is_same(const struct stat *a, const struct stat *b)
@@ -53,10 +57,10 @@ static int check_one(const hu_output *o, const hu_inputs *inputs, const char *wo
     if (!look(o->path, &output))
         return 0;
     for (size_t i = 0; i < inputs->n; i++)
-        if (look(inputs->at[i], &other) && is_same(&output, &other))
+        if (look_input(inputs->at[i], &other) && is_same(&output, &other))
             return fail(o, "an input", err);
     if (words && look(words, &other) && is_same(&output, &other))
-        return fail(o, "read too", err);
+        return fail(o, "also an input", err);
     return 0;
 }
 
