@@ -13,8 +13,7 @@
 #include "inject/process.h"
 #include "base/banned.h"
 
-static uint32_t depth;      /* how many ranges of the asked name are open: threads that are inside of one, and ... */
-static uint32_t n_started;  /* ... how many of those are the process's */
+static uint32_t n_started;  /* ranges of the asked name that are open and the process's */
 static bool     is_in_step; /* that is recorded */
 
 static bool wants_range(void)
@@ -22,43 +21,66 @@ static bool wants_range(void)
     return hu_the_control->capture_range[0] != '\0';
 }
 
-static void mark(hu_record_type type)
+static void mark(hu_record_type type, uint64_t ticks)
 {
     hu_record *r = hu_ring_take(1);
 
     if (r) {
-        r->time = hu_ticks();
+        r->time = ticks;
         hu_ring_publish(r, type);
     }
 }
 
-static void open_gate(bool is_open)
+static uint64_t word_of(uint32_t reasons)
 {
-    const uint32_t now = __atomic_load_n(&hu_the_gate->mask, __ATOMIC_RELAXED);
-    const uint32_t next = is_open ? ~0u : HU_DOOR_WATCH;
+    return (uint64_t)reasons << 32 | ((int32_t)reasons > 0 ? ~0u : (uint32_t)HU_DOOR_WATCH);
+}
 
-    if (now == next)
-        return;
-    if (!is_open)
-        mark(HU_RECORD_PAUSE);
-    __atomic_store_n(&hu_the_gate->mask, next, __ATOMIC_RELAXED);
-    if (is_open)
-        mark(HU_RECORD_RESUME);
+/*
+ * One reason more or less to be open: a thread inside of a range, a range that was started, a step.  Reasons and doors are
+ * one word: were they two, the last thread to leave could close the gate behind one that has just entered and found it
+ * open.  A mark has the time before its change, so that marks are in the order of the changes.
+ */
+static void change_reasons(uint32_t by)
+{
+    uint64_t was = __atomic_load_n(&hu_the_gate->mask_and_reasons, __ATOMIC_RELAXED), next, ticks;
+
+    do {
+        next = word_of((uint32_t)(was >> 32) + by);
+        ticks = hu_ticks();
+    } while (
+        !__atomic_compare_exchange_n(&hu_the_gate->mask_and_reasons, &was, next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    if ((uint32_t)was != (uint32_t)next)
+        mark((uint32_t)next == ~0u ? HU_RECORD_RESUME : HU_RECORD_PAUSE, ticks);
+}
+
+static void enter(void)
+{
+    change_reasons(1);
+}
+
+static void leave(void)
+{
+    change_reasons(-1u);
 }
 
 void hu_gate_init(void)
 {
-    depth = n_started = 0;
+    n_started = 0;
     is_in_step = false;
-    hu_the_gate->mask = hu_the_control->wants_steps || wants_range() ? (uint32_t)HU_DOOR_WATCH : ~0u;
+    hu_the_gate->mask_and_reasons = hu_the_control->wants_steps || wants_range() ? word_of(0) : ~0u;
 }
 
 void hu_gate_step(int64_t number)
 {
-    if (!hu_the_control->wants_steps)
+    const bool is_recorded = number >= hu_the_control->first_step && number <= hu_the_control->last_step;
+
+    if (!hu_the_control->wants_steps || __atomic_exchange_n(&is_in_step, is_recorded, __ATOMIC_RELAXED) == is_recorded)
         return;
-    is_in_step = number >= hu_the_control->first_step && number <= hu_the_control->last_step;
-    open_gate(is_in_step);
+    if (is_recorded)
+        enter();
+    else
+        leave();
 }
 
 /* Is it the range that was asked for?  By id once its text was seen: ids do not change. */
@@ -74,18 +96,6 @@ static bool is_asked(uint32_t text, uint32_t domain)
 static __thread uint32_t open_ranges __attribute__((tls_model("initial-exec"))); /* of that domain, inside the asked one */
 static __thread uint32_t inside_domain __attribute__((tls_model("initial-exec")));
 static __thread bool     is_inside __attribute__((tls_model("initial-exec")));
-
-static void enter(void)
-{
-    if (__atomic_fetch_add(&depth, 1, __ATOMIC_RELAXED) == 0)
-        open_gate(true);
-}
-
-static void leave(void)
-{
-    if (__atomic_sub_fetch(&depth, 1, __ATOMIC_RELAXED) == 0)
-        open_gate(false);
-}
 
 void hu_gate_push(uint32_t text, uint32_t domain)
 {
@@ -148,6 +158,5 @@ void hu_gate_forked(void)
 {
     const bool is_limited = hu_the_control->wants_steps || wants_range();
 
-    depth = n_started + is_inside;
-    hu_the_gate->mask = !is_limited || depth > 0 || is_in_step ? ~0u : (uint32_t)HU_DOOR_WATCH;
+    hu_the_gate->mask_and_reasons = is_limited ? word_of(n_started + is_inside + is_in_step) : ~0u;
 }

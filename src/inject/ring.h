@@ -20,9 +20,14 @@
 
 #include "record/format.h"
 
-typedef struct {
-    uint32_t mask; /* HU_DOOR_*: open in this process; wiped by any fork */
+/* What the hot path reads is one half of the word that gate.c changes, so that the doors are open exactly while there is
+ * a reason for it. */
+typedef union {
+    uint32_t mask;             /* HU_DOOR_*: open in this process; wiped by any fork */
+    uint64_t mask_and_reasons; /* reasons << 32 | mask */
 } hu_gate;
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "hu_gate.mask is the low half");
 
 typedef struct {
     hu_block *block; /* where it writes; NULL: none yet */

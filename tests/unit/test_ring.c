@@ -310,6 +310,44 @@ static void ranges_open_the_gate(void)
     CHECK(!(hu_gate_open(HU_DOOR_NVTX)));
 }
 
+/* Each is inside of its own range all the time that it looks: whoever leaves meanwhile must not close the gate. */
+static void *enter_and_leave(void *range)
+{
+    const uint32_t epoch = (uint32_t)(uintptr_t)range;
+    uintptr_t      n_shut = 0;
+
+    for (int i = 0; i < 200000; i++) {
+        hu_gate_push(epoch, 0);
+        n_shut += !hu_gate_open(HU_DOOR_NVTX);
+        hu_gate_pop(0);
+    }
+    return (void *)n_shut; /* NOLINT(performance-no-int-to-ptr) */
+}
+
+static void a_gate_is_open_while_any_thread_is_inside(void)
+{
+    enum { ENTERERS = 4 };
+    pthread_t thread[ENTERERS];
+    uint32_t  epoch;
+    uintptr_t n_shut = 0;
+
+    join(HU_MODE_STREAM, 64);
+    memcpy(hu_the_control->capture_range, "epoch", 6);
+    hu_gate_init();
+    epoch = hu_string_of("epoch");
+    for (int i = 0; i < ENTERERS; i++)
+        CHECK_EQUAL(pthread_create(&thread[i], NULL, enter_and_leave, (void *)(uintptr_t)epoch), 0);
+    for (int i = 0; i < ENTERERS; i++) {
+        void *found = NULL;
+
+        pthread_join(thread[i], &found);
+        n_shut += (uintptr_t)found;
+    }
+    CHECK_EQUAL(n_shut, 0);
+    CHECK(!hu_gate_open(HU_DOOR_NVTX));
+    CHECK(hu_gate_open(HU_DOOR_WATCH));
+}
+
 static void in_child(void (*test)(void))
 {
     int         status;
@@ -327,7 +365,7 @@ static void in_child(void (*test)(void))
 #define TEST(name) static void test_##name(void **state) { (void)state; in_child(name); }
 #define TESTS(T) T(threads_lose_nothing) T(what_does_not_fit_is_counted) T(flight_keeps_the_newest)                   \
     T(neighbours_stay_together) T(handlers_record_too) T(a_child_has_its_own_file) T(texts_are_known_by_one_id)       \
-    T(steps_open_the_gate) T(ranges_open_the_gate)
+    T(steps_open_the_gate) T(ranges_open_the_gate) T(a_gate_is_open_while_any_thread_is_inside)
 /* clang-format on */
 TESTS(TEST)
 
