@@ -232,7 +232,6 @@ void hu_process_forked(void)
         parents_bytes = hu_the_process.reserved_bytes;
         parents_blocks = hu_the_process.mapped_blocks;
     }
-    attaching = 0;
     hu_the_process.head = NULL;
     hu_the_process.has_failed = false;
     hu_the_process.is_forked = true;
