@@ -72,6 +72,12 @@ class Fake(Case):
                          [("a stream", {"names": "CUDA stream", "handle": "0x7f00"}), ("a device", {"names": "CUDA device", "handle": "0x1"})])
         self.assertEqual(process.doors & DOORS["nvtx"], DOORS["nvtx"])
 
+    def test_names_of_threads_hold_no_secret(self) -> None:
+        """Also without --redact-ranges: it is for the texts of ranges."""
+        process = self.one(self.fake("names"))
+        self.assertEqual(set(names(process, "thread")), {"narrow --token ***", "wide --token ***", "narrow token=***", "wide token=***"})
+        self.assertEqual(set(names(process, "mark")), set(names(process, "thread")))
+
     def test_it_is_called_once_for_each_library_that_uses_nvtx(self) -> None:
         done, _ = result = self.fake("twice")
         self.assertIn("init 1\ninit 1\n", done.stdout)

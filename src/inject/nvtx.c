@@ -331,13 +331,20 @@ static void core_category_w(uint32_t n, const wchar_t *s)
 {
     hu_nvtx_name_category(0, n, hu_nvtx_wide(s));
 }
+
+/* Names of threads hold no secret, whoever gives them: osrt_process.c has the other calls. */
+static uint32_t thread_name(const char *s)
+{
+    return s ? hu_string_given(s, strnlen(s, HU_STRING_BYTES_MAX)) : 0;
+}
+
 static void core_thread_a(uint32_t tid, const char *s)
 {
-    name_thread(tid, hu_string_of(s));
+    name_thread(tid, thread_name(s));
 }
 static void core_thread_w(uint32_t tid, const wchar_t *s)
 {
-    name_thread(tid, hu_nvtx_wide(s));
+    name_thread(tid, hu_nvtx_wide_given(s));
 }
 
 /* CORE2: of any domain. */
@@ -381,6 +388,7 @@ static int domain_pop(const void *d)
 static const void *domain_resource_create(const void *d, const hu_nvtx_resource *from)
 {
     hu_nvtx_resource r = {0};
+    bool             is_thread;
     uint32_t         name;
 
     (void)d;
@@ -389,7 +397,13 @@ static const void *domain_resource_create(const void *d, const hu_nvtx_resource 
     memcpy(&r, from, from->size < sizeof r ? from->size : sizeof r);
     if (from->size < sizeof r)
         r.message_type = 0;
-    name = hu_nvtx_text(r.message_type, r.message);
+    is_thread = r.type == HU_NVTX_THREAD_NATIVE || r.type == HU_NVTX_THREAD_POSIX;
+    if (is_thread && r.message_type == HU_NVTX_ASCII)
+        name = thread_name(r.message.ascii);
+    else if (is_thread && r.message_type == HU_NVTX_UNICODE)
+        name = hu_nvtx_wide_given(r.message.unicode);
+    else
+        name = hu_nvtx_text(r.message_type, r.message);
     if (r.type == HU_NVTX_THREAD_NATIVE)
         name_thread((uint32_t)r.identifier, name);
     else

@@ -16,7 +16,8 @@ uint32_t    hu_nvtx_id(const void *handle);
 const void *hu_nvtx_theirs(const void *handle);              /* the second tool's handle; NULL: it has none */
 const void *hu_nvtx_handle(uint32_t id, const void *theirs); /* NULL: no id */
 uint32_t    hu_nvtx_text(int32_t type, hu_nvtx_message message);
-uint32_t    hu_nvtx_wide(const wchar_t *text); /* as UTF-8 */
+uint32_t    hu_nvtx_wide(const wchar_t *text);       /* as UTF-8, through hu_string */
+uint32_t    hu_nvtx_wide_given(const wchar_t *text); /* ... through hu_string_given */
 void        hu_nvtx_name_category(uint32_t domain, uint32_t category, uint32_t text);
 uint32_t    hu_nvtx_category(uint32_t domain, uint32_t category); /* its name, or 0 */
 

@@ -97,7 +97,7 @@ static size_t put_utf8(char *to, uint32_t c)
     return 4;
 }
 
-uint32_t hu_nvtx_wide(const wchar_t *text)
+static uint32_t wide(const wchar_t *text, uint32_t (*intern)(const char *text, size_t bytes))
 {
     char   utf8[HU_STRING_BYTES_MAX];
     size_t n = 0;
@@ -109,7 +109,17 @@ uint32_t hu_nvtx_wide(const wchar_t *text)
 
         n += put_utf8(utf8 + n, c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0xfffd : c);
     }
-    return hu_string(utf8, n);
+    return intern(utf8, n);
+}
+
+uint32_t hu_nvtx_wide(const wchar_t *text)
+{
+    return wide(text, hu_string);
+}
+
+uint32_t hu_nvtx_wide_given(const wchar_t *text)
+{
+    return wide(text, hu_string_given);
 }
 
 uint32_t hu_nvtx_text(int32_t type, hu_nvtx_message message)

@@ -63,6 +63,16 @@ def main() -> None:
         print("pop", pop())
         call(4, 3, None, handle, text)(0x7f00, b"a stream")
         call(2, 1, None, ctypes.c_int, text)(1, b"a device")
+    if mode == "names":         # of threads: this one, another one; by id and as resources
+        for tid in (threading.get_native_id(), 1):
+            call(1, 14, None, ctypes.c_uint32, text)(tid, b"narrow --token s3cr3t")
+            call(1, 15, None, ctypes.c_uint32, ctypes.c_wchar_p)(tid, "wide --token s3cr3t")
+            for kind, name in ((1, b"narrow"), (2, b"w\0\0\0i\0\0\0d\0\0\0e\0\0\0")):
+                secret = b" token=s3cr3t\0" if kind == 1 else " token=s3cr3t\0".encode("utf-32-le")
+                for thread in (1 << 16 | 3, 1 << 16 | 4):
+                    message = ctypes.create_string_buffer(name + secret)
+                    resource = struct.pack("<HHiQixxxxQ", 0, 32, thread, tid, kind, ctypes.addressof(message))
+                    call(5, 6, handle, handle, ctypes.c_char_p)(None, resource)
     if mode == "threads":
         def work(n: int) -> None:
             domain = call(5, 12, handle, text)(b"domain %d" % (n % 3))
