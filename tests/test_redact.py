@@ -35,6 +35,14 @@ ARGUMENTS = [
     [f'{{"token": "{S}", "lr": 1}}'], [f'"{{\\"api_key\\": \\"{S}\\"}}"'], [f"{{'password':'{S} {S}'}}"], [f"['x', '--password', '{S}']"],
     [f"import os; os.environ['HF_TOKEN'] = '{S}'; f(lr=1)"], [f"login(token=\"{S}\")"], [f"host=h user=u password={S} dbname=d"], [f"Server=h;Uid=u;Pwd={S};"],
     [f"openssl enc -passin pass:{S}"], [f"user=u,password={S}"],
+    ["curl", "-sSu", f"me:{S}"], ["curl", "-Lu", f"me:{S}"], [f"curl -sSfu me:{S} h"], [f"curl -sSu 'me:{S}' h"], [f"curl -sSume:{S} h"],
+    ["http", "-a", f"me:{S}"], ["lftp", "-u", f"me,{S}"], [f"lftp -u me,{S} h"], ["smbclient", "-U", f"me%{S}"], [f"smbclient -Ume%{S} //h/x"],
+    [f"SSHPASS={S}"], [f"DBPASS={S}"], ["--dbpass", S], [f"DB_PW={S}"], ["--pw", S], [f"https://h/?pw={S}&a=1"], [f"--creds={S}"], [f"MY_CRED={S}"], [f"--tokens={S}"],
+    ["--hf-tokens", S], ["wandb", "login", "--host", "https://w.corp", LONG], [f"wandb login --host=https://w.corp '{LONG}'"],
+    [f"https://hooks.slack.com/services/T01/B01/{LONG}"], [f"https://discord.com/api/webhooks/1234/{LONG}"], [f"https://api.telegram.org/bot123:{LONG}/sendMessage"],
+    ["mpiexec", "-genv", "WANDB_API_KEY", S], ["mpiexec", "-env", "WANDB_API_KEY", S], [f"setenv HF_TOKEN {S}; x"], [f"mpiexec -genv HF_TOKEN {S} x"],
+    ["aws", "configure", "set", "aws_secret_access_key", S], ["ngrok", "authtoken", S], [f"os.environ.setdefault('WANDB_API_KEY', '{S}')"],
+    [f"python3 -c \"import os; os.environ.setdefault('WANDB_API_KEY', '{S}')\""],
 ]
 
 # Texts that stay as they are.
@@ -45,6 +53,8 @@ INNOCENTS = [
     ["--passes", "3"], ["--compass", "north"], ["--author=me"], ["s3://bucket/key.txt"], ["https://host:8080/a@b"], ["nvcr.io/nvidia/pytorch:24.05@sha256:00ff"],
     ["user@host"], ["node01:29500"], ["--rdzv-endpoint=node01:29500"], ["LD_LIBRARY_PATH=/opt/token:/usr/lib"], ["std::token"], ["hf_transfer"], ["sk-learn"],
     ["--hf_hub_download"], ["model.layers.0.attn.key_proj"], ["a40d3c1f7f0c1e9d3b5a7c9e1f3d5b7a9c1e3f50"], ["--lr=0.1"], ["--use-auth-token", "false"], ["--no-auth"],
+    ["--max-new-tokens", "128"], ["--num-tokens", "8"], ["tokens=512"], ["--tokens", "8k"], ["--bypass=x"], ["COMPASS=x"], ["--trespass", "x"], ["--lowpass", "x"],
+    ["-genv", "OMP_NUM_THREADS", "4"], ["os.environ.setdefault('OMP_NUM_THREADS', '4')"], ["-cpu", "host:x"], ["-itu", "1000:1000"], ["tar", "-u", "a,b"], ["dapi_version"],
 ]
 
 # Calls whose texts are recorded, beside system(): what they are given.
@@ -181,10 +191,21 @@ class Arguments(Case):
         self.search("s3cr3t")
 
     def test_a_secret_names_no_file(self) -> None:
+        """The default name is of the command: of the first argument of an interpreter that is a name, and no secret."""
         (self.folder / "s3cr3t.py").write_text("")
-        self.assertEqual(holdup("run", "--no-report", "--", "python3", "--token", "x", cwd=self.folder).returncode, 2)      # of Python
-        done = holdup("run", "--no-report", "--", "env", "-S", "true", "--password", S, cwd=self.folder)
-        self.assertNotIn("s3cr3t", " ".join(p.name for p in self.folder.glob("holdup-*")) + done.stderr)
+        interpreter = self.folder / "python3"      # that takes any option
+        interpreter.write_text("#!/bin/sh\n/bin/sleep 0.01\n")
+        interpreter.chmod(0o755)
+        for words in (["--token", "s3cr3t.py"], ["--password", "s3cr3t.py", "--lr", "1"], ["--token=s3cr3t.py"], ["-genv", "HF_TOKEN", "s3cr3t.py"]):
+            with self.subTest(words=words):
+                before = set(self.folder.glob("*.pftrace"))
+                done = holdup("run", "--no-report", "--", interpreter, *words, cwd=self.folder)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                made = [p.name for p in set(self.folder.rglob("*.pftrace")) - before]
+                self.assertEqual(len(made), 1, done.stderr)
+                self.assertNotIn("s3cr3t", " ".join(made) + done.stdout + done.stderr)
+        done = holdup("run", "--no-report", "--", interpreter, "s3cr3t.py", cwd=self.folder)       # the same name that is none
+        self.assertTrue(list(self.folder.glob("holdup-s3cr3t-*.pftrace")), done.stderr)
 
 
 class Calls(Case):

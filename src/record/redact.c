@@ -108,6 +108,7 @@ static bool matches(const hu_secret_word *row, hu_str word)
     case HU_WORD_WHOLE:
         return equals(word, row->word);
     case HU_WORD_END:
+    case HU_WORD_COUNT:
         return equals(part(word, word.n - n, word.n), row->word);
     case HU_WORD_PART:
         for (size_t i = 0; i + n <= word.n; i++)
@@ -117,7 +118,7 @@ static bool matches(const hu_secret_word *row, hu_str word)
     return false;
 }
 
-typedef enum { PLAIN, WEAK, STRONG } suspicion;
+typedef enum { PLAIN, COUNT, WEAK, STRONG } suspicion; /* COUNT: weak, and no number */
 
 static suspicion judge_word(hu_str before, hu_str word, hu_str after)
 {
@@ -131,7 +132,7 @@ static suspicion judge_word(hu_str before, hu_str word, hu_str after)
         if (!row->before)
             return STRONG;
         if (is_in(before, HU_GUILTY_WORDS) || (!is_in(before, row->before) && !is_in(after, row->after)))
-            return WEAK;
+            return row->match == HU_WORD_COUNT ? COUNT : WEAK;
     }
     return PLAIN;
 }
@@ -159,8 +160,8 @@ bool hu_redact_is_secret(hu_str name)
 
 /* tokens that are known by their beginning */
 
-/* The length of the token that the text begins with; 0: none. */
-static size_t token_at(hu_str s)
+/* The length of the token that the text begins with; 0: none.  `shown` of it is an address, which may stay. */
+static size_t token_at(hu_str s, size_t *shown)
 {
     for (size_t i = 0; i < HU_COUNT(hu_secret_starts); i++) {
         const hu_secret_start *row = &hu_secret_starts[i];
@@ -177,8 +178,10 @@ static size_t token_at(hu_str s)
             has_capital |= is_capital(s.p[n]);
             has_small |= is_letter(s.p[n]) && !is_capital(s.p[n]);
         }
-        if (n - start >= row->least && (has_digit || (has_small && has_capital) || n - start >= 24))
+        if (n - start >= row->least && (has_digit || (has_small && has_capital) || n - start >= 24)) {
+            *shown = strchr(row->start, '/') ? start : 0;
             return n;
+        }
     }
     return 0;
 }
@@ -247,11 +250,12 @@ static void copy_name(reader *s, size_t to)
 {
     for (size_t i = s->at; i < to; i++) {
         const char   before = i ? s->text.p[i - 1] : ' ';
-        const size_t n = is_letter(before) || is_digit(before) ? 0 : token_at(part(s->text, i, s->text.n));
+        size_t       shown = 0;
+        const size_t n = is_letter(before) || is_digit(before) ? 0 : token_at(part(s->text, i, s->text.n), &shown);
 
         if (n == 0)
             continue;
-        copy_to(s, i);
+        copy_to(s, i + shown);
         hide_to(s, i + n);
         i = s->at - 1;
     }
@@ -338,10 +342,30 @@ static size_t skip_blanks(const reader *s, size_t i)
     return i;
 }
 
-static bool has_innocent_value(const reader *s, size_t from)
+/* 512, 1_000, 4.5e3, 8k, and the first of [1, 2]. */
+static bool is_amount_at(const reader *s, size_t from)
+{
+    size_t i = from;
+
+    while (char_at(s, i) == '[' || char_at(s, i) == '(' || is_quote(char_at(s, i)))
+        i++;
+    if (!is_digit(char_at(s, i)))
+        return false;
+    while (is_digit(char_at(s, i)) || char_at(s, i) == '.' || char_at(s, i) == '_' ||
+           (char_at(s, i) == 'e' && is_digit(char_at(s, i + 1))))
+        i++;
+    i += is_letter(char_at(s, i));
+    return i >= s->text.n || !is_name(s->text.p[i]);
+}
+
+static bool has_innocent_value(const reader *s, size_t from, suspicion how)
 {
     size_t n = 0;
 
+    if (how == STRONG)
+        return false;
+    if (how == COUNT && is_amount_at(s, from))
+        return true;
     while (from + n < s->text.n && is_letter(s->text.p[from + n]))
         n++;
     return (from + n == s->text.n || !is_name(s->text.p[from + n])) &&
@@ -413,6 +437,14 @@ static size_t find_sign(const reader *s, size_t i)
     return at;
 }
 
+/* The quote that we are inside of may be between the two. */
+static void close_quote(reader *s, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        if (is_quote(s->text.p[i]) && s->text.p[i] == s->open)
+            s->open = 0;
+}
+
 /* NAME=value and NAME: value of a secret.  False: it is none. */
 static bool take_pair(reader *s, size_t end)
 {
@@ -420,14 +452,12 @@ static bool take_pair(reader *s, size_t end)
     const size_t    from = s->at, sign = find_sign(s, end);
     const suspicion how = sign < s->text.n ? judge(name) : PLAIN;
 
-    if (how == PLAIN || (how == WEAK && has_innocent_value(s, skip_blanks(s, sign + 1))) || is_folder(s, name, sign + 1))
+    if (how == PLAIN || has_innocent_value(s, skip_blanks(s, sign + 1), how) || is_folder(s, name, sign + 1))
         return false;
     if (s->text.p[sign] == ':' && from > 0 && s->text.p[from - 1] == '/')
         return false; /* of a list of folders */
     copy_name(s, end);
-    for (size_t i = end; i < sign; i++)
-        if (is_quote(s->text.p[i]) && s->text.p[i] == s->open)
-            s->open = 0;
+    close_quote(s, end, sign);
     if (s->text.p[sign] == '=')
         take_equals(s, from, sign);
     else
@@ -475,10 +505,83 @@ static void remember_program(reader *s, hu_str word)
         if (word.p[0] == hu_secret_options[i].program[0] && hu_str_equal(word, hu_str_of(hu_secret_options[i].program)))
             s->r->options |= 1u << i;
     if (equals(word, "login"))
-        s->r->has_long = true;
+        s->r->login = 1;
 }
 
-/* -p, -pVALUE, -uNAME:VALUE; the name at hand ends at `end`.  False: none of them. */
+/* What is said about the word behind a name or an option. */
+static void expect_secret(reader *s, suspicion how)
+{
+    s->r->hides_next = how != PLAIN;
+    s->r->is_weak = how == COUNT || how == WEAK;
+    s->r->is_count = how == COUNT;
+}
+
+/* A name that a value follows: `setenv NAME value`, setdefault('NAME', 'value').  False: it speaks of no secret. */
+static bool take_named(reader *s, size_t end)
+{
+    const suspicion how = judge(part(s->text, s->at, end));
+    size_t          at = end;
+
+    s->r->is_naming = false;
+    if (how == PLAIN)
+        return false;
+    while (char_at(s, at) == '\\' || is_quote(char_at(s, at)))
+        at++;
+    at = at < s->text.n ? skip_blanks(s, at) : at;
+    copy_name(s, end);
+    if (char_at(s, at) != ',') {
+        expect_secret(s, how);
+        return true;
+    }
+    at = skip_blanks(s, at + 1);
+    close_quote(s, end, at);
+    copy_to(s, at);
+    if (!has_innocent_value(s, at + is_quote(char_at(s, at)), how))
+        hide_word(s, end_of_word(s, at, ')'));
+    return true;
+}
+
+/* Does a name and then its value follow this word? */
+static bool is_naming(const reader *s, hu_str word, size_t end)
+{
+    const char *dot = memrchr(word.p, '.', word.n);
+    const char  next = char_at(s, end);
+
+    if (dot && next == '(')
+        word = part(word, (size_t)(dot + 1 - word.p), word.n);
+    return is_in(word, HU_NAMING_WORDS) && (end >= s->text.n || is_blank(next) || next == '(');
+}
+
+/* -u, and behind flags: -sSu.  Where its value begins; 0: it is none. */
+static size_t behind_user_flag(hu_str option)
+{
+    size_t i = 1;
+
+    while (i < option.n && strchr(HU_FLAGS_BEFORE_USER, option.p[i]))
+        i++;
+    return i < option.n && (option.p[i] == 'u' || option.p[i] == 'U') ? i + 1 : 0;
+}
+
+/* -uNAME:VALUE; the name at hand ends at `end`. */
+static bool take_user(reader *s, size_t end, const hu_secret_option *row)
+{
+    const size_t user = row && row->separator ? 2 : behind_user_flag(part(s->text, s->at, end));
+    const size_t value = s->at + user;
+    const char   sign = char_at(s, end);
+    size_t       over;
+
+    if (user == 0 || end <= value || (sign != ':' && !(row && sign && sign == row->separator)) ||
+        (sign == ':' && char_at(s, end + 1) == ':'))
+        return false;
+    over = end_of_word(s, value, '\0');
+    if (is_numeric(part(s->text, value, over)))
+        return false;
+    copy_to(s, end + 1);
+    hide_to(s, over);
+    return true;
+}
+
+/* -p, -pVALUE; the name at hand ends at `end`.  False: none of them. */
 static bool take_short(reader *s, size_t end)
 {
     const char              letter = char_at(s, s->at + 1);
@@ -486,7 +589,9 @@ static bool take_short(reader *s, size_t end)
     const size_t            value = s->at + 2;
     size_t                  over;
 
-    if (!row && letter != 'p' && letter != 'u' && letter != 'U')
+    if (take_user(s, end, row))
+        return true;
+    if ((!row && letter != 'p') || (row && row->separator))
         return false;
     over = end_of_word(s, value, '\0');
     if (end == value && !is_blank(char_at(s, end)) && end < s->text.n)
@@ -495,32 +600,30 @@ static bool take_short(reader *s, size_t end)
         s->r->hides_next = row && row->is_next;
         return false;
     }
-    if (row ? row->is_glued : letter == 'p' && looks_random(part(s->text, value, over))) {
+    if (row ? row->is_glued : looks_random(part(s->text, value, over))) {
         copy_to(s, value);
-        hide_to(s, over);
-        return true;
-    }
-    if ((letter == 'u' || letter == 'U') && char_at(s, end) == ':' && char_at(s, end + 1) != ':' &&
-        !is_numeric(part(s->text, value, over))) {
-        copy_to(s, end + 1);
         hide_to(s, over);
         return true;
     }
     return false;
 }
 
-/* An option that says of the next word that it is a secret. */
+/* An option that says of the next word that it is a secret, or NAME:PASSWORD, or a name. */
 static void take_long(reader *s, size_t end)
 {
-    const hu_str    option = part(s->text, s->at, end);
-    const suspicion how = judge(option);
-    const char      next = char_at(s, end);
+    const hu_str            option = part(s->text, s->at, end);
+    const hu_secret_option *row = option.n == 2 ? find_option(s, option.p[1]) : NULL;
+    const char              next = char_at(s, end);
+    const bool              is_user = is_in(option, HU_USER_OPTIONS) || behind_user_flag(option) == option.n;
 
-    s->r->has_user = is_in(option, HU_USER_OPTIONS);
-    s->r->hides_next = how != PLAIN;
-    s->r->is_weak = how == WEAK;
-    if (end < s->text.n && !is_blank(next) && !is_quote(next) && next != '\\') /* a part of a longer word */
-        s->r->hides_next = s->r->has_user = false;
+    if (end < s->text.n && !is_blank(next) && !is_quote(next) && next != '\\') { /* a part of a longer word */
+        s->r->hides_next = s->r->is_naming = false;
+        s->r->user_sign = 0;
+        return;
+    }
+    s->r->user_sign = row && row->separator ? row->separator : is_user ? ':' : '\0';
+    expect_secret(s, judge(option));
+    s->r->is_naming |= is_in(option, HU_NAMING_OPTIONS);
 }
 
 /* me:password@host without a scheme; not name:tag@sha256:... */
@@ -559,46 +662,83 @@ static void take_name(reader *s)
         if (name.n > 2 || !s->r->hides_next)
             take_long(s, end);
     } else {
-        remember_program(s, name);
+        if (s->r->is_naming && take_named(s, end))
+            return;
+        s->r->is_naming = is_naming(s, name, end);
+        if (char_at(s, end) != ':') /* http: of an address */
+            remember_program(s, name);
         if (take_login(s, end))
             return;
-        if (equals(name, "Bearer") && is_blank(char_at(s, end)) && end < s->text.n)
-            s->r->hides_next = true;
+        if (is_in(name, HU_VALUE_WORDS) && is_blank(char_at(s, end)))
+            s->r->hides_next = end < s->text.n || (s->is_argument && !equals(name, "Bearer"));
     }
     copy_name(s, end);
 }
 
-/* The next word, of which something was said before.  False: it is an option itself. */
+static bool is_option_at(const reader *s, size_t at)
+{
+    return char_at(s, at) == '-' && (is_letter(char_at(s, at + 1)) || char_at(s, at + 1) == '-');
+}
+
+/* NAME:PASSWORD, or with the sign of the program; false: it is none. */
+static bool take_user_word(reader *s, char sign, size_t end)
+{
+    size_t colon = s->at, n = 0;
+
+    while (colon < end && s->text.p[colon] != ':' && s->text.p[colon] != sign)
+        colon++;
+    if (colon == end || is_numeric(part(s->text, s->at, end)))
+        return false;
+    while (s->at + n < end && (is_name(s->text.p[s->at + n]) || is_quote(s->text.p[s->at + n])))
+        n++;
+    if (s->at + n == colon) { /* else it is no plain name, and no part of it is shown */
+        end -= is_quote(s->text.p[s->at]) && s->text.p[end - 1] == s->text.p[s->at] && end - 1 > colon;
+        copy_to(s, colon + 1);
+    }
+    hide_to(s, end);
+    return true;
+}
+
+/* The next word, of which something was said before.  False: it is an option itself, or innocent. */
 static bool take_expected(reader *s)
 {
     const hu_redactor was = *s->r;
     const size_t      end = s->is_argument && s->at == 0 ? s->text.n : end_of_word(s, s->at, '\0');
-    const char       *colon = memchr(s->text.p + s->at, ':', end - s->at);
-    size_t            n = 0;
 
-    s->r->hides_next = s->r->is_weak = s->r->has_user = s->r->has_long = false;
-    if (char_at(s, s->at) == '-' && (is_letter(char_at(s, s->at + 1)) || char_at(s, s->at + 1) == '-')) {
-        s->r->has_long = was.has_long; /* login --option x */
+    s->r->hides_next = s->r->is_weak = s->r->is_count = false;
+    s->r->user_sign = 0;
+    if (is_option_at(s, s->at))
         return false;
-    }
-    if (was.has_user && colon && !is_numeric(part(s->text, s->at, end))) {
-        while (s->at + n < end && (is_name(s->text.p[s->at + n]) || is_quote(s->text.p[s->at + n])))
-            n++;
-        if (s->text.p + s->at + n == colon) /* else it is no plain name, and no part of it is shown */
-            copy_to(s, s->at + n + 1);
-        hide_to(s, end);
+    if (was.user_sign && take_user_word(s, was.user_sign, end))
         return true;
-    }
-    while (s->at + n < end && (is_letter(s->text.p[s->at + n]) || is_digit(s->text.p[s->at + n])))
-        n++;
-    if (was.is_weak && has_innocent_value(s, s->at))
-        return false;
-    if (!was.hides_next && !(was.has_long && n >= 32))
+    if (!was.hides_next || (was.is_weak && has_innocent_value(s, s->at, was.is_count ? COUNT : WEAK)))
         return false;
     if (end == s->text.n && s->at == 0 && s->is_argument)
         hide_to(s, end);
     else
         hide_word(s, end);
+    return true;
+}
+
+/* A word behind `login`: 32 letters and digits or more are a secret.  Another one ends that, unless an option is before. */
+static bool take_behind_login(reader *s)
+{
+    size_t from = s->at, n = 0;
+
+    if (s->at > 0 && !is_blank(s->text.p[s->at - 1]))
+        return false; /* inside of a word */
+    if (is_option_at(s, s->at)) {
+        s->r->login = 2;
+        return false;
+    }
+    while (char_at(s, from) == '\\' || is_quote(char_at(s, from)))
+        from++;
+    while (is_letter(char_at(s, from + n)) || is_digit(char_at(s, from + n)))
+        n++;
+    s->r->login = s->r->login == 2;
+    if (n < 32)
+        return false;
+    hide_word(s, end_of_word(s, s->at, '\0'));
     return true;
 }
 
@@ -629,8 +769,14 @@ static void take_other(reader *s)
 
     if (is_quote(c) && (s->at == 0 || s->text.p[s->at - 1] != '\\'))
         s->open = s->open == c ? 0 : s->open ? s->open : c;
-    if (c == ';' || c == '|' || c == '\n') /* another command */
-        s->r->hides_next = s->r->has_user = s->r->has_long = false;
+    if (c == ';' || c == '|' || c == '&' || c == '\n') { /* another command */
+        s->r->login = 0;
+        s->r->is_naming = false;
+    }
+    if (c == ';' || c == '|' || c == '\n') {
+        s->r->hides_next = false;
+        s->r->user_sign = 0;
+    }
     copy_to(s, s->at + 1);
 }
 
@@ -643,8 +789,10 @@ static size_t read_all(reader *s)
 
         if ((n = private_key_at(here)) != 0)
             hide_to(s, s->at + n);
-        else if ((s->r->hides_next || s->r->has_user || s->r->has_long) && !is_blank(c) && c != s->open &&
-                 !strchr(",;|]", c) && take_expected(s))
+        else if (s->r->login && !is_blank(c) && c != s->open && take_behind_login(s))
+            continue;
+        else if ((s->r->hides_next || s->r->user_sign) && !is_blank(c) && c != s->open && !strchr(",;|]", c) &&
+                 take_expected(s))
             continue;
         else if (is_name(c))
             take_name(s);

@@ -19,9 +19,11 @@
 typedef struct {
     uint32_t options;    /* rows of hu_secret_options whose program was named */
     bool     hides_next; /* the next word is a secret: it follows --password ... */
-    bool     is_weak;    /* ... unless it is "true" and the like */
-    bool     has_user;   /* the next word is NAME:PASSWORD */
-    bool     has_long;   /* the next word is a secret if it is a long one */
+    bool     is_weak;    /* ... unless it is "true" and the like, */
+    bool     is_count;   /* ... or a number */
+    bool     is_naming;  /* the next word is a name, the one behind it the value */
+    char     user_sign;  /* the next word is NAME, this sign or ':', PASSWORD; 0: it is not */
+    uint8_t  login;      /* 1: the next word is a secret if it is a long one; 2: so is the one behind, of an option */
 } hu_redactor;
 
 /* Does a name speak of a secret: TOKEN, KEY, SECRET, PASSWORD, AUTH ... as a word of it? */
