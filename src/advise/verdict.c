@@ -187,8 +187,10 @@ void hu_verdict_measure(hu_digest *const *digests, size_t n, hu_verdict *out)
     judge(digests[out->rank], out);
     if (!slowest && digests[out->rank]->steps.is_cut)
         snprintf(out->text, sizeof out->text,
-                 "The file is cut before the GPU operations of any step are complete: how busy the GPU is, and what a fix "
-                 "would save, cannot be told from it. Copy or record the trace again.");
+                 "The file may be cut before the GPU operations of %s are complete: how busy the GPU is, and what a fix "
+                 "would save, cannot be told from it. Copy or record the trace again%s.",
+                 hu_steps_cut_words(&digests[out->rank]->steps),
+                 digests[out->rank]->steps.is_selected ? ", or select other steps" : "");
     else if (!slowest || !(slowest->step_ns > 0))
         snprintf(out->text, sizeof out->text, "The trace holds no time to explain.");
     else if (digests[out->rank]->breakdown.has_device)

@@ -47,7 +47,7 @@ HU_WIRE_TABLE(hu_step, STEP);
 
 #define STEPS(F, T) \
     F(T, ENUM, source, HU_STEPS_NONE + 1) F(T, F64, confidence) F(T, STR, what) F(T, LIST, at, n, hu_step) \
-    F(T, SIZE, n) F(T, SIZE, n_counted) F(T, BOOL, is_cut) F(T, PART, duration, hu_stats)
+    F(T, SIZE, n) F(T, SIZE, n_counted) F(T, BOOL, is_cut) F(T, BOOL, is_selected) F(T, PART, duration, hu_stats)
 HU_WIRE_TABLE(hu_steps, STEPS);
 
 #define STEP_TIME(F, T) \
@@ -288,7 +288,7 @@ HU_WIRE_TABLE(hu_roofline, ROOFLINE);
 #define QUALITY(F, T) \
     F(T, I64S, count) F(T, I64S, dur_ns) F(T, I64, events) F(T, I64S, by_phase) F(T, I64, duration_sum_ns) \
     F(T, I64, invalid_utf8) F(T, BOOL, is_truncated) F(T, I64, truncated_at) F(T, TEXT, truncated_why) \
-    F(T, I64, trailing_bytes)
+    F(T, I64, trailing_bytes) F(T, BOOL, has_all_events)
 HU_WIRE_TABLE(hu_quality, QUALITY);
 
 #define HEALTH(F, T) \

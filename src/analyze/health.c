@@ -77,6 +77,7 @@ static void merge_quality(hu_quality *into, const hu_quality *from)
     if (from->is_truncated && !into->is_truncated) {
         into->is_truncated = true;
         into->truncated_at = from->truncated_at;
+        into->has_all_events = from->has_all_events;
         memcpy(into->truncated_why, from->truncated_why, sizeof into->truncated_why);
     }
 }

@@ -308,6 +308,18 @@ static int keep_range(step_list *list, const hu_step_range *range, hu_error *err
     return 0;
 }
 
+/*
+ * No share can be told: the device's side may be missing of every step.  A warm-up is complete; who asks for it alone gets
+ * it, as from a whole file, but it does not stand for the steps that nobody selected.
+ */
+static bool is_cut(const step_list *list, bool is_selected)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (!list->at[i].is_incomplete && (is_selected || !list->at[i].is_warm_up))
+            return false;
+    return true;
+}
+
 static int describe(const step_list *list, hu_arena *scratch, hu_steps *out, hu_error *err)
 {
     int64_t *duration = hu_arena_alloc(scratch, (list->n + 1) * sizeof *duration);
@@ -362,10 +374,18 @@ int hu_steps_measure(const hu_trace *trace, const uint8_t *names, const hu_step_
         rc = keep_range(&list, range, err);
     if (rc == 0)
         rc = describe(&list, scratch, &steps, err);
-    steps.is_cut = is_device && steps.n_counted == 0;
+    steps.is_selected = range && range->is_limited;
+    steps.is_cut = is_device && is_cut(&list, steps.is_selected);
     if (rc == 0)
         *out = steps;
     return rc;
+}
+
+const char *hu_steps_cut_words(const hu_steps *steps)
+{
+    if (steps->is_selected)
+        return "the selected steps";
+    return steps->n && steps->at[0].is_warm_up && !steps->at[0].is_incomplete ? "any step but the warm-up" : "any step";
 }
 
 const char *hu_step_source_name(hu_step_source source)

@@ -30,9 +30,10 @@ typedef struct {
     hu_str         what;       /* the annotation's or anchor's name, borrowed from the trace */
     hu_step       *at;
     size_t         n;
-    size_t         n_counted; /* neither warm-up nor incomplete */
-    bool           is_cut;    /* the file ends before the device work of any step is complete: there are no shares */
-    hu_stats       duration;  /* of the counted ones, in ns */
+    size_t         n_counted;   /* neither warm-up nor incomplete */
+    bool           is_cut;      /* the file may end before the device work of these steps is complete: there are no shares */
+    bool           is_selected; /* a range of steps was asked for */
+    hu_stats       duration;    /* of the counted ones, in ns */
 } hu_steps;
 
 /* Only steps first..last by their number are kept, when `is_limited`. */
@@ -52,6 +53,9 @@ static inline bool hu_step_counts(const hu_step *s)
 {
     return !s->is_warm_up && !s->is_incomplete;
 }
+
+/* With is_cut: "any step", "any step but the warm-up" or "the selected steps", whose GPU operations may be missing. */
+const char *hu_steps_cut_words(const hu_steps *steps);
 
 /* "ProfilerStep", "annotation", "structure", "none" */
 const char *hu_step_source_name(hu_step_source source);

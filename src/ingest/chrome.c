@@ -125,6 +125,7 @@ static int recover(document *d)
     const bool  cut = d->r.scanner.stop == d->end;
     int         rc;
 
+    q->has_all_events = false; /* another one begins here */
     if (cut && !d->span.is_last)
         return more(d);
     rc = resync(d);
@@ -168,6 +169,7 @@ static int read_events(document *d)
             d->p++;
         } else if (*d->p == ']') {
             d->p++;
+            q->has_all_events = true;
             return 0;
         } else {
             d->r.event.too_deep = false;

@@ -569,6 +569,7 @@ static void take_instant(chrome_reader *r)
         hu_builder_quality(r->b)->count[HU_REASON_RECORDER] += lost > 0 && lost < INT64_C(1) << 50 ? lost : 1;
     }
     hu_builder_info(r->b)->out_of_memory += is_named(e, HU_STR("[OutOfMemory]"));
+    hu_builder_quality(r->b)->has_all_events = is_named(e, HU_STR("Record Window End")); /* Kineto's last event */
     if (!chrome_has(e, CHROME_ALLOC_BYTES) || !chrome_has(e, CHROME_ADDRESS))
         return; /* "Iteration Start" and the like: counted by phase, no question needs them */
     if (!has_time(r, &m.time_ns)) {
@@ -643,6 +644,7 @@ void chrome_take_event(chrome_reader *r)
     if (r->event.odd_words)
         hu_quality_count(q, HU_REASON_ODD_WORD, 0);
     q->by_phase[phase & 0x7f]++;
+    q->has_all_events = false;
     switch (phase) {
     case 'X':
         take_complete(r);

@@ -99,7 +99,8 @@ void hu_text_where(hu_text_page *p, const hu_digest *d)
 
     hu_text_heading(p, "WHERE");
     if (!t && d->steps.is_cut) {
-        hu_out_text(p->out, "\n  not given: the file is cut before the GPU operations of any step are complete\n");
+        hu_out_printf(p->out, "\n  not given: the file may be cut before the GPU operations of %s are complete\n",
+                      hu_steps_cut_words(&d->steps));
         return;
     }
     where_from(p, d);
