@@ -9,20 +9,23 @@ import tempfile
 import unittest
 from typing import Any
 
-from tests.program import OWN, SHARED, read, report, run, skip_loudly
+from tests.program import OWN, SANITIZED, SHARED, read, real_traces, report, run, skip_loudly
 
 STEPS, OPS, COLLECTIVES = 5, 40, 2
 STEP_US = 10000
 REAL = ("hta-nccl", "hta-ns-resolution", "tl-b200", "param-linear")
 
 
-def job(rotated: bool = False) -> bytes:
+def job(rotated: bool = False, steps: int = STEPS, slow: bool = False) -> bytes:
     """A trace as Kineto writes it: operators of all steps, then the buffers of calls and kernels; 40 % busy, the rest idle."""
     host: list[dict[str, Any]] = []
     buffers: list[list[dict[str, Any]]] = []
-    for step in range(STEPS):
+    for step in range(steps):
         begin, records = step * STEP_US, []
-        host.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 1, "tid": 1, "ts": begin, "dur": STEP_US - 10})
+        if slow:  # the first step takes as long as two
+            begin = begin + STEP_US if step else -STEP_US
+        host.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 1, "tid": 1, "ts": begin,
+                     "dur": STEP_US * (1 + (slow and not step)) - 10})
         for k in range(OPS + COLLECTIVES):
             at, number = begin + 100 + 200 * k, step * 1000 + k + 1
             comm = k >= OPS
@@ -36,6 +39,33 @@ def job(rotated: bool = False) -> bytes:
         buffers = [buffers[3][half:], buffers[4], buffers[0], buffers[1], buffers[2], buffers[3][:half]]
     events = host + [r for b in buffers for r in b]
     return json.dumps({"deviceProperties": [{"id": 0, "name": "G"}], "traceEvents": events}).encode()
+
+
+def edited(text: bytes, host: list[dict[str, Any]], calls: list[dict[str, Any]], steps: int = STEPS, linked: int = 0) -> bytes:
+    """Adds operators and calls to each step, times from its begin; the calls of the last `linked` steps have work."""
+    document = json.loads(text)
+    events = document["traceEvents"]
+    number = 900000
+    for step in range(steps):
+        at = step * STEP_US
+        events[:0] = [{"ph": "X", "cat": "cpu_op", "pid": 1, "tid": 1, **e, "ts": at + e["ts"]} for e in host]
+        for e in calls:
+            number += 1
+            events.append({"ph": "X", "cat": "cuda_runtime", "pid": 1, "tid": 1, **e, "ts": at + e["ts"], "args": {"correlation": number}})
+            if step >= steps - linked:
+                events.append({"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy", "pid": 0, "tid": 7, "ts": at + e["ts"] + 20, "dur": 2,
+                               "args": {"correlation": number, "device": 0, "stream": 7}})
+    return json.dumps(document).encode()
+
+
+def with_tail(text: bytes, tail: list[dict[str, Any]]) -> bytes:
+    """Further events, and a member behind them."""
+    document = json.loads(text)
+    return json.dumps({**document, "traceEvents": document["traceEvents"] + tail, "traceName": "job.json"}).encode()
+
+
+NAMES = [{"ph": "M", "name": "thread_name", "pid": 1, "tid": t, "args": {"name": f"thread {t}"}} for t in range(9)]
+WINDOW_END = {"ph": "i", "s": "g", "name": "Record Window End", "pid": "", "tid": "", "ts": 99999999}
 
 
 def shares(seen: dict[str, Any]) -> dict[int, tuple[float, int]]:
@@ -129,13 +159,13 @@ class Cut(unittest.TestCase):
         text = job()
         cut = self.write(text[: len(text) * 9 // 10])
         words = "the file ends in the middle, at byte"
-        for command in (["report"], ["report", "--view", "ops"], ["check"], ["whatif", "-e", "launch=0"], ["query", None, "select 1"],
+        for command in (["report"], ["report", "--view", "ops"], ["check", "--only-named"], ["whatif", "-e", "launch=0"], ["query", None, "select 1"],
                         ["export", "-f", "chrome"], ["info"]):
             arguments = [cut if a is None else a for a in command[1:]]
             arguments = arguments if None in command else [cut, *arguments]
             with self.subTest(command=command):
                 status, out, err = run(command[0], *arguments)
-                self.assertEqual(status, 0 if command[0] != "check" else status, err)
+                self.assertEqual(status, 0, err)
                 said = " ".join(out.decode(errors="replace").split()) if command[0] in ("report", "check", "info", "whatif") else err
                 self.assertIn(words, said)
                 self.assertEqual(run(command[0], *arguments, "--strict")[0], 4)
@@ -161,9 +191,88 @@ class Cut(unittest.TestCase):
         self.assertEqual(report(cut)["ranks"][0]["steps"]["counted"], 0)
         status, _, err = run("whatif", cut, "-e", "launch=0")
         self.assertEqual(status, 2)
-        self.assertIn("cut before the GPU work of any step is complete", err)
+        self.assertIn("may be cut before the GPU work of any step is complete", err)
         limits = json.loads(run("check", cut, "--only-named", "--max", "idle=1%", "--json")[1])["limits"]
         self.assertEqual([c["state"] for c in limits], ["unknown"])
+
+    def test_only_what_comes_behind_the_events_is_missing(self) -> None:
+        for steps in (1, STEPS):
+            for tail in ([], NAMES, [WINDOW_END]):
+                text = with_tail(job(steps=steps), tail)
+                whole = shares(report(self.write(text, ".whole.json")))
+                self.assertEqual(len(whole), steps)
+                cuts = {"last byte": text[:-1], "member": text[:-14], "behind the list": text[: text.rindex(b"]") + 1]}
+                if tail == [WINDOW_END]:
+                    cuts["before the bracket"] = text[: text.rindex(b"]")]
+                for where, cut in cuts.items():
+                    for suffix, data in ((".json", cut), (".json.gz", gzip.compress(text, mtime=0)[:-4])):
+                        with self.subTest(steps=steps, tail=len(tail), where=where, suffix=suffix):
+                            path = self.write(data, suffix)
+                            self.assertEqual(self.holds(path, whole), whole)
+                            self.assertNotIn("cut before", report(path)["verdict"]["text"])
+
+    def test_events_behind_the_end_of_the_window(self) -> None:
+        """The mark counts only where nothing follows it."""
+        text = job(steps=1)
+        last = text.rindex(b'{"ph": "X"')
+        for cut in (text[:last], text[: last + 40], text[:-2]):
+            marked = cut[:last] + json.dumps(WINDOW_END).encode() + b", " + cut[last:]
+            path = self.write(marked)
+            self.assertEqual(len(self.holds(path, {0: (0, 0)}) if cut != text[:last] else {}), 0)
+            self.assertEqual("may be cut before" in report(path)["verdict"]["text"], cut != text[:last])
+
+    def test_operators_that_launch_now_and_then(self) -> None:
+        """A copy from host to host launches nothing: twenty in a row are no hole."""
+        copies = [{"name": "aten::copy_", "ts": 8600 + 20 * k, "dur": 10} for k in range(21)]
+        call = {"name": "cudaMemcpyAsync", "ts": 8602, "dur": 5}
+        text = with_tail(edited(job(), copies, [call], linked=STEPS), NAMES)
+        whole = shares(report(self.write(text, ".whole.json")))
+        self.assertEqual(len(self.holds(self.write(text[:-200]), whole)), STEPS - 1)
+
+    def test_a_copy_that_never_has_work(self) -> None:
+        copy = [{"name": "aten::to", "ts": 8600, "dur": 50}], [{"name": "cudaMemcpyAsync", "ts": 8602, "dur": 5}]
+        for linked, lost in ((0, 1), (1, STEPS), (2, STEPS - 1)):  # of a kind that has work in other steps it is a loss
+            text = with_tail(edited(job(), *copy, linked=linked), NAMES)
+            whole = shares(report(self.write(text, ".whole.json")))
+            with self.subTest(linked=linked):
+                self.assertEqual(len(self.holds(self.write(text[:-200]), whole)), STEPS - lost)
+
+    def test_a_hole_from_one_step_into_the_next(self) -> None:
+        """No step is whole, so none shows what launches always."""
+        document = json.loads(job(steps=2))
+        host = [e for e in document["traceEvents"] if e["cat"] in ("user_annotation", "cpu_op")]
+        work = [e for e in document["traceEvents"] if e not in host]
+        third = len(work) // 6
+        text = json.dumps({**document, "traceEvents": host + work[4 * third:] + work[: 2 * third]}).encode()
+        self.assertEqual(self.holds(self.write(text[:-2]), {}), {})
+
+    def test_selected_steps(self) -> None:
+        """The warm-up is complete, and is told as from the whole file; a step that is not stays untold."""
+        text = job(steps=6, slow=True)
+        whole, cut = self.write(text, ".whole.json"), self.write(text[: len(text) * 9 // 10])
+        seen, full = report(cut, "-s", "0..0"), report(whole, "-s", "0..0")
+        self.assertEqual(report(cut)["ranks"][0]["steps"]["counted"], 4)
+        self.assertTrue(seen["ranks"][0]["steps"]["list"][0]["is_warm_up"])
+        self.assertEqual(seen["verdict"]["text"].split(" Worth")[0], full["verdict"]["text"].split(" Worth")[0])
+        self.assertEqual(seen["ranks"][0]["steps"]["list"][0]["idle_ns"], full["ranks"][0]["steps"]["list"][0]["idle_ns"])
+        for path in (cut, whole):
+            limits = json.loads(run("check", path, "-s", "0..0", "--only-named", "--max", "idle=99%", "--json")[1])["limits"]
+            self.assertEqual([c["state"] for c in limits], ["pass"], path)
+        last = report(cut, "-s", "5..5")
+        self.assertIn("may be cut before the GPU operations of the selected steps are complete", last["verdict"]["text"])
+        self.assertEqual((last["findings"], last["ranks"][0]["step_breakdown"]), ([], None))
+        self.assertIn("of the selected steps is complete", run("whatif", cut, "-s", "5..5", "-e", "launch=0")[2])
+
+    def test_a_warm_up_alone_is_no_step(self) -> None:
+        document = json.loads(job(steps=6, slow=True))
+        lost = {1000 * step + 7 for step in range(1, 6)}
+        events = [e for e in document["traceEvents"] if e["cat"] != "kernel" or e["args"]["correlation"] not in lost]
+        text = json.dumps({**document, "traceEvents": events}).encode()
+        seen = report(self.write(text[:-40]))
+        steps = seen["ranks"][0]["steps"]
+        self.assertEqual([(s["is_warm_up"], s["is_incomplete"]) for s in steps["list"]], [(True, False)] + [(False, True)] * 5)
+        self.assertIn("cut before the GPU operations of any step but the warm-up are complete", seen["verdict"]["text"])
+        self.assertEqual((seen["findings"], seen["ranks"][0]["step_breakdown"]), ([], None))
 
     def test_damage_in_the_middle(self) -> None:
         """Events that were lost make findings less sure, and are a reason for --strict."""
@@ -189,6 +298,26 @@ class Cut(unittest.TestCase):
                 for percent in (50, 70, 90, 95):
                     with self.subTest(name=name, suffix=suffix, percent=percent):
                         self.holds(self.write(data[: len(data) * percent // 100], suffix), whole)
+
+    def test_the_end_of_real_traces(self) -> None:
+        found = [p for p in real_traces() if p.stat().st_size < 400_000 or (p.parent.name == "hta-negq" and not SANITIZED)]
+        if not found:
+            skip_loudly("shared/traces is not present")
+        for path in found:
+            packed = path.read_bytes()
+            text = gzip.decompress(packed) if path.suffix == ".gz" else packed
+            seen = report(path)
+            whole, steps = shares(seen), seen["ranks"][0].get("steps") or {"counted": 0}
+            for lost in (1, 300):
+                with self.subTest(name=path.name, lost=lost):
+                    cut = report(self.write(text.rstrip()[:-lost]))
+                    if lost == 1:
+                        said = cut["verdict"]["text"].replace("The file is cut, and holds no GPU work up to there", "This trace holds no GPU work")
+                        self.assertEqual(said.split(".")[0], seen["verdict"]["text"].split(".")[0])
+                    self.assertGreaterEqual(cut["ranks"][0]["steps"]["counted"], steps["counted"] - 1)
+                    for number, (idle, work) in shares(cut).items():
+                        self.assertAlmostEqual(idle, whole[number][0], delta=1)
+                        self.assertEqual(work, whole[number][1])
 
     def test_own_traces_without_a_device(self) -> None:
         text = read(OWN[0])

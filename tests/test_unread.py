@@ -13,6 +13,8 @@ import unittest
 import xml.etree.ElementTree as xml
 from typing import Any
 
+from tests.pipeline_job import Job, Shape, plain_costs
+from tests.pipeline_job import text as table_of
 from tests.program import OWN, read, run
 
 GOOD = next(p for p in OWN if "slow_loader" in str(p) and "rank0" in p.name)
@@ -222,6 +224,13 @@ class Faces(Folder):
 
     def test_stragglers_need_every_table(self) -> None:
         self.assertEqual(run("stragglers", self.folder / "nofile.csv")[0], 3)
+        table, empty = self.folder / "table.csv", self.folder / "empty"
+        empty.mkdir()
+        table.write_text(table_of(Job(Shape(), plain_costs()).rows()))
+        self.assertEqual(run("stragglers", table)[0], 0)
+        status, out, err = run("stragglers", table, empty)
+        self.assertEqual((status, out), (3, b""))
+        self.assertIn(str(empty), err)
 
     def test_strict_everywhere(self) -> None:
         for command in (["report"], ["check", "--only-named"], ["export", "-f", "chrome"], ["info"], ["view", "--port", "0"]):
