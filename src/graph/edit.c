@@ -4,6 +4,9 @@
  * What an edit leaves is bounded below: a kernel does not take less than KERNEL_FLOOR_NS.  "Realistic" is what the usual fix
  * leaves over; the constants for that are guesses of ordinary size and stand here, those that a device or a trace may
  * correct in edit_facts.c.
+ *
+ * Several edits are applied to the same costs one after the other: each changes what the ones before it left, and never
+ * goes back to a measured time.
  */
 #include "graph/edit_facts.h"
 
@@ -29,6 +32,12 @@ static int64_t divide(int64_t cost_ns, double factor, int64_t floor_ns)
     const int64_t result = (int64_t)(less + 0.5) > least ? (int64_t)(less + 0.5) : least;
 
     return factor > 1 && result > cost_ns ? cost_ns : result;
+}
+
+/* What is left of a cost, where the measured time `was_ns` would become `becomes_ns`: the same share of it. */
+static int64_t in_proportion(int64_t cost_ns, int64_t becomes_ns, int64_t was_ns)
+{
+    return was_ns > 0 ? (int64_t)((double)cost_ns * ((double)becomes_ns / (double)was_ns) + 0.5) : cost_ns;
 }
 
 /* Host nodes that lie in something, or are of some class, N times faster. */
@@ -137,7 +146,7 @@ static size_t edit_launch(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
         own = !f->profiler_ns ? 0 : c->node[i] < f->profiler_ns[i] ? c->node[i] : f->profiler_ns[i];
         if (e->flavour == HU_EDIT_FREE || !isinf(e->factor))
             c->node[i] = own + divide(c->node[i] - own, e->factor, 0);
-        else
+        else if (c->node[i] > own + GRAPH_NODE_NS || !node->n_ops)
             c->node[i] = own + (node->n_ops ? GRAPH_NODE_NS : 0);
     }
     return n;
@@ -191,13 +200,16 @@ static size_t edit_op(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 static size_t edit_comm(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
     const hu_graph *g = f->g;
+    int64_t         comm = 0, compute = 0; /* what an edit before this one left of them */
     size_t          n = 0;
 
     for (size_t i = 0; i < g->n_ops; i++) {
         const hu_op *op = &g->op[i];
 
+        compute += op->class == HU_CLASS_COMPUTE ? c->op[i] : 0;
         if (op->class == HU_CLASS_COMM) {
             n++;
+            comm += c->op_flags[i] & HU_EDIT_DETACHED ? 0 : c->op[i];
             if (e->flavour == HU_EDIT_REALISTIC && isinf(e->factor))
                 c->op_flags[i] |= HU_EDIT_DETACHED;
             else
@@ -212,14 +224,8 @@ static size_t edit_comm(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
     }
     if (e->flavour == HU_EDIT_REALISTIC && isinf(e->factor)) {
         /* what runs beside it gets slower: the communication's time, as far as it was alone, costs a share of it */
-        int64_t comm = 0, compute = 0;
-        double  slower;
+        const double slower = compute ? 1 + f->slowdown * fmin(1, f->exposed * (double)comm / (double)compute) : 1;
 
-        for (size_t i = 0; i < g->n_ops; i++) {
-            comm += g->op[i].class == HU_CLASS_COMM ? g->op[i].cost_ns : 0;
-            compute += g->op[i].class == HU_CLASS_COMPUTE ? g->op[i].cost_ns : 0;
-        }
-        slower = compute ? 1 + f->slowdown * fmin(1, f->exposed * (double)comm / (double)compute) : 1;
         for (size_t i = 0; i < g->n_ops; i++)
             if (g->op[i].class == HU_CLASS_COMPUTE && !f->is_overlapped[i])
                 c->op[i] = (int64_t)((double)c->op[i] * slower);
@@ -369,7 +375,6 @@ static size_t edit_fuse(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 
     for (uint32_t i = 0; i < g->n_ops; i++) {
         const hu_op *op = &g->op[i];
-        int64_t      longest; /* of these two: of the chain it is then too */
         uint32_t     first;
 
         head[i] = HU_NONE;
@@ -379,14 +384,20 @@ static size_t edit_fuse(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
         if (op->before == HU_NONE || head[op->before] == HU_NONE || g->op[op->before].step != op->step || op->n_deps)
             continue;
         first = head[i] = head[op->before];
-        longest = op->cost_ns > g->op[first].cost_ns ? op->cost_ns : g->op[first].cost_ns;
-        if (c->op[first] < (int64_t)((double)longest * factor))
-            c->op[first] = (int64_t)((double)longest * factor);
+        c->op[first] = c->op[i] > c->op[first] ? c->op[i] : c->op[first]; /* the longest of the chain so far */
         c->op[i] = 0;
         c->op_flags[i] |= HU_EDIT_DETACHED;
         if (op->has_launch)
             drop_launch(g, c, op->node);
         n++;
+    }
+    for (uint32_t i = 0; i < g->n_ops; i++) {
+        const uint32_t first = head[i];
+
+        if (first == HU_NONE || first == i || head[first] == HU_NONE)
+            continue;
+        c->op[first] = (int64_t)((double)c->op[first] * factor);
+        head[first] = HU_NONE; /* once for each chain */
     }
     return n;
 }
@@ -402,9 +413,9 @@ static size_t edit_contention(const hu_edit_facts *f, const hu_edit *e, hu_costs
 
     (void)e;
     for (size_t i = 0; i < f->g->n_ops; i++) {
-        if (!f->is_overlapped[i] || !f->alone_ns[i] || f->alone_ns[i] >= c->op[i])
+        if (!f->is_overlapped[i] || !f->alone_ns[i] || f->alone_ns[i] >= f->g->op[i].cost_ns)
             continue;
-        c->op[i] = f->alone_ns[i];
+        c->op[i] = in_proportion(c->op[i], f->alone_ns[i], f->g->op[i].cost_ns);
         n++;
     }
     return n;
@@ -418,7 +429,8 @@ static size_t edit_clock(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
     for (size_t i = 0; i < f->g->n_ops; i++) {
         if (!f->drift.early_ns[i])
             continue;
-        c->op[i] = f->drift.early_ns[i]; /* one that was faster than the mean too, so that noise is no gain */
+        /* one that was faster than the mean too, so that noise is no gain */
+        c->op[i] = in_proportion(c->op[i], f->drift.early_ns[i], f->g->op[i].cost_ns);
         n++;
     }
     return n;

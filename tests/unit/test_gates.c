@@ -429,13 +429,82 @@ static void bounds_are_sums_of_a_step(void **state)
     done(&a);
 }
 
+/* Edits together */
+
+/* A product without tensor cores, a chain of pointwise kernels, a collective: all slower in the last steps. */
+static work mixed(int step, int k)
+{
+    static const char *const names[] = {
+        "ampere_sgemm_128x64_tn",
+        "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor>(int)",
+        "void at::native::vectorized_elementwise_kernel<4, at::native::MulFunctor>(int)",
+        "void at::native::vectorized_elementwise_kernel<4, at::native::ReluFunctor>(int)",
+        "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(int)",
+    };
+    const int usual[] = {400, 150, 90, 120, 200};
+
+    return (work){.name = names[k], .dur = step < 3 ? usual[k] : usual[k] * (10 + step - 2) / 10};
+}
+
+static double with_both(const asked *a, const char *first, const char *second)
+{
+    hu_edit  e[2];
+    hu_error err = {0};
+    hu_price p;
+
+    assert_int_equal(hu_edit_parse(first, &e[0], &err), 0);
+    assert_int_equal(hu_edit_parse(second, &e[1], &err), 0);
+    hu_price_edits(a->s->pricer, e, 2, &p);
+    return p.gain_pct;
+}
+
+static double alone(const asked *a, const char *edit)
+{
+    hu_edit  e;
+    hu_error err = {0};
+    hu_price p;
+
+    assert_int_equal(hu_edit_parse(edit, &e, &err), 0);
+    hu_price_edits(a->s->pricer, &e, 1, &p);
+    return p.gain_pct;
+}
+
+static void no_edit_undoes_another(void **state)
+{
+    static const char *const edits[] = {"tensor=0", "clock=0",      "fuse=0", "kernel:*x20", "kernel:*nccl*x50", "comm=0",
+                                        "launch=0", "launch=graph", "host=0", "sync=0",      "contention=0"};
+    static const double      ROUNDING = 0.2; /* points */
+    static job               j;
+    asked                    a;
+
+    (void)state;
+    steps_of(&j, mixed);
+    a = ask_of(&j);
+    assert_true(alone(&a, "clock=0") > 5 && alone(&a, "fuse=0") > 5 && alone(&a, "tensor=0") > 5);
+    for (size_t i = 0; i < HU_COUNT(edits); i++)
+        for (size_t k = 0; k < HU_COUNT(edits); k++) {
+            const double both = with_both(&a, edits[i], edits[k]);
+
+            if (both < fmax(alone(&a, edits[i]), alone(&a, edits[k])) - ROUNDING)
+                fail_msg("%s %.1f %%, %s %.1f %%, together %.1f %%", edits[i], alone(&a, edits[i]), edits[k],
+                         alone(&a, edits[k]), both);
+            if (fabs(both - with_both(&a, edits[k], edits[i])) > 1)
+                fail_msg("%s, then %s: %.1f %%; the other way round %.1f %%", edits[i], edits[k], both,
+                         with_both(&a, edits[k], edits[i]));
+        }
+    /* overlapped communication slows the computation beside it: by what is left of the communication */
+    assert_true(with_both(&a, "kernel:*nccl*x50", "comm=overlap") > alone(&a, "kernel:*nccl*x50") - ROUNDING);
+    done(&a);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test(name),
     const struct CMUnitTest tests[] = {
         T(a_lower_clock_is_named_with_its_gain) T(other_work_is_no_lower_clock) T(copies_of_all_kinds_are_summed_alike)
             T(a_loader_is_told_per_step) T(a_sum_is_not_compared_with_a_step) T(amounts_say_what_they_are_of)
-                T(a_price_ends_where_nothing_more_can_be_gained) T(limits_keep_their_order) T(bounds_are_sums_of_a_step)};
+                T(a_price_ends_where_nothing_more_can_be_gained) T(limits_keep_their_order) T(bounds_are_sums_of_a_step)
+                    T(no_edit_undoes_another)};
 #undef T
 
     return cmocka_run_group_tests(tests, NULL, NULL);
