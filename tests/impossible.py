@@ -557,6 +557,54 @@ def zero_is_printed_for_zero(text: str, shown: Any) -> Complaints:
         yield f"0.00 is printed {printed} times for {zeros} zeros; {small[0]}"
 
 
+FIGURE = re.compile(r"(?<![\w.,:/*-])([-+−]?\d[\d,]*(?:\.\d+)?)(?![\w.:/-])|(?<!\S)–(?!\S)")
+
+
+def rows_of(line: str, table: list[Report]) -> list[Report]:
+    """The rows of a table that a line of text may show: those one of whose texts stands in it, whole or cut."""
+    def stands(text: str) -> bool:
+        return len(text) > 2 and (text in line or ("…" in line and len(text) > 8 and text[:8] in line))
+    return [row for row in table if any(stands(value) for key, value in row.items() if key and number(value) is None)]
+
+
+def number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def fits(figure: str, cell: str) -> bool:
+    """A 0.00 says zero and "–" nothing; shares below 0.05 % are 0.0, as all that has one digit."""
+    value = number(cell)
+    if figure == "–" or value is None:
+        return figure == "–" and cell == ""
+    return value == 0 if figure == "0.00" else value != 0 or not figure.strip("-+−0.,")
+
+
+def in_order(figures: list[str], cells: list[str]) -> bool:
+    """Are the figures of a line found in the cells of a row, from left to right?"""
+    left = iter(cells)
+    return all(any(fits(figure, cell) for cell in left) for figure in figures)
+
+
+def zeros_are_zeros(text: str, table: list[Report]) -> Complaints:
+    """Cell by cell, against the same table as `--csv` writes it: a 0.00 in a row is a cell that is zero.  Lines that show no
+    row of it (facts, other tables of the view) are not looked at."""
+    for line in text.splitlines():
+        rows = rows_of(line, table) if re.search(r"(?<![\w.,-])0\.00(?![\d.])", line) else []
+        if not rows:
+            continue
+        shown = line
+        for value in sorted((v for row in rows for v in row.values() if v and number(v) is None), key=len, reverse=True):
+            shown = shown.replace(value, " ")
+        figures = [found[0] for found in FIGURE.finditer(re.sub(r"\S*…\S*", " ", shown))]
+        cells = [[value for key, value in row.items() if key != "rank" and not key.startswith(("is_", "has_"))
+                  and (value == "" or number(value) is not None)] for row in rows]
+        if not any(in_order(figures, each) for each in cells):
+            yield f"{line.strip()[:120]} against {rows[0]}"
+
+
 TEXT_CHECKS = {check.name: check for check in (
     TextCheck("text-numbers", every_number_is_one, "GPU busy nan %"),
     TextCheck("text-minus-zero", there_is_no_minus_zero, "gain -0.0 %"),

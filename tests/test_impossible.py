@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from tests.impossible import CHECKS, PROMISE, TEXT_CHECKS, Report, forged
+from tests.impossible import CHECKS, PROMISE, TEXT_CHECKS, Report, forged, zeros_are_zeros
 from tests.program import EXE, OWN, ROOT, SANITIZED, SHARED, skip_loudly
 
 # A hang is judged by the processor's time, which other work on the machine does not lengthen; the wall clock is for what sleeps.
@@ -190,6 +190,11 @@ class File:
                 self.checks += 1
                 for what in check.run(text, shown):
                     self.complain(check.name, f"--view {view}: {what[:160]}")
+            table = self.ask("status", "report", "-q", "--csv", "--top", "1000", "--view", view, self.path) if "0.00" in text else None
+            if table:
+                self.checks += 1
+                for what in zeros_are_zeros(text, list(csv.DictReader(io.StringIO(table.out.decode())))):
+                    self.complain("text-zero", f"--view {view}: {what[:240]}")
 
     def use(self) -> None:
         """Every other command that reads a trace, and whether it says what the report says."""
@@ -364,6 +369,15 @@ class Checks(unittest.TestCase):
                 if check.name == "text-zero":
                     forgery += " 0.00 GB/s"         # one of the two is the zero that is there
                 self.assertTrue(list(check.run("31.0 ms/step\n" + forgery, shown)))
+
+    def test_zeros_cell_by_cell(self) -> None:
+        """As many zeros in the row as there may be, but one of them stands where something is."""
+        table = list(csv.DictReader(io.StringIO("rank,total_ns,gbps,exposed_pct,is_x,name\n0,5000,0.0004,0,0,first of them\n0,7000,,3,0,second\n")))
+        right = "       total  GB/s   %  name\n     5.00 µs  <0.01 0.00  first of them\n     7.00 µs     – 3.00  second\n"
+        self.assertEqual(list(zeros_are_zeros(right, table)), [])
+        for wrong in (right.replace("<0.01 0.00", "0.00 0.00"), right.replace("– 3.00", "0.00 3.00"), right.replace("– 3.00", "– 0.00"),
+                      right.replace("5.00 µs", "0.00 µs").replace("<0.01", "0.02")):
+            self.assertTrue(list(zeros_are_zeros(wrong, table)), wrong)
 
     def test_commands(self) -> None:
         sample = copy.deepcopy(self.sample)
