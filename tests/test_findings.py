@@ -98,7 +98,7 @@ class Causes(unittest.TestCase):
             job.host("user_annotation", NAMES[0] % s, t, 10000)
         said = job.ask()["copy-bound"]
         self.assertIn("take 20.0 ms in the whole capture; for 15.0 ms of it no kernel runs", said["statement"])
-        self.assertIn("10.0 ms of it is of pageable memory", said["statement"])
+        self.assertIn("10.0 ms are from pageable memory", said["statement"])
         self.assertIn("Pinned -> Device): 10.0 ms in the whole capture; for 5.00 ms of it no kernel runs", " ".join(said["evidence"]))
 
     def test_a_loader_is_told_in_one_unit(self) -> None:
@@ -115,6 +115,20 @@ class Causes(unittest.TestCase):
         self.assertEqual(said["evidence"], ["the device has nothing to do for 5.00 ms per step while the host waits there"])
         self.assertLessEqual(said["gain_high_pct"], 50.05)      # all of the loader, and no more
 
+    def test_of_nothing_that_is_left_no_cause_is_said(self) -> None:
+        """One collective is the whole trace: without it nothing is left, and no class is most of that."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "job.json"
+            path.write_text(json.dumps({"traceEvents": [
+                {"ph": "X", "cat": "user_annotation", "name": "gloo:all_reduce", "pid": 1, "tid": 1, "ts": 0, "dur": 1000, "args": {}}]}))
+            whole = report(path)
+            text = run("report", "-q", "--view", "why", path)[1].decode()
+        self.assertEqual(whole["ranks"][0]["replay"]["ladder"][0]["step_after_ns"], 0)
+        self.assertIsNone(whole["replay"]["binds_next"])
+        self.assertIsNone(whole["replay"]["binds_next_pct"])
+        self.assertEqual(whole["ranks"][0]["replay"]["binds_next"], "–")
+        self.assertNotIn("data loader", text.split("the step is mostly")[-1].splitlines()[0])
+
     def test_threads_at_once_are_no_more_than_a_step(self) -> None:
         """Four threads take device memory at the same time, each for 6 of 10 ms."""
         job = Job()
@@ -128,7 +142,7 @@ class Causes(unittest.TestCase):
             job.host("user_annotation", NAMES[0] % s, t, 10000)
         said = job.ask()["allocator"]
         self.assertIn("6.00 ms per step (60 %)", said["statement"])
-        self.assertIn("4.0 such calls per step", said["evidence"])
+        self.assertIn("4 such calls per step", said["evidence"])
 
 
 class Everywhere(unittest.TestCase):

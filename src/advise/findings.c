@@ -18,15 +18,17 @@ static const double FEW_LOST = 0.01;
 
 enum { ENOUGH_STEPS = 3 };
 
-/* Checks that, red, forbid a point. */
-static const hu_check_id decisive[] = {HU_CHECK_GLOBAL, HU_CHECK_COVERAGE, HU_CHECK_FEASIBILITY, HU_CHECK_HOMOGENEITY};
-
 static bool is_trusted(const hu_check *c)
 {
-    for (size_t i = 0; i < HU_COUNT(decisive); i++)
-        if (c->grade[decisive[i]] == HU_GRADE_RED)
+    for (hu_check_id i = 0; i < HU_CHECK_COUNT; i++)
+        if (hu_check_is_decisive(i) && c->grade[i] == HU_GRADE_RED)
             return false;
     return true;
+}
+
+const char *hu_finding_fix(const hu_finding *f)
+{
+    return f->fix[0] ? f->fix : hu_rule_fix(f->rule);
 }
 
 static hu_confidence confidence_of(const hu_check *c, const hu_hint *h, const hu_price *p, size_t n_steps)
@@ -75,6 +77,7 @@ static void add_finding(hu_findings *f, const hu_hint *h, const hu_price *p, con
                       .confidence = confidence_of(&f->check, h, p, f->n_steps)};
     memcpy(x->statement, h->statement, sizeof x->statement);
     memcpy(x->evidence, h->evidence, sizeof x->evidence);
+    snprintf(x->fix, sizeof x->fix, "%s", h->fix ? h->fix : "");
     if (x->low_pct < 0)
         x->low_pct = 0;
     if (!f->is_trusted) {
@@ -171,6 +174,7 @@ static int climb(hu_findings *f, hu_simulation *s, hu_error *err)
     rc = hu_replay_path(hu_pricer_replay(s->pricer), c, ends, NULL, &path, err);
     if (rc < 0 || path.total_ns <= 0)
         return rc;
+    f->next_class = 0;
     for (hu_class k = 0; k < HU_CLASS_COUNT; k++) {
         if (path.by_class[k] > path.by_class[f->next_class])
             f->next_class = k;
@@ -296,6 +300,8 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
     f->seen_ns = s->graph.step_ns;
     f->replayed_ns = hu_pricer_step_ns(s->pricer);
     f->n_steps = s->graph.n_marks - 1;
+    f->next_class = HU_CLASS_COUNT;
+    f->next_share = NAN;
     for (hu_rule r = 0; r < HU_RULE_COUNT; r++) {
         hu_hint  hint;
         hu_price price;
@@ -308,7 +314,7 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
         else if (f->n < HU_FINDINGS && price.high_pct >= LEAST_GAIN)
             add_finding(f, &hint, &price, &edit);
     }
-    if (f->n < HU_FINDINGS && hu_bubble_find(d, f->seen_ns, &f->at[f->n]))
+    if (f->n < HU_FINDINGS && hu_bubble_find(d, f->seen_ns, &f->at[f->n]) && f->at[f->n].gain_pct >= LEAST_GAIN)
         f->n++;
     drop_general(f);
     qsort(f->at, f->n, sizeof *f->at, hu_findings_by_gain);

@@ -13,10 +13,11 @@ typedef struct {
     size_t        n_evidence;
     double        gain_pct;            /* of the step's time; NaN when the graph is too poor for a point */
     double        low_pct, high_pct;   /* where it should lie */
-    double        free_pct;            /* as if it cost nothing at all */
+    double        free_pct;            /* the upper bound: where the interval ends for the edit as if it cost nothing */
     double        before_ns, after_ns; /* mean simulated step; after is NaN with gain_pct */
     hu_confidence confidence;
-    hu_edit       edit; /* that prices it; kind HU_EDIT_KINDS when no edit does */
+    hu_edit       edit;                   /* that prices it; kind HU_EDIT_KINDS when no edit does */
+    char          fix[HU_EVIDENCE_BYTES]; /* what to do; "": hu_rule_fix says it */
 } hu_finding;
 
 /* The findings made good one after the other: gains do not add, for each exposes the next limit. */
@@ -64,8 +65,8 @@ typedef struct hu_findings {
     size_t           n_path;
     hu_kernel_slack *slack; /* of the dearest kernels */
     size_t           n_slack;
-    hu_class         next_class; /* what binds when the whole ladder is climbed */
-    double           next_share;
+    hu_class         next_class; /* what binds when the whole ladder is climbed; HU_CLASS_COUNT: nothing is left */
+    double           next_share; /* of what is left; NaN when nothing is */
     hu_arena        *arena;
 } hu_findings;
 
@@ -74,6 +75,9 @@ typedef struct hu_findings {
  * Free it with hu_findings_free.  NULL when there is no memory.
  */
 hu_findings *hu_findings_measure(hu_simulation *s, const hu_error *why, const hu_digest *d, hu_error *err);
+
+/* What to do about a finding. */
+const char *hu_finding_fix(const hu_finding *f);
 
 /* For qsort: the largest gain first. */
 int hu_findings_by_gain(const void *left, const void *right);

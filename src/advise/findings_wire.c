@@ -17,7 +17,7 @@ HU_WIRE_TABLE(hu_edit, EDIT);
 #define FINDING(F, T) \
     F(T, ENUM, rule, HU_RULE_COUNT) F(T, TEXT, statement) F(T, TEXTS, evidence, n_evidence) F(T, SIZE, n_evidence) \
     F(T, F64, gain_pct) F(T, F64, low_pct) F(T, F64, high_pct) F(T, F64, free_pct) F(T, F64, before_ns) \
-    F(T, F64, after_ns) F(T, ENUM, confidence, HU_CONFIDENCE_HIGH + 1) F(T, PART, edit, hu_edit)
+    F(T, F64, after_ns) F(T, ENUM, confidence, HU_CONFIDENCE_HIGH + 1) F(T, PART, edit, hu_edit) F(T, TEXT, fix)
 /* clang-format on */
 HU_WIRE_TABLE(hu_finding, FINDING);
 
@@ -44,7 +44,7 @@ HU_WIRE_TABLE(hu_kernel_slack, SLACK);
     F(T, F64, seen_ns) F(T, F64, replayed_ns) F(T, SIZE, n_steps) F(T, F64S, by_class) \
     F(T, FIRST_ENUMS, classes, n_classes, HU_CLASS_COUNT) F(T, SIZE, n_classes) \
     F(T, LIST, path, n_path, hu_path_piece) F(T, SIZE, n_path) F(T, LIST, slack, n_slack, hu_kernel_slack) \
-    F(T, SIZE, n_slack) F(T, ENUM, next_class, HU_CLASS_COUNT) F(T, F64, next_share) F(T, LEFT, arena)
+    F(T, SIZE, n_slack) F(T, ENUM, next_class, HU_CLASS_COUNT + 1) F(T, F64, next_share) F(T, LEFT, arena)
 /* clang-format on */
 HU_WIRE_TABLE(hu_findings, FINDINGS);
 

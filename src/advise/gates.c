@@ -11,9 +11,10 @@
 
 static const double LEAST_SHARE = 0.005; /* of the step; below, nothing could be worth a finding */
 static const double LEAST_COMM = 0.01, LEAST_OVERLAP = 0.5, LEAST_RECOMPUTE = 0.01;
-static const double POOR_SHARE = 0.4;  /* of the roofline, below which a product is called inefficient */
-static const double LEAST_HOST = 0.20; /* of the critical path, for a job that its launches limit */
-static const double MOST_SLOWER = 0.5; /* of the time compared: a lower clock slows all kernels, or nearly */
+static const double POOR_SHARE = 0.4;      /* of the roofline, below which a product is called inefficient */
+static const double LEAST_HOST = 0.20;     /* of the critical path, for a job that its launches limit */
+static const double MOST_SLOWER = 0.5;     /* of the time compared: a lower clock slows all kernels, or nearly */
+static const double LEAST_DESCRIBED = 0.5; /* of the kernels compared: of the rest nobody knows whether they did the same */
 
 enum { MANY_MESSAGES = 4, TENSOR_MULTIPLE = 8 };
 
@@ -310,21 +311,27 @@ static bool gate_sync(const hu_scene *c, hu_hint *h)
     return true;
 }
 
-/* One kind of copy, as it was recorded: "Memcpy HtoD (Pageable -> Device): 10.5 ms in the whole capture; …" */
+/* One kind of copy, as it was recorded: "Memcpy HtoD (Pageable -> Device): 10.5 ms in the whole capture; ..." */
 static void show_copy(hu_hint *h, const hu_copy *copy)
 {
     show(h, "%.*s: %s; for %s of it no kernel runs; of %lld calls %lld block the host", HU_FMT(copy->name),
-         hu_say_in_all(hu_as_sum(copy->total_ns)).t, hu_say_time((double)copy->exposed_ns).t, (long long)copy->calls,
+         hu_say_in_all(hu_as_sum(copy->running_ns)).t, hu_say_time((double)copy->exposed_ns).t, (long long)copy->calls,
          (long long)copy->blocking);
 }
+
+/* Pinned memory is the usual fix, but no help to what is pinned already. */
+static const char FIX_PINNED[] =
+    "start them earlier: tensor.to(device, non_blocking=True) for the next batch, on a stream of its "
+    "own, while kernels run; or send less: smaller types, input that is decoded on the device";
 
 static bool gate_copy(const hu_scene *c, hu_hint *h)
 {
     enum { NAMED = 2 };
     const hu_copies *copies = &c->d->copies;
     const hu_copy   *worst = NULL;
-    double           time = 0;
-    int64_t          exposed = 0, pageable = 0, most_of_it;
+    int64_t          pageable = 0;
+    bool             is_known = true; /* every name says which memory it is */
+    char             memory[96] = "";
     size_t           named = 1;
 
     for (size_t i = 0; i < copies->n; i++) {
@@ -332,18 +339,20 @@ static bool gate_copy(const hu_scene *c, hu_hint *h)
 
         if (!hu_str_equal(copy->direction, HU_STR("HtoD")))
             continue;
-        time += (double)copy->total_ns;
-        pageable += copy->is_pageable ? copy->total_ns : 0;
-        exposed += copy->exposed_ns;
+        pageable += copy->is_pageable ? copy->running_ns : 0;
+        is_known = is_known && copy->from.n;
         worst = !worst || copy->total_ns > worst->total_ns ? copy : worst;
     }
-    if (!worst || time < LEAST_SHARE * (double)c->d->gpu_time.span_ns)
+    if (!worst || !hu_is_share_of_all(hu_as_sum(copies->htod_ns), LEAST_SHARE, hu_as_sum(c->d->gpu_time.span_ns)))
         return false;
-    most_of_it = exposed < copies->exposed_ns ? exposed : copies->exposed_ns; /* kinds that run at once count once */
-    say(h, "Copies from the host take %s; for %s of it no kernel runs. %s%s", hu_say_in_all((hu_ns_in_all){time}).t,
-        hu_say_time((double)most_of_it).t, pageable ? hu_say_time((double)pageable).t : "None",
-        pageable ? " of it is of pageable memory: such a copy is staged and blocks the host."
-                 : " of it is of pageable memory.");
+    if (pageable)
+        snprintf(memory, sizeof memory, " %.24s are from pageable memory, which is staged and blocks the host.",
+                 hu_say_time((double)(pageable < copies->htod_ns ? pageable : copies->htod_ns)).t);
+    else if (is_known)
+        snprintf(memory, sizeof memory, " All of them are from pinned memory.");
+    h->fix = !pageable && is_known ? FIX_PINNED : NULL;
+    say(h, "Copies from the host take %s; for %s of it no kernel runs.%s", hu_say_in_all(hu_as_sum(copies->htod_ns)).t,
+        hu_say_time((double)copies->htod_exposed_ns).t, memory);
     show_copy(h, worst);
     for (size_t i = 0; i < copies->n && named < NAMED; i++)
         if (&copies->at[i] != worst && hu_str_equal(copies->at[i].direction, HU_STR("HtoD"))) {
@@ -353,7 +362,7 @@ static bool gate_copy(const hu_scene *c, hu_hint *h)
     return true;
 }
 
-/* Pieces of device work that the steps of the window launch, per step. */
+/* GPU operations that the steps of the window launch, per step. */
 static double work_per_step(const hu_scene *c)
 {
     size_t n = 0;
@@ -369,6 +378,7 @@ static bool gate_launch(const hu_scene *c, hu_hint *h)
                                  HU_CLASS_BIT(LAUNCH_CALL) | HU_CLASS_BIT(OTHER_CALL);
     const hu_path *path = &c->s->path;
     const char    *of = c->has_steps ? "the step" : "the whole capture";
+    const int64_t  work = (int64_t)(work_per_step(c) + 0.5);
     double         share = 0;
 
     for (hu_class k = 0; k < HU_CLASS_COUNT; k++)
@@ -377,9 +387,8 @@ static bool gate_launch(const hu_scene *c, hu_hint *h)
     if (share < LEAST_HOST || c->s->graph.n_ops == 0)
         return false;
     say(h,
-        "For %s of %s the critical path runs through the host: operators, Python and launches. There are %lld pieces of "
-        "device work %s.",
-        hu_say_pct(100 * share).t, of, (long long)(work_per_step(c) + 0.5),
+        "For %s of %s the critical path runs through the host: operators, Python and launches, for %lld GPU operation%s %s.",
+        hu_say_pct(100 * share).t, of, (long long)work, work == 1 ? "" : "s",
         c->has_steps ? "per step" : "in the whole capture");
     show(h, "operators %s, Python %s, launches %s of %s",
          hu_say_pct(100 * (double)path->by_class[HU_CLASS_OPERATOR] / (double)path->total_ns).t,
@@ -488,6 +497,7 @@ static bool gate_contention(const hu_scene *c, hu_hint *h)
 static bool gate_alloc(const hu_scene *c, hu_hint *h)
 {
     const hu_ns_per_step time = node_time(c, 0, HU_CLASS_BIT(ALLOC_CALL));
+    const double         n = (double)c->d->calls.alloc_calls_in_steps / fmax(1, (double)c->d->steps.n_counted);
     char                 calls[HU_NUMBER_BYTES];
 
     if (!is_much(c, time) || c->d->calls.alloc_calls_in_steps == 0)
@@ -496,8 +506,8 @@ static bool gate_alloc(const hu_scene *c, hu_hint *h)
         "Calls that take device memory from the driver or give it back take %s; a caching allocator needs none once it is "
         "warm.",
         share(c, time).t);
-    hu_format_fixed(calls, (double)c->d->calls.alloc_calls_in_steps / fmax(1, (double)c->d->steps.n_counted), 1);
-    show(h, "%s such calls %s", calls, c->has_steps ? "per step" : "in the whole capture");
+    hu_format_fixed(calls, n, n == floor(n) ? 0 : 1);
+    show(h, "%s such call%s %s", calls, n == 1 ? "" : "s", c->has_steps ? "per step" : "in the whole capture");
     return true;
 }
 
@@ -632,13 +642,17 @@ static bool gate_throttling(const hu_scene *c, hu_hint *h)
 {
     const hu_drift *drift = hu_edit_drift(hu_pricer_facts(c->s->pricer));
 
-    if (!(drift->ratio >= HU_DRIFT_LEAST) || drift->slower < MOST_SLOWER)
+    if (!(drift->ratio >= HU_DRIFT_LEAST) || drift->slower < MOST_SLOWER ||
+        (double)drift->described < LEAST_DESCRIBED * (double)drift->kernels)
         return false;
     say(h,
-        "Kernels take %s longer in the last steps of the capture than the same kernels, with the same grid and shapes, in "
+        "Kernels take %s longer in the last steps of the capture than the same kernels, %swith the same grid and shapes, in "
         "its first ones: the clock may have been lowered for power or heat.",
-        hu_say_pct(100 * (drift->ratio - 1)).t);
+        hu_say_pct(100 * (drift->ratio - 1)).t, drift->described < drift->kernels ? "most of them " : "");
     show(h, "%zu kernels of the last third of the steps were compared with those of the first third", drift->kernels);
+    if (drift->described < drift->kernels)
+        show(h, "the trace says the grid and the shapes of %zu of them; of the others what it says is the same",
+             drift->described);
     h->is_suspected = true;
     return true;
 }

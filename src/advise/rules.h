@@ -101,13 +101,14 @@ enum { HU_EVIDENCE = 4, HU_EVIDENCE_BYTES = 200, HU_STATEMENT_BYTES = 512 };
 
 /* What a rule found out before it is priced. */
 typedef struct {
-    hu_rule rule;
-    char    statement[HU_STATEMENT_BYTES];
-    char    evidence[HU_EVIDENCE][HU_EVIDENCE_BYTES];
-    size_t  n_evidence;
-    double  factor;       /* for rules that price themselves: kernels this much faster; else 0 */
-    hu_str  glob;         /* of which kernels; borrowed */
-    bool    is_suspected; /* the trace shows its effect, not the thing itself */
+    hu_rule     rule;
+    char        statement[HU_STATEMENT_BYTES];
+    char        evidence[HU_EVIDENCE][HU_EVIDENCE_BYTES];
+    size_t      n_evidence;
+    double      factor;       /* for rules that price themselves: kernels this much faster; else 0 */
+    hu_str      glob;         /* of which kernels; borrowed */
+    bool        is_suspected; /* the trace shows its effect, not the thing itself */
+    const char *fix;          /* instead of the rule's own; NULL: that one */
 } hu_hint;
 
 typedef struct {

@@ -38,7 +38,7 @@ static inline hu_said hu_say_pct(double pct)
     return s;
 }
 
-/* What a saving changes, in percent: "−51", "0" and not "−0", "+3" where it costs. */
+/* What a saving changes, in percent: "-51" (with a true minus), "0" and not "-0", "+3" where it costs. */
 static inline hu_said hu_say_change(double saving_pct, int decimals)
 {
     hu_said s;
@@ -48,8 +48,14 @@ static inline hu_said hu_say_change(double saving_pct, int decimals)
     if (strspn(number, "0.") == strlen(number))
         snprintf(s.t, sizeof s.t, "0");
     else
-        snprintf(s.t, sizeof s.t, "%s%s", saving_pct > 0 ? "−" : "+", number);
+        snprintf(s.t, sizeof s.t, "%s%s", saving_pct > 0 ? "\xe2\x88\x92" : "+", number);
     return s;
+}
+
+/* hu_say_change with the digits that hu_say_pct gives: one below ten. */
+static inline hu_said hu_say_saving(double saving_pct)
+{
+    return hu_say_change(saving_pct, saving_pct < 9.95 && saving_pct > -9.95 ? 1 : 0);
 }
 
 /* "76 %" and "169.9 of 222.4 ms". */

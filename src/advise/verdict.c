@@ -138,7 +138,7 @@ static void judge(const hu_digest *d, hu_verdict *v)
     if (d->health.missing & 1u << HU_MISSING_DEVICE)
         doubt(v, HU_CONFIDENCE_LOW, "work was launched on a device, but no device work was recorded");
     if (d->gpu_time.n_slices && (double)d->health.unlinked_kernels > 0.1 * (double)d->gpu_time.n_slices)
-        doubt(v, HU_CONFIDENCE_MEDIUM, "%lld of %lld pieces of device work have no launch in the trace",
+        doubt(v, HU_CONFIDENCE_MEDIUM, "%lld of %lld GPU operations have no launch in the trace",
               (long long)d->health.unlinked_kernels, (long long)d->gpu_time.n_slices);
 }
 
@@ -176,6 +176,17 @@ static void say_price(const hu_digest *d, const hu_findings *f, hu_verdict *v)
         snprintf(v->text + n, room, " How much faster it could be cannot be told from this trace.");
 }
 
+/* The first check that is red; where no point is given, the first that forbids it. */
+static void doubt_replay(const hu_findings *f, hu_verdict *v)
+{
+    for (hu_check_id i = 0; i < HU_CHECK_COUNT; i++) {
+        if (f->check.grade[i] != HU_GRADE_RED || (!f->is_trusted && !hu_check_is_decisive(i)))
+            continue;
+        doubt(v, f->is_trusted ? HU_CONFIDENCE_MEDIUM : HU_CONFIDENCE_LOW, "%s", hu_check_say(&f->check, i).t);
+        return;
+    }
+}
+
 void hu_verdict_measure(hu_digest *const *digests, size_t n, hu_verdict *out)
 {
     const hu_step_time *slowest;
@@ -202,16 +213,7 @@ void hu_verdict_measure(hu_digest *const *digests, size_t n, hu_verdict *out)
     if (!f || !f->is_replayed || !slowest)
         return;
     say_price(digests[out->rank], f, out);
-    for (hu_check_id i = 0; i < HU_CHECK_COUNT; i++) {
-        char value[HU_NUMBER_BYTES];
-
-        if (f->check.grade[i] != HU_GRADE_RED)
-            continue;
-        hu_format_fixed(value, f->check.value[i], 1);
-        doubt(out, f->is_trusted ? HU_CONFIDENCE_MEDIUM : HU_CONFIDENCE_LOW, "replay: %s %s %s", value, hu_check_unit(i),
-              hu_check_what(i));
-        break;
-    }
+    doubt_replay(f, out);
 }
 
 void hu_verdict_doubt_unread(hu_verdict *v, size_t unread, size_t n_read)

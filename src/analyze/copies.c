@@ -77,7 +77,25 @@ static int add_exposed(const hu_ask *ask, hu_copy *c, hu_intervals *at, hu_error
 {
     if (!hu_intervals_unite(ask->scratch, at))
         return hu_fail_memory(err);
-    c->exposed_ns = hu_intervals_length(at) - hu_intervals_common(at, &ask->kernels);
+    c->running_ns = hu_intervals_length(at);
+    c->exposed_ns = c->running_ns - hu_intervals_common(at, &ask->kernels);
+    return 0;
+}
+
+/* Copies from the host together: kinds that run at once count once. */
+static int unite_htod(const hu_ask *ask, const hu_copy *copies, const hu_intervals *at, size_t n, hu_copies *out,
+                      hu_error *err)
+{
+    hu_intervals all = {0};
+
+    for (size_t r = 0; r < n; r++)
+        for (size_t k = 0; hu_str_equal(copies[r].direction, HU_STR("HtoD")) && k < at[r].n; k++)
+            if (!hu_intervals_add(ask->scratch, &all, at[r].at[k].start_ns, at[r].at[k].end_ns))
+                return hu_fail_memory(err);
+    if (!hu_intervals_unite(ask->scratch, &all))
+        return hu_fail_memory(err);
+    out->htod_ns = hu_intervals_length(&all);
+    out->htod_exposed_ns = out->htod_ns - hu_intervals_common(&all, &ask->kernels);
     return 0;
 }
 
@@ -128,6 +146,8 @@ int hu_copies_measure(const hu_ask *ask, hu_copies *out, hu_error *err)
     }
     for (size_t r = 0; rc == 0 && r < list.n; r++)
         rc = add_exposed(ask, &list.at[r], &at.at[r], err);
+    if (rc == 0)
+        rc = unite_htod(ask, list.at, at.at, list.n, &result, err);
     if (rc < 0)
         return rc;
     result.exposed_ns = hu_intervals_length(&ask->copies) - hu_intervals_common(&ask->copies, &ask->kernels);
@@ -157,6 +177,7 @@ static void add_row(void *left, const void *right)
     into->bytes += from->bytes;
     into->timed_bytes_ns += from->timed_bytes_ns;
     into->has_bytes |= from->has_bytes;
+    into->running_ns += from->running_ns;
     into->exposed_ns += from->exposed_ns;
     into->blocking += from->blocking;
 }
@@ -167,6 +188,8 @@ bool hu_copies_merge(hu_copies *into, const hu_copies *from, hu_arena *arena)
 
     into->total_ns += from->total_ns;
     into->exposed_ns += from->exposed_ns;
+    into->htod_ns += from->htod_ns;
+    into->htod_exposed_ns += from->htod_exposed_ns;
     memset(into->gbps, 0, sizeof into->gbps);
     return hu_join_rows(&rule, (void **)&into->at, &into->n, from->at, from->n, arena);
 }

@@ -16,7 +16,8 @@ typedef struct {
     int64_t timed_bytes_ns; /* time of those calls: bytes / this = GB/s */
     bool    has_bytes;
     bool    is_pageable; /* goes through a staging buffer and blocks the host */
-    int64_t exposed_ns;  /* no kernel ran meanwhile */
+    int64_t running_ns;  /* one of them at least ran; total_ns counts what ran at once twice */
+    int64_t exposed_ns;  /* of running_ns: no kernel ran meanwhile */
     int64_t blocking;    /* calls that returned only when the copy was done */
 } hu_copy;
 
@@ -27,6 +28,8 @@ typedef struct {
     size_t    n;
     int64_t   total_ns;
     int64_t   exposed_ns;               /* copies and sets together, while no kernel ran */
+    int64_t   htod_ns;                  /* a copy from the host to a device ran */
+    int64_t   htod_exposed_ns;          /* of htod_ns: no kernel ran meanwhile */
     hu_series gbps[HU_COPY_DIRECTIONS]; /* 1e9 bytes per second over time; copies of one direction at once add up */
 } hu_copies;
 

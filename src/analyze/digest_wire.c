@@ -97,12 +97,13 @@ HU_WIRE_TABLE(hu_kernels, KERNELS);
 #define COPY(F, T) \
     F(T, STR, name) F(T, STR, direction) F(T, STR, from) F(T, STR, to) F(T, I64, calls) F(T, I64, total_ns) \
     F(T, I64, min_ns) F(T, I64, max_ns) F(T, I64, bytes) F(T, I64, timed_bytes_ns) F(T, BOOL, has_bytes) \
-    F(T, BOOL, is_pageable) F(T, I64, exposed_ns) F(T, I64, blocking)
-/* clang-format on */
+    F(T, BOOL, is_pageable) F(T, I64, running_ns) F(T, I64, exposed_ns) F(T, I64, blocking)
 HU_WIRE_TABLE(hu_copy, COPY);
 
 #define COPIES(F, T) \
-    F(T, LIST, at, n, hu_copy) F(T, SIZE, n) F(T, I64, total_ns) F(T, I64, exposed_ns) F(T, PARTS, gbps, hu_series)
+    F(T, LIST, at, n, hu_copy) F(T, SIZE, n) F(T, I64, total_ns) F(T, I64, exposed_ns) F(T, I64, htod_ns) \
+    F(T, I64, htod_exposed_ns) F(T, PARTS, gbps, hu_series)
+/* clang-format on */
 HU_WIRE_TABLE(hu_copies, COPIES);
 
 #define OP_KERNEL(F, T) F(T, STR, op) F(T, STR, kernel) F(T, STR, source) F(T, I64, calls) F(T, I64, total_ns)

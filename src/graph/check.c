@@ -9,8 +9,10 @@
 #include "graph/check.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "base/map.h"
+#include "base/number.h"
 #include "base/sort.h"
 
 enum { FEWEST_STEPS = 3, MOST_STEPS = 64 };
@@ -220,6 +222,36 @@ const char *hu_check_what(hu_check_id id)
 const char *hu_check_unit(hu_check_id id)
 {
     return rows[id].unit;
+}
+
+bool hu_check_is_decisive(hu_check_id id)
+{
+    return id == HU_CHECK_GLOBAL || id == HU_CHECK_COVERAGE || id == HU_CHECK_FEASIBILITY || id == HU_CHECK_HOMOGENEITY;
+}
+
+hu_check_words hu_check_say(const hu_check *c, hu_check_id id)
+{
+    static const struct {
+        const char *before, *after; /* the value */
+        int         decimals;
+    } words[HU_CHECK_COUNT] = {
+        [HU_CHECK_LOCAL] = {"the replay explains only", " % of kernel starts within 2 \xc2\xb5s", 1},
+        [HU_CHECK_GLOBAL] = {"the worst step is replayed", " % off", 1},
+        [HU_CHECK_COVERAGE] = {"delays that nothing explains are", " % of the critical path", 1},
+        [HU_CHECK_FEASIBILITY] = {"a stream is busy for longer than the step after", " of the edits", 0},
+        [HU_CHECK_HOMOGENEITY] = {"with all times doubled the replay is", " % off twice the step", 3},
+        [HU_CHECK_HOLD_OUT] = {"a step predicted from the others is", " % off", 1},
+        [HU_CHECK_SPREAD] = {"two readings of unexplained delays differ by", " points", 1},
+    };
+    const double   amber = rows[id].amber;
+    hu_check_words said;
+    char           value[HU_NUMBER_BYTES], limit[HU_NUMBER_BYTES];
+
+    hu_format_fixed(value, c->value[id], words[id].decimals);
+    hu_format_fixed(limit, amber, amber == floor(amber) ? 0 : 2);
+    snprintf(said.t, sizeof said.t, "%s %s%s (limit: at %s %s)", words[id].before, value, words[id].after,
+             rows[id].green > amber ? "least" : "most", limit);
+    return said;
 }
 
 double hu_check_limit(hu_check_id id, hu_grade grade)

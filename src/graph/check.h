@@ -9,7 +9,7 @@
 /* id, key, what it measures, unit, green up to (or from), amber up to (or from); larger is better when green > amber */
 #define HU_CHECKS(C)                                                                                       \
     C(LOCAL, "local", "starts explained within 2 us", "%", 90, 70)                                         \
-    C(GLOBAL, "global", "replayed step against the measured one", "%", 1, 2)                               \
+    C(GLOBAL, "global", "worst step: replayed against measured", "%", 1, 2)                                \
     C(COVERAGE, "coverage", "of the critical path in delays nobody explains", "%", 5, 15)                  \
     C(FEASIBILITY, "feasibility", "edits after which a stream is busy for longer than the step", "", 0, 0) \
     C(HOMOGENEITY, "homogeneity", "all times doubled: the step doubles, off by", "%", 0.001, 0.01)         \
@@ -37,6 +37,17 @@ int hu_check_measure(hu_pricer *p, const hu_path *path, hu_arena *scratch, hu_ch
 const char *hu_check_key(hu_check_id id);
 const char *hu_check_what(hu_check_id id);
 const char *hu_check_unit(hu_check_id id);
+
+/* Forbids a point when it is red: what the replay then says may be anything. */
+bool hu_check_is_decisive(hu_check_id id);
+
+typedef struct {
+    char t[160];
+} hu_check_words;
+
+/* A value as a reason for doubt: "the worst step is replayed 6.5 % off (limit: at most 2)" */
+hu_check_words hu_check_say(const hu_check *c, hu_check_id id);
+
 double      hu_check_limit(hu_check_id id, hu_grade grade); /* of green or of amber */
 const char *hu_grade_name(hu_grade grade);                  /* "green", "amber", "red", "unknown" */
 

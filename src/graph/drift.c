@@ -56,6 +56,20 @@ uint64_t hu_drift_same_kernel(const hu_ask *ask, uint32_t slice)
     return key;
 }
 
+/* Does the trace say both the grid and the shapes, so that equal keys are equal work? */
+static bool is_described(const hu_ask *ask, uint32_t slice)
+{
+    const uint32_t own = ask->s.detail[slice];
+    const uint32_t call = hu_trace_launch_of(ask->trace, slice), op = hu_trace_op_of(ask->trace, slice);
+    bool           has_grid = own != HU_NONE && hu_trace_kernel_detail(ask->trace, own)->grid[0];
+
+    if (!has_grid && call != HU_NONE && ask->s.detail[call] != HU_NONE &&
+        hu_kind_in(ask->s.kind[call], HU_BIT(RUNTIME) | HU_BIT(DRIVER)))
+        has_grid = hu_trace_call_detail(ask->trace, ask->s.detail[call])->geometry;
+    return has_grid && op != HU_NONE && ask->s.detail[op] != HU_NONE && ask->s.kind[op] == HU_KIND_CPU_OP &&
+           hu_trace_op_detail(ask->trace, ask->s.detail[op])->dims;
+}
+
 /* of[i]: which group operation i belongs to, HU_NONE for what is not compared. */
 static bool find_groups(const hu_graph *g, const uint8_t *is_beside, hu_arena *scratch, uint32_t *of, uint32_t *n)
 {
@@ -149,7 +163,10 @@ static bool measure(const hu_graph *g, const uint8_t *is_beside, int third, hu_a
         if (of[i] == HU_NONE || g->op[i].step < third || !at[of[i]].n_early)
             continue;
         out->early_ns[i] = (int64_t)(at[of[i]].early_ns / (double)at[of[i]].n_early + 0.5);
-        out->kernels += g->op[i].step >= steps - third;
+        if (g->op[i].step < steps - third)
+            continue;
+        out->kernels++;
+        out->described += is_described(g->ask, g->op[i].slice);
     }
     out->slower = slower_share(at, n);
     out->ratio = late_ratio(g, out, steps - third, seen, early);

@@ -6,8 +6,9 @@
 #include "graph/graph.h"
 
 typedef struct {
-    size_t   kernels;  /* of the last third of the steps that also ran in the first third */
-    double   ratio;    /* of their time to that of the same kernels in the first third: median of the last third's steps */
+    size_t   kernels;   /* of the last third of the steps that also ran in the first third */
+    size_t   described; /* of these: grid and shapes are recorded, and were compared too */
+    double   ratio;     /* of their time to that of the same kernels in the first third: median of the last third's steps */
     double   slower;   /* of the time that was compared, the share of kernels that take longer by more than HU_DRIFT_LEAST */
     int64_t *early_ns; /* by operation behind the first third: what the same kernel took there on average; 0 not known */
 } hu_drift;

@@ -40,9 +40,9 @@ static void write_saving(hu_page *p, const hu_finding *f)
         hu_out_printf(p->out, "at most %s %%</strong>; how much of it cannot be told from this trace",
                       hu_say_change(f->high_pct, 0).t);
     else
-        hu_out_printf(p->out, "%s %%</strong> of a step: %s → %s, likely %s to %s %%",
-                      hu_say_change(f->gain_pct, f->gain_pct < 9.95 ? 1 : 0).t, hu_say_time(f->before_ns).t,
-                      hu_say_time(f->after_ns).t, hu_say_change(f->low_pct, 0).t, hu_say_change(f->high_pct, 0).t);
+        hu_out_printf(p->out, "%s %%</strong> of a step: %s → %s, likely %s to %s %%", hu_say_saving(f->gain_pct).t,
+                      hu_say_time(f->before_ns).t, hu_say_time(f->after_ns).t, hu_say_change(f->low_pct, 0).t,
+                      hu_say_change(f->high_pct, 0).t);
     if (p->r->batch && !isnan(f->after_ns) && f->after_ns > 0) {
         hu_out_text(p->out, "; ");
         hu_out_fixed(p->out, (double)p->r->batch * 1e9 / f->after_ns, 0);
@@ -77,7 +77,7 @@ static void write_card(hu_page *p, const hu_finding *f, size_t index)
     if (f->n_evidence)
         hu_out_text(p->out, "</ul>\n");
     hu_out_text(p->out, "<h5>How to fix it</h5>\n<pre class=\"fix\">");
-    hu_markup_text(p->out, hu_str_of(hu_rule_fix(f->rule)));
+    hu_markup_text(p->out, hu_str_of(hu_finding_fix(f)));
     hu_out_text(p->out, "</pre>\n<h5>How to see that it helped</h5>\n<p>");
     hu_markup_text(p->out, hu_str_of(hu_rule_verify(f->rule)));
     hu_out_printf(p->out, "</p>\n<p class=\"note\">in other tools: <code>%s</code></p>\n</article>\n", key);

@@ -212,7 +212,9 @@ HU_FACT(wait_links, is_replayed(d) ? (double)WHY->calibration.wait_links : HU_AB
 HU_FACT(inferred, is_replayed(d) ? (double)WHY->calibration.inferred : HU_ABSENT)
 HU_FACT(frozen, is_replayed(d) ? (double)WHY->calibration.frozen : HU_ABSENT)
 
-HU_FACT_TEXT(binds_next, is_replayed(d) && WHY->n_ladder ? hu_str_of(hu_class_words(WHY->next_class)) : HU_STR("–"))
+HU_FACT_TEXT(binds_next, is_replayed(d) && WHY->n_ladder && WHY->next_class < HU_CLASS_COUNT
+                             ? hu_str_of(hu_class_words(WHY->next_class))
+                             : HU_STR("–"))
 
 static const hu_column facts[] = {
     {"is_trusted", NULL, HU_CELL_BOOL, 0, NULL, trusted, false},

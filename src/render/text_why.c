@@ -19,7 +19,7 @@ static void write_price(hu_text_page *p, const hu_finding *f)
     }
     hu_out_printf(p->out, "%s → %s   ", hu_say_time(f->before_ns).t, hu_say_time(f->after_ns).t);
     hu_text_style(p, "1");
-    hu_out_printf(p->out, "%s %%", hu_say_change(f->gain_pct, f->gain_pct < 9.95 ? 1 : 0).t);
+    hu_out_printf(p->out, "%s %%", hu_say_saving(f->gain_pct).t);
     hu_text_style(p, "0");
     hu_out_printf(p->out, "  [%s … %s]", hu_say_change(f->high_pct, 0).t, hu_say_change(f->low_pct, 0).t);
     if (p->r->batch) {
@@ -44,7 +44,7 @@ static void write_finding(hu_text_page *p, size_t number, const hu_finding *f, b
         snprintf(line, sizeof line, "· %s", f->evidence[i]);
         hu_text_paragraph(p, line, 7);
     }
-    snprintf(line, sizeof line, "fix: %s", hu_rule_fix(f->rule));
+    snprintf(line, sizeof line, "fix: %s", hu_finding_fix(f));
     hu_text_paragraph(p, line, 7);
     if (whole) {
         snprintf(line, sizeof line, "check: %s", hu_rule_verify(f->rule));
@@ -56,12 +56,11 @@ static void write_finding(hu_text_page *p, size_t number, const hu_finding *f, b
 static void write_doubt(hu_text_page *p, const hu_findings *f)
 {
     for (hu_check_id i = 0; i < HU_CHECK_COUNT; i++) {
-        char value[HU_NUMBER_BYTES], line[256];
+        char line[256];
 
         if (f->check.grade[i] != HU_GRADE_RED)
             continue;
-        hu_format_fixed(value, f->check.value[i], 1);
-        snprintf(line, sizeof line, "the replay's own check fails: %s %s %s", value, hu_check_unit(i), hu_check_what(i));
+        snprintf(line, sizeof line, "the replay's own check fails: %s", hu_check_say(&f->check, i).t);
         hu_text_paragraph(p, line, 8);
     }
 }

@@ -137,7 +137,7 @@ static void write_finding(hu_json_out *j, const hu_finding *f)
     for (size_t i = 0; i < f->n_evidence; i++)
         hu_json_str(j, NULL, hu_str_of(f->evidence[i]));
     hu_json_close(j, ']');
-    hu_json_str(j, "fix", hu_str_of(hu_rule_fix(f->rule)));
+    hu_json_str(j, "fix", hu_str_of(hu_finding_fix(f)));
     hu_json_str(j, "verify", hu_str_of(hu_rule_verify(f->rule)));
     hu_json_close(j, '}');
 }
@@ -167,7 +167,10 @@ static void write_findings(hu_json_out *j, const hu_report *r)
     hu_json_ns(j, "measured_step_ns", f->seen_ns);
     hu_json_ns(j, "replayed_step_ns", f->replayed_ns);
     hu_json_int(j, "steps", (int64_t)f->n_steps);
-    hu_json_str(j, "binds_next", hu_str_of(hu_class_key(f->next_class)));
+    if (f->next_class < HU_CLASS_COUNT)
+        hu_json_str(j, "binds_next", hu_str_of(hu_class_key(f->next_class)));
+    else
+        hu_json_null(j, "binds_next");
     hu_json_fixed(j, "binds_next_pct", 100 * f->next_share, 3);
     hu_json_close(j, '}');
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "advise/findings.h"
+#include "advise/say.h"
 #include "graph/bound.h"
 #include "testing.h"
 
@@ -42,6 +43,7 @@ static void slice(job *j, const char *category, const char *name, int ts, int du
 typedef struct {
     const char *name, *grid, *block, *dims;
     int         dur;
+    bool        no_grid, no_shapes; /* are recorded */
 } work;
 
 /* An operator at `ts` that launches a kernel, which runs from `start`. */
@@ -50,25 +52,33 @@ static void launch(job *j, int ts, int start, work w)
     char args[160];
 
     snprintf(args, sizeof args, "\"Input Dims\":%s,\"Input type\":[\"c10::BFloat16\"]", w.dims ? w.dims : "[[64]]");
-    slice(j, "cpu_op", "aten::mm", ts, 20, args);
+    slice(j, "cpu_op", "aten::mm", ts, 20, w.no_shapes ? "" : args);
     snprintf(args, sizeof args, "\"correlation\":%d", j->correlation);
     slice(j, "cuda_runtime", "cudaLaunchKernel", ts + 4, 10, args);
     put(j,
         ",{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"%s\",\"pid\":0,\"tid\":7,\"ts\":%d,\"dur\":%d,\"args\":{\"correlation\":"
-        "%d,\"device\":0,\"stream\":7,\"grid\":%s,\"block\":%s}}",
-        w.name, start, w.dur, j->correlation++, w.grid ? w.grid : "[8,1,1]", w.block ? w.block : "[128,1,1]");
+        "%d,\"device\":0,\"stream\":7",
+        w.name, start, w.dur, j->correlation++);
+    if (!w.no_grid)
+        put(j, ",\"grid\":%s,\"block\":%s", w.grid ? w.grid : "[8,1,1]", w.block ? w.block : "[128,1,1]");
+    put(j, "}}");
 }
 
-static void copy(job *j, const char *kind, int ts, int dur)
+static void copy_on(job *j, int stream, const char *kind, int ts, int dur)
 {
     char args[80];
 
     snprintf(args, sizeof args, "\"correlation\":%d", j->correlation);
     slice(j, "cuda_runtime", "cudaMemcpyAsync", ts - 10, dur + 15, args);
     put(j,
-        ",{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy HtoD (%s -> Device)\",\"pid\":0,\"tid\":7,\"ts\":%d,\"dur\":%d,"
-        "\"args\":{\"bytes\":1000000,\"device\":0,\"stream\":7,\"correlation\":%d}}",
-        kind, ts, dur, j->correlation++);
+        ",{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy HtoD (%s -> Device)\",\"pid\":0,\"tid\":%d,\"ts\":%d,\"dur\":%d,"
+        "\"args\":{\"bytes\":1000000,\"device\":0,\"stream\":%d,\"correlation\":%d}}",
+        kind, stream, ts, dur, stream, j->correlation++);
+}
+
+static void copy(job *j, const char *kind, int ts, int dur)
+{
+    copy_on(j, 7, kind, ts, dur);
 }
 
 static void sync_until(job *j, int ts, int end)
@@ -240,10 +250,46 @@ static work one_kernel_grows(int step, int k)
     return (work){.name = k ? "gemm" : "scatter", .dur = k ? 1000 : 200 + 100 * step};
 }
 
+/* Nobody knows whether these did the same. */
+static work without_grid(int step, int k)
+{
+    work w = throttled(step, k);
+
+    w.no_grid = true;
+    return w;
+}
+
+static work without_shapes(int step, int k)
+{
+    work w = throttled(step, k);
+
+    w.no_shapes = true;
+    return w;
+}
+
+static work some_without_shapes(int step, int k)
+{
+    return k == 1 ? without_shapes(step, k) : throttled(step, k);
+}
+
+static void only_what_is_recorded_is_said_to_be_the_same(void **state)
+{
+    static job j;
+    asked      a;
+
+    (void)state;
+    steps_of(&j, some_without_shapes);
+    a = ask_of(&j);
+    assert_true(gate(&a, HU_RULE_THROTTLING));
+    says(a.hint.statement, "most of them with the same grid and shapes");
+    says(a.hint.evidence[1], "the grid and the shapes of 12 of them"); /* of 15 */
+    done(&a);
+}
+
 static void other_work_is_no_lower_clock(void **state)
 {
-    work (*const decoys[])(int, int) = {longer_shapes,  longer_grid,   longer_block,    other_names,
-                                        more_of_others, one_slow_step, one_kernel_grows};
+    work (*const decoys[])(int, int) = {longer_shapes, longer_grid,      longer_block, other_names,   more_of_others,
+                                        one_slow_step, one_kernel_grows, without_grid, without_shapes};
     static job j;
 
     (void)state;
@@ -281,11 +327,64 @@ static void copies_of_all_kinds_are_summed_alike(void **state)
     a = ask_of(&j);
     assert_true(gate(&a, HU_RULE_COPY_BOUND));
     says(a.hint.statement, "take 20.0 ms in the whole capture; for 20.0 ms of it no kernel runs");
-    says(a.hint.statement, "12.5 ms of it is of pageable memory");
+    says(a.hint.statement, "12.5 ms are from pageable memory, which is staged and blocks the host.");
+    assert_null(a.hint.fix); /* pinned memory, as the rule says */
     assert_int_equal(a.hint.n_evidence, 2);
     says(a.hint.evidence[0], "Pageable -> Device): 12.5 ms in the whole capture; for 12.5 ms");
     says(a.hint.evidence[1], "Pinned -> Device): 7.50 ms in the whole capture; for 7.50 ms");
     assert_true(gain_of(&a, HU_RULE_COPY_BOUND) > 0);
+    done(&a);
+}
+
+/* Five steps, each with a copy of 4 ms of both kinds at the same time on two streams, then a kernel of 4 ms. */
+static void job_of_copies(job *j, const char *first, const char *second)
+{
+    begin(j);
+    for (int s = 0; s < 5; s++) {
+        const int at = s * STEP_NS;
+        char      name[40];
+
+        copy_on(j, 7, first, at + 100, 4000);
+        copy_on(j, 20, second, at + 100, 4000);
+        launch(j, at + 5000, at + 5100, (work){.name = "ampere_bf16_s16816gemm", .dur = 4000});
+        sync_until(j, at + 5200, at + 9200);
+        snprintf(name, sizeof name, "ProfilerStep#%d", s);
+        slice(j, "user_annotation", name, at, STEP_NS, "");
+    }
+}
+
+static void copies_at_once_count_once(void **state)
+{
+    static job j;
+    asked      a;
+
+    (void)state;
+    job_of_copies(&j, "Pageable", "Pinned");
+    a = ask_of(&j);
+    assert_true(gate(&a, HU_RULE_COPY_BOUND));
+    says(a.hint.statement, "take 20.0 ms in the whole capture; for 20.0 ms of it no kernel runs. 20.0 ms are from pageable");
+    says(a.hint.evidence[0], "Device): 20.0 ms in the whole capture; for 20.0 ms of it no kernel runs");
+    done(&a);
+    job_of_copies(&j, "Pageable", "Pageable"); /* one row of 40 ms, of which two ran at a time */
+    a = ask_of(&j);
+    assert_true(gate(&a, HU_RULE_COPY_BOUND));
+    says(a.hint.evidence[0], "Device): 20.0 ms in the whole capture; for 20.0 ms of it no kernel runs");
+    done(&a);
+}
+
+static void what_is_pinned_is_not_to_be_pinned(void **state)
+{
+    static job j;
+    asked      a;
+
+    (void)state;
+    job_of_copies(&j, "Pinned", "Pinned");
+    a = ask_of(&j);
+    assert_true(gate(&a, HU_RULE_COPY_BOUND));
+    says(a.hint.statement, "All of them are from pinned memory.");
+    assert_non_null(a.hint.fix);
+    assert_null(strstr(a.hint.fix, "pin_memory"));
+    assert_true(strlen(a.hint.fix) < sizeof((hu_finding *)NULL)->fix);
     done(&a);
 }
 
@@ -361,7 +460,123 @@ static void amounts_say_what_they_are_of(void **state)
     assert_true(hu_pct_of_all(hu_as_sum(-1), sum) == 0 && hu_pct_of_all(sum, hu_as_sum(0)) == 0);
 }
 
+static void a_saving_has_the_digits_of_a_percentage(void **state)
+{
+    (void)state;
+    assert_string_equal(hu_say_saving(9.94).t, "\xe2\x88\x92"
+                                               "9.9");
+    assert_string_equal(hu_say_saving(9.96).t, "\xe2\x88\x92"
+                                               "10");
+    assert_string_equal(hu_say_saving(-51.2).t, "+51");
+    assert_string_equal(hu_say_saving(0.01).t, "0");
+}
+
+static void one_operation_is_no_plural(void **state)
+{
+    static job j;
+    asked      a;
+
+    (void)state;
+    for (int n = 1; n <= 2; n++) {
+        begin(&j);
+        for (int s = 0; s < 5; s++) {
+            const int at = s * STEP_NS;
+            char      name[40];
+
+            slice(&j, "cpu_op", "aten::slow", at + 10, 7000, "");
+            for (int k = 0; k < n; k++)
+                launch(&j, at + 7100 + 1000 * k, at + 7200 + 1000 * k, (work){.name = "gemm", .dur = 100});
+            snprintf(name, sizeof name, "ProfilerStep#%d", s);
+            slice(&j, "user_annotation", name, at, STEP_NS, "");
+        }
+        a = ask_of(&j);
+        assert_true(gate(&a, HU_RULE_LAUNCH_BOUND));
+        says(a.hint.statement, n == 1 ? "1 GPU operation per step." : "2 GPU operations per step.");
+        done(&a);
+    }
+}
+
+/* Reasons for doubt */
+
+static void a_reason_for_doubt_says_the_limit(void **state)
+{
+    hu_check c = {.value = {[HU_CHECK_LOCAL] = 0, [HU_CHECK_GLOBAL] = 6.53, [HU_CHECK_HOMOGENEITY] = 0.05}};
+
+    (void)state;
+    assert_string_equal(hu_check_say(&c, HU_CHECK_LOCAL).t,
+                        "the replay explains only 0.0 % of kernel starts within 2 \xc2\xb5s (limit: at least 70)");
+    assert_string_equal(hu_check_say(&c, HU_CHECK_GLOBAL).t, "the worst step is replayed 6.5 % off (limit: at most 2)");
+    assert_non_null(strstr(hu_check_say(&c, HU_CHECK_HOMOGENEITY).t, "0.050 % off twice the step (limit: at most 0.01)"));
+    assert_non_null(strstr(hu_check_what(HU_CHECK_GLOBAL), "worst step"));
+}
+
+/* What forbids a point is the reason for it, and not the first check that fails. */
+static void the_check_that_decides_is_named(void **state)
+{
+    static job   j;
+    asked        a;
+    hu_verdict   v;
+    hu_findings *f;
+    hu_error     err = {0};
+
+    (void)state;
+    steps_of(&j, throttled);
+    a = ask_of(&j);
+    f = hu_findings_measure(a.s, NULL, a.d, &err);
+    assert_non_null(f);
+    a.d->findings = f;
+    f->check.grade[HU_CHECK_LOCAL] = f->check.grade[HU_CHECK_COVERAGE] = HU_GRADE_RED;
+    f->check.value[HU_CHECK_LOCAL] = 12;
+    f->check.value[HU_CHECK_COVERAGE] = 34;
+    f->is_trusted = true;
+    hu_verdict_measure(&a.d, 1, &v);
+    assert_int_equal(v.n_reasons, 1);
+    says(v.reasons[0], "the replay explains only 12.0 %");
+    f->is_trusted = false;
+    hu_verdict_measure(&a.d, 1, &v);
+    assert_int_equal(v.n_reasons, 1);
+    says(v.reasons[0], "delays that nothing explains are 34.0 % of the critical path (limit: at most 15)");
+    hu_findings_free(f);
+    done(&a);
+}
+
 /* Limits */
+
+/* The bubble of a stage that computes nearly all the time: what is left of it after the limit is not worth a finding. */
+static void a_bubble_below_the_limit_is_none(void **state)
+{
+    static job j;
+
+    (void)state;
+    for (int busy = 9950; busy >= 5000; busy -= 4950) {
+        asked        a;
+        hu_findings *f;
+        hu_error     err = {0};
+        size_t       bubbles = 0;
+
+        begin(&j);
+        for (int s = 0; s < 5; s++) {
+            const int at = s * STEP_NS;
+            char      name[40];
+
+            launch(&j, at + 5, at + 25, (work){.name = "gemm", .dur = busy});
+            sync_until(&j, at + 30, at + 9999);
+            snprintf(name, sizeof name, "ProfilerStep#%d", s);
+            slice(&j, "user_annotation", name, at, STEP_NS, "");
+        }
+        a = ask_of(&j);
+        a.d->parallelism.stages = 4;
+        a.d->parallelism.microbatches = 8;
+        a.d->parallelism.bubble_pct = 30;
+        f = hu_findings_measure(a.s, NULL, a.d, &err);
+        assert_non_null(f);
+        for (size_t i = 0; i < f->n; i++)
+            bubbles += f->at[i].rule == HU_RULE_BUBBLE;
+        assert_int_equal(bubbles, busy == 5000);
+        hu_findings_free(f);
+        done(&a);
+    }
+}
 
 static void a_price_ends_where_nothing_more_can_be_gained(void **state)
 {
@@ -504,7 +719,10 @@ int main(void)
         T(a_lower_clock_is_named_with_its_gain) T(other_work_is_no_lower_clock) T(copies_of_all_kinds_are_summed_alike)
             T(a_loader_is_told_per_step) T(a_sum_is_not_compared_with_a_step) T(amounts_say_what_they_are_of)
                 T(a_price_ends_where_nothing_more_can_be_gained) T(limits_keep_their_order) T(bounds_are_sums_of_a_step)
-                    T(no_edit_undoes_another)};
+                    T(no_edit_undoes_another) T(only_what_is_recorded_is_said_to_be_the_same) T(copies_at_once_count_once)
+                        T(what_is_pinned_is_not_to_be_pinned) T(a_saving_has_the_digits_of_a_percentage)
+                            T(one_operation_is_no_plural) T(a_reason_for_doubt_says_the_limit)
+                                T(the_check_that_decides_is_named) T(a_bubble_below_the_limit_is_none)};
 #undef T
 
     return cmocka_run_group_tests(tests, NULL, NULL);
