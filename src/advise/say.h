@@ -13,7 +13,7 @@ typedef struct {
     char t[HU_NUMBER_BYTES + 8];
 } hu_said;
 
-/* "12.3 ms", "850 µs", "1.25 s" */
+/* "12.3 ms", "850 us" (with the micro sign), "1.25 s" */
 static inline hu_said hu_say_time(double ns)
 {
     hu_said      s;
