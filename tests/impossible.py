@@ -605,10 +605,18 @@ def zeros_are_zeros(text: str, table: list[Report]) -> Complaints:
             yield f"{line.strip()[:120]} against {rows[0]}"
 
 
+def lines_fit(text: str, _: Any) -> Complaints:
+    """80 columns, and nothing that steers a terminal: nobody asked for colours."""
+    for line in text.splitlines():
+        if (len(line) > 80 and not line.startswith("next")) or "\033" in line:
+            yield repr(line[:120])
+
+
 TEXT_CHECKS = {check.name: check for check in (
     TextCheck("text-numbers", every_number_is_one, "GPU busy nan %"),
     TextCheck("text-minus-zero", there_is_no_minus_zero, "gain -0.0 %"),
     TextCheck("text-negative", lengths_have_no_sign, "the path takes -1,580 ns"),
     TextCheck("text-shares", shares_are_at_most_everything, "idle for 104.6 % of each step"),
     TextCheck("text-zero", zero_is_printed_for_zero, "0.00 GB/s"),
+    TextCheck("text-width", lines_fit, "a" * 81),
 )}

@@ -114,19 +114,10 @@ class CommandLine(unittest.TestCase):
         told = {int(n) for row in table.splitlines()[2:] for n in row.split("|")[1].split(",") if n.strip().isdigit()}
         self.assertEqual(told - {130}, {2, *range(123, 128)})
 
-    def test_lines_fit_80_columns_and_hold_no_escapes(self) -> None:
-        for path in traces():
-            for view in ("all", "ops", "kernels", "copies", "steps", "health"):
-                with self.subTest(trace=path.name, view=view):
-                    text = run("report", path, "--view", view)[1].decode()
-                    lines = [line for line in text.splitlines() if not line.startswith("next")]
-                    self.assertLessEqual(max(map(len, lines)), 80)
-                    self.assertNotIn("\033", text)
-
     def test_every_view_of_some_traces(self) -> None:
         views = every_view()
         self.assertGreater(len(views), 40)
-        for path in [ONE, *traces()[:12:3], *traces()[12::8]]:
+        for path in [ONE, *traces()[:12:4], *traces()[12::24]]:     # tests/test_impossible.py walks over all
             for view in views:
                 with self.subTest(trace=path.name, view=view):
                     status, out, err = run("report", path, "--view", view, "-n", 40)

@@ -73,7 +73,11 @@ void hu_text_why(hu_text_page *p, const hu_digest *d, size_t most)
         return;
     hu_text_heading(p, "WHY");
     if (!f->is_replayed) {
-        hu_out_printf(p->out, "     nothing could be replayed: %s\n", f->why_not);
+        char line[sizeof f->why_not + 40];
+
+        snprintf(line, sizeof line, "nothing could be replayed: %s", f->why_not);
+        hu_out_text(p->out, "     ");
+        hu_text_hanging(p, line, 8);
         return;
     }
     if (f->n == 0) {
