@@ -66,9 +66,8 @@ static void write_header(hu_text_page *p)
     for (size_t i = 0; i < r->verdict.n_reasons; i++) {
         hu_text_style(p, "2");
         hu_out_text(p->out, "  but: ");
-        hu_units_clip(p->out, hu_str_of(r->verdict.reasons[i]), r->width - 7);
+        hu_text_hanging(p, r->verdict.reasons[i], 7);
         hu_text_style(p, "0");
-        hu_out_text(p->out, "\n");
     }
 }
 
