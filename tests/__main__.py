@@ -22,7 +22,7 @@ LIMIT_S = 1500
 # They take longest, so they begin first; all others follow by name.
 FIRST = ("test_impossible",)
 # They measure times, so they have the machine to themselves, last.
-ALONE = ("test_perf",)
+ALONE = ("test_perf", "test_recorded")
 
 
 class Result(NamedTuple):
