@@ -63,7 +63,7 @@ typedef struct hu_findings {
     size_t           n_classes;
     hu_path_piece   *path; /* the largest pieces */
     size_t           n_path;
-    hu_kernel_slack *slack; /* of the dearest kernels */
+    hu_kernel_slack *slack; /* of the most expensive kernels */
     size_t           n_slack;
     hu_class         next_class; /* what binds when the whole ladder is climbed; HU_CLASS_COUNT: nothing is left */
     double           next_share; /* of what is left; NaN when nothing is */
