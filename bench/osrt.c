@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "record/format.h"
+#include "protocol/format.h"
 
 enum { ROUNDS = 401, CALLS = 1000 };
 

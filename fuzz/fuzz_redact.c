@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/redact.h"
+#include "protocol/redact.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session directory made by hand, and what programs wrote into their ring files, read by an own reader (record/format.h)."""
+"""A session directory made by hand, and what programs wrote into their ring files, read by an own reader (protocol/format.h)."""
 from __future__ import annotations
 
 import ctypes

@@ -17,7 +17,7 @@ from tests.program import EXE, ROOT, SANITIZED, python_with, skip_loudly
 from tests.rings import DOORS, Process, Record, make_session, notes, read_session
 
 LIBRARY = pathlib.Path(EXE).parent / "libholdup-inject.so"
-CALLS = re.findall(r"M\((\w+), \w+, (\d+), (\w+), \"(\w*)\"\)", (ROOT / "src/record/mpi_calls.h").read_text())
+CALLS = re.findall(r"M\((\w+), \w+, (\d+), (\w+), \"(\w*)\"\)", (ROOT / "src/protocol/mpi_calls.h").read_text())
 NAMES = ["MPI_" + name for name, *_ in CALLS]
 CLEAN = ("SLURM", "HOLDUP", "OMPI", "PMI", "RANK", "LOCAL_RANK", "WORLD_SIZE", "MPI")
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "HYDRA_LAUNCHER": "fork"}

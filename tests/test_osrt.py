@@ -18,7 +18,7 @@ from tests import rings
 from tests.program import EXE, NOBODY, ROOT, SANITIZED, for_nobody, skip_loudly
 
 LIBRARY = pathlib.Path(EXE).parent / "libholdup-inject.so"
-ROWS = re.findall(r"\bC\((\w+), ([A-Z_]+)\)", (ROOT / "src/record/os_calls.h").read_text())
+ROWS = re.findall(r"\bC\((\w+), ([A-Z_]+)\)", (ROOT / "src/protocol/os_calls.h").read_text())
 CLASSES = {name: kind.lower() for name, kind in ROWS}
 NAMES = [name for name, _kind in ROWS]
 MS = 1_000_000

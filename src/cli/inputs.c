@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * inputs.c - a run is often a directory: every file in it that is named like a trace is one rank. */
 #include "cli/inputs.h"
-#include "record/format.h"
+#include "protocol/format.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
 #define HU_CLI_RUN_OPTIONS_H
 
 #include "cli/options.h"
-#include "record/format.h"
+#include "protocol/format.h"
 #include "record/supervise.h"
 
 enum { HU_RUN_ASSIGNMENTS = 64, HU_RUN_NOTES = 12, HU_RUN_FOREIGN = 40, HU_RUN_ROWS = 30 };

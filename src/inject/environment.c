@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "inject/process.h"
-#include "record/rank.h"
+#include "protocol/rank_id.h"
 #include "base/banned.h"
 
 extern char **environ;
@@ -24,11 +24,11 @@ static bool tells_rank(const char *text)
 void hu_process_read_rank(void)
 {
     hu_ring_head *head = hu_the_process.head;
-    hu_rank       rank;
+    hu_rank_id       rank;
 
     if (!head || strncmp(head->rank_source, "MPI", 3) == 0) /* the communicator knows better */
         return;
-    hu_rank_detect(environ, &rank);
+    hu_rank_id_detect(environ, &rank);
     head->rank = rank.rank;
     head->local_rank = rank.local_rank;
     head->world_size = rank.world_size;

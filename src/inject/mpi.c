@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mpi.c - the MPI door: every call of record/mpi_calls.h by its C name, and what it moved between whom.
+ * mpi.c - the MPI door: every call of protocol/mpi_calls.h by its C name, and what it moved between whom.
  *
  * We stand in front of the MPI library because we are preloaded: the program's MPI_Send is ours, and ours calls the next
  * one (the library's, or that of another tool that was linked in between).  Only one file can do that, so it is this

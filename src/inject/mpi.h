@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "inject/ring.h"
-#include "record/mpi_calls.h"
+#include "protocol/mpi_calls.h"
 
 typedef uint64_t hu_word; /* an argument of any type */
 
@@ -104,7 +104,7 @@ typedef struct {
     uint16_t       call;
     bool           is_fortran, has_fortran_status;
     bool           is_last;   /* it will not return */
-    const char    *arguments; /* letters: record/mpi_calls.h */
+    const char    *arguments; /* letters: protocol/mpi_calls.h */
     hu_word       *a;
     uint64_t       since;
     const hu_word *requests; /* that it was given: handles before the call */

@@ -5,7 +5,7 @@
 
 #include "inject/process.h"
 #include "inject/sys.h"
-#include "record/redact.h"
+#include "protocol/redact.h"
 #include "base/banned.h"
 
 void hu_note(const char *format, ...)

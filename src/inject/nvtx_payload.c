@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * nvtx_payload.c - NVTX's structured payloads: schemas become texts, payloads raw bytes behind their event.
  *
- * A schema is written once, as a text (record/format_payload.h); what is kept of it here is only what an event needs in
+ * A schema is written once, as a text (protocol/format_payload.h); what is kept of it here is only what an event needs in
  * this process: its size, and where it holds what means nothing elsewhere: handles of registered strings, and pointers
  * to texts that the schema asks to copy ("deep copy"), or that are the event's message.  Pointers to anything else are
  * not followed: a wrong one would end the job.
@@ -13,8 +13,8 @@
 #include "inject/nvtx.h"
 #include "inject/process.h"
 #include "inject/sys.h"
-#include "record/format_payload.h"
-#include "record/redact.h"
+#include "protocol/format_payload.h"
+#include "protocol/redact.h"
 
 enum {
     SCHEMAS = 1 << 10,

@@ -20,7 +20,7 @@
 
 #include "inject/ring.h"
 #include "inject/sys.h"
-#include "record/os_calls.h"
+#include "protocol/os_calls.h"
 
 #define HU_EXPORT __attribute__((visibility("default")))
 #define HU_RARE   __attribute__((cold, noinline))

@@ -14,7 +14,7 @@
 #include "inject/process.h"
 #include "inject/sys.h"
 #include "inject/timer.h"
-#include "record/redact.h"
+#include "protocol/redact.h"
 #include "base/banned.h"
 
 #ifndef MADV_WIPEONFORK

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "record/format.h"
+#include "protocol/format.h"
 
 /* What the hot path reads is one half of the word that gate.c changes, so that the doors are open exactly while there is
  * a reason for it. */
@@ -143,7 +143,7 @@ static inline void hu_ring_inside(uint32_t call_plus_one, uint64_t ticks)
 
 /*
  * The id of a text, for ever the same in this process and its forks; 0: "" or no room (counted).  strings.c.
- * Secrets are left out (record/redact.h) of what calls were given, always; of what the program says itself (ranges,
+ * Secrets are left out (protocol/redact.h) of what calls were given, always; of what the program says itself (ranges,
  * marks) when the user asked for it; of what we say ourselves, never.
  */
 uint32_t hu_string(const char *text, size_t bytes); /* the program's own */

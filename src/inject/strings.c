@@ -12,7 +12,7 @@
 
 #include "inject/process.h"
 #include "inject/sys.h"
-#include "record/redact.h"
+#include "protocol/redact.h"
 #include "base/banned.h"
 
 enum { SLOTS = 1 << 18 }; /* four for each string: probes stay short */

@@ -24,7 +24,7 @@
 #include "inject/process.h"
 #include "inject/sys.h"
 #include "inject/timer.h"
-#include "record/redact.h"
+#include "protocol/redact.h"
 #include "base/banned.h"
 
 enum { CALLERS_MAX = 24, TIMERS_MAX = 4096, LOOKS_PER_SECOND = 20, SIGNALS_TRIED = 16, OF_PROCESS = 0, OF_THREAD = 1 };

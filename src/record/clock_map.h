@@ -8,7 +8,7 @@
 #define HU_RECORD_CLOCK_MAP_H
 
 #include "base/arena.h"
-#include "record/format.h"
+#include "protocol/format.h"
 
 typedef struct {
     hu_clock_snapshot *knots; /* by ticks, at least one, both clocks rising */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "record/format.h"
+#include "protocol/format.h"
 
 /* The TSC where the processor says that it is invariant and the kernel itself keeps time by it; else CLOCK_MONOTONIC. */
 hu_clock hu_clocks_choose(void);

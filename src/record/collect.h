@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "record/format.h"
+#include "protocol/format.h"
 
 typedef struct {
     uint64_t max_bytes; /* of all that is drained; 0: no limit.  What comes then is dropped, and counted */

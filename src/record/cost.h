@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "record/format.h"
+#include "protocol/format.h"
 
 /* Nanoseconds for a record with two readings of the clock, as a call that took time needs; the best of some tries. */
 double hu_cost_of_record(hu_clock clock);

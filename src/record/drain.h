@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "record/format.h"
+#include "protocol/format.h"
 
 /* Limits and sums of a session. */
 typedef struct {

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "record/redact.h"
+#include "protocol/redact.h"
 #include "record/variables.h"
 
 #define FACTS_MAGIC 0x3154434146505548ull /* "HUPFACT1" */
@@ -56,7 +56,7 @@ static void name_command(const char *command, size_t bytes, char *out, size_t ro
 void hu_facts_gather(char *const *environment, char *const *argv, hu_facts *out)
 {
     hu_redactor     r = {0};
-    const char     *user = hu_rank_variable(environment, "USER");
+    const char     *user = hu_rank_id_variable(environment, "USER");
     struct timespec now;
     char           *dot;
 
@@ -67,7 +67,7 @@ void hu_facts_gather(char *const *environment, char *const *argv, hu_facts *out)
     out->status = -1;
     clock_gettime(CLOCK_REALTIME, &now);
     out->started_ns = (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
-    hu_rank_detect(environment, &out->rank);
+    hu_rank_id_detect(environment, &out->rank);
     if (gethostname(out->host, sizeof out->host - 1) < 0)
         snprintf(out->host, sizeof out->host, "localhost");
     dot = strchr(out->host, '.');

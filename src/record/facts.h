@@ -4,7 +4,7 @@
 #define HU_RECORD_FACTS_H
 
 #include "base/error.h"
-#include "record/rank.h"
+#include "protocol/rank_id.h"
 #include "record/session.h"
 
 /* The file `facts`, as it lies on the disk. */
@@ -14,7 +14,7 @@ typedef struct {
     int32_t  pid;        /* of the command; 0: not started, or not by us */
     int32_t  status;     /* as wait(2) gives it; -1: not known (yet) */
     int64_t  started_ns; /* CLOCK_REALTIME */
-    hu_rank  rank;       /* of the environment that `holdup run` itself was started in */
+    hu_rank_id  rank;       /* of the environment that `holdup run` itself was started in */
     char     host[64], user[64];
     char     name[64];      /* of the command, without its folder: what %c is */
     char     folder[1024];  /* that relative names of outputs begin in */

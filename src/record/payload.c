@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "record/format_payload.h"
+#include "protocol/format_payload.h"
 #include "record/payload.h"
 
 /* clang-format off */

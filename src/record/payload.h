@@ -28,7 +28,7 @@ typedef void hu_payload_take(void *context, const hu_payload_value *value);
 
 /*
  * Calls `take` for each value in `bytes`, in the order of the schema.  `id` is `a` of a MORE of kind HU_MORE_SCHEMA,
- * `bytes` what the HU_MORE_BYTES behind it hold (record/format_payload.h).  Values that the bytes do not reach, that the
+ * `bytes` what the HU_MORE_BYTES behind it hold (protocol/format_payload.h).  Values that the bytes do not reach, that the
  * schema hides, and the members of unions are left out.  Returns how many values there were; 0 for a schema that is none.
  * Work is bounded whatever the schema says.
  */

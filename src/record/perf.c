@@ -29,7 +29,7 @@
 
 #include "base/arena.h"
 #include "record/perf_file.h"
-#include "record/redact.h"
+#include "protocol/redact.h"
 #include "record/schedstat.h"
 
 enum { DEFAULT_PAGES = 64, MOST_PAGES = 4096 };

@@ -2,7 +2,7 @@
  * perf_threads.c - one record for each thread that lived; a number that returns after its end is another thread. */
 #include "record/perf_threads.h"
 
-#include "record/redact.h"
+#include "protocol/redact.h"
 
 uint32_t hu_perf_threads_new(hu_perf_files *f, uint32_t pid, uint32_t tid, int64_t time_ns)
 {

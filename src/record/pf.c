@@ -6,9 +6,9 @@
  */
 #include "record/pf.h"
 
-#include "record/format_payload.h"
-#include "record/mpi_calls.h"
-#include "record/os_calls.h"
+#include "protocol/format_payload.h"
+#include "protocol/mpi_calls.h"
+#include "protocol/os_calls.h"
 #include "record/payload.h"
 
 /* clang-format off */

@@ -7,8 +7,8 @@
  * Calls are written when they have returned, so they come behind what happened inside of them: readers sort by time.
  */
 #include "base/number.h"
-#include "record/mpi_calls.h"
-#include "record/os_calls.h"
+#include "protocol/mpi_calls.h"
+#include "protocol/os_calls.h"
 #include "record/pf.h"
 
 /* clang-format off */

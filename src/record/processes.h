@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "record/clock_map.h"
-#include "record/format.h"
+#include "protocol/format.h"
 
 typedef struct {
     hu_str            path; /* of its ring file, '\0' behind it */

@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "record/format.h"
+#include "protocol/format.h"
 
 typedef struct hu_ring_file hu_ring_file;
 

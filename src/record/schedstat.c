@@ -21,7 +21,7 @@
 
 #include "base/arena.h"
 #include "base/map.h"
-#include "record/redact.h"
+#include "protocol/redact.h"
 
 enum { DEFAULT_HZ = 20, MOST_HZ = 50, COST_FACTOR = 100, LISTED_EACH = 4, THREADS_MAX = 1 << 20, ROWS = 128 };
 enum { STAT_STATE = 0, STAT_PARENT = 1, STAT_UTIME = 11, STAT_STIME = 12, STAT_START = 19, STAT_CPU = 36, STAT_FIELDS = 37 };

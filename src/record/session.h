@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "record/format.h"
+#include "protocol/format.h"
 
 typedef struct {
     char        path[HU_SESSION_PATH_MAX]; /* absolute */

@@ -3,7 +3,7 @@
 #ifndef HU_RECORD_TALLY_H
 #define HU_RECORD_TALLY_H
 
-#include "record/format.h"
+#include "protocol/format.h"
 
 typedef struct {
     uint32_t processes, running; /* that attached, whatever they became by exec; that still run */

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "base/str.h"
-#include "record/rank.h"
+#include "protocol/rank_id.h"
 
 #define RANKS_NAME "holdup-%j.%s-%c/rank%r.pftrace"
 #define PLAIN_NAME "holdup-%c-%p.pftrace"
@@ -107,7 +107,7 @@ static int variable(const char *text, const char *at, char *const *environment, 
         other += 2;
     }
     *next = end + 1;
-    found = environment ? hu_rank_variable(environment, name) : NULL;
+    found = environment ? hu_rank_id_variable(environment, name) : NULL;
     if (!found && !other && environment) {
         snprintf(why, sizeof why, "wants %.100s, which is not set; write %%q{%.60s:-default}", name, name);
         return fail(err, text, why);

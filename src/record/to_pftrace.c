@@ -15,7 +15,7 @@
 #include "record/perf_packets.h"
 #include "record/pf.h"
 #include "record/processes.h"
-#include "record/redact.h"
+#include "protocol/redact.h"
 
 /* clang-format off */
 enum {

@@ -2,7 +2,7 @@
  * variables.c - variables are kept by a list of names; one whose name speaks of a secret never is. */
 #include "record/variables.h"
 
-#include "record/redact.h"
+#include "protocol/redact.h"
 
 /* Beginnings of names, in groups; one that ends with '=' is the whole name. */
 /* clang-format off */

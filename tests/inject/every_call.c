@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * every_call.c - calls each row of record/os_calls.h once for real, and says what a record of it must hold.
+ * every_call.c - calls each row of protocol/os_calls.h once for real, and says what a record of it must hold.
  *
  *     every_call FOLDER          writes its files there; prints one line for each call:
  *                                row, least microseconds, bytes, class ("-": the row's own), path ("-": none), error

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_payload.c - payloads by their schema: every type by hand, and schemas that lie. */
-#include "record/format_payload.h"
+#include "protocol/format_payload.h"
 #include "record/payload.h"
 #include "testing.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_run.c - what `holdup run` decides before and after it records: ranks, names, secrets. */
 #include "base/arena.h"
-#include "record/rank.h"
-#include "record/redact.h"
+#include "protocol/rank_id.h"
+#include "protocol/redact.h"
 #include "record/variables.h"
 #include "record/template.h"
 #include "testing.h"
@@ -13,7 +13,7 @@ typedef struct {
     const char *source, *job, *step;
 } rank_row;
 
-enum { NO = HU_RANK_UNKNOWN };
+enum { NO = HU_RANK_ID_UNKNOWN };
 
 /* One row for each launcher of the table, then the rules between them. */
 /* clang-format off */
@@ -76,9 +76,9 @@ static void ranks_are_told_by_launchers(void **state)
     (void)state;
     for (size_t i = 0; i < HU_COUNT(rank_rows); i++) {
         const rank_row *w = &rank_rows[i];
-        hu_rank         r;
+        hu_rank_id         r;
 
-        hu_rank_detect((char *const *)(uintptr_t)w->environment, &r);
+        hu_rank_id_detect((char *const *)(uintptr_t)w->environment, &r);
         if (r.rank != w->rank || r.local_rank != w->local_rank || r.world_size != w->world_size ||
             r.local_size != w->local_size || r.node != w->node || r.nodes != w->nodes || strcmp(r.source, w->source) != 0 ||
             strcmp(r.job_id, w->job) != 0 || strcmp(r.step_id, w->step) != 0)
@@ -86,19 +86,19 @@ static void ranks_are_told_by_launchers(void **state)
                      w->environment[0] ? w->environment[0] : "nothing", r.rank, r.local_rank, r.world_size, r.local_size,
                      r.node, r.nodes, r.source, r.job_id, r.step_id);
     }
-    hu_rank_detect(NULL, &(hu_rank){0});
+    hu_rank_id_detect(NULL, &(hu_rank_id){0});
 }
 
 static void long_values_are_cut(void **state)
 {
     char    job[400] = "PBS_JOBID=";
     char   *environment[] = {job, NULL};
-    hu_rank r;
+    hu_rank_id r;
 
     (void)state;
     memset(job + 10, 'x', 300);
-    hu_rank_detect(environment, &r);
-    assert_int_equal(strlen(r.job_id), HU_RANK_JOB_BYTES - 1);
+    hu_rank_id_detect(environment, &r);
+    assert_int_equal(strlen(r.job_id), HU_RANK_ID_JOB_BYTES - 1);
 }
 
 typedef struct {

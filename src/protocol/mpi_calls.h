@@ -17,8 +17,8 @@
  *     i o         where it is said which (or how many), and their indices
  *     m P x       a matched message, a path, anything else
  */
-#ifndef HU_RECORD_MPI_CALLS_H
-#define HU_RECORD_MPI_CALLS_H
+#ifndef HU_PROTOCOL_MPI_CALLS_H
+#define HU_PROTOCOL_MPI_CALLS_H
 
 /* clang-format off */
 typedef enum {

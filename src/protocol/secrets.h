@@ -3,8 +3,8 @@
  *
  * docs/run.md ("Secrets") says the same in words: what changes here changes there.
  */
-#ifndef HU_RECORD_SECRETS_H
-#define HU_RECORD_SECRETS_H
+#ifndef HU_PROTOCOL_SECRETS_H
+#define HU_PROTOCOL_SECRETS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -21,10 +21,10 @@
  * The types and flags are those of nvToolsExtPayload.h.  A registered string, and a text that was behind a pointer, are
  * stored as 8 bytes that hold a string id, and have the type HU_PAYLOAD_STRING_ID.
  */
-#ifndef HU_RECORD_FORMAT_PAYLOAD_H
-#define HU_RECORD_FORMAT_PAYLOAD_H
+#ifndef HU_PROTOCOL_FORMAT_PAYLOAD_H
+#define HU_PROTOCOL_FORMAT_PAYLOAD_H
 
-#include "record/format.h"
+#include "protocol/format.h"
 
 #define HU_SCHEMA_TEXT   "holdup-schema"
 #define HU_ENUM_TEXT     "holdup-enum"

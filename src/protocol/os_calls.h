@@ -6,8 +6,8 @@
  *
  * Not here: vfork, which returns twice, and dlopen, which looks at who calls it to find libraries beside the caller.
  */
-#ifndef HU_RECORD_OS_CALLS_H
-#define HU_RECORD_OS_CALLS_H
+#ifndef HU_PROTOCOL_OS_CALLS_H
+#define HU_PROTOCOL_OS_CALLS_H
 
 /* clang-format off */
 #define HU_OS_CLASSES(C)                                                                                              \

@@ -18,8 +18,8 @@
  *
  * Times are ticks: the TSC where it is invariant, else CLOCK_MONOTONIC in ns; clock snapshots map them to both.
  */
-#ifndef HU_RECORD_FORMAT_H
-#define HU_RECORD_FORMAT_H
+#ifndef HU_PROTOCOL_FORMAT_H
+#define HU_PROTOCOL_FORMAT_H
 
 #include <stddef.h>
 #include <stdint.h>

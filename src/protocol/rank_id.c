@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * rank.c - the variables of each launcher, in the order in which they are believed; the first complete set wins.
+ * rank_id.c - the variables of each launcher, in the order in which they are believed; the first complete set wins.
  *
  * What has been verified, and traps:
  *   torchrun sets RANK, LOCAL_RANK, WORLD_SIZE and LOCAL_WORLD_SIZE in its workers (torch.distributed.run); inside of
@@ -9,7 +9,7 @@
  *   OMPI_COMM_WORLD_NODE_RANK counts processes on a node over all jobs (docs.open-mpi.org): it is no node's number.
  *   SLURM_PROCID is 0 in a batch script too, which is no task: a step has SLURM_STEP_ID (srun(1)).
  */
-#include "record/rank.h"
+#include "protocol/rank_id.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,7 +61,7 @@ static const char *const job_ids[] = {
     "OMPI_MCA_ess_base_jobid",
 };
 
-const char *hu_rank_variable(char *const *environment, const char *name)
+const char *hu_rank_id_variable(char *const *environment, const char *name)
 {
     const size_t n = strlen(name);
 
@@ -74,15 +74,15 @@ const char *hu_rank_variable(char *const *environment, const char *name)
 /* A number of up to nine digits and nothing else. */
 static int32_t number(char *const *environment, const char *name)
 {
-    const char *text = name ? hu_rank_variable(environment, name) : NULL;
+    const char *text = name ? hu_rank_id_variable(environment, name) : NULL;
     int32_t     value = 0;
     size_t      i = 0;
 
     if (!text)
-        return HU_RANK_UNKNOWN;
+        return HU_RANK_ID_UNKNOWN;
     for (; text[i] >= '0' && text[i] <= '9' && i < 9; i++)
         value = value * 10 + (text[i] - '0');
-    return i && !text[i] ? value : HU_RANK_UNKNOWN;
+    return i && !text[i] ? value : HU_RANK_ID_UNKNOWN;
 }
 
 static void append(char *out, size_t room, const char *text)
@@ -99,10 +99,10 @@ static bool is_complete(char *const *environment, const rank_set *s)
     bool is_any = !s->any[0];
 
     for (size_t i = 0; i < sizeof s->needs / sizeof *s->needs && s->needs[i]; i++)
-        if (!hu_rank_variable(environment, s->needs[i]))
+        if (!hu_rank_id_variable(environment, s->needs[i]))
             return false;
     for (size_t i = 0; i < sizeof s->any / sizeof *s->any && s->any[i]; i++)
-        is_any |= hu_rank_variable(environment, s->any[i]) != NULL;
+        is_any |= hu_rank_id_variable(environment, s->any[i]) != NULL;
     return is_any && number(environment, s->rank) >= 0;
 }
 
@@ -127,20 +127,20 @@ static int32_t tasks_of_node(const char *list, int32_t node)
         first += times;
         list += *list == ',';
     }
-    return HU_RANK_UNKNOWN;
+    return HU_RANK_ID_UNKNOWN;
 }
 
-static void slurm_details(char *const *environment, hu_rank *out)
+static void slurm_details(char *const *environment, hu_rank_id *out)
 {
-    const char *list = hu_rank_variable(environment, "SLURM_STEP_TASKS_PER_NODE");
+    const char *list = hu_rank_id_variable(environment, "SLURM_STEP_TASKS_PER_NODE");
 
     if (out->world_size < 0)
         out->world_size = number(environment, "SLURM_NTASKS");
     if (out->local_size < 0 && out->node >= 0)
-        out->local_size = tasks_of_node(list ? list : hu_rank_variable(environment, "SLURM_TASKS_PER_NODE"), out->node);
+        out->local_size = tasks_of_node(list ? list : hu_rank_id_variable(environment, "SLURM_TASKS_PER_NODE"), out->node);
 }
 
-static void take_set(char *const *environment, const rank_set *s, hu_rank *out)
+static void take_set(char *const *environment, const rank_set *s, hu_rank_id *out)
 {
     out->rank = number(environment, s->rank);
     out->local_rank = number(environment, s->local_rank);
@@ -152,18 +152,18 @@ static void take_set(char *const *environment, const rank_set *s, hu_rank *out)
     if (strcmp(s->launcher, "SLURM") == 0)
         slurm_details(environment, out);
     if (out->world_size == 0 || out->rank >= out->world_size) /* somebody's leftovers */
-        out->world_size = HU_RANK_UNKNOWN;
+        out->world_size = HU_RANK_ID_UNKNOWN;
     append(out->source, sizeof out->source, s->launcher);
     append(out->source, sizeof out->source, ": ");
     append(out->source, sizeof out->source, s->rank);
 }
 
 /* "123", or "123_4" of an array; tasks of two steps were not started together. */
-static bool slurm_job(char *const *environment, hu_rank *out)
+static bool slurm_job(char *const *environment, hu_rank_id *out)
 {
-    const char *job = hu_rank_variable(environment, "SLURM_JOB_ID"), *step = hu_rank_variable(environment, "SLURM_STEP_ID"),
-               *array = hu_rank_variable(environment, "SLURM_ARRAY_JOB_ID"),
-               *task = hu_rank_variable(environment, "SLURM_ARRAY_TASK_ID");
+    const char *job = hu_rank_id_variable(environment, "SLURM_JOB_ID"), *step = hu_rank_id_variable(environment, "SLURM_STEP_ID"),
+               *array = hu_rank_id_variable(environment, "SLURM_ARRAY_JOB_ID"),
+               *task = hu_rank_id_variable(environment, "SLURM_ARRAY_TASK_ID");
 
     if (!job)
         return false;
@@ -176,10 +176,10 @@ static bool slurm_job(char *const *environment, hu_rank *out)
     return true;
 }
 
-static void detect_job(char *const *environment, hu_rank *out)
+static void detect_job(char *const *environment, hu_rank_id *out)
 {
     for (size_t i = 0; i < sizeof job_ids / sizeof *job_ids; i++) {
-        const char *value = hu_rank_variable(environment, job_ids[i]);
+        const char *value = hu_rank_id_variable(environment, job_ids[i]);
 
         if (i == 1 && slurm_job(environment, out))
             return;
@@ -191,11 +191,11 @@ static void detect_job(char *const *environment, hu_rank *out)
 }
 
 /* What is known already stays; how many machines there are may stand in another variable. */
-static void take_machine(char *const *environment, size_t i, hu_rank *out)
+static void take_machine(char *const *environment, size_t i, hu_rank_id *out)
 {
     const int32_t node = number(environment, machines[i].node);
 
-    if (machines[i].absent && hu_rank_variable(environment, machines[i].absent))
+    if (machines[i].absent && hu_rank_id_variable(environment, machines[i].absent))
         return;
     if (out->node < 0)
         out->node = node;
@@ -203,11 +203,11 @@ static void take_machine(char *const *environment, size_t i, hu_rank *out)
         out->nodes = number(environment, machines[i].nodes);
 }
 
-void hu_rank_detect(char *const *environment, hu_rank *out)
+void hu_rank_id_detect(char *const *environment, hu_rank_id *out)
 {
     memset(out, 0, sizeof *out);
-    out->rank = out->local_rank = out->world_size = out->local_size = HU_RANK_UNKNOWN;
-    out->node = out->nodes = out->restart = HU_RANK_UNKNOWN;
+    out->rank = out->local_rank = out->world_size = out->local_size = HU_RANK_ID_UNKNOWN;
+    out->node = out->nodes = out->restart = HU_RANK_ID_UNKNOWN;
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
         if (is_complete(environment, &sets[i])) {
             take_set(environment, &sets[i], out);

@@ -4,11 +4,11 @@
  * Shells inside of shells, addresses, headers and JSON all come down to the same few forms: NAME=value, NAME: value,
  * --name value, with or without quotes.  So nothing here parses a language.  In doubt more is left out, not less.
  */
-#include "record/redact.h"
+#include "protocol/redact.h"
 
 #include <string.h>
 
-#include "record/secrets.h"
+#include "protocol/secrets.h"
 #include "base/banned.h"
 
 _Static_assert(HU_COUNT(hu_secret_options) <= 32, "hu_redactor.options has a bit for each");

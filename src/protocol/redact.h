@@ -6,8 +6,8 @@
  * says what it does and what it cannot do.  Three stars stand for what is left out; a text that went through once comes
  * out the same a second time.
  */
-#ifndef HU_RECORD_REDACT_H
-#define HU_RECORD_REDACT_H
+#ifndef HU_PROTOCOL_REDACT_H
+#define HU_PROTOCOL_REDACT_H
 
 #include <stdbool.h>
 #include <stddef.h>
