@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "advise/findings.h"
-#include "analyze/rendezvous.h"
+#include "across/rendezvous.h"
 #include "ingest/open.h"
 #include "render/export.h"
 #include "render/report.h"

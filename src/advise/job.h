@@ -3,7 +3,7 @@
 #ifndef HU_ADVISE_JOB_H
 #define HU_ADVISE_JOB_H
 
-#include "advise/stragglers.h"
+#include "across/late_ranks.h"
 #include "graph/joint_price.h"
 
 /* An edit between ranks; bandwidth is doubled, latency halved, all buckets of a step become one. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "advise/stragglers.h"
+#include "across/late_ranks.h"
 #include "base/number.h"
 #include "cli/command.h"
 #include "cli/ranks.h"

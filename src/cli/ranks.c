@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "analyze/digest_wire.h"
-#include "analyze/roster.h"
+#include "across/roster.h"
 #include "base/thread.h"
 #include "cli/chosen.h"
 #include "cli/command.h"

@@ -2,7 +2,7 @@
  * joint.h - the ranks of a job replayed together: a collective ends when the last of them has come.
  *
  * A rank alone cannot tell its communication from its waiting.  Here each rank runs on its own graph, and where all ranks of
- * a group meet (analyze/rendezvous.h) the arrivals are what each rank makes of them:
+ * a group meet (across/rendezvous.h) the arrivals are what each rank makes of them:
  *
  *     end = max over ranks of arrival + tau,      tau = min over ranks of the time that they spend in it
  *

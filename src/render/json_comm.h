@@ -3,7 +3,7 @@
 #ifndef HU_RENDER_JSON_COMM_H
 #define HU_RENDER_JSON_COMM_H
 
-#include "analyze/rendezvous.h"
+#include "across/rendezvous.h"
 #include "render/json_out.h"
 
 /* Members "sizes", "fits" and two counts: what collectives and messages need without waiting. */

@@ -3,7 +3,7 @@
 #ifndef HU_RENDER_SCALE_H
 #define HU_RENDER_SCALE_H
 
-#include "analyze/scaling.h"
+#include "across/scaling.h"
 #include "base/out.h"
 #include "base/unread.h"
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "advise/say.h"
-#include "advise/stragglers.h"
-#include "analyze/roster.h"
+#include "across/late_ranks.h"
+#include "across/roster.h"
 #include "base/number.h"
 #include "render/units.h"
 

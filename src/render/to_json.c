@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "advise/findings.h"
-#include "advise/stragglers.h"
-#include "analyze/roster.h"
+#include "across/late_ranks.h"
+#include "across/roster.h"
 #include "render/json_comm.h"
 #include "render/report.h"
 

@@ -2,7 +2,7 @@
  * test_comm.c - latency and bandwidth that were planted, clocks of simulated jobs, messages from rank to rank. */
 #include <math.h>
 
-#include "analyze/rendezvous.h"
+#include "across/rendezvous.h"
 #include "testing.h"
 
 /* A stream of numbers that is the same everywhere. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * meetings.h - collectives that were found on all ranks of their group: rendezvous.c matches them, others read them. */
-#ifndef HU_ANALYZE_MEETINGS_H
-#define HU_ANALYZE_MEETINGS_H
+#ifndef HU_ACROSS_MEETINGS_H
+#define HU_ACROSS_MEETINGS_H
 
 #include "analyze/digest.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * stragglers.c - who comes last, and why, from what rendezvous and replays know.
+ * late_ranks.c - who comes last, and why, from what rendezvous and replays know.
  *
  * Why: the critical path of the rank that is waited for is not waiting itself, so what it holds more of than those of the
  * others is what the others wait for.  A difference and no proof: two causes of one rank are not told apart in time.
  */
-#include "advise/stragglers.h"
+#include "across/late_ranks.h"
 
 #include <stdlib.h>
 

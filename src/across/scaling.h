@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * scaling.h - what runs on more devices lose against the smallest of them, exactly divided by cause. */
-#ifndef HU_ANALYZE_SCALING_H
-#define HU_ANALYZE_SCALING_H
+#ifndef HU_ACROSS_SCALING_H
+#define HU_ACROSS_SCALING_H
 
-#include "analyze/rendezvous.h"
+#include "across/rendezvous.h"
 
 /* Where the time of a step goes, of which each piece may not shrink as it should. */
 #define HU_LOSSES(L)                                            \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * stragglers.h - the ranks that the others wait for, and what those do meanwhile. */
-#ifndef HU_ADVISE_STRAGGLERS_H
-#define HU_ADVISE_STRAGGLERS_H
+ * late_ranks.h - the ranks that the others wait for, and what those do meanwhile. */
+#ifndef HU_ACROSS_LATE_RANKS_H
+#define HU_ACROSS_LATE_RANKS_H
 
 #include "advise/findings.h"
-#include "analyze/rendezvous.h"
+#include "across/rendezvous.h"
 
 enum { HU_STRAGGLERS = 8 };
 

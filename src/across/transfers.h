@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * transfers.h - what collectives need when nobody waits: over all ranks and repetitions, by size. */
-#ifndef HU_ANALYZE_TRANSFERS_H
-#define HU_ANALYZE_TRANSFERS_H
+#ifndef HU_ACROSS_TRANSFERS_H
+#define HU_ACROSS_TRANSFERS_H
 
 #include "analyze/comm_fit.h"
-#include "analyze/meetings.h"
+#include "across/meetings.h"
 
 typedef struct {
     hu_str       name, dtype; /* borrowed from a digest */

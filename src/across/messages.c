@@ -11,7 +11,7 @@
  *
  * (words of Scalasca).  Clocks are only checked: no message may be there before its sender began to send.
  */
-#include "analyze/messages.h"
+#include "across/messages.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * roster.h - which ranks of a job were read: who is missing, who is there twice, whose capture has another length. */
-#ifndef HU_ANALYZE_ROSTER_H
-#define HU_ANALYZE_ROSTER_H
+#ifndef HU_ACROSS_ROSTER_H
+#define HU_ACROSS_ROSTER_H
 
 #include "analyze/digest.h"
 

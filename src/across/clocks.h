@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * clocks.h - one clock for all ranks, from the ends of the collectives in which they met. */
-#ifndef HU_ANALYZE_CLOCKS_H
-#define HU_ANALYZE_CLOCKS_H
+#ifndef HU_ACROSS_CLOCKS_H
+#define HU_ACROSS_CLOCKS_H
 
-#include "analyze/meetings.h"
+#include "across/meetings.h"
 
 /* What a rank's clock shows less what the reference's shows; at another time than the middle drift_ppm more. */
 typedef struct {

@@ -13,7 +13,7 @@
  * It is an upper bound of the transfer: the last rank too may have been slowed down.  Clocks are those of clocks.c, sends
  * and receives those of messages.c, and what the network needs is in transfers.c.
  */
-#include "analyze/rendezvous.h"
+#include "across/rendezvous.h"
 
 #include <stdlib.h>
 

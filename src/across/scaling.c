@@ -13,7 +13,7 @@
  * The next doubling adds to each class what the last one added; the interval spans the least and the largest such step over
  * all doublings, and half to twice of it where there was only one; and a hundredth of a step on either side.
  */
-#include "analyze/scaling.h"
+#include "across/scaling.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * rendezvous.h - the same collective on all ranks: who came last, who waited, and how far their clocks are apart. */
-#ifndef HU_ANALYZE_RENDEZVOUS_H
-#define HU_ANALYZE_RENDEZVOUS_H
+#ifndef HU_ACROSS_RENDEZVOUS_H
+#define HU_ACROSS_RENDEZVOUS_H
 
-#include "analyze/clocks.h"
-#include "analyze/messages.h"
-#include "analyze/transfers.h"
+#include "across/clocks.h"
+#include "across/messages.h"
+#include "across/transfers.h"
 
 /* One rank, over the collectives that all ranks of their group were found in. */
 typedef struct {

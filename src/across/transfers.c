@@ -7,7 +7,7 @@
  *
  * S and f are those of nccl-tests, see comm.c.
  */
-#include "analyze/transfers.h"
+#include "across/transfers.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * roster.c - a job is known by what its traces say of themselves; where they say nothing, by what somebody named them. */
-#include "analyze/roster.h"
+#include "across/roster.h"
 
 #include <strings.h>
 

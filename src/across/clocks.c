@@ -25,7 +25,7 @@
  *
  * How ends differ by the order of a ring's hops cannot be told from a difference of clocks: the floor is a few microseconds.
  */
-#include "analyze/clocks.h"
+#include "across/clocks.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * messages.h - sends laid beside their receives: who was late, and what a message needs. */
-#ifndef HU_ANALYZE_MESSAGES_H
-#define HU_ANALYZE_MESSAGES_H
+#ifndef HU_ACROSS_MESSAGES_H
+#define HU_ACROSS_MESSAGES_H
 
-#include "analyze/clocks.h"
-#include "analyze/transfers.h"
+#include "across/clocks.h"
+#include "across/transfers.h"
 
 /* Everything from one rank to another. */
 typedef struct {
