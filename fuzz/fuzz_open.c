@@ -10,7 +10,7 @@
 #include "advise/findings.h"
 #include "across/rendezvous.h"
 #include "ingest/open.h"
-#include "render/export.h"
+#include "render/export/export.h"
 #include "render/report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

@@ -11,8 +11,8 @@
 #include "cli/outputs.h"
 #include "cli/ranks.h"
 #include "cli/unread.h"
-#include "render/json_out.h"
-#include "render/markup.h"
+#include "render/json/json.h"
+#include "render/page/markup.h"
 #include "render/units.h"
 
 typedef struct {

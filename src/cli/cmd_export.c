@@ -11,7 +11,7 @@
 #include "cli/inputs.h"
 #include "cli/outputs.h"
 #include "cli/traces.h"
-#include "render/export.h"
+#include "render/export/export.h"
 #include "render/units.h"
 
 typedef struct {

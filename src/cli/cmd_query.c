@@ -10,7 +10,7 @@
 #include "cli/outputs.h"
 #include "cli/traces.h"
 #include "query/query.h"
-#include "render/csv_text.h"
+#include "render/table/csv_text.h"
 #include "render/report.h"
 #include "render/units.h"
 

@@ -9,7 +9,7 @@
 #include "cli/command.h"
 #include "record/registry.h"
 #include "record/tally.h"
-#include "render/json_out.h"
+#include "render/json/json.h"
 #include "render/units.h"
 
 enum { ANSWER_NS = 5000000, ANSWER_TRIES = 1000 }; /* five seconds */

@@ -17,7 +17,7 @@
 #include "cli/ranks.h"
 #include "cli/server.h"
 #include "cli/unread.h"
-#include "render/export.h"
+#include "render/export/export.h"
 #include "render/report.h"
 
 enum { PIXELS = 1600, MOST_PIXELS = 1 << 15, MOST_THREADS = 8, ANY_PORT = -1 };

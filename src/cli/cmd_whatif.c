@@ -10,7 +10,7 @@
 #include "cli/outputs.h"
 #include "cli/together.h"
 #include "cli/traces.h"
-#include "render/json_out.h"
+#include "render/json/json.h"
 #include "render/units.h"
 
 enum { MOST_EDITS = HU_PRICE_EDITS, FACTS_WIDTH = 26 };

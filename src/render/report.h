@@ -7,9 +7,9 @@
 #include "advise/verdict.h"
 #include "base/out.h"
 #include "base/unread.h"
-#include "render/views.h"
-#include "render/json_out.h"
-#include "render/timeline.h"
+#include "render/table/views.h"
+#include "render/json/json.h"
+#include "render/page/timeline.h"
 
 typedef enum {
     HU_SHOW_ALL, /* overview, then the tables in short */

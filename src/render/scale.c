@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "advise/say.h"
-#include "render/json_out.h"
-#include "render/markup.h"
+#include "render/json/json.h"
+#include "render/page/markup.h"
 #include "render/units.h"
 
 enum { NAMED = 4, SENTENCE = 1024 };

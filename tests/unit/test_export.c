@@ -7,9 +7,9 @@
 #include "base/json_check.h"
 #include "base/number.h"
 #include "base/protobuf_out.h"
-#include "render/lanes.h"
-#include "render/numbering.h"
-#include "render/source_line.h"
+#include "render/export/lanes.h"
+#include "render/export/numbering.h"
+#include "render/export/source_line.h"
 #include "testing.h"
 
 static void protobuf_bytes(void **state)

@@ -14,7 +14,7 @@
 #include "analyze/digest_wire.h"
 #include "graph/graph_wire.h"
 #include "ingest/operation_rows.h"
-#include "render/export.h"
+#include "render/export/export.h"
 #include "render/report.h"
 #include "testing.h"
 

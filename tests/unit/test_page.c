@@ -3,9 +3,9 @@
 #include <isa-l/igzip_lib.h>
 
 #include "base/pack.h"
-#include "render/markup.h"
-#include "render/notes.h"
-#include "render/windows.h"
+#include "render/page/markup.h"
+#include "render/page/notes.h"
+#include "render/page/windows.h"
 #include "testing.h"
 
 static void unpack(hu_str packed, char *out, size_t n)

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * data.c - what the page's script reads: the report as --json prints it, what its tables are called, the timelines.
+ *
+ * Each is gzip in base64 in an element that no browser runs, with its length unpacked so that a reader can refuse more.
+ */
+#include "base/pack.h"
+#include "render/page/page.h"
+
+static const char *type_word(hu_cell_type type)
+{
+    static const char *const words[] = {
+        [HU_CELL_TEXT] = "text",   [HU_CELL_NS] = "ns",           [HU_CELL_COUNT] = "count", [HU_CELL_NUMBER] = "number",
+        [HU_CELL_BYTES] = "bytes", [HU_CELL_PERCENT] = "percent", [HU_CELL_BOOL] = "bool"};
+
+    return words[type];
+}
+
+static void write_columns(hu_json_out *j, const char *key, const hu_column *columns, size_t n, const hu_digest *d)
+{
+    hu_json_open(j, key, '[');
+    for (size_t i = 0; i < n; i++) {
+        const hu_column *c = &columns[i];
+
+        if (!c->key)
+            continue;
+        hu_json_open(j, NULL, '{');
+        hu_json_str(j, "key", hu_str_of(c->key));
+        hu_json_str(j, "head", hu_str_of(c->head ? c->head : ""));
+        hu_json_str(j, "type", hu_str_of(type_word(c->type)));
+        hu_json_bool(j, "shown", c->head && (!c->shown || c->shown(d)));
+        hu_json_close(j, '}');
+    }
+    hu_json_close(j, ']');
+}
+
+/* Names, units and words of every view, so that the script knows no table by heart. */
+static void write_views(hu_json_out *j, const hu_digest *d)
+{
+    hu_json_open(j, "views", '[');
+    for (size_t v = 0; hu_views[v]; v++) {
+        const hu_view *view = hu_views[v];
+
+        hu_json_open(j, NULL, '{');
+        hu_json_str(j, "word", hu_str_of(view->word));
+        hu_json_str(j, "key", hu_str_of(view->key));
+        hu_json_str(j, "about", hu_str_of(view->about));
+        hu_json_bool(j, "is_list", view->is_list);
+        hu_json_str(j, "nothing", hu_str_of(view->nothing ? view->nothing : ""));
+        write_columns(j, "facts", view->facts, view->n_facts, d);
+        hu_json_open(j, "tables", '[');
+        for (size_t t = 0; t < view->n_tables; t++) {
+            hu_json_open(j, NULL, '{');
+            hu_json_str(j, "key", hu_str_of(view->tables[t]->key));
+            hu_json_str(j, "title", hu_str_of(view->tables[t]->title));
+            hu_json_str(j, "empty", hu_str_of(view->tables[t]->empty ? view->tables[t]->empty : ""));
+            hu_json_bool(j, "is_series", view->tables[t]->is_series);
+            write_columns(j, "columns", view->tables[t]->columns, view->tables[t]->n_columns, d);
+            hu_json_close(j, '}');
+        }
+        hu_json_close(j, ']');
+        hu_json_close(j, '}');
+    }
+    hu_json_close(j, ']');
+}
+
+/* The capture setting that would bring what is missing, by its key in quality.not_captured. */
+static void write_missing(hu_json_out *j)
+{
+    hu_json_open(j, "missing", '{');
+    for (hu_missing m = 0; m < HU_MISSING_COUNT; m++) {
+        hu_json_open(j, hu_missing_key(m), '{');
+        hu_json_str(j, "what", hu_str_of(hu_missing_what(m)));
+        hu_json_str(j, "how", hu_str_of(hu_missing_how(m)));
+        hu_json_close(j, '}');
+    }
+    hu_json_close(j, '}');
+}
+
+/* Findings whose simulated step the timeline of the rank holds. */
+static void write_scenarios(hu_json_out *j, const hu_page *p)
+{
+    const hu_timeline *t = p->r->timelines ? &p->r->timelines[p->r->verdict.rank] : NULL;
+
+    hu_json_open(j, "scenarios", '[');
+    for (size_t i = 0; t && i < t->n_scenarios; i++)
+        hu_json_str(j, NULL, hu_str_of(hu_rule_key(t->scenarios[i])));
+    hu_json_close(j, ']');
+}
+
+/* By rank, the moment from which its timeline counts; null where none is drawn. */
+static void write_origins(hu_json_out *j, const hu_page *p)
+{
+    hu_json_open(j, "origins", '[');
+    for (size_t i = 0; i < p->r->n; i++) {
+        const hu_timeline *t = p->r->timelines ? &p->r->timelines[i] : NULL;
+
+        if (t && t->raw_bytes)
+            hu_json_int(j, NULL, t->origin_ns);
+        else
+            hu_json_null(j, NULL);
+    }
+    hu_json_close(j, ']');
+}
+
+static int write_block(hu_page *p, const char *id, hu_str text, hu_error *err)
+{
+    hu_str packed;
+    int    rc = hu_pack_gzip(text, p->r->scratch, &packed, err);
+
+    if (rc < 0)
+        return rc;
+    hu_out_printf(p->out, "<script type=\"application/octet-stream\" id=\"%s\" data-bytes=\"%zu\">", id, text.n);
+    hu_pack_base64(p->out, packed);
+    hu_out_text(p->out, "</script>\n");
+    return 0;
+}
+
+static int write_words(hu_page *p, hu_error *err)
+{
+    hu_out     *memory = hu_out_open_memory(p->r->scratch);
+    hu_json_out j = {.out = memory, .is_empty = true};
+    hu_str      text;
+    int         rc;
+
+    if (!memory)
+        return hu_fail_memory(err);
+    hu_json_open(&j, NULL, '{');
+    write_views(&j, p->d);
+    write_missing(&j);
+    hu_json_int(&j, "rank_index", (int64_t)p->r->verdict.rank);
+    write_scenarios(&j, p);
+    write_origins(&j, p);
+    hu_json_close(&j, '}');
+    rc = hu_out_take(memory, &text, err);
+    return rc < 0 ? rc : write_block(p, "data-words", text, err);
+}
+
+static int write_report(hu_page *p, hu_error *err)
+{
+    hu_report whole = *p->r;
+    hu_out   *memory = hu_out_open_memory(p->r->scratch);
+    hu_str    text;
+    int       rc;
+
+    if (!memory)
+        return hu_fail_memory(err);
+    whole.top = 0;
+    whole.is_brief = p->r->n > HU_PAGE_WHOLE_RANKS;
+    rc = hu_json_write(&whole, memory, err);
+    if (rc < 0) {
+        hu_out_abandon(memory);
+        return rc;
+    }
+    rc = hu_out_take(memory, &text, err);
+    return rc < 0 ? rc : write_block(p, "data-report", text, err);
+}
+
+int hu_page_data(hu_page *p, hu_error *err)
+{
+    int rc;
+
+    if ((rc = write_words(p, err)) < 0 || (rc = write_report(p, err)) < 0)
+        return rc;
+    for (size_t i = 0; p->r->timelines && i < p->r->n; i++) {
+        const hu_timeline *t = &p->r->timelines[i];
+
+        if (t->bytes.n == 0)
+            continue;
+        hu_out_printf(p->out,
+                      "<script type=\"application/octet-stream\" class=\"data-timeline\" data-rank=\"%zu\" "
+                      "data-bytes=\"%zu\" data-slices=\"%zu\">",
+                      i, t->raw_bytes, t->n);
+        hu_pack_base64(p->out, t->bytes);
+        hu_out_text(p->out, "</script>\n");
+    }
+    return 0;
+}

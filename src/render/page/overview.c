@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * overview.c - the first screen of the page: what ran, what holds it up, where the time of a step goes. */
+#include <math.h>
+
+#include "advise/say.h"
+#include "render/page/page.h"
+#include "render/units.h"
+
+enum { SHORT_ROWS = 5 };
+
+static void open_tile(hu_page *p, const char *label)
+{
+    hu_out_printf(p->out, "<div class=\"tile\"><dt>%s</dt><dd><strong>", label);
+}
+
+static void write_step_tile(hu_page *p)
+{
+    const hu_steps *s = &p->d->steps;
+    const double    mean = s->duration.mean, spread = s->duration.stddev;
+
+    if (s->source == HU_STEPS_NONE || s->n_counted == 0)
+        return;
+    open_tile(p, "one step");
+    hu_page_number(p->out, HU_CELL_NS, mean);
+    hu_out_text(p->out, "</strong>");
+    if (!isnan(spread)) {
+        hu_out_text(p->out, " ± ");
+        hu_page_number(p->out, HU_CELL_NS, spread);
+    }
+    hu_out_text(p->out, "<br><small>");
+    if (s->n_counted == 1)
+        hu_out_text(p->out, "one complete step");
+    else
+        hu_out_printf(p->out, "mean of %zu steps", s->n_counted);
+    hu_out_printf(p->out, ", found by: %s</small></dd></div>\n", hu_step_source_name(s->source));
+}
+
+static void write_lost_tile(hu_page *p)
+{
+    const hu_step_time *t = hu_digest_step_time(p->d);
+
+    if (!t || !p->d->breakdown.has_device || !(t->step_ns > 0))
+        return;
+    open_tile(p, "GPU time lost");
+    hu_out_fixed(p->out, 100 * (1 - t->compute_ns / t->step_ns), 0);
+    hu_out_text(p->out, " %</strong><br><small>");
+    hu_page_number(p->out, HU_CELL_NS, t->step_ns - t->compute_ns);
+    hu_out_printf(p->out, " of each step nothing computes, on %s: ", p->r->n > 1 ? "each GPU" : "this GPU");
+    hu_out_fixed(p->out, 10 * (double)p->r->n * (1 - t->compute_ns / t->step_ns), 1);
+    hu_out_text(p->out, " GPU-hours in ten hours</small></dd></div>\n");
+}
+
+static void write_best_tile(hu_page *p)
+{
+    const hu_findings *f = p->d->findings;
+
+    if (!f || !f->is_replayed || f->n == 0 || isnan(f->at[0].gain_pct))
+        return;
+    open_tile(p, "largest saving");
+    hu_out_printf(p->out, "−%s</strong> %s → %s<br><small>", hu_say_pct(f->at[0].gain_pct).t,
+                  hu_say_time(f->at[0].before_ns).t, hu_say_time(f->at[0].after_ns).t);
+    hu_markup_text(p->out, hu_str_of(hu_rule_title(f->at[0].rule)));
+    hu_out_text(p->out, "</small></dd></div>\n");
+}
+
+static void write_throughput_tile(hu_page *p)
+{
+    if (!p->r->batch || !hu_digest_step_count(p->d))
+        return;
+    open_tile(p, "throughput");
+    hu_out_fixed(p->out, (double)p->r->batch * 1e9 / p->d->steps.duration.mean, 1);
+    hu_out_text(p->out, "</strong> ");
+    hu_markup_text(p->out, hu_str_of(p->r->unit));
+    hu_out_text(p->out, "/s</dd></div>\n");
+}
+
+static void write_fact(hu_page *p, const char *label, hu_str value)
+{
+    if (value.n == 0)
+        return;
+    hu_out_printf(p->out, "<dt>%s</dt><dd>", label);
+    hu_markup_text(p->out, value);
+    hu_out_text(p->out, "</dd>");
+}
+
+static void write_job(hu_page *p)
+{
+    const hu_trace_info *info = &p->d->info;
+
+    hu_out_text(p->out, "<dl class=\"job\">");
+    write_fact(p, "device", p->d->device.n ? p->d->device : HU_STR("no GPU work in this trace"));
+    hu_out_printf(p->out, "<dt>ranks</dt><dd>%zu", p->r->n);
+    if (info->world_size > 0)
+        hu_out_printf(p->out, " of %lld", (long long)info->world_size);
+    if (p->r->n > 1)
+        hu_out_printf(p->out, "; rank %lld is shown, it has the longest steps", (long long)info->rank);
+    hu_out_text(p->out, "</dd>");
+    write_fact(p, "parallelism", p->d->parallelism.summary);
+    write_fact(p, "host", info->host);
+    write_fact(p, "recorded by", info->tool);
+    write_fact(p, "file", info->file);
+    hu_out_printf(p->out, "<dt>events</dt><dd>%lld", (long long)p->d->health.quality.events);
+    if (hu_quality_lost(&p->d->health.quality))
+        hu_out_printf(p->out, ", %lld lost", (long long)hu_quality_lost(&p->d->health.quality));
+    hu_out_text(p->out, "</dd></dl>\n");
+}
+
+/* The main thread by what it waits for, where its calls were recorded. */
+static void write_main_thread(hu_page *p)
+{
+    static const struct {
+        const char *class, *label;
+        unsigned state;
+        /* clang-format off */
+    } rows[] = {
+        {"c-op", "runs", HU_STATE_RUNS},                     {"c-rest", "no processor", HU_STATE_STARVED},
+        {"c-comm", "communicates", HU_STATE_COMM},           {"c-data", "reads files", HU_HOST_FILE_READ},
+        {"c-data", "writes files", HU_HOST_FILE_WRITE},      {"c-data", "looks up files", HU_HOST_FILE_META},
+        {"c-copy", "waits for the disk", HU_HOST_FSYNC},     {"c-copy", "waits for the network", HU_HOST_NETWORK},
+        {"c-set", "waits on a pipe", HU_HOST_PIPE},          {"c-call", "waits for locks", HU_HOST_LOCK},
+        {"c-idle", "sleeps", HU_HOST_SLEEP},                 {"c-idle", "polls", HU_HOST_POLL},
+        {"c-set", "waits for other threads", HU_HOST_WAIT},  {"c-set", "waits for child processes", HU_HOST_CHILD},
+        {"c-idle", "other calls of the system", HU_HOST_OTHER},
+    };
+    /* clang-format on */
+    const hu_host_time *t = &p->d->host_time;
+    hu_page_share       shares[HU_COUNT(rows)];
+
+    if (!t->is_recorded)
+        return;
+    for (size_t i = 0; i < HU_COUNT(rows); i++)
+        shares[i] = (hu_page_share){rows[i].class, rows[i].label, t->state_ns[rows[i].state]};
+    hu_page_shares(p, "The main thread, each instant once", shares, HU_COUNT(rows), t->step_ns);
+}
+
+static void write_where(hu_page *p)
+{
+    const hu_step_time      *t = hu_digest_step_time(p->d);
+    static const char *const classes[HU_ROLE_COUNT] = {
+        [HU_ROLE_KERNEL] = "c-compute",     [HU_ROLE_MEMCPY] = "c-copy",  [HU_ROLE_MEMSET] = "c-set",
+        [HU_ROLE_COMMUNICATION] = "c-comm", [HU_ROLE_RUNTIME] = "c-call", [HU_ROLE_DATA_LOADER] = "c-data",
+        [HU_ROLE_CPU_EXEC] = "c-op",        [HU_ROLE_OTHER] = "c-idle"};
+    hu_page_share roles[HU_ROLE_COUNT];
+
+    if (!t)
+        return;
+    hu_out_printf(p->out, "<h3>Where the time goes</h3>\n<p class=\"note\">%s</p>\n<div class=\"columns\">\n",
+                  p->d->steps.source == HU_STEPS_NONE ? "The whole capture: no steps were found."
+                                                      : "The mean of the steps that count.");
+    if (p->d->breakdown.has_device) {
+        const hu_page_share device[] = {{"c-compute", "compute", t->compute_ns},
+                                        {"c-comm", "communication, not hidden", t->exposed_comm_ns},
+                                        {"c-copy", "copies, not hidden", t->exposed_copy_ns},
+                                        {"c-idle", "idle", t->idle_ns}};
+
+        hu_page_shares(p, "The GPU", device, HU_COUNT(device), t->step_ns);
+    }
+    for (hu_role r = 0; r < HU_ROLE_COUNT; r++)
+        roles[r] = (hu_page_share){classes[r], hu_role_label(r), t->role_ns[r]};
+    hu_page_shares(p,
+                   p->d->breakdown.has_device ? "With the host: each instant counts for the first that applies"
+                                              : "The host: each instant counts for the first that applies",
+                   roles, HU_COUNT(roles), t->step_ns);
+    write_main_thread(p);
+    hu_out_text(p->out, "</div>\n");
+}
+
+int hu_page_overview(hu_page *p, hu_error *err)
+{
+    const hu_verdict *v = &p->r->verdict;
+    int               rc;
+
+    hu_out_text(p->out, "<section id=\"overview\" class=\"view\" aria-labelledby=\"overview-head\">\n"
+                        "<h2 id=\"overview-head\">What is the holdup?</h2>\n");
+    hu_page_unread(p->out, &p->r->unread, &p->r->partial, p->r->n);
+    hu_out_text(p->out, "<p class=\"verdict\">");
+    hu_markup_text(p->out, hu_str_of(v->text));
+    hu_out_printf(p->out, "</p>\n<p class=\"confidence\"><span class=\"badge %s\">confidence: %s</span>",
+                  hu_confidence_name(v->confidence), hu_confidence_name(v->confidence));
+    for (size_t i = 0; i < v->n_reasons; i++) {
+        hu_out_text(p->out, i ? "; " : " ");
+        hu_markup_text(p->out, hu_str_of(v->reasons[i]));
+    }
+    hu_out_text(p->out, "</p>\n<dl class=\"tiles\">\n");
+    write_step_tile(p);
+    write_lost_tile(p);
+    write_best_tile(p);
+    write_throughput_tile(p);
+    hu_out_text(p->out, "</dl>\n");
+    write_job(p);
+    write_where(p);
+    hu_out_text(p->out, "<div class=\"columns\"><div>\n");
+    if ((rc = hu_page_table(p, &hu_table_operators, "ops", SHORT_ROWS, err)) < 0)
+        return rc;
+    hu_out_text(p->out, "</div><div>\n");
+    if (hu_table_kernels.rows(p->d) && (rc = hu_page_table(p, &hu_table_kernels, "kernels", SHORT_ROWS, err)) < 0)
+        return rc;
+    hu_out_text(p->out, "</div></div>\n</section>\n");
+    return 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * page.h - pieces of the page that are shared by the files which write it.  For the page_*.c files alone. */
+#ifndef HU_RENDER_PAGE_PAGE_H
+#define HU_RENDER_PAGE_PAGE_H
+
+#include "advise/findings.h"
+#include "render/page/markup.h"
+#include "render/report.h"
+
+/* Scripts and style as one text each, made of web/ when the program is built, and their hashes for the page's policy. */
+extern const char hu_page_style[], hu_page_script[], hu_page_style_hash[], hu_page_script_hash[];
+
+/* What every section says of one rank, the one that the verdict speaks of. */
+typedef struct {
+    const hu_report *r;
+    const hu_digest *d;
+    hu_out          *out;
+} hu_page;
+
+enum { HU_PAGE_WHOLE_RANKS = 32 }; /* of more ranks the page holds a few rows each, but for the one it shows */
+
+/* A piece of a bar: its class in the style says its colour and pattern. */
+typedef struct {
+    const char *class;
+    const char *label;
+    double      ns;
+} hu_page_share;
+
+/* One bar that is as long as the whole, and its pieces with numbers in a table below. */
+void hu_page_shares(hu_page *p, const char *title, const hu_page_share *shares, size_t n, double whole_ns);
+
+/* Up to `most` rows; says how many there are besides. */
+int hu_page_table(hu_page *p, const hu_table *table, const char *word, size_t most, hu_error *err);
+
+/* A number as a person reads it. */
+void hu_page_number(hu_out *out, hu_cell_type type, double number);
+
+int  hu_page_overview(hu_page *p, hu_error *err);
+void hu_page_findings(hu_page *p);
+void hu_page_health(hu_page *p);
+
+/* Which inputs are not in the numbers, and which are not whole; nothing when all are. */
+void hu_page_unread(hu_out *out, const hu_unread_list *unread, const hu_unread_list *partial, size_t n_read);
+
+void hu_page_job(hu_page *p);                 /* nothing when there is one rank alone */
+int  hu_page_data(hu_page *p, hu_error *err); /* what the script reads: tables and timelines */
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cells.h - how getters of columns are written: one line each.  For the table_*.c files alone. */
+#ifndef HU_RENDER_TABLE_CELLS_H
+#define HU_RENDER_TABLE_CELLS_H
+
+#include <math.h>
+
+#include "render/table/views.h"
+
+#define HU_ABSENT ((double)NAN)
+
+/* A getter named NAME of the number EXPRESSION; `r` is row number `row` of the list `d->LIST.at`. */
+#define HU_NUMBER_OF(name, array, expression)                      \
+    static void name(const hu_digest *d, size_t row, hu_cell *out) \
+    {                                                              \
+        const __typeof__((array)[0]) *r = &(array)[row];           \
+                                                                   \
+        (void)r;                                                   \
+        out->number = (double)(expression);                        \
+    }
+
+#define HU_TEXT_OF(name, array, expression)                        \
+    static void name(const hu_digest *d, size_t row, hu_cell *out) \
+    {                                                              \
+        const __typeof__((array)[0]) *r = &(array)[row];           \
+                                                                   \
+        (void)r;                                                   \
+        out->text = (expression);                                  \
+    }
+
+#define HU_NUMBER(name, list, expression) HU_NUMBER_OF(name, d->list.at, expression)
+#define HU_TEXT(name, list, expression)   HU_TEXT_OF(name, d->list.at, expression)
+
+/* A text that is no name of a function. */
+#define HU_PLAIN_TEXT_OF(name, array, expression)                  \
+    static void name(const hu_digest *d, size_t row, hu_cell *out) \
+    {                                                              \
+        const __typeof__((array)[0]) *r = &(array)[row];           \
+                                                                   \
+        (void)r;                                                   \
+        out->text = (expression);                                  \
+        out->is_plain = true;                                      \
+    }
+
+/* A time of the trace's clock, which may be since 1970 and then fits no double. */
+#define HU_MOMENT(name, array, expression)                         \
+    static void name(const hu_digest *d, size_t row, hu_cell *out) \
+    {                                                              \
+        const __typeof__((array)[0]) *r = &(array)[row];           \
+                                                                   \
+        (void)r;                                                   \
+        out->whole = (expression);                                 \
+        out->is_whole = true;                                      \
+        out->number = (double)out->whole;                          \
+    }
+
+/* A fact: a number about the whole answer. */
+#define HU_FACT(name, expression)                                  \
+    static void name(const hu_digest *d, size_t row, hu_cell *out) \
+    {                                                              \
+        (void)row;                                                 \
+        out->number = (double)(expression);                        \
+    }
+
+#define HU_FACT_TEXT(name, expression)                             \
+    static void name(const hu_digest *d, size_t row, hu_cell *out) \
+    {                                                              \
+        (void)row;                                                 \
+        out->text = (expression);                                  \
+    }
+
+#define HU_FACT_MOMENT(name, expression)                           \
+    static void name(const hu_digest *d, size_t row, hu_cell *out) \
+    {                                                              \
+        (void)row;                                                 \
+        out->whole = (expression);                                 \
+        out->is_whole = true;                                      \
+        out->number = (double)out->whole;                          \
+    }
+
+#define HU_ROWS(name, list)                \
+    static size_t name(const hu_digest *d) \
+    {                                      \
+        return d->list.n;                  \
+    }
+
+static inline double hu_share_pct(double part, double whole)
+{
+    return whole > 0 ? 100 * part / whole : HU_ABSENT;
+}
+
+static inline double hu_mean(double sum, double n)
+{
+    return n > 0 ? sum / n : HU_ABSENT;
+}
+
+/* What happens in the counted steps, for one of them. */
+static inline double hu_per_step(const hu_digest *d, int64_t in_steps)
+{
+    return hu_mean((double)in_steps, (double)hu_digest_step_count(d));
+}
+
+static inline bool hu_has_device(const hu_digest *d)
+{
+    return d->gpu_time.n_slices > 0;
+}
+
+static inline bool hu_has_no_device(const hu_digest *d)
+{
+    return !hu_has_device(d);
+}
+
+#endif

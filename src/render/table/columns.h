@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * columns.h - what a table is: columns that read a digest; text, CSV, JSON and HTML are drawn from them. */
+#ifndef HU_RENDER_TABLE_COLUMNS_H
+#define HU_RENDER_TABLE_COLUMNS_H
+
+#include "analyze/digest.h"
+
+typedef enum {
+    HU_CELL_TEXT,
+    HU_CELL_NS, /* a time in ns; printed as an integer where programs read it */
+    HU_CELL_COUNT,
+    HU_CELL_NUMBER, /* a plain number with decimals */
+    HU_CELL_BYTES,
+    HU_CELL_PERCENT, /* 0..100 */
+    HU_CELL_BOOL,
+} hu_cell_type;
+
+typedef struct {
+    hu_str  text;   /* HU_CELL_TEXT */
+    double  number; /* the others; NaN is absent */
+    int64_t whole;  /* the exact value, when is_whole: times since 1970 do not fit a double */
+    bool    is_whole;
+    bool    is_plain; /* a text that is no name of a function: cut at its end, not inside */
+    int     indent;   /* of a text, in steps of one space: what lies inside of what */
+} hu_cell;
+
+typedef struct {
+    const char  *key;  /* JSON member, CSV heading, --sort word; units in the name; NULL: for people alone */
+    const char  *head; /* text heading; NULL: not in the text */
+    hu_cell_type type;
+    int          width;                /* of the text column; 0 takes what is left and comes last */
+    bool (*shown)(const hu_digest *d); /* in text and page; NULL: always */
+    void (*get)(const hu_digest *d, size_t row, hu_cell *out);
+    bool is_wide; /* not in a text of less than HU_WIDE_TEXT columns */
+} hu_column;
+
+enum { HU_WIDE_TEXT = 110 };
+
+typedef struct {
+    const char      *key; /* the member of JSON that holds its rows */
+    const char      *title;
+    const char      *empty; /* what to say when there are no rows */
+    const hu_column *columns;
+    size_t           n_columns;
+    size_t (*rows)(const hu_digest *d);
+    bool is_series; /* rows are equal pieces of time: too many for a text, which draws them as a line */
+} hu_table;
+
+/* The column with this key, or NULL. */
+const hu_column *hu_columns_find(const hu_table *table, hu_str key);
+
+/*
+ * Row numbers in the order to print: as measured when `sort` is NULL or no column of this table, else numbers from
+ * large to small and texts from a to z, equal ones as measured.  Lives in `arena`; NULL when there is no memory.
+ */
+const uint32_t *hu_columns_order(const hu_table *table, const hu_digest *d, const char *sort, hu_arena *arena);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * overheads.c - recomputed operators, the garbage collector, the profiler itself. */
+#include "render/table/cells.h"
+
+#define AGAIN d->overheads.recomputed
+
+static size_t again_rows(const hu_digest *d)
+{
+    return d->overheads.n_recomputed;
+}
+
+HU_NUMBER_OF(again_device, AGAIN, r->device_ns)
+HU_NUMBER_OF(again_host, AGAIN, r->host_ns)
+HU_NUMBER_OF(again_calls, AGAIN, r->calls)
+HU_TEXT_OF(again_name, AGAIN, r->name)
+
+static const hu_column again_columns[] = {
+    {"device_ns", "device", HU_CELL_NS, 9, hu_has_device, again_device},
+    {"host_ns", "host", HU_CELL_NS, 9, NULL, again_host},
+    {"calls", "calls", HU_CELL_COUNT, 7, NULL, again_calls},
+    {"name", "operator", HU_CELL_TEXT, 0, NULL, again_name},
+};
+
+static const hu_table recomputed = {
+    "recomputed", "Forward operators that ran again in backward", "none", again_columns, HU_COUNT(again_columns),
+    again_rows};
+
+HU_TEXT(name, overheads, r->name)
+HU_NUMBER(total, overheads, r->total_ns)
+HU_NUMBER(calls, overheads, r->calls)
+HU_ROWS(rows, overheads)
+
+static const hu_column columns[] = {
+    {"total_ns", "total", HU_CELL_NS, 9, NULL, total},
+    {"calls", "calls", HU_CELL_COUNT, 7, NULL, calls},
+    {"name", "name", HU_CELL_TEXT, 0, NULL, name},
+};
+
+static const hu_table profiler = {"profiler", "The profiler's own work", "none was recorded",
+                                  columns,    HU_COUNT(columns),         rows};
+
+HU_FACT(span, d->overheads.span_ns)
+HU_FACT(again_count, d->overheads.recompute_calls)
+HU_FACT(again_device_ns, d->overheads.recompute_device_ns)
+HU_FACT(again_pct, hu_share_pct((double)d->overheads.recompute_device_ns, (double)d->overheads.device_ns))
+HU_FACT(again_host_ns, d->overheads.recompute_host_ns)
+HU_FACT(gc_known, d->overheads.gc_recorded)
+HU_FACT(gc_calls, d->overheads.gc_recorded ? (double)d->overheads.gc_calls : HU_ABSENT)
+HU_FACT(gc_ns, d->overheads.gc_recorded ? (double)d->overheads.gc_ns : HU_ABSENT)
+HU_FACT(gc_pct,
+        d->overheads.gc_recorded ? hu_share_pct((double)d->overheads.gc_ns, (double)d->overheads.span_ns) : HU_ABSENT)
+HU_FACT(gc_most, d->overheads.gc_recorded ? (double)d->overheads.gc_most_ns : HU_ABSENT)
+HU_FACT(profiler_ns, d->overheads.profiler_ns)
+HU_FACT(profiler_pct, hu_share_pct((double)d->overheads.profiler_ns, (double)d->overheads.span_ns))
+HU_FACT(profiler_steps, d->overheads.profiler_in_steps_ns)
+
+static const hu_column facts[] = {
+    {"span_ns", "the capture", HU_CELL_NS, 0, NULL, span},
+    {"recompute_calls", "operators recomputed", HU_CELL_COUNT, 0, NULL, again_count},
+    {"recompute_device_ns", "their device time", HU_CELL_NS, 0, NULL, again_device_ns},
+    {"recompute_device_pct", "of all device time, %", HU_CELL_PERCENT, 0, NULL, again_pct},
+    {"recompute_host_ns", "their host time", HU_CELL_NS, 0, NULL, again_host_ns},
+    {"gc_recorded", NULL, HU_CELL_BOOL, 0, NULL, gc_known},
+    {"gc_calls", "garbage collections", HU_CELL_COUNT, 0, NULL, gc_calls},
+    {"gc_ns", "their time", HU_CELL_NS, 0, NULL, gc_ns},
+    {"gc_pct", "of the capture, %", HU_CELL_PERCENT, 0, NULL, gc_pct},
+    {"gc_max_ns", "the longest", HU_CELL_NS, 0, NULL, gc_most},
+    {"profiler_ns", "the profiler's own work", HU_CELL_NS, 0, NULL, profiler_ns},
+    {"profiler_pct", "of the capture, %", HU_CELL_PERCENT, 0, NULL, profiler_pct},
+    {"profiler_in_steps_ns", "in counted steps", HU_CELL_NS, 0, NULL, profiler_steps},
+};
+
+static const hu_table *const tables[] = {&recomputed, &profiler};
+
+static bool always(const hu_digest *d)
+{
+    (void)d;
+    return true;
+}
+
+/* clang-format off */
+const hu_view hu_view_overheads = {
+    .word = "overheads", .key = "overheads", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
+    .n_tables = HU_COUNT(tables), .has = always,
+    .about = "recomputed operators, garbage collector, the profiler itself",
+};
+/* clang-format on */

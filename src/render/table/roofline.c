@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * roofline.c - operators against the peaks of their device, and what no model explains. */
+#include "render/table/cells.h"
+
+static bool has_peaks(const hu_digest *d)
+{
+    return d->roofline.device.n > 0;
+}
+
+HU_TEXT(op, roofline, r->op)
+HU_PLAIN_TEXT_OF(shapes, d->roofline.at, r->shapes)
+HU_PLAIN_TEXT_OF(types, d->roofline.at, r->types)
+HU_TEXT(kind, roofline, hu_str_of(hu_work_kind_name(r->kind)))
+HU_TEXT(dtype, roofline, hu_str_of(hu_dtype_name(r->dtype)))
+HU_TEXT(bound, roofline, hu_str_of(hu_bound_name(r->bound)))
+HU_TEXT(peak, roofline, r->peak)
+HU_NUMBER(peak_tflops, roofline, r->peak_tflops > 0 ? r->peak_tflops : HU_ABSENT)
+HU_NUMBER(calls, roofline, r->calls)
+HU_NUMBER(kernels, roofline, r->kernels)
+HU_NUMBER(kernel_ns, roofline, r->kernel_ns)
+HU_NUMBER(kernel_pct, roofline, hu_share_pct((double)r->kernel_ns, (double)d->roofline.kernel_ns))
+HU_NUMBER(gflop, roofline, hu_mean(r->flops / 1e9, (double)r->calls))
+HU_NUMBER(bytes, roofline, hu_mean(r->bytes, (double)r->calls))
+HU_NUMBER(intensity, roofline, hu_mean(r->flops, r->bytes))
+HU_NUMBER(tflops, roofline, hu_mean(r->flops / 1e3, (double)r->kernel_ns))
+HU_NUMBER(gbps, roofline, hu_mean(r->bytes, (double)r->kernel_ns))
+HU_NUMBER(roofline_pct, roofline, hu_share_pct(r->roofline_ns, (double)r->kernel_ns))
+HU_ROWS(rows, roofline)
+
+static const hu_column columns[] = {
+    {"kernel_ns", "kernels", HU_CELL_NS, 8, NULL, kernel_ns},
+    {"kernel_pct", "%", HU_CELL_PERCENT, 5, NULL, kernel_pct},
+    {"calls", "calls", HU_CELL_COUNT, 5, NULL, calls},
+    {"kernels", NULL, HU_CELL_COUNT, 0, NULL, kernels},
+    {"gflop_per_call", NULL, HU_CELL_NUMBER, 0, NULL, gflop},
+    {"bytes_per_call", NULL, HU_CELL_BYTES, 0, NULL, bytes},
+    {"flop_per_byte", "FLOP/B", HU_CELL_NUMBER, 7, NULL, intensity, true},
+    {"tflops", "TFLOP/s", HU_CELL_NUMBER, 7, NULL, tflops},
+    {"gbps", "GB/s", HU_CELL_NUMBER, 6, NULL, gbps},
+    {"roofline_pct", "roof%", HU_CELL_PERCENT, 5, has_peaks, roofline_pct},
+    {"bound", "bound", HU_CELL_TEXT, 9, has_peaks, bound},
+    {"peak", NULL, HU_CELL_TEXT, 0, NULL, peak},
+    {"peak_tflops", NULL, HU_CELL_NUMBER, 0, NULL, peak_tflops},
+    {"kind", NULL, HU_CELL_TEXT, 0, NULL, kind},
+    {"dtype", NULL, HU_CELL_TEXT, 0, NULL, dtype},
+    {"shapes", "shapes", HU_CELL_TEXT, 32, NULL, shapes, true},
+    {"types", NULL, HU_CELL_TEXT, 0, NULL, types},
+    {"operator", "operator", HU_CELL_TEXT, 0, NULL, op},
+};
+
+static const hu_table operators = {"operators",
+                                   "Operators with a model, by shapes",
+                                   "no shapes of operators that launch kernels: profile(record_shapes=True)",
+                                   columns,
+                                   HU_COUNT(columns),
+                                   rows};
+
+/* what no model explains */
+
+#define UNKNOWN d->roofline.unknown
+
+static size_t unknown_rows(const hu_digest *d)
+{
+    return d->roofline.n_unknown;
+}
+
+HU_NUMBER_OF(unknown_ns, UNKNOWN, r->kernel_ns)
+HU_NUMBER_OF(unknown_pct, UNKNOWN, hu_share_pct((double)r->kernel_ns, (double)d->roofline.kernel_ns))
+HU_NUMBER_OF(unknown_kernels, UNKNOWN, r->kernels)
+HU_NUMBER_OF(unknown_is_kernel, UNKNOWN, r->is_kernel)
+HU_TEXT_OF(unknown_name, UNKNOWN, r->name)
+
+static const hu_column unknown_columns[] = {
+    {"kernel_ns", "kernels", HU_CELL_NS, 9, NULL, unknown_ns},
+    {"kernel_pct", "%", HU_CELL_PERCENT, 5, NULL, unknown_pct},
+    {"kernels", "count", HU_CELL_COUNT, 7, NULL, unknown_kernels},
+    {"is_kernel", NULL, HU_CELL_BOOL, 0, NULL, unknown_is_kernel},
+    {"name", "operator, or kernel without one", HU_CELL_TEXT, 0, NULL, unknown_name},
+};
+
+static const hu_table unknown = {"unknown",       "What no model explains",  "nothing",
+                                 unknown_columns, HU_COUNT(unknown_columns), unknown_rows};
+
+static double or_absent(double x)
+{
+    return x > 0 ? x : HU_ABSENT;
+}
+
+HU_FACT_TEXT(device, d->roofline.device)
+HU_FACT_TEXT(device_text, d->roofline.device.n ? d->roofline.device : HU_STR("not in the table: no roofline"))
+HU_FACT_TEXT(source, d->roofline.source)
+HU_FACT(memory_gbps, or_absent(d->roofline.gbps))
+HU_FACT(coverage, hu_share_pct((double)d->roofline.modelled_ns, (double)d->roofline.kernel_ns))
+HU_FACT(bytes_only, hu_share_pct((double)d->roofline.bytes_only_ns, (double)d->roofline.kernel_ns))
+HU_FACT(matrix, hu_share_pct((double)d->roofline.matrix_ns, (double)d->roofline.kernel_ns))
+HU_FACT(all_tflop, d->roofline.flops / 1e12)
+HU_FACT(all_roofline, hu_share_pct(d->roofline.roofline_ns, (double)d->roofline.roofline_kernel_ns))
+HU_FACT(window, d->roofline.window_ns)
+HU_FACT(window_tflop, d->roofline.window_model_flops / 1e12)
+HU_FACT(mfu, hu_roofline_mfu_pct(&d->roofline))
+HU_FACT(hfu, hu_roofline_hfu_pct(&d->roofline))
+
+static const hu_column facts[] = {
+    {NULL, "device", HU_CELL_TEXT, 0, NULL, device_text},
+    {"peaks_of", NULL, HU_CELL_TEXT, 0, NULL, device},
+    {"peaks_source", NULL, HU_CELL_TEXT, 0, NULL, source},
+    {"memory_gbps", "its memory, GB/s", HU_CELL_NUMBER, 0, NULL, memory_gbps},
+    {"coverage_pct", "kernel time with a model, %", HU_CELL_PERCENT, 0, NULL, coverage},
+    {"bytes_only_pct", "kernel time of which only bytes are known, %", HU_CELL_PERCENT, 0, NULL, bytes_only},
+    {"matrix_pct", "in products, convolutions, attention, %", HU_CELL_PERCENT, 0, NULL, matrix},
+    {"tflop", "TFLOP executed", HU_CELL_NUMBER, 0, NULL, all_tflop},
+    {"roofline_pct", "of the roofline, where there is a model, %", HU_CELL_PERCENT, 0, NULL, all_roofline},
+    {"window_ns", "time that MFU is taken over", HU_CELL_NS, 0, NULL, window},
+    {"model_tflop", "TFLOP of the model in it", HU_CELL_NUMBER, 0, NULL, window_tflop},
+    {"mfu_pct", "MFU, %", HU_CELL_PERCENT, 0, NULL, mfu},
+    {"hfu_pct", "HFU, %", HU_CELL_PERCENT, 0, NULL, hfu},
+};
+
+static const hu_table *const tables[] = {&operators, &unknown};
+
+static bool has(const hu_digest *d)
+{
+    return d->roofline.kernel_ns > 0;
+}
+
+/* clang-format off */
+const hu_view hu_view_roofline = {
+    .word = "roofline", .key = "roofline", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
+    .n_tables = HU_COUNT(tables), .has = has, .nothing = "no kernels were recorded",
+    .about = "FLOPs and bytes by operator against the device's peaks; MFU",
+};
+/* clang-format on */

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * report.c - the report for a terminal of 80 columns: verdict, WHERE, WHAT, health; or one view. */
+#include <math.h>
+#include <stdio.h>
+
+#include "advise/findings.h"
+#include "advise/say.h"
+#include "base/number.h"
+#include "render/text/text.h"
+#include "render/units.h"
+
+enum { SHORT_WHY = 3 }; /* findings in the whole report */
+
+/* Who is not in the numbers, and whose are not whole. */
+static void write_missing(hu_text_page *p)
+{
+    char line[HU_UNREAD_TEXT];
+
+    hu_unread_say(&p->r->unread, p->r->n, line, sizeof line);
+    if (line[0]) {
+        hu_text_style(p, "1");
+        hu_text_hanging(p, line, 2);
+        hu_text_style(p, "0");
+    }
+    hu_unread_say_partial(&p->r->partial, p->r->n, line, sizeof line);
+    if (line[0] && (p->r->n > 1 || p->r->show == HU_SHOW_VIEW)) /* of one rank the verdict says so */
+        hu_text_hanging(p, line, 2);
+}
+
+static void write_header(hu_text_page *p)
+{
+    const hu_report *r = p->r;
+    const hu_digest *d = r->digests[r->verdict.rank];
+    char             text[HU_UNIT_BYTES];
+
+    hu_text_style(p, "1");
+    hu_units_clip(p->out, hu_text_base_name(d->info.file), r->width / 2);
+    hu_text_style(p, "0");
+    if (r->n > 1)
+        hu_out_printf(p->out, " · slowest of %zu ranks", r->n);
+    else if (d->info.rank >= 0 && d->info.world_size > 1)
+        hu_out_printf(p->out, " · rank %lld of %lld", (long long)d->info.rank, (long long)d->info.world_size);
+    hu_out_text(p->out, " · ");
+    hu_units_clip(p->out, d->device.n ? d->device : d->gpu_time.n_slices ? HU_STR("GPU") : HU_STR("no GPU work"), 32);
+    hu_out_text(p->out, "\n");
+    if (hu_digest_step_count(d)) {
+        hu_units_time(text, d->steps.duration.mean);
+        hu_out_printf(p->out, "%s per step", text);
+        if (!isnan(d->steps.duration.stddev)) {
+            hu_units_time(text, d->steps.duration.stddev);
+            hu_out_printf(p->out, " (± %s)", text);
+        }
+        if (r->batch) {
+            hu_out_text(p->out, " · ");
+            hu_text_throughput(p, d->steps.duration.mean);
+        }
+        hu_out_printf(p->out, " · %zu step%s", d->steps.n, hu_text_plural((int64_t)d->steps.n));
+        if (d->steps.n_counted < d->steps.n)
+            hu_out_printf(p->out, ", %zu counted", d->steps.n_counted);
+        hu_out_text(p->out, " · ");
+    }
+    hu_out_printf(p->out, "confidence: %s\n", hu_confidence_name(r->verdict.confidence));
+    write_missing(p);
+    hu_out_text(p->out, "\n");
+    hu_text_paragraph(p, r->verdict.text, 0);
+    for (size_t i = 0; i < r->verdict.n_reasons; i++) {
+        hu_text_style(p, "2");
+        hu_out_text(p->out, "  but: ");
+        hu_text_hanging(p, r->verdict.reasons[i], 7);
+        hu_text_style(p, "0");
+    }
+}
+
+/* WHERE */
+
+static void rank_title(hu_text_page *p, const hu_digest *d)
+{
+    if (p->r->n == 1)
+        return;
+    hu_text_heading(p, "");
+    hu_out_text(p->out, "\n");
+    hu_text_style(p, "1");
+    if (d->info.rank >= 0)
+        hu_out_printf(p->out, "rank %lld · ", (long long)d->info.rank);
+    hu_units_clip(p->out, hu_text_base_name(d->info.file), p->r->width - 16);
+    hu_text_style(p, "0");
+    hu_out_text(p->out, "\n");
+}
+
+static void write_overview(hu_text_page *p)
+{
+    write_header(p);
+    hu_out_text(p->out, "\n");
+    if (p->r->n > 1) {
+        hu_text_ranks(p);
+        hu_out_text(p->out, "\n");
+    }
+    hu_text_where(p, p->r->digests[p->r->verdict.rank]);
+    hu_out_text(p->out, "\n");
+    hu_text_parallelism(p, p->r->digests[p->r->verdict.rank]);
+    hu_text_why(p, p->r->digests[p->r->verdict.rank], p->r->show == HU_SHOW_ALL ? SHORT_WHY : HU_TEXT_LONG);
+}
+
+static void write_all(hu_text_page *p)
+{
+    const hu_digest *d = p->r->digests[p->r->verdict.rank];
+
+    write_overview(p);
+    hu_out_text(p->out, "\n");
+    hu_text_titled_table(p, "WHAT    operators", &hu_table_operators, d, HU_TEXT_SHORT);
+    if (d->kernels.n) {
+        hu_out_text(p->out, "\n");
+        hu_text_titled_table(p, "        kernels", &hu_table_kernels, d, HU_TEXT_SHORT);
+    }
+    if (d->copies.n) {
+        hu_out_text(p->out, "\n");
+        hu_text_titled_table(p, "        copies", &hu_table_copies, d, HU_TEXT_SHORT);
+    }
+    if (d->host_calls.n) {
+        hu_out_text(p->out, "\n");
+        hu_text_titled_table(p, "        calls of the system", &hu_table_host, d, HU_TEXT_SHORT);
+    }
+    if (d->host_time.n > 1) {
+        hu_out_text(p->out, "\n");
+        hu_text_titled_table(p, "        processes", &hu_table_processes, d, HU_TEXT_SHORT);
+    }
+    if (d->hot.samples) {
+        hu_out_text(p->out, "\n");
+        hu_text_titled_table(p, "        CPU samples: top functions", &hu_table_hot, d, HU_TEXT_SHORT);
+    }
+    hu_out_text(p->out, "\n");
+    hu_text_health(p, d, false);
+    hu_out_text(p->out, "\nnext  holdup report ");
+    hu_units_clip(p->out, hu_str_of(p->r->arguments), p->r->width > 60 ? p->r->width - 40 : 20);
+    hu_out_printf(p->out, " --view %s\n      holdup report --view list      names every question\n",
+                  d->gpu_time.n_slices       ? "idle"
+                  : d->host_time.is_recorded ? "host"
+                                             : "ops");
+}
+
+void hu_text_write(const hu_report *report, hu_out *out)
+{
+    hu_text_page p = {report, out};
+
+    if (report->show == HU_SHOW_ALL) {
+        write_all(&p);
+        return;
+    }
+    if (report->show == HU_SHOW_OVERVIEW) {
+        write_overview(&p);
+        return;
+    }
+    write_missing(&p);
+    if (report->merged && report->show == HU_SHOW_VIEW) {
+        hu_text_view(&p, report->merged);
+        return;
+    }
+    for (size_t i = 0; i < report->n; i++) {
+        rank_title(&p, report->digests[i]);
+        if (report->show == HU_SHOW_HEALTH)
+            hu_text_health(&p, report->digests[i], true);
+        else
+            hu_text_view(&p, report->digests[i]);
+    }
+}

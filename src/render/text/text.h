@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * text.h - pieces of the report for terminals that several files write with.  For the text*.c files alone. */
+#ifndef HU_RENDER_TEXT_TEXT_H
+#define HU_RENDER_TEXT_TEXT_H
+
+#include "render/report.h"
+
+enum {
+    HU_TEXT_SHORT = 8, /* rows of a table in the whole report */
+    HU_TEXT_LONG = 30, /* rows of a table that was asked for */
+};
+
+typedef struct {
+    const hu_report *r;
+    hu_out          *out;
+} hu_text_page;
+
+void hu_text_spaces(hu_text_page *p, size_t n);
+
+/* A code of ECMA-48, where the report has colours: "1" bold, "2" faint, "0" none. */
+void hu_text_style(hu_text_page *p, const char *code);
+void hu_text_heading(hu_text_page *p, const char *title);
+
+/* Words within the width; every line but the first is set in, where the cursor stands already. */
+void hu_text_hanging(hu_text_page *p, const char *text, size_t indent);
+void hu_text_paragraph(hu_text_page *p, const char *text, size_t indent);
+
+/* Within `width` columns; what is longer on the left is cut, on the right it is not. */
+void hu_text_right(hu_text_page *p, const char *text, size_t width);
+void hu_text_left(hu_text_page *p, hu_str text, size_t width);
+
+hu_str hu_text_base_name(hu_str path);
+
+/* "s" unless there is one. */
+const char *hu_text_plural(int64_t n);
+
+/* "4,311 samples/s", where the user said what a step holds. */
+void hu_text_throughput(hu_text_page *p, double step_ns);
+
+/* A number as the column shows it; `text` has room for HU_UNIT_BYTES. */
+void hu_text_cell(const hu_column *c, const hu_cell *cell, char *text);
+
+/* Is the column shown, of this digest and in this width? */
+bool hu_text_shows(const hu_text_page *p, const hu_column *c, const hu_digest *d);
+
+/* Up to `most` rows, or as many as the user asked for. */
+void hu_text_table(hu_text_page *p, const hu_table *t, const hu_digest *d, size_t most);
+void hu_text_titled_table(hu_text_page *p, const char *title, const hu_table *t, const hu_digest *d, size_t most);
+
+void hu_text_view(hu_text_page *p, const hu_digest *d);
+void hu_text_where(hu_text_page *p, const hu_digest *d);
+void hu_text_parallelism(hu_text_page *p, const hu_digest *d); /* nothing where nothing was recognised */
+void hu_text_ranks(hu_text_page *p);
+void hu_text_comm(hu_text_page *p);
+void hu_text_health(hu_text_page *p, const hu_digest *d, bool whole);
+void hu_text_why(hu_text_page *p, const hu_digest *d, size_t most);
+
+#endif

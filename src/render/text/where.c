@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * where.c - where the time of a step goes, and of which rank. */
+#include "render/text/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "advise/say.h"
+#include "across/late_ranks.h"
+#include "across/roster.h"
+#include "base/number.h"
+#include "render/units.h"
+
+enum { BAR_CELLS = 24, LABEL_WIDTH = 16, MOST_LINES = 16 };
+
+static void bar(hu_text_page *p, const char *label, double ns, double spread_ns, double whole_ns)
+{
+    char   text[HU_UNIT_BYTES];
+    double share = whole_ns > 0 ? ns / whole_ns : 0;
+    size_t cells = (size_t)(share * BAR_CELLS + 0.5);
+
+    hu_out_text(p->out, "  ");
+    hu_text_left(p, hu_str_of(label), LABEL_WIDTH);
+    hu_units_time(text, ns);
+    hu_text_right(p, text, 10);
+    if (isnan(spread_ns)) {
+        hu_text_spaces(p, 12);
+    } else {
+        char with_sign[HU_UNIT_BYTES + 8];
+
+        hu_units_time(text, spread_ns);
+        memcpy(with_sign, "± ", sizeof "± ");
+        memcpy(with_sign + sizeof "± " - 1, text, strlen(text) + 1);
+        hu_text_right(p, with_sign, 12);
+    }
+    hu_units_percent(text, share);
+    hu_text_right(p, text, 8);
+    hu_out_text(p->out, cells ? " %  " : " %");
+    hu_text_style(p, "36");
+    for (size_t i = 0; i < cells && i < BAR_CELLS; i++)
+        hu_out_text(p->out, "█");
+    hu_text_style(p, "0");
+    hu_out_text(p->out, "\n");
+}
+
+static void where_from(hu_text_page *p, const hu_digest *d)
+{
+    const hu_steps *s = &d->steps;
+
+    switch (s->source) {
+    case HU_STEPS_PROFILER:
+        hu_out_printf(p->out, "   mean of %zu ProfilerStep%s\n", s->n_counted, hu_text_plural((int64_t)s->n_counted));
+        break;
+    case HU_STEPS_ANNOTATION:
+        hu_out_printf(p->out, "   mean of %zu steps, each from one \"", s->n_counted);
+        hu_units_clip(p->out, s->what, 24);
+        hu_out_text(p->out, "\" to the next\n");
+        break;
+    case HU_STEPS_STRUCTURE:
+        hu_out_printf(p->out, "   mean of %zu steps found by repetition (%d %% alike)\n", s->n_counted,
+                      (int)(100 * s->confidence));
+        break;
+    case HU_STEPS_NONE:
+        hu_out_text(p->out, "   the whole capture: no steps were found\n");
+        break;
+    }
+}
+
+/* The main thread by what it waits for, each instant once. */
+static void host_bars(hu_text_page *p, const hu_host_time *t)
+{
+    /* clang-format off */
+    static const char *const labels[HU_STATE_COUNT] = {
+        [HU_HOST_FILE_READ] = "reads files", [HU_HOST_FILE_WRITE] = "writes files", [HU_HOST_FILE_META] = "looks up files",
+        [HU_HOST_FSYNC] = "waits for disk", [HU_HOST_NETWORK] = "network", [HU_HOST_PIPE] = "waits on a pipe",
+        [HU_HOST_LOCK] = "waits for locks", [HU_HOST_SLEEP] = "sleeps", [HU_HOST_POLL] = "polls",
+        [HU_HOST_WAIT] = "other threads", [HU_HOST_CHILD] = "child processes", [HU_HOST_OTHER] = "other calls",
+        [HU_STATE_COMM] = "communicates", [HU_STATE_STARVED] = "no processor", [HU_STATE_RUNS] = "runs",
+    };
+    /* clang-format on */
+    char name[64];
+
+    snprintf(name, sizeof name, "%.*s", (int)(t->process.n < 40 ? t->process.n : 40), t->process.n ? t->process.p : "");
+    hu_out_printf(p->out, "\n  the main thread%s", name[0] ? " of " : "");
+    hu_units_clip(p->out, hu_str_of(name), 40);
+    hu_out_text(p->out, "\n");
+    bar(p, labels[HU_STATE_RUNS], t->state_ns[HU_STATE_RUNS], (double)NAN, t->step_ns);
+    for (unsigned s = 0; s < HU_STATE_RUNS; s++)
+        if (t->state_ns[s] > 0)
+            bar(p, labels[s], t->state_ns[s], (double)NAN, t->step_ns);
+}
+
+void hu_text_where(hu_text_page *p, const hu_digest *d)
+{
+    const hu_step_time *t = hu_digest_step_time(d);
+    const hu_step_time *spread = &d->breakdown.spread;
+    const double        none = d->steps.n_counted > 1 ? 1 : (double)NAN;
+
+    hu_text_heading(p, "WHERE");
+    if (!t && d->steps.is_cut) {
+        hu_out_printf(p->out, "\n  not given: the file may be cut before the GPU operations of %s are complete\n",
+                      hu_steps_cut_words(&d->steps));
+        return;
+    }
+    where_from(p, d);
+    if (!t)
+        return;
+    if (d->breakdown.has_device) {
+        bar(p, "compute", t->compute_ns, spread->compute_ns * none, t->step_ns);
+        bar(p, "exposed comm", t->exposed_comm_ns, spread->exposed_comm_ns * none, t->step_ns);
+        bar(p, "exposed copies", t->exposed_copy_ns, spread->exposed_copy_ns * none, t->step_ns);
+        bar(p, "idle", t->idle_ns, spread->idle_ns * none, t->step_ns);
+        hu_out_text(p->out, "\n  with the host, each instant once, the device first\n");
+    }
+    for (hu_role r = 0; (d->breakdown.has_device || !d->host_time.is_recorded) && r < HU_ROLE_COUNT; r++)
+        if (t->role_ns[r] > 0 || (r == HU_ROLE_DATA_LOADER && !d->breakdown.has_device))
+            bar(p, hu_role_label(r), t->role_ns[r], spread->role_ns[r] * none, t->step_ns);
+    if (d->host_time.is_recorded)
+        host_bars(p, &d->host_time);
+}
+
+/* Which times tell ranks apart: the device's where there is one, else the host's. */
+static void rank_columns(const hu_step_time *t, bool device, double out[5])
+{
+    if (device) {
+        out[0] = t->step_ns;
+        out[1] = t->compute_ns;
+        out[2] = t->exposed_comm_ns;
+        out[3] = t->idle_ns;
+        out[4] = t->role_ns[HU_ROLE_DATA_LOADER];
+    } else {
+        out[0] = t->step_ns;
+        out[1] = t->role_ns[HU_ROLE_DATA_LOADER];
+        out[2] = t->role_ns[HU_ROLE_COMMUNICATION];
+        out[3] = t->role_ns[HU_ROLE_CPU_EXEC];
+        out[4] = t->role_ns[HU_ROLE_OTHER];
+    }
+}
+
+/* "55 % of it for rank 0 (host: in operators)" */
+static void say_straggler(const hu_text_page *p, const hu_straggler *s, char *out, size_t room)
+{
+    const int64_t rank = p->r->digests[s->digest]->info.rank;
+    size_t        n = (size_t)snprintf(out, room, "%s of it for rank %lld", hu_say_pct(s->share_pct).t,
+                                       (long long)(rank >= 0 ? rank : (int64_t)s->digest));
+
+    if (s->cause < HU_CLASS_COUNT && n < room)
+        snprintf(out + n, room - n, " (%s, %s more)", hu_class_words(s->cause), hu_say_time(s->cause_step_ns).t);
+}
+
+/* Below the table of ranks: who is waited for, by how much, and how far clocks agree. */
+static void write_rendezvous(hu_text_page *p)
+{
+    enum { NAMED = 3 };
+    const hu_rendezvous *r = p->r->rendezvous;
+    char                 line[1024], text[256];
+    hu_stragglers        s;
+    size_t               n;
+
+    if (!r || r->matched == 0)
+        return;
+    hu_stragglers_measure(r, p->r->digests, p->r->n, &s);
+    n = (size_t)snprintf(line, sizeof line, "%lld collectives met", (long long)r->matched);
+    if (r->unmatched)
+        n += (size_t)snprintf(line + n, sizeof line - n, " (%lld calls have no partner)", (long long)r->unmatched);
+    if (!isnan(r->clocks.residual_ns))
+        n += (size_t)snprintf(line + n, sizeof line - n, "; their ends agree within %s",
+                              hu_say_time(r->clocks.residual_ns).t);
+    if (s.n)
+        n += (size_t)snprintf(line + n, sizeof line - n, ". A rank waits %s of each step for others",
+                              hu_say_time(s.wait_step_ns).t);
+    for (size_t i = 0; i < s.n && i < NAMED && n < sizeof line - sizeof text; i++) {
+        say_straggler(p, &s.at[i], text, sizeof text);
+        n += (size_t)snprintf(line + n, sizeof line - n, "%s%s", i ? ", " : ": ", text);
+    }
+    snprintf(line + n, sizeof line - n, ".");
+    hu_out_text(p->out, "\n");
+    hu_text_paragraph(p, line, 2);
+}
+
+/* What all ranks together would gain; or why nobody can say. */
+static void write_job(hu_text_page *p)
+{
+    static const double LEAST_PCT = 1;
+    enum { MOST = 3 };
+    const hu_job *job = p->r->job;
+    char          line[1024];
+    size_t        n, said = 0;
+
+    if (!job || (!job->is_replayed && !job->n_parked))
+        return;
+    if (!job->is_replayed) {
+        const hu_parked *k = &job->parked[0];
+
+        snprintf(line, sizeof line, "Not replayed together: %s (rank %lld is in one that rank %lld never reaches).",
+                 job->why_not, (long long)hu_digest_rank_of(p->r->digests, k->waits),
+                 (long long)hu_digest_rank_of(p->r->digests, k->missing));
+        hu_text_paragraph(p, line, 2);
+        return;
+    }
+    n = (size_t)snprintf(line, sizeof line, "Replayed together, %zu%s ranks take %s a step (%s off)", job->ranks,
+                         job->ranks < p->r->n ? " of the" : "", hu_say_time(job->replayed_ns).t,
+                         hu_say_pct(100 * fabs(job->replayed_ns / job->seen_ns - 1)).t);
+    for (size_t i = 0; i < job->n_prices && n < sizeof line - 100; i++) {
+        const hu_job_price *x = &job->price[i];
+        char                what[64];
+
+        if (x->gain_pct < LEAST_PCT || said == MOST)
+            continue;
+        if (x->edit == HU_EDIT_STRAGGLER)
+            snprintf(what, sizeof what, "were rank %lld like the others",
+                     (long long)hu_digest_rank_of(p->r->digests, x->digest));
+        n += (size_t)snprintf(line + n, sizeof line - n, "%s %s: %s", said++ ? "," : ";",
+                              x->edit == HU_EDIT_STRAGGLER   ? what
+                              : x->edit == HU_EDIT_BALANCE   ? "were their work shared out evenly"
+                              : x->edit == HU_EDIT_HICCUPS   ? "were none late to any collective"
+                              : x->edit == HU_EDIT_BANDWIDTH ? "were links twice as fast"
+                              : x->edit == HU_EDIT_LATENCY   ? "were their latency half of it"
+                              : x->edit == HU_EDIT_BUCKET    ? "were gradients reduced in one piece"
+                                                             : "took collectives no time",
+                              hu_say_time(x->after_ns).t);
+    }
+    snprintf(line + n, sizeof line - n, ".");
+    hu_text_paragraph(p, line, 2);
+}
+
+/* "but: rank 5 is missing", and the like. */
+static void say_roster(hu_text_page *p, size_t n, const int64_t *at, const char *one, const char *many)
+{
+    char   line[256];
+    size_t k;
+
+    if (n == 0)
+        return;
+    k = (size_t)snprintf(line, sizeof line, "%s", n == 1 ? "rank" : "ranks");
+    for (size_t i = 0; i < n && i < HU_ROSTER_NAMED && k < sizeof line - 40; i++)
+        k += (size_t)snprintf(line + k, sizeof line - k, "%s %lld", i ? "," : "", (long long)at[i]);
+    snprintf(line + k, sizeof line - k, "%s %s", n > HU_ROSTER_NAMED ? " \xe2\x80\xa6" : "", n == 1 ? one : many);
+    hu_out_text(p->out, "  but: ");
+    hu_text_hanging(p, line, 7);
+}
+
+/* "allreduce of 4.00 MB on rank 0, allgather of 1.00 MB on rank 3" */
+static void say_mismatch(hu_text_page *p)
+{
+    const hu_rendezvous *r = p->r->rendezvous;
+    char                 line[512];
+    size_t               n;
+
+    if (!r || r->mismatched == 0)
+        return;
+    n = (size_t)snprintf(line, sizeof line,
+                         "ranks call different collectives under one number, %lld time%s, which hangs "
+                         "sooner or later; number %lld is",
+                         (long long)r->mismatched, r->mismatched == 1 ? "" : "s", (long long)r->first_mismatch.sequence);
+    for (size_t i = 0; i < 2 && n < sizeof line - 120; i++) {
+        const hu_collective *c = &r->first_mismatch.call[i];
+        char                 bytes[HU_UNIT_BYTES] = "";
+
+        if (c->bytes >= 0)
+            hu_units_bytes(bytes, (double)c->bytes);
+        n += (size_t)snprintf(line + n, sizeof line - n, "%s %.40s%s%s on rank %lld", i ? "," : "",
+                              hu_comm_kind_words(c->kind), bytes[0] ? " of " : "", bytes,
+                              (long long)hu_digest_rank_of(p->r->digests, r->first_mismatch.digest[i]));
+    }
+    hu_out_text(p->out, "  but: ");
+    hu_text_hanging(p, line, 7);
+}
+
+static void write_roster(hu_text_page *p)
+{
+    hu_roster r;
+
+    hu_roster_measure(p->r->digests, p->r->n, &r);
+    say_roster(p, r.n_missing, r.missing, "of the job is missing here", "of the job are missing here");
+    say_roster(p, r.n_twice, r.twice, "is there more than once", "are there more than once");
+    say_roster(p, r.n_odd, r.odd, "has another number of steps than most", "have another number of steps than most");
+}
+
+static int by_value(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* How long the mean step of a rank must be for its line, so that about MOST_LINES are left of very many ranks. */
+static double least_step_ns(const hu_text_page *p)
+{
+    const size_t n = p->r->n;
+    double      *steps = n > MOST_LINES ? hu_arena_alloc(p->r->scratch, n * sizeof *steps) : NULL;
+
+    if (!steps)
+        return -INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        const hu_step_time *t = hu_digest_step_time(p->r->digests[i]);
+
+        steps[i] = t ? t->step_ns : 0;
+    }
+    qsort(steps, n, sizeof *steps, by_value);
+    return steps[n - MOST_LINES];
+}
+
+void hu_text_ranks(hu_text_page *p)
+{
+    const double least_ns = least_step_ns(p);
+    size_t       shown = 0;
+
+    const bool   device = p->r->digests[p->r->verdict.rank]->breakdown.has_device;
+    const size_t indent = 2 + 4 + 5 * 10 + 2;
+
+    hu_text_heading(p, "RANKS");
+    hu_out_text(p->out, "   mean step of each\n");
+    hu_text_style(p, "2");
+    hu_out_text(p->out, device ? "  rank      step   compute  exp comm      idle    loader  file\n"
+                               : "  rank      step    loader      comm  cpu exec     other  file\n");
+    hu_text_style(p, "0");
+    for (size_t i = 0; i < p->r->n; i++) {
+        const hu_digest    *d = p->r->digests[i];
+        const hu_step_time *t = hu_digest_step_time(d);
+        double              columns[5] = {NAN, NAN, NAN, NAN, NAN};
+        char                text[HU_UNIT_BYTES];
+
+        if (p->r->n > MOST_LINES && ((t ? t->step_ns : 0) < least_ns || shown == MOST_LINES))
+            continue;
+        shown++;
+
+        if (d->info.rank >= 0)
+            hu_units_count(text, d->info.rank);
+        else
+            memcpy(text, "–", sizeof "–");
+        hu_text_right(p, text, 6);
+        if (t)
+            rank_columns(t, device, columns);
+        for (size_t k = 0; k < HU_COUNT(columns); k++) {
+            hu_units_time(text, columns[k]);
+            hu_text_right(p, text, 10);
+        }
+        hu_out_text(p->out, "  ");
+        hu_units_clip(p->out, hu_text_base_name(d->info.file), p->r->width > indent + 8 ? p->r->width - indent : 8);
+        hu_out_text(p->out, "\n");
+    }
+    if (shown < p->r->n)
+        hu_out_printf(p->out, "  the %zu slowest of %zu ranks; --json and --html have all\n", shown, p->r->n);
+    write_roster(p);
+    say_mismatch(p);
+    write_rendezvous(p);
+    write_job(p);
+    hu_text_comm(p);
+}
