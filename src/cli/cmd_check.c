@@ -11,9 +11,9 @@
 #include "cli/outputs.h"
 #include "cli/ranks.h"
 #include "cli/unread.h"
-#include "render/json/json.h"
+#include "base/json_out.h"
 #include "render/page/markup.h"
-#include "render/units.h"
+#include "base/units.h"
 
 typedef struct {
     hu_checklist  named; /* by the command line: stronger than the file */

@@ -12,7 +12,7 @@
 #include "cli/outputs.h"
 #include "cli/traces.h"
 #include "render/export/export.h"
-#include "render/units.h"
+#include "base/units.h"
 
 typedef struct {
     const hu_export_format *format;

@@ -11,7 +11,7 @@
 #include "cli/command.h"
 #include "record/naming.h"
 #include "record/registry.h"
-#include "render/units.h"
+#include "base/units.h"
 
 extern char **environ;
 

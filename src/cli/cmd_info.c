@@ -10,7 +10,7 @@
 #include "cli/unread.h"
 #include "ingest/open.h"
 #include "render/report.h"
-#include "render/units.h"
+#include "base/units.h"
 
 typedef struct {
     bool        json, quiet, strict;

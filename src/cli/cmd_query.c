@@ -12,7 +12,7 @@
 #include "query/query.h"
 #include "render/table/csv_text.h"
 #include "render/report.h"
-#include "render/units.h"
+#include "base/units.h"
 
 typedef struct {
     bool        json, csv, schema, quiet, strict;

@@ -14,7 +14,7 @@
 #include "cli/spread.h"
 #include "cli/unread.h"
 #include "render/report.h"
-#include "render/units.h"
+#include "base/units.h"
 
 enum { PLAIN_WIDTH = 80, MOST_WIDTH = 160 };
 

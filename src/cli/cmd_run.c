@@ -17,7 +17,7 @@
 #include "record/naming.h"
 #include "record/registry.h"
 #include "record/tally.h"
-#include "render/units.h"
+#include "base/units.h"
 
 enum { PATH_BYTES = 4096, NOTES_BYTES = 16384, NOTES_SHOWN = 12 };
 enum { LEAST_JOB_NS = 100000000 }; /* a share of less CPU time says nothing */

@@ -9,8 +9,8 @@
 #include "cli/command.h"
 #include "record/registry.h"
 #include "record/tally.h"
-#include "render/json/json.h"
-#include "render/units.h"
+#include "base/json_out.h"
+#include "base/units.h"
 
 enum { ANSWER_NS = 5000000, ANSWER_TRIES = 1000 }; /* five seconds */
 enum { START = 1, STOP = 2, CANCEL = 3 };          /* hu_control.command */

@@ -10,8 +10,8 @@
 #include "cli/outputs.h"
 #include "cli/together.h"
 #include "cli/traces.h"
-#include "render/json/json.h"
-#include "render/units.h"
+#include "base/json_out.h"
+#include "base/units.h"
 
 enum { MOST_EDITS = HU_PRICE_EDITS, FACTS_WIDTH = 26 };
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "render/units.h"
+#include "base/units.h"
 
 struct sigaction hu_command_sigpipe;
 

@@ -8,7 +8,7 @@
 #include "base/out.h"
 #include "base/unread.h"
 #include "render/table/views.h"
-#include "render/json/json.h"
+#include "base/json_out.h"
 #include "render/page/timeline.h"
 
 typedef enum {

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "advise/say.h"
-#include "render/json/json.h"
+#include "base/json_out.h"
 #include "render/page/markup.h"
-#include "render/units.h"
+#include "base/units.h"
 
 enum { NAMED = 4, SENTENCE = 1024 };
 

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "render/units.h"
+#include "base/units.h"
 #include "testing.h"
 
 static char folder[] = "/tmp/holdup-test-XXXXXX";

@@ -7,7 +7,7 @@
 #include "base/number.h"
 #include "base/stats.h"
 #include "base/utf8.h"
-#include "render/units.h"
+#include "base/units.h"
 #include "testing.h"
 
 static uint32_t seed = 3;

@@ -14,7 +14,7 @@
 #include "base/json_check.h"
 #include "base/number.h"
 #include "render/export/export.h"
-#include "render/json/json.h"
+#include "base/json_out.h"
 #include "render/export/numbering.h"
 #include "render/export/slice_args.h"
 #include "render/export/track_names.h"

@@ -13,7 +13,7 @@
 #include "base/number.h"
 #include "render/export/perfetto_writer.h"
 #include "render/export/track_names.h"
-#include "render/units.h"
+#include "base/units.h"
 
 /* clang-format off */
 enum {

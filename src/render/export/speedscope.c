@@ -4,7 +4,7 @@
  * Times are ns since the first slice, because JavaScript counts exactly only to 2^53.
  */
 #include "render/export/lanes.h"
-#include "render/json/json.h"
+#include "base/json_out.h"
 #include "render/export/source_line.h"
 #include "render/export/track_names.h"
 

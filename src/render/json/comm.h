@@ -4,7 +4,7 @@
 #define HU_RENDER_JSON_COMM_H
 
 #include "across/rendezvous.h"
-#include "render/json/json.h"
+#include "base/json_out.h"
 
 /* Members "sizes", "fits" and two counts: what collectives and messages need without waiting. */
 void hu_json_transfers(hu_json_out *j, const hu_transfers *t);

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/number.h"
-#include "render/json/json.h"
+#include "base/json_out.h"
 
 enum { DIGITS = 9, SENTENCE = 2048 };
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/number.h"
-#include "render/units.h"
+#include "base/units.h"
 
 int hu_notes_init(hu_notes *notes, const hu_trace *trace, hu_arena *arena, hu_error *err)
 {

@@ -5,7 +5,7 @@
 
 #include "base/intern.h"
 #include "base/map.h"
-#include "render/json/json.h"
+#include "base/json_out.h"
 #include "trace/trace.h"
 
 enum { HU_NOTES_MOST = 1 << 16, HU_NOTE_BYTES = 400 };

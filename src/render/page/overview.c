@@ -4,7 +4,7 @@
 
 #include "advise/say.h"
 #include "render/page/page.h"
-#include "render/units.h"
+#include "base/units.h"
 
 enum { SHORT_ROWS = 5 };
 

@@ -4,7 +4,7 @@
 
 #include "base/number.h"
 #include "render/page/page.h"
-#include "render/units.h"
+#include "base/units.h"
 
 enum { NAME_BYTES = 160, BAR_WIDTH = 1000, BAR_HEIGHT = 28 };
 

@@ -23,7 +23,7 @@
 #include "base/map.h"
 #include "base/number.h"
 #include "base/pack.h"
-#include "render/json/json.h"
+#include "base/json_out.h"
 #include "render/page/notes.h"
 #include "render/page/sight.h"
 

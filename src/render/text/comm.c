@@ -5,7 +5,7 @@
 
 #include "advise/say.h"
 #include "render/text/text.h"
-#include "render/units.h"
+#include "base/units.h"
 
 enum { MOST_SIZES = 6, MOST_FITS = 4 };
 

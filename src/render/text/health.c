@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "render/units.h"
+#include "base/units.h"
 
 enum { HEALTH_INDENT = 15 };
 

@@ -7,7 +7,7 @@
 
 #include "advise/say.h"
 #include "base/number.h"
-#include "render/units.h"
+#include "base/units.h"
 
 static size_t add(char *line, size_t n, size_t room, const char *before, double value, int decimals, const char *after)
 {

@@ -7,7 +7,7 @@
 #include "advise/say.h"
 #include "base/number.h"
 #include "render/text/text.h"
-#include "render/units.h"
+#include "base/units.h"
 
 enum { SHORT_WHY = 3 }; /* findings in the whole report */
 

@@ -6,7 +6,7 @@
 
 #include "advise/say.h"
 #include "render/text/text.h"
-#include "render/units.h"
+#include "base/units.h"
 
 enum { SENTENCE = 2048, NAMED_STEPS = 5, NAME_WIDTH = 27 };
 

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/number.h"
-#include "render/units.h"
+#include "base/units.h"
 
 enum { LEAST_NAME_WIDTH = 10 };
 

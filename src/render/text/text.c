@@ -2,7 +2,7 @@
  * text.c - styles, headings and words within the width of a terminal. */
 #include "render/text/text.h"
 
-#include "render/units.h"
+#include "base/units.h"
 
 void hu_text_spaces(hu_text_page *p, size_t n)
 {

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "render/units.h"
+#include "base/units.h"
 
 enum { FACT_WIDTH = 48 };
 

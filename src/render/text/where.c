@@ -10,7 +10,7 @@
 #include "across/late_ranks.h"
 #include "across/roster.h"
 #include "base/number.h"
-#include "render/units.h"
+#include "base/units.h"
 
 enum { BAR_CELLS = 24, LABEL_WIDTH = 16, MOST_LINES = 16 };
 

@@ -8,7 +8,7 @@
 #include "advise/findings.h"
 #include "advise/say.h"
 #include "base/number.h"
-#include "render/units.h"
+#include "base/units.h"
 
 /* "1211 ms → 592 ms   −51 %  [−53 … −49]", or a range where no point can be given. */
 static void write_price(hu_text_page *p, const hu_finding *f)

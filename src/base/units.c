@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * units.c - one place for rounding, so that text and page agree. */
-#include "render/units.h"
+#include "base/units.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * json.h - writes JSON with its commas in the right places; output is valid UTF-8 whatever the names hold. */
-#ifndef HU_RENDER_JSON_JSON_H
-#define HU_RENDER_JSON_JSON_H
+ * json_out.h - writes JSON with its commas in the right places; output is valid UTF-8 whatever the names hold. */
+#ifndef HU_BASE_JSON_OUT_H
+#define HU_BASE_JSON_OUT_H
 
 #include "base/out.h"
 #include "base/unread.h"

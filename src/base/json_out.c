@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * json.c - two spaces of indent, one member per line, so that two reports can be compared with diff. */
-#include "render/json/json.h"
+ * json_out.c - two spaces of indent, one member per line, so that two reports can be compared with diff. */
+#include "base/json_out.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * units.h - numbers for people: three to four digits and a unit; and hostile names made printable. */
-#ifndef HU_RENDER_UNITS_H
-#define HU_RENDER_UNITS_H
+#ifndef HU_BASE_UNITS_H
+#define HU_BASE_UNITS_H
 
 #include <stdint.h>
 
