@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what a page holds for its script: JSON blocks and timelines, as src/render/page/timeline.c describes them."""
+"""Reads what a page holds for its script: JSON blocks and timelines, as src/timeline/timeline.c describes them."""
 from __future__ import annotations
 
 import base64

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // decode.js - the columns of a timeline as typed arrays, in rows in which no slice overlaps another.  Runs in a worker.
 //
-// The bytes are those that src/render/page/timeline.c describes.  A row is one depth of one track; slices of a row are sorted by
+// The bytes are those that src/timeline/timeline.c describes.  A row is one depth of one track; slices of a row are sorted by
 // start and by end, so that a drawing finds what it shows by bisection.
 
 import { fromBase64, unpack } from "./data.js";

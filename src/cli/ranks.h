@@ -6,7 +6,7 @@
 #include "advise/compare.h"
 #include "cli/inputs.h"
 #include "cli/crew.h"
-#include "render/page/timeline.h"
+#include "timeline/timeline.h"
 
 typedef struct {
     hu_crew          *crew; /* that reads together what hu_spread_inputs gave it; NULL: this process alone */

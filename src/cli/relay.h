@@ -5,7 +5,7 @@
 
 #include "advise/findings.h"
 #include "graph/graph.h"
-#include "render/page/timeline.h"
+#include "timeline/timeline.h"
 
 /* What is known of one file; all but `error` may be missing. */
 typedef struct {

@@ -9,7 +9,7 @@
 #include "base/unread.h"
 #include "render/table/views.h"
 #include "base/json_out.h"
-#include "render/page/timeline.h"
+#include "timeline/timeline.h"
 
 typedef enum {
     HU_SHOW_ALL, /* overview, then the tables in short */

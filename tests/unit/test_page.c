@@ -4,8 +4,8 @@
 
 #include "base/pack.h"
 #include "render/page/markup.h"
-#include "render/page/notes.h"
-#include "render/page/windows.h"
+#include "timeline/notes.h"
+#include "timeline/windows.h"
 #include "testing.h"
 
 static void unpack(hu_str packed, char *out, size_t n)

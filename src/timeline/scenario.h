@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * scenario.h - one step as it would have been: where each piece of it lies when a finding is made good. */
-#ifndef HU_RENDER_PAGE_SCENARIO_H
-#define HU_RENDER_PAGE_SCENARIO_H
+#ifndef HU_TIMELINE_SCENARIO_H
+#define HU_TIMELINE_SCENARIO_H
 
 #include "advise/findings.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * sight.h - which slices of a trace can be told apart in a piece of time that so many pixels show. */
-#ifndef HU_RENDER_PAGE_SIGHT_H
-#define HU_RENDER_PAGE_SIGHT_H
+#ifndef HU_TIMELINE_SIGHT_H
+#define HU_TIMELINE_SIGHT_H
 
-#include "render/page/windows.h"
+#include "timeline/windows.h"
 
 /* Where slices end, for one block of them after the other: what a piece of time needs not look at. */
 typedef struct hu_sight_index hu_sight_index;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * windows.h - which part of a trace is drawn when all of it is too much. */
-#ifndef HU_RENDER_PAGE_WINDOWS_H
-#define HU_RENDER_PAGE_WINDOWS_H
+#ifndef HU_TIMELINE_WINDOWS_H
+#define HU_TIMELINE_WINDOWS_H
 
 #include "analyze/steps.h"
 #include "base/arena.h"

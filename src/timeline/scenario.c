@@ -4,7 +4,7 @@
  * A step of the replay is laid over the measured one by the end of the step before it, so that their ends compare.  What
  * is drawn are the graph's own pieces: an operator that launches twice is three, because each can wait for something else.
  */
-#include "render/page/scenario.h"
+#include "timeline/scenario.h"
 
 #include <stdlib.h>
 

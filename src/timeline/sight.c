@@ -2,7 +2,7 @@
  * sight.c - one slice for each pixel of each depth, and all that is wider; and what those lie in, so that the depth of a
  * slice is the same in every piece of time.
  */
-#include "render/page/sight.h"
+#include "timeline/sight.h"
 
 enum { MAX_DEPTH = 512, BLOCK = 1024 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * windows.c - steps are chosen by what somebody would look at first: a usual one, and the worst. */
-#include "render/page/windows.h"
+#include "timeline/windows.h"
 
 #include <stdio.h>
 #include <stdlib.h>

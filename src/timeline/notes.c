@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * notes.c - details are made into words once for each different set of them, found by a hash of what was recorded. */
-#include "render/page/notes.h"
+#include "timeline/notes.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * timeline.h - the slices of one rank as a browser draws them: columns of small differences, packed (docs/html-report.md).
  */
-#ifndef HU_RENDER_PAGE_TIMELINE_H
-#define HU_RENDER_PAGE_TIMELINE_H
+#ifndef HU_TIMELINE_TIMELINE_H
+#define HU_TIMELINE_TIMELINE_H
 
 #include "analyze/digest.h"
-#include "render/page/scenario.h"
-#include "render/page/sight.h"
+#include "timeline/scenario.h"
+#include "timeline/sight.h"
 
 typedef struct {
     int64_t from_ns, to_ns;          /* only what lies in it, in ns since the first slice; to_ns <= from_ns: everything */

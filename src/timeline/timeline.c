@@ -15,7 +15,7 @@
  *
  * Differences keep the numbers small and columns bring equal ones together: about 4 bytes are left of a slice.
  */
-#include "render/page/timeline.h"
+#include "timeline/timeline.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,8 +24,8 @@
 #include "base/number.h"
 #include "base/pack.h"
 #include "base/json_out.h"
-#include "render/page/notes.h"
-#include "render/page/sight.h"
+#include "timeline/notes.h"
+#include "timeline/sight.h"
 
 enum { MAX_SAMPLES = 100000 };
 

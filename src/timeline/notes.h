@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * notes.h - what was recorded of a slice beyond its time, as one short text; equal texts once. */
-#ifndef HU_RENDER_PAGE_NOTES_H
-#define HU_RENDER_PAGE_NOTES_H
+#ifndef HU_TIMELINE_NOTES_H
+#define HU_TIMELINE_NOTES_H
 
 #include "base/intern.h"
 #include "base/map.h"
