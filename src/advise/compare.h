@@ -3,7 +3,7 @@
 #ifndef HU_ADVISE_COMPARE_H
 #define HU_ADVISE_COMPARE_H
 
-#include "advise/job.h"
+#include "advise/joint_replay.h"
 
 /*
  * Adds it to the findings of the rank with the longest steps.  `all` and `digests` have `n` entries; entries of `all` may be

@@ -9,7 +9,7 @@
 #include "base/number.h"
 #include "cli/command.h"
 #include "cli/outputs.h"
-#include "cli/ranks.h"
+#include "job/job.h"
 #include "cli/unread.h"
 #include "base/json_out.h"
 #include "render/page/markup.h"

@@ -8,9 +8,9 @@
 #include "analyze/names.h"
 #include "analyze/steps.h"
 #include "cli/command.h"
-#include "cli/inputs.h"
+#include "job/inputs.h"
 #include "cli/outputs.h"
-#include "cli/traces.h"
+#include "job/traces.h"
 #include "render/export/export.h"
 #include "base/units.h"
 

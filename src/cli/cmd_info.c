@@ -5,7 +5,7 @@
 
 #include "base/thread.h"
 #include "cli/command.h"
-#include "cli/inputs.h"
+#include "job/inputs.h"
 #include "cli/outputs.h"
 #include "cli/unread.h"
 #include "ingest/open.h"

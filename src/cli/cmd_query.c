@@ -6,9 +6,9 @@
 
 #include "base/number.h"
 #include "cli/command.h"
-#include "cli/inputs.h"
+#include "job/inputs.h"
 #include "cli/outputs.h"
-#include "cli/traces.h"
+#include "job/traces.h"
 #include "query/query.h"
 #include "render/table/csv_text.h"
 #include "render/report.h"

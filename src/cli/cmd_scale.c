@@ -7,8 +7,8 @@
 #include "across/late_ranks.h"
 #include "base/number.h"
 #include "cli/command.h"
-#include "cli/ranks.h"
-#include "cli/spread.h"
+#include "job/job.h"
+#include "job/spread.h"
 #include "cli/unread.h"
 #include "render/scale.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/thread.h"
 #include "cli/command.h"
-#include "cli/inputs.h"
+#include "job/inputs.h"
 #include "cli/outputs.h"
 #include "cli/unread.h"
 #include "ingest/operation_rows.h"

@@ -14,7 +14,7 @@
 #include "base/thread.h"
 #include "cli/browser.h"
 #include "cli/command.h"
-#include "cli/ranks.h"
+#include "job/job.h"
 #include "cli/server.h"
 #include "cli/unread.h"
 #include "render/export/export.h"

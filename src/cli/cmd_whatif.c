@@ -6,10 +6,10 @@
 
 #include "advise/say.h"
 #include "cli/command.h"
-#include "cli/inputs.h"
+#include "job/inputs.h"
 #include "cli/outputs.h"
-#include "cli/together.h"
-#include "cli/traces.h"
+#include "job/together.h"
+#include "job/traces.h"
 #include "base/json_out.h"
 #include "base/units.h"
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "cli/mpi_module.h"
+#include "job/mpi_module.h"
 
 static void program_folder(char *out, size_t room)
 {

@@ -3,7 +3,7 @@
 #ifndef HU_CLI_OUTPUTS_H
 #define HU_CLI_OUTPUTS_H
 
-#include "cli/inputs.h"
+#include "job/inputs.h"
 
 /* A file that the command line asks for. */
 typedef struct {

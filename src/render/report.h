@@ -3,7 +3,7 @@
 #ifndef HU_RENDER_REPORT_H
 #define HU_RENDER_REPORT_H
 
-#include "advise/job.h"
+#include "advise/joint_replay.h"
 #include "advise/verdict.h"
 #include "base/out.h"
 #include "base/unread.h"

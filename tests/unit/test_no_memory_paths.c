@@ -9,7 +9,7 @@
 #include <zstd.h>
 
 #include "advise/findings_wire.h"
-#include "advise/job.h"
+#include "advise/joint_replay.h"
 #include "advise/slowdown.h"
 #include "analyze/digest_wire.h"
 #include "graph/graph_wire.h"

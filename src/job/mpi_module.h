@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * mpi_module.h - all that the program and libholdup-mpi.so agree on; the program itself is not linked with MPI. */
-#ifndef HU_CLI_MPI_MODULE_H
-#define HU_CLI_MPI_MODULE_H
+#ifndef HU_JOB_MPI_MODULE_H
+#define HU_JOB_MPI_MODULE_H
 
 #include <stddef.h>
 

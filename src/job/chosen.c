@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * chosen.c - who is late is among them, so that the last to come is mostly known; whoever is not is in the time that the
  * fastest of the chosen spends in a collective. */
-#include "cli/chosen.h"
+#include "job/chosen.h"
 
 #include "base/thread.h"
 #include "graph/simulation.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ranks.h - reads the files of a run, each into a digest, on all processors. */
-#ifndef HU_CLI_RANKS_H
-#define HU_CLI_RANKS_H
+ * job.h - reads the files of a run, each into a digest, on all processors. */
+#ifndef HU_JOB_JOB_H
+#define HU_JOB_JOB_H
 
 #include "advise/compare.h"
-#include "cli/inputs.h"
-#include "cli/crew.h"
+#include "job/inputs.h"
+#include "job/crew.h"
 #include "timeline/timeline.h"
 
 typedef struct {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * traces.h - all inputs as frozen traces, for commands that look at events and not at ranks. */
-#ifndef HU_CLI_TRACES_H
-#define HU_CLI_TRACES_H
+#ifndef HU_JOB_TRACES_H
+#define HU_JOB_TRACES_H
 
-#include "cli/inputs.h"
+#include "job/inputs.h"
 #include "cli/unread.h"
 #include "trace/trace.h"
 

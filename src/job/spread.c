@@ -4,7 +4,7 @@
  * Nodes often write their traces to disks of their own, so lists may differ.  A path that several processes see is one
  * file.  What is not a plain file, standard input above all, is for process 0, as it would be for one process.
  */
-#include "cli/spread.h"
+#include "job/spread.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

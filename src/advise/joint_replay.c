@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * job.c - prices what only several ranks together can tell. */
-#include "advise/job.h"
+ * joint_replay.c - prices what only several ranks together can tell. */
+#include "advise/joint_replay.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ranks.c - one job for each file; results are sorted by rank, so that the order of arguments does not matter.
+ * job.c - one job for each file; results are sorted by rank, so that the order of arguments does not matter.
  *
  * In a crew each process does so with its share.  All but process 0 pack what they find and send it, so that process 0
  * has what it would have found itself; what is left for the others is to draw those of their ranks that it then chooses.
  */
-#include "cli/ranks.h"
+#include "job/job.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +12,10 @@
 #include "analyze/digest_wire.h"
 #include "across/roster.h"
 #include "base/thread.h"
-#include "cli/chosen.h"
+#include "job/chosen.h"
 #include "cli/command.h"
 #include "cli/progress.h"
-#include "cli/relay.h"
+#include "job/relay.h"
 #include "cli/unread.h"
 #include "ingest/open.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * relay.c - digest, findings, graph and timeline in one envelope; all but the last are packed by those who know them. */
-#include "cli/relay.h"
+#include "job/relay.h"
 
 #include "advise/findings_wire.h"
 #include "analyze/digest_wire.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * chosen.h - of very many ranks those that are replayed together: they are read once more, for their graphs. */
-#ifndef HU_CLI_CHOSEN_H
-#define HU_CLI_CHOSEN_H
+#ifndef HU_JOB_CHOSEN_H
+#define HU_JOB_CHOSEN_H
 
-#include "advise/job.h"
-#include "cli/inputs.h"
+#include "advise/joint_replay.h"
+#include "job/inputs.h"
 
 enum { HU_CHOSEN_RANKS = 16 };
 

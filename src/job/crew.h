@@ -4,8 +4,8 @@
  * Process 0 says what is done, and is the only one that prints.  Each run that is read is announced to the others by
  * hu_crew_call, which they await in hu_crew_await; hu_crew_leave sends them home.  A crew of NULL is a process alone.
  */
-#ifndef HU_CLI_CREW_H
-#define HU_CLI_CREW_H
+#ifndef HU_JOB_CREW_H
+#define HU_JOB_CREW_H
 
 #include "base/arena.h"
 #include "base/error.h"

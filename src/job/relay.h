@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * relay.h - what a process found out about one file, as bytes for process 0. */
-#ifndef HU_CLI_RELAY_H
-#define HU_CLI_RELAY_H
+#ifndef HU_JOB_RELAY_H
+#define HU_JOB_RELAY_H
 
 #include "advise/findings.h"
 #include "graph/graph.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * together.h - all ranks of a job made ready for questions of the kind "what if". */
-#ifndef HU_CLI_TOGETHER_H
-#define HU_CLI_TOGETHER_H
+#ifndef HU_JOB_TOGETHER_H
+#define HU_JOB_TOGETHER_H
 
-#include "cli/ranks.h"
+#include "job/job.h"
 #include "graph/joint_price.h"
 #include "graph/simulation.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * spread.h - the files of a run over the processes of a crew: who reads which. */
-#ifndef HU_CLI_SPREAD_H
-#define HU_CLI_SPREAD_H
+#ifndef HU_JOB_SPREAD_H
+#define HU_JOB_SPREAD_H
 
-#include "cli/crew.h"
+#include "job/crew.h"
 #include "cli/outputs.h"
 
 /*

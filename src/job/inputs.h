@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * inputs.h - what the user named, as a list of files; and how they are read. */
-#ifndef HU_CLI_INPUTS_H
-#define HU_CLI_INPUTS_H
+#ifndef HU_JOB_INPUTS_H
+#define HU_JOB_INPUTS_H
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -13,7 +13,7 @@ typedef struct {
     const char **at; /* lives in the arena */
     size_t       n;
     uint64_t     bytes;  /* on disk, that this process reads; 0 when one is not a file */
-    const int   *reader; /* process that reads each (cli/spread.h); NULL: this one reads all */
+    const int   *reader; /* process that reads each (job/spread.h); NULL: this one reads all */
 
     hu_unread_list unread; /* what was named and holds no file to read; also in the arena */
 } hu_inputs;

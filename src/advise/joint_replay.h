@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * job.h - the ranks of a job replayed together, and what it would gain if they were alike or met at no cost. */
-#ifndef HU_ADVISE_JOB_H
-#define HU_ADVISE_JOB_H
+ * joint_replay.h - the ranks of a job replayed together, and what it would gain if they were alike or met at no cost. */
+#ifndef HU_ADVISE_JOINT_REPLAY_H
+#define HU_ADVISE_JOINT_REPLAY_H
 
 #include "across/late_ranks.h"
 #include "graph/joint_price.h"

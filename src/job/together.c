@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * together.c - reads all ranks, finds where they meet, and joins their graphs. */
-#include "cli/together.h"
+#include "job/together.h"
 
 #include <stdio.h>
 

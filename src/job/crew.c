@@ -5,7 +5,7 @@
  * holdup at its end must not wait for processes that never come.  So only a child of the launcher itself joins: one whose
  * parent was not given the variable that tells the rank.
  */
-#include "cli/crew.h"
+#include "job/crew.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include "base/thread.h"
 #include "cli/command.h"
 #include "cli/library.h"
-#include "cli/mpi_module.h"
+#include "job/mpi_module.h"
 
 enum { PATH_BYTES = 4096, MOST_ENVIRONMENT = 4 << 20 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mpi_module.c - libholdup-mpi.so: the few calls of MPI that a crew of processes needs (cli/crew.h).
+ * mpi_module.c - libholdup-mpi.so: the few calls of MPI that a crew of processes needs (job/crew.h).
  *
  * A receive of MPI spins.  The processes of one machine share its processors with each other's threads, so here whoever
  * waits looks, sleeps, and looks again, at most a millisecond later.
  */
-#include "cli/mpi_module.h"
+#include "job/mpi_module.h"
 
 #include <mpi.h>
 #include <sched.h>

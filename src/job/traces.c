@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * traces.c - reads the files side by side; what failed is listed in the order of the arguments. */
-#include "cli/traces.h"
+#include "job/traces.h"
 
 #include "base/thread.h"
 #include "cli/command.h"

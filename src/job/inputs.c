@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * inputs.c - a run is often a directory: every file in it that is named like a trace is one rank. */
-#include "cli/inputs.h"
+#include "job/inputs.h"
 #include "protocol/format.h"
 
 #include <dirent.h>
