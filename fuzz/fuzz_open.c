@@ -32,28 +32,27 @@ static void draw(const hu_trace *trace, hu_digest *digest, hu_simulation *s, hu_
     hu_out              *out = hu_out_open_memory(arena);
     hu_scenario          scenarios[HU_SCENARIOS];
     hu_timeline_options  how = {.scenarios = scenarios, .most = 1000};
-    hu_timeline          timeline;
+    hu_rank              rank = {.digest = digest, .findings = findings};
+    hu_job               job = {.ranks = &rank, .n = 1, .digests = &digest, .findings = &findings};
     const hu_export_part part = hu_export_all(trace);
     const hu_export      e = {&part, 1, false};
-    hu_report            r = {.digests = &digest, .n = 1, .scratch = arena, .timelines = &timeline, .unit = "samples"};
+    hu_report            r = {.job = &job, .scratch = arena, .unit = "samples"};
     hu_rendezvous        meeting;
     hu_error             err = {0};
 
-    digest->findings = findings;
     hu_rendezvous_measure((hu_digest *[]){digest, digest}, 2, arena, arena, &meeting, &err); /* the rank with itself */
-    hu_verdict_measure(r.digests, 1, &r.verdict);
+    hu_verdict_measure(&digest, &findings, 1, &job.verdict);
     if (s && findings) {
         const int n = hu_scenarios_build(s, findings, arena, scenarios, &err);
 
         how.n_scenarios = n > 0 ? (size_t)n : 0;
     }
-    if (hu_timeline_encode(trace, digest, &how, arena, arena, &timeline, &err) == 0)
+    if (hu_timeline_encode(trace, digest, &how, arena, arena, &rank.timeline, &err) == 0)
         hu_html_write(&r, out, &err);
     for (size_t i = 0; hu_export_formats[i]; i++)
         hu_export_formats[i]->write(&e, out, &err);
     hu_out_abandon(out);
     hu_arena_free(arena);
-    digest->findings = NULL;
 }
 
 static void read_all(hu_str bytes, hu_grouping grouping, outcome *out)

@@ -101,11 +101,25 @@ static size_t usual_steps(hu_digest *const *digests, size_t n)
     return best;
 }
 
+static int64_t count_nodes(hu_digest *const *digests, size_t n)
+{
+    int64_t nodes = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t k = 0;
+
+        while (k < i && !hu_str_equal(digests[k]->info.host, digests[i]->info.host))
+            k++;
+        nodes += k == i;
+    }
+    return nodes;
+}
+
 void hu_roster_measure(hu_digest *const *digests, size_t n, hu_roster *out)
 {
     int64_t next = 0;
 
-    *out = (hu_roster){.world_size = -1};
+    *out = (hu_roster){.world_size = -1, .nodes = count_nodes(digests, n)};
     for (size_t i = 0; i < n; i++)
         out->world_size = digests[i]->info.world_size > out->world_size ? digests[i]->info.world_size : out->world_size;
     if (n < 2)

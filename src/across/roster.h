@@ -9,6 +9,7 @@ enum { HU_ROSTER_NAMED = 16 };
 
 typedef struct {
     int64_t world_size;               /* -1 unknown */
+    int64_t nodes;                    /* on how many machines those that were read ran */
     int64_t missing[HU_ROSTER_NAMED]; /* the first of them */
     size_t  n_missing;                /* ranks below the world's size that no trace is of */
     int64_t twice[HU_ROSTER_NAMED];

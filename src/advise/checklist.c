@@ -172,10 +172,9 @@ static double step_ms(const hu_digest *d, char *evidence, size_t size)
     return t && d->steps.source != HU_STEPS_NONE ? t->step_ns / 1e6 : NAN;
 }
 
-static double gain(const hu_digest *d, char *evidence, size_t size)
+/* Of what replays say; the others are of the digest. */
+static double gain(const hu_findings *f, char *evidence, size_t size)
 {
-    const hu_findings *f = d->findings;
-
     if (!f || !f->is_replayed || !f->is_trusted)
         return NAN;
     if (f->n)
@@ -199,7 +198,6 @@ static measure *const measures[HU_LIMIT_COUNT] = {
     [HU_LIMIT_COMM] = comm,               [HU_LIMIT_COPIES] = copies,       [HU_LIMIT_HEADROOM] = headroom,
     [HU_LIMIT_ALLOC] = alloc_calls,       [HU_LIMIT_RETRIES] = out_of_memory, [HU_LIMIT_PRECISION] = precision,
     [HU_LIMIT_OPTIMIZER] = fused_optimizer, [HU_LIMIT_COMPILED] = compiled, [HU_LIMIT_STEP] = step_ms,
-    [HU_LIMIT_GAIN] = gain,
 };
 /* clang-format on */
 
@@ -252,8 +250,8 @@ int hu_checklist_set(hu_checklist *list, bool is_least, const char *text, hu_err
     return fail_name(name, err);
 }
 
-static void check(const hu_checklist *list, hu_limit_id id, bool is_least, hu_digest *const *digests, size_t n,
-                  hu_checklist_result *out)
+static void check(const hu_checklist *list, hu_limit_id id, bool is_least, hu_digest *const *digests,
+                  hu_findings *const *all, size_t n, hu_checklist_result *out)
 {
     const double limit = is_least ? list->least[id] : list->most[id];
     hu_checked  *row = &out->at[out->n];
@@ -263,7 +261,8 @@ static void check(const hu_checklist *list, hu_limit_id id, bool is_least, hu_di
     *row = (hu_checked){.id = id, .is_least = is_least, .limit = limit, .value = NAN, .state = HU_LIMIT_UNKNOWN};
     for (size_t i = 0; i < n; i++) {
         char         evidence[160] = "";
-        const double value = measures[id](digests[i], evidence, sizeof evidence);
+        const double value = measures[id] ? measures[id](digests[i], evidence, sizeof evidence)
+                                          : gain(all[i], evidence, sizeof evidence);
 
         if (isnan(value) || (!isnan(row->value) && (is_least ? value >= row->value : value <= row->value)))
             continue;
@@ -283,12 +282,13 @@ static void check(const hu_checklist *list, hu_limit_id id, bool is_least, hu_di
     out->n++;
 }
 
-void hu_checklist_measure(const hu_checklist *list, hu_digest *const *digests, size_t n, hu_checklist_result *out)
+void hu_checklist_measure(const hu_checklist *list, hu_digest *const *digests, hu_findings *const *all, size_t n,
+                          hu_checklist_result *out)
 {
     *out = (hu_checklist_result){0};
     for (hu_limit_id i = 0; i < HU_LIMIT_COUNT; i++) {
-        check(list, i, true, digests, n, out);
-        check(list, i, false, digests, n, out);
+        check(list, i, true, digests, all, n, out);
+        check(list, i, false, digests, all, n, out);
     }
 }
 

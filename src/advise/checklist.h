@@ -56,8 +56,9 @@ void hu_checklist_none(hu_checklist *list);
 /* Sets one limit from "idle=10%".  Returns 0, or HU_EUSAGE with the names there are. */
 int hu_checklist_set(hu_checklist *list, bool is_least, const char *text, hu_error *err);
 
-/* Over all ranks: the worst of them counts. */
-void hu_checklist_measure(const hu_checklist *list, hu_digest *const *digests, size_t n, hu_checklist_result *out);
+/* Over all ranks: the worst of them counts.  Entries of `all` are NULL where nobody asked for a rank's findings. */
+void hu_checklist_measure(const hu_checklist *list, hu_digest *const *digests, hu_findings *const *all, size_t n,
+                          hu_checklist_result *out);
 
 const char *hu_limit_name(hu_limit_id id);
 const char *hu_limit_unit(hu_limit_id id);

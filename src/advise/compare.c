@@ -13,25 +13,23 @@ static const double CLEARLY = 3;      /* points that all are worth more than the
 static const double PERSISTENT = 0.6; /* of the collectives: who is last to so many is always late */
 
 /* Who comes last how often, and what it does longer than the others. */
-static void show_stragglers(hu_finding *x, const hu_rendezvous *r, hu_digest *const *digests, size_t n)
+static void show_stragglers(hu_finding *x, const hu_rendezvous *r, hu_digest *const *digests, const hu_stragglers *all)
 {
-    hu_stragglers s;
+    for (size_t i = 0; i < all->n && x->n_evidence < HU_EVIDENCE; i++) {
+        const hu_straggler *s = &all->at[i];
+        char               *line = x->evidence[x->n_evidence++];
+        const long long     rank = (long long)hu_digest_rank_of(digests, s->late.digest);
+        int                 k;
 
-    hu_stragglers_measure(r, digests, n, &s);
-    for (size_t i = 0; i < s.n && x->n_evidence < HU_EVIDENCE; i++) {
-        char           *line = x->evidence[x->n_evidence++];
-        const long long rank = (long long)hu_digest_rank_of(digests, s.at[i].digest);
-        int             k;
-
-        if (s.by_messages)
+        if (all->by_messages)
             k = snprintf(line, HU_EVIDENCE_BYTES, "rank %lld sends or receives late: others wait for its messages for %s",
-                         rank, hu_say_per_step(hu_as_mean(s.at[i].lost_step_ns), true).t);
+                         rank, hu_say_per_step(hu_as_mean(s->late.lost_step_ns), true).t);
         else
             k = snprintf(line, HU_EVIDENCE_BYTES, "rank %lld comes last to %lld of %lld collectives", rank,
-                         (long long)s.at[i].last, (long long)r->matched);
-        if (s.at[i].cause < HU_CLASS_COUNT && k > 0 && k < HU_EVIDENCE_BYTES)
-            snprintf(line + k, (size_t)(HU_EVIDENCE_BYTES - k), "; %s: %s more than the others",
-                     hu_class_words(s.at[i].cause), hu_say_per_step(hu_as_mean(s.at[i].cause_step_ns), true).t);
+                         (long long)s->late.last, (long long)r->matched);
+        if (s->cause < HU_CLASS_COUNT && k > 0 && k < HU_EVIDENCE_BYTES)
+            snprintf(line + k, (size_t)(HU_EVIDENCE_BYTES - k), "; %s: %s more than the others", hu_class_words(s->cause),
+                     hu_say_per_step(hu_as_mean(s->cause_step_ns), true).t);
     }
 }
 
@@ -68,7 +66,7 @@ static void show_transfers(hu_findings *f, const hu_transfers *t)
     }
 }
 
-static const hu_job_price *find_price(const hu_job *job, hu_edit_kind edit)
+static const hu_joint_replay_price *find_price(const hu_joint_replay *job, hu_edit_kind edit)
 {
     for (size_t i = 0; i < job->n_prices; i++)
         if (job->price[i].edit == edit)
@@ -76,7 +74,7 @@ static const hu_job_price *find_price(const hu_job *job, hu_edit_kind edit)
     return NULL;
 }
 
-static void say_one(hu_finding *x, const hu_job *job, const hu_job_price *p, hu_digest *const *digests,
+static void say_one(hu_finding *x, const hu_joint_replay *job, const hu_joint_replay_price *p, hu_digest *const *digests,
                     const hu_straggler *s)
 {
     const int n = snprintf(x->statement, sizeof x->statement,
@@ -90,8 +88,8 @@ static void say_one(hu_finding *x, const hu_job *job, const hu_job_price *p, hu_
                  hu_class_words(s->cause), hu_say_per_step(hu_as_mean(s->cause_step_ns), true).t);
 }
 
-static void say_many(hu_finding *x, const hu_job *job, const hu_job_price *all, const hu_job_price *one,
-                     hu_digest *const *digests)
+static void say_many(hu_finding *x, const hu_joint_replay *job, const hu_joint_replay_price *all,
+                     const hu_joint_replay_price *one, hu_digest *const *digests)
 {
     const int n = snprintf(x->statement, sizeof x->statement,
                            "Now one rank is late and now another. If all took what most take before each collective, a step "
@@ -106,11 +104,11 @@ static void say_many(hu_finding *x, const hu_job *job, const hu_job_price *all, 
 }
 
 /* Gradients in many small pieces, of collectives on the host too, which no gate of one rank sees. */
-static void add_buckets(hu_findings *f, const hu_job *job, const hu_digest *d)
+static void add_buckets(hu_findings *f, const hu_joint_replay *job, const hu_digest *d)
 {
-    const hu_job_price *p = find_price(job, HU_EDIT_BUCKET);
-    hu_finding          x = {.rule = HU_RULE_COMM_LATENCY, .edit = {.kind = HU_EDIT_KINDS}, .confidence = HU_CONFIDENCE_LOW};
-    char                pieces[HU_NUMBER_BYTES], bytes[HU_NUMBER_BYTES];
+    const hu_joint_replay_price *p = find_price(job, HU_EDIT_BUCKET);
+    hu_finding x = {.rule = HU_RULE_COMM_LATENCY, .edit = {.kind = HU_EDIT_KINDS}, .confidence = HU_CONFIDENCE_LOW};
+    char       pieces[HU_NUMBER_BYTES], bytes[HU_NUMBER_BYTES];
 
     if (!p || p->low_pct < LEAST_GAIN || f->n == HU_FINDINGS)
         return;
@@ -133,27 +131,27 @@ static void add_buckets(hu_findings *f, const hu_job *job, const hu_digest *d)
 }
 
 /* What the replay of all says; false when nobody is waited for. */
-static bool compare_replayed(hu_finding *x, const hu_job *job, hu_digest *const *digests, size_t n, const hu_rendezvous *r)
+static bool compare_replayed(hu_finding *x, const hu_joint_replay *job, hu_digest *const *digests, const hu_stragglers *s,
+                             const hu_rendezvous *r)
 {
-    const hu_job_price *one = find_price(job, HU_EDIT_STRAGGLER), *all = find_price(job, HU_EDIT_HICCUPS), *best = one;
+    const hu_joint_replay_price *one = find_price(job, HU_EDIT_STRAGGLER), *all = find_price(job, HU_EDIT_HICCUPS),
+                                *best = one;
     const hu_straggler *who = NULL;
-    hu_stragglers       s;
 
-    hu_stragglers_measure(r, digests, n, &s);
     if (all && all->gain_pct >= LEAST_WAIT && (!one || all->gain_pct > one->gain_pct + CLEARLY))
         best = all;
     if (!best || best->gain_pct < LEAST_GAIN || best->high_pct < LEAST_GAIN)
         return false;
-    for (size_t i = 0; i < s.n; i++)
-        if (best == one && s.at[i].digest == one->digest)
-            who = &s.at[i];
+    for (size_t i = 0; i < s->n; i++)
+        if (best == one && s->at[i].late.digest == one->digest)
+            who = &s->at[i];
     x->gain_pct = best->gain_pct;
     x->low_pct = best->low_pct;
     x->high_pct = best->high_pct;
     x->free_pct = best->most_pct;
     x->before_ns = job->replayed_ns;
     x->after_ns = best->after_ns;
-    x->confidence = who && who->cause < HU_CLASS_COUNT && (double)who->last >= PERSISTENT * (double)r->matched
+    x->confidence = who && who->cause < HU_CLASS_COUNT && (double)who->late.last >= PERSISTENT * (double)r->matched
                         ? HU_CONFIDENCE_HIGH
                         : HU_CONFIDENCE_MEDIUM;
     if (best == one)
@@ -227,12 +225,11 @@ static void drop_waiting(hu_findings *f, const hu_digest *d, const hu_finding *s
 }
 
 void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, size_t n, size_t slowest,
-                         const hu_rendezvous *r, const hu_job *job)
+                         const hu_rendezvous *r, const hu_stragglers *s, const hu_joint_replay *job)
 {
-    hu_findings  *f = all[slowest];
-    hu_finding    x = {.rule = HU_RULE_STRAGGLER, .edit = {.kind = HU_EDIT_KINDS}};
-    hu_stragglers s;
-    bool          is_found;
+    hu_findings *f = all[slowest];
+    hu_finding   x = {.rule = HU_RULE_STRAGGLER, .edit = {.kind = HU_EDIT_KINDS}};
+    bool         is_found;
 
     if (!f || !f->is_replayed || n < 2)
         return;
@@ -242,12 +239,12 @@ void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, siz
     qsort(f->at, f->n, sizeof *f->at, hu_findings_by_gain);
     if (f->n == HU_FINDINGS)
         return;
-    hu_stragglers_measure(r, digests, n, &s); /* messages are not replayed together, collectives are */
-    is_found = job->is_replayed && job->is_trusted && !s.by_messages ? compare_replayed(&x, job, digests, n, r)
-                                                                     : compare_waits(&x, all, digests, n, slowest);
+    /* messages are not replayed together, collectives are */
+    is_found = job->is_replayed && job->is_trusted && !s->by_messages ? compare_replayed(&x, job, digests, s, r)
+                                                                      : compare_waits(&x, all, digests, n, slowest);
     if (!is_found)
         return;
-    show_stragglers(&x, r, digests, n);
+    show_stragglers(&x, r, digests, s);
     drop_waiting(f, digests[slowest], &x);
     f->at[f->n++] = x;
     qsort(f->at, f->n, sizeof *f->at, hu_findings_by_gain);

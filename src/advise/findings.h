@@ -3,8 +3,8 @@
 #ifndef HU_ADVISE_FINDINGS_H
 #define HU_ADVISE_FINDINGS_H
 
+#include "advise/confidence.h"
 #include "advise/rules.h"
-#include "advise/verdict.h"
 
 typedef struct {
     hu_rule       rule;

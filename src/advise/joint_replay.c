@@ -11,6 +11,7 @@ static const double LEAST_BUCKETS = 4;
 
 typedef struct {
     const hu_rendezvous *r;
+    const hu_late_ranks *late;
     hu_digest *const    *digests;
     size_t               n;
     size_t              *digest_of; /* by rank that is replayed */
@@ -18,7 +19,7 @@ typedef struct {
     hu_joint            *joint;
     hu_joint_pricer     *pricer;
     hu_arena            *arena;
-    hu_job              *out;
+    hu_joint_replay     *out;
 } work;
 
 /* When a rank's window begins, on the clock of the reference. */
@@ -32,8 +33,8 @@ static int64_t origin_of(const hu_rendezvous *r, hu_digest *const *digests, size
     return hu_clocks_time(&r->clocks, i, origin);
 }
 
-size_t hu_job_list_ranks(const hu_graph *const *graphs, hu_digest *const *digests, size_t n, const hu_rendezvous *r,
-                         hu_joint_rank *out, size_t *digest_of)
+size_t hu_joint_replay_list(const hu_graph *const *graphs, hu_digest *const *digests, size_t n, const hu_rendezvous *r,
+                            hu_joint_rank *out, size_t *digest_of)
 {
     int64_t first = INT64_MAX;
     size_t  k = 0;
@@ -58,18 +59,18 @@ static void price(work *w, hu_edit_kind kind, size_t rank)
     hu_price      p;
 
     hu_joint_price_edits(w->pricer, &edit, 1, &p);
-    w->out->price[w->out->n_prices++] = (hu_job_price){.edit = kind,
-                                                       .digest = w->digest_of[rank],
-                                                       .after_ns = p.after_ns,
-                                                       .gain_pct = p.gain_pct,
-                                                       .low_pct = p.low_pct,
-                                                       .high_pct = p.high_pct,
-                                                       .most_pct = p.free_pct};
+    w->out->price[w->out->n_prices++] = (hu_joint_replay_price){.edit = kind,
+                                                                .digest = w->digest_of[rank],
+                                                                .after_ns = p.after_ns,
+                                                                .gain_pct = p.gain_pct,
+                                                                .low_pct = p.low_pct,
+                                                                .high_pct = p.high_pct,
+                                                                .most_pct = p.free_pct};
 }
 
 static int by_gain(const void *left, const void *right)
 {
-    const hu_job_price *a = left, *b = right;
+    const hu_joint_replay_price *a = left, *b = right;
 
     if (a->gain_pct != b->gain_pct)
         return a->gain_pct > b->gain_pct ? -1 : 1;
@@ -86,12 +87,9 @@ static bool has_buckets(const work *w)
 
 static void price_all(work *w)
 {
-    hu_stragglers s;
-
-    hu_stragglers_measure(w->r, w->digests, w->n, &s);
-    for (size_t i = 0, priced = 0; i < s.n && priced < HU_JOB_STRAGGLERS; i++)
+    for (size_t i = 0, priced = 0; i < w->late->n && priced < HU_JOINT_REPLAY_STRAGGLERS; i++)
         for (size_t k = 0; k < w->out->ranks; k++)
-            if (w->digest_of[k] == s.at[i].digest) {
+            if (w->digest_of[k] == w->late->at[i].digest) {
                 price(w, HU_EDIT_STRAGGLER, k);
                 priced++;
             }
@@ -108,7 +106,7 @@ static void price_all(work *w)
 
 static int by_length(const void *left, const void *right)
 {
-    const hu_job_piece *a = left, *b = right;
+    const hu_joint_replay_piece *a = left, *b = right;
 
     if (a->step_ns != b->step_ns)
         return a->step_ns > b->step_ns ? -1 : 1;
@@ -117,12 +115,12 @@ static int by_length(const void *left, const void *right)
 
 static int find_path(work *w, hu_error *err)
 {
-    const size_t  n = w->out->ranks;
-    hu_path      *paths = hu_arena_calloc(w->arena, n, sizeof *paths);
-    hu_job_piece *all = hu_arena_calloc(w->arena, n * HU_CLASS_COUNT, sizeof *all);
-    size_t        k = 0;
-    double        total = 0, steps = 0;
-    int           rc;
+    const size_t           n = w->out->ranks;
+    hu_path               *paths = hu_arena_calloc(w->arena, n, sizeof *paths);
+    hu_joint_replay_piece *all = hu_arena_calloc(w->arena, n * HU_CLASS_COUNT, sizeof *all);
+    size_t                 k = 0;
+    double                 total = 0, steps = 0;
+    int                    rc;
 
     if (!paths || !all)
         return hu_fail_memory(err);
@@ -135,10 +133,10 @@ static int find_path(work *w, hu_error *err)
     for (size_t r = 0; r < n; r++)
         for (hu_class c = 0; c < HU_CLASS_COUNT; c++)
             if (paths[r].by_class[c] > 0)
-                all[k++] = (hu_job_piece){w->digest_of[r], c, (double)paths[r].by_class[c] / steps,
-                                          (double)paths[r].by_class[c] / total};
+                all[k++] = (hu_joint_replay_piece){w->digest_of[r], c, (double)paths[r].by_class[c] / steps,
+                                                   (double)paths[r].by_class[c] / total};
     qsort(all, k, sizeof *all, by_length);
-    w->out->n_pieces = k < HU_JOB_PIECES ? k : HU_JOB_PIECES;
+    w->out->n_pieces = k < HU_JOINT_REPLAY_PIECES ? k : HU_JOINT_REPLAY_PIECES;
     memcpy(w->out->piece, all, w->out->n_pieces * sizeof *all);
     return 0;
 }
@@ -146,7 +144,7 @@ static int find_path(work *w, hu_error *err)
 /* Which rank waits, and for whom. */
 static void show_parked(work *w, const hu_parked *parked, size_t n)
 {
-    for (size_t i = 0; i < n && i < HU_JOB_PARKED; i++)
+    for (size_t i = 0; i < n && i < HU_JOINT_REPLAY_PARKED; i++)
         w->out->parked[w->out->n_parked++] = (hu_parked){parked[i].met, w->digest_of[parked[i].waits],
                                                          w->digest_of[parked[i].missing]};
     snprintf(w->out->why_not, sizeof w->out->why_not,
@@ -162,7 +160,7 @@ static int replay(work *w, const hu_graph *const *graphs, hu_error *err)
     w->ranks = hu_arena_calloc(w->arena, w->n + 1, sizeof *w->ranks);
     if (!w->digest_of || !w->ranks)
         return hu_fail_memory(err);
-    w->out->ranks = hu_job_list_ranks(graphs, w->digests, w->n, w->r, w->ranks, w->digest_of);
+    w->out->ranks = hu_joint_replay_list(graphs, w->digests, w->n, w->r, w->ranks, w->digest_of);
     if (w->out->ranks < 2) {
         snprintf(w->out->why_not, sizeof w->out->why_not, "fewer than two ranks could be replayed");
         return 0;
@@ -194,13 +192,13 @@ static int replay(work *w, const hu_graph *const *graphs, hu_error *err)
     return find_path(w, err);
 }
 
-int hu_job_measure(const hu_graph *const *graphs, hu_digest *const *digests, size_t n, const hu_rendezvous *r, hu_job *out,
-                   hu_error *err)
+int hu_joint_replay_measure(const hu_graph *const *graphs, hu_digest *const *digests, size_t n, const hu_rendezvous *r,
+                            const hu_late_ranks *late, hu_joint_replay *out, hu_error *err)
 {
-    work w = {.r = r, .digests = digests, .n = n, .arena = hu_arena_new(), .out = out};
+    work w = {.r = r, .late = late, .digests = digests, .n = n, .arena = hu_arena_new(), .out = out};
     int  rc;
 
-    *out = (hu_job){0};
+    *out = (hu_joint_replay){0};
     rc = w.arena ? replay(&w, graphs, err) : hu_fail_memory(err);
     hu_arena_free(w.arena);
     return rc;

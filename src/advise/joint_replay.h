@@ -13,7 +13,7 @@ typedef struct {
     double       after_ns; /* mean simulated step */
     double       gain_pct, low_pct, high_pct;
     double       most_pct; /* that can be gained */
-} hu_job_price;
+} hu_joint_replay_price;
 
 /* A piece of the job's critical path. */
 typedef struct {
@@ -21,39 +21,44 @@ typedef struct {
     hu_class class;
     double step_ns; /* per step */
     double share;   /* of the path */
-} hu_job_piece;
+} hu_joint_replay_piece;
 
-enum { HU_JOB_RANKS = 32 }; /* that are replayed together: their graphs are all in memory at once */
+enum { HU_JOINT_REPLAY_RANKS = 32 }; /* that are replayed together: their graphs are all in memory at once */
 
-enum { HU_JOB_STRAGGLERS = 3, HU_JOB_PRICES = HU_JOB_STRAGGLERS + 6, HU_JOB_PIECES = 12, HU_JOB_PARKED = 4 };
+enum {
+    HU_JOINT_REPLAY_STRAGGLERS = 3,
+    HU_JOINT_REPLAY_PRICES = HU_JOINT_REPLAY_STRAGGLERS + 6,
+    HU_JOINT_REPLAY_PIECES = 12,
+    HU_JOINT_REPLAY_PARKED = 4
+};
 
 typedef struct {
-    bool         is_replayed; /* false: `why_not`; all but `parked` is empty then */
-    char         why_not[200];
-    size_t       ranks;                /* that were replayed */
-    size_t       meetings;             /* collectives in which they wait for each other */
-    double       seen_ns, replayed_ns; /* mean step over ranks, measured and replayed */
-    bool         is_trusted;           /* the two agree */
-    hu_job_price price[HU_JOB_PRICES]; /* by gain, the largest first */
-    size_t       n_prices;
-    hu_job_piece piece[HU_JOB_PIECES]; /* the largest */
-    size_t       n_pieces;
-    hu_parked    parked[HU_JOB_PARKED]; /* `waits` and `missing` are digests */
-    size_t       n_parked;
-} hu_job;
+    bool                  is_replayed; /* false: `why_not`; all but `parked` is empty then */
+    char                  why_not[200];
+    size_t                ranks;                         /* that were replayed */
+    size_t                meetings;                      /* collectives in which they wait for each other */
+    double                seen_ns, replayed_ns;          /* mean step over ranks, measured and replayed */
+    bool                  is_trusted;                    /* the two agree */
+    hu_joint_replay_price price[HU_JOINT_REPLAY_PRICES]; /* by gain, the largest first */
+    size_t                n_prices;
+    hu_joint_replay_piece piece[HU_JOINT_REPLAY_PIECES]; /* the largest */
+    size_t                n_pieces;
+    hu_parked             parked[HU_JOINT_REPLAY_PARKED]; /* `waits` and `missing` are digests */
+    size_t                n_parked;
+} hu_joint_replay;
 
 /*
  * Makes rows of the graphs that are not NULL, all windows on one clock that begins with the first of them; out[0..n) and
  * digest_of[0..n), which says whose rows they are, unless it is NULL.  Returns how many.
  */
-size_t hu_job_list_ranks(const hu_graph *const *graphs, hu_digest *const *digests, size_t n, const hu_rendezvous *r,
-                         hu_joint_rank *out, size_t *digest_of);
+size_t hu_joint_replay_list(const hu_graph *const *graphs, hu_digest *const *digests, size_t n, const hu_rendezvous *r,
+                            hu_joint_rank *out, size_t *digest_of);
 
 /*
  * `graphs[0..n)` belong to the digests; NULL where a rank could not be replayed, or is one of too many.  The result is
  * plain.  Returns 0 or HU_ENOMEM.
  */
-int hu_job_measure(const hu_graph *const *graphs, hu_digest *const *digests, size_t n, const hu_rendezvous *r, hu_job *out,
-                   hu_error *err);
+int hu_joint_replay_measure(const hu_graph *const *graphs, hu_digest *const *digests, size_t n, const hu_rendezvous *r,
+                            const hu_late_ranks *late, hu_joint_replay *out, hu_error *err);
 
 #endif

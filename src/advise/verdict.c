@@ -10,7 +10,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "advise/findings.h"
 #include "advise/say.h"
 #include "advise/say_host.h"
 #include "base/number.h"
@@ -187,14 +186,14 @@ static void doubt_replay(const hu_findings *f, hu_verdict *v)
     }
 }
 
-void hu_verdict_measure(hu_digest *const *digests, size_t n, hu_verdict *out)
+void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size_t n, hu_verdict *out)
 {
     const hu_step_time *slowest;
     const hu_findings  *f;
 
     *out = (hu_verdict){.rank = hu_verdict_slowest(digests, n)};
     slowest = hu_digest_step_time(digests[out->rank]);
-    f = digests[out->rank]->findings;
+    f = all[out->rank];
     judge(digests[out->rank], out);
     if (!slowest && digests[out->rank]->steps.is_cut)
         snprintf(out->text, sizeof out->text,
@@ -220,11 +219,4 @@ void hu_verdict_doubt_unread(hu_verdict *v, size_t unread, size_t n_read)
 {
     if (unread)
         doubt(v, HU_CONFIDENCE_MEDIUM, "%zu of %zu inputs could not be read", unread, unread + n_read);
-}
-
-const char *hu_confidence_name(hu_confidence c)
-{
-    static const char *const names[] = {"low", "medium", "high"};
-
-    return names[c];
 }

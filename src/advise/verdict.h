@@ -3,9 +3,7 @@
 #ifndef HU_ADVISE_VERDICT_H
 #define HU_ADVISE_VERDICT_H
 
-#include "analyze/digest.h"
-
-typedef enum { HU_CONFIDENCE_LOW, HU_CONFIDENCE_MEDIUM, HU_CONFIDENCE_HIGH } hu_confidence;
+#include "advise/findings.h"
 
 typedef struct {
     char          text[768]; /* one or two sentences */
@@ -15,15 +13,13 @@ typedef struct {
     size_t        rank; /* index of the digest it speaks of: the one with the longest steps */
 } hu_verdict;
 
-/* Over `n` ranks of one job, at least one; with what replays say, where digests have it. */
-void hu_verdict_measure(hu_digest *const *digests, size_t n, hu_verdict *out);
+/* Over `n` ranks of one job, at least one; with what replays say: entries of `all` are NULL where nobody asked. */
+void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size_t n, hu_verdict *out);
 
 /* What `unread` further inputs, of which nothing is known, take from the confidence; 0 takes nothing. */
 void hu_verdict_doubt_unread(hu_verdict *v, size_t unread, size_t n_read);
 
 /* Which of them takes longest for a step. */
 size_t hu_verdict_slowest(hu_digest *const *digests, size_t n);
-
-const char *hu_confidence_name(hu_confidence c);
 
 #endif

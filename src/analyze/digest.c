@@ -298,11 +298,11 @@ static bool merge(hu_digest *into, const hu_digest *from)
 }
 
 /* Who has more than half of the votes is left in the end (Boyer and Moore). */
-void hu_digest_agree(hu_digest *const *digests, size_t n, hu_job_parallelism *out)
+void hu_digest_agree(hu_digest *const *digests, size_t n, hu_agreement *out)
 {
     size_t speak = 0, votes = 0;
 
-    *out = (hu_job_parallelism){0};
+    *out = (hu_agreement){0};
     for (size_t i = 0; i < n; i++) {
         const hu_parallelism *p = &digests[i]->parallelism;
 
@@ -326,10 +326,10 @@ void hu_digest_agree(hu_digest *const *digests, size_t n, hu_job_parallelism *ou
 
 hu_digest *hu_digest_merge(hu_digest *const *digests, size_t n, hu_error *err)
 {
-    hu_arena          *arena = hu_arena_new();
-    hu_digest         *d = arena ? hu_arena_calloc(arena, 1, sizeof *d) : NULL;
-    bool               ok = d != NULL;
-    hu_job_parallelism job;
+    hu_arena    *arena = hu_arena_new();
+    hu_digest   *d = arena ? hu_arena_calloc(arena, 1, sizeof *d) : NULL;
+    bool         ok = d != NULL;
+    hu_agreement job;
 
     if (ok) {
         d->arena = arena;

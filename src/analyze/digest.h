@@ -30,39 +30,38 @@
 enum { HU_DIGEST_ARENAS = 24 };
 
 typedef struct {
-    hu_arena                 *arena; /* everything below lives here, or in one of these */
-    hu_arena                 *arenas[HU_DIGEST_ARENAS];
-    hu_trace_info             info;
-    hu_device                *devices;
-    hu_str                   *device_names;
-    size_t                    n_devices;
-    hu_str                    device; /* the one that worked; "" unknown or none */
-    hu_str                   *step_names;
-    hu_gpu_time               gpu_time;
-    hu_steps                  steps;
-    hu_breakdown              breakdown;
-    hu_operators              operators;
-    hu_kernels                kernels;
-    hu_copies                 copies;
-    hu_op_kernels             op_kernels;
-    hu_idle                   idle;
-    hu_launches               launches;
-    hu_calls                  calls;
-    hu_comm                   comm;
-    hu_memory                 memory;
-    hu_overheads              overheads;
-    hu_hot                    hot;
-    hu_tree                   tree;
-    hu_sequences              sequences;
-    hu_roofline               roofline;
-    hu_host_calls             host_calls;
-    hu_host_time              host_time;
-    hu_phase_table            phases;
-    hu_parallelism            parallelism;
-    hu_health                 health;
-    hu_hta                   *hta;       /* NULL unless it was asked for */
-    hu_tracelens             *tracelens; /* the same */
-    const struct hu_findings *findings;  /* what replays say of it (advise/findings.h); NULL: not asked; not owned */
+    hu_arena      *arena; /* everything below lives here, or in one of these */
+    hu_arena      *arenas[HU_DIGEST_ARENAS];
+    hu_trace_info  info;
+    hu_device     *devices;
+    hu_str        *device_names;
+    size_t         n_devices;
+    hu_str         device; /* the one that worked; "" unknown or none */
+    hu_str        *step_names;
+    hu_gpu_time    gpu_time;
+    hu_steps       steps;
+    hu_breakdown   breakdown;
+    hu_operators   operators;
+    hu_kernels     kernels;
+    hu_copies      copies;
+    hu_op_kernels  op_kernels;
+    hu_idle        idle;
+    hu_launches    launches;
+    hu_calls       calls;
+    hu_comm        comm;
+    hu_memory      memory;
+    hu_overheads   overheads;
+    hu_hot         hot;
+    hu_tree        tree;
+    hu_sequences   sequences;
+    hu_roofline    roofline;
+    hu_host_calls  host_calls;
+    hu_host_time   host_time;
+    hu_phase_table phases;
+    hu_parallelism parallelism;
+    hu_health      health;
+    hu_hta        *hta;       /* NULL unless it was asked for */
+    hu_tracelens  *tracelens; /* the same */
 } hu_digest;
 
 typedef enum { HU_COMPAT_NONE, HU_COMPAT_HTA, HU_COMPAT_TRACELENS } hu_compat;
@@ -89,9 +88,9 @@ hu_digest *hu_digest_merge(hu_digest *const *digests, size_t n, hu_error *err);
 typedef struct {
     const hu_parallelism *said; /* what more than half of those that say anything say; NULL: there is no such */
     size_t                agree, differ, silent; /* ranks that say the most common, something else, nothing */
-} hu_job_parallelism;
+} hu_agreement;
 
-void hu_digest_agree(hu_digest *const *digests, size_t n, hu_job_parallelism *out);
+void hu_digest_agree(hu_digest *const *digests, size_t n, hu_agreement *out);
 
 void hu_digest_free(hu_digest *d);
 

@@ -417,7 +417,7 @@ HU_WIRE_TABLE(hu_host_time, HOST_TIME);
     F(T, PART, roofline, hu_roofline) F(T, PART, host_calls, hu_host_calls) \
     F(T, PART, host_time, hu_host_time) F(T, PART, phases, hu_phase_table) F(T, PART, parallelism, hu_parallelism) \
     F(T, PART, health, hu_health) F(T, MAYBE, hta, hu_hta) \
-    F(T, MAYBE, tracelens, hu_tracelens) F(T, LEFT, findings)
+    F(T, MAYBE, tracelens, hu_tracelens)
 /* clang-format on */
 HU_WIRE_TABLE(hu_digest, DIGEST);
 

@@ -9,7 +9,7 @@
 #include "base/number.h"
 #include "cli/command.h"
 #include "cli/outputs.h"
-#include "job/job.h"
+#include "cli/reading.h"
 #include "cli/unread.h"
 #include "base/json_out.h"
 #include "render/page/markup.h"
@@ -180,18 +180,18 @@ typedef struct {
     const options      *o;
     hu_checklist_result limits;
     const hu_findings  *findings; /* of the slowest rank */
-    const hu_ranks     *ranks;
+    const hu_job       *job;
 } judged;
 
 static bool is_missing_wrong(const judged *x)
 {
-    return x->ranks->unread.n && !x->o->allow_missing;
+    return x->job->unread.n && !x->o->allow_missing;
 }
 
 /* Missing data first: what it would have said of the limits, nobody knows. */
 static int status_of(const judged *x)
 {
-    const int partial = hu_strict_status(x->o->strict, &x->ranks->unread, &x->ranks->partial, HU_EXIT_OK);
+    const int partial = hu_strict_status(x->o->strict, &x->job->unread, &x->job->partial, HU_EXIT_OK);
 
     if (partial)
         return partial;
@@ -202,10 +202,10 @@ static void write_missing(const judged *x, hu_out *out)
 {
     char line[HU_UNREAD_TEXT];
 
-    hu_unread_say(&x->ranks->unread, x->ranks->n, line, sizeof line);
+    hu_unread_say(&x->job->unread, x->job->n, line, sizeof line);
     if (line[0])
         hu_out_printf(out, "%-7s %s\n", x->o->allow_missing ? "advice" : "fail", line);
-    hu_unread_say_partial(&x->ranks->partial, x->ranks->n, line, sizeof line);
+    hu_unread_say_partial(&x->job->partial, x->job->n, line, sizeof line);
     if (line[0])
         hu_out_printf(out, "%-7s %s\n", x->o->strict ? "fail" : "advice", line);
 }
@@ -256,9 +256,9 @@ static void write_json(const judged *x, hu_out *out)
     hu_json_bool(&j, "passed", status_of(x) == HU_EXIT_OK);
     hu_json_int(&j, "failed", (int64_t)r->failed);
     hu_json_int(&j, "unknown", (int64_t)r->unknown);
-    hu_json_int(&j, "ranks", (int64_t)x->ranks->n);
-    hu_json_unread(&j, "unread", &x->ranks->unread);
-    hu_json_unread(&j, "partial", &x->ranks->partial);
+    hu_json_int(&j, "ranks", (int64_t)x->job->n);
+    hu_json_unread(&j, "unread", &x->job->unread);
+    hu_json_unread(&j, "partial", &x->job->partial);
     hu_json_open(&j, "limits", '[');
     for (size_t i = 0; i < r->n; i++) {
         const hu_checked *c = &r->at[i];
@@ -300,7 +300,7 @@ static void write_junit_inputs(const char *name, const char *line, bool is_wrong
 static void write_junit(const judged *x, hu_out *out)
 {
     const hu_checklist_result *r = &x->limits;
-    const bool                 unread = x->ranks->unread.n > 0, partial = x->ranks->partial.n > 0;
+    const bool                 unread = x->job->unread.n > 0, partial = x->job->partial.n > 0;
     const bool                 unread_wrong = unread && (x->o->strict || !x->o->allow_missing);
     const size_t               more = (size_t)unread + partial, wrong = (size_t)unread_wrong + (partial && x->o->strict);
     char                       line[HU_UNREAD_TEXT];
@@ -308,9 +308,9 @@ static void write_junit(const judged *x, hu_out *out)
     hu_out_text(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     hu_out_printf(out, "<testsuite name=\"holdup check\" tests=\"%zu\" failures=\"%zu\" skipped=\"%zu\">\n", r->n + more,
                   r->failed + wrong, r->unknown + more - wrong);
-    hu_unread_say(&x->ranks->unread, x->ranks->n, line, sizeof line);
+    hu_unread_say(&x->job->unread, x->job->n, line, sizeof line);
     write_junit_inputs("inputs", line, unread_wrong, out);
-    hu_unread_say_partial(&x->ranks->partial, x->ranks->n, line, sizeof line);
+    hu_unread_say_partial(&x->job->partial, x->job->n, line, sizeof line);
     write_junit_inputs("complete inputs", line, x->o->strict, out);
     for (size_t i = 0; i < r->n; i++) {
         const hu_checked *c = &r->at[i];
@@ -355,24 +355,23 @@ static int write_result(const options *o, const judged *x, hu_error *err)
 
 static int check(const options *o, const hu_inputs *inputs, hu_arena *arena)
 {
-    const hu_ranks_options how = {
-        .limits = o->limits, .digest = {.steps = o->steps, .threads = 1}, .replays = true, .quiet = o->quiet};
-    hu_checklist list;
-    hu_error     err = {0};
-    hu_ranks     ranks;
-    judged       x = {.o = o, .ranks = &ranks};
-    int          status, rc = merge_limits(o, arena, &list, &err);
+    const hu_job_options how = {.limits = o->limits, .digest = {.steps = o->steps, .threads = 1}, .replays = true};
+    hu_checklist         list;
+    hu_error             err = {0};
+    hu_job               job;
+    judged               x = {.o = o, .job = &job};
+    int                  status, rc = merge_limits(o, arena, &list, &err);
 
     if (rc < 0)
         return hu_command_fail(&err);
-    rc = hu_ranks_read(inputs, &how, arena, &ranks);
+    rc = hu_read_job(inputs, how, o->quiet, arena, &job);
     if (rc)
         return rc;
-    hu_checklist_measure(&list, ranks.digests, ranks.n, &x.limits);
-    x.findings = ranks.findings[hu_verdict_slowest(ranks.digests, ranks.n)];
+    hu_checklist_measure(&list, job.digests, job.findings, job.n, &x.limits);
+    x.findings = hu_job_shown(&job)->findings;
     rc = write_result(o, &x, &err);
     status = status_of(&x);
-    hu_ranks_free(&ranks);
+    hu_job_free(&job);
     return rc < 0 ? hu_command_fail(&err) : status;
 }
 

@@ -10,7 +10,8 @@
 #include "cli/command.h"
 #include "job/inputs.h"
 #include "cli/outputs.h"
-#include "job/traces.h"
+#include "cli/reading.h"
+#include "cli/unread.h"
 #include "render/export/export.h"
 #include "base/units.h"
 
@@ -223,7 +224,7 @@ static int write_traces(const options *o, hu_trace *const *traces, size_t n, hu_
 static int export(const options *o, const hu_inputs *inputs, hu_arena *arena)
 {
     hu_traces traces;
-    int       status = hu_traces_read(inputs, o->limits, o->quiet, arena, &traces);
+    int       status = hu_read_traces(inputs, o->limits, o->quiet, arena, &traces);
 
     if (status)
         return status;

@@ -9,6 +9,7 @@
 #include "cli/outputs.h"
 #include "cli/unread.h"
 #include "ingest/open.h"
+#include "job/partial.h"
 #include "render/report.h"
 #include "base/units.h"
 

@@ -8,7 +8,8 @@
 #include "cli/command.h"
 #include "job/inputs.h"
 #include "cli/outputs.h"
-#include "job/traces.h"
+#include "cli/reading.h"
+#include "cli/unread.h"
 #include "query/query.h"
 #include "render/table/csv_text.h"
 #include "render/report.h"
@@ -312,7 +313,7 @@ static int write_answer(const options *o, const hu_traces *traces, hu_str sql, h
 static int query(const options *o, const hu_inputs *inputs, hu_str sql, hu_arena *arena)
 {
     hu_traces traces;
-    int       status = hu_traces_read(inputs, o->limits, o->quiet, arena, &traces);
+    int       status = hu_read_traces(inputs, o->limits, o->quiet, arena, &traces);
 
     if (status)
         return status;

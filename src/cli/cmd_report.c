@@ -8,8 +8,10 @@
 #include "base/number.h"
 #include "cli/browser.h"
 #include "cli/command.h"
+#include "cli/join.h"
+#include "cli/outputs.h"
 #include "job/inputs.h"
-#include "job/job.h"
+#include "cli/reading.h"
 #include "cli/report.h"
 #include "job/spread.h"
 #include "cli/unread.h"
@@ -163,8 +165,8 @@ static void say_page(const char *path, const hu_report *r, uint64_t bytes)
     char   size[HU_UNIT_BYTES], slices[HU_UNIT_BYTES];
     size_t n = 0;
 
-    for (size_t i = 0; i < r->n; i++)
-        n += r->timelines[i].n;
+    for (size_t i = 0; i < r->job->n; i++)
+        n += r->job->ranks[i].timeline.n;
     hu_units_bytes(size, (double)bytes);
     hu_units_short_count(slices, (double)n);
     hu_command_say("wrote %s (%s, %s slices)", path, size, slices);
@@ -272,47 +274,40 @@ static bool wants_replays(const options *o)
 
 static int report(const options *o, const hu_inputs *inputs, const char *arguments, hu_crew *crew, hu_arena *arena)
 {
-    const hu_ranks_options how = {.crew = crew,
-                                  .limits = o->limits,
-                                  .replays = wants_replays(o),
-                                  .quiet = o->quiet,
-                                  .draws = o->html,
-                                  .draws_all = o->full,
-                                  .digest = {o->steps, (hu_grouping)o->group_by, (int)o->frames, (hu_compat)o->compat, 1}};
-    hu_report              r = {.show = o->show,
-                                .part = o->part,
-                                .top = o->top,
-                                .sort = o->sort,
-                                .scratch = arena,
-                                .batch = o->batch,
-                                .unit = o->unit ? o->unit : "samples",
-                                .color = wants_color(o),
-                                .arguments = arguments,
-                                .width = o->output ? PLAIN_WIDTH : terminal_width(descriptor(o))};
-    hu_ranks               ranks;
-    hu_error               err = {0};
-    int                    rc = hu_ranks_read(inputs, &how, arena, &ranks);
-    hu_digest             *merged;
+    const hu_job_options how = {.crew = crew,
+                                .limits = o->limits,
+                                .replays = wants_replays(o),
+                                .draws = o->html,
+                                .draws_all = o->full,
+                                .digest = {o->steps, (hu_grouping)o->group_by, (int)o->frames, (hu_compat)o->compat, 1}};
+    hu_job               job;
+    hu_rank              merged = {0};
+    hu_report            r = {.job = &job,
+                              .show = o->show,
+                              .part = o->part,
+                              .top = o->top,
+                              .sort = o->sort,
+                              .scratch = arena,
+                              .batch = o->batch,
+                              .unit = o->unit ? o->unit : "samples",
+                              .color = wants_color(o),
+                              .arguments = arguments,
+                              .width = o->output ? PLAIN_WIDTH : terminal_width(descriptor(o))};
+    hu_error             err = {0};
+    int                  rc = hu_read_job(inputs, how, o->quiet, arena, &job);
 
     if (rc)
-        return rc == HU_RANKS_SENT ? 0 : rc;
-    r.digests = ranks.digests;
-    r.timelines = ranks.timelines;
-    r.rendezvous = ranks.n > 1 ? &ranks.rendezvous : NULL;
-    r.job = ranks.n > 1 && how.replays ? &ranks.job : NULL;
-    r.n = ranks.n;
-    r.unread = ranks.unread;
-    r.partial = ranks.partial;
-    hu_verdict_measure(r.digests, r.n, &r.verdict);
-    hu_verdict_doubt_unread(&r.verdict, r.unread.n, r.n);
-    merged = o->merge ? hu_digest_merge(r.digests, r.n, &err) : NULL;
-    r.merged = merged;
-    rc = o->merge && !merged ? err.code : write_faces(o, &r, &err);
-    hu_digest_free(merged);
-    hu_ranks_free(&ranks);
+        return rc == HU_READ_SENT ? 0 : rc;
+    if (o->merge) {
+        merged.digest = hu_digest_merge(job.digests, job.n, &err);
+        r.merged = &merged;
+    }
+    rc = o->merge && !merged.digest ? err.code : write_faces(o, &r, &err);
+    hu_digest_free(merged.digest);
+    hu_job_free(&job);
     if (rc < 0)
         return hu_command_fail(&err);
-    return hu_strict_status(o->strict, &r.unread, &r.partial, 0);
+    return hu_strict_status(o->strict, &job.unread, &job.partial, 0);
 }
 
 /* `--compat hta` shows the view hta, and `--view hta.kernels` needs its numbers. */

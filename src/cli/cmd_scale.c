@@ -4,10 +4,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "across/late_ranks.h"
 #include "base/number.h"
 #include "cli/command.h"
-#include "job/job.h"
+#include "cli/join.h"
+#include "cli/outputs.h"
+#include "cli/reading.h"
 #include "job/spread.h"
 #include "cli/unread.h"
 #include "render/scale.h"
@@ -42,30 +43,27 @@ static const hu_option rows[] = {
 };
 
 /* Who is waited for in the run, in words that outlive its digests. */
-static void name_straggler(const hu_ranks *ranks, hu_scale_run *out)
+static void name_straggler(const hu_job *job, hu_scale_run *out)
 {
-    hu_stragglers s;
-    size_t        n;
-    int64_t       rank;
+    const hu_straggler *s = &job->stragglers.at[0];
+    size_t              n;
+    int64_t             rank;
 
-    if (ranks->n < 2)
+    if (job->stragglers.n == 0 || s->late.share_pct < 100.0 / (double)job->n + 10) /* they wait for each other in turn */
         return;
-    hu_stragglers_measure(&ranks->rendezvous, ranks->digests, ranks->n, &s);
-    if (s.n == 0 || s.at[0].share_pct < 100.0 / (double)ranks->n + 10) /* they wait for each other in turn */
-        return;
-    rank = ranks->digests[s.at[0].digest]->info.rank;
+    rank = job->digests[s->late.digest]->info.rank;
     n = (size_t)snprintf(out->waited_for, sizeof out->waited_for, "rank %lld",
-                         (long long)(rank >= 0 ? rank : (int64_t)s.at[0].digest));
-    if (s.at[0].cause < HU_CLASS_COUNT)
-        snprintf(out->waited_for + n, sizeof out->waited_for - n, " (%s)", hu_class_words(s.at[0].cause));
+                         (long long)(rank >= 0 ? rank : (int64_t)s->late.digest));
+    if (s->cause < HU_CLASS_COUNT)
+        snprintf(out->waited_for + n, sizeof out->waited_for - n, " (%s)", hu_class_words(s->cause));
 }
 
 /* A step on a network that costs nothing, where all ranks could be replayed together. */
-static double ideal_ns(const hu_job *job, double step_ns)
+static double ideal_ns(const hu_joint_replay *joint, double step_ns)
 {
-    for (size_t i = 0; job->is_replayed && job->is_trusted && i < job->n_prices; i++)
-        if (job->price[i].edit == HU_EDIT_NETWORK && job->price[i].gain_pct >= 0)
-            return step_ns * (1 - job->price[i].gain_pct / 100);
+    for (size_t i = 0; joint && joint->is_replayed && joint->is_trusted && i < joint->n_prices; i++)
+        if (joint->price[i].edit == HU_EDIT_NETWORK && joint->price[i].gain_pct >= 0)
+            return step_ns * (1 - joint->price[i].gain_pct / 100);
     return (double)NAN;
 }
 
@@ -78,41 +76,40 @@ static int list_missing(const hu_unread_list *from, hu_arena *arena, hu_unread_l
     return 0;
 }
 
-/* One argument: a run.  Returns 0 or an exit status, or HU_RANKS_SENT. */
+/* One argument: a run.  Returns 0 or an exit status, or HU_READ_SENT. */
 static int read_run(const options *o, char *path, hu_scaling *s, hu_scale_run *words, hu_scale_report *r, hu_crew *crew,
                     hu_arena *arena)
 {
-    const hu_ranks_options how = {
-        .crew = crew, .limits = o->limits, .replays = true, .quiet = o->quiet, .digest = {.steps = o->steps, .frames = 5}};
+    const hu_job_options how = {
+        .crew = crew, .limits = o->limits, .replays = true, .digest = {.steps = o->steps, .frames = 5}};
     const hu_output outputs[] = {{"output", o->output}, {"svg", o->svg}, {"html", o->html}};
     hu_scaling_run *run = &s->run[s->n];
     hu_error        err = {0};
     hu_inputs       inputs;
-    hu_ranks        ranks;
+    hu_job          job;
     int             rc;
 
     if (hu_spread_inputs(crew, &path, 1, arena, &inputs, &err) < 0 ||
         hu_spread_outputs(crew, outputs, HU_COUNT(outputs), &inputs, &err) < 0)
         return hu_crew_fail(crew, &err);
-    if ((rc = hu_ranks_read(&inputs, &how, arena, &ranks)) != 0)
+    if ((rc = hu_read_job(&inputs, how, o->quiet, arena, &job)) != 0)
         return rc;
-    r->n_read += ranks.n;
-    if (list_missing(&ranks.unread, arena, &r->unread, &err) < 0 ||
-        list_missing(&ranks.partial, arena, &r->partial, &err) < 0) {
-        hu_ranks_free(&ranks);
+    r->n_read += job.n;
+    if (list_missing(&job.unread, arena, &r->unread, &err) < 0 || list_missing(&job.partial, arena, &r->partial, &err) < 0) {
+        hu_job_free(&job);
         return hu_command_fail(&err);
     }
-    if (!hu_scaling_run_measure(ranks.digests, ranks.n, ranks.n > 1 ? &ranks.rendezvous : NULL, run)) {
-        hu_ranks_free(&ranks);
+    if (!hu_scaling_run_measure(job.digests, job.n, job.rendezvous, run)) {
+        hu_job_free(&job);
         hu_fail(&err, HU_EFORMAT, path, HU_NO_OFFSET, "holds no step to compare; record some steps of the job");
         return hu_command_fail(&err);
     }
-    run->ideal_ns = ideal_ns(&ranks.job, run->step_ns);
+    run->ideal_ns = ideal_ns(job.joint, run->step_ns);
     run->id = s->n;
     words[s->n] = (hu_scale_run){.name = hu_str_of(path)};
-    name_straggler(&ranks, &words[s->n]);
+    name_straggler(&job, &words[s->n]);
     s->n++;
-    hu_ranks_free(&ranks);
+    hu_job_free(&job);
     return 0;
 }
 
@@ -166,7 +163,7 @@ static int scale(const options *o, char **paths, int n, hu_crew *crew, hu_arena 
     for (int i = 0; i < n; i++) {
         const int status = read_run(o, paths[i], s, words, &r, crew, arena);
 
-        if (status && status != HU_RANKS_SENT)
+        if (status && status != HU_READ_SENT)
             return status;
     }
     if (!hu_crew_is_first(crew))

@@ -14,7 +14,7 @@
 #include "base/thread.h"
 #include "cli/browser.h"
 #include "cli/command.h"
-#include "job/job.h"
+#include "cli/reading.h"
 #include "cli/server.h"
 #include "cli/unread.h"
 #include "render/export/export.h"
@@ -31,8 +31,8 @@ typedef struct {
 
 /* What is served, all of it read-only. */
 typedef struct {
-    hu_ranks         ranks;
-    hu_verdict       verdict;
+    hu_job job;
+
     hu_str           page;
     hu_sight_index **indexes; /* of the traces */
 } view;
@@ -77,7 +77,7 @@ static int get_number(const hu_asked *asked, const char *name, int64_t most, int
 static int get_rank(const view *v, const hu_asked *asked, size_t *rank, hu_error *err)
 {
     int64_t   i;
-    const int rc = get_number(asked, "rank", (int64_t)v->ranks.n - 1, (int64_t)v->verdict.rank, &i, err);
+    const int rc = get_number(asked, "rank", (int64_t)v->job.n - 1, (int64_t)v->job.verdict.rank, &i, err);
 
     *rank = (size_t)i;
     return rc;
@@ -110,7 +110,7 @@ static int answer_part(const view *v, size_t rank, const hu_timeline_options *ho
     hu_timeline t;
     int         rc;
 
-    rc = arena && scratch ? hu_timeline_encode(v->ranks.traces[rank], v->ranks.digests[rank], how, arena, scratch, &t, err)
+    rc = arena && scratch ? hu_timeline_encode(v->job.ranks[rank].trace, v->job.digests[rank], how, arena, scratch, &t, err)
                           : hu_fail_memory(err);
     hu_arena_free(scratch);
     if (rc < 0) {
@@ -137,7 +137,7 @@ static int answer_timeline(void *context, const hu_asked *asked, hu_answer *a, h
         (rc = get_number(asked, "px", MOST_PIXELS, 0, &how.pixels, err)) < 0)
         return rc;
     if (how.from_ns == 0 && how.to_ns == 0)
-        return answer_whole(&v->ranks.timelines[rank], a, err);
+        return answer_whole(&v->job.ranks[rank].timeline, a, err);
     if (how.to_ns <= how.from_ns)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "to wants to be after from; both 0 are the whole capture");
     how.pixels = how.pixels ? how.pixels : PIXELS;
@@ -173,7 +173,7 @@ static int answer_trace(const view *v, const hu_asked *asked, const hu_export_fo
         hu_arena_free(a->arena);
         return hu_fail_memory(err);
     }
-    *t = (whole_trace){format, hu_export_all(v->ranks.traces[rank])};
+    *t = (whole_trace){format, hu_export_all(v->job.ranks[rank].trace)};
     a->write = write_trace;
     a->context = t;
     return 0;
@@ -204,27 +204,11 @@ static const hu_route routes[] = {
 /* As report --html writes it, but for the timelines. */
 static int write_page(view *v, const char *arguments, hu_arena *arena, hu_error *err)
 {
-    hu_arena    *scratch = hu_arena_new();
-    hu_timeline *none = hu_arena_calloc(arena, v->ranks.n, sizeof *none);
-    hu_report    r = {.digests = v->ranks.digests,
-                      .n = v->ranks.n,
-                      .verdict = v->verdict,
-                      .scratch = scratch,
-                      .unit = "samples",
-                      .arguments = arguments,
-                      .timelines = none,
-                      .unread = v->ranks.unread,
-                      .partial = v->ranks.partial,
-                      .server = true,
-                      .rendezvous = v->ranks.n > 1 ? &v->ranks.rendezvous : NULL,
-                      .job = v->ranks.n > 1 ? &v->ranks.job : NULL};
-    hu_out      *out = scratch && none ? hu_out_open_memory(arena) : NULL;
-    int          rc = out ? 0 : hu_fail_memory(err);
+    hu_arena *scratch = hu_arena_new();
+    hu_report r = {.job = &v->job, .scratch = scratch, .unit = "samples", .arguments = arguments, .server = true};
+    hu_out   *out = scratch ? hu_out_open_memory(arena) : NULL;
+    int       rc = out ? 0 : hu_fail_memory(err);
 
-    for (size_t i = 0; rc == 0 && i < r.n; i++) {
-        none[i] = v->ranks.timelines[i]; /* which simulated steps there are */
-        none[i].bytes = (hu_str){0};
-    }
     if (rc == 0)
         rc = hu_html_write(&r, out, err);
     if (rc == 0)
@@ -237,9 +221,9 @@ static int write_page(view *v, const char *arguments, hu_arena *arena, hu_error 
 
 static int make_indexes(view *v, hu_arena *arena, hu_error *err)
 {
-    v->indexes = hu_arena_calloc(arena, v->ranks.n, sizeof *v->indexes);
-    for (size_t i = 0; v->indexes && i < v->ranks.n; i++)
-        if (!(v->indexes[i] = hu_sight_index_new(v->ranks.traces[i], arena)))
+    v->indexes = hu_arena_calloc(arena, v->job.n, sizeof *v->indexes);
+    for (size_t i = 0; v->indexes && i < v->job.n; i++)
+        if (!(v->indexes[i] = hu_sight_index_new(v->job.ranks[i].trace, arena)))
             return hu_fail_memory(err);
     return v->indexes ? 0 : hu_fail_memory(err);
 }
@@ -326,34 +310,31 @@ static int serve(const options *o, view *v, hu_server *server, hu_error *err)
 static int read_and_serve(const options *o, const hu_inputs *inputs, const char *arguments, hu_server *server,
                           hu_arena *arena)
 {
-    const hu_ranks_options how = {.limits = o->limits,
-                                  .replays = true,
-                                  .quiet = o->quiet,
-                                  .draws = true,
-                                  .draws_all = true,
-                                  .pixels = PIXELS,
-                                  .keeps_traces = true,
-                                  .digest = {.steps = o->steps, .frames = 5}};
-    hu_error               err = {0};
-    view                   v;
-    int                    rc = hu_ranks_read(inputs, &how, arena, &v.ranks), status;
+    const hu_job_options how = {.limits = o->limits,
+                                .replays = true,
+                                .draws = true,
+                                .draws_all = true,
+                                .pixels = PIXELS,
+                                .keeps_traces = true,
+                                .digest = {.steps = o->steps, .frames = 5}};
+    hu_error             err = {0};
+    view                 v;
+    int                  rc = hu_read_job(inputs, how, o->quiet, arena, &v.job), status;
 
     if (rc) {
         hu_server_close(server);
         return rc;
     }
-    hu_unread_warn(&v.ranks.partial, o->quiet);
-    if ((status = hu_strict_status(o->strict, &v.ranks.unread, &v.ranks.partial, 0)) != 0) { /* before anybody looks */
+    hu_unread_warn(&v.job.partial, o->quiet);
+    if ((status = hu_strict_status(o->strict, &v.job.unread, &v.job.partial, 0)) != 0) { /* before anybody looks */
         hu_server_close(server);
-        hu_ranks_free(&v.ranks);
+        hu_job_free(&v.job);
         return status;
     }
-    hu_verdict_measure(v.ranks.digests, v.ranks.n, &v.verdict);
-    hu_verdict_doubt_unread(&v.verdict, v.ranks.unread.n, v.ranks.n);
     if ((rc = write_page(&v, arguments, arena, &err)) == 0 && (rc = make_indexes(&v, arena, &err)) == 0)
         rc = serve(o, &v, server, &err);
     if (hu_server_close(server)) /* before what it reads; else the process ends with it */
-        hu_ranks_free(&v.ranks);
+        hu_job_free(&v.job);
     return rc < 0 ? hu_command_fail(&err) : 0;
 }
 

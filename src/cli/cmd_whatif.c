@@ -8,8 +8,8 @@
 #include "cli/command.h"
 #include "job/inputs.h"
 #include "cli/outputs.h"
-#include "job/together.h"
-#include "job/traces.h"
+#include "cli/reading.h"
+#include "cli/unread.h"
 #include "base/json_out.h"
 #include "base/units.h"
 
@@ -116,11 +116,11 @@ static int find_rank(const hu_together *all, hu_edit *e, char *text, hu_error *e
         return 0;
     if (wanted < 0) {
         e->rank = (int64_t)hu_joint_price_worst(all->pricer);
-        snprintf(text, TEXT_BYTES, "straggler:%lld", (long long)hu_digest_rank_of(all->ranks.digests, (size_t)e->rank));
+        snprintf(text, TEXT_BYTES, "straggler:%lld", (long long)hu_digest_rank_of(all->job.digests, (size_t)e->rank));
         return 0;
     }
-    for (size_t i = 0; i < all->ranks.n; i++)
-        if (hu_digest_rank_of(all->ranks.digests, i) == wanted) {
+    for (size_t i = 0; i < all->job.n; i++)
+        if (hu_digest_rank_of(all->job.digests, i) == wanted) {
             e->rank = (int64_t)i;
             return 0;
         }
@@ -131,13 +131,13 @@ static int price_together(answer *a, const hu_together *all, hu_error *err)
 {
     edit_list list = a->o->edits;
 
-    a->ranks = all->ranks.n;
+    a->ranks = all->job.n;
     a->collectives = hu_joint_count(all->joint);
     a->seen_ns = hu_joint_pricer_seen_ns(all->pricer);
     a->replayed_ns = hu_joint_pricer_step_ns(all->pricer);
     a->steps = all->simulations[0]->graph.n_marks - 1;
     a->check = &all->simulations[0]->check;
-    for (size_t i = 1; i < all->ranks.n; i++)
+    for (size_t i = 1; i < all->job.n; i++)
         if (all->simulations[i]->check.worst > a->check->worst)
             a->check = &all->simulations[i]->check;
     for (size_t i = 0; i < list.n; i++) {
@@ -300,7 +300,7 @@ static int whatif(const options *o, const hu_inputs *inputs, hu_arena *arena)
 
     if (rc < 0)
         return hu_command_fail(&err);
-    if ((status = hu_traces_read(inputs, o->limits, o->quiet, arena, &traces)) != 0)
+    if ((status = hu_read_traces(inputs, o->limits, o->quiet, arena, &traces)) != 0)
         return status;
     a.unread = traces.unread;
     a.partial = traces.partial;
@@ -320,7 +320,7 @@ static int whatif(const options *o, const hu_inputs *inputs, hu_arena *arena)
 
 static int whatif_together(const options *o, const hu_inputs *inputs, hu_arena *arena)
 {
-    hu_together_options how = {.limits = o->limits, .steps = o->steps, .quiet = o->quiet};
+    hu_together_options how = {.limits = o->limits, .steps = o->steps};
     answer              a = {.o = o};
     hu_error            err = {0};
     hu_together         all;
@@ -328,9 +328,9 @@ static int whatif_together(const options *o, const hu_inputs *inputs, hu_arena *
 
     if (find_focus(&o->edits, &how.graph.focus, &err) < 0)
         return hu_command_fail(&err);
-    status = hu_together_read(inputs, &how, arena, &all);
-    a.unread = all.ranks.unread;
-    a.partial = all.ranks.partial;
+    status = hu_read_together(inputs, how, o->quiet, arena, &all);
+    a.unread = all.job.unread;
+    a.partial = all.job.partial;
     if (status == 0 && (price_together(&a, &all, &err) < 0 || write_answer(&a, &err) < 0))
         status = hu_command_fail(&err);
     hu_together_free(&all);

@@ -79,3 +79,12 @@ int hu_outputs_check(const hu_output *outputs, size_t n, const hu_inputs *inputs
     }
     return 0;
 }
+
+int hu_spread_outputs(hu_crew *crew, const hu_output *outputs, size_t n, const hu_inputs *inputs, hu_error *err)
+{
+    const int rc = hu_crew_is_first(crew) ? hu_outputs_check(outputs, n, inputs, NULL, err) : 0;
+
+    if (rc < 0 && crew) /* the others may see other files: this one alone knows */
+        crew->give_up(crew, err);
+    return rc;
+}

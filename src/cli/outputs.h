@@ -3,6 +3,7 @@
 #ifndef HU_CLI_OUTPUTS_H
 #define HU_CLI_OUTPUTS_H
 
+#include "job/crew.h"
 #include "job/inputs.h"
 
 /* A file that the command line asks for. */
@@ -18,5 +19,8 @@ typedef struct {
  * with the file and the option.
  */
 int hu_outputs_check(const hu_output *outputs, size_t n, const hu_inputs *inputs, const char *words, hu_error *err);
+
+/* The same on process 0 of a crew, which writes; when an output would overwrite an input there, all processes end. */
+int hu_spread_outputs(hu_crew *crew, const hu_output *outputs, size_t n, const hu_inputs *inputs, hu_error *err);
 
 #endif

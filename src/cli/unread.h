@@ -5,7 +5,6 @@
 
 #include "base/unread.h"
 #include "cli/options.h"
-#include "trace/quality.h"
 
 /* The row of an option --strict, for every command that reads traces; `field` is a bool. */
 #define HU_STRICT_OPTION(type, field)                                                                      \
@@ -16,9 +15,6 @@
 
 /* One line on stderr for each, unless `quiet`. */
 void hu_unread_warn(const hu_unread_list *list, bool quiet);
-
-/* Adds the file if its trace is cut or has lost events.  Returns 0 or HU_ENOMEM. */
-int hu_partial_add(hu_unread_list *list, hu_arena *arena, hu_str file, const hu_quality *q, hu_error *err);
 
 /* `status`, or 4 where that is 0 and --strict asked for all of the data. */
 int hu_strict_status(bool is_strict, const hu_unread_list *unread, const hu_unread_list *partial, int status);

@@ -3,8 +3,8 @@
 #ifndef HU_JOB_CHOSEN_H
 #define HU_JOB_CHOSEN_H
 
-#include "advise/joint_replay.h"
-#include "job/inputs.h"
+#include "across/late_ranks.h"
+#include "job/filling.h"
 
 enum { HU_CHOSEN_RANKS = 16 };
 
@@ -12,23 +12,11 @@ typedef struct {
     hu_arena *arenas[HU_CHOSEN_RANKS]; /* in which their graphs live */
 } hu_chosen;
 
-typedef struct {
-    const hu_inputs     *inputs;
-    const size_t        *files; /* of each digest: its row of `inputs` */
-    hu_digest *const    *digests;
-    size_t               n;
-    size_t               slowest; /* the digest with the longest steps */
-    const hu_rendezvous *rendezvous;
-    hu_limits            limits;
-    hu_step_range        steps;
-    int                  threads;
-} hu_chosen_options;
-
 /*
  * The ranks that the others wait for most, the slowest one, and as many besides at equal distances; graphs[0..n) of them are
  * filled in, as far as their files can be read here again.  Free it with hu_chosen_free, when the graphs have served.
  */
-void hu_chosen_read(const hu_chosen_options *options, const hu_graph **graphs, hu_chosen *out);
+void hu_chosen_read(const hu_filling *w, const hu_late_ranks *late, size_t n, const hu_graph **graphs, hu_chosen *out);
 
 void hu_chosen_free(hu_chosen *chosen);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * crew.h - the processes of one `mpirun -n N holdup …`, perhaps on many machines, that make one report together.
+ * crew.h - the processes of one `mpirun -n N holdup ...`, perhaps on many machines, that make one report together.
  *
  * Process 0 says what is done, and is the only one that prints.  Each run that is read is announced to the others by
  * hu_crew_call, which they await in hu_crew_await; hu_crew_leave sends them home.  A crew of NULL is a process alone.
@@ -9,14 +9,15 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "job/mpi_module.h"
 
-typedef struct hu_crew hu_crew;
-
-/*
- * Joins the others when a launcher started several of us (HOLDUP_MPI=0 never, =1 even below a script of the job); *out is
- * NULL for a process alone.  False: there is nothing to do for this process, and nothing to say.
- */
-bool hu_crew_join(int argc, char **argv, hu_arena *arena, hu_crew **out);
+typedef struct hu_crew {
+    const hu_mpi_module *mpi;
+    int                  rank, size, threads;
+    bool                 is_over; /* process 0 has sent this one home */
+    /* Says what is wrong and ends all processes: what others wait for will never come. */
+    void (*give_up)(const struct hu_crew *crew, const hu_error *err) __attribute__((noreturn));
+} hu_crew;
 
 /* Ends it: nobody waits for anybody any more.  Returns `status`, or 0 for all but process 0. */
 int hu_crew_leave(hu_crew *crew, int status);
@@ -33,11 +34,5 @@ bool hu_crew_await(hu_crew *crew);
 /* The bytes live in `arena`.  Returns 0 or HU_ENOMEM. */
 void hu_crew_send(hu_crew *crew, int to, hu_str bytes);
 int  hu_crew_receive(hu_crew *crew, int from, hu_arena *arena, hu_str *out, hu_error *err);
-
-/* Says what is wrong and ends all processes: what others wait for will never come. */
-_Noreturn void hu_crew_give_up(hu_crew *crew, const hu_error *err);
-
-/* An error of all processes alike, such as a wrong option: said once.  Returns the exit status. */
-int hu_crew_fail(hu_crew *crew, const hu_error *err);
 
 #endif

@@ -1,47 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0
- * job.h - reads the files of a run, each into a digest, on all processors. */
+ * job.h - all ranks of a job, filled once; whoever prices, draws or judges takes it and measures nothing again. */
 #ifndef HU_JOB_JOB_H
 #define HU_JOB_JOB_H
 
-#include "advise/compare.h"
-#include "job/inputs.h"
+#include "across/roster.h"
+#include "advise/joint_replay.h"
+#include "advise/late_causes.h"
+#include "advise/verdict.h"
+#include "base/input.h"
 #include "job/crew.h"
-#include "timeline/timeline.h"
+#include "job/inputs.h"
+#include "job/rank.h"
+
+typedef struct {
+    hu_rank *ranks; /* those that were read, by rank, then by name of file; behind them those that were not, as named */
+    size_t   n;     /* that were read; 0: nothing else is filled but `unread` */
+
+    hu_digest   **digests;  /* of ranks[0..n), as across/ asks for them */
+    hu_findings **findings; /* of the same; NULL where nobody asked */
+
+    hu_roster              roster;     /* who is missing, or there twice */
+    hu_agreement           agreement;  /* what they say of the job's parallelism */
+    const hu_rendezvous   *rendezvous; /* where they meet, and their clocks; NULL: one rank alone */
+    hu_stragglers          stragglers; /* for whom the others wait, and why; empty for one rank alone */
+    const hu_joint_replay *joint;      /* all of them replayed together; NULL: one rank alone, or nobody asked */
+    hu_verdict             verdict;
+
+    hu_unread_list unread;  /* inputs that are no rank, and why */
+    hu_unread_list partial; /* of the ranks: files that were cut or damaged, and how */
+} hu_job;
 
 typedef struct {
     hu_crew          *crew; /* that reads together what hu_spread_inputs gave it; NULL: this process alone */
     hu_limits         limits;
-    hu_digest_options digest;  /* its threads are chosen here */
-    bool              replays; /* find what holds each rank up */
-    bool              quiet;
+    hu_progress      *progress;     /* of the reading; or NULL */
+    hu_digest_options digest;       /* its threads are chosen here */
+    bool              replays;      /* find what holds each rank up, and price it */
     bool              draws;        /* encode timelines, for the page */
     bool              draws_all;    /* of every rank and every slice, however many there are */
     int64_t           pixels;       /* that show a timeline, hu_timeline_options; 0: no slice is too small */
-    bool              keeps_traces; /* hu_ranks.traces is filled; else a trace is gone when it has been measured */
-} hu_ranks_options;
+    bool              keeps_traces; /* hu_rank.trace is filled; else a trace is gone when it has been measured */
+} hu_job_options;
 
-typedef struct {
-    hu_digest   **digests;    /* by rank, then by file */
-    hu_findings **findings;   /* of the same; NULL where nobody asked */
-    hu_timeline  *timelines;  /* of the same, without bytes where none was encoded */
-    hu_rendezvous rendezvous; /* of several ranks */
-    hu_job        job;        /* the same, replayed together where replays were asked for */
-    hu_arena    **arenas;     /* of the timelines */
-    hu_trace    **traces;     /* of the same; NULL where none was kept */
-    size_t        n;
-
-    hu_unread_list unread;  /* inputs that are none of them, and why */
-    hu_unread_list partial; /* of the ranks: files that were cut or damaged, and how */
-} hu_ranks;
-
-enum { HU_RANKS_SENT = -1 }; /* this process has read its share; process 0 has the results */
+enum { HU_JOB_SENT = 1 }; /* this process has read its share; process 0 has the results */
 
 /*
- * What cannot be read is said on stderr, and is in out->unread.  Returns 0, or an exit status when nothing could be read,
- * or HU_RANKS_SENT.  The lists live in `arena`; hu_ranks_free frees what is in them.
+ * Reads all inputs, each on one processor or, of few, on several.  What cannot be read is in out->unread, and no error.
+ * Returns 0, HU_JOB_SENT, or HU_ENOMEM; a crew ends when one of it fails.  Lists live in `arena`, ranks until hu_job_free.
  */
-int hu_ranks_read(const hu_inputs *inputs, const hu_ranks_options *options, hu_arena *arena, hu_ranks *out);
+int hu_job_read(const hu_inputs *inputs, const hu_job_options *options, hu_arena *arena, hu_job *out, hu_error *err);
 
-void hu_ranks_free(hu_ranks *ranks);
+void hu_job_free(hu_job *job);
+
+/* The rank that the verdict speaks of: the one with the longest steps. */
+static inline const hu_rank *hu_job_shown(const hu_job *job)
+{
+    return &job->ranks[job->verdict.rank];
+}
 
 #endif

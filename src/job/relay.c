@@ -78,8 +78,6 @@ int hu_relay_unpack(hu_str bytes, hu_arena *arena, hu_relay *out, hu_error *err)
         hu_digest_free(out->digest);
         return err->code;
     }
-    if (out->digest)
-        out->digest->findings = out->findings;
     return 0;
 }
 

@@ -224,12 +224,12 @@ static int lead(hu_crew *crew, entries own, char **paths, int n_arguments, const
         entries theirs = {0};
 
         if (p && (rc = receive_table(crew, p, arena, &entries_wire, &theirs, err)) < 0)
-            hu_crew_give_up(crew, err);
+            crew->give_up(crew, err);
         if (p == 0)
             theirs = own;
         if (theirs.n && !hu_vec_reserve(arena, &all, theirs.n)) {
             hu_fail_memory(err);
-            hu_crew_give_up(crew, err);
+            crew->give_up(crew, err);
         }
         for (size_t i = 0; i < theirs.n; i++) {
             theirs.at[i].process = p;
@@ -238,14 +238,14 @@ static int lead(hu_crew *crew, entries own, char **paths, int n_arguments, const
     }
     if (!make_plan(all.at, all.n, size, arena, out)) {
         hu_fail_memory(err);
-        hu_crew_give_up(crew, err);
+        crew->give_up(crew, err);
     }
     rc = list_unseen(paths, n_arguments, why, all.at, all.n, arena, unread, err);
     if (rc < 0)
         *out = (plan){0};
     for (int p = 1; p < size; p++)
         if (send_table(crew, p, &plan_wire, out, err) < 0)
-            hu_crew_give_up(crew, err);
+            crew->give_up(crew, err);
     return rc;
 }
 
@@ -255,7 +255,7 @@ static int follow(hu_crew *crew, entries own, hu_arena *arena, plan *out, hu_err
 
     if ((rc = send_table(crew, 0, &entries_wire, &own, err)) < 0 ||
         (rc = receive_table(crew, 0, arena, &plan_wire, out, err)) < 0)
-        hu_crew_give_up(crew, err);
+        crew->give_up(crew, err);
     return out->n ? 0 : hu_fail(err, HU_EEMPTY, NULL, HU_NO_OFFSET, "there is nothing to read");
 }
 
@@ -275,10 +275,10 @@ int hu_spread_inputs(hu_crew *crew, char **paths, int n, hu_arena *arena, hu_inp
     why = hu_arena_calloc(arena, (size_t)n, sizeof *why);
     if (!why) {
         hu_fail_memory(err);
-        hu_crew_give_up(crew, err);
+        crew->give_up(crew, err);
     }
     if (list_own(paths, n, hu_crew_rank(crew), arena, &own, why, err) < 0)
-        hu_crew_give_up(crew, err);
+        crew->give_up(crew, err);
     rc = hu_crew_is_first(crew) ? lead(crew, own, paths, n, why, arena, &p, &out->unread, err)
                                 : follow(crew, own, arena, &p, err);
     if (rc < 0)
@@ -287,7 +287,7 @@ int hu_spread_inputs(hu_crew *crew, char **paths, int n, hu_arena *arena, hu_inp
     out->reader = reader = hu_arena_alloc(arena, (p.n + 1) * sizeof *reader);
     if (!out->at || !reader) {
         hu_fail_memory(err);
-        hu_crew_give_up(crew, err);
+        crew->give_up(crew, err);
     }
     out->n = p.n;
     for (size_t i = 0; i < p.n; i++) {
@@ -296,13 +296,4 @@ int hu_spread_inputs(hu_crew *crew, char **paths, int n, hu_arena *arena, hu_inp
         out->bytes += reader[i] == hu_crew_rank(crew) && p.shares[i].bytes > 0 ? (uint64_t)p.shares[i].bytes : 0;
     }
     return 0;
-}
-
-int hu_spread_outputs(hu_crew *crew, const hu_output *outputs, size_t n, const hu_inputs *inputs, hu_error *err)
-{
-    const int rc = hu_crew_is_first(crew) ? hu_outputs_check(outputs, n, inputs, NULL, err) : 0;
-
-    if (rc < 0 && crew) /* the others may see other files: this one alone knows */
-        hu_crew_give_up(crew, err);
-    return rc;
 }

@@ -4,7 +4,7 @@
 #define HU_JOB_SPREAD_H
 
 #include "job/crew.h"
-#include "cli/outputs.h"
+#include "job/inputs.h"
 
 /*
  * hu_inputs_expand for a crew, on all of its processes together: the same list on each, in the order in which a process
@@ -12,8 +12,5 @@
  * or an error that names the path; hu_crew_fail says it once.
  */
 int hu_spread_inputs(hu_crew *crew, char **paths, int n, hu_arena *arena, hu_inputs *out, hu_error *err);
-
-/* hu_outputs_check on process 0, which writes; when an output would overwrite an input there, all processes end. */
-int hu_spread_outputs(hu_crew *crew, const hu_output *outputs, size_t n, const hu_inputs *inputs, hu_error *err);
 
 #endif

@@ -8,7 +8,7 @@
 #include "graph/simulation.h"
 
 typedef struct {
-    hu_ranks         ranks;
+    hu_job           job;
     hu_simulation  **simulations; /* of the same */
     hu_joint        *joint;
     hu_joint_pricer *pricer;
@@ -18,14 +18,15 @@ typedef struct {
     hu_limits        limits;
     hu_step_range    steps;
     hu_graph_options graph;
-    bool             quiet;
+    hu_progress     *progress; /* or NULL */
 } hu_together_options;
 
 /*
- * From two to HU_JOB_RANKS inputs.  What cannot be read is said on stderr; what could be is in `out` until hu_together_free,
- * also when this fails: returns an exit status, 0 when edits can be priced.
+ * From two to HU_JOINT_REPLAY_RANKS inputs.  What could be read, and what not, is in out->job until hu_together_free, also
+ * when this fails.  Returns 0 when edits can be priced, or an error.
  */
-int hu_together_read(const hu_inputs *inputs, const hu_together_options *options, hu_arena *arena, hu_together *out);
+int hu_together_read(const hu_inputs *inputs, const hu_together_options *options, hu_arena *arena, hu_together *out,
+                     hu_error *err);
 
 void hu_together_free(hu_together *all);
 

@@ -3,9 +3,8 @@
 #include "job/traces.h"
 
 #include "base/thread.h"
-#include "cli/command.h"
-#include "cli/progress.h"
 #include "ingest/open.h"
+#include "job/partial.h"
 
 typedef struct {
     const hu_inputs *inputs;
@@ -41,32 +40,24 @@ static int sort_out(work *w, hu_arena *arena, hu_traces *out, hu_error *err)
     return rc;
 }
 
-int hu_traces_read(const hu_inputs *inputs, hu_limits limits, bool quiet, hu_arena *arena, hu_traces *out)
+int hu_traces_read(const hu_inputs *inputs, hu_limits limits, hu_progress *progress, hu_arena *arena, hu_traces *out,
+                   hu_error *err)
 {
-    const int        threads = hu_thread_count();
-    hu_progress      progress = {.total_bytes = inputs->bytes};
-    hu_progress_bar *bar;
-    work             w = {.inputs = inputs,
-                          .input = {limits, threads > 1 && inputs->n < (size_t)threads, &progress},
-                          .traces = hu_arena_calloc(arena, inputs->n + 1, sizeof *w.traces),
-                          .errors = hu_arena_calloc(arena, inputs->n + 1, sizeof *w.errors)};
-    hu_error         err = {0};
+    const int threads = hu_thread_count();
+    work      w = {.inputs = inputs,
+                   .input = {limits, threads > 1 && inputs->n < (size_t)threads, progress},
+                   .traces = hu_arena_calloc(arena, inputs->n + 1, sizeof *w.traces),
+                   .errors = hu_arena_calloc(arena, inputs->n + 1, sizeof *w.errors)};
 
     *out = (hu_traces){.at = w.traces};
-    if (!w.traces || !w.errors) {
-        hu_fail_memory(&err);
-        return hu_command_fail(&err);
-    }
-    bar = hu_progress_start(&progress, quiet);
+    if (!w.traces || !w.errors)
+        return hu_fail_memory(err);
     hu_thread_each(inputs->n, threads, read_one, &w);
-    hu_progress_stop(bar);
-    if (sort_out(&w, arena, out, &err) < 0) {
+    if (sort_out(&w, arena, out, err) < 0)
         hu_traces_free(out);
-        return hu_command_fail(&err);
-    }
-    hu_unread_warn(&out->unread, false);
-    hu_unread_warn(&out->partial, false);
-    return out->n ? 0 : hu_error_exit_status(w.errors[0].code);
+    else if (out->n == 0)
+        *err = w.errors[0];
+    return err->code;
 }
 
 void hu_traces_free(hu_traces *traces)

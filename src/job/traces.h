@@ -3,8 +3,8 @@
 #ifndef HU_JOB_TRACES_H
 #define HU_JOB_TRACES_H
 
+#include "base/input.h"
 #include "job/inputs.h"
-#include "cli/unread.h"
 #include "trace/trace.h"
 
 typedef struct {
@@ -15,11 +15,11 @@ typedef struct {
 } hu_traces;
 
 /*
- * Reads on all processors.  What cannot be read, and what is incomplete, is said on stderr; `quiet` leaves out progress
- * alone.  Returns 0, or an exit status when nothing could be read.  The lists live in `arena`, the traces until
- * hu_traces_free.
+ * Reads on all processors.  What cannot be read is in out->unread, and no error while something can.  Returns 0, or the
+ * first error.  The lists live in `arena`, the traces until hu_traces_free.
  */
-int hu_traces_read(const hu_inputs *inputs, hu_limits limits, bool quiet, hu_arena *arena, hu_traces *out);
+int hu_traces_read(const hu_inputs *inputs, hu_limits limits, hu_progress *progress, hu_arena *arena, hu_traces *out,
+                   hu_error *err);
 
 void hu_traces_free(hu_traces *traces);
 

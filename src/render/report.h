@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * report.h - what every face draws: the digests of a run, the verdict, and which part is asked for. */
+ * report.h - what every face draws: a job, and which part of it is asked for. */
 #ifndef HU_RENDER_REPORT_H
 #define HU_RENDER_REPORT_H
 
-#include "advise/joint_replay.h"
-#include "advise/verdict.h"
 #include "base/out.h"
-#include "base/unread.h"
-#include "render/table/views.h"
 #include "base/json_out.h"
-#include "timeline/timeline.h"
+#include "render/table/views.h"
+#include "job/job.h"
 
 typedef enum {
     HU_SHOW_ALL, /* overview, then the tables in short */
@@ -19,27 +16,20 @@ typedef enum {
 } hu_show;
 
 typedef struct {
-    hu_digest *const    *digests; /* by rank */
-    size_t               n;
-    const hu_rendezvous *rendezvous; /* of the ranks with each other; NULL: one rank alone */
-    const hu_job        *job;        /* the same, replayed together; NULL: one rank alone, or nobody asked */
-    const hu_digest     *merged;     /* all of them as one, which views and tables then show; NULL: each rank by itself */
-    hu_verdict           verdict;
-    hu_unread_list       unread;  /* inputs that are no rank, because they could not be read */
-    hu_unread_list       partial; /* files of ranks that were cut or damaged */
-    hu_arena            *scratch; /* for the faces to work in */
-    hu_show              show;
-    hu_part              part; /* of HU_SHOW_VIEW, and what --csv prints */
-    int64_t              top;  /* rows of a table; 0: the face's own default */
-    const char          *sort; /* a column's key, or NULL */
-    bool                 color;
-    size_t               width;     /* of the terminal */
-    int64_t              batch;     /* samples in a step; 0 unknown */
-    const char          *unit;      /* what they are */
-    const char          *arguments; /* as the user typed them, for the "next" line */
-    const hu_timeline   *timelines; /* of each digest, for the page; without bytes where none is drawn; NULL: none */
-    bool                 is_brief;  /* JSON for the page of very many ranks: of all but the verdict's a few rows only */
-    bool                 server;    /* the page is served by a program that it may ask for timelines */
+    const hu_job  *job;
+    const hu_rank *merged;  /* all of them as one, which views and tables then show; NULL: each rank by itself */
+    hu_arena      *scratch; /* for the faces to work in */
+    hu_show        show;
+    hu_part        part; /* of HU_SHOW_VIEW, and what --csv prints */
+    int64_t        top;  /* rows of a table; 0: the face's own default */
+    const char    *sort; /* a column's key, or NULL */
+    bool           color;
+    size_t         width;     /* of the terminal */
+    int64_t        batch;     /* samples in a step; 0 unknown */
+    const char    *unit;      /* what they are */
+    const char    *arguments; /* as the user typed them, for the "next" line */
+    bool           is_brief;  /* JSON for the page of very many ranks: of all but the verdict's a few rows only */
+    bool           server;    /* the page is served by a program that it may ask for timelines */
 } hu_report;
 
 void hu_text_write(const hu_report *report, hu_out *out);

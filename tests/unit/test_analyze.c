@@ -104,7 +104,7 @@ static void steps_own_the_work_they_launched(void **state)
     assert_true(t->role_ns[HU_ROLE_KERNEL] == 40000 && t->role_ns[HU_ROLE_DATA_LOADER] == 50000);
     assert_true(t->role_ns[HU_ROLE_RUNTIME] == 2000 && t->role_ns[HU_ROLE_OTHER] == 8000);
     assert_int_equal(d->kernels.at[0].calls_in_steps, 3);
-    hu_verdict_measure(&d, 1, &v);
+    hu_verdict_measure(&d, &(hu_findings *){NULL}, 1, &v);
     assert_int_equal(v.confidence, HU_CONFIDENCE_HIGH);
     assert_non_null(strstr(v.text, "data loader"));
     hu_digest_free(d);

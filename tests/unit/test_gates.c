@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "advise/findings.h"
+#include "advise/verdict.h"
 #include "advise/say.h"
 #include "graph/bound.h"
 #include "testing.h"
@@ -524,16 +525,15 @@ static void the_check_that_decides_is_named(void **state)
     a = ask_of(&j);
     f = hu_findings_measure(a.s, NULL, a.d, &err);
     assert_non_null(f);
-    a.d->findings = f;
     f->check.grade[HU_CHECK_LOCAL] = f->check.grade[HU_CHECK_COVERAGE] = HU_GRADE_RED;
     f->check.value[HU_CHECK_LOCAL] = 12;
     f->check.value[HU_CHECK_COVERAGE] = 34;
     f->is_trusted = true;
-    hu_verdict_measure(&a.d, 1, &v);
+    hu_verdict_measure(&a.d, &f, 1, &v);
     assert_int_equal(v.n_reasons, 1);
     says(v.reasons[0], "the replay explains only 12.0 %");
     f->is_trusted = false;
-    hu_verdict_measure(&a.d, 1, &v);
+    hu_verdict_measure(&a.d, &f, 1, &v);
     assert_int_equal(v.n_reasons, 1);
     says(v.reasons[0], "delays that nothing explains are 34.0 % of the critical path (limit: at most 15)");
     hu_findings_free(f);

@@ -109,22 +109,26 @@ static int draw(const hu_trace *t, hu_digest *d, hu_simulation *s, hu_findings *
 {
     hu_scenario         scenarios[HU_SCENARIOS];
     hu_timeline_options how = {.scenarios = scenarios};
-    hu_timeline         timeline;
+    hu_rank             rank = {.digest = d, .findings = findings};
+    hu_job              all = {.ranks = &rank, .n = 1, .digests = &d, .findings = &findings};
     hu_arena           *arena = hu_arena_new();
     hu_out             *out = arena ? hu_out_open_memory(arena) : NULL;
-    hu_report           r = {.digests = &d, .n = 1, .scratch = arena, .timelines = &timeline, .unit = "samples"};
+    hu_report           r = {.job = &all, .scratch = arena, .unit = "samples"};
     hu_str              text;
     hu_rendezvous       meeting;
-    hu_job              job;
+    hu_joint_replay     joint;
+    hu_late_ranks       late;
     hu_graph           *copy = NULL;
     int                 rc = out ? 0 : hu_fail_memory(err);
 
-    d->findings = findings;
     if (rc == 0) /* the rank with itself */
         rc = hu_rendezvous_measure((hu_digest *[]){d, d}, 2, arena, arena, &meeting, err);
+    if (rc == 0)
+        hu_late_ranks_measure(&meeting, (hu_digest *[]){d, d}, 2, &late);
     if (rc == 0 && s) {
         copy = hu_graph_copy(&s->graph, arena);
-        rc = copy ? hu_job_measure((const hu_graph *[]){&s->graph, copy}, (hu_digest *[]){d, d}, 2, &meeting, &job, err)
+        rc = copy ? hu_joint_replay_measure((const hu_graph *[]){&s->graph, copy}, (hu_digest *[]){d, d}, 2, &meeting, &late,
+                                            &joint, err)
                   : hu_fail_memory(err);
     }
     if (rc < 0) {
@@ -136,10 +140,10 @@ static int draw(const hu_trace *t, hu_digest *d, hu_simulation *s, hu_findings *
         rc = hu_scenarios_build(s, findings, arena, scenarios, err);
     if (rc >= 0) {
         how.n_scenarios = (size_t)rc;
-        rc = hu_timeline_encode(t, d, &how, arena, arena, &timeline, err);
+        rc = hu_timeline_encode(t, d, &how, arena, arena, &rank.timeline, err);
     }
     if (rc == 0) {
-        hu_verdict_measure(r.digests, r.n, &r.verdict);
+        hu_verdict_measure(&d, &findings, 1, &all.verdict);
         rc = hu_html_write(&r, out, err);
     }
     if (rc == 0)
@@ -147,7 +151,6 @@ static int draw(const hu_trace *t, hu_digest *d, hu_simulation *s, hu_findings *
     else
         hu_out_abandon(out);
     hu_arena_free(arena);
-    d->findings = NULL;
     return rc;
 }
 

@@ -172,9 +172,9 @@ static void neighbours_tell_a_pipeline_from_a_ring(void **state)
 
 static void ranks_vote(void **state)
 {
-    hu_digest          a = {.parallelism = hu_parallelism_unknown()}, b = a, none = a;
-    hu_digest         *all[] = {&none, &a, &b, &a};
-    hu_job_parallelism job;
+    hu_digest    a = {.parallelism = hu_parallelism_unknown()}, b = a, none = a;
+    hu_digest   *all[] = {&none, &a, &b, &a};
+    hu_agreement job;
 
     (void)state;
     a.parallelism.summary = HU_STR("DDP over 4 ranks");

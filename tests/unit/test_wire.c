@@ -223,26 +223,19 @@ static hu_str faces(const measured *m, hu_digest *d, hu_findings *f, hu_compat c
 {
     hu_scenario         scenarios[HU_SCENARIOS];
     hu_timeline_options how = {.scenarios = scenarios, .most = 20000};
-    hu_timeline         timeline;
-    hu_report           r = {.digests = &d,
-                             .n = 1,
-                             .scratch = arena,
-                             .timelines = &timeline,
-                             .unit = "samples",
-                             .width = 80,
-                             .arguments = "FILE"};
+    hu_rank             rank = {.digest = d, .findings = f};
+    hu_job              job = {.ranks = &rank, .n = 1, .digests = &d, .findings = &f};
+    hu_report           r = {.job = &job, .scratch = arena, .unit = "samples", .width = 80, .arguments = "FILE"};
     hu_out             *out = hu_out_open_memory(arena);
     hu_error            err = {0};
     hu_str              text;
     int                 n = 0;
 
-    d->findings = f;
     if (m->s)
         n = hu_scenarios_build(m->s, f, arena, scenarios, &err);
     how.n_scenarios = (size_t)n;
-    assert_int_equal(hu_timeline_encode(m->t, d, &how, arena, arena, &timeline, &err), 0);
-    hu_verdict_measure(&d, 1, &r.verdict);
-    r.rendezvous = NULL;
+    assert_int_equal(hu_timeline_encode(m->t, d, &how, arena, arena, &rank.timeline, &err), 0);
+    hu_verdict_measure(&d, &f, 1, &job.verdict);
     hu_text_write(&r, out);
     assert_int_equal(hu_json_write(&r, out, &err), 0);
     assert_int_equal(hu_html_write(&r, out, &err), 0);

@@ -7,13 +7,13 @@
 static void write_prices(hu_json_out *j, const hu_report *r)
 {
     hu_json_open(j, "what_if", '[');
-    for (size_t i = 0; i < r->job->n_prices; i++) {
-        const hu_job_price *p = &r->job->price[i];
+    for (size_t i = 0; i < r->job->joint->n_prices; i++) {
+        const hu_joint_replay_price *p = &r->job->joint->price[i];
 
         hu_json_open(j, NULL, '{');
         hu_json_str(j, "edit", hu_str_of(hu_edit_word(p->edit)));
         if (p->edit == HU_EDIT_STRAGGLER)
-            hu_json_int(j, "rank", hu_digest_rank_of(r->digests, p->digest));
+            hu_json_int(j, "rank", hu_digest_rank_of(r->job->digests, p->digest));
         else
             hu_json_null(j, "rank");
         hu_json_ns(j, "step_after_ns", p->after_ns);
@@ -28,11 +28,11 @@ static void write_prices(hu_json_out *j, const hu_report *r)
 static void write_path(hu_json_out *j, const hu_report *r)
 {
     hu_json_open(j, "critical_path", '[');
-    for (size_t i = 0; i < r->job->n_pieces; i++) {
-        const hu_job_piece *p = &r->job->piece[i];
+    for (size_t i = 0; i < r->job->joint->n_pieces; i++) {
+        const hu_joint_replay_piece *p = &r->job->joint->piece[i];
 
         hu_json_open(j, NULL, '{');
-        hu_json_int(j, "rank", hu_digest_rank_of(r->digests, p->digest));
+        hu_json_int(j, "rank", hu_digest_rank_of(r->job->digests, p->digest));
         hu_json_str(j, "class", hu_str_of(hu_class_key(p->class)));
         hu_json_ns(j, "step_ns", p->step_ns);
         hu_json_fixed(j, "share_pct", 100 * p->share, 3);
@@ -43,7 +43,7 @@ static void write_path(hu_json_out *j, const hu_report *r)
 
 void hu_json_mismatches(hu_json_out *j, const hu_report *r)
 {
-    const hu_rendezvous *v = r->rendezvous;
+    const hu_rendezvous *v = r->job->rendezvous;
 
     hu_json_int(j, "mismatched", v->mismatched);
     if (v->mismatched == 0) {
@@ -57,7 +57,7 @@ void hu_json_mismatches(hu_json_out *j, const hu_report *r)
         const hu_collective *c = &v->first_mismatch.call[i];
 
         hu_json_open(j, NULL, '{');
-        hu_json_int(j, "rank", hu_digest_rank_of(r->digests, v->first_mismatch.digest[i]));
+        hu_json_int(j, "rank", hu_digest_rank_of(r->job->digests, v->first_mismatch.digest[i]));
         hu_json_str(j, "name", c->name);
         if (c->bytes >= 0)
             hu_json_int(j, "bytes", c->bytes);
@@ -71,27 +71,27 @@ void hu_json_mismatches(hu_json_out *j, const hu_report *r)
 
 void hu_json_job(hu_json_out *j, const hu_report *r)
 {
-    const hu_job *job = r->job;
+    const hu_joint_replay *joint = r->job->joint;
 
-    if (!job) {
+    if (!joint) {
         hu_json_null(j, "joint_replay");
         return;
     }
     hu_json_open(j, "joint_replay", '{');
-    hu_json_bool(j, "is_replayed", job->is_replayed);
-    hu_json_str(j, "why_not", hu_str_of(job->why_not));
-    hu_json_int(j, "ranks", (int64_t)job->ranks);
-    hu_json_int(j, "collectives", (int64_t)job->meetings);
-    hu_json_ns(j, "measured_step_ns", job->is_replayed ? job->seen_ns : (double)NAN);
-    hu_json_ns(j, "replayed_step_ns", job->is_replayed ? job->replayed_ns : (double)NAN);
-    hu_json_bool(j, "is_trusted", job->is_trusted);
+    hu_json_bool(j, "is_replayed", joint->is_replayed);
+    hu_json_str(j, "why_not", hu_str_of(joint->why_not));
+    hu_json_int(j, "ranks", (int64_t)joint->ranks);
+    hu_json_int(j, "collectives", (int64_t)joint->meetings);
+    hu_json_ns(j, "measured_step_ns", joint->is_replayed ? joint->seen_ns : (double)NAN);
+    hu_json_ns(j, "replayed_step_ns", joint->is_replayed ? joint->replayed_ns : (double)NAN);
+    hu_json_bool(j, "is_trusted", joint->is_trusted);
     write_prices(j, r);
     write_path(j, r);
     hu_json_open(j, "parked", '[');
-    for (size_t i = 0; i < job->n_parked; i++) {
+    for (size_t i = 0; i < joint->n_parked; i++) {
         hu_json_open(j, NULL, '{');
-        hu_json_int(j, "waits", hu_digest_rank_of(r->digests, job->parked[i].waits));
-        hu_json_int(j, "missing", hu_digest_rank_of(r->digests, job->parked[i].missing));
+        hu_json_int(j, "waits", hu_digest_rank_of(r->job->digests, joint->parked[i].waits));
+        hu_json_int(j, "missing", hu_digest_rank_of(r->job->digests, joint->parked[i].missing));
         hu_json_close(j, '}');
     }
     hu_json_close(j, ']');

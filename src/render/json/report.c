@@ -21,8 +21,8 @@ static void optional_int(hu_json_out *j, const char *key, int64_t value)
 static void write_inputs(hu_json_out *j, const hu_report *r)
 {
     hu_json_open(j, "inputs", '[');
-    for (size_t i = 0; i < r->n; i++) {
-        const hu_trace_info *info = &r->digests[i]->info;
+    for (size_t i = 0; i < r->job->n; i++) {
+        const hu_trace_info *info = &r->job->digests[i]->info;
 
         hu_json_open(j, NULL, '{');
         hu_json_str(j, "file", info->file);
@@ -36,24 +36,10 @@ static void write_inputs(hu_json_out *j, const hu_report *r)
 }
 
 /* Hosts that are named; 1 when none is, because a file comes from some machine. */
-static int64_t count_nodes(const hu_report *r)
-{
-    int64_t n = 0;
-
-    for (size_t i = 0; i < r->n; i++) {
-        size_t k = 0;
-
-        while (k < i && !hu_str_equal(r->digests[k]->info.host, r->digests[i]->info.host))
-            k++;
-        n += k == i;
-    }
-    return n;
-}
-
 /* What the user's batch size makes of the slowest rank's step; null without one. */
 static void write_throughput(hu_json_out *j, const hu_report *r)
 {
-    const hu_digest *d = r->digests[r->verdict.rank];
+    const hu_digest *d = hu_job_shown(r->job)->digest;
 
     hu_json_fixed(j, "samples_per_second",
                   r->batch && hu_digest_step_count(d) ? (double)r->batch * 1e9 / d->steps.duration.mean : (double)NAN, 3);
@@ -70,20 +56,19 @@ static void write_list(hu_json_out *j, const char *key, const int64_t *at, size_
 /* What more than half of the ranks that say anything say. */
 static void write_parallelism(hu_json_out *j, const hu_report *r)
 {
-    hu_job_parallelism job;
+    const hu_agreement *a = &r->job->agreement;
 
-    hu_digest_agree(r->digests, r->n, &job);
     hu_json_open(j, "parallelism", '{');
-    hu_json_str(j, "summary", job.said ? job.said->summary : HU_STR(""));
-    hu_json_str(j, "confidence", hu_str_of(job.said && !job.differ ? hu_trust_name(job.said->trust) : "low"));
-    hu_json_int(j, "ranks_that_agree", (int64_t)job.agree);
-    hu_json_int(j, "ranks_that_differ", (int64_t)job.differ);
-    hu_json_int(j, "ranks_that_say_nothing", (int64_t)job.silent);
+    hu_json_str(j, "summary", a->said ? a->said->summary : HU_STR(""));
+    hu_json_str(j, "confidence", hu_str_of(a->said && !a->differ ? hu_trust_name(a->said->trust) : "low"));
+    hu_json_int(j, "ranks_that_agree", (int64_t)a->agree);
+    hu_json_int(j, "ranks_that_differ", (int64_t)a->differ);
+    hu_json_int(j, "ranks_that_say_nothing", (int64_t)a->silent);
     hu_json_open(j, "groups", '[');
-    for (size_t i = 0; job.said && i < job.said->n && job.said->at[i].is_main; i++) {
+    for (size_t i = 0; a->said && i < a->said->n && a->said->at[i].is_main; i++) {
         hu_json_open(j, NULL, '{');
-        hu_json_str(j, "kind", hu_str_of(hu_parallel_kind_key(job.said->at[i].kind)));
-        optional_int(j, "group_size", job.said->at[i].size > 0 ? job.said->at[i].size : -1);
+        hu_json_str(j, "kind", hu_str_of(hu_parallel_kind_key(a->said->at[i].kind)));
+        optional_int(j, "group_size", a->said->at[i].size > 0 ? a->said->at[i].size : -1);
         hu_json_close(j, '}');
     }
     hu_json_close(j, ']');
@@ -92,17 +77,16 @@ static void write_parallelism(hu_json_out *j, const hu_report *r)
 
 static void write_run(hu_json_out *j, const hu_report *r)
 {
-    hu_roster roster;
+    const hu_roster *roster = &r->job->roster;
 
-    hu_roster_measure(r->digests, r->n, &roster);
     hu_json_open(j, "run", '{');
-    hu_json_int(j, "ranks", (int64_t)r->n);
-    hu_json_int(j, "nodes", count_nodes(r));
-    optional_int(j, "world_size", roster.world_size);
-    hu_json_int(j, "missing_count", (int64_t)roster.n_missing);
-    write_list(j, "missing_ranks", roster.missing, roster.n_missing);
-    write_list(j, "ranks_read_twice", roster.twice, roster.n_twice);
-    write_list(j, "ranks_with_other_steps", roster.odd, roster.n_odd);
+    hu_json_int(j, "ranks", (int64_t)r->job->n);
+    hu_json_int(j, "nodes", roster->nodes);
+    optional_int(j, "world_size", roster->world_size);
+    hu_json_int(j, "missing_count", (int64_t)roster->n_missing);
+    write_list(j, "missing_ranks", roster->missing, roster->n_missing);
+    write_list(j, "ranks_read_twice", roster->twice, roster->n_twice);
+    write_list(j, "ranks_with_other_steps", roster->odd, roster->n_odd);
     write_throughput(j, r);
     write_parallelism(j, r);
     hu_json_close(j, '}');
@@ -145,7 +129,7 @@ static void write_finding(hu_json_out *j, const hu_finding *f)
 /* Of the rank that the verdict speaks of. */
 static void write_findings(hu_json_out *j, const hu_report *r)
 {
-    const hu_findings *f = r->n ? r->digests[r->verdict.rank]->findings : NULL;
+    const hu_findings *f = r->job->n ? hu_job_shown(r->job)->findings : NULL;
     const bool         replayed = f && f->is_replayed;
 
     hu_json_open(j, "findings", '[');
@@ -178,8 +162,7 @@ static void write_findings(hu_json_out *j, const hu_report *r)
 /* What several ranks show together; null for one. */
 static void write_rendezvous(hu_json_out *j, const hu_report *r)
 {
-    const hu_rendezvous *v = r->rendezvous;
-    hu_stragglers        s = {0};
+    const hu_rendezvous *v = r->job->rendezvous;
 
     if (!v) {
         hu_json_null(j, "collectives");
@@ -193,20 +176,20 @@ static void write_rendezvous(hu_json_out *j, const hu_report *r)
         hu_json_transfers(j, &v->transfers);
         hu_json_close(j, '}');
         hu_json_messages(j, &v->messages);
-        hu_json_clocks(j, v, r->digests[v->clocks.reference]->info.rank);
-        hu_stragglers_measure(v, r->digests, r->n, &s);
+        hu_json_clocks(j, v, r->job->digests[v->clocks.reference]->info.rank);
     }
     hu_json_open(j, "stragglers", '[');
-    for (size_t i = 0; i < s.n; i++) {
-        const int64_t rank = r->digests[s.at[i].digest]->info.rank;
+    for (size_t i = 0; i < r->job->stragglers.n; i++) {
+        const hu_straggler *s = &r->job->stragglers.at[i];
+        const int64_t       rank = r->job->digests[s->late.digest]->info.rank;
 
         hu_json_open(j, NULL, '{');
-        hu_json_int(j, "rank", rank >= 0 ? rank : (int64_t)s.at[i].digest);
-        hu_json_ns(j, "lost_ns_per_step", s.at[i].lost_step_ns);
-        hu_json_fixed(j, "share_pct", s.at[i].share_pct, 3);
-        hu_json_int(j, "last", s.at[i].last);
-        hu_json_str(j, "cause", hu_str_of(s.at[i].cause < HU_CLASS_COUNT ? hu_class_key(s.at[i].cause) : ""));
-        hu_json_ns(j, "cause_ns_per_step", s.at[i].cause < HU_CLASS_COUNT ? s.at[i].cause_step_ns : (double)NAN);
+        hu_json_int(j, "rank", rank >= 0 ? rank : (int64_t)s->late.digest);
+        hu_json_ns(j, "lost_ns_per_step", s->late.lost_step_ns);
+        hu_json_fixed(j, "share_pct", s->late.share_pct, 3);
+        hu_json_int(j, "last", s->late.last);
+        hu_json_str(j, "cause", hu_str_of(s->cause < HU_CLASS_COUNT ? hu_class_key(s->cause) : ""));
+        hu_json_ns(j, "cause_ns_per_step", s->cause < HU_CLASS_COUNT ? s->cause_step_ns : (double)NAN);
         hu_json_close(j, '}');
     }
     hu_json_close(j, ']');
@@ -215,7 +198,7 @@ static void write_rendezvous(hu_json_out *j, const hu_report *r)
 /* How this rank met the others; null for one rank alone. */
 static void write_attendance(hu_json_out *j, const hu_report *r, size_t index)
 {
-    const hu_attendance *a = r->rendezvous ? &r->rendezvous->at[index] : NULL;
+    const hu_attendance *a = r->job->rendezvous ? &r->job->rendezvous->at[index] : NULL;
 
     if (!a) {
         hu_json_null(j, "rendezvous");
@@ -227,11 +210,11 @@ static void write_attendance(hu_json_out *j, const hu_report *r, size_t index)
     hu_json_int(j, "transfer_ns", a->transfer_ns);
     hu_json_int(j, "last", a->last);
     hu_json_int(j, "caused_wait_ns", a->caused_ns);
-    hu_json_ns(j, "clock_offset_ns", r->rendezvous->clocks.at[index].offset_ns);
-    hu_json_int(j, "late_sender_ns", r->rendezvous->messages.waits[index].late_sender_ns);
-    hu_json_int(j, "late_receiver_ns", r->rendezvous->messages.waits[index].late_receiver_ns);
-    hu_json_ns(j, "clock_device_ns", r->rendezvous->clocks.at[index].device_ns);
-    hu_json_fixed(j, "clock_drift_ppm", r->rendezvous->clocks.at[index].drift_ppm, 4);
+    hu_json_ns(j, "clock_offset_ns", r->job->rendezvous->clocks.at[index].offset_ns);
+    hu_json_int(j, "late_sender_ns", r->job->rendezvous->messages.waits[index].late_sender_ns);
+    hu_json_int(j, "late_receiver_ns", r->job->rendezvous->messages.waits[index].late_receiver_ns);
+    hu_json_ns(j, "clock_device_ns", r->job->rendezvous->clocks.at[index].device_ns);
+    hu_json_fixed(j, "clock_drift_ppm", r->job->rendezvous->clocks.at[index].drift_ppm, 4);
     hu_json_close(j, '}');
 }
 
@@ -278,11 +261,11 @@ static void write_gpu(hu_json_out *j, const hu_gpu_time *g)
     hu_json_close(j, '}');
 }
 
-static void write_cell(hu_json_out *j, const hu_column *c, const hu_digest *d, size_t row)
+static void write_cell(hu_json_out *j, const hu_column *c, const hu_rank *rank, size_t row)
 {
     hu_cell cell = {0};
 
-    c->get(d, row, &cell);
+    c->get(rank, row, &cell);
     switch (c->type) {
     case HU_CELL_TEXT:
         hu_json_str(j, c->key, cell.text);
@@ -303,22 +286,22 @@ static void write_cell(hu_json_out *j, const hu_column *c, const hu_digest *d, s
 }
 
 /* How many rows of a table are written. */
-static size_t rows_of(const hu_report *r, const hu_table *t, const hu_digest *d)
+static size_t rows_of(const hu_report *r, const hu_table *t, const hu_rank *rank)
 {
     enum { BRIEF_ROWS = 5, BRIEF_STEPS = 400 };
-    const size_t n = t->rows(d);
+    const size_t n = t->rows(rank);
     size_t       most = r->top == 0 || t->is_series ? n : (size_t)r->top;
 
-    if (r->is_brief && d != r->digests[r->verdict.rank])
+    if (r->is_brief && rank != hu_job_shown(r->job))
         most = t == &hu_table_steps ? BRIEF_STEPS : t->is_series ? 0 : BRIEF_ROWS;
     return n < most ? n : most;
 }
 
-static int write_table(hu_json_out *j, const hu_report *r, const hu_table *t, const char *key, const hu_digest *d,
+static int write_table(hu_json_out *j, const hu_report *r, const hu_table *t, const char *key, const hu_rank *rank,
                        hu_error *err)
 {
-    const size_t    n = rows_of(r, t, d);
-    const uint32_t *order = hu_columns_order(t, d, r->sort, r->scratch);
+    const size_t    n = rows_of(r, t, rank);
+    const uint32_t *order = hu_columns_order(t, rank, r->sort, r->scratch);
 
     if (!order)
         return hu_fail_memory(err);
@@ -327,25 +310,25 @@ static int write_table(hu_json_out *j, const hu_report *r, const hu_table *t, co
         hu_json_open(j, NULL, '{');
         for (size_t k = 0; k < t->n_columns; k++)
             if (t->columns[k].key)
-                write_cell(j, &t->columns[k], d, order[i]);
+                write_cell(j, &t->columns[k], rank, order[i]);
         hu_json_close(j, '}');
     }
     hu_json_close(j, ']');
     return 0;
 }
 
-static int write_view(hu_json_out *j, const hu_report *r, const hu_view *v, const hu_digest *d, hu_error *err)
+static int write_view(hu_json_out *j, const hu_report *r, const hu_view *v, const hu_rank *rank, hu_error *err)
 {
     int rc = 0;
 
     if (v->is_list)
-        return write_table(j, r, v->tables[0], v->key, d, err);
+        return write_table(j, r, v->tables[0], v->key, rank, err);
     hu_json_open(j, v->key, '{');
     for (size_t i = 0; i < v->n_facts; i++)
         if (v->facts[i].key)
-            write_cell(j, &v->facts[i], d, 0);
+            write_cell(j, &v->facts[i], rank, 0);
     for (size_t i = 0; rc == 0 && i < v->n_tables; i++)
-        rc = write_table(j, r, v->tables[i], v->tables[i]->key, d, err);
+        rc = write_table(j, r, v->tables[i], v->tables[i]->key, rank, err);
     hu_json_close(j, '}');
     return rc;
 }
@@ -459,9 +442,11 @@ static void write_quality(hu_json_out *j, const hu_digest *d)
     hu_json_close(j, '}');
 }
 
-static int write_rank(hu_json_out *j, const hu_report *r, const hu_digest *d, size_t index, hu_error *err)
+static int write_rank(hu_json_out *j, const hu_report *r, size_t index, hu_error *err)
 {
-    int rc = 0;
+    const hu_rank   *rank = &r->job->ranks[index];
+    const hu_digest *d = rank->digest;
+    int              rc = 0;
 
     hu_json_open(j, NULL, '{');
     hu_json_int(j, "rank", d->info.rank >= 0 ? d->info.rank : (int64_t)index);
@@ -474,11 +459,11 @@ static int write_rank(hu_json_out *j, const hu_report *r, const hu_digest *d, si
     write_breakdown(j, d);
     write_host_calls(j, d);
     for (size_t i = 0; rc == 0 && hu_views[i]; i++)
-        rc = write_view(j, r, hu_views[i], d, err);
+        rc = write_view(j, r, hu_views[i], rank, err);
     if (rc == 0 && d->hta)
-        rc = write_view(j, r, &hu_view_hta, d, err);
+        rc = write_view(j, r, &hu_view_hta, rank, err);
     if (rc == 0 && d->tracelens)
-        rc = write_view(j, r, &hu_view_tracelens, d, err);
+        rc = write_view(j, r, &hu_view_tracelens, rank, err);
     hu_json_close(j, '}');
     return rc;
 }
@@ -489,8 +474,8 @@ static int write_merged(hu_json_out *j, const hu_report *r, hu_error *err)
     int rc = 0;
 
     hu_json_open(j, "merged", '{');
-    write_gpu(j, &r->merged->gpu_time);
-    write_host_calls(j, r->merged);
+    write_gpu(j, &r->merged->digest->gpu_time);
+    write_host_calls(j, r->merged->digest);
     for (size_t i = 0; rc == 0 && hu_views[i]; i++)
         if (!hu_str_equal(hu_str_of(hu_views[i]->key), HU_STR("steps")) &&
             !hu_str_equal(hu_str_of(hu_views[i]->key), HU_STR("host_time")) &&
@@ -510,14 +495,14 @@ int hu_json_write(const hu_report *report, hu_out *out, hu_error *err)
     hu_json_str(&j, "holdup_version", HU_STR(HU_VERSION));
     write_inputs(&j, report);
     write_run(&j, report);
-    hu_json_unread(&j, "unread", &report->unread);
-    write_verdict(&j, &report->verdict);
+    hu_json_unread(&j, "unread", &report->job->unread);
+    write_verdict(&j, &report->job->verdict);
     write_findings(&j, report);
     write_rendezvous(&j, report);
     hu_json_job(&j, report);
     hu_json_open(&j, "ranks", '[');
-    for (size_t i = 0; rc == 0 && i < report->n; i++)
-        rc = write_rank(&j, report, report->digests[i], i, err);
+    for (size_t i = 0; rc == 0 && i < report->job->n; i++)
+        rc = write_rank(&j, report, i, err);
     hu_json_close(&j, ']');
     if (report->merged)
         rc = write_merged(&j, report, err);

@@ -15,7 +15,7 @@ static const char *type_word(hu_cell_type type)
     return words[type];
 }
 
-static void write_columns(hu_json_out *j, const char *key, const hu_column *columns, size_t n, const hu_digest *d)
+static void write_columns(hu_json_out *j, const char *key, const hu_column *columns, size_t n, const hu_rank *rank)
 {
     hu_json_open(j, key, '[');
     for (size_t i = 0; i < n; i++) {
@@ -27,14 +27,14 @@ static void write_columns(hu_json_out *j, const char *key, const hu_column *colu
         hu_json_str(j, "key", hu_str_of(c->key));
         hu_json_str(j, "head", hu_str_of(c->head ? c->head : ""));
         hu_json_str(j, "type", hu_str_of(type_word(c->type)));
-        hu_json_bool(j, "shown", c->head && (!c->shown || c->shown(d)));
+        hu_json_bool(j, "shown", c->head && (!c->shown || c->shown(rank)));
         hu_json_close(j, '}');
     }
     hu_json_close(j, ']');
 }
 
 /* Names, units and words of every view, so that the script knows no table by heart. */
-static void write_views(hu_json_out *j, const hu_digest *d)
+static void write_views(hu_json_out *j, const hu_rank *rank)
 {
     hu_json_open(j, "views", '[');
     for (size_t v = 0; hu_views[v]; v++) {
@@ -46,7 +46,7 @@ static void write_views(hu_json_out *j, const hu_digest *d)
         hu_json_str(j, "about", hu_str_of(view->about));
         hu_json_bool(j, "is_list", view->is_list);
         hu_json_str(j, "nothing", hu_str_of(view->nothing ? view->nothing : ""));
-        write_columns(j, "facts", view->facts, view->n_facts, d);
+        write_columns(j, "facts", view->facts, view->n_facts, rank);
         hu_json_open(j, "tables", '[');
         for (size_t t = 0; t < view->n_tables; t++) {
             hu_json_open(j, NULL, '{');
@@ -54,7 +54,7 @@ static void write_views(hu_json_out *j, const hu_digest *d)
             hu_json_str(j, "title", hu_str_of(view->tables[t]->title));
             hu_json_str(j, "empty", hu_str_of(view->tables[t]->empty ? view->tables[t]->empty : ""));
             hu_json_bool(j, "is_series", view->tables[t]->is_series);
-            write_columns(j, "columns", view->tables[t]->columns, view->tables[t]->n_columns, d);
+            write_columns(j, "columns", view->tables[t]->columns, view->tables[t]->n_columns, rank);
             hu_json_close(j, '}');
         }
         hu_json_close(j, ']');
@@ -79,10 +79,10 @@ static void write_missing(hu_json_out *j)
 /* Findings whose simulated step the timeline of the rank holds. */
 static void write_scenarios(hu_json_out *j, const hu_page *p)
 {
-    const hu_timeline *t = p->r->timelines ? &p->r->timelines[p->r->verdict.rank] : NULL;
+    const hu_timeline *t = &p->rank->timeline;
 
     hu_json_open(j, "scenarios", '[');
-    for (size_t i = 0; t && i < t->n_scenarios; i++)
+    for (size_t i = 0; i < t->n_scenarios; i++)
         hu_json_str(j, NULL, hu_str_of(hu_rule_key(t->scenarios[i])));
     hu_json_close(j, ']');
 }
@@ -91,10 +91,10 @@ static void write_scenarios(hu_json_out *j, const hu_page *p)
 static void write_origins(hu_json_out *j, const hu_page *p)
 {
     hu_json_open(j, "origins", '[');
-    for (size_t i = 0; i < p->r->n; i++) {
-        const hu_timeline *t = p->r->timelines ? &p->r->timelines[i] : NULL;
+    for (size_t i = 0; i < p->r->job->n; i++) {
+        const hu_timeline *t = &p->r->job->ranks[i].timeline;
 
-        if (t && t->raw_bytes)
+        if (t->raw_bytes)
             hu_json_int(j, NULL, t->origin_ns);
         else
             hu_json_null(j, NULL);
@@ -125,9 +125,9 @@ static int write_words(hu_page *p, hu_error *err)
     if (!memory)
         return hu_fail_memory(err);
     hu_json_open(&j, NULL, '{');
-    write_views(&j, p->d);
+    write_views(&j, p->rank);
     write_missing(&j);
-    hu_json_int(&j, "rank_index", (int64_t)p->r->verdict.rank);
+    hu_json_int(&j, "rank_index", (int64_t)p->r->job->verdict.rank);
     write_scenarios(&j, p);
     write_origins(&j, p);
     hu_json_close(&j, '}');
@@ -145,7 +145,7 @@ static int write_report(hu_page *p, hu_error *err)
     if (!memory)
         return hu_fail_memory(err);
     whole.top = 0;
-    whole.is_brief = p->r->n > HU_PAGE_WHOLE_RANKS;
+    whole.is_brief = p->r->job->n > HU_PAGE_WHOLE_RANKS;
     rc = hu_json_write(&whole, memory, err);
     if (rc < 0) {
         hu_out_abandon(memory);
@@ -161,8 +161,8 @@ int hu_page_data(hu_page *p, hu_error *err)
 
     if ((rc = write_words(p, err)) < 0 || (rc = write_report(p, err)) < 0)
         return rc;
-    for (size_t i = 0; p->r->timelines && i < p->r->n; i++) {
-        const hu_timeline *t = &p->r->timelines[i];
+    for (size_t i = 0; i < p->r->job->n && !p->r->server; i++) { /* a server is asked for them, piece by piece */
+        const hu_timeline *t = &p->r->job->ranks[i].timeline;
 
         if (t->bytes.n == 0)
             continue;

@@ -124,7 +124,7 @@ static void write_not_measured(hu_page *p, const hu_findings *f)
     for (hu_missing m = 0; m < HU_MISSING_COUNT; m++)
         if (p->d->health.missing & 1u << m)
             hu_out_printf(p->out, "<li>%s: <code>%s</code></li>", hu_missing_what(m), hu_missing_how(m));
-    if (p->r->n == 1)
+    if (p->r->job->n == 1)
         hu_out_text(p->out, "<li>who waits for whom between ranks: name the traces of all ranks, or their folder</li>");
     hu_out_text(p->out, "</ul></details>\n");
     if (f && f->is_replayed) {
@@ -138,7 +138,7 @@ static void write_not_measured(hu_page *p, const hu_findings *f)
 
 void hu_page_findings(hu_page *p)
 {
-    const hu_findings *f = p->d->findings;
+    const hu_findings *f = p->rank->findings;
     const bool         is_replayed = f && f->is_replayed;
 
     hu_out_text(p->out, "<section id=\"findings\" class=\"view\" aria-labelledby=\"findings-head\">\n"

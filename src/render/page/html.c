@@ -62,8 +62,8 @@ static void write_rank_rows(hu_page *p)
                 "<th scope=\"col\">rank</th><th scope=\"col\">mean step</th><th scope=\"col\">GPU busy</th>"
                 "<th scope=\"col\">communication</th><th scope=\"col\">idle</th><th scope=\"col\" class=\"t\">device</th>"
                 "<th scope=\"col\" class=\"t\">file</th></tr></thead>\n<tbody>\n");
-    for (size_t i = 0; i < p->r->n && i < HU_PAGE_WHOLE_RANKS; i++) {
-        const hu_digest    *d = p->r->digests[i];
+    for (size_t i = 0; i < p->r->job->n && i < HU_PAGE_WHOLE_RANKS; i++) {
+        const hu_digest    *d = p->r->job->digests[i];
         const hu_step_time *t = hu_digest_step_time(d);
         const double        step = t ? t->step_ns : 0;
 
@@ -82,9 +82,9 @@ static void write_rank_rows(hu_page *p)
         hu_out_text(p->out, "</td></tr>\n");
     }
     hu_out_text(p->out, "</tbody></table></div>\n");
-    if (p->r->n > HU_PAGE_WHOLE_RANKS)
+    if (p->r->job->n > HU_PAGE_WHOLE_RANKS)
         hu_out_printf(p->out, "<p class=\"note\">%zu more ranks: <code>holdup report --json</code></p>\n",
-                      p->r->n - HU_PAGE_WHOLE_RANKS);
+                      p->r->job->n - HU_PAGE_WHOLE_RANKS);
 }
 
 static void write_system(hu_page *p)
@@ -148,14 +148,15 @@ static int write_section(hu_page *p, const section *s, hu_error *err)
 
 int hu_html_write(const hu_report *report, hu_out *out, hu_error *err)
 {
-    hu_page p = {.r = report, .d = report->digests[report->verdict.rank], .out = out};
-    int     rc;
+    const hu_rank *rank = hu_job_shown(report->job);
+    hu_page        p = {.r = report, .rank = rank, .d = rank->digest, .out = out};
+    int            rc;
 
     write_head(&p);
     hu_out_printf(out, "<body%s>\n", report->server ? " data-server" : "");
     hu_out_text(out, "<a class=\"skip\" href=\"#main\">to the report</a>\n<header id=\"top\"><p class=\"brand\">holdup</p>"
                      "<h1>");
-    hu_markup_text(out, report->n > 1 && report->arguments ? hu_str_of(report->arguments) : p.d->info.file);
+    hu_markup_text(out, report->job->n > 1 && report->arguments ? hu_str_of(report->arguments) : p.d->info.file);
     hu_out_text(out, "</h1></header>\n");
     write_navigation(&p);
     hu_out_text(out, "<main id=\"main\" tabindex=\"-1\">\n");

@@ -13,18 +13,18 @@ static void write_head(hu_page *p, const char *label, const char *columns)
                   label, columns);
 }
 
-static void write_prices(hu_page *p, const hu_job *job)
+static void write_prices(hu_page *p, const hu_joint_replay *joint)
 {
     write_head(p, "what all ranks would gain",
                "<th scope=\"col\" class=\"t\">if</th><th scope=\"col\">a step would take</th><th scope=\"col\">gain %</th>"
                "<th scope=\"col\">from</th><th scope=\"col\">to</th>");
-    for (size_t i = 0; i < job->n_prices; i++) {
-        const hu_job_price *x = &job->price[i];
+    for (size_t i = 0; i < joint->n_prices; i++) {
+        const hu_joint_replay_price *x = &joint->price[i];
 
         hu_out_text(p->out, "<tr><td class=\"t\">");
         if (x->edit == HU_EDIT_STRAGGLER)
             hu_out_printf(p->out, "rank %lld were like the median of the others",
-                          (long long)hu_digest_rank_of(p->r->digests, x->digest));
+                          (long long)hu_digest_rank_of(p->r->job->digests, x->digest));
         else
             hu_out_text(p->out, x->edit == HU_EDIT_BALANCE     ? "the work before each collective were shared out evenly"
                                 : x->edit == HU_EDIT_HICCUPS   ? "no rank were late to any collective"
@@ -45,19 +45,19 @@ static void write_prices(hu_page *p, const hu_job *job)
     hu_out_text(p->out, "</tbody></table></div>\n");
 }
 
-static void write_path(hu_page *p, const hu_job *job)
+static void write_path(hu_page *p, const hu_joint_replay *joint)
 {
     hu_out_text(p->out, "<h3>The critical path of the job</h3>\n");
     write_head(p, "the critical path of the job",
                "<th scope=\"col\">rank</th><th scope=\"col\" class=\"t\">class of time</th><th scope=\"col\">each step</th>"
                "<th scope=\"col\">%</th>");
-    for (size_t i = 0; i < job->n_pieces; i++) {
+    for (size_t i = 0; i < joint->n_pieces; i++) {
         hu_out_printf(p->out, "<tr><td>%lld</td><td class=\"t\">%s</td><td>",
-                      (long long)hu_digest_rank_of(p->r->digests, job->piece[i].digest),
-                      hu_class_words(job->piece[i].class));
-        hu_page_number(p->out, HU_CELL_NS, job->piece[i].step_ns);
+                      (long long)hu_digest_rank_of(p->r->job->digests, joint->piece[i].digest),
+                      hu_class_words(joint->piece[i].class));
+        hu_page_number(p->out, HU_CELL_NS, joint->piece[i].step_ns);
         hu_out_text(p->out, "</td><td>");
-        hu_out_fixed(p->out, 100 * job->piece[i].share, 1);
+        hu_out_fixed(p->out, 100 * joint->piece[i].share, 1);
         hu_out_text(p->out, "</td></tr>\n");
     }
     hu_out_text(p->out, "</tbody></table></div>\n");
@@ -65,22 +65,22 @@ static void write_path(hu_page *p, const hu_job *job)
 
 void hu_page_job(hu_page *p)
 {
-    const hu_job *job = p->r->job;
+    const hu_joint_replay *joint = p->r->job->joint;
 
-    if (!job)
+    if (!joint)
         return;
     hu_out_text(p->out, "<div id=\"joint\"><h3>All ranks replayed together</h3>\n<p>");
-    if (!job->is_replayed) {
+    if (!joint->is_replayed) {
         hu_out_text(p->out, "Not replayed: ");
-        hu_markup_text(p->out, hu_str_of(job->why_not));
+        hu_markup_text(p->out, hu_str_of(joint->why_not));
         hu_out_text(p->out, ".</p></div>\n");
         return;
     }
-    hu_out_printf(p->out, "%zu%s ranks, which meet in %zu collectives, take %s a step as measured and ", job->ranks,
-                  job->ranks < p->r->n ? " of the" : "", job->meetings, hu_say_time(job->seen_ns).t);
-    hu_out_printf(p->out, "%s as replayed (%s off).</p>\n", hu_say_time(job->replayed_ns).t,
-                  hu_say_pct(100 * fabs(job->replayed_ns / job->seen_ns - 1)).t);
-    write_prices(p, job);
-    write_path(p, job);
+    hu_out_printf(p->out, "%zu%s ranks, which meet in %zu collectives, take %s a step as measured and ", joint->ranks,
+                  joint->ranks < p->r->job->n ? " of the" : "", joint->meetings, hu_say_time(joint->seen_ns).t);
+    hu_out_printf(p->out, "%s as replayed (%s off).</p>\n", hu_say_time(joint->replayed_ns).t,
+                  hu_say_pct(100 * fabs(joint->replayed_ns / joint->seen_ns - 1)).t);
+    write_prices(p, joint);
+    write_path(p, joint);
     hu_out_text(p->out, "</div>\n");
 }

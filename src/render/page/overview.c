@@ -45,14 +45,14 @@ static void write_lost_tile(hu_page *p)
     hu_out_fixed(p->out, 100 * (1 - t->compute_ns / t->step_ns), 0);
     hu_out_text(p->out, " %</strong><br><small>");
     hu_page_number(p->out, HU_CELL_NS, t->step_ns - t->compute_ns);
-    hu_out_printf(p->out, " of each step nothing computes, on %s: ", p->r->n > 1 ? "each GPU" : "this GPU");
-    hu_out_fixed(p->out, 10 * (double)p->r->n * (1 - t->compute_ns / t->step_ns), 1);
+    hu_out_printf(p->out, " of each step nothing computes, on %s: ", p->r->job->n > 1 ? "each GPU" : "this GPU");
+    hu_out_fixed(p->out, 10 * (double)p->r->job->n * (1 - t->compute_ns / t->step_ns), 1);
     hu_out_text(p->out, " GPU-hours in ten hours</small></dd></div>\n");
 }
 
 static void write_best_tile(hu_page *p)
 {
-    const hu_findings *f = p->d->findings;
+    const hu_findings *f = p->rank->findings;
 
     if (!f || !f->is_replayed || f->n == 0 || isnan(f->at[0].gain_pct))
         return;
@@ -89,10 +89,10 @@ static void write_job(hu_page *p)
 
     hu_out_text(p->out, "<dl class=\"job\">");
     write_fact(p, "device", p->d->device.n ? p->d->device : HU_STR("no GPU work in this trace"));
-    hu_out_printf(p->out, "<dt>ranks</dt><dd>%zu", p->r->n);
+    hu_out_printf(p->out, "<dt>ranks</dt><dd>%zu", p->r->job->n);
     if (info->world_size > 0)
         hu_out_printf(p->out, " of %lld", (long long)info->world_size);
-    if (p->r->n > 1)
+    if (p->r->job->n > 1)
         hu_out_printf(p->out, "; rank %lld is shown, it has the longest steps", (long long)info->rank);
     hu_out_text(p->out, "</dd>");
     write_fact(p, "parallelism", p->d->parallelism.summary);
@@ -167,12 +167,12 @@ static void write_where(hu_page *p)
 
 int hu_page_overview(hu_page *p, hu_error *err)
 {
-    const hu_verdict *v = &p->r->verdict;
+    const hu_verdict *v = &p->r->job->verdict;
     int               rc;
 
     hu_out_text(p->out, "<section id=\"overview\" class=\"view\" aria-labelledby=\"overview-head\">\n"
                         "<h2 id=\"overview-head\">What is the holdup?</h2>\n");
-    hu_page_unread(p->out, &p->r->unread, &p->r->partial, p->r->n);
+    hu_page_unread(p->out, &p->r->job->unread, &p->r->job->partial, p->r->job->n);
     hu_out_text(p->out, "<p class=\"verdict\">");
     hu_markup_text(p->out, hu_str_of(v->text));
     hu_out_printf(p->out, "</p>\n<p class=\"confidence\"><span class=\"badge %s\">confidence: %s</span>",
@@ -193,7 +193,7 @@ int hu_page_overview(hu_page *p, hu_error *err)
     if ((rc = hu_page_table(p, &hu_table_operators, "ops", SHORT_ROWS, err)) < 0)
         return rc;
     hu_out_text(p->out, "</div><div>\n");
-    if (hu_table_kernels.rows(p->d) && (rc = hu_page_table(p, &hu_table_kernels, "kernels", SHORT_ROWS, err)) < 0)
+    if (hu_table_kernels.rows(p->rank) && (rc = hu_page_table(p, &hu_table_kernels, "kernels", SHORT_ROWS, err)) < 0)
         return rc;
     hu_out_text(p->out, "</div></div>\n</section>\n");
     return 0;

@@ -13,7 +13,8 @@ extern const char hu_page_style[], hu_page_script[], hu_page_style_hash[], hu_pa
 /* What every section says of one rank, the one that the verdict speaks of. */
 typedef struct {
     const hu_report *r;
-    const hu_digest *d;
+    const hu_rank   *rank;
+    const hu_digest *d; /* of it */
     hu_out          *out;
 } hu_page;
 

@@ -38,9 +38,9 @@ void hu_page_number(hu_out *out, hu_cell_type type, double number)
     hu_out_text(out, text);
 }
 
-static bool is_shown(const hu_column *c, const hu_digest *d)
+static bool is_shown(const hu_column *c, const hu_rank *rank)
 {
-    return c->head && (!c->shown || c->shown(d));
+    return c->head && (!c->shown || c->shown(rank));
 }
 
 static void write_name(hu_out *out, hu_str text)
@@ -57,9 +57,9 @@ static void write_row(hu_page *p, const hu_table *t, size_t row)
         const hu_column *c = &t->columns[k];
         hu_cell          cell = {0};
 
-        if (!is_shown(c, p->d))
+        if (!is_shown(c, p->rank))
             continue;
-        c->get(p->d, row, &cell);
+        c->get(p->rank, row, &cell);
         hu_out_text(p->out, c->type == HU_CELL_TEXT ? "<td class=\"t\">" : "<td>");
         if (c->type == HU_CELL_TEXT)
             write_name(p->out, cell.text);
@@ -72,8 +72,8 @@ static void write_row(hu_page *p, const hu_table *t, size_t row)
 
 int hu_page_table(hu_page *p, const hu_table *t, const char *word, size_t most, hu_error *err)
 {
-    const size_t    n = t->rows(p->d);
-    const uint32_t *order = hu_columns_order(t, p->d, p->r->sort, p->r->scratch);
+    const size_t    n = t->rows(p->rank);
+    const uint32_t *order = hu_columns_order(t, p->rank, p->r->sort, p->r->scratch);
 
     if (!order)
         return hu_fail_memory(err);
@@ -85,7 +85,7 @@ int hu_page_table(hu_page *p, const hu_table *t, const char *word, size_t most, 
     hu_out_printf(p->out, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"%s\"><table>\n<thead><tr>",
                   t->title);
     for (size_t k = 0; k < t->n_columns; k++)
-        if (is_shown(&t->columns[k], p->d))
+        if (is_shown(&t->columns[k], p->rank))
             hu_out_printf(p->out, "<th scope=\"col\"%s>%s</th>", t->columns[k].type == HU_CELL_TEXT ? " class=\"t\"" : "",
                           t->columns[k].head);
     hu_out_text(p->out, "</tr></thead>\n<tbody>\n");

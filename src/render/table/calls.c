@@ -39,22 +39,24 @@ const hu_view hu_view_calls = {
 
 #define WAIT d->calls.waits
 
-static size_t wait_rows(const hu_digest *d)
+static size_t wait_rows(const hu_rank *rank)
 {
-    return d->calls.n_waits;
+    return rank->digest->calls.n_waits;
 }
 
-static bool has_stacks(const hu_digest *d)
+static bool has_stacks(const hu_rank *rank)
 {
+    const hu_digest *d = rank->digest;
+
     for (size_t i = 0; i < d->calls.n_waits; i++)
         if (d->calls.waits[i].stack.n)
             return true;
     return false;
 }
 
-static bool has_no_stacks(const hu_digest *d)
+static bool has_no_stacks(const hu_rank *rank)
 {
-    return !has_stacks(d);
+    return !has_stacks(rank);
 }
 
 HU_NUMBER_OF(wait_total, WAIT, r->total_ns)
@@ -96,9 +98,9 @@ static const hu_column facts[] = {
     {"memory_calls_in_steps", "of them in counted steps", HU_CELL_COUNT, 0, NULL, alloc_in_steps},
 };
 
-static bool has_calls(const hu_digest *d)
+static bool has_calls(const hu_rank *rank)
 {
-    return d->calls.n > 0;
+    return rank->digest->calls.n > 0;
 }
 
 /* clang-format off */

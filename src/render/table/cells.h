@@ -10,78 +10,95 @@
 #define HU_ABSENT ((double)NAN)
 
 /* A getter named NAME of the number EXPRESSION; `r` is row number `row` of the list `d->LIST.at`. */
-#define HU_NUMBER_OF(name, array, expression)                      \
-    static void name(const hu_digest *d, size_t row, hu_cell *out) \
-    {                                                              \
-        const __typeof__((array)[0]) *r = &(array)[row];           \
-                                                                   \
-        (void)r;                                                   \
-        out->number = (double)(expression);                        \
+#define HU_NUMBER_OF(name, array, expression)                       \
+    static void name(const hu_rank *rank, size_t row, hu_cell *out) \
+    {                                                               \
+        const hu_digest              *d = rank->digest;             \
+        const __typeof__((array)[0]) *r = &(array)[row];            \
+                                                                    \
+        (void)d;                                                    \
+        (void)r;                                                    \
+        out->number = (double)(expression);                         \
     }
 
-#define HU_TEXT_OF(name, array, expression)                        \
-    static void name(const hu_digest *d, size_t row, hu_cell *out) \
-    {                                                              \
-        const __typeof__((array)[0]) *r = &(array)[row];           \
-                                                                   \
-        (void)r;                                                   \
-        out->text = (expression);                                  \
+#define HU_TEXT_OF(name, array, expression)                         \
+    static void name(const hu_rank *rank, size_t row, hu_cell *out) \
+    {                                                               \
+        const hu_digest              *d = rank->digest;             \
+        const __typeof__((array)[0]) *r = &(array)[row];            \
+                                                                    \
+        (void)d;                                                    \
+        (void)r;                                                    \
+        out->text = (expression);                                   \
     }
 
 #define HU_NUMBER(name, list, expression) HU_NUMBER_OF(name, d->list.at, expression)
 #define HU_TEXT(name, list, expression)   HU_TEXT_OF(name, d->list.at, expression)
 
 /* A text that is no name of a function. */
-#define HU_PLAIN_TEXT_OF(name, array, expression)                  \
-    static void name(const hu_digest *d, size_t row, hu_cell *out) \
-    {                                                              \
-        const __typeof__((array)[0]) *r = &(array)[row];           \
-                                                                   \
-        (void)r;                                                   \
-        out->text = (expression);                                  \
-        out->is_plain = true;                                      \
+#define HU_PLAIN_TEXT_OF(name, array, expression)                   \
+    static void name(const hu_rank *rank, size_t row, hu_cell *out) \
+    {                                                               \
+        const hu_digest              *d = rank->digest;             \
+        const __typeof__((array)[0]) *r = &(array)[row];            \
+                                                                    \
+        (void)d;                                                    \
+        (void)r;                                                    \
+        out->text = (expression);                                   \
+        out->is_plain = true;                                       \
     }
 
 /* A time of the trace's clock, which may be since 1970 and then fits no double. */
-#define HU_MOMENT(name, array, expression)                         \
-    static void name(const hu_digest *d, size_t row, hu_cell *out) \
-    {                                                              \
-        const __typeof__((array)[0]) *r = &(array)[row];           \
-                                                                   \
-        (void)r;                                                   \
-        out->whole = (expression);                                 \
-        out->is_whole = true;                                      \
-        out->number = (double)out->whole;                          \
+#define HU_MOMENT(name, array, expression)                          \
+    static void name(const hu_rank *rank, size_t row, hu_cell *out) \
+    {                                                               \
+        const hu_digest              *d = rank->digest;             \
+        const __typeof__((array)[0]) *r = &(array)[row];            \
+                                                                    \
+        (void)d;                                                    \
+        (void)r;                                                    \
+        out->whole = (expression);                                  \
+        out->is_whole = true;                                       \
+        out->number = (double)out->whole;                           \
     }
 
 /* A fact: a number about the whole answer. */
-#define HU_FACT(name, expression)                                  \
-    static void name(const hu_digest *d, size_t row, hu_cell *out) \
-    {                                                              \
-        (void)row;                                                 \
-        out->number = (double)(expression);                        \
+#define HU_FACT(name, expression)                                   \
+    static void name(const hu_rank *rank, size_t row, hu_cell *out) \
+    {                                                               \
+        const hu_digest *d = rank->digest;                          \
+                                                                    \
+        (void)d;                                                    \
+        (void)row;                                                  \
+        out->number = (double)(expression);                         \
     }
 
-#define HU_FACT_TEXT(name, expression)                             \
-    static void name(const hu_digest *d, size_t row, hu_cell *out) \
-    {                                                              \
-        (void)row;                                                 \
-        out->text = (expression);                                  \
+#define HU_FACT_TEXT(name, expression)                              \
+    static void name(const hu_rank *rank, size_t row, hu_cell *out) \
+    {                                                               \
+        const hu_digest *d = rank->digest;                          \
+                                                                    \
+        (void)d;                                                    \
+        (void)row;                                                  \
+        out->text = (expression);                                   \
     }
 
-#define HU_FACT_MOMENT(name, expression)                           \
-    static void name(const hu_digest *d, size_t row, hu_cell *out) \
-    {                                                              \
-        (void)row;                                                 \
-        out->whole = (expression);                                 \
-        out->is_whole = true;                                      \
-        out->number = (double)out->whole;                          \
+#define HU_FACT_MOMENT(name, expression)                            \
+    static void name(const hu_rank *rank, size_t row, hu_cell *out) \
+    {                                                               \
+        const hu_digest *d = rank->digest;                          \
+                                                                    \
+        (void)d;                                                    \
+        (void)row;                                                  \
+        out->whole = (expression);                                  \
+        out->is_whole = true;                                       \
+        out->number = (double)out->whole;                           \
     }
 
-#define HU_ROWS(name, list)                \
-    static size_t name(const hu_digest *d) \
-    {                                      \
-        return d->list.n;                  \
+#define HU_ROWS(name, list)                 \
+    static size_t name(const hu_rank *rank) \
+    {                                       \
+        return rank->digest->list.n;        \
     }
 
 static inline double hu_share_pct(double part, double whole)
@@ -100,14 +117,14 @@ static inline double hu_per_step(const hu_digest *d, int64_t in_steps)
     return hu_mean((double)in_steps, (double)hu_digest_step_count(d));
 }
 
-static inline bool hu_has_device(const hu_digest *d)
+static inline bool hu_has_device(const hu_rank *rank)
 {
-    return d->gpu_time.n_slices > 0;
+    return rank->digest->gpu_time.n_slices > 0;
 }
 
-static inline bool hu_has_no_device(const hu_digest *d)
+static inline bool hu_has_no_device(const hu_rank *rank)
 {
-    return !hu_has_device(d);
+    return !hu_has_device(rank);
 }
 
 #endif

@@ -12,19 +12,19 @@ const hu_column *hu_columns_find(const hu_table *table, hu_str key)
     return NULL;
 }
 
-static bool comes_after(const hu_column *c, const hu_digest *d, uint32_t a, uint32_t b)
+static bool comes_after(const hu_column *c, const hu_rank *rank, uint32_t a, uint32_t b)
 {
     hu_cell x = {0}, y = {0};
 
-    c->get(d, a, &x);
-    c->get(d, b, &y);
+    c->get(rank, a, &x);
+    c->get(rank, b, &y);
     if (c->type == HU_CELL_TEXT)
         return hu_str_compare(x.text, y.text) > 0;
     return isnan(x.number) ? !isnan(y.number) : y.number > x.number;
 }
 
 /* Bottom-up merge sort: stable, and tables may have many thousand rows. */
-static void merge_sort(const hu_column *c, const hu_digest *d, uint32_t *at, uint32_t *spare, size_t n)
+static void merge_sort(const hu_column *c, const hu_rank *rank, uint32_t *at, uint32_t *spare, size_t n)
 {
     for (size_t width = 1; width < n; width *= 2) {
         for (size_t from = 0; from < n; from += 2 * width) {
@@ -33,16 +33,16 @@ static void merge_sort(const hu_column *c, const hu_digest *d, uint32_t *at, uin
             size_t       i = from, j = middle;
 
             for (size_t k = from; k < end; k++)
-                spare[k] = i < middle && (j >= end || !comes_after(c, d, at[i], at[j])) ? at[i++] : at[j++];
+                spare[k] = i < middle && (j >= end || !comes_after(c, rank, at[i], at[j])) ? at[i++] : at[j++];
         }
         memcpy(at, spare, n * sizeof *at);
     }
 }
 
-const uint32_t *hu_columns_order(const hu_table *table, const hu_digest *d, const char *sort, hu_arena *arena)
+const uint32_t *hu_columns_order(const hu_table *table, const hu_rank *rank, const char *sort, hu_arena *arena)
 {
     const hu_column *by = sort ? hu_columns_find(table, hu_str_of(sort)) : NULL;
-    const size_t     n = table->rows(d);
+    const size_t     n = table->rows(rank);
     uint32_t        *order = hu_arena_calloc(arena, 2 * n + 1, sizeof *order);
 
     if (!order)
@@ -50,6 +50,6 @@ const uint32_t *hu_columns_order(const hu_table *table, const hu_digest *d, cons
     for (uint32_t i = 0; i < n; i++)
         order[i] = i;
     if (by)
-        merge_sort(by, d, order, order + n, n);
+        merge_sort(by, rank, order, order + n, n);
     return order;
 }

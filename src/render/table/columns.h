@@ -3,7 +3,7 @@
 #ifndef HU_RENDER_TABLE_COLUMNS_H
 #define HU_RENDER_TABLE_COLUMNS_H
 
-#include "analyze/digest.h"
+#include "job/rank.h"
 
 typedef enum {
     HU_CELL_TEXT,
@@ -28,9 +28,9 @@ typedef struct {
     const char  *key;  /* JSON member, CSV heading, --sort word; units in the name; NULL: for people alone */
     const char  *head; /* text heading; NULL: not in the text */
     hu_cell_type type;
-    int          width;                /* of the text column; 0 takes what is left and comes last */
-    bool (*shown)(const hu_digest *d); /* in text and page; NULL: always */
-    void (*get)(const hu_digest *d, size_t row, hu_cell *out);
+    int          width;                 /* of the text column; 0 takes what is left and comes last */
+    bool (*shown)(const hu_rank *rank); /* in text and page; NULL: always */
+    void (*get)(const hu_rank *rank, size_t row, hu_cell *out);
     bool is_wide; /* not in a text of less than HU_WIDE_TEXT columns */
 } hu_column;
 
@@ -42,7 +42,7 @@ typedef struct {
     const char      *empty; /* what to say when there are no rows */
     const hu_column *columns;
     size_t           n_columns;
-    size_t (*rows)(const hu_digest *d);
+    size_t (*rows)(const hu_rank *rank);
     bool is_series; /* rows are equal pieces of time: too many for a text, which draws them as a line */
 } hu_table;
 
@@ -53,6 +53,6 @@ const hu_column *hu_columns_find(const hu_table *table, hu_str key);
  * Row numbers in the order to print: as measured when `sort` is NULL or no column of this table, else numbers from
  * large to small and texts from a to z, equal ones as measured.  Lives in `arena`; NULL when there is no memory.
  */
-const uint32_t *hu_columns_order(const hu_table *table, const hu_digest *d, const char *sort, hu_arena *arena);
+const uint32_t *hu_columns_order(const hu_table *table, const hu_rank *rank, const char *sort, hu_arena *arena);
 
 #endif

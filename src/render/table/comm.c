@@ -3,14 +3,14 @@
 #include "analyze/comm_fit.h"
 #include "render/table/cells.h"
 
-static bool on_device(const hu_digest *d)
+static bool on_device(const hu_rank *rank)
 {
-    return !d->comm.on_host;
+    return !rank->digest->comm.on_host;
 }
 
-static bool has_fits(const hu_digest *d)
+static bool has_fits(const hu_rank *rank)
 {
-    return d->comm.n_fits > 0;
+    return rank->digest->comm.n_fits > 0;
 }
 
 HU_TEXT(name, comm, r->name)
@@ -55,17 +55,19 @@ static const hu_table table = {
 
 /* fits: a row for each piece */
 
-static size_t fit_rows(const hu_digest *d)
+static size_t fit_rows(const hu_rank *rank)
 {
-    size_t n = 0;
+    const hu_digest *d = rank->digest;
+    size_t           n = 0;
 
     for (size_t i = 0; i < d->comm.n_fits; i++)
         n += d->comm.fits[i].fit.n;
     return n;
 }
 
-static const hu_comm_fit *fit_at(const hu_digest *d, size_t row, const hu_fit_piece **piece)
+static const hu_comm_fit *fit_at(const hu_rank *rank, size_t row, const hu_fit_piece **piece)
 {
+    const hu_digest   *d = rank->digest;
     const hu_comm_fit *f = d->comm.fits;
 
     for (; row >= f->fit.n; f++)
@@ -74,21 +76,21 @@ static const hu_comm_fit *fit_at(const hu_digest *d, size_t row, const hu_fit_pi
     return f;
 }
 
-#define FIT_NUMBER(name, expression)                               \
-    static void name(const hu_digest *d, size_t row, hu_cell *out) \
-    {                                                              \
-        const hu_fit_piece *p;                                     \
-        const hu_comm_fit  *f = fit_at(d, row, &p);                \
-                                                                   \
-        (void)f;                                                   \
-        out->number = (expression);                                \
+#define FIT_NUMBER(name, expression)                                \
+    static void name(const hu_rank *rank, size_t row, hu_cell *out) \
+    {                                                               \
+        const hu_fit_piece *p;                                      \
+        const hu_comm_fit  *f = fit_at(rank, row, &p);              \
+                                                                    \
+        (void)f;                                                    \
+        out->number = (expression);                                 \
     }
 
-static void fit_kind(const hu_digest *d, size_t row, hu_cell *out)
+static void fit_kind(const hu_rank *rank, size_t row, hu_cell *out)
 {
     const hu_fit_piece *p;
 
-    out->text = hu_str_of(hu_comm_kind_words(fit_at(d, row, &p)->kind));
+    out->text = hu_str_of(hu_comm_kind_words(fit_at(rank, row, &p)->kind));
     out->is_plain = true;
 }
 
@@ -140,9 +142,9 @@ static const hu_column facts[] = {
 
 static const hu_table *const tables[] = {&table, &fits};
 
-static bool has(const hu_digest *d)
+static bool has(const hu_rank *rank)
 {
-    return d->comm.n > 0;
+    return rank->digest->comm.n > 0;
 }
 
 /* clang-format off */

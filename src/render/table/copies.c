@@ -48,23 +48,23 @@ const hu_view hu_view_copies = {
 
 /* over time */
 
-static size_t points(const hu_digest *d)
+static size_t points(const hu_rank *rank)
 {
-    return d->copies.gbps[0].piece_ns ? HU_SERIES_POINTS : 0;
+    return rank->digest->copies.gbps[0].piece_ns ? HU_SERIES_POINTS : 0;
 }
 
-static double gbps_at(const hu_digest *d, hu_copy_direction direction, size_t row)
+static double gbps_at(const hu_rank *rank, hu_copy_direction direction, size_t row)
 {
-    return hu_series_mean(&d->copies.gbps[direction], (int)row);
+    return hu_series_mean(&rank->digest->copies.gbps[direction], (int)row);
 }
 
 #define SERIES d->copies.gbps[0].at
 
 HU_MOMENT(start, SERIES, d->copies.gbps[0].start_ns + (int64_t)row * d->copies.gbps[0].piece_ns)
-HU_NUMBER_OF(htod, SERIES, gbps_at(d, HU_COPY_HTOD, row))
-HU_NUMBER_OF(dtoh, SERIES, gbps_at(d, HU_COPY_DTOH, row))
-HU_NUMBER_OF(dtod, SERIES, gbps_at(d, HU_COPY_DTOD, row))
-HU_NUMBER_OF(set, SERIES, gbps_at(d, HU_COPY_SET, row))
+HU_NUMBER_OF(htod, SERIES, gbps_at(rank, HU_COPY_HTOD, row))
+HU_NUMBER_OF(dtoh, SERIES, gbps_at(rank, HU_COPY_DTOH, row))
+HU_NUMBER_OF(dtod, SERIES, gbps_at(rank, HU_COPY_DTOD, row))
+HU_NUMBER_OF(set, SERIES, gbps_at(rank, HU_COPY_SET, row))
 
 static const hu_column series_columns[] = {
     {"start_ns", NULL, HU_CELL_NS, 0, NULL, start},

@@ -6,11 +6,11 @@
 #include "render/table/csv_text.h"
 #include "render/report.h"
 
-static void write_cell(hu_out *out, const hu_column *c, const hu_digest *d, size_t row)
+static void write_cell(hu_out *out, const hu_column *c, const hu_rank *rank, size_t row)
 {
     hu_cell cell = {0};
 
-    c->get(d, row, &cell);
+    c->get(rank, row, &cell);
     if (c->type == HU_CELL_TEXT)
         hu_csv_text(out, cell.text);
     else if (cell.is_whole)
@@ -24,28 +24,28 @@ static void write_cell(hu_out *out, const hu_column *c, const hu_digest *d, size
 }
 
 /* "all" for what was merged. */
-static void write_rank_number(hu_out *out, const hu_report *r, const hu_digest *d, size_t index)
+static void write_rank_number(hu_out *out, const hu_report *r, const hu_rank *rank, size_t index)
 {
-    if (d == r->merged)
+    if (rank == r->merged)
         hu_out_text(out, "all");
     else
-        hu_out_i64(out, d->info.rank >= 0 ? d->info.rank : (int64_t)index);
+        hu_out_i64(out, rank->digest->info.rank >= 0 ? rank->digest->info.rank : (int64_t)index);
 }
 
-static int write_rank(const hu_report *r, const hu_table *t, const hu_digest *d, size_t index, hu_out *out, hu_error *err)
+static int write_rank(const hu_report *r, const hu_table *t, const hu_rank *rank, size_t index, hu_out *out, hu_error *err)
 {
-    const size_t    n = t->rows(d);
-    const uint32_t *order = hu_columns_order(t, d, r->sort, r->scratch);
+    const size_t    n = t->rows(rank);
+    const uint32_t *order = hu_columns_order(t, rank, r->sort, r->scratch);
 
     if (!order)
         return hu_fail_memory(err);
     for (size_t i = 0; i < n && (r->top == 0 || i < (size_t)r->top); i++) {
-        write_rank_number(out, r, d, index);
+        write_rank_number(out, r, rank, index);
         for (size_t k = 0; k < t->n_columns; k++) {
             if (!t->columns[k].key)
                 continue;
             hu_out_text(out, ",");
-            write_cell(out, &t->columns[k], d, order[i]);
+            write_cell(out, &t->columns[k], rank, order[i]);
         }
         hu_out_text(out, "\r\n");
     }
@@ -63,23 +63,23 @@ static int write_table(const hu_report *report, const hu_table *t, hu_out *out, 
     hu_out_text(out, "\r\n");
     if (report->merged)
         return write_rank(report, t, report->merged, 0, out, err);
-    for (size_t i = 0; rc == 0 && i < report->n; i++)
-        rc = write_rank(report, t, report->digests[i], i, out, err);
+    for (size_t i = 0; rc == 0 && i < report->job->n; i++)
+        rc = write_rank(report, t, &report->job->ranks[i], i, out, err);
     return rc;
 }
 
 static void write_facts(const hu_report *report, const hu_view *view, hu_out *out)
 {
     hu_out_text(out, "rank,fact,value\r\n");
-    for (size_t i = 0; i < (report->merged ? 1 : report->n); i++) {
-        const hu_digest *d = report->merged ? report->merged : report->digests[i];
+    for (size_t i = 0; i < (report->merged ? 1 : report->job->n); i++) {
+        const hu_rank *rank = report->merged ? report->merged : &report->job->ranks[i];
 
         for (size_t k = 0; k < view->n_facts; k++) {
             if (!view->facts[k].key)
                 continue;
-            write_rank_number(out, report, d, i);
+            write_rank_number(out, report, rank, i);
             hu_out_printf(out, ",%s,", view->facts[k].key);
-            write_cell(out, &view->facts[k], d, 0);
+            write_cell(out, &view->facts[k], rank, 0);
             hu_out_text(out, "\r\n");
         }
     }

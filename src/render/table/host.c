@@ -25,8 +25,10 @@ HU_FACT(pid, d->host_time.is_recorded ? (double)d->host_time.pid : HU_ABSENT)
 HU_FACT(tid, d->host_time.is_recorded ? (double)d->host_time.tid : HU_ABSENT)
 HU_FACT(step, d->host_time.is_recorded ? d->host_time.step_ns : HU_ABSENT)
 
-static void process(const hu_digest *d, size_t row, hu_cell *out)
+static void process(const hu_rank *rank, size_t row, hu_cell *out)
 {
+    const hu_digest *d = rank->digest;
+
     (void)row;
     out->text = d->host_time.process.n ? d->host_time.process : d->host_time.thread;
 }
@@ -56,9 +58,9 @@ static const hu_column facts[] = {
 
 #define PLACES d->host_calls.places
 
-static size_t place_rows(const hu_digest *d)
+static size_t place_rows(const hu_rank *rank)
 {
-    return d->host_calls.n_places;
+    return rank->digest->host_calls.n_places;
 }
 
 HU_NUMBER_OF(place_main, PLACES, r->sum.main_ns)
@@ -150,9 +152,9 @@ const hu_table hu_table_processes = {"processes",
 
 #define THREADS d->host_time.threads
 
-static size_t thread_rows(const hu_digest *d)
+static size_t thread_rows(const hu_rank *rank)
 {
-    return d->host_time.n_threads;
+    return rank->digest->host_time.n_threads;
 }
 
 HU_NUMBER_OF(thread_tid, THREADS, r->tid)
@@ -185,9 +187,9 @@ static const hu_table threads = {
 static const hu_table *const time_tables[] = {&hu_table_processes, &threads};
 static const hu_table *const call_tables[] = {&hu_table_host, &calls};
 
-static bool has(const hu_digest *d)
+static bool has(const hu_rank *rank)
 {
-    return d->host_time.is_recorded;
+    return rank->digest->host_time.is_recorded;
 }
 
 /* clang-format off */

@@ -41,9 +41,9 @@ static const hu_column facts[] = {
     {"kernel_samples", "inside the kernel", HU_CELL_COUNT, 0, NULL, kernel_samples},
 };
 
-static bool has(const hu_digest *d)
+static bool has(const hu_rank *rank)
 {
-    return d->hot.samples > 0;
+    return rank->digest->hot.samples > 0;
 }
 
 /* clang-format off */

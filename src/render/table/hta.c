@@ -54,9 +54,9 @@ static const hu_column facts[] = {
 
 #define IDLE d->hta->idle
 
-static size_t idle_rows(const hu_digest *d)
+static size_t idle_rows(const hu_rank *rank)
 {
-    return d->hta->n_idle * HU_HTA_WAITS;
+    return rank->digest->hta->n_idle * HU_HTA_WAITS;
 }
 
 static hu_str wait_name(size_t row)
@@ -71,12 +71,13 @@ static double idle_sum(const hu_hta_idle *s)
     return s->idle_us[0] + s->idle_us[1] + s->idle_us[2];
 }
 
-#define IDLE_NUMBER(name, expression)                              \
-    static void name(const hu_digest *d, size_t row, hu_cell *out) \
-    {                                                              \
-        const hu_hta_idle *r = &IDLE[row / HU_HTA_WAITS];          \
-                                                                   \
-        out->number = (double)(expression);                        \
+#define IDLE_NUMBER(name, expression)                               \
+    static void name(const hu_rank *rank, size_t row, hu_cell *out) \
+    {                                                               \
+        const hu_digest   *d = rank->digest;                        \
+        const hu_hta_idle *r = &IDLE[row / HU_HTA_WAITS];           \
+                                                                    \
+        out->number = (double)(expression);                         \
     }
 
 IDLE_NUMBER(idle_stream, r->stream)
@@ -84,8 +85,10 @@ IDLE_NUMBER(idle_us, r->idle_us[row % HU_HTA_WAITS])
 IDLE_NUMBER(idle_gaps, r->gaps[row % HU_HTA_WAITS])
 IDLE_NUMBER(idle_share, idle_sum(r) > 0 ? 100 * r->idle_us[row % HU_HTA_WAITS] / idle_sum(r) : HU_ABSENT)
 
-static void idle_category(const hu_digest *d, size_t row, hu_cell *out)
+static void idle_category(const hu_rank *rank, size_t row, hu_cell *out)
 {
+    const hu_digest *d = rank->digest;
+
     (void)d;
     out->text = wait_name(row);
 }
@@ -103,14 +106,15 @@ static const hu_table idle_table = {"idle_time_breakdown", "idle_time_breakdown"
 
 /* kernel types */
 
-static size_t type_rows(const hu_digest *d)
+static size_t type_rows(const hu_rank *rank)
 {
-    return d->hta->n_types;
+    return rank->digest->hta->n_types;
 }
 
-static double type_sum(const hu_digest *d)
+static double type_sum(const hu_rank *rank)
 {
-    double sum = 0;
+    const hu_digest *d = rank->digest;
+    double           sum = 0;
 
     for (size_t i = 0; i < d->hta->n_types; i++)
         sum += d->hta->types[i].sum_us;
@@ -119,7 +123,7 @@ static double type_sum(const hu_digest *d)
 
 HU_TEXT_OF(type_name, d->hta->types, hu_str_of(r->type))
 HU_NUMBER_OF(type_us, d->hta->types, r->sum_us)
-HU_NUMBER_OF(type_pct, d->hta->types, hu_share_pct(r->sum_us, type_sum(d)))
+HU_NUMBER_OF(type_pct, d->hta->types, hu_share_pct(r->sum_us, type_sum(rank)))
 
 static const hu_column type_columns[] = {
     {"sum_us", "sum", HU_CELL_NUMBER, 12, NULL, type_us},
@@ -132,9 +136,9 @@ static const hu_table type_table = {
 
 /* kernels */
 
-static size_t kernel_rows(const hu_digest *d)
+static size_t kernel_rows(const hu_rank *rank)
 {
-    return d->hta->n_kernels;
+    return rank->digest->hta->n_kernels;
 }
 
 HU_TEXT_OF(kernel_name, d->hta->kernels, r->name)
@@ -184,9 +188,9 @@ static const hu_table kernel_table = {"kernels",      "kernel_breakdown, not gro
     {"max", "max", HU_CELL_NUMBER, 7, NULL, prefix##_max}
 /* clang-format on */
 
-static size_t queue_rows(const hu_digest *d)
+static size_t queue_rows(const hu_rank *rank)
 {
-    return d->hta->n_queues;
+    return rank->digest->hta->n_queues;
 }
 
 HU_NUMBER_OF(queue_stream, d->hta->queues, r->stream)
@@ -202,9 +206,9 @@ static const hu_column queue_columns[] = {
 static const hu_table queue_table = {"queue_length_summary", "queue_length_summary",  "no launches",
                                      queue_columns,          HU_COUNT(queue_columns), queue_rows};
 
-static size_t copy_rows(const hu_digest *d)
+static size_t copy_rows(const hu_rank *rank)
 {
-    return d->hta->n_copies;
+    return rank->digest->hta->n_copies;
 }
 
 HU_TEXT_OF(copy_name, d->hta->copies, hu_str_of(r->name))

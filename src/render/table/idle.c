@@ -4,18 +4,20 @@
 
 /* causes: rows without time are left out */
 
-static size_t cause_rows(const hu_digest *d)
+static size_t cause_rows(const hu_rank *rank)
 {
-    size_t n = 0;
+    const hu_digest *d = rank->digest;
+    size_t           n = 0;
 
     for (hu_idle_cause c = 0; c < HU_IDLE_CAUSE_COUNT; c++)
         n += d->idle.by_cause[c] > 0;
     return n;
 }
 
-static hu_idle_cause cause_at(const hu_digest *d, size_t row)
+static hu_idle_cause cause_at(const hu_rank *rank, size_t row)
 {
-    const int64_t *ns = d->idle.by_cause;
+    const hu_digest *d = rank->digest;
+    const int64_t   *ns = d->idle.by_cause;
 
     for (hu_idle_cause c = 0; c < HU_IDLE_CAUSE_COUNT; c++) {
         size_t before = 0;
@@ -28,10 +30,11 @@ static hu_idle_cause cause_at(const hu_digest *d, size_t row)
     return HU_IDLE_UNKNOWN;
 }
 
-HU_NUMBER_OF(cause_ns, d->idle.by_cause, d->idle.by_cause[cause_at(d, row)])
-HU_NUMBER_OF(cause_pct, d->idle.by_cause, hu_share_pct((double)d->idle.by_cause[cause_at(d, row)], (double)d->idle.idle_ns))
-HU_TEXT_OF(cause_key, d->idle.by_cause, hu_str_of(hu_idle_cause_key(cause_at(d, row))))
-HU_PLAIN_TEXT_OF(cause_words, d->idle.by_cause, hu_str_of(hu_idle_cause_words(cause_at(d, row))))
+HU_NUMBER_OF(cause_ns, d->idle.by_cause, d->idle.by_cause[cause_at(rank, row)])
+HU_NUMBER_OF(cause_pct, d->idle.by_cause,
+             hu_share_pct((double)d->idle.by_cause[cause_at(rank, row)], (double)d->idle.idle_ns))
+HU_TEXT_OF(cause_key, d->idle.by_cause, hu_str_of(hu_idle_cause_key(cause_at(rank, row))))
+HU_PLAIN_TEXT_OF(cause_words, d->idle.by_cause, hu_str_of(hu_idle_cause_words(cause_at(rank, row))))
 
 static const hu_column cause_columns[] = {
     {"time_ns", "time", HU_CELL_NS, 10, NULL, cause_ns},
@@ -47,9 +50,9 @@ static const hu_table causes = {"causes",      "Causes of idle time",   "the dev
 
 #define GAP d->idle.longest
 
-static size_t gap_rows(const hu_digest *d)
+static size_t gap_rows(const hu_rank *rank)
 {
-    return d->idle.n_longest;
+    return rank->digest->idle.n_longest;
 }
 
 HU_MOMENT(gap_start, GAP, r->start_ns)
@@ -83,9 +86,9 @@ static const hu_table gaps = {"gaps",      "The longest gaps",    "the device wa
 
 #define STREAM d->idle.streams
 
-static size_t stream_rows(const hu_digest *d)
+static size_t stream_rows(const hu_rank *rank)
 {
-    return d->idle.n_streams;
+    return rank->digest->idle.n_streams;
 }
 
 HU_NUMBER_OF(stream_device, STREAM, r->device >= 0 ? (double)r->device : HU_ABSENT)
@@ -125,9 +128,9 @@ static const hu_table streams = {"streams",      "Gaps of each stream",    "no s
 
 #define WINDOW d->idle.windows
 
-static size_t window_rows(const hu_digest *d)
+static size_t window_rows(const hu_rank *rank)
 {
-    return d->idle.n_windows;
+    return rank->digest->idle.n_windows;
 }
 
 HU_MOMENT(window_start, WINDOW, r->start_ns)

@@ -2,16 +2,20 @@
  * kernels.c - kernels by name, their families, and how they fill the device. */
 #include "render/table/cells.h"
 
-static bool has_occupancy(const hu_digest *d)
+static bool has_occupancy(const hu_rank *rank)
 {
+    const hu_digest *d = rank->digest;
+
     for (size_t i = 0; i < d->kernels.n; i++)
         if (d->kernels.at[i].occupancy_ns > 0)
             return true;
     return false;
 }
 
-static bool has_waves(const hu_digest *d)
+static bool has_waves(const hu_rank *rank)
 {
+    const hu_digest *d = rank->digest;
+
     for (size_t i = 0; i < d->kernels.n; i++)
         if (d->kernels.at[i].waves_ns > 0)
             return true;
@@ -103,9 +107,10 @@ const hu_view hu_view_kernels = {
 
 /* families: rows without time are left out, so row numbers are looked up */
 
-static size_t family_rows(const hu_digest *d)
+static size_t family_rows(const hu_rank *rank)
 {
-    size_t n = 0;
+    const hu_digest *d = rank->digest;
+    size_t           n = 0;
 
     for (hu_kernel_family f = 0; f < HU_FAMILY_COUNT; f++)
         n += d->kernels.family[f].calls > 0;
@@ -113,8 +118,9 @@ static size_t family_rows(const hu_digest *d)
 }
 
 /* The families by time, then in the order of the list. */
-static const hu_kernel_family_time *family_at(const hu_digest *d, size_t row)
+static const hu_kernel_family_time *family_at(const hu_rank *rank, size_t row)
 {
+    const hu_digest             *d = rank->digest;
     const hu_kernel_family_time *all = d->kernels.family;
 
     for (size_t i = 0; i < HU_FAMILY_COUNT; i++) {
@@ -129,27 +135,27 @@ static const hu_kernel_family_time *family_at(const hu_digest *d, size_t row)
     return &all[0];
 }
 
-#define FAMILY(name, expression)                                   \
-    static void name(const hu_digest *d, size_t row, hu_cell *out) \
-    {                                                              \
-        const hu_kernel_family_time *r = family_at(d, row);        \
-                                                                   \
-        out->number = (double)(expression);                        \
+#define FAMILY(name, expression)                                    \
+    static void name(const hu_rank *rank, size_t row, hu_cell *out) \
+    {                                                               \
+        const hu_kernel_family_time *r = family_at(rank, row);      \
+                                                                    \
+        out->number = (double)(expression);                         \
     }
 
-static void family_key(const hu_digest *d, size_t row, hu_cell *out)
+static void family_key(const hu_rank *rank, size_t row, hu_cell *out)
 {
-    out->text = hu_str_of(hu_kernel_family_key(family_at(d, row)->family));
+    out->text = hu_str_of(hu_kernel_family_key(family_at(rank, row)->family));
 }
 
-static void family_words(const hu_digest *d, size_t row, hu_cell *out)
+static void family_words(const hu_rank *rank, size_t row, hu_cell *out)
 {
     out->is_plain = true;
-    out->text = hu_str_of(hu_kernel_family_words(family_at(d, row)->family));
+    out->text = hu_str_of(hu_kernel_family_words(family_at(rank, row)->family));
 }
 
 FAMILY(family_total, r->total_ns)
-FAMILY(family_pct, hu_share_pct((double)r->total_ns, (double)d->kernels.total_ns))
+FAMILY(family_pct, hu_share_pct((double)r->total_ns, (double)rank->digest->kernels.total_ns))
 FAMILY(family_calls, r->calls)
 FAMILY(family_kernels, r->kernels)
 FAMILY(family_mean, hu_mean((double)r->total_ns, (double)r->calls))
@@ -175,24 +181,26 @@ static const hu_column family_columns[] = {
 static const hu_table family_table = {
     "families", "Families", "no kernels were recorded", family_columns, HU_COUNT(family_columns), family_rows};
 
-static int64_t sum(const hu_digest *d, size_t offset)
+static int64_t sum(const hu_rank *rank, size_t offset)
 {
-    int64_t ns = 0;
+    const hu_digest *d = rank->digest;
+    int64_t          ns = 0;
 
     for (hu_kernel_family f = 0; f < HU_FAMILY_COUNT; f++)
         ns += *(const int64_t *)((const char *)&d->kernels.family[f] + offset);
     return ns;
 }
 
-static double kernels_ns(const hu_digest *d)
+static double kernels_ns(const hu_rank *rank)
 {
-    return (double)(d->kernels.total_ns - d->kernels.family[HU_FAMILY_COMMUNICATION].total_ns);
+    return (double)(rank->digest->kernels.total_ns - rank->digest->kernels.family[HU_FAMILY_COMMUNICATION].total_ns);
 }
 
 /* The mean over kernels, weighted by their time. */
-static double weighted(const hu_digest *d, size_t part, size_t whole)
+static double weighted(const hu_rank *rank, size_t part, size_t whole)
 {
-    double a = 0, b = 0;
+    const hu_digest *d = rank->digest;
+    double           a = 0, b = 0;
 
     for (size_t i = 0; i < d->kernels.n; i++) {
         a += *(const double *)((const char *)&d->kernels.at[i] + part);
@@ -201,14 +209,14 @@ static double weighted(const hu_digest *d, size_t part, size_t whole)
     return b > 0 ? a / b : HU_ABSENT;
 }
 
-HU_FACT(compute_sum, kernels_ns(d))
-HU_FACT(tensor_sum, sum(d, offsetof(hu_kernel_family_time, tensor_ns)))
-HU_FACT(tensor_pct, hu_share_pct((double)sum(d, offsetof(hu_kernel_family_time, tensor_ns)), kernels_ns(d)))
-HU_FACT(unknown_pct, hu_share_pct((double)sum(d, offsetof(hu_kernel_family_time, unknown_ns)), kernels_ns(d)))
-HU_FACT(eligible_pct, hu_share_pct((double)sum(d, offsetof(hu_kernel_family_time, eligible_ns)), kernels_ns(d)))
-HU_FACT(occupancy_mean, weighted(d, offsetof(hu_kernel, occupancy_sum), offsetof(hu_kernel, occupancy_ns)))
+HU_FACT(compute_sum, kernels_ns(rank))
+HU_FACT(tensor_sum, sum(rank, offsetof(hu_kernel_family_time, tensor_ns)))
+HU_FACT(tensor_pct, hu_share_pct((double)sum(rank, offsetof(hu_kernel_family_time, tensor_ns)), kernels_ns(rank)))
+HU_FACT(unknown_pct, hu_share_pct((double)sum(rank, offsetof(hu_kernel_family_time, unknown_ns)), kernels_ns(rank)))
+HU_FACT(eligible_pct, hu_share_pct((double)sum(rank, offsetof(hu_kernel_family_time, eligible_ns)), kernels_ns(rank)))
+HU_FACT(occupancy_mean, weighted(rank, offsetof(hu_kernel, occupancy_sum), offsetof(hu_kernel, occupancy_ns)))
 HU_FACT(sm_efficiency, hu_share_pct(d->kernels.sm_busy_ns, d->kernels.sm_known_ns))
-HU_FACT(tail_mean, 100 * weighted(d, offsetof(hu_kernel, tail_sum), offsetof(hu_kernel, waves_ns)))
+HU_FACT(tail_mean, 100 * weighted(rank, offsetof(hu_kernel, tail_sum), offsetof(hu_kernel, waves_ns)))
 
 static const hu_column family_facts[] = {
     {"compute_sum_ns", "time in kernels that compute", HU_CELL_NS, 0, NULL, compute_sum},

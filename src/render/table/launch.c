@@ -32,9 +32,9 @@ static const hu_table work_table = {
 
 #define QUEUE d->launches.queues
 
-static size_t queue_rows(const hu_digest *d)
+static size_t queue_rows(const hu_rank *rank)
 {
-    return d->launches.n_queues;
+    return rank->digest->launches.n_queues;
 }
 
 HU_NUMBER_OF(queue_device, QUEUE, r->device >= 0 ? (double)r->device : HU_ABSENT)
@@ -61,9 +61,9 @@ static const hu_table queues = {
 
 #define OUT d->launches.outliers
 
-static size_t outlier_rows(const hu_digest *d)
+static size_t outlier_rows(const hu_rank *rank)
 {
-    return d->launches.n_outliers;
+    return rank->digest->launches.n_outliers;
 }
 
 HU_MOMENT(out_start, OUT, r->start_ns)
@@ -90,9 +90,9 @@ static const hu_table outliers = {"outliers",
 
 /* over time */
 
-static size_t points(const hu_digest *d)
+static size_t points(const hu_rank *rank)
 {
-    return d->launches.queue.piece_ns ? HU_SERIES_POINTS : 0;
+    return rank->digest->launches.queue.piece_ns ? HU_SERIES_POINTS : 0;
 }
 
 #define POINT d->launches.queue.at
@@ -149,9 +149,9 @@ static const hu_column facts[] = {
 
 static const hu_table *const tables[] = {&work_table, &queues, &outliers, &series};
 
-static bool has(const hu_digest *d)
+static bool has(const hu_rank *rank)
 {
-    return d->launches.launches + d->launches.graph_work > 0;
+    return rank->digest->launches.launches + rank->digest->launches.graph_work > 0;
 }
 
 /* clang-format off */

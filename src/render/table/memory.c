@@ -58,13 +58,15 @@ static const hu_table pools = {"pools", "Memory",          "no allocations were 
 
 #define HOLDER d->memory.holders
 
-static size_t holder_rows(const hu_digest *d)
+static size_t holder_rows(const hu_rank *rank)
 {
-    return d->memory.n_holders;
+    return rank->digest->memory.n_holders;
 }
 
-static bool has_modules(const hu_digest *d)
+static bool has_modules(const hu_rank *rank)
 {
+    const hu_digest *d = rank->digest;
+
     for (size_t i = 0; i < d->memory.n_holders; i++)
         if (d->memory.holders[i].module.n)
             return true;
@@ -92,9 +94,9 @@ static const hu_table holders = {"holders",      "Held at the peak",       "noth
 
 /* curves of the largest pool */
 
-static size_t points(const hu_digest *d)
+static size_t points(const hu_rank *rank)
 {
-    return d->memory.n && d->memory.at[0].allocated.piece_ns ? HU_SERIES_POINTS : 0;
+    return rank->digest->memory.n && rank->digest->memory.at[0].allocated.piece_ns ? HU_SERIES_POINTS : 0;
 }
 
 #define CURVE d->memory.at[0].allocated.at
@@ -125,9 +127,9 @@ static const hu_column facts[] = {
 
 static const hu_table *const tables[] = {&pools, &holders, &curve};
 
-static bool has(const hu_digest *d)
+static bool has(const hu_rank *rank)
 {
-    return d->memory.n > 0 || d->memory.ooms > 0;
+    return rank->digest->memory.n > 0 || rank->digest->memory.ooms > 0;
 }
 
 /* clang-format off */

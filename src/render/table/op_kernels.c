@@ -2,8 +2,10 @@
  * op_kernels.c - from operators to their kernels, and to the lines that called them. */
 #include "render/table/cells.h"
 
-static bool has_source(const hu_digest *d)
+static bool has_source(const hu_rank *rank)
 {
+    const hu_digest *d = rank->digest;
+
     for (size_t i = 0; i < d->op_kernels.n; i++)
         if (d->op_kernels.at[i].source.n)
             return true;

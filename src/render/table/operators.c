@@ -2,47 +2,47 @@
  * operators.c - torch's key_averages(), by name, shapes, Python stack or nn.Module. */
 #include "render/table/cells.h"
 
-static bool has_memory(const hu_digest *d)
+static bool has_memory(const hu_rank *rank)
 {
-    return d->operators.has_memory;
+    return rank->digest->operators.has_memory;
 }
 
-static bool has_host_memory_only(const hu_digest *d)
+static bool has_host_memory_only(const hu_rank *rank)
 {
-    return d->operators.has_memory && !hu_has_device(d);
+    return rank->digest->operators.has_memory && !hu_has_device(rank);
 }
 
-static bool has_device_memory(const hu_digest *d)
+static bool has_device_memory(const hu_rank *rank)
 {
-    return d->operators.has_memory && hu_has_device(d);
+    return rank->digest->operators.has_memory && hu_has_device(rank);
 }
 
-static bool by_shapes(const hu_digest *d)
+static bool by_shapes(const hu_rank *rank)
 {
-    return d->operators.grouping == HU_GROUP_SHAPES;
+    return rank->digest->operators.grouping == HU_GROUP_SHAPES;
 }
 
 /* Stacks and modules are long, so they get the last column. */
-static bool by_place(const hu_digest *d)
+static bool by_place(const hu_rank *rank)
 {
-    return d->operators.grouping == HU_GROUP_STACK || d->operators.grouping == HU_GROUP_MODULE;
+    return rank->digest->operators.grouping == HU_GROUP_STACK || rank->digest->operators.grouping == HU_GROUP_MODULE;
 }
 
-static bool by_no_place(const hu_digest *d)
+static bool by_no_place(const hu_rank *rank)
 {
-    return !by_place(d);
+    return !by_place(rank);
 }
 
-static hu_str group(const hu_digest *d, size_t row, hu_grouping grouping)
+static hu_str group(const hu_rank *rank, size_t row, hu_grouping grouping)
 {
-    return d->operators.grouping == grouping ? d->operators.at[row].group : HU_STR("");
+    return rank->digest->operators.grouping == grouping ? rank->digest->operators.at[row].group : HU_STR("");
 }
 
 HU_TEXT(name, operators, r->name)
 HU_PLAIN_TEXT_OF(any_group, d->operators.at, r->group)
-HU_TEXT(shapes, operators, group(d, row, HU_GROUP_SHAPES))
-HU_TEXT(stack, operators, group(d, row, HU_GROUP_STACK))
-HU_TEXT(module, operators, group(d, row, HU_GROUP_MODULE))
+HU_TEXT(shapes, operators, group(rank, row, HU_GROUP_SHAPES))
+HU_TEXT(stack, operators, group(rank, row, HU_GROUP_STACK))
+HU_TEXT(module, operators, group(rank, row, HU_GROUP_MODULE))
 HU_TEXT(kind, operators, hu_str_of(hu_kind_name(r->kind)))
 HU_NUMBER(calls, operators, r->calls)
 HU_NUMBER(calls_per_step, operators, hu_per_step(d, r->calls_in_steps))
@@ -54,8 +54,8 @@ HU_NUMBER(device_self, operators, r->device_self_ns)
 HU_NUMBER(device_self_pct, operators, hu_share_pct((double)r->device_self_ns, (double)d->operators.device_self_sum_ns))
 HU_NUMBER(device_total, operators, r->device_total_ns)
 HU_NUMBER(device_mean, operators, hu_mean((double)r->device_total_ns, (double)r->calls))
-HU_NUMBER(host_bytes, operators, has_memory(d) ? (double)r->host_bytes : HU_ABSENT)
-HU_NUMBER(device_bytes, operators, has_memory(d) ? (double)r->device_bytes : HU_ABSENT)
+HU_NUMBER(host_bytes, operators, has_memory(rank) ? (double)r->host_bytes : HU_ABSENT)
+HU_NUMBER(device_bytes, operators, has_memory(rank) ? (double)r->device_bytes : HU_ABSENT)
 HU_ROWS(rows, operators)
 
 static const hu_column columns[] = {

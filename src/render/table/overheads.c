@@ -4,9 +4,9 @@
 
 #define AGAIN d->overheads.recomputed
 
-static size_t again_rows(const hu_digest *d)
+static size_t again_rows(const hu_rank *rank)
 {
-    return d->overheads.n_recomputed;
+    return rank->digest->overheads.n_recomputed;
 }
 
 HU_NUMBER_OF(again_device, AGAIN, r->device_ns)
@@ -72,8 +72,10 @@ static const hu_column facts[] = {
 
 static const hu_table *const tables[] = {&recomputed, &profiler};
 
-static bool always(const hu_digest *d)
+static bool always(const hu_rank *rank)
 {
+    const hu_digest *d = rank->digest;
+
     (void)d;
     return true;
 }

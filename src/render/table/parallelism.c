@@ -2,7 +2,7 @@
  * parallelism.c - how the job is spread over its ranks, why we think so, and what each phase of a step costs. */
 #include "render/table/cells.h"
 
-#define SAID d->parallelism
+#define SAID rank->digest->parallelism
 
 HU_PLAIN_TEXT_OF(kind, SAID.at, hu_str_of(hu_parallel_kind_key(r->kind)))
 HU_PLAIN_TEXT_OF(words, SAID.at, r->words)
@@ -38,7 +38,7 @@ HU_PLAIN_TEXT_OF(reason_kind, SAID.reasons, hu_str_of(hu_parallel_kind_key(SAID.
 HU_PLAIN_TEXT_OF(reason_text, SAID.reasons, r->text)
 HU_NUMBER_OF(reason_group, SAID.reasons, r->group)
 
-static size_t reason_rows(const hu_digest *d)
+static size_t reason_rows(const hu_rank *rank)
 {
     return SAID.n_reasons;
 }
@@ -106,9 +106,9 @@ static const hu_column facts[] = {
 
 static const hu_table *const tables[] = {&groups, &reasons};
 
-static bool has(const hu_digest *d)
+static bool has(const hu_rank *rank)
 {
-    return d->parallelism.n > 0;
+    return rank->digest->parallelism.n > 0;
 }
 
 /* clang-format off */
@@ -121,62 +121,65 @@ const hu_view hu_view_parallelism = {
 
 /* Phases: values of one step where steps are known, else of the capture. */
 
-static double each(const hu_digest *d, int64_t sum)
+static double each(const hu_rank *rank, int64_t sum)
 {
-    const int64_t n = hu_digest_step_count(d);
+    const hu_digest *d = rank->digest;
+    const int64_t    n = hu_digest_step_count(d);
 
     return n > 0 ? (double)sum / (double)n : (double)sum;
 }
 
-static bool on_device(const hu_digest *d)
+static bool on_device(const hu_rank *rank)
 {
-    return !d->phases.on_host;
+    return !rank->digest->phases.on_host;
 }
 
 /* Kinds of communication that there are; where all are, bytes do not fit beside them. */
-static bool has_kind(const hu_digest *d, int kind)
+static bool has_kind(const hu_rank *rank, int kind)
 {
+    const hu_digest *d = rank->digest;
+
     for (size_t i = 0; i < d->phases.n; i++)
         if (d->phases.at[i].comm_ns[kind])
             return true;
     return false;
 }
 
-static bool has_gather(const hu_digest *d)
+static bool has_gather(const hu_rank *rank)
 {
-    return has_kind(d, HU_PHASE_GATHER);
+    return has_kind(rank, HU_PHASE_GATHER);
 }
 
-static bool has_scatter(const hu_digest *d)
+static bool has_scatter(const hu_rank *rank)
 {
-    return has_kind(d, HU_PHASE_SCATTER);
+    return has_kind(rank, HU_PHASE_SCATTER);
 }
 
-static bool has_reduce(const hu_digest *d)
+static bool has_reduce(const hu_rank *rank)
 {
-    return has_kind(d, HU_PHASE_REDUCE);
+    return has_kind(rank, HU_PHASE_REDUCE);
 }
 
-static bool has_else(const hu_digest *d)
+static bool has_else(const hu_rank *rank)
 {
-    return has_kind(d, HU_PHASE_ELSE);
+    return has_kind(rank, HU_PHASE_ELSE);
 }
 
-static bool has_room(const hu_digest *d)
+static bool has_room(const hu_rank *rank)
 {
-    return !(has_gather(d) && has_scatter(d) && has_reduce(d) && has_else(d));
+    return !(has_gather(rank) && has_scatter(rank) && has_reduce(rank) && has_else(rank));
 }
 
 HU_PLAIN_TEXT_OF(phase, d->phases.at, hu_str_of(hu_phase_name(r->phase)))
-HU_NUMBER(host, phases, each(d, r->host_ns))
-HU_NUMBER(compute, phases, d->phases.on_host ? HU_ABSENT : each(d, r->compute_ns))
-HU_NUMBER(gather, phases, each(d, r->comm_ns[HU_PHASE_GATHER]))
-HU_NUMBER(scatter, phases, each(d, r->comm_ns[HU_PHASE_SCATTER]))
-HU_NUMBER(reduce, phases, each(d, r->comm_ns[HU_PHASE_REDUCE]))
-HU_NUMBER(otherwise, phases, each(d, r->comm_ns[HU_PHASE_ELSE]))
-HU_NUMBER(exposed, phases, d->phases.on_host ? HU_ABSENT : each(d, r->exposed_ns))
-HU_NUMBER(phase_calls, phases, each(d, r->calls))
-HU_NUMBER(phase_bytes, phases, each(d, r->bytes))
+HU_NUMBER(host, phases, each(rank, r->host_ns))
+HU_NUMBER(compute, phases, d->phases.on_host ? HU_ABSENT : each(rank, r->compute_ns))
+HU_NUMBER(gather, phases, each(rank, r->comm_ns[HU_PHASE_GATHER]))
+HU_NUMBER(scatter, phases, each(rank, r->comm_ns[HU_PHASE_SCATTER]))
+HU_NUMBER(reduce, phases, each(rank, r->comm_ns[HU_PHASE_REDUCE]))
+HU_NUMBER(otherwise, phases, each(rank, r->comm_ns[HU_PHASE_ELSE]))
+HU_NUMBER(exposed, phases, d->phases.on_host ? HU_ABSENT : each(rank, r->exposed_ns))
+HU_NUMBER(phase_calls, phases, each(rank, r->calls))
+HU_NUMBER(phase_bytes, phases, each(rank, r->bytes))
 HU_ROWS(phase_rows, phases)
 
 static const hu_column phase_columns[] = {

@@ -2,9 +2,9 @@
  * roofline.c - operators against the peaks of their device, and what no model explains. */
 #include "render/table/cells.h"
 
-static bool has_peaks(const hu_digest *d)
+static bool has_peaks(const hu_rank *rank)
 {
-    return d->roofline.device.n > 0;
+    return rank->digest->roofline.device.n > 0;
 }
 
 HU_TEXT(op, roofline, r->op)
@@ -59,9 +59,9 @@ static const hu_table operators = {"operators",
 
 #define UNKNOWN d->roofline.unknown
 
-static size_t unknown_rows(const hu_digest *d)
+static size_t unknown_rows(const hu_rank *rank)
 {
-    return d->roofline.n_unknown;
+    return rank->digest->roofline.n_unknown;
 }
 
 HU_NUMBER_OF(unknown_ns, UNKNOWN, r->kernel_ns)
@@ -118,9 +118,9 @@ static const hu_column facts[] = {
 
 static const hu_table *const tables[] = {&operators, &unknown};
 
-static bool has(const hu_digest *d)
+static bool has(const hu_rank *rank)
 {
-    return d->roofline.kernel_ns > 0;
+    return rank->digest->roofline.kernel_ns > 0;
 }
 
 /* clang-format off */

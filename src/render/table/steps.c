@@ -7,35 +7,39 @@
 
 HU_ROWS(rows, steps)
 
-static void name(const hu_digest *d, size_t row, hu_cell *out)
+static void name(const hu_rank *rank, size_t row, hu_cell *out)
 {
+    const hu_digest *d = rank->digest;
+
     out->text = d->step_names[row].n               ? d->step_names[row]
                 : d->steps.source == HU_STEPS_NONE ? HU_STR("capture")
                                                    : HU_STR("step");
 }
 
-static void note(const hu_digest *d, size_t row, hu_cell *out)
+static void note(const hu_rank *rank, size_t row, hu_cell *out)
 {
-    const hu_step *s = &d->steps.at[row];
+    const hu_digest *d = rank->digest;
+    const hu_step   *s = &d->steps.at[row];
 
     out->text = s->is_warm_up ? HU_STR("warm-up") : s->is_incomplete ? HU_STR("incomplete") : HU_STR("");
 }
 
-#define STEP(name, expression)                                     \
-    static void name(const hu_digest *d, size_t row, hu_cell *out) \
-    {                                                              \
-        const hu_step      *s = &d->steps.at[row];                 \
-        const hu_step_time *t = &d->breakdown.at[row];             \
-                                                                   \
-        (void)s;                                                   \
-        (void)t;                                                   \
-        out->number = (double)(expression);                        \
+#define STEP(name, expression)                                      \
+    static void name(const hu_rank *rank, size_t row, hu_cell *out) \
+    {                                                               \
+        const hu_digest    *d = rank->digest;                       \
+        const hu_step      *s = &d->steps.at[row];                  \
+        const hu_step_time *t = &d->breakdown.at[row];              \
+                                                                    \
+        (void)s;                                                    \
+        (void)t;                                                    \
+        out->number = (double)(expression);                         \
     }
 
 HU_MOMENT(start, d->steps.at, r->start_ns)
 STEP(number, s->number)
 STEP(duration, t->step_ns)
-STEP(busy, hu_has_device(d) ? hu_share_pct(t->step_ns - t->idle_ns, t->step_ns) : HU_ABSENT)
+STEP(busy, hu_has_device(rank) ? hu_share_pct(t->step_ns - t->idle_ns, t->step_ns) : HU_ABSENT)
 STEP(compute, t->compute_ns)
 STEP(comm, t->exposed_comm_ns)
 STEP(copy, t->exposed_copy_ns)

@@ -20,9 +20,9 @@ static hu_str part_key(size_t row)
     return hu_str_of(keys[row]);
 }
 
-static size_t rows(const hu_digest *d)
+static size_t rows(const hu_rank *rank)
 {
-    return hu_has_device(d) ? HU_PART_SETS : 0;
+    return hu_has_device(rank) ? HU_PART_SETS : 0;
 }
 
 HU_TEXT_OF(words, d->gpu_time.split_ns, part_words(row))

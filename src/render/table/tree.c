@@ -12,8 +12,10 @@ HU_NUMBER(device, tree, r->device_total_ns)
 HU_ROWS(rows, tree)
 
 /* The name behind one space for each level, for people. */
-static void indented(const hu_digest *d, size_t row, hu_cell *out)
+static void indented(const hu_rank *rank, size_t row, hu_cell *out)
 {
+    const hu_digest *d = rank->digest;
+
     out->text = d->tree.at[row].name;
     out->indent = d->tree.at[row].depth;
 }

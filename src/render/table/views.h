@@ -13,9 +13,9 @@ typedef struct {
     size_t                 n_facts;
     const hu_table *const *tables; /* the first is what --csv prints */
     size_t                 n_tables;
-    bool                   is_list;  /* the member is the rows of the only table, without an object around them */
-    bool (*has)(const hu_digest *d); /* is there anything to say; NULL: ask the tables */
-    const char *nothing;             /* what to say when there is not */
+    bool                   is_list;   /* the member is the rows of the only table, without an object around them */
+    bool (*has)(const hu_rank *rank); /* is there anything to say; NULL: ask the tables */
+    const char *nothing;              /* what to say when there is not */
 } hu_view;
 
 extern const hu_view *const hu_views[]; /* ends with NULL */

@@ -3,16 +3,16 @@
 #include "advise/findings.h"
 #include "render/table/cells.h"
 
-#define WHY d->findings
+#define WHY rank->findings
 
-static bool is_replayed(const hu_digest *d)
+static bool is_replayed(const hu_rank *rank)
 {
     return WHY && WHY->is_replayed;
 }
 
-static size_t finding_rows(const hu_digest *d)
+static size_t finding_rows(const hu_rank *rank)
 {
-    return is_replayed(d) ? WHY->n : 0;
+    return is_replayed(rank) ? WHY->n : 0;
 }
 
 HU_PLAIN_TEXT_OF(finding_id, WHY->at, hu_str_of(hu_rule_key(r->rule)))
@@ -42,9 +42,9 @@ static const hu_table findings = {"findings",
                                   HU_COUNT(finding_columns),
                                   finding_rows};
 
-static size_t rung_rows(const hu_digest *d)
+static size_t rung_rows(const hu_rank *rank)
 {
-    return is_replayed(d) && WHY->is_trusted ? WHY->n_ladder : 0;
+    return is_replayed(rank) && WHY->is_trusted ? WHY->n_ladder : 0;
 }
 
 HU_PLAIN_TEXT_OF(rung_id, WHY->ladder, hu_str_of(hu_rule_key(r->rule)))
@@ -65,29 +65,29 @@ static const hu_table ladder = {
     "ladder", "One after the other: gains do not add", "no step of it is worth 1 %", rung_columns, HU_COUNT(rung_columns),
     rung_rows};
 
-static size_t class_rows(const hu_digest *d)
+static size_t class_rows(const hu_rank *rank)
 {
-    return is_replayed(d) ? WHY->n_classes : 0;
+    return is_replayed(rank) ? WHY->n_classes : 0;
 }
 
-static void class_key(const hu_digest *d, size_t row, hu_cell *out)
+static void class_key(const hu_rank *rank, size_t row, hu_cell *out)
 {
     out->text = hu_str_of(hu_class_key(WHY->classes[row]));
     out->is_plain = true;
 }
 
-static void class_words(const hu_digest *d, size_t row, hu_cell *out)
+static void class_words(const hu_rank *rank, size_t row, hu_cell *out)
 {
     out->text = hu_str_of(hu_class_words(WHY->classes[row]));
     out->is_plain = true;
 }
 
-static void class_ns(const hu_digest *d, size_t row, hu_cell *out)
+static void class_ns(const hu_rank *rank, size_t row, hu_cell *out)
 {
     out->number = WHY->by_class[WHY->classes[row]];
 }
 
-static void class_pct(const hu_digest *d, size_t row, hu_cell *out)
+static void class_pct(const hu_rank *rank, size_t row, hu_cell *out)
 {
     out->number = hu_share_pct(WHY->by_class[WHY->classes[row]], WHY->replayed_ns);
 }
@@ -103,9 +103,9 @@ static const hu_table classes = {"critical_path_classes", "The critical path of 
                                  "nothing was replayed",  class_columns,
                                  HU_COUNT(class_columns), class_rows};
 
-static size_t path_rows(const hu_digest *d)
+static size_t path_rows(const hu_rank *rank)
 {
-    return is_replayed(d) ? WHY->n_path : 0;
+    return is_replayed(rank) ? WHY->n_path : 0;
 }
 
 HU_NUMBER_OF(path_ns, WHY->path, r->step_ns)
@@ -125,9 +125,9 @@ static const hu_column path_columns[] = {
 static const hu_table path = {"critical_path", "Its largest pieces",   "nothing was replayed",
                               path_columns,    HU_COUNT(path_columns), path_rows};
 
-static size_t slack_rows(const hu_digest *d)
+static size_t slack_rows(const hu_rank *rank)
 {
-    return is_replayed(d) ? WHY->n_slack : 0;
+    return is_replayed(rank) ? WHY->n_slack : 0;
 }
 
 HU_NUMBER_OF(slack_step, WHY->slack, r->step_ns)
@@ -149,38 +149,44 @@ static const hu_table slack = {"slack",
                                HU_COUNT(slack_columns),
                                slack_rows};
 
-static size_t check_rows(const hu_digest *d)
+static size_t check_rows(const hu_rank *rank)
 {
-    return is_replayed(d) ? HU_CHECK_COUNT : 0;
+    return is_replayed(rank) ? HU_CHECK_COUNT : 0;
 }
 
-static void check_id(const hu_digest *d, size_t row, hu_cell *out)
+static void check_id(const hu_rank *rank, size_t row, hu_cell *out)
 {
+    const hu_digest *d = rank->digest;
+
     (void)d;
     out->text = hu_str_of(hu_check_key((hu_check_id)row));
     out->is_plain = true;
 }
 
-static void check_value(const hu_digest *d, size_t row, hu_cell *out)
+static void check_value(const hu_rank *rank, size_t row, hu_cell *out)
 {
     out->number = WHY->check.value[row];
 }
 
-static void check_unit(const hu_digest *d, size_t row, hu_cell *out)
+static void check_unit(const hu_rank *rank, size_t row, hu_cell *out)
 {
+    const hu_digest *d = rank->digest;
+
     (void)d;
     out->text = hu_str_of(hu_check_unit((hu_check_id)row));
     out->is_plain = true;
 }
 
-static void check_grade(const hu_digest *d, size_t row, hu_cell *out)
+static void check_grade(const hu_rank *rank, size_t row, hu_cell *out)
 {
     out->text = hu_str_of(hu_grade_name(WHY->check.grade[row]));
     out->is_plain = true;
 }
 
-static void check_what(const hu_digest *d, size_t row, hu_cell *out)
+static void check_what(const hu_rank *rank, size_t row, hu_cell *out)
 {
+    const hu_digest *d = rank->digest;
+
     (void)d;
     out->text = hu_str_of(hu_check_what((hu_check_id)row));
     out->is_plain = true;
@@ -198,21 +204,22 @@ static const hu_table checks = {
     "self_check", "How far the replay itself can be trusted", "nothing was replayed", check_columns, HU_COUNT(check_columns),
     check_rows};
 
-HU_FACT(trusted, is_replayed(d) ? (double)WHY->is_trusted : 0)
+HU_FACT(trusted, is_replayed(rank) ? (double)WHY->is_trusted : 0)
 HU_FACT_TEXT(why_not, WHY ? hu_str_of(WHY->why_not) : HU_STR(""))
-HU_FACT(steps, is_replayed(d) ? (double)WHY->n_steps : HU_ABSENT)
-HU_FACT(seen, is_replayed(d) ? WHY->seen_ns : HU_ABSENT)
-HU_FACT(replayed, is_replayed(d) ? WHY->replayed_ns : HU_ABSENT)
-HU_FACT(error_pct, is_replayed(d) ? 100 * (WHY->replayed_ns / WHY->seen_ns - 1) : HU_ABSENT)
-HU_FACT(launch_ns, is_replayed(d) && WHY->calibration.ops ? (double)WHY->calibration.launch_ns[HU_CALL_KERNEL] : HU_ABSENT)
-HU_FACT(gap_ns, is_replayed(d) && WHY->calibration.ops ? (double)WHY->calibration.gap_ns : HU_ABSENT)
-HU_FACT(queue, is_replayed(d) && WHY->calibration.queue ? (double)WHY->calibration.queue : HU_ABSENT)
-HU_FACT(event_links, is_replayed(d) ? (double)WHY->calibration.event_links : HU_ABSENT)
-HU_FACT(wait_links, is_replayed(d) ? (double)WHY->calibration.wait_links : HU_ABSENT)
-HU_FACT(inferred, is_replayed(d) ? (double)WHY->calibration.inferred : HU_ABSENT)
-HU_FACT(frozen, is_replayed(d) ? (double)WHY->calibration.frozen : HU_ABSENT)
+HU_FACT(steps, is_replayed(rank) ? (double)WHY->n_steps : HU_ABSENT)
+HU_FACT(seen, is_replayed(rank) ? WHY->seen_ns : HU_ABSENT)
+HU_FACT(replayed, is_replayed(rank) ? WHY->replayed_ns : HU_ABSENT)
+HU_FACT(error_pct, is_replayed(rank) ? 100 * (WHY->replayed_ns / WHY->seen_ns - 1) : HU_ABSENT)
+HU_FACT(launch_ns,
+        is_replayed(rank) && WHY->calibration.ops ? (double)WHY->calibration.launch_ns[HU_CALL_KERNEL] : HU_ABSENT)
+HU_FACT(gap_ns, is_replayed(rank) && WHY->calibration.ops ? (double)WHY->calibration.gap_ns : HU_ABSENT)
+HU_FACT(queue, is_replayed(rank) && WHY->calibration.queue ? (double)WHY->calibration.queue : HU_ABSENT)
+HU_FACT(event_links, is_replayed(rank) ? (double)WHY->calibration.event_links : HU_ABSENT)
+HU_FACT(wait_links, is_replayed(rank) ? (double)WHY->calibration.wait_links : HU_ABSENT)
+HU_FACT(inferred, is_replayed(rank) ? (double)WHY->calibration.inferred : HU_ABSENT)
+HU_FACT(frozen, is_replayed(rank) ? (double)WHY->calibration.frozen : HU_ABSENT)
 
-HU_FACT_TEXT(binds_next, is_replayed(d) && WHY->n_ladder && WHY->next_class < HU_CLASS_COUNT
+HU_FACT_TEXT(binds_next, is_replayed(rank) && WHY->n_ladder && WHY->next_class < HU_CLASS_COUNT
                              ? hu_str_of(hu_class_words(WHY->next_class))
                              : HU_STR("–"))
 

@@ -165,7 +165,7 @@ static void write_messages(hu_text_page *p, const hu_messages *m)
 
 void hu_text_comm(hu_text_page *p)
 {
-    const hu_rendezvous *r = p->r->rendezvous;
+    const hu_rendezvous *r = p->r->job->rendezvous;
 
     if (!r)
         return;

@@ -16,28 +16,28 @@ static void write_missing(hu_text_page *p)
 {
     char line[HU_UNREAD_TEXT];
 
-    hu_unread_say(&p->r->unread, p->r->n, line, sizeof line);
+    hu_unread_say(&p->r->job->unread, p->r->job->n, line, sizeof line);
     if (line[0]) {
         hu_text_style(p, "1");
         hu_text_hanging(p, line, 2);
         hu_text_style(p, "0");
     }
-    hu_unread_say_partial(&p->r->partial, p->r->n, line, sizeof line);
-    if (line[0] && (p->r->n > 1 || p->r->show == HU_SHOW_VIEW)) /* of one rank the verdict says so */
+    hu_unread_say_partial(&p->r->job->partial, p->r->job->n, line, sizeof line);
+    if (line[0] && (p->r->job->n > 1 || p->r->show == HU_SHOW_VIEW)) /* of one rank the verdict says so */
         hu_text_hanging(p, line, 2);
 }
 
 static void write_header(hu_text_page *p)
 {
     const hu_report *r = p->r;
-    const hu_digest *d = r->digests[r->verdict.rank];
+    const hu_digest *d = hu_job_shown(r->job)->digest;
     char             text[HU_UNIT_BYTES];
 
     hu_text_style(p, "1");
     hu_units_clip(p->out, hu_text_base_name(d->info.file), r->width / 2);
     hu_text_style(p, "0");
-    if (r->n > 1)
-        hu_out_printf(p->out, " · slowest of %zu ranks", r->n);
+    if (r->job->n > 1)
+        hu_out_printf(p->out, " · slowest of %zu ranks", r->job->n);
     else if (d->info.rank >= 0 && d->info.world_size > 1)
         hu_out_printf(p->out, " · rank %lld of %lld", (long long)d->info.rank, (long long)d->info.world_size);
     hu_out_text(p->out, " · ");
@@ -59,14 +59,14 @@ static void write_header(hu_text_page *p)
             hu_out_printf(p->out, ", %zu counted", d->steps.n_counted);
         hu_out_text(p->out, " · ");
     }
-    hu_out_printf(p->out, "confidence: %s\n", hu_confidence_name(r->verdict.confidence));
+    hu_out_printf(p->out, "confidence: %s\n", hu_confidence_name(r->job->verdict.confidence));
     write_missing(p);
     hu_out_text(p->out, "\n");
-    hu_text_paragraph(p, r->verdict.text, 0);
-    for (size_t i = 0; i < r->verdict.n_reasons; i++) {
+    hu_text_paragraph(p, r->job->verdict.text, 0);
+    for (size_t i = 0; i < r->job->verdict.n_reasons; i++) {
         hu_text_style(p, "2");
         hu_out_text(p->out, "  but: ");
-        hu_text_hanging(p, r->verdict.reasons[i], 7);
+        hu_text_hanging(p, r->job->verdict.reasons[i], 7);
         hu_text_style(p, "0");
     }
 }
@@ -75,7 +75,7 @@ static void write_header(hu_text_page *p)
 
 static void rank_title(hu_text_page *p, const hu_digest *d)
 {
-    if (p->r->n == 1)
+    if (p->r->job->n == 1)
         return;
     hu_text_heading(p, "");
     hu_out_text(p->out, "\n");
@@ -89,44 +89,47 @@ static void rank_title(hu_text_page *p, const hu_digest *d)
 
 static void write_overview(hu_text_page *p)
 {
+    const hu_rank *rank = hu_job_shown(p->r->job);
+
     write_header(p);
     hu_out_text(p->out, "\n");
-    if (p->r->n > 1) {
+    if (p->r->job->n > 1) {
         hu_text_ranks(p);
         hu_out_text(p->out, "\n");
     }
-    hu_text_where(p, p->r->digests[p->r->verdict.rank]);
+    hu_text_where(p, rank->digest);
     hu_out_text(p->out, "\n");
-    hu_text_parallelism(p, p->r->digests[p->r->verdict.rank]);
-    hu_text_why(p, p->r->digests[p->r->verdict.rank], p->r->show == HU_SHOW_ALL ? SHORT_WHY : HU_TEXT_LONG);
+    hu_text_parallelism(p, rank->digest);
+    hu_text_why(p, rank->findings, p->r->show == HU_SHOW_ALL ? SHORT_WHY : HU_TEXT_LONG);
 }
 
 static void write_all(hu_text_page *p)
 {
-    const hu_digest *d = p->r->digests[p->r->verdict.rank];
+    const hu_rank   *rank = hu_job_shown(p->r->job);
+    const hu_digest *d = rank->digest;
 
     write_overview(p);
     hu_out_text(p->out, "\n");
-    hu_text_titled_table(p, "WHAT    operators", &hu_table_operators, d, HU_TEXT_SHORT);
+    hu_text_titled_table(p, "WHAT    operators", &hu_table_operators, rank, HU_TEXT_SHORT);
     if (d->kernels.n) {
         hu_out_text(p->out, "\n");
-        hu_text_titled_table(p, "        kernels", &hu_table_kernels, d, HU_TEXT_SHORT);
+        hu_text_titled_table(p, "        kernels", &hu_table_kernels, rank, HU_TEXT_SHORT);
     }
     if (d->copies.n) {
         hu_out_text(p->out, "\n");
-        hu_text_titled_table(p, "        copies", &hu_table_copies, d, HU_TEXT_SHORT);
+        hu_text_titled_table(p, "        copies", &hu_table_copies, rank, HU_TEXT_SHORT);
     }
     if (d->host_calls.n) {
         hu_out_text(p->out, "\n");
-        hu_text_titled_table(p, "        calls of the system", &hu_table_host, d, HU_TEXT_SHORT);
+        hu_text_titled_table(p, "        calls of the system", &hu_table_host, rank, HU_TEXT_SHORT);
     }
     if (d->host_time.n > 1) {
         hu_out_text(p->out, "\n");
-        hu_text_titled_table(p, "        processes", &hu_table_processes, d, HU_TEXT_SHORT);
+        hu_text_titled_table(p, "        processes", &hu_table_processes, rank, HU_TEXT_SHORT);
     }
     if (d->hot.samples) {
         hu_out_text(p->out, "\n");
-        hu_text_titled_table(p, "        CPU samples: top functions", &hu_table_hot, d, HU_TEXT_SHORT);
+        hu_text_titled_table(p, "        CPU samples: top functions", &hu_table_hot, rank, HU_TEXT_SHORT);
     }
     hu_out_text(p->out, "\n");
     hu_text_health(p, d, false);
@@ -155,11 +158,11 @@ void hu_text_write(const hu_report *report, hu_out *out)
         hu_text_view(&p, report->merged);
         return;
     }
-    for (size_t i = 0; i < report->n; i++) {
-        rank_title(&p, report->digests[i]);
+    for (size_t i = 0; i < report->job->n; i++) {
+        rank_title(&p, report->job->digests[i]);
         if (report->show == HU_SHOW_HEALTH)
-            hu_text_health(&p, report->digests[i], true);
+            hu_text_health(&p, report->job->digests[i], true);
         else
-            hu_text_view(&p, report->digests[i]);
+            hu_text_view(&p, &report->job->ranks[i]);
     }
 }

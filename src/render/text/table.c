@@ -36,24 +36,24 @@ void hu_text_cell(const hu_column *c, const hu_cell *cell, char *text)
     }
 }
 
-bool hu_text_shows(const hu_text_page *p, const hu_column *c, const hu_digest *d)
+bool hu_text_shows(const hu_text_page *p, const hu_column *c, const hu_rank *rank)
 {
-    return c->head && (!c->shown || c->shown(d)) && (!c->is_wide || p->r->width >= HU_WIDE_TEXT);
+    return c->head && (!c->shown || c->shown(rank)) && (!c->is_wide || p->r->width >= HU_WIDE_TEXT);
 }
 
-static size_t column_width(hu_text_page *p, const hu_table *t, const hu_digest *d, const hu_column *c)
+static size_t column_width(hu_text_page *p, const hu_table *t, const hu_rank *rank, const hu_column *c)
 {
     size_t used = 2;
 
     if (c->width)
         return (size_t)c->width;
     for (size_t i = 0; i < t->n_columns; i++)
-        if (&t->columns[i] != c && hu_text_shows(p, &t->columns[i], d))
+        if (&t->columns[i] != c && hu_text_shows(p, &t->columns[i], rank))
             used += (size_t)t->columns[i].width + 1;
     return p->r->width > used + LEAST_NAME_WIDTH ? p->r->width - used : LEAST_NAME_WIDTH;
 }
 
-static void table_head(hu_text_page *p, const hu_table *t, const hu_digest *d)
+static void table_head(hu_text_page *p, const hu_table *t, const hu_rank *rank)
 {
     const char *gap = "  ";
 
@@ -61,7 +61,7 @@ static void table_head(hu_text_page *p, const hu_table *t, const hu_digest *d)
     for (size_t i = 0; i < t->n_columns; i++) {
         const hu_column *c = &t->columns[i];
 
-        if (!hu_text_shows(p, c, d))
+        if (!hu_text_shows(p, c, rank))
             continue;
         hu_out_text(p->out, gap);
         gap = " ";
@@ -76,7 +76,7 @@ static void table_head(hu_text_page *p, const hu_table *t, const hu_digest *d)
     hu_out_text(p->out, "\n");
 }
 
-static void table_row(hu_text_page *p, const hu_table *t, const hu_digest *d, size_t row)
+static void table_row(hu_text_page *p, const hu_table *t, const hu_rank *rank, size_t row)
 {
     const char *gap = "  ";
 
@@ -85,11 +85,11 @@ static void table_row(hu_text_page *p, const hu_table *t, const hu_digest *d, si
         hu_cell          cell = {0};
         char             text[HU_UNIT_BYTES];
 
-        if (!hu_text_shows(p, c, d))
+        if (!hu_text_shows(p, c, rank))
             continue;
         hu_out_text(p->out, gap);
         gap = " ";
-        c->get(d, row, &cell);
+        c->get(rank, row, &cell);
         if (c->type == HU_CELL_TEXT) {
             const size_t indent = cell.indent < 40 ? (size_t)cell.indent : 40;
 
@@ -97,7 +97,8 @@ static void table_row(hu_text_page *p, const hu_table *t, const hu_digest *d, si
             if (c->width)
                 hu_text_left(p, cell.text, (size_t)c->width);
             else
-                (cell.is_plain ? hu_units_clip : hu_units_clip_name)(p->out, cell.text, column_width(p, t, d, c) - indent);
+                (cell.is_plain ? hu_units_clip : hu_units_clip_name)(p->out, cell.text,
+                                                                     column_width(p, t, rank, c) - indent);
         } else {
             hu_text_cell(c, &cell, text);
             hu_text_right(p, text, (size_t)c->width);
@@ -106,18 +107,18 @@ static void table_row(hu_text_page *p, const hu_table *t, const hu_digest *d, si
     hu_out_text(p->out, "\n");
 }
 
-void hu_text_table(hu_text_page *p, const hu_table *t, const hu_digest *d, size_t most)
+void hu_text_table(hu_text_page *p, const hu_table *t, const hu_rank *rank, size_t most)
 {
-    const size_t    n = t->rows(d), limit = p->r->top ? (size_t)p->r->top : most;
-    const uint32_t *order = hu_columns_order(t, d, p->r->sort, p->r->scratch);
+    const size_t    n = t->rows(rank), limit = p->r->top ? (size_t)p->r->top : most;
+    const uint32_t *order = hu_columns_order(t, rank, p->r->sort, p->r->scratch);
 
     if (n == 0 || !order) {
         hu_out_printf(p->out, "  %s\n", n ? "out of memory" : t->empty);
         return;
     }
-    table_head(p, t, d);
+    table_head(p, t, rank);
     for (size_t i = 0; i < n && i < limit; i++)
-        table_row(p, t, d, order[i]);
+        table_row(p, t, rank, order[i]);
     if (n > limit) {
         hu_text_style(p, "2");
         hu_out_printf(p->out, "  … %zu more (--top %zu shows all)\n", n - limit, n);
@@ -125,9 +126,9 @@ void hu_text_table(hu_text_page *p, const hu_table *t, const hu_digest *d, size_
     }
 }
 
-void hu_text_titled_table(hu_text_page *p, const char *title, const hu_table *t, const hu_digest *d, size_t most)
+void hu_text_titled_table(hu_text_page *p, const char *title, const hu_table *t, const hu_rank *rank, size_t most)
 {
     hu_text_heading(p, title);
     hu_out_text(p->out, "\n");
-    hu_text_table(p, t, d, most);
+    hu_text_table(p, t, rank, most);
 }

@@ -41,18 +41,18 @@ void hu_text_throughput(hu_text_page *p, double step_ns);
 void hu_text_cell(const hu_column *c, const hu_cell *cell, char *text);
 
 /* Is the column shown, of this digest and in this width? */
-bool hu_text_shows(const hu_text_page *p, const hu_column *c, const hu_digest *d);
+bool hu_text_shows(const hu_text_page *p, const hu_column *c, const hu_rank *rank);
 
 /* Up to `most` rows, or as many as the user asked for. */
-void hu_text_table(hu_text_page *p, const hu_table *t, const hu_digest *d, size_t most);
-void hu_text_titled_table(hu_text_page *p, const char *title, const hu_table *t, const hu_digest *d, size_t most);
+void hu_text_table(hu_text_page *p, const hu_table *t, const hu_rank *rank, size_t most);
+void hu_text_titled_table(hu_text_page *p, const char *title, const hu_table *t, const hu_rank *rank, size_t most);
 
-void hu_text_view(hu_text_page *p, const hu_digest *d);
+void hu_text_view(hu_text_page *p, const hu_rank *rank);
 void hu_text_where(hu_text_page *p, const hu_digest *d);
 void hu_text_parallelism(hu_text_page *p, const hu_digest *d); /* nothing where nothing was recognised */
 void hu_text_ranks(hu_text_page *p);
 void hu_text_comm(hu_text_page *p);
 void hu_text_health(hu_text_page *p, const hu_digest *d, bool whole);
-void hu_text_why(hu_text_page *p, const hu_digest *d, size_t most);
+void hu_text_why(hu_text_page *p, const hu_findings *f, size_t most); /* f: NULL where nobody asked */
 
 #endif

@@ -18,7 +18,7 @@ static size_t label_width(const hu_text_page *p, const hu_column *c, const hu_ce
     return text + least + 2 >= p->r->width ? least : p->r->width - 2 - text;
 }
 
-static void write_facts(hu_text_page *p, const hu_view *v, const hu_digest *d)
+static void write_facts(hu_text_page *p, const hu_view *v, const hu_rank *rank)
 {
     for (size_t i = 0; i < v->n_facts; i++) {
         const hu_column *c = &v->facts[i];
@@ -28,7 +28,7 @@ static void write_facts(hu_text_page *p, const hu_view *v, const hu_digest *d)
 
         if (!c->head)
             continue;
-        c->get(d, 0, &cell);
+        c->get(rank, 0, &cell);
         if (c->type != HU_CELL_TEXT && isnan(cell.number))
             continue;
         hu_out_text(p->out, "  ");
@@ -44,10 +44,10 @@ static void write_facts(hu_text_page *p, const hu_view *v, const hu_digest *d)
 }
 
 /* A series as one line of blocks for each column, from 0 to the largest value. */
-static void write_series(hu_text_page *p, const hu_table *t, const hu_digest *d)
+static void write_series(hu_text_page *p, const hu_table *t, const hu_rank *rank)
 {
     static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    const size_t             n = t->rows(d), cells = p->r->width > 70 ? 66 : 40;
+    const size_t             n = t->rows(rank), cells = p->r->width > 70 ? 66 : 40;
 
     for (size_t k = 0; k < t->n_columns; k++) {
         const hu_column *c = &t->columns[k];
@@ -55,12 +55,12 @@ static void write_series(hu_text_page *p, const hu_table *t, const hu_digest *d)
         double           most = 0, at[80] = {0};
         char             text[HU_UNIT_BYTES];
 
-        if (!hu_text_shows(p, c, d))
+        if (!hu_text_shows(p, c, rank))
             continue;
         for (size_t i = 0; i < n; i++) {
             hu_cell cell = {0};
 
-            c->get(d, i, &cell);
+            c->get(rank, i, &cell);
             most = cell.number > most ? cell.number : most;
             at[i * cells / n] = cell.number > at[i * cells / n] ? cell.number : at[i * cells / n];
         }
@@ -76,41 +76,41 @@ static void write_series(hu_text_page *p, const hu_table *t, const hu_digest *d)
     }
 }
 
-static void write_one(hu_text_page *p, const hu_table *t, const hu_digest *d, size_t most)
+static void write_one(hu_text_page *p, const hu_table *t, const hu_rank *rank, size_t most)
 {
-    if (t->is_series && t->rows(d))
-        write_series(p, t, d);
+    if (t->is_series && t->rows(rank))
+        write_series(p, t, rank);
     else
-        hu_text_table(p, t, d, most);
+        hu_text_table(p, t, rank, most);
 }
 
-static bool has_rows(const hu_view *v, const hu_digest *d)
+static bool has_rows(const hu_view *v, const hu_rank *rank)
 {
     for (size_t i = 0; i < v->n_tables; i++)
-        if (v->tables[i]->rows(d))
+        if (v->tables[i]->rows(rank))
             return true;
     return false;
 }
 
-void hu_text_view(hu_text_page *p, const hu_digest *d)
+void hu_text_view(hu_text_page *p, const hu_rank *rank)
 {
     const hu_part *part = &p->r->part;
     const hu_view *v = part->view;
     bool           first = true;
 
-    if (v->nothing && (v->has ? !v->has(d) : !has_rows(v, d))) {
+    if (v->nothing && (v->has ? !v->has(rank) : !has_rows(v, rank))) {
         hu_out_printf(p->out, "  %s\n", v->nothing);
         return;
     }
     if (!part->table) {
-        write_facts(p, v, d);
+        write_facts(p, v, rank);
         for (size_t i = 0; i < v->n_facts; i++)
             first &= !v->facts[i].head;
     }
     for (size_t i = 0; i < v->n_tables && !part->facts; i++) {
         const hu_table *t = v->tables[i];
 
-        if (part->table ? part->table != t : v->n_tables > 1 && t->rows(d) == 0)
+        if (part->table ? part->table != t : v->n_tables > 1 && t->rows(rank) == 0)
             continue;
         if (!first)
             hu_out_text(p->out, "\n");
@@ -119,6 +119,6 @@ void hu_text_view(hu_text_page *p, const hu_digest *d)
             hu_out_text(p->out, "\n");
         }
         first = false;
-        write_one(p, t, d, part->table || v->n_tables == 1 ? HU_TEXT_LONG : HU_TEXT_SHORT);
+        write_one(p, t, rank, part->table || v->n_tables == 1 ? HU_TEXT_LONG : HU_TEXT_SHORT);
     }
 }

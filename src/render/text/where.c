@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "advise/say.h"
-#include "across/late_ranks.h"
 #include "across/roster.h"
 #include "base/number.h"
 #include "base/units.h"
@@ -141,9 +140,9 @@ static void rank_columns(const hu_step_time *t, bool device, double out[5])
 /* "55 % of it for rank 0 (host: in operators)" */
 static void say_straggler(const hu_text_page *p, const hu_straggler *s, char *out, size_t room)
 {
-    const int64_t rank = p->r->digests[s->digest]->info.rank;
-    size_t        n = (size_t)snprintf(out, room, "%s of it for rank %lld", hu_say_pct(s->share_pct).t,
-                                       (long long)(rank >= 0 ? rank : (int64_t)s->digest));
+    const int64_t rank = p->r->job->digests[s->late.digest]->info.rank;
+    size_t        n = (size_t)snprintf(out, room, "%s of it for rank %lld", hu_say_pct(s->late.share_pct).t,
+                                       (long long)(rank >= 0 ? rank : (int64_t)s->late.digest));
 
     if (s->cause < HU_CLASS_COUNT && n < room)
         snprintf(out + n, room - n, " (%s, %s more)", hu_class_words(s->cause), hu_say_time(s->cause_step_ns).t);
@@ -153,25 +152,24 @@ static void say_straggler(const hu_text_page *p, const hu_straggler *s, char *ou
 static void write_rendezvous(hu_text_page *p)
 {
     enum { NAMED = 3 };
-    const hu_rendezvous *r = p->r->rendezvous;
+    const hu_rendezvous *r = p->r->job->rendezvous;
+    const hu_stragglers *s = &p->r->job->stragglers;
     char                 line[1024], text[256];
-    hu_stragglers        s;
     size_t               n;
 
     if (!r || r->matched == 0)
         return;
-    hu_stragglers_measure(r, p->r->digests, p->r->n, &s);
     n = (size_t)snprintf(line, sizeof line, "%lld collectives met", (long long)r->matched);
     if (r->unmatched)
         n += (size_t)snprintf(line + n, sizeof line - n, " (%lld calls have no partner)", (long long)r->unmatched);
     if (!isnan(r->clocks.residual_ns))
         n += (size_t)snprintf(line + n, sizeof line - n, "; their ends agree within %s",
                               hu_say_time(r->clocks.residual_ns).t);
-    if (s.n)
+    if (s->n)
         n += (size_t)snprintf(line + n, sizeof line - n, ". A rank waits %s of each step for others",
-                              hu_say_time(s.wait_step_ns).t);
-    for (size_t i = 0; i < s.n && i < NAMED && n < sizeof line - sizeof text; i++) {
-        say_straggler(p, &s.at[i], text, sizeof text);
+                              hu_say_time(s->wait_step_ns).t);
+    for (size_t i = 0; i < s->n && i < NAMED && n < sizeof line - sizeof text; i++) {
+        say_straggler(p, &s->at[i], text, sizeof text);
         n += (size_t)snprintf(line + n, sizeof line - n, "%s%s", i ? ", " : ": ", text);
     }
     snprintf(line + n, sizeof line - n, ".");
@@ -184,33 +182,33 @@ static void write_job(hu_text_page *p)
 {
     static const double LEAST_PCT = 1;
     enum { MOST = 3 };
-    const hu_job *job = p->r->job;
-    char          line[1024];
-    size_t        n, said = 0;
+    const hu_joint_replay *joint = p->r->job->joint;
+    char                   line[1024];
+    size_t                 n, said = 0;
 
-    if (!job || (!job->is_replayed && !job->n_parked))
+    if (!joint || (!joint->is_replayed && !joint->n_parked))
         return;
-    if (!job->is_replayed) {
-        const hu_parked *k = &job->parked[0];
+    if (!joint->is_replayed) {
+        const hu_parked *k = &joint->parked[0];
 
         snprintf(line, sizeof line, "Not replayed together: %s (rank %lld is in one that rank %lld never reaches).",
-                 job->why_not, (long long)hu_digest_rank_of(p->r->digests, k->waits),
-                 (long long)hu_digest_rank_of(p->r->digests, k->missing));
+                 joint->why_not, (long long)hu_digest_rank_of(p->r->job->digests, k->waits),
+                 (long long)hu_digest_rank_of(p->r->job->digests, k->missing));
         hu_text_paragraph(p, line, 2);
         return;
     }
-    n = (size_t)snprintf(line, sizeof line, "Replayed together, %zu%s ranks take %s a step (%s off)", job->ranks,
-                         job->ranks < p->r->n ? " of the" : "", hu_say_time(job->replayed_ns).t,
-                         hu_say_pct(100 * fabs(job->replayed_ns / job->seen_ns - 1)).t);
-    for (size_t i = 0; i < job->n_prices && n < sizeof line - 100; i++) {
-        const hu_job_price *x = &job->price[i];
-        char                what[64];
+    n = (size_t)snprintf(line, sizeof line, "Replayed together, %zu%s ranks take %s a step (%s off)", joint->ranks,
+                         joint->ranks < p->r->job->n ? " of the" : "", hu_say_time(joint->replayed_ns).t,
+                         hu_say_pct(100 * fabs(joint->replayed_ns / joint->seen_ns - 1)).t);
+    for (size_t i = 0; i < joint->n_prices && n < sizeof line - 100; i++) {
+        const hu_joint_replay_price *x = &joint->price[i];
+        char                         what[64];
 
         if (x->gain_pct < LEAST_PCT || said == MOST)
             continue;
         if (x->edit == HU_EDIT_STRAGGLER)
             snprintf(what, sizeof what, "were rank %lld like the others",
-                     (long long)hu_digest_rank_of(p->r->digests, x->digest));
+                     (long long)hu_digest_rank_of(p->r->job->digests, x->digest));
         n += (size_t)snprintf(line + n, sizeof line - n, "%s %s: %s", said++ ? "," : ";",
                               x->edit == HU_EDIT_STRAGGLER   ? what
                               : x->edit == HU_EDIT_BALANCE   ? "were their work shared out evenly"
@@ -244,7 +242,7 @@ static void say_roster(hu_text_page *p, size_t n, const int64_t *at, const char 
 /* "allreduce of 4.00 MB on rank 0, allgather of 1.00 MB on rank 3" */
 static void say_mismatch(hu_text_page *p)
 {
-    const hu_rendezvous *r = p->r->rendezvous;
+    const hu_rendezvous *r = p->r->job->rendezvous;
     char                 line[512];
     size_t               n;
 
@@ -262,7 +260,7 @@ static void say_mismatch(hu_text_page *p)
             hu_units_bytes(bytes, (double)c->bytes);
         n += (size_t)snprintf(line + n, sizeof line - n, "%s %.40s%s%s on rank %lld", i ? "," : "",
                               hu_comm_kind_words(c->kind), bytes[0] ? " of " : "", bytes,
-                              (long long)hu_digest_rank_of(p->r->digests, r->first_mismatch.digest[i]));
+                              (long long)hu_digest_rank_of(p->r->job->digests, r->first_mismatch.digest[i]));
     }
     hu_out_text(p->out, "  but: ");
     hu_text_hanging(p, line, 7);
@@ -270,12 +268,11 @@ static void say_mismatch(hu_text_page *p)
 
 static void write_roster(hu_text_page *p)
 {
-    hu_roster r;
+    const hu_roster *r = &p->r->job->roster;
 
-    hu_roster_measure(p->r->digests, p->r->n, &r);
-    say_roster(p, r.n_missing, r.missing, "of the job is missing here", "of the job are missing here");
-    say_roster(p, r.n_twice, r.twice, "is there more than once", "are there more than once");
-    say_roster(p, r.n_odd, r.odd, "has another number of steps than most", "have another number of steps than most");
+    say_roster(p, r->n_missing, r->missing, "of the job is missing here", "of the job are missing here");
+    say_roster(p, r->n_twice, r->twice, "is there more than once", "are there more than once");
+    say_roster(p, r->n_odd, r->odd, "has another number of steps than most", "have another number of steps than most");
 }
 
 static int by_value(const void *left, const void *right)
@@ -288,13 +285,13 @@ static int by_value(const void *left, const void *right)
 /* How long the mean step of a rank must be for its line, so that about MOST_LINES are left of very many ranks. */
 static double least_step_ns(const hu_text_page *p)
 {
-    const size_t n = p->r->n;
+    const size_t n = p->r->job->n;
     double      *steps = n > MOST_LINES ? hu_arena_alloc(p->r->scratch, n * sizeof *steps) : NULL;
 
     if (!steps)
         return -INFINITY;
     for (size_t i = 0; i < n; i++) {
-        const hu_step_time *t = hu_digest_step_time(p->r->digests[i]);
+        const hu_step_time *t = hu_digest_step_time(p->r->job->digests[i]);
 
         steps[i] = t ? t->step_ns : 0;
     }
@@ -307,7 +304,7 @@ void hu_text_ranks(hu_text_page *p)
     const double least_ns = least_step_ns(p);
     size_t       shown = 0;
 
-    const bool   device = p->r->digests[p->r->verdict.rank]->breakdown.has_device;
+    const bool   device = p->r->job->digests[p->r->job->verdict.rank]->breakdown.has_device;
     const size_t indent = 2 + 4 + 5 * 10 + 2;
 
     hu_text_heading(p, "RANKS");
@@ -316,13 +313,13 @@ void hu_text_ranks(hu_text_page *p)
     hu_out_text(p->out, device ? "  rank      step   compute  exp comm      idle    loader  file\n"
                                : "  rank      step    loader      comm  cpu exec     other  file\n");
     hu_text_style(p, "0");
-    for (size_t i = 0; i < p->r->n; i++) {
-        const hu_digest    *d = p->r->digests[i];
+    for (size_t i = 0; i < p->r->job->n; i++) {
+        const hu_digest    *d = p->r->job->digests[i];
         const hu_step_time *t = hu_digest_step_time(d);
         double              columns[5] = {NAN, NAN, NAN, NAN, NAN};
         char                text[HU_UNIT_BYTES];
 
-        if (p->r->n > MOST_LINES && ((t ? t->step_ns : 0) < least_ns || shown == MOST_LINES))
+        if (p->r->job->n > MOST_LINES && ((t ? t->step_ns : 0) < least_ns || shown == MOST_LINES))
             continue;
         shown++;
 
@@ -341,8 +338,8 @@ void hu_text_ranks(hu_text_page *p)
         hu_units_clip(p->out, hu_text_base_name(d->info.file), p->r->width > indent + 8 ? p->r->width - indent : 8);
         hu_out_text(p->out, "\n");
     }
-    if (shown < p->r->n)
-        hu_out_printf(p->out, "  the %zu slowest of %zu ranks; --json and --html have all\n", shown, p->r->n);
+    if (shown < p->r->job->n)
+        hu_out_printf(p->out, "  the %zu slowest of %zu ranks; --json and --html have all\n", shown, p->r->job->n);
     write_roster(p);
     say_mismatch(p);
     write_rendezvous(p);

@@ -65,10 +65,8 @@ static void write_doubt(hu_text_page *p, const hu_findings *f)
     }
 }
 
-void hu_text_why(hu_text_page *p, const hu_digest *d, size_t most)
+void hu_text_why(hu_text_page *p, const hu_findings *f, size_t most)
 {
-    const hu_findings *f = d->findings;
-
     if (!f)
         return;
     hu_text_heading(p, "WHY");

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * read.c - one input: its digest, the graph of what waits for what, its findings. */
+#include <stdio.h>
+
+#include "across/roster.h"
+#include "ingest/open.h"
+#include "job/filling.h"
+
+enum { MOST_AT_ONCE = 1000000 }; /* slices: of a larger trace not both halves' working memory at once */
+
+/* What the trace shows and the graph of what waits for what do not need each other. */
+typedef struct {
+    const hu_filling *w;
+    const hu_trace   *trace;
+    hu_rank          *r;
+    hu_simulation    *simulation;
+    hu_error          why_not;
+} halves;
+
+static void measure_half(void *context, size_t half)
+{
+    halves *h = context;
+
+    if (half == 0)
+        h->r->digest = hu_digest_measure(h->trace, &h->w->digest, &h->r->error);
+    else if (h->w->options->replays)
+        h->simulation = hu_simulation_new(h->trace, &h->w->digest.steps, NULL, &h->why_not);
+}
+
+/* What a trace does not say of itself its name may. */
+static void name_rank(const hu_filling *w, hu_digest *d)
+{
+    if (d->info.rank < 0)
+        d->info.rank = hu_roster_rank_of_name(d->info.file, w->inputs->n);
+    if (d->info.host.n == 0)
+        d->info.host = hu_roster_node_of_name(d->info.file);
+}
+
+/* A rank whose graph cannot be kept is not replayed with the others. */
+static void keep_graph(hu_rank *r, const hu_simulation *s)
+{
+    r->graph_arena = hu_arena_new();
+    r->graph = r->graph_arena ? hu_graph_copy(&s->graph, r->graph_arena) : NULL;
+}
+
+void hu_rank_read(const hu_filling *w, size_t i)
+{
+    hu_rank  *r = &w->ranks[i];
+    hu_trace *t = hu_open_trace(r->input, &w->input, &r->error);
+    halves    h = {.w = w, .trace = t, .r = r};
+
+    if (t)
+        hu_thread_each(2, hu_trace_slices(t).n <= MOST_AT_ONCE ? w->digest.threads : 1, measure_half, &h);
+    if (r->digest)
+        name_rank(w, r->digest);
+    if (r->digest && w->options->replays) {
+        r->findings = hu_findings_measure(h.simulation, &h.why_not, r->digest, &r->error);
+        if (!r->findings) {
+            hu_digest_free(r->digest);
+            r->digest = NULL;
+        }
+    }
+    if (r->digest && h.simulation && w->inputs->n > 1 && w->inputs->n <= HU_JOINT_REPLAY_RANKS)
+        keep_graph(r, h.simulation);
+    if (r->digest && w->options->draws && w->inputs->n == 1)
+        hu_rank_draw(w, r, t, h.simulation);
+    if (t && !r->digest && !r->error.file[0])
+        snprintf(r->error.file, sizeof r->error.file, "%s", r->input);
+    hu_simulation_free(h.simulation);
+    if (r->digest && w->options->keeps_traces)
+        r->trace = t;
+    else
+        hu_trace_free(t);
+}
+
+void hu_rank_free(hu_rank *rank)
+{
+    hu_digest_free(rank->digest);
+    hu_findings_free(rank->findings);
+    hu_arena_free(rank->graph_arena);
+    hu_arena_free(rank->timeline_arena);
+    hu_trace_free(rank->trace);
+    rank->digest = NULL;
+    rank->findings = NULL;
+    rank->graph = NULL;
+    rank->graph_arena = rank->timeline_arena = NULL;
+    rank->trace = NULL;
+}
