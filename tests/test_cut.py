@@ -160,7 +160,7 @@ class Cut(unittest.TestCase):
         cut = self.write(text[: len(text) * 9 // 10])
         words = "the file ends in the middle, at byte"
         for command in (["report"], ["report", "--view", "ops"], ["check", "--only-named"], ["whatif", "-e", "launch=0"], ["query", None, "select 1"],
-                        ["export", "-f", "chrome"], ["info"]):
+                        ["export", "--format", "chrome"], ["info"]):
             arguments = [cut if a is None else a for a in command[1:]]
             arguments = arguments if None in command else [cut, *arguments]
             with self.subTest(command=command):

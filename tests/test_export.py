@@ -339,7 +339,7 @@ class ToPerfetto(unittest.TestCase):
     def test_processes_of_ranks_do_not_collide(self) -> None:
         for name, find in (("perfetto", lambda d: [t.process[1] for t in Perfetto(d).tracks.values() if t.process]),
                            ("chrome", lambda d: sorted({e["pid"] for e in json.loads(d)["traceEvents"] if e["ph"] == "X"}))):
-            status, out, err = run("export", ONE, ONE, ONE, "-f", name)
+            status, out, err = run("export", ONE, ONE, ONE, "--format", name)
             self.assertEqual(status, 0, err)
             pids = find(out)
             self.assertEqual(len(pids), len(set(pids)))
@@ -391,7 +391,7 @@ class ToChrome(unittest.TestCase):
             for i, path in enumerate(paths):
                 path.write_text(json.dumps({"baseTimeNanoseconds": 1_700_000_000_000_000_000 + 1_000_001 * i, "traceEvents": [
                     {"ph": "X", "cat": "cpu_op", "name": f"r{i}", "pid": 1, "tid": 1, "ts": 5, "dur": 1}]}))
-            status, out, err = run("export", *paths, "-f", "chrome")
+            status, out, err = run("export", *paths, "--format", "chrome")
             self.assertEqual(status, 0, err)
             self.assertEqual({e["name"]: str(e["ts"]) for e in json.loads(out)["traceEvents"] if e["ph"] == "X"},
                              {"r0": "5.0", "r1": "1005.001"})
@@ -474,7 +474,7 @@ class ToStacks(unittest.TestCase):
                 x % ("kernel", "lost", 0, 7, 30, 5, 0)]) + "]")
             self.assertEqual(sorted(export(path, "folded").decode().splitlines()),
                              ["main;a:x 6000", "main;a:x;b 3000", "main;a:x;launch 1000", "main;c 3000"])
-            self.assertEqual(sorted(export(path, "folded", "-w", "gpu").decode().splitlines()),
+            self.assertEqual(sorted(export(path, "folded", "--weight", "gpu").decode().splitlines()),
                              ["GPU 0 / stream 7;lost 5000", "main;a:x;k 4000"])
 
     def test_deep_stacks_keep_their_sum(self) -> None:
@@ -542,18 +542,18 @@ class ToCsv(unittest.TestCase):
 class CommandLine(unittest.TestCase):
     def test_rows(self) -> None:
         for arguments, status, words in [
-            (["export"], 2, "wants a trace"),
+            (["export"], 2, "needs a trace"),
             (["export", ONE], 2, "--list-formats"),
-            (["export", ONE, "-f", "perfeto"], 2, "did you mean perfetto"),
-            (["export", ONE, "-f", "xyzzy"], 2, "--list-formats names them"),
-            (["export", ONE, "-f", "csv", "-w", "gpu"], 2, "--weight is for --format folded"),
-            (["export", ONE, "-f", "folded", "-w", "disk"], 2, "choose one of host, gpu"),
-            (["export", ONE, "-f", "csv", "--steps", "90..99"], 2, "this trace has steps"),
+            (["export", ONE, "--format", "perfeto"], 2, "did you mean perfetto"),
+            (["export", ONE, "--format", "xyzzy"], 2, "--list-formats names them"),
+            (["export", ONE, "--format", "csv", "--weight", "gpu"], 2, "--weight is for --format folded"),
+            (["export", ONE, "--format", "folded", "--weight", "disk"], 2, "choose one of host, gpu"),
+            (["export", ONE, "--format", "csv", "--steps", "90..99"], 2, "this trace has steps"),
             (["export", ONE, "-o", "no/such/folder/x.csv"], 3, "cannot write"),
-            (["export", "nothing.json", "-f", "csv"], 3, "nothing.json"),
+            (["export", "nothing.json", "--format", "csv"], 3, "nothing.json"),
             (["export", "--list-formats"], 0, ".speedscope.json"),
             (["export", "--help"], 0, "--weight"),
-            (["export", ONE, "-f", "csv", "--limit", "events=10"], 3, "--limit events=N"),
+            (["export", ONE, "--format", "csv", "--limit", "events=10"], 3, "--limit events=N"),
         ]:
             with self.subTest(arguments=[str(a) for a in arguments]):
                 got, out, err = run(*arguments)
@@ -564,7 +564,7 @@ class CommandLine(unittest.TestCase):
     def test_binary_is_not_for_terminals(self) -> None:
         for name, fails in (("perfetto", True), ("pprof", True), ("folded", False)):
             master, slave = pty.openpty()
-            with subprocess.Popen([EXE, "export", str(ONE), "-f", name], stdout=slave, stderr=subprocess.PIPE, cwd=ROOT) as p:
+            with subprocess.Popen([EXE, "export", str(ONE), "--format", name], stdout=slave, stderr=subprocess.PIPE, cwd=ROOT) as p:
                 os.close(slave)
                 while True:
                     try:
@@ -594,7 +594,7 @@ class CommandLine(unittest.TestCase):
             path = Path(folder) / "t.json"
             Made(1).write(path)
             before = path.read_bytes()
-            status, _, err = run("export", path, "-f", "chrome", "-o", f"{folder}/../{Path(folder).name}/t.json")
+            status, _, err = run("export", path, "--format", "chrome", "-o", f"{folder}/../{Path(folder).name}/t.json")
             self.assertEqual(status, 2, err)
             self.assertEqual(path.read_bytes(), before)
 

@@ -167,7 +167,7 @@ class File:
         """What holdup cannot read: every command says so, with the file's name; on standard output info alone, whose answer it is."""
         self.checks += 1
         answers = [first, *(a for a in (self.ask("unreadable", command, self.path, *more, allowed=(3,)) for command, *more in (
-            ("info",), ("check",), ("whatif", "-e", "sync=0"), ("export", "-f", "csv"))) if a)]
+            ("info",), ("check",), ("whatif", "-e", "sync=0"), ("export", "--format", "csv"))) if a)]
         for answer in answers:
             if self.path.name not in answer.err:
                 self.complain("unreadable", f"{answer.words}: the message names no file: {answer.err[:100]}")
@@ -209,7 +209,7 @@ class File:
             self.ask("status", *words, self.path, allowed=(0, 1) if words[0] == "check" else (0,))
         for form in FORMATS:
             out = self.folder / f"{id(self)}.{form}"
-            if self.ask("status", "export", "-q", "-f", form, "-o", out, self.path):
+            if self.ask("status", "export", "-q", "--format", form, "-o", out, self.path):
                 out.unlink()
         self.ask("status", "scale", "-q", self.path, self.path, allowed=(2, 3))            # one size alone is no comparison
         self.ask("status", "stragglers", "-q", self.path, allowed=(3,))

@@ -52,7 +52,7 @@ class Overwriting(unittest.TestCase):
             self.assertEqual(out, b"")
 
     def test_every_command_and_option_that_writes_a_file(self) -> None:
-        commands = re.findall(r"^  ([a-z-]+) ", run("help")[1].decode().split("commands\n")[1].split("\n\n")[0], re.M)
+        commands = re.findall(r"^  ([a-z-]+) ", run("help")[1].decode().split("first steps\n")[0], re.M)
         self.assertTrue(set(COMMANDS) < set(commands))
         for command in commands:
             options = file_options(command) if command != "help" else set()
@@ -93,7 +93,7 @@ class Overwriting(unittest.TestCase):
         sql, limits = self.folder / "q.sql", self.folder / "limits.toml"
         sql.write_text("select count(*) from slice")
         limits.write_text("[max]\ndata = 90\n")
-        for path, words in ((sql, ["query", TRACE, "-f", sql, "-o", sql]), (limits, ["check", TRACE, "--config", limits, "--junit", limits]),
+        for path, words in ((sql, ["query", TRACE, "--file", sql, "-o", sql]), (limits, ["check", TRACE, "--config", limits, "--junit", limits]),
                             (limits, ["check", TRACE, "--config", limits, "-o", limits])):
             text = path.read_text()
             status, _, err = run(*words)
@@ -153,7 +153,7 @@ class Links(unittest.TestCase):
 class LeavingReaders(unittest.TestCase):
     """More is printed than a pipe holds, and its reader is gone."""
 
-    ROWS = (["report", MANY, "--json"], ["export", MANY, "-f", "csv"], ["export", MANY, "-f", "perfetto"],
+    ROWS = (["report", MANY, "--json"], ["export", MANY, "--format", "csv"], ["export", MANY, "--format", "perfetto"],
             ["query", MANY, "--csv", "select a.name, b.name from slice a, slice b limit 100000"], ["help", "run"], ["info", MANY])
 
     def ended(self, words: list[Any], ignored: bool = False) -> tuple[int, bytes]:
@@ -178,7 +178,7 @@ class LeavingReaders(unittest.TestCase):
             broken, output = pathlib.Path(folder, "broken.json"), pathlib.Path(folder, "out")
             broken.write_text("{broken")
             for words in (["report", TRACE, broken], ["check", TRACE, broken, "--allow-missing", "--only-named", "--max", "data=90"],
-                          ["query", TRACE, broken, "select 1"], ["export", TRACE, broken, "-f", "chrome"]):
+                          ["query", TRACE, broken, "select 1"], ["export", TRACE, broken, "--format", "chrome"]):
                 read, write = os.pipe()
                 os.close(read)
                 try:

@@ -363,7 +363,7 @@ class Trace(unittest.TestCase):
             self.assertEqual(status, 0, err)
             counted = dict(line.rsplit(",", 1) for line in out.decode().splitlines()[1:])
             self.assertEqual({k: int(v) for k, v in counted.items()}, dict(own))
-            status, out, err = run("export", r.trace, "-f", "folded", "--weight", "cpu")
+            status, out, err = run("export", r.trace, "--format", "folded", "--weight", "cpu")
             self.assertEqual(status, 0, err)
             folded = [line.rsplit(" ", 1) for line in out.decode().splitlines()]
             self.assertEqual(sum(int(ns) for _, ns in folded), sum(own.values()) * 10101010)

@@ -115,7 +115,7 @@ class Query(unittest.TestCase):
         self.assertEqual(run("query", ONE, "select 1 as one where 0")[1], b"one\n")
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "q.sql").write_text("select count(*) as n\nfrom op;\n")
-            self.assertIn(b"n\n", run("query", ONE, "-f", Path(folder) / "q.sql")[1])
+            self.assertIn(b"n\n", run("query", ONE, "--file", Path(folder) / "q.sql")[1])
 
     def test_wrong_queries(self) -> None:
         for sql, words in (("select nme from kernel", "did you mean name"), ("select * from kernl", "did you mean kernel"), ("select * from slices", "did you mean slice?"),
@@ -132,7 +132,7 @@ class Query(unittest.TestCase):
                 self.assertEqual(err.count("\n"), 1)
         self.assertEqual(run("query", ONE)[0], 2)
         self.assertEqual(run("query", "no-such-file", "select 1")[0], 3)
-        self.assertEqual(run("query", ONE, "-f", "no-such-file")[0], 2)
+        self.assertEqual(run("query", ONE, "--file", "no-such-file")[0], 2)
 
 
 if __name__ == "__main__":

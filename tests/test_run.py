@@ -121,10 +121,10 @@ class ExitCodes(Case):
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["plain", "runtime"], "nothing is left behind")
 
     def test_wrong_usage(self) -> None:
-        for words, said in (([], "run wants a command"), (["--trase", "nvtx", "true"], "did you mean --trace"), (["-t", "nvtxx", "true"], "did you mean nvtx"),
-                            (["--steps", "9..3", "true"], "20..25"), (["--delay", "soon", "true"], "no time"), (["--sample", "0", "true"], "--sample wants"),
+        for words, said in (([], "run needs a command"), (["--trase", "nvtx", "true"], "did you mean --trace"), (["-t", "nvtxx", "true"], "did you mean nvtx"),
+                            (["--steps", "9..3", "true"], "20..25"), (["--delay", "soon", "true"], "no time"), (["--sample", "0", "true"], "--sample needs"),
                             (["--max-memory", "lots", "true"], "no size"), (["-c", "nvtx", "true"], "nvtx:NAME"), (["--kill", "all", "true"], "sigterm"),
-                            (["-o", "%q{HOLDUP_NOT_SET}", "true"], "is not set"), (["-o", "%z", "true"], "has a letter"), (["-e", "novalue", "true"], "NAME=VALUE"),
+                            (["-o", "%q{HOLDUP_NOT_SET}", "true"], "is not set"), (["-o", "%z", "true"], "has a letter"), (["--env-var", "novalue", "true"], "NAME=VALUE"),
                             (["--scratch", "/no/such/place", "true"], "--scratch cannot be used"), (["-t", "osrt", "-c", "nvtx:a", "-t", "none", "true"], "user or nvtx"),
                             (["--start-later", "--delay", "3", "true"], "exclude each other"), (["--force=maybe", "true"], "true or false")):
             with self.subTest(words=words):
@@ -140,7 +140,7 @@ class ExitCodes(Case):
         self.assertIn("--osrt-threshold", self.holdup("run", "-q", "-h").stdout)
 
     def test_nsys_options_are_taken_or_named(self) -> None:
-        done = self.run_it("-t", "cuda,nvtx,osrt,cudnn", "-s", "none", "--cpuctxsw=none", "-f", "true", "-x", "true", "-w", "true", "--cuda-memory-usage=true",
+        done = self.run_it("-t", "cuda,nvtx,osrt,cudnn", "--sample=none", "--cpuctxsw=none", "-f", "true", "-x", "true", "-w", "true", "--cuda-memory-usage=true",
                            "--gpu-metrics-devices=none", "--stats=false", "--capture-range=cudaProfilerApi", "--capture-range-end", "repeat:2", "-o", "p", "echo", "a")
         self.assertEqual((done.returncode, done.stdout), (0, "a\n"), done.stderr)
         self.assertIn("does not record cuda, cudnn yet", done.stderr)
@@ -189,7 +189,7 @@ class Transparent(Case):
     @unittest.skipIf(SANITIZED, "a program with ASan does not start behind LD_PRELOAD")
     def test_variables(self) -> None:
         shell = ["sh", "-c", 'echo "$A|$B|$C|$LD_PRELOAD|$NVTX_INJECTION64_PATH"']
-        done = self.run_it("-e", "A=1,B=2,3", "C=4", *shell, env={"LD_PRELOAD": "libm.so.6", "NVTX_INJECTION64_PATH": "/other.so"})
+        done = self.run_it("--env-var", "A=1,B=2,3", "C=4", *shell, env={"LD_PRELOAD": "libm.so.6", "NVTX_INJECTION64_PATH": "/other.so"})
         self.assertTrue(done.stdout.startswith("1|2,3|4|libm.so.6:"), done.stdout)
         self.assertTrue(done.stdout.endswith("|/other.so\n"), done.stdout)
         self.assertIn("NVTX ranges go to /other.so", done.stderr)

@@ -297,7 +297,7 @@ class Tables(unittest.TestCase):
             got, out, err = run("stragglers", "-", stdin=table.encode())
             self.assertEqual((got, out), (status, b""), err)
             self.assertIn(words, err)
-        for arguments, words in (([], "wants a table"), (["-", "--per-step"], "is for --json"), (["-", "--steps", "1..2"], "has steps 10..25"),
+        for arguments, words in (([], "needs a table"), (["-", "--per-step"], "--per-step needs --json"), (["-", "--steps", "1..2"], "has steps 10..25"),
                                  (["-", "--limit", "events=5"], "--limit events=N"), (["-", "--unit", "h"], "ms")):
             got, out, err = run("stragglers", *arguments, stdin=text(rows).encode())
             self.assertIn(got, (2, 3), err)

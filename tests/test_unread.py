@@ -116,7 +116,7 @@ class Named(Folder):
         self.assertIn(f"holdup finish {session}", err)
 
     def test_nothing_readable_is_an_error(self) -> None:
-        for command in (["report"], ["check"], ["export", "-f", "chrome"], ["info"], ["whatif", "-e", "data=0"]):
+        for command in (["report"], ["check"], ["export", "--format", "chrome"], ["info"], ["whatif", "-e", "data=0"]):
             self.assertEqual(run(command[0], self.broken, *command[1:])[0], 3, command)
             self.assertEqual(run(command[0], self.broken, "--strict", *command[1:])[0], 3, command)
         self.assertEqual(run("query", self.broken, "select 1")[0], 3)
@@ -233,7 +233,7 @@ class Faces(Folder):
         self.assertIn(str(empty), err)
 
     def test_strict_everywhere(self) -> None:
-        for command in (["report"], ["check", "--only-named"], ["export", "-f", "chrome"], ["info"], ["view", "--port", "0"]):
+        for command in (["report"], ["check", "--only-named"], ["export", "--format", "chrome"], ["info"], ["view", "--port", "0"]):
             for path, status in ((self.job, 4), (GOOD, 0)):
                 if command[0] == "view" and status == 0:
                     continue  # it would serve

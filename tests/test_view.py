@@ -144,7 +144,7 @@ class View(unittest.TestCase):
             with self.subTest(query=query):
                 status, headers, body = self.served.ask("/timeline", query)
                 self.assertEqual(status, 400)
-                self.assertIn(b"wants", body)
+                self.assertIn(b"needs", body)
                 self.assertTrue(headers["content-type"].startswith("text/plain"))
         for path in ("/timeline/", "//", "/../etc/passwd", "/%2e%2e/etc/passwd", "/page", "/TIMELINE"):
             self.assertEqual(self.served.ask(path)[0], 404, path)
@@ -381,7 +381,7 @@ class Ends(unittest.TestCase):
         for port in ("-1", "80", "65536", "x", ""):
             status, _, err = run("view", OWN[0], "--port", port)
             self.assertEqual(status, 2, port)
-            self.assertIn("--port wants", err)
+            self.assertIn("--port needs", err)
 
     def test_wrong_words(self) -> None:
         self.assertEqual(run("view")[0], 2)

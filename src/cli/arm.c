@@ -62,9 +62,9 @@ static void folder_of(const char *template, char *out)
 /* %q is looked up now: at the end nobody could say any more what was meant. */
 static int check_output(const hu_run_options *o, const hu_facts *facts, char *template, hu_error *err)
 {
-    if (o->output && strlen(o->output) >= sizeof facts->output)
+    if (o->shared.output && strlen(o->shared.output) >= sizeof facts->output)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "the name of the output is too long");
-    if (hu_template_complete(o->output, facts->rank.rank >= 0, template, err) < 0)
+    if (hu_template_complete(o->shared.output, facts->rank.rank >= 0, template, err) < 0)
         return err->code;
     return hu_template_check(template, environ, err);
 }
@@ -77,10 +77,10 @@ int hu_arm(const hu_run_options *o, char *const *argv, hu_session *out, hu_facts
     hu_facts_gather(environ, argv, facts);
     if (check_output(o, facts, template, err) < 0)
         return err->code;
-    snprintf(facts->output, sizeof facts->output, "%s", o->output ? o->output : "");
+    snprintf(facts->output, sizeof facts->output, "%s", o->shared.output ? o->shared.output : "");
     facts->forces = o->force;
     folder_of(template, folder);
-    if (access(folder, W_OK) < 0 && !o->quiet)
+    if (access(folder, W_OK) < 0 && !o->shared.quiet)
         hu_command_say("%s cannot be written: %s; the recording will be kept elsewhere, name a place with -o", folder,
                        strerror(errno));
     if (hu_session_make(o->scratch, folder, out, err) < 0)
@@ -102,7 +102,7 @@ int hu_arm(const hu_run_options *o, char *const *argv, hu_session *out, hu_facts
         hu_session_remove(out->path, NULL);
         return HU_EUSAGE;
     }
-    if (!o->quiet)
+    if (!o->shared.quiet)
         hu_command_say("start, stop and status will not find this run: %s: %s", ignored.file, ignored.text);
     return 0;
 }

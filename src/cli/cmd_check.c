@@ -16,44 +16,45 @@
 #include "base/units.h"
 
 typedef struct {
-    hu_checklist  named; /* by the command line: stronger than the file */
-    const char   *config, *junit, *output;
-    bool          json, quiet, no_defaults, strict, allow_missing;
-    hu_step_range steps;
-    hu_limits     limits;
+    hu_shared    shared;
+    hu_checklist named; /* by the command line: stronger than the file */
+    bool         has_named;
+    const char  *config, *junit;
+    bool         no_defaults, allow_missing;
 } options;
+
+static int take_limit(options *o, bool is_least, const char *text, hu_error *err)
+{
+    if (!o->has_named)
+        hu_checklist_none(&o->named);
+    o->has_named = true;
+    return hu_checklist_set(&o->named, is_least, text, err);
+}
 
 static int parse_max(void *field, const char *text, hu_error *err)
 {
-    return hu_checklist_set(field, false, text, err);
+    return take_limit(field, false, text, err);
 }
 
 static int parse_min(void *field, const char *text, hu_error *err)
 {
-    return hu_checklist_set(field, true, text, err);
+    return take_limit(field, true, text, err);
 }
 
+#define AT(member) offsetof(options, member)
+
 static const hu_option rows[] = {
-    {"max", 0, HU_OPTION_SPECIAL, "NAME=N", "at most so much: idle=10%, comm=20%, data=10%, step-ms=120 …",
-     offsetof(options, named), NULL, parse_max},
-    {"min", 0, HU_OPTION_SPECIAL, "NAME=N", "at least so much: gpu-busy=80%, memory-headroom=10% …",
-     offsetof(options, named), NULL, parse_min},
-    {"config", 0, HU_OPTION_TEXT, "FILE", "limits from a file: TOML with [max] and [min], or the same as JSON",
-     offsetof(options, config), NULL, NULL},
-    {"only-named", 0, HU_OPTION_FLAG, NULL, "without the default limits", offsetof(options, no_defaults), NULL, NULL},
-    {"junit", 0, HU_OPTION_TEXT, "FILE", "also write the result as JUnit XML", offsetof(options, junit), NULL, NULL},
-    {"json", 'j', HU_OPTION_FLAG, NULL, "as JSON", offsetof(options, json), NULL, NULL},
-    {"output", 'o', HU_OPTION_TEXT, "FILE", "write to a file instead of standard output", offsetof(options, output), NULL,
-     NULL},
-    {"steps", 's', HU_OPTION_SPECIAL, "A..B", "only these steps, by the number of their ProfilerStep, or from 0",
-     offsetof(options, steps), NULL, hu_inputs_parse_steps},
-    {"quiet", 'q', HU_OPTION_FLAG, NULL, "no progress and no warnings", offsetof(options, quiet), NULL, NULL},
+    {"max", 0, HU_OPTION_SPECIAL, "NAME=N", "at most so much: idle=10%, comm=20%, data=10%, step-ms=120 …", 0,
+     .parse = parse_max, .heading = "limits"},
+    {"min", 0, HU_OPTION_SPECIAL, "NAME=N", "at least so much: gpu-busy=80%, memory-headroom=10% …", 0, .parse = parse_min,
+     .heading = "limits"},
+    {"config", 0, HU_OPTION_TEXT, "FILE", "limits from a file: TOML with [max] and [min], or the same as JSON", AT(config),
+     .heading = "limits", .value = HU_VALUE_READ},
+    {"only-named", 0, HU_OPTION_FLAG, NULL, "without the default limits", AT(no_defaults), .heading = "limits"},
+    {"junit", 0, HU_OPTION_TEXT, "FILE", "also write the result as JUnit XML", AT(junit), .heading = "output",
+     .value = HU_VALUE_WRITE},
     {"allow-missing", 0, HU_OPTION_FLAG, NULL, "judge the ranks that can be read; else an unreadable input exits with 3",
-     offsetof(options, allow_missing), NULL, NULL},
-    HU_STRICT_OPTION(options, strict),
-    {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
-     "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio",
-     offsetof(options, limits), NULL, hu_inputs_parse_limit},
+     AT(allow_missing), .heading = "input"},
 };
 
 /* the configuration file */
@@ -153,7 +154,7 @@ static int merge_limits(const options *o, hu_arena *arena, hu_checklist *out, hu
         hu_checklist_defaults(out);
     if (o->config && read_config(out, o->config, arena, err) < 0)
         return err->code;
-    for (hu_limit_id i = 0; i < HU_LIMIT_COUNT; i++) {
+    for (hu_limit_id i = 0; o->has_named && i < HU_LIMIT_COUNT; i++) {
         if (!o->named.is_named[i])
             continue;
         out->is_named[i] = true;
@@ -191,7 +192,7 @@ static bool is_missing_wrong(const judged *x)
 /* Missing data first: what it would have said of the limits, nobody knows. */
 static int status_of(const judged *x)
 {
-    const int partial = hu_strict_status(x->o->strict, &x->job->unread, &x->job->partial, HU_EXIT_OK);
+    const int partial = hu_strict_status(x->o->shared.strict, &x->job->unread, &x->job->partial, HU_EXIT_OK);
 
     if (partial)
         return partial;
@@ -207,7 +208,7 @@ static void write_missing(const judged *x, hu_out *out)
         hu_out_printf(out, "%-7s %s\n", x->o->allow_missing ? "advice" : "fail", line);
     hu_unread_say_partial(&x->job->partial, x->job->n, line, sizeof line);
     if (line[0])
-        hu_out_printf(out, "%-7s %s\n", x->o->strict ? "fail" : "advice", line);
+        hu_out_printf(out, "%-7s %s\n", x->o->shared.strict ? "fail" : "advice", line);
 }
 
 static void write_text(const judged *x, hu_out *out)
@@ -301,9 +302,9 @@ static void write_junit(const judged *x, hu_out *out)
 {
     const hu_checklist_result *r = &x->limits;
     const bool                 unread = x->job->unread.n > 0, partial = x->job->partial.n > 0;
-    const bool                 unread_wrong = unread && (x->o->strict || !x->o->allow_missing);
-    const size_t               more = (size_t)unread + partial, wrong = (size_t)unread_wrong + (partial && x->o->strict);
-    char                       line[HU_UNREAD_TEXT];
+    const bool                 unread_wrong = unread && (x->o->shared.strict || !x->o->allow_missing);
+    const size_t more = (size_t)unread + partial, wrong = (size_t)unread_wrong + (partial && x->o->shared.strict);
+    char         line[HU_UNREAD_TEXT];
 
     hu_out_text(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     hu_out_printf(out, "<testsuite name=\"holdup check\" tests=\"%zu\" failures=\"%zu\" skipped=\"%zu\">\n", r->n + more,
@@ -311,7 +312,7 @@ static void write_junit(const judged *x, hu_out *out)
     hu_unread_say(&x->job->unread, x->job->n, line, sizeof line);
     write_junit_inputs("inputs", line, unread_wrong, out);
     hu_unread_say_partial(&x->job->partial, x->job->n, line, sizeof line);
-    write_junit_inputs("complete inputs", line, x->o->strict, out);
+    write_junit_inputs("complete inputs", line, x->o->shared.strict, out);
     for (size_t i = 0; i < r->n; i++) {
         const hu_checked *c = &r->at[i];
         char              value[HU_NUMBER_BYTES], limit[HU_NUMBER_BYTES];
@@ -343,10 +344,10 @@ static int write_result(const options *o, const judged *x, hu_error *err)
         if (hu_out_close(out, err) < 0)
             return err->code;
     }
-    out = o->output ? hu_out_open_file(o->output, err) : hu_out_open_fd(STDOUT_FILENO);
+    out = o->shared.output ? hu_out_open_file(o->shared.output, err) : hu_out_open_fd(STDOUT_FILENO);
     if (!out)
-        return o->output ? err->code : hu_fail_memory(err);
-    if (o->json)
+        return o->shared.output ? err->code : hu_fail_memory(err);
+    if (o->shared.json)
         write_json(x, out);
     else
         write_text(x, out);
@@ -355,16 +356,17 @@ static int write_result(const options *o, const judged *x, hu_error *err)
 
 static int check(const options *o, const hu_inputs *inputs, hu_arena *arena)
 {
-    const hu_job_options how = {.limits = o->limits, .digest = {.steps = o->steps, .threads = 1}, .replays = true};
-    hu_checklist         list;
-    hu_error             err = {0};
-    hu_job               job;
-    judged               x = {.o = o, .job = &job};
-    int                  status, rc = merge_limits(o, arena, &list, &err);
+    const hu_job_options how = {
+        .limits = o->shared.limits, .digest = {.steps = o->shared.steps, .threads = 1}, .replays = true};
+    hu_checklist list;
+    hu_error     err = {0};
+    hu_job       job;
+    judged       x = {.o = o, .job = &job};
+    int          status, rc = merge_limits(o, arena, &list, &err);
 
     if (rc < 0)
         return hu_command_fail(&err);
-    rc = hu_read_job(inputs, how, o->quiet, arena, &job);
+    rc = hu_read_job(inputs, how, o->shared.quiet, arena, &job);
     if (rc)
         return rc;
     hu_checklist_measure(&list, job.digests, job.findings, job.n, &x.limits);
@@ -375,44 +377,32 @@ static int check(const options *o, const hu_inputs *inputs, hu_arena *arena)
     return rc < 0 ? hu_command_fail(&err) : status;
 }
 
-static int run(int argc, char **argv)
+static int run(hu_cli_call *call)
 {
-    options   o = {.limits = hu_limits_default()};
-    hu_error  err = {0};
-    hu_arena *arena = hu_arena_new();
-    hu_inputs inputs;
-    int       n, status;
-
-    if (!arena) {
-        hu_fail_memory(&err);
-        return hu_command_fail(&err);
-    }
-    hu_checklist_none(&o.named);
-    n = hu_options_parse(rows, HU_COUNT(rows), argc, argv, &o, &err);
-    if (n == 0)
-        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "check wants a trace: holdup check trace.json.gz --max idle=20%%");
-    if (n > 0 && o.strict && o.allow_missing)
-        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--strict and --allow-missing exclude each other");
-    if (n > 0 && (hu_inputs_expand(argv, n, arena, &inputs, &err) < 0 ||
-                  hu_outputs_check((hu_output[]){{"output", o.output}, {"junit", o.junit}}, 2, &inputs, o.config, &err) < 0))
-        n = err.code;
-    status = n < 0 ? hu_command_fail(&err) : check(&o, &inputs, arena);
-    hu_arena_free(arena);
-    return status;
+    return check(call->options, &call->inputs, call->arena);
 }
 
 const hu_command hu_command_check = {
     .name = "check",
+    .group = HU_GROUP_COMPARE,
     .summary = "does a run keep its limits?  For CI: exits with 1 when not",
     .usage = "[options] FILE|DIRECTORY|- ...",
     .about = "Measures a run against limits: how busy the device is, how much goes to the\n"
              "data loader, to communication, to copies, how much memory is left.  Of several\n"
              "ranks the worst counts.  Prints pass, fail, advice (does not fail unless it is\n"
-             "named) or unknown for each, and how far the replay can be trusted.\n\n"
-             "  holdup check trace.json.gz\n"
-             "  holdup check run/ --max idle=10% --max comm=20% --min gpu-busy=80%\n"
-             "  holdup check run/ --config holdup.toml --junit holdup.xml",
+             "named) or unknown for each, and how far the replay can be trusted.",
+    .examples = "  holdup check trace.json.gz\n"
+                "  holdup check run/ --max idle=10% --max comm=20% --min gpu-busy=80%\n"
+                "  holdup check run/ --config holdup.toml --junit holdup.xml",
+    .wants = "a trace",
+    .example = "holdup check trace.json.gz --max idle=20%",
+    .least = 1,
+    .words = HU_WORDS_PATHS,
+    .needs = HU_NEEDS_INPUTS,
+    .shared = HU_SHARED_STEPS | HU_SHARED_JSON | HU_SHARED_OUTPUT | HU_SHARED_QUIET | HU_SHARED_STRICT | HU_SHARED_LIMIT,
     .options = rows,
     .n_options = HU_COUNT(rows),
+    .options_size = sizeof(options),
+    .excludes = (const hu_option_pair[]){{"strict", "allow-missing"}, {NULL, NULL}},
     .run = run,
 };

@@ -16,12 +16,10 @@
 #include "base/units.h"
 
 typedef struct {
+    hu_shared               shared;
     const hu_export_format *format;
     int                     weight; /* into `weights`; -1 not asked for */
-    bool                    list, quiet, strict;
-    const char             *output;
-    hu_step_range           steps;
-    hu_limits               limits;
+    bool                    list;
 } options;
 
 static const char *const weights[] = {"host", "gpu", "cpu", NULL};
@@ -34,56 +32,46 @@ static const hu_export_format *find_format(const char *name)
     return NULL;
 }
 
+static size_t format_words(const char **out, size_t room)
+{
+    size_t n = 0;
+
+    for (; hu_export_formats[n] && n < room; n++)
+        out[n] = hu_export_formats[n]->name;
+    return n;
+}
+
 static int parse_format(void *field, const char *text, hu_error *err)
 {
     const hu_export_format **format = field;
     const char              *names[16], *near;
-    size_t                   n = 0;
 
     *format = find_format(text);
     if (*format)
         return 0;
-    for (; hu_export_formats[n] && n < HU_COUNT(names); n++)
-        names[n] = hu_export_formats[n]->name;
-    near = hu_options_suggest(text, names, n);
+    near = hu_options_suggest(text, names, format_words(names, HU_COUNT(names)));
     if (near)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no format \"%.64s\"; did you mean %s", text, near);
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no format \"%.64s\"; --list-formats names them", text);
 }
 
+#define AT(member) offsetof(options, member)
+
 static const hu_option rows[] = {
-    {"format", 'f', HU_OPTION_SPECIAL, "NAME",
+    {"format", 0, HU_OPTION_SPECIAL, "NAME",
      "perfetto, chrome, speedscope, folded, pprof or csv; without it the ending of the file named with -o decides",
-     offsetof(options, format), NULL, parse_format},
-    {"output", 'o', HU_OPTION_TEXT, "FILE", "write to a file instead of standard output", offsetof(options, output), NULL,
-     NULL},
-    {"steps", 's', HU_OPTION_SPECIAL, "A..B", "only these steps, by the number of their ProfilerStep, or from 0",
-     offsetof(options, steps), NULL, hu_inputs_parse_steps},
-    {"weight", 'w', HU_OPTION_CHOICE, "host|gpu|cpu",
-     "folded stacks weigh the host's own time (default), the device's, or that of CPU samples", offsetof(options, weight),
-     weights, NULL},
-    {"list-formats", 0, HU_OPTION_FLAG, NULL, "name all formats", offsetof(options, list), NULL, NULL},
-    {"quiet", 'q', HU_OPTION_FLAG, NULL, "no progress, no word about what was written", offsetof(options, quiet), NULL,
-     NULL},
-    HU_STRICT_OPTION(options, strict),
-    {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
-     "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio",
-     offsetof(options, limits), NULL, hu_inputs_parse_limit},
+     AT(format), .parse = parse_format, .words = format_words, .lost_letter = 'f'},
+    {"weight", 0, HU_OPTION_CHOICE, "host|gpu|cpu",
+     "folded stacks weigh the host's own time (default), the device's, or that of CPU samples", AT(weight), weights,
+     .lost_letter = 'w'},
+    {"list-formats", 0, HU_OPTION_FLAG, NULL, "name all formats", AT(list)},
 };
 
-static int list_formats(void)
+static void write_formats(hu_out *out)
 {
-    hu_out  *out = hu_out_open_fd(STDOUT_FILENO);
-    hu_error err = {0};
-
-    if (!out) {
-        hu_fail_memory(&err);
-        return hu_command_fail(&err);
-    }
     for (size_t i = 0; hu_export_formats[i]; i++)
         hu_out_printf(out, "%-11s %-16s %s\n", hu_export_formats[i]->name, hu_export_formats[i]->suffix,
                       hu_export_formats[i]->what);
-    return hu_out_close(out, &err) < 0 ? hu_command_fail(&err) : 0;
 }
 
 /* The format with the longest suffix that `path` ends in, or NULL. */
@@ -111,24 +99,30 @@ static void suggest_name(const char *input, const hu_export_format *format, char
 }
 
 /* What can be known to be wrong before a trace is read. */
-static int check(options *o, const hu_inputs *inputs, hu_error *err)
+static int check(hu_cli_call *call, hu_error *err)
 {
-    char name[256];
+    options *o = call->options;
 
     if (!o->format)
-        o->format = format_of_path(o->output);
+        o->format = format_of_path(o->shared.output);
     if (!o->format)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                       "export wants a format: --format perfetto; --list-formats names them all");
+                       "export needs a format: --format perfetto; --list-formats names them all");
     if (o->weight >= 0 && o->format != &hu_export_folded)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--weight is for --format folded; %s holds both",
                        o->format->name);
-    if (!o->output && o->format->is_binary && isatty(STDOUT_FILENO)) {
-        suggest_name(inputs->at[0], o->format, name, sizeof name);
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%s is binary and would upset this terminal; add -o %s",
-                       o->format->name, name);
-    }
-    return hu_outputs_check(&(hu_output){"output", o->output}, 1, inputs, NULL, err);
+    return 0;
+}
+
+static int check_terminal(const options *o, const hu_inputs *inputs, hu_error *err)
+{
+    char name[256];
+
+    if (o->shared.output || !o->format->is_binary || !isatty(STDOUT_FILENO))
+        return 0;
+    suggest_name(inputs->at[0], o->format, name, sizeof name);
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%s is binary and would upset this terminal; add -o %s",
+                   o->format->name, name);
 }
 
 /* reading */
@@ -177,17 +171,17 @@ static void say_written(const options *o, const hu_export *e)
     char        bytes[HU_UNIT_BYTES], count[HU_UNIT_BYTES];
     struct stat st;
 
-    if (o->quiet || !o->output)
+    if (o->shared.quiet || !o->shared.output)
         return;
-    hu_units_bytes(bytes, stat(o->output, &st) == 0 ? (double)st.st_size : 0.0);
+    hu_units_bytes(bytes, stat(o->shared.output, &st) == 0 ? (double)st.st_size : 0.0);
     hu_units_short_count(count, (double)hu_export_count(e));
-    hu_command_say("wrote %s (%s, %s slices); %s", o->output, bytes, count, o->format->next);
+    hu_command_say("wrote %s (%s, %s slices); %s", o->shared.output, bytes, count, o->format->next);
 }
 
 static int write_file(const options *o, const hu_export *e)
 {
     hu_error err = {0};
-    hu_out  *out = o->output ? hu_out_open_file(o->output, &err) : hu_out_open_fd(STDOUT_FILENO);
+    hu_out  *out = o->shared.output ? hu_out_open_file(o->shared.output, &err) : hu_out_open_fd(STDOUT_FILENO);
     int      rc;
 
     if (!out) {
@@ -215,65 +209,51 @@ static int write_traces(const options *o, hu_trace *const *traces, size_t n, hu_
         hu_fail_memory(&err);
     for (size_t i = 0; !err.code && i < n; i++) {
         parts[i] = hu_export_all(traces[i]);
-        if (o->steps.is_limited)
-            find_window(traces[i], &o->steps, &parts[i].window, &err);
+        if (o->shared.steps.is_limited)
+            find_window(traces[i], &o->shared.steps, &parts[i].window, &err);
     }
     return err.code ? hu_command_fail(&err) : write_file(o, &(hu_export){parts, n, o->weight == 1, o->weight == 2});
 }
 
-static int export(const options *o, const hu_inputs *inputs, hu_arena *arena)
+static int run(hu_cli_call *call)
 {
+    options  *o = call->options;
+    hu_error  err = {0};
     hu_traces traces;
-    int       status = hu_read_traces(inputs, o->limits, o->quiet, arena, &traces);
+    int       status = check_terminal(o, &call->inputs, &err) < 0
+                           ? hu_command_fail(&err)
+                           : hu_read_traces(&call->inputs, o->shared.limits, o->shared.quiet, call->arena, &traces);
 
     if (status)
         return status;
     sort_by_rank(traces.at, traces.n);
-    status = write_traces(o, traces.at, traces.n, arena);
+    status = write_traces(o, traces.at, traces.n, call->arena);
     hu_traces_free(&traces);
-    return hu_strict_status(o->strict, &traces.unread, &traces.partial, status);
-}
-
-static int run(int argc, char **argv)
-{
-    options   o = {.limits = hu_limits_default(), .weight = -1};
-    hu_error  err = {0};
-    hu_arena *arena = hu_arena_new();
-    hu_inputs inputs;
-    int       n, status;
-
-    if (!arena) {
-        hu_fail_memory(&err);
-        return hu_command_fail(&err);
-    }
-    n = hu_options_parse(rows, HU_COUNT(rows), argc, argv, &o, &err);
-    if (n >= 0 && o.list) {
-        hu_arena_free(arena);
-        return list_formats();
-    }
-    if (n == 0)
-        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                    "export wants a trace: holdup export trace.json.gz -o trace.pftrace");
-    if (n > 0 && hu_inputs_expand(argv, n, arena, &inputs, &err) < 0)
-        n = err.code;
-    if (n > 0 && check(&o, &inputs, &err) < 0)
-        n = err.code;
-    status = n < 0 ? hu_command_fail(&err) : export(&o, &inputs, arena);
-    hu_arena_free(arena);
-    return status;
+    return hu_strict_status(o->shared.strict, &traces.unread, &traces.partial, status);
 }
 
 const hu_command hu_command_export = {
     .name = "export",
+    .group = HU_GROUP_INSIDE,
     .summary = "a trace for Perfetto, speedscope, pprof, flame graphs, spreadsheets",
     .usage = "[options] FILE|DIRECTORY|- ... --format NAME [-o OUT]",
     .about = "Writes what holdup knows of a trace in the files that other viewers read.\n"
-             "Several files, or a directory, are the ranks of one job and become one file.\n\n"
-             "  holdup export --list-formats\n"
-             "  holdup export trace.json.gz -o trace.pftrace\n"
-             "  holdup export run/ --steps 3..5 -f chrome -o steps.json\n"
-             "  holdup export trace.json.gz -f folded --weight gpu | flamegraph.pl >gpu.svg",
+             "Several files, or a directory, are the ranks of one job and become one file.",
+    .examples = "  holdup export --list-formats\n"
+                "  holdup export trace.json.gz -o trace.pftrace\n"
+                "  holdup export run/ --steps 3..5 --format chrome -o steps.json\n"
+                "  holdup export trace.json --format folded --weight gpu | flamegraph.pl >gpu.svg",
+    .wants = "a trace",
+    .example = "holdup export trace.json.gz -o trace.pftrace",
+    .least = 1,
+    .words = HU_WORDS_PATHS,
+    .needs = HU_NEEDS_INPUTS,
+    .shared = HU_SHARED_STEPS | HU_SHARED_OUTPUT | HU_SHARED_QUIET | HU_SHARED_STRICT | HU_SHARED_LIMIT,
     .options = rows,
     .n_options = HU_COUNT(rows),
+    .options_size = sizeof(options),
+    .defaults = &(const options){.weight = -1},
+    .lists = (const hu_listing[]){{offsetof(options, list), write_formats}, {0, NULL}},
+    .check = check,
     .run = run,
 };

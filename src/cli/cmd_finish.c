@@ -16,19 +16,15 @@
 extern char **environ;
 
 typedef struct {
-    const char *output;
-    bool        keep, force, quiet;
+    hu_shared shared;
+    bool      keep, force;
 } options;
 
 static const hu_option rows[] = {
-    {"output", 'o', HU_OPTION_TEXT, "TEMPLATE",
-     "write there, as `holdup run -o` does; without it, where that would have written", offsetof(options, output), NULL,
-     NULL},
     {"keep", 'k', HU_OPTION_FLAG, NULL, "leave the session as it is; without it, it is removed once all is written",
-     offsetof(options, keep), NULL, NULL},
-    {"force", 0, HU_OPTION_FLAG, NULL, "also while somebody records, and over files that are there",
-     offsetof(options, force), NULL, NULL},
-    {"quiet", 'q', HU_OPTION_FLAG, NULL, "no word about what was written", offsetof(options, quiet), NULL, NULL},
+     offsetof(options, keep)},
+    {"force", 'f', HU_OPTION_FLAG, NULL, "also while somebody records, and over files that are there",
+     offsetof(options, force)},
 };
 
 /* is somebody at it? */
@@ -87,7 +83,7 @@ static void say_result(const options *o, const char *session, const hu_pftrace_r
 {
     char bytes[HU_UNIT_BYTES], count[HU_UNIT_BYTES];
 
-    for (size_t i = 0; i < r->files.n && !o->quiet; i++) {
+    for (size_t i = 0; i < r->files.n && !o->shared.quiet; i++) {
         hu_units_bytes(bytes, (double)r->files.at[i].bytes);
         hu_units_short_count(count, (double)r->files.at[i].events);
         hu_command_say("wrote %s (%s, %s events)", r->files.at[i].path.p, bytes, count);
@@ -99,7 +95,7 @@ static void say_result(const options *o, const char *session, const hu_pftrace_r
     if (r->gaps + r->odd + r->cut_bytes)
         hu_command_say("damaged: %llu records are missing, %llu make no sense, %llu bytes are cut off",
                        (unsigned long long)r->gaps, (unsigned long long)r->odd, (unsigned long long)r->cut_bytes);
-    if (r->unfinished && !o->quiet)
+    if (r->unfinished && !o->shared.quiet)
         hu_command_say("%llu ranges and calls had not ended; they end where their process did",
                        (unsigned long long)r->unfinished);
     if (r->unreadable)
@@ -153,7 +149,7 @@ static int finish(const options *o, const char *session, hu_arena *arena, hu_err
 {
     hu_facts *facts = hu_arena_calloc(arena, 1, sizeof *facts);
     outside   names = {
-          .naming = {.facts = facts, .output = o->output, .environment = environ, .forces = o->force, .arena = arena},
+          .naming = {.facts = facts, .output = o->shared.output, .environment = environ, .forces = o->force, .arena = arena},
           .session = session};
     hu_pftrace_options how = {.session = session, .name = name_outside, .context = &names};
     hu_pftrace_result  done;
@@ -182,46 +178,45 @@ static int finish(const options *o, const char *session, hu_arena *arena, hu_err
     return hu_session_remove(session, err);
 }
 
-static int run(int argc, char **argv)
+static int run(hu_cli_call *call)
 {
-    options   o = {0};
-    hu_error  err = {0};
-    hu_arena *arena = hu_arena_new();
-    int       n, status = 0;
+    int status = 0;
 
-    if (!arena) {
-        hu_fail_memory(&err);
-        return hu_command_fail(&err);
-    }
-    n = hu_options_parse(rows, HU_COUNT(rows), argc, argv, &o, &err);
-    if (n == 0)
-        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "finish wants the directory of a session: holdup finish DIRECTORY");
-    if (n < 0)
-        status = hu_command_fail(&err);
-    for (int i = 0; i < n; i++) {
-        err = (hu_error){0};
-        if (finish(&o, argv[i], arena, &err) < 0) {
+    for (int i = 0; i < call->n; i++) {
+        hu_error err = {0};
+
+        if (finish(call->options, call->argv[i], call->arena, &err) < 0) {
             const int failed = hu_command_fail(&err);
 
             status = status ? status : failed;
         }
     }
-    hu_arena_free(arena);
     return status;
 }
 
 const hu_command hu_command_finish = {
     .name = "finish",
+    .group = HU_GROUP_RECORD,
     .summary = "the traces of a recording whose job and recorder were killed",
     .usage = "[options] SESSION ...",
-    .about = "A session is the directory that `holdup run` records into; it says its name when something goes wrong.\n"
-             "Nothing that was recorded is lost when a job dies, nor when its recorder dies with it: it is all in there.\n"
-             "The session is removed when its traces are written; on any failure it stays as it is.\n\n"
-             "  holdup finish /tmp/holdup-1000-4711\n"
-             "  holdup finish /scratch/job/node*/session -o run/     several nodes of one job\n"
-             "  holdup report run/",
+    .about = "A session is the directory that `holdup run` records into; it says its name when\n"
+             "something goes wrong.  Nothing that was recorded is lost when a job dies, nor when\n"
+             "its recorder dies with it: it is all in there.  The session is removed when its\n"
+             "traces are written; on any failure it stays as it is.",
+    .examples = "  holdup finish /tmp/holdup-1000-4711\n"
+                "  holdup finish /scratch/job/node*/session -o run/     several nodes of one job\n"
+                "  holdup report run/",
+    .wants = "the directory of a session",
+    .example = "holdup finish DIRECTORY",
+    .least = 1,
+    .words = HU_WORDS_PATHS,
+    .needs = HU_NEEDS_LONGER_LIFE,
+    .shared = HU_SHARED_OUTPUT | HU_SHARED_QUIET,
+    .closer = (const hu_option_help[]){{"output", "write there, as `holdup run -o` does; without it, where that would have"
+                                                  " written"},
+                                       {NULL, NULL}},
     .options = rows,
     .n_options = HU_COUNT(rows),
+    .options_size = sizeof(options),
     .run = run,
-    .outlives_reader = true,
 };

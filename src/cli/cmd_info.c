@@ -13,22 +13,7 @@
 #include "render/report.h"
 #include "base/units.h"
 
-typedef struct {
-    bool        json, quiet, strict;
-    const char *output;
-    hu_limits   limits;
-} options;
-
-static const hu_option rows[] = {
-    {"json", 'j', HU_OPTION_FLAG, NULL, "as JSON", offsetof(options, json), NULL, NULL},
-    {"output", 'o', HU_OPTION_TEXT, "FILE", "write to a file instead of standard output", offsetof(options, output), NULL,
-     NULL},
-    {"quiet", 'q', HU_OPTION_FLAG, NULL, "no progress", offsetof(options, quiet), NULL, NULL},
-    HU_STRICT_OPTION(options, strict),
-    {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
-     "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio",
-     offsetof(options, limits), NULL, hu_inputs_parse_limit},
-};
+typedef hu_shared options;
 
 static void write_json(hu_builder *b, hu_out *out)
 {
@@ -248,37 +233,24 @@ static int info(const options *o, const hu_inputs *inputs, hu_arena *arena)
     return strict ? strict : status;
 }
 
-static int run(int argc, char **argv)
+static int run(hu_cli_call *call)
 {
-    options   o = {.limits = hu_limits_default()};
-    hu_error  err = {0};
-    hu_arena *arena = hu_arena_new();
-    hu_inputs inputs;
-    int       n, status;
-
-    if (!arena) {
-        hu_fail_memory(&err);
-        return hu_command_fail(&err);
-    }
-    n = hu_options_parse(rows, HU_COUNT(rows), argc, argv, &o, &err);
-    if (n == 0)
-        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "info wants a trace: holdup info trace.json.gz");
-    if (n > 0 && (hu_inputs_expand(argv, n, arena, &inputs, &err) < 0 ||
-                  hu_outputs_check(&(hu_output){"output", o.output}, 1, &inputs, NULL, &err) < 0))
-        n = err.code;
-    status = n < 0 ? hu_command_fail(&err) : info(&o, &inputs, arena);
-    hu_arena_free(arena);
-    return status;
+    return info(call->options, &call->inputs, call->arena);
 }
 
 const hu_command hu_command_info = {
     .name = "info",
+    .group = HU_GROUP_INSIDE,
     .summary = "what is in a file: tool, devices, ranks, steps, events by kind",
     .usage = "[options] FILE|DIRECTORY|- ...",
-    .about = "Reads a trace once and says what it holds, without analysing it.\n\n"
-             "  holdup info trace.json.gz\n"
-             "  holdup info run/ --json",
-    .options = rows,
-    .n_options = HU_COUNT(rows),
+    .about = "Reads a trace once and says what it holds, without analysing it.",
+    .examples = "  holdup info trace.json.gz\n"
+                "  holdup info run/ --json",
+    .wants = "a trace",
+    .example = "holdup info trace.json.gz",
+    .least = 1,
+    .words = HU_WORDS_PATHS,
+    .needs = HU_NEEDS_INPUTS,
+    .shared = HU_SHARED_JSON | HU_SHARED_OUTPUT | HU_SHARED_QUIET | HU_SHARED_STRICT | HU_SHARED_LIMIT,
     .run = run,
 };

@@ -52,7 +52,7 @@ static int print(char *const *environment, const char *session, hu_error *err)
     return hu_out_close(out, err);
 }
 
-static int arm(hu_run_options *o, hu_arena *arena)
+static int arm(const hu_run_options *o, hu_arena *arena)
 {
     char            library[PATH_BYTES], python[PATH_BYTES];
     const bool      has_python = (o->doors & HU_DOOR_USER) && hu_library_python(python, sizeof python);
@@ -83,49 +83,51 @@ static int arm(hu_run_options *o, hu_arena *arena)
     for (size_t i = 0; i < o->n_notes; i++)
         hu_command_say("%s", o->notes[i]);
     rc = environment ? print(environment, session.path, &err) : hu_fail_memory(&err);
-    if (rc == 0 && !o->quiet)
+    if (rc == 0 && !o->shared.quiet)
         hu_command_say("after the job: holdup finish %s", session.path);
     hu_session_close(&session);
     return rc < 0 ? hu_command_fail(&err) : 0;
 }
 
-static int run(int argc, char **argv)
+static int run(hu_cli_call *call)
 {
-    hu_arena      *arena = hu_arena_new();
-    hu_run_options o;
-    hu_error       err = {0};
-    int            first, status;
+    return arm(call->options, call->arena);
+}
 
-    if (!arena) {
-        hu_fail_memory(&err);
-        return hu_command_fail(&err);
-    }
-    first = hu_run_options_parse(argc, argv, &o, &err);
-    if (first >= 0 && !o.help && first < argc)
-        first = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "print-env starts nothing; `holdup run` starts commands");
-    if (first >= 0 && (o.duration_ns || o.delay_ns))
-        first = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--delay and --duration need `holdup run`; use --start-later");
-    if (first < 0)
-        status = hu_command_fail(&err);
-    else
-        status = arm(&o, arena);
-    hu_arena_free(arena);
-    return status;
+static int check(hu_cli_call *call, hu_error *err)
+{
+    hu_run_options *o = call->options;
+
+    if (hu_run_options_finish(o, &call->n, &call->argv, err) < 0)
+        return err->code;
+    if (call->n)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "print-env starts nothing; `holdup run` starts commands");
+    if (o->duration_ns || o->delay_ns)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--delay and --duration need `holdup run`; use --start-later");
+    return 0;
 }
 
 const hu_command hu_command_print_env = {
     .name = "print-env",
+    .group = HU_GROUP_RECORD,
     .summary = "variables that record a job whose launcher cannot be wrapped",
     .usage = "[options of run]",
     .about = "Makes a session and prints the variables that let any program record into it, for\n"
              "launchers that `holdup run` cannot stand in front of.  Nobody drains the rings, so\n"
              "each process keeps at most --max-memory (64M: 2 million records).  start, stop and\n"
-             "status work; samples are those of timers.\n\n"
-             "  eval \"$(holdup print-env -o run.pftrace --scratch /shared/run)\"\n"
-             "  launcher train.py\n"
-             "  holdup finish \"$HOLDUP_SESSION\"",
+             "status work; samples are those of timers.",
+    .examples = "  eval \"$(holdup print-env -o run.pftrace --scratch /shared/run)\"\n"
+                "  launcher train.py\n"
+                "  holdup finish \"$HOLDUP_SESSION\"",
+    .needs = HU_NEEDS_FRONT | HU_NEEDS_LONGER_LIFE,
+    .shared = HU_RUN_SHARED,
+    .closer = (const hu_option_help[]){HU_RUN_CLOSER},
     .options = hu_run_rows,
     .n_options = HU_RUN_ROWS,
+    .options_size = sizeof(hu_run_options),
+    .defaults = &hu_run_defaults,
+    .excludes = (const hu_option_pair[]){{"start-later", "delay"}, {NULL, NULL}},
+    .hidden = hu_run_hidden_rows,
+    .check = check,
     .run = run,
-    .outlives_reader = true,
 };

@@ -16,23 +16,17 @@
 #include "base/units.h"
 
 typedef struct {
-    bool        json, csv, schema, quiet, strict;
-    const char *output, *file;
-    hu_limits   limits;
+    hu_shared   shared;
+    bool        schema;
+    const char *file;
+    hu_str      sql; /* the statement */
 } options;
 
 static const hu_option rows[] = {
-    {"json", 'j', HU_OPTION_FLAG, NULL, "rows as an array of JSON objects", offsetof(options, json), NULL, NULL},
-    {"csv", 'c', HU_OPTION_FLAG, NULL, "rows as CSV", offsetof(options, csv), NULL, NULL},
-    {"file", 'f', HU_OPTION_TEXT, "FILE", "read the query from a file", offsetof(options, file), NULL, NULL},
-    {"schema", 's', HU_OPTION_FLAG, NULL, "print tables, columns and functions", offsetof(options, schema), NULL, NULL},
-    {"output", 'o', HU_OPTION_TEXT, "FILE", "write to a file instead of standard output", offsetof(options, output), NULL,
-     NULL},
-    {"quiet", 'q', HU_OPTION_FLAG, NULL, "no progress", offsetof(options, quiet), NULL, NULL},
-    HU_STRICT_OPTION(options, strict),
-    {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
-     "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio",
-     offsetof(options, limits), NULL, hu_inputs_parse_limit},
+    {"file", 0, HU_OPTION_TEXT, "FILE", "read the query from a file", offsetof(options, file), .value = HU_VALUE_READ,
+     .lost_letter = 'f'},
+    {"schema", 0, HU_OPTION_FLAG, NULL, "print tables, columns and functions", offsetof(options, schema),
+     .lost_letter = 's'},
 };
 
 enum { HELD_ROWS = 500, MOST_COLUMNS = 64, TEXT_WIDTH = 80, LEAST_WIDTH = 6, REAL_DECIMALS = 4 };
@@ -266,29 +260,29 @@ static int answer(const options *o, const hu_traces *traces, hu_str sql, hu_out 
 
     if (!q)
         return err->code;
-    if (o->json)
+    if (o->shared.json)
         sink = (hu_query_sink){&f, json_head, json_row};
-    else if (o->csv)
+    else if (o->shared.csv)
         sink = (hu_query_sink){&f, csv_head, csv_row};
     rc = hu_query_run(q, sql, &sink, err);
     if (rc == HU_EUSAGE)
         add_hint(err);
-    if (rc == 0 && o->json)
+    if (rc == 0 && o->shared.json)
         hu_json_close(&f.json, ']');
     if (rc == 0 && f.no_memory)
-        rc = f.n == 0 && !o->json && !o->csv
+        rc = f.n == 0 && !o->shared.json && !o->shared.csv
                  ? hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "more than %d columns; --csv has room for them", MOST_COLUMNS)
                  : hu_fail_memory(err);
-    if (rc == 0 && !o->json && !o->csv && !f.is_laid_out)
+    if (rc == 0 && !o->shared.json && !o->shared.csv && !f.is_laid_out)
         lay_out(&f);
     hu_query_close(q);
     return rc;
 }
 
-static int write_answer(const options *o, const hu_traces *traces, hu_str sql, hu_arena *arena)
+static int write_answer(const options *o, const hu_traces *traces, hu_arena *arena)
 {
     hu_error err = {0};
-    hu_out  *out = o->output ? hu_out_open_file(o->output, &err) : hu_out_open_fd(STDOUT_FILENO);
+    hu_out  *out = o->shared.output ? hu_out_open_file(o->shared.output, &err) : hu_out_open_fd(STDOUT_FILENO);
     int      rc;
 
     if (!out) {
@@ -296,12 +290,7 @@ static int write_answer(const options *o, const hu_traces *traces, hu_str sql, h
             hu_fail_memory(&err);
         return hu_command_fail(&err);
     }
-    if (o->schema) {
-        hu_query_write_schema(out);
-        rc = 0;
-    } else {
-        rc = answer(o, traces, sql, out, arena, &err);
-    }
+    rc = answer(o, traces, o->sql, out, arena, &err);
     if (rc < 0) {
         hu_out_abandon(out);
         return hu_command_fail(&err);
@@ -310,68 +299,56 @@ static int write_answer(const options *o, const hu_traces *traces, hu_str sql, h
     return rc < 0 ? hu_command_fail(&err) : 0;
 }
 
-static int query(const options *o, const hu_inputs *inputs, hu_str sql, hu_arena *arena)
+static int run(hu_cli_call *call)
 {
-    hu_traces traces;
-    int       status = hu_read_traces(inputs, o->limits, o->quiet, arena, &traces);
+    const options *o = call->options;
+    hu_traces      traces;
+    int            status = hu_read_traces(&call->inputs, o->shared.limits, o->shared.quiet, call->arena, &traces);
 
     if (status)
         return status;
-    status = write_answer(o, &traces, sql, arena);
+    status = write_answer(o, &traces, call->arena);
     hu_traces_free(&traces);
-    return hu_strict_status(o->strict, &traces.unread, &traces.partial, status);
+    return hu_strict_status(o->shared.strict, &traces.unread, &traces.partial, status);
 }
 
 enum { MOST_SQL = 1 << 20 };
 
-static int run(int argc, char **argv)
+/* The statement is in a file, or the last word. */
+static int take_statement(hu_cli_call *call, hu_error *err)
 {
-    options   o = {.limits = hu_limits_default()};
-    hu_error  err = {0};
-    hu_arena *arena = hu_arena_new();
-    hu_inputs inputs;
-    hu_str    sql = {0};
-    int       n, status;
+    options *o = call->options;
 
-    if (!arena) {
-        hu_fail_memory(&err);
-        return hu_command_fail(&err);
-    }
-    n = hu_options_parse(rows, HU_COUNT(rows), argc, argv, &o, &err);
-    if (n >= 0 && o.schema) {
-        status = write_answer(&o, NULL, sql, arena);
-        hu_arena_free(arena);
-        return status;
-    }
-    if (n >= 0 && n < (o.file ? 1 : 2))
-        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                    "query wants a trace and a statement: holdup query trace.json.gz 'select name, dur_ns from kernel'");
-    if (n > 0 && o.json && o.csv)
-        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--json and --csv exclude each other");
-    if (n > 0) {
-        sql = o.file ? hu_inputs_read_text(o.file, MOST_SQL, arena, &err) : hu_str_of(argv[--n]);
-        n = err.code ? err.code : n;
-    }
-    if (n > 0 && (hu_inputs_expand(argv, n, arena, &inputs, &err) < 0 ||
-                  hu_outputs_check(&(hu_output){"output", o.output}, 1, &inputs, o.file, &err) < 0))
-        n = err.code;
-    status = n < 0 ? hu_command_fail(&err) : query(&o, &inputs, sql, arena);
-    hu_arena_free(arena);
-    return status;
+    if (!o->file && call->n < 2)
+        return hu_command_fail_words(call, err);
+    o->sql = o->file ? hu_inputs_read_text(o->file, MOST_SQL, call->arena, err) : hu_str_of(call->argv[--call->n]);
+    return err->code;
 }
 
 const hu_command hu_command_query = {
     .name = "query",
+    .group = HU_GROUP_INSIDE,
     .summary = "SQL over traces, for the questions that report does not answer",
     .usage = "[options] FILE|DIRECTORY|- ... 'SELECT ...'",
     .about = "Shows traces as SQL tables (slice, op, call, kernel, memcpy, collective, step,\n"
              "memory and more) and runs one SELECT over them.  Nothing is changed, nothing is\n"
-             "copied.  Times are whole nanoseconds; what is unknown is NULL.\n\n"
-             "  holdup query --schema\n"
-             "  holdup query trace.json.gz 'select name, count(*), sum(dur_ns) from kernel\n"
-             "                              group by name order by 3 desc limit 10'\n"
-             "  holdup query run/ --csv -f question.sql",
+             "copied.  Times are whole nanoseconds; what is unknown is NULL.",
+    .examples = "  holdup query --schema\n"
+                "  holdup query trace.json.gz 'select name, count(*), sum(dur_ns) from kernel\n"
+                "                              group by name order by 3 desc limit 10'\n"
+                "  holdup query run/ --csv --file question.sql",
+    .wants = "a trace and a statement",
+    .example = "holdup query trace.json.gz 'select name, dur_ns from kernel'",
+    .least = 1,
+    .words = HU_WORDS_PATHS,
+    .needs = HU_NEEDS_INPUTS,
+    .shared = HU_SHARED_JSON | HU_SHARED_CSV | HU_SHARED_OUTPUT | HU_SHARED_QUIET | HU_SHARED_STRICT | HU_SHARED_LIMIT,
+    .closer = (const hu_option_help[]){{"json", "rows as an array of JSON objects"}, {"csv", "rows as CSV"}, {NULL, NULL}},
     .options = rows,
     .n_options = HU_COUNT(rows),
+    .options_size = sizeof(options),
+    .excludes = (const hu_option_pair[]){{"json", "csv"}, {NULL, NULL}},
+    .lists = (const hu_listing[]){{offsetof(options, schema), hu_query_write_schema}, {0, NULL}},
+    .check = take_statement,
     .run = run,
 };

@@ -25,22 +25,22 @@ enum { LEAST_JOB_NS = 100000000 }; /* a share of less CPU time says nothing */
 extern char **environ;
 
 typedef struct {
-    hu_run_options    o;
-    char            **argv; /* the command */
-    hu_arena         *arena;
-    hu_session        session;
-    hu_facts          facts;
-    hu_collector     *collector;
-    hu_perf          *perf;
-    hu_supervision    result;
-    hu_tally          tally;
-    hu_cost           cost;
-    hu_perf_totals    samples; /* what perf_event_open gave */
-    hu_naming         naming;
-    hu_pftrace_result files;
-    double            ns_per_record;
-    char              library[PATH_BYTES], python[PATH_BYTES];
-    bool              has_failed; /* not all that was recorded could be kept */
+    const hu_run_options *o;
+    char                **argv; /* the command */
+    hu_arena             *arena;
+    hu_session            session;
+    hu_facts              facts;
+    hu_collector         *collector;
+    hu_perf              *perf;
+    hu_supervision        result;
+    hu_tally              tally;
+    hu_cost               cost;
+    hu_perf_totals        samples; /* what perf_event_open gave */
+    hu_naming             naming;
+    hu_pftrace_result     files;
+    double                ns_per_record;
+    char                  library[PATH_BYTES], python[PATH_BYTES];
+    bool                  has_failed; /* not all that was recorded could be kept */
 } run_state;
 
 /* printing the command */
@@ -102,9 +102,9 @@ static char **make_environment(run_state *r, const char *session, hu_launch_note
     const hu_launch_plan plan = {.session = session,
                                  .library = r->library[0] ? r->library : NULL,
                                  .python = r->python[0] ? r->python : NULL,
-                                 .assignments = r->o.assignments,
-                                 .n_assignments = r->o.n_assignments,
-                                 .wants_nvtx = r->o.doors & HU_DOOR_NVTX};
+                                 .assignments = r->o->assignments,
+                                 .n_assignments = r->o->n_assignments,
+                                 .wants_nvtx = r->o->doors & HU_DOOR_NVTX};
 
     return hu_launch_environment(environ, &plan, r->arena, notes);
 }
@@ -113,7 +113,7 @@ static void find_files(run_state *r)
 {
     if (!hu_library_find(r->library, sizeof r->library))
         r->library[0] = '\0';
-    if (!(r->o.doors & HU_DOOR_USER) || !hu_library_python(r->python, sizeof r->python))
+    if (!(r->o->doors & HU_DOOR_USER) || !hu_library_python(r->python, sizeof r->python))
         r->python[0] = '\0';
 }
 
@@ -134,10 +134,10 @@ static bool is_recorded_already(void)
 
 static int become_command(run_state *r)
 {
-    if (!r->o.quiet)
+    if (!r->o->shared.quiet)
         hu_command_say("another holdup run records this already; %s is started as it is", r->argv[0]);
-    for (size_t i = 0; i < r->o.n_assignments; i++)
-        putenv(r->o.assignments[i]);
+    for (size_t i = 0; i < r->o->n_assignments; i++)
+        putenv(r->o->assignments[i]);
     sigaction(SIGPIPE, &hu_command_sigpipe, NULL);
     execvp(r->argv[0], r->argv);
     hu_command_say("%s cannot be started: %s", r->argv[0], strerror(errno));
@@ -161,16 +161,16 @@ static int give_up(run_state *r, int status)
 
 static void start_perf(run_state *r, pid_t child)
 {
-    const hu_perf_options how = {.hz = r->o.sample_hz, .max_bytes = r->o.max_size};
+    const hu_perf_options how = {.hz = r->o->sample_hz, .max_bytes = r->o->max_size};
     hu_error              why = {0};
 
-    if (!(r->o.doors & HU_DOOR_CPU) || (r->o.no_switches && !r->o.sample_hz))
+    if (!(r->o->doors & HU_DOOR_CPU) || (r->o->no_switches && !r->o->sample_hz))
         return;
     r->perf = hu_perf_start(&how, child, r->session.path, &why);
     if (why.code == 0)
         return;
-    r->session.control->sample_hz = r->o.sample_hz; /* timers inside of the programs, instead */
-    if (!r->o.quiet)
+    r->session.control->sample_hz = r->o->sample_hz; /* timers inside of the programs, instead */
+    if (!r->o->shared.quiet)
         hu_command_say("%s", why.text);
 }
 
@@ -199,7 +199,7 @@ static int write_traces(run_state *r, bool is_partial, hu_error *err)
                                     .context = &r->naming};
 
     r->naming = (hu_naming){
-        .facts = &r->facts, .environment = environ, .forces = r->o.force, .is_partial = is_partial, .arena = r->arena};
+        .facts = &r->facts, .environment = environ, .forces = r->o->force, .is_partial = is_partial, .arena = r->arena};
     return hu_pftrace_write(&how, r->arena, &r->files, err);
 }
 
@@ -211,7 +211,7 @@ static void save_now(void *context)
 
     if (write_traces(r, true, &err) < 0)
         hu_command_say("cannot save what there is: %s%s%s", err.file, err.file[0] ? ": " : "", err.text);
-    else if (!r->o.quiet)
+    else if (!r->o->shared.quiet)
         hu_command_say("saved what there is: %s", r->files.files.at[0].path.p);
 }
 
@@ -284,7 +284,7 @@ static void say_nothing_seen(const run_state *r)
 {
     char path[PATH_BYTES];
 
-    if (!r->library[0] || (r->o.doors & ~(uint32_t)HU_DOOR_CPU) == 0)
+    if (!r->library[0] || (r->o->doors & ~(uint32_t)HU_DOOR_CPU) == 0)
         return;
     if (find_program(r->argv[0], path, sizeof path) && is_static(path))
         hu_command_say("%s is a static program: nothing can be loaded into it, so only what the kernel told of its"
@@ -401,7 +401,7 @@ static bool lacks_required(const run_state *r)
     bool           lacks = false;
 
     for (uint32_t door = 1; door && door <= HU_DOOR_PYTORCH; door <<= 1) {
-        if (!(r->o.required & door & ~open))
+        if (!(r->o->required & door & ~open))
             continue;
         hu_command_say("--require %s: nothing of the kind was recorded", hu_run_door_name(door));
         lacks = true;
@@ -416,7 +416,7 @@ static int exit_status(const run_state *r)
 
     if (status == 0 && lacks_required(r))
         return HU_EXIT_RUN_MISSING;
-    if (status == 0 && r->o.strict && (r->has_failed || has_lost))
+    if (status == 0 && r->o->shared.strict && (r->has_failed || has_lost))
         return HU_EXIT_RUN_LOST;
     return status;
 }
@@ -424,14 +424,14 @@ static int exit_status(const run_state *r)
 /* The directory goes when its files are safe and nobody uses it any more. */
 static void leave_session(run_state *r)
 {
-    const bool stays = r->o.keeps_rings || r->has_failed;
+    const bool stays = r->o->keeps_rings || r->has_failed;
 
     if (!r->has_failed)
         r->session.control->state = HU_SESSION_WRITTEN;
     if (r->files.files.n)
         snprintf(r->session.control->output, sizeof r->session.control->output, "%s", r->files.files.at[0].path.p);
     hu_registry_end(r->session.control->name, r->session.control);
-    if (stays && !r->has_failed && !r->o.quiet)
+    if (stays && !r->has_failed && !r->o->shared.quiet)
         hu_command_say("rings are in %s", r->session.path);
     hu_session_close(&r->session);
     if (!stays)
@@ -446,13 +446,13 @@ static void say_report(const run_state *r)
     for (size_t i = 0; paths && i < n; i++)
         paths[i] = (char *)(uintptr_t)r->files.files.at[i].path.p;
     if (n && paths)
-        hu_report_paths(paths, n, r->o.stats);
+        hu_report_paths(paths, n, r->o->stats);
 }
 
 static int finish(run_state *r)
 {
     hu_error   err = {0};
-    const bool is_terse = r->result.signal != 0 || r->o.no_report; /* whoever asked to end has no time */
+    const bool is_terse = r->result.signal != 0 || r->o->no_report; /* whoever asked to end has no time */
     int        status;
 
     r->session.control->state = HU_SESSION_WRITING;
@@ -474,7 +474,7 @@ static int finish(run_state *r)
     r->cost = hu_cost_measure(r->tally.records, r->ns_per_record, r->result.own_cpu_ns, r->result.job_cpu_ns);
     if (!r->result.was_cancelled)
         write_files(r);
-    if (!r->o.quiet) {
+    if (!r->o->shared.quiet) {
         say_notes(r);
         say_recorded(r);
         if (r->tally.processes == 0)
@@ -484,7 +484,7 @@ static int finish(run_state *r)
     }
     status = exit_status(r);
     leave_session(r);
-    if (!is_terse && !r->o.quiet)
+    if (!is_terse && !r->o->shared.quiet)
         say_report(r);
     return status;
 }
@@ -494,12 +494,12 @@ static int launch(run_state *r)
     hu_launch_notes          notes = {0};
     hu_launch_signals        signals;
     hu_launched              child;
-    const hu_collect_options how = {.max_bytes = r->o.max_size};
+    const hu_collect_options how = {.max_bytes = r->o->max_size};
     hu_supervise_options     watch = {.session = &r->session,
-                                      .delay_ns = r->o.delay_ns,
-                                      .duration_ns = r->o.duration_ns,
-                                      .waits_for_all = r->o.wait == 1,
-                                      .kill = (hu_kill)r->o.kill,
+                                      .delay_ns = r->o->delay_ns,
+                                      .duration_ns = r->o->duration_ns,
+                                      .waits_for_all = r->o->wait == 1,
+                                      .kill = (hu_kill)r->o->kill,
                                       .save = save_now,
                                       .context = r};
     hu_error                 err = {0};
@@ -513,7 +513,7 @@ static int launch(run_state *r)
         hu_command_fail(&err);
         return give_up(r, HU_EXIT_RUN_FAILED);
     }
-    for (size_t i = 0; i < notes.n && !r->o.quiet; i++)
+    for (size_t i = 0; i < notes.n && !r->o->shared.quiet; i++)
         hu_command_say("%s", notes.at[i]);
     r->collector = hu_collect_open(r->session.path, &how, &err);
     if (!r->collector) {
@@ -545,74 +545,76 @@ static int start(run_state *r)
     hu_error err = {0};
 
     find_files(r);
-    if (r->o.print_command) {
+    if (r->o->print_command) {
         hu_launch_notes notes = {0};
         char          **environment = make_environment(r, "SESSION", &notes);
 
         return environment ? print_command(r->argv, environment) : HU_EXIT_RUN_FAILED;
     }
-    for (size_t i = 0; i < r->o.n_notes && !r->o.quiet; i++)
-        hu_command_say("%s", r->o.notes[i]);
+    for (size_t i = 0; i < r->o->n_notes && !r->o->shared.quiet; i++)
+        hu_command_say("%s", r->o->notes[i]);
     if (is_recorded_already())
         return become_command(r);
-    if (!r->library[0] && !r->o.quiet)
+    if (!r->library[0] && !r->o->shared.quiet)
         hu_command_say("libholdup-inject.so is neither beside this program nor in ../lib/holdup: nothing is seen inside"
                        " of the command; install it, or name it by HOLDUP_LIBRARY=/path");
-    if (hu_arm(&r->o, r->argv, &r->session, &r->facts, &err) < 0) {
+    if (hu_arm(r->o, r->argv, &r->session, &r->facts, &err) < 0) {
         hu_command_fail(&err);
         return err.code == HU_EUSAGE ? HU_EXIT_USAGE : HU_EXIT_RUN_FAILED;
     }
     return launch(r);
 }
 
-extern const hu_command hu_command_run;
-
-static int run(int argc, char **argv)
+static int run(hu_cli_call *call)
 {
-    hu_arena  *arena = hu_arena_new();
-    run_state *r = arena ? hu_arena_calloc(arena, 1, sizeof *r) : NULL;
+    run_state *r = hu_arena_calloc(call->arena, 1, sizeof *r);
     hu_error   err = {0};
-    int        first, status;
 
     if (!r) {
         hu_fail_memory(&err);
-        hu_arena_free(arena);
         hu_command_fail(&err);
         return HU_EXIT_RUN_FAILED;
     }
-    r->arena = arena;
-    first = hu_run_options_parse(argc, argv, &r->o, &err);
-    r->argv = argv + (first >= 0 ? first : 0);
-    if (first >= 0 && r->o.help) {
-        hu_help_command(&hu_command_run);
-        status = 0;
-    } else if (first >= 0 && first == argc) {
-        hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "run wants a command: holdup run -- python train.py");
-        status = hu_command_fail(&err);
-    } else {
-        status = first < 0 ? hu_command_fail(&err) : start(r);
-    }
-    hu_arena_free(arena);
-    return status;
+    r->arena = call->arena;
+    r->o = call->options;
+    r->argv = call->argv;
+    return start(r);
+}
+
+static int check(hu_cli_call *call, hu_error *err)
+{
+    if (hu_run_options_finish(call->options, &call->n, &call->argv, err) < 0)
+        return err->code;
+    return call->n ? 0 : hu_command_fail_words(call, err);
 }
 
 const hu_command hu_command_run = {
     .name = "run",
+    .group = HU_GROUP_RECORD,
     .summary = "start a command, record what it does, and say what holds it up",
     .usage = "[options] [--] [NAME=VALUE ...] COMMAND ...",
     .about = "Starts a command unchanged, with a recorder in it that needs no rights and no change\n"
              "of code: NVTX and holdup ranges, calls of the C library that wait, MPI, and use of\n"
              "processors.  Then writes a trace (.pftrace: opens in ui.perfetto.dev) for each rank\n"
              "and prints the report.  What a job that is killed did until then is kept.  Exits\n"
-             "with the command's own status, or 128 + its signal.  docs/run.md\n\n"
-             "  holdup run -- python train.py\n"
-             "  holdup run -- torchrun --nproc-per-node 8 train.py\n"
-             "  srun holdup run -o 'runs/%j/rank%r' -- python train.py\n"
-             "  mpirun -n 4 holdup run -- ./a.out\n"
-             "  holdup run --steps 20..25 --trace nvtx,osrt -- python train.py",
+             "with the command's own status, or 128 + its signal.  docs/run.md",
+    .examples = "  holdup run -- python train.py\n"
+                "  holdup run -- torchrun --nproc-per-node 8 train.py\n"
+                "  srun holdup run -o 'runs/%j/rank%r' -- python train.py\n"
+                "  mpirun -n 4 holdup run -- ./a.out\n"
+                "  holdup run --steps 20..25 --trace nvtx,osrt -- python train.py",
+    .wants = "a command",
+    .example = "holdup run -- python train.py",
+    .words = HU_WORDS_COMMAND,
+    .needs = HU_NEEDS_FRONT | HU_NEEDS_LONGER_LIFE,
+    .shared = HU_RUN_SHARED,
+    .closer = (const hu_option_help[]){HU_RUN_CLOSER},
     .options = hu_run_rows,
     .n_options = HU_RUN_ROWS,
+    .options_size = sizeof(hu_run_options),
+    .defaults = &hu_run_defaults,
+    .excludes = (const hu_option_pair[]){{"start-later", "delay"}, {NULL, NULL}},
+    .hidden = hu_run_hidden_rows,
+    .check = check,
     .run = run,
-    .outlives_reader = true,
-    .starts_another = true,
 };

@@ -16,30 +16,20 @@
 enum { WIDTH = 80 };
 
 typedef struct {
-    bool          weak, strong, json, markdown, quiet, strict;
-    const char   *output, *svg, *html;
-    hu_step_range steps;
-    hu_limits     limits;
+    hu_shared   shared;
+    bool        weak, strong, markdown;
+    const char *svg, *html;
 } options;
 
+#define AT(member) offsetof(options, member)
+
 static const hu_option rows[] = {
-    {"weak", 0, HU_OPTION_FLAG, NULL, "each GPU has the same batch in all runs", offsetof(options, weak), NULL, NULL},
-    {"strong", 0, HU_OPTION_FLAG, NULL, "the batch of the whole job is the same in all runs", offsetof(options, strong),
-     NULL, NULL},
-    {"steps", 's', HU_OPTION_SPECIAL, "A..B", "only these steps of each run", offsetof(options, steps), NULL,
-     hu_inputs_parse_steps},
-    {"json", 'j', HU_OPTION_FLAG, NULL, "as JSON", offsetof(options, json), NULL, NULL},
-    {"markdown", 0, HU_OPTION_FLAG, NULL, "as Markdown, for a pull request", offsetof(options, markdown), NULL, NULL},
-    {"svg", 0, HU_OPTION_TEXT, "FILE", "also draw speed-up over GPUs", offsetof(options, svg), NULL, NULL},
-    {"html", 0, HU_OPTION_TEXT, "FILE", "also write one offline page with chart and tables", offsetof(options, html), NULL,
-     NULL},
-    {"output", 'o', HU_OPTION_TEXT, "FILE", "write to a file instead of standard output", offsetof(options, output), NULL,
-     NULL},
-    {"quiet", 'q', HU_OPTION_FLAG, NULL, "no progress and no warnings", offsetof(options, quiet), NULL, NULL},
-    HU_STRICT_OPTION(options, strict),
-    {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
-     "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio",
-     offsetof(options, limits), NULL, hu_inputs_parse_limit},
+    {"weak", 0, HU_OPTION_FLAG, NULL, "each GPU has the same batch in all runs", AT(weak)},
+    {"strong", 0, HU_OPTION_FLAG, NULL, "the batch of the whole job is the same in all runs", AT(strong)},
+    {"markdown", 0, HU_OPTION_FLAG, NULL, "as Markdown, for a pull request", AT(markdown)},
+    {"svg", 0, HU_OPTION_TEXT, "FILE", "also draw speed-up over GPUs", AT(svg), .value = HU_VALUE_WRITE},
+    {"html", 0, HU_OPTION_TEXT, "FILE", "also write one offline page with chart and tables", AT(html),
+     .value = HU_VALUE_WRITE},
 };
 
 /* Who is waited for in the run, in words that outlive its digests. */
@@ -77,22 +67,22 @@ static int list_missing(const hu_unread_list *from, hu_arena *arena, hu_unread_l
 }
 
 /* One argument: a run.  Returns 0 or an exit status, or HU_READ_SENT. */
-static int read_run(const options *o, char *path, hu_scaling *s, hu_scale_run *words, hu_scale_report *r, hu_crew *crew,
-                    hu_arena *arena)
+static int read_run(const hu_cli_call *call, char *path, hu_scaling *s, hu_scale_run *words, hu_scale_report *r)
 {
+    const options       *o = call->options;
+    hu_crew             *crew = call->crew;
+    hu_arena            *arena = call->arena;
     const hu_job_options how = {
-        .crew = crew, .limits = o->limits, .replays = true, .digest = {.steps = o->steps, .frames = 5}};
-    const hu_output outputs[] = {{"output", o->output}, {"svg", o->svg}, {"html", o->html}};
+        .crew = crew, .limits = o->shared.limits, .replays = true, .digest = {.steps = o->shared.steps, .frames = 5}};
     hu_scaling_run *run = &s->run[s->n];
     hu_error        err = {0};
     hu_inputs       inputs;
     hu_job          job;
     int             rc;
 
-    if (hu_spread_inputs(crew, &path, 1, arena, &inputs, &err) < 0 ||
-        hu_spread_outputs(crew, outputs, HU_COUNT(outputs), &inputs, &err) < 0)
+    if (hu_spread_inputs(crew, &path, 1, arena, &inputs, &err) < 0 || hu_command_check_outputs(call, &inputs, &err) < 0)
         return hu_crew_fail(crew, &err);
-    if ((rc = hu_read_job(&inputs, how, o->quiet, arena, &job)) != 0)
+    if ((rc = hu_read_job(&inputs, how, o->shared.quiet, arena, &job)) != 0)
         return rc;
     r->n_read += job.n;
     if (list_missing(&job.unread, arena, &r->unread, &err) < 0 || list_missing(&job.partial, arena, &r->partial, &err) < 0) {
@@ -126,7 +116,7 @@ static int write_file(const options *o, const char *path, void (*draw)(const hu_
         return err->code;
     draw(r, out);
     rc = hu_out_close(out, err);
-    if (rc == 0 && !o->quiet)
+    if (rc == 0 && !o->shared.quiet)
         hu_command_say("wrote %s", path);
     return rc;
 }
@@ -137,10 +127,11 @@ static int write_answer(const options *o, const hu_scale_report *r, hu_error *er
 
     if (write_file(o, o->svg, hu_scale_svg, r, err) < 0 || write_file(o, o->html, hu_scale_html, r, err) < 0)
         return err->code;
-    out = o->output ? hu_out_open_file(o->output, err) : hu_out_open_fd(STDOUT_FILENO); /* last: printing may end it all */
+    out = o->shared.output ? hu_out_open_file(o->shared.output, err)
+                           : hu_out_open_fd(STDOUT_FILENO); /* last: printing may end it all */
     if (!out)
-        return o->output ? err->code : hu_fail_memory(err);
-    if (o->json)
+        return o->shared.output ? err->code : hu_fail_memory(err);
+    if (o->shared.json)
         hu_scale_json(r, out);
     else if (o->markdown)
         hu_scale_markdown(r, out);
@@ -149,10 +140,11 @@ static int write_answer(const options *o, const hu_scale_report *r, hu_error *er
     return hu_out_close(out, err);
 }
 
-static int scale(const options *o, char **paths, int n, hu_crew *crew, hu_arena *arena)
+static int run(hu_cli_call *call)
 {
-    hu_scaling     *s = hu_arena_calloc(arena, 1, sizeof *s);
-    hu_scale_run   *words = hu_arena_calloc(arena, HU_SCALING_RUNS, sizeof *words);
+    const options  *o = call->options;
+    hu_scaling     *s = hu_arena_calloc(call->arena, 1, sizeof *s);
+    hu_scale_run   *words = hu_arena_calloc(call->arena, HU_SCALING_RUNS, sizeof *words);
     hu_scale_report r = {.scaling = s, .runs = words};
     hu_error        err = {0};
 
@@ -160,13 +152,13 @@ static int scale(const options *o, char **paths, int n, hu_crew *crew, hu_arena 
         hu_fail_memory(&err);
         return hu_command_fail(&err);
     }
-    for (int i = 0; i < n; i++) {
-        const int status = read_run(o, paths[i], s, words, &r, crew, arena);
+    for (int i = 0; i < call->n; i++) {
+        const int status = read_run(call, call->argv[i], s, words, &r);
 
         if (status && status != HU_READ_SENT)
             return status;
     }
-    if (!hu_crew_is_first(crew))
+    if (!hu_crew_is_first(call->crew))
         return 0;
     hu_scaling_measure(s, o->weak ? HU_SCALING_WEAK : o->strong ? HU_SCALING_STRONG : HU_SCALING_AUTO);
     if (s->run[0].gpus == s->run[s->n - 1].gpus) {
@@ -174,50 +166,33 @@ static int scale(const options *o, char **paths, int n, hu_crew *crew, hu_arena 
                 (long long)s->run[0].gpus);
         return hu_command_fail(&err);
     }
-    return write_answer(o, &r, &err) < 0 ? hu_command_fail(&err) : hu_strict_status(o->strict, &r.unread, &r.partial, 0);
-}
-
-static int run(int argc, char **argv)
-{
-    options   o = {.limits = hu_limits_default()};
-    hu_error  err = {0};
-    hu_arena *arena = hu_arena_new();
-    hu_crew  *crew;
-    int       n, status;
-
-    if (!arena) {
-        hu_fail_memory(&err);
+    if (write_answer(o, &r, &err) < 0)
         return hu_command_fail(&err);
-    }
-    if (!hu_crew_join(argc, argv, arena, &crew)) {
-        hu_arena_free(arena);
-        return 0;
-    }
-    n = hu_options_parse(rows, HU_COUNT(rows), argc, argv, &o, &err);
-    if (n >= 0 && (n < 2 || n > HU_SCALING_RUNS))
-        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "scale wants 2 to %d runs: holdup scale 1gpu.json 2gpu/ 4gpu/",
-                    HU_SCALING_RUNS);
-    if (n > 0 && o.weak && o.strong)
-        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--weak and --strong exclude each other");
-    if (n > 0 && o.json && o.markdown)
-        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--json and --markdown exclude each other");
-    status = n < 0 ? hu_crew_fail(crew, &err) : scale(&o, argv, n, crew, arena);
-    status = hu_crew_leave(crew, status);
-    hu_arena_free(arena);
-    return status;
+    return hu_strict_status(o->shared.strict, &r.unread, &r.partial, 0);
 }
 
 const hu_command hu_command_scale = {
     .name = "scale",
+    .group = HU_GROUP_COMPARE,
     .summary = "why more GPUs are not as many times faster",
     .usage = "[options] RUN RUN ...",
     .about = "Compares runs of one job on different numbers of GPUs.  Each RUN is the trace\n"
              "of one rank or the directory of all of them.  Says what is lost against the\n"
              "smallest run, in points of efficiency by cause that add up exactly, and what\n"
-             "twice as many GPUs would do.  mpirun divides the files of a run as for report.\n\n"
-             "  holdup scale 1gpu.json.gz 2gpus/ 4gpus/ 8gpus/\n"
-             "  holdup scale 1node/ 2nodes/ --strong --markdown",
+             "twice as many GPUs would do.  mpirun divides the files of a run as for report.",
+    .examples = "  holdup scale 1gpu.json.gz 2gpus/ 4gpus/ 8gpus/\n"
+                "  holdup scale 1node/ 2nodes/ --strong --markdown",
+    .wants = "runs",
+    .example = "holdup scale 1gpu.json 2gpu/ 4gpu/",
+    .least = 2,
+    .most = HU_SCALING_RUNS,
+    .words = HU_WORDS_PATHS,
+    .needs = HU_NEEDS_CREW,
+    .shared = HU_SHARED_STEPS | HU_SHARED_JSON | HU_SHARED_OUTPUT | HU_SHARED_QUIET | HU_SHARED_STRICT | HU_SHARED_LIMIT,
+    .closer = (const hu_option_help[]){{"steps", "only these steps of each run"}, {NULL, NULL}},
     .options = rows,
     .n_options = HU_COUNT(rows),
+    .options_size = sizeof(options),
+    .excludes = (const hu_option_pair[]){{"weak", "strong"}, {"json", "markdown"}, {NULL, NULL}},
     .run = run,
 };

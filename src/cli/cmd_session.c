@@ -16,21 +16,20 @@ enum { ANSWER_NS = 5000000, ANSWER_TRIES = 1000 }; /* five seconds */
 enum { START = 1, STOP = 2, CANCEL = 3 };          /* hu_control.command */
 
 typedef struct {
+    hu_shared   shared;
     const char *session;
-    bool        json, all, quiet;
+    bool        all;
 } options;
 
 static const hu_option rows[] = {
-    {"session", 's', HU_OPTION_TEXT, "NAME", "the run of this name (--session-new, or as `holdup status` calls it)",
-     offsetof(options, session), NULL, NULL},
-    {"all", 'a', HU_OPTION_FLAG, NULL, "all runs, not one alone", offsetof(options, all), NULL, NULL},
-    {"quiet", 'q', HU_OPTION_FLAG, NULL, "nothing but failures", offsetof(options, quiet), NULL, NULL},
+    {"session", 0, HU_OPTION_TEXT, "NAME", "the run of this name (--session-new, or as `holdup status` calls it)",
+     offsetof(options, session), .lost_letter = 's'},
+    {"all", 'a', HU_OPTION_FLAG, NULL, "all runs, not one alone", offsetof(options, all)},
 };
 
 static const hu_option status_rows[] = {
-    {"session", 's', HU_OPTION_TEXT, "NAME", "the run of this name", offsetof(options, session), NULL, NULL},
-    {"all", 'a', HU_OPTION_FLAG, NULL, "also those of the last day that are over", offsetof(options, all), NULL, NULL},
-    {"json", 'j', HU_OPTION_FLAG, NULL, "as JSON", offsetof(options, json), NULL, NULL},
+    {"session", 0, HU_OPTION_TEXT, "NAME", "the run of this name", offsetof(options, session), .lost_letter = 's'},
+    {"all", 'a', HU_OPTION_FLAG, NULL, "also those of the last day that are over", offsetof(options, all)},
 };
 
 static const char *state_name(const hu_registry_entry *e)
@@ -99,52 +98,52 @@ static int choose(const options *o, hu_registry_entry *list, size_t n, hu_error 
     return kept;
 }
 
-static int command_all(uint32_t command, int argc, char **argv)
+/* Its only word is the name of a run, as --session is. */
+static int take_name(hu_cli_call *call, hu_error *err)
+{
+    options *o = call->options;
+
+    (void)err;
+    if (call->n && !o->session)
+        o->session = call->argv[0];
+    return 0;
+}
+
+static int tell_all(hu_cli_call *call, uint32_t command)
 {
     static const char *const done[] = {"", "records", "has stopped recording", "is cancelled: nothing will be written"};
-    options                  o = {0};
+    const options           *o = call->options;
     hu_error                 err = {0};
-    hu_arena                *arena = hu_arena_new();
     hu_registry_entry       *list;
     size_t                   n;
-    int                      rc, status = 0;
+    int                      rc = hu_registry_list(call->arena, &list, &n, &err), status = 0;
 
-    if (!arena) {
-        hu_fail_memory(&err);
-        return hu_command_fail(&err);
-    }
-    rc = hu_options_parse(rows, HU_COUNT(rows), argc, argv, &o, &err);
-    if (rc > 0)
-        o.session = o.session ? o.session : argv[0];
     if (rc >= 0)
-        rc = hu_registry_list(arena, &list, &n, &err);
-    if (rc >= 0)
-        rc = choose(&o, list, n, &err);
+        rc = choose(o, list, n, &err);
     if (rc < 0)
-        status = hu_command_fail(&err);
+        return hu_command_fail(&err);
     for (int i = 0; i < rc; i++) {
         if (tell(&list[i], command, &err) < 0)
             status = hu_command_fail(&err);
-        else if (!o.quiet)
+        else if (!o->shared.quiet)
             hu_command_say("%s %s", list[i].name, done[command]);
     }
-    hu_arena_free(arena);
     return status;
 }
 
-static int run_start(int argc, char **argv)
+static int run_start(hu_cli_call *call)
 {
-    return command_all(START, argc, argv);
+    return tell_all(call, START);
 }
 
-static int run_stop(int argc, char **argv)
+static int run_stop(hu_cli_call *call)
 {
-    return command_all(STOP, argc, argv);
+    return tell_all(call, STOP);
 }
 
-static int run_cancel(int argc, char **argv)
+static int run_cancel(hu_cli_call *call)
 {
-    return command_all(CANCEL, argc, argv);
+    return tell_all(call, CANCEL);
 }
 
 /* status */
@@ -210,7 +209,7 @@ static int write_status(const options *o, const hu_registry_entry *list, size_t 
 
     if (!out)
         return hu_fail_memory(err);
-    if (o->json)
+    if (o->shared.json)
         hu_json_open(&j, NULL, '[');
     for (size_t i = 0; i < n; i++) {
         hu_tally t = {0};
@@ -223,91 +222,100 @@ static int write_status(const options *o, const hu_registry_entry *list, size_t 
         }
         if (list[i].path[0])
             hu_tally_session(list[i].path, &t);
-        if (o->json)
+        if (o->shared.json)
             json_row(&j, &list[i], &t);
         else
             text_row(out, &list[i], &t);
     }
-    if (o->json)
+    if (o->shared.json)
         hu_json_close(&j, ']');
     rc = hu_out_close(out, err);
-    if (n_old && !o->json)
+    if (n_old && !o->shared.json)
         hu_command_say("%zu more of the last day are over (--all shows them)", n_old);
     return rc;
 }
 
-static int run_status(int argc, char **argv)
+static int run_status(hu_cli_call *call)
 {
-    options            o = {0};
+    const options     *o = call->options;
     hu_error           err = {0};
-    hu_arena          *arena = hu_arena_new();
     hu_registry_entry *list = NULL;
     size_t             n = 0, named = 0;
-    int                rc;
+    int                rc = hu_registry_list(call->arena, &list, &n, &err);
 
-    if (!arena) {
-        hu_fail_memory(&err);
-        return hu_command_fail(&err);
-    }
-    rc = hu_options_parse(status_rows, HU_COUNT(status_rows), argc, argv, &o, &err);
-    if (rc > 0)
-        o.session = o.session ? o.session : argv[0];
-    if (rc >= 0)
-        rc = hu_registry_list(arena, &list, &n, &err);
     for (size_t i = 0; rc >= 0 && i < n; i++)
-        named += !o.session || strcmp(o.session, list[i].name) == 0;
-    if (rc >= 0 && o.session && !named)
-        rc = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no run \"%.64s\" here; `holdup status` lists them", o.session);
-    if (rc >= 0 && n == 0 && !o.json)
+        named += !o->session || strcmp(o->session, list[i].name) == 0;
+    if (rc >= 0 && o->session && !named)
+        rc = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no run \"%.64s\" here; `holdup status` lists them", o->session);
+    if (rc >= 0 && n == 0 && !o->shared.json)
         hu_command_say("no run of yours goes on here");
     if (rc >= 0)
-        rc = write_status(&o, list, n, &err);
-    hu_arena_free(arena);
+        rc = write_status(o, list, n, &err);
     return rc < 0 ? hu_command_fail(&err) : 0;
 }
 
 const hu_command hu_command_start = {
     .name = "start",
+    .group = HU_GROUP_CONTROL,
     .summary = "begin to record in a `holdup run` that waits or has paused",
     .usage = "[--session NAME|--all]",
     .about = "Opens the gate of a run that was started with --start-later, or that was stopped,\n"
-             "without a restart of the job; returns when it records.\n\n"
-             "  holdup run --start-later -- python train.py &\n"
-             "  holdup start; sleep 10; holdup stop\n"
-             "  srun --overlap --jobid 123 holdup start --all      on all nodes of a job",
+             "without a restart of the job; returns when it records.",
+    .examples = "  holdup run --start-later -- python train.py &\n"
+                "  holdup start; sleep 10; holdup stop\n"
+                "  srun --overlap --jobid 123 holdup start --all      on all nodes of a job",
+    .most = 1,
+    .shared = HU_SHARED_QUIET,
     .options = rows,
     .n_options = HU_COUNT(rows),
+    .options_size = sizeof(options),
+    .check = take_name,
     .run = run_start,
 };
 
 const hu_command hu_command_stop = {
     .name = "stop",
+    .group = HU_GROUP_CONTROL,
     .summary = "pause the recording; the job goes on",
     .usage = "[--session NAME|--all]",
     .about = "Closes the gate: programs of the run record nothing until `holdup start`.  What was\n"
              "recorded is written when the command ends.",
+    .most = 1,
+    .shared = HU_SHARED_QUIET,
     .options = rows,
     .n_options = HU_COUNT(rows),
+    .options_size = sizeof(options),
+    .check = take_name,
     .run = run_stop,
 };
 
 const hu_command hu_command_cancel = {
     .name = "cancel",
+    .group = HU_GROUP_CONTROL,
     .summary = "stop the recording and throw it away; the job goes on",
     .usage = "[--session NAME|--all]",
     .about = "Closes the gate, and writes nothing when the command ends.",
+    .most = 1,
+    .shared = HU_SHARED_QUIET,
     .options = rows,
     .n_options = HU_COUNT(rows),
+    .options_size = sizeof(options),
+    .check = take_name,
     .run = run_cancel,
 };
 
 const hu_command hu_command_status = {
     .name = "status",
+    .group = HU_GROUP_CONTROL,
     .summary = "which runs go on here, and what they have recorded",
     .usage = "[--session NAME] [--json]",
     .about = "Lists your runs on this machine, also those that ended in the last day: armed,\n"
              "recording, paused, writing, written (and where), or failed and why.",
+    .most = 1,
+    .shared = HU_SHARED_JSON,
     .options = status_rows,
     .n_options = HU_COUNT(status_rows),
+    .options_size = sizeof(options),
+    .check = take_name,
     .run = run_status,
 };

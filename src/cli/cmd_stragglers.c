@@ -13,37 +13,24 @@
 enum { WIDTH = 80 };
 
 typedef struct {
-    bool          json, has_steps, quiet, strict;
-    int           unit;
-    int64_t       top;
-    const char   *output;
-    hu_step_range steps;
-    hu_limits     limits;
+    hu_shared shared;
+    bool      has_steps;
+    int       unit;
 } options;
 
 static const char *const units[] = {"s", "ms", "us", "ns", NULL};
 static const int         unit_powers[] = {9, 6, 3, 0};
 
 static const hu_option rows[] = {
-    {"steps", 's', HU_OPTION_SPECIAL, "A..B", "only these steps of the job", offsetof(options, steps), NULL,
-     hu_inputs_parse_steps},
-    {"top", 'n', HU_OPTION_COUNT, "N", "rows of each table (default: 8)", offsetof(options, top), NULL, NULL},
     {"unit", 0, HU_OPTION_CHOICE, "UNIT", "what start_ts and duration are counted in: s (default), ms, us, ns",
-     offsetof(options, unit), units, NULL},
-    {"json", 'j', HU_OPTION_FLAG, NULL, "as JSON, with all workers and steps", offsetof(options, json), NULL, NULL},
+     offsetof(options, unit), units},
     {"per-step", 0, HU_OPTION_FLAG, NULL, "with --json: slowdown by stage, dp rank and type for each step too",
-     offsetof(options, has_steps), NULL, NULL},
-    {"output", 'o', HU_OPTION_TEXT, "FILE", "write to a file instead of standard output", offsetof(options, output), NULL,
-     NULL},
-    {"quiet", 'q', HU_OPTION_FLAG, NULL, "no warnings", offsetof(options, quiet), NULL, NULL},
-    HU_STRICT_OPTION(options, strict),
-    {"limit", 0, HU_OPTION_SPECIAL, "NAME=N", "raise or lower a limit against hostile files: events (rows), inflate_ratio",
-     offsetof(options, limits), NULL, hu_inputs_parse_limit},
+     offsetof(options, has_steps)},
 };
 
 static int read_tables(const options *o, const hu_inputs *inputs, hu_arena *arena, hu_operations *table, hu_error *err)
 {
-    const hu_input_options how = {.limits = o->limits, .read_ahead = true};
+    const hu_input_options how = {.limits = o->shared.limits, .read_ahead = true};
 
     for (size_t i = 0; i < inputs->n; i++) {
         hu_input *in = hu_input_open(inputs->at[i], &how, err);
@@ -83,12 +70,12 @@ static int keep_steps(const hu_step_range *range, hu_operations *table, hu_error
 
 static int write_answer(const options *o, const hu_slowdown *s, hu_error *err)
 {
-    const hu_slowdown_report r = {.slowdown = s, .top = (size_t)o->top, .width = WIDTH, .has_steps = o->has_steps};
-    hu_out                  *out = o->output ? hu_out_open_file(o->output, err) : hu_out_open_fd(STDOUT_FILENO);
+    const hu_slowdown_report r = {.slowdown = s, .top = (size_t)o->shared.top, .width = WIDTH, .has_steps = o->has_steps};
+    hu_out *out = o->shared.output ? hu_out_open_file(o->shared.output, err) : hu_out_open_fd(STDOUT_FILENO);
 
     if (!out)
-        return o->output ? err->code : hu_fail_memory(err);
-    if (o->json)
+        return o->shared.output ? err->code : hu_fail_memory(err);
+    if (o->shared.json)
         hu_slowdown_json(&r, out);
     else
         hu_slowdown_text(&r, out);
@@ -106,57 +93,52 @@ static int stragglers(const options *o, const hu_inputs *inputs, hu_arena *arena
         hu_unread_warn(&inputs->unread, false);
         return HU_EXIT_UNREADABLE;
     }
-    if (read_tables(o, inputs, arena, &table, &err) < 0 || (o->steps.is_limited && keep_steps(&o->steps, &table, &err) < 0))
+    if (read_tables(o, inputs, arena, &table, &err) < 0 ||
+        (o->shared.steps.is_limited && keep_steps(&o->shared.steps, &table, &err) < 0))
         return hu_command_fail(&err);
     hu_operations_sort(&table);
-    if (table.is_cut && !o->quiet)
+    if (table.is_cut && !o->shared.quiet)
         hu_command_say("the table is cut: its end is missing");
     if (hu_pipeline_build(&table, arena, &pipeline, &err) < 0 ||
         hu_slowdown_measure(&pipeline, hu_thread_count(), arena, &slowdown, &err) < 0 ||
         write_answer(o, &slowdown, &err) < 0)
         return hu_command_fail(&err);
-    return o->strict && table.is_cut ? HU_EXIT_PARTIAL : HU_EXIT_OK;
+    return o->shared.strict && table.is_cut ? HU_EXIT_PARTIAL : HU_EXIT_OK;
 }
 
-static int run(int argc, char **argv)
+static int run(hu_cli_call *call)
 {
-    options   o = {.limits = hu_limits_default()};
-    hu_error  err = {0};
-    hu_arena *arena = hu_arena_new();
-    hu_inputs inputs = {0};
-    int       n, status;
-
-    if (!arena) {
-        hu_fail_memory(&err);
-        return hu_command_fail(&err);
-    }
-    n = hu_options_parse(rows, HU_COUNT(rows), argc, argv, &o, &err);
-    if (n == 0)
-        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                    "stragglers wants a table of operations: "
-                    "holdup stragglers rows.csv");
-    if (n > 0 && o.has_steps && !o.json)
-        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--per-step is for --json; the text shows means over the steps");
-    if (n > 0 && (hu_inputs_expand(argv, n, arena, &inputs, &err) < 0 ||
-                  hu_outputs_check(&(hu_output){"output", o.output}, 1, &inputs, NULL, &err) < 0))
-        n = err.code;
-    status = n < 0 ? hu_command_fail(&err) : stragglers(&o, &inputs, arena);
-    hu_arena_free(arena);
-    return status;
+    return stragglers(call->options, &call->inputs, call->arena);
 }
 
 const hu_command hu_command_stragglers = {
     .name = "stragglers",
+    .group = HU_GROUP_COMPARE,
     .summary = "who slows a pipeline-parallel job down, from its operations",
     .usage = "[options] ROWS.csv|- ...",
     .about = "Reads operations of all workers of a job with data, tensor and pipeline\n"
              "parallelism: one row for each pass, send, receive, collective and optimizer\n"
              "step, comma- or tab-separated.  Replays the steps, says how much slower they are\n"
              "than with all workers alike, and which worker, stage, dp rank or type of\n"
-             "operation explains it.  docs/stragglers.md names the columns.\n\n"
-             "  holdup stragglers rows.csv\n"
-             "  holdup stragglers rows.csv.gz --json --per-step",
+             "operation explains it.  docs/stragglers.md names the columns.",
+    .examples = "  holdup stragglers rows.csv\n"
+                "  holdup stragglers rows.csv.gz --json --per-step",
+    .wants = "a table of operations",
+    .example = "holdup stragglers rows.csv",
+    .least = 1,
+    .words = HU_WORDS_PATHS,
+    .needs = HU_NEEDS_INPUTS,
+    .shared = HU_SHARED_STEPS | HU_SHARED_TOP | HU_SHARED_JSON | HU_SHARED_OUTPUT | HU_SHARED_QUIET | HU_SHARED_STRICT |
+              HU_SHARED_LIMIT,
+    .closer = (const hu_option_help[]){{"steps", "only these steps of the job"},
+                                       {"top", "rows of each table (default: 8)"},
+                                       {"json", "as JSON, with all workers and steps"},
+                                       {"limit", "raise or lower a limit against hostile files: events (rows),"
+                                                 " inflate_ratio"},
+                                       {NULL, NULL}},
     .options = rows,
     .n_options = HU_COUNT(rows),
+    .options_size = sizeof(options),
+    .requires = (const hu_option_pair[]){{"per-step", "json"}, {NULL, NULL}},
     .run = run,
 };

@@ -23,10 +23,9 @@
 enum { PIXELS = 1600, MOST_PIXELS = 1 << 15, MOST_THREADS = 8, ANY_PORT = -1 };
 
 typedef struct {
-    int           port;
-    bool          open, quiet, strict;
-    hu_step_range steps;
-    hu_limits     limits;
+    hu_shared shared;
+    int       port;
+    bool      open;
 } options;
 
 /* What is served, all of it read-only. */
@@ -42,23 +41,16 @@ static int parse_port(void *field, const char *text, hu_error *err)
     int64_t port;
 
     if (!hu_parse_i64(hu_str_of(text), &port) || (port != 0 && port < 1024) || port > UINT16_MAX)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--port wants 1024 to 65535, or 0 for any free one, not \"%s\"",
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--port needs 1024 to 65535, or 0 for any free one, not \"%s\"",
                        text);
     *(int *)field = (int)port;
     return 0;
 }
 
 static const hu_option rows[] = {
-    {"port", 'p', HU_OPTION_SPECIAL, "N", "of 127.0.0.1 (9001, or the next free one); 0: any free one",
-     offsetof(options, port), NULL, parse_port},
-    {"open", 0, HU_OPTION_FLAG, NULL, "show it in a browser", offsetof(options, open), NULL, NULL},
-    {"steps", 's', HU_OPTION_SPECIAL, "A..B", "measure only these steps; the timeline shows all", offsetof(options, steps),
-     NULL, hu_inputs_parse_steps},
-    {"quiet", 'q', HU_OPTION_FLAG, NULL, "print the address and nothing else", offsetof(options, quiet), NULL, NULL},
-    HU_STRICT_OPTION(options, strict),
-    {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
-     "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio",
-     offsetof(options, limits), NULL, hu_inputs_parse_limit},
+    {"port", 0, HU_OPTION_SPECIAL, "N", "of 127.0.0.1 (9001, or the next free one); 0: any free one",
+     offsetof(options, port), .parse = parse_port, .lost_letter = 'p'},
+    {"open", 0, HU_OPTION_FLAG, NULL, "show it in a browser", offsetof(options, open)},
 };
 
 /* answers */
@@ -70,7 +62,7 @@ static int get_number(const hu_asked *asked, const char *name, int64_t most, int
 
     *out = missing;
     if (text && (!hu_parse_i64(hu_str_of(text), out) || *out < 0 || *out > most))
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%s wants a whole number from 0 to %lld", name, (long long)most);
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%s needs a whole number from 0 to %lld", name, (long long)most);
     return 0;
 }
 
@@ -139,7 +131,7 @@ static int answer_timeline(void *context, const hu_asked *asked, hu_answer *a, h
     if (how.from_ns == 0 && how.to_ns == 0)
         return answer_whole(&v->job.ranks[rank].timeline, a, err);
     if (how.to_ns <= how.from_ns)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "to wants to be after from; both 0 are the whole capture");
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "to needs to be after from; both 0 are the whole capture");
     how.pixels = how.pixels ? how.pixels : PIXELS;
     how.index = v->indexes[rank];
     return answer_part(v, rank, &how, a, err);
@@ -235,7 +227,7 @@ static void show(const options *o, const hu_door *door, const char *address, hu_
     const bool  is_remote = ssh && ssh[0] && !hu_browser_has_display() && !(o->open && own && own[0]);
     char        host[256] = "";
 
-    if (is_remote && !o->quiet) {
+    if (is_remote && !o->shared.quiet) {
         gethostname(host, sizeof host - 1);
         hu_command_say("from your machine: ssh -N -L %u:127.0.0.1:%u %s%s%s", door->port, door->port, user ? user : "",
                        user ? "@" : "", host);
@@ -243,7 +235,7 @@ static void show(const options *o, const hu_door *door, const char *address, hu_
     if (o->open && !is_remote) {
         const bool is_open = hu_browser_visit(address, page);
 
-        if (!o->quiet)
+        if (!o->shared.quiet)
             hu_command_say(is_open ? "if the browser shows no page (one in a sandbox reads no files), open the address above"
                                    : "no browser can be started here; open the address above");
     }
@@ -272,7 +264,7 @@ static int say_where(const options *o, const hu_door *door, hu_browser_page *pag
     if ((rc = hu_out_close(out, err)) < 0)
         return rc;
     show(o, door, address, page);
-    if (!o->quiet) {
+    if (!o->shared.quiet) {
         say_perfetto(door);
         hu_command_say("Ctrl-C stops it");
     }
@@ -310,23 +302,23 @@ static int serve(const options *o, view *v, hu_server *server, hu_error *err)
 static int read_and_serve(const options *o, const hu_inputs *inputs, const char *arguments, hu_server *server,
                           hu_arena *arena)
 {
-    const hu_job_options how = {.limits = o->limits,
+    const hu_job_options how = {.limits = o->shared.limits,
                                 .replays = true,
                                 .draws = true,
                                 .draws_all = true,
                                 .pixels = PIXELS,
                                 .keeps_traces = true,
-                                .digest = {.steps = o->steps, .frames = 5}};
+                                .digest = {.steps = o->shared.steps, .frames = 5}};
     hu_error             err = {0};
     view                 v;
-    int                  rc = hu_read_job(inputs, how, o->quiet, arena, &v.job), status;
+    int                  rc = hu_read_job(inputs, how, o->shared.quiet, arena, &v.job), status;
 
     if (rc) {
         hu_server_close(server);
         return rc;
     }
-    hu_unread_warn(&v.job.partial, o->quiet);
-    if ((status = hu_strict_status(o->strict, &v.job.unread, &v.job.partial, 0)) != 0) { /* before anybody looks */
+    hu_unread_warn(&v.job.partial, o->shared.quiet);
+    if ((status = hu_strict_status(o->shared.strict, &v.job.unread, &v.job.partial, 0)) != 0) { /* before anybody looks */
         hu_server_close(server);
         hu_job_free(&v.job);
         return status;
@@ -338,43 +330,38 @@ static int read_and_serve(const options *o, const hu_inputs *inputs, const char 
     return rc < 0 ? hu_command_fail(&err) : 0;
 }
 
-static int run(int argc, char **argv)
+static int run(hu_cli_call *call)
 {
-    options    o = {.port = ANY_PORT, .limits = hu_limits_default()};
-    hu_error   err = {0};
-    hu_arena  *arena = hu_arena_new();
-    hu_server *server = NULL;
-    hu_inputs  inputs;
-    int        n, status;
+    const options *o = call->options;
+    hu_error       err = {0};
+    hu_server     *server = hu_server_open(o->port, &err); /* a port that is taken shows before the reading */
 
-    if (!arena) {
-        hu_fail_memory(&err);
-        return hu_command_fail(&err);
-    }
-    n = hu_options_parse(rows, HU_COUNT(rows), argc, argv, &o, &err);
-    if (n == 0)
-        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "view wants a trace: holdup view trace.json.gz");
-    if (n > 0 && hu_inputs_expand(argv, n, arena, &inputs, &err) < 0)
-        n = err.code;
-    if (n > 0 && !(server = hu_server_open(o.port, &err))) /* a port that is taken shows before the reading */
-        n = err.code;
-    status = n < 0 ? hu_command_fail(&err) : read_and_serve(&o, &inputs, n == 1 ? argv[0] : "FILES", server, arena);
-    hu_arena_free(arena);
-    return status;
+    return server ? read_and_serve(o, &call->inputs, call->source, server, call->arena) : hu_command_fail(&err);
 }
 
 const hu_command hu_command_view = {
     .name = "view",
+    .group = HU_GROUP_EXPLAIN,
     .summary = "the page of report --html, served, for traces of any size",
     .usage = "[options] FILE|DIRECTORY|- ...",
     .about = "Reads traces and serves the page of `report --html` on this machine, until\n"
              "Ctrl-C.  The page asks for the piece of time that is in sight, so even the\n"
              "largest trace opens at once and shows every slice of every rank.  Only who has\n"
-             "the printed address, with its token, gets an answer, and only on this machine.\n\n"
-             "  holdup view trace.json.gz --open\n"
-             "  holdup view run/ --port 0",
+             "the printed address, with its token, gets an answer, and only on this machine.",
+    .examples = "  holdup view trace.json.gz --open\n"
+                "  holdup view run/ --port 0",
+    .wants = "a trace",
+    .example = "holdup view trace.json.gz",
+    .least = 1,
+    .words = HU_WORDS_PATHS,
+    .needs = HU_NEEDS_INPUTS | HU_NEEDS_LONGER_LIFE,
+    .shared = HU_SHARED_STEPS | HU_SHARED_QUIET | HU_SHARED_STRICT | HU_SHARED_LIMIT,
+    .closer = (const hu_option_help[]){{"steps", "measure only these steps; the timeline shows all"},
+                                       {"quiet", "print the address and nothing else"},
+                                       {NULL, NULL}},
     .options = rows,
     .n_options = HU_COUNT(rows),
+    .options_size = sizeof(options),
+    .defaults = &(const options){.port = ANY_PORT},
     .run = run,
-    .outlives_reader = true,
 };

@@ -22,11 +22,9 @@ typedef struct {
 } edit_list;
 
 typedef struct {
-    edit_list     edits;
-    bool          list, json, quiet, strict;
-    const char   *output;
-    hu_step_range steps;
-    hu_limits     limits;
+    hu_shared shared;
+    edit_list edits;
+    bool      list;
 } options;
 
 static int parse_edit(void *field, const char *text, hu_error *err)
@@ -41,20 +39,26 @@ static int parse_edit(void *field, const char *text, hu_error *err)
     return 0;
 }
 
+static size_t edit_words(const char **out, size_t room)
+{
+#define BEGIN_OFF                 "=0"
+#define BEGIN_FACTOR              "=0"
+#define BEGIN_GLOB                ":"
+#define BEGIN_RANK                "=0"
+#define E(id, word, shape, about) word BEGIN_##shape,
+    static const char *const           words[] = {HU_EDITS(E)};
+#undef E
+    size_t n = 0;
+
+    for (; n < HU_COUNT(words) && n < room; n++)
+        out[n] = words[n];
+    return n;
+}
+
 static const hu_option rows[] = {
-    {"edit", 'e', HU_OPTION_SPECIAL, "EDIT", "what is otherwise, such as data=0 or kernel:*gemm*x1.5; may be repeated",
-     offsetof(options, edits), NULL, parse_edit},
-    {"list-edits", 0, HU_OPTION_FLAG, NULL, "name all edits", offsetof(options, list), NULL, NULL},
-    {"steps", 's', HU_OPTION_SPECIAL, "A..B", "only these steps, by the number of their ProfilerStep, or from 0",
-     offsetof(options, steps), NULL, hu_inputs_parse_steps},
-    {"json", 'j', HU_OPTION_FLAG, NULL, "as JSON", offsetof(options, json), NULL, NULL},
-    {"output", 'o', HU_OPTION_TEXT, "FILE", "write to a file instead of standard output", offsetof(options, output), NULL,
-     NULL},
-    {"quiet", 'q', HU_OPTION_FLAG, NULL, "no progress", offsetof(options, quiet), NULL, NULL},
-    HU_STRICT_OPTION(options, strict),
-    {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
-     "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio",
-     offsetof(options, limits), NULL, hu_inputs_parse_limit},
+    {"edit", 'e', HU_OPTION_SPECIAL, "EDIT", "what is different, such as data=0 or kernel:*gemm*x1.5; may be repeated",
+     offsetof(options, edits), .parse = parse_edit, .words = edit_words},
+    {"list-edits", 0, HU_OPTION_FLAG, NULL, "name all edits", offsetof(options, list)},
 };
 
 enum { TEXT_BYTES = 128 };
@@ -246,33 +250,25 @@ static void write_json(const answer *a, hu_out *out)
 
 static int write_answer(const answer *a, hu_error *err)
 {
-    hu_out *out = a->o->output ? hu_out_open_file(a->o->output, err) : hu_out_open_fd(STDOUT_FILENO);
+    hu_out *out = a->o->shared.output ? hu_out_open_file(a->o->shared.output, err) : hu_out_open_fd(STDOUT_FILENO);
 
     if (!out)
-        return a->o->output ? err->code : hu_fail_memory(err);
-    if (a->o->json)
+        return a->o->shared.output ? err->code : hu_fail_memory(err);
+    if (a->o->shared.json)
         write_json(a, out);
     else
         write_text(a, out);
     return hu_out_close(out, err);
 }
 
-static int list_edits(void)
+static void write_edits(hu_out *out)
 {
-    hu_out  *out = hu_out_open_fd(STDOUT_FILENO);
-    hu_error err = {0};
-
-    if (!out) {
-        hu_fail_memory(&err);
-        return hu_command_fail(&err);
-    }
     for (hu_edit_kind k = 0; k < HU_EDIT_KINDS; k++) {
         char text[64];
 
         snprintf(text, sizeof text, "%s%s", hu_edit_word(k), hu_edit_shape(k));
         hu_out_printf(out, "%-14s %s\n", text, hu_edit_about(k));
     }
-    return hu_out_close(out, &err) < 0 ? hu_command_fail(&err) : 0;
 }
 
 /* One glob of operators is looked for while the graph is built. */
@@ -300,11 +296,11 @@ static int whatif(const options *o, const hu_inputs *inputs, hu_arena *arena)
 
     if (rc < 0)
         return hu_command_fail(&err);
-    if ((status = hu_read_traces(inputs, o->limits, o->quiet, arena, &traces)) != 0)
+    if ((status = hu_read_traces(inputs, o->shared.limits, o->shared.quiet, arena, &traces)) != 0)
         return status;
     a.unread = traces.unread;
     a.partial = traces.partial;
-    s = hu_simulation_new(traces.at[0], &o->steps, &graph, &err);
+    s = hu_simulation_new(traces.at[0], &o->shared.steps, &graph, &err);
     if (s) {
         price_rank(&a, s);
         rc = write_answer(&a, &err);
@@ -315,12 +311,12 @@ static int whatif(const options *o, const hu_inputs *inputs, hu_arena *arena)
     }
     hu_simulation_free(s);
     hu_traces_free(&traces);
-    return rc < 0 ? hu_command_fail(&err) : hu_strict_status(o->strict, &a.unread, &a.partial, 0);
+    return rc < 0 ? hu_command_fail(&err) : hu_strict_status(o->shared.strict, &a.unread, &a.partial, 0);
 }
 
 static int whatif_together(const options *o, const hu_inputs *inputs, hu_arena *arena)
 {
-    hu_together_options how = {.limits = o->limits, .steps = o->steps};
+    hu_together_options how = {.limits = o->shared.limits, .steps = o->shared.steps};
     answer              a = {.o = o};
     hu_error            err = {0};
     hu_together         all;
@@ -328,58 +324,49 @@ static int whatif_together(const options *o, const hu_inputs *inputs, hu_arena *
 
     if (find_focus(&o->edits, &how.graph.focus, &err) < 0)
         return hu_command_fail(&err);
-    status = hu_read_together(inputs, how, o->quiet, arena, &all);
+    status = hu_read_together(inputs, how, o->shared.quiet, arena, &all);
     a.unread = all.job.unread;
     a.partial = all.job.partial;
     if (status == 0 && (price_together(&a, &all, &err) < 0 || write_answer(&a, &err) < 0))
         status = hu_command_fail(&err);
     hu_together_free(&all);
-    return hu_strict_status(o->strict, &a.unread, &a.partial, status);
+    return hu_strict_status(o->shared.strict, &a.unread, &a.partial, status);
 }
 
-static int run(int argc, char **argv)
+static int run(hu_cli_call *call)
 {
-    options   o = {.limits = hu_limits_default()};
-    hu_error  err = {0};
-    hu_arena *arena = hu_arena_new();
-    hu_inputs inputs;
-    int       n, status;
+    return call->inputs.n == 1 ? whatif(call->options, &call->inputs, call->arena)
+                               : whatif_together(call->options, &call->inputs, call->arena);
+}
 
-    if (!arena) {
-        hu_fail_memory(&err);
-        return hu_command_fail(&err);
-    }
-    n = hu_options_parse(rows, HU_COUNT(rows), argc, argv, &o, &err);
-    if (n >= 0 && o.list) {
-        hu_arena_free(arena);
-        return list_edits();
-    }
-    if (n >= 0 && (n == 0 || o.edits.n == 0))
-        n = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                    "whatif wants a trace and an edit: holdup whatif trace.json.gz --edit data=0");
-    if (n > 0 && (hu_inputs_expand(argv, n, arena, &inputs, &err) < 0 ||
-                  hu_outputs_check(&(hu_output){"output", o.output}, 1, &inputs, NULL, &err) < 0))
-        n = err.code;
-    status = n < 0           ? hu_command_fail(&err)
-             : inputs.n == 1 ? whatif(&o, &inputs, arena)
-                             : whatif_together(&o, &inputs, arena);
-    hu_arena_free(arena);
-    return status;
+static int check(hu_cli_call *call, hu_error *err)
+{
+    return ((const options *)call->options)->edits.n ? 0 : hu_command_fail_words(call, err);
 }
 
 const hu_command hu_command_whatif = {
     .name = "whatif",
-    .summary = "how long a step would take if something were otherwise",
-    .usage = "[options] FILE|DIR|- ... --edit EDIT ...",
+    .group = HU_GROUP_COMPARE,
+    .summary = "how long a step would take if something were different",
+    .usage = "[options] FILE|DIRECTORY|- ... --edit EDIT ...",
     .about = "Replays the steps of a trace with changed costs: every wait, launch and queue\n"
              "is simulated again, so that a gain shows only where it reaches the end of the\n"
              "step.  Several edits are priced one by one and together.  Several traces, or a\n"
-             "directory of them, are the ranks of one job: they are replayed together.\n\n"
-             "  holdup whatif --list-edits\n"
-             "  holdup whatif trace.json.gz --edit data=0\n"
-             "  holdup whatif trace.json.gz -e 'kernel:*gemm*x1.5' -e sync=0 -e comm=overlap\n"
-             "  holdup whatif DIR -e straggler=0 -e hiccups=0 -e comm=overlap",
+             "directory of them, are the ranks of one job: they are replayed together.",
+    .examples = "  holdup whatif --list-edits\n"
+                "  holdup whatif trace.json.gz --edit data=0\n"
+                "  holdup whatif trace.json.gz -e 'kernel:*gemm*x1.5' -e sync=0 -e comm=overlap\n"
+                "  holdup whatif DIR -e straggler=0 -e hiccups=0 -e comm=overlap",
+    .wants = "a trace and an edit",
+    .example = "holdup whatif trace.json.gz --edit data=0",
+    .least = 1,
+    .words = HU_WORDS_PATHS,
+    .needs = HU_NEEDS_INPUTS,
+    .shared = HU_SHARED_STEPS | HU_SHARED_JSON | HU_SHARED_OUTPUT | HU_SHARED_QUIET | HU_SHARED_STRICT | HU_SHARED_LIMIT,
     .options = rows,
     .n_options = HU_COUNT(rows),
+    .options_size = sizeof(options),
+    .lists = (const hu_listing[]){{offsetof(options, list), write_edits}, {0, NULL}},
+    .check = check,
     .run = run,
 };

@@ -39,23 +39,67 @@ static void option_line(const hu_option *o)
     wrapped(o->help);
 }
 
+/* Each heading at its first row, with all of its rows. */
+static void grouped(const hu_option *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool is_first = rows[i].help != NULL;
+
+        for (size_t k = 0; k < i && is_first; k++)
+            is_first = !rows[k].help || strcmp(rows[k].heading, rows[i].heading) != 0;
+        if (!is_first)
+            continue;
+        printf("\n%s\n", rows[i].heading);
+        for (size_t k = i; k < n; k++)
+            if (rows[k].help && strcmp(rows[k].heading, rows[i].heading) == 0)
+                option_line(&rows[k]);
+    }
+}
+
 void hu_help_command(const hu_command *command)
 {
-    printf("holdup %s %s\n\n%s\n\noptions\n", command->name, command->usage, command->about);
-    for (size_t i = 0; i < command->n_options; i++)
-        option_line(&command->options[i]);
-    printf("      --help            this text\n");
+    hu_option    rows[HU_OPTIONS_MOST];
+    const size_t n = hu_command_rows(command, rows);
+    size_t       shown = 0;
+
+    printf("holdup %s %s\n\n%s\n", command->name, command->usage, command->about);
+    if (command->examples)
+        printf("\n%s\n", command->examples);
+    for (size_t i = 0; i < n; i++)
+        shown += rows[i].help != NULL;
+    if (shown > HU_HELP_FEW) {
+        grouped(rows, n);
+        return;
+    }
+    printf("\noptions\n");
+    for (size_t i = 0; i < n; i++)
+        if (rows[i].help)
+            option_line(&rows[i]);
+}
+
+static void list_commands(void)
+{
+#define G(id, text) text,
+    static const char *const groups[HU_GROUP_COUNT] = {HU_COMMAND_GROUPS(G)};
+#undef G
+
+    for (hu_command_group g = 0; g < HU_GROUP_COUNT; g++) {
+        printf("%s\n", groups[g]);
+        for (size_t i = 0; hu_commands[i]; i++)
+            if (hu_commands[i]->group == g)
+                printf("  %-10s %s\n", hu_commands[i]->name, hu_commands[i]->summary);
+        printf("\n");
+    }
 }
 
 void hu_help_all(void)
 {
     printf("holdup %s - what is holding up your GPU job?\n\n"
-           "usage  holdup COMMAND [options] ...\n\ncommands\n",
+           "usage  holdup COMMAND [options] ...\n"
+           "       holdup help COMMAND, or holdup COMMAND --help\n\n",
            HU_VERSION);
-    for (size_t i = 0; hu_commands[i]; i++)
-        printf("  %-10s %s\n", hu_commands[i]->name, hu_commands[i]->summary);
-    printf("  %-10s %s\n", "help", "this text, or `holdup help COMMAND`");
-    printf("\nfirst steps\n"
+    list_commands();
+    printf("first steps\n"
            "  holdup run -- python train.py        record a job, and say what holds it up\n"
            "  holdup report trace.json.gz          where the time goes, and why\n"
            "  holdup report run/ --html page.html  all ranks of a run, and a page to look at\n"

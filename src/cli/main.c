@@ -1,53 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * main.c - finds the command's row and runs it. */
-#include <errno.h>
-#include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/command.h"
-#include "base/units.h"
-
-struct sigaction hu_command_sigpipe;
-
-void hu_command_say(const char *format, ...)
-{
-    const struct timespec now = {0};
-    char                  text[2048];
-    va_list               args;
-    sigset_t              pipe, before;
-    hu_out               *out = hu_out_open_fd(STDERR_FILENO);
-
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    if (!out)
-        return;
-    /* talk that nobody hears ends nothing: the answer may go into a file */
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &pipe, &before);
-    hu_out_text(out, "holdup: ");
-    hu_units_clip(out, hu_str_of(text), sizeof text);
-    hu_out_text(out, "\n");
-    hu_out_close(out, NULL);
-    while (!sigismember(&before, SIGPIPE) && sigtimedwait(&pipe, NULL, &now) < 0 && errno == EINTR)
-        ;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
-int hu_command_fail(const hu_error *err)
-{
-    char at[48] = "";
-
-    fflush(stdout);
-    if (err->file[0] && err->offset > 0)
-        snprintf(at, sizeof at, ": at byte %lld", (long long)err->offset);
-    hu_command_say("%s%s%s%s", err->file, at, err->file[0] ? ": " : "", err->text);
-    return hu_error_exit_status(err->code);
-}
 
 static const hu_command *find(const char *name)
 {
@@ -99,36 +55,17 @@ static int help(const char *name)
 
 static bool asks_for_help(const hu_command *c, int argc, char **argv)
 {
-    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0 && !(c->starts_another && argv[i][0] != '-'); i++)
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0 && !((c->needs & HU_NEEDS_FRONT) && argv[i][0] != '-'); i++)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
             return true;
     return false;
-}
-
-/* As git does: who prints ends with its reader, whatever a parent said of the signal. */
-static void end_with_reader(void)
-{
-    const struct sigaction ends = {.sa_handler = SIG_DFL};
-    sigset_t               set;
-
-    sigaction(SIGPIPE, &ends, &hu_command_sigpipe);
-    sigemptyset(&set);
-    sigaddset(&set, SIGPIPE);
-    sigprocmask(SIG_UNBLOCK, &set, NULL);
-}
-
-void hu_command_outlive_reader(void)
-{
-    const struct sigaction ignored = {.sa_handler = SIG_IGN};
-
-    sigaction(SIGPIPE, &ignored, NULL);
 }
 
 int main(int argc, char **argv)
 {
     const hu_command *c;
 
-    end_with_reader();
+    hu_command_end_with_reader();
     if (argc < 2) {
         hu_help_all();
         return HU_EXIT_USAGE;
@@ -144,7 +81,5 @@ int main(int argc, char **argv)
         return fail_unknown(argv[1]);
     if (asks_for_help(c, argc - 2, argv + 2))
         return help(c->name);
-    if (c->outlives_reader)
-        hu_command_outlive_reader();
-    return c->run(argc - 2, argv + 2);
+    return hu_command_call(c, argc - 2, argv + 2);
 }

@@ -70,13 +70,33 @@ const char *hu_options_suggest(const char *text, const char *const *words, size_
     return best;
 }
 
-static int unknown(const hu_option *options, size_t n, const char *text, hu_error *err)
+/* A letter that people try for an option that has none, or another. */
+static const hu_option *find_lost(const hu_option_table *t, char letter)
 {
-    const char *names[64], *near;
+    for (size_t i = 0; i < t->n; i++)
+        if (t->rows[i].lost_letter == letter)
+            return &t->rows[i];
+    return NULL;
+}
 
-    for (size_t i = 0; i < n && i < HU_COUNT(names); i++)
-        names[i] = options[i].name;
-    near = hu_options_suggest(text, names, n < HU_COUNT(names) ? n : HU_COUNT(names));
+static int unknown_letter(const hu_option_table *t, char letter, hu_error *err)
+{
+    const hu_option *o = find_lost(t, letter);
+
+    if (o)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "unknown option -%c; it is --%s%s%s here", letter, o->name,
+                       o->argument ? " " : "", o->argument ? o->argument : "");
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "unknown option -%c; --help lists the options", letter);
+}
+
+static int unknown(const hu_option_table *t, const char *text, hu_error *err)
+{
+    const char *names[HU_OPTIONS_MOST], *near;
+    size_t      n = 0;
+
+    for (; n < t->n && n < HU_COUNT(names); n++)
+        names[n] = t->rows[n].name;
+    near = hu_options_suggest(text, names, n);
     if (near)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "unknown option --%s; did you mean --%s", text, near);
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "unknown option --%s; --help lists the options", text);
@@ -119,7 +139,7 @@ static bool is_truth(const char *text, bool *out)
 static int store_switch(const hu_option *o, const char *text, bool *field, hu_error *err)
 {
     if (!is_truth(text, field))
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s wants true or false, not \"%s\"", o->name, text);
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s needs true or false, not \"%s\"", o->name, text);
     return 0;
 }
 
@@ -138,7 +158,7 @@ static int store(const hu_option *o, const char *text, void *fields, hu_error *e
         return 0;
     case HU_OPTION_COUNT:
         if (!hu_parse_i64(hu_str_of(text), field) || *(int64_t *)field < 1)
-            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s wants a whole number of at least 1, not \"%s\"",
+            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s needs a whole number of at least 1, not \"%s\"",
                            o->name, text);
         return 0;
     case HU_OPTION_CHOICE:
@@ -149,63 +169,84 @@ static int store(const hu_option *o, const char *text, void *fields, hu_error *e
     return 0;
 }
 
-static const hu_option *find_long(const hu_option *options, size_t n, const char *name, size_t length)
+static const hu_option *find_long(const hu_option_table *t, const char *name, size_t length)
 {
-    for (size_t i = 0; i < n; i++)
-        if (strlen(options[i].name) == length && memcmp(options[i].name, name, length) == 0)
-            return &options[i];
+    for (size_t i = 0; i < t->n; i++)
+        if (strlen(t->rows[i].name) == length && memcmp(t->rows[i].name, name, length) == 0)
+            return &t->rows[i];
     return NULL;
 }
 
-static const hu_option *find_short(const hu_option *options, size_t n, char letter)
+static const hu_option *find_short(const hu_option_table *t, char letter)
 {
-    for (size_t i = 0; i < n; i++)
-        if (options[i].letter == letter)
-            return &options[i];
+    for (size_t i = 0; i < t->n; i++)
+        if (t->rows[i].letter == letter)
+            return &t->rows[i];
     return NULL;
 }
 
-/* One argument that begins with a dash; *i moves on when it takes its value from the next one. */
-static int take(const hu_option *options, size_t n, int argc, char **argv, int *i, void *fields, hu_error *err)
+static bool is_boolean(const hu_option *o)
 {
-    const bool       is_long = argv[*i][1] == '-';
-    const char      *text = argv[*i] + 1 + is_long, *equals = is_long ? strchr(text, '=') : NULL;
-    const size_t     length = equals ? (size_t)(equals - text) : strlen(text);
-    const hu_option *o = is_long ? find_long(options, n, text, length) : find_short(options, n, text[0]);
+    return o->type == HU_OPTION_FLAG || o->type == HU_OPTION_SWITCH;
+}
 
-    if (!o && is_long && strncmp(text, "no-", 3) == 0) {
-        o = find_long(options, n, text + 3, length - 3);
-        if (o && (o->type == HU_OPTION_FLAG || o->type == HU_OPTION_SWITCH) && !equals) {
-            *(bool *)((char *)fields + o->offset) = false;
-            return 0;
-        }
-        o = NULL;
-    }
-    if (!o)
-        return unknown(options, n, text, err);
-    if (o->type == HU_OPTION_FLAG) {
-        if (equals || (!is_long && text[1]))
-            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s takes no value", o->name);
-        return store(o, NULL, fields, err);
-    }
-    if (equals)
-        return store(o, equals + 1, fields, err);
-    if (!is_long && text[1])
-        return store(o, text + 1, fields, err);
+/* "--no-NAME" of a flag; false: it is something else. */
+static bool take_back(const hu_option_table *t, const char *text, size_t length)
+{
+    const hu_option *o = strncmp(text, "no-", 3) == 0 ? find_long(t, text + 3, length - 3) : NULL;
+
+    if (!o || !is_boolean(o))
+        return false;
+    *(bool *)((char *)t->fields + o->offset) = false;
+    t->given[o - t->rows] = false;
+    return true;
+}
+
+/* An option with a value, which *i moves on to when it is the next argument; `glued` is what follows a letter or "=". */
+static int take_value(const hu_option_table *t, const hu_option *o, const char *glued, int argc, char **argv, int *i,
+                      hu_error *err)
+{
+    bool is_true = true;
+
+    if (glued)
+        return store(o, glued, t->fields, err);
     if (o->type == HU_OPTION_SWITCH) { /* a last word "true" is the command of that name */
-        bool is_true = true;
-
         if (*i + 2 < argc && is_truth(argv[*i + 1], &is_true))
             ++*i;
-        *(bool *)((char *)fields + o->offset) = is_true;
+        *(bool *)((char *)t->fields + o->offset) = is_true;
         return 0;
     }
     if (*i + 1 >= argc)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s wants a value: --%s %s", o->name, o->name, o->argument);
-    return store(o, argv[++*i], fields, err);
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s needs a value: --%s %s", o->name, o->name, o->argument);
+    return store(o, argv[++*i], t->fields, err);
 }
 
-int hu_options_parse(const hu_option *options, size_t n, int argc, char **argv, void *fields, hu_error *err)
+/* One argument that begins with a dash; *i moves on when it takes its value from the next one. */
+static int take(const hu_option_table *t, int argc, char **argv, int *i, hu_error *err)
+{
+    const bool       is_long = argv[*i][1] == '-';
+    const char      *text = argv[*i] + 1 + is_long, *equals = is_long ? strchr(text, '=') : NULL, *glued;
+    const size_t     length = equals ? (size_t)(equals - text) : strlen(text);
+    const hu_option *found = is_long ? find_long(t, text, length) : find_short(t, text[0]);
+    hu_option        o;
+
+    if (!found && is_long && !equals && take_back(t, text, length))
+        return 0;
+    if (!found)
+        return is_long ? unknown(t, text, err) : unknown_letter(t, text[0], err);
+    o = *found;
+    if (!is_long && o.parse_short)
+        o.parse = o.parse_short;
+    t->given[found - t->rows] = true;
+    glued = equals ? equals + 1 : !is_long && text[1] ? text + 1 : NULL;
+    if (o.type != HU_OPTION_FLAG)
+        return take_value(t, &o, glued, argc, argv, i, err);
+    if (glued)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s takes no value", o.name);
+    return store(&o, NULL, t->fields, err);
+}
+
+int hu_options_parse(const hu_option_table *t, int argc, char **argv, hu_error *err)
 {
     int left = 0;
 
@@ -215,25 +256,21 @@ int hu_options_parse(const hu_option *options, size_t n, int argc, char **argv, 
                 argv[left++] = argv[i];
         } else if (argv[i][0] != '-' || argv[i][1] == '\0') {
             argv[left++] = argv[i];
-        } else {
-            const int rc = take(options, n, argc, argv, &i, fields, err);
-
-            if (rc < 0)
-                return rc;
+        } else if (take(t, argc, argv, &i, err) < 0) {
+            return err->code;
         }
     }
     return left;
 }
 
-int hu_options_parse_front(const hu_option *options, size_t n, int argc, char **argv, void *fields, int *at, hu_error *err)
+int hu_options_parse_front(const hu_option_table *t, int argc, char **argv, hu_error *err)
 {
     for (int i = 0; i < argc; i++) {
-        *at = i;
         if (strcmp(argv[i], "--") == 0)
             return i + 1;
         if (argv[i][0] != '-' || argv[i][1] == '\0')
             return i;
-        if (take(options, n, argc, argv, &i, fields, err) < 0)
+        if (take(t, argc, argv, &i, err) < 0)
             return err->code;
     }
     return argc;

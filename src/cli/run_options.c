@@ -93,6 +93,16 @@ static int unknown_door(const char *option, hu_str word, hu_error *err)
                    option, text);
 }
 
+static size_t door_words(const char **out, size_t room)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < HU_COUNT(doors) && n < room; i++)
+        if (!(doors[i].door & LATER_DOORS))
+            out[n++] = doors[i].name;
+    return n;
+}
+
 static uint32_t find_door(hu_str word)
 {
     for (size_t i = 0; i < HU_COUNT(doors); i++)
@@ -168,7 +178,7 @@ static int parse_sample(void *field, const char *text, hu_error *err)
         o->sample_hz = (unsigned)hz;
     else
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                       "--sample wants none, process-tree or samples in a second"
+                       "--sample needs none, process-tree or samples in a second"
                        " (1 to %d), not \"%s\"",
                        MOST_HZ, text);
     return 0;
@@ -179,7 +189,7 @@ static int parse_switches(void *field, const char *text, hu_error *err)
     hu_run_options *o = field;
 
     if (strcmp(text, "none") != 0 && strcmp(text, "process-tree") != 0 && strcmp(text, "system-wide") != 0)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--cpuctxsw wants none or process-tree, not \"%s\"", text);
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--cpuctxsw needs none or process-tree, not \"%s\"", text);
     o->no_switches = strcmp(text, "none") == 0;
     return 0;
 }
@@ -232,9 +242,26 @@ static int parse_steps(void *field, const char *text, hu_error *err)
 
     if (!hu_parse_i64(first, &o->first_step) || !hu_parse_i64(hu_str_of(dots ? dots + 2 : text), &o->last_step) ||
         o->first_step < 0 || o->last_step < o->first_step)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--steps wants A..B, such as 20..25, not \"%s\"", text);
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--steps needs A..B, such as 20..25, not \"%s\"", text);
     o->wants_steps = true;
     return 0;
+}
+
+/* The letter, which is --sample's in nsys: what it would mean there is refused, not recorded as a step. */
+static int parse_steps_short(void *field, const char *text, hu_error *err)
+{
+    static const char *const of_nsys[] = {"none", "cpu", "process-tree", "system-wide"};
+    const size_t             digits = strspn(text, "0123456789");
+
+    for (size_t i = 0; i < HU_COUNT(of_nsys); i++)
+        if (strcmp(text, of_nsys[i]) == 0)
+            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "-s is --steps here; nsys's -s is --sample: --sample=%s",
+                           text);
+    if (digits && (text[digits] == '\0' || strcasecmp(text + digits, "hz") == 0))
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                       "-s is --steps here; write -s %.*s..%.*s for one step, --sample=%.*s for samples in a second",
+                       (int)digits, text, (int)digits, text, (int)digits, text);
+    return parse_steps(field, text, err);
 }
 
 /* "NAME@DOMAIN"; '\\@' is a part of a name, as in nsys */
@@ -289,7 +316,7 @@ static int parse_range(void *field, const char *text, hu_error *err)
         return 0;
     }
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                   "--capture-range wants none, nvtx:NAME or nvtx:NAME@DOMAIN,"
+                   "--capture-range needs none, nvtx:NAME or nvtx:NAME@DOMAIN,"
                    " not \"%s\"",
                    text);
 }
@@ -301,7 +328,7 @@ static int parse_range_end(void *field, const char *text, hu_error *err)
     if (strcmp(text, "none") == 0 || strcmp(text, "stop") == 0 || strcmp(text, "stop-shutdown") == 0)
         note(o, "--capture-range-end=%s is read as repeat: every range of the name is recorded", text);
     else if (strncmp(text, "repeat", 6) != 0)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--capture-range-end wants repeat, not \"%s\"", text);
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--capture-range-end needs repeat, not \"%s\"", text);
     return 0;
 }
 
@@ -317,7 +344,7 @@ static bool is_assignment(const char *text)
 static int assign(hu_run_options *o, char *pair, hu_error *err)
 {
     if (!is_assignment(pair))
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--env-var wants NAME=VALUE, not \"%s\"", pair);
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--env-var needs NAME=VALUE, not \"%s\"", pair);
     if (o->n_assignments == HU_RUN_ASSIGNMENTS)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "more than %d variables", HU_RUN_ASSIGNMENTS);
     o->assignments[o->n_assignments++] = pair;
@@ -348,7 +375,7 @@ static int parse_variable(void *field, const char *text, hu_error *err)
 static int parse_threshold(void *field, const char *text, hu_error *err)
 {
     if (!hu_parse_i64(hu_str_of(text), field) || *(int64_t *)field < 0)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--osrt-threshold wants nanoseconds, not \"%s\"", text);
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--osrt-threshold needs nanoseconds, not \"%s\"", text);
     return 0;
 }
 
@@ -359,67 +386,77 @@ static const char *const waits[] = {"primary", "all", NULL};
 
 #define AT(member) offsetof(hu_run_options, member)
 
+const hu_run_options hu_run_defaults = {
+    .doors = DEFAULT_DOORS,
+    .sample_hz = DEFAULT_HZ,
+    .threshold_ns = DEFAULT_THRESHOLD_NS,
+    .paths = true, /* a descriptor's name is asked for once */
+    .kill = HU_KILL_SIGTERM,
+    .shows_output = true,
+};
+
 const hu_option hu_run_rows[HU_RUN_ROWS] = {
-    {"trace", 't', HU_OPTION_SPECIAL, "LIST", "what to record: user, nvtx, osrt, mpi, cpu (all of them), or none", 0, NULL,
-     parse_trace},
-    {"output", 'o', HU_OPTION_TEXT, "NAME",
-     "file: %h host %p pid %c command %t time %j job %r rank %l local rank %w world %N node %n number %q{VAR}", AT(output),
-     NULL, NULL},
-    {"force", 'f', HU_OPTION_SWITCH, NULL, "replace files that are there; else the new one gets a number", AT(force), NULL,
-     NULL},
-    {"steps", 0, HU_OPTION_SPECIAL, "A..B", "only these steps, by the number that the program gives them", 0, NULL,
-     parse_steps},
-    {"capture-range", 'c', HU_OPTION_SPECIAL, "nvtx:NAME", "only inside of ranges of this name, NAME@DOMAIN", 0, NULL,
-     parse_range},
-    {"nvtx-capture", 'p', HU_OPTION_SPECIAL, "NAME", "the range of --capture-range=nvtx", 0, NULL, parse_range_name},
-    {"capture-range-end", 0, HU_OPTION_SPECIAL, "repeat", "every range of that name (the only way there is)", 0, NULL,
-     parse_range_end},
-    {"delay", 'y', HU_OPTION_SPECIAL, "SECONDS", "begin to record after this time; 500ms and 2m are known", AT(delay_ns),
-     NULL, parse_seconds},
-    {"duration", 'd', HU_OPTION_SPECIAL, "SECONDS", "record for this time, then end the command (--kill none: do not)",
-     AT(duration_ns), NULL, parse_seconds},
-    {"kill", 0, HU_OPTION_CHOICE, "WHAT", "none, sigkill, sigterm (default): what ends the command after --duration",
-     AT(kill), kills, NULL},
-    {"wait", 0, HU_OPTION_CHOICE, "WHOM", "primary (default): the command; all: also what it leaves behind", AT(wait), waits,
-     NULL},
-    {"sample", 's', HU_OPTION_SPECIAL, "HZ", "CPU samples in a second of a thread (99); none", 0, NULL, parse_sample},
-    {"cpuctxsw", 0, HU_OPTION_SPECIAL, "WHAT", "process-tree (default): when threads ran; none", 0, NULL, parse_switches},
+    {"trace", 't', HU_OPTION_SPECIAL, "LIST", "what to record: user, nvtx, osrt, mpi, cpu (all of them), or none", 0,
+     .parse = parse_trace, .heading = "what is recorded", .words = door_words},
+    {"sample", 0, HU_OPTION_SPECIAL, "HZ", "CPU samples in a second of a thread (99); none", 0, .parse = parse_sample,
+     .heading = "what is recorded"},
+    {"cpuctxsw", 0, HU_OPTION_SPECIAL, "WHAT", "process-tree (default): when threads ran; none", 0, .parse = parse_switches,
+     .heading = "what is recorded"},
     {"osrt-threshold", 0, HU_OPTION_SPECIAL, "NS", "calls of the C library that took less are not recorded (1000)",
-     AT(threshold_ns), NULL, parse_threshold},
+     AT(threshold_ns), .parse = parse_threshold, .heading = "what is recorded"},
     {"paths", 0, HU_OPTION_FLAG, NULL, "which files and peers, with the calls (default; --no-paths: do not)", AT(paths),
-     NULL, NULL},
+     .heading = "what is recorded"},
     {"redact-ranges", 0, HU_OPTION_SWITCH, NULL,
      "leave secrets out of the texts of ranges and marks, too; those of commands and calls are left out always",
-     AT(redact_ranges), NULL, NULL},
-    {"mode", 0, HU_OPTION_CHOICE, "MODE", "stream (default), or flight: keep only the newest in memory", AT(mode), modes,
-     NULL},
-    {"max-memory", 0, HU_OPTION_SPECIAL, "BYTES", "of rings, for each process (64M)", AT(max_memory), NULL, parse_bytes},
-    {"max-size", 0, HU_OPTION_SPECIAL, "BYTES", "on disk while recording; what is more is counted as lost", AT(max_size),
-     NULL, parse_bytes},
-    {"env-var", 'e', HU_OPTION_SPECIAL, "NAME=VALUE", "a variable for the command; NAME=VALUE before CMD does the same", 0,
-     NULL, parse_variable},
-    {"start-later", 'Y', HU_OPTION_SWITCH, NULL, "record nothing before `holdup start`", AT(starts_later), NULL, NULL},
-    {"session-new", 0, HU_OPTION_TEXT, "NAME", "what start, stop and status call this run", AT(session_name), NULL, NULL},
-    {"scratch", 0, HU_OPTION_TEXT, "DIR", "where rings lie while recording (beside the output, $TMPDIR, /tmp)", AT(scratch),
-     NULL, NULL},
-    {"keep-rings", 0, HU_OPTION_FLAG, NULL, "leave them there, for `holdup finish`", AT(keeps_rings), NULL, NULL},
-    {"stats", 0, HU_OPTION_SWITCH, NULL, "all of the report at the end, not its overview alone", AT(stats), NULL, NULL},
-    {"no-report", 0, HU_OPTION_FLAG, NULL, "no report at the end", AT(no_report), NULL, NULL},
+     AT(redact_ranges), .heading = "what is recorded"},
     {"require", 0, HU_OPTION_SPECIAL, "LIST", "exit with 123 when one of these (as --trace) could not be recorded",
-     AT(required), NULL, parse_require},
-    {"strict", 0, HU_OPTION_FLAG, NULL, "exit with 124 when anything was lost or could not be written", AT(strict), NULL,
-     NULL},
-    {"print-command", 0, HU_OPTION_FLAG, NULL, "print what would be started, and start nothing", AT(print_command), NULL,
-     NULL},
-    {"quiet", 'q', HU_OPTION_FLAG, NULL, "nothing on stderr but failures", AT(quiet), NULL, NULL},
+     AT(required), .parse = parse_require, .heading = "what is recorded", .words = door_words},
+    {"steps", 's', HU_OPTION_SPECIAL, "A..B", "only these steps, by the number that the program gives them", 0,
+     .parse = parse_steps, .heading = "when", .parse_short = parse_steps_short},
+    {"capture-range", 'c', HU_OPTION_SPECIAL, "nvtx:NAME", "only inside of ranges of this name, NAME@DOMAIN", 0,
+     .parse = parse_range, .heading = "when"},
+    {"nvtx-capture", 'p', HU_OPTION_SPECIAL, "NAME", "the range of --capture-range=nvtx", 0, .parse = parse_range_name,
+     .heading = "when"},
+    {"capture-range-end", 0, HU_OPTION_SPECIAL, "repeat", "every range of that name (the only way there is)", 0,
+     .parse = parse_range_end, .heading = "when"},
+    {"delay", 'y', HU_OPTION_SPECIAL, "SECONDS", "begin to record after this time; 500ms and 2m are known", AT(delay_ns),
+     .parse = parse_seconds, .heading = "when"},
+    {"duration", 'd', HU_OPTION_SPECIAL, "SECONDS", "record for this time, then end the command (--kill none: do not)",
+     AT(duration_ns), .parse = parse_seconds, .heading = "when"},
+    {"kill", 0, HU_OPTION_CHOICE, "WHAT", "none, sigkill, sigterm (default): what ends the command after --duration",
+     AT(kill), kills, .heading = "when"},
+    {"wait", 0, HU_OPTION_CHOICE, "WHOM", "primary (default): the command; all: also what it leaves behind", AT(wait), waits,
+     .heading = "when"},
+    {"start-later", 'Y', HU_OPTION_SWITCH, NULL, "record nothing before `holdup start`", AT(starts_later),
+     .heading = "when"},
+    {"session-new", 0, HU_OPTION_TEXT, "NAME", "what start, stop and status call this run", AT(session_name),
+     .heading = "when"},
+    {"mode", 0, HU_OPTION_CHOICE, "MODE", "stream (default), or flight: keep only the newest in memory", AT(mode), modes,
+     .heading = "where it is kept"},
+    {"max-memory", 0, HU_OPTION_SPECIAL, "BYTES", "of rings, for each process (64M)", AT(max_memory), .parse = parse_bytes,
+     .heading = "where it is kept"},
+    {"max-size", 0, HU_OPTION_SPECIAL, "BYTES", "on disk while recording; what is more is counted as lost", AT(max_size),
+     .parse = parse_bytes, .heading = "where it is kept"},
+    {"scratch", 0, HU_OPTION_TEXT, "DIR", "where rings lie while recording (beside the output, $TMPDIR, /tmp)", AT(scratch),
+     .heading = "where it is kept", .value = HU_VALUE_FOLDER},
+    {"keep-rings", 0, HU_OPTION_FLAG, NULL, "leave them there, for `holdup finish`", AT(keeps_rings),
+     .heading = "where it is kept"},
+    {"force", 'f', HU_OPTION_SWITCH, NULL, "replace files that are there; else the new one gets a number", AT(force),
+     .heading = "output"},
+    {"stats", 0, HU_OPTION_SWITCH, NULL, "all of the report at the end, not its overview alone", AT(stats),
+     .heading = "output"},
+    {"no-report", 0, HU_OPTION_FLAG, NULL, "no report at the end", AT(no_report), .heading = "output"},
+    {"env-var", 0, HU_OPTION_SPECIAL, "NAME=VALUE", "a variable for the command; NAME=VALUE before CMD does the same", 0,
+     .parse = parse_variable, .heading = "the command", .lost_letter = 'e'},
+    {"print-command", 0, HU_OPTION_FLAG, NULL, "print what would be started, and start nothing", AT(print_command),
+     .heading = "the command"},
 };
 
 /* Other spellings of the same. */
 static const hu_option spellings[] = {
-    {"help", 'h', HU_OPTION_FLAG, NULL, NULL, AT(help), NULL, NULL},
-    {"force-overwrite", 0, HU_OPTION_SWITCH, NULL, NULL, AT(force), NULL, NULL},
-    {"stop-on-exit", 'x', HU_OPTION_SWITCH, NULL, NULL, AT(stops_on_exit), NULL, NULL},
-    {"show-output", 'w', HU_OPTION_SWITCH, NULL, NULL, AT(shows_output), NULL, NULL},
+    {"force-overwrite", 0, HU_OPTION_SWITCH, .offset = AT(force)},
+    {"stop-on-exit", 'x', HU_OPTION_SWITCH, .offset = AT(stops_on_exit)},
+    {"show-output", 'w', HU_OPTION_SWITCH, .offset = AT(shows_output)},
 };
 
 /* Options of `nsys profile` (its documentation, 2024.6) that mean nothing here, and what to do instead. */
@@ -472,50 +509,35 @@ static int keep_foreign(void *field, const char *text, hu_error *err)
     return 0;
 }
 
-/* All rows that are parsed: ours, other spellings, nsys' own. */
-static size_t all_rows(hu_option *out)
+size_t hu_run_hidden_rows(hu_option *out)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < HU_RUN_ROWS; i++)
-        out[n++] = hu_run_rows[i];
     for (size_t i = 0; i < HU_COUNT(spellings); i++)
         out[n++] = spellings[i];
     for (size_t i = 0; i < HU_RUN_FOREIGN && foreign[i].name; i++)
-        out[n++] = (hu_option){foreign[i].name, 0, HU_OPTION_SPECIAL, "VALUE", "", AT(foreign) + i * sizeof(char *), NULL,
-                               keep_foreign};
+        out[n++] = (hu_option){.name = foreign[i].name,
+                               .type = HU_OPTION_SPECIAL,
+                               .argument = "VALUE",
+                               .offset = AT(foreign) + i * sizeof(char *),
+                               .parse = keep_foreign};
     return n;
 }
 
 static int check(hu_run_options *o, hu_error *err)
 {
     if (o->wants_range && !o->range[0])
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--capture-range=nvtx wants the name of a range: nvtx:NAME");
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--capture-range=nvtx needs the name of a range: nvtx:NAME");
     if (o->session_name && (!o->session_name[0] || strlen(o->session_name) > 63 || o->session_name[0] == '.' ||
                             strpbrk(o->session_name, "/ \n\t")))
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--session-new wants a short word");
-    if (o->starts_later && o->delay_ns)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--start-later and --delay exclude each other");
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--session-new needs a short word");
     if ((o->wants_range || o->wants_steps) && !(o->doors & (HU_DOOR_USER | HU_DOOR_NVTX)))
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "steps and ranges are seen with --trace user or nvtx alone");
     return 0;
 }
 
-int hu_run_options_parse(int argc, char **argv, hu_run_options *o, hu_error *err)
+int hu_run_options_finish(hu_run_options *o, int *argc, char ***argv, hu_error *err)
 {
-    hu_option rows[HU_RUN_ROWS + HU_COUNT(spellings) + HU_RUN_FOREIGN];
-    int       at = 0, first;
-
-    memset(o, 0, sizeof *o);
-    o->doors = DEFAULT_DOORS;
-    o->sample_hz = DEFAULT_HZ;
-    o->threshold_ns = DEFAULT_THRESHOLD_NS;
-    o->paths = true; /* a descriptor's name is asked for once */
-    o->kill = HU_KILL_SIGTERM;
-    o->shows_output = true;
-    first = hu_options_parse_front(rows, all_rows(rows), argc, argv, o, &at, err);
-    if (first < 0 || o->help)
-        return first;
     if (o->has_sample && o->sample_hz)
         o->doors |= HU_DOOR_CPU;
     if (!(o->doors & HU_DOOR_CPU) || (o->has_sample && !o->sample_hz && o->no_switches))
@@ -525,8 +547,8 @@ int hu_run_options_parse(int argc, char **argv, hu_run_options *o, hu_error *err
             note(o, "--%s is an option of nsys: %s", foreign[i].name, foreign[i].instead);
     if (!o->shows_output)
         note(o, "--show-output=false is not done: the command keeps its own output; add >/dev/null");
-    for (; first < argc && is_assignment(argv[first]); first++)
-        if (assign(o, argv[first], err) < 0)
+    for (; *argc && is_assignment((*argv)[0]); ++*argv, --*argc)
+        if (assign(o, (*argv)[0], err) < 0)
             return err->code;
-    return check(o, err) < 0 ? err->code : first;
+    return check(o, err);
 }

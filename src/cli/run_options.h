@@ -3,15 +3,16 @@
 #ifndef HU_CLI_RUN_OPTIONS_H
 #define HU_CLI_RUN_OPTIONS_H
 
-#include "cli/options.h"
+#include "cli/shared_options.h"
 #include "protocol/format.h"
 #include "record/supervise.h"
 
-enum { HU_RUN_ASSIGNMENTS = 64, HU_RUN_NOTES = 12, HU_RUN_FOREIGN = 40, HU_RUN_ROWS = 30 };
+enum { HU_RUN_ASSIGNMENTS = 64, HU_RUN_NOTES = 12, HU_RUN_FOREIGN = 40, HU_RUN_ROWS = 27 };
 
 typedef struct {
-    bool help, print_command, quiet, force, starts_later, keeps_rings, stats, no_report, strict, paths, redact_ranges,
-        stops_on_exit, shows_output;
+    hu_shared shared; /* output is a template of names (record/template.h) */
+    bool      print_command, force, starts_later, keeps_rings, stats, no_report, paths, redact_ranges, stops_on_exit,
+        shows_output;
     uint32_t    doors, required; /* HU_DOOR_* */
     bool        has_trace, has_sample;
     unsigned    sample_hz; /* 0: no samples */
@@ -24,7 +25,7 @@ typedef struct {
     int64_t     threshold_ns;
     int         mode, kill, wait;     /* hu_mode, hu_kill; wait: 0 primary, 1 all */
     uint64_t    max_memory, max_size; /* bytes; 0: the defaults */
-    const char *output, *session_name, *scratch;
+    const char *session_name, *scratch;
     char       *assignments[HU_RUN_ASSIGNMENTS];
     size_t      n_assignments;
     const char *foreign[HU_RUN_FOREIGN]; /* values of options of nsys that are not ours, by their row */
@@ -32,13 +33,28 @@ typedef struct {
     size_t      n_notes;
 } hu_run_options;
 
-extern const hu_option hu_run_rows[HU_RUN_ROWS];
+extern const hu_option      hu_run_rows[HU_RUN_ROWS];
+extern const hu_run_options hu_run_defaults;
+
+enum { HU_RUN_SHARED = HU_SHARED_OUTPUT | HU_SHARED_QUIET | HU_SHARED_STRICT };
+
+/* Their words here, as hu_command.closer. */
+#define HU_RUN_CLOSER                                                                                                \
+    {"output", "%h host %p pid %c command %t time %j job %r rank %l local rank %w world %N node %n number %q{VAR}"}, \
+        {"strict", "exit with 124 when anything was lost or could not be written"},                                  \
+        {"quiet", "nothing on stderr but failures"},                                                                 \
+    {                                                                                                                \
+        NULL, NULL                                                                                                   \
+    }
+
+/* Other spellings, and options of nsys that have no meaning here: rows for hu_command.hidden. */
+size_t hu_run_hidden_rows(hu_option *out);
 
 /*
- * Fills *out; returns the index of the command's first word (argc: there is none), or HU_EUSAGE.  VAR=value words in
- * front of the command are taken as assignments.  What was read otherwise than nsys would is in the notes.
+ * What the parser leaves: VAR=value words in front of the command are assignments, and are taken off argv; options that
+ * contradict each other are refused.  What was read differently than nsys would is in the notes.  Returns 0 or HU_EUSAGE.
  */
-int hu_run_options_parse(int argc, char **argv, hu_run_options *out, hu_error *err);
+int hu_run_options_finish(hu_run_options *o, int *argc, char ***argv, hu_error *err);
 
 const char *hu_run_door_name(uint32_t door); /* of one bit */
 

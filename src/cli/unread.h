@@ -4,14 +4,6 @@
 #define HU_CLI_UNREAD_H
 
 #include "base/unread.h"
-#include "cli/options.h"
-
-/* The row of an option --strict, for every command that reads traces; `field` is a bool. */
-#define HU_STRICT_OPTION(type, field)                                                                      \
-    {                                                                                                      \
-        "strict", 0, HU_OPTION_FLAG, NULL, "exit with 4 when an input is unread, cut, or has lost events", \
-            offsetof(type, field), NULL, NULL                                                              \
-    }
 
 /* One line on stderr for each, unless `quiet`. */
 void hu_unread_warn(const hu_unread_list *list, bool quiet);

@@ -181,7 +181,7 @@ int hu_inputs_parse_limit(void *field, const char *text, hu_error *err)
 #undef L
     }
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                   "--limit wants NAME=N, not \"%s\"; NAME is events, nesting, event_bytes, string_bytes or inflate_ratio",
+                   "--limit needs NAME=N, not \"%s\"; NAME is events, nesting, event_bytes, string_bytes or inflate_ratio",
                    text);
 }
 
@@ -193,7 +193,7 @@ int hu_inputs_parse_steps(void *field, const char *text, hu_error *err)
     const hu_str   last = dots ? hu_str_of(dots + 2) : first;
 
     if (!hu_parse_i64(first, &range->first) || !hu_parse_i64(last, &range->last) || range->last < range->first)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--steps wants a range such as 3..7 or one number, not \"%s\"",
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--steps needs a range such as 3..7 or one number, not \"%s\"",
                        text);
     range->is_limited = true;
     return 0;

@@ -10,12 +10,12 @@
 #include "base/error.h"
 
 typedef struct {
-    const char *session;     /* absolute */
-    const char *library;     /* libholdup-inject.so, absolute; NULL: there is none */
-    const char *python;      /* folder that holds the package holdup; NULL: none */
-    char      **assignments; /* NAME=VALUE of the command line; the last one of a name counts */
-    size_t      n_assignments;
-    bool        wants_nvtx;
+    const char  *session;     /* absolute */
+    const char  *library;     /* libholdup-inject.so, absolute; NULL: there is none */
+    const char  *python;      /* folder that holds the package holdup; NULL: none */
+    char *const *assignments; /* NAME=VALUE of the command line; the last one of a name counts */
+    size_t       n_assignments;
+    bool         wants_nvtx;
 } hu_launch_plan;
 
 /* Lines for the user about what could not be done as wished; texts are in the arena. */

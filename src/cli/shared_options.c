@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * shared_options.c - the one place where these options are named, explained and given their letters. */
+#include "cli/shared_options.h"
+
+#include "job/inputs.h"
+
+static const char *const colors[] = {"auto", "always", "never", NULL}; /* as HU_COLOR_* */
+
+static size_t limit_words(const char **out, size_t room)
+{
+    static const char *const names[] = {
+#define L(name, value, text) #name "=",
+        HU_LIMITS(L)
+#undef L
+    };
+    size_t n = 0;
+
+    for (; n < HU_COUNT(names) && n < room; n++)
+        out[n] = names[n];
+    return n;
+}
+
+#define AT(member) offsetof(hu_shared, member)
+
+/* In the order of the bits. */
+static const hu_option rows[HU_SHARED_COUNT] = {
+    {"steps", 's', HU_OPTION_SPECIAL, "A..B", "only these steps, by the number of their ProfilerStep, or from 0", AT(steps),
+     .parse = hu_inputs_parse_steps, .heading = "input"},
+    {"top", 'n', HU_OPTION_COUNT, "N", "rows of each table", AT(top), .heading = "output"},
+    {"json", 'j', HU_OPTION_FLAG, NULL, "as JSON", AT(json), .heading = "output"},
+    {"csv", 0, HU_OPTION_FLAG, NULL, "as CSV", AT(csv), .heading = "output", .lost_letter = 'c'},
+    {"output", 'o', HU_OPTION_TEXT, "FILE", "write to a file instead of standard output", AT(output), .heading = "output",
+     .value = HU_VALUE_WRITE},
+    {"color", 0, HU_OPTION_CHOICE, "WHEN", "auto, always or never", AT(color), colors, .heading = "output"},
+    {"quiet", 'q', HU_OPTION_FLAG, NULL, "no progress and no notes on stderr", AT(quiet), .heading = "output"},
+    {"strict", 0, HU_OPTION_FLAG, NULL, "exit with 4 when an input is unread, cut, or has lost events", AT(strict),
+     .heading = "input"},
+    {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
+     "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio", AT(limits),
+     .parse = hu_inputs_parse_limit, .heading = "input", .words = limit_words},
+};
+
+static const hu_option help = {"help", 'h', HU_OPTION_FLAG, NULL, "this text", AT(help), .heading = "output"};
+
+size_t hu_shared_rows(uint32_t which, hu_option *out)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < HU_SHARED_COUNT; i++)
+        if (which >> i & 1)
+            out[n++] = rows[i];
+    out[n++] = help;
+    return n;
+}
