@@ -13,17 +13,7 @@
 #include "ingest/format.h"
 #include "ingest/perfetto_reader.h"
 
-enum {
-    FLAG_CLEARED = 1,
-    FLAG_NEEDS_STATE = 2,
-    DEFAULTS_CLOCK = 58,
-    DEFAULTS_EVENT = 11,
-    DEFAULTS_TRACK = 11,
-    DEFAULTS_SAMPLE = 12,
-    CLOCK_BOOTTIME = 6,
-    LARGEST_FIELD = 1999,
-    RATIO_FREE_BYTES = 64 << 20
-};
+enum { LARGEST_FIELD = 1999, RATIO_FREE_BYTES = 64 << 20 };
 
 typedef struct {
     perfetto_reader r;
@@ -74,7 +64,7 @@ static bool probe(hu_str head)
     bool              is_whole;
     size_t            n_fields = 0;
 
-    if (head.n < 4 || head.p[0] != (TRACE_PACKET << 3 | HU_WIRE_BYTES))
+    if (head.n < 4 || head.p[0] != (HU_PT_TRACE_PACKET << 3 | HU_WIRE_BYTES))
         return false;
     m.p++;
     if (!hu_protobuf_varint(&m, &n) || n < 2)
@@ -119,47 +109,47 @@ static bool read_packet(perfetto_reader *r, hu_str message, perfetto_packet *out
     *out = (perfetto_packet){.defaults = HU_STR(""), .interned = HU_STR(""), .clock_snapshot = HU_STR("")};
     while (hu_protobuf_next(&m, &f)) {
         switch (f.number) {
-        case PACKET_TIMESTAMP:
+        case HU_PT_PACKET_TIMESTAMP:
             out->timestamp = f.value;
             out->has_timestamp = true;
             break;
-        case PACKET_CLOCK:
+        case HU_PT_PACKET_CLOCK:
             out->clock = f.value;
             out->has_clock = f.value != 0;
             break;
-        case PACKET_SEQUENCE:
+        case HU_PT_PACKET_SEQUENCE:
             sequence = f.value;
             break;
-        case PACKET_FLAGS:
-            out->is_cleared |= (f.value & FLAG_CLEARED) != 0;
-            out->needs_state = (f.value & FLAG_NEEDS_STATE) != 0;
+        case HU_PT_PACKET_FLAGS:
+            out->is_cleared |= (f.value & HU_PT_FLAG_CLEARED) != 0;
+            out->needs_state = (f.value & HU_PT_FLAG_NEEDS_STATE) != 0;
             break;
-        case PACKET_OLD_CLEARED:
+        case HU_PT_PACKET_OLD_CLEARED:
             out->is_cleared |= f.value != 0;
             break;
-        case PACKET_DROPPED:
+        case HU_PT_PACKET_DROPPED:
             out->is_dropped = f.value != 0;
             break;
-        case PACKET_DEFAULTS:
+        case HU_PT_PACKET_DEFAULTS:
             out->defaults = f.bytes;
             break;
-        case PACKET_INTERNED:
+        case HU_PT_PACKET_INTERNED:
             out->interned = f.bytes;
             break;
-        case PACKET_CLOCK_SNAPSHOT:
+        case HU_PT_PACKET_CLOCK_SNAPSHOT:
             out->clock_snapshot = f.bytes;
             break;
-        case PACKET_TRACK_EVENT:
-        case PACKET_COMPRESSED:
-        case PACKET_GPU_COUNTERS:
-        case PACKET_GPU_STAGE:
-        case PACKET_TASK_STATE:
-        case PACKET_PROCESS_TREE:
-        case PACKET_ATTRIBUTES:
-        case PACKET_TRACK:
-        case PACKET_PERF_SAMPLE:
-        case PACKET_GPU_INFO:
-        case PACKET_ZSTD:
+        case HU_PT_PACKET_EVENT:
+        case HU_PT_PACKET_COMPRESSED:
+        case HU_PT_PACKET_GPU_COUNTERS:
+        case HU_PT_PACKET_GPU_STAGE:
+        case HU_PT_PACKET_TASK:
+        case HU_PT_PACKET_TREE:
+        case HU_PT_PACKET_ATTRIBUTES:
+        case HU_PT_PACKET_TRACK:
+        case HU_PT_PACKET_SAMPLE:
+        case HU_PT_PACKET_GPU_INFO:
+        case HU_PT_PACKET_ZSTD:
             out->what = f;
             break;
         default:
@@ -178,15 +168,15 @@ static void take_defaults(perfetto_reader *r, perfetto_sequence *s, hu_str messa
     s->clock = 0;
     s->track = 0;
     while (hu_protobuf_next(&m, &f)) {
-        if (f.number == DEFAULTS_CLOCK)
+        if (f.number == HU_PT_DEFAULTS_CLOCK)
             s->clock = f.value <= UINT32_MAX ? (uint32_t)f.value : 0;
-        if (f.number == DEFAULTS_SAMPLE)
+        if (f.number == HU_PT_DEFAULTS_SAMPLE)
             perfetto_samples_defaults(r, f.bytes);
-        if (f.number != DEFAULTS_EVENT)
+        if (f.number != HU_PT_DEFAULTS_EVENT)
             continue;
         event = hu_protobuf_of(f.bytes);
         while (hu_protobuf_next(&event, &g))
-            if (g.number == DEFAULTS_TRACK)
+            if (g.number == HU_PT_EVENT_DEFAULTS_TRACK)
                 s->track = g.value;
     }
 }
@@ -311,9 +301,9 @@ static void take_attributes(perfetto_reader *r, hu_str message)
 
 static bool is_event(const perfetto_packet *packet)
 {
-    return packet->what.number == PACKET_TRACK_EVENT || packet->what.number == PACKET_GPU_STAGE ||
-           packet->what.number == PACKET_GPU_COUNTERS || packet->what.number == PACKET_PERF_SAMPLE ||
-           packet->what.number == PACKET_TASK_STATE;
+    return packet->what.number == HU_PT_PACKET_EVENT || packet->what.number == HU_PT_PACKET_GPU_STAGE ||
+           packet->what.number == HU_PT_PACKET_GPU_COUNTERS || packet->what.number == HU_PT_PACKET_SAMPLE ||
+           packet->what.number == HU_PT_PACKET_TASK;
 }
 
 static void take_event(perfetto_reader *r, const perfetto_packet *packet)
@@ -323,13 +313,13 @@ static void take_event(perfetto_reader *r, const perfetto_packet *packet)
     if (packet->needs_state && !r->sequences.at[packet->sequence].is_valid) {
         q->events++;
         hu_quality_count(q, HU_REASON_NO_STATE, 0);
-    } else if (packet->what.number == PACKET_TRACK_EVENT) {
+    } else if (packet->what.number == HU_PT_PACKET_EVENT) {
         perfetto_events_track_event(r, packet);
-    } else if (packet->what.number == PACKET_TASK_STATE) {
+    } else if (packet->what.number == HU_PT_PACKET_TASK) {
         perfetto_sched_take(r, packet);
-    } else if (packet->what.number == PACKET_GPU_STAGE) {
+    } else if (packet->what.number == HU_PT_PACKET_GPU_STAGE) {
         perfetto_gpu_stage(r, packet);
-    } else if (packet->what.number == PACKET_PERF_SAMPLE) {
+    } else if (packet->what.number == HU_PT_PACKET_SAMPLE) {
         perfetto_samples_take(r, packet);
     } else {
         perfetto_gpu_counters(r, packet);
@@ -355,13 +345,13 @@ static void take_packet(perfetto_reader *r, hu_str message, bool is_bundled)
     }
     if (packet.has_timestamp)
         perfetto_clocks_time(r, &packet, &ns); /* an incremental clock counts every stamp */
-    if (packet.what.number == PACKET_TRACK)
+    if (packet.what.number == HU_PT_PACKET_TRACK)
         perfetto_tracks_declare(r, packet.what.bytes);
-    else if (packet.what.number == PACKET_PROCESS_TREE)
+    else if (packet.what.number == HU_PT_PACKET_TREE)
         perfetto_sched_tree(r, packet.what.bytes);
-    else if (packet.what.number == PACKET_ATTRIBUTES)
+    else if (packet.what.number == HU_PT_PACKET_ATTRIBUTES)
         take_attributes(r, packet.what.bytes);
-    else if (packet.what.number == PACKET_GPU_INFO)
+    else if (packet.what.number == HU_PT_PACKET_GPU_INFO)
         take_devices(r, packet.what.bytes);
     else if (packet.what.number && !is_bundled)
         take_bundle(r, &packet.what);
@@ -381,7 +371,7 @@ static bool is_bomb(perfetto_reader *r, size_t packed)
 static void take_bundle(perfetto_reader *r, const hu_protobuf_field *f)
 {
     const size_t           most = (size_t)hu_input_limits(r->chrome.in)->event_bytes;
-    const hu_unpack_method method = f->number == PACKET_ZSTD ? HU_UNPACK_ZSTD : HU_UNPACK_ZLIB;
+    const hu_unpack_method method = f->number == HU_PT_PACKET_ZSTD ? HU_UNPACK_ZSTD : HU_UNPACK_ZLIB;
     const int              rc = hu_unpack(method, f->bytes, most, r->arena, &r->unpacked);
     hu_protobuf            m = hu_protobuf_of((hu_str){r->unpacked.at, r->unpacked.n});
     hu_protobuf_field      packet;
@@ -396,7 +386,7 @@ static void take_bundle(perfetto_reader *r, const hu_protobuf_field *f)
         hu_builder_fail(r->b, HU_ELIMIT, r->offset,
                         "the packets inflate beyond the limit; if you trust the file, raise --limit inflate_ratio=N");
     while (hu_builder_status(r->b, NULL) == 0 && hu_protobuf_next(&m, &packet))
-        if (packet.number == TRACE_PACKET)
+        if (packet.number == HU_PT_TRACE_PACKET)
             take_packet(r, packet.bytes, true);
     if (rc == HU_EFORMAT || m.bad)
         perfetto_malformed(r);
@@ -455,7 +445,7 @@ static int read_packets(document *d)
         switch (d->p < d->end ? look(d, &m, &f) : FRAME_CUT) {
         case FRAME_WHOLE:
             d->r.offset = offset_of(d, d->p);
-            if (f.number == TRACE_PACKET && f.wire == HU_WIRE_BYTES)
+            if (f.number == HU_PT_TRACE_PACKET && f.wire == HU_WIRE_BYTES)
                 take_packet(&d->r, f.bytes, false);
             d->p = m.p;
             if (hu_builder_status(d->r.b, NULL) < 0)
@@ -501,7 +491,7 @@ static bool prepare(document *d, hu_input *in, hu_builder *b, hu_arena *arena)
     d->in = in;
     r->b = b;
     r->arena = arena;
-    r->primary_clock = CLOCK_BOOTTIME;
+    r->primary_clock = HU_PT_BOOTTIME;
     r->chrome.in = in;
     r->chrome.b = b;
     r->chrome.arena = arena;

@@ -8,11 +8,7 @@
  */
 #include "ingest/perfetto_reader.h"
 
-enum { CLOCK_REALTIME_ID = 1, CLOCK_BOOTTIME_ID = 6, FIRST_OWN = 64, LAST_OWN = 127, MOST_CLOCKS = 64 };
-
-/* ClockSnapshot and its Clock */
-enum { SNAPSHOT_CLOCK = 1, SNAPSHOT_PRIMARY = 2 };
-enum { CLOCK_ID = 1, CLOCK_TIMESTAMP = 2, CLOCK_INCREMENTAL = 3, CLOCK_UNIT = 4 };
+enum { MOST_CLOCKS = 64 };
 
 typedef struct {
     uint32_t id;
@@ -22,7 +18,7 @@ typedef struct {
 
 static uint64_t key_of(uint32_t sequence, uint32_t id)
 {
-    return id >= FIRST_OWN && id <= LAST_OWN ? ((uint64_t)sequence + 1) << 32 | id : id;
+    return id >= HU_PT_FIRST_OWN_CLOCK && id <= HU_PT_LAST_OWN_CLOCK ? ((uint64_t)sequence + 1) << 32 | id : id;
 }
 
 static perfetto_clock *find(perfetto_reader *r, uint32_t sequence, uint32_t id)
@@ -41,13 +37,13 @@ static bool read_clock(hu_str message, reading *out)
 
     *out = (reading){0};
     while (hu_protobuf_next(&m, &f)) {
-        if (f.number == CLOCK_ID)
+        if (f.number == HU_PT_CLOCK_ID)
             id = f.value;
-        else if (f.number == CLOCK_TIMESTAMP)
+        else if (f.number == HU_PT_CLOCK_TIME)
             stamp = f.value;
-        else if (f.number == CLOCK_INCREMENTAL)
+        else if (f.number == HU_PT_CLOCK_INCREMENTAL)
             out->is_incremental = f.value != 0;
-        else if (f.number == CLOCK_UNIT)
+        else if (f.number == HU_PT_CLOCK_UNIT)
             unit = f.value;
     }
     if (m.bad || id == 0 || id > UINT32_MAX || unit == 0 || unit > INT32_MAX || stamp > INT64_MAX)
@@ -71,7 +67,7 @@ static int64_t trace_time(perfetto_reader *r, uint32_t sequence, const reading *
             return ns;
     }
     for (size_t i = 0; i < n; i++)
-        if (all[i].id < FIRST_OWN)
+        if (all[i].id < HU_PT_FIRST_OWN_CLOCK)
             return all[i].ns;
     return all[0].ns;
 }
@@ -104,9 +100,9 @@ void perfetto_clocks_snapshot(perfetto_reader *r, uint32_t sequence, hu_str mess
     int64_t           trace_ns;
 
     while (hu_protobuf_next(&m, &f)) {
-        if (f.number == SNAPSHOT_CLOCK && n < MOST_CLOCKS && read_clock(f.bytes, &all[n]))
+        if (f.number == HU_PT_SNAPSHOT_CLOCK && n < MOST_CLOCKS && read_clock(f.bytes, &all[n]))
             n++;
-        else if (f.number == SNAPSHOT_PRIMARY && !r->has_clocks && f.value && f.value <= UINT32_MAX)
+        else if (f.number == HU_PT_SNAPSHOT_PRIMARY && !r->has_clocks && f.value && f.value <= UINT32_MAX)
             r->primary_clock = (uint32_t)f.value;
     }
     if (n == 0)
@@ -114,7 +110,7 @@ void perfetto_clocks_snapshot(perfetto_reader *r, uint32_t sequence, hu_str mess
     trace_ns = trace_time(r, sequence, all, n);
     for (size_t i = 0; i < n; i++) {
         keep(r, sequence, &all[i], trace_ns);
-        if (all[i].id == CLOCK_REALTIME_ID && !r->has_clocks && __builtin_sub_overflow(all[i].ns, trace_ns, &info->base_ns))
+        if (all[i].id == HU_PT_REALTIME && !r->has_clocks && __builtin_sub_overflow(all[i].ns, trace_ns, &info->base_ns))
             info->base_ns = 0;
     }
     r->has_clocks = true;
@@ -132,7 +128,7 @@ bool perfetto_clocks_time(perfetto_reader *r, const perfetto_packet *packet, int
         return true;
     clock = find(r, packet->sequence, (uint32_t)id);
     if (!clock)
-        return id < FIRST_OWN;
+        return id < HU_PT_FIRST_OWN_CLOCK;
     if (__builtin_mul_overflow(*ns, clock->unit_ns, ns))
         return false;
     if (clock->is_incremental) {

@@ -15,15 +15,6 @@
 enum { MOST_FLOWS = 16 };
 
 /* TrackEvent, LegacyEvent */
-/* clang-format off */
-enum {
-    EVENT_CATEGORY_IID = 3, EVENT_ANNOTATION = 4, EVENT_LEGACY = 6, EVENT_TYPE = 9, EVENT_NAME_IID = 10,
-    EVENT_TRACK = 11, EVENT_CATEGORY = 22, EVENT_NAME = 23, EVENT_COUNTER = 30, EVENT_COUNTER_DOUBLE = 44,
-    EVENT_FLOW = 47, EVENT_FLOW_END = 48, EVENT_CORRELATION = 52, EVENT_GPU = 3000,
-    LEGACY_NAME_IID = 1, LEGACY_PHASE = 2, LEGACY_DURATION = 3,
-};
-/* clang-format on */
-enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
 
 /* What is not in chrome_event. */
 typedef struct {
@@ -54,11 +45,11 @@ static void take_legacy(track_event *t, hu_str message)
     hu_protobuf_field f;
 
     while (hu_protobuf_next(&m, &f)) {
-        if (f.number == LEGACY_PHASE)
+        if (f.number == HU_PT_LEGACY_PHASE)
             t->phase = (char)(f.value & 0x7f);
-        else if (f.number == LEGACY_DURATION)
+        else if (f.number == HU_PT_LEGACY_DURATION)
             t->dur_us = (int64_t)f.value;
-        else if (f.number == LEGACY_NAME_IID && !t->has_name)
+        else if (f.number == HU_PT_LEGACY_NAME_IID && !t->has_name)
             t->name_iid = f.value;
     }
 }
@@ -67,7 +58,7 @@ static void take_flows(track_event *t, const hu_protobuf_field *f)
 {
     const size_t n = hu_protobuf_numbers(f, true, t->flows + t->n_flows, MOST_FLOWS - t->n_flows);
 
-    if (f->number == EVENT_FLOW && t->n_open_flows == t->n_flows)
+    if (f->number == HU_PT_EVENT_FLOW && t->n_open_flows == t->n_flows)
         t->n_open_flows += n; /* those that end come behind */
     t->n_flows += n;
 }
@@ -83,50 +74,50 @@ static bool read_event(perfetto_reader *r, const perfetto_packet *packet, track_
 
     while (hu_protobuf_next(&m, &f)) {
         switch (f.number) {
-        case EVENT_TYPE:
+        case HU_PT_EVENT_TYPE:
             t->type = f.value;
             break;
-        case EVENT_TRACK:
+        case HU_PT_EVENT_TRACK:
             t->track = f.value;
             break;
-        case EVENT_NAME:
+        case HU_PT_EVENT_NAME:
             t->name = f.bytes;
             t->has_name = true;
             break;
-        case EVENT_NAME_IID:
+        case HU_PT_EVENT_NAME_IID:
             t->name_iid = f.value;
             break;
-        case EVENT_CATEGORY:
+        case HU_PT_EVENT_CATEGORY:
             take_category(t, f.bytes);
             break;
-        case EVENT_CATEGORY_IID:
+        case HU_PT_EVENT_CATEGORY_IID:
             n = hu_protobuf_numbers(&f, false, categories, HU_COUNT(categories));
             for (size_t i = 0; i < n; i++)
-                take_category(t, perfetto_values_text(r, s, PERFETTO_CATEGORY, categories[i]));
+                take_category(t, perfetto_values_text(r, s, HU_PT_INTERNED_CATEGORY, categories[i]));
             break;
-        case EVENT_ANNOTATION:
+        case HU_PT_EVENT_NOTE:
             is_good = perfetto_values_note(r, s, f.bytes) && is_good;
             break;
-        case EVENT_COUNTER:
+        case HU_PT_EVENT_COUNTER:
             t->counter = (double)(int64_t)f.value;
             t->has_counter = true;
             break;
-        case EVENT_COUNTER_DOUBLE:
+        case HU_PT_EVENT_COUNTER_DOUBLE:
             t->counter = hu_protobuf_double(&f);
             t->has_counter = true;
             break;
-        case EVENT_FLOW:
-        case EVENT_FLOW_END:
+        case HU_PT_EVENT_FLOW:
+        case HU_PT_EVENT_FLOW_END:
             take_flows(t, &f);
             break;
-        case EVENT_CORRELATION:
+        case HU_PT_EVENT_CORRELATION:
             if (!chrome_has(&r->chrome.event, CHROME_CORRELATION))
                 perfetto_values_set_unsigned(r, CHROME_CORRELATION, f.value);
             break;
-        case EVENT_LEGACY:
+        case HU_PT_EVENT_LEGACY:
             take_legacy(t, f.bytes);
             break;
-        case EVENT_GPU:
+        case HU_PT_EVENT_GPU:
             t->gpu = f.bytes;
             break;
         default:
@@ -134,7 +125,7 @@ static bool read_event(perfetto_reader *r, const perfetto_packet *packet, track_
         }
     }
     if (!t->has_name && t->name_iid)
-        t->name = perfetto_values_text(r, s, PERFETTO_EVENT_NAME, t->name_iid);
+        t->name = perfetto_values_text(r, s, HU_PT_INTERNED_EVENT_NAME, t->name_iid);
     return is_good && !m.bad;
 }
 
@@ -275,9 +266,9 @@ static void take_counter(perfetto_reader *r, const track_event *t, uint32_t at, 
 /* The old form says its phase by letter. */
 static uint64_t type_of_phase(char phase)
 {
-    return phase == 'B'                                   ? TYPE_BEGIN
-           : phase == 'E'                                 ? TYPE_END
-           : phase == 'I' || phase == 'i' || phase == 'R' ? TYPE_INSTANT
+    return phase == 'B'                                   ? HU_PT_TYPE_BEGIN
+           : phase == 'E'                                 ? HU_PT_TYPE_END
+           : phase == 'I' || phase == 'i' || phase == 'R' ? HU_PT_TYPE_INSTANT
                                                           : 0;
 }
 
@@ -296,14 +287,14 @@ void perfetto_events_track_event(perfetto_reader *r, const perfetto_packet *pack
     if (!t.type)
         t.type = type_of_phase(t.phase);
     q->events++;
-    if (t.type < HU_COUNT(letters) && t.type && t.type != TYPE_INSTANT)
+    if (t.type < HU_COUNT(letters) && t.type && t.type != HU_PT_TYPE_INSTANT)
         q->by_phase[(int)letters[t.type]]++;
     track = perfetto_tracks_find(r, t.track);
     if (track == UINT32_MAX)
         return;
     if (!is_good || r->chrome.event.too_deep) {
         hu_quality_count(q, is_good ? HU_REASON_TOO_DEEP : HU_REASON_MALFORMED, 0);
-        if (has_time && t.type == TYPE_BEGIN)
+        if (has_time && t.type == HU_PT_TYPE_BEGIN)
             perfetto_tracks_edge(r, track, ns, PERFETTO_LOST); /* or its end would close somebody else */
         return;
     }
@@ -314,13 +305,13 @@ void perfetto_events_track_event(perfetto_reader *r, const perfetto_packet *pack
     perfetto_values_resolve(r);
     perfetto_values_set_text(r, CHROME_NAME, t.name);
     perfetto_values_set_int(r, CHROME_TS, ns);
-    if (t.type == TYPE_BEGIN) {
+    if (t.type == HU_PT_TYPE_BEGIN) {
         take_begin(r, &t, track, ns);
-    } else if (t.type == TYPE_END) {
+    } else if (t.type == HU_PT_TYPE_END) {
         perfetto_tracks_edge(r, track, ns, PERFETTO_END);
-    } else if (t.type == TYPE_COUNTER) {
+    } else if (t.type == HU_PT_TYPE_COUNTER) {
         take_counter(r, &t, track, ns);
-    } else if (t.type == TYPE_INSTANT || t.phase == 'X') {
+    } else if (t.type == HU_PT_TYPE_INSTANT || t.phase == 'X') {
         int64_t dur_ns;
 
         place_event(r, &t, track);

@@ -10,16 +10,6 @@
 #include "ingest/perfetto_reader.h"
 #include "ingest/producers.h"
 
-/* GpuRenderStageEvent, its launch and arguments */
-/* clang-format off */
-enum {
-    STAGE_EVENT_ID = 1, STAGE_DURATION = 2, STAGE_CONTEXT = 5, STAGE_EXTRA = 6, STAGE_GPU = 11, STAGE_QUEUE_IID = 13,
-    STAGE_IID = 14, STAGE_NAME = 17, STAGE_KERNEL = 19, STAGE_NAME_IID = 20, STAGE_LAUNCH = 21,
-    LAUNCH_GRID = 1, LAUNCH_BLOCK = 2, LAUNCH_ARG = 3,
-    ARG_NAME_IID = 1, ARG_NAME = 2, ARG_INT = 3, ARG_UINT = 4, ARG_DOUBLE = 5, ARG_STRING = 6, ARG_STRING_IID = 7,
-};
-/* clang-format on */
-
 /* {x 1, y 2, z 3} as "[x, y, z]" */
 static void take_dimensions(perfetto_reader *r, int place, hu_str message)
 {
@@ -47,25 +37,25 @@ static void take_argument(perfetto_reader *r, uint32_t sequence, hu_str message)
     int               place = CHROME_IGNORED;
 
     while (hu_protobuf_next(&m, &f)) {
-        if (f.number == ARG_NAME)
+        if (f.number == HU_PT_ARG_NAME)
             place = perfetto_values_place(r, f.bytes);
-        else if (f.number == ARG_NAME_IID)
-            place = perfetto_values_place_by_id(r, sequence, PERFETTO_KERNEL_ARG_NAME, f.value);
+        else if (f.number == HU_PT_ARG_NAME_IID)
+            place = perfetto_values_place_by_id(r, sequence, HU_PT_INTERNED_KERNEL_ARG_NAME, f.value);
         else
             value = f;
     }
     if (place == CHROME_IGNORED || m.bad)
         return;
-    if (value.number == ARG_INT)
+    if (value.number == HU_PT_ARG_INT)
         perfetto_values_set_int(r, place, (int64_t)value.value);
-    else if (value.number == ARG_UINT)
+    else if (value.number == HU_PT_ARG_UINT)
         perfetto_values_set_unsigned(r, place, value.value);
-    else if (value.number == ARG_DOUBLE)
+    else if (value.number == HU_PT_ARG_DOUBLE)
         perfetto_values_set_double(r, place, hu_protobuf_double(&value));
-    else if (value.number == ARG_STRING)
+    else if (value.number == HU_PT_ARG_TEXT)
         perfetto_values_set_text(r, place, value.bytes);
-    else if (value.number == ARG_STRING_IID)
-        perfetto_values_set_text(r, place, perfetto_values_text(r, sequence, PERFETTO_STRING, value.value));
+    else if (value.number == HU_PT_ARG_TEXT_IID)
+        perfetto_values_set_text(r, place, perfetto_values_text(r, sequence, HU_PT_INTERNED_TEXT, value.value));
 }
 
 static void take_launch(perfetto_reader *r, uint32_t sequence, hu_str message)
@@ -74,11 +64,11 @@ static void take_launch(perfetto_reader *r, uint32_t sequence, hu_str message)
     hu_protobuf_field f;
 
     while (hu_protobuf_next(&m, &f)) {
-        if (f.number == LAUNCH_GRID)
+        if (f.number == HU_PT_LAUNCH_GRID)
             take_dimensions(r, CHROME_GRID, f.bytes);
-        else if (f.number == LAUNCH_BLOCK)
+        else if (f.number == HU_PT_LAUNCH_BLOCK)
             take_dimensions(r, CHROME_BLOCK, f.bytes);
-        else if (f.number == LAUNCH_ARG)
+        else if (f.number == HU_PT_LAUNCH_ARG)
             take_argument(r, sequence, f.bytes);
     }
 }
@@ -105,8 +95,8 @@ static void take_extra(perfetto_reader *r, hu_str message)
 /* The row of device work: of the process that owns the context, else of the device, as other profilers number it. */
 static void place_stage(perfetto_reader *r, uint32_t sequence, uint64_t context, int64_t gpu, uint64_t queue)
 {
-    const perfetto_interned *owner = context ? perfetto_values_find(r, sequence, PERFETTO_CONTEXT, context) : NULL;
-    const hu_str             name = perfetto_values_text(r, sequence, PERFETTO_GPU_SPECIFICATION, queue);
+    const perfetto_interned *owner = context ? perfetto_values_find(r, sequence, HU_PT_INTERNED_CONTEXT, context) : NULL;
+    const hu_str             name = perfetto_values_text(r, sequence, HU_PT_INTERNED_GPU_SPECIFICATION, queue);
 
     if (!chrome_has(&r->chrome.event, CHROME_DEVICE))
         perfetto_values_set_int(r, CHROME_DEVICE, gpu);
@@ -132,37 +122,37 @@ void perfetto_gpu_stage(perfetto_reader *r, const perfetto_packet *packet)
     q->events++;
     while (hu_protobuf_next(&m, &f)) {
         switch (f.number) {
-        case STAGE_EVENT_ID:
+        case HU_PT_STAGE_ID:
             id = f.value;
             break;
-        case STAGE_DURATION:
+        case HU_PT_STAGE_DURATION:
             duration = f.value;
             break;
-        case STAGE_CONTEXT:
+        case HU_PT_STAGE_CONTEXT:
             context = f.value;
             break;
-        case STAGE_EXTRA:
+        case HU_PT_STAGE_EXTRA:
             take_extra(r, f.bytes);
             break;
-        case STAGE_GPU:
+        case HU_PT_STAGE_GPU:
             gpu = (int32_t)f.value;
             break;
-        case STAGE_QUEUE_IID:
+        case HU_PT_STAGE_QUEUE_IID:
             queue = f.value;
             break;
-        case STAGE_IID:
-            stage = perfetto_values_text(r, s, PERFETTO_GPU_SPECIFICATION, f.value);
+        case HU_PT_STAGE_IID:
+            stage = perfetto_values_text(r, s, HU_PT_INTERNED_GPU_SPECIFICATION, f.value);
             break;
-        case STAGE_NAME:
+        case HU_PT_STAGE_NAME:
             name = f.bytes;
             break;
-        case STAGE_NAME_IID:
-            name = perfetto_values_text(r, s, PERFETTO_EVENT_NAME, f.value);
+        case HU_PT_STAGE_NAME_IID:
+            name = perfetto_values_text(r, s, HU_PT_INTERNED_EVENT_NAME, f.value);
             break;
-        case STAGE_KERNEL:
-            kernel = perfetto_values_text(r, s, PERFETTO_KERNEL, f.value);
+        case HU_PT_STAGE_KERNEL:
+            kernel = perfetto_values_text(r, s, HU_PT_INTERNED_KERNEL, f.value);
             break;
-        case STAGE_LAUNCH:
+        case HU_PT_STAGE_LAUNCH:
             take_launch(r, s, f.bytes);
             break;
         default:

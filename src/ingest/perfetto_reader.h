@@ -10,34 +10,17 @@
 #include "base/protobuf.h"
 #include "base/unpack.h"
 #include "ingest/chrome_reader.h"
-
-enum { TRACE_PACKET = 1 };
+#include "protocol/perfetto.h"
 
 /* TracePacket */
-/* clang-format off */
-enum {
-    PACKET_CLOCK_SNAPSHOT = 6, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_TRACK_EVENT = 11,
-    PACKET_INTERNED = 12, PACKET_FLAGS = 13, PACKET_OLD_CLEARED = 41, PACKET_DROPPED = 42, PACKET_COMPRESSED = 50,
-    PACKET_GPU_COUNTERS = 52, PACKET_GPU_STAGE = 53, PACKET_CLOCK = 58, PACKET_DEFAULTS = 59, PACKET_TRACK = 60,
-    PACKET_PERF_SAMPLE = 66, PACKET_TASK_STATE = 117, PACKET_PROCESS_TREE = 122, PACKET_ATTRIBUTES = 126,
-    PACKET_GPU_INFO = 128, PACKET_ZSTD = 133,
-};
-
-/* Everything by id that a sequence declares once. */
-typedef enum {
-    PERFETTO_CATEGORY = 1, PERFETTO_EVENT_NAME = 2, PERFETTO_ARG_NAME = 3, PERFETTO_FUNCTION = 5, PERFETTO_FRAME = 6,
-    PERFETTO_CALLSTACK = 7, PERFETTO_PATH = 17, PERFETTO_MAPPING = 19, PERFETTO_CONTEXT = 23,
-    PERFETTO_GPU_SPECIFICATION = 24, PERFETTO_STRING = 29, PERFETTO_KERNEL = 1000, PERFETTO_KERNEL_ARG_NAME = 1001,
-} perfetto_interned_type;
-/* clang-format on */
 
 typedef struct {
-    uint64_t iid;
-    hu_str   text;
-    int64_t  number; /* of a context: its process; of an argument's name: its place in chrome_event; of a frame:
+    uint64_t       iid;
+    hu_str         text;
+    int64_t        number; /* of a context: its process; of an argument's name: its place in chrome_event; of a frame:
                                the id of its module; of a call stack: what hu_builder_cpu_stack returned */
-    uint32_t sequence, generation;
-    perfetto_interned_type type;
+    uint32_t       sequence, generation;
+    hu_pt_interned type;
 } perfetto_interned;
 
 /* One writer.  What it declared is forgotten when it says so: a new generation. */
@@ -139,13 +122,12 @@ void perfetto_values_intern(perfetto_reader *r, uint32_t sequence, hu_str messag
 /* Declares; its texts are kept already. */
 void perfetto_values_declare(perfetto_reader *r, uint32_t sequence, const perfetto_interned *entry);
 /* NULL: never declared, or forgotten since. */
-const perfetto_interned *perfetto_values_find(perfetto_reader *r, uint32_t sequence, perfetto_interned_type type,
-                                              uint64_t iid);
+const perfetto_interned *perfetto_values_find(perfetto_reader *r, uint32_t sequence, hu_pt_interned type, uint64_t iid);
 /* "" for an id that is not known, which is counted, and for 0. */
-hu_str perfetto_values_text(perfetto_reader *r, uint32_t sequence, perfetto_interned_type type, uint64_t iid);
+hu_str perfetto_values_text(perfetto_reader *r, uint32_t sequence, hu_pt_interned type, uint64_t iid);
 /* Where the value of an argument goes in a chrome_event; CHROME_IGNORED when nobody asks for it. */
 int perfetto_values_place(const perfetto_reader *r, hu_str name);
-int perfetto_values_place_by_id(perfetto_reader *r, uint32_t sequence, perfetto_interned_type type, uint64_t iid);
+int perfetto_values_place_by_id(perfetto_reader *r, uint32_t sequence, hu_pt_interned type, uint64_t iid);
 /* A new, empty event. */
 void perfetto_values_start(perfetto_reader *r);
 void perfetto_values_set(perfetto_reader *r, int place, chrome_value v);

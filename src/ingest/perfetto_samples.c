@@ -9,25 +9,7 @@
 
 #include <stdio.h>
 
-enum { MOST_FRAMES = 1024, NAME_MOST = 256, IID = 1 };
-enum { MAPPING_PATH = 7, FRAME_FUNCTION = 2, FRAME_MAPPING = 3, FRAME_REL_PC = 4, STACK_FRAMES = 2 };
-enum {
-    SAMPLE_PID = 2,
-    SAMPLE_TID = 3,
-    SAMPLE_STACK = 4,
-    SAMPLE_MODE = 5,
-    SAMPLE_LOST = 17,
-    SAMPLE_SKIPPED = 18,
-    MODE_KERNEL = 1
-};
-enum {
-    DEFAULTS_TIMEBASE = 1,
-    TIMEBASE_PERIOD = 1,
-    TIMEBASE_FREQUENCY = 2,
-    TIMEBASE_EVENT = 4,
-    EVENT_CPU_CLOCK = 1,
-    EVENT_TASK_CLOCK = 3
-};
+enum { MOST_FRAMES = 1024, NAME_MOST = 256 };
 
 /* The last part of a path: "libc.so.6". */
 static hu_str base_name(hu_str path)
@@ -40,18 +22,18 @@ static hu_str base_name(hu_str path)
 
 static void declare_mapping(perfetto_reader *r, uint32_t sequence, hu_str message)
 {
-    perfetto_interned entry = {.type = PERFETTO_MAPPING, .text = HU_STR("")};
+    perfetto_interned entry = {.type = HU_PT_INTERNED_MAPPING, .text = HU_STR("")};
     hu_protobuf       m = hu_protobuf_of(message);
     hu_protobuf_field f;
     uint64_t          parts[16];
 
     while (hu_protobuf_next(&m, &f)) {
-        const size_t n = f.number == MAPPING_PATH ? hu_protobuf_numbers(&f, false, parts, HU_COUNT(parts)) : 0;
+        const size_t n = f.number == HU_PT_MAPPING_PATH ? hu_protobuf_numbers(&f, false, parts, HU_COUNT(parts)) : 0;
 
-        if (f.number == IID)
+        if (f.number == HU_PT_ENTRY_IID)
             entry.iid = f.value;
         if (n)
-            entry.text = base_name(perfetto_values_text(r, sequence, PERFETTO_PATH, parts[n - 1]));
+            entry.text = base_name(perfetto_values_text(r, sequence, HU_PT_INTERNED_PATH, parts[n - 1]));
     }
     entry.number = hu_builder_intern(r->b, entry.text);
     perfetto_values_declare(r, sequence, &entry);
@@ -59,7 +41,7 @@ static void declare_mapping(perfetto_reader *r, uint32_t sequence, hu_str messag
 
 static void declare_frame(perfetto_reader *r, uint32_t sequence, hu_str message)
 {
-    perfetto_interned        entry = {.type = PERFETTO_FRAME, .text = HU_STR("")};
+    perfetto_interned        entry = {.type = HU_PT_INTERNED_FRAME, .text = HU_STR("")};
     const perfetto_interned *mapping = NULL;
     hu_protobuf              m = hu_protobuf_of(message);
     hu_protobuf_field        f;
@@ -67,13 +49,13 @@ static void declare_frame(perfetto_reader *r, uint32_t sequence, hu_str message)
     char                     name[NAME_MOST];
 
     while (hu_protobuf_next(&m, &f)) {
-        if (f.number == IID)
+        if (f.number == HU_PT_ENTRY_IID)
             entry.iid = f.value;
-        else if (f.number == FRAME_FUNCTION)
-            entry.text = perfetto_values_text(r, sequence, PERFETTO_FUNCTION, f.value);
-        else if (f.number == FRAME_MAPPING)
-            mapping = perfetto_values_find(r, sequence, PERFETTO_MAPPING, f.value);
-        else if (f.number == FRAME_REL_PC)
+        else if (f.number == HU_PT_FRAME_FUNCTION)
+            entry.text = perfetto_values_text(r, sequence, HU_PT_INTERNED_FUNCTION, f.value);
+        else if (f.number == HU_PT_FRAME_MAPPING)
+            mapping = perfetto_values_find(r, sequence, HU_PT_INTERNED_MAPPING, f.value);
+        else if (f.number == HU_PT_FRAME_REL_PC)
             at = f.value;
     }
     if (mapping)
@@ -118,20 +100,20 @@ static uint32_t find_stack(perfetto_reader *r, const hu_cpu_stack *stack)
 
 static void declare_stack(perfetto_reader *r, uint32_t sequence, hu_str message)
 {
-    perfetto_interned entry = {.type = PERFETTO_CALLSTACK, .text = HU_STR("")};
+    perfetto_interned entry = {.type = HU_PT_INTERNED_STACK, .text = HU_STR("")};
     hu_protobuf       m = hu_protobuf_of(message);
     hu_protobuf_field f;
     uint64_t          frames[MOST_FRAMES];
     size_t            n = 0;
 
     while (hu_protobuf_next(&m, &f)) {
-        if (f.number == IID)
+        if (f.number == HU_PT_ENTRY_IID)
             entry.iid = f.value;
-        else if (f.number == STACK_FRAMES)
+        else if (f.number == HU_PT_STACK_FRAMES)
             n += hu_protobuf_numbers(&f, false, frames + n, MOST_FRAMES - n);
     }
     for (size_t i = 0; i < n; i++) {
-        const perfetto_interned *frame = perfetto_values_find(r, sequence, PERFETTO_FRAME, frames[i]);
+        const perfetto_interned *frame = perfetto_values_find(r, sequence, HU_PT_INTERNED_FRAME, frames[i]);
         const hu_cpu_stack       stack = {.caller = (uint32_t)entry.number,
                                           .function = frame ? hu_builder_intern(r->b, frame->text) : 0,
                                           .module = frame ? (uint32_t)frame->number : 0};
@@ -149,9 +131,11 @@ static void declare_stack(perfetto_reader *r, uint32_t sequence, hu_str message)
 void perfetto_samples_intern(perfetto_reader *r, uint32_t sequence, hu_str message)
 {
     static const struct {
-        perfetto_interned_type type;
+        int type; /* HU_PT_INTERNED_… */
         void (*declare)(perfetto_reader *r, uint32_t sequence, hu_str message);
-    } levels[] = {{PERFETTO_MAPPING, declare_mapping}, {PERFETTO_FRAME, declare_frame}, {PERFETTO_CALLSTACK, declare_stack}};
+    } levels[] = {{HU_PT_INTERNED_MAPPING, declare_mapping},
+                  {HU_PT_INTERNED_FRAME, declare_frame},
+                  {HU_PT_INTERNED_STACK, declare_stack}};
 
     for (size_t i = 0; i < HU_COUNT(levels); i++) {
         hu_protobuf       m = hu_protobuf_of(message);
@@ -170,20 +154,20 @@ void perfetto_samples_defaults(perfetto_reader *r, hu_str message)
     hu_protobuf_field f, g;
 
     while (hu_protobuf_next(&m, &f)) {
-        uint64_t period_ns = 0, event = EVENT_CPU_CLOCK;
+        uint64_t period_ns = 0, event = HU_PT_COUNTER_CPU_CLOCK;
 
-        if (f.number != DEFAULTS_TIMEBASE)
+        if (f.number != HU_PT_SAMPLE_DEFAULTS_TIMEBASE)
             continue;
         timebase = hu_protobuf_of(f.bytes);
         while (hu_protobuf_next(&timebase, &g)) {
-            if (g.number == TIMEBASE_PERIOD)
+            if (g.number == HU_PT_TIMEBASE_PERIOD)
                 period_ns = g.value;
-            else if (g.number == TIMEBASE_FREQUENCY && g.value)
+            else if (g.number == HU_PT_TIMEBASE_FREQUENCY && g.value)
                 period_ns = 1000000000u / g.value;
-            else if (g.number == TIMEBASE_EVENT)
+            else if (g.number == HU_PT_TIMEBASE_COUNTER)
                 event = g.value;
         }
-        if ((event == EVENT_CPU_CLOCK || event == EVENT_TASK_CLOCK) && period_ns <= 1000000000000u)
+        if ((event == HU_PT_COUNTER_CPU_CLOCK || event == HU_PT_COUNTER_TASK_CLOCK) && period_ns <= 1000000000000u)
             hu_builder_info(r->b)->cpu_sample_ns = (int64_t)period_ns;
     }
 }
@@ -200,17 +184,17 @@ void perfetto_samples_take(perfetto_reader *r, const perfetto_packet *packet)
     const bool        has_time = perfetto_clocks_time(r, packet, &sample.time_ns);
 
     while (hu_protobuf_next(&m, &f)) {
-        if (f.number == SAMPLE_PID)
+        if (f.number == HU_PT_SAMPLE_PID)
             pid = (int32_t)f.value;
-        else if (f.number == SAMPLE_TID)
+        else if (f.number == HU_PT_SAMPLE_TID)
             tid = (int32_t)f.value;
-        else if (f.number == SAMPLE_STACK)
+        else if (f.number == HU_PT_SAMPLE_STACK)
             stack = f.value;
-        else if (f.number == SAMPLE_MODE)
-            sample.is_kernel = f.value == MODE_KERNEL;
-        else if (f.number == SAMPLE_LOST)
+        else if (f.number == HU_PT_SAMPLE_MODE)
+            sample.is_kernel = f.value == HU_PT_MODE_KERNEL;
+        else if (f.number == HU_PT_SAMPLE_LOST)
             lost = f.value;
-        else if (f.number == SAMPLE_SKIPPED)
+        else if (f.number == HU_PT_SAMPLE_SKIPPED)
             is_sample = false;
     }
     if (m.bad || !is_sample || lost) {
@@ -230,7 +214,7 @@ void perfetto_samples_take(perfetto_reader *r, const perfetto_packet *packet)
         return;
     }
     if (stack) {
-        const perfetto_interned *entry = perfetto_values_find(r, packet->sequence, PERFETTO_CALLSTACK, stack);
+        const perfetto_interned *entry = perfetto_values_find(r, packet->sequence, HU_PT_INTERNED_STACK, stack);
 
         if (entry)
             sample.stack = (uint32_t)entry->number;

@@ -7,11 +7,10 @@
  */
 #include "ingest/perfetto_reader.h"
 
-/* {cpu 1, comm 2, tid 3, state 4} */
-enum { TASK_TID = 3, TASK_STATE = 4, STATE_RUNNABLE = 2 };
-
-/* GenericKernelProcessTree: processes {pid 1, ppid 2, cmdline 3}, threads {tid 1, pid 2, comm 3} */
-enum { TREE_PROCESS = 1, TREE_THREAD = 2, TREE_ID = 1, TREE_PID = 2, TREE_NAME = 3 };
+/* Processes and threads of a tree are read alike. */
+_Static_assert(HU_PT_TREE_PROCESS_PID == (int)HU_PT_TREE_THREAD_TID &&
+                   HU_PT_TREE_PROCESS_COMMAND == (int)HU_PT_TREE_THREAD_NAME,
+               "the same field of both");
 
 void perfetto_sched_take(perfetto_reader *r, const perfetto_packet *packet)
 {
@@ -23,9 +22,9 @@ void perfetto_sched_take(perfetto_reader *r, const perfetto_packet *packet)
 
     q->events++;
     while (hu_protobuf_next(&m, &f)) {
-        if (f.number == TASK_TID)
+        if (f.number == HU_PT_TASK_TID)
             tid = (int64_t)f.value;
-        else if (f.number == TASK_STATE)
+        else if (f.number == HU_PT_TASK_STATE)
             state = (int64_t)f.value;
     }
     if (m.bad || !perfetto_clocks_time(r, packet, &ns)) {
@@ -40,7 +39,7 @@ void perfetto_sched_take(perfetto_reader *r, const perfetto_packet *packet)
     if (*open != HU_MAP_NONE && *open)
         r->cpu_waits.at[*open - 1].end_ns = ns;
     *open = 0;
-    if (state != STATE_RUNNABLE)
+    if (state != HU_PT_STATE_RUNNABLE)
         return;
     if (!hu_vec_push(r->arena, &r->cpu_waits, ((perfetto_cpu_wait){tid, ns, ns})))
         perfetto_no_memory(r);
@@ -58,15 +57,15 @@ void perfetto_sched_tree(perfetto_reader *r, hu_str message)
         hu_str    name = HU_STR("");
         uint32_t *place;
 
-        if (f.number != TREE_PROCESS && f.number != TREE_THREAD)
+        if (f.number != HU_PT_TREE_PROCESS && f.number != HU_PT_TREE_THREAD)
             continue;
         part = hu_protobuf_of(f.bytes);
         while (hu_protobuf_next(&part, &g)) {
-            id = g.number == TREE_ID ? (int64_t)g.value : id;
-            pid = g.number == TREE_PID ? (int64_t)g.value : pid;
-            name = g.number == TREE_NAME ? g.bytes : name;
+            id = g.number == HU_PT_TREE_THREAD_TID ? (int64_t)g.value : id;
+            pid = g.number == HU_PT_TREE_THREAD_PID ? (int64_t)g.value : pid;
+            name = g.number == HU_PT_TREE_THREAD_NAME ? g.bytes : name;
         }
-        if (f.number == TREE_PROCESS) {
+        if (f.number == HU_PT_TREE_PROCESS) {
             if (name.n)
                 hu_builder_name_process(r->b, (hu_builder_id){id, false}, hu_builder_intern(r->b, name));
             continue;

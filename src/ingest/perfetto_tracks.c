@@ -12,26 +12,6 @@
 
 enum { MOST_ANCESTORS = 32 };
 
-/* TrackDescriptor, ProcessDescriptor, ThreadDescriptor, CounterDescriptor */
-enum {
-    TRACK_UUID = 1,
-    TRACK_NAME = 2,
-    TRACK_PROCESS = 3,
-    TRACK_THREAD = 4,
-    TRACK_PARENT = 5,
-    TRACK_COUNTER = 8,
-    TRACK_STATIC_NAME = 10
-};
-enum {
-    PROCESS_PID = 1,
-    PROCESS_NAME = 6,
-    THREAD_PID = 1,
-    THREAD_TID = 2,
-    THREAD_NAME = 5,
-    COUNTER_UNIT_MULTIPLIER = 4,
-    COUNTER_INCREMENTAL = 5
-};
-
 static int64_t trailing_number(hu_str s)
 {
     size_t  from = s.n;
@@ -68,10 +48,10 @@ static void declare_process(perfetto_reader *r, perfetto_track *t, hu_str messag
     hu_str            name = HU_STR("");
 
     while (hu_protobuf_next(&m, &f)) {
-        if (f.number == PROCESS_PID) {
+        if (f.number == HU_PT_PROCESS_PID) {
             t->pid = (int32_t)f.value;
             t->has_pid = true;
-        } else if (f.number == PROCESS_NAME) {
+        } else if (f.number == HU_PT_PROCESS_NAME) {
             name = f.bytes;
         }
     }
@@ -86,13 +66,13 @@ static void declare_thread(perfetto_reader *r, perfetto_track *t, hu_str message
     hu_str            name = t->name;
 
     while (hu_protobuf_next(&m, &f)) {
-        if (f.number == THREAD_PID) {
+        if (f.number == HU_PT_THREAD_PID) {
             t->pid = (int32_t)f.value;
             t->has_pid = true;
-        } else if (f.number == THREAD_TID) {
+        } else if (f.number == HU_PT_THREAD_TID) {
             t->tid = (int64_t)f.value;
             t->has_tid = true;
-        } else if (f.number == THREAD_NAME && f.bytes.n) {
+        } else if (f.number == HU_PT_THREAD_NAME && f.bytes.n) {
             name = f.bytes;
         }
     }
@@ -107,9 +87,9 @@ static void declare_counter(perfetto_track *t, hu_str message)
     hu_protobuf_field f;
 
     while (hu_protobuf_next(&m, &f)) {
-        if (f.number == COUNTER_UNIT_MULTIPLIER && f.value)
+        if (f.number == HU_PT_COUNTER_MULTIPLIER && f.value)
             t->unit = (double)(int64_t)f.value;
-        else if (f.number == COUNTER_INCREMENTAL)
+        else if (f.number == HU_PT_COUNTER_INCREMENTAL)
             t->is_delta = f.value != 0;
     }
 }
@@ -140,24 +120,24 @@ void perfetto_tracks_declare(perfetto_reader *r, hu_str message)
 
     while (hu_protobuf_next(&m, &f)) {
         switch (f.number) {
-        case TRACK_UUID:
+        case HU_PT_TRACK_UUID:
             uuid = f.value;
             break;
-        case TRACK_NAME:
-        case TRACK_STATIC_NAME:
+        case HU_PT_TRACK_NAME:
+        case HU_PT_TRACK_STATIC_NAME:
             name = f.bytes;
             break;
-        case TRACK_PARENT:
+        case HU_PT_TRACK_PARENT:
             parent = f.value;
             has_parent = true;
             break;
-        case TRACK_PROCESS:
+        case HU_PT_TRACK_PROCESS:
             process = f;
             break;
-        case TRACK_THREAD:
+        case HU_PT_TRACK_THREAD:
             thread = f;
             break;
-        case TRACK_COUNTER:
+        case HU_PT_TRACK_COUNTER:
             counter = f;
             break;
         default:

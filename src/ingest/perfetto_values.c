@@ -12,22 +12,15 @@
 enum { MOST_DEPTH = 512 };
 
 /* DebugAnnotation; its relatives number the same values otherwise */
-/* clang-format off */
-enum {
-    NOTE_NAME_IID = 1, NOTE_BOOL = 2, NOTE_UINT = 3, NOTE_INT = 4, NOTE_DOUBLE = 5, NOTE_STRING = 6, NOTE_POINTER = 7,
-    NOTE_NAME = 10, NOTE_DICT = 11, NOTE_ARRAY = 12, NOTE_STRING_IID = 17,
-};
-/* clang-format on */
 
-static uint64_t interned_key(uint32_t sequence, uint32_t generation, perfetto_interned_type type, uint64_t iid)
+static uint64_t interned_key(uint32_t sequence, uint32_t generation, hu_pt_interned type, uint64_t iid)
 {
     return hu_hash_mix(iid ^ 0x9e3779b97f4a7c15u,
                        ((uint64_t)sequence << 32 | generation) ^ (uint64_t)type << 20 ^ 0xd6e8feb86659fd93u);
 }
 
 /* NULL: never declared, or forgotten since. */
-const perfetto_interned *perfetto_values_find(perfetto_reader *r, uint32_t sequence, perfetto_interned_type type,
-                                              uint64_t iid)
+const perfetto_interned *perfetto_values_find(perfetto_reader *r, uint32_t sequence, hu_pt_interned type, uint64_t iid)
 {
     const uint32_t           generation = r->sequences.at[sequence].generation;
     const uint32_t           at = hu_map_get(&r->interned_of, interned_key(sequence, generation, type, iid));
@@ -36,7 +29,7 @@ const perfetto_interned *perfetto_values_find(perfetto_reader *r, uint32_t seque
     return i && i->iid == iid && i->sequence == sequence && i->generation == generation && i->type == type ? i : NULL;
 }
 
-hu_str perfetto_values_text(perfetto_reader *r, uint32_t sequence, perfetto_interned_type type, uint64_t iid)
+hu_str perfetto_values_text(perfetto_reader *r, uint32_t sequence, hu_pt_interned type, uint64_t iid)
 {
     const perfetto_interned *i = iid ? perfetto_values_find(r, sequence, type, iid) : NULL;
 
@@ -70,7 +63,7 @@ int perfetto_values_place(const perfetto_reader *r, hu_str name)
                : CHROME_IGNORED;
 }
 
-int perfetto_values_place_by_id(perfetto_reader *r, uint32_t sequence, perfetto_interned_type type, uint64_t iid)
+int perfetto_values_place_by_id(perfetto_reader *r, uint32_t sequence, hu_pt_interned type, uint64_t iid)
 {
     const perfetto_interned *i = perfetto_values_find(r, sequence, type, iid);
 
@@ -95,7 +88,7 @@ void perfetto_values_declare(perfetto_reader *r, uint32_t sequence, const perfet
         hu_builder_fail(r->b, HU_ELIMIT, r->offset, "more interned names than the limit; raise --limit events=N");
 }
 
-static void intern_one(perfetto_reader *r, uint32_t sequence, perfetto_interned_type type, hu_str message)
+static void intern_one(perfetto_reader *r, uint32_t sequence, hu_pt_interned type, hu_str message)
 {
     perfetto_interned entry = {
         .sequence = sequence, .generation = r->sequences.at[sequence].generation, .type = type, .text = HU_STR("")};
@@ -109,14 +102,14 @@ static void intern_one(perfetto_reader *r, uint32_t sequence, perfetto_interned_
             entry.text = f.bytes;
         else if (f.number == 2)
             entry.number = (int32_t)f.value;
-        else if (f.number == 3 && type == PERFETTO_KERNEL && f.bytes.n)
+        else if (f.number == 3 && type == HU_PT_INTERNED_KERNEL && f.bytes.n)
             entry.text = f.bytes; /* demangled */
     }
     if (m.bad) {
         perfetto_malformed(r);
         return;
     }
-    if (type == PERFETTO_ARG_NAME || type == PERFETTO_KERNEL_ARG_NAME)
+    if (type == HU_PT_INTERNED_NOTE_NAME || type == HU_PT_INTERNED_KERNEL_ARG_NAME)
         entry.number = perfetto_values_place(r, entry.text);
     entry.text = hu_builder_text(r->b, hu_builder_intern(r->b, entry.text));
     perfetto_values_declare(r, sequence, &entry);
@@ -130,21 +123,21 @@ void perfetto_values_intern(perfetto_reader *r, uint32_t sequence, hu_str messag
 
     while (hu_protobuf_next(&m, &f)) {
         switch (f.number) {
-        case PERFETTO_CATEGORY:
-        case PERFETTO_EVENT_NAME:
-        case PERFETTO_ARG_NAME:
-        case PERFETTO_CONTEXT:
-        case PERFETTO_GPU_SPECIFICATION:
-        case PERFETTO_STRING:
-        case PERFETTO_FUNCTION:
-        case PERFETTO_PATH:
-        case PERFETTO_KERNEL:
-        case PERFETTO_KERNEL_ARG_NAME:
-            intern_one(r, sequence, (perfetto_interned_type)f.number, f.bytes);
+        case HU_PT_INTERNED_CATEGORY:
+        case HU_PT_INTERNED_EVENT_NAME:
+        case HU_PT_INTERNED_NOTE_NAME:
+        case HU_PT_INTERNED_CONTEXT:
+        case HU_PT_INTERNED_GPU_SPECIFICATION:
+        case HU_PT_INTERNED_TEXT:
+        case HU_PT_INTERNED_FUNCTION:
+        case HU_PT_INTERNED_PATH:
+        case HU_PT_INTERNED_KERNEL:
+        case HU_PT_INTERNED_KERNEL_ARG_NAME:
+            intern_one(r, sequence, (int)f.number, f.bytes);
             break;
-        case PERFETTO_FRAME:
-        case PERFETTO_CALLSTACK:
-        case PERFETTO_MAPPING:
+        case HU_PT_INTERNED_FRAME:
+        case HU_PT_INTERNED_STACK:
+        case HU_PT_INTERNED_MAPPING:
             has_frames = true;
             break;
         default:
@@ -272,10 +265,10 @@ static hu_str note_name(perfetto_reader *r, uint32_t sequence, hu_str message)
     hu_str            name = HU_STR("");
 
     while (hu_protobuf_next(&m, &f)) {
-        if (f.number == NOTE_NAME)
+        if (f.number == HU_PT_NOTE_NAME)
             name = f.bytes;
-        else if (f.number == NOTE_NAME_IID)
-            name = perfetto_values_text(r, sequence, PERFETTO_ARG_NAME, f.value);
+        else if (f.number == HU_PT_NOTE_NAME_IID)
+            name = perfetto_values_text(r, sequence, HU_PT_INTERNED_NOTE_NAME, f.value);
     }
     return name;
 }
@@ -296,35 +289,35 @@ static bool append_note(perfetto_reader *r, uint32_t sequence, hu_str message, i
         return true;
     }
     while (hu_protobuf_next(&m, &f) && !r->chrome.event.too_deep && hu_builder_status(r->b, NULL) == 0) {
-        const bool is_part = f.number == NOTE_DICT || f.number == NOTE_ARRAY;
+        const bool is_part = f.number == HU_PT_NOTE_DICT || f.number == HU_PT_NOTE_ARRAY;
 
         if (n && !(is_part && f.number == container))
             continue; /* one value each; the rest is names, or somebody's mistake */
         switch (f.number) {
-        case NOTE_BOOL:
+        case HU_PT_NOTE_BOOL:
             perfetto_values_append(r, f.value ? HU_STR("true") : HU_STR("false"));
             break;
-        case NOTE_UINT:
-        case NOTE_POINTER:
+        case HU_PT_NOTE_UINT:
+        case HU_PT_NOTE_POINTER:
             perfetto_values_append(r, (hu_str){digits, hu_format_u64(digits, f.value)});
             break;
-        case NOTE_INT:
+        case HU_PT_NOTE_INT:
             perfetto_values_append(r, (hu_str){digits, hu_format_i64(digits, (int64_t)f.value)});
             break;
-        case NOTE_DOUBLE:
+        case HU_PT_NOTE_DOUBLE:
             append_double(r, hu_protobuf_double(&f));
             break;
-        case NOTE_STRING:
+        case HU_PT_NOTE_TEXT:
             perfetto_values_quote(r, f.bytes);
             break;
-        case NOTE_STRING_IID:
-            perfetto_values_quote(r, perfetto_values_text(r, sequence, PERFETTO_STRING, f.value));
+        case HU_PT_NOTE_TEXT_IID:
+            perfetto_values_quote(r, perfetto_values_text(r, sequence, HU_PT_INTERNED_TEXT, f.value));
             break;
-        case NOTE_DICT:
-        case NOTE_ARRAY:
-            perfetto_values_append(r, n ? HU_STR(", ") : f.number == NOTE_DICT ? HU_STR("{") : HU_STR("["));
+        case HU_PT_NOTE_DICT:
+        case HU_PT_NOTE_ARRAY:
+            perfetto_values_append(r, n ? HU_STR(", ") : f.number == HU_PT_NOTE_DICT ? HU_STR("{") : HU_STR("["));
             container = f.number;
-            if (container == NOTE_DICT) {
+            if (container == HU_PT_NOTE_DICT) {
                 perfetto_values_quote(r, note_name(r, sequence, f.bytes));
                 perfetto_values_append(r, HU_STR(": "));
             }
@@ -336,7 +329,7 @@ static bool append_note(perfetto_reader *r, uint32_t sequence, hu_str message, i
         n++;
     }
     if (container)
-        perfetto_values_append(r, container == NOTE_DICT ? HU_STR("}") : HU_STR("]"));
+        perfetto_values_append(r, container == HU_PT_NOTE_DICT ? HU_STR("}") : HU_STR("]"));
     else if (n == 0)
         perfetto_values_append(r, HU_STR("[]")); /* an empty list has no field of its own */
     return is_good && !m.bad;
@@ -361,10 +354,10 @@ bool perfetto_values_note(perfetto_reader *r, uint32_t sequence, hu_str message)
     int               place = CHROME_IGNORED;
 
     while (hu_protobuf_next(&m, &f)) {
-        if (f.number == NOTE_NAME)
+        if (f.number == HU_PT_NOTE_NAME)
             place = perfetto_values_place(r, f.bytes);
-        else if (f.number == NOTE_NAME_IID)
-            place = perfetto_values_place_by_id(r, sequence, PERFETTO_ARG_NAME, f.value);
+        else if (f.number == HU_PT_NOTE_NAME_IID)
+            place = perfetto_values_place_by_id(r, sequence, HU_PT_INTERNED_NOTE_NAME, f.value);
         else
             value = f;
     }
@@ -373,28 +366,28 @@ bool perfetto_values_note(perfetto_reader *r, uint32_t sequence, hu_str message)
     if (place == CHROME_IGNORED)
         return true;
     switch (value.number) {
-    case NOTE_BOOL:
+    case HU_PT_NOTE_BOOL:
         perfetto_values_set(
             r, place, (chrome_value){.p = value.value ? "true" : "false", .n = value.value ? 4 : 5, .type = CHROME_WORD});
         break;
-    case NOTE_INT:
+    case HU_PT_NOTE_INT:
         perfetto_values_set_int(r, place, (int64_t)value.value);
         break;
-    case NOTE_UINT:
-    case NOTE_POINTER:
+    case HU_PT_NOTE_UINT:
+    case HU_PT_NOTE_POINTER:
         perfetto_values_set_unsigned(r, place, value.value);
         break;
-    case NOTE_DOUBLE:
+    case HU_PT_NOTE_DOUBLE:
         perfetto_values_set_double(r, place, hu_protobuf_double(&value));
         break;
-    case NOTE_STRING:
+    case HU_PT_NOTE_TEXT:
         perfetto_values_set_text(r, place, value.bytes);
         break;
-    case NOTE_STRING_IID:
-        perfetto_values_set_text(r, place, perfetto_values_text(r, sequence, PERFETTO_STRING, value.value));
+    case HU_PT_NOTE_TEXT_IID:
+        perfetto_values_set_text(r, place, perfetto_values_text(r, sequence, HU_PT_INTERNED_TEXT, value.value));
         break;
-    case NOTE_DICT:
-    case NOTE_ARRAY:
+    case HU_PT_NOTE_DICT:
+    case HU_PT_NOTE_ARRAY:
         if (!append_note(r, sequence, message, 0))
             return false;
         perfetto_values_set_appended(r, place, from);

@@ -9,19 +9,19 @@
 
 /* The file `facts`, as it lies on the disk. */
 typedef struct {
-    uint64_t magic;
-    uint32_t version, bytes;
-    int32_t  pid;        /* of the command; 0: not started, or not by us */
-    int32_t  status;     /* as wait(2) gives it; -1: not known (yet) */
-    int64_t  started_ns; /* CLOCK_REALTIME */
-    hu_rank_id  rank;       /* of the environment that `holdup run` itself was started in */
-    char     host[64], user[64];
-    char     name[64];      /* of the command, without its folder: what %c is */
-    char     folder[1024];  /* that relative names of outputs begin in */
-    char     output[1024];  /* template, as given; "": the default */
-    char     command[4096]; /* arguments without secrets, each ended by '\0' */
-    uint32_t command_bytes;
-    uint32_t forces; /* 1: --force */
+    uint64_t   magic;
+    uint32_t   version, bytes;
+    int32_t    pid;        /* of the command; 0: not started, or not by us */
+    int32_t    status;     /* as wait(2) gives it; -1: not known (yet) */
+    int64_t    started_ns; /* CLOCK_REALTIME */
+    hu_rank_id rank;       /* of the environment that `holdup run` itself was started in */
+    char       host[64], user[64];
+    char       name[64];      /* of the command, without its folder: what %c is */
+    char       folder[1024];  /* that relative names of outputs begin in */
+    char       output[1024];  /* template, as given; "": the default */
+    char       command[4096]; /* arguments without secrets, each ended by '\0' */
+    uint32_t   command_bytes;
+    uint32_t   forces; /* 1: --force */
 } hu_facts;
 
 /* Of this machine, this process's environment and the command that is to be started; argv may be empty. */

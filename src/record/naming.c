@@ -76,8 +76,8 @@ static void name_launcher(char *path)
 static int expand(const hu_naming *n, const hu_pftrace_file *file, int32_t number, char *out, hu_error *err)
 {
     const hu_rank_id *outer = &n->facts->rank;
-    const char    *given = n->output ? n->output : n->facts->output;
-    const bool     has_ranks = file->rank >= 0 || file->is_launcher || file->is_one_of_many;
+    const char       *given = n->output ? n->output : n->facts->output;
+    const bool        has_ranks = file->rank >= 0 || file->is_launcher || file->is_one_of_many;
     char template[HU_TEMPLATE_BYTES], name[HU_TEMPLATE_BYTES], program[64], job[64];
     /* clang-format off */
     hu_template_facts f = {

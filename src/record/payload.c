@@ -13,12 +13,16 @@
 #include "protocol/format_payload.h"
 #include "record/payload.h"
 
-/* clang-format off */
 enum {
-    DEPTH_MAX = 8, VISITS_MAX = 2048, VALUES_MAX = 256, NAME_BYTES = 256, ELEMENTS_MAX = 32, TEXT_BYTES = 1024,
-    FIELDS = 5, KIND_UNION = 3,
+    DEPTH_MAX = 8,
+    VISITS_MAX = 2048,
+    VALUES_MAX = 256,
+    NAME_BYTES = 256,
+    ELEMENTS_MAX = 32,
+    TEXT_BYTES = 1024,
+    FIELDS = 5,
+    KIND_UNION = 3,
 };
-/* clang-format on */
 
 typedef struct {
     const hu_payload_strings *strings;

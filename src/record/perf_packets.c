@@ -8,72 +8,11 @@
  *  - interned data is declared anew every CLEAR_BYTES, so that a file that was cut or split stays readable.
  */
 #include "record/perf_packets.h"
+#include "protocol/perfetto.h"
 
 #include <stdio.h>
 
-enum { CLEAR_BYTES = 8 << 20, MONOTONIC = 3, DEEPEST = 1025, NAME_MOST = 4200 };
-
-/* TracePacket and TracePacketDefaults, InternedData */
-enum {
-    PACKET = 1,
-    TIMESTAMP = 8,
-    SEQUENCE = 10,
-    INTERNED = 12,
-    FLAGS = 13,
-    CLOCK = 58,
-    DEFAULTS = 59,
-    PERF_SAMPLE = 66,
-    TASK_STATE = 117,
-    PROCESS_TREE = 122,
-    CLEARED = 1,
-    NEEDS_STATE = 2,
-    SAMPLE_DEFAULTS = 12,
-    FUNCTION_NAMES = 5,
-    FRAMES = 6,
-    CALLSTACKS = 7,
-    BUILD_IDS = 16,
-    PATHS = 17,
-    MAPPINGS = 19,
-    IID = 1,
-    TEXT = 2
-};
-/* PerfSampleDefaults, PerfEvents.Timebase */
-enum { TIMEBASE = 1, PERIOD = 1, COUNTER = 4, COUNTER_CPU_CLOCK = 1, TIMEBASE_CLOCK = 11, TIMEBASE_MONOTONIC = 2 };
-/* Mapping, Frame, Callstack */
-enum {
-    M_BUILD_ID = 2,
-    M_START = 4,
-    M_END = 5,
-    M_PATH = 7,
-    M_EXACT_OFFSET = 8,
-    F_FUNCTION = 2,
-    F_MAPPING = 3,
-    F_REL_PC = 4,
-    C_FRAMES = 2
-};
-/* PerfSample, GenericKernelTaskStateEvent, GenericKernelProcessTree and what is in it */
-enum {
-    S_CPU = 1,
-    S_PID = 2,
-    S_TID = 3,
-    S_STACK = 4,
-    S_MODE = 5,
-    S_LOST = 17,
-    MODE_KERNEL = 1,
-    MODE_USER = 2,
-    T_CPU = 1,
-    T_COMM = 2,
-    T_TID = 3,
-    T_STATE = 4,
-    TREE_PROCESSES = 1,
-    TREE_THREADS = 2,
-    P_PID = 1,
-    P_COMMAND = 3,
-    H_TID = 1,
-    H_PID = 2,
-    H_COMM = 3,
-    H_IS_MAIN = 4
-};
+enum { CLEAR_BYTES = 8 << 20, DEEPEST = 1025, NAME_MOST = 4200 };
 
 typedef struct {
     const hu_perf_files           *f;
@@ -153,8 +92,8 @@ static void put_text(writer *x, uint32_t field, uint64_t iid, hu_str text)
 {
     const size_t open = hu_pb_write_open(x->w, field);
 
-    hu_pb_write_uint(x->w, IID, iid);
-    hu_pb_write_str(x->w, TEXT, text);
+    hu_pb_write_uint(x->w, HU_PT_ENTRY_IID, iid);
+    hu_pb_write_str(x->w, HU_PT_ENTRY_TEXT, text);
     hu_pb_write_close(x->w, open);
 }
 
@@ -169,21 +108,21 @@ static void put_module(writer *x, uint32_t at)
     if (!is_new(x, &x->module_stamp[at]))
         return;
     if (is_new(x, &x->path_stamp[m->path]))
-        put_text(x, PATHS, (uint64_t)m->path + 1, hu_perf_text(x->f, m->path));
+        put_text(x, HU_PT_INTERNED_PATH, (uint64_t)m->path + 1, hu_perf_text(x->f, m->path));
     for (size_t i = 0; i < m->build_id_bytes; i++) {
         hex[2 * i] = digits[m->build_id[i] >> 4];
         hex[2 * i + 1] = digits[m->build_id[i] & 15];
     }
     if (m->build_id_bytes)
-        put_text(x, BUILD_IDS, iid, (hu_str){hex, 2u * m->build_id_bytes});
-    open = hu_pb_write_open(x->w, MAPPINGS);
-    hu_pb_write_uint(x->w, IID, iid);
+        put_text(x, HU_PT_INTERNED_BUILD_ID, iid, (hu_str){hex, 2u * m->build_id_bytes});
+    open = hu_pb_write_open(x->w, HU_PT_INTERNED_MAPPING);
+    hu_pb_write_uint(x->w, HU_PT_ENTRY_IID, iid);
     if (m->build_id_bytes)
-        hu_pb_write_uint(x->w, M_BUILD_ID, iid);
-    hu_pb_write_uint(x->w, M_START, m->start);
-    hu_pb_write_uint(x->w, M_END, m->end);
-    hu_pb_write_uint(x->w, M_PATH, (uint64_t)m->path + 1);
-    hu_pb_write_uint(x->w, M_EXACT_OFFSET, m->offset);
+        hu_pb_write_uint(x->w, HU_PT_MAPPING_BUILD_ID, iid);
+    hu_pb_write_uint(x->w, HU_PT_MAPPING_START, m->start);
+    hu_pb_write_uint(x->w, HU_PT_MAPPING_END, m->end);
+    hu_pb_write_uint(x->w, HU_PT_MAPPING_PATH, (uint64_t)m->path + 1);
+    hu_pb_write_uint(x->w, HU_PT_MAPPING_OFFSET, m->offset);
     hu_pb_write_close(x->w, open);
 }
 
@@ -200,13 +139,13 @@ static bool put_frame(writer *x, uint32_t frame)
     if (name == UINT32_MAX)
         return false;
     if (is_new(x, &x->name_stamp.at[name]))
-        put_text(x, FUNCTION_NAMES, (uint64_t)name + 1, hu_intern_get(&x->names, name));
+        put_text(x, HU_PT_INTERNED_FUNCTION, (uint64_t)name + 1, hu_intern_get(&x->names, name));
     put_module(x, f->module);
-    open = hu_pb_write_open(x->w, FRAMES);
-    hu_pb_write_uint(x->w, IID, (uint64_t)frame + 1);
-    hu_pb_write_uint(x->w, F_FUNCTION, (uint64_t)name + 1);
-    hu_pb_write_uint(x->w, F_MAPPING, (uint64_t)f->module + 1);
-    hu_pb_write_uint(x->w, F_REL_PC, f->at);
+    open = hu_pb_write_open(x->w, HU_PT_INTERNED_FRAME);
+    hu_pb_write_uint(x->w, HU_PT_ENTRY_IID, (uint64_t)frame + 1);
+    hu_pb_write_uint(x->w, HU_PT_FRAME_FUNCTION, (uint64_t)name + 1);
+    hu_pb_write_uint(x->w, HU_PT_FRAME_MAPPING, (uint64_t)f->module + 1);
+    hu_pb_write_uint(x->w, HU_PT_FRAME_REL_PC, f->at);
     hu_pb_write_close(x->w, open);
     return true;
 }
@@ -220,16 +159,16 @@ static bool put_stack(writer *x, uint32_t stack)
         return true;
     for (uint32_t at = stack; at && n < DEEPEST; at = x->f->stacks.at[at].caller)
         frames[n++] = x->f->stacks.at[at].frame;
-    open = hu_pb_write_open(x->w, INTERNED);
+    open = hu_pb_write_open(x->w, HU_PT_PACKET_INTERNED);
     for (size_t i = n; i-- > 0;)
         if (!put_frame(x, frames[i]))
             return false;
     {
-        const size_t callstack = hu_pb_write_open(x->w, CALLSTACKS);
+        const size_t callstack = hu_pb_write_open(x->w, HU_PT_INTERNED_STACK);
 
-        hu_pb_write_uint(x->w, IID, stack);
+        hu_pb_write_uint(x->w, HU_PT_ENTRY_IID, stack);
         for (size_t i = n; i-- > 0;)
-            hu_pb_write_uint(x->w, C_FRAMES, (uint64_t)frames[i] + 1);
+            hu_pb_write_uint(x->w, HU_PT_STACK_FRAMES, (uint64_t)frames[i] + 1);
         hu_pb_write_close(x->w, callstack);
     }
     hu_pb_write_close(x->w, open);
@@ -244,9 +183,9 @@ static size_t begin(writer *x, int64_t time_ns)
     size_t        open;
 
     hu_pbw_clear(x->w);
-    open = hu_pb_write_open(x->w, PACKET);
-    hu_pb_write_uint(x->w, TIMESTAMP, shifted > 0 ? (uint64_t)shifted : 0);
-    hu_pb_write_uint(x->w, SEQUENCE, x->o->sequence);
+    open = hu_pb_write_open(x->w, HU_PT_TRACE_PACKET);
+    hu_pb_write_uint(x->w, HU_PT_PACKET_TIMESTAMP, shifted > 0 ? (uint64_t)shifted : 0);
+    hu_pb_write_uint(x->w, HU_PT_PACKET_SEQUENCE, x->o->sequence);
     return open;
 }
 
@@ -266,18 +205,18 @@ static bool clear(writer *x, int64_t time_ns)
     const size_t packet = begin(x, time_ns);
     size_t       defaults, sample, timebase;
 
-    hu_pb_write_uint(x->w, CLOCK, x->o->clock ? x->o->clock : MONOTONIC);
-    hu_pb_write_uint(x->w, FLAGS, CLEARED);
-    defaults = hu_pb_write_open(x->w, DEFAULTS);
-    sample = hu_pb_write_open(x->w, SAMPLE_DEFAULTS);
-    timebase = hu_pb_write_open(x->w, TIMEBASE);
+    hu_pb_write_uint(x->w, HU_PT_DEFAULTS_CLOCK, x->o->clock ? x->o->clock : HU_PT_MONOTONIC);
+    hu_pb_write_uint(x->w, HU_PT_PACKET_FLAGS, HU_PT_FLAG_CLEARED);
+    defaults = hu_pb_write_open(x->w, HU_PT_PACKET_DEFAULTS);
+    sample = hu_pb_write_open(x->w, HU_PT_DEFAULTS_SAMPLE);
+    timebase = hu_pb_write_open(x->w, HU_PT_SAMPLE_DEFAULTS_TIMEBASE);
     if (x->f->period_ns)
-        hu_pb_write_uint(x->w, PERIOD, x->f->period_ns);
-    hu_pb_write_uint(x->w, COUNTER, COUNTER_CPU_CLOCK);
-    hu_pb_write_uint(x->w, TIMEBASE_CLOCK, TIMEBASE_MONOTONIC);
+        hu_pb_write_uint(x->w, HU_PT_TIMEBASE_PERIOD, x->f->period_ns);
+    hu_pb_write_uint(x->w, HU_PT_TIMEBASE_COUNTER, HU_PT_COUNTER_CPU_CLOCK);
+    hu_pb_write_uint(x->w, HU_PT_TIMEBASE_CLOCK, HU_PT_PERF_CLOCK_MONOTONIC);
     hu_pb_write_close(x->w, timebase);
     hu_pb_write_close(x->w, sample);
-    hu_pb_write_uint(x->w, CLOCK, x->o->clock ? x->o->clock : MONOTONIC);
+    hu_pb_write_uint(x->w, HU_PT_DEFAULTS_CLOCK, x->o->clock ? x->o->clock : HU_PT_MONOTONIC);
     hu_pb_write_close(x->w, defaults);
     x->generation++;
     if (!end(x, packet))
@@ -290,7 +229,7 @@ static size_t begin_with_state(writer *x, int64_t time_ns)
 {
     const size_t open = begin(x, time_ns);
 
-    hu_pb_write_uint(x->w, FLAGS, NEEDS_STATE);
+    hu_pb_write_uint(x->w, HU_PT_PACKET_FLAGS, HU_PT_FLAG_NEEDS_STATE);
     return open;
 }
 
@@ -305,18 +244,18 @@ static bool put_tree(writer *x, uint32_t thread, int64_t time_ns)
         return true;
     x->thread_state[thread] = HAS_TREE;
     packet = begin_with_state(x, time_ns);
-    tree = hu_pb_write_open(x->w, PROCESS_TREE);
+    tree = hu_pb_write_open(x->w, HU_PT_PACKET_TREE);
     if (t->tid == t->pid) {
-        open = hu_pb_write_open(x->w, TREE_PROCESSES);
-        hu_pb_write_uint(x->w, P_PID, t->pid);
-        hu_pb_write_str(x->w, P_COMMAND, name);
+        open = hu_pb_write_open(x->w, HU_PT_TREE_PROCESS);
+        hu_pb_write_uint(x->w, HU_PT_TREE_PROCESS_PID, t->pid);
+        hu_pb_write_str(x->w, HU_PT_TREE_PROCESS_COMMAND, name);
         hu_pb_write_close(x->w, open);
     }
-    open = hu_pb_write_open(x->w, TREE_THREADS);
-    hu_pb_write_uint(x->w, H_TID, t->tid);
-    hu_pb_write_uint(x->w, H_PID, t->pid);
-    hu_pb_write_str(x->w, H_COMM, name);
-    hu_pb_write_uint(x->w, H_IS_MAIN, t->tid == t->pid);
+    open = hu_pb_write_open(x->w, HU_PT_TREE_THREAD);
+    hu_pb_write_uint(x->w, HU_PT_TREE_THREAD_TID, t->tid);
+    hu_pb_write_uint(x->w, HU_PT_TREE_THREAD_PID, t->pid);
+    hu_pb_write_str(x->w, HU_PT_TREE_THREAD_NAME, name);
+    hu_pb_write_uint(x->w, HU_PT_TREE_THREAD_IS_MAIN, t->tid == t->pid);
     hu_pb_write_close(x->w, open);
     hu_pb_write_close(x->w, tree);
     return end(x, packet);
@@ -335,12 +274,12 @@ static bool put_change(writer *x, const hu_perf_change *c)
         return false;
     x->thread_state[c->thread] = (uint8_t)(c->state + 1);
     packet = begin_with_state(x, c->time_ns);
-    open = hu_pb_write_open(x->w, TASK_STATE);
+    open = hu_pb_write_open(x->w, HU_PT_PACKET_TASK);
     if (c->state == HU_TASK_RUNNING)
-        hu_pb_write_uint(x->w, T_CPU, c->cpu);
-    hu_pb_write_str(x->w, T_COMM, hu_perf_text(x->f, t->name));
-    hu_pb_write_uint(x->w, T_TID, t->tid);
-    hu_pb_write_uint(x->w, T_STATE, state_of[c->state]);
+        hu_pb_write_uint(x->w, HU_PT_TASK_CPU, c->cpu);
+    hu_pb_write_str(x->w, HU_PT_TASK_NAME, hu_perf_text(x->f, t->name));
+    hu_pb_write_uint(x->w, HU_PT_TASK_TID, t->tid);
+    hu_pb_write_uint(x->w, HU_PT_TASK_STATE, state_of[c->state]);
     hu_pb_write_close(x->w, open);
     return end(x, packet);
 }
@@ -355,13 +294,13 @@ static bool put_sample(writer *x, const hu_perf_sample *s)
     packet = begin_with_state(x, s->time_ns);
     if (!put_stack(x, s->stack))
         return false;
-    open = hu_pb_write_open(x->w, PERF_SAMPLE);
-    hu_pb_write_uint(x->w, S_CPU, s->cpu);
-    hu_pb_write_uint(x->w, S_PID, t->pid);
-    hu_pb_write_uint(x->w, S_TID, t->tid);
+    open = hu_pb_write_open(x->w, HU_PT_PACKET_SAMPLE);
+    hu_pb_write_uint(x->w, HU_PT_SAMPLE_CPU, s->cpu);
+    hu_pb_write_uint(x->w, HU_PT_SAMPLE_PID, t->pid);
+    hu_pb_write_uint(x->w, HU_PT_SAMPLE_TID, t->tid);
     if (s->stack)
-        hu_pb_write_uint(x->w, S_STACK, s->stack);
-    hu_pb_write_uint(x->w, S_MODE, s->is_kernel ? MODE_KERNEL : MODE_USER);
+        hu_pb_write_uint(x->w, HU_PT_SAMPLE_STACK, s->stack);
+    hu_pb_write_uint(x->w, HU_PT_SAMPLE_MODE, s->is_kernel ? HU_PT_MODE_KERNEL : HU_PT_MODE_USER);
     hu_pb_write_close(x->w, open);
     return end(x, packet);
 }
@@ -369,9 +308,9 @@ static bool put_sample(writer *x, const hu_perf_sample *s)
 static bool put_lost(writer *x, int64_t time_ns)
 {
     const size_t packet = begin_with_state(x, time_ns);
-    const size_t open = hu_pb_write_open(x->w, PERF_SAMPLE);
+    const size_t open = hu_pb_write_open(x->w, HU_PT_PACKET_SAMPLE);
 
-    hu_pb_write_uint(x->w, S_LOST, x->f->lost + x->f->cut);
+    hu_pb_write_uint(x->w, HU_PT_SAMPLE_LOST, x->f->lost + x->f->cut);
     hu_pb_write_close(x->w, open);
     return end(x, packet);
 }

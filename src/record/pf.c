@@ -11,23 +11,7 @@
 #include "protocol/os_calls.h"
 #include "record/payload.h"
 
-/* clang-format off */
-enum {
-    CLEAR_BYTES = 8 << 20,
-    PACKET = 1,                                                                     /* of Trace */
-    CLOCK_SNAPSHOT = 6, TIMESTAMP = 8, SEQUENCE = 10, EVENT = 11, INTERNED = 12, FLAGS = 13, DEFAULTS = 59,
-    DESCRIPTOR = 60, FIRST_PACKET = 87,                                             /* of TracePacket */
-    CLEARED = 1, NEEDS = 2,                                                         /* of its sequence_flags */
-    DEFAULT_CLOCK = 58, DEFAULT_EVENT = 11,                                         /* of TracePacketDefaults */
-    CLOCKS = 1, CLOCK_ID = 1, CLOCK_TIME = 2, BOOTTIME = 6, OWN_CLOCK = 64,         /* of ClockSnapshot */
-    CATEGORIES = 3, ANNOTATION = 4, TYPE = 9, NAME_IID = 10, TRACK = 11, NAME = 23, COUNTER = 44, FLOW = 47,
-    FLOW_END = 48,                                                                  /* of TrackEvent */
-    A_NAME = 1, A_BOOL = 2, A_UINT = 3, A_INT = 4, A_DOUBLE = 5, A_TEXT = 6, A_POINTER = 7, A_NAME_TEXT = 10,
-    A_TEXT_IID = 17,
-    I_CATEGORY = 1, I_NAME = 2, I_ARG = 3, I_TEXT = 29, IID = 1, TEXT = 2,          /* of InternedData, and in it */
-    D_UUID = 1, D_NAME = 2, D_PARENT = 5, D_MERGE = 15, BY_NAME = 1, NO_MERGE = 2,  /* of TrackDescriptor */
-};
-/* clang-format on */
+enum { CLEAR_BYTES = 8 << 20 };
 
 enum { AS_NAME, AS_ARG, AS_TEXT };
 
@@ -77,10 +61,10 @@ int64_t hu_pf_ns(hu_pf *p, uint64_t ticks)
 
 size_t hu_pf_open(hu_pf *p, const hu_pf_sequence *s)
 {
-    const size_t open = hu_pb_write_open(&p->w, PACKET);
+    const size_t open = hu_pb_write_open(&p->w, HU_PT_TRACE_PACKET);
 
     if (s)
-        hu_pb_write_uint(&p->w, SEQUENCE, s->id);
+        hu_pb_write_uint(&p->w, HU_PT_PACKET_SEQUENCE, s->id);
     return open;
 }
 
@@ -97,10 +81,10 @@ void hu_pf_close(hu_pf *p, hu_pf_sequence *s, size_t open)
 
 static void write_clock(hu_pf *p, uint32_t id, uint64_t time)
 {
-    const size_t clock = hu_pb_write_open(&p->w, CLOCKS);
+    const size_t clock = hu_pb_write_open(&p->w, HU_PT_SNAPSHOT_CLOCK);
 
-    hu_pb_write_uint(&p->w, CLOCK_ID, id);
-    hu_pb_write_uint(&p->w, CLOCK_TIME, time);
+    hu_pb_write_uint(&p->w, HU_PT_CLOCK_ID, id);
+    hu_pb_write_uint(&p->w, HU_PT_CLOCK_TIME, time);
     hu_pb_write_close(&p->w, clock);
 }
 
@@ -110,18 +94,18 @@ void hu_pf_declare(hu_pf *p, hu_pf_sequence *s)
     const size_t packet = hu_pf_open(p, s);
     size_t       nest, inner;
 
-    hu_pb_write_uint(&p->w, FLAGS, CLEARED);
+    hu_pb_write_uint(&p->w, HU_PT_PACKET_FLAGS, HU_PT_FLAG_CLEARED);
     if (!s->is_begun)
-        hu_pb_write_uint(&p->w, FIRST_PACKET, 1);
-    nest = hu_pb_write_open(&p->w, DEFAULTS);
-    inner = hu_pb_write_open(&p->w, DEFAULT_EVENT);
-    hu_pb_write_uint(&p->w, TRACK, s->track);
+        hu_pb_write_uint(&p->w, HU_PT_PACKET_FIRST, 1);
+    nest = hu_pb_write_open(&p->w, HU_PT_PACKET_DEFAULTS);
+    inner = hu_pb_write_open(&p->w, HU_PT_DEFAULTS_EVENT);
+    hu_pb_write_uint(&p->w, HU_PT_EVENT_TRACK, s->track);
     hu_pb_write_close(&p->w, inner);
-    hu_pb_write_uint(&p->w, DEFAULT_CLOCK, OWN_CLOCK);
+    hu_pb_write_uint(&p->w, HU_PT_DEFAULTS_CLOCK, HU_PT_FIRST_OWN_CLOCK);
     hu_pb_write_close(&p->w, nest);
-    nest = hu_pb_write_open(&p->w, CLOCK_SNAPSHOT);
-    write_clock(p, BOOTTIME, (uint64_t)p->base_ns);
-    write_clock(p, OWN_CLOCK, 0);
+    nest = hu_pb_write_open(&p->w, HU_PT_PACKET_CLOCK_SNAPSHOT);
+    write_clock(p, HU_PT_BOOTTIME, (uint64_t)p->base_ns);
+    write_clock(p, HU_PT_FIRST_OWN_CLOCK, 0);
     hu_pb_write_close(&p->w, nest);
     hu_pf_close(p, s, packet);
     s->is_begun = true;
@@ -137,12 +121,12 @@ void hu_pf_begin_sequence(hu_pf *p, uint64_t track, hu_pf_sequence *out)
 
 void hu_pf_row(hu_pf *p, hu_pf_sequence *s, uint64_t track, uint64_t parent, hu_str name, bool merges)
 {
-    const size_t packet = hu_pf_open(p, s), open = hu_pb_write_open(&p->w, DESCRIPTOR);
+    const size_t packet = hu_pf_open(p, s), open = hu_pb_write_open(&p->w, HU_PT_PACKET_TRACK);
 
-    hu_pb_write_uint(&p->w, D_UUID, track);
-    hu_pb_write_uint(&p->w, D_PARENT, parent);
-    hu_pb_write_str(&p->w, D_NAME, name);
-    hu_pb_write_uint(&p->w, D_MERGE, merges ? BY_NAME : NO_MERGE);
+    hu_pb_write_uint(&p->w, HU_PT_TRACK_UUID, track);
+    hu_pb_write_uint(&p->w, HU_PT_TRACK_PARENT, parent);
+    hu_pb_write_str(&p->w, HU_PT_TRACK_NAME, name);
+    hu_pb_write_uint(&p->w, HU_PT_TRACK_MERGE, merges ? HU_PT_MERGE_BY_NAME : HU_PT_MERGE_NONE);
     hu_pb_write_close(&p->w, open);
     hu_pf_close(p, s, packet);
 }
@@ -164,10 +148,10 @@ static void intern(hu_pf *p, size_t *open, uint32_t field, uint32_t iid, hu_str 
     size_t entry;
 
     if (!*open)
-        *open = hu_pb_write_open(&p->w, INTERNED);
+        *open = hu_pb_write_open(&p->w, HU_PT_PACKET_INTERNED);
     entry = hu_pb_write_open(&p->w, field);
-    hu_pb_write_uint(&p->w, IID, iid);
-    hu_pb_write_str(&p->w, TEXT, text);
+    hu_pb_write_uint(&p->w, HU_PT_ENTRY_IID, iid);
+    hu_pb_write_str(&p->w, HU_PT_ENTRY_TEXT, text);
     hu_pb_write_close(&p->w, entry);
 }
 
@@ -178,17 +162,17 @@ static void write_interned(hu_pf *p, const hu_pf_sequence *s, const hu_pf_event 
 
     if (e->category != HU_PF_OF_NONE && p->category_stamp[e->category] != s->generation) {
         p->category_stamp[e->category] = s->generation;
-        intern(p, &open, I_CATEGORY, (uint32_t)e->category + 1, hu_str_of(categories[e->category]));
+        intern(p, &open, HU_PT_INTERNED_CATEGORY, (uint32_t)e->category + 1, hu_str_of(categories[e->category]));
     }
     if (e->name && is_new(p, s, AS_NAME, e->name))
-        intern(p, &open, I_NAME, e->name, hu_pf_iid_text(p, e->name));
+        intern(p, &open, HU_PT_INTERNED_EVENT_NAME, e->name, hu_pf_iid_text(p, e->name));
     for (size_t i = 0; i < e->n_notes; i++) {
         const hu_pf_note *n = &p->notes[i];
 
         if (n->name && is_new(p, s, AS_ARG, n->name))
-            intern(p, &open, I_ARG, n->name, hu_pf_iid_text(p, n->name));
+            intern(p, &open, HU_PT_INTERNED_NOTE_NAME, n->name, hu_pf_iid_text(p, n->name));
         if (n->type == HU_PF_TEXT_ID && is_new(p, s, AS_TEXT, (uint32_t)n->whole))
-            intern(p, &open, I_TEXT, (uint32_t)n->whole, hu_pf_iid_text(p, (uint32_t)n->whole));
+            intern(p, &open, HU_PT_INTERNED_TEXT, (uint32_t)n->whole, hu_pf_iid_text(p, (uint32_t)n->whole));
     }
     if (open)
         hu_pb_write_close(&p->w, open);
@@ -198,33 +182,33 @@ static void write_interned(hu_pf *p, const hu_pf_sequence *s, const hu_pf_event 
 
 static void write_note(hu_pf *p, const hu_pf_note *n)
 {
-    const size_t open = hu_pb_write_open(&p->w, ANNOTATION);
+    const size_t open = hu_pb_write_open(&p->w, HU_PT_EVENT_NOTE);
 
     if (n->name)
-        hu_pb_write_uint(&p->w, A_NAME, n->name);
+        hu_pb_write_uint(&p->w, HU_PT_NOTE_NAME_IID, n->name);
     else
-        hu_pb_write_str(&p->w, A_NAME_TEXT, n->name_text);
+        hu_pb_write_str(&p->w, HU_PT_NOTE_NAME, n->name_text);
     switch (n->type) {
     case HU_PF_INT:
-        hu_pb_write_int(&p->w, A_INT, n->whole);
+        hu_pb_write_int(&p->w, HU_PT_NOTE_INT, n->whole);
         break;
     case HU_PF_UINT:
-        hu_pb_write_uint(&p->w, A_UINT, (uint64_t)n->whole);
+        hu_pb_write_uint(&p->w, HU_PT_NOTE_UINT, (uint64_t)n->whole);
         break;
     case HU_PF_DOUBLE:
-        hu_pb_write_double(&p->w, A_DOUBLE, n->real);
+        hu_pb_write_double(&p->w, HU_PT_NOTE_DOUBLE, n->real);
         break;
     case HU_PF_BOOL:
-        hu_pb_write_uint(&p->w, A_BOOL, n->whole != 0);
+        hu_pb_write_uint(&p->w, HU_PT_NOTE_BOOL, n->whole != 0);
         break;
     case HU_PF_POINTER:
-        hu_pb_write_uint(&p->w, A_POINTER, (uint64_t)n->whole);
+        hu_pb_write_uint(&p->w, HU_PT_NOTE_POINTER, (uint64_t)n->whole);
         break;
     case HU_PF_TEXT_ID:
-        hu_pb_write_uint(&p->w, A_TEXT_IID, (uint64_t)n->whole);
+        hu_pb_write_uint(&p->w, HU_PT_NOTE_TEXT_IID, (uint64_t)n->whole);
         break;
     case HU_PF_TEXT:
-        hu_pb_write_str(&p->w, A_TEXT, n->text);
+        hu_pb_write_str(&p->w, HU_PT_NOTE_TEXT, n->text);
         break;
     }
     hu_pb_write_close(&p->w, open);
@@ -232,25 +216,25 @@ static void write_note(hu_pf *p, const hu_pf_note *n)
 
 static void write_event(hu_pf *p, const hu_pf_event *e)
 {
-    const size_t open = hu_pb_write_open(&p->w, EVENT);
+    const size_t open = hu_pb_write_open(&p->w, HU_PT_PACKET_EVENT);
 
-    hu_pb_write_uint(&p->w, TYPE, e->type);
+    hu_pb_write_uint(&p->w, HU_PT_EVENT_TYPE, e->type);
     if (e->category != HU_PF_OF_NONE)
-        hu_pb_write_uint(&p->w, CATEGORIES, (uint64_t)e->category + 1);
+        hu_pb_write_uint(&p->w, HU_PT_EVENT_CATEGORY_IID, (uint64_t)e->category + 1);
     if (e->name)
-        hu_pb_write_uint(&p->w, NAME_IID, e->name);
+        hu_pb_write_uint(&p->w, HU_PT_EVENT_NAME_IID, e->name);
     else if (e->text.n)
-        hu_pb_write_str(&p->w, NAME, e->text);
+        hu_pb_write_str(&p->w, HU_PT_EVENT_NAME, e->text);
     if (e->track)
-        hu_pb_write_uint(&p->w, TRACK, e->track);
+        hu_pb_write_uint(&p->w, HU_PT_EVENT_TRACK, e->track);
     for (size_t i = 0; i < e->n_notes; i++)
         write_note(p, &p->notes[i]);
-    if (e->type == HU_PF_COUNTER)
-        hu_pb_write_double(&p->w, COUNTER, e->counter);
+    if (e->type == HU_PT_TYPE_COUNTER)
+        hu_pb_write_double(&p->w, HU_PT_EVENT_COUNTER_DOUBLE, e->counter);
     if (e->flow)
-        hu_pb_write_fixed64(&p->w, FLOW, e->flow);
+        hu_pb_write_fixed64(&p->w, HU_PT_EVENT_FLOW, e->flow);
     if (e->flow_end)
-        hu_pb_write_fixed64(&p->w, FLOW_END, e->flow_end);
+        hu_pb_write_fixed64(&p->w, HU_PT_EVENT_FLOW_END, e->flow_end);
     hu_pb_write_close(&p->w, open);
 }
 
@@ -265,12 +249,12 @@ void hu_pf_write(hu_pf *p, hu_pf_sequence *s, hu_pf_event *e)
         e->ns = p->base_ns;
     }
     packet = hu_pf_open(p, s);
-    hu_pb_write_uint(&p->w, TIMESTAMP, (uint64_t)(e->ns - p->base_ns));
-    hu_pb_write_uint(&p->w, FLAGS, NEEDS);
+    hu_pb_write_uint(&p->w, HU_PT_PACKET_TIMESTAMP, (uint64_t)(e->ns - p->base_ns));
+    hu_pb_write_uint(&p->w, HU_PT_PACKET_FLAGS, HU_PT_FLAG_NEEDS_STATE);
     write_interned(p, s, e);
     write_event(p, e);
     hu_pf_close(p, s, packet);
-    p->tally.events += e->type != HU_PF_END;
+    p->tally.events += e->type != HU_PT_TYPE_END;
 }
 
 hu_pf_note *hu_pf_add(hu_pf *p, hu_pf_event *e, uint32_t name, hu_pf_value type)

@@ -3,7 +3,7 @@
  *
  * Each thread is one packet sequence.  Names are interned by their number in the process's table of texts, and our own
  * words by numbers behind those; every CLEAR_BYTES a sequence declares its state anew, so that a file that was cut or
- * split stays readable.  Field numbers are those of google/perfetto's .proto files.
+ * split stays readable.
  */
 #ifndef HU_RECORD_PF_H
 #define HU_RECORD_PF_H
@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "base/out.h"
 #include "base/protobuf_out.h"
+#include "protocol/perfetto.h"
 #include "record/clock_map.h"
 #include "record/ring_read.h"
 
@@ -49,8 +50,6 @@ typedef enum {
         HU_PF_OF_NONE,
 } hu_pf_category;
 
-typedef enum { HU_PF_BEGIN = 1, HU_PF_END, HU_PF_INSTANT, HU_PF_COUNTER } hu_pf_type;
-
 typedef enum { HU_PF_INT, HU_PF_UINT, HU_PF_DOUBLE, HU_PF_BOOL, HU_PF_POINTER, HU_PF_TEXT_ID, HU_PF_TEXT } hu_pf_value;
 
 /* An argument; names and texts by their iid. */
@@ -66,7 +65,7 @@ typedef struct {
 enum { HU_PF_NOTES_MOST = 64 };
 
 typedef struct {
-    hu_pf_type     type;
+    hu_pt_type     type;
     hu_pf_category category;
     int64_t        ns;
     uint32_t       name; /* iid; 0: `text` */

@@ -107,14 +107,16 @@ static void write_range(hu_pf *p, hu_pf_sequence *s, const whole *w, uint64_t tr
 {
     const hu_record    *r = &w->start->record;
     const hu_ring_event from = {r, w->start->n_more ? p->range_more.at + w->start->more : NULL, w->start->n_more};
-    hu_pf_event e = {.type = HU_PF_BEGIN, .category = HU_PF_OF_USER, .ns = w->start_ns, .track = track, .text = HU_STR("")};
-    char        color[8];
+    hu_pf_event         e = {
+                .type = HU_PT_TYPE_BEGIN, .category = HU_PF_OF_USER, .ns = w->start_ns, .track = track, .text = HU_STR("")};
+    char color[8];
 
     e.name = hu_ring_text(p->ring, r->id).n ? r->id : HU_PF_OWN + HU_PF_UNNAMED;
     hu_pf_add_range(p, &e, &from, color);
     hu_pf_add(p, &e, HU_PF_OWN + HU_PF_THREAD, HU_PF_INT)->whole = w->start->tid;
     hu_pf_write(p, s, &e);
-    e = (hu_pf_event){.type = HU_PF_END, .category = HU_PF_OF_NONE, .ns = w->end_ns, .track = track, .text = HU_STR("")};
+    e = (hu_pf_event){
+        .type = HU_PT_TYPE_END, .category = HU_PF_OF_NONE, .ns = w->end_ns, .track = track, .text = HU_STR("")};
     if (w->is_unfinished) {
         hu_pf_add(p, &e, HU_PF_OWN + HU_PF_UNFINISHED, HU_PF_BOOL)->whole = 1;
         p->tally.unfinished++;

@@ -11,12 +11,7 @@
 #include "protocol/os_calls.h"
 #include "record/pf.h"
 
-/* clang-format off */
-enum {
-    STEP_KEY = 1 << 16,                 /* behind all domains */
-    DESCRIPTOR = 60, D_UUID = 1, D_THREAD = 4, D_PARENT = 5, D_COUNTER = 8, D_NAME = 2, T_PID = 1, T_TID = 2, T_NAME = 5,
-};
-/* clang-format on */
+enum { STEP_KEY = 1 << 16 }; /* behind all domains */
 
 /* Ranges that nest among themselves: a domain, or the steps. */
 typedef struct {
@@ -119,16 +114,16 @@ static bool survey(work *w)
 static void describe(work *w, hu_str name)
 {
     hu_pf       *p = w->p;
-    const size_t packet = hu_pf_open(p, &w->s), open = hu_pb_write_open(&p->w, DESCRIPTOR);
+    const size_t packet = hu_pf_open(p, &w->s), open = hu_pb_write_open(&p->w, HU_PT_PACKET_TRACK);
     size_t       nest;
 
-    hu_pb_write_uint(&p->w, D_UUID, w->track);
-    hu_pb_write_uint(&p->w, D_PARENT, p->process_track);
-    nest = hu_pb_write_open(&p->w, D_THREAD);
-    hu_pb_write_uint(&p->w, T_PID, hu_ring_get_head(p->ring)->pid);
-    hu_pb_write_uint(&p->w, T_TID, w->thread->tid);
+    hu_pb_write_uint(&p->w, HU_PT_TRACK_UUID, w->track);
+    hu_pb_write_uint(&p->w, HU_PT_TRACK_PARENT, p->process_track);
+    nest = hu_pb_write_open(&p->w, HU_PT_TRACK_THREAD);
+    hu_pb_write_uint(&p->w, HU_PT_THREAD_PID, hu_ring_get_head(p->ring)->pid);
+    hu_pb_write_uint(&p->w, HU_PT_THREAD_TID, w->thread->tid);
     if (name.n)
-        hu_pb_write_str(&p->w, T_NAME, name);
+        hu_pb_write_str(&p->w, HU_PT_THREAD_NAME, name);
     hu_pb_write_close(&p->w, nest);
     hu_pb_write_close(&p->w, open);
     hu_pf_close(p, &w->s, packet);
@@ -154,7 +149,7 @@ static void make_rows(work *w)
 
 /* second reading */
 
-static hu_pf_event event_of(work *w, hu_pf_type type, hu_pf_category category, uint64_t ticks, uint32_t name)
+static hu_pf_event event_of(work *w, hu_pt_type type, hu_pf_category category, uint64_t ticks, uint32_t name)
 {
     return (hu_pf_event){.type = type, .category = category, .ns = hu_pf_ns(w->p, ticks), .name = name, .text = HU_STR("")};
 }
@@ -166,7 +161,7 @@ static uint32_t name_of(const work *w, uint32_t id)
 
 static bool begin(work *w, const hu_ring_event *from)
 {
-    hu_pf_event e = event_of(w, HU_PF_BEGIN, HU_PF_OF_USER, from->record->time, name_of(w, from->record->id));
+    hu_pf_event e = event_of(w, HU_PT_TYPE_BEGIN, HU_PF_OF_USER, from->record->time, name_of(w, from->record->id));
     lane       *l = find_lane(w, from->record->aux);
     char        color[8];
 
@@ -182,7 +177,7 @@ static bool begin(work *w, const hu_ring_event *from)
 /* Ends the youngest of a lane, if there is one. */
 static bool end(work *w, uint32_t key, uint64_t ticks, const hu_ring_event *from)
 {
-    hu_pf_event e = event_of(w, HU_PF_END, HU_PF_OF_NONE, ticks, 0);
+    hu_pf_event e = event_of(w, HU_PT_TYPE_END, HU_PF_OF_NONE, ticks, 0);
     lane       *l = find_lane(w, key);
 
     if (!l)
@@ -201,7 +196,7 @@ static bool end(work *w, uint32_t key, uint64_t ticks, const hu_ring_event *from
 static bool step(work *w, const hu_ring_event *from)
 {
     char                text[16 + HU_NUMBER_BYTES] = "ProfilerStep#";
-    hu_pf_event         e = event_of(w, HU_PF_BEGIN, HU_PF_OF_USER, from->record->time, 0);
+    hu_pf_event         e = event_of(w, HU_PT_TYPE_BEGIN, HU_PF_OF_USER, from->record->time, 0);
     lane               *l = find_lane(w, STEP_KEY);
     const hu_ring_event nothing = {from->record, NULL, 0};
 
@@ -217,7 +212,7 @@ static bool step(work *w, const hu_ring_event *from)
 
 static void mark(work *w, const hu_ring_event *from)
 {
-    hu_pf_event e = event_of(w, HU_PF_INSTANT, HU_PF_OF_USER, from->record->time, name_of(w, from->record->id));
+    hu_pf_event e = event_of(w, HU_PT_TYPE_INSTANT, HU_PF_OF_USER, from->record->time, name_of(w, from->record->id));
     char        color[8];
 
     hu_pf_add_range(w->p, &e, from, color);
@@ -261,7 +256,7 @@ static void add_class_of(hu_pf *p, hu_pf_event *e, uint32_t call)
 /* A call that has returned: both ends. */
 static void write_call(work *w, hu_pf_event *e, const hu_record *r)
 {
-    hu_pf_event over = event_of(w, HU_PF_END, HU_PF_OF_NONE, r->time, 0);
+    hu_pf_event over = event_of(w, HU_PT_TYPE_END, HU_PF_OF_NONE, r->time, 0);
     uint64_t    until;
 
     if (!__builtin_add_overflow(r->time, r->a, &until))
@@ -275,7 +270,7 @@ static void os_call(work *w, const hu_ring_event *from)
 {
     const hu_record *r = from->record;
     const uint32_t   call = r->aux;
-    hu_pf_event      e = event_of(w, HU_PF_BEGIN, HU_PF_OF_OS_CALL, r->time, HU_PF_OS_CALL_NAMES + call);
+    hu_pf_event      e = event_of(w, HU_PT_TYPE_BEGIN, HU_PF_OF_OS_CALL, r->time, HU_PF_OS_CALL_NAMES + call);
 
     if (call >= HU_OS_CALL_COUNT) {
         w->p->tally.damage.odd++;
@@ -294,7 +289,7 @@ static void os_call(work *w, const hu_ring_event *from)
 static void mpi(work *w, const hu_ring_event *from)
 {
     const hu_record *r = from->record;
-    hu_pf_event      e = event_of(w, HU_PF_BEGIN, HU_PF_OF_MPI, r->time, HU_PF_MPI_NAMES + r->aux);
+    hu_pf_event      e = event_of(w, HU_PT_TYPE_BEGIN, HU_PF_OF_MPI, r->time, HU_PF_MPI_NAMES + r->aux);
 
     if (!hu_pf_iid_text(w->p, e.name).n) {
         w->p->tally.damage.odd++;
@@ -310,17 +305,17 @@ static bool counter(work *w, const hu_ring_event *from)
 {
     const hu_record *r = from->record;
     hu_pf           *p = w->p;
-    hu_pf_event      e = event_of(w, HU_PF_COUNTER, HU_PF_OF_NONE, r->time, 0);
+    hu_pf_event      e = event_of(w, HU_PT_TYPE_COUNTER, HU_PF_OF_NONE, r->time, 0);
     uint32_t        *place = hu_map_put(&p->counters, r->id);
 
     if (place && *place == HU_MAP_NONE && hu_vec_push(p->scratch, &p->counter_tracks, ++p->last_uuid)) {
-        const size_t packet = hu_pf_open(p, &w->s), open = hu_pb_write_open(&p->w, DESCRIPTOR);
+        const size_t packet = hu_pf_open(p, &w->s), open = hu_pb_write_open(&p->w, HU_PT_PACKET_TRACK);
 
         *place = (uint32_t)p->counter_tracks.n - 1;
-        hu_pb_write_uint(&p->w, D_UUID, p->last_uuid);
-        hu_pb_write_uint(&p->w, D_PARENT, p->process_track);
-        hu_pb_write_str(&p->w, D_NAME, hu_pf_iid_text(p, name_of(w, r->id)));
-        hu_pb_write_close(&p->w, hu_pb_write_open(&p->w, D_COUNTER));
+        hu_pb_write_uint(&p->w, HU_PT_TRACK_UUID, p->last_uuid);
+        hu_pb_write_uint(&p->w, HU_PT_TRACK_PARENT, p->process_track);
+        hu_pb_write_str(&p->w, HU_PT_TRACK_NAME, hu_pf_iid_text(p, name_of(w, r->id)));
+        hu_pb_write_close(&p->w, hu_pb_write_open(&p->w, HU_PT_TRACK_COUNTER));
         hu_pb_write_close(&p->w, open);
         hu_pf_close(p, &w->s, packet);
     }
@@ -336,7 +331,7 @@ static void lost(work *w, const hu_record *r)
 {
     static const char *const reasons[HU_LOSS_REASONS] = {"no free block",       "disk full",   "in a signal handler",
                                                          "table of texts full", "overwritten", "size limit"};
-    hu_pf_event              e = event_of(w, HU_PF_INSTANT, HU_PF_OF_LOST, r->b, HU_PF_OWN + HU_PF_LOST);
+    hu_pf_event              e = event_of(w, HU_PT_TYPE_INSTANT, HU_PF_OF_LOST, r->b, HU_PF_OWN + HU_PF_LOST);
 
     hu_pf_add(w->p, &e, HU_PF_OWN + HU_PF_COUNT, HU_PF_INT)->whole = (int64_t)r->a;
     if (r->aux < HU_LOSS_REASONS)
@@ -348,7 +343,8 @@ static void lost(work *w, const hu_record *r)
 static void family(work *w, const hu_record *r)
 {
     const bool  is_fork = r->type == HU_RECORD_FORK;
-    hu_pf_event e = event_of(w, HU_PF_INSTANT, HU_PF_OF_PROCESS, r->time, HU_PF_OWN + (is_fork ? HU_PF_FORK : HU_PF_EXEC));
+    hu_pf_event e = event_of(w, HU_PT_TYPE_INSTANT, HU_PF_OF_PROCESS, r->time,
+                             HU_PF_OWN + (is_fork ? HU_PF_FORK : HU_PF_EXEC));
 
     if (is_fork)
         hu_pf_add(w->p, &e, HU_PF_OWN + HU_PF_CHILD, HU_PF_INT)->whole = (int64_t)r->a;
@@ -400,7 +396,7 @@ static bool convert(work *w, const hu_ring_event *e)
         return true;
     case HU_RECORD_PAUSE:
     case HU_RECORD_RESUME:
-        instant = event_of(w, HU_PF_INSTANT, HU_PF_OF_RECORDER, r->time,
+        instant = event_of(w, HU_PT_TYPE_INSTANT, HU_PF_OF_RECORDER, r->time,
                            HU_PF_OWN + (r->type == HU_RECORD_PAUSE ? HU_PF_PAUSED : HU_PF_RESUMED));
         hu_pf_write(w->p, &w->s, &instant);
         return true;
@@ -421,7 +417,7 @@ static bool convert(work *w, const hu_ring_event *e)
 static void end_one(work *w, uint64_t track)
 {
     hu_pf_event over = {
-        .type = HU_PF_END, .category = HU_PF_OF_NONE, .ns = w->p->last_ns, .track = track, .text = HU_STR("")};
+        .type = HU_PT_TYPE_END, .category = HU_PF_OF_NONE, .ns = w->p->last_ns, .track = track, .text = HU_STR("")};
 
     hu_pf_add(w->p, &over, HU_PF_OWN + HU_PF_UNFINISHED, HU_PF_BOOL)->whole = 1;
     hu_pf_write(w->p, &w->s, &over);
@@ -434,7 +430,7 @@ static void end_unfinished(work *w)
     const bool     is_mpi = call > HU_INSIDE_MPI && call - 1 - HU_INSIDE_MPI < HU_MPI_CALL_COUNT;
 
     if (is_mpi || (call && call - 1 < HU_OS_CALL_COUNT)) {
-        hu_pf_event e = event_of(w, HU_PF_BEGIN, is_mpi ? HU_PF_OF_MPI : HU_PF_OF_OS_CALL, w->thread->call_since,
+        hu_pf_event e = event_of(w, HU_PT_TYPE_BEGIN, is_mpi ? HU_PF_OF_MPI : HU_PF_OF_OS_CALL, w->thread->call_since,
                                  is_mpi ? HU_PF_MPI_NAMES + call - 1 - HU_INSIDE_MPI : HU_PF_OS_CALL_NAMES + call - 1);
 
         if (!is_mpi)

@@ -16,16 +16,9 @@
 #include "record/pf.h"
 #include "record/processes.h"
 #include "protocol/redact.h"
+#include "protocol/perfetto.h"
 
-/* clang-format off */
-enum {
-    CLOCK_SNAPSHOT = 6, TIMESTAMP = 8, DESCRIPTOR = 60, ATTRIBUTES = 126,           /* of TracePacket */
-    CLOCKS = 1, PRIMARY = 2, CLOCK_ID = 1, CLOCK_TIME = 2, REALTIME = 1, MONOTONIC = 3, BOOTTIME = 6,
-    D_UUID = 1, D_PROCESS = 3, P_PID = 1, P_CMDLINE = 2, P_NAME = 6, P_START = 7, P_LABEL = 8,
-    ATTRIBUTE = 1, KEY = 1, WHOLE = 2, TEXT = 3,                                    /* of TraceAttributes */
-    MOST_CLOCKS = 256, MOST_ARGUMENTS = 256,
-};
-/* clang-format on */
+enum { MOST_CLOCKS = 256, MOST_ARGUMENTS = 256 };
 
 typedef struct {
     const hu_pftrace_options *o;
@@ -50,9 +43,9 @@ typedef struct {
 
 static size_t open_attribute(work *w, const char *key)
 {
-    const size_t open = hu_pb_write_open(&w->p.w, ATTRIBUTE);
+    const size_t open = hu_pb_write_open(&w->p.w, HU_PT_ATTRIBUTES_ATTRIBUTE);
 
-    hu_pb_write_str(&w->p.w, KEY, hu_str_of(key));
+    hu_pb_write_str(&w->p.w, HU_PT_ATTRIBUTE_KEY, hu_str_of(key));
     return open;
 }
 
@@ -60,7 +53,7 @@ static void whole(work *w, const char *key, int64_t value)
 {
     const size_t open = open_attribute(w, key);
 
-    hu_pb_write_int(&w->p.w, WHOLE, value);
+    hu_pb_write_int(&w->p.w, HU_PT_ATTRIBUTE_WHOLE, value);
     hu_pb_write_close(&w->p.w, open);
 }
 
@@ -71,7 +64,7 @@ static void text(work *w, const char *key, hu_str value)
     if (value.n == 0)
         return;
     open = open_attribute(w, key);
-    hu_pb_write_str(&w->p.w, TEXT, value);
+    hu_pb_write_str(&w->p.w, HU_PT_ATTRIBUTE_TEXT, value);
     hu_pb_write_close(&w->p.w, open);
 }
 
@@ -141,7 +134,7 @@ static void write_head(work *w, const hu_pftrace_file *file)
 {
     const hu_process_image *first = first_of(w);
     const hu_control       *c = &w->list->control;
-    const size_t            packet = hu_pf_open(&w->p, &w->about), open = hu_pb_write_open(&w->p.w, ATTRIBUTES);
+    const size_t            packet = hu_pf_open(&w->p, &w->about), open = hu_pb_write_open(&w->p.w, HU_PT_PACKET_ATTRIBUTES);
     char                    host[256] = "", doors[128];
     uint32_t                entered = 0;
 
@@ -185,7 +178,7 @@ static void write_head(work *w, const hu_pftrace_file *file)
 static void write_tail(work *w)
 {
     const hu_pf_tally *t = &w->p.tally;
-    const size_t       packet = hu_pf_open(&w->p, &w->about), open = hu_pb_write_open(&w->p.w, ATTRIBUTES);
+    const size_t       packet = hu_pf_open(&w->p, &w->about), open = hu_pb_write_open(&w->p.w, HU_PT_PACKET_ATTRIBUTES);
 
     whole(w, "holdup.events", (int64_t)t->events);
     whole(w, "holdup.threads", (int64_t)w->threads);
@@ -207,10 +200,10 @@ static void write_tail(work *w)
 
 static void write_clock(work *w, uint32_t id, int64_t time)
 {
-    const size_t clock = hu_pb_write_open(&w->p.w, CLOCKS);
+    const size_t clock = hu_pb_write_open(&w->p.w, HU_PT_SNAPSHOT_CLOCK);
 
-    hu_pb_write_uint(&w->p.w, CLOCK_ID, id);
-    hu_pb_write_uint(&w->p.w, CLOCK_TIME, (uint64_t)time);
+    hu_pb_write_uint(&w->p.w, HU_PT_CLOCK_ID, id);
+    hu_pb_write_uint(&w->p.w, HU_PT_CLOCK_TIME, (uint64_t)time);
     hu_pb_write_close(&w->p.w, clock);
 }
 
@@ -221,12 +214,12 @@ static void write_clocks(work *w)
 
     for (size_t i = 0; i < m->n; i += each) {
         const hu_clock_snapshot *k = &m->knots[i];
-        const size_t             packet = hu_pf_open(&w->p, &w->about), open = hu_pb_write_open(&w->p.w, CLOCK_SNAPSHOT);
+        const size_t packet = hu_pf_open(&w->p, &w->about), open = hu_pb_write_open(&w->p.w, HU_PT_PACKET_CLOCK_SNAPSHOT);
 
-        write_clock(w, BOOTTIME, k->boottime_ns);
-        write_clock(w, REALTIME, k->realtime_ns);
-        write_clock(w, MONOTONIC, k->monotonic_ns);
-        hu_pb_write_uint(&w->p.w, PRIMARY, BOOTTIME);
+        write_clock(w, HU_PT_BOOTTIME, k->boottime_ns);
+        write_clock(w, HU_PT_REALTIME, k->realtime_ns);
+        write_clock(w, HU_PT_MONOTONIC, k->monotonic_ns);
+        hu_pb_write_uint(&w->p.w, HU_PT_SNAPSHOT_PRIMARY, HU_PT_BOOTTIME);
         hu_pb_write_close(&w->p.w, open);
         hu_pf_close(&w->p, &w->about, packet);
     }
@@ -239,25 +232,25 @@ static void label(work *w, const char *format, int64_t number)
     char words[64];
 
     snprintf(words, sizeof words, format, (long long)number);
-    hu_pb_write_str(&w->p.w, P_LABEL, hu_str_of(words));
+    hu_pb_write_str(&w->p.w, HU_PT_PROCESS_LABEL, hu_str_of(words));
 }
 
 static void write_argument(work *w, hu_str argument)
 {
-    hu_pb_write_str(&w->p.w, P_CMDLINE, argument);
+    hu_pb_write_str(&w->p.w, HU_PT_PROCESS_COMMAND, argument);
 }
 
 static void describe(work *w, const hu_process_image *image)
 {
-    const size_t packet = hu_pf_open(&w->p, &w->about), open = hu_pb_write_open(&w->p.w, DESCRIPTOR);
+    const size_t packet = hu_pf_open(&w->p, &w->about), open = hu_pb_write_open(&w->p.w, HU_PT_PACKET_TRACK);
     size_t       nest;
 
-    hu_pb_write_uint(&w->p.w, D_UUID, w->p.process_track);
-    nest = hu_pb_write_open(&w->p.w, D_PROCESS);
-    hu_pb_write_uint(&w->p.w, P_PID, image->pid);
+    hu_pb_write_uint(&w->p.w, HU_PT_TRACK_UUID, w->p.process_track);
+    nest = hu_pb_write_open(&w->p.w, HU_PT_TRACK_PROCESS);
+    hu_pb_write_uint(&w->p.w, HU_PT_PROCESS_PID, image->pid);
     each_argument(w, image, write_argument);
-    hu_pb_write_str(&w->p.w, P_NAME, image->name);
-    hu_pb_write_int(&w->p.w, P_START, hu_pf_ns(&w->p, image->started));
+    hu_pb_write_str(&w->p.w, HU_PT_PROCESS_NAME, image->name);
+    hu_pb_write_int(&w->p.w, HU_PT_PROCESS_START, hu_pf_ns(&w->p, image->started));
     if (image->owner >= 0)
         label(w, "rank %lld", image->owner);
     if (!image->exited && !image->is_alive)
@@ -285,7 +278,7 @@ static uint64_t flow_to(const void *context, uint64_t process, const hu_record *
 static void write_start(work *w, uint32_t process)
 {
     const int64_t ns = hu_pf_ns(&w->p, w->list->at[process].started);
-    hu_pf_event   e = {.type = HU_PF_INSTANT,
+    hu_pf_event   e = {.type = HU_PT_TYPE_INSTANT,
                        .category = HU_PF_OF_PROCESS,
                        .ns = ns,
                        .name = HU_PF_OWN + HU_PF_STARTED,
@@ -303,7 +296,7 @@ static void write_losses(work *w, const hu_process_image *image, uint64_t placed
                                                          "table of texts full", "overwritten", "size limit"};
     uint64_t                 total = 0;
     unsigned                 most = HU_LOSS_FULL;
-    hu_pf_event              e = {.type = HU_PF_INSTANT,
+    hu_pf_event              e = {.type = HU_PT_TYPE_INSTANT,
                                   .category = HU_PF_OF_LOST,
                                   .name = HU_PF_OWN + HU_PF_LOST,
                                   .track = w->p.process_track,

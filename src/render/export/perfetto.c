@@ -14,19 +14,12 @@
 #include "render/export/perfetto_writer.h"
 #include "render/export/slice_args.h"
 
-/* clang-format off */
 enum {
     CLEAR_BYTES = 8 << 20,
-    CLOCK_SNAPSHOT = 6, FIRST_PACKET = 87, GPU_INFO = 128,          /* of TracePacket */
-    GPUS = 1, GPU_NAME = 1, GPU_EXTRA = 6, EXTRA_KEY = 1, EXTRA_VALUE = 2,         /* of GpuInfo, and in it */
-    CLOCKS = 1, CLOCK_ID = 1, CLOCK_TIME = 2, REALTIME = 1, BOOTTIME = 6,
-    CATEGORIES = 3, ANNOTATION = 4, NAME_IID = 10, FLOW = 47, FLOW_END = 48,       /* of TrackEvent */
-    A_NAME = 1, A_BOOL = 2, A_INT = 4, A_REAL = 5, A_TEXT = 6, A_TEXT_IID = 17,    /* of DebugAnnotation */
-    I_CATEGORY = 1, I_NAME = 2, I_ARG = 3, I_TEXT = 29, IID = 1, TEXT = 2,         /* of InternedData, and in it */
-    WHOLE_DURATION = HU_ARG_COUNT,      /* the argument of a slice that is drawn shorter than it was */
-    HAS_WORK = 1, HAS_BACKWARD = 2,     /* bits of flow_ends */
+    WHOLE_DURATION = HU_ARG_COUNT, /* the argument of a slice that is drawn shorter than it was */
+    HAS_WORK = 1,
+    HAS_BACKWARD = 2, /* bits of flow_ends */
 };
-/* clang-format on */
 
 /* interning */
 
@@ -35,10 +28,10 @@ static void intern(hu_perfetto *p, size_t *open, uint32_t field, uint64_t iid, h
     size_t entry;
 
     if (!*open)
-        *open = hu_pb_write_open(&p->w, HU_PF_INTERNED);
+        *open = hu_pb_write_open(&p->w, HU_PT_PACKET_INTERNED);
     entry = hu_pb_write_open(&p->w, field);
-    hu_pb_write_uint(&p->w, IID, iid);
-    hu_pb_write_str(&p->w, TEXT, text);
+    hu_pb_write_uint(&p->w, HU_PT_ENTRY_IID, iid);
+    hu_pb_write_str(&p->w, HU_PT_ENTRY_TEXT, text);
     hu_pb_write_close(&p->w, entry);
 }
 
@@ -65,15 +58,15 @@ static void write_interned(hu_perfetto *p, uint32_t slice, const hu_arg *args, s
     size_t          open = 0;
 
     if (is_new(p, &p->kind_stamp[kind]))
-        intern(p, &open, I_CATEGORY, kind + 1,
+        intern(p, &open, HU_PT_INTERNED_CATEGORY, kind + 1,
                hu_str_of(kind == HU_KIND_COLLECTIVE ? "collective_comm" : hu_arg_category(kind)));
     if (is_new(p, &p->name_stamp[name]))
-        intern(p, &open, I_NAME, (uint64_t)name + 1, hu_trace_text(trace, name));
+        intern(p, &open, HU_PT_INTERNED_EVENT_NAME, (uint64_t)name + 1, hu_trace_text(trace, name));
     for (size_t i = 0; i < n; i++) {
         if (is_new(p, &p->arg_stamp[args[i].id]))
-            intern(p, &open, I_ARG, args[i].id + 1u, arg_name(args[i].id));
+            intern(p, &open, HU_PT_INTERNED_NOTE_NAME, args[i].id + 1u, arg_name(args[i].id));
         if ((args[i].type == HU_ARG_TEXT || args[i].type == HU_ARG_LIST) && is_new(p, &p->value_stamp[args[i].text]))
-            intern(p, &open, I_TEXT, (uint64_t)args[i].text + 1, hu_trace_text(trace, args[i].text));
+            intern(p, &open, HU_PT_INTERNED_TEXT, (uint64_t)args[i].text + 1, hu_trace_text(trace, args[i].text));
     }
     if (open)
         hu_pb_write_close(&p->w, open);
@@ -91,31 +84,31 @@ static void write_triple(hu_perfetto *p, const uint32_t v[3])
         n += hu_format_u64(text + n, v[i]);
     }
     text[n++] = ']';
-    hu_pb_write_str(&p->w, A_TEXT, (hu_str){text, n});
+    hu_pb_write_str(&p->w, HU_PT_NOTE_TEXT, (hu_str){text, n});
 }
 
 static void write_annotation(hu_perfetto *p, const hu_arg *a)
 {
-    const size_t open = hu_pb_write_open(&p->w, ANNOTATION);
+    const size_t open = hu_pb_write_open(&p->w, HU_PT_EVENT_NOTE);
 
-    hu_pb_write_uint(&p->w, A_NAME, a->id + 1u);
+    hu_pb_write_uint(&p->w, HU_PT_NOTE_NAME_IID, a->id + 1u);
     switch ((hu_arg_type)a->type) {
     case HU_ARG_INT:
-        hu_pb_write_int(&p->w, A_INT, a->whole);
+        hu_pb_write_int(&p->w, HU_PT_NOTE_INT, a->whole);
         break;
     case HU_ARG_REAL:
     case HU_ARG_FLOAT:
-        hu_pb_write_double(&p->w, A_REAL, a->real);
+        hu_pb_write_double(&p->w, HU_PT_NOTE_DOUBLE, a->real);
         break;
     case HU_ARG_BOOL:
-        hu_pb_write_uint(&p->w, A_BOOL, a->whole != 0);
+        hu_pb_write_uint(&p->w, HU_PT_NOTE_BOOL, a->whole != 0);
         break;
     case HU_ARG_TEXT:
     case HU_ARG_LIST:
-        hu_pb_write_uint(&p->w, A_TEXT_IID, (uint64_t)a->text + 1);
+        hu_pb_write_uint(&p->w, HU_PT_NOTE_TEXT_IID, (uint64_t)a->text + 1);
         break;
     case HU_ARG_WORD:
-        hu_pb_write_str(&p->w, A_TEXT, hu_str_of(a->word));
+        hu_pb_write_str(&p->w, HU_PT_NOTE_TEXT, hu_str_of(a->word));
         break;
     case HU_ARG_TRIPLE:
         write_triple(p, a->triple);
@@ -203,15 +196,15 @@ static void write_flows(hu_perfetto *p, uint32_t slice)
 
         for (size_t i = 0; i < n; i++)
             if (can_flow(p, slice, work[i]))
-                hu_pb_write_fixed64(&p->w, FLOW, flow_id(p, work[i], false));
+                hu_pb_write_fixed64(&p->w, HU_PT_EVENT_FLOW, flow_id(p, work[i], false));
     }
     if (p->flow_ends[slice] & HAS_BACKWARD)
         for (uint32_t to = p->first_backward[slice]; to != HU_NONE; to = p->next_backward[to])
-            hu_pb_write_fixed64(&p->w, FLOW, flow_id(p, to, true));
+            hu_pb_write_fixed64(&p->w, HU_PT_EVENT_FLOW, flow_id(p, to, true));
     if (work_flows_from(p, slice) != HU_NONE)
-        hu_pb_write_fixed64(&p->w, FLOW_END, flow_id(p, slice, false));
+        hu_pb_write_fixed64(&p->w, HU_PT_EVENT_FLOW_END, flow_id(p, slice, false));
     if (p->first_backward && backward_flows_from(p, slice) != HU_NONE)
-        hu_pb_write_fixed64(&p->w, FLOW_END, flow_id(p, slice, true));
+        hu_pb_write_fixed64(&p->w, HU_PT_EVENT_FLOW_END, flow_id(p, slice, true));
 }
 
 /* events */
@@ -223,7 +216,7 @@ static unsigned clear_now(hu_perfetto *p)
         return 0;
     p->generation++;
     p->written = 0;
-    return HU_PF_CLEARED;
+    return HU_PT_FLAG_CLEARED;
 }
 
 static void write_begin(hu_perfetto *p, uint64_t track, const hu_drawn *d)
@@ -235,14 +228,14 @@ static void write_begin(hu_perfetto *p, uint64_t track, const hu_drawn *d)
     if (d->end_ns - d->start_ns != p->s.dur_ns[d->slice])
         args[n++] = (hu_arg){.id = WHOLE_DURATION, .type = HU_ARG_INT, .whole = p->s.dur_ns[d->slice]};
     packet = hu_perfetto_open(p);
-    hu_pb_write_uint(&p->w, HU_PF_TIMESTAMP, hu_perfetto_time(p, d->start_ns));
-    hu_pb_write_uint(&p->w, HU_PF_FLAGS, HU_PF_NEEDS | clear_now(p));
+    hu_pb_write_uint(&p->w, HU_PT_PACKET_TIMESTAMP, hu_perfetto_time(p, d->start_ns));
+    hu_pb_write_uint(&p->w, HU_PT_PACKET_FLAGS, HU_PT_FLAG_NEEDS_STATE | clear_now(p));
     write_interned(p, d->slice, args, n);
-    event = hu_pb_write_open(&p->w, HU_PF_EVENT);
-    hu_pb_write_uint(&p->w, HU_PF_TYPE, HU_PF_BEGIN);
-    hu_pb_write_uint(&p->w, HU_PF_TRACK, track);
-    hu_pb_write_uint(&p->w, CATEGORIES, kind + 1);
-    hu_pb_write_uint(&p->w, NAME_IID, (uint64_t)p->s.name[d->slice] + 1);
+    event = hu_pb_write_open(&p->w, HU_PT_PACKET_EVENT);
+    hu_pb_write_uint(&p->w, HU_PT_EVENT_TYPE, HU_PT_TYPE_BEGIN);
+    hu_pb_write_uint(&p->w, HU_PT_EVENT_TRACK, track);
+    hu_pb_write_uint(&p->w, HU_PT_EVENT_CATEGORY_IID, kind + 1);
+    hu_pb_write_uint(&p->w, HU_PT_EVENT_NAME_IID, (uint64_t)p->s.name[d->slice] + 1);
     for (size_t i = 0; i < n; i++)
         write_annotation(p, &args[i]);
     write_flows(p, d->slice);
@@ -255,10 +248,10 @@ static void write_end(hu_perfetto *p, uint64_t track, int64_t time_ns)
     const size_t packet = hu_perfetto_open(p);
     size_t       event;
 
-    hu_pb_write_uint(&p->w, HU_PF_TIMESTAMP, hu_perfetto_time(p, time_ns));
-    event = hu_pb_write_open(&p->w, HU_PF_EVENT);
-    hu_pb_write_uint(&p->w, HU_PF_TYPE, HU_PF_END);
-    hu_pb_write_uint(&p->w, HU_PF_TRACK, track);
+    hu_pb_write_uint(&p->w, HU_PT_PACKET_TIMESTAMP, hu_perfetto_time(p, time_ns));
+    event = hu_pb_write_open(&p->w, HU_PT_PACKET_EVENT);
+    hu_pb_write_uint(&p->w, HU_PT_EVENT_TYPE, HU_PT_TYPE_END);
+    hu_pb_write_uint(&p->w, HU_PT_EVENT_TRACK, track);
     hu_pb_write_close(&p->w, event);
     hu_perfetto_close(p, packet);
 }
@@ -290,10 +283,10 @@ static bool make_stamps(hu_perfetto *p)
 static void write_extra(hu_perfetto *p, const char *key, int64_t value)
 {
     char         text[HU_NUMBER_BYTES];
-    const size_t extra = hu_pb_write_open(&p->w, GPU_EXTRA);
+    const size_t extra = hu_pb_write_open(&p->w, HU_PT_GPU_EXTRA);
 
-    hu_pb_write_str(&p->w, EXTRA_KEY, hu_str_of(key));
-    hu_pb_write_str(&p->w, EXTRA_VALUE, (hu_str){text, hu_format_i64(text, value)});
+    hu_pb_write_str(&p->w, HU_PT_EXTRA_KEY, hu_str_of(key));
+    hu_pb_write_str(&p->w, HU_PT_EXTRA_VALUE, (hu_str){text, hu_format_i64(text, value)});
     hu_pb_write_close(&p->w, extra);
 }
 
@@ -302,12 +295,12 @@ static void write_devices(hu_perfetto *p)
 {
     size_t           n;
     const hu_device *d = hu_trace_devices(p->part->trace, &n);
-    const size_t     packet = n ? hu_perfetto_open(p) : 0, info = n ? hu_pb_write_open(&p->w, GPU_INFO) : 0;
+    const size_t     packet = n ? hu_perfetto_open(p) : 0, info = n ? hu_pb_write_open(&p->w, HU_PT_PACKET_GPU_INFO) : 0;
 
     for (size_t i = 0; i < n; i++) {
-        const size_t gpu = hu_pb_write_open(&p->w, GPUS);
+        const size_t gpu = hu_pb_write_open(&p->w, HU_PT_GPU_INFO_GPU);
 
-        hu_pb_write_str(&p->w, GPU_NAME, hu_trace_text(p->part->trace, d[i].name));
+        hu_pb_write_str(&p->w, HU_PT_GPU_NAME, hu_trace_text(p->part->trace, d[i].name));
         write_extra(p, "id", d[i].id);
         write_extra(p, "memory_bytes", d[i].memory_bytes);
         write_extra(p, "sm_count", d[i].sm_count);
@@ -350,13 +343,13 @@ static void write_clock(hu_perfetto *p, int64_t now_ns)
     const size_t packet = hu_perfetto_open(p);
     size_t       snapshot;
 
-    hu_pb_write_uint(&p->w, FIRST_PACKET, 1);
-    snapshot = hu_pb_write_open(&p->w, CLOCK_SNAPSHOT);
-    for (unsigned id = REALTIME; id <= BOOTTIME; id += BOOTTIME - REALTIME) {
-        const size_t clock = hu_pb_write_open(&p->w, CLOCKS);
+    hu_pb_write_uint(&p->w, HU_PT_PACKET_FIRST, 1);
+    snapshot = hu_pb_write_open(&p->w, HU_PT_PACKET_CLOCK_SNAPSHOT);
+    for (unsigned id = HU_PT_REALTIME; id <= HU_PT_BOOTTIME; id += HU_PT_BOOTTIME - HU_PT_REALTIME) {
+        const size_t clock = hu_pb_write_open(&p->w, HU_PT_SNAPSHOT_CLOCK);
 
-        hu_pb_write_uint(&p->w, CLOCK_ID, id);
-        hu_pb_write_uint(&p->w, CLOCK_TIME, (uint64_t)now_ns);
+        hu_pb_write_uint(&p->w, HU_PT_CLOCK_ID, id);
+        hu_pb_write_uint(&p->w, HU_PT_CLOCK_TIME, (uint64_t)now_ns);
         hu_pb_write_close(&p->w, clock);
     }
     hu_pb_write_close(&p->w, snapshot);

@@ -10,29 +10,24 @@
 #include "render/export/perfetto_writer.h"
 #include "render/export/track_names.h"
 
-/* clang-format off */
 enum {
-    UUID = 1, NAME = 2, PARENT = 5, COUNTER = 8, RANK = 12, UNIT = 3,
-    COUNT = 2, BYTES = 3,                       /* of UNIT */
-    WHOLE_VALUE = 30, REAL_VALUE = 44,          /* of TrackEvent */
-    FIRST_RANK = 1 << 20,                       /* below the devices */
-    MOST_QUEUES = 64,                           /* devices whose work is counted; each is a pass over the slices */
+    FIRST_RANK = 1 << 20, /* below the devices */
+    MOST_QUEUES = 64,     /* devices whose work is counted; each is a pass over the slices */
 };
-/* clang-format on */
 
 static uint64_t write_counter(hu_perfetto *p, uint64_t parent, hu_str name, unsigned unit)
 {
-    const size_t   packet = hu_perfetto_open(p), descriptor = hu_pb_write_open(&p->w, HU_PF_DESCRIPTOR);
+    const size_t   packet = hu_perfetto_open(p), descriptor = hu_pb_write_open(&p->w, HU_PT_PACKET_TRACK);
     const uint64_t uuid = ++p->last_uuid;
     size_t         counter;
 
-    hu_pb_write_uint(&p->w, UUID, uuid);
-    hu_pb_write_uint(&p->w, PARENT, parent);
-    hu_pb_write_str(&p->w, NAME, name);
-    hu_pb_write_int(&p->w, RANK, FIRST_RANK);
-    counter = hu_pb_write_open(&p->w, COUNTER);
+    hu_pb_write_uint(&p->w, HU_PT_TRACK_UUID, uuid);
+    hu_pb_write_uint(&p->w, HU_PT_TRACK_PARENT, parent);
+    hu_pb_write_str(&p->w, HU_PT_TRACK_NAME, name);
+    hu_pb_write_int(&p->w, HU_PT_TRACK_RANK, FIRST_RANK);
+    counter = hu_pb_write_open(&p->w, HU_PT_TRACK_COUNTER);
     if (unit)
-        hu_pb_write_uint(&p->w, UNIT, unit);
+        hu_pb_write_uint(&p->w, HU_PT_COUNTER_UNIT, unit);
     hu_pb_write_close(&p->w, counter);
     hu_pb_write_close(&p->w, descriptor);
     hu_perfetto_close(p, packet);
@@ -47,10 +42,10 @@ static nest open_value(hu_perfetto *p, uint64_t uuid, int64_t time_ns)
 {
     nest at = {hu_perfetto_open(p), 0};
 
-    hu_pb_write_uint(&p->w, HU_PF_TIMESTAMP, hu_perfetto_time(p, time_ns));
-    at.event = hu_pb_write_open(&p->w, HU_PF_EVENT);
-    hu_pb_write_uint(&p->w, HU_PF_TYPE, HU_PF_COUNTER);
-    hu_pb_write_uint(&p->w, HU_PF_TRACK, uuid);
+    hu_pb_write_uint(&p->w, HU_PT_PACKET_TIMESTAMP, hu_perfetto_time(p, time_ns));
+    at.event = hu_pb_write_open(&p->w, HU_PT_PACKET_EVENT);
+    hu_pb_write_uint(&p->w, HU_PT_EVENT_TYPE, HU_PT_TYPE_COUNTER);
+    hu_pb_write_uint(&p->w, HU_PT_EVENT_TRACK, uuid);
     return at;
 }
 
@@ -64,7 +59,7 @@ static void write_whole(hu_perfetto *p, uint64_t uuid, int64_t time_ns, int64_t 
 {
     const nest at = open_value(p, uuid, time_ns);
 
-    hu_pb_write_int(&p->w, WHOLE_VALUE, value);
+    hu_pb_write_int(&p->w, HU_PT_EVENT_COUNTER, value);
     close_value(p, at);
 }
 
@@ -109,7 +104,7 @@ static bool write_memory(hu_perfetto *p, const char *what, bool is_reserved)
             const hu_str name = memory_name(p, &m[i], what);
 
             *place = (uint32_t)uuids.n;
-            if (!name.p || !hu_vec_push(p->arena, &uuids, write_counter(p, p->main_process, name, BYTES)))
+            if (!name.p || !hu_vec_push(p->arena, &uuids, write_counter(p, p->main_process, name, HU_PT_UNIT_BYTES)))
                 return false;
         }
         if (!place)
@@ -137,7 +132,7 @@ static bool write_samples(hu_perfetto *p)
         if (!uuid[track])
             uuid[track] = write_counter(p, p->main_process, hu_trace_text(p->part->trace, tracks[track].name), 0);
         at = open_value(p, uuid[track], samples[i].time_ns);
-        hu_pb_write_double(&p->w, REAL_VALUE, samples[i].value);
+        hu_pb_write_double(&p->w, HU_PT_EVENT_COUNTER_DOUBLE, samples[i].value);
         close_value(p, at);
     }
     return true;
@@ -211,7 +206,7 @@ static bool write_queues(hu_perfetto *p)
                              3);
         if (!name.p)
             return false;
-        write_queue(p, write_counter(p, p->main_process, name, COUNT), &q);
+        write_queue(p, write_counter(p, p->main_process, name, HU_PT_UNIT_COUNT), &q);
     }
     return true;
 }

@@ -15,15 +15,6 @@
 #include "render/export/track_names.h"
 #include "base/units.h"
 
-/* clang-format off */
-enum {
-    UUID = 1, NAME = 2, PROCESS = 3, THREAD = 4, PARENT = 5, ORDERING = 11, RANK = 12, MERGE = 15, DESCRIPTION = 14,
-    BY_NAME = 1, EXPLICIT = 3,                              /* values of MERGE and ORDERING */
-    PROCESS_PID = 1, PROCESS_SORT = 3, PROCESS_NAME = 6, PROCESS_LABEL = 8,
-    THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5,
-};
-/* clang-format on */
-
 typedef struct {
     hu_perfetto    *p;
     const hu_trace *trace;
@@ -46,10 +37,10 @@ static nest open_descriptor(hu_perfetto *p, uint64_t uuid, uint64_t parent)
 {
     nest at = {hu_perfetto_open(p), 0};
 
-    at.descriptor = hu_pb_write_open(&p->w, HU_PF_DESCRIPTOR);
-    hu_pb_write_uint(&p->w, UUID, uuid);
+    at.descriptor = hu_pb_write_open(&p->w, HU_PT_PACKET_TRACK);
+    hu_pb_write_uint(&p->w, HU_PT_TRACK_UUID, uuid);
     if (parent)
-        hu_pb_write_uint(&p->w, PARENT, parent);
+        hu_pb_write_uint(&p->w, HU_PT_TRACK_PARENT, parent);
     return at;
 }
 
@@ -64,9 +55,9 @@ static void write_row(hu_perfetto *p, uint64_t uuid, uint64_t parent, hu_str nam
 {
     const nest at = open_descriptor(p, uuid, parent);
 
-    hu_pb_write_str(&p->w, NAME, name);
-    hu_pb_write_int(&p->w, RANK, rank);
-    hu_pb_write_uint(&p->w, MERGE, BY_NAME);
+    hu_pb_write_str(&p->w, HU_PT_TRACK_NAME, name);
+    hu_pb_write_int(&p->w, HU_PT_TRACK_RANK, rank);
+    hu_pb_write_uint(&p->w, HU_PT_TRACK_MERGE, HU_PT_MERGE_BY_NAME);
     close_descriptor(p, at);
 }
 
@@ -85,14 +76,14 @@ static uint64_t write_process(work *w, const hu_track *track, uint32_t pid)
         return 0;
     *place = (uint32_t)w->process_uuid.n;
     at = open_descriptor(p, p->last_uuid, 0);
-    open = hu_pb_write_open(&p->w, PROCESS);
-    hu_pb_write_uint(&p->w, PROCESS_PID, pid);
-    hu_pb_write_int(&p->w, PROCESS_SORT, rank >= 0 && rank < INT32_MAX ? rank : (int64_t)p->index);
-    hu_pb_write_str(&p->w, PROCESS_NAME, name);
+    open = hu_pb_write_open(&p->w, HU_PT_TRACK_PROCESS);
+    hu_pb_write_uint(&p->w, HU_PT_PROCESS_PID, pid);
+    hu_pb_write_int(&p->w, HU_PT_PROCESS_SORT, rank >= 0 && rank < INT32_MAX ? rank : (int64_t)p->index);
+    hu_pb_write_str(&p->w, HU_PT_PROCESS_NAME, name);
     if (host.n)
-        hu_pb_write_str(&p->w, PROCESS_LABEL, host);
+        hu_pb_write_str(&p->w, HU_PT_PROCESS_LABEL, host);
     hu_pb_write_close(&p->w, open);
-    hu_pb_write_uint(&p->w, ORDERING, EXPLICIT);
+    hu_pb_write_uint(&p->w, HU_PT_TRACK_ORDERING, HU_PT_ORDERING_EXPLICIT);
     close_descriptor(p, at);
     return p->last_uuid;
 }
@@ -174,15 +165,15 @@ static uint64_t device_of(work *w, int64_t id)
     if (!name.p || !hu_vec_push(p->arena, &p->devices, ((hu_perfetto_device){id, ++p->last_uuid})))
         return 0;
     at = open_descriptor(p, p->last_uuid, p->main_process);
-    hu_pb_write_str(&p->w, NAME, name);
-    hu_pb_write_int(&p->w, RANK, id < INT32_MAX ? id : INT32_MAX);
-    hu_pb_write_uint(&p->w, ORDERING, EXPLICIT);
+    hu_pb_write_str(&p->w, HU_PT_TRACK_NAME, name);
+    hu_pb_write_int(&p->w, HU_PT_TRACK_RANK, id < INT32_MAX ? id : INT32_MAX);
+    hu_pb_write_uint(&p->w, HU_PT_TRACK_ORDERING, HU_PT_ORDERING_EXPLICIT);
     if (d) {
         const hu_str text = describe(w, d);
 
         if (!text.p)
             return 0;
-        hu_pb_write_str(&p->w, DESCRIPTION, text);
+        hu_pb_write_str(&p->w, HU_PT_TRACK_DESCRIPTION, text);
     }
     close_descriptor(p, at);
     return p->devices.at[p->devices.n - 1].uuid;
@@ -252,12 +243,12 @@ static bool write_thread(work *w, const hu_lane *lane, const hu_track *track, ui
         return false;
     if (*first == HU_MAP_NONE) {
         const nest   at = open_descriptor(p, uuid, process);
-        const size_t open = hu_pb_write_open(&p->w, THREAD);
+        const size_t open = hu_pb_write_open(&p->w, HU_PT_TRACK_THREAD);
 
         *first = (uint32_t)uuid;
-        hu_pb_write_uint(&p->w, THREAD_PID, pid);
-        hu_pb_write_uint(&p->w, THREAD_TID, tid);
-        hu_pb_write_str(&p->w, THREAD_NAME, name);
+        hu_pb_write_uint(&p->w, HU_PT_THREAD_PID, pid);
+        hu_pb_write_uint(&p->w, HU_PT_THREAD_TID, tid);
+        hu_pb_write_str(&p->w, HU_PT_THREAD_NAME, name);
         hu_pb_write_close(&p->w, open);
         close_descriptor(p, at);
     } else {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * perfetto_writer.h - a .pftrace while it is written; private to the files that write it.
- *
- * Field numbers are those of google/perfetto's .proto files, each named where it is used first.
- */
+ * perfetto_writer.h - a .pftrace while it is written; private to the files that write it. */
 #ifndef HU_RENDER_EXPORT_PERFETTO_WRITER_H
 #define HU_RENDER_EXPORT_PERFETTO_WRITER_H
 
@@ -10,6 +7,7 @@
 #include "base/protobuf_out.h"
 #include "render/export/lanes.h"
 #include "render/export/numbering.h"
+#include "protocol/perfetto.h"
 
 /* A device and what is drawn below it. */
 typedef struct {
@@ -43,22 +41,11 @@ typedef struct {
     uint32_t *first_backward, *next_backward; /* by slice; NULL when nothing is linked */
 } hu_perfetto;
 
-/* clang-format off */
-enum {
-    HU_PF_PACKET = 1,                                       /* of Trace */
-    HU_PF_TIMESTAMP = 8, HU_PF_SEQUENCE = 10, HU_PF_EVENT = 11, HU_PF_INTERNED = 12, HU_PF_FLAGS = 13,
-    HU_PF_DESCRIPTOR = 60,                                  /* of TracePacket */
-    HU_PF_CLEARED = 1, HU_PF_NEEDS = 2,                     /* bits of its sequence_flags */
-    HU_PF_TYPE = 9, HU_PF_TRACK = 11,                       /* of TrackEvent */
-    HU_PF_BEGIN = 1, HU_PF_END = 2, HU_PF_COUNTER = 4,      /* its types */
-};
-/* clang-format on */
-
 static inline size_t hu_perfetto_open(hu_perfetto *p)
 {
-    const size_t open = hu_pb_write_open(&p->w, HU_PF_PACKET);
+    const size_t open = hu_pb_write_open(&p->w, HU_PT_TRACE_PACKET);
 
-    hu_pb_write_uint(&p->w, HU_PF_SEQUENCE, p->index + 1);
+    hu_pb_write_uint(&p->w, HU_PT_PACKET_SEQUENCE, p->index + 1);
     return open;
 }
 
