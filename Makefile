@@ -6,7 +6,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 SETUP    = scripts/setup --quiet
 
-.PHONY: all setup build demo test test-rest test-tsan lint format bench scoreboard fuzz install uninstall clean help
+.PHONY: all setup build demo test test-rest test-tsan lint format bench scoreboard fuzz install uninstall man clean help
 
 all: build
 
@@ -20,6 +20,7 @@ help:
 	@echo 'make bench     speed beside public tools; writes docs/performance.md'
 	@echo 'make scoreboard  1,200 traces with a known answer; writes docs/accuracy.md'
 	@echo 'make fuzz      libFuzzer for FUZZ_SECONDS (600) on each target'
+	@echo 'make man       manual pages, in build/packaging: man -l build/packaging/holdup-report.1'
 	@echo 'make install   into PREFIX=/usr/local, below DESTDIR=; make uninstall removes it'
 
 setup:
@@ -32,7 +33,12 @@ $(BUILD)/build.ninja: meson.build src/meson.build
 
 build: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet holdup libholdup-inject.so
-	@! grep -q '^build libholdup-mpi.so:' $(BUILD)/build.ninja || ninja -C $(BUILD) --quiet libholdup-mpi.so
+	@for part in libholdup-mpi.so man completions; do \
+	    ! grep -q "^build $$part:" $(BUILD)/build.ninja || ninja -C $(BUILD) --quiet $$part || exit 1; \
+	done
+
+man: build
+	@ls $(BUILD)/packaging/*.1
 
 demo: build
 	@$(BUILD)/holdup report examples/training/traces/slow_loader --html $(BUILD)/report.html
@@ -79,6 +85,9 @@ uninstall:
 	@test -n '$(PREFIX)' || { echo 'uninstall: PREFIX is empty' >&2; exit 2; }
 	rm -f '$(DESTDIR)$(PREFIX)/bin/holdup' '$(DESTDIR)$(PREFIX)/include/holdup_annotate.h'
 	rm -rf '$(DESTDIR)$(PREFIX)/lib/holdup' '$(DESTDIR)$(PREFIX)/share/holdup'
+	rm -f '$(DESTDIR)$(PREFIX)'/share/man/man1/holdup.1 '$(DESTDIR)$(PREFIX)'/share/man/man1/holdup-*.1
+	rm -f '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/holdup' '$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_holdup' \
+	    '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/holdup.fish'
 
 clean:
 	rm -rf $(BUILD) build-asan build-tsan build-msan build-fuzz build-clang

@@ -43,9 +43,16 @@ class Installed(unittest.TestCase):
         self.assertEqual(ours.keys(), theirs.keys())
         self.assertEqual({p: mode for p, (mode, _) in ours.items()}, {p: mode for p, (mode, _) in theirs.items()})
         self.assertEqual([p for p in ours if ours[p][1] != theirs[p][1]], [])
-        for file in ("bin/holdup", "lib/holdup/libholdup-inject.so", "lib/holdup/python/holdup/__init__.py", "include/holdup_annotate.h", "share/holdup/report.schema.json"):
+        for file in ("bin/holdup", "lib/holdup/libholdup-inject.so", "lib/holdup/python/holdup/__init__.py", "include/holdup_annotate.h", "share/holdup/report.schema.json",
+                     "share/man/man1/holdup.1", "share/man/man1/holdup-report.1", "share/man/man1/holdup-print-env.1", "share/bash-completion/completions/holdup",
+                     "share/zsh/site-functions/_holdup", "share/fish/vendor_completions.d/holdup.fish"):
             self.assertIn("usr/local/" + file, ours)
         self.assertEqual(set(re.findall(r"^/.*", self.said, re.M)), {str(self.folder / "make" / p) for p in ours})
+
+    def test_manual_and_completions_are_those_of_the_program(self) -> None:
+        for words, file in ((["--man"], "man/man1/holdup.1"), (["--man", "report"], "man/man1/holdup-report.1"),
+                            (["--completion", "bash"], "bash-completion/completions/holdup"), (["--completion", "zsh"], "zsh/site-functions/_holdup")):
+            self.assertEqual(do(self.place / "bin/holdup", "help", *words), (self.place / "share" / file).read_text())
 
     def environment(self) -> dict[str, str]:
         return {k: v for k, v in os.environ.items() if k not in ("HOLDUP_LIBRARY", "HOLDUP_SESSION", "LD_PRELOAD", "PYTHONPATH")}
@@ -80,10 +87,11 @@ class Installed(unittest.TestCase):
         do("make", "--no-print-directory", "install", f"BUILD={os.path.relpath(BUILD, ROOT)}", f"PREFIX={place}")
         (place / "lib/other").mkdir(parents=True)
         (place / "lib/other/file").write_text("")
+        (place / "share/man/man1/holdupper.1").write_text("")
         (place / "lib/holdup/python/holdup/__pycache__").mkdir()
         (place / "lib/holdup/python/holdup/__pycache__/x.pyc").write_text("")
         do("make", "--no-print-directory", "uninstall", f"PREFIX={place}")
-        self.assertEqual(list(content(place)), ["lib/other/file"])
+        self.assertEqual(sorted(content(place)), ["lib/other/file", "share/man/man1/holdupper.1"])
         self.assertFalse((place / "lib/holdup").exists())
 
     def test_a_relative_prefix_is_refused(self) -> None:

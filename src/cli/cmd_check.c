@@ -41,13 +41,22 @@ static int parse_min(void *field, const char *text, hu_error *err)
     return take_limit(field, true, text, err);
 }
 
+static size_t limit_words(const char **out, size_t room)
+{
+    size_t n = 0;
+
+    for (; n < HU_LIMIT_COUNT && n < room; n++)
+        out[n] = hu_limit_name((hu_limit_id)n);
+    return n;
+}
+
 #define AT(member) offsetof(options, member)
 
 static const hu_option rows[] = {
     {"max", 0, HU_OPTION_SPECIAL, "NAME=N", "at most so much: idle=10%, comm=20%, data=10%, step-ms=120 …", 0,
-     .parse = parse_max, .heading = "limits"},
+     .parse = parse_max, .heading = "limits", .words = limit_words},
     {"min", 0, HU_OPTION_SPECIAL, "NAME=N", "at least so much: gpu-busy=80%, memory-headroom=10% …", 0, .parse = parse_min,
-     .heading = "limits"},
+     .heading = "limits", .words = limit_words},
     {"config", 0, HU_OPTION_TEXT, "FILE", "limits from a file: TOML with [max] and [min], or the same as JSON", AT(config),
      .heading = "limits", .value = HU_VALUE_READ},
     {"only-named", 0, HU_OPTION_FLAG, NULL, "without the default limits", AT(no_defaults), .heading = "limits"},

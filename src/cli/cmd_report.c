@@ -48,6 +48,11 @@ static size_t view_words(const char **out, size_t room)
     return n;
 }
 
+static size_t sort_words(const char **out, size_t room)
+{
+    return hu_views_columns(&(hu_part){0}, out, room);
+}
+
 static int unknown_view(const char *text, hu_error *err)
 {
     const char *words[64], *near = hu_options_suggest(text, words, view_words(words, HU_COUNT(words)));
@@ -87,7 +92,7 @@ static const hu_option rows[] = {
     {"frames", 0, HU_OPTION_COUNT, "N", "innermost Python frames that make a stack (5)", AT(frames), .heading = "tables"},
     {"merge", 'm', HU_OPTION_FLAG, NULL, "one table over all ranks instead of one for each", AT(merge), .heading = "tables"},
     {"sort", 0, HU_OPTION_TEXT, "COLUMN", "order tables by a column, named as in --csv: host_self_ns, calls, name …",
-     AT(sort), .heading = "tables"},
+     AT(sort), .heading = "tables", .words = sort_words},
     {"compat", 0, HU_OPTION_CHOICE, "TOOL",
      "the numbers of hta (HolisticTraceAnalysis) or tracelens, with their rounding and filters", AT(compat), tools,
      .heading = "tables"},

@@ -12,12 +12,13 @@
 #include "cli/shared_options.h"
 
 /* The question that a command answers; `holdup help` lists them so. */
-#define HU_COMMAND_GROUPS(G)                           \
-    G(HU_GROUP_RECORD, "record a job")                 \
-    G(HU_GROUP_EXPLAIN, "explain where the time goes") \
-    G(HU_GROUP_COMPARE, "predict, compare and check")  \
-    G(HU_GROUP_INSIDE, "look inside a trace")          \
-    G(HU_GROUP_CONTROL, "control a recording from outside")
+#define HU_COMMAND_GROUPS(G)                                \
+    G(HU_GROUP_RECORD, "record a job")                      \
+    G(HU_GROUP_EXPLAIN, "explain where the time goes")      \
+    G(HU_GROUP_COMPARE, "predict, compare and check")       \
+    G(HU_GROUP_INSIDE, "look inside a trace")               \
+    G(HU_GROUP_CONTROL, "control a recording from outside") \
+    G(HU_GROUP_HELP, "more help")
 
 typedef enum {
 #define G(id, text) id,
@@ -38,6 +39,7 @@ typedef enum {
     HU_WORDS_NONE,
     HU_WORDS_PATHS,
     HU_WORDS_COMMAND, /* a program and its arguments */
+    HU_WORDS_HELP,    /* a command of ours */
 } hu_command_words;
 
 /* Two options by name; a list of them ends with {NULL, NULL}. */
@@ -127,11 +129,10 @@ __attribute__((format(printf, 1, 2))) void hu_command_say(const char *format, ..
 /* Prints an error as one line on stderr; returns the exit status that belongs to it. */
 int hu_command_fail(const hu_error *err);
 
-/* So many options are shown without headings; where there are more, every row needs one. */
-enum { HU_HELP_FEW = 12 };
+/* The command of that name, or NULL. */
+const hu_command *hu_command_find(const char *name);
 
-/* What both ways of asking for help print. */
-void hu_help_command(const hu_command *command);
-void hu_help_all(void);
+/* Says that there is no such command, and which was meant; returns the exit status. */
+int hu_command_fail_unknown(const char *name);
 
 #endif

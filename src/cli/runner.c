@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/command.h"
+#include "cli/help.h"
 #include "cli/outputs.h"
 #include "cli/join.h"
 #include "job/spread.h"

@@ -9,7 +9,7 @@ static const char *const colors[] = {"auto", "always", "never", NULL}; /* as HU_
 static size_t limit_words(const char **out, size_t room)
 {
     static const char *const names[] = {
-#define L(name, value, text) #name "=",
+#define L(name, value, text) #name,
         HU_LIMITS(L)
 #undef L
     };

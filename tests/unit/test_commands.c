@@ -2,7 +2,7 @@
  * test_commands.c - the rows of all commands, held against each other: what a person learns of one is true of all. */
 #include <ctype.h>
 
-#include "cli/command.h"
+#include "cli/help.h"
 #include "testing.h"
 
 /* The rows of each command, as the parser sees them. */

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cmd_help.c - `holdup help`: for people, for man, and for shells. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/help.h"
+
+typedef struct {
+    hu_shared shared;
+    bool      man;
+    int       shell; /* hu_shell; -1: none */
+} options;
+
+static const char *const shells[] = {"bash", "zsh", "fish", NULL}; /* as hu_shell */
+
+static const hu_option rows[] = {
+    {"man", 0, HU_OPTION_FLAG, NULL, "the manual page of COMMAND, or of holdup, for groff -man", offsetof(options, man)},
+    {"completion", 0, HU_OPTION_CHOICE, "SHELL", "the file that completes commands, options and words in bash, zsh or fish",
+     offsetof(options, shell), shells},
+};
+
+static int print(const options *o, const hu_command *c)
+{
+    hu_out  *out = hu_out_open_fd(STDOUT_FILENO);
+    hu_error err = {0};
+
+    if (!out) {
+        hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    if (o->man)
+        hu_man_write(c, out);
+    else
+        hu_completions_write((hu_shell)o->shell, out);
+    return hu_out_close(out, &err) < 0 ? hu_command_fail(&err) : 0;
+}
+
+static int run(hu_cli_call *call)
+{
+    const options    *o = call->options;
+    const hu_command *c = call->n ? hu_command_find(call->argv[0]) : NULL;
+
+    if (call->n && !c)
+        return hu_command_fail_unknown(call->argv[0]);
+    if (o->man || o->shell >= 0)
+        return print(o, c);
+    if (c)
+        hu_help_command(c);
+    else
+        hu_help_all();
+    return fflush(stdout) == 0 && !ferror(stdout) ? HU_EXIT_OK : HU_EXIT_UNREADABLE; /* a full disk is no success */
+}
+
+const hu_command hu_command_help = {
+    .name = "help",
+    .group = HU_GROUP_HELP,
+    .summary = "this text, `holdup help COMMAND`, manual pages, completions",
+    .usage = "[COMMAND] [--man | --completion SHELL]",
+    .about = "Lists the commands, or says what one of them does.  The same rows make manual pages\n"
+             "and completions; `make install` puts both where man and shells look for them.",
+    .examples = "  holdup help report\n"
+                "  holdup help --man report | man -l -\n"
+                "  holdup help --completion bash >~/.local/share/bash-completion/completions/holdup\n"
+                "  holdup help --completion fish >~/.config/fish/completions/holdup.fish",
+    .most = 1,
+    .words = HU_WORDS_HELP,
+    .options = rows,
+    .n_options = HU_COUNT(rows),
+    .options_size = sizeof(options),
+    .defaults = &(const options){.shell = -1},
+    .excludes = (const hu_option_pair[]){{"man", "completion"}, {NULL, NULL}},
+    .run = run,
+};
