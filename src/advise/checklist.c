@@ -205,7 +205,7 @@ void hu_checklist_none(hu_checklist *list)
 {
     for (hu_limit_id i = 0; i < HU_LIMIT_COUNT; i++) {
         list->least[i] = list->most[i] = NAN;
-        list->is_named[i] = false;
+        list->is_named[i] = list->may_be_share[i] = false;
     }
 }
 
@@ -245,6 +245,8 @@ int hu_checklist_set(hu_checklist *list, bool is_least, const char *text, hu_err
                            rows[i].unit, text);
         *(is_least ? &list->least[i] : &list->most[i]) = value;
         list->is_named[i] = true;
+        list->may_be_share[i] = strcmp(rows[i].unit, "%") == 0 && value > 0 && value < 1 &&
+                                !hu_str_ends(hu_str_of(text), unit);
         return 0;
     }
     return fail_name(name, err);
@@ -305,6 +307,11 @@ const char *hu_limit_unit(hu_limit_id id)
 const char *hu_limit_what(hu_limit_id id)
 {
     return rows[id].what;
+}
+
+bool hu_limit_fails(hu_limit_id id)
+{
+    return rows[id].fails;
 }
 
 const char *hu_limit_state_name(hu_limit_state state)

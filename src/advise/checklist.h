@@ -34,7 +34,8 @@ typedef enum { HU_LIMIT_PASS, HU_LIMIT_FAIL, HU_LIMIT_ADVICE, HU_LIMIT_UNKNOWN }
 /* What the user sets; NaN: not asked.  Start from hu_checklist_defaults or hu_checklist_none. */
 typedef struct {
     double least[HU_LIMIT_COUNT], most[HU_LIMIT_COUNT];
-    bool   is_named[HU_LIMIT_COUNT]; /* by the user, so that it fails where it would only advise */
+    bool   is_named[HU_LIMIT_COUNT];     /* by the user, so that it fails where it would only advise */
+    bool   may_be_share[HU_LIMIT_COUNT]; /* a percentage between 0 and 1, written without its sign */
 } hu_checklist;
 
 typedef struct {
@@ -63,6 +64,7 @@ void hu_checklist_measure(const hu_checklist *list, hu_digest *const *digests, h
 const char *hu_limit_name(hu_limit_id id);
 const char *hu_limit_unit(hu_limit_id id);
 const char *hu_limit_what(hu_limit_id id);
+bool        hu_limit_fails(hu_limit_id id); /* the gate, when it is breached and nobody named it; else it advises */
 const char *hu_limit_state_name(hu_limit_state state); /* "pass", "fail", "advice", "unknown" */
 
 #endif

@@ -131,6 +131,30 @@ size_t hu_units_clip(hu_out *out, hu_str s, size_t width)
     return keep + 1;
 }
 
+void hu_units_wrap(hu_out *out, hu_str s, size_t column, size_t indent, size_t width)
+{
+    bool is_first = true;
+
+    while (s.n) {
+        const char  *blank = memchr(s.p, ' ', s.n);
+        const hu_str word = {s.p, blank ? (size_t)(blank - s.p) : s.n};
+        const size_t room = width > indent ? width - indent : 1;
+
+        s = blank ? (hu_str){blank + 1, s.n - word.n - 1} : (hu_str){s.p + s.n, 0};
+        if (word.n == 0)
+            continue;
+        if (!is_first && column + 1 + hu_units_width(word) > width) {
+            hu_out_printf(out, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (!is_first) {
+            hu_out_text(out, " ");
+            column++;
+        }
+        column += hu_units_clip(out, word, room);
+        is_first = false;
+    }
+}
+
 enum { SHORT_BYTES = 512 };
 
 /* "void a::b<c<d>>::e(f)" to "a::b<…>::e" */

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/outputs.h"
 #include "cli/reading.h"
+#include "cli/terminal.h"
 #include "cli/unread.h"
 #include "base/json_out.h"
 #include "render/page/markup.h"
@@ -20,7 +21,7 @@ typedef struct {
     hu_checklist named; /* by the command line: stronger than the file */
     bool         has_named;
     const char  *config, *junit;
-    bool         no_defaults, allow_missing;
+    bool         no_defaults, allow_missing, list;
 } options;
 
 static int take_limit(options *o, bool is_least, const char *text, hu_error *err)
@@ -59,12 +60,48 @@ static const hu_option rows[] = {
      .heading = "limits", .words = limit_words},
     {"config", 0, HU_OPTION_TEXT, "FILE", "limits from a file: TOML with [max] and [min], or the same as JSON", AT(config),
      .heading = "limits", .value = HU_VALUE_READ},
+    {"list-limits", 0, HU_OPTION_FLAG, NULL, "name all limits, their defaults and what they mean", AT(list),
+     .heading = "limits"},
     {"only-named", 0, HU_OPTION_FLAG, NULL, "without the default limits", AT(no_defaults), .heading = "limits"},
     {"junit", 0, HU_OPTION_TEXT, "FILE", "also write the result as JUnit XML", AT(junit), .heading = "output",
      .value = HU_VALUE_WRITE},
     {"allow-missing", 0, HU_OPTION_FLAG, NULL, "judge the ranks that can be read; else an unreadable input exits with 3",
      AT(allow_missing), .heading = "input"},
 };
+
+enum { LIST_COLUMN = 29 };
+
+static void format_value(char *out, double value)
+{
+    if (isnan(value))
+        memcpy(out, "–", sizeof "–");
+    else
+        hu_format_fixed(out, value, value == floor(value) ? 0 : 1);
+}
+
+/* --list-limits */
+static void write_limits(hu_out *out)
+{
+    const size_t width = hu_terminal_width(STDOUT_FILENO, NULL);
+    hu_checklist list;
+
+    hu_checklist_defaults(&list);
+    for (hu_limit_id i = 0; i < HU_LIMIT_COUNT; i++) {
+        const bool   is_least = !isnan(list.least[i]), has_default = is_least || !isnan(list.most[i]);
+        const double value = is_least ? list.least[i] : list.most[i];
+        char         number[HU_NUMBER_BYTES], bound[HU_NUMBER_BYTES + 24] = "no default", words[200];
+
+        format_value(number, value);
+        if (has_default)
+            snprintf(bound, sizeof bound, "%s %s%s%s", is_least ? "min" : "max", number, hu_limit_unit(i)[0] ? " " : "",
+                     hu_limit_unit(i));
+        snprintf(words, sizeof words, "%s%s", hu_limit_what(i),
+                 has_default && !hu_limit_fails(i) ? "; advice, unless it is named" : "");
+        hu_out_printf(out, "%-16s %-11s ", hu_limit_name(i), bound);
+        hu_units_wrap(out, hu_str_of(words), LIST_COLUMN, LIST_COLUMN, width);
+        hu_out_text(out, "\n");
+    }
+}
 
 /* the configuration file */
 
@@ -167,6 +204,7 @@ static int merge_limits(const options *o, hu_arena *arena, hu_checklist *out, hu
         if (!o->named.is_named[i])
             continue;
         out->is_named[i] = true;
+        out->may_be_share[i] = o->named.may_be_share[i];
         if (!isnan(o->named.least[i]))
             out->least[i] = o->named.least[i];
         if (!isnan(o->named.most[i]))
@@ -176,14 +214,6 @@ static int merge_limits(const options *o, hu_arena *arena, hu_checklist *out, hu
 }
 
 /* the result */
-
-static void format_value(char *out, double value)
-{
-    if (isnan(value))
-        memcpy(out, "–", sizeof "–");
-    else
-        hu_format_fixed(out, value, value == floor(value) ? 0 : 1);
-}
 
 /* What was judged, and of what nothing is known. */
 typedef struct {
@@ -220,24 +250,35 @@ static void write_missing(const judged *x, hu_out *out)
         hu_out_printf(out, "%-7s %s\n", x->o->shared.strict ? "fail" : "advice", line);
 }
 
+enum { LIMIT_COLUMN = 46, CHECK_COLUMN = 39 };
+
+/* Words behind a row of numbers, from `column` on, whole: what is too long goes on below. */
+static void sentence(hu_out *out, const char *words, size_t at, size_t column, size_t width)
+{
+    hu_out_printf(out, "%*s", at < column ? (int)(column - at) : 1, "");
+    hu_units_wrap(out, hu_str_of(words), at < column ? column : at + 1, column, width);
+    hu_out_text(out, "\n");
+}
+
 static void write_text(const judged *x, hu_out *out)
 {
+    const size_t               width = hu_terminal_width(STDOUT_FILENO, x->o->shared.output);
     const hu_checklist_result *r = &x->limits;
     const hu_findings         *f = x->findings;
 
     write_missing(x, out);
     for (size_t i = 0; i < r->n; i++) {
         const hu_checked *c = &r->at[i];
-        char              value[HU_NUMBER_BYTES], limit[HU_NUMBER_BYTES];
+        char              value[HU_NUMBER_BYTES], limit[HU_NUMBER_BYTES], bound[HU_NUMBER_BYTES + 8];
 
         format_value(value, c->value);
         format_value(limit, c->limit);
+        snprintf(bound, sizeof bound, "(%s %s)", c->is_least ? "min" : "max", limit);
         hu_out_printf(out, "%-7s %-15s ", hu_limit_state_name(c->state), hu_limit_name(c->id));
-        for (size_t width = hu_units_width(hu_str_of(value)); width < 7; width++)
+        for (size_t n = hu_units_width(hu_str_of(value)); n < 7; n++)
             hu_out_text(out, " ");
-        hu_out_printf(out, "%s %-2s (%s %s)  ", value, hu_limit_unit(c->id), c->is_least ? "min" : "max", limit);
-        hu_units_clip(out, hu_str_of(c->evidence[0] ? c->evidence : hu_limit_what(c->id)), 30);
-        hu_out_text(out, "\n");
+        hu_out_printf(out, "%s %-2s %s", value, hu_limit_unit(c->id), bound);
+        sentence(out, c->evidence[0] ? c->evidence : hu_limit_what(c->id), 35 + strlen(bound), LIMIT_COLUMN, width);
     }
     hu_out_printf(out, "\n%zu of %zu limits breached, %zu cannot be told from this trace\n", r->failed, r->n, r->unknown);
     if (!f || !f->is_replayed)
@@ -248,11 +289,10 @@ static void write_text(const judged *x, hu_out *out)
 
         format_value(value, f->check.value[i]);
         hu_out_printf(out, "%-7s %-15s ", hu_grade_name(f->check.grade[i]), hu_check_key(i));
-        for (size_t width = hu_units_width(hu_str_of(value)); width < 7; width++)
+        for (size_t n = hu_units_width(hu_str_of(value)); n < 7; n++)
             hu_out_text(out, " ");
-        hu_out_printf(out, "%s %-6s ", value, hu_check_unit(i));
-        hu_units_clip(out, hu_str_of(hu_check_what(i)), 40);
-        hu_out_text(out, "\n");
+        hu_out_printf(out, "%s %-6s", value, hu_check_unit(i));
+        sentence(out, hu_check_what(i), CHECK_COLUMN - 1, CHECK_COLUMN, width);
     }
 }
 
@@ -363,6 +403,22 @@ static int write_result(const options *o, const judged *x, hu_error *err)
     return hu_out_close(out, err);
 }
 
+/* "idle=0.9" is 0.9 %, as it is written; whoever thinks in shares means 90 %. */
+static void say_shares(const hu_checklist *list)
+{
+    for (hu_limit_id i = 0; i < HU_LIMIT_COUNT; i++) {
+        const double value = isnan(list->least[i]) ? list->most[i] : list->least[i];
+        char         number[HU_NUMBER_BYTES], percent[HU_NUMBER_BYTES];
+
+        if (!list->may_be_share[i])
+            continue;
+        hu_format_fixed(number, value, value * 10 == floor(value * 10) ? 1 : 3);
+        hu_format_fixed(percent, value * 100, value * 100 == floor(value * 100) ? 0 : 1);
+        hu_command_say("%s=%s is %s %%; %s of the time is %s=%s%%", hu_limit_name(i), number, number, number,
+                       hu_limit_name(i), percent);
+    }
+}
+
 static int check(const options *o, const hu_inputs *inputs, hu_arena *arena)
 {
     const hu_job_options how = {
@@ -375,6 +431,8 @@ static int check(const options *o, const hu_inputs *inputs, hu_arena *arena)
 
     if (rc < 0)
         return hu_command_fail(&err);
+    if (!o->shared.quiet)
+        say_shares(&list);
     rc = hu_read_job(inputs, how, o->shared.quiet, arena, &job);
     if (rc)
         return rc;
@@ -400,7 +458,8 @@ const hu_command hu_command_check = {
              "data loader, to communication, to copies, how much memory is left.  Of several\n"
              "ranks the worst counts.  Prints pass, fail, advice (does not fail unless it is\n"
              "named) or unknown for each, and how far the replay can be trusted.",
-    .examples = "  holdup check trace.json.gz\n"
+    .examples = "  holdup check --list-limits\n"
+                "  holdup check trace.json.gz\n"
                 "  holdup check run/ --max idle=10% --max comm=20% --min gpu-busy=80%\n"
                 "  holdup check run/ --config holdup.toml --junit holdup.xml",
     .wants = "a trace",
@@ -412,6 +471,7 @@ const hu_command hu_command_check = {
     .options = rows,
     .n_options = HU_COUNT(rows),
     .options_size = sizeof(options),
+    .lists = (const hu_listing[]){{offsetof(options, list), write_limits}, {0, NULL}},
     .excludes = (const hu_option_pair[]){{"strict", "allow-missing"}, {NULL, NULL}},
     .run = run,
 };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cmd_help.c - `holdup help`: for people, for man, and for shells. */
-#include <stdio.h>
 #include <unistd.h>
 
 #include "cli/help.h"
@@ -44,11 +43,7 @@ static int run(hu_cli_call *call)
         return hu_command_fail_unknown(call->argv[0]);
     if (o->man || o->shell >= 0)
         return print(o, c);
-    if (c)
-        hu_help_command(c);
-    else
-        hu_help_all();
-    return fflush(stdout) == 0 && !ferror(stdout) ? HU_EXIT_OK : HU_EXIT_UNREADABLE; /* a full disk is no success */
+    return hu_help_print(c);
 }
 
 const hu_command hu_command_help = {

@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "job/inputs.h"
 #include "cli/outputs.h"
+#include "cli/terminal.h"
 #include "cli/unread.h"
 #include "ingest/open.h"
 #include "job/partial.h"
@@ -67,21 +68,31 @@ static void write_json(hu_builder *b, hu_out *out)
     hu_json_close(&j, '}');
 }
 
-static void line(hu_out *out, const char *label, hu_str value)
+typedef struct {
+    const options *o;
+    hu_arena      *arena;
+    hu_out        *out;
+    size_t         width; /* of a line of text */
+    hu_unread_list unread, partial;
+} answer;
+
+enum { LABEL = 12 };
+
+static void line(const answer *a, const char *label, hu_str value)
 {
     if (!value.n)
         return;
-    hu_out_printf(out, "%-12s", label);
-    hu_units_clip(out, value, 66);
-    hu_out_text(out, "\n");
+    hu_out_printf(a->out, "%-*s", LABEL, label);
+    hu_units_clip(a->out, value, a->width - LABEL);
+    hu_out_text(a->out, "\n");
 }
 
-static void count_line(hu_out *out, const char *label, int64_t n)
+static void count_line(const answer *a, const char *label, int64_t n)
 {
     char text[HU_UNIT_BYTES];
 
     hu_units_count(text, n);
-    line(out, label, hu_str_of(text));
+    line(a, label, hu_str_of(text));
 }
 
 /* Equal neighbours once, with a count: a machine with eight of them is common. */
@@ -101,30 +112,31 @@ static void device_lines(const hu_builder *b, hu_out *out)
     }
 }
 
-static void write_text(hu_builder *b, hu_out *out)
+static void write_text(const answer *a, hu_builder *b)
 {
+    hu_out              *out = a->out;
     const hu_trace_info *info = hu_builder_info(b);
     const hu_quality    *q = hu_builder_quality(b);
     int64_t              kinds[HU_KIND_COUNT];
     char                 text[HU_UNIT_BYTES];
 
     hu_builder_count_kinds(b, kinds);
-    line(out, "file", info->file);
-    line(out, "tool", info->tool.n ? info->tool : HU_STR("unknown writer of Chrome traces"));
+    line(a, "file", info->file);
+    line(a, "tool", info->tool.n ? info->tool : HU_STR("unknown writer of Chrome traces"));
     hu_units_bytes(text, (double)info->bytes);
     hu_out_printf(out, "%-12s%s of JSON%s%s\n", "size", text, info->compression.n ? ", compressed with " : "",
                   info->compression.p);
     if (info->rank >= 0)
         hu_out_printf(out, "%-12s%lld of %lld\n", "rank", (long long)info->rank, (long long)info->world_size);
-    line(out, "backend", info->backend);
-    line(out, "host", info->host);
+    line(a, "backend", info->backend);
+    line(a, "host", info->host);
     device_lines(b, out);
-    count_line(out, "threads", (int64_t)hu_builder_track_count(b, HU_TRACK_HOST));
-    count_line(out, "streams", (int64_t)hu_builder_track_count(b, HU_TRACK_STREAM));
-    count_line(out, "steps", (int64_t)hu_builder_step_count(b));
+    count_line(a, "threads", (int64_t)hu_builder_track_count(b, HU_TRACK_HOST));
+    count_line(a, "streams", (int64_t)hu_builder_track_count(b, HU_TRACK_STREAM));
+    count_line(a, "steps", (int64_t)hu_builder_step_count(b));
     hu_out_printf(out, "%-12s%s%s%s%s%s\n", "captured", info->has_shapes ? "shapes " : "", info->has_stacks ? "stacks " : "",
                   info->has_memory ? "memory " : "", info->has_flops ? "flops " : "", info->has_modules ? "modules " : "");
-    count_line(out, "events", q->events);
+    count_line(a, "events", q->events);
     for (hu_kind k = 0; k < HU_KIND_COUNT; k++) {
         if (kinds[k]) {
             hu_units_count(text, kinds[k]);
@@ -132,17 +144,10 @@ static void write_text(hu_builder *b, hu_out *out)
         }
     }
     if (hu_quality_lost(q))
-        count_line(out, "lost", hu_quality_lost(q));
+        count_line(a, "lost", hu_quality_lost(q));
     if (q->is_truncated)
         hu_out_printf(out, "%-12sthe file ends in the middle, at byte %lld\n", "truncated", (long long)q->truncated_at);
 }
-
-typedef struct {
-    const options *o;
-    hu_arena      *arena;
-    hu_out        *out;
-    hu_unread_list unread, partial;
-} answer;
 
 /* In the place of what would have been said about it. */
 static void write_unread(const answer *a, const hu_unread_list *one)
@@ -150,7 +155,7 @@ static void write_unread(const answer *a, const hu_unread_list *one)
     hu_json_out j = {.out = a->out, .is_empty = true};
 
     if (!a->o->json) {
-        line(a->out, "file", one->at[0].file);
+        line(a, "file", one->at[0].file);
         hu_out_printf(a->out, "%-12s%.*s\n", "unread", HU_FMT(one->at[0].error));
         return;
     }
@@ -178,7 +183,7 @@ static int info_of(answer *a, const char *path, int *status, hu_error *err)
     if (a->o->json)
         write_json(b, a->out);
     else
-        write_text(b, a->out);
+        write_text(a, b);
     rc = hu_partial_add(&a->partial, a->arena, hu_builder_info(b)->file, hu_builder_quality(b), err);
     hu_builder_free(b);
     return rc;
@@ -212,9 +217,11 @@ static int write_all(answer *a, const hu_inputs *inputs, int *status, hu_error *
 static int info(const options *o, const hu_inputs *inputs, hu_arena *arena)
 {
     hu_error err = {0};
-    answer   a = {
-          .o = o, .arena = arena, .out = o->output ? hu_out_open_file(o->output, &err) : hu_out_open_fd(STDOUT_FILENO)};
-    int status = 0, strict;
+    answer   a = {.o = o,
+                  .arena = arena,
+                  .width = hu_terminal_width(STDOUT_FILENO, o->output),
+                  .out = o->output ? hu_out_open_file(o->output, &err) : hu_out_open_fd(STDOUT_FILENO)};
+    int      status = 0, strict;
 
     if (!a.out) {
         if (!err.code)

@@ -10,6 +10,7 @@
 #include "cli/outputs.h"
 #include "cli/reading.h"
 #include "cli/unread.h"
+#include "cli/terminal.h"
 #include "query/query.h"
 #include "render/table/csv_text.h"
 #include "render/report.h"
@@ -29,7 +30,7 @@ static const hu_option rows[] = {
      .lost_letter = 's'},
 };
 
-enum { HELD_ROWS = 500, MOST_COLUMNS = 64, TEXT_WIDTH = 80, LEAST_WIDTH = 6, REAL_DECIMALS = 4 };
+enum { HELD_ROWS = 500, MOST_COLUMNS = 64, LEAST_WIDTH = 6, REAL_DECIMALS = 4 };
 
 /* What a sink needs; the text table holds its first rows back until it knows how wide they are. */
 typedef struct {
@@ -146,7 +147,7 @@ static void lay_out(face *f)
             total += f->width[i] + (i ? 2 : 0);
             widest = f->width[i] > f->width[widest] ? i : widest;
         }
-        if (total <= TEXT_WIDTH || f->width[widest] <= LEAST_WIDTH)
+        if (total <= hu_terminal_width(STDOUT_FILENO, f->o->shared.output) || f->width[widest] <= LEAST_WIDTH)
             break;
         f->width[widest]--;
     }
@@ -227,13 +228,16 @@ static bool text_row(void *context, const hu_sql_value *v, int n)
 
 /* the command */
 
+enum { MOST_OWNERS = 4 };
+
 /* SQLite says which word it does not know; the closest one that it does know helps more. */
 static void add_hint(hu_error *err)
 {
     static const char *const marks[] = {"no such column: ", "no such table: ", "no such function: "};
-    const char              *words[400], *near = NULL;
-    char                     word[64] = "", text[sizeof err->text];
+    const char              *words[400], *near;
+    char                     word[64] = "", text[sizeof err->text], more[200] = "";
     const bool               is_table = strstr(err->text, marks[1]) != NULL;
+    size_t                   n;
 
     for (size_t i = 0; i < HU_COUNT(marks); i++) {
         const char *at = strstr(err->text, marks[i]);
@@ -242,12 +246,17 @@ static void add_hint(hu_error *err)
         if (at)
             snprintf(word, sizeof word, "%s", dot ? dot + 1 : at + strlen(marks[i]));
     }
-    if (word[0])
-        near = hu_options_suggest(word, words, hu_query_words(is_table, words, HU_COUNT(words)));
     if (strncmp(err->text, "traces are", 10) == 0)
         return;
-    snprintf(text, sizeof text, "%.300s; %s%s%sholdup query --schema lists tables and columns", err->text,
-             near ? "did you mean " : "", near ? near : "", near ? "? " : "");
+    n = is_table ? 0 : hu_query_tables_with(word, words, HU_COUNT(words));
+    for (size_t i = 0; i < n && i < MOST_OWNERS; i++)
+        snprintf(more + strlen(more), sizeof more - strlen(more), "%s%s", i ? ", " : "there is one in ", words[i]);
+    if (n > 0)
+        snprintf(more + strlen(more), sizeof more - strlen(more), "%s; ", n > MOST_OWNERS ? " …" : "");
+    near = word[0] && n == 0 ? hu_options_suggest(word, words, hu_query_words(is_table, words, HU_COUNT(words))) : NULL;
+    if (near)
+        snprintf(more, sizeof more, "did you mean %s? ", near);
+    snprintf(text, sizeof text, "%.300s; %sholdup query --schema lists tables and columns", err->text, more);
     memcpy(err->text, text, sizeof text);
 }
 

@@ -2,7 +2,6 @@
  * cmd_report.c - `holdup report`: reads traces, asks every question, draws one face. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/number.h"
@@ -13,11 +12,12 @@
 #include "cli/reading.h"
 #include "cli/report.h"
 #include "job/spread.h"
+#include "cli/terminal.h"
 #include "cli/unread.h"
 #include "render/report.h"
 #include "base/units.h"
 
-enum { PLAIN_WIDTH = 80, MOST_WIDTH = 160, DEFAULT_FRAMES = 5 };
+enum { DEFAULT_FRAMES = 5 };
 
 typedef struct {
     hu_shared   shared;
@@ -107,33 +107,9 @@ static const hu_option rows[] = {
     {"open", 0, HU_OPTION_FLAG, NULL, "show the page of --html in a browser", AT(open), .heading = "page"},
 };
 
-/* Open MPI's mpirun gives its processes terminals, wherever its own output goes. */
-static bool is_terminal(int fd)
-{
-    return isatty(fd) && !getenv("OMPI_COMM_WORLD_RANK");
-}
-
 static int descriptor(const options *o)
 {
     return o->to_stderr ? STDERR_FILENO : STDOUT_FILENO;
-}
-
-static size_t terminal_width(int fd)
-{
-    struct winsize size;
-
-    if (!is_terminal(fd) || ioctl(fd, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
-        return PLAIN_WIDTH;
-    return size.ws_col < MOST_WIDTH ? size.ws_col : MOST_WIDTH;
-}
-
-static bool wants_color(const options *o)
-{
-    const char *no = getenv("NO_COLOR");
-
-    if (o->shared.color != HU_COLOR_AUTO)
-        return o->shared.color == HU_COLOR_ALWAYS;
-    return !o->shared.output && is_terminal(descriptor(o)) && !(no && no[0]);
 }
 
 static int write_report(const options *o, const hu_report *r, hu_error *err)
@@ -219,7 +195,7 @@ static void list_part(hu_out *out, size_t *column, const char *word, const char 
 {
     const size_t width = strlen(word) + strlen(part) + 2;
 
-    if (*column + width > PLAIN_WIDTH) {
+    if (*column + width > HU_TERMINAL_PLAIN) {
         hu_out_text(out, "\n           ");
         *column = 11;
     }
@@ -230,7 +206,7 @@ static void list_part(hu_out *out, size_t *column, const char *word, const char 
 /* A view on one line, its parts below. */
 static void list_view(hu_out *out, const hu_view *v)
 {
-    size_t column = PLAIN_WIDTH;
+    size_t column = HU_TERMINAL_PLAIN;
 
     hu_out_printf(out, "%-11s %s", v->word, v->about);
     if (v->n_tables > 1 || (v->n_facts && !v->is_list)) {
@@ -280,9 +256,9 @@ static int report(const options *o, const hu_inputs *inputs, const char *argumen
                    .scratch = arena,
                    .batch = o->batch,
                    .unit = o->unit ? o->unit : "samples",
-                   .color = wants_color(o),
+                   .color = hu_terminal_has_color(descriptor(o), o->shared.output, o->shared.color),
                    .arguments = arguments,
-                   .width = o->shared.output ? PLAIN_WIDTH : terminal_width(descriptor(o))};
+                   .width = hu_terminal_width(descriptor(o), o->shared.output)};
     hu_error  err = {0};
     int       rc = hu_read_job(inputs, how, o->shared.quiet, arena, &job);
 

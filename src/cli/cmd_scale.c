@@ -10,10 +10,9 @@
 #include "cli/outputs.h"
 #include "cli/reading.h"
 #include "job/spread.h"
+#include "cli/terminal.h"
 #include "cli/unread.h"
 #include "render/scale.h"
-
-enum { WIDTH = 80 };
 
 typedef struct {
     hu_shared   shared;
@@ -136,7 +135,7 @@ static int write_answer(const options *o, const hu_scale_report *r, hu_error *er
     else if (o->markdown)
         hu_scale_markdown(r, out);
     else
-        hu_scale_text(r, WIDTH, out);
+        hu_scale_text(r, hu_terminal_width(STDOUT_FILENO, o->shared.output), out);
     return hu_out_close(out, err);
 }
 

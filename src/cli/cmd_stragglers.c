@@ -6,11 +6,10 @@
 #include "cli/command.h"
 #include "job/inputs.h"
 #include "cli/outputs.h"
+#include "cli/terminal.h"
 #include "cli/unread.h"
 #include "ingest/operation_rows.h"
 #include "render/slowdown.h"
-
-enum { WIDTH = 80 };
 
 typedef struct {
     hu_shared shared;
@@ -70,7 +69,10 @@ static int keep_steps(const hu_step_range *range, hu_operations *table, hu_error
 
 static int write_answer(const options *o, const hu_slowdown *s, hu_error *err)
 {
-    const hu_slowdown_report r = {.slowdown = s, .top = (size_t)o->shared.top, .width = WIDTH, .has_steps = o->has_steps};
+    const hu_slowdown_report r = {.slowdown = s,
+                                  .top = (size_t)o->shared.top,
+                                  .width = hu_terminal_width(STDOUT_FILENO, o->shared.output),
+                                  .has_steps = o->has_steps};
     hu_out *out = o->shared.output ? hu_out_open_file(o->shared.output, err) : hu_out_open_fd(STDOUT_FILENO);
 
     if (!out)

@@ -1,43 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0
  * help.c - help is drawn from the tables that are parsed, so it cannot be wrong about them. */
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
-#include "base/str.h"
-#include "cli/help.h"
 #include "base/units.h"
+#include "cli/help.h"
+#include "cli/terminal.h"
 
-enum { WIDTH = 79, LABEL = 24 };
+enum { LABEL = 24, MOST_WIDTH = 110 };
 
-/* Words from column LABEL on, wrapped. */
-static void wrapped(const char *text)
+/* Of a line of prose; the last column stays free. */
+static size_t width(void)
 {
-    size_t column = LABEL;
+    const size_t all = hu_terminal_width(STDOUT_FILENO, NULL) - 1;
 
-    while (*text) {
-        const size_t n = strcspn(text, " ");
-
-        if (column > LABEL && column + 1 + n > WIDTH) {
-            printf("\n%*s", LABEL, "");
-            column = LABEL;
-        }
-        column += (size_t)printf("%s%.*s", column > LABEL ? " " : "", (int)n, text);
-        text += n;
-        text += strspn(text, " ");
-    }
-    printf("\n");
+    return all < MOST_WIDTH ? all : MOST_WIDTH;
 }
 
-static void option_line(const hu_option *o)
+static void option_line(const hu_option *o, hu_out *out)
 {
-    int n = o->letter ? printf("  -%c, --%s", o->letter, o->name) : printf("      --%s", o->name);
+    char label[120];
+    int  n = o->letter ? snprintf(label, sizeof label, "  -%c, --%s", o->letter, o->name)
+                       : snprintf(label, sizeof label, "      --%s", o->name);
 
     if (o->argument)
-        n += printf(" %s", o->argument);
-    if (n >= LABEL)
-        printf("\n%*s", LABEL, "");
-    else
-        printf("%*s", LABEL - n, "");
-    wrapped(o->help);
+        n += snprintf(label + n, sizeof label - (size_t)n, " %s", o->argument);
+    hu_out_text(out, label);
+    hu_out_printf(out, "%s%*s", n >= LABEL ? "\n" : "", n >= LABEL ? LABEL : LABEL - n, "");
+    hu_units_wrap(out, hu_str_of(o->help), LABEL, LABEL, width());
+    hu_out_text(out, "\n");
 }
 
 const hu_help_line hu_help_first_steps[] = {
@@ -90,51 +82,69 @@ const char *hu_help_heading(const hu_option *rows, size_t n, size_t i)
     return heading;
 }
 
-void hu_help_command(const hu_command *command)
+static void write_command(const hu_command *command, hu_out *out)
 {
     hu_option    rows[HU_OPTIONS_MOST];
     const size_t n = hu_command_rows(command, rows);
 
-    printf("holdup %s %s\n\n%s\n", command->name, command->usage, command->about);
+    hu_out_printf(out, "holdup %s %s\n\n%s\n", command->name, command->usage, command->about);
     if (command->examples)
-        printf("\n%s\n", command->examples);
+        hu_out_printf(out, "\n%s\n", command->examples);
     for (size_t i = 0; i < n; i++) {
         const char *heading = hu_help_heading(rows, n, i);
 
         if (!heading)
             continue;
-        printf("\n%s\n", heading);
+        hu_out_printf(out, "\n%s\n", heading);
         for (size_t k = i; k < n; k++)
             if (hu_help_is_under(rows, n, &rows[k], heading))
-                option_line(&rows[k]);
+                option_line(&rows[k], out);
     }
 }
 
-static void lines(const char *heading, const hu_help_line *line, int width)
+static void lines(hu_out *out, const char *heading, const hu_help_line *line, int label)
 {
-    printf("%s\n", heading);
+    hu_out_printf(out, "%s\n", heading);
     for (; line->text; line++)
-        printf("  %s%*s %s\n", line->text, (int)(width - (int)hu_units_width(hu_str_of(line->text))), "", line->about);
-    printf("\n");
+        hu_out_printf(out, "  %s%*s %s\n", line->text, (label - (int)hu_units_width(hu_str_of(line->text))), "",
+                      line->about);
+    hu_out_printf(out, "\n");
 }
 
-void hu_help_all(void)
+static void write_all(hu_out *out)
 {
-    printf("holdup %s - what is holding up your GPU job?\n\n"
-           "usage  holdup COMMAND [options] ...\n"
-           "       holdup help COMMAND, or holdup COMMAND --help\n\n",
-           HU_VERSION);
+    hu_out_printf(out,
+                  "holdup %s - what is holding up your GPU job?\n\n"
+                  "usage  holdup COMMAND [options] ...\n"
+                  "       holdup help COMMAND, or holdup COMMAND --help\n\n",
+                  HU_VERSION);
     for (hu_command_group g = 0; g < HU_GROUP_COUNT; g++) {
-        printf("%s\n", hu_help_group(g));
+        hu_out_printf(out, "%s\n", hu_help_group(g));
         for (size_t i = 0; hu_commands[i]; i++)
             if (hu_commands[i]->group == g)
-                printf("  %-10s %s\n", hu_commands[i]->name, hu_commands[i]->summary);
-        printf("\n");
+                hu_out_printf(out, "  %-10s %s\n", hu_commands[i]->name, hu_commands[i]->summary);
+        hu_out_printf(out, "\n");
     }
-    lines("first steps", hu_help_first_steps, 36);
-    lines("environment", hu_help_environment, 18);
-    printf("exit status\n");
-#define E(name, status, label, text) printf("  %-10s %s\n", label, text);
+    lines(out, "first steps", hu_help_first_steps, 36);
+    lines(out, "environment", hu_help_environment, 18);
+    hu_out_printf(out, "exit status\n");
+#define E(name, status, label, text) hu_out_printf(out, "  %-10s %s\n", label, text);
     HU_EXIT_STATUSES(E)
 #undef E
+}
+
+int hu_help_print(const hu_command *command)
+{
+    hu_out  *out = hu_out_open_fd(STDOUT_FILENO);
+    hu_error err = {0};
+
+    if (!out) {
+        hu_fail_memory(&err);
+        return hu_command_fail(&err);
+    }
+    if (command)
+        write_command(command, out);
+    else
+        write_all(out);
+    return hu_out_close(out, &err) < 0 ? hu_command_fail(&err) : HU_EXIT_OK; /* help on a full disk is no success */
 }

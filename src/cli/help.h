@@ -24,9 +24,8 @@ const char *hu_help_heading(const hu_option *rows, size_t n, size_t i);
 /* Is the row shown under that heading? */
 bool hu_help_is_under(const hu_option *rows, size_t n, const hu_option *row, const char *heading);
 
-/* To standard output, as text. */
-void hu_help_command(const hu_command *command);
-void hu_help_all(void);
+/* To standard output, as text: of a command, or of all (NULL).  Returns an exit status. */
+int hu_help_print(const hu_command *command);
 
 /* The manual page of a command, or of the program (NULL), for groff -man; nothing in it depends on the day. */
 void hu_man_write(const hu_command *command, hu_out *out);

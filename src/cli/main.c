@@ -4,12 +4,6 @@
 
 #include "cli/help.h"
 
-/* Help on a full disk is no success either. */
-static int written(void)
-{
-    return fflush(stdout) == 0 && !ferror(stdout) ? HU_EXIT_OK : HU_EXIT_UNREADABLE;
-}
-
 static bool asks_for_help(const hu_command *c, int argc, char **argv)
 {
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0 && !((c->needs & HU_NEEDS_FRONT) && argv[i][0] != '-'); i++)
@@ -24,19 +18,17 @@ int main(int argc, char **argv)
 
     hu_command_end_with_reader();
     if (argc < 2) {
-        hu_help_all();
+        hu_help_print(NULL);
         return HU_EXIT_USAGE;
     }
     if (strcmp(argv[1], "--version") == 0) {
         printf("holdup %s\n", HU_VERSION);
-        return written();
+        return fflush(stdout) == 0 && !ferror(stdout) ? HU_EXIT_OK : HU_EXIT_UNREADABLE;
     }
     c = hu_command_find(strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ? "help" : argv[1]);
     if (!c)
         return hu_command_fail_unknown(argv[1]);
-    if (asks_for_help(c, argc - 2, argv + 2)) { /* whatever else may be wrong */
-        hu_help_command(c);
-        return written();
-    }
+    if (asks_for_help(c, argc - 2, argv + 2)) /* whatever else may be wrong */
+        return hu_help_print(c);
     return hu_command_call(c, argc - 2, argv + 2);
 }

@@ -200,10 +200,8 @@ static int go(line *l, int argc, char **argv)
     }
     if (parse(l, argc, argv, &err) < 0)
         return hu_crew_fail(l->call.crew, &err);
-    if (((const hu_shared *)l->call.options)->help) {
-        hu_help_command(l->call.command);
-        return 0;
-    }
+    if (((const hu_shared *)l->call.options)->help)
+        return hu_crew_is_first(l->call.crew) ? hu_help_print(l->call.command) : 0;
     if ((list = find_list(&l->call)))
         return write_list(&l->call, list);
     return prepare(l, &err) < 0 ? hu_crew_fail(l->call.crew, &err) : l->call.command->run(&l->call);

@@ -94,11 +94,31 @@ static bool parse_rank(hu_str rest, hu_edit *e)
     return rest.n > 1 && rest.p[0] == ':' && hu_parse_i64((hu_str){rest.p + 1, rest.n - 1}, &e->rank) && e->rank >= 0;
 }
 
+/* "comm=x2" and "comm=2": a factor where the word asks for "=0" or "x2". */
+static bool is_factor(hu_edit_kind kind, hu_str rest, hu_str *number)
+{
+    hu_edit e = {.kind = kind};
+    double  factor;
+
+    if (words[kind].shape != SHAPE_FACTOR || !hu_str_starts(rest, HU_STR("=")))
+        return false;
+    rest = (hu_str){rest.p + 1, rest.n - 1};
+    *number = rest;
+    if (parse_how(rest, &e) && rest.p[0] == 'x')
+        *number = (hu_str){rest.p + 1, rest.n - 1};
+    return hu_parse_f64(*number, &factor) && factor > 0 && isfinite(factor);
+}
+
 static int fail_shape(hu_edit_kind kind, const char *text, hu_error *err)
 {
     static const char *const examples[] = {
         [SHAPE_OFF] = "=0", [SHAPE_FACTOR] = "x2 or =0", [SHAPE_GLOB] = ":*gemm*x1.5", [SHAPE_RANK] = ":5 or =0"};
 
+    hu_str number;
+
+    if (is_factor(kind, hu_str_of(text + strlen(words[kind].word)), &number))
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "cannot read the edit \"%.64s\"; did you mean %sx%.*s", text,
+                       words[kind].word, HU_FMT(number));
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "cannot read the edit \"%.64s\"; write for example %s%s", text,
                    words[kind].word, examples[words[kind].shape]);
 }

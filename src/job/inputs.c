@@ -95,6 +95,69 @@ static int add_entry(const char *path, const char *name, hu_arena *arena, path_l
     return hu_unread_add_error(unread, arena, child.at[0], &why, err);
 }
 
+static int is_folder(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN || entry->d_type == DT_LNK);
+}
+
+/* Does a directory hold a file that is named like a trace? */
+static bool has_trace(const char *path)
+{
+    DIR           *folder = opendir(path);
+    struct dirent *entry;
+    bool           has = false;
+
+    while (folder && !has && (entry = readdir(folder)))
+        has = is_trace(entry->d_name);
+    if (folder)
+        closedir(folder);
+    return has;
+}
+
+enum { MOST_FOLDERS = 200, NAMED_FOLDERS = 4 };
+
+/* "run/a, run/b": the directories in `path` that hold traces; returns how many were named. */
+static int name_folders(const char *path, char *out, size_t room)
+{
+    struct dirent **entries;
+    const int       n = scandir(path, &entries, is_folder, by_version);
+    const size_t    length = strlen(path);
+    int             named = 0;
+
+    out[0] = '\0';
+    for (int i = 0; i < n; i++) {
+        char         below[4096];
+        const size_t used = strlen(out);
+
+        snprintf(below, sizeof below, "%s%s%s", path, path[length - 1] == '/' ? "" : "/", entries[i]->d_name);
+        free(entries[i]);
+        if (i >= MOST_FOLDERS || named > NAMED_FOLDERS || used + strlen(below) + 8 > room || !has_trace(below))
+            continue;
+        if (named++ == NAMED_FOLDERS)
+            snprintf(out + used, room - used, ", …");
+        else
+            snprintf(out + used, room - used, "%s%s", named > 1 ? ", " : "", below);
+    }
+    if (n >= 0)
+        free(entries);
+    return named;
+}
+
+/* Nobody walks into directories: they may be different runs.  But where the traces are can be said. */
+static int fail_empty(const char *path, hu_error *err)
+{
+    char      folders[600];
+    const int n = name_folders(path, folders, sizeof folders);
+
+    if (n == 0)
+        return hu_fail(
+            err, HU_EEMPTY, path, HU_NO_OFFSET,
+            "no file in this directory ends in .json, .pftrace or .perfetto-trace, or in one of these and .gz or .zst; "
+            "name the trace files");
+    return hu_fail(err, HU_EEMPTY, path, HU_NO_OFFSET, "no traces in this directory itself; traces are in %s: name %s",
+                   folders, n == 1 ? "that one" : "one, or several for several ranks");
+}
+
 static int add_folder(const char *path, hu_arena *arena, path_list *list, hu_unread_list *unread, hu_error *err)
 {
     struct dirent **entries;
@@ -114,10 +177,7 @@ static int add_folder(const char *path, hu_arena *arena, path_list *list, hu_unr
         return rc;
     if (is_session(path))
         return fail_session(path, err);
-    return hu_fail(
-        err, HU_EEMPTY, path, HU_NO_OFFSET,
-        "no file in this directory ends in .json, .pftrace or .perfetto-trace, or in one of these and .gz or .zst; "
-        "name the trace files");
+    return fail_empty(path, err);
 }
 
 /* Bytes on disk of all of them; 0 when one is not a file. */

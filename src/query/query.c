@@ -227,6 +227,17 @@ void hu_query_write_schema(hu_out *out)
         hu_out_printf(out, "  %s(%s)\n      %s\n", f->name, f->arguments, f->about);
 }
 
+size_t hu_query_tables_with(const char *column, const char **out, size_t most)
+{
+    size_t n = 0;
+
+    for (size_t t = 0; t < hu_sql_n_tables; t++)
+        for (int c = 0; c < hu_sql_tables[t].n_columns && n < most; c++)
+            if (strcmp(hu_sql_tables[t].columns[c].name, column) == 0)
+                out[n++] = hu_sql_tables[t].name;
+    return n;
+}
+
 size_t hu_query_words(bool tables_only, const char **out, size_t most)
 {
     size_t n = 0;

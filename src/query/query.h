@@ -40,6 +40,9 @@ void hu_query_close(hu_query *q);
 /* Tables, columns and functions with their meaning. */
 void hu_query_write_schema(hu_out *out);
 
+/* Names of the tables that have a column of this name; returns how many, at most `most`. */
+size_t hu_query_tables_with(const char *column, const char **out, size_t most);
+
 /* Names of all tables and, unless `tables_only`, columns, for suggestions; returns how many, at most `most`. */
 size_t hu_query_words(bool tables_only, const char **out, size_t most);
 

@@ -86,22 +86,7 @@ static const char *mode_words(const hu_scaling *s)
 
 static void wrapped(hu_out *out, const char *text, size_t width)
 {
-    size_t column = 0;
-
-    while (*text) {
-        const size_t n = strcspn(text, " "), wide = hu_units_width((hu_str){text, n});
-
-        if (column && column + 1 + wide > width) {
-            hu_out_text(out, "\n");
-            column = 0;
-        } else if (column) {
-            hu_out_text(out, " ");
-            column++;
-        }
-        column += hu_units_clip(out, (hu_str){text, n}, width);
-        text += n;
-        text += strspn(text, " ");
-    }
+    hu_units_wrap(out, hu_str_of(text), 0, 0, width);
     hu_out_text(out, "\n");
 }
 
