@@ -5,11 +5,13 @@ import gzip
 import io
 import json
 import os
+import pty
+import re
 import tempfile
 import unittest
 from pathlib import Path
 
-from tests.program import OWN, ROOT, SHARED, read, report, run, skip_loudly, traces
+from tests.program import EXE, OWN, ROOT, SHARED, read, report, run, skip_loudly, traces
 
 SLOW = ROOT / "examples/training/traces/slow_loader"
 ONE = SLOW / "rank0.pt.trace.json.gz"
@@ -47,7 +49,13 @@ ROWS = [
     (["stragglers", "no-such-file.csv"], 3, "no-such-file.csv"),
     (["stragglers", ONE], 3, "no column dp_rank"),
     (["stragglers", ROOT / "fuzz/corpus/rows/chunks"], 0, "2 dp ranks × 2 stages, 4 model chunks"),
+    (["whatif", ONE, "--edit", "comm=x2"], 2, "did you mean commx2"),
+    (["whatif", ONE, "--edit", "comm=1.5"], 2, "did you mean commx1.5"),
+    (["whatif", ONE, "--edit", "comm=maybe"], 2, "write for example commx2 or =0"),
     (["check"], 2, "needs a trace"),
+    (["check", "--list-limits"], 0, "max 20 %    of a step is communication that nothing hides"),
+    (["check", ONE, "--only-named", "--max", "idle=0.9"], 0, "idle=0.9 is 0.9 %; 0.9 of the time is idle=90%"),
+    (["check", ONE], 1, "Optimizer.step runs"),
     (["check", ONE, "--max", "idel=3"], 2, "there are gpu-busy, idle"),
     (["check", ONE, "--max", "idle=lots"], 2, "a limit is written idle=10%"),
     (["check", ONE, "--config", "/nonexistent.toml"], 2, "cannot be read"),
@@ -122,6 +130,51 @@ class CommandLine(unittest.TestCase):
                 self.assertIn(words, text)
                 self.assertLessEqual(max(len(line) for line in out.decode().splitlines() or [""]), 80)
 
+    def test_a_percentage_that_is_meant_so_gets_no_hint(self) -> None:
+        for limit in ("idle=0.9%", "idle=1", "idle=0", "alloc-calls=0.5"):
+            self.assertNotIn("of the time", run("check", ONE, "--only-named", "--max", limit)[2])
+        self.assertEqual(run("check", ONE, "--only-named", "--max", "idle=0.9", "-q")[2], "")
+
+    def test_every_help_fits_a_terminal(self) -> None:
+        for command in re.findall(r"^  ([a-z-]+) ", run("help")[1].decode().split("first steps\n")[0], re.M):
+            for columns in (80, 100):
+                lines = run("help", command, env={"COLUMNS": str(columns)})[1].decode().splitlines()
+                self.assertLessEqual(max(map(len, lines)), columns, command)
+
+    def test_no_sentence_of_check_is_cut(self) -> None:
+        for columns in ("60", "80", "200"):
+            text = run("check", SLOW, env={"COLUMNS": columns})[1].decode()
+            self.assertNotIn("…", text)
+            self.assertLessEqual(max(len(line) for line in text.splitlines()), int(columns))
+
+    def test_columns_counts_for_a_pipe_and_a_file(self) -> None:
+        widths = {}
+        with tempfile.TemporaryDirectory() as folder:
+            for columns in ("80", "120"):
+                env = {"COLUMNS": columns}
+                out = Path(folder) / columns
+                texts = [run("report", ONE, "--view", "ops", env=env)[1].decode(), run("help", "run", env=env)[1].decode(),
+                         run("query", ONE, "select name || name || name || name || name || name || name as n, dur_ns from op limit 3", env=env)[1].decode()]
+                self.assertEqual(run("report", ONE, "--view", "ops", "-o", out, env=env)[0], 0)
+                texts.append(out.read_text())
+                widths[columns] = [max(len(line) for line in text.splitlines() if not line.startswith("next")) for text in texts]
+        for narrow, wide in zip(widths["80"], widths["120"]):
+            self.assertLessEqual(narrow, 80)
+            self.assertGreater(wide, narrow)
+            self.assertLessEqual(wide, 120)
+
+    def test_a_directory_of_directories_names_them(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("a", "b", "empty"):
+                (Path(folder) / name).mkdir()
+            (Path(folder) / "a/rank0.json.gz").symlink_to(ONE)
+            for command in (["info"], ["report"], ["check"]):
+                status, _, err = run(*command, folder)
+                self.assertEqual(status, 3, err)
+                self.assertIn(f"traces are in {folder}/a: name that one", err)
+            (Path(folder) / "b/rank0.json.gz").symlink_to(ONE)
+            self.assertIn(f"traces are in {folder}/a, {folder}/b: name one, or several for several ranks", run("report", f"{folder}/")[2])
+
     def test_help_lists_every_exit_status(self) -> None:
         text = run("help")[1].decode().split("exit status\n")[1]
         listed = [line.split()[0] for line in text.splitlines()]
@@ -154,6 +207,23 @@ class CommandLine(unittest.TestCase):
         rows = list(csv.DictReader(io.StringIO(run("report", SLOW, "--merge", "--csv", "-v", "ops")[1].decode(), newline="")))
         self.assertEqual({r["rank"] for r in rows}, {"all"})
         self.assertEqual({r["name"]: int(r["host_self_ns"]) for r in rows}, both)
+
+    def test_a_dumb_terminal_gets_no_colour(self) -> None:
+        for term, is_coloured in (("xterm", True), ("dumb", False)):
+            child, fd = pty.fork()
+            if child == 0:
+                env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "OMPI_COMM_WORLD_RANK")}
+                os.execve(EXE, [EXE, "report", "-q", str(ONE), "-v", "overview"], {**env, "TERM": term})
+            said = b""
+            try:
+                while part := os.read(fd, 65536):
+                    said += part
+            except OSError:        # the terminal's other end is closed
+                pass
+            os.waitpid(child, 0)
+            os.close(fd)
+            self.assertIn(b"WHERE", said)
+            self.assertEqual(b"\033[" in said, is_coloured, term)
 
     def test_color_is_a_choice(self) -> None:
         self.assertIn(b"\033[", run("report", ONE, "--color", "always")[1])

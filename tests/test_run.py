@@ -65,8 +65,8 @@ class Case(unittest.TestCase):
         return subprocess.run([EXE, "run", "--no-report", *map(str, words)], capture_output=True, text=True, errors="replace", cwd=more.pop("cwd", self.folder),
                               env=self.environment(**(env or {})), timeout=timeout, check=False, **more)
 
-    def holdup(self, *words: Any) -> subprocess.CompletedProcess:
-        return subprocess.run([EXE, *map(str, words)], capture_output=True, text=True, cwd=self.folder, env=self.environment(), timeout=60, check=False)
+    def holdup(self, *words: Any, env: dict[str, str] | None = None) -> subprocess.CompletedProcess:
+        return subprocess.run([EXE, *map(str, words)], capture_output=True, text=True, cwd=self.folder, env=self.environment(**(env or {})), timeout=60, check=False)
 
     def start_it(self, *words: Any, **more: Any) -> subprocess.Popen[str]:
         self.process = subprocess.Popen([EXE, "run", "--no-report", *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -77,7 +77,7 @@ class Case(unittest.TestCase):
         """A command that counts signals and says so in the file `seen`."""
         script = self.folder / "counter.py"
         script.write_text(COUNTER)
-        run = self.start_it("-o", "out", *options, "--", PYTHON, script, self.folder / "seen", signals, seconds, **more)
+        run = self.start_it("-f", "-o", "out", *options, "--", PYTHON, script, self.folder / "seen", signals, seconds, **more)
         assert run.stdout
         self.assertEqual(run.stdout.readline(), "ready\n")
         return run
@@ -377,7 +377,7 @@ class Times(Case):
                 done = self.run_it("-o", "out", "-f", "-d", "0.5", *options, "sh", "-c", "sleep 30; echo late")
                 self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)
                 self.assertLess(time.monotonic() - begin, most)
-        done = self.run_it("-o", "out", "-d", "0.2", "--kill", "none", "sh", "-c", "sleep 1; echo late")
+        done = self.run_it("-f", "-o", "out", "-d", "0.2", "--kill", "none", "sh", "-c", "sleep 1; echo late")
         self.assertEqual((done.returncode, done.stdout), (0, "late\n"))
 
     def ranges(self, *options: str, seconds: float = 1.0) -> list[int]:
@@ -408,7 +408,7 @@ class Times(Case):
         self.assertLess(time.monotonic() - begin, 2.9)
         self.assertIn("still run", done.stderr)
         begin = time.monotonic()
-        done = self.run_it("-o", "out", "--wait", "all", "sh", "-c", "(sleep 1; exit 3) >/dev/null 2>&1 & exit 6")
+        done = self.run_it("-f", "-o", "out", "--wait", "all", "sh", "-c", "(sleep 1; exit 3) >/dev/null 2>&1 & exit 6")
         self.assertEqual(done.returncode, 6)
         self.assertGreater(time.monotonic() - begin, 0.9)
 
@@ -478,13 +478,45 @@ class Names(Case):
         self.assertRegex(" ".join(self.names()), r"^holdup-sh-\d+\.pftrace$")
 
     def test_nothing_is_replaced_unasked(self) -> None:
-        for _ in range(3):
-            self.run_it("-o", "a", "true")
-        self.assertEqual(self.names(), {"a.pftrace", "a-2.pftrace", "a-3.pftrace"})
+        self.assertEqual(self.run_it("-o", "a", "true").returncode, 0)
         (self.folder / "a.pftrace").write_text("mine")
+        for name in ("a", "a.pftrace", "./a"):
+            done = self.run_it("-o", name, "touch", "started")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("a.pftrace: is there already; name another file, or replace it with --force", done.stderr)
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir() if p.name in ("a.pftrace", "started")), ["a.pftrace"], "nothing was started")
+        self.assertEqual((self.folder / "a.pftrace").read_bytes(), b"mine")
         self.run_it("-f", "true", "-o", "a", "sh", "-c", "true")
-        self.assertEqual(len(self.names()), 3)
+        self.assertEqual(self.names(), {"a.pftrace"})
         self.assertNotEqual((self.folder / "a.pftrace").read_bytes(), b"mine")
+
+    def test_templates_count_up(self) -> None:
+        for _ in range(2):
+            self.assertEqual(self.run_it("-o", "of-%c", "true").returncode, 0)
+            self.assertEqual(self.run_it("-o", "run%n", "true").returncode, 0)
+        self.assertEqual(self.names(), {"of-true.pftrace", "of-true-2.pftrace", "run1.pftrace", "run2.pftrace"})
+
+    def test_a_name_that_is_taken_while_the_command_runs(self) -> None:
+        done = self.run_it("-o", "a", "sh", "-c", "echo other >a.pftrace")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.names(), {"a.pftrace", "a-2.pftrace"})
+        self.assertEqual((self.folder / "a.pftrace").read_text(), "other\n")
+
+    def test_the_first_of_several_ranks_speaks_for_all(self) -> None:
+        for options, all_ranks in ((["-o", "x"], "x-rank*.pftrace"), ([], "holdup-77-sh/"), (["-o", "runs/%j/r%r"], "runs/77/r*.pftrace")):
+            for rank in ("0", "1"):
+                env = {"OMPI_COMM_WORLD_RANK": rank, "OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_LOCAL_RANK": rank, "SLURM_JOB_ID": "77"}
+                done = self.holdup("run", *options, "--", "sh", "-c", "sleep 0.05", env=env)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                lines = done.stderr.splitlines()
+                if rank == "0":
+                    self.assertIn(f"holdup: all 2 ranks together, once they have ended: holdup report {all_ranks}", lines)
+                    self.assertTrue(any("confidence" in line for line in lines), done.stderr)
+                else:
+                    self.assertEqual(len(lines), 1, done.stderr)
+                    self.assertRegex(lines[0], r"^holdup: wrote .*1\.pftrace")
+            told = subprocess.run(f"{EXE} report --json -q {all_ranks}", shell=True, cwd=self.folder, capture_output=True, text=True, check=True).stdout
+            self.assertEqual([r["rank"] for r in json.loads(told)["ranks"]], [0, 1])
 
     def test_templates(self) -> None:
         env = {"SLURM_JOB_ID": "77", "SLURM_STEP_ID": "1", "SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2", "SLURM_LOCALID": "1", "SLURM_NODEID": "0", "X": "y"}
@@ -550,7 +582,7 @@ class Limits(Case):
         self.assertGreater(int(said[2]), 20000)
         kept = recorder.count(self.folder / "out.pftrace", "x")
         self.assertTrue(0 < kept < 10000, kept)
-        done = self.run_it("--max-size", "64K", "-o", "out", PYTHON, "-c", self.SCRIPT + "exit(3)")
+        done = self.run_it("--max-size", "64K", "-f", "-o", "out", PYTHON, "-c", self.SCRIPT + "exit(3)")
         self.assertEqual(done.returncode, 3, "without --strict the command's own")
 
     def test_a_flight_recorder_keeps_the_newest(self) -> None:

@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "record/clocks.h"
+#include "record/naming.h"
 #include "record/registry.h"
 #include "record/template.h"
 
@@ -79,6 +80,8 @@ int hu_arm(const hu_run_options *o, char *const *argv, hu_session *out, hu_facts
         return err->code;
     snprintf(facts->output, sizeof facts->output, "%s", o->shared.output ? o->shared.output : "");
     facts->forces = o->force;
+    if (hu_naming_refuse_taken(&(hu_naming){.facts = facts, .environment = environ, .forces = o->force}, err) < 0)
+        return err->code;
     folder_of(template, folder);
     if (access(folder, W_OK) < 0 && !o->shared.quiet)
         hu_command_say("%s cannot be written: %s; the recording will be kept elsewhere, name a place with -o", folder,

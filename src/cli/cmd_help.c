@@ -55,7 +55,7 @@ const hu_command hu_command_help = {
              "and completions; `make install` puts both where man and shells look for them.",
     .examples = "  holdup help report\n"
                 "  holdup help --man report | man -l -\n"
-                "  holdup help --completion bash >~/.local/share/bash-completion/completions/holdup\n"
+                "  eval \"$(holdup help --completion bash)\"\n"
                 "  holdup help --completion fish >~/.config/fish/completions/holdup.fish",
     .most = 1,
     .words = HU_WORDS_HELP,

@@ -449,6 +449,38 @@ static void say_report(const run_state *r)
         hu_report_paths(paths, n, r->o->stats);
 }
 
+/* One of several ranks, each with a `holdup run` of its own: the first of them speaks for all. */
+static bool is_of_several(const run_state *r)
+{
+    return r->facts.rank.rank >= 0 && r->facts.rank.world_size > 1;
+}
+
+/* Rank 0 knows of the others what their files are called. */
+static void say_all_ranks(const run_state *r)
+{
+    char all[PATH_BYTES];
+
+    if (r->files.files.n == 1 && hu_naming_of_all(&r->naming, all, sizeof all))
+        hu_command_say("all %d ranks together, once they have ended: holdup report %s", r->facts.rank.world_size, all);
+}
+
+static void say_end(run_state *r)
+{
+    const bool is_other = is_of_several(r) && r->facts.rank.rank > 0;
+
+    if (!is_other)
+        say_notes(r);
+    if (!is_other || r->tally.lost_in_all || r->samples.lost || r->tally.running)
+        say_recorded(r);
+    if (r->tally.processes == 0)
+        say_nothing_seen(r);
+    if (!is_other)
+        say_cost(r);
+    say_files(r);
+    if (is_of_several(r) && !is_other)
+        say_all_ranks(r);
+}
+
 static int finish(run_state *r)
 {
     hu_error   err = {0};
@@ -474,17 +506,11 @@ static int finish(run_state *r)
     r->cost = hu_cost_measure(r->tally.records, r->ns_per_record, r->result.own_cpu_ns, r->result.job_cpu_ns);
     if (!r->result.was_cancelled)
         write_files(r);
-    if (!r->o->shared.quiet) {
-        say_notes(r);
-        say_recorded(r);
-        if (r->tally.processes == 0)
-            say_nothing_seen(r);
-        say_cost(r);
-        say_files(r);
-    }
+    if (!r->o->shared.quiet)
+        say_end(r);
     status = exit_status(r);
     leave_session(r);
-    if (!is_terse && !r->o->shared.quiet)
+    if (!is_terse && !r->o->shared.quiet && !(is_of_several(r) && r->facts.rank.rank > 0))
         say_report(r);
     return status;
 }

@@ -82,12 +82,25 @@ const char *hu_help_heading(const hu_option *rows, size_t n, size_t i)
     return heading;
 }
 
+/* Running text, whose lines are those of this width. */
+static void paragraph(const char *text, hu_out *out)
+{
+    char flowing[2048];
+
+    snprintf(flowing, sizeof flowing, "%s", text);
+    for (char *c = flowing; *c; c++)
+        *c = (char)(*c == '\n' ? ' ' : *c);
+    hu_units_wrap(out, hu_str_of(flowing), 0, 0, width());
+    hu_out_text(out, "\n");
+}
+
 static void write_command(const hu_command *command, hu_out *out)
 {
     hu_option    rows[HU_OPTIONS_MOST];
     const size_t n = hu_command_rows(command, rows);
 
-    hu_out_printf(out, "holdup %s %s\n\n%s\n", command->name, command->usage, command->about);
+    hu_out_printf(out, "holdup %s %s\n\n", command->name, command->usage);
+    paragraph(command->about, out);
     if (command->examples)
         hu_out_printf(out, "\n%s\n", command->examples);
     for (size_t i = 0; i < n; i++) {

@@ -73,7 +73,8 @@ static void name_launcher(char *path)
         memcpy(name, "launcher" ENDING, sizeof "launcher" ENDING);
 }
 
-static int expand(const hu_naming *n, const hu_pftrace_file *file, int32_t number, char *out, hu_error *err)
+static int expand_as(const hu_naming *n, const hu_pftrace_file *file, int32_t number, bool is_pattern, char *out,
+                     hu_error *err)
 {
     const hu_rank_id *outer = &n->facts->rank;
     const char       *given = n->output ? n->output : n->facts->output;
@@ -87,7 +88,8 @@ static int expand(const hu_naming *n, const hu_pftrace_file *file, int32_t numbe
         .rank = file->rank, .local_rank = file->local_rank,
         .world_size = file->world_size >= 0 ? file->world_size : outer->world_size,
         .node = file->node >= 0 ? file->node : outer->node, .started_s = n->facts->started_ns / SECOND_NS,
-        .number = number, .numbers_folder = file->is_one_of_many, .environment = n->environment};
+        .number = number, .is_pattern = is_pattern, .numbers_folder = file->is_one_of_many,
+        .environment = n->environment};
     int rc;
 
     text_of(file->program, program, sizeof program);
@@ -100,6 +102,23 @@ static int expand(const hu_naming *n, const hu_pftrace_file *file, int32_t numbe
     if (rc == 0 && file->is_launcher)
         name_launcher(out);
     return rc;
+}
+
+static int expand(const hu_naming *n, const hu_pftrace_file *file, int32_t number, char *out, hu_error *err)
+{
+    return expand_as(n, file, number, false, out, err);
+}
+
+/* The file of `holdup run` itself, as far as its own environment tells. */
+static hu_pftrace_file own_file(const hu_facts *facts)
+{
+    const hu_rank_id *r = &facts->rank;
+
+    return (hu_pftrace_file){.rank = r->rank,
+                             .local_rank = r->local_rank,
+                             .world_size = r->world_size,
+                             .node = r->node,
+                             .pid = (uint32_t)facts->pid};
 }
 
 static void to_partial(char *path)
@@ -133,6 +152,35 @@ static int find_free(hu_naming *n, const hu_pftrace_file *file, char *out, hu_er
     }
     /* clang-format on */
     return hu_fail(err, HU_EUSAGE, out, HU_NO_OFFSET, "is there already, as are all numbers behind it; use --force");
+}
+
+int hu_naming_refuse_taken(const hu_naming *n, hu_error *err)
+{
+    const hu_pftrace_file file = own_file(n->facts);
+    char                  path[HU_TEMPLATE_BYTES];
+
+    if (n->forces || n->facts->rank.restart > 0 || !hu_template_is_one_name(n->output ? n->output : n->facts->output))
+        return 0;
+    if (expand(n, &file, 1, path, err) < 0)
+        return err->code;
+    if (!exists(path))
+        return 0;
+    return hu_fail(err, HU_EUSAGE, path, HU_NO_OFFSET,
+                   "is there already; name another file, or replace it with --force (%%n in the name makes a new number)");
+}
+
+bool hu_naming_of_all(const hu_naming *n, char *out, size_t room)
+{
+    const hu_pftrace_file file = own_file(n->facts);
+    char                  path[HU_TEMPLATE_BYTES], *slash;
+    hu_error              ignored = {0};
+
+    if (expand_as(n, &file, n->number ? n->number : 1, true, path, &ignored) < 0 || !strchr(path, '*'))
+        return false;
+    slash = strrchr(path, '/');
+    if (slash && strcmp(slash, "/rank*" ENDING) == 0)
+        slash[1] = '\0';
+    return (size_t)snprintf(out, room, "%s", path) < room;
 }
 
 int hu_naming_file(void *context, const hu_pftrace_file *file, char *out, size_t room, hu_error *err)

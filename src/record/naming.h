@@ -18,6 +18,18 @@ typedef struct {
     HU_VEC(const char *) partials; /* what earlier partial files of the same names were called */
 } hu_naming;
 
+/*
+ * Before a run: HU_EUSAGE when its output is one name that is taken.  What a template makes, and a name that other ranks of
+ * the same run take in the meantime, gets a number at the end instead.
+ */
+int hu_naming_refuse_taken(const hu_naming *naming, hu_error *err);
+
+/*
+ * The files of all ranks of a run as a pattern for a shell, "run-rank*.pftrace", or their folder where it is theirs.  False:
+ * nothing in the names tells the ranks apart.
+ */
+bool hu_naming_of_all(const hu_naming *naming, char *out, size_t room);
+
 /* For hu_pftrace_options: `context` is a hu_naming.  Makes the folders.  HU_EUSAGE, HU_EIO. */
 int hu_naming_file(void *context, const hu_pftrace_file *file, char *out, size_t room, hu_error *err);
 

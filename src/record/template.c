@@ -136,7 +136,9 @@ static bool put_letter(path *p, char letter, const hu_template_facts *f)
                          : letter == 's' ? f->step_id
                                          : NULL;
 
-    if (letter == 't')
+    if (f->is_pattern && strchr("hprlNnt", letter))
+        put(p, '*');
+    else if (letter == 't')
         put_time(p, f->started_s);
     else if (text && text[0])
         put_value(p, text);
@@ -220,6 +222,14 @@ int hu_template_expand(const char *text, const hu_template_facts *facts, char *o
         return fail(err, text, "becomes too long");
     out[p.n] = '\0';
     return p.n > p.segment ? 0 : fail(err, text, "names no file");
+}
+
+bool hu_template_is_one_name(const char *given)
+{
+    const size_t n = given ? strlen(given) : 0;
+    struct stat  st;
+
+    return n && given[n - 1] != '/' && !has_letter(given, "hpctjsrlwNnq") && !(stat(given, &st) == 0 && S_ISDIR(st.st_mode));
 }
 
 int hu_template_check(const char *text, char *const *environment, hu_error *err)

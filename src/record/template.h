@@ -26,6 +26,7 @@ typedef struct {
     int32_t      rank, local_rank, world_size, node; /* -1: not known */
     int64_t      started_s;                          /* since 1970 */
     int32_t      number;                             /* 1, or 2 ... when files of lower numbers are there already */
+    bool         is_pattern;                         /* "*" for what differs between the ranks of a run */
     bool         numbers_folder;                     /* without %n a number goes to the last folder, not to the file */
     char *const *environment;                        /* NULL: variables are as if not set */
 } hu_template_facts;
@@ -42,6 +43,9 @@ int hu_template_check(const char *text, char *const *environment, hu_error *err)
 
 /* `out` has room for HU_TEMPLATE_BYTES. */
 int hu_template_expand(const char *text, const hu_template_facts *facts, char *out, hu_error *err);
+
+/* One file, always the same: no letters, and no folder. */
+bool hu_template_is_one_name(const char *given);
 
 /* As much of the folder of `text` as does not depend on anything: "." or "runs" of "runs/%j/rank%r". */
 void hu_template_folder(const char *text, char *out);
