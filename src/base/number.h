@@ -21,6 +21,12 @@ bool hu_parse_us_as_ns(hu_str s, int64_t *out_ns);
 /* The same for any unit: the number times 10^power, such as seconds as nanoseconds with power 9. */
 bool hu_parse_scaled(hu_str s, int power, int64_t *out);
 
+/* The ending of a regular noun: "" for one, else "s", as in "1 call", "0 calls", "2 calls". */
+static inline const char *hu_plural(int64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 enum { HU_NUMBER_BYTES = 48 };
 
 /* Each writes a NUL-terminated text of less than HU_NUMBER_BYTES and returns its length. */

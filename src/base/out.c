@@ -218,8 +218,8 @@ int hu_out_close(hu_out *out, hu_error *err)
     if (!out->error && out->partial[0] && rename(out->partial, out->path) < 0)
         out->error = errno;
     if (out->error)
-        rc = hu_fail(err, HU_EIO, out->path[0] ? out->path : "standard output", HU_NO_OFFSET,
-                     "could not write everything: %s; %s", strerror(out->error),
+        rc = hu_fail(err, HU_EIO, out->path[0] ? out->path : "standard output", HU_NO_OFFSET, "write incomplete: %s; %s",
+                     strerror(out->error),
                      out->error == EPIPE ? "the reader closed the pipe" : "free some space or choose another place");
     else
         out->partial[0] = '\0';

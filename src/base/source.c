@@ -89,7 +89,7 @@ hu_source *hu_source_open_file(const char *path, const atomic_bool *stop, hu_err
     }
     if (fstat(f->fd, &st) == 0) {
         if (S_ISDIR(st.st_mode)) {
-            hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "is a directory; name a trace file in it");
+            hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "is a directory; pass a trace file in it");
             file_close(&f->base);
             return NULL;
         }

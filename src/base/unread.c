@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
+
 enum { NAMED = 4 };
 
 int hu_unread_add(hu_unread_list *list, hu_arena *arena, hu_str file, hu_str error, hu_error *err)
@@ -27,7 +29,7 @@ int hu_unread_add_error(hu_unread_list *list, hu_arena *arena, const char *path,
 
 static void say(const hu_unread_list *list, size_t all, const char *what, char *out, size_t room)
 {
-    size_t n = (size_t)snprintf(out, room, "%zu of %zu input%s %s", list->n, all, all == 1 ? "" : "s", what);
+    size_t n = (size_t)snprintf(out, room, "%zu of %zu input%s %s", list->n, all, hu_plural((int64_t)all), what);
 
     for (size_t i = 0; i < list->n && i < NAMED && n < room; i++)
         n += (size_t)snprintf(out + n, room - n, "%s %.*s: %.*s", i ? ";" : ":", HU_FMT(list->at[i].file),

@@ -483,7 +483,7 @@ static void get_head(reader *r, const hu_wire_table *table)
 
     if (r->in.n < n || memcmp(r->in.p, magic, sizeof magic) != 0 ||
         memcmp(r->in.p + sizeof magic, &print, sizeof print) != 0) {
-        fail(r, HU_EFORMAT, "the head: another version of holdup, or another kind of machine, wrote it");
+        fail(r, HU_EFORMAT, "the header: written by another version of holdup, or on another kind of machine");
         return;
     }
     r->at = n;
@@ -531,7 +531,7 @@ int hu_wire_unpack(const hu_wire_table *table, hu_str bytes, hu_arena *arena, vo
         fail(&r, HU_EFORMAT, "the end");
     if (r.code == HU_ENOMEM)
         return hu_fail_memory(err);
-    return r.code ? hu_fail(err, r.code, NULL, (int64_t)r.at, "packed results are broken at %s", r.what) : 0;
+    return r.code ? hu_fail(err, r.code, NULL, (int64_t)r.at, "packed results are corrupt at %s", r.what) : 0;
 }
 
 uint64_t hu_wire_fingerprint(const hu_wire_table *table)
