@@ -43,13 +43,12 @@ bool hu_bubble_find(const hu_digest *d, double step_ns, hu_finding *out)
     x.before_ns = step_ns;
     x.after_ns = step_ns * (1 - x.gain_pct / 100);
     snprintf(x.statement, sizeof x.statement,
-             "For %s of forward and backward this stage neither computes nor communicates but with its neighbours; %lld "
-             "stages and %lld micro-batches must lose %s. Twice as many micro-batches in a step would halve it, nearly.",
+             "The pipeline bubble is %s of forward and backward. With %lld stages and %lld micro-batches the schedule's "
+             "minimum is %s. Twice as many micro-batches per step would nearly halve it.",
              hu_say_pct(p->bubble_pct).t, (long long)p->stages, (long long)p->microbatches, hu_say_pct(ideal).t);
     if (p->bubble_pct > LEAST_OVER * ideal)
         snprintf(x.evidence[x.n_evidence++], HU_EVIDENCE_BYTES,
-                 "more than the schedule costs: stages of unequal work, or "
-                 "slow sends and receives");
+                 "more than the schedule's minimum: unbalanced stages, or slow sends and receives");
     *out = x;
     return true;
 }

@@ -38,7 +38,7 @@ static double data(const hu_digest *d, char *evidence, size_t size)
 
     if (!t)
         return NAN;
-    snprintf(evidence, size, "%s a step in the data loader", hu_say_time(t->role_ns[HU_ROLE_DATA_LOADER]).t);
+    snprintf(evidence, size, "%s per step in the data loader", hu_say_time(t->role_ns[HU_ROLE_DATA_LOADER]).t);
     return share(d, t->role_ns[HU_ROLE_DATA_LOADER]);
 }
 
@@ -89,7 +89,8 @@ static double alloc_calls(const hu_digest *d, char *evidence, size_t size)
 {
     if (!d->breakdown.has_device || !d->steps.n_counted)
         return NAN;
-    snprintf(evidence, size, "%lld in all, %s", (long long)d->calls.alloc_calls, hu_say_time((double)d->calls.alloc_ns).t);
+    snprintf(evidence, size, "%lld calls in the whole capture, %s", (long long)d->calls.alloc_calls,
+             hu_say_time((double)d->calls.alloc_ns).t);
     return (double)d->calls.alloc_calls_in_steps;
 }
 
@@ -113,7 +114,7 @@ static double precision(const hu_digest *d, char *evidence, size_t size)
     }
     if (!(known > 0))
         return NAN;
-    snprintf(evidence, size, "%s of %s in products", hu_say_time(tensor).t, hu_say_time(known).t);
+    snprintf(evidence, size, "%s of %s of matmul time", hu_say_time(tensor).t, hu_say_time(known).t);
     return 100 * tensor / known;
 }
 
@@ -145,7 +146,7 @@ static double fused_optimizer(const hu_digest *d, char *evidence, size_t size)
         return 1;
     if (!has_operator(d, step, HU_COUNT(step)))
         return NAN;
-    snprintf(evidence, size, "Optimizer.step runs without foreach or fused operators");
+    snprintf(evidence, size, "Optimizer.step uses no foreach or fused operators");
     return 0;
 }
 
@@ -159,7 +160,7 @@ static double compiled(const hu_digest *d, char *evidence, size_t size)
         return 1;
     if (!d->operators.n)
         return NAN;
-    snprintf(evidence, size, "%zu operators, none of them in a compiled region", d->operators.n);
+    snprintf(evidence, size, "none of %zu operators is in a compiled region", d->operators.n);
     return 0;
 }
 
@@ -223,7 +224,7 @@ static int fail_name(hu_str name, hu_error *err)
 
     for (hu_limit_id i = 0; i < HU_LIMIT_COUNT && n < sizeof list; i++)
         n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", rows[i].name);
-    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no limit \"%.*s\"; there are %s", HU_FMT(name), list);
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no limit \"%.*s\"; choose one of %s", HU_FMT(name), list);
 }
 
 int hu_checklist_set(hu_checklist *list, bool is_least, const char *text, hu_error *err)
@@ -241,7 +242,7 @@ int hu_checklist_set(hu_checklist *list, bool is_least, const char *text, hu_err
         if (unit.n && hu_str_ends(number, unit))
             number.n -= unit.n;
         if (!hu_parse_f64(number, &value) || !isfinite(value))
-            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "a limit is written %s=10%s, not \"%.64s\"", rows[i].name,
+            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "write a limit as %s=10%s, not \"%.64s\"", rows[i].name,
                            rows[i].unit, text);
         *(is_least ? &list->least[i] : &list->most[i]) = value;
         list->is_named[i] = true;

@@ -7,20 +7,20 @@
 
 /* id, name, unit, is it a least (or a most), default limit (NaN: only when it is asked for), does not meeting it fail the
    gate, what it is */
-#define HU_CHECKLIST(L)                                                                                              \
-    L(GPU_BUSY, "gpu-busy", "%", true, 80, true, "of a step the device has work")                                    \
-    L(IDLE, "idle", "%", false, NAN, true, "of a step the device has nothing to do")                                 \
-    L(DATA, "data", "%", false, 10, true, "of a step goes to the data loader")                                       \
-    L(COMM, "comm", "%", false, 20, true, "of a step is communication that nothing hides")                           \
-    L(COPIES, "copies", "%", false, 5, true, "of a step is copies that nothing hides")                               \
-    L(HEADROOM, "memory-headroom", "%", true, 10, true, "of the device's memory is left at the peak")                \
-    L(ALLOC, "alloc-calls", "", false, 0, true, "calls in the steps take device memory from the driver or free it")  \
-    L(RETRIES, "out-of-memory", "", false, 0, true, "allocations failed")                                            \
-    L(PRECISION, "mixed-precision", "%", true, 50, false, "of matrix products' time is on tensor cores")             \
-    L(OPTIMIZER, "fused-optimizer", "", true, 1, false, "the optimizer works on many tensors at once (1 yes, 0 no)") \
-    L(COMPILED, "compiled", "", true, 1, false, "generated kernels or CUDA graphs run (1 yes, 0 no)")                \
-    L(STEP, "step-ms", "ms", false, NAN, true, "is the mean step")                                                   \
-    L(GAIN, "gain", "%", false, NAN, true, "of a step one fix would save")
+#define HU_CHECKLIST(L)                                                                                    \
+    L(GPU_BUSY, "gpu-busy", "%", true, 80, true, "of a step the GPU is busy")                              \
+    L(IDLE, "idle", "%", false, NAN, true, "of a step the GPU is idle")                                    \
+    L(DATA, "data", "%", false, 10, true, "of a step is data loading")                                     \
+    L(COMM, "comm", "%", false, 20, true, "of a step is exposed communication")                            \
+    L(COPIES, "copies", "%", false, 5, true, "of a step is exposed copies")                                \
+    L(HEADROOM, "memory-headroom", "%", true, 10, true, "of the GPU's memory is free at the peak")         \
+    L(ALLOC, "alloc-calls", "", false, 0, true, "calls in the steps allocate or free device memory")       \
+    L(RETRIES, "out-of-memory", "", false, 0, true, "allocations failed")                                  \
+    L(PRECISION, "mixed-precision", "%", true, 50, false, "of matmul time is on tensor cores")             \
+    L(OPTIMIZER, "fused-optimizer", "", true, 1, false, "the optimizer is fused or foreach (1 yes, 0 no)") \
+    L(COMPILED, "compiled", "", true, 1, false, "compiled kernels or CUDA graphs run (1 yes, 0 no)")       \
+    L(STEP, "step-ms", "ms", false, NAN, true, "is the mean step")                                         \
+    L(GAIN, "gain", "%", false, NAN, true, "of a step the best fix would save")
 
 typedef enum {
 #define L(id, name, unit, is_least, limit, fails, what) HU_LIMIT_##id,

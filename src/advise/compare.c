@@ -22,14 +22,14 @@ static void show_stragglers(hu_finding *x, const hu_rendezvous *r, hu_digest *co
         int                 k;
 
         if (all->by_messages)
-            k = snprintf(line, HU_EVIDENCE_BYTES, "rank %lld sends or receives late: others wait for its messages for %s",
-                         rank, hu_say_per_step(hu_as_mean(s->late.lost_step_ns), true).t);
+            k = snprintf(line, HU_EVIDENCE_BYTES, "rank %lld sends or receives late: others wait %s for its messages", rank,
+                         hu_say_per_step(hu_as_mean(s->late.lost_step_ns), true).t);
         else
-            k = snprintf(line, HU_EVIDENCE_BYTES, "rank %lld comes last to %lld of %lld collectives", rank,
+            k = snprintf(line, HU_EVIDENCE_BYTES, "rank %lld is the last to reach %lld of %lld collectives", rank,
                          (long long)s->late.last, (long long)r->matched);
         if (s->cause < HU_CLASS_COUNT && k > 0 && k < HU_EVIDENCE_BYTES)
-            snprintf(line + k, (size_t)(HU_EVIDENCE_BYTES - k), "; %s: %s more than the others", hu_class_words(s->cause),
-                     hu_say_per_step(hu_as_mean(s->cause_step_ns), true).t);
+            snprintf(line + k, (size_t)(HU_EVIDENCE_BYTES - k), "; \"%s\" takes %s more than on the others",
+                     hu_class_words(s->cause), hu_say_per_step(hu_as_mean(s->cause_step_ns), true).t);
     }
 }
 
@@ -43,7 +43,7 @@ static void show_transfer(hu_finding *x, const hu_transfers *t)
     if (!most || x->n_evidence == HU_EVIDENCE || most->size.bytes <= 0)
         return;
     hu_format_fixed(bytes, (double)most->size.bytes / 1e6, most->size.bytes < 10000000 ? 2 : 0);
-    n = (size_t)snprintf(x->evidence[x->n_evidence], HU_EVIDENCE_BYTES, "without waiting %.*s of %s MB takes %s per call",
+    n = (size_t)snprintf(x->evidence[x->n_evidence], HU_EVIDENCE_BYTES, "without waiting, %.*s of %s MB takes %s per call",
                          HU_FMT(most->name), bytes, hu_say_time(most->size.least_ns).t);
     if (most->size.bound != HU_COMM_BY_UNKNOWN && n < HU_EVIDENCE_BYTES)
         snprintf(x->evidence[x->n_evidence] + n, HU_EVIDENCE_BYTES - n, ", bound by %s",
@@ -60,9 +60,8 @@ static void show_transfers(hu_findings *f, const hu_transfers *t)
             show_transfer(x, t);
         else if (x->rule == HU_RULE_COMM_LATENCY && t->n_latency + t->n_bandwidth && x->n_evidence < HU_EVIDENCE)
             snprintf(x->evidence[x->n_evidence++], HU_EVIDENCE_BYTES,
-                     "of all ranks' collectives %zu are of sizes bound by "
-                     "latency, %zu by bandwidth",
-                     t->n_latency, t->n_bandwidth);
+                     "over all ranks, %zu collective sizes are latency-bound, %zu bandwidth-bound", t->n_latency,
+                     t->n_bandwidth);
     }
 }
 
@@ -78,13 +77,13 @@ static void say_one(hu_finding *x, const hu_joint_replay *job, const hu_joint_re
                     const hu_straggler *s)
 {
     const int n = snprintf(x->statement, sizeof x->statement,
-                           "All wait for rank %lld. If it took what the others take, a step of all ranks would take %s "
+                           "All ranks wait for rank %lld. If it matched the others, the step of all ranks would take %s "
                            "instead of %s.",
                            (long long)hu_digest_rank_of(digests, p->digest), hu_say_time(p->after_ns).t,
                            hu_say_time(job->replayed_ns).t);
 
     if (s && s->cause < HU_CLASS_COUNT && n > 0 && (size_t)n < sizeof x->statement)
-        snprintf(x->statement + n, sizeof x->statement - (size_t)n, " It takes longer in: %s (%s more).",
+        snprintf(x->statement + n, sizeof x->statement - (size_t)n, " It spends more time in \"%s\": +%s.",
                  hu_class_words(s->cause), hu_say_per_step(hu_as_mean(s->cause_step_ns), true).t);
 }
 
@@ -92,12 +91,12 @@ static void say_many(hu_finding *x, const hu_joint_replay *job, const hu_joint_r
                      const hu_joint_replay_price *one, hu_digest *const *digests)
 {
     const int n = snprintf(x->statement, sizeof x->statement,
-                           "Now one rank is late and now another. If all took what most take before each collective, a step "
-                           "would take %s instead of %s",
+                           "Different ranks are late at different times. If every rank took the median time before each "
+                           "collective, a step would take %s instead of %s",
                            hu_say_time(all->after_ns).t, hu_say_time(job->replayed_ns).t);
 
     if (one && n > 0 && (size_t)n < sizeof x->statement)
-        snprintf(x->statement + n, sizeof x->statement - (size_t)n, "; mending rank %lld alone: %s.",
+        snprintf(x->statement + n, sizeof x->statement - (size_t)n, "; fixing rank %lld alone: %s.",
                  (long long)hu_digest_rank_of(digests, one->digest), hu_say_time(one->after_ns).t);
     else if (n > 0 && (size_t)n < sizeof x->statement)
         snprintf(x->statement + n, sizeof x->statement - (size_t)n, ".");
@@ -124,8 +123,8 @@ static void add_buckets(hu_findings *f, const hu_joint_replay *job, const hu_dig
     x.before_ns = job->replayed_ns;
     x.after_ns = p->after_ns;
     snprintf(x.statement, sizeof x.statement,
-             "Gradients of %s MB are reduced in %s pieces a step, each of which costs its latency. In one piece a step of "
-             "all ranks would take %s instead of %s.",
+             "%s MB of gradients are reduced in %s buckets per step; each bucket costs one latency. With a single bucket "
+             "the step of all ranks would take %s instead of %s.",
              bytes, pieces, hu_say_time(p->after_ns).t, hu_say_time(job->replayed_ns).t);
     f->at[f->n++] = x;
 }
@@ -159,7 +158,7 @@ static bool compare_replayed(hu_finding *x, const hu_joint_replay *job, hu_diges
     else
         say_many(x, job, all, one, digests);
     snprintf(x->evidence[x->n_evidence++], HU_EVIDENCE_BYTES,
-             "%zu ranks replayed together over %zu collectives: %s, measured %s", job->ranks, job->meetings,
+             "joint replay of %zu ranks over %zu collectives: %s, measured %s", job->ranks, job->meetings,
              hu_say_per_step(hu_as_mean(job->replayed_ns), true).t, hu_say_per_step(hu_as_mean(job->seen_ns), true).t);
     return true;
 }
@@ -199,7 +198,7 @@ static bool compare_waits(hu_finding *x, hu_findings *const *all, hu_digest *con
     x->after_ns = f->seen_ns - wait;
     x->confidence = HU_CONFIDENCE_MEDIUM;
     snprintf(x->statement, sizeof x->statement,
-             "The other ranks wait for rank %lld for %s on average. Collectives hold it up for %s, and them for up to %s.",
+             "The other ranks wait for rank %lld, %s on average. It spends %s in collectives, the others up to %s.",
              (long long)hu_digest_rank_of(digests, late), hu_say_per_step(hu_as_mean(wait), true).t,
              hu_say_per_step(hu_as_mean(least), true).t, hu_say_per_step(hu_as_mean(most), true).t);
     return true;

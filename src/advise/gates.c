@@ -139,9 +139,9 @@ static void show_place(const hu_scene *c, hu_hint *h, const hu_host_place *p)
     const hu_said_amount time = p->sum.main_ns ? each(c, in_steps(c, p->sum.main_ns))
                                                : hu_say_in_all(hu_as_sum(p->sum.total_ns));
 
-    show(h, "%s: %s %s; %lld calls in the whole capture, the longest takes %s", name_place(p).t,
+    show(h, "%s: %s %s; %lld call%s in the whole capture, the longest %s", name_place(p).t,
          p->sum.main_ns ? "the main thread" : "other threads", time.t, (long long)p->sum.calls,
-         hu_say_time((double)p->sum.longest_ns).t);
+         hu_plural(p->sum.calls), hu_say_time((double)p->sum.longest_ns).t);
 }
 
 /* The place that a finding speaks of, and others of its classes in which the main thread waits nearly as long. */
@@ -172,8 +172,9 @@ static void show_loader_calls(const hu_scene *c, hu_hint *h)
 
     for (size_t i = 0; i < calls->n_places && h->n_evidence < HU_EVIDENCE; i++)
         if (calls->places[i].sum.main_ns > 0 && is_loader_range(calls->places[i].within))
-            show(h, "there %s: %s; %lld calls in the whole capture", name_place(&calls->places[i]).t,
-                 each(c, in_steps(c, calls->places[i].sum.main_ns)).t, (long long)calls->places[i].sum.calls);
+            show(h, "inside, %s: %s; %lld call%s in the whole capture", name_place(&calls->places[i]).t,
+                 each(c, in_steps(c, calls->places[i].sum.main_ns)).t, (long long)calls->places[i].sum.calls,
+                 hu_plural(calls->places[i].sum.calls));
 }
 
 static bool gate_data(const hu_scene *c, hu_hint *h)
@@ -185,13 +186,13 @@ static bool gate_data(const hu_scene *c, hu_hint *h)
 
     if (!is_much(c, wait))
         return false;
-    say(h, "The main thread spends %s in its data loader%s.", share(c, wait).t,
-        single  ? ", which loads in the same process (num_workers=0)"
-        : multi ? " although workers load for it"
+    say(h, "The main thread spends %s in the data loader%s.", share(c, wait).t,
+        single  ? ", which loads in the main process (num_workers=0)"
+        : multi ? " although it has worker processes"
                 : "");
     /* each instant once, the device first: what is left for the loader is time in which the device had nothing to do */
     if (t && c->d->breakdown.has_device && t->role_ns[HU_ROLE_DATA_LOADER] > 0)
-        show(h, "the device has nothing to do for %s while the host waits there",
+        show(h, "the GPU is idle for %s while the host waits there",
              each(c, hu_as_mean(fmin(t->role_ns[HU_ROLE_DATA_LOADER], wait.ns))).t);
     show_loader_calls(c, h);
     return true;
@@ -211,11 +212,11 @@ static bool gate_io(const hu_scene *c, hu_hint *h)
     if (!is_much(c, time))
         return false;
     if (!p) {
-        say(h, "Writing checkpoints or other files takes %s, spread over all steps.", share(c, time).t);
+        say(h, "Writing checkpoints or other files takes %s, averaged over all steps.", share(c, time).t);
         return true;
     }
-    say(h, "%s %s: files, disks and the network hold the job up for %s. Most of it is %s.",
-        p->sum.main_ns ? "The main thread" : "A thread that the main one waits for", hu_host_class_words(p->class),
+    say(h, "%s %s. File, disk and network I/O takes %s, most of it in %s.",
+        p->sum.main_ns ? "The main thread" : "A thread that the main thread waits for", hu_host_class_words(p->class),
         share(c, time).t, name_place(p).t);
     show_places(c, h, IO_CALLS, p);
     return true;
@@ -229,12 +230,12 @@ static bool gate_lock(const hu_scene *c, hu_hint *h)
 
     if (!is_much(c, time))
         return false;
-    say(h, "Waiting for locks takes %s%s%s: another thread holds them meanwhile.", share(c, time).t, p ? ", mostly in " : "",
+    say(h, "Waiting for locks takes %s%s%s. Another thread holds them.", share(c, time).t, p ? ", mostly in " : "",
         p ? name_place(p).t : "");
     show_places(c, h, 1u << HU_HOST_LOCK, p);
     if (all->total_ns > all->main_ns)
-        show(h, "all threads together wait for locks for %s, in %lld calls", hu_say_in_all(hu_as_sum(all->total_ns)).t,
-             (long long)all->calls);
+        show(h, "all threads together wait %s for locks, in %lld call%s", hu_say_in_all(hu_as_sum(all->total_ns)).t,
+             (long long)all->calls, hu_plural(all->calls));
     return true;
 }
 
@@ -245,7 +246,7 @@ static bool gate_sleep(const hu_scene *c, hu_hint *h)
 
     if (!is_much(c, time))
         return false;
-    say(h, "The program sleeps for %s while nothing else goes on%s%s.", share(c, time).t, p ? ": " : "",
+    say(h, "The program sleeps for %s while nothing else runs%s%s.", share(c, time).t, p ? ": " : "",
         p ? name_place(p).t : "");
     show_places(c, h, 1u << HU_HOST_SLEEP, p);
     return true;
@@ -258,11 +259,11 @@ static bool gate_starved(const hu_scene *c, hu_hint *h)
 
     if (!t->is_recorded || !hu_is_share_of_step(time, LEAST_SHARE, step))
         return false;
-    say(h, "For %s the main thread could run and waits for a processor: others have it.",
-        hu_say_of_step(time, step, c->has_steps).t);
-    show(h, "as the kernel's scheduler recorded it; it runs for %s", each(c, hu_as_mean(t->state_ns[HU_STATE_RUNS])).t);
+    say(h, "The main thread is runnable but waits for a CPU for %s.", hu_say_of_step(time, step, c->has_steps).t);
+    show(h, "from the kernel's scheduler; the thread runs for %s", each(c, hu_as_mean(t->state_ns[HU_STATE_RUNS])).t);
     if (t->n > 1)
-        show(h, "%zu processes of this job were recorded, %lld threads in the main one", t->n, (long long)t->at[0].threads);
+        show(h, "the job has %zu processes, the main one %lld thread%s", t->n, (long long)t->at[0].threads,
+             hu_plural(t->at[0].threads));
     return true;
 }
 
@@ -275,17 +276,18 @@ static bool gate_gc(const hu_scene *c, hu_hint *h)
 
     if (!is_much(c, time) && is_much(c, pauses) && may_be) {
         say(h,
-            "The main thread pauses for %s in places that the trace does not explain and that differ from step to step. "
-            "Python's garbage collector does that; so does a system that takes the processor away.",
+            "The main thread stalls for %s at points that differ from step to step and that the trace does not explain. "
+            "Likely causes: Python's garbage collector, or preemption by the operating system.",
             share(c, pauses).t);
-        show(h, "record it with with_stack=True and _ExperimentalConfig(record_python_gc_info=True) to be sure");
+        show(h, "to be sure, record with with_stack=True and _ExperimentalConfig(record_python_gc_info=True)");
         h->is_suspected = true;
         return true;
     }
     if (!is_much(c, time))
         return false;
     say(h, "Python's garbage collector stops the main thread for %s.", share(c, time).t);
-    show(h, "%lld collections in the whole capture, the longest takes %s", (long long)c->d->overheads.gc_calls,
+    show(h, "%lld collection%s in the whole capture, the longest %s", (long long)c->d->overheads.gc_calls,
+         hu_plural(c->d->overheads.gc_calls),
          hu_say_time((double)c->d->overheads.gc_most_ns).t);
     return true;
 }
@@ -298,13 +300,13 @@ static bool gate_sync(const hu_scene *c, hu_hint *h)
         !hu_is_share_of_all(hu_as_sum(calls->wait_ns), LEAST_SHARE, hu_as_sum(c->d->overheads.span_ns)))
         return false;
     say(h,
-        "%lld calls wait for the device in the whole capture; most of the waiting is in %.*s%s%.*s. What it costs is not "
-        "the wait but the time until the device has work again.",
-        (long long)calls->wait_calls, HU_FMT(calls->waits[0].call), calls->waits[0].op.n ? " of " : "",
+        "%lld sync call%s in the whole capture; most of the waiting is in %.*s%s%.*s. The cost is not the wait itself but "
+        "the time until the GPU has work again.",
+        (long long)calls->wait_calls, hu_plural(calls->wait_calls), HU_FMT(calls->waits[0].call), calls->waits[0].op.n ? " of " : "",
         HU_FMT(calls->waits[0].op));
     for (size_t i = 0; i < calls->n_waits && i < 2; i++)
-        show(h, "%.*s%s%.*s: %lld calls wait for %s", HU_FMT(calls->waits[i].call), calls->waits[i].op.n ? " < " : "",
-             HU_FMT(calls->waits[i].op), (long long)calls->waits[i].calls,
+        show(h, "%.*s%s%.*s: %lld call%s, waiting %s", HU_FMT(calls->waits[i].call), calls->waits[i].op.n ? " < " : "",
+             HU_FMT(calls->waits[i].op), (long long)calls->waits[i].calls, hu_plural(calls->waits[i].calls),
              hu_say_in_all(hu_as_sum(calls->waits[i].total_ns)).t);
     if (calls->waits[0].stack.n)
         show(h, "from %.*s", HU_FMT(calls->waits[0].stack));
@@ -314,15 +316,15 @@ static bool gate_sync(const hu_scene *c, hu_hint *h)
 /* One kind of copy, as it was recorded: "Memcpy HtoD (Pageable -> Device): 10.5 ms in the whole capture; ..." */
 static void show_copy(hu_hint *h, const hu_copy *copy)
 {
-    show(h, "%.*s: %s; for %s of it no kernel runs; of %lld calls %lld block the host", HU_FMT(copy->name),
-         hu_say_in_all(hu_as_sum(copy->running_ns)).t, hu_say_time((double)copy->exposed_ns).t, (long long)copy->calls,
-         (long long)copy->blocking);
+    show(h, "%.*s: %s; %s of it is exposed; %lld of %lld calls block the host", HU_FMT(copy->name),
+         hu_say_in_all(hu_as_sum(copy->running_ns)).t, hu_say_time((double)copy->exposed_ns).t, (long long)copy->blocking,
+         (long long)copy->calls);
 }
 
 /* Pinned memory is the usual fix, but no help to what is pinned already. */
 static const char FIX_PINNED[] =
-    "start them earlier: tensor.to(device, non_blocking=True) for the next batch, on a stream of its "
-    "own, while kernels run; or send less: smaller types, input that is decoded on the device";
+    "start them earlier: tensor.to(device, non_blocking=True) for the next batch, on a separate stream, while kernels "
+    "run; or copy less: smaller dtypes, inputs decoded on the GPU";
 
 static bool gate_copy(const hu_scene *c, hu_hint *h)
 {
@@ -346,13 +348,13 @@ static bool gate_copy(const hu_scene *c, hu_hint *h)
     if (!worst || !hu_is_share_of_all(hu_as_sum(copies->htod_ns), LEAST_SHARE, hu_as_sum(c->d->gpu_time.span_ns)))
         return false;
     if (pageable)
-        snprintf(memory, sizeof memory, " %.24s are from pageable memory, which is staged and blocks the host.",
+        snprintf(memory, sizeof memory, " %.24s of it is from pageable memory, which is staged and blocks the host.",
                  hu_say_time((double)(pageable < copies->htod_ns ? pageable : copies->htod_ns)).t);
     else if (is_known)
-        snprintf(memory, sizeof memory, " All of them are from pinned memory.");
+        snprintf(memory, sizeof memory, " All of it is from pinned memory.");
     h->fix = !pageable && is_known ? FIX_PINNED : NULL;
-    say(h, "Copies from the host take %s; for %s of it no kernel runs.%s", hu_say_in_all(hu_as_sum(copies->htod_ns)).t,
-        hu_say_time((double)copies->htod_exposed_ns).t, memory);
+    say(h, "Host-to-device copies take %s; %s of it is exposed (no kernel runs).%s",
+        hu_say_in_all(hu_as_sum(copies->htod_ns)).t, hu_say_time((double)copies->htod_exposed_ns).t, memory);
     show_copy(h, worst);
     for (size_t i = 0; i < copies->n && named < NAMED; i++)
         if (&copies->at[i] != worst && hu_str_equal(copies->at[i].direction, HU_STR("HtoD"))) {
@@ -387,15 +389,15 @@ static bool gate_launch(const hu_scene *c, hu_hint *h)
     if (share < LEAST_HOST || c->s->graph.n_ops == 0)
         return false;
     say(h,
-        "For %s of %s the critical path runs through the host: operators, Python and launches, for %lld GPU operation%s %s.",
-        hu_say_pct(100 * share).t, of, (long long)work, work == 1 ? "" : "s",
+        "The critical path runs through the host for %s of %s: operators, Python and launches of %lld GPU operation%s %s.",
+        hu_say_pct(100 * share).t, of, (long long)work, hu_plural(work),
         c->has_steps ? "per step" : "in the whole capture");
     show(h, "operators %s, Python %s, launches %s of %s",
          hu_say_pct(100 * (double)path->by_class[HU_CLASS_OPERATOR] / (double)path->total_ns).t,
          hu_say_pct(100 * (double)path->by_class[HU_CLASS_PYTHON] / (double)path->total_ns).t,
          hu_say_pct(100 * (double)path->by_class[HU_CLASS_LAUNCH_CALL] / (double)path->total_ns).t, of);
     if (c->d->launches.launches)
-        show(h, "%s of the launches in the whole capture take longer than the work they start",
+        show(h, "%s of the launches in the whole capture take longer than the GPU operation they start",
              hu_say_pct(100 * (double)c->d->launches.shorter / (double)c->d->launches.launches).t);
     return true;
 }
@@ -439,14 +441,15 @@ static bool gate_exposed(const hu_scene *c, hu_hint *h, bool poor)
     if ((overlap_of(c) < LEAST_OVERLAP && c->d->gpu_time.comm_ns > 0) != poor)
         return false;
     if (exposed.ns > 0)
-        say(h, "Communication takes %s. Nothing computes meanwhile for %s.", each(c, hu_as_mean(t->comm_ns)).t,
+        say(h, "Communication takes %s. Exposed: %s.", each(c, hu_as_mean(t->comm_ns)).t,
             hu_say_of_step(exposed, step, c->has_steps).t);
     else
-        say(h, "The host is in collectives for %s.", share(c, host).t);
+        say(h, "The host spends %s in collectives.", share(c, host).t);
     if (c->d->comm.n)
-        show(h, "most of it: %.*s, %s; %zu calls", HU_FMT(c->d->comm.at[0].name),
-             hu_say_in_all(hu_as_sum(c->d->comm.at[0].duration.sum)).t, c->d->comm.at[0].duration.n);
-    show(h, "one rank cannot tell waiting for the others from sending: give all ranks to see who is late");
+        show(h, "most of it: %.*s, %s; %zu call%s", HU_FMT(c->d->comm.at[0].name),
+             hu_say_in_all(hu_as_sum(c->d->comm.at[0].duration.sum)).t, c->d->comm.at[0].duration.n,
+             hu_plural((int64_t)c->d->comm.at[0].duration.n));
+    show(h, "one rank alone cannot separate waiting for late ranks from transfer; with the traces of all ranks, RANKS does");
     return true;
 }
 
@@ -467,17 +470,15 @@ static bool gate_latency(const hu_scene *c, hu_hint *h)
 
     if (!is_much(c, small) || calls < MANY_MESSAGES)
         return false;
-    say(h,
-        "Collectives that send little take %s. There are %lld of them %s: what they send matters less than that they are so "
-        "many.",
+    say(h, "Small collectives take %s. There are %lld of them %s: their number costs more than their bytes.",
         share(c, small).t, (long long)(calls + 0.5), c->has_steps ? "per step" : "in the whole capture");
     for (size_t i = 0; i < c->d->comm.n; i++) {
         const hu_collective *row = &c->d->comm.at[i];
 
         if (row->bound != HU_COMM_BY_LATENCY)
             continue;
-        show(h, "%.*s of %lld bytes, %zu calls in the whole capture: latency is the larger part of the shortest of them",
-             HU_FMT(row->name), (long long)row->bytes, row->duration.n);
+        show(h, "%.*s of %lld bytes, %zu call%s in the whole capture: latency-bound even in the shortest call",
+             HU_FMT(row->name), (long long)row->bytes, row->duration.n, hu_plural((int64_t)row->duration.n));
         break;
     }
     return true;
@@ -489,7 +490,7 @@ static bool gate_contention(const hu_scene *c, hu_hint *h)
 
     if (both.ns <= 0 || !hu_is_share_of_all(both, LEAST_COMM, all))
         return false;
-    say(h, "Kernels run beside communication for %s, and the same kernels are faster when nothing is communicated.",
+    say(h, "Kernels overlap communication for %s. The same kernels are faster without communication.",
         hu_say_in_all(both).t);
     return true;
 }
@@ -502,9 +503,7 @@ static bool gate_alloc(const hu_scene *c, hu_hint *h)
 
     if (!is_much(c, time) || c->d->calls.alloc_calls_in_steps == 0)
         return false;
-    say(h,
-        "Calls that take device memory from the driver or give it back take %s; a caching allocator needs none once it is "
-        "warm.",
+    say(h, "Calls that allocate or free device memory in the driver take %s. A warm caching allocator needs none.",
         share(c, time).t);
     hu_format_fixed(calls, n, n == floor(n) ? 0 : 1);
     show(h, "%s such call%s %s", calls, n == 1 ? "" : "s", c->has_steps ? "per step" : "in the whole capture");
@@ -517,7 +516,7 @@ static bool gate_compile(const hu_scene *c, hu_hint *h)
 
     if (!is_much(c, time))
         return false;
-    say(h, "Loading or compiling device code takes %s; that belongs before the first step.", share(c, time).t);
+    say(h, "Loading or compiling GPU code takes %s. Do it before the first step.", share(c, time).t);
     return true;
 }
 
@@ -529,7 +528,7 @@ static bool gate_profiler(const hu_scene *c, hu_hint *h)
 
     if (time.ns <= 0 || !hu_is_share_of_step(time, LEAST_SHARE, step))
         return false;
-    say(h, "The profiler worked for %s: without it the job is faster than what you see here.",
+    say(h, "The profiler itself takes %s. Without it the job is faster than measured here.",
         hu_say_of_step(time, step, c->has_steps).t);
     if (c->d->overheads.n)
         show(h, "mostly %.*s", HU_FMT(c->d->overheads.at[0].name));
@@ -545,8 +544,8 @@ static bool gate_recompute(const hu_scene *c, hu_hint *h)
     if (all <= 0 || work < LEAST_RECOMPUTE * all)
         return false;
     say(h,
-        "%s of the work in the whole capture is forward again, inside of backward: activation checkpointing trades this "
-        "time for memory.",
+        "%s of the work in the whole capture is forward recomputed in backward: activation checkpointing trades time for "
+        "memory.",
         hu_say_pct(hu_amount_pct(work, all)).t);
     return true;
 }
@@ -569,13 +568,13 @@ static bool gate_tensor(const hu_scene *c, hu_hint *h)
     }
     if (!worst || without < LEAST_SHARE * all)
         return false;
-    say(h, "Matrix products without tensor cores take %s of the kernels' time in the whole capture.",
+    say(h, "Matmuls without tensor cores take %s of kernel time in the whole capture.",
         hu_say_pct(hu_amount_pct(without, all)).t);
-    show(h, "longest: %.*s, %s; %lld calls", HU_FMT(worst->read.label), hu_say_in_all(hu_as_sum(worst->total_ns)).t,
-         (long long)worst->calls);
+    show(h, "longest: %.*s, %s; %lld call%s", HU_FMT(worst->read.label), hu_say_in_all(hu_as_sum(worst->total_ns)).t,
+         (long long)worst->calls, hu_plural(worst->calls));
     show(h,
-         c->s->tensor_factor > 0 ? "tensor cores have %d times the rate of this device's vector units (by its data sheet)"
-                                 : "how much faster tensor cores are on this device is not known; %d times is assumed",
+         c->s->tensor_factor > 0 ? "tensor cores are %d times as fast as this GPU's vector units (data sheet)"
+                                 : "the speed-up of tensor cores on this GPU is unknown; %d times is assumed",
          c->s->tensor_factor > 0 ? (int)(c->s->tensor_factor + 0.5) : HU_USUAL_TENSOR_FACTOR);
     return true;
 }
@@ -587,8 +586,8 @@ static bool gate_fuse(const hu_scene *c, hu_hint *h)
     if ((double)f->total_ns < LEAST_COMM * (double)c->d->kernels.total_ns)
         return false;
     say(h,
-        "%lld elementwise kernels take %s of the kernels' time in the whole capture; chains of them read and write the same "
-        "tensors, which one fused kernel does once.",
+        "%lld elementwise kernels take %s of kernel time in the whole capture. Chains of them read and write the same "
+        "tensors again; one fused kernel would do it once.",
         (long long)f->calls, hu_say_pct(100 * (double)f->total_ns / (double)c->d->kernels.total_ns).t);
     return true;
 }
@@ -628,7 +627,7 @@ static bool gate_odd(const hu_scene *c, hu_hint *h)
     }
     if (!worst || time < 0.05 * (double)r->kernel_ns)
         return false;
-    say(h, "Products with a dimension that is no multiple of 8 take %s of the kernels' time in the whole capture.",
+    say(h, "Matmuls with a dimension that is not a multiple of 8 take %s of kernel time in the whole capture.",
         hu_say_pct(hu_amount_pct(time, (double)r->kernel_ns)).t);
     show(h, "%.*s %.*s", HU_FMT(worst->op), HU_FMT(worst->shapes));
     h->is_suspected = true;
@@ -646,12 +645,12 @@ static bool gate_throttling(const hu_scene *c, hu_hint *h)
         (double)drift->described < LEAST_DESCRIBED * (double)drift->kernels)
         return false;
     say(h,
-        "Kernels take %s longer in the last steps of the capture than the same kernels, %swith the same grid and shapes, in "
-        "its first ones: the clock may have been lowered for power or heat.",
+        "Kernels take %s longer in the last steps than the same kernels, %swith the same grid and shapes, in the first "
+        "steps. The GPU clock may be throttled for power or temperature.",
         hu_say_pct(100 * (drift->ratio - 1)).t, drift->described < drift->kernels ? "most of them " : "");
-    show(h, "%zu kernels of the last third of the steps were compared with those of the first third", drift->kernels);
+    show(h, "%zu kernels compared: the last third of the steps against the first third", drift->kernels);
     if (drift->described < drift->kernels)
-        show(h, "the trace says the grid and the shapes of %zu of them; of the others what it says is the same",
+        show(h, "grid and shapes of %zu of them are in the trace; for the rest, what is known is the same",
              drift->described);
     h->is_suspected = true;
     return true;

@@ -148,7 +148,7 @@ static void show_parked(work *w, const hu_parked *parked, size_t n)
         w->out->parked[w->out->n_parked++] = (hu_parked){parked[i].met, w->digest_of[parked[i].waits],
                                                          w->digest_of[parked[i].missing]};
     snprintf(w->out->why_not, sizeof w->out->why_not,
-             "the ranks enter their collectives in different orders: replayed, they wait for each other forever");
+             "the ranks enter their collectives in different orders: the replay would deadlock");
 }
 
 static int replay(work *w, const hu_graph *const *graphs, hu_error *err)
@@ -162,7 +162,7 @@ static int replay(work *w, const hu_graph *const *graphs, hu_error *err)
         return hu_fail_memory(err);
     w->out->ranks = hu_joint_replay_list(graphs, w->digests, w->n, w->r, w->ranks, w->digest_of);
     if (w->out->ranks < 2) {
-        snprintf(w->out->why_not, sizeof w->out->why_not, "fewer than two ranks could be replayed");
+        snprintf(w->out->why_not, sizeof w->out->why_not, "fewer than two ranks can be replayed");
         return 0;
     }
     w->joint = hu_joint_new(w->ranks, w->out->ranks, w->arena, err);
@@ -177,7 +177,7 @@ static int replay(work *w, const hu_graph *const *graphs, hu_error *err)
     if (n)
         show_parked(w, parked, n);
     else if (w->out->meetings == 0)
-        snprintf(w->out->why_not, sizeof w->out->why_not, "no collective was found in the replayed steps of all its ranks");
+        snprintf(w->out->why_not, sizeof w->out->why_not, "no collective is common to the replayed steps of all ranks");
     if (w->out->why_not[0])
         return 0;
     w->pricer = hu_joint_pricer_new(w->joint, w->ranks, NULL, w->out->ranks, w->r->transfers.fits, w->r->transfers.n_fits,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * rules.h - every diagnosis once, in the order of docs/whatif.md: its id, its title, what to do, how to see that it helped.
+ * rules.h - every diagnosis once, in the order of docs/whatif.md: id, title, fix, how to verify the fix.
  */
 #ifndef HU_ADVISE_RULES_H
 #define HU_ADVISE_RULES_H
@@ -11,83 +11,83 @@
 /* id, key in JSON, title, edit that prices it (HU_EDIT_KINDS: none), fix, how to verify */
 /* clang-format off */
 #define HU_RULES(R) \
-    R(COMPUTE_BOUND, "compute-bound", "the device computes all the time", HU_EDIT_KINDS, \
-      "faster kernels: lower precision (bf16), torch.compile, fused attention; or a faster device", \
+    R(COMPUTE_BOUND, "compute-bound", "kernels keep the GPU busy", HU_EDIT_KINDS, \
+      "faster kernels: lower precision (bf16), torch.compile, fused attention; or a faster GPU", \
       "the step gets shorter by what the kernels get faster") \
-    R(BANDWIDTH_BOUND, "bandwidth-bound", "small kernels pass the same tensors through memory again and again", \
+    R(BANDWIDTH_BOUND, "bandwidth-bound", "unfused elementwise kernels", \
       HU_EDIT_FUSE, "model = torch.compile(model); fused optimizers: torch.optim.AdamW(..., fused=True)", \
-      "fewer elementwise kernels in --view kernels, and less time in them") \
-    R(LOW_EFFICIENCY, "low-efficiency-kernels", "matrix products with sizes that the tensor cores do not like", \
-      HU_EDIT_KINDS, "pad the odd dimensions to a multiple of 8 (bf16, fp16) or 16 (fp8): vocabulary, hidden size, batch", \
-      "--view roofline: the products' share of the peak rises") \
-    R(TENSOR_CORES, "tensor-cores-unused", "matrix products do not use tensor cores", HU_EDIT_TENSOR, \
+      "--view kernels: fewer elementwise kernels, and less time in them") \
+    R(LOW_EFFICIENCY, "low-efficiency-kernels", "matmul sizes not aligned to tensor cores", \
+      HU_EDIT_KINDS, "pad odd dimensions to a multiple of 8 (bf16, fp16) or 16 (fp8): vocabulary, hidden size, batch", \
+      "--view roofline: matmuls reach a larger share of the peak") \
+    R(TENSOR_CORES, "tensor-cores-unused", "matmuls that do not use tensor cores", HU_EDIT_TENSOR, \
       "torch.set_float32_matmul_precision(\"high\"), or torch.autocast(\"cuda\", dtype=torch.bfloat16)", \
-      "--view kernels: the products' kernels say tensor cores: yes") \
-    R(LAUNCH_BOUND, "launch-bound", "the device waits for the host to launch work", HU_EDIT_LAUNCH, \
+      "--view kernels: the matmul kernels say tensor cores: yes") \
+    R(LAUNCH_BOUND, "launch-bound", "the GPU waits for the host to launch work", HU_EDIT_LAUNCH, \
       "torch.compile(model, mode=\"reduce-overhead\") or torch.cuda.graph; larger batches; foreach or fused optimizers", \
       "--view idle: less idle time in operators and Python; --view launch: a longer queue") \
-    R(HOST_SYNC, "host-sync", "the host stops to wait for the device, and the device then waits for the host", \
-      HU_EDIT_SYNC, "log every n steps instead of each: keep loss.detach() on the device; torch.where instead of nonzero", \
-      "--view calls: fewer calls that wait; the queue in --view launch no longer drains") \
-    R(COPY_BOUND, "copy-bound", "copies to the device are not hidden", HU_EDIT_COPY, \
+    R(HOST_SYNC, "host-sync", "host syncs that leave the GPU idle", \
+      HU_EDIT_SYNC, "log every n steps, not every step: keep loss.detach() on the GPU; torch.where instead of nonzero", \
+      "--view calls: fewer sync calls; --view launch: the queue no longer drains") \
+    R(COPY_BOUND, "copy-bound", "exposed host-to-device copies", HU_EDIT_COPY, \
       "DataLoader(..., pin_memory=True) and tensor.to(device, non_blocking=True)", \
-      "--view copies: no pageable copies, and less of them exposed") \
-    R(DATA_LOADING, "data-loading", "the job waits for its data loader", HU_EDIT_DATA, \
+      "--view copies: no pageable copies, and less exposed time") \
+    R(DATA_LOADING, "data-loading", "data loading on the critical path", HU_EDIT_DATA, \
       "DataLoader(..., num_workers=4, prefetch_factor=4, persistent_workers=True, pin_memory=True); else decode faster", \
-      "--view steps: the time of DataLoader goes down") \
-    R(IO_STALL, "io-stall", "steps stop for files, a disk or the network", HU_EDIT_IO, \
-      "read ahead and write behind, in a thread of its own; checkpoints: torch.distributed.checkpoint.async_save(...), or " \
-      "fewer of them; a local disk first", \
-      "the slow steps are gone from --view steps; --view host: less time in these calls") \
-    R(LOCK, "lock-contention", "threads wait for locks that others hold", HU_EDIT_LOCK, \
-      "hold the lock for less: no work, input or output under it; one lock for each part; copies for each thread, joined " \
-      "at the end", "--view host: less time in the class lock") \
-    R(SLEEP, "sleep", "the program sleeps", HU_EDIT_SLEEP, \
-      "wait for the thing itself instead of a time: a condition, an event, a descriptor; shorter pauses between retries", \
-      "--view host: less time in the class sleep") \
-    R(STARVED, "cpu-starved", "the main thread could run, and has no processor", HU_EDIT_CPU, \
-      "fewer threads and workers than processors (OMP_NUM_THREADS, num_workers), more processors for the job " \
-      "(--cpus-per-task, cgroup limits), no neighbours on them", "--view host: less time without a processor") \
-    R(EXPOSED_COMM, "exposed-communication", "communication that no computation hides", HU_EDIT_COMM, \
-      "overlap it with computation (DDP does by itself; FSDP: backward_prefetch, forward_prefetch; MPI: MPI_Isend and " \
-      "MPI_Irecv before the work, MPI_Wait behind it), or send less: bf16 gradients", "--view comm: less exposed time") \
-    R(STRAGGLER, "straggler", "ranks wait for the slowest of them", HU_EDIT_KINDS, \
-      "look at that rank: its own report says what it does longer; then its node: clocks, neighbours, cables", \
+      "--view steps: less time in DataLoader") \
+    R(IO_STALL, "io-stall", "blocking file or network I/O", HU_EDIT_IO, \
+      "read ahead and write behind in a separate thread; checkpoints: torch.distributed.checkpoint.async_save(...), or " \
+      "fewer of them; write to a local disk first", \
+      "--view steps: no slow steps; --view host: less time in these calls") \
+    R(LOCK, "lock-contention", "lock contention", HU_EDIT_LOCK, \
+      "hold the lock for less time: no work or I/O under it; split it into one lock per part; give each thread its own " \
+      "copy and merge at the end", "--view host: less time in lock calls") \
+    R(SLEEP, "sleep", "sleeping on the critical path", HU_EDIT_SLEEP, \
+      "wait for the event, not for a time: a condition variable, an event, a descriptor; shorter pauses between retries", \
+      "--view host: less time in sleep calls") \
+    R(STARVED, "cpu-starved", "main thread runnable, waiting for a CPU", HU_EDIT_CPU, \
+      "fewer threads and workers than CPUs (OMP_NUM_THREADS, num_workers), more CPUs for the job (--cpus-per-task, " \
+      "cgroup limits), no other jobs on them", "--view host: less time waiting for a CPU") \
+    R(EXPOSED_COMM, "exposed-communication", "exposed communication", HU_EDIT_COMM, \
+      "overlap it with compute (DDP does so by default; FSDP: backward_prefetch, forward_prefetch; MPI: MPI_Isend and " \
+      "MPI_Irecv before the work, MPI_Wait after it), or send less: bf16 gradients", "--view comm: less exposed time") \
+    R(STRAGGLER, "straggler", "waiting for the slowest rank", HU_EDIT_KINDS, \
+      "look at that rank: its own report shows what takes longer; then its node: clocks, other jobs, cables", \
       "communication takes the same time on all ranks") \
-    R(COMM_LATENCY, "comm-latency", "many small messages", HU_EDIT_BUCKET, \
-      "larger buckets: DDP(bucket_cap_mb=100), fewer FSDP units, torch.distributed._coalescing_manager for own calls", \
+    R(COMM_LATENCY, "comm-latency", "too many small messages", HU_EDIT_BUCKET, \
+      "larger buckets: DDP(bucket_cap_mb=100), fewer FSDP units, torch.distributed._coalescing_manager for your own calls", \
       "--view comm: fewer calls, more bytes in each") \
-    R(COMM_BANDWIDTH, "comm-bandwidth", "collectives are slower than the link allows", HU_EDIT_KINDS, \
+    R(COMM_BANDWIDTH, "comm-bandwidth", "collective bandwidth below the link's", HU_EDIT_KINDS, \
       "check with nccl-tests; NCCL_DEBUG=INFO shows the path taken: NVLink, NCCL_IB_HCA, NCCL_NET_GDR_LEVEL", \
       "--view comm: bus bandwidth near the link's") \
-    R(POOR_OVERLAP, "poor-overlap", "communication waits until computation is done", HU_EDIT_COMM, \
-      "let it begin earlier: DDP(gradient_as_bucket_view=True, static_graph=True), smaller buckets; DeepSpeed " \
+    R(POOR_OVERLAP, "poor-overlap", "poor overlap of communication and compute", HU_EDIT_COMM, \
+      "start communication earlier: DDP(gradient_as_bucket_view=True, static_graph=True), smaller buckets; DeepSpeed " \
       "overlap_comm", \
       "--view comm: a larger share overlaps") \
-    R(CONTENTION, "overlap-contention", "kernels get slower while communication runs beside them", HU_EDIT_CONTENTION, \
-      "give NCCL fewer multiprocessors (NCCL_MAX_CTAS), or use SHARP or copy engines", \
+    R(CONTENTION, "overlap-contention", "kernels slowed down by concurrent communication", HU_EDIT_CONTENTION, \
+      "give NCCL fewer SMs (NCCL_MAX_CTAS), or use SHARP or copy engines", \
       "the same kernels take the same time with and without communication") \
-    R(BUBBLE, "pipeline-bubble", "pipeline stages wait for each other", HU_EDIT_KINDS, \
-      "more micro-batches, an interleaved schedule, stages of equal work", \
+    R(BUBBLE, "pipeline-bubble", "pipeline bubble", HU_EDIT_KINDS, \
+      "more micro-batches, an interleaved schedule, balanced stages", \
       "less time in send and receive") \
-    R(ALLOCATOR, "allocator", "device memory is taken from the driver in every step", HU_EDIT_ALLOC, \
+    R(ALLOCATOR, "allocator", "device memory allocation in the steps", HU_EDIT_ALLOC, \
       "no torch.cuda.empty_cache() in the loop; PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; fixed shapes", \
-      "--view calls: no cudaMalloc and cudaFree in the steps") \
-    R(PYTHON_GC, "python-gc", "Python collects garbage in the middle of steps", HU_EDIT_GC, \
+      "--view calls: no cudaMalloc or cudaFree in the steps") \
+    R(PYTHON_GC, "python-gc", "Python garbage collection in the steps", HU_EDIT_GC, \
       "gc.disable() after warm-up and gc.collect() every few hundred steps; gc.freeze() after loading", \
-      "--view overheads: no collections in steps") \
+      "--view overheads: no collections in the steps") \
     R(THROTTLING, "throttling", "the same kernels get slower from step to step", HU_EDIT_CLOCK, \
       "nvidia-smi -q -d PERFORMANCE,CLOCK while it runs: power cap, temperature; cooling, nvidia-smi -lgc", \
       "kernels take the same time in all steps") \
-    R(WARM_UP, "warm-up", "device code is loaded or compiled in the steps", HU_EDIT_COMPILE, \
+    R(WARM_UP, "warm-up", "loading or compiling GPU code in the steps", HU_EDIT_COMPILE, \
       "profile later (schedule(wait=..., warmup=...)); fixed shapes or torch._dynamo.mark_dynamic; keep " \
       "TORCHINDUCTOR_CACHE_DIR", "no cuModuleLoad or compilation in the steps") \
-    R(RECOMPUTE, "recompute", "activations are computed a second time in backward", HU_EDIT_RECOMPUTE, \
+    R(RECOMPUTE, "recompute", "activation recomputation in backward", HU_EDIT_RECOMPUTE, \
       "if memory allows: checkpoint fewer layers, or selective checkpointing (torch.utils.checkpoint with a policy)", \
       "--view overheads: less recomputation") \
-    R(PROFILER, "profiler-artefact", "the profiler's own work is part of what was measured", HU_EDIT_PROFILER, \
+    R(PROFILER, "profiler-artefact", "profiler overhead in the measured steps", HU_EDIT_PROFILER, \
       "record less: with_stack=False, profile_memory=False, fewer steps; compare with the step time without a profiler", \
-      "--view overheads: less of the profiler")
+      "--view overheads: less profiler time")
 /* clang-format on */
 
 typedef enum {
@@ -99,7 +99,7 @@ typedef enum {
 
 enum { HU_EVIDENCE = 4, HU_EVIDENCE_BYTES = 200, HU_STATEMENT_BYTES = 512 };
 
-/* What a rule found out before it is priced. */
+/* What a rule finds before it is priced. */
 typedef struct {
     hu_rule     rule;
     char        statement[HU_STATEMENT_BYTES];

@@ -55,8 +55,8 @@ static void say_children(const hu_digest *d, const hu_host_process *child, char 
     if (most != HU_STATE_RUNS && state_ns[most] < state_ns[HU_STATE_RUNS])
         most = HU_STATE_RUNS;
     n = (size_t)snprintf(out, room,
-                         "%s waits for its child processes for %s of %s (%s). Of those %s does most by itself: for %s "
-                         "of its %s in the whole run it %s.",
+                         "%s waits for its child processes for %s of %s (%s). The child that does most of the work is %s: "
+                         "for %s of its %s in the whole run it %s.",
                          t->at && t->n ? process_name(&t->at[0], parent, sizeof parent) : "The main process", s.pct,
                          life_words(d), s.of, process_name(child, name, sizeof name),
                          hu_say_pct(wall > 0 ? 100 * own / wall : 0).t, hu_say_time(wall).t, hu_host_state_words(most));
@@ -101,7 +101,7 @@ static void say_threads(const hu_host_time *t, char *out, size_t room)
         snprintf(out + n, room - n, " That thread %s for %s of its time.", hu_host_state_words(most),
                  hu_say_pct(100 * state_ns[most] / all).t);
     else
-        snprintf(out + n, room - n, " There are %zu; on average one of them %s for %s of its time.", t->n_threads,
+        snprintf(out + n, room - n, " There are %zu such threads; on average each %s for %s of its time.", t->n_threads,
                  hu_host_state_words(most), hu_say_pct(100 * state_ns[most] / all).t);
 }
 
@@ -120,10 +120,8 @@ void hu_say_main_thread(const hu_digest *d, char *out, size_t room)
     }
     if (!hu_say_is_waiting(d)) {
         s = hu_say_share(t->state_ns[HU_STATE_RUNS], t->step_ns);
-        snprintf(out, room,
-                 "The main thread runs for %s of %s (%s): its own code is the limit, nothing that it "
-                 "waits for.",
-                 s.pct, life_words(d), s.of);
+        snprintf(out, room, "The main thread runs for %s of %s (%s): its own code is the bottleneck, not waiting.", s.pct,
+                 life_words(d), s.of);
         return;
     }
     s = hu_say_share(t->state_ns[most], t->step_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * verdict.c - says the largest share that is not computation, in plain words; then what mending the worst would bring.
+ * verdict.c - names the largest share of the step that is not compute, then what the best fix would save.
  *
  * The first sentence states what was measured.  The second is the replay's, because a share of time is no gain: removing one
  * limit exposes the next.
@@ -24,16 +24,16 @@ enum { FEWEST_STEPS = 3 };
 static const char *const host_words[HU_ROLE_COUNT] = {
     [HU_ROLE_COMMUNICATION] = "the host is in communication calls",
     [HU_ROLE_RUNTIME] = "the host is in calls of the device runtime",
-    [HU_ROLE_DATA_LOADER] = "the host waits for its data loader",
+    [HU_ROLE_DATA_LOADER] = "the host waits for the data loader",
     [HU_ROLE_CPU_EXEC] = "the host runs operators and Python code",
-    [HU_ROLE_OTHER] = "the host does something the profiler did not record",
+    [HU_ROLE_OTHER] = "nothing was recorded on the host",
 };
 
 static const char *const cpu_words[HU_ROLE_COUNT] = {
     [HU_ROLE_COMMUNICATION] = "communication takes",
     [HU_ROLE_DATA_LOADER] = "waiting for the data loader takes",
     [HU_ROLE_CPU_EXEC] = "operators and Python code take",
-    [HU_ROLE_OTHER] = "time that the profiler did not record takes",
+    [HU_ROLE_OTHER] = "unrecorded time takes",
 };
 
 static hu_role largest_host_role(const hu_step_time *t)
@@ -61,16 +61,15 @@ static void say_device(const hu_digest *d, const hu_step_time *t, hu_verdict *v)
 
     if (most < LEAST_SHARE * t->step_ns) {
         s = hu_say_share(t->compute_ns, t->step_ns);
-        snprintf(v->text, sizeof v->text, "The GPU computes for %s of %s (%s): its kernels are the limit, not the host.",
-                 s.pct, step, s.of);
+        snprintf(v->text, sizeof v->text, "The GPU computes for %s of %s (%s): kernel time dominates.", s.pct, step, s.of);
         return;
     }
     if (most == t->exposed_comm_ns) {
-        snprintf(v->text, sizeof v->text, "Communication that no computation hides takes %s of %s (%s).", s.pct, step, s.of);
+        snprintf(v->text, sizeof v->text, "Exposed communication takes %s of %s (%s).", s.pct, step, s.of);
         return;
     }
     if (most == t->exposed_copy_ns) {
-        snprintf(v->text, sizeof v->text, "Memory copies that nothing hides take %s of %s (%s).", s.pct, step, s.of);
+        snprintf(v->text, sizeof v->text, "Exposed memory copies take %s of %s (%s).", s.pct, step, s.of);
         return;
     }
     /* the category of communication includes its kernels, which are no idle time */
@@ -81,8 +80,8 @@ static void say_device(const hu_digest *d, const hu_step_time *t, hu_verdict *v)
         snprintf(v->text, sizeof v->text, "The GPU is idle for %s of %s (%s). For %s of that time %s.", s.pct, step, s.of,
                  cause.pct, host_words[role]);
     else
-        snprintf(v->text, sizeof v->text, "The GPU is idle for %s of %s (%s), for more than one reason; most often %s.",
-                 s.pct, step, s.of, host_words[role]);
+        snprintf(v->text, sizeof v->text, "The GPU is idle for %s of %s (%s), for several reasons; most often %s.", s.pct,
+                 step, s.of, host_words[role]);
     hu_say_idle_host(d, t->idle_ns, v->text, sizeof v->text);
 }
 
@@ -96,8 +95,8 @@ static void say_host(const hu_digest *d, const hu_step_time *t, hu_verdict *v)
     role = largest_host_role(&rest);
     s = hu_say_share(t->role_ns[role], t->step_ns);
     snprintf(v->text, sizeof v->text, "%s. On the host, %s %s of %s (%s).",
-             d->health.quality.is_truncated ? "The file is cut, and holds no GPU work up to there"
-                                            : "This trace holds no GPU work",
+             d->health.quality.is_truncated ? "The file is cut and has no GPU work before the cut"
+                                            : "This trace has no GPU work",
              cpu_words[role], s.pct, step_words(d), s.of);
 }
 
@@ -121,21 +120,20 @@ static void judge(const hu_digest *d, hu_verdict *v)
 
     v->confidence = HU_CONFIDENCE_HIGH;
     if (d->steps.source == HU_STEPS_NONE && d->host_time.is_recorded && !d->breakdown.has_device)
-        doubt(v, HU_CONFIDENCE_MEDIUM, "no steps were found, so the run is taken as one piece");
+        doubt(v, HU_CONFIDENCE_MEDIUM, "no steps found: the whole run counts as one step");
     else if (d->steps.source == HU_STEPS_NONE)
-        doubt(v, HU_CONFIDENCE_LOW, "no steps were found, so the capture is taken as one piece");
+        doubt(v, HU_CONFIDENCE_LOW, "no steps found: the whole capture counts as one step");
     else if (d->steps.n_counted < FEWEST_STEPS)
         doubt(v, HU_CONFIDENCE_MEDIUM, d->steps.n_counted ? "only %zu complete step%s" : "no complete step",
-              d->steps.n_counted, d->steps.n_counted == 1 ? "" : "s");
+              d->steps.n_counted, hu_plural((int64_t)d->steps.n_counted));
     if (d->steps.source == HU_STEPS_STRUCTURE)
-        doubt(v, HU_CONFIDENCE_MEDIUM, "steps were guessed from work that repeats (%d %% alike)",
-              (int)(100 * d->steps.confidence));
+        doubt(v, HU_CONFIDENCE_MEDIUM, "steps inferred from repeating work (%d %% match)", (int)(100 * d->steps.confidence));
     if (q->is_truncated)
-        doubt(v, HU_CONFIDENCE_LOW, "the file ends in the middle, at byte %lld", (long long)q->truncated_at);
+        doubt(v, HU_CONFIDENCE_LOW, "the file is cut at byte %lld", (long long)q->truncated_at);
     if ((double)lost > FEW_LOST * (double)q->events)
-        doubt(v, HU_CONFIDENCE_MEDIUM, "%lld of %lld events could not be used", (long long)lost, (long long)q->events);
+        doubt(v, HU_CONFIDENCE_MEDIUM, "%lld of %lld events are unusable", (long long)lost, (long long)q->events);
     if (d->health.missing & 1u << HU_MISSING_DEVICE)
-        doubt(v, HU_CONFIDENCE_LOW, "work was launched on a device, but no device work was recorded");
+        doubt(v, HU_CONFIDENCE_LOW, "work was launched on a GPU, but no GPU operation was recorded");
     if (d->gpu_time.n_slices && (double)d->health.unlinked_kernels > 0.1 * (double)d->gpu_time.n_slices)
         doubt(v, HU_CONFIDENCE_MEDIUM, "%lld of %lld GPU operations have no launch in the trace",
               (long long)d->health.unlinked_kernels, (long long)d->gpu_time.n_slices);
@@ -157,7 +155,7 @@ size_t hu_verdict_slowest(hu_digest *const *digests, size_t n)
     return best;
 }
 
-/* Behind the sentence that states the shares. */
+/* Appended to the sentence that states the shares. */
 static void say_price(const hu_digest *d, const hu_findings *f, hu_verdict *v)
 {
     const size_t      n = strlen(v->text), room = sizeof v->text - n;
@@ -166,13 +164,13 @@ static void say_price(const hu_digest *d, const hu_findings *f, hu_verdict *v)
     if (!best && f->is_trusted && !d->breakdown.has_device && hu_say_is_waiting(d))
         return; /* what it waits for is named, and is no work of its own */
     if (!best && f->is_trusted)
-        snprintf(v->text + n, room, " Nothing else holds it up: no single fix that could be replayed would save 1 %%.");
+        snprintf(v->text + n, room, " No fix we can simulate saves 1 %%.");
     else if (best && !isnan(best->gain_pct))
-        snprintf(v->text + n, room, " Worth mending first: %s; without that %s would take %s instead of %s, %s less.",
-                 hu_rule_title(best->rule), d->steps.source == HU_STEPS_NONE ? "the run" : "a step",
-                 hu_say_time(best->after_ns).t, hu_say_time(best->before_ns).t, hu_say_pct(best->gain_pct).t);
+        snprintf(v->text + n, room, " Fix first: %s. It would cut %s from %s to %s (%s %%).",
+                 hu_rule_title(best->rule), d->steps.source == HU_STEPS_NONE ? "the run" : "the step",
+                 hu_say_time(best->before_ns).t, hu_say_time(best->after_ns).t, hu_say_saving(best->gain_pct).t);
     else
-        snprintf(v->text + n, room, " How much faster it could be cannot be told from this trace.");
+        snprintf(v->text + n, room, " The gain of a fix cannot be computed from this trace.");
 }
 
 /* The first check that is red; where no point is given, the first that forbids it. */
@@ -197,12 +195,12 @@ void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size
     judge(digests[out->rank], out);
     if (!slowest && digests[out->rank]->steps.is_cut)
         snprintf(out->text, sizeof out->text,
-                 "The file may be cut before the GPU operations of %s are complete: how busy the GPU is, and what a fix "
-                 "would save, cannot be told from it. Copy or record the trace again%s.",
+                 "The file may be cut before the GPU operations of %s are complete, so GPU busy time and gains are "
+                 "unknown. Copy or record the trace again%s.",
                  hu_steps_cut_words(&digests[out->rank]->steps),
                  digests[out->rank]->steps.is_selected ? ", or select other steps" : "");
     else if (!slowest || !(slowest->step_ns > 0))
-        snprintf(out->text, sizeof out->text, "The trace holds no time to explain.");
+        snprintf(out->text, sizeof out->text, "The trace has no time to explain.");
     else if (digests[out->rank]->breakdown.has_device)
         say_device(digests[out->rank], slowest, out);
     else if (digests[out->rank]->host_time.is_recorded)
