@@ -6,14 +6,14 @@
 #include "across/rendezvous.h"
 
 /* Where the time of a step goes, of which each piece may not shrink as it should. */
-#define HU_LOSSES(L)                                            \
-    L(COMPUTE, "compute", "computing")                          \
-    L(WAIT, "wait", "waiting for other ranks")                  \
-    L(TRANSFER, "transfer", "communication that nothing hides") \
-    L(COPY, "copy", "copies that nothing hides")                \
-    L(DATA, "data_loader", "the data loader")                   \
-    L(HOST, "host", "the host: operators, Python, calls")       \
-    L(OTHER, "other", "what was not recorded")
+#define HU_LOSSES(L)                                  \
+    L(COMPUTE, "compute", "computing")                \
+    L(WAIT, "wait", "waiting for other ranks")        \
+    L(TRANSFER, "transfer", "exposed communication")  \
+    L(COPY, "copy", "exposed copies")                 \
+    L(DATA, "data_loader", "data loading")            \
+    L(HOST, "host", "host: operators, Python, calls") \
+    L(OTHER, "other", "unrecorded time")
 
 typedef enum {
 #define L(id, key, words) HU_LOSS_##id,

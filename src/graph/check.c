@@ -236,12 +236,12 @@ hu_check_words hu_check_say(const hu_check *c, hu_check_id id)
         int         decimals;
     } words[HU_CHECK_COUNT] = {
         [HU_CHECK_LOCAL] = {"the replay explains only", " % of kernel starts within 2 \xc2\xb5s", 1},
-        [HU_CHECK_GLOBAL] = {"the worst step is replayed", " % off", 1},
-        [HU_CHECK_COVERAGE] = {"delays that nothing explains are", " % of the critical path", 1},
-        [HU_CHECK_FEASIBILITY] = {"a stream is busy for longer than the step after", " of the edits", 0},
+        [HU_CHECK_GLOBAL] = {"the replay of the worst step is", " % off", 1},
+        [HU_CHECK_COVERAGE] = {"unexplained delays are", " % of the critical path", 1},
+        [HU_CHECK_FEASIBILITY] = {"a stream stays busy longer than the step after", " of the edits", 0},
         [HU_CHECK_HOMOGENEITY] = {"with all times doubled the replay is", " % off twice the step", 3},
         [HU_CHECK_HOLD_OUT] = {"a step predicted from the others is", " % off", 1},
-        [HU_CHECK_SPREAD] = {"two readings of unexplained delays differ by", " points", 1},
+        [HU_CHECK_SPREAD] = {"two models of unexplained delays differ by", " points", 1},
     };
     const double   amber = rows[id].amber;
     hu_check_words said;

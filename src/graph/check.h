@@ -7,14 +7,14 @@
 #include "graph/price.h"
 
 /* id, key, what it measures, unit, green up to (or from), amber up to (or from); larger is better when green > amber */
-#define HU_CHECKS(C)                                                                                       \
-    C(LOCAL, "local", "starts explained within 2 us", "%", 90, 70)                                         \
-    C(GLOBAL, "global", "worst step: replayed against measured", "%", 1, 2)                                \
-    C(COVERAGE, "coverage", "of the critical path in delays nobody explains", "%", 5, 15)                  \
-    C(FEASIBILITY, "feasibility", "edits after which a stream is busy for longer than the step", "", 0, 0) \
-    C(HOMOGENEITY, "homogeneity", "all times doubled: the step doubles, off by", "%", 0.001, 0.01)         \
-    C(HOLD_OUT, "hold_out", "a step predicted from the others", "%", 3, 6)                                 \
-    C(SPREAD, "spread", "between two readings of unexplained delays", "points", 2, 5)
+#define HU_CHECKS(C)                                                                               \
+    C(LOCAL, "local", "kernel starts explained within 2 us", "%", 90, 70)                          \
+    C(GLOBAL, "global", "replay error of the worst step", "%", 1, 2)                               \
+    C(COVERAGE, "coverage", "critical path in unexplained delays", "%", 5, 15)                     \
+    C(FEASIBILITY, "feasibility", "edits that leave a stream busy longer than the step", "", 0, 0) \
+    C(HOMOGENEITY, "homogeneity", "scaling error with all times doubled", "%", 0.001, 0.01)        \
+    C(HOLD_OUT, "hold_out", "hold-out error: one step predicted from the others", "%", 3, 6)       \
+    C(SPREAD, "spread", "spread between two models of unexplained delays", "points", 2, 5)
 
 typedef enum {
 #define C(id, key, what, unit, green, amber) HU_CHECK_##id,

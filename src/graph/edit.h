@@ -8,34 +8,34 @@
 
 /* id, word on the command line, shape of its argument, what it means */
 #define HU_EDITS(E)                                                                                 \
-    E(DATA, "data", FACTOR, "the data loader N times faster; =0: no time; =workers: hidden")        \
-    E(SYNC, "sync", OFF, "calls that wait for the device no longer wait")                           \
-    E(COPY, "copy", OFF, "copies to the device take no time; =async: pinned, not blocking")         \
+    E(DATA, "data", FACTOR, "data loader N times faster; =0: instant; =workers: overlapped")        \
+    E(SYNC, "sync", OFF, "no waiting in sync calls")                                                \
+    E(COPY, "copy", OFF, "instant copies to the GPU; =async: pinned, non-blocking")                 \
     E(LAUNCH, "launch", FACTOR, "operators, Python, launches N times faster; =graph: one launch")   \
-    E(HOST, "host", FACTOR, "all work of the host N times faster")                                  \
-    E(KERNEL, "kernel", GLOB, "kernels that match GLOB N times faster; =0: no time")                \
-    E(OP, "op", GLOB, "operators that match GLOB, and what they launch, N times faster")            \
-    E(COMM, "comm", FACTOR, "communication N times faster; =0: no time; =overlap: hidden")          \
-    E(BUCKET, "bucket", FACTOR, "N small messages are sent as one; =0: all of a step")              \
-    E(ALLOC, "alloc", OFF, "no calls that take or free device memory")                              \
-    E(IO, "io", FACTOR, "no checkpoints, no waiting for files and the network")                     \
+    E(HOST, "host", FACTOR, "all host work N times faster")                                         \
+    E(KERNEL, "kernel", GLOB, "kernels that match GLOB N times faster; =0: instant")                \
+    E(OP, "op", GLOB, "operators that match GLOB, and their kernels, N times faster")               \
+    E(COMM, "comm", FACTOR, "communication N times faster; =0: instant; =overlap: overlapped")      \
+    E(BUCKET, "bucket", FACTOR, "N small messages merged into one; =0: all of a step")              \
+    E(ALLOC, "alloc", OFF, "no calls that allocate or free device memory")                          \
+    E(IO, "io", FACTOR, "no checkpoints, no waiting for files or the network")                      \
     E(LOCK, "lock", FACTOR, "no waiting for locks")                                                 \
     E(SLEEP, "sleep", FACTOR, "no sleeping")                                                        \
-    E(CPU, "cpu", OFF, "a thread that can run finds a processor at once")                           \
+    E(CPU, "cpu", OFF, "runnable threads get a CPU at once")                                        \
     E(GC, "gc", FACTOR, "no Python garbage collection")                                             \
-    E(TENSOR, "tensor", OFF, "matrix products without tensor cores use them")                       \
-    E(FUSE, "fuse", OFF, "elementwise kernels in a row become one")                                 \
-    E(RECOMPUTE, "recompute", FACTOR, "activations are kept instead of computed again")             \
-    E(CONTENTION, "contention", OFF, "kernels beside communication run as fast as alone")           \
-    E(CLOCK, "clock", OFF, "kernels take as long as the same ones in the first steps")              \
-    E(COMPILE, "compile", OFF, "no loading or compiling of device code")                            \
-    E(PROFILER, "profiler", OFF, "without the profiler's own work")                                 \
-    E(STRAGGLER, "straggler", RANK, "all ranks: N is like the median of the others; =0: the worst") \
-    E(BALANCE, "balance", OFF, "all ranks: the work before collectives is shared out evenly")       \
-    E(HICCUPS, "hiccups", OFF, "all ranks: none is late to any collective, all take the median")    \
-    E(NETWORK, "network", OFF, "all ranks: collectives take no time once the last has come")        \
-    E(BANDWIDTH, "bandwidth", FACTOR, "all ranks: links N times as fast, their latency as it is")   \
-    E(LATENCY, "latency", FACTOR, "all ranks: what a collective costs before its first byte, / N")
+    E(TENSOR, "tensor", OFF, "matmuls without tensor cores use them")                               \
+    E(FUSE, "fuse", OFF, "consecutive elementwise kernels are fused")                               \
+    E(RECOMPUTE, "recompute", FACTOR, "activations are kept, not recomputed")                       \
+    E(CONTENTION, "contention", OFF, "kernels that overlap communication are not slowed down")      \
+    E(CLOCK, "clock", OFF, "kernels run as fast as in the first steps")                             \
+    E(COMPILE, "compile", OFF, "no loading or compiling of GPU code")                               \
+    E(PROFILER, "profiler", OFF, "no profiler overhead")                                            \
+    E(STRAGGLER, "straggler", RANK, "all ranks: N matches the median of the others; =0: the worst") \
+    E(BALANCE, "balance", OFF, "all ranks: the work before collectives is balanced")                \
+    E(HICCUPS, "hiccups", OFF, "all ranks: nobody is late, all take the median before collectives") \
+    E(NETWORK, "network", OFF, "all ranks: instant collectives once the last rank arrives")         \
+    E(BANDWIDTH, "bandwidth", FACTOR, "all ranks: links N times as fast, same latency")             \
+    E(LATENCY, "latency", FACTOR, "all ranks: latency of collectives divided by N")
 
 typedef enum {
 #define E(id, word, shape, about) HU_EDIT_##id,

@@ -143,5 +143,5 @@ int hu_edit_parse(const char *text, hu_edit *out, hu_error *err)
         *out = e;
         return 0;
     }
-    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no edit \"%.64s\"; holdup whatif --list-edits names them", text);
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no edit \"%.64s\"; holdup whatif --list-edits lists them", text);
 }

@@ -55,7 +55,7 @@ int hu_graph_build(const hu_ask *ask, const hu_graph_options *options, hu_graph 
         return hu_fail_memory(err);
     memset(b.label, HU_UNLABELLED, hu_trace_string_count(ask->trace) + 1);
     if (!hu_build_window(&b, options->max_slices ? options->max_slices : HU_GRAPH_SLICES))
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "the trace holds no time that could be replayed");
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "the trace has no time to replay");
     if ((rc = hu_build_lanes(&b, err)) < 0 || (rc = hu_build_ops(&b, err)) < 0 || (rc = hu_build_streams(&b, err)) < 0 ||
         (rc = hu_build_events(&b, err)) < 0 || (rc = hu_build_calibrate(&b, err)) < 0 ||
         (rc = hu_build_residuals(&b, err)) < 0 || (rc = hu_build_waits(&b, err)) < 0 || (rc = hu_build_queue(&b, err)) < 0 ||
@@ -67,7 +67,7 @@ int hu_graph_build(const hu_ask *ask, const hu_graph_options *options, hu_graph 
     out->from_ns = b.from_ns;
     out->step_ns = (double)(out->mark[out->n_marks - 1].end_ns - out->mark[0].end_ns) / (double)(out->n_marks - 1);
     if (!(out->step_ns > 0))
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "the trace holds no time that could be replayed");
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "the trace has no time to replay");
     return 0;
 }
 

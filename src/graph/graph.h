@@ -10,32 +10,32 @@
 #include "analyze/ask.h"
 
 /* What a piece of time is: of a host node, of a device operation, or of a link.  The critical path is told in these. */
-#define HU_CLASSES(C)                                                                    \
-    C(DATA, "data_loader", "host: waits for the data loader")                            \
-    C(IO, "io", "host: in files, checkpoints or the network")                            \
-    C(LOCK, "lock", "host: waits for locks")                                             \
-    C(SLEEP, "sleep", "host: sleeps")                                                    \
-    C(WAIT, "wait", "host: waits for another thread or process")                         \
-    C(GC, "python_gc", "host: collects Python garbage")                                  \
-    C(HOST_COMM, "host_communication", "host: in collectives")                           \
-    C(OPERATOR, "operator", "host: in operators")                                        \
-    C(PYTHON, "python", "host: in Python")                                               \
-    C(UNRECORDED, "unrecorded", "host: nothing was recorded")                            \
-    C(LAUNCH_CALL, "launch_call", "host: in calls that launch")                          \
-    C(SYNC_CALL, "sync_call", "host: in calls that wait, without the wait")              \
-    C(ALLOC_CALL, "memory_call", "host: takes or frees device memory")                   \
-    C(COMPILE_CALL, "module_load", "host: loads or compiles device code")                \
-    C(OTHER_CALL, "other_call", "host: in other calls of the runtime")                   \
-    C(COMPUTE, "compute", "device: computes")                                            \
-    C(COMM, "communication", "device: communicates")                                     \
-    C(COPY, "copy", "device: copies or sets memory")                                     \
-    C(LAUNCH, "launch_latency", "from the launch to the start of the work")              \
-    C(GAP, "gap", "between two pieces of work of one stream")                            \
-    C(EVENT, "event", "from one stream to the other")                                    \
-    C(RETURN, "return", "from the end of the work to the return of the call that waits") \
-    C(HANDOFF, "handoff", "from one thread to the other")                                \
-    C(INFERRED, "inferred", "a wait that was inferred from times")                       \
-    C(FROZEN, "frozen", "a delay that nothing in the trace explains")
+#define HU_CLASSES(C)                                                                   \
+    C(DATA, "data_loader", "host: data loader")                                         \
+    C(IO, "io", "host: files, checkpoints or network")                                  \
+    C(LOCK, "lock", "host: lock waits")                                                 \
+    C(SLEEP, "sleep", "host: sleep")                                                    \
+    C(WAIT, "wait", "host: waits for another thread or process")                        \
+    C(GC, "python_gc", "host: Python garbage collection")                               \
+    C(HOST_COMM, "host_communication", "host: collectives")                             \
+    C(OPERATOR, "operator", "host: operators")                                          \
+    C(PYTHON, "python", "host: Python")                                                 \
+    C(UNRECORDED, "unrecorded", "host: unrecorded")                                     \
+    C(LAUNCH_CALL, "launch_call", "host: launch calls")                                 \
+    C(SYNC_CALL, "sync_call", "host: sync calls, without the wait")                     \
+    C(ALLOC_CALL, "memory_call", "host: device memory allocation")                      \
+    C(COMPILE_CALL, "module_load", "host: loading or compiling GPU code")               \
+    C(OTHER_CALL, "other_call", "host: other runtime calls")                            \
+    C(COMPUTE, "compute", "GPU: compute")                                               \
+    C(COMM, "communication", "GPU: communication")                                      \
+    C(COPY, "copy", "GPU: memcpy and memset")                                           \
+    C(LAUNCH, "launch_latency", "launch latency: launch to kernel start")               \
+    C(GAP, "gap", "gap between two GPU operations of a stream")                         \
+    C(EVENT, "event", "event wait between streams")                                     \
+    C(RETURN, "return", "sync latency: end of the GPU work to return of the sync call") \
+    C(HANDOFF, "handoff", "handoff between threads")                                    \
+    C(INFERRED, "inferred", "wait inferred from timestamps")                            \
+    C(FROZEN, "frozen", "unexplained delay")
 
 typedef enum {
 #define C(id, key, words) HU_CLASS_##id,

@@ -55,7 +55,7 @@ hu_graph *hu_graph_unpack(hu_str bytes, hu_arena *arena, hu_error *err)
     if (rc < 0)
         return NULL;
     if (!hu_graph_is_sound(g)) {
-        hu_fail(err, HU_EFORMAT, NULL, HU_NO_OFFSET, "packed results are broken at rows of the graph");
+        hu_fail(err, HU_EFORMAT, NULL, HU_NO_OFFSET, "packed results are corrupt at rows of the graph");
         return NULL;
     }
     return g;

@@ -412,7 +412,7 @@ static int make(hu_joint *j, const hu_joint_rank *ranks, hu_arena *arena, hu_are
         w.n_units += 2 * g->n_nodes + g->n_ops;
         links += 5 * (uint64_t)g->n_nodes + 3 * (uint64_t)g->n_ops + g->n_links;
         if (w.n_units + j->n_meetings > UINT32_MAX / 2 || links > UINT32_MAX / 2 || r > UINT16_MAX)
-            return hu_fail(err, HU_ELIMIT, NULL, HU_NO_OFFSET, "the ranks are too many to be replayed together");
+            return hu_fail(err, HU_ELIMIT, NULL, HU_NO_OFFSET, "too many ranks for a joint replay");
     }
     w.n_units += j->n_meetings;
     return make_wiring(&w, scratch) && find_order(j, &w, arena, scratch) ? 0 : hu_fail_memory(err);

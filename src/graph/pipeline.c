@@ -333,7 +333,7 @@ static bool build_step(hu_pipeline_work *w, hu_arena *arena, hu_arena *scratch, 
     index_waits(w, &o);
     n_groups = order_rows(w, &o, &n_rows);
     if (n_rows < w->n) {
-        s->left_out = "its operations wait for each other in a circle; are rows there twice, or out of order";
+        s->left_out = "its operations wait for each other in a cycle; are rows duplicated or out of order";
         return true;
     }
     if (!take_columns(w, arena, n_groups, &c, s))
@@ -401,8 +401,7 @@ static bool survey(hu_pipeline *p, hu_arena *arena)
 static int fail_empty(const hu_pipeline *p, hu_error *err)
 {
     return hu_fail(err, HU_EEMPTY, NULL, HU_NO_OFFSET,
-                   "no step is whole: in step %lld %s; all operations of all workers are needed for some steps "
-                   "at least",
+                   "no step is complete: in step %lld %s; at least some steps need all operations of all workers",
                    (long long)p->steps[0].step, p->steps[0].left_out);
 }
 

@@ -30,7 +30,9 @@ static int prepare(hu_simulation *s, const hu_trace *trace, const hu_step_range 
         (rc = hu_steps_measure(trace, s->ask.names, range, s->arena, s->scratch, &s->steps, err)) < 0)
         return rc;
     if (s->steps.is_cut)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "the file may be cut before the GPU work of %s is complete",
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                       "the file may be cut before the GPU operations of %s are "
+                       "complete",
                        hu_steps_cut_words(&s->steps));
     s->ask.steps = &s->steps;
     if ((rc = hu_graph_build(&s->ask, options ? options : &usual, &s->graph, err)) < 0)
