@@ -437,13 +437,13 @@ hu_digest *hu_digest_unpack(hu_str bytes, hu_error *err)
     int        rc = d ? hu_wire_unpack(&hu_digest_wire, bytes, arena, d, err) : hu_fail_memory(err);
 
     if (rc == 0 && d->breakdown.n != d->steps.n) /* rows of the one are asked for by the number of the other */
-        rc = hu_fail(err, HU_EFORMAT, NULL, HU_NO_OFFSET, "packed results are broken at steps");
+        rc = hu_fail(err, HU_EFORMAT, NULL, HU_NO_OFFSET, "packed results are corrupt at steps");
     for (size_t i = 0; rc == 0 && i < d->comm.n_calls_at; i++)
         if (d->comm.calls_at[i].row >= d->comm.n)
-            rc = hu_fail(err, HU_EFORMAT, NULL, HU_NO_OFFSET, "packed results are broken at collectives");
+            rc = hu_fail(err, HU_EFORMAT, NULL, HU_NO_OFFSET, "packed results are corrupt at collectives");
     for (size_t i = 0; rc == 0 && i < d->parallelism.n_reasons; i++)
         if (d->parallelism.reasons[i].group >= d->parallelism.n)
-            rc = hu_fail(err, HU_EFORMAT, NULL, HU_NO_OFFSET, "packed results are broken at process groups");
+            rc = hu_fail(err, HU_EFORMAT, NULL, HU_NO_OFFSET, "packed results are corrupt at process groups");
     if (rc == 0) {
         d->arena = arena;
         return d;

@@ -310,7 +310,7 @@ const char *hu_host_state_words(unsigned state)
 {
     return state < HU_HOST_CLASS_COUNT ? hu_host_class_words(state)
            : state == HU_STATE_COMM    ? "communicates"
-           : state == HU_STATE_STARVED ? "could run and has no processor"
+           : state == HU_STATE_STARVED ? "is runnable and waits for a CPU"
                                        : "runs";
 }
 

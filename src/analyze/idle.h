@@ -19,22 +19,22 @@ typedef struct {
 enum { HU_IDLE_KERNEL_WAIT_NS = 30000 };
 
 /* What holds up a device on which nothing runs at all. */
-#define HU_IDLE_CAUSES(C)                                              \
-    C(DATA_LOADER, "data_loader", "host: waits for the data loader")   \
-    C(SYNC, "sync", "host: waits for the device")                      \
-    C(ALLOC, "memory_call", "host: takes or frees device memory")      \
-    C(COPY_CALL, "copy_call", "host: in a call that copies")           \
-    C(LAUNCH_CALL, "launch_call", "host: in calls that launch")        \
-    C(OTHER_CALL, "other_call", "host: in other calls of the runtime") \
-    C(COMM, "communication", "host: in collectives")                   \
-    C(SYSTEM, "os_call", "host: in calls of the operating system")     \
-    C(GC, "garbage_collection", "host: collects Python garbage")       \
-    C(OPERATOR, "operator", "host: in operators")                      \
-    C(PYTHON, "python", "host: in Python")                             \
-    C(UNRECORDED, "unrecorded", "host: nothing was recorded")          \
-    C(LAUNCH, "launch_latency", "from the launch to the start")        \
-    C(DEVICE, "device_wait", "launched in time, the device waits")     \
-    C(UNKNOWN, "unknown", "the launch is not in the trace")
+#define HU_IDLE_CAUSES(C)                                          \
+    C(DATA_LOADER, "data_loader", "host: data loader")             \
+    C(SYNC, "sync", "host: sync calls")                            \
+    C(ALLOC, "memory_call", "host: device memory allocation")      \
+    C(COPY_CALL, "copy_call", "host: copy calls")                  \
+    C(LAUNCH_CALL, "launch_call", "host: launch calls")            \
+    C(OTHER_CALL, "other_call", "host: other runtime calls")       \
+    C(COMM, "communication", "host: collectives")                  \
+    C(SYSTEM, "os_call", "host: system calls")                     \
+    C(GC, "garbage_collection", "host: Python garbage collection") \
+    C(OPERATOR, "operator", "host: operators")                     \
+    C(PYTHON, "python", "host: Python")                            \
+    C(UNRECORDED, "unrecorded", "host: unrecorded")                \
+    C(LAUNCH, "launch_latency", "launch latency")                  \
+    C(DEVICE, "device_wait", "launched in time: kernel wait")      \
+    C(UNKNOWN, "unknown", "launch not in the trace")
 
 typedef enum {
 #define C(id, key, words) HU_IDLE_##id,

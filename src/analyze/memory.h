@@ -7,13 +7,13 @@
 #include "analyze/series.h"
 
 /* What an allocation is for, as far as the time of its birth and death tells (memory.c says how). */
-#define HU_MEMORY_CATEGORIES(C)                                                 \
-    C(BEFORE, "before_capture", "held before the capture began")                \
-    C(TEMPORARY, "temporary", "temporary: freed by the operator that took it")  \
-    C(ACTIVATION, "activation", "activations: from forward, freed in backward") \
-    C(GRADIENT, "gradient", "taken in backward")                                \
-    C(OPTIMIZER, "optimizer", "taken by the optimizer")                         \
-    C(INPUT, "input", "taken for the input")                                    \
+#define HU_MEMORY_CATEGORIES(C)                                                     \
+    C(BEFORE, "before_capture", "held before the capture began")                    \
+    C(TEMPORARY, "temporary", "temporary: freed by the operator that allocated it") \
+    C(ACTIVATION, "activation", "activations: from forward, freed in backward")     \
+    C(GRADIENT, "gradient", "allocated in backward")                                \
+    C(OPTIMIZER, "optimizer", "allocated by the optimizer")                         \
+    C(INPUT, "input", "allocated for the input")                                    \
     C(OTHER, "other", "others")
 
 typedef enum {

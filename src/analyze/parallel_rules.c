@@ -93,7 +93,7 @@ static void conclude(hu_judgement *j, const hu_pattern *p, const hu_traffic_grou
     j->trust = trust;
     if (p->named == 0 && j->trust == HU_TRUST_HIGH) {
         j->trust = HU_TRUST_MEDIUM;
-        hu_judgement_say(j, "only kernels' names tell what they are");
+        hu_judgement_say(j, "identified by kernel names only");
     }
     if (speaks > 0) {
         j->trust = HU_TRUST_HIGH;
@@ -138,7 +138,7 @@ static void judge_inference(const hu_pattern *p, const hu_traffic_group *g, cons
     }
     if (!t->has_host) {
         conclude(j, p, g, HU_PARALLEL_UNKNOWN, HU_TRUST_LOW);
-        hu_judgement_say(j, "host not recorded: nothing tells forward from backward");
+        hu_judgement_say(j, "host not recorded: forward and backward cannot be separated");
         return;
     }
     hu_judgement_say(j, "no backward pass was recorded");
@@ -150,10 +150,10 @@ static void judge_inference(const hu_pattern *p, const hu_traffic_group *g, cons
     }
     conclude(j, p, g, HU_PARALLEL_TP, t->names_tensor ? HU_TRUST_MEDIUM : HU_TRUST_LOW);
     j->words = "TP without a backward pass";
-    hu_judgement_say(j, "%lld all-reduces%s, as in inference with split tensors", (long long)common,
+    hu_judgement_say(j, "%lld all-reduces%s, as in tensor-parallel inference", (long long)common,
                      p->sized ? " of one size" : "");
     if (t->names_tensor)
-        hu_judgement_say(j, "operators are those of Megatron-LM's tensor parallelism");
+        hu_judgement_say(j, "operators of Megatron-LM's tensor parallelism");
 }
 
 /* Activations and looked-up rows: forward and backward move the same sizes. */
@@ -207,17 +207,17 @@ static bool judge_full_shard(const hu_pattern *p, const hu_traffic_group *g, con
         if (g->is_stream && c->b_ar && c->b_ar >= c->b_rs) {
             j->kind = HU_PARALLEL_HSDP;
             j->words = "HSDP";
-            hu_judgement_say(j, "an all-reduce beside each reduce-scatter; groups not recorded");
+            hu_judgement_say(j, "an all-reduce with each reduce-scatter; groups not recorded");
             return true;
         }
         if (!named)
-            hu_judgement_say(j, "no range says which of the two it is");
+            hu_judgement_say(j, "no range says which of the two");
         return true;
     }
     conclude(j, p, g, HU_PARALLEL_GRAD_OP, t->names_fsdp && (double)c->f_ag > t->passes ? HU_TRUST_HIGH : HU_TRUST_MEDIUM);
-    hu_judgement_say(j, "gathers in forward alone, reduce-scatters in backward");
+    hu_judgement_say(j, "gathers in forward only, reduce-scatters in backward");
     if ((double)c->f_ag <= t->passes)
-        hu_judgement_say(j, "one gather a pass: a full shard of one unit looks the same");
+        hu_judgement_say(j, "one gather per pass: a full shard of one unit looks the same");
     else if (!t->names_fsdp)
         hu_judgement_say(j, "an optimizer shard that is gathered in forward looks the same");
     return true;
@@ -247,7 +247,7 @@ static bool judge_optimizer_shard(const hu_pattern *p, const hu_traffic_group *g
                          c->b_rs + c->after_rs ? "reduce-scatters" : "reduces", each_pass ? "each " : "",
                          c->after_ag ? "gathers" : "broadcasts");
         hu_judgement_say(j, "%s",
-                         once && !each_pass ? "in one piece: a distributed optimizer looks the same"
+                         once && !each_pass ? "in one call: a distributed optimizer looks the same"
                                             : "ZeRO-1 that reduce-scatters looks the same");
         hu_judgement_say(j, "the stage itself is not in the trace");
         return true;
@@ -269,7 +269,7 @@ static bool judge_data(const hu_pattern *p, const hu_traffic_group *g, const hu_
              c->b_ar && (t->names_ddp || c->f_ar + c->f_ag == 0) ? HU_TRUST_HIGH : HU_TRUST_MEDIUM);
     if (!t->names_ddp && j->trust == HU_TRUST_HIGH && (double)c->b_ar <= t->steps)
         j->trust = HU_TRUST_MEDIUM;
-    hu_judgement_say(j, "all-reduces in backward, nothing is gathered afterwards");
+    hu_judgement_say(j, "all-reduces in backward, no gathers afterwards");
     if (c->f_ag)
         hu_judgement_say(j, "all-gathers in forward: SyncBatchNorm, or a loss over all ranks");
     return true;
@@ -305,7 +305,7 @@ void hu_parallel_judge_all_to_all(const hu_pattern *p, const hu_traffic_group *g
     }
     if (!t->is_training || forward == 0 || backward == 0) {
         conclude(out, p, g, HU_PARALLEL_UNKNOWN, HU_TRUST_LOW);
-        hu_judgement_say(out, t->is_training ? "all-to-alls in one direction alone" : "no backward pass was recorded");
+        hu_judgement_say(out, t->is_training ? "all-to-alls in one direction only" : "no backward pass was recorded");
         return;
     }
     if (t->has_attention && !t->attention_first) {
@@ -318,5 +318,5 @@ void hu_parallel_judge_all_to_all(const hu_pattern *p, const hu_traffic_group *g
     hu_judgement_say(out, "all-to-alls in forward and in backward%s%s", t->has_attention ? ", behind attention" : "",
                      p->uneven ? ", with splits that differ" : "");
     if (!t->has_attention && !p->uneven)
-        hu_judgement_say(out, "Ulysses looks alike where attention is not recorded");
+        hu_judgement_say(out, "Ulysses looks the same when attention is not recorded");
 }

@@ -240,7 +240,7 @@ static bool join_hsdp(work *w)
     reduced->words = hu_str_of(words_of(HU_PARALLEL_HSDP_REPLICAS));
     sharded->trust = sharded->trust > HU_TRUST_MEDIUM || w->traits.names_fsdp ? HU_TRUST_HIGH : HU_TRUST_MEDIUM;
     reduced->trust = sharded->trust;
-    return say(w, (size_t)(reduced - w->list.at), "it all-reduces the shards that the other group leaves");
+    return say(w, (size_t)(reduced - w->list.at), "it all-reduces the shards of the other group");
 }
 
 /* Gathers and reduce-scatters beside a group that reduces gradients are of keys and values. */
@@ -283,7 +283,7 @@ static bool find_tied(work *w)
     small->kind = HU_PARALLEL_TIED;
     small->words = hu_str_of(words_of(HU_PARALLEL_TIED));
     small->is_main = false;
-    return say(w, (size_t)(small - w->list.at), "one all-reduce of two ranks in a step, beside a pipeline");
+    return say(w, (size_t)(small - w->list.at), "one all-reduce of two ranks per step, next to a pipeline");
 }
 
 /* Of several groups of one kind the largest speaks; experts have data parallel groups of their own. */
@@ -311,7 +311,7 @@ static bool guess_size(work *w)
     if (mains != 1 || w->list.at[only].size > 0 || world < 2)
         return true;
     w->list.at[only].size = world;
-    return say(w, only, "size not recorded: the only group is taken for all ranks");
+    return say(w, only, "size not recorded: the only group is assumed to be all ranks");
 }
 
 /* Summary */
@@ -409,13 +409,13 @@ static hu_str why_nothing(const work *w)
     for (size_t i = 0; i < w->traffic.n_groups; i++)
         alone &= w->traffic.groups[i].n == 0 || w->traffic.groups[i].size == 1;
     if (w->traffic.n == 0)
-        return HU_STR("no communication was recorded, which says nothing");
+        return HU_STR("no communication was recorded: inconclusive");
     if (alone)
         return HU_STR("its process groups have one rank");
     if (!w->traits.is_training)
         return w->traits.has_host ? HU_STR("no backward pass was recorded")
-                                  : HU_STR("the host was not recorded, so nothing tells forward from backward");
-    return HU_STR("the calls fit no known pattern");
+                                  : HU_STR("the host was not recorded: forward and backward cannot be separated");
+    return HU_STR("the calls match no known pattern");
 }
 
 static bool judge_all(work *w)
@@ -454,7 +454,7 @@ hu_parallelism hu_parallelism_unknown(void)
                             .order = HU_STR(""),
                             .stage = HU_STR(""),
                             .summary = HU_STR(""),
-                            .why_not = HU_STR("no communication was recorded, which says nothing"),
+                            .why_not = HU_STR("no communication was recorded: inconclusive"),
                             .stages = -1,
                             .microbatches = -1,
                             .product = -1,

@@ -133,7 +133,7 @@ static void judge_pipeline(const neighbours *all, const hu_traffic_group *g, int
     out->microbatches = (int64_t)(each + 0.5);
     if (each - (double)out->microbatches > 0.1 || (double)out->microbatches - each > 0.1) {
         out->microbatches = -1;
-        hu_judgement_say(j, "steps differ in their number of micro-batches");
+        hu_judgement_say(j, "the number of micro-batches varies between steps");
     }
     out->stage = stage_of(all, rank);
     out->stages = g->size;
@@ -153,13 +153,13 @@ void hu_stages_judge(const hu_traffic_call *calls, size_t n, const hu_traffic_gr
     if (!traits->is_training) {
         hu_judgement_say(&out->judgement, "sends and receives without a backward pass");
     } else if (all.n == 0 || all.is_crowd) {
-        hu_judgement_say(&out->judgement, all.n ? "sends and receives with many ranks"
-                                                : "who sends to whom is not recorded: a pipeline or a ring");
+        hu_judgement_say(&out->judgement,
+                         all.n ? "sends to and receives from many ranks" : "peers not recorded: a pipeline or a ring");
     } else if (is_ring(&all, traits)) {
         out->judgement.kind = HU_PARALLEL_CP;
         out->judgement.trust = all.n == 2 ? HU_TRUST_HIGH : HU_TRUST_MEDIUM;
         out->judgement.words = "CP by a ring";
-        hu_judgement_say(&out->judgement, "blocks go round a ring in forward and in backward");
+        hu_judgement_say(&out->judgement, "blocks travel around a ring in forward and in backward");
     } else if (goes_both_ways(&all)) {
         judge_pipeline(&all, group, rank, traits, out);
     } else {
@@ -167,7 +167,7 @@ void hu_stages_judge(const hu_traffic_call *calls, size_t n, const hu_traffic_gr
     }
     if (out->judgement.kind != HU_PARALLEL_UNKNOWN && hu_parallel_name_speaks(group, out->judgement.kind) < 0) {
         out->judgement.trust = HU_TRUST_LOW;
-        hu_judgement_say(&out->judgement, "but the group's name speaks for something else");
+        hu_judgement_say(&out->judgement, "but the group's name suggests something else");
     }
 }
 

@@ -351,12 +351,12 @@ static int fail_empty(document *d)
 
     if (d->saw_nodes)
         return hu_fail(d->err, HU_EFORMAT, name, 0,
-                       "this is a PyTorch execution trace (ExecutionTraceObserver), which holds no times of device work; "
-                       "pass the trace that torch.profiler exported");
+                       "this is a PyTorch execution trace (ExecutionTraceObserver), which has no GPU timestamps; pass the "
+                       "trace that torch.profiler exported");
     if (d->saw_rocprof)
         return hu_fail(d->err, HU_EFORMAT, name, 0,
-                       "this is rocprofv3's JSON output, which holdup does not read yet; "
-                       "pass the trace that torch.profiler exported");
+                       "this is rocprofv3 JSON output, which holdup does not read yet; pass the trace that torch.profiler "
+                       "exported");
     if (q->events == 0 && q->is_truncated)
         return hu_fail(d->err, HU_EEMPTY, name, q->truncated_at,
                        "the file ends before the first event%s%s; was the job killed while it wrote",
@@ -366,9 +366,9 @@ static int fail_empty(document *d)
                        "JSON without \"traceEvents\"; holdup reads what torch.profiler's export_chrome_trace writes");
     if (q->events == 0)
         return hu_fail(d->err, HU_EEMPTY, name, 0,
-                       "the trace holds no events; was the profiler stopped before its first step");
+                       "the trace has no events; was the profiler stopped before its first step");
     return hu_fail(d->err, HU_EFORMAT, name, 0,
-                   "none of %lld elements is a trace event with a phase and a time; is this a profiler trace",
+                   "none of %lld elements is a trace event with a phase and a timestamp; is this a profiler trace",
                    (long long)q->events);
 }
 

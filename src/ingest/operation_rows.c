@@ -106,7 +106,7 @@ static bool is_absent(hu_str s)
 
 static int missing_column(reader *r)
 {
-    static const char *const advice = "the first line has to name dp_rank, stage, step, optype, start_ts and duration";
+    static const char *const advice = "the first line must name dp_rank, stage, step, optype, start_ts and duration";
     bool                     has[C_COUNT + 1] = {false};
 
     for (size_t i = 0; i < r->n_columns; i++) {
@@ -133,9 +133,7 @@ static int read_header(reader *r, hu_str line)
         field = trimmed(field);
         if (r->n_columns == MOST_COLUMNS)
             return hu_fail(r->err, HU_ELIMIT, hu_input_name(r->in), 0,
-                           "line 1: more than %d columns; drop those that are "
-                           "not about operations",
-                           MOST_COLUMNS);
+                           "line 1: more than %d columns; drop those that are not about operations", MOST_COLUMNS);
         r->columns[r->n_columns] = C_OTHER;
         for (size_t i = 0; i < HU_COUNT(names); i++)
             if (hu_str_equal(field, hu_str_of(names[i].name)))
@@ -143,8 +141,7 @@ static int read_header(reader *r, hu_str line)
         r->n_columns++;
     }
     if (open)
-        return hu_fail(r->err, HU_EFORMAT, hu_input_name(r->in), 0,
-                       "line 1: a quote is not closed; mend the names of the columns");
+        return hu_fail(r->err, HU_EFORMAT, hu_input_name(r->in), 0, "line 1: unclosed quote; fix the column names");
     return missing_column(r);
 }
 
@@ -167,9 +164,9 @@ static int read_optional(reader *r, hu_str field, const char *name, int64_t most
     int64_t value = -1;
 
     if (!is_absent(field) && !read_whole(field, &value))
-        return wrong(r, name, field, "is no whole number; leave it empty where it is not known");
+        return wrong(r, name, field, "is not a whole number; leave it empty where it is unknown");
     if (value > most)
-        return wrong(r, name, field, "is too large to be true; was another column meant");
+        return wrong(r, name, field, "is implausibly large; is it the right column");
     *out = value < 0 ? -1 : (int32_t)value;
     return 0;
 }
@@ -179,11 +176,11 @@ static int read_place(reader *r, hu_str field, const char *name, int64_t end, ui
     int64_t value;
 
     if (!read_whole(field, &value) || value < 0)
-        return wrong(r, name, field, "has to be a whole number from 0 on");
+        return wrong(r, name, field, "must be a whole number of at least 0");
     if (value >= end)
         return hu_fail(r->err, HU_ELIMIT, hu_input_name(r->in), (int64_t)r->offset,
-                       "line %llu: %s %lld is beyond the %lld that holdup compares; was another column meant",
-                       (unsigned long long)r->line, name, (long long)value, (long long)end);
+                       "line %llu: %s %lld exceeds the maximum of %lld; is it the right column", (unsigned long long)r->line,
+                       name, (long long)value, (long long)end);
     *out = (uint32_t)value;
     return 0;
 }
@@ -191,9 +188,9 @@ static int read_place(reader *r, hu_str field, const char *name, int64_t end, ui
 static int read_time(reader *r, hu_str field, const char *name, int64_t *out)
 {
     if (!hu_parse_scaled(field, r->power, out))
-        return wrong(r, name, field, "is no time; drop the row, or see --unit");
+        return wrong(r, name, field, "is not a time; drop the row, or see --unit");
     if (*out > FARTHEST_NS || *out < -FARTHEST_NS)
-        return wrong(r, name, field, "is beyond 73 years; --unit says what times are counted in");
+        return wrong(r, name, field, "is more than 73 years; set the unit of times with --unit");
     return 0;
 }
 
@@ -219,7 +216,7 @@ static int read_column(reader *r, column c, hu_str field, hu_operation *op, int6
         return read_place(r, field, "stage", HU_OPERATIONS_STAGES, &op->stage);
     case C_STEP:
         if (!read_whole(field, &whole))
-            return wrong(r, "step", field, "has to be a whole number");
+            return wrong(r, "step", field, "must be a whole number");
         op->step = whole;
         return 0;
     case C_KIND:
@@ -267,12 +264,12 @@ static int read_row(reader *r, hu_str line)
 
     for (; next_field(&line, r->separator, &field, &more, &open); n++) {
         if (n == r->n_columns)
-            return wrong(r, "more fields than the first line names:", whole, "quote what holds a separator");
+            return wrong(r, "more fields than the first line names:", whole, "quote fields that contain a separator");
         if ((rc = read_column(r, r->columns[n], trimmed(field), &op, &end_ns)) < 0)
             return rc;
     }
     if (open)
-        return wrong(r, "a quote is not closed:", whole, "fields may not hold line ends");
+        return wrong(r, "unclosed quote:", whole, "fields cannot contain line ends");
     if (n < r->n_columns)
         return wrong(r, "fewer fields than the first line names:", whole, "write the row again, or drop it");
     if (op.kind == HU_OPERATION_COUNT)
@@ -280,7 +277,7 @@ static int read_row(reader *r, hu_str line)
     if (op.duration_ns == INT64_MIN)
         op.duration_ns = end_ns - op.start_ns;
     if (op.duration_ns < 0)
-        return wrong(r, "an operation ends before it begins:", whole, "mend its times, or drop the row");
+        return wrong(r, "an operation ends before it starts:", whole, "fix its times, or drop the row");
     if ((int64_t)r->out->n >= hu_input_limits(r->in)->events || r->out->n >= UINT32_MAX / 2)
         return hu_fail(r->err, HU_ELIMIT, hu_input_name(r->in), (int64_t)r->offset,
                        "more than %lld rows; raise it with --limit events=N", (long long)hu_input_limits(r->in)->events);
@@ -334,7 +331,7 @@ static int finish(reader *r)
                        r->out->unknown_kind);
     if (r->out->n == r->before)
         return hu_fail(r->err, HU_EEMPTY, hu_input_name(r->in), HU_NO_OFFSET,
-                       "no rows behind the names of the columns; was the job's table written to the end");
+                       "no rows after the column names; was the job's table written completely");
     return 0;
 }
 

@@ -380,11 +380,10 @@ static void take_bundle(perfetto_reader *r, const hu_protobuf_field *f)
         perfetto_no_memory(r);
     else if (rc == HU_ELIMIT)
         hu_builder_fail(r->b, HU_ELIMIT, r->offset,
-                        "a compressed packet holds more than the limit; if you trust the file, "
-                        "raise --limit event_bytes=N");
+                        "a compressed packet exceeds the limit; if you trust the file, raise --limit event_bytes=N");
     else if (is_bomb(r, f->bytes.n))
         hu_builder_fail(r->b, HU_ELIMIT, r->offset,
-                        "the packets inflate beyond the limit; if you trust the file, raise --limit inflate_ratio=N");
+                        "the decompressed packets exceed the limit; if you trust the file, raise --limit inflate_ratio=N");
     while (hu_builder_status(r->b, NULL) == 0 && hu_protobuf_next(&m, &packet))
         if (packet.number == HU_PT_TRACE_PACKET)
             take_packet(r, packet.bytes, true);
@@ -464,7 +463,7 @@ static int read_packets(document *d)
             d->end = d->span.p + d->span.n;
             break;
         case FRAME_BAD:
-            hu_builder_truncated(d->r.b, offset_of(d, d->p), "what follows is no trace packet");
+            hu_builder_truncated(d->r.b, offset_of(d, d->p), "what follows is not a trace packet");
             return 0;
         }
     }
@@ -479,9 +478,8 @@ static int fail_empty(document *d)
                        "none of %lld events of this Perfetto trace could be read; see what `protoc --decode_raw` shows",
                        (long long)q->events);
     return hu_fail(d->err, HU_EEMPTY, hu_input_name(d->in), q->is_truncated ? q->truncated_at : 0,
-                   "this Perfetto trace holds no track events and no GPU work in its %lld packets%s; "
-                   "holdup reads those alone",
-                   (long long)d->r.n_packets, q->is_truncated ? " before it breaks off" : "");
+                   "this Perfetto trace has no track events and no GPU work in its %lld packets%s; holdup reads only those",
+                   (long long)d->r.n_packets, q->is_truncated ? " before it is cut" : "");
 }
 
 static bool prepare(document *d, hu_input *in, hu_builder *b, hu_arena *arena)

@@ -69,7 +69,7 @@ static void quantile_step(sqlite3_context *context, int argc, sqlite3_value **ar
         return;
     s->q = argc > 1 ? sqlite3_value_double(argv[1]) : 0.5;
     if (!(s->q >= 0 && s->q <= 1)) {
-        sqlite3_result_error(context, "quantile(x, q) wants q between 0 and 1", -1);
+        sqlite3_result_error(context, "quantile(x, q) needs q between 0 and 1", -1);
         return;
     }
     if (!hu_vec_push(s->arena, &s->values, sqlite3_value_double(argv[0])))

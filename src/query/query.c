@@ -17,7 +17,7 @@ static int fail(hu_query *q, hu_error *err)
     if (sqlite3_errcode(q->db) == SQLITE_NOMEM)
         return hu_fail_memory(err);
     if (sqlite3_errcode(q->db) == SQLITE_AUTH || strstr(sqlite3_errmsg(q->db), "may not be modified"))
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "traces are read-only: nothing but SELECT is allowed");
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "traces are read-only: only SELECT is allowed");
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%s", sqlite3_errmsg(q->db));
 }
 
@@ -198,9 +198,9 @@ int hu_query_run(hu_query *q, hu_str sql, const hu_query_sink *sink, hu_error *e
     if (sql.n > INT32_MAX || sqlite3_prepare_v2(q->db, sql.p, (int)sql.n, &statement, &rest) != SQLITE_OK)
         rc = fail(q, err);
     else if (!statement)
-        rc = hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "there is no statement in this query");
+        rc = hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "the query has no statement");
     else if (!is_blank(rest, sql.p + sql.n))
-        rc = hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "one statement at a time, please: there is more behind the first");
+        rc = hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "only one statement at a time: there is text after the first");
     else
         rc = deliver(q, statement, sink, arena, err);
     sqlite3_finalize(statement);
@@ -222,7 +222,7 @@ void hu_query_write_schema(hu_out *out)
             hu_out_printf(out, "  %-15s %-7s %s\n", hu_sql_tables[t].columns[c].name, hu_sql_tables[t].columns[c].type,
                           hu_sql_tables[t].columns[c].about);
     }
-    hu_out_text(out, "\nfunctions beside SQLite's own:\n");
+    hu_out_text(out, "\nfunctions in addition to SQLite's:\n");
     for (const hu_sql_function *f = hu_sql_functions; f->name; f++)
         hu_out_printf(out, "  %s(%s)\n      %s\n", f->name, f->arguments, f->about);
 }

@@ -199,7 +199,7 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
 #define CALL_COLUMNS(C, T) COMMON(C, T) HOST(C, T) \
     C(T, is_driver, "INTEGER", "1 for a call of the driver", INT(s->ask.s.kind[i] == HU_KIND_DRIVER))                 \
     C(T, correlation, "INTEGER", "id that it shares with its work", unless(out, s->ask.s.correlation[i], 0))          \
-    C(T, work, "INTEGER", "pieces of device work that it launched", INT(work_count(s, i)))                            \
+    C(T, work, "INTEGER", "GPU operations that it launched", INT(work_count(s, i)))                            \
     C(T, waits, "INTEGER", "1 when it returns only after the device did something",                                   \
       INT((s->ask.names[s->ask.s.name[i]] & HU_NAME_SYNC) != 0))
 
@@ -562,7 +562,7 @@ const hu_sql_table hu_sql_tables[] = {
     SLICES(collective, "communication kernels with what they communicate", HU_KINDS_COMM),
     ROWS(step, "iterations of the job", AT_step_rank, -1, -1),
     ROWS(track, "threads, streams, counters", AT_track_rank, AT_track_id, -1),
-    ROWS(link, "device work and the call that launched it", AT_link_rank, -1, -1),
+    ROWS(link, "GPU operations and the calls that launched them", AT_link_rank, -1, -1),
     ROWS(memory, "allocations and releases of the framework", AT_memory_rank, -1, -1),
     ROWS(counter, "samples of counters", AT_counter_rank, -1, -1),
     ROWS(cpu_sample, "where the CPU was, by samples of its call chains", AT_cpu_sample_rank, -1, -1),

@@ -324,7 +324,7 @@ static void put_counters(encoder *e)
     const hu_digest *d = e->digest;
 
     hu_json_open(&e->head, "counters", '[');
-    put_series(e, HU_STR("launched, not begun"), "count", &d->launches.queue, 1);
+    put_series(e, HU_STR("launched, not started"), "count", &d->launches.queue, 1);
     for (size_t i = 0; i < d->memory.n; i++) {
         char   text[96];
         hu_str pool = d->memory.at[i].name;

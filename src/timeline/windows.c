@@ -154,7 +154,7 @@ void hu_windows_say(const hu_windows *w, const hu_steps *steps, size_t kept, cha
     if (w->n == 0 || w->is_asked)
         return;
     if (w->n_steps)
-        snprintf(out, room, "%zu of %zu steps (%zu of %zu slices): the usual one, the slowest, and their neighbours",
+        snprintf(out, room, "%zu of %zu steps (%zu of %zu slices): a typical one, the slowest, and their neighbours",
                  w->n_steps, steps->n, kept, w->n_slices);
     else
         snprintf(out, room, "the beginning: %zu of %zu slices", kept, w->n_slices);

@@ -119,7 +119,7 @@ uint32_t hu_builder_intern(hu_builder *b, hu_str text)
     }
     if (b->trace->strings.bytes > (uint64_t)b->limits.string_bytes)
         hu_builder_fail(b, HU_ELIMIT, HU_NO_OFFSET,
-                        "the names of this file take more memory than the limit; raise --limit string_bytes=N");
+                        "the names in this file exceed the memory limit; raise --limit string_bytes=N");
     return id;
 }
 

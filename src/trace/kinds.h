@@ -50,20 +50,20 @@ enum {
 };
 
 /* What a call of the operating system is for; what a wait in it waits for.  id, key, words behind "the thread" */
-#define HU_HOST_CLASSES(C)                                           \
-    C(FILE_READ, "file_read", "reads files")                         \
-    C(FILE_WRITE, "file_write", "writes files")                      \
-    C(FILE_META, "file_meta", "opens, closes and looks up files")    \
-    C(FSYNC, "fsync", "waits for data to be on the disk")            \
-    C(NETWORK, "network", "waits for the network")                   \
-    C(PIPE, "pipe", "waits for the other end of a pipe")             \
-    C(LOCK, "lock", "waits for locks")                               \
-    C(SLEEP, "sleep", "sleeps")                                      \
-    C(POLL, "poll", "waits for something to happen on a descriptor") \
-    C(WAIT, "wait", "waits for another thread")                      \
-    C(CHILD, "child", "waits for its child processes")               \
-    C(MPI, "mpi", "is in MPI")                                       \
-    C(OTHER, "other", "is in other calls of the system")
+#define HU_HOST_CLASSES(C)                                       \
+    C(FILE_READ, "file_read", "reads files")                     \
+    C(FILE_WRITE, "file_write", "writes files")                  \
+    C(FILE_META, "file_meta", "opens, closes or looks up files") \
+    C(FSYNC, "fsync", "waits for data to reach the disk")        \
+    C(NETWORK, "network", "waits for the network")               \
+    C(PIPE, "pipe", "waits for the other end of a pipe")         \
+    C(LOCK, "lock", "waits for locks")                           \
+    C(SLEEP, "sleep", "sleeps")                                  \
+    C(POLL, "poll", "waits for events on file descriptors")      \
+    C(WAIT, "wait", "waits for another thread")                  \
+    C(CHILD, "child", "waits for its child processes")           \
+    C(MPI, "mpi", "is in MPI")                                   \
+    C(OTHER, "other", "is in other system calls")
 
 typedef enum {
 #define C(id, key, words) HU_HOST_##id,

@@ -45,7 +45,7 @@ bool hu_quality_say_partial(const hu_quality *q, char *out, size_t room)
 
     out[0] = '\0';
     if (q->is_truncated)
-        n = (size_t)snprintf(out, room, "the file ends in the middle, at byte %lld%s%s", (long long)q->truncated_at,
+        n = (size_t)snprintf(out, room, "the file is cut at byte %lld%s%s", (long long)q->truncated_at,
                              q->truncated_why[0] ? ": " : "", q->truncated_why);
     if (lost && n < room)
         snprintf(out + n, room - n, "%s%lld of %lld events were lost", n ? "; " : "", (long long)lost, (long long)q->events);

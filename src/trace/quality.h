@@ -11,27 +11,27 @@
 #include <stdint.h>
 
 /* id, is the event lost (else it was kept, changed), words */
-#define HU_REASONS(R)                                                                                        \
-    R(MALFORMED, true, "not well formed; skipped to the next event")                                         \
-    R(NO_PHASE, true, "no phase (\"ph\"), or one that is not known")                                         \
-    R(NO_TIME, true, "no usable time stamp")                                                                 \
-    R(NO_DURATION, true, "complete event without a usable duration")                                         \
-    R(NEGATIVE_DURATION, false, "negative duration, read as 0")                                              \
-    R(ZERO_TIME, true, "device work with time stamp 0, which the profiler lost")                             \
-    R(ABSURD_DURATION, true, "longer than a week: a counter of the profiler overflowed")                     \
-    R(UNMATCHED_BEGIN, true, "begin without an end")                                                         \
-    R(UNMATCHED_END, true, "end without a begin")                                                            \
-    R(TOO_DEEP, true, "nests deeper than the limit (--limit nesting=N)")                                     \
-    R(NO_STATE, true, "needs names and clocks that its writer declared before the recording began, or lost") \
-    R(RECORDER, true, "lost by the recorder, which had no room for them")                                    \
-    R(TORN, true, "torn when their process died: begun, and not completed")                                  \
-    R(OVERWRITTEN, false, "older ones gave way to these: a flight recorder keeps the newest")                \
-    R(UNKNOWN_ID, false, "names something that was never declared, kept without it")                         \
-    R(WIDE_ID, false, "correlation or external id beyond 32 bits, renumbered")                               \
-    R(DUPLICATE_KEY, false, "member written twice, the last one counts")                                     \
-    R(ODD_WORD, false, "NaN, Infinity, N/A or another bare word in place of a value")                        \
-    R(CONTROL_CHARACTER, false, "control character in a name")                                               \
-    R(BAD_ESCAPE, false, "invalid escape in a name, kept as it is")                                          \
+#define HU_REASONS(R)                                                                                 \
+    R(MALFORMED, true, "malformed; skipped to the next event")                                        \
+    R(NO_PHASE, true, "no phase (\"ph\"), or an unknown one")                                         \
+    R(NO_TIME, true, "no usable timestamp")                                                           \
+    R(NO_DURATION, true, "complete event without a usable duration")                                  \
+    R(NEGATIVE_DURATION, false, "negative duration, read as 0")                                       \
+    R(ZERO_TIME, true, "GPU operation with timestamp 0: lost by the profiler")                        \
+    R(ABSURD_DURATION, true, "longer than a week: a profiler counter overflowed")                     \
+    R(UNMATCHED_BEGIN, true, "begin without an end")                                                  \
+    R(UNMATCHED_END, true, "end without a begin")                                                     \
+    R(TOO_DEEP, true, "nested deeper than the limit (--limit nesting=N)")                             \
+    R(NO_STATE, true, "needs names or clocks that were declared before the recording began, or lost") \
+    R(RECORDER, true, "lost by the recorder: no room")                                                \
+    R(TORN, true, "torn: their process died while writing them")                                      \
+    R(OVERWRITTEN, false, "overwritten by newer ones: a flight recorder keeps the newest")            \
+    R(UNKNOWN_ID, false, "refers to something undeclared; kept without it")                           \
+    R(WIDE_ID, false, "correlation or external id beyond 32 bits, renumbered")                        \
+    R(DUPLICATE_KEY, false, "member written twice; the last one counts")                              \
+    R(ODD_WORD, false, "NaN, Infinity, N/A or another bare word instead of a value")                  \
+    R(CONTROL_CHARACTER, false, "control character in a name")                                        \
+    R(BAD_ESCAPE, false, "invalid escape in a name; kept as it is")                                   \
     R(CROSSING, false, "overlaps its neighbour on the same thread without nesting in it")
 
 typedef enum {
