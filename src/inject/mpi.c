@@ -57,7 +57,7 @@ void *hu_mpi_function(uint16_t call)
     hu_thread.inside--;
     __atomic_store_n(&functions[call], function, __ATOMIC_RELAXED);
     if (!function)
-        hu_note("the program called %s, but no library of MPI is loaded: the call returned an error", names[call]);
+        hu_note("the program called %s, but no MPI library is loaded: the call returned an error", names[call]);
     return function;
 }
 

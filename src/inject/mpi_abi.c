@@ -129,7 +129,7 @@ static void learn_abi(hu_mpi *m)
         (strstr(version, "MPICH") || strstr(version, "Intel(R) MPI") || strstr(version, "MVAPICH")))
         is_mpich(m);
     else
-        hu_note("this MPI is neither Open MPI nor of MPICH's ABI: its calls are recorded without peers and bytes");
+        hu_note("this MPI has neither the Open MPI nor the MPICH ABI: its calls are recorded without peers and bytes");
 }
 
 #define LEARN(member, name) *(void **)&m->member = pmpi("PMPI_" name)

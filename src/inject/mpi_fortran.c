@@ -42,7 +42,8 @@ static void *next_of(void **cached, const char *name)
     hu_thread.inside--;
     __atomic_store_n(cached, function, __ATOMIC_RELAXED);
     if (!function)
-        hu_note("the program called %s, but no library of MPI with Fortran is loaded: the call returned an error", name);
+        hu_note("the program called %s, but no MPI library with Fortran bindings is loaded: the call returned an error",
+                name);
     return function;
 }
 

@@ -52,7 +52,7 @@ static void open_once(void)
     if (their_core == InitializeInjectionNvtx2) /* that is us */
         their_core = NULL, their_extension = NULL;
     else if (!their_core)
-        hu_note("HOLDUP_NVTX_CHAIN: %s is no NVTX tool; NVTX is recorded without it", path);
+        hu_note("HOLDUP_NVTX_CHAIN: %s is not an NVTX tool; NVTX is recorded without it", path);
 }
 
 static bool is_there(void)

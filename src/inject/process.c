@@ -132,7 +132,7 @@ static void describe(hu_ring_head *head)
 static void fail(const char *what, long rc)
 {
     hu_the_process.has_failed = true;
-    hu_note("nothing of process %u is recorded: %s: %s", hu_sys_pid(), what, strerror((int)-rc));
+    hu_note("process %u is not recorded: %s: %s", hu_sys_pid(), what, strerror((int)-rc));
 }
 
 /* Space for the whole file, of which the first blocks are there.  NULL: cannot. */
@@ -196,7 +196,7 @@ static void make_file(void)
     for (uint32_t i = FIRST_BLOCKS; i-- > 1;)
         hu_blocks_give(i);
     if (!hu_strings_inherit(parents_file, parents_blocks))
-        hu_note("process %u: the names of its parent did not fit", head->pid);
+        hu_note("process %u: no room for the names of its parent", head->pid);
     if (parents_file)
         hu_sys_unmap(parents_file, parents_bytes);
     parents_file = NULL;

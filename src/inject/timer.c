@@ -333,7 +333,7 @@ static void arm(void)
     is_looking = is_copying = samples = 0; /* a thread of the parent may have been at it */
     next_maps = 1;
     if (!make_timer(CLOCK_PROCESS_CPUTIME_ID, pid, OF_PROCESS, LOOKS_PER_SECOND, &process_timer)) {
-        hu_note("process %u has no CPU samples: no timer can be made; raise `ulimit -i`", pid);
+        hu_note("process %u has no CPU samples: cannot create a timer; raise `ulimit -i`", pid);
         signal_number = 0;
         return;
     }

@@ -84,8 +84,7 @@ static bool add_library(variables *v, const hu_launch_plan *plan, hu_arena *aren
     const char *there = value_of(v, "LD_PRELOAD"), *nvtx = value_of(v, "NVTX_INJECTION64_PATH");
 
     if (strpbrk(plan->library, ": ")) { /* the loader would take it for several names */
-        note(notes, arena, "%s cannot be loaded into programs: its path has a blank or a colon; move holdup elsewhere",
-             plan->library);
+        note(notes, arena, "%s cannot be preloaded: its path has a space or a colon; move holdup elsewhere", plan->library);
         return true;
     }
     if (!holds(there, plan->library) && !set(v, arena, "LD_PRELOAD", there, plan->library))
@@ -93,7 +92,7 @@ static bool add_library(variables *v, const hu_launch_plan *plan, hu_arena *aren
     if (!plan->wants_nvtx)
         return true;
     if (nvtx && strcmp(nvtx, plan->library) != 0) {
-        note(notes, arena, "NVTX ranges go to %s, which NVTX_INJECTION64_PATH names; unset it to record them here", nvtx);
+        note(notes, arena, "NVTX ranges go to %s (NVTX_INJECTION64_PATH); unset that variable to record them here", nvtx);
         return true;
     }
     return set(v, arena, "NVTX_INJECTION64_PATH", NULL, plan->library);
@@ -156,11 +155,11 @@ int hu_launch_fork(char **argv, char **environment, const hu_launch_signals *sig
     int go[2], told[2];
 
     if (pipe2(go, O_CLOEXEC) < 0)
-        return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "cannot make a pipe: %s", strerror(errno));
+        return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "cannot create a pipe: %s", strerror(errno));
     if (pipe2(told, O_CLOEXEC) < 0) {
         close(go[0]);
         close(go[1]);
-        return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "cannot make a pipe: %s", strerror(errno));
+        return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "cannot create a pipe: %s", strerror(errno));
     }
     for (int i = 0; i < 2; i++) {
         go[i] = out_of_the_way(go[i]);

@@ -35,7 +35,7 @@ static int make_folders(char *path, hu_error *err)
         *slash = '\0';
         rc = mkdir(path, 0777);
         if (rc < 0 && errno != EEXIST)
-            hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "cannot be made: %s", strerror(errno));
+            hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "cannot be created: %s", strerror(errno));
         else
             rc = 0;
         *slash = '/';
@@ -56,7 +56,7 @@ static int from_folder(const hu_naming *n, const char *name, char *out, hu_error
         length = snprintf(out, HU_TEMPLATE_BYTES, "%s", name);
     else
         length = snprintf(out, HU_TEMPLATE_BYTES, "%s/%s", n->facts->folder, name);
-    return length < HU_TEMPLATE_BYTES ? 0 : hu_fail(err, HU_EUSAGE, name, HU_NO_OFFSET, "is too long a name");
+    return length < HU_TEMPLATE_BYTES ? 0 : hu_fail(err, HU_EUSAGE, name, HU_NO_OFFSET, "name too long");
 }
 
 static void text_of(hu_str s, char *out, size_t room)
@@ -151,7 +151,7 @@ static int find_free(hu_naming *n, const hu_pftrace_file *file, char *out, hu_er
         }
     }
     /* clang-format on */
-    return hu_fail(err, HU_EUSAGE, out, HU_NO_OFFSET, "is there already, as are all numbers behind it; use --force");
+    return hu_fail(err, HU_EUSAGE, out, HU_NO_OFFSET, "exists, and so do all numbered names after it; use --force");
 }
 
 int hu_naming_refuse_taken(const hu_naming *n, hu_error *err)
@@ -204,7 +204,7 @@ int hu_naming_file(void *context, const hu_pftrace_file *file, char *out, size_t
     if (rc < 0 || make_folders(path, err) < 0)
         return err->code;
     if ((size_t)snprintf(out, room, "%s", path) >= room)
-        return hu_fail(err, HU_EUSAGE, path, HU_NO_OFFSET, "is too long a name");
+        return hu_fail(err, HU_EUSAGE, path, HU_NO_OFFSET, "name too long");
     return 0;
 }
 

@@ -129,12 +129,12 @@ static void explain(int problem, hu_error *why)
                 "%s: kernel.perf_event_paranoid is %ld; `sudo sysctl kernel.perf_event_paranoid=1` allows them", off, level);
     else if (problem == EACCES || problem == EPERM)
         hu_fail(why, HU_EIO, NULL, HU_NO_OFFSET,
-                "%s: perf_event_open is refused (%s), as containers do by seccomp; start the container with "
-                "--cap-add PERFMON or --security-opt seccomp=unconfined",
+                "%s: perf_event_open is refused (%s), probably by the container's seccomp filter; start the container "
+                "with --cap-add PERFMON or --security-opt seccomp=unconfined",
                 off, problem == EPERM ? "EPERM" : "EACCES");
     else if (problem == ENOSYS)
         hu_fail(why, HU_EIO, NULL, HU_NO_OFFSET,
-                "%s: this kernel or sandbox has no perf_event_open; a kernel with CONFIG_PERF_EVENTS has", off);
+                "%s: this kernel or sandbox has no perf_event_open; use a kernel with CONFIG_PERF_EVENTS", off);
     else
         hu_fail(why, HU_EIO, NULL, HU_NO_OFFSET, "%s: perf_event_open fails: %s; see `dmesg`", off, strerror(problem));
 }
@@ -434,7 +434,7 @@ static int open_rings(hu_perf *perf, struct perf_event_attr *attr, pid_t child, 
     }
     if (rc == -ENOBUFS)
         return hu_fail(why, HU_EIO, NULL, HU_NO_OFFSET,
-                       "CPU samples and context switches are off: no locked memory is left for them; raise "
+                       "CPU samples and context switches are off: the locked-memory limit is used up; raise "
                        "kernel.perf_event_mlock_kb or `ulimit -l`");
     if (rc < 0)
         explain(-rc, why);

@@ -31,7 +31,7 @@ static int open_folder(bool makes, char *path, hu_error *err)
     else
         snprintf(path, FOLDER_BYTES, "/tmp/holdup-%u", (unsigned)geteuid());
     if (makes && mkdir(path, 0700) < 0 && errno != EEXIST) {
-        hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "cannot be made: %s", strerror(errno));
+        hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "cannot be created: %s", strerror(errno));
         return -1;
     }
     fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -42,7 +42,7 @@ static int open_folder(bool makes, char *path, hu_error *err)
     if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 022) == 0)
         return fd;
     close(fd);
-    hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "belongs to somebody else or can be written by others; remove it");
+    hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "is owned by another user or writable by others; remove it");
     return -1;
 }
 
@@ -99,7 +99,7 @@ int hu_registry_add(const char *name, const char *session, hu_error *err)
     if (folder < 0)
         return err ? err->code : HU_EIO;
     if (look(folder, name, &there) && there.is_alive)
-        rc = hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "a session \"%s\" runs already; give this one another name", name);
+        rc = hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "session \"%s\" is already running; choose another name", name);
     else
         unlinkat(folder, name, 0);
     if (rc == 0 && symlinkat(session, folder, name) < 0)

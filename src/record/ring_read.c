@@ -84,10 +84,10 @@ static void end_texts(hu_ring_head *h)
 static int read_head(int fd, const char *path, hu_ring_head *out, hu_error *err)
 {
     if (!read_at(fd, out, sizeof *out, 0) || out->magic != HU_RING_MAGIC)
-        return hu_fail(err, HU_EFORMAT, path, 0, "is no ring file, or its process died before it was made");
+        return hu_fail(err, HU_EFORMAT, path, 0, "is not a ring file, or its process died while creating it");
     if (out->version != HU_FORMAT_VERSION || out->block_bytes != HU_BLOCK_BYTES)
         return hu_fail(err, HU_EFORMAT, path, 0,
-                       "is a ring file of version %u; this holdup reads version %d: use the one that recorded it",
+                       "is a ring file of version %u; this holdup reads version %d: use the version that recorded it",
                        out->version, HU_FORMAT_VERSION);
     end_texts(out);
     return 0;

@@ -311,12 +311,11 @@ static int open_files(hu_schedstat *s, pid_t child, const char *session, hu_erro
     snprintf(path, sizeof path, "%d/stat", (int)child);
     if (s->proc < 0 || !read_stat(s, path, &stat))
         return hu_fail(why, HU_EIO, "/proc", HU_NO_OFFSET,
-                       "the waiting of threads for a CPU is not recorded: /proc cannot be read; mount it");
+                       "CPU wait times of threads are not recorded: /proc cannot be read; mount it");
     snprintf(path, sizeof path, "%s/schedstat", session);
     s->file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (s->file < 0 || write(s->file, &head, sizeof head) != (ssize_t)sizeof head)
-        return hu_fail(why, HU_EIO, path, HU_NO_OFFSET, "the waiting of threads for a CPU is not recorded: %s",
-                       strerror(errno));
+        return hu_fail(why, HU_EIO, path, HU_NO_OFFSET, "CPU wait times of threads are not recorded: %s", strerror(errno));
     add_process(s, (uint32_t)child, stat.at[STAT_START]);
     return 0;
 }

@@ -57,7 +57,7 @@ static int map_new_control(hu_session *s, hu_error *err)
     hu_session_file(s, "control", path, sizeof path);
     fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
-        return hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "cannot be made: %s", strerror(errno));
+        return hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "cannot be created: %s", strerror(errno));
     rc = posix_fallocate(fd, 0, CONTROL_BYTES);
     s->control = rc ? MAP_FAILED : mmap(NULL, CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (s->control == MAP_FAILED) {
@@ -105,7 +105,7 @@ int hu_session_make(const char *scratch, const char *beside, hu_session *out, hu
         bool        takes_remote;
     } places[] = {
         {scratch ? scratch : getenv("HOLDUP_SCRATCH"), scratch ? "--scratch" : "HOLDUP_SCRATCH", true},
-        {beside, "beside the output", false},
+        {beside, "next to the output", false},
         {getenv("TMPDIR"), "TMPDIR", false},
         {"/tmp", "/tmp", false},
         {"/dev/shm", "/dev/shm", true},
@@ -119,7 +119,7 @@ int hu_session_make(const char *scratch, const char *beside, hu_session *out, hu
         if (!places[i].folder || !places[i].folder[0])
             continue;
         if (!places[i].takes_remote && is_remote(places[i].folder))
-            hu_fail(&why, HU_EIO, NULL, HU_NO_OFFSET, "not a file system of this machine");
+            hu_fail(&why, HU_EIO, NULL, HU_NO_OFFSET, "not a local file system");
         else if (make_in(places[i].folder, out, &why) == 0) {
             snprintf(out->place, sizeof out->place, "%s", places[i].place);
             return 0;
@@ -128,7 +128,7 @@ int hu_session_make(const char *scratch, const char *beside, hu_session *out, hu
         if (i == 0) /* the user's own word is not passed over */
             return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%s cannot be used: %s", places[0].place, tried);
     }
-    return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "there is no place for the recording; name one with --scratch (%s)",
+    return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "no directory is usable for the recording; pass one with --scratch (%s)",
                    tried);
 }
 
@@ -174,7 +174,7 @@ int hu_session_open(const char *path, hu_session *out, hu_error *err)
     if (!out->control || __atomic_load_n(&out->control->magic, __ATOMIC_ACQUIRE) != HU_CONTROL_MAGIC ||
         out->control->version != HU_FORMAT_VERSION) {
         hu_session_close(out);
-        return hu_fail(err, HU_EFORMAT, file, HU_NO_OFFSET, "is no control page of a session of this holdup");
+        return hu_fail(err, HU_EFORMAT, file, HU_NO_OFFSET, "is not the control page of a session of this holdup version");
     }
     return 0;
 }

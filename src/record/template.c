@@ -98,7 +98,7 @@ static int variable(const char *text, const char *at, char *const *environment, 
     const size_t n = end ? (size_t)(end - at) - 1 : 0;
 
     if (n == 0 || n >= sizeof name)
-        return fail(err, text, "wants %q{NAME} or %q{NAME:-default}");
+        return fail(err, text, "needs %q{NAME} or %q{NAME:-default}");
     memcpy(name, at + 1, n);
     name[n] = '\0';
     other = strstr(name, ":-");
@@ -109,11 +109,11 @@ static int variable(const char *text, const char *at, char *const *environment, 
     *next = end + 1;
     found = environment ? hu_rank_id_variable(environment, name) : NULL;
     if (!found && !other && environment) {
-        snprintf(why, sizeof why, "wants %.100s, which is not set; write %%q{%.60s:-default}", name, name);
+        snprintf(why, sizeof why, "needs %.100s, which is not set; write %%q{%.60s:-default}", name, name);
         return fail(err, text, why);
     }
     if (found && (strchr(found, '/') || found[0] == '.')) {
-        snprintf(why, sizeof why, "takes %.100s, whose value would lead to another folder", name);
+        snprintf(why, sizeof why, "uses %.100s, whose value would lead to another directory", name);
         return fail(err, text, why);
     }
     snprintf(value, VALUE_BYTES, "%s", found ? found : other ? other : "");
@@ -209,7 +209,7 @@ int hu_template_expand(const char *text, const hu_template_facts *facts, char *o
             else
                 at = collapse(&p, at);
         } else if (!strchr("hpcnjsrlwNt", letter)) {
-            return fail(err, text, "has a letter behind % that is none of h p c t j s r l w N n q");
+            return fail(err, text, "has a letter after % that is not one of h p c t j s r l w N n q");
         } else {
             at += 2;
             if (!put_letter(&p, letter, facts))
@@ -219,9 +219,9 @@ int hu_template_expand(const char *text, const hu_template_facts *facts, char *o
     if (facts->number > 1 && !has_letter(text, "n"))
         put_suffix(&p, facts);
     if (p.is_full)
-        return fail(err, text, "becomes too long");
+        return fail(err, text, "expands to too long a name");
     out[p.n] = '\0';
-    return p.n > p.segment ? 0 : fail(err, text, "names no file");
+    return p.n > p.segment ? 0 : fail(err, text, "does not name a file");
 }
 
 bool hu_template_is_one_name(const char *given)

@@ -292,8 +292,8 @@ static void write_start(work *w, uint32_t process)
 /* Losses whose thread wrote no record of them: it had no block to write it into. */
 static void write_losses(work *w, const hu_process_image *image, uint64_t placed)
 {
-    static const char *const reasons[HU_LOSS_REASONS] = {"no free block",       "disk full",   "in a signal handler",
-                                                         "table of texts full", "overwritten", "size limit"};
+    static const char *const reasons[HU_LOSS_REASONS] = {"no free block",     "disk full",   "in a signal handler",
+                                                         "string table full", "overwritten", "size limit"};
     uint64_t                 total = 0;
     unsigned                 most = HU_LOSS_FULL;
     hu_pf_event              e = {.type = HU_PT_TYPE_INSTANT,
