@@ -52,7 +52,7 @@ void hu_scale_sentence(const hu_scale_report *r, char *out, size_t room)
     hu_loss               order[HU_LOSS_COUNT];
     size_t                n, named = 0;
 
-    n = (size_t)snprintf(out, room, "%lld \xe2\x86\x92 %lld %s: %s\xc3\x97 (%s).", (long long)s->run[0].gpus,
+    n = (size_t)snprintf(out, room, "%lld \xe2\x86\x92 %lld %s: %s\xc3\x97 (%s efficiency).", (long long)s->run[0].gpus,
                          (long long)last_run(s)->gpus, unit_of(s), points(row->speedup).t,
                          hu_say_pct(row->efficiency_pct).t);
     order_losses(row, order);
@@ -78,9 +78,10 @@ void hu_scale_sentence(const hu_scale_report *r, char *out, size_t room)
 static const char *mode_words(const hu_scaling *s)
 {
     if (s->mode == HU_SCALING_STRONG)
-        return s->mode_is_guessed ? "strong scaling, as the computation of a step tells (--weak if each GPU keeps its batch)"
+        return s->mode_is_guessed ? "strong scaling, inferred from compute time per step (--weak if each GPU keeps its "
+                                    "batch)"
                                   : "strong scaling: the batch is divided";
-    return s->mode_is_guessed ? "weak scaling, as the computation of a step tells (--strong if the batch is divided)"
+    return s->mode_is_guessed ? "weak scaling, inferred from compute time per step (--strong if the batch is divided)"
                               : "weak scaling: each GPU keeps its batch";
 }
 
@@ -149,7 +150,7 @@ static bool say_next(const hu_scaling *s, char *out, size_t room)
 {
     if (isnan(s->next_speedup))
         return false;
-    snprintf(out, room, "%lld %s would do %s\xc3\x97 [%s \xe2\x80\xa6 %s] if what is lost goes on growing as it did",
+    snprintf(out, room, "%lld %s would reach %s\xc3\x97 [%s \xe2\x80\xa6 %s] if the losses keep growing at this rate",
              2 * (long long)last_run(s)->gpus, unit_of(s), points(s->next_speedup).t, points(s->next_low).t,
              points(s->next_high).t);
     return true;
@@ -182,7 +183,8 @@ void hu_scale_text(const hu_scale_report *r, size_t width, hu_out *out)
         wrapped(out, line, width - 6);
     }
     if (!last_run(r->scaling)->has_waits)
-        wrapped(out, "waiting is not told from transfer: that needs the traces of all ranks, and their collectives", width);
+        wrapped(out, "waiting and transfer cannot be separated: that needs the traces of all ranks, with their collectives",
+                width);
 }
 
 void hu_scale_markdown(const hu_scale_report *r, hu_out *out)
@@ -221,7 +223,7 @@ void hu_scale_markdown(const hu_scale_report *r, hu_out *out)
         }
         hu_out_text(out, "\n");
     }
-    hu_out_printf(out, "\nPoints of efficiency lost, by cause; they add up. %s.\n", mode_words(s));
+    hu_out_printf(out, "\nEfficiency points lost by cause; they add up to the total. %s.\n", mode_words(s));
 }
 
 static void write_run(hu_json_out *j, const hu_scale_report *r, size_t i)

@@ -92,7 +92,7 @@ static int write(const hu_export *e, hu_out *out, hu_error *err)
 
 const hu_export_format hu_export_folded = {
     .name = "folded",
-    .what = "stacks with their own ns, for flame graphs",
+    .what = "stacks with self time in ns, for flame graphs",
     .suffix = ".folded",
     .next = "draw it with flamegraph.pl, inferno-flamegraph or speedscope",
     .is_binary = false,

@@ -202,7 +202,7 @@ static bool write_queues(hu_perfetto *p)
         name = hu_track_join(p->arena,
                              (hu_str[]){HU_STR("GPU "),
                                         {number, hu_format_i64(number, p->devices.at[d].id)},
-                                        HU_STR(" work launched, not finished")},
+                                        HU_STR(" launched, not finished")},
                              3);
         if (!name.p)
             return false;

@@ -120,7 +120,7 @@ static int write(const hu_export *e, hu_out *out, hu_error *err)
 
 const hu_export_format hu_export_csv = {
     .name = "csv",
-    .what = "a row for each slice, for data frames",
+    .what = "one row per slice, for data frames",
     .suffix = ".csv",
     .next = "times are ns since the first slice",
     .is_binary = false,

@@ -171,7 +171,7 @@ static int write(const hu_export *e, hu_out *out, hu_error *err)
 
 const hu_export_format hu_export_speedscope = {
     .name = "speedscope",
-    .what = "a profile for each thread and stream",
+    .what = "one profile per thread and stream",
     .suffix = ".speedscope.json",
     .next = "open it at https://www.speedscope.app",
     .is_binary = false,

@@ -37,7 +37,7 @@ static void write_saving(hu_page *p, const hu_finding *f)
 {
     hu_out_text(p->out, "<p class=\"saving\"><strong>");
     if (isnan(f->gain_pct))
-        hu_out_printf(p->out, "at most %s %%</strong>; how much of it cannot be told from this trace",
+        hu_out_printf(p->out, "at most %s %%</strong>; the amount is unknown from this trace",
                       hu_say_change(f->high_pct, 0).t);
     else
         hu_out_printf(p->out, "%s %%</strong> of a step: %s → %s, likely %s to %s %%", hu_say_saving(f->gain_pct).t,
@@ -78,7 +78,7 @@ static void write_card(hu_page *p, const hu_finding *f, size_t index)
         hu_out_text(p->out, "</ul>\n");
     hu_out_text(p->out, "<h5>How to fix it</h5>\n<pre class=\"fix\">");
     hu_markup_text(p->out, hu_str_of(hu_finding_fix(f)));
-    hu_out_text(p->out, "</pre>\n<h5>How to see that it helped</h5>\n<p>");
+    hu_out_text(p->out, "</pre>\n<h5>How to verify the fix</h5>\n<p>");
     hu_markup_text(p->out, hu_str_of(hu_rule_verify(f->rule)));
     hu_out_printf(p->out, "</p>\n<p class=\"note\">in other tools: <code>%s</code></p>\n</article>\n", key);
 }
@@ -89,10 +89,10 @@ static void write_ladder(hu_page *p, const hu_findings *f)
     if (f->n_ladder < 2)
         return;
     hu_out_text(p->out,
-                "<h3>One after the other</h3>\n<p class=\"note\">Savings do not add: each fix uncovers the next "
-                "limit.</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"fixes one after the other\">"
-                "<table><thead><tr><th scope=\"col\" class=\"t\">made good</th><th scope=\"col\">step before</th>"
-                "<th scope=\"col\">step after</th></tr></thead><tbody>\n");
+                "<h3>Fixes applied in order</h3>\n<p class=\"note\">Savings do not add up: each fix exposes the next "
+                "limit.</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"fixes applied in "
+                "order\"><table><thead><tr><th scope=\"col\" class=\"t\">after fixing</th><th scope=\"col\">step "
+                "before</th><th scope=\"col\">step after</th></tr></thead><tbody>\n");
     for (size_t i = 0; i < f->n_ladder; i++) {
         hu_out_text(p->out, "<tr><td class=\"t\">");
         hu_markup_text(p->out, hu_str_of(hu_rule_title(f->ladder[i].rule)));
@@ -106,7 +106,7 @@ static void write_passed(hu_page *p, const hu_findings *f)
 {
     hu_out_printf(p->out, "<details class=\"passed\"><summary>Checks passed (%zu)</summary>\n<ul>", f->n_passed);
     for (size_t i = 0; i < f->n_passed; i++) {
-        hu_out_text(p->out, "<li>not so: ");
+        hu_out_text(p->out, "<li>not the case: ");
         hu_markup_text(p->out, hu_str_of(hu_rule_title(f->passed[i])));
         hu_out_printf(p->out, " <code>%s</code></li>", hu_rule_key(f->passed[i]));
     }
@@ -125,14 +125,14 @@ static void write_not_measured(hu_page *p, const hu_findings *f)
         if (p->d->health.missing & 1u << m)
             hu_out_printf(p->out, "<li>%s: <code>%s</code></li>", hu_missing_what(m), hu_missing_how(m));
     if (p->r->job->n == 1)
-        hu_out_text(p->out, "<li>who waits for whom between ranks: name the traces of all ranks, or their folder</li>");
+        hu_out_text(p->out, "<li>which rank waits for which: pass the traces of all ranks, or their directory</li>");
     hu_out_text(p->out, "</ul></details>\n");
     if (f && f->is_replayed) {
-        hu_out_text(p->out, "<p class=\"note\">The replay that these prices come from takes ");
+        hu_out_text(p->out, "<p class=\"note\">These gains come from a replay that takes ");
         hu_page_number(p->out, HU_CELL_NS, f->replayed_ns);
-        hu_out_text(p->out, " for a step that took ");
+        hu_out_text(p->out, " for a step measured at ");
         hu_page_number(p->out, HU_CELL_NS, f->seen_ns);
-        hu_out_printf(p->out, "; its checks say: %s.</p>\n", hu_grade_name(f->check.worst));
+        hu_out_printf(p->out, "; self-check: %s.</p>\n", hu_grade_name(f->check.worst));
     }
 }
 
@@ -144,19 +144,18 @@ void hu_page_findings(hu_page *p)
     hu_out_text(p->out, "<section id=\"findings\" class=\"view\" aria-labelledby=\"findings-head\">\n"
                         "<h2 id=\"findings-head\">Why, and what a fix would save</h2>\n");
     if (!is_replayed) {
-        hu_out_text(p->out, "<p>This trace could not be replayed, so nothing has a price");
+        hu_out_text(p->out, "<p>This trace could not be replayed, so no gain is known");
         if (f && f->why_not[0]) {
             hu_out_text(p->out, ": ");
             hu_markup_text(p->out, hu_str_of(f->why_not));
         }
         hu_out_text(p->out, ".</p>\n");
     } else if (f->n == 0) {
-        hu_out_text(p->out, f->is_trusted
-                                ? "<p>Nothing that a replay of this trace can price would save 1&nbsp;% of a step.</p>\n"
-                                : "<p>This trace does not tell what would save time.</p>\n");
+        hu_out_text(p->out, f->is_trusted ? "<p>No fix we can simulate saves 1&nbsp;% of the step.</p>\n"
+                                          : "<p>This trace does not show what would save time.</p>\n");
     }
     if (is_replayed && f->n)
-        hu_out_text(p->out, "<h3>The largest saving first</h3>\n");
+        hu_out_text(p->out, "<h3>Largest saving first</h3>\n");
     for (size_t i = 0; is_replayed && i < f->n; i++)
         write_card(p, &f->at[i], i);
     if (is_replayed) {

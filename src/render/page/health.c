@@ -29,11 +29,11 @@ void hu_page_health(hu_page *p)
         if (q->count[r])
             hu_out_printf(out, "<li>%lld × %s</li>\n", (long long)q->count[r], hu_reason_words(r));
     if (q->is_truncated)
-        hu_out_printf(out, "<li>the file ends in the middle, at byte %lld</li>\n", (long long)q->truncated_at);
+        hu_out_printf(out, "<li>the file is cut at byte %lld</li>\n", (long long)q->truncated_at);
     if (h->unlinked_kernels)
-        hu_out_printf(out, "<li>%lld pieces of device work without a launch</li>\n", (long long)h->unlinked_kernels);
+        hu_out_printf(out, "<li>GPU operations without a launch: %lld</li>\n", (long long)h->unlinked_kernels);
     if (h->unlinked_launches)
-        hu_out_printf(out, "<li>%lld launches without device work</li>\n", (long long)h->unlinked_launches);
+        hu_out_printf(out, "<li>launches without a GPU operation: %lld</li>\n", (long long)h->unlinked_launches);
     for (hu_missing m = 0; m < HU_MISSING_COUNT; m++)
         if (h->missing & 1u << m)
             hu_out_printf(out, "<li>not captured: %s – <code>%s</code></li>\n", hu_missing_what(m), hu_missing_how(m));

@@ -83,8 +83,8 @@ static void write_rank_rows(hu_page *p)
     }
     hu_out_text(p->out, "</tbody></table></div>\n");
     if (p->r->job->n > HU_PAGE_WHOLE_RANKS)
-        hu_out_printf(p->out, "<p class=\"note\">%zu more ranks: <code>holdup report --json</code></p>\n",
-                      p->r->job->n - HU_PAGE_WHOLE_RANKS);
+        hu_out_printf(p->out, "<p class=\"note\">%zu more rank%s: <code>holdup report --json</code></p>\n",
+                      p->r->job->n - HU_PAGE_WHOLE_RANKS, hu_plural((int64_t)(p->r->job->n - HU_PAGE_WHOLE_RANKS)));
 }
 
 static void write_system(hu_page *p)
@@ -98,7 +98,7 @@ static void write_system(hu_page *p)
             hu_page_number(p->out, HU_CELL_BYTES, (double)p->d->devices[i].memory_bytes);
         }
         if (p->d->devices[i].sm_count)
-            hu_out_printf(p->out, ", %d multiprocessors", p->d->devices[i].sm_count);
+            hu_out_printf(p->out, ", %d SMs", p->d->devices[i].sm_count);
         hu_out_text(p->out, "</dd>");
     }
     hu_out_text(p->out, "<dt>host</dt><dd>");
@@ -140,8 +140,8 @@ static int write_section(hu_page *p, const section *s, hu_error *err)
     else if (strcmp(s->id, "system") == 0)
         write_system(p);
     else if (strcmp(s->id, "timeline") == 0)
-        hu_out_text(p->out, "<p class=\"note needs-script\">The timeline is drawn by the page's script, which is switched "
-                            "off. <code>holdup export FILE --format perfetto</code> writes it for ui.perfetto.dev.</p>\n");
+        hu_out_text(p->out, "<p class=\"note needs-script\">The timeline needs JavaScript, which is switched off. "
+                            "<code>holdup export FILE --format perfetto</code> writes it for ui.perfetto.dev.</p>\n");
     hu_out_text(p->out, "</section>\n");
     return rc;
 }
@@ -154,8 +154,8 @@ int hu_html_write(const hu_report *report, hu_out *out, hu_error *err)
 
     write_head(&p);
     hu_out_printf(out, "<body%s>\n", report->server ? " data-server" : "");
-    hu_out_text(out, "<a class=\"skip\" href=\"#main\">to the report</a>\n<header id=\"top\"><p class=\"brand\">holdup</p>"
-                     "<h1>");
+    hu_out_text(out, "<a class=\"skip\" href=\"#main\">skip to the report</a>\n<header id=\"top\"><p "
+                     "class=\"brand\">holdup</p><h1>");
     hu_markup_text(out, report->job->n > 1 && report->arguments ? hu_str_of(report->arguments) : p.d->info.file);
     hu_out_text(out, "</h1></header>\n");
     write_navigation(&p);

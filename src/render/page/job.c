@@ -15,7 +15,7 @@ static void write_head(hu_page *p, const char *label, const char *columns)
 
 static void write_prices(hu_page *p, const hu_joint_replay *joint)
 {
-    write_head(p, "what all ranks would gain",
+    write_head(p, "gains over all ranks",
                "<th scope=\"col\" class=\"t\">if</th><th scope=\"col\">a step would take</th><th scope=\"col\">gain %</th>"
                "<th scope=\"col\">from</th><th scope=\"col\">to</th>");
     for (size_t i = 0; i < joint->n_prices; i++) {
@@ -23,15 +23,15 @@ static void write_prices(hu_page *p, const hu_joint_replay *joint)
 
         hu_out_text(p->out, "<tr><td class=\"t\">");
         if (x->edit == HU_EDIT_STRAGGLER)
-            hu_out_printf(p->out, "rank %lld were like the median of the others",
+            hu_out_printf(p->out, "rank %lld matched the median of the others",
                           (long long)hu_digest_rank_of(p->r->job->digests, x->digest));
         else
-            hu_out_text(p->out, x->edit == HU_EDIT_BALANCE     ? "the work before each collective were shared out evenly"
+            hu_out_text(p->out, x->edit == HU_EDIT_BALANCE     ? "the work before each collective were balanced"
                                 : x->edit == HU_EDIT_HICCUPS   ? "no rank were late to any collective"
-                                : x->edit == HU_EDIT_BANDWIDTH ? "links were twice as fast, with the same latency"
-                                : x->edit == HU_EDIT_LATENCY   ? "the latency of collectives were half of it"
-                                : x->edit == HU_EDIT_BUCKET    ? "gradients were reduced in one piece"
-                                                               : "collectives took no time once the last rank has come");
+                                : x->edit == HU_EDIT_BANDWIDTH ? "links were twice as fast at the same latency"
+                                : x->edit == HU_EDIT_LATENCY   ? "collectives had half the latency"
+                                : x->edit == HU_EDIT_BUCKET    ? "gradients were reduced in one bucket"
+                                                               : "collectives were instant once the last rank arrives");
         hu_out_text(p->out, "</td><td>");
         hu_page_number(p->out, HU_CELL_NS, x->after_ns);
         hu_out_text(p->out, "</td><td>");
@@ -69,14 +69,14 @@ void hu_page_job(hu_page *p)
 
     if (!joint)
         return;
-    hu_out_text(p->out, "<div id=\"joint\"><h3>All ranks replayed together</h3>\n<p>");
+    hu_out_text(p->out, "<div id=\"joint\"><h3>Joint replay of all ranks</h3>\n<p>");
     if (!joint->is_replayed) {
         hu_out_text(p->out, "Not replayed: ");
         hu_markup_text(p->out, hu_str_of(joint->why_not));
         hu_out_text(p->out, ".</p></div>\n");
         return;
     }
-    hu_out_printf(p->out, "%zu%s ranks, which meet in %zu collectives, take %s a step as measured and ", joint->ranks,
+    hu_out_printf(p->out, "%zu%s ranks, joined by %zu collectives, take %s per step as measured and ", joint->ranks,
                   joint->ranks < p->r->job->n ? " of the" : "", joint->meetings, hu_say_time(joint->seen_ns).t);
     hu_out_printf(p->out, "%s as replayed (%s off).</p>\n", hu_say_time(joint->replayed_ns).t,
                   hu_say_pct(100 * fabs(joint->replayed_ns / joint->seen_ns - 1)).t);

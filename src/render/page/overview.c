@@ -45,9 +45,9 @@ static void write_lost_tile(hu_page *p)
     hu_out_fixed(p->out, 100 * (1 - t->compute_ns / t->step_ns), 0);
     hu_out_text(p->out, " %</strong><br><small>");
     hu_page_number(p->out, HU_CELL_NS, t->step_ns - t->compute_ns);
-    hu_out_printf(p->out, " of each step nothing computes, on %s: ", p->r->job->n > 1 ? "each GPU" : "this GPU");
+    hu_out_printf(p->out, " per step without compute on %s: ", p->r->job->n > 1 ? "each GPU" : "this GPU");
     hu_out_fixed(p->out, 10 * (double)p->r->job->n * (1 - t->compute_ns / t->step_ns), 1);
-    hu_out_text(p->out, " GPU-hours in ten hours</small></dd></div>\n");
+    hu_out_text(p->out, " GPU-hours lost in ten hours</small></dd></div>\n");
 }
 
 static void write_best_tile(hu_page *p)
@@ -113,14 +113,14 @@ static void write_main_thread(hu_page *p)
         unsigned state;
         /* clang-format off */
     } rows[] = {
-        {"c-op", "runs", HU_STATE_RUNS},                     {"c-rest", "no processor", HU_STATE_STARVED},
+        {"c-op", "runs", HU_STATE_RUNS},                     {"c-rest", "waits for a CPU", HU_STATE_STARVED},
         {"c-comm", "communicates", HU_STATE_COMM},           {"c-data", "reads files", HU_HOST_FILE_READ},
         {"c-data", "writes files", HU_HOST_FILE_WRITE},      {"c-data", "looks up files", HU_HOST_FILE_META},
         {"c-copy", "waits for the disk", HU_HOST_FSYNC},     {"c-copy", "waits for the network", HU_HOST_NETWORK},
         {"c-set", "waits on a pipe", HU_HOST_PIPE},          {"c-call", "waits for locks", HU_HOST_LOCK},
         {"c-idle", "sleeps", HU_HOST_SLEEP},                 {"c-idle", "polls", HU_HOST_POLL},
         {"c-set", "waits for other threads", HU_HOST_WAIT},  {"c-set", "waits for child processes", HU_HOST_CHILD},
-        {"c-idle", "other calls of the system", HU_HOST_OTHER},
+        {"c-idle", "other system calls", HU_HOST_OTHER},
     };
     /* clang-format on */
     const hu_host_time *t = &p->d->host_time;
@@ -130,7 +130,7 @@ static void write_main_thread(hu_page *p)
         return;
     for (size_t i = 0; i < HU_COUNT(rows); i++)
         shares[i] = (hu_page_share){rows[i].class, rows[i].label, t->state_ns[rows[i].state]};
-    hu_page_shares(p, "The main thread, each instant once", shares, HU_COUNT(rows), t->step_ns);
+    hu_page_shares(p, "The main thread: each instant counts once", shares, HU_COUNT(rows), t->step_ns);
 }
 
 static void write_where(hu_page *p)
@@ -145,12 +145,11 @@ static void write_where(hu_page *p)
     if (!t)
         return;
     hu_out_printf(p->out, "<h3>Where the time goes</h3>\n<p class=\"note\">%s</p>\n<div class=\"columns\">\n",
-                  p->d->steps.source == HU_STEPS_NONE ? "The whole capture: no steps were found."
-                                                      : "The mean of the steps that count.");
+                  p->d->steps.source == HU_STEPS_NONE ? "The whole capture: no steps found." : "Mean of the counted steps.");
     if (p->d->breakdown.has_device) {
         const hu_page_share device[] = {{"c-compute", "compute", t->compute_ns},
-                                        {"c-comm", "communication, not hidden", t->exposed_comm_ns},
-                                        {"c-copy", "copies, not hidden", t->exposed_copy_ns},
+                                        {"c-comm", "exposed communication", t->exposed_comm_ns},
+                                        {"c-copy", "exposed copies", t->exposed_copy_ns},
                                         {"c-idle", "idle", t->idle_ns}};
 
         hu_page_shares(p, "The GPU", device, HU_COUNT(device), t->step_ns);

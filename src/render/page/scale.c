@@ -22,8 +22,7 @@ static void write_head(const hu_scale_report *r, hu_out *out)
                 "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                 "<meta name=\"generator\" content=\"holdup " HU_VERSION "\">\n<title>scaling · holdup</title>\n<style>");
     hu_out_text(out, hu_page_style);
-    hu_out_text(out, "</style>\n</head>\n<body>\n<main>\n<h1>Why more GPUs are not as many times faster</h1>\n"
-                     "<p class=\"verdict\">");
+    hu_out_text(out, "</style>\n</head>\n<body>\n<main>\n<h1>Where scaling efficiency is lost</h1>\n<p class=\"verdict\">");
     hu_markup_text(out, hu_str_of(line));
     hu_out_text(out, "</p>\n");
     hu_page_unread(out, &r->unread, &r->partial, r->n_read);
@@ -108,7 +107,7 @@ static void write_losses(const hu_scale_report *r, hu_out *out)
 {
     const hu_scaling *s = r->scaling;
 
-    open_table(out, "Points of efficiency lost");
+    open_table(out, "Efficiency points lost");
     hu_out_text(out, "<th scope=\"col\">count</th><th scope=\"col\">lost</th>");
     for (hu_loss c = 0; c < HU_LOSS_COUNT; c++)
         hu_out_printf(out, "<th scope=\"col\">%s</th>", hu_loss_words(c));
@@ -123,10 +122,10 @@ static void write_losses(const hu_scale_report *r, hu_out *out)
         hu_markup_text(out, hu_str_of(r->runs[s->run[i].id].waited_for));
         hu_out_text(out, "</td></tr>\n");
     }
-    hu_out_text(out, "</tbody></table></div>\n<p class=\"note\">They add up; below 0 it gained. ");
+    hu_out_text(out, "</tbody></table></div>\n<p class=\"note\">They add up to the total; below 0 is a gain. ");
     hu_out_text(out, s->mode == HU_SCALING_STRONG ? "Strong scaling: the batch is divided"
                                                   : "Weak scaling: each device keeps its batch");
-    hu_out_text(out, s->mode_is_guessed ? ", as the computation of a step tells.</p>\n" : ".</p>\n");
+    hu_out_text(out, s->mode_is_guessed ? ", inferred from compute time per step.</p>\n" : ".</p>\n");
 }
 
 void hu_scale_html(const hu_scale_report *r, hu_out *out)
@@ -136,19 +135,18 @@ void hu_scale_html(const hu_scale_report *r, hu_out *out)
     write_head(r, out);
     hu_out_text(out, "<figure>");
     hu_scale_svg(r, out);
-    hu_out_text(out, "<figcaption>Speed-up; the broken line is as many times faster as there are more.</figcaption>"
-                     "</figure>\n");
+    hu_out_text(out, "<figcaption>Speed-up; the dashed line is linear scaling.</figcaption></figure>\n");
     write_losses(r, out);
     write_steps(r, out);
     write_runs(r, out);
     if (!isnan(s->next_speedup)) {
-        hu_out_printf(out, "<p>%lld would do ", 2 * (long long)s->run[s->n - 1].gpus);
+        hu_out_printf(out, "<p>%lld would reach ", 2 * (long long)s->run[s->n - 1].gpus);
         hu_out_fixed(out, s->next_speedup, 2);
         hu_out_text(out, "× [");
         hu_out_fixed(out, s->next_low, 2);
         hu_out_text(out, " … ");
         hu_out_fixed(out, s->next_high, 2);
-        hu_out_text(out, "] if what is lost goes on growing as it did.</p>\n");
+        hu_out_text(out, "] if the losses keep growing at this rate.</p>\n");
     }
     hu_out_text(out, "</main>\n</body>\n</html>\n");
 }

@@ -24,14 +24,13 @@ static const hu_column columns[] = {
     {"name", "name", HU_CELL_TEXT, 0, NULL, name},
 };
 
-static const hu_table table = {
-    "calls", "Calls of the runtime and the driver", "no calls were recorded", columns, HU_COUNT(columns), rows};
+static const hu_table table = {"calls", "Runtime and driver calls", "no calls recorded", columns, HU_COUNT(columns), rows};
 static const hu_table *const tables[] = {&table};
 
 /* clang-format off */
 const hu_view hu_view_calls = {
     .word = "calls", .key = "calls", .is_list = true, .tables = tables, .n_tables = HU_COUNT(tables),
-    .about = "calls of the runtime and the driver by name",
+    .about = "runtime and driver calls by name",
 };
 /* clang-format on */
 
@@ -78,7 +77,7 @@ static const hu_column wait_columns[] = {
 };
 
 static const hu_table waits = {
-    "waits",  "Places that wait for the device", "nothing waits for the device", wait_columns, HU_COUNT(wait_columns),
+    "waits",  "Calls that wait for the GPU, by place", "nothing waits for the GPU", wait_columns, HU_COUNT(wait_columns),
     wait_rows};
 static const hu_table *const wait_tables[] = {&waits};
 
@@ -90,12 +89,12 @@ HU_FACT(alloc_ns, d->calls.alloc_ns)
 HU_FACT(alloc_in_steps, d->calls.alloc_calls_in_steps)
 
 static const hu_column facts[] = {
-    {"wait_calls", "calls that wait for the device", HU_CELL_COUNT, 0, NULL, all_calls},
+    {"wait_calls", "calls that wait for the GPU", HU_CELL_COUNT, 0, NULL, all_calls},
     {"wait_ns", "time in them", HU_CELL_NS, 0, NULL, all_ns},
     {"wait_calls_per_step", "for each step", HU_CELL_NUMBER, 0, NULL, per_step},
-    {"memory_calls", "calls that take or free memory of the driver", HU_CELL_COUNT, 0, NULL, alloc_calls},
+    {"memory_calls", "calls that allocate or free driver memory", HU_CELL_COUNT, 0, NULL, alloc_calls},
     {"memory_call_ns", "time in them", HU_CELL_NS, 0, NULL, alloc_ns},
-    {"memory_calls_in_steps", "of them in counted steps", HU_CELL_COUNT, 0, NULL, alloc_in_steps},
+    {"memory_calls_in_steps", "in counted steps", HU_CELL_COUNT, 0, NULL, alloc_in_steps},
 };
 
 static bool has_calls(const hu_rank *rank)
@@ -106,7 +105,7 @@ static bool has_calls(const hu_rank *rank)
 /* clang-format off */
 const hu_view hu_view_waits = {
     .word = "waits", .key = "waits", .facts = facts, .n_facts = HU_COUNT(facts), .tables = wait_tables,
-    .n_tables = HU_COUNT(wait_tables), .has = has_calls, .nothing = "no calls of a device's runtime were recorded",
-    .about = "calls that wait for the device, and the stack that made them",
+    .n_tables = HU_COUNT(wait_tables), .has = has_calls, .nothing = "no runtime calls recorded",
+    .about = "calls that wait for the GPU, with their Python stacks",
 };
 /* clang-format on */

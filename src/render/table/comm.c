@@ -117,7 +117,7 @@ static const hu_column fit_columns[] = {
 
 static const hu_table fits = {"fits",
                               "Latency and bandwidth by size, waiting for other ranks included",
-                              "sizes that lie too near each other to tell latency from bandwidth",
+                              "sizes too close together to separate latency from bandwidth",
                               fit_columns,
                               HU_COUNT(fit_columns),
                               fit_rows};

@@ -42,7 +42,7 @@ static const hu_table *const tables[] = {&hu_table_copies};
 /* clang-format off */
 const hu_view hu_view_copies = {
     .word = "copies", .key = "copies", .is_list = true, .tables = tables, .n_tables = HU_COUNT(tables),
-    .about = "copies and sets: GB/s, pageable, blocking, not hidden by kernels",
+    .about = "copies and memsets: GB/s, pageable, blocking, exposed",
 };
 /* clang-format on */
 
@@ -82,8 +82,8 @@ HU_FACT(all_exposed, d->copies.exposed_ns)
 HU_FACT(piece, d->copies.gbps[0].piece_ns)
 
 static const hu_column facts[] = {
-    {"exposed_ns", "copies and sets while no kernel ran", HU_CELL_NS, 0, NULL, all_exposed},
-    {"piece_ns", "length of a piece of time", HU_CELL_NS, 0, NULL, piece},
+    {"exposed_ns", "exposed copies and memsets", HU_CELL_NS, 0, NULL, all_exposed},
+    {"piece_ns", "length of a time window", HU_CELL_NS, 0, NULL, piece},
 };
 
 static const hu_table *const series_tables[] = {&series};

@@ -85,12 +85,8 @@ static const hu_column place_columns[] = {
     {"path", "what", HU_CELL_TEXT, 0, NULL, place_path},
 };
 
-const hu_table hu_table_host = {"places",
-                                "Calls of the system that were waited in, by place",
-                                "none was recorded",
-                                place_columns,
-                                HU_COUNT(place_columns),
-                                place_rows};
+const hu_table hu_table_host = {"places",      "Waits in system calls, by place", "none was recorded",
+                                place_columns, HU_COUNT(place_columns),           place_rows};
 
 HU_NUMBER(call_main, host_calls, r->sum.main_ns)
 HU_NUMBER(call_total, host_calls, r->sum.total_ns)
@@ -108,8 +104,8 @@ static const hu_column call_columns[] = {
     {"name", "call", HU_CELL_TEXT, 0, NULL, call_name},
 };
 
-static const hu_table calls = {"functions",  "The same by function", "none was recorded",
-                               call_columns, HU_COUNT(call_columns), call_rows};
+static const hu_table calls = {
+    "functions", "Waits in system calls, by function", "none was recorded", call_columns, HU_COUNT(call_columns), call_rows};
 
 HU_NUMBER(process_wall, host_time, r->wall_ns)
 HU_NUMBER(process_runs, host_time, r->state_ns[HU_STATE_RUNS])
@@ -143,12 +139,9 @@ static const hu_column process_columns[] = {
     {"name", "process", HU_CELL_TEXT, 0, NULL, process_name},
 };
 
-const hu_table hu_table_processes = {"processes",
-                                     "Processes, by what their main thread does",
-                                     "none was recorded",
-                                     process_columns,
-                                     HU_COUNT(process_columns),
-                                     process_rows};
+const hu_table hu_table_processes = {
+    "processes", "Processes, by state of their main thread", "none was recorded", process_columns, HU_COUNT(process_columns),
+    process_rows};
 
 #define THREADS d->host_time.threads
 
@@ -196,13 +189,13 @@ static bool has(const hu_rank *rank)
 const hu_view hu_view_host = {
     .word = "host", .key = "host_time", .facts = facts, .n_facts = HU_COUNT(facts),
     .tables = time_tables, .n_tables = HU_COUNT(time_tables), .has = has,
-    .nothing = "no calls of the system were recorded; holdup run records them",
-    .about = "what the main thread waits for, and the other processes",
+    .nothing = "no system calls recorded; holdup run records them",
+    .about = "what the main thread and the other processes wait for",
 };
 
 const hu_view hu_view_os_calls = {
     .word = "oscalls", .key = "os_calls", .tables = call_tables, .n_tables = HU_COUNT(call_tables),
-    .nothing = "no calls of the system were recorded; holdup run records them",
-    .about = "calls of the operating system by file and place, and by function",
+    .nothing = "no system calls recorded; holdup run records them",
+    .about = "system calls by file and place, and by function",
 };
 /* clang-format on */

@@ -50,6 +50,6 @@ static bool has(const hu_rank *rank)
 const hu_view hu_view_hot = {
     .word = "hot", .key = "cpu_samples", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
     .n_tables = HU_COUNT(tables), .has = has, .nothing = "no CPU samples were recorded: holdup run --sample=HZ",
-    .about = "functions that the CPU was found in, by samples",
+    .about = "functions by CPU samples",
 };
 /* clang-format on */

@@ -40,10 +40,10 @@ static const hu_column cause_columns[] = {
     {"time_ns", "time", HU_CELL_NS, 10, NULL, cause_ns},
     {"time_pct", "%", HU_CELL_PERCENT, 6, NULL, cause_pct},
     {"cause", NULL, HU_CELL_TEXT, 0, NULL, cause_key},
-    {"words", "what holds the device up", HU_CELL_TEXT, 0, NULL, cause_words},
+    {"words", "cause", HU_CELL_TEXT, 0, NULL, cause_words},
 };
 
-static const hu_table causes = {"causes",      "Causes of idle time",   "the device was never idle",
+static const hu_table causes = {"causes",      "Causes of idle time",   "the GPU was never idle",
                                 cause_columns, HU_COUNT(cause_columns), cause_rows};
 
 /* gaps */
@@ -76,10 +76,10 @@ static const hu_column gap_columns[] = {
     {"host_ns", NULL, HU_CELL_NS, 0, NULL, gap_host_ns},
     {"before", "after this work", HU_CELL_TEXT, 24, NULL, gap_before, true},
     {"after", NULL, HU_CELL_TEXT, 0, NULL, gap_after},
-    {"host", "what the host did for longest", HU_CELL_TEXT, 0, NULL, gap_host},
+    {"host", "longest host activity", HU_CELL_TEXT, 0, NULL, gap_host},
 };
 
-static const hu_table gaps = {"gaps",      "The longest gaps",    "the device was never idle",
+static const hu_table gaps = {"gaps",      "The longest gaps",    "the GPU was never idle",
                               gap_columns, HU_COUNT(gap_columns), gap_rows};
 
 /* streams */
@@ -146,7 +146,7 @@ static const hu_column window_columns[] = {
 };
 
 static const hu_table windows = {
-    "windows",  "Times in which the device was busy for less than half", "none", window_columns, HU_COUNT(window_columns),
+    "windows",  "Windows with the GPU busy for less than half", "none", window_columns, HU_COUNT(window_columns),
     window_rows};
 
 HU_FACT(idle, d->idle.idle_ns)
@@ -154,9 +154,9 @@ HU_FACT(gap_count, d->idle.gaps)
 HU_FACT(window_ns, d->idle.window_ns)
 
 static const hu_column facts[] = {
-    {"idle_ns", "time in which no stream had work", HU_CELL_NS, 0, NULL, idle},
+    {"idle_ns", "time with no work on any stream", HU_CELL_NS, 0, NULL, idle},
     {"gap_count", "gaps", HU_CELL_COUNT, 0, NULL, gap_count},
-    {"window_ns", "length of a piece of time, for low use", HU_CELL_NS, 0, NULL, window_ns},
+    {"window_ns", "length of a window, for low use", HU_CELL_NS, 0, NULL, window_ns},
 };
 
 static const hu_table *const tables[] = {&gaps, &causes, &streams, &windows};
@@ -164,7 +164,7 @@ static const hu_table *const tables[] = {&gaps, &causes, &streams, &windows};
 /* clang-format off */
 const hu_view hu_view_idle = {
     .word = "idle", .key = "idle", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
-    .n_tables = HU_COUNT(tables), .has = hu_has_device, .nothing = "no device work was recorded",
-    .about = "why the device was idle: causes, longest gaps, streams, low use",
+    .n_tables = HU_COUNT(tables), .has = hu_has_device, .nothing = "no GPU operations recorded",
+    .about = "why the GPU was idle: causes, longest gaps, streams, low use",
 };
 /* clang-format on */

@@ -225,8 +225,8 @@ static const hu_column family_facts[] = {
     {"tensor_unknown_pct", "not known, %", HU_CELL_PERCENT, 0, NULL, unknown_pct},
     {"tensor_eligible_pct", "under operators that could use them, %", HU_CELL_PERCENT, 0, NULL, eligible_pct},
     {"occupancy_pct", "achieved occupancy (estimate), %", HU_CELL_PERCENT, 0, NULL, occupancy_mean},
-    {"sm_efficiency_pct", "multiprocessors with work while kernels run, %", HU_CELL_PERCENT, 0, NULL, sm_efficiency},
-    {"tail_efficiency_pct", "slots of their waves that kernels fill, %", HU_CELL_PERCENT, 0, NULL, tail_mean},
+    {"sm_efficiency_pct", "SMs with work while kernels run, %", HU_CELL_PERCENT, 0, NULL, sm_efficiency},
+    {"tail_efficiency_pct", "wave slots filled by kernels, %", HU_CELL_PERCENT, 0, NULL, tail_mean},
 };
 
 static const hu_table *const family_tables[] = {&family_table};

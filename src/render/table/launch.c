@@ -53,9 +53,12 @@ static const hu_column queue_columns[] = {
     {"full_ns", "full for", HU_CELL_NS, 10, NULL, queue_full},
 };
 
-static const hu_table queues = {
-    "queues",  "Work launched and not begun, by stream", "no launches were recorded", queue_columns, HU_COUNT(queue_columns),
-    queue_rows};
+static const hu_table queues = {"queues",
+                                "Queue: launched and not started, by stream",
+                                "no launches were recorded",
+                                queue_columns,
+                                HU_COUNT(queue_columns),
+                                queue_rows};
 
 /* outliers */
 
@@ -131,18 +134,18 @@ HU_FACT(graph_ns, d->launches.graph_work_ns)
 HU_FACT(piece, d->launches.queue.piece_ns)
 
 static const hu_column facts[] = {
-    {"launches", "launches of one piece of work", HU_CELL_COUNT, 0, NULL, launches},
+    {"launches", "launches of one GPU operation", HU_CELL_COUNT, 0, NULL, launches},
     {"call_median_ns", "call, median", HU_CELL_NS, 0, NULL, call_p50},
-    {"call_p90_ns", "call, 90 % are below", HU_CELL_NS, 0, NULL, call_p90},
+    {"call_p90_ns", "call, 90th percentile", HU_CELL_NS, 0, NULL, call_p90},
     {"delay_median_ns", "delay from call to start, median", HU_CELL_NS, 0, NULL, delay_p50},
-    {"delay_p90_ns", "delay, 90 % are below", HU_CELL_NS, 0, NULL, delay_p90},
-    {"shorter", "work shorter than the call that launched it", HU_CELL_COUNT, 0, NULL, short_count},
+    {"delay_p90_ns", "delay, 90th percentile", HU_CELL_NS, 0, NULL, delay_p90},
+    {"shorter", "operations shorter than their launch call", HU_CELL_COUNT, 0, NULL, short_count},
     {"shorter_pct", "of all launches, %", HU_CELL_PERCENT, 0, NULL, short_pct},
     {"shorter_work_ns", NULL, HU_CELL_NS, 0, NULL, short_ns},
     {"long_calls", "calls above 50 µs", HU_CELL_COUNT, 0, NULL, long_calls},
     {"long_delays", "delays above 100 µs", HU_CELL_COUNT, 0, NULL, long_delays},
     {"graph_launches", "graph launches", HU_CELL_COUNT, 0, NULL, graphs},
-    {"graph_work", "pieces of work that graphs launched", HU_CELL_COUNT, 0, NULL, graph_work},
+    {"graph_work", "GPU operations launched by graphs", HU_CELL_COUNT, 0, NULL, graph_work},
     {"graph_work_ns", "their time", HU_CELL_NS, 0, NULL, graph_ns},
     {"piece_ns", NULL, HU_CELL_NS, 0, NULL, piece},
 };
@@ -157,7 +160,7 @@ static bool has(const hu_rank *rank)
 /* clang-format off */
 const hu_view hu_view_launch = {
     .word = "launch", .key = "launch", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
-    .n_tables = HU_COUNT(tables), .has = has, .nothing = "no launch could be linked to its work",
-    .about = "launches: calls, delays, queues, work shorter than its launch",
+    .n_tables = HU_COUNT(tables), .has = has, .nothing = "no launch could be linked to a GPU operation",
+    .about = "launches: calls, delays, queues, operations shorter than the call",
 };
 /* clang-format on */

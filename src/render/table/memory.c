@@ -89,7 +89,7 @@ static const hu_column holder_columns[] = {
     {"operator", "taken by", HU_CELL_TEXT, 0, NULL, held_by},
 };
 
-static const hu_table holders = {"holders",      "Held at the peak",       "nothing that was taken during the capture",
+static const hu_table holders = {"holders",      "Held at the peak",       "nothing allocated during the capture",
                                  holder_columns, HU_COUNT(holder_columns), holder_rows};
 
 /* curves of the largest pool */
@@ -122,7 +122,7 @@ HU_FACT(retries, d->calls.alloc_calls_in_steps)
 
 static const hu_column facts[] = {
     {"out_of_memory", "allocations that failed", HU_CELL_COUNT, 0, NULL, ooms},
-    {"driver_calls_in_steps", "calls of the driver for memory in counted steps", HU_CELL_COUNT, 0, NULL, retries},
+    {"driver_calls_in_steps", "driver memory calls in counted steps", HU_CELL_COUNT, 0, NULL, retries},
 };
 
 static const hu_table *const tables[] = {&pools, &holders, &curve};

@@ -30,7 +30,7 @@ static const hu_column columns[] = {
 };
 
 static const hu_table table = {
-    "rows", "Operators and their kernels", "no device work was recorded", columns, HU_COUNT(columns), rows};
+    "rows", "Operators and their kernels", "no GPU operations recorded", columns, HU_COUNT(columns), rows};
 static const hu_table *const tables[] = {&table};
 
 /* clang-format off */

@@ -22,8 +22,7 @@ static const hu_column again_columns[] = {
 };
 
 static const hu_table recomputed = {
-    "recomputed", "Forward operators that ran again in backward", "none", again_columns, HU_COUNT(again_columns),
-    again_rows};
+    "recomputed", "Forward operators recomputed in backward", "none", again_columns, HU_COUNT(again_columns), again_rows};
 
 HU_TEXT(name, overheads, r->name)
 HU_NUMBER(total, overheads, r->total_ns)
@@ -58,7 +57,7 @@ static const hu_column facts[] = {
     {"span_ns", "the capture", HU_CELL_NS, 0, NULL, span},
     {"recompute_calls", "operators recomputed", HU_CELL_COUNT, 0, NULL, again_count},
     {"recompute_device_ns", "their device time", HU_CELL_NS, 0, NULL, again_device_ns},
-    {"recompute_device_pct", "of all device time, %", HU_CELL_PERCENT, 0, NULL, again_pct},
+    {"recompute_device_pct", "of all GPU time, %", HU_CELL_PERCENT, 0, NULL, again_pct},
     {"recompute_host_ns", "their host time", HU_CELL_NS, 0, NULL, again_host_ns},
     {"gc_recorded", NULL, HU_CELL_BOOL, 0, NULL, gc_known},
     {"gc_calls", "garbage collections", HU_CELL_COUNT, 0, NULL, gc_calls},

@@ -49,8 +49,7 @@ static const hu_column reason_columns[] = {
     {"text", "because", HU_CELL_TEXT, 0, NULL, reason_text, false},
 };
 
-static const hu_table reasons = {"evidence", "Why", "nothing speaks for any", reason_columns, HU_COUNT(reason_columns),
-                                 reason_rows};
+static const hu_table reasons = {"evidence", "Why", "no evidence", reason_columns, HU_COUNT(reason_columns), reason_rows};
 
 HU_FACT_TEXT(summary, SAID.summary)
 HU_FACT_TEXT(why_not, SAID.why_not)
@@ -115,7 +114,7 @@ static bool has(const hu_rank *rank)
 const hu_view hu_view_parallelism = {
     .word = "parallelism", .key = "parallelism", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
     .n_tables = HU_COUNT(tables), .has = has, .nothing = "no communication between ranks was recorded",
-    .about = "how the job is spread over its ranks (DDP, FSDP, TP, PP, EP); why",
+    .about = "how the job is parallelised (DDP, FSDP, TP, PP, EP), with evidence",
 };
 /* clang-format on */
 
@@ -196,8 +195,8 @@ static const hu_column phase_columns[] = {
 };
 
 static const hu_table phase_table = {"phases",
-                                     "What each phase of a step costs; communication by kind",
-                                     "nothing marks forward, backward or optimizer",
+                                     "Phases of a step; communication by kind",
+                                     "forward, backward and optimizer not identified",
                                      phase_columns,
                                      HU_COUNT(phase_columns),
                                      phase_rows};
@@ -207,7 +206,7 @@ static const hu_table *const phase_tables[] = {&phase_table};
 /* clang-format off */
 const hu_view hu_view_phases = {
     .word = "phases", .key = "phases", .tables = phase_tables, .n_tables = HU_COUNT(phase_tables), .is_list = true,
-    .nothing = "nothing marks forward, backward or optimizer",
+    .nothing = "forward, backward and optimizer not identified",
     .about = "forward, backward, optimizer: time, compute, communication by kind",
 };
 /* clang-format on */

@@ -78,7 +78,7 @@ static const hu_column unknown_columns[] = {
     {"name", "operator, or kernel without one", HU_CELL_TEXT, 0, NULL, unknown_name},
 };
 
-static const hu_table unknown = {"unknown",       "What no model explains",  "nothing",
+static const hu_table unknown = {"unknown",       "Without a model",         "nothing",
                                  unknown_columns, HU_COUNT(unknown_columns), unknown_rows};
 
 static double or_absent(double x)
@@ -106,12 +106,12 @@ static const hu_column facts[] = {
     {"peaks_source", NULL, HU_CELL_TEXT, 0, NULL, source},
     {"memory_gbps", "its memory, GB/s", HU_CELL_NUMBER, 0, NULL, memory_gbps},
     {"coverage_pct", "kernel time with a model, %", HU_CELL_PERCENT, 0, NULL, coverage},
-    {"bytes_only_pct", "kernel time of which only bytes are known, %", HU_CELL_PERCENT, 0, NULL, bytes_only},
+    {"bytes_only_pct", "kernel time with only bytes known, %", HU_CELL_PERCENT, 0, NULL, bytes_only},
     {"matrix_pct", "in products, convolutions, attention, %", HU_CELL_PERCENT, 0, NULL, matrix},
     {"tflop", "TFLOP executed", HU_CELL_NUMBER, 0, NULL, all_tflop},
     {"roofline_pct", "of the roofline, where there is a model, %", HU_CELL_PERCENT, 0, NULL, all_roofline},
-    {"window_ns", "time that MFU is taken over", HU_CELL_NS, 0, NULL, window},
-    {"model_tflop", "TFLOP of the model in it", HU_CELL_NUMBER, 0, NULL, window_tflop},
+    {"window_ns", "time base of MFU", HU_CELL_NS, 0, NULL, window},
+    {"model_tflop", "model TFLOP in that time", HU_CELL_NUMBER, 0, NULL, window_tflop},
     {"mfu_pct", "MFU, %", HU_CELL_PERCENT, 0, NULL, mfu},
     {"hfu_pct", "HFU, %", HU_CELL_PERCENT, 0, NULL, hfu},
 };

@@ -95,7 +95,7 @@ static const hu_column role_columns[] = {
     {"other_ns", "other", HU_CELL_NS, 8, NULL, role_other, true},
 };
 
-static const hu_table role_table = {"categories",           "TensorBoard's categories, each instant once",
+static const hu_table role_table = {"categories",           "TensorBoard's categories; each instant counts once",
                                     "no time was recorded", role_columns,
                                     HU_COUNT(role_columns), rows};
 
@@ -114,7 +114,7 @@ HU_FACT(p90, d->steps.duration.p90)
 
 static const hu_column facts[] = {
     {"count", "steps", HU_CELL_COUNT, 0, NULL, count},
-    {"counted", "of them in the means", HU_CELL_COUNT, 0, NULL, counted},
+    {"counted", "counted in the means", HU_CELL_COUNT, 0, NULL, counted},
     {"source", "known from", HU_CELL_TEXT, 0, NULL, source},
     {"what", "named", HU_CELL_TEXT, 0, NULL, what},
     {"source_confidence", NULL, HU_CELL_NUMBER, 0, NULL, confidence},

@@ -37,7 +37,7 @@ static const hu_column columns[] = {
     {"words", "what runs", HU_CELL_TEXT, 0, NULL, words},
 };
 
-static const hu_table table = {"split", "What runs at once, each instant once", "no device work was recorded", columns,
+static const hu_table table = {"split", "Concurrent work; each instant counts once", "no GPU operations recorded", columns,
                                HU_COUNT(columns), rows};
 
 static double non_compute(const hu_gpu_time *g)
@@ -59,16 +59,16 @@ static const hu_column facts[] = {
     {"idle_pct", "idle, %", HU_CELL_PERCENT, 0, NULL, idle_pct},
     {"compute_ns", "compute", HU_CELL_NS, 0, NULL, compute},
     {"compute_pct", "compute, %", HU_CELL_PERCENT, 0, NULL, compute_pct},
-    {"non_compute_ns", "busy without computing", HU_CELL_NS, 0, NULL, rest},
-    {"non_compute_pct", "busy without computing, %", HU_CELL_PERCENT, 0, NULL, rest_pct},
+    {"non_compute_ns", "busy without compute", HU_CELL_NS, 0, NULL, rest},
+    {"non_compute_pct", "busy without compute, %", HU_CELL_PERCENT, 0, NULL, rest_pct},
 };
 
 static const hu_table *const tables[] = {&table};
 
 const hu_view hu_view_time = {
     .word = "time", .key = "time", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
-    .n_tables = HU_COUNT(tables), .has = hu_has_device, .nothing = "no device work was recorded",
-    .about = "the device over the capture: idle, compute, rest, all overlaps",
+    .n_tables = HU_COUNT(tables), .has = hu_has_device, .nothing = "no GPU operations recorded",
+    .about = "the GPU over the capture: idle, compute, rest, all overlaps",
 };
 
 /* clang-format on */

@@ -29,6 +29,6 @@ static const hu_column facts[] = {
 /* clang-format off */
 const hu_view hu_view_tracelens = {
     .word = "tracelens", .key = "tracelens", .facts = facts, .n_facts = HU_COUNT(facts),
-    .about = "the device's timeline as TraceLens prints it",
+    .about = "the GPU timeline as TraceLens prints it",
 };
 /* clang-format on */

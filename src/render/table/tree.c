@@ -37,14 +37,14 @@ static const hu_table *const tables[] = {&table};
 HU_FACT(hidden, d->tree.hidden)
 
 static const hu_column facts[] = {
-    {"hidden", "paths that cost too little to be listed", HU_CELL_COUNT, 0, NULL, hidden},
+    {"hidden", "paths too small to list", HU_CELL_COUNT, 0, NULL, hidden},
 };
 
 /* clang-format off */
 const hu_view hu_view_tree = {
     .word = "tree", .key = "call_tree", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
     .n_tables = HU_COUNT(tables), .nothing = "no operators were recorded",
-    .about = "the call tree of operators and annotations, costliest first",
+    .about = "the call tree of operators and annotations, most expensive first",
 };
 /* clang-format on */
 
@@ -67,18 +67,15 @@ static const hu_column sequence_columns[] = {
     {"kernels", "kernels", HU_CELL_TEXT, 0, NULL, kernels},
 };
 
-static const hu_table        sequences = {"sequences",
-                                          "Kernels in the same order again and again",
-                                          "no operator launches three or more kernels",
-                                          sequence_columns,
-                                          HU_COUNT(sequence_columns),
-                                          sequence_rows};
+static const hu_table sequences = {
+    "sequences",      "Repeated kernel sequences", "no operator launches three or more kernels",
+    sequence_columns, HU_COUNT(sequence_columns),  sequence_rows};
 static const hu_table *const sequence_tables[] = {&sequences};
 
 /* clang-format off */
 const hu_view hu_view_sequences = {
     .word = "sequences", .key = "kernel_sequences", .is_list = true, .tables = sequence_tables,
     .n_tables = HU_COUNT(sequence_tables),
-    .about = "kernels that an operator launches in the same order again",
+    .about = "kernel sequences that an operator launches repeatedly",
 };
 /* clang-format on */

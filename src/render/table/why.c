@@ -35,12 +35,9 @@ static const hu_column finding_columns[] = {
     {"title", "finding", HU_CELL_TEXT, 0, NULL, finding_title, false},
 };
 
-static const hu_table findings = {"findings",
-                                  "What holds the job up, and what each would save",
-                                  "nothing worth 1 %",
-                                  finding_columns,
-                                  HU_COUNT(finding_columns),
-                                  finding_rows};
+static const hu_table findings = {
+    "findings",  "Findings, and what each fix would save", "nothing worth 1 %", finding_columns, HU_COUNT(finding_columns),
+    finding_rows};
 
 static size_t rung_rows(const hu_rank *rank)
 {
@@ -58,11 +55,11 @@ static const hu_column rung_columns[] = {
     {"step_after_ns", "to", HU_CELL_NS, 9, NULL, rung_after, false},
     {"gain_pct", "%", HU_CELL_PERCENT, 6, NULL, rung_gain, false},
     {"id", NULL, HU_CELL_TEXT, 0, NULL, rung_id, false},
-    {"title", "when this is mended too", HU_CELL_TEXT, 0, NULL, rung_title, false},
+    {"title", "after fixing this too", HU_CELL_TEXT, 0, NULL, rung_title, false},
 };
 
 static const hu_table ladder = {
-    "ladder", "One after the other: gains do not add", "no step of it is worth 1 %", rung_columns, HU_COUNT(rung_columns),
+    "ladder", "Fixes applied in order: gains do not add up", "no fix saves 1 %", rung_columns, HU_COUNT(rung_columns),
     rung_rows};
 
 static size_t class_rows(const hu_rank *rank)
@@ -99,9 +96,12 @@ static const hu_column class_columns[] = {
     {"words", "what the step is made of", HU_CELL_TEXT, 0, NULL, class_words, false},
 };
 
-static const hu_table classes = {"critical_path_classes", "The critical path of a step, by what it consists of",
-                                 "nothing was replayed",  class_columns,
-                                 HU_COUNT(class_columns), class_rows};
+static const hu_table classes = {"critical_path_classes",
+                                 "The critical path of a step, by class",
+                                 "no replay",
+                                 class_columns,
+                                 HU_COUNT(class_columns),
+                                 class_rows};
 
 static size_t path_rows(const hu_rank *rank)
 {
@@ -122,8 +122,8 @@ static const hu_column path_columns[] = {
     {"name", "name", HU_CELL_TEXT, 0, NULL, path_name, false},
 };
 
-static const hu_table path = {"critical_path", "Its largest pieces",   "nothing was replayed",
-                              path_columns,    HU_COUNT(path_columns), path_rows};
+static const hu_table path = {
+    "critical_path", "Largest items on the critical path", "no replay", path_columns, HU_COUNT(path_columns), path_rows};
 
 static size_t slack_rows(const hu_rank *rank)
 {
@@ -143,8 +143,8 @@ static const hu_column slack_columns[] = {
 };
 
 static const hu_table slack = {"slack",
-                               "The dearest device work: how much longer it could take and delay nothing",
-                               "no device work",
+                               "Slack of the most expensive GPU operations: how much longer they could take",
+                               "no GPU operations",
                                slack_columns,
                                HU_COUNT(slack_columns),
                                slack_rows};
@@ -200,9 +200,8 @@ static const hu_column check_columns[] = {
     {"what", "what was checked", HU_CELL_TEXT, 0, NULL, check_what, false},
 };
 
-static const hu_table checks = {
-    "self_check", "How far the replay itself can be trusted", "nothing was replayed", check_columns, HU_COUNT(check_columns),
-    check_rows};
+static const hu_table checks = {"self_check",  "Self-check of the replay", "no replay",
+                                check_columns, HU_COUNT(check_columns),    check_rows};
 
 HU_FACT(trusted, is_replayed(rank) ? (double)WHY->is_trusted : 0)
 HU_FACT_TEXT(why_not, WHY ? hu_str_of(WHY->why_not) : HU_STR(""))
@@ -232,12 +231,12 @@ static const hu_column facts[] = {
     {"error_pct", "difference, %", HU_CELL_NUMBER, 0, NULL, error_pct, false},
     {"launch_latency_ns", "from a launch to the start of its kernel", HU_CELL_NS, 0, NULL, launch_ns, false},
     {"gap_ns", "between two kernels of one stream", HU_CELL_NS, 0, NULL, gap_ns, false},
-    {"queue_length", "a launch blocks when so many are outstanding", HU_CELL_COUNT, 0, NULL, queue, false},
-    {"event_links", "waits between streams that were recorded", HU_CELL_COUNT, 0, NULL, event_links, false},
-    {"wait_links", "waits of the host for the device", HU_CELL_COUNT, 0, NULL, wait_links, false},
-    {"inferred", "waits that were inferred from times", HU_CELL_COUNT, 0, NULL, inferred, false},
-    {"frozen", "delays that nothing explains", HU_CELL_COUNT, 0, NULL, frozen, false},
-    {"binds_next", "when all that is mended, the step is mostly", HU_CELL_TEXT, 0, NULL, binds_next, false},
+    {"queue_length", "a launch blocks when this many are outstanding", HU_CELL_COUNT, 0, NULL, queue, false},
+    {"event_links", "recorded waits between streams", HU_CELL_COUNT, 0, NULL, event_links, false},
+    {"wait_links", "waits of the host for the GPU", HU_CELL_COUNT, 0, NULL, wait_links, false},
+    {"inferred", "waits inferred from timestamps", HU_CELL_COUNT, 0, NULL, inferred, false},
+    {"frozen", "unexplained delays", HU_CELL_COUNT, 0, NULL, frozen, false},
+    {"binds_next", "after all fixes, the step is mostly", HU_CELL_TEXT, 0, NULL, binds_next, false},
 };
 
 static const hu_table *const tables[] = {&findings, &ladder, &classes, &path, &slack, &checks};
@@ -245,7 +244,7 @@ static const hu_table *const tables[] = {&findings, &ladder, &classes, &path, &s
 /* clang-format off */
 const hu_view hu_view_why = {
     .word = "why", .key = "replay", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
-    .n_tables = HU_COUNT(tables), .has = is_replayed, .nothing = "nothing could be replayed",
-    .about = "findings with simulated gains, critical path, how far to trust them",
+    .n_tables = HU_COUNT(tables), .has = is_replayed, .nothing = "no replay",
+    .about = "findings with simulated gains, critical path, self-check",
 };
 /* clang-format on */

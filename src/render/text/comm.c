@@ -46,7 +46,7 @@ static void write_size(hu_text_page *p, const hu_transfer *t)
 static void write_fit(hu_text_page *p, const hu_comm_fit *f)
 {
     static const char *const places[] = {
-        [HU_LINK_UNKNOWN] = "", [HU_LINK_HOST] = " of one host", [HU_LINK_NETWORK] = " of several hosts"};
+        [HU_LINK_UNKNOWN] = "", [HU_LINK_HOST] = " on one host", [HU_LINK_NETWORK] = " on several hosts"};
     char   line[512], bytes[HU_UNIT_BYTES], rate[HU_NUMBER_BYTES];
     size_t n = (size_t)snprintf(line, sizeof line, "%s", hu_comm_kind_words(f->kind));
 
@@ -61,7 +61,7 @@ static void write_fit(hu_text_page *p, const hu_comm_fit *f)
             n += (size_t)snprintf(line + n, sizeof line - n, "up to %s ", bytes);
         if (x->alpha_ns > 0)
             n += (size_t)snprintf(line + n, sizeof line - n, "%s%s", hu_say_time(x->alpha_ns).t,
-                                  x->ns_per_byte > 0 ? " and " : " whatever the size");
+                                  x->ns_per_byte > 0 ? " and " : " at any size");
         if (x->ns_per_byte > 0) {
             hu_format_fixed(rate, 1 / x->ns_per_byte, x->ns_per_byte > 0.1 ? 2 : 0);
             n += (size_t)snprintf(line + n, sizeof line - n, "%s GB/s", rate);
@@ -85,10 +85,7 @@ static void write_transfers(hu_text_page *p, const hu_transfers *t)
     if (known == t->n)
         return;
     hu_out_text(p->out, "\n");
-    hu_text_paragraph(p,
-                      "communication without waiting: the shortest time of any rank, 10th percentile over "
-                      "repetitions",
-                      2);
+    hu_text_paragraph(p, "communication without waiting: shortest time of any rank, 10th percentile of repetitions", 2);
     hu_text_style(p, "2");
     hu_out_text(p->out, "    in all  calls  transfer    bytes  busGB/s % max  bound by  ranks  collective\n");
     hu_text_style(p, "0");
@@ -118,22 +115,22 @@ static void write_clocks(hu_text_page *p, const hu_clocks *c, const hu_messages 
     hu_format_fixed(ppm, drift, 1);
     n = (size_t)snprintf(line, sizeof line, "clocks: ");
     if (c->n_links)
-        n += (size_t)snprintf(line + n, sizeof line - n, "%zu clocks are known to ±%s by %zu ends, drift up to %s ppm",
+        n += (size_t)snprintf(line + n, sizeof line - n,
+                              "%zu clocks known to ±%s from %zu collective ends, drift up to "
+                              "%s ppm",
                               c->n_hosts, hu_say_time(c->error_ns).t, c->n_ends, ppm);
     if (c->n_links && c->n_unreached)
-        n += (size_t)snprintf(line + n, sizeof line - n, "; %zu ranks never meet rank 0's host, nor who does",
-                              c->n_unreached);
+        n += (size_t)snprintf(line + n, sizeof line - n, "; %zu rank%s unreached: no collective links them to rank 0's host",
+                              c->n_unreached, hu_plural((int64_t)c->n_unreached));
     if (devices)
-        n += (size_t)snprintf(line + n, sizeof line - n, "%s%zu device clock%s off the host's by up to %s",
+        n += (size_t)snprintf(line + n, sizeof line - n, "%s%zu GPU clock%s off the host's by up to %s",
                               c->n_links ? "; " : "", devices, devices == 1 ? " is" : "s are", hu_say_time(device).t);
     if (violations)
-        n += (size_t)snprintf(line + n, sizeof line - n,
-                              "%s%lld of %lld ends come before a start that they need: clocks or "
-                              "matches are wrong",
-                              c->n_links || devices ? "; " : "", (long long)violations,
-                              (long long)(c->checked + m->checked));
+        n += (size_t)snprintf(
+            line + n, sizeof line - n, "%s%lld of %lld ends precede a start they depend on: clocks or matches are wrong",
+            c->n_links || devices ? "; " : "", (long long)violations, (long long)(c->checked + m->checked));
     if (c->agreement < 0.9)
-        n += (size_t)snprintf(line + n, sizeof line - n, "; waits by these clocks and without them disagree");
+        n += (size_t)snprintf(line + n, sizeof line - n, "; waits with and without these clocks disagree");
     snprintf(line + n, sizeof line - n, ".");
     hu_text_paragraph(p, line, 2);
 }
@@ -145,16 +142,16 @@ static void write_messages(hu_text_page *p, const hu_messages *m)
 
     if (m->matched + m->unmatched + m->peer_missing == 0)
         return;
-    n = (size_t)snprintf(line, sizeof line, "messages: %lld sends met their receives", (long long)m->matched);
+    n = (size_t)snprintf(line, sizeof line, "messages: %lld send%s matched", (long long)m->matched, hu_plural(m->matched));
     if (m->unmatched)
-        n += (size_t)snprintf(line + n, sizeof line - n, ", %lld ends did not", (long long)m->unmatched);
+        n += (size_t)snprintf(line + n, sizeof line - n, ", %lld end%s unmatched", (long long)m->unmatched,
+                              hu_plural(m->unmatched));
     if (m->peer_missing)
-        n += (size_t)snprintf(line + n, sizeof line - n, ", of %lld the other rank was not read",
+        n += (size_t)snprintf(line + n, sizeof line - n, ", %lld of them with a peer that was not read",
                               (long long)m->peer_missing);
     if (m->matched)
         n += (size_t)snprintf(line + n, sizeof line - n,
-                              ". Receivers waited %s for late senders, senders %s for "
-                              "late receivers",
+                              ". Receivers waited %s for late senders, senders %s for late receivers",
                               hu_say_time((double)m->late_sender_ns).t, hu_say_time((double)m->late_receiver_ns).t);
     if (m->n_paths && m->paths[0].late_sender_ns + m->paths[0].late_receiver_ns > 0)
         n += (size_t)snprintf(line + n, sizeof line - n, "; most of it from rank %lld to %lld",

@@ -39,20 +39,20 @@ void hu_text_health(hu_text_page *p, const hu_digest *d, bool whole)
     if (q->is_truncated) {
         char line[sizeof q->truncated_why + 80];
 
-        snprintf(line, sizeof line, "the file ends in the middle, at byte %lld%s%s", (long long)q->truncated_at,
+        snprintf(line, sizeof line, "the file is cut at byte %lld%s%s", (long long)q->truncated_at,
                  q->truncated_why[0] ? ": " : "", q->truncated_why);
         hu_text_paragraph(p, line, 2);
     }
     if (q->trailing_bytes)
-        health_line(p, q->trailing_bytes, 0, "bytes behind the end of the trace, ignored", "");
+        health_line(p, q->trailing_bytes, 0, "bytes after the end of the trace, ignored", "");
     if (q->invalid_utf8)
         health_line(p, q->invalid_utf8, 0, "names that are not UTF-8", "");
     if (h->unlinked_kernels)
-        health_line(p, h->unlinked_kernels, (double)h->unlinked_kernels_ns, "pieces of device work without a launch", "");
+        health_line(p, h->unlinked_kernels, (double)h->unlinked_kernels_ns, "GPU operations without a launch", "");
     if (h->unlinked_launches)
-        health_line(p, h->unlinked_launches, 0, "launches without device work", "");
+        health_line(p, h->unlinked_launches, 0, "launches without a GPU operation", "");
     if (h->graph_kernels)
-        health_line(p, h->graph_kernels, 0, "kernels launched together, by graphs", "");
+        health_line(p, h->graph_kernels, 0, "kernels launched by CUDA graphs", "");
     if (whole)
         for (hu_kind k = 0; k < HU_KIND_COUNT; k++)
             if (h->kinds[k])

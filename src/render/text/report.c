@@ -54,7 +54,7 @@ static void write_header(hu_text_page *p)
             hu_out_text(p->out, " · ");
             hu_text_throughput(p, d->steps.duration.mean);
         }
-        hu_out_printf(p->out, " · %zu step%s", d->steps.n, hu_text_plural((int64_t)d->steps.n));
+        hu_out_printf(p->out, " · %zu step%s", d->steps.n, hu_plural((int64_t)d->steps.n));
         if (d->steps.n_counted < d->steps.n)
             hu_out_printf(p->out, ", %zu counted", d->steps.n_counted);
         hu_out_text(p->out, " · ");
@@ -121,7 +121,7 @@ static void write_all(hu_text_page *p)
     }
     if (d->host_calls.n) {
         hu_out_text(p->out, "\n");
-        hu_text_titled_table(p, "        calls of the system", &hu_table_host, rank, HU_TEXT_SHORT);
+        hu_text_titled_table(p, "        system calls", &hu_table_host, rank, HU_TEXT_SHORT);
     }
     if (d->host_time.n > 1) {
         hu_out_text(p->out, "\n");
@@ -135,7 +135,7 @@ static void write_all(hu_text_page *p)
     hu_text_health(p, d, false);
     hu_out_text(p->out, "\nnext  holdup report ");
     hu_units_clip(p->out, hu_str_of(p->r->arguments), p->r->width > 60 ? p->r->width - 40 : 20);
-    hu_out_printf(p->out, " --view %s\n      holdup report --view list      names every question\n",
+    hu_out_printf(p->out, " --view %s\n      holdup report --view list      lists every view\n",
                   d->gpu_time.n_slices       ? "idle"
                   : d->host_time.is_recorded ? "host"
                                              : "ops");

@@ -65,7 +65,7 @@ static void name_suspect(const hu_slowdown *s, const hu_suspect *x, char *out, s
             snprintf(out, room, "the worker of dp %u, stage %u", w->dp, w->stage);
         break;
     case HU_BLAME_WORKERS:
-        snprintf(out, room, "the %zu workers at the top of the list together", x->count);
+        snprintf(out, room, "the top %zu workers together", x->count);
         break;
     case HU_BLAME_STAGE:
         snprintf(out, room, "stage %u", x->part->id);
@@ -74,7 +74,7 @@ static void name_suspect(const hu_slowdown *s, const hu_suspect *x, char *out, s
         snprintf(out, room, "dp rank %u", x->part->id);
         break;
     case HU_BLAME_LENGTHS:
-        snprintf(out, room, "microbatches of different length");
+        snprintf(out, room, "microbatches of unequal length");
         break;
     case HU_BLAME_TYPE:
         snprintf(out, room, "%s", x->part->name);
@@ -87,17 +87,17 @@ static const char *advice(const hu_slowdown *s, const hu_suspect *x)
 {
     switch (x->blame) {
     case HU_BLAME_WORKER:
-        return "Look at its devices, clocks, links and host, or take it out of the job.";
+        return "Check its GPUs, clocks, links and host, or remove it from the job.";
     case HU_BLAME_WORKERS:
-        return "Look at what their machines have in common.";
+        return "Check what their machines have in common.";
     case HU_BLAME_STAGE:
         return x->part->id + 1 == s->pipeline->n_stages
-                   ? "It has more to do than the others: give it fewer layers, for it also computes the loss."
-                   : "It has more to do than the others: give it fewer layers.";
+                   ? "It has more work than the others: give it fewer layers, since it also computes the loss."
+                   : "It has more work than the others: give it fewer layers.";
     case HU_BLAME_DP_RANK:
-        return "All its stages are late: look at its data and at what its machines have in common.";
+        return "All its stages are late: check its data and what its machines have in common.";
     case HU_BLAME_LENGTHS:
-        return "Deal the sequences out so that microbatches take the same time.";
+        return "Balance the sequences so that microbatches take the same time.";
     default:
         return "";
     }
@@ -111,8 +111,8 @@ static void say_delays(const hu_slowdown *s, char *out, size_t room)
     if (!(s->launch_slowdown >= HU_SLOWDOWN_LEAST) || !most)
         return;
     snprintf(out, room,
-             " As recorded it takes %s, for operations also begin later than anything in the table explains "
-             "(the host, its data): most of that is the delay of %s, %s of a step.",
+             " As recorded it takes %s: operations also start later than the table explains (host, data). Most of that is "
+             "the delay of %s, %s of a step.",
              step_time(s->measured_ns).t, strcmp(most->name, "first-op") == 0 ? "the first operation of a step" : most->name,
              share((most->delayed_ns - s->original_ns) / s->measured_ns).t);
 }
@@ -124,22 +124,18 @@ void hu_slowdown_sentence(const hu_slowdown *s, char *out, size_t room)
     char         who[96];
     size_t       n;
 
-    n = (size_t)snprintf(out, room,
-                         "A step takes %s and would take %s if all workers were alike: the job is %s as slow as "
-                         "it could be.",
+    n = (size_t)snprintf(out, room, "A step takes %s; with equal workers it would take %s: a slowdown of %s.",
                          step_time(s->original_ns).t, step_time(s->ideal_ns).t, times(s->slowdown).t);
     if (n_suspects == 0 && n < room)
         n += (size_t)snprintf(out + n, room - n, "%s",
                               s->slowdown >= HU_SLOWDOWN_LEAST
-                                  ? " No worker, stage or type of operation explains half of that by itself."
-                                  : " Nobody holds it up.");
+                                  ? " No single worker, stage or operation type explains half of that."
+                                  : " No straggler found.");
     for (size_t i = 0; i < n_suspects && n < room; i++) {
         name_suspect(s, &suspects[i], who, sizeof who);
         if (i == 0)
             n += (size_t)snprintf(
-                out + n, room - n,
-                " What explains it: %s. With that at the mean a "
-                "step would take %s, %s less (%s of what is lost).%s%s",
+                out + n, room - n, " Cause: %s. If it matched the mean, a step would take %s, %s less (%s of the loss).%s%s",
                 who, step_time(suspects[i].fixed_ns).t, share((s->original_ns - suspects[i].fixed_ns) / s->original_ns).t,
                 share(suspects[i].explained).t, *advice(s, &suspects[i]) ? " " : "", advice(s, &suspects[i]));
         else
@@ -237,8 +233,8 @@ static void write_trust(hu_text_page *p, const hu_slowdown *s)
 
     hu_out_text(p->out, "\n");
     snprintf(line, sizeof line,
-             "As recorded a step takes %s: starts that nothing in the table explains (the host, its "
-             "data) cost %s of it. With them the replay is %s off.",
+             "As recorded a step takes %s: late starts that the table does not explain (host, data) cost %s of it. With "
+             "them the replay is %s off.",
              step_time(s->measured_ns).t, share((s->measured_ns - s->original_ns) / s->measured_ns).t,
              share(s->replay_error).t);
     hu_text_paragraph(p, line, 2);
@@ -247,16 +243,13 @@ static void write_trust(hu_text_page *p, const hu_slowdown *s)
 
         hu_format_fixed(r2, s->correlation, 2);
         snprintf(line, sizeof line,
-                 "Forward passes of one worker differ by %s of their mean; with the backward passes of "
-                 "their microbatches they correlate by %s. With all of them alike a step would take %s (%s of "
-                 "what is lost).",
+                 "Forward passes of one worker vary by %s of their mean; their correlation with the backward passes of "
+                 "the same microbatches is %s. With equal passes a step would take %s (%s of the loss).",
                  share(s->variation).t, r2, step_time(s->levelled_ns).t, share(s->levelled_explained).t);
         hu_text_paragraph(p, line, 2);
     }
     if (s->stages.n > 1) {
-        snprintf(line, sizeof line,
-                 "With stages that have the same to do on average a step would take %s (%s of what is "
-                 "lost).",
+        snprintf(line, sizeof line, "With balanced stages a step would take %s (%s of the loss).",
                  step_time(s->balanced_ns).t, share(s->balanced_explained).t);
         hu_text_paragraph(p, line, 2);
     }
@@ -264,16 +257,17 @@ static void write_trust(hu_text_page *p, const hu_slowdown *s)
         unpaired += j->steps[k].unpaired;
         if (!j->steps[k].left_out || named++ >= NAMED_STEPS)
             continue;
-        snprintf(line, sizeof line, "step %lld is left out: %s", (long long)j->steps[k].step, j->steps[k].left_out);
+        snprintf(line, sizeof line, "step %lld is excluded: %s", (long long)j->steps[k].step, j->steps[k].left_out);
         hu_text_paragraph(p, line, 2);
     }
     if (named > NAMED_STEPS)
-        hu_out_printf(p->out, "  \xe2\x80\xa6 and %zu more steps\n", named - NAMED_STEPS);
+        hu_out_printf(p->out, "  \xe2\x80\xa6 and %zu more step%s\n", named - NAMED_STEPS,
+                      hu_plural((int64_t)(named - NAMED_STEPS)));
     if (unpaired)
-        hu_out_printf(p->out, "  %zu sends or receives have no row for their other end\n", unpaired);
+        hu_out_printf(p->out, "  sends or receives whose peer has no row: %zu\n", unpaired);
     if (t->unknown_rows) {
-        hu_out_printf(p->out, "  %llu rows are of unknown kinds and left out, such as ",
-                      (unsigned long long)t->unknown_rows);
+        hu_out_printf(p->out, "  %llu row%s of unknown kinds excluded, such as ", (unsigned long long)t->unknown_rows,
+                      hu_plural((int64_t)t->unknown_rows));
         hu_units_clip(p->out, hu_str_of(t->unknown_kind), 24);
         hu_out_text(p->out, "\n");
     }
@@ -289,11 +283,11 @@ void hu_slowdown_text(const hu_slowdown_report *r, hu_out *out)
     hu_text_page       p = {&page, out};
     char               line[SENTENCE];
 
-    hu_out_printf(out, "%zu worker%s (%u dp rank%s \xc3\x97 %u stage%s", j->n_workers, hu_text_plural((int64_t)j->n_workers),
-                  j->n_dp_seen, hu_text_plural(j->n_dp_seen), j->n_stages, hu_text_plural(j->n_stages));
+    hu_out_printf(out, "%zu worker%s (%u dp rank%s \xc3\x97 %u stage%s", j->n_workers, hu_plural((int64_t)j->n_workers),
+                  j->n_dp_seen, hu_plural(j->n_dp_seen), j->n_stages, hu_plural(j->n_stages));
     if (j->n_model_chunks > j->n_stages)
         hu_out_printf(out, ", %lld model chunks", (long long)j->n_model_chunks);
-    hu_out_printf(out, ") \xc2\xb7 %zu step%s\n\n", s->n_steps, hu_text_plural((int64_t)s->n_steps));
+    hu_out_printf(out, ") \xc2\xb7 %zu step%s\n\n", s->n_steps, hu_plural((int64_t)s->n_steps));
     hu_slowdown_sentence(s, line, sizeof line);
     hu_text_paragraph(&p, line, 0);
     write_workers(&p, r);
@@ -304,8 +298,8 @@ void hu_slowdown_text(const hu_slowdown_report *r, hu_out *out)
     write_parts(&p, r, "TYPES", &s->types);
     hu_out_text(out, "\n");
     hu_text_paragraph(&p,
-                      "slowdown: of a job that is ideal but for this one; step then: if this one were ideal; explains: "
-                      "how much of what is lost would be won. docs/stragglers.md",
+                      "slowdown: of a job that is ideal except for this part; step then: with this part ideal; explains: "
+                      "share of the loss it would recover. docs/stragglers.md",
                       2);
     write_trust(&p, s);
 }

@@ -77,11 +77,6 @@ void hu_text_left(hu_text_page *p, hu_str text, size_t width)
     hu_text_spaces(p, width - have);
 }
 
-const char *hu_text_plural(int64_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
 /* "1,234 samples/s", where the batch size is known. */
 void hu_text_throughput(hu_text_page *p, double step_ns)
 {

@@ -31,9 +31,6 @@ void hu_text_left(hu_text_page *p, hu_str text, size_t width);
 
 hu_str hu_text_base_name(hu_str path);
 
-/* "s" unless there is one. */
-const char *hu_text_plural(int64_t n);
-
 /* "4,311 samples/s", where the user said what a step holds. */
 void hu_text_throughput(hu_text_page *p, double step_ns);
 

@@ -49,7 +49,7 @@ static void where_from(hu_text_page *p, const hu_digest *d)
 
     switch (s->source) {
     case HU_STEPS_PROFILER:
-        hu_out_printf(p->out, "   mean of %zu ProfilerStep%s\n", s->n_counted, hu_text_plural((int64_t)s->n_counted));
+        hu_out_printf(p->out, "   mean of %zu ProfilerStep%s\n", s->n_counted, hu_plural((int64_t)s->n_counted));
         break;
     case HU_STEPS_ANNOTATION:
         hu_out_printf(p->out, "   mean of %zu steps, each from one \"", s->n_counted);
@@ -57,11 +57,11 @@ static void where_from(hu_text_page *p, const hu_digest *d)
         hu_out_text(p->out, "\" to the next\n");
         break;
     case HU_STEPS_STRUCTURE:
-        hu_out_printf(p->out, "   mean of %zu steps found by repetition (%d %% alike)\n", s->n_counted,
+        hu_out_printf(p->out, "   mean of %zu steps inferred from repeating work (%d %% match)\n", s->n_counted,
                       (int)(100 * s->confidence));
         break;
     case HU_STEPS_NONE:
-        hu_out_text(p->out, "   the whole capture: no steps were found\n");
+        hu_out_text(p->out, "   the whole capture: no steps found\n");
         break;
     }
 }
@@ -75,7 +75,7 @@ static void host_bars(hu_text_page *p, const hu_host_time *t)
         [HU_HOST_FSYNC] = "waits for disk", [HU_HOST_NETWORK] = "network", [HU_HOST_PIPE] = "waits on a pipe",
         [HU_HOST_LOCK] = "waits for locks", [HU_HOST_SLEEP] = "sleeps", [HU_HOST_POLL] = "polls",
         [HU_HOST_WAIT] = "other threads", [HU_HOST_CHILD] = "child processes", [HU_HOST_OTHER] = "other calls",
-        [HU_STATE_COMM] = "communicates", [HU_STATE_STARVED] = "no processor", [HU_STATE_RUNS] = "runs",
+        [HU_STATE_COMM] = "communicates", [HU_STATE_STARVED] = "waits for a CPU", [HU_STATE_RUNS] = "runs",
     };
     /* clang-format on */
     char name[64];
@@ -110,7 +110,7 @@ void hu_text_where(hu_text_page *p, const hu_digest *d)
         bar(p, "exposed comm", t->exposed_comm_ns, spread->exposed_comm_ns * none, t->step_ns);
         bar(p, "exposed copies", t->exposed_copy_ns, spread->exposed_copy_ns * none, t->step_ns);
         bar(p, "idle", t->idle_ns, spread->idle_ns * none, t->step_ns);
-        hu_out_text(p->out, "\n  with the host, each instant once, the device first\n");
+        hu_out_text(p->out, "\n  with the host: each instant counts once, GPU first\n");
     }
     for (hu_role r = 0; (d->breakdown.has_device || !d->host_time.is_recorded) && r < HU_ROLE_COUNT; r++)
         if (t->role_ns[r] > 0 || (r == HU_ROLE_DATA_LOADER && !d->breakdown.has_device))
@@ -137,15 +137,15 @@ static void rank_columns(const hu_step_time *t, bool device, double out[5])
     }
 }
 
-/* "55 % of it for rank 0 (host: in operators)" */
+/* "55 % for rank 0 (host: operators, +2.05 ms)" */
 static void say_straggler(const hu_text_page *p, const hu_straggler *s, char *out, size_t room)
 {
     const int64_t rank = p->r->job->digests[s->late.digest]->info.rank;
-    size_t        n = (size_t)snprintf(out, room, "%s of it for rank %lld", hu_say_pct(s->late.share_pct).t,
+    size_t        n = (size_t)snprintf(out, room, "%s for rank %lld", hu_say_pct(s->late.share_pct).t,
                                        (long long)(rank >= 0 ? rank : (int64_t)s->late.digest));
 
     if (s->cause < HU_CLASS_COUNT && n < room)
-        snprintf(out + n, room - n, " (%s, %s more)", hu_class_words(s->cause), hu_say_time(s->cause_step_ns).t);
+        snprintf(out + n, room - n, " (%s, +%s)", hu_class_words(s->cause), hu_say_time(s->cause_step_ns).t);
 }
 
 /* Below the table of ranks: who is waited for, by how much, and how far clocks agree. */
@@ -159,14 +159,15 @@ static void write_rendezvous(hu_text_page *p)
 
     if (!r || r->matched == 0)
         return;
-    n = (size_t)snprintf(line, sizeof line, "%lld collectives met", (long long)r->matched);
+    n = (size_t)snprintf(line, sizeof line, "%lld collective%s matched", (long long)r->matched, hu_plural(r->matched));
     if (r->unmatched)
-        n += (size_t)snprintf(line + n, sizeof line - n, " (%lld calls have no partner)", (long long)r->unmatched);
+        n += (size_t)snprintf(line + n, sizeof line - n, " (%lld call%s unmatched)", (long long)r->unmatched,
+                              hu_plural(r->unmatched));
     if (!isnan(r->clocks.residual_ns))
         n += (size_t)snprintf(line + n, sizeof line - n, "; their ends agree within %s",
                               hu_say_time(r->clocks.residual_ns).t);
     if (s->n)
-        n += (size_t)snprintf(line + n, sizeof line - n, ". A rank waits %s of each step for others",
+        n += (size_t)snprintf(line + n, sizeof line - n, ". A rank waits %s per step for others",
                               hu_say_time(s->wait_step_ns).t);
     for (size_t i = 0; i < s->n && i < NAMED && n < sizeof line - sizeof text; i++) {
         say_straggler(p, &s->at[i], text, sizeof text);
@@ -191,13 +192,13 @@ static void write_job(hu_text_page *p)
     if (!joint->is_replayed) {
         const hu_parked *k = &joint->parked[0];
 
-        snprintf(line, sizeof line, "Not replayed together: %s (rank %lld is in one that rank %lld never reaches).",
+        snprintf(line, sizeof line, "No joint replay: %s (rank %lld waits in a collective that rank %lld never enters).",
                  joint->why_not, (long long)hu_digest_rank_of(p->r->job->digests, k->waits),
                  (long long)hu_digest_rank_of(p->r->job->digests, k->missing));
         hu_text_paragraph(p, line, 2);
         return;
     }
-    n = (size_t)snprintf(line, sizeof line, "Replayed together, %zu%s ranks take %s a step (%s off)", joint->ranks,
+    n = (size_t)snprintf(line, sizeof line, "Joint replay: %zu%s ranks take %s per step (%s off)", joint->ranks,
                          joint->ranks < p->r->job->n ? " of the" : "", hu_say_time(joint->replayed_ns).t,
                          hu_say_pct(100 * fabs(joint->replayed_ns / joint->seen_ns - 1)).t);
     for (size_t i = 0; i < joint->n_prices && n < sizeof line - 100; i++) {
@@ -207,16 +208,17 @@ static void write_job(hu_text_page *p)
         if (x->gain_pct < LEAST_PCT || said == MOST)
             continue;
         if (x->edit == HU_EDIT_STRAGGLER)
-            snprintf(what, sizeof what, "were rank %lld like the others",
+            snprintf(what, sizeof what, "if rank %lld matched the others",
                      (long long)hu_digest_rank_of(p->r->job->digests, x->digest));
-        n += (size_t)snprintf(line + n, sizeof line - n, "%s %s: %s", said++ ? "," : ";",
+        said++;
+        n += (size_t)snprintf(line + n, sizeof line - n, "; %s: %s",
                               x->edit == HU_EDIT_STRAGGLER   ? what
-                              : x->edit == HU_EDIT_BALANCE   ? "were their work shared out evenly"
-                              : x->edit == HU_EDIT_HICCUPS   ? "were none late to any collective"
-                              : x->edit == HU_EDIT_BANDWIDTH ? "were links twice as fast"
-                              : x->edit == HU_EDIT_LATENCY   ? "were their latency half of it"
-                              : x->edit == HU_EDIT_BUCKET    ? "were gradients reduced in one piece"
-                                                             : "took collectives no time",
+                              : x->edit == HU_EDIT_BALANCE   ? "with balanced work"
+                              : x->edit == HU_EDIT_HICCUPS   ? "if no rank were late"
+                              : x->edit == HU_EDIT_BANDWIDTH ? "with links twice as fast"
+                              : x->edit == HU_EDIT_LATENCY   ? "with half the latency"
+                              : x->edit == HU_EDIT_BUCKET    ? "with one gradient bucket"
+                                                             : "with instant collectives",
                               hu_say_time(x->after_ns).t);
     }
     snprintf(line + n, sizeof line - n, ".");
@@ -249,9 +251,9 @@ static void say_mismatch(hu_text_page *p)
     if (!r || r->mismatched == 0)
         return;
     n = (size_t)snprintf(line, sizeof line,
-                         "ranks call different collectives under one number, %lld time%s, which hangs "
-                         "sooner or later; number %lld is",
-                         (long long)r->mismatched, r->mismatched == 1 ? "" : "s", (long long)r->first_mismatch.sequence);
+                         "ranks call different collectives under one sequence number, %lld time%s: this hangs sooner or "
+                         "later; number %lld is",
+                         (long long)r->mismatched, hu_plural(r->mismatched), (long long)r->first_mismatch.sequence);
     for (size_t i = 0; i < 2 && n < sizeof line - 120; i++) {
         const hu_collective *c = &r->first_mismatch.call[i];
         char                 bytes[HU_UNIT_BYTES] = "";
@@ -270,9 +272,9 @@ static void write_roster(hu_text_page *p)
 {
     const hu_roster *r = &p->r->job->roster;
 
-    say_roster(p, r->n_missing, r->missing, "of the job is missing here", "of the job are missing here");
-    say_roster(p, r->n_twice, r->twice, "is there more than once", "are there more than once");
-    say_roster(p, r->n_odd, r->odd, "has another number of steps than most", "have another number of steps than most");
+    say_roster(p, r->n_missing, r->missing, "of the job is missing", "of the job are missing");
+    say_roster(p, r->n_twice, r->twice, "occurs more than once", "occur more than once");
+    say_roster(p, r->n_odd, r->odd, "has a different number of steps", "have a different number of steps");
 }
 
 static int by_value(const void *left, const void *right)

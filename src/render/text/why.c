@@ -14,7 +14,7 @@
 static void write_price(hu_text_page *p, const hu_finding *f)
 {
     if (isnan(f->gain_pct)) {
-        hu_out_printf(p->out, "at most %s %%, how much cannot be told", hu_say_change(f->high_pct, 0).t);
+        hu_out_printf(p->out, "at most %s %%, amount unknown", hu_say_change(f->high_pct, 0).t);
         return;
     }
     hu_out_printf(p->out, "%s → %s   ", hu_say_time(f->before_ns).t, hu_say_time(f->after_ns).t);
@@ -60,7 +60,7 @@ static void write_doubt(hu_text_page *p, const hu_findings *f)
 
         if (f->check.grade[i] != HU_GRADE_RED)
             continue;
-        snprintf(line, sizeof line, "the replay's own check fails: %s", hu_check_say(&f->check, i).t);
+        snprintf(line, sizeof line, "replay check failed: %s", hu_check_say(&f->check, i).t);
         hu_text_paragraph(p, line, 8);
     }
 }
@@ -73,7 +73,7 @@ void hu_text_why(hu_text_page *p, const hu_findings *f, size_t most)
     if (!f->is_replayed) {
         char line[sizeof f->why_not + 40];
 
-        snprintf(line, sizeof line, "nothing could be replayed: %s", f->why_not);
+        snprintf(line, sizeof line, "no replay: %s", f->why_not);
         hu_out_text(p->out, "     ");
         hu_text_hanging(p, line, 8);
         return;
@@ -81,18 +81,18 @@ void hu_text_why(hu_text_page *p, const hu_findings *f, size_t most)
     if (f->n == 0) {
         hu_out_text(p->out, "     ");
         hu_text_hanging(p,
-                        f->is_trusted ? "nothing that a replay of this trace can price would save 1 % of a step"
-                                      : "this trace does not tell what would save time",
+                        f->is_trusted ? "no fix we can simulate saves 1 % of the step"
+                                      : "this trace does not show what would save time",
                         8);
     } else {
-        hu_out_printf(p->out, "     what each would save, by replaying %zu step%s (replay %s off)\n", f->n_steps,
-                      hu_text_plural((int64_t)f->n_steps), hu_say_pct(100 * fabs(f->replayed_ns / f->seen_ns - 1)).t);
+        hu_out_printf(p->out, "     gain of each fix, simulated over %zu step%s (replay %s off)\n", f->n_steps,
+                      hu_plural((int64_t)f->n_steps), hu_say_pct(100 * fabs(f->replayed_ns / f->seen_ns - 1)).t);
     }
     for (size_t i = 0; i < f->n && i < most; i++)
         write_finding(p, i + 1, &f->at[i], most > HU_TEXT_SHORT);
     if (f->is_trusted && f->n_ladder > 1) {
         char   line[HU_FINDINGS * 24 + 64];
-        size_t n = (size_t)snprintf(line, sizeof line, "one after the other: %s", hu_say_time(f->ladder[0].before_ns).t);
+        size_t n = (size_t)snprintf(line, sizeof line, "fixes applied in order: %s", hu_say_time(f->ladder[0].before_ns).t);
 
         for (size_t i = 0; i < f->n_ladder && n < sizeof line; i++)
             n += (size_t)snprintf(line + n, sizeof line - n, " → %s", hu_say_time(f->ladder[i].after_ns).t);
