@@ -84,7 +84,7 @@ int hu_arm(const hu_run_options *o, char *const *argv, hu_session *out, hu_facts
         return err->code;
     folder_of(template, folder);
     if (access(folder, W_OK) < 0 && !o->shared.quiet)
-        hu_command_say("%s cannot be written: %s; the recording will be kept elsewhere, name a place with -o", folder,
+        hu_command_say("%s cannot be written: %s; the recording is kept elsewhere; choose a path with -o", folder,
                        strerror(errno));
     if (hu_session_make(o->scratch, folder, out, err) < 0)
         return err->code;

@@ -280,7 +280,7 @@ static void write_text(const judged *x, hu_out *out)
         hu_out_printf(out, "%s %-2s %s", value, hu_limit_unit(c->id), bound);
         sentence(out, c->evidence[0] ? c->evidence : hu_limit_what(c->id), 35 + strlen(bound), LIMIT_COLUMN, width);
     }
-    hu_out_printf(out, "\n%zu of %zu limits breached, %zu cannot be told from this trace\n", r->failed, r->n, r->unknown);
+    hu_out_printf(out, "\n%zu of %zu limits breached, %zu unknown from this trace\n", r->failed, r->n, r->unknown);
     if (!f || !f->is_replayed)
         return;
     hu_out_text(out, "\nself-check of the replay behind gains\n");

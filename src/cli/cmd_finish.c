@@ -91,15 +91,15 @@ static void say_result(const options *o, const char *session, const hu_pftrace_r
     if (r->lost)
         hu_command_say("%llu records were lost while recording: there was no room for them", (unsigned long long)r->lost);
     if (r->torn)
-        hu_command_say("%llu records were torn when their process died", (unsigned long long)r->torn);
+        hu_command_say("torn records: %llu; their process died while writing them", (unsigned long long)r->torn);
     if (r->gaps + r->odd + r->cut_bytes)
-        hu_command_say("damaged: %llu records are missing, %llu make no sense, %llu bytes are cut off",
-                       (unsigned long long)r->gaps, (unsigned long long)r->odd, (unsigned long long)r->cut_bytes);
+        hu_command_say("damaged: %llu records missing, %llu invalid, %llu bytes cut off", (unsigned long long)r->gaps,
+                       (unsigned long long)r->odd, (unsigned long long)r->cut_bytes);
     if (r->unfinished && !o->shared.quiet)
-        hu_command_say("%llu ranges and calls had not ended; they end where their process did",
+        hu_command_say("%llu ranges and calls had not ended; they end when their process did",
                        (unsigned long long)r->unfinished);
     if (r->unreadable)
-        hu_command_say("%zu files are no ring files: %s", r->unreadable, r->first_unreadable);
+        hu_command_say("not ring files: %zu; the first: %s", r->unreadable, r->first_unreadable);
     if (r->alive)
         hu_command_say("%zu processes of %s still run: what they record from now on is not in the trace; the session stays",
                        r->alive, session);

@@ -146,7 +146,7 @@ static void write_text(const answer *a, hu_builder *b)
     if (hu_quality_lost(q))
         count_line(a, "lost", hu_quality_lost(q));
     if (q->is_truncated)
-        hu_out_printf(out, "%-12sthe file ends in the middle, at byte %lld\n", "truncated", (long long)q->truncated_at);
+        hu_out_printf(out, "%-12sthe file is cut at byte %lld\n", "truncated", (long long)q->truncated_at);
 }
 
 /* In the place of what would have been said about it. */

@@ -69,8 +69,8 @@ static int arm(const hu_run_options *o, hu_arena *arena)
     int             rc;
 
     if (!hu_library_find(library, sizeof library)) {
-        hu_command_say("libholdup-inject.so is neither beside this program nor in ../lib/holdup; nothing is recorded"
-                       " without it: install it, or name it by HOLDUP_LIBRARY=/path");
+        hu_command_say("libholdup-inject.so is neither next to this program nor in ../lib/holdup; nothing is recorded "
+                       "without it: install it, or set HOLDUP_LIBRARY=/path");
         return HU_EXIT_RUN_FAILED;
     }
     if (hu_arm(o, NULL, &session, &facts, &err) < 0)

@@ -287,12 +287,12 @@ static void say_nothing_seen(const run_state *r)
     if (!r->library[0] || (r->o->doors & ~(uint32_t)HU_DOOR_CPU) == 0)
         return;
     if (find_program(r->argv[0], path, sizeof path) && is_static(path))
-        hu_command_say("%s is a static program: nothing can be loaded into it, so only what the kernel told of its"
-                       " threads was recorded",
+        hu_command_say("%s is statically linked: the recorder cannot be loaded into it; only scheduler data from the "
+                       "kernel were recorded",
                        r->argv[0]);
     else
-        hu_command_say("nothing was recorded inside of %s: it ended at once, or is privileged (setuid) or not a program"
-                       " of this machine's C library",
+        hu_command_say("nothing was recorded inside %s: it exited at once, is privileged (setuid), or does not use this "
+                       "machine's C library",
                        r->argv[0]);
 }
 
@@ -311,7 +311,7 @@ static void say_recorded(const run_state *r)
     hu_command_say("%s of %s: %s records of %u process%s%s", time, r->facts.name, records, r->tally.processes,
                    r->tally.processes == 1 ? "" : "es", more);
     if (r->samples.lost)
-        hu_command_say("%" PRIu64 " records of the CPU were lost: the kernel's rings were full", r->samples.lost);
+        hu_command_say("%" PRIu64 " CPU records were lost: the kernel's buffers were full", r->samples.lost);
     if (r->tally.running)
         hu_command_say("%u process%s of it still run%s, no longer recorded; --wait all waits for them", r->tally.running,
                        r->tally.running == 1 ? "" : "es", r->tally.running == 1 ? "s" : "");
@@ -329,11 +329,11 @@ static void say_cost(const run_state *r)
     hu_units_time(own, (double)c.supervisor_ns);
     hu_units_time(job, (double)r->result.job_cpu_ns);
     if (r->result.job_cpu_ns < LEAST_JOB_NS || isnan(c.share))
-        hu_command_say("recording took %s in the command (%s ns a record, measured here) and %s beside it", records, each,
-                       own);
+        hu_command_say("recording overhead: %s in the command (%s ns per record, measured here) and %s in the recorder",
+                       records, each, own);
     else
-        hu_command_say("recording took %s %% of the command's %s of CPU time: %s in it (%s ns a record, measured here), %s"
-                       " beside it",
+        hu_command_say("recording overhead: %s %% of the command's %s of CPU time: %s in the command (%s ns per record, "
+                       "measured here), %s in the recorder",
                        share, job, records, each, own);
 }
 
@@ -403,7 +403,7 @@ static bool lacks_required(const run_state *r)
     for (uint32_t door = 1; door && door <= HU_DOOR_PYTORCH; door <<= 1) {
         if (!(r->o->required & door & ~open))
             continue;
-        hu_command_say("--require %s: nothing of the kind was recorded", hu_run_door_name(door));
+        hu_command_say("--require %s: nothing of this kind was recorded", hu_run_door_name(door));
         lacks = true;
     }
     return lacks;
@@ -495,7 +495,7 @@ static int finish(run_state *r)
         hu_perf_round(r->perf);
         r->samples = hu_perf_so_far(r->perf);
         if (hu_perf_stop(r->perf) < 0)
-            hu_command_say("%" PRIu64 " records of the CPU could not be written: the disk is full, or --max-size is reached",
+            hu_command_say("%" PRIu64 " CPU records could not be written: the disk is full, or --max-size is reached",
                            r->samples.cut);
     }
     if (r->collector && hu_collect_close(r->collector, &err) < 0) {
@@ -582,8 +582,8 @@ static int start(run_state *r)
     if (is_recorded_already())
         return become_command(r);
     if (!r->library[0] && !r->o->shared.quiet)
-        hu_command_say("libholdup-inject.so is neither beside this program nor in ../lib/holdup: nothing is seen inside"
-                       " of the command; install it, or name it by HOLDUP_LIBRARY=/path");
+        hu_command_say("libholdup-inject.so is neither next to this program nor in ../lib/holdup: nothing is recorded "
+                       "inside the command; install it, or set HOLDUP_LIBRARY=/path");
     if (hu_arm(r->o, r->argv, &r->session, &r->facts, &err) < 0) {
         hu_command_fail(&err);
         return err.code == HU_EUSAGE ? HU_EXIT_USAGE : HU_EXIT_RUN_FAILED;

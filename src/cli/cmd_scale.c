@@ -90,7 +90,7 @@ static int read_run(const hu_cli_call *call, char *path, hu_scaling *s, hu_scale
     }
     if (!hu_scaling_run_measure(job.digests, job.n, job.rendezvous, run)) {
         hu_job_free(&job);
-        hu_fail(&err, HU_EFORMAT, path, HU_NO_OFFSET, "holds no step to compare; record some steps of the job");
+        hu_fail(&err, HU_EFORMAT, path, HU_NO_OFFSET, "has no step to compare; record some steps of the job");
         return hu_command_fail(&err);
     }
     run->ideal_ns = ideal_ns(job.joint, run->step_ns);
@@ -161,7 +161,9 @@ static int run(hu_cli_call *call)
         return 0;
     hu_scaling_measure(s, o->weak ? HU_SCALING_WEAK : o->strong ? HU_SCALING_STRONG : HU_SCALING_AUTO);
     if (s->run[0].gpus == s->run[s->n - 1].gpus) {
-        hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "all runs have %lld GPUs; scale compares different numbers of them",
+        hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                "all runs have %lld GPUs; scale compares runs on different numbers "
+                "of GPUs",
                 (long long)s->run[0].gpus);
         return hu_command_fail(&err);
     }
@@ -173,7 +175,7 @@ static int run(hu_cli_call *call)
 const hu_command hu_command_scale = {
     .name = "scale",
     .group = HU_GROUP_COMPARE,
-    .summary = "why more GPUs are not as many times faster",
+    .summary = "where scaling efficiency is lost as GPUs are added",
     .usage = "[options] RUN RUN ...",
     .about = "Compares runs of one job on different numbers of GPUs.  Each RUN is the trace\n"
              "of one rank or the directory of all of them.  Says what is lost against the\n"

@@ -76,7 +76,7 @@ static int tell(const hu_registry_entry *e, uint32_t command, hu_error *err)
 
 static int none_running(hu_error *err)
 {
-    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no run of yours goes on here; `holdup run` starts one");
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "you have no active run here; `holdup run` starts one");
 }
 
 /* Those that are meant: the named one, all, or the only one.  Moved to the front; returns how many. */
@@ -88,13 +88,15 @@ static int choose(const options *o, hu_registry_entry *list, size_t n, hu_error 
         if (list[i].is_alive && list[i].path[0] && (!o->session || strcmp(o->session, list[i].name) == 0))
             list[kept++] = list[i];
     if (kept == 0 && o->session)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no run \"%.64s\" goes on here; `holdup status` lists them",
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no active run \"%.64s\" here; `holdup status` lists them",
                        o->session);
     if (kept == 0)
         return none_running(err);
     if (kept > 1 && !o->all && !o->session)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%d runs go on here; say --session NAME or --all: %s, %s …", kept,
-                       list[0].name, list[1].name);
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                       "%d runs are active here; pass --session NAME or --all: %s, %s "
+                       "…",
+                       kept, list[0].name, list[1].name);
     return kept;
 }
 
@@ -248,7 +250,7 @@ static int run_status(hu_cli_call *call)
     if (rc >= 0 && o->session && !named)
         rc = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no run \"%.64s\" here; `holdup status` lists them", o->session);
     if (rc >= 0 && n == 0 && !o->shared.json)
-        hu_command_say("no run of yours goes on here");
+        hu_command_say("you have no active run here");
     if (rc >= 0)
         rc = write_status(o, list, n, &err);
     return rc < 0 ? hu_command_fail(&err) : 0;
@@ -307,7 +309,7 @@ const hu_command hu_command_cancel = {
 const hu_command hu_command_status = {
     .name = "status",
     .group = HU_GROUP_CONTROL,
-    .summary = "which runs go on here, and what they have recorded",
+    .summary = "list active runs, and what they have recorded",
     .usage = "[--session NAME] [--json]",
     .about = "Lists your runs on this machine, also those that ended in the last day: armed,\n"
              "recording, paused, writing, written (and where), or failed and why.",

@@ -86,7 +86,7 @@ static void warn_untouched(const answer *a, const hu_edit *edit, const priced *x
     if (x->price.touched)
         return;
     if (hu_edit_is_joint(edit->kind) && a->ranks == 1)
-        hu_command_say("%s is between ranks; name the traces of all of them", x->text);
+        hu_command_say("%s needs several ranks; pass the traces of all ranks", x->text);
     else
         hu_command_say("%s changes nothing in these steps: there is no such work", x->text);
 }
@@ -128,7 +128,7 @@ static int find_rank(const hu_together *all, hu_edit *e, char *text, hu_error *e
             e->rank = (int64_t)i;
             return 0;
         }
-    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no trace is of rank %lld", (long long)wanted);
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no trace of rank %lld", (long long)wanted);
 }
 
 static int price_together(answer *a, const hu_together *all, hu_error *err)
@@ -190,9 +190,9 @@ static void write_text(const answer *a, hu_out *out)
 
     write_missing(a, out);
     hu_out_printf(out, "%s per step as measured, %s as replayed (%s off, %zu step%s)\n", hu_say_time(a->seen_ns).t,
-                  hu_say_time(a->replayed_ns).t, hu_say_pct(off).t, a->steps, a->steps == 1 ? "" : "s");
+                  hu_say_time(a->replayed_ns).t, hu_say_pct(off).t, a->steps, hu_plural((int64_t)a->steps));
     if (a->ranks > 1)
-        hu_out_printf(out, "mean of %zu ranks, which meet in %zu collectives\n", a->ranks, a->collectives);
+        hu_out_printf(out, "mean of %zu ranks, joined by %zu collectives\n", a->ranks, a->collectives);
     hu_out_text(out, "\n");
     hu_out_text(out, "  edit                             step        time  interval\n");
     for (size_t i = 0; i < a->o->edits.n; i++)

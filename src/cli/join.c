@@ -165,7 +165,7 @@ bool hu_crew_join(int argc, char **argv, hu_arena *arena, hu_crew **out)
         return true;
     }
     if (t->rank == 0)
-        hu_command_say("the %d processes were given different arguments: each makes a report of its own", t->size);
+        hu_command_say("the %d processes have different arguments: each makes its own report", t->size);
     t->mpi->finish();
     return true;
 }

@@ -275,8 +275,7 @@ static int bind_to(int fd, unsigned port)
 static int fail_bind(int port, int reason, hu_error *err)
 {
     if (reason == EADDRINUSE && port > 0)
-        return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "port %d is taken by another program; --port 0 takes any free one",
-                       port);
+        return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "port %d is in use; --port 0 takes any free one", port);
     return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "cannot listen on port %d of 127.0.0.1: %s; try --port 0",
                    port > 0 ? port : HU_SERVER_PORT, strerror(reason));
 }
@@ -327,7 +326,7 @@ hu_server *hu_server_open(int port, hu_error *err)
         return NULL;
     }
     if (getsockname(s->socket, (struct sockaddr *)&address, &size) != 0)
-        hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "cannot tell the port: %s", strerror(errno));
+        hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "cannot determine the port: %s", strerror(errno));
     else if (hu_door_init(&s->door, ntohs(address.sin_port), err) == 0)
         return s;
     hu_server_close(s);

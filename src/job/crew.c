@@ -14,7 +14,7 @@ int hu_crew_leave(hu_crew *crew, int status)
         for (int p = 1; p < crew->size; p++)
             crew->mpi->send(&(char){0}, 1, p);
     } else if (!crew->is_over && hu_crew_await(crew)) {
-        const hu_error err = {.code = HU_EIO, .text = "process 0 waits for this one, which could not go on"};
+        const hu_error err = {.code = HU_EIO, .text = "process 0 waits for this one, which failed"};
 
         crew->give_up(crew, &err);
     }

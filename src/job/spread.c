@@ -256,7 +256,7 @@ static int follow(hu_crew *crew, entries own, hu_arena *arena, plan *out, hu_err
     if ((rc = send_table(crew, 0, &entries_wire, &own, err)) < 0 ||
         (rc = receive_table(crew, 0, arena, &plan_wire, out, err)) < 0)
         crew->give_up(crew, err);
-    return out->n ? 0 : hu_fail(err, HU_EEMPTY, NULL, HU_NO_OFFSET, "there is nothing to read");
+    return out->n ? 0 : hu_fail(err, HU_EEMPTY, NULL, HU_NO_OFFSET, "nothing to read");
 }
 
 int hu_spread_inputs(hu_crew *crew, char **paths, int n, hu_arena *arena, hu_inputs *out, hu_error *err)
@@ -271,7 +271,7 @@ int hu_spread_inputs(hu_crew *crew, char **paths, int n, hu_arena *arena, hu_inp
     if (!crew)
         return hu_inputs_expand(paths, n, arena, out, err);
     if (!hu_crew_is_first(crew) && !hu_crew_await(crew))
-        return hu_fail(err, HU_EEMPTY, NULL, HU_NO_OFFSET, "there is nothing to read");
+        return hu_fail(err, HU_EEMPTY, NULL, HU_NO_OFFSET, "nothing to read");
     why = hu_arena_calloc(arena, (size_t)n, sizeof *why);
     if (!why) {
         hu_fail_memory(err);

@@ -31,13 +31,13 @@ static int fail_parked(const hu_together *all, hu_error *err)
 
     if (n)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                       "the ranks enter their collectives in different orders: rank %lld is in one that rank %lld never "
-                       "reaches; look at one trace at a time",
+                       "the ranks enter their collectives in different orders: rank %lld waits in one that rank %lld "
+                       "never enters; look at one trace at a time",
                        (long long)hu_digest_rank_of(job->digests, parked[0].waits),
                        (long long)hu_digest_rank_of(job->digests, parked[0].missing));
     if (hu_joint_count(all->joint) == 0)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                       "no collective was found on all ranks; look at one trace at a time");
+                       "no collective is common to all ranks; look at one trace at a time");
     return 0;
 }
 
@@ -73,7 +73,7 @@ int hu_together_read(const hu_inputs *inputs, const hu_together_options *options
     *out = (hu_together){0};
     if (inputs->n > HU_JOINT_REPLAY_RANKS)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                       "%zu traces are too many to be replayed together; name up to %d of them", inputs->n,
+                       "%zu traces are too many for a joint replay; pass up to %d of them", inputs->n,
                        HU_JOINT_REPLAY_RANKS);
     if (hu_job_read(inputs, &how, arena, &out->job, err) < 0)
         return err->code;
@@ -82,7 +82,7 @@ int hu_together_read(const hu_inputs *inputs, const hu_together_options *options
         return err->code;
     }
     if (out->job.n < 2)
-        return hu_fail(err, HU_EFORMAT, NULL, HU_NO_OFFSET, "only one of the traces could be read; name it alone");
+        return hu_fail(err, HU_EFORMAT, NULL, HU_NO_OFFSET, "only one of the traces could be read; pass it alone");
     out->simulations = hu_arena_calloc(arena, out->job.n, sizeof *out->simulations);
     w.errors = hu_arena_calloc(arena, out->job.n, sizeof *w.errors);
     if (!out->simulations || !w.errors)
