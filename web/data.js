@@ -12,7 +12,7 @@ export function fromBase64(text) {
 
 // Refuses what unpacks to more than `expected` bytes: a page that was changed must not fill the memory.
 export async function unpack(packed, expected) {
-  if (!(expected >= 0 && expected <= mostBytes)) throw new Error("a block of the page says that it is too large");
+  if (!(expected >= 0 && expected <= mostBytes)) throw new Error("a data block of the page declares too large a size");
   const out = new Uint8Array(expected);
   const reader = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip")).getReader();
   let n = 0;
@@ -21,12 +21,12 @@ export async function unpack(packed, expected) {
     if (done) break;
     if (n + value.length > expected) {
       reader.cancel();
-      throw new Error("a block of the page is larger than it says");
+      throw new Error("a data block of the page is larger than declared");
     }
     out.set(value, n);
     n += value.length;
   }
-  if (n !== expected) throw new Error("a block of the page is cut");
+  if (n !== expected) throw new Error("a data block of the page is cut");
   return out;
 }
 

@@ -130,10 +130,10 @@ export function decodeTimeline(bytes) {
   const head = JSON.parse(new TextDecoder().decode(bytes.subarray(reader.at, reader.at + headBytes)));
   reader.at += headBytes;
   const n = head.tracks.reduce((sum, t) => sum + t.n, 0);
-  if (n > 5 * bytes.length) throw new Error("a timeline says that it has more slices than bytes");
+  if (n > 5 * bytes.length) throw new Error("a timeline declares more slices than bytes");
   const columns = readColumns(reader, head.tracks, n);
   readCounters(reader, head.counters);
-  if (reader.at > bytes.length) throw new Error("a timeline ends in the middle");
+  if (reader.at > bytes.length) throw new Error("a timeline is cut");
   const depth = findDepths(columns, head.tracks);
   return { ...head, ...sortRows(columns, head.tracks, depth) };
 }

@@ -144,7 +144,7 @@ start().catch((error) => {
       el(
         "p",
         { class: "error", role: "alert" },
-        `The page's data could not be read (${error.message}). What follows is the report as it was written; make the page again for the rest.`,
+        `The page's data could not be read (${error.message}). The static report follows; generate the page again for the rest.`,
       ),
     );
 });

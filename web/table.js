@@ -179,7 +179,7 @@ export class DataTable {
     this.shown = this.select();
     this.drawHead();
     const n = this.shown.filter((r) => !r.isChild).length;
-    this.counter.textContent = n === this.data.rows.length ? `${n} rows` : `${n} of ${this.data.rows.length} rows`;
+    this.counter.textContent = n === this.data.rows.length ? `${n} row${n === 1 ? "" : "s"}` : `${n} of ${this.data.rows.length} rows`;
     this.from = -1;
     if (this.shown.length <= drawAll) this.box.classList.remove("tall");
     else this.box.classList.add("tall");
@@ -197,7 +197,7 @@ export class DataTable {
           el(
             "td",
             { class: "t", colspan: this.columns.length },
-            this.search ? `nothing matches “${clean(this.search, 60)}”` : this.data.empty || "nothing was recorded",
+            this.search ? `nothing matches “${clean(this.search, 60)}”` : this.data.empty || "nothing recorded",
           ),
         ),
       );

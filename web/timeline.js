@@ -20,8 +20,8 @@ const clockOffset = (rank) => theReport().ranks[rank].rendezvous?.clock_offset_n
 function sayClocks() {
   const { clocks } = theReport();
   return clocks?.ends
-    ? `ranks stand on one clock, to within ${time(clocks.residual_ns)}`
-    : "ranks stand on their own hosts' clocks";
+    ? `ranks share one clock, to within ${time(clocks.residual_ns)}`
+    : "ranks use their own hosts' clocks";
 }
 
 export class Timeline {
@@ -142,8 +142,8 @@ export class Timeline {
     const ranks = drawnRanks(theReport().ranks.length);
     if (!ranks.includes(rank)) {
       this.status.textContent = ranks.length
-        ? `This page holds no timeline of rank ${theReport().ranks[rank].rank}: it has those that the verdict needs. --full puts in all.`
-        : "This page was made without a timeline.";
+        ? `This page has no timeline of rank ${theReport().ranks[rank].rank}, only those that the verdict needs; --full includes all.`
+        : "This page was generated without a timeline.";
       if (!ranks.length) return;
       this.setRank(ranks[0]);
       return this.show(query);
@@ -173,10 +173,10 @@ export class Timeline {
   sayStatus() {
     const t = this.model.ranks[0].timeline,
       parts = [`${t.slices.toLocaleString("en")} slices`];
-    if (t.left_out) parts.push(`This page holds ${t.left_out}; --full puts in all`);
+    if (t.left_out) parts.push(`This page has ${t.left_out}; --full includes all`);
     if (t.least > 0)
-      parts.push(`Of slices beside each other that are shorter than ${time(t.least)} one stands for all until you zoom in`);
-    if (this.model.ranks.some((r) => !r.isAligned)) parts.push("ranks whose clocks are more than an hour apart begin together");
+      parts.push(`Adjacent slices shorter than ${time(t.least)} are drawn as one until you zoom in`);
+    if (this.model.ranks.some((r) => !r.isAligned)) parts.push("ranks whose clocks are more than an hour apart start together");
     else if (this.model.ranks.length > 1) parts.push(sayClocks());
     this.status.textContent = parts.join(". ") + ".";
   }
@@ -224,7 +224,7 @@ export class Timeline {
     replace(
       this.whatif,
       el("option", { value: "" }, "as measured"),
-      scenarios.map((s) => el("option", { value: s.id }, `what if not: ${s.title}`)),
+      scenarios.map((s) => el("option", { value: s.id }, `after the fix: ${s.title}`)),
     );
     this.whatif.hidden = scenarios.length === 0;
   }
@@ -242,8 +242,8 @@ export class Timeline {
     }
     const length = s.measured_end - s.start;
     this.setView(s.start - length * 0.03, s.measured_end + length * 0.08);
-    announce(`step of ${time(length)}, without it ${time(s.simulated_end - s.start)}`);
-    this.status.textContent = `One step: measured ${time(length)}; the replay without “${clean(s.title)}” takes ${time(s.simulated_end - s.start)}. Above each track: where its work would lie.`;
+    announce(`step of ${time(length)}, after the fix ${time(s.simulated_end - s.start)}`);
+    this.status.textContent = `One step: measured ${time(length)}; replay after fixing “${clean(s.title)}” takes ${time(s.simulated_end - s.start)}. Above each track: where its work would be.`;
   }
 
   async toggleRank(rank, isOn) {

@@ -84,7 +84,7 @@ export class Painter {
         : lane.kind === "counter"
           ? lane.counter.name
           : lane.track.scenario !== undefined
-            ? "without it ↴"
+            ? "after the fix ↴"
             : trackName(lane.track);
     const isFoldable = lane.kind === "group" || (lane.kind === "track" && lane.track.depth > 1);
     const room = Math.max(4, Math.floor((view.left - 22) / letter));
@@ -245,7 +245,7 @@ export class Painter {
     }
     if (scenario) {
       this.vertical(view, at(scenario.measured_end + scenario.shift), "measured end", [], colors, 12);
-      this.vertical(view, at(scenario.simulated_end + scenario.shift), "end without it", [5, 4], colors, 26);
+      this.vertical(view, at(scenario.simulated_end + scenario.shift), "end after the fix", [5, 4], colors, 26);
     }
     for (const arrow of arrows ?? []) this.paintArrow(view, at(arrow.from), arrow.fromY, at(arrow.to), arrow.toY, colors);
   }
@@ -323,7 +323,7 @@ export class Painter {
     c.fillStyle = colors.back;
     c.fillRect(0, 0, view.left - 4, rulerHeight);
     c.fillStyle = colors.text;
-    c.fillText(clean(`${time(view.to - view.from)} in sight`), 4, 9);
+    c.fillText(clean(`${time(view.to - view.from)} visible`), 4, 9);
     c.fillStyle = colors.line;
     c.fillRect(0, rulerHeight - 1, view.width, 1);
   }

@@ -65,12 +65,12 @@ export function showSlice(box, entry, i, go, find) {
     ["takes", time(t.dur[i])],
     inside.length > 0 && ["by itself", time(Math.max(0, t.dur[i] - held))],
     t.note[i] > 0 && ["recorded", t.notes[t.note[i]]],
-    isDevice && from >= 0 && ["waited after its launch", time(Math.max(0, t.start[i] - t.start[from] - t.dur[from]))],
+    isDevice && from >= 0 && ["queued after launch", time(Math.max(0, t.start[i] - t.start[from] - t.dur[from]))],
     same.n > 1 && [
-      "of this name",
+      "same name",
       `${count(same.n)} × ${time(same.total / same.n)} = ${time(same.total)}, longest ${time(same.longest)}`,
     ],
-    track.scenario !== undefined && ["simulated", "this is where the replay puts it, not where it was"],
+    track.scenario !== undefined && ["simulated", "position in the replay, not as measured"],
   ];
   replace(
     box,
@@ -88,13 +88,13 @@ export function showSlice(box, entry, i, go, find) {
         .slice(0, 12)
         .map((k) => jump(t, k, go, t.tracks[t.rows[t.row[k]].track].type === "stream" ? "launches" : "its backward:")),
       to.length > 12 && el("span", { class: "note" }, `and ${to.length - 12} more`),
-      el("button", { type: "button", class: "link", onclick: () => find(labelOf(t, i)) }, "find all of this name"),
+      el("button", { type: "button", class: "link", onclick: () => find(labelOf(t, i)) }, "find all with this name"),
     ),
     stack.length > 0 &&
       el(
         "details",
         { open: stack.length < 8 },
-        el("summary", null, `inside of ${stack.length}`),
+        el("summary", null, `parents (${stack.length})`),
         el(
           "ol",
           { class: "stack" },
@@ -109,11 +109,11 @@ export function showRange(box, lanes, from, to, clear) {
   const streams = lanes.filter((l) => l.kind === "track" && l.track.type === "stream" && l.track.scenario === undefined).length;
   const column = (key, head, type) => ({ key, head, type, shown: true });
   const table = new DataTable({
-    title: "What lies in it",
-    empty: "nothing lies in it",
+    title: "Contents",
+    empty: "empty",
     rows: rows.map((r) => ({ ...r, kind: kindWords[r.kind] ?? r.kind })),
     columns: [
-      column("total_ns", "time in it", "ns"),
+      column("total_ns", "time inside", "ns"),
       column("count", "count", "count"),
       column("longest_ns", "longest", "ns"),
       column("kind", "kind", "text"),
@@ -122,13 +122,13 @@ export function showRange(box, lanes, from, to, clear) {
   });
   replace(
     box,
-    el("h3", null, `${time(to - from)} chosen`),
+    el("h3", null, `${time(to - from)} selected`),
     el(
       "p",
       null,
       `from ${time(from)} to ${time(to)}`,
       streams > 0 &&
-        `; device work fills ${percent((100 * device) / (to - from) / streams)} % of it${streams > 1 ? ` on ${streams} streams` : ""}`,
+        `; GPU operations fill ${percent((100 * device) / (to - from) / streams)} % of it${streams > 1 ? ` on ${streams} streams` : ""}`,
       " ",
       el("button", { type: "button", onclick: clear }, "clear"),
     ),

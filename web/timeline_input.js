@@ -8,15 +8,15 @@ export const timelineKeys = [
   ["w s", "zoom in, out"],
   ["a d", "left, right"],
   ["drag", "move"],
-  ["shift + drag", "choose a piece of time"],
+  ["shift + drag", "select a time range"],
   ["ctrl + wheel", "zoom"],
   ["wheel", "up, down"],
   ["arrows", "next slice, parent, child"],
-  ["f", "what is chosen fills the view"],
+  ["f", "zoom to the selection"],
   ["0", "everything"],
   ["/", "search"],
   ["n p", "next, previous match"],
-  ["m", "choose the chosen slice's time"],
+  ["m", "select the slice's time range"],
   ["Esc", "let go"],
 ];
 

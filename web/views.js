@@ -74,7 +74,7 @@ function missing(rank, keys, otherwise) {
 function steps(rank) {
   const r = theReport().ranks[rank],
     list = r.steps.list;
-  if (r.steps.source === "none") return missing(rank, ["steps"], "No steps were found: the capture is taken as one piece.");
+  if (r.steps.source === "none") return missing(rank, ["steps"], "No steps found: the capture counts as one step.");
   const hasTimeline = drawnRanks(theReport().ranks.length).includes(rank);
   const shown = list.slice(0, 200);
   const link = (row) => timelineLink(rank, { step: row.number });
@@ -153,7 +153,7 @@ const familyClass = (row) => (row.is_communication ? "c-comm" : row.tensor_cores
 
 function kernels(rank) {
   const rows = table(rank, "kernels").rows;
-  if (!rows.length) return missing(rank, ["device"], "This trace holds no kernels.");
+  if (!rows.length) return missing(rank, ["device"], "This trace has no kernels.");
   const chart = scatterChart({
     title: "Kernels: how long, how often",
     xType: "count",
@@ -187,7 +187,7 @@ function roofline(rank) {
       x: o.flop_per_byte,
       y: o.tflops,
       class: o.bound === "compute" ? "c-compute" : "c-copy",
-      group: o.bound === "compute" ? "limited by computing" : "limited by memory",
+      group: o.bound === "compute" ? "compute-bound" : "memory-bound",
       label: `${o.operator} ${o.shapes}: ${cell("number", o.tflops)} TFLOP/s, ${cell("number", o.flop_per_byte)} FLOP per byte`,
     }));
   const guides = [],
@@ -222,7 +222,7 @@ function roofline(rank) {
           xTitle: "FLOP per byte",
           yTitle: "TFLOP/s",
         })
-      : missing(rank, ["shapes"], "Without shapes no work is known."),
+      : missing(rank, ["shapes"], "FLOPs need input shapes."),
     wholeView(rank, "roofline").filter(Boolean),
   );
 }
@@ -260,8 +260,8 @@ function communication(rank) {
     barChart({
       title: "Communication of each rank",
       parts: [
-        { label: "not hidden", class: "c-comm" },
-        { label: "hidden by computing", class: "c-compute" },
+        { label: "exposed", class: "c-comm" },
+        { label: "overlapped with compute", class: "c-compute" },
       ],
       bars: others.map((r) => ({
         label: `rank ${r.rank}`,
@@ -280,7 +280,7 @@ function ranks() {
     return el(
       "div",
       { class: "empty" },
-      el("p", null, "One rank was read. Name the traces of all ranks, or the folder that holds them: "),
+      el("p", null, "One rank was read. Pass the traces of all ranks, or their directory: "),
       el("p", null, el("code", null, "holdup report run/ --html report.html")),
     );
   const measures = [
@@ -355,7 +355,7 @@ function ranks() {
 
 function copies(rank) {
   const r = theReport().ranks[rank];
-  if (!r.copies.length) return missing(rank, ["device"], "This trace holds no copies.");
+  if (!r.copies.length) return missing(rank, ["device"], "This trace has no copies.");
   const series = r.copy_bandwidth.series,
     charts = [];
   if (series.length > 1) {
@@ -399,11 +399,11 @@ export function draw(id, rank) {
 // The column of a step that a finding is about.
 const evidenceOf = {
   "data-loading": ["data_loader_ns", "data loader", "c-data"],
-  "exposed-communication": ["exposed_comm_ns", "communication, not hidden", "c-comm"],
-  "poor-overlap": ["exposed_comm_ns", "communication, not hidden", "c-comm"],
+  "exposed-communication": ["exposed_comm_ns", "exposed communication", "c-comm"],
+  "poor-overlap": ["exposed_comm_ns", "exposed communication", "c-comm"],
   "comm-latency": ["communication_ns", "communication", "c-comm"],
   straggler: ["communication_ns", "communication", "c-comm"],
-  "copy-bound": ["exposed_copy_ns", "copies, not hidden", "c-copy"],
+  "copy-bound": ["exposed_copy_ns", "exposed copies", "c-copy"],
   "launch-bound": ["idle_ns", "GPU idle", "c-idle"],
   "host-sync": ["idle_ns", "GPU idle", "c-idle"],
   "bandwidth-bound": ["kernel_ns", "kernels", "c-compute"],
@@ -453,7 +453,7 @@ export function enhanceFindings(rank) {
           el(
             "a",
             { class: "action", href: timelineLink(rank, theWords().scenarios.includes(id) ? { whatif: id } : {}) },
-            theWords().scenarios.includes(id) ? "see the step with and without it in the timeline" : "look at the timeline",
+            theWords().scenarios.includes(id) ? "show the step before and after the fix in the timeline" : "look at the timeline",
           ),
         ),
       );
