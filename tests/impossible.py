@@ -189,7 +189,7 @@ def what_fills_the_idle_time_is_a_finding(report: Report) -> Complaints:
     """Where the device is idle for a third of the step and the host spends that waiting for its loader, the loader is named."""
     text = report["verdict"]["text"]
     idle = re.search(r"idle for (\d+) % of each step", text)
-    if idle and int(idle[1]) >= 33 and "waits for its data loader" in text and "data-loading" not in {f["id"] for f in report["findings"]}:
+    if idle and int(idle[1]) >= 33 and "waits for the data loader" in text and "data-loading" not in {f["id"] for f in report["findings"]}:
         yield f"idle for {idle[1]} % of each step in the data loader; findings: {[f['id'] for f in report['findings']]}"
 
 
@@ -461,11 +461,11 @@ CHECKS = {check.name: check for check in (
     Check("trust", no_price_without_trust, (put("replay.is_trusted", False), put("replay.grade", "red"))),
     Check("verdict-finding", the_verdict_is_the_first_finding, (
         put("findings.0.gain_pct", more(-9)), put("findings", []),
-        put("verdict.text", "No single fix that a replay can price would save 1 %."),
+        put("verdict.text", "No fix we can simulate saves 1 %."),
         put("verdict.text", "The kernels are the limit, not the host."))),
     Check("verdict-cause", what_fills_the_idle_time_is_a_finding, (
         together(put("findings", []), put("verdict.text", "The GPU is idle for 51 % of each step (165.3 of 322.2 ms). For 92 % of that time "
-                                                          "the host waits for its data loader.")),)),
+                                                          "the host waits for the data loader.")),)),
     Check("verdict-sums", the_verdict_counts_right, (put("verdict.text", "The GPU is idle for 76 % of each step (109.9 of 222.4 ms)."),
                                                      put("verdict.text", "waits for 300 % of the run (3.00 of 1.00 ms)"))),
     Check("device-sums", device_times_add_up, tuple(put(f"ranks.0.gpu.{k}_ns", v) for k, v in (

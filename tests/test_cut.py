@@ -92,16 +92,16 @@ class Cut(unittest.TestCase):
         steps = shares(seen) if device else {}
         self.assertTrue(seen["ranks"][0]["quality"]["is_truncated"])
         self.assertEqual(seen["verdict"]["confidence"], "low")
-        self.assertTrue(any("ends in the middle" in r for r in seen["verdict"]["reasons"]), seen["verdict"])
+        self.assertTrue(any("the file is cut at byte" in r for r in seen["verdict"]["reasons"]), seen["verdict"])
         for f in seen["findings"]:
             self.assertEqual(f["confidence"], "low", f["id"])
-            self.assertTrue(any("ends in the middle" in e for e in f["evidence"]), f["id"])
+            self.assertTrue(any("the file is cut at byte" in e for e in f["evidence"]), f["id"])
         if seen["ranks"][0]["steps"]["source"] != "structure":  # which are numbered from the first that was found
             for number, (idle, work) in steps.items():
                 self.assertAlmostEqual(idle, whole[number][0], delta=1, msg=f"step {number}")
                 self.assertEqual(work, whole[number][1], f"step {number}")
         if not device:
-            self.assertIn("no GPU work up to there", seen["verdict"]["text"])
+            self.assertIn("no GPU work before the cut", seen["verdict"]["text"])
         elif not steps:
             self.assertIsNone(seen["ranks"][0]["step_breakdown"])
             self.assertEqual(seen["findings"], [])
@@ -148,7 +148,7 @@ class Cut(unittest.TestCase):
         text = job()
         seen = report(self.write(text[: text.index(b'"cuda_runtime"') - 40]))
         self.assertIn("The file is cut", seen["verdict"]["text"])
-        self.assertNotIn("This trace holds no GPU work", seen["verdict"]["text"])
+        self.assertNotIn("This trace has no GPU work", seen["verdict"]["text"])
         self.assertEqual(seen["verdict"]["confidence"], "low")
 
     def test_a_whole_file_loses_no_step(self) -> None:
@@ -158,7 +158,7 @@ class Cut(unittest.TestCase):
     def test_every_command_says_so(self) -> None:
         text = job()
         cut = self.write(text[: len(text) * 9 // 10])
-        words = "the file ends in the middle, at byte"
+        words = "the file is cut at byte"
         for command in (["report"], ["report", "--view", "ops"], ["check", "--only-named"], ["whatif", "-e", "launch=0"], ["query", None, "select 1"],
                         ["export", "--format", "chrome"], ["info"]):
             arguments = [cut if a is None else a for a in command[1:]]
@@ -191,7 +191,7 @@ class Cut(unittest.TestCase):
         self.assertEqual(report(cut)["ranks"][0]["steps"]["counted"], 0)
         status, _, err = run("whatif", cut, "-e", "launch=0")
         self.assertEqual(status, 2)
-        self.assertIn("may be cut before the GPU work of any step is complete", err)
+        self.assertIn("may be cut before the GPU operations of any step are complete", err)
         limits = json.loads(run("check", cut, "--only-named", "--max", "idle=1%", "--json")[1])["limits"]
         self.assertEqual([c["state"] for c in limits], ["unknown"])
 
@@ -253,7 +253,7 @@ class Cut(unittest.TestCase):
         seen, full = report(cut, "-s", "0..0"), report(whole, "-s", "0..0")
         self.assertEqual(report(cut)["ranks"][0]["steps"]["counted"], 4)
         self.assertTrue(seen["ranks"][0]["steps"]["list"][0]["is_warm_up"])
-        self.assertEqual(seen["verdict"]["text"].split(" Worth")[0], full["verdict"]["text"].split(" Worth")[0])
+        self.assertEqual(seen["verdict"]["text"].split(" Fix first")[0], full["verdict"]["text"].split(" Fix first")[0])
         self.assertEqual(seen["ranks"][0]["steps"]["list"][0]["idle_ns"], full["ranks"][0]["steps"]["list"][0]["idle_ns"])
         for path in (cut, whole):
             limits = json.loads(run("check", path, "-s", "0..0", "--only-named", "--max", "idle=99%", "--json")[1])["limits"]
@@ -261,7 +261,7 @@ class Cut(unittest.TestCase):
         last = report(cut, "-s", "5..5")
         self.assertIn("may be cut before the GPU operations of the selected steps are complete", last["verdict"]["text"])
         self.assertEqual((last["findings"], last["ranks"][0]["step_breakdown"]), ([], None))
-        self.assertIn("of the selected steps is complete", run("whatif", cut, "-s", "5..5", "-e", "launch=0")[2])
+        self.assertIn("of the selected steps are complete", run("whatif", cut, "-s", "5..5", "-e", "launch=0")[2])
 
     def test_a_warm_up_alone_is_no_step(self) -> None:
         document = json.loads(job(steps=6, slow=True))
@@ -312,7 +312,7 @@ class Cut(unittest.TestCase):
                 with self.subTest(name=path.name, lost=lost):
                     cut = report(self.write(text.rstrip()[:-lost]))
                     if lost == 1:
-                        said = cut["verdict"]["text"].replace("The file is cut, and holds no GPU work up to there", "This trace holds no GPU work")
+                        said = cut["verdict"]["text"].replace("The file is cut and has no GPU work before the cut", "This trace has no GPU work")
                         self.assertEqual(said.split(".")[0], seen["verdict"]["text"].split(".")[0])
                     self.assertGreaterEqual(cut["ranks"][0]["steps"]["counted"], steps["counted"] - 1)
                     for number, (idle, work) in shares(cut).items():

@@ -97,9 +97,9 @@ class Causes(unittest.TestCase):
             job.wait(t + 4200, t + 9110)
             job.host("user_annotation", NAMES[0] % s, t, 10000)
         said = job.ask()["copy-bound"]
-        self.assertIn("take 20.0 ms in the whole capture; for 15.0 ms of it no kernel runs", said["statement"])
-        self.assertIn("10.0 ms are from pageable memory", said["statement"])
-        self.assertIn("Pinned -> Device): 10.0 ms in the whole capture; for 5.00 ms of it no kernel runs", " ".join(said["evidence"]))
+        self.assertIn("take 20.0 ms in the whole capture; 15.0 ms of it is exposed (no kernel runs)", said["statement"])
+        self.assertIn("10.0 ms of it is from pageable memory", said["statement"])
+        self.assertIn("Pinned -> Device): 10.0 ms in the whole capture; 5.00 ms of it is exposed", " ".join(said["evidence"]))
 
     def test_a_loader_is_told_in_one_unit(self) -> None:
         """5 of 10 ms a step; the device, which has nothing to do meanwhile, waits for no longer than that in a step."""
@@ -112,7 +112,7 @@ class Causes(unittest.TestCase):
             job.host("user_annotation", NAMES[0] % s, t, 10000)
         said = job.ask()["data-loading"]
         self.assertIn("5.00 ms per step (50 %)", said["statement"])
-        self.assertEqual(said["evidence"], ["the device has nothing to do for 5.00 ms per step while the host waits there"])
+        self.assertEqual(said["evidence"], ["the GPU is idle for 5.00 ms per step while the host waits there"])
         self.assertLessEqual(said["gain_high_pct"], 50.05)      # all of the loader, and no more
 
     def test_of_nothing_that_is_left_no_cause_is_said(self) -> None:

@@ -143,7 +143,7 @@ class Planted(Case):
         whole = self.steps(body)
         self.assert_first(whole, "cpu-starved", 76, 51)
         self.assertEqual(whole["ranks"][0]["host_time"]["cpu_wait_ns"], 25 * MS)
-        self.assertIn("could run and has no processor for 33 %", whole["verdict"]["text"])
+        self.assertIn("is runnable and waits for a CPU for 33 %", whole["verdict"]["text"])
         self.assertEqual(whole["ranks"][0]["quality"]["by_kind"]["cpu_wait"], STEPS)
 
     def test_lock_contention(self) -> None:
@@ -174,7 +174,7 @@ class Planted(Case):
         self.assert_first(whole, "lock-contention", m.now - start, m.now - start - waited[3], 3)
         text = whole["verdict"]["text"]
         self.assertIn("waits for another thread for 100 % of the run", text)
-        self.assertIn("one of them waits for locks for", text)
+        self.assertIn("on average each waits for locks for", text)
         self.assertEqual({t["name"] for t in whole["ranks"][0]["host_time"]["threads"]}, {f"worker {i}" for i in range(4)})
         self.assertEqual(sum(t["lock_ns"] for t in whole["ranks"][0]["host_time"]["threads"]), sum(waited))
 
@@ -315,7 +315,7 @@ class Processes(Case):
         whole = self.write(r)
         text = whole["verdict"]["text"]
         self.assertIn("sh waits for its child processes for 100 % of the run", text)
-        self.assertIn("zcat does most by itself", text)
+        self.assertIn("The child that does most of the work is zcat", text)
         self.assertIn("sort waits for the other end of a pipe", text)
         rows = {p["name"]: p for p in whole["ranks"][0]["host_time"]["processes"]}
         self.assertEqual([p["name"] for p in whole["ranks"][0]["host_time"]["processes"]][0], "sh")
@@ -487,7 +487,7 @@ class RoundTrip(Case):
             status, out, err = run("report", path, *arguments)
             self.assertEqual(status, 0, err)
         page = (self.folder / "p.html").read_text()
-        self.assertIn("The main thread, each instant once", page)
+        self.assertIn("The main thread: each instant counts once", page)
         for kind in ("folded", "speedscope", "csv", "pprof"):
             status, _, err = run("export", path, "--format", kind, "-o", self.folder / f"y.{kind}")
             self.assertEqual(status, 0, err)

@@ -166,7 +166,7 @@ class Joint(unittest.TestCase):
                 if p["edit"] == "straggler":
                     self.assertLess(p["gain_pct"], price(joint, "hiccups")["gain_pct"] / 2)
             finding = next(f for f in said["findings"] if f["id"] == "straggler")
-            self.assertIn("Now one rank is late and now another", finding["statement"])
+            self.assertIn("Different ranks are late at different times", finding["statement"])
         self.assertLess(statistics.mean(errors), 2)
 
     def test_work_that_is_shared_out_evenly(self) -> None:
@@ -266,7 +266,7 @@ class Joint(unittest.TestCase):
             _, text, _ = run("report", name)
         self.assertEqual((said["matched"], said["mismatched"]), (8, 2))
         self.assertEqual(said["first_mismatch"], {"sequence": 5, "calls": [{"rank": 0, "name": "allreduce", "bytes": 256}, {"rank": 1, "name": "allreduce", "bytes": 128}]})
-        self.assertIn("ranks call different collectives under one number, 2 times", " ".join(text.decode().split()))
+        self.assertIn("ranks call different collectives under one sequence number, 2 times", " ".join(text.decode().split()))
 
     def test_of_very_many_ranks_some_are_chosen(self) -> None:
         """Sixteen of forty; the late one is among them."""
@@ -331,13 +331,13 @@ class Joint(unittest.TestCase):
     def test_whatif_that_cannot_be(self) -> None:
         with tempfile.TemporaryDirectory() as name:
             Job(1, ranks=2).write(pathlib.Path(name))
-            for edit, words in (("straggler:7", "no trace is of rank 7"), ("straggler:x", "straggler:5 or =0"), ("balance:3", "balance=0")):
+            for edit, words in (("straggler:7", "no trace of rank 7"), ("straggler:x", "straggler:5 or =0"), ("balance:3", "balance=0")):
                 status, out, err = run("whatif", name, "-e", edit)
                 self.assertEqual((status != 0, out), (True, b""))
                 self.assertIn(words, err)
             status, out, err = run("whatif", pathlib.Path(name) / "rank0.json", "-e", "hiccups=0")
             self.assertEqual(status, 0)
-            self.assertIn("name the traces of all of them", err)
+            self.assertIn("pass the traces of all ranks", err)
 
     def test_a_recorded_pair(self) -> None:
         """Two gloo processes of which one slept; the achieved gain was measured without a profiler."""

@@ -296,7 +296,7 @@ class Slurm(unittest.TestCase):
         """Steps of 10.005 ms and an all-reduce of 1 ms for each node: 4 nodes do 4 × 11.005 / 14.005."""
         results = self.folder / "all 100%j"
         said = self.text("srun.said")
-        self.assertIn("2 → 8 GPUs: 3.1× (79 %). Of the 21 points lost: 21 communication that nothing\nhides.", said, self.everything("srun"))
+        self.assertIn("2 → 8 GPUs: 3.1× (79 % efficiency). Of the 21 points lost: 21 exposed\ncommunication.", said, self.everything("srun"))
         status, out, err = run("scale", *(results / name for name in ("1node", "2nodes", "4nodes")), "--json")
         self.assertEqual(status, 0, err)
         runs = json.loads(out)["runs"]
@@ -329,7 +329,7 @@ class Slurm(unittest.TestCase):
         self.assertIn("9nodes: FAILED, left out (refused by sbatch)", said)
         self.assertRegex(said, r"2nodes: FAILED, left out \(exit status \d+\)\n")
         self.assertIn("    rank.py fails, as it was asked to", said)
-        self.assertIn("2 → 8 GPUs: 3.1× (79 %).", said)
+        self.assertIn("2 → 8 GPUs: 3.1× (79 % efficiency).", said)
         self.assertEqual(names(self.folder / "failing/4nodes"), expected(8, 2))
         self.assertEqual(names(self.folder / "failing/2nodes"), [])
         self.assertEqual({p.name for p in (self.folder / "failing/report").glob("*.html")}, {"1node.html", "4nodes.html", "scaling.html"})

@@ -113,7 +113,7 @@ class Ranks(unittest.TestCase):
             right += (first["rank"], first["cause"]) == (who, late) and finding is not None
             if finding:
                 errors.append(abs(finding["gain_pct"] - 100 * extra / (extra + compute + transfer + 5 * US)))
-                self.assertTrue(any(line.startswith(f"rank {who} comes last") for line in finding["evidence"]), finding)
+                self.assertTrue(any(line.startswith(f"rank {who} is the last to reach") for line in finding["evidence"]), finding)
         self.assertGreaterEqual(right, 0.95 * count)
         self.assertLess(statistics.mean(errors), 2)
 
@@ -156,8 +156,8 @@ class Ranks(unittest.TestCase):
             self.assertEqual(result["missing_ranks"], [2, 5])
             self.assertEqual(result["ranks_read_twice"], [3])
             text = run("report", folder)[1].decode()
-            self.assertIn("but: ranks 2, 5 of the job are missing here", text)
-            self.assertIn("but: rank 3 is there more than once", text)
+            self.assertIn("but: ranks 2, 5 of the job are missing", text)
+            self.assertIn("but: rank 3 occurs more than once", text)
             self.assertEqual(report(folder / "rank3.json")["run"]["missing_count"], 0)
 
     @unittest.skipIf(SANITIZED, "a sanitizer takes address space without end")
@@ -244,7 +244,7 @@ class Ranks(unittest.TestCase):
         self.assertGreater(sum(s["share_pct"] for s in result["stragglers"][:2]), 60)
         self.assertLess(result["clocks"]["residual_ns"], 50 * US)
         _, out, _ = run("report", folder)
-        self.assertIn("84 collectives met", out.decode())
+        self.assertIn("84 collectives matched", out.decode())
         self.assertIn("for rank 0", out.decode())
 
 

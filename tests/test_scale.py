@@ -83,7 +83,7 @@ class Scale(unittest.TestCase):
             self.assertAlmostEqual(four["loss_pct"]["compute"], 0, delta=0.5)
             self.assertAlmostEqual(four["transfer_efficiency_pct"], 100 * (step - 1_000) / step, delta=0.5)
             self.assertAlmostEqual(four["load_balance_pct"] * four["transfer_efficiency_pct"] * four["serialisation_efficiency_pct"] / 1e4, 100 * 10_000 / step, delta=0.3)
-            self.assertIn("rank 2 (host: waits for the data loader)", result["bottleneck_summary"])
+            self.assertIn("rank 2 (host: data loader)", result["bottleneck_summary"])
             self.assertIn("1 → 4 GPUs: 2.9×", result["bottleneck_summary"])
             self.assertAlmostEqual(four["karp_flatt"], (1 / four["speedup"] - 1 / 4) / (1 - 1 / 4), places=5)
 
@@ -128,13 +128,13 @@ class Scale(unittest.TestCase):
             self.assertEqual(status, 0)
             text = out.decode()
             self.assertLessEqual(max(map(len, text.splitlines())), 80)
-            self.assertIn("communication that nothing hides", text.replace("\n", " "))
-            self.assertIn("next: 4 GPUs would do", text)
+            self.assertIn("exposed communication", text.replace("\n", " "))
+            self.assertIn("next: 4 GPUs would reach", text)
             self.assertTrue((base / "chart.svg").read_text().startswith("<svg"))
             self.assertEqual((base / "chart.svg").read_text().count("<circle"), 2)
             run("scale", base / "1", base / "2", "--html", base / "page.html")
             page = (base / "page.html").read_text()
-            for text in ("Why more GPUs are not as many times faster", "Points of efficiency lost", "<circle", "default-src 'none'", "1 → 2 GPUs"):
+            for text in ("Where scaling efficiency is lost", "Efficiency points lost", "<circle", "default-src 'none'", "1 → 2 GPUs"):
                 self.assertIn(text, page)
             self.assertNotIn("<script", page)
             self.assertNotIn("style=", page)

@@ -133,7 +133,7 @@ class Blame(unittest.TestCase):
     def test_nobody(self) -> None:
         self.assertEqual(self.suspects(Shape(), plain_costs(1, 0.001)), [])
         out = run("stragglers", "-", stdin=text(Job(Shape(), plain_costs(1, 0.001)).rows()).encode())[1].decode()
-        self.assertIn("Nobody holds it up", out.replace("\n", " "))
+        self.assertIn("No straggler found", out.replace("\n", " "))
 
     def test_a_worker(self) -> None:
         found = self.suspects(Shape(dp=4), plain_costs(1, 0.01, slow(1.5, (2, 1))))[0]
@@ -268,7 +268,7 @@ class Tables(unittest.TestCase):
         absent = ask(text([r for r in rows if (r["step"], r["dp_rank"], r["stage"]) != (16, 0, 1)]))
         self.assertEqual(absent["job"]["steps_left_out"], [{"step": 16, "why": "3 of 4 workers have rows"}])
         twice = ask(text(rows + [r for r in rows if r["step"] == 19]))
-        self.assertIn("twice", twice["job"]["steps_left_out"][0]["why"])
+        self.assertIn("duplicated", twice["job"]["steps_left_out"][0]["why"])
 
     def test_clocks_that_disagree(self) -> None:
         """Stamps of workers that are off by up to a millisecond move the answer by less than a hundredth."""
@@ -287,12 +287,12 @@ class Tables(unittest.TestCase):
         page = out.decode()
         self.assertEqual(status, 0, err)
         self.assertIn("cut", err)
-        for words in ("4 workers (2 dp ranks × 2 stages) · 5 steps", "step 10 is left out", "unknown kinds", "1 more (--top 4 shows all)",
+        for words in ("4 workers (2 dp ranks × 2 stages) · 5 steps", "step 10 is excluded", "unknown kinds", "1 more (--top 4 shows all)",
                       "docs/stragglers.md", "the table is cut"):
             self.assertIn(words, page)
         self.assertNotIn("\033", page)
         self.assertLessEqual(max(len(line) for line in page.splitlines()), 80)
-        for table, status, words in ((text(rows[:5]), 3, "no step is whole"), ("a,b\n", 3, "no column dp_rank"), ("", 3, "is empty"),
+        for table, status, words in ((text(rows[:5]), 3, "no step is complete"), ("a,b\n", 3, "no column dp_rank"), ("", 3, "is empty"),
                                      (text(rows) + "1,2\n1,2\n", 3, f"line {len(rows) + 2}: fewer fields")):
             got, out, err = run("stragglers", "-", stdin=table.encode())
             self.assertEqual((got, out), (status, b""), err)

@@ -226,7 +226,7 @@ for (const [name, subject] of Object.entries(subjects)) {
       await clickSlice(tab, subject, middle);
       const call = subject.launches.get(middle.args.correlation),
         jump = tab.locator("#timeline .jumps button", { hasText: /^launched by/ });
-      assertShows(await fact(tab, "waited after its launch"), Math.max(0, middle.start - call.end), "waited");
+      assertShows(await fact(tab, "queued after launch"), Math.max(0, middle.start - call.end), "waited");
       await jump.click();
       assert.equal(await infoName(tab), call.name);
       const there = await address(tab);
@@ -275,7 +275,7 @@ for (const [name, subject] of Object.entries(subjects)) {
         low = sumUp(trace, from + slack, to - slack),
         high = sumUp(trace, from - slack, to + slack);
       assertShows(
-        (await tab.textContent("#timeline .info h3")).replace(" chosen", ""),
+        (await tab.textContent("#timeline .info h3")).replace(" selected", ""),
         Math.round(to - from),
         "length of the piece",
       ) ?? 0;

@@ -148,7 +148,7 @@ static void steps_are_chosen_by_what_one_looks_at(void **state)
     assert_true(hu_windows_hold(&w, at[3].start_ns, at[3].start_ns));
     assert_true(hu_windows_hold(&w, 0, start)); /* what goes over everything */
     hu_windows_say(&w, &steps, 30, words, sizeof words);
-    assert_string_equal(words, "3 of 10 steps (30 of 100 slices): the usual one, the slowest, and their neighbours");
+    assert_string_equal(words, "3 of 10 steps (30 of 100 slices): a typical one, the slowest, and their neighbours");
 
     assert_int_equal(hu_windows_choose(t, &steps, 0, 0, 0, 5, arena, &w, &err), 0);
     assert_int_equal(w.n_steps, 0); /* not even one step fits: the beginning */
