@@ -140,8 +140,8 @@ static void show_place(const hu_scene *c, hu_hint *h, const hu_host_place *p)
                                                : hu_say_in_all(hu_as_sum(p->sum.total_ns));
 
     show(h, "%s: %s %s; %lld call%s in the whole capture, the longest %s", name_place(p).t,
-         p->sum.main_ns ? "the main thread" : "other threads", time.t, (long long)p->sum.calls,
-         hu_plural(p->sum.calls), hu_say_time((double)p->sum.longest_ns).t);
+         p->sum.main_ns ? "the main thread" : "other threads", time.t, (long long)p->sum.calls, hu_plural(p->sum.calls),
+         hu_say_time((double)p->sum.longest_ns).t);
 }
 
 /* The place that a finding speaks of, and others of its classes in which the main thread waits nearly as long. */
@@ -287,8 +287,7 @@ static bool gate_gc(const hu_scene *c, hu_hint *h)
         return false;
     say(h, "Python's garbage collector stops the main thread for %s.", share(c, time).t);
     show(h, "%lld collection%s in the whole capture, the longest %s", (long long)c->d->overheads.gc_calls,
-         hu_plural(c->d->overheads.gc_calls),
-         hu_say_time((double)c->d->overheads.gc_most_ns).t);
+         hu_plural(c->d->overheads.gc_calls), hu_say_time((double)c->d->overheads.gc_most_ns).t);
     return true;
 }
 
@@ -302,8 +301,8 @@ static bool gate_sync(const hu_scene *c, hu_hint *h)
     say(h,
         "%lld sync call%s in the whole capture; most of the waiting is in %.*s%s%.*s. The cost is not the wait itself but "
         "the time until the GPU has work again.",
-        (long long)calls->wait_calls, hu_plural(calls->wait_calls), HU_FMT(calls->waits[0].call), calls->waits[0].op.n ? " of " : "",
-        HU_FMT(calls->waits[0].op));
+        (long long)calls->wait_calls, hu_plural(calls->wait_calls), HU_FMT(calls->waits[0].call),
+        calls->waits[0].op.n ? " of " : "", HU_FMT(calls->waits[0].op));
     for (size_t i = 0; i < calls->n_waits && i < 2; i++)
         show(h, "%.*s%s%.*s: %lld call%s, waiting %s", HU_FMT(calls->waits[i].call), calls->waits[i].op.n ? " < " : "",
              HU_FMT(calls->waits[i].op), (long long)calls->waits[i].calls, hu_plural(calls->waits[i].calls),
@@ -390,8 +389,7 @@ static bool gate_launch(const hu_scene *c, hu_hint *h)
         return false;
     say(h,
         "The critical path runs through the host for %s of %s: operators, Python and launches of %lld GPU operation%s %s.",
-        hu_say_pct(100 * share).t, of, (long long)work, hu_plural(work),
-        c->has_steps ? "per step" : "in the whole capture");
+        hu_say_pct(100 * share).t, of, (long long)work, hu_plural(work), c->has_steps ? "per step" : "in the whole capture");
     show(h, "operators %s, Python %s, launches %s of %s",
          hu_say_pct(100 * (double)path->by_class[HU_CLASS_OPERATOR] / (double)path->total_ns).t,
          hu_say_pct(100 * (double)path->by_class[HU_CLASS_PYTHON] / (double)path->total_ns).t,

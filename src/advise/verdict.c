@@ -166,9 +166,9 @@ static void say_price(const hu_digest *d, const hu_findings *f, hu_verdict *v)
     if (!best && f->is_trusted)
         snprintf(v->text + n, room, " No fix we can simulate saves 1 %%.");
     else if (best && !isnan(best->gain_pct))
-        snprintf(v->text + n, room, " Fix first: %s. It would cut %s from %s to %s (%s %%).",
-                 hu_rule_title(best->rule), d->steps.source == HU_STEPS_NONE ? "the run" : "the step",
-                 hu_say_time(best->before_ns).t, hu_say_time(best->after_ns).t, hu_say_saving(best->gain_pct).t);
+        snprintf(v->text + n, room, " Fix first: %s. It would cut %s from %s to %s (%s %%).", hu_rule_title(best->rule),
+                 d->steps.source == HU_STEPS_NONE ? "the run" : "the step", hu_say_time(best->before_ns).t,
+                 hu_say_time(best->after_ns).t, hu_say_saving(best->gain_pct).t);
     else
         snprintf(v->text + n, room, " The gain of a fix cannot be computed from this trace.");
 }

@@ -363,8 +363,8 @@ static void copies_at_once_count_once(void **state)
     job_of_copies(&j, "Pageable", "Pinned");
     a = ask_of(&j);
     assert_true(gate(&a, HU_RULE_COPY_BOUND));
-    says(a.hint.statement, "take 20.0 ms in the whole capture; 20.0 ms of it is exposed (no kernel runs). 20.0 ms of it is from "
-                           "pageable");
+    says(a.hint.statement, "take 20.0 ms in the whole capture; 20.0 ms of it is exposed (no kernel runs). 20.0 ms of it is "
+                           "from pageable");
     says(a.hint.evidence[0], "Device): 20.0 ms in the whole capture; 20.0 ms of it is exposed");
     done(&a);
     job_of_copies(&j, "Pageable", "Pageable"); /* one row of 40 ms, of which two ran at a time */
