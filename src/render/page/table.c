@@ -94,7 +94,6 @@ int hu_page_table(hu_page *p, const hu_table *t, const char *word, size_t most, 
     hu_out_text(p->out, "</tbody></table></div>\n");
     if (n > most)
         hu_out_printf(p->out, "<p class=\"note\">%zu more row%s: <code>holdup report --csv --view %s</code></p>\n", n - most,
-
                       hu_plural((int64_t)(n - most)), word);
     return 0;
 }
