@@ -15,7 +15,7 @@ from typing import Any
 from tests.program import OWN, ROOT, SANITIZED, real_traces, report, run, skip_loudly
 
 TIME = re.compile(r"\d (?:s|ms|µs)\b")
-UNIT = re.compile(r"per step|in the whole capture|per call|a step would|a step of all ranks|the longest takes|of it ")
+UNIT = re.compile(r"per step|in the whole capture|per call|a step would|a step of all ranks|the longest |of it ")
 NAMES = ("ProfilerStep#%d", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__")
 
 

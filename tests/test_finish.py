@@ -220,7 +220,7 @@ class ByHand(Case):
         self.assertEqual(quality["lost"], 72)
         text = run("report", trace)[1].decode()
         self.assertIn("lost by the recorder", text)
-        self.assertIn("torn when their process died", text)
+        self.assertIn("torn: their process died while writing them", text)
 
     def test_any_prefix_is_a_trace(self) -> None:
         r = Ring(100)
@@ -241,7 +241,7 @@ class ByHand(Case):
         (self.session / "5-00.ring").write_bytes(b"no ring" * 1000)
         r.write(self.session)
         done = self.finish("-o", self.folder / "out.pftrace")
-        self.assertIn("no ring file", done.stderr)
+        self.assertIn("not a ring file", done.stderr)
         self.assertEqual(self.slices(self.folder / "out.pftrace"), [("a", 1100, 100)])
         self.assertTrue((self.session / "5-00.ring").exists())
 

@@ -370,7 +370,7 @@ class NoMpi(Case):
         done = subprocess.run([program], capture_output=True, text=True, timeout=20, check=False,
                               env={**os.environ, "LD_PRELOAD": str(LIBRARY), "HOLDUP_SESSION": str(session)})
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "asked 0 0 0\ncalled 1\n", ""))
-        self.assertEqual(notes(session), "the program called MPI_Init, but no library of MPI is loaded: the call returned an error\n")
+        self.assertEqual(notes(session), "the program called MPI_Init, but no MPI library is loaded: the call returned an error\n")
 
 
 if __name__ == "__main__":

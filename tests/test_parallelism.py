@@ -243,7 +243,7 @@ class Details(unittest.TestCase):
         p = result["ranks"][0]["parallelism"]
         self.assertGreater(p["bubble_pct"], 1.2 * p["ideal_bubble_pct"])
         finding = next(f for f in result["findings"] if f["id"] == "pipeline-bubble")
-        self.assertRegex(finding["evidence"][0], "^more than the schedule costs")
+        self.assertRegex(finding["evidence"][0], "^more than the schedule's minimum")
 
     def test_zero_is_only_consistent(self) -> None:
         p = self.rank("zero-1")[0]["parallelism"]
@@ -295,7 +295,7 @@ class Details(unittest.TestCase):
             page = pathlib.Path(folder) / "p.html"
             self.assertEqual(run("report", path, "-q", "--html", page)[0], 0)
             self.assertIn("<dt>parallelism</dt><dd>FSDP full shard over 8 ranks</dd>", page.read_text())
-            self.assertIn("What each phase of a step costs", page.read_text())
+            self.assertIn("Phases of a step", page.read_text())
         self.assertIn("PARALLELISM    FSDP full shard over 8 ranks (confidence: high)", text)
         self.assertIn(f"{job.layers} units", text)
         self.assertTrue(all(len(line) <= 80 for line in text.splitlines()))
@@ -325,7 +325,7 @@ class Decoys(unittest.TestCase):
     def test_no_communication(self) -> None:
         p = self.claim(self.job())
         self.assertEqual((p["summary"], p["groups"]), ("", []))
-        self.assertIn("says nothing", p["why_not"])
+        self.assertIn("inconclusive", p["why_not"])
 
     def test_barrier(self) -> None:
         self.assertEqual(self.claim(self.job(("step_begins", "barrier", 1)))["summary"], "")

@@ -442,7 +442,7 @@ class Hostile(Case):
                 self.assertEqual((status, json.loads(out)["format"]), (0, expected))
             elif expected:
                 self.assertEqual(status, 3)
-                self.assertIn("Perfetto trace holds no track events", err)
+                self.assertIn("Perfetto trace has no track events", err)
             else:
                 self.assertEqual(status, 3)
                 self.assertNotIn("this Perfetto trace", err)

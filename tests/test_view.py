@@ -374,7 +374,7 @@ class Ends(unittest.TestCase):
             port = other.getsockname()[1]
             status, out, err = run("view", OWN[0], "--port", port)
         self.assertEqual((status, out), (3, b""))
-        self.assertIn(f"port {port} is taken", err)
+        self.assertIn(f"port {port} is in use", err)
         self.assertIn("--port 0", err)
 
     def test_wrong_ports(self) -> None:

@@ -131,7 +131,7 @@ static int answer_timeline(void *context, const hu_asked *asked, hu_answer *a, h
     if (how.from_ns == 0 && how.to_ns == 0)
         return answer_whole(&v->job.ranks[rank].timeline, a, err);
     if (how.to_ns <= how.from_ns)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "to needs to be after from; both 0 are the whole capture");
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "to needs to be after from; both 0 select the whole capture");
     how.pixels = how.pixels ? how.pixels : PIXELS;
     how.index = v->indexes[rank];
     return answer_part(v, rank, &how, a, err);
