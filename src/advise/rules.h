@@ -23,7 +23,7 @@
     R(TENSOR_CORES, "tensor-cores-unused", "matmuls that do not use tensor cores", HU_EDIT_TENSOR, \
       "torch.set_float32_matmul_precision(\"high\"), or torch.autocast(\"cuda\", dtype=torch.bfloat16)", \
       "--view kernels: the matmul kernels say tensor cores: yes") \
-    R(LAUNCH_BOUND, "launch-bound", "the GPU waits for the host to launch work", HU_EDIT_LAUNCH, \
+    R(LAUNCH_BOUND, "launch-bound", "late launches: the GPU waits for the host", HU_EDIT_LAUNCH, \
       "torch.compile(model, mode=\"reduce-overhead\") or torch.cuda.graph; larger batches; foreach or fused optimizers", \
       "--view idle: less idle time in operators and Python; --view launch: a longer queue") \
     R(HOST_SYNC, "host-sync", "host syncs that leave the GPU idle", \
@@ -45,7 +45,7 @@
     R(SLEEP, "sleep", "sleeping on the critical path", HU_EDIT_SLEEP, \
       "wait for the event, not for a time: a condition variable, an event, a descriptor; shorter pauses between retries", \
       "--view host: less time in sleep calls") \
-    R(STARVED, "cpu-starved", "main thread runnable, waiting for a CPU", HU_EDIT_CPU, \
+    R(STARVED, "cpu-starved", "CPU starvation: main thread runnable, waiting for a CPU", HU_EDIT_CPU, \
       "fewer threads and workers than CPUs (OMP_NUM_THREADS, num_workers), more CPUs for the job (--cpus-per-task, " \
       "cgroup limits), no other jobs on them", "--view host: less time waiting for a CPU") \
     R(EXPOSED_COMM, "exposed-communication", "exposed communication", HU_EDIT_COMM, \
