@@ -56,7 +56,7 @@ export class Timeline {
       el(
         "details",
         { class: "others" },
-        el("summary", null, "beside it"),
+        el("summary", null, "other ranks"),
         ranks.map((r) =>
           el(
             "label",

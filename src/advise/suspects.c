@@ -7,7 +7,7 @@
  *
  * A stage that is ideal has no long microbatches either, so beside lengths it would be favoured.  Where lengths differ a
  * stage weighs only as much as balancing the stages alone would win, and where that is less than what lengths alone would
- * win these are named, half or not: neither mends everything without the other.
+ * win these are named, half or not: neither fixes everything without the other.
  */
 #include "advise/slowdown.h"
 

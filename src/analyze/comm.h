@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * comm.h - collectives of one rank: how much, how fast, and how much of it nothing hides. */
+ * comm.h - collectives of one rank: how much, how fast, and how much of it is exposed. */
 #ifndef HU_ANALYZE_COMM_H
 #define HU_ANALYZE_COMM_H
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cut.c - writers put all operators first, then calls and device work in the order of the profiler's buffers.
+ * cut.c - writers put all operators first, then calls and GPU work in the order of the profiler's buffers.
  *
  * So a file that was cut inside its list of events has the host's side of every step and the device's side of some.  Buffers
  * are not in the order of time: the first one often holds the end of the capture, and its beginning follows.  "Behind the
  * last device event" is therefore not enough; a step is whole only if nothing in it says that records are missing:
  *
  *   - the last record of the file belongs to another step;
- *   - it has device work;
+ *   - it has GPU work;
  *   - its launches have their work: all of them, for a missing stream of communication is few launches and much time;
  *     but for cudaMemsetAsync inside libraries, whose work CUPTI leaves out of whole files too, and for copies under an
  *     operator that never have work in this file, which may have been of no bytes;

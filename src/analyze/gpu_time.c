@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gpu_time.c - busy, idle, compute, communication, copies, and what hides what.
+ * gpu_time.c - busy, idle, compute, communication, copies, and what overlaps.
  *
  * Intervals are united over all streams and devices of the trace, so that two kernels at once count once:
  *
  *     idle = span - | kernel ∪ memcpy ∪ memset |      overlapped = | comm ∩ compute |
  *
  * HolisticTraceAnalysis computes the same on times rounded to whole microseconds, which loses up to 18 % of the
- * computation of a trace with short kernels, and counts sync records and Triton operators as device work; TraceLens
- * leaves out device work without a launch.  Both differences are explained in docs/numbers.md.
+ * computation of a trace with short kernels, and counts sync records and Triton operators as GPU work; TraceLens
+ * leaves out GPU work without a launch.  Both differences are explained in docs/numbers.md.
  */
 #include "analyze/gpu_time.h"
 

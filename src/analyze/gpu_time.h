@@ -11,7 +11,7 @@ enum { HU_PART_COMPUTE = 1, HU_PART_COMM = 2, HU_PART_MEMORY = 4, HU_PART_SETS =
 typedef struct {
     int64_t n_slices; /* device slices of all kinds; 0: no device was used or recorded */
     int64_t n_kernels, n_comm, n_memcpy, n_memset;
-    int64_t span_ns;    /* first start to last end of any device work */
+    int64_t span_ns;    /* first start to last end of any GPU work */
     int64_t busy_ns;    /* kernels ∪ copies ∪ sets */
     int64_t compute_ns; /* kernels that are not communication */
     int64_t comm_ns, memcpy_ns, memset_ns;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * hta.c - HolisticTraceAnalysis from its loading rules on: what it keeps, how it rounds, what it takes for device work.
+ * hta.c - HolisticTraceAnalysis from its loading rules on: what it keeps, how it rounds, what it takes for GPU work.
  *
  * Rows.       Complete events but the span of the capture.  When any time has a fraction of a microsecond, starts are
  *             rounded up and ends down, in double precision as pandas does it.
- * Device.     A row is device work when its `stream` argument is not -1, which sync records and Triton operators may have.
+ * Device.     A row is GPU work when its `stream` argument is not -1, which sync records and Triton operators may have.
  * Last step.  With two or more ProfilerStep#N, host rows from the start of the last one on go, and device rows whose launch
  *             is not among the rows that stay.
  * Types.      By regular expressions on names: see type_of.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * op_kernels.c - from device work to the operator around its launch, and on to the line that called the operator.
+ * op_kernels.c - from GPU work to the operator around its launch, and on to the line that called the operator.
  *
  * That line is the innermost Python frame that is not of PyTorch itself, or where there is none the innermost frame at all:
  * from frames that were recorded as slices (with_stack=True), else from the text "Call stack" of the operator.

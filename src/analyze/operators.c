@@ -2,7 +2,7 @@
  * operators.c - self and total times of what ran on the host.
  *
  *     self host(i)    = duration(i) - sum of durations of its direct children
- *     self device(i)  = sum of the device work whose innermost operator is i
+ *     self device(i)  = sum of the GPU work whose innermost operator is i
  *     total device(i) = self device(i) + total device of its children
  *
  * Source: torch.autograd.profiler's key_averages(), whose table also lists runtime calls and annotations, and skips

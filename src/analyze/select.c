@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * select.c - device work belongs to the time of its launch, because devices run behind their host. */
+ * select.c - GPU work belongs to the time of its launch, because devices run behind their host. */
 #include "analyze/select.h"
 
 int64_t hu_select_time(const hu_trace *trace, const hu_slices *slices, uint32_t slice)

@@ -6,7 +6,7 @@
 #include "base/interval.h"
 #include "trace/trace.h"
 
-/* When a slice counts as happening: the start of its launch for device work that has one, else its own start. */
+/* When a slice counts as happening: the start of its launch for GPU work that has one, else its own start. */
 int64_t hu_select_time(const hu_trace *trace, const hu_slices *slices, uint32_t slice);
 
 /* Is `time_ns` in one of the sorted windows?  NULL means everything. */

@@ -2,8 +2,8 @@
  * sequences.c - one pass over the work in the order of its launches, with the chain of operators around each launch.
  *
  * HolisticTraceAnalysis asks for one operator name at a time ("frequent CUDA kernel patterns") and takes the shallowest
- * operators of that name with at least three pieces of device work below.  Here every operator is asked: an occurrence is an
- * operator with 3 to 64 pieces of device work below it and no operator of the same name around it; its sequence are
+ * operators of that name with at least three GPU operations below.  Here every operator is asked: an occurrence is an
+ * operator with 3 to 64 GPU operations below it and no operator of the same name around it; its sequence are
  * their names in order of start.
  */
 #include "analyze/sequences.h"

@@ -7,11 +7,11 @@
  * Where it ends.  Devices run behind their host, so host times alone would give a step the kernels of the one before.
  * The rule is torch-tb-profiler's:
  *
- *     start(i) = max(host start, end(i - 1))      end(i) = max(host end, last end of device work launched in it)
+ *     start(i) = max(host start, end(i - 1))      end(i) = max(host end, last end of GPU work launched in it)
  *
- * with end(-1) = the last end of device work launched before the first step.  Steps of one job differ; the first ones
+ * with end(-1) = the last end of GPU work launched before the first step.  Steps of one job differ; the first ones
  * also fill caches and compile.  A first step much longer than the others is a warm-up; a last step with clearly less
- * device work than the one before was cut by the end of the capture.  Both stay in the list, outside of the means, and so
+ * GPU work than the one before was cut by the end of the capture.  Both stay in the list, outside of the means, and so
  * do steps of which a cut file does not hold the device's side (cut.c).
  */
 #include "analyze/steps.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tracelens.c - TraceLens's gpu_timeline: only device work whose launch is in the trace, and sets count as computation.
+ * tracelens.c - TraceLens's gpu_timeline: only GPU work whose launch is in the trace, and sets count as computation.
  *
  *     exposed comm = comm ∖ computation       exposed memcpy = memcpy ∖ computation ∖ comm       busy = union of all
  *

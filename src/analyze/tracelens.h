@@ -11,7 +11,7 @@ typedef struct {
     int64_t computation_ns; /* kernels that are not communication, and sets */
     int64_t comm_ns, exposed_comm_ns;
     int64_t memcpy_ns, exposed_memcpy_ns;
-    int64_t left_out, left_out_ns; /* device work without a launch in the trace */
+    int64_t left_out, left_out_ns; /* GPU work without a launch in the trace */
 } hu_tracelens;
 
 /* Returns 0 or HU_ENOMEM. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * edit.h - what could be otherwise: each edit changes costs of a graph, and says so in one row that a person can read. */
+ * edit.h - what could be different: each edit changes costs of a graph, and says so in one row that a person can read. */
 #ifndef HU_GRAPH_EDIT_H
 #define HU_GRAPH_EDIT_H
 

@@ -9,7 +9,7 @@
 
 #include "analyze/ask.h"
 
-/* What a piece of time is: of a host node, of a device operation, or of a link.  The critical path is told in these. */
+/* What a piece of time is: of a host node, of a device operation, or of a link.  The critical path consists of these. */
 #define HU_CLASSES(C)                                                                   \
     C(DATA, "data_loader", "host: data loader")                                         \
     C(IO, "io", "host: files, checkpoints or network")                                  \

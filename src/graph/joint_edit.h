@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * joint_edit.h - what could be otherwise among the ranks of a job: one that is like the others, all that are alike. */
+ * joint_edit.h - what could be different among the ranks of a job: one that matches the others, all that match. */
 #ifndef HU_GRAPH_JOINT_EDIT_H
 #define HU_GRAPH_JOINT_EDIT_H
 

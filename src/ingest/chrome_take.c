@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * chrome_take.c - from the values of one event to rows of the model (docs/formats/chrome.md).
  *
- * Traps of Kineto: operators made by Inductor carry a `stream` argument and are not device work, so only the category
+ * Traps of Kineto: operators made by Inductor carry a `stream` argument and are not GPU work, so only the category
  * decides; peer copies have no `device`; ROCm puts launch geometry on the runtime call; "ProfilerStep#N" is repeated on
  * the device as gpu_user_annotation and is no step there.
  */

@@ -3,7 +3,7 @@
  *
  * So categories and arguments (debug annotations, launch arguments, extra data) are understood in one place,
  * chrome_take.c, and a trace that was converted reads as it did before.  Traps:
- *  - flows have no category: between operators they are forward-backward links, between a call and device work they
+ *  - flows have no category: between operators they are forward-backward links, between a call and GPU work they
  *    are the launch, unless a correlation says so already;
  *  - an event that is lost may have an end, which must not close another one.
  */

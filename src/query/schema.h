@@ -11,7 +11,7 @@
 /* One trace as tables read it. */
 typedef struct {
     const hu_trace *trace;
-    hu_ask          ask; /* order, tracks, names, device work */
+    hu_ask          ask; /* order, tracks, names, GPU work */
     hu_steps        steps;
     hu_intervals    step_windows; /* host times of the steps */
     const int64_t  *self_ns;      /* by slice: host time without operators, annotations and calls inside */

@@ -246,12 +246,12 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
 #define STEP_COLUMNS(C, T)                                                                                                 \
     C(T, number, "INTEGER", "N of ProfilerStep#N, else from 0", INT(s->steps.at[i].number))                                \
     C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                                        \
-    C(T, start_ns, "INTEGER", "beginning; device work belongs to the step that launched it", INT(s->steps.at[i].start_ns)) \
+    C(T, start_ns, "INTEGER", "beginning; GPU work belongs to the step that launched it", INT(s->steps.at[i].start_ns)) \
     C(T, dur_ns, "INTEGER", "length", INT(s->steps.at[i].end_ns - s->steps.at[i].start_ns))                                \
     C(T, end_ns, "INTEGER", "end", INT(s->steps.at[i].end_ns))                                                             \
     C(T, host_start_ns, "INTEGER", "beginning as the host marked it", INT(s->steps.at[i].host_start_ns))                   \
     C(T, host_end_ns, "INTEGER", "end as the host marked it", INT(s->steps.at[i].host_end_ns))                             \
-    C(T, device_slices, "INTEGER", "device work launched in it", INT(s->steps.at[i].n_device))                             \
+    C(T, device_slices, "INTEGER", "GPU work launched in it", INT(s->steps.at[i].n_device))                             \
     C(T, is_counted, "INTEGER", "0 for a warm-up and for a step that the capture cut", INT(hu_step_counts(&s->steps.at[i])))
 
 #define COUNTER_COLUMNS(C, T)                                                                   \
@@ -285,7 +285,7 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
 #define LINK_COLUMNS(C, T)                                                                                      \
     C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                             \
     C(T, call, "INTEGER", "id of the launching call", slice(out, hu_trace_launch_of(s->trace, s->ask.work[i]))) \
-    C(T, work, "INTEGER", "id of the device work", INT(s->ask.work[i]))                                         \
+    C(T, work, "INTEGER", "id of the GPU work", INT(s->ask.work[i]))                                         \
     C(T, delay_ns, "INTEGER", "from the end of the call to the start of the work; may be negative", delay(s, i, out))
 
 #define DEVICE_COLUMNS(C, T)                                                                \

@@ -5,7 +5,7 @@
 
 #include "advise/findings.h"
 
-enum { HU_SCENARIOS = 3 }; /* of the dearest findings */
+enum { HU_SCENARIOS = 3 }; /* of the findings with the largest gain */
 
 /* Pieces of one thread or stream, by start.  Times are those of the trace, as if the step had begun when it did. */
 typedef struct {

@@ -8,7 +8,7 @@
  * on their own, so a child may end up to a microsecond after its parent and is still its child.  A slice that really
  * crosses its neighbour (an asynchronous annotation) ends the neighbour's scope, as torch.profiler does; it is counted.
  *
- * Launches.  `correlation` links a call to its device work: one call, or thousands of kernels for one graph launch.
+ * Launches.  `correlation` links a call to its GPU work: one call, or thousands of kernels for one graph launch.
  * Where the call was not recorded, "External id" still names the operator.
  */
 #include "trace/columns.h"

@@ -91,7 +91,7 @@ async function compareTables(tab, own, rank) {
       assert.ok(shown.length > 0, `${id}: nothing in --json is called ${title}`);
       const count = await box.locator("[role=status]").textContent(),
         first = (await rowsOf(box))[0];
-      const table = shown.find((t) => count === `${t.rows.length} rows`);
+      const table = shown.find((t) => count === `${t.rows.length} row${t.rows.length === 1 ? "" : "s"}`);
       assert.ok(table, `${id}, ${title}: ${count} for ${shown.map((t) => t.rows.length)}`);
       compared++;
       if (table.rows.length === 0) continue;

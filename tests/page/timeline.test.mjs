@@ -191,7 +191,7 @@ for (const [name, subject] of Object.entries(subjects)) {
       const same = trace.filter((e) => e.name === middle.name && e.cat === middle.cat),
         sum = same.reduce((all, e) => all + e.dur, 0);
       if (same.length > 1) {
-        const [, count, mean, total] = /^([\d,]+) × (.+) = (.+), longest/.exec(await fact(tab, "of this name"));
+        const [, count, mean, total] = /^([\d,]+) × (.+) = (.+), longest/.exec(await fact(tab, "same name"));
         assert.equal(Number(count.replaceAll(",", "")), same.length);
         assertShows(mean, sum / same.length, "mean");
         assertShows(total, sum, "total");

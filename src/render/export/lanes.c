@@ -2,7 +2,7 @@
  * lanes.c - which slices of a track can share a row.
  *
  * A viewer closes what was opened last, so a slice that crosses another would close the wrong one.  The rules:
- *  - on a thread a slice may lie in another one; on a stream it may not, because device work holds no other: what
+ *  - on a thread a slice may lie in another one; on a stream it may not, because GPU work holds no other: what
  *    overlaps there runs at the same time;
  *  - what does not fit goes to the next lane of its track, the lowest that has room;
  *  - a child that ends up to a microsecond after its parent is cut there: profilers round start and length each on

@@ -6,7 +6,7 @@
  * nesting.  Traps:
  *  - names are interned; every CLEAR_BYTES the state is declared cleared and sent again, so that a file that was cut or
  *    split stays readable;
- *  - a flow may be ended once, so each piece of device work has one of its own, and its call begins them all; a flow
+ *  - a flow may be ended once, so each GPU operation has one of its own, and its call begins them all; a flow
  *    whose end comes before its beginning would be an error of the file, and is left out;
  *  - times are unsigned.
  */
