@@ -53,9 +53,9 @@ ROWS = [
     (["whatif", ONE, "--edit", "comm=1.5"], 2, "did you mean commx1.5"),
     (["whatif", ONE, "--edit", "comm=maybe"], 2, "write for example commx2 or =0"),
     (["check"], 2, "needs a trace"),
-    (["check", "--list-limits"], 0, "max 20 %    of a step is communication that nothing hides"),
+    (["check", "--list-limits"], 0, "max 20 %    of a step is exposed communication"),
     (["check", ONE, "--only-named", "--max", "idle=0.9"], 0, "idle=0.9 is 0.9 %; 0.9 of the time is idle=90%"),
-    (["check", ONE], 1, "Optimizer.step runs"),
+    (["check", ONE], 1, "Optimizer.step uses no foreach"),
     (["check", ONE, "--max", "idel=3"], 2, "choose one of gpu-busy, idle"),
     (["check", ONE, "--max", "idle=lots"], 2, "write a limit as idle=10%"),
     (["check", ONE, "--config", "/nonexistent.toml"], 2, "cannot be read"),
@@ -171,9 +171,9 @@ class CommandLine(unittest.TestCase):
             for command in (["info"], ["report"], ["check"]):
                 status, _, err = run(*command, folder)
                 self.assertEqual(status, 3, err)
-                self.assertIn(f"traces are in {folder}/a: name that one", err)
+                self.assertIn(f"traces are in {folder}/a: pass that one", err)
             (Path(folder) / "b/rank0.json.gz").symlink_to(ONE)
-            self.assertIn(f"traces are in {folder}/a, {folder}/b: name one, or several for several ranks", run("report", f"{folder}/")[2])
+            self.assertIn(f"traces are in {folder}/a, {folder}/b: pass one, or several for several ranks", run("report", f"{folder}/")[2])
 
     def test_help_lists_every_exit_status(self) -> None:
         text = run("help")[1].decode().split("exit status\n")[1]

@@ -168,7 +168,7 @@ class Faults(unittest.TestCase):
 
     def test_exec_chain(self) -> None:
         _, done = self.record("execs", "sh", "-c", 'if [ "$N" = 40 ]; then echo done; exit 5; fi; N=$((${N:-0}+1)) exec sh -c "$0" "$0"'.replace("$0", "$S"),
-                              options=("-e", 'S=if [ "$N" = 40 ]; then echo done; exit 5; fi; N=$((${N:-0}+1)) exec sh -c "$S"'), status=5)
+                              options=("--env-var", 'S=if [ "$N" = 40 ]; then echo done; exit 5; fi; N=$((${N:-0}+1)) exec sh -c "$S"'), status=5)
         self.assertEqual(done.stdout, "done\n")
 
     def test_static_program(self) -> None:

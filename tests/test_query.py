@@ -118,7 +118,8 @@ class Query(unittest.TestCase):
             self.assertIn(b"n\n", run("query", ONE, "--file", Path(folder) / "q.sql")[1])
 
     def test_wrong_queries(self) -> None:
-        for sql, words in (("select nme from kernel", "did you mean name"), ("select * from kernl", "did you mean kernel"), ("select bytes from kernel", "no such column: bytes; there is one in os_call"), ("select * from slices", "did you mean slice?"),
+        for sql, words in (("select nme from kernel", "did you mean name"), ("select * from kernl", "did you mean kernel"),
+                           ("select bytes from kernel", "no such column: bytes; there is one in os_call"), ("select * from slices", "did you mean slice?"),
                            ("selec 1", "syntax error"), ("", "no statement"), ("select 1; select 2", "one statement"),
                            ("attach 'x' as y", "read-only"), ("pragma page_size = 4096", "read-only"), ("create table t(x)", "read-only"),
                            ("insert into kernel values (1)", "read-only"), ("delete from kernel", "read-only"),

@@ -50,7 +50,7 @@ static double comm(const hu_digest *d, char *evidence, size_t size)
     if (!t)
         return NAN;
     ns = d->breakdown.has_device ? t->exposed_comm_ns : t->role_ns[HU_ROLE_COMMUNICATION];
-    snprintf(evidence, size, "%s a step", hu_say_time(ns).t);
+    snprintf(evidence, size, "%s per step", hu_say_time(ns).t);
     return share(d, ns);
 }
 
@@ -60,7 +60,7 @@ static double copies(const hu_digest *d, char *evidence, size_t size)
 
     if (!t || !d->breakdown.has_device)
         return NAN;
-    snprintf(evidence, size, "%s a step", hu_say_time(t->exposed_copy_ns).t);
+    snprintf(evidence, size, "%s per step", hu_say_time(t->exposed_copy_ns).t);
     return share(d, t->exposed_copy_ns);
 }
 

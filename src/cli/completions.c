@@ -197,7 +197,7 @@ static const char bash_last[] = "    esac\n"
 static void write_bash(hu_out *out)
 {
     static const char *const kinds[] = {
-        [HU_WORDS_NONE] = "", [HU_WORDS_PATHS] = "f", [HU_WORDS_COMMAND] = "c", [HU_WORDS_HELP] = ""};
+        [HU_WORDS_NONE] = "''", [HU_WORDS_PATHS] = "f", [HU_WORDS_COMMAND] = "c", [HU_WORDS_HELP] = "''"};
 
     hu_out_text(out, bash_begin);
     hu_out_text(out, "    local words_kind='' commands='");
@@ -209,8 +209,8 @@ static void write_bash(hu_out *out)
         const hu_command *c = hu_commands[i];
 
         hu_out_printf(out, "    %s) front=%s words_kind=%s list=%s\n        options='", c->name,
-                      c->words == HU_WORDS_COMMAND ? "1" : "", kinds[c->words],
-                      c->words == HU_WORDS_HELP ? "$commands" : "");
+                      c->words == HU_WORDS_COMMAND ? "1" : "''", kinds[c->words],
+                      c->words == HU_WORDS_HELP ? "$commands" : "''");
         each_option(c, out, bash_name);
         hu_out_text(out, "'\n        valued='");
         each_option(c, out, bash_valued);

@@ -104,6 +104,34 @@ static void names_are_cut_and_made_harmless(void **state)
     clip("void k<int>(int)", 40, true, "void k<int>(int)");
 }
 
+static void wrap(const char *words, size_t column, size_t indent, size_t width, const char *expected)
+{
+    hu_arena *arena = hu_arena_new();
+    hu_out   *out = hu_out_open_memory(arena);
+    hu_str    text;
+
+    hu_units_wrap(out, hu_str_of(words), column, indent, width);
+    assert_int_equal(hu_out_take(out, &text, NULL), 0);
+    assert_int_equal(text.n, strlen(expected));
+    assert_memory_equal(text.p, expected, text.n);
+    hu_arena_free(arena);
+}
+
+static void sentences_go_on_in_the_next_line(void **state)
+{
+    (void)state;
+    wrap("one two three", 0, 0, 80, "one two three");
+    wrap("one two three", 0, 0, 7, "one two\nthree");
+    wrap("one two three", 4, 2, 8, "one\n  two\n  three");
+    wrap("  one   two  ", 0, 0, 80, "one two");
+    wrap("caf\xc3\xa9 au lait", 0, 0, 7, "caf\xc3\xa9 au\nlait");
+    wrap("0123456789 a", 0, 0, 5, "0123…\na");
+    wrap("a\033b", 0, 0, 5,
+         "a\xef\xbf\xbd"
+         "b");
+    wrap("", 0, 0, 5, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -111,6 +139,7 @@ int main(void)
         cmocka_unit_test(a_full_disk_is_an_error_and_a_device_stays_one),
         cmocka_unit_test(units_are_short),
         cmocka_unit_test(names_are_cut_and_made_harmless),
+        cmocka_unit_test(sentences_go_on_in_the_next_line),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,7 +76,7 @@ static void ranks_are_told_by_launchers(void **state)
     (void)state;
     for (size_t i = 0; i < HU_COUNT(rank_rows); i++) {
         const rank_row *w = &rank_rows[i];
-        hu_rank_id         r;
+        hu_rank_id      r;
 
         hu_rank_id_detect((char *const *)(uintptr_t)w->environment, &r);
         if (r.rank != w->rank || r.local_rank != w->local_rank || r.world_size != w->world_size ||
@@ -91,8 +91,8 @@ static void ranks_are_told_by_launchers(void **state)
 
 static void long_values_are_cut(void **state)
 {
-    char    job[400] = "PBS_JOBID=";
-    char   *environment[] = {job, NULL};
+    char       job[400] = "PBS_JOBID=";
+    char      *environment[] = {job, NULL};
     hu_rank_id r;
 
     (void)state;
@@ -145,6 +145,33 @@ static const name_row name_rows[] = {
     {"a%n.pftrace", "a7.pftrace", NO, 7, "", false},
     {"a%n", "a1", NO, 1, "", false},
 };
+
+static void a_pattern_stands_for_all_ranks(void **state)
+{
+    static const struct {
+        const char *text, *pattern;
+        bool        is_one_name;
+    } rows[] = {{"a.pftrace", "a.pftrace", true},
+                {"a-rank%r", "a-rank*", false},
+                {"%j/rank%r.%p", "77/rank*.*", false},
+                {"100%%", "100%", true},
+                {"run%n/%c-%l", "run*/train-*", false}};
+
+    (void)state;
+    for (size_t i = 0; i < HU_COUNT(rows); i++) {
+        const hu_template_facts f = {
+            .host = "h", .command = "train", .job_id = "77", .step_id = "", .number = 1, .is_pattern = true};
+        char     out[HU_TEMPLATE_BYTES];
+        hu_error err = {0};
+
+        assert_int_equal(hu_template_expand(rows[i].text, &f, out, &err), 0);
+        assert_string_equal(out, rows[i].pattern);
+        assert_int_equal(hu_template_is_one_name(rows[i].text), rows[i].is_one_name);
+    }
+    assert_false(hu_template_is_one_name("folder/"));
+    assert_false(hu_template_is_one_name("/tmp"));
+    assert_false(hu_template_is_one_name(NULL));
+}
 
 static void names_follow_their_template(void **state)
 {
@@ -414,10 +441,10 @@ static void redacted_texts_keep_to_their_room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_are_told_by_launchers),       cmocka_unit_test(long_values_are_cut),
-        cmocka_unit_test(names_follow_their_template),       cmocka_unit_test(templates_are_completed),
-        cmocka_unit_test(secrets_are_known_by_name),         cmocka_unit_test(arguments_lose_their_secrets),
-        cmocka_unit_test(redacted_texts_keep_to_their_room),
+        cmocka_unit_test(ranks_are_told_by_launchers),  cmocka_unit_test(long_values_are_cut),
+        cmocka_unit_test(names_follow_their_template),  cmocka_unit_test(a_pattern_stands_for_all_ranks),
+        cmocka_unit_test(templates_are_completed),      cmocka_unit_test(secrets_are_known_by_name),
+        cmocka_unit_test(arguments_lose_their_secrets), cmocka_unit_test(redacted_texts_keep_to_their_room),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
