@@ -8,8 +8,8 @@
 
 /*
  * Adds it to the findings of the rank with the longest steps.  `all` and `digests` have `n` entries; entries of `all` may be
- * NULL; `r`, `s` and `job` are of the same ranks.  What it would bring is what the replay of all ranks together says; without one
- * it is guessed from what they wait.
+ * NULL; `r`, `s` and `job` are of the same ranks.  Its gain is what the replay of all ranks together says; without one it
+ * is guessed from what they wait.
  */
 void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, size_t n, size_t slowest,
                          const hu_rendezvous *r, const hu_stragglers *s, const hu_joint_replay *job);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * parallelism.h - how a training job is spread over its ranks, inferred from what one rank communicates (docs/parallelism.md). */
+ * parallelism.h - how a job is spread over its ranks, inferred from what one rank communicates (docs/parallelism.md). */
 #ifndef HU_ANALYZE_PARALLELISM_H
 #define HU_ANALYZE_PARALLELISM_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pattern.h - one process group's calls counted by when they were started and what they are: what parallelism is inferred from. */
+ * pattern.h - one process group's calls, counted by kind and by when they were started: parallelism is inferred from it. */
 #ifndef HU_ANALYZE_PATTERN_H
 #define HU_ANALYZE_PATTERN_H
 

@@ -18,7 +18,7 @@ extern const hu_help_line hu_help_first_steps[], hu_help_environment[]; /* end w
 /* "record a job": the heading of a group of commands. */
 const char *hu_help_group(hu_command_group group);
 
-/* The heading of rows[i] if it is the first shown row under it, else NULL; where there are few options, there is one heading. */
+/* The heading of rows[i] if it is the first shown row under it, else NULL; few options have one heading. */
 const char *hu_help_heading(const hu_option *rows, size_t n, size_t i);
 
 /* Is the row shown under that heading? */

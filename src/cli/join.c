@@ -130,7 +130,8 @@ static bool go_on_alone(const launch *l, const char *why)
     return l->rank == 0;
 }
 
-static _Noreturn void give_up(const hu_crew *crew, const hu_error *err)
+/* As hu_crew.give_up says; _Noreturn would be no part of its type. */
+__attribute__((noreturn)) static void give_up(const hu_crew *crew, const hu_error *err)
 {
     const int status = hu_command_fail(err);
 

@@ -133,7 +133,7 @@ void perfetto_values_intern(perfetto_reader *r, uint32_t sequence, hu_str messag
         case HU_PT_INTERNED_PATH:
         case HU_PT_INTERNED_KERNEL:
         case HU_PT_INTERNED_KERNEL_ARG_NAME:
-            intern_one(r, sequence, (int)f.number, f.bytes);
+            intern_one(r, sequence, (hu_pt_interned)f.number, f.bytes);
             break;
         case HU_PT_INTERNED_FRAME:
         case HU_PT_INTERNED_STACK:

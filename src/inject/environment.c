@@ -24,7 +24,7 @@ static bool tells_rank(const char *text)
 void hu_process_read_rank(void)
 {
     hu_ring_head *head = hu_the_process.head;
-    hu_rank_id       rank;
+    hu_rank_id    rank;
 
     if (!head || strncmp(head->rank_source, "MPI", 3) == 0) /* the communicator knows better */
         return;

@@ -161,7 +161,8 @@ static void take_set(char *const *environment, const rank_set *s, hu_rank_id *ou
 /* "123", or "123_4" of an array; tasks of two steps were not started together. */
 static bool slurm_job(char *const *environment, hu_rank_id *out)
 {
-    const char *job = hu_rank_id_variable(environment, "SLURM_JOB_ID"), *step = hu_rank_id_variable(environment, "SLURM_STEP_ID"),
+    const char *job = hu_rank_id_variable(environment, "SLURM_JOB_ID");
+    const char *step = hu_rank_id_variable(environment, "SLURM_STEP_ID"),
                *array = hu_rank_id_variable(environment, "SLURM_ARRAY_JOB_ID"),
                *task = hu_rank_id_variable(environment, "SLURM_ARRAY_TASK_ID");
 

@@ -14,8 +14,8 @@ enum { HU_RANK_ID_UNKNOWN = -1, HU_RANK_ID_SOURCE_BYTES = 40, HU_RANK_ID_JOB_BYT
 /* All numbers are 0 or more, or HU_RANK_ID_UNKNOWN. */
 typedef struct {
     int32_t rank, local_rank, world_size, local_size;
-    int32_t node, nodes;                  /* which machine of how many */
-    int32_t restart;                      /* how often an elastic launcher has started the job again */
+    int32_t node, nodes;                     /* which machine of how many */
+    int32_t restart;                         /* how often an elastic launcher has started the job again */
     char    source[HU_RANK_ID_SOURCE_BYTES]; /* "Open MPI: OMPI_COMM_WORLD_RANK"; "" when there is no rank */
     char    job_id[HU_RANK_ID_JOB_BYTES];    /* of the scheduler, else of the launcher; as it was written; "" */
     char    step_id[HU_RANK_ID_STEP_BYTES];  /* which of the job's steps (srun) it is; "" */

@@ -329,7 +329,7 @@ static bool counter(work *w, const hu_ring_event *from)
 
 static void lost(work *w, const hu_record *r)
 {
-    static const char *const reasons[HU_LOSS_REASONS] = {"no free block",       "disk full",   "in a signal handler",
+    static const char *const reasons[HU_LOSS_REASONS] = {"no free block",     "disk full",   "in a signal handler",
                                                          "string table full", "overwritten", "size limit"};
     hu_pf_event              e = event_of(w, HU_PT_TYPE_INSTANT, HU_PF_OF_LOST, r->b, HU_PF_OWN + HU_PF_LOST);
 
