@@ -11,6 +11,7 @@
 #include "cli/outputs.h"
 #include "cli/reading.h"
 #include "cli/terminal.h"
+#include "cli/text_file.h"
 #include "cli/unread.h"
 #include "base/json_out.h"
 #include "render/page/markup.h"
@@ -177,7 +178,7 @@ static int read_toml(hu_checklist *list, hu_str text, hu_error *err)
 static int read_config(hu_checklist *list, const char *path, hu_arena *arena, hu_error *err)
 {
     enum { MOST = 1 << 16 };
-    hu_str s = hu_inputs_read_text(path, MOST, arena, err);
+    hu_str s = hu_text_file_read(path, MOST, arena, err);
     int    rc;
 
     if (!s.p)

@@ -9,6 +9,7 @@
 #include "job/inputs.h"
 #include "cli/outputs.h"
 #include "cli/reading.h"
+#include "cli/text_file.h"
 #include "cli/unread.h"
 #include "cli/terminal.h"
 #include "query/query.h"
@@ -330,7 +331,7 @@ static int take_statement(hu_cli_call *call, hu_error *err)
 
     if (!o->file && call->n < 2)
         return hu_command_fail_words(call, err);
-    o->sql = o->file ? hu_inputs_read_text(o->file, MOST_SQL, call->arena, err) : hu_str_of(call->argv[--call->n]);
+    o->sql = o->file ? hu_text_file_read(o->file, MOST_SQL, call->arena, err) : hu_str_of(call->argv[--call->n]);
     return err->code;
 }
 

@@ -2,7 +2,9 @@
  * shared_options.c - the one place where these options are named, explained and given their letters. */
 #include "cli/shared_options.h"
 
-#include "job/inputs.h"
+#include <string.h>
+
+#include "base/number.h"
 
 static const char *const colors[] = {"auto", "always", "never", NULL}; /* as HU_COLOR_* */
 
@@ -20,12 +22,49 @@ static size_t limit_words(const char **out, size_t room)
     return n;
 }
 
+/* NAME=N; the field is a hu_limits. */
+static int parse_limit(void *field, const char *text, hu_error *err)
+{
+    hu_limits   *limits = field;
+    const char  *equals = strchr(text, '=');
+    const hu_str name = {text, equals ? (size_t)(equals - text) : 0};
+    int64_t      value;
+
+    if (equals && hu_parse_i64(hu_str_of(equals + 1), &value) && value > 0) {
+#define L(limit, initial, words)              \
+    if (hu_str_equal(name, HU_STR(#limit))) { \
+        limits->limit = value;                \
+        return 0;                             \
+    }
+        HU_LIMITS(L)
+#undef L
+    }
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                   "--limit needs NAME=N, not \"%s\"; NAME is events, nesting, event_bytes, string_bytes or inflate_ratio",
+                   text);
+}
+
+/* "3..7" or "5"; the field is a hu_step_range. */
+static int parse_steps(void *field, const char *text, hu_error *err)
+{
+    hu_step_range *range = field;
+    const char    *dots = strstr(text, "..");
+    const hu_str   first = {text, dots ? (size_t)(dots - text) : strlen(text)};
+    const hu_str   last = dots ? hu_str_of(dots + 2) : first;
+
+    if (!hu_parse_i64(first, &range->first) || !hu_parse_i64(last, &range->last) || range->last < range->first)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--steps needs a range such as 3..7 or one number, not \"%s\"",
+                       text);
+    range->is_limited = true;
+    return 0;
+}
+
 #define AT(member) offsetof(hu_shared, member)
 
 /* In the order of the bits. */
 static const hu_option rows[HU_SHARED_COUNT] = {
     {"steps", 's', HU_OPTION_SPECIAL, "A..B", "only these steps, by the number of their ProfilerStep, or from 0", AT(steps),
-     .parse = hu_inputs_parse_steps, .heading = "input"},
+     .parse = parse_steps, .heading = "input"},
     {"top", 'n', HU_OPTION_COUNT, "N", "rows of each table", AT(top), .heading = "output"},
     {"json", 'j', HU_OPTION_FLAG, NULL, "as JSON", AT(json), .heading = "output"},
     {"csv", 0, HU_OPTION_FLAG, NULL, "as CSV", AT(csv), .heading = "output", .lost_letter = 'c'},
@@ -37,7 +76,7 @@ static const hu_option rows[HU_SHARED_COUNT] = {
      .heading = "input"},
     {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
      "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio", AT(limits),
-     .parse = hu_inputs_parse_limit, .heading = "input", .words = limit_words},
+     .parse = parse_limit, .heading = "input", .words = limit_words},
 };
 
 static const hu_option help = {"help", 'h', HU_OPTION_FLAG, NULL, "this text", AT(help), .heading = "output"};

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * inputs.c - a run is often a directory: every file in it that is named like a trace is one rank. */
 #include "job/inputs.h"
-#include "protocol/format.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,7 +8,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "base/number.h"
+#include "protocol/format.h"
 
 static bool is_trace(const char *file)
 {
@@ -222,57 +221,4 @@ int hu_inputs_expand(char **paths, int n, hu_arena *arena, hu_inputs *out, hu_er
     out->n = list.n;
     out->bytes = count_bytes(out);
     return 0;
-}
-
-int hu_inputs_parse_limit(void *field, const char *text, hu_error *err)
-{
-    hu_limits   *limits = field;
-    const char  *equals = strchr(text, '=');
-    const hu_str name = {text, equals ? (size_t)(equals - text) : 0};
-    int64_t      value;
-
-    if (equals && hu_parse_i64(hu_str_of(equals + 1), &value) && value > 0) {
-#define L(limit, initial, words)              \
-    if (hu_str_equal(name, HU_STR(#limit))) { \
-        limits->limit = value;                \
-        return 0;                             \
-    }
-        HU_LIMITS(L)
-#undef L
-    }
-    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                   "--limit needs NAME=N, not \"%s\"; NAME is events, nesting, event_bytes, string_bytes or inflate_ratio",
-                   text);
-}
-
-int hu_inputs_parse_steps(void *field, const char *text, hu_error *err)
-{
-    hu_step_range *range = field;
-    const char    *dots = strstr(text, "..");
-    const hu_str   first = {text, dots ? (size_t)(dots - text) : strlen(text)};
-    const hu_str   last = dots ? hu_str_of(dots + 2) : first;
-
-    if (!hu_parse_i64(first, &range->first) || !hu_parse_i64(last, &range->last) || range->last < range->first)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--steps needs a range such as 3..7 or one number, not \"%s\"",
-                       text);
-    range->is_limited = true;
-    return 0;
-}
-
-hu_str hu_inputs_read_text(const char *path, size_t most, hu_arena *arena, hu_error *err)
-{
-    FILE  *file = fopen(path, "re");
-    char  *text = hu_arena_alloc(arena, most);
-    size_t n = file && text ? fread(text, 1, most, file) : 0;
-    bool   good = true;
-
-    if (!text)
-        good = hu_fail_memory(err) == 0;
-    else if (!file || ferror(file))
-        good = hu_fail(err, HU_EUSAGE, path, HU_NO_OFFSET, "cannot be read") == 0;
-    else if (n == most)
-        good = hu_fail(err, HU_EUSAGE, path, HU_NO_OFFSET, "is too large: more than %zu KiB", most / 1024) == 0;
-    if (file)
-        fclose(file);
-    return good ? (hu_str){text, n} : (hu_str){0};
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * inputs.h - what the user named, as a list of files; and how they are read. */
+ * inputs.h - what the user named, as a list of files. */
 #ifndef HU_JOB_INPUTS_H
 #define HU_JOB_INPUTS_H
 
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/unread.h"
-#include "analyze/steps.h"
-#include "base/input.h"
 
 typedef struct {
     const char **at; /* lives in the arena */
@@ -23,17 +21,5 @@ typedef struct {
  * out->unread.  Returns 0, or an error that names the path when there is nothing at all to read.
  */
 int hu_inputs_expand(char **paths, int n, hu_arena *arena, hu_inputs *out, hu_error *err);
-
-/* For an option `--limit NAME=N`; the field is a hu_limits. */
-int hu_inputs_parse_limit(void *field, const char *text, hu_error *err);
-
-/*
- * A small file of words for the program, such as a query or limits, of less than `most` bytes.  The text lives in `arena`;
- * p is NULL after an error, which names the file.
- */
-hu_str hu_inputs_read_text(const char *path, size_t most, hu_arena *arena, hu_error *err);
-
-/* For an option `--steps A..B`, "3..7" or "5"; the field is a hu_step_range. */
-int hu_inputs_parse_steps(void *field, const char *text, hu_error *err);
 
 #endif
