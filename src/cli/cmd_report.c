@@ -15,6 +15,7 @@
 #include "cli/terminal.h"
 #include "cli/unread.h"
 #include "render/report.h"
+#include "render/table/describe.h"
 #include "base/units.h"
 
 enum { DEFAULT_FRAMES = 5 };
@@ -85,8 +86,9 @@ static int parse_view(void *field, const char *text, hu_error *err)
 #define AT(member) offsetof(options, member)
 
 static const hu_option rows[] = {
-    {"view", 'v', HU_OPTION_SPECIAL, "VIEW", "what to show: overview, ops, kernels, idle, memory …; --view list names all",
-     0, .parse = parse_view, .heading = "tables", .words = view_words},
+    {"view", 'v', HU_OPTION_SPECIAL, "VIEW",
+     "what to show: overview, ops, kernels, idle, memory …; --view list names all, with --csv every column", 0,
+     .parse = parse_view, .heading = "tables", .words = view_words},
     {"group-by", 'g', HU_OPTION_CHOICE, "WHAT", "operators by name (default), and by shapes, stack or module", AT(group_by),
      groups, .heading = "tables"},
     {"frames", 0, HU_OPTION_COUNT, "N", "innermost Python frames that make a stack (5)", AT(frames), .heading = "tables"},
@@ -357,7 +359,7 @@ const hu_command hu_command_report = {
     .defaults = &(const options){.frames = DEFAULT_FRAMES},
     .excludes = (const hu_option_pair[]){{"json", "csv"}, {NULL, NULL}},
     .requires = (const hu_option_pair[]){{"full", "html"}, {"open", "html"}, {NULL, NULL}},
-    .lists = (const hu_listing[]){{offsetof(options, list), write_views}, {0, NULL}},
+    .lists = (const hu_listing[]){{offsetof(options, list), write_views, hu_describe_csv, hu_describe_json}, {0, NULL}},
     .check = check,
     .run = run,
 };

@@ -51,6 +51,7 @@ typedef struct {
 typedef struct {
     size_t offset; /* of the bool that asks for it */
     void (*write)(hu_out *out);
+    void (*write_csv)(hu_out *out), (*write_json)(hu_out *out); /* with --csv, --json; NULL: as without */
 } hu_listing;
 
 /* What an option of the shared table means in this command, in closer words. */

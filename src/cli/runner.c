@@ -156,9 +156,10 @@ static const hu_listing *find_list(const hu_cli_call *call)
 
 static int write_list(const hu_cli_call *call, const hu_listing *list)
 {
-    const char *path = ((const hu_shared *)call->options)->output;
-    hu_error    err = {0};
-    hu_out     *out;
+    const hu_shared *shared = call->options;
+    const char      *path = shared->output;
+    hu_error         err = {0};
+    hu_out          *out;
 
     if (!hu_crew_is_first(call->crew))
         return 0;
@@ -168,7 +169,12 @@ static int write_list(const hu_cli_call *call, const hu_listing *list)
             hu_fail_memory(&err);
         return hu_command_fail(&err);
     }
-    list->write(out);
+    if (shared->json && list->write_json)
+        list->write_json(out);
+    else if (shared->csv && list->write_csv)
+        list->write_csv(out);
+    else
+        list->write(out);
     return hu_out_close(out, &err) < 0 ? hu_command_fail(&err) : 0;
 }
 

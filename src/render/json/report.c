@@ -468,7 +468,7 @@ static int write_rank(hu_json_out *j, const hu_report *r, size_t index, hu_error
     return rc;
 }
 
-/* Every view but the steps, their replay and the main thread's time, which are each rank's own. */
+/* Every view that is not each rank's own. */
 static int write_merged(hu_json_out *j, const hu_report *r, hu_error *err)
 {
     int rc = 0;
@@ -477,9 +477,7 @@ static int write_merged(hu_json_out *j, const hu_report *r, hu_error *err)
     write_gpu(j, &r->merged->digest->gpu_time);
     write_host_calls(j, r->merged->digest);
     for (size_t i = 0; rc == 0 && hu_views[i]; i++)
-        if (!hu_str_equal(hu_str_of(hu_views[i]->key), HU_STR("steps")) &&
-            !hu_str_equal(hu_str_of(hu_views[i]->key), HU_STR("host_time")) &&
-            !hu_str_equal(hu_str_of(hu_views[i]->key), HU_STR("replay")))
+        if (!hu_views[i]->is_alone)
             rc = write_view(j, r, hu_views[i], r->merged, err);
     hu_json_close(j, '}');
     return rc;

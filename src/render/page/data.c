@@ -6,15 +6,6 @@
 #include "base/pack.h"
 #include "render/page/page.h"
 
-static const char *type_word(hu_cell_type type)
-{
-    static const char *const words[] = {
-        [HU_CELL_TEXT] = "text",   [HU_CELL_NS] = "ns",           [HU_CELL_COUNT] = "count", [HU_CELL_NUMBER] = "number",
-        [HU_CELL_BYTES] = "bytes", [HU_CELL_PERCENT] = "percent", [HU_CELL_BOOL] = "bool"};
-
-    return words[type];
-}
-
 static void write_columns(hu_json_out *j, const char *key, const hu_column *columns, size_t n, const hu_rank *rank)
 {
     hu_json_open(j, key, '[');
@@ -26,7 +17,8 @@ static void write_columns(hu_json_out *j, const char *key, const hu_column *colu
         hu_json_open(j, NULL, '{');
         hu_json_str(j, "key", hu_str_of(c->key));
         hu_json_str(j, "head", hu_str_of(c->head ? c->head : ""));
-        hu_json_str(j, "type", hu_str_of(type_word(c->type)));
+        hu_json_str(j, "type", hu_str_of(hu_columns_type(c)));
+        hu_json_str(j, "help", hu_str_of(c->help));
         hu_json_bool(j, "shown", c->head && (!c->shown || c->shown(rank)));
         hu_json_close(j, '}');
     }
@@ -52,6 +44,7 @@ static void write_views(hu_json_out *j, const hu_rank *rank)
             hu_json_open(j, NULL, '{');
             hu_json_str(j, "key", hu_str_of(view->tables[t]->key));
             hu_json_str(j, "title", hu_str_of(view->tables[t]->title));
+            hu_json_str(j, "about", hu_str_of(view->tables[t]->about));
             hu_json_str(j, "empty", hu_str_of(view->tables[t]->empty ? view->tables[t]->empty : ""));
             hu_json_bool(j, "is_series", view->tables[t]->is_series);
             write_columns(j, "columns", view->tables[t]->columns, view->tables[t]->n_columns, rank);

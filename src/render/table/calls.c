@@ -15,16 +15,38 @@ HU_NUMBER(is_sync, calls, r->is_sync)
 HU_NUMBER(is_alloc, calls, r->is_alloc)
 HU_ROWS(rows, calls)
 
+/* clang-format off */
 static const hu_column columns[] = {
-    {"total_ns", "total", HU_CELL_NS, 9, NULL, total},    {"total_pct", "%", HU_CELL_PERCENT, 5, NULL, pct},
-    {"calls", "calls", HU_CELL_COUNT, 7, NULL, count},    {"mean_ns", "mean", HU_CELL_NS, 8, NULL, mean},
-    {"median_ns", "median", HU_CELL_NS, 8, NULL, median}, {"min_ns", NULL, HU_CELL_NS, 0, NULL, least},
-    {"max_ns", "max", HU_CELL_NS, 8, NULL, most},         {"stddev_ns", NULL, HU_CELL_NS, 0, NULL, stddev},
-    {"is_sync", NULL, HU_CELL_BOOL, 0, NULL, is_sync},    {"is_memory_call", NULL, HU_CELL_BOOL, 0, NULL, is_alloc},
-    {"name", "name", HU_CELL_TEXT, 0, NULL, name},
+    {"total_ns", "total", HU_CELL_NS, 9, NULL, total, .source = "nsys stats: cuda_api_sum",
+     .help = "Sum of the durations of all calls of this name."},
+    {"total_pct", "%", HU_CELL_PERCENT, 5, NULL, pct,
+     .help = "total_ns as a share of the time in all runtime and driver calls."},
+    {"calls", "calls", HU_CELL_COUNT, 7, NULL, count,
+     .help = "Number of calls."},
+    {"mean_ns", "mean", HU_CELL_NS, 8, NULL, mean,
+     .help = "Mean duration of a call."},
+    {"median_ns", "median", HU_CELL_NS, 8, NULL, median,
+     .help = "Median duration of a call; null when ranks were merged."},
+    {"min_ns", NULL, HU_CELL_NS, 0, NULL, least,
+     .help = "Shortest call."},
+    {"max_ns", "max", HU_CELL_NS, 8, NULL, most,
+     .help = "Longest call."},
+    {"stddev_ns", NULL, HU_CELL_NS, 0, NULL, stddev,
+     .help = "Sample standard deviation of the duration; null for fewer than two calls."},
+    {"is_sync", NULL, HU_CELL_BOOL, 0, NULL, is_sync,
+     .help = "Whether the call waits for the device."},
+    {"is_memory_call", NULL, HU_CELL_BOOL, 0, NULL, is_alloc,
+     .help = "Whether the call allocates or frees driver memory (cudaMalloc, cudaFree)."},
+    {"name", "name", HU_CELL_TEXT, 0, NULL, name,
+     .help = "Name of the call, as recorded."},
 };
 
-static const hu_table table = {"calls", "Runtime and driver calls", "no calls recorded", columns, HU_COUNT(columns), rows};
+static const hu_table table = {
+    .key = "calls", .title = "Runtime and driver calls", .columns = columns, .n_columns = HU_COUNT(columns), .rows = rows,
+    .empty = "no calls recorded",
+    .about = "Calls of the CUDA or HIP runtime and driver, summed by name.",
+};
+/* clang-format on */
 static const hu_table *const tables[] = {&table};
 
 /* clang-format off */
@@ -66,19 +88,32 @@ HU_TEXT_OF(wait_call, WAIT, r->call)
 HU_PLAIN_TEXT_OF(wait_op, WAIT, r->op)
 HU_PLAIN_TEXT_OF(wait_stack, WAIT, r->stack)
 
+/* clang-format off */
 static const hu_column wait_columns[] = {
-    {"total_ns", "total", HU_CELL_NS, 9, NULL, wait_total},
-    {"calls", "calls", HU_CELL_COUNT, 6, NULL, wait_calls},
-    {"mean_ns", "mean", HU_CELL_NS, 8, NULL, wait_mean, true},
-    {"max_ns", "max", HU_CELL_NS, 8, NULL, wait_max},
-    {"call", "call", HU_CELL_TEXT, 21, NULL, wait_call},
-    {"operator", "in", HU_CELL_TEXT, 0, has_no_stacks, wait_op},
-    {"stack", "called from", HU_CELL_TEXT, 0, has_stacks, wait_stack},
+    {"total_ns", "total", HU_CELL_NS, 9, NULL, wait_total,
+     .help = "Sum of the durations of these calls."},
+    {"calls", "calls", HU_CELL_COUNT, 6, NULL, wait_calls,
+     .help = "Number of waiting calls from this place."},
+    {"mean_ns", "mean", HU_CELL_NS, 8, NULL, wait_mean, .is_wide = true,
+     .help = "Mean duration of a call."},
+    {"max_ns", "max", HU_CELL_NS, 8, NULL, wait_max,
+     .help = "Longest call."},
+    {"call", "call", HU_CELL_TEXT, 21, NULL, wait_call,
+     .help = "Name of the runtime call."},
+    {"operator", "in", HU_CELL_TEXT, 0, has_no_stacks, wait_op,
+     .help = "Operators around the call, innermost first; empty when there are none."},
+    {"stack", "called from", HU_CELL_TEXT, 0, has_stacks, wait_stack,
+     .help = "Python frames around the call, innermost first; empty when stacks were not recorded."},
 };
 
 static const hu_table waits = {
-    "waits",  "Calls that wait for the GPU, by place", "nothing waits for the GPU", wait_columns, HU_COUNT(wait_columns),
-    wait_rows};
+    .key = "waits", .title = "Calls that wait for the GPU, by place",
+    .columns = wait_columns, .n_columns = HU_COUNT(wait_columns), .rows = wait_rows,
+    .empty = "nothing waits for the GPU",
+    .about = "Calls that return only when the device has finished something, by the operator and Python stack around "
+             "them.",
+};
+/* clang-format on */
 static const hu_table *const wait_tables[] = {&waits};
 
 HU_FACT(all_ns, d->calls.wait_ns)
@@ -88,14 +123,22 @@ HU_FACT(alloc_calls, d->calls.alloc_calls)
 HU_FACT(alloc_ns, d->calls.alloc_ns)
 HU_FACT(alloc_in_steps, d->calls.alloc_calls_in_steps)
 
+/* clang-format off */
 static const hu_column facts[] = {
-    {"wait_calls", "calls that wait for the GPU", HU_CELL_COUNT, 0, NULL, all_calls},
-    {"wait_ns", "time in them", HU_CELL_NS, 0, NULL, all_ns},
-    {"wait_calls_per_step", "for each step", HU_CELL_NUMBER, 0, NULL, per_step},
-    {"memory_calls", "calls that allocate or free driver memory", HU_CELL_COUNT, 0, NULL, alloc_calls},
-    {"memory_call_ns", "time in them", HU_CELL_NS, 0, NULL, alloc_ns},
-    {"memory_calls_in_steps", "in counted steps", HU_CELL_COUNT, 0, NULL, alloc_in_steps},
+    {"wait_calls", "calls that wait for the GPU", HU_CELL_COUNT, 0, NULL, all_calls,
+     .help = "Calls that wait for the device: synchronizations, synchronous copies, and copies of pageable memory."},
+    {"wait_ns", "time in them", HU_CELL_NS, 0, NULL, all_ns,
+     .help = "Sum of the durations of these calls."},
+    {"wait_calls_per_step", "waiting calls per step", HU_CELL_NUMBER, 0, NULL, per_step, .unit = "per step",
+     .help = "wait_calls over the number of steps."},
+    {"memory_calls", "calls that allocate or free driver memory", HU_CELL_COUNT, 0, NULL, alloc_calls,
+     .help = "Calls that allocate or free driver memory (cudaMalloc, cudaFree)."},
+    {"memory_call_ns", "time in them", HU_CELL_NS, 0, NULL, alloc_ns,
+     .help = "Sum of the durations of memory_calls."},
+    {"memory_calls_in_steps", "in counted steps", HU_CELL_COUNT, 0, NULL, alloc_in_steps,
+     .help = "memory_calls inside the counted steps, where a caching allocator should need none."},
 };
+/* clang-format on */
 
 static bool has_calls(const hu_rank *rank)
 {

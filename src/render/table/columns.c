@@ -4,6 +4,30 @@
 
 #include <math.h>
 
+const char *hu_columns_type(const hu_column *column)
+{
+    static const char *const words[] = {
+        [HU_CELL_TEXT] = "text",   [HU_CELL_NS] = "ns",           [HU_CELL_COUNT] = "count", [HU_CELL_NUMBER] = "number",
+        [HU_CELL_BYTES] = "bytes", [HU_CELL_PERCENT] = "percent", [HU_CELL_BOOL] = "bool"};
+
+    return words[column->type];
+}
+
+const char *hu_columns_unit(const hu_column *column)
+{
+    if (column->unit)
+        return column->unit;
+    switch (column->type) {
+    case HU_CELL_NS:
+    case HU_CELL_BYTES:
+        return hu_columns_type(column);
+    case HU_CELL_PERCENT:
+        return "%";
+    default:
+        return "";
+    }
+}
+
 const hu_column *hu_columns_find(const hu_table *table, hu_str key)
 {
     for (size_t i = 0; i < table->n_columns; i++)

@@ -31,7 +31,11 @@ typedef struct {
     int          width;                 /* of the text column; 0 takes what is left and comes last */
     bool (*shown)(const hu_rank *rank); /* in text and page; NULL: always */
     void (*get)(const hu_rank *rank, size_t row, hu_cell *out);
-    bool is_wide; /* not in a text of less than HU_WIDE_TEXT columns */
+    bool        is_wide; /* not in a text of less than HU_WIDE_TEXT columns */
+    const char *help;    /* one sentence: what it is, of what, computed how, and when it is null */
+    const char *values; /* of its JSON member, unless any number or null: words and ranges divided by |, "any", "0..|null" */
+    const char *unit;   /* of HU_CELL_NUMBER: "GB/s"; NULL: what the type says */
+    const char *source; /* where the formula comes from, when it is not our own: "HTA: idle_time(us)" */
 } hu_column;
 
 enum { HU_WIDE_TEXT = 110 };
@@ -39,12 +43,19 @@ enum { HU_WIDE_TEXT = 110 };
 typedef struct {
     const char      *key; /* the member of JSON that holds its rows */
     const char      *title;
+    const char      *about; /* one sentence: what a row is */
     const char      *empty; /* what to say when there are no rows */
     const hu_column *columns;
     size_t           n_columns;
     size_t (*rows)(const hu_rank *rank);
     bool is_series; /* rows are equal pieces of time: too many for a text, which draws them as a line */
 } hu_table;
+
+/* "text", "ns", "count", "number", "bytes", "percent", "bool". */
+const char *hu_columns_type(const hu_column *column);
+
+/* "ns", "bytes", "%", "GB/s"; "" for a text, a count and a yes or no. */
+const char *hu_columns_unit(const hu_column *column);
 
 /* The column with this key, or NULL. */
 const hu_column *hu_columns_find(const hu_table *table, hu_str key);

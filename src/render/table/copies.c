@@ -18,24 +18,44 @@ HU_NUMBER(bytes, copies, r->has_bytes ? (double)r->bytes : HU_ABSENT)
 HU_NUMBER(gbps, copies, hu_copy_gbps(r))
 HU_ROWS(rows, copies)
 
+/* clang-format off */
 static const hu_column columns[] = {
-    {"total_ns", "total", HU_CELL_NS, 9, NULL, total},
-    {"exposed_ns", "exposed", HU_CELL_NS, 9, NULL, exposed},
-    {"calls", "calls", HU_CELL_COUNT, 6, NULL, calls},
-    {"blocking_calls", "wait", HU_CELL_COUNT, 5, NULL, blocking},
-    {"mean_ns", "mean", HU_CELL_NS, 9, NULL, mean, true},
-    {"min_ns", NULL, HU_CELL_NS, 0, NULL, least},
-    {"max_ns", NULL, HU_CELL_NS, 0, NULL, most},
-    {"bytes", "bytes", HU_CELL_BYTES, 9, NULL, bytes},
-    {"gbps", "GB/s", HU_CELL_NUMBER, 6, NULL, gbps},
-    {"direction", NULL, HU_CELL_TEXT, 0, NULL, direction},
-    {"from", NULL, HU_CELL_TEXT, 0, NULL, from},
-    {"to", NULL, HU_CELL_TEXT, 0, NULL, to},
-    {"is_pageable", NULL, HU_CELL_BOOL, 0, NULL, pageable},
-    {"name", "name", HU_CELL_TEXT, 0, NULL, name},
+    {"total_ns", "total", HU_CELL_NS, 9, NULL, total, .values = "0..",
+     .help = "Sum of the durations of all copies of this name."},
+    {"exposed_ns", "exposed", HU_CELL_NS, 9, NULL, exposed,
+     .help = "Time in which such a copy ran and no kernel did."},
+    {"calls", "calls", HU_CELL_COUNT, 6, NULL, calls, .values = "1..",
+     .help = "Number of copies."},
+    {"blocking_calls", "block", HU_CELL_COUNT, 5, NULL, blocking,
+     .help = "Copies whose call returned only when the copy was done."},
+    {"mean_ns", "mean", HU_CELL_NS, 9, NULL, mean, .is_wide = true, .values = "0..",
+     .help = "Mean duration of a copy."},
+    {"min_ns", NULL, HU_CELL_NS, 0, NULL, least, .values = "0..",
+     .help = "Shortest copy."},
+    {"max_ns", NULL, HU_CELL_NS, 0, NULL, most, .values = "0..",
+     .help = "Longest copy."},
+    {"bytes", "bytes", HU_CELL_BYTES, 9, NULL, bytes,
+     .help = "Bytes of all copies that record a size; null when none does."},
+    {"gbps", "GB/s", HU_CELL_NUMBER, 6, NULL, gbps, .unit = "GB/s",
+     .help = "Bytes over duration, of the copies that record a size; null when none does."},
+    {"direction", NULL, HU_CELL_TEXT, 0, NULL, direction, .values = "|HtoD|DtoH|DtoD|PtoP|HtoH|set",
+     .help = "From host (H), device (D) or peer (P) to which, or set; empty when the name does not tell."},
+    {"from", NULL, HU_CELL_TEXT, 0, NULL, from,
+     .help = "Kind of the source memory: Pageable, Pinned, Device ...; empty when unknown."},
+    {"to", NULL, HU_CELL_TEXT, 0, NULL, to,
+     .help = "Kind of the destination memory; empty when unknown."},
+    {"is_pageable", NULL, HU_CELL_BOOL, 0, NULL, pageable,
+     .help = "Whether the copy goes through a staging buffer for pageable memory, which blocks the host."},
+    {"name", "name", HU_CELL_TEXT, 0, NULL, name,
+     .help = "Name of the copy, as recorded."},
 };
 
-const hu_table hu_table_copies = {"copies", "Copies", "no memory copies were recorded", columns, HU_COUNT(columns), rows};
+const hu_table hu_table_copies = {
+    .key = "copies", .title = "Copies", .columns = columns, .n_columns = HU_COUNT(columns), .rows = rows,
+    .empty = "no memory copies were recorded",
+    .about = "Memory copies and sets, summed by name.",
+};
+/* clang-format on */
 
 static const hu_table *const tables[] = {&hu_table_copies};
 
@@ -66,25 +86,39 @@ HU_NUMBER_OF(dtoh, SERIES, gbps_at(rank, HU_COPY_DTOH, row))
 HU_NUMBER_OF(dtod, SERIES, gbps_at(rank, HU_COPY_DTOD, row))
 HU_NUMBER_OF(set, SERIES, gbps_at(rank, HU_COPY_SET, row))
 
+/* clang-format off */
 static const hu_column series_columns[] = {
-    {"start_ns", NULL, HU_CELL_NS, 0, NULL, start},
-    {"htod_gbps", "host to device, GB/s", HU_CELL_NUMBER, 9, NULL, htod},
-    {"dtoh_gbps", "device to host, GB/s", HU_CELL_NUMBER, 9, NULL, dtoh},
-    {"dtod_gbps", "on the device, GB/s", HU_CELL_NUMBER, 9, NULL, dtod},
-    {"set_gbps", "sets, GB/s", HU_CELL_NUMBER, 9, NULL, set},
+    {"start_ns", NULL, HU_CELL_NS, 0, NULL, start,
+     .help = "Start of the slot, on the clock of the trace."},
+    {"htod_gbps", "host to device, GB/s", HU_CELL_NUMBER, 9, NULL, htod, .unit = "GB/s",
+     .help = "Mean bandwidth from host to device in the slot."},
+    {"dtoh_gbps", "device to host, GB/s", HU_CELL_NUMBER, 9, NULL, dtoh, .unit = "GB/s",
+     .help = "Mean bandwidth from device to host in the slot."},
+    {"dtod_gbps", "on the device, GB/s", HU_CELL_NUMBER, 9, NULL, dtod, .unit = "GB/s",
+     .help = "Mean bandwidth of copies on and between devices in the slot."},
+    {"set_gbps", "sets, GB/s", HU_CELL_NUMBER, 9, NULL, set, .unit = "GB/s",
+     .help = "Mean bandwidth of memory sets in the slot."},
 };
 
 static const hu_table series = {
-    "series", "Mean bandwidth over time", "no memory copies were recorded", series_columns, HU_COUNT(series_columns), points,
-    true};
+    .key = "series", .title = "Mean bandwidth over time",
+    .columns = series_columns, .n_columns = HU_COUNT(series_columns), .rows = points, .is_series = true,
+    .empty = "no memory copies were recorded",
+    .about = "Bandwidth of copies by direction, in 200 equal slots of the capture.",
+};
+/* clang-format on */
 
 HU_FACT(all_exposed, d->copies.exposed_ns)
 HU_FACT(piece, d->copies.gbps[0].piece_ns)
 
+/* clang-format off */
 static const hu_column facts[] = {
-    {"exposed_ns", "exposed copies and memsets", HU_CELL_NS, 0, NULL, all_exposed},
-    {"piece_ns", "length of a time window", HU_CELL_NS, 0, NULL, piece},
+    {"exposed_ns", "exposed copies and memsets", HU_CELL_NS, 0, NULL, all_exposed,
+     .help = "Time in which copies or sets ran and no kernel did."},
+    {"piece_ns", "length of a time window", HU_CELL_NS, 0, NULL, piece,
+     .help = "Length of one slot of the series; 0 when there is none."},
 };
+/* clang-format on */
 
 static const hu_table *const series_tables[] = {&series};
 

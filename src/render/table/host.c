@@ -33,28 +33,51 @@ static void process(const hu_rank *rank, size_t row, hu_cell *out)
     out->text = d->host_time.process.n ? d->host_time.process : d->host_time.thread;
 }
 
+/* clang-format off */
 static const hu_column facts[] = {
-    {"is_recorded", NULL, HU_CELL_BOOL, 0, NULL, recorded},
-    {"process", "the main process", HU_CELL_TEXT, 0, NULL, process},
-    {"pid", "its number", HU_CELL_COUNT, 0, NULL, pid},
-    {"tid", NULL, HU_CELL_COUNT, 0, NULL, tid},
-    {"step_ns", "a step of its main thread, or the whole run", HU_CELL_NS, 0, NULL, step},
-    {"running_ns", "it runs, or waits unrecorded", HU_CELL_NS, 0, NULL, runs},
-    {"cpu_wait_ns", "it is runnable, waiting for a CPU", HU_CELL_NS, 0, NULL, starved},
-    {"communication_ns", "MPI and collectives", HU_CELL_NS, 0, NULL, comm},
-    {"file_read_ns", "it reads files", HU_CELL_NS, 0, NULL, reads},
-    {"file_write_ns", "it writes files", HU_CELL_NS, 0, NULL, writes},
-    {"file_meta_ns", "it opens, closes or looks up files", HU_CELL_NS, 0, NULL, looks_up},
-    {"fsync_ns", "it waits for data to reach the disk", HU_CELL_NS, 0, NULL, syncs},
-    {"network_ns", "it waits for the network", HU_CELL_NS, 0, NULL, network},
-    {"pipe_ns", "it waits for the other end of a pipe", HU_CELL_NS, 0, NULL, pipe_wait},
-    {"lock_ns", "it waits for locks", HU_CELL_NS, 0, NULL, lock},
-    {"sleep_ns", "it sleeps", HU_CELL_NS, 0, NULL, sleeps},
-    {"poll_ns", "it waits for events on file descriptors", HU_CELL_NS, 0, NULL, polls},
-    {"wait_ns", "it waits for another thread", HU_CELL_NS, 0, NULL, waits},
-    {"child_ns", "it waits for child processes", HU_CELL_NS, 0, NULL, child},
-    {"other_ns", "in other system calls", HU_CELL_NS, 0, NULL, other},
+    {"is_recorded", NULL, HU_CELL_BOOL, 0, NULL, recorded,
+     .help = "Whether the trace holds system calls, MPI calls or waits for a CPU."},
+    {"process", "main process", HU_CELL_TEXT, 0, NULL, process,
+     .help = "Name of the main process, or of its main thread when the process has none."},
+    {"pid", "its number", HU_CELL_COUNT, 0, NULL, pid,
+     .help = "Process id of the main process."},
+    {"tid", NULL, HU_CELL_COUNT, 0, NULL, tid,
+     .help = "Thread id of the main thread."},
+    {"step_ns", "step of the main thread, or the whole run", HU_CELL_NS, 0, NULL, step,
+     .help = "Mean step as the host marked it, or the main thread's lifetime without steps; the times below add up to "
+             "it."},
+    {"running_ns", "running, or waiting unrecorded", HU_CELL_NS, 0, NULL, runs,
+     .help = "Time in which the main thread runs, or waits in a way that was not recorded."},
+    {"cpu_wait_ns", "it is runnable, waiting for a CPU", HU_CELL_NS, 0, NULL, starved,
+     .help = "Time in which the thread is runnable and waits for a CPU."},
+    {"communication_ns", "MPI and collectives", HU_CELL_NS, 0, NULL, comm,
+     .help = "Time in MPI calls and in ranges of collectives."},
+    {"file_read_ns", "reading files", HU_CELL_NS, 0, NULL, reads,
+     .help = "Time in calls that read files."},
+    {"file_write_ns", "writing files", HU_CELL_NS, 0, NULL, writes,
+     .help = "Time in calls that write files."},
+    {"file_meta_ns", "it opens, closes or looks up files", HU_CELL_NS, 0, NULL, looks_up,
+     .help = "Time in calls that open, close and look up files."},
+    {"fsync_ns", "it waits for data to reach the disk", HU_CELL_NS, 0, NULL, syncs,
+     .help = "Time in calls that wait for data to reach the disk."},
+    {"network_ns", "waiting for the network", HU_CELL_NS, 0, NULL, network,
+     .help = "Time in calls that wait for the network."},
+    {"pipe_ns", "waiting for the other end of a pipe", HU_CELL_NS, 0, NULL, pipe_wait,
+     .help = "Time in calls that wait for the other end of a pipe."},
+    {"lock_ns", "waiting for locks", HU_CELL_NS, 0, NULL, lock,
+     .help = "Time in calls that wait for locks."},
+    {"sleep_ns", "sleeping", HU_CELL_NS, 0, NULL, sleeps,
+     .help = "Time in calls that sleep."},
+    {"poll_ns", "it waits for events on file descriptors", HU_CELL_NS, 0, NULL, polls,
+     .help = "Time in calls that wait for file descriptors (poll, select, epoll)."},
+    {"wait_ns", "waiting for another thread", HU_CELL_NS, 0, NULL, waits,
+     .help = "Time in calls that wait for another thread."},
+    {"child_ns", "waiting for child processes", HU_CELL_NS, 0, NULL, child,
+     .help = "Time in calls that wait for child processes."},
+    {"other_ns", "in other system calls", HU_CELL_NS, 0, NULL, other,
+     .help = "Time in all other system calls."},
 };
+/* clang-format on */
 
 #define PLACES d->host_calls.places
 
@@ -73,20 +96,37 @@ HU_TEXT_OF(place_class, PLACES, hu_str_of(hu_host_class_key(r->class)))
 HU_TEXT_OF(place_within, PLACES, r->within)
 HU_PLAIN_TEXT_OF(place_path, PLACES, r->path)
 
+/* clang-format off */
 static const hu_column place_columns[] = {
-    {"main_ns", "main", HU_CELL_NS, 9, NULL, place_main},
-    {"total_ns", "total", HU_CELL_NS, 9, NULL, place_total},
-    {"longest_ns", "longest", HU_CELL_NS, 9, NULL, place_longest, true},
-    {"calls", "calls", HU_CELL_COUNT, 7, NULL, place_calls},
-    {"bytes", "bytes", HU_CELL_BYTES, 9, NULL, place_bytes, true},
-    {"class", "class", HU_CELL_TEXT, 10, NULL, place_class},
-    {"call", "call", HU_CELL_TEXT, 14, NULL, place_call},
-    {"within", "in", HU_CELL_TEXT, 14, NULL, place_within, true},
-    {"path", "what", HU_CELL_TEXT, 0, NULL, place_path},
+    {"main_ns", "main", HU_CELL_NS, 9, NULL, place_main, .values = "any",
+     .help = "Time of the main thread in these calls, inside the counted steps."},
+    {"total_ns", "total", HU_CELL_NS, 9, NULL, place_total, .values = "any",
+     .help = "Time in these calls, summed over all threads and processes."},
+    {"longest_ns", "longest", HU_CELL_NS, 9, NULL, place_longest, .is_wide = true, .values = "any",
+     .help = "Longest of these calls."},
+    {"calls", "calls", HU_CELL_COUNT, 7, NULL, place_calls, .values = "any",
+     .help = "Number of calls."},
+    {"bytes", "bytes", HU_CELL_BYTES, 9, NULL, place_bytes, .is_wide = true, .values = "any",
+     .help = "Bytes that they moved, where recorded."},
+    {"class", "class", HU_CELL_TEXT, 10, NULL, place_class,
+     .help = "What the call is for: file_read, file_write, file_meta, fsync, network, pipe, lock, sleep, poll, wait, "
+             "child or other."},
+    {"call", "call", HU_CELL_TEXT, 14, NULL, place_call,
+     .help = "Name of the function."},
+    {"within", "in", HU_CELL_TEXT, 14, NULL, place_within, .is_wide = true,
+     .help = "Innermost range, function or operator around the call; empty when there is none."},
+    {"path", "file or peer", HU_CELL_TEXT, 0, NULL, place_path,
+     .help = "File or peer of the call; empty when not recorded."},
 };
 
-const hu_table hu_table_host = {"places",      "Waits in system calls, by place", "none was recorded",
-                                place_columns, HU_COUNT(place_columns),           place_rows};
+const hu_table hu_table_host = {
+    .key = "places", .title = "Waits in system calls, by place",
+    .columns = place_columns, .n_columns = HU_COUNT(place_columns), .rows = place_rows,
+    .empty = "none was recorded",
+    .about = "System calls by function, file or peer, and place in the program; a call inside another one counts for "
+             "the outer one.",
+};
+/* clang-format on */
 
 HU_NUMBER(call_main, host_calls, r->sum.main_ns)
 HU_NUMBER(call_total, host_calls, r->sum.total_ns)
@@ -97,15 +137,32 @@ HU_TEXT(call_class, host_calls, hu_str_of(hu_host_class_key(r->class)))
 HU_TEXT(call_name, host_calls, r->name)
 HU_ROWS(call_rows, host_calls)
 
+/* clang-format off */
 static const hu_column call_columns[] = {
-    {"main_ns", "main", HU_CELL_NS, 9, NULL, call_main},          {"total_ns", "total", HU_CELL_NS, 9, NULL, call_total},
-    {"longest_ns", "longest", HU_CELL_NS, 9, NULL, call_longest}, {"calls", "calls", HU_CELL_COUNT, 7, NULL, call_calls},
-    {"bytes", "bytes", HU_CELL_BYTES, 9, NULL, call_bytes},       {"class", "class", HU_CELL_TEXT, 10, NULL, call_class},
-    {"name", "call", HU_CELL_TEXT, 0, NULL, call_name},
+    {"main_ns", "main", HU_CELL_NS, 9, NULL, call_main, .values = "any",
+     .help = "Time of the main thread in this function, inside the counted steps."},
+    {"total_ns", "total", HU_CELL_NS, 9, NULL, call_total, .values = "any",
+     .help = "Time in this function, summed over all threads and processes."},
+    {"longest_ns", "longest", HU_CELL_NS, 9, NULL, call_longest, .values = "any",
+     .help = "Longest call."},
+    {"calls", "calls", HU_CELL_COUNT, 7, NULL, call_calls, .values = "any",
+     .help = "Number of calls."},
+    {"bytes", "bytes", HU_CELL_BYTES, 9, NULL, call_bytes, .values = "any",
+     .help = "Bytes that they moved, where recorded."},
+    {"class", "class", HU_CELL_TEXT, 10, NULL, call_class,
+     .help = "What the call is for: file_read, file_write, file_meta, fsync, network, pipe, lock, sleep, poll, wait, "
+             "child or other."},
+    {"name", "call", HU_CELL_TEXT, 0, NULL, call_name,
+     .help = "Name of the function."},
 };
 
 static const hu_table calls = {
-    "functions", "Waits in system calls, by function", "none was recorded", call_columns, HU_COUNT(call_columns), call_rows};
+    .key = "functions", .title = "Waits in system calls, by function",
+    .columns = call_columns, .n_columns = HU_COUNT(call_columns), .rows = call_rows,
+    .empty = "none was recorded",
+    .about = "The same calls, summed by function.",
+};
+/* clang-format on */
 
 HU_NUMBER(process_wall, host_time, r->wall_ns)
 HU_NUMBER(process_runs, host_time, r->state_ns[HU_STATE_RUNS])
@@ -125,23 +182,40 @@ HU_NUMBER(process_main, host_time, r->is_main)
 HU_TEXT(process_name, host_time, r->name)
 HU_ROWS(process_rows, host_time)
 
+/* clang-format off */
 static const hu_column process_columns[] = {
-    {"pid", "pid", HU_CELL_COUNT, 9, NULL, process_pid},
-    {"wall_ns", "wall", HU_CELL_NS, 9, NULL, process_wall},
-    {"running_ns", "runs", HU_CELL_NS, 9, NULL, process_runs},
-    {"cpu_wait_ns", "no cpu", HU_CELL_NS, 9, NULL, process_starved},
-    {"pipe_ns", "pipe", HU_CELL_NS, 9, NULL, process_pipe},
-    {"child_ns", "children", HU_CELL_NS, 9, NULL, process_child},
-    {"file_ns", "files", HU_CELL_NS, 9, NULL, process_files, true},
-    {"other_waits_ns", "others", HU_CELL_NS, 9, NULL, process_others, true},
-    {"threads", "threads", HU_CELL_COUNT, 7, NULL, process_threads, true},
-    {"is_main", NULL, HU_CELL_BOOL, 0, NULL, process_main},
-    {"name", "process", HU_CELL_TEXT, 0, NULL, process_name},
+    {"pid", "pid", HU_CELL_COUNT, 9, NULL, process_pid, .values = "any",
+     .help = "Process id."},
+    {"wall_ns", "wall", HU_CELL_NS, 9, NULL, process_wall, .values = "any",
+     .help = "Time from the first to the last thing that the process did."},
+    {"running_ns", "runs", HU_CELL_NS, 9, NULL, process_runs, .values = "any",
+     .help = "Time in which its main thread runs, or waits in a way that was not recorded."},
+    {"cpu_wait_ns", "no cpu", HU_CELL_NS, 9, NULL, process_starved, .values = "any",
+     .help = "Time in which its main thread is runnable and waits for a CPU."},
+    {"pipe_ns", "pipe", HU_CELL_NS, 9, NULL, process_pipe, .values = "any",
+     .help = "Time in which its main thread waits for the other end of a pipe."},
+    {"child_ns", "children", HU_CELL_NS, 9, NULL, process_child, .values = "any",
+     .help = "Time in which its main thread waits for child processes."},
+    {"file_ns", "files", HU_CELL_NS, 9, NULL, process_files, .is_wide = true, .values = "any",
+     .help = "Time in which its main thread reads, writes, looks up or syncs files."},
+    {"other_waits_ns", "others", HU_CELL_NS, 9, NULL, process_others, .is_wide = true, .values = "any",
+     .help = "All other waits of its main thread: network, locks, sleep, poll, threads, communication and the rest."},
+    {"threads", "threads", HU_CELL_COUNT, 7, NULL, process_threads, .is_wide = true, .values = "any",
+     .help = "Threads of the process that did anything."},
+    {"is_main", NULL, HU_CELL_BOOL, 0, NULL, process_main,
+     .help = "Whether this is the main process, which the report explains."},
+    {"name", "process", HU_CELL_TEXT, 0, NULL, process_name,
+     .help = "Name of the process; empty when not recorded."},
 };
 
 const hu_table hu_table_processes = {
-    "processes", "Processes, by state of their main thread", "none was recorded", process_columns, HU_COUNT(process_columns),
-    process_rows};
+    .key = "processes", .title = "Processes, by state of their main thread",
+    .columns = process_columns, .n_columns = HU_COUNT(process_columns), .rows = process_rows,
+    .empty = "none was recorded",
+    .about = "Processes of the recording, from the first to the last thing each did, split by what its main thread "
+             "does.",
+};
+/* clang-format on */
 
 #define THREADS d->host_time.threads
 
@@ -162,20 +236,35 @@ HU_NUMBER_OF(thread_others, THREADS,
                  r->state_ns[HU_HOST_WAIT] - r->state_ns[HU_HOST_SLEEP])
 HU_TEXT_OF(thread_name, THREADS, r->name)
 
+/* clang-format off */
 static const hu_column thread_columns[] = {
-    {"tid", "tid", HU_CELL_COUNT, 9, NULL, thread_tid},
-    {"wall_ns", "wall", HU_CELL_NS, 9, NULL, thread_wall},
-    {"running_ns", "runs", HU_CELL_NS, 9, NULL, thread_runs},
-    {"cpu_wait_ns", "no cpu", HU_CELL_NS, 9, NULL, thread_starved},
-    {"lock_ns", "locks", HU_CELL_NS, 9, NULL, thread_lock},
-    {"wait_ns", "waits", HU_CELL_NS, 9, NULL, thread_waits},
-    {"sleep_ns", "sleeps", HU_CELL_NS, 9, NULL, thread_sleep, true},
-    {"other_waits_ns", "others", HU_CELL_NS, 9, NULL, thread_others, true},
-    {"name", "thread", HU_CELL_TEXT, 0, NULL, thread_name},
+    {"tid", "tid", HU_CELL_COUNT, 9, NULL, thread_tid, .values = "any",
+     .help = "Thread id."},
+    {"wall_ns", "wall", HU_CELL_NS, 9, NULL, thread_wall, .values = "any",
+     .help = "Time from the first to the last thing that the thread did."},
+    {"running_ns", "runs", HU_CELL_NS, 9, NULL, thread_runs, .values = "any",
+     .help = "Time in which it runs, or waits in a way that was not recorded."},
+    {"cpu_wait_ns", "no cpu", HU_CELL_NS, 9, NULL, thread_starved, .values = "any",
+     .help = "Time in which it is runnable and waits for a CPU."},
+    {"lock_ns", "locks", HU_CELL_NS, 9, NULL, thread_lock, .values = "any",
+     .help = "Time in which it waits for locks."},
+    {"wait_ns", "waits", HU_CELL_NS, 9, NULL, thread_waits, .values = "any",
+     .help = "Time in which it waits for another thread."},
+    {"sleep_ns", "sleeps", HU_CELL_NS, 9, NULL, thread_sleep, .is_wide = true, .values = "any",
+     .help = "Time in which it sleeps."},
+    {"other_waits_ns", "others", HU_CELL_NS, 9, NULL, thread_others, .is_wide = true, .values = "any",
+     .help = "All other waits of the thread."},
+    {"name", "thread", HU_CELL_TEXT, 0, NULL, thread_name,
+     .help = "Name of the thread; empty when not recorded."},
 };
 
 static const hu_table threads = {
-    "threads", "Other threads of the main process", "there are none", thread_columns, HU_COUNT(thread_columns), thread_rows};
+    .key = "threads", .title = "Other threads of the main process",
+    .columns = thread_columns, .n_columns = HU_COUNT(thread_columns), .rows = thread_rows,
+    .empty = "there are none",
+    .about = "Threads of the main process besides its main thread, from the first to the last thing each did.",
+};
+/* clang-format on */
 
 static const hu_table *const time_tables[] = {&hu_table_processes, &threads};
 static const hu_table *const call_tables[] = {&hu_table_host, &calls};
@@ -187,7 +276,7 @@ static bool has(const hu_rank *rank)
 
 /* clang-format off */
 const hu_view hu_view_host = {
-    .word = "host", .key = "host_time", .facts = facts, .n_facts = HU_COUNT(facts),
+    .word = "host", .is_alone = true, .key = "host_time", .facts = facts, .n_facts = HU_COUNT(facts),
     .tables = time_tables, .n_tables = HU_COUNT(time_tables), .has = has,
     .nothing = "no system calls recorded; holdup run records them",
     .about = "what the main thread and the other processes wait for",

@@ -25,30 +25,62 @@ HU_FACT(operator_rows, d->hta->operator_rows)
 HU_FACT(dropped_rows, d->hta->dropped_rows)
 HU_FACT(negative_rows, d->hta->negative_rows)
 
+/* clang-format off */
 static const hu_column facts[] = {
-    {"rows", "rows that HTA keeps", HU_CELL_COUNT, 0, NULL, rows_kept},
-    {"gpu_rows", "of them device work, as HTA sees it", HU_CELL_COUNT, 0, NULL, gpu_rows},
-    {"kernel_time_us", "kernel_time(us)", HU_CELL_NUMBER, 0, NULL, kernel_time},
-    {"idle_time_us", "idle_time(us)", HU_CELL_NUMBER, 0, NULL, idle_time},
-    {"idle_time_pct", "idle_time_pctg", HU_CELL_PERCENT, 0, NULL, idle_pct},
-    {"compute_time_us", "compute_time(us)", HU_CELL_NUMBER, 0, NULL, compute_time},
-    {"compute_time_pct", "compute_time_pctg", HU_CELL_PERCENT, 0, NULL, compute_pct},
-    {"non_compute_time_us", "non_compute_time(us)", HU_CELL_NUMBER, 0, NULL, non_compute_time},
-    {"non_compute_time_pct", "non_compute_time_pctg", HU_CELL_PERCENT, 0, NULL, non_compute_pct},
-    {"comp_comm_overlap_pct", "comp_comm_overlap_pctg", HU_CELL_PERCENT, 0, NULL, overlap_pct},
-    {"launches", "launches with their work", HU_CELL_COUNT, 0, NULL, launches},
-    {"short_kernels", "gpu_duration < cpu_duration", HU_CELL_COUNT, 0, NULL, short_kernels},
-    {"runtime_outliers", "cpu_duration > 50 us", HU_CELL_COUNT, 0, NULL, runtime_outliers},
-    {"launch_delay_outliers", "launch_delay > 100 us", HU_CELL_COUNT, 0, NULL, delay_outliers},
-    {"cpu_duration_sum_us", NULL, HU_CELL_NUMBER, 0, NULL, cpu_sum},
-    {"gpu_duration_sum_us", NULL, HU_CELL_NUMBER, 0, NULL, gpu_sum},
-    {"launch_delay_sum_us", NULL, HU_CELL_NUMBER, 0, NULL, delay_sum},
-    {"is_rounded", NULL, HU_CELL_BOOL, 0, NULL, is_rounded},
-    {"sync_rows", "defect: sync records taken for device work", HU_CELL_COUNT, 0, NULL, sync_rows},
-    {"operator_rows", "defect: operators taken for device work", HU_CELL_COUNT, 0, NULL, operator_rows},
-    {"dropped_rows", "defect: rows that are left out", HU_CELL_COUNT, 0, NULL, dropped_rows},
-    {"negative_rows", "defect: durations below 0 after rounding", HU_CELL_COUNT, 0, NULL, negative_rows},
+    {"rows", "rows that HTA keeps", HU_CELL_COUNT, 0, NULL, rows_kept,
+     .help = "Rows of the trace that HTA keeps."},
+    {"gpu_rows", "of them device work, as HTA sees it", HU_CELL_COUNT, 0, NULL, gpu_rows,
+     .help = "Rows that HTA takes for device work."},
+    {"kernel_time_us", "kernel_time(us)", HU_CELL_NUMBER, 0, NULL, kernel_time, .unit = "µs",
+     .source = "HTA: kernel_time(us)",
+     .help = "Time from the first start to the last end of device work."},
+    {"idle_time_us", "idle_time(us)", HU_CELL_NUMBER, 0, NULL, idle_time, .unit = "µs", .source = "HTA: idle_time(us)",
+     .help = "Time in which no device work runs."},
+    {"idle_time_pct", "idle_time_pctg", HU_CELL_PERCENT, 0, NULL, idle_pct, .source = "HTA: idle_time_pctg",
+     .help = "idle_time_us as a share of kernel_time_us."},
+    {"compute_time_us", "compute_time(us)", HU_CELL_NUMBER, 0, NULL, compute_time, .unit = "µs",
+     .source = "HTA: compute_time(us)",
+     .help = "Time in which a computation kernel runs."},
+    {"compute_time_pct", "compute_time_pctg", HU_CELL_PERCENT, 0, NULL, compute_pct, .source = "HTA: compute_time_pctg",
+     .help = "compute_time_us as a share of kernel_time_us."},
+    {"non_compute_time_us", "non_compute_time(us)", HU_CELL_NUMBER, 0, NULL, non_compute_time, .unit = "µs",
+     .source = "HTA: non_compute_time(us)",
+     .help = "Time in which only communication or memory work runs."},
+    {"non_compute_time_pct", "non_compute_time_pctg", HU_CELL_PERCENT, 0, NULL, non_compute_pct,
+     .source = "HTA: non_compute_time_pctg",
+     .help = "non_compute_time_us as a share of kernel_time_us."},
+    {"comp_comm_overlap_pct", "comp_comm_overlap_pctg", HU_CELL_PERCENT, 0, NULL, overlap_pct,
+     .source = "HTA: comp_comm_overlap_pctg",
+     .help = "Share of communication time that overlaps with computation; null without communication."},
+    {"launches", "launches with their work", HU_CELL_COUNT, 0, NULL, launches,
+     .help = "Rows of HTA's launch statistics, memory events included."},
+    {"short_kernels", "gpu_duration < cpu_duration", HU_CELL_COUNT, 0, NULL, short_kernels,
+     .source = "HTA: get_cuda_kernel_launch_stats",
+     .help = "Launches whose gpu_duration is below their cpu_duration."},
+    {"runtime_outliers", "cpu_duration > 50 us", HU_CELL_COUNT, 0, NULL, runtime_outliers,
+     .source = "HTA: runtime_cutoff",
+     .help = "Launches whose cpu_duration is above 50 us."},
+    {"launch_delay_outliers", "launch_delay > 100 us", HU_CELL_COUNT, 0, NULL, delay_outliers,
+     .source = "HTA: launch_delay_cutoff",
+     .help = "Launches whose launch_delay is above 100 us."},
+    {"cpu_duration_sum_us", NULL, HU_CELL_NUMBER, 0, NULL, cpu_sum, .unit = "µs",
+     .help = "Sum of cpu_duration over all launches."},
+    {"gpu_duration_sum_us", NULL, HU_CELL_NUMBER, 0, NULL, gpu_sum, .unit = "µs",
+     .help = "Sum of gpu_duration over all launches."},
+    {"launch_delay_sum_us", NULL, HU_CELL_NUMBER, 0, NULL, delay_sum, .unit = "µs",
+     .help = "Sum of launch_delay over all launches."},
+    {"is_rounded", NULL, HU_CELL_BOOL, 0, NULL, is_rounded,
+     .help = "Whether HTA rounds this file to whole microseconds."},
+    {"sync_rows", "defect: sync records taken for device work", HU_CELL_COUNT, 0, NULL, sync_rows,
+     .help = "Synchronization records that HTA takes for device work."},
+    {"operator_rows", "defect: operators taken for device work", HU_CELL_COUNT, 0, NULL, operator_rows,
+     .help = "Operators that HTA takes for device work."},
+    {"dropped_rows", "defect: rows dropped", HU_CELL_COUNT, 0, NULL, dropped_rows,
+     .help = "Rows that HTA drops: after the start of the last step, or device work without a kept launch."},
+    {"negative_rows", "defect: durations below 0 after rounding", HU_CELL_COUNT, 0, NULL, negative_rows,
+     .help = "Durations below 0 after HTA's rounding."},
 };
+/* clang-format on */
 
 /* idle time: three rows for each stream */
 
@@ -93,16 +125,27 @@ static void idle_category(const hu_rank *rank, size_t row, hu_cell *out)
     out->text = wait_name(row);
 }
 
+/* clang-format off */
 static const hu_column idle_columns[] = {
-    {"stream", "stream", HU_CELL_COUNT, 7, NULL, idle_stream},
-    {"idle_time_us", "idle_time", HU_CELL_NUMBER, 12, NULL, idle_us},
-    {"idle_time_pct", "ratio%", HU_CELL_PERCENT, 6, NULL, idle_share},
-    {"gaps", "gaps", HU_CELL_COUNT, 7, NULL, idle_gaps},
-    {"idle_category", "idle_category", HU_CELL_TEXT, 0, NULL, idle_category},
+    {"stream", "stream", HU_CELL_COUNT, 7, NULL, idle_stream,
+     .help = "Stream number."},
+    {"idle_time_us", "idle_time", HU_CELL_NUMBER, 12, NULL, idle_us, .unit = "µs", .source = "HTA: idle_time",
+     .help = "Idle time of the stream in this category."},
+    {"idle_time_pct", "ratio%", HU_CELL_PERCENT, 6, NULL, idle_share, .source = "HTA: idle_time_ratio",
+     .help = "idle_time_us as a share of the stream's idle time."},
+    {"gaps", "gaps", HU_CELL_COUNT, 7, NULL, idle_gaps,
+     .help = "Number of gaps in this category."},
+    {"idle_category", "idle_category", HU_CELL_TEXT, 0, NULL, idle_category, .source = "HTA: idle_category",
+     .help = "host_wait, kernel_wait or other."},
 };
 
-static const hu_table idle_table = {"idle_time_breakdown", "idle_time_breakdown",  "no device work",
-                                    idle_columns,          HU_COUNT(idle_columns), idle_rows};
+static const hu_table idle_table = {
+    .key = "idle_time_breakdown", .title = "idle_time_breakdown",
+    .columns = idle_columns, .n_columns = HU_COUNT(idle_columns), .rows = idle_rows,
+    .empty = "no device work",
+    .about = "HTA's idle time by stream and category, three rows for each stream.",
+};
+/* clang-format on */
 
 /* kernel types */
 
@@ -125,14 +168,23 @@ HU_TEXT_OF(type_name, d->hta->types, hu_str_of(r->type))
 HU_NUMBER_OF(type_us, d->hta->types, r->sum_us)
 HU_NUMBER_OF(type_pct, d->hta->types, hu_share_pct(r->sum_us, type_sum(rank)))
 
+/* clang-format off */
 static const hu_column type_columns[] = {
-    {"sum_us", "sum", HU_CELL_NUMBER, 12, NULL, type_us},
-    {"percentage", "%", HU_CELL_PERCENT, 6, NULL, type_pct},
-    {"kernel_type", "kernel_type", HU_CELL_TEXT, 0, NULL, type_name},
+    {"sum_us", "sum", HU_CELL_NUMBER, 12, NULL, type_us, .unit = "µs", .source = "HTA: sum",
+     .help = "Time of this kernel type."},
+    {"percentage", "%", HU_CELL_PERCENT, 6, NULL, type_pct, .source = "HTA: percentage",
+     .help = "sum_us as a share of all rows."},
+    {"kernel_type", "kernel_type", HU_CELL_TEXT, 0, NULL, type_name, .source = "HTA: kernel_type",
+     .help = "Kernel type, or the types that overlap."},
 };
 
 static const hu_table type_table = {
-    "kernel_type_breakdown", "kernel_type_breakdown", "no device work", type_columns, HU_COUNT(type_columns), type_rows};
+    .key = "kernel_type_breakdown", .title = "kernel_type_breakdown",
+    .columns = type_columns, .n_columns = HU_COUNT(type_columns), .rows = type_rows,
+    .empty = "no device work",
+    .about = "HTA's device time by kernel type and combination of types.",
+};
+/* clang-format on */
 
 /* kernels */
 
@@ -150,19 +202,33 @@ HU_NUMBER_OF(kernel_mean, d->hta->kernels, r->mean_us)
 HU_NUMBER_OF(kernel_std, d->hta->kernels, r->std_us)
 HU_NUMBER_OF(kernel_count, d->hta->kernels, r->count)
 
+/* clang-format off */
 static const hu_column kernel_columns[] = {
-    {"sum_us", "sum", HU_CELL_NUMBER, 10, NULL, kernel_sum},
-    {"max_us", "max", HU_CELL_NUMBER, 8, NULL, kernel_max},
-    {"min_us", "min", HU_CELL_NUMBER, 8, NULL, kernel_min},
-    {"mean_us", "mean", HU_CELL_NUMBER, 8, NULL, kernel_mean},
-    {"stddev_us", NULL, HU_CELL_NUMBER, 0, NULL, kernel_std},
-    {"count", NULL, HU_CELL_COUNT, 0, NULL, kernel_count},
-    {"kernel_type", "kernel_type", HU_CELL_TEXT, 13, NULL, kernel_type},
-    {"name", "name", HU_CELL_TEXT, 0, NULL, kernel_name},
+    {"sum_us", "sum", HU_CELL_NUMBER, 10, NULL, kernel_sum, .unit = "µs",
+     .help = "Sum of durations of the kernel."},
+    {"max_us", "max", HU_CELL_NUMBER, 8, NULL, kernel_max, .unit = "µs",
+     .help = "Longest duration."},
+    {"min_us", "min", HU_CELL_NUMBER, 8, NULL, kernel_min, .unit = "µs",
+     .help = "Shortest duration."},
+    {"mean_us", "mean", HU_CELL_NUMBER, 8, NULL, kernel_mean, .unit = "µs",
+     .help = "Mean duration."},
+    {"stddev_us", NULL, HU_CELL_NUMBER, 0, NULL, kernel_std, .unit = "µs",
+     .help = "Sample standard deviation of the duration."},
+    {"count", NULL, HU_CELL_COUNT, 0, NULL, kernel_count,
+     .help = "Number of rows of this kernel."},
+    {"kernel_type", "kernel_type", HU_CELL_TEXT, 13, NULL, kernel_type, .source = "HTA: kernel_type",
+     .help = "COMPUTATION, COMMUNICATION or MEMORY."},
+    {"name", "name", HU_CELL_TEXT, 0, NULL, kernel_name,
+     .help = "Name of the kernel."},
 };
 
-static const hu_table kernel_table = {"kernels",      "kernel_breakdown, not grouped", "no device work",
-                                      kernel_columns, HU_COUNT(kernel_columns),        kernel_rows};
+static const hu_table kernel_table = {
+    .key = "kernels", .title = "kernel_breakdown, not grouped",
+    .columns = kernel_columns, .n_columns = HU_COUNT(kernel_columns), .rows = kernel_rows,
+    .empty = "no device work",
+    .about = "HTA's kernels by name.",
+};
+/* clang-format on */
 
 /* queues and copies: what pandas' describe() prints */
 
@@ -177,15 +243,23 @@ static const hu_table kernel_table = {"kernels",      "kernel_breakdown, not gro
     HU_NUMBER_OF(prefix##_max, list, r->member.max)
 
 /* clang-format off */
-#define DESCRIBE_COLUMNS(prefix)                                  \
-    {"count", "count", HU_CELL_COUNT, 7, NULL, prefix##_count},   \
-    {"mean", "mean", HU_CELL_NUMBER, 7, NULL, prefix##_mean},     \
-    {"std", "std", HU_CELL_NUMBER, 7, NULL, prefix##_std},        \
-    {"min", "min", HU_CELL_NUMBER, 6, NULL, prefix##_min},        \
-    {"p25", "25%", HU_CELL_NUMBER, 7, NULL, prefix##_q25, true},  \
-    {"p50", "50%", HU_CELL_NUMBER, 7, NULL, prefix##_q50},        \
-    {"p75", "75%", HU_CELL_NUMBER, 7, NULL, prefix##_q75, true},  \
-    {"max", "max", HU_CELL_NUMBER, 7, NULL, prefix##_max}
+#define DESCRIBE_COLUMNS(prefix, what, in)                                             \
+    {"count", "count", HU_CELL_COUNT, 7, NULL, prefix##_count,                         \
+     .help = "Number of values of the " what "."},                                     \
+    {"mean", "mean", HU_CELL_NUMBER, 7, NULL, prefix##_mean, .unit = in,               \
+     .help = "Mean " what "."},                                                        \
+    {"std", "std", HU_CELL_NUMBER, 7, NULL, prefix##_std, .unit = in,                  \
+     .help = "Standard deviation of the " what "."},                                   \
+    {"min", "min", HU_CELL_NUMBER, 6, NULL, prefix##_min, .unit = in,                  \
+     .help = "Least " what "."},                                                       \
+    {"p25", "25%", HU_CELL_NUMBER, 7, NULL, prefix##_q25, .is_wide = true, .unit = in, \
+     .help = "First quartile of the " what "."},                                       \
+    {"p50", "50%", HU_CELL_NUMBER, 7, NULL, prefix##_q50, .unit = in,                  \
+     .help = "Median " what "."},                                                      \
+    {"p75", "75%", HU_CELL_NUMBER, 7, NULL, prefix##_q75, .is_wide = true, .unit = in, \
+     .help = "Third quartile of the " what "."},                                       \
+    {"max", "max", HU_CELL_NUMBER, 7, NULL, prefix##_max, .unit = in,                  \
+     .help = "Largest " what "."}
 /* clang-format on */
 
 static size_t queue_rows(const hu_rank *rank)
@@ -197,14 +271,23 @@ HU_NUMBER_OF(queue_stream, d->hta->queues, r->stream)
 HU_NUMBER_OF(queue_full, d->hta->queues, r->full_us)
 DESCRIBE(queue, d->hta->queues, length)
 
+/* clang-format off */
 static const hu_column queue_columns[] = {
-    {"stream", "stream", HU_CELL_COUNT, 7, NULL, queue_stream},
-    DESCRIBE_COLUMNS(queue),
-    {"full_us", "full (us)", HU_CELL_NUMBER, 9, NULL, queue_full},
+    {"stream", "stream", HU_CELL_COUNT, 7, NULL, queue_stream,
+     .help = "Stream number."},
+    DESCRIBE_COLUMNS(queue, "queue length", "operations"),
+    {"full_us", "full us", HU_CELL_NUMBER, 9, NULL, queue_full, .unit = "µs",
+     .source = "HTA: get_time_spent_blocked_on_full_queue",
+     .help = "Time with 1024 or more pieces of work in the queue."},
 };
 
-static const hu_table queue_table = {"queue_length_summary", "queue_length_summary",  "no launches",
-                                     queue_columns,          HU_COUNT(queue_columns), queue_rows};
+static const hu_table queue_table = {
+    .key = "queue_length_summary", .title = "queue_length_summary",
+    .columns = queue_columns, .n_columns = HU_COUNT(queue_columns), .rows = queue_rows,
+    .empty = "no launches",
+    .about = "HTA's queue length of each stream, as pandas' describe() prints it.",
+};
+/* clang-format on */
 
 static size_t copy_rows(const hu_rank *rank)
 {
@@ -214,13 +297,20 @@ static size_t copy_rows(const hu_rank *rank)
 HU_TEXT_OF(copy_name, d->hta->copies, hu_str_of(r->name))
 DESCRIBE(copy, d->hta->copies, gbps)
 
+/* clang-format off */
 static const hu_column copy_columns[] = {
-    DESCRIBE_COLUMNS(copy),
-    {"name", "memory_bw_gbps of", HU_CELL_TEXT, 0, NULL, copy_name},
+    DESCRIBE_COLUMNS(copy, "memory bandwidth", "GB/s"),
+    {"name", "memory_bw_gbps of", HU_CELL_TEXT, 0, NULL, copy_name,
+     .help = "Kind of copy."},
 };
 
-static const hu_table copy_table = {"memory_bw_summary", "memory_bw_summary",    "no copies",
-                                    copy_columns,        HU_COUNT(copy_columns), copy_rows};
+static const hu_table copy_table = {
+    .key = "memory_bw_summary", .title = "memory_bw_summary",
+    .columns = copy_columns, .n_columns = HU_COUNT(copy_columns), .rows = copy_rows,
+    .empty = "no copies",
+    .about = "HTA's memory bandwidth by kind of copy, as pandas' describe() prints it.",
+};
+/* clang-format on */
 
 static const hu_table *const tables[] = {&idle_table, &type_table, &kernel_table, &queue_table, &copy_table};
 

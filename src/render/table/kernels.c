@@ -60,41 +60,79 @@ HU_NUMBER(sm, kernels, hu_kernel_sm_pct(r))
 HU_NUMBER(eligible, kernels, r->eligible_ns)
 HU_ROWS(rows, kernels)
 
+/* clang-format off */
 static const hu_column columns[] = {
-    {"total_ns", "total", HU_CELL_NS, 9, NULL, total},
-    {"total_pct", "%", HU_CELL_PERCENT, 5, NULL, pct},
-    {"calls", "calls", HU_CELL_COUNT, 6, NULL, calls},
-    {"calls_per_step", NULL, HU_CELL_NUMBER, 0, NULL, calls_per_step},
-    {"mean_ns", "mean", HU_CELL_NS, 8, NULL, mean},
-    {"min_ns", NULL, HU_CELL_NS, 0, NULL, least},
-    {"max_ns", "max", HU_CELL_NS, 8, NULL, most, true},
-    {"stddev_ns", NULL, HU_CELL_NS, 0, NULL, stddev},
-    {"variation_pct", "±%", HU_CELL_PERCENT, 5, NULL, variation, true},
-    {"blocks", "blocks", HU_CELL_COUNT, 7, NULL, blocks},
-    {"threads", "threads", HU_CELL_COUNT, 7, NULL, threads, true},
-    {"grid_x", NULL, HU_CELL_COUNT, 0, NULL, grid_x},
-    {"grid_y", NULL, HU_CELL_COUNT, 0, NULL, grid_y},
-    {"grid_z", NULL, HU_CELL_COUNT, 0, NULL, grid_z},
-    {"block_x", NULL, HU_CELL_COUNT, 0, NULL, block_x},
-    {"block_y", NULL, HU_CELL_COUNT, 0, NULL, block_y},
-    {"block_z", NULL, HU_CELL_COUNT, 0, NULL, block_z},
-    {"geometry_varies", NULL, HU_CELL_BOOL, 0, NULL, varies},
-    {"registers_per_thread", NULL, HU_CELL_COUNT, 0, NULL, registers},
-    {"shared_bytes", NULL, HU_CELL_BYTES, 0, NULL, shared},
-    {"occupancy_pct", "occ%", HU_CELL_PERCENT, 5, has_occupancy, occupancy},
-    {"sm_efficiency_pct", NULL, HU_CELL_PERCENT, 0, NULL, sm},
-    {"waves", "waves", HU_CELL_NUMBER, 6, has_waves, waves, true},
-    {"tail_efficiency_pct", "tail%", HU_CELL_PERCENT, 5, has_waves, tail, true},
-    {"tensor_cores", NULL, HU_CELL_TEXT, 0, NULL, tensor},
-    {"tensor_eligible_ns", NULL, HU_CELL_NS, 0, NULL, eligible},
-    {"family", NULL, HU_CELL_TEXT, 0, NULL, family},
-    {"library", NULL, HU_CELL_TEXT, 0, NULL, library},
-    {"is_communication", NULL, HU_CELL_BOOL, 0, NULL, is_comm},
-    {"label", NULL, HU_CELL_TEXT, 0, NULL, label},
-    {"name", "name", HU_CELL_TEXT, 0, NULL, name},
+    {"total_ns", "total", HU_CELL_NS, 9, NULL, total, .values = "0..",
+     .help = "Sum of the durations of all launches of this kernel."},
+    {"total_pct", "%", HU_CELL_PERCENT, 5, NULL, pct, .values = "0..100|null",
+     .help = "total_ns as a share of the sum over all kernels."},
+    {"calls", "calls", HU_CELL_COUNT, 6, NULL, calls, .values = "1..",
+     .help = "Number of launches."},
+    {"calls_per_step", NULL, HU_CELL_NUMBER, 0, NULL, calls_per_step, .values = "0..|null", .unit = "per step",
+     .help = "Launches inside the counted steps over their number; null without steps."},
+    {"mean_ns", "mean", HU_CELL_NS, 8, NULL, mean, .values = "0..",
+     .help = "Mean duration."},
+    {"min_ns", NULL, HU_CELL_NS, 0, NULL, least, .values = "0..",
+     .help = "Shortest duration."},
+    {"max_ns", "max", HU_CELL_NS, 8, NULL, most, .is_wide = true, .values = "0..",
+     .help = "Longest duration."},
+    {"stddev_ns", NULL, HU_CELL_NS, 0, NULL, stddev, .values = "0..|null",
+     .help = "Sample standard deviation of the duration; null for fewer than two launches."},
+    {"variation_pct", "±%", HU_CELL_PERCENT, 5, NULL, variation, .is_wide = true,
+     .help = "stddev_ns as a share of the mean."},
+    {"blocks", "blocks", HU_CELL_COUNT, 7, NULL, blocks, .values = "0..|null",
+     .help = "Thread blocks of the grid of the first launch; null when unknown."},
+    {"threads", "threads", HU_CELL_COUNT, 7, NULL, threads, .is_wide = true, .values = "0..|null",
+     .help = "Threads per block of the first launch; null when unknown."},
+    {"grid_x", NULL, HU_CELL_COUNT, 0, NULL, grid_x, .values = "0..|null", .unit = "blocks",
+     .help = "Grid of the first launch in x; null when unknown."},
+    {"grid_y", NULL, HU_CELL_COUNT, 0, NULL, grid_y, .values = "0..|null", .unit = "blocks",
+     .help = "Grid of the first launch in y; null when unknown."},
+    {"grid_z", NULL, HU_CELL_COUNT, 0, NULL, grid_z, .values = "0..|null", .unit = "blocks",
+     .help = "Grid of the first launch in z; null when unknown."},
+    {"block_x", NULL, HU_CELL_COUNT, 0, NULL, block_x, .values = "0..|null", .unit = "threads",
+     .help = "Block of the first launch in x; null when unknown."},
+    {"block_y", NULL, HU_CELL_COUNT, 0, NULL, block_y, .values = "0..|null", .unit = "threads",
+     .help = "Block of the first launch in y; null when unknown."},
+    {"block_z", NULL, HU_CELL_COUNT, 0, NULL, block_z, .values = "0..|null", .unit = "threads",
+     .help = "Block of the first launch in z; null when unknown."},
+    {"geometry_varies", NULL, HU_CELL_BOOL, 0, NULL, varies,
+     .help = "Whether launches differ in grid or block."},
+    {"registers_per_thread", NULL, HU_CELL_COUNT, 0, NULL, registers, .values = "1..|null",
+     .help = "Registers per thread of the first launch; null when unknown."},
+    {"shared_bytes", NULL, HU_CELL_BYTES, 0, NULL, shared, .values = "0..|null",
+     .help = "Shared memory per block of the first launch; null when unknown."},
+    {"occupancy_pct", "occ%", HU_CELL_PERCENT, 5, has_occupancy, occupancy, .source = "CUPTI: est. achieved occupancy %",
+     .help = "Estimated achieved occupancy, mean weighted by duration; null when unknown."},
+    {"sm_efficiency_pct", NULL, HU_CELL_PERCENT, 0, NULL, sm, .source = "torch-tb-profiler: est. SM efficiency",
+     .help = "min(blocks / SMs, 1), mean weighted by duration; null when unknown."},
+    {"waves", "waves", HU_CELL_NUMBER, 6, has_waves, waves, .is_wide = true, .unit = "waves",
+     .source = "CUDA occupancy calculator",
+     .help = "Blocks over the blocks that fit on the device at once, mean weighted by duration; null when unknown."},
+    {"tail_efficiency_pct", "tail%", HU_CELL_PERCENT, 5, has_waves, tail, .is_wide = true,
+     .help = "waves over waves rounded up: the share of its block slots that the kernel fills; null when unknown."},
+    {"tensor_cores", NULL, HU_CELL_TEXT, 0, NULL, tensor,
+     .help = "Whether the kernel uses tensor cores, as far as its name tells: yes, no or unknown."},
+    {"tensor_eligible_ns", NULL, HU_CELL_NS, 0, NULL, eligible, .source = "torch-tb-profiler: tensor cores eligible",
+     .help = "Time under operators that could use tensor cores (matmul, convolution, attention, RNN cells)."},
+    {"family", NULL, HU_CELL_TEXT, 0, NULL, family,
+     .help = "What the kernel does, read off its name."},
+    {"library", NULL, HU_CELL_TEXT, 0, NULL, library,
+     .help = "Library that the kernel comes from, read off its name; empty when unknown."},
+    {"is_communication", NULL, HU_CELL_BOOL, 0, NULL, is_comm,
+     .help = "Whether the kernel is communication (NCCL, RCCL, ...) and not computation."},
+    {"label", NULL, HU_CELL_TEXT, 0, NULL, label,
+     .help = "Name without templates and namespaces."},
+    {"name", "name", HU_CELL_TEXT, 0, NULL, name,
+     .help = "Name of the kernel, as recorded."},
 };
 
-const hu_table hu_table_kernels = {"kernels", "Kernels", "no kernels were recorded", columns, HU_COUNT(columns), rows};
+const hu_table hu_table_kernels = {
+    .key = "kernels", .title = "Kernels", .columns = columns, .n_columns = HU_COUNT(columns), .rows = rows,
+    .empty = "no kernels were recorded",
+    .about = "GPU kernels, communication included, summed by name.",
+};
+/* clang-format on */
 
 static const hu_table *const tables[] = {&hu_table_kernels};
 
@@ -164,22 +202,39 @@ FAMILY(family_tensor_pct, hu_share_pct((double)r->tensor_ns, (double)r->total_ns
 FAMILY(family_unknown, r->unknown_ns)
 FAMILY(family_eligible, r->eligible_ns)
 
+/* clang-format off */
 static const hu_column family_columns[] = {
-    {"total_ns", "total", HU_CELL_NS, 9, NULL, family_total},
-    {"total_pct", "%", HU_CELL_PERCENT, 5, NULL, family_pct},
-    {"calls", "calls", HU_CELL_COUNT, 8, NULL, family_calls},
-    {"kernels", "names", HU_CELL_COUNT, 6, NULL, family_kernels},
-    {"mean_ns", "mean", HU_CELL_NS, 9, NULL, family_mean},
-    {"tensor_ns", "on tensor", HU_CELL_NS, 9, NULL, family_tensor},
-    {"tensor_pct", "%", HU_CELL_PERCENT, 5, NULL, family_tensor_pct},
-    {"tensor_unknown_ns", NULL, HU_CELL_NS, 0, NULL, family_unknown},
-    {"tensor_eligible_ns", NULL, HU_CELL_NS, 0, NULL, family_eligible},
-    {"family", NULL, HU_CELL_TEXT, 0, NULL, family_key},
-    {"words", "family", HU_CELL_TEXT, 0, NULL, family_words},
+    {"total_ns", "total", HU_CELL_NS, 9, NULL, family_total,
+     .help = "Sum of the durations of the family's kernels."},
+    {"total_pct", "%", HU_CELL_PERCENT, 5, NULL, family_pct,
+     .help = "total_ns as a share of the sum over all kernels."},
+    {"calls", "calls", HU_CELL_COUNT, 8, NULL, family_calls,
+     .help = "Number of launches."},
+    {"kernels", "names", HU_CELL_COUNT, 6, NULL, family_kernels,
+     .help = "Number of different kernel names."},
+    {"mean_ns", "mean", HU_CELL_NS, 9, NULL, family_mean,
+     .help = "Mean duration of a launch."},
+    {"tensor_ns", "on TC", HU_CELL_NS, 9, NULL, family_tensor,
+     .help = "Time in kernels that use tensor cores, as far as names tell."},
+    {"tensor_pct", "%", HU_CELL_PERCENT, 5, NULL, family_tensor_pct,
+     .help = "tensor_ns as a share of the family's time."},
+    {"tensor_unknown_ns", NULL, HU_CELL_NS, 0, NULL, family_unknown,
+     .help = "Time in kernels whose names do not tell whether they use tensor cores."},
+    {"tensor_eligible_ns", NULL, HU_CELL_NS, 0, NULL, family_eligible,
+     .help = "Time under operators that could use tensor cores."},
+    {"family", NULL, HU_CELL_TEXT, 0, NULL, family_key,
+     .help = "Stable name of the family."},
+    {"words", "family", HU_CELL_TEXT, 0, NULL, family_words,
+     .help = "The family in words."},
 };
 
 static const hu_table family_table = {
-    "families", "Families", "no kernels were recorded", family_columns, HU_COUNT(family_columns), family_rows};
+    .key = "families", .title = "Kernel families",
+    .columns = family_columns, .n_columns = HU_COUNT(family_columns), .rows = family_rows,
+    .empty = "no kernels were recorded",
+    .about = "Kernels by what they do, read off their names; families without time are left out.",
+};
+/* clang-format on */
 
 static int64_t sum(const hu_rank *rank, size_t offset)
 {
@@ -218,16 +273,29 @@ HU_FACT(occupancy_mean, weighted(rank, offsetof(hu_kernel, occupancy_sum), offse
 HU_FACT(sm_efficiency, hu_share_pct(d->kernels.sm_busy_ns, d->kernels.sm_known_ns))
 HU_FACT(tail_mean, 100 * weighted(rank, offsetof(hu_kernel, tail_sum), offsetof(hu_kernel, waves_ns)))
 
+/* clang-format off */
 static const hu_column family_facts[] = {
-    {"compute_sum_ns", "time in kernels that compute", HU_CELL_NS, 0, NULL, compute_sum},
-    {"tensor_ns", "of it on tensor cores, by name", HU_CELL_NS, 0, NULL, tensor_sum},
-    {"tensor_pct", "on tensor cores, %", HU_CELL_PERCENT, 0, NULL, tensor_pct},
-    {"tensor_unknown_pct", "not known, %", HU_CELL_PERCENT, 0, NULL, unknown_pct},
-    {"tensor_eligible_pct", "under operators that could use them, %", HU_CELL_PERCENT, 0, NULL, eligible_pct},
-    {"occupancy_pct", "achieved occupancy (estimate), %", HU_CELL_PERCENT, 0, NULL, occupancy_mean},
-    {"sm_efficiency_pct", "SMs with work while kernels run, %", HU_CELL_PERCENT, 0, NULL, sm_efficiency},
-    {"tail_efficiency_pct", "wave slots filled by kernels, %", HU_CELL_PERCENT, 0, NULL, tail_mean},
+    {"compute_sum_ns", "time in computing kernels, summed", HU_CELL_NS, 0, NULL, compute_sum,
+     .help = "Sum of the durations of all kernels but communication."},
+    {"tensor_ns", "of it on tensor cores, by kernel name", HU_CELL_NS, 0, NULL, tensor_sum,
+     .help = "Time of it in kernels that use tensor cores, as far as names tell."},
+    {"tensor_pct", "on tensor cores, %", HU_CELL_PERCENT, 0, NULL, tensor_pct,
+     .help = "tensor_ns as a share of compute_sum_ns."},
+    {"tensor_unknown_pct", "names that do not tell, %", HU_CELL_PERCENT, 0, NULL, unknown_pct,
+     .help = "Share of compute_sum_ns in kernels whose names do not tell."},
+    {"tensor_eligible_pct", "under operators that could use them, %", HU_CELL_PERCENT, 0, NULL, eligible_pct,
+     .source = "torch-tb-profiler: tensor cores eligible",
+     .help = "Share of compute_sum_ns under operators that could use tensor cores."},
+    {"occupancy_pct", "achieved occupancy (estimate), %", HU_CELL_PERCENT, 0, NULL, occupancy_mean,
+     .source = "CUPTI: est. achieved occupancy %",
+     .help = "Estimated achieved occupancy, mean over kernels weighted by duration."},
+    {"sm_efficiency_pct", "SMs with work while kernels run, %", HU_CELL_PERCENT, 0, NULL, sm_efficiency,
+     .source = "torch-tb-profiler: est. SM efficiency",
+     .help = "Share of SMs that hold a block, averaged over the time in which kernels run."},
+    {"tail_efficiency_pct", "wave slots filled by kernels, %", HU_CELL_PERCENT, 0, NULL, tail_mean,
+     .help = "Share of the block slots of their waves that kernels fill, mean weighted by duration."},
 };
+/* clang-format on */
 
 static const hu_table *const family_tables[] = {&family_table};
 

@@ -20,17 +20,28 @@ HU_TEXT(kernel, op_kernels, r->kernel)
 HU_PLAIN_TEXT_OF(source, d->op_kernels.at, r->source)
 HU_ROWS(rows, op_kernels)
 
+/* clang-format off */
 static const hu_column columns[] = {
-    {"total_ns", "total", HU_CELL_NS, 9, NULL, total},
-    {"total_pct", "%", HU_CELL_PERCENT, 5, NULL, pct},
-    {"calls", "calls", HU_CELL_COUNT, 6, NULL, calls},
-    {"operator", "operator", HU_CELL_TEXT, 24, NULL, op},
-    {"source", "called in", HU_CELL_TEXT, 26, has_source, source, .is_wide = true},
-    {"name", "device work", HU_CELL_TEXT, 0, NULL, kernel},
+    {"total_ns", "total", HU_CELL_NS, 9, NULL, total, .values = "0..",
+     .help = "Sum of the durations of these GPU operations."},
+    {"total_pct", "%", HU_CELL_PERCENT, 5, NULL, pct,
+     .help = "total_ns as a share of the time of all kernels and copies."},
+    {"calls", "calls", HU_CELL_COUNT, 6, NULL, calls, .values = "1..",
+     .help = "Number of GPU operations."},
+    {"operator", "operator", HU_CELL_TEXT, 24, NULL, op,
+     .help = "Innermost operator or annotation around the launch; empty when unknown."},
+    {"source", "called from", HU_CELL_TEXT, 26, has_source, source, .is_wide = true,
+     .help = "Innermost Python line around it that is not PyTorch's own; empty without stacks."},
+    {"name", "GPU operation", HU_CELL_TEXT, 0, NULL, kernel,
+     .help = "Name of the kernel, copy or set."},
 };
 
 static const hu_table table = {
-    "rows", "Operators and their kernels", "no GPU operations recorded", columns, HU_COUNT(columns), rows};
+    .key = "rows", .title = "Operators and their kernels", .columns = columns, .n_columns = HU_COUNT(columns), .rows = rows,
+    .empty = "no GPU operations recorded",
+    .about = "GPU operations by the operator and source line that launched them.",
+};
+/* clang-format on */
 static const hu_table *const tables[] = {&table};
 
 /* clang-format off */

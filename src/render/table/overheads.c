@@ -14,29 +14,48 @@ HU_NUMBER_OF(again_host, AGAIN, r->host_ns)
 HU_NUMBER_OF(again_calls, AGAIN, r->calls)
 HU_TEXT_OF(again_name, AGAIN, r->name)
 
+/* clang-format off */
 static const hu_column again_columns[] = {
-    {"device_ns", "device", HU_CELL_NS, 9, hu_has_device, again_device},
-    {"host_ns", "host", HU_CELL_NS, 9, NULL, again_host},
-    {"calls", "calls", HU_CELL_COUNT, 7, NULL, again_calls},
-    {"name", "operator", HU_CELL_TEXT, 0, NULL, again_name},
+    {"device_ns", "device", HU_CELL_NS, 9, hu_has_device, again_device,
+     .help = "Time of the GPU operations that it launched again."},
+    {"host_ns", "host", HU_CELL_NS, 9, NULL, again_host,
+     .help = "Host time of the second runs."},
+    {"calls", "calls", HU_CELL_COUNT, 7, NULL, again_calls,
+     .help = "Number of second runs."},
+    {"name", "operator", HU_CELL_TEXT, 0, NULL, again_name,
+     .help = "Name of the operator."},
 };
 
 static const hu_table recomputed = {
-    "recomputed", "Forward operators recomputed in backward", "none", again_columns, HU_COUNT(again_columns), again_rows};
+    .key = "recomputed", .title = "Forward operators recomputed in backward",
+    .columns = again_columns, .n_columns = HU_COUNT(again_columns), .rows = again_rows,
+    .empty = "none",
+    .about = "Operators with an autograd sequence number and no forward thread inside a backward node: a checkpoint's "
+             "second forward pass.",
+};
+/* clang-format on */
 
 HU_TEXT(name, overheads, r->name)
 HU_NUMBER(total, overheads, r->total_ns)
 HU_NUMBER(calls, overheads, r->calls)
 HU_ROWS(rows, overheads)
 
+/* clang-format off */
 static const hu_column columns[] = {
-    {"total_ns", "total", HU_CELL_NS, 9, NULL, total},
-    {"calls", "calls", HU_CELL_COUNT, 7, NULL, calls},
-    {"name", "name", HU_CELL_TEXT, 0, NULL, name},
+    {"total_ns", "total", HU_CELL_NS, 9, NULL, total,
+     .help = "Sum of durations."},
+    {"calls", "calls", HU_CELL_COUNT, 7, NULL, calls,
+     .help = "Number of slices."},
+    {"name", "name", HU_CELL_TEXT, 0, NULL, name,
+     .help = "Name of the slice, as recorded."},
 };
 
-static const hu_table profiler = {"profiler", "The profiler's own work", "none was recorded",
-                                  columns,    HU_COUNT(columns),         rows};
+static const hu_table profiler = {
+    .key = "profiler", .title = "Profiler overhead", .columns = columns, .n_columns = HU_COUNT(columns), .rows = rows,
+    .empty = "none was recorded",
+    .about = "The profiler's own slices, by name.",
+};
+/* clang-format on */
 
 HU_FACT(span, d->overheads.span_ns)
 HU_FACT(again_count, d->overheads.recompute_calls)
@@ -53,21 +72,36 @@ HU_FACT(profiler_ns, d->overheads.profiler_ns)
 HU_FACT(profiler_pct, hu_share_pct((double)d->overheads.profiler_ns, (double)d->overheads.span_ns))
 HU_FACT(profiler_steps, d->overheads.profiler_in_steps_ns)
 
+/* clang-format off */
 static const hu_column facts[] = {
-    {"span_ns", "the capture", HU_CELL_NS, 0, NULL, span},
-    {"recompute_calls", "operators recomputed", HU_CELL_COUNT, 0, NULL, again_count},
-    {"recompute_device_ns", "their device time", HU_CELL_NS, 0, NULL, again_device_ns},
-    {"recompute_device_pct", "of all GPU time, %", HU_CELL_PERCENT, 0, NULL, again_pct},
-    {"recompute_host_ns", "their host time", HU_CELL_NS, 0, NULL, again_host_ns},
-    {"gc_recorded", NULL, HU_CELL_BOOL, 0, NULL, gc_known},
-    {"gc_calls", "garbage collections", HU_CELL_COUNT, 0, NULL, gc_calls},
-    {"gc_ns", "their time", HU_CELL_NS, 0, NULL, gc_ns},
-    {"gc_pct", "of the capture, %", HU_CELL_PERCENT, 0, NULL, gc_pct},
-    {"gc_max_ns", "the longest", HU_CELL_NS, 0, NULL, gc_most},
-    {"profiler_ns", "the profiler's own work", HU_CELL_NS, 0, NULL, profiler_ns},
-    {"profiler_pct", "of the capture, %", HU_CELL_PERCENT, 0, NULL, profiler_pct},
-    {"profiler_in_steps_ns", "in counted steps", HU_CELL_NS, 0, NULL, profiler_steps},
+    {"span_ns", "capture", HU_CELL_NS, 0, NULL, span,
+     .help = "Time from the first start to the last end of anything in the trace."},
+    {"recompute_calls", "operators recomputed", HU_CELL_COUNT, 0, NULL, again_count,
+     .help = "Forward operators that ran again in backward, outermost ones only."},
+    {"recompute_device_ns", "their device time", HU_CELL_NS, 0, NULL, again_device_ns,
+     .help = "Time of the GPU operations that they launched."},
+    {"recompute_device_pct", "of all GPU time, %", HU_CELL_PERCENT, 0, NULL, again_pct,
+     .help = "recompute_device_ns as a share of the time of all GPU operations."},
+    {"recompute_host_ns", "their host time", HU_CELL_NS, 0, NULL, again_host_ns,
+     .help = "Host time of them."},
+    {"gc_recorded", NULL, HU_CELL_BOOL, 0, NULL, gc_known,
+     .help = "Whether the trace has Python frames or records of the garbage collector."},
+    {"gc_calls", "garbage collections", HU_CELL_COUNT, 0, NULL, gc_calls,
+     .help = "Garbage collections; null when the trace could not show them."},
+    {"gc_ns", "their time", HU_CELL_NS, 0, NULL, gc_ns,
+     .help = "Time in garbage collections, union over threads; null when the trace could not show them."},
+    {"gc_pct", "of the capture, %", HU_CELL_PERCENT, 0, NULL, gc_pct,
+     .help = "gc_ns as a share of the capture; null when the trace could not show them."},
+    {"gc_max_ns", "the longest", HU_CELL_NS, 0, NULL, gc_most,
+     .help = "Longest garbage collection; null when the trace could not show them."},
+    {"profiler_ns", "profiler overhead", HU_CELL_NS, 0, NULL, profiler_ns,
+     .help = "Time in the profiler's own slices (union)."},
+    {"profiler_pct", "of the capture, %", HU_CELL_PERCENT, 0, NULL, profiler_pct,
+     .help = "profiler_ns as a share of the capture."},
+    {"profiler_in_steps_ns", "in counted steps", HU_CELL_NS, 0, NULL, profiler_steps,
+     .help = "Time of profiler_ns inside the counted steps."},
 };
+/* clang-format on */
 
 static const hu_table *const tables[] = {&recomputed, &profiler};
 

@@ -17,22 +17,42 @@ HU_NUMBER_OF(total, SAID.at, r->ns)
 HU_NUMBER_OF(is_main, SAID.at, r->is_main)
 HU_ROWS(group_rows, parallelism)
 
+/* clang-format off */
+#define KIND(id, key, words, counts) "|" key
+#define KINDS                        &(HU_PARALLEL_KINDS(KIND))[1] /* all of them, divided by | */
+
 static const hu_column group_columns[] = {
-    {"group_size", "ranks", HU_CELL_COUNT, 5, NULL, size, false},
-    {"calls", "calls", HU_CELL_COUNT, 6, NULL, calls, false},
-    {"bytes", "bytes", HU_CELL_BYTES, 8, NULL, bytes, false},
-    {"total_ns", "time", HU_CELL_NS, 9, NULL, total, true},
-    {"confidence", "trust", HU_CELL_TEXT, 6, NULL, trust, false},
-    {"words", "is", HU_CELL_TEXT, 18, NULL, words, false},
-    {"kind", NULL, HU_CELL_TEXT, 0, NULL, kind, false},
-    {"group", NULL, HU_CELL_TEXT, 0, NULL, group, false},
-    {"group_ranks", NULL, HU_CELL_TEXT, 0, NULL, ranks, false},
-    {"in_summary", NULL, HU_CELL_BOOL, 0, NULL, is_main, false},
-    {"pattern", "seen in a step", HU_CELL_TEXT, 0, NULL, pattern, false},
+    {"group_size", "ranks", HU_CELL_COUNT, 5, NULL, size,
+     .help = "Ranks in the group; null when unknown."},
+    {"calls", "calls", HU_CELL_COUNT, 6, NULL, calls, .values = "any",
+     .help = "Calls of this group and kind inside the counted steps."},
+    {"bytes", "bytes", HU_CELL_BYTES, 8, NULL, bytes, .values = "any",
+     .help = "Bytes of these calls, where they record a size."},
+    {"total_ns", "time", HU_CELL_NS, 9, NULL, total, .is_wide = true, .values = "any",
+     .help = "Sum of the durations of these calls."},
+    {"confidence", "sure", HU_CELL_TEXT, 6, NULL, trust, .values = "low|medium|high",
+     .help = "How sure the kind is."},
+    {"words", "kind", HU_CELL_TEXT, 18, NULL, words,
+     .help = "The kind in words, more precise where the trace tells more."},
+    {"kind", NULL, HU_CELL_TEXT, 0, NULL, kind, .values = KINDS,
+     .help = "Stable name of the kind of parallelism."},
+    {"group", NULL, HU_CELL_TEXT, 0, NULL, group,
+     .help = "Description or name of the process group; empty when not recorded."},
+    {"group_ranks", NULL, HU_CELL_TEXT, 0, NULL, ranks,
+     .help = "Members of the group, as recorded; empty when not recorded."},
+    {"in_summary", NULL, HU_CELL_BOOL, 0, NULL, is_main,
+     .help = "Whether the group is part of the summary."},
+    {"pattern", "seen in a step", HU_CELL_TEXT, 0, NULL, pattern,
+     .help = "Calls and tensors that it moves in a step, by phase."},
 };
 
-static const hu_table groups = {"groups",      "What each process group is for", "no communication was recorded",
-                                group_columns, HU_COUNT(group_columns),          group_rows};
+static const hu_table groups = {
+    .key = "groups", .title = "What each process group is for",
+    .columns = group_columns, .n_columns = HU_COUNT(group_columns), .rows = group_rows,
+    .empty = "no communication was recorded",
+    .about = "Process groups by the kind of parallelism that their communication shows.",
+};
+/* clang-format on */
 
 HU_PLAIN_TEXT_OF(reason_kind, SAID.reasons, hu_str_of(hu_parallel_kind_key(SAID.at[r->group].kind)))
 HU_PLAIN_TEXT_OF(reason_text, SAID.reasons, r->text)
@@ -43,13 +63,23 @@ static size_t reason_rows(const hu_rank *rank)
     return SAID.n_reasons;
 }
 
+/* clang-format off */
 static const hu_column reason_columns[] = {
-    {"group_row", NULL, HU_CELL_COUNT, 0, NULL, reason_group, false},
-    {"kind", "kind", HU_CELL_TEXT, 13, NULL, reason_kind, false},
-    {"text", "because", HU_CELL_TEXT, 0, NULL, reason_text, false},
+    {"group_row", NULL, HU_CELL_COUNT, 0, NULL, reason_group, .values = "0..",
+     .help = "Row number of the group in the table groups."},
+    {"kind", "kind", HU_CELL_TEXT, 13, NULL, reason_kind, .values = KINDS,
+     .help = "Stable name of the kind of parallelism."},
+    {"text", "because", HU_CELL_TEXT, 0, NULL, reason_text,
+     .help = "One reason, in words."},
 };
 
-static const hu_table reasons = {"evidence", "Why", "no evidence", reason_columns, HU_COUNT(reason_columns), reason_rows};
+static const hu_table reasons = {
+    .key = "evidence", .title = "Why",
+    .columns = reason_columns, .n_columns = HU_COUNT(reason_columns), .rows = reason_rows,
+    .empty = "no evidence",
+    .about = "Reasons for the kind of each group, one per row.",
+};
+/* clang-format on */
 
 HU_FACT_TEXT(summary, SAID.summary)
 HU_FACT_TEXT(why_not, SAID.why_not)
@@ -76,32 +106,61 @@ HU_FACT(microbatches, SAID.microbatches > 0 ? (double)SAID.microbatches : HU_ABS
 HU_FACT(bubble, SAID.bubble_pct)
 HU_FACT(ideal_bubble, SAID.ideal_bubble_pct)
 
+/* clang-format off */
 static const hu_column facts[] = {
-    {"summary", "parallelism", HU_CELL_TEXT, 0, NULL, summary, false},
-    {"why_not", NULL, HU_CELL_TEXT, 0, NULL, why_not, false},
-    {"confidence", "confidence", HU_CELL_TEXT, 0, NULL, summary_trust, false},
-    {"is_training", NULL, HU_CELL_BOOL, 0, NULL, training, false},
-    {"degrees_product", "ranks that it explains", HU_CELL_COUNT, 0, NULL, product, false},
-    {"forward_passes", "forward passes of a step", HU_CELL_NUMBER, 0, NULL, passes, false},
-    {"parameter_bytes", "parameters as they travel", HU_CELL_BYTES, 0, NULL, parameters, false},
-    {"gradient_bytes", "gradients reduced in a step", HU_CELL_BYTES, 0, NULL, gradients, false},
-    {"gradient_dtype", NULL, HU_CELL_TEXT, 0, NULL, dtype, false},
-    {"buckets", "buckets of gradients", HU_CELL_NUMBER, 0, NULL, buckets, false},
-    {"first_bucket_bytes", "the first bucket", HU_CELL_BYTES, 0, NULL, first_bucket, false},
-    {"largest_bucket_bytes", "the largest bucket", HU_CELL_BYTES, 0, NULL, largest_bucket, false},
-    {"buckets_during_backward_pct", "buckets started during backward, %", HU_CELL_PERCENT, 0, NULL, during, false},
-    {"bucket_order", NULL, HU_CELL_TEXT, 0, NULL, order, false},
-    {"units", "units gathered in a forward pass", HU_CELL_NUMBER, 0, NULL, units, false},
-    {"prefetch_forward_pct", "forward gathers computed over, %", HU_CELL_PERCENT, 0, NULL, prefetch_forward, false},
-    {"prefetch_backward_pct", "backward gathers computed over, %", HU_CELL_PERCENT, 0, NULL, prefetch_backward, false},
-    {"tensor_parallel_layers", "layers that are split", HU_CELL_COUNT, 0, NULL, layers, false},
-    {"expert_layers", "layers of experts", HU_CELL_COUNT, 0, NULL, expert_layers, false},
-    {"pipeline_stages", "stages of the pipeline", HU_CELL_COUNT, 0, NULL, stages, false},
-    {"pipeline_stage", NULL, HU_CELL_TEXT, 0, NULL, stage, false},
-    {"microbatches", "micro-batches of a step, times chunks", HU_CELL_COUNT, 0, NULL, microbatches, false},
-    {"bubble_pct", "bubble, % of forward and backward", HU_CELL_PERCENT, 0, NULL, bubble, false},
-    {"ideal_bubble_pct", "ideal bubble, %", HU_CELL_PERCENT, 0, NULL, ideal_bubble, false},
+    {"summary", "parallelism", HU_CELL_TEXT, 0, NULL, summary,
+     .help = "Degrees of parallelism, for example \"TP 2 × PP 2 × DDP 2\"; empty when nothing was recognized."},
+    {"why_not", NULL, HU_CELL_TEXT, 0, NULL, why_not,
+     .help = "Why nothing was recognized; empty otherwise."},
+    {"confidence", "confidence", HU_CELL_TEXT, 0, NULL, summary_trust, .values = "low|medium|high",
+     .help = "Confidence of the least sure part of the summary; low without one."},
+    {"is_training", NULL, HU_CELL_BOOL, 0, NULL, training,
+     .help = "Whether a backward pass was seen."},
+    {"degrees_product", "ranks explained", HU_CELL_COUNT, 0, NULL, product,
+     .help = "Ranks that the summary explains; null when the size of a group is unknown."},
+    {"forward_passes", "forward passes per step", HU_CELL_NUMBER, 0, NULL, passes, .unit = "per step",
+     .help = "Forward passes per step, more than one with micro-batches; null when unknown."},
+    {"parameter_bytes", "parameters, as communicated", HU_CELL_BYTES, 0, NULL, parameters,
+     .help = "Parameters gathered or reduced once, in the type that they travel in; null when unknown."},
+    {"gradient_bytes", "gradients reduced per step", HU_CELL_BYTES, 0, NULL, gradients,
+     .help = "Gradients reduced per step, as the communication library is given them; null when unknown."},
+    {"gradient_dtype", NULL, HU_CELL_TEXT, 0, NULL, dtype,
+     .help = "Type of the reduced gradients, as recorded; empty when unknown."},
+    {"buckets", "gradient buckets per step", HU_CELL_NUMBER, 0, NULL, buckets, .unit = "per step",
+     .help = "Reductions of gradients per step; null when unknown."},
+    {"first_bucket_bytes", "first bucket", HU_CELL_BYTES, 0, NULL, first_bucket,
+     .help = "Size of the first gradient bucket; null when unknown."},
+    {"largest_bucket_bytes", "largest bucket", HU_CELL_BYTES, 0, NULL, largest_bucket,
+     .help = "Size of the largest gradient bucket; null when unknown."},
+    {"buckets_during_backward_pct", "buckets started during backward, %", HU_CELL_PERCENT, 0, NULL, during,
+     .help = "Share of the buckets that start while backward still runs; null when unknown."},
+    {"bucket_order", NULL, HU_CELL_TEXT, 0, NULL, order, .values = "|reverse|mixed",
+     .help = "reverse when buckets go from the last layer to the first, else mixed; empty when unknown."},
+    {"units", "FSDP units per forward pass", HU_CELL_NUMBER, 0, NULL, units, .unit = "per forward pass",
+     .help = "All-gathers of one forward pass: the FSDP units; null when unknown."},
+    {"prefetch_forward_pct", "forward all-gathers hidden, %", HU_CELL_PERCENT, 0, NULL, prefetch_forward,
+     .help = "Share of forward all-gather time, the first of each pass left out, that computation hides; null when "
+             "unknown."},
+    {"prefetch_backward_pct", "backward all-gathers hidden, %", HU_CELL_PERCENT, 0, NULL, prefetch_backward,
+     .help = "Share of backward all-gather time, the first of each pass left out, that computation hides; null when "
+             "unknown."},
+    {"tensor_parallel_layers", "tensor-parallel layers", HU_CELL_COUNT, 0, NULL, layers,
+     .help = "Layers that tensor parallelism splits; null when unknown."},
+    {"expert_layers", "expert layers", HU_CELL_COUNT, 0, NULL, expert_layers,
+     .help = "Mixture-of-experts layers; null when unknown."},
+    {"pipeline_stages", "pipeline stages", HU_CELL_COUNT, 0, NULL, stages,
+     .help = "Stages of the pipeline; null when unknown."},
+    {"pipeline_stage", NULL, HU_CELL_TEXT, 0, NULL, stage, .values = "|first|middle|last",
+     .help = "Whether this rank is the first, a middle or the last stage; empty when unknown."},
+    {"microbatches", "micro-batches per step, times chunks", HU_CELL_COUNT, 0, NULL, microbatches,
+     .help = "Micro-batches per step, times the chunks of a rank with interleaved stages; null when unknown."},
+    {"bubble_pct", "pipeline bubble, % of forward and backward", HU_CELL_PERCENT, 0, NULL, bubble,
+     .help = "Share of forward and backward in which this rank neither computes nor communicates, except with its "
+             "pipeline neighbors; null when unknown."},
+    {"ideal_bubble_pct", "ideal bubble, %", HU_CELL_PERCENT, 0, NULL, ideal_bubble, .source = "GPipe (Huang et al. 2019)",
+     .help = "(p - 1) / (m + p - 1) for p stages and m micro-batches; null when unknown."},
 };
+/* clang-format on */
 
 static const hu_table *const tables[] = {&groups, &reasons};
 
@@ -181,25 +240,39 @@ HU_NUMBER(phase_calls, phases, each(rank, r->calls))
 HU_NUMBER(phase_bytes, phases, each(rank, r->bytes))
 HU_ROWS(phase_rows, phases)
 
+/* clang-format off */
 static const hu_column phase_columns[] = {
-    {"phase", "phase", HU_CELL_TEXT, 13, NULL, phase, false},
-    {"host_ns", "host", HU_CELL_NS, 8, NULL, host, false},
-    {"compute_ns", "compute", HU_CELL_NS, 8, on_device, compute, false},
-    {"all_gather_ns", "gather", HU_CELL_NS, 8, has_gather, gather, false},
-    {"reduce_scatter_ns", "scatter", HU_CELL_NS, 8, has_scatter, scatter, false},
-    {"all_reduce_ns", "reduce", HU_CELL_NS, 8, has_reduce, reduce, false},
-    {"other_comm_ns", "others", HU_CELL_NS, 8, has_else, otherwise, false},
-    {"exposed_comm_ns", "exposed", HU_CELL_NS, 8, on_device, exposed, false},
-    {"comm_calls", "calls", HU_CELL_NUMBER, 8, NULL, phase_calls, true},
-    {"comm_bytes", "bytes", HU_CELL_BYTES, 8, has_room, phase_bytes, false},
+    {"phase", "phase", HU_CELL_TEXT, 13, NULL, phase,
+     .values = "forward|backward|optimizer|data|preprocessing|transfer|checkpoint|other",
+     .help = "Phase of the step."},
+    {"host_ns", "host", HU_CELL_NS, 8, NULL, host,
+     .help = "Time in which the host is in the phase."},
+    {"compute_ns", "compute", HU_CELL_NS, 8, on_device, compute,
+     .help = "Time in which its kernels compute; null without a device."},
+    {"all_gather_ns", "gather", HU_CELL_NS, 8, has_gather, gather,
+     .help = "Time in which its all-gathers run."},
+    {"reduce_scatter_ns", "scatter", HU_CELL_NS, 8, has_scatter, scatter,
+     .help = "Time in which its reduce-scatters run."},
+    {"all_reduce_ns", "reduce", HU_CELL_NS, 8, has_reduce, reduce,
+     .help = "Time in which its all-reduces run."},
+    {"other_comm_ns", "others", HU_CELL_NS, 8, has_else, otherwise,
+     .help = "Time in which its other communication runs."},
+    {"exposed_comm_ns", "exposed", HU_CELL_NS, 8, on_device, exposed,
+     .help = "Time in which any of its communication runs and no kernel computes; null without a device."},
+    {"comm_calls", "calls", HU_CELL_NUMBER, 8, NULL, phase_calls, .is_wide = true, .unit = "per step",
+     .help = "Communication calls."},
+    {"comm_bytes", "bytes", HU_CELL_BYTES, 8, has_room, phase_bytes,
+     .help = "Bytes of these calls, where they record a size."},
 };
 
-static const hu_table phase_table = {"phases",
-                                     "Phases of a step; communication by kind",
-                                     "forward, backward and optimizer not identified",
-                                     phase_columns,
-                                     HU_COUNT(phase_columns),
-                                     phase_rows};
+static const hu_table phase_table = {
+    .key = "phases", .title = "Phases of a step; communication by kind",
+    .columns = phase_columns, .n_columns = HU_COUNT(phase_columns), .rows = phase_rows,
+    .empty = "forward, backward and optimizer not identified",
+    .about = "Means per counted step, or sums over the capture without steps; GPU operations belong to the phase that "
+             "launched them.",
+};
+/* clang-format on */
 
 static const hu_table *const phase_tables[] = {&phase_table};
 

@@ -27,33 +27,53 @@ HU_NUMBER(gbps, roofline, hu_mean(r->bytes, (double)r->kernel_ns))
 HU_NUMBER(roofline_pct, roofline, hu_share_pct(r->roofline_ns, (double)r->kernel_ns))
 HU_ROWS(rows, roofline)
 
+/* clang-format off */
 static const hu_column columns[] = {
-    {"kernel_ns", "kernels", HU_CELL_NS, 8, NULL, kernel_ns},
-    {"kernel_pct", "%", HU_CELL_PERCENT, 5, NULL, kernel_pct},
-    {"calls", "calls", HU_CELL_COUNT, 5, NULL, calls},
-    {"kernels", NULL, HU_CELL_COUNT, 0, NULL, kernels},
-    {"gflop_per_call", NULL, HU_CELL_NUMBER, 0, NULL, gflop},
-    {"bytes_per_call", NULL, HU_CELL_BYTES, 0, NULL, bytes},
-    {"flop_per_byte", "FLOP/B", HU_CELL_NUMBER, 7, NULL, intensity, true},
-    {"tflops", "TFLOP/s", HU_CELL_NUMBER, 7, NULL, tflops},
-    {"gbps", "GB/s", HU_CELL_NUMBER, 6, NULL, gbps},
-    {"roofline_pct", "roof%", HU_CELL_PERCENT, 5, has_peaks, roofline_pct},
-    {"bound", "bound", HU_CELL_TEXT, 9, has_peaks, bound},
-    {"peak", NULL, HU_CELL_TEXT, 0, NULL, peak},
-    {"peak_tflops", NULL, HU_CELL_NUMBER, 0, NULL, peak_tflops},
-    {"kind", NULL, HU_CELL_TEXT, 0, NULL, kind},
-    {"dtype", NULL, HU_CELL_TEXT, 0, NULL, dtype},
-    {"shapes", "shapes", HU_CELL_TEXT, 32, NULL, shapes, true},
-    {"types", NULL, HU_CELL_TEXT, 0, NULL, types},
-    {"operator", "operator", HU_CELL_TEXT, 0, NULL, op},
+    {"kernel_ns", "kernels", HU_CELL_NS, 8, NULL, kernel_ns,
+     .help = "Sum of the durations of its kernels."},
+    {"kernel_pct", "%", HU_CELL_PERCENT, 5, NULL, kernel_pct,
+     .help = "kernel_ns as a share of all computing kernels."},
+    {"calls", "calls", HU_CELL_COUNT, 5, NULL, calls,
+     .help = "Calls that launched kernels."},
+    {"kernels", NULL, HU_CELL_COUNT, 0, NULL, kernels,
+     .help = "Number of kernels that they launched."},
+    {"gflop_per_call", NULL, HU_CELL_NUMBER, 0, NULL, gflop, .unit = "GFLOP",
+     .help = "FLOP of one call by the operator's model; null when only its bytes are known."},
+    {"bytes_per_call", NULL, HU_CELL_BYTES, 0, NULL, bytes,
+     .help = "Bytes that one call must move at least: each input and output once."},
+    {"flop_per_byte", "FLOP/B", HU_CELL_NUMBER, 7, NULL, intensity, .is_wide = true, .unit = "FLOP/byte",
+     .help = "Arithmetic intensity: FLOP over bytes."},
+    {"tflops", "TFLOP/s", HU_CELL_NUMBER, 7, NULL, tflops, .unit = "TFLOP/s",
+     .help = "FLOP over kernel time."},
+    {"gbps", "GB/s", HU_CELL_NUMBER, 6, NULL, gbps, .unit = "GB/s",
+     .help = "Bytes over kernel time."},
+    {"roofline_pct", "roof%", HU_CELL_PERCENT, 5, has_peaks, roofline_pct, .source = "Roofline (Williams et al. 2009)",
+     .help = "Least time that the peaks allow over kernel time; null without peaks."},
+    {"bound", "bound", HU_CELL_TEXT, 9, has_peaks, bound,
+     .help = "What limits it by the roofline: compute, bandwidth or unknown."},
+    {"peak", NULL, HU_CELL_TEXT, 0, NULL, peak,
+     .help = "Peak that its FLOP rate is compared with; empty when unknown."},
+    {"peak_tflops", NULL, HU_CELL_NUMBER, 0, NULL, peak_tflops, .unit = "TFLOP/s",
+     .help = "That peak; null when unknown."},
+    {"kind", NULL, HU_CELL_TEXT, 0, NULL, kind,
+     .help = "Kind of the model: what the operator computes."},
+    {"dtype", NULL, HU_CELL_TEXT, 0, NULL, dtype,
+     .help = "Type that the unit computes in."},
+    {"shapes", "shapes", HU_CELL_TEXT, 32, NULL, shapes, .is_wide = true,
+     .help = "Input shapes, as recorded."},
+    {"types", NULL, HU_CELL_TEXT, 0, NULL, types,
+     .help = "Input types, as recorded."},
+    {"operator", "operator", HU_CELL_TEXT, 0, NULL, op,
+     .help = "Name of the operator."},
 };
 
-static const hu_table operators = {"operators",
-                                   "Operators with a model, by shapes",
-                                   "no shapes of operators that launch kernels: profile(record_shapes=True)",
-                                   columns,
-                                   HU_COUNT(columns),
-                                   rows};
+static const hu_table operators = {
+    .key = "operators", .title = "Operators with a model, by shapes",
+    .columns = columns, .n_columns = HU_COUNT(columns), .rows = rows,
+    .empty = "no shapes of operators that launch kernels: profile(record_shapes=True)",
+    .about = "Operators whose FLOPs and bytes follow from their shapes, against the peaks of the device.",
+};
+/* clang-format on */
 
 /* what no model explains */
 
@@ -70,16 +90,27 @@ HU_NUMBER_OF(unknown_kernels, UNKNOWN, r->kernels)
 HU_NUMBER_OF(unknown_is_kernel, UNKNOWN, r->is_kernel)
 HU_TEXT_OF(unknown_name, UNKNOWN, r->name)
 
+/* clang-format off */
 static const hu_column unknown_columns[] = {
-    {"kernel_ns", "kernels", HU_CELL_NS, 9, NULL, unknown_ns},
-    {"kernel_pct", "%", HU_CELL_PERCENT, 5, NULL, unknown_pct},
-    {"kernels", "count", HU_CELL_COUNT, 7, NULL, unknown_kernels},
-    {"is_kernel", NULL, HU_CELL_BOOL, 0, NULL, unknown_is_kernel},
-    {"name", "operator, or kernel without one", HU_CELL_TEXT, 0, NULL, unknown_name},
+    {"kernel_ns", "kernels", HU_CELL_NS, 9, NULL, unknown_ns,
+     .help = "Sum of the durations of the kernels."},
+    {"kernel_pct", "%", HU_CELL_PERCENT, 5, NULL, unknown_pct,
+     .help = "kernel_ns as a share of all computing kernels."},
+    {"kernels", "count", HU_CELL_COUNT, 7, NULL, unknown_kernels,
+     .help = "Number of kernels."},
+    {"is_kernel", NULL, HU_CELL_BOOL, 0, NULL, unknown_is_kernel,
+     .help = "Whether the name is that of a kernel that no operator launched."},
+    {"name", "operator, or kernel without one", HU_CELL_TEXT, 0, NULL, unknown_name,
+     .help = "Name of the operator, or of the kernel."},
 };
 
-static const hu_table unknown = {"unknown",       "Without a model",         "nothing",
-                                 unknown_columns, HU_COUNT(unknown_columns), unknown_rows};
+static const hu_table unknown = {
+    .key = "unknown", .title = "Without a model",
+    .columns = unknown_columns, .n_columns = HU_COUNT(unknown_columns), .rows = unknown_rows,
+    .empty = "nothing",
+    .about = "Kernel time that no model explains, by operator, or by kernel when no operator launched it.",
+};
+/* clang-format on */
 
 static double or_absent(double x)
 {
@@ -100,21 +131,37 @@ HU_FACT(window_tflop, d->roofline.window_model_flops / 1e12)
 HU_FACT(mfu, hu_roofline_mfu_pct(&d->roofline))
 HU_FACT(hfu, hu_roofline_hfu_pct(&d->roofline))
 
+/* clang-format off */
 static const hu_column facts[] = {
-    {NULL, "device", HU_CELL_TEXT, 0, NULL, device_text},
-    {"peaks_of", NULL, HU_CELL_TEXT, 0, NULL, device},
-    {"peaks_source", NULL, HU_CELL_TEXT, 0, NULL, source},
-    {"memory_gbps", "its memory, GB/s", HU_CELL_NUMBER, 0, NULL, memory_gbps},
-    {"coverage_pct", "kernel time with a model, %", HU_CELL_PERCENT, 0, NULL, coverage},
-    {"bytes_only_pct", "kernel time with only bytes known, %", HU_CELL_PERCENT, 0, NULL, bytes_only},
-    {"matrix_pct", "in products, convolutions, attention, %", HU_CELL_PERCENT, 0, NULL, matrix},
-    {"tflop", "TFLOP executed", HU_CELL_NUMBER, 0, NULL, all_tflop},
-    {"roofline_pct", "of the roofline, where there is a model, %", HU_CELL_PERCENT, 0, NULL, all_roofline},
-    {"window_ns", "time base of MFU", HU_CELL_NS, 0, NULL, window},
-    {"model_tflop", "model TFLOP in that time", HU_CELL_NUMBER, 0, NULL, window_tflop},
-    {"mfu_pct", "MFU, %", HU_CELL_PERCENT, 0, NULL, mfu},
-    {"hfu_pct", "HFU, %", HU_CELL_PERCENT, 0, NULL, hfu},
+    {NULL, "device", HU_CELL_TEXT, 0, NULL, device_text,
+     .help = "Device whose peaks are used."},
+    {"peaks_of", NULL, HU_CELL_TEXT, 0, NULL, device,
+     .help = "Row of the table of peaks; empty when the device is not in it."},
+    {"peaks_source", NULL, HU_CELL_TEXT, 0, NULL, source,
+     .help = "Where the numbers of that row come from."},
+    {"memory_gbps", "its memory, GB/s", HU_CELL_NUMBER, 0, NULL, memory_gbps, .unit = "GB/s",
+     .help = "Bandwidth of the device's memory; null when unknown."},
+    {"coverage_pct", "kernel time with a model, %", HU_CELL_PERCENT, 0, NULL, coverage,
+     .help = "Share of kernel time under an operator whose FLOPs are known."},
+    {"bytes_only_pct", "kernel time with only bytes known, %", HU_CELL_PERCENT, 0, NULL, bytes_only,
+     .help = "Share of kernel time under an operator of which only the bytes are known."},
+    {"matrix_pct", "in matmuls, convolutions, attention, %", HU_CELL_PERCENT, 0, NULL, matrix,
+     .help = "Share of kernel time in matmuls, convolutions and attention."},
+    {"tflop", "TFLOP executed", HU_CELL_NUMBER, 0, NULL, all_tflop, .unit = "TFLOP",
+     .help = "FLOP executed, as far as known."},
+    {"roofline_pct", "of the roofline, where modeled, %", HU_CELL_PERCENT, 0, NULL, all_roofline,
+     .help = "Least time that the peaks allow over kernel time, where there is a model."},
+    {"window_ns", "time base of MFU", HU_CELL_NS, 0, NULL, window,
+     .help = "Time that MFU is taken over: the counted steps, or the whole span."},
+    {"model_tflop", "model TFLOP in that time", HU_CELL_NUMBER, 0, NULL, window_tflop, .unit = "TFLOP",
+     .help = "FLOP of the model in that time, recomputation left out."},
+    {"mfu_pct", "MFU, %", HU_CELL_PERCENT, 0, NULL, mfu, .source = "PaLM (Chowdhery et al. 2022)",
+     .help = "Model FLOPs utilization: the time that the model's FLOPs would take at peak, over the window; null "
+             "without peaks."},
+    {"hfu_pct", "HFU, %", HU_CELL_PERCENT, 0, NULL, hfu, .source = "Korthikanti et al. 2022",
+     .help = "Hardware FLOPs utilization: the same with recomputation; null without peaks."},
 };
+/* clang-format on */
 
 static const hu_table *const tables[] = {&operators, &unknown};
 

@@ -56,48 +56,96 @@ STEP(role_data_loader, t->role_ns[HU_ROLE_DATA_LOADER])
 STEP(role_cpu_exec, t->role_ns[HU_ROLE_CPU_EXEC])
 STEP(role_other, t->role_ns[HU_ROLE_OTHER])
 
+/* clang-format off */
 static const hu_column columns[] = {
-    {"number", "step", HU_CELL_COUNT, 5, NULL, number},
-    {"start_ns", NULL, HU_CELL_NS, 0, NULL, start},
-    {"duration_ns", "duration", HU_CELL_NS, 9, NULL, duration},
-    {"gpu_busy_pct", "busy%", HU_CELL_PERCENT, 5, hu_has_device, busy},
-    {"compute_ns", "compute", HU_CELL_NS, 8, hu_has_device, compute},
-    {"exposed_comm_ns", "exp comm", HU_CELL_NS, 8, hu_has_device, comm},
-    {"exposed_copy_ns", "exp copy", HU_CELL_NS, 8, hu_has_device, copy},
-    {"idle_ns", "idle", HU_CELL_NS, 8, hu_has_device, idle},
-    {"device_slices", NULL, HU_CELL_COUNT, 0, NULL, device_slices},
-    {"kernel_ns", NULL, HU_CELL_NS, 0, NULL, role_kernel},
-    {"memcpy_ns", NULL, HU_CELL_NS, 0, NULL, role_memcpy},
-    {"memset_ns", NULL, HU_CELL_NS, 0, NULL, role_memset},
-    {"communication_ns", "comm", HU_CELL_NS, 9, hu_has_no_device, role_communication},
-    {"runtime_ns", NULL, HU_CELL_NS, 0, NULL, role_runtime},
-    {"data_loader_ns", "loader", HU_CELL_NS, 9, hu_has_no_device, role_data_loader},
-    {"cpu_exec_ns", "cpu exec", HU_CELL_NS, 9, hu_has_no_device, role_cpu_exec},
-    {"other_ns", "other", HU_CELL_NS, 9, hu_has_no_device, role_other},
-    {"is_warm_up", NULL, HU_CELL_BOOL, 0, NULL, warm_up},
-    {"is_incomplete", NULL, HU_CELL_BOOL, 0, NULL, incomplete},
-    {"name", NULL, HU_CELL_TEXT, 0, NULL, name},
-    {"note", "note", HU_CELL_TEXT, 0, NULL, note},
+    {"number", "step", HU_CELL_COUNT, 5, NULL, number, .values = "any",
+     .help = "N of ProfilerStep#N, else counted from 0."},
+    {"start_ns", NULL, HU_CELL_NS, 0, NULL, start, .values = "any",
+     .help = "Start, on the clock of the trace."},
+    {"duration_ns", "duration", HU_CELL_NS, 9, NULL, duration, .values = "0..",
+     .help = "Length: from max(host mark, end of the step before) to max(host mark, end of its last GPU operation)."},
+    {"gpu_busy_pct", "busy%", HU_CELL_PERCENT, 5, hu_has_device, busy, .values = "0..100|null",
+     .help = "Share of the step with GPU operations; null without a device."},
+    {"compute_ns", "compute", HU_CELL_NS, 8, hu_has_device, compute, .values = "0..",
+     .help = "Time in which a computing kernel runs; with exposed communication, exposed copies and idle it adds up to "
+             "the step."},
+    {"exposed_comm_ns", "exp comm", HU_CELL_NS, 8, hu_has_device, comm, .values = "0..",
+     .help = "Exposed communication: communication kernels while no kernel computes."},
+    {"exposed_copy_ns", "exp copy", HU_CELL_NS, 8, hu_has_device, copy, .values = "0..",
+     .help = "Exposed copies: copies and sets while neither computation nor communication runs."},
+    {"idle_ns", "idle", HU_CELL_NS, 8, hu_has_device, idle, .values = "0..",
+     .help = "Time without GPU operations."},
+    {"device_slices", NULL, HU_CELL_COUNT, 0, NULL, device_slices, .values = "0..",
+     .help = "Kernels, copies and sets launched in the step."},
+    {"kernel_ns", NULL, HU_CELL_NS, 0, NULL, role_kernel, .values = "0..", .source = "torch-tb-profiler: Kernel",
+     .help = "Time given to computing kernels; each instant goes to the first of kernel, memcpy, memset, "
+             "communication, runtime, data loader, CPU exec, other."},
+    {"memcpy_ns", NULL, HU_CELL_NS, 0, NULL, role_memcpy, .values = "0..", .source = "torch-tb-profiler: Memcpy",
+     .help = "Time given to memory copies, in the order of kernel_ns."},
+    {"memset_ns", NULL, HU_CELL_NS, 0, NULL, role_memset, .values = "0..", .source = "torch-tb-profiler: Memset",
+     .help = "Time given to memory sets, in the order of kernel_ns."},
+    {"communication_ns", "comm", HU_CELL_NS, 9, hu_has_no_device, role_communication, .values = "0..",
+     .source = "torch-tb-profiler: Communication",
+     .help = "Time given to communication kernels and the host's part of communication, in the order of kernel_ns."},
+    {"runtime_ns", NULL, HU_CELL_NS, 0, NULL, role_runtime, .values = "0..", .source = "torch-tb-profiler: Runtime",
+     .help = "Time given to runtime and driver calls, in the order of kernel_ns."},
+    {"data_loader_ns", "loader", HU_CELL_NS, 9, hu_has_no_device, role_data_loader, .values = "0..",
+     .source = "torch-tb-profiler: DataLoader",
+     .help = "Time given to waits for the data loader, in the order of kernel_ns."},
+    {"cpu_exec_ns", "cpu exec", HU_CELL_NS, 9, hu_has_no_device, role_cpu_exec, .values = "0..",
+     .source = "torch-tb-profiler: CPU Exec",
+     .help = "Time given to operators, annotations and Python on the host, in the order of kernel_ns."},
+    {"other_ns", "other", HU_CELL_NS, 9, hu_has_no_device, role_other, .values = "0..",
+     .source = "torch-tb-profiler: Other",
+     .help = "Time in which nothing was recorded."},
+    {"is_warm_up", NULL, HU_CELL_BOOL, 0, NULL, warm_up,
+     .help = "Whether means leave the step out as a warm-up: a first step longer than 1.5 medians."},
+    {"is_incomplete", NULL, HU_CELL_BOOL, 0, NULL, incomplete,
+     .help = "Whether means leave the step out as cut by the end of the capture: a last step with less than 0.8 of the "
+             "work of the one before."},
+    {"name", NULL, HU_CELL_TEXT, 0, NULL, name,
+     .help = "Name of the annotation; \"step\" without one, \"capture\" when the whole capture is one piece."},
+    {"note", "note", HU_CELL_TEXT, 0, NULL, note, .values = "|warm-up|incomplete",
+     .help = "Why means leave the step out; empty when they do not."},
 };
 
-const hu_table hu_table_steps = {"list", "Steps", "no time was recorded", columns, HU_COUNT(columns), rows};
+const hu_table hu_table_steps = {
+    .key = "list", .title = "Steps", .columns = columns, .n_columns = HU_COUNT(columns), .rows = rows,
+    .empty = "no time was recorded",
+    .about = "Steps of the job; a step owns the GPU operations that it launched.",
+};
 
 static const hu_column role_columns[] = {
-    {"number", "step", HU_CELL_COUNT, 5, NULL, number},
-    {"duration_ns", "duration", HU_CELL_NS, 8, NULL, duration},
-    {"kernel_ns", "kernel", HU_CELL_NS, 8, NULL, role_kernel},
-    {"memcpy_ns", "memcpy", HU_CELL_NS, 8, NULL, role_memcpy},
-    {"memset_ns", "memset", HU_CELL_NS, 8, NULL, role_memset, true},
-    {"communication_ns", "comm", HU_CELL_NS, 8, NULL, role_communication},
-    {"runtime_ns", "runtime", HU_CELL_NS, 8, NULL, role_runtime},
-    {"data_loader_ns", "loader", HU_CELL_NS, 8, NULL, role_data_loader},
-    {"cpu_exec_ns", "cpu", HU_CELL_NS, 8, NULL, role_cpu_exec},
-    {"other_ns", "other", HU_CELL_NS, 8, NULL, role_other, true},
+    {"number", "step", HU_CELL_COUNT, 5, NULL, number,
+     .help = "N of ProfilerStep#N, else counted from 0."},
+    {"duration_ns", "duration", HU_CELL_NS, 8, NULL, duration,
+     .help = "Length of the step."},
+    {"kernel_ns", "kernel", HU_CELL_NS, 8, NULL, role_kernel, .source = "torch-tb-profiler: Kernel",
+     .help = "Time given to computing kernels."},
+    {"memcpy_ns", "memcpy", HU_CELL_NS, 8, NULL, role_memcpy, .source = "torch-tb-profiler: Memcpy",
+     .help = "Time given to memory copies."},
+    {"memset_ns", "memset", HU_CELL_NS, 8, NULL, role_memset, .is_wide = true, .source = "torch-tb-profiler: Memset",
+     .help = "Time given to memory sets."},
+    {"communication_ns", "comm", HU_CELL_NS, 8, NULL, role_communication, .source = "torch-tb-profiler: Communication",
+     .help = "Time given to communication kernels and the host's part of communication."},
+    {"runtime_ns", "runtime", HU_CELL_NS, 8, NULL, role_runtime, .source = "torch-tb-profiler: Runtime",
+     .help = "Time given to runtime and driver calls."},
+    {"data_loader_ns", "loader", HU_CELL_NS, 8, NULL, role_data_loader, .source = "torch-tb-profiler: DataLoader",
+     .help = "Time given to waits for the data loader."},
+    {"cpu_exec_ns", "cpu", HU_CELL_NS, 8, NULL, role_cpu_exec, .source = "torch-tb-profiler: CPU Exec",
+     .help = "Time given to operators, annotations and Python on the host."},
+    {"other_ns", "other", HU_CELL_NS, 8, NULL, role_other, .is_wide = true, .source = "torch-tb-profiler: Other",
+     .help = "Time in which nothing was recorded."},
 };
 
-static const hu_table role_table = {"categories",           "TensorBoard's categories; each instant counts once",
-                                    "no time was recorded", role_columns,
-                                    HU_COUNT(role_columns), rows};
+static const hu_table role_table = {
+    .key = "categories", .title = "TensorBoard's categories; each instant counts once",
+    .columns = role_columns, .n_columns = HU_COUNT(role_columns), .rows = rows,
+    .empty = "no time was recorded",
+    .about = "Each step split by torch-tb-profiler's categories; each instant goes to the first that applies, from "
+             "left to right.",
+};
+/* clang-format on */
 
 static const hu_table *const tables[] = {&hu_table_steps, &role_table};
 
@@ -112,22 +160,33 @@ HU_FACT(median, d->steps.duration.median)
 HU_FACT(p10, d->steps.duration.p10)
 HU_FACT(p90, d->steps.duration.p90)
 
+/* clang-format off */
 static const hu_column facts[] = {
-    {"count", "steps", HU_CELL_COUNT, 0, NULL, count},
-    {"counted", "counted in the means", HU_CELL_COUNT, 0, NULL, counted},
-    {"source", "known from", HU_CELL_TEXT, 0, NULL, source},
-    {"what", "named", HU_CELL_TEXT, 0, NULL, what},
-    {"source_confidence", NULL, HU_CELL_NUMBER, 0, NULL, confidence},
-    {"mean_ns", "mean", HU_CELL_NS, 0, NULL, mean},
-    {"stddev_ns", "standard deviation", HU_CELL_NS, 0, NULL, stddev},
-    {"median_ns", "median", HU_CELL_NS, 0, NULL, median},
-    {"p10_ns", "10 % are below", HU_CELL_NS, 0, NULL, p10},
-    {"p90_ns", "90 % are below", HU_CELL_NS, 0, NULL, p90},
+    {"count", "steps", HU_CELL_COUNT, 0, NULL, count, .values = "0..",
+     .help = "Steps found, warm-up and incomplete ones included; 0 when nothing recurs."},
+    {"counted", "counted in the means", HU_CELL_COUNT, 0, NULL, counted, .values = "0..",
+     .help = "Steps that means are taken over."},
+    {"source", "known from", HU_CELL_TEXT, 0, NULL, source, .values = "ProfilerStep|annotation|structure|none",
+     .help = "How steps are known: ProfilerStep marks, another annotation, a period in the work itself (structure), or "
+             "none."},
+    {"what", "named", HU_CELL_TEXT, 0, NULL, what,
+     .help = "Name of the mark or operation that begins each step; empty for none."},
+    {"source_confidence", NULL, HU_CELL_NUMBER, 0, NULL, confidence, .values = "0..1", .unit = "0..1",
+     .help = "1 for marks of the user, the share of positions that repeat for a period, 0 for none."},
+    {"mean_ns", "mean", HU_CELL_NS, 0, NULL, mean, .values = "0..|null",
+     .help = "Mean length of the counted steps; null when none counts."},
+    {"stddev_ns", "standard deviation", HU_CELL_NS, 0, NULL, stddev, .values = "0..|null",
+     .help = "Sample standard deviation of their length; null for fewer than two."},
+    {"median_ns", "median", HU_CELL_NS, 0, NULL, median, .values = "0..|null",
+     .help = "Median length; null when none counts."},
+    {"p10_ns", "10th percentile", HU_CELL_NS, 0, NULL, p10, .values = "0..|null",
+     .help = "10th percentile of the length; null when none counts."},
+    {"p90_ns", "90th percentile", HU_CELL_NS, 0, NULL, p90, .values = "0..|null",
+     .help = "90th percentile of the length; null when none counts."},
 };
 
-/* clang-format off */
 const hu_view hu_view_steps = {
-    .word = "steps", .key = "steps", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
+    .word = "steps", .is_alone = true, .key = "steps", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
         .n_tables = HU_COUNT(tables),
     .about = "each step: busy, compute, exposed parts, TensorBoard's categories",
 };

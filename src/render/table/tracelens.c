@@ -13,20 +13,33 @@ HU_FACT(memcpy_time, d->tracelens->memcpy_ns)
 HU_FACT(left_out, d->tracelens->left_out)
 HU_FACT(left_out_ns, d->tracelens->left_out_ns)
 
+/* clang-format off */
 static const hu_column facts[] = {
-    {"computation_time_ns", "computation_time", HU_CELL_NS, 0, NULL, computation},
-    {"exposed_comm_time_ns", "exposed_comm_time", HU_CELL_NS, 0, NULL, exposed_comm},
-    {"exposed_memcpy_time_ns", "exposed_memcpy_time", HU_CELL_NS, 0, NULL, exposed_memcpy},
-    {"busy_time_ns", "busy_time", HU_CELL_NS, 0, NULL, busy},
-    {"idle_time_ns", "idle_time", HU_CELL_NS, 0, NULL, idle},
-    {"total_time_ns", "total_time", HU_CELL_NS, 0, NULL, total},
-    {"total_comm_time_ns", "total_comm_time", HU_CELL_NS, 0, NULL, comm},
-    {"total_memcpy_time_ns", "total_memcpy_time", HU_CELL_NS, 0, NULL, memcpy_time},
-    {"left_out", "defect: device work without a launch, left out", HU_CELL_COUNT, 0, NULL, left_out},
-    {"left_out_ns", "its time", HU_CELL_NS, 0, NULL, left_out_ns},
+    {"computation_time_ns", "computation_time", HU_CELL_NS, 0, NULL, computation, .source = "TraceLens: computation_time",
+     .help = "Time in which kernels other than communication, or sets, run."},
+    {"exposed_comm_time_ns", "exposed_comm_time", HU_CELL_NS, 0, NULL, exposed_comm,
+     .source = "TraceLens: exposed_comm_time",
+     .help = "Communication that no computation hides."},
+    {"exposed_memcpy_time_ns", "exposed_memcpy_time", HU_CELL_NS, 0, NULL, exposed_memcpy,
+     .source = "TraceLens: exposed_memcpy_time",
+     .help = "Copies that neither computation nor communication hides."},
+    {"busy_time_ns", "busy_time", HU_CELL_NS, 0, NULL, busy, .source = "TraceLens: busy_time",
+     .help = "Time in which any of it runs."},
+    {"idle_time_ns", "idle_time", HU_CELL_NS, 0, NULL, idle, .source = "TraceLens: idle_time",
+     .help = "Time in which none of it runs."},
+    {"total_time_ns", "total_time", HU_CELL_NS, 0, NULL, total, .source = "TraceLens: total_time",
+     .help = "Time from the first start to the last end."},
+    {"total_comm_time_ns", "total_comm_time", HU_CELL_NS, 0, NULL, comm, .source = "TraceLens: total_comm_time",
+     .help = "Time in which communication runs."},
+    {"total_memcpy_time_ns", "total_memcpy_time", HU_CELL_NS, 0, NULL, memcpy_time,
+     .source = "TraceLens: total_memcpy_time",
+     .help = "Time in which copies run."},
+    {"left_out", "defect: no launch, left out", HU_CELL_COUNT, 0, NULL, left_out,
+     .help = "GPU operations without a launch, which TraceLens leaves out."},
+    {"left_out_ns", "its time", HU_CELL_NS, 0, NULL, left_out_ns,
+     .help = "Sum of the durations of left_out."},
 };
 
-/* clang-format off */
 const hu_view hu_view_tracelens = {
     .word = "tracelens", .key = "tracelens", .facts = facts, .n_facts = HU_COUNT(facts),
     .about = "the GPU timeline as TraceLens prints it",

@@ -14,6 +14,7 @@ typedef struct {
     const hu_table *const *tables; /* the first is what --csv prints */
     size_t                 n_tables;
     bool                   is_list;   /* the member is the rows of the only table, without an object around them */
+    bool                   is_alone;  /* each rank's own: ranks that are merged have none */
     bool (*has)(const hu_rank *rank); /* is there anything to say; NULL: ask the tables */
     const char *nothing;              /* what to say when there is not */
 } hu_view;
