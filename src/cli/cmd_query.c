@@ -13,7 +13,7 @@
 #include "cli/unread.h"
 #include "cli/terminal.h"
 #include "query/query.h"
-#include "render/table/csv_text.h"
+#include "base/csv_text.h"
 #include "render/report.h"
 #include "base/units.h"
 

@@ -3,7 +3,7 @@
  *
  * A spreadsheet keeps 15 digits of a number, so times are counted from the first slice.
  */
-#include "render/table/csv_text.h"
+#include "base/csv_text.h"
 #include "render/export/export.h"
 #include "render/export/slice_args.h"
 #include "render/export/track_names.h"

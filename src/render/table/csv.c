@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/number.h"
-#include "render/table/csv_text.h"
+#include "base/csv_text.h"
 #include "render/report.h"
 
 static void write_cell(hu_out *out, const hu_column *c, const hu_rank *rank, size_t row)

@@ -3,7 +3,7 @@
 #include "render/table/describe.h"
 
 #include "base/json_out.h"
-#include "render/table/csv_text.h"
+#include "base/csv_text.h"
 #include "render/table/views.h"
 
 /* Calls `one` for each view, those of other tools last. */
@@ -69,6 +69,14 @@ static void json_columns(hu_json_out *j, const char *key, const hu_column *colum
     hu_json_close(j, ']');
 }
 
+static bool is_compat(const hu_view *v)
+{
+    for (size_t i = 0; hu_compat_views[i]; i++)
+        if (hu_compat_views[i] == v)
+            return true;
+    return false;
+}
+
 static void json_view(void *context, const hu_view *v)
 {
     hu_json_out *j = context;
@@ -79,6 +87,7 @@ static void json_view(void *context, const hu_view *v)
     hu_json_str(j, "about", hu_str_of(v->about));
     hu_json_bool(j, "is_list", v->is_list);
     hu_json_bool(j, "is_alone", v->is_alone);
+    hu_json_bool(j, "is_compat", is_compat(v));
     json_columns(j, "facts", v->facts, v->n_facts);
     hu_json_open(j, "tables", '[');
     for (size_t t = 0; t < v->n_tables; t++) {

@@ -2,7 +2,7 @@
  * csv_text.c - RFC 4180; a spreadsheet takes a cell that begins with = + - or @ for a formula, so a text that does gets an
  * apostrophe in front, which spreadsheets hide.
  */
-#include "render/table/csv_text.h"
+#include "base/csv_text.h"
 
 #include "base/utf8.h"
 

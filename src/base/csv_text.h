@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * csv_text.h - a text as a field of a CSV file. */
-#ifndef HU_RENDER_TABLE_CSV_TEXT_H
-#define HU_RENDER_TABLE_CSV_TEXT_H
+#ifndef HU_BASE_CSV_TEXT_H
+#define HU_BASE_CSV_TEXT_H
 
 #include "base/out.h"
 
