@@ -358,7 +358,9 @@ const hu_command hu_command_query = {
     .n_options = HU_COUNT(rows),
     .options_size = sizeof(options),
     .excludes = (const hu_option_pair[]){{"json", "csv"}, {NULL, NULL}},
-    .lists = (const hu_listing[]){{offsetof(options, schema), hu_query_write_schema}, {0, NULL}},
+    .lists = (const hu_listing[]){{offsetof(options, schema), hu_query_write_schema, hu_query_write_schema_csv,
+                                   hu_query_write_schema_json},
+                                  {0, NULL}},
     .check = take_statement,
     .run = run,
 };

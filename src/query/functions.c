@@ -7,10 +7,10 @@
 #include "base/interval.h"
 
 const hu_sql_function hu_sql_functions[] = {
-    {"union_ns", "start_ns, end_ns", "aggregate: time covered by any of the intervals, each instant once"},
-    {"median", "x", "aggregate: the middle value, between two the mean"},
-    {"quantile", "x, q", "aggregate: the q-quantile (0..1), linear between neighbours as numpy's"},
-    {"overlap_ns", "a_start, a_end, b_start, b_end", "time that two intervals share"},
+    {"union_ns", "start_ns, end_ns", "Aggregate: time in ns that any of the intervals covers, each instant once."},
+    {"median", "x", "Aggregate: the median; of an even number of values the mean of the middle two."},
+    {"quantile", "x, q", "Aggregate: the q-quantile for q in 0..1, linear between neighbors as numpy's default."},
+    {"overlap_ns", "a_start, a_end, b_start, b_end", "Time in ns that two intervals share."},
     {NULL, NULL, NULL},
 };
 

@@ -5,9 +5,9 @@
 
 #include <sqlite3.h>
 
-/* name, arguments, meaning; for --schema */
 typedef struct {
-    const char *name, *arguments, *about;
+    const char *name, *arguments;
+    const char *help; /* one sentence */
 } hu_sql_function;
 
 extern const hu_sql_function hu_sql_functions[]; /* ends with a NULL name */

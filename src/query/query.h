@@ -37,8 +37,10 @@ int hu_query_run(hu_query *q, hu_str sql, const hu_query_sink *sink, hu_error *e
 
 void hu_query_close(hu_query *q);
 
-/* Tables, columns and functions with their meaning. */
+/* Tables, columns and functions with type, unit and one sentence; as CSV the columns alone. */
 void hu_query_write_schema(hu_out *out);
+void hu_query_write_schema_csv(hu_out *out);
+void hu_query_write_schema_json(hu_out *out);
 
 /* Names of the tables that have a column of this name; returns how many, at most `most`. */
 size_t hu_query_tables_with(const char *column, const char **out, size_t most);

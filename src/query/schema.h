@@ -21,11 +21,13 @@ typedef struct {
 } hu_sql_source;
 
 typedef struct {
-    const char *name, *type, *about;
+    const char *name, *type;
+    const char *unit; /* "ns", "bytes"; "" none */
+    const char *help; /* one sentence */
 } hu_sql_column;
 
 typedef struct {
-    const char          *name, *about;
+    const char          *name, *about; /* one sentence: what a row is */
     const hu_sql_column *columns;
     int                  n_columns;
     unsigned             kinds;             /* rows are the slices of these kinds, numbered as slices; 0: see rows */

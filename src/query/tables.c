@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tables.c - every column once: name, type, meaning, value.  Unknown values are NULL, never 0 or -1.
+ * tables.c - every column once: name, type, unit, one sentence, value.  Unknown values are NULL, never 0 or -1.
  *
  * A value is read when SQLite asks for it, straight from the columns of the frozen trace.
  */
@@ -134,190 +134,215 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
 #define DUR    s->ask.s.dur_ns[i]
 #define INT(x) sqlite3_result_int64(out, (int64_t)(x))
 
+#define RANK(C, T) \
+    C(T, rank, "INTEGER", "", "Rank of the trace, or number of the file when the trace does not say.", INT(s->rank))
+
 /* What every table of slices begins with. */
-#define COMMON(C, T)                                                                \
-    C(T, id, "INTEGER", "number of the slice, unique in its rank", INT(i))          \
-    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank)) \
-    C(T, name, "TEXT", "as recorded", text(s, s->ask.s.name[i], out))               \
-    C(T, start_ns, "INTEGER", "beginning, on the clock of the trace", INT(START))   \
-    C(T, dur_ns, "INTEGER", "length", INT(DUR))                                     \
-    C(T, end_ns, "INTEGER", "start_ns + dur_ns", INT(START + DUR))                  \
-    C(T, step, "INTEGER", "number of the step it began or was launched in", step(s, i, out))
+#define COMMON(C, T)                                                                                           \
+    C(T, id, "INTEGER", "", "Number of the slice, unique in its rank.", INT(i))                                \
+    RANK(C, T)                                                                                                 \
+    C(T, name, "TEXT", "", "Name, as recorded.", text(s, s->ask.s.name[i], out))                               \
+    C(T, start_ns, "INTEGER", "ns", "Start, on the clock of the trace.", INT(START))                           \
+    C(T, dur_ns, "INTEGER", "ns", "Duration.", INT(DUR))                                                       \
+    C(T, end_ns, "INTEGER", "ns", "start_ns + dur_ns.", INT(START + DUR))                                      \
+    C(T, step, "INTEGER", "", "Number of the step that it started or was launched in; NULL outside of steps.", \
+      step(s, i, out))
 
-#define HOST(C, T)                                           \
-    C(T, tid, "INTEGER", "thread", INT(track_of(s, i)->tid)) \
-    C(T, parent, "INTEGER", "id of the slice around it", slice(out, s->ask.s.parent[i]))
+#define HOST(C, T)                                                   \
+    C(T, tid, "INTEGER", "", "Thread id.", INT(track_of(s, i)->tid)) \
+    C(T, parent, "INTEGER", "", "Id of the slice around it.", slice(out, s->ask.s.parent[i]))
 
-#define DEVICE(C, T)                                                                                                  \
-    C(T, device, "INTEGER", "number of the device", unless(out, track_of(s, i)->device, -1))                          \
-    C(T, stream, "INTEGER", "number of the stream", unless(out, track_of(s, i)->stream, -1))                          \
-    C(T, launch, "INTEGER", "id of the call that launched it", slice(out, hu_trace_launch_of(s->trace, (uint32_t)i))) \
-    C(T, op, "INTEGER", "id of the innermost operator or annotation around its launch", slice(out, op_around(s, i)))
+#define DEVICE(C, T)                                                                              \
+    C(T, device, "INTEGER", "", "Number of the device.", unless(out, track_of(s, i)->device, -1)) \
+    C(T, stream, "INTEGER", "", "Number of the stream.", unless(out, track_of(s, i)->stream, -1)) \
+    C(T, launch, "INTEGER", "", "Id of the call that launched it; NULL when the trace has none.", \
+      slice(out, hu_trace_launch_of(s->trace, (uint32_t)i)))                                      \
+    C(T, op, "INTEGER", "", "Id of the innermost operator or annotation around its launch.", slice(out, op_around(s, i)))
 
 /* clang-format off */
-#define SLICE_COLUMNS(C, T) COMMON(C, T) \
-    C(T, kind, "TEXT", "cpu_op, python_function, user_annotation, runtime, driver, os_call, mpi, kernel, memcpy …", \
-      constant(out, hu_kind_name(s->ask.s.kind[i])))                                                               \
-    C(T, track, "INTEGER", "id of the track it is on", INT(s->ask.s.track[i]))                                        \
-    C(T, parent, "INTEGER", "host: the slice around it; device: what launched it", slice(out, s->ask.s.parent[i]))    \
-    C(T, correlation, "INTEGER", "id that a launch and its work share", unless(out, s->ask.s.correlation[i], 0))      \
-    C(T, external_id, "INTEGER", "id of the operator it belongs to", unless(out, s->ask.s.external[i], 0))
+#define SLICE_COLUMNS(C, T) COMMON(C, T)                                                                                   \
+    C(T, kind, "TEXT", "", "Kind: cpu_op, python_function, user_annotation, runtime, driver, os_call, mpi, kernel, "             \
+      "memcpy …",                                                                                                          \
+      constant(out, hu_kind_name(s->ask.s.kind[i])))                                                                       \
+    C(T, track, "INTEGER", "", "Id of its track.", INT(s->ask.s.track[i]))                                                 \
+    C(T, parent, "INTEGER", "", "On the host the slice around it, on a device the call that launched it.",                 \
+      slice(out, s->ask.s.parent[i]))                                                                                      \
+    C(T, correlation, "INTEGER", "", "Correlation id that a launch shares with its GPU operation.",                        \
+      unless(out, s->ask.s.correlation[i], 0))                                                                             \
+    C(T, external_id, "INTEGER", "", "Id of the operator that it belongs to, as recorded.",                                \
+      unless(out, s->ask.s.external[i], 0))
 
-#define KERNEL_COLUMNS(C, T) COMMON(C, T) DEVICE(C, T) \
-    C(T, is_comm, "INTEGER", "1 for communication", INT(s->ask.s.kind[i] == HU_KIND_COLLECTIVE))                      \
-    C(T, grid_x, "INTEGER", "blocks", unless(out, kernel_of(s, i)->grid[0], 0))                                       \
-    C(T, grid_y, "INTEGER", "blocks", unless(out, kernel_of(s, i)->grid[1], 0))                                       \
-    C(T, grid_z, "INTEGER", "blocks", unless(out, kernel_of(s, i)->grid[2], 0))                                       \
-    C(T, block_x, "INTEGER", "threads of a block", unless(out, kernel_of(s, i)->block[0], 0))                         \
-    C(T, block_y, "INTEGER", "threads of a block", unless(out, kernel_of(s, i)->block[1], 0))                         \
-    C(T, block_z, "INTEGER", "threads of a block", unless(out, kernel_of(s, i)->block[2], 0))                         \
-    C(T, registers, "INTEGER", "per thread", unless(out, kernel_of(s, i)->registers, 0))                              \
-    C(T, shared_bytes, "INTEGER", "shared memory of a block", unless(out, shared_bytes(s, i), -1)) \
-    C(T, occupancy_pct, "REAL", "estimated achieved occupancy", real(out, (double)kernel_of(s, i)->occupancy_pct))    \
-    C(T, graph, "INTEGER", "graph it was launched by", unless(out, kernel_of(s, i)->graph, 0))                        \
-    C(T, graph_node, "INTEGER", "node of that graph", unless(out, kernel_of(s, i)->graph_node, 0))
+#define KERNEL_COLUMNS(C, T) COMMON(C, T) DEVICE(C, T)                                                                   \
+    C(T, is_comm, "INTEGER", "", "1 for communication, 0 for computation.", INT(s->ask.s.kind[i] == HU_KIND_COLLECTIVE)) \
+    C(T, grid_x, "INTEGER", "blocks", "Grid in x.", unless(out, kernel_of(s, i)->grid[0], 0))                            \
+    C(T, grid_y, "INTEGER", "blocks", "Grid in y.", unless(out, kernel_of(s, i)->grid[1], 0))                            \
+    C(T, grid_z, "INTEGER", "blocks", "Grid in z.", unless(out, kernel_of(s, i)->grid[2], 0))                            \
+    C(T, block_x, "INTEGER", "threads", "Block in x.", unless(out, kernel_of(s, i)->block[0], 0))                        \
+    C(T, block_y, "INTEGER", "threads", "Block in y.", unless(out, kernel_of(s, i)->block[1], 0))                        \
+    C(T, block_z, "INTEGER", "threads", "Block in z.", unless(out, kernel_of(s, i)->block[2], 0))                        \
+    C(T, registers, "INTEGER", "", "Registers per thread.", unless(out, kernel_of(s, i)->registers, 0))                  \
+    C(T, shared_bytes, "INTEGER", "bytes", "Shared memory per block.", unless(out, shared_bytes(s, i), -1))              \
+    C(T, occupancy_pct, "REAL", "%", "Estimated achieved occupancy, as recorded.",                                       \
+      real(out, (double)kernel_of(s, i)->occupancy_pct))                                                                 \
+    C(T, graph, "INTEGER", "", "Id of the CUDA graph that launched it.", unless(out, kernel_of(s, i)->graph, 0))         \
+    C(T, graph_node, "INTEGER", "", "Node of that graph.", unless(out, kernel_of(s, i)->graph_node, 0))
 
-#define COPY_COLUMNS(C, T) COMMON(C, T) DEVICE(C, T) \
-    C(T, is_set, "INTEGER", "1 for a set", INT(s->ask.s.kind[i] == HU_KIND_MEMSET))                                   \
-    C(T, bytes, "INTEGER", "how many", unless(out, copy_of(s, i)->bytes, -1))                                         \
-    C(T, gbps, "REAL", "1e9 bytes per second, as recorded", real(out, copy_of(s, i)->gbps))                           \
-    C(T, from_device, "INTEGER", "of a peer copy", unless(out, copy_of(s, i)->from_device, -1))                       \
-    C(T, to_device, "INTEGER", "of a peer copy", unless(out, copy_of(s, i)->to_device, -1))
+#define COPY_COLUMNS(C, T) COMMON(C, T) DEVICE(C, T)                                                               \
+    C(T, is_set, "INTEGER", "", "1 for a memory set, 0 for a copy.", INT(s->ask.s.kind[i] == HU_KIND_MEMSET))      \
+    C(T, bytes, "INTEGER", "bytes", "Bytes copied or set.", unless(out, copy_of(s, i)->bytes, -1))                 \
+    C(T, gbps, "REAL", "GB/s", "Bandwidth, as recorded.", real(out, copy_of(s, i)->gbps))                          \
+    C(T, from_device, "INTEGER", "", "Source device of a peer copy.", unless(out, copy_of(s, i)->from_device, -1)) \
+    C(T, to_device, "INTEGER", "", "Destination device of a peer copy.", unless(out, copy_of(s, i)->to_device, -1))
 
-#define OP_COLUMNS(C, T) COMMON(C, T) HOST(C, T) \
-    C(T, self_ns, "INTEGER", "without the operators, annotations and calls inside", INT(self_ns(s, i))) \
-    C(T, is_annotation, "INTEGER", "1 for what the user marked", INT(s->ask.s.kind[i] == HU_KIND_USER))               \
-    C(T, shapes, "TEXT", "Input Dims", text(s, op_of(s, i)->dims, out))                                               \
-    C(T, types, "TEXT", "Input type", text(s, op_of(s, i)->types, out))                                               \
-    C(T, strides, "TEXT", "Input Strides", text(s, op_of(s, i)->strides, out))                                        \
-    C(T, inputs, "TEXT", "Concrete Inputs", text(s, op_of(s, i)->concrete, out))                                      \
-    C(T, sequence, "INTEGER", "autograd sequence number", unless(out, op_of(s, i)->sequence, -1))                     \
-    C(T, forward, "INTEGER", "id of the forward operator of a backward one", slice(out, forward_of(s, i))) \
-    C(T, stack, "TEXT", "Call stack, of older traces", text(s, extra_of(s, i)->stack, out))                           \
-    C(T, module, "TEXT", "Module Hierarchy, of older traces", text(s, extra_of(s, i)->module, out))
+#define OP_COLUMNS(C, T) COMMON(C, T) HOST(C, T)                                                                         \
+    C(T, self_ns, "INTEGER", "ns", "Host time without the operators, annotations and calls inside.", INT(self_ns(s, i))) \
+    C(T, is_annotation, "INTEGER", "", "1 for an annotation of the user, 0 for an operator.",                            \
+      INT(s->ask.s.kind[i] == HU_KIND_USER))                                                                             \
+    C(T, shapes, "TEXT", "", "Input Dims, as recorded.", text(s, op_of(s, i)->dims, out))                                \
+    C(T, types, "TEXT", "", "Input type, as recorded.", text(s, op_of(s, i)->types, out))                                \
+    C(T, strides, "TEXT", "", "Input Strides, as recorded.", text(s, op_of(s, i)->strides, out))                         \
+    C(T, inputs, "TEXT", "", "Concrete Inputs, as recorded.", text(s, op_of(s, i)->concrete, out))                       \
+    C(T, sequence, "INTEGER", "", "Autograd sequence number.", unless(out, op_of(s, i)->sequence, -1))                   \
+    C(T, forward, "INTEGER", "", "Id of the forward operator that a backward operator belongs to.",                      \
+      slice(out, forward_of(s, i)))                                                                                      \
+    C(T, stack, "TEXT", "", "Call stack, in older traces.", text(s, extra_of(s, i)->stack, out))                         \
+    C(T, module, "TEXT", "", "Module Hierarchy, in older traces.", text(s, extra_of(s, i)->module, out))
 
-#define CALL_COLUMNS(C, T) COMMON(C, T) HOST(C, T) \
-    C(T, is_driver, "INTEGER", "1 for a call of the driver", INT(s->ask.s.kind[i] == HU_KIND_DRIVER))                 \
-    C(T, correlation, "INTEGER", "id that it shares with its work", unless(out, s->ask.s.correlation[i], 0))          \
-    C(T, work, "INTEGER", "GPU operations that it launched", INT(work_count(s, i)))                            \
-    C(T, waits, "INTEGER", "1 when it returns only after the device did something",                                   \
+#define CALL_COLUMNS(C, T) COMMON(C, T) HOST(C, T)                                                                        \
+    C(T, is_driver, "INTEGER", "", "1 for a driver call, 0 for a runtime call.", INT(s->ask.s.kind[i] == HU_KIND_DRIVER)) \
+    C(T, correlation, "INTEGER", "", "Correlation id that it shares with its GPU operation.",                             \
+      unless(out, s->ask.s.correlation[i], 0))                                                                            \
+    C(T, work, "INTEGER", "", "Number of GPU operations that it launched.", INT(work_count(s, i)))                        \
+    C(T, waits, "INTEGER", "", "1 when the call returns only after the device has finished something.",                   \
       INT((s->ask.names[s->ask.s.name[i]] & HU_NAME_SYNC) != 0))
 
-#define OS_CALL_COLUMNS(C, T) COMMON(C, T) HOST(C, T) \
-    C(T, pid, "INTEGER", "process", process_id(s, s->ask.s.track[i], out))                                             \
-    C(T, class, "TEXT", "file_read, file_write, fsync, network, pipe, lock, sleep, poll, wait, child …",              \
-      constant(out, hu_host_class_key(os_call_of(s, i)->class)))                                                      \
-    C(T, bytes, "INTEGER", "that were moved", unless(out, os_call_of(s, i)->bytes, -1))                               \
-    C(T, path, "TEXT", "of the file, or the peer", text(s, os_call_of(s, i)->path, out))
+#define OS_CALL_COLUMNS(C, T) COMMON(C, T) HOST(C, T)                                                                      \
+    C(T, pid, "INTEGER", "", "Process id.", process_id(s, s->ask.s.track[i], out))                                         \
+    C(T, class, "TEXT", "", "What the call is for: file_read, file_write, file_meta, fsync, network, pipe, lock, sleep, "  \
+      "poll, wait, child or other.",                                                                                             \
+      constant(out, hu_host_class_key(os_call_of(s, i)->class)))                                                           \
+    C(T, bytes, "INTEGER", "bytes", "Bytes moved.", unless(out, os_call_of(s, i)->bytes, -1))                              \
+    C(T, path, "TEXT", "", "File or peer of the call.", text(s, os_call_of(s, i)->path, out))
 
-#define MPI_CALL_COLUMNS(C, T) COMMON(C, T) HOST(C, T) \
-    C(T, comm, "TEXT", "communicator", text(s, mpi_call_of(s, i)->comm, out))                                         \
-    C(T, bytes, "INTEGER", "that were sent or received", unless(out, mpi_call_of(s, i)->bytes, -1))                   \
-    C(T, peer, "INTEGER", "the other rank, in the communicator", unless(out, mpi_call_of(s, i)->peer, -1))            \
-    C(T, root, "INTEGER", "of a collective that has one", unless(out, mpi_call_of(s, i)->root, -1))                   \
-    C(T, tag, "INTEGER", "of a message", unless(out, mpi_call_of(s, i)->tag, INT32_MIN))
+#define MPI_CALL_COLUMNS(C, T) COMMON(C, T) HOST(C, T)                                                             \
+    C(T, comm, "TEXT", "", "Communicator.", text(s, mpi_call_of(s, i)->comm, out))                                 \
+    C(T, bytes, "INTEGER", "bytes", "Bytes sent or received.", unless(out, mpi_call_of(s, i)->bytes, -1))          \
+    C(T, peer, "INTEGER", "", "The other rank, by its number in the communicator.",                                \
+      unless(out, mpi_call_of(s, i)->peer, -1))                                                                    \
+    C(T, root, "INTEGER", "", "Root rank of a collective that has one.", unless(out, mpi_call_of(s, i)->root, -1)) \
+    C(T, tag, "INTEGER", "", "Tag of a message.", unless(out, mpi_call_of(s, i)->tag, INT32_MIN))
 
 #define PYTHON_COLUMNS(C, T) COMMON(C, T) HOST(C, T) \
-    C(T, is_module, "INTEGER", "1 for an nn.Module", INT((s->ask.names[s->ask.s.name[i]] & HU_NAME_MODULE) != 0))
+    C(T, is_module, "INTEGER", "", "1 for an nn.Module.", INT((s->ask.names[s->ask.s.name[i]] & HU_NAME_MODULE) != 0))
 
-#define COLLECTIVE_COLUMNS(C, T) COMMON(C, T) DEVICE(C, T) \
-    C(T, collective, "TEXT", "allreduce, _allgather_base …", text(s, collective_of(s, i)->name, out))                 \
-    C(T, dtype, "TEXT", "type of the elements", text(s, collective_of(s, i)->dtype, out))                             \
-    C(T, in_elements, "INTEGER", "of the input", unless(out, collective_of(s, i)->in_elements, -1))                   \
-    C(T, out_elements, "INTEGER", "of the output", unless(out, collective_of(s, i)->out_elements, -1))                \
-    C(T, process_group, "TEXT", "name of the process group", text(s, collective_of(s, i)->group, out))                \
-    C(T, group_ranks, "TEXT", "its ranks", text(s, collective_of(s, i)->group_ranks, out))                            \
-    C(T, group_size, "INTEGER", "how many ranks", unless(out, collective_of(s, i)->group_size, -1))                   \
-    C(T, sequence, "INTEGER", "sequence number in the group", unless(out, collective_of(s, i)->sequence, -1))
+#define COLLECTIVE_COLUMNS(C, T) COMMON(C, T) DEVICE(C, T)                                                               \
+    C(T, collective, "TEXT", "", "Collective, as recorded: allreduce, _allgather_base …",                                \
+      text(s, collective_of(s, i)->name, out))                                                                           \
+    C(T, dtype, "TEXT", "", "Type of the elements.", text(s, collective_of(s, i)->dtype, out))                           \
+    C(T, in_elements, "INTEGER", "elements", "Size of the input.", unless(out, collective_of(s, i)->in_elements, -1))    \
+    C(T, out_elements, "INTEGER", "elements", "Size of the output.", unless(out, collective_of(s, i)->out_elements, -1)) \
+    C(T, process_group, "TEXT", "", "Name of the process group.", text(s, collective_of(s, i)->group, out))              \
+    C(T, group_ranks, "TEXT", "", "Ranks of the process group, as recorded.",                                            \
+      text(s, collective_of(s, i)->group_ranks, out))                                                                    \
+    C(T, group_size, "INTEGER", "ranks", "Size of the process group.", unless(out, collective_of(s, i)->group_size, -1)) \
+    C(T, sequence, "INTEGER", "", "Sequence number in the process group.",                                               \
+      unless(out, collective_of(s, i)->sequence, -1))
 /* clang-format on */
 
-#define TRACK_COLUMNS(C, T)                                                                         \
-    C(T, id, "INTEGER", "number of the track", INT(i))                                              \
-    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                 \
-    C(T, name, "TEXT", "of the thread, stream or counter", text(s, s->ask.tracks[i].name, out))     \
-    C(T, process, "TEXT", "name of the process", text(s, s->ask.tracks[i].process, out))            \
-    C(T, type, "TEXT", "host, stream, counter, note", constant(out, track_type(&s->ask.tracks[i]))) \
-    C(T, pid, "INTEGER", "as recorded", process_id(s, i, out))                                      \
-    C(T, tid, "INTEGER", "as recorded", thread_id(s, i, out))                                       \
-    C(T, device, "INTEGER", "of a stream", unless(out, s->ask.tracks[i].device, -1))                \
-    C(T, stream, "INTEGER", "number of the stream", unless(out, s->ask.tracks[i].stream, -1))       \
-    C(T, slices, "INTEGER", "slices on it", INT(s->ask.tracks[i].count))
+#define TRACK_COLUMNS(C, T)                                                                                \
+    C(T, id, "INTEGER", "", "Number of the track.", INT(i))                                                \
+    RANK(C, T)                                                                                             \
+    C(T, name, "TEXT", "", "Name of the thread, stream or counter.", text(s, s->ask.tracks[i].name, out))  \
+    C(T, process, "TEXT", "", "Name of the process.", text(s, s->ask.tracks[i].process, out))              \
+    C(T, type, "TEXT", "", "host, stream, counter or note.", constant(out, track_type(&s->ask.tracks[i]))) \
+    C(T, pid, "INTEGER", "", "Process id, as recorded.", process_id(s, i, out))                            \
+    C(T, tid, "INTEGER", "", "Thread id, as recorded.", thread_id(s, i, out))                              \
+    C(T, device, "INTEGER", "", "Device of a stream.", unless(out, s->ask.tracks[i].device, -1))           \
+    C(T, stream, "INTEGER", "", "Number of the stream.", unless(out, s->ask.tracks[i].stream, -1))         \
+    C(T, slices, "INTEGER", "", "Number of slices on it.", INT(s->ask.tracks[i].count))
 
-#define STEP_COLUMNS(C, T)                                                                                                 \
-    C(T, number, "INTEGER", "N of ProfilerStep#N, else from 0", INT(s->steps.at[i].number))                                \
-    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                                        \
-    C(T, start_ns, "INTEGER", "beginning; GPU work belongs to the step that launched it", INT(s->steps.at[i].start_ns)) \
-    C(T, dur_ns, "INTEGER", "length", INT(s->steps.at[i].end_ns - s->steps.at[i].start_ns))                                \
-    C(T, end_ns, "INTEGER", "end", INT(s->steps.at[i].end_ns))                                                             \
-    C(T, host_start_ns, "INTEGER", "beginning as the host marked it", INT(s->steps.at[i].host_start_ns))                   \
-    C(T, host_end_ns, "INTEGER", "end as the host marked it", INT(s->steps.at[i].host_end_ns))                             \
-    C(T, device_slices, "INTEGER", "GPU work launched in it", INT(s->steps.at[i].n_device))                             \
-    C(T, is_counted, "INTEGER", "0 for a warm-up and for a step that the capture cut", INT(hu_step_counts(&s->steps.at[i])))
+#define STEP_COLUMNS(C, T)                                                                                       \
+    C(T, number, "INTEGER", "", "N of ProfilerStep#N, else counted from 0.", INT(s->steps.at[i].number))         \
+    RANK(C, T)                                                                                                   \
+    C(T, start_ns, "INTEGER", "ns", "Start; GPU operations belong to the step that launched them.",              \
+      INT(s->steps.at[i].start_ns))                                                                              \
+    C(T, dur_ns, "INTEGER", "ns", "Duration.", INT(s->steps.at[i].end_ns - s->steps.at[i].start_ns))             \
+    C(T, end_ns, "INTEGER", "ns", "End.", INT(s->steps.at[i].end_ns))                                            \
+    C(T, host_start_ns, "INTEGER", "ns", "Start, as the host marked it.", INT(s->steps.at[i].host_start_ns))     \
+    C(T, host_end_ns, "INTEGER", "ns", "End, as the host marked it.", INT(s->steps.at[i].host_end_ns))           \
+    C(T, device_slices, "INTEGER", "", "Number of GPU operations launched in it.", INT(s->steps.at[i].n_device)) \
+    C(T, is_counted, "INTEGER", "", "0 for a warm-up step and for a step that the capture cut.",                 \
+      INT(hu_step_counts(&s->steps.at[i])))
 
-#define COUNTER_COLUMNS(C, T)                                                                   \
-    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))             \
-    C(T, name, "TEXT", "of the counter", text(s, s->ask.tracks[sample(s, i)->track].name, out)) \
-    C(T, time_ns, "INTEGER", "when", INT(sample(s, i)->time_ns))                                \
-    C(T, value, "REAL", "its value from then on", real(out, sample(s, i)->value))
+#define COUNTER_COLUMNS(C, T)                                                                             \
+    RANK(C, T)                                                                                            \
+    C(T, name, "TEXT", "", "Name of the counter.", text(s, s->ask.tracks[sample(s, i)->track].name, out)) \
+    C(T, time_ns, "INTEGER", "ns", "Time of the sample.", INT(sample(s, i)->time_ns))                     \
+    C(T, value, "REAL", "", "Value from then on.", real(out, sample(s, i)->value))
 
-#define CPU_SAMPLE_COLUMNS(C, T)                                                                  \
-    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))               \
-    C(T, time_ns, "INTEGER", "when", INT(cpu_sample(s, i)->time_ns))                              \
-    C(T, track, "INTEGER", "id of the thread's track", INT(cpu_sample(s, i)->track))              \
-    C(T, tid, "INTEGER", "thread", INT(s->ask.tracks[cpu_sample(s, i)->track].tid))               \
-    C(T, function, "TEXT", "the innermost", text(s, cpu_stack(s, i)->function, out))              \
-    C(T, module, "TEXT", "its program or library", text(s, cpu_stack(s, i)->module, out))         \
-    C(T, stack, "TEXT", "functions from the outermost on, with ; between them", chain(s, i, out)) \
-    C(T, is_kernel, "INTEGER", "1 inside the kernel", INT(cpu_sample(s, i)->is_kernel))
+#define CPU_SAMPLE_COLUMNS(C, T)                                                                            \
+    RANK(C, T)                                                                                              \
+    C(T, time_ns, "INTEGER", "ns", "Time of the sample.", INT(cpu_sample(s, i)->time_ns))                   \
+    C(T, track, "INTEGER", "", "Id of the thread's track.", INT(cpu_sample(s, i)->track))                   \
+    C(T, tid, "INTEGER", "", "Thread id.", INT(s->ask.tracks[cpu_sample(s, i)->track].tid))                 \
+    C(T, function, "TEXT", "", "Innermost function.", text(s, cpu_stack(s, i)->function, out))              \
+    C(T, module, "TEXT", "", "Program or library of that function.", text(s, cpu_stack(s, i)->module, out)) \
+    C(T, stack, "TEXT", "", "Functions from the outermost on, separated by semicolons.", chain(s, i, out))  \
+    C(T, is_kernel, "INTEGER", "", "1 inside the operating system's kernel.", INT(cpu_sample(s, i)->is_kernel))
 
 #define MEMORY_COLUMNS(C, T)                                                                                              \
-    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                                       \
-    C(T, time_ns, "INTEGER", "when", INT(memory(s, i)->time_ns))                                                          \
-    C(T, bytes, "INTEGER", "taken; negative: given back", INT(memory(s, i)->bytes))                                       \
-    C(T, address, "INTEGER", "of the block, as a signed number", INT(memory(s, i)->address))                              \
-    C(T, device_type, "INTEGER", "0 CPU, 1 CUDA, 6 HIP …", INT(memory(s, i)->device_type))                                \
-    C(T, device, "INTEGER", "number of the device", unless(out, memory(s, i)->device, -1))                                \
-    C(T, total_allocated, "INTEGER", "held afterwards, by the allocator", unless(out, memory(s, i)->total_allocated, -1)) \
-    C(T, total_reserved, "INTEGER", "reserved afterwards", unless(out, memory(s, i)->total_reserved, -1))                 \
-    C(T, op, "INTEGER", "id of the innermost operator of its thread",                                                     \
+    RANK(C, T)                                                                                                            \
+    C(T, time_ns, "INTEGER", "ns", "Time of the record.", INT(memory(s, i)->time_ns))                                     \
+    C(T, bytes, "INTEGER", "bytes", "Bytes allocated; negative when freed.", INT(memory(s, i)->bytes))                    \
+    C(T, address, "INTEGER", "", "Address of the block, as a signed number.", INT(memory(s, i)->address))                 \
+    C(T, device_type, "INTEGER", "", "0 for the CPU, 1 for CUDA, 6 for HIP …", INT(memory(s, i)->device_type))            \
+    C(T, device, "INTEGER", "", "Number of the device.", unless(out, memory(s, i)->device, -1))                           \
+    C(T, total_allocated, "INTEGER", "bytes", "Bytes allocated afterwards, by the allocator's count.",                    \
+      unless(out, memory(s, i)->total_allocated, -1))                                                                     \
+    C(T, total_reserved, "INTEGER", "bytes", "Bytes reserved afterwards.", unless(out, memory(s, i)->total_reserved, -1)) \
+    C(T, op, "INTEGER", "", "Id of the innermost operator of its thread.",                                                \
       slice(out, hu_ask_slice_at(&s->ask, memory(s, i)->track, memory(s, i)->time_ns, HU_BIT(CPU_OP) | HU_BIT(USER))))
 
-#define LINK_COLUMNS(C, T)                                                                                      \
-    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))                             \
-    C(T, call, "INTEGER", "id of the launching call", slice(out, hu_trace_launch_of(s->trace, s->ask.work[i]))) \
-    C(T, work, "INTEGER", "id of the GPU work", INT(s->ask.work[i]))                                         \
-    C(T, delay_ns, "INTEGER", "from the end of the call to the start of the work; may be negative", delay(s, i, out))
+#define LINK_COLUMNS(C, T)                                                                                           \
+    RANK(C, T)                                                                                                       \
+    C(T, call, "INTEGER", "", "Id of the launching call; NULL when the trace has none.",                             \
+      slice(out, hu_trace_launch_of(s->trace, s->ask.work[i])))                                                      \
+    C(T, work, "INTEGER", "", "Id of the GPU operation.", INT(s->ask.work[i]))                                       \
+    C(T, delay_ns, "INTEGER", "ns", "Time from the end of the call to the start of the operation; may be negative.", \
+      delay(s, i, out))
 
-#define DEVICE_COLUMNS(C, T)                                                                \
-    C(T, id, "INTEGER", "number of the device", INT(device(s, i)->id))                      \
-    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))         \
-    C(T, name, "TEXT", "as reported", text(s, device(s, i)->name, out))                     \
-    C(T, memory_bytes, "INTEGER", "its memory", unless(out, device(s, i)->memory_bytes, 0)) \
-    C(T, sm_count, "INTEGER", "multiprocessors", unless(out, device(s, i)->sm_count, 0))    \
-    C(T, major, "INTEGER", "compute capability", unless(out, device(s, i)->major, 0))       \
-    C(T, minor, "INTEGER", "compute capability", unless(out, device(s, i)->major ? device(s, i)->minor : -1, -1))
+#define DEVICE_COLUMNS(C, T)                                                                                    \
+    C(T, id, "INTEGER", "", "Number of the device.", INT(device(s, i)->id))                                     \
+    RANK(C, T)                                                                                                  \
+    C(T, name, "TEXT", "", "Name, as reported.", text(s, device(s, i)->name, out))                              \
+    C(T, memory_bytes, "INTEGER", "bytes", "Memory of the device.", unless(out, device(s, i)->memory_bytes, 0)) \
+    C(T, sm_count, "INTEGER", "", "Number of SMs (multiprocessors).", unless(out, device(s, i)->sm_count, 0))   \
+    C(T, major, "INTEGER", "", "Major version of the compute capability.", unless(out, device(s, i)->major, 0)) \
+    C(T, minor, "INTEGER", "", "Minor version of the compute capability.",                                      \
+      unless(out, device(s, i)->major ? device(s, i)->minor : -1, -1))
 
 #define METADATA_COLUMNS(C, T)                                                      \
-    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank)) \
-    C(T, key, "TEXT", "member of the file", text(s, metadata(s, i)->key, out))      \
-    C(T, value, "TEXT", "as JSON", text(s, metadata(s, i)->value, out))
+    RANK(C, T)                                                                      \
+    C(T, key, "TEXT", "", "Member of the file.", text(s, metadata(s, i)->key, out)) \
+    C(T, value, "TEXT", "", "Its value, as JSON.", text(s, metadata(s, i)->value, out))
 
-#define STRING_COLUMNS(C, T)                                                        \
-    C(T, id, "INTEGER", "number of the text", INT(i))                               \
-    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank)) \
-    C(T, text, "TEXT", "every different name and argument", text(s, (uint32_t)i, out))
+#define STRING_COLUMNS(C, T)                               \
+    C(T, id, "INTEGER", "", "Number of the text.", INT(i)) \
+    RANK(C, T)                                             \
+    C(T, text, "TEXT", "", "The text: a name or an argument.", text(s, (uint32_t)i, out))
 
-#define QUALITY_COLUMNS(C, T)                                                                 \
-    C(T, rank, "INTEGER", "rank of the trace, or number of the file", INT(s->rank))           \
-    C(T, reason, "TEXT", "stable name", constant(out, hu_reason_name((hu_reason)i)))          \
-    C(T, words, "TEXT", "what happened", constant(out, hu_reason_words((hu_reason)i)))        \
-    C(T, is_loss, "INTEGER", "1 when events were lost", INT(hu_reason_is_loss((hu_reason)i))) \
-    C(T, count, "INTEGER", "how many events", INT(hu_trace_get_quality(s->trace)->count[i]))  \
-    C(T, dur_ns, "INTEGER", "how much time they are", INT(hu_trace_get_quality(s->trace)->dur_ns[i]))
+#define QUALITY_COLUMNS(C, T)                                                                           \
+    RANK(C, T)                                                                                          \
+    C(T, reason, "TEXT", "", "Stable name of the reason.", constant(out, hu_reason_name((hu_reason)i))) \
+    C(T, words, "TEXT", "", "The reason in words.", constant(out, hu_reason_words((hu_reason)i)))       \
+    C(T, is_loss, "INTEGER", "", "1 when events were lost, 0 when they were changed.",                  \
+      INT(hu_reason_is_loss((hu_reason)i)))                                                             \
+    C(T, count, "INTEGER", "", "Number of events.", INT(hu_trace_get_quality(s->trace)->count[i]))      \
+    C(T, dur_ns, "INTEGER", "ns", "Duration of these events.", INT(hu_trace_get_quality(s->trace)->dur_ns[i]))
 
-#define UNREAD_COLUMNS(C, T)                                                 \
-    C(T, file, "TEXT", "as it was named", words(out, s->unread->at[i].file)) \
-    C(T, error, "TEXT", "what is wrong with it", words(out, s->unread->at[i].error))
+#define UNREAD_COLUMNS(C, T)                                                            \
+    C(T, file, "TEXT", "", "File, as it was named.", words(out, s->unread->at[i].file)) \
+    C(T, error, "TEXT", "", "What is wrong with it.", words(out, s->unread->at[i].error))
 
 static int64_t self_ns(const hu_sql_source *s, size_t i)
 {
@@ -427,11 +452,11 @@ static void delay(const hu_sql_source *s, size_t i, sqlite3_context *out)
 }
 
 /* The columns of a table, and the function that reads them. */
-#define COLUMN_NUMBER(table, name, type, about, value) AT_##table##_##name,
-#define COLUMN_ROW(table, name, type, about, value)    {#name, type, about},
-#define COLUMN_CASE(table, name, type, about, value) \
-    case AT_##table##_##name:                        \
-        value;                                       \
+#define COLUMN_NUMBER(table, name, type, unit, help, value) AT_##table##_##name,
+#define COLUMN_ROW(table, name, type, unit, help, value)    {#name, type, unit, help},
+#define COLUMN_CASE(table, name, type, unit, help, value) \
+    case AT_##table##_##name:                             \
+        value;                                            \
         break;
 
 /* clang-format off */
@@ -551,26 +576,26 @@ static size_t quality_rows(const hu_sql_source *s)
 enum { EVERY_KIND = (1 << HU_KIND_COUNT) - 1 };
 
 const hu_sql_table hu_sql_tables[] = {
-    SLICES(slice, "everything that has a beginning and a length", EVERY_KIND),
-    SLICES(op, "operators of the framework and annotations of the user", HU_BIT(CPU_OP) | HU_BIT(USER)),
-    SLICES(call, "calls of the runtime and the driver", HU_KINDS_CALL),
-    SLICES(python, "frames of the Python stack, nn.Modules among them", HU_BIT(PYTHON)),
-    SLICES(os_call, "calls of the operating system", HU_BIT(OS_CALL)),
-    SLICES(mpi_call, "calls of MPI", HU_BIT(MPI)),
-    SLICES(kernel, "kernels, communication included", HU_KINDS_COMPUTE | HU_KINDS_COMM),
-    SLICES(memcpy, "copies and sets of device memory", HU_KINDS_COPY),
-    SLICES(collective, "communication kernels with what they communicate", HU_KINDS_COMM),
-    ROWS(step, "iterations of the job", AT_step_rank, -1, -1),
-    ROWS(track, "threads, streams, counters", AT_track_rank, AT_track_id, -1),
-    ROWS(link, "GPU operations and the calls that launched them", AT_link_rank, -1, -1),
-    ROWS(memory, "allocations and releases of the framework", AT_memory_rank, -1, -1),
-    ROWS(counter, "samples of counters", AT_counter_rank, -1, -1),
-    ROWS(cpu_sample, "where the CPU was, by samples of its call chains", AT_cpu_sample_rank, -1, -1),
-    ROWS(device, "devices that the recorder saw", AT_device_rank, -1, -1),
-    ROWS(metadata, "what the file says about itself", AT_metadata_rank, -1, -1),
-    ROWS(string, "every different text of the trace", AT_string_rank, AT_string_id, -1),
-    ROWS(quality, "what was lost or changed when the file was read", AT_quality_rank, -1, -1),
-    ROWS(unread, "inputs that could not be read, and are in no other table", -1, -1, -1),
+    SLICES(slice, "Everything that has a start and a duration.", EVERY_KIND),
+    SLICES(op, "Operators of the framework and annotations of the user.", HU_BIT(CPU_OP) | HU_BIT(USER)),
+    SLICES(call, "Runtime and driver calls.", HU_KINDS_CALL),
+    SLICES(python, "Frames of the Python stack, nn.Modules among them.", HU_BIT(PYTHON)),
+    SLICES(os_call, "Calls of the operating system.", HU_BIT(OS_CALL)),
+    SLICES(mpi_call, "MPI calls.", HU_BIT(MPI)),
+    SLICES(kernel, "Kernels, communication included.", HU_KINDS_COMPUTE | HU_KINDS_COMM),
+    SLICES(memcpy, "Copies and sets of device memory.", HU_KINDS_COPY),
+    SLICES(collective, "Communication kernels with what they communicate.", HU_KINDS_COMM),
+    ROWS(step, "Iterations of the job.", AT_step_rank, -1, -1),
+    ROWS(track, "Threads, streams and counters.", AT_track_rank, AT_track_id, -1),
+    ROWS(link, "GPU operations and the call that launched each.", AT_link_rank, -1, -1),
+    ROWS(memory, "Allocations and frees of the framework.", AT_memory_rank, -1, -1),
+    ROWS(counter, "Samples of counters.", AT_counter_rank, -1, -1),
+    ROWS(cpu_sample, "CPU samples with their call chains.", AT_cpu_sample_rank, -1, -1),
+    ROWS(device, "Devices that the recorder saw.", AT_device_rank, -1, -1),
+    ROWS(metadata, "What the file says about itself.", AT_metadata_rank, -1, -1),
+    ROWS(string, "Every different text of the trace.", AT_string_rank, AT_string_id, -1),
+    ROWS(quality, "What was lost or changed when the file was read.", AT_quality_rank, -1, -1),
+    ROWS(unread, "Inputs that could not be read, and are in no other table.", -1, -1, -1),
 };
 
 const size_t hu_sql_n_tables = HU_COUNT(hu_sql_tables);

@@ -95,6 +95,7 @@ static void json_view(void *context, const hu_view *v)
         hu_json_str(j, "key", hu_str_of(v->tables[t]->key));
         hu_json_str(j, "title", hu_str_of(v->tables[t]->title));
         hu_json_str(j, "about", hu_str_of(v->tables[t]->about));
+        hu_json_bool(j, "is_series", v->tables[t]->is_series);
         json_columns(j, "columns", v->tables[t]->columns, v->tables[t]->n_columns);
         hu_json_close(j, '}');
     }
