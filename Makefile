@@ -6,7 +6,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 SETUP    = scripts/setup --quiet
 
-.PHONY: all setup build demo test test-rest test-tsan lint format bench scoreboard fuzz install uninstall man clean help
+.PHONY: all setup build demo test test-rest test-tsan lint format schema bench scoreboard fuzz install uninstall man clean help
 
 all: build
 
@@ -16,6 +16,7 @@ help:
 	@echo 'make test      build and pass all tests (14 minutes on two cores)'
 	@echo 'make test-rest   the whole program again under sanitizers; make test-tsan: what has threads'
 	@echo 'make lint      layout, layers, headers, warnings, clang-tidy, shell scripts, banned words'
+	@echo 'make schema    docs/report.schema.json and the tables of docs/analyses.md and docs/query.md, from the rows of src/'
 	@echo 'make format    clang-format over all C files'
 	@echo 'make bench     speed against public tools; writes docs/performance.md'
 	@echo 'make scoreboard  1,200 traces with a known answer; writes docs/accuracy.md'
@@ -32,7 +33,7 @@ $(BUILD)/build.ninja: meson.build src/meson.build
 	@rm -f $(BUILD).log
 
 build: $(BUILD)/build.ninja
-	@ninja -C $(BUILD) --quiet holdup libholdup-inject.so \
+	@ninja -C $(BUILD) --quiet holdup libholdup-inject.so report.schema.json \
 	    $$(for part in libholdup-mpi.so man completions; do ! grep -q "^build $$part:" $(BUILD)/build.ninja || echo $$part; done)
 
 man: build
@@ -69,6 +70,9 @@ lint:
 format:
 	@scripts/setup --quiet test
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+schema: build
+	@scripts/describe $(BUILD)/holdup
 
 bench: build
 	@scripts/setup --quiet bench

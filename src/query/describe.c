@@ -13,7 +13,7 @@ void hu_query_write_schema(hu_out *out)
         for (int i = 0; i < hu_sql_tables[t].n_columns; i++) {
             const hu_sql_column *c = &hu_sql_tables[t].columns[i];
 
-            hu_out_printf(out, "  %-15s %-7s %-8s %s\n", c->name, c->type, c->unit, c->help);
+            hu_out_printf(out, "  %-15s %-7s %-5s %s\n", c->name, c->type, c->unit, c->help);
         }
     }
     hu_out_text(out, "\nfunctions in addition to SQLite's:\n");

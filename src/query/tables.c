@@ -160,26 +160,25 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
     C(T, op, "INTEGER", "", "Id of the innermost operator or annotation around its launch.", slice(out, op_around(s, i)))
 
 /* clang-format off */
-#define SLICE_COLUMNS(C, T) COMMON(C, T)                                                                                   \
-    C(T, kind, "TEXT", "", "Kind: cpu_op, python_function, user_annotation, runtime, driver, os_call, mpi, kernel, "             \
-      "memcpy …",                                                                                                          \
-      constant(out, hu_kind_name(s->ask.s.kind[i])))                                                                       \
-    C(T, track, "INTEGER", "", "Id of its track.", INT(s->ask.s.track[i]))                                                 \
-    C(T, parent, "INTEGER", "", "On the host the slice around it, on a device the call that launched it.",                 \
-      slice(out, s->ask.s.parent[i]))                                                                                      \
-    C(T, correlation, "INTEGER", "", "Correlation id that a launch shares with its GPU operation.",                        \
-      unless(out, s->ask.s.correlation[i], 0))                                                                             \
-    C(T, external_id, "INTEGER", "", "Id of the operator that it belongs to, as recorded.",                                \
+#define SLICE_COLUMNS(C, T) COMMON(C, T)                                                                        \
+    C(T, kind, "TEXT", "", "cpu_op, python_function, user_annotation, runtime, driver, os_call, mpi, kernel …", \
+      constant(out, hu_kind_name(s->ask.s.kind[i])))                                                            \
+    C(T, track, "INTEGER", "", "Id of its track.", INT(s->ask.s.track[i]))                                      \
+    C(T, parent, "INTEGER", "", "On the host the slice around it, on a device the call that launched it.",      \
+      slice(out, s->ask.s.parent[i]))                                                                           \
+    C(T, correlation, "INTEGER", "", "Correlation id that a launch shares with its GPU operation.",             \
+      unless(out, s->ask.s.correlation[i], 0))                                                                  \
+    C(T, external_id, "INTEGER", "", "Id of the operator that it belongs to, as recorded.",                     \
       unless(out, s->ask.s.external[i], 0))
 
 #define KERNEL_COLUMNS(C, T) COMMON(C, T) DEVICE(C, T)                                                                   \
     C(T, is_comm, "INTEGER", "", "1 for communication, 0 for computation.", INT(s->ask.s.kind[i] == HU_KIND_COLLECTIVE)) \
-    C(T, grid_x, "INTEGER", "blocks", "Grid in x.", unless(out, kernel_of(s, i)->grid[0], 0))                            \
-    C(T, grid_y, "INTEGER", "blocks", "Grid in y.", unless(out, kernel_of(s, i)->grid[1], 0))                            \
-    C(T, grid_z, "INTEGER", "blocks", "Grid in z.", unless(out, kernel_of(s, i)->grid[2], 0))                            \
-    C(T, block_x, "INTEGER", "threads", "Block in x.", unless(out, kernel_of(s, i)->block[0], 0))                        \
-    C(T, block_y, "INTEGER", "threads", "Block in y.", unless(out, kernel_of(s, i)->block[1], 0))                        \
-    C(T, block_z, "INTEGER", "threads", "Block in z.", unless(out, kernel_of(s, i)->block[2], 0))                        \
+    C(T, grid_x, "INTEGER", "", "Grid in x, in blocks.", unless(out, kernel_of(s, i)->grid[0], 0))                       \
+    C(T, grid_y, "INTEGER", "", "Grid in y, in blocks.", unless(out, kernel_of(s, i)->grid[1], 0))                       \
+    C(T, grid_z, "INTEGER", "", "Grid in z, in blocks.", unless(out, kernel_of(s, i)->grid[2], 0))                       \
+    C(T, block_x, "INTEGER", "", "Block in x, in threads.", unless(out, kernel_of(s, i)->block[0], 0))                   \
+    C(T, block_y, "INTEGER", "", "Block in y, in threads.", unless(out, kernel_of(s, i)->block[1], 0))                   \
+    C(T, block_z, "INTEGER", "", "Block in z, in threads.", unless(out, kernel_of(s, i)->block[2], 0))                   \
     C(T, registers, "INTEGER", "", "Registers per thread.", unless(out, kernel_of(s, i)->registers, 0))                  \
     C(T, shared_bytes, "INTEGER", "bytes", "Shared memory per block.", unless(out, shared_bytes(s, i), -1))              \
     C(T, occupancy_pct, "REAL", "%", "Estimated achieved occupancy, as recorded.",                                       \
@@ -216,12 +215,11 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
     C(T, waits, "INTEGER", "", "1 when the call returns only after the device has finished something.",                   \
       INT((s->ask.names[s->ask.s.name[i]] & HU_NAME_SYNC) != 0))
 
-#define OS_CALL_COLUMNS(C, T) COMMON(C, T) HOST(C, T)                                                                      \
-    C(T, pid, "INTEGER", "", "Process id.", process_id(s, s->ask.s.track[i], out))                                         \
-    C(T, class, "TEXT", "", "What the call is for: file_read, file_write, file_meta, fsync, network, pipe, lock, sleep, "  \
-      "poll, wait, child or other.",                                                                                             \
-      constant(out, hu_host_class_key(os_call_of(s, i)->class)))                                                           \
-    C(T, bytes, "INTEGER", "bytes", "Bytes moved.", unless(out, os_call_of(s, i)->bytes, -1))                              \
+#define OS_CALL_COLUMNS(C, T) COMMON(C, T) HOST(C, T)                                                                   \
+    C(T, pid, "INTEGER", "", "Process id.", process_id(s, s->ask.s.track[i], out))                                      \
+    C(T, class, "TEXT", "", "file_read, file_write, file_meta, fsync, network, pipe, lock, sleep, poll, wait, child …", \
+      constant(out, hu_host_class_key(os_call_of(s, i)->class)))                                                        \
+    C(T, bytes, "INTEGER", "bytes", "Bytes moved.", unless(out, os_call_of(s, i)->bytes, -1))                           \
     C(T, path, "TEXT", "", "File or peer of the call.", text(s, os_call_of(s, i)->path, out))
 
 #define MPI_CALL_COLUMNS(C, T) COMMON(C, T) HOST(C, T)                                                             \
@@ -235,17 +233,17 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
 #define PYTHON_COLUMNS(C, T) COMMON(C, T) HOST(C, T) \
     C(T, is_module, "INTEGER", "", "1 for an nn.Module.", INT((s->ask.names[s->ask.s.name[i]] & HU_NAME_MODULE) != 0))
 
-#define COLLECTIVE_COLUMNS(C, T) COMMON(C, T) DEVICE(C, T)                                                               \
-    C(T, collective, "TEXT", "", "Collective, as recorded: allreduce, _allgather_base …",                                \
-      text(s, collective_of(s, i)->name, out))                                                                           \
-    C(T, dtype, "TEXT", "", "Type of the elements.", text(s, collective_of(s, i)->dtype, out))                           \
-    C(T, in_elements, "INTEGER", "elements", "Size of the input.", unless(out, collective_of(s, i)->in_elements, -1))    \
-    C(T, out_elements, "INTEGER", "elements", "Size of the output.", unless(out, collective_of(s, i)->out_elements, -1)) \
-    C(T, process_group, "TEXT", "", "Name of the process group.", text(s, collective_of(s, i)->group, out))              \
-    C(T, group_ranks, "TEXT", "", "Ranks of the process group, as recorded.",                                            \
-      text(s, collective_of(s, i)->group_ranks, out))                                                                    \
-    C(T, group_size, "INTEGER", "ranks", "Size of the process group.", unless(out, collective_of(s, i)->group_size, -1)) \
-    C(T, sequence, "INTEGER", "", "Sequence number in the process group.",                                               \
+#define COLLECTIVE_COLUMNS(C, T) COMMON(C, T) DEVICE(C, T)                                                           \
+    C(T, collective, "TEXT", "", "Collective, as recorded: allreduce, _allgather_base …",                            \
+      text(s, collective_of(s, i)->name, out))                                                                       \
+    C(T, dtype, "TEXT", "", "Type of the elements.", text(s, collective_of(s, i)->dtype, out))                       \
+    C(T, in_elements, "INTEGER", "", "Elements of the input.", unless(out, collective_of(s, i)->in_elements, -1))    \
+    C(T, out_elements, "INTEGER", "", "Elements of the output.", unless(out, collective_of(s, i)->out_elements, -1)) \
+    C(T, process_group, "TEXT", "", "Name of the process group.", text(s, collective_of(s, i)->group, out))          \
+    C(T, group_ranks, "TEXT", "", "Ranks of the process group, as recorded.",                                        \
+      text(s, collective_of(s, i)->group_ranks, out))                                                                \
+    C(T, group_size, "INTEGER", "", "Ranks in the process group.", unless(out, collective_of(s, i)->group_size, -1)) \
+    C(T, sequence, "INTEGER", "", "Sequence number in the process group.",                                           \
       unless(out, collective_of(s, i)->sequence, -1))
 /* clang-format on */
 
