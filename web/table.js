@@ -179,7 +179,8 @@ export class DataTable {
     this.shown = this.select();
     this.drawHead();
     const n = this.shown.filter((r) => !r.isChild).length;
-    this.counter.textContent = n === this.data.rows.length ? `${n} row${n === 1 ? "" : "s"}` : `${n} of ${this.data.rows.length} rows`;
+    const all = this.data.rows.length;
+    this.counter.textContent = `${n === all ? "" : `${n} of `}${all} row${all === 1 ? "" : "s"}`;
     this.from = -1;
     if (this.shown.length <= drawAll) this.box.classList.remove("tall");
     else this.box.classList.add("tall");

@@ -32,10 +32,4 @@ size_t hu_units_clip(hu_out *out, hu_str s, size_t width);
  */
 void hu_units_wrap(hu_out *out, hu_str s, size_t column, size_t indent, size_t width);
 
-/*
- * hu_units_clip for a name that may be a C++ function: when it does not fit, template arguments become <…>, parameters and
- * a leading "void " go, and the front of a namespace path goes before the name itself does.
- */
-size_t hu_units_clip_name(hu_out *out, hu_str s, size_t width);
-
 #endif

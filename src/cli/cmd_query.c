@@ -130,25 +130,28 @@ static void write_cells(face *f, const hu_str *cells)
         hu_out_text(f->out, i ? "  " : "");
         if (f->is_number[i])
             pad(f->out, length, f->width[i]);
-        hu_units_clip(f->out, cells[i], f->width[i]);
+        hu_units_clip(f->out, cells[i], f->is_number[i] && length > f->width[i] ? length : f->width[i]);
         if (!f->is_number[i] && !is_last)
             pad(f->out, length, f->width[i]);
     }
     hu_out_text(f->out, "\n");
 }
 
-/* Takes from the widest column until the line fits. */
+/* Takes from the widest text until the line fits.  Numbers are never cut: a line of many is longer. */
 static void lay_out(face *f)
 {
     for (;;) {
-        size_t total = 0;
-        int    widest = 0;
+        size_t total = 0, most = LEAST_WIDTH;
+        int    widest = -1;
 
         for (int i = 0; i < f->n; i++) {
             total += f->width[i] + (i ? 2 : 0);
-            widest = f->width[i] > f->width[widest] ? i : widest;
+            if (!f->is_number[i] && f->width[i] > most) {
+                widest = i;
+                most = f->width[i];
+            }
         }
-        if (total <= hu_terminal_width(STDOUT_FILENO, f->o->shared.output) || f->width[widest] <= LEAST_WIDTH)
+        if (total <= hu_terminal_width(STDOUT_FILENO, f->o->shared.output) || widest < 0)
             break;
         f->width[widest]--;
     }

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/short_name.h"
 #include "base/units.h"
 #include "testing.h"
 
@@ -82,7 +83,7 @@ static void clip(const char *name, size_t width, bool is_name, const char *expec
     assert_int_equal(pipe(ends), 0);
     out = hu_out_open_fd(ends[1]);
     if (is_name)
-        hu_units_clip_name(out, hu_str_of(name), width);
+        hu_short_name_clip(out, hu_str_of(name), width);
     else
         hu_units_clip(out, hu_str_of(name), width);
     assert_int_equal(hu_out_close(out, NULL), 0);
@@ -102,6 +103,65 @@ static void names_are_cut_and_made_harmless(void **state)
          "native::vectorized_elementwise_kernel<…>");
     clip("void at::native::f<4>(int)", 16, true, "at::native::f<…>");
     clip("void k<int>(int)", 40, true, "void k<int>(int)");
+    clip("std::enable_if<(((8)>(0)))&&a::b<c::d>::e, void>::type vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(int)", 40,
+         true, "vllm::fused_add_rms_norm_kernel<…>");
+    clip("void at::native::(anonymous namespace)::softmax_warp_forward<float, float, 10>(float*, int)", 60, true,
+         "at::native::(anonymous namespace)::softmax_warp_forward<…>");
+}
+
+/* The names, ended by NULL, as they stand below each other in a column of that width. */
+static void short_names(size_t width, const char *const *names, const char *const *expected)
+{
+    hu_arena *arena = hu_arena_new();
+    hu_str    all[8], *shorts;
+    size_t    n = 0;
+
+    for (; names[n]; n++)
+        all[n] = hu_str_of(names[n]);
+    shorts = hu_short_names(all, n, width, arena);
+    assert_non_null(shorts);
+    for (size_t i = 0; i < n; i++) {
+        char text[256] = "";
+
+        assert_true(hu_units_width(shorts[i]) <= width);
+        assert_true(shorts[i].n < sizeof text);
+        memcpy(text, shorts[i].p, shorts[i].n);
+        assert_string_equal(text, expected[i]);
+    }
+    hu_arena_free(arena);
+}
+
+#define LIST(...)         \
+    (const char *const[]) \
+    {                     \
+        __VA_ARGS__, NULL \
+    }
+
+static void names_below_each_other_stay_apart(void **state)
+{
+    (void)state;
+    short_names(33,
+                LIST("void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, int>(int)",
+                     "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, int>(int)",
+                     "volta_sgemm_64x64_nt"),
+                LIST("vectorized_elementw…FillFunctor<…", "vectorized_elem…CUDAFunctor_add<…", "volta_sgemm_64x64_nt"));
+    /* a type's namespace says nothing; what does not differ is short as ever */
+    short_names(20,
+                LIST("void a::kernel<float, c10::Half>(int)", "void a::kernel<float, c10::BFloat16>(int)",
+                     "void b::other<float, c10::Half>(int)"),
+                LIST("kernel<…Half>", "kernel<…BFloat16>", "b::other<…>"));
+    /* three of them: each argument in which one differs from another */
+    short_names(24,
+                LIST("void a::kernel<128, 1, true, false>(int)", "void a::kernel<256, 1, true, false>(int)",
+                     "void a::kernel<128, 1, true, true>(int)"),
+                LIST("kernel<128…false>", "kernel<256, 1, true, fa…", "kernel<128…true>"));
+    /* names without arguments, where words of the name itself differ; parameters, where nothing else does */
+    short_names(20, LIST("Cijk_Alik_Bljk_BBS_BH_MT128x256x32_SN", "Cijk_Alik_Bljk_BBS_BH_MT320x224x64_SN"),
+                LIST("Cijk_A…MT128x256x32…", "Cijk_A…MT320x224x64…"));
+    short_names(12, LIST("void f::function_name(float*)", "void f::function_name(double*)"),
+                LIST("functi…floa…", "functi…doub…"));
+    /* equal names stay equal, and what fits is not touched */
+    short_names(8, LIST("a_b_c_d_e_f_g", "a_b_c_d_e_f_g", "x<y>(z)"), LIST("a_b_c_d…", "a_b_c_d…", "x<y>(z)"));
 }
 
 static void wrap(const char *words, size_t column, size_t indent, size_t width, const char *expected)
@@ -140,6 +200,7 @@ int main(void)
         cmocka_unit_test(units_are_short),
         cmocka_unit_test(names_are_cut_and_made_harmless),
         cmocka_unit_test(sentences_go_on_in_the_next_line),
+        cmocka_unit_test(names_below_each_other_stay_apart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include "base/number.h"
 #include "base/stats.h"
 #include "base/utf8.h"
+#include "base/short_name.h"
 #include "base/units.h"
 #include "testing.h"
 
@@ -213,7 +214,7 @@ static size_t clipped(char *text, size_t room, hu_str name, size_t width, bool i
 
     assert_int_equal(pipe(ends), 0);
     out = hu_out_open_fd(ends[1]);
-    *said = is_name ? hu_units_clip_name(out, name, width) : hu_units_clip(out, name, width);
+    *said = is_name ? hu_short_name_clip(out, name, width) : hu_units_clip(out, name, width);
     assert_int_equal(hu_out_close(out, NULL), 0);
     close(ends[1]);
     n = read(ends[0], text, room);

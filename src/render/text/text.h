@@ -34,8 +34,8 @@ hu_str hu_text_base_name(hu_str path);
 /* "4,311 samples/s", where the user said what a step holds. */
 void hu_text_throughput(hu_text_page *p, double step_ns);
 
-/* A number as the column shows it; `text` has room for HU_UNIT_BYTES. */
-void hu_text_cell(const hu_column *c, const hu_cell *cell, char *text);
+/* A number as a column shows it, a count of more than `width` characters with a unit; `text` has room for HU_UNIT_BYTES. */
+void hu_text_cell(hu_cell_type type, const hu_cell *cell, size_t width, char *text);
 
 /* Is the column shown, of this digest and in this width? */
 bool hu_text_shows(const hu_text_page *p, const hu_column *c, const hu_rank *rank);

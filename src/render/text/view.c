@@ -22,7 +22,6 @@ static void write_facts(hu_text_page *p, const hu_view *v, const hu_rank *rank)
 {
     for (size_t i = 0; i < v->n_facts; i++) {
         const hu_column *c = &v->facts[i];
-        const hu_column  plain = {.type = c->type, .width = 16};
         hu_cell          cell = {0};
         char             text[HU_UNIT_BYTES];
 
@@ -36,7 +35,7 @@ static void write_facts(hu_text_page *p, const hu_view *v, const hu_rank *rank)
         if (c->type == HU_CELL_TEXT) {
             hu_units_clip(p->out, cell.text, p->r->width - label_width(p, c, &cell) - 2);
         } else {
-            hu_text_cell(&plain, &cell, text);
+            hu_text_cell(c->type, &cell, HU_UNIT_BYTES, text);
             hu_text_right(p, text, 12);
         }
         hu_out_text(p->out, "\n");
@@ -51,7 +50,6 @@ static void write_series(hu_text_page *p, const hu_table *t, const hu_rank *rank
 
     for (size_t k = 0; k < t->n_columns; k++) {
         const hu_column *c = &t->columns[k];
-        const hu_column  plain = {.type = c->type, .width = 16};
         double           most = 0, at[80] = {0};
         char             text[HU_UNIT_BYTES];
 
@@ -66,7 +64,7 @@ static void write_series(hu_text_page *p, const hu_table *t, const hu_rank *rank
         }
         if (!(most > 0))
             continue; /* not recorded, or nothing happened */
-        hu_text_cell(&plain, &(hu_cell){.number = most}, text);
+        hu_text_cell(c->type, &(hu_cell){.number = most}, HU_UNIT_BYTES, text);
         hu_out_printf(p->out, "  %s, up to %s\n  │", c->head, text);
         hu_text_style(p, "36");
         for (size_t i = 0; n && i < cells; i++)
