@@ -43,6 +43,14 @@ static inline bool hu_str_has(hu_str s, hu_str part)
     return part.n == 0 || (s.p && s.n >= part.n && memmem(s.p, s.n, part.p, part.n) != NULL);
 }
 
+/* What stands behind the last slash. */
+static inline hu_str hu_str_base_name(hu_str path)
+{
+    const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
+
+    return slash ? (hu_str){slash + 1, (size_t)(path.p + path.n - slash) - 1} : path;
+}
+
 static inline char hu_char_lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;

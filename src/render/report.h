@@ -32,6 +32,17 @@ typedef struct {
     bool           server;    /* the page is served by a program that it may ask for timelines */
 } hu_report;
 
+/* How many rows a table has, and what its getters are given: one rank, or where rows are ranks the first of the job. */
+static inline size_t hu_report_rows(const hu_report *r, const hu_table *t, const hu_rank *rank)
+{
+    return t->is_job ? r->job->n : t->rows(rank);
+}
+
+static inline const hu_rank *hu_report_base(const hu_report *r, const hu_table *t, const hu_rank *rank)
+{
+    return t->is_job ? r->job->ranks : rank;
+}
+
 void hu_text_write(const hu_report *report, hu_out *out);
 
 /* docs/report.schema.json */

@@ -289,7 +289,7 @@ static void write_cell(hu_json_out *j, const hu_column *c, const hu_rank *rank, 
 static size_t rows_of(const hu_report *r, const hu_table *t, const hu_rank *rank)
 {
     enum { BRIEF_ROWS = 5, BRIEF_STEPS = 400 };
-    const size_t n = t->rows(rank);
+    const size_t n = hu_report_rows(r, t, rank);
     size_t       most = r->top == 0 || t->is_series ? n : (size_t)r->top;
 
     if (r->is_brief && rank != hu_job_shown(r->job))
@@ -301,7 +301,7 @@ static int write_table(hu_json_out *j, const hu_report *r, const hu_table *t, co
                        hu_error *err)
 {
     const size_t    n = rows_of(r, t, rank);
-    const uint32_t *order = hu_columns_order(t, rank, r->sort, r->scratch);
+    const uint32_t *order = hu_columns_order(t, rank, hu_report_rows(r, t, rank), r->sort, r->scratch);
 
     if (!order)
         return hu_fail_memory(err);
@@ -459,7 +459,8 @@ static int write_rank(hu_json_out *j, const hu_report *r, size_t index, hu_error
     write_breakdown(j, d);
     write_host_calls(j, d);
     for (size_t i = 0; rc == 0 && hu_views[i]; i++)
-        rc = write_view(j, r, hu_views[i], rank, err);
+        if (!hu_view_is_job(hu_views[i]))
+            rc = write_view(j, r, hu_views[i], rank, err);
     if (rc == 0 && d->hta)
         rc = write_view(j, r, &hu_view_hta, rank, err);
     if (rc == 0 && d->tracelens)
@@ -477,7 +478,7 @@ static int write_merged(hu_json_out *j, const hu_report *r, hu_error *err)
     write_gpu(j, &r->merged->digest->gpu_time);
     write_host_calls(j, r->merged->digest);
     for (size_t i = 0; rc == 0 && hu_views[i]; i++)
-        if (!hu_views[i]->is_alone)
+        if (!hu_views[i]->is_alone && !hu_view_is_job(hu_views[i]))
             rc = write_view(j, r, hu_views[i], r->merged, err);
     hu_json_close(j, '}');
     return rc;
@@ -502,7 +503,10 @@ int hu_json_write(const hu_report *report, hu_out *out, hu_error *err)
     for (size_t i = 0; rc == 0 && i < report->job->n; i++)
         rc = write_rank(&j, report, i, err);
     hu_json_close(&j, ']');
-    if (report->merged)
+    for (size_t i = 0; rc == 0 && hu_views[i]; i++)
+        if (hu_view_is_job(hu_views[i]))
+            rc = write_view(&j, report, hu_views[i], report->job->ranks, err);
+    if (rc == 0 && report->merged)
         rc = write_merged(&j, report, err);
     hu_json_close(&j, '}');
     return rc;

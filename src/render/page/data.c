@@ -32,6 +32,8 @@ static void write_views(hu_json_out *j, const hu_rank *rank)
     for (size_t v = 0; hu_views[v]; v++) {
         const hu_view *view = hu_views[v];
 
+        if (hu_view_is_job(view)) /* the page shows ranks in its own way */
+            continue;
         hu_json_open(j, NULL, '{');
         hu_json_str(j, "word", hu_str_of(view->word));
         hu_json_str(j, "key", hu_str_of(view->key));

@@ -73,7 +73,7 @@ static void write_row(hu_page *p, const hu_table *t, size_t row)
 int hu_page_table(hu_page *p, const hu_table *t, const char *word, size_t most, hu_error *err)
 {
     const size_t    n = t->rows(p->rank);
-    const uint32_t *order = hu_columns_order(t, p->rank, p->r->sort, p->r->scratch);
+    const uint32_t *order = hu_columns_order(t, p->rank, n, p->r->sort, p->r->scratch);
 
     if (!order)
         return hu_fail_memory(err);

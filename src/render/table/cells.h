@@ -95,6 +95,18 @@
         out->number = (double)out->whole;                           \
     }
 
+/* Of a table whose rows are ranks: `d` is the digest of this one, `t` its mean step or NULL. */
+#define HU_OF_RANK(name, expression)                                \
+    static void name(const hu_rank *rank, size_t row, hu_cell *out) \
+    {                                                               \
+        const hu_digest    *d = rank[row].digest;                   \
+        const hu_step_time *t = hu_digest_step_time(d);             \
+                                                                    \
+        (void)d;                                                    \
+        (void)t;                                                    \
+        expression;                                                 \
+    }
+
 #define HU_ROWS(name, list)                 \
     static size_t name(const hu_rank *rank) \
     {                                       \

@@ -34,17 +34,23 @@ static void write_rank_number(hu_out *out, const hu_report *r, const hu_rank *ra
 
 static int write_rank(const hu_report *r, const hu_table *t, const hu_rank *rank, size_t index, hu_out *out, hu_error *err)
 {
-    const size_t    n = t->rows(rank);
-    const uint32_t *order = hu_columns_order(t, rank, r->sort, r->scratch);
+    const size_t    n = hu_report_rows(r, t, rank);
+    const uint32_t *order = hu_columns_order(t, rank, n, r->sort, r->scratch);
 
     if (!order)
         return hu_fail_memory(err);
     for (size_t i = 0; i < n && (r->top == 0 || i < (size_t)r->top); i++) {
-        write_rank_number(out, r, rank, index);
+        const char *comma = "";
+
+        if (!t->is_job) {
+            write_rank_number(out, r, rank, index);
+            comma = ",";
+        }
         for (size_t k = 0; k < t->n_columns; k++) {
             if (!t->columns[k].key)
                 continue;
-            hu_out_text(out, ",");
+            hu_out_text(out, comma);
+            comma = ",";
             write_cell(out, &t->columns[k], rank, order[i]);
         }
         hu_out_text(out, "\r\n");
@@ -54,13 +60,18 @@ static int write_rank(const hu_report *r, const hu_table *t, const hu_rank *rank
 
 static int write_table(const hu_report *report, const hu_table *t, hu_out *out, hu_error *err)
 {
-    int rc = 0;
+    const char *comma = t->is_job ? "" : "rank,"; /* where rows are ranks it is a column among others */
+    int         rc = 0;
 
-    hu_out_text(out, "rank");
-    for (size_t k = 0; k < t->n_columns; k++)
-        if (t->columns[k].key)
-            hu_out_printf(out, ",%s", t->columns[k].key);
+    for (size_t k = 0; k < t->n_columns; k++) {
+        if (!t->columns[k].key)
+            continue;
+        hu_out_printf(out, "%s%s", comma, t->columns[k].key);
+        comma = ",";
+    }
     hu_out_text(out, "\r\n");
+    if (t->is_job)
+        return write_rank(report, t, report->job->ranks, 0, out, err);
     if (report->merged)
         return write_rank(report, t, report->merged, 0, out, err);
     for (size_t i = 0; rc == 0 && i < report->job->n; i++)

@@ -88,6 +88,7 @@ static void json_view(void *context, const hu_view *v)
     hu_json_bool(j, "is_list", v->is_list);
     hu_json_bool(j, "is_alone", v->is_alone);
     hu_json_bool(j, "is_compat", is_compat(v));
+    hu_json_bool(j, "is_job", hu_view_is_job(v));
     json_columns(j, "facts", v->facts, v->n_facts);
     hu_json_open(j, "tables", '[');
     for (size_t t = 0; t < v->n_tables; t++) {

@@ -21,6 +21,12 @@ typedef struct {
 
 extern const hu_view *const hu_views[]; /* ends with NULL */
 
+/* Is it about a job and not about each of its ranks?  Its member of JSON stands beside ranks[] then. */
+static inline bool hu_view_is_job(const hu_view *view)
+{
+    return view->n_tables && view->tables[0]->is_job;
+}
+
 extern const hu_view        hu_view_hta, hu_view_tracelens; /* other tools' numbers: only where asked for */
 extern const hu_view *const hu_compat_views[];              /* those, in the order of hu_compat; ends with NULL */
 
@@ -41,6 +47,6 @@ bool hu_views_have_column(const hu_part *part, hu_str key);
 size_t hu_views_columns(const hu_part *part, const char **out, size_t most);
 
 extern const hu_table hu_table_operators, hu_table_kernels, hu_table_copies, hu_table_steps, hu_table_host,
-    hu_table_processes, hu_table_hot;
+    hu_table_processes, hu_table_hot, hu_table_ranks;
 
 #endif

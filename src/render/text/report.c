@@ -34,7 +34,7 @@ static void write_header(hu_text_page *p)
     char             text[HU_UNIT_BYTES];
 
     hu_text_style(p, "1");
-    hu_units_clip(p->out, hu_text_base_name(d->info.file), r->width / 2);
+    hu_units_clip(p->out, hu_str_base_name(d->info.file), r->width / 2);
     hu_text_style(p, "0");
     if (r->job->n > 1)
         hu_out_printf(p->out, " · slowest of %zu ranks", r->job->n);
@@ -82,7 +82,7 @@ static void rank_title(hu_text_page *p, const hu_digest *d)
     hu_text_style(p, "1");
     if (d->info.rank >= 0)
         hu_out_printf(p->out, "rank %lld · ", (long long)d->info.rank);
-    hu_units_clip(p->out, hu_text_base_name(d->info.file), p->r->width - 16);
+    hu_units_clip(p->out, hu_str_base_name(d->info.file), p->r->width - 16);
     hu_text_style(p, "0");
     hu_out_text(p->out, "\n");
 }
@@ -154,8 +154,8 @@ void hu_text_write(const hu_report *report, hu_out *out)
         return;
     }
     write_missing(&p);
-    if (report->merged && report->show == HU_SHOW_VIEW) {
-        hu_text_view(&p, report->merged);
+    if (report->show == HU_SHOW_VIEW && (report->merged || hu_view_is_job(report->part.view))) {
+        hu_text_view(&p, report->merged ? report->merged : report->job->ranks);
         return;
     }
     for (size_t i = 0; i < report->job->n; i++) {

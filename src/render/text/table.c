@@ -229,20 +229,27 @@ static void table_row(hu_text_page *p, const layout *l, size_t row)
     hu_out_text(p->out, "\n");
 }
 
+void hu_text_rows(hu_text_page *p, const hu_table *t, const hu_rank *rank, const uint32_t *order, size_t n)
+{
+    layout l = {t, rank, order, n, {0}, NULL};
+
+    lay_out(p, &l);
+    table_head(p, &l);
+    for (size_t i = 0; i < n; i++)
+        table_row(p, &l, i);
+}
+
 void hu_text_table(hu_text_page *p, const hu_table *t, const hu_rank *rank, size_t most)
 {
-    const size_t    n = t->rows(rank), limit = p->r->top ? (size_t)p->r->top : most;
-    const uint32_t *order = hu_columns_order(t, rank, p->r->sort, p->r->scratch);
-    layout          l = {t, rank, order, n < limit ? n : limit, {0}, NULL};
+    const hu_rank  *base = hu_report_base(p->r, t, rank);
+    const size_t    n = hu_report_rows(p->r, t, rank), limit = p->r->top ? (size_t)p->r->top : most;
+    const uint32_t *order = hu_columns_order(t, base, n, p->r->sort, p->r->scratch);
 
     if (n == 0 || !order) {
         hu_out_printf(p->out, "  %s\n", n ? "out of memory" : t->empty);
         return;
     }
-    lay_out(p, &l);
-    table_head(p, &l);
-    for (size_t i = 0; i < l.n; i++)
-        table_row(p, &l, i);
+    hu_text_rows(p, t, base, order, n < limit ? n : limit);
     if (n > limit) {
         hu_text_style(p, "2");
         hu_out_printf(p->out, "  … %zu more (--top %zu shows all)\n", n - limit, n);

@@ -54,13 +54,6 @@ void hu_text_paragraph(hu_text_page *p, const char *text, size_t indent)
     hu_text_hanging(p, text, indent);
 }
 
-hu_str hu_text_base_name(hu_str path)
-{
-    const char *slash = memrchr(path.p, '/', path.n);
-
-    return slash ? (hu_str){slash + 1, (size_t)(path.p + path.n - slash) - 1} : path;
-}
-
 void hu_text_right(hu_text_page *p, const char *text, size_t width)
 {
     const size_t have = hu_units_width(hu_str_of(text));

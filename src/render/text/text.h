@@ -29,8 +29,6 @@ void hu_text_paragraph(hu_text_page *p, const char *text, size_t indent);
 void hu_text_right(hu_text_page *p, const char *text, size_t width);
 void hu_text_left(hu_text_page *p, hu_str text, size_t width);
 
-hu_str hu_text_base_name(hu_str path);
-
 /* "4,311 samples/s", where the user said what a step holds. */
 void hu_text_throughput(hu_text_page *p, double step_ns);
 
@@ -42,6 +40,7 @@ bool hu_text_shows(const hu_text_page *p, const hu_column *c, const hu_rank *ran
 
 /* Up to `most` rows, or as many as the user asked for. */
 void hu_text_table(hu_text_page *p, const hu_table *t, const hu_rank *rank, size_t most);
+void hu_text_rows(hu_text_page *p, const hu_table *t, const hu_rank *rank, const uint32_t *order, size_t n); /* these rows */
 void hu_text_titled_table(hu_text_page *p, const char *title, const hu_table *t, const hu_rank *rank, size_t most);
 
 void hu_text_view(hu_text_page *p, const hu_rank *rank);

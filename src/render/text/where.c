@@ -119,24 +119,6 @@ void hu_text_where(hu_text_page *p, const hu_digest *d)
         host_bars(p, &d->host_time);
 }
 
-/* Which times tell ranks apart: the device's where there is one, else the host's. */
-static void rank_columns(const hu_step_time *t, bool device, double out[5])
-{
-    if (device) {
-        out[0] = t->step_ns;
-        out[1] = t->compute_ns;
-        out[2] = t->exposed_comm_ns;
-        out[3] = t->idle_ns;
-        out[4] = t->role_ns[HU_ROLE_DATA_LOADER];
-    } else {
-        out[0] = t->step_ns;
-        out[1] = t->role_ns[HU_ROLE_DATA_LOADER];
-        out[2] = t->role_ns[HU_ROLE_COMMUNICATION];
-        out[3] = t->role_ns[HU_ROLE_CPU_EXEC];
-        out[4] = t->role_ns[HU_ROLE_OTHER];
-    }
-}
-
 /* "55 % for rank 0 (host: operators, +2.05 ms)" */
 static void say_straggler(const hu_text_page *p, const hu_straggler *s, char *out, size_t room)
 {
@@ -277,71 +259,35 @@ static void write_roster(hu_text_page *p)
     say_roster(p, r->n_odd, r->odd, "has a different number of steps", "have a different number of steps");
 }
 
-static int by_value(const void *left, const void *right)
+/* Of very many ranks the MOST_LINES slowest, by rank; of fewer all.  NULL: no memory. */
+static const uint32_t *choose_ranks(const hu_text_page *p, size_t *n)
 {
-    const double a = *(const double *)left, b = *(const double *)right;
+    const uint32_t *by_step = hu_columns_order(&hu_table_ranks, p->r->job->ranks, p->r->job->n, "step_ns", p->r->scratch);
+    uint32_t       *chosen = hu_arena_calloc(p->r->scratch, p->r->job->n + 1, sizeof *chosen);
+    bool           *is_slow = hu_arena_calloc(p->r->scratch, p->r->job->n + 1, sizeof *is_slow);
 
-    return (a > b) - (a < b);
-}
-
-/* How long the mean step of a rank must be for its line, so that about MOST_LINES are left of very many ranks. */
-static double least_step_ns(const hu_text_page *p)
-{
-    const size_t n = p->r->job->n;
-    double      *steps = n > MOST_LINES ? hu_arena_alloc(p->r->scratch, n * sizeof *steps) : NULL;
-
-    if (!steps)
-        return -INFINITY;
-    for (size_t i = 0; i < n; i++) {
-        const hu_step_time *t = hu_digest_step_time(p->r->job->digests[i]);
-
-        steps[i] = t ? t->step_ns : 0;
-    }
-    qsort(steps, n, sizeof *steps, by_value);
-    return steps[n - MOST_LINES];
+    *n = 0;
+    if (!by_step || !chosen || !is_slow)
+        return NULL;
+    for (size_t i = 0; i < p->r->job->n && i < MOST_LINES; i++)
+        is_slow[by_step[i]] = true;
+    for (uint32_t i = 0; i < p->r->job->n; i++)
+        if (is_slow[i])
+            chosen[(*n)++] = i;
+    return chosen;
 }
 
 void hu_text_ranks(hu_text_page *p)
 {
-    const double least_ns = least_step_ns(p);
-    size_t       shown = 0;
-
-    const bool   device = p->r->job->digests[p->r->job->verdict.rank]->breakdown.has_device;
-    const size_t indent = 2 + 4 + 5 * 10 + 2;
+    size_t          shown;
+    const uint32_t *chosen = choose_ranks(p, &shown);
 
     hu_text_heading(p, "RANKS");
     hu_out_text(p->out, "   mean step of each\n");
-    hu_text_style(p, "2");
-    hu_out_text(p->out, device ? "  rank      step   compute  exp comm      idle    loader  file\n"
-                               : "  rank      step    loader      comm  cpu exec     other  file\n");
-    hu_text_style(p, "0");
-    for (size_t i = 0; i < p->r->job->n; i++) {
-        const hu_digest    *d = p->r->job->digests[i];
-        const hu_step_time *t = hu_digest_step_time(d);
-        double              columns[5] = {NAN, NAN, NAN, NAN, NAN};
-        char                text[HU_UNIT_BYTES];
-
-        if (p->r->job->n > MOST_LINES && ((t ? t->step_ns : 0) < least_ns || shown == MOST_LINES))
-            continue;
-        shown++;
-
-        if (d->info.rank >= 0)
-            hu_units_count(text, d->info.rank);
-        else
-            memcpy(text, "–", sizeof "–");
-        hu_text_right(p, text, 6);
-        if (t)
-            rank_columns(t, device, columns);
-        for (size_t k = 0; k < HU_COUNT(columns); k++) {
-            hu_units_time(text, columns[k]);
-            hu_text_right(p, text, 10);
-        }
-        hu_out_text(p->out, "  ");
-        hu_units_clip(p->out, hu_text_base_name(d->info.file), p->r->width > indent + 8 ? p->r->width - indent : 8);
-        hu_out_text(p->out, "\n");
-    }
+    if (chosen)
+        hu_text_rows(p, &hu_table_ranks, p->r->job->ranks, chosen, shown);
     if (shown < p->r->job->n)
-        hu_out_printf(p->out, "  the %zu slowest of %zu ranks; --json and --html have all\n", shown, p->r->job->n);
+        hu_out_printf(p->out, "  the %zu slowest of %zu ranks; --view ranks has all\n", shown, p->r->job->n);
     write_roster(p);
     say_mismatch(p);
     write_rendezvous(p);
