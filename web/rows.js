@@ -27,7 +27,7 @@ export function table(rank, word, index = 0) {
 export function facts(rank, word) {
   const v = view(word),
     member = report.ranks[rank][v.key];
-  return v.facts.filter((f) => f.head).map((f) => ({ key: f.key, head: f.head, type: f.type, value: member[f.key] }));
+  return v.facts.filter((f) => f.head).map((f) => ({ ...f, value: member[f.key] }));
 }
 
 // The moment from which times on the page count: the first slice, as in the timeline; else the first step.

@@ -127,11 +127,12 @@ export class DataTable {
             "button",
             {
               type: "button",
-              title: c.key,
+              title: c.help ? `${c.key}: ${c.help}` : c.key,
+              "data-key": c.key,
               onclick: () => {
                 this.sorted = { key: c.key, type: c.type, isUp: by ? !by.isUp : c.type === "text" };
                 this.update();
-                this.head.querySelector(`[title="${c.key}"]`)?.focus();
+                this.head.querySelector(`[data-key="${c.key}"]`)?.focus();
               },
             },
             label,

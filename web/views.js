@@ -44,7 +44,7 @@ function factList(rank, word) {
     el(
       "dl",
       { class: "facts" },
-      list.map((f) => [el("dt", null, f.head), el("dd", null, cell(f.type, f.value))]),
+      list.map((f) => [el("dt", { title: `${f.key}: ${f.help}` }, f.head), el("dd", null, cell(f.type, f.value))]),
     )
   );
 }

@@ -83,7 +83,7 @@ async function compareTables(tab, own, rank) {
     await visit(tab, id);
     for (const box of await tab.locator(`#${id} .data`).all()) {
       const title = await box.locator("h3").textContent(),
-        keys = await box.locator("thead button").evaluateAll((all) => all.map((b) => b.title));
+        keys = await box.locator("thead button").evaluateAll((all) => all.map((b) => b.dataset.key));
       const shown = tables.filter(
         (t) => t.title === title && keys.every((k) => t.columns.some((c) => c.key === k && (c.shown || k === "name"))),
       );

@@ -278,7 +278,7 @@ static const hu_column queue_columns[] = {
     DESCRIBE_COLUMNS(queue, "queue length", "operations"),
     {"full_us", "full us", HU_CELL_NUMBER, 9, NULL, queue_full, .unit = "µs",
      .source = "HTA: get_time_spent_blocked_on_full_queue",
-     .help = "Time with 1024 or more pieces of work in the queue."},
+     .help = "Time with 1024 or more operations in the queue."},
 };
 
 static const hu_table queue_table = {

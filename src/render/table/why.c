@@ -242,7 +242,7 @@ static void check_what(const hu_rank *rank, size_t row, hu_cell *out)
 /* clang-format off */
 static const hu_column check_columns[] = {
     {"value", "value", HU_CELL_NUMBER, 9, NULL, check_value, .unit = "see unit",
-     .help = "Measured value of the check, in the unit beside it; null when this trace cannot show it."},
+     .help = "Measured value of the check, in the unit of its row; null when this trace cannot show it."},
     {"unit", "unit", HU_CELL_TEXT, 6, NULL, check_unit,
      .help = "Unit of the value."},
     {"grade", "grade", HU_CELL_TEXT, 8, NULL, check_grade,
