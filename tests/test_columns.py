@@ -128,6 +128,19 @@ class Text(unittest.TestCase):
         if real_traces():
             self.assertGreater(compared, 500)
 
+    def test_names_grow_with_the_width(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            trace = pathlib.Path(folder) / "t.json"
+            name = "void at::native::vectorized_elementwise_kernel<4, at::native::%s<float>, int>(int, %s)" % ("FillFunctor", "x" * 200)
+            trace.write_text(json.dumps([{"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": 1, "dur": 2, "args": {"stream": 7}}]))
+            longest = []
+            for width in (80, 100, 400):
+                out = subprocess.run([EXE, "report", trace, "--view", "kernels", "-q"], capture_output=True, text=True, check=True,
+                                     env={**os.environ, "COLUMNS": str(width)}).stdout
+                longest.append(max(map(len, out.splitlines())))
+                self.assertLessEqual(longest[-1], width)
+            self.assertEqual(sorted(set(longest)), longest)
+
     def test_ranks_are_a_view(self) -> None:
         job = ROOT / "examples/training/traces/slow_loader"
         text = run("report", job, "--view", "ranks")[1].decode()

@@ -9,7 +9,7 @@
 const hu_sql_function hu_sql_functions[] = {
     {"union_ns", "start_ns, end_ns", "Aggregate: time in ns that any of the intervals covers, each instant once."},
     {"median", "x", "Aggregate: the median; of an even number of values the mean of the middle two."},
-    {"quantile", "x, q", "Aggregate: the q-quantile for q in 0..1, linear between neighbors as numpy's default."},
+    {"quantile", "x, q", "Aggregate: the q-quantile for q in 0..1, linear between neighbours as numpy's default."},
     {"overlap_ns", "a_start, a_end, b_start, b_end", "Time in ns that two intervals share."},
     {NULL, NULL, NULL},
 };

@@ -187,7 +187,7 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
     C(T, graph_node, "INTEGER", "", "Node of that graph.", unless(out, kernel_of(s, i)->graph_node, 0))
 
 #define COPY_COLUMNS(C, T) COMMON(C, T) DEVICE(C, T)                                                               \
-    C(T, is_set, "INTEGER", "", "1 for a memory set, 0 for a copy.", INT(s->ask.s.kind[i] == HU_KIND_MEMSET))      \
+    C(T, is_set, "INTEGER", "", "1 for a memset, 0 for a copy.", INT(s->ask.s.kind[i] == HU_KIND_MEMSET))      \
     C(T, bytes, "INTEGER", "bytes", "Bytes copied or set.", unless(out, copy_of(s, i)->bytes, -1))                 \
     C(T, gbps, "REAL", "GB/s", "Bandwidth, as recorded.", real(out, copy_of(s, i)->gbps))                          \
     C(T, from_device, "INTEGER", "", "Source device of a peer copy.", unless(out, copy_of(s, i)->from_device, -1)) \
@@ -581,7 +581,7 @@ const hu_sql_table hu_sql_tables[] = {
     SLICES(os_call, "Calls of the operating system.", HU_BIT(OS_CALL)),
     SLICES(mpi_call, "MPI calls.", HU_BIT(MPI)),
     SLICES(kernel, "Kernels, communication included.", HU_KINDS_COMPUTE | HU_KINDS_COMM),
-    SLICES(memcpy, "Copies and sets of device memory.", HU_KINDS_COPY),
+    SLICES(memcpy, "Copies and memsets of device memory.", HU_KINDS_COPY),
     SLICES(collective, "Communication kernels with what they communicate.", HU_KINDS_COMM),
     ROWS(step, "Iterations of the job.", AT_step_rank, -1, -1),
     ROWS(track, "Threads, streams and counters.", AT_track_rank, AT_track_id, -1),

@@ -126,7 +126,7 @@ HU_FACT(alloc_in_steps, d->calls.alloc_calls_in_steps)
 /* clang-format off */
 static const hu_column facts[] = {
     {"wait_calls", "calls that wait for the GPU", HU_CELL_COUNT, 0, NULL, all_calls,
-     .help = "Calls that wait for the device: synchronizations, synchronous copies, and copies of pageable memory."},
+     .help = "Calls that wait for the device: syncs, synchronous copies, and copies of pageable memory."},
     {"wait_ns", "time in them", HU_CELL_NS, 0, NULL, all_ns,
      .help = "Sum of the durations of these calls."},
     {"wait_calls_per_step", "waiting calls per step", HU_CELL_NUMBER, 0, NULL, per_step, .unit = "per step",

@@ -53,7 +53,7 @@ static const hu_column columns[] = {
 const hu_table hu_table_copies = {
     .key = "copies", .title = "Copies", .columns = columns, .n_columns = HU_COUNT(columns), .rows = rows,
     .empty = "no memory copies were recorded",
-    .about = "Memory copies and sets, summed by name.",
+    .about = "Memory copies and memsets, summed by name.",
 };
 /* clang-format on */
 
@@ -97,7 +97,7 @@ static const hu_column series_columns[] = {
     {"dtod_gbps", "on the device, GB/s", HU_CELL_NUMBER, 9, NULL, dtod, .unit = "GB/s",
      .help = "Mean bandwidth of copies on and between devices in the slot."},
     {"set_gbps", "sets, GB/s", HU_CELL_NUMBER, 9, NULL, set, .unit = "GB/s",
-     .help = "Mean bandwidth of memory sets in the slot."},
+     .help = "Mean bandwidth of memsets in the slot."},
 };
 
 static const hu_table series = {
@@ -114,7 +114,7 @@ HU_FACT(piece, d->copies.gbps[0].piece_ns)
 /* clang-format off */
 static const hu_column facts[] = {
     {"exposed_ns", "exposed copies and memsets", HU_CELL_NS, 0, NULL, all_exposed,
-     .help = "Time in which copies or sets ran and no kernel did."},
+     .help = "Time in which copies or memsets ran and no kernel did."},
     {"piece_ns", "length of a time window", HU_CELL_NS, 0, NULL, piece,
      .help = "Length of one slot of the series; 0 when there is none."},
 };

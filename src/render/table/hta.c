@@ -29,18 +29,18 @@ HU_FACT(negative_rows, d->hta->negative_rows)
 static const hu_column facts[] = {
     {"rows", "rows that HTA keeps", HU_CELL_COUNT, 0, NULL, rows_kept,
      .help = "Rows of the trace that HTA keeps."},
-    {"gpu_rows", "of them device work, as HTA sees it", HU_CELL_COUNT, 0, NULL, gpu_rows,
-     .help = "Rows that HTA takes for device work."},
+    {"gpu_rows", "of them GPU operations, as HTA sees it", HU_CELL_COUNT, 0, NULL, gpu_rows,
+     .help = "Rows that HTA takes for GPU operations."},
     {"kernel_time_us", "kernel_time(us)", HU_CELL_NUMBER, 0, NULL, kernel_time, .unit = "µs",
      .source = "HTA: kernel_time(us)",
-     .help = "Time from the first start to the last end of device work."},
+     .help = "Time from the first start to the last end of GPU operations."},
     {"idle_time_us", "idle_time(us)", HU_CELL_NUMBER, 0, NULL, idle_time, .unit = "µs", .source = "HTA: idle_time(us)",
-     .help = "Time in which no device work runs."},
+     .help = "Time in which no GPU operation runs."},
     {"idle_time_pct", "idle_time_pctg", HU_CELL_PERCENT, 0, NULL, idle_pct, .source = "HTA: idle_time_pctg",
      .help = "idle_time_us as a share of kernel_time_us."},
     {"compute_time_us", "compute_time(us)", HU_CELL_NUMBER, 0, NULL, compute_time, .unit = "µs",
      .source = "HTA: compute_time(us)",
-     .help = "Time in which a computation kernel runs."},
+     .help = "Time in which a compute kernel runs."},
     {"compute_time_pct", "compute_time_pctg", HU_CELL_PERCENT, 0, NULL, compute_pct, .source = "HTA: compute_time_pctg",
      .help = "compute_time_us as a share of kernel_time_us."},
     {"non_compute_time_us", "non_compute_time(us)", HU_CELL_NUMBER, 0, NULL, non_compute_time, .unit = "µs",
@@ -51,7 +51,7 @@ static const hu_column facts[] = {
      .help = "non_compute_time_us as a share of kernel_time_us."},
     {"comp_comm_overlap_pct", "comp_comm_overlap_pctg", HU_CELL_PERCENT, 0, NULL, overlap_pct,
      .source = "HTA: comp_comm_overlap_pctg",
-     .help = "Share of communication time that overlaps with computation; null without communication."},
+     .help = "Share of communication time that overlaps with compute; null without communication."},
     {"launches", "launches with their work", HU_CELL_COUNT, 0, NULL, launches,
      .help = "Rows of HTA's launch statistics, memory events included."},
     {"short_kernels", "gpu_duration < cpu_duration", HU_CELL_COUNT, 0, NULL, short_kernels,
@@ -71,12 +71,12 @@ static const hu_column facts[] = {
      .help = "Sum of launch_delay over all launches."},
     {"is_rounded", NULL, HU_CELL_BOOL, 0, NULL, is_rounded,
      .help = "Whether HTA rounds this file to whole microseconds."},
-    {"sync_rows", "defect: sync records taken for device work", HU_CELL_COUNT, 0, NULL, sync_rows,
-     .help = "Synchronization records that HTA takes for device work."},
-    {"operator_rows", "defect: operators taken for device work", HU_CELL_COUNT, 0, NULL, operator_rows,
-     .help = "Operators that HTA takes for device work."},
+    {"sync_rows", "defect: sync records taken for GPU operations", HU_CELL_COUNT, 0, NULL, sync_rows,
+     .help = "Sync records that HTA takes for GPU operations."},
+    {"operator_rows", "defect: operators taken for GPU operations", HU_CELL_COUNT, 0, NULL, operator_rows,
+     .help = "Operators that HTA takes for GPU operations."},
     {"dropped_rows", "defect: rows dropped", HU_CELL_COUNT, 0, NULL, dropped_rows,
-     .help = "Rows that HTA drops: after the start of the last step, or device work without a kept launch."},
+     .help = "Rows that HTA drops: after the start of the last step, or GPU operations without a kept launch."},
     {"negative_rows", "defect: durations below 0 after rounding", HU_CELL_COUNT, 0, NULL, negative_rows,
      .help = "Durations below 0 after HTA's rounding."},
 };
@@ -142,7 +142,7 @@ static const hu_column idle_columns[] = {
 static const hu_table idle_table = {
     .key = "idle_time_breakdown", .title = "idle_time_breakdown",
     .columns = idle_columns, .n_columns = HU_COUNT(idle_columns), .rows = idle_rows,
-    .empty = "no device work",
+    .empty = "no GPU operations",
     .about = "HTA's idle time by stream and category, three rows for each stream.",
 };
 /* clang-format on */
@@ -181,7 +181,7 @@ static const hu_column type_columns[] = {
 static const hu_table type_table = {
     .key = "kernel_type_breakdown", .title = "kernel_type_breakdown",
     .columns = type_columns, .n_columns = HU_COUNT(type_columns), .rows = type_rows,
-    .empty = "no device work",
+    .empty = "no GPU operations",
     .about = "HTA's device time by kernel type and combination of types.",
 };
 /* clang-format on */
@@ -225,7 +225,7 @@ static const hu_column kernel_columns[] = {
 static const hu_table kernel_table = {
     .key = "kernels", .title = "kernel_breakdown, not grouped",
     .columns = kernel_columns, .n_columns = HU_COUNT(kernel_columns), .rows = kernel_rows,
-    .empty = "no device work",
+    .empty = "no GPU operations",
     .about = "HTA's kernels by name.",
 };
 /* clang-format on */

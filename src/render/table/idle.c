@@ -81,7 +81,7 @@ static const hu_column gap_columns[] = {
     {"start_ns", NULL, HU_CELL_NS, 0, NULL, gap_start,
      .help = "Start of the gap, on the clock of the trace."},
     {NULL, "at", HU_CELL_NS, 9, NULL, gap_at,
-     .help = "Start of the gap, from the first start of device work."},
+     .help = "Start of the gap, from the first start of GPU operations."},
     {"duration_ns", "length", HU_CELL_NS, 9, NULL, gap_length,
      .help = "Length of the gap."},
     {"step", "step", HU_CELL_COUNT, 5, NULL, gap_step,
@@ -187,7 +187,7 @@ static const hu_column window_columns[] = {
     {"start_ns", NULL, HU_CELL_NS, 0, NULL, window_start,
      .help = "Start, on the clock of the trace."},
     {NULL, "at", HU_CELL_NS, 10, NULL, window_after,
-     .help = "Start, from the first start of device work."},
+     .help = "Start, from the first start of GPU operations."},
     {"duration_ns", "length", HU_CELL_NS, 10, NULL, window_length,
      .help = "Length."},
     {"busy_pct", "busy%", HU_CELL_PERCENT, 6, NULL, window_busy, .source = "nsys analyze: gpu_time_util",
@@ -198,7 +198,7 @@ static const hu_table windows = {
     .key = "windows", .title = "Windows with the GPU busy for less than half",
     .columns = window_columns, .n_columns = HU_COUNT(window_columns), .rows = window_rows,
     .empty = "none",
-    .about = "Thirtieths of the span in which the device was busy for less than half, neighbors joined.",
+    .about = "Thirtieths of the span in which the device was busy for less than half, neighbours joined.",
 };
 /* clang-format on */
 
@@ -213,7 +213,7 @@ static const hu_column facts[] = {
     {"gap_count", "gaps", HU_CELL_COUNT, 0, NULL, gap_count,
      .help = "Number of gaps that this time is in."},
     {"window_ns", "length of a window, for low use", HU_CELL_NS, 0, NULL, window_ns,
-     .help = "One thirtieth of the span, the slot in which low utilization is looked for."},
+     .help = "One thirtieth of the span, the slot in which low use is looked for."},
 };
 /* clang-format on */
 

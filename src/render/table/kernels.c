@@ -120,7 +120,7 @@ static const hu_column columns[] = {
     {"library", NULL, HU_CELL_TEXT, 0, NULL, library,
      .help = "Library that the kernel comes from, read off its name; empty when unknown."},
     {"is_communication", NULL, HU_CELL_BOOL, 0, NULL, is_comm,
-     .help = "Whether the kernel is communication (NCCL, RCCL, ...) and not computation."},
+     .help = "Whether the kernel is communication (NCCL, RCCL, ...) not compute."},
     {"label", NULL, HU_CELL_TEXT, 0, NULL, label,
      .help = "Name without templates and namespaces."},
     {"name", "name", HU_CELL_TEXT, 0, NULL, name,
@@ -275,7 +275,7 @@ HU_FACT(tail_mean, 100 * weighted(rank, offsetof(hu_kernel, tail_sum), offsetof(
 
 /* clang-format off */
 static const hu_column family_facts[] = {
-    {"compute_sum_ns", "time in computing kernels, summed", HU_CELL_NS, 0, NULL, compute_sum,
+    {"compute_sum_ns", "time in compute kernels, summed", HU_CELL_NS, 0, NULL, compute_sum,
      .help = "Sum of the durations of all kernels but communication."},
     {"tensor_ns", "of it on tensor cores, by kernel name", HU_CELL_NS, 0, NULL, tensor_sum,
      .help = "Time of it in kernels that use tensor cores, as far as names tell."},

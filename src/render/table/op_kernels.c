@@ -33,7 +33,7 @@ static const hu_column columns[] = {
     {"source", "called from", HU_CELL_TEXT, 26, has_source, source, .is_wide = true,
      .help = "Innermost Python line around it that is not PyTorch's own; empty without stacks."},
     {"name", "GPU operation", HU_CELL_TEXT, 0, NULL, kernel,
-     .help = "Name of the kernel, copy or set."},
+     .help = "Name of the kernel, copy or memset."},
 };
 
 static const hu_table table = {

@@ -109,9 +109,9 @@ HU_FACT(ideal_bubble, SAID.ideal_bubble_pct)
 /* clang-format off */
 static const hu_column facts[] = {
     {"summary", "parallelism", HU_CELL_TEXT, 0, NULL, summary,
-     .help = "Degrees of parallelism, for example \"TP 2 × PP 2 × DDP 2\"; empty when nothing was recognized."},
+     .help = "Degrees of parallelism, for example \"TP 2 × PP 2 × DDP 2\"; empty when nothing was recognised."},
     {"why_not", NULL, HU_CELL_TEXT, 0, NULL, why_not,
-     .help = "Why nothing was recognized; empty otherwise."},
+     .help = "Why nothing was recognised; empty otherwise."},
     {"confidence", "confidence", HU_CELL_TEXT, 0, NULL, summary_trust, .values = "low|medium|high",
      .help = "Confidence of the least sure part of the summary; low without one."},
     {"is_training", NULL, HU_CELL_BOOL, 0, NULL, training,
@@ -139,10 +139,10 @@ static const hu_column facts[] = {
     {"units", "FSDP units per forward pass", HU_CELL_NUMBER, 0, NULL, units, .unit = "per forward pass",
      .help = "All-gathers of one forward pass: the FSDP units; null when unknown."},
     {"prefetch_forward_pct", "forward all-gathers hidden, %", HU_CELL_PERCENT, 0, NULL, prefetch_forward,
-     .help = "Share of forward all-gather time, the first of each pass left out, that computation hides; null when "
+     .help = "Share of forward all-gather time, the first of each pass left out, hidden by compute; null when "
              "unknown."},
     {"prefetch_backward_pct", "backward all-gathers hidden, %", HU_CELL_PERCENT, 0, NULL, prefetch_backward,
-     .help = "Share of backward all-gather time, the first of each pass left out, that computation hides; null when "
+     .help = "Share of backward all-gather time, the first of each pass left out, hidden by compute; null when "
              "unknown."},
     {"tensor_parallel_layers", "tensor-parallel layers", HU_CELL_COUNT, 0, NULL, layers,
      .help = "Layers that tensor parallelism splits; null when unknown."},
@@ -156,7 +156,7 @@ static const hu_column facts[] = {
      .help = "Micro-batches per step, times the chunks of a rank with interleaved stages; null when unknown."},
     {"bubble_pct", "pipeline bubble, % of forward and backward", HU_CELL_PERCENT, 0, NULL, bubble,
      .help = "Share of forward and backward in which this rank neither computes nor communicates, except with its "
-             "pipeline neighbors; null when unknown."},
+             "pipeline neighbours; null when unknown."},
     {"ideal_bubble_pct", "ideal bubble, %", HU_CELL_PERCENT, 0, NULL, ideal_bubble, .source = "GPipe (Huang et al. 2019)",
      .help = "(p - 1) / (m + p - 1) for p stages and m micro-batches; null when unknown."},
 };

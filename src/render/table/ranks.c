@@ -40,11 +40,11 @@ static const hu_column columns[] = {
     {"step_ns", "step", HU_CELL_NS, 9, NULL, step,
      .help = "Mean step, or the whole capture without steps; null when nothing was recorded."},
     {"compute_ns", "compute", HU_CELL_NS, 9, on_device, compute,
-     .help = "Time per step in which a computing kernel runs; null without a device."},
+     .help = "Time per step in which a compute kernel runs; null without a device."},
     {"exposed_comm_ns", "exp comm", HU_CELL_NS, 9, on_device, exposed_comm,
      .help = "Exposed communication per step: communication kernels while no kernel computes; null without a device."},
     {"exposed_copy_ns", "exp copy", HU_CELL_NS, 9, on_device, exposed_copy, .is_wide = true,
-     .help = "Exposed copies per step: copies and sets while neither computation nor communication runs; null "
+     .help = "Exposed copies per step: copies and memsets while neither compute nor communication runs; null "
              "without a device."},
     {"idle_ns", "idle", HU_CELL_NS, 9, on_device, idle,
      .help = "Time per step without GPU operations; null without a device."},

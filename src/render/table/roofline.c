@@ -32,7 +32,7 @@ static const hu_column columns[] = {
     {"kernel_ns", "kernels", HU_CELL_NS, 8, NULL, kernel_ns,
      .help = "Sum of the durations of its kernels."},
     {"kernel_pct", "%", HU_CELL_PERCENT, 5, NULL, kernel_pct,
-     .help = "kernel_ns as a share of all computing kernels."},
+     .help = "kernel_ns as a share of all compute kernels."},
     {"calls", "calls", HU_CELL_COUNT, 5, NULL, calls,
      .help = "Calls that launched kernels."},
     {"kernels", NULL, HU_CELL_COUNT, 0, NULL, kernels,
@@ -95,7 +95,7 @@ static const hu_column unknown_columns[] = {
     {"kernel_ns", "kernels", HU_CELL_NS, 9, NULL, unknown_ns,
      .help = "Sum of the durations of the kernels."},
     {"kernel_pct", "%", HU_CELL_PERCENT, 5, NULL, unknown_pct,
-     .help = "kernel_ns as a share of all computing kernels."},
+     .help = "kernel_ns as a share of all compute kernels."},
     {"kernels", "count", HU_CELL_COUNT, 7, NULL, unknown_kernels,
      .help = "Number of kernels."},
     {"is_kernel", NULL, HU_CELL_BOOL, 0, NULL, unknown_is_kernel,
@@ -149,17 +149,17 @@ static const hu_column facts[] = {
      .help = "Share of kernel time in matmuls, convolutions and attention."},
     {"tflop", "TFLOP executed", HU_CELL_NUMBER, 0, NULL, all_tflop, .unit = "TFLOP",
      .help = "FLOP executed, as far as known."},
-    {"roofline_pct", "of the roofline, where modeled, %", HU_CELL_PERCENT, 0, NULL, all_roofline,
+    {"roofline_pct", "of the roofline, where modelled, %", HU_CELL_PERCENT, 0, NULL, all_roofline,
      .help = "Least time that the peaks allow over kernel time, where there is a model."},
     {"window_ns", "time base of MFU", HU_CELL_NS, 0, NULL, window,
      .help = "Time that MFU is taken over: the counted steps, or the whole span."},
     {"model_tflop", "model TFLOP in that time", HU_CELL_NUMBER, 0, NULL, window_tflop, .unit = "TFLOP",
      .help = "FLOP of the model in that time, recomputation left out."},
     {"mfu_pct", "MFU, %", HU_CELL_PERCENT, 0, NULL, mfu, .source = "PaLM (Chowdhery et al. 2022)",
-     .help = "Model FLOPs utilization: the time that the model's FLOPs would take at peak, over the window; null "
+     .help = "Model FLOPs utilisation: the time that the model's FLOPs would take at peak, over the window; null "
              "without peaks."},
     {"hfu_pct", "HFU, %", HU_CELL_PERCENT, 0, NULL, hfu, .source = "Korthikanti et al. 2022",
-     .help = "Hardware FLOPs utilization: the same with recomputation; null without peaks."},
+     .help = "Hardware FLOPs utilisation: the same with recomputation; null without peaks."},
 };
 /* clang-format on */
 

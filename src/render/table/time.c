@@ -46,7 +46,7 @@ static const hu_table table = {
     .key = "split", .title = "Concurrent work; each instant counts once",
     .columns = columns, .n_columns = HU_COUNT(columns), .rows = rows,
     .empty = "no GPU operations recorded",
-    .about = "Time of each combination of computation, communication and memory work; rows add up to the span.",
+    .about = "Time of each combination of compute, communication and memory work; rows add up to the span.",
 };
 /* clang-format on */
 
@@ -72,11 +72,11 @@ static const hu_column facts[] = {
     {"idle_pct", "idle, %", HU_CELL_PERCENT, 0, NULL, idle_pct,
      .help = "idle_ns as a share of the span."},
     {"compute_ns", "compute", HU_CELL_NS, 0, NULL, compute, .source = "HTA: compute_time(us)",
-     .help = "Time in which a computing kernel runs."},
+     .help = "Time in which a compute kernel runs."},
     {"compute_pct", "compute, %", HU_CELL_PERCENT, 0, NULL, compute_pct,
      .help = "compute_ns as a share of the span."},
     {"non_compute_ns", "busy without compute", HU_CELL_NS, 0, NULL, rest, .source = "HTA: non_compute_time(us)",
-     .help = "Time in which only copies, sets or communication run."},
+     .help = "Time in which only copies, memsets or communication run."},
     {"non_compute_pct", "busy without compute, %", HU_CELL_PERCENT, 0, NULL, rest_pct,
      .help = "non_compute_ns as a share of the span."},
 };

@@ -16,13 +16,13 @@ HU_FACT(left_out_ns, d->tracelens->left_out_ns)
 /* clang-format off */
 static const hu_column facts[] = {
     {"computation_time_ns", "computation_time", HU_CELL_NS, 0, NULL, computation, .source = "TraceLens: computation_time",
-     .help = "Time in which kernels other than communication, or sets, run."},
+     .help = "Time in which kernels other than communication, or memsets, run."},
     {"exposed_comm_time_ns", "exposed_comm_time", HU_CELL_NS, 0, NULL, exposed_comm,
      .source = "TraceLens: exposed_comm_time",
-     .help = "Communication that no computation hides."},
+     .help = "Communication while no kernel computes."},
     {"exposed_memcpy_time_ns", "exposed_memcpy_time", HU_CELL_NS, 0, NULL, exposed_memcpy,
      .source = "TraceLens: exposed_memcpy_time",
-     .help = "Copies that neither computation nor communication hides."},
+     .help = "Copies that neither compute nor communication hides."},
     {"busy_time_ns", "busy_time", HU_CELL_NS, 0, NULL, busy, .source = "TraceLens: busy_time",
      .help = "Time in which any of it runs."},
     {"idle_time_ns", "idle_time", HU_CELL_NS, 0, NULL, idle, .source = "TraceLens: idle_time",
