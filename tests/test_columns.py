@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A column is described once, in its row: the schema, the documents and the page say what it says, and adding one is what docs/contributing.md tells."""
+"""A column is described once, in its row: the schema, the documents and the page say what it says."""
 import collections
 import csv
 import io
@@ -7,8 +7,6 @@ import json
 import os
 import pathlib
 import re
-import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,7 +16,6 @@ from tests import page_data
 from tests.program import EXE, OWN, ROOT, SANITIZED, real_traces, run, skip_loudly
 
 GPU = sorted((ROOT / "tests/data").rglob("*.json.gz"), key=lambda p: p.stat().st_size)
-BUILD = pathlib.Path(EXE).parent
 
 
 def listed() -> list[dict]:
@@ -157,75 +154,6 @@ class Text(unittest.TestCase):
         self.assertEqual(slowest.count("\r\n"), 2)
         self.assertIn("rank0.pt.trace.json.gz", slowest)
         self.assertEqual(run("report", job, "--view", "ranks", "--merge")[1].decode(), text)
-
-
-@unittest.skipIf(SANITIZED, "says nothing more about holdup")
-class Walk(unittest.TestCase):
-    """docs/contributing.md, "Add a column", with the lines that stand there, in a copy; only one file is compiled again."""
-
-    def setUp(self) -> None:
-        if not (BUILD / "build.ninja").exists() or not shutil.which("ninja"):
-            skip_loudly("the program under test is in no build of meson")
-            self.skipTest("no build")
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="holdup-column-"))
-        self.addCleanup(shutil.rmtree, self.folder)
-
-    def build(self, source: pathlib.Path, text: str) -> pathlib.Path:
-        """The program with another text of that file: its object stands before the library that holds the old one."""
-        changed, built = self.folder / source.name, self.folder / "holdup"
-        changed.write_text(text)
-        commands = json.loads((BUILD / "compile_commands.json").read_text())
-        entry = next(c for c in commands if (BUILD / c["file"]).resolve() == source and "libholdup.a.p" in c["output"])
-        words = shlex.split(entry["command"])
-        words[words.index("-o") + 1] = str(changed.with_suffix(".o"))
-        words[words.index("-c") + 1] = str(changed)
-        words = [w for w in words if not w.startswith(("-MD", "-MF", "-MQ")) and w != entry["output"] and not w.endswith(".o.d")]
-        subprocess.run(words, cwd=BUILD, check=True, env={**os.environ, "CCACHE_DISABLE": "1"})
-        link = subprocess.run(["ninja", "-t", "commands", "holdup"], cwd=BUILD, check=True, capture_output=True, text=True).stdout.splitlines()[-1]
-        words = shlex.split(link)
-        words[words.index("-o") + 1] = str(built)
-        words.insert(words.index("src/libholdup.a"), str(changed.with_suffix(".o")))
-        subprocess.run(words, cwd=BUILD, check=True)
-        return built
-
-    def test_adding_a_column(self) -> None:
-        section = re.search(r"## Add a column\n(.*?)\n## ", (ROOT / "docs/contributing.md").read_text(), re.S)[1]
-        source = ROOT / re.search(r"in `(src/render/table/\w+\.c)`", section)[1]
-        getter, row = re.findall(r"```c\n(.*?)```", section, re.S)
-        self.assertEqual((getter.count("\n"), row.count("\n    {")), (1, 0), "one getter and one row")
-        key, heading = re.search(r'\{"(\w+)", "([^"]+)"', row).groups()
-        helped = re.search(r'\.help = "(.*?)"', row)[1]
-        text = source.read_text()
-        at = text.index("/* clang-format off */\nstatic const hu_column columns[] = {\n")
-        first = text.index("{\n", at) + 2
-        program = self.build(source, text[:at] + getter + text[at:first] + row + text[first:])
-
-        def ask(*arguments: object) -> str:
-            return subprocess.run([program, *map(str, arguments)], check=True, capture_output=True, text=True).stdout
-
-        trace = self.folder / "t.json"
-        copy = {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD (Pinned -> Device)", "pid": 0, "tid": 7, "dur": 2, "args": {"stream": 7, "bytes": 3000}}
-        trace.write_text(json.dumps([{**copy, "ts": 1}, {**copy, "ts": 9, "args": {"stream": 7, "bytes": 5000}}]))
-        self.assertRegex(ask("report", trace, "--view", "copies"), rf"{re.escape(heading)}(?s:.*)4\.00 kB")
-        self.assertEqual(next(csv.DictReader(io.StringIO(ask("report", trace, "--view", "copies", "--csv"))))[key], "4000")
-        self.assertEqual(json.loads(ask("report", trace, "--json"))["ranks"][0]["copies"][0][key], 4000)
-        page = self.folder / "p.html"
-        ask("report", trace, "--html", page, "-q")
-        self.assertIn(helped, json.dumps(page_data.json_block(page.read_text(), "data-words")))
-        # what `make schema` does
-        docs = self.folder / "docs"
-        docs.mkdir()
-        shutil.copytree(ROOT / "scripts", self.folder / "scripts")
-        for name in ("report.schema.in.json", "report.schema.json", "analyses.md", "query.md"):
-            shutil.copy(ROOT / "docs" / name, docs)
-        describe = [sys.executable, self.folder / "scripts/describe", program]
-        stale = subprocess.run([*describe, "--check"], capture_output=True, text=True, check=False)
-        self.assertEqual(re.findall(r"docs/(\S+) is not.*make schema", stale.stdout), ["analyses.md", "report.schema.json"])
-        subprocess.run(describe, check=True)
-        self.assertEqual(json.loads((docs / "report.schema.json").read_text())["$defs"]["copies_copies"]["properties"][key],
-                         {"description": helped, "type": ["integer", "null"]})
-        self.assertIn(f"| `{key}` | {heading} | bytes | {helped} |\n", (docs / "analyses.md").read_text())
-        self.assertEqual(subprocess.run([*describe, "--check"], check=False).returncode, 0)
 
 
 if __name__ == "__main__":

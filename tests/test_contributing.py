@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The walks of docs/contributing.md: each diff fits the sources, builds, and does what its heading says, in as many lines as it says."""
+import csv
 import gzip
+import io
 import json
 import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
+from tests import page_data
 from tests.patched import Patched, build_folder
 from tests.program import ROOT, SANITIZED, skip_loudly
 
@@ -84,6 +88,27 @@ class Walks(unittest.TestCase):
         self.assertNotIn("pass ", said)
         self.assertTrue("-l failures" in self.run_it("help", "--completion", "fish")[1])
         self.assertIn("failures", self.run_it("help", "--man", "check")[1])
+
+    def test_add_column(self) -> None:
+        key, helped = "bytes_per_call", "Mean size of a copy; null when no copy records one."
+        program, trace = self.walk("Add a column"), self.home / "t.json"
+        copy = {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD (Pinned -> Device)", "pid": 0, "tid": 7, "dur": 2}
+        trace.write_text(json.dumps([{**copy, "ts": 1, "args": {"stream": 7, "bytes": 3000}}, {**copy, "ts": 9, "args": {"stream": 7, "bytes": 5000}}]))
+        self.assertRegex(self.run_it("report", str(trace), "--view", "copies", "-q")[1], r"B/call(?s:.*)4\.00 kB")
+        table = csv.DictReader(io.StringIO(self.run_it("report", str(trace), "--view", "copies", "--csv", "-q")[1]))
+        self.assertEqual(next(table)[key], "4000")
+        self.assertEqual(json.loads(self.run_it("report", str(trace), "--json", "-q")[1])["ranks"][0]["copies"][0][key], 4000)
+        self.run_it("report", str(trace), "--html", str(self.home / "p.html"), "-q")
+        self.assertIn(helped, json.dumps(page_data.json_block((self.home / "p.html").read_text(), "data-words")))
+        # what `make schema` does
+        shutil.copytree(ROOT / "scripts", self.home / "scripts")
+        describe = [sys.executable, self.home / "scripts/describe", program]
+        stale = subprocess.run([*describe, "--check"], capture_output=True, text=True, check=False)
+        self.assertEqual(re.findall(r"docs/(\S+) is not.*make schema", stale.stdout), ["analyses.md", "report.schema.json"])
+        subprocess.run(describe, check=True)
+        schema = json.loads((self.home / "docs/report.schema.json").read_text())
+        self.assertEqual(schema["$defs"]["copies_copies"]["properties"][key], {"description": helped, "type": ["integer", "null"]})
+        self.assertIn(f"| `{key}` | B/call | bytes | {helped} |\n", (self.home / "docs/analyses.md").read_text())
 
     def test_add_finding(self) -> None:
         (self.home / "small.json.gz").write_bytes(small_copies())

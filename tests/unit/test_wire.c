@@ -186,7 +186,7 @@ static void broken_bytes_do_no_harm(void **state)
                 assert_true(y.n < 2 || y.list[1].parent == UINT32_MAX || y.list[1].parent < 1);
                 assert_true(pack(&y, own).n > 0);
             } else {
-                assert_true(err.code == HU_EFORMAT && strstr(err.text, "broken at"));
+                assert_true(err.code == HU_EFORMAT && strstr(err.text, "corrupt at"));
             }
             hu_arena_free(own);
         }
