@@ -4,8 +4,8 @@
  * Kernels of one template are told apart by an argument that stands far behind what a column shows.  Names whose short
  * forms are equal are compared with each other; where two part, there begins a piece that both must show:
  *
- *     void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, …>(…)    …_kernel<…FillFunctor…
- *     void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>, …>(…)     …_kernel<…AddFunctor…
+ *     void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, …>    …_kernel<…FillFunctor…
+ *     void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>, …>     …_kernel<…AddFunctor…
  */
 #include "base/short_name.h"
 
@@ -285,7 +285,7 @@ static hu_str fit(hu_str s, size_t width, hu_arena *arena)
     return (hu_str){l.p, l.n + sizeof "…" - 1};
 }
 
-/* By the short form of each name, which of those behind it is the next with the same; HU_MAP_NONE: none.  NULL: no memory. */
+/* Of each name the next one behind it with the same short form; HU_MAP_NONE: there is none.  NULL: no memory. */
 static uint32_t *chain_equal(const hu_str *shorts, size_t n, hu_arena *arena)
 {
     uint32_t *next = hu_arena_alloc(arena, (n + 1) * sizeof *next);
