@@ -203,7 +203,7 @@ class Pages(unittest.TestCase):
 
     def test_wrong_usage(self) -> None:
         for words, said in ((["--man", "reprot"], "did you mean `holdup report`"), (["--completion", "tcsh"], "choose one of bash, zsh, fish"),
-                            (["--man", "--completion", "bash"], "exclude each other"), (["report", "check"], "has no use for")):
+                            (["--man", "--completion", "bash"], "cannot be used together"), (["report", "check"], "does not take")):
             status, _, err = run("help", *words)
             self.assertEqual(status, 2, err)
             self.assertIn(said, err)

@@ -208,7 +208,7 @@ class Mpi(unittest.TestCase):
             alone = shutil.copy(EXE, pathlib.Path(name) / "holdup")
             status, out, err = mpirun(3, "report", OWN[0], "--json", program=str(alone))
             self.assertEqual((status, out), (0, run("report", OWN[0], "--json")[1]))
-            self.assertEqual(err, "holdup: started 3 times, but there is no libholdup-mpi.so beside it: one process does all the work (docs/many-ranks.md)\n")
+            self.assertEqual(err, "holdup: started 3 times, but libholdup-mpi.so is not installed: one process does all the work (docs/many-ranks.md)\n")
 
     def test_another_launcher_is_told_from_open_mpi(self) -> None:
         expected = run("report", OWN[0], "--json")[1]

@@ -257,7 +257,7 @@ class Timers(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run([DRIVER, ".", "--exec", "--refuse=1", "--", EXE, "run", "--keep-rings", "-o", f"{folder}/out.pftrace",
                                    "--", *command], capture_output=True, text=True, timeout=120, cwd=folder, check=False)
-            left = re.search(r"rings are in (\S+)", done.stderr)
+            left = re.search(r"kept the rings in (\S+)", done.stderr)
             self.assertTrue(left, done.stderr)
             r = Recording.__new__(Recording)
             r.path = pathlib.Path(left[1])

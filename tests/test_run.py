@@ -126,7 +126,7 @@ class ExitCodes(Case):
                             (["--max-memory", "lots", "true"], "no size"), (["-c", "nvtx", "true"], "nvtx:NAME"), (["--kill", "all", "true"], "sigterm"),
                             (["-o", "%q{HOLDUP_NOT_SET}", "true"], "is not set"), (["-o", "%z", "true"], "has a letter"), (["--env-var", "novalue", "true"], "NAME=VALUE"),
                             (["--scratch", "/no/such/place", "true"], "--scratch cannot be used"), (["-t", "osrt", "-c", "nvtx:a", "-t", "none", "true"], "user or nvtx"),
-                            (["--start-later", "--delay", "3", "true"], "exclude each other"), (["--force=maybe", "true"], "true or false")):
+                            (["--start-later", "--delay", "3", "true"], "cannot be used together"), (["--force=maybe", "true"], "true or false")):
             with self.subTest(words=words):
                 done = self.run_it(*words)
                 self.assertEqual(done.returncode, 2, done.stderr)
@@ -205,7 +205,7 @@ class Transparent(Case):
     def test_inside_of_another(self) -> None:
         done = self.run_it("-o", "outer", EXE, "run", "-o", "inner", "sh", "-c", "exit 4")
         self.assertEqual(done.returncode, 4)
-        self.assertIn("another holdup run records this already", done.stderr)
+        self.assertIn("another holdup run already records this job", done.stderr)
         self.assertFalse((self.folder / "inner.pftrace").exists())
 
     def test_no_terminal_and_no_descriptors(self) -> None:
@@ -406,7 +406,7 @@ class Times(Case):
         done = self.run_it("-o", "out", "sh", "-c", "sleep 3 >/dev/null 2>&1 & sleep 0.3; echo started")
         self.assertEqual((done.returncode, done.stdout), (0, "started\n"))
         self.assertLess(time.monotonic() - begin, 2.9)
-        self.assertIn("still run", done.stderr)
+        self.assertIn("still running", done.stderr)
         begin = time.monotonic()
         done = self.run_it("-f", "-o", "out", "--wait", "all", "sh", "-c", "(sleep 1; exit 3) >/dev/null 2>&1 & exit 6")
         self.assertEqual(done.returncode, 6)
@@ -483,7 +483,7 @@ class Names(Case):
         for name in ("a", "a.pftrace", "./a"):
             done = self.run_it("-o", name, "touch", "started")
             self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertIn("a.pftrace: is there already; name another file, or replace it with --force", done.stderr)
+            self.assertIn("a.pftrace: is there already; choose another file, or replace it with --force", done.stderr)
         self.assertEqual(sorted(p.name for p in self.folder.iterdir() if p.name in ("a.pftrace", "started")), ["a.pftrace"], "nothing was started")
         self.assertEqual((self.folder / "a.pftrace").read_bytes(), b"mine")
         self.run_it("-f", "true", "-o", "a", "sh", "-c", "true")
@@ -510,7 +510,7 @@ class Names(Case):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 lines = done.stderr.splitlines()
                 if rank == "0":
-                    self.assertIn(f"holdup: all 2 ranks together, once they have ended: holdup report {all_ranks}", lines)
+                    self.assertIn(f"holdup: for a report over all 2 ranks, once they have ended: holdup report {all_ranks}", lines)
                     self.assertTrue(any("confidence" in line for line in lines), done.stderr)
                 else:
                     self.assertEqual(len(lines), 1, done.stderr)
@@ -542,7 +542,7 @@ class Names(Case):
         done = subprocess.run([*NOBODY, public / "holdup", "run", "--no-report", "sh", "-c", "echo hello; exit 3"],
                               capture_output=True, text=True, check=False, cwd=place, env=environment(HOME="/nonexistent", XDG_RUNTIME_DIR="/nonexistent"))
         self.assertEqual((done.returncode, done.stdout), (3, "hello\n"), done.stderr)
-        self.assertIn("cannot be written", done.stderr)
+        self.assertIn("cannot write to", done.stderr)
         kept = re.search(r"holdup finish (\S+) -o NAME", done.stderr)
         assert kept, done.stderr
         finished = self.holdup("finish", kept[1], "-o", "late.pftrace")
@@ -588,7 +588,7 @@ class Limits(Case):
     def test_a_flight_recorder_keeps_the_newest(self) -> None:
         done = self.run_it("--strict", "--mode", "flight", "--max-memory", "256K", "-o", "out", PYTHON, "-c", self.SCRIPT + "with holdup.range('last'): pass\n")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stderr, r"\d+ older ones gave way")
+        self.assertRegex(done.stderr, r"\d+ older ones were overwritten")
         self.assertEqual(recorder.count(self.folder / "out.pftrace", "last"), 1)
         self.assertLess(recorder.count(self.folder / "out.pftrace", "x"), 9000)
 

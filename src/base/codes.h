@@ -9,13 +9,13 @@
     E(HU_EXIT_BREACHED, 1, "1", "check: a limit is breached")                                \
     E(HU_EXIT_USAGE, 2, "2", "wrong usage")                                                  \
     E(HU_EXIT_UNREADABLE, 3, "3", "an input cannot be read, or an output cannot be written") \
-    E(HU_EXIT_PARTIAL, 4, "4", "data is incomplete, with --strict")                          \
-    E(HU_EXIT_RUN_MISSING, 123, "123", "run: --require: nothing of this kind was recorded")  \
+    E(HU_EXIT_PARTIAL, 4, "4", "--strict: data is incomplete")                               \
+    E(HU_EXIT_RUN_MISSING, 123, "123", "run: --require: a source recorded nothing")          \
     E(HU_EXIT_RUN_LOST, 124, "124", "run: --strict: records were lost or not written")       \
     E(HU_EXIT_RUN_FAILED, 125, "125", "run: failed before the command started")              \
     E(HU_EXIT_CANNOT_EXEC, 126, "126", "run: the command cannot be started")                 \
     E(HU_EXIT_NOT_FOUND, 127, "127", "run: the command was not found")                       \
-    E(HU_EXIT_SIGNAL, 128, "128+N", "killed by signal N; run: the command was")
+    E(HU_EXIT_SIGNAL, 128, "128+N", "killed by signal N; for run, the command was killed")
 
 enum {
 #define E(name, status, label, text) name = (status),

@@ -64,7 +64,7 @@ static void folder_of(const char *template, char *out)
 static int check_output(const hu_run_options *o, const hu_facts *facts, char *template, hu_error *err)
 {
     if (o->shared.output && strlen(o->shared.output) >= sizeof facts->output)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "the name of the output is too long");
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "the output name is too long");
     if (hu_template_complete(o->shared.output, facts->rank.rank >= 0, template, err) < 0)
         return err->code;
     return hu_template_check(template, environ, err);
@@ -84,7 +84,7 @@ int hu_arm(const hu_run_options *o, char *const *argv, hu_session *out, hu_facts
         return err->code;
     folder_of(template, folder);
     if (access(folder, W_OK) < 0 && !o->shared.quiet)
-        hu_command_say("%s cannot be written: %s; the recording is kept elsewhere; choose a path with -o", folder,
+        hu_command_say("cannot write to %s: %s; the recording is kept elsewhere; choose a path with -o", folder,
                        strerror(errno));
     if (hu_session_make(o->scratch, folder, out, err) < 0)
         return err->code;

@@ -69,7 +69,7 @@ void hu_browser_open(const char *file)
         return;
     gethostname(host, sizeof host - 1);
     if (realpath(file, full))
-        hu_command_say("no browser can be started here; from your machine: scp %s:%s .", host, full);
+        hu_command_say("cannot start a browser here; from your machine: scp %s:%s .", host, full);
 }
 
 /* In the folder of the session that only this user can list, or else of temporary files.  Mode 0600. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cmd_check.c - `holdup check`: does a run keep its limits?  The gate of a CI: exits with 1 when it does not. */
+ * cmd_check.c - `holdup check`: compares a run with limits.  The gate of a CI: exits with 1 when one is breached. */
 #include <math.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -55,19 +55,20 @@ static size_t limit_words(const char **out, size_t room)
 #define AT(member) offsetof(options, member)
 
 static const hu_option rows[] = {
-    {"max", 0, HU_OPTION_SPECIAL, "NAME=N", "at most so much: idle=10%, comm=20%, data=10%, step-ms=120 …", 0,
+    {"max", 0, HU_OPTION_SPECIAL, "NAME=N", "allow at most N: idle=10%, comm=20%, data=10%, step-ms=120 …", 0,
      .parse = parse_max, .heading = "limits", .words = limit_words},
-    {"min", 0, HU_OPTION_SPECIAL, "NAME=N", "at least so much: gpu-busy=80%, memory-headroom=10% …", 0, .parse = parse_min,
+    {"min", 0, HU_OPTION_SPECIAL, "NAME=N", "require at least N: gpu-busy=80%, memory-headroom=10% …", 0, .parse = parse_min,
      .heading = "limits", .words = limit_words},
-    {"config", 0, HU_OPTION_TEXT, "FILE", "limits from a file: TOML with [max] and [min], or the same as JSON", AT(config),
-     .heading = "limits", .value = HU_VALUE_READ},
-    {"list-limits", 0, HU_OPTION_FLAG, NULL, "name all limits, their defaults and what they mean", AT(list),
+    {"config", 0, HU_OPTION_TEXT, "FILE", "read limits from FILE: TOML with [max] and [min], or the same as JSON",
+     AT(config), .heading = "limits", .value = HU_VALUE_READ},
+    {"list-limits", 0, HU_OPTION_FLAG, NULL, "list all limits, their defaults and what they mean", AT(list),
      .heading = "limits"},
-    {"only-named", 0, HU_OPTION_FLAG, NULL, "without the default limits", AT(no_defaults), .heading = "limits"},
+    {"only-named", 0, HU_OPTION_FLAG, NULL, "ignore the default limits", AT(no_defaults), .heading = "limits"},
     {"junit", 0, HU_OPTION_TEXT, "FILE", "also write the result as JUnit XML", AT(junit), .heading = "output",
      .value = HU_VALUE_WRITE},
-    {"allow-missing", 0, HU_OPTION_FLAG, NULL, "judge the ranks that can be read; else an unreadable input exits with 3",
-     AT(allow_missing), .heading = "input"},
+    {"allow-missing", 0, HU_OPTION_FLAG, NULL,
+     "check the readable ranks (default: exit with status 3 if an input is unreadable)", AT(allow_missing),
+     .heading = "input"},
 };
 
 enum { LIST_COLUMN = 29 };
@@ -97,7 +98,7 @@ static void write_limits(hu_out *out)
             snprintf(bound, sizeof bound, "%s %s%s%s", is_least ? "min" : "max", number, hu_limit_unit(i)[0] ? " " : "",
                      hu_limit_unit(i));
         snprintf(words, sizeof words, "%s%s", hu_limit_what(i),
-                 has_default && !hu_limit_fails(i) ? "; advice, unless it is named" : "");
+                 has_default && !hu_limit_fails(i) ? "; advice unless you name it" : "");
         hu_out_printf(out, "%-16s %-11s ", hu_limit_name(i), bound);
         hu_units_wrap(out, hu_str_of(words), LIST_COLUMN, LIST_COLUMN, width);
         hu_out_text(out, "\n");
@@ -137,7 +138,7 @@ static int read_json(hu_checklist *list, hu_str text, hu_error *err)
             if (set_pair(list, least == 1, trim(key), trim(value), err) < 0)
                 return err->code;
         if (j.is_broken)
-            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "is no valid JSON");
+            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "is not valid JSON");
     }
     return 0;
 }
@@ -160,7 +161,7 @@ static int read_toml(hu_checklist *list, hu_str text, hu_error *err)
         if (line.p[0] == '[') {
             least = hu_str_equal(line, HU_STR("[min]")) ? 1 : hu_str_equal(line, HU_STR("[max]")) ? 0 : -1;
             if (least < 0)
-                return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "line %d: only the tables [max] and [min] are known",
+                return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "line %d: only the tables [max] and [min] are supported",
                                number);
             continue;
         }
@@ -415,7 +416,7 @@ static void say_shares(const hu_checklist *list)
             continue;
         hu_format_fixed(number, value, value * 10 == floor(value * 10) ? 1 : 3);
         hu_format_fixed(percent, value * 100, value * 100 == floor(value * 100) ? 0 : 1);
-        hu_command_say("%s=%s is %s %%; %s of the time is %s=%s%%", hu_limit_name(i), number, number, number,
+        hu_command_say("%s=%s means %s %%; for %s %% write %s=%s%%", hu_limit_name(i), number, number, percent,
                        hu_limit_name(i), percent);
     }
 }
@@ -453,12 +454,12 @@ static int run(hu_cli_call *call)
 const hu_command hu_command_check = {
     .name = "check",
     .group = HU_GROUP_COMPARE,
-    .summary = "does a run keep its limits?  For CI: exits with 1 when not",
+    .summary = "compare a run with limits; exit status 1 if one is breached (CI)",
     .usage = "[options] FILE|DIRECTORY|- ...",
-    .about = "Measures a run against limits: how busy the device is, how much goes to the\n"
-             "data loader, to communication, to copies, how much memory is left.  Of several\n"
-             "ranks the worst counts.  Prints pass, fail, advice (does not fail unless it is\n"
-             "named) or unknown for each, and how far the replay can be trusted.",
+    .about = "Compares a run with limits: how busy the GPU is, how much of a step goes to data\n"
+             "loading, communication and copies, how much memory is left.  Of several ranks the\n"
+             "worst counts.  Prints pass, fail, advice (fails only if you name the limit) or\n"
+             "unknown for each limit, and how far the replay can be trusted.",
     .examples = "  holdup check --list-limits\n"
                 "  holdup check trace.json.gz\n"
                 "  holdup check run/ --max idle=10% --max comm=20% --min gpu-busy=80%\n"

@@ -51,20 +51,20 @@ static int parse_format(void *field, const char *text, hu_error *err)
         return 0;
     near = hu_options_suggest(text, names, format_words(names, HU_COUNT(names)));
     if (near)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no format \"%.64s\"; did you mean %s", text, near);
-    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no format \"%.64s\"; --list-formats names them", text);
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "unknown format \"%.64s\"; did you mean %s", text, near);
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "unknown format \"%.64s\"; --list-formats lists them", text);
 }
 
 #define AT(member) offsetof(options, member)
 
 static const hu_option rows[] = {
     {"format", 0, HU_OPTION_SPECIAL, "NAME",
-     "perfetto, chrome, speedscope, folded, pprof or csv; without it the ending of the file named with -o decides",
-     AT(format), .parse = parse_format, .words = format_words, .lost_letter = 'f'},
+     "write perfetto, chrome, speedscope, folded, pprof or csv (default: by the file name of -o)", AT(format),
+     .parse = parse_format, .words = format_words, .lost_letter = 'f'},
     {"weight", 0, HU_OPTION_CHOICE, "host|gpu|cpu",
-     "folded stacks weigh the host's own time (default), the device's, or that of CPU samples", AT(weight), weights,
+     "weigh folded stacks by the host's self time (default), device time or CPU samples", AT(weight), weights,
      .lost_letter = 'w'},
-    {"list-formats", 0, HU_OPTION_FLAG, NULL, "name all formats", AT(list)},
+    {"list-formats", 0, HU_OPTION_FLAG, NULL, "list all formats", AT(list)},
 };
 
 static void write_formats(hu_out *out)
@@ -107,10 +107,9 @@ static int check(hu_cli_call *call, hu_error *err)
         o->format = format_of_path(o->shared.output);
     if (!o->format)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                       "export needs a format: --format perfetto; --list-formats names them all");
+                       "export needs a format: --format perfetto; --list-formats lists them");
     if (o->weight >= 0 && o->format != &hu_export_folded)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--weight is for --format folded; %s holds both",
-                       o->format->name);
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--weight needs --format folded, not %s", o->format->name);
     return 0;
 }
 
@@ -121,7 +120,7 @@ static int check_terminal(const options *o, const hu_inputs *inputs, hu_error *e
     if (o->shared.output || !o->format->is_binary || !isatty(STDOUT_FILENO))
         return 0;
     suggest_name(inputs->at[0], o->format, name, sizeof name);
-    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%s is binary and would upset this terminal; add -o %s",
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%s is binary and would garble this terminal; add -o %s",
                    o->format->name, name);
 }
 
@@ -150,7 +149,7 @@ static int find_window(const hu_trace *trace, const hu_step_range *range, hu_int
     int            rc = names ? hu_steps_measure(trace, names, range, arena, scratch, &steps, err) : hu_fail_memory(err);
 
     if (rc == 0 && steps.n == 0)
-        rc = hu_fail(err, HU_EUSAGE, hu_trace_get_info(trace)->file.p, HU_NO_OFFSET, "holds no steps; leave --steps out");
+        rc = hu_fail(err, HU_EUSAGE, hu_trace_get_info(trace)->file.p, HU_NO_OFFSET, "has no steps; leave --steps out");
     for (size_t i = 0; rc == 0 && i < steps.n; i++) {
         const hu_step *s = &steps.at[i];
         const int64_t  start = s->start_ns < s->host_start_ns ? s->start_ns : s->host_start_ns;
@@ -235,14 +234,14 @@ static int run(hu_cli_call *call)
 const hu_command hu_command_export = {
     .name = "export",
     .group = HU_GROUP_INSIDE,
-    .summary = "a trace for Perfetto, speedscope, pprof, flame graphs, spreadsheets",
+    .summary = "convert a trace for Perfetto, speedscope, pprof or flame graphs",
     .usage = "[options] FILE|DIRECTORY|- ... --format NAME [-o OUT]",
-    .about = "Writes what holdup knows of a trace in the files that other viewers read.\n"
+    .about = "Converts traces to the file formats of other viewers.\n"
              "Several files, or a directory, are the ranks of one job and become one file.",
     .examples = "  holdup export --list-formats\n"
                 "  holdup export trace.json.gz -o trace.pftrace\n"
                 "  holdup export run/ --steps 3..5 --format chrome -o steps.json\n"
-                "  holdup export trace.json --format folded --weight gpu | flamegraph.pl >gpu.svg",
+                "  holdup export trace.json --format folded --weight gpu | flamegraph.pl >g.svg",
     .wants = "a trace",
     .example = "holdup export trace.json.gz -o trace.pftrace",
     .least = 1,

@@ -21,9 +21,9 @@ typedef struct {
 } options;
 
 static const hu_option rows[] = {
-    {"keep", 'k', HU_OPTION_FLAG, NULL, "leave the session as it is; without it, it is removed once all is written",
+    {"keep", 'k', HU_OPTION_FLAG, NULL, "keep the session (default: remove it once its traces are written)",
      offsetof(options, keep)},
-    {"force", 'f', HU_OPTION_FLAG, NULL, "also while somebody records, and over files that are there",
+    {"force", 'f', HU_OPTION_FLAG, NULL, "finish a session that is still being recorded, and replace existing files",
      offsetof(options, force)},
 };
 
@@ -89,20 +89,21 @@ static void say_result(const options *o, const char *session, const hu_pftrace_r
         hu_command_say("wrote %s (%s, %s events)", r->files.at[i].path.p, bytes, count);
     }
     if (r->lost)
-        hu_command_say("%llu records were lost while recording: there was no room for them", (unsigned long long)r->lost);
+        hu_command_say("%llu records were lost while recording: there was no space for them", (unsigned long long)r->lost);
     if (r->torn)
         hu_command_say("torn records: %llu; their process died while writing them", (unsigned long long)r->torn);
     if (r->gaps + r->odd + r->cut_bytes)
         hu_command_say("damaged: %llu records missing, %llu invalid, %llu bytes cut off", (unsigned long long)r->gaps,
                        (unsigned long long)r->odd, (unsigned long long)r->cut_bytes);
     if (r->unfinished && !o->shared.quiet)
-        hu_command_say("%llu ranges and calls had not ended; they end when their process did",
+        hu_command_say("%llu ranges and calls were still open; they end with their process",
                        (unsigned long long)r->unfinished);
     if (r->unreadable)
         hu_command_say("not ring files: %zu; the first: %s", r->unreadable, r->first_unreadable);
     if (r->alive)
-        hu_command_say("%zu processes of %s still run: what they record from now on is not in the trace; the session stays",
-                       r->alive, session);
+        hu_command_say(
+            "processes of %s still running: %zu; what they record from now on is not in the trace; the session is kept",
+            session, r->alive);
 }
 
 /* The arguments of the run as one line; they hold no secrets.  NULL: not known. */
@@ -142,7 +143,7 @@ static int name_outside(void *context, const hu_pftrace_file *file, char *out, s
     if (folder[n])
         rmdir(folder); /* just made */
     return hu_fail(err, HU_EUSAGE, out, HU_NO_OFFSET,
-                   "is in the session, which is removed when its traces are written; name another folder with -o");
+                   "is in the session, which is removed when its traces are written; choose another directory with -o");
 }
 
 static int finish(const options *o, const char *session, hu_arena *arena, hu_error *err)
@@ -160,7 +161,7 @@ static int finish(const options *o, const char *session, hu_arena *arena, hu_err
         return hu_fail_memory(err);
     if (is_recording(session, &control) && !o->force)
         return hu_fail(err, HU_EUSAGE, session, HU_NO_OFFSET,
-                       "is being recorded by process %u, which will finish it; end that first, or add --force",
+                       "is being recorded by process %u, which will finish it; end that process first, or pass --force",
                        control.supervisor);
     if (hu_facts_read(session, facts, NULL) < 0)
         memset(facts, 0, sizeof *facts);
@@ -197,23 +198,23 @@ static int run(hu_cli_call *call)
 const hu_command hu_command_finish = {
     .name = "finish",
     .group = HU_GROUP_RECORD,
-    .summary = "the traces of a recording whose job and recorder were killed",
+    .summary = "write the traces of a recording whose job and recorder were killed",
     .usage = "[options] SESSION ...",
-    .about = "A session is the directory that `holdup run` records into; it says its name when\n"
-             "something goes wrong.  Nothing that was recorded is lost when a job dies, nor when\n"
-             "its recorder dies with it: it is all in there.  The session is removed when its\n"
-             "traces are written; on any failure it stays as it is.",
+    .about = "Writes the traces of a session, the directory that `holdup run` records into.  When a\n"
+             "job dies, and its recorder with it, everything recorded until then is in the\n"
+             "session; `holdup status` shows its path.  The session is removed once its traces are\n"
+             "written; on any failure it is kept as it is.",
     .examples = "  holdup finish /tmp/holdup-1000-4711\n"
                 "  holdup finish /scratch/job/node*/session -o run/     several nodes of one job\n"
                 "  holdup report run/",
-    .wants = "the directory of a session",
+    .wants = "a session directory",
     .example = "holdup finish DIRECTORY",
     .least = 1,
     .words = HU_WORDS_PATHS,
     .needs = HU_NEEDS_LONGER_LIFE,
     .shared = HU_SHARED_OUTPUT | HU_SHARED_QUIET,
-    .closer = (const hu_option_help[]){{"output", "write there, as `holdup run -o` does; without it, where that would have"
-                                                  " written"},
+    .closer = (const hu_option_help[]){{"output", "write to FILE, as `holdup run -o` does (default: where that run would"
+                                                  " have written)"},
                                        {NULL, NULL}},
     .options = rows,
     .n_options = HU_COUNT(rows),

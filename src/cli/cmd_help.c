@@ -13,8 +13,9 @@ typedef struct {
 static const char *const shells[] = {"bash", "zsh", "fish", NULL}; /* as hu_shell */
 
 static const hu_option rows[] = {
-    {"man", 0, HU_OPTION_FLAG, NULL, "the manual page of COMMAND, or of holdup, for groff -man", offsetof(options, man)},
-    {"completion", 0, HU_OPTION_CHOICE, "SHELL", "the file that completes commands, options and words in bash, zsh or fish",
+    {"man", 0, HU_OPTION_FLAG, NULL, "print the manual page of COMMAND, or of holdup, for groff -man",
+     offsetof(options, man)},
+    {"completion", 0, HU_OPTION_CHOICE, "SHELL", "print the completion script for bash, zsh or fish",
      offsetof(options, shell), shells},
 };
 
@@ -49,10 +50,10 @@ static int run(hu_cli_call *call)
 const hu_command hu_command_help = {
     .name = "help",
     .group = HU_GROUP_HELP,
-    .summary = "this text, `holdup help COMMAND`, manual pages, completions",
+    .summary = "show help on a COMMAND; print manual pages and completions",
     .usage = "[COMMAND] [--man | --completion SHELL]",
-    .about = "Lists the commands, or says what one of them does.  The same rows make manual pages\n"
-             "and completions; `make install` puts both where man and shells look for them.",
+    .about = "Lists the commands, or describes one of them.  Also prints manual pages and\n"
+             "completions; `make install` installs both where man and shells look for them.",
     .examples = "  holdup help report\n"
                 "  holdup help --man report | man -l -\n"
                 "  eval \"$(holdup help --completion bash)\"\n"

@@ -248,9 +248,9 @@ static int run(hu_cli_call *call)
 const hu_command hu_command_info = {
     .name = "info",
     .group = HU_GROUP_INSIDE,
-    .summary = "what is in a file: tool, devices, ranks, steps, events by kind",
+    .summary = "show what a file holds: tool, devices, ranks, steps, event kinds",
     .usage = "[options] FILE|DIRECTORY|- ...",
-    .about = "Reads a trace once and says what it holds, without analysing it.",
+    .about = "Reads a trace once and prints what it holds, without analysing it.",
     .examples = "  holdup info trace.json.gz\n"
                 "  holdup info run/ --json",
     .wants = "a trace",

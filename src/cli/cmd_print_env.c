@@ -84,7 +84,7 @@ static int arm(const hu_run_options *o, hu_arena *arena)
         hu_command_say("%s", o->notes[i]);
     rc = environment ? print(environment, session.path, &err) : hu_fail_memory(&err);
     if (rc == 0 && !o->shared.quiet)
-        hu_command_say("after the job: holdup finish %s", session.path);
+        hu_command_say("after the job, run: holdup finish %s", session.path);
     hu_session_close(&session);
     return rc < 0 ? hu_command_fail(&err) : 0;
 }
@@ -101,7 +101,7 @@ static int check(hu_cli_call *call, hu_error *err)
     if (hu_run_options_finish(o, &call->n, &call->argv, err) < 0)
         return err->code;
     if (call->n)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "print-env starts nothing; `holdup run` starts commands");
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "print-env takes no command; use `holdup run` to start one");
     if (o->duration_ns || o->delay_ns)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--delay and --duration need `holdup run`; use --start-later");
     return 0;
@@ -110,12 +110,12 @@ static int check(hu_cli_call *call, hu_error *err)
 const hu_command hu_command_print_env = {
     .name = "print-env",
     .group = HU_GROUP_RECORD,
-    .summary = "variables that record a job whose launcher cannot be wrapped",
+    .summary = "print variables that record a job whose launcher cannot be wrapped",
     .usage = "[options of run]",
-    .about = "Makes a session and prints the variables that let any program record into it, for\n"
-             "launchers that `holdup run` cannot stand in front of.  Nobody drains the rings, so\n"
-             "each process keeps at most --max-memory (64M: 2 million records).  start, stop and\n"
-             "status work; samples are those of timers.",
+    .about = "Makes a session and prints the variables with which any program records into it, for\n"
+             "launchers that `holdup run` cannot wrap.  No process drains the rings, so each process\n"
+             "keeps at most --max-memory (64M: 2 million records).  start, stop and status work;\n"
+             "CPU samples come from timers.",
     .examples = "  eval \"$(holdup print-env -o run.pftrace --scratch /shared/run)\"\n"
                 "  launcher train.py\n"
                 "  holdup finish \"$HOLDUP_SESSION\"",

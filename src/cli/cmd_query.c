@@ -25,7 +25,7 @@ typedef struct {
 } options;
 
 static const hu_option rows[] = {
-    {"file", 0, HU_OPTION_TEXT, "FILE", "read the query from a file", offsetof(options, file), .value = HU_VALUE_READ,
+    {"file", 0, HU_OPTION_TEXT, "FILE", "read the statement from FILE", offsetof(options, file), .value = HU_VALUE_READ,
      .lost_letter = 'f'},
     {"schema", 0, HU_OPTION_FLAG, NULL, "print tables, columns and functions", offsetof(options, schema),
      .lost_letter = 's'},
@@ -284,7 +284,7 @@ static int answer(const options *o, const hu_traces *traces, hu_str sql, hu_out 
         hu_json_close(&f.json, ']');
     if (rc == 0 && f.no_memory)
         rc = f.n == 0 && !o->shared.json && !o->shared.csv
-                 ? hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "more than %d columns; --csv has room for them", MOST_COLUMNS)
+                 ? hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "more than %d columns; use --csv for so many", MOST_COLUMNS)
                  : hu_fail_memory(err);
     if (rc == 0 && !o->shared.json && !o->shared.csv && !f.is_laid_out)
         lay_out(&f);
@@ -341,11 +341,11 @@ static int take_statement(hu_cli_call *call, hu_error *err)
 const hu_command hu_command_query = {
     .name = "query",
     .group = HU_GROUP_INSIDE,
-    .summary = "SQL over traces, for the questions that report does not answer",
+    .summary = "run SQL over traces, for questions that report does not answer",
     .usage = "[options] FILE|DIRECTORY|- ... 'SELECT ...'",
-    .about = "Shows traces as SQL tables (slice, op, call, kernel, memcpy, collective, step,\n"
-             "memory and more) and runs one SELECT over them.  Nothing is changed, nothing is\n"
-             "copied.  Times are whole nanoseconds; what is unknown is NULL.",
+    .about = "Presents traces as SQL tables (slice, op, call, kernel, memcpy, collective, step,\n"
+             "memory and more) and runs one SELECT over them, without changing or copying the\n"
+             "data.  Times are whole nanoseconds; unknown values are NULL.",
     .examples = "  holdup query --schema\n"
                 "  holdup query trace.json.gz 'select name, count(*), sum(dur_ns) from kernel\n"
                 "                              group by name order by 3 desc limit 10'\n"
@@ -356,7 +356,9 @@ const hu_command hu_command_query = {
     .words = HU_WORDS_PATHS,
     .needs = HU_NEEDS_INPUTS,
     .shared = HU_SHARED_JSON | HU_SHARED_CSV | HU_SHARED_OUTPUT | HU_SHARED_QUIET | HU_SHARED_STRICT | HU_SHARED_LIMIT,
-    .closer = (const hu_option_help[]){{"json", "rows as an array of JSON objects"}, {"csv", "rows as CSV"}, {NULL, NULL}},
+    .closer = (const hu_option_help[]){{"json", "write rows as an array of JSON objects"},
+                                       {"csv", "write rows as CSV"},
+                                       {NULL, NULL}},
     .options = rows,
     .n_options = HU_COUNT(rows),
     .options_size = sizeof(options),

@@ -58,8 +58,8 @@ static int unknown_view(const char *text, hu_error *err)
 {
     const char *words[64], *near = hu_options_suggest(text, words, view_words(words, HU_COUNT(words)));
 
-    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no view \"%.64s\"; %s%s", text,
-                   near ? "did you mean " : "holdup report --view list names them", near ? near : "");
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "unknown view \"%.64s\"; %s%s", text,
+                   near ? "did you mean " : "holdup report --view list lists them", near ? near : "");
 }
 
 /* "all", "overview", "health", "list", a view of hu_views, or a part of one */
@@ -87,26 +87,28 @@ static int parse_view(void *field, const char *text, hu_error *err)
 
 static const hu_option rows[] = {
     {"view", 'v', HU_OPTION_SPECIAL, "VIEW",
-     "what to show: overview, ops, kernels, idle, memory …; --view list names all, with --csv every column", 0,
+     "show this view: overview, ops, kernels, idle, memory …; list: list all views, with --csv every column", 0,
      .parse = parse_view, .heading = "tables", .words = view_words},
-    {"group-by", 'g', HU_OPTION_CHOICE, "WHAT", "operators by name (default), and by shapes, stack or module", AT(group_by),
-     groups, .heading = "tables"},
-    {"frames", 0, HU_OPTION_COUNT, "N", "innermost Python frames that make a stack (5)", AT(frames), .heading = "tables"},
-    {"merge", 'm', HU_OPTION_FLAG, NULL, "one table over all ranks instead of one for each", AT(merge), .heading = "tables"},
-    {"sort", 0, HU_OPTION_TEXT, "COLUMN", "order tables by a column, named as in --csv: host_self_ns, calls, name …",
-     AT(sort), .heading = "tables", .words = sort_words},
-    {"compat", 0, HU_OPTION_CHOICE, "TOOL",
-     "the numbers of hta (HolisticTraceAnalysis) or tracelens, with their rounding and filters", AT(compat), tools,
+    {"group-by", 'g', HU_OPTION_CHOICE, "WHAT", "group operators by name (default), or by name and shapes, stack or module",
+     AT(group_by), groups, .heading = "tables"},
+    {"frames", 0, HU_OPTION_COUNT, "N", "take the N innermost Python frames as a stack (default: 5)", AT(frames),
      .heading = "tables"},
-    {"batch-size", 'b', HU_OPTION_COUNT, "N", "samples in a step of the whole job: says throughput, now and fixed",
-     AT(batch), .heading = "input"},
-    {"unit", 0, HU_OPTION_TEXT, "WORD", "what --batch-size counts: samples (default), tokens, images", AT(unit),
+    {"merge", 'm', HU_OPTION_FLAG, NULL, "print one table over all ranks instead of one for each rank", AT(merge),
+     .heading = "tables"},
+    {"sort", 0, HU_OPTION_TEXT, "COLUMN", "order tables by COLUMN, named as in --csv: host_self_ns, calls, name …", AT(sort),
+     .heading = "tables", .words = sort_words},
+    {"compat", 0, HU_OPTION_CHOICE, "TOOL",
+     "print the numbers of hta (HolisticTraceAnalysis) or tracelens, with their rounding and filters", AT(compat), tools,
+     .heading = "tables"},
+    {"batch-size", 'b', HU_OPTION_COUNT, "N",
+     "print throughput, before and after each fix, for N samples per step of the whole job", AT(batch), .heading = "input"},
+    {"unit", 0, HU_OPTION_TEXT, "WORD", "name what --batch-size counts: samples (default), tokens, images", AT(unit),
      .heading = "input"},
     {"html", 0, HU_OPTION_TEXT, "FILE", "also write a page that opens offline in any browser", AT(html), .heading = "page",
      .value = HU_VALUE_WRITE},
-    {"full", 0, HU_OPTION_FLAG, NULL, "the page holds every slice of every rank; else up to 2 million of them", AT(full),
-     .heading = "page"},
-    {"open", 0, HU_OPTION_FLAG, NULL, "show the page of --html in a browser", AT(open), .heading = "page"},
+    {"full", 0, HU_OPTION_FLAG, NULL, "put every slice of every rank into the page (default: up to 2 million slices)",
+     AT(full), .heading = "page"},
+    {"open", 0, HU_OPTION_FLAG, NULL, "open the page of --html in a browser", AT(open), .heading = "page"},
 };
 
 static int descriptor(const options *o)
@@ -188,7 +190,7 @@ static int check_sort(const options *o, hu_error *err)
     if (!o->sort || hu_views_have_column(&o->part, hu_str_of(o->sort)))
         return 0;
     near = hu_options_suggest(o->sort, keys, hu_views_columns(&o->part, keys, HU_COUNT(keys)));
-    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no column \"%.64s\"; %s%s", o->sort,
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "unknown column \"%.64s\"; %s%s", o->sort,
                    near ? "did you mean " : "the heading of --csv lists them", near ? near : "");
 }
 
@@ -223,7 +225,7 @@ static void list_view(hu_out *out, const hu_view *v)
 /* Every view and its parts. */
 static void write_views(hu_out *out)
 {
-    hu_out_printf(out, "%-11s %s\n", "all", "overview, operators, kernels, copies and health in short (default)");
+    hu_out_printf(out, "%-11s %s\n", "all", "overview, and the main operators, kernels, copies and health (default)");
     hu_out_printf(out, "%-11s %s\n", "overview", "what holds the job up, and where the time of a step goes");
     hu_out_printf(out, "%-11s %s\n", "health", "what was read, what was lost, what the capture left out");
     for (size_t i = 0; hu_views[i]; i++)
@@ -323,20 +325,20 @@ static int check(hu_cli_call *call, hu_error *err)
 
     match_compat(o);
     if (o->compat && o->merge)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--compat and --merge exclude each other");
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--compat and --merge cannot be used together");
     return check_sort(o, err);
 }
 
 const hu_command hu_command_report = {
     .name = "report",
     .group = HU_GROUP_EXPLAIN,
-    .summary = "where the time of a job goes, why, and what a fix would save",
+    .summary = "show where the time of a job goes, why, and what a fix would save",
     .usage = "[options] FILE|DIRECTORY|- ...",
     .about = "Reads traces of torch.profiler (.json, .json.gz, .json.zst, or - for standard\n"
-             "input) and prints where the time of a step goes, what holds it up and what each\n"
-             "fix would save, which operators, kernels and copies it goes to, and how far the\n"
-             "trace can be trusted.  Several files, or a directory, are the ranks of one job;\n"
-             "mpirun divides them over processes and machines (docs/many-ranks.md).",
+             "input) or `holdup run` (.pftrace).  Prints where the time of a step goes, what holds\n"
+             "it up, what each fix would save, which operators, kernels and copies take the time,\n"
+             "and how far the trace can be trusted.  Several files, or a directory, are the ranks\n"
+             "of one job; mpirun divides them over processes and machines (docs/many-ranks.md).",
     .examples = "  holdup report trace.json.gz\n"
                 "  holdup report trace.json.gz --view kernels --top 20\n"
                 "  holdup report trace.json.gz --view ops --group-by shapes --sort host_self_ns\n"
@@ -350,8 +352,8 @@ const hu_command hu_command_report = {
     .needs = HU_NEEDS_INPUTS | HU_NEEDS_CREW,
     .shared = HU_SHARED_STEPS | HU_SHARED_TOP | HU_SHARED_JSON | HU_SHARED_CSV | HU_SHARED_OUTPUT | HU_SHARED_COLOR |
               HU_SHARED_QUIET | HU_SHARED_STRICT | HU_SHARED_LIMIT,
-    .closer = (const hu_option_help[]){{"json", "everything as JSON (docs/report.schema.json)"},
-                                       {"csv", "the table of --view as CSV"},
+    .closer = (const hu_option_help[]){{"json", "write everything as JSON (docs/report.schema.json)"},
+                                       {"csv", "write the table of --view as CSV"},
                                        {NULL, NULL}},
     .options = rows,
     .n_options = HU_COUNT(rows),

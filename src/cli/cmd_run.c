@@ -135,7 +135,7 @@ static bool is_recorded_already(void)
 static int become_command(run_state *r)
 {
     if (!r->o->shared.quiet)
-        hu_command_say("another holdup run records this already; %s is started as it is", r->argv[0]);
+        hu_command_say("another holdup run already records this job; starting %s without a second recorder", r->argv[0]);
     for (size_t i = 0; i < r->o->n_assignments; i++)
         putenv(r->o->assignments[i]);
     sigaction(SIGPIPE, &hu_command_sigpipe, NULL);
@@ -210,9 +210,9 @@ static void save_now(void *context)
     hu_error   err = {0};
 
     if (write_traces(r, true, &err) < 0)
-        hu_command_say("cannot save what there is: %s%s%s", err.file, err.file[0] ? ": " : "", err.text);
+        hu_command_say("cannot save the recording so far: %s%s%s", err.file, err.file[0] ? ": " : "", err.text);
     else if (!r->o->shared.quiet)
-        hu_command_say("saved what there is: %s", r->files.files.at[0].path.p);
+        hu_command_say("saved the recording so far: %s", r->files.files.at[0].path.p);
 }
 
 /* Lines that recorders inside of programs left for the user. */
@@ -287,8 +287,8 @@ static void say_nothing_seen(const run_state *r)
     if (!r->library[0] || (r->o->doors & ~(uint32_t)HU_DOOR_CPU) == 0)
         return;
     if (find_program(r->argv[0], path, sizeof path) && is_static(path))
-        hu_command_say("%s is statically linked: the recorder cannot be loaded into it; only scheduler data from the "
-                       "kernel were recorded",
+        hu_command_say("%s is statically linked: the recorder cannot be loaded into it; only the kernel's scheduling "
+                       "data was recorded",
                        r->argv[0]);
     else
         hu_command_say("nothing was recorded inside %s: it exited at once, is privileged (setuid), or does not use this "
@@ -304,17 +304,17 @@ static void say_recorded(const run_state *r)
     hu_units_time(time, (double)r->result.wall_ns);
     hu_units_count(records, (int64_t)r->tally.records);
     if (r->tally.lost_in_all)
-        snprintf(more, sizeof more, "; %" PRIu64 " MORE WERE LOST (the report says when and why)", r->tally.lost_in_all);
+        snprintf(more, sizeof more, "; %" PRIu64 " MORE WERE LOST (the report shows when and why)", r->tally.lost_in_all);
     if (r->tally.lost[HU_LOSS_OVERWRITTEN])
-        snprintf(more + strlen(more), sizeof more - strlen(more), "; %" PRIu64 " older ones gave way",
+        snprintf(more + strlen(more), sizeof more - strlen(more), "; %" PRIu64 " older ones were overwritten",
                  r->tally.lost[HU_LOSS_OVERWRITTEN]);
     hu_command_say("%s of %s: %s records of %u process%s%s", time, r->facts.name, records, r->tally.processes,
                    r->tally.processes == 1 ? "" : "es", more);
     if (r->samples.lost)
         hu_command_say("%" PRIu64 " CPU records were lost: the kernel's buffers were full", r->samples.lost);
     if (r->tally.running)
-        hu_command_say("%u process%s of it still run%s, no longer recorded; --wait all waits for them", r->tally.running,
-                       r->tally.running == 1 ? "" : "es", r->tally.running == 1 ? "s" : "");
+        hu_command_say("%u process%s still running, no longer recorded; pass --wait all to wait for them", r->tally.running,
+                       r->tally.running == 1 ? "" : "es");
 }
 
 /* The cost of each record was measured when the run began, by hu_cost_of_record. */
@@ -432,7 +432,7 @@ static void leave_session(run_state *r)
         snprintf(r->session.control->output, sizeof r->session.control->output, "%s", r->files.files.at[0].path.p);
     hu_registry_end(r->session.control->name, r->session.control);
     if (stays && !r->has_failed && !r->o->shared.quiet)
-        hu_command_say("rings are in %s", r->session.path);
+        hu_command_say("kept the rings in %s", r->session.path);
     hu_session_close(&r->session);
     if (!stays)
         hu_session_remove(r->session.path, NULL);
@@ -461,7 +461,8 @@ static void say_all_ranks(const run_state *r)
     char all[PATH_BYTES];
 
     if (r->files.files.n == 1 && hu_naming_of_all(&r->naming, all, sizeof all))
-        hu_command_say("all %d ranks together, once they have ended: holdup report %s", r->facts.rank.world_size, all);
+        hu_command_say("for a report over all %d ranks, once they have ended: holdup report %s", r->facts.rank.world_size,
+                       all);
 }
 
 static void say_end(run_state *r)
@@ -617,13 +618,13 @@ static int check(hu_cli_call *call, hu_error *err)
 const hu_command hu_command_run = {
     .name = "run",
     .group = HU_GROUP_RECORD,
-    .summary = "start a command, record what it does, and say what holds it up",
+    .summary = "start a command, record it, and print what holds it up",
     .usage = "[options] [--] [NAME=VALUE ...] COMMAND ...",
-    .about = "Starts a command unchanged, with a recorder in it that needs no rights and no change\n"
-             "of code: NVTX and holdup ranges, calls of the C library that wait, MPI, and use of\n"
-             "processors.  Then writes a trace (.pftrace: opens in ui.perfetto.dev) for each rank\n"
-             "and prints the report.  What a job that is killed did until then is kept.  Exits\n"
-             "with the command's own status, or 128 + its signal.  docs/run.md",
+    .about = "Starts a command unchanged and records it, without root and without code changes:\n"
+             "NVTX and holdup ranges, C library calls that wait, MPI calls, CPU samples and CPU\n"
+             "scheduling.  Then writes a trace (.pftrace, opens in ui.perfetto.dev) for each rank\n"
+             "and prints the report.  If the job is killed, everything recorded until then is\n"
+             "kept.  Exits with the command's own status, or 128 + its signal.  See docs/run.md.",
     .examples = "  holdup run -- python train.py\n"
                 "  holdup run -- torchrun --nproc-per-node 8 train.py\n"
                 "  srun holdup run -o 'runs/%j/rank%r' -- python train.py\n"

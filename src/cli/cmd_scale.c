@@ -23,11 +23,11 @@ typedef struct {
 #define AT(member) offsetof(options, member)
 
 static const hu_option rows[] = {
-    {"weak", 0, HU_OPTION_FLAG, NULL, "each GPU has the same batch in all runs", AT(weak)},
-    {"strong", 0, HU_OPTION_FLAG, NULL, "the batch of the whole job is the same in all runs", AT(strong)},
-    {"markdown", 0, HU_OPTION_FLAG, NULL, "as Markdown, for a pull request", AT(markdown)},
-    {"svg", 0, HU_OPTION_TEXT, "FILE", "also draw speed-up over GPUs", AT(svg), .value = HU_VALUE_WRITE},
-    {"html", 0, HU_OPTION_TEXT, "FILE", "also write one offline page with chart and tables", AT(html),
+    {"weak", 0, HU_OPTION_FLAG, NULL, "assume the same batch on each GPU in all runs", AT(weak)},
+    {"strong", 0, HU_OPTION_FLAG, NULL, "assume the same batch of the whole job in all runs", AT(strong)},
+    {"markdown", 0, HU_OPTION_FLAG, NULL, "write Markdown, for a pull request", AT(markdown)},
+    {"svg", 0, HU_OPTION_TEXT, "FILE", "also draw speed-up over GPUs, as SVG", AT(svg), .value = HU_VALUE_WRITE},
+    {"html", 0, HU_OPTION_TEXT, "FILE", "also write an offline page with chart and tables", AT(html),
      .value = HU_VALUE_WRITE},
 };
 
@@ -175,12 +175,12 @@ static int run(hu_cli_call *call)
 const hu_command hu_command_scale = {
     .name = "scale",
     .group = HU_GROUP_COMPARE,
-    .summary = "where scaling efficiency is lost as GPUs are added",
+    .summary = "show where scaling efficiency is lost as GPUs are added",
     .usage = "[options] RUN RUN ...",
     .about = "Compares runs of one job on different numbers of GPUs.  Each RUN is the trace\n"
-             "of one rank or the directory of all of them.  Says what is lost against the\n"
-             "smallest run, in points of efficiency by cause that add up exactly, and what\n"
-             "twice as many GPUs would do.  mpirun divides the files of a run as for report.",
+             "of one rank or the directory of all of them.  Prints the efficiency lost against\n"
+             "the smallest run, in points by cause that add up exactly, and predicts a run on\n"
+             "twice as many GPUs.  mpirun divides the files of a run as for report.",
     .examples = "  holdup scale 1gpu.json.gz 2gpus/ 4gpus/ 8gpus/\n"
                 "  holdup scale 1node/ 2nodes/ --strong --markdown",
     .wants = "runs",
@@ -190,7 +190,7 @@ const hu_command hu_command_scale = {
     .words = HU_WORDS_PATHS,
     .needs = HU_NEEDS_CREW,
     .shared = HU_SHARED_STEPS | HU_SHARED_JSON | HU_SHARED_OUTPUT | HU_SHARED_QUIET | HU_SHARED_STRICT | HU_SHARED_LIMIT,
-    .closer = (const hu_option_help[]){{"steps", "only these steps of each run"}, {NULL, NULL}},
+    .closer = (const hu_option_help[]){{"steps", "compare only steps A to B of each run"}, {NULL, NULL}},
     .options = rows,
     .n_options = HU_COUNT(rows),
     .options_size = sizeof(options),

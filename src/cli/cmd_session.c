@@ -22,14 +22,15 @@ typedef struct {
 } options;
 
 static const hu_option rows[] = {
-    {"session", 0, HU_OPTION_TEXT, "NAME", "the run of this name (--session-new, or as `holdup status` calls it)",
+    {"session", 0, HU_OPTION_TEXT, "NAME", "select the run of this name (from --session-new or `holdup status`)",
      offsetof(options, session), .lost_letter = 's'},
-    {"all", 'a', HU_OPTION_FLAG, NULL, "all runs, not one alone", offsetof(options, all)},
+    {"all", 'a', HU_OPTION_FLAG, NULL, "select all active runs", offsetof(options, all)},
 };
 
 static const hu_option status_rows[] = {
-    {"session", 0, HU_OPTION_TEXT, "NAME", "the run of this name", offsetof(options, session), .lost_letter = 's'},
-    {"all", 'a', HU_OPTION_FLAG, NULL, "also those of the last day that are over", offsetof(options, all)},
+    {"session", 0, HU_OPTION_TEXT, "NAME", "show only the run of this name", offsetof(options, session), .lost_letter = 's'},
+    {"all", 'a', HU_OPTION_FLAG, NULL, "show all runs that ended in the last day, not only the newest 8",
+     offsetof(options, all)},
 };
 
 static const char *state_name(const hu_registry_entry *e)
@@ -67,7 +68,7 @@ static int tell(const hu_registry_entry *e, uint32_t command, hu_error *err)
     for (int i = 0; i < ANSWER_TRIES && __atomic_load_n(&s.control->answered, __ATOMIC_ACQUIRE) != request; i++)
         nanosleep(&nap, NULL);
     if (s.control->answered != request)
-        hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "%s does not answer; is it stopped?", e->name);
+        hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "%s does not answer; check whether its holdup process is stopped", e->name);
     else
         err->code = 0;
     hu_session_close(&s);
@@ -76,7 +77,7 @@ static int tell(const hu_registry_entry *e, uint32_t command, hu_error *err)
 
 static int none_running(hu_error *err)
 {
-    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "you have no active run here; `holdup run` starts one");
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "you have no active run on this machine; `holdup run` starts one");
 }
 
 /* Those that are meant: the named one, all, or the only one.  Moved to the front; returns how many. */
@@ -88,15 +89,13 @@ static int choose(const options *o, hu_registry_entry *list, size_t n, hu_error 
         if (list[i].is_alive && list[i].path[0] && (!o->session || strcmp(o->session, list[i].name) == 0))
             list[kept++] = list[i];
     if (kept == 0 && o->session)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no active run \"%.64s\" here; `holdup status` lists them",
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no active run \"%.64s\"; `holdup status` lists the runs",
                        o->session);
     if (kept == 0)
         return none_running(err);
     if (kept > 1 && !o->all && !o->session)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                       "%d runs are active here; pass --session NAME or --all: %s, %s "
-                       "…",
-                       kept, list[0].name, list[1].name);
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%d runs are active: %s, %s%s; pass --session NAME or --all",
+                       kept, list[0].name, list[1].name, kept > 2 ? " …" : "");
     return kept;
 }
 
@@ -113,7 +112,7 @@ static int take_name(hu_cli_call *call, hu_error *err)
 
 static int tell_all(hu_cli_call *call, uint32_t command)
 {
-    static const char *const done[] = {"", "records", "has stopped recording", "is cancelled: nothing will be written"};
+    static const char *const done[] = {"", "is recording", "has stopped recording", "is cancelled: nothing will be written"};
     const options           *o = call->options;
     hu_error                 err = {0};
     hu_registry_entry       *list;
@@ -233,7 +232,7 @@ static int write_status(const options *o, const hu_registry_entry *list, size_t 
         hu_json_close(&j, ']');
     rc = hu_out_close(out, err);
     if (n_old && !o->shared.json)
-        hu_command_say("%zu more of the last day are over (--all shows them)", n_old);
+        hu_command_say("%zu more runs ended in the last day; --all shows them", n_old);
     return rc;
 }
 
@@ -248,9 +247,9 @@ static int run_status(hu_cli_call *call)
     for (size_t i = 0; rc >= 0 && i < n; i++)
         named += !o->session || strcmp(o->session, list[i].name) == 0;
     if (rc >= 0 && o->session && !named)
-        rc = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no run \"%.64s\" here; `holdup status` lists them", o->session);
+        rc = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no run \"%.64s\"; `holdup status` lists the runs", o->session);
     if (rc >= 0 && n == 0 && !o->shared.json)
-        hu_command_say("you have no active run here");
+        hu_command_say("you have no active run on this machine");
     if (rc >= 0)
         rc = write_status(o, list, n, &err);
     return rc < 0 ? hu_command_fail(&err) : 0;
@@ -259,10 +258,10 @@ static int run_status(hu_cli_call *call)
 const hu_command hu_command_start = {
     .name = "start",
     .group = HU_GROUP_CONTROL,
-    .summary = "begin to record in a `holdup run` that waits or has paused",
+    .summary = "start recording in a `holdup run` that waits or is paused",
     .usage = "[--session NAME|--all]",
-    .about = "Opens the gate of a run that was started with --start-later, or that was stopped,\n"
-             "without a restart of the job; returns when it records.",
+    .about = "Starts recording in a run that was started with --start-later or paused with stop,\n"
+             "without restarting the job.  Returns when the run records.",
     .examples = "  holdup run --start-later -- python train.py &\n"
                 "  holdup start; sleep 10; holdup stop\n"
                 "  srun --overlap --jobid 123 holdup start --all      on all nodes of a job",
@@ -278,10 +277,10 @@ const hu_command hu_command_start = {
 const hu_command hu_command_stop = {
     .name = "stop",
     .group = HU_GROUP_CONTROL,
-    .summary = "pause the recording; the job goes on",
+    .summary = "pause a recording; the job keeps running",
     .usage = "[--session NAME|--all]",
-    .about = "Closes the gate: programs of the run record nothing until `holdup start`.  What was\n"
-             "recorded is written when the command ends.",
+    .about = "Pauses a recording: programs of the run record nothing until `holdup start`.  What\n"
+             "they recorded before is written when the command ends.",
     .most = 1,
     .shared = HU_SHARED_QUIET,
     .options = rows,
@@ -294,9 +293,9 @@ const hu_command hu_command_stop = {
 const hu_command hu_command_cancel = {
     .name = "cancel",
     .group = HU_GROUP_CONTROL,
-    .summary = "stop the recording and throw it away; the job goes on",
+    .summary = "stop a recording and discard it; the job keeps running",
     .usage = "[--session NAME|--all]",
-    .about = "Closes the gate, and writes nothing when the command ends.",
+    .about = "Stops a recording, and writes nothing when the command ends.",
     .most = 1,
     .shared = HU_SHARED_QUIET,
     .options = rows,
@@ -309,10 +308,10 @@ const hu_command hu_command_cancel = {
 const hu_command hu_command_status = {
     .name = "status",
     .group = HU_GROUP_CONTROL,
-    .summary = "list active runs, and what they have recorded",
+    .summary = "list active and recent runs, and what they recorded",
     .usage = "[--session NAME] [--json]",
-    .about = "Lists your runs on this machine, also those that ended in the last day: armed,\n"
-             "recording, paused, writing, written (and where), or failed and why.",
+    .about = "Lists your runs on this machine, including those that ended in the last day: armed,\n"
+             "recording, paused, writing, written (and where), or failed (and why).",
     .most = 1,
     .shared = HU_SHARED_JSON,
     .options = status_rows,

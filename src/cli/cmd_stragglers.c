@@ -21,9 +21,9 @@ static const char *const units[] = {"s", "ms", "us", "ns", NULL};
 static const int         unit_powers[] = {9, 6, 3, 0};
 
 static const hu_option rows[] = {
-    {"unit", 0, HU_OPTION_CHOICE, "UNIT", "what start_ts and duration are counted in: s (default), ms, us, ns",
-     offsetof(options, unit), units},
-    {"per-step", 0, HU_OPTION_FLAG, NULL, "with --json: slowdown by stage, dp rank and type for each step too",
+    {"unit", 0, HU_OPTION_CHOICE, "UNIT", "read start_ts and duration in s (default), ms, us or ns", offsetof(options, unit),
+     units},
+    {"per-step", 0, HU_OPTION_FLAG, NULL, "add the slowdown of each step by stage, dp rank and type (with --json)",
      offsetof(options, has_steps)},
 };
 
@@ -116,13 +116,13 @@ static int run(hu_cli_call *call)
 const hu_command hu_command_stragglers = {
     .name = "stragglers",
     .group = HU_GROUP_COMPARE,
-    .summary = "who slows a pipeline-parallel job down, from its operations",
+    .summary = "find the worker or stage that slows down a pipeline-parallel job",
     .usage = "[options] ROWS.csv|- ...",
-    .about = "Reads operations of all workers of a job with data, tensor and pipeline\n"
+    .about = "Reads the operations of all workers of a job with data, tensor and pipeline\n"
              "parallelism: one row for each pass, send, receive, collective and optimizer\n"
-             "step, comma- or tab-separated.  Replays the steps, says how much slower they are\n"
-             "than with all workers alike, and which worker, stage, dp rank or type of\n"
-             "operation explains it.  docs/stragglers.md names the columns.",
+             "step, comma- or tab-separated.  Replays the steps and prints how much slower\n"
+             "they are than with equally fast workers, and which worker, stage, dp rank or type\n"
+             "of operation causes that.  docs/stragglers.md describes the columns.",
     .examples = "  holdup stragglers rows.csv\n"
                 "  holdup stragglers rows.csv.gz --json --per-step",
     .wants = "a table of operations",
@@ -132,9 +132,9 @@ const hu_command hu_command_stragglers = {
     .needs = HU_NEEDS_INPUTS,
     .shared = HU_SHARED_STEPS | HU_SHARED_TOP | HU_SHARED_JSON | HU_SHARED_OUTPUT | HU_SHARED_QUIET | HU_SHARED_STRICT |
               HU_SHARED_LIMIT,
-    .closer = (const hu_option_help[]){{"steps", "only these steps of the job"},
-                                       {"top", "rows of each table (default: 8)"},
-                                       {"json", "as JSON, with all workers and steps"},
+    .closer = (const hu_option_help[]){{"steps", "use only steps A to B of the job"},
+                                       {"top", "limit each table to N rows (default: 8)"},
+                                       {"json", "write JSON, with all workers and steps"},
                                        {"limit", "raise or lower a limit against hostile files: events (rows),"
                                                  " inflate_ratio"},
                                        {NULL, NULL}},

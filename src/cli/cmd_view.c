@@ -41,16 +41,17 @@ static int parse_port(void *field, const char *text, hu_error *err)
     int64_t port;
 
     if (!hu_parse_i64(hu_str_of(text), &port) || (port != 0 && port < 1024) || port > UINT16_MAX)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--port needs 1024 to 65535, or 0 for any free one, not \"%s\"",
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--port needs 1024 to 65535, or 0 for any free port, not \"%s\"",
                        text);
     *(int *)field = (int)port;
     return 0;
 }
 
 static const hu_option rows[] = {
-    {"port", 0, HU_OPTION_SPECIAL, "N", "of 127.0.0.1 (9001, or the next free one); 0: any free one",
-     offsetof(options, port), .parse = parse_port, .lost_letter = 'p'},
-    {"open", 0, HU_OPTION_FLAG, NULL, "show it in a browser", offsetof(options, open)},
+    {"port", 0, HU_OPTION_SPECIAL, "N",
+     "listen on port N of 127.0.0.1 (default: 9001 or the next free one); 0: any free port", offsetof(options, port),
+     .parse = parse_port, .lost_letter = 'p'},
+    {"open", 0, HU_OPTION_FLAG, NULL, "open the page in a browser", offsetof(options, open)},
 };
 
 /* answers */
@@ -131,7 +132,8 @@ static int answer_timeline(void *context, const hu_asked *asked, hu_answer *a, h
     if (how.from_ns == 0 && how.to_ns == 0)
         return answer_whole(&v->job.ranks[rank].timeline, a, err);
     if (how.to_ns <= how.from_ns)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "to needs to be after from; both 0 select the whole capture");
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                       "to must be later than from; 0 for both selects the whole capture");
     how.pixels = how.pixels ? how.pixels : PIXELS;
     how.index = v->indexes[rank];
     return answer_part(v, rank, &how, a, err);
@@ -236,8 +238,9 @@ static void show(const options *o, const hu_door *door, const char *address, hu_
         const bool is_open = hu_browser_visit(address, page);
 
         if (!o->shared.quiet)
-            hu_command_say(is_open ? "if the browser shows no page (one in a sandbox reads no files), open the address above"
-                                   : "no browser can be started here; open the address above");
+            hu_command_say(
+                is_open ? "if the browser shows no page (a sandboxed one cannot read the file), open the address above"
+                        : "cannot start a browser here; open the address above");
     }
 }
 
@@ -245,10 +248,10 @@ static void show(const options *o, const hu_door *door, const char *address, hu_
 static void say_perfetto(const hu_door *door)
 {
     if (door->port == HU_SERVER_PORT)
-        hu_command_say("in Perfetto: " HU_DOOR_PERFETTO "/#!/?url=http://127.0.0.1:%u/trace.pftrace%%3Ftoken%%3D%s",
+        hu_command_say("open in Perfetto: " HU_DOOR_PERFETTO "/#!/?url=http://127.0.0.1:%u/trace.pftrace%%3Ftoken%%3D%s",
                        door->port, door->token);
     else
-        hu_command_say("no link for Perfetto: it reads from port %d alone, and this is %u", HU_SERVER_PORT, door->port);
+        hu_command_say("no link for Perfetto: it reads only from port %d, and this is port %u", HU_SERVER_PORT, door->port);
 }
 
 static int say_where(const options *o, const hu_door *door, hu_browser_page *page, hu_error *err)
@@ -266,7 +269,7 @@ static int say_where(const options *o, const hu_door *door, hu_browser_page *pag
     show(o, door, address, page);
     if (!o->shared.quiet) {
         say_perfetto(door);
-        hu_command_say("Ctrl-C stops it");
+        hu_command_say("press Ctrl-C to stop");
     }
     return 0;
 }
@@ -342,12 +345,12 @@ static int run(hu_cli_call *call)
 const hu_command hu_command_view = {
     .name = "view",
     .group = HU_GROUP_EXPLAIN,
-    .summary = "the page of report --html, served, for traces of any size",
+    .summary = "serve the page of report --html, for traces of any size",
     .usage = "[options] FILE|DIRECTORY|- ...",
-    .about = "Reads traces and serves the page of `report --html` on this machine, until\n"
-             "Ctrl-C.  The page asks for the piece of time that is in sight, so even the\n"
-             "largest trace opens at once and shows every slice of every rank.  Only who has\n"
-             "the printed address, with its token, gets an answer, and only on this machine.",
+    .about = "Reads traces and serves the page of `report --html` on this machine until Ctrl-C.\n"
+             "The page loads only the visible part of the timeline, so even the largest trace\n"
+             "opens at once and shows every slice of every rank.  The server answers only requests\n"
+             "from this machine that hold the token of the printed address.",
     .examples = "  holdup view trace.json.gz --open\n"
                 "  holdup view run/ --port 0",
     .wants = "a trace",
@@ -356,8 +359,8 @@ const hu_command hu_command_view = {
     .words = HU_WORDS_PATHS,
     .needs = HU_NEEDS_INPUTS | HU_NEEDS_LONGER_LIFE,
     .shared = HU_SHARED_STEPS | HU_SHARED_QUIET | HU_SHARED_STRICT | HU_SHARED_LIMIT,
-    .closer = (const hu_option_help[]){{"steps", "measure only these steps; the timeline shows all"},
-                                       {"quiet", "print the address and nothing else"},
+    .closer = (const hu_option_help[]){{"steps", "analyse only steps A to B; the timeline shows all"},
+                                       {"quiet", "print only the address"},
                                        {NULL, NULL}},
     .options = rows,
     .n_options = HU_COUNT(rows),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cmd_whatif.c - `holdup whatif`: how long a step would take if something were otherwise. */
+ * cmd_whatif.c - `holdup whatif`: how long a step takes with changed costs. */
 #include <math.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -56,9 +56,9 @@ static size_t edit_words(const char **out, size_t room)
 }
 
 static const hu_option rows[] = {
-    {"edit", 'e', HU_OPTION_SPECIAL, "EDIT", "what is different, such as data=0 or kernel:*gemm*x1.5; may be repeated",
+    {"edit", 'e', HU_OPTION_SPECIAL, "EDIT", "change a cost, such as data=0 or kernel:*gemm*x1.5; may be repeated",
      offsetof(options, edits), .parse = parse_edit, .words = edit_words},
-    {"list-edits", 0, HU_OPTION_FLAG, NULL, "name all edits", offsetof(options, list)},
+    {"list-edits", 0, HU_OPTION_FLAG, NULL, "list all edits", offsetof(options, list)},
 };
 
 enum { TEXT_BYTES = 128 };
@@ -88,7 +88,7 @@ static void warn_untouched(const answer *a, const hu_edit *edit, const priced *x
     if (hu_edit_is_joint(edit->kind) && a->ranks == 1)
         hu_command_say("%s needs several ranks; pass the traces of all ranks", x->text);
     else
-        hu_command_say("%s changes nothing in these steps: there is no such work", x->text);
+        hu_command_say("%s changes nothing: these steps have no such work", x->text);
 }
 
 static void price_rank(answer *a, hu_simulation *s)
@@ -205,7 +205,7 @@ static void write_text(const answer *a, hu_out *out)
         if (a->check->grade[i] != HU_GRADE_RED)
             continue;
         hu_format_fixed(value, a->check->value[i], 1);
-        hu_out_printf(out, "\n  beware: %s %s %s\n", value, hu_check_unit(i), hu_check_what(i));
+        hu_out_printf(out, "\n  warning: %s %s %s\n", value, hu_check_unit(i), hu_check_what(i));
     }
 }
 
@@ -279,7 +279,7 @@ static int find_focus(const edit_list *list, hu_str *out, hu_error *err)
         if (list->edit[i].kind != HU_EDIT_OP)
             continue;
         if (out->n && !hu_str_equal(*out, list->edit[i].glob))
-            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "only one op: glob at a time; ask twice");
+            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "only one op: pattern at a time; run whatif once for each");
         *out = list->edit[i].glob;
     }
     return 0;
@@ -347,12 +347,12 @@ static int check(hu_cli_call *call, hu_error *err)
 const hu_command hu_command_whatif = {
     .name = "whatif",
     .group = HU_GROUP_COMPARE,
-    .summary = "how long a step would take if something were different",
+    .summary = "predict how long a step takes with changed costs",
     .usage = "[options] FILE|DIRECTORY|- ... --edit EDIT ...",
     .about = "Replays the steps of a trace with changed costs: every wait, launch and queue\n"
              "is simulated again, so that a gain shows only where it reaches the end of the\n"
              "step.  Several edits are priced one by one and together.  Several traces, or a\n"
-             "directory of them, are the ranks of one job: they are replayed together.",
+             "directory of them, are the ranks of one job and are replayed together.",
     .examples = "  holdup whatif --list-edits\n"
                 "  holdup whatif trace.json.gz --edit data=0\n"
                 "  holdup whatif trace.json.gz -e 'kernel:*gemm*x1.5' -e sync=0 -e comm=overlap\n"

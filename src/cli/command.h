@@ -12,12 +12,12 @@
 #include "cli/shared_options.h"
 
 /* The question that a command answers; `holdup help` lists them so. */
-#define HU_COMMAND_GROUPS(G)                                \
-    G(HU_GROUP_RECORD, "record a job")                      \
-    G(HU_GROUP_EXPLAIN, "explain where the time goes")      \
-    G(HU_GROUP_COMPARE, "predict, compare and check")       \
-    G(HU_GROUP_INSIDE, "look inside a trace")               \
-    G(HU_GROUP_CONTROL, "control a recording from outside") \
+#define HU_COMMAND_GROUPS(G)                           \
+    G(HU_GROUP_RECORD, "record a job")                 \
+    G(HU_GROUP_EXPLAIN, "explain where the time goes") \
+    G(HU_GROUP_COMPARE, "predict, compare and check")  \
+    G(HU_GROUP_INSIDE, "look inside a trace")          \
+    G(HU_GROUP_CONTROL, "control a running recording") \
     G(HU_GROUP_HELP, "more help")
 
 typedef enum {

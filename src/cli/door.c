@@ -16,7 +16,7 @@ int hu_door_init(hu_door *door, uint16_t port, hu_error *err)
     unsigned char random[(HU_TOKEN_BYTES - 1) / 2];
 
     if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
-        return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "no random numbers available for a token");
+        return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "cannot create a token: no random numbers available");
     door->port = port;
     for (size_t i = 0; i < sizeof random; i++)
         snprintf(door->token + 2 * i, 3, "%02x", random[i]);
@@ -65,7 +65,7 @@ unsigned hu_door_judge(const hu_door *door, const hu_visitor *v, const char **wh
     *why = "the token is missing or wrong: open the address that holdup view printed";
     if (!is_token(door, v->token) && !is_token(door, v->cookie))
         return 403;
-    *why = "request from another page; only the page of holdup view may ask";
+    *why = "request from another page; only the page of holdup view may send requests";
     if (v->origin && !is_here(door, v->origin, "http://") && !hu_door_is_perfetto(v))
         return 403;
     *why = "only GET and HEAD are supported";

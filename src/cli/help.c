@@ -33,19 +33,19 @@ static void option_line(const hu_option *o, hu_out *out)
 }
 
 const hu_help_line hu_help_first_steps[] = {
-    {"holdup run -- python train.py", "record a job, and say what holds it up"},
-    {"holdup report trace.json.gz", "where the time goes, and why"},
-    {"holdup report run/ --html page.html", "all ranks of a run, and a page to look at"},
-    {"holdup info trace.json.gz", "what is in this file"},
-    {"holdup query trace.json.gz 'select…'", "SQL over the trace"},
+    {"holdup run -- python train.py", "record a job, and print what holds it up"},
+    {"holdup report trace.json.gz", "show where the time goes, and why"},
+    {"holdup report run/ --html page.html", "report all ranks of a run, as a page too"},
+    {"holdup info trace.json.gz", "show what a file holds"},
+    {"holdup query trace.json.gz 'select…'", "run SQL over a trace"},
     {NULL, NULL},
 };
 
 const hu_help_line hu_help_environment[] = {
     {"HOLDUP_THREADS=N", "use N threads"},
-    {"HOLDUP_CPU=SET", "lower the instruction set: scalar, neon, avx2 or avx512"},
-    {"NO_COLOR=1", "no colours; nor with TERM=dumb"},
-    {"COLUMNS=N", "width of text, also where it is not a terminal"},
+    {"HOLDUP_CPU=SET", "limit the instruction set to scalar, neon, avx2 or avx512"},
+    {"NO_COLOR=1", "print without colours, as with TERM=dumb"},
+    {"COLUMNS=N", "set the width of text, also in files and pipes"},
     {NULL, NULL},
 };
 

@@ -153,20 +153,20 @@ bool hu_crew_join(int argc, char **argv, hu_arena *arena, hu_crew **out)
     if (!l.is_open_mpi)
         return go_on_alone(&l, "not by Open MPI's mpirun or by srun --mpi=pmix");
     if (!t || !(t->mpi = load()))
-        return go_on_alone(&l, "there is no " HU_MPI_MODULE_FILE " beside it");
+        return go_on_alone(&l, HU_MPI_MODULE_FILE " is not installed");
     hu_command_outlive_reader(); /* MPI's own sockets */
     if (t->mpi->start(&t->rank, &t->size, &t->threads) != 0)
         return go_on_alone(&l, "MPI cannot be started");
     if (t->size == 1) {
         t->mpi->finish();
-        return go_on_alone(&l, "Open MPI does not know of the others");
+        return go_on_alone(&l, "Open MPI sees only one process");
     }
     if (have_same_arguments(t, argc, argv)) {
         *out = t;
         return true;
     }
     if (t->rank == 0)
-        hu_command_say("the %d processes have different arguments: each makes its own report", t->size);
+        hu_command_say("the %d processes have different arguments: each writes its own report", t->size);
     t->mpi->finish();
     return true;
 }

@@ -122,7 +122,7 @@ static int choose(const hu_option *o, const char *text, int *field, hu_error *er
         used += strlen(o->choices[i]);
     }
     list[used] = '\0';
-    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s does not know \"%s\"; choose one of %s", o->name, text, list);
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s needs one of %s, not \"%s\"", o->name, list, text);
 }
 
 /* "true" or "false", as nsys spells them. */

@@ -46,7 +46,7 @@ static bool name_one_file(const char *a, const char *b)
 
 static int fail(const hu_output *o, const char *what, hu_error *err)
 {
-    return hu_fail(err, HU_EUSAGE, o->path, HU_NO_OFFSET, "is %s: --%s would overwrite it; name another file", what,
+    return hu_fail(err, HU_EUSAGE, o->path, HU_NO_OFFSET, "is %s: --%s would overwrite it; choose another file", what,
                    o->option);
 }
 
@@ -74,7 +74,7 @@ int hu_outputs_check(const hu_output *outputs, size_t n, const hu_inputs *inputs
         for (size_t k = 0; k < i; k++)
             if (outputs[k].path && name_one_file(outputs[k].path, outputs[i].path))
                 return hu_fail(err, HU_EUSAGE, outputs[i].path, HU_NO_OFFSET,
-                               "is named by --%s and by --%s: one would overwrite the other; name two files",
+                               "is the output of --%s and of --%s: one would overwrite the other; choose two files",
                                outputs[k].option, outputs[i].option);
     }
     return 0;

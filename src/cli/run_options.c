@@ -86,11 +86,10 @@ static int unknown_door(const char *option, hu_str word, hu_error *err)
     snprintf(text, sizeof text, "%.*s", (int)(word.n < 31 ? word.n : 31), word.p);
     near = hu_options_suggest(text, names, HU_COUNT(names));
     if (near)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s does not know \"%s\"; did you mean %s", option, text, near);
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s needs names of sources, not \"%s\"; did you mean %s",
+                       option, text, near);
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                   "--%s does not know \"%s\"; there are user, nvtx, osrt, mpi, cpu,"
-                   " none",
-                   option, text);
+                   "--%s needs names of sources, not \"%s\"; choose from user, nvtx, osrt, mpi, cpu, none", option, text);
 }
 
 static size_t door_words(const char **out, size_t room)
@@ -173,12 +172,12 @@ static int parse_sample(void *field, const char *text, hu_error *err)
         o->sample_hz = DEFAULT_HZ;
     else if (strcmp(text, "system-wide") == 0) {
         o->sample_hz = DEFAULT_HZ;
-        note(o, "--sample=system-wide is read as process-tree: other people's processes are not recorded");
+        note(o, "--sample=system-wide is read as process-tree: only the command and its children are recorded");
     } else if (hu_parse_u64(hu_str_of(text), &hz) && hz >= 1 && hz <= MOST_HZ)
         o->sample_hz = (unsigned)hz;
     else
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                       "--sample needs none, process-tree or samples in a second"
+                       "--sample needs none, process-tree or samples per second"
                        " (1 to %d), not \"%s\"",
                        MOST_HZ, text);
     return 0;
@@ -212,7 +211,7 @@ static int parse_seconds(void *field, const char *text, hu_error *err)
             !__builtin_mul_overflow(value, units[i].factor, (int64_t *)field))
             return 0;
     }
-    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "\"%s\" is no time; write 10, 1.5, 500ms or 2m", text);
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "\"%s\" is not a time; write 10, 1.5, 500ms or 2m", text);
 }
 
 /* "64M", "1.5G", "4096" */
@@ -230,7 +229,7 @@ static int parse_bytes(void *field, const char *text, hu_error *err)
         *(uint64_t *)field = ((uint64_t)thousandths << shift) / 1000;
         return 0;
     }
-    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "\"%s\" is no size; write 64M or 2G", text);
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "\"%s\" is not a size; write 64M or 2G", text);
 }
 
 /* "20..25", "20" */
@@ -255,11 +254,10 @@ static int parse_steps_short(void *field, const char *text, hu_error *err)
 
     for (size_t i = 0; i < HU_COUNT(of_nsys); i++)
         if (strcmp(text, of_nsys[i]) == 0)
-            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "-s is --steps here; nsys's -s is --sample: --sample=%s",
-                           text);
+            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "-s is --steps here; for nsys's -s write --sample=%s", text);
     if (digits && (text[digits] == '\0' || strcasecmp(text + digits, "hz") == 0))
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                       "-s is --steps here; write -s %.*s..%.*s for one step, --sample=%.*s for samples in a second",
+                       "-s is --steps here; write -s %.*s..%.*s for one step, --sample=%.*s for samples per second",
                        (int)digits, text, (int)digits, text, (int)digits, text);
     return parse_steps(field, text, err);
 }
@@ -286,8 +284,8 @@ static int take_range(hu_run_options *o, const char *text, hu_error *err)
     if (strcmp(o->domain, "*") == 0) /* nsys: in any domain */
         o->domain[0] = '\0';
     if (*text || !o->range[0])
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "a range is written NAME or NAME@DOMAIN, of less than %zu bytes",
-                       sizeof o->range);
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                       "a range needs the form NAME or NAME@DOMAIN, shorter than %zu bytes", sizeof o->range);
     o->wants_range = true;
     return 0;
 }
@@ -312,7 +310,7 @@ static int parse_range(void *field, const char *text, hu_error *err)
         return 0;
     }
     if (strcmp(text, "cudaProfilerApi") == 0) {
-        note(o, "--capture-range=cudaProfilerApi is not seen yet: all is recorded; nvtx:NAME and --steps A..B limit it");
+        note(o, "--capture-range=cudaProfilerApi is not supported yet: all is recorded; use nvtx:NAME or --steps A..B");
         return 0;
     }
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
@@ -326,7 +324,7 @@ static int parse_range_end(void *field, const char *text, hu_error *err)
     hu_run_options *o = field;
 
     if (strcmp(text, "none") == 0 || strcmp(text, "stop") == 0 || strcmp(text, "stop-shutdown") == 0)
-        note(o, "--capture-range-end=%s is read as repeat: every range of the name is recorded", text);
+        note(o, "--capture-range-end=%s is read as repeat: every range of that name is recorded", text);
     else if (strncmp(text, "repeat", 6) != 0)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--capture-range-end needs repeat, not \"%s\"", text);
     return 0;
@@ -346,7 +344,7 @@ static int assign(hu_run_options *o, char *pair, hu_error *err)
     if (!is_assignment(pair))
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--env-var needs NAME=VALUE, not \"%s\"", pair);
     if (o->n_assignments == HU_RUN_ASSIGNMENTS)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "more than %d variables", HU_RUN_ASSIGNMENTS);
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "more than %d variables for the command", HU_RUN_ASSIGNMENTS);
     o->assignments[o->n_assignments++] = pair;
     return 0;
 }
@@ -396,61 +394,66 @@ const hu_run_options hu_run_defaults = {
 };
 
 const hu_option hu_run_rows[HU_RUN_ROWS] = {
-    {"trace", 't', HU_OPTION_SPECIAL, "LIST", "what to record: user, nvtx, osrt, mpi, cpu (all of them), or none", 0,
-     .parse = parse_trace, .heading = "what is recorded", .words = door_words},
-    {"sample", 0, HU_OPTION_SPECIAL, "HZ", "CPU samples in a second of a thread (99); none", 0, .parse = parse_sample,
-     .heading = "what is recorded"},
-    {"cpuctxsw", 0, HU_OPTION_SPECIAL, "WHAT", "process-tree (default): when threads ran; none", 0, .parse = parse_switches,
-     .heading = "what is recorded"},
-    {"osrt-threshold", 0, HU_OPTION_SPECIAL, "NS", "calls of the C library that took less are not recorded (1000)",
-     AT(threshold_ns), .parse = parse_threshold, .heading = "what is recorded"},
-    {"paths", 0, HU_OPTION_FLAG, NULL, "which files and peers, with the calls (default; --no-paths: do not)", AT(paths),
-     .heading = "what is recorded"},
+    {"trace", 't', HU_OPTION_SPECIAL, "LIST",
+     "record these sources: user, nvtx, osrt, mpi, cpu (default: all of them), or none", 0, .parse = parse_trace,
+     .heading = "what to record", .words = door_words},
+    {"sample", 0, HU_OPTION_SPECIAL, "HZ", "take HZ CPU samples per second of each thread (default: 99), or none", 0,
+     .parse = parse_sample, .heading = "what to record"},
+    {"cpuctxsw", 0, HU_OPTION_SPECIAL, "WHAT", "record when threads run: process-tree (default) or none", 0,
+     .parse = parse_switches, .heading = "what to record"},
+    {"osrt-threshold", 0, HU_OPTION_SPECIAL, "NS", "skip C library calls shorter than NS nanoseconds (default: 1000)",
+     AT(threshold_ns), .parse = parse_threshold, .heading = "what to record"},
+    {"paths", 0, HU_OPTION_FLAG, NULL, "record the files and peers of calls (default; --no-paths: omit them)", AT(paths),
+     .heading = "what to record"},
     {"redact-ranges", 0, HU_OPTION_SWITCH, NULL,
-     "leave secrets out of the texts of ranges and marks, too; those of commands and calls are left out always",
-     AT(redact_ranges), .heading = "what is recorded"},
-    {"require", 0, HU_OPTION_SPECIAL, "LIST", "exit with 123 when one of these (as --trace) could not be recorded",
-     AT(required), .parse = parse_require, .heading = "what is recorded", .words = door_words},
-    {"steps", 's', HU_OPTION_SPECIAL, "A..B", "only these steps, by the number that the program gives them", 0,
-     .parse = parse_steps, .heading = "when", .parse_short = parse_steps_short},
-    {"capture-range", 'c', HU_OPTION_SPECIAL, "nvtx:NAME", "only inside of ranges of this name, NAME@DOMAIN", 0,
-     .parse = parse_range, .heading = "when"},
-    {"nvtx-capture", 'p', HU_OPTION_SPECIAL, "NAME", "the range of --capture-range=nvtx", 0, .parse = parse_range_name,
-     .heading = "when"},
-    {"capture-range-end", 0, HU_OPTION_SPECIAL, "repeat", "every range of that name (the only way there is)", 0,
-     .parse = parse_range_end, .heading = "when"},
-    {"delay", 'y', HU_OPTION_SPECIAL, "SECONDS", "begin to record after this time; 500ms and 2m are known", AT(delay_ns),
-     .parse = parse_seconds, .heading = "when"},
-    {"duration", 'd', HU_OPTION_SPECIAL, "SECONDS", "record for this time, then end the command (--kill none: do not)",
-     AT(duration_ns), .parse = parse_seconds, .heading = "when"},
-    {"kill", 0, HU_OPTION_CHOICE, "WHAT", "none, sigkill, sigterm (default): what ends the command after --duration",
-     AT(kill), kills, .heading = "when"},
-    {"wait", 0, HU_OPTION_CHOICE, "WHOM", "primary (default): the command; all: also what it leaves behind", AT(wait), waits,
-     .heading = "when"},
-    {"start-later", 'Y', HU_OPTION_SWITCH, NULL, "record nothing before `holdup start`", AT(starts_later),
-     .heading = "when"},
-    {"session-new", 0, HU_OPTION_TEXT, "NAME", "what start, stop and status call this run", AT(session_name),
-     .heading = "when"},
-    {"mode", 0, HU_OPTION_CHOICE, "MODE", "stream (default), or flight: keep only the newest in memory", AT(mode), modes,
-     .heading = "where it is kept"},
-    {"max-memory", 0, HU_OPTION_SPECIAL, "BYTES", "of rings, for each process (64M)", AT(max_memory), .parse = parse_bytes,
-     .heading = "where it is kept"},
-    {"max-size", 0, HU_OPTION_SPECIAL, "BYTES", "on disk while recording; what is more is counted as lost", AT(max_size),
-     .parse = parse_bytes, .heading = "where it is kept"},
-    {"scratch", 0, HU_OPTION_TEXT, "DIR", "where rings lie while recording (beside the output, $TMPDIR, /tmp)", AT(scratch),
-     .heading = "where it is kept", .value = HU_VALUE_FOLDER},
-    {"keep-rings", 0, HU_OPTION_FLAG, NULL, "leave them there, for `holdup finish`", AT(keeps_rings),
-     .heading = "where it is kept"},
+     "also redact secrets in the texts of ranges and marks; those of commands and calls are always redacted",
+     AT(redact_ranges), .heading = "what to record"},
+    {"require", 0, HU_OPTION_SPECIAL, "LIST",
+     "exit with status 123 if one of these sources (as in --trace) recorded nothing", AT(required), .parse = parse_require,
+     .heading = "what to record", .words = door_words},
+    {"steps", 's', HU_OPTION_SPECIAL, "A..B", "record only steps A to B, by the program's own step numbers", 0,
+     .parse = parse_steps, .heading = "when to record", .parse_short = parse_steps_short},
+    {"capture-range", 'c', HU_OPTION_SPECIAL, "nvtx:NAME", "record only inside ranges named NAME, or NAME@DOMAIN", 0,
+     .parse = parse_range, .heading = "when to record"},
+    {"nvtx-capture", 'p', HU_OPTION_SPECIAL, "NAME", "name the range of --capture-range=nvtx", 0, .parse = parse_range_name,
+     .heading = "when to record"},
+    {"capture-range-end", 0, HU_OPTION_SPECIAL, "repeat", "record every range of that name (the only mode)", 0,
+     .parse = parse_range_end, .heading = "when to record"},
+    {"delay", 'y', HU_OPTION_SPECIAL, "SECONDS", "start recording after this time, such as 30, 500ms or 2m", AT(delay_ns),
+     .parse = parse_seconds, .heading = "when to record"},
+    {"duration", 'd', HU_OPTION_SPECIAL, "SECONDS", "record for this time, then end the command (--kill none: let it run)",
+     AT(duration_ns), .parse = parse_seconds, .heading = "when to record"},
+    {"kill", 0, HU_OPTION_CHOICE, "WHAT",
+     "end the command after --duration with sigterm (default) or sigkill; none: let it run", AT(kill), kills,
+     .heading = "when to record"},
+    {"wait", 0, HU_OPTION_CHOICE, "WHOM",
+     "wait for the command (primary, default) or also for processes it leaves running (all)", AT(wait), waits,
+     .heading = "when to record"},
+    {"start-later", 'Y', HU_OPTION_SWITCH, NULL, "record nothing until `holdup start`", AT(starts_later),
+     .heading = "when to record"},
+    {"session-new", 0, HU_OPTION_TEXT, "NAME", "name this run for start, stop, cancel and status", AT(session_name),
+     .heading = "when to record"},
+    {"mode", 0, HU_OPTION_CHOICE, "MODE", "keep all records (stream, default) or only the newest of each thread (flight)",
+     AT(mode), modes, .heading = "storage"},
+    {"max-memory", 0, HU_OPTION_SPECIAL, "BYTES", "limit the rings of each process (default: 64M)", AT(max_memory),
+     .parse = parse_bytes, .heading = "storage"},
+    {"max-size", 0, HU_OPTION_SPECIAL, "BYTES",
+     "limit the disk space while recording; drop further records and count them as lost", AT(max_size), .parse = parse_bytes,
+     .heading = "storage"},
+    {"scratch", 0, HU_OPTION_TEXT, "DIR", "keep rings in DIR while recording (default: next to the output, $TMPDIR or /tmp)",
+     AT(scratch), .heading = "storage", .value = HU_VALUE_FOLDER},
+    {"keep-rings", 0, HU_OPTION_FLAG, NULL, "keep the rings after the run, for `holdup finish`", AT(keeps_rings),
+     .heading = "storage"},
     {"force", 'f', HU_OPTION_SWITCH, NULL,
-     "replace files that are there; else a name that is taken is refused, and a template counts up", AT(force),
+     "replace existing files (default: refuse a plain name that exists, number the files of a template)", AT(force),
      .heading = "output"},
-    {"stats", 0, HU_OPTION_SWITCH, NULL, "all of the report at the end, not its overview alone", AT(stats),
+    {"stats", 0, HU_OPTION_SWITCH, NULL, "print the whole report at the end, not only its overview", AT(stats),
      .heading = "output"},
-    {"no-report", 0, HU_OPTION_FLAG, NULL, "no report at the end", AT(no_report), .heading = "output"},
-    {"env-var", 0, HU_OPTION_SPECIAL, "NAME=VALUE", "a variable for the command; NAME=VALUE before CMD does the same", 0,
-     .parse = parse_variable, .heading = "the command", .lost_letter = 'e'},
-    {"print-command", 0, HU_OPTION_FLAG, NULL, "print what would be started, and start nothing", AT(print_command),
-     .heading = "the command"},
+    {"no-report", 0, HU_OPTION_FLAG, NULL, "print no report at the end", AT(no_report), .heading = "output"},
+    {"env-var", 0, HU_OPTION_SPECIAL, "NAME=VALUE", "set a variable for the command, as NAME=VALUE before COMMAND does", 0,
+     .parse = parse_variable, .heading = "command", .lost_letter = 'e'},
+    {"print-command", 0, HU_OPTION_FLAG, NULL, "print the command line with its variables, and start nothing",
+     AT(print_command), .heading = "command"},
 };
 
 /* Other spellings of the same. */
@@ -464,16 +467,16 @@ static const hu_option spellings[] = {
 static const struct {
     const char *name, *instead;
 } foreign[HU_RUN_FOREIGN] = {
-    {"export", "holdup export writes other formats"},
+    {"export", "use holdup export to write other formats"},
     {"backtrace", "samples have call stacks where the program has frame pointers"},
-    {"samples-per-backtrace", "--sample=HZ sets how many there are"},
-    {"sampling-frequency", "--sample=HZ"},
-    {"sampling-period", "--sample=HZ"},
-    {"sampling-trigger", "--sample=HZ"},
-    {"cpu-core-events", "the processor's counters are not recorded"},
-    {"cpu-core-metrics", "the processor's counters are not recorded"},
-    {"os-events", "the system's counters are not recorded"},
-    {"event-sample", "the system's counters are not recorded"},
+    {"samples-per-backtrace", "set the rate with --sample=HZ"},
+    {"sampling-frequency", "use --sample=HZ"},
+    {"sampling-period", "use --sample=HZ"},
+    {"sampling-trigger", "use --sample=HZ"},
+    {"cpu-core-events", "CPU counters are not recorded"},
+    {"cpu-core-metrics", "CPU counters are not recorded"},
+    {"os-events", "system counters are not recorded"},
+    {"event-sample", "system counters are not recorded"},
     {"cuda-memory-usage", "GPU work is not recorded yet"},
     {"cuda-graph-trace", "GPU work is not recorded yet"},
     {"cuda-flush-interval", "GPU work is not recorded yet"},
@@ -487,20 +490,20 @@ static const struct {
     {"gpu-metrics-frequency", "GPU counters are not recorded"},
     {"gpuctxsw", "GPU work is not recorded yet"},
     {"nic-metrics", "network counters are not recorded"},
-    {"mpi-impl", "Open MPI and MPICH are told apart by themselves"},
+    {"mpi-impl", "Open MPI and MPICH are detected automatically"},
     {"python-backtrace", "user ranges and CPU samples show where Python is"},
     {"python-sampling", "user ranges and CPU samples show where Python is"},
-    {"python-sampling-frequency", "--sample=HZ"},
+    {"python-sampling-frequency", "use --sample=HZ"},
     {"pytorch", "PyTorch's operators are not recorded yet"},
     {"osrt-backtrace-threshold", "calls have no stacks"},
     {"osrt-backtrace-stack-size", "calls have no stacks"},
     {"trace-fork-before-exec", "children are always recorded, before and after exec"},
     {"inherit-environment", "the command always inherits the environment"},
     {"run-as", "start holdup as that user"},
-    {"resolve-symbols", "symbols are always resolved here"},
+    {"resolve-symbols", "symbols are always resolved"},
     {"nvtx-domain-include", "all domains are recorded"},
     {"nvtx-domain-exclude", "all domains are recorded"},
-    {"session", "--session-new names this run; holdup start --session NAME finds it"},
+    {"session", "name this run with --session-new; holdup start --session NAME finds it"},
 };
 
 static int keep_foreign(void *field, const char *text, hu_error *err)
@@ -531,9 +534,10 @@ static int check(hu_run_options *o, hu_error *err)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--capture-range=nvtx needs the name of a range: nvtx:NAME");
     if (o->session_name && (!o->session_name[0] || strlen(o->session_name) > 63 || o->session_name[0] == '.' ||
                             strpbrk(o->session_name, "/ \n\t")))
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--session-new needs a short word");
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                       "--session-new needs a name of 1 to 63 characters, without / or blanks, not starting with a dot");
     if ((o->wants_range || o->wants_steps) && !(o->doors & (HU_DOOR_USER | HU_DOOR_NVTX)))
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "steps and ranges are seen with --trace user or nvtx alone");
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--steps and --capture-range need --trace user or nvtx");
     return 0;
 }
 
@@ -547,7 +551,7 @@ int hu_run_options_finish(hu_run_options *o, int *argc, char ***argv, hu_error *
         if (o->foreign[i] && strcmp(o->foreign[i], "none") != 0 && strcmp(o->foreign[i], "false") != 0)
             note(o, "--%s is an option of nsys: %s", foreign[i].name, foreign[i].instead);
     if (!o->shows_output)
-        note(o, "--show-output=false is not done: the command keeps its own output; add >/dev/null");
+        note(o, "--show-output=false is not supported: the command writes its own output; add >/dev/null");
     for (; *argc && is_assignment((*argv)[0]); ++*argv, --*argc)
         if (assign(o, (*argv)[0], err) < 0)
             return err->code;

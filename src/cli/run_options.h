@@ -39,12 +39,13 @@ extern const hu_run_options hu_run_defaults;
 enum { HU_RUN_SHARED = HU_SHARED_OUTPUT | HU_SHARED_QUIET | HU_SHARED_STRICT };
 
 /* Their words here, as hu_command.closer. */
-#define HU_RUN_CLOSER                                                                                                \
-    {"output", "%h host %p pid %c command %t time %j job %r rank %l local rank %w world %N node %n number %q{VAR}"}, \
-        {"strict", "exit with 124 when anything was lost or could not be written"},                                  \
-        {"quiet", "nothing on stderr but failures"},                                                                 \
-    {                                                                                                                \
-        NULL, NULL                                                                                                   \
+#define HU_RUN_CLOSER                                                                          \
+    {"output", "write to FILE: %h host, %p pid, %c command, %t time, %j job, %s job step, "    \
+               "%r rank, %l local rank, %w world size, %N node, %n number, %q{VAR} variable"}, \
+        {"strict", "exit with status 124 if records were lost or could not be written"},       \
+        {"quiet", "print only failures on stderr"},                                            \
+    {                                                                                          \
+        NULL, NULL                                                                             \
     }
 
 /* Other spellings, and options of nsys that have no meaning here: rows for hu_command.hidden. */

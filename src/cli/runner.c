@@ -96,7 +96,7 @@ static int check_pairs(const line *l, hu_error *err)
 {
     for (const hu_option_pair *p = l->call.command->excludes; p && p->one; p++)
         if (find_given(l, p->one) && find_given(l, p->other))
-            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s and --%s exclude each other", p->one, p->other);
+            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s and --%s cannot be used together", p->one, p->other);
     for (const hu_option_pair *p = l->call.command->requires; p && p->one; p++) {
         const char *argument = argument_of(l, p->other);
 
@@ -112,7 +112,7 @@ int hu_command_fail_words(const hu_cli_call *call, hu_error *err)
     const hu_command *c = call->command;
 
     if (c->most < 0 || (c->most && call->n > c->most && c->least == 0))
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%s has no use for \"%.64s\"; `holdup %s --help`", c->name,
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%s does not take \"%.64s\"; see `holdup %s --help`", c->name,
                        call->argv[c->most < 0 ? 0 : c->most], c->name);
     if (c->most)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "%s needs %d to %d %s: %s", c->name, c->least, c->most, c->wants,

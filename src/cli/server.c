@@ -316,7 +316,7 @@ hu_server *hu_server_open(int port, hu_error *err)
     hu_guests_init(&s->guests);
     s->streams.stop = eventfd(0, EFD_CLOEXEC);
     if (s->streams.stop < 0) {
-        hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "no more files can be opened: %s", strerror(errno));
+        hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "cannot open another file: %s", strerror(errno));
         s->socket = -1;
     } else {
         s->socket = listen_on(port, err);
@@ -348,7 +348,7 @@ int hu_server_start(hu_server *s, const hu_server_options *options, hu_error *er
                                  MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_S, MHD_OPTION_STRICT_FOR_CLIENT, 1,
                                  MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_END);
     if (!s->daemon)
-        return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "the server cannot be started: %s", strerror(errno));
+        return hu_fail(err, HU_EIO, NULL, HU_NO_OFFSET, "cannot start the server: %s", strerror(errno));
     s->socket = -1; /* the daemon closes it */
     return 0;
 }

@@ -63,23 +63,24 @@ static int parse_steps(void *field, const char *text, hu_error *err)
 
 /* In the order of the bits. */
 static const hu_option rows[HU_SHARED_COUNT] = {
-    {"steps", 's', HU_OPTION_SPECIAL, "A..B", "only these steps, by the number of their ProfilerStep, or from 0", AT(steps),
-     .parse = parse_steps, .heading = "input"},
-    {"top", 'n', HU_OPTION_COUNT, "N", "rows of each table", AT(top), .heading = "output"},
-    {"json", 'j', HU_OPTION_FLAG, NULL, "as JSON", AT(json), .heading = "output"},
-    {"csv", 0, HU_OPTION_FLAG, NULL, "as CSV", AT(csv), .heading = "output", .lost_letter = 'c'},
-    {"output", 'o', HU_OPTION_TEXT, "FILE", "write to a file instead of standard output", AT(output), .heading = "output",
+    {"steps", 's', HU_OPTION_SPECIAL, "A..B", "use only steps A to B, by ProfilerStep number, else counted from 0",
+     AT(steps), .parse = parse_steps, .heading = "input"},
+    {"top", 'n', HU_OPTION_COUNT, "N", "limit each table to N rows", AT(top), .heading = "output"},
+    {"json", 'j', HU_OPTION_FLAG, NULL, "write JSON", AT(json), .heading = "output"},
+    {"csv", 0, HU_OPTION_FLAG, NULL, "write CSV", AT(csv), .heading = "output", .lost_letter = 'c'},
+    {"output", 'o', HU_OPTION_TEXT, "FILE", "write to FILE instead of standard output", AT(output), .heading = "output",
      .value = HU_VALUE_WRITE},
-    {"color", 0, HU_OPTION_CHOICE, "WHEN", "auto, always or never", AT(color), colors, .heading = "output"},
-    {"quiet", 'q', HU_OPTION_FLAG, NULL, "no progress and no notes on stderr", AT(quiet), .heading = "output"},
-    {"strict", 0, HU_OPTION_FLAG, NULL, "exit with 4 when an input is unread, cut, or has lost events", AT(strict),
+    {"color", 0, HU_OPTION_CHOICE, "WHEN", "colour the output: auto (default), always or never", AT(color), colors,
+     .heading = "output"},
+    {"quiet", 'q', HU_OPTION_FLAG, NULL, "print no progress and no notes on stderr", AT(quiet), .heading = "output"},
+    {"strict", 0, HU_OPTION_FLAG, NULL, "exit with status 4 if an input is unread, cut or missing events", AT(strict),
      .heading = "input"},
     {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
      "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio", AT(limits),
      .parse = parse_limit, .heading = "input", .words = limit_words},
 };
 
-static const hu_option help = {"help", 'h', HU_OPTION_FLAG, NULL, "this text", AT(help), .heading = "output"};
+static const hu_option help = {"help", 'h', HU_OPTION_FLAG, NULL, "show this help", AT(help), .heading = "output"};
 
 size_t hu_shared_rows(uint32_t which, hu_option *out)
 {
