@@ -41,7 +41,7 @@ ROWS = [
     (["whatif", ONE], 2, "needs a trace and an edit"),
     (["whatif", ONE, "--edit", "dta=0"], 2, "--list-edits lists them"),
     (["whatif", ONE, "--edit", "data"], 2, "write for example data"),
-    (["whatif", ONE, "--edit", "op:a*=0", "--edit", "op:b*=0"], 2, "one op: glob at a time"),
+    (["whatif", ONE, "--edit", "op:a*=0", "--edit", "op:b*=0"], 2, "one op: pattern at a time"),
     (["whatif", SLOW, "--edit", "data=0"], 0, "mean of 2 ranks"),
     (["whatif", ONE, "--edit", "data=0"], 0, "per step as measured"),
     (["stragglers"], 2, "needs a table"),

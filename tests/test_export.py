@@ -547,7 +547,7 @@ class CommandLine(unittest.TestCase):
             (["export", ONE, "--format", "perfeto"], 2, "did you mean perfetto"),
             (["export", ONE, "--format", "xyzzy"], 2, "--list-formats lists them"),
             (["export", ONE, "--format", "csv", "--weight", "gpu"], 2, "--weight needs --format folded"),
-            (["export", ONE, "--format", "folded", "--weight", "disk"], 2, "choose one of host, gpu"),
+            (["export", ONE, "--format", "folded", "--weight", "disk"], 2, "needs one of host, gpu"),
             (["export", ONE, "--format", "csv", "--steps", "90..99"], 2, "this trace has steps"),
             (["export", ONE, "-o", "no/such/folder/x.csv"], 3, "cannot write"),
             (["export", "nothing.json", "--format", "csv"], 3, "nothing.json"),

@@ -148,7 +148,7 @@ class ByHand(Case):
         r.block(2, [r.record("mark", 5000, r.text("last sign"))])
         r.write(self.session)
         done = self.finish("-o", self.folder / "out.pftrace")
-        self.assertIn("3 ranges and calls had not ended", done.stderr)
+        self.assertIn("open ranges and calls: 3", done.stderr)
         self.assertEqual(self.slices(self.folder / "out.pftrace"), [("outer", 1200, 3800), ("inner", 1300, 3700), ("read", 1400, 3600)])
         raw = (self.folder / "out.pftrace").read_bytes()
         self.assertIn(b"unfinished", raw)

@@ -122,8 +122,8 @@ class ExitCodes(Case):
 
     def test_wrong_usage(self) -> None:
         for words, said in (([], "run needs a command"), (["--trase", "nvtx", "true"], "did you mean --trace"), (["-t", "nvtxx", "true"], "did you mean nvtx"),
-                            (["--steps", "9..3", "true"], "20..25"), (["--delay", "soon", "true"], "no time"), (["--sample", "0", "true"], "--sample needs"),
-                            (["--max-memory", "lots", "true"], "no size"), (["-c", "nvtx", "true"], "nvtx:NAME"), (["--kill", "all", "true"], "sigterm"),
+                            (["--steps", "9..3", "true"], "20..25"), (["--delay", "soon", "true"], "not a time"), (["--sample", "0", "true"], "--sample needs"),
+                            (["--max-memory", "lots", "true"], "not a size"), (["-c", "nvtx", "true"], "nvtx:NAME"), (["--kill", "all", "true"], "sigterm"),
                             (["-o", "%q{HOLDUP_NOT_SET}", "true"], "is not set"), (["-o", "%z", "true"], "has a letter"), (["--env-var", "novalue", "true"], "NAME=VALUE"),
                             (["--scratch", "/no/such/place", "true"], "--scratch cannot be used"), (["-t", "osrt", "-c", "nvtx:a", "-t", "none", "true"], "user or nvtx"),
                             (["--start-later", "--delay", "3", "true"], "cannot be used together"), (["--force=maybe", "true"], "true or false")):
@@ -145,7 +145,7 @@ class ExitCodes(Case):
         self.assertEqual((done.returncode, done.stdout), (0, "a\n"), done.stderr)
         self.assertIn("does not record cuda, cudnn yet", done.stderr)
         self.assertIn("--cuda-memory-usage is an option of nsys", done.stderr)
-        self.assertIn("nvtx:NAME and --steps A..B", done.stderr)
+        self.assertIn("nvtx:NAME or --steps A..B", done.stderr)
         self.assertNotIn("gpu-metrics", done.stderr)
         self.assertTrue((self.folder / "p.pftrace").exists())
 

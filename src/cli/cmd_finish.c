@@ -96,8 +96,7 @@ static void say_result(const options *o, const char *session, const hu_pftrace_r
         hu_command_say("damaged: %llu records missing, %llu invalid, %llu bytes cut off", (unsigned long long)r->gaps,
                        (unsigned long long)r->odd, (unsigned long long)r->cut_bytes);
     if (r->unfinished && !o->shared.quiet)
-        hu_command_say("%llu ranges and calls were still open; they end with their process",
-                       (unsigned long long)r->unfinished);
+        hu_command_say("open ranges and calls: %llu; they end with their process", (unsigned long long)r->unfinished);
     if (r->unreadable)
         hu_command_say("not ring files: %zu; the first: %s", r->unreadable, r->first_unreadable);
     if (r->alive)

@@ -225,7 +225,7 @@ static void list_view(hu_out *out, const hu_view *v)
 /* Every view and its parts. */
 static void write_views(hu_out *out)
 {
-    hu_out_printf(out, "%-11s %s\n", "all", "overview, and the main operators, kernels, copies and health (default)");
+    hu_out_printf(out, "%-11s %s\n", "all", "overview, main operators, kernels and copies, health (default)");
     hu_out_printf(out, "%-11s %s\n", "overview", "what holds the job up, and where the time of a step goes");
     hu_out_printf(out, "%-11s %s\n", "health", "what was read, what was lost, what the capture left out");
     for (size_t i = 0; hu_views[i]; i++)

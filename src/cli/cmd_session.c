@@ -232,7 +232,7 @@ static int write_status(const options *o, const hu_registry_entry *list, size_t 
         hu_json_close(&j, ']');
     rc = hu_out_close(out, err);
     if (n_old && !o->shared.json)
-        hu_command_say("%zu more runs ended in the last day; --all shows them", n_old);
+        hu_command_say("older runs of the last day: %zu; --all shows them", n_old);
     return rc;
 }
 

@@ -133,7 +133,7 @@ static int answer_timeline(void *context, const hu_asked *asked, hu_answer *a, h
         return answer_whole(&v->job.ranks[rank].timeline, a, err);
     if (how.to_ns <= how.from_ns)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                       "to must be later than from; 0 for both selects the whole capture");
+                       "to needs a time later than from; 0 for both selects the whole capture");
     how.pixels = how.pixels ? how.pixels : PIXELS;
     how.index = v->indexes[rank];
     return answer_part(v, rank, &how, a, err);
