@@ -122,6 +122,17 @@ class Mpi(unittest.TestCase):
             self.same("report", folder / "nobody.json", folder / "rank1.json", folder / "rank4.json", sizes=(2,))       # nothing left
             self.same("report", folder / "rank1.json", folder / "rank4.json", "--html", folder / "page.html", sizes=(2,))
 
+    def test_what_a_folder_holds_besides_is_not_lost(self) -> None:
+        """The session of a rank whose trace was not written is an unread input, for several processes as for one."""
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            shutil.copy(OWN[0], folder / "rank0.json.gz")
+            (folder / ".holdup-x").mkdir()
+            (folder / ".holdup-x/control").write_bytes(bytes(4096))
+            seen = self.same("report", folder, "--json", sizes=(2,))
+            self.assertEqual([row["file"] for row in json.loads(seen[1])["unread"]], [f"{name}/.holdup-x"])
+            self.assertEqual(self.same("report", folder, "--strict", sizes=(2,))[0], 4)
+
     def test_wrong_use_is_said_once(self) -> None:
         with tempfile.TemporaryDirectory() as name:
             for arguments in (["report"], ["report", "--no-such-option"], ["report", name], ["report", f"{name}/none"], ["report", "--view", "list"],

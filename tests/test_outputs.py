@@ -100,6 +100,23 @@ class Overwriting(unittest.TestCase):
             self.assertEqual((status, path.read_text()), (2, text))
             self.assertIn(f"{path}: is also an input", err)
 
+    def test_lists(self) -> None:
+        """A list reads no input, and must not overwrite the one that was named all the same."""
+        path = self.folder / "rank0.json.gz"
+        shutil.copyfile(TRACE, path)
+        for words in (["query", path, "--schema"], ["report", path, "--view", "list", "--csv"], ["report", self.folder, "--view", "list"],
+                      ["export", path, "--list-formats"], ["whatif", path, "--list-edits"], ["check", path, "--list-limits"]):
+            with self.subTest(words=words):
+                status, _, err = run(*words, "-o", path)
+                self.assertEqual((status, path.read_bytes()), (2, TRACE.read_bytes()), err)
+                self.assertIn("is an input", err)
+        self.assertEqual(run("report", "--view", "list", "-o", self.folder / "list")[0], 0)
+
+    def test_no_name(self) -> None:
+        status, _, err = run("report", TRACE, "--output=")
+        self.assertEqual(status, 2)
+        self.assertIn("--output needs the name of a file", err)
+
     def test_two_outputs_of_one_name(self) -> None:
         out = self.folder / "x"
         for words in (["report", TRACE, "-o", out, "--html", out], ["check", TRACE, "-o", out, "--junit", self.folder / ".." / self.folder.name / "x"],

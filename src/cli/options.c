@@ -154,6 +154,8 @@ static int store(const hu_option *o, const char *text, void *fields, hu_error *e
     case HU_OPTION_SWITCH:
         return store_switch(o, text, field, err);
     case HU_OPTION_TEXT:
+        if (!text[0] && (o->value == HU_VALUE_READ || o->value == HU_VALUE_WRITE))
+            return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s needs the name of a file", o->name);
         *(const char **)field = text;
         return 0;
     case HU_OPTION_COUNT:

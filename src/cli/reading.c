@@ -42,7 +42,7 @@ int hu_read_traces(const hu_inputs *inputs, hu_limits limits, bool quiet, hu_are
     hu_unread_warn(&out->partial, false);
     if (rc == 0)
         return 0;
-    return out->unread.n ? hu_error_exit_status(rc) : hu_command_fail(&err);
+    return out->unread.n && rc != HU_ENOMEM ? hu_error_exit_status(rc) : hu_command_fail(&err);
 }
 
 int hu_read_together(const hu_inputs *inputs, hu_together_options how, bool quiet, hu_arena *arena, hu_together *out)
@@ -56,7 +56,7 @@ int hu_read_together(const hu_inputs *inputs, hu_together_options how, bool quie
     rc = hu_together_read(inputs, &how, arena, out, &err);
     hu_progress_stop(bar);
     hu_unread_warn(&out->job.unread, quiet);
-    if (rc < 0 && out->job.unread.n && out->job.n == 0)
+    if (rc < 0 && rc != HU_ENOMEM && out->job.unread.n && out->job.n == 0)
         return fail_unread(inputs, &err, quiet);
     return rc < 0 ? hu_command_fail(&err) : 0;
 }

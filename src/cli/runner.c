@@ -178,6 +178,20 @@ static int write_list(const hu_cli_call *call, const hu_listing *list)
     return hu_out_close(out, &err) < 0 ? hu_command_fail(&err) : 0;
 }
 
+/* A list reads nothing, but what it is written to may be one of the inputs that were named. */
+static int prepare_list(line *l, hu_error *err)
+{
+    hu_cli_call *call = &l->call;
+    hu_inputs    named;
+    hu_error     unused;
+
+    if (check_pairs(l, err) < 0)
+        return err->code;
+    if (!call->n || hu_inputs_expand(call->argv, call->n, call->arena, &named, &unused) < 0)
+        named = (hu_inputs){.at = (const char **)call->argv, .n = (size_t)call->n};
+    return hu_command_check_outputs(call, &named, err);
+}
+
 /* What can be known to be wrong before anything is read. */
 static int prepare(line *l, hu_error *err)
 {
@@ -209,7 +223,7 @@ static int go(line *l, int argc, char **argv)
     if (((const hu_shared *)l->call.options)->help)
         return hu_crew_is_first(l->call.crew) ? hu_help_print(l->call.command) : 0;
     if ((list = find_list(&l->call)))
-        return write_list(&l->call, list);
+        return prepare_list(l, &err) < 0 ? hu_crew_fail(l->call.crew, &err) : write_list(&l->call, list);
     return prepare(l, &err) < 0 ? hu_crew_fail(l->call.crew, &err) : l->call.command->run(&l->call);
 }
 

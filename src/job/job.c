@@ -71,8 +71,8 @@ static int by_rank(const void *left, const void *right)
     return hu_str_compare(a->digest->info.file, b->digest->info.file);
 }
 
-/* What was read comes to the front, in order; what was not is listed. */
-static int collect(hu_filling *w, hu_arena *arena, hu_job *out, hu_error *err)
+/* What was read comes to the front, in order; what was not stands behind it, as named.  False when there is no memory. */
+static bool sort_ranks(hu_filling *w, hu_arena *arena, hu_job *out)
 {
     const size_t n = w->inputs->n;
     hu_rank     *sorted = hu_arena_calloc(arena, n + 1, sizeof *sorted);
@@ -81,29 +81,42 @@ static int collect(hu_filling *w, hu_arena *arena, hu_job *out, hu_error *err)
     out->digests = hu_arena_calloc(arena, n + 1, sizeof *out->digests);
     out->findings = hu_arena_calloc(arena, n + 1, sizeof *out->findings);
     if (!sorted || !out->digests || !out->findings)
-        return hu_fail_memory(err);
+        return false;
     for (size_t i = 0; i < n; i++)
         if (w->ranks[i].digest)
             sorted[out->n++] = w->ranks[i];
+    for (size_t i = 0; i < n; i++)
+        if (!w->ranks[i].digest)
+            sorted[out->n + failed++] = w->ranks[i];
     if (out->n > 1)
         qsort(sorted, out->n, sizeof *sorted, by_rank);
-    out->unread = w->inputs->unread;
-    for (size_t i = 0; i < n; i++) {
-        hu_rank *r = &w->ranks[i];
-
-        if (r->digest)
-            continue;
-        sorted[out->n + failed++] = *r;
-        if (hu_unread_add_error(&out->unread, arena, r->input, &r->error, err) < 0)
-            return err->code;
-    }
     for (size_t i = 0; i < out->n; i++) {
         out->digests[i] = sorted[i].digest;
         out->findings[i] = sorted[i].findings;
-        if (hu_partial_add(&out->partial, arena, sorted[i].digest->info.file, &sorted[i].digest->health.quality, err) < 0)
-            return err->code;
     }
     out->ranks = w->ranks = sorted;
+    return true;
+}
+
+static int collect(hu_filling *w, hu_arena *arena, hu_job *out, hu_error *err)
+{
+    const size_t n = w->inputs->n;
+
+    if (!sort_ranks(w, arena, out)) {
+        for (size_t i = 0; i < n; i++)
+            hu_rank_free(&w->ranks[i]);
+        return hu_fail_memory(err);
+    }
+    out->unread = w->inputs->unread;
+    for (size_t i = out->n; i < n; i++)
+        if (hu_unread_add_error(&out->unread, arena, out->ranks[i].input, &out->ranks[i].error, err) < 0)
+            return err->code;
+    for (size_t i = 0; i < out->n; i++) {
+        const hu_digest *d = out->digests[i];
+
+        if (hu_partial_add(&out->partial, arena, d->info.file, &d->health.quality, err) < 0)
+            return err->code;
+    }
     return 0;
 }
 

@@ -19,9 +19,17 @@ typedef struct {
     int64_t process;
 } entry;
 
+/* A part of an argument that cannot be read, such as the session of a rank that was killed. */
+typedef struct {
+    int64_t argument;
+    hu_str  file, error;
+} lost;
+
 typedef struct {
     entry *at;
     size_t n;
+    lost  *lost;
+    size_t n_lost;
 } entries;
 
 typedef struct {
@@ -37,7 +45,10 @@ typedef struct {
 #define ENTRY(F, T) F(T, I64, argument) F(T, STR, path) F(T, I64, bytes) F(T, I64, process)
 HU_WIRE_TABLE(entry, ENTRY);
 
-#define ENTRIES(F, T) F(T, LIST, at, n, entry) F(T, SIZE, n)
+#define LOST(F, T) F(T, I64, argument) F(T, STR, file) F(T, STR, error)
+HU_WIRE_TABLE(lost, LOST);
+
+#define ENTRIES(F, T) F(T, LIST, at, n, entry) F(T, SIZE, n) F(T, LIST, lost, n_lost, lost) F(T, SIZE, n_lost)
 HU_WIRE_TABLE(entries, ENTRIES);
 
 #define SHARE(F, T) F(T, I64, reader) F(T, I64, bytes)
@@ -57,12 +68,19 @@ static int64_t bytes_of(const char *path)
 static int list_own(char **paths, int n, int process, hu_arena *arena, entries *out, hu_error *why, hu_error *err)
 {
     HU_VEC(entry) list = {0};
+    HU_VEC(lost) unread = {0};
 
     for (int k = 0; k < n; k++) {
         hu_inputs inputs;
 
         if (hu_inputs_expand(&paths[k], 1, arena, &inputs, &why[k]) < 0)
             continue;
+        for (size_t i = 0; i < inputs.unread.n; i++) {
+            const lost u = {k, inputs.unread.at[i].file, inputs.unread.at[i].error};
+
+            if (!hu_vec_push(arena, &unread, u))
+                return hu_fail_memory(err);
+        }
         for (size_t i = 0; i < inputs.n; i++) {
             const entry e = {k, hu_str_of(inputs.at[i]), bytes_of(inputs.at[i]), process};
 
@@ -70,7 +88,7 @@ static int list_own(char **paths, int n, int process, hu_arena *arena, entries *
                 return hu_fail_memory(err);
         }
     }
-    *out = (entries){list.at, list.n};
+    *out = (entries){list.at, list.n, unread.at, unread.n};
     return 0;
 }
 
@@ -161,20 +179,36 @@ static bool make_plan(entry *at, size_t n, int size, hu_arena *arena, plan *out)
     return true;
 }
 
+/* What of one argument cannot be read, once for each file. */
+static int list_lost(int argument, const lost *at, size_t n, hu_arena *arena, hu_unread_list *out, hu_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool is_listed = at[i].argument != argument;
+
+        for (size_t k = 0; k < out->n && !is_listed; k++)
+            is_listed = hu_str_equal(out->at[k].file, at[i].file);
+        if (!is_listed && hu_unread_add(out, arena, at[i].file, at[i].error, err) < 0)
+            return err->code;
+    }
+    return 0;
+}
+
 /*
- * Arguments of which nobody sees anything, as one process would have listed them: `at` is sorted by argument.  Returns 0,
- * HU_ENOMEM, or the first error when there is nothing else.
+ * What cannot be read, as one process would have listed it, with the arguments of which nobody sees anything; files[0..n)
+ * are sorted by argument.  Returns 0, HU_ENOMEM, or the first error when there is nothing else.
  */
-static int list_unseen(char **paths, int n_arguments, const hu_error *why, const entry *at, size_t n, hu_arena *arena,
-                       hu_unread_list *out, hu_error *err)
+static int list_unread(char **paths, int n_arguments, const hu_error *why, const entry *files, size_t n, const lost *at,
+                       size_t n_lost, hu_arena *arena, hu_unread_list *out, hu_error *err)
 {
     size_t i = 0;
 
     for (int k = 0; k < n_arguments; k++) {
-        const bool is_seen = i < n && at[i].argument == k;
+        const bool is_seen = i < n && files[i].argument == k;
 
-        while (i < n && at[i].argument == k)
+        while (i < n && files[i].argument == k)
             i++;
+        if (list_lost(k, at, n_lost, arena, out, err) < 0)
+            return err->code;
         if (is_seen || !why[k].code)
             continue;
         if (n == 0) {
@@ -216,6 +250,7 @@ static int lead(hu_crew *crew, entries own, char **paths, int n_arguments, const
                 hu_unread_list *unread, hu_error *err)
 {
     HU_VEC(entry) all = {0};
+    HU_VEC(lost) unread_parts = {0};
     const int size = hu_crew_size(crew);
     int       rc = 0;
 
@@ -235,12 +270,17 @@ static int lead(hu_crew *crew, entries own, char **paths, int n_arguments, const
             theirs.at[i].process = p;
             all.at[all.n++] = theirs.at[i];
         }
+        for (size_t i = 0; i < theirs.n_lost; i++)
+            if (!hu_vec_push(arena, &unread_parts, theirs.lost[i])) {
+                hu_fail_memory(err);
+                crew->give_up(crew, err);
+            }
     }
     if (!make_plan(all.at, all.n, size, arena, out)) {
         hu_fail_memory(err);
         crew->give_up(crew, err);
     }
-    rc = list_unseen(paths, n_arguments, why, all.at, all.n, arena, unread, err);
+    rc = list_unread(paths, n_arguments, why, all.at, all.n, unread_parts.at, unread_parts.n, arena, unread, err);
     if (rc < 0)
         *out = (plan){0};
     for (int p = 1; p < size; p++)

@@ -277,6 +277,63 @@ static void every_allocation_of_every_path_may_fail(void **state)
     free(text);
 }
 
+/* Two ranks, a file that is cut and one that is not there: 0, or the code of the failure. */
+static int read_job(char *const *paths, size_t n, hu_error *err)
+{
+    const hu_job_options how = {.limits = hu_limits_default(), .replays = true};
+    const hu_inputs      inputs = {.at = (const char **)(uintptr_t)paths, .n = n};
+    hu_arena            *arena = hu_arena_new();
+    hu_job               job = {0};
+    int                  rc = arena ? hu_job_read(&inputs, &how, arena, &job, err) : hu_fail_memory(err);
+
+    if (rc == 0)
+        assert_true(job.n + job.unread.n == n); /* each input is one or the other */
+    hu_job_free(&job);
+    hu_arena_free(arena);
+    return rc;
+}
+
+static void every_allocation_of_several_ranks_may_fail(void **state)
+{
+    static const char step[] = "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":9},"
+                               "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"pid\":1,\"tid\":1,\"ts\":20,\"dur\":9}";
+    char              folder[] = "/tmp/holdup-no-memory-XXXXXX";
+    char              path[4][64];
+    char *const       paths[] = {path[0], path[1], path[2], path[3]};
+    long              k = 0;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    setenv("HOLDUP_THREADS", "1", 1);
+    for (int i = 0; i < 4; i++) {
+        FILE *file;
+
+        snprintf(path[i], sizeof path[i], "%s/rank%d.json", folder, i);
+        if (i == 3)
+            break;
+        assert_non_null(file = fopen(path[i], "w"));
+        fprintf(file, "%s%s", step, i == 2 ? ",{\"ph" : "]"); /* the third ends in the middle */
+        fclose(file);
+    }
+    for (bool all = false; !all; k++) {
+        hu_error err = {0};
+        int      rc;
+
+        countdown = k;
+        has_failed = false;
+        rc = read_job(paths, 4, &err);
+        countdown = -1;
+        all = !has_failed;
+        assert_true(rc == 0 || rc == HU_ENOMEM);
+        assert_true(!all || rc == 0);
+    }
+    assert_true(k > 200);
+    for (int i = 0; i < 3; i++)
+        unlink(path[i]);
+    rmdir(folder);
+    unsetenv("HOLDUP_THREADS");
+}
+
 /* Operations of two stages, without a send, so that rows have to be found by what they carry. */
 static const char operations[] =
     "dp_rank,stage,step,optype,start_ts,duration,mb_id\n"
@@ -366,6 +423,7 @@ static void every_allocation_of_an_export_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_allocation_of_every_path_may_fail),
+                                       cmocka_unit_test(every_allocation_of_several_ranks_may_fail),
                                        cmocka_unit_test(every_allocation_of_the_other_importer_may_fail),
                                        cmocka_unit_test(every_allocation_of_a_job_may_fail),
                                        cmocka_unit_test(every_allocation_of_an_export_may_fail)};
