@@ -180,7 +180,7 @@ class Faults(unittest.TestCase):
             self.skipTest("no static C library")
         trace, done = self.record("static", self.folder / "still", status=4)
         self.assertEqual(done.stdout, "static\n")
-        self.assertIn("static program", done.stderr)
+        self.assertIn("is statically linked", done.stderr)
         if "perf" not in done.stderr:           # where the kernel may be asked
             self.assertEqual(report(trace)["ranks"][0]["quality"]["lost"], 0)
 

@@ -177,7 +177,7 @@ class File:
     def look(self) -> None:
         """Every view as text."""
         assert self.report
-        rank = dict(self.report["ranks"][0])
+        rank = {**self.report["ranks"][0], "ranks": self.report["rank_table"]}
         for tool in COMPAT:
             if answer := self.ask("status", "report", "--json", "-q", "--compat", tool, self.path):
                 rank[tool] = parse(answer.out)["ranks"][0][tool]

@@ -145,7 +145,7 @@ class Scale(unittest.TestCase):
     def test_wrong_usage(self) -> None:
         own = ROOT / "examples/training/traces"
         for arguments, word in ((["scale"], "2 to"), (["scale", own / "slow_loader"], "2 to"), (["scale", own / "slow_loader", own / "fixed_loader"], "all runs have 2"),
-                                (["scale", own / "slow_loader", own / "fixed_loader", "--weak", "--strong"], "exclude"), (["scale", "/no", "/where"], "/no")):
+                                (["scale", own / "slow_loader", own / "fixed_loader", "--weak", "--strong"], "cannot be used together"), (["scale", "/no", "/where"], "/no")):
             status, out, err = run(*arguments)
             self.assertIn(status, (2, 3), err)
             self.assertIn(word, err)
