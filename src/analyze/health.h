@@ -7,16 +7,16 @@
 #include "trace/trace.h"
 
 /* What the capture left out, and the setting that would bring it.  Each row is one bit of hu_health.missing. */
-#define HU_MISSING(M)                                                                                          \
-    M(STEPS, "steps", "no step marks", "call prof.step() once per iteration, with a schedule")                 \
-    M(SHAPES, "shapes", "no input shapes", "profile(record_shapes=True)")                                      \
-    M(STACKS, "stacks", "no Python stacks", "profile(with_stack=True), for a few steps only: it is expensive") \
-    M(MEMORY, "memory", "no allocations", "profile(profile_memory=True)")                                      \
-    M(SYNC, "sync", "no synchronisation records",                                                              \
-      "profile(experimental_config= _ExperimentalConfig(enable_cuda_sync_events=True))")                       \
-    M(DEVICE, "device", "launches, but no GPU operations",                                                     \
-      "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]); no other profiler may run")          \
-    M(HOST, "host", "GPU operations, but no operators", "profile(activities=[ProfilerActivity.CPU, ...])")
+#define HU_MISSING(M)                                                                                       \
+    M(STEPS, "steps", "step marks", "call prof.step() once per iteration, with a schedule")                 \
+    M(SHAPES, "shapes", "input shapes", "profile(record_shapes=True)")                                      \
+    M(STACKS, "stacks", "Python stacks", "profile(with_stack=True), for a few steps only: it is expensive") \
+    M(MEMORY, "memory", "allocations", "profile(profile_memory=True)")                                      \
+    M(SYNC, "sync", "synchronisation records",                                                              \
+      "profile(experimental_config= _ExperimentalConfig(enable_cuda_sync_events=True))")                    \
+    M(DEVICE, "device", "GPU operations (launches were)",                                                   \
+      "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]); no other profiler may run")       \
+    M(HOST, "host", "operators (GPU operations were)", "profile(activities=[ProfilerActivity.CPU, ...])")
 
 typedef enum {
 #define M(id, key, what, how) HU_MISSING_##id,

@@ -11,28 +11,28 @@
 #include <stdint.h>
 
 /* id, is the event lost (else it was kept, changed), words */
-#define HU_REASONS(R)                                                                                 \
-    R(MALFORMED, true, "malformed; skipped to the next event")                                        \
-    R(NO_PHASE, true, "no phase (\"ph\"), or an unknown one")                                         \
-    R(NO_TIME, true, "no usable timestamp")                                                           \
-    R(NO_DURATION, true, "complete event without a usable duration")                                  \
-    R(NEGATIVE_DURATION, false, "negative duration, read as 0")                                       \
-    R(ZERO_TIME, true, "GPU operation with timestamp 0: lost by the profiler")                        \
-    R(ABSURD_DURATION, true, "longer than a week: a profiler counter overflowed")                     \
-    R(UNMATCHED_BEGIN, true, "begin without an end")                                                  \
-    R(UNMATCHED_END, true, "end without a begin")                                                     \
-    R(TOO_DEEP, true, "nested deeper than the limit (--limit nesting=N)")                             \
-    R(NO_STATE, true, "needs names or clocks that were declared before the recording began, or lost") \
-    R(RECORDER, true, "lost by the recorder: no room")                                                \
-    R(TORN, true, "torn: their process died while writing them")                                      \
-    R(OVERWRITTEN, false, "overwritten by newer ones: a flight recorder keeps the newest")            \
-    R(UNKNOWN_ID, false, "refers to something undeclared; kept without it")                           \
-    R(WIDE_ID, false, "correlation or external id beyond 32 bits, renumbered")                        \
-    R(DUPLICATE_KEY, false, "member written twice; the last one counts")                              \
-    R(ODD_WORD, false, "NaN, Infinity, N/A or another bare word instead of a value")                  \
-    R(CONTROL_CHARACTER, false, "control character in a name")                                        \
-    R(BAD_ESCAPE, false, "invalid escape in a name; kept as it is")                                   \
-    R(CROSSING, false, "overlaps its neighbour on the same thread without nesting in it")
+#define HU_REASONS(R)                                                                                        \
+    R(MALFORMED, true, "malformed; skipped to the next event")                                               \
+    R(NO_PHASE, true, "without a phase (\"ph\"), or with an unknown one")                                    \
+    R(NO_TIME, true, "without a usable timestamp")                                                           \
+    R(NO_DURATION, true, "complete, but without a usable duration")                                          \
+    R(NEGATIVE_DURATION, false, "with a negative duration, read as 0")                                       \
+    R(ZERO_TIME, true, "GPU operations with timestamp 0: lost by the profiler")                              \
+    R(ABSURD_DURATION, true, "longer than a week: a profiler counter overflowed")                            \
+    R(UNMATCHED_BEGIN, true, "with a begin, but no end")                                                     \
+    R(UNMATCHED_END, true, "with an end, but no begin")                                                      \
+    R(TOO_DEEP, true, "nested deeper than the limit (--limit nesting=N)")                                    \
+    R(NO_STATE, true, "without the names or clocks they need: declared before the recording began, or lost") \
+    R(RECORDER, true, "lost by the recorder: no room")                                                       \
+    R(TORN, true, "torn: their process died while writing them")                                             \
+    R(OVERWRITTEN, false, "overwritten by newer ones: a flight recorder keeps the newest")                   \
+    R(UNKNOWN_ID, false, "with a reference to something undeclared; kept without it")                        \
+    R(WIDE_ID, false, "with a correlation or external id beyond 32 bits, renumbered")                        \
+    R(DUPLICATE_KEY, false, "with a member written twice; the last one counts")                              \
+    R(ODD_WORD, false, "with NaN, Infinity, N/A or another bare word instead of a value")                    \
+    R(CONTROL_CHARACTER, false, "with a control character in a name")                                        \
+    R(BAD_ESCAPE, false, "with an invalid escape in a name; kept as it is")                                  \
+    R(CROSSING, false, "overlapping a neighbour on the same thread without nesting")
 
 typedef enum {
 #define R(id, lost, words) HU_REASON_##id,

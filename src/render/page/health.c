@@ -27,7 +27,8 @@ void hu_page_health(hu_page *p)
                   (long long)hu_quality_lost(q));
     for (hu_reason r = 0; r < HU_REASON_COUNT; r++)
         if (q->count[r])
-            hu_out_printf(out, "<li>%lld × %s</li>\n", (long long)q->count[r], hu_reason_words(r));
+            hu_out_printf(out, "<li>%lld event%s %s: %s</li>\n", (long long)q->count[r], hu_plural(q->count[r]),
+                          hu_reason_is_loss(r) ? "lost" : "kept", hu_reason_words(r));
     if (q->is_truncated)
         hu_out_printf(out, "<li>the file is cut at byte %lld</li>\n", (long long)q->truncated_at);
     if (h->unlinked_kernels)
