@@ -7,9 +7,23 @@
 #include "base/number.h"
 #include "base/utf8.h"
 
-static size_t join(char *out, double value, int decimals, const char *unit)
+#define MINUS "\xe2\x88\x92"
+
+/* hu_format_fixed with the true minus that sentences have. */
+static size_t fixed(char *out, double value, int decimals)
 {
     size_t n = hu_format_fixed(out, value, decimals);
+
+    if (out[0] != '-' || !isfinite(value))
+        return n;
+    memmove(out + sizeof MINUS - 1, out + 1, n);
+    memcpy(out, MINUS, sizeof MINUS - 1);
+    return n + sizeof MINUS - 2;
+}
+
+static size_t join(char *out, double value, int decimals, const char *unit)
+{
+    size_t n = fixed(out, value, decimals);
 
     memcpy(out + n, unit, strlen(unit) + 1);
     return n + strlen(unit);
@@ -83,17 +97,17 @@ size_t hu_units_short_count(char *out, double value)
 
 size_t hu_units_percent(char *out, double share)
 {
-    return isnan(share) ? absent(out) : hu_format_fixed(out, 100 * share, 1);
+    return isnan(share) ? absent(out) : fixed(out, 100 * share, 1);
 }
 
 size_t hu_units_number(char *out, double value)
 {
-    static const char tiny[] = "<0.01", tiny_below[] = ">-0.01";
+    static const char tiny[] = "<0.01", tiny_below[] = ">" MINUS "0.01";
 
     if (isnan(value))
         return absent(out);
     if (value == 0 || fabs(value) >= 0.005)
-        return hu_format_fixed(out, value, fabs(value) < 100 ? 2 : 0);
+        return fixed(out, value, value != floor(value) && fabs(value) < 100 ? 2 : 0);
     memcpy(out, value > 0 ? tiny : tiny_below, value > 0 ? sizeof tiny : sizeof tiny_below);
     return strlen(out);
 }

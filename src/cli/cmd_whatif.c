@@ -160,15 +160,14 @@ static int price_together(answer *a, const hu_together *all, hu_error *err)
 
 static void write_line(hu_out *out, const priced *x)
 {
-    char from[HU_NUMBER_BYTES], to[HU_NUMBER_BYTES], gain[HU_NUMBER_BYTES];
+    const hu_said gain = hu_say_change(x->price.gain_pct, 1);
+    const size_t  width = hu_units_width(hu_str_of(gain.t));
 
-    hu_format_fixed(from, -x->price.high_pct, 1);
-    hu_format_fixed(to, -x->price.low_pct, 1);
     hu_out_text(out, "  ");
     for (size_t n = hu_units_clip(out, hu_str_of(x->text), FACTS_WIDTH); n < FACTS_WIDTH; n++)
         hu_out_text(out, " ");
-    hu_format_fixed(gain, -x->price.gain_pct, 1);
-    hu_out_printf(out, " %10s  %7s %%  [%s … %s]\n", hu_say_time(x->price.after_ns).t, gain, from, to);
+    hu_out_printf(out, " %10s  %*s%s %%  [%s … %s]\n", hu_say_time(x->price.after_ns).t, width < 7 ? (int)(7 - width) : 0,
+                  "", gain.t, hu_say_change(x->price.high_pct, 1).t, hu_say_change(x->price.low_pct, 1).t);
 }
 
 /* Above the numbers: of whom and of what they say nothing. */

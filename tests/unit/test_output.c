@@ -56,7 +56,7 @@ static void units_are_short(void **state)
         double      ns;
         const char *text;
     } rows[] = {{0, "0 ns"},      {999, "999 ns"},        {999.6, "1.00 µs"}, {12345, "12.3 µs"}, {999949, "999.9 µs"},
-                {1e6, "1.00 ms"}, {118.44e6, "118.4 ms"}, {61e9, "61.0 s"},   {-1500, "-1.50 µs"}};
+                {1e6, "1.00 ms"}, {118.44e6, "118.4 ms"}, {61e9, "61.0 s"},   {-1500, "−1.50 µs"}};
     char text[HU_UNIT_BYTES];
 
     (void)state;

@@ -292,7 +292,7 @@ static const hu_column facts[] = {
      .help = "Mean length of these steps, as measured."},
     {"replayed_step_ns", "replayed step", HU_CELL_NS, 0, NULL, replayed,
      .help = "Mean length of these steps, as replayed."},
-    {"error_pct", "difference, %", HU_CELL_NUMBER, 0, NULL, error_pct, .unit = "%",
+    {"error_pct", "difference, %", HU_CELL_PERCENT, 0, NULL, error_pct, .values = "any",
      .help = "Replayed step over measured step, minus 1."},
     {"launch_latency_ns", "launch to kernel start", HU_CELL_NS, 0, NULL, launch_ns,
      .help = "Time from the start of a launch to the start of its kernel on an idle stream."},
