@@ -87,6 +87,10 @@ static void say_one(hu_finding *x, const hu_joint_replay *job, const hu_joint_re
                  hu_class_words(s->cause), hu_say_per_step(hu_as_mean(s->cause_step_ns), true).t);
 }
 
+/* What helps where no rank is the slow one. */
+static const char FIX_MANY[] =
+    "balance the work per rank; look for pauses on single ranks: garbage collection, data loading, other jobs on the node";
+
 static void say_many(hu_finding *x, const hu_joint_replay *job, const hu_joint_replay_price *all,
                      const hu_joint_replay_price *one, hu_digest *const *digests)
 {
@@ -100,6 +104,7 @@ static void say_many(hu_finding *x, const hu_joint_replay *job, const hu_joint_r
                  (long long)hu_digest_rank_of(digests, one->digest), hu_say_time(one->after_ns).t);
     else if (n > 0 && (size_t)n < sizeof x->statement)
         snprintf(x->statement + n, sizeof x->statement - (size_t)n, ".");
+    snprintf(x->fix, sizeof x->fix, "%s", FIX_MANY);
 }
 
 /* Gradients in many small pieces, of collectives on the host too, which no gate of one rank sees. */

@@ -139,8 +139,8 @@ static void show_place(const hu_scene *c, hu_hint *h, const hu_host_place *p)
     const hu_said_amount time = p->sum.main_ns ? each(c, in_steps(c, p->sum.main_ns))
                                                : hu_say_in_all(hu_as_sum(p->sum.total_ns));
 
-    show(h, "%s: %s %s; %lld call%s in the whole capture, the longest %s", name_place(p).t,
-         p->sum.main_ns ? "the main thread" : "other threads", time.t, (long long)p->sum.calls, hu_plural(p->sum.calls),
+    show(h, "%s: %s %s; %s call%s in the whole capture, the longest %s", name_place(p).t,
+         p->sum.main_ns ? "the main thread" : "other threads", time.t, hu_say_count(p->sum.calls).t, hu_plural(p->sum.calls),
          hu_say_time((double)p->sum.longest_ns).t);
 }
 
@@ -172,10 +172,15 @@ static void show_loader_calls(const hu_scene *c, hu_hint *h)
 
     for (size_t i = 0; i < calls->n_places && h->n_evidence < HU_EVIDENCE; i++)
         if (calls->places[i].sum.main_ns > 0 && is_loader_range(calls->places[i].within))
-            show(h, "inside, %s: %s; %lld call%s in the whole capture", name_place(&calls->places[i]).t,
-                 each(c, in_steps(c, calls->places[i].sum.main_ns)).t, (long long)calls->places[i].sum.calls,
+            show(h, "inside, %s: %s; %s call%s in the whole capture", name_place(&calls->places[i]).t,
+                 each(c, in_steps(c, calls->places[i].sum.main_ns)).t, hu_say_count(calls->places[i].sum.calls).t,
                  hu_plural(calls->places[i].sum.calls));
 }
+
+/* Workers are the usual fix, but no help to a loader that has some. */
+static const char FIX_WORKERS[] =
+    "more workers (num_workers) and a larger prefetch_factor, as far as there are CPUs; decode faster: smaller files, a faster "
+    "decoder, data decoded beforehand";
 
 static bool gate_data(const hu_scene *c, hu_hint *h)
 {
@@ -186,6 +191,7 @@ static bool gate_data(const hu_scene *c, hu_hint *h)
 
     if (!is_much(c, wait))
         return false;
+    h->fix = multi && !single ? FIX_WORKERS : NULL;
     say(h, "The main thread spends %s in the data loader%s.", share(c, wait).t,
         single  ? ", which loads in the main process (num_workers=0)"
         : multi ? " although it has worker processes"
@@ -234,8 +240,8 @@ static bool gate_lock(const hu_scene *c, hu_hint *h)
         p ? name_place(p).t : "");
     show_places(c, h, 1u << HU_HOST_LOCK, p);
     if (all->total_ns > all->main_ns)
-        show(h, "all threads together wait %s for locks, in %lld call%s", hu_say_in_all(hu_as_sum(all->total_ns)).t,
-             (long long)all->calls, hu_plural(all->calls));
+        show(h, "all threads together wait %s for locks, in %s call%s", hu_say_in_all(hu_as_sum(all->total_ns)).t,
+             hu_say_count(all->calls).t, hu_plural(all->calls));
     return true;
 }
 
@@ -286,7 +292,7 @@ static bool gate_gc(const hu_scene *c, hu_hint *h)
     if (!is_much(c, time))
         return false;
     say(h, "Python's garbage collector stops the main thread for %s.", share(c, time).t);
-    show(h, "%lld collection%s in the whole capture, the longest %s", (long long)c->d->overheads.gc_calls,
+    show(h, "%s collection%s in the whole capture, the longest %s", hu_say_count(c->d->overheads.gc_calls).t,
          hu_plural(c->d->overheads.gc_calls), hu_say_time((double)c->d->overheads.gc_most_ns).t);
     return true;
 }
@@ -299,25 +305,42 @@ static bool gate_sync(const hu_scene *c, hu_hint *h)
         !hu_is_share_of_all(hu_as_sum(calls->wait_ns), LEAST_SHARE, hu_as_sum(c->d->overheads.span_ns)))
         return false;
     say(h,
-        "%lld sync call%s in the whole capture; most of the waiting is in %.*s%s%.*s. The cost is not the wait itself but "
+        "%s sync call%s in the whole capture; most of the waiting is in %.*s%s%.*s. The cost is not the wait itself but "
         "the time until the GPU has work again.",
-        (long long)calls->wait_calls, hu_plural(calls->wait_calls), HU_FMT(calls->waits[0].call),
+        hu_say_count(calls->wait_calls).t, hu_plural(calls->wait_calls), HU_FMT(calls->waits[0].call),
         calls->waits[0].op.n ? " of " : "", HU_FMT(calls->waits[0].op));
     for (size_t i = 0; i < calls->n_waits && i < 2; i++)
-        show(h, "%.*s%s%.*s: %lld call%s, waiting %s", HU_FMT(calls->waits[i].call), calls->waits[i].op.n ? " < " : "",
-             HU_FMT(calls->waits[i].op), (long long)calls->waits[i].calls, hu_plural(calls->waits[i].calls),
+        show(h, "%.*s%s%.*s: %s call%s, waiting %s", HU_FMT(calls->waits[i].call), calls->waits[i].op.n ? " < " : "",
+             HU_FMT(calls->waits[i].op), hu_say_count(calls->waits[i].calls).t, hu_plural(calls->waits[i].calls),
              hu_say_in_all(hu_as_sum(calls->waits[i].total_ns)).t);
     if (calls->waits[0].stack.n)
         show(h, "from %.*s", HU_FMT(calls->waits[0].stack));
     return true;
 }
 
+typedef struct {
+    char t[HU_UNIT_BYTES + 16];
+} part_words;
+
+/* "61.1 ms of it", "all of it", "none of it" */
+static part_words part_of_it(int64_t part_ns, int64_t whole_ns)
+{
+    part_words said;
+
+    if (part_ns >= whole_ns || part_ns <= 0)
+        snprintf(said.t, sizeof said.t, "%s of it", part_ns > 0 ? "all" : "none");
+    else
+        snprintf(said.t, sizeof said.t, "%s of it", hu_say_time((double)part_ns).t);
+    return said;
+}
+
 /* One kind of copy, as it was recorded: "Memcpy HtoD (Pageable -> Device): 10.5 ms in the whole capture; ..." */
 static void show_copy(hu_hint *h, const hu_copy *copy)
 {
-    show(h, "%.*s: %s; %s of it is exposed; %lld of %lld calls block the host", HU_FMT(copy->name),
-         hu_say_in_all(hu_as_sum(copy->running_ns)).t, hu_say_time((double)copy->exposed_ns).t, (long long)copy->blocking,
-         (long long)copy->calls);
+    show(h, "%.*s: %s; %s is exposed; %s of %s call%s block%s the host", HU_FMT(copy->name),
+         hu_say_in_all(hu_as_sum(copy->running_ns)).t, part_of_it(copy->exposed_ns, copy->running_ns).t,
+         hu_say_count(copy->blocking).t, hu_say_count(copy->calls).t, hu_plural(copy->calls),
+         copy->blocking == 1 ? "s" : "");
 }
 
 /* Pinned memory is the usual fix, but no help to what is pinned already. */
@@ -348,12 +371,12 @@ static bool gate_copy(const hu_scene *c, hu_hint *h)
         return false;
     if (pageable)
         snprintf(memory, sizeof memory, " %.24s of it is from pageable memory, which is staged and blocks the host.",
-                 hu_say_time((double)(pageable < copies->htod_ns ? pageable : copies->htod_ns)).t);
+                 pageable < copies->htod_ns ? hu_say_time((double)pageable).t : "All");
     else if (is_known)
         snprintf(memory, sizeof memory, " All of it is from pinned memory.");
     h->fix = !pageable && is_known ? FIX_PINNED : NULL;
-    say(h, "Host-to-device copies take %s; %s of it is exposed (no kernel runs).%s",
-        hu_say_in_all(hu_as_sum(copies->htod_ns)).t, hu_say_time((double)copies->htod_exposed_ns).t, memory);
+    say(h, "Host-to-device copies take %s; %s is exposed (no kernel runs).%s", hu_say_in_all(hu_as_sum(copies->htod_ns)).t,
+        part_of_it(copies->htod_exposed_ns, copies->htod_ns).t, memory);
     show_copy(h, worst);
     for (size_t i = 0; i < copies->n && named < NAMED; i++)
         if (&copies->at[i] != worst && hu_str_equal(copies->at[i].direction, HU_STR("HtoD"))) {
@@ -387,9 +410,9 @@ static bool gate_launch(const hu_scene *c, hu_hint *h)
     share /= (double)path->total_ns;
     if (share < LEAST_HOST || c->s->graph.n_ops == 0)
         return false;
-    say(h,
-        "The critical path runs through the host for %s of %s: operators, Python and launches of %lld GPU operation%s %s.",
-        hu_say_pct(100 * share).t, of, (long long)work, hu_plural(work), c->has_steps ? "per step" : "in the whole capture");
+    say(h, "The critical path runs through the host for %s of %s: operators, Python and launches of %s GPU operation%s %s.",
+        hu_say_pct(100 * share).t, of, hu_say_count(work).t, hu_plural(work),
+        c->has_steps ? "per step" : "in the whole capture");
     show(h, "operators %s, Python %s, launches %s of %s",
          hu_say_pct(100 * (double)path->by_class[HU_CLASS_OPERATOR] / (double)path->total_ns).t,
          hu_say_pct(100 * (double)path->by_class[HU_CLASS_PYTHON] / (double)path->total_ns).t,

@@ -131,12 +131,12 @@ static void judge(const hu_digest *d, hu_verdict *v)
     if (q->is_truncated)
         doubt(v, HU_CONFIDENCE_LOW, "the file is cut at byte %lld", (long long)q->truncated_at);
     if ((double)lost > FEW_LOST * (double)q->events)
-        doubt(v, HU_CONFIDENCE_MEDIUM, "%lld of %lld events are unusable", (long long)lost, (long long)q->events);
+        doubt(v, HU_CONFIDENCE_MEDIUM, "%s of %s events are unusable", hu_say_count(lost).t, hu_say_count(q->events).t);
     if (d->health.missing & 1u << HU_MISSING_DEVICE)
         doubt(v, HU_CONFIDENCE_LOW, "work was launched on a GPU, but no GPU operation was recorded");
     if (d->gpu_time.n_slices && (double)d->health.unlinked_kernels > 0.1 * (double)d->gpu_time.n_slices)
-        doubt(v, HU_CONFIDENCE_MEDIUM, "%lld of %lld GPU operations have no launch in the trace",
-              (long long)d->health.unlinked_kernels, (long long)d->gpu_time.n_slices);
+        doubt(v, HU_CONFIDENCE_MEDIUM, "%s of %s GPU operations have no launch in the trace",
+              hu_say_count(d->health.unlinked_kernels).t, hu_say_count((int64_t)d->gpu_time.n_slices).t);
 }
 
 size_t hu_verdict_slowest(hu_digest *const *digests, size_t n)
@@ -166,9 +166,9 @@ static void say_price(const hu_digest *d, const hu_findings *f, hu_verdict *v)
     if (!best && f->is_trusted)
         snprintf(v->text + n, room, " No fix we can simulate saves 1 %%.");
     else if (best && !isnan(best->gain_pct))
-        snprintf(v->text + n, room, " Fix first: %s. It would cut %s from %s to %s (%s %%).", hu_rule_title(best->rule),
-                 d->steps.source == HU_STEPS_NONE ? "the run" : "the step", hu_say_time(best->before_ns).t,
-                 hu_say_time(best->after_ns).t, hu_say_saving(best->gain_pct).t);
+        snprintf(v->text + n, room, " Fix first: %s. Fixing it would cut %s from %s to %s (%s %%).",
+                 hu_rule_title(best->rule), d->steps.source == HU_STEPS_NONE ? "the run" : "the step",
+                 hu_say_time(best->before_ns).t, hu_say_time(best->after_ns).t, hu_say_saving(best->gain_pct).t);
     else
         snprintf(v->text + n, room, " The gain of a fix cannot be computed from this trace.");
 }

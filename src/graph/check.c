@@ -249,8 +249,12 @@ hu_check_words hu_check_say(const hu_check *c, hu_check_id id)
 
     hu_format_fixed(value, c->value[id], words[id].decimals);
     hu_format_fixed(limit, amber, amber == floor(amber) ? 0 : 2);
-    snprintf(said.t, sizeof said.t, "%s %s%s (limit: at %s %s)", words[id].before, value, words[id].after,
-             rows[id].green > amber ? "least" : "most", limit);
+    if (id == HU_CHECK_LOCAL && strspn(value, "0.") == strlen(value))
+        snprintf(said.t, sizeof said.t, "the replay explains no kernel starts within 2 \xc2\xb5s (limit: at least %s)",
+                 limit);
+    else
+        snprintf(said.t, sizeof said.t, "%s %s%s (limit: at %s %s)", words[id].before, value, words[id].after,
+                 rows[id].green > amber ? "least" : "most", limit);
     return said;
 }
 

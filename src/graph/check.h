@@ -8,7 +8,7 @@
 
 /* id, key, what it measures, unit, green up to (or from), amber up to (or from); larger is better when green > amber */
 #define HU_CHECKS(C)                                                                               \
-    C(LOCAL, "local", "kernel starts explained within 2 us", "%", 90, 70)                          \
+    C(LOCAL, "local", "kernel starts explained within 2 \xc2\xb5s", "%", 90, 70)                   \
     C(GLOBAL, "global", "replay error of the worst step", "%", 1, 2)                               \
     C(COVERAGE, "coverage", "critical path in unexplained delays", "%", 5, 15)                     \
     C(FEASIBILITY, "feasibility", "edits that leave a stream busy longer than the step", "", 0, 0) \

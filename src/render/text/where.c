@@ -133,7 +133,7 @@ static void say_straggler(const hu_text_page *p, const hu_straggler *s, char *ou
 /* Below the table of ranks: who is waited for, by how much, and how far clocks agree. */
 static void write_rendezvous(hu_text_page *p)
 {
-    enum { NAMED = 3 };
+    enum { NAMED = 3, LEAST_RESIDUAL_NS = 10 };
     const hu_rendezvous *r = p->r->job->rendezvous;
     const hu_stragglers *s = &p->r->job->stragglers;
     char                 line[1024], text[256];
@@ -141,13 +141,14 @@ static void write_rendezvous(hu_text_page *p)
 
     if (!r || r->matched == 0)
         return;
-    n = (size_t)snprintf(line, sizeof line, "%lld collective%s matched", (long long)r->matched, hu_plural(r->matched));
+    n = (size_t)snprintf(line, sizeof line, "%s collective%s matched", hu_say_count(r->matched).t, hu_plural(r->matched));
     if (r->unmatched)
-        n += (size_t)snprintf(line + n, sizeof line - n, " (%lld call%s unmatched)", (long long)r->unmatched,
+        n += (size_t)snprintf(line + n, sizeof line - n, " (%s call%s unmatched)", hu_say_count(r->unmatched).t,
                               hu_plural(r->unmatched));
     if (!isnan(r->clocks.residual_ns))
-        n += (size_t)snprintf(line + n, sizeof line - n, "; their ends agree within %s",
-                              hu_say_time(r->clocks.residual_ns).t);
+        n += (size_t)snprintf(line + n, sizeof line - n, "; their ends agree %s%s",
+                              r->clocks.residual_ns < LEAST_RESIDUAL_NS ? "exactly" : "within ",
+                              r->clocks.residual_ns < LEAST_RESIDUAL_NS ? "" : hu_say_time(r->clocks.residual_ns).t);
     if (s->n)
         n += (size_t)snprintf(line + n, sizeof line - n, ". A rank waits %s per step for others",
                               hu_say_time(s->wait_step_ns).t);
