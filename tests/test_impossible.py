@@ -33,7 +33,7 @@ SHOWN = {                               # the part of a rank that a view shows, 
     "sequences": "kernel_sequences", "bandwidth": "copy_bandwidth", "comm": "communication", "why": "replay", "hot": "cpu_samples",
     "host": "host_time", "oscalls": "os_calls",
 }
-WHOLE = {"all", "overview", "health"}
+WHOLE = {"all", "overview", "health", "ranks"}
 COMPAT = {"hta", "tracelens"}           # in the JSON only when asked for
 EDITS = ("sync=0", "launchx2", "copy=0", "data=0", "comm=0", "kernel:*x2")
 FORMATS = ("perfetto", "chrome", "speedscope", "folded", "pprof", "csv")

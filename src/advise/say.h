@@ -14,16 +14,16 @@ typedef struct {
     char t[HU_UNIT_BYTES];
 } hu_said;
 
-/* "12.3 ms", "850 us" (with the micro sign), "1.25 s" */
+/* "12.3 ms", "850 us" (with the micro sign), "1.25 s", "7 ns": three digits at most where hu_units_time has four */
 static inline hu_said hu_say_time(double ns)
 {
     hu_said      s;
     char         number[HU_NUMBER_BYTES];
     const double size = ns < 0 ? -ns : ns;
-    const char  *unit = size >= 1e9 ? "s" : size >= 1e6 ? "ms" : "\xc2\xb5s";
-    const double value = ns / (size >= 1e9 ? 1e9 : size >= 1e6 ? 1e6 : 1e3);
+    const double by = size >= 999.5e6 ? 1e9 : size >= 999.5e3 ? 1e6 : size >= 999.5 ? 1e3 : 1;
+    const char  *unit = by >= 1e9 ? "s" : by >= 1e6 ? "ms" : by >= 1e3 ? "\xc2\xb5s" : "ns";
 
-    hu_format_fixed(number, value, value >= 100 || value <= -100 ? 0 : value >= 10 || value <= -10 ? 1 : 2);
+    hu_format_fixed(number, ns / by, by <= 1 || size / by >= 99.95 ? 0 : size / by >= 9.995 ? 1 : 2);
     snprintf(s.t, sizeof s.t, "%s %s", number, unit);
     return s;
 }

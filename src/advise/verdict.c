@@ -131,7 +131,8 @@ static void judge(const hu_digest *d, hu_verdict *v)
     if (q->is_truncated)
         doubt(v, HU_CONFIDENCE_LOW, "the file is cut at byte %lld", (long long)q->truncated_at);
     if ((double)lost > FEW_LOST * (double)q->events)
-        doubt(v, HU_CONFIDENCE_MEDIUM, "%s of %s events are unusable", hu_say_count(lost).t, hu_say_count(q->events).t);
+        doubt(v, HU_CONFIDENCE_MEDIUM, "%s of %s events %s unusable", hu_say_count(lost).t, hu_say_count(q->events).t,
+              lost == 1 ? "is" : "are");
     if (d->health.missing & 1u << HU_MISSING_DEVICE)
         doubt(v, HU_CONFIDENCE_LOW, "work was launched on a GPU, but no GPU operation was recorded");
     if (d->gpu_time.n_slices && (double)d->health.unlinked_kernels > 0.1 * (double)d->gpu_time.n_slices)

@@ -332,7 +332,7 @@ static void copies_of_all_kinds_are_summed_alike(void **state)
     assert_null(a.hint.fix); /* pinned memory, as the rule says */
     assert_int_equal(a.hint.n_evidence, 2);
     says(a.hint.evidence[0], "Pageable -> Device): 12.5 ms in the whole capture; all of it");
-    says(a.hint.evidence[1], "Pinned -> Device): 7.50 ms in the whole capture; 7.50 ms of it");
+    says(a.hint.evidence[1], "Pinned -> Device): 7.50 ms in the whole capture; all of it");
     assert_true(gain_of(&a, HU_RULE_COPY_BOUND) > 0);
     done(&a);
 }
