@@ -202,7 +202,7 @@ class Pages(unittest.TestCase):
         self.assertEqual(sorted(re.findall(r"'([a-z-]+)'", listed)), sorted(self.commands[1:]))
 
     def test_wrong_usage(self) -> None:
-        for words, said in ((["--man", "reprot"], "did you mean `holdup report`"), (["--completion", "tcsh"], "needs one of bash, zsh, fish"),
+        for words, said in ((["--man", "reprot"], "did you mean `holdup report`?"), (["--completion", "tcsh"], "needs one of bash, zsh, fish"),
                             (["--man", "--completion", "bash"], "cannot be used together"), (["report", "check"], "does not take")):
             status, _, err = run("help", *words)
             self.assertEqual(status, 2, err)

@@ -544,7 +544,7 @@ class CommandLine(unittest.TestCase):
         for arguments, status, words in [
             (["export"], 2, "needs a trace"),
             (["export", ONE], 2, "--list-formats"),
-            (["export", ONE, "--format", "perfeto"], 2, "did you mean perfetto"),
+            (["export", ONE, "--format", "perfeto"], 2, "did you mean perfetto?"),
             (["export", ONE, "--format", "xyzzy"], 2, "--list-formats lists them"),
             (["export", ONE, "--format", "csv", "--weight", "gpu"], 2, "--weight needs --format folded"),
             (["export", ONE, "--format", "folded", "--weight", "disk"], 2, "needs one of host, gpu"),

@@ -121,7 +121,7 @@ class ExitCodes(Case):
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["plain", "runtime"], "nothing is left behind")
 
     def test_wrong_usage(self) -> None:
-        for words, said in (([], "run needs a command"), (["--trase", "nvtx", "true"], "did you mean --trace"), (["-t", "nvtxx", "true"], "did you mean nvtx"),
+        for words, said in (([], "run needs a command"), (["--trase", "nvtx", "true"], "did you mean --trace?"), (["-t", "nvtxx", "true"], "did you mean nvtx?"),
                             (["--steps", "9..3", "true"], "20..25"), (["--delay", "soon", "true"], "not a time"), (["--sample", "0", "true"], "--sample needs"),
                             (["--max-memory", "lots", "true"], "not a size"), (["-c", "nvtx", "true"], "nvtx:NAME"), (["--kill", "all", "true"], "sigterm"),
                             (["-o", "%q{HOLDUP_NOT_SET}", "true"], "is not set"), (["-o", "%z", "true"], "has a letter"), (["--env-var", "novalue", "true"], "NAME=VALUE"),

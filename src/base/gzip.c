@@ -96,7 +96,7 @@ static int64_t gzip_read(hu_source *source, void *to, size_t room, hu_error *err
                 if (g->state.avail_out < want)
                     return (int64_t)(want - g->state.avail_out);
                 return hu_fail(err, HU_EFORMAT, source->name, g->in_bytes,
-                               "the gzip stream is truncated; was the job killed, or the copy cut short");
+                               "the gzip stream is truncated; was the job killed, or the copy cut short?");
             }
         }
     }

@@ -51,7 +51,7 @@ static int64_t zstd_read(hu_source *source, void *to, size_t room, hu_error *err
                 if (out.pos || !z->pending)
                     return (int64_t)out.pos;
                 return hu_fail(err, HU_EFORMAT, source->name, z->in_bytes,
-                               "the zstd stream is truncated; was the job killed, or the copy cut short");
+                               "the zstd stream is truncated; was the job killed, or the copy cut short?");
             }
             z->in_bytes += n;
             z->in = (ZSTD_inBuffer){z->input, (size_t)n, 0};

@@ -51,7 +51,7 @@ static int parse_format(void *field, const char *text, hu_error *err)
         return 0;
     near = hu_options_suggest(text, names, format_words(names, HU_COUNT(names)));
     if (near)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "unknown format \"%.64s\"; did you mean %s", text, near);
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "unknown format \"%.64s\"; did you mean %s?", text, near);
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "unknown format \"%.64s\"; --list-formats lists them", text);
 }
 

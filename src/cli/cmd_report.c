@@ -58,8 +58,8 @@ static int unknown_view(const char *text, hu_error *err)
 {
     const char *words[64], *near = hu_options_suggest(text, words, view_words(words, HU_COUNT(words)));
 
-    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "unknown view \"%.64s\"; %s%s", text,
-                   near ? "did you mean " : "holdup report --view list lists them", near ? near : "");
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "unknown view \"%.64s\"; %s%s%s", text,
+                   near ? "did you mean " : "holdup report --view list lists them", near ? near : "", near ? "?" : "");
 }
 
 /* "all", "overview", "health", "list", a view of hu_views, or a part of one */
@@ -190,8 +190,8 @@ static int check_sort(const options *o, hu_error *err)
     if (!o->sort || hu_views_have_column(&o->part, hu_str_of(o->sort)))
         return 0;
     near = hu_options_suggest(o->sort, keys, hu_views_columns(&o->part, keys, HU_COUNT(keys)));
-    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "unknown column \"%.64s\"; %s%s", o->sort,
-                   near ? "did you mean " : "the heading of --csv lists them", near ? near : "");
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "unknown column \"%.64s\"; %s%s%s", o->sort,
+                   near ? "did you mean " : "the heading of --csv lists them", near ? near : "", near ? "?" : "");
 }
 
 /* " word.part", on a new line where this one would pass the width of a terminal. */

@@ -27,6 +27,29 @@ typedef struct {
     bool      list;
 } options;
 
+/* The closest word, with the rest as it was written: "dat=0" is "data=0".  Leaves the error alone where none is close. */
+static int suggest_edit(const char *text, hu_error *err)
+{
+    const char *words[HU_EDIT_KINDS], *near;
+    char        word[32];
+    size_t      n = strspn(text, "abcdefghijklmnopqrstuvwxyz");
+
+    if (n > 1 && text[n - 1] == 'x') /* of a factor */
+        n--;
+    if (n == 0 || n >= sizeof word)
+        return err->code;
+    snprintf(word, sizeof word, "%.*s", (int)n, text);
+    for (hu_edit_kind k = 0; k < HU_EDIT_KINDS; k++) {
+        words[k] = hu_edit_word(k);
+        if (strcmp(words[k], word) == 0)
+            return err->code;
+    }
+    near = hu_options_suggest(word, words, HU_EDIT_KINDS);
+    return near ? hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no edit \"%.64s\"; did you mean %s%.64s?", text, near,
+                          text + n)
+                : err->code;
+}
+
 static int parse_edit(void *field, const char *text, hu_error *err)
 {
     edit_list *list = field;
@@ -34,7 +57,7 @@ static int parse_edit(void *field, const char *text, hu_error *err)
     if (list->n == MOST_EDITS)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "more than %d edits", MOST_EDITS);
     if (hu_edit_parse(text, &list->edit[list->n], err) < 0)
-        return err->code;
+        return suggest_edit(text, err);
     list->text[list->n++] = text;
     return 0;
 }

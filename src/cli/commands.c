@@ -37,10 +37,10 @@ int hu_command_fail_unknown(const char *name)
         names[n] = hu_commands[n]->name;
     near = hu_options_suggest(name, names, n);
     if (stat(name, &st) == 0) /* most who type a file first want to know what is in it */
-        hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "unknown command \"%.200s\"; did you mean `holdup report %.200s`", name,
-                name);
+        hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "unknown command \"%.200s\"; did you mean `holdup report %.200s`?",
+                name, name);
     else if (near)
-        hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "unknown command \"%.64s\"; did you mean `holdup %s`", name, near);
+        hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "unknown command \"%.64s\"; did you mean `holdup %s`?", name, near);
     else
         hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET, "unknown command \"%.64s\"; `holdup help` lists them", name);
     return hu_command_fail(&err);

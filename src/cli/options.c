@@ -52,17 +52,19 @@ static const char *begun(const char *text, const char *const *words, size_t n)
     return found;
 }
 
+/* A short word has few letters that may be wrong: one of up to five, then two. */
 const char *hu_options_suggest(const char *text, const char *const *words, size_t n)
 {
-    const char *best = strlen(text) > 1 ? begun(text, words, n) : NULL;
-    size_t      best_distance = CLOSE_ENOUGH;
+    const size_t length = strlen(text);
+    const char  *best = length > 1 ? begun(text, words, n) : NULL;
+    size_t       best_distance = length < 6 ? 2 : CLOSE_ENOUGH;
 
     if (best)
         return best;
     for (size_t i = 0; i < n; i++) {
         const size_t d = distance(text, words[i]);
 
-        if (d < best_distance && d < strlen(text)) {
+        if (d < best_distance && d < length) {
             best_distance = d;
             best = words[i];
         }
@@ -98,7 +100,7 @@ static int unknown(const hu_option_table *t, const char *text, hu_error *err)
         names[n] = t->rows[n].name;
     near = hu_options_suggest(text, names, n);
     if (near)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "unknown option --%s; did you mean --%s", text, near);
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "unknown option --%s; did you mean --%s?", text, near);
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "unknown option --%s; --help lists the options", text);
 }
 

@@ -86,7 +86,7 @@ static int unknown_door(const char *option, hu_str word, hu_error *err)
     snprintf(text, sizeof text, "%.*s", (int)(word.n < 31 ? word.n : 31), word.p);
     near = hu_options_suggest(text, names, HU_COUNT(names));
     if (near)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s needs names of sources, not \"%s\"; did you mean %s",
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s needs names of sources, not \"%s\"; did you mean %s?",
                        option, text, near);
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
                    "--%s needs names of sources, not \"%s\"; choose from user, nvtx, osrt, mpi, cpu, none", option, text);

@@ -109,18 +109,25 @@ static bool is_factor(hu_edit_kind kind, hu_str rest, hu_str *number)
     return hu_parse_f64(*number, &factor) && factor > 0 && isfinite(factor);
 }
 
+/* How the edit is written: the shape that its row of --list-edits has, and words that can be copied. */
 static int fail_shape(hu_edit_kind kind, const char *text, hu_error *err)
 {
     static const char *const examples[] = {
-        [SHAPE_OFF] = "=0", [SHAPE_FACTOR] = "x2 or =0", [SHAPE_GLOB] = ":*gemm*x1.5", [SHAPE_RANK] = ":5 or =0"};
+        [SHAPE_OFF] = "=0", [SHAPE_FACTOR] = "x2", [SHAPE_GLOB] = ":*gemm*x1.5", [SHAPE_RANK] = ":5"};
+    const char *word = words[kind].word;
+    const int   shape = words[kind].shape;
+    hu_str      number;
 
-    hu_str number;
-
-    if (is_factor(kind, hu_str_of(text + strlen(words[kind].word)), &number))
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "cannot read the edit \"%.64s\"; did you mean %sx%.*s", text,
-                       words[kind].word, HU_FMT(number));
-    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "cannot read the edit \"%.64s\"; write for example %s%s", text,
-                   words[kind].word, examples[words[kind].shape]);
+    if (is_factor(kind, hu_str_of(text + strlen(word)), &number))
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "cannot read the edit \"%.64s\"; did you mean %sx%.*s?", text,
+                       word, HU_FMT(number));
+    if (shape == SHAPE_OFF)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "cannot read the edit \"%.64s\"; write %s=0", text, word);
+    if (shape == SHAPE_GLOB)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "cannot read the edit \"%.64s\"; write %s%s, such as %s%s", text,
+                       word, hu_edit_shape(kind), word, examples[shape]);
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "cannot read the edit \"%.64s\"; write %s%s, such as %s%s, or %s=0",
+                   text, word, hu_edit_shape(kind), word, examples[shape], word);
 }
 
 int hu_edit_parse(const char *text, hu_edit *out, hu_error *err)

@@ -359,14 +359,14 @@ static int fail_empty(document *d)
                        "exported");
     if (q->events == 0 && q->is_truncated)
         return hu_fail(d->err, HU_EEMPTY, name, q->truncated_at,
-                       "the file ends before the first event%s%s; was the job killed while it wrote",
+                       "the file ends before the first event%s%s; was the job killed while it wrote?",
                        q->truncated_why[0] ? ": " : "", q->truncated_why);
     if (!d->saw_events)
         return hu_fail(d->err, HU_EFORMAT, name, 0,
                        "JSON without \"traceEvents\"; holdup reads what torch.profiler's export_chrome_trace writes");
     if (q->events == 0)
         return hu_fail(d->err, HU_EEMPTY, name, 0,
-                       "the trace has no events; was the profiler stopped before its first step");
+                       "the trace has no events; was the profiler stopped before its first step?");
     return hu_fail(d->err, HU_EFORMAT, name, 0,
                    "none of %lld elements is a trace event with a phase and a timestamp; is this a profiler trace",
                    (long long)q->events);

@@ -15,7 +15,7 @@ static int fail_unknown(const hu_input *in, hu_str head, hu_error *err)
         n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? "; " : "", hu_formats[i]->what);
     if (head.n == 0)
         return hu_fail(err, HU_EEMPTY, hu_input_name(in), 0,
-                       "the file is empty; was the profiler stopped before it exported the trace");
+                       "the file is empty; was the profiler stopped before it exported the trace?");
     return hu_fail(err, HU_EFORMAT, hu_input_name(in), 0,
                    "not a format that holdup reads (it begins with byte 0x%02x); it reads %s",
                    (unsigned)(unsigned char)head.p[0], known);

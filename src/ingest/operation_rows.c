@@ -166,7 +166,7 @@ static int read_optional(reader *r, hu_str field, const char *name, int64_t most
     if (!is_absent(field) && !read_whole(field, &value))
         return wrong(r, name, field, "is not a whole number; leave it empty where it is unknown");
     if (value > most)
-        return wrong(r, name, field, "is implausibly large; is it the right column");
+        return wrong(r, name, field, "is implausibly large; is it the right column?");
     *out = value < 0 ? -1 : (int32_t)value;
     return 0;
 }
@@ -179,7 +179,7 @@ static int read_place(reader *r, hu_str field, const char *name, int64_t end, ui
         return wrong(r, name, field, "must be a whole number of at least 0");
     if (value >= end)
         return hu_fail(r->err, HU_ELIMIT, hu_input_name(r->in), (int64_t)r->offset,
-                       "line %llu: %s %lld exceeds the maximum of %lld; is it the right column", (unsigned long long)r->line,
+                       "line %llu: %s %lld exceeds the maximum of %lld; is it the right column?", (unsigned long long)r->line,
                        name, (long long)value, (long long)end);
     *out = (uint32_t)value;
     return 0;
@@ -302,7 +302,7 @@ static int read_rest(reader *r, hu_str rest)
     if ((rest.n == 0 && r->line > 0) || hu_input_status(r->in, NULL) < 0)
         return 0;
     if (rest.n == 0)
-        return hu_fail(r->err, HU_EEMPTY, hu_input_name(r->in), 0, "the file is empty; was the job's table written");
+        return hu_fail(r->err, HU_EEMPTY, hu_input_name(r->in), 0, "the file is empty; was the job's table written?");
     rc = read_line(r, rest);
     if (rc == HU_EFORMAT && n > r->before) {
         r->out->is_cut = true;
@@ -331,7 +331,7 @@ static int finish(reader *r)
                        r->out->unknown_kind);
     if (r->out->n == r->before)
         return hu_fail(r->err, HU_EEMPTY, hu_input_name(r->in), HU_NO_OFFSET,
-                       "no rows after the column names; was the job's table written completely");
+                       "no rows after the column names; was the job's table written completely?");
     return 0;
 }
 
