@@ -132,6 +132,14 @@ class ExitCodes(Case):
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(said, done.stderr)
 
+    def test_a_gate_that_never_opened_is_said(self) -> None:
+        for words, said in ((["--steps", "1", "ls"], "no step of --steps 1..1 was marked: nothing was recorded inside ls"),
+                            (["-c", "nvtx", "-p", "a", "ls"], "the range of --capture-range was never entered: nothing was recorded inside ls")):
+            done = self.run_it(*words)
+            self.assertEqual(done.returncode, 0)
+            self.assertIn(said, done.stderr)
+        self.assertNotIn("was marked", self.run_it("ls").stderr)
+
     def test_options_behind_the_command_are_its_own(self) -> None:
         self.assertEqual(self.run_it("echo", "--help", "-o", "x").stdout, "--help -o x\n")
         self.assertEqual(self.run_it("-f", "true").returncode, 0, "the command of that name")

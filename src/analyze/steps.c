@@ -16,6 +16,8 @@
  */
 #include "analyze/steps.h"
 
+#include <stdio.h>
+
 #include "analyze/cut.h"
 #include "analyze/names.h"
 #include "analyze/period.h"
@@ -300,10 +302,15 @@ static int keep_range(step_list *list, const hu_step_range *range, hu_error *err
     for (size_t i = 0; i < list->n; i++)
         if (list->at[i].number >= range->first && list->at[i].number <= range->last)
             list->at[kept++] = list->at[i];
-    if (kept == 0 && list->n > 0)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                       "no step between %lld and %lld; this trace has steps %lld to %lld", (long long)range->first,
-                       (long long)range->last, (long long)list->at[0].number, (long long)list->at[list->n - 1].number);
+    if (kept == 0 && list->n > 0) {
+        const long long first = list->at[0].number, last = list->at[list->n - 1].number;
+        char            asked[64];
+
+        snprintf(asked, sizeof asked, range->first == range->last ? "%lld" : "%lld..%lld", (long long)range->first,
+                 (long long)range->last);
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "no step %s; this trace has steps %lld..%lld", asked, first,
+                       last);
+    }
     list->n = kept;
     return 0;
 }

@@ -98,6 +98,18 @@ static void suggest_name(const char *input, const hu_export_format *format, char
         snprintf(out, room, "%.*s%s", n > 100 ? 100 : n, name, format->suffix);
 }
 
+/* "-o a.xyz" names no format, and nothing else does. */
+static int fail_format(const char *path, hu_error *err)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL, *dot = path ? strrchr(slash ? slash : path, '.') : NULL;
+
+    if (dot)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                       "unknown ending \"%.64s\"; choose a format with --format NAME; --list-formats lists them", dot);
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                   "export needs a format: --format perfetto; --list-formats lists them");
+}
+
 /* What can be known to be wrong before a trace is read. */
 static int check(hu_cli_call *call, hu_error *err)
 {
@@ -106,8 +118,7 @@ static int check(hu_cli_call *call, hu_error *err)
     if (!o->format)
         o->format = format_of_path(o->shared.output);
     if (!o->format)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                       "export needs a format: --format perfetto; --list-formats lists them");
+        return fail_format(o->shared.output, err);
     if (o->weight >= 0 && o->format != &hu_export_folded)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--weight needs --format folded, not %s", o->format->name);
     return 0;
@@ -177,10 +188,21 @@ static void say_written(const options *o, const hu_export *e)
     hu_command_say("wrote %s (%s, %s slices); %s", o->shared.output, bytes, count, o->format->next);
 }
 
+/* An empty file of stacks is valid, and draws nothing. */
+static void say_empty(const options *o)
+{
+    static const char *const work[] = {"self time of host slices", "GPU work under host slices", "CPU samples"};
+
+    if (!o->shared.quiet)
+        hu_command_say("no stacks were written: the trace has no %s%s", work[o->weight < 0 ? 0 : o->weight],
+                       o->shared.steps.is_limited ? " in these steps" : "");
+}
+
 static int write_file(const options *o, const hu_export *e)
 {
     hu_error err = {0};
     hu_out  *out = o->shared.output ? hu_out_open_file(o->shared.output, &err) : hu_out_open_fd(STDOUT_FILENO);
+    bool     is_empty;
     int      rc;
 
     if (!out) {
@@ -193,9 +215,12 @@ static int write_file(const options *o, const hu_export *e)
         hu_out_abandon(out);
         return hu_command_fail(&err);
     }
+    is_empty = o->format == &hu_export_folded && hu_out_bytes(out) == 0;
     if (hu_out_close(out, &err) < 0)
         return hu_command_fail(&err);
     say_written(o, e);
+    if (is_empty)
+        say_empty(o);
     return 0;
 }
 

@@ -360,7 +360,7 @@ const hu_command hu_command_report = {
     .options_size = sizeof(options),
     .defaults = &(const options){.frames = DEFAULT_FRAMES},
     .excludes = (const hu_option_pair[]){{"json", "csv"}, {NULL, NULL}},
-    .requires = (const hu_option_pair[]){{"full", "html"}, {"open", "html"}, {NULL, NULL}},
+    .requires = (const hu_option_pair[]){{"full", "html"}, {"open", "html"}, {"unit", "batch-size"}, {NULL, NULL}},
     .lists = (const hu_listing[]){{offsetof(options, list), write_views, hu_describe_csv, hu_describe_json}, {0, NULL}},
     .check = check,
     .run = run,

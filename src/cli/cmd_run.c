@@ -296,6 +296,18 @@ static void say_nothing_seen(const run_state *r)
                        r->argv[0]);
 }
 
+/* Without a step or range that opens the gate, programs record nothing. */
+static void say_gate_closed(const run_state *r)
+{
+    const hu_run_options *o = r->o;
+
+    if (o->wants_steps)
+        hu_command_say("no step of --steps %" PRId64 "..%" PRId64 " was marked: nothing was recorded inside %s",
+                       o->first_step, o->last_step, r->argv[0]);
+    else if (o->wants_range)
+        hu_command_say("the range of --capture-range was never entered: nothing was recorded inside %s", r->argv[0]);
+}
+
 static void say_recorded(const run_state *r)
 {
     char time[HU_UNIT_BYTES], records[HU_UNIT_BYTES];
@@ -475,6 +487,8 @@ static void say_end(run_state *r)
         say_recorded(r);
     if (r->tally.processes == 0)
         say_nothing_seen(r);
+    else if (r->tally.records == 0)
+        say_gate_closed(r);
     if (!is_other)
         say_cost(r);
     say_files(r);
