@@ -53,6 +53,9 @@ ROWS = [
     (["whatif", ONE, "--edit", "op"], 2, "write op:GLOBxN, such as op:*gemm*x1.5"),
     (["whatif", ONE, "--edit", "straggler"], 2, "write straggler:N, such as straggler:5, or straggler=0"),
     (["whatif", ONE, "--edit", "op:a*=0", "--edit", "op:b*=0"], 2, "one op: pattern at a time"),
+    (["whatif", ONE, "--edit", "kernel:nosuch*=0"], 0, "kernel:nosuch*=0 matches nothing in these steps"),
+    (["whatif", ONE, "--edit", "data=0"], 0, "step      change  interval"),
+    (["info", ONE], 0, "format      torch.profiler (Kineto) and other Chrome trace JSON"),
     (["whatif", SLOW, "--edit", "data=0"], 0, "mean of 2 ranks"),
     (["whatif", ONE, "--edit", "data=0"], 0, "per step as measured"),
     (["stragglers"], 2, "needs a table"),
@@ -200,6 +203,13 @@ class CommandLine(unittest.TestCase):
         table = (ROOT / "docs/run.md").read_text().split("| exit status |")[1].split("\n\n")[0]
         told = {int(n) for row in table.splitlines()[2:] for n in row.split("|")[1].split(",") if n.strip().isdigit()}
         self.assertEqual(told - {130}, {2, *range(123, 128)})
+
+    def test_info_names_the_format(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            run("export", ONE, "-o", f"{folder}/a.pftrace")
+            told = run("info", f"{folder}/a.pftrace")[1].decode()
+            self.assertIn("\nformat      track events and GPU work of Perfetto traces\n", told)
+            self.assertRegex(told, r"\nsize        [0-9.]+ [kM]?B\n")
 
     def test_every_view_of_some_traces(self) -> None:
         views = every_view()

@@ -112,7 +112,8 @@ class Query(unittest.TestCase):
                          [["text", "n", "absent", "x"], ['a,"b', "1", "", "2.5000"]])
         self.assertIn("–", run("query", ONE, sql)[1].decode())
         self.assertEqual(run("query", ONE, "--json", "select 1 where 0")[1].strip(), b"[]")
-        self.assertEqual(run("query", ONE, "select 1 as one where 0")[1], b"one\n")
+        self.assertEqual(run("query", ONE, "select 1 as one where 0")[1], b"one\n(0 rows)\n")
+        self.assertEqual(run("query", ONE, "--csv", "select 1 as one where 0")[1], b"one\r\n")
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "q.sql").write_text("select count(*) as n\nfrom op;\n")
             self.assertIn(b"n\n", run("query", ONE, "--file", Path(folder) / "q.sql")[1])

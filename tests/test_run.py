@@ -491,7 +491,7 @@ class Names(Case):
         for name in ("a", "a.pftrace", "./a"):
             done = self.run_it("-o", name, "touch", "started")
             self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertIn("a.pftrace: is there already; choose another file, or replace it with --force", done.stderr)
+            self.assertIn("a.pftrace: already exists; choose another file, or replace it with --force", done.stderr)
         self.assertEqual(sorted(p.name for p in self.folder.iterdir() if p.name in ("a.pftrace", "started")), ["a.pftrace"], "nothing was started")
         self.assertEqual((self.folder / "a.pftrace").read_bytes(), b"mine")
         self.run_it("-f", "true", "-o", "a", "sh", "-c", "true")

@@ -119,6 +119,16 @@ class Scale(unittest.TestCase):
                 total += 1
         self.assertEqual(hits, total)
 
+    def test_columns_do_not_collide(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            base = pathlib.Path(name)
+            job(base / "1", 1, compute=100 * US, transfer=0)
+            job(base / "2", 2, compute=100 * US, transfer=1_000_000 * US)
+            text = run("scale", base / "1", base / "2", "--weak")[1].decode()
+            self.assertRegex(text, r"\d{4,}\.\d %")                # a serial part of more than 1000 %
+            for line in text[text.index("RUNS"):text.index("\n\nweak")].splitlines():
+                self.assertNotRegex(line, r"[%×s]\d|\d\.\d+\.")
+
     def test_faces(self) -> None:
         with tempfile.TemporaryDirectory() as name:
             base = pathlib.Path(name)
@@ -128,7 +138,8 @@ class Scale(unittest.TestCase):
             self.assertEqual(status, 0)
             text = out.decode()
             self.assertLessEqual(max(map(len, text.splitlines())), 80)
-            self.assertIn("exposed communication", text.replace("\n", " "))
+            self.assertRegex(text.replace("\n", " "), r"Of the 1\d points lost: exposed communication 1\d")
+            self.assertIn("speed-up  efficiency", text)
             self.assertIn("next: 4 GPUs would reach", text)
             self.assertTrue((base / "chart.svg").read_text().startswith("<svg"))
             self.assertEqual((base / "chart.svg").read_text().count("<circle"), 2)

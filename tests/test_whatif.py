@@ -51,7 +51,7 @@ class WhatIf(unittest.TestCase):
     def test_an_edit_without_object_says_so(self) -> None:
         status, _, err = run("whatif", ONE, "--edit", "kernel:*=0")
         self.assertEqual(status, 0)
-        self.assertIn("changes nothing", err)
+        self.assertIn("matches nothing in these steps", err)
 
 
 class Replays(unittest.TestCase):

@@ -6,13 +6,13 @@
 #include "across/rendezvous.h"
 
 /* Where the time of a step goes, of which each piece may not shrink as it should. */
-#define HU_LOSSES(L)                                  \
-    L(COMPUTE, "compute", "computing")                \
-    L(WAIT, "wait", "waiting for other ranks")        \
-    L(TRANSFER, "transfer", "exposed communication")  \
-    L(COPY, "copy", "exposed copies")                 \
-    L(DATA, "data_loader", "data loading")            \
-    L(HOST, "host", "host: operators, Python, calls") \
+#define HU_LOSSES(L)                                   \
+    L(COMPUTE, "compute", "compute")                   \
+    L(WAIT, "wait", "waiting for other ranks")         \
+    L(TRANSFER, "transfer", "exposed communication")   \
+    L(COPY, "copy", "exposed copies")                  \
+    L(DATA, "data_loader", "data loading")             \
+    L(HOST, "host", "host (operators, Python, calls)") \
     L(OTHER, "other", "unrecorded time")
 
 typedef enum {

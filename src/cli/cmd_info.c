@@ -9,6 +9,7 @@
 #include "cli/outputs.h"
 #include "cli/terminal.h"
 #include "cli/unread.h"
+#include "ingest/format.h"
 #include "ingest/open.h"
 #include "job/partial.h"
 #include "render/report.h"
@@ -112,6 +113,15 @@ static void device_lines(const hu_builder *b, hu_out *out)
     }
 }
 
+/* What the format of this name holds, for people. */
+static const char *format_words(hu_str name)
+{
+    for (size_t i = 0; hu_formats[i]; i++)
+        if (hu_str_equal(name, hu_str_of(hu_formats[i]->name)))
+            return hu_formats[i]->what;
+    return "unknown";
+}
+
 static void write_text(const answer *a, hu_builder *b)
 {
     hu_out              *out = a->out;
@@ -122,9 +132,10 @@ static void write_text(const answer *a, hu_builder *b)
 
     hu_builder_count_kinds(b, kinds);
     line(a, "file", info->file);
-    line(a, "tool", info->tool.n ? info->tool : HU_STR("unknown writer of Chrome traces"));
+    line(a, "tool", info->tool.n ? info->tool : HU_STR("unknown"));
+    line(a, "format", hu_str_of(format_words(info->format)));
     hu_units_bytes(text, (double)info->bytes);
-    hu_out_printf(out, "%-12s%s of JSON%s%s\n", "size", text, info->compression.n ? ", compressed with " : "",
+    hu_out_printf(out, "%-12s%s%s%s\n", "size", text, info->compression.n ? ", decompressed from " : "",
                   info->compression.p);
     if (info->rank >= 0)
         hu_out_printf(out, "%-12s%lld of %lld\n", "rank", (long long)info->rank, (long long)info->world_size);

@@ -288,6 +288,8 @@ static int answer(const options *o, const hu_traces *traces, hu_str sql, hu_out 
                  : hu_fail_memory(err);
     if (rc == 0 && !o->shared.json && !o->shared.csv && !f.is_laid_out)
         lay_out(&f);
+    if (rc == 0 && !o->shared.json && !o->shared.csv && f.n_rows == 0)
+        hu_out_text(out, "(0 rows)\n");
     hu_query_close(q);
     return rc;
 }

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "cli/command.h"
 #include "record/registry.h"
 #include "record/tally.h"
@@ -205,6 +206,7 @@ static int write_status(const options *o, const hu_registry_entry *list, size_t 
 {
     hu_out     *out = hu_out_open_fd(STDOUT_FILENO);
     hu_json_out j = {.out = out, .is_empty = true};
+    char        count[HU_UNIT_BYTES];
     size_t      n_old = 0;
     int         rc;
 
@@ -231,8 +233,10 @@ static int write_status(const options *o, const hu_registry_entry *list, size_t 
     if (o->shared.json)
         hu_json_close(&j, ']');
     rc = hu_out_close(out, err);
-    if (n_old && !o->shared.json)
-        hu_command_say("older runs of the last day: %zu; --all shows them", n_old);
+    if (n_old && !o->shared.json) {
+        hu_units_count(count, (int64_t)n_old);
+        hu_command_say("%s more run%s ended in the last day (--all shows them)", count, hu_plural((int64_t)n_old));
+    }
     return rc;
 }
 

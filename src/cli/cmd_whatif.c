@@ -111,7 +111,7 @@ static void warn_untouched(const answer *a, const hu_edit *edit, const priced *x
     if (hu_edit_is_joint(edit->kind) && a->ranks == 1)
         hu_command_say("%s needs several ranks; pass the traces of all ranks", x->text);
     else
-        hu_command_say("%s changes nothing: these steps have no such work", x->text);
+        hu_command_say("%s matches nothing in these steps", x->text);
 }
 
 static void price_rank(answer *a, hu_simulation *s)
@@ -216,7 +216,7 @@ static void write_text(const answer *a, hu_out *out)
     if (a->ranks > 1)
         hu_out_printf(out, "mean of %zu ranks, joined by %zu collectives\n", a->ranks, a->collectives);
     hu_out_text(out, "\n");
-    hu_out_text(out, "  edit                             step        time  interval\n");
+    hu_out_text(out, "  edit                             step      change  interval\n");
     for (size_t i = 0; i < a->o->edits.n; i++)
         write_line(out, &a->at[i]);
     if (a->together.text[0])

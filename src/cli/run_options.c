@@ -211,7 +211,7 @@ static int parse_seconds(void *field, const char *text, hu_error *err)
             !__builtin_mul_overflow(value, units[i].factor, (int64_t *)field))
             return 0;
     }
-    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "\"%s\" is not a time; write 10, 1.5, 500ms or 2m", text);
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "\"%s\" is not a time; use for example 10, 1.5, 500ms or 2m", text);
 }
 
 /* "64M", "1.5G", "4096" */
@@ -229,7 +229,7 @@ static int parse_bytes(void *field, const char *text, hu_error *err)
         *(uint64_t *)field = ((uint64_t)thousandths << shift) / 1000;
         return 0;
     }
-    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "\"%s\" is not a size; write 64M or 2G", text);
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "\"%s\" is not a size; use for example 64M or 2G", text);
 }
 
 /* "20..25", "20" */

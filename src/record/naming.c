@@ -165,9 +165,8 @@ int hu_naming_refuse_taken(const hu_naming *n, hu_error *err)
         return err->code;
     if (!exists(path))
         return 0;
-    return hu_fail(
-        err, HU_EUSAGE, path, HU_NO_OFFSET,
-        "is there already; choose another file, or replace it with --force (%%n in the name takes a free number)");
+    return hu_fail(err, HU_EUSAGE, path, HU_NO_OFFSET,
+                   "already exists; choose another file, or replace it with --force (%%n in the name takes a free number)");
 }
 
 bool hu_naming_of_all(const hu_naming *n, char *out, size_t room)

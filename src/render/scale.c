@@ -65,11 +65,11 @@ void hu_scale_sentence(const hu_scale_report *r, char *out, size_t room)
         if (named++ == 0)
             n += (size_t)snprintf(out + n, room - n, " Of the %s points lost: ", points(100 - row->efficiency_pct).t);
         else
-            n += (size_t)snprintf(out + n, room - n, ", ");
+            n += (size_t)snprintf(out + n, room - n, "; ");
         if (n < room && c == HU_LOSS_WAIT && who[0])
-            n += (size_t)snprintf(out + n, room - n, "%s waiting for %s", points(row->loss_pct[c]).t, who);
+            n += (size_t)snprintf(out + n, room - n, "waiting for %s %s", who, points(row->loss_pct[c]).t);
         else if (n < room)
-            n += (size_t)snprintf(out + n, room - n, "%s %s", points(row->loss_pct[c]).t, hu_loss_words(c));
+            n += (size_t)snprintf(out + n, room - n, "%s %s", hu_loss_words(c), points(row->loss_pct[c]).t);
     }
     if (named && n < room)
         snprintf(out + n, room - n, ".");
@@ -91,6 +91,24 @@ static void wrapped(hu_out *out, const char *text, size_t width)
     hu_out_text(out, "\n");
 }
 
+enum { CELL_BYTES = 40, MOST_CELLS = 9 };
+
+/* Numbers under their headings, every column as wide as the widest of them. */
+typedef struct {
+    const char        *title;
+    const char *const *headings;
+    size_t             n_columns, n_rows;
+    char               cell[HU_SCALING_RUNS][MOST_CELLS][CELL_BYTES];
+} grid;
+
+static void put_number(char cell[CELL_BYTES], double value, int decimals, const char *unit)
+{
+    char text[HU_NUMBER_BYTES];
+
+    hu_format_fixed(text, value, decimals);
+    snprintf(cell, CELL_BYTES, "%.30s%s", isnan(value) ? "\xe2\x80\x93" : text, isnan(value) ? "" : unit);
+}
+
 static void right(hu_out *out, const char *text, size_t width)
 {
     for (size_t have = hu_units_width(hu_str_of(text)); have < width; have++)
@@ -98,51 +116,69 @@ static void right(hu_out *out, const char *text, size_t width)
     hu_out_text(out, text);
 }
 
-static void right_number(hu_out *out, double value, int decimals, const char *unit, size_t width)
+static void write_grid(const grid *g, hu_out *out)
 {
-    char text[HU_NUMBER_BYTES + 8];
+    size_t width[MOST_CELLS];
 
-    if (isnan(value)) {
-        right(out, "\xe2\x80\x93", width);
-        return;
+    for (size_t c = 0; c < g->n_columns; c++) {
+        width[c] = strlen(g->headings[c]);
+        for (size_t i = 0; i < g->n_rows; i++) {
+            const size_t needs = hu_units_width(hu_str_of(g->cell[i][c]));
+
+            width[c] = needs > width[c] ? needs : width[c];
+        }
     }
-    snprintf(text + hu_format_fixed(text, value, decimals), 8, "%s", unit);
-    right(out, text, width);
+    hu_out_text(out, g->title);
+    for (size_t c = 0; c < g->n_columns; c++)
+        right(out, g->headings[c], width[c] + 2);
+    hu_out_text(out, "\n");
+    for (size_t i = 0; i < g->n_rows; i++) {
+        hu_out_printf(out, "%*s", (int)strlen(g->title), "");
+        for (size_t c = 0; c < g->n_columns; c++)
+            right(out, g->cell[i][c], width[c] + 2);
+        hu_out_text(out, "\n");
+    }
 }
 
 static void write_laws(const hu_scale_report *r, hu_out *out)
 {
-    const hu_scaling *s = r->scaling;
+    static const char *const headings[] = {"count",      "nodes",  "step",    "speed-up",
+                                           "efficiency", "serial", "balance", "transfer"};
+    const hu_scaling        *s = r->scaling;
+    grid                     g = {.title = "RUNS", .headings = headings, .n_columns = HU_COUNT(headings), .n_rows = s->n};
 
-    hu_out_text(out, "RUNS   count nodes      step speed-up efficient  serial balance transfer\n");
     for (size_t i = 0; i < s->n; i++) {
-        char step[HU_UNIT_BYTES];
+        char(*cell)[CELL_BYTES] = g.cell[i];
 
-        hu_units_time(step, s->run[i].step_ns);
-        right_number(out, (double)s->run[i].gpus, 0, "", 12);
-        right_number(out, (double)s->run[i].nodes, 0, "", 6);
-        right(out, step, 10);
-        right_number(out, s->row[i].speedup, 2, "\xc3\x97", 9);
-        right_number(out, s->row[i].efficiency_pct, 1, " %", 10);
-        right_number(out, 100 * s->row[i].karp_flatt, 1, " %", 8);
-        right_number(out, s->row[i].load_balance_pct, 0, " %", 8);
-        right_number(out, s->row[i].transfer_pct, 0, " %", 9);
-        hu_out_text(out, "\n");
+        put_number(cell[0], (double)s->run[i].gpus, 0, "");
+        put_number(cell[1], (double)s->run[i].nodes, 0, "");
+        hu_units_time(cell[2], s->run[i].step_ns);
+        put_number(cell[3], s->row[i].speedup, 2, "\xc3\x97");
+        put_number(cell[4], s->row[i].efficiency_pct, 1, " %");
+        put_number(cell[5], 100 * s->row[i].karp_flatt, 1, " %");
+        put_number(cell[6], s->row[i].load_balance_pct, 0, " %");
+        put_number(cell[7], s->row[i].transfer_pct, 0, " %");
     }
+    write_grid(&g, out);
 }
 
 static void write_losses(const hu_scale_report *r, hu_out *out)
 {
-    const hu_scaling *s = r->scaling;
+    static const char *const headings[] = {"count",  "points", "compute", "waiting", "transfer",
+                                           "copies", "loader", "host",    "other"};
+    const hu_scaling        *s = r->scaling;
+    grid g = {.title = "LOST", .headings = headings, .n_columns = HU_COUNT(headings), .n_rows = s->n - 1};
 
-    hu_out_text(out, "\nLOST   count  points computing waiting transfer  copies  loader    host   other\n");
     for (size_t i = 1; i < s->n; i++) {
-        right_number(out, (double)s->run[i].gpus, 0, "", 12);
-        right_number(out, 100 - s->row[i].efficiency_pct, 1, "", 8);
+        char(*cell)[CELL_BYTES] = g.cell[i - 1];
+
+        put_number(cell[0], (double)s->run[i].gpus, 0, "");
+        put_number(cell[1], 100 - s->row[i].efficiency_pct, 1, "");
         for (hu_loss c = 0; c < HU_LOSS_COUNT; c++)
-            right_number(out, s->row[i].loss_pct[c], 1, "", c == HU_LOSS_COMPUTE ? 10 : c == HU_LOSS_TRANSFER ? 9 : 8);
-        hu_out_text(out, "\n");
+            put_number(cell[2 + c], s->row[i].loss_pct[c], 1, "");
     }
+    hu_out_text(out, "\n");
+    write_grid(&g, out);
 }
 
 /* "16 GPUs would do 10.4x [9.1 ... 11.0]" */
