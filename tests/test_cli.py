@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import tempfile
 import unittest
 from pathlib import Path
@@ -149,7 +150,7 @@ class CommandLine(unittest.TestCase):
                 text = out.decode() + err
                 self.assertEqual(got, status, text)
                 self.assertIn(words, text)
-                self.assertLessEqual(max(len(line) for line in out.decode().splitlines() or [""]), 80)
+                self.assertLessEqual(max((len(line) for line in out.decode().splitlines() if not line.startswith("next")), default=0), 80)
 
     def test_a_percentage_that_is_meant_so_gets_no_hint(self) -> None:
         for limit in ("idle=0.9%", "idle=1", "idle=0", "alloc-calls=0.5"):
@@ -203,6 +204,24 @@ class CommandLine(unittest.TestCase):
         table = (ROOT / "docs/run.md").read_text().split("| exit status |")[1].split("\n\n")[0]
         told = {int(n) for row in table.splitlines()[2:] for n in row.split("|")[1].split(",") if n.strip().isdigit()}
         self.assertEqual(told - {130}, {2, *range(123, 128)})
+
+    def test_the_next_command_can_be_pasted(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name, "a folder of it's own " + 60 * "x")
+            folder.mkdir()
+            paths = [folder / f"rank{i}.json.gz" for i in range(4)]
+            for path in paths:
+                path.write_bytes(ONE.read_bytes())
+            (Path(name) / "z.json.gz").write_bytes(ONE.read_bytes())
+            for given, want in ((paths[:1], paths[:1]), (paths[:3], paths[:3]), ([folder], [folder]), (paths, [folder]),
+                                ([*paths, Path(name) / "z.json.gz"], None)):
+                text = run("report", *given)[1].decode()
+                command = shlex.split(text[text.index("\nnext  ") + 7:].splitlines()[0])
+                if want is None:
+                    self.assertEqual(command[:4], ["holdup", "report", "--view", "list"])
+                    continue
+                self.assertEqual(command, ["holdup", "report", *map(str, want), "--view", "ops"])
+                self.assertEqual(run(*command[1:])[0], 0)
 
     def test_info_names_the_format(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/outputs.h"
 #include "job/inputs.h"
+#include "cli/paste.h"
 #include "cli/reading.h"
 #include "cli/report.h"
 #include "job/spread.h"
@@ -309,7 +310,7 @@ int hu_report_paths(char **paths, size_t n, bool is_whole)
     }
     status = hu_inputs_expand(paths, (int)n, arena, &inputs, &err) < 0
                  ? hu_command_fail(&err)
-                 : report(&o, &inputs, n == 1 ? paths[0] : "FILES", NULL, arena);
+                 : report(&o, &inputs, hu_paste_inputs(paths, n, arena), NULL, arena);
     hu_arena_free(arena);
     return status;
 }

@@ -12,6 +12,7 @@
 #include "cli/arm.h"
 #include "cli/command.h"
 #include "cli/library.h"
+#include "cli/paste.h"
 #include "cli/report.h"
 #include "record/cost.h"
 #include "record/naming.h"
@@ -45,24 +46,6 @@ typedef struct {
 
 /* printing the command */
 
-static void print_quoted(hu_out *out, const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
-
-    if (word[0] && strspn(word, plain) == strlen(word)) {
-        hu_out_text(out, word);
-        return;
-    }
-    hu_out_text(out, "'");
-    for (; *word; word++) {
-        if (*word == '\'')
-            hu_out_text(out, "'\\''");
-        else
-            hu_out_write(out, word, 1);
-    }
-    hu_out_text(out, "'");
-}
-
 static bool is_new(const char *pair)
 {
     for (char **at = environ; *at; at++)
@@ -71,7 +54,18 @@ static bool is_new(const char *pair)
     return true;
 }
 
-static int print_command(char *const *argv, char *const *environment)
+static int print_word(hu_out *out, const char *word, hu_arena *arena, hu_error *err)
+{
+    const char *text = hu_paste_word(word, arena);
+
+    if (!text)
+        return hu_fail_memory(err);
+    hu_out_text(out, " ");
+    hu_out_text(out, text);
+    return 0;
+}
+
+static int print_command(char *const *argv, char *const *environment, hu_arena *arena)
 {
     hu_out  *out = hu_out_open_fd(STDOUT_FILENO);
     hu_error err = {0};
@@ -81,17 +75,16 @@ static int print_command(char *const *argv, char *const *environment)
         return hu_command_fail(&err);
     }
     hu_out_text(out, "env");
-    for (; *environment; environment++) {
-        if (!is_new(*environment))
-            continue;
-        hu_out_text(out, " ");
-        print_quoted(out, *environment);
-    }
-    for (; *argv; argv++) {
-        hu_out_text(out, " ");
-        print_quoted(out, *argv);
-    }
+    for (; !err.code && *environment; environment++)
+        if (is_new(*environment))
+            print_word(out, *environment, arena, &err);
+    for (; !err.code && *argv; argv++)
+        print_word(out, *argv, arena, &err);
     hu_out_text(out, "\n");
+    if (err.code) {
+        hu_out_abandon(out);
+        return hu_command_fail(&err);
+    }
     return hu_out_close(out, &err) < 0 ? hu_command_fail(&err) : 0;
 }
 
@@ -590,7 +583,7 @@ static int start(run_state *r)
         hu_launch_notes notes = {0};
         char          **environment = make_environment(r, "SESSION", &notes);
 
-        return environment ? print_command(r->argv, environment) : HU_EXIT_RUN_FAILED;
+        return environment ? print_command(r->argv, environment, r->arena) : HU_EXIT_RUN_FAILED;
     }
     for (size_t i = 0; i < r->o->n_notes && !r->o->shared.quiet; i++)
         hu_command_say("%s", r->o->notes[i]);

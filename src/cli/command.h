@@ -69,7 +69,7 @@ typedef struct {
     char            **argv;  /* the words that are no options */
     int               n;
     hu_inputs         inputs;  /* HU_NEEDS_INPUTS */
-    const char       *source;  /* the inputs as another command line would name them: the only word, or "FILES" */
+    const char       *source;  /* the inputs as another command line would name them (cli/paste.h); NULL: too many */
     void             *options; /* the command's struct, filled */
 } hu_cli_call;
 

@@ -7,6 +7,7 @@
 #include "cli/help.h"
 #include "cli/outputs.h"
 #include "cli/join.h"
+#include "cli/paste.h"
 #include "job/spread.h"
 
 size_t hu_command_rows(const hu_command *c, hu_option *out)
@@ -200,9 +201,9 @@ static int prepare(line *l, hu_error *err)
 
     if (check_words(call, err) < 0 || check_pairs(l, err) < 0 || (c->check && c->check(call, err) < 0))
         return err->code;
-    call->source = call->n == 1 ? call->argv[0] : "FILES";
     if (!(c->needs & HU_NEEDS_INPUTS))
         return 0;
+    call->source = hu_paste_inputs(call->argv, (size_t)call->n, call->arena);
     if (hu_spread_inputs(call->crew, call->argv, call->n, call->arena, &call->inputs, err) < 0 ||
         hu_command_check_outputs(call, &call->inputs, err) < 0)
         return err->code;

@@ -27,7 +27,7 @@ typedef struct {
     size_t         width;     /* of the terminal */
     int64_t        batch;     /* samples in a step; 0 unknown */
     const char    *unit;      /* what they are */
-    const char    *arguments; /* as the user typed them, for the "next" line */
+    const char    *arguments; /* inputs that a shell takes back, for the "next" line; NULL: too many */
     bool           is_brief;  /* JSON for the page of very many ranks: of all but the verdict's a few rows only */
     bool           server;    /* the page is served by a program that it may ask for timelines */
 } hu_report;

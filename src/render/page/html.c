@@ -156,7 +156,10 @@ int hu_html_write(const hu_report *report, hu_out *out, hu_error *err)
     hu_out_printf(out, "<body%s>\n", report->server ? " data-server" : "");
     hu_out_text(out, "<a class=\"skip\" href=\"#main\">skip to the report</a>\n<header id=\"top\"><p "
                      "class=\"brand\">holdup</p><h1>");
-    hu_markup_text(out, report->job->n > 1 && report->arguments ? hu_str_of(report->arguments) : p.d->info.file);
+    if (report->job->n > 1)
+        hu_markup_text(out, report->arguments ? hu_str_of(report->arguments) : HU_STR("several traces"));
+    else
+        hu_markup_text(out, p.d->info.file);
     hu_out_text(out, "</h1></header>\n");
     write_navigation(&p);
     hu_out_text(out, "<main id=\"main\" tabindex=\"-1\">\n");

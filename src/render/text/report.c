@@ -103,6 +103,21 @@ static void write_overview(hu_text_page *p)
     hu_text_why(p, rank->findings, p->r->show == HU_SHOW_ALL ? SHORT_WHY : HU_TEXT_LONG);
 }
 
+/* What to type next.  Whole, however long: a command that is cut cannot be pasted. */
+static void write_next(hu_text_page *p, const hu_digest *d)
+{
+    hu_out_text(p->out, "\nnext  ");
+    if (p->r->arguments) {
+        hu_out_text(p->out, "holdup report ");
+        hu_units_clip(p->out, hu_str_of(p->r->arguments), SIZE_MAX); /* for the signs that a terminal would obey */
+        hu_out_printf(p->out, " --view %s\n      ",
+                      d->gpu_time.n_slices       ? "idle"
+                      : d->host_time.is_recorded ? "host"
+                                                 : "ops");
+    }
+    hu_out_text(p->out, "holdup report --view list      lists every view\n");
+}
+
 static void write_all(hu_text_page *p)
 {
     const hu_rank   *rank = hu_job_shown(p->r->job);
@@ -133,12 +148,7 @@ static void write_all(hu_text_page *p)
     }
     hu_out_text(p->out, "\n");
     hu_text_health(p, d, false);
-    hu_out_text(p->out, "\nnext  holdup report ");
-    hu_units_clip(p->out, hu_str_of(p->r->arguments), p->r->width > 60 ? p->r->width - 40 : 20);
-    hu_out_printf(p->out, " --view %s\n      holdup report --view list      lists every view\n",
-                  d->gpu_time.n_slices       ? "idle"
-                  : d->host_time.is_recorded ? "host"
-                                             : "ops");
+    write_next(p, d);
 }
 
 void hu_text_write(const hu_report *report, hu_out *out)
