@@ -179,8 +179,8 @@ static int read_place(reader *r, hu_str field, const char *name, int64_t end, ui
         return wrong(r, name, field, "must be a whole number of at least 0");
     if (value >= end)
         return hu_fail(r->err, HU_ELIMIT, hu_input_name(r->in), (int64_t)r->offset,
-                       "line %llu: %s %lld exceeds the maximum of %lld; is it the right column?", (unsigned long long)r->line,
-                       name, (long long)value, (long long)end);
+                       "line %llu: %s %lld exceeds the maximum of %lld; is it the right column?",
+                       (unsigned long long)r->line, name, (long long)value, (long long)end);
     *out = (uint32_t)value;
     return 0;
 }
