@@ -158,8 +158,12 @@ static void lay_out(hu_text_page *p, layout *l)
     for (size_t i = 0; i < l->t->n_columns && i < MOST_COLUMNS; i++)
         if (is_last(&l->t->columns[i]) && hu_text_shows(p, &l->t->columns[i], l->rank))
             last = &l->t->columns[i];
-    if (last)
+    if (last) {
+        const size_t head = hu_units_width(hu_str_of(last->head));
+
         wide = widest(l, last, 0);
+        wide = wide > head ? wide : head;
+    }
     used = measure(p, l, true);
     if (used + (wide < NAME_ROOM ? wide : NAME_ROOM) > p->r->width)
         used = measure(p, l, false);
