@@ -420,6 +420,19 @@ class Times(Case):
         self.assertEqual(done.returncode, 6)
         self.assertGreater(time.monotonic() - begin, 0.9)
 
+    @unittest.skipIf(SANITIZED, "a program with ASan does not start behind LD_PRELOAD")
+    def test_a_child_outlives_its_parent(self) -> None:
+        """It lives, and knows the names of its parent, of whose file the free blocks have been cut off."""
+        heir = recorder.build(self.folder, "heir")
+        here = [heir, self.folder / "through"]
+        for words, found in ((["--wait", "all", *here], (4, 3)), (["sh", "-c", '"$0" "$1"; sleep 1.5; exit 6', *here], (4, 3)), (here, (1, 0))):
+            with self.subTest(words=words):
+                done = self.run_it("-f", "-o", "out", *words)
+                self.assertEqual(done.returncode, 6, done.stderr)
+                self.wait_for(self.folder / "through")
+                (self.folder / "through").unlink()
+                self.assertEqual((recorder.count(self.folder / "out.pftrace", "of both"), recorder.count(self.folder / "out.pftrace", "of the child")), found)
+
 
 class Control(Case):
     def state(self) -> dict[str, Any]:

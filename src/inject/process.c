@@ -31,9 +31,11 @@ hu_control *hu_the_control = &no_session;
 hu_process  hu_the_process;
 
 static uint32_t attaching;
-static void    *parents_file; /* still mapped in a forked child: its texts are needed once */
+/* Of a forked child that has no file yet.  The file is still mapped, but not to be touched: it may have been cut. */
+static void    *parents_file;
 static size_t   parents_bytes;
-static uint32_t parents_blocks; /* that are mapped here */
+static char     parents_path[sizeof hu_the_process.path];
+static uint32_t parents_blocks; /* that were there when it was forked */
 
 static int64_t clock_ns(clockid_t clock)
 {
@@ -195,8 +197,8 @@ static void make_file(void)
     hu_process_read_rank();
     for (uint32_t i = FIRST_BLOCKS; i-- > 1;)
         hu_blocks_give(i);
-    if (!hu_strings_inherit(parents_file, parents_blocks))
-        hu_note("process %u: no room for the names of its parent", head->pid);
+    if (!hu_strings_inherit(parents_file ? parents_path : NULL, parents_blocks))
+        hu_note("process %u: some names of its parent cannot be copied", head->pid);
     if (parents_file)
         hu_sys_unmap(parents_file, parents_bytes);
     parents_file = NULL;
@@ -231,6 +233,7 @@ void hu_process_forked(void)
         parents_file = hu_the_process.head;
         parents_bytes = hu_the_process.reserved_bytes;
         parents_blocks = hu_the_process.mapped_blocks;
+        memcpy(parents_path, hu_the_process.path, sizeof parents_path);
     }
     hu_the_process.head = NULL;
     hu_the_process.has_failed = false;

@@ -36,8 +36,9 @@ bool hu_lock(uint32_t *lock);
 void hu_unlock(uint32_t *lock);
 void hu_locks_forked(void); /* in the child */
 
-/* The text table in a forked child: the same ids, in its own file. */
-bool hu_strings_inherit(const hu_ring_head *parent, uint32_t n_blocks);
+/* The text table of this process's new file.  In a forked child: the ids that its parent gave, from the first `n_blocks`
+ * of its parent's file (NULL: not forked).  False: of some there is no text. */
+bool hu_strings_inherit(const char *parents_path, uint32_t n_blocks);
 
 /* Room in the file that is really there: 0 or -errno. */
 long hu_file_allocate(int fd, int64_t offset, int64_t bytes);

@@ -192,31 +192,60 @@ uint32_t hu_string_of(const char *text)
     return text ? hu_string(text, strnlen(text, HU_STRING_BYTES_MAX)) : 0;
 }
 
-/* The parent may have gone on: of its texts, those that the child knew when it was forked. */
-bool hu_strings_inherit(const hu_ring_head *parent, uint32_t n_blocks)
+/* The texts of one block that the child knew when it was forked: the parent may have gone on. */
+static bool inherit_block(const hu_block *b)
+{
+    const char *at = (const char *)b->records;
+    bool        is_ok = true;
+
+    for (uint32_t used = b->head.taken, n; used && is_ok; used -= n, at += n) {
+        uint32_t id, bytes;
+
+        memcpy(&id, at, 4);
+        memcpy(&bytes, at + 4, 4);
+        n = (8 + bytes + 7) & ~7u;
+        if (bytes > HU_STRING_BYTES_MAX || n > used)
+            return false;
+        if (id <= n_strings)
+            is_ok = store(id, at + 8, bytes);
+    }
+    return is_ok;
+}
+
+/* The file is read: the map of it that a child still has would kill the child.  Once the parent is gone, the supervisor
+ * cuts off the blocks that are free; those with texts stay. */
+static bool inherit_file(int fd, uint32_t n_blocks)
+{
+    static hu_block b; /* one thread makes the file */
+
+    for (uint32_t i = 1; i < n_blocks; i++) {
+        const int64_t at = (int64_t)i * HU_BLOCK_BYTES;
+
+        if (hu_sys_read_at(fd, &b.head, sizeof b.head, at) != (long)sizeof b.head)
+            return true; /* the end */
+        if (b.head.kind != HU_BLOCK_OF_STRINGS || b.head.state == HU_BLOCK_FREE)
+            continue;
+        if (b.head.taken > sizeof b.records ||
+            hu_sys_read_at(fd, b.records, b.head.taken, at + (int64_t)sizeof b.head) != (long)b.head.taken ||
+            !inherit_block(&b))
+            return false;
+    }
+    return true;
+}
+
+bool hu_strings_inherit(const char *parents_path, uint32_t n_blocks)
 {
     bool is_ok = true;
 
     lock = 0; /* whoever held it is not in this process */
     generation = hu_the_process.generation;
     open_block = NULL;
-    for (uint32_t i = 1; parent && i < n_blocks && is_ok; i++) {
-        const hu_block *b = hu_block_at(parent, i);
-        const char     *at = (const char *)b->records;
+    if (parents_path && n_strings) {
+        const int fd = hu_sys_open(parents_path, O_RDONLY);
 
-        if (b->head.kind != HU_BLOCK_OF_STRINGS || b->head.state == HU_BLOCK_FREE)
-            continue;
-        for (uint32_t used = __atomic_load_n(&b->head.taken, __ATOMIC_ACQUIRE), n; used && is_ok; used -= n, at += n) {
-            uint32_t id, bytes;
-
-            memcpy(&id, at, 4);
-            memcpy(&bytes, at + 4, 4);
-            n = (8 + bytes + 7) & ~7u;
-            if (bytes > HU_STRING_BYTES_MAX || n > used)
-                break; /* the block has become another one meanwhile */
-            if (id <= n_strings)
-                is_ok = store(id, at + 8, bytes);
-        }
+        is_ok = fd >= 0 && inherit_file(fd, n_blocks);
+        if (fd >= 0)
+            hu_sys_close(fd);
     }
     if (hu_the_process.head)
         hu_the_process.head->n_strings = n_strings;

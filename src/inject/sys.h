@@ -60,6 +60,11 @@ static inline long hu_sys_read(int fd, void *to, size_t n)
     return HU_SYS(SYS_read, fd, to, n);
 }
 
+static inline long hu_sys_read_at(int fd, void *to, size_t n, int64_t offset)
+{
+    return HU_SYS(SYS_pread64, fd, to, n, offset);
+}
+
 static inline long hu_sys_write(int fd, const void *from, size_t n)
 {
     return HU_SYS(SYS_write, fd, from, n);

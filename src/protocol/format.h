@@ -11,6 +11,7 @@
  * Threads take free blocks and fill them; the supervisor copies records out of them into PID-TICKS.drain and gives full
  * blocks back (stream), or each thread reuses its own oldest block (flight recorder).  The file grows block by block up
  * to a limit and is never sparse: a full disk is an error at growth, not a SIGBUS at a store.
+ * Once its process has ended, the supervisor cuts off the free blocks at its end: others read the file and do not map it.
  *
  * A record is valid when its type is not zero: the type is stored last (release).  So a reader stops at the first zero,
  * and in a dead program's ring a zero below `taken` is a record that was torn: counted, and skipped.  A record may be
