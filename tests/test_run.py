@@ -388,6 +388,28 @@ class Times(Case):
         done = self.run_it("-f", "-o", "out", "-d", "0.2", "--kill", "none", "sh", "-c", "sleep 1; echo late")
         self.assertEqual((done.returncode, done.stdout), (0, "late\n"))
 
+    def test_nobody_escapes_the_end(self) -> None:
+        """Processes that are forked while the command is ended, and those whose parent has ended before."""
+        script = self.folder / "forker.py"
+        script.write_text("import os, signal, time\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\nfor i in range(2000):\n"
+                          "    if os.fork() == 0:\n        time.sleep(20)\n        os._exit(0)\n")
+        for kill, status, words in (("sigkill", 137, [PYTHON, script]), ("sigterm", 143, [PYTHON, script]),
+                                    ("sigterm", 143, ["--wait", "all", "sh", "-c", "(sleep 20 &) >/dev/null 2>&1; sleep 20"])):
+            with self.subTest(kill=kill, words=words):
+                begin = time.monotonic()
+                done = self.run_it("-f", "-o", "out", "-t", "user", "-d", "0.3", "--kill", kill, *words)
+                self.assertEqual(done.returncode, status, done.stderr)
+                self.assertLess(time.monotonic() - begin, 10, "whoever is left has our pipe, or is waited for")
+
+    def test_the_end_spares_what_cleans_up_and_what_was_there_before(self) -> None:
+        done = self.run_it("-f", "-o", "out", "-d", "0.3", "sh", "-c", "trap 'sleep 0.3 && echo cleaned; exit 5' TERM; sleep 20 & wait")
+        self.assertEqual((done.returncode, done.stdout), (5, "cleaned\n"), done.stderr)
+        script = 'sleep 20 >/dev/null 2>&1 & echo $!; exec "$@"'
+        done = subprocess.run(["sh", "-c", script, "sh", EXE, "run", "-q", "-o", "out", "-f", "-d", "0.3", "--kill", "sigkill", "sleep", "20"],
+                              capture_output=True, text=True, cwd=self.folder, env=self.environment(), timeout=60, check=False)
+        self.assertEqual(done.returncode, 137, done.stderr)
+        os.kill(int(done.stdout), signal.SIGTERM)       # it is there
+
     def ranges(self, *options: str, seconds: float = 1.0) -> list[int]:
         """Which of ten ranges a second were recorded."""
         script = self.folder / "ranges.py"

@@ -20,17 +20,16 @@
 #include <unistd.h>
 
 #include "record/clocks.h"
+#include "record/descendants.h"
 #include "record/witness.h"
 
 enum {
     MILLISECOND_NS = 1000000,
-    ROUNDS_ALONE = 3, /* a process may be missed between two of its states */
     ROUND_NS = 20 * MILLISECOND_NS,
     SECOND_NS = 1000000000,
     SAVE_AFTER_NS = 1000000000, /* of a signal that asks to end: the machine may be gone after two seconds */
     PATIENCE_NS = 2000000000,   /* behind a second Ctrl-C */
     TWICE_NS = 200000000,       /* two signals that are closer are one */
-    MOST_SIGNALLED = 4096,      /* processes */
 };
 
 typedef struct {
@@ -44,7 +43,7 @@ typedef struct {
     unsigned                    interrupts;
     pid_t                       saver; /* a process that saves; 0: none */
     bool                        has_saved_end, is_child_gone, is_alone;
-    int                         rounds_alone; /* since a look at /proc last found a descendant */
+    hu_descendants              descendants;
 } supervisor;
 
 static const int watched[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGXCPU};
@@ -69,6 +68,7 @@ void hu_supervise_prepare(hu_launch_signals *signals, const struct sigaction *pi
     struct sigaction plain = {.sa_handler = SIG_DFL};
     sigset_t         set;
 
+    hu_descendants_prepare();
     watched_set(&set);
     sigprocmask(SIG_BLOCK, &set, &signals->mask);
     sigaction(SIGCHLD, &plain, &signals->child); /* ignored, it would lose the command's exit status */
@@ -97,58 +97,6 @@ static void stop(supervisor *s)
 }
 
 /* processes */
-
-/* Which process each one belongs to, from "PID (NAME) STATE PPID"; 0: cannot be told. */
-static pid_t parent_of(pid_t pid)
-{
-    char    path[48], text[512], *name_end;
-    ssize_t n;
-    int     fd;
-
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    n = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    name_end = strrchr(text, ')');
-    return name_end && strlen(name_end) > 4 ? (pid_t)strtol(name_end + 4, NULL, 10) : 0;
-}
-
-static bool descends(pid_t pid, pid_t ancestor)
-{
-    for (int depth = 0; pid > 1 && depth < 64; depth++) {
-        if (pid == ancestor)
-            return true;
-        pid = parent_of(pid);
-    }
-    return false;
-}
-
-/* Signals the command and its descendants, not those who started us.  The command first: a shell whose child ends would
- * go on with its next line. */
-static void signal_all(const supervisor *s, int signal)
-{
-    DIR           *d = opendir("/proc");
-    const pid_t    self = getpid(), top = s->is_child_gone ? self : s->child;
-    pid_t          found[MOST_SIGNALLED];
-    int            n = 0;
-    struct dirent *e;
-
-    while (d && n < MOST_SIGNALLED && (e = readdir(d))) {
-        const pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
-
-        if (pid > 1 && pid != self && pid != s->witness.pid && pid != s->saver && pid != s->child && descends(pid, top))
-            found[n++] = pid;
-    }
-    if (d)
-        closedir(d);
-    if (!s->is_child_gone)
-        kill(s->child, signal);
-    for (int i = 0; i < n; i++)
-        kill(found[i], signal);
-}
 
 /* Has this process a handler for the signal?  "SigCgt:\t..." of /proc/PID/status. */
 static bool handles(pid_t pid, int signal)
@@ -181,41 +129,30 @@ static void save(supervisor *s)
         s->saver = 0;
 }
 
+static void child_ended(supervisor *s, int status)
+{
+    s->is_child_gone = true;
+    s->out->has_ended = true;
+    s->out->status = status;
+    hu_witness_end(&s->witness); /* nothing is passed on any more, and no child of our own hides that none is left */
+    hu_descendants_end_orphans(&s->descendants, (const pid_t[HU_DESCENDANTS_OWN]){s->saver});
+}
+
+/* The kernel says whether anybody is left: what a process leaves behind is ours before we can know of its end. */
 static void reap(supervisor *s)
 {
     int   status;
     pid_t pid;
 
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-        if (pid == s->child) {
-            s->is_child_gone = true;
-            s->out->has_ended = true;
-            s->out->status = status;
-        } else if (pid == s->saver) {
+        if (pid == s->child)
+            child_ended(s, status);
+        else if (pid == s->saver)
             s->saver = 0;
-        } else if (pid == s->witness.pid) {
+        else if (pid == s->witness.pid)
             s->witness.pid = 0; /* somebody killed it: from now on all is passed on */
-        }
     }
     s->is_alone = pid < 0 && errno == ECHILD;
-}
-
-/* Is anybody left but our own helpers? */
-static bool has_descendants(const supervisor *s)
-{
-    DIR           *d = opendir("/proc");
-    const pid_t    self = getpid();
-    struct dirent *e;
-    bool           found = false;
-
-    while (d && !found && (e = readdir(d))) {
-        const pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
-
-        found = pid > 1 && pid != self && pid != s->witness.pid && pid != s->saver && parent_of(pid) == self;
-    }
-    if (d)
-        closedir(d);
-    return found;
 }
 
 /* signals */
@@ -306,6 +243,13 @@ static void obey(supervisor *s)
     __atomic_store_n(&s->control->answered, request, __ATOMIC_RELEASE);
 }
 
+static void end_all(supervisor *s, int signal)
+{
+    const pid_t own[HU_DESCENDANTS_OWN] = {s->witness.pid, s->saver};
+
+    hu_descendants_end(&s->descendants, s->is_child_gone ? 0 : s->child, own, signal);
+}
+
 static void keep_time(supervisor *s, int64_t now)
 {
     if (s->starts_at && now >= s->starts_at)
@@ -314,7 +258,7 @@ static void keep_time(supervisor *s, int64_t now)
         stop(s);
         s->stops_at = INT64_MAX;
         if (s->o->kill != HU_KILL_NONE)
-            signal_all(s, s->o->kill == HU_KILL_SIGKILL ? SIGKILL : SIGTERM);
+            end_all(s, s->o->kill == HU_KILL_SIGKILL ? SIGKILL : SIGTERM);
     }
     if (s->ends_since && !s->has_saved_end && now - s->ends_since >= SAVE_AFTER_NS) {
         s->has_saved_end = true;
@@ -340,16 +284,11 @@ static struct timespec round_once(supervisor *s)
     return (struct timespec){0, ms > 0 && ms < ROUND_NS / MILLISECOND_NS ? ms * MILLISECOND_NS : ROUND_NS};
 }
 
-static bool is_over(supervisor *s)
+static bool is_over(const supervisor *s)
 {
     if (s->gives_up_at && now_ns(CLOCK_MONOTONIC) >= s->gives_up_at)
         return true;
-    if (!s->is_child_gone)
-        return false;
-    if (!s->o->waits_for_all || s->is_alone)
-        return true;
-    s->rounds_alone = has_descendants(s) ? 0 : s->rounds_alone + 1;
-    return s->rounds_alone >= ROUNDS_ALONE;
+    return s->is_child_gone && (!s->o->waits_for_all || s->is_alone);
 }
 
 static int64_t cpu_ns(int who)
