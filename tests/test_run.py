@@ -494,6 +494,25 @@ class Control(Case):
         count = recorder.count(self.folder / "out.pftrace", "tick")
         self.assertTrue(20 < count < ticks - 20, (count, ticks))
 
+    def test_a_name_belongs_to_the_last_run(self) -> None:
+        """What finishes an earlier run of that name leaves the present one alone."""
+        first = self.counter("SIGTERM", "--session-new", "mine", "-o", "first")
+        first.kill()
+        (self.folder / "seen.end").touch()
+        first.communicate()
+        [earlier] = self.folder.glob(".holdup-*")
+        (self.folder / "seen.end").unlink()
+        self.counter("SIGTERM", "--session-new", "mine")
+        end = time.monotonic() + 5
+        while self.holdup("finish", earlier, "-o", "late.pftrace").returncode == 0 and earlier.exists():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.1)
+        self.assertFalse(earlier.exists())
+        self.assertEqual(self.state()["state"], "recording")
+        self.assertEqual(self.holdup("stop", "mine").returncode, 0)
+        self.assertEqual(self.end(), 0)
+        self.assertEqual(self.state()["state"], "written")
+
     def test_cancel(self) -> None:
         run = self.counter("SIGTERM", "--session-new", "mine")
         self.assertEqual(self.holdup("cancel").returncode, 0)

@@ -174,7 +174,7 @@ static int finish(const options *o, const char *session, hu_arena *arena, hu_err
     control.state = HU_SESSION_WRITTEN;
     control.name[sizeof control.name - 1] = '\0';
     if (control.name[0])
-        hu_registry_end(control.name, &control);
+        hu_registry_end(control.name, session, &control);
     return hu_session_remove(session, err);
 }
 

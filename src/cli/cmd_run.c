@@ -146,7 +146,7 @@ static int give_up(run_state *r, int status)
         hu_collect_close(r->collector, NULL);
     r->session.control->state = HU_SESSION_FAILED;
     snprintf(r->session.control->failure, sizeof r->session.control->failure, "the command was not started");
-    hu_registry_end(r->session.control->name, r->session.control);
+    hu_registry_end(r->session.control->name, r->session.path, r->session.control);
     hu_session_close(&r->session);
     hu_session_remove(r->session.path, NULL);
     return status;
@@ -435,7 +435,7 @@ static void leave_session(run_state *r)
         r->session.control->state = HU_SESSION_WRITTEN;
     if (r->files.files.n)
         snprintf(r->session.control->output, sizeof r->session.control->output, "%s", r->files.files.at[0].path.p);
-    hu_registry_end(r->session.control->name, r->session.control);
+    hu_registry_end(r->session.control->name, r->session.path, r->session.control);
     if (stays && !r->has_failed && !r->o->shared.quiet)
         hu_command_say("kept the rings in %s", r->session.path);
     hu_session_close(&r->session);

@@ -2,7 +2,8 @@
  * registry.c - a folder of links: name -> directory of the session; after its end a copy of its control page instead.
  *
  * The folder is $XDG_RUNTIME_DIR/holdup or /tmp/holdup-UID.  Anybody can make the second one, so it is used only when it
- * belongs to this user and nobody else can write to it.
+ * belongs to this user and nobody else can write to it.  Whoever has it open has it locked: a name is looked at and then
+ * taken, replaced or removed, and nobody may come in between.
  */
 #include "record/registry.h"
 
@@ -13,13 +14,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { FOLDER_BYTES = 256, KEPT_S = 86400, MOST_ENTRIES = 4096 };
 
-/* Opens the folder, made when it is not there; -1: there is none that can be trusted. */
+/* Whoever is stopped while it holds the lock does not stop all others; nor does a file system without locks. */
+static void lock(int folder)
+{
+    enum { TRIES = 200, NAP_NS = 5000000 };
+
+    for (int i = 0; i < TRIES && flock(folder, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK; i++)
+        nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+}
+
+/* Opens and locks the folder, made when it is not there; -1: there is none that can be trusted. */
 static int open_folder(bool makes, char *path, hu_error *err)
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR");
@@ -39,8 +50,10 @@ static int open_folder(bool makes, char *path, hu_error *err)
         hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "%s", strerror(errno));
         return -1;
     }
-    if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 022) == 0)
+    if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 022) == 0) {
+        lock(fd);
         return fd;
+    }
     close(fd);
     hu_fail(err, HU_EIO, path, HU_NO_OFFSET, "is owned by another user or writable by others; remove it");
     return -1;
@@ -108,7 +121,16 @@ int hu_registry_add(const char *name, const char *session, hu_error *err)
     return rc;
 }
 
-void hu_registry_end(const char *name, const hu_control *last)
+/* Is the name still this session's?  Once it is over, another one may take it. */
+static bool is_name_of(int folder, const char *name, const char *session)
+{
+    struct stat linked, own;
+
+    return fstatat(folder, name, &linked, 0) == 0 && stat(session, &own) == 0 && linked.st_dev == own.st_dev &&
+           linked.st_ino == own.st_ino;
+}
+
+void hu_registry_end(const char *name, const char *session, const hu_control *last)
 {
     char       path[FOLDER_BYTES], fresh[HU_REGISTRY_NAME_BYTES + 8];
     hu_control copy = *last;
@@ -118,6 +140,10 @@ void hu_registry_end(const char *name, const hu_control *last)
 
     if (folder < 0)
         return;
+    if (!is_name_of(folder, name, session)) {
+        close(folder);
+        return;
+    }
     snprintf(fresh, sizeof fresh, ".%s", name);
     fd = openat(folder, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     is_whole = fd >= 0 && write(fd, &copy, sizeof copy) == (ssize_t)sizeof copy;

@@ -21,8 +21,9 @@ typedef struct {
 /* HU_EUSAGE when a session of that name runs already; HU_EIO when there is no place for a registry. */
 int hu_registry_add(const char *name, const char *session, hu_error *err);
 
-/* The session has ended: what it came to stays for `status`, for a day. */
-void hu_registry_end(const char *name, const hu_control *last);
+/* The session of this directory has ended: what it came to stays for `status`, for a day.  Nothing where another session
+ * has the name by now. */
+void hu_registry_end(const char *name, const char *session, const hu_control *last);
 
 /* Those that are there, by name.  0 with *n = 0 when there are none. */
 int hu_registry_list(hu_arena *arena, hu_registry_entry **out, size_t *n, hu_error *err);
