@@ -456,6 +456,23 @@ class Times(Case):
                 self.assertEqual((recorder.count(self.folder / "out.pftrace", "of both"), recorder.count(self.folder / "out.pftrace", "of the child")), found)
 
 
+    @unittest.skipIf(SANITIZED, "a program with ASan does not start behind LD_PRELOAD")
+    def test_a_container_has_numbers_of_its_own(self) -> None:
+        """A process of the command goes on when one of ours that has its number has ended."""
+        apart = ["unshare", "-pf", "--mount-proc", "--kill-child"]
+        if subprocess.run([*apart, "sh", "-c", "echo 99 >/proc/sys/kernel/ns_last_pid"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("unshare is not permitted here: no second namespace of processes")
+        script = self.folder / "same.py"
+        script.write_text("import holdup, os, sys, time\nnumber = int(sys.argv[1])\nopen('/proc/sys/kernel/ns_last_pid', 'w').write(str(number - 1))\n"
+                          "child = os.fork()\nif child == 0:\n    assert os.getpid() == number\n    for i in range(150):\n        for k in range(400):\n"
+                          "            with holdup.range('tick'): pass\n        time.sleep(0.01)\n    os._exit(0)\nos.waitpid(child, 0)\n")
+        with subprocess.Popen(["sleep", "0.7"]) as twin:
+            done = self.run_it("-f", "-o", "out", "-t", "user", "--max-memory", "1M", *apart, PYTHON, script, twin.pid)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("LOST", done.stderr)
+        self.assertEqual(recorder.count(self.folder / "out.pftrace", "tick"), 60000)
+
+
 class Control(Case):
     def state(self) -> dict[str, Any]:
         done = self.holdup("status", "--json", "--session", "mine")

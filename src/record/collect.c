@@ -133,25 +133,32 @@ static void find_new(hu_collector *c)
     }
 }
 
-/* Its number means the same here as there: if it is not seen, it is dead. */
-static bool is_of_ours(const image *m)
-{
-    struct stat st;
+typedef enum { NUMBERS_UNKNOWN, NUMBERS_OURS, NUMBERS_OTHERS } numbers;
 
-    return stat("/proc/self/ns/pid", &st) == 0 && (uint32_t)st.st_ino == hu_drain_head_of(m->drain)->pid_namespace;
+/* Does its number mean the same here as there?  If so and it is not seen, it is dead. */
+static numbers numbers_of(const image *m)
+{
+    const uint32_t its = hu_drain_head_of(m->drain)->pid_namespace;
+    struct stat    st;
+
+    if (its == 0 || stat("/proc/self/ns/pid", &st) < 0)
+        return NUMBERS_UNKNOWN;
+    return (uint32_t)st.st_ino == its ? NUMBERS_OURS : NUMBERS_OTHERS;
 }
 
 /* False: it will never be one. */
 static bool open_image(image *m)
 {
-    bool is_none;
+    numbers are;
+    bool    is_none;
 
     m->drain = hu_drain_open(m->path, &is_none);
     if (!m->drain)
         return !is_none && now_ns() - m->since_ns < PATIENCE_NS;
     m->pid = (pid_t)hu_drain_head_of(m->drain)->pid;
-    m->fd = m->pid > 0 ? (int)syscall(SYS_pidfd_open, m->pid, 0) : -1;
-    m->is_unseen = m->fd < 0 && (m->pid <= 0 || (!is_of_ours(m) && kill(m->pid, 0) < 0 && errno == ESRCH));
+    are = m->pid > 0 ? numbers_of(m) : NUMBERS_OTHERS; /* whoever has that number here is somebody else */
+    m->fd = are != NUMBERS_OTHERS ? (int)syscall(SYS_pidfd_open, m->pid, 0) : -1;
+    m->is_unseen = are == NUMBERS_OTHERS || (are == NUMBERS_UNKNOWN && m->fd < 0 && kill(m->pid, 0) < 0 && errno == ESRCH);
     return true;
 }
 
