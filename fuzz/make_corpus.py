@@ -122,11 +122,32 @@ def rings() -> dict[str, bytes]:
                    "nothing": b""}
 
 
+def names() -> dict[str, bytes]:
+    """Names that read alike in a narrow column; the first byte is its width (fuzz_names.c)."""
+    path = "library_" * 11
+    made = {
+        "arguments": (33, ["void a::kernel<4, a::FillFunctor<float>, int>(int)", "void a::kernel<4, a::AddFunctor<float>, int>(int)"]),
+        "anonymous": (20, ["void a::(anonymous namespace)::f<b::(anonymous namespace)::x>(int)", "void a::(anonymous namespace)::f<c::y>(int)"]),
+        "namespaces": (60, ["x::kern", "y" * 90 + "::x::kern"]),
+        "path": (33, [f"{path}one::kern", f"{path}two::kern"]),
+        "returns": (12, ["void f::kernel_name(int)", "int f::kernel_name(int)"]),
+        "pieces": (24, ["k<a1, b1, c1, d1>(int)::f", "k<a2, b1, c1, d1>(int)::f", "k<a1, b2, c1, d1>(int)::f", "k<a1, b1, c2, d2>(int)::f"]),
+        "accents": (8, ["void kernel<Caf\u00e9>(float)", "void kernel<Caf\u00e8>(float)"]),
+        "operator": (16, ["void a::operator<<<int>(int (*)[(8>3)])", "void a::operator<<<char>(int (*)[(8>3)])"]),
+        "nothing": (0, ["a::bcdefgh", "a::bcdefgi"]),
+    }
+    return {name: bytes([width]) + "\n".join(rows).encode() for name, (width, rows) in made.items()} | {
+        "broken": b"\x0aa::k<\xe2\x82>(\x80\x80int)\na::k<\xe2\x83>(\x80int)"}
+
+
 def main() -> None:
     """One file for each kind of event and each kind of document."""
     (HERE / "ring").mkdir(parents=True, exist_ok=True)
     for name, data in rings().items():
         (HERE / "ring" / name).write_bytes(data)
+    (HERE / "names").mkdir(parents=True, exist_ok=True)
+    for name, data in names().items():
+        (HERE / "names" / name).write_bytes(data)
     (HERE / "rows").mkdir(parents=True, exist_ok=True)
     for name, text in tables().items():
         (HERE / "rows" / name).write_text(text)

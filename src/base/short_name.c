@@ -9,12 +9,16 @@
  */
 #include "base/short_name.h"
 
+#include <assert.h>
+
 #include "base/map.h"
 #include "base/units.h"
+#include "base/utf8.h"
 
+/* Whatever is no ASCII counts, so that a word neither begins nor ends inside a character. */
 static bool is_word(char c)
 {
-    return hu_char_is_letter(c) || (c >= '0' && c <= '9');
+    return hu_char_is_letter(c) || (c >= '0' && c <= '9') || (c & 0x80);
 }
 
 static bool begins_name(char c)
@@ -82,12 +86,17 @@ static hu_str shorten(hu_str s, char out[HU_SHORT_NAME_BYTES])
 /* Drops "at::native::" and the like from the front, as long as it does not fit. */
 static hu_str drop_namespaces(hu_str s, size_t width)
 {
-    while (hu_units_width(s) > width) {
+    size_t has = hu_units_width(s); /* counted once: a name may have many thousand namespaces */
+
+    while (has > width) {
         const char *colons = memmem(s.p, s.n, "::", 2);
+        size_t      n;
 
         if (!colons || (size_t)(s.p + s.n - colons) < 6)
             break;
-        s = rest_of(s, (size_t)(colons - s.p) + 2);
+        n = (size_t)(colons - s.p) + 2;
+        has -= hu_units_width((hu_str){s.p, n});
+        s = rest_of(s, n);
     }
     return s;
 }
@@ -123,8 +132,8 @@ typedef struct {
 
 /* A name that others read like, and the pieces that tell it from them. */
 typedef struct {
-    hu_str name; /* without its return type */
-    size_t base; /* where its own name begins, behind namespaces */
+    hu_str name; /* all of it */
+    size_t base; /* where its own name begins, behind return type and namespaces */
     size_t head; /* and ends: arguments follow */
     size_t end;  /* of those of the template; parameters follow */
     piece  at[MOST_PIECES];
@@ -175,21 +184,34 @@ static piece find_word(hu_str s, size_t least, size_t i, bool divide)
 #undef INSIDE
 }
 
-/* The word of `a` in which it parts from `b`: "BFloat16" of "c10::BFloat16".  Of a long one, the part of it. */
+/* Where the character begins that byte `i` is in. */
+static size_t begin_of(hu_str s, size_t i)
+{
+    for (int k = 0; k < 3 && i > 0 && i < s.n && ((unsigned char)s.p[i] & 0xc0) == 0x80; k++)
+        i--;
+    return i;
+}
+
+/*
+ * The word of `a` in which it parts from `b`: "BFloat16" of "c10::BFloat16".  Of a long one, the part of it.  It lies before
+ * a->base where they part in return type or namespaces.
+ */
 static piece find_piece(const alike *a, const alike *b)
 {
     enum { LONG_WORD = 20, BEFORE = 4 };
     const hu_str s = a->name;
-    size_t       i = 0, skip;
+    size_t       i = 0, least, skip;
     piece        p;
 
     while (i < s.n && i < b->name.n && s.p[i] == b->name.p[i])
         i++;
-    p = find_word(s, a->base, i, i <= a->head);
+    i = begin_of(s, i);
+    least = i < a->base ? 0 : a->base;
+    p = find_word(s, least, i, i <= a->head);
     if (p.to - p.from > LONG_WORD)
-        p = find_word(s, a->base, i, true);
+        p = find_word(s, least, i, true);
     if (p.to - p.from > LONG_WORD && i > p.from + BEFORE)
-        p.from = i - BEFORE;
+        p.from = begin_of(s, i - BEFORE);
     while (p.from > a->head && ((skip = anonymous_at(s, p.from)) || (p.to + 2 < s.n && memcmp(s.p + p.to, "::", 2) == 0))) {
         const size_t behind = skip ? p.from + skip + 2 : p.to + 2;
 
@@ -210,6 +232,11 @@ static void add_piece(alike *a, piece p)
     if (k < a->n && a->at[k].from <= p.to) {
         a->at[k].from = p.from < a->at[k].from ? p.from : a->at[k].from;
         a->at[k].to = p.to > a->at[k].to ? p.to : a->at[k].to;
+        while (k + 1 < a->n && a->at[k + 1].from <= a->at[k].to) { /* it may now reach the next ones */
+            a->at[k].to = a->at[k + 1].to > a->at[k].to ? a->at[k + 1].to : a->at[k].to;
+            a->n--;
+            memmove(&a->at[k + 1], &a->at[k + 2], (a->n - k - 1) * sizeof a->at[0]);
+        }
         return;
     }
     if (a->n == MOST_PIECES || p.from >= p.to)
@@ -219,30 +246,75 @@ static void add_piece(alike *a, piece p)
     a->n++;
 }
 
+/* What parts in return type or namespaces shows its own name, too: "one::kernel" or "one…kernel". */
+static void keep_own_name(alike *a)
+{
+    if (a->n == 0 || a->at[0].from >= a->base)
+        return;
+    if (a->n == MOST_PIECES)
+        a->n--;
+    for (size_t k = 0; k < a->n; k++)
+        if (a->at[k].to < a->base && a->at[k].to + 2 >= a->base)
+            a->at[k].to = a->base; /* "::" is no longer than what would stand for it */
+    add_piece(a, (piece){a->base, a->head});
+}
+
 typedef struct {
     char  *p;
-    size_t n, width; /* characters */
+    size_t n, room; /* bytes */
+    size_t width;   /* characters that may follow, as hu_units_width counts them */
 } line;
 
-/* At most `most` characters of `s`, and never more than there is room for. */
-static void put(line *l, hu_str s, size_t most)
+/* At most `most` characters of `s`, and never more than there is room for.  Returns how many bytes were put. */
+static size_t put(line *l, hu_str s, size_t most)
 {
-    size_t characters = 0, bytes = 0;
+    hu_str rest = s;
+    size_t characters = 0, bytes;
 
     most = most < l->width ? most : l->width;
-    while (bytes < s.n && (characters < most || ((unsigned char)s.p[bytes] & 0xc0) == 0x80))
-        characters += ((unsigned char)s.p[bytes++] & 0xc0) != 0x80;
+    for (; rest.n && characters < most; characters++)
+        hu_utf8_next(&rest);
+    bytes = s.n - rest.n;
+    assert(bytes <= l->room - l->n);
+    if (bytes == 0 || bytes > l->room - l->n)
+        return 0;
     memcpy(l->p + l->n, s.p, bytes);
     l->n += bytes;
     l->width -= characters;
+    return bytes;
 }
 
-/* "vectorized_elementwise_kernel<…AddFunctor…" */
+/* One for all that is left out between two pieces. */
+static void put_dots(line *l)
+{
+    static const char dots[] = "…";
+    const size_t      n = sizeof dots - 1;
+
+    if (l->n < n || memcmp(l->p + l->n - n, dots, n) != 0)
+        put(l, (hu_str){dots, n}, 1);
+}
+
+/* Of what stands before the first piece: the function's own name, as far as that piece is not in front of it. */
+static hu_str head_of(const alike *a)
+{
+    const size_t to = a->at[0].from < a->head ? a->at[0].from : a->head;
+
+    return (hu_str){a->name.p + a->base, to > a->base ? to - a->base : 0};
+}
+
+static bool is_inside_word(hu_str s, size_t i)
+{
+    return i > 0 && (is_word(s.p[i - 1]) || s.p[i - 1] == '_');
+}
+
+enum { DIVIDERS_BYTES = (MOST_PIECES + 2) * sizeof "…" }; /* a bound of what compose adds to a name */
+
+/* "vectorized_elementwise_kernel<…AddFunctor…"; `out` has room for the name and DIVIDERS_BYTES. */
 static hu_str compose(const alike *a, size_t width, char *out)
 {
-    const hu_str head = {a->name.p + a->base, (a->at[0].from < a->head ? a->at[0].from : a->head) - a->base};
-    const size_t least = width / 3 > 6 ? width / 3 : 6;
-    line         l = {out, 0, width};
+    const hu_str head = head_of(a);
+    const size_t least = width < 12 ? width / 2 : width / 3 > 6 ? width / 3 : 6;
+    line         l = {out, 0, a->name.n + DIVIDERS_BYTES, width};
     size_t       pieces = a->n, taken; /* by the pieces and what divides them */
 
     for (size_t i = 0; i < a->n; i++)
@@ -252,32 +324,34 @@ static hu_str compose(const alike *a, size_t width, char *out)
         put(&l, head, head.n);
         if (a->at[0].from > a->head)
             put(&l, HU_STR("<"), 1);
-        if (a->at[0].from > a->head + 1)
-            put(&l, HU_STR("…"), 1);
+        if (a->at[0].from > a->head + 1 || (a->at[0].from < a->base && is_inside_word(a->name, a->at[0].from)))
+            put_dots(&l);
     } else {
         put(&l, head, taken + least <= width ? width - taken : least);
-        put(&l, HU_STR("…"), 1);
+        put_dots(&l);
     }
     for (size_t i = 0; i < a->n; i++) {
         const piece  p = a->at[i];
         const size_t others = a->n - i - 1, room = l.width > 6 * others + 1 ? l.width - 6 * others - 1 : 0;
         const size_t to = others || p.to > a->end ? p.to : a->end; /* the last one goes on as far as there is room */
+        const bool   is_whole = put(&l, (hu_str){a->name.p + p.from, to - p.from}, room) == to - p.from;
 
-        put(&l, (hu_str){a->name.p + p.from, to - p.from}, room);
-        if ((to != a->end && to < a->name.n) || room < to - p.from)
-            put(&l, HU_STR("…"), 1);
+        if ((to != a->end && to < a->name.n) || !is_whole)
+            put_dots(&l);
     }
     return (hu_str){out, l.n};
 }
 
-/* What a column of that width shows of it, which may be part of `s`. */
+/* What a column of that width shows of it, which may be part of `s`.  NULL: no memory. */
 static hu_str fit(hu_str s, size_t width, hu_arena *arena)
 {
-    line l = {.width = width ? width - 1 : 0};
+    line l = {.room = s.n, .width = width ? width - 1 : 0};
 
     if (hu_units_width(s) <= width)
         return s;
-    l.p = hu_arena_alloc(arena, s.n + 4);
+    if (width == 0)
+        return (hu_str){s.p, 0};
+    l.p = hu_arena_alloc(arena, s.n + sizeof "…");
     if (!l.p)
         return (hu_str){0};
     put(&l, s, width);
@@ -327,12 +401,15 @@ static bool tell_apart(const hu_str *names, hu_str *shorts, uint32_t first, uint
         for (size_t k = 0; k < n; k++)
             if (!hu_str_equal(names[rows[i]], names[rows[k]]))
                 add_piece(&all[i], find_piece(&all[i], &all[k]));
-        if (all[i].n == 0)
-            continue;
-        text = hu_arena_alloc(arena, all[i].name.n + 32);
+        if (all[i].n == 0 || hu_units_width(all[i].name) <= width)
+            continue; /* equal to all of them, or shown whole as it is */
+        keep_own_name(&all[i]);
+        text = hu_arena_alloc(arena, all[i].name.n + DIVIDERS_BYTES);
         if (!text)
             return false;
         shorts[rows[i]] = fit(compose(&all[i], width, text), width, arena);
+        if (!shorts[rows[i]].p)
+            return false;
     }
     return true;
 }

@@ -164,6 +164,57 @@ static void names_below_each_other_stay_apart(void **state)
     short_names(8, LIST("a_b_c_d_e_f_g", "a_b_c_d_e_f_g", "x<y>(z)"), LIST("a_b_c_d…", "a_b_c_d…", "x<y>(z)"));
 }
 
+/* Names that part before the function's own name, which used to be taken for what stands behind it. */
+static void names_that_part_in_their_namespaces(void **state)
+{
+#define LONG_PATH "a_namespace_of_some_template_library_that_is_quite_long_indeed_and_longer_than_any_column_"
+    (void)state;
+    short_names(60, LIST("x::kern", LONG_PATH "::x::kern"), LIST("x::kern", "a…kern"));
+    short_names(33, LIST(LONG_PATH "one::kern", LONG_PATH "two::kern"), LIST("…one::kern", "…two::kern"));
+    short_names(20, LIST("x::kern", LONG_PATH LONG_PATH "::x::kern", "zz::x::kern"),
+                LIST("x::kern", "a…kern", "zz::x::kern"));
+    short_names(12, LIST("one::middle::kernel(int)", "two::middle::kernel(int)"), LIST("one…kernel", "two…kernel"));
+    short_names(12, LIST("void f::kernel_name(int)", "int f::kernel_name(int)"), LIST("void…kernel…", "int…kernel_…"));
+    /* pieces that come to touch become one */
+    short_names(24,
+                LIST("void k<a1, b1, c1, d1, e1>()", "void k<a2, b1, c1, d1, e1>()", "void k<a1, b1, c2, d1, e1>()",
+                     "void k<a1, b2, c1, d1, e1>()", "void k<a1, b1, c1, d2, e1>()"),
+                LIST("k<a1…b1…c1, d1, e1>", "k<a2, b1, c1, d1, e1>", "k<a1…b1…c2, d1, e1>", "k<a1…b2, c1, d1, e1>",
+                     "k<a1…c1…d2, e1>"));
+#undef LONG_PATH
+}
+
+static void names_are_not_cut_inside_a_character(void **state)
+{
+#define ACCENTS "ééééééééééééééééééééé"
+    (void)state;
+    short_names(16, LIST("void kernel_name<Café>(float)", "void kernel_name<Cafè>(float)"),
+                LIST("kernel_n…Café>", "kernel_n…Cafè>"));
+    short_names(8, LIST("void kernel_name<é>(float)", "void kernel_name<è>(float)"), LIST("kern…é>", "kern…è>"));
+    short_names(12, LIST(ACCENTS "ééè", ACCENTS "ééé", ACCENTS "ééê"), LIST("éééééé…ééè", "éééééé…ééé", "éééééé…ééê"));
+    /* bytes that are no UTF-8 count as a character each */
+    short_names(6, LIST("kern\x80\x80\x80\x80", "kern\x80\x80\x80\x81"), LIST("kern\x80…", "kern\x80…"));
+    short_names(0, LIST("kernel", "kernels"), LIST("", ""));
+#undef ACCENTS
+}
+
+/* A template library's path of many thousand namespaces, in time that grows with its length. */
+static void long_paths_are_short_in_no_time(void **state)
+{
+    enum { PATH = 900000 };
+    char        *text = malloc(PATH);
+    char         out[HU_SHORT_NAME_BYTES];
+    const hu_str name = {text, PATH};
+
+    (void)state;
+    assert_non_null(text);
+    for (size_t i = 0; i < PATH; i++)
+        text[i] = "a::"[i % 3];
+    memcpy(text + PATH - 6, "kernel", 6);
+    assert_int_equal(hu_short_name(name, 20, out).n, 18);
+    free(text);
+}
+
 static void wrap(const char *words, size_t column, size_t indent, size_t width, const char *expected)
 {
     hu_arena *arena = hu_arena_new();
@@ -201,6 +252,9 @@ int main(void)
         cmocka_unit_test(names_are_cut_and_made_harmless),
         cmocka_unit_test(sentences_go_on_in_the_next_line),
         cmocka_unit_test(names_below_each_other_stay_apart),
+        cmocka_unit_test(names_that_part_in_their_namespaces),
+        cmocka_unit_test(names_are_not_cut_inside_a_character),
+        cmocka_unit_test(long_paths_are_short_in_no_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
