@@ -309,6 +309,29 @@ class CommandLine(unittest.TestCase):
         calls = [r["calls"] for r in rows]
         self.assertEqual(calls, sorted(calls, reverse=True))
 
+    def test_sort_moves_no_rows_that_others_refer_to(self) -> None:
+        spans = [("aa", 0, 100), ("zz", 10, 80), ("mm", 20, 60), ("bb", 200, 300), ("yy", 210, 10)]
+        events = [{"ph": "X", "cat": "cpu_op", "name": n, "pid": 1, "tid": 1, "ts": ts, "dur": dur} for n, ts, dur in spans]
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "t.json"
+            path.write_text(json.dumps({"traceEvents": events}))
+            for sort in ((), ("--sort", "name")):
+                nodes = report(path, *sort)["ranks"][0]["call_tree"]["nodes"]
+                around = {n["name"]: nodes[n["parent"]]["name"] for n in nodes if n["parent"] is not None}
+                self.assertEqual(around, {"zz": "aa", "mm": "zz", "yy": "bb"})
+
+    def test_copies_of_no_device_are_in_no_series(self) -> None:
+        kinds = ["Memcpy HtoD (Pageable -> Device)", "Memcpy HtoH (Pinned -> Pinned)", "Memcpy", "Memcpy DtoD (Device -> Device)"]
+        events = [{"ph": "X", "cat": "gpu_memcpy", "name": n, "pid": 0, "tid": 7, "ts": 1000 * (i + 1), "dur": 1000,
+                   "args": {"stream": 7, "device": 0, "bytes": 10**6}} for i, n in enumerate(kinds)]
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "t.json"
+            path.write_text(json.dumps({"traceEvents": events}))
+            rank = report(path)["ranks"][0]
+        used = {key: [i // 50 for i, row in enumerate(rank["copy_bandwidth"]["series"]) if row[key]] for key in ("htod_gbps", "dtod_gbps")}
+        self.assertEqual({key: set(at) for key, at in used.items()}, {"htod_gbps": {0}, "dtod_gbps": {3}})
+        self.assertIsNone(rank["waits"]["wait_calls_per_step"], "there are no steps")
+
     def test_steps_choose(self) -> None:
         everything = report(ONE)["ranks"][0]
         numbers = [s["number"] for s in everything["steps"]["list"]]

@@ -62,13 +62,16 @@ static bool blocks(const hu_ask *ask, uint32_t i, const hu_copy *c)
     return call != HU_NONE && (c->is_pageable || (ask->names[ask->s.name[call]] & HU_NAME_SYNC));
 }
 
+/* Which series a copy belongs to; HU_COPY_DIRECTIONS: none, as no device takes part or nothing tells. */
 static hu_copy_direction direction_of(const hu_copy *c)
 {
     if (hu_str_equal(c->direction, HU_STR("HtoD")))
         return HU_COPY_HTOD;
     if (hu_str_equal(c->direction, HU_STR("DtoH")))
         return HU_COPY_DTOH;
-    return hu_str_equal(c->direction, HU_STR("set")) ? HU_COPY_SET : HU_COPY_DTOD;
+    if (hu_str_equal(c->direction, HU_STR("DtoD")) || hu_str_equal(c->direction, HU_STR("PtoP")))
+        return HU_COPY_DTOD;
+    return hu_str_equal(c->direction, HU_STR("set")) ? HU_COPY_SET : HU_COPY_DIRECTIONS;
 }
 
 typedef HU_VEC(hu_intervals) interval_lists;
@@ -113,10 +116,11 @@ int hu_copies_measure(const hu_ask *ask, hu_copies *out, hu_error *err)
     for (int d = 0; d < HU_COPY_DIRECTIONS && ask->copies.n; d++)
         hu_series_init(&result.gbps[d], ask->copies.at[0].start_ns, ask->copies.at[ask->copies.n - 1].end_ns);
     for (size_t k = 0; k < ask->n_work; k++) {
-        const uint32_t i = ask->work[k];
-        int64_t        bytes;
-        uint32_t      *place;
-        hu_copy       *row;
+        const uint32_t    i = ask->work[k];
+        int64_t           bytes;
+        uint32_t         *place;
+        hu_copy          *row;
+        hu_copy_direction direction;
 
         if (!hu_kind_in(s->kind[i], HU_KINDS_COPY) || !hu_ask_has(ask, i))
             continue;
@@ -139,9 +143,9 @@ int hu_copies_measure(const hu_ask *ask, hu_copies *out, hu_error *err)
         row->blocking += blocks(ask, i, row);
         if (!hu_intervals_add(ask->scratch, &at.at[*place], s->start_ns[i], hu_ask_end(ask, i)))
             return hu_fail_memory(err);
-        if (bytes > 0 && s->dur_ns[i] > 0)
-            hu_series_add(&result.gbps[direction_of(row)], s->start_ns[i], hu_ask_end(ask, i),
-                          (double)bytes / (double)s->dur_ns[i]);
+        direction = direction_of(row);
+        if (bytes > 0 && s->dur_ns[i] > 0 && direction < HU_COPY_DIRECTIONS)
+            hu_series_add(&result.gbps[direction], s->start_ns[i], hu_ask_end(ask, i), (double)bytes / (double)s->dur_ns[i]);
         result.total_ns += s->dur_ns[i];
     }
     for (size_t r = 0; rc == 0 && r < list.n; r++)

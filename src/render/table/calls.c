@@ -118,7 +118,7 @@ static const hu_table *const wait_tables[] = {&waits};
 
 HU_FACT(all_ns, d->calls.wait_ns)
 HU_FACT(all_calls, d->calls.wait_calls)
-HU_FACT(per_step, hu_mean((double)d->calls.wait_calls, (double)d->steps.n))
+HU_FACT(per_step, d->steps.source == HU_STEPS_NONE ? HU_ABSENT : hu_mean((double)d->calls.wait_calls, (double)d->steps.n))
 HU_FACT(alloc_calls, d->calls.alloc_calls)
 HU_FACT(alloc_ns, d->calls.alloc_ns)
 HU_FACT(alloc_in_steps, d->calls.alloc_calls_in_steps)
@@ -130,7 +130,7 @@ static const hu_column facts[] = {
     {"wait_ns", "time in them", HU_CELL_NS, 0, NULL, all_ns,
      .help = "Sum of the durations of these calls."},
     {"wait_calls_per_step", "waiting calls per step", HU_CELL_NUMBER, 0, NULL, per_step, .unit = "per step",
-     .help = "wait_calls over the number of steps."},
+     .help = "wait_calls over the number of steps; null without steps."},
     {"memory_calls", "calls that allocate or free driver memory", HU_CELL_COUNT, 0, NULL, alloc_calls,
      .help = "Calls that allocate or free driver memory (cudaMalloc, cudaFree)."},
     {"memory_call_ns", "time in them", HU_CELL_NS, 0, NULL, alloc_ns,

@@ -65,7 +65,7 @@ static void merge_sort(const hu_column *c, const hu_rank *rank, uint32_t *at, ui
 
 const uint32_t *hu_columns_order(const hu_table *table, const hu_rank *rank, size_t n, const char *sort, hu_arena *arena)
 {
-    const hu_column *by = sort ? hu_columns_find(table, hu_str_of(sort)) : NULL;
+    const hu_column *by = sort && !table->is_ordered ? hu_columns_find(table, hu_str_of(sort)) : NULL;
     uint32_t        *order = hu_arena_calloc(arena, 2 * n + 1, sizeof *order);
 
     if (!order)

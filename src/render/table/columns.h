@@ -48,8 +48,9 @@ typedef struct {
     const hu_column *columns;
     size_t           n_columns;
     size_t (*rows)(const hu_rank *rank);
-    bool is_series; /* rows are equal pieces of time: too many for a text, which draws them as a line */
-    bool is_job;    /* rows are the ranks of a job: getters are given the first of them, and no `rows` counts them */
+    bool is_series;  /* rows are equal pieces of time: too many for a text, which draws them as a line */
+    bool is_ordered; /* rows refer to rows by number: --sort leaves them as they are */
+    bool is_job;     /* rows are the ranks of a job: getters are given the first of them, and no `rows` counts them */
 } hu_table;
 
 /* "text", "ns", "count", "number", "bytes", "percent", "bool". */
@@ -62,8 +63,9 @@ const char *hu_columns_unit(const hu_column *column);
 const hu_column *hu_columns_find(const hu_table *table, hu_str key);
 
 /*
- * Numbers of `n` rows in the order to print: as measured when `sort` is NULL or no column of this table, else numbers from
- * large to small and texts from a to z, equal ones as measured.  Lives in `arena`; NULL when there is no memory.
+ * Numbers of `n` rows in the order to print: as measured when `sort` is NULL or no column of this table, or the table
+ * is_ordered; else numbers from large to small and texts from a to z, equal ones as measured.  Lives in `arena`; NULL when
+ * there is no memory.
  */
 const uint32_t *hu_columns_order(const hu_table *table, const hu_rank *rank, size_t n, const char *sort, hu_arena *arena);
 

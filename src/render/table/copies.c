@@ -95,7 +95,8 @@ static const hu_column series_columns[] = {
     {"dtoh_gbps", "device to host, GB/s", HU_CELL_NUMBER, 9, NULL, dtoh, .unit = "GB/s",
      .help = "Mean bandwidth from device to host in the slot."},
     {"dtod_gbps", "on the device, GB/s", HU_CELL_NUMBER, 9, NULL, dtod, .unit = "GB/s",
-     .help = "Mean bandwidth of copies on and between devices in the slot."},
+     .help = "Mean bandwidth of copies on and between devices in the slot, without copies within the host and of unknown "
+             "direction."},
     {"set_gbps", "sets, GB/s", HU_CELL_NUMBER, 9, NULL, set, .unit = "GB/s",
      .help = "Mean bandwidth of memsets in the slot."},
 };

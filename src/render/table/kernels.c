@@ -79,7 +79,7 @@ static const hu_column columns[] = {
     {"stddev_ns", NULL, HU_CELL_NS, 0, NULL, stddev, .values = "0..|null",
      .help = "Sample standard deviation of the duration; null for fewer than two launches."},
     {"variation_pct", "±%", HU_CELL_PERCENT, 5, NULL, variation, .is_wide = true,
-     .help = "stddev_ns as a share of the mean."},
+     .help = "stddev_ns as a share of the mean; null for fewer than two launches."},
     {"blocks", "blocks", HU_CELL_COUNT, 7, NULL, blocks, .values = "0..|null",
      .help = "Thread blocks of the grid of the first launch; null when unknown."},
     {"threads", "threads", HU_CELL_COUNT, 7, NULL, threads, .is_wide = true, .values = "0..|null",

@@ -48,7 +48,7 @@ static const hu_column group_columns[] = {
 
 static const hu_table groups = {
     .key = "groups", .title = "What each process group is for",
-    .columns = group_columns, .n_columns = HU_COUNT(group_columns), .rows = group_rows,
+    .columns = group_columns, .n_columns = HU_COUNT(group_columns), .rows = group_rows, .is_ordered = true,
     .empty = "no communication was recorded",
     .about = "Process groups by the kind of parallelism that their communication shows.",
 };
@@ -66,7 +66,7 @@ static size_t reason_rows(const hu_rank *rank)
 /* clang-format off */
 static const hu_column reason_columns[] = {
     {"group_row", NULL, HU_CELL_COUNT, 0, NULL, reason_group, .values = "0..",
-     .help = "Row number of the group in the table groups."},
+     .help = "Row number of the group in the table groups, from 0; --sort does not move the rows of that table."},
     {"kind", "kind", HU_CELL_TEXT, 13, NULL, reason_kind, .values = KINDS,
      .help = "Stable name of the kind of parallelism."},
     {"text", "because", HU_CELL_TEXT, 0, NULL, reason_text,

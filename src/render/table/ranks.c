@@ -34,7 +34,7 @@ static bool on_host(const hu_rank *rank)
 /* clang-format off */
 static const hu_column columns[] = {
     {"rank", "rank", HU_CELL_COUNT, 4, NULL, number, .values = "any",
-     .help = "Rank in the job, or the place among the inputs when the trace does not say."},
+     .help = "Rank in the job; when the trace does not say, the place by file name, from 0."},
     {"steps", NULL, HU_CELL_COUNT, 0, NULL, steps, .values = "0..",
      .help = "Steps that the means are taken over."},
     {"step_ns", "step", HU_CELL_NS, 9, NULL, step,

@@ -33,7 +33,7 @@ static const hu_column columns[] = {
     {"depth", NULL, HU_CELL_COUNT, 0, NULL, depth,
      .help = "Number of nodes around it."},
     {"parent", NULL, HU_CELL_COUNT, 0, NULL, parent,
-     .help = "Row number of the node around it; null for a root."},
+     .help = "Row number of the node around it, from 0; null for a root; --sort does not move these rows."},
     {"name", NULL, HU_CELL_TEXT, 0, NULL, name,
      .help = "Operator or annotation; ProfilerStep* stands for all steps."},
     {NULL, "operator", HU_CELL_TEXT, 0, NULL, indented,
@@ -42,7 +42,7 @@ static const hu_column columns[] = {
 
 static const hu_table table = {
     .key = "nodes", .title = "Call tree", .columns = columns, .n_columns = HU_COUNT(columns), .rows = rows,
-    .empty = "no operators were recorded",
+    .is_ordered = true, .empty = "no operators were recorded",
     .about = "Operators and annotations by the path of names that leads to them, over all threads.",
 };
 /* clang-format on */
