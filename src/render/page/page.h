@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * page.h - pieces of the page that are shared by the files which write it.  For the page_*.c files alone. */
+ * page.h - pieces of the page that are shared by the files which write it.  For the files of this folder alone. */
 #ifndef HU_RENDER_PAGE_PAGE_H
 #define HU_RENDER_PAGE_PAGE_H
 

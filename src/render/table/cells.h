@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cells.h - how getters of columns are written: one line each.  For the table_*.c files alone. */
+ * cells.h - how getters of columns are written: one line each.  For the files of this folder alone. */
 #ifndef HU_RENDER_TABLE_CELLS_H
 #define HU_RENDER_TABLE_CELLS_H
 
@@ -9,8 +9,14 @@
 
 #define HU_ABSENT ((double)NAN)
 
-/* A getter named NAME of the number EXPRESSION; `r` is row number `row` of the list `d->LIST.at`. */
-#define HU_NUMBER_OF(name, array, expression)                       \
+/* What a getter puts into its cell. */
+#define HU_PUT_NUMBER(expression) out->number = (double)(expression)
+#define HU_PUT_TEXT(expression)   out->text = (expression)
+#define HU_PUT_PLAIN(expression)  out->text = (expression), out->is_plain = true
+#define HU_PUT_MOMENT(expression) out->whole = (expression), out->is_whole = true, out->number = (double)out->whole
+
+/* A getter named NAME; `d` is the digest, `r` is row number `row` of ARRAY. */
+#define HU_GETTER(name, array, put)                                 \
     static void name(const hu_rank *rank, size_t row, hu_cell *out) \
     {                                                               \
         const hu_digest              *d = rank->digest;             \
@@ -18,82 +24,32 @@
                                                                     \
         (void)d;                                                    \
         (void)r;                                                    \
-        out->number = (double)(expression);                         \
+        put;                                                        \
     }
 
-#define HU_TEXT_OF(name, array, expression)                         \
-    static void name(const hu_rank *rank, size_t row, hu_cell *out) \
-    {                                                               \
-        const hu_digest              *d = rank->digest;             \
-        const __typeof__((array)[0]) *r = &(array)[row];            \
-                                                                    \
-        (void)d;                                                    \
-        (void)r;                                                    \
-        out->text = (expression);                                   \
-    }
-
-#define HU_NUMBER(name, list, expression) HU_NUMBER_OF(name, d->list.at, expression)
-#define HU_TEXT(name, list, expression)   HU_TEXT_OF(name, d->list.at, expression)
-
-/* A text that is no name of a function. */
-#define HU_PLAIN_TEXT_OF(name, array, expression)                   \
-    static void name(const hu_rank *rank, size_t row, hu_cell *out) \
-    {                                                               \
-        const hu_digest              *d = rank->digest;             \
-        const __typeof__((array)[0]) *r = &(array)[row];            \
-                                                                    \
-        (void)d;                                                    \
-        (void)r;                                                    \
-        out->text = (expression);                                   \
-        out->is_plain = true;                                       \
-    }
+#define HU_NUMBER_OF(name, array, expression)     HU_GETTER(name, array, HU_PUT_NUMBER(expression))
+#define HU_TEXT_OF(name, array, expression)       HU_GETTER(name, array, HU_PUT_TEXT(expression))
+#define HU_PLAIN_TEXT_OF(name, array, expression) HU_GETTER(name, array, HU_PUT_PLAIN(expression)) /* no function's name */
+#define HU_NUMBER(name, list, expression)         HU_NUMBER_OF(name, d->list.at, expression)
+#define HU_TEXT(name, list, expression)           HU_TEXT_OF(name, d->list.at, expression)
 
 /* A time of the trace's clock, which may be since 1970 and then fits no double. */
-#define HU_MOMENT(name, array, expression)                          \
-    static void name(const hu_rank *rank, size_t row, hu_cell *out) \
-    {                                                               \
-        const hu_digest              *d = rank->digest;             \
-        const __typeof__((array)[0]) *r = &(array)[row];            \
-                                                                    \
-        (void)d;                                                    \
-        (void)r;                                                    \
-        out->whole = (expression);                                  \
-        out->is_whole = true;                                       \
-        out->number = (double)out->whole;                           \
-    }
+#define HU_MOMENT(name, array, expression) HU_GETTER(name, array, HU_PUT_MOMENT(expression))
 
-/* A fact: a number about the whole answer. */
-#define HU_FACT(name, expression)                                   \
+/* A fact: a value about the whole answer. */
+#define HU_FACT_GETTER(name, put)                                   \
     static void name(const hu_rank *rank, size_t row, hu_cell *out) \
     {                                                               \
         const hu_digest *d = rank->digest;                          \
                                                                     \
         (void)d;                                                    \
         (void)row;                                                  \
-        out->number = (double)(expression);                         \
+        put;                                                        \
     }
 
-#define HU_FACT_TEXT(name, expression)                              \
-    static void name(const hu_rank *rank, size_t row, hu_cell *out) \
-    {                                                               \
-        const hu_digest *d = rank->digest;                          \
-                                                                    \
-        (void)d;                                                    \
-        (void)row;                                                  \
-        out->text = (expression);                                   \
-    }
-
-#define HU_FACT_MOMENT(name, expression)                            \
-    static void name(const hu_rank *rank, size_t row, hu_cell *out) \
-    {                                                               \
-        const hu_digest *d = rank->digest;                          \
-                                                                    \
-        (void)d;                                                    \
-        (void)row;                                                  \
-        out->whole = (expression);                                  \
-        out->is_whole = true;                                       \
-        out->number = (double)out->whole;                           \
-    }
+#define HU_FACT(name, expression)        HU_FACT_GETTER(name, HU_PUT_NUMBER(expression))
+#define HU_FACT_TEXT(name, expression)   HU_FACT_GETTER(name, HU_PUT_TEXT(expression))
+#define HU_FACT_MOMENT(name, expression) HU_FACT_GETTER(name, HU_PUT_MOMENT(expression))
 
 /* Of a table whose rows are ranks: `d` is the digest of this one, `t` its mean step or NULL. */
 #define HU_OF_RANK(name, expression)                                \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * text.h - pieces of the report for terminals that several files write with.  For the text*.c files alone. */
+ * text.h - pieces of the report for terminals that several files write with.  For the files of this folder alone. */
 #ifndef HU_RENDER_TEXT_TEXT_H
 #define HU_RENDER_TEXT_TEXT_H
 
