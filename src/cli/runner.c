@@ -14,7 +14,8 @@ size_t hu_command_rows(const hu_command *c, hu_option *out)
 {
     size_t n = c->n_options, shared;
 
-    memcpy(out, c->options, n * sizeof *out);
+    if (n) /* memcpy takes no NULL */
+        memcpy(out, c->options, n * sizeof *out);
     shared = n;
     n += hu_shared_rows(c->shared, out + n);
     for (; shared < n; shared++)
