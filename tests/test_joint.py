@@ -331,7 +331,7 @@ class Joint(unittest.TestCase):
     def test_whatif_that_cannot_be(self) -> None:
         with tempfile.TemporaryDirectory() as name:
             Job(1, ranks=2).write(pathlib.Path(name))
-            for edit, words in (("straggler:7", "no trace of rank 7"), ("straggler:x", "straggler:5 or =0"), ("balance:3", "balance=0")):
+            for edit, words in (("straggler:7", "no trace of rank 7"), ("straggler:x", "straggler:5, or straggler=0"), ("balance:3", "balance=0")):
                 status, out, err = run("whatif", name, "-e", edit)
                 self.assertEqual((status != 0, out), (True, b""))
                 self.assertIn(words, err)

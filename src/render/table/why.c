@@ -292,7 +292,7 @@ static const hu_column facts[] = {
      .help = "Mean length of these steps, as measured; null without a replay."},
     {"replayed_step_ns", "replayed step", HU_CELL_NS, 0, NULL, replayed,
      .help = "Mean length of these steps, as replayed; null without a replay."},
-    {"error_pct", "difference, %", HU_CELL_PERCENT, 0, NULL, error_pct, .values = "any",
+    {"error_pct", "difference, %", HU_CELL_PERCENT, 0, NULL, error_pct,
      .help = "Replayed step over measured step, minus 1; null without a replay."},
     {"launch_latency_ns", "launch to kernel start", HU_CELL_NS, 0, NULL, launch_ns,
      .help = "Time from the start of a launch to the start of its kernel on an idle stream; null without a "
