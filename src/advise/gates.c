@@ -180,8 +180,7 @@ static void show_loader_calls(const hu_scene *c, hu_hint *h)
 /* Workers are the usual fix, but no help to a loader that has some. */
 static const char FIX_WORKERS[] =
     "more workers (num_workers) and a larger prefetch_factor, as far as there are CPUs; decode faster: smaller files, a "
-    "faster "
-    "decoder, data decoded beforehand";
+    "faster decoder, data decoded beforehand";
 
 static bool gate_data(const hu_scene *c, hu_hint *h)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * help.h - what a person or a shell is told of the commands, all of it drawn from their rows. */
+ * help.h - help, manual pages and completions, written from the rows of the commands. */
 #ifndef HU_CLI_HELP_H
 #define HU_CLI_HELP_H
 

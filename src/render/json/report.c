@@ -3,8 +3,6 @@
 #include <math.h>
 
 #include "advise/findings.h"
-#include "across/late_ranks.h"
-#include "across/roster.h"
 #include "render/json/comm.h"
 #include "render/report.h"
 
