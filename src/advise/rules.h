@@ -8,90 +8,90 @@
 #include "analyze/digest.h"
 #include "graph/simulation.h"
 
-/* id, key in JSON, title, edit that prices it (HU_EDIT_KINDS: none), fix, how to verify */
+/* id, gate (gates.h), key in JSON, title, edit that prices it (HU_EDIT_KINDS: none), fix, how to verify */
 /* clang-format off */
 #define HU_RULES(R) \
-    R(COMPUTE_BOUND, "compute-bound", "kernels keep the GPU busy", HU_EDIT_KINDS, \
+    R(COMPUTE_BOUND, hu_gate_never, "compute-bound", "kernels keep the GPU busy", HU_EDIT_KINDS, \
       "faster kernels: lower precision (bf16), torch.compile, fused attention; or a faster GPU", \
       "the step gets shorter by what the kernels get faster") \
-    R(BANDWIDTH_BOUND, "bandwidth-bound", "unfused elementwise kernels", \
+    R(BANDWIDTH_BOUND, hu_gate_fuse, "bandwidth-bound", "unfused elementwise kernels", \
       HU_EDIT_FUSE, "model = torch.compile(model); fused optimizers: torch.optim.AdamW(..., fused=True)", \
       "--view kernels: fewer elementwise kernels, and less time in them") \
-    R(LOW_EFFICIENCY, "low-efficiency-kernels", "matmul sizes not aligned to tensor cores", \
+    R(LOW_EFFICIENCY, hu_gate_odd, "low-efficiency-kernels", "matmul sizes not aligned to tensor cores", \
       HU_EDIT_KINDS, "pad odd dimensions to a multiple of 8 (bf16, fp16) or 16 (fp8): vocabulary, hidden size, batch", \
       "--view roofline: matmuls reach a larger share of the peak") \
-    R(TENSOR_CORES, "tensor-cores-unused", "matmuls that do not use tensor cores", HU_EDIT_TENSOR, \
+    R(TENSOR_CORES, hu_gate_tensor, "tensor-cores-unused", "matmuls that do not use tensor cores", HU_EDIT_TENSOR, \
       "torch.set_float32_matmul_precision(\"high\"), or torch.autocast(\"cuda\", dtype=torch.bfloat16)", \
       "--view kernels: the matmul kernels say tensor cores: yes") \
-    R(LAUNCH_BOUND, "launch-bound", "late launches: the GPU waits for the host", HU_EDIT_LAUNCH, \
+    R(LAUNCH_BOUND, hu_gate_launch, "launch-bound", "late launches: the GPU waits for the host", HU_EDIT_LAUNCH, \
       "torch.compile(model, mode=\"reduce-overhead\") or torch.cuda.graph; larger batches; foreach or fused optimizers", \
       "--view idle: less idle time in operators and Python; --view launch: a longer queue") \
-    R(HOST_SYNC, "host-sync", "host syncs that leave the GPU idle", \
+    R(HOST_SYNC, hu_gate_sync, "host-sync", "host syncs that leave the GPU idle", \
       HU_EDIT_SYNC, "log every n steps, not every step: keep loss.detach() on the GPU; torch.where instead of nonzero", \
       "--view calls: fewer sync calls; --view launch: the queue no longer drains") \
-    R(COPY_BOUND, "copy-bound", "exposed host-to-device copies", HU_EDIT_COPY, \
+    R(COPY_BOUND, hu_gate_copy, "copy-bound", "exposed host-to-device copies", HU_EDIT_COPY, \
       "DataLoader(..., pin_memory=True) and tensor.to(device, non_blocking=True)", \
       "--view copies: no pageable copies, and less exposed time") \
-    R(DATA_LOADING, "data-loading", "data loading on the critical path", HU_EDIT_DATA, \
+    R(DATA_LOADING, hu_gate_data, "data-loading", "data loading on the critical path", HU_EDIT_DATA, \
       "DataLoader(..., num_workers=4, prefetch_factor=4, persistent_workers=True, pin_memory=True); else decode faster", \
       "--view steps: less time in DataLoader") \
-    R(IO_STALL, "io-stall", "blocking file or network I/O", HU_EDIT_IO, \
+    R(IO_STALL, hu_gate_io, "io-stall", "blocking file or network I/O", HU_EDIT_IO, \
       "read ahead and write behind in a separate thread; checkpoints: torch.distributed.checkpoint.async_save(...), or " \
       "fewer of them; write to a local disk first", \
       "--view steps: no slow steps; --view host: less time in these calls") \
-    R(LOCK, "lock-contention", "lock contention", HU_EDIT_LOCK, \
+    R(LOCK, hu_gate_lock, "lock-contention", "lock contention", HU_EDIT_LOCK, \
       "hold the lock for less time: no work or I/O under it; split it into one lock per part; give each thread its own " \
       "copy and merge at the end", "--view host: less time in lock calls") \
-    R(SLEEP, "sleep", "sleeping on the critical path", HU_EDIT_SLEEP, \
+    R(SLEEP, hu_gate_sleep, "sleep", "sleeping on the critical path", HU_EDIT_SLEEP, \
       "wait for the event, not for a time: a condition variable, an event, a descriptor; shorter pauses between retries", \
       "--view host: less time in sleep calls") \
-    R(STARVED, "cpu-starved", "CPU starvation: main thread runnable, waiting for a CPU", HU_EDIT_CPU, \
+    R(STARVED, hu_gate_starved, "cpu-starved", "CPU starvation: main thread runnable, waiting for a CPU", HU_EDIT_CPU, \
       "fewer threads and workers than CPUs (OMP_NUM_THREADS, num_workers), more CPUs for the job (--cpus-per-task, " \
       "cgroup limits), no other jobs on them", "--view host: less time waiting for a CPU") \
-    R(EXPOSED_COMM, "exposed-communication", "exposed communication", HU_EDIT_COMM, \
+    R(EXPOSED_COMM, hu_gate_exposed_comm, "exposed-communication", "exposed communication", HU_EDIT_COMM, \
       "overlap it with compute (DDP does so by default; FSDP: backward_prefetch, forward_prefetch; MPI: MPI_Isend and " \
       "MPI_Irecv before the work, MPI_Wait after it), or send less: bf16 gradients", "--view comm: less exposed time") \
-    R(STRAGGLER, "straggler", "waiting for the slowest rank", HU_EDIT_KINDS, \
+    R(STRAGGLER, hu_gate_never, "straggler", "waiting for the slowest rank", HU_EDIT_KINDS, \
       "look at that rank: its own report shows what takes longer; then its node: clocks, other jobs, cables", \
       "communication takes the same time on all ranks") \
-    R(COMM_LATENCY, "comm-latency", "too many small messages", HU_EDIT_BUCKET, \
+    R(COMM_LATENCY, hu_gate_latency, "comm-latency", "too many small messages", HU_EDIT_BUCKET, \
       "larger buckets: DDP(bucket_cap_mb=100), fewer FSDP units, torch.distributed._coalescing_manager for your own calls", \
       "--view comm: fewer calls, more bytes in each") \
-    R(COMM_BANDWIDTH, "comm-bandwidth", "collective bandwidth below the link's", HU_EDIT_KINDS, \
+    R(COMM_BANDWIDTH, hu_gate_never, "comm-bandwidth", "collective bandwidth below the link's", HU_EDIT_KINDS, \
       "check with nccl-tests; NCCL_DEBUG=INFO shows the path taken: NVLink, NCCL_IB_HCA, NCCL_NET_GDR_LEVEL", \
       "--view comm: bus bandwidth near the link's") \
-    R(POOR_OVERLAP, "poor-overlap", "poor overlap of communication and compute", HU_EDIT_COMM, \
+    R(POOR_OVERLAP, hu_gate_poor_overlap, "poor-overlap", "poor overlap of communication and compute", HU_EDIT_COMM, \
       "start communication earlier: DDP(gradient_as_bucket_view=True, static_graph=True), smaller buckets; DeepSpeed " \
       "overlap_comm", \
       "--view comm: a larger share overlaps") \
-    R(CONTENTION, "overlap-contention", "kernels slowed down by concurrent communication", HU_EDIT_CONTENTION, \
+    R(CONTENTION, hu_gate_contention, "overlap-contention", "kernels slowed down by concurrent communication", HU_EDIT_CONTENTION, \
       "give NCCL fewer SMs (NCCL_MAX_CTAS), or use SHARP or copy engines", \
       "the same kernels take the same time with and without communication") \
-    R(BUBBLE, "pipeline-bubble", "pipeline bubble", HU_EDIT_KINDS, \
+    R(BUBBLE, hu_gate_never, "pipeline-bubble", "pipeline bubble", HU_EDIT_KINDS, \
       "more micro-batches, an interleaved schedule, balanced stages", \
       "less time in send and receive") \
-    R(ALLOCATOR, "allocator", "device memory allocation in the steps", HU_EDIT_ALLOC, \
+    R(ALLOCATOR, hu_gate_alloc, "allocator", "device memory allocation in the steps", HU_EDIT_ALLOC, \
       "no torch.cuda.empty_cache() in the loop; PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; fixed shapes", \
       "--view calls: no cudaMalloc or cudaFree in the steps") \
-    R(PYTHON_GC, "python-gc", "Python garbage collection in the steps", HU_EDIT_GC, \
+    R(PYTHON_GC, hu_gate_gc, "python-gc", "Python garbage collection in the steps", HU_EDIT_GC, \
       "gc.disable() after warm-up and gc.collect() every few hundred steps; gc.freeze() after loading", \
       "--view overheads: no collections in the steps") \
-    R(THROTTLING, "throttling", "the same kernels get slower from step to step", HU_EDIT_CLOCK, \
+    R(THROTTLING, hu_gate_throttling, "throttling", "the same kernels get slower from step to step", HU_EDIT_CLOCK, \
       "nvidia-smi -q -d PERFORMANCE,CLOCK while it runs: power cap, temperature; cooling, nvidia-smi -lgc", \
       "kernels take the same time in all steps") \
-    R(WARM_UP, "warm-up", "loading or compiling GPU code in the steps", HU_EDIT_COMPILE, \
+    R(WARM_UP, hu_gate_compile, "warm-up", "loading or compiling GPU code in the steps", HU_EDIT_COMPILE, \
       "profile later (schedule(wait=..., warmup=...)); fixed shapes or torch._dynamo.mark_dynamic; keep " \
       "TORCHINDUCTOR_CACHE_DIR", "no cuModuleLoad or compilation in the steps") \
-    R(RECOMPUTE, "recompute", "activation recomputation in backward", HU_EDIT_RECOMPUTE, \
+    R(RECOMPUTE, hu_gate_recompute, "recompute", "activation recomputation in backward", HU_EDIT_RECOMPUTE, \
       "if memory allows: checkpoint fewer layers, or selective checkpointing (torch.utils.checkpoint with a policy)", \
       "--view overheads: less recomputation") \
-    R(PROFILER, "profiler-artefact", "profiler overhead in the measured steps", HU_EDIT_PROFILER, \
+    R(PROFILER, hu_gate_profiler, "profiler-artefact", "profiler overhead in the measured steps", HU_EDIT_PROFILER, \
       "record less: with_stack=False, profile_memory=False, fewer steps; compare with the step time without a profiler", \
       "--view overheads: less profiler time")
 /* clang-format on */
 
 typedef enum {
-#define R(id, key, title, edit, fix, verify) HU_RULE_##id,
+#define R(id, gate, key, title, edit, fix, verify) HU_RULE_##id,
     HU_RULES(R)
 #undef R
         HU_RULE_COUNT

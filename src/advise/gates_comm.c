@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * gates_comm.c - what nominates the diagnoses of communication, seen from one rank.
+ */
+#include "advise/gates.h"
+
+static const double LEAST_COMM = 0.01, LEAST_OVERLAP = 0.5;
+
+enum { MANY_MESSAGES = 4 };
+
+/* Time of collectives in the window that send little; and how many those are per step. */
+static hu_ns_per_step small_comm_time(const hu_scene *c, double *calls)
+{
+    const hu_graph *g = &c->s->graph;
+    hu_ns_per_step  small = {0};
+
+    *calls = 0;
+    for (size_t i = 0; i < g->n_ops; i++) {
+        if (g->op[i].class != HU_CLASS_COMM || g->op[i].step < 0 || !hu_edit_is_small_message(g, (uint32_t)i))
+            continue;
+        small.ns += (double)g->op[i].cost_ns / (double)c->n_steps;
+        *calls += 1 / (double)c->n_steps;
+    }
+    return small;
+}
+
+static double overlap_of(const hu_scene *c)
+{
+    const hu_gpu_time *g = &c->d->gpu_time;
+
+    return g->comm_ns ? (double)g->overlapped_comm_ns / (double)g->comm_ns : 1;
+}
+
+/* Was most of the communication launched before computation of its step had ended?  Then it could have been hidden. */
+static bool gate_exposed(const hu_scene *c, hu_hint *h, bool poor)
+{
+    const hu_step_time  *t = hu_digest_step_time(c->d);
+    const hu_ns_per_step host = hu_scene_node_time(c, 0, HU_CLASS_BIT(HOST_COMM));
+    hu_ns_per_step       exposed, step; /* both of all steps that count; the window may be some of them */
+
+    if (!t)
+        return false;
+    exposed = hu_as_mean(t->exposed_comm_ns);
+    step = hu_as_mean(t->step_ns);
+    if (!hu_is_share_of_step(exposed, LEAST_COMM, step) && !hu_is_share_of_step(host, LEAST_COMM, c->step))
+        return false;
+    if ((overlap_of(c) < LEAST_OVERLAP && c->d->gpu_time.comm_ns > 0) != poor)
+        return false;
+    if (exposed.ns > 0)
+        hu_hint_say(h, "Communication takes %s. Exposed: %s.", hu_scene_each(c, hu_as_mean(t->comm_ns)).t,
+                    hu_say_of_step(exposed, step, c->has_steps).t);
+    else
+        hu_hint_say(h, "The host spends %s in collectives.", hu_scene_share(c, host).t);
+    if (c->d->comm.n)
+        hu_hint_show(h, "most of it: %.*s, %s; %zu call%s", HU_FMT(c->d->comm.at[0].name),
+                     hu_say_in_all(hu_as_sum(c->d->comm.at[0].duration.sum)).t, c->d->comm.at[0].duration.n,
+                     hu_plural((int64_t)c->d->comm.at[0].duration.n));
+    hu_hint_show(
+        h, "one rank alone cannot separate waiting for late ranks from transfer; with the traces of all ranks, RANKS does");
+    return true;
+}
+
+bool hu_gate_exposed_comm(const hu_scene *c, hu_hint *h)
+{
+    return gate_exposed(c, h, false);
+}
+
+bool hu_gate_poor_overlap(const hu_scene *c, hu_hint *h)
+{
+    return gate_exposed(c, h, true);
+}
+
+bool hu_gate_latency(const hu_scene *c, hu_hint *h)
+{
+    double               calls;
+    const hu_ns_per_step small = small_comm_time(c, &calls);
+
+    if (!hu_scene_is_much(c, small) || calls < MANY_MESSAGES)
+        return false;
+    hu_hint_say(h, "Small collectives take %s. There are %lld of them %s: their number costs more than their bytes.",
+                hu_scene_share(c, small).t, (long long)(calls + 0.5), c->has_steps ? "per step" : "in the whole capture");
+    for (size_t i = 0; i < c->d->comm.n; i++) {
+        const hu_collective *row = &c->d->comm.at[i];
+
+        if (row->bound != HU_COMM_BY_LATENCY)
+            continue;
+        hu_hint_show(h, "%.*s of %lld bytes, %zu call%s in the whole capture: latency-bound even in the shortest call",
+                     HU_FMT(row->name), (long long)row->bytes, row->duration.n, hu_plural((int64_t)row->duration.n));
+        break;
+    }
+    return true;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * gates_device.c - what nominates the diagnoses of GPU operations: copies, kernels that could be faster, clocks.
+ */
+#include "advise/gates.h"
+#include "analyze/kernel_name.h"
+
+static const double LEAST_BOTH = 0.01, LEAST_RECOMPUTE = 0.01, LEAST_FUSED = 0.01;
+static const double POOR_SHARE = 0.4;      /* of the roofline, below which a product is called inefficient */
+static const double MOST_SLOWER = 0.5;     /* of the time compared: a lower clock slows all kernels, or nearly */
+static const double LEAST_DESCRIBED = 0.5; /* of the kernels compared: of the rest nobody knows whether they did the same */
+
+enum { TENSOR_MULTIPLE = 8 };
+
+typedef struct {
+    char t[HU_UNIT_BYTES + 16];
+} part_words;
+
+/* "61.1 ms of it", "all of it", "none of it" */
+static part_words part_of_it(int64_t part_ns, int64_t whole_ns)
+{
+    part_words said;
+
+    if (part_ns >= whole_ns || part_ns <= 0)
+        snprintf(said.t, sizeof said.t, "%s of it", part_ns > 0 ? "all" : "none");
+    else
+        snprintf(said.t, sizeof said.t, "%s of it", hu_say_time((double)part_ns).t);
+    return said;
+}
+
+/* One kind of copy, as it was recorded: "Memcpy HtoD (Pageable -> Device): 10.5 ms in the whole capture; ..." */
+static void show_copy(hu_hint *h, const hu_copy *copy)
+{
+    hu_hint_show(h, "%.*s: %s; %s is exposed; %s of %s call%s block%s the host", HU_FMT(copy->name),
+                 hu_say_in_all(hu_as_sum(copy->running_ns)).t, part_of_it(copy->exposed_ns, copy->running_ns).t,
+                 hu_say_count(copy->blocking).t, hu_say_count(copy->calls).t, hu_plural(copy->calls),
+                 copy->blocking == 1 ? "s" : "");
+}
+
+/* Pinned memory is the usual fix, but no help to what is pinned already. */
+static const char FIX_PINNED[] =
+    "start them earlier: tensor.to(device, non_blocking=True) for the next batch, on a separate stream, while kernels "
+    "run; or copy less: smaller dtypes, inputs decoded on the GPU";
+
+bool hu_gate_copy(const hu_scene *c, hu_hint *h)
+{
+    enum { NAMED = 2 };
+    const hu_copies *copies = &c->d->copies;
+    const hu_copy   *worst = NULL;
+    int64_t          pageable = 0;
+    bool             is_known = true; /* every name says which memory it is */
+    char             memory[96] = "";
+    size_t           named = 1;
+
+    for (size_t i = 0; i < copies->n; i++) {
+        const hu_copy *copy = &copies->at[i];
+
+        if (!hu_str_equal(copy->direction, HU_STR("HtoD")))
+            continue;
+        pageable += copy->is_pageable ? copy->running_ns : 0;
+        is_known = is_known && copy->from.n;
+        worst = !worst || copy->total_ns > worst->total_ns ? copy : worst;
+    }
+    if (!worst || !hu_is_share_of_all(hu_as_sum(copies->htod_ns), HU_LEAST_SHARE, hu_as_sum(c->d->gpu_time.span_ns)))
+        return false;
+    if (pageable)
+        snprintf(memory, sizeof memory, " %.24s of it is from pageable memory, which is staged and blocks the host.",
+                 pageable < copies->htod_ns ? hu_say_time((double)pageable).t : "All");
+    else if (is_known)
+        snprintf(memory, sizeof memory, " All of it is from pinned memory.");
+    h->fix = !pageable && is_known ? FIX_PINNED : NULL;
+    hu_hint_say(h, "Host-to-device copies take %s; %s is exposed (no kernel runs).%s",
+                hu_say_in_all(hu_as_sum(copies->htod_ns)).t, part_of_it(copies->htod_exposed_ns, copies->htod_ns).t, memory);
+    show_copy(h, worst);
+    for (size_t i = 0; i < copies->n && named < NAMED; i++)
+        if (&copies->at[i] != worst && hu_str_equal(copies->at[i].direction, HU_STR("HtoD"))) {
+            show_copy(h, &copies->at[i]);
+            named++;
+        }
+    return true;
+}
+
+bool hu_gate_contention(const hu_scene *c, hu_hint *h)
+{
+    const hu_ns_in_all both = hu_as_sum(c->d->gpu_time.overlapped_comm_ns), all = hu_as_sum(c->d->gpu_time.span_ns);
+
+    if (both.ns <= 0 || !hu_is_share_of_all(both, LEAST_BOTH, all))
+        return false;
+    hu_hint_say(h, "Kernels overlap communication for %s. The same kernels are faster without communication.",
+                hu_say_in_all(both).t);
+    return true;
+}
+
+bool hu_gate_recompute(const hu_scene *c, hu_hint *h)
+{
+    const hu_overheads *o = &c->d->overheads;
+    const double        work = c->d->gpu_time.n_slices ? (double)o->recompute_device_ns : (double)o->recompute_host_ns;
+    const double        all = c->d->gpu_time.n_slices ? (double)o->device_ns : (double)o->span_ns;
+
+    if (all <= 0 || work < LEAST_RECOMPUTE * all)
+        return false;
+    hu_hint_say(
+        h,
+        "%s of the work in the whole capture is forward recomputed in backward: activation checkpointing trades time for "
+        "memory.",
+        hu_say_pct(hu_amount_pct(work, all)).t);
+    return true;
+}
+
+bool hu_gate_tensor(const hu_scene *c, hu_hint *h)
+{
+    const double     all = (double)c->d->kernels.total_ns;
+    double           without = 0;
+    const hu_kernel *worst = NULL;
+
+    for (size_t i = 0; i < c->d->kernels.n; i++) {
+        const hu_kernel       *k = &c->d->kernels.at[i];
+        const hu_kernel_family family = k->read.family;
+
+        if (k->read.tensor != HU_TENSOR_NO ||
+            (family != HU_FAMILY_GEMM && family != HU_FAMILY_CONVOLUTION && family != HU_FAMILY_ATTENTION))
+            continue;
+        without += (double)k->total_ns;
+        worst = worst ? worst : k;
+    }
+    if (!worst || without < HU_LEAST_SHARE * all)
+        return false;
+    hu_hint_say(h, "Matmuls without tensor cores take %s of kernel time in the whole capture.",
+                hu_say_pct(hu_amount_pct(without, all)).t);
+    hu_hint_show(h, "longest: %.*s, %s; %lld call%s", HU_FMT(worst->read.label), hu_say_in_all(hu_as_sum(worst->total_ns)).t,
+                 (long long)worst->calls, hu_plural(worst->calls));
+    hu_hint_show(h,
+                 c->s->tensor_factor > 0 ? "tensor cores are %d times as fast as this GPU's vector units (data sheet)"
+                                         : "the speed-up of tensor cores on this GPU is unknown; %d times is assumed",
+                 c->s->tensor_factor > 0 ? (int)(c->s->tensor_factor + 0.5) : HU_USUAL_TENSOR_FACTOR);
+    return true;
+}
+
+bool hu_gate_fuse(const hu_scene *c, hu_hint *h)
+{
+    const hu_kernel_family_time *f = &c->d->kernels.family[HU_FAMILY_ELEMENTWISE];
+
+    if ((double)f->total_ns < LEAST_FUSED * (double)c->d->kernels.total_ns)
+        return false;
+    hu_hint_say(
+        h,
+        "%lld elementwise kernels take %s of kernel time in the whole capture. Chains of them read and write the same "
+        "tensors again; one fused kernel would do it once.",
+        (long long)f->calls, hu_say_pct(100 * (double)f->total_ns / (double)c->d->kernels.total_ns).t);
+    return true;
+}
+
+/* A dimension of a product in half precision that is not a multiple of 8, as it stands in "[[64, 1001], [1001, 512]]". */
+static bool has_odd_dimension(hu_str shapes)
+{
+    int64_t value = -1;
+
+    for (size_t i = 0; i < shapes.n; i++) {
+        const char ch = shapes.p[i];
+
+        if (ch >= '0' && ch <= '9' && value < 1000000000)
+            value = (value < 0 ? 0 : value) * 10 + (ch - '0');
+        else if (value > TENSOR_MULTIPLE && value % TENSOR_MULTIPLE)
+            return true;
+        else
+            value = -1;
+    }
+    return false;
+}
+
+bool hu_gate_odd(const hu_scene *c, hu_hint *h)
+{
+    const hu_roofline    *r = &c->d->roofline;
+    const hu_roofline_op *worst = NULL;
+    double                time = 0;
+
+    for (size_t i = 0; i < r->n; i++) {
+        const hu_roofline_op *op = &r->at[i];
+
+        if ((op->dtype != HU_DTYPE_BF16 && op->dtype != HU_DTYPE_FP16) || !(op->flops > 0) ||
+            !has_odd_dimension(op->shapes) || !(op->roofline_ns < POOR_SHARE * (double)op->kernel_ns))
+            continue;
+        time += (double)op->kernel_ns;
+        worst = worst ? worst : op;
+    }
+    if (!worst || time < 0.05 * (double)r->kernel_ns)
+        return false;
+    hu_hint_say(h, "Matmuls with a dimension that is not a multiple of 8 take %s of kernel time in the whole capture.",
+                hu_say_pct(hu_amount_pct(time, (double)r->kernel_ns)).t);
+    hu_hint_show(h, "%.*s %.*s", HU_FMT(worst->op), HU_FMT(worst->shapes));
+    h->is_suspected = true;
+    h->factor = 1 + 0.5 * time / (double)r->kernel_ns;
+    h->glob = HU_STR("*");
+    return true;
+}
+
+/* The same kernels, the last third of the window's steps against the first. */
+bool hu_gate_throttling(const hu_scene *c, hu_hint *h)
+{
+    const hu_drift *drift = hu_edit_drift(hu_pricer_facts(c->s->pricer));
+
+    if (!(drift->ratio >= HU_DRIFT_LEAST) || drift->slower < MOST_SLOWER ||
+        (double)drift->described < LEAST_DESCRIBED * (double)drift->kernels)
+        return false;
+    hu_hint_say(
+        h,
+        "Kernels take %s longer in the last steps than the same kernels, %swith the same grid and shapes, in the first "
+        "steps. The GPU clock may be throttled for power or temperature.",
+        hu_say_pct(100 * (drift->ratio - 1)).t, drift->described < drift->kernels ? "most of them " : "");
+    hu_hint_show(h, "%zu kernels compared: the last third of the steps against the first third", drift->kernels);
+    if (drift->described < drift->kernels)
+        hu_hint_show(h, "grid and shapes of %zu of them are in the trace; for the rest, what is known is the same",
+                     drift->described);
+    h->is_suspected = true;
+    return true;
+}

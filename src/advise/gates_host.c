@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * gates_host.c - what nominates the diagnoses of the host: data loader, I/O, locks, sleep, collector, syncs, launches, calls.
+ */
+#include "advise/gates.h"
+
+static const double LEAST_HOST = 0.20; /* of the critical path, for a job that its launches limit */
+
+enum {
+    IO_CALLS = 1u << HU_HOST_FILE_READ | 1u << HU_HOST_FILE_WRITE | 1u << HU_HOST_FILE_META | 1u << HU_HOST_FSYNC |
+               1u << HU_HOST_NETWORK,
+};
+
+static bool has_text(const hu_scene *c, const char *text)
+{
+    return hu_trace_find_text(c->s->ask.trace, hu_str_of(text)) != HU_NONE;
+}
+
+/* Of some classes of calls, the place whose function the critical path spends most in; else the one waited in longest. */
+static const hu_host_place *place_on_path(const hu_scene *c, hu_class class, unsigned classes)
+{
+    const hu_path     *path = &c->s->path;
+    const hu_path_row *most = NULL;
+
+    for (size_t i = 0; i < path->n; i++)
+        if (path->at[i].class == class && (!most || path->at[i].total_ns > most->total_ns))
+            most = &path->at[i];
+    for (size_t i = 0; most; i++) {
+        const hu_host_place *p = hu_host_calls_place(&c->d->host_calls, classes, i);
+
+        if (!p)
+            break;
+        if (hu_str_equal(p->call, hu_trace_text(c->s->ask.trace, most->name)))
+            return p;
+    }
+    return hu_host_calls_place(&c->d->host_calls, classes, 0);
+}
+
+typedef struct {
+    char t[160];
+} place_name;
+
+/* "fsync of /scratch/model.pt in checkpoint"; of a long path the end, from the start of a character on. */
+static place_name name_place(const hu_host_place *p)
+{
+    enum { PATH = 72, WITHIN = 40 };
+    place_name said;
+    hu_str     path = p->path.n > PATH ? (hu_str){p->path.p + (p->path.n - PATH), PATH} : p->path;
+
+    while (path.n && path.n < p->path.n && ((unsigned char)path.p[0] & 0xc0) == 0x80)
+        path = (hu_str){path.p + 1, path.n - 1};
+
+    snprintf(said.t, sizeof said.t, "%.*s%s%.*s%s%.*s", HU_FMT(p->call), path.n ? " of " : "", HU_FMT(path),
+             p->within.n ? " in " : "", (int)(p->within.n > WITHIN ? WITHIN : p->within.n), p->within.p ? p->within.p : "");
+    return said;
+}
+
+static void show_place(const hu_scene *c, hu_hint *h, const hu_host_place *p)
+{
+    const hu_said_amount time = p->sum.main_ns ? hu_scene_each(c, hu_scene_in_steps(c, p->sum.main_ns))
+                                               : hu_say_in_all(hu_as_sum(p->sum.total_ns));
+
+    hu_hint_show(h, "%s: %s %s; %s call%s in the whole capture, the longest %s", name_place(p).t,
+                 p->sum.main_ns ? "the main thread" : "other threads", time.t, hu_say_count(p->sum.calls).t,
+                 hu_plural(p->sum.calls), hu_say_time((double)p->sum.longest_ns).t);
+}
+
+/* The place that a finding speaks of, and others of its classes in which the main thread waits nearly as long. */
+static void show_places(const hu_scene *c, hu_hint *h, unsigned classes, const hu_host_place *first)
+{
+    enum { NAMED = 3, NEARLY = 10 };
+
+    if (first)
+        show_place(c, h, first);
+    for (size_t i = 0; first && first->sum.main_ns && i < NAMED; i++) {
+        const hu_host_place *p = hu_host_calls_place(&c->d->host_calls, classes, i);
+
+        if (p && p != first && p->sum.main_ns >= first->sum.main_ns / NEARLY)
+            show_place(c, h, p);
+    }
+}
+
+static bool is_loader_range(hu_str name)
+{
+    return hu_str_equal(name, HU_STR("data")) || hu_str_equal(name, HU_STR("preprocessing")) ||
+           hu_str_has(name, HU_STR("DataLoader"));
+}
+
+/* What the loader itself waits for, where that was recorded. */
+static void show_loader_calls(const hu_scene *c, hu_hint *h)
+{
+    const hu_host_calls *calls = &c->d->host_calls;
+
+    for (size_t i = 0; i < calls->n_places && h->n_evidence < HU_EVIDENCE; i++)
+        if (calls->places[i].sum.main_ns > 0 && is_loader_range(calls->places[i].within))
+            hu_hint_show(h, "inside, %s: %s; %s call%s in the whole capture", name_place(&calls->places[i]).t,
+                         hu_scene_each(c, hu_scene_in_steps(c, calls->places[i].sum.main_ns)).t,
+                         hu_say_count(calls->places[i].sum.calls).t, hu_plural(calls->places[i].sum.calls));
+}
+
+/* Workers are the usual fix, but no help to a loader that has some. */
+static const char FIX_WORKERS[] =
+    "more workers (num_workers) and a larger prefetch_factor, as far as there are CPUs; decode faster: smaller files, a "
+    "faster decoder, data decoded beforehand";
+
+bool hu_gate_data(const hu_scene *c, hu_hint *h)
+{
+    const hu_ns_per_step wait = hu_scene_node_time(c, HU_IN_DATA, HU_CLASS_BIT(DATA));
+    const hu_step_time  *t = hu_digest_step_time(c->d);
+    const bool           single = has_text(c, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
+    const bool           multi = has_text(c, "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__");
+
+    if (!hu_scene_is_much(c, wait))
+        return false;
+    h->fix = multi && !single ? FIX_WORKERS : NULL;
+    hu_hint_say(h, "The main thread spends %s in the data loader%s.", hu_scene_share(c, wait).t,
+                single  ? ", which loads in the main process (num_workers=0)"
+                : multi ? " although it has worker processes"
+                        : "");
+    /* each instant once, the device first: what is left for the loader is time in which the device had nothing to do */
+    if (t && c->d->breakdown.has_device && t->role_ns[HU_ROLE_DATA_LOADER] > 0)
+        hu_hint_show(h, "the GPU is idle for %s while the host waits there",
+                     hu_scene_each(c, hu_as_mean(fmin(t->role_ns[HU_ROLE_DATA_LOADER], wait.ns))).t);
+    show_loader_calls(c, h);
+    return true;
+}
+
+bool hu_gate_io(const hu_scene *c, hu_hint *h)
+{
+    const hu_ns_per_step time = hu_longer(hu_scene_node_time(c, HU_IN_IO, HU_CLASS_BIT(IO)),
+                                          hu_scene_path_time(c, HU_CLASS_IO));
+    const hu_host_place *p = place_on_path(c, HU_CLASS_IO, IO_CALLS);
+
+    if (!hu_scene_is_much(c, time))
+        return false;
+    if (!p) {
+        hu_hint_say(h, "Writing checkpoints or other files takes %s, averaged over all steps.", hu_scene_share(c, time).t);
+        return true;
+    }
+    hu_hint_say(h, "%s %s. File, disk and network I/O takes %s, most of it in %s.",
+                p->sum.main_ns ? "The main thread" : "A thread that the main thread waits for",
+                hu_host_class_words(p->class), hu_scene_share(c, time).t, name_place(p).t);
+    show_places(c, h, IO_CALLS, p);
+    return true;
+}
+
+bool hu_gate_lock(const hu_scene *c, hu_hint *h)
+{
+    const hu_ns_per_step time = hu_scene_path_time(c, HU_CLASS_LOCK);
+    const hu_host_sum   *all = &c->d->host_calls.by_class[HU_HOST_LOCK];
+    const hu_host_place *p = place_on_path(c, HU_CLASS_LOCK, 1u << HU_HOST_LOCK);
+
+    if (!hu_scene_is_much(c, time))
+        return false;
+    hu_hint_say(h, "Waiting for locks takes %s%s%s. Another thread holds them.", hu_scene_share(c, time).t,
+                p ? ", mostly in " : "", p ? name_place(p).t : "");
+    show_places(c, h, 1u << HU_HOST_LOCK, p);
+    if (all->total_ns > all->main_ns)
+        hu_hint_show(h, "all threads together wait %s for locks, in %s call%s", hu_say_in_all(hu_as_sum(all->total_ns)).t,
+                     hu_say_count(all->calls).t, hu_plural(all->calls));
+    return true;
+}
+
+bool hu_gate_sleep(const hu_scene *c, hu_hint *h)
+{
+    const hu_ns_per_step time = hu_scene_path_time(c, HU_CLASS_SLEEP);
+    const hu_host_place *p = place_on_path(c, HU_CLASS_SLEEP, 1u << HU_HOST_SLEEP);
+
+    if (!hu_scene_is_much(c, time))
+        return false;
+    hu_hint_say(h, "The program sleeps for %s while nothing else runs%s%s.", hu_scene_share(c, time).t, p ? ": " : "",
+                p ? name_place(p).t : "");
+    show_places(c, h, 1u << HU_HOST_SLEEP, p);
+    return true;
+}
+
+bool hu_gate_starved(const hu_scene *c, hu_hint *h)
+{
+    const hu_host_time  *t = &c->d->host_time;
+    const hu_ns_per_step time = hu_as_mean(t->state_ns[HU_STATE_STARVED]), step = hu_as_mean(t->step_ns);
+
+    if (!t->is_recorded || !hu_is_share_of_step(time, HU_LEAST_SHARE, step))
+        return false;
+    hu_hint_say(h, "The main thread is runnable but waits for a CPU for %s.", hu_say_of_step(time, step, c->has_steps).t);
+    hu_hint_show(h, "from the kernel's scheduler; the thread runs for %s",
+                 hu_scene_each(c, hu_as_mean(t->state_ns[HU_STATE_RUNS])).t);
+    if (t->n > 1)
+        hu_hint_show(h, "the job has %zu processes, the main one %lld thread%s", t->n, (long long)t->at[0].threads,
+                     hu_plural(t->at[0].threads));
+    return true;
+}
+
+bool hu_gate_gc(const hu_scene *c, hu_hint *h)
+{
+    const int64_t       *kinds = c->d->health.kinds;
+    const hu_ns_per_step time = hu_scene_node_time(c, HU_IN_GC, HU_CLASS_BIT(GC)),
+                         pauses = hu_scene_node_time(c, HU_IN_STALL, 0);
+    /* a program that shows neither operators nor frames may not be Python's, and what it does between marks is its own */
+    const bool may_be = kinds[HU_KIND_CPU_OP] + kinds[HU_KIND_PYTHON] > 0;
+
+    if (!hu_scene_is_much(c, time) && hu_scene_is_much(c, pauses) && may_be) {
+        hu_hint_say(
+            h,
+            "The main thread stalls for %s at points that differ from step to step and that the trace does not explain. "
+            "Likely causes: Python's garbage collector, or preemption by the operating system.",
+            hu_scene_share(c, pauses).t);
+        hu_hint_show(h, "to be sure, record with with_stack=True and _ExperimentalConfig(record_python_gc_info=True)");
+        h->is_suspected = true;
+        return true;
+    }
+    if (!hu_scene_is_much(c, time))
+        return false;
+    hu_hint_say(h, "Python's garbage collector stops the main thread for %s.", hu_scene_share(c, time).t);
+    hu_hint_show(h, "%s collection%s in the whole capture, the longest %s", hu_say_count(c->d->overheads.gc_calls).t,
+                 hu_plural(c->d->overheads.gc_calls), hu_say_time((double)c->d->overheads.gc_most_ns).t);
+    return true;
+}
+
+bool hu_gate_sync(const hu_scene *c, hu_hint *h)
+{
+    const hu_calls *calls = &c->d->calls;
+
+    if (calls->n_waits == 0 ||
+        !hu_is_share_of_all(hu_as_sum(calls->wait_ns), HU_LEAST_SHARE, hu_as_sum(c->d->overheads.span_ns)))
+        return false;
+    hu_hint_say(
+        h,
+        "%s sync call%s in the whole capture; most of the waiting is in %.*s%s%.*s. The cost is not the wait itself but "
+        "the time until the GPU has work again.",
+        hu_say_count(calls->wait_calls).t, hu_plural(calls->wait_calls), HU_FMT(calls->waits[0].call),
+        calls->waits[0].op.n ? " of " : "", HU_FMT(calls->waits[0].op));
+    for (size_t i = 0; i < calls->n_waits && i < 2; i++)
+        hu_hint_show(h, "%.*s%s%.*s: %s call%s, waiting %s", HU_FMT(calls->waits[i].call), calls->waits[i].op.n ? " < " : "",
+                     HU_FMT(calls->waits[i].op), hu_say_count(calls->waits[i].calls).t, hu_plural(calls->waits[i].calls),
+                     hu_say_in_all(hu_as_sum(calls->waits[i].total_ns)).t);
+    if (calls->waits[0].stack.n)
+        hu_hint_show(h, "from %.*s", HU_FMT(calls->waits[0].stack));
+    return true;
+}
+
+/* GPU operations that the steps of the window launch, per step. */
+static double work_per_step(const hu_scene *c)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->s->graph.n_ops; i++)
+        n += c->s->graph.op[i].step >= 0;
+    return (double)n / (double)c->n_steps;
+}
+
+bool hu_gate_launch(const hu_scene *c, hu_hint *h)
+{
+    static const unsigned host = HU_CLASS_BIT(OPERATOR) | HU_CLASS_BIT(PYTHON) | HU_CLASS_BIT(UNRECORDED) |
+                                 HU_CLASS_BIT(LAUNCH_CALL) | HU_CLASS_BIT(OTHER_CALL);
+    const hu_path *path = &c->s->path;
+    const char    *of = c->has_steps ? "the step" : "the whole capture";
+    const int64_t  work = (int64_t)(work_per_step(c) + 0.5);
+    double         share = 0;
+
+    for (hu_class k = 0; k < HU_CLASS_COUNT; k++)
+        share += host >> k & 1 ? (double)path->by_class[k] : 0;
+    share /= (double)path->total_ns;
+    if (share < LEAST_HOST || c->s->graph.n_ops == 0)
+        return false;
+    hu_hint_say(
+        h, "The critical path runs through the host for %s of %s: operators, Python and launches of %s GPU operation%s %s.",
+        hu_say_pct(100 * share).t, of, hu_say_count(work).t, hu_plural(work),
+        c->has_steps ? "per step" : "in the whole capture");
+    hu_hint_show(h, "operators %s, Python %s, launches %s of %s",
+                 hu_say_pct(100 * (double)path->by_class[HU_CLASS_OPERATOR] / (double)path->total_ns).t,
+                 hu_say_pct(100 * (double)path->by_class[HU_CLASS_PYTHON] / (double)path->total_ns).t,
+                 hu_say_pct(100 * (double)path->by_class[HU_CLASS_LAUNCH_CALL] / (double)path->total_ns).t, of);
+    if (c->d->launches.launches)
+        hu_hint_show(h, "%s of the launches in the whole capture take longer than the GPU operation they start",
+                     hu_say_pct(100 * (double)c->d->launches.shorter / (double)c->d->launches.launches).t);
+    return true;
+}
+
+bool hu_gate_alloc(const hu_scene *c, hu_hint *h)
+{
+    const hu_ns_per_step time = hu_scene_node_time(c, 0, HU_CLASS_BIT(ALLOC_CALL));
+    const double         n = (double)c->d->calls.alloc_calls_in_steps / fmax(1, (double)c->d->steps.n_counted);
+    char                 calls[HU_NUMBER_BYTES];
+
+    if (!hu_scene_is_much(c, time) || c->d->calls.alloc_calls_in_steps == 0)
+        return false;
+    hu_hint_say(h, "Calls that allocate or free device memory in the driver take %s. A warm caching allocator needs none.",
+                hu_scene_share(c, time).t);
+    hu_format_fixed(calls, n, n == floor(n) ? 0 : 1);
+    hu_hint_show(h, "%s such call%s %s", calls, n == 1 ? "" : "s", c->has_steps ? "per step" : "in the whole capture");
+    return true;
+}
+
+bool hu_gate_compile(const hu_scene *c, hu_hint *h)
+{
+    const hu_ns_per_step time = hu_scene_node_time(c, 0, HU_CLASS_BIT(COMPILE_CALL));
+
+    if (!hu_scene_is_much(c, time))
+        return false;
+    hu_hint_say(h, "Loading or compiling GPU code takes %s. Do it before the first step.", hu_scene_share(c, time).t);
+    return true;
+}
+
+bool hu_gate_profiler(const hu_scene *c, hu_hint *h)
+{
+    const hu_step_time  *t = hu_digest_step_time(c->d);
+    const hu_ns_per_step time = hu_scene_in_steps(c, c->d->overheads.profiler_in_steps_ns),
+                         step = t ? hu_as_mean(t->step_ns) : c->step;
+
+    if (time.ns <= 0 || !hu_is_share_of_step(time, HU_LEAST_SHARE, step))
+        return false;
+    hu_hint_say(h, "The profiler itself takes %s. Without it the job is faster than measured here.",
+                hu_say_of_step(time, step, c->has_steps).t);
+    if (c->d->overheads.n)
+        hu_hint_show(h, "mostly %.*s", HU_FMT(c->d->overheads.at[0].name));
+    return true;
+}
