@@ -31,7 +31,7 @@ WORDS_OF_MORE = re.compile(r"in all|altogether|capture|of the run|over all|calls
 
 def rules() -> list[str]:
     """The ids that the program knows, from its own table."""
-    return re.findall(r'^ *R\(\w+, "([a-z-]+)"', (ROOT / "src/advise/rules.h").read_text(), re.M)
+    return re.findall(r'^ *R\(\w+, hu_gate_\w+, "([a-z-]+)"', (ROOT / "src/advise/rules.h").read_text(), re.M)
 
 
 def step_ns(said: dict[str, Any]) -> float:
