@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * bound.c - two limits that hold however the pieces of a step depend on each other.
+ * bound.c - limits that hold however the pieces of a step depend on each other.
  *
  * One thread and one stream do one thing after the other, so a step is never shorter than what is left for the busiest of
  * them.  And a step is as long as its longest path: where costs become less and no wait goes away, that path still is one,
  * shorter by at most all that was taken.  How much is taken may be a guess, so what counts is all that something is taken
- * from: the measured total of the cause.
+ * from: the measured total of the cause.  Nor do streams divide a GPU: what was busy stays busy for as long as before.
  */
 #include "graph/bound.h"
 
 #include <math.h>
+
+#include "base/interval.h"
 
 static bool is_in_window(const hu_graph *g, const hu_node *n)
 {
@@ -44,6 +46,36 @@ double hu_bound_least_ns(const hu_graph *g, const hu_costs *c, unsigned but, int
         if (g->node[i].lane == g->main_lane && is_in_window(g, &g->node[i]) && !(1u << g->node[i].class & but))
             thread += c->node[i];
     return (double)(thread > stream ? thread : stream) / (double)(g->n_marks - 1);
+}
+
+double hu_bound_work_ns(const hu_graph *g, hu_arena *scratch)
+{
+    hu_intervals work = {0};
+
+    for (size_t i = 0; i < g->n_ops; i++) {
+        const hu_op *op = &g->op[i];
+
+        if (op->step >= 0 && op->class != HU_CLASS_COMM &&
+            !hu_intervals_add(scratch, &work, op->start_ns, op->start_ns + op->cost_ns))
+            return NAN;
+    }
+    if (!hu_intervals_unite(scratch, &work))
+        return NAN;
+    return (double)hu_intervals_length(&work) / (double)(g->n_marks - 1);
+}
+
+double hu_bound_work_left_ns(const hu_graph *g, const hu_costs *c, double work_ns)
+{
+    int64_t taken = 0;
+
+    for (size_t i = 0; i < g->n_ops; i++) {
+        const hu_op *op = &g->op[i];
+
+        if (op->step < 0 || op->class == HU_CLASS_COMM)
+            continue;
+        taken += c->op_flags[i] & HU_EDIT_DETACHED ? op->cost_ns : op->cost_ns > c->op[i] ? op->cost_ns - c->op[i] : 0;
+    }
+    return fmax(0, work_ns - (double)taken / (double)(g->n_marks - 1));
 }
 
 double hu_bound_touched_ns(const hu_graph *g, const hu_costs *c)

@@ -15,6 +15,18 @@ void hu_bound_streams(const hu_graph *g, const hu_costs *c, int64_t *busy_ns);
 double hu_bound_least_ns(const hu_graph *g, const hu_costs *c, unsigned but, int64_t *busy_ns);
 
 /*
+ * GPU operations of the window as observed, each instant once, in ns per step; without communication, whose kernels may do
+ * nothing but wait.  NaN when there is no memory.
+ */
+double hu_bound_work_ns(const hu_graph *g, hu_arena *scratch);
+
+/*
+ * What is left of `work_ns` (hu_bound_work_ns) under these costs: two streams share one GPU, so what it computed one after
+ * the other does not get shorter by being launched earlier.
+ */
+double hu_bound_work_left_ns(const hu_graph *g, const hu_costs *c, double work_ns);
+
+/*
  * All that the costs take something away from, in ns per step: a step gets shorter by no more than that takes as it is.
  * INFINITY when they also take waits away: then what was behind them moves, and no sum says how far.
  */

@@ -45,6 +45,7 @@ struct hu_pricer {
     bool            is_tied; /* does any frozen delay make a difference between the two */
     int64_t        *busy;    /* by stream */
     double          step_ns;
+    double          work_ns;   /* of GPU operations, per step: hu_bound_work_ns */
     double          error_pct; /* of the replay against what was measured */
 };
 
@@ -73,11 +74,15 @@ hu_pricer *hu_pricer_new(const hu_graph *g, double tensor_factor, hu_arena *aren
     hu_replay_run(p->replay, p->costs, p->base);
     p->step_ns = hu_replay_step_ns(g, p->base);
     p->error_pct = 100 * fabs(p->step_ns / g->step_ns - 1);
-    return p;
+    p->work_ns = hu_bound_work_ns(g, arena);
+    return isnan(p->work_ns) ? NULL : p;
 }
 
+/* The mean step under some edits.  Replayed streams do not share a GPU; the step ends no earlier than its work allows. */
 static double run(hu_pricer *p, const hu_edit *edits, size_t n, hu_anchor anchor, int64_t *ends_ns, size_t *touched)
 {
+    double before;
+
     *touched = 0;
     if (n == 0) {
         memcpy(ends_ns, anchor == HU_ANCHOR_HOST ? p->tied : p->base, p->g->n_marks * sizeof *ends_ns);
@@ -88,7 +93,8 @@ static double run(hu_pricer *p, const hu_edit *edits, size_t n, hu_anchor anchor
     for (size_t i = 0; i < n; i++)
         *touched += hu_edit_apply(p->facts, &edits[i], p->costs);
     hu_replay_run(p->replay, p->costs, ends_ns);
-    return hu_replay_step_ns(p->g, ends_ns);
+    before = hu_replay_step_ns(p->g, anchor == HU_ANCHOR_HOST ? p->tied : p->base);
+    return fmax(hu_replay_step_ns(p->g, ends_ns), fmin(before, hu_bound_work_left_ns(p->g, p->costs, p->work_ns)));
 }
 
 double hu_price_step_ns(hu_pricer *p, const hu_edit *edits, size_t n)
@@ -195,6 +201,7 @@ static void price_free(hu_pricer *p, const hu_edit *edits, size_t n, double tied
         r->free_pct = fmax(r->free_pct, tied_pct);
     least = hu_bound_least_ns(p->g, p->costs, 0, p->busy);
     least = fmax(least, r->before_ns - hu_bound_touched_ns(p->g, p->costs));
+    least = fmax(least, fmin(r->before_ns, hu_bound_work_left_ns(p->g, p->costs, p->work_ns)));
     r->free_pct = fmax(r->gain_pct, fmin(fmax(r->free_pct, r->high_pct), 100 * (1 - least / r->before_ns)));
 }
 

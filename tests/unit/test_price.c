@@ -403,7 +403,7 @@ static void half_of_what_tensor_cores_promise_is_reached(void **state)
     assert_near(p.free_ns / 1000, 107);
 }
 
-/* Twenty operators of 50, each with a launch at its begin, each kernel of 2 on a stream of its own: in a graph 0.7 each. */
+/* Twenty operators of 50, each with a launch at its begin, each kernel of 1 on a stream of its own: in a graph 0.7 each. */
 static text *twenty_launches(void)
 {
     text *t = new_text();
@@ -411,7 +411,7 @@ static text *twenty_launches(void)
     for (int i = 0; i < 20; i++) {
         put_slice(t, "cpu_op", "aten::add", 50 * i, 50 * i + 50);
         put_call(t, "cudaLaunchKernel", 50 * i, 50 * i + 5, i + 1);
-        put_kernel(t, "k", 7 + i, 50 * i + 7, 50 * i + 9, i + 1);
+        put_kernel(t, "k", 7 + i, 50 * i + 7, 50 * i + 8, i + 1);
     }
     return t;
 }
@@ -424,11 +424,33 @@ static void a_graph_costs_the_host_little_for_each_kernel(void **state)
 
     (void)state;
     assert_near(p.before_ns / 1000, 1000);
-    assert_near(p.after_ns / 1000, 19 * 0.7 + 7 + 2);
+    assert_near(p.after_ns / 1000, 19 * 0.7 + 7 + 1);
     /* not everything fits into a graph: at the low end half of the host's work stays */
     half = price_of(f, "launch/2");
     assert_near(p.low_pct, half.low_pct);
     assert_true(half.gain_pct > 49 && half.gain_pct < 51);
+    done(f);
+    free(t);
+}
+
+/* Two kernels of 60 on two streams, one after the other; launched together they would still take 120 of one GPU. */
+static void streams_share_one_gpu(void **state)
+{
+    text    *t = new_text();
+    fixture  f;
+    hu_price p;
+
+    (void)state;
+    put_call(t, "cudaLaunchKernel", 0, 5, 1);
+    put_kernel(t, "k", 7, 7, 67, 1);
+    put_slice(t, "cpu_op", "aten::add", 10, 80);
+    put_call(t, "cudaLaunchKernel", 80, 85, 2);
+    put_kernel(t, "k", 8, 87, 147, 2);
+    f = simulate_text(t);
+    p = price_of(f, "host=0");
+    assert_near(p.before_ns / 1000, 147);
+    assert_near(p.after_ns / 1000, 120);
+    assert_near(p.high_pct, 100 * (1 - 120.0 / 147));
     done(f);
     free(t);
 }
@@ -550,6 +572,7 @@ int main(void)
         cmocka_unit_test(fused_kernels_take_a_quarter_more_than_the_longest),
         cmocka_unit_test(half_of_what_tensor_cores_promise_is_reached),
         cmocka_unit_test(a_graph_costs_the_host_little_for_each_kernel),
+        cmocka_unit_test(streams_share_one_gpu),
         cmocka_unit_test(what_the_replay_misses_is_in_the_interval),
         cmocka_unit_test(a_pause_of_thirty_times_the_usual_is_a_stall),
         cmocka_unit_test(what_ended_just_before_was_waited_for),
