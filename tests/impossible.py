@@ -205,6 +205,51 @@ def the_verdict_counts_right(report: Report) -> Complaints:
 UNITS = {"ns": 1, "µs": 1e3, "us": 1e3, "ms": 1e6, "s": 1e9, "min": 6e10, "h": 3.6e12}
 
 
+OF_THE_HOST = {"launch-bound", "host-sync", "data-loading", "io-stall", "lock-contention", "sleep", "cpu-starved", "python-gc", "allocator",
+               "warm-up", "host-work", "unrecorded", "synchronous-launches", "pinned-allocation", "cold-start"}
+
+
+def the_host_gains_what_the_device_waits(report: Report) -> Complaints:
+    """A fix on the host shortens the time in which no kernel or copy runs, and no other."""
+    for at, rank in ranks(report):
+        mean = rank["step_breakdown"]
+        if not mean or mean["gpu_busy_pct"] is None or not rank["replay"]["findings"] or rank["steps"]["source"] == "none":
+            continue
+        waits = 100 * (mean["idle_ns"] + mean["exposed_comm_ns"]) / max(mean["step_ns"], 1)
+        for f in rank["replay"]["findings"]:
+            if f["id"] in OF_THE_HOST and f["gain_pct"] is not None and f["gain_pct"] > waits * (1 + ONE_STEP) + 1:
+                yield f"{at}: {f['id']} gains {f['gain_pct']} %, and the device waits for {waits:.1f} % of the step"
+
+
+def a_finding_is_named_once(report: Report) -> Complaints:
+    for at, found in (("findings", report["findings"]), *((f"{at}.replay", rank["replay"]["findings"]) for at, rank in ranks(report))):
+        ids = [f["id"] for f in found]
+        yield from (f"{at}: {i} stands twice" for i in sorted(set(ids)) if ids.count(i) > 1)
+    for at, rank in ranks(report):
+        ids = [f["id"] for f in rank["replay"]["findings"]]
+        yield from (f"{at}.replay.ladder: {rung['id']} is no finding" for rung in rank["replay"]["ladder"] if rung["id"] not in ids)
+
+
+def the_verdict_is_as_sure_as_its_finding(report: Report) -> Complaints:
+    text, found = report["verdict"]["text"], report["findings"]
+    if "Fix first" in text and found and found[0]["confidence"] == "low":
+        yield f"the verdict tells to fix what is a guess: {found[0]['id']}"
+    if "A guess" in text and found and found[0]["confidence"] != "low":
+        yield f"the verdict calls a guess what has confidence {found[0]['confidence']}: {found[0]['id']}"
+
+
+def silence_is_earned(report: Report) -> Complaints:
+    """That no fix helps can be said where the device was seen at work, and was not idle for reasons that nobody saw."""
+    for at, rank in ranks(report):
+        if len(report["ranks"]) > 1 or "No fix we can simulate" not in report["verdict"]["text"]:
+            return
+        gpu, mean = rank["gpu"], rank["step_breakdown"]
+        if mean and mean["gpu_busy_pct"] is not None and mean["gpu_busy_pct"] < 89:
+            yield f"{at}: no fix is known, and the device is busy for {mean['gpu_busy_pct']} %"
+        if rank["quality"]["device_work_without_launch"] > 0.6 * max(gpu["compute_kernels"] + gpu["memcpys"] + gpu["memsets"], 1):
+            yield f"{at}: no fix is known, and {rank['quality']['device_work_without_launch']} operations have no launch"
+
+
 # times of the device
 
 
@@ -463,6 +508,16 @@ CHECKS = {check.name: check for check in (
         put("findings.0.gain_pct", more(-9)), put("findings", []),
         put("verdict.text", "No fix we can simulate saves 1 %."),
         put("verdict.text", "The kernels are the limit, not the host."))),
+    Check("host-gains", the_host_gains_what_the_device_waits, (
+        together(put("ranks.0.replay.findings.0.id", "launch-bound"), put("ranks.0.replay.findings.0.gain_pct", 99.9)),)),
+    Check("named-once", a_finding_is_named_once, (
+        lambda report: report["findings"].append(report["findings"][0]), put("ranks.0.replay.ladder.0.id", "sleep"))),
+    Check("verdict-sure", the_verdict_is_as_sure_as_its_finding, (
+        together(put("findings.0.confidence", "low"), put("verdict.text", "Fix first: late launches.")),
+        together(put("findings.0.confidence", "high"), put("verdict.text", "A guess, to be checked first: late launches.")))),
+    Check("silence", silence_is_earned, (
+        together(put("verdict.text", "No fix we can simulate saves 1 %."), put("ranks.0.step_breakdown.gpu_busy_pct", 30)),
+        together(put("verdict.text", "No fix we can simulate saves 1 %."), put("ranks.0.quality.device_work_without_launch", 10**6)))),
     Check("verdict-cause", what_fills_the_idle_time_is_a_finding, (
         together(put("findings", []), put("verdict.text", "The GPU is idle for 51 % of each step (165.3 of 322.2 ms). For 92 % of that time "
                                                           "the host waits for the data loader.")),)),

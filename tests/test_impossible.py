@@ -444,10 +444,10 @@ def with_a_device(report: Report) -> Report:
     rank["quality"]["by_kind"].update(kernel=2, collective=1, memcpy=1)
     rank["roofline"].update(mfu_pct=40.0, hfu_pct=50.0, roofline_pct=70.0)
     for step in rank["steps"]["list"]:
-        step.update(compute_ns=step["duration_ns"] // 2, exposed_comm_ns=0, exposed_copy_ns=0, gpu_busy_pct=50.0,
-                    idle_ns=step["duration_ns"] - step["duration_ns"] // 2)
+        step.update(compute_ns=step["duration_ns"] // 4, exposed_comm_ns=0, exposed_copy_ns=0, gpu_busy_pct=25.0,
+                    idle_ns=step["duration_ns"] - step["duration_ns"] // 4)
     mean = rank["step_breakdown"]
-    mean.update(compute_ns=mean["step_ns"] // 2, exposed_comm_ns=0, exposed_copy_ns=0, idle_ns=mean["step_ns"] - mean["step_ns"] // 2, gpu_busy_pct=50.0)
+    mean.update(compute_ns=mean["step_ns"] // 4, exposed_comm_ns=0, exposed_copy_ns=0, idle_ns=mean["step_ns"] - mean["step_ns"] // 4, gpu_busy_pct=25.0)
     rank["replay"]["slack"] = [{"name": "gemm", "step_ns": 100, "on_path_ns": 0}]
     return made
 

@@ -250,6 +250,7 @@ void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, siz
         return;
     show_stragglers(&x, r, digests, s);
     drop_waiting(f, digests[slowest], &x);
+    hu_findings_cut_ladder(f);
     f->at[f->n++] = x;
     qsort(f->at, f->n, sizeof *f->at, hu_findings_by_gain);
 }

@@ -31,6 +31,17 @@ const char *hu_finding_fix(const hu_finding *f)
     return f->fix[0] ? f->fix : hu_rule_fix(f->rule);
 }
 
+hu_none_words hu_findings_none(const hu_findings *f)
+{
+    hu_none_words said = {"No fix we can simulate saves 1 %"};
+
+    if (!f->is_trusted)
+        snprintf(said.t, sizeof said.t, "The gain of a fix cannot be computed from this trace");
+    else if (f->blind[0])
+        snprintf(said.t, sizeof said.t, "Cannot tell what would save time: %s", f->blind);
+    return said;
+}
+
 static hu_confidence confidence_of(const hu_check *c, const hu_hint *h, const hu_price *p, size_t n_steps)
 {
     const bool    sound = c->worst == HU_GRADE_GREEN && n_steps >= ENOUGH_STEPS;
@@ -183,6 +194,17 @@ static int climb(hu_findings *f, hu_simulation *s, hu_error *err)
     return 0;
 }
 
+void hu_findings_cut_ladder(hu_findings *f)
+{
+    for (size_t i = 0; i < f->n_ladder; i++)
+        if (!find(f, f->ladder[i].rule)) {
+            f->n_ladder = i;
+            f->next_class = HU_CLASS_COUNT; /* it was what binds behind the last rung */
+            f->next_share = NAN;
+            return;
+        }
+}
+
 static bool keep_path(hu_findings *f, const hu_simulation *s)
 {
     const hu_path *path = &s->path;
@@ -302,6 +324,7 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
     f->n_steps = s->graph.n_marks - 1;
     f->next_class = HU_CLASS_COUNT;
     f->next_share = NAN;
+    memcpy(f->blind, hu_blind_of(d, &s->graph).t, sizeof f->blind);
     for (hu_rule r = 0; r < HU_RULE_COUNT; r++) {
         hu_hint  hint;
         hu_price price;

@@ -3,6 +3,7 @@
 #ifndef HU_ADVISE_FINDINGS_H
 #define HU_ADVISE_FINDINGS_H
 
+#include "advise/blind.h"
 #include "advise/confidence.h"
 #include "advise/rules.h"
 
@@ -51,6 +52,7 @@ typedef struct hu_findings {
     size_t           n;
     hu_rung          ladder[HU_FINDINGS];
     size_t           n_ladder;
+    char             blind[HU_BLIND_BYTES]; /* why finding none would not mean that there is none (hu_blind_of); "" */
     hu_rule          passed[HU_RULE_COUNT]; /* looked at and worth nothing */
     size_t           n_passed;
     hu_check         check;
@@ -78,6 +80,16 @@ hu_findings *hu_findings_measure(hu_simulation *s, const hu_error *why, const hu
 
 /* What to do about a finding. */
 const char *hu_finding_fix(const hu_finding *f);
+
+typedef struct {
+    char t[HU_BLIND_BYTES + 40];
+} hu_none_words;
+
+/* What having no finding means, as a sentence without its stop: that nothing is worth a fix, or that it cannot be told. */
+hu_none_words hu_findings_none(const hu_findings *f);
+
+/* Ends the ladder below the first rung that is no finding any more: what follows was priced on top of it. */
+void hu_findings_cut_ladder(hu_findings *f);
 
 /* For qsort: the largest gain first. */
 int hu_findings_by_gain(const void *left, const void *right);

@@ -51,6 +51,12 @@ static const char *step_words(const hu_digest *d)
     return d->steps.source == HU_STEPS_NONE ? "the capture" : "each step";
 }
 
+/* What gets shorter. */
+static const char *priced_words(const hu_digest *d)
+{
+    return d->steps.source != HU_STEPS_NONE ? "the step" : d->host_time.is_recorded ? "the run" : "the capture";
+}
+
 static void say_device(const hu_digest *d, const hu_step_time *t, hu_verdict *v)
 {
     const double  most = fmax(t->idle_ns, fmax(t->exposed_comm_ns, t->exposed_copy_ns));
@@ -164,14 +170,15 @@ static void say_price(const hu_digest *d, const hu_findings *f, hu_verdict *v)
 
     if (!best && f->is_trusted && !d->breakdown.has_device && hu_say_is_waiting(d))
         return; /* what it waits for is named, and is no work of its own */
-    if (!best && f->is_trusted)
-        snprintf(v->text + n, room, " No fix we can simulate saves 1 %%.");
-    else if (best && !isnan(best->gain_pct))
-        snprintf(v->text + n, room, " Fix first: %s. Fixing it would cut %s from %s to %s (%s %%).",
-                 hu_rule_title(best->rule), d->steps.source == HU_STEPS_NONE ? "the run" : "the step",
-                 hu_say_time(best->before_ns).t, hu_say_time(best->after_ns).t, hu_say_saving(best->gain_pct).t);
-    else
+    if (!best)
+        snprintf(v->text + n, room, " %s.", hu_findings_none(f).t);
+    else if (isnan(best->gain_pct))
         snprintf(v->text + n, room, " The gain of a fix cannot be computed from this trace.");
+    else
+        snprintf(v->text + n, room, " %s: %s. Fixing it would cut %s from %s to %s (%s %%).",
+                 best->confidence == HU_CONFIDENCE_LOW ? "A guess, to be checked first" : "Fix first",
+                 hu_rule_title(best->rule), priced_words(d), hu_say_time(best->before_ns).t, hu_say_time(best->after_ns).t,
+                 hu_say_saving(best->gain_pct).t);
 }
 
 /* The first check that is red; where no point is given, the first that forbids it. */

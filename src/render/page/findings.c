@@ -151,8 +151,9 @@ void hu_page_findings(hu_page *p)
         }
         hu_out_text(p->out, ".</p>\n");
     } else if (f->n == 0) {
-        hu_out_text(p->out, f->is_trusted ? "<p>No fix we can simulate saves 1&nbsp;% of the step.</p>\n"
-                                          : "<p>This trace does not show what would save time.</p>\n");
+        hu_out_text(p->out, "<p>");
+        hu_markup_text(p->out, hu_str_of(hu_findings_none(f).t));
+        hu_out_text(p->out, ".</p>\n");
     }
     if (is_replayed && f->n)
         hu_out_text(p->out, "<h3>Largest saving first</h3>\n");

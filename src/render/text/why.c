@@ -80,10 +80,7 @@ void hu_text_why(hu_text_page *p, const hu_findings *f, size_t most)
     }
     if (f->n == 0) {
         hu_out_text(p->out, "     ");
-        hu_text_hanging(p,
-                        f->is_trusted ? "no fix we can simulate saves 1 % of the step"
-                                      : "this trace does not show what would save time",
-                        8);
+        hu_text_hanging(p, hu_findings_none(f).t, 8);
     } else {
         hu_out_printf(p->out, "     gain of each fix, simulated over %zu step%s (replay %s off)\n", f->n_steps,
                       hu_plural((int64_t)f->n_steps), hu_say_pct(100 * fabs(f->replayed_ns / f->seen_ns - 1)).t);
