@@ -52,7 +52,6 @@ KNOWN: dict[tuple[str, str], str] = {
     ("tests/data/oracle/random-8.json.gz", "one-step"): STEPS_OF_A_BACKLOG,
     ("kineto/kineto-tb-samples/resnet50_autograd_api_num_workers_4-worker0.pt.trace.json.gz", "operators"):
         "an operator inside of one of its own name counts twice",
-    ("kineto/param-resnet-2023/resnet_kineto.json.gz", "verdict-cause"): "the thread that launches most is taken for the main one: no loader",
     ("examples/training/traces/fixed_loader/rank0.pt.trace.json.gz", "negative"): "memory from before the capture that is given back in it counts below 0",
     ("examples/training/traces/fixed_loader/rank1.pt.trace.json.gz", "negative"): "the same",
 }

@@ -9,12 +9,14 @@
 
 #include <stdlib.h>
 
+#include "analyze/autograd_threads.h"
 #include "analyze/names.h"
 #include "base/map.h"
 
-enum { STEP_WEIGHT = 1 << 20, LAUNCH_WEIGHT = 16 };
+enum { LAUNCH_WEIGHT = 16 };
 
 static const double LEAST_CHILD = 0.5; /* of the capture, that a parent waits for its children */
+static const double FAIR_SHARE = 0.25; /* of the launches of the thread with most */
 
 static int by_pid(const void *left, const void *right)
 {
@@ -119,37 +121,114 @@ static bool is_recorded(const hu_slices *s)
     return false;
 }
 
+/* What speaks for a thread; the first difference decides. */
+typedef struct {
+    size_t steps;      /* marks of steps */
+    bool   is_program; /* it updates the model, or holds the program's outermost Python frame */
+    bool   is_own;     /* it is no thread of the autograd engine, which only works when it is called */
+    bool   is_loading; /* it takes batches from a loader, and launches work */
+    bool   is_first;   /* the process began with it, and it launches a fair part of the work */
+    size_t does;       /* launches, then slices */
+} claim;
+
+/* Names by which a program says that it is here: its module, and what only the loop of a training calls. */
+static bool is_program_mark(hu_str name, hu_kind kind)
+{
+    if (kind == HU_KIND_PYTHON)
+        return hu_str_ends(name, HU_STR(": <module>"));
+    return hu_kind_in(kind, HU_BIT(CPU_OP) | HU_BIT(USER)) &&
+           (hu_str_starts(name, HU_STR("Optimizer.step#")) || hu_str_starts(name, HU_STR("Optimizer.zero_grad#")));
+}
+
+typedef struct {
+    const hu_trace *trace;
+    hu_slices       s;
+    const uint8_t  *names;
+    uint8_t        *is_mark; /* by string id: UNKNOWN, NO, YES */
+    uint32_t        step;    /* string id of the annotation that is the step; HU_NONE */
+    bool            is_recorded;
+} search;
+
+enum { UNKNOWN, NO, YES };
+
+static bool marks_program(search *w, uint32_t i)
+{
+    uint8_t *known = &w->is_mark[w->s.name[i]];
+
+    if (*known == UNKNOWN)
+        *known = is_program_mark(hu_trace_text(w->trace, w->s.name[i]), (hu_kind)w->s.kind[i]) ? YES : NO;
+    return *known == YES;
+}
+
+static claim claim_of(search *w, const hu_track *t, bool is_engine, size_t *launches)
+{
+    const uint32_t *order = hu_trace_order(w->trace) + t->first;
+    claim           c = {.is_own = !is_engine};
+
+    *launches = 0;
+    for (uint32_t k = 0; k < t->count; k++) {
+        const uint32_t i = order[k];
+        const uint8_t  flags = w->names[w->s.name[i]];
+        const bool     is_step = w->s.name[i] == w->step && (w->is_recorded || w->s.kind[i] == HU_KIND_USER);
+
+        c.steps += flags & HU_NAME_STEP || (is_step && !is_engine);
+        *launches += hu_kind_in(w->s.kind[i], HU_KINDS_CALL) && flags & HU_NAME_LAUNCH;
+        c.does += hu_kind_in(w->s.kind[i], HU_KINDS_HOST) && !w->is_recorded;
+        c.is_program |= !w->is_recorded && !is_engine && marks_program(w, i);
+        c.is_loading |= !w->is_recorded && flags & HU_NAME_DATA_LOADER;
+    }
+    c.is_loading &= *launches > 0;
+    c.does += *launches * LAUNCH_WEIGHT;
+    return c;
+}
+
+static bool is_stronger(const claim *a, const claim *b)
+{
+    if (a->steps != b->steps)
+        return a->steps > b->steps;
+    if (a->does == 0 || b->does == 0)
+        return a->does > b->does;
+    if (a->is_program != b->is_program)
+        return a->is_program;
+    if (a->is_own != b->is_own)
+        return a->is_own;
+    if (a->is_loading != b->is_loading)
+        return a->is_loading;
+    if (a->is_first != b->is_first)
+        return a->is_first;
+    return a->does > b->does;
+}
+
 uint32_t hu_main_thread_find(const hu_trace *trace, const uint8_t *names, hu_str step, hu_arena *scratch)
 {
-    const hu_slices s = hu_trace_slices(trace);
-    const uint32_t *order = hu_trace_order(trace);
-    const bool      recorded = is_recorded(&s);
-    const uint32_t  marked = recorded && step.n ? hu_trace_find_text(trace, step) : HU_NONE;
+    search          w = {.trace = trace, .s = hu_trace_slices(trace), .names = names, .step = HU_NONE};
     size_t          n_tracks, most = 0;
     const hu_track *tracks = hu_trace_tracks(trace, &n_tracks);
+    const uint8_t  *engine = hu_autograd_threads_find(trace, scratch);
+    claim          *claims = hu_arena_calloc(scratch, n_tracks + 1, sizeof *claims);
+    size_t         *launches = hu_arena_calloc(scratch, n_tracks + 1, sizeof *launches);
     uint32_t        best = HU_NONE;
-    bool            is_sure = false;
 
+    w.is_mark = hu_arena_calloc(scratch, hu_trace_string_count(trace) + 1, 1);
+    if (!engine || !claims || !launches || !w.is_mark)
+        return HU_NONE;
+    w.is_recorded = is_recorded(&w.s);
+    w.step = step.n ? hu_trace_find_text(trace, step) : HU_NONE;
     for (uint32_t t = 0; t < n_tracks; t++) {
-        size_t count = 0;
-
         if (tracks[t].type != HU_TRACK_HOST)
             continue;
-        for (uint32_t k = 0; k < tracks[t].count; k++) {
-            const uint32_t i = order[tracks[t].first + k];
-
-            if (names[s.name[i]] & HU_NAME_STEP || s.name[i] == marked)
-                count += STEP_WEIGHT;
-            else if (hu_kind_in(s.kind[i], HU_KINDS_CALL) && names[s.name[i]] & HU_NAME_LAUNCH)
-                count += LAUNCH_WEIGHT;
-            else
-                count += hu_kind_in(s.kind[i], HU_KINDS_HOST) && !recorded;
-        }
-        is_sure |= count > 0;
-        if (count > most) {
-            most = count;
-            best = t;
-        }
+        claims[t] = claim_of(&w, &tracks[t], engine[t] != 0, &launches[t]);
+        most = launches[t] > most ? launches[t] : most;
     }
-    return recorded && !is_sure ? hu_main_thread_of_job(trace, scratch) : best;
+    for (uint32_t t = 0; t < n_tracks; t++) {
+        claim *c = &claims[t];
+
+        if (!c->steps && !c->does)
+            continue;
+        c->is_first = launches[t] > 0 && !tracks[t].tid_is_text && !tracks[t].pid_is_text &&
+                      tracks[t].tid == tracks[t].pid && (double)launches[t] >= FAIR_SHARE * (double)most;
+        if (best == HU_NONE || is_stronger(c, &claims[best]))
+            best = t;
+    }
+    return w.is_recorded && best == HU_NONE ? hu_main_thread_of_job(trace, scratch) : best;
 }

@@ -8,8 +8,10 @@
 
 /*
  * The track of the thread on which steps are marked (`names` are the flags of hu_names_classify, `step` is what an
- * annotation that recurs is called; "" none), else of the one with most launches, else the main thread of the job where
- * calls of the system were recorded, else of the one with most to do.  HU_NONE: there is none, or no memory.
+ * annotation that recurs is called; "" none), else of the one that updates the model or holds the program's outermost Python
+ * frame, else of the one with most launches, where a thread of the autograd engine comes last and the process's first thread
+ * first if it launches a quarter as much; else the main thread of the job where calls of the system were recorded, else the
+ * one with most to do.  HU_NONE: there is none, or no memory.
  */
 uint32_t hu_main_thread_find(const hu_trace *trace, const uint8_t *names, hu_str step, hu_arena *scratch);
 

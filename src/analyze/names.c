@@ -65,6 +65,24 @@ int64_t hu_names_step_number(hu_str name)
     return hu_parse_i64((hu_str){name.p + step_prefix.n, name.n - step_prefix.n}, &number) ? number : -1;
 }
 
+/* "AddmmBackward0", "CompiledFunctionBackward", "MulBackward" */
+static bool is_graph_node(hu_str name)
+{
+    const hu_str tail = HU_STR("Backward");
+    size_t       n = name.n;
+
+    while (n && name.p[n - 1] >= '0' && name.p[n - 1] <= '9')
+        n--;
+    return n > tail.n && name.p[0] >= 'A' && name.p[0] <= 'Z' && memcmp(name.p + n - tail.n, tail.p, tail.n) == 0 &&
+           !memchr(name.p, ' ', name.n) && !memchr(name.p, '.', name.n);
+}
+
+bool hu_names_is_autograd_node(hu_str name)
+{
+    return hu_str_starts(name, HU_STR("autograd::engine::evaluate_function")) ||
+           hu_str_starts(name, HU_STR("torch::autograd::")) || is_graph_node(name);
+}
+
 static uint8_t classify(hu_str name)
 {
     uint8_t flags = 0;

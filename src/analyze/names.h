@@ -20,6 +20,9 @@ enum {
 /* Flags by string id; NULL when there is no memory. */
 const uint8_t *hu_names_classify(const hu_trace *trace, hu_arena *arena);
 
+/* Is it a node of the autograd graph as the engine runs it, by its name: "autograd::engine::evaluate_function: …", "AddmmBackward0"? */
+bool hu_names_is_autograd_node(hu_str name);
+
 /* The number behind "ProfilerStep#", or -1. */
 int64_t hu_names_step_number(hu_str name);
 

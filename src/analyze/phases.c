@@ -13,6 +13,7 @@
  */
 #include "analyze/phases.h"
 
+#include "analyze/names.h"
 typedef enum {
     MARK_UNKNOWN,
     MARK_NONE,
@@ -37,18 +38,6 @@ typedef struct {
     bool     has_optimizer;
     size_t   step; /* where the search for boundaries stands */
 } work;
-
-/* "AddmmBackward0", "CompiledFunctionBackward", "MulBackward" */
-static bool is_graph_node(hu_str name)
-{
-    const hu_str tail = HU_STR("Backward");
-    size_t       n = name.n;
-
-    while (n && name.p[n - 1] >= '0' && name.p[n - 1] <= '9')
-        n--;
-    return n > tail.n && name.p[0] >= 'A' && name.p[0] <= 'Z' && memcmp(name.p + n - tail.n, tail.p, tail.n) == 0 &&
-           !memchr(name.p, ' ', name.n) && !memchr(name.p, '.', name.n);
-}
 
 static mark mark_of_frame(hu_str name)
 {
@@ -81,8 +70,7 @@ static mark mark_of_name(hu_str name)
                                           "aten::addcdiv_",    "aten::_foreach_addcdiv_", "aten::_foreach_addcmul_",
                                           "aten::addcmul_"};
 
-    if (hu_str_starts(name, HU_STR("autograd::engine::evaluate_function")) ||
-        hu_str_starts(name, HU_STR("torch::autograd::")) || is_graph_node(name))
+    if (hu_names_is_autograd_node(name))
         return MARK_GRAPH;
     if (hu_str_starts(name, HU_STR("nn.Module: ")))
         return MARK_MODULE;
