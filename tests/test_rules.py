@@ -19,7 +19,6 @@ FAILS: dict[tuple[str, str], str] = {
     ("comm-bandwidth", "plant"): "never a finding, with several ranks either",
     ("straggler", "plant"): "waiting for the late rank is called communication, and comes first",
     ("pipeline-bubble", "plant"): "a hole that nothing explains is the garbage collector's, and comes first",
-    ("recompute", "page"): "a thread that autograd keeps for itself is not joined to the one that waits for it: what it launches stays where it was",
 }
 # The same of what no report may say (tests/impossible.py).
 IMPOSSIBLE: dict[tuple[str, str, str], str] = {

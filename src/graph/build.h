@@ -12,6 +12,14 @@ typedef struct {
     uint32_t next;
 } hu_pending;
 
+/* Another thread works from one time to another, without a rest in which the main thread does something. */
+typedef struct {
+    int64_t  start_ns, end_ns;
+    uint32_t lane;
+} hu_burst;
+
+typedef HU_VEC(hu_burst) hu_bursts;
+
 typedef struct {
     hu_graph      *g;
     const hu_ask  *ask;
@@ -22,6 +30,7 @@ typedef struct {
     hu_str         focus;          /* glob of operators for HU_IN_FOCUS; "" none */
     const uint8_t *recompute;      /* by slice */
     HU_VEC(hu_node) nodes;
+    hu_bursts bursts, asides; /* that the main thread waits for, by start; and others that launch work, thread by thread */
     HU_VEC(hu_op) ops;
     HU_VEC(hu_pending) links;                  /* while it is built, op.deps and node.waits are heads of chains */
     uint32_t        *by_stream, *stream_first; /* operations by stream, in order; stream s: [first[s], first[s + 1]) */
@@ -39,6 +48,18 @@ hu_class hu_build_call_class(const hu_ask *ask, uint32_t call, hu_call_kind *kin
 
 /* Nodes of all host threads, in the order in which they begin; and the marks of the steps among them. */
 int hu_build_lanes(hu_building *b, hu_error *err);
+
+/*
+ * Finds the bursts of other threads, of which `is_engine` tells by lane the ones of autograd, and cuts the main thread's nodes
+ * where they begin and end.  Nodes still lie thread by thread.  False: no memory.
+ */
+bool hu_build_bursts(hu_building *b, const uint8_t *is_engine);
+
+/* Nothing was recorded of another thread, or a call in which it waits. */
+bool hu_build_is_idle(const hu_node *n);
+
+/* The main thread may wait in it: no call, no operator, nothing that has a name of its own. */
+bool hu_build_is_silent(const hu_node *n);
 
 /* The device work that the nodes launched. */
 int hu_build_ops(hu_building *b, hu_error *err);

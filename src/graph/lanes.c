@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "analyze/autograd_threads.h"
 #include "analyze/host_calls.h"
 #include "analyze/main_thread.h"
 #include "analyze/overheads.h"
@@ -345,18 +346,21 @@ int hu_build_lanes(hu_building *b, hu_error *err)
 {
     const hu_ask  *ask = b->ask;
     const uint32_t main_track = hu_main_thread_find(ask->trace, ask->names, ask->steps->what, ask->scratch);
+    const uint8_t *engines = hu_autograd_threads_find(ask->trace, ask->scratch);
+    uint8_t       *is_engine = hu_arena_calloc(ask->scratch, ask->n_tracks + 1, 1); /* by lane */
     walk          *w = hu_arena_calloc(ask->scratch, 1, sizeof *w);
     size_t         n_cuts;
     int64_t       *cuts = list_cuts(b, &n_cuts);
 
     b->recompute = hu_overheads_find_recompute(ask, ask->scratch);
-    if (!w || !cuts || !b->recompute)
+    if (!w || !cuts || !b->recompute || !engines || !is_engine)
         return hu_fail_memory(err);
     w->b = b;
     for (uint32_t t = 0; t < ask->n_tracks; t++) {
         if (ask->tracks[t].type != HU_TRACK_HOST)
             continue;
         w->lane = b->g->n_lanes++;
+        is_engine[w->lane] = engines[t];
         if (t == main_track)
             b->g->main_lane = w->lane;
         w->cuts = cuts;
@@ -374,6 +378,8 @@ int hu_build_lanes(hu_building *b, hu_error *err)
         if (!hu_vec_push(ask->arena, &b->nodes, nobody))
             return hu_fail_memory(err);
     }
+    if (!hu_build_bursts(b, is_engine))
+        return hu_fail_memory(err);
     if (sort_nodes(b, err) < 0)
         return HU_ENOMEM;
     return find_marks(b, cuts, n_cuts, err);
