@@ -41,9 +41,10 @@ static bool keep_devices(const hu_trace *trace, hu_digest *d)
 /* The device with the most work; deviceProperties lists all of a machine, used or not. */
 static void find_device(const hu_trace *trace, hu_digest *d)
 {
-    size_t          n, best = 0;
-    const hu_track *tracks = hu_trace_tracks(trace, &n);
-    uint32_t        most = 0;
+    size_t           n, best = 0;
+    const hu_track  *tracks = hu_trace_tracks(trace, &n);
+    uint32_t         most = 0;
+    const hu_device *device;
 
     d->device = HU_STR("");
     for (size_t i = 0; i < n; i++) {
@@ -52,8 +53,9 @@ static void find_device(const hu_trace *trace, hu_digest *d)
             best = i;
         }
     }
-    for (size_t i = 0; most && i < d->n_devices; i++)
-        if (d->devices[i].id == tracks[best].device)
+    device = most ? hu_trace_device(trace, tracks[best].device) : NULL;
+    for (size_t i = 0; device && i < d->n_devices; i++)
+        if (d->devices[i].id == device->id)
             d->device = d->device_names[i];
 }
 

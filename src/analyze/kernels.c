@@ -22,12 +22,11 @@
 #include "analyze/occupancy.h"
 
 typedef struct {
-    const hu_ask    *ask;
-    const hu_device *devices;
-    size_t           n_devices;
-    uint32_t        *row_of_name; /* by string id; HU_NONE: none yet */
-    hu_kernel_reader reader;
-    uint8_t         *eligible; /* by string id of an operator: 0 not asked yet, 1 no, 2 yes */
+    const hu_ask     *ask;
+    const hu_device **device;      /* by track; NULL unknown */
+    uint32_t         *row_of_name; /* by string id; HU_NONE: none yet */
+    hu_kernel_reader  reader;
+    uint8_t          *eligible; /* by string id of an operator: 0 not asked yet, 1 no, 2 yes */
     HU_VEC(hu_kernel) list;
 } work;
 
@@ -55,12 +54,7 @@ static void read_geometry(const hu_ask *ask, uint32_t i, hu_geometry *g, uint16_
 
 static const hu_device *device_of(const work *w, uint32_t slice)
 {
-    const int64_t id = w->ask->tracks[w->ask->s.track[slice]].device;
-
-    for (size_t i = 0; i < w->n_devices; i++)
-        if (w->devices[i].id == id)
-            return &w->devices[i];
-    return NULL;
+    return w->device[w->ask->s.track[slice]];
 }
 
 /* `recorded`: estimated achieved occupancy in percent, NaN or 0 when the recorder did not know. */
@@ -250,11 +244,13 @@ int hu_kernels_measure(const hu_ask *ask, hu_kernels *out, hu_error *err)
     hu_kernels   result = {0};
     work         w = {.ask = ask};
 
-    w.devices = hu_trace_devices(ask->trace, &w.n_devices);
+    w.device = hu_arena_alloc(ask->scratch, (ask->n_tracks + 1) * sizeof(*w.device));
     w.row_of_name = hu_arena_alloc(ask->scratch, (names + 1) * sizeof *w.row_of_name);
     w.eligible = hu_arena_calloc(ask->scratch, names + 1, 1);
-    if (!w.row_of_name || !w.eligible)
+    if (!w.device || !w.row_of_name || !w.eligible)
         return hu_fail_memory(err);
+    for (size_t t = 0; t < ask->n_tracks; t++)
+        w.device[t] = hu_trace_device(ask->trace, ask->tracks[t].device);
     memset(w.row_of_name, 0xff, (names + 1) * sizeof *w.row_of_name);
     hu_kernel_reader_init(&w.reader);
     for (size_t k = 0; k < ask->n_work; k++) {

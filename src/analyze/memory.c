@@ -419,13 +419,12 @@ static int by_peak(const void *left, const void *right)
 
 static void find_capacity(const work *w)
 {
-    size_t           n;
-    const hu_device *devices = hu_trace_devices(w->ask->trace, &n);
+    for (size_t p = 0; p < w->pools.n; p++) {
+        const hu_device *d = hu_trace_device(w->ask->trace, w->pools.at[p].device);
 
-    for (size_t p = 0; p < w->pools.n; p++)
-        for (size_t i = 0; i < n; i++)
-            if (w->pools.at[p].device_type != 0 && devices[i].id == w->pools.at[p].device)
-                w->pools.at[p].capacity_bytes = devices[i].memory_bytes;
+        if (w->pools.at[p].device_type != 0 && d)
+            w->pools.at[p].capacity_bytes = d->memory_bytes;
+    }
 }
 
 int hu_memory_measure(const hu_ask *ask, hu_memory *out, hu_error *err)

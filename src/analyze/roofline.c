@@ -48,24 +48,21 @@ typedef struct {
 
 static bool find_peaks(work *w)
 {
-    const hu_ask    *ask = w->ask;
-    size_t           n;
-    const hu_device *devices = hu_trace_devices(ask->trace, &n);
+    const hu_ask *ask = w->ask;
 
     w->peaks = hu_arena_calloc(ask->scratch, ask->n_tracks + 1, sizeof *w->peaks);
     if (!w->peaks)
         return false;
     for (size_t t = 0; t < ask->n_tracks; t++) {
-        for (size_t i = 0; i < n && ask->tracks[t].type == HU_TRACK_STREAM; i++) {
-            if (devices[i].id != ask->tracks[t].device)
-                continue;
-            w->peaks[t] = hu_peaks_find(hu_trace_text(ask->trace, devices[i].name), devices[i].sm_count,
-                                        devices[i].memory_bytes);
-            if (w->peaks[t] && !w->out->device.n && ask->tracks[t].count) {
-                w->out->device = hu_str_of(w->peaks[t]->name);
-                w->out->source = hu_str_of(w->peaks[t]->source);
-                w->out->gbps = w->peaks[t]->gbps;
-            }
+        const hu_device *d = hu_trace_device(ask->trace, ask->tracks[t].device);
+
+        if (!d || ask->tracks[t].type != HU_TRACK_STREAM)
+            continue;
+        w->peaks[t] = hu_peaks_find(hu_trace_text(ask->trace, d->name), d->sm_count, d->memory_bytes);
+        if (w->peaks[t] && !w->out->device.n && ask->tracks[t].count) {
+            w->out->device = hu_str_of(w->peaks[t]->name);
+            w->out->source = hu_str_of(w->peaks[t]->source);
+            w->out->gbps = w->peaks[t]->gbps;
         }
     }
     return true;

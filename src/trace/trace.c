@@ -52,6 +52,25 @@ const hu_device *hu_trace_devices(const hu_trace *trace, size_t *n)
     return trace->devices.at;
 }
 
+static bool is_alike(const hu_device *a, const hu_device *b)
+{
+    return a->name == b->name && a->memory_bytes == b->memory_bytes && a->sm_count == b->sm_count && a->major == b->major &&
+           a->minor == b->minor && a->warp_size == b->warp_size && a->max_threads_per_sm == b->max_threads_per_sm;
+}
+
+const hu_device *hu_trace_device(const hu_trace *trace, int64_t id)
+{
+    const hu_device *d = trace->devices.at;
+
+    for (size_t i = 0; i < trace->devices.n; i++)
+        if (d[i].id == id)
+            return &d[i];
+    for (size_t i = 1; i < trace->devices.n; i++)
+        if (!is_alike(&d[0], &d[i]))
+            return NULL;
+    return trace->devices.n ? &d[0] : NULL;
+}
+
 const hu_metadata *hu_trace_metadata(const hu_trace *trace, size_t *n)
 {
     *n = trace->metadata.n;

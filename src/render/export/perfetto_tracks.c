@@ -131,23 +131,12 @@ static hu_str describe(work *w, const hu_device *d)
     return hu_track_join(w->p->arena, pieces, HU_COUNT(pieces));
 }
 
-static const hu_device *find_device(const hu_trace *trace, int64_t id)
-{
-    size_t           n;
-    const hu_device *devices = hu_trace_devices(trace, &n);
-
-    for (size_t i = 0; i < n && i < 64; i++)
-        if (devices[i].id == id)
-            return &devices[i];
-    return NULL;
-}
-
 /* The row of a device; 0 when there is no memory. */
 static uint64_t device_of(work *w, int64_t id)
 {
     hu_perfetto     *p = w->p;
     uint32_t        *place = hu_map_put(&w->device_at, (uint64_t)id);
-    const hu_device *d = find_device(w->trace, id);
+    const hu_device *d = hu_trace_device(w->trace, id);
     char             number[HU_NUMBER_BYTES];
     const hu_str     shown = id < 0 ? HU_STR("?") : (hu_str){number, hu_format_i64(number, id)};
     hu_str           name;
