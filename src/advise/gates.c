@@ -61,6 +61,12 @@ bool hu_scene_is_much(const hu_scene *c, hu_ns_per_step time)
     return hu_is_share_of_step(time, HU_LEAST_SHARE, c->step);
 }
 
+bool hu_scene_is_inference(const hu_scene *c)
+{
+    return c->d->health.kinds[HU_KIND_CPU_OP] > 0 && !c->d->parallelism.is_training &&
+           c->d->kernels.family[HU_FAMILY_OPTIMIZER].calls == 0;
+}
+
 hu_ns_per_step hu_scene_in_steps(const hu_scene *c, int64_t sum_ns)
 {
     return hu_spread(hu_as_sum(sum_ns), (int64_t)c->d->steps.n_counted);

@@ -2,7 +2,7 @@
  * gates_device.c - what nominates the diagnoses of GPU operations: copies, kernels that could be faster, clocks.
  */
 #include "advise/gates.h"
-#include "analyze/kernel_name.h"
+#include "analyze/matrix_units.h"
 
 static const double LEAST_BOTH = 0.01, LEAST_RECOMPUTE = 0.01, LEAST_FUSED = 0.01;
 static const double POOR_SHARE = 0.4;      /* of the roofline, below which a product is called inefficient */
@@ -106,23 +106,43 @@ bool hu_gate_recompute(const hu_scene *c, hu_hint *h)
     return true;
 }
 
+/* What a job may ask of its device, in training and where nothing is trained; NULL: the rule's own fix. */
+static const char *fix_of_units(hu_matrix_units units, bool is_inference)
+{
+    switch (units) {
+    case HU_MATRIX_FP16:
+        return is_inference
+                   ? "model.half(), or torch.autocast(\"cuda\", dtype=torch.float16); this GPU has neither TF32 nor "
+                     "bf16 tensor cores"
+                   : "torch.autocast(\"cuda\", dtype=torch.float16) with torch.amp.GradScaler(\"cuda\"); this GPU "
+                     "has neither TF32 nor bf16 tensor cores";
+    case HU_MATRIX_BF16:
+        return is_inference ? "model.to(torch.bfloat16), or torch.autocast(\"cuda\", dtype=torch.bfloat16)"
+                            : "torch.autocast(\"cuda\", dtype=torch.bfloat16)";
+    case HU_MATRIX_UNKNOWN:
+        return is_inference ? "if this GPU has tensor cores: torch.autocast with bfloat16 (NVIDIA Ampere or later, AMD "
+                              "Instinct MI100 or later) or float16 (Volta, Turing)"
+                            : "if this GPU has tensor cores: torch.autocast with bfloat16 (NVIDIA Ampere or later, AMD "
+                              "Instinct MI100 or later), or with float16 and GradScaler (Volta, Turing)";
+    default:
+        return NULL;
+    }
+}
+
 bool hu_gate_tensor(const hu_scene *c, hu_hint *h)
 {
-    const double     all = (double)c->d->kernels.total_ns;
-    double           without = 0;
-    const hu_kernel *worst = NULL;
+    const hu_matrix_units units = hu_matrix_units_of_trace(c->s->ask.trace);
+    const double          all = (double)c->d->kernels.total_ns;
+    double                without = 0;
+    const hu_kernel      *worst = NULL;
 
     for (size_t i = 0; i < c->d->kernels.n; i++) {
-        const hu_kernel       *k = &c->d->kernels.at[i];
-        const hu_kernel_family family = k->read.family;
+        const hu_kernel *k = &c->d->kernels.at[i];
 
-        if (k->read.tensor != HU_TENSOR_NO ||
-            (family != HU_FAMILY_GEMM && family != HU_FAMILY_CONVOLUTION && family != HU_FAMILY_ATTENTION))
-            continue;
-        without += (double)k->total_ns;
-        worst = worst ? worst : k;
+        without += (double)k->plain_ns;
+        worst = worst || !k->plain_ns ? worst : k;
     }
-    if (!worst || without < HU_LEAST_SHARE * all)
+    if (!worst || without < HU_LEAST_SHARE * all || units == HU_MATRIX_NONE)
         return false;
     hu_hint_say(h, "Matmuls without tensor cores take %s of kernel time in the whole capture.",
                 hu_say_pct(hu_amount_pct(without, all)).t);
@@ -132,6 +152,10 @@ bool hu_gate_tensor(const hu_scene *c, hu_hint *h)
                  c->s->tensor_factor > 0 ? "tensor cores are %d times as fast as this GPU's vector units (data sheet)"
                                          : "the speed-up of tensor cores on this GPU is unknown; %d times is assumed",
                  c->s->tensor_factor > 0 ? (int)(c->s->tensor_factor + 0.5) : HU_USUAL_TENSOR_FACTOR);
+    if (units == HU_MATRIX_UNKNOWN)
+        hu_hint_show(h, "the trace does not say which GPU this is, so it may have no tensor cores");
+    h->is_suspected = units == HU_MATRIX_UNKNOWN;
+    h->fix = fix_of_units(units, hu_scene_is_inference(c));
     return true;
 }
 
@@ -146,25 +170,59 @@ bool hu_gate_fuse(const hu_scene *c, hu_hint *h)
         "%lld elementwise kernels take %s of kernel time in the whole capture. Chains of them read and write the same "
         "tensors again; one fused kernel would do it once.",
         (long long)f->calls, hu_say_pct(100 * (double)f->total_ns / (double)c->d->kernels.total_ns).t);
+    h->fix = hu_scene_is_inference(c) ? "model = torch.compile(model)" : NULL;
     return true;
 }
 
-/* A dimension of a product in half precision that is not a multiple of 8, as it stands in "[[64, 1001], [1001, 512]]". */
-static bool has_odd_dimension(hu_str shapes)
+static bool is_odd(int64_t size)
 {
-    int64_t value = -1;
+    return size > TENSOR_MULTIPLE && size % TENSOR_MULTIPLE;
+}
+
+/*
+ * Of one argument, the sizes that tensor cores see: rows and columns of a matrix, the columns of a batch of them, the channels of an
+ * image.  Not the number of matrices, of images, or of their pixels; and of `is_last` argument, a convolution's weights, the
+ * channels that it makes.
+ */
+static bool is_unaligned(hu_work_kind kind, const int64_t *size, size_t n, bool is_last)
+{
+    if (kind == HU_WORK_GEMM && n >= 2)
+        return is_odd(size[n - 1]) || (n == 2 && is_odd(size[0]));
+    if (kind == HU_WORK_CONV && n >= 3)
+        return is_odd(size[1]) || (is_last && is_odd(size[0]));
+    return false; /* of attention, lengths of sequences, which its kernels mask */
+}
+
+/* Has a product in half precision a size that is not a multiple of 8?  `shapes` is "[[64, 1001], [1001, 512]]". */
+static bool has_odd_dimension(hu_work_kind kind, hu_str shapes)
+{
+    enum { SIZES = 8, IMAGE = 3 };
+    int64_t size[2][SIZES] = {0}; /* of this argument, of the last one that could be weights */
+    size_t  n = 0, n_last = 0;
+    bool    is_number = false;
 
     for (size_t i = 0; i < shapes.n; i++) {
         const char ch = shapes.p[i];
 
-        if (ch >= '0' && ch <= '9' && value < 1000000000)
-            value = (value < 0 ? 0 : value) * 10 + (ch - '0');
-        else if (value > TENSOR_MULTIPLE && value % TENSOR_MULTIPLE)
+        if (ch >= '0' && ch <= '9' && n < SIZES) {
+            size[0][n] = size[0][n] < 1000000000 ? size[0][n] * 10 + (ch - '0') : size[0][n];
+            is_number = true;
+            continue;
+        }
+        n += is_number;
+        is_number = false;
+        if (ch == ']' && is_unaligned(kind, size[0], n, false))
             return true;
-        else
-            value = -1;
+        if (ch == ']' && n >= IMAGE) {
+            memcpy(size[1], size[0], sizeof size[1]);
+            n_last = n;
+        }
+        if (ch == ']')
+            n = 0;
+        if (n < SIZES)
+            size[0][n] = 0;
     }
-    return false;
+    return is_unaligned(kind, size[1], n_last, true);
 }
 
 bool hu_gate_odd(const hu_scene *c, hu_hint *h)
@@ -177,7 +235,7 @@ bool hu_gate_odd(const hu_scene *c, hu_hint *h)
         const hu_roofline_op *op = &r->at[i];
 
         if ((op->dtype != HU_DTYPE_BF16 && op->dtype != HU_DTYPE_FP16) || !(op->flops > 0) ||
-            !has_odd_dimension(op->shapes) || !(op->roofline_ns < POOR_SHARE * (double)op->kernel_ns))
+            !has_odd_dimension(op->kind, op->shapes) || !(op->roofline_ns < POOR_SHARE * (double)op->kernel_ns))
             continue;
         time += (double)op->kernel_ns;
         worst = worst ? worst : op;

@@ -38,22 +38,12 @@ static bool keep_devices(const hu_trace *trace, hu_digest *d)
     return true;
 }
 
-/* The device with the most work; deviceProperties lists all of a machine, used or not. */
+/* deviceProperties lists all devices of a machine, used or not. */
 static void find_device(const hu_trace *trace, hu_digest *d)
 {
-    size_t           n, best = 0;
-    const hu_track  *tracks = hu_trace_tracks(trace, &n);
-    uint32_t         most = 0;
-    const hu_device *device;
+    const hu_device *device = hu_trace_main_device(trace);
 
     d->device = HU_STR("");
-    for (size_t i = 0; i < n; i++) {
-        if (tracks[i].type == HU_TRACK_STREAM && tracks[i].count > most) {
-            most = tracks[i].count;
-            best = i;
-        }
-    }
-    device = most ? hu_trace_device(trace, tracks[best].device) : NULL;
     for (size_t i = 0; device && i < d->n_devices; i++)
         if (d->devices[i].id == device->id)
             d->device = d->device_names[i];

@@ -73,14 +73,14 @@ HU_WIRE_TABLE(hu_operators, OPERATORS);
 
 #define KERNEL_NAME(F, T) \
     F(T, STR, label) F(T, ENUM, family, HU_FAMILY_COUNT) F(T, STR, library) \
-    F(T, ENUM, tensor, HU_TENSOR_UNKNOWN + 1)
+    F(T, ENUM, tensor, HU_TENSOR_UNKNOWN + 1) F(T, BOOL, is_plain_fp32)
 HU_WIRE_TABLE(hu_kernel_name, KERNEL_NAME);
 
 #define KERNEL(F, T) \
     F(T, STR, name) F(T, PART, read, hu_kernel_name) F(T, BOOL, is_comm) F(T, I64, calls) F(T, I64, calls_in_steps) \
     F(T, I64, total_ns) F(T, I64, min_ns) F(T, I64, max_ns) F(T, F64, mean_ns) F(T, F64, squares) F(T, U32S, grid) \
     F(T, U16S, block) F(T, BOOL, geometry_varies) F(T, U16, registers) F(T, U32, shared_bytes) \
-    F(T, I64, eligible_ns) F(T, F64, occupancy_sum) F(T, F64, occupancy_ns) F(T, F64, waves_sum) F(T, F64, tail_sum) \
+    F(T, I64, eligible_ns) F(T, I64, plain_ns) F(T, F64, occupancy_sum) F(T, F64, occupancy_ns) F(T, F64, waves_sum) F(T, F64, tail_sum) \
     F(T, F64, waves_ns) F(T, F64, sm_sum) F(T, F64, sm_ns)
 HU_WIRE_TABLE(hu_kernel, KERNEL);
 

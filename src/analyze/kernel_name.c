@@ -8,7 +8,10 @@
  * Tensor cores: the words of the TensorBoard profiler plugin (s884, s1688, 16816, hmma, xmma …) and those of libraries
  * that came after it (nvjet, gmma, tensorop; MFMA of AMD as _MI16x16 in Tensile, xdl in Composable Kernel, gtcx in
  * MIOpen).
- * Generated kernels (Triton) may use them without saying so: unknown.
+ * A product without such a word is not one without tensor cores: Triton, CK and hand-written kernels use them and do not
+ * say so.  "No" needs a word of its own, of libraries whose fp32 kernels run on the vector units: sgemm of cuBLAS
+ * (ampere_sgemm_…, implicit_convolve_sgemm), scudnn, the *_engine kernels and Winograd of cuDNN, simt of CUTLASS, and Tensile's
+ * types without an MI ("Cijk_Ailk_Bljk_SB_MT…": S is fp32; "Kernel names" in the Tensile documentation).
  */
 #include "analyze/kernel_name.h"
 
@@ -98,6 +101,25 @@ static const char *const tensor_words[] = {
     "_mi4x4", "mfma", "_xdl", "_gtcx",
 };
 /* clang-format on */
+
+/* Products on the vector units; the last ones only read a matrix or move it, so that no unit makes them faster. */
+static const char *const vector_words[] = {
+    "sgemm",          "scudnn",       "dgrad_engine", "wgrad_alg",
+    "dgrad_alg",      "dgrad2d_alg",  "wgrad2d_alg",  "convolve_common_engine",
+    "winograd",       "simt",         "_sb_",         "dgemm",
+    "zgemm",          "cgemm",        "gemv",         "gemmk1",
+    "dot_kernel",     "splitkreduce", "im2col",       "col2im",
+    "computeoffsets", "flip_filter",
+};
+
+/* What says that a product is not one of fp32, with or without tensor cores. */
+static const char *const other_words[] = {
+    "bf16",       "bfloat16",     "fp16",   "f16",    "half",           "hgemm",       "fp8",  "e4m3",
+    "e5m2",       "e8m0",         "mxfp",   "fp4",    "e2m1",           "int8",        "_i8",  "igemm",
+    "imma",       "int4",         "_hhs",   "_bbs",   "_hss",           "_bss",        "_hb_", "_bb_",
+    "_f8",        "_b8",          "dgemm",  "zgemm",  "cgemm",          "double",      "gemv", "gemmk1",
+    "dot_kernel", "splitkreduce", "im2col", "col2im", "computeoffsets", "flip_filter",
+};
 
 static bool has_word(hu_str s, const char *part)
 {
@@ -236,6 +258,13 @@ void hu_kernel_reader_init(hu_kernel_reader *reader)
     hu_words_init(&reader->families, family_words, HU_COUNT(family_words));
     hu_words_init(&reader->libraries, library_words, HU_COUNT(library_words));
     hu_words_init(&reader->tensor, tensor_words, HU_COUNT(tensor_words));
+    hu_words_init(&reader->vector, vector_words, HU_COUNT(vector_words));
+    hu_words_init(&reader->other, other_words, HU_COUNT(other_words));
+}
+
+static bool is_product(hu_kernel_family f)
+{
+    return f == HU_FAMILY_GEMM || f == HU_FAMILY_CONVOLUTION || f == HU_FAMILY_ATTENTION;
 }
 
 static hu_tensor_use tensor_of(const hu_kernel_reader *reader, hu_str name, const hu_kernel_name *k)
@@ -243,6 +272,8 @@ static hu_tensor_use tensor_of(const hu_kernel_reader *reader, hu_str name, cons
     /* elementwise kernels of old libraries are called "…TensorOp…" */
     if (k->family != HU_FAMILY_ELEMENTWISE && hu_words_find(&reader->tensor, name) >= 0)
         return HU_TENSOR_YES;
+    if (is_product(k->family))
+        return hu_words_find(&reader->vector, name) >= 0 ? HU_TENSOR_NO : HU_TENSOR_UNKNOWN;
     return k->family == HU_FAMILY_OTHER || k->family == HU_FAMILY_FUSED || hu_str_equal(k->library, HU_STR("Triton"))
                ? HU_TENSOR_UNKNOWN
                : HU_TENSOR_NO;
@@ -258,6 +289,7 @@ bool hu_kernel_name_read(const hu_kernel_reader *reader, hu_str name, bool is_co
     word = hu_words_find(&reader->libraries, whole);
     out->library = word >= 0 ? hu_str_of(library_of_word[word]) : HU_STR("");
     out->tensor = tensor_of(reader, whole, out);
+    out->is_plain_fp32 = is_product(out->family) && out->tensor == HU_TENSOR_NO && hu_words_find(&reader->other, whole) < 0;
     out->label = label.p == text ? hu_arena_copy(arena, label) : label;
     return out->label.p != NULL;
 }

@@ -40,11 +40,12 @@ typedef struct {
     hu_kernel_family family;
     hu_str           library; /* "cuBLAS", "cuDNN", "CUTLASS", "Triton", "PyTorch" …; "" unknown */
     hu_tensor_use    tensor;  /* does it run on tensor (matrix) cores, as far as the name tells */
+    bool is_plain_fp32;       /* a product of fp32 on the vector units: tensor cores could do it in a lower precision */
 } hu_kernel_name;
 
 /* The rules, ready for many names. */
 typedef struct {
-    hu_words families, libraries, tensor;
+    hu_words families, libraries, tensor, vector, other;
 } hu_kernel_reader;
 
 void hu_kernel_reader_init(hu_kernel_reader *reader);

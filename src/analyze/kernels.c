@@ -100,6 +100,24 @@ static bool is_eligible(work *w, uint32_t slice)
     return false;
 }
 
+bool hu_kernel_is_low_precision(const hu_ask *ask, uint32_t slice)
+{
+    static const char *const small[] = {"BFloat16", "Half", "Float8", "Float4", "signed char", "unsigned char"};
+
+    for (uint32_t at = hu_trace_op_of(ask->trace, slice); at != HU_NONE; at = ask->s.parent[at]) {
+        const uint32_t row = ask->s.kind[at] == HU_KIND_CPU_OP ? ask->s.detail[at] : HU_NONE;
+        const hu_str   types = row == HU_NONE ? HU_STR("")
+                                              : hu_trace_text(ask->trace, hu_trace_op_detail(ask->trace, row)->types);
+
+        for (size_t k = 0; k < HU_COUNT(small); k++)
+            if (hu_str_has(types, hu_str_of(small[k])))
+                return true;
+        if (hu_str_has(types, HU_STR("float"))) /* what is around it may cast (autocast) */
+            return false;
+    }
+    return false;
+}
+
 static void add(work *w, uint32_t i, hu_kernel *row)
 {
     const int64_t dur = w->ask->s.dur_ns[i];
@@ -131,6 +149,7 @@ static void add(work *w, uint32_t i, hu_kernel *row)
     if (row->is_comm)
         return;
     row->eligible_ns += is_eligible(w, i) ? dur : 0;
+    row->plain_ns += row->read.is_plain_fp32 && !hu_kernel_is_low_precision(w->ask, i) ? dur : 0;
 }
 
 static hu_kernel *row_of(work *w, uint32_t i)
@@ -304,6 +323,7 @@ static void add_row(void *left, const void *right)
     into->min_ns = from->min_ns < into->min_ns ? from->min_ns : into->min_ns;
     into->max_ns = from->max_ns > into->max_ns ? from->max_ns : into->max_ns;
     into->eligible_ns += from->eligible_ns;
+    into->plain_ns += from->plain_ns;
     into->occupancy_sum += from->occupancy_sum;
     into->occupancy_ns += from->occupancy_ns;
     into->waves_sum += from->waves_sum;

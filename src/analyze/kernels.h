@@ -19,6 +19,7 @@ typedef struct {
     uint16_t       registers; /* of the first call; 0 unknown */
     uint32_t       shared_bytes;
     int64_t        eligible_ns; /* launched under an operator that could use tensor cores */
+    int64_t        plain_ns;    /* products of fp32 on the vector units, under operators whose inputs are no smaller types */
     /* sums over calls, weighted by duration, and the duration that they cover */
     double occupancy_sum, occupancy_ns;
     double waves_sum, tail_sum, waves_ns;
@@ -48,6 +49,9 @@ int hu_kernels_measure(const hu_ask *ask, hu_kernels *out, hu_error *err);
 
 /* Adds the rows of another rank to equal ones.  Texts are borrowed.  False when there is no memory. */
 bool hu_kernels_merge(hu_kernels *into, const hu_kernels *from, hu_arena *arena);
+
+/* Does the operator that launched it take inputs smaller than fp32?  False too where types are not recorded. */
+bool hu_kernel_is_low_precision(const hu_ask *ask, uint32_t slice);
 
 double hu_kernel_stddev_ns(const hu_kernel *k);     /* of the sample; NaN below two calls */
 double hu_kernel_occupancy_pct(const hu_kernel *k); /* estimated achieved; NaN unknown */

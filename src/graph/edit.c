@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-#include "analyze/kernel_name.h"
+#include "analyze/kernels.h"
 #include "base/glob.h"
 
 enum {
@@ -321,22 +321,16 @@ static size_t edit_gc(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
     return speed_up_nodes(f->g, c, HU_IN_GC | HU_IN_STALL, HU_CLASS_BIT(GC), e->factor);
 }
 
-static bool is_product(const hu_edit_facts *f, uint32_t name)
-{
-    return f->family[name] == HU_FAMILY_GEMM || f->family[name] == HU_FAMILY_CONVOLUTION ||
-           f->family[name] == HU_FAMILY_ATTENTION;
-}
-
 static size_t edit_tensor(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
     const hu_graph *g = f->g;
     const double    factor = e->flavour == HU_EDIT_FREE ? f->tensor_factor : f->tensor_factor * TENSOR_SHARE;
     size_t          n = 0;
 
-    for (size_t i = 0; i < g->n_ops; i++) {
+    for (size_t i = 0; i < g->n_ops && f->has_tensor; i++) {
         const uint32_t name = g->ask->s.name[g->op[i].slice];
 
-        if (g->op[i].class != HU_CLASS_COMPUTE || f->tensor[name] != HU_TENSOR_NO || !is_product(f, name))
+        if (g->op[i].class != HU_CLASS_COMPUTE || !f->is_plain[name] || hu_kernel_is_low_precision(g->ask, g->op[i].slice))
             continue;
         c->op[i] = divide(c->op[i], factor, KERNEL_FLOOR_NS);
         n++;
@@ -348,7 +342,7 @@ static bool is_pointwise(const hu_edit_facts *f, const hu_op *op)
 {
     const uint32_t name = f->g->ask->s.name[op->slice];
 
-    return op->class == HU_CLASS_COMPUTE && f->tensor[name] != HU_EDIT_NO_KERNEL && f->family[name] == HU_FAMILY_ELEMENTWISE;
+    return op->class == HU_CLASS_COMPUTE && f->family[name] != HU_EDIT_NO_KERNEL && f->family[name] == HU_FAMILY_ELEMENTWISE;
 }
 
 /* One launch less: its call, and the operator's own time since the call before it. */

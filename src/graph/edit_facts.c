@@ -7,6 +7,7 @@
 
 #include "analyze/comm.h"
 #include "analyze/kernel_name.h"
+#include "analyze/matrix_units.h"
 #include "base/map.h"
 #include "base/sort.h"
 
@@ -25,23 +26,23 @@ static bool read_names(hu_edit_facts *f, hu_arena *scratch)
     const uint32_t   n = hu_trace_string_count(ask->trace);
     hu_kernel_reader reader;
 
-    f->family = hu_arena_calloc(f->arena, n + 1, 1);
-    f->tensor = hu_arena_alloc(f->arena, n + 1);
-    if (!f->family || !f->tensor)
+    f->family = hu_arena_alloc(f->arena, n + 1);
+    f->is_plain = hu_arena_calloc(f->arena, n + 1, 1);
+    if (!f->family || !f->is_plain)
         return false;
-    memset(f->tensor, HU_EDIT_NO_KERNEL, n + 1);
+    memset(f->family, HU_EDIT_NO_KERNEL, n + 1);
     hu_kernel_reader_init(&reader);
     for (size_t i = 0; i < f->g->n_ops; i++) {
         const hu_op   *op = &f->g->op[i];
         const uint32_t name = ask->s.name[op->slice];
         hu_kernel_name read;
 
-        if (op->class != HU_CLASS_COMPUTE || f->tensor[name] != HU_EDIT_NO_KERNEL)
+        if (op->class != HU_CLASS_COMPUTE || f->family[name] != HU_EDIT_NO_KERNEL)
             continue;
         if (!hu_kernel_name_read(&reader, hu_trace_text(ask->trace, name), false, scratch, &read))
             return false;
         f->family[name] = (uint8_t)read.family;
-        f->tensor[name] = (uint8_t)read.tensor;
+        f->is_plain[name] = read.is_plain_fp32;
     }
     return true;
 }
@@ -247,12 +248,11 @@ static bool find_starved(hu_edit_facts *f, hu_arena *scratch)
 /* By the generation of the host's link that a device of this age usually has: three quarters of its rate on paper. */
 static double find_link(const hu_trace *trace)
 {
-    size_t           n;
-    const hu_device *devices = hu_trace_devices(trace, &n);
+    const hu_device *d = hu_trace_main_device(trace);
 
-    if (n == 0 || devices[0].major == 0 || devices[0].major == 8)
-        return 24;                         /* PCIe 4 x16 */
-    return devices[0].major < 8 ? 12 : 48; /* PCIe 3, PCIe 5 */
+    if (!d || d->major == 0 || d->major == 8)
+        return 24;                 /* PCIe 4 x16 */
+    return d->major < 8 ? 12 : 48; /* PCIe 3, PCIe 5 */
 }
 
 hu_edit_facts *hu_edit_facts_new(const hu_graph *g, double tensor_factor, hu_arena *arena)
@@ -265,6 +265,7 @@ hu_edit_facts *hu_edit_facts_new(const hu_graph *g, double tensor_factor, hu_are
         f->g = g;
         f->arena = arena;
         f->tensor_factor = tensor_factor > 1 ? tensor_factor : HU_USUAL_TENSOR_FACTOR;
+        f->has_tensor = hu_matrix_units_of_trace(g->ask->trace) != HU_MATRIX_NONE;
         f->link_gbps = find_link(g->ask->trace);
         f->match = hu_arena_calloc(arena, hu_trace_string_count(g->ask->trace) + 1, 1);
         f->head = hu_arena_alloc(arena, (g->n_ops + 1) * sizeof *f->head);

@@ -9,7 +9,9 @@ enum { HU_EDIT_NO_KERNEL = 0xff };
 
 struct hu_edit_facts {
     const hu_graph *g;
-    uint8_t        *family, *tensor; /* by string id of kernels: hu_kernel_family, hu_tensor_use or HU_EDIT_NO_KERNEL */
+    uint8_t        *family;     /* by string id of kernels: hu_kernel_family or HU_EDIT_NO_KERNEL */
+    uint8_t        *is_plain;   /* the same: products of fp32 on the vector units */
+    bool            has_tensor; /* the device has tensor cores, or it is not known that it has none */
     double          tensor_factor;
     double          slowdown;      /* of kernels that run beside communication: share of their time */
     double          exposed;       /* share of the communication beside which nothing computes */

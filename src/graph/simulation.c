@@ -6,17 +6,10 @@
 
 static double find_tensor_factor(const hu_trace *trace)
 {
-    size_t           n;
-    const hu_device *devices = hu_trace_devices(trace, &n);
+    const hu_device *d = hu_trace_main_device(trace);
+    const hu_peaks  *p = d ? hu_peaks_find(hu_trace_text(trace, d->name), d->sm_count, d->memory_bytes) : NULL;
 
-    for (size_t i = 0; i < n; i++) {
-        const hu_peaks *p = hu_peaks_find(hu_trace_text(trace, devices[i].name), devices[i].sm_count,
-                                          devices[i].memory_bytes);
-
-        if (p && p->vector_fp32 > 0)
-            return (p->bf16 > 0 ? p->bf16 : p->fp16) / p->vector_fp32;
-    }
-    return 0;
+    return p && p->vector_fp32 > 0 ? (p->bf16 > 0 ? p->bf16 : p->fp16) / p->vector_fp32 : 0;
 }
 
 static int prepare(hu_simulation *s, const hu_trace *trace, const hu_step_range *range, const hu_graph_options *options,

@@ -71,6 +71,17 @@ const hu_device *hu_trace_device(const hu_trace *trace, int64_t id)
     return trace->devices.n ? &d[0] : NULL;
 }
 
+const hu_device *hu_trace_main_device(const hu_trace *trace)
+{
+    size_t          n;
+    const hu_track *tracks = hu_trace_tracks(trace, &n), *best = NULL;
+
+    for (size_t i = 0; i < n; i++)
+        if (tracks[i].type == HU_TRACK_STREAM && tracks[i].count > (best ? best->count : 0))
+            best = &tracks[i];
+    return best ? hu_trace_device(trace, best->device) : NULL;
+}
+
 const hu_metadata *hu_trace_metadata(const hu_trace *trace, size_t *n)
 {
     *n = trace->metadata.n;

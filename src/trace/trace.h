@@ -100,7 +100,9 @@ const hu_device *hu_trace_devices(const hu_trace *trace, size_t *n);
  * a container), and recorders mix the two: where no id fits and all entries are alike, each of them says the same of the
  * device.  NULL where that does not hold either.
  */
-const hu_device       *hu_trace_device(const hu_trace *trace, int64_t id);
+const hu_device *hu_trace_device(const hu_trace *trace, int64_t id);
+/* The device with the most work, of a trace that may list all of a machine; NULL unknown. */
+const hu_device       *hu_trace_main_device(const hu_trace *trace);
 const hu_metadata     *hu_trace_metadata(const hu_trace *trace, size_t *n);
 const hu_memory_event *hu_trace_memory(const hu_trace *trace, size_t *n); /* by time on each track */
 const hu_sample       *hu_trace_samples(const hu_trace *trace, size_t *n);

@@ -52,7 +52,8 @@ static void launch(job *j, int ts, int start, work w)
 {
     char args[160];
 
-    snprintf(args, sizeof args, "\"Input Dims\":%s,\"Input type\":[\"c10::BFloat16\"]", w.dims ? w.dims : "[[64]]");
+    snprintf(args, sizeof args, "\"Input Dims\":%s,\"Input type\":[\"%s\"]", w.dims ? w.dims : "[[64]]",
+             strstr(w.name, "sgemm") ? "float" : "c10::BFloat16");
     slice(j, "cpu_op", "aten::mm", ts, 20, w.no_shapes ? "" : args);
     snprintf(args, sizeof args, "\"correlation\":%d", j->correlation);
     slice(j, "cuda_runtime", "cudaLaunchKernel", ts + 4, 10, args);

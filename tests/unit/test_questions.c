@@ -339,6 +339,7 @@ static const struct {
     hu_kernel_family family;
     const char      *library;
     hu_tensor_use    tensor;
+    bool             is_plain_fp32;
     /* clang-format off */
 } names[] = {
     {"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, at::detail::Array<char*, 3> >(int)",
@@ -347,7 +348,7 @@ static const struct {
      "PyTorch", HU_TENSOR_NO},
     {"ampere_fp16_s16816gemm_fp16_64x64_ldg8_f2f_nn", "ampere_fp16_s16816gemm_fp16_64x64_ldg8_f2f_nn", HU_FAMILY_GEMM, "cuBLAS",
      HU_TENSOR_YES},
-    {"ampere_sgemm_128x64_tn", "ampere_sgemm_128x64_tn", HU_FAMILY_GEMM, "cuBLAS", HU_TENSOR_NO},
+    {"ampere_sgemm_128x64_tn", "ampere_sgemm_128x64_tn", HU_FAMILY_GEMM, "cuBLAS", HU_TENSOR_NO, true},
     {"nvjet_hsh_256x128_64x4_1x2_h_bz_coopA_NTT", "nvjet_hsh_256x128_64x4_1x2_h_bz_coopA_NTT", HU_FAMILY_GEMM, "cuBLAS", HU_TENSOR_YES},
     {"Cijk_Alik_Bljk_BBS_BH_Bias_MT256x192x64_MI16x16x1_SN", "Cijk_Alik_Bljk_BBS_BH_Bias_MT256x192x64_MI16x16x1_SN", HU_FAMILY_GEMM,
      "Tensile", HU_TENSOR_YES},
@@ -360,6 +361,14 @@ static const struct {
      "cuDNN", HU_TENSOR_NO},
     {"void multi_tensor_apply_kernel<TensorListMetadata<4>, AdamFunctor<float>, float>(long)", "multi_tensor_apply_kernel: AdamFunctor",
      HU_FAMILY_OPTIMIZER, "", HU_TENSOR_NO},
+    {"_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1", "_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1", HU_FAMILY_GEMM, "",
+     HU_TENSOR_UNKNOWN},
+    {"attn_fwd", "attn_fwd", HU_FAMILY_ATTENTION, "", HU_TENSOR_UNKNOWN},
+    {"matmul_kernel", "matmul_kernel", HU_FAMILY_GEMM, "", HU_TENSOR_UNKNOWN},
+    {"ampere_fp16_sgemm_fp16_128x64_tn", "ampere_fp16_sgemm_fp16_128x64_tn", HU_FAMILY_GEMM, "cuBLAS", HU_TENSOR_NO},
+    {"Cijk_Ailk_Bljk_SB_MT128x64x16_SE_K1", "Cijk_Ailk_Bljk_SB_MT128x64x16_SE_K1", HU_FAMILY_GEMM, "Tensile", HU_TENSOR_NO, true},
+    {"cudnn_infer_volta_scudnn_128x64_relu_medium_nn_v1", "cudnn_infer_volta_scudnn_128x64_relu_medium_nn_v1", HU_FAMILY_CONVOLUTION,
+     "cuDNN", HU_TENSOR_NO, true},
     {"<lambda>", "<lambda>", HU_FAMILY_OTHER, "", HU_TENSOR_UNKNOWN},
     {"", "", HU_FAMILY_OTHER, "", HU_TENSOR_UNKNOWN},
     {"_Z999999999999999999999x", "_Z999999999999999999999x", HU_FAMILY_OTHER, "", HU_TENSOR_UNKNOWN},
@@ -378,7 +387,7 @@ static void kernel_names_are_read(void **state)
 
         assert_true(hu_kernel_name_read(&reader, hu_str_of(names[i].name), false, arena, &k));
         assert_text(k.label, names[i].label);
-        if (k.family != names[i].family || k.tensor != names[i].tensor)
+        if (k.family != names[i].family || k.tensor != names[i].tensor || k.is_plain_fp32 != names[i].is_plain_fp32)
             fail_msg("%s: family %s, tensor %d", names[i].name, hu_kernel_family_key(k.family), k.tensor);
         assert_text(k.library, names[i].library);
     }

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a finding may ask of a device, and what counts as one: small traces with the constants of real ones."""
+from __future__ import annotations
+
+import json
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from tests.program import SHARED, report, skip_loudly
+from tests.test_findings import Job
+
+V100 = {"id": 0, "name": "Tesla V100-SXM2-16GB", "computeMajor": 7, "computeMinor": 0, "numSms": 80, "warpSize": 32}
+TURING = {"id": 0, "name": "NVIDIA GeForce RTX 2080 Ti", "computeMajor": 7, "computeMinor": 5, "numSms": 68, "warpSize": 32}
+GTX = {"id": 0, "name": "NVIDIA GeForce GTX 1660 Ti", "computeMajor": 7, "computeMinor": 5, "numSms": 24, "warpSize": 32}
+P100 = {"id": 0, "name": "Tesla P100-PCIE-16GB", "computeMajor": 6, "computeMinor": 0, "numSms": 56, "warpSize": 32}
+A100 = {"id": 0, "name": "NVIDIA A100-SXM4-80GB", "computeMajor": 8, "computeMinor": 0, "numSms": 108, "warpSize": 32}
+MI250 = {"id": 0, "name": "AMD Instinct MI250X", "computeMajor": 9, "computeMinor": 0, "numSms": 110, "warpSize": 64}
+NAMELESS = {"id": 0, "computeMajor": 9, "computeMinor": 0}
+
+
+def real(case: unittest.TestCase, name: str) -> Path:
+    path = SHARED / "traces/kineto" / name
+    if not path.exists():
+        skip_loudly(f"{name} of shared/traces/kineto is not present")
+        case.skipTest(f"{name} is not present")
+    return path
+
+
+class Products(Job):
+    """Steps of three products each, on a device that is never idle; backward on the same thread where something is trained."""
+
+    def __init__(self, kernel: str = "volta_sgemm_128x64_tn", dtype: str = "float", trains: bool = True, steps: int = 6, op: str = "aten::mm",
+                 dims: list[Any] | None = None) -> None:
+        super().__init__()
+        for step in range(steps):
+            at = 4000.0 * step
+            for k in range(3):
+                now = at + 50 * k
+                self.host("cpu_op", op, now, 30, **{"Input Dims": dims or [[512, 512], [512, 512]], "Input type": [dtype, dtype]})
+                self.device("kernel", kernel, ("cudaLaunchKernel", now + 4, 8), at + 60 + 1250 * k, 1200, grid=[512, 4, 1], block=[128, 1, 1])
+            if trains:
+                self.host("cpu_op", "autograd::engine::evaluate_function: MmBackward0", at + 160, 10, **{"Sequence number": step, "Fwd thread id": 1})
+                self.host("user_annotation", "Optimizer.step#SGD.step", at + 180, 20)
+            self.wait(at + 210, at + 3900)
+            self.host("user_annotation", f"ProfilerStep#{step}", at, 3990)
+
+    def findings(self, device: dict[str, Any] | None) -> dict[str, dict[str, Any]]:
+        return {f["id"]: f for f in self.report(device)["findings"]}
+
+    def report(self, device: dict[str, Any] | None) -> dict[str, Any]:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "job.json"
+            path.write_text(json.dumps({"deviceProperties": [device] if device else [], "traceEvents": self.events}))
+            return report(path)
+
+
+class TensorCores(unittest.TestCase):
+    RULE = "tensor-cores-unused"
+
+    def fix(self, device: dict[str, Any] | None, **job: Any) -> str | None:
+        found = Products(**job).findings(device).get(self.RULE)
+        return found["fix"] if found else None
+
+    def test_volta_and_turing_have_fp16_alone(self) -> None:
+        for device in (V100, TURING):
+            fix = self.fix(device)
+            self.assertIn("torch.float16", fix)
+            self.assertIn("GradScaler", fix)
+            self.assertNotIn("bfloat16", fix)
+            self.assertNotIn("set_float32_matmul_precision", fix)
+
+    def test_ampere_has_all_of_them(self) -> None:
+        self.assertIn("set_float32_matmul_precision", self.fix(A100, kernel="ampere_sgemm_128x64_tn"))
+
+    def test_cdna_has_no_tf32(self) -> None:
+        fix = self.fix(MI250, kernel="Cijk_Ailk_Bljk_SB_MT128x64x16_SE_K1")
+        self.assertIn("torch.bfloat16", fix)
+        self.assertNotIn("set_float32_matmul_precision", fix)
+
+    def test_without_tensor_cores_nothing_is_unused(self) -> None:
+        for device in (P100, GTX):
+            self.assertIsNone(self.fix(device), device["name"])
+
+    def test_what_is_not_trained_needs_no_scaler(self) -> None:
+        fix = self.fix(V100, trains=False)
+        self.assertIn("float16", fix)
+        self.assertNotIn("GradScaler", fix)
+
+    def test_an_unknown_device_may_have_none(self) -> None:
+        for device in (None, NAMELESS):
+            found = Products().findings(device)[self.RULE]
+            self.assertEqual(found["confidence"], "low")
+            self.assertIn("Volta, Turing", found["fix"])
+
+    def test_names_that_do_not_say_it(self) -> None:
+        """Triton, MFMA behind a short name, half precision on vector units, and a single-precision name with half inputs."""
+        for kernel, dtype in (("_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1", "c10::BFloat16"), ("attn_fwd", "c10::BFloat16"), ("attn_fwd", "float"),
+                              ("matmul_kernel", "float"), ("volta_fp16_sgemm_fp16_128x64_tn", "c10::Half"), ("volta_sgemm_128x64_tn", "c10::Half"),
+                              ("void gemv2T_kernel_val<int, int, float, float, float, float, 128, 16, 4, 4, false>()", "float")):
+            self.assertIsNone(self.fix(V100, kernel=kernel, dtype=dtype), (kernel, dtype))
+
+
+class Sizes(unittest.TestCase):
+    """Products at a tenth of an A100's peak; only sizes that tensor cores see count."""
+
+    def is_found(self, op: str, dims: list[Any]) -> bool:
+        job = Products("ampere_bf16_s16816gemm_bf16_128x64", "c10::BFloat16", op=op, dims=dims)
+        return "low-efficiency-kernels" in job.findings(A100)
+
+    def test_columns_of_a_matrix(self) -> None:
+        self.assertTrue(self.is_found("aten::mm", [[1021, 2045], [2045, 2045]]))
+        self.assertTrue(self.is_found("aten::bmm", [[4, 512, 1021], [4, 1021, 512]]))
+        self.assertFalse(self.is_found("aten::mm", [[1024, 2048], [2048, 2048]]))
+
+    def test_neither_batches_nor_pixels(self) -> None:
+        self.assertFalse(self.is_found("aten::bmm", [[25, 509, 1024], [25, 1024, 512]]))
+        self.assertFalse(self.is_found("aten::conv2d", [[30, 512, 14, 14], [512, 512, 3, 3]]))
+
+    def test_no_length_of_a_sequence(self) -> None:
+        self.assertFalse(self.is_found("aten::_flash_attention_forward", [[4, 197, 12, 64]] * 3))
+
+
+class Ids(unittest.TestCase):
+    def moved(self, devices: list[dict[str, Any]]) -> str:
+        job = Products()
+        for event in job.events:
+            if event["cat"] == "kernel":
+                event["args"]["device"] = event["pid"] = 2
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "job.json"
+            path.write_text(json.dumps({"deviceProperties": devices, "traceEvents": job.events}))
+            return report(path)["ranks"][0]["device"]
+
+    def test_one_visible_device_is_the_one_that_works(self) -> None:
+        self.assertEqual(self.moved([MI250]), MI250["name"])
+        self.assertEqual(self.moved([MI250, MI250 | {"id": 1}]), MI250["name"])
+        self.assertEqual(self.moved([V100, MI250 | {"id": 2}]), MI250["name"])
+        self.assertFalse(self.moved([V100, MI250 | {"id": 1}]))
+
+    def test_a_real_one(self) -> None:
+        self.assertEqual(report(real(self, "tl-nsfw/mi300.json.gz"))["ranks"][0]["device"], "AMD Instinct MI300X VF")
