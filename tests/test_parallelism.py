@@ -389,6 +389,30 @@ class Decoys(unittest.TestCase):
         p = self.claim(job)
         self.assertEqual((p["summary"], p["why_not"]), ("", "its process groups have one rank"))
 
+    def test_names_decide_what_all_to_alls_are_for(self) -> None:
+        """Before attention in forward and in backward: heads, unless a name says experts; with tables of embeddings and no attention, those."""
+        def kind(*names: str) -> str:
+            job = CASES["ulysses"][2](make.Trace(0, 8), 1, False, "steps")
+            for at, name in enumerate(names):
+                job.t.slice("cpu_op", name, 10.0 + at, 1.0)
+            return next(g["kind"] for g in said(job.steps(2))["ranks"][0]["parallelism"]["groups"] if "all-to-all" in g["pattern"])
+        self.assertEqual(kind(), "cp")
+        for name in ("dispatch(F)", "combine(B)", "void deep_ep::internode::dispatch<true>", "void ep::internode::combine<8>"):
+            self.assertEqual(kind(name), "ep", name)
+        job = self.job(("before_forward", "all_to_all", 1 << 20), ("before_backward", "all_to_all", 1 << 20))
+        job.t.slice("cpu_op", "fbgemm::split_embedding_codegen_lookup_function", 10.0, 1.0)
+        self.assertNotIn("EP", self.claim(job)["summary"])
+
+    def test_one_process_shards_nothing(self) -> None:
+        """All-reduces and broadcasts behind the optimizer, whose group is not recorded, in a world of one rank."""
+        def summary(world: int) -> str:
+            trace = make.Trace(0, world, arguments="none")
+            job = make.Job(trace, 4)
+            job.strategies = [make.Zero1(trace, job, group("0", 8, 20))]
+            return self.claim(job)["summary"]
+        self.assertIn("ZeRO", summary(8))
+        self.assertEqual(summary(1), "")
+
     def test_all_to_all_in_one_direction(self) -> None:
         self.assertEqual(self.claim(self.job(("before_forward", "all_to_all", 1 << 20)))["summary"], "")
 

@@ -52,7 +52,7 @@ enum { LABEL_BYTES = 160 };
 
 /* word, library: tried in this order on the whole name in lower case, because libraries hide in namespaces and suffixes */
 #define LIBRARY_RULES(R) \
-    R("nccl", "NCCL") R("rccl", "RCCL") R("nvshmem", "NVSHMEM") R("dpsk::ep", "DeepEP")                          \
+    R("nccl", "NCCL") R("rccl", "RCCL") R("nvshmem", "NVSHMEM") R("dpsk::ep", "DeepEP") R("ep::int", "DeepEP")                          \
     R("deep_ep", "DeepEP") R("triton", "Triton") R("flash", "FlashAttention") R("fmha_cutlass", "PyTorch")       \
     R("pytorch_flash", "PyTorch") R("ck_tile", "CK") R("_zn2ck", "CK") R("ck::", "CK") R("cijk_", "Tensile")     \
     R("_gtcx", "MIOpen") R("miopen", "MIOpen") R("cudnn", "cuDNN") R("cask_", "cuDNN")                           \

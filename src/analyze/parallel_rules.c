@@ -303,6 +303,17 @@ void hu_parallel_judge_all_to_all(const hu_pattern *p, const hu_traffic_group *g
         hu_judgement_say(out, "all-to-alls of looked-up embeddings (TorchRec)");
         return;
     }
+    /* kernels of experts, unless this is the one group that says it is for something else */
+    if (t->names_experts && hu_parallel_name_speaks(g, HU_PARALLEL_EP) >= 0) {
+        conclude(out, p, g, HU_PARALLEL_EP, HU_TRUST_HIGH);
+        hu_judgement_say(out, "names of dispatch to experts and combine");
+        return;
+    }
+    if (t->names_tables && !t->has_attention) {
+        conclude(out, p, g, HU_PARALLEL_EMBEDDINGS, HU_TRUST_MEDIUM);
+        hu_judgement_say(out, "embeddings are looked up in many tables, and no attention is recorded");
+        return;
+    }
     if (!t->is_training || forward == 0 || backward == 0) {
         conclude(out, p, g, HU_PARALLEL_UNKNOWN, HU_TRUST_LOW);
         hu_judgement_say(out, t->is_training ? "all-to-alls in one direction only" : "no backward pass was recorded");

@@ -11,7 +11,9 @@ typedef struct {
     bool   is_training; /* a backward pass was seen */
     bool   has_host;    /* operators of the host were recorded */
     bool   names_fsdp, names_deepspeed, names_ddp, names_tensor, names_embeddings;
-    bool   has_attention;   /* kernels of attention are known */
+    bool   names_tables;  /* operators that look up embeddings in many tables at once; who exchanges them they do not say */
+    bool   names_experts; /* kernels or ranges that send tokens to experts and back */
+    bool   has_attention; /* kernels of attention are known */
     bool   attention_first; /* they run before the first all-to-all of a forward pass */
     double steps;           /* calls were taken from so many; 1 when none are known */
     double passes;          /* forward passes in them */

@@ -7,7 +7,7 @@ typedef hu_parallel_work work;
 
 static void find_names(work *w)
 {
-    enum { LONGEST = 400, FSDP = 4, DEEPSPEED = 7, DDP = 8, TENSOR = 12, EMBEDDINGS = 17 };
+    enum { LONGEST = 400, FSDP = 4, DEEPSPEED = 7, DDP = 8, TENSOR = 12, EMBEDDINGS = 17, TABLES = 22 };
     /* clang-format off */
     static const char *const words[] = {
         "FSDP::", "FullyShardedDataParallel.", "Module: FullyShardedDataParallel", "torch/distributed/fsdp/_",
@@ -15,7 +15,10 @@ static void find_names(work *w)
         "DistributedDataParallel",
         "ModelParallelRegion", "SequenceParallelRegion", "LinearWithGradAccumulationAndAsyncCommunication",
         "megatron/core/tensor_parallel/",
-        "KJTAllToAll", "PooledEmbeddingsAwaitable", "PooledEmbeddingsAllToAll", "torchrec/", "All2All_Pooled"};
+        "KJTAllToAll", "PooledEmbeddingsAwaitable", "PooledEmbeddingsAllToAll", "torchrec/", "All2All_Pooled",
+        "EmbeddingBag", "embedding_bag", "split_embedding", "fbgemm::", "table_batched_embedding",
+        "ep::internode", "ep::intranode", "deep_ep", "moeA2A", "EpDispatch", "MoEAlltoAllTokenDispatcher", "TokenDispatcher", "FusedDispatch",
+        "dispatch(F)", "dispatch(B)", "combine(F)", "combine(B)"};
     /* clang-format on */
     hu_words finder;
 
@@ -29,6 +32,8 @@ static void find_names(work *w)
         w->traits.names_ddp |= at >= DEEPSPEED && at < DDP;
         w->traits.names_tensor |= at >= DDP && at < TENSOR;
         w->traits.names_embeddings |= at >= TENSOR && at < EMBEDDINGS;
+        w->traits.names_tables |= at >= EMBEDDINGS && at < TABLES;
+        w->traits.names_experts |= at >= TABLES;
     }
 }
 

@@ -166,7 +166,7 @@ static bool judge_group(work *w, size_t source)
     const hu_pattern       *p = &w->patterns[source];
     hu_judgement            j;
 
-    if (g->size == 1)
+    if (g->size == 1 || (g->size < 0 && hu_trace_get_info(w->ask->trace)->world_size == 1))
         return true; /* alone */
     if (count_of(p, is_reduction)) {
         hu_parallel_judge_reductions(p, g, &w->traits, &j);

@@ -64,7 +64,8 @@ static const char *const comm_names[] = {
     "userbuffers",          /* Transformer Engine: userbuffers_fp16_sum_inplace_gpu_rw, kuserbuffers_pushsend */
     "moea2adispatch", "moea2acombine",          /* TensorRT-LLM: moeA2ADispatchKernel */
     "epdispatchintranode", "epcombineintranode",    /* MORI */
-    "deep_ep", "dpsk::ep::",
+    "deep_ep", "ep::internode", "ep::intranode",   /* DeepEP, whose namespace was deep_ep, dpsk::ep or ep over the years */
+    "dpsk::ep::",
     "nvshmem",
     "mscclpp", "msccl_", "mscclkernel",         /* RCCL: mscclKernel_Sum_half_Simple_false */
     "oneccl", "ccl_kernel",

@@ -116,6 +116,9 @@ static void kinds_of_names(void **state)
         hu_traffic_kind kind;
     } names[] = {
         {"_allgather_base", HU_TRAFFIC_ALL_GATHER},
+        {"void ep::internode::dispatch<true, 8>(int4*, float*)", HU_TRAFFIC_ALL_TO_ALL},
+        {"void deep_ep::intranode::combine<__nv_bfloat16, 8>(__nv_bfloat16*)", HU_TRAFFIC_ALL_TO_ALL},
+        {"void mori::moe::EpDispatchIntraNodeKernel<float>(int)", HU_TRAFFIC_ALL_TO_ALL},
         {"nccl:_all_gather_base", HU_TRAFFIC_ALL_GATHER},
         {"allgather_into_tensor_coalesced", HU_TRAFFIC_ALL_GATHER},
         {"ncclKernel_AllGather_RING_LL_Sum_int8_t(ncclWorkElem)", HU_TRAFFIC_ALL_GATHER},
