@@ -3,7 +3,7 @@
  *
  * A leg is what a rank does from one of its meetings to the next: the nodes that begin in between, on whichever thread, and
  * the work that they launch.  The legs that lead to one meeting belong together, also when ranks do not have the same
- * kernels: what is compared is the sum of each class.  What communicates belongs to no leg.
+ * kernels: what is compared is the sum of the host's work, and of the device's.  What communicates belongs to no leg.
  */
 #include "graph/joint_edit.h"
 
@@ -12,8 +12,11 @@
 
 enum { MOST_COMPARED = 64 }; /* ranks of which a median is taken; of more, evenly spaced ones */
 
+/* The host and the device work side by side. */
+enum { HOST, DEVICE, SIDES };
+
 typedef struct {
-    int64_t sum_ns[HU_CLASS_COUNT];
+    int64_t sum_ns[HU_CLASS_COUNT + SIDES]; /* by class; then the sides */
 } leg;
 
 typedef struct {
@@ -35,6 +38,18 @@ struct hu_joint_facts {
 static bool is_compared(hu_class c)
 {
     return c != HU_CLASS_COMM && c != HU_CLASS_HOST_COMM;
+}
+
+static int side_of(hu_class c)
+{
+    return !is_compared(c) ? SIDES : c == HU_CLASS_COMPUTE || c == HU_CLASS_COPY ? DEVICE : HOST;
+}
+
+static void count(leg *l, hu_class c, int64_t cost_ns)
+{
+    l->sum_ns[c] += cost_ns;
+    if (is_compared(c))
+        l->sum_ns[HU_CLASS_COUNT + side_of(c)] += cost_ns;
 }
 
 /* A thread beside the main one that is in nothing waits for work, which is no work. */
@@ -74,9 +89,9 @@ static bool travel(hu_joint_facts *f, const hu_joint *j, size_t r, hu_arena *are
 
         t->of_node[i] = (uint32_t)t->n;
         if (is_work(g, n))
-            t->leg[t->n].sum_ns[n->class] += n->cost_ns;
+            count(&t->leg[t->n], n->class, n->cost_ns);
         for (uint32_t k = n->ops; k < n->ops + n->n_ops; k++)
-            t->leg[t->n].sum_ns[g->op[k].class] += g->op[k].cost_ns;
+            count(&t->leg[t->n], g->op[k].class, g->op[k].cost_ns);
         if (m != HU_NONE) {
             f->leg_to[(size_t)m * f->n + r] = (uint32_t)t->n;
             t->to[t->n++] = m;
@@ -147,8 +162,8 @@ static int by_value(const void *left, const void *right)
 
 typedef enum { MEAN, MEDIAN, MEDIAN_OF_OTHERS } what_is_usual;
 
-/* What the ranks that meet do of a class before; NaN when there is nobody to compare with. */
-static double usual(const hu_joint_facts *f, uint32_t meeting, hu_class c, what_is_usual what, size_t self)
+/* What the ranks that meet do of a class, or of a side, before; NaN when there is nobody to compare with. */
+static double usual_of(const hu_joint_facts *f, uint32_t meeting, int c, what_is_usual what, size_t self)
 {
     const uint32_t *leg_to = f->leg_to + (size_t)meeting * f->n;
     const size_t    every = f->n / MOST_COMPARED + 1;
@@ -170,44 +185,67 @@ static double usual(const hu_joint_facts *f, uint32_t meeting, hu_class c, what_
     return ((double)values[(n - 1) / 2] + (double)values[n / 2]) / 2;
 }
 
-/* The same for all legs of a rank, as factors of what it does itself. */
-static void find_factors(const hu_joint_facts *f, size_t r, what_is_usual what)
+/* The same of one side's whole work. */
+static double usual_total(const hu_joint_facts *f, uint32_t meeting, int side, what_is_usual what, size_t self)
 {
-    const itinerary *t = &f->rank[r];
+    return usual_of(f, meeting, HU_CLASS_COUNT + side, what, self);
+}
 
-    for (size_t k = 0; k < t->n; k++) {
-        for (hu_class c = 0; c < HU_CLASS_COUNT; c++) {
-            const int64_t own = t->leg[k].sum_ns[c];
-            const double  others = own > 0 && is_compared(c) ? usual(f, t->to[k], c, what, r) : (double)NAN;
+/*
+ * One leg, one side: how long it should be is a matter of its total, because what one rank spends in Python another spends
+ * in operators.  What is too much is taken where the others do less, in proportion; what is too little is spread evenly.
+ */
+static void fit_leg(const hu_joint_facts *f, const itinerary *t, size_t k, int side, what_is_usual what, size_t self,
+                    double *factor)
+{
+    const leg   *l = &t->leg[k];
+    const double own = (double)l->sum_ns[HU_CLASS_COUNT + side], wanted = usual_total(f, t->to[k], side, what, self);
+    double       excess[HU_CLASS_COUNT] = {0}, sum = 0, all;
 
-            f->factor[k][c] = isnan(others) ? 1 : others / (double)own;
-        }
+    if (isnan(wanted) || own <= 0 || (what == MEDIAN && wanted >= own))
+        return;
+    for (hu_class c = 0; c < HU_CLASS_COUNT; c++) {
+        if (side_of(c) != side || l->sum_ns[c] <= 0)
+            continue;
+        excess[c] = wanted < own ? fmax(0, (double)l->sum_ns[c] - usual_of(f, t->to[k], (int)c, what, self)) : 0;
+        sum += excess[c];
+    }
+    all = sum >= own - wanted ? 1 : wanted / (own - sum); /* what the rest becomes, where the excess does not do */
+    for (hu_class c = 0; c < HU_CLASS_COUNT; c++) {
+        const double less = sum > 0 ? excess[c] * fmin(1, (own - wanted) / sum) : 0;
+
+        if (side_of(c) == side && l->sum_ns[c] > 0)
+            factor[c] = fmin(isnan(factor[c]) ? (double)INFINITY : factor[c],
+                             all * ((double)l->sum_ns[c] - less) / (double)l->sum_ns[c]);
     }
 }
 
-static size_t change_all(const hu_joint_facts *f, what_is_usual what, hu_costs *const *costs)
+static bool is_edited(const hu_edit *e, size_t rank, what_is_usual *what)
 {
-    size_t n = 0;
+    *what = e->kind == HU_EDIT_STRAGGLER ? MEDIAN_OF_OTHERS : e->kind == HU_EDIT_HICCUPS ? MEDIAN : MEAN;
+    return hu_joint_edit_is_work(e->kind) && (e->kind != HU_EDIT_STRAGGLER || e->rank == (int64_t)rank);
+}
 
-    for (size_t r = 0; r < f->n; r++) {
-        find_factors(f, r, what);
-        n += scale(f, r, costs[r]);
+size_t hu_joint_edit_work(const hu_joint_facts *f, const hu_edit *edits, size_t n, size_t rank, hu_costs *c)
+{
+    const itinerary *t = &f->rank[rank];
+    bool             any = false;
+
+    for (size_t k = 0; k < t->n; k++)
+        for (int x = 0; x < HU_CLASS_COUNT; x++)
+            f->factor[k][x] = (double)NAN;
+    for (size_t i = 0; i < n; i++) {
+        what_is_usual what;
+
+        if (!is_edited(&edits[i], rank, &what))
+            continue;
+        any = true;
+        for (size_t k = 0; k < t->n; k++)
+            for (int side = 0; side < SIDES; side++)
+                fit_leg(f, t, k, side, what, rank, f->factor[k]);
     }
-    return n;
-}
-
-size_t hu_joint_edit_straggler(const hu_joint_facts *f, size_t rank, hu_costs *c)
-{
-    find_factors(f, rank, MEDIAN_OF_OTHERS);
-    return scale(f, rank, c);
-}
-
-size_t hu_joint_edit_imbalance(const hu_joint_facts *f, hu_costs *const *costs)
-{
-    return change_all(f, MEAN, costs);
-}
-
-size_t hu_joint_edit_hiccups(const hu_joint_facts *f, hu_costs *const *costs)
-{
-    return change_all(f, MEDIAN, costs);
+    for (size_t k = 0; any && k < t->n; k++)
+        for (int x = 0; x < HU_CLASS_COUNT; x++)
+            f->factor[k][x] = isnan(f->factor[k][x]) ? 1 : f->factor[k][x];
+    return any ? scale(f, rank, c) : 0;
 }

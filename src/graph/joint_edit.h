@@ -3,6 +3,7 @@
 #ifndef HU_GRAPH_JOINT_EDIT_H
 #define HU_GRAPH_JOINT_EDIT_H
 
+#include "graph/edit.h"
 #include "graph/joint.h"
 
 /*
@@ -14,14 +15,22 @@ typedef struct hu_joint_facts hu_joint_facts;
 /* Lives in `arena`.  NULL when there is no memory. */
 hu_joint_facts *hu_joint_facts_new(const hu_joint *j, const hu_joint_rank *ranks, size_t n, hu_arena *arena);
 
-/* One rank's work becomes, class by class, the median of that of the others before each meeting: it may get longer.
-   Returns how many nodes and operations it changed. */
-size_t hu_joint_edit_straggler(const hu_joint_facts *f, size_t rank, hu_costs *c);
+/* Does an edit change the work of ranks between their meetings? */
+static inline bool hu_joint_edit_is_work(hu_edit_kind kind)
+{
+    return kind == HU_EDIT_STRAGGLER || kind == HU_EDIT_BALANCE || kind == HU_EDIT_HICCUPS;
+}
 
-/* The work is shared out evenly: that of all ranks becomes the mean of those that meet; costs[0..n). */
-size_t hu_joint_edit_imbalance(const hu_joint_facts *f, hu_costs *const *costs);
-
-/* Nobody is ever late: the work of all ranks becomes the median of those that meet. */
-size_t hu_joint_edit_hiccups(const hu_joint_facts *f, hu_costs *const *costs);
+/*
+ * Those of `edits` that change work, as they concern one rank, the host's and the device's work of each leg by itself:
+ *
+ *     straggler   that of the rank becomes the median of the others' before each meeting: it may get longer
+ *     balance     that of all ranks becomes the mean of those that meet
+ *     hiccups     nobody is late: what is above the median becomes the median
+ *
+ * Where several change the same work, the least of them counts, so that two together are never slower than one.  Returns how
+ * many nodes and operations it changed.
+ */
+size_t hu_joint_edit_work(const hu_joint_facts *f, const hu_edit *edits, size_t n, size_t rank, hu_costs *c);
 
 #endif

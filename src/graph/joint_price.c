@@ -98,14 +98,8 @@ static size_t apply(hu_joint_pricer *p, const hu_edit *e)
 {
     size_t n = 0;
 
-    if (e->kind == HU_EDIT_STRAGGLER)
-        return e->rank < 0 || (size_t)e->rank >= p->n
-                   ? 0
-                   : hu_joint_edit_straggler(p->between, (size_t)e->rank, p->costs[e->rank]);
-    if (e->kind == HU_EDIT_BALANCE)
-        return hu_joint_edit_imbalance(p->between, p->costs);
-    if (e->kind == HU_EDIT_HICCUPS)
-        return hu_joint_edit_hiccups(p->between, p->costs);
+    if (hu_joint_edit_is_work(e->kind))
+        return 0; /* all of them together */
     if (e->kind == HU_EDIT_NETWORK)
         return edit_network(p);
     if (e->kind == HU_EDIT_BANDWIDTH)
@@ -125,6 +119,8 @@ static double step_with(hu_joint_pricer *p, const hu_edit *edits, size_t n, hu_a
     reset(p, anchor);
     for (size_t i = 0; i < n; i++)
         *touched += apply(p, &edits[i]);
+    for (size_t r = 0; r < p->n; r++)
+        *touched += hu_joint_edit_work(p->between, edits, n, r, p->costs[r]);
     return hu_joint_run(p->joint, p->costs, NULL);
 }
 
