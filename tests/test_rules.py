@@ -17,7 +17,6 @@ from tests.rule_traces import EXAMS, Case
 FAILS: dict[tuple[str, str], str] = {
     ("compute-bound", "plant"): "never a finding: the verdict alone says that kernel time dominates",
     ("comm-bandwidth", "plant"): "never a finding, with several ranks either",
-    ("straggler", "plant"): "waiting for the late rank is called communication, and comes first",
     ("pipeline-bubble", "plant"): "a hole that nothing explains is the garbage collector's, and comes first",
 }
 # The same of what no report may say (tests/impossible.py).

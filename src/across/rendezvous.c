@@ -3,7 +3,8 @@
  *
  * Match.  Collectives of one process group come in one order on all its ranks.  Where the profiler recorded sequence numbers
  * they say which is which; else each rank's list is laid against the shortest by the longest common subsequence of what
- * the calls are (name, type, bytes), so that a call which one trace lacks does not shift all that follow.
+ * the calls are (name, type, bytes), so that a call which one trace lacks does not shift all that follow.  Where not even
+ * the group was recorded, what was matched by order must end together (ends.h), or it does not count.
  *
  * Wait.  In a synchronising collective all ranks end nearly together, so the one that was in it for the shortest time came
  * last, and what the others took longer is waiting.  This needs no clocks:
@@ -16,6 +17,8 @@
 #include "across/rendezvous.h"
 
 #include <stdlib.h>
+
+#include "across/ends.h"
 
 enum {
     MOST_CELLS = 16000000, /* of the table of a common subsequence; longer lists are matched by their place */
@@ -219,12 +222,39 @@ static bool meet(work *w, const presence *p, size_t n, uint32_t *const *partner,
     return hu_vec_push(w->scratch, &m->list, one);
 }
 
+/*
+ * The last `n` meetings are of calls of which neither group nor number is recorded: they stay when their ends agree.  Else
+ * it may be another group on each rank.
+ */
+static bool judge_order(work *w, size_t n)
+{
+    hu_meetings *m = &w->meetings;
+    hu_ends      ends;
+
+    if (n == 0)
+        return true;
+    if (!hu_ends_compare(m, m->list.n - n, n, w->group, &ends))
+        return false;
+    if (ends.agree) {
+        w->out->by_order += (int64_t)n;
+        w->out->order_ns = ends.end_ns > w->out->order_ns ? ends.end_ns : w->out->order_ns;
+        return true;
+    }
+    w->out->rejected += (int64_t)n;
+    w->out->rejected_ns = ends.end_ns > w->out->rejected_ns ? ends.end_ns : w->out->rejected_ns;
+    w->out->matched -= (int64_t)n;
+    m->members.n = m->list.at[m->list.n - n].first;
+    m->list.n -= n;
+    return true;
+}
+
 /* Lays the calls of `n` ranks in one group beside those of the rank that has fewest: what it lacks was not found on all. */
 static bool match_group(work *w, const presence *p, size_t n)
 {
     uint32_t      **partner = hu_arena_calloc(w->group, n, sizeof *partner);
     const presence *reference = p;
     const int64_t   before = w->out->matched;
+    bool            by_order = false;
 
     for (size_t k = 0; k < n; k++) {
         reference = p[k].n < reference->n ? &p[k] : reference;
@@ -238,7 +268,7 @@ static bool match_group(work *w, const presence *p, size_t n)
             return false;
         if (has_sequences(w, reference) && has_sequences(w, &p[k]))
             match_sequences(w, reference, &p[k], partner[k]);
-        else if (!match_order(w, reference, &p[k], partner[k]))
+        else if (by_order = true, !match_order(w, reference, &p[k], partner[k]))
             return false;
     }
     if (!partner)
@@ -251,6 +281,8 @@ static bool match_group(work *w, const presence *p, size_t n)
         if (there == n && !meet(w, p, n, partner, reference, i))
             return false;
     }
+    if (by_order && call_of(w, reference, 0)->is_anonymous && !judge_order(w, (size_t)(w->out->matched - before)))
+        return false;
     w->out->unmatched -= (int64_t)n * (w->out->matched - before);
     return true;
 }

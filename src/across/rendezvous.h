@@ -28,6 +28,10 @@ typedef struct {
     size_t         n;
     int64_t        matched;        /* collectives found on all ranks of their group */
     int64_t        unmatched;      /* calls that lack a partner */
+    int64_t        by_order;       /* of the matched ones, by order and ends alone: no group is recorded */
+    double         order_ns;       /* how far their ends lie apart: median */
+    int64_t        rejected;       /* laid side by side by order, but their ends do not agree */
+    double         rejected_ns;    /* how far these lie apart */
     int64_t        mismatched;     /* of the matched ones, of different kinds or sizes */
     hu_mismatch    first_mismatch; /* where there is any; texts borrowed from digests */
     uint32_t     **met;            /* met[digest][call of its hu_comm]: number of the collective in which all of */

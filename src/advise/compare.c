@@ -7,10 +7,12 @@
 
 #include "advise/amount.h"
 
-static const double LEAST_WAIT = 3;   /* percent of the step that ranks wait for the slowest */
-static const double LEAST_GAIN = 1;   /* percent of the step that one rank is worth */
-static const double CLEARLY = 3;      /* points that all are worth more than the worst of them */
-static const double PERSISTENT = 0.6; /* of the collectives: who is last to so many is always late */
+static const double LEAST_WAIT = 3;    /* percent of the step that ranks wait for the slowest */
+static const double LEAST_GAIN = 1;    /* percent of the step that one rank is worth */
+static const double LEAST_FREE = 2;    /* percent of the step that instant collectives are worth, for them to be the cause */
+static const double MOST_JOINED = 0.9; /* of the communication, for the replay of all to know what the rest is worth */
+static const double CLEARLY = 3;       /* points that all are worth more than the worst of them */
+static const double PERSISTENT = 0.6;  /* of the collectives: who is last to so many is always late */
 
 /* Who comes last how often, and what it does longer than the others. */
 static void show_stragglers(hu_finding *x, const hu_rendezvous *r, hu_digest *const *digests, const hu_stragglers *all)
@@ -209,23 +211,89 @@ static bool compare_waits(hu_finding *x, hu_findings *const *all, hu_digest *con
     return true;
 }
 
-/*
- * Of one rank, time in collectives of the host cannot be told from waiting in them.  Where it is the late rank that most of
- * it is spent on, faster communication would save nothing, and that finding goes.
- */
-static void drop_waiting(hu_findings *f, const hu_digest *d, const hu_finding *straggler)
+static bool is_of_network(const hu_finding *x)
 {
-    static const double MOST = 0.5; /* of what the general one would save */
-    size_t              kept = 0;
+    return x->rule == HU_RULE_EXPOSED_COMM || x->rule == HU_RULE_POOR_OVERLAP || x->rule == HU_RULE_COMM_LATENCY;
+}
 
-    for (size_t i = 0; i < f->n; i++) {
-        const hu_finding *x = &f->at[i];
-        const bool        is_general = x->rule == HU_RULE_EXPOSED_COMM || x->rule == HU_RULE_POOR_OVERLAP;
+/* Not worth a price of its own, as if its gate had opened and its price been too small. */
+static void pass(hu_findings *f, size_t i)
+{
+    if (f->n_passed < HU_RULE_COUNT)
+        f->passed[f->n_passed++] = f->at[i].rule;
+    memmove(&f->at[i], &f->at[i + 1], (--f->n - i) * sizeof f->at[0]);
+}
 
-        if (!is_general || !d->comm.on_host || !(straggler->gain_pct >= MOST * x->gain_pct))
-            f->at[kept++] = *x;
+/*
+ * One rank's own replay takes all of its time in collectives for transfer.  The replay of all knows what of it is waiting:
+ * what instant collectives save is the most that better communication could.  Where that is next to nothing these findings
+ * go, and whom the ranks wait for is another one.
+ */
+static void limit_network(hu_findings *f, const hu_joint_replay *job)
+{
+    const hu_joint_replay_price *free = find_price(job, HU_EDIT_NETWORK);
+
+    if (!free || !(job->joined_share >= MOST_JOINED))
+        return;
+    for (size_t i = f->n; i-- > 0;) {
+        hu_finding *x = &f->at[i];
+
+        if (!is_of_network(x) || isnan(x->gain_pct))
+            continue;
+        if (free->gain_pct < LEAST_FREE) {
+            pass(f, i);
+            continue;
+        }
+        if (x->n_evidence < HU_EVIDENCE)
+            snprintf(x->evidence[x->n_evidence++], HU_EVIDENCE_BYTES,
+                     "joint replay of %zu ranks: with instant collectives a step would take %s instead of %s; the rest is "
+                     "waiting for late ranks",
+                     job->ranks, hu_say_time(free->after_ns).t, hu_say_time(job->replayed_ns).t);
+        if (x->gain_pct <= free->gain_pct)
+            continue;
+        x->gain_pct = free->gain_pct;
+        x->free_pct = fmin(x->free_pct, free->most_pct);
+        x->after_ns = x->before_ns * (1 - x->gain_pct / 100);
+        x->low_pct = fmin(x->low_pct, free->low_pct);
+        x->high_pct = fmin(x->high_pct, free->high_pct);
+        hu_price_limit(x->gain_pct, x->free_pct, &x->low_pct, &x->high_pct);
     }
-    f->n = kept;
+}
+
+void hu_findings_alone(hu_findings *f)
+{
+    for (size_t i = 0; f && i < f->n; i++) {
+        hu_finding *x = &f->at[i];
+
+        if (!is_of_network(x))
+            continue;
+        x->confidence = HU_CONFIDENCE_LOW;
+        x->low_pct = 0;
+        if (x->n_evidence == HU_EVIDENCE)
+            x->n_evidence--;
+        snprintf(x->evidence[x->n_evidence++], HU_EVIDENCE_BYTES,
+                 "waiting for a late rank or transfer: one rank cannot tell. Pass the traces of all ranks");
+    }
+}
+
+/* Who is waited for is known without a replay; what that costs is not. */
+static bool name_late_rank(hu_finding *x, const hu_joint_replay *job, hu_digest *const *digests, const hu_stragglers *s)
+{
+    const double share = 100 * s->wait_step_ns / job->seen_ns;
+
+    if (s->n == 0 || !(share >= LEAST_WAIT))
+        return false;
+    x->gain_pct = x->after_ns = NAN;
+    x->low_pct = 0;
+    x->high_pct = x->free_pct = fmin(share, 100);
+    x->before_ns = job->seen_ns;
+    x->confidence = HU_CONFIDENCE_LOW;
+    snprintf(x->statement, sizeof x->statement,
+             "A rank waits %s in collectives, mostly for rank %lld. What a step would gain cannot be told: the joint replay "
+             "is not usable (%s).",
+             hu_say_per_step(hu_as_mean(s->wait_step_ns), true).t,
+             (long long)hu_digest_rank_of(digests, s->at[0].late.digest), job->why_no_price);
+    return true;
 }
 
 void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, size_t n, size_t slowest,
@@ -238,19 +306,24 @@ void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, siz
     if (!f || !f->is_replayed || n < 2)
         return;
     show_transfers(f, &r->transfers);
+    for (size_t i = 0; job->is_replayed && job->is_trusted && i < n; i++)
+        if (all[i] && all[i]->is_replayed) {
+            limit_network(all[i], job);
+            hu_findings_cut_ladder(all[i]);
+        }
     if (job->is_replayed && job->is_trusted)
         add_buckets(f, job, digests[slowest]);
     qsort(f->at, f->n, sizeof *f->at, hu_findings_by_gain);
     if (f->n == HU_FINDINGS)
         return;
-    /* messages are not replayed together, collectives are */
-    is_found = job->is_replayed && job->is_trusted && !s->by_messages ? compare_replayed(&x, job, digests, s, r)
-                                                                      : compare_waits(&x, all, digests, n, slowest);
+    /* messages of the host are not replayed together, collectives are */
+    if (!job->is_replayed || s->by_messages) /* who was never seen together waits for nobody that is known */
+        is_found = r->matched + r->messages.matched > 0 && compare_waits(&x, all, digests, n, slowest);
+    else
+        is_found = job->is_trusted ? compare_replayed(&x, job, digests, s, r) : name_late_rank(&x, job, digests, s);
     if (!is_found)
         return;
     show_stragglers(&x, r, digests, s);
-    drop_waiting(f, digests[slowest], &x);
-    hu_findings_cut_ladder(f);
     f->at[f->n++] = x;
     qsort(f->at, f->n, sizeof *f->at, hu_findings_by_gain);
 }

@@ -54,8 +54,6 @@ static bool gate_exposed(const hu_scene *c, hu_hint *h, bool poor)
         hu_hint_show(h, "most of it: %.*s, %s; %zu call%s", HU_FMT(c->d->comm.at[0].name),
                      hu_say_in_all(hu_as_sum(c->d->comm.at[0].duration.sum)).t, c->d->comm.at[0].duration.n,
                      hu_plural((int64_t)c->d->comm.at[0].duration.n));
-    hu_hint_show(
-        h, "one rank alone cannot separate waiting for late ranks from transfer; with the traces of all ranks, RANKS does");
     return true;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 static const double MOST_ERROR_PCT = 5; /* between replay and measurement, for a point to be given */
+static const double WORST_GAIN_PCT = 1; /* by which the best edit makes the job slower */
 static const double LEAST_BUCKETS = 4;
 
 typedef struct {
@@ -104,6 +105,41 @@ static void price_all(work *w)
     qsort(w->out->price, w->out->n_prices, sizeof w->out->price[0], by_gain);
 }
 
+/* Of the time that ranks are in communication, how much is in collectives that join them. */
+static double joined_share(const work *w)
+{
+    double joined = 0, all = 0;
+
+    for (size_t r = 0; r < w->out->ranks; r++) {
+        const hu_graph *g = w->ranks[r].graph;
+
+        for (uint32_t i = 0; i < g->n_ops; i++)
+            if (g->op[i].class == HU_CLASS_COMM && g->op[i].step >= 0) {
+                all += (double)g->op[i].cost_ns;
+                joined += hu_joint_of_op(w->joint, r, i) != HU_NONE ? (double)g->op[i].cost_ns : 0;
+            }
+        for (uint32_t i = 0; i < g->n_nodes; i++)
+            if (g->node[i].class == HU_CLASS_HOST_COMM) {
+                all += (double)g->node[i].cost_ns;
+                joined += hu_joint_of_node(w->joint, r, i) != HU_NONE ? (double)g->node[i].cost_ns : 0;
+            }
+    }
+    return all > 0 ? joined / all : (double)NAN;
+}
+
+/* A replay that is off, or says that everything would be slower, misses what holds this job up. */
+static void judge(work *w)
+{
+    hu_joint_replay *out = w->out;
+    const double     off = 100 * fabs(out->replayed_ns / out->seen_ns - 1);
+
+    out->is_trusted = off <= MOST_ERROR_PCT && out->price[0].gain_pct > -WORST_GAIN_PCT;
+    if (off > MOST_ERROR_PCT)
+        snprintf(out->why_no_price, sizeof out->why_no_price, "it is %.1f %% off the measured step", off);
+    else if (!out->is_trusted)
+        snprintf(out->why_no_price, sizeof out->why_no_price, "every edit would make the job slower");
+}
+
 static int by_length(const void *left, const void *right)
 {
     const hu_joint_replay_piece *a = left, *b = right;
@@ -186,9 +222,10 @@ static int replay(work *w, const hu_graph *const *graphs, hu_error *err)
         return hu_fail_memory(err);
     w->out->seen_ns = hu_joint_pricer_seen_ns(w->pricer);
     w->out->replayed_ns = hu_joint_pricer_step_ns(w->pricer);
-    w->out->is_trusted = 100 * fabs(w->out->replayed_ns / w->out->seen_ns - 1) <= MOST_ERROR_PCT;
+    w->out->joined_share = joined_share(w);
     w->out->is_replayed = true;
     price_all(w);
+    judge(w);
     return find_path(w, err);
 }
 

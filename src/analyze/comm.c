@@ -19,8 +19,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/join.h"
 #include "analyze/comm_fit.h"
+#include "analyze/comm_kernels.h"
+#include "analyze/join.h"
 #include "analyze/mpi_calls.h"
 #include "analyze/shapes.h"
 #include "base/hash.h"
@@ -46,6 +47,7 @@ typedef struct {
     HU_VEC(sighting) seen;
     int64_t base_ns;
     hu_map  rows;
+    hu_map  stream_of_track; /* streams of communication, numbered in the order of their first work */
 } work;
 
 int hu_comm_dtype_bytes(hu_str dtype)
@@ -171,6 +173,27 @@ static int64_t argument_bytes(const hu_ask *ask, uint32_t i)
     return bytes > 0 ? bytes : -1;
 }
 
+/*
+ * NCCL makes an all-to-all of sends and receives, and its kernel is named after them.  What they are for is said by the
+ * operator that launched them; where it names none, they stay messages.
+ */
+static hu_comm_kind purpose_of(const hu_ask *ask, uint32_t i, hu_comm_kind kind)
+{
+    enum { MOST_ABOVE = 8 };
+    uint32_t at = kind == HU_COMM_EXCHANGE && ask->s.kind[i] == HU_KIND_COLLECTIVE ? hu_trace_op_of(ask->trace, i) : HU_NONE;
+
+    for (int n = 0; at != HU_NONE && n < MOST_ABOVE; at = ask->s.parent[at], n++) {
+        const hu_str       name = hu_ask_name(ask, at);
+        const hu_comm_kind above = hu_comm_kind_of(name);
+
+        if (!hu_comm_kernels_is_call(name))
+            continue;
+        if (above != HU_COMM_OTHER || hu_str_has_lower(name, HU_STR("gather")) || hu_str_has_lower(name, HU_STR("scatter")))
+            return above;
+    }
+    return kind;
+}
+
 static hu_collective describe(const hu_ask *ask, uint32_t i, const hu_collective_detail *d)
 {
     hu_collective c = {.name = hu_ask_name(ask, i),
@@ -192,6 +215,7 @@ static hu_collective describe(const hu_ask *ask, uint32_t i, const hu_collective
         return c;
     }
     if (!d) {
+        c.kind = purpose_of(ask, i, c.kind);
         c.bytes = argument_bytes(ask, i);
         return c;
     }
@@ -218,7 +242,7 @@ static uint64_t key_of(const hu_ask *ask, uint32_t i, const hu_collective_detail
     if (!d && ask->s.detail[i] != HU_NONE && hu_kind_in(ask->s.kind[i], HU_BIT(CPU_OP) | HU_BIT(USER)))
         return hu_hash_u64(key ^ hu_trace_op_detail(ask->trace, ask->s.detail[i])->dims);
     if (!d)
-        return key;
+        return hu_hash_u64(key ^ (uint64_t)purpose_of(ask, i, hu_comm_kind_of(hu_ask_name(ask, i))) << 32);
     key = hu_hash_u64((uint64_t)d->name << 32 | d->dtype);
     key = hu_hash_u64(key ^ ((uint64_t)d->group << 32 | d->group_description));
     key = hu_hash_u64(key ^ (uint64_t)d->in_elements);
@@ -244,7 +268,27 @@ static int32_t peer_of(const hu_collective_detail *d, hu_comm_kind kind)
     return kind == HU_COMM_SEND ? d->target_rank : kind == HU_COMM_RECEIVE ? d->source_rank : -1;
 }
 
-/* The same numbers on every rank: they are made of texts, not of the trace's ids for them. */
+/*
+ * The process group: the same number on every rank, made of texts, not of the trace's ids for them.  Where no group was
+ * recorded the stream stands for it, because NCCL's back end gives each group a stream of its own; of `streams`, which
+ * are numbered as their first work comes.
+ */
+static uint64_t group_of(const work *w, uint32_t i, const hu_collective *c, hu_str ranks)
+{
+    uint64_t       group = hu_hash_mix(hash_of(c->group), hash_of(ranks) | 1);
+    const uint32_t stream = w->ask->s.kind[i] == HU_KIND_COLLECTIVE && !c->group.n && !ranks.n
+                                ? hu_map_get(&w->stream_of_track, w->ask->s.track[i])
+                                : HU_MAP_NONE;
+
+    return stream == HU_MAP_NONE || stream == 0 ? group : hu_hash_u64(group + stream);
+}
+
+/* What two ranks' calls must have in common to be one; in an all-to-all each rank brings as much as it has. */
+static uint64_t what_of(const hu_collective *c)
+{
+    return hu_hash_mix(hash_of(c->name) ^ hash_of(c->dtype), c->kind == HU_COMM_ALL_TO_ALL ? 1 : (uint64_t)c->bytes + 2);
+}
+
 static hu_comm_call call_of(const work *w, uint32_t i, uint32_t row, const hu_collective_detail *d)
 {
     const int64_t        most = INT64_C(1) << 61;
@@ -255,8 +299,9 @@ static hu_comm_call call_of(const work *w, uint32_t i, uint32_t row, const hu_co
     if (__builtin_add_overflow(w->base_ns, w->ask->s.start_ns[i], &start) ||
         __builtin_add_overflow(start, w->ask->s.dur_ns[i], &end) || end >= most || start < -most)
         start = 0;
-    return (hu_comm_call){.group = hu_hash_mix(hash_of(c->group), hash_of(ranks) | 1),
-                          .what = hu_hash_mix(hash_of(c->name) ^ hash_of(c->dtype), (uint64_t)c->bytes + 2),
+    return (hu_comm_call){.group = group_of(w, i, c, ranks),
+                          .what = what_of(c),
+                          .is_anonymous = !c->group.n && !ranks.n && w->ask->s.kind[i] == HU_KIND_COLLECTIVE,
                           .start_ns = start,
                           .dur_ns = w->ask->s.dur_ns[i],
                           .sequence = d ? d->sequence : -1,
@@ -348,7 +393,8 @@ static bool add_messages(work *w, const sighting *ops, size_t n, const sighting 
         hu_comm_call                call = call_of(w, launch->slice, row, d);
 
         call.group = hu_hash_mix(hash_of(c.group), hash_of(hu_trace_text(w->ask->trace, d->group_ranks)) | 1);
-        call.what = hu_hash_mix(hash_of(c.name) ^ hash_of(c.dtype), (uint64_t)c.bytes + 2);
+        call.what = what_of(&c);
+        call.is_anonymous = false;
         call.kind = (uint8_t)c.kind;
         call.peer = peer_of(d, c.kind);
         call.synchronises = false;
@@ -397,6 +443,16 @@ static bool see_operators(work *w)
     return true;
 }
 
+static bool number_stream(work *w, uint32_t i)
+{
+    const uint32_t next = (uint32_t)w->stream_of_track.n;
+    uint32_t      *place = hu_map_put(&w->stream_of_track, w->ask->s.track[i]);
+
+    if (place && *place == HU_MAP_NONE)
+        *place = next;
+    return place != NULL;
+}
+
 static bool add_all(work *w, bool on_host)
 {
     const hu_ask *ask = w->ask;
@@ -406,7 +462,7 @@ static bool add_all(work *w, bool on_host)
 
         if (ask->s.kind[i] != HU_KIND_COLLECTIVE || !hu_ask_has(ask, i))
             continue;
-        if (!add(w, i) || (launch != HU_NONE && !see(w, i, launch, (uint32_t)w->calls.n - 1)))
+        if (!number_stream(w, i) || !add(w, i) || (launch != HU_NONE && !see(w, i, launch, (uint32_t)w->calls.n - 1)))
             return false;
     }
     if (!on_host && w->calls.n && (!see_operators(w) || !add_batches(w)))
@@ -511,7 +567,8 @@ int hu_comm_measure(const hu_ask *ask, hu_comm *out, hu_error *err)
     work         w = {.ask = ask, .base_ns = hu_trace_get_info(ask->trace)->base_ns};
     hu_intervals all = {0};
 
-    if (!hu_map_init(&w.rows, ask->scratch, 64) || !add_all(&w, result.on_host))
+    if (!hu_map_init(&w.rows, ask->scratch, 64) || !hu_map_init(&w.stream_of_track, ask->scratch, 16) ||
+        !add_all(&w, result.on_host))
         return hu_fail_memory(err);
     for (size_t r = 0; r < w.list.n; r++) {
         hu_collective *c = &w.list.at[r];

@@ -59,6 +59,7 @@ typedef struct {
     uint8_t  kind;             /* hu_comm_kind */
     bool     synchronises;     /* nobody leaves it before all have come */
     bool     is_posted;        /* it returned at once (MPI_Isend): its length says nothing */
+    bool     is_anonymous;     /* its group is not recorded: the stream stands for it */
     uint32_t slice;            /* of the trace that it was measured in */
 } hu_comm_call;
 

@@ -24,9 +24,10 @@ typedef struct {
     HU_VEC(bool) is_known;   /* of a span: has a collective by name */
 } work;
 
-static bool is_call_name(hu_str name)
+bool hu_comm_kernels_is_call(hu_str name)
 {
-    return hu_str_starts(name, HU_STR("c10d::")) || hu_str_starts(name, HU_STR("record_param_comms")) ||
+    return hu_str_starts(name, HU_STR("c10d::")) || hu_str_starts(name, HU_STR("_c10d_functional::")) ||
+           hu_str_starts(name, HU_STR("c10d_functional::")) || hu_str_starts(name, HU_STR("record_param_comms")) ||
            hu_str_starts(name, HU_STR("nccl:")) || hu_str_starts(name, HU_STR("oneccl_bindings_for_pytorch::"));
 }
 
@@ -37,7 +38,7 @@ static bool find_names(const work *w, bool **out)
 
     *out = NULL;
     for (uint32_t i = 0; i < n; i++) {
-        if (!is_call_name(hu_trace_text(w->trace, i)))
+        if (!hu_comm_kernels_is_call(hu_trace_text(w->trace, i)))
             continue;
         if (!*out && !(*out = hu_arena_calloc(w->scratch, n, sizeof **out)))
             return false;

@@ -12,4 +12,7 @@
  */
 const uint8_t *hu_comm_kernels_find(const hu_trace *trace, hu_arena *scratch);
 
+/* Is it the name of an operator or annotation of the framework around a collective? */
+bool hu_comm_kernels_is_call(hu_str name);
+
 #endif

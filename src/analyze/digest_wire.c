@@ -196,7 +196,7 @@ HU_WIRE_TABLE(hu_comm_fit, COMM_FIT);
 #define COMM_CALL(F, T) \
     F(T, U64, group) F(T, U64, what) F(T, I64, start_ns) F(T, I64, dur_ns) F(T, I64, sequence) \
     F(T, U32, row) F(T, I32, peer) F(T, U32, order) F(T, U8, kind, HU_COMM_KIND_COUNT) F(T, BOOL, synchronises) \
-    F(T, BOOL, is_posted) \
+    F(T, BOOL, is_posted) F(T, BOOL, is_anonymous) \
     F(T, U32, slice)
 HU_WIRE_TABLE(hu_comm_call, COMM_CALL);
 

@@ -175,6 +175,8 @@ static int judge(hu_job *job, const hu_filling *w, hu_arena *arena, hu_error *er
         return rc;
     if (job->joint)
         hu_findings_compare(job->findings, job->digests, job->n, w->shown, job->rendezvous, &job->stragglers, job->joint);
+    if (job->n == 1)
+        hu_findings_alone(job->findings[0]);
     for (size_t i = 0; w->options->replays && i < job->n; i++)
         hu_findings_doubt(job->findings[i], &job->digests[i]->health.quality);
     hu_verdict_measure(job->digests, job->findings, job->n, &job->verdict);

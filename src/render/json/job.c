@@ -41,6 +41,15 @@ static void write_path(hu_json_out *j, const hu_report *r)
     hu_json_close(j, ']');
 }
 
+/* What was matched without a group or a number, and the evidence. */
+void hu_json_matching(hu_json_out *j, const hu_rendezvous *v)
+{
+    hu_json_int(j, "matched_by_order", v->by_order);
+    hu_json_ns(j, "by_order_ends_ns", v->by_order ? v->order_ns : (double)NAN);
+    hu_json_int(j, "rejected_by_order", v->rejected);
+    hu_json_ns(j, "rejected_ends_ns", v->rejected ? v->rejected_ns : (double)NAN);
+}
+
 void hu_json_mismatches(hu_json_out *j, const hu_report *r)
 {
     const hu_rendezvous *v = r->job->rendezvous;
@@ -85,6 +94,8 @@ void hu_json_job(hu_json_out *j, const hu_report *r)
     hu_json_ns(j, "measured_step_ns", joint->is_replayed ? joint->seen_ns : (double)NAN);
     hu_json_ns(j, "replayed_step_ns", joint->is_replayed ? joint->replayed_ns : (double)NAN);
     hu_json_bool(j, "is_trusted", joint->is_trusted);
+    hu_json_str(j, "why_no_price", hu_str_of(joint->why_no_price));
+    hu_json_fixed(j, "joined_pct", joint->is_replayed ? 100 * joint->joined_share : (double)NAN, 3);
     write_prices(j, r);
     write_path(j, r);
     hu_json_open(j, "parked", '[');

@@ -130,25 +130,46 @@ static void say_straggler(const hu_text_page *p, const hu_straggler *s, char *ou
         snprintf(out + n, room - n, " (%s, +%s)", hu_class_words(s->cause), hu_say_time(s->cause_step_ns).t);
 }
 
+/* Calls that might be one collective, or might not. */
+static void write_rejected(hu_text_page *p, const hu_rendezvous *r)
+{
+    char line[512];
+
+    snprintf(line, sizeof line,
+             "%s collective%s cannot be matched: no process group is recorded, and calls of the same order end %s apart. "
+             "Record with a PyTorch that writes \"Process Group Name\" and \"Seq\" into each collective.",
+             hu_say_count(r->rejected).t, hu_plural(r->rejected), hu_say_time(r->rejected_ns).t);
+    hu_out_text(p->out, "\n");
+    hu_text_paragraph(p, line, 2);
+}
+
 /* Below the table of ranks: who is waited for, by how much, and how far clocks agree. */
 static void write_rendezvous(hu_text_page *p)
 {
     enum { NAMED = 3, LEAST_RESIDUAL_NS = 10 };
     const hu_rendezvous *r = p->r->job->rendezvous;
     const hu_stragglers *s = &p->r->job->stragglers;
+    const double         apart_ns = r && r->by_order ? r->order_ns : r ? r->clocks.residual_ns : (double)NAN;
     char                 line[1024], text[256];
     size_t               n;
 
-    if (!r || r->matched == 0)
+    if (!r || (r->matched == 0 && r->rejected == 0))
+        return;
+    if (r->rejected)
+        write_rejected(p, r);
+    if (r->matched == 0)
         return;
     n = (size_t)snprintf(line, sizeof line, "%s collective%s matched", hu_say_count(r->matched).t, hu_plural(r->matched));
+    if (r->by_order)
+        n += (size_t)snprintf(line + n, sizeof line - n, ", %s by order alone (no process group recorded)",
+                              r->by_order == r->matched ? "all" : hu_say_count(r->by_order).t);
     if (r->unmatched)
         n += (size_t)snprintf(line + n, sizeof line - n, " (%s call%s unmatched)", hu_say_count(r->unmatched).t,
                               hu_plural(r->unmatched));
-    if (!isnan(r->clocks.residual_ns))
+    if (!isnan(apart_ns))
         n += (size_t)snprintf(line + n, sizeof line - n, "; their ends agree %s%s",
-                              r->clocks.residual_ns < LEAST_RESIDUAL_NS ? "exactly" : "within ",
-                              r->clocks.residual_ns < LEAST_RESIDUAL_NS ? "" : hu_say_time(r->clocks.residual_ns).t);
+                              apart_ns < LEAST_RESIDUAL_NS ? "exactly" : "within ",
+                              apart_ns < LEAST_RESIDUAL_NS ? "" : hu_say_time(apart_ns).t);
     if (s->n)
         n += (size_t)snprintf(line + n, sizeof line - n, ". A rank waits %s per step for others",
                               hu_say_time(s->wait_step_ns).t);
@@ -184,7 +205,9 @@ static void write_job(hu_text_page *p)
     n = (size_t)snprintf(line, sizeof line, "Joint replay: %zu%s ranks take %s per step (%s off)", joint->ranks,
                          joint->ranks < p->r->job->n ? " of the" : "", hu_say_time(joint->replayed_ns).t,
                          hu_say_pct(100 * fabs(joint->replayed_ns / joint->seen_ns - 1)).t);
-    for (size_t i = 0; i < joint->n_prices && n < sizeof line - 100; i++) {
+    if (!joint->is_trusted)
+        n += (size_t)snprintf(line + n, sizeof line - n, "; no gains are given: %s", joint->why_no_price);
+    for (size_t i = 0; joint->is_trusted && i < joint->n_prices && n < sizeof line - 100; i++) {
         const hu_joint_replay_price *x = &joint->price[i];
         char                         what[64];
 
