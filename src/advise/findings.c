@@ -130,9 +130,10 @@ static void drop_general(hu_findings *f)
     }
 }
 
+/* What can be counted on: a gain whose interval reaches down to nothing is worth half of a sure one. */
 static double rank_of(const hu_finding *f)
 {
-    return isnan(f->gain_pct) ? f->high_pct / 2 : f->gain_pct;
+    return isnan(f->gain_pct) ? f->high_pct / 4 : (f->low_pct + f->gain_pct) / 2;
 }
 
 int hu_findings_by_gain(const void *left, const void *right)

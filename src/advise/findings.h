@@ -48,7 +48,7 @@ typedef struct {
 typedef struct hu_findings {
     bool             is_replayed; /* false: nothing could be; the rest is empty */
     char             why_not[200];
-    hu_finding       at[HU_FINDINGS]; /* by gain, the largest first */
+    hu_finding       at[HU_FINDINGS]; /* in the order of hu_findings_by_gain */
     size_t           n;
     hu_rung          ladder[HU_FINDINGS];
     size_t           n_ladder;
@@ -91,7 +91,7 @@ hu_none_words hu_findings_none(const hu_findings *f);
 /* Ends the ladder below the first rung that is no finding any more: what follows was priced on top of it. */
 void hu_findings_cut_ladder(hu_findings *f);
 
-/* For qsort: the largest gain first. */
+/* For qsort: the largest gain that can be counted on first: the middle between the low end of its interval and the gain. */
 int hu_findings_by_gain(const void *left, const void *right);
 
 /*

@@ -156,7 +156,7 @@ void hu_page_findings(hu_page *p)
         hu_out_text(p->out, ".</p>\n");
     }
     if (is_replayed && f->n)
-        hu_out_text(p->out, "<h3>Largest saving first</h3>\n");
+        hu_out_text(p->out, "<h3>What saves most for sure comes first</h3>\n");
     for (size_t i = 0; is_replayed && i < f->n; i++)
         write_card(p, &f->at[i], i);
     if (is_replayed) {
