@@ -51,8 +51,7 @@ static const char *step_words(const hu_digest *d)
     return d->steps.source == HU_STEPS_NONE ? "the capture" : "each step";
 }
 
-/* What gets shorter. */
-static const char *priced_words(const hu_digest *d)
+const char *hu_verdict_whole(const hu_digest *d)
 {
     return d->steps.source != HU_STEPS_NONE ? "the step" : d->host_time.is_recorded ? "the run" : "the capture";
 }
@@ -177,8 +176,8 @@ static void say_price(const hu_digest *d, const hu_findings *f, hu_verdict *v)
     else
         snprintf(v->text + n, room, " %s: %s. Fixing it would cut %s from %s to %s (%s %%).",
                  best->confidence == HU_CONFIDENCE_LOW ? "A guess, to be checked first" : "Fix first",
-                 hu_rule_title(best->rule), priced_words(d), hu_say_time(best->before_ns).t, hu_say_time(best->after_ns).t,
-                 hu_say_saving(best->gain_pct).t);
+                 hu_rule_title(best->rule), hu_verdict_whole(d), hu_say_time(best->before_ns).t,
+                 hu_say_time(best->after_ns).t, hu_say_saving(best->gain_pct).t);
 }
 
 /* The first check that is red; where no point is given, the first that forbids it. */

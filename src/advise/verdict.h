@@ -19,6 +19,9 @@ void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size
 /* What `unread` further inputs, of which nothing is known, take from the confidence; 0 takes nothing. */
 void hu_verdict_doubt_unread(hu_verdict *v, size_t unread, size_t n_read);
 
+/* What a fix makes shorter: "the step", "the run" that was recorded, or "the capture". */
+const char *hu_verdict_whole(const hu_digest *d);
+
 /* Which of them takes longest for a step. */
 size_t hu_verdict_slowest(hu_digest *const *digests, size_t n);
 

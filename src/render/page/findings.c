@@ -40,9 +40,9 @@ static void write_saving(hu_page *p, const hu_finding *f)
         hu_out_printf(p->out, "at most %s %%</strong>; the amount is unknown from this trace",
                       hu_say_change(f->high_pct, 0).t);
     else
-        hu_out_printf(p->out, "%s %%</strong> of a step: %s → %s, likely %s to %s %%", hu_say_saving(f->gain_pct).t,
-                      hu_say_time(f->before_ns).t, hu_say_time(f->after_ns).t, hu_say_change(f->low_pct, 0).t,
-                      hu_say_change(f->high_pct, 0).t);
+        hu_out_printf(p->out, "%s %%</strong> of %s: %s → %s, likely %s to %s %%", hu_say_saving(f->gain_pct).t,
+                      hu_verdict_whole(p->rank->digest), hu_say_time(f->before_ns).t, hu_say_time(f->after_ns).t,
+                      hu_say_change(f->low_pct, 0).t, hu_say_change(f->high_pct, 0).t);
     if (p->r->batch && !isnan(f->after_ns) && f->after_ns > 0) {
         hu_out_text(p->out, "; ");
         hu_out_fixed(p->out, (double)p->r->batch * 1e9 / f->after_ns, 0);

@@ -121,12 +121,12 @@ static const hu_column class_columns[] = {
      .help = "step_ns as a share of the step."},
     {"class", NULL, HU_CELL_TEXT, 0, NULL, class_key,
      .help = "Stable name of the class."},
-    {"words", "what the step is made of", HU_CELL_TEXT, 0, NULL, class_words,
+    {"words", "what it is made of", HU_CELL_TEXT, 0, NULL, class_words,
      .help = "The class in words."},
 };
 
 static const hu_table classes = {
-    .key = "critical_path_classes", .title = "The critical path of a step, by class",
+    .key = "critical_path_classes", .title = "The critical path, by class",
     .columns = class_columns, .n_columns = HU_COUNT(class_columns), .rows = class_rows,
     .empty = "no replay",
     .about = "Time on the critical path by class; rows add up to the step.",
