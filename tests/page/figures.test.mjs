@@ -55,7 +55,7 @@ for (const { name, words } of jobs) {
         for (const words of [f.statement, f.verify, ...f.evidence]) assert.ok(cards[i].text.includes(words), `${f.id}: ${words}`);
         assert.ok(cards[i].saving.includes(`confidence: ${f.confidence}`));
         if (f.gain_pct === null) continue;
-        const found = /^−([\d.]+) % of a step: (.+) → (.+), likely −(\d+) to −(\d+) %/.exec(
+        const found = /^−([\d.]+) % of the (?:step|run|capture): (.+) → (.+), likely −(\d+) to −(\d+) %/.exec(
           cards[i].saving.replaceAll("\u00a0", " "),
         );
         assert.ok(found, cards[i].saving);
