@@ -50,8 +50,6 @@ KNOWN: dict[tuple[str, str], str] = {
     ("kineto/param-dlrm-8ranks/worker1_step_12.1694128201556.pt.trace.json.gz", "one-step"): STEPS_OF_A_BACKLOG,
     ("kineto/param-dlrm-8ranks", "one-step"): STEPS_OF_A_BACKLOG,
     ("tests/data/oracle/random-8.json.gz", "one-step"): STEPS_OF_A_BACKLOG,
-    ("kineto/kineto-tb-samples/resnet50_autograd_api_num_workers_4-worker0.pt.trace.json.gz", "operators"):
-        "an operator inside of one of its own name counts twice",
     ("examples/training/traces/fixed_loader/rank0.pt.trace.json.gz", "negative"): "memory from before the capture that is given back in it counts below 0",
     ("examples/training/traces/fixed_loader/rank1.pt.trace.json.gz", "negative"): "the same",
 }

@@ -62,5 +62,35 @@ class KeyAverages(unittest.TestCase):
             self.compare(Path(folder))
 
 
+class Recursion(unittest.TestCase):
+    """An operator that calls itself: each level has the whole kernel, the row has it once."""
+
+    def rows(self, depths: tuple[int, ...]) -> dict[str, dict]:
+        """Calls of aten::mm of 100 µs each, as deep as told, around one kernel of 80 µs; between two an aten::to."""
+        events, now = [], 0.0
+        for number, depth in enumerate(depths, 1):
+            for level in range(depth):
+                name = "aten::to" if level % 3 == 1 else "aten::mm"
+                events.append({"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": now + level, "dur": 100 - 2 * level})
+            events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": now + 20, "dur": 5,
+                           "args": {"correlation": number}})
+            events.append({"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": now + 30, "dur": 80,
+                           "args": {"correlation": number, "device": 0, "stream": 7}})
+            now += 120
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "trace.json"
+            path.write_text(json.dumps({"traceEvents": events}))
+            return {o["name"]: o for o in report(path)["ranks"][0]["operators"]}
+
+    def test_work_counts_once(self) -> None:
+        mm = self.rows((1, 3, 4, 9))["aten::mm"]
+        self.assertEqual(mm["calls"], 1 + 2 + 3 + 6)
+        self.assertEqual(mm["device_total_ns"], 4 * 80_000)
+
+    def test_calls_behind_each_other_add_up(self) -> None:
+        mm = self.rows((1, 1, 1))["aten::mm"]
+        self.assertEqual((mm["device_total_ns"], mm["host_total_ns"], mm["host_self_ns"]), (240_000, 300_000, 285_000))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -6,8 +6,9 @@
  *     total device(i) = self device(i) + total device of its children
  *
  * Source: torch.autograd.profiler's key_averages(), whose table also lists runtime calls and annotations, and skips
- * Python frames.  Device time is a sum over kernels, not a union, as there.  Like there, an operator that calls another
- * of the same name counts twice in the totals; self times never count twice.
+ * Python frames.  Device time is a sum over kernels, not a union, as there.  The work of an operator that calls another of its row
+ * counts once in the row's device total, which is never more than what the devices did; in the host total it counts again,
+ * as there.
  */
 #include "analyze/operators.h"
 
@@ -20,6 +21,12 @@ enum { COUNTED = HU_BIT(CPU_OP) | HU_BIT(USER) | HU_BIT(RUNTIME) | HU_BIT(DRIVER
 
 typedef HU_VEC(hu_operator) row_list;
 
+/* Of a row: until when its last slice ran, and on which thread. */
+typedef struct {
+    int64_t  until_ns;
+    uint32_t track;
+} row_end;
+
 typedef struct {
     const hu_ask *ask;
     hu_grouping   grouping;
@@ -31,6 +38,8 @@ typedef struct {
     hu_map        row_of_group;
     uint32_t      step_row;
     row_list      list;
+    HU_VEC(row_end) ends; /* by row */
+    uint8_t *is_inner;    /* by slice: it lies in another of its row */
 } work;
 
 static bool is_counted(const work *w, uint32_t slice)
@@ -90,12 +99,25 @@ static bool put_row(work *w, uint32_t slice)
 
         row.name = is_step ? HU_STR("ProfilerStep*") : hu_ask_name(w->ask, slice);
         row.group = is_step ? HU_STR("") : hu_group_text(w->ask, w->grouping, w->frames, slice, w->ask->arena);
-        if (!row.group.p || !hu_vec_push(w->ask->arena, &w->list, row))
+        if (!row.group.p || !hu_vec_push(w->ask->arena, &w->list, row) ||
+            !hu_vec_push(w->ask->scratch, &w->ends, ((row_end){INT64_MIN, HU_NONE})))
             return false;
         *place = (uint32_t)w->list.n - 1;
     }
     w->row[slice] = *place;
     return true;
+}
+
+/* Does a slice lie in another of its row?  Slices of a thread come in order, outer ones first. */
+static bool is_inner(work *w, uint32_t slice)
+{
+    row_end      *e = &w->ends.at[w->row[slice]];
+    const int64_t end = hu_ask_end(w->ask, slice);
+
+    if (e->track == w->ask->s.track[slice] && end <= e->until_ns)
+        return true;
+    *e = (row_end){end, w->ask->s.track[slice]};
+    return false;
 }
 
 static bool add_rows(work *w, hu_operators *out)
@@ -116,6 +138,7 @@ static bool add_rows(work *w, hu_operators *out)
         row->calls++;
         row->calls_in_steps += ask->counted && hu_select_in(ask->counted, ask->s.start_ns[i]);
         row->host_total_ns += ask->s.dur_ns[i];
+        w->is_inner[i] = is_inner(w, i);
         row->host_self_ns += self;
         row->device_self_ns += w->device_ns[i];
         out->host_self_sum_ns += self;
@@ -136,7 +159,7 @@ static void add_device_totals(work *w)
         above = counted_parent(w, i);
         if (above != HU_NONE)
             w->device_ns[above] += w->device_ns[i];
-        if (w->row[i] != HU_NONE)
+        if (w->row[i] != HU_NONE && !w->is_inner[i])
             w->list.at[w->row[i]].device_total_ns += w->device_ns[i];
     }
 }
@@ -191,9 +214,11 @@ static bool prepare(work *w)
 
     w->self_ns = hu_arena_calloc(scratch, n + 1, sizeof *w->self_ns);
     w->device_ns = hu_arena_calloc(scratch, n + 1, sizeof *w->device_ns);
+    w->is_inner = hu_arena_calloc(scratch, n + 1, 1);
     w->row = hu_arena_alloc(scratch, (n + 1) * sizeof *w->row);
     w->row_of_name = hu_arena_alloc(scratch, (names + 1) * sizeof *w->row_of_name);
-    if (!w->self_ns || !w->device_ns || !w->row || !w->row_of_name || !hu_map_init(&w->row_of_group, scratch, 256))
+    if (!w->self_ns || !w->device_ns || !w->is_inner || !w->row || !w->row_of_name ||
+        !hu_map_init(&w->row_of_group, scratch, 256))
         return false;
     memset(w->row, 0xff, (n + 1) * sizeof *w->row);
     memset(w->row_of_name, 0xff, (names + 1) * sizeof *w->row_of_name);
