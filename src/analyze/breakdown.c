@@ -11,12 +11,21 @@
 
 #include <math.h>
 
+/* Windows in order that do not overlap, and what is known of each. */
 typedef struct {
-    const hu_ask      *ask;
-    const hu_interval *windows; /* of the steps */
-    size_t             n;
-    hu_arena          *scratch;
-    hu_intervals       role[HU_ROLE_COUNT];
+    hu_interval  *at;
+    size_t        n;
+    hu_step_time *rows;
+} windows;
+
+/* Of each step as it is listed, and of its period, which the means are taken over. */
+enum { LISTED, PERIODS, SETS };
+
+typedef struct {
+    const hu_ask *ask;
+    windows       set[SETS];
+    hu_arena     *scratch;
+    hu_intervals  role[HU_ROLE_COUNT];
 } work;
 
 static int collect_host_roles(work *w, hu_error *err)
@@ -47,17 +56,23 @@ static int collect_host_roles(work *w, hu_error *err)
 }
 
 /* Takes `set` out of *free and adds what each window lost to the member at `offset` of its row. */
-static bool take_share(work *w, hu_intervals *free_time, const hu_intervals *set, hu_step_time *rows, size_t offset)
+static bool take_share(work *w, hu_intervals *free_time, const hu_intervals *set, size_t offset)
 {
     hu_intervals share, rest;
-    int64_t     *length = hu_arena_calloc(w->scratch, w->n, sizeof *length);
 
-    if (!length || !hu_intervals_intersect(w->scratch, set, free_time, &share) ||
+    if (!hu_intervals_intersect(w->scratch, set, free_time, &share) ||
         !hu_intervals_subtract(w->scratch, free_time, set, &rest))
         return false;
-    hu_intervals_split(&share, w->windows, w->n, length);
-    for (size_t i = 0; i < w->n; i++)
-        *(double *)((char *)&rows[i] + offset) += (double)length[i];
+    for (size_t k = 0; k < SETS; k++) {
+        const windows *v = &w->set[k];
+        int64_t       *length = hu_arena_calloc(w->scratch, v->n + 1, sizeof *length);
+
+        if (!length)
+            return false;
+        hu_intervals_split(&share, v->at, v->n, length);
+        for (size_t i = 0; i < v->n; i++)
+            *(double *)((char *)&v->rows[i] + offset) += (double)length[i];
+    }
     *free_time = rest;
     return true;
 }
@@ -65,13 +80,14 @@ static bool take_share(work *w, hu_intervals *free_time, const hu_intervals *set
 static bool all_windows(work *w, hu_intervals *out)
 {
     *out = (hu_intervals){0};
-    for (size_t i = 0; i < w->n; i++)
-        if (!hu_intervals_add(w->scratch, out, w->windows[i].start_ns, w->windows[i].end_ns))
-            return false;
-    return true;
+    for (size_t k = 0; k < SETS; k++)
+        for (size_t i = 0; i < w->set[k].n; i++)
+            if (!hu_intervals_add(w->scratch, out, w->set[k].at[i].start_ns, w->set[k].at[i].end_ns))
+                return false;
+    return hu_intervals_unite(w->scratch, out);
 }
 
-static int share_out(work *w, hu_step_time *rows, hu_error *err)
+static int share_out(work *w, hu_error *err)
 {
     const hu_intervals *comm = &w->ask->comm;
     hu_intervals        free_time, with_comm;
@@ -85,11 +101,11 @@ static int share_out(work *w, hu_step_time *rows, hu_error *err)
         return rc;
 
     /* the device's view */
-    if (!all_windows(w, &free_time) || !take_share(w, &free_time, comm, rows, offsetof(hu_step_time, comm_ns)) ||
+    if (!all_windows(w, &free_time) || !take_share(w, &free_time, comm, offsetof(hu_step_time, comm_ns)) ||
         !all_windows(w, &free_time) ||
-        !take_share(w, &free_time, &w->role[HU_ROLE_KERNEL], rows, offsetof(hu_step_time, compute_ns)) ||
-        !take_share(w, &free_time, comm, rows, offsetof(hu_step_time, exposed_comm_ns)) ||
-        !take_share(w, &free_time, &w->ask->copies, rows, offsetof(hu_step_time, exposed_copy_ns)))
+        !take_share(w, &free_time, &w->role[HU_ROLE_KERNEL], offsetof(hu_step_time, compute_ns)) ||
+        !take_share(w, &free_time, comm, offsetof(hu_step_time, exposed_comm_ns)) ||
+        !take_share(w, &free_time, &w->ask->copies, offsetof(hu_step_time, exposed_copy_ns)))
         return hu_fail_memory(err);
 
     /* the combined view */
@@ -97,18 +113,18 @@ static int share_out(work *w, hu_step_time *rows, hu_error *err)
         return hu_fail_memory(err);
     w->role[HU_ROLE_COMMUNICATION] = with_comm;
     for (hu_role r = 0; r < HU_ROLE_OTHER; r++)
-        if (!take_share(w, &free_time, &w->role[r], rows, offsetof(hu_step_time, role_ns) + r * sizeof(double)))
+        if (!take_share(w, &free_time, &w->role[r], offsetof(hu_step_time, role_ns) + r * sizeof(double)))
             return hu_fail_memory(err);
     return 0;
 }
 
 /* What is left over, as differences, so that each row sums exactly to its step. */
-static void fill_rests(const work *w, hu_step_time *rows)
+static void fill_rests(const windows *w)
 {
     for (size_t i = 0; i < w->n; i++) {
-        hu_step_time *t = &rows[i];
+        hu_step_time *t = &w->rows[i];
 
-        t->step_ns = (double)(w->windows[i].end_ns - w->windows[i].start_ns);
+        t->step_ns = (double)(w->at[i].end_ns - w->at[i].start_ns);
         t->idle_ns = t->step_ns - t->compute_ns - t->exposed_comm_ns - t->exposed_copy_ns;
         t->role_ns[HU_ROLE_OTHER] = t->step_ns;
         for (hu_role r = 0; r < HU_ROLE_OTHER; r++)
@@ -118,47 +134,58 @@ static void fill_rests(const work *w, hu_step_time *rows)
 
 enum { MEMBERS = sizeof(hu_step_time) / sizeof(double) };
 
-static void average(const hu_steps *steps, const hu_step_time *rows, hu_breakdown *out)
+static void average(const windows *w, hu_breakdown *out)
 {
     double *mean = (double *)&out->mean, *spread = (double *)&out->spread;
-    double  n = (double)steps->n_counted;
+    double  n = (double)w->n;
 
     for (size_t m = 0; m < MEMBERS; m++) {
         double sum = 0, squares = 0;
 
-        for (size_t i = 0; i < steps->n; i++)
-            if (hu_step_counts(&steps->at[i]))
-                sum += ((const double *)&rows[i])[m];
+        for (size_t i = 0; i < w->n; i++)
+            sum += ((const double *)&w->rows[i])[m];
         mean[m] = n > 0 ? sum / n : (double)NAN;
-        for (size_t i = 0; i < steps->n; i++) {
-            if (hu_step_counts(&steps->at[i])) {
-                const double off = ((const double *)&rows[i])[m] - mean[m];
+        for (size_t i = 0; i < w->n; i++) {
+            const double off = ((const double *)&w->rows[i])[m] - mean[m];
 
-                squares += off * off;
-            }
+            squares += off * off;
         }
         spread[m] = n > 1 ? sqrt(squares / (n - 1)) : (double)NAN;
     }
 }
 
+static bool prepare(const hu_steps *steps, const hu_ask *ask, work *w)
+{
+    for (size_t k = 0; k < SETS; k++) {
+        w->set[k].at = hu_arena_calloc(ask->scratch, steps->n + 1, sizeof *w->set[k].at);
+        w->set[k].rows = hu_arena_calloc(ask->arena, steps->n + 1, sizeof *w->set[k].rows);
+        if (!w->set[k].at || !w->set[k].rows)
+            return false;
+    }
+    for (size_t i = 0; i < steps->n; i++) {
+        const hu_step *s = &steps->at[i];
+
+        w->set[LISTED].at[w->set[LISTED].n++] = (hu_interval){s->start_ns, s->end_ns};
+        if (hu_step_counts(s))
+            w->set[PERIODS].at[w->set[PERIODS].n++] = s->period;
+    }
+    return true;
+}
+
 int hu_breakdown_measure(const hu_ask *ask, hu_breakdown *out, hu_error *err)
 {
-    const hu_steps *steps = ask->steps;
-    hu_step_time   *rows = hu_arena_calloc(ask->arena, steps->n + 1, sizeof *rows);
-    hu_interval    *windows = hu_arena_calloc(ask->scratch, steps->n + 1, sizeof *windows);
-    work            w = {.ask = ask, .windows = windows, .n = steps->n, .scratch = ask->scratch};
-    int             rc;
+    work w = {.ask = ask, .scratch = ask->scratch};
+    int  rc;
 
-    if (!rows || !windows)
+    if (!prepare(ask->steps, ask, &w))
         return hu_fail_memory(err);
-    for (size_t i = 0; i < steps->n; i++)
-        windows[i] = (hu_interval){steps->at[i].start_ns, steps->at[i].end_ns};
-    rc = share_out(&w, rows, err);
+    rc = share_out(&w, err);
     if (rc < 0)
         return rc;
-    fill_rests(&w, rows);
-    *out = (hu_breakdown){.at = rows, .n = steps->n, .has_device = ask->n_work > 0};
-    average(steps, rows, out);
+    for (size_t k = 0; k < SETS; k++)
+        fill_rests(&w.set[k]);
+    *out = (hu_breakdown){.at = w.set[LISTED].rows, .n = w.set[LISTED].n, .has_device = ask->n_work > 0};
+    average(&w.set[PERIODS], out);
     return 0;
 }
 

@@ -40,7 +40,7 @@ typedef struct {
     bool          has_device; /* the trace holds device work at all */
     hu_step_time *at;         /* for each step of hu_steps */
     size_t        n;
-    hu_step_time  mean;   /* over the steps that count; NaN when none does */
+    hu_step_time  mean;   /* over the periods of the steps that count (steady.h); NaN when none does */
     hu_step_time  spread; /* their sample standard deviation; NaN below two */
 } hu_breakdown;
 

@@ -40,14 +40,24 @@ HU_WIRE_TABLE(hu_device, DEVICE);
     F(T, I64, comm_sum_ns) F(T, I64S, split_ns)
 HU_WIRE_TABLE(hu_gpu_time, GPU_TIME);
 
+#define INTERVAL(F, T) F(T, I64, start_ns) F(T, I64, end_ns)
+HU_WIRE_TABLE(hu_interval, INTERVAL);
+
 #define STEP(F, T) \
     F(T, U32, name) F(T, I64, number) F(T, I64, start_ns) F(T, I64, end_ns) F(T, I64, host_start_ns) \
-    F(T, I64, host_end_ns) F(T, I64, n_device) F(T, BOOL, is_warm_up) F(T, BOOL, is_incomplete)
+    F(T, I64, host_end_ns) F(T, I64, n_device) F(T, PART, marks, hu_interval) F(T, PART, ends, hu_interval) \
+    F(T, PART, period, hu_interval) F(T, PART, work, hu_interval) F(T, BOOL, is_warm_up) F(T, BOOL, is_incomplete) \
+    F(T, BOOL, is_filling) F(T, BOOL, is_first)
 HU_WIRE_TABLE(hu_step, STEP);
+
+#define STEADY(F, T) \
+    F(T, F64, by_marks_ns) F(T, F64, by_ends_ns) F(T, I64, backlog_ns) F(T, BOOL, is_by_marks) F(T, BOOL, is_alone)
+HU_WIRE_TABLE(hu_steady, STEADY);
 
 #define STEPS(F, T) \
     F(T, ENUM, source, HU_STEPS_NONE + 1) F(T, F64, confidence) F(T, STR, what) F(T, LIST, at, n, hu_step) \
-    F(T, SIZE, n) F(T, SIZE, n_counted) F(T, BOOL, is_cut) F(T, BOOL, is_selected) F(T, PART, duration, hu_stats)
+    F(T, SIZE, n) F(T, SIZE, n_counted) F(T, BOOL, is_cut) F(T, BOOL, is_selected) F(T, BOOL, is_backlog) \
+    F(T, PART, steady, hu_steady) F(T, PART, duration, hu_stats)
 HU_WIRE_TABLE(hu_steps, STEPS);
 
 #define STEP_TIME(F, T) \

@@ -304,7 +304,7 @@ static double window_of(const hu_ask *ask)
 
     for (size_t i = 0; ask->steps && ask->steps->source != HU_STEPS_NONE && i < ask->steps->n; i++)
         if (hu_step_counts(&ask->steps->at[i]))
-            ns += (double)(ask->steps->at[i].end_ns - ask->steps->at[i].start_ns);
+            ns += (double)(ask->steps->at[i].period.end_ns - ask->steps->at[i].period.start_ns);
     if (ns > 0 || ask->busy.n == 0)
         return ns;
     return (double)(ask->busy.at[ask->busy.n - 1].end_ns - ask->busy.at[0].start_ns);

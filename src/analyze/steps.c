@@ -9,19 +9,22 @@
  *
  *     start(i) = max(host start, end(i - 1))      end(i) = max(host end, last end of GPU work launched in it)
  *
- * with end(-1) = the last end of GPU work launched before the first step.  Steps of one job differ; the first ones
- * also fill caches and compile.  A first step much longer than the others is a warm-up; a last step with clearly less
- * GPU work than the one before was cut by the end of the capture.  Both stay in the list, outside of the means, and so
- * do steps of which a cut file does not hold the device's side (cut.c).
+ * with end(-1) = the last end of GPU work launched before the first step.  How long a step takes is another question,
+ * which steady.h answers.  Steps of one job differ; the first ones also fill caches and compile.  A first step much
+ * longer than the others is a warm-up; a last step with clearly less GPU work than the one before was cut by the end of
+ * the capture.  Both stay in the list, outside of the means, and so do steps of which a cut file does not hold the
+ * device's side (cut.c).
  */
 #include "analyze/steps.h"
 
 #include <stdio.h>
 
+#include "analyze/backlog.h"
 #include "analyze/cut.h"
 #include "analyze/names.h"
 #include "analyze/period.h"
 #include "analyze/select.h"
+#include "analyze/steady.h"
 #include "base/map.h"
 
 enum { FEWEST_REPEATS = 3 };
@@ -197,72 +200,81 @@ static int find_periodic_steps(const hu_trace *trace, hu_arena *arena, hu_arena 
     return 0;
 }
 
-/*
- * When the first work of each stream began whose launch is in the trace.  What runs before it without a launch was queued
- * before the capture, whenever it runs.  INT64_MIN on tracks without such work.
- */
-static int64_t *find_first_launched(const hu_trace *trace, hu_arena *scratch)
+/* The steps as marked, and each with what lies between it and the step before. */
+static bool list_windows(step_list *list, hu_arena *scratch, hu_intervals *host, hu_intervals *reach)
 {
-    const hu_slices s = hu_trace_slices(trace);
-    size_t          n_tracks;
-    int64_t        *first;
+    host->at = hu_arena_calloc(scratch, list->n + 1, sizeof *host->at);
+    reach->at = hu_arena_calloc(scratch, list->n + 1, sizeof *reach->at);
+    if (!host->at || !reach->at)
+        return false;
+    host->n = host->cap = reach->n = reach->cap = list->n;
+    for (size_t i = 0; i < list->n; i++) {
+        hu_step *step = &list->at[i];
 
-    hu_trace_tracks(trace, &n_tracks);
-    first = hu_arena_calloc(scratch, n_tracks + 1, sizeof *first);
-    for (size_t t = 0; first && t < n_tracks; t++)
-        first[t] = INT64_MAX;
-    for (uint32_t i = 0; first && i < s.n; i++)
-        if (hu_kind_in(s.kind[i], HU_KINDS_DEVICE) && hu_trace_launch_of(trace, i) != HU_NONE &&
-            s.start_ns[i] < first[s.track[i]])
-            first[s.track[i]] = s.start_ns[i];
-    for (size_t t = 0; first && t < n_tracks; t++)
-        first[t] = first[t] == INT64_MAX ? INT64_MIN : first[t];
-    return first;
+        step->host_start_ns = step->start_ns;
+        step->host_end_ns = step->end_ns;
+        step->work = (hu_interval){INT64_MAX, INT64_MIN};
+        host->at[i] = (hu_interval){step->start_ns, step->end_ns};
+        reach->at[i] = (hu_interval){i ? list->at[i - 1].host_end_ns : step->start_ns, step->end_ns};
+    }
+    return true;
 }
 
-/* Applies the rule of the head comment; steps are sorted and do not overlap afterwards. */
-static int give_device_work(const hu_trace *trace, step_list *list, hu_arena *scratch, hu_error *err)
+/* Counts the work of each step and finds its ends; device_end: of what was launched in it as marked. */
+static int64_t find_work(const hu_backlog *q, step_list *list, const hu_intervals *host, const hu_intervals *reach,
+                         int64_t *device_end, bool *is_backlog)
 {
-    const hu_slices s = hu_trace_slices(trace);
-    hu_intervals    host = {0};
-    int64_t         before_end = INT64_MIN;
-    int64_t        *device_end = hu_arena_calloc(scratch, list->n + 1, sizeof *device_end), *first_launched;
+    int64_t before_end = INT64_MIN;
+    bool    has_work = false;
 
-    host.at = hu_arena_calloc(scratch, list->n + 1, sizeof *host.at);
-    if (!host.at || !device_end)
-        return hu_fail_memory(err);
-    host.n = host.cap = list->n;
-    for (size_t i = 0; i < list->n; i++) {
-        list->at[i].host_start_ns = list->at[i].start_ns;
-        list->at[i].host_end_ns = list->at[i].end_ns;
-        host.at[i] = (hu_interval){list->at[i].start_ns, list->at[i].end_ns};
-        device_end[i] = INT64_MIN;
-    }
-    first_launched = find_first_launched(trace, scratch);
-    if (!first_launched)
-        return hu_fail_memory(err);
-    for (uint32_t i = 0; i < s.n; i++) {
-        const int64_t end = s.start_ns[i] + s.dur_ns[i];
+    for (uint32_t i = 0; i < q->s.n; i++) {
+        const int64_t end = q->s.start_ns[i] + q->s.dur_ns[i];
         int64_t       launched;
         size_t        at;
 
-        if (!hu_kind_in(s.kind[i], HU_KINDS_DEVICE))
+        if (!hu_kind_in(q->s.kind[i], HU_KINDS_DEVICE))
             continue;
-        launched = hu_select_time(trace, &s, i);
-        if (launched < host.at[0].start_ns ||
-            (hu_trace_launch_of(trace, i) == HU_NONE && s.start_ns[i] < first_launched[s.track[i]])) {
+        launched = hu_select_time(q->trace, &q->s, i);
+        if (launched < host->at[0].start_ns || hu_backlog_has(q, i)) {
             before_end = end > before_end ? end : before_end;
             continue;
         }
-        at = hu_select_find(&host, launched);
-        if (at < host.n) {
+        at = hu_select_find(reach, launched);
+        if (at < reach->n) {
+            hu_interval *work = &list->at[at].work;
+
+            has_work = true;
+            work->start_ns = q->s.start_ns[i] < work->start_ns ? q->s.start_ns[i] : work->start_ns;
+            work->end_ns = end > work->end_ns ? end : work->end_ns;
+        }
+        at = hu_select_find(host, launched);
+        if (at < host->n) {
             list->at[at].n_device++;
             device_end[at] = end > device_end[at] ? end : device_end[at];
         }
     }
+    *is_backlog = !has_work && before_end > host->at[0].start_ns;
+    return before_end;
+}
+
+/* Applies the rule of the head comment; steps are sorted and do not overlap afterwards.  *before_ns: see steady.h. */
+static int give_device_work(const hu_trace *trace, const uint8_t *names, step_list *list, hu_arena *scratch,
+                            int64_t *before_ns, bool *is_backlog, hu_error *err)
+{
+    hu_intervals host = {0}, reach = {0};
+    int64_t     *device_end = hu_arena_calloc(scratch, list->n + 1, sizeof *device_end), before_end;
+    hu_backlog   q;
+
+    if (!device_end || !list_windows(list, scratch, &host, &reach) || !hu_backlog_find(trace, names, scratch, &q))
+        return hu_fail_memory(err);
+    for (size_t i = 0; i < list->n; i++)
+        device_end[i] = INT64_MIN;
+    before_end = *before_ns = find_work(&q, list, &host, &reach, device_end, is_backlog);
     for (size_t i = 0; i < list->n; i++) {
         hu_step *step = &list->at[i];
 
+        if (step->work.end_ns < step->work.start_ns)
+            step->work = (hu_interval){0};
         step->start_ns = step->start_ns > before_end ? step->start_ns : before_end;
         step->end_ns = step->end_ns > device_end[i] ? step->end_ns : device_end[i];
         if (step->end_ns < step->start_ns)
@@ -316,8 +328,8 @@ static int keep_range(step_list *list, const hu_step_range *range, hu_error *err
 }
 
 /*
- * No share can be told: the device's side may be missing of every step.  A warm-up is complete; who asks for it alone gets
- * it, as from a whole file, but it does not stand for the steps that nobody selected.
+ * No share can be told: the device's side may be missing of every step.  A warm-up is complete; who asks for it alone
+ * gets it, as from a whole file, but it does not stand for the steps that nobody selected.
  */
 static bool is_cut(const step_list *list, bool is_selected)
 {
@@ -327,7 +339,7 @@ static bool is_cut(const step_list *list, bool is_selected)
     return true;
 }
 
-static int describe(const step_list *list, hu_arena *scratch, hu_steps *out, hu_error *err)
+static int describe(step_list *list, hu_arena *scratch, hu_steps *out, hu_error *err)
 {
     int64_t *duration = hu_arena_alloc(scratch, (list->n + 1) * sizeof *duration);
 
@@ -336,9 +348,10 @@ static int describe(const step_list *list, hu_arena *scratch, hu_steps *out, hu_
     out->at = list->at;
     out->n = list->n;
     out->n_counted = 0;
+    hu_steady_choose(list->at, list->n, &out->steady);
     for (size_t i = 0; i < list->n; i++)
         if (hu_step_counts(&list->at[i]))
-            duration[out->n_counted++] = list->at[i].end_ns - list->at[i].start_ns;
+            duration[out->n_counted++] = list->at[i].period.end_ns - list->at[i].period.start_ns;
     out->duration = hu_stats_of(duration, out->n_counted);
     return 0;
 }
@@ -349,6 +362,7 @@ int hu_steps_measure(const hu_trace *trace, const uint8_t *names, const hu_step_
     hu_steps  steps = {.source = HU_STEPS_PROFILER, .confidence = 1, .what = HU_STR("ProfilerStep")};
     step_list list = {0};
     bool      is_device = false;
+    int64_t   before_ns = INT64_MIN;
     int       rc;
 
     rc = find_profiler_steps(trace, names, arena, &list, err);
@@ -370,13 +384,15 @@ int hu_steps_measure(const hu_trace *trace, const uint8_t *names, const hu_step_
             return hu_fail_memory(err);
     }
     if (rc == 0 && list.n)
-        rc = give_device_work(trace, &list, scratch, err);
+        rc = give_device_work(trace, names, &list, scratch, &before_ns, &steps.is_backlog, err);
     if (rc == 0 && steps.source != HU_STEPS_NONE)
         rc = judge(&list, scratch, err);
     if (rc == 0 && list.n)
         rc = hu_cut_judge(trace, names, list.at, list.n, scratch, &is_device, err);
     if (rc == 0 && steps.source == HU_STEPS_NONE && !is_device && list.n)
         list.at[0].is_incomplete = false; /* the piece is what there is */
+    if (rc == 0)
+        hu_steady_measure(list.at, list.n, before_ns);
     if (rc == 0 && range && range->is_limited)
         rc = keep_range(&list, range, err);
     if (rc == 0)

@@ -3,6 +3,7 @@
 #ifndef HU_GRAPH_BUILD_H
 #define HU_GRAPH_BUILD_H
 
+#include "analyze/backlog.h"
 #include "base/map.h"
 #include "graph/graph.h"
 
@@ -27,6 +28,7 @@ typedef struct {
     size_t         first_mark;     /* index among ask->steps of the first mark; the guard, if there is one */
     hu_map         node_of_call;   /* slice of an outermost call -> node */
     uint8_t       *label;          /* HU_IN_* by string id, HU_UNLABELLED until it is asked for */
+    hu_backlog     backlog;        /* what was launched before the capture */
     hu_str         focus;          /* glob of operators for HU_IN_FOCUS; "" none */
     const uint8_t *recompute;      /* by slice */
     HU_VEC(hu_node) nodes;

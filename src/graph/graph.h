@@ -100,10 +100,10 @@ typedef struct {
 
 enum { HU_AT_OP_END, HU_AT_OP_START, HU_AT_NODE_END };
 
-/* A step of the window.  What counts as its end is the later of the host's mark and its last device work. */
+/* A step of the window.  Which of its two ends counts is chosen over the whole window (replay.h). */
 typedef struct {
     uint32_t mark;                /* the node that begins where the host's step ends; n_nodes: none */
-    int64_t  host_end_ns, end_ns; /* as observed */
+    int64_t  host_end_ns, end_ns; /* as observed: by the host's mark, and that which counts */
 } hu_mark;
 
 /* What was measured in the trace, in ns. */
@@ -126,10 +126,12 @@ typedef struct {
     uint32_t       n_lanes, n_streams, main_lane;
     hu_mark       *mark; /* mark[0] ends what comes before the window; n_marks = steps + 1 */
     size_t         n_marks;
-    int64_t        from_ns; /* when the window begins */
-    double         step_ns; /* mean length of a step in the window, as observed */
+    int64_t        from_ns;   /* when the window begins */
+    int64_t        shrunk_ns; /* by how much the GPU caught up with the host in the window, as observed */
+    double         step_ns;   /* mean length of a step in the window, as observed */
     hu_calibration calibration;
     bool           is_whole; /* no steps: the window is the capture */
+    bool           is_alone; /* one step, of which the end of the step before it is not known (hu_steady) */
 } hu_graph;
 
 typedef struct {

@@ -533,7 +533,7 @@ HU_SWEEP_INLINE void sweep(hu_joint *j, hu_costs *const *costs, bool path)
         }
     }
     for (size_t r = 0; r < j->n; r++)
-        hu_sweep_ends(j->rank[r].replay, j->rank[r].ends_ns, &j->rank[r].last_op);
+        hu_sweep_ends(j->rank[r].replay, costs[r], j->rank[r].ends_ns, &j->rank[r].last_op);
 }
 
 double hu_joint_run(hu_joint *j, hu_costs *const *costs, double *step_ns)

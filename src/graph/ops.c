@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops.c - the device's work of the window, behind the nodes that launched it and in the order of its streams. */
+#include "analyze/steady.h"
 #include "graph/build.h"
 
 enum { LONG_GAP_NS = 20000 }; /* inside of a graph: longer than the device needs from one kernel to the next */
@@ -65,8 +66,8 @@ static bool collect(hu_building *b)
                              .class = (uint8_t)class_of(ask->s.kind[i]),
                              .step = -1};
 
-        if (op.start_ns >= b->to_ns && launch == HU_NONE)
-            break;
+        if (op.start_ns >= b->to_ns && launch == HU_NONE && !hu_backlog_has(&b->backlog, i))
+            continue;
         if (end <= b->from_ns)
             continue;
         if (launch != HU_NONE && ask->s.start_ns[launch] >= b->to_ns)
@@ -85,6 +86,21 @@ static bool collect(hu_building *b)
             return false;
     }
     return true;
+}
+
+/*
+ * When work was launched, as far as its step goes.  What stands at the head of its stream without a launch was launched
+ * before the window; of other such work, and where no steps are known, the place in its stream tells.
+ */
+static int64_t launched_at(const hu_building *b, const hu_op *op)
+{
+    const uint32_t launch = hu_trace_launch_of(b->ask->trace, op->slice);
+
+    if (op->has_launch || b->g->is_whole)
+        return b->nodes.at[op->node].start_ns;
+    if (launch != HU_NONE)
+        return b->ask->s.start_ns[launch];
+    return hu_backlog_has(&b->backlog, op->slice) ? INT64_MIN : b->nodes.at[op->node].start_ns;
 }
 
 /*
@@ -107,11 +123,8 @@ static bool place_unlaunched(hu_building *b)
             op->node = *node;
         *node = op->node;
     }
-    for (size_t i = 0; i < b->ops.n; i++) {
-        hu_op *op = &b->ops.at[i];
-
-        op->step = step_of(b, b->nodes.at[op->node].start_ns);
-    }
+    for (size_t i = 0; i < b->ops.n; i++)
+        b->ops.at[i].step = step_of(b, launched_at(b, &b->ops.at[i]));
     return true;
 }
 
@@ -171,13 +184,45 @@ static bool link_graph(hu_building *b, const hu_node *n)
     return true;
 }
 
+/* When each step ended, by the rule of the means; a window shorter than all steps may go by the other end. */
+static bool set_ends(hu_building *b)
+{
+    const hu_step *at = &b->ask->steps->at[b->first_mark];
+    const size_t   n = b->g->n_marks - 1;
+    hu_step       *steps;
+    hu_steady      unused;
+    int64_t        marks, ends;
+
+    for (size_t m = 0; m <= n; m++)
+        b->g->mark[m].end_ns = b->g->mark[m].host_end_ns;
+    if (b->g->is_whole) {
+        for (uint32_t i = 0; i < b->ops.n; i++)
+            if (hu_build_op_end(b, i) > b->g->mark[n].end_ns)
+                b->g->mark[n].end_ns = hu_build_op_end(b, i);
+        return true;
+    }
+    steps = hu_arena_alloc(b->ask->scratch, n * sizeof *steps);
+    if (!steps)
+        return false;
+    memcpy(steps, at, n * sizeof *steps);
+    hu_steady_choose(steps, n, &unused);
+    b->g->mark[0].end_ns = steps[0].period.start_ns;
+    for (size_t i = 0; i < n; i++)
+        b->g->mark[i + 1].end_ns = steps[i].period.end_ns;
+    marks = b->g->mark[n].host_end_ns - b->g->mark[0].host_end_ns;
+    ends = b->g->mark[n].end_ns - b->g->mark[0].end_ns;
+    b->g->shrunk_ns = marks > ends ? marks - ends : 0;
+    return true;
+}
+
 int hu_build_ops(hu_building *b, hu_error *err)
 {
     const hu_ask *ask = b->ask;
     uint32_t     *stream_of_track = hu_arena_alloc(ask->scratch, (ask->n_tracks + 1) * sizeof *stream_of_track);
     uint32_t     *last;
 
-    if (!stream_of_track || !collect(b) || !place_unlaunched(b) || !sort_by_node(b))
+    if (!stream_of_track || !hu_backlog_find(ask->trace, ask->names, ask->scratch, &b->backlog) || !collect(b) ||
+        !place_unlaunched(b) || !sort_by_node(b))
         return hu_fail_memory(err);
     memset(stream_of_track, 0xff, ask->n_tracks * sizeof *stream_of_track);
     last = hu_arena_alloc(ask->scratch, (ask->n_tracks + 1) * sizeof *last);
@@ -198,15 +243,5 @@ int hu_build_ops(hu_building *b, hu_error *err)
     for (size_t i = 0; i < b->nodes.n; i++)
         if (b->nodes.at[i].n_ops > 1 && b->nodes.at[i].call != HU_CALL_NONE && !link_graph(b, &b->nodes.at[i]))
             return hu_fail_memory(err);
-    for (size_t m = 0; m < b->g->n_marks; m++)
-        b->g->mark[m].end_ns = b->g->mark[m].host_end_ns;
-    for (uint32_t i = 0; i < b->ops.n; i++) {
-        int64_t *end = &b->g->mark[b->ops.at[i].step + 1].end_ns;
-
-        *end = hu_build_op_end(b, i) > *end ? hu_build_op_end(b, i) : *end;
-    }
-    for (size_t m = 1; m < b->g->n_marks; m++)
-        if (b->g->mark[m].end_ns < b->g->mark[m - 1].end_ns)
-            b->g->mark[m].end_ns = b->g->mark[m - 1].end_ns;
-    return 0;
+    return set_ends(b) ? 0 : hu_fail_memory(err);
 }

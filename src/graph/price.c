@@ -104,15 +104,22 @@ double hu_price_step_ns(hu_pricer *p, const hu_edit *edits, size_t n)
     return run(p, edits, n, HU_ANCHOR_PREDECESSOR, p->after, &unused);
 }
 
-/* Is any stream or thread busy for longer than the window takes? */
+/*
+ * Is any stream or thread busy for longer than the window takes?  What a single step ran beside the one before it is no part
+ * of it; in several, as much runs beside the last one.
+ */
 static bool is_feasible(const hu_pricer *p, const int64_t *ends_ns)
 {
-    const hu_graph *g = p->g;
-    const int64_t   window = ends_ns[g->n_marks - 1] - ends_ns[0];
-    int64_t        *busy = p->busy;
-    bool            ok = true;
+    const hu_graph          *g = p->g;
+    const hu_replay_instants at = hu_replay_get(p->replay);
+    const int64_t            window = ends_ns[g->n_marks - 1] - ends_ns[0];
+    int64_t                 *busy = p->busy;
+    bool                     ok = true;
 
     hu_bound_streams(g, p->costs, busy);
+    for (size_t i = 0; i < g->n_ops && g->n_marks == 2; i++)
+        if (g->op[i].step >= 0 && !(p->costs->op_flags[i] & HU_EDIT_DETACHED) && at.op_start[i] < ends_ns[0])
+            busy[g->op[i].stream] -= (at.op_end[i] < ends_ns[0] ? at.op_end[i] : ends_ns[0]) - at.op_start[i];
     for (uint32_t s = 0; s < g->n_streams; s++)
         ok = ok && (double)busy[s] <= 1.02 * (double)window + 1000;
     return ok;

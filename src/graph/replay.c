@@ -12,6 +12,11 @@
  *     end(op)     = start + cost
  *     end(node)   = max(begin + cost, what it waits for + w, the op that frees a place in the queue)
  *
+ * A step ends twice: when the host reaches its mark, and when the work launched up to there has ended too.  Over the window
+ * the longer of the two is its length: were the GPU faster, it would first work off its backlog and then wait for the host;
+ * were the host faster, it would only add to the backlog.  By how much the GPU caught up in the measured window
+ * (analyze/steady.h) does not count: that is where in its ups and downs the capture began and ended.
+ *
  * For the critical path the sweep remembers of each instant which term was the largest; walking back from the end gives
  * pieces that follow each other without a hole, so that their lengths sum to the time exactly.
  */
@@ -84,14 +89,38 @@ static inline __attribute__((always_inline)) void run_node(hu_replay *r, const h
     hu_sweep_end(r, c, i, r->node_begin[i] + c->node[i] * c->scale, path);
 }
 
-void hu_sweep_ends(const hu_replay *r, int64_t *ends_ns, uint32_t *last_op)
+static int64_t mark_of(const hu_replay *r, size_t m)
+{
+    const hu_graph *g = r->g;
+
+    return g->mark[m].mark < g->n_nodes ? r->node_begin[g->mark[m].mark] : r->lane_end[g->main_lane];
+}
+
+/* Of one step alone: its GPU work from the first to the last.  False: it has none. */
+static bool ends_of_work(const hu_replay *r, int64_t *ends_ns, uint32_t *last_op)
+{
+    ends_ns[0] = INT64_MAX;
+    ends_ns[1] = INT64_MIN;
+    for (uint32_t i = 0; i < r->g->n_ops; i++) {
+        if (r->g->op[i].step < 0)
+            continue;
+        ends_ns[0] = r->op_start[i] < ends_ns[0] ? r->op_start[i] : ends_ns[0];
+        if (r->op_end[i] > ends_ns[1]) {
+            ends_ns[1] = r->op_end[i];
+            *last_op = i;
+        }
+    }
+    return *last_op != HU_NONE;
+}
+
+/* When the host's mark was reached and all work launched up to it had ended, for each step. */
+static void ends_of_steps(const hu_replay *r, int64_t *ends_ns, uint32_t *last_op)
 {
     const hu_graph *g = r->g;
     const size_t    last = g->n_marks - 1;
 
     for (size_t m = 0; m < g->n_marks; m++)
-        ends_ns[m] = g->mark[m].mark < g->n_nodes ? r->node_begin[g->mark[m].mark] : r->lane_end[g->main_lane];
-    *last_op = HU_NONE;
+        ends_ns[m] = mark_of(r, m);
     for (uint32_t i = 0; i < g->n_ops; i++) {
         const size_t m = (size_t)(g->op[i].step + 1);
 
@@ -105,6 +134,22 @@ void hu_sweep_ends(const hu_replay *r, int64_t *ends_ns, uint32_t *last_op)
             ends_ns[m] = ends_ns[m - 1];
 }
 
+void hu_sweep_ends(const hu_replay *r, const hu_costs *c, int64_t *ends_ns, uint32_t *last_op)
+{
+    const hu_graph *g = r->g;
+    const size_t    last = g->n_marks - 1;
+    const int64_t   shrunk_ns = g->shrunk_ns * c->scale;
+
+    *last_op = HU_NONE;
+    if (!g->is_alone || !ends_of_work(r, ends_ns, last_op))
+        ends_of_steps(r, ends_ns, last_op);
+    if (mark_of(r, last) - mark_of(r, 0) - shrunk_ns <= ends_ns[last] - ends_ns[0])
+        return;
+    for (size_t m = 0; m < g->n_marks; m++)
+        ends_ns[m] = mark_of(r, m) - shrunk_ns * (int64_t)m / (int64_t)last;
+    *last_op = HU_NONE;
+}
+
 static inline __attribute__((always_inline)) void sweep(hu_replay *r, const hu_costs *c, int64_t *ends_ns, uint32_t *last_op,
                                                         bool path)
 {
@@ -113,7 +158,7 @@ static inline __attribute__((always_inline)) void sweep(hu_replay *r, const hu_c
     hu_sweep_reset(r);
     for (uint32_t i = 0; i < g->n_nodes; i++)
         run_node(r, c, i, path);
-    hu_sweep_ends(r, ends_ns, last_op);
+    hu_sweep_ends(r, c, ends_ns, last_op);
 }
 
 void hu_replay_run(hu_replay *r, const hu_costs *c, int64_t *ends_ns)
@@ -195,7 +240,7 @@ int hu_replay_slack(const hu_replay *r, const hu_costs *c, const int64_t *ends_n
                     hu_error *err)
 {
     const hu_graph *g = r->g;
-    const int64_t   last = ends_ns[g->n_marks - 1];
+    int64_t         last = ends_ns[g->n_marks - 1];
     latest          l = {.r = r, .c = c};
 
     l.begin = hu_arena_alloc(scratch, (g->n_nodes + 1) * sizeof *l.begin);

@@ -46,7 +46,8 @@ hu_costs  *hu_costs_new(const hu_graph *g, hu_arena *arena);
 void       hu_costs_reset(const hu_graph *g, hu_costs *c);
 hu_replay *hu_replay_new(const hu_graph *g, hu_arena *arena);
 
-/* One sweep.  ends_ns[0..n_marks): when each step ended in this replay.  O(nodes + operations + links). */
+/* One sweep.  ends_ns[0..n_marks): when each step ended in this replay, by the host's marks or by its GPU work, whichever
+   takes longer over the window.  O(nodes + operations + links). */
 void hu_replay_run(hu_replay *r, const hu_costs *c, int64_t *ends_ns);
 
 /* The same, and the critical path from the first mark to the last; rows live in `arena`, none when it is NULL.

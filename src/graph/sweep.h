@@ -31,7 +31,7 @@ struct hu_replay {
 bool hu_sweep_keep_path(hu_replay *r);
 
 /* When each step ended; *last_op is the operation that ended the last one, HU_NONE when the host's mark did. */
-void hu_sweep_ends(const hu_replay *r, int64_t *ends_ns, uint32_t *last_op);
+void hu_sweep_ends(const hu_replay *r, const hu_costs *c, int64_t *ends_ns, uint32_t *last_op);
 
 HU_SWEEP_INLINE int64_t hu_sweep_instant(const hu_replay *r, const hu_link *link)
 {

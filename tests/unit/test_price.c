@@ -263,6 +263,7 @@ static void an_interval_holds_nine_tenths_of_the_scatter(void **state)
 /*
  *   step 0 [0,1000)  does not count, for it is slow; at 900 it launches K0 on stream 7, which ends at `end`
  *   steps 1 to 3     100 each, each with a kernel of 90 on stream 20; the last ends at 1,297, before the host's mark at 1,300
+ *   step 2           also launches K2 on stream 7, which ends at 1,260: the GPU is behind again, so that ends count
  *
  * The steps' clock begins when K0 has ended: 1,300 - end, in which stream 20 is busy for 270.  More than the window and 2 % of
  * it (and 1 us) cannot be.
@@ -284,6 +285,10 @@ static bool is_feasible_with(int end)
         put_slice(t, "user_annotation", name, at, at + 100);
         put_call(t, "cudaLaunchKernel", at, at + 5, i);
         put_kernel(t, "k", 20, at + 7, at + 97, i);
+        if (i >= 2) { /* in step 3 too, or it would have clearly less work */
+            put_call(t, "cudaLaunchKernel", at + 10, at + 15, 5 + i);
+            put_kernel(t, "K2", 7, i == 3 ? 1262 : at + 17 > end ? at + 17 : end + 1, i == 3 ? 1263 : 1260, 5 + i);
+        }
     }
     f = simulate_text(t);
     assert_int_equal(f.s->graph.n_marks, 4);

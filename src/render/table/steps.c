@@ -21,7 +21,10 @@ static void note(const hu_rank *rank, size_t row, hu_cell *out)
     const hu_digest *d = rank->digest;
     const hu_step   *s = &d->steps.at[row];
 
-    out->text = s->is_warm_up ? HU_STR("warm-up") : s->is_incomplete ? HU_STR("incomplete") : HU_STR("");
+    out->text = s->is_warm_up      ? HU_STR("warm-up")
+                : s->is_incomplete ? HU_STR("incomplete")
+                : s->is_filling    ? HU_STR("fills the queue")
+                                   : HU_STR("");
 }
 
 #define STEP(name, expression)                                      \
@@ -47,6 +50,8 @@ STEP(idle, t->idle_ns)
 STEP(device_slices, s->n_device)
 STEP(warm_up, s->is_warm_up)
 STEP(incomplete, s->is_incomplete)
+STEP(filling, s->is_filling)
+STEP(period, hu_step_counts(s) ? (double)(s->period.end_ns - s->period.start_ns) : HU_ABSENT)
 STEP(role_kernel, t->role_ns[HU_ROLE_KERNEL])
 STEP(role_memcpy, t->role_ns[HU_ROLE_MEMCPY])
 STEP(role_memset, t->role_ns[HU_ROLE_MEMSET])
@@ -103,9 +108,14 @@ static const hu_column columns[] = {
     {"is_incomplete", NULL, HU_CELL_BOOL, 0, NULL, incomplete,
      .help = "Whether means leave the step out as cut by the end of the capture: a last step with less than 0.8 of the "
              "work of the one before."},
+    {"is_filling", NULL, HU_CELL_BOOL, 0, NULL, filling,
+     .help = "Whether means leave the step out because it fills the GPU's queue: the first step of a capture, which begins "
+             "at a host mark and ends with its GPU work."},
+    {"period_ns", "period", HU_CELL_NS, 8, NULL, period, .is_wide = true, .values = "0..|null",
+     .help = "From the end of the step before to its own: what the means are taken over; null when it does not count."},
     {"name", NULL, HU_CELL_TEXT, 0, NULL, name,
      .help = "Name of the annotation; \"step\" without one, \"capture\" when the whole capture is one piece."},
-    {"note", "note", HU_CELL_TEXT, 0, NULL, note, .values = "|warm-up|incomplete",
+    {"note", "note", HU_CELL_TEXT, 0, NULL, note, .values = "|warm-up|incomplete|fills the queue",
      .help = "Why means leave the step out; empty when they do not."},
 };
 
@@ -155,6 +165,9 @@ HU_FACT_TEXT(source, hu_str_of(hu_step_source_name(d->steps.source)))
 HU_FACT_TEXT(what, d->steps.what)
 HU_FACT(confidence, d->steps.confidence)
 HU_FACT(mean, d->steps.duration.mean)
+HU_FACT(by_marks, d->steps.source == HU_STEPS_NONE ? HU_ABSENT : d->steps.steady.by_marks_ns)
+HU_FACT(by_ends, d->steps.source == HU_STEPS_NONE ? HU_ABSENT : d->steps.steady.by_ends_ns)
+HU_FACT(backlog, d->steps.source == HU_STEPS_NONE ? HU_ABSENT : (double)d->steps.steady.backlog_ns)
 HU_FACT(stddev, d->steps.duration.stddev)
 HU_FACT(median, d->steps.duration.median)
 HU_FACT(p10, d->steps.duration.p10)
@@ -174,7 +187,14 @@ static const hu_column facts[] = {
     {"source_confidence", NULL, HU_CELL_NUMBER, 0, NULL, confidence, .values = "0..1", .unit = "0..1",
      .help = "1 for marks of the user, the share of positions that repeat for a period, 0 for none."},
     {"mean_ns", "mean", HU_CELL_NS, 0, NULL, mean, .values = "0..|null",
-     .help = "Mean length of the counted steps; null when none counts."},
+     .help = "Mean period of the counted steps, from the end of a step to that of the next; null when none counts."},
+    {"by_marks_ns", "by host marks", HU_CELL_NS, 0, NULL, by_marks, .values = "0..|null",
+     .help = "The same from one host mark to the next; null without steps."},
+    {"by_ends_ns", "by GPU ends", HU_CELL_NS, 0, NULL, by_ends, .values = "0..|null",
+     .help = "The same from the end of a step, the later of its mark and its GPU work, to that of the next; null without "
+             "steps or GPU work."},
+    {"backlog_ns", "GPU behind the last mark", HU_CELL_NS, 0, NULL, backlog, .values = "0..|null",
+     .help = "How long after the last counted mark its GPU work ends; null without steps."},
     {"stddev_ns", "standard deviation", HU_CELL_NS, 0, NULL, stddev, .values = "0..|null",
      .help = "Sample standard deviation of their length; null for fewer than two."},
     {"median_ns", "median", HU_CELL_NS, 0, NULL, median, .values = "0..|null",
