@@ -35,6 +35,7 @@ typedef struct {
     hu_arena            *arena, *scratch;
     HU_VEC(end_of_message) ends;
     HU_VEC(hu_message_path) paths;
+    HU_VEC(hu_message_pair) pairs;
 } work;
 
 static int64_t rank_of(const work *w, size_t digest)
@@ -150,7 +151,9 @@ static bool pair(work *w, const end_of_message *s, const end_of_message *r, hu_m
         w->out->late_receiver_ns -= late;
     }
     check_clocks(w, s, r);
-    return true;
+    if (what->on_host || w->digests[r->digest]->comm.at[receive->row].on_host)
+        return true;
+    return hu_vec_push(w->arena, &w->pairs, ((hu_message_pair){{s->digest, r->digest}, {s->call, r->call}}));
 }
 
 /* Ends of one path and group: sends, then receives, each in the order of time. */
@@ -213,5 +216,7 @@ bool hu_messages_measure(hu_digest *const *digests, size_t n, const hu_clocks *c
         qsort(w.paths.at, w.paths.n, sizeof *w.paths.at, by_waiting);
     out->paths = w.paths.at;
     out->n_paths = w.paths.n;
+    out->pairs = w.pairs.at;
+    out->n_pairs = w.pairs.n;
     return true;
 }

@@ -21,6 +21,11 @@ typedef struct {
     int64_t late_receiver_ns; /* it waited in sends for receivers */
 } hu_message_waits;
 
+/* A message between two devices: where it is sent, and where it is received. */
+typedef struct {
+    uint32_t digest[2], call[2];
+} hu_message_pair;
+
 typedef struct {
     int64_t           matched, unmatched;  /* messages with both ends; ends without the other, whose trace is there */
     int64_t           peer_missing;        /* ends whose other end is in a trace that was not read */
@@ -29,6 +34,8 @@ typedef struct {
     hu_message_path  *paths;               /* by waiting, the longest first, then ranks */
     size_t            n_paths;
     hu_message_waits *waits; /* by digest */
+    hu_message_pair  *pairs; /* of devices alone: both ends stay until the data has moved */
+    size_t            n_pairs;
     int64_t           late_sender_ns, late_receiver_ns;
 } hu_messages;
 

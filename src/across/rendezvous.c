@@ -363,6 +363,14 @@ static bool keep_meetings(const work *w, hu_arena *arena)
     return out->met != NULL;
 }
 
+/* Messages too: two meet in each. */
+static void keep_messages(hu_rendezvous *out)
+{
+    for (size_t i = 0; i < out->messages.n_pairs; i++, out->n_met++)
+        for (int side = 0; side < 2; side++)
+            out->met[out->messages.pairs[i].digest[side]][out->messages.pairs[i].call[side]] = out->n_met;
+}
+
 static bool ask_all(work *w, hu_arena *arena)
 {
     hu_rendezvous      *out = w->out;
@@ -386,5 +394,6 @@ int hu_rendezvous_measure(hu_digest *const *digests, size_t n, hu_arena *arena, 
     *out = (hu_rendezvous){.at = hu_arena_calloc(arena, n + 1, sizeof *out->at), .n = n};
     if (!out->at || !match_all(&w) || !keep_meetings(&w, arena) || !ask_all(&w, arena))
         return hu_fail_memory(err);
+    keep_messages(out);
     return 0;
 }

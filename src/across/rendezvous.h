@@ -35,7 +35,7 @@ typedef struct {
     int64_t        mismatched;     /* of the matched ones, of different kinds or sizes */
     hu_mismatch    first_mismatch; /* where there is any; texts borrowed from digests */
     uint32_t     **met;            /* met[digest][call of its hu_comm]: number of the collective in which all of */
-                                   /* the group met and nobody left before all had come; HU_NONE                    */
+                                   /* the group met and nobody left before all had come, or of the message; HU_NONE */
     uint32_t     n_met;
     hu_clocks    clocks;
     hu_messages  messages;  /* sends and receives, which are no collectives */

@@ -52,3 +52,118 @@ bool hu_bubble_find(const hu_digest *d, double step_ns, hu_finding *out)
     *out = x;
     return true;
 }
+
+/* The stages that messages join, as seen from the rank with the fewest neighbours; and what each sends to the next. */
+typedef struct {
+    int64_t stages, microbatches;
+    double  compute_ns; /* per step, mean over the stages */
+    double  step_ns;
+} chain;
+
+enum { MOST_STAGES = 256 };
+
+static size_t digest_of(hu_digest *const *digests, size_t n, int64_t rank)
+{
+    size_t i = 0;
+
+    while (i < n && hu_digest_rank_of(digests, i) != rank)
+        i++;
+    return i;
+}
+
+/* The rank next to `at` in the pipeline that is not `from`; -1 none, -2 more than one. */
+static int64_t neighbour(const hu_messages *m, int64_t at, int64_t from)
+{
+    int64_t found = -1;
+
+    for (size_t i = 0; i < m->n_paths; i++) {
+        const int64_t other = m->paths[i].source == at   ? m->paths[i].target
+                              : m->paths[i].target == at ? m->paths[i].source
+                                                         : -1;
+
+        if (other < 0 || other == from || other == found)
+            continue;
+        if (found >= 0)
+            return -2;
+        found = other;
+    }
+    return found;
+}
+
+/* Messages from one rank to another per step; 0 when their number is not a whole one. */
+static int64_t per_step(const hu_messages *m, int64_t source, int64_t target, size_t steps)
+{
+    for (size_t i = 0; steps && i < m->n_paths; i++)
+        if (m->paths[i].source == source && m->paths[i].target == target)
+            return m->paths[i].messages % (int64_t)steps ? 0 : m->paths[i].messages / (int64_t)steps;
+    return 0;
+}
+
+/* From an end of the chain to the other.  False: it is no chain, or its stages do not send alike. */
+static bool follow(const hu_messages *m, hu_digest *const *digests, size_t n, int64_t first, chain *out)
+{
+    int64_t from = -1, at = first;
+
+    *out = (chain){.microbatches = -1};
+    for (; at >= 0 && out->stages < MOST_STAGES; out->stages++) {
+        const size_t        i = digest_of(digests, n, at);
+        const hu_step_time *t = i < n ? hu_digest_step_time(digests[i]) : NULL;
+        const int64_t       next = neighbour(m, at, from);
+
+        if (!t || next == -2)
+            return false;
+        out->compute_ns += t->compute_ns;
+        out->step_ns += t->step_ns;
+        if (next >= 0) {
+            const int64_t sent = per_step(m, at, next, digests[i]->steps.n),
+                          back = per_step(m, next, at, digests[i]->steps.n);
+
+            if (out->microbatches < 0)
+                out->microbatches = sent;
+            if (sent < 1 || sent != out->microbatches || (back && back != sent))
+                return false;
+        }
+        from = at;
+        at = next;
+    }
+    out->compute_ns /= (double)out->stages;
+    out->step_ns /= (double)out->stages;
+    return out->stages >= 2 && at < 0;
+}
+
+bool hu_bubble_find_job(const hu_messages *m, hu_digest *const *digests, size_t n, double step_ns, hu_finding *out)
+{
+    static const double LEAST_SEEN = 0.5; /* of the schedule's bubble, that stages do not compute for */
+    hu_finding          x = {.rule = HU_RULE_BUBBLE, .edit = {.kind = HU_EDIT_KINDS}, .confidence = HU_CONFIDENCE_MEDIUM};
+    chain               c = {0};
+    bool                found = false;
+    double              ideal, empty;
+
+    for (size_t i = 0; i < n && !found; i++) {
+        const int64_t rank = hu_digest_rank_of(digests, i);
+
+        found = neighbour(m, rank, -1) >= 0 && follow(m, digests, n, rank, &c);
+    }
+    if (!found || !(c.step_ns > 0) || !(step_ns > 0))
+        return false;
+    ideal = ideal_pct(c.stages, c.microbatches);
+    empty = 100 * (1 - c.compute_ns / c.step_ns);
+    if (ideal < LEAST_PCT || empty < LEAST_SEEN * ideal)
+        return false;
+    x.free_pct = fmin(empty, 100 * (double)(c.stages - 1) / (double)c.microbatches * c.compute_ns / step_ns);
+    x.gain_pct = x.free_pct / 2;
+    x.low_pct = x.gain_pct * 0.6;
+    x.high_pct = x.gain_pct * 1.3;
+    hu_price_limit(x.gain_pct, x.free_pct, &x.low_pct, &x.high_pct);
+    x.before_ns = step_ns;
+    x.after_ns = step_ns * (1 - x.gain_pct / 100);
+    snprintf(
+        x.statement, sizeof x.statement,
+        "%lld stages pass %lld micro-batches on in each step: the schedule leaves a stage empty for at least %s of forward "
+        "and backward. Twice as many micro-batches of half the size would halve that.",
+        (long long)c.stages, (long long)c.microbatches, hu_say_pct(ideal).t);
+    snprintf(x.evidence[x.n_evidence++], HU_EVIDENCE_BYTES, "stages compute for %s of the step on average",
+             hu_say_pct(100 - empty).t);
+    *out = x;
+    return true;
+}

@@ -3,6 +3,7 @@
 #ifndef HU_ADVISE_BUBBLE_H
 #define HU_ADVISE_BUBBLE_H
 
+#include "across/messages.h"
 #include "advise/findings.h"
 
 /*
@@ -11,5 +12,11 @@
  * that of twice as many micro-batches, by the formula (p - 1) / (m + p - 1).
  */
 bool hu_bubble_find(const hu_digest *d, double step_ns, hu_finding *out);
+
+/*
+ * The same from the messages of all ranks, which show the stages and how often each passes something on; step_ns: the mean
+ * step.  False too where the messages are no chain of stages that all send equally often.
+ */
+bool hu_bubble_find_job(const hu_messages *m, hu_digest *const *digests, size_t n, double step_ns, hu_finding *out);
 
 #endif

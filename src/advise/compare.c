@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "advise/amount.h"
+#include "advise/bubble.h"
 
 static const double LEAST_WAIT = 3;    /* percent of the step that ranks wait for the slowest */
 static const double LEAST_GAIN = 1;    /* percent of the step that one rank is worth */
@@ -75,6 +76,10 @@ static const hu_joint_replay_price *find_price(const hu_joint_replay *job, hu_ed
     return NULL;
 }
 
+/* What helps where one stage of a pipeline has more to do than the others. */
+static const char FIX_STAGE[] =
+    "give each stage the same work: move layers from this rank to the other stages; else find why it is slower";
+
 static void say_one(hu_finding *x, const hu_joint_replay *job, const hu_joint_replay_price *p, hu_digest *const *digests,
                     const hu_straggler *s)
 {
@@ -87,6 +92,8 @@ static void say_one(hu_finding *x, const hu_joint_replay *job, const hu_joint_re
     if (s && s->cause < HU_CLASS_COUNT && n > 0 && (size_t)n < sizeof x->statement)
         snprintf(x->statement + n, sizeof x->statement - (size_t)n, " It spends more time in \"%s\": +%s.",
                  hu_class_words(s->cause), hu_say_per_step(hu_as_mean(s->cause_step_ns), true).t);
+    if (job->messages && s && s->cause == HU_CLASS_COMPUTE)
+        snprintf(x->fix, sizeof x->fix, "%s", FIX_STAGE);
 }
 
 /* What helps where no rank is the slow one. */
@@ -107,6 +114,23 @@ static void say_many(hu_finding *x, const hu_joint_replay *job, const hu_joint_r
     else if (n > 0 && (size_t)n < sizeof x->statement)
         snprintf(x->statement + n, sizeof x->statement - (size_t)n, ".");
     snprintf(x->fix, sizeof x->fix, "%s", FIX_MANY);
+}
+
+/* What all stages together know of their pipeline replaces what one of them guessed. */
+static void add_bubble(hu_findings *f, const hu_joint_replay *job, const hu_rendezvous *r, hu_digest *const *digests,
+                       size_t n)
+{
+    hu_finding x;
+    size_t     i = 0;
+
+    if (!hu_bubble_find_job(&r->messages, digests, n, job->seen_ns, &x) || x.gain_pct < LEAST_GAIN)
+        return;
+    while (i < f->n && f->at[i].rule != HU_RULE_BUBBLE)
+        i++;
+    if (i == HU_FINDINGS)
+        return;
+    f->at[i] = x;
+    f->n += i == f->n;
 }
 
 /* Gradients in many small pieces, of collectives on the host too, which no gate of one rank sees. */
@@ -137,12 +161,13 @@ static void add_buckets(hu_findings *f, const hu_joint_replay *job, const hu_dig
 }
 
 /* What the replay of all says; false when nobody is waited for. */
-static bool compare_replayed(hu_finding *x, const hu_joint_replay *job, hu_digest *const *digests, const hu_stragglers *s,
-                             const hu_rendezvous *r)
+static bool compare_replayed(hu_finding *x, const hu_joint_replay *job, hu_findings *const *findings,
+                             hu_digest *const *digests, const hu_stragglers *s, const hu_rendezvous *r)
 {
     const hu_joint_replay_price *one = find_price(job, HU_EDIT_STRAGGLER), *all = find_price(job, HU_EDIT_HICCUPS),
                                 *best = one;
     const hu_straggler *who = NULL;
+    hu_straggler        other;
 
     if (all && all->gain_pct >= LEAST_WAIT && (!one || all->gain_pct > one->gain_pct + CLEARLY))
         best = all;
@@ -151,6 +176,10 @@ static bool compare_replayed(hu_finding *x, const hu_joint_replay *job, hu_diges
     for (size_t i = 0; i < s->n; i++)
         if (best == one && s->at[i].late.digest == one->digest)
             who = &s->at[i];
+    if (best == one && !who) { /* it keeps nobody waiting in a collective itself, but others, who do */
+        hu_stragglers_ask(one->digest, job->replayed_ns - one->after_ns, findings, r->n, &other);
+        who = &other;
+    }
     x->gain_pct = best->gain_pct;
     x->low_pct = best->low_pct;
     x->high_pct = best->high_pct;
@@ -164,8 +193,18 @@ static bool compare_replayed(hu_finding *x, const hu_joint_replay *job, hu_diges
         say_one(x, job, one, digests, who);
     else
         say_many(x, job, all, one, digests);
-    snprintf(x->evidence[x->n_evidence++], HU_EVIDENCE_BYTES,
-             "joint replay of %zu ranks over %zu collectives: %s, measured %s", job->ranks, job->meetings,
+    if (!(job->joined_share >= MOST_JOINED)) {
+        x->confidence = HU_CONFIDENCE_LOW;
+        x->high_pct = x->free_pct = fmin(100, fmax(x->free_pct, x->gain_pct + 100 * job->unjoined_step_ns / job->seen_ns));
+        snprintf(x->evidence[x->n_evidence++], HU_EVIDENCE_BYTES,
+                 "%s of the communication could not be matched across ranks: the gain may be larger",
+                 hu_say_pct(100 * (1 - job->joined_share)).t);
+    }
+    snprintf(x->evidence[x->n_evidence++], HU_EVIDENCE_BYTES, "joint replay of %zu ranks over %zu %s: %s, measured %s",
+             job->ranks, job->meetings + job->messages,
+             job->messages == 0   ? "collectives"
+             : job->meetings == 0 ? "messages"
+                                  : "collectives and messages",
              hu_say_per_step(hu_as_mean(job->replayed_ns), true).t, hu_say_per_step(hu_as_mean(job->seen_ns), true).t);
     return true;
 }
@@ -224,6 +263,22 @@ static void pass(hu_findings *f, size_t i)
     memmove(&f->at[i], &f->at[i + 1], (--f->n - i) * sizeof f->at[0]);
 }
 
+/* Some of it may be waiting, or all. */
+static void doubt_network(hu_findings *f, const char *why)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        hu_finding *x = &f->at[i];
+
+        if (!is_of_network(x))
+            continue;
+        x->confidence = HU_CONFIDENCE_LOW;
+        x->low_pct = 0;
+        if (x->n_evidence == HU_EVIDENCE)
+            x->n_evidence--;
+        snprintf(x->evidence[x->n_evidence++], HU_EVIDENCE_BYTES, "%s", why);
+    }
+}
+
 /*
  * One rank's own replay takes all of its time in collectives for transfer.  The replay of all knows what of it is waiting:
  * what instant collectives save is the most that better communication could.  Where that is next to nothing these findings
@@ -233,6 +288,8 @@ static void limit_network(hu_findings *f, const hu_joint_replay *job)
 {
     const hu_joint_replay_price *free = find_price(job, HU_EDIT_NETWORK);
 
+    if (!(job->joined_share >= MOST_JOINED))
+        doubt_network(f, "waiting for a late rank or transfer: most of the communication could not be matched across ranks");
     if (!free || !(job->joined_share >= MOST_JOINED))
         return;
     for (size_t i = f->n; i-- > 0;) {
@@ -246,8 +303,7 @@ static void limit_network(hu_findings *f, const hu_joint_replay *job)
         }
         if (x->n_evidence < HU_EVIDENCE)
             snprintf(x->evidence[x->n_evidence++], HU_EVIDENCE_BYTES,
-                     "joint replay of %zu ranks: with instant collectives a step would take %s instead of %s; the rest is "
-                     "waiting for late ranks",
+                     "with instant collectives %zu ranks would take %.24s per step instead of %.24s; the rest is waiting",
                      job->ranks, hu_say_time(free->after_ns).t, hu_say_time(job->replayed_ns).t);
         if (x->gain_pct <= free->gain_pct)
             continue;
@@ -262,18 +318,8 @@ static void limit_network(hu_findings *f, const hu_joint_replay *job)
 
 void hu_findings_alone(hu_findings *f)
 {
-    for (size_t i = 0; f && i < f->n; i++) {
-        hu_finding *x = &f->at[i];
-
-        if (!is_of_network(x))
-            continue;
-        x->confidence = HU_CONFIDENCE_LOW;
-        x->low_pct = 0;
-        if (x->n_evidence == HU_EVIDENCE)
-            x->n_evidence--;
-        snprintf(x->evidence[x->n_evidence++], HU_EVIDENCE_BYTES,
-                 "waiting for a late rank or transfer: one rank cannot tell. Pass the traces of all ranks");
-    }
+    if (f)
+        doubt_network(f, "waiting for a late rank or transfer: one rank cannot tell. Pass the traces of all ranks");
 }
 
 /* Who is waited for is known without a replay; what that costs is not. */
@@ -289,8 +335,7 @@ static bool name_late_rank(hu_finding *x, const hu_joint_replay *job, hu_digest 
     x->before_ns = job->seen_ns;
     x->confidence = HU_CONFIDENCE_LOW;
     snprintf(x->statement, sizeof x->statement,
-             "A rank waits %s in collectives, mostly for rank %lld. What a step would gain cannot be told: the joint replay "
-             "is not usable (%s).",
+             "A rank waits %s in collectives, mostly for rank %lld. No gain is given: of the joint replay, %s.",
              hu_say_per_step(hu_as_mean(s->wait_step_ns), true).t,
              (long long)hu_digest_rank_of(digests, s->at[0].late.digest), job->why_no_price);
     return true;
@@ -312,6 +357,8 @@ void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, siz
             hu_findings_cut_ladder(all[i]);
         }
     if (job->is_replayed && job->is_trusted)
+        add_bubble(f, job, r, digests, n);
+    if (job->is_replayed && job->is_trusted)
         add_buckets(f, job, digests[slowest]);
     qsort(f->at, f->n, sizeof *f->at, hu_findings_by_gain);
     if (f->n == HU_FINDINGS)
@@ -320,7 +367,7 @@ void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, siz
     if (!job->is_replayed || s->by_messages) /* who was never seen together waits for nobody that is known */
         is_found = r->matched + r->messages.matched > 0 && compare_waits(&x, all, digests, n, slowest);
     else
-        is_found = job->is_trusted ? compare_replayed(&x, job, digests, s, r) : name_late_rank(&x, job, digests, s);
+        is_found = job->is_trusted ? compare_replayed(&x, job, all, digests, s, r) : name_late_rank(&x, job, digests, s);
     if (!is_found)
         return;
     show_stragglers(&x, r, digests, s);

@@ -45,7 +45,11 @@ size_t hu_joint_replay_list(const hu_graph *const *graphs, hu_digest *const *dig
             continue;
         if (digest_of)
             digest_of[k] = i;
-        out[k] = (hu_joint_rank){graphs[i], &digests[i]->comm, r->met[i], origin_of(r, digests, i, graphs[i])};
+        out[k] = (hu_joint_rank){.graph = graphs[i],
+                                 .comm = &digests[i]->comm,
+                                 .met = r->met[i],
+                                 .origin_ns = origin_of(r, digests, i, graphs[i]),
+                                 .has_clock = !isnan(r->clocks.at[i].offset_ns)};
         first = out[k].origin_ns < first ? out[k].origin_ns : first;
         k++;
     }
@@ -86,14 +90,24 @@ static bool has_buckets(const work *w)
     return p->buckets >= LEAST_BUCKETS && isnan(p->layers) && isnan(p->units) && isnan(p->expert_layers) && p->stages < 2;
 }
 
-static void price_all(work *w)
+/* The ranks that others wait for most, and the one that is worth most: in a pipeline these may be others. */
+static void price_stragglers(work *w)
 {
-    for (size_t i = 0, priced = 0; i < w->late->n && priced < HU_JOINT_REPLAY_STRAGGLERS; i++)
+    const size_t worst = hu_joint_price_worst(w->pricer);
+    size_t       priced = 1;
+
+    price(w, HU_EDIT_STRAGGLER, worst);
+    for (size_t i = 0; i < w->late->n && priced < HU_JOINT_REPLAY_STRAGGLERS; i++)
         for (size_t k = 0; k < w->out->ranks; k++)
-            if (w->digest_of[k] == w->late->at[i].digest) {
+            if (k != worst && w->digest_of[k] == w->late->at[i].digest) {
                 price(w, HU_EDIT_STRAGGLER, k);
                 priced++;
             }
+}
+
+static void price_all(work *w)
+{
+    price_stragglers(w);
     price(w, HU_EDIT_BALANCE, 0);
     if (w->out->ranks > 2)
         price(w, HU_EDIT_HICCUPS, 0);
@@ -106,13 +120,14 @@ static void price_all(work *w)
 }
 
 /* Of the time that ranks are in communication, how much is in collectives that join them. */
-static double joined_share(const work *w)
+static void find_joined(const work *w)
 {
-    double joined = 0, all = 0;
+    double joined = 0, all = 0, steps = 0;
 
     for (size_t r = 0; r < w->out->ranks; r++) {
         const hu_graph *g = w->ranks[r].graph;
 
+        steps += (double)(g->n_marks - 1);
         for (uint32_t i = 0; i < g->n_ops; i++)
             if (g->op[i].class == HU_CLASS_COMM && g->op[i].step >= 0) {
                 all += (double)g->op[i].cost_ns;
@@ -124,7 +139,8 @@ static double joined_share(const work *w)
                 joined += hu_joint_of_node(w->joint, r, i) != HU_NONE ? (double)g->node[i].cost_ns : 0;
             }
     }
-    return all > 0 ? joined / all : (double)NAN;
+    w->out->joined_share = all > 0 ? joined / all : (double)NAN;
+    w->out->unjoined_step_ns = steps > 0 ? (all - joined) / steps : 0;
 }
 
 /* A replay that is off, or says that everything would be slower, misses what holds this job up. */
@@ -208,12 +224,14 @@ static int replay(work *w, const hu_graph *const *graphs, hu_error *err)
     }
     if (!w->joint)
         return err->code;
-    w->out->meetings = hu_joint_count(w->joint);
+    w->out->messages = hu_joint_messages(w->joint);
+    w->out->meetings = hu_joint_count(w->joint) - w->out->messages;
     parked = hu_joint_parked(w->joint, &n);
     if (n)
         show_parked(w, parked, n);
-    else if (w->out->meetings == 0)
-        snprintf(w->out->why_not, sizeof w->out->why_not, "no collective is common to the replayed steps of all ranks");
+    else if (hu_joint_count(w->joint) == 0)
+        snprintf(w->out->why_not, sizeof w->out->why_not,
+                 "no collective and no message is common to the replayed steps of its ranks");
     if (w->out->why_not[0])
         return 0;
     w->pricer = hu_joint_pricer_new(w->joint, w->ranks, NULL, w->out->ranks, w->r->transfers.fits, w->r->transfers.n_fits,
@@ -222,7 +240,7 @@ static int replay(work *w, const hu_graph *const *graphs, hu_error *err)
         return hu_fail_memory(err);
     w->out->seen_ns = hu_joint_pricer_seen_ns(w->pricer);
     w->out->replayed_ns = hu_joint_pricer_step_ns(w->pricer);
-    w->out->joined_share = joined_share(w);
+    find_joined(w);
     w->out->is_replayed = true;
     price_all(w);
     judge(w);

@@ -36,11 +36,12 @@ typedef struct {
     bool                  is_replayed; /* false: `why_not`; all but `parked` is empty then */
     char                  why_not[200];
     size_t                ranks;                /* that were replayed */
-    size_t                meetings;             /* collectives in which they wait for each other */
+    size_t                meetings, messages;   /* collectives, and messages, in which they wait for each other */
     double                seen_ns, replayed_ns; /* mean step over ranks, measured and replayed */
     bool                  is_trusted;           /* the two agree, and some edit helps: prices may be given */
-    char                  why_no_price[200];    /* where it is replayed, but not trusted */
+    char                  why_no_price[64];     /* where it is replayed, but not trusted */
     double                joined_share;         /* of the time in communication, what joins ranks; NaN: there is none */
+    double                unjoined_step_ns;     /* of the rest, per step, mean over ranks */
     hu_joint_replay_price price[HU_JOINT_REPLAY_PRICES]; /* by gain, the largest first */
     size_t                n_prices;
     hu_joint_replay_piece piece[HU_JOINT_REPLAY_PIECES]; /* the largest */

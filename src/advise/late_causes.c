@@ -49,6 +49,12 @@ static void find_cause(hu_straggler *s, hu_findings *const *all, size_t n)
     }
 }
 
+void hu_stragglers_ask(size_t digest, double lost_step_ns, hu_findings *const *all, size_t n, hu_straggler *out)
+{
+    *out = (hu_straggler){.late = {.digest = digest, .lost_step_ns = lost_step_ns}};
+    find_cause(out, all, n);
+}
+
 void hu_stragglers_measure(const hu_late_ranks *late, hu_findings *const *all, size_t n, hu_stragglers *out)
 {
     *out = (hu_stragglers){.n = late->n, .wait_step_ns = late->wait_step_ns, .by_messages = late->by_messages};

@@ -22,4 +22,7 @@ typedef struct {
 /* Of `n` ranks; entries of `all` are NULL where nobody asked for a rank's findings. */
 void hu_stragglers_measure(const hu_late_ranks *late, hu_findings *const *all, size_t n, hu_stragglers *out);
 
+/* The same of a rank that is known to cost the others `lost_step_ns`, and to be last in no collective. */
+void hu_stragglers_ask(size_t digest, double lost_step_ns, hu_findings *const *all, size_t n, hu_straggler *out);
+
 #endif

@@ -26,6 +26,7 @@
 #include "analyze/shapes.h"
 #include "base/hash.h"
 #include "base/map.h"
+#include "base/number.h"
 
 typedef struct {
     HU_VEC(int64_t) durations;
@@ -226,6 +227,8 @@ static hu_collective describe(const hu_ask *ask, uint32_t i, const hu_collective
     c.dtype = hu_trace_text(ask->trace, d->dtype);
     c.group_size = d->group_size;
     c.kind = hu_comm_kind_of(c.name);
+    if (c.kind == HU_COMM_OTHER && !c.on_host && (!c.name.n || hu_str_has_lower(c.name, HU_STR("coalesced"))))
+        c.kind = purpose_of(ask, i, hu_comm_kind_of(hu_ask_name(ask, i))); /* of several calls: the kernel says which */
     judge(&c, d);
     return c;
 }
@@ -261,11 +264,46 @@ static uint64_t hash_of(hu_str s)
     return hu_hash_bytes(s.p, s.n);
 }
 
-static int32_t peer_of(const hu_collective_detail *d, hu_comm_kind kind)
+/* The other of two ranks, "[0, 3]"; -1 where it is not a pair, or not of this rank's. */
+static int32_t other_of_two(hu_str ranks, int64_t own)
 {
-    if (!d)
+    int64_t two[2] = {-1, -1};
+    size_t  n = 0;
+
+    for (size_t i = 0; i < ranks.n;) {
+        const size_t from = i;
+
+        while (i < ranks.n && ranks.p[i] >= '0' && ranks.p[i] <= '9')
+            i++;
+        if (i == from) {
+            i++;
+            continue;
+        }
+        if (n == HU_COUNT(two) || !hu_parse_i64((hu_str){ranks.p + from, i - from}, &two[n]) || two[n] > INT32_MAX)
+            return -1;
+        n++;
+    }
+    if (n < HU_COUNT(two) || own < 0 || (two[0] != own && two[1] != own))
         return -1;
-    return kind == HU_COMM_SEND ? d->target_rank : kind == HU_COMM_RECEIVE ? d->source_rank : -1;
+    return (int32_t)(two[0] == own ? two[1] : two[0]);
+}
+
+static int32_t peer_of(const hu_ask *ask, const hu_collective_detail *d, hu_comm_kind kind)
+{
+    const int64_t peer = !d ? -1 : kind == HU_COMM_SEND ? d->target_rank : kind == HU_COMM_RECEIVE ? d->source_rank : -1;
+
+    if (peer >= 0 || !d || (kind != HU_COMM_SEND && kind != HU_COMM_RECEIVE))
+        return (int32_t)peer;
+    return other_of_two(hu_trace_text(ask->trace, d->group_ranks), hu_trace_get_info(ask->trace)->rank);
+}
+
+/*
+ * Sends and receives in one kernel, in a group of two whose ranks are known: both are in it, whoever sends.
+ */
+static bool is_pairwise(const hu_ask *ask, const hu_collective_detail *d, hu_comm_kind kind)
+{
+    return d && kind == HU_COMM_EXCHANGE &&
+           other_of_two(hu_trace_text(ask->trace, d->group_ranks), hu_trace_get_info(ask->trace)->rank) >= 0;
 }
 
 /*
@@ -294,6 +332,7 @@ static hu_comm_call call_of(const work *w, uint32_t i, uint32_t row, const hu_co
     const int64_t        most = INT64_C(1) << 61;
     const hu_collective *c = &w->list.at[row];
     const hu_str         ranks = d ? hu_trace_text(w->ask->trace, d->group_ranks) : HU_STR("");
+    const bool           pairwise = is_pairwise(w->ask, d, c->kind);
     int64_t              start, end;
 
     if (__builtin_add_overflow(w->base_ns, w->ask->s.start_ns[i], &start) ||
@@ -306,10 +345,10 @@ static hu_comm_call call_of(const work *w, uint32_t i, uint32_t row, const hu_co
                           .dur_ns = w->ask->s.dur_ns[i],
                           .sequence = d ? d->sequence : -1,
                           .row = row,
-                          .peer = peer_of(d, c->kind),
+                          .peer = peer_of(w->ask, d, c->kind),
                           .order = (uint32_t)w->calls.n,
-                          .kind = (uint8_t)c->kind,
-                          .synchronises = synchronises(c->kind),
+                          .kind = (uint8_t)(pairwise ? HU_COMM_OTHER : c->kind),
+                          .synchronises = pairwise || synchronises(c->kind),
                           .slice = i};
 }
 
@@ -396,7 +435,7 @@ static bool add_messages(work *w, const sighting *ops, size_t n, const sighting 
         call.what = what_of(&c);
         call.is_anonymous = false;
         call.kind = (uint8_t)c.kind;
-        call.peer = peer_of(d, c.kind);
+        call.peer = peer_of(w->ask, d, c.kind);
         call.synchronises = false;
         if (!hu_vec_push(w->ask->arena, &w->calls, call))
             return false;

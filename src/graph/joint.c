@@ -9,185 +9,10 @@
  */
 #include "graph/joint.h"
 
+#include "graph/joint_meetings.h"
 #include "graph/walk.h"
 
-enum { MOST_PARKED = 8 };
-
-typedef struct {
-    uint32_t rank, index; /* of an operation, or of a node when is_node */
-    bool     is_node;
-} guest;
-
-typedef struct {
-    uint32_t first, n; /* rows of `guest` */
-    uint32_t met;
-    uint32_t last;       /* the row that came last in the last sweep */
-    uint32_t rank, call; /* of one of them, in its hu_comm.calls_at */
-} meeting;
-
-enum { AT_BEGIN, AT_START, AT_END, AT_MEETING };
-
-typedef struct {
-    uint32_t index;
-    uint16_t rank;
-    uint8_t  at;
-} instant;
-
-typedef struct {
-    const hu_graph *graph;
-    hu_replay      *replay;
-    uint32_t       *of_op, *of_node; /* meeting; HU_NONE */
-    int64_t        *ends_ns;
-    uint32_t        last_op;
-    uint32_t        base; /* of its units, while the order is found: begins, ends, operations */
-} member;
-
-struct hu_joint {
-    member   *rank;
-    size_t    n;
-    guest    *guest;
-    meeting  *meeting;
-    size_t    n_meetings;
-    instant  *order;
-    size_t    n_order;
-    hu_parked parked[MOST_PARKED];
-    size_t    n_parked;
-};
-
-/* who meets */
-
-/* The node of a call on the host: all of it, not a piece between others that it holds. */
-static bool is_whole_node(const hu_node *n, const hu_comm_call *call)
-{
-    return n->call == HU_CALL_NONE && n->class == HU_CLASS_HOST_COMM && n->seen_ns >= call->dur_ns - call->dur_ns / 8;
-}
-
-static bool find_calls(const hu_joint_rank *rank, hu_arena *scratch, hu_map *call_of_slice)
-{
-    if (!hu_map_init(call_of_slice, scratch, rank->comm->n_calls_at + 1))
-        return false;
-    for (size_t i = 0; i < rank->comm->n_calls_at; i++) {
-        uint32_t *place = rank->met[i] == HU_NONE ? NULL : hu_map_put(call_of_slice, rank->comm->calls_at[i].slice);
-
-        if (place)
-            *place = (uint32_t)i;
-        else if (rank->met[i] != HU_NONE)
-            return false;
-    }
-    return true;
-}
-
-/* Whether an operation or a node of a slice is of a collective: its number in hu_rendezvous.met. */
-static uint32_t met_by(const hu_joint_rank *rank, const hu_map *call_of_slice, uint32_t slice, const hu_node *n)
-{
-    const uint32_t call = slice == HU_NONE ? HU_MAP_NONE : hu_map_get(call_of_slice, slice);
-
-    if (call == HU_MAP_NONE || (n && !is_whole_node(n, &rank->comm->calls_at[call])))
-        return HU_NONE;
-    return rank->met[call];
-}
-
-/* of_op and of_node hold numbers of hu_rendezvous.met for now. */
-static bool find_guests(hu_joint *j, const hu_joint_rank *ranks, hu_arena *arena, hu_arena *scratch)
-{
-    for (size_t r = 0; r < j->n; r++) {
-        member         *m = &j->rank[r];
-        const hu_graph *g = m->graph;
-        hu_map          call_of_slice;
-
-        m->of_op = hu_arena_alloc(arena, (g->n_ops + 1) * sizeof *m->of_op);
-        m->of_node = hu_arena_alloc(arena, (g->n_nodes + 1) * sizeof *m->of_node);
-        if (!m->of_op || !m->of_node || !find_calls(&ranks[r], scratch, &call_of_slice))
-            return false;
-        for (size_t i = 0; i < g->n_ops; i++)
-            m->of_op[i] = g->op[i].class == HU_CLASS_COMM ? met_by(&ranks[r], &call_of_slice, g->op[i].slice, NULL)
-                                                          : HU_NONE;
-        for (size_t i = 0; i < g->n_nodes; i++)
-            m->of_node[i] = g->node[i].class == HU_CLASS_HOST_COMM
-                                ? met_by(&ranks[r], &call_of_slice, g->node[i].slice, &g->node[i])
-                                : HU_NONE;
-    }
-    return true;
-}
-
-/* How many ranks meet at most, and in how many of their windows each meeting lies. */
-static bool count_guests(const hu_joint *j, const hu_joint_rank *ranks, hu_arena *scratch, size_t *n_met,
-                         uint32_t **expected, uint32_t **found)
-{
-    *n_met = 0;
-    for (size_t r = 0; r < j->n; r++)
-        for (size_t i = 0; i < ranks[r].comm->n_calls_at; i++)
-            if (ranks[r].met[i] != HU_NONE && ranks[r].met[i] >= *n_met)
-                *n_met = ranks[r].met[i] + 1;
-    *expected = hu_arena_calloc(scratch, *n_met + 1, sizeof **expected);
-    *found = hu_arena_calloc(scratch, *n_met + 1, sizeof **found);
-    if (!*expected || !*found)
-        return false;
-    for (size_t r = 0; r < j->n; r++) {
-        for (size_t i = 0; i < ranks[r].comm->n_calls_at; i++)
-            if (ranks[r].met[i] != HU_NONE)
-                ++(*expected)[ranks[r].met[i]];
-        for (size_t i = 0; i < j->rank[r].graph->n_ops; i++)
-            if (j->rank[r].of_op[i] != HU_NONE)
-                ++(*found)[j->rank[r].of_op[i]];
-        for (size_t i = 0; i < j->rank[r].graph->n_nodes; i++)
-            if (j->rank[r].of_node[i] != HU_NONE)
-                ++(*found)[j->rank[r].of_node[i]];
-    }
-    return true;
-}
-
-static void sit_down(hu_joint *j, uint32_t *meeting_of_met, uint32_t *of, guest g)
-{
-    meeting *m;
-
-    if (*of == HU_NONE)
-        return;
-    *of = meeting_of_met[*of];
-    if (*of == HU_NONE)
-        return;
-    m = &j->meeting[*of];
-    j->guest[m->first + m->n++] = g;
-}
-
-/* Only meetings that all of their ranks have in their windows, once; of each, a call of its first rank. */
-static bool find_meetings(hu_joint *j, const hu_joint_rank *ranks, hu_arena *arena, hu_arena *scratch)
-{
-    uint32_t *expected, *found, *meeting_of_met, guests = 0;
-    size_t    n_met;
-
-    if (!find_guests(j, ranks, arena, scratch) || !count_guests(j, ranks, scratch, &n_met, &expected, &found))
-        return false;
-    meeting_of_met = hu_arena_alloc(scratch, (n_met + 1) * sizeof *meeting_of_met);
-    j->meeting = hu_arena_calloc(arena, n_met + 1, sizeof *j->meeting);
-    if (!meeting_of_met || !j->meeting)
-        return false;
-    for (uint32_t k = 0; k < n_met; k++) {
-        meeting_of_met[k] = HU_NONE;
-        if (expected[k] < 2 || found[k] != expected[k])
-            continue;
-        meeting_of_met[k] = (uint32_t)j->n_meetings;
-        j->meeting[j->n_meetings++] = (meeting){.first = guests, .met = k};
-        guests += expected[k];
-    }
-    j->guest = hu_arena_calloc(arena, guests + 1, sizeof *j->guest);
-    for (uint32_t r = 0; j->guest && r < j->n; r++) {
-        for (uint32_t i = 0; i < j->rank[r].graph->n_ops; i++)
-            sit_down(j, meeting_of_met, &j->rank[r].of_op[i], (guest){r, i, false});
-        for (uint32_t i = 0; i < j->rank[r].graph->n_nodes; i++)
-            sit_down(j, meeting_of_met, &j->rank[r].of_node[i], (guest){r, i, true});
-    }
-    for (uint32_t r = (uint32_t)j->n; j->guest && r-- > 0;)
-        for (uint32_t i = 0; i < ranks[r].comm->n_calls_at; i++) {
-            const uint32_t m = ranks[r].met[i] == HU_NONE ? HU_NONE : meeting_of_met[ranks[r].met[i]];
-
-            if (m != HU_NONE) {
-                j->meeting[m].rank = r;
-                j->meeting[m].call = i;
-            }
-        }
-    return j->guest != NULL;
-}
+enum { AT_BEGIN, AT_START, AT_END, AT_MEETING, AT_FINISH };
 
 /* the order */
 
@@ -219,11 +44,18 @@ static uint32_t meeting_unit(const wiring *w, uint32_t m)
     return (uint32_t)(w->n_units - w->j->n_meetings) + m;
 }
 
+static uint32_t several_unit(const wiring *w, uint32_t i)
+{
+    return (uint32_t)(w->n_units - w->j->n_meetings - w->j->n_several) + i;
+}
+
 /* An operation ends when it has started, unless others have a word in it. */
 static uint32_t finish_of(const wiring *w, size_t r, uint32_t op)
 {
-    const uint32_t m = w->j->rank[r].of_op[op];
+    const uint32_t m = w->j->rank[r].of_op[op], several = w->j->rank[r].several_of_op[op];
 
+    if (several != HU_NONE)
+        return several_unit(w, several);
     return m == HU_NONE ? start_of(w, r, op) : meeting_unit(w, m);
 }
 
@@ -246,9 +78,9 @@ static uint32_t unit_of_link(const wiring *w, size_t r, const hu_link *link)
 
 static void wire_node(wiring *w, size_t r, uint32_t i, uint32_t *last_of_lane)
 {
-    const member   *m = &w->j->rank[r];
-    const hu_graph *g = m->graph;
-    const hu_node  *n = &g->node[i];
+    const hu_joint_member *m = &w->j->rank[r];
+    const hu_graph        *g = m->graph;
+    const hu_node         *n = &g->node[i];
 
     if (last_of_lane[n->lane] != HU_NONE)
         wire(w, end_of(w, r, last_of_lane[n->lane]), begin_of(w, r, i));
@@ -280,9 +112,11 @@ static void wire_op(wiring *w, size_t r, uint32_t i, uint32_t *last_of_stream)
 static void wire_meeting(wiring *w, uint32_t m)
 {
     for (uint32_t k = w->j->meeting[m].first; k < w->j->meeting[m].first + w->j->meeting[m].n; k++) {
-        const guest *g = &w->j->guest[k];
+        const hu_joint_guest *g = &w->j->guest[k];
 
         wire(w, g->is_node ? begin_of(w, g->rank, g->index) : start_of(w, g->rank, g->index), meeting_unit(w, m));
+        if (g->several != HU_NONE)
+            wire(w, meeting_unit(w, m), several_unit(w, g->several));
     }
 }
 
@@ -329,13 +163,15 @@ static bool make_wiring(wiring *w, hu_arena *scratch)
     return true;
 }
 
-static instant instant_of(const wiring *w, uint32_t unit)
+static hu_joint_instant instant_of(const wiring *w, uint32_t unit)
 {
     const hu_joint *j = w->j;
     size_t          low = 0, high = j->n;
 
     if (unit >= w->n_units - j->n_meetings)
-        return (instant){.at = AT_MEETING, .index = unit - (uint32_t)(w->n_units - j->n_meetings)};
+        return (hu_joint_instant){.at = AT_MEETING, .index = unit - (uint32_t)(w->n_units - j->n_meetings)};
+    if (unit >= w->n_units - j->n_meetings - j->n_several)
+        return (hu_joint_instant){.at = AT_FINISH, .index = unit - (uint32_t)(w->n_units - j->n_meetings - j->n_several)};
     while (high - low > 1) {
         const size_t middle = low + (high - low) / 2;
 
@@ -346,25 +182,25 @@ static instant instant_of(const wiring *w, uint32_t unit)
     }
     unit -= j->rank[low].base;
     if (unit < j->rank[low].graph->n_nodes)
-        return (instant){.at = AT_BEGIN, .rank = (uint16_t)low, .index = unit};
+        return (hu_joint_instant){.at = AT_BEGIN, .rank = (uint16_t)low, .index = unit};
     unit -= (uint32_t)j->rank[low].graph->n_nodes;
     if (unit < j->rank[low].graph->n_nodes)
-        return (instant){.at = AT_END, .rank = (uint16_t)low, .index = unit};
-    return (instant){.at = AT_START, .rank = (uint16_t)low, .index = unit - (uint32_t)j->rank[low].graph->n_nodes};
+        return (hu_joint_instant){.at = AT_END, .rank = (uint16_t)low, .index = unit};
+    return (hu_joint_instant){.at = AT_START, .rank = (uint16_t)low, .index = unit - (uint32_t)j->rank[low].graph->n_nodes};
 }
 
 /* Meetings to which somebody has come and somebody cannot. */
 static void find_parked(hu_joint *j, const wiring *w)
 {
-    for (uint32_t m = 0; m < j->n_meetings && j->n_parked < MOST_PARKED; m++) {
+    for (uint32_t m = 0; m < j->n_meetings && j->n_parked < HU_JOINT_PARKED; m++) {
         size_t come = SIZE_MAX, missing = SIZE_MAX;
 
         if (w->left[meeting_unit(w, m)] == 0)
             continue;
         for (uint32_t k = j->meeting[m].first; k < j->meeting[m].first + j->meeting[m].n; k++) {
-            const guest   *g = &j->guest[k];
-            const uint32_t unit = g->is_node ? begin_of(w, g->rank, g->index) : start_of(w, g->rank, g->index);
-            size_t        *which = w->left[unit] ? &missing : &come;
+            const hu_joint_guest *g = &j->guest[k];
+            const uint32_t        unit = g->is_node ? begin_of(w, g->rank, g->index) : start_of(w, g->rank, g->index);
+            size_t               *which = w->left[unit] ? &missing : &come;
 
             *which = *which == SIZE_MAX ? g->rank : *which;
         }
@@ -403,7 +239,7 @@ static int make(hu_joint *j, const hu_joint_rank *ranks, hu_arena *arena, hu_are
     wiring   w = {.j = j};
     uint64_t links = 0;
 
-    if (!find_meetings(j, ranks, arena, scratch))
+    if (!hu_joint_find_meetings(j, ranks, arena, scratch))
         return hu_fail_memory(err);
     for (size_t r = 0; r < j->n; r++) {
         const hu_graph *g = j->rank[r].graph;
@@ -411,10 +247,10 @@ static int make(hu_joint *j, const hu_joint_rank *ranks, hu_arena *arena, hu_are
         j->rank[r].base = (uint32_t)w.n_units;
         w.n_units += 2 * g->n_nodes + g->n_ops;
         links += 5 * (uint64_t)g->n_nodes + 3 * (uint64_t)g->n_ops + g->n_links;
-        if (w.n_units + j->n_meetings > UINT32_MAX / 2 || links > UINT32_MAX / 2 || r > UINT16_MAX)
+        if (w.n_units + j->n_meetings + j->n_several > UINT32_MAX / 2 || links > UINT32_MAX / 2 || r > UINT16_MAX)
             return hu_fail(err, HU_ELIMIT, NULL, HU_NO_OFFSET, "too many ranks for a joint replay");
     }
-    w.n_units += j->n_meetings;
+    w.n_units += j->n_several + j->n_meetings;
     return make_wiring(&w, scratch) && find_order(j, &w, arena, scratch) ? 0 : hu_fail_memory(err);
 }
 
@@ -427,7 +263,7 @@ hu_joint *hu_joint_new(const hu_joint_rank *ranks, size_t n, hu_arena *arena, hu
     if (j)
         j->rank = hu_arena_calloc(arena, n + 1, sizeof *j->rank);
     for (size_t r = 0; j && j->rank && r < n; r++) {
-        member *m = &j->rank[r];
+        hu_joint_member *m = &j->rank[r];
 
         m->graph = ranks[r].graph;
         m->replay = hu_replay_new(m->graph, arena);
@@ -456,6 +292,21 @@ size_t hu_joint_count(const hu_joint *j)
     return j->n_meetings;
 }
 
+size_t hu_joint_messages(const hu_joint *j)
+{
+    return j->n_messages;
+}
+
+bool hu_joint_is_message(const hu_joint *j, uint32_t meeting)
+{
+    return j->meeting[meeting].is_message;
+}
+
+bool hu_joint_is_of_all(const hu_joint *j, uint32_t meeting)
+{
+    return j->meeting[meeting].n == j->n;
+}
+
 void hu_joint_call(const hu_joint *j, uint32_t m, size_t *rank, uint32_t *call)
 {
     *rank = j->meeting[m].rank;
@@ -474,48 +325,68 @@ uint32_t hu_joint_of_node(const hu_joint *j, size_t rank, uint32_t node)
 
 /* sweeps */
 
-static int64_t arrival_of(const hu_joint *j, const guest *g)
+static int64_t cost_of(hu_costs *const *costs, const hu_joint_guest *g)
+{
+    const hu_costs *c = costs[g->rank];
+
+    return (g->is_node ? c->node[g->index] : c->op[g->index]) * c->scale;
+}
+
+static int64_t arrival_of(const hu_joint *j, hu_costs *const *costs, const hu_joint_guest *g)
 {
     const hu_replay *r = j->rank[g->rank].replay;
 
-    return g->is_node ? r->node_begin[g->index] : r->op_start[g->index];
+    return g->is_node ? r->node_begin[g->index] : r->op_start[g->index] + (g->is_early ? cost_of(costs, g) : 0);
+}
+
+/* It is over for one who takes part. */
+static void leave(hu_joint *j, hu_costs *const *costs, const hu_joint_guest *g, uint32_t meeting, int64_t end_ns)
+{
+    hu_joint_several *s = g->several == HU_NONE ? NULL : &j->several[g->several];
+
+    if (g->is_early)
+        return;
+    if (g->is_node) {
+        j->rank[g->rank].replay->node_end[g->index] = end_ns;
+    } else if (!s) {
+        hu_sweep_finish(j->rank[g->rank].replay, costs[g->rank], g->index, end_ns);
+    } else if (s->by == HU_NONE || end_ns > s->end_ns) {
+        s->end_ns = end_ns;
+        s->by = meeting;
+    }
 }
 
 /* All have come. */
-static void meet(hu_joint *j, hu_costs *const *costs, meeting *m)
+static void meet(hu_joint *j, hu_costs *const *costs, uint32_t which)
 {
-    int64_t arrival = INT64_MIN, tau = INT64_MAX;
+    hu_joint_meeting *m = &j->meeting[which];
+    int64_t           arrival = INT64_MIN, tau = INT64_MAX;
 
     for (uint32_t k = m->first; k < m->first + m->n; k++) {
-        const guest    *g = &j->guest[k];
-        const hu_costs *c = costs[g->rank];
-        const int64_t   cost = (g->is_node ? c->node[g->index] : c->op[g->index]) * c->scale;
+        const hu_joint_guest *g = &j->guest[k];
 
-        tau = cost < tau ? cost : tau;
-        if (arrival_of(j, g) > arrival) {
-            arrival = arrival_of(j, g);
+        if (!g->is_early && cost_of(costs, g) < tau)
+            tau = cost_of(costs, g);
+        if (arrival_of(j, costs, g) > arrival) {
+            arrival = arrival_of(j, costs, g);
             m->last = k;
         }
     }
-    for (uint32_t k = m->first; k < m->first + m->n; k++) {
-        const guest *g = &j->guest[k];
-
-        if (g->is_node)
-            j->rank[g->rank].replay->node_end[g->index] = arrival + tau;
-        else
-            hu_sweep_finish(j->rank[g->rank].replay, costs[g->rank], g->index, arrival + tau);
-    }
+    for (uint32_t k = m->first; k < m->first + m->n; k++)
+        leave(j, costs, &j->guest[k], which, arrival + tau);
 }
 
 HU_SWEEP_INLINE void sweep(hu_joint *j, hu_costs *const *costs, bool path)
 {
     for (size_t r = 0; r < j->n; r++)
         hu_sweep_reset(j->rank[r].replay);
+    for (size_t i = 0; i < j->n_several; i++)
+        j->several[i].by = HU_NONE;
     for (size_t k = 0; k < j->n_order; k++) {
-        const instant   at = j->order[k];
-        member         *m = &j->rank[at.rank];
-        hu_replay      *r = m->replay;
-        const hu_costs *c = costs[at.rank];
+        const hu_joint_instant at = j->order[k];
+        hu_joint_member       *m = &j->rank[at.rank];
+        hu_replay             *r = m->replay;
+        const hu_costs        *c = costs[at.rank];
 
         if (at.at == AT_BEGIN) {
             hu_sweep_begin(r, c, at.index);
@@ -528,8 +399,12 @@ HU_SWEEP_INLINE void sweep(hu_joint *j, hu_costs *const *costs, bool path)
 
             hu_sweep_end(r, c, at.index,
                          alone ? r->node_begin[at.index] + c->node[at.index] * c->scale : r->node_end[at.index], path);
+        } else if (at.at == AT_MEETING) {
+            meet(j, costs, at.index);
         } else {
-            meet(j, costs, &j->meeting[at.index]);
+            const hu_joint_several *s = &j->several[at.index];
+
+            hu_sweep_finish(j->rank[s->rank].replay, costs[s->rank], s->op, s->end_ns);
         }
     }
     for (size_t r = 0; r < j->n; r++)
@@ -551,17 +426,33 @@ double hu_joint_run(hu_joint *j, hu_costs *const *costs, double *step_ns)
     return sum / (double)j->n;
 }
 
-/* Where the walk is when it is at the end of what ranks do together: at the arrival of the last, on that rank. */
-static int leave_meeting(hu_joint *j, hu_walk *w, hu_path *paths, uint32_t m, size_t *rank, uint32_t *i)
+/*
+ * Where the walk is when it is at the end of what ranks do together: at the arrival of the last, on that rank.  Of a send that
+ * was over before, that is its end.
+ */
+static int leave_meeting(hu_joint *j, hu_costs *const *costs, hu_walk *w, hu_path *paths, uint32_t m, size_t *rank,
+                         uint32_t *i)
 {
-    const guest *last = &j->guest[j->meeting[m].last];
+    const hu_joint_guest *last = &j->guest[j->meeting[m].last];
 
+    if (last->is_early) /* the transfer is the receiver's */
+        hu_walk_add(w, HU_CLASS_COMM, HU_NONE, arrival_of(j, costs, last));
     *rank = last->rank;
     *i = last->index;
     w->r = j->rank[*rank].replay;
     w->path = &paths[*rank];
-    hu_walk_add(w, last->is_node ? HU_CLASS_HOST_COMM : HU_CLASS_COMM, HU_NONE, arrival_of(j, last));
+    if (last->is_early)
+        return HU_WALK_OP_END;
+    hu_walk_add(w, last->is_node ? HU_CLASS_HOST_COMM : HU_CLASS_COMM, HU_NONE, arrival_of(j, costs, last));
     return last->is_node ? HU_WALK_NODE_BEGIN : HU_WALK_OP_START;
+}
+
+/* The meeting that an operation's end is of. */
+static uint32_t meeting_of_end(const hu_joint *j, size_t rank, uint32_t op)
+{
+    const uint32_t several = j->rank[rank].several_of_op[op];
+
+    return several == HU_NONE ? j->rank[rank].of_op[op] : j->several[several].by;
 }
 
 int hu_joint_path(hu_joint *j, hu_costs *const *costs, hu_path *paths, hu_error *err)
@@ -581,7 +472,7 @@ int hu_joint_path(hu_joint *j, hu_costs *const *costs, hu_path *paths, hu_error 
     w.now_ns = INT64_MIN;
     w.from_ns = INT64_MAX;
     for (size_t r = 0; r < j->n; r++) {
-        const member *m = &j->rank[r];
+        const hu_joint_member *m = &j->rank[r];
 
         if (m->ends_ns[m->graph->n_marks - 1] > w.now_ns) {
             w.now_ns = m->ends_ns[m->graph->n_marks - 1];
@@ -593,10 +484,10 @@ int hu_joint_path(hu_joint *j, hu_costs *const *costs, hu_path *paths, hu_error 
     w.path = &paths[rank];
     at = hu_walk_first(w.r, j->rank[rank].last_op, &i);
     while (hu_walk_goes_on(&w, at)) {
-        joint = at == HU_WALK_OP_END                                         ? j->rank[rank].of_op[i]
+        joint = at == HU_WALK_OP_END                                         ? meeting_of_end(j, rank, i)
                 : at == HU_WALK_NODE_END && w.r->node_end_by[i] == HU_BY_OWN ? j->rank[rank].of_node[i]
                                                                              : HU_NONE;
-        at = joint != HU_NONE ? leave_meeting(j, &w, paths, joint, &rank, &i) : hu_walk_step(&w, costs[rank], at, &i);
+        at = joint != HU_NONE ? leave_meeting(j, costs, &w, paths, joint, &rank, &i) : hu_walk_step(&w, costs[rank], at, &i);
     }
     if (w.now_ns > w.from_ns)
         hu_walk_add(&w, HU_CLASS_FROZEN, HU_NONE, w.from_ns);

@@ -6,7 +6,8 @@
  *
  *     end = max over ranks of arrival + tau,      tau = min over ranks of the time that they spend in it
  *
- * so that whoever makes one rank faster sees what it is worth to the others.
+ * so that whoever makes one rank faster sees what it is worth to the others.  A message joins two: its send and its receive
+ * stay until the data has moved; but a send that was over before its receive began only holds the receive up.
  */
 #ifndef HU_GRAPH_JOINT_H
 #define HU_GRAPH_JOINT_H
@@ -19,6 +20,7 @@ typedef struct {
     const hu_comm  *comm;      /* of the same trace */
     const uint32_t *met;       /* by call of `comm`: hu_rendezvous.met */
     int64_t         origin_ns; /* when the graph's window begins, on the clock that all share */
+    bool            has_clock; /* that clock is known */
 } hu_joint_rank;
 
 /* A collective that never ends, because ranks wait for each other in another order: here it hangs. */
@@ -38,8 +40,13 @@ hu_joint *hu_joint_new(const hu_joint_rank *ranks, size_t n, hu_arena *arena, hu
 /* What hangs; none of a job that ran.  Nothing can be replayed when there is any. */
 const hu_parked *hu_joint_parked(const hu_joint *j, size_t *n);
 
-/* Collectives that join ranks here. */
+/* Collectives and messages that join ranks here; of them messages. */
 size_t hu_joint_count(const hu_joint *j);
+size_t hu_joint_messages(const hu_joint *j);
+bool   hu_joint_is_message(const hu_joint *j, uint32_t meeting);
+
+/* Do all ranks take part in it? */
+bool hu_joint_is_of_all(const hu_joint *j, uint32_t meeting);
 
 /*
  * One sweep over all ranks, each in its costs.  Returns the mean step over ranks, in ns; step_ns[0..n) is that of each rank
@@ -57,7 +64,7 @@ int hu_joint_path(hu_joint *j, hu_costs *const *costs, hu_path *paths, hu_error 
 /* The call of one of the ranks that meet, a row of `ranks` and of its hu_comm.calls_at. */
 void hu_joint_call(const hu_joint *j, uint32_t meeting, size_t *rank, uint32_t *call);
 
-/* What a rank takes part in: the collective that an operation, or a node, is of; HU_NONE. */
+/* What a rank takes part in: the collective that an operation, or a node, is of, or the first of its messages; HU_NONE. */
 uint32_t hu_joint_of_op(const hu_joint *j, size_t rank, uint32_t op);
 uint32_t hu_joint_of_node(const hu_joint *j, size_t rank, uint32_t node);
 

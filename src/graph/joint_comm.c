@@ -220,7 +220,7 @@ static int64_t carry(const hu_joint_comm *k, uint32_t m, int64_t cost_ns, double
 
 static bool goes_with(const cost *a, const cost *b)
 {
-    return a->group == b->group && a->kind == b->kind && a->step == b->step;
+    return !hu_comm_is_message((unsigned)a->kind) && a->group == b->group && a->kind == b->kind && a->step == b->step;
 }
 
 size_t hu_joint_comm_bucket(const hu_joint_comm *k, double factor, hu_costs *const *costs)

@@ -58,13 +58,24 @@ static bool is_work(const hu_graph *g, const hu_node *n)
     return is_compared(n->class) && (n->lane == g->main_lane || n->slice != HU_NONE);
 }
 
-/* The meeting that a node is of, itself or by what it launches. */
+/*
+ * What ends a leg.  Not messages: those who exchange them are stages of one pipeline, and do not do the same before them.  The
+ * stages are to be alike as a whole, so where there are any, only what all ranks take part in divides their work.
+ */
+static uint32_t collective(const hu_joint *j, uint32_t m)
+{
+    if (m == HU_NONE || hu_joint_is_message(j, m))
+        return HU_NONE;
+    return hu_joint_messages(j) && !hu_joint_is_of_all(j, m) ? HU_NONE : m;
+}
+
+/* The collective that a node is of, itself or by what it launches. */
 static uint32_t meeting_of(const hu_joint *j, const hu_graph *g, size_t r, uint32_t i)
 {
-    uint32_t m = hu_joint_of_node(j, r, i);
+    uint32_t m = collective(j, hu_joint_of_node(j, r, i));
 
     for (uint32_t k = g->node[i].ops; m == HU_NONE && k < g->node[i].ops + g->node[i].n_ops; k++)
-        m = hu_joint_of_op(j, r, k);
+        m = collective(j, hu_joint_of_op(j, r, k));
     return m;
 }
 

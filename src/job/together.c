@@ -37,7 +37,7 @@ static int fail_parked(const hu_together *all, hu_error *err)
                        (long long)hu_digest_rank_of(job->digests, parked[0].missing));
     if (hu_joint_count(all->joint) == 0)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                       "no collective is common to all ranks; look at one trace at a time");
+                       "no collective and no message is common to its ranks; look at one trace at a time");
     return 0;
 }
 

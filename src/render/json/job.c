@@ -91,6 +91,7 @@ void hu_json_job(hu_json_out *j, const hu_report *r)
     hu_json_str(j, "why_not", hu_str_of(joint->why_not));
     hu_json_int(j, "ranks", (int64_t)joint->ranks);
     hu_json_int(j, "collectives", (int64_t)joint->meetings);
+    hu_json_int(j, "messages", (int64_t)joint->messages);
     hu_json_ns(j, "measured_step_ns", joint->is_replayed ? joint->seen_ns : (double)NAN);
     hu_json_ns(j, "replayed_step_ns", joint->is_replayed ? joint->replayed_ns : (double)NAN);
     hu_json_bool(j, "is_trusted", joint->is_trusted);
