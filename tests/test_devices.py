@@ -141,3 +141,44 @@ class Ids(unittest.TestCase):
 
     def test_a_real_one(self) -> None:
         self.assertEqual(report(real(self, "tl-nsfw/mi300.json.gz"))["ranks"][0]["device"], "AMD Instinct MI300X VF")
+
+
+class Rows(unittest.TestCase):
+    """Traces whose writers give no categories: a row is a device's by the process that it belongs to."""
+
+    def said(self, events: list[dict[str, Any]]) -> dict[str, Any]:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "job.json"
+            path.write_text(json.dumps({"traceEvents": events}))
+            whole = report(path)
+            self.found = {f["id"] for f in whole["findings"]}
+            return whole["ranks"][0]
+
+    def row(self, pid: Any, name: str, *slices: tuple[Any, str, float, float], thread: str = "") -> list[dict[str, Any]]:
+        return [*({"ph": "X", "name": n, "pid": pid, "tid": tid, "ts": at, "dur": dur, "args": {}} for tid, n, at, dur in slices),
+                {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": name}},
+                *({"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": thread}} for tid in {s[0] for s in slices} if thread)]
+
+    def test_an_npu(self) -> None:
+        """Kernels for 300 µs, a copy of 50, a collective of 200; a wait and the sums drawn beside them are no work."""
+        host = [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0, "dur": 900, "args": {}}]
+        said = self.said(host + self.row(2, "Ascend Hardware", (2, "aclnnMatmul_MatMulV2", 100, 300), (2, "Notify_Wait", 400, 200), (5, "Memcpy", 650, 50),
+                                         thread="Stream 2")
+                         + self.row(3, "HCCL", (7, "hcom_allReduce__548_0", 400, 200), (8, "Notify_Wait", 400, 190), (8, "Reduce_Inline", 590, 10))
+                         + self.row(4, "Overlap Analysis", (1, "Computing", 100, 300), (2, "Free", 0, 100)))
+        gpu = said["gpu"]
+        self.assertEqual((gpu["compute_ns"], gpu["comm_ns"]), (300_000, 200_000))
+        self.assertNotIn("launch-bound", self.found)        # nobody recorded a launch
+        self.assertEqual({o["name"]: o["host_self_ns"] for o in said["operators"] if o["host_self_ns"]}, {"aten::mm": 900_000})
+        self.assertEqual([k["name"] for k in said["kernels"]], ["aclnnMatmul_MatMulV2", "hcom_allReduce__548_0"])
+
+    def test_rocprof(self) -> None:
+        said = self.said(self.row(2, "0 CPU HIP API", (1, "hipLaunchKernel", 0, 5)) + self.row("6", "GPU2", ("0", "Cijk_Ailk_Bljk_SB_MT64", 10, 100))
+                         + self.row("1", "COPY", ("0", "CopyHostToDevice", 120, 40)))
+        self.assertEqual(said["gpu"]["compute_ns"], 100_000)
+        self.assertEqual(said["kernels"][0]["name"], "Cijk_Ailk_Bljk_SB_MT64")
+        self.assertEqual(sum(c["total_ns"] for c in said["copies"]), 40_000)
+
+    def test_a_program_of_that_name_is_none(self) -> None:
+        said = self.said(self.row(2, "GPU worker", (1, "load", 0, 500)) + self.row(3, "python", (1, "step", 0, 500)))
+        self.assertEqual(said["kernels"], [])

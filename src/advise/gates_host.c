@@ -259,7 +259,7 @@ bool hu_gate_launch(const hu_scene *c, hu_hint *h)
     for (hu_class k = 0; k < HU_CLASS_COUNT; k++)
         share += host >> k & 1 ? (double)path->by_class[k] : 0;
     share /= (double)path->total_ns;
-    if (share < LEAST_HOST || c->s->graph.n_ops == 0)
+    if (share < LEAST_HOST || c->s->graph.n_ops == 0 || c->d->launches.launches == 0) /* launches that nobody recorded */
         return false;
     hu_hint_say(
         h, "The critical path runs through the host for %s of %s: operators, Python and launches of %s GPU operation%s %s.",

@@ -11,6 +11,7 @@
 #include "base/json_scan.h"
 #include "ingest/chrome_reader.h"
 #include "ingest/format.h"
+#include "ingest/producers.h"
 
 enum {
     LOOK_AHEAD_BYTES = 512, /* what is_event_start may need to see */
@@ -427,6 +428,7 @@ static int import(hu_input *in, hu_builder *b, hu_error *err)
         rc = hu_builder_status(b, err);
     if (rc == 0) {
         chrome_finish_metadata(&d->r);
+        hu_builder_settle_rows(b, &hu_producers_rows);
         hu_builder_info(b)->bytes = offset_of(d, d->end);
         if (found_nothing(d))
             rc = fail_empty(d);

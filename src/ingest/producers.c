@@ -107,3 +107,63 @@ bool hu_producers_is_comm(hu_str kernel)
             return true;
     return false;
 }
+
+/*
+ * Processes that are devices: "GPU2", "COPY" and "1 COPY" of rocprof; "Ascend Hardware", "HCCL" or "Communication" and
+ * "Overlap Analysis" of Ascend's trace_view.json; "/device:GPU:0" of TensorFlow and JAX.
+ */
+static hu_str without_number(hu_str process)
+{
+    while (process.n && ((process.p[0] >= '0' && process.p[0] <= '9') || process.p[0] == ' '))
+        process = (hu_str){process.p + 1, process.n - 1};
+    return process;
+}
+
+static bool is_device_row(hu_str process, int64_t *device)
+{
+    static const char *const kinds[] = {"/device:GPU:", "/device:TPU:", "GPU", "NPU", "XPU", "HPU", "MLU", "DCU"};
+    static const char *const whole[] = {"COPY", "Ascend Hardware", "HCCL", "Communication", "Overlap Analysis"};
+    const hu_str             name = without_number(process);
+
+    for (size_t i = 0; i < HU_COUNT(whole); i++)
+        if (hu_str_equal(name, hu_str_of(whole[i])))
+            return true;
+    for (size_t i = 0; i < HU_COUNT(kinds); i++) {
+        size_t  at = strlen(kinds[i]);
+        int64_t number = 0;
+
+        if (!hu_str_starts(name, hu_str_of(kinds[i])))
+            continue;
+        at += at < name.n && name.p[at] == ' ';
+        for (; at < name.n && name.p[at] >= '0' && name.p[at] <= '9' && number < 100000; at++)
+            number = number * 10 + (name.p[at] - '0');
+        if (at == name.n && name.p[at - 1] >= '0' && name.p[at - 1] <= '9')
+            return *device = number, true;
+    }
+    return false;
+}
+
+/* Waits of one queue for another, and sums that are drawn beside what they sum up, are no work. */
+static hu_kind kind_of_row(hu_str process, hu_str thread, hu_str name)
+{
+    static const char *const waits[] = {"notify", "event_wait", "event_record", "eventwait", "wait_value", "write_value"};
+    const hu_str             owner = without_number(process);
+
+    if (hu_str_equal(owner, HU_STR("Overlap Analysis")))
+        return HU_KIND_OTHER;
+    if (hu_str_starts(owner, HU_STR("/device:")) && !hu_str_has_lower(thread, HU_STR("stream")) &&
+        !hu_str_equal(thread, HU_STR("XLA Ops")))
+        return HU_KIND_OTHER;
+    for (size_t i = 0; i < HU_COUNT(waits); i++)
+        if (hu_str_has_lower(name, hu_str_of(waits[i])))
+            return HU_KIND_OTHER;
+    if (hu_str_has_lower(name, HU_STR("hcom_")) || hu_producers_is_comm(name))
+        return HU_KIND_COLLECTIVE;
+    if (hu_str_equal(owner, HU_STR("HCCL")) || hu_str_equal(owner, HU_STR("Communication")))
+        return HU_KIND_OTHER; /* the parts of a collective that stands in a row of its own */
+    if (hu_str_has_lower(name, HU_STR("memset")) || hu_str_has_lower(name, HU_STR("fillbuffer")))
+        return HU_KIND_MEMSET;
+    return hu_str_equal(owner, HU_STR("COPY")) || hu_str_has_lower(name, HU_STR("memcpy")) ? HU_KIND_MEMCPY : HU_KIND_KERNEL;
+}
+
+const hu_row_reader hu_producers_rows = {is_device_row, kind_of_row};

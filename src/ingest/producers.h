@@ -4,7 +4,7 @@
 #define HU_INGEST_PRODUCERS_H
 
 #include "base/str.h"
-#include "trace/kinds.h"
+#include "trace/builder.h"
 
 /* The kind behind a category ("cpu_op", "Kernel", …); HU_KIND_OTHER for one that is not known. */
 hu_kind hu_producers_kind(hu_str category);
@@ -14,5 +14,8 @@ hu_host_class hu_producers_host_class(hu_str class, hu_str call);
 
 /* Is this the name of a kernel that moves data between devices?  Case is ignored. */
 bool hu_producers_is_comm(hu_str kernel);
+
+/* Rows of devices by the names of their processes, in traces without categories. */
+extern const hu_row_reader hu_producers_rows;
 
 #endif

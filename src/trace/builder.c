@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "trace/columns.h"
+#include "trace/device_rows.h"
 
 enum {
     FIRST_SLICES = 4096,
@@ -611,6 +612,14 @@ static void apply_names(hu_builder *b)
 
         t->process = name == HU_MAP_NONE ? 0 : name;
     }
+}
+
+void hu_builder_settle_rows(hu_builder *b, const hu_row_reader *reader)
+{
+    if (b->process_names.n == 0 || failed(b))
+        return;
+    apply_names(b);
+    hu_device_rows_settle(b->trace, reader);
 }
 
 hu_trace *hu_builder_freeze(hu_builder *b, hu_error *err)

@@ -45,6 +45,15 @@ uint32_t hu_builder_counter(hu_builder *b, hu_builder_id pid, uint32_t name);
 void hu_builder_name_thread(hu_builder *b, hu_builder_id pid, hu_builder_id tid, uint32_t name);
 void hu_builder_name_process(hu_builder *b, hu_builder_id pid, uint32_t name);
 
+/* What a format knows of rows that hold a device's work without saying so in a category. */
+typedef struct {
+    bool (*is_device)(hu_str process, int64_t *device); /* *device stays -1 where the name has no number */
+    hu_kind (*kind)(hu_str process, hu_str thread, hu_str name);
+} hu_row_reader;
+
+/* At the end of an import: rows of slices without categories that are a device's become streams. */
+void hu_builder_settle_rows(hu_builder *b, const hu_row_reader *reader);
+
 typedef struct {
     int64_t  start_ns, dur_ns;
     uint64_t correlation, external; /* 0 none; ids beyond 32 bits are renumbered */
