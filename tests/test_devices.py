@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import tempfile
 import unittest
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tests.program import SHARED, report, skip_loudly
+from tests.rule_traces import DENSE, Steps, simulated
+from tests.scoreboard.job import PINNED
+from tests.scoreboard.machine import COPY, US, Close, Launch, Machine, Open, Work, key_of
 from tests.test_findings import Job
 
 V100 = {"id": 0, "name": "Tesla V100-SXM2-16GB", "computeMajor": 7, "computeMinor": 0, "numSms": 80, "warpSize": 32}
@@ -141,6 +145,43 @@ class Ids(unittest.TestCase):
 
     def test_a_real_one(self) -> None:
         self.assertEqual(report(real(self, "tl-nsfw/mi300.json.gz"))["ranks"][0]["device"], "AMD Instinct MI300X VF")
+
+
+class StepAhead(Steps):
+    """The same batch on a stream of its own, while the step before it computes."""
+
+    def input_copy(self) -> list[Any]:
+        work = Work(key_of("ahead"), "memcpy", "Memcpy HtoD (Pinned -> Device)", int(self.job.copy_bytes / PINNED) + 1500, f'"bytes": {self.job.copy_bytes}')
+        return [Open("cpu_op", "aten::to"), Open("cpu_op", "aten::copy_"), Launch(work, COPY, "cudaMemcpyAsync", 6 * US), Close(), Close()]
+
+
+def with_copies(m: Machine) -> None:
+    m.stream(COPY)
+
+
+class Copies(unittest.TestCase):
+    def test_a_pinned_copy_on_the_compute_stream(self) -> None:
+        """Up to where the copy alone is longer than a step: then the link is the limit."""
+        for megabytes in (16, 64, 256):
+            job = replace(DENSE, copy_is_pageable=False, copy_bytes=megabytes << 20)
+            case = simulated(job, job, Steps, StepAhead, None, with_copies)
+            with tempfile.TemporaryDirectory() as folder:
+                found = next((f for f in report(case.write(Path(folder)))["findings"] if f["id"] == "copy-bound"), None)
+            self.assertIsNotNone(found, megabytes)
+            self.assertLess(abs(found["gain_pct"] - case.gain), 2, (megabytes, case.gain))
+            self.assertIn("separate stream", found["fix"])
+
+    def test_what_was_copied_out_before_cannot_come_earlier(self) -> None:
+        """Weights that are offloaded: each step writes them back and reads them again."""
+        job = Job()
+        for step in range(6):
+            at = 5000.0 * step
+            for k, (kind, name) in enumerate((("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)"), ("kernel", "ampere_bf16_s16816gemm"),
+                                              ("gpu_memcpy", "Memcpy DtoH (Device -> Pinned)"))):
+                job.device(kind, name, ("cudaMemcpyAsync" if k != 1 else "cudaLaunchKernel", at + 10 + 20 * k, 8), at + 60 + 1200 * k, 1190, bytes=28 << 20)
+            job.wait(at + 200, at + 3700)
+            job.host("user_annotation", f"ProfilerStep#{step}", at, 3800)
+        self.assertEqual(job.ask()["copy-bound"]["confidence"], "low")
 
 
 class Rows(unittest.TestCase):

@@ -41,6 +41,16 @@ static const char FIX_PINNED[] =
     "start them earlier: tensor.to(device, non_blocking=True) for the next batch, on a separate stream, while kernels "
     "run; or copy less: smaller dtypes, inputs decoded on the GPU";
 
+/* Offloading moves the same bytes out and in again. */
+static bool is_copied_back(const hu_copies *copies)
+{
+    int64_t out = 0;
+
+    for (size_t i = 0; i < copies->n; i++)
+        out += hu_str_equal(copies->at[i].direction, HU_STR("DtoH")) ? copies->at[i].running_ns : 0;
+    return 2 * out > copies->htod_ns;
+}
+
 bool hu_gate_copy(const hu_scene *c, hu_hint *h)
 {
     enum { NAMED = 2 };
@@ -68,6 +78,11 @@ bool hu_gate_copy(const hu_scene *c, hu_hint *h)
     else if (is_known)
         snprintf(memory, sizeof memory, " All of it is from pinned memory.");
     h->fix = !pageable && is_known ? FIX_PINNED : NULL;
+    if (is_copied_back(copies)) {
+        h->is_suspected = true;
+        hu_hint_show(
+            h, "about as much is copied back: what a step itself makes (offloaded weights) cannot be copied a step ahead");
+    }
     hu_hint_say(h, "Host-to-device copies take %s; %s is exposed (no kernel runs).%s",
                 hu_say_in_all(hu_as_sum(copies->htod_ns)).t, part_of_it(copies->htod_exposed_ns, copies->htod_ns).t, memory);
     show_copy(h, worst);

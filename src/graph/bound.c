@@ -48,6 +48,16 @@ double hu_bound_least_ns(const hu_graph *g, const hu_costs *c, unsigned but, int
     return (double)(thread > stream ? thread : stream) / (double)(g->n_marks - 1);
 }
 
+double hu_bound_link_ns(const hu_graph *g, const hu_costs *c)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < g->n_ops; i++)
+        if (g->op[i].step >= 0 && g->op[i].class == HU_CLASS_COPY && c->op_flags[i] & HU_EDIT_DETACHED)
+            sum += (double)c->op[i];
+    return sum / (double)(g->n_marks - 1);
+}
+
 double hu_bound_work_ns(const hu_graph *g, hu_arena *scratch)
 {
     hu_intervals work = {0};

@@ -10,7 +10,7 @@
 #define HU_EDITS(E)                                                                                 \
     E(DATA, "data", FACTOR, "data loader N times faster; =0: instant; =workers: overlapped")        \
     E(SYNC, "sync", OFF, "no waiting in sync calls")                                                \
-    E(COPY, "copy", OFF, "instant copies to the GPU; =async: pinned, non-blocking")                 \
+    E(COPY, "copy", OFF, "instant copies to the GPU; =async: pinned, ahead of time")                \
     E(LAUNCH, "launch", FACTOR, "operators, Python, launches N times faster; =graph: one launch")   \
     E(HOST, "host", FACTOR, "all host work N times faster")                                         \
     E(KERNEL, "kernel", GLOB, "kernels that match GLOB N times faster; =0: instant")                \

@@ -94,7 +94,8 @@ static double run(hu_pricer *p, const hu_edit *edits, size_t n, hu_anchor anchor
         *touched += hu_edit_apply(p->facts, &edits[i], p->costs);
     hu_replay_run(p->replay, p->costs, ends_ns);
     before = hu_replay_step_ns(p->g, anchor == HU_ANCHOR_HOST ? p->tied : p->base);
-    return fmax(hu_replay_step_ns(p->g, ends_ns), fmin(before, hu_bound_work_left_ns(p->g, p->costs, p->work_ns)));
+    return fmax(hu_replay_step_ns(p->g, ends_ns),
+                fmin(before, fmax(hu_bound_work_left_ns(p->g, p->costs, p->work_ns), hu_bound_link_ns(p->g, p->costs))));
 }
 
 double hu_price_step_ns(hu_pricer *p, const hu_edit *edits, size_t n)
