@@ -74,6 +74,9 @@ int hu_build_events(hu_building *b, hu_error *err);
 int hu_build_handoffs(hu_building *b, hu_error *err);
 int hu_build_joins(hu_building *b, hu_error *err);
 
+/* Links from one wait for a worker of the data loader to the next.  Returns 0 or HU_ENOMEM. */
+int hu_build_loaders(hu_building *b, hu_error *err);
+
 /* Nodes by lane, in order: those of lane k are of_lane[first[k], first[k + 1]).  False: no memory. */
 typedef struct {
     uint32_t *of_lane, *first;

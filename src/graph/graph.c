@@ -59,7 +59,8 @@ int hu_graph_build(const hu_ask *ask, const hu_graph_options *options, hu_graph 
     if ((rc = hu_build_lanes(&b, err)) < 0 || (rc = hu_build_ops(&b, err)) < 0 || (rc = hu_build_streams(&b, err)) < 0 ||
         (rc = hu_build_events(&b, err)) < 0 || (rc = hu_build_calibrate(&b, err)) < 0 ||
         (rc = hu_build_residuals(&b, err)) < 0 || (rc = hu_build_waits(&b, err)) < 0 || (rc = hu_build_queue(&b, err)) < 0 ||
-        (rc = hu_build_handoffs(&b, err)) < 0 || (rc = hu_build_joins(&b, err)) < 0 || (rc = hu_build_stalls(&b, err)) < 0)
+        (rc = hu_build_handoffs(&b, err)) < 0 || (rc = hu_build_joins(&b, err)) < 0 ||
+        (rc = hu_build_loaders(&b, err)) < 0 || (rc = hu_build_stalls(&b, err)) < 0)
         return rc;
     if (!pack(&b))
         return hu_fail_memory(err);

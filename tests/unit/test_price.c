@@ -438,6 +438,33 @@ static void a_graph_costs_the_host_little_for_each_kernel(void **state)
     free(t);
 }
 
+/*
+ * Six times: a wait of 400 for a worker, then 590 of operators with a launch.  The worker has a batch every 1,000, so operators
+ * that take nothing only make the main thread wait for longer; what is behind the last batch gets shorter.
+ */
+static void workers_deliver_at_their_own_pace(void **state)
+{
+    text    *t = new_text();
+    fixture  f;
+    hu_price p;
+
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        put_slice(t, "user_annotation", MULTI, 1000 * i, 1000 * i + 400);
+        put_slice(t, "cpu_op", "aten::add", 1000 * i + 400, 1000 * i + 990);
+        put_call(t, "cudaLaunchKernel", 1000 * i + 410, 1000 * i + 415, i + 1);
+        put_kernel(t, "k", 7, 1000 * i + 420, 1000 * i + 430, i + 1);
+    }
+    f = simulate_text(t);
+    p = price_of(f, "launch=0");
+    assert_near(p.before_ns / 1000, 5990);
+    assert_true(p.gain_pct > 0 && p.gain_pct < 11); /* 590 of 5,990, and not 3,540 */
+    p = price_of(f, "data=0");
+    assert_near(p.after_ns / 1000, 5990 - 6 * 400);
+    done(f);
+    free(t);
+}
+
 /* Two kernels of 60 on two streams, one after the other; launched together they would still take 120 of one GPU. */
 static void streams_share_one_gpu(void **state)
 {
@@ -577,6 +604,7 @@ int main(void)
         cmocka_unit_test(fused_kernels_take_a_quarter_more_than_the_longest),
         cmocka_unit_test(half_of_what_tensor_cores_promise_is_reached),
         cmocka_unit_test(a_graph_costs_the_host_little_for_each_kernel),
+        cmocka_unit_test(workers_deliver_at_their_own_pace),
         cmocka_unit_test(streams_share_one_gpu),
         cmocka_unit_test(what_the_replay_misses_is_in_the_interval),
         cmocka_unit_test(a_pause_of_thirty_times_the_usual_is_a_stall),
