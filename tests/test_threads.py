@@ -249,5 +249,78 @@ class MainThread(unittest.TestCase):
         self.assertAlmostEqual(first["gain_pct"], 50.9, delta=1)
 
 
+# Frames in which a thread waits, as the profiler writes them, and others that look like them.
+WAITS = (
+    "queue.py(171): get", "/usr/lib/python3.11/queue.py(154): get", "threading.py(327): wait", "threading.py(1119): join",
+    "threading.py(1132): _wait_for_tstate_lock", "selectors.py(451): select", "concurrent/futures/_base.py(428): result",
+    "multiprocessing/connection.py(253): poll", "multiprocessing/connection.py(1136): wait", "multiprocessing/synchronize.py(94): acquire",
+    "<built-in method poll of select.epoll object at 0x7f1bafe38dd0>", "<built-in method poll of select.poll object at 0x7f1bafe38dd0>",
+    "<built-in method acquire of _thread.lock object at 0x7ce2864e5ac0>", "<built-in method get of _queue.SimpleQueue object at 0x7f1b>",
+    "<built-in method recv of _socket.socket object at 0x7f1b>", "<built-in function select>", "<built-in function sleep>",
+)
+WORKS = (
+    "engine/queue.py(30): put", "myqueue.py(171): get", "asyncio/base_events.py(1894): _run_once", "asyncio/events.py(84): _run", "server.py(12): wait",
+    "torch/cuda/streams.py(193): wait", "<built-in method wait of Event object at 0x7f1bafe38dd0>", "<built-in method get of dict object at 0x7f1b>",
+    "<built-in method index_select of type object at 0x7f61e5026e80>", "cuda_graph_runner.py(1147): run_once", "<built-in method join of str object at 0x1>",
+)
+
+
+class Waiting(unittest.TestCase):
+    def server(self, frame: str, kernels: int = 0, call: str = "engine/server.py(40): loop") -> Path:
+        """Four threads, each in one frame for 23.9 s; a fifth of them does nothing else.  Kernels come at the beginning."""
+        events: list[dict[str, Any]] = []
+        for thread in range(4):
+            tid = MAIN + thread
+            for category, name, start, us in (("python_function", "threading.py(1002): _bootstrap", 0, 23.9e6), ("python_function", call, 1, 23.9e6 - 2),
+                                              ("python_function", frame, 2e4, 23.9e6 - 4e4)):
+                events.append({"ph": "X", "cat": category, "name": name, "pid": MAIN, "tid": tid, "ts": start, "dur": us, "args": {}})
+        for number in range(kernels):
+            at = 100 + 100.0 * number if number < kernels - 1 else 23.9e6 - 1000
+            events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": MAIN, "tid": MAIN, "ts": at, "dur": 6,
+                           "args": {"correlation": number + 1}})
+            events.append({"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": at + 8, "dur": 20,
+                           "args": {"correlation": number + 1, "device": 0, "stream": 7}})
+        path = Path(tempfile.mkdtemp()) / "server.json"
+        self.addCleanup(path.parent.rmdir)
+        self.addCleanup(path.unlink)
+        path.write_text(json.dumps({"traceEvents": events}))
+        return path
+
+    def test_frames_that_wait(self) -> None:
+        for frame in WAITS:
+            with self.subTest(frame=frame):
+                said = report(self.server(frame))["ranks"][0]["step_breakdown"]
+                self.assertEqual(said["host_wait_ns"], 23_860_000_000)
+                self.assertEqual(said["categories"]["cpu_exec_ns"], 40_000_000)
+
+    def test_frames_that_work(self) -> None:
+        for frame in WORKS:
+            with self.subTest(frame=frame):
+                said = report(self.server(frame))["ranks"][0]["step_breakdown"]
+                self.assertEqual((said["host_wait_ns"], said["categories"]["cpu_exec_ns"]), (0, 23_900_000_000))
+
+    def test_a_server_without_requests(self) -> None:
+        said = report(self.server("queue.py(171): get"))
+        self.assertIn("waiting for requests, queues, locks or other threads takes 99.8 %", said["verdict"]["text"])
+        self.assertNotIn("operators and Python", said["verdict"]["text"])
+
+    def test_a_device_without_requests(self) -> None:
+        said = report(self.server("<built-in method poll of select.poll object at 0x7f1b>", kernels=20))
+        self.assertIn("every Python thread waits: for requests, a queue", said["verdict"]["text"])
+        causes = {c["cause"]: c for c in said["ranks"][0]["idle"]["causes"]}
+        self.assertGreater(causes["wait"]["time_ns"], 23_000_000_000)
+        # nothing that launches faster shortens a wait for others
+        self.assertEqual([f for f in said["findings"] if (f["gain_pct"] or 0) > 5], [])
+
+    def test_one_thread_works_beside(self) -> None:
+        """Waiting is what is left when nobody does anything."""
+        path = self.server("queue.py(171): get")
+        trace = json.loads(path.read_text())
+        trace["traceEvents"].append({"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": MAIN, "tid": 500, "ts": 1e6, "dur": 5e6, "args": {}})
+        path.write_text(json.dumps(trace))
+        said = report(path)["ranks"][0]["step_breakdown"]
+        self.assertEqual((said["host_wait_ns"], said["categories"]["cpu_exec_ns"]), (18_860_000_000, 5_040_000_000))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -36,6 +36,18 @@ static const char *const cpu_words[HU_ROLE_COUNT] = {
     [HU_ROLE_OTHER] = "unrecorded time takes",
 };
 
+/* A server without requests looks like this, and so does a thread that another one keeps waiting. */
+static const char wait_words[] = "every Python thread waits: for requests, a queue, a lock or another thread";
+static const char wait_cpu_words[] = "waiting for requests, queues, locks or other threads takes";
+
+static const double MOSTLY = 0.5; /* of the time without a role, that Python frames wait */
+
+/* Is the largest part of the time in which nothing is done spent in frames that wait? */
+static bool is_waiting(const hu_step_time *t, hu_role role)
+{
+    return role == HU_ROLE_OTHER && t->wait_ns >= MOSTLY * t->role_ns[HU_ROLE_OTHER] && t->wait_ns > 0;
+}
+
 static hu_role largest_host_role(const hu_step_time *t)
 {
     hu_role best = HU_ROLE_COMMUNICATION;
@@ -63,6 +75,7 @@ static void say_device(const hu_digest *d, const hu_step_time *t, hu_verdict *v)
     hu_step_time  host = *t;
     hu_said_share s = hu_say_share(most, t->step_ns), cause;
     hu_role       role;
+    const char   *words;
 
     if (most < LEAST_SHARE * t->step_ns) {
         s = hu_say_share(t->compute_ns, t->step_ns);
@@ -81,12 +94,13 @@ static void say_device(const hu_digest *d, const hu_step_time *t, hu_verdict *v)
     host.role_ns[HU_ROLE_COMMUNICATION] = fmax(0, t->role_ns[HU_ROLE_COMMUNICATION] - t->comm_ns);
     role = largest_host_role(&host);
     cause = hu_say_share(host.role_ns[role], t->idle_ns);
+    words = is_waiting(t, role) ? wait_words : host_words[role];
     if (host.role_ns[role] >= WORTH_NAMING * t->idle_ns)
         snprintf(v->text, sizeof v->text, "The GPU is idle for %s of %s (%s). For %s of that time %s.", s.pct, step, s.of,
-                 cause.pct, host_words[role]);
+                 cause.pct, words);
     else
         snprintf(v->text, sizeof v->text, "The GPU is idle for %s of %s (%s), for several reasons; most often %s.", s.pct,
-                 step, s.of, host_words[role]);
+                 step, s.of, words);
     hu_say_idle_host(d, t->idle_ns, v->text, sizeof v->text);
 }
 
@@ -102,7 +116,7 @@ static void say_host(const hu_digest *d, const hu_step_time *t, hu_verdict *v)
     snprintf(v->text, sizeof v->text, "%s. On the host, %s %s of %s (%s).",
              d->health.quality.is_truncated ? "The file is cut and has no GPU work before the cut"
                                             : "This trace has no GPU work",
-             cpu_words[role], s.pct, step_words(d), s.of);
+             is_waiting(t, role) ? wait_cpu_words : cpu_words[role], s.pct, step_words(d), s.of);
 }
 
 __attribute__((format(printf, 3, 4))) static void doubt(hu_verdict *v, hu_confidence at_most, const char *format, ...)

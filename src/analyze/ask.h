@@ -6,6 +6,7 @@
 #include "analyze/names.h"
 #include "analyze/select.h"
 #include "analyze/steps.h"
+#include "analyze/wait_frames.h"
 
 typedef struct {
     const hu_trace *trace;
@@ -14,6 +15,7 @@ typedef struct {
     const hu_track *tracks;
     size_t          n_tracks;
     const uint8_t  *names; /* HU_NAME_* by string id */
+    const uint8_t  *waits; /* hu_wait_frame by string id, for Python frames */
 
     const uint32_t *work; /* device slices of all streams by start; n_work of them */
     size_t          n_work;
@@ -44,6 +46,12 @@ static inline bool hu_ask_has(const hu_ask *ask, uint32_t slice)
 
 /* The innermost slice of these kinds on a host track at a time, or HU_NONE. */
 uint32_t hu_ask_slice_at(const hu_ask *ask, uint32_t track, int64_t time_ns, unsigned kinds);
+
+/* Is it a Python frame in which its thread waits, and for what? */
+static inline hu_wait_frame hu_ask_waits(const hu_ask *ask, uint32_t slice)
+{
+    return hu_wait_frame_at(ask->waits, &ask->s, slice);
+}
 
 /* The name of a slice, borrowed from the trace. */
 static inline hu_str hu_ask_name(const hu_ask *ask, uint32_t slice)

@@ -26,7 +26,49 @@ typedef struct {
     windows       set[SETS];
     hu_arena     *scratch;
     hu_intervals  role[HU_ROLE_COUNT];
+    hu_intervals  waits; /* Python frames that wait, of all threads */
 } work;
+
+/* HU_ROLE_COUNT: none. */
+static hu_role role_of(const hu_ask *ask, uint32_t i)
+{
+    const uint8_t flags = ask->names[ask->s.name[i]];
+
+    /* a call of the system belongs to what it is made in: analyze/host_time.h tells what it waits for */
+    if (!hu_kind_in(ask->s.kind[i], HU_KINDS_HOST & ~HU_BIT(OS_CALL)) || (flags & HU_NAME_STEP))
+        return HU_ROLE_COUNT;
+    if (hu_kind_in(ask->s.kind[i], HU_KINDS_CALL))
+        return HU_ROLE_RUNTIME;
+    if (flags & HU_NAME_DATA_LOADER)
+        return HU_ROLE_DATA_LOADER;
+    return flags & HU_NAME_COMM || ask->s.kind[i] == HU_KIND_MPI ? HU_ROLE_COMMUNICATION : HU_ROLE_CPU_EXEC;
+}
+
+/* Operators, annotations and frames of a thread, but for the time in frames that wait. */
+static bool add_execution(work *w, const hu_track *t)
+{
+    const hu_ask *ask = w->ask;
+    hu_intervals  all = {0}, waits = {0}, rest;
+
+    for (uint32_t k = 0; k < t->count; k++) {
+        const uint32_t i = ask->order[t->first + k];
+        const bool     is_wait = hu_ask_waits(ask, i) != HU_WAITS_NOT;
+
+        if (role_of(ask, i) == HU_ROLE_CPU_EXEC &&
+            !hu_intervals_add(w->scratch, is_wait ? &waits : &all, ask->s.start_ns[i], hu_ask_end(ask, i)))
+            return false;
+    }
+    if (!hu_intervals_unite(w->scratch, &all) || !hu_intervals_unite(w->scratch, &waits) ||
+        !hu_intervals_subtract(w->scratch, &all, &waits, &rest))
+        return false;
+    for (size_t k = 0; k < rest.n; k++)
+        if (!hu_intervals_add(w->scratch, &w->role[HU_ROLE_CPU_EXEC], rest.at[k].start_ns, rest.at[k].end_ns))
+            return false;
+    for (size_t k = 0; k < waits.n; k++)
+        if (!hu_intervals_add(w->scratch, &w->waits, waits.at[k].start_ns, waits.at[k].end_ns))
+            return false;
+    return true;
+}
 
 static int collect_host_roles(work *w, hu_error *err)
 {
@@ -34,25 +76,19 @@ static int collect_host_roles(work *w, hu_error *err)
 
     for (size_t k = 0; k < s->n; k++) {
         const uint32_t i = w->ask->order[k];
-        const uint8_t  flags = w->ask->names[s->name[i]];
-        hu_role        role = HU_ROLE_CPU_EXEC;
+        const hu_role  role = role_of(w->ask, i);
 
-        /* a call of the system belongs to what it is made in: analyze/host_time.h tells what it waits for */
-        if (!hu_kind_in(s->kind[i], HU_KINDS_HOST & ~HU_BIT(OS_CALL)) || (flags & HU_NAME_STEP))
-            continue;
-        if (hu_kind_in(s->kind[i], HU_KINDS_CALL))
-            role = HU_ROLE_RUNTIME;
-        else if (flags & HU_NAME_DATA_LOADER)
-            role = HU_ROLE_DATA_LOADER;
-        else if (flags & HU_NAME_COMM || s->kind[i] == HU_KIND_MPI)
-            role = HU_ROLE_COMMUNICATION;
-        if (!hu_intervals_add(w->scratch, &w->role[role], s->start_ns[i], hu_ask_end(w->ask, i)))
+        if (role != HU_ROLE_COUNT && role != HU_ROLE_CPU_EXEC &&
+            !hu_intervals_add(w->scratch, &w->role[role], s->start_ns[i], hu_ask_end(w->ask, i)))
             return hu_fail_memory(err);
     }
+    for (size_t t = 0; t < w->ask->n_tracks; t++)
+        if (w->ask->tracks[t].type == HU_TRACK_HOST && !add_execution(w, &w->ask->tracks[t]))
+            return hu_fail_memory(err);
     for (hu_role r = HU_ROLE_COMMUNICATION; r <= HU_ROLE_CPU_EXEC; r++)
         if (!hu_intervals_unite(w->scratch, &w->role[r]))
             return hu_fail_memory(err);
-    return 0;
+    return hu_intervals_unite(w->scratch, &w->waits) ? 0 : hu_fail_memory(err);
 }
 
 /* Takes `set` out of *free and adds what each window lost to the member at `offset` of its row. */
@@ -115,7 +151,7 @@ static int share_out(work *w, hu_error *err)
     for (hu_role r = 0; r < HU_ROLE_OTHER; r++)
         if (!take_share(w, &free_time, &w->role[r], offsetof(hu_step_time, role_ns) + r * sizeof(double)))
             return hu_fail_memory(err);
-    return 0;
+    return take_share(w, &free_time, &w->waits, offsetof(hu_step_time, wait_ns)) ? 0 : hu_fail_memory(err);
 }
 
 /* What is left over, as differences, so that each row sums exactly to its step. */

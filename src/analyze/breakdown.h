@@ -33,6 +33,7 @@ typedef struct {
     double exposed_comm_ns; /* comm ∖ compute */
     double exposed_copy_ns; /* (memcpy ∪ memset) ∖ compute ∖ comm */
     double idle_ns;
+    double wait_ns;                /* of the other role: a Python frame waits on some thread, and no thread does anything */
     double role_ns[HU_ROLE_COUNT]; /* sum = step */
 } hu_step_time;
 

@@ -62,7 +62,7 @@ HU_WIRE_TABLE(hu_steps, STEPS);
 
 #define STEP_TIME(F, T) \
     F(T, F64, step_ns) F(T, F64, compute_ns) F(T, F64, comm_ns) F(T, F64, exposed_comm_ns) \
-    F(T, F64, exposed_copy_ns) F(T, F64, idle_ns) F(T, F64S, role_ns)
+    F(T, F64, exposed_copy_ns) F(T, F64, idle_ns) F(T, F64, wait_ns) F(T, F64S, role_ns)
 HU_WIRE_TABLE(hu_step_time, STEP_TIME);
 
 #define BREAKDOWN(F, T) \

@@ -162,9 +162,12 @@ static bool find_gaps(work *w)
 
 static hu_idle_cause cause_of(const hu_ask *ask, uint32_t slice)
 {
+    bool waits = false;
+
     for (uint32_t at = slice; at != HU_NONE; at = ask->s.parent[at]) {
         const uint8_t flags = ask->names[ask->s.name[at]];
 
+        waits |= hu_ask_waits(ask, at) != HU_WAITS_NOT;
         if (flags & HU_NAME_DATA_LOADER)
             return HU_IDLE_DATA_LOADER;
         if (flags & HU_NAME_GC)
@@ -182,7 +185,7 @@ static hu_idle_cause cause_of(const hu_ask *ask, uint32_t slice)
         return flags & HU_NAME_LAUNCH ? HU_IDLE_LAUNCH_CALL : HU_IDLE_OTHER_CALL;
     }
     if (ask->s.kind[slice] == HU_KIND_PYTHON)
-        return HU_IDLE_PYTHON;
+        return waits ? HU_IDLE_WAIT : HU_IDLE_PYTHON;
     if (ask->names[ask->s.name[slice]] & HU_NAME_COMM || ask->s.kind[slice] == HU_KIND_MPI)
         return HU_IDLE_COMM;
     if (ask->s.kind[slice] == HU_KIND_OS_CALL)

@@ -31,6 +31,7 @@ enum { HU_IDLE_KERNEL_WAIT_NS = 30000 };
     C(GC, "garbage_collection", "host: Python garbage collection") \
     C(OPERATOR, "operator", "host: operators")                     \
     C(PYTHON, "python", "host: Python")                            \
+    C(WAIT, "wait", "host: waits for another thread or process")   \
     C(UNRECORDED, "unrecorded", "host: unrecorded")                \
     C(LAUNCH, "launch_latency", "launch latency")                  \
     C(DEVICE, "device_wait", "launched in time: kernel wait")      \

@@ -20,7 +20,7 @@ enum {
 /* Flags by string id; NULL when there is no memory. */
 const uint8_t *hu_names_classify(const hu_trace *trace, hu_arena *arena);
 
-/* Is it a node of the autograd graph as the engine runs it, by its name: "autograd::engine::evaluate_function: …", "AddmmBackward0"? */
+/* Is it a node of the autograd graph as the engine runs it: "autograd::engine::evaluate_function: …", "AddmmBackward0"? */
 bool hu_names_is_autograd_node(hu_str name);
 
 /* The number behind "ProfilerStep#", or -1. */

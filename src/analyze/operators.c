@@ -6,9 +6,9 @@
  *     total device(i) = self device(i) + total device of its children
  *
  * Source: torch.autograd.profiler's key_averages(), whose table also lists runtime calls and annotations, and skips
- * Python frames.  Device time is a sum over kernels, not a union, as there.  The work of an operator that calls another of its row
- * counts once in the row's device total, which is never more than what the devices did; in the host total it counts again,
- * as there.
+ * Python frames.  Device time is a sum over kernels, not a union, as there.  The work of an operator that calls another of
+ * its row counts once in the row's device total, which is never more than what the devices did; in the host total it counts
+ * again, as there.
  */
 #include "analyze/operators.h"
 

@@ -52,8 +52,8 @@ hu_class hu_build_call_class(const hu_ask *ask, uint32_t call, hu_call_kind *kin
 int hu_build_lanes(hu_building *b, hu_error *err);
 
 /*
- * Finds the bursts of other threads, of which `is_engine` tells by lane the ones of autograd, and cuts the main thread's nodes
- * where they begin and end.  Nodes still lie thread by thread.  False: no memory.
+ * Finds the bursts of other threads, of which `is_engine` tells by lane the ones of autograd, and cuts the nodes of the main
+ * thread where they begin and end.  Nodes still lie thread by thread.  False: no memory.
  */
 bool hu_build_bursts(hu_building *b, const uint8_t *is_engine);
 

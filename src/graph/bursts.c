@@ -90,8 +90,8 @@ static int64_t beside_in(const hu_building *b, run main_run, const hu_burst *u)
 }
 
 /*
- * The bursts of a lane.  For one that the main thread may wait for, a rest in which that one does nothing is part of a burst:
- * nobody else could have woken it.
+ * The bursts of a lane.  For one that the main thread may wait for, a rest in which that one does nothing is part of a
+ * burst: nobody else could have woken it.
  */
 static bool list_bursts(const hu_building *b, run main_run, run lane, bool is_waited, hu_bursts *out)
 {
@@ -135,7 +135,7 @@ static bool explains_silence(const hu_building *b, run main_run, const hu_burst 
            (!has_to_fill || (double)(u->end_ns - u->start_ns) >= FILLS * (double)b->nodes.at[i].seen_ns);
 }
 
-/* Of the bursts of a thread that nothing is known of, those that the main thread waits for, if that is what it always does. */
+/* Of the bursts of a thread that nothing is known of, those that the main thread waits for, if that is all it does. */
 static void keep_waited(const hu_building *b, run main_run, hu_bursts *list, int64_t busy_ns, int64_t beside_ns)
 {
     const bool is_helper = list->n >= FEWEST_BURSTS && (double)beside_ns <= BESIDE * (double)busy_ns;

@@ -134,6 +134,21 @@ static frame frame_of_call(const walk *w, uint32_t i)
     return f;
 }
 
+/* All frames below one that waits are how it waits. */
+static hu_class class_of_frame(const hu_ask *ask, uint32_t i, const frame *top)
+{
+    if (top && top->slice != HU_NONE && hu_ask_waits(ask, top->slice) != HU_WAITS_NOT)
+        return (hu_class)top->class;
+    switch (hu_ask_waits(ask, i)) {
+    case HU_WAITS_FOR_OTHERS:
+        return HU_CLASS_WAIT;
+    case HU_WAITS_FOR_TIME:
+        return HU_CLASS_SLEEP;
+    default:
+        return HU_CLASS_PYTHON;
+    }
+}
+
 static frame frame_of(walk *w, uint32_t i)
 {
     const hu_ask *ask = w->b->ask;
@@ -152,6 +167,8 @@ static frame frame_of(walk *w, uint32_t i)
         f.class = top ? top->class : HU_CLASS_UNRECORDED;
     else if (ask->s.kind[i] == HU_KIND_CPU_OP)
         f.class = HU_CLASS_OPERATOR;
+    else if (ask->s.kind[i] == HU_KIND_PYTHON)
+        f.class = (uint8_t)class_of_frame(ask, i, top);
     if (f.in & HU_IN_DATA)
         f.class = HU_CLASS_DATA;
     if (f.in & HU_IN_IO)

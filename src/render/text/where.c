@@ -115,6 +115,8 @@ void hu_text_where(hu_text_page *p, const hu_digest *d)
     for (hu_role r = 0; (d->breakdown.has_device || !d->host_time.is_recorded) && r < HU_ROLE_COUNT; r++)
         if (t->role_ns[r] > 0 || (r == HU_ROLE_DATA_LOADER && !d->breakdown.has_device))
             bar(p, hu_role_label(r), t->role_ns[r], spread->role_ns[r] * none, t->step_ns);
+    if ((d->breakdown.has_device || !d->host_time.is_recorded) && t->wait_ns > 0)
+        bar(p, "  waiting", t->wait_ns, spread->wait_ns * none, t->step_ns);
     if (d->host_time.is_recorded)
         host_bars(p, &d->host_time);
 }
