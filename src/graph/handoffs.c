@@ -83,15 +83,19 @@ static uint32_t done_before(const hu_building *b, const hu_lane_nodes *l, size_t
     return best;
 }
 
-/* What the main thread did last by itself before a burst, in the order too; HU_NONE. */
-static uint32_t main_before(const hu_building *b, const hu_lane_nodes *l, const uint8_t *waits, int64_t time_ns,
+/* What the main thread did last by itself before a burst, in the order too; HU_NONE.  `own`: see wait_in_main(). */
+static uint32_t main_before(const hu_building *b, const hu_lane_nodes *l, const uint32_t *own, int64_t time_ns,
                             uint32_t node)
 {
-    const uint32_t lane = b->g->main_lane;
+    const uint32_t first = l->first[b->g->main_lane];
 
-    for (uint32_t k = ended_by(b, l, lane, time_ns); k-- > l->first[lane];)
-        if (l->of_lane[k] < node && !waits[k - l->first[lane]])
-            return l->of_lane[k];
+    for (uint32_t k = ended_by(b, l, b->g->main_lane, time_ns); k > first; k--) {
+        if (own[k - 1 - first] == HU_NONE)
+            return HU_NONE;
+        k = own[k - 1 - first] + 1;
+        if (l->of_lane[k - 1] < node)
+            return l->of_lane[k - 1];
+    }
     return HU_NONE;
 }
 
@@ -120,7 +124,7 @@ static bool begin_burst(hu_building *b, const hu_lane_nodes *l, const hu_burst *
 }
 
 /* The n-th burst begins when whoever did something last had done it: the main thread, or a thread that it waits for too. */
-static bool wake(hu_building *b, const hu_lane_nodes *l, const uint8_t *waits, size_t n)
+static bool wake(hu_building *b, const hu_lane_nodes *l, const uint32_t *own, size_t n)
 {
     const hu_burst *u = &b->bursts.at[n];
     const uint32_t  k = first_of(b, l, u);
@@ -128,7 +132,7 @@ static bool wake(hu_building *b, const hu_lane_nodes *l, const uint8_t *waits, s
 
     if (k == HU_NONE)
         return true;
-    from = main_before(b, l, waits, u->start_ns, l->of_lane[k]);
+    from = main_before(b, l, own, u->start_ns, l->of_lane[k]);
     other = done_before(b, l, n, u->lane, u->start_ns, l->of_lane[k]);
     if (other != HU_NONE && (from == HU_NONE || hu_build_node_end(b, other) > hu_build_node_end(b, from)))
         from = other;
@@ -144,9 +148,10 @@ static bool is_around(const hu_building *b, const hu_node *node, size_t n)
 
 /*
  * The main thread waits from the first burst that runs to the last one's end.  Its nodes that begin meanwhile, and the one
- * behind, begin when the others have done what they had done by then.
+ * behind, begin when the others have done what they had done by then.  own[]: by place in the main lane, the place of the
+ * last node up to there that is no such wait; HU_NONE.
  */
-static bool wait_in_main(hu_building *b, const hu_lane_nodes *l, uint8_t *waits)
+static bool wait_in_main(hu_building *b, const hu_lane_nodes *l, uint32_t *own)
 {
     const uint32_t first = l->first[b->g->main_lane], end = l->first[b->g->main_lane + 1];
     size_t         n = 0; /* bursts that began before the node */
@@ -159,6 +164,7 @@ static bool wait_in_main(hu_building *b, const hu_lane_nodes *l, uint8_t *waits)
             from_ns = b->bursts.at[n].start_ns > until_ns ? b->bursts.at[n].start_ns : from_ns;
             until_ns = b->bursts.at[n].end_ns > until_ns ? b->bursts.at[n].end_ns : until_ns;
         }
+        own[k - first] = k;
         if (until_ns == INT64_MIN)
             continue;
         if (node->start_ns > from_ns && node->start_ns <= until_ns) {
@@ -170,8 +176,8 @@ static bool wait_in_main(hu_building *b, const hu_lane_nodes *l, uint8_t *waits)
         }
         if (node->start_ns < until_ns && node->start_ns >= from_ns && node->start_ns + node->seen_ns <= until_ns &&
             (hu_build_is_silent(node) || is_around(b, node, n))) {
-            waits[k - first] = 1;
             node->cost_ns = 0;
+            own[k - first] = k > first ? own[k - 1 - first] : HU_NONE;
         }
     }
     return true;
@@ -179,18 +185,18 @@ static bool wait_in_main(hu_building *b, const hu_lane_nodes *l, uint8_t *waits)
 
 static bool join_bursts(hu_building *b, const hu_lane_nodes *l)
 {
-    uint8_t *waits = hu_arena_calloc(b->ask->scratch, b->nodes.n + 1, 1); /* by place in the main lane */
+    uint32_t *own = hu_arena_alloc(b->ask->scratch, (b->nodes.n + 1) * sizeof *own);
 
-    if (!waits || !wait_in_main(b, l, waits))
+    if (!own || !wait_in_main(b, l, own))
         return false;
     for (size_t n = 0; n < b->bursts.n; n++)
-        if (!wake(b, l, waits, n))
+        if (!wake(b, l, own, n))
             return false;
     for (size_t n = 0; n < b->asides.n; n++) {
         const hu_burst *u = &b->asides.at[n];
         const uint32_t  k = first_of(b, l, u);
 
-        if (k != HU_NONE && !begin_burst(b, l, u, k, main_before(b, l, waits, u->start_ns, l->of_lane[k])))
+        if (k != HU_NONE && !begin_burst(b, l, u, k, main_before(b, l, own, u->start_ns, l->of_lane[k])))
             return false;
     }
     return true;
