@@ -67,7 +67,7 @@ def run(job: Job, steps: int | None = None) -> Ran:
             start = max(called + LATENCY, ends[-1] + GAP if ends else 0)
             out.gpu.append((start, start + length, number, step))
             ends.append(start + length)
-            out.host.append(("cpu_op", "aten::mul", begin, now + 0.5, 0))
+            out.host.append(("cpu_op", "aten::mm", begin, now + 0.5, 0))
             now += 1.0
         if job.sync:
             called, now = now, max(now + RETURN, ends[-1] + RETURN)
@@ -103,7 +103,7 @@ def write(job: Job, path: Path) -> Path:
             put(cat, name, start, stop, 1, **({"correlation": number, "cbid": 211} if number > 0 else {}))
     for start, stop, number, _ in r.gpu:
         if stop > begin and (job.drained or start < end):
-            put("kernel", "void at::native::vectorized_elementwise_kernel<4, at::native::MulFunctor<float>>(int)", start, stop, 7,
+            put("kernel", "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn", start, stop, 7,
                 correlation=number, stream=7, device=0, grid=[432, 1, 1], block=[128, 1, 1])
     events.append({"ph": "i", "name": "Record Window End", "ts": round(end, 3), "pid": "", "tid": "", "s": "g"})
     document = {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA A100-SXM4-80GB", "numSms": 108}], "traceEvents": events}

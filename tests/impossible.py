@@ -373,7 +373,7 @@ CATEGORIES = ("kernel_ns", "memcpy_ns", "memset_ns", "communication_ns", "runtim
 
 def means_are_of_their_steps(report: Report) -> Complaints:
     for at, rank in ranks(report):
-        s, rows = rank["steps"], [r["duration_ns"] for r in steps_that_count(rank)]
+        s, rows = rank["steps"], [r["period_ns"] for r in steps_that_count(rank)]
         if s["counted"] > s["count"]:
             yield f"{at}.steps: {s['counted']} of {s['count']} count"
         if s["mean_ns"] is None:

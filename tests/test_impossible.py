@@ -41,15 +41,7 @@ SQL = "select (select count(*) from kernel), (select sum(dur_ns) from kernel), (
 
 # What is known to be wrong and is other work's to put right.  The test insists that each entry still fails: when it no longer
 # does, the entry goes.
-STEPS_OF_A_BACKLOG = "captured in the middle: the replay counts work of earlier steps into the first"
 KNOWN: dict[tuple[str, str], str] = {
-    ("kineto/tl-mi300-resnet-ckpt/resnet_act_checkpoint.json.gz", "one-step"): STEPS_OF_A_BACKLOG,
-    ("kineto/hta-trace-diff/test.json.gz", "one-step"): STEPS_OF_A_BACKLOG,
-    ("kineto/hta-negq/rank0.json.gz", "one-step"): STEPS_OF_A_BACKLOG,
-    ("kineto/hta-mtia/mtia_inference_rank_0.json.gz", "one-step"): STEPS_OF_A_BACKLOG,
-    ("kineto/param-dlrm-8ranks/worker1_step_12.1694128201556.pt.trace.json.gz", "one-step"): STEPS_OF_A_BACKLOG,
-    ("kineto/param-dlrm-8ranks", "one-step"): STEPS_OF_A_BACKLOG,
-    ("tests/data/oracle/random-8.json.gz", "one-step"): STEPS_OF_A_BACKLOG,
     ("examples/training/traces/fixed_loader/rank0.pt.trace.json.gz", "negative"): "memory from before the capture that is given back in it counts below 0",
     ("examples/training/traces/fixed_loader/rank1.pt.trace.json.gz", "negative"): "the same",
 }

@@ -20,10 +20,7 @@ FAILS: dict[tuple[str, str], str] = {
     ("pipeline-bubble", "plant"): "a hole that nothing explains is the garbage collector's, and comes first",
 }
 # The same of what no report may say (tests/impossible.py).
-IMPOSSIBLE: dict[tuple[str, str, str], str] = {
-    **{(rule, "decoy", "one-step"): "captured in the middle: the replay counts work of earlier steps into the first"
-       for rule in ("launch-bound", "copy-bound", "data-loading", "io-stall", "allocator", "python-gc", "profiler-artefact")},
-}
+IMPOSSIBLE: dict[tuple[str, str, str], str] = {}
 WORDS_OF_MORE = re.compile(r"in all|altogether|capture|of the run|over all|calls?, |copies, |longest")
 
 

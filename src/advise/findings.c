@@ -308,6 +308,26 @@ static bool keep_slack(hu_findings *f, const hu_simulation *s)
     return true;
 }
 
+/*
+ * The replay may have fewer steps than the means, and be off by a little: a price is a share of the replayed step, and is said
+ * of the step that every other place states.
+ */
+static void say_in_one_step(hu_findings *f, const hu_digest *d)
+{
+    const double mean = d->steps.source == HU_STEPS_NONE ? NAN : d->steps.duration.mean, scale = mean / f->replayed_ns;
+
+    if (!(scale > 0) || isinf(scale))
+        return;
+    for (size_t i = 0; i < f->n; i++) {
+        f->at[i].before_ns *= scale;
+        f->at[i].after_ns *= scale;
+    }
+    for (size_t i = 0; i < f->n_ladder; i++) {
+        f->ladder[i].before_ns *= scale;
+        f->ladder[i].after_ns *= scale;
+    }
+}
+
 static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
 {
     const hu_scene scene = {.d = d,
@@ -344,6 +364,7 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
     qsort(f->at, f->n, sizeof *f->at, hu_findings_by_gain);
     if (climb(f, s, &unused) < 0)
         return false;
+    say_in_one_step(f, d);
     /* globs of edits are literals or words of the trace that goes; nobody prices again */
     for (size_t i = 0; i < f->n; i++)
         f->at[i].edit.glob = HU_STR("");

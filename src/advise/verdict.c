@@ -12,6 +12,7 @@
 
 #include "advise/say.h"
 #include "advise/say_host.h"
+#include "advise/say_steps.h"
 #include "base/number.h"
 
 static const double LEAST_SHARE = 0.10; /* below this a share is not what holds a job up */
@@ -145,6 +146,8 @@ static void judge(const hu_digest *d, hu_verdict *v)
     else if (d->steps.n_counted < FEWEST_STEPS)
         doubt(v, HU_CONFIDENCE_MEDIUM, d->steps.n_counted ? "only %zu complete step%s" : "no complete step",
               d->steps.n_counted, hu_plural((int64_t)d->steps.n_counted));
+    if (d->steps.is_backlog)
+        doubt(v, HU_CONFIDENCE_LOW, "all GPU operations in these steps were launched before the capture");
     if (d->steps.source == HU_STEPS_STRUCTURE)
         doubt(v, HU_CONFIDENCE_MEDIUM, "steps inferred from repeating work (%d %% match)", (int)(100 * d->steps.confidence));
     if (q->is_truncated)
@@ -222,6 +225,8 @@ void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size
                  digests[out->rank]->steps.is_selected ? ", or select other steps" : "");
     else if (!slowest || !(slowest->step_ns > 0))
         snprintf(out->text, sizeof out->text, "The trace has no time to explain.");
+    else if (digests[out->rank]->steps.is_backlog)
+        snprintf(out->text, sizeof out->text, "Nobody can tell what takes the time: %s.", hu_say_backlog());
     else if (digests[out->rank]->breakdown.has_device)
         say_device(digests[out->rank], slowest, out);
     else if (digests[out->rank]->host_time.is_recorded)

@@ -47,11 +47,11 @@ HU_WIRE_TABLE(hu_interval, INTERVAL);
     F(T, U32, name) F(T, I64, number) F(T, I64, start_ns) F(T, I64, end_ns) F(T, I64, host_start_ns) \
     F(T, I64, host_end_ns) F(T, I64, n_device) F(T, PART, marks, hu_interval) F(T, PART, ends, hu_interval) \
     F(T, PART, period, hu_interval) F(T, PART, work, hu_interval) F(T, BOOL, is_warm_up) F(T, BOOL, is_incomplete) \
-    F(T, BOOL, is_filling) F(T, BOOL, is_first)
+    F(T, BOOL, is_first)
 HU_WIRE_TABLE(hu_step, STEP);
 
 #define STEADY(F, T) \
-    F(T, F64, by_marks_ns) F(T, F64, by_ends_ns) F(T, I64, backlog_ns) F(T, BOOL, is_by_marks) F(T, BOOL, is_alone)
+    F(T, F64, by_marks_ns) F(T, F64, by_ends_ns) F(T, I64, backlog_ns) F(T, BOOL, is_by_marks)
 HU_WIRE_TABLE(hu_steady, STEADY);
 
 #define STEPS(F, T) \

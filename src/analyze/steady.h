@@ -14,7 +14,7 @@
 #include "analyze/steps.h"
 
 /*
- * Sets `marks`, `ends` and `is_filling` of steps in order, whose `work` and other reasons not to count are known;
+ * Sets `marks`, `ends` and `is_first` of steps in order, whose `work` is known;
  * `before_ns` is the last end of GPU work launched before all of them, INT64_MIN without.
  */
 void hu_steady_measure(hu_step *at, size_t n, int64_t before_ns);

@@ -26,8 +26,8 @@ typedef struct {
     hu_interval period;      /* the one of the two that counts (steady.h) */
     hu_interval work;        /* from the first start to the last end of the GPU work launched in it; empty without */
 
-    bool is_warm_up, is_incomplete, is_filling; /* left out of the means, and said so */
-    bool is_first;                              /* nothing says when the GPU work of the step before it ended */
+    bool is_warm_up, is_incomplete; /* left out of the means, and said so */
+    bool is_first;                  /* the step before it is not in the trace */
 } hu_step;
 
 /*
@@ -38,7 +38,6 @@ typedef struct {
     double  by_marks_ns, by_ends_ns; /* from host mark to host mark; from the end of a step's GPU work to that of the next */
     int64_t backlog_ns;              /* how far the GPU is behind the host at the last mark */
     bool    is_by_marks;             /* the first of the two is the period; else the second */
-    bool    is_alone;                /* one step, and nothing says when the GPU work of the step before it ended */
 } hu_steady;
 
 typedef struct {
@@ -47,7 +46,7 @@ typedef struct {
     hu_str         what;       /* the annotation's or anchor's name, borrowed from the trace */
     hu_step       *at;
     size_t         n;
-    size_t         n_counted;   /* neither warm-up nor incomplete nor filling the queue */
+    size_t         n_counted;   /* neither warm-up nor incomplete */
     bool           is_cut;      /* the file may end before the device work of these steps is complete: there are no shares */
     bool           is_selected; /* a range of steps was asked for */
     bool           is_backlog;  /* the GPU ran only what was launched before these steps: nothing is known of their own */
@@ -70,7 +69,7 @@ int hu_steps_measure(const hu_trace *trace, const uint8_t *names, const hu_step_
 
 static inline bool hu_step_counts(const hu_step *s)
 {
-    return !s->is_warm_up && !s->is_incomplete && !s->is_filling;
+    return !s->is_warm_up && !s->is_incomplete;
 }
 
 /* With is_cut: "any step", "any step but the warm-up" or "the selected steps", whose GPU operations may be missing. */

@@ -131,7 +131,7 @@ typedef struct {
     double         step_ns;   /* mean length of a step in the window, as observed */
     hu_calibration calibration;
     bool           is_whole; /* no steps: the window is the capture */
-    bool           is_alone; /* one step, of which the end of the step before it is not known (hu_steady) */
+    bool           is_first; /* the step before the window is not in the trace (hu_step) */
 } hu_graph;
 
 typedef struct {

@@ -34,7 +34,7 @@ HU_WIRE_TABLE(hu_calibration, HU_CALIBRATION_FIELDS);
     F(T, LEFT, ask) F(T, LIST, node, n_nodes, hu_node) F(T, LIST, op, n_ops, hu_op) F(T, LIST, link, n_links, hu_link) \
     F(T, SIZE, n_nodes) F(T, SIZE, n_ops) F(T, SIZE, n_links) F(T, U32, n_lanes) F(T, U32, n_streams) F(T, U32, main_lane) \
     F(T, LIST, mark, n_marks, hu_mark) F(T, SIZE, n_marks) F(T, I64, from_ns) F(T, I64, shrunk_ns) F(T, F64, step_ns) \
-    F(T, PART, calibration, hu_calibration) F(T, BOOL, is_whole) F(T, BOOL, is_alone)
+    F(T, PART, calibration, hu_calibration) F(T, BOOL, is_whole) F(T, BOOL, is_first)
 /* clang-format on */
 HU_WIRE_TABLE(hu_graph, GRAPH);
 

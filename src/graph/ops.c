@@ -75,7 +75,7 @@ static bool collect(hu_building *b)
         op.node = launch == HU_NONE ? HU_NONE : node_of_launch(b, launch);
         op.has_launch = op.node != HU_NONE;
         if (!op.has_launch) {
-            b->g->calibration.unlaunched++;
+            b->g->calibration.unlaunched += !hu_backlog_has(&b->backlog, i);
             if (op.start_ns < b->from_ns) {
                 op.cost_ns = end - b->from_ns;
                 op.start_ns = b->from_ns;

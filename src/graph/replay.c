@@ -96,21 +96,19 @@ static int64_t mark_of(const hu_replay *r, size_t m)
     return g->mark[m].mark < g->n_nodes ? r->node_begin[g->mark[m].mark] : r->lane_end[g->main_lane];
 }
 
-/* Of one step alone: its GPU work from the first to the last.  False: it has none. */
-static bool ends_of_work(const hu_replay *r, int64_t *ends_ns, uint32_t *last_op)
+/* The end of a step that is not in the trace, which the first one begins at: as hu_steady_measure says. */
+static void begin_first(const hu_replay *r, int64_t *ends_ns)
 {
-    ends_ns[0] = INT64_MAX;
-    ends_ns[1] = INT64_MIN;
-    for (uint32_t i = 0; i < r->g->n_ops; i++) {
-        if (r->g->op[i].step < 0)
-            continue;
-        ends_ns[0] = r->op_start[i] < ends_ns[0] ? r->op_start[i] : ends_ns[0];
-        if (r->op_end[i] > ends_ns[1]) {
-            ends_ns[1] = r->op_end[i];
-            *last_op = i;
-        }
-    }
-    return *last_op != HU_NONE;
+    const int64_t mark = mark_of(r, 0), behind = ends_ns[1] - mark_of(r, 1);
+    int64_t       begin = INT64_MAX;
+
+    for (uint32_t i = 0; i < r->g->n_ops; i++)
+        if (r->g->op[i].step == 0 && r->op_start[i] < begin)
+            begin = r->op_start[i];
+    if (begin == INT64_MAX)
+        return;
+    begin = begin < mark + behind ? begin : mark + behind;
+    ends_ns[0] = begin > ends_ns[0] ? begin : ends_ns[0];
 }
 
 /* When the host's mark was reached and all work launched up to it had ended, for each step. */
@@ -129,6 +127,8 @@ static void ends_of_steps(const hu_replay *r, int64_t *ends_ns, uint32_t *last_o
             *last_op = m == last ? i : *last_op;
         }
     }
+    if (g->is_first)
+        begin_first(r, ends_ns);
     for (size_t m = 1; m < g->n_marks; m++)
         if (ends_ns[m] < ends_ns[m - 1])
             ends_ns[m] = ends_ns[m - 1];
@@ -141,8 +141,7 @@ void hu_sweep_ends(const hu_replay *r, const hu_costs *c, int64_t *ends_ns, uint
     const int64_t   shrunk_ns = g->shrunk_ns * c->scale;
 
     *last_op = HU_NONE;
-    if (!g->is_alone || !ends_of_work(r, ends_ns, last_op))
-        ends_of_steps(r, ends_ns, last_op);
+    ends_of_steps(r, ends_ns, last_op);
     if (mark_of(r, last) - mark_of(r, 0) - shrunk_ns <= ends_ns[last] - ends_ns[0])
         return;
     for (size_t m = 0; m < g->n_marks; m++)

@@ -27,6 +27,9 @@ static int prepare(hu_simulation *s, const hu_trace *trace, const hu_step_range 
                        "the file may be cut before the GPU operations of %s are "
                        "complete",
                        hu_steps_cut_words(&s->steps));
+    if (s->steps.is_backlog)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                       "the GPU still ran what was launched before these steps, and nothing of their own was recorded");
     s->ask.steps = &s->steps;
     if ((rc = hu_graph_build(&s->ask, options ? options : &usual, &s->graph, err)) < 0)
         return rc;

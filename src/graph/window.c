@@ -78,7 +78,7 @@ bool hu_build_window(hu_building *b, size_t max_slices)
         n--;
     }
     b->g->n_marks = n + 1;
-    b->g->is_alone = n == 1 && steps->steady.is_alone;
+    b->g->is_first = steps->at[first].is_first;
     b->first_mark = first;
     b->from_ns = steps->at[first ? first - 1 : 0].host_start_ns;
     b->to_ns = steps->at[first + n - 1].host_end_ns;

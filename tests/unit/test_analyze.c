@@ -103,11 +103,11 @@ static void steps_own_the_work_they_launched(void **state)
     assert_true(t->step_ns == 100000 && t->compute_ns == 40000 && t->idle_ns == 60000);
     assert_true(t->role_ns[HU_ROLE_KERNEL] == 40000 && t->role_ns[HU_ROLE_DATA_LOADER] == 50000);
     assert_true(t->role_ns[HU_ROLE_RUNTIME] == 2000 && t->role_ns[HU_ROLE_OTHER] == 8000);
-    /* the first step is 110 long, from a mark to an end of GPU work: two of one kind are 100 apart */
-    assert_true(d->steps.at[0].is_filling && d->steps.n_counted == 2 && d->steps.duration.mean == 100000);
-    assert_int_equal(d->kernels.at[0].calls_in_steps, 2);
+    /* listed, the first step is 110 long, from a mark to an end of GPU work; two ends of one kind are 100 apart */
+    assert_true(d->steps.n_counted == 3 && d->steps.duration.mean == 100000 && d->breakdown.mean.step_ns == 100000);
+    assert_int_equal(d->kernels.at[0].calls_in_steps, 3);
     hu_verdict_measure(&d, &(hu_findings *){NULL}, 1, &v);
-    assert_int_equal(v.confidence, HU_CONFIDENCE_MEDIUM);
+    assert_int_equal(v.confidence, HU_CONFIDENCE_HIGH);
     assert_non_null(strstr(v.text, "data loader"));
     hu_digest_free(d);
 }

@@ -21,10 +21,7 @@ static void note(const hu_rank *rank, size_t row, hu_cell *out)
     const hu_digest *d = rank->digest;
     const hu_step   *s = &d->steps.at[row];
 
-    out->text = s->is_warm_up      ? HU_STR("warm-up")
-                : s->is_incomplete ? HU_STR("incomplete")
-                : s->is_filling    ? HU_STR("fills the queue")
-                                   : HU_STR("");
+    out->text = s->is_warm_up ? HU_STR("warm-up") : s->is_incomplete ? HU_STR("incomplete") : HU_STR("");
 }
 
 #define STEP(name, expression)                                      \
@@ -50,7 +47,6 @@ STEP(idle, t->idle_ns)
 STEP(device_slices, s->n_device)
 STEP(warm_up, s->is_warm_up)
 STEP(incomplete, s->is_incomplete)
-STEP(filling, s->is_filling)
 STEP(period, hu_step_counts(s) ? (double)(s->period.end_ns - s->period.start_ns) : HU_ABSENT)
 STEP(role_kernel, t->role_ns[HU_ROLE_KERNEL])
 STEP(role_memcpy, t->role_ns[HU_ROLE_MEMCPY])
@@ -108,14 +104,11 @@ static const hu_column columns[] = {
     {"is_incomplete", NULL, HU_CELL_BOOL, 0, NULL, incomplete,
      .help = "Whether means leave the step out as cut by the end of the capture: a last step with less than 0.8 of the "
              "work of the one before."},
-    {"is_filling", NULL, HU_CELL_BOOL, 0, NULL, filling,
-     .help = "Whether means leave the step out because it fills the GPU's queue: the first step of a capture, which begins "
-             "at a host mark and ends with its GPU work."},
     {"period_ns", "period", HU_CELL_NS, 8, NULL, period, .is_wide = true, .values = "0..|null",
      .help = "From the end of the step before to its own: what the means are taken over; null when it does not count."},
     {"name", NULL, HU_CELL_TEXT, 0, NULL, name,
      .help = "Name of the annotation; \"step\" without one, \"capture\" when the whole capture is one piece."},
-    {"note", "note", HU_CELL_TEXT, 0, NULL, note, .values = "|warm-up|incomplete|fills the queue",
+    {"note", "note", HU_CELL_TEXT, 0, NULL, note, .values = "|warm-up|incomplete",
      .help = "Why means leave the step out; empty when they do not."},
 };
 

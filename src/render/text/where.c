@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "advise/say.h"
+#include "advise/say_steps.h"
 #include "across/roster.h"
 #include "base/number.h"
 #include "base/units.h"
@@ -45,7 +46,8 @@ static void bar(hu_text_page *p, const char *label, double ns, double spread_ns,
 
 static void where_from(hu_text_page *p, const hu_digest *d)
 {
-    const hu_steps *s = &d->steps;
+    const hu_steps      *s = &d->steps;
+    const hu_steps_words words = hu_say_period(s);
 
     switch (s->source) {
     case HU_STEPS_PROFILER:
@@ -64,6 +66,8 @@ static void where_from(hu_text_page *p, const hu_digest *d)
         hu_out_text(p->out, "   the whole capture: no steps found\n");
         break;
     }
+    if (words.t[0])
+        hu_text_paragraph(p, words.t, 2);
 }
 
 /* The main thread by what it waits for, each instant once. */
