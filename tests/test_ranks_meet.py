@@ -9,6 +9,7 @@ import unittest
 from typing import Any, Callable
 
 from tests.program import SHARED, report, run, skip_loudly
+from tests.queued_ranks import Queued
 from tests.test_joint import US, Job, price
 
 GROUP = ("Process Group Name", "Process Group Ranks", "Seq", "Collective name", "dtype", "In msg nelems", "Out msg nelems", "Group size")
@@ -182,6 +183,35 @@ class Waiting(unittest.TestCase):
             said = json.loads(out)
             self.assertEqual(said["edits"][-1]["edit"], "together")
             self.assertGreaterEqual(said["edits"][-1]["gain_pct"], max(e["gain_pct"] for e in said["edits"]) - 0.01, (seed, said["edits"]))
+
+
+class FullQueue(unittest.TestCase):
+    def test_a_slow_rank_behind_a_full_queue(self) -> None:
+        """Most collectives of the capture were launched before it: they join the ranks all the same."""
+        for queue, first, numbers in ((120, 20, True), (400, 20, True), (64, 6, True), (30, 20, True), (120, 20, False)):
+            job = Queued(queue=queue, first=first, numbers=numbers, slow=1)
+            with tempfile.TemporaryDirectory() as name:
+                step = job.write(pathlib.Path(name))
+                said = report(name)
+            job.slow = -1
+            gain = 100 * (1 - job.run()[0] / step)
+            joint, what = said["joint_replay"], (queue, first, numbers)
+            self.assertTrue(joint["is_trusted"], what)
+            self.assertAlmostEqual(joint["measured_step_ns"] / step, 1, delta=0.01, msg=str(what))
+            self.assertAlmostEqual(joint["replayed_step_ns"] / step, 1, delta=0.01, msg=str(what))
+            self.assertGreater(joint["joined_pct"], 97, what)
+            self.assertEqual(said["findings"][0]["id"], "straggler", what)
+            self.assertAlmostEqual(said["findings"][0]["gain_pct"], gain, delta=1, msg=str(what))
+            self.assertAlmostEqual(gain, 32, delta=1)
+
+    def test_alike_ranks_behind_a_full_queue(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            Queued().write(pathlib.Path(name))
+            said = report(name)
+        self.assertNotIn("straggler", [f["id"] for f in said["findings"]])
+        for p in said["joint_replay"]["what_if"]:
+            if p["edit"] in ("straggler", "hiccups", "balance"):
+                self.assertLess(p["gain_pct"], 1.5)
 
 
 if __name__ == "__main__":

@@ -16,9 +16,11 @@
  */
 #include "across/rendezvous.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "across/ends.h"
+#include "base/sort.h"
 
 enum {
     MOST_CELLS = 16000000, /* of the table of a common subsequence; longer lists are matched by their place */
@@ -125,6 +127,43 @@ static bool is_same(const work *w, const presence *a, size_t i, const presence *
     return call_of(w, a, i)->what == call_of(w, b, k)->what;
 }
 
+/*
+ * Where a's calls fit at several places of b, because a capture begins a little earlier on one rank and all calls are alike: at
+ * which they end together.  Ends are compared as clocks show them, and where they never agree, less their median distance.
+ */
+static bool find_shift(work *w, const presence *a, const presence *b, size_t most, size_t *best)
+{
+    enum { NEAR_NS = 200000, FEWEST = 4 };
+    int64_t *apart = hu_arena_grow(w->group, NULL, (a->n + 1) * sizeof *apart);
+    double   least[2] = {INFINITY, INFINITY};
+    size_t   at[2] = {0, 0};
+
+    if (!apart)
+        return false;
+    for (size_t shift = 0; shift <= most; shift++) {
+        double apart_ns[2];
+        bool   fits = true;
+
+        for (size_t i = 0; i < a->n && fits; i++) {
+            fits = is_same(w, a, i, b, i + shift);
+            apart[i] = hu_comm_call_end(call_of(w, b, i + shift)) - hu_comm_call_end(call_of(w, a, i));
+        }
+        if (!fits)
+            continue;
+        hu_sort_i64(apart, a->n);
+        apart_ns[0] = fabs(hu_stats_quantile(apart, a->n, 0.5));
+        apart_ns[1] = hu_stats_quantile(apart, a->n, 0.75) - hu_stats_quantile(apart, a->n, 0.25);
+        for (int k = 0; k < 2; k++)
+            if (apart_ns[k] < least[k]) {
+                least[k] = apart_ns[k];
+                at[k] = shift;
+            }
+    }
+    hu_arena_drop(w->group, apart);
+    *best = least[0] <= NEAR_NS ? at[0] : a->n < FEWEST ? 0 : at[1];
+    return true;
+}
+
 /* By the longest common subsequence; false when there is no memory. */
 static bool match_order(work *w, const presence *a, const presence *b, uint32_t *partner)
 {
@@ -136,6 +175,14 @@ static bool match_order(work *w, const presence *a, const presence *b, uint32_t 
         same++;
     for (size_t i = 0; i < a->n; i++)
         partner[i] = i < same ? (uint32_t)i : HU_NONE;
+    if (same == a->n && b->n > a->n && (b->n - a->n) * a->n <= MOST_CELLS) {
+        size_t shift;
+
+        if (!find_shift(w, a, b, b->n - a->n, &shift))
+            return false;
+        for (size_t i = 0; i < a->n; i++)
+            partner[i] = (uint32_t)(i + shift);
+    }
     if (same == a->n || same == b->n)
         return true;
     if ((a->n + 1) * width > MOST_CELLS || (a->n + 1) * width > w->cells) {

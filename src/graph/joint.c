@@ -12,6 +12,8 @@
 #include "graph/joint_meetings.h"
 #include "graph/walk.h"
 
+enum { FEWEST_MARKS = 3 };
+
 enum { AT_BEGIN, AT_START, AT_END, AT_MEETING, AT_FINISH };
 
 /* the order */
@@ -273,6 +275,9 @@ hu_joint *hu_joint_new(const hu_joint_rank *ranks, size_t n, hu_arena *arena, hu
         m->replay->origin_ns = ranks[r].origin_ns;
         j->n = r + 1;
     }
+    for (size_t r = 0; j && r < j->n; r++)
+        j->has_latest = (r == 0 || j->has_latest) && ranks[r].has_clock && j->rank[r].graph->n_marks >= FEWEST_MARKS &&
+                        j->rank[r].graph->n_marks == j->rank[0].graph->n_marks;
     if (!j || !j->rank || j->n < n)
         rc = hu_fail_memory(err);
     else
@@ -411,19 +416,29 @@ HU_SWEEP_INLINE void sweep(hu_joint *j, hu_costs *const *costs, bool path)
         hu_sweep_ends(j->rank[r].replay, costs[r], j->rank[r].ends_ns, &j->rank[r].last_op);
 }
 
-double hu_joint_run(hu_joint *j, hu_costs *const *costs, double *step_ns)
+double hu_joint_mean_ns(const hu_joint *j)
 {
     double sum = 0;
 
-    sweep(j, costs, false);
-    for (size_t r = 0; r < j->n; r++) {
-        const double step = hu_replay_step_ns(j->rank[r].graph, j->rank[r].ends_ns);
-
-        if (step_ns)
-            step_ns[r] = step;
-        sum += step;
-    }
+    for (size_t r = 0; r < j->n; r++)
+        sum += hu_replay_step_ns(j->rank[r].graph, j->rank[r].ends_ns);
     return sum / (double)j->n;
+}
+
+double hu_joint_run(hu_joint *j, hu_costs *const *costs)
+{
+    int64_t first = INT64_MIN, last = INT64_MIN;
+
+    sweep(j, costs, false);
+    if (!j->has_latest)
+        return hu_joint_mean_ns(j);
+    for (size_t r = 0; r < j->n; r++) {
+        const int64_t *ends = j->rank[r].ends_ns;
+
+        first = ends[0] > first ? ends[0] : first;
+        last = ends[j->rank[r].graph->n_marks - 1] > last ? ends[j->rank[r].graph->n_marks - 1] : last;
+    }
+    return (double)(last - first) / (double)(j->rank[0].graph->n_marks - 1);
 }
 
 /*

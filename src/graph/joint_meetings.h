@@ -54,6 +54,7 @@ struct hu_joint {
     size_t            n_meetings, n_messages;
     hu_joint_several *several;
     size_t            n_several;
+    bool              has_latest; /* steps can be taken from the rank that ends one last to the rank that does so next */
     hu_joint_instant *order;
     size_t            n_order;
     hu_parked         parked[HU_JOINT_PARKED];

@@ -22,8 +22,9 @@ struct hu_joint_pricer {
     hu_costs                  **costs;
     int64_t                    *busy; /* by stream of one rank, to work in */
     size_t                      n;
-    bool                        is_tied; /* does any frozen delay make a difference between the two anchors */
-    double                      seen_ns, step_ns, tied_step_ns;
+    bool                        is_tied;               /* does any frozen delay make a difference between the two anchors */
+    double                      seen_ns, mean_ns;      /* mean step over ranks, measured and replayed */
+    double                      step_ns, tied_step_ns; /* of the job, replayed (hu_joint_run) */
 };
 
 static void reset(hu_joint_pricer *p, hu_anchor anchor)
@@ -66,9 +67,10 @@ hu_joint_pricer *hu_joint_pricer_new(hu_joint *j, const hu_joint_rank *ranks, co
     if (!p->busy)
         return NULL;
     reset(p, HU_ANCHOR_HOST);
-    p->tied_step_ns = hu_joint_run(j, p->costs, NULL);
+    p->tied_step_ns = hu_joint_run(j, p->costs);
     reset(p, HU_ANCHOR_PREDECESSOR);
-    p->step_ns = hu_joint_run(j, p->costs, NULL);
+    p->step_ns = hu_joint_run(j, p->costs);
+    p->mean_ns = hu_joint_mean_ns(j);
     return p;
 }
 
@@ -121,7 +123,7 @@ static double step_with(hu_joint_pricer *p, const hu_edit *edits, size_t n, hu_a
         *touched += apply(p, &edits[i]);
     for (size_t r = 0; r < p->n; r++)
         *touched += hu_joint_edit_work(p->between, edits, n, r, p->costs[r]);
-    return hu_joint_run(p->joint, p->costs, NULL);
+    return hu_joint_run(p->joint, p->costs);
 }
 
 /* The mean over ranks of what a step takes at least in the costs that are in place.  Communication is left out: of its time
@@ -156,7 +158,7 @@ static double most_pct(hu_joint_pricer *p, const hu_edit *edits, size_t n, doubl
 
 void hu_joint_price_edits(hu_joint_pricer *p, const hu_edit *edits, size_t n, hu_price *out)
 {
-    const double error = fabs(p->step_ns / p->seen_ns - 1);
+    const double error = fabs(p->mean_ns / p->seen_ns - 1);
     hu_price     x = {.before_ns = p->step_ns};
     double       tied, half, share = 0;
     size_t       unused;
@@ -173,6 +175,9 @@ void hu_joint_price_edits(hu_joint_pricer *p, const hu_edit *edits, size_t n, hu
     x.high_pct = fmax(x.gain_pct, tied) + half;
     x.free_pct = most_pct(p, edits, n, tied, &x);
     hu_price_limit(x.gain_pct, x.free_pct, &x.low_pct, &x.high_pct);
+    x.after_ns *= p->mean_ns / p->step_ns;
+    x.free_ns *= p->mean_ns / p->step_ns;
+    x.before_ns = p->mean_ns;
     *out = x;
 }
 
@@ -200,7 +205,7 @@ double hu_joint_pricer_seen_ns(const hu_joint_pricer *p)
 
 double hu_joint_pricer_step_ns(const hu_joint_pricer *p)
 {
-    return p->step_ns;
+    return p->mean_ns;
 }
 
 hu_costs *const *hu_joint_pricer_costs(hu_joint_pricer *p)

@@ -104,6 +104,22 @@ static int64_t launched_at(const hu_building *b, const hu_op *op)
 }
 
 /*
+ * What was queued on any stream before anything in the window was launched stands before all of that, in the order of time:
+ * one stream's work may wait for another's, and links point forward.
+ */
+static void place_head(hu_building *b)
+{
+    uint32_t first = HU_NONE;
+
+    for (size_t i = 0; i < b->ops.n; i++)
+        if (b->ops.at[i].has_launch && b->ops.at[i].node < first)
+            first = b->ops.at[i].node;
+    for (size_t i = 0; i < b->ops.n; i++)
+        if (hu_backlog_has(&b->backlog, b->ops.at[i].slice) && b->ops.at[i].node > first)
+            b->ops.at[i].node = first;
+}
+
+/*
  * Streams are queues: what runs before work that a node launched was enqueued before it, even when its own launch lies
  * before the capture or was lost.  Operations are sorted by start here.
  */
@@ -123,6 +139,7 @@ static bool place_unlaunched(hu_building *b)
             op->node = *node;
         *node = op->node;
     }
+    place_head(b);
     for (size_t i = 0; i < b->ops.n; i++)
         b->ops.at[i].step = step_of(b, launched_at(b, &b->ops.at[i]));
     return true;
