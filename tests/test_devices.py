@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 import unittest
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.program import SHARED, report, skip_loudly
+from tests.program import SHARED, report, run, skip_loudly
 from tests.rule_traces import DENSE, Steps, simulated
 from tests.scoreboard.job import PINNED
 from tests.scoreboard.machine import COPY, US, Close, Launch, Machine, Open, Work, key_of
@@ -223,3 +224,46 @@ class Rows(unittest.TestCase):
     def test_a_program_of_that_name_is_none(self) -> None:
         said = self.said(self.row(2, "GPU worker", (1, "load", 0, 500)) + self.row(3, "python", (1, "step", 0, 500)))
         self.assertEqual(said["kernels"], [])
+
+
+class Loaders(unittest.TestCase):
+    """Six ms of loading in the main process before four ms of work: workers gain what they hide, where they have CPUs."""
+
+    def finding(self, *arguments: str, **top: Any) -> dict[str, Any] | None:
+        job = Job()
+        for step in range(6):
+            at = 10000.0 * step
+            job.host("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at + 10, 6000)
+            for k in range(3):
+                job.kernel("ampere_bf16_s16816gemm", at + 6020 + 50 * k, at + 6050 + 1250 * k, 1240)
+            job.wait(at + 6200, at + 9900)
+            job.host("user_annotation", f"ProfilerStep#{step}", at, 9990)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "job.json"
+            path.write_text(json.dumps(top | {"deviceProperties": [A100], "traceEvents": job.events}))
+            return next((f for f in report(path, *arguments)["findings"] if f["id"] == "data-loading"), None)
+
+    def test_unknown_cpus(self) -> None:
+        found = self.finding()
+        self.assertEqual((found["confidence"], found["gain_low_pct"]), ("medium", 0))
+        self.assertAlmostEqual(found["gain_pct"], 60, delta=3)
+        self.assertIn("--cpus", " ".join(found["evidence"]))
+
+    def test_known_cpus(self) -> None:
+        for found in (self.finding("--cpus", "16"), self.finding(distributedInfo={"rank": 0, "world_size": 1, "num_cpus": 16})):
+            self.assertGreater(found["gain_low_pct"], 50)
+            self.assertNotIn("--cpus", " ".join(found["evidence"]))
+
+    def test_one_worker(self) -> None:
+        """A batch takes it 6 ms, so a step takes 6 of 10."""
+        self.assertAlmostEqual(self.finding("--cpus", "2")["gain_pct"], 40, delta=3)
+
+    def test_no_cpu_for_a_worker(self) -> None:
+        self.assertIsNone(self.finding("--cpus", "1"))
+
+    def test_a_recording_says_how_many(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "r.pftrace"
+            self.assertEqual(run("run", "-q", "-o", path, "--", "true")[0], 0)
+            rows = run("query", "--csv", path, "select value from metadata where key = 'holdup.cpus'")[1].decode().split()
+        self.assertEqual(rows[1:], [str(len(os.sched_getaffinity(0)))])

@@ -51,6 +51,8 @@ static hu_confidence confidence_of(const hu_check *c, const hu_hint *h, const hu
         return HU_CONFIDENCE_LOW;
     if (c->grade[HU_CHECK_LOCAL] == HU_GRADE_RED || h->is_suspected)
         return HU_CONFIDENCE_LOW;
+    if (h->may_gain_nothing)
+        return HU_CONFIDENCE_MEDIUM;
     return best;
 }
 
@@ -89,7 +91,7 @@ static void add_finding(hu_findings *f, const hu_hint *h, const hu_price *p, con
     memcpy(x->statement, h->statement, sizeof x->statement);
     memcpy(x->evidence, h->evidence, sizeof x->evidence);
     snprintf(x->fix, sizeof x->fix, "%s", h->fix ? h->fix : "");
-    if (x->low_pct < 0)
+    if (x->low_pct < 0 || h->may_gain_nothing)
         x->low_pct = 0;
     if (!f->is_trusted) {
         x->low_pct = 0;

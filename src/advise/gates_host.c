@@ -2,6 +2,7 @@
  * gates_host.c - what nominates the diagnoses of the host: data loader, I/O, locks, sleep, collector, syncs, launches, calls.
  */
 #include "advise/gates.h"
+#include "advise/loader.h"
 
 static const double LEAST_HOST = 0.20; /* of the critical path, for a job that its launches limit */
 
@@ -79,19 +80,13 @@ static void show_places(const hu_scene *c, hu_hint *h, unsigned classes, const h
     }
 }
 
-static bool is_loader_range(hu_str name)
-{
-    return hu_str_equal(name, HU_STR("data")) || hu_str_equal(name, HU_STR("preprocessing")) ||
-           hu_str_has(name, HU_STR("DataLoader"));
-}
-
 /* What the loader itself waits for, where that was recorded. */
 static void show_loader_calls(const hu_scene *c, hu_hint *h)
 {
     const hu_host_calls *calls = &c->d->host_calls;
 
     for (size_t i = 0; i < calls->n_places && h->n_evidence < HU_EVIDENCE; i++)
-        if (calls->places[i].sum.main_ns > 0 && is_loader_range(calls->places[i].within))
+        if (calls->places[i].sum.main_ns > 0 && hu_loader_is_range(calls->places[i].within))
             hu_hint_show(h, "inside, %s: %s; %s call%s in the whole capture", name_place(&calls->places[i]).t,
                          hu_scene_each(c, hu_scene_in_steps(c, calls->places[i].sum.main_ns)).t,
                          hu_say_count(calls->places[i].sum.calls).t, hu_plural(calls->places[i].sum.calls));
@@ -120,6 +115,7 @@ bool hu_gate_data(const hu_scene *c, hu_hint *h)
     if (t && c->d->breakdown.has_device && t->role_ns[HU_ROLE_DATA_LOADER] > 0)
         hu_hint_show(h, "the GPU is idle for %s while the host waits there",
                      hu_scene_each(c, hu_as_mean(fmin(t->role_ns[HU_ROLE_DATA_LOADER], wait.ns))).t);
+    hu_loader_doubt(c, h, multi && !single);
     show_loader_calls(c, h);
     return true;
 }

@@ -105,10 +105,11 @@ typedef struct {
     char        statement[HU_STATEMENT_BYTES];
     char        evidence[HU_EVIDENCE][HU_EVIDENCE_BYTES];
     size_t      n_evidence;
-    double      factor;       /* for rules that price themselves: kernels this much faster; else 0 */
-    hu_str      glob;         /* of which kernels; borrowed */
-    bool        is_suspected; /* the trace shows its effect, not the thing itself */
-    const char *fix;          /* instead of the rule's own; NULL: that one */
+    double      factor;           /* for rules that price themselves: kernels this much faster; else 0 */
+    hu_str      glob;             /* of which kernels; borrowed */
+    bool        may_gain_nothing; /* the fix needs what the trace does not show to be there */
+    bool        is_suspected;     /* the trace shows its effect, not the thing itself */
+    const char *fix;              /* instead of the rule's own; NULL: that one */
 } hu_hint;
 
 typedef struct {

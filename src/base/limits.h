@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * limits.h - what a file may cost us.  Every field is an option of the same name (`--limit events=…`). */
+ * limits.h - what a file may cost us.  Every row is an option of the same name (`--limit events=…`). */
 #ifndef HU_BASE_LIMITS_H
 #define HU_BASE_LIMITS_H
 
@@ -16,6 +16,7 @@ typedef struct {
 #define L(name, value, text) int64_t name;
     HU_LIMITS(L)
 #undef L
+    int64_t cpus; /* no limit, but it goes where they go: CPUs of the job, as the user says (--cpus); 0 not said */
 } hu_limits;
 
 static inline hu_limits hu_limits_default(void)

@@ -78,6 +78,8 @@ static const hu_option rows[HU_SHARED_COUNT] = {
     {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
      "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio", AT(limits),
      .parse = parse_limit, .heading = "input", .words = limit_words},
+    {"cpus", 0, HU_OPTION_COUNT, "N", "CPUs that each process of the job may use, where the trace does not say",
+     AT(limits.cpus), .heading = "input"},
 };
 
 static const hu_option help = {"help", 'h', HU_OPTION_FLAG, NULL, "show this help", AT(help), .heading = "output"};

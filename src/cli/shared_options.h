@@ -17,7 +17,8 @@ enum {
     HU_SHARED_QUIET = 1 << 6,
     HU_SHARED_STRICT = 1 << 7,
     HU_SHARED_LIMIT = 1 << 8,
-    HU_SHARED_COUNT = 9,
+    HU_SHARED_CPUS = 1 << 9,
+    HU_SHARED_COUNT = 10,
 };
 
 enum { HU_COLOR_AUTO, HU_COLOR_ALWAYS, HU_COLOR_NEVER };

@@ -175,6 +175,22 @@ bool hu_edit_is_small_message(const hu_graph *g, uint32_t op)
     return g->op[op].cost_ns <= SMALL_NS;
 }
 
+bool hu_edit_loader_waits(const hu_graph *g)
+{
+    static const double MOSTLY = 0.8;
+    double              all = 0, waits = 0;
+
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        const hu_node *n = &g->node[i];
+
+        if (n->lane != g->main_lane || !(n->in & HU_IN_DATA || n->class == HU_CLASS_DATA))
+            continue;
+        all += (double)n->cost_ns;
+        waits += 1u << n->class & (HU_CLASS_BIT(SLEEP) | HU_CLASS_BIT(IO)) ? (double)n->cost_ns : 0;
+    }
+    return waits > MOSTLY * all;
+}
+
 /* What nodes of a lane have in common with sorted intervals. */
 static void add_common(const hu_graph *g, uint32_t lane, const hu_intervals *own, int64_t *of_node)
 {

@@ -12,7 +12,7 @@
 
 #include "graph/bound.h"
 
-enum { RESAMPLES = 200, LOADER_WORKERS = 4 };
+enum { RESAMPLES = 200, LOADER_WORKERS = 4 /* where there are CPUs for them */ };
 
 static const double FLOOR_POINTS = 0.3; /* half of an interval is never below this */
 
@@ -251,11 +251,16 @@ void hu_price_edits(hu_pricer *p, const hu_edit *edits, size_t n, hu_price *out)
  */
 static double loader_factor(const hu_pricer *p, double before_ns, double free_ns)
 {
-    const double wait = before_ns - free_ns;
-    const hu_str many = HU_STR("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__");
-    const bool   workers = hu_trace_find_text(p->g->ask->trace, many) != HU_NONE;
-    const double left = workers ? fmax(0, before_ns / 2 - free_ns) : fmax(0, wait / LOADER_WORKERS - free_ns);
+    const int64_t cpus = hu_trace_get_info(p->g->ask->trace)->cpus;
+    const bool    few = cpus > 0 && cpus <= LOADER_WORKERS && !hu_edit_loader_waits(p->g);
+    const int     most = few ? (int)cpus - 1 : LOADER_WORKERS;
+    const double  wait = before_ns - free_ns;
+    const hu_str  many = HU_STR("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__");
+    const bool    workers = hu_trace_find_text(p->g->ask->trace, many) != HU_NONE;
+    const double  left = workers ? fmax(0, before_ns / 2 - free_ns) : fmax(0, wait / fmax(most, 1) - free_ns);
 
+    if (most == 0) /* on the only CPU, a worker takes the time of what it loads for */
+        return 1;
     return wait > 0 && left > 0 ? wait / left : INFINITY;
 }
 
@@ -271,7 +276,8 @@ void hu_price_kind(hu_pricer *p, hu_edit_kind kind, hu_price *out)
     hu_price_edits(p, &edit, 1, out);
     out->factor = edit.factor;
     out->is_feasible = out->is_feasible && without.is_feasible;
-    out->high_pct = fmax(out->high_pct, fmin(without.gain_pct, out->free_pct));
+    if (edit.factor > 1)
+        out->high_pct = fmax(out->high_pct, fmin(without.gain_pct, out->free_pct));
     if (kind == HU_EDIT_LAUNCH) {
         /* not everything fits into a graph: half of the host's work may stay */
         edit = (hu_edit){.kind = kind, .flavour = HU_EDIT_FREE, .factor = 2};

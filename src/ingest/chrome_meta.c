@@ -61,6 +61,7 @@ static void take_distributed(chrome_reader *r, hu_str value)
     const hu_str   backend = hu_json_get(value, HU_STR("backend"));
 
     info->rank = int_member(value, "rank", info->rank);
+    info->cpus = info->cpus > 0 ? info->cpus : int_member(value, "num_cpus", 0);
     info->world_size = int_member(value, "world_size", info->world_size);
     if (backend.p)
         info->backend = keep_text(r, backend);
@@ -87,6 +88,9 @@ void chrome_take_metadata(chrome_reader *r, hu_str key, hu_str value)
     } else if (hu_str_equal(key, HU_STR("schemaVersion"))) {
         if (hu_parse_i64(value, &number))
             info->schema_version = number;
+    } else if (hu_str_equal(key, HU_STR("num_cpus")) || hu_str_equal(key, HU_STR("cpu_count"))) {
+        if (info->cpus == 0 && hu_parse_i64(value, &number) && number > 0)
+            info->cpus = number;
     } else if (hu_str_equal(key, HU_STR("host_name"))) {
         info->host = keep_text(r, value);
     } else if (hu_str_equal(key, HU_STR("record_shapes"))) {

@@ -282,6 +282,8 @@ static void take_attribute(perfetto_reader *r, hu_str message)
         info->rank = (int64_t)value.value >= 0 ? (int64_t)value.value : -1;
     else if (hu_str_equal(key, HU_STR("holdup.world_size")))
         info->world_size = (int64_t)value.value > 0 ? (int64_t)value.value : -1;
+    else if (hu_str_equal(key, HU_STR("holdup.cpus")) && info->cpus == 0)
+        info->cpus = (int64_t)value.value > 0 ? (int64_t)value.value : 0;
     else if (hu_str_equal(key, HU_STR("holdup.torn_records")) && value.value < UINT64_C(1) << 50)
         hu_builder_quality(r->b)->count[HU_REASON_TORN] = (int64_t)value.value;
     else if (hu_str_equal(key, HU_STR("holdup.overwritten_records")) && value.value < UINT64_C(1) << 50)

@@ -7,6 +7,7 @@
  */
 #include "record/to_pftrace.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -137,13 +138,18 @@ static void write_head(work *w, const hu_pftrace_file *file)
     const size_t            packet = hu_pf_open(&w->p, &w->about), open = hu_pb_write_open(&w->p.w, HU_PT_PACKET_ATTRIBUTES);
     char                    host[256] = "", doors[128];
     uint32_t                entered = 0;
+    cpu_set_t               cpus;
 
-    if (!w->o->host && gethostname(host, sizeof host - 1) < 0)
+    if (gethostname(host, sizeof host - 1) < 0)
         host[0] = '\0';
     for (size_t i = 0; i < w->n_members; i++)
         entered |= w->list->at[w->members[i]].doors;
     text(w, "holdup.version", HU_STR(HU_VERSION));
     text(w, "holdup.host", hu_str_of(w->o->host ? w->o->host : host));
+    /* of this machine, where it is the one that ran the program */
+    if ((!w->o->host || strcmp(w->o->host, host) == 0) && sched_getaffinity(0, sizeof cpus, &cpus) == 0 &&
+        CPU_COUNT(&cpus) > 0)
+        whole(w, "holdup.cpus", CPU_COUNT(&cpus));
     text(w, "holdup.command", w->o->command ? hu_str_of(w->o->command) : command_of(w, first));
     text(w, "holdup.job_id", first->job_id);
     if (file->rank >= 0)

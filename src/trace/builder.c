@@ -77,7 +77,7 @@ hu_builder *hu_builder_new(const char *name, const hu_limits *limits)
         goto fail;
     memset(b->track_slots, 0, FIRST_TRACK_SLOTS * sizeof *b->track_slots);
     b->track_mask = FIRST_TRACK_SLOTS - 1;
-    t->info = (hu_trace_info){.file = b->name, .rank = -1, .world_size = -1, .schema_version = -1};
+    t->info = (hu_trace_info){.file = b->name, .cpus = limits->cpus, .rank = -1, .world_size = -1, .schema_version = -1};
     return b;
 fail:
     hu_arena_free(arena);

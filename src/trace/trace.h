@@ -68,6 +68,7 @@ typedef struct {
     int64_t rank, world_size; /* -1 unknown */
     int64_t schema_version;   /* -1 absent */
     int64_t cpu_sample_ns;    /* CPU time that one sample stands for; 0 unknown */
+    int64_t cpus;             /* that the job may use: as the user says, else as recorded; 0 unknown */
     int64_t out_of_memory;    /* records of allocations that failed */
     bool    has_shapes, has_stacks, has_memory, has_flops, has_modules; /* what the capture recorded */
 } hu_trace_info;
