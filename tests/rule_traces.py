@@ -316,6 +316,120 @@ def launches(page: Page, _: int) -> None:
         page.now += 20
 
 
+def tokenizes(page: Page, step: int) -> None:
+    """Python that launches nothing, 3 ms, before the products."""
+    page.pause("python_function", "train.py(33): tokenize", 3000)
+    products(page, step)
+
+
+def draws_on_the_cpu(page: Page, step: int) -> None:
+    """A tensor filled on the CPU, 3 ms, between two pairs of products that the host waits for."""
+    gemms(page, 512, 2, 1000)
+    page.wait()
+    page.pause("cpu_op", "aten::normal_", 3000)
+    gemms(page, 512, 2, 1000)
+
+
+def draws_on_the_gpu(page: Page, _: int) -> None:
+    gemms(page, 512, 2, 1000)
+    page.wait()
+    gemms(page, 512, 2, 1000)
+
+
+def tokenizes_meanwhile(page: Page, step: int) -> None:
+    """The same behind the launches: the device computes for longer."""
+    products(page, step)
+    page.pause("python_function", "train.py(33): tokenize", 3000)
+
+
+def pauses(page: Page, step: int) -> None:
+    """3 ms of which nothing is recorded."""
+    page.now += 3000
+    products(page, step)
+
+
+def pauses_meanwhile(page: Page, step: int) -> None:
+    products(page, step)
+    page.now += 3000
+
+
+def pauses_at_times(page: Page, step: int) -> None:
+    """10 ms in every third step, where other steps have none."""
+    if step % 3 == 1:
+        page.now += 10_000
+    products(page, step)
+
+
+def waits_for_each(page: Page, _: int) -> None:
+    """CUDA_LAUNCH_BLOCKING=1: 20 kernels of 200 us, 100 us of host between two launches."""
+    for _ in range(20):
+        page.correlation += 1
+        start = page.now + MEASURED["latency"]
+        page.slice("cpu_op", "aten::mm", page.now - 5, 5 + MEASURED["latency"] + 200 + 6)
+        page.slice("cuda_runtime", "cudaLaunchKernel", page.now, MEASURED["latency"] + 200 + 5, correlation=page.correlation)
+        page.slice("kernel", GEMM, start, 200, 0, 7, correlation=page.correlation, device=0, stream=7, context=1)
+        page.free = start + 200
+        page.now = page.free + 5 + 100
+
+
+def waits_for_none(page: Page, _: int) -> None:
+    for _ in range(20):
+        page.work(GEMM, 200)
+        page.now += 100 - 11 + MEASURED["latency"]
+
+
+def captures(page: Page, step: int) -> None:
+    """A graph of 100 launches is captured in 4 ms before the products: nothing of it runs."""
+    page.call("cudaStreamBeginCapture_v10000", 5)
+    for _ in range(100):
+        page.pause("cpu_op", "aten::mm", 33)
+        page.call("cudaLaunchKernel", 6)
+    page.call("cudaStreamEndCapture", 30)
+    page.call("cudaGraphInstantiate", 65)
+    products(page, step)
+
+
+def replays(page: Page, step: int) -> None:
+    """A graph of 20 kernels, launched by one call."""
+    page.slice("cuda_runtime", "cudaGraphLaunch", page.now, 20, correlation=page.correlation + 1)
+    page.correlation += 1
+    start = page.now + MEASURED["latency"]
+    for n in range(20):
+        page.slice("kernel", GEMM, start + 200 * n, 199, 0, 7, correlation=page.correlation, device=0, stream=7, context=1)
+    page.free = start + 200 * 20
+    page.now += 25
+
+
+def pins(page: Page, step: int) -> None:
+    """A pinned buffer for each batch, while nothing runs."""
+    page.call("cudaHostAlloc", 2500)
+    products(page, step)
+    page.wait()
+    page.call("cudaFreeHost", 500)
+
+
+def pinned_once(page: Page, step: int) -> None:
+    products(page, step)
+    page.wait()
+
+
+def pins_meanwhile(page: Page, step: int) -> None:
+    products(page, step)
+    page.call("cudaHostAlloc", 900)
+
+
+def begins_cold(page: Page, step: int) -> None:
+    """The first launch of the kernel loads its module: 30 ms, once."""
+    if step == 0:
+        page.correlation += 1
+        page.slice("cuda_runtime", "cudaLaunchKernel", page.now, 30_000, correlation=page.correlation)
+        page.slice("kernel", GEMM, page.now + 30_005, 1000, 0, 7, correlation=page.correlation, device=0, stream=7, context=1, grid=[8, 4, 1],
+                   block=[128, 1, 1])
+        page.now += 30_001
+        page.free = page.now + 1004
+    gemms(page, 512, 3 if step == 0 else 4, 1000)
+
+
 def launched_at_once(page: Page, _: int) -> None:
     """The same kernels as one graph: 1 µs between them."""
     page.work(GEMM, 200 * (MEASURED["elementwise"] + MEASURED["gap"]))
@@ -496,6 +610,20 @@ EXAMS: dict[str, Exam] = {
         lambda: scoreboard("launch-bound", replace(DENSE, host_factor=16.0)),
         lambda: simulated(replace(DEEP, host_factor=1.5)),
         lambda: paper(launches, launched_at_once, 6)),
+    "host-work": Exam(
+        lambda: paper(tokenizes, products),
+        lambda: Case(pages(tokenizes_meanwhile).to),
+        lambda: paper(draws_on_the_cpu, draws_on_the_gpu)),
+    "unrecorded": Exam(
+        lambda: paper(pauses, products),
+        lambda: Case(pages(pauses_meanwhile).to),
+        lambda: paper(pauses_at_times, products, one_unit=False)),
+    "synchronous-launches": Exam(
+        lambda: paper(waits_for_each, waits_for_none, 2.5),
+        lambda: Case(pages(reads_numbers).to)),                 # the host waits for each kernel, in calls of its own
+    "graph-capture": Exam(
+        lambda: paper(captures, products),
+        lambda: Case(pages(replays).to)),
     "host-sync": Exam(
         lambda: scoreboard("host-sync", replace(DENSE, syncs=8, sync_log_ns=150 * US)),
         lambda: simulated(replace(DENSE, layers=12, ends_with_sync=True)),
@@ -541,9 +669,12 @@ EXAMS: dict[str, Exam] = {
         lambda: scoreboard("allocator", replace(DENSE, alloc_ns=int(MEASURED["cudaFree"] * US), allocs=2)),
         lambda: simulated(DEEP, build=AllocatesAtFirst),
         lambda: paper(takes_memory, keeps_memory)),
+    "pinned-allocation": Exam(
+        lambda: paper(pins, pinned_once),
+        lambda: Case(pages(pins_meanwhile).to)),
     "python-gc": Exam(
         lambda: scoreboard("python-gc", replace(SHORT, gc_ns=15 * MS, gc_steps=(1, 2, 4))),
-        lambda: simulated(replace(DEEP, gc_ns=2 * MS)),
+        lambda: Case(pages(pauses_at_times).to),                # the same pauses without a record: it may be anything
         lambda: paper(collects, products, one_unit=False)),
     "throttling": Exam(
         lambda: simulated(DENSE, DENSE, before=throttled, cured_before=even),
@@ -553,6 +684,9 @@ EXAMS: dict[str, Exam] = {
         lambda: simulated(SHORT, SHORT, LoadsCode, Steps),
         lambda: simulated(SHORT, build=Validates),
         lambda: paper(recompiles, products, one_unit=False)),
+    "cold-start": Exam(
+        lambda: paper(begins_cold, products),
+        lambda: paper(recompiles, products, one_unit=False)),   # it comes back
     "recompute": Exam(
         lambda: scoreboard("recompute", replace(DENSE, block_ns=300 * US, recomputes=True)),
         lambda: simulated(replace(DENSE, block_ns=300 * US)),

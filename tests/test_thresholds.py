@@ -125,6 +125,22 @@ def host_then_kernel(host: int, *parts: tuple[str, str, int]) -> list[dict]:
     return events
 
 
+def launches_then_kernel(count: int, host: int) -> list[dict]:
+    """Each step: `count` launches of 2 us kernels with `host` us of an operator before each, then a kernel for the rest, for which the
+    host waits."""
+    events = []
+    for k in range(STEPS):
+        at, c = STEP * k, 100 * k + 1
+        events.append(x("user_annotation", f"ProfilerStep#{k}", 1, 1, at, STEP))
+        for n in range(count):
+            events += [x("cpu_op", "aten::add", 1, 1, at, host), launch("cudaLaunchKernel", at + host - 10, 5, c + n), kernel("add", at + host, 2, c + n)]
+            at += host
+        left = STEP * (k + 1) - at
+        events += [launch("cudaLaunchKernel", at, 5, c + count), kernel("k", at + 10, left - 20, c + count),
+                   launch("cudaStreamSynchronize", at + 8, left - 9, c + count + 1)]
+    return events
+
+
 class Verdict(unittest.TestCase):
     def test_a_tenth_of_the_step_is_what_holds_a_job_up(self) -> None:
         self.assertIn("kernel time dominates", said(host_then_kernel(800))["verdict"]["text"])
@@ -170,9 +186,20 @@ class Gates(unittest.TestCase):
             finding = self.copies((PAGEABLE, pageable), (PINNED, pinned))["copy-bound"]
             self.assertIn(PAGEABLE if pageable > pinned else PINNED, finding["evidence"][0])
 
-    def test_the_host_counts_from_a_fifth_of_the_critical_path_on(self) -> None:
-        self.assertIn("launch-bound", self.findings(host_then_kernel(2300)))
-        self.assertNotIn("launch-bound", self.findings(host_then_kernel(1700)))
+    def test_launching_counts_from_a_fifth_of_the_step_on(self) -> None:
+        self.assertIn("launch-bound", self.findings(launches_then_kernel(20, 115)))
+        self.assertNotIn("launch-bound", self.findings(launches_then_kernel(20, 85)))
+
+    def test_few_launches_are_no_reason_for_a_graph(self) -> None:
+        for count, found in ((11, True), (8, False)):
+            self.assertEqual("launch-bound" in self.findings(launches_then_kernel(count, 300)), found)
+
+    def test_one_long_piece_is_work_of_the_host(self) -> None:
+        for host in (2300, 5000):
+            findings = self.findings(host_then_kernel(host))
+            self.assertNotIn("launch-bound", findings)
+            self.assertAlmostEqual(findings["host-work"]["gain_pct"], host / 100, delta=2)
+            self.assertIn("aten::mm", findings["host-work"]["statement"])
 
     def test_a_finding_saves_one_percent(self) -> None:
         """A loader of 2.2 % of the step is a finding, one of 0.9 % is not."""
@@ -183,12 +210,12 @@ class Gates(unittest.TestCase):
                 self.assertAlmostEqual(findings["data-loading"]["gain_pct"], 2.2, delta=0.1)
                 self.assertEqual(findings["data-loading"]["confidence"], "medium")  # all checks green, but how many CPUs workers would find is not said
 
-    def test_the_special_one_is_told_alone_where_it_saves_nearly_all(self) -> None:
-        """The host takes 40 % of the step; what of it is garbage collection, no other way to launch would save."""
-        for collects, general in ((500, True), (3500, False)):
+    def test_what_the_host_does_is_priced_apart(self) -> None:
+        """The host takes 40 % of the step: garbage collection is one thing, the operator another."""
+        for collects in (500, 3500):
             findings = self.findings(host_then_kernel(4000, ("user_annotation", "Python GC", collects), ("cpu_op", "aten::mm", 4000 - collects)))
-            self.assertIn("python-gc", findings)
-            self.assertEqual("launch-bound" in findings, general, findings.keys())
+            self.assertAlmostEqual(findings["python-gc"]["gain_pct"], collects / 100, delta=2)
+            self.assertAlmostEqual(findings["host-work"]["gain_pct"], (4000 - collects) / 100, delta=2)
 
     def test_the_ladder_takes_the_best_first(self) -> None:
         steps = host_then_kernel(4000, ("user_annotation", "Python GC", 500), ("cpu_op", "aten::mm", 1000), ("user_annotation", LOADER, 2000))

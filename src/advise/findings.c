@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "advise/bubble.h"
+#include "advise/cold_start.h"
 #include "advise/say.h"
 #include "base/map.h"
 
@@ -62,8 +63,8 @@ static bool price_rule(hu_simulation *s, const hu_hint *h, hu_edit *edit, hu_pri
     const hu_edit_kind kind = hu_rule_edit(h->rule);
 
     if (kind != HU_EDIT_KINDS) {
-        *edit = (hu_edit){.kind = kind, .flavour = HU_EDIT_REALISTIC, .factor = INFINITY};
-        hu_price_kind(s->pricer, kind, out);
+        *edit = (hu_edit){.kind = kind, .flavour = HU_EDIT_REALISTIC, .factor = INFINITY, .glob = h->glob};
+        hu_price_named(s->pricer, kind, h->glob, out);
         edit->factor = out->factor;
         return out->touched > 0;
     }
@@ -105,9 +106,8 @@ static const struct {
     hu_rule general, special;
 } pairs[] = {
     {HU_RULE_EXPOSED_COMM, HU_RULE_COMM_LATENCY}, {HU_RULE_POOR_OVERLAP, HU_RULE_COMM_LATENCY},
-    {HU_RULE_LAUNCH_BOUND, HU_RULE_PYTHON_GC},    {HU_RULE_LAUNCH_BOUND, HU_RULE_IO_STALL},
-    {HU_RULE_LAUNCH_BOUND, HU_RULE_STARVED},      {HU_RULE_LAUNCH_BOUND, HU_RULE_PROFILER},
-    {HU_RULE_LAUNCH_BOUND, HU_RULE_WARM_UP},
+    {HU_RULE_LAUNCH_BOUND, HU_RULE_IO_STALL},     {HU_RULE_LAUNCH_BOUND, HU_RULE_STARVED},
+    {HU_RULE_LAUNCH_BOUND, HU_RULE_PROFILER},     {HU_RULE_LAUNCH_BOUND, HU_RULE_WARM_UP},
 };
 
 static const double SAME_SHARE = 0.6; /* of the general one's gain */
@@ -132,9 +132,16 @@ static void drop_general(hu_findings *f)
     }
 }
 
+bool hu_finding_is_of_capture(const hu_finding *f)
+{
+    return f->rule == HU_RULE_COLD && f->edit.kind == HU_EDIT_KINDS;
+}
+
 /* What can be counted on: a gain whose interval reaches down to nothing is worth half of a sure one. */
 static double rank_of(const hu_finding *f)
 {
+    if (hu_finding_is_of_capture(f))
+        return 0; /* behind all that the job's usual steps pay */
     return isnan(f->gain_pct) ? f->high_pct / 4 : (f->low_pct + f->gain_pct) / 2;
 }
 
@@ -361,6 +368,9 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
             add_finding(f, &hint, &price, &edit);
     }
     if (f->n < HU_FINDINGS && hu_bubble_find(d, f->seen_ns, &f->at[f->n]) && f->at[f->n].gain_pct >= LEAST_GAIN)
+        f->n++;
+    if (f->n < HU_FINDINGS && !find(f, HU_RULE_COLD) && hu_cold_start_find(s, &f->at[f->n]) &&
+        f->at[f->n].gain_pct >= LEAST_GAIN)
         f->n++;
     drop_general(f);
     qsort(f->at, f->n, sizeof *f->at, hu_findings_by_gain);

@@ -21,13 +21,16 @@ typedef struct {
     char          fix[HU_EVIDENCE_BYTES]; /* what to do; "": hu_rule_fix says it */
 } hu_finding;
 
+/* Is it the price of the capture, and not of a step that counts (cold_start.h)?  Such a one is ranked last. */
+bool hu_finding_is_of_capture(const hu_finding *f);
+
 /* The findings made good one after the other: gains do not add, for each exposes the next limit. */
 typedef struct {
     hu_rule rule;
     double  before_ns, after_ns;
 } hu_rung;
 
-enum { HU_FINDINGS = 26, HU_PATH_ROWS = 40, HU_SLACK_ROWS = 20 };
+enum { HU_FINDINGS = HU_RULE_COUNT, HU_PATH_ROWS = 40, HU_SLACK_ROWS = 20 };
 
 typedef struct {
     hu_class class;

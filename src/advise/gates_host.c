@@ -4,8 +4,6 @@
 #include "advise/gates.h"
 #include "advise/loader.h"
 
-static const double LEAST_HOST = 0.20; /* of the critical path, for a job that its launches limit */
-
 enum {
     IO_CALLS = 1u << HU_HOST_FILE_READ | 1u << HU_HOST_FILE_WRITE | 1u << HU_HOST_FILE_META | 1u << HU_HOST_FSYNC |
                1u << HU_HOST_NETWORK,
@@ -187,22 +185,8 @@ bool hu_gate_starved(const hu_scene *c, hu_hint *h)
 
 bool hu_gate_gc(const hu_scene *c, hu_hint *h)
 {
-    const int64_t       *kinds = c->d->health.kinds;
-    const hu_ns_per_step time = hu_scene_node_time(c, HU_IN_GC, HU_CLASS_BIT(GC)),
-                         pauses = hu_scene_node_time(c, HU_IN_STALL, 0);
-    /* a program that shows neither operators nor frames may not be Python's, and what it does between marks is its own */
-    const bool may_be = kinds[HU_KIND_CPU_OP] + kinds[HU_KIND_PYTHON] > 0;
+    const hu_ns_per_step time = hu_scene_node_time(c, HU_IN_GC, HU_CLASS_BIT(GC));
 
-    if (!hu_scene_is_much(c, time) && hu_scene_is_much(c, pauses) && may_be) {
-        hu_hint_say(
-            h,
-            "The main thread stalls for %s at points that differ from step to step and that the trace does not explain. "
-            "Likely causes: Python's garbage collector, or preemption by the operating system.",
-            hu_scene_share(c, pauses).t);
-        hu_hint_show(h, "to be sure, record with with_stack=True and _ExperimentalConfig(record_python_gc_info=True)");
-        h->is_suspected = true;
-        return true;
-    }
     if (!hu_scene_is_much(c, time))
         return false;
     hu_hint_say(h, "Python's garbage collector stops the main thread for %s.", hu_scene_share(c, time).t);
@@ -230,69 +214,6 @@ bool hu_gate_sync(const hu_scene *c, hu_hint *h)
                      hu_say_in_all(hu_as_sum(calls->waits[i].total_ns)).t);
     if (calls->waits[0].stack.n)
         hu_hint_show(h, "from %.*s", HU_FMT(calls->waits[0].stack));
-    return true;
-}
-
-/* GPU operations that the steps of the window launch, per step. */
-static double work_per_step(const hu_scene *c)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < c->s->graph.n_ops; i++)
-        n += c->s->graph.op[i].step >= 0;
-    return (double)n / (double)c->n_steps;
-}
-
-bool hu_gate_launch(const hu_scene *c, hu_hint *h)
-{
-    static const unsigned host = HU_CLASS_BIT(OPERATOR) | HU_CLASS_BIT(PYTHON) | HU_CLASS_BIT(UNRECORDED) |
-                                 HU_CLASS_BIT(LAUNCH_CALL) | HU_CLASS_BIT(OTHER_CALL);
-    const hu_path *path = &c->s->path;
-    const char    *of = c->has_steps ? "the step" : "the whole capture";
-    const int64_t  work = (int64_t)(work_per_step(c) + 0.5);
-    double         share = 0;
-
-    for (hu_class k = 0; k < HU_CLASS_COUNT; k++)
-        share += host >> k & 1 ? (double)path->by_class[k] : 0;
-    share /= (double)path->total_ns;
-    if (share < LEAST_HOST || c->s->graph.n_ops == 0 || c->d->launches.launches == 0) /* launches that nobody recorded */
-        return false;
-    hu_hint_say(
-        h, "The critical path runs through the host for %s of %s: operators, Python and launches of %s GPU operation%s %s.",
-        hu_say_pct(100 * share).t, of, hu_say_count(work).t, hu_plural(work),
-        c->has_steps ? "per step" : "in the whole capture");
-    hu_hint_show(h, "operators %s, Python %s, launches %s of %s",
-                 hu_say_pct(100 * (double)path->by_class[HU_CLASS_OPERATOR] / (double)path->total_ns).t,
-                 hu_say_pct(100 * (double)path->by_class[HU_CLASS_PYTHON] / (double)path->total_ns).t,
-                 hu_say_pct(100 * (double)path->by_class[HU_CLASS_LAUNCH_CALL] / (double)path->total_ns).t, of);
-    if (c->d->launches.launches)
-        hu_hint_show(h, "%s of the launches in the whole capture take longer than the GPU operation they start",
-                     hu_say_pct(100 * (double)c->d->launches.shorter / (double)c->d->launches.launches).t);
-    return true;
-}
-
-bool hu_gate_alloc(const hu_scene *c, hu_hint *h)
-{
-    const hu_ns_per_step time = hu_scene_node_time(c, 0, HU_CLASS_BIT(ALLOC_CALL));
-    const double         n = (double)c->d->calls.alloc_calls_in_steps / fmax(1, (double)c->d->steps.n_counted);
-    char                 calls[HU_NUMBER_BYTES];
-
-    if (!hu_scene_is_much(c, time) || c->d->calls.alloc_calls_in_steps == 0)
-        return false;
-    hu_hint_say(h, "Calls that allocate or free device memory in the driver take %s. A warm caching allocator needs none.",
-                hu_scene_share(c, time).t);
-    hu_format_fixed(calls, n, n == floor(n) ? 0 : 1);
-    hu_hint_show(h, "%s such call%s %s", calls, n == 1 ? "" : "s", c->has_steps ? "per step" : "in the whole capture");
-    return true;
-}
-
-bool hu_gate_compile(const hu_scene *c, hu_hint *h)
-{
-    const hu_ns_per_step time = hu_scene_node_time(c, 0, HU_CLASS_BIT(COMPILE_CALL));
-
-    if (!hu_scene_is_much(c, time))
-        return false;
-    hu_hint_say(h, "Loading or compiling GPU code takes %s. Do it before the first step.", hu_scene_share(c, time).t);
     return true;
 }
 

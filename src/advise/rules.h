@@ -26,6 +26,18 @@
     R(LAUNCH_BOUND, hu_gate_launch, "launch-bound", "late launches: the GPU waits for the host", HU_EDIT_LAUNCH, \
       "torch.compile(model, mode=\"reduce-overhead\") or torch.cuda.graph; larger batches; foreach or fused optimizers", \
       "--view idle: less idle time in operators and Python; --view launch: a longer queue") \
+    R(HOST_WORK, hu_gate_work, "host-work", "host work that the GPU waits for", HU_EDIT_WORK, \
+      "move it out of the step, into a thread or a loader's worker that runs ahead, or compute it on the GPU", \
+      "--view idle: the GPU no longer waits for it") \
+    R(UNRECORDED, hu_gate_unrecorded, "unrecorded", "host time of which nothing was recorded", HU_EDIT_UNRECORDED, \
+      "record with profile(with_stack=True), and experimental_config=_ExperimentalConfig(record_python_gc_info=True); or " \
+      "holdup run: files, locks, sleep, CPU samples", "--view host, --view idle: the time has a name") \
+    R(BLOCKING, hu_gate_blocking, "synchronous-launches", "each launch waits for its kernel", HU_EDIT_BLOCKING, \
+      "unset CUDA_LAUNCH_BLOCKING (AMD: AMD_SERIALIZE_KERNEL, HIP_LAUNCH_BLOCKING); it is for debugging", \
+      "--view launch: calls return before their kernel begins") \
+    R(CAPTURE, hu_gate_capture, "graph-capture", "CUDA graphs being captured", HU_EDIT_CAPTURE, \
+      "nothing to fix: profile after the graphs are captured, schedule(wait=..., warmup=...)", \
+      "--view calls: no cudaStreamBeginCapture") \
     R(HOST_SYNC, hu_gate_sync, "host-sync", "host syncs that leave the GPU idle", \
       HU_EDIT_SYNC, "log every n steps, not every step: keep loss.detach() on the GPU; torch.where instead of nonzero", \
       "--view calls: fewer sync calls; --view launch: the queue no longer drains") \
@@ -73,6 +85,9 @@
     R(ALLOCATOR, hu_gate_alloc, "allocator", "device memory allocation in the steps", HU_EDIT_ALLOC, \
       "no torch.cuda.empty_cache() in the loop; PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; fixed shapes", \
       "--view calls: no cudaMalloc or cudaFree in the steps") \
+    R(PIN, hu_gate_pin, "pinned-allocation", "allocation of pinned host memory in the steps", HU_EDIT_PIN, \
+      "allocate pinned buffers once and reuse them; DataLoader(pin_memory=True) does so; no tensor.pin_memory() in the step", \
+      "--view calls: no cudaHostAlloc or cudaFreeHost in the steps") \
     R(PYTHON_GC, hu_gate_gc, "python-gc", "Python garbage collection in the steps", HU_EDIT_GC, \
       "gc.disable() after warm-up and gc.collect() every few hundred steps; gc.freeze() after loading", \
       "--view overheads: no collections in the steps") \
@@ -82,6 +97,10 @@
     R(WARM_UP, hu_gate_compile, "warm-up", "loading or compiling GPU code in the steps", HU_EDIT_COMPILE, \
       "profile later (schedule(wait=..., warmup=...)); fixed shapes or torch._dynamo.mark_dynamic; keep " \
       "TORCHINDUCTOR_CACHE_DIR", "no cuModuleLoad or compilation in the steps") \
+    R(COLD, hu_gate_cold, "cold-start", "the capture begins before the job is warm", HU_EDIT_COMPILE, \
+      "profile later: schedule(wait=..., warmup=...) with a few steps before the first that is recorded; to start faster: " \
+      "CUDA_MODULE_LOADING=EAGER, and keep TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR", \
+      "the first recorded step takes as long as the others") \
     R(RECOMPUTE, hu_gate_recompute, "recompute", "activation recomputation in backward", HU_EDIT_RECOMPUTE, \
       "if memory allows: checkpoint fewer layers, or selective checkpointing (torch.utils.checkpoint with a policy)", \
       "--view overheads: less recomputation") \

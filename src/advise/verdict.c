@@ -182,11 +182,13 @@ size_t hu_verdict_slowest(hu_digest *const *digests, size_t n)
 static void say_price(const hu_digest *d, const hu_findings *f, hu_verdict *v)
 {
     const size_t      n = strlen(v->text), room = sizeof v->text - n;
-    const hu_finding *best = f->n ? &f->at[0] : NULL;
+    const hu_finding *best = f->n && !hu_finding_is_of_capture(&f->at[0]) ? &f->at[0] : NULL;
 
-    if (!best && f->is_trusted && !d->breakdown.has_device && hu_say_is_waiting(d))
+    if (f->n == 0 && f->is_trusted && !d->breakdown.has_device && hu_say_is_waiting(d))
         return; /* what it waits for is named, and is no work of its own */
-    if (!best)
+    if (!best && f->n)
+        snprintf(v->text + n, room, " Only the first captured step is slow, which does not count: the capture begins cold.");
+    else if (!best)
         snprintf(v->text + n, room, " %s.", hu_findings_none(f).t);
     else if (isnan(best->gain_pct))
         snprintf(v->text + n, room, " The gain of a fix cannot be computed from this trace.");

@@ -32,9 +32,10 @@ static const char *const sync_names[] = {
 };
 
 static const char *const alloc_prefixes[] = {
-    "cudaMalloc",  "cudaFree",      "cudaHostAlloc", "cudaHostRegister", "cuMemAlloc",     "cuMemFree",
-    "cuMemCreate", "cuMemRelease",  "cuMemMap",      "cuMemUnmap",       "cuMemSetAccess", "hipMalloc",
-    "hipFree",     "hipHostMalloc", "hipHostFree",   "hipHostRegister",
+    "cudaMalloc",      "cudaFree",           "cudaHostAlloc", "cudaHostRegister", "cuMemAlloc",
+    "cuMemFree",       "cuMemCreate",        "cuMemRelease",  "cuMemMap",         "cuMemUnmap",
+    "cuMemSetAccess",  "hipMalloc",          "hipFree",       "hipHostMalloc",    "hipHostFree",
+    "hipHostRegister", "cudaHostUnregister", "cuMemHost",     "hipHostAlloc",     "hipHostUnregister",
 };
 
 /* "Python GC" is written with record_python_gc_info=True, the other by with_stack=True when somebody calls gc.collect() */
@@ -54,6 +55,18 @@ static bool starts_with_any(hu_str name, const char *const *list, size_t n)
         if (hu_str_starts(name, hu_str_of(list[i])))
             return true;
     return false;
+}
+
+bool hu_names_is_host_memory(hu_str name)
+{
+    static const char *const prefixes[] = {
+        "cudaHostAlloc",  "cudaMallocHost", "cudaFreeHost",  "cudaHostRegister",  "cudaHostUnregister",
+        "cuMemHostAlloc", "cuMemAllocHost", "cuMemFreeHost", "cuMemHostRegister", "cuMemHostUnregister",
+        "hipHostMalloc",  "hipHostAlloc",   "hipHostFree",   "hipHostRegister",   "hipHostUnregister",
+        "hipMallocHost",  "hipFreeHost",
+    };
+
+    return starts_with_any(name, prefixes, HU_COUNT(prefixes));
 }
 
 int64_t hu_names_step_number(hu_str name)

@@ -23,6 +23,9 @@ const uint8_t *hu_names_classify(const hu_trace *trace, hu_arena *arena);
 /* Is it a node of the autograd graph as the engine runs it: "autograd::engine::evaluate_function: …", "AddmmBackward0"? */
 bool hu_names_is_autograd_node(hu_str name);
 
+/* Is it a call that allocates, registers or frees memory of the host for the device to copy from? */
+bool hu_names_is_host_memory(hu_str name);
+
 /* The number behind "ProfilerStep#", or -1. */
 int64_t hu_names_step_number(hu_str name);
 

@@ -8,7 +8,7 @@
  * Several edits are applied to the same costs one after the other: each changes what the ones before it left, and never
  * goes back to a measured time.
  */
-#include "graph/edit_facts.h"
+#include "graph/edit_host.h"
 
 #include <math.h>
 
@@ -18,21 +18,11 @@
 enum {
     KERNEL_FLOOR_NS = 1500, /* no kernel takes less */
     COMM_FLOOR_NS = 20000,  /* what a collective takes with nothing to send */
-    GRAPH_NODE_NS = 700,    /* host time of one kernel inside of a graph */
     ASYNC_CALL_NS = 8000,   /* a copy call that does not wait */
 };
 
 static const double FUSED_FACTOR = 1.25; /* of the longest kernel of a chain that the fused one takes */
 static const double TENSOR_SHARE = 0.5;  /* of the peak's advantage that products usually reach */
-
-static int64_t divide(int64_t cost_ns, double factor, int64_t floor_ns)
-{
-    const double  less = isinf(factor) ? 0 : (double)cost_ns / factor;
-    const int64_t least = isinf(factor) ? 0 : floor_ns;
-    const int64_t result = (int64_t)(less + 0.5) > least ? (int64_t)(less + 0.5) : least;
-
-    return factor > 1 && result > cost_ns ? cost_ns : result;
-}
 
 /* What is left of a cost, where the measured time `was_ns` would become `becomes_ns`: the same share of it. */
 static int64_t in_proportion(int64_t cost_ns, int64_t becomes_ns, int64_t was_ns)
@@ -48,7 +38,7 @@ static size_t speed_up_nodes(const hu_graph *g, hu_costs *c, uint8_t in, unsigne
     for (size_t i = 0; i < g->n_nodes; i++) {
         if (!(g->node[i].in & in) && !(1u << g->node[i].class & classes))
             continue;
-        c->node[i] = divide(c->node[i], factor, 0);
+        c->node[i] = hu_edit_divide(c->node[i], factor, 0);
         n++;
     }
     return n;
@@ -134,33 +124,9 @@ static size_t edit_copy(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 }
 
 enum {
-    LAUNCH_CLASSES = HU_CLASS_BIT(OPERATOR) | HU_CLASS_BIT(PYTHON) | HU_CLASS_BIT(UNRECORDED) | HU_CLASS_BIT(LAUNCH_CALL) |
-                     HU_CLASS_BIT(OTHER_CALL),
-    HOST_CLASSES = LAUNCH_CLASSES | HU_CLASS_BIT(DATA) | HU_CLASS_BIT(IO) | HU_CLASS_BIT(GC) | HU_CLASS_BIT(HOST_COMM) |
-                   HU_CLASS_BIT(SYNC_CALL) | HU_CLASS_BIT(ALLOC_CALL) | HU_CLASS_BIT(COMPILE_CALL),
+    HOST_CLASSES = HU_EDIT_LAUNCH_CLASSES | HU_CLASS_BIT(DATA) | HU_CLASS_BIT(IO) | HU_CLASS_BIT(GC) |
+                   HU_CLASS_BIT(HOST_COMM) | HU_CLASS_BIT(SYNC_CALL) | HU_CLASS_BIT(ALLOC_CALL) | HU_CLASS_BIT(COMPILE_CALL),
 };
-
-/* A graph is launched once; its kernels cost the host GRAPH_NODE_NS each. */
-static size_t edit_launch(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
-{
-    const hu_graph *g = f->g;
-    size_t          n = 0;
-
-    for (size_t i = 0; i < g->n_nodes; i++) {
-        const hu_node *node = &g->node[i];
-        int64_t        own; /* of the profiler: no other way to launch makes it less */
-
-        if (!(1u << node->class & LAUNCH_CLASSES) || node->in & (HU_IN_DATA | HU_IN_IO | HU_IN_GC | HU_IN_STALL))
-            continue;
-        n++;
-        own = !f->profiler_ns ? 0 : c->node[i] < f->profiler_ns[i] ? c->node[i] : f->profiler_ns[i];
-        if (e->flavour == HU_EDIT_FREE || !isinf(e->factor))
-            c->node[i] = own + divide(c->node[i] - own, e->factor, 0);
-        else if (c->node[i] > own + GRAPH_NODE_NS || !node->n_ops)
-            c->node[i] = own + (node->n_ops ? GRAPH_NODE_NS : 0);
-    }
-    return n;
-}
 
 static size_t edit_host(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
@@ -181,7 +147,7 @@ static size_t edit_kernel(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
             f->match[name] = hu_glob_match(e->glob, hu_trace_text(g->ask->trace, name)) ? YES : NO;
         if (f->match[name] != YES)
             continue;
-        c->op[i] = divide(c->op[i], e->factor, KERNEL_FLOOR_NS);
+        c->op[i] = hu_edit_divide(c->op[i], e->factor, KERNEL_FLOOR_NS);
         n++;
     }
     return n;
@@ -194,7 +160,7 @@ static size_t speed_up_launched(const hu_graph *g, hu_costs *c, uint8_t in, doub
     for (size_t i = 0; i < g->n_ops; i++) {
         if (!(g->op[i].has_launch || g->op[i].in_graph) || !(g->node[g->op[i].node].in & in))
             continue;
-        c->op[i] = divide(c->op[i], factor, KERNEL_FLOOR_NS);
+        c->op[i] = hu_edit_divide(c->op[i], factor, KERNEL_FLOOR_NS);
         if (isinf(factor))
             c->op_flags[i] |= HU_EDIT_DETACHED;
         n++;
@@ -223,13 +189,13 @@ static size_t edit_comm(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
             if (e->flavour == HU_EDIT_REALISTIC && isinf(e->factor))
                 c->op_flags[i] |= HU_EDIT_DETACHED;
             else
-                c->op[i] = divide(c->op[i], e->factor, COMM_FLOOR_NS);
+                c->op[i] = hu_edit_divide(c->op[i], e->factor, COMM_FLOOR_NS);
         }
     }
     for (size_t i = 0; i < g->n_nodes; i++) {
         if (g->node[i].class != HU_CLASS_HOST_COMM)
             continue;
-        c->node[i] = divide(c->node[i], e->factor, 0);
+        c->node[i] = hu_edit_divide(c->node[i], e->factor, 0);
         n++;
     }
     if (e->flavour == HU_EDIT_REALISTIC && isinf(e->factor)) {
@@ -266,22 +232,6 @@ static size_t edit_bucket(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
         c->op_flags[i] |= HU_EDIT_DETACHED;
         if (op->has_launch)
             c->node[op->node] = 0;
-    }
-    return n;
-}
-
-static size_t edit_alloc(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
-{
-    const hu_graph *g = f->g;
-    size_t          n = 0;
-
-    (void)e;
-    for (size_t i = 0; i < g->n_nodes; i++) {
-        if (g->node[i].call != HU_CALL_ALLOC)
-            continue;
-        c->node[i] = 0;
-        c->node_flags[i] |= HU_EDIT_NO_WAIT;
-        n++;
     }
     return n;
 }
@@ -328,7 +278,7 @@ static size_t edit_cpu(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 
 static size_t edit_gc(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
-    return speed_up_nodes(f->g, c, HU_IN_GC | HU_IN_STALL, HU_CLASS_BIT(GC), e->factor);
+    return speed_up_nodes(f->g, c, HU_IN_GC, HU_CLASS_BIT(GC), e->factor);
 }
 
 static size_t edit_tensor(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
@@ -342,7 +292,7 @@ static size_t edit_tensor(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 
         if (g->op[i].class != HU_CLASS_COMPUTE || !f->is_plain[name] || hu_kernel_is_low_precision(g->ask, g->op[i].slice))
             continue;
-        c->op[i] = divide(c->op[i], factor, KERNEL_FLOOR_NS);
+        c->op[i] = hu_edit_divide(c->op[i], factor, KERNEL_FLOOR_NS);
         n++;
     }
     return n;
@@ -364,7 +314,7 @@ static void drop_launch(const hu_graph *g, hu_costs *c, uint32_t node)
     for (uint32_t i = node; i-- > 0 && node - i < 64;) {
         if (g->node[i].lane != lane)
             continue;
-        if (g->node[i].call != HU_CALL_NONE || !(1u << g->node[i].class & LAUNCH_CLASSES))
+        if (g->node[i].call != HU_CALL_NONE || !(1u << g->node[i].class & HU_EDIT_LAUNCH_CLASSES))
             return;
         c->node[i] = 0;
     }
@@ -463,16 +413,19 @@ static size_t edit_nothing(const hu_edit_facts *f, const hu_edit *e, hu_costs *c
 /* clang-format off */
 static size_t (*const apply[HU_EDIT_KINDS])(const hu_edit_facts *, const hu_edit *, hu_costs *) = {
     [HU_EDIT_DATA] = edit_data,           [HU_EDIT_SYNC] = edit_sync,
-    [HU_EDIT_COPY] = edit_copy,           [HU_EDIT_LAUNCH] = edit_launch,
+    [HU_EDIT_COPY] = edit_copy,           [HU_EDIT_LAUNCH] = hu_edit_launch,
     [HU_EDIT_HOST] = edit_host,           [HU_EDIT_KERNEL] = edit_kernel,
     [HU_EDIT_OP] = edit_op,               [HU_EDIT_COMM] = edit_comm,
-    [HU_EDIT_BUCKET] = edit_bucket,       [HU_EDIT_ALLOC] = edit_alloc,
+    [HU_EDIT_BUCKET] = edit_bucket,       [HU_EDIT_ALLOC] = hu_edit_alloc,
     [HU_EDIT_IO] = edit_io,               [HU_EDIT_GC] = edit_gc,
     [HU_EDIT_LOCK] = edit_lock,           [HU_EDIT_SLEEP] = edit_sleep,
     [HU_EDIT_CPU] = edit_cpu,
     [HU_EDIT_TENSOR] = edit_tensor,       [HU_EDIT_FUSE] = edit_fuse,
     [HU_EDIT_RECOMPUTE] = edit_recompute, [HU_EDIT_CONTENTION] = edit_contention,
     [HU_EDIT_CLOCK] = edit_clock,
+    [HU_EDIT_WORK] = hu_edit_work,        [HU_EDIT_UNRECORDED] = hu_edit_unrecorded,
+    [HU_EDIT_CAPTURE] = hu_edit_capture,  [HU_EDIT_BLOCKING] = hu_edit_blocking,
+    [HU_EDIT_PIN] = hu_edit_pin,
     [HU_EDIT_COMPILE] = edit_compile,     [HU_EDIT_PROFILER] = edit_profiler,
     [HU_EDIT_STRAGGLER] = edit_nothing,   [HU_EDIT_BALANCE] = edit_nothing,
     [HU_EDIT_HICCUPS] = edit_nothing,     [HU_EDIT_NETWORK] = edit_nothing,
@@ -483,6 +436,11 @@ static size_t (*const apply[HU_EDIT_KINDS])(const hu_edit_facts *, const hu_edit
 const hu_drift *hu_edit_drift(const hu_edit_facts *facts)
 {
     return &facts->drift;
+}
+
+const hu_host_work *hu_edit_host_work(const hu_edit_facts *facts)
+{
+    return &facts->host;
 }
 
 bool hu_edit_is_joint(hu_edit_kind kind)

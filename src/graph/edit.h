@@ -4,6 +4,7 @@
 #define HU_GRAPH_EDIT_H
 
 #include "graph/drift.h"
+#include "graph/host_work.h"
 #include "graph/replay.h"
 
 /* id, word on the command line, shape of its argument, what it means */
@@ -11,7 +12,7 @@
     E(DATA, "data", FACTOR, "data loader N times faster; =0: instant; =workers: overlapped")        \
     E(SYNC, "sync", OFF, "no waiting in sync calls")                                                \
     E(COPY, "copy", OFF, "instant copies to the GPU; =async: pinned, ahead of time")                \
-    E(LAUNCH, "launch", FACTOR, "operators, Python, launches N times faster; =graph: one launch")   \
+    E(LAUNCH, "launch", FACTOR, "what launching costs the host, N times less; =graph: one launch")  \
     E(HOST, "host", FACTOR, "all host work N times faster")                                         \
     E(KERNEL, "kernel", GLOB, "kernels that match GLOB N times faster; =0: instant")                \
     E(OP, "op", GLOB, "operators that match GLOB, and their kernels, N times faster")               \
@@ -30,6 +31,11 @@
     E(CLOCK, "clock", OFF, "kernels run as fast as in the first steps")                             \
     E(COMPILE, "compile", OFF, "no loading or compiling of GPU code")                               \
     E(PROFILER, "profiler", OFF, "no profiler overhead")                                            \
+    E(WORK, "work", GLOB, "long host work of this name N times faster; =0: gone")                   \
+    E(UNRECORDED, "unrecorded", FACTOR, "long host time of which nothing was recorded")             \
+    E(CAPTURE, "capture", OFF, "no capturing into CUDA graphs")                                     \
+    E(BLOCKING, "blocking", OFF, "launches return before their kernel has ended")                   \
+    E(PIN, "pin", OFF, "no calls that allocate, register or free pinned host memory")               \
     E(STRAGGLER, "straggler", RANK, "all ranks: N matches the median of the others; =0: the worst") \
     E(BALANCE, "balance", OFF, "all ranks: the work before collectives is balanced")                \
     E(HICCUPS, "hiccups", OFF, "all ranks: nobody is late, all take the median before collectives") \
@@ -51,7 +57,7 @@ typedef struct {
     hu_edit_kind    kind;
     hu_edit_flavour flavour;
     double          factor; /* > 1 is faster; INFINITY: no time at all */
-    hu_str          glob;   /* of HU_EDIT_KERNEL and HU_EDIT_OP, borrowed from the text */
+    hu_str          glob;   /* of edits with a name (hu_edit_has_name), borrowed from the text */
     int64_t         rank;   /* of HU_EDIT_STRAGGLER; -1: the one that is worth most */
 } hu_edit;
 
@@ -72,6 +78,12 @@ bool hu_edit_is_joint(hu_edit_kind kind);
 
 /* Changes *c.  Returns how many nodes and operations it touched. */
 size_t hu_edit_apply(const hu_edit_facts *facts, const hu_edit *edit, hu_costs *c);
+
+/* Is it of something by name, so that `glob` says which? */
+bool hu_edit_has_name(hu_edit_kind kind);
+
+/* What host threads do between launches. */
+const hu_host_work *hu_edit_host_work(const hu_edit_facts *facts);
 
 /* How much slower kernels are in the last steps than the same ones in the first. */
 const hu_drift *hu_edit_drift(const hu_edit_facts *facts);

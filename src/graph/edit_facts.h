@@ -19,6 +19,7 @@ struct hu_edit_facts {
     uint8_t        *is_overlapped; /* by operation: it runs beside communication */
     int64_t        *alone_ns;      /* by operation: the median of its kernel without; 0 unknown */
     hu_drift        drift;
+    hu_host_work    host;
     int64_t        *profiler_ns; /* by node: the profiler's own work in it; NULL: none was recorded */
     int64_t        *starved_ns;  /* by node: its thread had no processor; NULL: nothing recorded */
     uint8_t        *match;       /* by string id; for edits to work in */

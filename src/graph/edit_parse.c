@@ -34,6 +34,11 @@ const char *hu_edit_shape(hu_edit_kind kind)
     return shapes[words[kind].shape];
 }
 
+bool hu_edit_has_name(hu_edit_kind kind)
+{
+    return words[kind].shape == SHAPE_GLOB;
+}
+
 /* Behind the word: "=0", "=off", "=overlap", "x1.5", "*1.5", "/4", "×1.5". */
 static bool parse_how(hu_str how, hu_edit *e)
 {

@@ -2,6 +2,7 @@
  * labels.c - what names say of the time under them: the data loader, a checkpoint, the collector, the optimizer. */
 #include "base/glob.h"
 #include "graph/build.h"
+#include "graph/cold.h"
 
 /* Frames and ranges under which a program writes files.  A frame reads "torch/serialization.py(877): save". */
 static const struct {
@@ -21,9 +22,6 @@ static const char *const io_exceptions[] = {"torch/utils/checkpoint", "Checkpoin
                                             "activation_checkpoint"};
 
 static const char *const loader_frames[] = {"torch/utils/data/dataloader.py"};
-
-static const char *const module_calls[] = {"cudaModuleLoad", "cuModuleLoad",        "cuLibraryLoad", "cudaLibraryLoad",
-                                           "hipModuleLoad",  "cuModuleGetFunction", "nvrtcCompile",  "hiprtcCompile"};
 
 static bool has_word(hu_str name, const char *word)
 {
@@ -98,9 +96,8 @@ hu_class hu_build_call_class(const hu_ask *ask, uint32_t call, hu_call_kind *kin
         *kind = HU_CALL_ALLOC;
         return HU_CLASS_ALLOC_CALL;
     }
-    for (size_t i = 0; i < HU_COUNT(module_calls); i++)
-        if (hu_str_starts(name, hu_str_of(module_calls[i])))
-            return HU_CLASS_COMPILE_CALL;
+    if (hu_cold_loads_code(name))
+        return HU_CLASS_COMPILE_CALL;
     if (flags & HU_NAME_SYNC) {
         *kind = hu_str_has(name, HU_STR("emcpy")) ? HU_CALL_COPY : HU_CALL_SYNC;
         return HU_CLASS_SYNC_CALL;

@@ -25,6 +25,8 @@ static const double floor_share[HU_EDIT_KINDS] = {
     [HU_EDIT_TENSOR] = 0.15,    [HU_EDIT_FUSE] = 0.15,      [HU_EDIT_RECOMPUTE] = 0.15, [HU_EDIT_CONTENTION] = 0.35,
     [HU_EDIT_LOCK] = 0.30,      [HU_EDIT_SLEEP] = 0.05,     [HU_EDIT_CPU] = 0.10,   [HU_EDIT_CLOCK] = 0.15,
     [HU_EDIT_COMPILE] = 0.05,   [HU_EDIT_PROFILER] = 0.05,
+    [HU_EDIT_WORK] = 0.05,      [HU_EDIT_UNRECORDED] = 0.05, [HU_EDIT_CAPTURE] = 0.05, [HU_EDIT_BLOCKING] = 0.10,
+    [HU_EDIT_PIN] = 0.10,
     [HU_EDIT_STRAGGLER] = 0.10, [HU_EDIT_BALANCE] = 0.15, [HU_EDIT_HICCUPS] = 0.15, [HU_EDIT_NETWORK] = 0.10,
     [HU_EDIT_BANDWIDTH] = 0.20, [HU_EDIT_LATENCY] = 0.20,
 };
@@ -178,7 +180,7 @@ bool hu_price_free(const hu_edit *edits, size_t n, hu_edit *out)
 
     for (size_t i = 0; i < n; i++) {
         out[i] = edits[i];
-        if (edits[i].flavour == HU_EDIT_FREE || edits[i].kind == HU_EDIT_KERNEL || edits[i].kind == HU_EDIT_OP)
+        if (edits[i].flavour == HU_EDIT_FREE || hu_edit_has_name(edits[i].kind))
             continue;
         out[i].flavour = HU_EDIT_FREE;
         out[i].factor = INFINITY;
@@ -266,7 +268,12 @@ static double loader_factor(const hu_pricer *p, double before_ns, double free_ns
 
 void hu_price_kind(hu_pricer *p, hu_edit_kind kind, hu_price *out)
 {
-    hu_edit  edit = {.kind = kind, .flavour = HU_EDIT_FREE, .factor = INFINITY};
+    hu_price_named(p, kind, HU_STR(""), out);
+}
+
+void hu_price_named(hu_pricer *p, hu_edit_kind kind, hu_str name, hu_price *out)
+{
+    hu_edit  edit = {.kind = kind, .flavour = HU_EDIT_FREE, .factor = INFINITY, .glob = name};
     hu_price without;
 
     hu_price_edits(p, &edit, 1, &without);
@@ -278,9 +285,9 @@ void hu_price_kind(hu_pricer *p, hu_edit_kind kind, hu_price *out)
     out->is_feasible = out->is_feasible && without.is_feasible;
     if (edit.factor > 1)
         out->high_pct = fmax(out->high_pct, fmin(without.gain_pct, out->free_pct));
-    if (kind == HU_EDIT_LAUNCH) {
-        /* not everything fits into a graph: half of the host's work may stay */
-        edit = (hu_edit){.kind = kind, .flavour = HU_EDIT_FREE, .factor = 2};
+    if (kind == HU_EDIT_LAUNCH || kind == HU_EDIT_WORK || kind == HU_EDIT_UNRECORDED) {
+        /* not everything fits into a graph, not all work can go: half of it may stay */
+        edit = (hu_edit){.kind = kind, .flavour = HU_EDIT_FREE, .factor = 2, .glob = name};
         hu_price_edits(p, &edit, 1, &without);
         out->low_pct = fmin(out->low_pct, without.low_pct);
     }

@@ -48,6 +48,9 @@ double hu_price_doubt(hu_edit_kind kind);
 /* One edit as the usual fix (its realistic flavour) with the bound of the free one. */
 void hu_price_kind(hu_pricer *p, hu_edit_kind kind, hu_price *out);
 
+/* The same of an edit that has a name (hu_edit_has_name). */
+void hu_price_named(hu_pricer *p, hu_edit_kind kind, hu_str name, hu_price *out);
+
 /* The mean simulated step as it was, in ns; and the ends of the steps, n_marks of them. */
 double         hu_pricer_step_ns(const hu_pricer *p);
 const int64_t *hu_pricer_ends_ns(const hu_pricer *p);

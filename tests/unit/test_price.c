@@ -541,7 +541,7 @@ static void a_pause_of_thirty_times_the_usual_is_a_stall(void **state)
     }
     f = simulate_text(t);
     assert_int_equal(f.s->graph.n_marks, STEPS + 1);
-    assert_near(as_it_was(f) - with(f, "gc=0"), 2000.0 / STEPS);
+    assert_near(as_it_was(f) - with(f, "unrecorded=0"), 2000.0 / STEPS);
     done(f);
     free(t);
 }

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * gates_work.c - what nominates the diagnoses of host time between launches: launching itself, long work that has a name or
+ * none, launches that wait, captures, loading, allocation.
+ */
+#include <math.h>
+
+#include "advise/gates.h"
+
+enum {
+    ASKED_BLOCKS = 8, /* of the longest by name, for the one that is worth most */
+    ENOUGH_STEPS = 3,
+};
+
+static const double LEAST_HOST = 0.20;  /* of the step in short stretches of the host, for a job that its launches limit */
+static const double ONCE = 0.10;        /* of the window that a piece of work must take when few steps have it */
+static const double FIRST_SHARE = 0.95; /* of loading in the first step, for a capture that began too early */
+
+static const hu_host_work *work_of(const hu_scene *c)
+{
+    return hu_edit_host_work(hu_pricer_facts(c->s->pricer));
+}
+
+bool hu_gate_launch(const hu_scene *c, hu_hint *h)
+{
+    const hu_host_work  *w = work_of(c);
+    const double         launches = (double)w->launches / (double)c->n_steps;
+    const hu_ns_per_step time = hu_as_mean((double)w->short_ns / (double)c->n_steps);
+
+    if (!w->has_many || c->d->launches.launches == 0 || !hu_is_share_of_step(time, LEAST_HOST, c->step))
+        return false;
+    hu_hint_say(h, "The host needs %s to launch %s GPU operation%s%s, and the GPU waits for it.", hu_scene_share(c, time).t,
+                hu_say_count((int64_t)(launches + 0.5)).t, hu_plural((int64_t)(launches + 0.5)),
+                c->has_steps ? " per step" : "");
+    hu_hint_show(
+        h,
+        "%s of host time per call in the median, from one launch to the next; what takes more than %s counts as other work",
+        hu_say_time((double)w->median_ns).t, hu_say_time((double)w->limit_ns).t);
+    if (c->d->launches.launches)
+        hu_hint_show(h, "%s of the launches in the whole capture take longer than the GPU operation they start",
+                     hu_say_pct(100 * (double)c->d->launches.shorter / (double)c->d->launches.launches).t);
+    return true;
+}
+
+static hu_ns_per_step time_of(const hu_scene *c, const hu_block *b)
+{
+    return hu_as_mean((double)b->total_ns / (double)c->n_steps);
+}
+
+/* Work comes back in the steps; what one step has alone must be large to be more than chance. */
+static bool is_regular(const hu_scene *c, const hu_block *b)
+{
+    return c->n_steps < ENOUGH_STEPS || 2 * b->count >= c->n_steps || hu_is_share_of_step(time_of(c, b), ONCE, c->step);
+}
+
+/* The named piece of work that is worth most. */
+static const hu_block *find_block(const hu_scene *c)
+{
+    const hu_host_work *w = work_of(c);
+    const hu_block     *best = NULL;
+    double              least = hu_pricer_step_ns(c->s->pricer);
+
+    for (size_t i = 0, asked = 0; i < w->n && asked < ASKED_BLOCKS; i++) {
+        const hu_edit edit = {.kind = HU_EDIT_WORK,
+                              .flavour = HU_EDIT_FREE,
+                              .factor = INFINITY,
+                              .glob = hu_trace_text(c->s->ask.trace, w->at[i].name)};
+        double        step_ns;
+
+        if (!hu_scene_is_much(c, time_of(c, &w->at[i])))
+            break;
+        if (w->at[i].kind == HU_BLOCK_UNRECORDED || !is_regular(c, &w->at[i]))
+            continue;
+        step_ns = hu_price_step_ns(c->s->pricer, &edit, 1);
+        asked++;
+        if (step_ns < least) {
+            least = step_ns;
+            best = &w->at[i];
+        }
+    }
+    return best;
+}
+
+static const char FIX_OPERATOR[] =
+    "compute it on the GPU (device=\"cuda\" where its tensors are created), or once before the loop, not in each step";
+static const char FIX_LAUNCHES[] =
+    "find what this operator does on the CPU: record with with_stack=True; a library that tries algorithms needs fixed "
+    "shapes; a custom operator that computes on the CPU can run on the GPU";
+static const char FIX_CALL[] =
+    "--view calls: where it is called from; it does not wait for GPU work, so call it less often or outside the steps";
+static const char FIX_RANGE[] =
+    "record with with_stack=True to see which line of it takes the time; then move that out of the step, or into a thread or "
+    "a loader's worker that runs ahead";
+
+static const char *words_of(hu_block_kind kind)
+{
+    static const char *const words[] = {[HU_BLOCK_RANGE] = "The range ",
+                                        [HU_BLOCK_PYTHON] = "The Python function ",
+                                        [HU_BLOCK_OPERATOR] = "",
+                                        [HU_BLOCK_CALL] = "The call "};
+
+    return words[kind] ? words[kind] : "";
+}
+
+/* What was launched before a node, and what next, on its thread. */
+static void show_place(const hu_scene *c, hu_hint *h, uint32_t node)
+{
+    const hu_graph *g = &c->s->graph;
+    const uint32_t  lane = g->node[node].lane;
+    uint32_t        next = HU_NONE, before = HU_NONE;
+
+    for (uint32_t i = node; i-- > 0 && before == HU_NONE;)
+        if (g->node[i].lane == lane && (g->node[i].n_ops || g->node[i].n_waits) && g->node[i].call != HU_CALL_NONE)
+            before = i;
+    for (uint32_t i = node + 1; i < g->n_nodes && next == HU_NONE; i++)
+        if (g->node[i].lane == lane && g->node[i].n_ops && g->node[i].call != HU_CALL_NONE)
+            next = i;
+    if (next == HU_NONE)
+        return;
+    hu_hint_show(h, "the longest takes %s, %s%.60s%s before the launch of %.90s",
+                 hu_say_time((double)g->node[node].cost_ns).t,
+                 before == HU_NONE                                                 ? "before the first GPU operation"
+                 : g->node[before].call == HU_CALL_SYNC || g->node[before].n_waits ? "after the wait in "
+                                                                                   : "after ",
+                 before == HU_NONE ? "" : hu_ask_name(&c->s->ask, g->node[before].slice).p, before == HU_NONE ? "," : " and",
+                 hu_ask_name(&c->s->ask, g->op[g->node[next].ops].slice).p);
+}
+
+bool hu_gate_work(const hu_scene *c, hu_hint *h)
+{
+    const hu_block *b = find_block(c);
+    hu_str          name;
+
+    if (!b)
+        return false;
+    name = hu_trace_text(c->s->ask.trace, b->name);
+    h->glob = name;
+    hu_hint_say(h, "%s%.*s%s takes %s%s.", words_of(b->kind), (int)(name.n > 160 ? 160 : name.n), name.p,
+                b->launches                    ? ", before it launches anything,"
+                : b->kind == HU_BLOCK_OPERATOR ? " on the CPU"
+                                               : "",
+                hu_scene_share(c, time_of(c, b)).t,
+                c->s->ask.n_work && !b->launches ? " and launches nothing meanwhile" : "");
+    hu_hint_show(h, "%s such piece%s in the replayed steps, the longest %s", hu_say_count(b->count).t, hu_plural(b->count),
+                 hu_say_time((double)b->longest_ns).t);
+    show_place(c, h, b->longest);
+    h->fix = b->launches                    ? FIX_LAUNCHES
+             : b->kind == HU_BLOCK_OPERATOR ? FIX_OPERATOR
+             : b->kind == HU_BLOCK_CALL     ? FIX_CALL
+             : b->kind == HU_BLOCK_RANGE    ? FIX_RANGE
+                                            : NULL;
+    return true;
+}
+
+bool hu_gate_unrecorded(const hu_scene *c, hu_hint *h)
+{
+    const hu_host_work  *w = work_of(c);
+    const hu_graph      *g = &c->s->graph;
+    const int64_t       *kinds = c->d->health.kinds;
+    const hu_ns_per_step pauses = hu_scene_node_time(c, HU_IN_STALL, 0);
+    const hu_block      *most = NULL;
+    double               sum = pauses.ns * (double)c->n_steps;
+    hu_ns_per_step       time;
+
+    /* a program that shows neither operators nor frames nor a device is told by its own marks alone */
+    if (kinds[HU_KIND_CPU_OP] + kinds[HU_KIND_PYTHON] == 0 && g->n_ops == 0)
+        return false;
+    for (size_t i = 0; i < w->n; i++) {
+        if (w->at[i].kind != HU_BLOCK_UNRECORDED)
+            continue;
+        sum += (double)w->at[i].total_ns;
+        most = !most || w->at[i].total_ns > most->total_ns ? &w->at[i] : most;
+    }
+    time = hu_as_mean(sum / (double)c->n_steps);
+    if (!hu_scene_is_much(c, time))
+        return false;
+    if (most && 2 * (double)most->total_ns > sum) {
+        const hu_str name = hu_trace_text(c->s->ask.trace, most->name);
+
+        hu_hint_say(
+            h, "The main thread is busy for %s with something that the trace does not name: no operator, no call%s%s%.*s.",
+            hu_scene_share(c, time).t, kinds[HU_KIND_PYTHON] ? ", no Python frame" : "",
+            name.n ? ", inside of the range " : "", HU_FMT(name));
+        show_place(c, h, most->longest);
+    } else {
+        hu_hint_say(h,
+                    "The main thread pauses for %s at points that differ from step to step, and nothing was recorded there. "
+                    "It may be Python's garbage collector, input or output, or another process on this CPU.",
+                    hu_scene_share(c, time).t);
+        h->is_suspected = true;
+    }
+    hu_hint_show(h, "the price is that of the time without its cause, which this trace does not show");
+    return true;
+}
+
+bool hu_gate_blocking(const hu_scene *c, hu_hint *h)
+{
+    const hu_host_work *w = work_of(c);
+
+    if (!w->is_blocking)
+        return false;
+    hu_hint_say(h,
+                "Each launch returns only when its own kernel has ended (%s launches), so host and GPU never work at the "
+                "same time.",
+                hu_say_count(w->blocked).t);
+    hu_hint_show(
+        h, "the price takes %s for a launch that does not wait: from a call's begin to its kernel's, at most 10 \302\265s",
+        hu_say_time((double)w->launch_ns).t);
+    return true;
+}
+
+bool hu_gate_capture(const hu_scene *c, hu_hint *h)
+{
+    const hu_host_work *w = work_of(c);
+    const hu_graph     *g = &c->s->graph;
+    int64_t             sum = 0;
+
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        if (w->role[i] != HU_WORK_CAPTURE)
+            continue;
+        sum += g->node[i].seen_ns;
+    }
+    if (!hu_scene_is_much(c, hu_as_mean((double)sum / (double)c->n_steps)))
+        return false;
+    hu_hint_say(h, "Capturing CUDA graphs takes %s. During a capture the GPU runs nothing, by design.",
+                hu_scene_share(c, hu_as_mean((double)sum / (double)c->n_steps)).t);
+    hu_hint_show(h, "capturing is done once, when a job starts: this is no part of its usual steps");
+    return true;
+}
+
+static bool has_name(const hu_scene *c, uint32_t node, bool is_host)
+{
+    return hu_names_is_host_memory(hu_ask_name(&c->s->ask, c->s->graph.node[node].slice)) == is_host;
+}
+
+typedef struct {
+    hu_ns_per_step time;
+    double         calls; /* per step */
+    uint32_t       longest;
+} alloc_sum;
+
+/* Calls of the window that allocate or free memory of the device, or of the host for it. */
+static alloc_sum sum_allocs(const hu_scene *c, bool is_host)
+{
+    const hu_graph *g = &c->s->graph;
+    const int64_t   from = g->mark[0].host_end_ns, to = g->mark[g->n_marks - 1].host_end_ns;
+    alloc_sum       sum = {.longest = HU_NONE};
+    int64_t         n = 0, until = from, ns = 0;
+
+    for (uint32_t i = 0; i < g->n_nodes;
+         i++) { /* in the order in which they began: what two threads do at once counts once */
+        int64_t end;
+
+        if (g->node[i].class != HU_CLASS_ALLOC_CALL || g->node[i].start_ns < from || g->node[i].start_ns >= to ||
+            !has_name(c, i, is_host))
+            continue;
+        end = g->node[i].start_ns + g->node[i].seen_ns;
+        ns += end > until ? end - (g->node[i].start_ns > until ? g->node[i].start_ns : until) : 0;
+        until = end > until ? end : until;
+        n++;
+        if (sum.longest == HU_NONE || g->node[i].seen_ns > g->node[sum.longest].seen_ns)
+            sum.longest = i;
+    }
+    sum.time = hu_as_mean((double)ns / (double)c->n_steps);
+    sum.calls = (double)n / (double)c->n_steps;
+    return sum;
+}
+
+static void show_calls(const hu_scene *c, hu_hint *h, const alloc_sum *sum)
+{
+    const hu_node *n = &c->s->graph.node[sum->longest];
+    char           calls[HU_NUMBER_BYTES];
+
+    hu_format_fixed(calls, sum->calls, sum->calls == floor(sum->calls) ? 0 : 1);
+    hu_hint_show(h, "%s such call%s %s", calls, sum->calls == 1 ? "" : "s",
+                 c->has_steps ? "per step" : "in the whole capture");
+    hu_hint_show(h, "the longest takes %s: %s", hu_say_time((double)n->seen_ns).t, hu_ask_name(&c->s->ask, n->slice).p);
+}
+
+bool hu_gate_alloc(const hu_scene *c, hu_hint *h)
+{
+    const alloc_sum sum = sum_allocs(c, false);
+
+    if (!hu_scene_is_much(c, sum.time) || c->d->calls.alloc_calls_in_steps == 0)
+        return false;
+    hu_hint_say(h, "Calls that allocate or free device memory in the driver take %s. A warm caching allocator needs none.",
+                hu_scene_share(c, sum.time).t);
+    show_calls(c, h, &sum);
+    return true;
+}
+
+bool hu_gate_pin(const hu_scene *c, hu_hint *h)
+{
+    const alloc_sum sum = sum_allocs(c, true);
+
+    if (!hu_scene_is_much(c, sum.time))
+        return false;
+    hu_hint_say(h, "Calls that allocate, register or free pinned host memory take %s.", hu_scene_share(c, sum.time).t);
+    show_calls(c, h, &sum);
+    return true;
+}
+
+/* Time of the window in loading and compiling of GPU code, and how much of it lies in the first step. */
+static hu_ns_per_step loading(const hu_scene *c, bool *is_first, uint32_t *longest)
+{
+    const hu_graph *g = &c->s->graph;
+    double          first = 0, all = 0;
+
+    *longest = HU_NONE;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const hu_node *n = &g->node[i];
+
+        if (n->class != HU_CLASS_COMPILE_CALL || n->start_ns < g->mark[0].host_end_ns ||
+            n->start_ns >= g->mark[g->n_marks - 1].host_end_ns)
+            continue;
+        all += (double)n->seen_ns;
+        first += n->start_ns < g->mark[1].host_end_ns ? (double)n->seen_ns : 0;
+        *longest = *longest == HU_NONE || n->seen_ns > g->node[*longest].seen_ns ? i : *longest;
+    }
+    *is_first = first >= FIRST_SHARE * all;
+    return hu_scene_node_time(c, 0, HU_CLASS_BIT(COMPILE_CALL));
+}
+
+bool hu_gate_compile(const hu_scene *c, hu_hint *h)
+{
+    bool                 is_first;
+    uint32_t             longest;
+    const hu_ns_per_step time = loading(c, &is_first, &longest);
+
+    if (!hu_scene_is_much(c, time) || is_first)
+        return false;
+    hu_hint_say(h, "Loading or compiling GPU code takes %s. Do it before the first step.", hu_scene_share(c, time).t);
+    return true;
+}
+
+/* The kernel that a launch was for, when its code had to be loaded first. */
+static hu_str kernel_behind(const hu_scene *c, uint32_t node)
+{
+    const hu_graph *g = &c->s->graph;
+
+    for (uint32_t i = node + 1; i < g->n_nodes; i++)
+        if (g->node[i].lane == g->node[node].lane)
+            return g->node[i].slice == g->node[node].slice && g->node[i].n_ops
+                       ? hu_ask_name(&c->s->ask, g->op[g->node[i].ops].slice)
+                       : HU_STR("");
+    return HU_STR("");
+}
+
+bool hu_gate_cold(const hu_scene *c, hu_hint *h)
+{
+    const hu_graph      *g = &c->s->graph;
+    bool                 is_first;
+    uint32_t             longest;
+    const hu_ns_per_step time = loading(c, &is_first, &longest);
+    hu_str               kernel;
+
+    if (!hu_scene_is_much(c, time) || !is_first || longest == HU_NONE)
+        return false;
+    hu_hint_say(
+        h,
+        "The capture begins cold: first uses of the device and of its code take %s%s. A job that has run for a while "
+        "does not pay this again.",
+        hu_scene_share(c, time).t, c->n_steps > 1 ? ", all of it in the first step" : "");
+    kernel = kernel_behind(c, longest);
+    hu_hint_show(h, "the longest is %s in %s%s%.*s", hu_say_time((double)g->node[longest].seen_ns).t,
+                 hu_ask_name(&c->s->ask, g->node[longest].slice).p, kernel.n ? ", the first launch of " : "",
+                 (int)(kernel.n > 90 ? 90 : kernel.n), kernel.n ? kernel.p : "");
+    hu_hint_show(h, "the gain is that of this capture, not of the job's usual step");
+    return true;
+}

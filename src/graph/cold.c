@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cold.c - launches that first load the code of their kernel.
+ *
+ * CUDA since 11.7 (CUDA_MODULE_LOADING=LAZY) and HIP load a kernel's code at its first launch: a call that usually takes
+ * microseconds takes milliseconds to seconds, once for each kernel or module.  So it is the first launch of its kernel in the
+ * capture, far longer than the usual call, and its kernel begins only near its end; and the device was idle meanwhile, for a
+ * call that waits for room in a full queue looks the same.  Whatever call comes first makes the device ready: the first one
+ * of its name that neither waits nor allocates, as long as that, is of the same kind.
+ */
+#include "graph/cold.h"
+
+#include "base/sort.h"
+
+enum { LEAST_NS = 1000000, FACTOR = 30 /* of the median launch */ };
+
+static const double IDLE = 0.5; /* of the call, the device */
+static const double LATE = 0.8; /* of the call have passed when its kernel begins */
+
+bool hu_cold_loads_code(hu_str name)
+{
+    static const char *const calls[] = {"cudaModuleLoad", "cuModuleLoad",        "cuLibraryLoad", "cudaLibraryLoad",
+                                        "hipModuleLoad",  "cuModuleGetFunction", "nvrtcCompile",  "hiprtcCompile"};
+
+    for (size_t i = 0; i < HU_COUNT(calls); i++)
+        if (hu_str_starts(name, hu_str_of(calls[i])))
+            return true;
+    return false;
+}
+
+static bool is_launch(const hu_ask *ask, uint32_t slice)
+{
+    return hu_kind_in(ask->s.kind[slice], HU_KINDS_CALL) && ask->names[ask->s.name[slice]] & HU_NAME_LAUNCH;
+}
+
+/* What a launch takes: the median over the trace. */
+static bool measure_usual(const hu_ask *ask, int64_t *out)
+{
+    int64_t *samples = hu_arena_grow(ask->scratch, NULL, (ask->s.n + 1) * sizeof *samples);
+    size_t   n = 0;
+
+    if (!samples)
+        return false;
+    for (uint32_t i = 0; i < ask->s.n; i++)
+        if (is_launch(ask, i))
+            samples[n++] = ask->s.dur_ns[i];
+    if (n)
+        hu_sort_i64(samples, n);
+    *out = n ? samples[n / 2] : 0;
+    hu_arena_drop(ask->scratch, samples);
+    return true;
+}
+
+static int64_t busy_in(const hu_intervals *busy, int64_t start_ns, int64_t end_ns)
+{
+    int64_t sum = 0;
+
+    for (size_t k = 0; k < busy->n && busy->at[k].start_ns < end_ns; k++) {
+        const int64_t from = busy->at[k].start_ns > start_ns ? busy->at[k].start_ns : start_ns;
+        const int64_t to = busy->at[k].end_ns < end_ns ? busy->at[k].end_ns : end_ns;
+
+        sum += to > from ? to - from : 0;
+    }
+    return sum;
+}
+
+/* Calls that do nothing to speak of, but for the first. */
+static bool makes_ready(const hu_ask *ask, uint32_t slice)
+{
+    static const char *const parts[] = {
+        "GetAttribute", "GetStreamPriorityRange", "GetDevice",        "SetDevice", "StreamCreate",       "EventCreate",
+        "Properties",   "FuncGetAttributes",      "FuncSetAttribute", "Init",      "OccupancyMaxActive", "CtxCreate"};
+    const hu_str name = hu_ask_name(ask, slice);
+
+    if (!hu_kind_in(ask->s.kind[slice], HU_KINDS_CALL))
+        return false;
+    for (size_t i = 0; i < HU_COUNT(parts); i++)
+        if (hu_str_has(name, hu_str_of(parts[i])))
+            return true;
+    return false;
+}
+
+static bool is_idle_in(const hu_ask *ask, uint32_t call)
+{
+    const int64_t length = ask->s.dur_ns[call];
+
+    return (double)busy_in(&ask->busy, ask->s.start_ns[call], hu_ask_end(ask, call)) <= (1 - IDLE) * (double)length;
+}
+
+/* The long calls that only make the device ready, all of each. */
+static bool add_ready(const hu_ask *ask, int64_t usual, hu_map *out)
+{
+    for (uint32_t i = 0; i < ask->s.n; i++) {
+        uint32_t *place;
+
+        if (ask->s.dur_ns[i] < LEAST_NS || ask->s.dur_ns[i] < FACTOR * usual || !makes_ready(ask, i) || !is_idle_in(ask, i))
+            continue;
+        place = hu_map_put(out, i);
+        if (!place)
+            return false;
+        *place = 0;
+    }
+    return true;
+}
+
+bool hu_cold_find(const hu_ask *ask, hu_arena *arena, hu_map *out)
+{
+    uint8_t *seen = hu_arena_calloc(ask->scratch, hu_trace_string_count(ask->trace) + 1, 1);
+    int64_t  usual;
+
+    if (!seen || !measure_usual(ask, &usual) || !hu_map_init(out, arena, 16))
+        return false;
+    for (size_t k = 0; k < ask->n_work; k++) { /* in the order in which it began */
+        const uint32_t i = ask->work[k], call = hu_trace_launch_of(ask->trace, i);
+        const int64_t  length = call == HU_NONE ? 0 : ask->s.dur_ns[call];
+        uint32_t      *place;
+
+        if (seen[ask->s.name[i]]++)
+            continue;
+        seen[ask->s.name[i]] = 1;
+        if (length < LEAST_NS || length < FACTOR * usual || !is_launch(ask, call) ||
+            (double)(ask->s.start_ns[i] - ask->s.start_ns[call]) < LATE * (double)length || !is_idle_in(ask, call))
+            continue;
+        place = hu_map_put(out, call);
+        if (!place)
+            return false;
+        *place = (uint32_t)(usual < length ? usual : length); /* what is left for the launch; below FACTOR ms, fits */
+    }
+    return ask->n_work == 0 || add_ready(ask, usual, out);
+}

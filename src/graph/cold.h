@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cold.h - calls that first load code or make the device ready. */
+#ifndef HU_GRAPH_COLD_H
+#define HU_GRAPH_COLD_H
+
+#include "analyze/ask.h"
+#include "base/map.h"
+
+/* The slices of such calls -> ns of them that are left for the launch itself.  The map lives in `arena`.  False: no memory. */
+bool hu_cold_find(const hu_ask *ask, hu_arena *arena, hu_map *out);
+
+/* Is it a call that loads or compiles code for the device, by its name? */
+bool hu_cold_loads_code(hu_str name);
+
+#endif

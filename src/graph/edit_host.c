@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * edit_host.c - what would be left of a host thread's time: of its launches, of long work of its own, of calls that allocate. */
+#include "graph/edit_host.h"
+
+#include <math.h>
+
+#include "base/glob.h"
+
+enum { GRAPH_NODE_NS = 700 /* host time of one kernel inside of a graph */ };
+
+int64_t hu_edit_divide(int64_t cost_ns, double factor, int64_t floor_ns)
+{
+    const double  less = isinf(factor) ? 0 : (double)cost_ns / factor;
+    const int64_t least = isinf(factor) ? 0 : floor_ns;
+    const int64_t result = (int64_t)(less + 0.5) > least ? (int64_t)(less + 0.5) : least;
+
+    return factor > 1 && result > cost_ns ? cost_ns : result;
+}
+
+/* A graph is launched once; its kernels cost the host GRAPH_NODE_NS each.  Long host work stays (host_work.c). */
+size_t hu_edit_launch(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    const hu_graph *g = f->g;
+    size_t          n = 0;
+
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        const hu_node *node = &g->node[i];
+        int64_t        own; /* of the profiler: no other way to launch makes it less */
+
+        if (f->host.role[i] != HU_WORK_SHORT)
+            continue;
+        n++;
+        own = !f->profiler_ns ? 0 : c->node[i] < f->profiler_ns[i] ? c->node[i] : f->profiler_ns[i];
+        if (e->flavour == HU_EDIT_FREE || !isinf(e->factor))
+            c->node[i] = own + hu_edit_divide(c->node[i] - own, e->factor, 0);
+        else if (c->node[i] > own + GRAPH_NODE_NS || !node->n_ops)
+            c->node[i] = own + (node->n_ops ? GRAPH_NODE_NS : 0);
+    }
+    return n;
+}
+
+/* Long pieces of host time whose name matches. */
+size_t hu_edit_work(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    const hu_host_work *h = &f->host;
+    const hu_trace     *trace = f->g->ask->trace;
+    size_t              n = 0;
+
+    for (size_t r = 0; r < h->n; r++) {
+        if (h->at[r].kind == HU_BLOCK_UNRECORDED || !hu_glob_match(e->glob, hu_trace_text(trace, h->at[r].name)))
+            continue;
+        for (size_t i = 0; i < f->g->n_nodes; i++) {
+            if (h->block[i] != r)
+                continue;
+            c->node[i] = hu_edit_divide(c->node[i], e->factor, 0);
+            n++;
+        }
+    }
+    return n;
+}
+
+/* Long pieces, and pauses, of which nothing was recorded. */
+size_t hu_edit_unrecorded(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    const hu_host_work *h = &f->host;
+    size_t              n = 0;
+
+    for (size_t i = 0; i < f->g->n_nodes; i++) {
+        if (!(f->g->node[i].in & HU_IN_STALL) && (h->block[i] == HU_NONE || h->at[h->block[i]].kind != HU_BLOCK_UNRECORDED))
+            continue;
+        c->node[i] = hu_edit_divide(c->node[i], e->factor, 0);
+        n++;
+    }
+    return n;
+}
+
+static size_t without_role(const hu_edit_facts *f, hu_work_role role, int64_t left_ns, hu_costs *c)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < f->g->n_nodes; i++) {
+        if (f->host.role[i] != role)
+            continue;
+        c->node[i] = c->node[i] < left_ns ? c->node[i] : left_ns;
+        n++;
+    }
+    return n;
+}
+
+size_t hu_edit_capture(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    (void)e;
+    return without_role(f, HU_WORK_CAPTURE, 0, c);
+}
+
+/* Launches return as soon as they have enqueued their kernel. */
+size_t hu_edit_blocking(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    (void)e;
+    return without_role(f, HU_WORK_BLOCKED, f->host.launch_ns, c);
+}
+
+static size_t without_calls(const hu_edit_facts *f, bool is_host, hu_costs *c)
+{
+    const hu_graph *g = f->g;
+    size_t          n = 0;
+
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        if (g->node[i].call != HU_CALL_ALLOC || hu_names_is_host_memory(hu_ask_name(g->ask, g->node[i].slice)) != is_host)
+            continue;
+        c->node[i] = 0;
+        c->node_flags[i] |= HU_EDIT_NO_WAIT;
+        n++;
+    }
+    return n;
+}
+
+size_t hu_edit_alloc(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    (void)e;
+    return without_calls(f, false, c);
+}
+
+size_t hu_edit_pin(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    (void)e;
+    return without_calls(f, true, c);
+}
