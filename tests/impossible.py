@@ -206,6 +206,11 @@ def the_verdict_counts_right(report: Report) -> Complaints:
 UNITS = {"ns": 1, "µs": 1e3, "us": 1e3, "ms": 1e6, "s": 1e9, "min": 6e10, "h": 3.6e12}
 
 
+def is_of_capture(finding: dict[str, Any]) -> bool:
+    """A first step that does not count is priced in the mean of all captured steps, and says so."""
+    return finding["id"] == "cold-start" and "left out of the means" in finding["statement"]
+
+
 OF_THE_HOST = {"launch-bound", "host-sync", "data-loading", "io-stall", "lock-contention", "sleep", "cpu-starved", "python-gc", "allocator",
                "warm-up", "host-work", "unrecorded", "synchronous-launches", "pinned-allocation", "cold-start"}
 
@@ -218,7 +223,7 @@ def the_host_gains_what_the_device_waits(report: Report) -> Complaints:
             continue
         waits = 100 * (mean["idle_ns"] + mean["exposed_comm_ns"]) / max(mean["step_ns"], 1)
         for f in rank["replay"]["findings"]:
-            if f["id"] in OF_THE_HOST and f["gain_pct"] is not None and f["gain_pct"] > waits * (1 + ONE_STEP) + 1:
+            if f["id"] in OF_THE_HOST and not is_of_capture(f) and f["gain_pct"] is not None and f["gain_pct"] > waits * (1 + ONE_STEP) + 1:
                 yield f"{at}: {f['id']} gains {f['gain_pct']} %, and the device waits for {waits:.1f} % of the step"
 
 
@@ -396,9 +401,7 @@ def there_is_one_step_time(report: Report) -> Complaints:
         }
         if len(report["ranks"]) == 1:
             stated["replay.measured_step_ns"] = (report["replay"] or {}).get("measured_step_ns")
-            # a first step that does not count is priced in the mean of all captured steps, and says so
-            stated |= {f"findings[{n}].step_before_ns": f["step_before_ns"] for n, f in enumerate(report["findings"])
-                       if not (f["id"] == "cold-start" and "left out of the means" in f["statement"])}
+            stated |= {f"findings[{n}].step_before_ns": f["step_before_ns"] for n, f in enumerate(report["findings"]) if not is_of_capture(f)}
             if said := BEFORE.search(report["verdict"]["text"]):
                 stated["verdict.text"] = float(said[1] or said[3]) * UNITS[said[2] or said[4]]
         for where, value in stated.items():
