@@ -267,3 +267,28 @@ class Loaders(unittest.TestCase):
             self.assertEqual(run("run", "-q", "-o", path, "--", "true")[0], 0)
             rows = run("query", "--csv", path, "select value from metadata where key = 'holdup.cpus'")[1].decode().split()
         self.assertEqual(rows[1:], [str(len(os.sched_getaffinity(0)))])
+
+
+class Waits(unittest.TestCase):
+    """Two ms of kernels without steps, and where the host waits for them."""
+
+    def found(self, waits: list[tuple[str, float, float]], kernels: int = 4) -> dict[str, dict[str, Any]]:
+        job = Job()
+        for k in range(kernels):
+            job.kernel("ampere_bf16_s16816gemm", 100 + 1000 * k, 200 + 1000 * k, 500)
+        for name, start, end in waits:
+            job.wait(start, end, name)
+        return job.ask()
+
+    def test_the_end_of_a_capture_waits_for_nothing_that_comes_later(self) -> None:
+        """The profiler's own synchronisation when it stops, and the program's before it says how long it took."""
+        self.assertNotIn("host-sync", self.found([("cudaDeviceSynchronize", 3200, 3705)]))
+
+    def test_in_between_it_counts(self) -> None:
+        found = self.found([("cudaDeviceSynchronize", 130, 720), ("cudaDeviceSynchronize", 1130, 1720), ("cudaDeviceSynchronize", 2130, 2720),
+                            ("cudaDeviceSynchronize", 3200, 4700)])
+        self.assertIn("host-sync", found)
+        self.assertIn("3 calls", " ".join(found["host-sync"]["evidence"]))
+
+    def test_asking_is_no_waiting(self) -> None:
+        self.assertNotIn("host-sync", self.found([("cudaEventQuery", 130 + 10 * k, 138 + 10 * k) for k in range(60)]))

@@ -195,25 +195,51 @@ bool hu_gate_gc(const hu_scene *c, hu_hint *h)
     return true;
 }
 
+/* The places that cost most; waits at the very end of a capture cost nothing. */
+static size_t longest_waits(const hu_calls *calls, const hu_wait *out[], size_t room)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < calls->n_waits; i++) {
+        const hu_wait *w = &calls->waits[i];
+        size_t         at = n;
+
+        if (w->total_ns <= w->final_ns)
+            continue;
+        for (; at && out[at - 1]->total_ns - out[at - 1]->final_ns < w->total_ns - w->final_ns; at--)
+            if (at < room)
+                out[at] = out[at - 1];
+        if (at < room)
+            out[at] = w;
+        n += n < room;
+    }
+    return n;
+}
+
 bool hu_gate_sync(const hu_scene *c, hu_hint *h)
 {
+    enum { SHOWN = 2 };
     const hu_calls *calls = &c->d->calls;
+    const hu_wait  *longest[SHOWN];
+    const size_t    n = longest_waits(calls, longest, SHOWN);
+    const int64_t   count = calls->wait_calls - calls->final_calls;
 
-    if (calls->n_waits == 0 ||
-        !hu_is_share_of_all(hu_as_sum(calls->wait_ns), HU_LEAST_SHARE, hu_as_sum(c->d->overheads.span_ns)))
+    if (n == 0 ||
+        !hu_is_share_of_all(hu_as_sum(calls->wait_ns - calls->final_ns), HU_LEAST_SHARE, hu_as_sum(c->d->overheads.span_ns)))
         return false;
     hu_hint_say(
         h,
         "%s sync call%s in the whole capture; most of the waiting is in %.*s%s%.*s. The cost is not the wait itself but "
         "the time until the GPU has work again.",
-        hu_say_count(calls->wait_calls).t, hu_plural(calls->wait_calls), HU_FMT(calls->waits[0].call),
-        calls->waits[0].op.n ? " of " : "", HU_FMT(calls->waits[0].op));
-    for (size_t i = 0; i < calls->n_waits && i < 2; i++)
-        hu_hint_show(h, "%.*s%s%.*s: %s call%s, waiting %s", HU_FMT(calls->waits[i].call), calls->waits[i].op.n ? " < " : "",
-                     HU_FMT(calls->waits[i].op), hu_say_count(calls->waits[i].calls).t, hu_plural(calls->waits[i].calls),
-                     hu_say_in_all(hu_as_sum(calls->waits[i].total_ns)).t);
-    if (calls->waits[0].stack.n)
-        hu_hint_show(h, "from %.*s", HU_FMT(calls->waits[0].stack));
+        hu_say_count(count).t, hu_plural(count), HU_FMT(longest[0]->call), longest[0]->op.n ? " of " : "",
+        HU_FMT(longest[0]->op));
+    for (size_t i = 0; i < n; i++)
+        hu_hint_show(h, "%.*s%s%.*s: %s call%s, waiting %s", HU_FMT(longest[i]->call), longest[i]->op.n ? " < " : "",
+                     HU_FMT(longest[i]->op), hu_say_count(longest[i]->calls - longest[i]->final_calls).t,
+                     hu_plural(longest[i]->calls - longest[i]->final_calls),
+                     hu_say_in_all(hu_as_sum(longest[i]->total_ns - longest[i]->final_ns)).t);
+    if (longest[0]->stack.n)
+        hu_hint_show(h, "from %.*s", HU_FMT(longest[0]->stack));
     return true;
 }
 

@@ -17,6 +17,7 @@ typedef struct {
     const hu_ask *ask;
     uint32_t     *row_of_name;
     uint32_t     *count; /* by row */
+    int64_t       last_launch_ns;
     HU_VEC(hu_call) list;
     HU_VEC(hu_wait) waits;
     hu_map wait_of_place;
@@ -121,7 +122,27 @@ static uint64_t place_key(const hu_ask *ask, uint32_t call)
     return key;
 }
 
-static bool add_wait(work *w, uint32_t call)
+/*
+ * Profilers synchronise when they stop, and so do programs before they say how long they took: nothing is launched any more that a
+ * wait could hold up.  The end of a step is another matter, for there is a next one even where it was not recorded.
+ */
+static bool is_final(const work *w, uint32_t call)
+{
+    const hu_ask *ask = w->ask;
+    const bool    has_steps = ask->steps && ask->steps->source != HU_STEPS_NONE && ask->counted;
+
+    return ask->s.start_ns[call] > w->last_launch_ns && !(has_steps && hu_select_in(ask->counted, ask->s.start_ns[call]));
+}
+
+static void find_last_launch(work *w)
+{
+    w->last_launch_ns = INT64_MIN;
+    for (uint32_t i = 0; i < w->ask->s.n; i++)
+        if (is_call(w, i) && w->ask->names[w->ask->s.name[i]] & HU_NAME_LAUNCH && w->ask->s.start_ns[i] > w->last_launch_ns)
+            w->last_launch_ns = w->ask->s.start_ns[i];
+}
+
+static bool add_wait(work *w, uint32_t call, bool is_last)
 {
     const hu_ask *ask = w->ask;
     uint32_t     *place = hu_map_put(&w->wait_of_place, place_key(ask, call));
@@ -141,6 +162,8 @@ static bool add_wait(work *w, uint32_t call)
     row = &w->waits.at[*place];
     row->calls++;
     row->total_ns += ask->s.dur_ns[call];
+    row->final_calls += is_last;
+    row->final_ns += is_last ? ask->s.dur_ns[call] : 0;
     row->max_ns = ask->s.dur_ns[call] > row->max_ns ? ask->s.dur_ns[call] : row->max_ns;
     return true;
 }
@@ -149,7 +172,10 @@ static int measure_waits(work *w, hu_calls *out, hu_error *err)
 {
     const hu_ask *ask = w->ask;
 
+    find_last_launch(w);
     for (uint32_t i = 0; i < ask->s.n; i++) {
+        bool is_last;
+
         if (!is_call(w, i))
             continue;
         if (ask->names[ask->s.name[i]] & HU_NAME_ALLOC) {
@@ -159,9 +185,12 @@ static int measure_waits(work *w, hu_calls *out, hu_error *err)
         }
         if (!waits(ask, i))
             continue;
+        is_last = is_final(w, i);
         out->wait_calls++;
         out->wait_ns += ask->s.dur_ns[i];
-        if (!add_wait(w, i))
+        out->final_calls += is_last;
+        out->final_ns += is_last ? ask->s.dur_ns[i] : 0;
+        if (!add_wait(w, i, is_last))
             return hu_fail_memory(err);
     }
     return 0;
@@ -243,6 +272,8 @@ static void add_waits(void *left, const void *right)
     into->calls += from->calls;
     into->total_ns += from->total_ns;
     into->max_ns = from->max_ns > into->max_ns ? from->max_ns : into->max_ns;
+    into->final_calls += from->final_calls;
+    into->final_ns += from->final_ns;
 }
 
 bool hu_calls_merge(hu_calls *into, const hu_calls *from, hu_arena *arena)
@@ -253,6 +284,8 @@ bool hu_calls_merge(hu_calls *into, const hu_calls *from, hu_arena *arena)
     into->total_ns += from->total_ns;
     into->wait_ns += from->wait_ns;
     into->wait_calls += from->wait_calls;
+    into->final_ns += from->final_ns;
+    into->final_calls += from->final_calls;
     into->alloc_ns += from->alloc_ns;
     into->alloc_calls += from->alloc_calls;
     into->alloc_calls_in_steps += from->alloc_calls_in_steps;

@@ -17,6 +17,8 @@ typedef struct {
     hu_str  call, op; /* op: the operators around it, innermost first; "" none */
     hu_str  stack;    /* Python frames around it, innermost first; "" not recorded */
     int64_t calls, total_ns, max_ns;
+    int64_t final_calls,
+        final_ns; /* of them behind the last launch and in no step: nothing is left that could come sooner */
 } hu_wait;
 
 enum { HU_WAIT_FRAMES = 6 };
@@ -27,7 +29,7 @@ typedef struct {
     int64_t  total_ns;
     hu_wait *waits; /* by total_ns, then texts */
     size_t   n_waits;
-    int64_t  wait_ns, wait_calls;
+    int64_t  wait_ns, wait_calls, final_ns, final_calls;
     int64_t  alloc_ns, alloc_calls;
     int64_t  alloc_calls_in_steps; /* in the steps that count, where a caching allocator should need none */
 } hu_calls;

@@ -175,12 +175,12 @@ HU_WIRE_TABLE(hu_call, CALL);
 
 /* clang-format off */
 #define WAIT(F, T) \
-    F(T, STR, call) F(T, STR, op) F(T, STR, stack) F(T, I64, calls) F(T, I64, total_ns) F(T, I64, max_ns)
+    F(T, STR, call) F(T, STR, op) F(T, STR, stack) F(T, I64, calls) F(T, I64, total_ns) F(T, I64, max_ns) F(T, I64, final_calls) F(T, I64, final_ns)
 HU_WIRE_TABLE(hu_wait, WAIT);
 
 #define CALLS(F, T) \
     F(T, LIST, at, n, hu_call) F(T, SIZE, n) F(T, I64, total_ns) F(T, LIST, waits, n_waits, hu_wait) \
-    F(T, SIZE, n_waits) F(T, I64, wait_ns) F(T, I64, wait_calls) F(T, I64, alloc_ns) F(T, I64, alloc_calls) \
+    F(T, SIZE, n_waits) F(T, I64, wait_ns) F(T, I64, wait_calls) F(T, I64, final_ns) F(T, I64, final_calls) F(T, I64, alloc_ns) F(T, I64, alloc_calls) \
     F(T, I64, alloc_calls_in_steps)
 HU_WIRE_TABLE(hu_calls, CALLS);
 
