@@ -34,6 +34,9 @@ static const hu_peaks list[] = {
      "https://images.nvidia.cn/content/Solutions/data-center/a40/nvidia-a40-datasheet.pdf"},
     /* fp32 and memory by two databases; tensor rates are 2 and 4 times fp32, as on the A40 with the same die */
     {"RTX A6000", "RTX A6000", 0, 84, 0, 38.7, 0, 0, 77.4, 154.8, 154.8, 0, 768, GA102 ", appendix C"},
+    /* fp32 and memory by two databases; 68 units x 1024 FLOP x 1.545 GHz are 107.6 with fp16 accumulation, half with fp32 */
+    {"RTX 2080 Ti", "RTX 2080 Ti", 0, 68, 0, 13.45, 0, 0, 0, 53.8, 0, 0, 616,
+     "NVIDIA Turing architecture whitepaper, WP-09183-001, appendix A"},
     /* fp32 and memory by two databases; 142 with fp16 accumulation, half of it with fp32 */
     {"RTX 3090", "RTX 3090", 0, 82, 0.556, 35.6, 0, 0, 35.6, 71, 71, 0, 936, GA102 ", appendix A"},
     {"RTX 4090", "RTX 4090", 0, 128, 1.29, 82.6, 0, 0, 82.6, 165.2, 165.2, 330.3, 1008,
