@@ -127,6 +127,23 @@ class Sizes(unittest.TestCase):
         self.assertFalse(self.is_found("aten::_flash_attention_forward", [[4, 197, 12, 64]] * 3))
 
 
+class Fusion(unittest.TestCase):
+    def test_what_is_gained_beyond_the_kernels_are_launches(self) -> None:
+        """Six kernels of 2 µs in steps of 1.5 ms, each with 150 µs of operator: hardly any of what fusing saves is theirs."""
+        job = Job()
+        for step in range(6):
+            at = 1500.0 * step
+            for k in range(8):
+                name = "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor>(int)" if k else "ampere_bf16_s16816gemm"
+                job.host("cpu_op", "aten::add", at + 150 * k, 140)
+                job.device("kernel", name, ("cudaLaunchKernel", at + 150 * k + 120, 8), at + 150 * k + 132, 2 if k else 20)
+            job.wait(at + 1250, at + 1260)
+            job.host("user_annotation", f"ProfilerStep#{step}", at, 1490)
+        found = job.ask()["bandwidth-bound"]
+        self.assertGreater(found["gain_pct"], 10)
+        self.assertIn("launches that the host need not make", " ".join(found["evidence"]))
+
+
 class Ids(unittest.TestCase):
     def moved(self, devices: list[dict[str, Any]]) -> str:
         job = Products()

@@ -185,6 +185,10 @@ bool hu_gate_fuse(const hu_scene *c, hu_hint *h)
         "%lld elementwise kernels take %s of kernel time in the whole capture. Chains of them read and write the same "
         "tensors again; one fused kernel would do it once.",
         (long long)f->calls, hu_say_pct(100 * (double)f->total_ns / (double)c->d->kernels.total_ns).t);
+    if (c->d->gpu_time.span_ns > 0)
+        hu_hint_show(h,
+                     "they run for %s of the GPU span; what is gained beyond that is launches that the host need not make",
+                     hu_say_pct(100 * (double)f->total_ns / (double)c->d->gpu_time.span_ns).t);
     h->fix = hu_scene_is_inference(c) ? "model = torch.compile(model)" : NULL;
     return true;
 }
