@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * loader.c - a worker loads while the job computes only where a CPU is free for it.
  *
- * A loader that waits (for a disk, a network, a sleep) needs none: its waits overlap on any machine.  One that computes (it decodes,
- * augments, collates) needs a CPU for each worker.  A job on a GPU leaves all but one of its CPUs to them; one that computes on CPUs
- * itself uses those that its operators' threads run on, and how many that are no trace of the profiler says.
+ * A loader that waits (for a disk, a network, a sleep) needs none: its waits overlap on any machine.  One that computes (it
+ * decodes, augments, collates) needs a CPU for each worker.  A job on a GPU leaves all but one of its CPUs to them; one that
+ * computes on CPUs itself uses those that its operators' threads run on, and how many that are no trace of the profiler says.
  */
 #include "advise/loader.h"
 

@@ -123,8 +123,8 @@ static uint64_t place_key(const hu_ask *ask, uint32_t call)
 }
 
 /*
- * Profilers synchronise when they stop, and so do programs before they say how long they took: nothing is launched any more that a
- * wait could hold up.  The end of a step is another matter, for there is a next one even where it was not recorded.
+ * Profilers synchronise when they stop, and so do programs before they say how long they took: nothing is launched any more
+ * that a wait could hold up.  The end of a step is another matter, for there is a next one even where it was not recorded.
  */
 static bool is_final(const work *w, uint32_t call)
 {

@@ -24,7 +24,8 @@ HU_WIRE_TABLE(hu_series, SERIES);
 #define INFO(F, T) \
     F(T, STR, file) F(T, STR, format) F(T, STR, tool) F(T, STR, compression) F(T, STR, host) F(T, STR, backend) \
     F(T, I64, bytes) F(T, I64, base_ns) F(T, I64, rank) F(T, I64, world_size) F(T, I64, schema_version) \
-    F(T, I64, cpu_sample_ns) F(T, I64, cpus) F(T, I64, out_of_memory) F(T, BOOL, has_shapes) F(T, BOOL, has_stacks) F(T, BOOL, has_memory) \
+    F(T, I64, cpu_sample_ns) F(T, I64, cpus) F(T, I64, out_of_memory) F(T, BOOL, has_shapes) F(T, BOOL, has_stacks) \
+    F(T, BOOL, has_memory) \
     F(T, BOOL, has_flops) F(T, BOOL, has_modules)
 HU_WIRE_TABLE(hu_trace_info, INFO);
 
@@ -90,7 +91,8 @@ HU_WIRE_TABLE(hu_kernel_name, KERNEL_NAME);
     F(T, STR, name) F(T, PART, read, hu_kernel_name) F(T, BOOL, is_comm) F(T, I64, calls) F(T, I64, calls_in_steps) \
     F(T, I64, total_ns) F(T, I64, min_ns) F(T, I64, max_ns) F(T, F64, mean_ns) F(T, F64, squares) F(T, U32S, grid) \
     F(T, U16S, block) F(T, BOOL, geometry_varies) F(T, U16, registers) F(T, U32, shared_bytes) \
-    F(T, I64, eligible_ns) F(T, I64, plain_ns) F(T, F64, occupancy_sum) F(T, F64, occupancy_ns) F(T, F64, waves_sum) F(T, F64, tail_sum) \
+    F(T, I64, eligible_ns) F(T, I64, plain_ns) F(T, F64, occupancy_sum) F(T, F64, occupancy_ns) F(T, F64, waves_sum) \
+    F(T, F64, tail_sum) \
     F(T, F64, waves_ns) F(T, F64, sm_sum) F(T, F64, sm_ns)
 HU_WIRE_TABLE(hu_kernel, KERNEL);
 
@@ -175,12 +177,14 @@ HU_WIRE_TABLE(hu_call, CALL);
 
 /* clang-format off */
 #define WAIT(F, T) \
-    F(T, STR, call) F(T, STR, op) F(T, STR, stack) F(T, I64, calls) F(T, I64, total_ns) F(T, I64, max_ns) F(T, I64, final_calls) F(T, I64, final_ns)
+    F(T, STR, call) F(T, STR, op) F(T, STR, stack) F(T, I64, calls) F(T, I64, total_ns) F(T, I64, max_ns) \
+    F(T, I64, final_calls) F(T, I64, final_ns)
 HU_WIRE_TABLE(hu_wait, WAIT);
 
 #define CALLS(F, T) \
     F(T, LIST, at, n, hu_call) F(T, SIZE, n) F(T, I64, total_ns) F(T, LIST, waits, n_waits, hu_wait) \
-    F(T, SIZE, n_waits) F(T, I64, wait_ns) F(T, I64, wait_calls) F(T, I64, final_ns) F(T, I64, final_calls) F(T, I64, alloc_ns) F(T, I64, alloc_calls) \
+    F(T, SIZE, n_waits) F(T, I64, wait_ns) F(T, I64, wait_calls) F(T, I64, final_ns) F(T, I64, final_calls) \
+    F(T, I64, alloc_ns) F(T, I64, alloc_calls) \
     F(T, I64, alloc_calls_in_steps)
 HU_WIRE_TABLE(hu_calls, CALLS);
 

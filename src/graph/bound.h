@@ -15,8 +15,8 @@ void hu_bound_streams(const hu_graph *g, const hu_costs *c, int64_t *busy_ns);
 double hu_bound_least_ns(const hu_graph *g, const hu_costs *c, unsigned but, int64_t *busy_ns);
 
 /*
- * What copies that run beside everything keep the host's link busy for, in ns per step: one after the other, whatever streams they
- * are on.
+ * What copies that run beside everything keep the host's link busy for, in ns per step: one after the other, whatever
+ * streams they are on.
  */
 double hu_bound_link_ns(const hu_graph *g, const hu_costs *c);
 

@@ -91,7 +91,7 @@ const hu_drift *hu_edit_drift(const hu_edit_facts *facts);
 /* Does a collective send so little that its latency is what it costs? */
 bool hu_edit_is_small_message(const hu_graph *g, uint32_t op);
 
-/* Does the data loader wait for most of its time, in calls that were recorded?  Then its workers need no CPUs of their own. */
+/* Does the data loader wait for most of its time, in calls that were recorded?  Then its workers need no CPUs. */
 bool hu_edit_loader_waits(const hu_graph *g);
 
 /* "data", "kernel" …; and the sentence for --list-edits. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * device_rows.c - what a device did, in traces whose writers give no categories.
  *
- * A slice without a category is taken for a range of the program.  On a row that belongs to a process called "GPU2" or "Ascend
- * Hardware" it is none: counted there, the device's work would be the host's.  Names may stand anywhere in a file, so rows are
- * looked at when all of it was read.
+ * A slice without a category is taken for a range of the program.  On a row that belongs to a process called "GPU2" or
+ * "Ascend Hardware" it is none: counted there, the device's work would be the host's.  Names may stand anywhere in a file,
+ * so rows are looked at when all of it was read.
  */
 #include "trace/device_rows.h"
 
