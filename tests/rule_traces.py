@@ -633,7 +633,7 @@ EXAMS: dict[str, Exam] = {
         lambda: simulated(DEEP, build=CopiesAhead),
         lambda: Case(pages(mixed_copies).to, one_unit=True, times=(4100, 2100, 2000))),
     "data-loading": Exam(
-        lambda: scoreboard("data-loading", replace(SHORT, loader_ns=8 * MS)),
+        lambda: scoreboard("data-loading", replace(SHORT, loader_ns=8 * MS, guard=1)),
         lambda: simulated(replace(DEEP, loader_ns=2 * MS)),
         lambda: paper(slow_loader, products)),
     "io-stall": Exam(

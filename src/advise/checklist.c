@@ -180,7 +180,7 @@ static double gain(const hu_findings *f, char *evidence, size_t size)
         return NAN;
     if (f->n)
         snprintf(evidence, size, "%s", hu_rule_title(f->at[0].rule));
-    return f->n ? f->at[0].gain_pct : 0;
+    return f->n ? f->at[0].gain_pct : f->blind[0] ? NAN : 0;
 }
 
 static const struct {

@@ -367,7 +367,7 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
         else if (f->n < HU_FINDINGS && price.high_pct >= LEAST_GAIN)
             add_finding(f, &hint, &price, &edit);
     }
-    if (f->n < HU_FINDINGS && hu_bubble_find(d, f->seen_ns, &f->at[f->n]) && f->at[f->n].gain_pct >= LEAST_GAIN)
+    if (f->n < HU_FINDINGS && hu_bubble_find(d, f->replayed_ns, &f->at[f->n]) && f->at[f->n].gain_pct >= LEAST_GAIN)
         f->n++;
     if (f->n < HU_FINDINGS && !find(f, HU_RULE_COLD) && hu_cold_start_find(s, &f->at[f->n]) &&
         f->at[f->n].gain_pct >= LEAST_GAIN)

@@ -179,6 +179,14 @@ static hu_grade grade_of(hu_check_id id, double value)
     return (larger_is_better ? value >= rows[id].amber : value <= rows[id].amber) ? HU_GRADE_AMBER : HU_GRADE_RED;
 }
 
+/* Was a check that cannot be made one that this graph needs?  Without GPU work there is nothing that it could find. */
+static bool is_missed(const hu_graph *g, hu_check_id id)
+{
+    const size_t steps = g->n_marks - 1;
+
+    return g->n_ops > 0 && (id != HU_CHECK_HOLD_OUT || g->is_whole || steps < FEWEST_STEPS);
+}
+
 int hu_check_measure(hu_pricer *p, const hu_path *path, hu_arena *scratch, hu_check *out, hu_error *err)
 {
     const hu_graph       *g = hu_pricer_graph(p);
@@ -202,9 +210,12 @@ int hu_check_measure(hu_pricer *p, const hu_path *path, hu_arena *scratch, hu_ch
     out->value[HU_CHECK_SPREAD] = spread;
     out->worst = HU_GRADE_GREEN;
     for (hu_check_id i = 0; i < HU_CHECK_COUNT; i++) {
+        hu_grade counts;
+
         out->grade[i] = grade_of(i, out->value[i]);
-        if (out->grade[i] != HU_GRADE_UNKNOWN && out->grade[i] > out->worst)
-            out->worst = out->grade[i];
+        counts = out->grade[i] != HU_GRADE_UNKNOWN ? out->grade[i] : is_missed(g, i) ? HU_GRADE_AMBER : HU_GRADE_GREEN;
+
+        out->worst = counts > out->worst ? counts : out->worst;
     }
     return 0;
 }
