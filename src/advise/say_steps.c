@@ -7,7 +7,9 @@
 
 #include "advise/say.h"
 
-static const double SAME = 0.03; /* of the longer one: they differ by less in any capture */
+static const double LARGE_REST = 0.25; /* of the capture */
+static const double MOSTLY = 0.5;      /* of that rest */
+static const double SAME = 0.03;       /* of the longer one: they differ by less in any capture */
 
 hu_steps_words hu_say_period(const hu_steps *steps)
 {
@@ -33,6 +35,39 @@ hu_steps_words hu_say_period(const hu_steps *steps)
              hu_say_time(s->is_by_marks ? s->by_marks_ns : s->by_ends_ns).t,
              s->is_by_marks ? "ends of GPU work" : "host marks",
              hu_say_time(s->is_by_marks ? s->by_ends_ns : s->by_marks_ns).t, why);
+    return said;
+}
+
+hu_steps_words hu_say_phases(const hu_steps *steps)
+{
+    static const char *const names[HU_ENGINE_PHASES] = {"other", "prefill", "decode", "mixed"};
+    hu_steps_words           said = {""};
+    size_t                   n = 0;
+
+    if (!steps->is_engine || steps->phase_n[HU_PHASE_NONE] == (int64_t)steps->n_counted)
+        return said;
+    for (size_t k = 0; k < HU_ENGINE_PHASES; k++) {
+        const size_t phase = (k + 1) % HU_ENGINE_PHASES; /* what has no name last */
+
+        if (steps->phase_n[phase] && n < sizeof said.t)
+            n += (size_t)snprintf(said.t + n, sizeof said.t - n, "%s%lld %s of %s", n ? ", " : "",
+                                  (long long)steps->phase_n[phase], names[phase], hu_say_time(steps->phase_ns[phase]).t);
+    }
+    return said;
+}
+
+hu_steps_words hu_say_rest(const hu_digest *d)
+{
+    const hu_breakdown *b = &d->breakdown;
+    hu_steps_words      said = {""};
+    const int64_t       idle = b->rest_ns - b->rest_busy_ns;
+
+    if (d->steps.source == HU_STEPS_NONE || d->steps.is_selected || !b->has_device ||
+        (double)b->rest_ns < LARGE_REST * (double)b->capture_ns || (double)idle < MOSTLY * (double)b->rest_ns)
+        return said;
+    snprintf(said.t, sizeof said.t, " Outside of %s, in %s of %s captured, the GPU is idle for %s.",
+             d->steps.source == HU_STEPS_STRUCTURE ? "what repeats" : "the steps", hu_say_time((double)b->rest_ns).t,
+             hu_say_time((double)b->capture_ns).t, hu_say_pct(100 * (double)idle / (double)b->rest_ns).t);
     return said;
 }
 

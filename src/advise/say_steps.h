@@ -3,7 +3,7 @@
 #ifndef HU_ADVISE_SAY_STEPS_H
 #define HU_ADVISE_SAY_STEPS_H
 
-#include "analyze/steps.h"
+#include "analyze/digest.h"
 
 enum { HU_STEPS_WORDS_BYTES = 256 };
 
@@ -13,6 +13,12 @@ typedef struct {
 
 /* Where host marks and GPU work give two lengths of a step: which one counts, and why.  "" where they agree. */
 hu_steps_words hu_say_period(const hu_steps *steps);
+
+/* What a serving engine's steps are, with counts and periods: "3 prefill of 45.2 ms, 120 decode of 8.10 ms".  "" without. */
+hu_steps_words hu_say_phases(const hu_steps *steps);
+
+/* That much of the capture is in no step, and the GPU mostly idle there, as a sentence.  "" where it is not. */
+hu_steps_words hu_say_rest(const hu_digest *d);
 
 /* What to do when the GPU only ran what was launched before the steps (hu_steps.is_backlog). */
 const char *hu_say_backlog(void);

@@ -235,6 +235,9 @@ void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size
         hu_say_main_thread(digests[out->rank], out->text, sizeof out->text);
     else
         say_host(digests[out->rank], slowest, out);
+    if (slowest && digests[out->rank]->breakdown.has_device)
+        snprintf(out->text + strlen(out->text), sizeof out->text - strlen(out->text), "%s",
+                 hu_say_rest(digests[out->rank]).t);
     if (!f || !f->is_replayed || !slowest)
         return;
     say_price(digests[out->rank], f, out);

@@ -208,6 +208,32 @@ static bool prepare(const hu_steps *steps, const hu_ask *ask, work *w)
     return true;
 }
 
+/* What lies outside of all steps, listed or not. */
+static bool measure_rest(work *w, hu_breakdown *out)
+{
+    const hu_slices *s = &w->ask->s;
+    hu_interval      capture = {INT64_MAX, INT64_MIN};
+    hu_intervals     all = {0}, steps, rest;
+
+    for (size_t i = 0; i < s->n; i++) {
+        const int64_t end = s->start_ns[i] + s->dur_ns[i];
+
+        if (!hu_kind_in(s->kind[i], HU_KINDS_HOST | HU_KINDS_DEVICE))
+            continue;
+        capture.start_ns = s->start_ns[i] < capture.start_ns ? s->start_ns[i] : capture.start_ns;
+        capture.end_ns = end > capture.end_ns ? end : capture.end_ns;
+    }
+    if (capture.end_ns <= capture.start_ns)
+        return true;
+    if (!hu_intervals_add(w->scratch, &all, capture.start_ns, capture.end_ns) || !all_windows(w, &steps) ||
+        !hu_intervals_subtract(w->scratch, &all, &steps, &rest))
+        return false;
+    out->capture_ns = capture.end_ns - capture.start_ns;
+    out->rest_ns = hu_intervals_length(&rest);
+    out->rest_busy_ns = hu_intervals_common(&rest, &w->ask->busy);
+    return true;
+}
+
 int hu_breakdown_measure(const hu_ask *ask, hu_breakdown *out, hu_error *err)
 {
     work w = {.ask = ask, .scratch = ask->scratch};
@@ -222,7 +248,7 @@ int hu_breakdown_measure(const hu_ask *ask, hu_breakdown *out, hu_error *err)
         fill_rests(&w.set[k]);
     *out = (hu_breakdown){.at = w.set[LISTED].rows, .n = w.set[LISTED].n, .has_device = ask->n_work > 0};
     average(&w.set[PERIODS], out);
-    return 0;
+    return measure_rest(&w, out) ? 0 : hu_fail_memory(err);
 }
 
 static const struct {

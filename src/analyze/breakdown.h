@@ -38,8 +38,10 @@ typedef struct {
 } hu_step_time;
 
 typedef struct {
-    bool          has_device; /* the trace holds device work at all */
-    hu_step_time *at;         /* for each step of hu_steps */
+    bool          has_device;            /* the trace holds device work at all */
+    int64_t       capture_ns;            /* from the first to the last thing of hosts and devices */
+    int64_t       rest_ns, rest_busy_ns; /* what of it is in no step, and how long the device works there */
+    hu_step_time *at;                    /* for each step of hu_steps */
     size_t        n;
     hu_step_time  mean;   /* over the periods of the steps that count (steady.h); NaN when none does */
     hu_step_time  spread; /* their sample standard deviation; NaN below two */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * steps.c - finds the steps, then decides what belongs to each.
  *
- * What a step is, in this order: ProfilerStep#N of torch.profiler; another annotation of the user that recurs on one
+ * What a step is, in this order: ProfilerStep#N of torch.profiler; a step that a serving engine names (engine.h), also where
+ * a profiler's step holds several; another annotation of the user that recurs on one
  * thread and covers most of it; a period in the work itself (see period.c); nothing.
  *
  * Where it ends.  Devices run behind their host, so host times alone would give a step the kernels of the one before.
@@ -21,6 +22,7 @@
 
 #include "analyze/backlog.h"
 #include "analyze/cut.h"
+#include "analyze/engine.h"
 #include "analyze/names.h"
 #include "analyze/period.h"
 #include "analyze/select.h"
@@ -353,7 +355,41 @@ static int describe(step_list *list, hu_arena *scratch, hu_steps *out, hu_error 
         if (hu_step_counts(&list->at[i]))
             duration[out->n_counted++] = list->at[i].period.end_ns - list->at[i].period.start_ns;
     out->duration = hu_stats_of(duration, out->n_counted);
+    for (size_t i = 0; out->is_engine && i < list->n; i++) {
+        const hu_step *s = &list->at[i];
+
+        if (hu_step_counts(s)) {
+            out->phase_n[s->phase]++;
+            out->phase_ns[s->phase] += (double)(s->period.end_ns - s->period.start_ns);
+        }
+    }
+    for (size_t k = 0; k < HU_ENGINE_PHASES; k++)
+        out->phase_ns[k] = out->phase_n[k] ? out->phase_ns[k] / (double)out->phase_n[k] : 0;
     return 0;
+}
+
+/* An engine's own steps, unless a profiler marks at least as many.  Its name for them is what they have in common. */
+static int take_engine(const hu_trace *trace, hu_arena *arena, step_list *list, hu_steps *steps, hu_error *err)
+{
+    hu_step  *at;
+    size_t    n;
+    const int rc = hu_engine_find(trace, arena, &at, &n, err);
+
+    if (rc < 0 || n == 0 || n <= list->n)
+        return rc;
+    *list = (step_list){.at = at, .n = n, .cap = n};
+    steps->source = HU_STEPS_ANNOTATION;
+    steps->what = n == 1 ? hu_trace_text(trace, at[0].name) : HU_STR("steps of a serving engine");
+    steps->is_engine = true;
+    return 0;
+}
+
+/* One pass of an engine follows no other: it takes from its call to the end of its GPU work. */
+static void take_pass(hu_step *s)
+{
+    s->is_first = false;
+    s->ends.start_ns = s->marks.start_ns;
+    s->marks = s->ends;
 }
 
 int hu_steps_measure(const hu_trace *trace, const uint8_t *names, const hu_step_range *range, hu_arena *arena,
@@ -366,6 +402,8 @@ int hu_steps_measure(const hu_trace *trace, const uint8_t *names, const hu_step_
     int       rc;
 
     rc = find_profiler_steps(trace, names, arena, &list, err);
+    if (rc == 0)
+        rc = take_engine(trace, arena, &list, &steps, err);
     if (rc == 0 && list.n == 0) {
         steps.source = HU_STEPS_ANNOTATION;
         rc = find_annotated_steps(trace, arena, scratch, &list, &steps.what, err);
@@ -393,6 +431,8 @@ int hu_steps_measure(const hu_trace *trace, const uint8_t *names, const hu_step_
         list.at[0].is_incomplete = false; /* the piece is what there is */
     if (rc == 0)
         hu_steady_measure(list.at, list.n, before_ns);
+    if (rc == 0 && steps.is_engine && list.n == 1)
+        take_pass(&list.at[0]);
     if (rc == 0 && range && range->is_limited)
         rc = keep_range(&list, range, err);
     if (rc == 0)

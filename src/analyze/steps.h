@@ -15,6 +15,9 @@ typedef enum {
     HU_STEPS_NONE,       /* nothing recurs: the capture is taken as one piece */
 } hu_step_source;
 
+/* What a serving engine does in a step (engine.h); NONE of every other job. */
+typedef enum { HU_PHASE_NONE, HU_PHASE_PREFILL, HU_PHASE_DECODE, HU_PHASE_MIXED, HU_ENGINE_PHASES } hu_engine_phase;
+
 typedef struct {
     uint32_t name;                       /* string id; 0 for a step without a name */
     int64_t  number;                     /* N of ProfilerStep#N, else the index from 0 */
@@ -25,6 +28,8 @@ typedef struct {
     hu_interval marks, ends; /* from its predecessor's end to its own: by host marks; by the later of mark and GPU work */
     hu_interval period;      /* the one of the two that counts (steady.h) */
     hu_interval work;        /* from the first start to the last end of the GPU work launched in it; empty without */
+
+    uint8_t phase; /* hu_engine_phase */
 
     bool is_warm_up, is_incomplete; /* left out of the means, and said so */
     bool is_first;                  /* the step before it is not in the trace */
@@ -49,7 +54,10 @@ typedef struct {
     size_t         n_counted;   /* neither warm-up nor incomplete */
     bool           is_cut;      /* the file may end before the device work of these steps is complete: there are no shares */
     bool           is_selected; /* a range of steps was asked for */
+    bool           is_engine;   /* a serving engine named them: they are steps, however few */
     bool           is_backlog;  /* the GPU ran only what was launched before these steps: nothing is known of their own */
+    int64_t        phase_n[HU_ENGINE_PHASES];  /* counted steps of each phase; all 0 unless an engine marked them */
+    double         phase_ns[HU_ENGINE_PHASES]; /* and their mean period; 0 without */
     hu_steady      steady;
     hu_stats       duration; /* of the counted ones' periods, in ns */
 } hu_steps;

@@ -161,6 +161,15 @@ HU_FACT(mean, d->steps.duration.mean)
 HU_FACT(by_marks, d->steps.source == HU_STEPS_NONE ? HU_ABSENT : d->steps.steady.by_marks_ns)
 HU_FACT(by_ends, d->steps.source == HU_STEPS_NONE ? HU_ABSENT : d->steps.steady.by_ends_ns)
 HU_FACT(backlog, d->steps.source == HU_STEPS_NONE ? HU_ABSENT : (double)d->steps.steady.backlog_ns)
+#define PHASE(name, id)                     \
+    HU_FACT(name##_n, d->steps.phase_n[id]) \
+    HU_FACT(name##_mean, d->steps.phase_n[id] ? d->steps.phase_ns[id] : HU_ABSENT)
+
+PHASE(prefill, HU_PHASE_PREFILL)
+PHASE(decode, HU_PHASE_DECODE)
+PHASE(mixed, HU_PHASE_MIXED)
+HU_FACT(rest, (double)d->breakdown.rest_ns)
+HU_FACT(rest_busy, (double)d->breakdown.rest_busy_ns)
 HU_FACT(stddev, d->steps.duration.stddev)
 HU_FACT(median, d->steps.duration.median)
 HU_FACT(p10, d->steps.duration.p10)
@@ -186,6 +195,22 @@ static const hu_column facts[] = {
     {"by_ends_ns", "by GPU ends", HU_CELL_NS, 0, NULL, by_ends, .values = "0..|null",
      .help = "The same from the end of a step, the later of its mark and its GPU work, to that of the next; null without "
              "steps or GPU work."},
+    {"prefill_steps", NULL, HU_CELL_COUNT, 0, NULL, prefill_n, .values = "0..",
+     .help = "Counted steps in which a serving engine computes prompts alone; 0 of other jobs."},
+    {"prefill_mean_ns", NULL, HU_CELL_NS, 0, NULL, prefill_mean, .values = "0..|null",
+     .help = "Their mean period; null without."},
+    {"decode_steps", NULL, HU_CELL_COUNT, 0, NULL, decode_n, .values = "0..",
+     .help = "Counted steps in which a serving engine generates tokens alone; 0 of other jobs."},
+    {"decode_mean_ns", NULL, HU_CELL_NS, 0, NULL, decode_mean, .values = "0..|null",
+     .help = "Their mean period; null without."},
+    {"mixed_steps", NULL, HU_CELL_COUNT, 0, NULL, mixed_n, .values = "0..",
+     .help = "Counted steps of a serving engine that do both; 0 of other jobs."},
+    {"mixed_mean_ns", NULL, HU_CELL_NS, 0, NULL, mixed_mean, .values = "0..|null",
+     .help = "Their mean period; null without."},
+    {"rest_ns", "outside of steps", HU_CELL_NS, 0, NULL, rest, .values = "0..",
+     .help = "Time of the capture that is in no step."},
+    {"rest_busy_ns", NULL, HU_CELL_NS, 0, NULL, rest_busy, .values = "0..",
+     .help = "How long the GPU works in that time."},
     {"backlog_ns", "GPU behind the last mark", HU_CELL_NS, 0, NULL, backlog, .values = "0..|null",
      .help = "How long after the last counted mark its GPU work ends; null without steps."},
     {"stddev_ns", "standard deviation", HU_CELL_NS, 0, NULL, stddev, .values = "0..|null",

@@ -47,13 +47,18 @@ static void bar(hu_text_page *p, const char *label, double ns, double spread_ns,
 static void where_from(hu_text_page *p, const hu_digest *d)
 {
     const hu_steps      *s = &d->steps;
-    const hu_steps_words words = hu_say_period(s);
+    const hu_steps_words words = hu_say_period(s), phases = hu_say_phases(s);
 
     switch (s->source) {
     case HU_STEPS_PROFILER:
         hu_out_printf(p->out, "   mean of %zu ProfilerStep%s\n", s->n_counted, hu_plural((int64_t)s->n_counted));
         break;
     case HU_STEPS_ANNOTATION:
+        if (s->is_engine) {
+            hu_out_printf(p->out, "   mean of %zu step%s of a serving engine\n", s->n_counted,
+                          hu_plural((int64_t)s->n_counted));
+            break;
+        }
         hu_out_printf(p->out, "   mean of %zu steps, each from one \"", s->n_counted);
         hu_units_clip(p->out, s->what, 24);
         hu_out_text(p->out, "\" to the next\n");
@@ -68,6 +73,8 @@ static void where_from(hu_text_page *p, const hu_digest *d)
     }
     if (words.t[0])
         hu_text_paragraph(p, words.t, 2);
+    if (phases.t[0])
+        hu_text_paragraph(p, phases.t, 2);
 }
 
 /* The main thread by what it waits for, each instant once. */

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * engine.c - a serving engine runs one batch at a time, and says of each what it holds.
+ *
+ * vLLM and what builds on it: "execute_model", "gpu_model_runner: forward", "execute_diffusion_..." and
+ * "execute_context_1(...)_generation_7(...)", in which a number of tokens may stand behind "execute_" and the numbers behind
+ * the two words are those of requests.  SGLang: "step[EXTEND bs=15 toks=15360]", "step[DECODE bs=32]".  The numbers differ
+ * from step to step, so that no name recurs.
+ */
+#include "analyze/engine.h"
+
+#include "base/number.h"
+
+/* The number behind a word; -1 without. */
+static int64_t number_behind(hu_str name, hu_str word)
+{
+    for (size_t i = 0; i + word.n < name.n; i++) {
+        int64_t value = 0;
+        size_t  k = i + word.n;
+
+        if (memcmp(name.p + i, word.p, word.n) != 0 || name.p[k] < '0' || name.p[k] > '9')
+            continue;
+        for (; k < name.n && name.p[k] >= '0' && name.p[k] <= '9' && value < INT64_MAX / 16; k++)
+            value = 10 * value + (name.p[k] - '0');
+        return value;
+    }
+    return -1;
+}
+
+bool hu_engine_reads(hu_str name, hu_engine_phase *out)
+{
+    const int64_t prefill = number_behind(name, HU_STR("context_")), decode = number_behind(name, HU_STR("generation_"));
+
+    *out = HU_PHASE_NONE;
+    if (hu_str_starts(name, HU_STR("step["))) {
+        *out = hu_str_starts(name, HU_STR("step[DECODE"))   ? HU_PHASE_DECODE
+               : hu_str_starts(name, HU_STR("step[EXTEND")) ? HU_PHASE_PREFILL
+               : hu_str_starts(name, HU_STR("step[MIXED"))  ? HU_PHASE_MIXED
+                                                            : HU_PHASE_NONE;
+        return true;
+    }
+    if (hu_str_starts(name, HU_STR("execute_")) && (prefill >= 0 || decode >= 0)) {
+        *out = prefill > 0 && decode > 0 ? HU_PHASE_MIXED : prefill > 0 ? HU_PHASE_PREFILL : HU_PHASE_DECODE;
+        return true;
+    }
+    return hu_str_starts(name, HU_STR("execute_model")) || hu_str_starts(name, HU_STR("execute_diffusion_")) ||
+           hu_str_equal(name, HU_STR("gpu_model_runner: forward"));
+}
+
+typedef HU_VEC(hu_step) step_list;
+
+/* Those of one thread; *covered_ns: how long they take. */
+static bool collect(const hu_trace *trace, const hu_track *track, hu_arena *arena, step_list *out, int64_t *covered_ns)
+{
+    const hu_slices s = hu_trace_slices(trace);
+    const uint32_t *order = hu_trace_order(trace) + track->first;
+    int64_t         until = INT64_MIN;
+
+    *covered_ns = 0;
+    for (uint32_t k = 0; k < track->count; k++) {
+        const uint32_t  i = order[k];
+        hu_engine_phase phase;
+
+        if (s.kind[i] != HU_KIND_USER || s.start_ns[i] < until || s.dur_ns[i] <= 0 ||
+            !hu_engine_reads(hu_trace_text(trace, s.name[i]), &phase))
+            continue;
+        until = s.start_ns[i] + s.dur_ns[i];
+        *covered_ns += s.dur_ns[i];
+        if (out->n && s.start_ns[i] - out->at[out->n - 1].end_ns < out->at[out->n - 1].end_ns - out->at[out->n - 1].start_ns)
+            out->at[out->n - 1].end_ns = s.start_ns[i];
+        if (!hu_vec_push(arena, out,
+                         ((hu_step){.name = s.name[i],
+                                    .number = (int64_t)out->n,
+                                    .start_ns = s.start_ns[i],
+                                    .end_ns = until,
+                                    .phase = (uint8_t)phase})))
+            return false;
+    }
+    return true;
+}
+
+int hu_engine_find(const hu_trace *trace, hu_arena *arena, hu_step **out, size_t *n, hu_error *err)
+{
+    size_t          n_tracks;
+    const hu_track *tracks = hu_trace_tracks(trace, &n_tracks);
+    int64_t         most = 0;
+
+    *out = NULL;
+    *n = 0;
+    for (size_t t = 0; t < n_tracks; t++) {
+        step_list list = {0};
+        int64_t   covered_ns;
+
+        if (tracks[t].type != HU_TRACK_HOST)
+            continue;
+        if (!collect(trace, &tracks[t], arena, &list, &covered_ns))
+            return hu_fail_memory(err);
+        if (covered_ns <= most)
+            continue;
+        most = covered_ns;
+        *out = list.at;
+        *n = list.n;
+    }
+    return 0;
+}
