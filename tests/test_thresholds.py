@@ -218,7 +218,8 @@ class Gates(unittest.TestCase):
             self.assertAlmostEqual(findings["host-work"]["gain_pct"], (4000 - collects) / 100, delta=2)
 
     def test_the_ladder_takes_the_best_first(self) -> None:
-        steps = host_then_kernel(4000, ("user_annotation", "Python GC", 500), ("cpu_op", "aten::mm", 1000), ("user_annotation", LOADER, 2000))
+        """Without the wait the host is the limit, so that the loader is next; were the kernel as long, nothing would be."""
+        steps = host_then_kernel(5500, ("user_annotation", "Python GC", 500), ("cpu_op", "aten::mm", 1500), ("user_annotation", LOADER, 3500))
         replay = said(steps)["ranks"][0]["replay"]
         ladder = replay["ladder"]
         self.assertEqual([rung["id"] for rung in ladder][:2], [f["id"] for f in replay["findings"]][:2])

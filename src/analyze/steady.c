@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * steady.c - two ends of one kind, one step apart.
  *
- * The step before the first one is not in the trace, and when it ended on the GPU is not known unless what it launched still
- * ran.  But had the GPU been as far behind then as it is a step later, it would have ended by so much after the mark; and by
- * the time at which it began the next one's work it had.  So the first step begins at the earlier of the two, which takes out
- * the filling of an empty queue.
+ * The step before the first one is not in the trace, and when it ended on the GPU is not known unless what it launched
+ * still ran.  But had the GPU been as far behind then as it is a step later, it would have ended by so much after the
+ * mark; and by the time at which it began the next one's work it had.  So the first step begins at the earlier of the
+ * two, which takes out the filling of an empty queue.
  */
 #include "analyze/steady.h"
 

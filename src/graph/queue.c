@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * queue.c - back-pressure: a launch blocks while too many pieces of work of its stream are outstanding.
  *
- * How many is not a constant of nature (1,022 has been measured), so it is read off in two ways.  At the return of launches
- * that took far longer than usual, the number of outstanding pieces is always the same.  And where nearly every launch waits,
- * so that none takes longer than usual, never more than so many are outstanding, and launches at that number return just
- * when the device ends a piece, not at any time in between.  Without this link a replay of a job that the device limits agrees
- * with the measurement to the last microsecond and predicts nonsense.
+ * How many is not a constant of nature (1,022 has been measured), so it is read off in two ways.  At the return of
+ * launches that took far longer than usual, the number of outstanding pieces is always the same.  And where nearly every
+ * launch waits, so that none takes longer than usual, never more than so many are outstanding, and launches at that
+ * number return just when the device ends a piece, not at any time in between.  Without this link a replay of a job that
+ * the device limits agrees with the measurement to the last microsecond and predicts nonsense.
  */
 #include <stdlib.h>
 

@@ -47,7 +47,7 @@ STEP(idle, t->idle_ns)
 STEP(device_slices, s->n_device)
 STEP(warm_up, s->is_warm_up)
 STEP(incomplete, s->is_incomplete)
-STEP(period, hu_step_counts(s) ? (double)(s->period.end_ns - s->period.start_ns) : HU_ABSENT)
+STEP(period, s->period.end_ns - s->period.start_ns)
 STEP(role_kernel, t->role_ns[HU_ROLE_KERNEL])
 STEP(role_memcpy, t->role_ns[HU_ROLE_MEMCPY])
 STEP(role_memset, t->role_ns[HU_ROLE_MEMSET])
@@ -104,8 +104,8 @@ static const hu_column columns[] = {
     {"is_incomplete", NULL, HU_CELL_BOOL, 0, NULL, incomplete,
      .help = "Whether means leave the step out as cut by the end of the capture: a last step with less than 0.8 of the "
              "work of the one before."},
-    {"period_ns", "period", HU_CELL_NS, 8, NULL, period, .is_wide = true, .values = "0..|null",
-     .help = "From the end of the step before to its own: what the means are taken over; null when it does not count."},
+    {"period_ns", "period", HU_CELL_NS, 8, NULL, period, .is_wide = true, .values = "0..",
+     .help = "From the end of the step before to its own: what the means are taken over."},
     {"name", NULL, HU_CELL_TEXT, 0, NULL, name,
      .help = "Name of the annotation; \"step\" without one, \"capture\" when the whole capture is one piece."},
     {"note", "note", HU_CELL_TEXT, 0, NULL, note, .values = "|warm-up|incomplete",
