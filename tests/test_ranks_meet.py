@@ -122,6 +122,35 @@ class Matching(unittest.TestCase):
         self.assertAlmostEqual(sum(lost.values()) / 1e6 * 7 / 8, 5.85, delta=0.03)
 
 
+class TwoRuns(unittest.TestCase):
+    def test_two_runs_in_one_directory_are_not_laid_beside_each_other(self) -> None:
+        """Both have a rank 0 and a rank 1; the second ran a day later."""
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            for run_of_job in range(2):
+                job = Job(run_of_job, ranks=2)
+                job.write(folder)
+                for rank in range(2):
+                    trace = json.loads((folder / f"rank{rank}.json").read_text())
+                    for e in trace["traceEvents"]:
+                        e["ts"] += run_of_job * 86400e6
+                    (folder / f"run{run_of_job}.rank{rank}.json").write_text(json.dumps(trace))
+                    (folder / f"rank{rank}.json").unlink()
+            said = report(name)
+            _, text, _ = run("report", name)
+            status, _, err = run("whatif", name, "-e", "straggler=0")
+            one = report(folder / "run0.rank0.json", folder / "run0.rank1.json")
+        self.assertTrue(said["run"]["mixes_runs"])
+        self.assertEqual((said["collectives"], said["joint_replay"], said["stragglers"]), (None, None, []))
+        self.assertNotIn("straggler", [f["id"] for f in said["findings"]])
+        self.assertEqual(said["verdict"]["confidence"], "low")
+        self.assertIn("rank 0 occurs more than once: several runs, or copies; name the files of one run", " ".join(text.decode().split()))
+        self.assertEqual(status, 2)
+        self.assertIn("pass the traces of one run", err)
+        self.assertFalse(one["run"]["mixes_runs"])
+        self.assertEqual(one["collectives"]["matched"], 40)
+
+
 class Waiting(unittest.TestCase):
     def late(self, seed: int) -> tuple[Job, Job]:
         """All communication waits for one rank, and none of it is hidden."""

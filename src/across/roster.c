@@ -115,6 +115,26 @@ static int64_t count_nodes(hu_digest *const *digests, size_t n)
     return nodes;
 }
 
+/* Did the collectives of two captures take place at other times? */
+static bool are_apart(const hu_digest *a, const hu_digest *b)
+{
+    const hu_comm *x = &a->comm, *y = &b->comm;
+
+    if (x->n_calls_at == 0 || y->n_calls_at == 0)
+        return false;
+    return x->calls_at[x->n_calls_at - 1].start_ns < y->calls_at[0].start_ns ||
+           y->calls_at[y->n_calls_at - 1].start_ns < x->calls_at[0].start_ns;
+}
+
+/*
+ * A rank that is there twice is of two runs, where the traces themselves say which rank they are.  Where files are only named
+ * so, it may be the first of each machine; not so when nothing happened on both at one time.
+ */
+static bool is_of_two_runs(const hu_digest *a, const hu_digest *b)
+{
+    return (a->info.world_size > 0 && b->info.world_size > 0) || are_apart(a, b);
+}
+
 void hu_roster_measure(hu_digest *const *digests, size_t n, hu_roster *out)
 {
     int64_t next = 0;
@@ -134,6 +154,7 @@ void hu_roster_measure(hu_digest *const *digests, size_t n, hu_roster *out)
             continue;
         if (i && digests[i - 1]->info.rank == rank && !(i > 1 && digests[i - 2]->info.rank == rank))
             name(out->twice, &out->n_twice, rank);
+        out->mixes_runs |= i && digests[i - 1]->info.rank == rank && is_of_two_runs(digests[i - 1], digests[i]);
         for (; next < rank && next < out->world_size; next++)
             name(out->missing, &out->n_missing, next);
         next = rank + 1;

@@ -249,3 +249,10 @@ void hu_verdict_doubt_unread(hu_verdict *v, size_t unread, size_t n_read)
     if (unread)
         doubt(v, HU_CONFIDENCE_MEDIUM, "%zu of %zu inputs could not be read", unread, unread + n_read);
 }
+
+void hu_verdict_doubt_runs(hu_verdict *v, const hu_roster *roster)
+{
+    if (roster->mixes_runs)
+        doubt(v, HU_CONFIDENCE_LOW, "rank %lld occurs more than once: several runs, or copies; name the files of one run",
+              (long long)roster->twice[0]);
+}

@@ -3,6 +3,7 @@
 #ifndef HU_ADVISE_VERDICT_H
 #define HU_ADVISE_VERDICT_H
 
+#include "across/roster.h"
 #include "advise/findings.h"
 
 typedef struct {
@@ -18,6 +19,9 @@ void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size
 
 /* What `unread` further inputs, of which nothing is known, take from the confidence; 0 takes nothing. */
 void hu_verdict_doubt_unread(hu_verdict *v, size_t unread, size_t n_read);
+
+/* The traces are of more than one run. */
+void hu_verdict_doubt_runs(hu_verdict *v, const hu_roster *roster);
 
 /* What a fix makes shorter: "the step", "the run" that was recorded, or "the capture". */
 const char *hu_verdict_whole(const hu_digest *d);

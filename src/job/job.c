@@ -164,7 +164,7 @@ static int judge(hu_job *job, const hu_filling *w, hu_arena *arena, hu_error *er
 
     hu_roster_measure(job->digests, job->n, &job->roster);
     hu_digest_agree(job->digests, job->n, &job->agreement);
-    if (job->n > 1)
+    if (job->n > 1 && !job->roster.mixes_runs)
         rc = meet(job, w, arena, err);
     for (size_t i = 0; i < job->n; i++) {
         hu_arena_free(job->ranks[i].graph_arena);
@@ -175,12 +175,14 @@ static int judge(hu_job *job, const hu_filling *w, hu_arena *arena, hu_error *er
         return rc;
     if (job->joint)
         hu_findings_compare(job->findings, job->digests, job->n, w->shown, job->rendezvous, &job->stragglers, job->joint);
-    if (job->n == 1)
-        hu_findings_alone(job->findings[0]);
+    if (job->n == 1 || job->roster.mixes_runs)
+        for (size_t i = 0; i < job->n; i++)
+            hu_findings_alone(job->findings[i]);
     for (size_t i = 0; w->options->replays && i < job->n; i++)
         hu_findings_doubt(job->findings[i], &job->digests[i]->health.quality);
     hu_verdict_measure(job->digests, job->findings, job->n, &job->verdict);
     hu_verdict_doubt_unread(&job->verdict, job->unread.n, job->n);
+    hu_verdict_doubt_runs(&job->verdict, &job->roster);
     return 0;
 }
 

@@ -83,6 +83,10 @@ int hu_together_read(const hu_inputs *inputs, const hu_together_options *options
     }
     if (out->job.n < 2)
         return hu_fail(err, HU_EFORMAT, NULL, HU_NO_OFFSET, "only one of the traces could be read; pass it alone");
+    if (out->job.roster.mixes_runs)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                       "rank %lld occurs more than once: several runs, or copies; pass the traces of one run",
+                       (long long)out->job.roster.twice[0]);
     out->simulations = hu_arena_calloc(arena, out->job.n, sizeof *out->simulations);
     w.errors = hu_arena_calloc(arena, out->job.n, sizeof *w.errors);
     if (!out->simulations || !w.errors)

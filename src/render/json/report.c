@@ -84,6 +84,7 @@ static void write_run(hu_json_out *j, const hu_report *r)
     hu_json_int(j, "missing_count", (int64_t)roster->n_missing);
     write_list(j, "missing_ranks", roster->missing, roster->n_missing);
     write_list(j, "ranks_read_twice", roster->twice, roster->n_twice);
+    hu_json_bool(j, "mixes_runs", roster->mixes_runs);
     write_list(j, "ranks_with_other_steps", roster->odd, roster->n_odd);
     write_throughput(j, r);
     write_parallelism(j, r);
