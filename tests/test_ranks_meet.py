@@ -214,6 +214,41 @@ class Waiting(unittest.TestCase):
             self.assertGreaterEqual(said["edits"][-1]["gain_pct"], max(e["gain_pct"] for e in said["edits"]) - 0.01, (seed, said["edits"]))
 
 
+class Links(unittest.TestCase):
+    """64 MB that four H100 of one machine all-reduce, each other way: 450 GB/s per direction."""
+
+    def ask(self, transfer_us: int, host: str = "node0", megabytes: int = 64, late_us: int = 0) -> tuple[Job, float, dict[str, Any]]:
+        job = Job(6, ranks=4)
+        job.elements = [megabytes * 250_000] * job.layers
+        job.transfer = [[transfer_us * US] * job.layers for _ in range(job.steps)]
+        for row in job.loader:
+            row[2] += late_us * US
+        with tempfile.TemporaryDirectory() as name:
+            step = job.write(pathlib.Path(name))
+            for rank, path in enumerate(sorted(pathlib.Path(name).iterdir())):
+                trace = json.loads(path.read_text())
+                trace["host_name"] = host + (str(rank) if host != "node0" else "")
+                path.write_text(json.dumps(trace))
+            return job, step, report(name)
+
+    def test_links_far_below_what_the_machine_has(self) -> None:
+        job, step, said = self.ask(8000)
+        cured = copy.deepcopy(job)
+        cured.transfer = [[405 * US] * job.layers for _ in range(job.steps)]   # 0.1 ms, and 96 MB at 70 % of 450 GB/s
+        gain = 100 * (1 - cured.run()[0] / step)
+        first = said["findings"][0]
+        self.assertEqual(first["id"], "comm-bandwidth")
+        self.assertAlmostEqual(first["gain_pct"], gain, delta=3)
+        self.assertIn("a bus bandwidth of 12 GB/s", first["statement"])
+        self.assertIn("at least 450 GB/s per direction (NVLink 4)", first["statement"])
+
+    def test_what_is_no_slow_link(self) -> None:
+        for what, arguments in (("as fast as it should be", {"transfer_us": 400}), ("over a network that nobody knows", {"transfer_us": 8000, "host": "n"}),
+                                ("small", {"transfer_us": 8000, "megabytes": 1}), ("waiting", {"transfer_us": 400, "late_us": 20000})):
+            said = self.ask(**arguments)[2]
+            self.assertNotIn("comm-bandwidth", [f["id"] for f in said["findings"]], what)
+
+
 class FullQueue(unittest.TestCase):
     def test_a_slow_rank_behind_a_full_queue(self) -> None:
         """Most collectives of the capture were launched before it: they join the ranks all the same."""

@@ -16,7 +16,6 @@ from tests.rule_traces import EXAMS, Case
 # What the program does not pass yet.  The test insists that each entry still fails: when it no longer does, the entry goes.
 FAILS: dict[tuple[str, str], str] = {
     ("compute-bound", "plant"): "never a finding: the verdict alone says that kernel time dominates",
-    ("comm-bandwidth", "plant"): "never a finding, with several ranks either",
     ("pipeline-bubble", "plant"): "a hole that nothing explains is the garbage collector's, and comes first",
 }
 # The same of what no report may say (tests/impossible.py).

@@ -116,6 +116,52 @@ static void say_many(hu_finding *x, const hu_joint_replay *job, const hu_joint_r
     snprintf(x->fix, sizeof x->fix, "%s", FIX_MANY);
 }
 
+static bool is_of_network(const hu_finding *x)
+{
+    return x->rule == HU_RULE_EXPOSED_COMM || x->rule == HU_RULE_POOR_OVERLAP || x->rule == HU_RULE_COMM_LATENCY;
+}
+
+/* Not worth a price of its own, as if its gate had opened and its price been too small. */
+static void pass(hu_findings *f, size_t i)
+{
+    if (f->n_passed < HU_RULE_COUNT)
+        f->passed[f->n_passed++] = f->at[i].rule;
+    memmove(&f->at[i], &f->at[i + 1], (--f->n - i) * sizeof f->at[0]);
+}
+
+/* Links that are far below what the machine has, and nobody waits. */
+static void add_slow_link(hu_findings *f, const hu_joint_replay *job)
+{
+    const hu_slow_link *s = &job->slow_link;
+    hu_finding x = {.rule = HU_RULE_COMM_BANDWIDTH, .edit = {.kind = HU_EDIT_KINDS}, .confidence = HU_CONFIDENCE_MEDIUM};
+    char       bytes[HU_NUMBER_BYTES], gbps[HU_NUMBER_BYTES], peak[HU_NUMBER_BYTES];
+
+    if (!s->what || s->price.gain_pct < LEAST_GAIN || f->n == HU_FINDINGS)
+        return;
+    hu_format_fixed(bytes, (double)s->what->size.bytes / 1e6, s->what->size.bytes < 100000000 ? 1 : 0);
+    hu_format_fixed(gbps, s->gbps, s->gbps < 10 ? 2 : 0);
+    hu_format_fixed(peak, s->peak_gbps, 0);
+    x.gain_pct = s->price.gain_pct;
+    x.low_pct = s->price.low_pct;
+    x.high_pct = s->price.high_pct;
+    x.free_pct = s->price.most_pct;
+    x.before_ns = job->replayed_ns;
+    x.after_ns = s->price.after_ns;
+    snprintf(
+        x.statement, sizeof x.statement,
+        "%.*s of %s MB takes %s without waiting: a bus bandwidth of %s GB/s. The GPUs of this machine can send at least %s GB/s per "
+        "direction (%s).",
+        HU_FMT(s->what->name), bytes, hu_say_time(s->what->size.least_ns).t, gbps, peak, s->link);
+    snprintf(x.evidence[x.n_evidence++], HU_EVIDENCE_BYTES,
+             "at 70 %% of that a step of all ranks would take %s instead of %s", hu_say_time(s->price.after_ns).t,
+             hu_say_time(job->replayed_ns).t);
+    f->at[f->n++] = x;
+    for (size_t i = f->n - 1; i-- > 0;) /* it says why these are slow */
+        if (is_of_network(&f->at[i]) && f->at[i].gain_pct <= x.gain_pct)
+            memmove(&f->at[i], &f->at[i + 1], (--f->n - i) * sizeof f->at[0]);
+    hu_findings_cut_ladder(f);
+}
+
 /* What all stages together know of their pipeline replaces what one of them guessed. */
 static void add_bubble(hu_findings *f, const hu_joint_replay *job, const hu_rendezvous *r, hu_digest *const *digests,
                        size_t n)
@@ -250,19 +296,6 @@ static bool compare_waits(hu_finding *x, hu_findings *const *all, hu_digest *con
     return true;
 }
 
-static bool is_of_network(const hu_finding *x)
-{
-    return x->rule == HU_RULE_EXPOSED_COMM || x->rule == HU_RULE_POOR_OVERLAP || x->rule == HU_RULE_COMM_LATENCY;
-}
-
-/* Not worth a price of its own, as if its gate had opened and its price been too small. */
-static void pass(hu_findings *f, size_t i)
-{
-    if (f->n_passed < HU_RULE_COUNT)
-        f->passed[f->n_passed++] = f->at[i].rule;
-    memmove(&f->at[i], &f->at[i + 1], (--f->n - i) * sizeof f->at[0]);
-}
-
 /* Some of it may be waiting, or all. */
 static void doubt_network(hu_findings *f, const char *why)
 {
@@ -356,6 +389,8 @@ void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, siz
             limit_network(all[i], job);
             hu_findings_cut_ladder(all[i]);
         }
+    if (job->is_replayed && job->is_trusted)
+        add_slow_link(f, job);
     if (job->is_replayed && job->is_trusted)
         add_bubble(f, job, r, digests, n);
     if (job->is_replayed && job->is_trusted)

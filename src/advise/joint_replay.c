@@ -6,9 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analyze/links.h"
+
 static const double MOST_ERROR_PCT = 5; /* between replay and measurement, for a point to be given */
 static const double WORST_GAIN_PCT = 1; /* by which the best edit makes the job slower */
 static const double LEAST_BUCKETS = 4;
+static const double LEAST_OF_LINK = 1.0 / 3; /* that a large collective should reach, generously */
+static const double USUAL_OF_LINK = 0.7;     /* that it does reach */
+static const double LATENCY_NS = 100000;     /* of any collective within a machine, generously */
+
+enum { LARGE_BYTES = 8000000 };
 
 typedef struct {
     const hu_rendezvous *r;
@@ -105,8 +112,53 @@ static void price_stragglers(work *w)
             }
 }
 
+/*
+ * A collective that takes most of what transfers take, is so large that latency is no matter, and stays below a third of the
+ * links although nobody waits.  Only within one machine: what joins machines is in no trace.
+ */
+static bool find_slow_link(work *w, hu_slow_link *out)
+{
+    const hu_transfers *t = &w->r->transfers;
+
+    for (size_t i = 0; i < t->n; i++) {
+        const hu_transfer *x = &t->at[i];
+        const double       wire = (double)x->size.bytes * x->size.factor;
+
+        if (x->size.link != HU_LINK_HOST || x->size.bytes < LARGE_BYTES || !isfinite(wire) || !(x->size.least_ns > 0) ||
+            hu_comm_is_message((unsigned)x->size.kind))
+            continue;
+        *out = (hu_slow_link){.what = x, .gbps = wire / x->size.least_ns};
+        out->peak_gbps = hu_links_gbps(w->digests[w->digest_of[0]]->device, x->size.group_size, &out->link);
+        if (out->peak_gbps > 0 && LATENCY_NS + wire / out->peak_gbps < LEAST_OF_LINK * x->size.least_ns)
+            return true;
+    }
+    *out = (hu_slow_link){0};
+    return false;
+}
+
+static void price_slow_link(work *w)
+{
+    hu_slow_link *s = &w->out->slow_link;
+    hu_price      p;
+    hu_edit       edits[] = {{.kind = HU_EDIT_BANDWIDTH}, {.kind = HU_EDIT_LATENCY}};
+
+    if (!find_slow_link(w, s))
+        return;
+    for (size_t i = 0; i < HU_COUNT(edits); i++)
+        edits[i].factor = s->what->size.least_ns /
+                          (LATENCY_NS + s->gbps * s->what->size.least_ns / (USUAL_OF_LINK * s->peak_gbps));
+    hu_joint_price_edits(w->pricer, edits, HU_COUNT(edits), &p);
+    s->price = (hu_joint_replay_price){.edit = HU_EDIT_BANDWIDTH,
+                                       .after_ns = p.after_ns,
+                                       .gain_pct = p.gain_pct,
+                                       .low_pct = p.low_pct,
+                                       .high_pct = p.high_pct,
+                                       .most_pct = p.free_pct};
+}
+
 static void price_all(work *w)
 {
+    price_slow_link(w);
     price_stragglers(w);
     price(w, HU_EDIT_BALANCE, 0);
     if (w->out->ranks > 2)

@@ -15,6 +15,14 @@ typedef struct {
     double       most_pct; /* that can be gained */
 } hu_joint_replay_price;
 
+/* A large collective within one machine that is far slower than the machine's links, nobody waiting. */
+typedef struct {
+    const hu_transfer    *what;            /* NULL: there is none */
+    double                gbps, peak_gbps; /* bus bandwidth, and what the links have per direction */
+    const char           *link;            /* "NVLink 4" */
+    hu_joint_replay_price price;           /* of links and latency as they should be */
+} hu_slow_link;
+
 /* A piece of the job's critical path. */
 typedef struct {
     size_t digest; /* the rank that it runs through */
@@ -44,6 +52,7 @@ typedef struct {
     double                unjoined_step_ns;     /* of the rest, per step, mean over ranks */
     hu_joint_replay_price price[HU_JOINT_REPLAY_PRICES]; /* by gain, the largest first */
     size_t                n_prices;
+    hu_slow_link          slow_link;
     hu_joint_replay_piece piece[HU_JOINT_REPLAY_PIECES]; /* the largest */
     size_t                n_pieces;
     hu_parked             parked[HU_JOINT_REPLAY_PARKED]; /* `waits` and `missing` are digests */
