@@ -208,7 +208,7 @@ UNITS = {"ns": 1, "µs": 1e3, "us": 1e3, "ms": 1e6, "s": 1e9, "min": 6e10, "h": 
 
 def is_of_capture(finding: dict[str, Any]) -> bool:
     """A first step that does not count is priced in the mean of all captured steps, and says so."""
-    return finding["id"] == "cold-start" and "left out of the means" in finding["statement"]
+    return finding["id"] == "cold-start" and "left out of the means" in finding.get("statement", "left out of the means")
 
 
 OF_THE_HOST = {"launch-bound", "host-sync", "data-loading", "io-stall", "lock-contention", "sleep", "cpu-starved", "python-gc", "allocator",

@@ -210,6 +210,26 @@ class Gates(unittest.TestCase):
                 self.assertAlmostEqual(findings["data-loading"]["gain_pct"], 2.2, delta=0.1)
                 self.assertEqual(findings["data-loading"]["confidence"], "medium")  # all checks green, but how many CPUs workers would find is not said
 
+    def test_compiling_is_no_work_of_the_step(self) -> None:
+        """Dynamo compiles in each of the steps; running what was compiled is no compiling."""
+        for category, name, found in (("user_annotation", "OutputGraph.call_user_compiler (dynamo_timed)", True),
+                                      ("python_function", "triton/compiler/compiler.py(226): compile", True),
+                                      ("user_annotation", "## Call CompiledFxGraph fal4x ##", False), ("cpu_op", "Torch-Compiled Region: 0/0", False)):
+            findings = self.findings(host_then_kernel(3000, (category, name, 3000)))
+            self.assertEqual("warm-up" in findings, found, findings.keys())
+            self.assertEqual("host-work" in findings, not found)
+
+    def test_a_first_launch_that_loads_code_is_no_launch(self) -> None:
+        """3 ms in the launch call of the first step; and as long in the call of another step, for a kernel that was there before."""
+        for step, found in ((0, True), (2, False)):
+            events = host_then_kernel(4000)
+            for e in events:
+                if e["name"] == "cudaLaunchKernel" and e["ts"] // STEP == step:
+                    e["ts"], e["dur"] = STEP * step + 990, 3000
+                if e["name"] == "aten::mm" and e["ts"] // STEP == step:
+                    e["dur"] = 3990
+            self.assertEqual("cold-start" in self.findings(events), found)
+
     def test_what_the_host_does_is_priced_apart(self) -> None:
         """The host takes 40 % of the step: garbage collection is one thing, the operator another."""
         for collects in (500, 3500):

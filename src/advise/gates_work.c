@@ -9,6 +9,7 @@
 enum {
     ASKED_BLOCKS = 8, /* of the longest by name, for the one that is worth most */
     ENOUGH_STEPS = 3,
+    LEAST_COMPILE_NS = 10000000, /* nothing is compiled in less */
 };
 
 static const double LEAST_HOST = 0.20;  /* of the step in short stretches of the host, for a job that its launches limit */
@@ -123,6 +124,9 @@ static void show_place(const hu_scene *c, hu_hint *h, uint32_t node)
                                                                                    : "after ",
                  before == HU_NONE ? "" : hu_ask_name(&c->s->ask, g->node[before].slice).p, before == HU_NONE ? "," : " and",
                  hu_ask_name(&c->s->ask, g->op[g->node[next].ops].slice).p);
+    if (g->node[node].cost_ns >= LEAST_COMPILE_NS &&
+        hu_str_starts(hu_ask_name(&c->s->ask, g->op[g->node[next].ops].slice), HU_STR("triton_")))
+        hu_hint_show(h, "behind the longest comes a Triton kernel: it may be the time in which that was compiled");
 }
 
 bool hu_gate_work(const hu_scene *c, hu_hint *h)

@@ -17,6 +17,21 @@ static const struct {
     {"safetensors/", ": save_file"},
 };
 
+/* Frames and ranges that compile; what runs compiled code ("## Call CompiledFxGraph", "Torch-Compiled Region") does not. */
+static const struct {
+    const char *part, *end;
+} compile_frames[] = {
+    {"", "(dynamo_timed)"},
+    {"torch/_dynamo/convert_frame.py", ": _compile"},
+    {"torch/_dynamo/convert_frame.py", ": compile_inner"},
+    {"torch/_inductor/compile_fx.py", ": compile_fx"},
+    {"torch/_inductor/compile_fx.py", ": compile_fx_inner"},
+    {"torch/_inductor/async_compile.py", ": wait"},
+    {"triton/compiler/compiler.py", ": compile"},
+    {"triton/runtime/autotuner.py", ": _bench"},
+    {"torch/utils/cpp_extension.py", ": load"},
+};
+
 static const char *const io_words[] = {"checkpoint", "torch.save", "save_model", "save_state"};
 static const char *const io_exceptions[] = {"torch/utils/checkpoint", "CheckpointFunction", "checkpoint_wrapper",
                                             "activation_checkpoint"};
@@ -69,6 +84,9 @@ static uint8_t label_of(uint8_t flags, hu_str name)
         in |= HU_IN_GC;
     if (is_io(name))
         in |= HU_IN_IO;
+    for (size_t i = 0; i < HU_COUNT(compile_frames); i++)
+        if (hu_str_has(name, hu_str_of(compile_frames[i].part)) && hu_str_ends(name, hu_str_of(compile_frames[i].end)))
+            in |= HU_IN_COMPILE;
     return in;
 }
 

@@ -173,6 +173,8 @@ static frame frame_of(walk *w, uint32_t i)
         f.class = HU_CLASS_DATA;
     if (f.in & HU_IN_IO)
         f.class = HU_CLASS_IO;
+    if (f.in & HU_IN_COMPILE)
+        f.class = HU_CLASS_COMPILE_CALL;
     if (f.in & HU_IN_GC)
         f.class = HU_CLASS_GC;
     return f;
