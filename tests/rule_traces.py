@@ -479,6 +479,31 @@ def slow_loader(page: Page, _: int) -> None:
 
 # jobs without a device
 
+
+def on_cpu(*parts: tuple[str, int, float, float]) -> Callable[[], Case]:
+    """Steps of operators: name, how many, us of each, us between two.  The truth is the step without the first part."""
+    def body(page: Page, _: int) -> None:
+        for name, count, us, gap in parts:
+            for _ in range(count):
+                page.pause("cpu_op", name, us)
+                page.now += gap
+    def cured(page: Page, _: int) -> None:
+        for name, count, us, gap in parts[1:]:
+            for _ in range(count):
+                page.pause("cpu_op", name, us)
+                page.now += gap
+    def make() -> Case:
+        before, after = Page(), Page()
+        for page, steps in ((before, body), (after, cured)):
+            for step in range(9):
+                began = page.now
+                steps(page, step)
+                page.slice("user_annotation", f"ProfilerStep#{step}", began, page.now - began)
+                page.now += 1
+        return Case(before.to, gain(before.now, after.now), one_unit=True)
+    return make
+
+
 STEPS = 10
 
 
@@ -618,6 +643,12 @@ EXAMS: dict[str, Exam] = {
         lambda: paper(pauses, products),
         lambda: Case(pages(pauses_meanwhile).to),
         lambda: paper(pauses_at_times, products, one_unit=False)),
+    "many-small-operators": Exam(
+        on_cpu(("aten::add", 2500, 4, 2), ("aten::addmm", 4, 1000, 2)),
+        on_cpu(("aten::add", 100, 4, 2), ("aten::addmm", 10, 1000, 2))),
+    "copies-and-casts": Exam(
+        on_cpu(("aten::copy_", 20, 400, 2), ("aten::addmm", 8, 1000, 2)),
+        on_cpu(("aten::copy_", 2, 400, 2), ("aten::addmm", 8, 1000, 2))),
     "synchronous-launches": Exam(
         lambda: paper(waits_for_each, waits_for_none, 2.5),
         lambda: Case(pages(reads_numbers).to)),                 # the host waits for each kernel, in calls of its own

@@ -32,6 +32,12 @@
     R(UNRECORDED, hu_gate_unrecorded, "unrecorded", "host time of which nothing was recorded", HU_EDIT_UNRECORDED, \
       "record with profile(with_stack=True), and experimental_config=_ExperimentalConfig(record_python_gc_info=True); or " \
       "holdup run: files, locks, sleep, CPU samples", "--view host, --view idle: the time has a name") \
+    R(SMALL_OPERATORS, hu_gate_small_operators, "many-small-operators", "many small operators on the CPU", HU_EDIT_LAUNCH, \
+      "one operator on whole tensors instead of a loop over parts; torch.compile; optimizers with foreach=True or fused=True", \
+      "--view ops: fewer calls") \
+    R(CASTS, hu_gate_casts, "copies-and-casts", "copying and converting tensors on the CPU", HU_EDIT_CASTS, \
+      "keep one dtype and memory format from the loader on; no .contiguous() or .to() in loops; views and in-place operators " \
+      "instead of clones", "--view ops: less time in aten::copy_") \
     R(BLOCKING, hu_gate_blocking, "synchronous-launches", "each launch waits for its kernel", HU_EDIT_BLOCKING, \
       "unset CUDA_LAUNCH_BLOCKING (AMD: AMD_SERIALIZE_KERNEL, HIP_LAUNCH_BLOCKING); it is for debugging", \
       "--view launch: calls return before their kernel begins") \

@@ -401,6 +401,12 @@ static size_t edit_profiler(const hu_edit_facts *f, const hu_edit *e, hu_costs *
     return take_away(f, f->profiler_ns, 0, c);
 }
 
+static size_t edit_casts(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    (void)e;
+    return take_away(f, f->casts_ns, 0, c);
+}
+
 /* What is between ranks is not in one of them. */
 static size_t edit_nothing(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
@@ -425,7 +431,7 @@ static size_t (*const apply[HU_EDIT_KINDS])(const hu_edit_facts *, const hu_edit
     [HU_EDIT_CLOCK] = edit_clock,
     [HU_EDIT_WORK] = hu_edit_work,        [HU_EDIT_UNRECORDED] = hu_edit_unrecorded,
     [HU_EDIT_CAPTURE] = hu_edit_capture,  [HU_EDIT_BLOCKING] = hu_edit_blocking,
-    [HU_EDIT_PIN] = hu_edit_pin,
+    [HU_EDIT_PIN] = hu_edit_pin,          [HU_EDIT_CASTS] = edit_casts,
     [HU_EDIT_COMPILE] = edit_compile,     [HU_EDIT_PROFILER] = edit_profiler,
     [HU_EDIT_STRAGGLER] = edit_nothing,   [HU_EDIT_BALANCE] = edit_nothing,
     [HU_EDIT_HICCUPS] = edit_nothing,     [HU_EDIT_NETWORK] = edit_nothing,
@@ -436,6 +442,11 @@ static size_t (*const apply[HU_EDIT_KINDS])(const hu_edit_facts *, const hu_edit
 const hu_drift *hu_edit_drift(const hu_edit_facts *facts)
 {
     return &facts->drift;
+}
+
+int64_t hu_edit_casts_ns(const hu_edit_facts *facts, size_t node)
+{
+    return facts->casts_ns ? facts->casts_ns[node] : 0;
 }
 
 const hu_host_work *hu_edit_host_work(const hu_edit_facts *facts)

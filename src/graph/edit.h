@@ -36,6 +36,7 @@
     E(CAPTURE, "capture", OFF, "no capturing into CUDA graphs")                                     \
     E(BLOCKING, "blocking", OFF, "launches return before their kernel has ended")                   \
     E(PIN, "pin", OFF, "no calls that allocate, register or free pinned host memory")               \
+    E(CASTS, "casts", OFF, "no copying or converting of tensors on the CPU")                        \
     E(STRAGGLER, "straggler", RANK, "all ranks: N matches the median of the others; =0: the worst") \
     E(BALANCE, "balance", OFF, "all ranks: the work before collectives is balanced")                \
     E(HICCUPS, "hiccups", OFF, "all ranks: nobody is late, all take the median before collectives") \
@@ -81,6 +82,9 @@ size_t hu_edit_apply(const hu_edit_facts *facts, const hu_edit *edit, hu_costs *
 
 /* Is it of something by name, so that `glob` says which? */
 bool hu_edit_has_name(hu_edit_kind kind);
+
+/* Time of the main thread in operators that only copy or convert, where no device works: ns of a node. */
+int64_t hu_edit_casts_ns(const hu_edit_facts *facts, size_t node);
 
 /* What host threads do between launches. */
 const hu_host_work *hu_edit_host_work(const hu_edit_facts *facts);

@@ -232,6 +232,40 @@ static bool find_profiler(hu_edit_facts *f, hu_arena *scratch)
     return true;
 }
 
+/* Operators that only move or convert what is there; where there is a device, they are mostly its launches. */
+static bool find_casts(hu_edit_facts *f, hu_arena *scratch)
+{
+    static const char *const names[] = {"aten::copy_", "aten::_to_copy", "aten::clone", "aten::contiguous"};
+    const hu_graph          *g = f->g;
+    const hu_ask            *ask = g->ask;
+    hu_intervals             own = {0};
+    uint32_t                 ids[HU_COUNT(names)];
+
+    if (ask->n_work)
+        return true;
+    for (size_t k = 0; k < HU_COUNT(names); k++)
+        ids[k] = hu_trace_find_text(ask->trace, hu_str_of(names[k]));
+    for (uint32_t i = 0; i < ask->s.n; i++) {
+        bool is_one = false;
+
+        for (size_t k = 0; k < HU_COUNT(names); k++)
+            is_one = is_one || (ids[k] != HU_NONE && ask->s.name[i] == ids[k]);
+        if (is_one && ask->s.kind[i] == HU_KIND_CPU_OP &&
+            !hu_intervals_add(scratch, &own, ask->s.start_ns[i], hu_ask_end(ask, i)))
+            return false;
+    }
+    if (own.n == 0)
+        return true;
+    f->casts_ns = hu_arena_calloc(f->arena, g->n_nodes + 1, sizeof *f->casts_ns);
+    if (!f->casts_ns || !hu_intervals_unite(scratch, &own))
+        return false;
+    add_common(g, g->main_lane, &own, f->casts_ns);
+    for (size_t i = 0; i < g->n_nodes; i++)
+        if (g->node[i].class != HU_CLASS_OPERATOR) /* another thread's copies are no time of this one */
+            f->casts_ns[i] = 0;
+    return true;
+}
+
 /* Waits for a processor lie beside their thread; lanes are the host's tracks in their order (lanes.c). */
 static bool find_starved(hu_edit_facts *f, hu_arena *scratch)
 {
@@ -287,7 +321,8 @@ hu_edit_facts *hu_edit_facts_new(const hu_graph *g, double tensor_factor, hu_are
         f->head = hu_arena_alloc(arena, (g->n_ops + 1) * sizeof *f->head);
         ok = f->match && f->head && read_names(f, scratch) && compare_overlapped(f, scratch) &&
              measure_slowdown(f, scratch) && hu_drift_measure(g, f->is_overlapped, arena, &f->drift) &&
-             find_profiler(f, scratch) && find_starved(f, scratch) && hu_host_work_find(g, arena, scratch, &f->host);
+             find_profiler(f, scratch) && find_casts(f, scratch) && find_starved(f, scratch) &&
+             hu_host_work_find(g, arena, scratch, &f->host);
     }
     hu_arena_free(scratch);
     return ok ? f : NULL;

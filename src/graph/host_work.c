@@ -25,7 +25,8 @@ enum {
     FEWEST_LAUNCHES = 10, /* per step; fewer are no reason for a graph */
     LONG_FACTOR = 10,     /* of the median stretch */
     BEHIND_WAIT_FACTOR = 3,
-    RANGE_FACTOR = 2,   /* a range this much longer than the piece is no name for it */
+    RANGE_FACTOR = 2, /* a range this much longer than the piece is no name for it */
+    SHORT_OPERATOR_NS = 50000,
     RARE_PART = 5,      /* fewer than one of so many calls are long */
     FEWEST_REGULAR = 3, /* without steps */
     FEWEST_BLOCKED = 5,
@@ -367,6 +368,14 @@ static bool find_captures(work *w, const hu_track *t, hu_intervals *out)
     return hu_intervals_unite(w->scratch, out);
 }
 
+/* Without a device: operators so short that calling them is most of what they take, and the time between them. */
+static bool is_short(const work *w, const hu_node *n, bool is_own)
+{
+    return has_device(w) ? is_own
+                         : (is_launch(w, n) && n->cost_ns <= SHORT_OPERATOR_NS && !(n->in & NAMED_APART)) ||
+                               (is_own && n->cost_ns <= SHORT_OPERATOR_NS);
+}
+
 static bool walk_lane(work *w, uint32_t lane)
 {
     const hu_graph *g = w->g;
@@ -397,9 +406,10 @@ static bool walk_lane(work *w, uint32_t lane)
                 continue;
             if (!add_block(w, i))
                 return false;
-        } else if (is_own && has_device(w)) {
+        } else if (is_short(w, n, is_own)) {
             out->role[i] = HU_WORK_SHORT;
             out->short_ns += is_in_window(g, n) ? n->cost_ns : 0;
+            out->launches += !has_device(w) && is_launch(w, n) && is_in_window(g, n);
         }
         if (is_launch(w, n))
             waited = false;

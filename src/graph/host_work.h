@@ -32,9 +32,9 @@ typedef struct {
     size_t    n;
     int64_t   limit_ns;    /* a piece of host time that is longer is no launch overhead */
     int64_t   median_ns;   /* of the host time before a launch */
-    int64_t   launches;    /* of the window's steps */
+    int64_t   launches;    /* of the window's steps; without a device, short operators */
     bool      has_many;    /* so many launches per step that one for all of them would be worth while */
-    int64_t   short_ns;    /* of the window, on all threads that launch */
+    int64_t   short_ns;    /* of the window, on all threads that launch; without a device, on the main one */
     bool      is_blocking; /* nearly every launch waits for its own kernel */
     int64_t   blocked;     /* launches that do */
     int64_t   launch_ns; /* what such a launch takes when it does not: from its begin to that of its kernel, at most 10 us */
