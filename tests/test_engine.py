@@ -69,6 +69,14 @@ class Engines(unittest.TestCase):
         if whole["ranks"][0]["steps"]["count"]:
             self.assertRegex(whole["verdict"]["text"], r"Outside of what repeats, in .* the GPU is idle for")
 
+    def test_marks_that_overlap_by_a_nanosecond_are_steps(self) -> None:
+        events = engine([("train_step", 3000)] * 6)
+        for e in events:
+            if e["cat"] == "user_annotation":
+                e["dur"] = 3000.001
+        steps = said(events)["ranks"][0]["steps"]
+        self.assertEqual((steps["source"], steps["count"], round(steps["mean_ns"] / 1e6, 1)), ("annotation", 6, 3.0))
+
     def test_real(self) -> None:
         for name, kind, ms in (("tl-sglang-prefilldecode/sglang_Qwen3-8B_prefilldecode.json.gz", "prefill", 987.4),
                                ("tl-sglang-decode/sglang_Qwen3-8B_decode.json.gz", "decode", 473.8),

@@ -29,7 +29,7 @@
 #include "analyze/steady.h"
 #include "base/map.h"
 
-enum { FEWEST_REPEATS = 3 };
+enum { FEWEST_REPEATS = 3, ROUNDING_NS = 1000 }; /* abutting marks may overlap by what a clock of whole us hides */
 
 static const double WARM_UP_FACTOR = 1.5; /* longer than this many medians of the others */
 static const double CUT_FACTOR = 0.8;     /* less device work than this share of the step before (tb_plugin) */
@@ -109,14 +109,14 @@ static int collect_annotations(const hu_trace *trace, hu_arena *scratch, candida
         if (!place)
             return hu_fail_memory(err);
         if (*place == HU_MAP_NONE) {
-            const candidate fresh = {.name = s.name[i], .track = s.track[i], .last_end_ns = INT64_MIN};
+            const candidate fresh = {.name = s.name[i], .track = s.track[i], .last_end_ns = INT64_MIN + ROUNDING_NS};
 
             if (!hu_vec_push(scratch, &list, fresh))
                 return hu_fail_memory(err);
             *place = (uint32_t)list.n - 1;
         }
         c = &list.at[*place];
-        c->overlaps |= s.start_ns[i] < c->last_end_ns;
+        c->overlaps |= s.start_ns[i] < c->last_end_ns - ROUNDING_NS;
         c->count++;
         c->covered_ns += s.dur_ns[i];
         c->last_end_ns = s.start_ns[i] + s.dur_ns[i];
