@@ -249,6 +249,23 @@ class Links(unittest.TestCase):
             self.assertNotIn("comm-bandwidth", [f["id"] for f in said["findings"]], what)
 
 
+class Pieces(unittest.TestCase):
+    def test_many_small_pieces_are_not_made_smaller(self) -> None:
+        """Twenty all-reduces of 40 kB in a step: whatever is said of communication, the fix is larger messages."""
+        job = Job(8, ranks=2, layers=20)
+        job.compute = [[[50 * US for _ in row] for row in step] for step in job.compute]
+        job.elements = [10000] * 20
+        job.transfer = [[150 * US] * 20 for _ in range(job.steps)]
+        with tempfile.TemporaryDirectory() as name:
+            job.write(pathlib.Path(name))
+            said = report(name)
+        found = [f for f in said["findings"] if f["id"] in ("exposed-communication", "poor-overlap", "comm-latency")]
+        self.assertTrue(found)
+        for f in found:
+            self.assertIn("arger", f["fix"])
+            self.assertNotIn("smaller buckets", f["fix"])
+
+
 class FullQueue(unittest.TestCase):
     def test_a_slow_rank_behind_a_full_queue(self) -> None:
         """Most collectives of the capture were launched before it: they join the ranks all the same."""

@@ -147,11 +147,10 @@ static void add_slow_link(hu_findings *f, const hu_joint_replay *job)
     x.free_pct = s->price.most_pct;
     x.before_ns = job->replayed_ns;
     x.after_ns = s->price.after_ns;
-    snprintf(
-        x.statement, sizeof x.statement,
-        "%.*s of %s MB takes %s without waiting: a bus bandwidth of %s GB/s. The GPUs of this machine can send at least %s GB/s per "
-        "direction (%s).",
-        HU_FMT(s->what->name), bytes, hu_say_time(s->what->size.least_ns).t, gbps, peak, s->link);
+    snprintf(x.statement, sizeof x.statement,
+             "%.*s of %s MB takes %s without waiting: a bus bandwidth of %s GB/s. The GPUs of this machine can send "
+             "at least %s GB/s per direction (%s).",
+             HU_FMT(s->what->name), bytes, hu_say_time(s->what->size.least_ns).t, gbps, peak, s->link);
     snprintf(x.evidence[x.n_evidence++], HU_EVIDENCE_BYTES,
              "at 70 %% of that a step of all ranks would take %s instead of %s", hu_say_time(s->price.after_ns).t,
              hu_say_time(job->replayed_ns).t);

@@ -3,9 +3,11 @@
  */
 #include "advise/gates.h"
 
+#include <math.h>
+
 static const double LEAST_COMM = 0.01, LEAST_OVERLAP = 0.5;
 
-enum { MANY_MESSAGES = 4 };
+enum { MANY_MESSAGES = 4, MANY_PIECES = 16, SMALL_PIECE_BYTES = 1 << 20 };
 
 /* Time of collectives in the window that send little; and how many those are per step. */
 static hu_ns_per_step small_comm_time(const hu_scene *c, double *calls)
@@ -28,6 +30,23 @@ static double overlap_of(const hu_scene *c)
     const hu_gpu_time *g = &c->d->gpu_time;
 
     return g->comm_ns ? (double)g->overlapped_comm_ns / (double)g->comm_ns : 1;
+}
+
+/* Gradients piece by piece: a fix that made the pieces smaller would make it worse. */
+static bool is_in_pieces(const hu_scene *c)
+{
+    const double steps = fmax(1, (double)c->d->steps.n_counted);
+    double       calls = 0, bytes = 0;
+
+    for (size_t i = 0; i < c->d->comm.n; i++) {
+        const hu_collective *row = &c->d->comm.at[i];
+
+        if (row->bytes < 0 || (row->kind != HU_COMM_ALL_REDUCE && row->kind != HU_COMM_REDUCE_SCATTER))
+            continue;
+        calls += (double)row->duration.n;
+        bytes += (double)row->bytes * (double)row->duration.n;
+    }
+    return calls >= MANY_PIECES * steps && bytes < SMALL_PIECE_BYTES * calls;
 }
 
 /* Was most of the communication launched before computation of its step had ended?  Then it could have been hidden. */
@@ -54,6 +73,10 @@ static bool gate_exposed(const hu_scene *c, hu_hint *h, bool poor)
         hu_hint_show(h, "most of it: %.*s, %s; %zu call%s", HU_FMT(c->d->comm.at[0].name),
                      hu_say_in_all(hu_as_sum(c->d->comm.at[0].duration.sum)).t, c->d->comm.at[0].duration.n,
                      hu_plural((int64_t)c->d->comm.at[0].duration.n));
+    if (is_in_pieces(c))
+        h->fix =
+            "fewer and larger messages: DDP(bucket_cap_mb=25) or larger instead of one all-reduce per tensor; then start "
+            "them during backward";
     return true;
 }
 

@@ -14,14 +14,14 @@ static const struct {
     const char *source;
     /* clang-format off */
 } links[] = {
-    {{"B200", ""}, 900, 900, "NVLink 5", "NVIDIA Blackwell datasheet: 1.8 TB/s in both directions, NVSwitch"},
-    {{"B300", ""}, 900, 900, "NVLink 5", "NVIDIA Blackwell Ultra datasheet: 1.8 TB/s in both directions, NVSwitch"},
-    {{"H200", ""}, 450, 150, "NVLink 4", "NVIDIA H200 datasheet: 900 GB/s in both directions; boards of four: 6 of 18 links each"},
-    {{"H100", "HBM3"}, 450, 150, "NVLink 4", "NVIDIA H100 datasheet: 900 GB/s in both directions; boards of four: 6 of 18 links each"},
+    {{"B200", ""}, 900, 900, "NVLink 5", "NVIDIA Blackwell datasheet: 1.8 TB/s in both directions"},
+    {{"B300", ""}, 900, 900, "NVLink 5", "NVIDIA Blackwell Ultra datasheet: 1.8 TB/s in both directions"},
+    {{"H200", ""}, 450, 150, "NVLink 4", "NVIDIA H200 datasheet: 900 GB/s both ways; 4-GPU boards: 6 of 18 links each"},
+    {{"H100", "HBM3"}, 450, 150, "NVLink 4", "NVIDIA H100 datasheet: 900 GB/s both ways; 4-GPU boards: 6 of 18 links each"},
     {{"H800", ""}, 200, 66, "NVLink 4", "NVIDIA H800: 400 GB/s in both directions"},
-    {{"A100", "SXM4"}, 300, 100, "NVLink 3", "NVIDIA A100 datasheet: 600 GB/s in both directions; boards of four: 4 of 12 links each"},
+    {{"A100", "SXM4"}, 300, 100, "NVLink 3", "NVIDIA A100 datasheet: 600 GB/s both ways; 4-GPU boards: 4 of 12 links each"},
     {{"A800", "SXM4"}, 200, 66, "NVLink 3", "NVIDIA A800: 400 GB/s in both directions"},
-    {{"V100", "SXM"}, 25, 25, "NVLink 2, one link", "NVIDIA V100 datasheet: 300 GB/s over 6 links in both directions; pairs share 0 to 2"},
+    {{"V100", "SXM"}, 25, 25, "NVLink 2, one link", "NVIDIA V100 datasheet: 300 GB/s over 6 links; pairs share 0 to 2"},
     {{"MI300X", ""}, 448, 64, "xGMI", "AMD MI300X data sheet: 7 links of 128 GB/s in both directions"},
     {{"MI325X", ""}, 448, 64, "xGMI", "AMD MI325X data sheet: 7 links of 128 GB/s in both directions"},
     {{"MI350X", ""}, 537.6, 76.8, "xGMI", "AMD MI350X brochure: 7 links of 153.6 GB/s in both directions"},
