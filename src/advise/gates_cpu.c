@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gates_cpu.c - what nominates the diagnoses of jobs that compute on the CPU alone: operators that are too small, tensors that
- * are only moved.
+ * gates_cpu.c - what nominates the diagnoses of jobs that compute on the CPU alone: operators that are too small, tensors
+ * that are only moved.
  */
 #include "advise/gates.h"
 
@@ -20,10 +20,10 @@ bool hu_gate_small_operators(const hu_scene *c, hu_hint *h)
 
     if (c->s->ask.n_work > 0 || operators < MANY_OPERATORS || !hu_is_share_of_step(time, LEAST_SMALL, c->step))
         return false;
-    hu_hint_say(
-        h,
-        "%s operators %s take less than 50 \302\265s each; they and the time between them take %s. Most of it is the cost of the call, not of the computation.",
-        hu_say_count(operators).t, c->has_steps ? "per step" : "in the whole capture", hu_scene_share(c, time).t);
+    hu_hint_say(h,
+                "%s operators %s take less than 50 \302\265s each; they and the time between them take %s. Most of it is "
+                "the cost of the call, not of the computation.",
+                hu_say_count(operators).t, c->has_steps ? "per step" : "in the whole capture", hu_scene_share(c, time).t);
     h->is_suspected = operators < SURE_OPERATORS;
     return true;
 }

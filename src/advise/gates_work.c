@@ -89,7 +89,7 @@ static const char FIX_LAUNCHES[] =
 static const char FIX_CALL[] =
     "--view calls: where it is called from; it does not wait for GPU work, so call it less often or outside the steps";
 static const char FIX_RANGE[] =
-    "record with with_stack=True to see which line of it takes the time; then move that out of the step, or into a thread or "
+    "record with with_stack=True to see which line of it takes the time; then move that out of the step, into a thread or "
     "a loader's worker that runs ahead";
 
 static const char *words_of(hu_block_kind kind)

@@ -92,7 +92,8 @@
       "no torch.cuda.empty_cache() in the loop; PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; fixed shapes", \
       "--view calls: no cudaMalloc or cudaFree in the steps") \
     R(PIN, hu_gate_pin, "pinned-allocation", "allocation of pinned host memory in the steps", HU_EDIT_PIN, \
-      "allocate pinned buffers once and reuse them; DataLoader(pin_memory=True) does so; no tensor.pin_memory() in the step", \
+      "allocate pinned buffers once and reuse them; DataLoader(pin_memory=True) does so; no " \
+      "tensor.pin_memory() in the step", \
       "--view calls: no cudaHostAlloc or cudaFreeHost in the steps") \
     R(PYTHON_GC, hu_gate_gc, "python-gc", "Python garbage collection in the steps", HU_EDIT_GC, \
       "gc.disable() after warm-up and gc.collect() every few hundred steps; gc.freeze() after loading", \
