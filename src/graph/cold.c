@@ -3,10 +3,9 @@
  *
  * CUDA since 11.7 (CUDA_MODULE_LOADING=LAZY) and HIP load a kernel's code at its first launch: a call that usually takes
  * microseconds takes milliseconds to seconds, once for each kernel or module.  So it is the first launch of its kernel in
- * the capture, far longer than the usual call, and its kernel begins only near its end; and the device was idle
- * meanwhile, for a
- * call that waits for room in a full queue looks the same.  Whatever call comes first makes the device ready: the first one
- * of its name that neither waits nor allocates, as long as that, is of the same kind.
+ * the capture, far longer than the usual call, and its kernel begins only near its end; and the device was idle meanwhile,
+ * for a call that waits for room in a full queue looks the same.  Whatever call comes first makes the device ready: one that
+ * usually does nothing to speak of, as long as that, is of the same kind.
  */
 #include "graph/cold.h"
 
