@@ -5,7 +5,7 @@
 
 #include "analyze/digest.h"
 
-enum { HU_STEPS_WORDS_BYTES = 256 };
+enum { HU_STEPS_WORDS_BYTES = 320 };
 
 typedef struct {
     char t[HU_STEPS_WORDS_BYTES];
