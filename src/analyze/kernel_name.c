@@ -33,7 +33,7 @@ enum { LABEL_BYTES = 160 };
     R("bnfwd", NORMALIZATION) R("bnbwd", NORMALIZATION) R("adam", OPTIMIZER) R("sgd", OPTIMIZER)                 \
     R("lamb_", OPTIMIZER) R("adagrad", OPTIMIZER) R("multi_tensor_apply", OPTIMIZER) R("lpnorm", REDUCTION)      \
     R("fft", FFT) R("fprop", CONVOLUTION) R("dgrad", CONVOLUTION) R("wgrad", CONVOLUTION)                        \
-    R("winograd", CONVOLUTION) R("conv", CONVOLUTION) R("scudnn", CONVOLUTION) R("im2col", CONVOLUTION)          \
+    R("winograd", CONVOLUTION) R("conv", CONVOLUTION) R("cudnn_", CONVOLUTION) R("scudnn", CONVOLUTION) R("im2col", CONVOLUTION) \
     R("col2im", CONVOLUTION) R("igemm_fwd", CONVOLUTION) R("igemm_bwd", CONVOLUTION)                             \
     R("igemm_wrw", CONVOLUTION) R("implicitgemm", CONVOLUTION) R("computeoffsets", CONVOLUTION)                  \
     R("flip_filter", CONVOLUTION) R("gemm", GEMM) R("gemv", GEMM) R("nvjet", GEMM) R("cijk_", GEMM)              \
@@ -269,6 +269,9 @@ static bool is_product(hu_kernel_family f)
 
 static hu_tensor_use tensor_of(const hu_kernel_reader *reader, hu_str name, const hu_kernel_name *k)
 {
+    /* one generator makes kernels for both units, and ends their names in the instruction: "xmma_gemm_f32f32_f32f32_f32_…_ffma_…" */
+    if (is_product(k->family) && has_word(name, "_ffma_"))
+        return HU_TENSOR_NO;
     /* elementwise kernels of old libraries are called "…TensorOp…" */
     if (k->family != HU_FAMILY_ELEMENTWISE && hu_words_find(&reader->tensor, name) >= 0)
         return HU_TENSOR_YES;
