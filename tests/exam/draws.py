@@ -48,8 +48,14 @@ class Draws:
         return choices[int(len(choices) * self.unit(*keys))]
 
     def table(self, name: str, *keys: int | str) -> float:
-        """A draw from a measured distribution: its inverse, linear between quantiles, without the outermost 2.5 % at each end."""
+        """A draw from a measured distribution: its inverse, linear between quantiles; the outermost 1 % at each end never come."""
         quantiles = TABLES[name]
-        place = (0.025 + 0.95 * self.unit(name, *keys)) * (len(quantiles) - 1)
+        place = self.unit(name, *keys) * (len(quantiles) - 1)
         index = int(place)
         return quantiles[index] + (quantiles[index + 1] - quantiles[index]) * (place - index)
+
+    def machine(self, name: str, *keys: int | str) -> float:
+        """A draw of something that has its usual size on a machine, which is drawn once for the job."""
+        if name + "_base" not in TABLES:
+            return self.table(name, *keys)
+        return self.table(name + "_base", "machine") * self.table(name + "_rel", *keys)

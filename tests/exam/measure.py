@@ -27,6 +27,7 @@ CLASSES = [
     ("reduce", re.compile(r"reduce|norm|welford|dot_kernel", re.I)),
     ("elementwise", re.compile(r"elementwise|vectorized|unrolled|fill|add|mul|copy|cat|index|triton_poi", re.I)),
 ]
+SPLIT = ("launch_latency", "launch_call", "stream_gap", "event_call")
 Event = dict[str, Any]
 
 
@@ -36,20 +37,34 @@ class Samples:
     def __init__(self) -> None:
         self.values: dict[str, list[float]] = defaultdict(list)
         self.files: dict[str, set[str]] = defaultdict(set)
+        self.by_file: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
 
     def add(self, name: str, file: str, value: float) -> None:
         self.values[name].append(value)
+        if name in SPLIT:
+            self.by_file[name][file].append(value)
         self.files[name].add(file)
 
+    def split(self) -> None:
+        """What belongs to a machine is drawn once for a job (NAME_base: medians of files), what varies on it each time (NAME_rel)."""
+        for name, files in self.by_file.items():
+            for file, values in files.items():
+                middle = sorted(values)[len(values) // 2]
+                if len(values) < 30 or middle < 200 or middle > 1000000:
+                    continue
+                self.add(name + "_base", file, middle)
+                for value in values:
+                    self.add(name + "_rel", file, round(value / middle, 4))
+
     def table(self) -> dict[str, Any]:
-        """Quantiles of all names with at least eight values. Each file counts as it has events, capped at 4,000 a file by the caller."""
+        """Quantiles from 1 % to 99 %, equally apart, of all names with at least eight values; a file counts as it has events."""
         out: dict[str, Any] = {}
         for name, values in sorted(self.values.items()):
             values.sort()
-            if len(values) < 8:
+            if len(values) < (2 if name.endswith('_base') else 8):
                 continue
             last = len(values) - 1
-            quantiles = [round(values[round(last * i / (QUANTILES - 1))], 3) for i in range(QUANTILES)]
+            quantiles = [round(values[round(last * (0.01 + 0.98 * i / (QUANTILES - 1)))], 3) for i in range(QUANTILES)]
             out[name] = {"q": quantiles, "n": len(values), "files": sorted(self.files[name])}
         return out
 
@@ -234,6 +249,7 @@ def main() -> None:
         if len(list(path.parent.glob("*.json*"))) >= 4:
             folders[path.parent].append(events)
     skew(folders, out)
+    out.split()
     table = out.table()
     (HERE / "constants.json").write_text(json.dumps(table, indent=None, separators=(",", ":")).replace('},"', '},\n"') + "\n")
     for key, row in table.items():

@@ -221,7 +221,7 @@ class Rank:
 
     def gap(self, op: Op) -> int:
         """Time between the end of an operation and the start of the next on its stream, when that is queued."""
-        return int(self.sim.draws.table("stream_gap", self.index, op.step, op.length & 0xFFFF))
+        return int(self.sim.draws.machine("stream_gap", self.index, op.step, op.length & 0xFFFF))
 
     def finished(self, op: Op) -> None:
         """Books an operation that has ended."""
@@ -311,7 +311,7 @@ class Thread:
     def cost(self, table: str) -> int:
         """A measured cost, drawn for this place of this step."""
         self.nth += 1
-        return max(300, int(self.rank.sim.draws.table(table, self.rank.index, self.rank.step, self.site, self.nth)))
+        return max(300, int(self.rank.sim.draws.machine(table, self.rank.index, self.rank.step, self.site, self.nth)))
 
     def launch(self, name: str, length: int, stream: Stream, cat: str = "kernel", call: str = "cudaLaunchKernel",
                args: dict[str, Any] | None = None, cost: int = 0) -> Process:
