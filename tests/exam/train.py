@@ -27,7 +27,7 @@ class Trainer:
         self.hooks = hooks or Hooks()
         self.layers = self.model()
         self.rank.blocking = bool(job.knob("blocking"))
-        self.rank.comm_slowdown = float(job.knob("contention"))
+        self.rank.comm_slowdown = float(job.knob("contention_pct")) / 100
         self.numbers: list[tuple[int, int, int]] = []
         self.loader = loading.Loader(self)
 

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs before anything is planted in them."""
+from tests.exam.draws import Draws
+from tests.exam.job import Job
+
+
+def preset(name: str, draws: Draws) -> Job:
+    """A job of a kind: gpu (the device is the limit, its queue full), gpu_sync (the loss is read in each step), host (about even),
+    tiny (the host is the limit), item (the device is ahead by little), ddp, ddp_sync, volta."""
+    device = draws.one(["A100", "A100", "H100", "A10G"], "device")
+    if name == "volta":
+        device = draws.one(["V100", "Turing"], "device")
+    model = draws.one(["transformer", "transformer", "convolution"], "model")
+    layers = draws.whole(4, 9, "layers") if model == "transformer" else draws.whole(10, 24, "layers")
+    low, high = {"host": (0.75, 0.95), "tiny": (0.15, 0.5), "item": (1.15, 1.4)}.get(name, (1.6, 3.2))
+    job = Job(int(draws.unit("seed") * 1e9), "train", model, device, layers, draws.between(low, high, "ratio"), draws.between(0.25, 0.7, "host"))
+    knobs: dict[str, object] = {}
+    if name in ("gpu_sync", "ddp_sync"):
+        knobs["loss_item"] = 1
+    if name.startswith("ddp"):
+        knobs.update({"ddp": 1500000, "buckets": draws.whole(2, 4, "buckets"), "world": 8})
+    if draws.unit("old") < 0.3:
+        knobs["old_item"] = 1
+    if name.startswith("serve") or name.startswith("infer"):
+        job = Job(job.seed, "serve", "transformer", device, draws.whole(4, 8, "layers"), draws.between(0.2, 0.5, "ratio"), job.host, {})
+        knobs = {"mode": name}
+    if name.startswith("cpu"):
+        job = Job(job.seed, "cpu", "mlp", "CPU", draws.whole(4, 10, "layers"), 1.0, job.host, {})
+        knobs = {"work": draws.between(2e6, 8e6, "work")}
+    return job.with_knobs(**knobs)
