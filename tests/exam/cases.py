@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.exam import serve, train  # noqa: F401  (they register their kinds of jobs)
+from tests.exam import cpu, serve, train  # noqa: F401  (they register their kinds of jobs)
 from tests.exam.draws import Draws
 from tests.exam.job import Job, simulate
 from tests.exam.kineto import Capture, Window, distributed, write
@@ -19,6 +19,10 @@ from tests.exam.presets import preset
 PLANTS: list[Plant] = HOST + DEVICE + SERVE + CPU
 SYNC = frozenset({"host-sync"})
 LAUNCH = frozenset({"launch-bound", "tiny-operators"})
+NATURAL: dict[str, list[tuple[str, frozenset[str], dict[str, Any]]]] = {  # what jobs of a kind may gain from though nothing is planted
+    "train": [("launch overhead", LAUNCH, {"graphed": 1}), ("syncs", SYNC, {"items": 0, "loss_item": 0, "device_sync": 0})],
+    "serve": [("launch overhead", LAUNCH, {"graphed": 1}), ("syncs", SYNC, {"no_wait": 1})],
+}
 
 
 @dataclass
@@ -94,16 +98,16 @@ def second(case: Case, chosen: Plant, draws: Draws) -> None:
 def price(case: Case, chosen: Plant) -> None:
     """What each cure gains: the planted one, and those that jobs may need by nature."""
     job = case.job
-    planted = captured_period(job) if chosen.once else period(job, LONG)
+    steady = period(job, LONG)
+    planted = captured_period(job) if chosen.once else steady
     case.period = planted
     natural: list[Truth] = []
-    if job.kind == "train":
-        for cause, accepts, knobs in (("launch overhead", LAUNCH, {"graphed": 1}), ("syncs", SYNC, {"items": 0, "loss_item": 0, "device_sync": 0})):
-            if cause == "launch overhead" or any(job.knob(k) for k in knobs):
-                natural.append(Truth(cause, accepts, gain(planted, period(job.with_knobs(**knobs), LONG))))
+    for cause, accepts, knobs in NATURAL.get(job.kind, []):
+        if cause == "launch overhead" or any(job.knob(k) != v for k, v in knobs.items()):
+            natural.append(Truth(cause, accepts, 100 * (steady - period(job.with_knobs(**knobs), LONG)) / planted))
     if not case.null:
         own = Truth(chosen.cause, chosen.accepts, gain(planted, period(chosen.cured(job), LONG)))
-        natural = [n for n in natural if not n.accepts & own.accepts]
+        natural = [n for n in natural if n.accepts != own.accepts]
         case.truths.insert(0, own)
     case.truths += natural
 

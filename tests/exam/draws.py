@@ -9,6 +9,7 @@ TABLES: dict[str, list[float]] = {
 }
 MASK = (1 << 64) - 1
 _NAMES: dict[str, int] = {}
+_DRAWN: dict[int, dict[tuple[int | str, ...], float]] = {}  # of the newest seeds: a case runs its job about ten times
 
 
 def name_key(name: str) -> int:
@@ -24,6 +25,11 @@ class Draws:
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
+        if seed not in _DRAWN:
+            if len(_DRAWN) > 3:
+                _DRAWN.clear()
+            _DRAWN[seed] = {}
+        self.drawn = _DRAWN[seed]
 
     def unit(self, *keys: int | str) -> float:
         """A number in [0, 1)."""
@@ -49,10 +55,14 @@ class Draws:
 
     def table(self, name: str, *keys: int | str) -> float:
         """A draw from a measured distribution: its inverse, linear between quantiles; the outermost 1 % at each end never come."""
-        quantiles = TABLES[name]
-        place = self.unit(name, *keys) * (len(quantiles) - 1)
-        index = int(place)
-        return quantiles[index] + (quantiles[index + 1] - quantiles[index]) * (place - index)
+        key = (name, *keys)
+        known = self.drawn.get(key)
+        if known is None:
+            quantiles = TABLES[name]
+            place = self.unit(*key) * (len(quantiles) - 1)
+            index = int(place)
+            known = self.drawn[key] = quantiles[index] + (quantiles[index + 1] - quantiles[index]) * (place - index)
+        return known
 
     def machine(self, name: str, *keys: int | str) -> float:
         """A draw of something that has its usual size on a machine, which is drawn once for the job."""

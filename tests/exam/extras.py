@@ -116,7 +116,9 @@ def in_forward(trainer: "Trainer", step: int) -> Process:
             part = element(trainer.device, int(total / count), op, functor, 2 if "sigmoid" in op else 3)
             yield from host.between(main, "fwd_between", op, "chain", place)
             yield from host.operator(main, part, trainer.compute, "fwd", "chain", place)
-    for place in range(int(job.knob("tiny"))):
+    if job.knob("graphed") and job.knob("tiny"):
+        yield from main.launch_graph([("add", 2200)] * int(job.knob("tiny")), trainer.compute)
+    for place in range(0 if job.knob("graphed") else int(job.knob("tiny"))):
         part = element(trainer.device, 2200, "aten::add_", "CUDAFunctor_add", 3)
         yield from host.between(main, "fwd_between", "aten::add_", "tiny", place)
         yield from host.operator(main, part, trainer.compute, "fwd", "tiny", place)
@@ -220,6 +222,9 @@ def optimizer_loop(trainer: "Trainer", step: int, total: int) -> Process:
     names: list[tuple[str, str]] = [("aten::mul_", "BinaryFunctor"), ("aten::add_", "CUDAFunctor_add"), ("aten::lerp_", "LerpFunctor"), ("aten::addcmul_", "AddcmulFunctor"),
                                     ("aten::sqrt", "SqrtFunctor"), ("aten::addcdiv_", "AddcdivFunctor")]
     parameters = 4 * trainer.job.layers
+    if trainer.job.knob("graphed"):
+        yield from main.launch_graph([(n, max(1800, total // (parameters * 6))) for n, _ in names for _ in range(parameters)], trainer.compute)
+        return
     for parameter in range(parameters):
         for op, functor in names:
             part = element(trainer.device, max(1800, total // (parameters * len(names))), op, functor, 3, True)

@@ -10,5 +10,9 @@ NULLS: list[Plant] = [
     plant("decoy: long sync", "", "gpu", fixed=True, extra={"device_sync": 1}),
     plant("decoy: overlapped DDP", "", "ddp", fixed=True),
     plant("decoy: hidden Python, no stacks", "", "gpu", fixed=True, extra={"unrecorded": 500000}, stacks=False),
+    plant("null: CPU job", "", "cpu", fixed=True),
+    plant("null: CPU job, no stacks", "", "cpu", fixed=True, stacks=False),
+    plant("null: inference, GPU-bound", "", "infer_full", fixed=True),
+    plant("null: serving, GPU-bound", "", "serve_graph", fixed=True, extra={"no_wait": 1}),
     plant("null: V100 fp16", "", "volta", fixed=True),
 ]

@@ -11,7 +11,7 @@ PLANTS: list[Plant] = [
           start=4e5, strengths=(3.0, 10.0, 20.0)),
     plant("many .item()", "host-sync", "gpu item", knob="items", whole=True, start=3, cure={"items": 0, "item_python": 0}, extra={"item_python": 150000}),
     plant("launch-bound", "launch-bound tiny-operators", "tiny", fixed=True, cure={"graphed": 1}),
-    plant("many tiny kernels", "launch-bound tiny-operators", "gpu host", knob="tiny", whole=True, start=30, cure={"tiny": 0}),
+    plant("many tiny kernels", "tiny-operators bandwidth-bound", "gpu host", knob="tiny", whole=True, start=30, cure={"tiny": 0}),
     plant("CPU operator", "host-work", "gpu_sync gpu host", knob="host_block", extra={"host_block_kind": "normal"}),
     plant("CPU sort", "host-work", "gpu_sync gpu", knob="host_block", extra={"host_block_kind": "sort"}),
     plant("numpy, with stacks", "host-work", "gpu_sync gpu", knob="host_block", extra={"host_block_kind": "numpy"}, stacks=True),
@@ -29,6 +29,6 @@ PLANTS: list[Plant] = [
     plant("launch blocking", "synchronous-launches", "gpu gpu_sync host", fixed=True, extra={"blocking": 1}, cure={"blocking": 0}),
     plant("cudaHostAlloc in steps", "pinned-allocation", "gpu_sync gpu host", knob="pin_now"),
     plant("empty_cache churn", "allocator", "gpu gpu_sync", knob="allocs", whole=True, start=2),
-    plant("optimizer loop", "optimizer-loop launch-bound tiny-operators", "host", fixed=True, extra={"optimizer_loop": 1}, cure={"optimizer_loop": 0}),
+    plant("optimizer loop", "optimizer-loop", "host gpu", fixed=True, extra={"optimizer_loop": 1}, cure={"optimizer_loop": 0}),
     plant("validation unlabelled", "validation", "gpu_sync gpu", knob="validate", whole=True, start=1, extra={"validate_every": 3}, strengths=(10.0, 30.0)),
 ]

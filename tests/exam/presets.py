@@ -6,7 +6,7 @@ from tests.exam.job import Job
 
 def preset(name: str, draws: Draws) -> Job:
     """A job of a kind: gpu (the device is the limit, its queue full), gpu_sync (the loss is read in each step), host (about even),
-    tiny (the host is the limit), item (the device is ahead by little), ddp, ddp_sync, volta."""
+    tiny (the host is the limit), item (the device is ahead by little), ddp, ddp_sync, volta; serve_eager, serve_graph, infer_eager, infer_full; cpu."""
     device = draws.one(["A100", "A100", "H100", "A10G"], "device")
     if name == "volta":
         device = draws.one(["V100", "Turing"], "device")
@@ -21,9 +21,14 @@ def preset(name: str, draws: Draws) -> Job:
         knobs.update({"ddp": 1500000, "buckets": draws.whole(2, 4, "buckets"), "world": 8})
     if draws.unit("old") < 0.3:
         knobs["old_item"] = 1
-    if name.startswith("serve") or name.startswith("infer"):
-        job = Job(job.seed, "serve", "transformer", device, draws.whole(4, 8, "layers"), draws.between(0.2, 0.5, "ratio"), job.host, {})
+    if name.startswith(("serve", "infer")):
+        limited = name.endswith(("full", "graph"))
+        job = Job(job.seed, "serve", "transformer", device, draws.whole(5, 9, "layers"), draws.between(2.0, 4.0, "full") if limited else draws.between(0.2, 0.5, "eager"), job.host)
         knobs = {"mode": name}
+        if name.endswith("graph"):
+            knobs["graphed"] = 1
+        if name.startswith("infer"):
+            knobs["no_wait"] = 1
     if name.startswith("cpu"):
         job = Job(job.seed, "cpu", "mlp", "CPU", draws.whole(4, 10, "layers"), 1.0, job.host, {})
         knobs = {"work": draws.between(2e6, 8e6, "work")}

@@ -14,8 +14,8 @@ NULL_GAIN = 2.0  # what a finding must promise to count as an accusation of a he
 class Mark:
     """One case's mark.
 
-    grade is one of: right (first finding, priced), mispriced (right cause, wrong gain), no price (right cause, no gain), lesser (a true cause,
-    but not the largest), wrong, silent, unsure (nothing found, and the report says that its replay cannot tell);
+    grade is one of: right (first finding, priced), mispriced (right cause, wrong gain), no price (right cause, no gain), lesser (a true cause
+    with its true gain, but not the largest), wrong, silent, unsure (nothing found, and the report says that its replay cannot tell);
     for nulls: clean, false.
     """
 
@@ -62,7 +62,7 @@ def mark(case: Case, report: dict[str, Any]) -> Mark:
     said = [(f["id"], f.get("gain_pct"), f.get("confidence", "")) for f in found[:4]]
     result = Mark(case.number, case.cause, case.preset, case.defect, case.strength, case.null, [(t.cause, round(t.gain, 1)) for t in case.truths], said, "silent")
     step = (report.get("replay") or {}).get("measured_step_ns")
-    result.step_error = 100 * (step / case.period - 1) if step and case.period else None
+    result.step_error = 100 * (step / case.period - 1) if step and case.period and case.capture.steps else None
     best = max((t.gain for t in case.truths), default=0.0)
     if best < 1.5:
         return mark_null(case, result, found)
@@ -81,12 +81,13 @@ def mark(case: Case, report: dict[str, Any]) -> Mark:
     if predicted is not None:
         result.error = predicted - truth.gain
         result.inside = first["gain_low_pct"] - 0.5 <= truth.gain <= first["gain_high_pct"] + 0.5
+    fits = predicted is not None and (abs(result.error or 0.0) <= POINTS or bool(result.inside))
     if not largest:
-        result.grade = "lesser"
+        result.grade = "lesser" if fits or predicted is None else "wrong"
     elif predicted is None:
         result.grade = "no price"
     else:
-        result.grade = "right" if abs(predicted - truth.gain) <= POINTS or result.inside else "mispriced"
+        result.grade = "right" if fits else "mispriced"
     return result
 
 
