@@ -9,7 +9,7 @@ from tests.exam.draws import Draws
 from tests.exam.job import Job, simulate
 from tests.exam.kineto import Capture, Window, distributed, write
 from tests.exam.nulls import NULLS
-from tests.exam.plants import LONG, WARM, Plant, captured_period, gain, period, sized
+from tests.exam.plants import LONG, SHORT, Plant, captured_period, gain, period, sized, warm
 from tests.exam.plants_cpu import PLANTS as CPU
 from tests.exam.plants_device import PLANTS as DEVICE
 from tests.exam.plants_host import PLANTS as HOST
@@ -48,7 +48,7 @@ class Case:
     defect: str = ""
     null: bool = False
     period: float = 0.0
-    first: int = WARM + 3
+    first: int = 0
     count: int = 5
     final_sync: bool = True
 
@@ -87,7 +87,7 @@ def second(case: Case, chosen: Plant, draws: Draws) -> None:
     if case.null or chosen.once or draws.unit("second") > 0.16 or case.job.kind != "train" or case.strength < 10:
         return
     other = beside[draws.whole(0, len(beside) - 1, "which")]
-    base = period(case.job, 14)
+    base = period(case.job, SHORT)
     before = case.job
     case.job = case.job.with_knobs(**dict(other.extra), **{other.knob: int(base * 0.04)})
     if case.job.knobs == before.knobs:
@@ -120,8 +120,11 @@ def captured(case: Case, chosen: Plant, draws: Draws) -> None:
     stacks = chosen.stacks if chosen.stacks is not None else draws.unit("stacks") < 0.4
     case.defect, case.capture = defect, Capture(stacks=stacks, **options)
     case.count = draws.whole(4, 8, "steps captured")
+    case.first = warm(case.job) + draws.whole(0, 3, "first")
+    rhythm = int(case.job.knob("loader_every") or case.job.knob("gc_every") or case.job.knob("validate_every") or case.job.knob("checkpoint") and 4 or 1)
+    case.count = max(rhythm, (case.count + rhythm - 1) // rhythm * rhythm)  # whole periods, or no window could show the mean
     if chosen.once:
-        case.first, case.count = WARM, 5
+        case.first, case.count = warm(case.job), 5
     case.final_sync = draws.unit("final sync") < 0.8
     if case.job.knob("ddp"):
         case.capture.metadata = distributed(0, int(case.job.knob("world", 8)))

@@ -63,7 +63,7 @@ class CpuTrainer:
             yield from self.small(main, ["aten::add", "aten::mul", "aten::sub"][place % 3], 1800, "tiny", place)
         if job.knob("unrecorded"):
             yield int(job.knob("unrecorded") * self.sim.draws.between(0.9, 1.1, "unrecorded", step))
-        every = int(job.knob("gc_every", 3))
+        every = int(job.knob("gc_every", 1))
         if job.knob("gc") and step % every == 0:
             yield from self.host.python(main, "Python GC", int(job.knob("gc")) * every)
         yield from self.backward()

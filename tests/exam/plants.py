@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.exam.job import Job, simulate
+from tests.exam.sim import QUEUE
 
-WARM, SHORT, LONG = 8, 14, 26  # steps before the truth is measured, of a search, of a truth
+WARM, SHORT, LONG = 8, 12, 24  # steps before the truth is measured (at least), of a search, of a truth; causes strike every 1, 2, 3 or 4 steps
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,19 @@ def plant(cause: str, accepts: str, jobs: str, **rest: Any) -> Plant:
 
 
 def period(job: Job, steps: int) -> float:
-    """The steady step period of a job, not profiled."""
-    return simulate(job, steps).period(WARM if steps > SHORT else 6, steps - 2)
+    """The steady step period of a job, not profiled, as the mean over so many steps."""
+    first = warm(job)
+    return simulate(job, first + steps + 1).period(first, first + steps)
+
+
+def warm(job: Job) -> int:
+    """Steps until a job is steady: where the host never waits for the device, until it is as far ahead as the queue allows."""
+    if job.kind != "train" or any(job.knob(k) for k in ("loss_item", "device_sync", "items", "allocs", "pageable", "blocking")):
+        return WARM
+    if job.ratio < 1.2:
+        return WARM
+    per_step = job.layers * (19 if job.model == "transformer" else 5) + 5
+    return max(WARM, int(QUEUE / per_step * job.ratio / (job.ratio - 1)) + 2)
 
 
 def gain(planted: float, cured: float) -> float:
@@ -62,30 +74,38 @@ def sized(cause: Plant, job: Job, wanted: float) -> float:
     """The size at which the cause costs about the wanted share of a step: bracketed, then bisected."""
     if cause.fixed:
         return 0.0
-    low, high = 0.0, cause.start
+    depends = bool(cause.cure) and cause.knob not in cause.cure  # what the cure leaves over grows with the cause
     cured = period(cause.cured(cause.planted(job, cause.start)), SHORT)
 
     def cost(size: float) -> float:
         with_it = cause.planted(job, size)
         if cause.once:
             return gain(captured_period(with_it), cured)
-        return gain(period(with_it, SHORT), period(cause.cured(with_it), SHORT) if cause.cure else cured)
+        return gain(period(with_it, SHORT), period(cause.cured(with_it), SHORT) if depends else cured)
 
-    for _ in range(8):
-        if cost(high) >= wanted or high > cause.limit:
+    low, least, high = 0.0, 0.0, cause.start
+    most = cost(high)
+    for _ in range(6):
+        if most >= 0.85 * wanted or high > cause.limit:
             break
-        low, high = high, high * 2.5
+        low, least = high, most
+        high *= min(6.0, max(1.6, 1.1 * wanted / most)) if most > 0.2 else 4.0
+        most = cost(high)
     for _ in range(4):
-        middle = (low + high) / 2
-        if cost(middle) < wanted:
-            low = middle
+        if most <= 1.2 * wanted or (cause.whole and high - low <= 1):
+            break
+        part = (wanted - least) / (most - least)
+        middle = low + (high - low) * min(0.85, max(0.15, part))
+        found = cost(middle)
+        if found < 0.85 * wanted:
+            low, least = middle, found
         else:
-            high = middle
+            high, most = middle, found
     return high
 
 
 def captured_period(job: Job) -> float:
     """Mean step of a capture of five steps, as its window begins and ends."""
-    run = simulate(job, WARM + 5, WARM)
-    marks = [time for _, time in run.rank().marks]
-    return (marks[WARM + 5] - marks[WARM]) / 5
+    first = warm(job)
+    marks = [time for _, time in simulate(job, first + 5, first).rank().marks]
+    return (marks[first + 5] - marks[first]) / 5

@@ -11,7 +11,9 @@ def preset(name: str, draws: Draws) -> Job:
     if name == "volta":
         device = draws.one(["V100", "Turing"], "device")
     model = draws.one(["transformer", "transformer", "convolution"], "model")
-    layers = draws.whole(4, 9, "layers") if model == "transformer" else draws.whole(10, 24, "layers")
+    layers = draws.whole(4, 9, "layers") if model == "transformer" else draws.whole(12, 28, "layers")
+    if name in ("gpu", "ddp", "volta"):  # a queue of 1,022 fills in few steps
+        layers = 2 * layers
     low, high = {"host": (0.75, 0.95), "tiny": (0.15, 0.5), "item": (1.15, 1.4)}.get(name, (1.6, 3.2))
     job = Job(int(draws.unit("seed") * 1e9), "train", model, device, layers, draws.between(low, high, "ratio"), draws.between(0.25, 0.7, "host"))
     knobs: dict[str, object] = {}

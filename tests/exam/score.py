@@ -64,7 +64,7 @@ def mark(case: Case, report: dict[str, Any]) -> Mark:
     step = (report.get("replay") or {}).get("measured_step_ns")
     result.step_error = 100 * (step / case.period - 1) if step and case.period and case.capture.steps else None
     best = max((t.gain for t in case.truths), default=0.0)
-    if best < 1.5:
+    if case.null or best < 1.5:
         return mark_null(case, result, found)
     result.named = bool(case.truths) and any(f["id"] in case.truths[0].accepts for f in found)
     if not found:

@@ -221,7 +221,7 @@ class Rank:
 
     def gap(self, op: Op) -> int:
         """Time between the end of an operation and the start of the next on its stream, when that is queued."""
-        return int(self.sim.draws.machine("stream_gap", self.index, op.step, op.length & 0xFFFF))
+        return min(4000, int(self.sim.draws.machine("stream_gap", self.index, op.step, op.length & 0xFFFF)))
 
     def finished(self, op: Op) -> None:
         """Books an operation that has ended."""
