@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from tests.exam.draws import TABLES
+from tests.exam.model import node
 from tests.exam.sim import Process
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def run(trainer: "Trainer", step: int) -> Process:
         for number in range(len(layer) - 1, -1, -1):
             part = layer[number]
             yield from host.between(thread, "bwd_between", part.gradient, index, number)
-            args = {"Sequence number": numbers.get((index, number), 0), "Fwd thread id": 1}
+            args = node(numbers.get((index, number), 0), 1)
             thread.open(f"autograd::engine::evaluate_function: {part.gradient}", **args)
             yield host.cost("bwd_op_without", part.gradient, index) // 4
             thread.open(part.gradient, **args)

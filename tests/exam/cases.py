@@ -124,8 +124,10 @@ def captured(case: Case, chosen: Plant, draws: Draws) -> None:
     rhythm = int(case.job.knob("loader_every") or case.job.knob("gc_every") or case.job.knob("validate_every") or case.job.knob("checkpoint") and 4 or 1)
     case.count = max(rhythm, (case.count + rhythm - 1) // rhythm * rhythm)  # whole periods, or no window could show the mean
     if chosen.once:
-        case.first, case.count = warm(case.job), 5
+        case.first, case.count = 0 if case.job.knob("startup") else warm(case.job), 5
     case.final_sync = draws.unit("final sync") < 0.8
+    device = case.job.hardware()
+    case.capture.rocm = bool(device and device.amd())
     if case.job.knob("ddp"):
         case.capture.metadata = distributed(0, int(case.job.knob("world", 8)))
 

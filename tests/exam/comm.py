@@ -7,6 +7,7 @@ all start behind backward; buckets). Several ranks: a Group shared by all, which
 from typing import Any
 
 from tests.exam.job import Job
+from tests.exam.model import shapes
 from tests.exam.sim import Event, Join, Process, Stream, Thread
 from tests.exam.train import Hooks, Trainer
 
@@ -38,7 +39,7 @@ class Group:
 def reduce(trainer: Trainer, thread: Thread, join: Join, args: dict[str, Any], stream: Stream, ready: Event, done: Event) -> Process:
     """One all-reduce as ProcessGroupNCCL launches it: its stream waits for the gradients, and an event tells when it is done."""
     thread.at_site("reduce", args["Seq"] % 64)
-    thread.open("c10d::allreduce_", **{"Input Dims": [[[args["In msg nelems"]]], [], [], [], [], []], "Input type": ["TensorList", "", "", "", "", "Scalar"]})
+    thread.open("c10d::allreduce_", **shapes([[[args["In msg nelems"]]], [], [], [], [], []], ["TensorList", "", "", "", "", "Scalar"]))
     thread.open("record_param_comms", **args)
     thread.open("nccl:all_reduce", "user_annotation")
     yield int(20000 * trainer.job.host)

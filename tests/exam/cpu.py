@@ -6,6 +6,7 @@ operators of a few us), casts (ns of copies and casts), optimizer_loop (paramete
 """
 from tests.exam.host import Host
 from tests.exam.job import RUNNERS, Job
+from tests.exam.model import node, shapes
 from tests.exam.sim import Process, Sim, Sleep, Thread
 
 
@@ -22,15 +23,14 @@ class CpuTrainer:
     def product(self, thread: Thread, op: str, ns: float, *place: int | str) -> Process:
         """A product of matrices."""
         jitter = min(1.25, max(0.9, self.sim.draws.table("jitter", self.rank.step, op, *place)))
-        thread.open(op, **{"Input Dims": [[512], [64, 512], [512, 512], [], []], "Input type": ["float", "float", "float", "Scalar", "Scalar"],
-                           "Sequence number": self.sequence})
+        thread.open(op, **shapes([[512], [64, 512], [512, 512], [], []], ["float", "float", "float", "Scalar", "Scalar"]))
         yield max(2000, int(ns * jitter))
         thread.close()
 
     def small(self, thread: Thread, op: str, ns: int, *place: int | str) -> Process:
         """An operator of some us, with Python before it."""
         yield min(12000, self.host.cost("fwd_between", op, *place))
-        thread.open(op, **{"Input Dims": [[32]], "Input type": ["float"]})
+        thread.open(op, **shapes([[32]], ["float"]))
         yield ns
         thread.close()
 
@@ -54,7 +54,7 @@ class CpuTrainer:
         yield int(job.knob("loader_inline") * self.sim.draws.between(0.85, 1.15, "inline", step)) + 30000
         main.close()
         if job.knob("host_block"):
-            main.open("aten::normal_", **{"Input Dims": [[2048, 2048]], "Input type": ["float"]})
+            main.open("aten::normal_", **shapes([[2048, 2048]], ["float"]))
             yield int(job.knob("host_block"))
             main.close()
         yield from self.casts(int(job.knob("casts")))
@@ -76,9 +76,9 @@ class CpuTrainer:
             return
         for place in range(4):
             outer, inner = (("aten::contiguous", "aten::clone"), ("aten::to", "aten::_to_copy"))[place % 2]
-            self.main.open(outer, **{"Input Dims": [[64, 3, 224, 224]], "Input type": ["float" if place % 2 == 0 else "double"]})
-            self.main.open(inner, **{"Input Dims": [[64, 3, 224, 224]], "Input type": ["float" if place % 2 == 0 else "double"]})
-            self.main.open("aten::copy_", **{"Input Dims": [[64, 3, 224, 224]] * 2, "Input type": ["float", "float" if place % 2 == 0 else "double"]})
+            self.main.open(outer, **shapes([[64, 3, 224, 224]], ["float" if place % 2 == 0 else "double"]))
+            self.main.open(inner, **shapes([[64, 3, 224, 224]], ["float" if place % 2 == 0 else "double"]))
+            self.main.open("aten::copy_", **shapes([[64, 3, 224, 224]] * 2, ["float", "float" if place % 2 == 0 else "double"]))
             yield total // 4
             for _ in range(3):
                 self.main.close()
@@ -92,8 +92,8 @@ class CpuTrainer:
         thread.close()
         for layer in range(self.job.layers - 1, -1, -1):
             yield from self.host.between(thread, "bwd_between", "addmm", layer)
-            thread.open("autograd::engine::evaluate_function: AddmmBackward0", **{"Sequence number": self.sequence, "Fwd thread id": 0})
-            thread.open("AddmmBackward0", **{"Sequence number": self.sequence, "Fwd thread id": 0})
+            thread.open("autograd::engine::evaluate_function: AddmmBackward0", **node(self.sequence, 0))
+            thread.open("AddmmBackward0", **node(self.sequence, 0))
             yield from self.product(thread, "aten::mm", share / 2, "d", layer)
             yield from self.product(thread, "aten::mm", share / 2, "w", layer)
             thread.close()
@@ -106,7 +106,7 @@ class CpuTrainer:
         """SGD, or a loop over parameters."""
         main = self.main
         main.open("Optimizer.step#SGD.step", "user_annotation")
-        main.open("aten::_foreach_add_", **{"Input Dims": [[[512, 512]] * 4], "Input type": ["TensorList"]})
+        main.open("aten::_foreach_add_", **shapes([[[512, 512]] * 4], ["TensorList"]))
         yield int(self.job.knob("work") * 0.04)
         main.close()
         for parameter in range(int(self.job.knob("optimizer_loop"))):

@@ -2,7 +2,7 @@
 """What slows a training step on the host: each function is a cause, sized by a knob (ns or a count; 0: absent)."""
 from typing import TYPE_CHECKING, Any
 
-from tests.exam.model import element
+from tests.exam.model import element, shapes
 from tests.exam.sim import Process, Sleep
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ def before_step(trainer: "Trainer", step: int) -> Process:
     main.at_site("before_step")
     if job.knob("host_block"):
         yield from host_block(trainer, int(job.knob("host_block")), str(job.knob("host_block_kind", "normal")))
+    if job.knob("profiled") and job.knob("buffers") and (step - trainer.captured) % 2 == 0:
+        yield from buffers(trainer, int(job.knob("buffers")))
     if job.knob("profiled") and step == trainer.captured:
         yield from cold_start(trainer, int(job.knob("cold_start")), str(job.knob("cold_kind", "launch")))
     if job.knob("profiled") and step == trainer.captured + 1:
@@ -32,7 +34,7 @@ def host_block(trainer: "Trainer", ns: int, kind: str) -> Process:
         yield from trainer.host.python(main, FRAMES[kind], ns)
         return
     name = {"normal": "aten::normal_", "sort": "aten::sort", "gather": "aten::index_select"}[kind]
-    main.open(name, **{"Input Dims": [[4096, 4096], [], [], []], "Input type": ["float", "Scalar", "Scalar", ""]})
+    main.open(name, **shapes([[4096, 4096], [], [], []], ["float", "Scalar", "Scalar", ""]))
     yield ns
     main.close()
 
@@ -54,6 +56,19 @@ def cold_start(trainer: "Trainer", ns: int, kind: str) -> Process:
             yield from main.call("cuLibraryLoadData" if kind == "library" else "cuModuleLoadData", ns // calls)
             yield from main.launch(part.kernel, 4000, trainer.compute)
         main.close()
+
+
+def buffers(trainer: "Trainer", ns: int) -> Process:
+    """A launch in which CUPTI asks for a buffer; Kineto records that as overhead."""
+    main = trainer.main
+    main.at_site("buffers")
+    part = element(trainer.device, 5000, "aten::zero_", "FillFunctor", 2)
+    main.open("aten::zero_", **part.args)
+    yield 4000
+    main.open("Activity Buffer Request", "overhead")
+    yield from main.launch(part.kernel, 3000, trainer.compute, cost=ns)
+    main.close()
+    main.close()
 
 
 def compiling(trainer: "Trainer", ns: int) -> Process:
@@ -144,7 +159,7 @@ def churn(trainer: "Trainer", count: int) -> Process:
         yield from main.sync(None, "cudaFree")
         yield int(60000 * trainer.sim.draws.between(0.6, 1.8, "free", place))
     for place in range(count):
-        main.open("aten::empty", **{"Input Dims": [[]], "Input type": [""]})
+        main.open("aten::empty", **shapes([[]], [""]))
         yield 4000
         yield from main.call("cudaMalloc", int(180000 * trainer.sim.draws.between(0.6, 2.2, "malloc", place)))
         main.close()
@@ -192,7 +207,7 @@ def checkpoint(trainer: "Trainer", ns: int, kind: str) -> Process:
     for place in range(6):
         main.at_site("checkpoint", place)
         main.open("aten::to")
-        main.open("aten::copy_", **{"Input Dims": [[1 << 20]] * 2, "Input type": ["float", "float"]})
+        main.open("aten::copy_", **shapes([[1 << 20]] * 2, ["float", "float"]))
         yield 6000
         yield from main.copy("DtoH (Device -> Pageable)", 1 << 22, int((1 << 22) / 8.0), trainer.compute, True)
         yield from main.sync([trainer.compute])

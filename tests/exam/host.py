@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.exam.draws import TABLES
-from tests.exam.model import Part
+from tests.exam.model import Part, shapes
 from tests.exam.sim import Process, Sleep, Stream, Thread
 
 PYTHON = "python_function"
@@ -61,7 +61,7 @@ class Host:
         """tensor.item(): a copy of one number that waits for all before it on the stream."""
         thread.at_site("item", *place)
         thread.open("aten::item")
-        thread.open("aten::_local_scalar_dense", **{"Input Dims": [[]], "Input type": ["float"]})
+        thread.open("aten::_local_scalar_dense", **shapes([[]], ["float"]))
         yield self.cost("fwd_op_without", "aten::_local_scalar_dense", *place) // 2
         yield from thread.copy("DtoH (Device -> Pageable)" if old else "DtoH (Device -> Pinned)", 4, 1400, stream, old)
         yield from thread.sync([stream])

@@ -72,6 +72,7 @@ RUNNERS: dict[str, Runner] = {}
 def simulate(job: Job, steps: int, captured_from: int = -1, final_sync: bool = False) -> Run:
     """Runs a job for some steps. captured_from: the step where a profiler starts, or -1; final_sync: it waits for the device at the end."""
     sim = Sim(job.seed)
+    sim.recording = captured_from >= 0
     if job.kind not in RUNNERS:
         raise KeyError(job.kind)
     active = job.with_knobs(profiled=captured_from >= 0, final_sync=final_sync)

@@ -84,6 +84,9 @@ class Writer:
             return
         if (call or piece.cat == "cpu_op") and self.missing("call" if call else "op", piece.corr or piece.ext):
             return
+        if piece.cat == "overhead":
+            self.events.append({"ph": "X", "cat": piece.cat, "name": name, "pid": -1, "tid": 0, **self.span(start + 200, end - 100)})
+            return
         args: Json = {}
         if call:
             if piece.ext:
@@ -107,7 +110,10 @@ class Writer:
             return
         number = op.stream.number
         args: Json = {"External id": op.ext} if op.ext else {}
-        if op.cat == "kernel":
+        if op.cat == "kernel" and self.capture.rocm:
+            args.update({"device": 0, "stream": number, "hsa_queue": 1, "correlation": op.corr, "kind": "Dispatch Kernel",
+                         "grid": [max(1, op.length // 40), 1, 1], "block": [256, 1, 1]})
+        elif op.cat == "kernel":
             threads = 256
             grid = max(1, min(65535, op.length // 40))
             args.update({"queued": 0, "device": 0, "context": 1, "stream": number, "correlation": op.corr, "registers per thread": 40,

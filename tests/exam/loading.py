@@ -8,6 +8,7 @@ cudaHostAlloc per step), pin_calls.
 """
 from typing import TYPE_CHECKING
 
+from tests.exam.model import shapes
 from tests.exam.sim import Cores, Event, Process, Signal, Sleep
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Loader:
         main.open("torch/utils/data/_utils/collate.py(367): default_collate", "python_function")
         for place in range(3):
             yield from host.small(main, "aten::empty", "fwd", "collate", place)
-        main.open("aten::stack", **{"Input Dims": [[[3, 224, 224]] * 4, []], "Input type": ["TensorList", "Scalar"]})
+        main.open("aten::stack", **shapes([[[3, 224, 224]] * 4, []], ["TensorList", "Scalar"]))
         yield int(total * 0.2)
         main.close()
         main.close()
@@ -104,9 +105,9 @@ class Loader:
         pageable, pinned = int(job.knob("pageable")), int(job.knob("pinned"))
         size = pageable or pinned or 65536
         for name in ("aten::to", "aten::_to_copy"):
-            main.open(name, **{"Input Dims": [[size // 4]], "Input type": ["float"]})
+            main.open(name, **shapes([[size // 4]], ["float"]))
         yield int(12000 * job.host)
-        main.open("aten::copy_", **{"Input Dims": [[size // 4]] * 2, "Input type": ["float", "float"]})
+        main.open("aten::copy_", **shapes([[size // 4]] * 2, ["float", "float"]))
         yield int(8000 * job.host)
         if pageable:
             rate = draws.machine("rate_pageable", "job")
@@ -136,8 +137,8 @@ class Loader:
         """pin_memory() in the step: cudaHostAlloc each time, as the batch's size changes."""
         main = self.trainer.main
         for _ in range(calls):
-            main.open("aten::pin_memory", **{"Input Dims": [[1 << 20]], "Input type": ["float"]})
-            main.open("aten::_pin_memory", **{"Input Dims": [[1 << 20]], "Input type": ["float"]})
+            main.open("aten::pin_memory", **shapes([[1 << 20]], ["float"]))
+            main.open("aten::_pin_memory", **shapes([[1 << 20]], ["float"]))
             yield 5000
             yield from main.call("cudaHostAlloc", total // calls)
             yield Sleep(1)

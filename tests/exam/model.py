@@ -10,9 +10,11 @@ HALF = {"NVIDIA A100-SXM4-80GB": "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_s
         "NVIDIA H100 80GB HBM3": "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas",
         "NVIDIA A10G": "ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x3_tn",
         "Tesla V100-SXM2-32GB": "volta_fp16_s884gemm_fp16_128x128_ldg8_f2f_tn",
-        "NVIDIA GeForce RTX 2080 Ti": "turing_fp16_s1688gemm_fp16_128x128_ldg8_f2f_tn"}
+        "NVIDIA GeForce RTX 2080 Ti": "turing_fp16_s1688gemm_fp16_128x128_ldg8_f2f_tn",
+        "AMD Instinct MI300X": "Cijk_Alik_Bljk_BBS_BH_Bias_AS_SAV_UserArgs_MT256x256x64_MI16x16x1_SN_LDSB1_AFC1"}
 SINGLE = {"NVIDIA A100-SXM4-80GB": "ampere_sgemm_128x64_tn", "NVIDIA H100 80GB HBM3": "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_warpsize2x2x1_ffma_aligna4_alignc4_execute_kernel__51_cublas",
-          "NVIDIA A10G": "ampere_sgemm_128x32_tn", "Tesla V100-SXM2-32GB": "volta_sgemm_128x64_tn", "NVIDIA GeForce RTX 2080 Ti": "volta_sgemm_128x128_tn"}
+          "NVIDIA A10G": "ampere_sgemm_128x32_tn", "Tesla V100-SXM2-32GB": "volta_sgemm_128x64_tn", "NVIDIA GeForce RTX 2080 Ti": "volta_sgemm_128x128_tn",
+          "AMD Instinct MI300X": "Cijk_Alik_Bljk_SB_MT128x128x16_MI32x32x1_SN_AFC1"}
 ELEMENT = "void at::native::vectorized_elementwise_kernel<4, at::native::{0}<{1}>, std::array<char*, {2}ul> >(int, at::native::{0}<{1}>, std::array<char*, {2}ul>)"
 REDUCE = "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<{0}, at::native::MeanOps<{0}, float, float, {0}>, unsigned int, {0}, 4> >(at::native::ReduceOp<{0}, at::native::MeanOps<{0}, float, float, {0}>, unsigned int, {0}, 4>)"
 
@@ -29,6 +31,16 @@ class Part:
     wrapper: str = ""
     gradient: str = ""
     backward: "tuple[Part, ...]" = ()
+
+
+def shapes(dims: list[Any], types: list[str]) -> dict[str, Any]:
+    """What record_shapes adds to an operator."""
+    return {"Input Dims": dims, "Input type": types}
+
+
+def node(sequence: int, forward: int) -> dict[str, Any]:
+    """What ties a node of backward to its operator of forward."""
+    return {"Sequence number": sequence, "Fwd thread id": forward}
 
 
 def type_names(device: Device, single: bool) -> tuple[str, str, int]:

@@ -14,5 +14,8 @@ NULLS: list[Plant] = [
     plant("null: CPU job, no stacks", "", "cpu", fixed=True, stacks=False),
     plant("null: inference, GPU-bound", "", "infer_full", fixed=True),
     plant("null: serving, GPU-bound", "", "serve_graph", fixed=True, extra={"no_wait": 1}),
+    plant("decoy: Triton kernels in bf16", "", "gpu_sync gpu", fixed=True, extra={"triton": "bf16"}),
+    plant("decoy: Triton kernels in mxfp4", "", "gpu", fixed=True, extra={"triton": "mxfp4"}),
+    plant("null: MI300X", "", "amd", fixed=True),
     plant("null: V100 fp16", "", "volta", fixed=True),
 ]

@@ -73,9 +73,11 @@ def board(marks: list[Mark], misses: int) -> str:
     out.append(table(["healthy", "cases", "accused", "confidently"], [[c, len(m), sum(x.grade == "false" for x in m), sum(x.confidently_wrong() for x in m)]
                                                                     for c, m in sorted(groups.items())]))
     out.append(calibration(marks))
-    errors = [abs(m.step_error) for m in marks if m.step_error is not None]
-    if errors:
-        out.append(f"Step time against the steady step, not profiled: median {sorted(errors)[len(errors) // 2]:.1f} %, worst {max(errors):.0f} % off; more than 10 % off in {sum(e > 10 for e in errors)} of {len(errors)}.\n")
+    for what, errors in (("Step time of the findings", [abs(m.step_error) for m in marks if m.step_error is not None]),
+                         ("Step time of the header", [abs(m.header_error) for m in marks if m.header_error is not None])):
+        if errors:
+            out.append(f"{what} against the steady step, not profiled: median {sorted(errors)[len(errors) // 2]:.1f} %, worst {max(errors):.0f} % off; "
+                       f"more than 10 % off in {sum(e > 10 for e in errors)} of {len(errors)}.\n")
     defects: dict[str, list[Mark]] = defaultdict(list)
     for item in planted:
         defects[item.defect or "none"].append(item)

@@ -33,6 +33,7 @@ class Mark:
     inside: bool | None = None
     named: bool = False
     step_error: float | None = None
+    header_error: float | None = None
 
     def confidently_wrong(self) -> bool:
         """A wrong answer that a reader would believe."""
@@ -46,8 +47,8 @@ def answers(report: dict[str, Any]) -> list[dict[str, Any]]:
 
 def cannot_tell(report: dict[str, Any]) -> bool:
     """Whether the report itself says that its replay is not to be trusted."""
-    replay = report.get("replay") or {}
-    return not replay.get("is_trusted", True)
+    replay, text = report.get("replay") or {}, (report.get("verdict") or {}).get("text", "").lower()
+    return not replay.get("is_trusted", True) or any(words in text for words in ("cannot tell", "cannot say", "not determined", "cannot be told"))
 
 
 def truth_of(identity: str, truths: list[Truth]) -> Truth | None:
@@ -63,6 +64,8 @@ def mark(case: Case, report: dict[str, Any]) -> Mark:
     result = Mark(case.number, case.cause, case.preset, case.defect, case.strength, case.null, [(t.cause, round(t.gain, 1)) for t in case.truths], said, "silent")
     step = (report.get("replay") or {}).get("measured_step_ns")
     result.step_error = 100 * (step / case.period - 1) if step and case.period and case.capture.steps else None
+    header = ((report.get("rank_table") or [{}])[0] or {}).get("step_ns")
+    result.header_error = 100 * (header / case.period - 1) if header and case.period and case.capture.steps else None
     best = max((t.gain for t in case.truths), default=0.0)
     if case.null or best < 1.5:
         return mark_null(case, result, found)

@@ -6,7 +6,7 @@ Knobs: mode (serve..., infer...), graphed (the forward pass is CUDA graphs), pos
 """
 from tests.exam.host import Host
 from tests.exam.job import RUNNERS, Job
-from tests.exam.model import build, device_time, element, launches, scaled
+from tests.exam.model import build, device_time, element, launches, scaled, shapes
 from tests.exam.sim import Process, Sim
 
 
@@ -58,7 +58,7 @@ class Server:
         self.main.open("vllm/v1/worker/gpu_model_runner.py(1139): _prepare_inputs", "python_function")
         for place in range(3):
             self.main.at_site("inputs", place)
-            self.main.open("aten::copy_", **{"Input Dims": [[256], [256]], "Input type": ["int", "int"]})
+            self.main.open("aten::copy_", **shapes([[256], [256]], ["int", "int"]))
             yield self.host.cost("fwd_op_without", "copy", place) // 2
             yield from self.main.copy("HtoD (Pinned -> Device)", 1024, 1400, self.compute, False)
             self.main.close()
@@ -83,7 +83,7 @@ class Server:
         if not job.knob("no_wait"):
             yield from self.host.item(main, self.compute, "tokens", old=False)
         if job.knob("sampling"):
-            main.open("aten::sort", **{"Input Dims": [[32, 32000]], "Input type": ["float"]})
+            main.open("aten::sort", **shapes([[32, 32000]], ["float"]))
             yield int(job.knob("sampling"))
             main.close()
         if job.knob("post"):

@@ -10,13 +10,12 @@ The API, for those who write jobs and plants:
         ns (int)                           work on a CPU for ns
         Sleep(ns)                          no CPU for ns
         Signal                             wait until signal.fire() was called
-    sim.run()                          until nothing is left to do
+    sim.run()                          until nothing is left to do; sim.recording = False before it: only times are wanted
 
 Of a thread t (those marked * are generators: `yield from t.launch(...)`):
 
     t.at_site(*keys)                   what follows draws its costs by these keys and rank.step: call it before each operator
     t.open(name, cat="cpu_op", **args) / t.close()      a slice; nests; the innermost cpu_op's External id goes to calls and kernels
-  * t.op(name, ns, **args)                              a slice with ns of work
   * t.call(name, ns)                                    a call of the runtime that does not wait
   * t.launch(name, length, stream, cat="kernel", call="cudaLaunchKernel", args={})   an operation on the device; -> Op
   * t.launch_graph(ops, stream)                         cudaGraphLaunch of [(name, length)]; -> the last Op
@@ -86,6 +85,9 @@ class Slice:
     def __init__(self, tid: int, cat: str, name: str, start: int, args: dict[str, Any], ext: int, corr: int) -> None:
         self.tid, self.cat, self.name, self.start, self.end = tid, cat, name, start, -1
         self.args, self.ext, self.corr = args, ext, corr
+
+
+NOTHING = Slice(0, "cpu_op", "", 0, {}, 0, 0)  # what a run that nobody records opens and closes
 
 
 class Op:
@@ -225,7 +227,8 @@ class Rank:
 
     def finished(self, op: Op) -> None:
         """Books an operation that has ended."""
-        self.ops.append(op)
+        if self.sim.recording:
+            self.ops.append(op)
         self.outstanding -= 1
         if op.end > self.device_ends.get(op.step, 0):
             self.device_ends[op.step] = op.end
@@ -250,6 +253,9 @@ class Thread:
 
     def open(self, name: str, cat: str = "cpu_op", **args: Any) -> Slice:
         """Begins a slice."""
+        if not self.rank.sim.recording:
+            self.stack.append(NOTHING)
+            return NOTHING
         if cat == "python_function":
             external = 0
         else:
@@ -268,15 +274,11 @@ class Thread:
         """External id of the innermost operator."""
         return next((s.ext for s in reversed(self.stack) if s.cat in ("cpu_op", "user_annotation")), 0)
 
-    def op(self, name: str, ns: int, **args: Any) -> Process:
-        """An operator that only works on the host."""
-        self.open(name, **args)
-        yield ns
-        self.close()
-
     def begin_call(self, name: str) -> Slice:
         """A call of the runtime begins."""
         self.rank.correlation += 1
+        if not self.rank.sim.recording:
+            return NOTHING
         cat = "cuda_driver" if name.startswith("cu") and not name.startswith("cuda") else "cuda_runtime"
         piece = Slice(self.tid, cat, name, self.rank.sim.now, {}, self.inside(), self.rank.correlation)
         self.rank.slices.append(piece)
@@ -446,6 +448,7 @@ class Sim:
         self.ranks: list[Rank] = []
         self.heap: list[tuple[int, int, Callable[[], None]]] = []
         self.counter = 0
+        self.recording = True
 
     def at(self, time: int, function: Callable[[], None]) -> None:
         """Calls a function at a time."""

@@ -13,6 +13,9 @@ from tests.exam.model import Part, build, device_time, launches, scaled
 from tests.exam.sim import Process, Rank, Sim, Stream, Thread
 
 
+TRITON = {"bf16": "triton_tem_fused_addmm_bf16_view_12", "mxfp4": "_matmul_ogs_NNT_bf16xbf16xmxfp4_16x256x128x1_swiglu"}
+
+
 class Trainer:
     """One rank of a training job. Several ranks: give each its own, and hooks (see Hooks) for what they do together."""
 
@@ -49,6 +52,12 @@ class Trainer:
                         if piece.kind == "gemm" and not cured:
                             piece.length = int(piece.length * slower)
         scaled(layers, factor, self.device, draws, single)
+        if job.knob("triton"):
+            for layer in layers:
+                for part in layer:
+                    if part.kind == "gemm":
+                        part.kernel, part.args = TRITON[str(job.knob("triton"))], {}
+                        part.op = "vllm::moe_forward"
         return layers
 
     def run(self) -> Process:
@@ -56,7 +65,9 @@ class Trainer:
         for step in range(self.steps):
             self.rank.mark(step)
             self.main.open(f"ProfilerStep#{step}", "user_annotation")
+            self.main.open("train.py(212): train_step", "python_function")
             yield from self.step(step)
+            self.main.close()
             self.main.close()
         self.rank.mark(self.steps)
         if self.job.knob("final_sync"):
@@ -75,7 +86,11 @@ class Trainer:
         yield from self.hooks.before_forward(self, step)
         yield from self.forward(step)
         yield from extras.after_forward(self, step)
+        for frame in ("torch/_tensor.py(466): backward", "<built-in method run_backward of torch._C._EngineBase object at 0x7f3a5c1d8a30>"):
+            main.open(frame, "python_function")
         yield from backward.run(self, step)
+        main.close()
+        main.close()
         yield from self.hooks.before_optimizer(self, step)
         yield from extras.after_backward(self, step)
         yield from self.optimizer(step)
@@ -87,9 +102,11 @@ class Trainer:
         self.numbers = []
         graph = self.job.knob("graphed")
         for index, layer in enumerate(self.layers):
+            self.main.open(f"nn.Module: Block_{index}", "python_function")
             yield from self.hooks.before_layer(self, step, index)
             if graph:
                 yield from self.main.launch_graph([(p.kernel, p.length) for p in layer], self.compute)
+                self.main.close()
                 continue
             for number, part in enumerate(layer):
                 yield from self.host.between(self.main, "fwd_between", part.op, index, number)
@@ -97,6 +114,7 @@ class Trainer:
                 self.numbers.append((index, number, self.host.sequence))
                 yield from self.host.operator(self.main, part, self.compute, "fwd", index, number, sequence=self.host.sequence)
             yield from self.hooks.after_layer(self, step, index)
+            self.main.close()
         yield from extras.in_forward(self, step)
 
     def optimizer(self, step: int) -> Process:
