@@ -71,14 +71,13 @@ class DataParallel(Hooks):
     def gradient(self, trainer: Trainer, thread: Thread, step: int, layer: int) -> Process:
         """A bucket is full after each so many layers."""
         layers = trainer.job.layers
+        if self.late:
+            self.held = [(step, bucket) for bucket in range(self.buckets)]
+            return
         position = layers - layer
         if (position * self.buckets) // layers == ((position - 1) * self.buckets) // layers:
             return
-        bucket = (position * self.buckets) // layers - 1
-        if self.late:
-            self.held.append((step, bucket))
-        else:
-            yield from self.send(trainer, thread, step, bucket)
+        yield from self.send(trainer, thread, step, (position * self.buckets) // layers - 1)
 
     def send(self, trainer: Trainer, thread: Thread, step: int, bucket: int) -> Process:
         """Starts a bucket's all-reduce."""

@@ -54,14 +54,17 @@ class Draws:
         return choices[int(len(choices) * self.unit(*keys))]
 
     def table(self, name: str, *keys: int | str) -> float:
-        """A draw from a measured distribution: its inverse, linear between quantiles; the outermost 1 % at each end never come."""
+        """A draw from a measured distribution: its inverse; the outermost 1 % at each end never come; between two
+        quantiles by ratio, as tails are long."""
         key = (name, *keys)
         known = self.drawn.get(key)
         if known is None:
             quantiles = TABLES[name]
             place = self.unit(*key) * (len(quantiles) - 1)
             index = int(place)
-            known = self.drawn[key] = quantiles[index] + (quantiles[index + 1] - quantiles[index]) * (place - index)
+            low, high = quantiles[index], quantiles[index + 1]
+            part = place - index
+            known = self.drawn[key] = low * (high / low) ** part if low > 0 else low + (high - low) * part
         return known
 
     def machine(self, name: str, *keys: int | str) -> float:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures constants.json: how long things take in real traces of torch.profiler, as quantiles.
 
-    python3 -m tests.exam.measure FOLDER        FOLDER holds the traces (Kineto JSON, also gzipped)
+    python3 -m tests.exam.measure FOLDER            FOLDER holds the traces (Kineto JSON, also gzipped)
+    python3 -m tests.exam.measure FOLDER --compare  writes nothing; FOLDER (board --keep) beside what was measured on real traces
 
 It parses the JSON itself; nothing comes from the program under test. Times are in ns, rates in bytes per ns (GB/s).
 """
@@ -251,6 +252,11 @@ def main() -> None:
     skew(folders, out)
     out.split()
     table = out.table()
+    if "--compare" in sys.argv:
+        real = json.loads((HERE / "constants.json").read_text())
+        for key, row in table.items():
+            print(f"{key:28} " + "   ".join(f"q{5 * i:02} {row['q'][i]:>10.0f} / {real.get(key, row)['q'][i]:<10.0f}" for i in (2, 5, 10, 15, 18)))
+        return
     (HERE / "constants.json").write_text(json.dumps(table, indent=None, separators=(",", ":")).replace('},"', '},\n"') + "\n")
     for key, row in table.items():
         print(f"{key:28} n {row['n']:7}  q05 {row['q'][1]:>12}  q50 {row['q'][10]:>12}  q95 {row['q'][19]:>12}  files {len(row['files'])}")

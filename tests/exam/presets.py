@@ -18,7 +18,7 @@ def preset(name: str, draws: Draws) -> Job:
         layers = 2
     if name in ("gpu", "ddp", "volta", "amd"):  # a queue of 1,022 fills in few steps
         layers = 2 * layers
-    low, high = {"host": (0.75, 0.95), "tiny": (0.15, 0.5), "item": (1.15, 1.4)}.get(name, (1.6, 3.2))
+    low, high = {"host": (0.75, 0.95), "tiny": (0.15, 0.5), "item": (1.15, 1.4)}.get(name, (1.9, 3.5))
     job = Job(int(draws.unit("seed") * 1e9), "train", model, device, layers, draws.between(low, high, "ratio"), draws.between(0.25, 0.7, "host"))
     knobs: dict[str, object] = {}
     if name in ("gpu_sync", "ddp_sync", "small", "amd_sync"):

@@ -100,7 +100,11 @@ def mark_null(case: Case, result: Mark, found: list[dict[str, Any]]) -> Mark:
     for finding in found:
         promised = finding.get("gain_pct")
         truth = truth_of(finding["id"], case.truths)
-        if promised is not None and promised >= NULL_GAIN + (truth.gain if truth else 0.0):
+        if promised is None or promised < NULL_GAIN:
+            continue
+        if truth and truth.gain >= 1.0 and (promised - truth.gain <= POINTS or finding["gain_low_pct"] - 0.5 <= truth.gain):
+            continue
+        if truth is None or promised >= NULL_GAIN + truth.gain:
             result.grade, result.confidence, result.error = "false", finding.get("confidence", ""), promised
             break
     return result
