@@ -12,6 +12,7 @@ from tests.exam.draws import Draws
 from tests.exam.job import Job
 from tests.exam.kineto import Capture, Window, write
 from tests.exam.plants import gain, period
+from tests.exam.score import mark
 from tests.exam.sim import Cores, Event, Join, Process, Rank, Sim, Stream, Thread
 from tests.program import EXE
 
@@ -129,6 +130,36 @@ class Truth(unittest.TestCase):
         one, two = cases.make(0, 5), cases.make(0, 5)
         self.assertEqual(one, two)
         self.assertGreater(one.truths[0].gain, 1.0)
+
+
+class Marks(unittest.TestCase):
+    """What counts as right."""
+
+    case = cases.Case(0, "loader", "gpu", 10.0, Job(1), [cases.Truth("loader", frozenset({"data-loading"}), 30.0), cases.Truth("syncs", frozenset({"host-sync"}), 8.0)])
+
+    def graded(self, *findings: tuple[str, float | None, float, float, str]) -> str:
+        """The mark of a report with these findings."""
+        names = ("id", "gain_pct", "gain_low_pct", "gain_high_pct", "confidence")
+        result = mark(self.case, {"findings": [dict(zip(names, f)) for f in findings]})
+        return result.grade + (" confidently" if result.confidently_wrong() else "")
+
+    def test_the_largest_cause_at_its_price(self) -> None:
+        self.assertEqual(self.graded(("data-loading", 28.0, 27.0, 29.0, "high")), "right")
+        self.assertEqual(self.graded(("data-loading", 18.0, 10.0, 31.0, "high")), "right")
+        self.assertEqual(self.graded(("data-loading", None, 0.0, 31.0, "low")), "no price")
+
+    def test_what_is_wrong(self) -> None:
+        self.assertEqual(self.graded(("data-loading", 18.0, 16.0, 20.0, "medium")), "mispriced confidently")
+        self.assertEqual(self.graded(("launch-bound", 30.0, 20.0, 40.0, "low")), "wrong")
+        self.assertEqual(self.graded(("host-sync", 30.0, 25.0, 40.0, "high"), ("data-loading", 28.0, 27.0, 29.0, "high")), "wrong confidently")
+        self.assertEqual(self.graded(("host-sync", 9.0, 8.0, 10.0, "high")), "lesser")
+        self.assertEqual(self.graded(), "silent")
+
+    def test_a_healthy_job(self) -> None:
+        null = cases.Case(1, "null", "gpu", 0.0, Job(1), [cases.Truth("launch overhead", frozenset({"launch-bound"}), 1.2)], null=True)
+        for gain_pct, grade in ((1.5, "clean"), (5.0, "clean"), (9.0, "false")):
+            row = {"id": "launch-bound", "gain_pct": gain_pct, "gain_low_pct": gain_pct - 0.1, "gain_high_pct": gain_pct + 1, "confidence": "high"}
+            self.assertEqual(mark(null, {"findings": [row]}).grade, grade)
 
 
 class Captures(unittest.TestCase):

@@ -44,7 +44,7 @@ class Loader:
     def item_time(self, batch: int) -> int:
         """A worker's time for a batch."""
         trainer = self.trainer
-        return int(trainer.job.knob("loader_item") * min(2.5, trainer.sim.draws.table("jitter", "batch", batch, trainer.rank.index)))
+        return int(trainer.job.knob("loader_item") * min(1.5, trainer.sim.draws.table("jitter", "batch", batch, trainer.rank.index)))
 
     def work(self, worker: int) -> Process:
         """A worker process."""

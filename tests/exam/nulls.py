@@ -16,6 +16,7 @@ NULLS: list[Plant] = [
     plant("null: serving, GPU-bound", "", "serve_graph", fixed=True, extra={"no_wait": 1}),
     plant("decoy: Triton kernels in bf16", "", "gpu_sync gpu", fixed=True, extra={"triton": "bf16"}),
     plant("decoy: Triton kernels in mxfp4", "", "gpu", fixed=True, extra={"triton": "mxfp4"}),
+    plant("decoy: no requests", "", "serve_graph", fixed=True, extra={"no_wait": 1, "waits": 8000000}, stacks=True),
     plant("null: MI300X", "", "amd", fixed=True),
     plant("null: V100 fp16", "", "volta", fixed=True),
 ]

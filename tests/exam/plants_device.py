@@ -10,7 +10,7 @@ PLANTS: list[Plant] = [
     plant("fp32 products", "tensor-cores-unused", "gpu gpu_sync volta", fixed=True, extra={"single": 1}, cure={"single_cured": 1}),
     plant("recompute", "recompute", "gpu gpu_sync", knob="recompute", whole=True, start=2, limit=12, strengths=(10.0, 20.0)),
     plant("contention", "overlap-contention", "ddp ddp_sync", knob="contention_pct", start=20, cure={"contention_pct": 0}, limit=300, strengths=(3.0, 10.0)),
-    plant("late all-reduce", "poor-overlap exposed-communication", "ddp ddp_sync", knob="ddp", start=2e6, extra={"late": 1}, cure={"late": 0}),
+    plant("late all-reduce", "poor-overlap exposed-communication", "ddp ddp_sync", knob="ddp", start=2e6, extra={"late": 1, "contention_pct": 12}, cure={"late": 0}),
     plant("many small all-reduces", "comm-latency", "ddp ddp_sync", knob="ddp", start=2e6, extra={"late": 1, "buckets": 60}, cure={"ddp": 60000, "buckets": 1}),
     plant("long all-reduce", "exposed-communication poor-overlap comm-bandwidth", "ddp ddp_sync", knob="ddp", start=8e6, cure={"ddp": 20000}),
 ]

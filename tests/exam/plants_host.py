@@ -31,6 +31,6 @@ PLANTS: list[Plant] = [
     plant("launch blocking", "synchronous-launches", "gpu gpu_sync host", fixed=True, extra={"blocking": 1}, cure={"blocking": 0}),
     plant("cudaHostAlloc in steps", "pinned-allocation", "gpu_sync gpu host small", knob="pin_now"),
     plant("empty_cache churn", "allocator", "gpu gpu_sync", knob="allocs", whole=True, start=2),
-    plant("optimizer loop", "optimizer-loop", "host gpu", fixed=True, extra={"optimizer_loop": 1}, cure={"optimizer_loop": 0}),
+    plant("optimizer loop", "optimizer-loop bandwidth-bound", "host gpu", fixed=True, extra={"optimizer_loop": 1}, cure={"optimizer_loop": 0}),
     plant("validation unlabelled", "validation", "gpu_sync gpu", knob="validate", whole=True, start=1, extra={"validate_every": 3}, strengths=(10.0, 30.0)),
 ]

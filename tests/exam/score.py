@@ -63,9 +63,10 @@ def mark(case: Case, report: dict[str, Any]) -> Mark:
     said = [(f["id"], f.get("gain_pct"), f.get("confidence", "")) for f in found[:4]]
     result = Mark(case.number, case.cause, case.preset, case.defect, case.strength, case.null, [(t.cause, round(t.gain, 1)) for t in case.truths], said, "silent")
     step = (report.get("replay") or {}).get("measured_step_ns")
-    result.step_error = 100 * (step / case.period - 1) if step and case.period and case.capture.steps else None
+    stepped = bool(case.period) and case.capture.steps and case.job.kind in ("train", "cpu")
+    result.step_error = 100 * (step / case.period - 1) if step and stepped else None
     header = ((report.get("rank_table") or [{}])[0] or {}).get("step_ns")
-    result.header_error = 100 * (header / case.period - 1) if header and case.period and case.capture.steps else None
+    result.header_error = 100 * (header / case.period - 1) if header and stepped else None
     best = max((t.gain for t in case.truths), default=0.0)
     if case.null or best < 1.5:
         return mark_null(case, result, found)

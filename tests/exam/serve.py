@@ -2,12 +2,12 @@
 """Inference: a serving engine that decodes token by token, or a plain loop of forward passes.
 
 Knobs: mode (serve..., infer...), graphed (the forward pass is CUDA graphs), post (ns of detokenising and scheduling in Python per step), sampling
-(ns of an operator on the CPU per step), no_wait (tokens stay on the device: nobody waits for them), named (steps are annotated), unrecorded.
+(ns of an operator on the CPU per step), no_wait (tokens stay on the device: nobody waits for them), named (steps are annotated), waits (ns without a request, per step).
 """
 from tests.exam.host import Host
 from tests.exam.job import RUNNERS, Job
 from tests.exam.model import build, device_time, element, launches, scaled, shapes
-from tests.exam.sim import Process, Sim
+from tests.exam.sim import Process, Sim, Sleep
 
 
 class Server:
@@ -50,8 +50,10 @@ class Server:
     def schedule(self, step: int) -> Process:
         """The scheduler chooses requests."""
         yield from self.host.python(self.main, "vllm/v1/core/sched/scheduler.py(169): schedule", int(150000 * self.job.host) + 20000)
-        if self.job.knob("unrecorded"):
-            yield int(self.job.knob("unrecorded"))
+        if self.job.knob("waits"):
+            self.main.open("<built-in method get of _queue.SimpleQueue object at 0x7f2b1c0a9e30>", "python_function")
+            yield Sleep(int(self.job.knob("waits") * self.sim.draws.between(0.3, 1.7, "request", step)))
+            self.main.close()
 
     def inputs(self, step: int) -> Process:
         """Positions and block tables go to the device."""
