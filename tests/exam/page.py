@@ -58,13 +58,24 @@ def worst(item: Mark) -> float:
     return abs(item.error) if item.error is not None else best
 
 
+HEAD = """## The exam
+
+Jobs that no rule was written for, of one process: {count} of them, drawn from launch latencies, host costs, gaps, queues and pauses that were measured
+on public traces (`tests/exam/constants.json`). A run is long, the capture is a window in its middle, and the true gain is that of the unprofiled
+steady state: the same job with the same random numbers without the cause. *Right*: the first finding would make a reader mend the largest cause,
+and its gain is within 5 points or its interval holds the truth. *Mispriced*: the right cause, another gain. *Lesser*: a true cause with its true
+gain, but not the largest. *Confidently wrong*: wrong, mispriced or an accused healthy job, at medium or high confidence.
+
+"""
+
+
 def board(marks: list[Mark], misses: int) -> str:
     """All tables."""
     planted, healthy = [m for m in marks if not m.null], [m for m in marks if m.null]
     counts = {g: sum(m.grade == g for m in planted) for g in GRADES}
     false = [m for m in healthy if m.grade == "false"]
     confident = [m for m in planted if m.confidently_wrong()]
-    out = [f"{len(planted)} jobs with a cause: {counts['right']} right and priced ({percent(counts['right'], len(planted))} %), "
+    out = [HEAD.format(count=len(marks)), f"{len(planted)} jobs with a cause: {counts['right']} right and priced ({percent(counts['right'], len(planted))} %), "
            f"{len(confident)} confidently wrong, {counts['silent']} silent, {counts['unsure']} not determined by the report's own words. "
            f"{len(healthy)} healthy jobs and decoys: {len(false)} accused, {sum(m.confidently_wrong() for m in false)} of them confidently.\n", by_cause(planted)]
     groups: dict[str, list[Mark]] = defaultdict(list)
