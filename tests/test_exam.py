@@ -7,13 +7,14 @@ import unittest
 from pathlib import Path
 
 from tests.exam import cases
+from tests.exam.cores import Cores
 from tests.exam.devices import A100
 from tests.exam.draws import Draws
 from tests.exam.job import Job
 from tests.exam.kineto import Capture, Window, write
 from tests.exam.plants import gain, period
 from tests.exam.score import mark
-from tests.exam.sim import Cores, Event, Join, Process, Rank, Sim, Stream, Thread
+from tests.exam.sim import Event, Join, Process, Rank, Sim, Stream, Thread
 from tests.program import EXE
 
 

@@ -20,7 +20,7 @@ CBID = {"cudaLaunchKernel": 211, "cudaLaunchKernelExC": 430, "cuLaunchKernel": 3
         "cudaDeviceSynchronize": 165, "cudaEventRecord": 135, "cudaStreamWaitEvent": 147, "cudaEventSynchronize": 137, "cudaMalloc": 20,
         "cudaFree": 22, "cudaHostAlloc": 26, "cudaGraphLaunch": 311, "cudaMemsetAsync": 51, "cudaLaunchHostFunc": 295}
 SYNC_KIND = {"Stream Wait Event": 1, "Event Sync": 2, "Stream Sync": 3, "Context Sync": 4}
-START_TIME = 4458676000000000
+START_TIME = 4458676000000  # above 2 ** 43 us a double has no room for ns
 Json = dict[str, Any]
 
 

@@ -9,7 +9,8 @@ cudaHostAlloc per step), pin_calls.
 from typing import TYPE_CHECKING
 
 from tests.exam.model import shapes
-from tests.exam.sim import Cores, Event, Process, Signal, Sleep
+from tests.exam.cores import Cores
+from tests.exam.sim import Event, Process, Signal, Sleep
 
 if TYPE_CHECKING:
     from tests.exam.train import Trainer

@@ -38,6 +38,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from typing import Any, NamedTuple, Union
 
+from tests.exam.cores import Cores
 from tests.exam.draws import Draws, name_key
 
 QUEUE = 1022  # operations that a process may have outstanding before a launch blocks
@@ -208,7 +209,6 @@ class Rank:
         self.full: deque[Signal] = deque()
 
     def thread(self, name: str) -> "Thread":
-        """A new recorded thread."""
         self.threads.append(Thread(self, name, 4200 + 100 * self.index + len(self.threads)))
         return self.threads[-1]
 
@@ -291,13 +291,18 @@ class Thread:
         piece.end = self.rank.sim.now
         return piece
 
-    def submit(self, op: Op, piece: Slice, cost: int) -> Process:
-        """Puts an operation on its stream within a call of `cost` ns; waits for room in the queue first."""
+    def room(self) -> Process:
+        """Waits until the queue has room."""
         rank = self.rank
         while rank.outstanding >= rank.queue_limit:
             signal = Signal()
             rank.full.append(signal)
             yield signal
+
+    def submit(self, op: Op, piece: Slice, cost: int) -> Process:
+        """Puts an operation on its stream within a call of `cost` ns; waits for room in the queue first."""
+        rank = self.rank
+        yield from self.room()
         rank.outstanding += 1
         latency = self.cost("launch_latency")
         op.corr, op.ext, op.step, op.ready = piece.corr, piece.ext, rank.step, rank.sim.now + max(latency, 2500)
@@ -328,6 +333,7 @@ class Thread:
         """One cudaGraphLaunch of several kernels, which share its correlation."""
         piece = self.begin_call("cudaGraphLaunch")
         listed = list(parts)
+        yield from self.room()
         yield cost or 9000 + 300 * len(listed)
         op = Op("", "kernel", stream, 1)
         for index, (name, length) in enumerate(listed):
@@ -402,41 +408,6 @@ class Thread:
         piece = self.begin_call("cudaLaunchKernelExC")
         yield from self.submit(op, piece, self.cost("launch_call"))
         return op
-
-
-class Cores:
-    """CPUs that several processes share: first come, first served, in quanta."""
-
-    QUANTUM = 1000000
-
-    def __init__(self, sim: "Sim", count: int) -> None:
-        self.sim, self.free = sim, count
-        self.waiting: deque[tuple[int, Callable[[], None]]] = deque()
-
-    def work(self, ns: int, then: Callable[[], None]) -> None:
-        """Calls then() after ns of work on some CPU."""
-        if self.free:
-            self.free -= 1
-            self.occupy(ns, then)
-        else:
-            self.waiting.append((ns, then))
-
-    def occupy(self, ns: int, then: Callable[[], None]) -> None:
-        """Runs a quantum on a CPU that is ours."""
-        part = min(ns, self.QUANTUM)
-
-        def done() -> None:
-            if ns > part:
-                self.waiting.append((ns - part, then))
-            if self.waiting:
-                rest, callback = self.waiting.popleft()
-                self.occupy(rest, callback)
-            else:
-                self.free += 1
-            if ns <= part:
-                then()
-
-        self.sim.at(self.sim.now + part, done)
 
 
 class Sim:
