@@ -149,10 +149,10 @@ def launches(layers: list[list[Part]], training: bool = True) -> int:
     return sum(1 + (len(p.backward) if training else 0) for layer in layers for p in layer)
 
 
-def scaled(layers: list[list[Part]], factor: float, device: Device, draws: Draws, single: bool) -> None:
+def scaled(layers: list[list[Part]], factor: float, *_: object) -> None:
     """Scales all kernels; shapes follow where they decide how fast a kernel is."""
-    for index, layer in enumerate(layers):
-        for number, part in enumerate(layer):
+    for layer in layers:
+        for part in layer:
             for piece in (part, *part.backward):
                 piece.length = max(1500, int(piece.length * factor))
                 resize(piece, factor)

@@ -23,7 +23,7 @@ class Server:
         self.compute = self.rank.stream(7)
         self.layers = build(sim.draws, device, job.model, job.layers, False)
         wanted = job.ratio * launches(self.layers, False) * 55000 * job.host
-        scaled(self.layers, wanted / device_time(self.layers, False), device, sim.draws, False)
+        scaled(self.layers, wanted / device_time(self.layers, False))
 
     def run(self) -> Process:
         """All steps."""
