@@ -17,10 +17,12 @@ from tests.exam.plants_serve import PLANTS as SERVE
 from tests.exam.presets import preset
 
 PLANTS: list[Plant] = HOST + DEVICE + SERVE + CPU
+COMM = frozenset({"exposed-communication", "poor-overlap", "comm-latency", "comm-bandwidth"})
 SYNC = frozenset({"host-sync"})
 LAUNCH = frozenset({"launch-bound", "tiny-operators"})
 NATURAL: dict[str, list[tuple[str, frozenset[str], dict[str, Any]]]] = {  # what jobs of a kind may gain from though nothing is planted
-    "train": [("launch overhead", LAUNCH, {"graphed": 1}), ("syncs", SYNC, {"items": 0, "loss_item": 0, "device_sync": 0})],
+    "train": [("launch overhead", LAUNCH, {"graphed": 1}), ("syncs", SYNC, {"items": 0, "loss_item": 0, "device_sync": 0}),
+              ("communication", COMM, {"ddp": 60000})],
     "serve": [("launch overhead", LAUNCH, {"graphed": 1}), ("syncs", SYNC, {"no_wait": 1})],
 }
 
@@ -103,6 +105,8 @@ def price(case: Case, chosen: Plant) -> None:
     case.period = planted
     natural: list[Truth] = []
     for cause, accepts, knobs in NATURAL.get(job.kind, []):
+        if cause == "communication" and (not job.knob("ddp") or COMM & chosen.accepts):
+            continue
         if cause == "launch overhead" or any(job.knob(k) != v for k, v in knobs.items()):
             natural.append(Truth(cause, accepts, 100 * (steady - period(job.with_knobs(**knobs), LONG)) / planted))
     if not case.null:
