@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The exam's own arithmetic: a job that can be computed by hand, two truths, and captures that the program reads without complaint."""
+
 import json
 import subprocess
 import tempfile
@@ -73,9 +74,11 @@ class Simulator(unittest.TestCase):
         sim, join = Sim(1), Join(2, 7000)
         ranks = [plain(sim), plain(sim)]
         for wait, (_, main, stream) in zip((0, 90000), ranks):
+
             def job(thread: Plain = main, at: Stream = stream, first: int = wait) -> Process:
                 yield first + 1
                 yield from thread.collective(join, "nccl", at)
+
             sim.spawn(job())
         sim.run()
         self.assertEqual([r[0].ops[0].start for r in ranks], [5001, 95001])
@@ -136,7 +139,14 @@ class Truth(unittest.TestCase):
 class Marks(unittest.TestCase):
     """What counts as right."""
 
-    case = cases.Case(0, "loader", "gpu", 10.0, Job(1), [cases.Truth("loader", frozenset({"data-loading"}), 30.0), cases.Truth("syncs", frozenset({"host-sync"}), 8.0)])
+    case = cases.Case(
+        0,
+        "loader",
+        "gpu",
+        10.0,
+        Job(1),
+        [cases.Truth("loader", frozenset({"data-loading"}), 30.0), cases.Truth("syncs", frozenset({"host-sync"}), 8.0)],
+    )
 
     def graded(self, *findings: tuple[str, float | None, float, float, str]) -> str:
         """The mark of a report with these findings."""
@@ -152,14 +162,22 @@ class Marks(unittest.TestCase):
     def test_what_is_wrong(self) -> None:
         self.assertEqual(self.graded(("data-loading", 18.0, 16.0, 20.0, "medium")), "mispriced confidently")
         self.assertEqual(self.graded(("launch-bound", 30.0, 20.0, 40.0, "low")), "wrong")
-        self.assertEqual(self.graded(("host-sync", 30.0, 25.0, 40.0, "high"), ("data-loading", 28.0, 27.0, 29.0, "high")), "wrong confidently")
+        self.assertEqual(
+            self.graded(("host-sync", 30.0, 25.0, 40.0, "high"), ("data-loading", 28.0, 27.0, 29.0, "high")), "wrong confidently"
+        )
         self.assertEqual(self.graded(("host-sync", 9.0, 8.0, 10.0, "high")), "lesser")
         self.assertEqual(self.graded(), "silent")
 
     def test_a_healthy_job(self) -> None:
         null = cases.Case(1, "null", "gpu", 0.0, Job(1), [cases.Truth("launch overhead", frozenset({"launch-bound"}), 1.2)], null=True)
         for gain_pct, grade in ((1.5, "clean"), (5.0, "clean"), (9.0, "false")):
-            row = {"id": "launch-bound", "gain_pct": gain_pct, "gain_low_pct": gain_pct - 0.1, "gain_high_pct": gain_pct + 1, "confidence": "high"}
+            row = {
+                "id": "launch-bound",
+                "gain_pct": gain_pct,
+                "gain_low_pct": gain_pct - 0.1,
+                "gain_high_pct": gain_pct + 1,
+                "confidence": "high",
+            }
             self.assertEqual(mark(null, {"findings": [row]}).grade, grade)
 
 
@@ -170,7 +188,9 @@ class Captures(unittest.TestCase):
             with self.subTest(case.cause), tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "case.json"
                 cases.record(case, path)
-                done = subprocess.run([EXE, "report", "--json", "--strict", str(path)], capture_output=True, text=True, timeout=60, check=False)
+                done = subprocess.run(
+                    [EXE, "report", "--json", "--strict", str(path)], capture_output=True, text=True, timeout=60, check=False
+                )
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 report = json.loads(done.stdout)
                 self.assertEqual(report["unread"], [])
@@ -178,6 +198,7 @@ class Captures(unittest.TestCase):
     def test_work_from_before_the_window_has_no_call(self) -> None:
         job = Job(3, "train", "transformer", "A100", 3, 3.0, 0.4)
         from tests.exam.job import simulate
+
         run = simulate(job, 16, 12, True)
         start = dict(run.rank().marks)[12]
         with tempfile.TemporaryDirectory() as folder:

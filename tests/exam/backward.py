@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """backward(): the main thread waits while the autograd thread runs the nodes of the graph, in reverse."""
+
 from typing import TYPE_CHECKING
 
 from tests.exam.draws import TABLES

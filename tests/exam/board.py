@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the exam and prints its board.
 
-    python3 -m tests.exam.board --holdup build/holdup --count 300 [--seed N] [--only CAUSE] [--case N] [--keep FOLDER] [--markdown FILE]
+python3 -m tests.exam.board --holdup build/holdup --count 300 [--seed N] [--only CAUSE] [--case N] [--keep FOLDER] [--markdown FILE]
 """
+
 import argparse
 import json
 import subprocess

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One case of the exam: a job, what is wrong with it, what that truly costs, and how it was captured."""
+
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,11 @@ COMM = frozenset({"exposed-communication", "poor-overlap", "comm-latency", "comm
 SYNC = frozenset({"host-sync"})
 LAUNCH = frozenset({"launch-bound", "tiny-operators"})
 NATURAL: dict[str, list[tuple[str, frozenset[str], dict[str, Any]]]] = {  # what jobs of a kind may gain from though nothing is planted
-    "train": [("launch overhead", LAUNCH, {"graphed": 1}), ("syncs", SYNC, {"items": 0, "loss_item": 0, "device_sync": 0}),
-              ("communication", COMM, {"ddp": 60000})],
+    "train": [
+        ("launch overhead", LAUNCH, {"graphed": 1}),
+        ("syncs", SYNC, {"items": 0, "loss_item": 0, "device_sync": 0}),
+        ("communication", COMM, {"ddp": 60000}),
+    ],
     "serve": [("launch overhead", LAUNCH, {"graphed": 1}), ("syncs", SYNC, {"no_wait": 1})],
 }
 
@@ -56,8 +60,16 @@ class Case:
 
 
 DEFECTS: list[tuple[str, dict[str, Any]]] = [
-    ("", {}), ("", {}), ("", {}), ("cuda_sync", {"cuda_sync": True}), ("cuda_sync", {"cuda_sync": True}), ("no flows", {"flows": False}),
-    ("no shapes", {"shapes": False}), ("whole us", {"whole_us": True}), ("2 % lost", {"lost": 0.02}), ("no ProfilerStep", {"steps": False}),
+    ("", {}),
+    ("", {}),
+    ("", {}),
+    ("cuda_sync", {"cuda_sync": True}),
+    ("cuda_sync", {"cuda_sync": True}),
+    ("no flows", {"flows": False}),
+    ("no shapes", {"shapes": False}),
+    ("whole us", {"whole_us": True}),
+    ("2 % lost", {"lost": 0.02}),
+    ("no ProfilerStep", {"steps": False}),
 ]
 
 
@@ -125,7 +137,14 @@ def captured(case: Case, chosen: Plant, draws: Draws) -> None:
     case.defect, case.capture = defect, Capture(stacks=stacks, **options)
     case.count = draws.whole(4, 8, "steps captured")
     case.first = warm(case.job) + draws.whole(0, 3, "first")
-    rhythm = int(case.job.knob("loader_every") or case.job.knob("gc_every") or case.job.knob("validate_every") or case.job.knob("checkpoint") and 4 or 1)
+    rhythm = int(
+        case.job.knob("loader_every")
+        or case.job.knob("gc_every")
+        or case.job.knob("validate_every")
+        or case.job.knob("checkpoint")
+        and 4
+        or 1
+    )
     case.count = max(rhythm, (case.count + rhythm - 1) // rhythm * rhythm)  # whole periods, or no window could show the mean
     if chosen.once:
         case.first, case.count = 0 if case.job.knob("startup") else warm(case.job), 5

@@ -4,6 +4,7 @@
 One rank alone: its neighbours are only felt as the time that a collective takes (knobs ddp: ns of all collectives of a step; late: they
 all start behind backward; buckets). Several ranks: a Group shared by all, which hands out the same Join to each.
 """
+
 from typing import Any
 
 from tests.exam.job import Job
@@ -31,9 +32,20 @@ class Group:
     def arguments(self, rank: int, kind: str, count: int, dtype: str = "BFloat16") -> dict[str, Any]:
         """What record_param_comms and the kernel say."""
         number = self.numbers[rank] = self.numbers.get(rank, 0) + 1
-        return {"Collective name": kind, "dtype": dtype, "In msg nelems": count, "Out msg nelems": count, "Group size": len(self.ranks), "In split size": "[]",
-                "Out split size": "[]", "Process Group Name": self.name, "Process Group Description": self.description,
-                "Process Group Ranks": str(self.ranks), "Rank": rank, "Seq": number}
+        return {
+            "Collective name": kind,
+            "dtype": dtype,
+            "In msg nelems": count,
+            "Out msg nelems": count,
+            "Group size": len(self.ranks),
+            "In split size": "[]",
+            "Out split size": "[]",
+            "Process Group Name": self.name,
+            "Process Group Description": self.description,
+            "Process Group Ranks": str(self.ranks),
+            "Rank": rank,
+            "Seq": number,
+        }
 
 
 def reduce(trainer: Trainer, thread: Thread, join: Join, args: dict[str, Any], stream: Stream, ready: Event, done: Event) -> Process:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """CPUs that several simulated processes share."""
+
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING

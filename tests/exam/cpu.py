@@ -4,6 +4,7 @@
 Knobs: work (ns of the model's products in a step), loader_inline, gc, gc_every, checkpoint, checkpoint_every, log, host_block, tiny (a count of
 operators of a few us), casts (ns of copies and casts), optimizer_loop (parameters that are visited one by one), validate (forward passes).
 """
+
 from tests.exam.host import Host
 from tests.exam.job import RUNNERS, Job
 from tests.exam.model import node, shapes

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Devices of the exam: what Kineto writes of them, and what a job's kernels can reach on them."""
+
 from typing import Any, NamedTuple
 
 
@@ -22,10 +23,22 @@ class Device(NamedTuple):
 
     def properties(self) -> dict[str, Any]:
         """The entry in deviceProperties."""
-        return {"id": 0, "name": self.name, "totalGlobalMem": self.memory, "computeMajor": self.major, "computeMinor": self.minor,
-                "maxThreadsPerBlock": 1024, "maxThreadsPerMultiprocessor": 1024 if self.major == 7 and self.minor == 5 else 2048,
-                "regsPerBlock": 65536, "warpSize": 64 if self.amd() else 32, "sharedMemPerBlock": 49152, "numSms": self.sms,
-                "regsPerMultiprocessor": 65536, "sharedMemPerBlockOptin": 101376, "sharedMemPerMultiprocessor": 102400}
+        return {
+            "id": 0,
+            "name": self.name,
+            "totalGlobalMem": self.memory,
+            "computeMajor": self.major,
+            "computeMinor": self.minor,
+            "maxThreadsPerBlock": 1024,
+            "maxThreadsPerMultiprocessor": 1024 if self.major == 7 and self.minor == 5 else 2048,
+            "regsPerBlock": 65536,
+            "warpSize": 64 if self.amd() else 32,
+            "sharedMemPerBlock": 49152,
+            "numSms": self.sms,
+            "regsPerMultiprocessor": 65536,
+            "sharedMemPerBlockOptin": 101376,
+            "sharedMemPerMultiprocessor": 102400,
+        }
 
 
 A100 = Device("NVIDIA A100-SXM4-80GB", 8, 0, 108, 85899345920, 19500, 312000, 156000, 2039)

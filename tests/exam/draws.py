@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random numbers by key, not by order: a job without its cause draws the same numbers for all that is left."""
+
 import json
 import zlib
 from pathlib import Path
@@ -39,7 +40,7 @@ class Draws:
             state = (state ^ (number + 0x632BE59BD9B4E019)) * 0xBF58476D1CE4E5B9 & MASK
             state ^= state >> 29
         state = state * 0x94D049BB133111EB & MASK
-        return (state ^ state >> 32) / 2.0 ** 64
+        return (state ^ state >> 32) / 2.0**64
 
     def between(self, low: float, high: float, *keys: int | str) -> float:
         """Uniform in [low, high)."""

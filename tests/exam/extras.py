@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What slows a training step on the host: each function is a cause, sized by a knob (ns or a count; 0: absent)."""
+
 from typing import TYPE_CHECKING, Any
 
 from tests.exam.model import element, shapes
@@ -8,8 +9,11 @@ from tests.exam.sim import Process, Sleep
 if TYPE_CHECKING:
     from tests.exam.train import Trainer
 
-FRAMES = {"numpy": "numpy/lib/function_base.py(1357): diff", "tokenizer": "transformers/tokenization_utils_base.py(2868): __call__",
-          "python": "train.py(88): build_mask"}
+FRAMES = {
+    "numpy": "numpy/lib/function_base.py(1357): diff",
+    "tokenizer": "transformers/tokenization_utils_base.py(2868): __call__",
+    "python": "train.py(88): build_mask",
+}
 
 
 def before_step(trainer: "Trainer", step: int) -> Process:
@@ -123,7 +127,12 @@ def in_forward(trainer: "Trainer", step: int) -> Process:
     job, main, host = trainer.job, trainer.main, trainer.host
     length, count = int(job.knob("chain")), int(job.knob("chain_count", 6))
     if length:
-        names = [("aten::mul", "BinaryFunctor"), ("aten::add", "CUDAFunctor_add"), ("aten::sigmoid", "SigmoidFunctor"), ("aten::mul", "BinaryFunctor")]
+        names = [
+            ("aten::mul", "BinaryFunctor"),
+            ("aten::add", "CUDAFunctor_add"),
+            ("aten::sigmoid", "SigmoidFunctor"),
+            ("aten::mul", "BinaryFunctor"),
+        ]
         total = length * count
         fused = bool(job.knob("chain_fused"))
         for place in range(1 if fused else count):
@@ -187,7 +196,11 @@ def after_step(trainer: "Trainer", step: int) -> Process:
 def logging(trainer: "Trainer", ns: int) -> Process:
     """A write to a pipe whose reader is slow."""
     main = trainer.main
-    frames = ["logging/__init__.py(1465): info", "logging/__init__.py(1086): flush", "<built-in method write of _io.TextIOWrapper object at 0x7f1c5c3b5a40>"]
+    frames = [
+        "logging/__init__.py(1465): info",
+        "logging/__init__.py(1086): flush",
+        "<built-in method write of _io.TextIOWrapper object at 0x7f1c5c3b5a40>",
+    ]
     for frame in frames:
         main.open(frame, "python_function")
         yield 2000
@@ -234,11 +247,19 @@ def validation(trainer: "Trainer", batches: int) -> Process:
 def optimizer_loop(trainer: "Trainer", step: int, total: int) -> Process:
     """An optimizer that visits one parameter after the other: six small kernels each."""
     host, main = trainer.host, trainer.main
-    names: list[tuple[str, str]] = [("aten::mul_", "BinaryFunctor"), ("aten::add_", "CUDAFunctor_add"), ("aten::lerp_", "LerpFunctor"), ("aten::addcmul_", "AddcmulFunctor"),
-                                    ("aten::sqrt", "SqrtFunctor"), ("aten::addcdiv_", "AddcdivFunctor")]
+    names: list[tuple[str, str]] = [
+        ("aten::mul_", "BinaryFunctor"),
+        ("aten::add_", "CUDAFunctor_add"),
+        ("aten::lerp_", "LerpFunctor"),
+        ("aten::addcmul_", "AddcmulFunctor"),
+        ("aten::sqrt", "SqrtFunctor"),
+        ("aten::addcdiv_", "AddcdivFunctor"),
+    ]
     parameters = 4 * trainer.job.layers
     if trainer.job.knob("graphed"):
-        yield from main.launch_graph([(n, max(1800, total // (parameters * 6))) for n, _ in names for _ in range(parameters)], trainer.compute)
+        yield from main.launch_graph(
+            [(n, max(1800, total // (parameters * 6))) for n, _ in names for _ in range(parameters)], trainer.compute
+        )
         return
     for parameter in range(parameters):
         for op, functor in names:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the host of a job does around kernels: operators, Python, syncs, pauses; costs are drawn from measured tables."""
+
 from typing import Any
 
 from tests.exam.draws import TABLES
@@ -34,7 +35,9 @@ class Host:
         """Python or engine time between operators."""
         yield self.cost(table, what, "between", *place)
 
-    def operator(self, thread: Thread, part: Part, stream: Stream, phase: str, *place: int | str, sequence: int = -1, forward: int = 0) -> Process:
+    def operator(
+        self, thread: Thread, part: Part, stream: Stream, phase: str, *place: int | str, sequence: int = -1, forward: int = 0
+    ) -> Process:
         """An operator that launches one kernel."""
         thread.at_site(part.op, phase, *place)
         if part.wrapper:

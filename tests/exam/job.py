@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a job is: numbers from a seed, and knobs that causes turn. simulate() runs it; truth is the difference between two runs."""
+
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any

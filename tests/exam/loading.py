@@ -6,6 +6,7 @@ host, for work of workers), loader_every (the work strikes every k-th batch k-fo
 pinned (bytes copied from pinned memory on the compute stream), side_copy (that copy on its own stream, one step ahead), pin_now (ns of
 cudaHostAlloc per step), pin_calls.
 """
+
 from typing import TYPE_CHECKING
 
 from tests.exam.model import shapes

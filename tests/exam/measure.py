@@ -6,6 +6,7 @@
 
 It parses the JSON itself; nothing comes from the program under test. Times are in ns, rates in bytes per ns (GB/s).
 """
+
 import bisect
 import gzip
 import json
@@ -62,7 +63,7 @@ class Samples:
         out: dict[str, Any] = {}
         for name, values in sorted(self.values.items()):
             values.sort()
-            if len(values) < (2 if name.endswith('_base') else 8):
+            if len(values) < (2 if name.endswith("_base") else 8):
                 continue
             last = len(values) - 1
             quantiles = [round(values[round(last * (0.01 + 0.98 * i / (QUANTILES - 1)))], 3) for i in range(QUANTILES)]
@@ -168,7 +169,7 @@ def host_thread(name: str, slices: list[Event], out: Samples) -> None:
     starts = [e["a"] for e in launches]
     lengths: dict[str, list[int]] = defaultdict(list)
     for op, following in zip(tops, tops[1:]):
-        inside = launches[bisect.bisect_left(starts, op["a"]):bisect.bisect_right(starts, op["b"])]
+        inside = launches[bisect.bisect_left(starts, op["a"]) : bisect.bisect_right(starts, op["b"])]
         gap = following["a"] - op["b"]
         if 0 <= gap < 2000000:
             out.add(f"{label}_between", name, gap)
@@ -255,7 +256,10 @@ def main() -> None:
     if "--compare" in sys.argv:
         real = json.loads((HERE / "constants.json").read_text())
         for key, row in table.items():
-            print(f"{key:28} " + "   ".join(f"q{5 * i:02} {row['q'][i]:>10.0f} / {real.get(key, row)['q'][i]:<10.0f}" for i in (2, 5, 10, 15, 18)))
+            print(
+                f"{key:28} "
+                + "   ".join(f"q{5 * i:02} {row['q'][i]:>10.0f} / {real.get(key, row)['q'][i]:<10.0f}" for i in (2, 5, 10, 15, 18))
+            )
         return
     (HERE / "constants.json").write_text(json.dumps(table, indent=None, separators=(",", ":")).replace('},"', '},\n"') + "\n")
     for key, row in table.items():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs with nothing wrong, and decoys: large shares of time whose removal gains nothing."""
+
 from tests.exam.plants import Plant, plant
 
 NULLS: list[Plant] = [

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a plant is: a cause, the knob that sizes it, its cure, and the findings that would make a reader do the right thing."""
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,7 +8,11 @@ from typing import Any
 from tests.exam.job import Job, simulate
 from tests.exam.sim import QUEUE
 
-WARM, SHORT, LONG = 8, 12, 12  # steps before the truth is measured (at least), of a search, of a truth; causes strike every 1, 2, 3 or 4 steps
+WARM, SHORT, LONG = (
+    8,
+    12,
+    12,
+)  # steps before the truth is measured (at least), of a search, of a truth; causes strike every 1, 2, 3 or 4 steps
 _KNOWN: dict[str, float] = {}  # periods of the newest job
 
 

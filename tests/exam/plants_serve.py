@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Causes in serving and inference."""
+
 from tests.exam.plants import Plant, plant
 
 PLANTS: list[Plant] = [

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Marks one answer: right, priced, confidently wrong, silent."""
+
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,7 +49,9 @@ def answers(report: dict[str, Any]) -> list[dict[str, Any]]:
 def cannot_tell(report: dict[str, Any]) -> bool:
     """Whether the report itself says that its replay is not to be trusted."""
     replay, text = report.get("replay") or {}, (report.get("verdict") or {}).get("text", "").lower()
-    return not replay.get("is_trusted", True) or any(words in text for words in ("cannot tell", "cannot say", "not determined", "cannot be told"))
+    return not replay.get("is_trusted", True) or any(
+        words in text for words in ("cannot tell", "cannot say", "not determined", "cannot be told")
+    )
 
 
 def truth_of(identity: str, truths: list[Truth]) -> Truth | None:
@@ -61,7 +64,17 @@ def mark(case: Case, report: dict[str, Any]) -> Mark:
     """Marks the report of a case."""
     found = answers(report)
     said = [(f["id"], f.get("gain_pct"), f.get("confidence", "")) for f in found[:4]]
-    result = Mark(case.number, case.cause, case.preset, case.defect, case.strength, case.null, [(t.cause, round(t.gain, 1)) for t in case.truths], said, "silent")
+    result = Mark(
+        case.number,
+        case.cause,
+        case.preset,
+        case.defect,
+        case.strength,
+        case.null,
+        [(t.cause, round(t.gain, 1)) for t in case.truths],
+        said,
+        "silent",
+    )
     step = (report.get("replay") or {}).get("measured_step_ns")
     stepped = bool(case.period) and case.capture.steps and case.job.kind in ("train", "cpu")
     result.step_error = 100 * (step / case.period - 1) if step and stepped else None

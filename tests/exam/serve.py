@@ -2,8 +2,10 @@
 """Inference: a serving engine that decodes token by token, or a plain loop of forward passes.
 
 Knobs: mode (serve..., infer...), graphed (the forward pass is CUDA graphs), post (ns of detokenising and scheduling in Python per step), sampling
-(ns of an operator on the CPU per step), no_wait (tokens stay on the device: nobody waits for them), named (steps are annotated), waits (ns without a request, per step).
+(ns of an operator on the CPU per step), no_wait (tokens stay on the device: nobody waits for them), named (steps are
+annotated), waits (ns without a request, per step).
 """
+
 from tests.exam.host import Host
 from tests.exam.job import RUNNERS, Job
 from tests.exam.model import build, device_time, element, launches, scaled, shapes

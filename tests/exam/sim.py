@@ -10,7 +10,7 @@ The API, for those who write jobs and plants:
         ns (int)                           work on a CPU for ns
         Sleep(ns)                          no CPU for ns
         Signal                             wait until signal.fire() was called
-    sim.run()                          until nothing is left to do; sim.recording = False before it: only times are wanted
+    sim.run()                          until nothing is left to do; with sim.recording = False only times are kept
 
 Of a thread t (those marked * are generators: `yield from t.launch(...)`):
 
@@ -33,6 +33,7 @@ Of a thread t (those marked * are generators: `yield from t.launch(...)`):
 
 What was recorded lies in rank.slices (Slice) and rank.ops (Op, when finished); kineto.py writes a window of it.
 """
+
 import heapq
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
@@ -320,8 +321,16 @@ class Thread:
         self.nth += 1
         return max(300, int(self.rank.sim.draws.machine(table, self.rank.index, self.rank.step, self.site, self.nth)))
 
-    def launch(self, name: str, length: int, stream: Stream, cat: str = "kernel", call: str = "cudaLaunchKernel",
-               args: dict[str, Any] | None = None, cost: int = 0) -> Process:
+    def launch(
+        self,
+        name: str,
+        length: int,
+        stream: Stream,
+        cat: str = "kernel",
+        call: str = "cudaLaunchKernel",
+        args: dict[str, Any] | None = None,
+        cost: int = 0,
+    ) -> Process:
         """Launches an operation; its cost is drawn unless given."""
         op = Op(name, cat, stream, max(1, int(length)))
         op.args = args or {}
@@ -372,8 +381,17 @@ class Thread:
         yield self.cost("event_call")
         stream.push(("wait", event.signal))
         piece.end = self.rank.sim.now
-        self.rank.syncs.append({"name": "Stream Wait Event", "start": piece.start, "end": piece.end, "corr": piece.corr,
-                                "stream": stream.number, "wait_on_stream": event.stream, "record": event.corr})
+        self.rank.syncs.append(
+            {
+                "name": "Stream Wait Event",
+                "start": piece.start,
+                "end": piece.end,
+                "corr": piece.corr,
+                "stream": stream.number,
+                "wait_on_stream": event.stream,
+                "record": event.corr,
+            }
+        )
 
     def sync(self, streams: list[Stream] | None = None, name: str = "") -> Process:
         """cudaStreamSynchronize of the streams, or cudaDeviceSynchronize."""
@@ -387,8 +405,15 @@ class Thread:
         if waited:
             yield self.cost("sync_return")
         piece.end = self.rank.sim.now
-        self.rank.syncs.append({"name": "Stream Sync" if streams else "Context Sync", "start": piece.start, "end": piece.end,
-                                "corr": piece.corr, "stream": streams[0].number if streams else -1})
+        self.rank.syncs.append(
+            {
+                "name": "Stream Sync" if streams else "Context Sync",
+                "start": piece.start,
+                "end": piece.end,
+                "corr": piece.corr,
+                "stream": streams[0].number if streams else -1,
+            }
+        )
 
     def sync_event(self, event: Event) -> Process:
         """cudaEventSynchronize."""
@@ -398,8 +423,17 @@ class Thread:
             yield event.signal
             yield self.cost("sync_return")
         piece.end = self.rank.sim.now
-        self.rank.syncs.append({"name": "Event Sync", "start": piece.start, "end": piece.end, "corr": piece.corr,
-                                "stream": event.stream, "wait_on_stream": event.stream, "record": event.corr})
+        self.rank.syncs.append(
+            {
+                "name": "Event Sync",
+                "start": piece.start,
+                "end": piece.end,
+                "corr": piece.corr,
+                "stream": event.stream,
+                "wait_on_stream": event.stream,
+                "record": event.corr,
+            }
+        )
 
     def collective(self, join: Join, name: str, stream: Stream, args: dict[str, Any] | None = None) -> Process:
         """A collective's kernel; it runs from this rank's start to the common end."""
@@ -461,7 +495,6 @@ class Sim:
 
     def run(self, until: int = 1 << 62) -> None:
         """Runs until nothing is left, or until a time."""
-        heap = self.heap
-        while heap and heap[0][0] <= until:
-            self.now, _, function = heapq.heappop(heap)
+        while self.heap and self.heap[0][0] <= until:
+            self.now, _, function = heapq.heappop(self.heap)
             function()

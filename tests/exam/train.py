@@ -4,6 +4,7 @@
 Each knob is the size of a cause and 0 by default; what a knob does is said where it is read. Extras (extras.py, loading.py,
 device_causes.py) hold the causes, this file the step.
 """
+
 from typing import Any
 
 from tests.exam import backward, extras, loading
@@ -11,7 +12,6 @@ from tests.exam.host import Host
 from tests.exam.job import RUNNERS, Job
 from tests.exam.model import Part, build, device_time, launches, resize, scaled
 from tests.exam.sim import Process, Rank, Sim, Stream, Thread
-
 
 TRITON = {"bf16": "triton_tem_fused_addmm_bf16_view_12", "mxfp4": "_matmul_ogs_NNT_bf16xbf16xmxfp4_16x256x128x1_swiglu"}
 
@@ -42,9 +42,9 @@ class Trainer:
         host = launches(layers) * 62000 * job.host
         factor = job.ratio * host / device_time(layers)
         if single:  # fp32 products at 70 % of the vector units' peak instead of 50 to 65 % of the tensor cores' (TF32, else fp16)
-            layers[:int(single)] = build(draws, self.device, job.model, job.layers, True)[:int(single)]
+            layers[: int(single)] = build(draws, self.device, job.model, job.layers, True)[: int(single)]
             slower = (self.device.tf32 or self.device.tensor16) * draws.between(0.5, 0.65, "tensor") / (self.device.vector * 0.7)
-            products = [q for layer in layers[:int(single)] for p in layer for q in (p, *p.backward) if q.kind == "gemm"]
+            products = [q for layer in layers[: int(single)] for p in layer for q in (p, *p.backward) if q.kind == "gemm"]
             for piece in products if not job.knob("single_cured") else []:
                 piece.length = int(piece.length * slower)
                 resize(piece, slower)
@@ -127,8 +127,11 @@ class Trainer:
             main.open("aten::_fused_adamw_")
             for index in range(parts):
                 yield host.cost("fwd_op_between_launches", "adamw", index)
-                kernel = ("void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous namespace)::FusedOptimizerTensorListMetadata<4>, "
-                          "at::native::(anonymous namespace)::FusedAdamMathFunctor<float, 4, (at::native::ADAM_MODE)1, false>, float const*>")
+                kernel = (
+                    "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<"
+                    "at::native::(anonymous namespace)::FusedOptimizerTensorListMetadata<4>, "
+                    "at::native::(anonymous namespace)::FusedAdamMathFunctor<float, 4, (at::native::ADAM_MODE)1, false>, float const*>"
+                )
                 yield from main.launch(kernel, total // parts, self.compute)
             main.close()
         main.close()
