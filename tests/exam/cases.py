@@ -26,6 +26,7 @@ NATURAL: dict[str, list[tuple[str, frozenset[str], dict[str, Any]]]] = {  # what
         ("launch overhead", LAUNCH, {"graphed": 1}),
         ("syncs", SYNC, {"items": 0, "loss_item": 0, "device_sync": 0}),
         ("communication", COMM, {"ddp": 60000}),
+        ("Python behind each number", frozenset({"unrecorded", "host-work"}), {"item_python": 0}),
     ],
     "serve": [("launch overhead", LAUNCH, {"graphed": 1}), ("syncs", SYNC, {"no_wait": 1})],
 }
