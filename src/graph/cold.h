@@ -6,7 +6,8 @@
 #include "analyze/ask.h"
 #include "base/map.h"
 
-/* The slices of such calls -> ns of them that are left for the launch itself.  The map lives in `arena`.  False: no memory. */
+/* The slices of such calls -> ns of them that are left for the launch itself.  The map lives in `arena`.
+   False: no memory. */
 bool hu_cold_find(const hu_ask *ask, hu_arena *arena, hu_map *out);
 
 /* Is it a call that loads or compiles code for the device, by its name? */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * edit_host.c - what would be left of a host thread's time: of its launches, of long work of its own, of calls that allocate. */
+ * edit_host.c - what would be left of a host thread's time: of its launches, of long work of its own, of calls that
+ * allocate. */
 #include "graph/edit_host.h"
 
 #include <math.h>
