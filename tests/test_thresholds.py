@@ -239,7 +239,7 @@ class Gates(unittest.TestCase):
 
     def test_the_ladder_takes_the_best_first(self) -> None:
         """Without what comes first the host still is the limit, so that the next of the findings is the next rung."""
-        steps = host_then_kernel(8500, ("user_annotation", "Python GC", 3500), ("cpu_op", "aten::mm", 1500), ("user_annotation", LOADER, 2500))
+        steps = host_then_kernel(5500, ("user_annotation", "Python GC", 500), ("cpu_op", "aten::mm", 1500), ("user_annotation", LOADER, 3500))
         replay = said(steps)["ranks"][0]["replay"]
         ladder = replay["ladder"]
         self.assertEqual([rung["id"] for rung in ladder][:2], [f["id"] for f in replay["findings"]][:2])
