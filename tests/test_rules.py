@@ -122,6 +122,12 @@ class Rules(unittest.TestCase):
                     elif wrong:
                         self.fail(wrong[0])
 
+    def test_a_form_is_no_record(self) -> None:
+        """What is told from its form, and not from a record of its cause, is never of high confidence."""
+        for rule in ("unrecorded", "many-small-operators", "copies-and-casts"):
+            found = next(f for f in self.said[rule, "plant"][1]["findings"] if f["id"] == rule)
+            self.assertEqual(found["confidence"], "medium")
+
     def test_what_a_device_computes_is_said(self) -> None:
         """No finding and no price, yet the sentence that a finding would be."""
         _, said = self.said["compute-bound", "plant"]

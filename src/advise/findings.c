@@ -54,7 +54,7 @@ static hu_confidence confidence_of(const hu_check *c, const hu_hint *h, const hu
         return HU_CONFIDENCE_LOW;
     if (h->may_gain_nothing)
         return HU_CONFIDENCE_MEDIUM;
-    return best;
+    return h->is_likely && best > HU_CONFIDENCE_MEDIUM ? HU_CONFIDENCE_MEDIUM : best;
 }
 
 /* The price of a rule: its edit, or kernels made faster by the factor that the gate found. */

@@ -24,6 +24,7 @@ bool hu_gate_small_operators(const hu_scene *c, hu_hint *h)
                 "%s operators %s take less than 50 \302\265s each; they and the time between them take %s. Most of it is "
                 "the cost of the call, not of the computation.",
                 hu_say_count(operators).t, c->has_steps ? "per step" : "in the whole capture", hu_scene_share(c, time).t);
+    h->is_likely = true;
     h->is_suspected = operators < SURE_OPERATORS;
     return true;
 }
@@ -45,6 +46,7 @@ bool hu_gate_casts(const hu_scene *c, hu_hint *h)
         h,
         "Copying and converting tensors on the CPU (aten::copy_, aten::contiguous, aten::clone, aten::_to_copy) takes %s.",
         hu_scene_share(c, time).t);
+    h->is_likely = true;
     hu_hint_show(h, "the price is that of none of them; some copies may be needed");
     return true;
 }

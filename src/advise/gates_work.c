@@ -192,6 +192,7 @@ bool hu_gate_unrecorded(const hu_scene *c, hu_hint *h)
                     hu_scene_share(c, time).t);
         h->is_suspected = true;
     }
+    h->is_likely = true;
     hu_hint_show(h, "the price is that of the time without its cause, which this trace does not show");
     return true;
 }
