@@ -10,7 +10,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from tests.pairs import measure
+from tests.pairs import measure, quiet
 from tests.program import EXE, ROOT, report, skip_loudly
 
 RECORDED = ROOT / "tests/data/pairs"
@@ -107,6 +107,29 @@ class Score(unittest.TestCase):
         self.assertIsNone(measure.read_report({"verdict": {}}, ["io-stall"]).right)
         self.assertIsNone(measure.read_report(None, ["io-stall"]).right)
         self.assertIsNone(measure.read_report(self.said, None).right)
+
+    def test_named_by_words(self) -> None:
+        """A cause without an id of its own is named by a fix or statement that says it; one that merely stands beside is not."""
+        said = {"findings": [{**finding("exposed-communication", 30.0), "fix": "wrap all but the last backward in no_sync()"}]}
+        got = measure.read_report(said, [], r"no_sync")
+        self.assertEqual((got.id, got.right), ("exposed-communication", True))
+        self.assertFalse(measure.read_report(said, [], r"foreach").right)
+        self.assertFalse(measure.read_report({"findings": []}, [], r"foreach").right)
+
+    def test_what_no_trace_shows(self) -> None:
+        """Saying nothing is right then, and so is a guess that calls itself one; a confident guess is not."""
+        self.assertTrue(measure.read_report({"findings": []}, ["io-stall"], dark=True).right)
+        for sure, right in (("low", True), ("high", False)):
+            said = {"findings": [{**finding("python-gc", 30.0), "confidence": sure}]}
+            self.assertEqual(measure.read_report(said, ["io-stall"], dark=True).right, right)
+
+    def test_busy_machine(self) -> None:
+        self.assertEqual(quiet.warning(1.0, 1.0), "")
+        self.assertIn("80 % of a core", quiet.warning(80.0))
+        self.assertIn("waited 9 %", quiet.warning(0.0, 9.0))
+        begun, ended = quiet.Mark(10.0, 100.0, 5.0, 0.0), quiet.Mark(20.0, 113.0, 13.0, 1.0)
+        self.assertAlmostEqual(quiet.others_pct(begun, ended), 50.0)
+        self.assertAlmostEqual(quiet.waited_pct(begun, ended), 10.0)
 
     def test_table(self) -> None:
         rows = [measure.row("loader", ["data-loading"], self.truth, measure.read_report(self.said, ["data-loading"])),

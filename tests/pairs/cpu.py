@@ -30,10 +30,11 @@ from torch import nn
 from torch.profiler import record_function
 from torch.utils.data import DataLoader, Dataset
 
-from tests.pairs import measure
+from tests.pairs import measure, quiet
 from tests.pairs.arms import Arm, HostClock, alternate, record
 
 ROUNDS = 5
+TIMEOUT_S = 180     # for both arms and all recordings of one pair
 STEPS = 24          # of each turn, after WARM_UP
 WARM_UP = 5         # at least what two workers have prefetched, so that no turn lives on batches made during the other
 TAKES = 4           # recordings, of which the one nearest to the measured step is kept: others use this machine too
@@ -46,8 +47,9 @@ EVERY = 4           # steps between checkpoints
 class Pair:
     """One planted cause and its remedy.
 
-    `expects` are the ids of findings that name the cause; empty: nothing is planted; None: no finding has a name for it,
-    but an `edit` may.
+    `expects` are the ids of findings that name the cause, and `says` words of a finding's statement or fix that do (a regular
+    expression); neither: nothing is planted; None: no finding has a name for it, but an `edit` may.  Where `dark`, nothing in
+    the trace shows the cause: right is also to promise nothing with confidence.
     """
     name: str
     what: str
@@ -60,7 +62,12 @@ class Pair:
     ranks: int = 1
     flags: dict[str, Any] = dataclasses.field(default_factory=dict)
     stack: bool = False
+    says: str | None = None
+    dark: bool = False
     edit: str | None = None         # of `holdup whatif`, whose price is compared where no finding has a name for the cause
+
+
+Source = Callable[[pathlib.Path], list[Pair]]   # a function of a module, so that a fresh process finds it
 
 
 class Batches(Dataset):
@@ -259,22 +266,24 @@ def pairs(folder: pathlib.Path) -> list[Pair]:
     ]
 
 
-def one_rank(name: str, rank: int, folder: pathlib.Path) -> None:
+def one_rank(source: Source, rounds: int, name: str, rank: int, folder: pathlib.Path) -> None:
     """Measures and records one pair in this process; DIR/NAME/rank<N>.json holds the steps."""
-    pair = next(p for p in pairs(folder) if p.name == name)
+    pair = next(p for p in source(folder) if p.name == name)
     home = folder / name
     try:
         if pair.ranks > 1:
             dist.init_process_group("gloo", init_method=f"file://{home}/rendezvous", rank=rank, world_size=pair.ranks)
         before, after = pair.before(), pair.after()
-        times = alternate(before, after, HostClock(), ROUNDS, WARM_UP, pair.steps)
+        begun = quiet.mark()
+        times = alternate(before, after, HostClock(), rounds, WARM_UP, pair.steps)
+        waited = quiet.waited_pct(begun, quiet.mark())
         takes = [record(before, home / f"take{take}" / f"rank{rank}.pt.trace.json.gz", pair.active, pair.flags, pair.stack)
                  for take in range(TAKES)]
         before.close()
         after.close()
         if pair.ranks > 1:
             dist.destroy_process_group()
-        (home / f"rank{rank}.json").write_text(json.dumps({"times": times, "takes": takes}))
+        (home / f"rank{rank}.json").write_text(json.dumps({"times": times, "takes": takes, "waited_pct": waited}))
     except Exception:       # the parent prints it beside the pair's name and goes on
         (home / f"rank{rank}.error").write_text(traceback.format_exc())
         raise
@@ -295,17 +304,18 @@ def keep_take(home: pathlib.Path, takes: list[float], before: list[list[float]])
         shutil.rmtree(home / f"take{take}")
 
 
-def run_pair(pair: Pair, folder: pathlib.Path, holdup: pathlib.Path | None) -> dict[str, Any]:
+def run_pair(source: Source, rounds: int, pair: Pair, folder: pathlib.Path, holdup: pathlib.Path | None) -> dict[str, Any]:
     """Fresh processes for each pair, so that none inherits threads, garbage or workers."""
     home = folder / pair.name
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
+    begun = quiet.mark()
     context = multiprocessing.get_context("spawn")
-    processes = [context.Process(target=one_rank, args=(pair.name, rank, folder)) for rank in range(pair.ranks)]
+    processes = [context.Process(target=one_rank, args=(source, rounds, pair.name, rank, folder)) for rank in range(pair.ranks)]
     for process in processes:
         process.start()
     for process in processes:
-        process.join(120)
+        process.join(TIMEOUT_S)
         if process.is_alive():
             process.kill()
     if any(process.exitcode != 0 for process in processes):
@@ -313,6 +323,8 @@ def run_pair(pair: Pair, folder: pathlib.Path, holdup: pathlib.Path | None) -> d
         why = "; ".join(errors) or "ended early or took too long"
         return measure.row(pair.name, pair.expects, None, measure.Prediction(), why)
     ranks = [json.loads(path.read_text()) for path in sorted(home.glob("rank*.json"))]
+    others = quiet.others_pct(begun, quiet.mark())
+    waited = min(rank["waited_pct"] for rank in ranks)      # two ranks on two cores disturb each other, whatever else runs
     times = slowest([rank["times"] for rank in ranks])
     truth = measure.gain(times["before"], times["after"], pair.period)
     keep_take(home, [max(take) for take in zip(*(rank["takes"] for rank in ranks))], times["before"])
@@ -320,13 +332,14 @@ def run_pair(pair: Pair, folder: pathlib.Path, holdup: pathlib.Path | None) -> d
     for path in home.glob("rank*.json"):        # else holdup would take them for traces of ranks
         path.unlink()
     said, why = measure.explain(holdup, trace)
-    read = measure.read_edit(holdup, trace, pair.edit) if pair.edit else measure.read_report(said, pair.expects)
+    read = measure.read_edit(holdup, trace, pair.edit) if pair.edit else measure.read_report(said, pair.expects, pair.says, pair.dark)
     recorded = profiled_ms(said)
     if recorded and recorded > 1.25 * statistics.fmean(step for turns in times["before"] for step in turns):
         why = why or f"recorded at {recorded:.1f} ms a step: the profiler, or what else this machine did, made it longer"
+    why = "; ".join(text for text in (why, quiet.warning(others, waited)) if text)
     entry = measure.row(pair.name, pair.expects, truth, read, why)
     return {**entry, "what": pair.what, "period": pair.period, "steps_ms": times, "profiled_ms": recorded,
-            "load_average": os.getloadavg()[0]}
+            "load_average": os.getloadavg()[0], "others_pct": others, "waited_pct": waited}
 
 
 def profiled_ms(report: dict[str, Any] | None) -> float | None:
@@ -337,25 +350,32 @@ def profiled_ms(report: dict[str, Any] | None) -> float | None:
     return max(steps) / 1e6 if steps else None
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(source: Source = pairs, rounds: int = ROUNDS, about: str | None = __doc__) -> int:
+    """Measures the pairs of `source`; returns the exit status."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--holdup", type=pathlib.Path, help="the program whose predictions are checked; none: truth only")
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--only", action="append", help="one pair; may be given again")
+    parser.add_argument("--quick", action="store_true", help="one round: does everything run?  Its figures mean nothing")
     options = parser.parse_args()
+    rounds = 1 if options.quick else rounds
+    warnings = [text for text in (quiet.before_start(),) if text]
+    print("\n".join(warnings), file=sys.stderr, end="\n" if warnings else "")
     os.environ.setdefault("KINETO_LOG_LEVEL", "5")      # for the processes of the pairs: no lines about a missing GPU
     folder = options.out.resolve()
-    chosen = [pair for pair in pairs(folder) if not options.only or pair.name in options.only]
+    chosen = [pair for pair in source(folder) if not options.only or pair.name in options.only]
     if not chosen:
-        parser.error("no such pair; there are " + ", ".join(pair.name for pair in pairs(folder)))
-    about = {"torch": torch.__version__, "python": platform.python_version(), "cores": os.cpu_count(), "rounds": ROUNDS,
-             "steps_per_round": STEPS, "bootstrap": {"draws": measure.DRAWS, "seed": measure.SEED}}
+        parser.error("no such pair; there are " + ", ".join(pair.name for pair in source(folder)))
+    about = {"torch": torch.__version__, "python": platform.python_version(), "cores": os.cpu_count(), "rounds": rounds,
+             "steps_per_round": STEPS, "bootstrap": {"draws": measure.DRAWS, "seed": measure.SEED}, "warnings": warnings}
     rows: list[dict[str, Any]] = []
     text = ""
     for pair in chosen:
         print(f"{pair.name}: {pair.what}", file=sys.stderr, flush=True)
-        rows.append(run_pair(pair, folder, options.holdup.resolve() if options.holdup else None))
+        rows.append(run_pair(source, rounds, pair, folder, options.holdup.resolve() if options.holdup else None))
         text = measure.write(folder, "pairs", rows, about)
+        if rows[-1]["note"]:
+            print(f"  {rows[-1]['note']}", file=sys.stderr, flush=True)
     print(text)
     return 0 if all(entry["truth"] for entry in rows) else 1
 

@@ -9,6 +9,7 @@ import dataclasses
 import json
 import pathlib
 import random
+import re
 import statistics
 import subprocess
 from collections.abc import Sequence
@@ -94,20 +95,30 @@ def quantile(ordered: Sequence[float], share: float) -> float:
     return ordered[low] + (at - low) * (ordered[high] - ordered[low])
 
 
-def read_report(report: dict[str, Any] | None, expects: Sequence[str] | None) -> Prediction:
+def names(finding: dict[str, Any], expects: Sequence[str], says: str | None) -> bool:
+    """Does it name the cause: by its id, or to whoever reads its statement and its fix?"""
+    text = f"{finding.get('title', '')} {finding.get('statement', '')} {finding.get('fix', '')}"
+    return finding["id"] in expects or bool(says and re.search(says, text, re.I | re.S))
+
+
+def read_report(report: dict[str, Any] | None, expects: Sequence[str] | None, says: str | None = None,
+                dark: bool = False) -> Prediction:
     """The finding of the expected kind, and whether the first finding is of that kind.
 
     Empty `expects`: nothing is planted, and right is a report that promises no more than NULL_PCT.  None: what is planted
-    has no name among the findings, and the report is not judged.
+    has no name among the findings, and the report is not judged.  `dark`: the trace does not show it, so right is also a report
+    that promises no more than NULL_PCT with more than low confidence.
     """
     if report is None or "findings" not in report:
         return Prediction()
     findings = report["findings"]
     top = findings[0] if findings else {}
-    found = next((f for f in findings if f["id"] in (expects or ())), {})
+    found = next((f for f in findings if names(f, expects or (), says)), {})
     right = None
-    if expects:
-        right = top.get("id") in expects
+    if expects or says:
+        right = bool(top) and names(top, expects or (), says)
+        if dark and not right:
+            right = all((f.get("gain_pct") or 0.0) <= NULL_PCT or f.get("confidence") == "low" for f in findings)
     elif expects is not None:
         right = all((f.get("gain_pct") or 0.0) <= NULL_PCT for f in findings)
     return Prediction(found.get("id"), found.get("gain_pct"), found.get("gain_low_pct"), found.get("gain_high_pct"),
