@@ -18,14 +18,14 @@ SMALL = {"ranks": 2, "layers": 2, "ratio": 2.5, "sync": False, "queue": 256}
 
 def period(shape: Shape) -> float:
     """Of a short run."""
-    return simulate(shape, 6, 4).period
+    return simulate(shape, 4, 2).period
 
 
 class Jobs(unittest.TestCase):
     def test_every_kind_runs_to_its_end(self) -> None:
         for kind in ("ddp", "fsdp", "tp", "ep", "pp"):
             with self.subTest(kind=kind):
-                ran = simulate(Shape(3, kind, 4, layers=2, ratio=20.0 if kind == "pp" else 2.0, knobs={"micro": 8} if kind == "pp" else {}), 4, 2)
+                ran = simulate(Shape(3, kind, 4, layers=2, ratio=12.0 if kind == "pp" else 2.0, knobs={"micro": 4} if kind == "pp" else {}), 2, 1)
                 for rank in ran.ranks:
                     self.assertFalse(any(stream.queue or stream.running for stream in rank.rank.streams.values()))
 
@@ -75,7 +75,7 @@ class Questions(unittest.TestCase):
     def test_views_give_the_files_that_they_say(self) -> None:
         plant = NAMED["late loader of one rank"]
         for view, count in (("all", 4), ("victim", 1), ("other", 1), ("no victim", 3), ("no other", 3), ("bare", 4)):
-            case = Case(0, plant, "ddp", 20.0, view, tuple({**SMALL, "ranks": 4}.items()))
+            case = Case(0, plant, "ddp", 20.0, view, tuple({**SMALL, "ranks": 4, "sync": True}.items()))
             done = Exercise(case, base_shape(case, case.seed), 1, 0).planted(3e6)
             with self.subTest(view=view), tempfile.TemporaryDirectory() as folder:
                 record(done, Path(folder))
@@ -104,9 +104,10 @@ def finding(identity: str, gain_pct: float, statement: str = "", confidence: str
 
 
 class Marks(unittest.TestCase):
-    def setUp(self) -> None:
-        case = Case(0, NAMED["slow clock of one rank"], "ddp", 20.0, fixed=tuple({**SMALL, "ranks": 4}.items()))
-        self.done = Exercise(case, base_shape(case, case.seed), 1, 0).planted(0.3)
+    @classmethod
+    def setUpClass(cls) -> None:
+        case = Case(0, NAMED["slow clock of one rank"], "ddp", 20.0, fixed=tuple(SMALL.items()))
+        cls.done = Exercise(case, base_shape(case, case.seed), 1, 0).planted(0.3)
 
     def grade(self, *findings: dict, **rest: object) -> str:
         return judge(self.done, {"findings": list(findings), **rest}).grade
