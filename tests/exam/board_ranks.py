@@ -15,7 +15,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -150,9 +151,9 @@ def judge_null(done: Exercise, result: RankMark, found: list[dict[str, Any]]) ->
     return result
 
 
-def examine(number: int, seed: int, holdup: str, keep: str, fit: bool) -> RankMark:
+def examine(number: int, seed: int, holdup: str, keep: str, fit: bool, sizes: dict[str, float]) -> RankMark:
     """Makes one case, asks, marks."""
-    case, sizes = cases(seed)[number], load_sizes()
+    case = cases(seed)[number]
     done = exercise(case, sizes, fit)
     with tempfile.TemporaryDirectory() as folder:
         where = Path(keep or folder) / f"case{case.number}"
@@ -185,6 +186,12 @@ def views(marks: list[RankMark]) -> str:
     return page.table(["seen", "cases", "grades"], rows) if rows else ""
 
 
+def tell(mark: RankMark) -> None:
+    """One line while it runs."""
+    print(f"{mark.number:3} {mark.cause}, {mark.preset} {mark.defect} {mark.strength:g}: {mark.grade}; truth {mark.truths}; said {mark.said[:2]}",
+          file=sys.stderr, flush=True)
+
+
 def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="tests.exam.board_ranks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -196,20 +203,29 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--markdown", default="")
     parser.add_argument("--misses", type=int, default=25)
+    parser.add_argument("--minutes", type=float, default=600.0, help="the board of what is done by then")
     parser.add_argument("--fit", action="store_true")
     options = parser.parse_args()
     chosen = [c for c in cases(options.seed) if options.only in c.name and (not options.case or c.number in options.case)]
     begun = time.time()
+    chosen.sort(key=lambda c: (c.number * 47 % 131, c.number))      # what is done in --minutes is a fair part
+    marks: list[RankMark] = []
+    sizes = load_sizes()
     with ProcessPoolExecutor(max(1, options.processes)) as pool:
-        count = len(chosen)
-        fixed = [[value] * count for value in (options.seed, options.holdup, options.keep, options.fit)]
-        marks: list[RankMark] = []
-        for mark in pool.map(examine, [c.number for c in chosen], *fixed):
-            marks.append(mark)
-            print(f"{mark.number:3} {mark.cause}, {mark.preset} {mark.defect} {mark.strength:g}: {mark.grade}; truth {mark.truths}; said {mark.said[:2]}",
-                  file=sys.stderr, flush=True)
-            if options.fit and mark.key:
-                save_sizes({**load_sizes(), mark.key: mark.size})
+        running = [pool.submit(examine, c.number, options.seed, options.holdup, options.keep, options.fit, sizes) for c in chosen]
+        try:
+            for future in as_completed(running, timeout=60.0 * options.minutes):
+                if future.exception():
+                    print(f"a case failed: {future.exception()!r}", file=sys.stderr, flush=True)
+                    continue
+                marks.append(future.result())
+                tell(marks[-1])
+                if options.fit and marks[-1].key:
+                    sizes[marks[-1].key] = marks[-1].size
+                    save_sizes(sizes)
+        except FutureTimeout:
+            pool.shutdown(wait=False, cancel_futures=True)
+    marks.sort(key=lambda m: m.number)
     text = page.board(marks, options.misses) + "\n" + places(marks) + "\n" + views(marks)  # type: ignore[arg-type]
     sys.stdout.write(text + f"\n{len(marks)} cases in {time.time() - begun:.0f} s\n")
     if options.markdown:

@@ -72,7 +72,7 @@ def stage(shape: Shape, size: float, victim: int) -> Shape:
 
 def micro(shape: Shape, size: float, victim: int) -> Shape:
     """Too few micro-batches: the larger the size, the fewer."""
-    return shape.turned(micro=max(shape.ranks // 2, int(round(16 / (1.0 + size)))))
+    return shape.turned(micro=max(shape.ranks // 2, int(round(12 / (1.0 + size)))))
 
 
 def tiny(shape: Shape, size: float, victim: int) -> Shape:
@@ -134,7 +134,7 @@ PLANTS = [
     Plant("no no_sync()", ("ddp",), (), accumulate, off("sync_all"), 0.3, r"no_sync|accumulat"),
     Plant("no prefetch", ("fsdp",), ("poor-overlap", "exposed-communication"), serial, off("serial"), 0.3, "prefetch"),
     Plant("imbalanced stage", ("pp",), RANK, stage, off("stage"), 0.3, r"stage.{0,60}(longer|slow|imbalanc|balanc|work)|imbalanc", ranked=True),
-    Plant("too few micro-batches", ("pp",), ("pipeline-bubble",), micro, lambda s: s.turned(micro=16), 1.0, "more micro-?batches"),
+    Plant("too few micro-batches", ("pp",), ("pipeline-bubble",), micro, lambda s: s.turned(micro=12), 1.0, "more micro-?batches"),
     Plant("late peer", ("pp",), RANK, knob("slow_peer", True), off("slow_peer"), 3e5, r"(rank|stage) \d+.{0,60}(late|later|longer|host|slow)|late (sender|peer)", ranked=True),
     Plant("slow sends", ("pp",), COMM, knob("slow"), off("slow"), 6.0, r"\bsends?\b|message", base={"cover": 0.3}),
     Plant("loader of all ranks", ("ddp", "fsdp", "pp", "tp"), ("data-loading",), knob("loader_all"), off("loader_all"), 3e6),
@@ -181,18 +181,18 @@ def base_shape(case: Case, seed: int) -> Shape:
     """The job that a case plants something in: its size, its device against its host, its network, by the seed."""
     draws = Draws(seed)
     kind = case.kind
-    ranks = [2, 4, 8, 8][draws.whole(0, 3, "ranks")]
-    shape = Shape(seed, kind, ranks, layers=draws.whole(4, 6, "layers"), ratio=draws.between(1.5, 3.2, "ratio"), host=draws.between(0.3, 0.5, "host"),
+    ranks = [2, 4, 4, 8][draws.whole(0, 3, "ranks")]
+    shape = Shape(seed, kind, ranks, layers=draws.whole(3, 5, "layers"), ratio=draws.between(1.5, 3.2, "ratio"), host=draws.between(0.3, 0.5, "host"),
                   cover=draws.between(0.15, 0.4, "cover"), alpha=draws.between(9000, 24000, "alpha"), beta=draws.between(25, 150, "beta"),
-                  sync=draws.unit("sync") < 0.35, queue=[512, 1022, 1022][draws.whole(0, 2, "queue")],
+                  sync=draws.unit("sync") < 0.35, queue=[256, 512, 1022][draws.whole(0, 2, "queue")],
                   knobs={"own_stream": draws.whole(0, 1, "stream"), "contention": draws.between(0.0, 0.04, "contention")})
     if kind == "tp":
         shape = replace(shape, cover=draws.between(0.02, 0.05, "cover"), alpha=6000.0)
     elif kind == "ep":
         shape = replace(shape, cover=draws.between(0.08, 0.15, "cover"), ranks=max(4, ranks))
     elif kind == "pp":
-        shape = replace(shape, ranks=[2, 4, 4][draws.whole(0, 2, "ranks")], layers=2, cover=draws.between(0.03, 0.08, "cover"), ratio=shape.ratio * 12,
-                        alpha=8000.0, knobs={**shape.knobs, "micro": 16})
+        shape = replace(shape, ranks=[2, 4, 4][draws.whole(0, 2, "ranks")], layers=1, cover=draws.between(0.03, 0.08, "cover"), ratio=shape.ratio * 9,
+                        alpha=8000.0, knobs={**shape.knobs, "micro": 12})
     plan: dict[str, object] = {**(case.plant.base if case.plant else {}), **dict(case.fixed)}
     knobs = plan.pop("knobs", {})
     return replace(shape, **plan, knobs={**shape.knobs, **knobs})  # type: ignore[arg-type, dict-item]
@@ -218,14 +218,14 @@ def cases(seed: int = 1) -> list[Case]:
         add(named["bandwidth"], "ddp", 20.0, view)
         add(named["late peer"], "pp", 20.0, view)
         add(named["hiccups"], "tp", 15.0, view)
-    add(named["late loader of one rank"], "ddp", 20.0, ranks=16, layers=4)
-    add(named["bandwidth"], "fsdp", 20.0, ranks=16, layers=4)
+    add(named["late loader of one rank"], "ddp", 20.0, ranks=16, layers=3)
+    add(named["bandwidth"], "fsdp", 20.0, ranks=16, layers=3)
     for kind in ("ddp", "fsdp", "tp", "pp", "ep"):
         add(None, kind)
-        add(None, kind, ratio=36.0 if kind == "pp" else 4.0, sync=False)
+        add(None, kind, ratio=27.0 if kind == "pp" else 4.0, sync=False)
     add(None, "ddp", cover=0.8, alpha=9000.0, ratio=4.0, sync=False)
     add(None, "ddp", sync=True, ranks=8)
-    add(None, "ddp", ranks=16, layers=4)
+    add(None, "ddp", ranks=16, layers=3)
     add(None, "ddp", view="bare")
     add(None, "ddp", view="other")
     add(None, "ddp", knobs={"micro": 4}, ratio=9.0, sync=False)

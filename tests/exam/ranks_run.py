@@ -37,7 +37,7 @@ def warm_steps(shape: Shape) -> int:
     if shape.sync or shape.knob("item"):
         return 4
     if shape.kind == "pp":
-        return 5
+        return 4
     operations = 21 * shape.layers + 16
     ahead = 1.0 - 1.0 / max(1.05, shape.ratio * 0.9)
     return max(5, min(15, int(shape.queue / operations / max(0.2, ahead)) + 2))
@@ -111,7 +111,7 @@ class Exercise:
 
 def active(shape: Shape) -> int:
     """Steps in the window."""
-    return 4 if shape.kind == "pp" else ACTIVE
+    return 3 if shape.kind == "pp" else ACTIVE
 
 
 def exercise(case: Case, sizes: dict[str, float], seek: bool) -> Exercise:
@@ -131,13 +131,13 @@ def exercise(case: Case, sizes: dict[str, float], seek: bool) -> Exercise:
 
 
 def sought(start: Exercise, best: Exercise, size: float) -> tuple[Exercise, float]:
-    """The size whose cost lies within a tenth of what is wanted, by false position, or the nearest of eight runs."""
+    """The size whose cost lies within a seventh of what is wanted, by false position, or the nearest of six runs."""
     case = start.case
     assert case.plant
     wanted = case.want / (100.0 - case.want)
     low, high, at, here = (0.0, 0.0), None, size, best
-    for _ in range(8):
-        if abs(best.truth - case.want) <= 0.1 * case.want:
+    for _ in range(6):
+        if abs(best.truth - case.want) <= 0.15 * case.want:
             break
         cost = max(0.0, here.truth / (100.0 - here.truth))
         if cost < wanted:
