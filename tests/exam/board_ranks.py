@@ -27,6 +27,13 @@ from tests.exam.ranks_run import Exercise, exercise, load_sizes, record, save_si
 from tests.exam.score import NULL_GAIN, POINTS, Mark, answers, cannot_tell
 
 TIMEOUT_S = 60
+HEAD = """## The exam: several ranks
+
+{count} jobs of 2 to 16 ranks. The true gain is that of a second run with the same random numbers without the cause. The grades are those of the
+exam of one process; *right* is also another cause that another run confirms to cost as much. *Unsure*: the answer itself says that it cannot tell,
+or the files that were given do not show the cause and nothing was promised.
+
+"""
 
 
 @dataclass
@@ -226,7 +233,7 @@ def main() -> None:
         except FutureTimeout:
             pool.shutdown(wait=False, cancel_futures=True)
     marks.sort(key=lambda m: m.number)
-    text = page.board(marks, options.misses) + "\n" + places(marks) + "\n" + views(marks)  # type: ignore[arg-type]
+    text = page.board(marks, options.misses).replace(page.HEAD.format(count=len(marks)), HEAD.format(count=len(marks))) + "\n" + places(marks) + "\n" + views(marks)  # type: ignore[arg-type]
     sys.stdout.write(text + f"\n{len(marks)} cases in {time.time() - begun:.0f} s\n")
     if options.markdown:
         Path(options.markdown).write_text(text)

@@ -302,7 +302,6 @@ class Pipe(Loop):
 
     def back(self, step: int, nth: int, micro: int) -> Process:
         """One micro-batch backward."""
-        thread = self.autograd
         if self.index + 1 < self.shape.ranks:
             got = yield from self.message(self.main, "recv", self.index + 1, self.nbytes(micro), self.rank.stream(40), "b", self.index + 1)
             yield from self.until(self.main, got)

@@ -43,15 +43,16 @@ def warm_steps(shape: Shape) -> int:
     return max(5, min(15, int(shape.queue / operations / max(0.2, ahead)) + 2))
 
 
-def simulate(shape: Shape, warm: int, active: int, final_sync: bool = True) -> Ran:
-    """Runs the job; its period is that of the device's ends, the slowest rank's."""
+def simulate(shape: Shape, warm: int, active: int, recording: bool = False) -> Ran:
+    """Runs the job, and records it if it is to be written; its period is that of the device's ends, the slowest rank's."""
     if shape.knob("no_sync"):
         shape = replace(shape.turned(item=0), sync=False)
     sim = Sim(shape.seed)
+    sim.recording = recording
     team = Team(shape, sim)
     ranks = workers(shape, team)
     for rank in ranks:
-        sim.spawn(rank.run(warm + active, final_sync))
+        sim.spawn(rank.run(warm + active, True))
     sim.run()
     ends = [max(rank.rank.device_ends[step] for rank in ranks) for step in range(warm + active)]
     return Ran(team, ranks, warm, warm + active, (ends[-1] - ends[warm - 1]) / active)
@@ -83,7 +84,7 @@ class Exercise:
         if case.view == "bare":
             shape = shape.turned(bare=1)
         warm = warm_steps(shape)
-        ran = simulate(shape, warm, active(shape))
+        ran = simulate(shape, warm, active(shape), True)
         cured = ran.period
         if case.plant:
             without = case.plant.cure(shape)
@@ -131,12 +132,12 @@ def exercise(case: Case, sizes: dict[str, float], seek: bool) -> Exercise:
 
 
 def sought(start: Exercise, best: Exercise, size: float) -> tuple[Exercise, float]:
-    """The size whose cost lies within a seventh of what is wanted, by false position, or the nearest of six runs."""
+    """The size whose cost lies within a seventh of what is wanted, by false position, or the nearest of eight runs."""
     case = start.case
     assert case.plant
     wanted = case.want / (100.0 - case.want)
     low, high, at, here = (0.0, 0.0), None, size, best
-    for _ in range(6):
+    for _ in range(8):
         if abs(best.truth - case.want) <= 0.15 * case.want:
             break
         cost = max(0.0, here.truth / (100.0 - here.truth))
@@ -145,7 +146,9 @@ def sought(start: Exercise, best: Exercise, size: float) -> tuple[Exercise, floa
         else:
             high = (at, cost)
         if high is None:
-            at *= min(4.0, max(1.5, wanted / cost)) if cost > 0.0 else 2.0
+            at *= min(4.0, max(1.5, wanted / cost)) if cost > 0.001 else 2.0
+        elif low[1] < 0.001:      # something hides the cause up to some size
+            at = (low[0] + high[0]) / 2.0
         else:
             share = (wanted - low[1]) / max(1e-9, high[1] - low[1])
             at = low[0] + (high[0] - low[0]) * min(0.9, max(0.2, share))

@@ -11,7 +11,7 @@ from typing import Any
 from tests.exam.devices import A100, Device
 from tests.exam.draws import TABLES
 from tests.exam.host import Host
-from tests.exam.model import Part, build, device_time, launches, scaled
+from tests.exam.model import Part, build, device_time, launches, node, scaled
 from tests.exam.sim import Event, Join, Process, Sim, Sleep, Stream, Thread
 
 TAIL = "(ncclDevKernelArgsStorage<4096ul>)"
@@ -177,7 +177,7 @@ class Worker:
         for number in reversed(numbers or range(len(parts))):
             part = parts[number]
             yield from self.host.between(thread, "bwd_between", part.gradient, self.me, layer, number, *place)
-            args = {"Sequence number": self.host.sequence - layer * len(parts) - number, "Fwd thread id": 1}
+            args = node(self.host.sequence - layer * len(parts) - number, 1)
             thread.open(f"autograd::engine::evaluate_function: {part.gradient}", **args)
             thread.open(part.gradient, **args)
             for nth, one in enumerate(part.backward):
@@ -194,7 +194,8 @@ class Worker:
         for number, part in enumerate(self.team.layers[layer]):
             piece = self.part(part, step, scale, "r", layer, number, *place)
             yield from self.host.between(thread, "fwd_between", piece.op, self.me, layer, number, "again", *place)
-            yield from self.host.operator(thread, piece, self.compute, "fwd", self.me, layer, number, "again", *place)
+            self.host.sequence += 1
+            yield from self.host.operator(thread, piece, self.compute, "fwd", self.me, layer, number, "again", *place, sequence=self.host.sequence)
         thread.close()
         thread.close()
 
