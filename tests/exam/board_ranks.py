@@ -112,7 +112,11 @@ def judge(done: Exercise, report: dict[str, Any]) -> RankMark:
     first = found[0]
     result.confidence = first.get("confidence", "")
     if fits(first, plant):
-        return priced(result, first, done.truth, "right")
+        result = priced(result, first, done.truth, "right")
+        if result.grade == "mispriced":     # its fix may take away more than what was planted
+            own = done.alternative(first["id"])
+            result = priced(result, first, own, "right") if own is not None and own > done.truth else result
+        return result
     if case.blind() and admits(report, first):
         result.grade = "unsure"
         return result

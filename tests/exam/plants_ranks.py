@@ -107,7 +107,12 @@ def items(shape: Shape, size: float, victim: int) -> Shape:
 
 def host_bound(shape: Shape, size: float, victim: int) -> Shape:
     """All hosts slower than their devices."""
-    return replace(shape, ratio=1.3).turned(host_all=1.0 + size)
+    return replace(shape, ratio=2.0).turned(host_all=1.0 + size)
+
+
+def host_ahead(shape: Shape) -> Shape:
+    """As with CUDA graphs: the host is never waited for."""
+    return shape.turned(host_all=0.05)
 
 
 def again(shape: Shape, size: float, victim: int) -> Shape:
@@ -139,7 +144,7 @@ PLANTS = [
     Plant("slow sends", ("pp",), COMM, knob("slow"), off("slow"), 6.0, r"\bsends?\b|message", base={"cover": 0.3}),
     Plant("loader of all ranks", ("ddp", "fsdp", "pp", "tp"), ("data-loading",), knob("loader_all"), off("loader_all"), 3e6),
     Plant(".item() on all ranks", ("ddp", "tp"), ("host-sync",), items, off("item"), 1.0, r"\.item\(\)"),
-    Plant("launch-bound on all ranks", ("ddp", "tp", "fsdp"), ("launch-bound",), host_bound, off("host_all"), 1.0),
+    Plant("launch-bound on all ranks", ("ddp", "tp", "fsdp"), ("launch-bound",), host_bound, host_ahead, 0.5),
     Plant("recompute on all ranks", ("ddp", "fsdp"), ("recompute",), again, off("recompute"), 2.0),
     Plant("loader beside hidden communication", ("ddp",), ("data-loading",), knob("loader_all"), off("loader_all"), 3e6, base=HIDDEN),
     Plant("late rank beside hidden communication", ("ddp",), (*RANK, "throttling"), slower("clock"), off("clock"), 0.15, ranked=True, base=HIDDEN),

@@ -16,6 +16,10 @@ ADAM = ("void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::n
         "at::native::(anonymous namespace)::FusedAdamMathFunctor<float, 4, (at::native::ADAM_MODE)1, false>, float const*>")
 
 
+NODE = "autograd::engine::evaluate_function: "
+GRADIENT = (NODE + "torch::autograd::AccumulateGrad",)
+
+
 class Loop(Worker):
     """A training loop with the parts that all kinds share; kinds fill in forward and backward."""
 
@@ -124,7 +128,8 @@ class Ddp(Loop):
             if reduced:
                 yield from self.reduce(layer, waiting)
         if reduced and shape.knob("buckets") == "huge":
-            waiting.append((yield from self.collective(thread, "allreduce", self.gradient_bytes(), self.rank.stream(self.stream))))
+            whole = self.collective(thread, "allreduce", self.gradient_bytes(), self.rank.stream(self.stream))
+            waiting.append((yield from self.inside(thread, GRADIENT, whole)))
         for event in waiting:
             yield from self.until(thread, event)
         yield from self.lead("backward_tail", step, nth)
@@ -142,7 +147,8 @@ class Ddp(Loop):
         style, stream = self.shape.knob("buckets"), self.rank.stream(self.stream)
         pieces = int(self.shape.knob("pieces", 8)) if style == "tiny" else 0 if style == "huge" else 1
         for _ in range(pieces):
-            waiting.append((yield from self.collective(self.autograd, "allreduce", self.gradient_bytes(layer) // pieces, stream)))
+            piece = self.collective(self.autograd, "allreduce", self.gradient_bytes(layer) // pieces, stream)
+            waiting.append((yield from self.inside(self.autograd, GRADIENT, piece)))
 
 
 class Fsdp(Ddp):
@@ -154,11 +160,10 @@ class Fsdp(Ddp):
 
     def gather(self, thread: object, layer: int, ahead: Event | None) -> Process:
         """Gathers a layer; where serial, only behind all that the compute stream has."""
-        name = f"FSDP::all_gather (layers.{layer})"
-        self.main.open(name, "user_annotation") if thread is self.main else self.autograd.open(name, "user_annotation")
         after = None if self.shape.knob("serial") else ahead
-        done = yield from self.collective(thread, "allgather", self.unit_bytes(), self.rank.stream(self.stream), after=after)  # type: ignore[arg-type]
-        self.main.close() if thread is self.main else self.autograd.close()
+        gather = self.collective(thread, "allgather", self.unit_bytes(), self.rank.stream(self.stream), after=after)  # type: ignore[arg-type]
+        gather = self.ranged(thread, f"FSDP::all_gather (layers.{layer})", gather)  # type: ignore[arg-type]
+        done = yield from self.inside(thread, () if thread is self.main else (NODE + "AddmmBackward0",), gather)  # type: ignore[arg-type]
         return done
 
     def passes(self, step: int) -> Process:
@@ -185,9 +190,9 @@ class Fsdp(Ddp):
             if layer < int(shape.knob("recompute")):
                 yield from self.again(step, layer, self.speed(step))
             yield from self.backward_layer(step, layer, self.speed(step))
-            thread.open(f"FSDP::post_backward_reduce (layers.{layer})", "user_annotation")
-            scatters.append((yield from self.collective(thread, "reduce_scatter", self.unit_bytes(), self.rank.stream(self.stream))))
-            thread.close()
+            scatter = self.collective(thread, "reduce_scatter", self.unit_bytes(), self.rank.stream(self.stream))
+            scatter = self.ranged(thread, f"FSDP::post_backward_reduce (layers.{layer})", scatter)
+            scatters.append((yield from self.inside(thread, GRADIENT, scatter)))
             if layer and serial:
                 coming = yield from self.gather(thread, layer - 1, free)
         for event in scatters[-2:]:
@@ -203,7 +208,10 @@ class Tensor(Ddp):
         calls = 4 * self.shape.layers
         nbytes = self.team.bytes_for("allreduce", self.shape.cover * (self.team.forward_ns + self.team.backward_ns) / calls, self.shape.ranks)
         own = bool(self.shape.knob("own_stream", 1))
-        done = yield from self.collective(thread, "allreduce", nbytes, self.rank.stream(self.stream) if own else self.compute)  # type: ignore[arg-type]
+        reduce = self.collective(thread, "allreduce", nbytes, self.rank.stream(self.stream) if own else self.compute)  # type: ignore[arg-type]
+        name = "_CopyToModelParallelRegionBackward"
+        names = ("_ReduceFromModelParallelRegion",) if thread is self.main else (NODE + name, name)
+        done = yield from self.inside(thread, names, reduce)  # type: ignore[arg-type]
         if own:
             yield from self.until(thread, done)  # type: ignore[arg-type]
 
@@ -232,7 +240,9 @@ class Experts(Ddp):
         """One all-to-all, and the wait for it."""
         total = 0.25 * self.shape.cover * (self.team.forward_ns + self.team.backward_ns)
         nbytes = self.team.bytes_for("alltoall", total / (4 * self.shape.layers), self.shape.ranks)
-        done = yield from self.collective(thread, "alltoall", nbytes, self.rank.stream(28), self.experts)  # type: ignore[arg-type]
+        exchange = self.collective(thread, "alltoall", nbytes, self.rank.stream(28), self.experts)  # type: ignore[arg-type]
+        names = ("_AllToAll",) if thread is self.main else (NODE + "_AllToAllBackward", "_AllToAllBackward")
+        done = yield from self.inside(thread, names, exchange)  # type: ignore[arg-type]
         yield from self.until(thread, done)  # type: ignore[arg-type]
 
     @property

@@ -227,6 +227,22 @@ class Worker:
         args = self.describe(group, kind, nbytes // 2, size, {"Seq": number})
         return (yield from self.issue(thread, (operator, range_name, kernel), join, stream, args, after, late))
 
+    def inside(self, thread: Thread, names: tuple[str, ...], process: Process) -> Process:
+        """A process within slices of these names, as hooks run inside nodes of the autograd engine."""
+        for name in names:
+            thread.open(name)
+        got = yield from process
+        for _ in names:
+            thread.close()
+        return got
+
+    def ranged(self, thread: Thread, name: str, process: Process) -> Process:
+        """A process within a range of this name."""
+        thread.open(name, "user_annotation")
+        got = yield from process
+        thread.close()
+        return got
+
     def message(self, thread: Thread, kind: str, peer: int, nbytes: int, stream: Stream, *key: Any) -> Process:
         """Half of a message: "send" or "recv". Both ranks must come with the same key, which is the direction."""
         number = self.counts[str(key)] = self.counts.get(str(key), 0) + 1
