@@ -64,16 +64,20 @@ def text_of(finding: dict[str, Any]) -> str:
     return " ".join([finding.get("title", ""), finding.get("statement", ""), finding.get("fix", ""), *finding.get("evidence", [])])
 
 
+def words(finding: dict[str, Any]) -> str:
+    """What a reader acts on; a caveat below it takes back no price."""
+    return f"{finding.get('title', '')} {finding.get('statement', '')} {finding.get('fix', '')}"
+
+
 def fits(finding: dict[str, Any], plant: Plant) -> bool:
     """Whether it sends the reader to the cause."""
-    said = f"{finding.get('title', '')} {finding.get('statement', '')} {finding.get('fix', '')}"
-    return finding["id"] in plant.accepts or bool(plant.says and re.search(plant.says, said, re.I | re.S))
+    return finding["id"] in plant.accepts or bool(plant.says and re.search(plant.says, words(finding), re.I | re.S))
 
 
 def admits(report: dict[str, Any], finding: dict[str, Any] | None) -> bool:
     """Whether the answer itself says that what was given cannot tell."""
     if finding is not None:
-        return finding.get("confidence") == "low" or finding.get("gain_pct") is None or bool(re.search(ASK_ALL, text_of(finding), re.I | re.S))
+        return finding.get("confidence") == "low" or finding.get("gain_pct") is None or bool(re.search(ASK_ALL, words(finding), re.I | re.S))
     verdict = report.get("verdict") or {}
     said = " ".join([verdict.get("text", ""), *[str(r) for r in verdict.get("reasons", [])]])
     return cannot_tell(report) or bool(re.search(ASK_ALL, said, re.I | re.S))
