@@ -20,7 +20,7 @@ from tests.exam.presets import preset
 PLANTS: list[Plant] = HOST + DEVICE + SERVE + CPU
 COMM = frozenset({"exposed-communication", "poor-overlap", "comm-latency", "comm-bandwidth"})
 SYNC = frozenset({"host-sync"})
-LAUNCH = frozenset({"launch-bound", "tiny-operators"})
+LAUNCH = frozenset({"launch-bound", "many-small-operators"})
 NATURAL: dict[str, list[tuple[str, frozenset[str], dict[str, Any]]]] = {  # what jobs of a kind may gain from though nothing is planted
     "train": [
         ("launch overhead", LAUNCH, {"graphed": 1}),

@@ -4,11 +4,11 @@
 from tests.exam.plants import Plant, plant
 
 PLANTS: list[Plant] = [
-    plant("CPU job: many tiny operators", "tiny-operators", "cpu", knob="tiny", whole=True, start=60, strengths=(10.0, 30.0, 60.0)),
-    plant("CPU job: copies and casts", "tensor-copies", "cpu", knob="casts", start=5e5, strengths=(10.0, 30.0)),
+    plant("CPU job: many tiny operators", "many-small-operators", "cpu", knob="tiny", whole=True, start=60, strengths=(10.0, 30.0, 60.0)),
+    plant("CPU job: copies and casts", "copies-and-casts", "cpu", knob="casts", start=5e5, strengths=(10.0, 30.0)),
     plant(
         "CPU job: optimizer loop",
-        "optimizer-loop tiny-operators",
+        "optimizer-loop many-small-operators",
         "cpu",
         knob="optimizer_loop",
         whole=True,
