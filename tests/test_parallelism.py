@@ -160,6 +160,43 @@ class Generated(unittest.TestCase):
             self.check(name, 3, "kernel", "new", named=False, marked="optimizer", steps=False)
 
 
+def behind_a_full_queue(job: make.Job, first: int, share: float) -> make.Trace:
+    """Of eight steps the host is some steps ahead of the device: the capture begins with step `first`, and of its kernels that
+    `share` has no launch in it."""
+    trace = job.steps(8)
+    begins = sorted(e["ts"] for e in trace.events if str(e["name"]).startswith("ProfilerStep"))
+    begin, end = begins[first], max(e["ts"] + e["dur"] for e in trace.events if e["cat"] != "kernel")
+    lag = share * (end - begin)
+    for e in trace.events:
+        e["ts"] += lag if e["cat"] == "kernel" else 0
+    trace.events = [e for e in trace.events if begin <= e["ts"] and e["ts"] + e["dur"] <= end + (lag if share < 0.5 else 0)]
+    return trace
+
+
+class FullQueue(unittest.TestCase):
+    """A capture from the middle of a job whose device is behind: what the host does as a kernel runs is not what started it."""
+
+    def test_kinds_are_those_of_whole_captures(self) -> None:
+        for name in ("ddp", "full shard", "shard-grad-op", "zero-1", "zero-2", "tp", "tp-sp", "hsdp", "tp + ddp"):
+            rank, world, build, expected = CASES[name]
+            for share in (0.15, 0.35, 0.55, 0.7):
+                with self.subTest(case=name, share=share):
+                    found = said(behind_a_full_queue(build(make.Trace(rank, world), 2, False, "optimizer"), 2, share))
+                    self.assertEqual(mains(found), expected)
+
+    def test_nothing_is_known_of_what_was_launched_before(self) -> None:
+        """Every collective was launched before the capture began; some later kernels were not."""
+        rank, world, build, _ = CASES["ddp"]
+        job = build(make.Trace(rank, world), 2, False, "optimizer")
+        trace = job.steps(4)
+        gone = {e["args"]["correlation"] for e in trace.events if e["cat"] == "kernel" and "nccl" in e["name"]}
+        trace.events = [e for e in trace.events if e["cat"] == "kernel" or e["args"].get("correlation") not in gone]
+        trace.events = [e for e in trace.events if not any(word in e["name"] for word in ("c10d::", "nccl:", "param_comms"))]
+        p = said(trace)["ranks"][0]["parallelism"]
+        self.assertEqual(p["summary"], "")
+        self.assertIn("launched before the capture began", p["why_not"])
+
+
 class Details(unittest.TestCase):
     def rank(self, name: str, seed: int = 1, **options: object) -> tuple[dict, make.Job]:
         rank, world, build, _ = CASES[name]

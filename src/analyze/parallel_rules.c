@@ -95,6 +95,8 @@ static void conclude(hu_judgement *j, const hu_pattern *p, const hu_traffic_grou
         j->trust = HU_TRUST_MEDIUM;
         hu_judgement_say(j, "identified by kernel names only");
     }
+    if (p->orphans)
+        hu_judgement_say(j, "%lld calls not counted: launched before the capture began", (long long)p->orphans);
     if (speaks > 0) {
         j->trust = HU_TRUST_HIGH;
         hu_judgement_say(j, "the group is called %.*s", shown, name.p);

@@ -79,7 +79,8 @@ static bool look_for_attention(work *w)
             known[ask->s.name[i]] = is_attention(hu_ask_name(ask, i)) ? 2 : 1;
         if (known[ask->s.name[i]] != 2)
             continue;
-        time_ns = hu_select_time(ask->trace, &ask->s, i);
+        if (!hu_phase_started(ask, &w->spans, i, &time_ns))
+            continue;
         span = hu_phase_span_before(&w->spans, time_ns);
         if (span != HU_NONE && time_ns < first[span])
             first[span] = time_ns;

@@ -404,14 +404,19 @@ static bool summarise(work *w, hu_parallelism *out)
 
 static hu_str why_nothing(const work *w)
 {
-    bool alone = w->traffic.n > 0;
+    bool   alone = w->traffic.n > 0;
+    size_t orphans = 0;
 
     for (size_t i = 0; i < w->traffic.n_groups; i++)
         alone &= w->traffic.groups[i].n == 0 || w->traffic.groups[i].size == 1;
+    for (size_t i = 0; i < w->traffic.n; i++)
+        orphans += w->traffic.at[i].is_orphan;
     if (w->traffic.n == 0)
         return HU_STR("no communication was recorded: inconclusive");
     if (alone)
         return HU_STR("its process groups have one rank");
+    if (2 * orphans > w->traffic.n)
+        return HU_STR("not decided: most collectives were launched before the capture began");
     if (!w->traits.is_training)
         return w->traits.has_host ? HU_STR("no backward pass was recorded")
                                   : HU_STR("the host was not recorded: forward and backward cannot be separated");

@@ -14,7 +14,8 @@ static size_t cell_of(const hu_traffic_call *c)
 
 static bool is_tensor(const hu_traffic_call *c)
 {
-    return c->kind != HU_TRAFFIC_BARRIER && !c->is_integer && (c->bytes < 0 || c->bytes > HU_PATTERN_SCALAR_BYTES);
+    return !c->is_orphan && c->kind != HU_TRAFFIC_BARRIER && !c->is_integer &&
+           (c->bytes < 0 || c->bytes > HU_PATTERN_SCALAR_BYTES);
 }
 
 static void find_common(const int64_t *sorted, size_t n, int64_t *common, int64_t *common_n)
@@ -43,8 +44,9 @@ static void add(hu_pattern *p, const hu_traffic_call *c)
     p->barriers += c->kind == HU_TRAFFIC_BARRIER;
     p->integers += c->is_integer;
     p->uneven += c->is_uneven;
+    p->orphans += c->is_orphan;
     if (!is_tensor(c)) {
-        p->scalars += c->kind != HU_TRAFFIC_BARRIER && !c->is_integer;
+        p->scalars += !c->is_orphan && c->kind != HU_TRAFFIC_BARRIER && !c->is_integer;
         return;
     }
     p->tensors++;

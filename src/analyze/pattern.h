@@ -14,6 +14,7 @@ typedef struct {
     int64_t common[HU_SLOT_COUNT][HU_TRAFFIC_COUNT];   /* the size that most calls have; -1 unknown */
     int64_t common_n[HU_SLOT_COUNT][HU_TRAFFIC_COUNT]; /* how many have it */
     int64_t scalars, integers, barriers;
+    int64_t orphans; /* calls that were started before the capture began: not in n */
     int64_t tensors; /* all of n */
     int64_t sized;   /* of them, calls with bytes */
     int64_t named;   /* of them, calls whose kind is more than a kernel's name */

@@ -44,7 +44,7 @@ static bool add_compute(const hu_ask *ask, const hu_phase_spans *spans, const hu
         time_ns = hu_select_time(ask->trace, &ask->s, i);
         if (!is_counted(ask, traffic, time_ns))
             continue;
-        phase = hu_phase_at(spans, time_ns);
+        phase = hu_phase_of_work(ask, spans, i);
         if (!hu_intervals_add(ask->scratch, &by_phase[phase].compute, ask->s.start_ns[i], hu_ask_end(ask, i)))
             return false;
     }

@@ -9,7 +9,8 @@
  *
  * Gaps within a step: before backward they are forward (the loss), between backward and optimizer they are backward
  * (gradients are reduced and clipped there), between backward and another forward too (the next micro-batch).  All
- * others are nobody's.  Device work belongs to the phase in which it was launched.
+ * others are nobody's.  Device work belongs to the phase in which it was launched; what was launched before the capture began
+ * to none of them.
  */
 #include "analyze/phases.h"
 
@@ -315,6 +316,8 @@ int hu_phase_spans_find(const hu_ask *ask, hu_phase_spans *out, hu_error *err)
         .at = w.spans.at, .n = w.spans.n, .nodes = w.nodes.at, .n_nodes = w.nodes.n, .sources = w.sources};
     for (size_t i = 0; i < out->n; i++)
         out->has_backward |= out->at[i].phase == HU_PHASE_BACKWARD;
+    for (size_t k = 0; k < ask->n_work && !out->has_launches; k++)
+        out->has_launches = hu_trace_launch_of(ask->trace, ask->work[k]) != HU_NONE;
     return 0;
 }
 
@@ -331,6 +334,27 @@ uint32_t hu_phase_span_before(const hu_phase_spans *spans, int64_t time_ns)
             high = middle;
     }
     return low ? (uint32_t)low - 1 : HU_NONE;
+}
+
+bool hu_phase_started(const hu_ask *ask, const hu_phase_spans *spans, uint32_t slice, int64_t *time_ns)
+{
+    uint32_t op;
+
+    *time_ns = hu_select_time(ask->trace, &ask->s, slice);
+    if (!spans->has_launches || hu_trace_launch_of(ask->trace, slice) != HU_NONE)
+        return true;
+    op = hu_trace_op_of(ask->trace, slice);
+    if (op == HU_NONE)
+        return false;
+    *time_ns = ask->s.start_ns[op];
+    return true;
+}
+
+hu_phase hu_phase_of_work(const hu_ask *ask, const hu_phase_spans *spans, uint32_t slice)
+{
+    int64_t time_ns;
+
+    return hu_phase_started(ask, spans, slice, &time_ns) ? hu_phase_at(spans, time_ns) : HU_PHASE_OTHER;
 }
 
 const char *hu_phase_name(hu_phase phase)

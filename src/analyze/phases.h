@@ -41,6 +41,7 @@ typedef struct {
     size_t         n_nodes;
     unsigned       sources;      /* HU_PHASE_BY_* */
     bool           has_backward; /* without one nothing says that this is training */
+    bool           has_launches; /* of the device's work some have their launch in the capture */
 } hu_phase_spans;
 
 /* Of the host's threads together, in the scratch arena of `ask`.  Returns 0 or HU_ENOMEM. */
@@ -55,6 +56,16 @@ static inline hu_phase hu_phase_at(const hu_phase_spans *spans, int64_t time_ns)
 
     return i != HU_NONE && time_ns < spans->at[i].end_ns ? spans->at[i].phase : HU_PHASE_OTHER;
 }
+
+/*
+ * When the host started work of the device, in *time_ns: at its launch, else in its operator; where no launch is recorded,
+ * as it runs.  False: others have a launch and this has none, because the queue was full before the capture began: what the
+ * host does as it runs says nothing of it, and *time_ns is only when it ran.
+ */
+bool hu_phase_started(const hu_ask *ask, const hu_phase_spans *spans, uint32_t slice, int64_t *time_ns);
+
+/* The phase that started work of the device; HU_PHASE_OTHER where that is not known. */
+hu_phase hu_phase_of_work(const hu_ask *ask, const hu_phase_spans *spans, uint32_t slice);
 
 /* "forward", "backward", "optimizer", "data", ... "other" */
 const char *hu_phase_name(hu_phase phase);

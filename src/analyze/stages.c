@@ -44,7 +44,7 @@ static neighbour *neighbour_of(neighbours *all, int64_t peer)
 
 static bool is_tensor(const hu_traffic_call *c)
 {
-    return !c->is_integer && (c->bytes < 0 || c->bytes > HU_PATTERN_SCALAR_BYTES);
+    return !c->is_orphan && !c->is_integer && (c->bytes < 0 || c->bytes > HU_PATTERN_SCALAR_BYTES);
 }
 
 static void meet(const hu_traffic_call *calls, size_t n, neighbours *all)
@@ -193,7 +193,7 @@ static void find_windows(const hu_ask *ask, const hu_phase_spans *spans, const h
             continue;
         time_ns = hu_select_time(ask->trace, &ask->s, i);
         step = hu_select_find(&traffic->steps, time_ns);
-        phase = hu_phase_at(spans, time_ns);
+        phase = hu_phase_of_work(ask, spans, i);
         if (step < n && (phase == HU_PHASE_FORWARD || phase == HU_PHASE_BACKWARD))
             widen(&windows[step], ask->s.start_ns[i], hu_ask_end(ask, i));
     }

@@ -304,10 +304,13 @@ static hu_slot slot_of(const hu_phase_spans *spans, uint32_t span, int64_t time_
 /* False when there is no memory; calls outside of the steps are left out. */
 static bool add(work *w, uint32_t slice, uint32_t host, target into)
 {
-    const hu_ask               *ask = w->ask;
-    const int64_t               time_ns = hu_select_time(ask->trace, &ask->s, slice);
+    const hu_ask *ask = w->ask;
+    int64_t       time_ns = ask->s.start_ns[slice];
+    const bool    is_orphan = hu_kind_in(ask->s.kind[slice], HU_KINDS_DEVICE) &&
+                           !hu_phase_started(ask, w->spans, slice, &time_ns);
     const size_t                step = hu_select_find(&w->steps, time_ns);
     hu_traffic_call             c = {.host_ns = time_ns,
+                                     .is_orphan = is_orphan,
                                      .start_ns = ask->s.start_ns[slice],
                                      .dur_ns = ask->s.dur_ns[slice],
                                      .bytes = -1,
@@ -324,7 +327,7 @@ static bool add(work *w, uint32_t slice, uint32_t host, target into)
         take_args(ask, d, &c);
     if (!d || (c.kind == HU_TRAFFIC_EXCHANGE && !c.is_named))
         d = climb(w, host, &c, &size);
-    c.span = hu_phase_span_before(w->spans, time_ns);
+    c.span = is_orphan ? HU_NONE : hu_phase_span_before(w->spans, time_ns);
     c.slot = slot_of(w->spans, c.span, time_ns);
     if (into == INTO_PEERS ? c.kind != HU_TRAFFIC_SEND && c.kind != HU_TRAFFIC_RECV
                            : c.kind == HU_TRAFFIC_OTHER && ask->s.kind[slice] != HU_KIND_COLLECTIVE)

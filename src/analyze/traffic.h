@@ -37,6 +37,7 @@ typedef struct {
     bool            is_integer;       /* counts, indices and tokens, no parameters or activations */
     bool            is_named;         /* the kind comes from arguments or operators, not from a kernel's name */
     bool            is_uneven;        /* an all-to-all with split sizes that differ */
+    bool            is_orphan;        /* its launch is not in the capture: nothing says for which pass it was started */
 } hu_traffic_call;
 
 typedef struct {
