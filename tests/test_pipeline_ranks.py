@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stages of a pipeline replayed together, joined by their sends and receives: each prediction against the same job without the cause."""
 import copy
+import json
 import pathlib
 import tempfile
 import unittest
@@ -19,7 +20,33 @@ def ask(job: Pipeline) -> tuple[float, dict[str, Any]]:
         return step, report(name)
 
 
+def begin_apart(folder: pathlib.Path, job: Pipeline) -> None:
+    """Each rank's capture begins at another time within its first step: the first messages of a path are in one of the two files only."""
+    for rank in range(job.stages):
+        path = folder / f"rank{rank}.json"
+        trace = json.loads(path.read_text())
+        steps = [e for e in trace["traceEvents"] if e["name"].startswith("ProfilerStep")]
+        begin = steps[0]["ts"] + steps[0]["dur"] * (0.5 if rank % 2 else 0.15)
+        trace["traceEvents"] = [e for e in trace["traceEvents"] if e["ts"] >= begin]
+        path.write_text(json.dumps(trace))
+
+
 class Stages(unittest.TestCase):
+    def test_captures_that_begin_apart(self) -> None:
+        for form in ({"micro": 16}, {"micro": 16, "stages": 2}, {"micro": 16, "reduces": False}):
+            job = Pipeline(**form)
+            cured = copy.deepcopy(job)
+            job.factor[1] = 1.5
+            with tempfile.TemporaryDirectory() as name:
+                step = job.write(pathlib.Path(name))
+                begin_apart(pathlib.Path(name), job)
+                said = report(name)
+            joint = said["joint_replay"]
+            self.assertTrue(joint["is_replayed"] and joint["is_trusted"], (form, joint["why_not"], joint["why_no_price"]))
+            self.assertAlmostEqual(joint["replayed_step_ns"] / joint["measured_step_ns"], 1, delta=0.01, msg=str(form))
+            self.assertAlmostEqual(price(joint, "straggler", 1)["gain_pct"], 100 * (1 - cured.run()[0] / step), delta=2, msg=str(form))
+            self.assertFalse({"exposed-communication", "poor-overlap"} & {f["id"] for f in said["findings"]}, form)
+
     def straggler(self, job: Pipeline, cured: Pipeline, who: int, what: Any) -> dict[str, Any]:
         step, said = ask(job)
         gain = 100 * (1 - cured.run()[0] / step)

@@ -10,6 +10,10 @@
  *     transfer      = min of both
  *
  * (words of Scalasca).  Clocks are only checked: no message may be there before its sender began to send.
+ *
+ * Captures begin in the middle of a job, on each rank at another time, so the first send in one file may not be the one that
+ * the first receive in the other took.  Both ends of a message end together, and one clock leads another by the same all
+ * along: the right pairing is the one in which the ends are the most regular.
  */
 #include "across/messages.h"
 
@@ -17,6 +21,10 @@
 #include <stdlib.h>
 
 #include "base/map.h"
+
+enum { FEWEST_PAIRS = 6, MOST_SKIPPED = 64 }; /* of one path, for their regularity to say something; lost at the beginning */
+
+static const double CLEARLY = 4, SLACK_NS = 2000; /* times more regular, and by how much at least */
 
 /* One end of a message. */
 typedef struct {
@@ -48,6 +56,18 @@ static int64_t rank_of(const work *w, size_t digest)
 static const hu_comm_call *call_of(const work *w, const end_of_message *e)
 {
     return &w->digests[e->digest]->comm.calls_at[e->call];
+}
+
+static bool call_is_on_host(const work *w, const end_of_message *e)
+{
+    return w->digests[e->digest]->comm.at[call_of(w, e)->row].on_host;
+}
+
+static int by_value(const void *left, const void *right)
+{
+    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+    return (a > b) - (a < b);
 }
 
 static int by_path(const void *left, const void *right)
@@ -156,16 +176,88 @@ static bool pair(work *w, const end_of_message *s, const end_of_message *r, hu_m
     return hu_vec_push(w->arena, &w->pairs, ((hu_message_pair){{s->digest, r->digest}, {s->call, r->call}}));
 }
 
+/* One way to pair the ends of a path. */
+typedef struct {
+    int    skip;        /* receives left out at the beginning; below 0: sends */
+    double uneven_ns;   /* the mean distance of the differences between ends from their median */
+    double distance_ns; /* that median, on the clock of the job */
+} pairing;
+
+static pairing try_pairing(const work *w, const end_of_message *e, size_t sends, size_t n, int skip, int64_t *room)
+{
+    const end_of_message *send = e + (skip < 0 ? -skip : 0), *receive = e + sends + (skip > 0 ? skip : 0);
+    const size_t left = (size_t)(e + sends - send), right = (size_t)(e + n - receive), k = left < right ? left : right;
+    pairing      p = {.skip = skip};
+    int64_t      median;
+
+    for (size_t i = 0; i < k; i++)
+        room[i] = hu_clocks_time(w->clocks, receive[i].digest, hu_comm_call_end(call_of(w, &receive[i]))) -
+                  hu_clocks_time(w->clocks, send[i].digest, hu_comm_call_end(call_of(w, &send[i])));
+    qsort(room, k, sizeof *room, by_value);
+    median = room[k / 2];
+    for (size_t i = 0; i < k; i++)
+        p.uneven_ns += fabs((double)(room[i] - median)) / (double)k;
+    p.distance_ns = fabs((double)median);
+    return p;
+}
+
+/* Steps that are all alike are as regular when a whole one is skipped: of such, those that end nearest together. */
+static bool is_better(const pairing *a, const pairing *b)
+{
+    if (a->uneven_ns * CLEARLY + SLACK_NS < b->uneven_ns || b->uneven_ns * CLEARLY + SLACK_NS < a->uneven_ns)
+        return a->uneven_ns < b->uneven_ns;
+    return a->distance_ns < b->distance_ns;
+}
+
+/*
+ * How many receives (below 0: sends) at the beginning belong to messages whose other end is not in its file.  Of ends on the
+ * host nothing can be said: a buffered send is over at once.  0 unless another pairing fits far better.  False: no memory.
+ */
+static bool find_skipped(const work *w, const end_of_message *e, size_t sends, size_t n, int *skip)
+{
+    const int64_t receives = (int64_t)(n - sends), most = (int64_t)sends < receives ? (int64_t)sends : receives;
+    int64_t      *room = hu_arena_alloc(w->scratch, ((size_t)most + 1) * sizeof *room);
+    pairing       none, best;
+
+    *skip = 0;
+    if (!room)
+        return false;
+    if (most < FEWEST_PAIRS || call_is_on_host(w, e) || call_is_on_host(w, &e[sends]))
+        return true;
+    none = best = try_pairing(w, e, sends, n, 0, room);
+    for (int k = -MOST_SKIPPED; k <= MOST_SKIPPED && none.uneven_ns > SLACK_NS; k++) {
+        const int64_t left = k < 0 ? (int64_t)sends + k : (int64_t)sends, right = k > 0 ? receives - k : receives;
+        pairing       p;
+
+        if (k == 0 || left < FEWEST_PAIRS || right < FEWEST_PAIRS || left < most / 2 || right < most / 2)
+            continue;
+        p = try_pairing(w, e, sends, n, k, room);
+        if (is_better(&p, &best))
+            best = p;
+    }
+    if (best.uneven_ns * CLEARLY + SLACK_NS < none.uneven_ns)
+        *skip = best.skip;
+    return true;
+}
+
 /* Ends of one path and group: sends, then receives, each in the order of time. */
 static bool pair_all(work *w, const end_of_message *e, size_t n, const hu_map *ranks)
 {
-    const int64_t    source = e->source, target = e->target;
-    hu_message_path *path = w->paths.n ? &w->paths.at[w->paths.n - 1] : NULL;
-    size_t           sends = 0, both;
+    const int64_t         source = e->source, target = e->target;
+    hu_message_path      *path = w->paths.n ? &w->paths.at[w->paths.n - 1] : NULL;
+    const end_of_message *receives;
+    size_t                sends = 0, both, lead;
+    int                   skip = 0;
 
     while (sends < n && !e[sends].is_receive)
         sends++;
     both = sends < n - sends ? sends : n - sends;
+    if (both && !find_skipped(w, e, sends, n, &skip))
+        return false;
+    lead = skip < 0 ? (size_t)-skip : 0;
+    receives = &e[sends + (skip > 0 ? (size_t)skip : 0)];
+    if (both)
+        both = sends - lead < (size_t)(e + n - receives) ? sends - lead : (size_t)(e + n - receives);
     if (!both) {
         const bool there = hu_map_get(ranks, (uint64_t)(sends ? target : source)) != HU_MAP_NONE;
 
@@ -179,7 +271,7 @@ static bool pair_all(work *w, const end_of_message *e, size_t n, const hu_map *r
         path = &w->paths.at[w->paths.n - 1];
     }
     for (size_t i = 0; i < both; i++)
-        if (!pair(w, &e[i], &e[sends + i], path))
+        if (!pair(w, &e[lead + i], &receives[i], path))
             return false;
     return true;
 }
