@@ -4,7 +4,8 @@
  * Recompute (activation checkpointing).  Autograd gives a sequence number to an operator when it records it for a backward
  * pass; inside of backward nothing is recorded, except by a checkpoint that runs its part of forward again.  So: an operator
  * with a sequence number and no forward thread, inside of an operator that has one (a backward node), recomputes.  A second
- * derivative (create_graph=True) looks the same.
+ * derivative (create_graph=True) looks the same.  Where nothing in the node of a reentrant checkpoint has such a number (no
+ * shapes were recorded), its name says it: CheckpointFunctionBackward runs its part of forward, and nodes of backward after it.
  *
  * Garbage collection is known from "Python GC" (record_python_gc_info=True) and, with stacks, from calls of gc.collect().
  * The automatic collector leaves no mark in other traces, which is why `gc_recorded` says whether absence means anything.
@@ -23,7 +24,35 @@ static const hu_op_detail *detail_of(const hu_ask *ask, uint32_t i)
                                                                            : NULL;
 }
 
-enum { IN_BACKWARD = 1, RECOMPUTES = 2 };
+enum { IN_BACKWARD = 1, RECOMPUTES = 2, IN_CHECKPOINT = 4, NUMBERED = 8 };
+
+static bool is_checkpoint(const hu_ask *ask, uint32_t i)
+{
+    return ask->s.kind[i] == HU_KIND_CPU_OP && hu_str_ends(hu_ask_name(ask, i), HU_STR("CheckpointFunctionBackward"));
+}
+
+/* What checkpoints run without numbers: the operators in their nodes, but for those of the backward pass. */
+static void find_unnumbered(const hu_ask *ask, uint8_t *state)
+{
+    for (size_t k = 0; k < ask->s.n; k++) {
+        const uint32_t i = ask->order[k], above = ask->s.parent[i];
+
+        if (!hu_kind_in(ask->s.kind[i], HU_KINDS_HOST))
+            continue;
+        if (is_checkpoint(ask, i))
+            state[i] |= state[i] & NUMBERED ? 0 : IN_CHECKPOINT;
+        else if (above != HU_NONE && state[above] & IN_CHECKPOINT &&
+                 !hu_str_starts(hu_ask_name(ask, i), HU_STR("autograd::engine::")))
+            state[i] |= IN_CHECKPOINT | RECOMPUTES;
+    }
+}
+
+/* Notes in all slices around an operator that it has a number. */
+static void say_numbered(const hu_ask *ask, uint8_t *state, uint32_t i)
+{
+    for (; i != HU_NONE && !(state[i] & NUMBERED); i = ask->s.parent[i])
+        state[i] |= NUMBERED;
+}
 
 const uint8_t *hu_overheads_find_recompute(const hu_ask *ask, hu_arena *arena)
 {
@@ -37,15 +66,18 @@ const uint8_t *hu_overheads_find_recompute(const hu_ask *ask, hu_arena *arena)
 
         if (!hu_kind_in(ask->s.kind[i], HU_KINDS_HOST))
             continue;
-        state[i] = above != HU_NONE ? state[above] : 0;
+        state[i] = above != HU_NONE ? state[above] & (IN_BACKWARD | RECOMPUTES) : 0;
         d = detail_of(ask, i);
         if (!d || d->sequence < 0)
             continue;
         if (d->forward_thread)
             state[i] |= IN_BACKWARD;
-        else if (state[i] & IN_BACKWARD)
+        else if (state[i] & IN_BACKWARD) {
             state[i] |= RECOMPUTES;
+            say_numbered(ask, state, i);
+        }
     }
+    find_unnumbered(ask, state);
     for (size_t i = 0; i < ask->s.n; i++)
         state[i] = state[i] & RECOMPUTES ? 1 : 0;
     return state;

@@ -256,6 +256,23 @@ static void recomputed_operators_are_found(void **state)
     hu_digest_free(d);
 }
 
+/* The same node without any numbers: all that it runs is forward, but for the backward node [170,190) that it starts. */
+static void a_checkpoint_is_known_by_its_name(void **state)
+{
+    /* clang-format off */
+    hu_digest *d = digest_of("[" OP("CheckpointFunctionBackward", "1", "100", "100") "," OP("aten::mm", "1", "110", "40") ","
+                             CALL("cudaLaunchKernel", "112", "1", "2") "," KERNEL("gemm", "7", "115", "20", "2") ","
+                             OP("autograd::engine::evaluate_function: MmBackward0", "1", "170", "20") ","
+                             OP("aten::mm", "1", "171", "10") "," CALL("cudaLaunchKernel", "172", "1", "3") ","
+                             KERNEL("gemm", "7", "175", "7", "3") "]");
+    /* clang-format on */
+
+    (void)state;
+    assert_true(d->overheads.recompute_calls == 1 && d->overheads.recompute_host_ns == 40000);
+    assert_true(d->overheads.recompute_device_ns == 20000 && d->overheads.device_ns == 27000);
+    hu_digest_free(d);
+}
+
 #define FRAME(name, ts, dur) \
     "{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"" name "\",\"pid\":1,\"tid\":1,\"ts\":" ts ",\"dur\":" dur "}"
 
@@ -540,6 +557,7 @@ int main(void)
         cmocka_unit_test(memory_at_the_peak_has_holders),
         cmocka_unit_test(a_leak_has_a_slope),
         cmocka_unit_test(recomputed_operators_are_found),
+        cmocka_unit_test(a_checkpoint_is_known_by_its_name),
         cmocka_unit_test(operators_know_their_module_and_stack),
         cmocka_unit_test(calls_make_a_tree),
         cmocka_unit_test(repeated_kernels_make_a_sequence),
