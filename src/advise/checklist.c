@@ -176,11 +176,16 @@ static double step_ms(const hu_digest *d, char *evidence, size_t size)
 /* Of what replays say; the others are of the digest. */
 static double gain(const hu_findings *f, char *evidence, size_t size)
 {
+    const hu_finding *most = NULL;
+
     if (!f || !f->is_replayed || !f->is_trusted)
         return NAN;
-    if (f->n)
-        snprintf(evidence, size, "%s", hu_rule_title(f->at[0].rule));
-    return f->n ? f->at[0].gain_pct : f->blind[0] ? NAN : 0;
+    for (size_t i = 0; i < f->n; i++)
+        if (!isnan(f->at[i].gain_pct) && (!most || f->at[i].gain_pct > most->gain_pct))
+            most = &f->at[i];
+    if (most)
+        snprintf(evidence, size, "%s", hu_rule_title(most->rule));
+    return most ? most->gain_pct : f->n || f->blind[0] ? NAN : 0;
 }
 
 static const struct {

@@ -20,7 +20,7 @@
     L(OPTIMIZER, "fused-optimizer", "", true, 1, false, "the optimizer is fused or foreach (1 yes, 0 no)") \
     L(COMPILED, "compiled", "", true, 1, false, "compiled kernels or CUDA graphs run (1 yes, 0 no)")       \
     L(STEP, "step-ms", "ms", false, NAN, true, "is the mean step")                                         \
-    L(GAIN, "gain", "%", false, NAN, true, "of a step the best fix would save")
+    L(GAIN, "gain", "%", false, NAN, true, "of a step one fix would save at most")
 
 typedef enum {
 #define L(id, name, unit, is_least, limit, fails, what) HU_LIMIT_##id,

@@ -373,6 +373,22 @@ static bool name_late_rank(hu_finding *x, const hu_joint_replay *job, hu_digest 
     return true;
 }
 
+/* Of ranks whose messages are the host's: what waits for the late rank is no communication of its own. */
+static void drop_waiting(hu_findings *f, const hu_finding *straggler)
+{
+    static const double MOST = 0.5; /* of what the general one would save */
+    size_t              kept = 0;
+
+    for (size_t i = 0; i < f->n; i++) {
+        const hu_finding *x = &f->at[i];
+
+        if (!is_of_network(x) || !(straggler->gain_pct >= MOST * x->gain_pct))
+            f->at[kept++] = *x;
+    }
+    f->n = kept;
+    hu_findings_cut_ladder(f);
+}
+
 void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, size_t n, size_t slowest,
                          const hu_rendezvous *r, const hu_stragglers *s, const hu_joint_replay *job)
 {
@@ -405,6 +421,8 @@ void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, siz
     if (!is_found)
         return;
     show_stragglers(&x, r, digests, s);
+    if (digests[slowest]->comm.on_host)
+        drop_waiting(f, &x);
     f->at[f->n++] = x;
     qsort(f->at, f->n, sizeof *f->at, hu_findings_by_gain);
 }

@@ -108,6 +108,7 @@ static const struct {
     {HU_RULE_EXPOSED_COMM, HU_RULE_COMM_LATENCY}, {HU_RULE_POOR_OVERLAP, HU_RULE_COMM_LATENCY},
     {HU_RULE_LAUNCH_BOUND, HU_RULE_IO_STALL},     {HU_RULE_LAUNCH_BOUND, HU_RULE_STARVED},
     {HU_RULE_LAUNCH_BOUND, HU_RULE_PROFILER},     {HU_RULE_LAUNCH_BOUND, HU_RULE_WARM_UP},
+    {HU_RULE_HOST_WORK, HU_RULE_PROFILER},
 };
 
 static const double SAME_SHARE = 0.6; /* of the general one's gain */
@@ -152,6 +153,12 @@ int hu_findings_by_gain(const void *left, const void *right)
     if (rank_of(a) != rank_of(b))
         return rank_of(a) > rank_of(b) ? -1 : 1;
     return (a->rule > b->rule) - (a->rule < b->rule);
+}
+
+void hu_findings_sort(hu_findings *f)
+{
+    if (f && f->n)
+        qsort(f->at, f->n, sizeof *f->at, hu_findings_by_gain);
 }
 
 /* The best of what is left, again and again; stops when nothing is worth it any more. */
@@ -373,7 +380,7 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
         f->at[f->n].gain_pct >= LEAST_GAIN)
         f->n++;
     drop_general(f);
-    qsort(f->at, f->n, sizeof *f->at, hu_findings_by_gain);
+    hu_findings_sort(f);
     if (climb(f, s, &unused) < 0)
         return false;
     say_in_one_step(f, d);

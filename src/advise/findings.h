@@ -97,6 +97,9 @@ void hu_findings_cut_ladder(hu_findings *f);
 /* For qsort: the largest gain that can be counted on first: the middle between the low end of its interval and the gain. */
 int hu_findings_by_gain(const void *left, const void *right);
 
+/* Puts them in that order again, when a comparison of ranks has changed intervals.  `f` may be NULL. */
+void hu_findings_sort(hu_findings *f);
+
 /*
  * Of a trace that is not whole no finding is sure: at most low confidence where the file was cut, medium where more than a
  * few events were lost, and the reason is added to the evidence.  Once for each finding, behind the last that is added.

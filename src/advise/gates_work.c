@@ -71,6 +71,8 @@ static const hu_block *find_block(const hu_scene *c)
             break;
         if (w->at[i].kind == HU_BLOCK_UNRECORDED || !is_regular(c, &w->at[i]))
             continue;
+        if (w->at[i].kind == HU_BLOCK_RANGE && c->s->graph.n_ops == 0)
+            continue; /* without a GPU, a phase that the program marks is the job, not what holds it up */
         step_ns = hu_price_step_ns(c->s->pricer, &edit, 1);
         asked++;
         if (step_ns < least) {

@@ -178,8 +178,10 @@ static int judge(hu_job *job, const hu_filling *w, hu_arena *arena, hu_error *er
     if (job->n == 1 || job->roster.mixes_runs)
         for (size_t i = 0; i < job->n; i++)
             hu_findings_alone(job->findings[i]);
-    for (size_t i = 0; w->options->replays && i < job->n; i++)
+    for (size_t i = 0; w->options->replays && i < job->n; i++) {
+        hu_findings_sort(job->findings[i]);
         hu_findings_doubt(job->findings[i], &job->digests[i]->health.quality);
+    }
     hu_verdict_measure(job->digests, job->findings, job->n, &job->verdict);
     hu_verdict_doubt_unread(&job->verdict, job->unread.n, job->n);
     hu_verdict_doubt_runs(&job->verdict, &job->roster);

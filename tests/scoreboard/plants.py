@@ -29,12 +29,12 @@ ACCEPTED: dict[str, tuple[str, ...]] = {
     "poor-overlap": ("poor-overlap", "exposed-communication"),
     "comm-latency": ("comm-latency", "exposed-communication"),
     "overlap-contention": ("overlap-contention",),
-    "python-gc": ("python-gc",),
+    "python-gc": ("python-gc", "unrecorded"),    # two of three captures record it
     "allocator": ("allocator",),
     "tensor-cores-unused": ("tensor-cores-unused",),
     "bandwidth-bound": ("bandwidth-bound",),
     "recompute": ("recompute",),
-    "warm-up": ("warm-up",),
+    "warm-up": ("warm-up", "cold-start"),
     "profiler-artefact": ("profiler-artefact",),
 }
 
