@@ -10,6 +10,15 @@
 static const double MOST_UNLAUNCHED = 0.5; /* of the GPU operations of the window */
 static const double MOST_IDLE = 0.10;      /* of the step; as the verdict's limit for naming a share */
 
+bool hu_blind_to_launches(const hu_graph *g)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < g->n_ops; i++)
+        n += !g->op[i].has_launch && !g->op[i].in_graph;
+    return (double)n > MOST_UNLAUNCHED * (double)g->n_ops;
+}
+
 hu_blind hu_blind_of(const hu_digest *d, const hu_graph *g)
 {
     const hu_step_time *t = hu_digest_step_time(d);

@@ -13,6 +13,9 @@ typedef struct {
     char t[HU_BLIND_BYTES];
 } hu_blind;
 
+/* Were most GPU operations of the replayed time launched before it?  Then it does not show what the host costs the GPU. */
+bool hu_blind_to_launches(const hu_graph *g);
+
 hu_blind hu_blind_of(const hu_digest *d, const hu_graph *g);
 
 #endif

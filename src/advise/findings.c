@@ -9,8 +9,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "advise/blind.h"
 #include "advise/bubble.h"
 #include "advise/cold_start.h"
+#include "advise/gates.h"
 #include "advise/say.h"
 #include "base/map.h"
 
@@ -43,6 +45,26 @@ hu_none_words hu_findings_none(const hu_findings *f)
     return said;
 }
 
+/*
+ * Does the gain depend on more than the trace shows: on how much the usual fix leaves over, or on which steps were seen?
+ * An interval as wide as the gain says that it does.
+ */
+static bool hangs_on_guess(hu_edit_kind kind, const hu_price *p)
+{
+    static const double LEAST_GUESS =
+        0.15; /* of the gain, what a price doubts by itself; a time taken out outright has less */
+
+    return kind == HU_EDIT_KINDS || kind == HU_EDIT_LAUNCH || hu_price_doubt(kind) >= LEAST_GUESS ||
+           p->high_pct - p->low_pct > p->gain_pct;
+}
+
+/* Edits of the device alone: what its operations take, whoever launched them. */
+static bool is_of_device(hu_edit_kind kind)
+{
+    return kind == HU_EDIT_KINDS || kind == HU_EDIT_TENSOR || kind == HU_EDIT_FUSE || kind == HU_EDIT_CLOCK ||
+           kind == HU_EDIT_CONTENTION || kind == HU_EDIT_COMM || kind == HU_EDIT_BUCKET;
+}
+
 static hu_confidence confidence_of(const hu_check *c, const hu_hint *h, const hu_price *p, size_t n_steps)
 {
     const bool    sound = c->worst == HU_GRADE_GREEN && n_steps >= ENOUGH_STEPS;
@@ -52,8 +74,8 @@ static hu_confidence confidence_of(const hu_check *c, const hu_hint *h, const hu
         return HU_CONFIDENCE_LOW;
     if (c->grade[HU_CHECK_LOCAL] == HU_GRADE_RED || h->is_suspected)
         return HU_CONFIDENCE_LOW;
-    if (h->may_gain_nothing)
-        return HU_CONFIDENCE_MEDIUM;
+    if (h->may_gain_nothing || h->may_gain_half || hangs_on_guess(hu_rule_edit(h->rule), p))
+        best = best > HU_CONFIDENCE_MEDIUM ? HU_CONFIDENCE_MEDIUM : best;
     return h->is_likely && best > HU_CONFIDENCE_MEDIUM ? HU_CONFIDENCE_MEDIUM : best;
 }
 
@@ -92,6 +114,8 @@ static void add_finding(hu_findings *f, const hu_hint *h, const hu_price *p, con
     memcpy(x->statement, h->statement, sizeof x->statement);
     memcpy(x->evidence, h->evidence, sizeof x->evidence);
     snprintf(x->fix, sizeof x->fix, "%s", h->fix ? h->fix : "");
+    if (h->may_gain_half)
+        x->low_pct = fmin(x->low_pct, x->gain_pct / 2);
     if (x->low_pct < 0 || h->may_gain_nothing)
         x->low_pct = 0;
     if (!f->is_trusted) {
@@ -135,7 +159,7 @@ static void drop_general(hu_findings *f)
 
 bool hu_finding_is_of_capture(const hu_finding *f)
 {
-    return f->rule == HU_RULE_COLD && f->edit.kind == HU_EDIT_KINDS;
+    return f->rule == HU_RULE_CAPTURE || (f->rule == HU_RULE_COLD && f->edit.kind == HU_EDIT_KINDS);
 }
 
 /* What can be counted on: a gain whose interval reaches down to nothing is worth half of a sure one. */
@@ -369,6 +393,11 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
 
         if (!hu_rule_gate(r, &scene, &hint) || !price_rule(s, &hint, &edit, &price))
             continue;
+        if (hu_blind_to_launches(&s->graph) && !is_of_device(edit.kind)) {
+            hint.is_suspected = hint.may_gain_nothing = true;
+            hu_hint_show(&hint, "most GPU operations of the replayed time were launched before it: what they waited for is "
+                                "not in the trace");
+        }
         if ((hint.is_suspected ? price.low_pct : price.sure_pct) < LEAST_GAIN && f->is_trusted)
             f->passed[f->n_passed++] = r;
         else if (f->n < HU_FINDINGS && price.high_pct >= LEAST_GAIN)

@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "advise/blind.h"
 #include "advise/gates.h"
 
 enum {
@@ -27,7 +28,8 @@ bool hu_gate_launch(const hu_scene *c, hu_hint *h)
     const double         launches = (double)w->launches / (double)c->n_steps;
     const hu_ns_per_step time = hu_as_mean((double)w->short_ns / (double)c->n_steps);
 
-    if (!w->has_many || c->d->launches.launches == 0 || !hu_is_share_of_step(time, LEAST_HOST, c->step))
+    if (!w->has_many || c->d->launches.launches == 0 || hu_blind_to_launches(&c->s->graph) ||
+        !hu_is_share_of_step(time, LEAST_HOST, c->step))
         return false;
     hu_hint_say(h, "The host needs %s to launch %s GPU operation%s%s, and the GPU waits for it.", hu_scene_share(c, time).t,
                 hu_say_count((int64_t)(launches + 0.5)).t, hu_plural((int64_t)(launches + 0.5)),

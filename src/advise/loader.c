@@ -4,6 +4,7 @@
  * A loader that waits (for a disk, a network, a sleep) needs none: its waits overlap on any machine.  One that computes (it
  * decodes, augments, collates) needs a CPU for each worker.  A job on a GPU leaves all but one of its CPUs to them; one that
  * computes on CPUs itself uses those that its operators' threads run on, and how many that are no trace of the profiler says.
+ * So where the CPUs are not known, workers may gain nothing there, and beside a GPU at least half: two of them overlap.
  */
 #include "advise/loader.h"
 
@@ -19,7 +20,8 @@ void hu_loader_doubt(const hu_scene *c, hu_hint *h, bool has_workers)
 
     if (hu_edit_loader_waits(&c->s->graph))
         return;
-    h->may_gain_nothing = cpus == 0 || has_workers || c->d->gpu_time.n_slices == 0;
+    h->may_gain_nothing = c->d->gpu_time.n_slices == 0;
+    h->may_gain_half = !h->may_gain_nothing && (cpus == 0 || has_workers);
     if (cpus == 0)
         hu_hint_show(
             h, "how many CPUs are free for workers is not in the trace, and a busy CPU loads no sooner: --cpus N says it");

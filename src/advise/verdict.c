@@ -186,7 +186,11 @@ static void say_price(const hu_digest *d, const hu_findings *f, hu_verdict *v)
 
     if (f->n == 0 && f->is_trusted && !d->breakdown.has_device && hu_say_is_waiting(d))
         return; /* what it waits for is named, and is no work of its own */
-    if (!best && f->n)
+    if (!best && f->n && f->at[0].rule == HU_RULE_CAPTURE)
+        snprintf(
+            v->text + n, room,
+            " This capture holds the making of CUDA graphs, which a job does once: record a part of the run behind it.");
+    else if (!best && f->n)
         snprintf(v->text + n, room, " Only the first captured step is slow, which does not count: the capture begins cold.");
     else if (!best)
         snprintf(v->text + n, room, " %s.", hu_findings_none(f).t);
