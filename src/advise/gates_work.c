@@ -184,10 +184,9 @@ bool hu_gate_unrecorded(const hu_scene *c, hu_hint *h)
     if (most && 2 * (double)most->total_ns > sum) {
         const hu_str name = hu_trace_text(c->s->ask.trace, most->name);
 
-        hu_hint_say(
-            h, "The main thread is busy for %s with something that the trace does not name: no operator, no call%s%s%.*s.",
-            hu_scene_share(c, time).t, kinds[HU_KIND_PYTHON] ? ", no Python frame" : "",
-            name.n ? ", inside of the range " : "", HU_FMT(name));
+        hu_hint_say(h, "The main thread spends %s in something that the trace does not name: no operator, no call%s%s%.*s.",
+                    hu_scene_share(c, time).t, kinds[HU_KIND_PYTHON] ? ", no Python frame" : "",
+                    name.n ? ", inside of the range " : "", HU_FMT(name));
         show_place(c, h, most->longest);
     } else {
         hu_hint_say(h,
@@ -197,6 +196,8 @@ bool hu_gate_unrecorded(const hu_scene *c, hu_hint *h)
         h->is_suspected = true;
     }
     h->is_likely = true;
+    /* the host's collectives run in threads of their own: the hole may be a wait for them */
+    h->may_gain_nothing = c->d->comm.on_host;
     hu_hint_show(h, "the price is that of the time without its cause, which this trace does not show");
     return true;
 }
