@@ -128,8 +128,9 @@ static bool is_same(const work *w, const presence *a, size_t i, const presence *
 }
 
 /*
- * Where a's calls fit at several places of b, because a capture begins a little earlier on one rank and all calls are alike: at
- * which they end together.  Ends are compared as clocks show them, and where they never agree, less their median distance.
+ * Where a's calls fit at several places of b, because a capture begins a little earlier on one rank and all calls are
+ * alike: at which they end together.  Ends are compared as clocks show them, and where they never agree, less their
+ * median distance.
  */
 static bool find_shift(work *w, const presence *a, const presence *b, size_t most, size_t *best)
 {

@@ -127,8 +127,8 @@ static bool are_apart(const hu_digest *a, const hu_digest *b)
 }
 
 /*
- * A rank that is there twice is of two runs, where the traces themselves say which rank they are.  Where files are only named
- * so, it may be the first of each machine; not so when nothing happened on both at one time.
+ * A rank that is there twice is of two runs, where the traces themselves say which rank they are.  Where files are only
+ * named so, it may be the first of each machine; not so when nothing happened on both at one time.
  */
 static bool is_of_two_runs(const hu_digest *a, const hu_digest *b)
 {

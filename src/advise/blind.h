@@ -8,7 +8,10 @@
 
 enum { HU_BLIND_BYTES = 200 };
 
-/* Why nobody can tell what would save time, as half a sentence: "no GPU operation was recorded".  "" where silence is one. */
+/*
+ * Why nobody can tell what would save time, as half a sentence: "no GPU operation was recorded".  "" where silence is
+ * one.
+ */
 typedef struct {
     char t[HU_BLIND_BYTES];
 } hu_blind;

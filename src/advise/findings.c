@@ -349,8 +349,8 @@ static bool keep_slack(hu_findings *f, const hu_simulation *s)
 }
 
 /*
- * The replay may have fewer steps than the means, and be off by a little: a price is a share of the replayed step, and is said
- * of the step that every other place states.
+ * The replay may have fewer steps than the means, and be off by a little: a price is a share of the replayed step, and
+ * is said of the step that every other place states.
  */
 static void say_in_one_step(hu_findings *f, const hu_digest *d)
 {

@@ -39,7 +39,8 @@ HU_WIRE_TABLE(hu_kernel_slack, SLACK);
 /* clang-format off */
 #define FINDINGS(F, T) \
     F(T, BOOL, is_replayed) F(T, TEXT, why_not) F(T, FIRST, at, n, hu_finding) F(T, SIZE, n) \
-    F(T, FIRST, ladder, n_ladder, hu_rung) F(T, SIZE, n_ladder) F(T, TEXT, blind) F(T, FIRST_ENUMS, passed, n_passed, HU_RULE_COUNT) \
+    F(T, FIRST, ladder, n_ladder, hu_rung) F(T, SIZE, n_ladder) F(T, TEXT, blind) \
+    F(T, FIRST_ENUMS, passed, n_passed, HU_RULE_COUNT) \
     F(T, SIZE, n_passed) F(T, PART, check, hu_check) F(T, BOOL, is_trusted) F(T, PART, calibration, hu_calibration) \
     F(T, F64, seen_ns) F(T, F64, replayed_ns) F(T, SIZE, n_steps) F(T, F64S, by_class) \
     F(T, FIRST_ENUMS, classes, n_classes, HU_CLASS_COUNT) F(T, SIZE, n_classes) \

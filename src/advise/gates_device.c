@@ -200,8 +200,8 @@ static bool is_odd(int64_t size)
 
 /*
  * Of one argument, the sizes that tensor cores see: rows and columns of a matrix, the columns of a batch of them, the
- * channels of an image.  Not the number of matrices, of images, or of their pixels; and of `is_last` argument, a convolution's weights, the
- * channels that it makes.
+ * channels of an image.  Not the number of matrices, of images, or of their pixels; and of `is_last` argument, a
+ * convolution's weights, the channels that it makes.
  */
 static bool is_unaligned(hu_work_kind kind, const int64_t *size, size_t n, bool is_last)
 {

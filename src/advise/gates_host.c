@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gates_host.c - what nominates the diagnoses of the host: data loader, I/O, locks, sleep, collector, syncs, launches, calls.
+ * gates_host.c - what nominates the diagnoses of the host: data loader, I/O, locks, sleep, collector, syncs, launches,
+ * calls.
  */
 #include "advise/gates.h"
 #include "advise/loader.h"

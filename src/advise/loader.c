@@ -3,8 +3,9 @@
  *
  * A loader that waits (for a disk, a network, a sleep) needs none: its waits overlap on any machine.  One that computes (it
  * decodes, augments, collates) needs a CPU for each worker.  A job on a GPU leaves all but one of its CPUs to them; one that
- * computes on CPUs itself uses those that its operators' threads run on, and how many that are no trace of the profiler says.
- * So where the CPUs are not known, workers may gain nothing there, and beside a GPU at least half: two of them overlap.
+ * computes on CPUs itself uses those that its operators' threads run on, and how many that are no trace of the profiler
+ * says. So where the CPUs are not known, workers may gain nothing there, and beside a GPU at least half: two of them
+ * overlap.
  */
 #include "advise/loader.h"
 

@@ -33,11 +33,12 @@
       "record with profile(with_stack=True), and experimental_config=_ExperimentalConfig(record_python_gc_info=True); or " \
       "holdup run: files, locks, sleep, CPU samples", "--view host, --view idle: the time has a name") \
     R(SMALL_OPERATORS, hu_gate_small_operators, "many-small-operators", "many small operators on the CPU", HU_EDIT_LAUNCH, \
-      "one operator on whole tensors instead of a loop over parts; torch.compile; optimizers with foreach=True or fused=True", \
+      "one operator on whole tensors instead of a loop over parts; torch.compile; optimizers with foreach=True or " \
+      "fused=True", \
       "--view ops: fewer calls") \
     R(CASTS, hu_gate_casts, "copies-and-casts", "copying and converting tensors on the CPU", HU_EDIT_CASTS, \
-      "keep one dtype and memory format from the loader on; no .contiguous() or .to() in loops; views and in-place operators " \
-      "instead of clones", "--view ops: less time in aten::copy_") \
+      "keep one dtype and memory format from the loader on; no .contiguous() or .to() in loops; views and in-place " \
+      "operators instead of clones", "--view ops: less time in aten::copy_") \
     R(BLOCKING, hu_gate_blocking, "synchronous-launches", "each launch waits for its kernel", HU_EDIT_BLOCKING, \
       "unset CUDA_LAUNCH_BLOCKING (AMD: AMD_SERIALIZE_KERNEL, HIP_LAUNCH_BLOCKING); it is for debugging", \
       "--view launch: calls return before their kernel begins") \
@@ -82,7 +83,8 @@
       "start communication earlier: DDP(gradient_as_bucket_view=True, static_graph=True), smaller buckets; DeepSpeed " \
       "overlap_comm", \
       "--view comm: a larger share overlaps") \
-    R(CONTENTION, hu_gate_contention, "overlap-contention", "kernels slowed down by concurrent communication", HU_EDIT_CONTENTION, \
+    R(CONTENTION, hu_gate_contention, "overlap-contention", "kernels slowed down by concurrent communication", \
+      HU_EDIT_CONTENTION, \
       "give NCCL fewer SMs (NCCL_MAX_CTAS), or use SHARP or copy engines", \
       "the same kernels take the same time with and without communication") \
     R(BUBBLE, hu_gate_never, "pipeline-bubble", "pipeline bubble", HU_EDIT_KINDS, \

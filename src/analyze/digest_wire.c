@@ -57,7 +57,8 @@ HU_WIRE_TABLE(hu_steady, STEADY);
 
 #define STEPS(F, T) \
     F(T, ENUM, source, HU_STEPS_NONE + 1) F(T, F64, confidence) F(T, STR, what) F(T, LIST, at, n, hu_step) \
-    F(T, SIZE, n) F(T, SIZE, n_counted) F(T, BOOL, is_cut) F(T, BOOL, is_selected) F(T, BOOL, is_engine) F(T, BOOL, is_backlog) \
+    F(T, SIZE, n) F(T, SIZE, n_counted) F(T, BOOL, is_cut) F(T, BOOL, is_selected) F(T, BOOL, is_engine) \
+    F(T, BOOL, is_backlog) \
     F(T, I64S, phase_n) F(T, F64S, phase_ns) F(T, PART, steady, hu_steady) F(T, PART, duration, hu_stats)
 HU_WIRE_TABLE(hu_steps, STEPS);
 
@@ -67,7 +68,8 @@ HU_WIRE_TABLE(hu_steps, STEPS);
 HU_WIRE_TABLE(hu_step_time, STEP_TIME);
 
 #define BREAKDOWN(F, T) \
-    F(T, BOOL, has_device) F(T, I64, capture_ns) F(T, I64, rest_ns) F(T, I64, rest_busy_ns) F(T, LIST, at, n, hu_step_time) F(T, SIZE, n) F(T, PART, mean, hu_step_time) \
+    F(T, BOOL, has_device) F(T, I64, capture_ns) F(T, I64, rest_ns) F(T, I64, rest_busy_ns) \
+    F(T, LIST, at, n, hu_step_time) F(T, SIZE, n) F(T, PART, mean, hu_step_time) \
     F(T, PART, spread, hu_step_time)
 HU_WIRE_TABLE(hu_breakdown, BREAKDOWN);
 

@@ -10,8 +10,8 @@
  * MIOpen).
  * A product without such a word is not one without tensor cores: Triton, CK and hand-written kernels use them and do not
  * say so.  "No" needs a word of its own, of libraries whose fp32 kernels run on the vector units: sgemm of cuBLAS
- * (ampere_sgemm_…, implicit_convolve_sgemm), scudnn, the *_engine kernels and Winograd of cuDNN, simt of CUTLASS, and Tensile's
- * types without an MI ("Cijk_Ailk_Bljk_SB_MT…": S is fp32; "Kernel names" in the Tensile documentation).
+ * (ampere_sgemm_…, implicit_convolve_sgemm), scudnn, the *_engine kernels and Winograd of cuDNN, simt of CUTLASS, and
+ * Tensile's types without an MI ("Cijk_Ailk_Bljk_SB_MT…": S is fp32; "Kernel names" in the Tensile documentation).
  */
 #include "analyze/kernel_name.h"
 
@@ -33,7 +33,8 @@ enum { LABEL_BYTES = 160 };
     R("bnfwd", NORMALIZATION) R("bnbwd", NORMALIZATION) R("adam", OPTIMIZER) R("sgd", OPTIMIZER)                 \
     R("lamb_", OPTIMIZER) R("adagrad", OPTIMIZER) R("multi_tensor_apply", OPTIMIZER) R("lpnorm", REDUCTION)      \
     R("fft", FFT) R("fprop", CONVOLUTION) R("dgrad", CONVOLUTION) R("wgrad", CONVOLUTION)                        \
-    R("winograd", CONVOLUTION) R("conv", CONVOLUTION) R("cudnn_", CONVOLUTION) R("scudnn", CONVOLUTION) R("im2col", CONVOLUTION) \
+    R("winograd", CONVOLUTION) R("conv", CONVOLUTION) R("cudnn_", CONVOLUTION) R("scudnn", CONVOLUTION) \
+    R("im2col", CONVOLUTION) \
     R("col2im", CONVOLUTION) R("igemm_fwd", CONVOLUTION) R("igemm_bwd", CONVOLUTION)                             \
     R("igemm_wrw", CONVOLUTION) R("implicitgemm", CONVOLUTION) R("computeoffsets", CONVOLUTION)                  \
     R("flip_filter", CONVOLUTION) R("gemm", GEMM) R("gemv", GEMM) R("nvjet", GEMM) R("cijk_", GEMM)              \
@@ -52,7 +53,8 @@ enum { LABEL_BYTES = 160 };
 
 /* word, library: tried in this order on the whole name in lower case, because libraries hide in namespaces and suffixes */
 #define LIBRARY_RULES(R) \
-    R("nccl", "NCCL") R("rccl", "RCCL") R("nvshmem", "NVSHMEM") R("dpsk::ep", "DeepEP") R("ep::int", "DeepEP")                          \
+    R("nccl", "NCCL") R("rccl", "RCCL") R("nvshmem", "NVSHMEM") R("dpsk::ep", "DeepEP") \
+    R("ep::int", "DeepEP") \
     R("deep_ep", "DeepEP") R("triton", "Triton") R("flash", "FlashAttention") R("fmha_cutlass", "PyTorch")       \
     R("pytorch_flash", "PyTorch") R("ck_tile", "CK") R("_zn2ck", "CK") R("ck::", "CK") R("cijk_", "Tensile")     \
     R("_gtcx", "MIOpen") R("miopen", "MIOpen") R("cudnn", "cuDNN") R("cask_", "cuDNN")                           \
@@ -269,7 +271,8 @@ static bool is_product(hu_kernel_family f)
 
 static hu_tensor_use tensor_of(const hu_kernel_reader *reader, hu_str name, const hu_kernel_name *k)
 {
-    /* one generator makes kernels for both units, and ends their names in the instruction: "xmma_gemm_f32f32_f32f32_f32_…_ffma_…" */
+    /* one generator makes kernels for both units, and ends their names in the instruction:
+       "xmma_gemm_f32f32_f32f32_f32_…_ffma_…" */
     if (is_product(k->family) && has_word(name, "_ffma_"))
         return HU_TENSOR_NO;
     /* elementwise kernels of old libraries are called "…TensorOp…" */

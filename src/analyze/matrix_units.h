@@ -16,7 +16,10 @@ typedef enum {
 /* `device` may be NULL; `name` is its name, "" unknown. */
 hu_matrix_units hu_matrix_units_of(const hu_device *device, hu_str name);
 
-/* The same of the device that does most of a trace's work; where nothing describes it, by kernels made for one generation. */
+/*
+ * The same of the device that does most of a trace's work; where nothing describes it, by kernels made for one
+ * generation.
+ */
 hu_matrix_units hu_matrix_units_of_trace(const hu_trace *trace);
 
 #endif

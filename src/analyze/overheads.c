@@ -5,7 +5,8 @@
  * pass; inside of backward nothing is recorded, except by a checkpoint that runs its part of forward again.  So: an operator
  * with a sequence number and no forward thread, inside of an operator that has one (a backward node), recomputes.  A second
  * derivative (create_graph=True) looks the same.  Where nothing in the node of a reentrant checkpoint has such a number (no
- * shapes were recorded), its name says it: CheckpointFunctionBackward runs its part of forward, and nodes of backward after it.
+ * shapes were recorded), its name says it: CheckpointFunctionBackward runs its part of forward, and nodes of backward
+ * after it.
  *
  * Garbage collection is known from "Python GC" (record_python_gc_info=True) and, with stacks, from calls of gc.collect().
  * The automatic collector leaves no mark in other traces, which is why `gc_recorded` says whether absence means anything.

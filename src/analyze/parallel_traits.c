@@ -17,7 +17,8 @@ static void find_names(work *w)
         "megatron/core/tensor_parallel/",
         "KJTAllToAll", "PooledEmbeddingsAwaitable", "PooledEmbeddingsAllToAll", "torchrec/", "All2All_Pooled",
         "EmbeddingBag", "embedding_bag", "split_embedding", "fbgemm::", "table_batched_embedding",
-        "ep::internode", "ep::intranode", "deep_ep", "moeA2A", "EpDispatch", "MoEAlltoAllTokenDispatcher", "TokenDispatcher", "FusedDispatch",
+        "ep::internode", "ep::intranode", "deep_ep", "moeA2A", "EpDispatch", "MoEAlltoAllTokenDispatcher",
+        "TokenDispatcher", "FusedDispatch",
         "dispatch(F)", "dispatch(B)", "combine(F)", "combine(B)"};
     /* clang-format on */
     hu_words finder;

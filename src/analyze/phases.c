@@ -9,8 +9,8 @@
  *
  * Gaps within a step: before backward they are forward (the loss), between backward and optimizer they are backward
  * (gradients are reduced and clipped there), between backward and another forward too (the next micro-batch).  All
- * others are nobody's.  Device work belongs to the phase in which it was launched; what was launched before the capture began
- * to none of them.
+ * others are nobody's.  Device work belongs to the phase in which it was launched; what was launched before the capture
+ * began to none of them.
  */
 #include "analyze/phases.h"
 

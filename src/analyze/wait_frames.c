@@ -2,8 +2,8 @@
  * wait_frames.c - the functions of Python's own library in which a thread waits and does nothing.
  *
  * Everything under such a frame is its waiting.  So an event loop is no such function (callbacks run in _run_once of
- * asyncio), but what it calls to sleep until something happens is.  Nor is a function with a time that is spent on work, such as
- * subprocess.run before the child is started.
+ * asyncio), but what it calls to sleep until something happens is.  Nor is a function with a time that is spent on
+ * work, such as subprocess.run before the child is started.
  */
 #include "analyze/wait_frames.h"
 

@@ -442,8 +442,8 @@ double hu_joint_run(hu_joint *j, hu_costs *const *costs)
 }
 
 /*
- * Where the walk is when it is at the end of what ranks do together: at the arrival of the last, on that rank.  Of a send that
- * was over before, that is its end.
+ * Where the walk is when it is at the end of what ranks do together: at the arrival of the last, on that rank.  Of a
+ * send that was over before, that is its end.
  */
 static int leave_meeting(hu_joint *j, hu_costs *const *costs, hu_walk *w, hu_path *paths, uint32_t m, size_t *rank,
                          uint32_t *i)

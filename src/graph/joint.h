@@ -49,10 +49,11 @@ bool   hu_joint_is_message(const hu_joint *j, uint32_t meeting);
 bool hu_joint_is_of_all(const hu_joint *j, uint32_t meeting);
 
 /*
- * One sweep over all ranks, each in its costs.  Returns the step of the job, in ns: from when the last rank ends the step before
- * the window to when the last rank ends the window's last one, over the steps.  A rank that is ahead of the others when the
- * window begins, and is not when it ends, takes longer than they, and that is no cost of the job.  Of one step, of unequal
- * windows, and where clocks are not known, the mean over ranks.  O(nodes + operations + links) of all ranks.
+ * One sweep over all ranks, each in its costs.  Returns the step of the job, in ns: from when the last rank ends the
+ * step before the window to when the last rank ends the window's last one, over the steps.  A rank that is ahead of the
+ * others when the window begins, and is not when it ends, takes longer than they, and that is no cost of the job.  Of
+ * one step, of unequal windows, and where clocks are not known, the mean over ranks.  O(nodes + operations + links) of
+ * all ranks.
  */
 double hu_joint_run(hu_joint *j, hu_costs *const *costs);
 

@@ -59,8 +59,9 @@ static bool is_work(const hu_graph *g, const hu_node *n)
 }
 
 /*
- * What ends a leg.  Not messages: those who exchange them are stages of one pipeline, and do not do the same before them.  The
- * stages are to be alike as a whole, so where there are any, only what all ranks take part in divides their work.
+ * What ends a leg.  Not messages: those who exchange them are stages of one pipeline, and do not do the same before
+ * them.  The stages are to be alike as a whole, so where there are any, only what all ranks take part in divides their
+ * work.
  */
 static uint32_t collective(const hu_joint *j, uint32_t m)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * joint_meetings.c - finds the collectives and messages of several ranks in their graphs.
  *
- * A call of a rank (hu_comm_call) is a piece of device work or a call of the host, and each of these is an operation or a node
- * of the rank's graph.  Messages that are sent and received by one kernel (batch_isend_irecv) are several calls of one
- * operation: it takes part in several meetings.
+ * A call of a rank (hu_comm_call) is a piece of device work or a call of the host, and each of these is an operation or
+ * a node of the rank's graph.  Messages that are sent and received by one kernel (batch_isend_irecv) are several calls
+ * of one operation: it takes part in several meetings.
  */
 #include "graph/joint_meetings.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * joint_meetings.h - inside of a joint replay: who meets whom (joint_meetings.c), in which order all of it is swept (joint.c).
+ * joint_meetings.h - inside of a joint replay: who meets whom (joint_meetings.c), in which order all of it is swept
+ * (joint.c).
  */
 #ifndef HU_GRAPH_JOINT_MEETINGS_H
 #define HU_GRAPH_JOINT_MEETINGS_H
@@ -62,8 +63,8 @@ struct hu_joint {
 };
 
 /*
- * Only what all of its ranks have in their windows, once.  Fills guests and meetings of `j`, whose ranks are there; what stays
- * lives in `arena`.  False when there is no memory.
+ * Only what all of its ranks have in their windows, once.  Fills guests and meetings of `j`, whose ranks are there;
+ * what stays lives in `arena`.  False when there is no memory.
  */
 bool hu_joint_find_meetings(hu_joint *j, const hu_joint_rank *ranks, hu_arena *arena, hu_arena *scratch);
 

@@ -3,7 +3,8 @@
  *
  * Where the main thread waits for a worker, the batch is there when the worker has it, however early the main thread asks: a
  * faster step only waits longer.  So from one such wait to the next there is a link as long as was seen between them.  It
- * holds while the workers are the slower side; a rare wait has a cause of its own, and workers that were far ahead in between.
+ * holds while the workers are the slower side; a rare wait has a cause of its own, and workers that were far ahead in
+ * between.
  */
 #include "base/sort.h"
 #include "graph/build.h"

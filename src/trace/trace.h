@@ -98,8 +98,8 @@ void hu_trace_sort(const hu_trace *t, uint32_t *at, size_t n, uint32_t *spare);
 const hu_device *hu_trace_devices(const hu_trace *trace, size_t *n);
 /*
  * The device of that id.  Runtimes number the devices that a process may see, drivers those of the machine
- * (HIP_VISIBLE_DEVICES, a container), and recorders mix the two: where no id fits and all entries are alike, each of them says the same of the
- * device.  NULL where that does not hold either.
+ * (HIP_VISIBLE_DEVICES, a container), and recorders mix the two: where no id fits and all entries are alike, each of
+ * them says the same of the device.  NULL where that does not hold either.
  */
 const hu_device *hu_trace_device(const hu_trace *trace, int64_t id);
 /* The device with the most work, of a trace that may list all of a machine; NULL unknown. */

@@ -67,7 +67,8 @@ static const hu_column columns[] = {
      .help = "device_self_ns as a share of the sum over all rows; null without GPU operations."},
     {"device_total_ns", "dev total", HU_CELL_NS, 9, hu_has_device, device_total, .values = "0..",
      .source = "torch.profiler: device_time_total",
-     .help = "Time of the GPU operations launched in it, however deep; those of a call inside of another of this row count once."},
+     .help = "Time of the GPU operations launched in it, however deep; those of a call inside of another of this row "
+             "count once."},
     {"device_mean_ns", NULL, HU_CELL_NS, 0, NULL, device_mean, .values = "0..",
      .help = "device_total_ns per call."},
     {"host_self_ns", "host self", HU_CELL_NS, 9, NULL, host_self, .values = "0..",
