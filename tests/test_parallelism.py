@@ -197,6 +197,38 @@ class FullQueue(unittest.TestCase):
         self.assertIn("launched before the capture began", p["why_not"])
 
 
+class Scheme(unittest.TestCase):
+    """Degrees multiply to the ranks of the job, or divide them; else nothing is decided."""
+
+    def claim(self, world: int, *parts: tuple[type, str, list[int], int, dict]) -> dict:
+        return said(two(*parts)(make.Trace(0, world), 2, False, "optimizer").steps(2))["ranks"][0]["parallelism"]
+
+    def test_two_schemes_of_all_ranks(self) -> None:
+        for kind in (make.Zero2, make.Ddp, make.FullShard):
+            p = self.claim(8, (make.Tensor, "1", list(range(8)), 20, {}), (kind, "2", list(range(8)), 21, {}))
+            self.assertEqual((p["summary"], p["confidence"], [g for g in p["groups"] if g["in_summary"]]), ("", "low", []))
+            self.assertRegex(p["why_not"], "^not decided: the calls look like TP 8 × .* 8, which does not fit 8 ranks$")
+
+    def test_degrees_divide_the_ranks(self) -> None:
+        p = self.claim(12, (make.Tensor, "1", [0, 1, 2, 3], 20, {}), (make.Ddp, "2", [0, 4, 8], 21, {}))
+        self.assertEqual((p["summary"], p["degrees_product"]), ("TP 4 × DDP 3", 12))
+        p = self.claim(10, (make.Tensor, "1", [0, 1, 2, 3], 20, {}), (make.Ddp, "2", [0, 4], 21, {}))
+        self.assertEqual(p["summary"], "")
+        p = self.claim(16, (make.Tensor, "1", [0, 1, 2, 3], 20, {}), (make.Ddp, "2", [0, 4], 21, {}))
+        self.assertEqual((p["summary"], p["degrees_product"]), ("TP 4 × DDP 2", 8))
+        self.assertIn("what the job's other ranks are for was not seen", [e["text"] for e in p["evidence"]])
+
+    def test_ranks_of_a_sequence_reduce_gradients_too(self) -> None:
+        p = self.claim(8, (make.RingAttention, "5", [0, 1, 2, 3], 23, {}), (make.Ddp, "0", list(range(8)), 21, {}))
+        self.assertEqual((p["summary"], p["degrees_product"]), ("CP by a ring 4 × DDP 8", 8))
+
+    def test_gathers_of_the_ranks_that_reduce_gradients(self) -> None:
+        """Two groups of the same ranks: keys and values, or parameters beside others; the calls do not tell."""
+        p = self.claim(8, (make.GatherContext, "5", list(range(8)), 23, {}), (make.Ddp, "0", list(range(8)), 21, {}))
+        self.assertNotIn("CP", p["summary"])
+        self.assertTrue(any(e["text"].startswith("not decided") for e in p["evidence"]))
+
+
 class Details(unittest.TestCase):
     def rank(self, name: str, seed: int = 1, **options: object) -> tuple[dict, make.Job]:
         rank, world, build, _ = CASES[name]
@@ -400,6 +432,30 @@ class Decoys(unittest.TestCase):
                 self.t.collective("all_reduce", self.group, 64, 64, "Float")
 
         job.strategies = [Metrics(trace, job, g), make.Ddp(trace, job, g)]
+        self.assertEqual(self.claim(job)["summary"], "DDP over 8 ranks")
+
+    def test_gradients_are_reduced_in_backward_alone(self) -> None:
+        """Tensors of other sizes in both passes are neither those of split layers nor buckets."""
+        job = self.job(("after_forward", "all_reduce", 1 << 20), ("after_backward", "all_reduce", 3 << 18))
+        self.assertEqual(self.claim(job)["summary"], "")
+
+    def test_one_reduction_in_forward_splits_no_layers(self) -> None:
+        """Of the size of the buckets that follow, once a step."""
+        class Once(make.MegatronDdp):
+            def before_forward(self, layer: int) -> None:
+                if layer == 0:
+                    self.t.collective("all_reduce", self.group, 1 << 20, 1 << 20, "Float")
+
+            def after_backward(self, layer: int) -> None:
+                self.t.collective("all_reduce", self.group, 1 << 20, 1 << 20, "Float")
+
+            def backward_is_done(self, last: bool) -> None:
+                pass
+
+        trace = make.Trace()
+        job = make.Job(trace, 4)
+        job.strategies = [Once(trace, job, group("0", 8, 20))]
+        self.assertGreater(job.layers, 3)
         self.assertEqual(self.claim(job)["summary"], "DDP over 8 ranks")
 
     def test_inference(self) -> None:

@@ -158,6 +158,12 @@ static void judge_inference(const hu_pattern *p, const hu_traffic_group *g, cons
         hu_judgement_say(j, "operators of Megatron-LM's tensor parallelism");
 }
 
+/* Each at most of/per times as many as the other: a layer does in backward what it does in forward, or that recomputed too. */
+static bool as_often(int64_t a, int64_t b, int64_t of, int64_t per)
+{
+    return a > 0 && b > 0 && per * a <= of * b && per * b <= of * a;
+}
+
 /* Activations and looked-up rows: forward and backward move the same sizes. */
 static bool judge_tensor(const hu_pattern *p, const hu_traffic_group *g, const hu_parallel_traits *t, const counts *c,
                          hu_judgement *j)
@@ -173,9 +179,8 @@ static bool judge_tensor(const hu_pattern *p, const hu_traffic_group *g, const h
         hu_judgement_say(j, "rows are reduce-scattered in forward, gradients gathered");
         return true;
     }
-    if (c->f_rs && 2 * c->f_rs >= c->f_ag && c->f_ag && c->b_ag + c->b_rs) {
-        conclude(j, p, g, HU_PARALLEL_TP_SP,
-                 gathered == scattered && gathered >= 0 && c->b_ag && c->b_rs ? HU_TRUST_HIGH : HU_TRUST_MEDIUM);
+    if (as_often(c->f_rs, c->f_ag, 3, 2) && as_often(c->b_rs, c->b_ag, 3, 1)) {
+        conclude(j, p, g, HU_PARALLEL_TP_SP, gathered == scattered && gathered >= 0 ? HU_TRUST_HIGH : HU_TRUST_MEDIUM);
         hu_judgement_say(j, "all-gathers and reduce-scatters in forward and in backward%s",
                          gathered == scattered && gathered >= 0 ? ", of the same size" : "");
         return true;
@@ -183,9 +188,11 @@ static bool judge_tensor(const hu_pattern *p, const hu_traffic_group *g, const h
     if (c->f_ar == 0 || c->b_ar == 0 || c->f_rs || c->b_rs)
         return false;
     if (p->sized) {
-        if (forward < 0 || forward != backward || 2 * p->common_n[HU_SLOT_BACKWARD][HU_TRAFFIC_ALL_REDUCE] < c->b_ar)
+        if (forward < 0 || forward != backward || 2 * p->common_n[HU_SLOT_BACKWARD][HU_TRAFFIC_ALL_REDUCE] < c->b_ar ||
+            !as_often(p->common_n[HU_SLOT_FORWARD][HU_TRAFFIC_ALL_REDUCE],
+                      p->common_n[HU_SLOT_BACKWARD][HU_TRAFFIC_ALL_REDUCE], 3, 1))
             return false;
-    } else if (c->f_ar < 2 || 3 * c->f_ar < c->b_ar || 3 * c->b_ar < c->f_ar) {
+    } else if (c->f_ar < 2 || !as_often(c->f_ar, c->b_ar, 3, 1)) {
         return false;
     }
     conclude(j, p, g, HU_PARALLEL_TP, p->sized && c->f_ar > 1 ? HU_TRUST_HIGH : HU_TRUST_MEDIUM);
@@ -265,8 +272,13 @@ static bool judge_optimizer_shard(const hu_pattern *p, const hu_traffic_group *g
 static bool judge_data(const hu_pattern *p, const hu_traffic_group *g, const hu_parallel_traits *t, const counts *c,
                        hu_judgement *j)
 {
+    const int64_t *const bytes = p->bytes[HU_SLOT_BACKWARD];
+    const int64_t        reduced = bytes[HU_TRAFFIC_ALL_REDUCE] + p->bytes[HU_SLOT_AFTER][HU_TRAFFIC_ALL_REDUCE];
+
     if (c->b_ar + c->after_ar == 0 || c->b_rs + c->after_rs + c->b_ag > 0)
         return false;
+    if (p->sized && !t->names_ddp && c->f_ar && 2 * p->bytes[HU_SLOT_FORWARD][HU_TRAFFIC_ALL_REDUCE] >= reduced)
+        return false; /* gradients are reduced in backward alone */
     conclude(j, p, g, HU_PARALLEL_DDP,
              c->b_ar && (t->names_ddp || c->f_ar + c->f_ag == 0) ? HU_TRUST_HIGH : HU_TRUST_MEDIUM);
     if (!t->names_ddp && j->trust == HU_TRUST_HIGH && (double)c->b_ar <= t->steps)

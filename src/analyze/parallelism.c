@@ -41,17 +41,6 @@ static const char *words_of(hu_parallel_kind kind)
     return words[kind];
 }
 
-static bool counts_in_product(hu_parallel_kind kind)
-{
-    static const bool counted[] = {
-#define K(id, key, words, counts) counts,
-        HU_PARALLEL_KINDS(K)
-#undef K
-    };
-
-    return counted[kind];
-}
-
 const char *hu_trust_name(hu_trust trust)
 {
     static const char *const names[] = {"low", "medium", "high"};
@@ -60,7 +49,7 @@ const char *hu_trust_name(hu_trust trust)
 }
 
 /* Texts of our own live with the answer. */
-__attribute__((format(printf, 2, 3))) static hu_str text_of(work *w, const char *format, ...)
+hu_str hu_parallel_text(hu_parallel_work *w, const char *format, ...)
 {
     char    line[512];
     va_list list;
@@ -71,7 +60,7 @@ __attribute__((format(printf, 2, 3))) static hu_str text_of(work *w, const char 
     return hu_arena_copy(w->ask->arena, hu_str_of(line));
 }
 
-static bool say(work *w, size_t group, const char *text)
+bool hu_parallel_say(hu_parallel_work *w, size_t group, const char *text)
 {
     const hu_str kept = hu_arena_copy(w->ask->arena, hu_str_of(text));
 
@@ -103,7 +92,7 @@ static hu_str describe_pattern(work *w, const hu_pattern *p, bool (*wanted)(hu_t
             any = true;
         }
     }
-    return text_of(w, "%s", line);
+    return hu_parallel_text(w, "%s", line);
 }
 
 static bool is_reduction(hu_traffic_kind k)
@@ -155,7 +144,7 @@ static bool add_group(work *w, size_t source, const hu_judgement *j, bool (*want
     if (!row.pattern.p || !hu_vec_push(w->ask->arena, &w->list, row))
         return false;
     for (size_t i = 0; i < j->n_reasons; i++)
-        if (!say(w, w->list.n - 1, j->reasons[i]))
+        if (!hu_parallel_say(w, w->list.n - 1, j->reasons[i]))
             return false;
     return true;
 }
@@ -170,6 +159,10 @@ static bool judge_group(work *w, size_t source)
         return true; /* alone */
     if (count_of(p, is_reduction)) {
         hu_parallel_judge_reductions(p, g, &w->traits, &j);
+        if (hu_parallel_is_zero(j.kind) && g->size < 0 && hu_trace_get_info(w->ask->trace)->world_size < 0) {
+            j.trust = HU_TRUST_LOW;
+            hu_judgement_say(&j, "how many ranks there are is not recorded: one alone shards nothing");
+        }
         if (!add_group(w, source, &j, is_reduction))
             return false;
     }
@@ -240,26 +233,37 @@ static bool join_hsdp(work *w)
     reduced->words = hu_str_of(words_of(HU_PARALLEL_HSDP_REPLICAS));
     sharded->trust = sharded->trust > HU_TRUST_MEDIUM || w->traits.names_fsdp ? HU_TRUST_HIGH : HU_TRUST_MEDIUM;
     reduced->trust = sharded->trust;
-    return say(w, (size_t)(reduced - w->list.at), "it all-reduces the shards of the other group");
+    return hu_parallel_say(w, (size_t)(reduced - w->list.at), "it all-reduces the shards of the other group");
 }
 
 /* Gathers and reduce-scatters beside a group that reduces gradients are of keys and values. */
 static bool find_context(work *w)
 {
     hu_parallel_group *gathers = hu_parallel_find(w, HU_PARALLEL_GRAD_OP);
-    bool               reduced = false;
+    bool               reduced = false, same = false;
 
-    for (size_t i = 0; gathers && i < w->list.n; i++)
-        reduced |= w->list.at[i].source != gathers->source &&
-                   (w->list.at[i].kind == HU_PARALLEL_DDP || w->list.at[i].kind == HU_PARALLEL_FULL_SHARD ||
-                    w->list.at[i].kind == HU_PARALLEL_ZERO_1 || w->list.at[i].kind == HU_PARALLEL_ZERO_2);
+    for (size_t i = 0; gathers && i < w->list.n; i++) {
+        const bool reduces = w->list.at[i].source != gathers->source &&
+                             (w->list.at[i].kind == HU_PARALLEL_DDP || w->list.at[i].kind == HU_PARALLEL_FULL_SHARD ||
+                              w->list.at[i].kind == HU_PARALLEL_ZERO_1 || w->list.at[i].kind == HU_PARALLEL_ZERO_2);
+
+        reduced |= reduces;
+        same |= reduces && gathers->ranks.n && hu_str_equal(gathers->ranks, w->list.at[i].ranks);
+    }
+    if (reduced && same && hu_parallel_name_speaks(&w->traffic.groups[gathers->source], HU_PARALLEL_CP) <= 0) {
+        gathers->kind = HU_PARALLEL_UNKNOWN;
+        gathers->words = hu_str_of(words_of(HU_PARALLEL_UNKNOWN));
+        gathers->is_main = false;
+        return hu_parallel_say(w, (size_t)(gathers - w->list.at),
+                               "not decided: parameters, or keys and values, of the same ranks");
+    }
     if (!reduced || hu_parallel_name_speaks(&w->traffic.groups[gathers->source], HU_PARALLEL_CP) < 0)
         return true;
     gathers->kind = HU_PARALLEL_CP;
     gathers->words = HU_STR("CP by all-gathers");
     gathers->trust = hu_parallel_name_speaks(&w->traffic.groups[gathers->source], HU_PARALLEL_CP) > 0 ? HU_TRUST_HIGH
                                                                                                       : HU_TRUST_MEDIUM;
-    return say(w, (size_t)(gathers - w->list.at), "another group reduces gradients: these are keys and values");
+    return hu_parallel_say(w, (size_t)(gathers - w->list.at), "another group reduces gradients: these are keys and values");
 }
 
 /* One all-reduce a step of the first and the last stage, beside the gradients of the rest. */
@@ -283,7 +287,7 @@ static bool find_tied(work *w)
     small->kind = HU_PARALLEL_TIED;
     small->words = hu_str_of(words_of(HU_PARALLEL_TIED));
     small->is_main = false;
-    return say(w, (size_t)(small - w->list.at), "one all-reduce of two ranks per step, next to a pipeline");
+    return hu_parallel_say(w, (size_t)(small - w->list.at), "one all-reduce of two ranks per step, next to a pipeline");
 }
 
 /* Of several groups of one kind the largest speaks; experts have data parallel groups of their own. */
@@ -311,7 +315,7 @@ static bool guess_size(work *w)
     if (mains != 1 || w->list.at[only].size > 0 || world < 2)
         return true;
     w->list.at[only].size = world;
-    return say(w, only, "size not recorded: the only group is assumed to be all ranks");
+    return hu_parallel_say(w, only, "size not recorded: the only group is assumed to be all ranks");
 }
 
 /* Summary */
@@ -345,61 +349,6 @@ static bool sort_groups(work *w)
     for (size_t i = 0; i < w->reasons.n; i++)
         w->reasons.at[i].group = now[w->reasons.at[i].group];
     return true;
-}
-
-static void multiply(hu_parallelism *out)
-{
-    out->product = 1;
-    for (size_t i = 0; i < out->n; i++) {
-        const hu_parallel_group *g = &out->at[i];
-
-        if (!g->is_main || !counts_in_product(g->kind))
-            continue;
-        if (g->size < 1 || out->product < 0 || __builtin_mul_overflow(out->product, g->size, &out->product))
-            out->product = -1;
-    }
-}
-
-static bool is_zero(hu_parallel_kind kind)
-{
-    return kind == HU_PARALLEL_ZERO_1 || kind == HU_PARALLEL_ZERO_2;
-}
-
-/* "FSDP full shard over 8 ranks", "HSDP over 2 × 4 ranks", "TP 2 × PP 2 × DDP 2" */
-static bool summarise(work *w, hu_parallelism *out)
-{
-    const hu_parallel_group *first = out->n ? &out->at[0] : NULL;
-    char                     line[256];
-    size_t                   n = 0, mains = 0;
-
-    out->trust = HU_TRUST_HIGH;
-    while (mains < out->n && out->at[mains].is_main) {
-        out->trust = out->at[mains].trust < out->trust ? out->at[mains].trust : out->trust;
-        mains++;
-    }
-    if (mains == 0) {
-        out->trust = HU_TRUST_LOW;
-        out->summary = HU_STR("");
-        return true;
-    }
-    if (mains == 1) {
-        n = (size_t)snprintf(line, sizeof line, "%s%.*s", is_zero(first->kind) ? "consistent with " : "",
-                             (int)first->words.n, first->words.p);
-        if (first->size > 0)
-            snprintf(line + n, sizeof line - n, " over %lld ranks", (long long)first->size);
-    }
-    for (size_t i = 0; mains > 1 && i < mains && n < sizeof line - 80; i++) {
-        n += (size_t)snprintf(line + n, sizeof line - n, "%s%.*s", i ? " × " : "", (int)out->at[i].words.n,
-                              out->at[i].words.p);
-        if (out->at[i].size > 0)
-            n += (size_t)snprintf(line + n, sizeof line - n, " %lld", (long long)out->at[i].size);
-    }
-    out->summary = text_of(w, "%s", line);
-    if (out->product > 0 && out->world_size > 0 && out->product > out->world_size) {
-        out->trust = HU_TRUST_LOW;
-        return out->summary.p && say(w, 0, "but the degrees multiply to more ranks than the job has");
-    }
-    return out->summary.p != NULL;
 }
 
 static hu_str why_nothing(const work *w)
@@ -472,6 +421,7 @@ int hu_parallelism_measure(const hu_ask *ask, hu_phase_table *phases, hu_paralle
     int  rc;
 
     *out = hu_parallelism_unknown();
+    out->why_not = HU_STR("");
     out->world_size = hu_trace_get_info(ask->trace)->world_size;
     if ((rc = hu_phase_spans_find(ask, &w.spans, err)) < 0 || (rc = hu_traffic_list(ask, &w.spans, &w.device, err)) < 0 ||
         (rc = hu_phase_table_measure(ask, &w.spans, &w.device, phases, err)) < 0 ||
@@ -486,10 +436,10 @@ int hu_parallelism_measure(const hu_ask *ask, hu_phase_table *phases, hu_paralle
     out->n = w.list.n;
     if ((rc = hu_parallel_facts_measure(&w, out, err)) < 0)
         return rc;
-    multiply(out);
-    if (!summarise(&w, out))
+    if (!hu_parallel_scheme_find(&w, out))
         return hu_fail_memory(err);
-    out->why_not = out->summary.n ? HU_STR("") : why_nothing(&w);
+    if (!out->summary.n && !out->why_not.n)
+        out->why_not = why_nothing(&w);
     out->reasons = w.reasons.at;
     out->n_reasons = w.reasons.n;
     return 0;
