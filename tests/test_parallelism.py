@@ -355,6 +355,46 @@ class Details(unittest.TestCase):
         self.assertEqual(merged["parallelism"]["summary"], "DDP over 4 ranks")
         self.assertEqual(len(merged["phases"]), 4)
 
+    def job_of(self, *ranks: tuple[tuple[type, str, list[int], int, dict], ...]) -> dict:
+        """The report on a folder; each rank shows strategies of its own."""
+        with tempfile.TemporaryDirectory() as folder:
+            for rank, parts in enumerate(ranks):
+                trace = make.Trace(rank, len(ranks))
+                two(*parts)(trace, 5, False, "optimizer").steps(2).write(pathlib.Path(folder) / f"rank{rank}.json")
+            self.page = run("report", folder, "-q")[1].decode()
+            return report(folder, "-q")
+
+    def test_one_job_has_one_answer(self) -> None:
+        """Five ranks show ZeRO-2, three something else: these say nothing of their own, and the confidence is low."""
+        zero = (make.Zero2, "1", list(range(8)), 20, {})
+        others = [(make.Zero1, "1", list(range(8)), 20, {}), (make.Tensor, "1", list(range(8)), 20, {}), (make.Ddp, "1", list(range(8)), 20, {})]
+        whole = self.job_of(*[(zero,)] * 5, *[(o,) for o in others])
+        job = whole["run"]["parallelism"]
+        self.assertEqual((job["summary"], job["confidence"], job["ranks_that_agree"], job["ranks_that_differ"]),
+                         ("consistent with ZeRO-2 over 8 ranks", "low", 5, 3))
+        self.assertEqual({r["parallelism"]["summary"] for r in whole["ranks"]}, {job["summary"], ""})
+        for rank in whole["ranks"]:
+            self.assertEqual(bool(rank["parallelism"]["why_not"]), rank["rank"] >= 5)
+            if rank["rank"] >= 5:
+                self.assertRegex(rank["parallelism"]["why_not"], "^not decided: this rank alone looks like .*, the job like consistent with ZeRO-2")
+        self.assertIn("PARALLELISM    consistent with ZeRO-2 over 8 ranks (confidence: low)", self.page)
+
+    def test_ranks_without_a_scheme_in_common(self) -> None:
+        kinds = (make.Zero2, make.Tensor, make.Ddp, make.FullShard)
+        whole = self.job_of(*[((k, "1", list(range(4)), 20, {}),) for k in kinds])
+        job = whole["run"]["parallelism"]
+        self.assertEqual((job["summary"], job["confidence"], job["groups"]), ("", "low", []))
+        self.assertRegex(job["why_not"], "^not decided: ranks of one job look like ")
+        self.assertEqual({r["parallelism"]["summary"] for r in whole["ranks"]}, {""})
+        self.assertIn("PARALLELISM    not decided", self.page)
+
+    def test_parts_of_a_scheme_are_no_contradiction(self) -> None:
+        """Two ranks show both groups, two others one of them."""
+        tensor, data = (make.Tensor, "1", [0, 1], 20, {}), (make.Ddp, "2", [0, 2], 21, {})
+        whole = self.job_of((tensor, data), (tensor, data), (data,), (data,))
+        job = whole["run"]["parallelism"]
+        self.assertEqual((job["summary"], job["ranks_that_differ"], job["why_not"]), ("TP 2 × DDP 2", 0, ""))
+
     def test_text(self) -> None:
         trace = make.Trace(3, 8)
         job = one(make.FullShard, 8)(trace, 1, True, "optimizer")

@@ -289,33 +289,6 @@ static bool merge(hu_digest *into, const hu_digest *from)
            hu_op_kernels_merge(&into->op_kernels, &from->op_kernels, a);
 }
 
-/* Who has more than half of the votes is left in the end (Boyer and Moore). */
-void hu_digest_agree(hu_digest *const *digests, size_t n, hu_agreement *out)
-{
-    size_t speak = 0, votes = 0;
-
-    *out = (hu_agreement){0};
-    for (size_t i = 0; i < n; i++) {
-        const hu_parallelism *p = &digests[i]->parallelism;
-
-        if (!p->summary.n)
-            continue;
-        speak++;
-        if (votes == 0)
-            out->said = p;
-        if (hu_str_equal(p->summary, out->said->summary))
-            votes++;
-        else
-            votes--;
-    }
-    for (size_t i = 0; out->said && i < n; i++)
-        out->agree += hu_str_equal(digests[i]->parallelism.summary, out->said->summary);
-    out->differ = speak - out->agree;
-    out->silent = n - speak;
-    if (2 * out->agree <= speak)
-        out->said = NULL;
-}
-
 hu_digest *hu_digest_merge(hu_digest *const *digests, size_t n, hu_error *err)
 {
     hu_arena    *arena = hu_arena_new();

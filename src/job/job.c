@@ -164,6 +164,9 @@ static int judge(hu_job *job, const hu_filling *w, hu_arena *arena, hu_error *er
 
     hu_roster_measure(job->digests, job->n, &job->roster);
     hu_digest_agree(job->digests, job->n, &job->agreement);
+    if (job->n > 1 && job->roster.world_size > 1 && !job->roster.mixes_runs &&
+        !hu_digest_settle(job->digests, job->n, &job->agreement))
+        return hu_fail_memory(err);
     if (job->n > 1 && !job->roster.mixes_runs)
         rc = meet(job, w, arena, err);
     for (size_t i = 0; i < job->n; i++) {

@@ -58,6 +58,7 @@ static void write_parallelism(hu_json_out *j, const hu_report *r)
 
     hu_json_open(j, "parallelism", '{');
     hu_json_str(j, "summary", a->said ? a->said->summary : HU_STR(""));
+    hu_json_str(j, "why_not", hu_str_of(a->why_not));
     hu_json_str(j, "confidence", hu_str_of(a->said && !a->differ ? hu_trust_name(a->said->trust) : "low"));
     hu_json_int(j, "ranks_that_agree", (int64_t)a->agree);
     hu_json_int(j, "ranks_that_differ", (int64_t)a->differ);

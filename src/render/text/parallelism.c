@@ -71,17 +71,26 @@ static void write_facts(hu_text_page *p, const hu_parallelism *s)
     hu_text_hanging(p, line, 15);
 }
 
+/* What the ranks of a job say together; of one rank, or of files that are no job, what it says itself. */
 void hu_text_parallelism(hu_text_page *p, const hu_digest *d)
 {
     const hu_parallelism *s = &d->parallelism;
-    char                  line[512];
+    const hu_agreement   *a = &p->r->job->agreement;
+    const hu_parallelism *said = p->r->job->n > 1 && a->said ? a->said : s;
+    const bool            differ = p->r->job->n > 1 && a->differ > 0;
+    char                  line[700];
 
-    if (!s->summary.n)
+    if (!said->summary.n && !(p->r->job->n > 1 && a->why_not[0]))
         return;
-    snprintf(line, sizeof line, "%.*s (confidence: %s)", (int)s->summary.n, s->summary.p, hu_trust_name(s->trust));
+    if (said->summary.n)
+        snprintf(line, sizeof line, "%.*s (confidence: %s)", (int)said->summary.n, said->summary.p,
+                 hu_trust_name(differ ? HU_TRUST_LOW : said->trust));
+    else
+        snprintf(line, sizeof line, "%s", a->why_not);
     hu_text_heading(p, "PARALLELISM");
     hu_text_spaces(p, 4);
     hu_text_hanging(p, line, 15);
-    write_facts(p, s);
+    if (said->summary.n)
+        write_facts(p, said);
     hu_out_text(p->out, "\n");
 }
