@@ -57,6 +57,7 @@ class Pipeline:
     transfer: int = 60 * US
     batched: bool = False       # a stage's send to a neighbour and what it receives from it next are one kernel
     names_peers: bool = True    # else the group of two alone says with whom
+    loader: str = "SingleProcess"   # or "MultiProcessing": what takes long is the wait for a worker
     reduces: bool = True        # an all-reduce of all ranks before the optimizer
 
     def __post_init__(self) -> None:
@@ -112,7 +113,7 @@ class Pipeline:
             all_ops, hosts, arrive = [], [], []
             for s in range(n):
                 if self.late[s]:
-                    put(s, "user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", now[s], self.late[s], 1)
+                    put(s, "user_annotation", f"enumerate(DataLoader)#_{self.loader}DataLoaderIter.__next__", now[s], self.late[s], 1)
                 ops, host = self.lay_out(s, now[s] + self.late[s], put, correlations[s])
                 all_ops.append(ops)
                 hosts.append(host)

@@ -75,6 +75,13 @@ class Stages(unittest.TestCase):
             job.late[1] = 15000 * US
             self.assertIn("data loader", self.straggler(job, cured, 1, form)["statement"])
 
+    def test_a_rank_whose_loader_has_slow_workers(self) -> None:
+        for form in FORMS:
+            job = Pipeline(loader="MultiProcessing", **form)
+            cured = copy.deepcopy(job)
+            job.late[1] = 15000 * US
+            self.straggler(job, cured, 1, form)
+
     def test_too_few_micro_batches(self) -> None:
         for stages, micro in ((4, 2), (4, 4), (8, 8)):
             job, more = Pipeline(stages=stages, micro=micro), Pipeline(stages=stages, micro=2 * micro, forward=1000 * US)

@@ -58,6 +58,17 @@ static bool is_work(const hu_graph *g, const hu_node *n)
     return is_compared(n->class) && (n->lane == g->main_lane || n->slice != HU_NONE);
 }
 
+/* A wait for a loader's worker is a link (loaders.c): the rank that waits longer has the slower loader. */
+static bool is_loader_wait(const hu_node *n)
+{
+    return n->in & HU_IN_DATA && n->n_waits && n->call == HU_CALL_NONE;
+}
+
+static int64_t work_of(const hu_node *n)
+{
+    return is_loader_wait(n) && n->seen_ns > n->cost_ns ? n->seen_ns : n->cost_ns;
+}
+
 /*
  * What ends a leg.  Not messages: those who exchange them are stages of one pipeline, and do not do the same before
  * them.  The stages are to be alike as a whole, so where there are any, only what all ranks take part in divides their
@@ -101,7 +112,7 @@ static bool travel(hu_joint_facts *f, const hu_joint *j, size_t r, hu_arena *are
 
         t->of_node[i] = (uint32_t)t->n;
         if (is_work(g, n))
-            count(&t->leg[t->n], n->class, n->cost_ns);
+            count(&t->leg[t->n], n->class, work_of(n));
         for (uint32_t k = n->ops; k < n->ops + n->n_ops; k++)
             count(&t->leg[t->n], g->op[k].class, g->op[k].cost_ns);
         if (m != HU_NONE) {
@@ -153,6 +164,10 @@ static size_t scale(const hu_joint_facts *f, size_t r, hu_costs *c)
         const double *by = f->factor[f->rank[r].of_node[i]];
 
         if (is_work(g, &g->node[i]) && by[g->node[i].class] != 1) {
+            if (is_loader_wait(&g->node[i])) {
+                c->node_flags[i] |= HU_EDIT_NO_WAIT;
+                c->node[i] = work_of(&g->node[i]);
+            }
             c->node[i] = scaled(c->node[i], by[g->node[i].class]);
             n++;
         }
@@ -204,6 +219,15 @@ static double usual_total(const hu_joint_facts *f, uint32_t meeting, int side, w
 }
 
 /*
+ * The window cuts the first and the last leg of each rank, of one that runs ahead elsewhere than of one that is late: what it
+ * left of them may be too much, but is never too little.
+ */
+static bool is_cut(const itinerary *t, size_t k)
+{
+    return k == 0 || k + 1 == t->n;
+}
+
+/*
  * One leg, one side: how long it should be is a matter of its total, because what one rank spends in Python another spends
  * in operators.  What is too much is taken where the others do less, in proportion; what is too little is spread evenly.
  */
@@ -214,7 +238,7 @@ static void fit_leg(const hu_joint_facts *f, const itinerary *t, size_t k, int s
     const double own = (double)l->sum_ns[HU_CLASS_COUNT + side], wanted = usual_total(f, t->to[k], side, what, self);
     double       excess[HU_CLASS_COUNT] = {0}, sum = 0, all;
 
-    if (isnan(wanted) || own <= 0 || (what == MEDIAN && wanted >= own))
+    if (isnan(wanted) || own <= 0 || ((what == MEDIAN || is_cut(t, k)) && wanted >= own))
         return;
     for (hu_class c = 0; c < HU_CLASS_COUNT; c++) {
         if (side_of(c) != side || l->sum_ns[c] <= 0)
