@@ -458,6 +458,79 @@ def segment(page: Page, step: int, again: bool) -> None:
     page.now += HANDOVER
 
 
+def visits(page: Page, names: tuple[str, ...], us: float) -> None:
+    for _ in range(4):
+        page.pause("cpu_op", "aten::addmm", 1000)
+    began = page.now
+    for name in names:
+        page.pause("cpu_op", name, us)
+        page.now += 4
+    page.slice("user_annotation", "Optimizer.step#Adam.step", began, page.now - began + 1)
+    page.now += 2
+
+
+def visits_each(page: Page, _: int) -> None:
+    """80 parameters, three operators each."""
+    visits(page, ("aten::mul_", "aten::addcmul_", "aten::addcdiv_") * 80, 4)
+
+
+def visits_none(page: Page, _: int) -> None:
+    visits(page, (), 0)
+
+
+def visits_all(page: Page, _: int) -> None:
+    """As long, in operators of whole lists of tensors."""
+    visits(page, ("aten::_foreach_mul_", "aten::_foreach_addcmul_", "aten::_foreach_addcdiv_"), 640)
+
+
+def forward(page: Page, on_gpu: bool) -> None:
+    for _ in range(4):
+        if on_gpu:
+            gemms(page, 512, 1, 300)
+        else:
+            page.pause("cpu_op", "aten::addmm", 300)
+
+
+def train(page: Page, on_gpu: bool) -> None:
+    """Forward, a node of backward of the double length, an optimizer."""
+    forward(page, on_gpu)
+    began = page.now
+    page.now += 5
+    forward(page, on_gpu)
+    forward(page, on_gpu)
+    page.slice("cpu_op", "autograd::engine::evaluate_function: AddmmBackward0", began, page.now - began)
+    page.now += 10
+    page.pause("user_annotation", "Optimizer.step#SGD.step", 20)
+    page.now += 10
+
+
+def trains(page: Page, _: int) -> None:
+    train(page, True)
+    page.wait()
+
+
+def validates(page: Page, _: int) -> None:
+    train(page, True)
+    forward(page, True)
+    page.wait()
+
+
+def trains_twice(page: Page, _: int) -> None:
+    """Two networks, two optimizers."""
+    train(page, True)
+    train(page, True)
+    page.wait()
+
+
+def trains_on_cpu(page: Page, _: int) -> None:
+    train(page, False)
+
+
+def validates_on_cpu(page: Page, _: int) -> None:
+    train(page, False)
+    forward(page, False)
+
+
 def longer_sequences(page: Page, step: int) -> None:
     """From step 4 on, batches of longer sequences: the same products, half as large again."""
     gemms(page, 512 if step < 4 else 768, 10, 1000 if step < 4 else 1500)
@@ -649,6 +722,13 @@ EXAMS: dict[str, Exam] = {
     "copies-and-casts": Exam(
         on_cpu(("aten::copy_", 20, 400, 2), ("aten::addmm", 8, 1000, 2)),
         on_cpu(("aten::copy_", 2, 400, 2), ("aten::addmm", 8, 1000, 2))),
+    "optimizer-loop": Exam(
+        lambda: paper(visits_each, visits_none),
+        lambda: Case(pages(visits_all).to)),
+    "validation": Exam(
+        lambda: paper(validates, trains, 2),
+        lambda: Case(pages(trains_twice).to),
+        lambda: paper(validates_on_cpu, trains_on_cpu, 2)),
     "synchronous-launches": Exam(
         lambda: paper(waits_for_each, waits_for_none, 2.5),
         lambda: Case(pages(reads_numbers).to)),                 # the host waits for each kernel, in calls of its own

@@ -124,7 +124,7 @@ class Rules(unittest.TestCase):
 
     def test_a_form_is_no_record(self) -> None:
         """What is told from its form, and not from a record of its cause, is never of high confidence."""
-        for rule in ("unrecorded", "many-small-operators", "copies-and-casts"):
+        for rule in ("unrecorded", "many-small-operators", "copies-and-casts", "optimizer-loop", "validation"):
             found = next(f for f in self.said[rule, "plant"][1]["findings"] if f["id"] == rule)
             self.assertEqual(found["confidence"], "medium")
 

@@ -87,6 +87,7 @@ static const hu_block *find_block(const hu_scene *c)
 
 static const char FIX_OPERATOR[] =
     "compute it on the GPU (device=\"cuda\" where its tensors are created), or once before the loop, not in each step";
+static const char FIX_DATA[] = "make it once before the loop, or ahead of time: in a loader's worker, or a thread";
 static const char FIX_LAUNCHES[] =
     "find what this operator does on the CPU: record with with_stack=True; a library that tries algorithms needs fixed "
     "shapes; a custom operator that computes on the CPU can run on the GPU";
@@ -151,8 +152,9 @@ bool hu_gate_work(const hu_scene *c, hu_hint *h)
     hu_hint_show(h, "%s such piece%s in the replayed steps, the longest %s", hu_say_count(b->count).t, hu_plural(b->count),
                  hu_say_time((double)b->longest_ns).t);
     show_place(c, h, b->longest);
+    h->is_likely = b->kind == HU_BLOCK_OPERATOR && !c->s->ask.n_work; /* it may be the model's own */
     h->fix = b->launches                    ? FIX_LAUNCHES
-             : b->kind == HU_BLOCK_OPERATOR ? FIX_OPERATOR
+             : b->kind == HU_BLOCK_OPERATOR ? c->s->ask.n_work ? FIX_OPERATOR : FIX_DATA
              : b->kind == HU_BLOCK_CALL     ? FIX_CALL
              : b->kind == HU_BLOCK_RANGE    ? FIX_RANGE
                                             : NULL;

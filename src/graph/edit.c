@@ -407,6 +407,30 @@ static size_t edit_casts(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
     return take_away(f, f->casts_ns, 0, c);
 }
 
+static size_t edit_optimizer(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    (void)e;
+    return take_away(f, f->optimizer_ns, 0, c);
+}
+
+/* The host's time in such passes, and the work that it launches there. */
+static size_t edit_validation(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    const hu_graph *g = f->g;
+
+    (void)e;
+    for (size_t i = 0; f->validation_ns && i < g->n_ops; i++) {
+        if (!(g->op[i].has_launch || g->op[i].in_graph) || !f->validation_ns[g->op[i].node])
+            continue;
+        c->op[i] = 0;
+        c->op_flags[i] |= HU_EDIT_DETACHED;
+    }
+    for (size_t i = 0; f->validation_ns && i < g->n_nodes; i++)
+        if (f->validation_ns[i])
+            c->node_flags[i] |= HU_EDIT_NO_WAIT;
+    return take_away(f, f->validation_ns, 0, c);
+}
+
 /* What is between ranks is not in one of them. */
 static size_t edit_nothing(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
@@ -432,6 +456,7 @@ static size_t (*const apply[HU_EDIT_KINDS])(const hu_edit_facts *, const hu_edit
     [HU_EDIT_WORK] = hu_edit_work,        [HU_EDIT_UNRECORDED] = hu_edit_unrecorded,
     [HU_EDIT_CAPTURE] = hu_edit_capture,  [HU_EDIT_BLOCKING] = hu_edit_blocking,
     [HU_EDIT_PIN] = hu_edit_pin,          [HU_EDIT_CASTS] = edit_casts,
+    [HU_EDIT_OPTIMIZER] = edit_optimizer, [HU_EDIT_VALIDATION] = edit_validation,
     [HU_EDIT_COMPILE] = edit_compile,     [HU_EDIT_PROFILER] = edit_profiler,
     [HU_EDIT_STRAGGLER] = edit_nothing,   [HU_EDIT_BALANCE] = edit_nothing,
     [HU_EDIT_HICCUPS] = edit_nothing,     [HU_EDIT_NETWORK] = edit_nothing,
@@ -447,6 +472,21 @@ const hu_drift *hu_edit_drift(const hu_edit_facts *facts)
 int64_t hu_edit_casts_ns(const hu_edit_facts *facts, size_t node)
 {
     return facts->casts_ns ? facts->casts_ns[node] : 0;
+}
+
+int64_t hu_edit_optimizer_ns(const hu_edit_facts *facts, size_t node)
+{
+    return facts->optimizer_ns ? facts->optimizer_ns[node] : 0;
+}
+
+int64_t hu_edit_validation_ns(const hu_edit_facts *facts, size_t node)
+{
+    return facts->validation_ns ? facts->validation_ns[node] : 0;
+}
+
+const hu_train_parts *hu_edit_train_parts(const hu_edit_facts *facts)
+{
+    return &facts->parts;
 }
 
 const hu_host_work *hu_edit_host_work(const hu_edit_facts *facts)

@@ -6,6 +6,7 @@
 #include "graph/drift.h"
 #include "graph/host_work.h"
 #include "graph/replay.h"
+#include "graph/train_parts.h"
 
 /* id, word on the command line, shape of its argument, what it means */
 #define HU_EDITS(E)                                                                                 \
@@ -37,6 +38,8 @@
     E(BLOCKING, "blocking", OFF, "launches return before their kernel has ended")                   \
     E(PIN, "pin", OFF, "no calls that allocate, register or free pinned host memory")               \
     E(CASTS, "casts", OFF, "no copying or converting of tensors on the CPU")                        \
+    E(OPTIMIZER, "optimizer", OFF, "no loop over parameters in optimizers on the CPU")              \
+    E(VALIDATION, "validation", OFF, "no forward passes without a backward pass")                   \
     E(STRAGGLER, "straggler", RANK, "all ranks: N matches the median of the others; =0: the worst") \
     E(BALANCE, "balance", OFF, "all ranks: the work before collectives is balanced")                \
     E(HICCUPS, "hiccups", OFF, "all ranks: nobody is late, all take the median before collectives") \
@@ -85,6 +88,11 @@ bool hu_edit_has_name(hu_edit_kind kind);
 
 /* Time of the main thread in operators that only copy or convert, where no device works: ns of a node. */
 int64_t hu_edit_casts_ns(const hu_edit_facts *facts, size_t node);
+
+/* Time of a node in an optimizer's loop over parameters, and in forward passes without backward; and how many operators. */
+int64_t               hu_edit_optimizer_ns(const hu_edit_facts *facts, size_t node);
+int64_t               hu_edit_validation_ns(const hu_edit_facts *facts, size_t node);
+const hu_train_parts *hu_edit_train_parts(const hu_edit_facts *facts);
 
 /* What host threads do between launches. */
 const hu_host_work *hu_edit_host_work(const hu_edit_facts *facts);

@@ -295,6 +295,23 @@ static bool find_starved(hu_edit_facts *f, hu_arena *scratch)
     return true;
 }
 
+static bool spread(hu_edit_facts *f, const hu_intervals *of, int64_t **out)
+{
+    if (of->n == 0)
+        return true;
+    *out = hu_arena_calloc(f->arena, f->g->n_nodes + 1, sizeof **out);
+    if (!*out)
+        return false;
+    add_common(f->g, f->g->main_lane, of, *out);
+    return true;
+}
+
+static bool find_parts(hu_edit_facts *f)
+{
+    return hu_train_parts_find(f->g, f->arena, &f->parts) && spread(f, &f->parts.loops, &f->optimizer_ns) &&
+           spread(f, &f->parts.forwards, &f->validation_ns);
+}
+
 /* By the generation of the host's link that a device of this age usually has: three quarters of its rate on paper. */
 static double find_link(const hu_trace *trace)
 {
@@ -321,7 +338,7 @@ hu_edit_facts *hu_edit_facts_new(const hu_graph *g, double tensor_factor, hu_are
         f->head = hu_arena_alloc(arena, (g->n_ops + 1) * sizeof *f->head);
         ok = f->match && f->head && read_names(f, scratch) && compare_overlapped(f, scratch) &&
              measure_slowdown(f, scratch) && hu_drift_measure(g, f->is_overlapped, arena, &f->drift) &&
-             find_profiler(f, scratch) && find_casts(f, scratch) && find_starved(f, scratch) &&
+             find_profiler(f, scratch) && find_casts(f, scratch) && find_starved(f, scratch) && find_parts(f) &&
              hu_host_work_find(g, arena, scratch, &f->host);
     }
     hu_arena_free(scratch);

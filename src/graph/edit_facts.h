@@ -22,9 +22,12 @@ struct hu_edit_facts {
     hu_host_work    host;
     int64_t        *profiler_ns; /* by node: the profiler's own work in it; NULL: none was recorded */
     int64_t        *casts_ns;    /* by node: operators in it that copy or convert tensors on the CPU; NULL: a device's job */
-    int64_t        *starved_ns;  /* by node: its thread had no processor; NULL: nothing recorded */
-    uint8_t        *match;       /* by string id; for edits to work in */
-    uint32_t       *head;        /* by operation; the same */
+    hu_train_parts  parts;
+    int64_t        *optimizer_ns;  /* by node: in a loop over parameters; NULL: none */
+    int64_t        *validation_ns; /* by node: in a forward pass without backward; NULL: none */
+    int64_t        *starved_ns;    /* by node: its thread had no processor; NULL: nothing recorded */
+    uint8_t        *match;         /* by string id; for edits to work in */
+    uint32_t       *head;          /* by operation; the same */
     hu_arena       *arena;
 };
 

@@ -376,6 +376,24 @@ static bool is_short(const work *w, const hu_node *n, bool is_own)
                                (is_own && n->cost_ns <= SHORT_OPERATOR_NS);
 }
 
+/*
+ * Without a device an operator is the job's own work.  One that draws random numbers, or sorts, is rarely the model's: it
+ * makes data, once or ahead of time as well.
+ */
+static bool makes_data(const work *w, const hu_node *n)
+{
+    static const char *const parts[] = {"aten::normal", "aten::uniform_", "aten::rand",         "aten::exponential_",
+                                        "aten::sort",   "aten::argsort",  "aten::_unique",      "aten::unique",
+                                        "aten::histc",  "aten::bincount", "aten::searchsorted", "aten::multinomial"};
+
+    if (has_device(w) || n->class != HU_CLASS_OPERATOR || n->slice == HU_NONE)
+        return false;
+    for (size_t k = 0; k < HU_COUNT(parts); k++)
+        if (hu_str_starts(hu_ask_name(w->g->ask, n->slice), hu_str_of(parts[k])))
+            return true;
+    return false;
+}
+
 static bool walk_lane(work *w, uint32_t lane)
 {
     const hu_graph *g = w->g;
@@ -390,7 +408,7 @@ static bool walk_lane(work *w, uint32_t lane)
 
     for (uint32_t i = w->first[lane]; i != HU_NONE; i = w->next[i]) {
         const hu_node *n = &g->node[i];
-        const bool     is_own = (has_device(w) && is_launch(w, n)) || is_part(w, n);
+        const bool     is_own = (has_device(w) && is_launch(w, n)) || is_part(w, n) || makes_data(w, n);
 
         while (at < captures.n && captures.at[at].end_ns <= n->start_ns)
             at++;
