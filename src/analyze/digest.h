@@ -86,7 +86,8 @@ hu_digest *hu_digest_merge(hu_digest *const *digests, size_t n, hu_error *err);
 
 /* What the ranks of a job say together of its parallelism. */
 typedef struct {
-    const hu_parallelism *said; /* what more than half of those that say anything say, or what holds all they say; NULL: none */
+    /* what more than half of those that say anything say, or what holds all they say; NULL: none */
+    const hu_parallelism *said;
     size_t                agree, differ, silent; /* ranks that say the most common, something else, nothing */
     char                  why_not[640];          /* ranks speak, but not of one scheme; "" */
 } hu_agreement;
@@ -94,8 +95,8 @@ typedef struct {
 void hu_digest_agree(hu_digest *const *digests, size_t n, hu_agreement *out);
 
 /*
- * One job, one answer: what a rank alone was taken for, other than what was agreed on, is withdrawn from its summary and said in
- * its why_not.  For ranks of one run alone.  False when there is no memory.
+ * One job, one answer: what a rank alone was taken for, other than what was agreed on, is withdrawn from its summary
+ * and said in its why_not.  For ranks of one run alone.  False when there is no memory.
  */
 bool hu_digest_settle(hu_digest *const *digests, size_t n, const hu_agreement *agreed);
 

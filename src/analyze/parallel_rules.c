@@ -158,7 +158,10 @@ static void judge_inference(const hu_pattern *p, const hu_traffic_group *g, cons
         hu_judgement_say(j, "operators of Megatron-LM's tensor parallelism");
 }
 
-/* Each at most of/per times as many as the other: a layer does in backward what it does in forward, or that recomputed too. */
+/*
+ * Each at most of/per times as many as the other: a layer does in backward what it does in forward, or that recomputed
+ * too.
+ */
 static bool as_often(int64_t a, int64_t b, int64_t of, int64_t per)
 {
     return a > 0 && b > 0 && per * a <= of * b && per * b <= of * a;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * parallel_scheme.c - one scheme from groups that were judged: their degrees multiply to the ranks of the job, or divide them.
+ * parallel_scheme.c - one scheme from groups that were judged: their degrees multiply to the ranks of the job, or
+ * divide them.
  *
- * Two degrees do not multiply where one group lies within the other: ranks that share a sequence hold the same parameters, so
- * that gradients are reduced over them too.  Stages talk over the group of all ranks when nobody made one for them: then its
- * size is not theirs.  What fits in none of these ways is not decided.
+ * Two degrees do not multiply where one group lies within the other: ranks that share a sequence hold the same
+ * parameters, so that gradients are reduced over them too.  Stages talk over the group of all ranks when nobody made
+ * one for them: then its size is not theirs.  What fits in none of these ways is not decided.
  */
 #include <math.h>
 #include <stdio.h>

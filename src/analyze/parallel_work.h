@@ -37,8 +37,8 @@ __attribute__((format(printf, 2, 3))) hu_str hu_parallel_text(hu_parallel_work *
 bool hu_parallel_say(hu_parallel_work *w, size_t group, const char *text);
 
 /*
- * The summary, its trust and the product of the degrees, from groups in the order of out->at; where degrees do not fit into the
- * ranks of the job, no summary but out->why_not.  False when there is no memory.
+ * The summary, its trust and the product of the degrees, from groups in the order of out->at; where degrees do not fit
+ * into the ranks of the job, no summary but out->why_not.  False when there is no memory.
  */
 bool hu_parallel_scheme_find(hu_parallel_work *w, hu_parallelism *out);
 

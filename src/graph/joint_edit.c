@@ -219,8 +219,8 @@ static double usual_total(const hu_joint_facts *f, uint32_t meeting, int side, w
 }
 
 /*
- * The window cuts the first and the last leg of each rank, of one that runs ahead elsewhere than of one that is late: what it
- * left of them may be too much, but is never too little.
+ * The window cuts the first and the last leg of each rank, of one that runs ahead elsewhere than of one that is late:
+ * what it left of them may be too much, but is never too little.
  */
 static bool is_cut(const itinerary *t, size_t k)
 {
