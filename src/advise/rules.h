@@ -45,8 +45,7 @@
     R(VALIDATION, hu_gate_validation, "validation", "forward passes without a backward pass in the steps", \
       HU_EDIT_VALIDATION, \
       "validate after an epoch or every few hundred steps, on fewer batches, under torch.inference_mode(); metrics " \
-      "from the " \
-      "outputs of the training step", "--view steps: no forward pass behind the optimizer") \
+      "from the outputs of the training step", "--view steps: no forward pass behind the optimizer") \
     R(BLOCKING, hu_gate_blocking, "synchronous-launches", "each launch waits for its kernel", HU_EDIT_BLOCKING, \
       "unset CUDA_LAUNCH_BLOCKING (AMD: AMD_SERIALIZE_KERNEL, HIP_LAUNCH_BLOCKING); it is for debugging", \
       "--view launch: calls return before their kernel begins") \
