@@ -52,8 +52,9 @@ def every_table() -> dict:
         '{"ph":"X","cat":"cuda_runtime","name":"cudaStreamSynchronize","pid":1,"tid":1,"ts":62,"dur":1,"args":{"correlation":6}}',
         '{"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce","pid":0,"tid":8,"ts":63,"dur":1,"args":{"device":0,"stream":8,'
         '"Collective name":"allreduce","dtype":"Float","In msg nelems":4,"Out msg nelems":4,"Group size":2}}',
-        '{"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce","pid":0,"tid":8,"ts":150,"dur":1,"args":{"device":0,"stream":8,'
+        '{"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce","pid":0,"tid":8,"ts":150,"dur":1,"args":{"device":0,"stream":8,"correlation":90,'
         '"Collective name":"allreduce","dtype":"Float","In msg nelems":4096,"Out msg nelems":4096,"Group size":2}}',
+        '{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":110.5,"dur":0.4,"args":{"correlation":90}}',
         '{"ph":"X","cat":"cpu_op","name":"XBackward0","pid":1,"tid":1,"ts":110,"dur":70,"args":{"Sequence number":1,"Fwd thread id":1}}',
         '{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":111,"dur":60,"args":{"Sequence number":2,"Fwd thread id":0}}',
     ] + [
