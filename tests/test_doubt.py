@@ -36,6 +36,15 @@ class Doubt(unittest.TestCase):
     def test_what_a_graph_leaves_is_a_guess(self) -> None:
         self.assertEqual(self.ask(self.plant("launch-bound"))["launch-bound"]["confidence"], "medium")
 
+    def test_what_is_captured_is_no_forward_pass(self) -> None:
+        trace = json.loads(EXAMS["validation"].plant().write(self.path.parent).read_text())
+        self.assertIn("validation", self.ask(trace))
+        ends = [e["ts"] + e["dur"] for e in trace["traceEvents"] if e["name"].startswith("Optimizer.step")]
+        for end in ends:    # the pass behind each optimizer is captured, and runs nothing
+            for name, at in (("cudaStreamBeginCapture", end + 5), ("cudaStreamEndCapture", end + 53.8)):
+                trace["traceEvents"].append({"ph": "X", "cat": "cuda_runtime", "name": name, "pid": 1, "tid": 1, "ts": at, "dur": 0.1})
+        self.assertNotIn("validation", self.ask(trace))
+
     def test_without_launches_the_host_is_not_blamed(self) -> None:
         """Two in three launches are not in the trace."""
         trace = self.plant("launch-bound")

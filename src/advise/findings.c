@@ -55,7 +55,7 @@ static bool hangs_on_guess(hu_edit_kind kind, const hu_price *p)
         0.15; /* of the gain, what a price doubts by itself; a time taken out outright has less */
 
     return kind == HU_EDIT_KINDS || kind == HU_EDIT_LAUNCH || hu_price_doubt(kind) >= LEAST_GUESS ||
-           p->high_pct - p->low_pct > p->gain_pct;
+           p->high_pct - p->low_pct >= p->gain_pct;
 }
 
 /* Edits of the device alone: what its operations take, whoever launched them. */
@@ -72,7 +72,7 @@ static hu_confidence confidence_of(const hu_check *c, const hu_hint *h, const hu
 
     if (!is_trusted(c) || p->spread_pct > hu_check_limit(HU_CHECK_SPREAD, HU_GRADE_AMBER))
         return HU_CONFIDENCE_LOW;
-    if (c->grade[HU_CHECK_LOCAL] == HU_GRADE_RED || h->is_suspected)
+    if (c->grade[HU_CHECK_LOCAL] == HU_GRADE_RED || h->is_suspected || h->is_partial)
         return HU_CONFIDENCE_LOW;
     if (h->may_gain_nothing || h->may_gain_half || hangs_on_guess(hu_rule_edit(h->rule), p))
         best = best > HU_CONFIDENCE_MEDIUM ? HU_CONFIDENCE_MEDIUM : best;

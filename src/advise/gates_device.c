@@ -4,6 +4,7 @@
 #include "advise/gates.h"
 #include "analyze/matrix_units.h"
 
+static const double MOST_UNLINKED = 0.1; /* of the GPU operations; beyond, what operators launched says too little */
 static const double LEAST_BOTH = 0.01, LEAST_RECOMPUTE = 0.01, LEAST_FUSED = 0.01;
 static const double POOR_SHARE = 0.4;      /* of the roofline, below which a product is called inefficient */
 static const double MOST_SLOWER = 0.5;     /* of the time compared: a lower clock slows all kernels, or nearly */
@@ -118,6 +119,10 @@ bool hu_gate_recompute(const hu_scene *c, hu_hint *h)
         "%s of the work in the whole capture is forward recomputed in backward: activation checkpointing trades time for "
         "memory.",
         hu_say_pct(hu_amount_pct(work, all)).t);
+    if ((double)c->d->health.unlinked_kernels > MOST_UNLINKED * (double)c->d->gpu_time.n_slices) {
+        h->is_partial = true;
+        hu_hint_show(h, "GPU operations that were launched before the capture may recompute too: they are not in the price");
+    }
     return true;
 }
 

@@ -143,6 +143,7 @@ typedef struct {
     double      factor;           /* for rules that price themselves: kernels this much faster; else 0 */
     hu_str      glob;             /* of which kernels; borrowed */
     bool        may_gain_nothing; /* the fix needs what the trace does not show to be there */
+    bool        is_partial;       /* the price leaves out a part of it: of low confidence */
     bool        may_gain_half;    /* the same, but some of it is there */
     bool        is_likely;        /* seen by its form, and not by a record of the cause: never of high confidence */
     bool        is_suspected;     /* the trace shows its effect, not the thing itself */

@@ -91,15 +91,13 @@ static bool add_event(work *w, int64_t time_ns, event_kind kind)
     return hu_vec_push(w->arena, &w->events, ((event){time_ns, kind}));
 }
 
-static bool add_events(work *w, uint32_t i, bool is_main)
+static bool add_events(work *w, uint32_t i)
 {
     const hu_ask *ask = w->g->ask;
     const uint8_t flags = ask->names[ask->s.name[i]];
 
     if (is_node_of_backward(ask, i))
         return add_event(w, ask->s.start_ns[i], BACKWARD);
-    if (!is_main)
-        return true;
     if (is_optimizer(ask, i))
         return add_event(w, hu_ask_end(ask, i), CUT_OPTIMIZER);
     if (flags & (HU_NAME_STEP | HU_NAME_DATA_LOADER))
@@ -107,6 +105,28 @@ static bool add_events(work *w, uint32_t i, bool is_main)
     if (!is_forward(ask, i))
         return true;
     return add_event(w, ask->s.start_ns[i], FORWARD);
+}
+
+/* What is captured into a graph runs nothing, so it is no pass. */
+static bool add_main_thread(work *w)
+{
+    const hu_ask *ask = w->g->ask;
+    bool          captures = false;
+
+    for (uint32_t k = 0; k < w->main_track->count; k++) {
+        const uint32_t i = ask->order[w->main_track->first + k];
+
+        if (hu_kind_in(ask->s.kind[i], HU_KINDS_CALL)) {
+            const hu_str name = hu_ask_name(ask, i);
+
+            captures = (captures || hu_str_has(name, HU_STR("StreamBeginCapture"))) &&
+                       !hu_str_has(name, HU_STR("StreamEndCapture"));
+        } else if (hu_kind_in(ask->s.kind[i], HU_KINDS_HOST) && !(captures && ask->s.kind[i] == HU_KIND_CPU_OP) &&
+                   !add_events(w, i)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static int by_time(const void *left, const void *right)
@@ -238,7 +258,10 @@ bool hu_train_parts_find(const hu_graph *g, hu_arena *arena, hu_train_parts *out
     if (!w.main_track)
         return true;
     for (uint32_t i = 0; i < ask->s.n; i++)
-        if (hu_kind_in(ask->s.kind[i], HU_KINDS_HOST) && !add_events(&w, i, &ask->tracks[ask->s.track[i]] == w.main_track))
+        if (&ask->tracks[ask->s.track[i]] != w.main_track && is_node_of_backward(ask, i) &&
+            !add_event(&w, ask->s.start_ns[i], BACKWARD))
             return false;
+    if (!add_main_thread(&w))
+        return false;
     return find_forwards(&w, out) && hu_intervals_unite(arena, &out->forwards) && find_loops(&w, out);
 }
