@@ -169,6 +169,18 @@ class Joint(unittest.TestCase):
             self.assertIn("Different ranks are late at different times", finding["statement"])
         self.assertLess(statistics.mean(errors), 2)
 
+    def test_now_one_of_two_is_late_and_now_the_other(self) -> None:
+        """The pauses of both add up; a rank that matched the other would take over its pauses."""
+        for seed in range(3 if SANITIZED else 8):
+            r = random.Random(2500 + seed)
+            job = Job(seed, ranks=2, layers=6)
+            cured = copy.deepcopy(job)
+            for k in range(job.steps):
+                job.loader[k][r.randrange(2)] += 30000 * US
+            truth = cured.run()[0]
+            step, said = ask(job)
+            self.assertGreaterEqual(price(said["joint_replay"], "hiccups")["gain_pct"], 100 * (1 - truth / step) - 8, seed)
+
     def test_work_that_is_shared_out_evenly(self) -> None:
         for seed in range(3 if SANITIZED else 10):
             job = Job(seed, ranks=4)

@@ -66,7 +66,10 @@ class Stages(unittest.TestCase):
             job = Pipeline(**form)
             cured = copy.deepcopy(job)
             job.factor[1] = 1.5
-            self.assertIn("more time in \"GPU: compute\"", self.straggler(job, cured, 1, form)["statement"])
+            finding = self.straggler(job, cured, 1, form)
+            self.assertIn("more time in \"GPU: compute\"", finding["statement"])
+            self.assertIn("stages had the same work", finding["statement"])     # what its fix does, and no more
+            self.assertLess(finding["gain_pct"], 100 * (1 - cured.run()[0] / job.run()[0]))
 
     def test_a_rank_whose_host_is_late(self) -> None:
         for form in FORMS:

@@ -13,6 +13,7 @@ static const double LEAST_GAIN = 1;    /* percent of the step that one rank is w
 static const double LEAST_FREE = 2;    /* percent of the step that instant collectives are worth, for them to be the cause */
 static const double MOST_JOINED = 0.9; /* of the communication, for the replay of all to know what the rest is worth */
 static const double CLEARLY = 3;       /* points that all are worth more than the worst of them */
+static const double MOSTLY = 0.5;      /* of what a late stage costs */
 static const double PERSISTENT = 0.6;  /* of the collectives: who is last to so many is always late */
 
 /* Who comes last how often, and what it does longer than the others. */
@@ -83,16 +84,23 @@ static const char FIX_STAGE[] =
 static void say_one(hu_finding *x, const hu_joint_replay *job, const hu_joint_replay_price *p, hu_digest *const *digests,
                     const hu_straggler *s)
 {
-    const int n = snprintf(x->statement, sizeof x->statement,
-                           "All ranks wait for rank %lld. If it matched the others, the step of all ranks would take %s "
-                           "instead of %s.",
-                           (long long)hu_digest_rank_of(digests, p->digest), hu_say_time(p->after_ns).t,
-                           hu_say_time(job->replayed_ns).t);
+    const int n =
+        p->edit == HU_EDIT_BALANCE
+            ? snprintf(x->statement, sizeof x->statement,
+                       "All ranks wait for rank %lld. If all stages had the same work, the step of all ranks would "
+                       "take %s instead of %s.",
+                       (long long)hu_digest_rank_of(digests, s->late.digest), hu_say_time(p->after_ns).t,
+                       hu_say_time(job->replayed_ns).t)
+            : snprintf(x->statement, sizeof x->statement,
+                       "All ranks wait for rank %lld. If it matched the others, the step of all ranks would take %s "
+                       "instead of %s.",
+                       (long long)hu_digest_rank_of(digests, p->digest), hu_say_time(p->after_ns).t,
+                       hu_say_time(job->replayed_ns).t);
 
     if (s && s->cause < HU_CLASS_COUNT && n > 0 && (size_t)n < sizeof x->statement)
         snprintf(x->statement + n, sizeof x->statement - (size_t)n, " It spends more time in \"%s\": +%s.",
                  hu_class_words(s->cause), hu_say_per_step(hu_as_mean(s->cause_step_ns), true).t);
-    if (job->messages && s && s->cause == HU_CLASS_COMPUTE)
+    if (p->edit == HU_EDIT_BALANCE)
         snprintf(x->fix, sizeof x->fix, "%s", FIX_STAGE);
 }
 
@@ -104,8 +112,9 @@ static void say_many(hu_finding *x, const hu_joint_replay *job, const hu_joint_r
                      const hu_joint_replay_price *one, hu_digest *const *digests)
 {
     const int n = snprintf(x->statement, sizeof x->statement,
-                           "Different ranks are late at different times. If every rank took the median time before each "
+                           "Different ranks are late at different times. If every rank took %s before each "
                            "collective, a step would take %s instead of %s",
+                           job->ranks > 2 ? "the median time" : "the shorter host time and the mean GPU time",
                            hu_say_time(all->after_ns).t, hu_say_time(job->replayed_ns).t);
 
     if (one && n > 0 && (size_t)n < sizeof x->statement)
@@ -205,12 +214,30 @@ static void add_buckets(hu_findings *f, const hu_joint_replay *job, const hu_dig
     f->at[f->n++] = x;
 }
 
+/*
+ * Does the GPU of a stage compute for longer than those of the others, and is that most of what it costs?  Somebody must do
+ * that work: it can only be shared.
+ */
+static bool is_of_stages(const hu_joint_replay *job, const hu_joint_replay_price *one, hu_digest *const *digests, size_t n)
+{
+    const hu_step_time *own = hu_digest_step_time(digests[one->digest]);
+    double              others = 0, k = 0;
+
+    for (size_t i = 0; own && i < n; i++) {
+        const hu_step_time *t = i == one->digest ? NULL : hu_digest_step_time(digests[i]);
+
+        others += t ? t->compute_ns : 0;
+        k += t != NULL;
+    }
+    return job->messages && own && k > 0 && own->compute_ns - others / k >= MOSTLY * (job->replayed_ns - one->after_ns);
+}
+
 /* What the replay of all says; false when nobody is waited for. */
 static bool compare_replayed(hu_finding *x, const hu_joint_replay *job, hu_findings *const *findings,
                              hu_digest *const *digests, const hu_stragglers *s, const hu_rendezvous *r)
 {
     const hu_joint_replay_price *one = find_price(job, HU_EDIT_STRAGGLER), *all = find_price(job, HU_EDIT_HICCUPS),
-                                *best = one;
+                                *shared = find_price(job, HU_EDIT_BALANCE), *best = one, *told;
     const hu_straggler *who = NULL;
     hu_straggler        other;
 
@@ -225,17 +252,18 @@ static bool compare_replayed(hu_finding *x, const hu_joint_replay *job, hu_findi
         hu_stragglers_ask(one->digest, job->replayed_ns - one->after_ns, findings, r->n, &other);
         who = &other;
     }
-    x->gain_pct = best->gain_pct;
-    x->low_pct = best->low_pct;
-    x->high_pct = best->high_pct;
-    x->free_pct = best->most_pct;
+    told = best == one && shared && is_of_stages(job, one, digests, r->n) ? shared : best;
+    x->gain_pct = told->gain_pct;
+    x->low_pct = told->low_pct;
+    x->high_pct = told->high_pct;
+    x->free_pct = fmax(told->most_pct, told->high_pct);
     x->before_ns = job->replayed_ns;
-    x->after_ns = best->after_ns;
+    x->after_ns = told->after_ns;
     x->confidence = who && who->cause < HU_CLASS_COUNT && (double)who->late.last >= PERSISTENT * (double)r->matched
                         ? HU_CONFIDENCE_HIGH
                         : HU_CONFIDENCE_MEDIUM;
     if (best == one)
-        say_one(x, job, one, digests, who);
+        say_one(x, job, told, digests, who);
     else
         say_many(x, job, all, one, digests);
     if (!(job->joined_share >= MOST_JOINED)) {

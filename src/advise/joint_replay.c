@@ -161,8 +161,7 @@ static void price_all(work *w)
     price_slow_link(w);
     price_stragglers(w);
     price(w, HU_EDIT_BALANCE, 0);
-    if (w->out->ranks > 2)
-        price(w, HU_EDIT_HICCUPS, 0);
+    price(w, HU_EDIT_HICCUPS, 0);
     price(w, HU_EDIT_NETWORK, 0);
     price(w, HU_EDIT_BANDWIDTH, 0);
     price(w, HU_EDIT_LATENCY, 0);

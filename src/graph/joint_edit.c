@@ -189,6 +189,18 @@ static int by_value(const void *left, const void *right)
 
 typedef enum { MEAN, MEDIAN, MEDIAN_OF_OTHERS } what_is_usual;
 
+static bool is_of_host(int c)
+{
+    return c >= HU_CLASS_COUNT ? c - HU_CLASS_COUNT == HOST : side_of((hu_class)c) == HOST;
+}
+
+/* Of two there is no median: a pause of one is no work, and can go; work of the device is to be done by one or the other. */
+static double middle(const int64_t *sorted, size_t n, int c, what_is_usual what)
+{
+    return what == MEDIAN && n == 2 && is_of_host(c) ? (double)sorted[0]
+                                                     : ((double)sorted[(n - 1) / 2] + (double)sorted[n / 2]) / 2;
+}
+
 /* What the ranks that meet do of a class, or of a side, before; NaN when there is nobody to compare with. */
 static double usual_of(const hu_joint_facts *f, uint32_t meeting, int c, what_is_usual what, size_t self)
 {
@@ -209,7 +221,7 @@ static double usual_of(const hu_joint_facts *f, uint32_t meeting, int c, what_is
     if (what == MEAN)
         return sum / (double)n;
     qsort(values, n, sizeof *values, by_value);
-    return ((double)values[(n - 1) / 2] + (double)values[n / 2]) / 2;
+    return middle(values, n, c, what);
 }
 
 /* The same of one side's whole work. */
@@ -238,7 +250,7 @@ static void fit_leg(const hu_joint_facts *f, const itinerary *t, size_t k, int s
     const double own = (double)l->sum_ns[HU_CLASS_COUNT + side], wanted = usual_total(f, t->to[k], side, what, self);
     double       excess[HU_CLASS_COUNT] = {0}, sum = 0, all;
 
-    if (isnan(wanted) || own <= 0 || ((what == MEDIAN || is_cut(t, k)) && wanted >= own))
+    if (isnan(wanted) || own <= 0 || (wanted >= own && (what == MEDIAN || (what == MEDIAN_OF_OTHERS && is_cut(t, k)))))
         return;
     for (hu_class c = 0; c < HU_CLASS_COUNT; c++) {
         if (side_of(c) != side || l->sum_ns[c] <= 0)

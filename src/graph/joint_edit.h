@@ -26,7 +26,7 @@ static inline bool hu_joint_edit_is_work(hu_edit_kind kind)
  *
  *     straggler   that of the rank becomes the median of the others' before each meeting: it may get longer
  *     balance     that of all ranks becomes the mean of those that meet
- *     hiccups     nobody is late: what is above the median becomes the median
+ *     hiccups     nobody is late: what is above the median becomes the median; of two ranks the host's work the lesser
  *
  * Where several change the same work, the least of them counts, so that two together are never slower than one.  Returns how
  * many nodes and operations it changed.
