@@ -262,7 +262,8 @@ class Loaders(unittest.TestCase):
 
     def test_unknown_cpus(self) -> None:
         found = self.finding()
-        self.assertEqual((found["confidence"], found["gain_low_pct"]), ("medium", 0))
+        self.assertEqual(found["confidence"], "medium")
+        self.assertAlmostEqual(found["gain_low_pct"], found["gain_pct"] / 2, delta=1)     # two workers overlap on any machine with a GPU
         self.assertAlmostEqual(found["gain_pct"], 60, delta=3)
         self.assertIn("--cpus", " ".join(found["evidence"]))
 

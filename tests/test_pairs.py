@@ -15,7 +15,9 @@ from tests.program import EXE, ROOT, report, skip_loudly
 
 RECORDED = ROOT / "tests/data/pairs"
 POINTS = 10.0       # of a step: what a recorded window of four to eight steps can promise on a busy machine
-MISSED = {"buckets": 45.0}      # too little is promised: what two cores lose with four threads that take turns is in no trace
+MISSED = {        # too much or too little is promised: what two cores lose with threads that take turns is in no trace
+    "buckets": 45.0, "straggler": 14.0,
+}
 
 
 def noisy(level: float, rounds: int, steps: int, seed: int) -> list[list[float]]:
