@@ -3,17 +3,13 @@
  * calls.
  */
 #include "advise/gates.h"
+#include "analyze/names.h"
 #include "advise/loader.h"
 
 enum {
     IO_CALLS = 1u << HU_HOST_FILE_READ | 1u << HU_HOST_FILE_WRITE | 1u << HU_HOST_FILE_META | 1u << HU_HOST_FSYNC |
                1u << HU_HOST_NETWORK,
 };
-
-static bool has_text(const hu_scene *c, const char *text)
-{
-    return hu_trace_find_text(c->s->ask.trace, hu_str_of(text)) != HU_NONE;
-}
 
 /* Of some classes of calls, the place whose function the critical path spends most in; else the one waited in longest. */
 static const hu_host_place *place_on_path(const hu_scene *c, hu_class class, unsigned classes)
@@ -98,23 +94,22 @@ static const char FIX_WORKERS[] =
 
 bool hu_gate_data(const hu_scene *c, hu_hint *h)
 {
-    const hu_ns_per_step wait = hu_scene_node_time(c, HU_IN_DATA, HU_CLASS_BIT(DATA));
-    const hu_step_time  *t = hu_digest_step_time(c->d);
-    const bool           single = has_text(c, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
-    const bool           multi = has_text(c, "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__");
+    const hu_ns_per_step  wait = hu_scene_node_time(c, HU_IN_DATA, HU_CLASS_BIT(DATA));
+    const hu_step_time   *t = hu_digest_step_time(c->d);
+    const hu_loader_kinds kinds = hu_names_loaders(c->s->ask.trace);
 
     if (!hu_scene_is_much(c, wait))
         return false;
-    h->fix = multi && !single ? FIX_WORKERS : NULL;
+    h->fix = kinds.has_workers && !kinds.in_process ? FIX_WORKERS : NULL;
     hu_hint_say(h, "The main thread spends %s in the data loader%s.", hu_scene_share(c, wait).t,
-                single  ? ", which loads in the main process (num_workers=0)"
-                : multi ? " although it has worker processes"
-                        : "");
+                kinds.in_process    ? ", which loads in the main process (num_workers=0)"
+                : kinds.has_workers ? " although it has worker processes"
+                                    : "");
     /* each instant once, the device first: what is left for the loader is time in which the device had nothing to do */
     if (t && c->d->breakdown.has_device && t->role_ns[HU_ROLE_DATA_LOADER] > 0)
         hu_hint_show(h, "the GPU is idle for %s while the host waits there",
                      hu_scene_each(c, hu_as_mean(fmin(t->role_ns[HU_ROLE_DATA_LOADER], wait.ns))).t);
-    hu_loader_doubt(c, h, multi && !single);
+    hu_loader_doubt(c, h, kinds.has_workers && !kinds.in_process);
     show_loader_calls(c, h);
     return true;
 }

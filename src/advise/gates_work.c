@@ -171,7 +171,7 @@ bool hu_gate_unrecorded(const hu_scene *c, hu_hint *h)
     double               sum = pauses.ns * (double)c->n_steps;
     hu_ns_per_step       time;
 
-    /* a program that shows neither operators nor frames nor a device is told by its own marks alone */
+    /* a program that shows neither operators nor frames nor a device is described by its own marks alone */
     if (kinds[HU_KIND_CPU_OP] + kinds[HU_KIND_PYTHON] == 0 && g->n_ops == 0)
         return false;
     for (size_t i = 0; i < w->n; i++) {

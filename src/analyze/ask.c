@@ -86,3 +86,18 @@ uint32_t hu_ask_slice_at(const hu_ask *ask, uint32_t track, int64_t time_ns, uns
             return at;
     return HU_NONE;
 }
+
+uint32_t hu_ask_first_from(const hu_ask *ask, const hu_track *t, int64_t time_ns)
+{
+    uint32_t low = 0, high = t->count;
+
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+
+        if (ask->s.start_ns[ask->order[t->first + middle]] < time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}

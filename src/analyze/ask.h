@@ -59,4 +59,7 @@ static inline hu_str hu_ask_name(const hu_ask *ask, uint32_t slice)
     return hu_trace_text(ask->trace, ask->s.name[slice]);
 }
 
+/* The first slice of a track, by its place in the track's order, that begins at or after a time; t->count: none does. */
+uint32_t hu_ask_first_from(const hu_ask *ask, const hu_track *t, int64_t time_ns);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * autograd_threads.c - a thread of the autograd engine is told by what runs on it, since it has no name of its own.
+ * autograd_threads.c - recognises a thread of the autograd engine by what runs on it, since it has no name of its own.
  *
  * Backward nodes say so by name, or by the thread of their forward operator.  What lies in them is theirs: hooks of
  * distributed training, checkpoints that run forward again.  Forward operators outside of them belong to a thread of the

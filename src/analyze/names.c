@@ -132,3 +132,12 @@ const uint8_t *hu_names_classify(const hu_trace *trace, hu_arena *arena)
         flags[i] = classify(hu_trace_text(trace, i));
     return flags;
 }
+
+hu_loader_kinds hu_names_loaders(const hu_trace *trace)
+{
+    const hu_str single = HU_STR("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
+    const hu_str many = HU_STR("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__");
+
+    return (hu_loader_kinds){.in_process = hu_trace_find_text(trace, single) != HU_NONE,
+                             .has_workers = hu_trace_find_text(trace, many) != HU_NONE};
+}

@@ -26,6 +26,13 @@ bool hu_names_is_autograd_node(hu_str name);
 /* Is it a call that allocates, registers or frees memory of the host for the device to copy from? */
 bool hu_names_is_host_memory(hu_str name);
 
+typedef struct {
+    bool in_process, has_workers; /* both: the job has two loaders, or neither: it has none of PyTorch's */
+} hu_loader_kinds;
+
+/* How PyTorch's data loaders of a trace load, by what torch.profiler names their fetches. */
+hu_loader_kinds hu_names_loaders(const hu_trace *trace);
+
 /* The number behind "ProfilerStep#", or -1. */
 int64_t hu_names_step_number(hu_str name);
 

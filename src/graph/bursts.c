@@ -174,7 +174,7 @@ static bool add_waited(hu_building *b, run main_run, run lane, bool is_engine, b
     return true;
 }
 
-/* Adds what a thread does, for the main one or beside it. */
+/* Adds what a thread does: work that the main thread waits for, or work in parallel. */
 static bool add_lane(hu_building *b, run main_run, run lane, bool is_engine)
 {
     const unsigned calls = calls_of(b, lane);

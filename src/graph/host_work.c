@@ -225,22 +225,6 @@ static bool is_anothers_time(const work *w, const hu_node *n)
     return last - first > n->seen_ns / 2;
 }
 
-/* The first slice of a track that begins at or after a time. */
-static uint32_t first_from(const hu_ask *ask, const hu_track *t, int64_t time_ns)
-{
-    uint32_t low = 0, high = t->count;
-
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-
-        if (ask->s.start_ns[ask->order[t->first + middle]] < time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static bool covers(const hu_ask *ask, uint32_t slice, int64_t start_ns, int64_t end_ns)
 {
     const int64_t from = ask->s.start_ns[slice] > start_ns ? ask->s.start_ns[slice] : start_ns;
@@ -261,7 +245,7 @@ static uint32_t cover_of(const work *w, const hu_node *n)
     for (uint32_t at = n->slice; at != HU_NONE && best == HU_NONE; at = ask->s.parent[at])
         if (covers(ask, at, n->start_ns, end))
             best = at;
-    for (uint32_t k = t ? first_from(ask, t, n->start_ns) : 0; t && k < t->count; k++) {
+    for (uint32_t k = t ? hu_ask_first_from(ask, t, n->start_ns) : 0; t && k < t->count; k++) {
         const uint32_t i = ask->order[t->first + k];
 
         if (ask->s.start_ns[i] >= end)
@@ -278,7 +262,7 @@ static bool has_launch(const hu_ask *ask, uint32_t op)
     const hu_track *t = &ask->tracks[ask->s.track[op]];
     const int64_t   end = hu_ask_end(ask, op);
 
-    for (uint32_t k = first_from(ask, t, ask->s.start_ns[op]); k < t->count; k++) {
+    for (uint32_t k = hu_ask_first_from(ask, t, ask->s.start_ns[op]); k < t->count; k++) {
         const uint32_t i = ask->order[t->first + k];
 
         if (ask->s.start_ns[i] >= end)

@@ -217,22 +217,6 @@ static bool enter(walk *w, uint32_t i)
     return true;
 }
 
-/* The first slice of a track that begins at or after a time. */
-static uint32_t first_from(const hu_ask *ask, const hu_track *t, int64_t time_ns)
-{
-    uint32_t low = 0, high = t->count;
-
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-
-        if (ask->s.start_ns[ask->order[t->first + middle]] < time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* What was open when the window began: the parents of its first slice, outermost first. */
 static void open_parents(walk *w, uint32_t first)
 {
@@ -254,7 +238,7 @@ static bool walk_track(walk *w, const hu_track *t)
 {
     const hu_building *b = w->b;
     const hu_ask      *ask = b->ask;
-    uint32_t           k = first_from(ask, t, b->from_ns);
+    uint32_t           k = hu_ask_first_from(ask, t, b->from_ns);
 
     w->now_ns = b->from_ns;
     w->depth = 0;

@@ -6,6 +6,7 @@
  * holds while the workers are the slower side; a rare wait has a cause of its own, and workers that were far ahead in
  * between.
  */
+#include "analyze/names.h"
 #include "base/sort.h"
 #include "graph/build.h"
 
@@ -20,14 +21,6 @@ typedef struct {
 } fetch;
 
 typedef HU_VEC(fetch) fetches;
-
-static bool has_workers(const hu_building *b)
-{
-    const hu_str single = HU_STR("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
-    const hu_str many = HU_STR("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__");
-
-    return hu_trace_find_text(b->ask->trace, many) != HU_NONE && hu_trace_find_text(b->ask->trace, single) == HU_NONE;
-}
 
 /* The main thread's fetches: each a run of nodes that lie in the loader. */
 static bool find_fetches(const hu_building *b, const hu_lane_nodes *l, fetches *out)
@@ -78,10 +71,11 @@ static bool keep_waits(hu_arena *scratch, fetches *f)
 
 int hu_build_loaders(hu_building *b, hu_error *err)
 {
-    hu_lane_nodes l;
-    fetches       f = {0};
+    const hu_loader_kinds kinds = hu_names_loaders(b->ask->trace);
+    hu_lane_nodes         l;
+    fetches               f = {0};
 
-    if (!has_workers(b))
+    if (!kinds.has_workers || kinds.in_process)
         return 0;
     if (!hu_build_lane_nodes(b, &l) || !find_fetches(b, &l, &f))
         return hu_fail_memory(err);
