@@ -6,7 +6,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 SETUP    = scripts/setup --quiet
 
-.PHONY: all setup build demo test test-rest test-tsan lint format schema bench scoreboard fuzz install uninstall man clean help
+.PHONY: all setup build demo test test-rest test-tsan lint format schema bench scoreboard exam fuzz install uninstall man clean help
 
 all: build
 
@@ -20,6 +20,7 @@ help:
 	@echo 'make format    clang-format over all C files'
 	@echo 'make bench     speed against public tools; writes docs/performance.md'
 	@echo 'make scoreboard  1,200 traces with a known answer; writes docs/accuracy.md'
+	@echo 'make exam        430 jobs simulated apart from the program; prints what it missed'
 	@echo 'make fuzz      libFuzzer for FUZZ_SECONDS (600) on each target'
 	@echo 'make man       manual pages, in build/packaging: man -l build/packaging/holdup-report.1'
 	@echo 'make install   into PREFIX=/usr/local, below DESTDIR=; make uninstall removes it'
@@ -81,6 +82,10 @@ bench: build
 
 scoreboard: build
 	@python3 -m tests.scoreboard.board --holdup $(BUILD)/holdup --count 1200 --out docs/accuracy.md
+
+exam: build
+	@python3 -m tests.exam.board --holdup $(BUILD)/holdup --count 300
+	@python3 -m tests.exam.board_ranks --holdup $(BUILD)/holdup
 
 fuzz:
 	@scripts/setup --quiet fuzz
