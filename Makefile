@@ -20,7 +20,7 @@ help:
 	@echo 'make format    clang-format over all C files'
 	@echo 'make bench     speed against public tools; writes docs/performance.md'
 	@echo 'make scoreboard  1,200 traces with a known answer; writes docs/accuracy.md'
-	@echo 'make exam        430 jobs simulated apart from the program; prints what it missed'
+	@echo 'make exam        430 jobs simulated apart from the program; writes docs/exam.md'
 	@echo 'make fuzz      libFuzzer for FUZZ_SECONDS (600) on each target'
 	@echo 'make man       manual pages, in build/packaging: man -l build/packaging/holdup-report.1'
 	@echo 'make install   into PREFIX=/usr/local, below DESTDIR=; make uninstall removes it'
@@ -84,8 +84,10 @@ scoreboard: build
 	@python3 -m tests.scoreboard.board --holdup $(BUILD)/holdup --count 1200 --out docs/accuracy.md
 
 exam: build
-	@python3 -m tests.exam.board --holdup $(BUILD)/holdup --count 300
-	@python3 -m tests.exam.board_ranks --holdup $(BUILD)/holdup
+	@python3 -m tests.exam.board --holdup $(BUILD)/holdup --count 300 --markdown $(BUILD)/exam.md
+	@python3 -m tests.exam.board_ranks --holdup $(BUILD)/holdup --markdown $(BUILD)/exam-ranks.md
+	@(echo '<!-- SPDX-License-Identifier: Apache-2.0; written by `make exam`, not by hand -->'; echo '# The exam of the diagnosis'; \
+	  echo; cat $(BUILD)/exam.md; echo; cat $(BUILD)/exam-ranks.md) >docs/exam.md
 
 fuzz:
 	@scripts/setup --quiet fuzz
