@@ -125,11 +125,6 @@ static void say_many(hu_finding *x, const hu_joint_replay *job, const hu_joint_r
     snprintf(x->fix, sizeof x->fix, "%s", FIX_MANY);
 }
 
-static bool is_of_network(const hu_finding *x)
-{
-    return x->rule == HU_RULE_EXPOSED_COMM || x->rule == HU_RULE_POOR_OVERLAP || x->rule == HU_RULE_COMM_LATENCY;
-}
-
 /* Not worth a price of its own, as if its gate had opened and its price been too small. */
 static void pass(hu_findings *f, size_t i)
 {
@@ -165,7 +160,7 @@ static void add_slow_link(hu_findings *f, const hu_joint_replay *job)
              hu_say_time(job->replayed_ns).t);
     f->at[f->n++] = x;
     for (size_t i = f->n - 1; i-- > 0;) /* it says why these are slow */
-        if (is_of_network(&f->at[i]) && f->at[i].gain_pct <= x.gain_pct)
+        if (hu_finding_is_of_network(&f->at[i]) && f->at[i].gain_pct <= x.gain_pct)
             memmove(&f->at[i], &f->at[i + 1], (--f->n - i) * sizeof f->at[0]);
     hu_findings_cut_ladder(f);
 }
@@ -329,7 +324,7 @@ static void doubt_network(hu_findings *f, const char *why)
     for (size_t i = 0; i < f->n; i++) {
         hu_finding *x = &f->at[i];
 
-        if (!is_of_network(x))
+        if (!hu_finding_is_of_network(x))
             continue;
         x->confidence = HU_CONFIDENCE_LOW;
         x->low_pct = 0;
@@ -355,7 +350,7 @@ static void limit_network(hu_findings *f, const hu_joint_replay *job)
     for (size_t i = f->n; i-- > 0;) {
         hu_finding *x = &f->at[i];
 
-        if (!is_of_network(x) || isnan(x->gain_pct))
+        if (!hu_finding_is_of_network(x) || isnan(x->gain_pct))
             continue;
         if (free->gain_pct < LEAST_FREE) {
             pass(f, i);
@@ -410,7 +405,7 @@ static void drop_waiting(hu_findings *f, const hu_finding *straggler)
     for (size_t i = 0; i < f->n; i++) {
         const hu_finding *x = &f->at[i];
 
-        if (!is_of_network(x) || !(straggler->gain_pct >= MOST * x->gain_pct))
+        if (!hu_finding_is_of_network(x) || !(straggler->gain_pct >= MOST * x->gain_pct))
             f->at[kept++] = *x;
     }
     f->n = kept;

@@ -34,6 +34,11 @@ const char *hu_finding_fix(const hu_finding *f)
     return f->fix[0] ? f->fix : hu_rule_fix(f->rule);
 }
 
+bool hu_finding_is_of_network(const hu_finding *f)
+{
+    return f->rule == HU_RULE_EXPOSED_COMM || f->rule == HU_RULE_POOR_OVERLAP || f->rule == HU_RULE_COMM_LATENCY;
+}
+
 hu_none_words hu_findings_none(const hu_findings *f)
 {
     hu_none_words said = {"No fix we can simulate saves 1 %"};

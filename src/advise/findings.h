@@ -81,6 +81,9 @@ typedef struct hu_findings {
  */
 hu_findings *hu_findings_measure(hu_simulation *s, const hu_error *why, const hu_digest *d, hu_error *err);
 
+/* Is it about communication as one rank sees it?  Of a job, only all ranks together tell what that is worth. */
+bool hu_finding_is_of_network(const hu_finding *f);
+
 /* What to do about a finding. */
 const char *hu_finding_fix(const hu_finding *f);
 

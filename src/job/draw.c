@@ -5,6 +5,19 @@
 
 enum { MOST_DRAWN = 16 }; /* ranks of a page, unless it holds all */
 
+/* Steps after a fix are drawn before ranks are compared, which may find that communication is none. */
+static int build_scenarios(const hu_filling *w, const hu_rank *r, hu_simulation *s, hu_arena *scratch, hu_scenario *out,
+                           hu_error *err)
+{
+    hu_findings mine = *r->findings;
+
+    mine.n = 0;
+    for (size_t i = 0; i < r->findings->n; i++)
+        if (w->inputs->n == 1 || !hu_finding_is_of_network(&r->findings->at[i]))
+            mine.at[mine.n++] = r->findings->at[i];
+    return hu_scenarios_build(s, &mine, scratch, out, err);
+}
+
 void hu_rank_draw(const hu_filling *w, hu_rank *r, const hu_trace *trace, hu_simulation *simulation)
 {
     hu_scenario         scenarios[HU_SCENARIOS];
@@ -16,7 +29,7 @@ void hu_rank_draw(const hu_filling *w, hu_rank *r, const hu_trace *trace, hu_sim
 
     r->timeline_arena = scratch ? hu_arena_new() : NULL;
     if (r->timeline_arena && simulation && r->findings && r->findings->is_replayed)
-        n = hu_scenarios_build(simulation, r->findings, scratch, scenarios, &err);
+        n = build_scenarios(w, r, simulation, scratch, scenarios, &err);
     how.n_scenarios = n > 0 ? (size_t)n : 0;
     if (!r->timeline_arena ||
         hu_timeline_encode(trace, r->digest, &how, r->timeline_arena, scratch, &r->timeline, &err) < 0) {

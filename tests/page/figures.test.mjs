@@ -55,7 +55,7 @@ for (const { name, words } of jobs) {
         for (const words of [f.statement, f.verify, ...f.evidence]) assert.ok(cards[i].text.includes(words), `${f.id}: ${words}`);
         assert.ok(cards[i].saving.includes(`confidence: ${f.confidence}`));
         if (f.gain_pct === null) continue;
-        const found = /^−([\d.]+) % of the (?:step|run|capture): (.+) → (.+), likely −(\d+) to −(\d+) %/.exec(
+        const found = /^−([\d.]+) % of the (?:step|run|capture): (.+) → (.+), likely (0|−\d+) to −(\d+) %/.exec(
           cards[i].saving.replaceAll("\u00a0", " "),
         );
         assert.ok(found, cards[i].saving);
@@ -63,7 +63,7 @@ for (const { name, words } of jobs) {
           [found[1], f.gain_pct],
           [found[2], f.step_before_ns],
           [found[3], f.step_after_ns],
-          [found[4], f.gain_low_pct],
+          [found[4].replace("−", ""), f.gain_low_pct],
           [found[5], f.gain_high_pct],
         ])
           assertShows(text, value, f.id);
