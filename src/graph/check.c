@@ -26,14 +26,14 @@ static const struct {
 #undef C
 };
 
-static double worst_step(const hu_pricer *p)
+static double worst_step(hu_pricer *p, int64_t *ends)
 {
     const hu_graph *g = hu_pricer_graph(p);
-    const int64_t  *ends = hu_pricer_ends_ns(p);
     double          worst = 0;
 
+    hu_replay_run(hu_pricer_replay(p), hu_pricer_costs(p), ends);
     for (size_t m = 1; m < g->n_marks; m++) {
-        const double seen = (double)(g->mark[m].end_ns - g->mark[m - 1].end_ns);
+        const double seen = (double)hu_replay_seen_ns(hu_pricer_replay(p), m - 1);
         const double replayed = (double)(ends[m] - ends[m - 1]);
 
         if (seen > 0)
@@ -160,7 +160,7 @@ static bool hold_out(hu_pricer *p, hu_arena *scratch, int64_t *ends_ns, double *
             c->op[i] = others >= 0 ? others : c->op[i];
         }
         hu_replay_run(hu_pricer_replay(p), c, ends_ns);
-        seen = (double)(g->mark[k + 1].end_ns - g->mark[k].end_ns);
+        seen = (double)hu_replay_seen_ns(hu_pricer_replay(p), k);
         said = (double)(ends_ns[k + 1] - ends_ns[k]);
         if (seen > 0)
             *worst = fmax(*worst, 100 * fabs(said / seen - 1));
@@ -197,7 +197,7 @@ int hu_check_measure(hu_pricer *p, const hu_path *path, hu_arena *scratch, hu_ch
     if (!ends)
         return hu_fail_memory(err);
     out->value[HU_CHECK_LOCAL] = c->ops ? 100 * (double)c->local / (double)c->ops : NAN;
-    out->value[HU_CHECK_GLOBAL] = worst_step(p);
+    out->value[HU_CHECK_GLOBAL] = worst_step(p, ends);
     out->value[HU_CHECK_COVERAGE] = path->total_ns > 0
                                         ? 100 *
                                               (double)(path->by_class[HU_CLASS_FROZEN] + path->by_class[HU_CLASS_INFERRED]) /

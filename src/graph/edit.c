@@ -58,12 +58,16 @@ static size_t edit_data(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
     return speed_up_nodes(f->g, c, HU_IN_DATA, HU_CLASS_BIT(DATA), e->factor);
 }
 
+static bool is_copy_to_host(const hu_graph *g, uint32_t op)
+{
+    return g->op[op].class == HU_CLASS_COPY && hu_str_has(hu_ask_name(g->ask, g->op[op].slice), HU_STR("DtoH"));
+}
+
 static bool is_device_to_host(const hu_graph *g, const hu_node *n)
 {
     const uint32_t own = hu_graph_own_op(g->op, n);
 
-    return own != HU_NONE && g->op[own].class == HU_CLASS_COPY &&
-           hu_str_has(hu_ask_name(g->ask, g->op[own].slice), HU_STR("DtoH"));
+    return own != HU_NONE && is_copy_to_host(g, own);
 }
 
 static size_t edit_sync(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
@@ -71,10 +75,11 @@ static size_t edit_sync(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
     const hu_graph *g = f->g;
     size_t          n = 0;
 
-    (void)e;
     for (size_t i = 0; i < g->n_nodes; i++) {
         if (g->node[i].call != HU_CALL_SYNC && !(g->node[i].call == HU_CALL_COPY && is_device_to_host(g, &g->node[i])))
             continue;
+        if (e->flavour == HU_EDIT_REALISTIC && g->node[i].in & HU_IN_IO)
+            continue; /* a file gets what was computed: such a wait goes with the file, and not before */
         c->node_flags[i] |= HU_EDIT_NO_WAIT;
         n++;
     }
@@ -236,13 +241,22 @@ static size_t edit_bucket(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
     return n;
 }
 
+/* What is copied to the host for a file goes with the file: without it, nothing is copied; written behind, beside the work. */
 static size_t edit_io(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
-    size_t n = speed_up_nodes(f->g, c, HU_IN_IO, HU_CLASS_BIT(IO), e->factor);
+    const hu_graph *g = f->g;
+    size_t          n = speed_up_nodes(g, c, HU_IN_IO, HU_CLASS_BIT(IO), e->factor);
 
-    for (size_t i = 0; i < f->g->n_nodes; i++)
-        if (f->g->node[i].in & HU_IN_IO)
+    for (size_t i = 0; i < g->n_nodes; i++)
+        if (g->node[i].in & HU_IN_IO)
             c->node_flags[i] |= HU_EDIT_NO_WAIT;
+    for (uint32_t i = 0; i < g->n_ops; i++) {
+        if (!g->op[i].has_launch || !(g->node[g->op[i].node].in & HU_IN_IO) || !is_copy_to_host(g, i))
+            continue;
+        c->op[i] = hu_edit_divide(c->op[i], e->factor, KERNEL_FLOOR_NS);
+        if (isinf(e->factor))
+            c->op_flags[i] |= HU_EDIT_DETACHED;
+    }
     return n;
 }
 

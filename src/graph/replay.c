@@ -134,7 +134,7 @@ static void ends_of_steps(const hu_replay *r, int64_t *ends_ns, uint32_t *last_o
             ends_ns[m] = ends_ns[m - 1];
 }
 
-void hu_sweep_ends(const hu_replay *r, const hu_costs *c, int64_t *ends_ns, uint32_t *last_op)
+void hu_sweep_ends(hu_replay *r, const hu_costs *c, int64_t *ends_ns, uint32_t *last_op)
 {
     const hu_graph *g = r->g;
     const size_t    last = g->n_marks - 1;
@@ -142,7 +142,8 @@ void hu_sweep_ends(const hu_replay *r, const hu_costs *c, int64_t *ends_ns, uint
 
     *last_op = HU_NONE;
     ends_of_steps(r, ends_ns, last_op);
-    if (mark_of(r, last) - mark_of(r, 0) - shrunk_ns <= ends_ns[last] - ends_ns[0])
+    r->is_by_marks = mark_of(r, last) - mark_of(r, 0) - shrunk_ns > ends_ns[last] - ends_ns[0];
+    if (!r->is_by_marks)
         return;
     for (size_t m = 0; m < g->n_marks; m++)
         ends_ns[m] = mark_of(r, m) - shrunk_ns * (int64_t)m / (int64_t)last;
@@ -170,6 +171,16 @@ void hu_replay_run(hu_replay *r, const hu_costs *c, int64_t *ends_ns)
 hu_replay_instants hu_replay_get(const hu_replay *r)
 {
     return (hu_replay_instants){r->node_begin, r->node_end, r->op_start, r->op_end};
+}
+
+int64_t hu_replay_seen_ns(const hu_replay *r, size_t step)
+{
+    const hu_graph *g = r->g;
+    const int64_t   last = (int64_t)g->n_marks - 1;
+
+    if (!r->is_by_marks)
+        return g->mark[step + 1].end_ns - g->mark[step].end_ns;
+    return g->mark[step + 1].host_end_ns - g->mark[step].host_end_ns - g->shrunk_ns / last;
 }
 
 double hu_replay_step_ns(const hu_graph *g, const int64_t *ends_ns)

@@ -72,6 +72,12 @@ hu_replay_instants hu_replay_get(const hu_replay *r);
 /* Is a delay so long that it has a cause outside of its stream?  Only such ones are tied to the host by HU_ANCHOR_HOST. */
 bool hu_replay_is_external(const hu_op *op);
 
+/*
+ * How long a step was as observed, from 0, between the ends that the last replay went by.  Over the window the host's marks
+ * and the ends of the work may take as long as each other; of a single step they are different things.
+ */
+int64_t hu_replay_seen_ns(const hu_replay *r, size_t step);
+
 /* Mean length of a step, from the ends of a replay. */
 double hu_replay_step_ns(const hu_graph *g, const int64_t *ends_ns);
 

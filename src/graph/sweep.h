@@ -24,6 +24,7 @@ struct hu_replay {
     uint32_t       *node_end_by, *op_by; /* NULL until a path is asked for */
     uint32_t       *op_before;           /* the one that HU_BY_BEFORE means, after edits */
     uint32_t       *lane_before;         /* the node before in its lane */
+    bool            is_by_marks;         /* the last sweep's steps end at the host's marks, not when their work has ended */
     hu_arena       *arena;
 };
 
@@ -31,7 +32,7 @@ struct hu_replay {
 bool hu_sweep_keep_path(hu_replay *r);
 
 /* When each step ended; *last_op is the operation that ended the last one, HU_NONE when the host's mark did. */
-void hu_sweep_ends(const hu_replay *r, const hu_costs *c, int64_t *ends_ns, uint32_t *last_op);
+void hu_sweep_ends(hu_replay *r, const hu_costs *c, int64_t *ends_ns, uint32_t *last_op);
 
 HU_SWEEP_INLINE int64_t hu_sweep_instant(const hu_replay *r, const hu_link *link)
 {
