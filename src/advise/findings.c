@@ -400,10 +400,11 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
             continue;
         if (hu_blind_to_launches(&s->graph) && !is_of_device(edit.kind)) {
             hint.is_suspected = hint.may_gain_nothing = true;
+            hint.comes_back = false;
             hu_hint_show(&hint, "most GPU operations of the replayed time were launched before it: what they waited for is "
                                 "not in the trace");
         }
-        if ((hint.is_suspected ? price.low_pct : price.sure_pct) < LEAST_GAIN && f->is_trusted)
+        if ((hint.is_suspected && !hint.comes_back ? price.low_pct : price.sure_pct) < LEAST_GAIN && f->is_trusted)
             f->passed[f->n_passed++] = r;
         else if (f->n < HU_FINDINGS && price.high_pct >= LEAST_GAIN)
             add_finding(f, &hint, &price, &edit);

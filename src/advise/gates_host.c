@@ -114,6 +114,25 @@ bool hu_gate_data(const hu_scene *c, hu_hint *h)
     return true;
 }
 
+/* The frame or range that the main thread writes files in for longest, where no calls of the system were recorded. */
+static void show_writes(const hu_scene *c, hu_hint *h)
+{
+    const hu_graph *g = &c->s->graph;
+    const hu_node  *most = NULL;
+
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        const hu_node *n = &g->node[i];
+
+        if (n->class == HU_CLASS_IO && n->slice != HU_NONE && n->lane == g->main_lane &&
+            n->start_ns >= g->mark[0].host_end_ns && n->start_ns < g->mark[g->n_marks - 1].host_end_ns &&
+            (!most || n->seen_ns > most->seen_ns))
+            most = n;
+    }
+    if (most)
+        hu_hint_show(h, "the longest piece takes %s: %.120s", hu_say_time((double)most->seen_ns).t,
+                     hu_ask_name(&c->s->ask, most->slice).p);
+}
+
 bool hu_gate_io(const hu_scene *c, hu_hint *h)
 {
     const hu_ns_per_step time = hu_longer(hu_scene_node_time(c, HU_IN_IO, HU_CLASS_BIT(IO)),
@@ -123,7 +142,9 @@ bool hu_gate_io(const hu_scene *c, hu_hint *h)
     if (!hu_scene_is_much(c, time))
         return false;
     if (!p) {
-        hu_hint_say(h, "Writing checkpoints or other files takes %s, averaged over all steps.", hu_scene_share(c, time).t);
+        hu_hint_say(h, "Writing checkpoints, logs or other files takes %s, averaged over all steps.",
+                    hu_scene_share(c, time).t);
+        show_writes(c, h);
         return true;
     }
     hu_hint_say(h, "%s %s. File, disk and network I/O takes %s, most of it in %s.",

@@ -161,6 +161,37 @@ bool hu_gate_work(const hu_scene *c, hu_hint *h)
     return true;
 }
 
+static bool is_unrecorded(const hu_host_work *w, const hu_graph *g, size_t node)
+{
+    return g->node[node].in & HU_IN_STALL ||
+           (w->block[node] != HU_NONE && w->at[w->block[node]].kind == HU_BLOCK_UNRECORDED);
+}
+
+/*
+ * Are there several steps with about as much of it as the step with most?  A collector that runs every few steps stops for
+ * about as long each time; what the system does to a process once in a while does not.
+ */
+static bool unrecorded_comes_back(const hu_scene *c)
+{
+    const hu_graph *g = &c->s->graph;
+    double          most = 0;
+    size_t          alike = 0;
+
+    for (int pass = 0; pass < 2; pass++) {
+        size_t i = 0;
+
+        for (size_t m = 0; m < g->n_marks; m++) { /* nodes stand in the order in which they began */
+            double sum = 0;
+
+            for (; i < g->n_nodes && g->node[i].start_ns < g->mark[m].host_end_ns; i++)
+                sum += m && is_unrecorded(work_of(c), g, i) ? (double)g->node[i].seen_ns : 0;
+            most = sum > most ? sum : most;
+            alike += pass && sum > 0 && 2 * sum >= most;
+        }
+    }
+    return alike >= 2;
+}
+
 bool hu_gate_unrecorded(const hu_scene *c, hu_hint *h)
 {
     const hu_host_work  *w = work_of(c);
@@ -196,6 +227,7 @@ bool hu_gate_unrecorded(const hu_scene *c, hu_hint *h)
                     "It may be Python's garbage collector, input or output, or another process on this CPU.",
                     hu_scene_share(c, time).t);
         h->is_suspected = true;
+        h->comes_back = unrecorded_comes_back(c);
     }
     h->is_likely = true;
     /* the host's collectives run in threads of their own: the hole may be a wait for them */

@@ -63,7 +63,7 @@
       "--view steps: less time in DataLoader") \
     R(IO_STALL, hu_gate_io, "io-stall", "blocking file or network I/O", HU_EDIT_IO, \
       "read ahead and write behind in a separate thread; checkpoints: torch.distributed.checkpoint.async_save(...), or " \
-      "fewer of them; write to a local disk first", \
+      "fewer of them; logs: every n steps, through a logging.handlers.QueueHandler; write to a local disk first", \
       "--view steps: no slow steps; --view host: less time in these calls") \
     R(LOCK, hu_gate_lock, "lock-contention", "lock contention", HU_EDIT_LOCK, \
       "hold the lock for less time: no work or I/O under it; split it into one lock per part; give each thread its own " \
@@ -147,6 +147,7 @@ typedef struct {
     bool        may_gain_half;    /* the same, but some of it is there */
     bool        is_likely;        /* seen by its form, and not by a record of the cause: never of high confidence */
     bool        is_suspected;     /* the trace shows its effect, not the thing itself */
+    bool        comes_back;       /* in several steps alike: which of them were captured is no reason to doubt it */
     const char *fix;              /* instead of the rule's own; NULL: that one */
 } hu_hint;
 

@@ -133,6 +133,57 @@ const uint8_t *hu_names_classify(const hu_trace *trace, hu_arena *arena)
     return flags;
 }
 
+/* Frames and ranges under which a program writes files.  A frame reads "torch/serialization.py(877): save". */
+static const struct {
+    const char *file, *function;
+} io_frames[] = {
+    {"torch/serialization.py", ": save"},
+    {"torch/distributed/checkpoint/", ": save"},
+    {"torch/distributed/checkpoint/", ": async_save"},
+    {"<built-in function fsync", ""},
+    {"<built-in function fdatasync", ""},
+    {"<built-in method write of _io.", ""},
+    {"<built-in method writelines of _io.", ""},
+    {"<built-in method flush of _io.", ""},
+    {"numpy/", ": save"},
+    {"safetensors/", ": save_file"},
+};
+
+static const char *const io_words[] = {"checkpoint", "torch.save", "save_model", "save_state"};
+static const char *const io_exceptions[] = {"torch/utils/checkpoint", "CheckpointFunction", "checkpoint_wrapper",
+                                            "activation_checkpoint"};
+
+static bool has_word(hu_str name, const char *word)
+{
+    const size_t n = strlen(word);
+
+    for (size_t i = 0; i + n <= name.n; i++) {
+        size_t k = 0;
+
+        while (k < n && (name.p[i + k] | ((name.p[i + k] >= 'A' && name.p[i + k] <= 'Z') ? 0x20 : 0)) == word[k])
+            k++;
+        if (k == n)
+            return true;
+    }
+    return false;
+}
+
+bool hu_names_writes_files(hu_str name)
+{
+    for (size_t i = 0; i < HU_COUNT(io_exceptions); i++)
+        if (hu_str_has(name, hu_str_of(io_exceptions[i])))
+            return false;
+    for (size_t i = 0; i < HU_COUNT(io_frames); i++)
+        if (hu_str_has(name, hu_str_of(io_frames[i].file)) && hu_str_ends(name, hu_str_of(io_frames[i].function)))
+            return true;
+    if (hu_str_has(name, HU_STR(".py(")) || hu_str_starts(name, HU_STR("aten::")))
+        return false;
+    for (size_t i = 0; i < HU_COUNT(io_words); i++)
+        if (has_word(name, io_words[i]))
+            return true;
+    return false;
+}
+
 hu_loader_kinds hu_names_loaders(const hu_trace *trace)
 {
     const hu_str single = HU_STR("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");

@@ -12,9 +12,10 @@
  *
  * with end(-1) = the last end of GPU work launched before the first step.  How long a step takes is another question,
  * which steady.h answers.  Steps of one job differ; the first ones also fill caches and compile.  A first step much
- * longer than the others is a warm-up; a last step with clearly less GPU work than the one before was cut by the end of
- * the capture.  Both stay in the list, outside of the means, and so do steps of which a cut file does not hold the
- * device's side (cut.c).
+ * longer than the others is a warm-up, unless a later one takes as much, or it writes a file or collects garbage meanwhile:
+ * that has no more to do with the start than with any other step.  A last step with clearly less GPU work than the one
+ * before was cut by the end of the capture.  Both stay in the list, outside of the means, and so do steps of which a cut file does not hold
+ * the device's side (cut.c).
  */
 #include "analyze/steps.h"
 
@@ -32,6 +33,7 @@
 enum { FEWEST_REPEATS = 3, ROUNDING_NS = 1000 }; /* abutting marks may overlap by what a clock of whole us hides */
 
 static const double WARM_UP_FACTOR = 1.5; /* longer than this many medians of the others */
+static const double OWN_PART = 0.5;       /* of what the first step takes more: then it is no start */
 static const double CUT_FACTOR = 0.8;     /* less device work than this share of the step before (tb_plugin) */
 static const double LEAST_COVERAGE = 0.5; /* of its thread's busy time, for an annotation to be the step */
 
@@ -286,10 +288,52 @@ static int give_device_work(const hu_trace *trace, const uint8_t *names, step_li
     return 0;
 }
 
-static int judge(step_list *list, hu_arena *scratch, hu_error *err)
+static double length_of(const hu_step *s)
+{
+    return (double)(s->end_ns - s->start_ns);
+}
+
+/* Is a later step about as much longer than usual as the first, with a usual one between?  A start is over once it is. */
+static bool comes_back(const step_list *list, size_t n, double median)
+{
+    const double excess = length_of(&list->at[0]) - median;
+    bool         was_usual = false;
+
+    for (size_t i = 1; i < n; i++) {
+        if (was_usual && length_of(&list->at[i]) - median >= OWN_PART * excess)
+            return true;
+        was_usual = was_usual || length_of(&list->at[i]) <= WARM_UP_FACTOR * median;
+    }
+    return false;
+}
+
+/* Time of a step in what no start is the reason for: it writes a file, or collects garbage. */
+static int sum_own(const hu_trace *trace, const uint8_t *names, const hu_step *step, hu_arena *scratch, double *out,
+                   hu_error *err)
+{
+    const hu_slices s = hu_trace_slices(trace);
+    hu_intervals    own = {0};
+
+    for (size_t i = 0; i < s.n; i++) {
+        if (!hu_kind_in(s.kind[i], HU_KINDS_HOST) || s.start_ns[i] < step->host_start_ns ||
+            s.start_ns[i] >= step->host_end_ns ||
+            !(names[s.name[i]] & HU_NAME_GC || hu_names_writes_files(hu_trace_text(trace, s.name[i]))))
+            continue;
+        if (!hu_intervals_add(scratch, &own, s.start_ns[i], s.start_ns[i] + s.dur_ns[i]))
+            return hu_fail_memory(err);
+    }
+    if (!hu_intervals_unite(scratch, &own))
+        return hu_fail_memory(err);
+    *out = (double)hu_intervals_length(&own);
+    return 0;
+}
+
+static int judge(const hu_trace *trace, const uint8_t *names, step_list *list, hu_arena *scratch, hu_error *err)
 {
     int64_t *others;
     size_t   n = list->n;
+    double   median, excess, own;
+    int      rc;
 
     /* cut at the end: no device work although the others have some, or clearly less than the step before */
     while (n >= 2 && list->at[0].n_device > 0 && list->at[n - 1].n_device == 0)
@@ -304,9 +348,13 @@ static int judge(step_list *list, hu_arena *scratch, hu_error *err)
         return hu_fail_memory(err);
     for (size_t i = 1; i < n; i++)
         others[i - 1] = list->at[i].end_ns - list->at[i].start_ns;
-    if ((double)(list->at[0].end_ns - list->at[0].start_ns) > WARM_UP_FACTOR * hu_stats_of(others, n - 1).median)
-        list->at[0].is_warm_up = true;
-    return 0;
+    median = hu_stats_of(others, n - 1).median;
+    excess = length_of(&list->at[0]) - median;
+    if (length_of(&list->at[0]) <= WARM_UP_FACTOR * median || comes_back(list, n, median))
+        return 0;
+    rc = sum_own(trace, names, &list->at[0], scratch, &own, err);
+    list->at[0].is_warm_up = rc == 0 && own < OWN_PART * excess;
+    return rc;
 }
 
 static int keep_range(step_list *list, const hu_step_range *range, hu_error *err)
@@ -424,7 +472,7 @@ int hu_steps_measure(const hu_trace *trace, const uint8_t *names, const hu_step_
     if (rc == 0 && list.n)
         rc = give_device_work(trace, names, &list, scratch, &before_ns, &steps.is_backlog, err);
     if (rc == 0 && steps.source != HU_STEPS_NONE)
-        rc = judge(&list, scratch, err);
+        rc = judge(trace, names, &list, scratch, err);
     if (rc == 0 && list.n)
         rc = hu_cut_judge(trace, names, list.at, list.n, scratch, &is_device, err);
     if (rc == 0 && steps.source == HU_STEPS_NONE && !is_device && list.n)

@@ -1,21 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * labels.c - what names say of the time under them: the data loader, a checkpoint, the collector, the optimizer. */
+#include "analyze/names.h"
 #include "base/glob.h"
 #include "graph/build.h"
 #include "graph/cold.h"
-
-/* Frames and ranges under which a program writes files.  A frame reads "torch/serialization.py(877): save". */
-static const struct {
-    const char *file, *function;
-} io_frames[] = {
-    {"torch/serialization.py", ": save"},
-    {"torch/distributed/checkpoint/", ": save"},
-    {"torch/distributed/checkpoint/", ": async_save"},
-    {"<built-in function fsync", ""},
-    {"<built-in function fdatasync", ""},
-    {"numpy/", ": save"},
-    {"safetensors/", ": save_file"},
-};
 
 /* Frames and ranges that compile; what runs compiled code ("## Call CompiledFxGraph", "Torch-Compiled Region") does not. */
 static const struct {
@@ -32,42 +20,7 @@ static const struct {
     {"torch/utils/cpp_extension.py", ": load"},
 };
 
-static const char *const io_words[] = {"checkpoint", "torch.save", "save_model", "save_state"};
-static const char *const io_exceptions[] = {"torch/utils/checkpoint", "CheckpointFunction", "checkpoint_wrapper",
-                                            "activation_checkpoint"};
-
 static const char *const loader_frames[] = {"torch/utils/data/dataloader.py"};
-
-static bool has_word(hu_str name, const char *word)
-{
-    const size_t n = strlen(word);
-
-    for (size_t i = 0; i + n <= name.n; i++) {
-        size_t k = 0;
-
-        while (k < n && (name.p[i + k] | ((name.p[i + k] >= 'A' && name.p[i + k] <= 'Z') ? 0x20 : 0)) == word[k])
-            k++;
-        if (k == n)
-            return true;
-    }
-    return false;
-}
-
-static bool is_io(hu_str name)
-{
-    for (size_t i = 0; i < HU_COUNT(io_exceptions); i++)
-        if (hu_str_has(name, hu_str_of(io_exceptions[i])))
-            return false;
-    for (size_t i = 0; i < HU_COUNT(io_frames); i++)
-        if (hu_str_has(name, hu_str_of(io_frames[i].file)) && hu_str_ends(name, hu_str_of(io_frames[i].function)))
-            return true;
-    if (hu_str_has(name, HU_STR(".py(")) || hu_str_starts(name, HU_STR("aten::")))
-        return false;
-    for (size_t i = 0; i < HU_COUNT(io_words); i++)
-        if (has_word(name, io_words[i]))
-            return true;
-    return false;
-}
 
 static uint8_t label_of(uint8_t flags, hu_str name)
 {
@@ -82,7 +35,7 @@ static uint8_t label_of(uint8_t flags, hu_str name)
             in |= HU_IN_DATA;
     if (flags & HU_NAME_GC)
         in |= HU_IN_GC;
-    if (is_io(name))
+    if (hu_names_writes_files(name))
         in |= HU_IN_IO;
     for (size_t i = 0; i < HU_COUNT(compile_frames); i++)
         if (hu_str_has(name, hu_str_of(compile_frames[i].part)) && hu_str_ends(name, hu_str_of(compile_frames[i].end)))
