@@ -227,7 +227,7 @@ bool hu_gate_unrecorded(const hu_scene *c, hu_hint *h)
                     "It may be Python's garbage collector, input or output, or another process on this CPU.",
                     hu_scene_share(c, time).t);
         h->is_suspected = true;
-        h->comes_back = unrecorded_comes_back(c);
+        h->comes_back = !c->d->comm.on_host && unrecorded_comes_back(c);
     }
     h->is_likely = true;
     /* the host's collectives run in threads of their own: the hole may be a wait for them */
