@@ -2,7 +2,7 @@
 """Communication of a data-parallel job: gradients in buckets, reduced while backward runs.
 
 One rank alone: its neighbours are only felt as the time that a collective takes (knobs ddp: ns of all collectives of a step; late: they
-all start behind backward; buckets). Several ranks: a Group shared by all, which hands out the same Join to each.
+all start behind backward; buckets; sent: elements of all of them, where it is not the bytes that take the time). Several ranks: a Group shared by all, which hands out the same Join to each.
 """
 
 from typing import Any
@@ -94,7 +94,8 @@ class DataParallel(Hooks):
     def send(self, trainer: Trainer, thread: Thread, step: int, bucket: int) -> Process:
         """Starts a bucket's all-reduce."""
         tau = self.cost(trainer, step, bucket)
-        args = self.group.arguments(trainer.rank.index, "allreduce", max(2048, tau * 60))
+        sent = int(trainer.job.knob("sent")) // self.buckets  # of latency, time says nothing of bytes
+        args = self.group.arguments(trainer.rank.index, "allreduce", max(2048, sent or tau * 60))
         if len(self.group.ranks) == 1:
             args.update({"Group size": self.claimed, "Process Group Ranks": str(list(range(self.claimed)))})
         done = Event()

@@ -60,7 +60,7 @@ PLANTS: list[Plant] = [
         "ddp ddp_sync",
         knob="ddp",
         start=2e6,
-        extra={"late": 1, "buckets": 60},
+        extra={"late": 1, "buckets": 60, "sent": 60000 * 60},  # what one bucket of the cured job sends
         cure={"ddp": 60000, "buckets": 1},
     ),
     plant(
