@@ -19,7 +19,7 @@
 static const double LEAST_GAIN = 1; /* percent of the step */
 static const double FEW_LOST = 0.01;
 
-enum { ENOUGH_STEPS = 3 };
+enum { ENOUGH_STEPS = 3, FEWEST_WAITS = 2 };
 
 static bool is_trusted(const hu_check *c)
 {
@@ -373,6 +373,30 @@ static void say_in_one_step(hu_findings *f, const hu_digest *d)
     }
 }
 
+/*
+ * What the graph does not show of what else holds the step up.  A faster host would ask a loader's workers for batches
+ * sooner: where it waited for them now and then, without a pace that could be replayed, they may not have them.
+ */
+static void doubt(hu_hint *h, const hu_graph *g, hu_edit_kind kind)
+{
+    const bool is_host_work = kind == HU_EDIT_LAUNCH || kind == HU_EDIT_WORK || kind == HU_EDIT_UNRECORDED;
+
+    if (hu_blind_to_launches(g) && !is_of_device(kind)) {
+        h->is_suspected = h->may_gain_nothing = true;
+        h->comes_back = false;
+        hu_hint_show(h, "most GPU operations of the replayed time were launched before it: what they waited for is "
+                        "not in the trace");
+    }
+    if (is_host_work && g->calibration.loader_waits >= FEWEST_WAITS) {
+        h->is_suspected = h->may_gain_nothing = true;
+        h->comes_back = false;
+        hu_hint_show(h,
+                     "the main thread also waits for the data loader's workers, %lld times in these steps: whether they keep "
+                     "up with a faster host cannot be told; record more steps",
+                     (long long)g->calibration.loader_waits);
+    }
+}
+
 static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
 {
     const hu_scene scene = {.d = d,
@@ -398,12 +422,7 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
 
         if (!hu_rule_gate(r, &scene, &hint) || !price_rule(s, &hint, &edit, &price))
             continue;
-        if (hu_blind_to_launches(&s->graph) && !is_of_device(edit.kind)) {
-            hint.is_suspected = hint.may_gain_nothing = true;
-            hint.comes_back = false;
-            hu_hint_show(&hint, "most GPU operations of the replayed time were launched before it: what they waited for is "
-                                "not in the trace");
-        }
+        doubt(&hint, &s->graph, edit.kind);
         if ((hint.is_suspected && !hint.comes_back ? price.low_pct : price.sure_pct) < LEAST_GAIN && f->is_trusted)
             f->passed[f->n_passed++] = r;
         else if (f->n < HU_FINDINGS && price.high_pct >= LEAST_GAIN)

@@ -44,16 +44,22 @@ static size_t speed_up_nodes(const hu_graph *g, hu_costs *c, uint8_t in, unsigne
     return n;
 }
 
+/* Does a node wait for a worker of the loader (loaders.c)? */
+static bool waits_for_batch(const hu_graph *g, const hu_node *n)
+{
+    return n->call == HU_CALL_NONE && n->n_waits && g->link[n->waits].class == HU_CLASS_DATA;
+}
+
 /* Only the part of the time in the loader that other work cannot hide is left; see price.c for how large it is. */
 static size_t edit_data(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
     const hu_graph *g = f->g;
 
-    /* a wait for a worker is a link (loaders.c): what is left of it stands in its node */
+    /* a wait for a worker is a link: what is left of it stands in its node */
     for (size_t i = 0; i < g->n_nodes; i++)
-        if (g->node[i].in & HU_IN_DATA && g->node[i].n_waits && g->node[i].call == HU_CALL_NONE) {
+        if (waits_for_batch(g, &g->node[i])) {
             c->node_flags[i] |= HU_EDIT_NO_WAIT;
-            c->node[i] = g->node[i].seen_ns;
+            c->node[i] = g->node[i].in & HU_IN_DATA ? g->node[i].seen_ns : c->node[i];
         }
     return speed_up_nodes(f->g, c, HU_IN_DATA, HU_CLASS_BIT(DATA), e->factor);
 }

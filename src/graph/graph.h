@@ -116,6 +116,7 @@ typedef struct {
     int64_t queue;                    /* operations of one stream that can be outstanding; 0: no limit seen */
     int64_t ops, local;               /* operations of known launch; how many start within 2 us of the model */
     int64_t inferred, frozen, unlaunched, event_links, wait_links;
+    int64_t loader_waits; /* for workers of the data loader, too few or too irregular to tell their pace */
 } hu_calibration;
 
 typedef struct {

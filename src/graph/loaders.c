@@ -5,6 +5,13 @@
  * faster step only waits longer.  So from one such wait to the next there is a link as long as was seen between them.  It
  * holds while the workers are the slower side; a rare wait has a cause of its own, and workers that were far ahead in
  * between.
+ *
+ * The window cuts a rhythm anywhere.  What is waited for first was in the making since before the window, for workers have
+ * several batches in hand, so the first wait is as far behind the first fetch as it was seen.  Behind the last wait, the next
+ * batches come no sooner than the mean pace between waits says.  Else steps at both ends would seem free to become faster.
+ *
+ * Waits that are too few or too irregular for a pace are counted: that workers could keep up with a faster host is then not
+ * known (hu_calibration.loader_waits).
  */
 #include "analyze/names.h"
 #include "base/sort.h"
@@ -45,52 +52,101 @@ static bool find_fetches(const hu_building *b, const hu_lane_nodes *l, fetches *
     return true;
 }
 
-/* Keeps those that waited; false when they are too few or too irregular for a pace. */
-static bool keep_waits(hu_arena *scratch, fetches *f)
+/* Those that waited; false: no memory. */
+static bool keep_waits(hu_arena *scratch, const fetches *all, fetches *out)
 {
-    int64_t *apart, shortest = INT64_MAX;
-    size_t   n = 0;
+    int64_t shortest = INT64_MAX;
 
-    for (size_t i = 0; i < f->n; i++)
-        shortest = f->at[i].length_ns < shortest ? f->at[i].length_ns : shortest;
-    for (size_t i = 0; i < f->n; i++)
-        if (f->at[i].length_ns >= LEAST_WAIT_NS &&
-            ((double)f->at[i].length_ns > FEW_TIMES * (double)shortest || shortest >= LEAST_WAIT_NS))
-            f->at[n++] = f->at[i];
-    f->n = n;
+    for (size_t i = 0; i < all->n; i++)
+        shortest = all->at[i].length_ns < shortest ? all->at[i].length_ns : shortest;
+    for (size_t i = 0; i < all->n; i++)
+        if (all->at[i].length_ns >= LEAST_WAIT_NS &&
+            ((double)all->at[i].length_ns > FEW_TIMES * (double)shortest || shortest >= LEAST_WAIT_NS) &&
+            !hu_vec_push(scratch, out, all->at[i]))
+            return false;
+    return true;
+}
+
+/* How many fetches waits are apart at most, in a rhythm; 0: they are too few or too irregular for a pace.  False: no memory. */
+static bool find_rhythm(hu_arena *scratch, const fetches *waits, size_t *most)
+{
+    const size_t n = waits->n;
+    int64_t     *apart;
+
+    *most = 0;
     if (n < FEWEST_WAITS)
-        return false;
+        return true;
     apart = hu_arena_alloc(scratch, n * sizeof *apart);
     if (!apart)
         return false;
     for (size_t i = 1; i < n; i++)
-        apart[i - 1] = (int64_t)(f->at[i].number - f->at[i - 1].number);
+        apart[i - 1] = (int64_t)(waits->at[i].number - waits->at[i - 1].number);
     hu_sort_i64(apart, n - 1);
-    return apart[n - 2] <= REGULAR * apart[(n - 1) / 2];
+    if (apart[n - 2] <= REGULAR * apart[(n - 1) / 2])
+        *most = (size_t)(REGULAR * apart[(n - 1) / 2]);
+    return true;
+}
+
+/* A batch comes no sooner than so long after another one; what is longer than a link can be is left as it is. */
+static bool link_fetch(hu_building *b, uint32_t node, uint32_t from, int64_t pace_ns, bool is_wait)
+{
+    const hu_link link = {.from = from, .weight_ns = (int32_t)pace_ns, .at = HU_AT_NODE_END, .class = HU_CLASS_DATA};
+
+    if (pace_ns > INT32_MAX || pace_ns < 0 || node == from)
+        return true;
+    b->nodes.at[node].cost_ns = is_wait ? 0 : b->nodes.at[node].cost_ns;
+    return hu_build_link_node(b, node, link);
+}
+
+/* The main thread's last node, where a fetch behind the window would begin; HU_NONE: it waits for something else. */
+static uint32_t last_node(const hu_building *b, const hu_lane_nodes *l)
+{
+    const uint32_t end = l->first[b->g->main_lane + 1], last = end > l->first[b->g->main_lane] ? l->of_lane[end - 1] : HU_NONE;
+
+    return last != HU_NONE && b->nodes.at[last].call == HU_CALL_NONE && b->nodes.at[last].waits == HU_NONE ? last : HU_NONE;
+}
+
+/* Fetches behind the last wait, and the end of the window as another: no sooner than the mean pace, or than seen. */
+static bool link_rest(hu_building *b, const hu_lane_nodes *l, const fetches *all, const fetches *waits, size_t most)
+{
+    const fetch  *first = &waits->at[0], *last = &waits->at[waits->n - 1];
+    const int64_t since = hu_build_node_end(b, last->node);
+    const double  pace = (double)(since - hu_build_node_end(b, first->node)) / (double)(last->number - first->number);
+
+    for (size_t i = last->number + 1; i <= all->n && i - last->number <= most; i++) {
+        const uint32_t node = i < all->n ? all->at[i].node : last_node(b, l);
+        const int64_t  due = (int64_t)(pace * (double)(i - last->number));
+        const int64_t  seen = node == HU_NONE ? -1 : hu_build_node_end(b, node) - since;
+
+        if (seen >= 0 && !link_fetch(b, node, last->node, due < seen ? due : seen, false))
+            return false;
+    }
+    return true;
 }
 
 int hu_build_loaders(hu_building *b, hu_error *err)
 {
     const hu_loader_kinds kinds = hu_names_loaders(b->ask->trace);
     hu_lane_nodes         l;
-    fetches               f = {0};
+    fetches               all = {0}, waits = {0};
+    size_t                most;
 
     if (!kinds.has_workers || kinds.in_process)
         return 0;
-    if (!hu_build_lane_nodes(b, &l) || !find_fetches(b, &l, &f))
+    if (!hu_build_lane_nodes(b, &l) || !find_fetches(b, &l, &all) || !keep_waits(b->ask->scratch, &all, &waits) ||
+        !find_rhythm(b->ask->scratch, &waits, &most))
         return hu_fail_memory(err);
-    if (!keep_waits(b->ask->scratch, &f))
+    if (most == 0) {
+        b->g->calibration.loader_waits = (int64_t)waits.n;
         return 0;
-    for (size_t i = 1; i < f.n; i++) {
-        const uint32_t now = f.at[i].node, before = f.at[i - 1].node;
-        const int64_t  pace = hu_build_node_end(b, now) - hu_build_node_end(b, before);
-
-        if (pace > INT32_MAX)
-            continue;
-        if (!hu_build_link_node(
-                b, now, (hu_link){.from = before, .weight_ns = (int32_t)pace, .at = HU_AT_NODE_END, .class = HU_CLASS_DATA}))
-            return hu_fail_memory(err);
-        b->nodes.at[now].cost_ns = 0;
     }
-    return 0;
+    for (size_t i = 0; i < waits.n; i++) {
+        const bool     is_lead = i == 0 && waits.at[0].number > 0 && waits.at[0].number <= most;
+        const uint32_t now = waits.at[i].node, before = is_lead ? all.at[0].node : i ? waits.at[i - 1].node : HU_NONE;
+
+        if (before != HU_NONE &&
+            !link_fetch(b, now, before, hu_build_node_end(b, now) - hu_build_node_end(b, before), true))
+            return hu_fail_memory(err);
+    }
+    return link_rest(b, &l, &all, &waits, most) ? 0 : hu_fail_memory(err);
 }
