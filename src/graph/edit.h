@@ -54,8 +54,9 @@ typedef enum {
         HU_EDIT_KINDS
 } hu_edit_kind;
 
-/* How far: as if it cost nothing, or as the fix that people apply would. */
-typedef enum { HU_EDIT_FREE, HU_EDIT_REALISTIC } hu_edit_flavour;
+/* How far: as if it cost nothing, or as the fix that people apply would; or with all that there may be only for its sake
+   (of syncs: what the host does with the number; of other edits as if it cost nothing). */
+typedef enum { HU_EDIT_FREE, HU_EDIT_REALISTIC, HU_EDIT_WITH_USES } hu_edit_flavour;
 
 typedef struct {
     hu_edit_kind    kind;

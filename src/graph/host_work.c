@@ -98,8 +98,9 @@ static bool prepare(work *w)
     w->next = hu_arena_alloc(w->scratch, (g->n_nodes + 1) * sizeof *w->next);
     w->is_mark = hu_arena_calloc(w->scratch, g->n_nodes + 1, 1);
     w->out->role = hu_arena_calloc(w->arena, g->n_nodes + 1, 1);
+    w->out->is_use = hu_arena_calloc(w->arena, g->n_nodes + 1, 1);
     w->out->block = hu_arena_alloc(w->arena, (g->n_nodes + 1) * sizeof *w->out->block);
-    if (!w->track || !w->first || !last || !w->launches || !w->next || !w->is_mark || !w->out->role || !w->out->block ||
+    if (!w->track || !w->first || !last || !w->launches || !w->next || !w->is_mark || !w->out->role || !w->out->is_use || !w->out->block ||
         !hu_map_init(&w->row_of_name, w->scratch, 64))
         return false;
     memset(w->out->block, 0xff, (g->n_nodes + 1) * sizeof *w->out->block);
@@ -378,6 +379,20 @@ static bool makes_data(const work *w, const hu_node *n)
     return false;
 }
 
+/*
+ * May a piece behind a wait be work on what was waited for?  Not in an operator that launches: that gets its own launch
+ * ready, whatever lies before it.
+ */
+static bool uses_result(const work *w, const hu_node *n)
+{
+    return is_part(w, n) && !(n->class == HU_CLASS_OPERATOR && n->slice != HU_NONE && has_launch(w->g->ask, n->slice));
+}
+
+static bool reads_device(const hu_node *n)
+{
+    return waits(n) && (n->call == HU_CALL_SYNC || n->call == HU_CALL_COPY);
+}
+
 static bool walk_lane(work *w, uint32_t lane)
 {
     const hu_graph *g = w->g;
@@ -385,7 +400,7 @@ static bool walk_lane(work *w, uint32_t lane)
     const int64_t   behind_wait = limit_behind_wait(out);
     hu_intervals    captures = {0};
     size_t          at = 0;
-    bool            waited = false;
+    bool            waited = false, has_read = false;
 
     if (w->track[lane] && !find_captures(w, w->track[lane], &captures))
         return false;
@@ -402,20 +417,22 @@ static bool walk_lane(work *w, uint32_t lane)
         }
         if (at < captures.n && captures.at[at].start_ns <= n->start_ns) {
             out->role[i] = HU_WORK_CAPTURE;
-        } else if (is_own && n->cost_ns > (waited && is_part(w, n) ? behind_wait : out->limit_ns)) {
+        } else if (is_own && n->cost_ns > (waited && uses_result(w, n) ? behind_wait : out->limit_ns)) {
             /* a thread that is not the main one waits for work where nothing was recorded */
             if (n->class == HU_CLASS_UNRECORDED && (lane != g->main_lane || is_anothers_time(w, n)))
                 continue;
             if (!add_block(w, i))
                 return false;
+            out->is_use[i] = has_read && n->class != HU_CLASS_OPERATOR && is_part(w, n);
         } else if (is_short(w, n, is_own)) {
             out->role[i] = HU_WORK_SHORT;
             out->short_ns += is_in_window(g, n) ? n->cost_ns : 0;
             out->launches += !has_device(w) && is_launch(w, n) && is_in_window(g, n);
         }
         if (is_launch(w, n))
-            waited = false;
+            waited = has_read = false;
         waited = waited || waits(n);
+        has_read = has_read || reads_device(n);
     }
     return true;
 }
@@ -440,11 +457,15 @@ static bool find_pauses(work *w)
         longs[ask->s.name[i]] += ask->s.dur_ns[i] > w->out->limit_ns;
     }
     for (size_t r = 0; r < w->rows.n; r++) {
-        hu_block *row = &w->rows.at[r];
+        hu_block    *row = &w->rows.at[r];
+        const bool   is_rare = longs[row->name] * RARE_PART < calls[row->name];
+        const size_t regular = row->launches && is_rare ? 2 * steps : steps; /* usually it launches at once: in each step */
 
-        if (row->kind == HU_BLOCK_OPERATOR && (row->launches || longs[row->name] * RARE_PART < calls[row->name]) &&
-            2 * (size_t)row->count < (steps > 1 ? steps : 2 * FEWEST_REGULAR))
+        if (row->kind == HU_BLOCK_OPERATOR && (row->launches || is_rare) &&
+            2 * (size_t)row->count < (steps > 1 ? regular : 2 * FEWEST_REGULAR)) {
             row->kind = HU_BLOCK_UNRECORDED;
+            row->is_pause = true;
+        }
     }
     return true;
 }

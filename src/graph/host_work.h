@@ -23,10 +23,12 @@ typedef struct {
     int64_t       total_ns, longest_ns, count; /* in the window */
     uint32_t      longest;                     /* node */
     bool          launches;                    /* an operator that also launches work */
+    bool          is_pause; /* something stopped the thread there now and then: `name` is where, not what */
 } hu_block;
 
 typedef struct {
     uint8_t  *role;  /* by node: hu_work_role */
+    uint8_t  *is_use; /* by node: long Python, or nothing recorded, behind a read from the device: perhaps work on what was read */
     uint32_t *block; /* by node: row of `at`; HU_NONE */
     hu_block *at;    /* by total_ns, then name */
     size_t    n;

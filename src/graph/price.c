@@ -271,6 +271,30 @@ void hu_price_kind(hu_pricer *p, hu_edit_kind kind, hu_price *out)
     hu_price_named(p, kind, HU_STR(""), out);
 }
 
+/* Not everything fits into a graph, not all work can go: half of it may stay. */
+static void doubt_half(hu_pricer *p, hu_edit_kind kind, hu_str name, hu_price *out)
+{
+    const hu_edit edit = {.kind = kind, .flavour = HU_EDIT_FREE, .factor = 2, .glob = name};
+    hu_price      half;
+
+    hu_price_edits(p, &edit, 1, &half);
+    out->low_pct = fmin(out->low_pct, half.low_pct);
+}
+
+/*
+ * Who no longer reads a number does nothing with it either.  What the host does behind the wait may be just that, or work
+ * of the next step that only stands there: the trace does not say, so the gain may be anything up to that of both.
+ */
+static void doubt_uses(hu_pricer *p, hu_price *out)
+{
+    const hu_edit edit = {.kind = HU_EDIT_SYNC, .flavour = HU_EDIT_WITH_USES, .factor = INFINITY};
+    hu_price      both;
+
+    hu_price_edits(p, &edit, 1, &both);
+    out->high_pct = fmax(out->high_pct, both.high_pct);
+    out->free_pct = fmax(out->free_pct, both.free_pct);
+}
+
 void hu_price_named(hu_pricer *p, hu_edit_kind kind, hu_str name, hu_price *out)
 {
     hu_edit  edit = {.kind = kind, .flavour = HU_EDIT_FREE, .factor = INFINITY, .glob = name};
@@ -285,12 +309,10 @@ void hu_price_named(hu_pricer *p, hu_edit_kind kind, hu_str name, hu_price *out)
     out->is_feasible = out->is_feasible && without.is_feasible;
     if (edit.factor > 1)
         out->high_pct = fmax(out->high_pct, fmin(without.gain_pct, out->free_pct));
-    if (kind == HU_EDIT_LAUNCH || kind == HU_EDIT_WORK || kind == HU_EDIT_UNRECORDED) {
-        /* not everything fits into a graph, not all work can go: half of it may stay */
-        edit = (hu_edit){.kind = kind, .flavour = HU_EDIT_FREE, .factor = 2, .glob = name};
-        hu_price_edits(p, &edit, 1, &without);
-        out->low_pct = fmin(out->low_pct, without.low_pct);
-    }
+    if (kind == HU_EDIT_LAUNCH || kind == HU_EDIT_WORK || kind == HU_EDIT_UNRECORDED)
+        doubt_half(p, kind, name, out);
+    if (kind == HU_EDIT_SYNC)
+        doubt_uses(p, out);
 }
 
 double hu_pricer_step_ns(const hu_pricer *p)
