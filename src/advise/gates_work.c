@@ -31,6 +31,7 @@ bool hu_gate_launch(const hu_scene *c, hu_hint *h)
     if (!w->has_many || c->d->launches.launches == 0 || hu_blind_to_launches(&c->s->graph) ||
         !hu_is_share_of_step(time, LEAST_HOST, c->step))
         return false;
+    h->is_partial = w->is_blocking;
     hu_hint_say(h, "The host needs %s to launch %s GPU operation%s%s, and the GPU waits for it.", hu_scene_share(c, time).t,
                 hu_say_count((int64_t)(launches + 0.5)).t, hu_plural((int64_t)(launches + 0.5)),
                 c->has_steps ? " per step" : "");
@@ -38,6 +39,8 @@ bool hu_gate_launch(const hu_scene *c, hu_hint *h)
         h,
         "%s of host time per call in the median, from one launch to the next; what takes more than %s counts as other work",
         hu_say_time((double)w->median_ns).t, hu_say_time((double)w->limit_ns).t);
+    if (w->is_blocking)
+        hu_hint_show(h, "each launch waits for its own kernel: what launching costs without that is not in the trace");
     if (c->d->launches.launches)
         hu_hint_show(h, "%s of the launches in the whole capture take longer than the GPU operation they start",
                      hu_say_pct(100 * (double)c->d->launches.shorter / (double)c->d->launches.launches).t);
@@ -214,7 +217,7 @@ bool hu_gate_unrecorded(const hu_scene *c, hu_hint *h)
     time = hu_as_mean(sum / (double)c->n_steps);
     if (!hu_scene_is_much(c, time))
         return false;
-    if (most && 2 * (double)most->total_ns > sum) {
+    if (most && !most->is_pause && 2 * (double)most->total_ns > sum) {
         const hu_str name = hu_trace_text(c->s->ask.trace, most->name);
 
         hu_hint_say(h, "The main thread spends %s in something that the trace does not name: no operator, no call%s%s%.*s.",
