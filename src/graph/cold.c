@@ -4,16 +4,26 @@
  * CUDA since 11.7 (CUDA_MODULE_LOADING=LAZY) and HIP load a kernel's code at its first launch: a call that usually takes
  * microseconds takes milliseconds to seconds, once for each kernel or module.  So it is the first launch of its kernel in
  * the capture, far longer than the usual call, and its kernel begins only near its end; and the device was idle meanwhile,
- * for a call that waits for room in a full queue looks the same.  Whatever call comes first makes the device ready: one that
- * usually does nothing to speak of, as long as that, is of the same kind.
+ * for a call that waits for room in a full queue looks the same.  A name as recorded may stand for several kernels (other
+ * modules, other types behind "..."), so until one launch of a name was quick, the next long one loads too.  Whatever call
+ * comes first makes the device ready: one that usually does nothing to speak of, as long as that, is of the same kind.
+ *
+ * The profiler works inside of launch calls too, when it needs a buffer, and records that: such a call is long for the
+ * profiler's sake, and its kernel begins behind that.
  */
 #include "graph/cold.h"
 
 #include "base/sort.h"
 
-enum { LEAST_NS = 1000000, FACTOR = 30 /* of the median launch */ };
+enum {
+    LEAST_NS = 1000000,
+    FACTOR = 30, /* of the median launch */
+    LEAST_PROFILER_NS = 50000,
+    CLOCKS_NS = 2000, /* clocks of host and device disagree by so much */
+};
 
-static const double IDLE = 0.5; /* of the call, the device */
+static const double IDLE = 0.5;     /* of the call, the device */
+static const double PROFILED = 0.5; /* of the call, the profiler */
 static const double LATE = 0.8; /* of the call have passed when its kernel begins */
 
 bool hu_cold_loads_code(hu_str name)
@@ -86,13 +96,66 @@ static bool is_idle_in(const hu_ask *ask, uint32_t call)
     return (double)busy_in(&ask->busy, ask->s.start_ns[call], hu_ask_end(ask, call)) <= (1 - IDLE) * (double)length;
 }
 
+/* When the profiler itself worked, as recorded; loading, which it records in the same way, is not its work. */
+static bool find_profiler(const hu_ask *ask, hu_intervals *out)
+{
+    *out = (hu_intervals){0};
+    for (uint32_t i = 0; i < ask->s.n; i++)
+        if (ask->s.kind[i] == HU_KIND_OVERHEAD && !hu_str_has(hu_ask_name(ask, i), HU_STR("Loading")) &&
+            !hu_intervals_add(ask->scratch, out, ask->s.start_ns[i], hu_ask_end(ask, i)))
+            return false;
+    return hu_intervals_unite(ask->scratch, out);
+}
+
+static bool is_profiled(const hu_ask *ask, const hu_intervals *profiler, uint32_t call)
+{
+    return (double)busy_in(profiler, ask->s.start_ns[call], hu_ask_end(ask, call)) > PROFILED * (double)ask->s.dur_ns[call];
+}
+
+/* The end of the profiler's last work in a call, at most the call's own. */
+static int64_t profiled_until(const hu_ask *ask, const hu_intervals *profiler, uint32_t call)
+{
+    const int64_t end = hu_ask_end(ask, call);
+    int64_t       until = ask->s.start_ns[call];
+
+    for (size_t k = 0; k < profiler->n && profiler->at[k].start_ns < end; k++)
+        until = profiler->at[k].end_ns > until ? profiler->at[k].end_ns : until;
+    return until < end ? until : end;
+}
+
+bool hu_cold_find_profiled(const hu_ask *ask, hu_arena *arena, hu_map *out)
+{
+    hu_intervals profiler;
+
+    if (!find_profiler(ask, &profiler) || !hu_map_init(out, arena, 16))
+        return false;
+    for (size_t k = 0; profiler.n && k < ask->n_work; k++) {
+        const uint32_t i = ask->work[k], call = hu_trace_launch_of(ask->trace, i);
+        uint32_t      *place;
+        int64_t        until;
+
+        if (call == HU_NONE || ask->s.dur_ns[call] < LEAST_PROFILER_NS || !is_launch(ask, call) ||
+            busy_in(&profiler, ask->s.start_ns[call], hu_ask_end(ask, call)) < LEAST_PROFILER_NS)
+            continue;
+        until = profiled_until(ask, &profiler, call);
+        if (ask->s.start_ns[i] < until - CLOCKS_NS || hu_ask_end(ask, call) - until >= UINT32_MAX)
+            continue;
+        place = hu_map_put(out, call);
+        if (!place)
+            return false;
+        *place = (uint32_t)(hu_ask_end(ask, call) - until);
+    }
+    return true;
+}
+
 /* The long calls that only make the device ready, all of each. */
-static bool add_ready(const hu_ask *ask, int64_t usual, hu_map *out)
+static bool add_ready(const hu_ask *ask, int64_t usual, const hu_intervals *profiler, hu_map *out)
 {
     for (uint32_t i = 0; i < ask->s.n; i++) {
         uint32_t *place;
 
-        if (ask->s.dur_ns[i] < LEAST_NS || ask->s.dur_ns[i] < FACTOR * usual || !makes_ready(ask, i) || !is_idle_in(ask, i))
+        if (ask->s.dur_ns[i] < LEAST_NS || ask->s.dur_ns[i] < FACTOR * usual || !makes_ready(ask, i) || !is_idle_in(ask, i) ||
+            is_profiled(ask, profiler, i))
             continue;
         place = hu_map_put(out, i);
         if (!place)
@@ -102,28 +165,38 @@ static bool add_ready(const hu_ask *ask, int64_t usual, hu_map *out)
     return true;
 }
 
+/* Does a launch load the code of its kernel first, by what is seen of it? */
+static bool loads(const hu_ask *ask, int64_t usual, const hu_intervals *profiler, uint32_t work, uint32_t call)
+{
+    const int64_t length = ask->s.dur_ns[call];
+
+    return length >= LEAST_NS && length >= FACTOR * usual && is_launch(ask, call) &&
+           (double)(ask->s.start_ns[work] - ask->s.start_ns[call]) >= LATE * (double)length && is_idle_in(ask, call) &&
+           !is_profiled(ask, profiler, call);
+}
+
 bool hu_cold_find(const hu_ask *ask, hu_arena *arena, hu_map *out)
 {
-    uint8_t *seen = hu_arena_calloc(ask->scratch, hu_trace_string_count(ask->trace) + 1, 1);
-    int64_t  usual;
+    uint8_t     *warm = hu_arena_calloc(ask->scratch, hu_trace_string_count(ask->trace) + 1, 1);
+    hu_intervals profiler;
+    int64_t      usual;
 
-    if (!seen || !measure_usual(ask, &usual) || !hu_map_init(out, arena, 16))
+    if (!warm || !measure_usual(ask, &usual) || !find_profiler(ask, &profiler) || !hu_map_init(out, arena, 16))
         return false;
     for (size_t k = 0; k < ask->n_work; k++) { /* in the order in which it began */
         const uint32_t i = ask->work[k], call = hu_trace_launch_of(ask->trace, i);
-        const int64_t  length = call == HU_NONE ? 0 : ask->s.dur_ns[call];
         uint32_t      *place;
 
-        if (seen[ask->s.name[i]]++)
+        if (warm[ask->s.name[i]])
             continue;
-        seen[ask->s.name[i]] = 1;
-        if (length < LEAST_NS || length < FACTOR * usual || !is_launch(ask, call) ||
-            (double)(ask->s.start_ns[i] - ask->s.start_ns[call]) < LATE * (double)length || !is_idle_in(ask, call))
+        if (call == HU_NONE || !loads(ask, usual, &profiler, i, call)) {
+            warm[ask->s.name[i]] = 1;
             continue;
+        }
         place = hu_map_put(out, call);
         if (!place)
             return false;
-        *place = (uint32_t)(usual < length ? usual : length); /* what is left for the launch; below FACTOR ms, fits */
+        *place = (uint32_t)(usual < ask->s.dur_ns[call] ? usual : ask->s.dur_ns[call]); /* left for the launch; fits */
     }
-    return ask->n_work == 0 || add_ready(ask, usual, out);
+    return ask->n_work == 0 || add_ready(ask, usual, &profiler, out);
 }

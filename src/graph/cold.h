@@ -10,6 +10,10 @@
    False: no memory. */
 bool hu_cold_find(const hu_ask *ask, hu_arena *arena, hu_map *out);
 
+/* Launches in which the profiler worked before their kernel began -> ns of them behind that work.  The map lives in `arena`.
+   False: no memory. */
+bool hu_cold_find_profiled(const hu_ask *ask, hu_arena *arena, hu_map *out);
+
 /* Is it a call that loads or compiles code for the device, by its name? */
 bool hu_cold_loads_code(hu_str name);
 

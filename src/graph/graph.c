@@ -57,7 +57,7 @@ int hu_graph_build(const hu_ask *ask, const hu_graph_options *options, hu_graph 
     memset(b.label, HU_UNLABELLED, hu_trace_string_count(ask->trace) + 1);
     if (!hu_build_window(&b, options->max_slices ? options->max_slices : HU_GRAPH_SLICES))
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "the trace has no time to replay");
-    if (!hu_cold_find(ask, ask->scratch, &b.cold_of_call))
+    if (!hu_cold_find(ask, ask->scratch, &b.cold_of_call) || !hu_cold_find_profiled(ask, ask->scratch, &b.own_of_call))
         return hu_fail_memory(err);
     if ((rc = hu_build_lanes(&b, err)) < 0 || (rc = hu_build_ops(&b, err)) < 0 || (rc = hu_build_streams(&b, err)) < 0 ||
         (rc = hu_build_events(&b, err)) < 0 || (rc = hu_build_calibrate(&b, err)) < 0 ||

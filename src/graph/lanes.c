@@ -180,19 +180,21 @@ static frame frame_of(walk *w, uint32_t i)
     return f;
 }
 
-/* A launch that first loads code is two nodes: *start_ns moves to where the code is there (cold.c). */
-static bool put_load(walk *w, int64_t *start_ns, int64_t end_ns, const frame *call, uint32_t i)
+/* A launch that first loads code, or in which the profiler works first, is two nodes: *start_ns moves to where it launches
+   (cold.c). */
+static bool put_first(walk *w, int64_t *start_ns, int64_t end_ns, const frame *call, uint32_t i)
 {
-    const uint32_t launch_ns = hu_map_get(&w->b->cold_of_call, i);
-    const int64_t  loaded = end_ns - launch_ns;
-    frame          load = *call;
+    const uint32_t own_ns = hu_map_get(&w->b->own_of_call, i);
+    const uint32_t launch_ns = own_ns == HU_MAP_NONE ? hu_map_get(&w->b->cold_of_call, i) : own_ns;
+    const int64_t  ready = end_ns - launch_ns;
+    frame          first = *call;
 
-    if (launch_ns == HU_MAP_NONE || loaded <= *start_ns)
+    if (launch_ns == HU_MAP_NONE || ready <= *start_ns)
         return true;
-    load.class = HU_CLASS_COMPILE_CALL;
-    if (!put(w, *start_ns, loaded, &load, HU_CALL_NONE))
+    first.class = own_ns == HU_MAP_NONE ? HU_CLASS_COMPILE_CALL : HU_CLASS_OTHER_CALL;
+    if (!put(w, *start_ns, ready, &first, HU_CALL_NONE))
         return false;
-    *start_ns = loaded;
+    *start_ns = ready;
     return true;
 }
 
@@ -209,7 +211,7 @@ static bool enter(walk *w, uint32_t i)
         f = (frame){.slice = i, .in = w->depth ? w->stack[w->depth - 1].in : 0};
         f.class = (uint8_t)hu_build_call_class(ask, i, &kind);
         w->now_ns = end;
-        return put_load(w, &start, end, &f, i) && put(w, start, end, &f, kind);
+        return put_first(w, &start, end, &f, i) && put(w, start, end, &f, kind);
     }
     f = frame_of(w, i);
     if (w->depth < MOST_DEPTH)
