@@ -397,6 +397,54 @@ static void doubt(hu_hint *h, const hu_graph *g, hu_edit_kind kind)
     }
 }
 
+/* What only this capture pays: rules, and the step without all of them. */
+typedef struct {
+    hu_edit at[3];
+    size_t  n;
+    double  step_ns;
+} artefacts;
+
+static artefacts find_artefacts(const hu_scene *scene)
+{
+    static const hu_rule rules[] = {HU_RULE_PROFILER, HU_RULE_CAPTURE, HU_RULE_COLD};
+    artefacts            of = {.n = 0};
+    hu_hint              unused;
+
+    for (size_t i = 0; i < HU_COUNT(rules); i++)
+        if (hu_rule_gate(rules[i], scene, &unused))
+            of.at[of.n++] = (hu_edit){.kind = hu_rule_edit(rules[i]), .flavour = HU_EDIT_REALISTIC, .factor = INFINITY};
+    of.step_ns = of.n ? hu_price_step_ns(scene->s->pricer, of.at, of.n) : NAN;
+    return of;
+}
+
+/*
+ * A fix may also hide pauses that the job has only while it is captured: without a sync, the queue covers for the profiler.
+ * The job will not see that gain.  So a fix is worth what it saves of a step without such pauses, and the interval moves.
+ */
+static void leave_out(hu_pricer *pricer, const artefacts *of, const hu_edit *edit, hu_price *p)
+{
+    hu_edit edits[HU_COUNT(of->at) + 1];
+    double  more;
+
+    for (size_t i = 0; i < of->n; i++) {
+        if (of->at[i].kind == edit->kind)
+            return;
+        edits[i] = of->at[i];
+    }
+    if (of->n == 0)
+        return;
+    edits[of->n] = *edit;
+    more = p->gain_pct - 100 * (of->step_ns - hu_price_step_ns(pricer, edits, of->n + 1)) / p->before_ns;
+    if (!(more > 0))
+        return;
+    p->gain_pct -= more;
+    p->sure_pct -= more;
+    p->low_pct -= more;
+    p->high_pct -= more;
+    p->after_ns += more / 100 * p->before_ns;
+    hu_price_limit(p->gain_pct, p->free_pct, &p->low_pct, &p->high_pct);
+}
+
 static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
 {
     const hu_scene scene = {.d = d,
@@ -404,7 +452,8 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
                             .step = hu_as_mean(s->graph.step_ns),
                             .n_steps = (int64_t)s->graph.n_marks - 1,
                             .has_steps = !s->graph.is_whole};
-    hu_error       unused;
+    const artefacts only_captured = find_artefacts(&scene);
+    hu_error        unused;
 
     f->check = s->check;
     f->is_trusted = is_trusted(&s->check);
@@ -422,6 +471,7 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
 
         if (!hu_rule_gate(r, &scene, &hint) || !price_rule(s, &hint, &edit, &price))
             continue;
+        leave_out(s->pricer, &only_captured, &edit, &price);
         doubt(&hint, &s->graph, edit.kind);
         if ((hint.is_suspected && !hint.comes_back ? price.low_pct : price.sure_pct) < LEAST_GAIN && f->is_trusted)
             f->passed[f->n_passed++] = r;
