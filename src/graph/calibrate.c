@@ -46,9 +46,13 @@ static hu_call_kind call_of(const hu_building *b, const hu_op *op)
     return op->has_launch ? (hu_call_kind)b->nodes.at[op->node].call : HU_CALL_NONE;
 }
 
+/*
+ * Communication is left out: it waits for what it sends, and where the trace has no events nothing says so, so that its
+ * stream looks idle for as long as the kernels run.
+ */
 static bool is_idle_start(const hu_building *b, const hu_op *op)
 {
-    return op->has_launch && op->deps == HU_NONE &&
+    return op->has_launch && op->deps == HU_NONE && op->class != HU_CLASS_COMM &&
            (op->before == HU_NONE || hu_build_op_end(b, op->before) <= b->nodes.at[op->node].start_ns);
 }
 
