@@ -7,6 +7,7 @@
 
 #include "advise/amount.h"
 #include "advise/bubble.h"
+#include "advise/unseen.h"
 
 static const double LEAST_WAIT = 3;    /* percent of the step that ranks wait for the slowest */
 static const double LEAST_GAIN = 1;    /* percent of the step that one rank is worth */
@@ -318,22 +319,6 @@ static bool compare_waits(hu_finding *x, hu_findings *const *all, hu_digest *con
     return true;
 }
 
-/* Some of it may be waiting, or all. */
-static void doubt_network(hu_findings *f, const char *why)
-{
-    for (size_t i = 0; i < f->n; i++) {
-        hu_finding *x = &f->at[i];
-
-        if (!hu_finding_is_of_network(x))
-            continue;
-        x->confidence = HU_CONFIDENCE_LOW;
-        x->low_pct = 0;
-        if (x->n_evidence == HU_EVIDENCE)
-            x->n_evidence--;
-        snprintf(x->evidence[x->n_evidence++], HU_EVIDENCE_BYTES, "%s", why);
-    }
-}
-
 /*
  * One rank's own replay takes all of its time in collectives for transfer.  The replay of all knows what of it is waiting:
  * what instant collectives save is the most that better communication could.  Where that is next to nothing these findings
@@ -344,7 +329,7 @@ static void limit_network(hu_findings *f, const hu_joint_replay *job)
     const hu_joint_replay_price *free = find_price(job, HU_EDIT_NETWORK);
 
     if (!(job->joined_share >= MOST_JOINED))
-        doubt_network(f, "waiting for a late rank or transfer: most of the communication could not be matched across ranks");
+        hu_findings_doubt_unseen(f, hu_findings_comm_pct(f), HU_UNSEEN_UNMATCHED);
     if (!free || !(job->joined_share >= MOST_JOINED))
         return;
     for (size_t i = f->n; i-- > 0;) {
@@ -369,12 +354,6 @@ static void limit_network(hu_findings *f, const hu_joint_replay *job)
         x->high_pct = fmin(x->high_pct, free->high_pct);
         hu_price_limit(x->gain_pct, x->free_pct, &x->low_pct, &x->high_pct);
     }
-}
-
-void hu_findings_alone(hu_findings *f)
-{
-    if (f)
-        doubt_network(f, "waiting for a late rank or transfer: one rank cannot tell. Pass the traces of all ranks");
 }
 
 /* Who is waited for is known without a replay; what that costs is not. */

@@ -14,7 +14,4 @@
 void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, size_t n, size_t slowest,
                          const hu_rendezvous *r, const hu_stragglers *s, const hu_joint_replay *job);
 
-/* One rank of several, alone: what it spends in communication may all be waiting.  `f` may be NULL. */
-void hu_findings_alone(hu_findings *f);
-
 #endif

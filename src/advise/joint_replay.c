@@ -309,3 +309,11 @@ int hu_joint_replay_measure(const hu_graph *const *graphs, hu_digest *const *dig
     hu_arena_free(w.arena);
     return rc;
 }
+
+double hu_joint_replay_network_pct(const hu_joint_replay *job)
+{
+    for (size_t i = 0; i < job->n_prices; i++)
+        if (job->price[i].edit == HU_EDIT_NETWORK)
+            return fmax(0, job->price[i].gain_pct);
+    return 0;
+}

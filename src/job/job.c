@@ -4,8 +4,10 @@
 
 #include <stdlib.h>
 
+#include "across/absent.h"
 #include "across/late_ranks.h"
 #include "advise/compare.h"
+#include "advise/unseen.h"
 #include "analyze/digest_wire.h"
 #include "job/chosen.h"
 #include "job/filling.h"
@@ -157,6 +159,31 @@ static int meet(hu_job *job, const hu_filling *w, hu_arena *arena, hu_error *err
     return w->options->replays ? replay(job, w, &late, arena, err) : 0;
 }
 
+/*
+ * What hangs on ranks that nobody replayed: those that were not given, or all where they could not be replayed together.
+ * Returns 0 or HU_ENOMEM.
+ */
+static int doubt_unseen(hu_job *job, hu_error *err)
+{
+    static const double MOST_ABSENT = 0.1; /* of the communication: less cannot hide who is waited for */
+    const bool          is_alone = job->n == 1 || job->roster.mixes_runs;
+    const bool          is_joint = !is_alone && job->joint && job->joint->is_replayed && job->joint->is_trusted;
+    double              absent = 0;
+    int                 rc = is_alone ? 0 : hu_absent_measure(job->digests, job->n, &absent, err);
+
+    if (rc < 0 || (is_joint && absent <= MOST_ABSENT))
+        return rc;
+    for (size_t i = 0; i < job->n; i++)
+        if (job->findings[i] && job->findings[i]->is_replayed)
+            hu_findings_doubt_unseen(job->findings[i],
+                                     is_joint ? hu_joint_replay_network_pct(job->joint)
+                                              : hu_findings_comm_pct(job->findings[i]),
+                                     is_alone               ? HU_UNSEEN_ALONE
+                                     : absent > MOST_ABSENT ? HU_UNSEEN_MISSING
+                                                            : HU_UNSEEN_APART);
+    return 0;
+}
+
 /* What can be said of all, when each was read and drawn. */
 static int judge(hu_job *job, const hu_filling *w, hu_arena *arena, hu_error *err)
 {
@@ -178,9 +205,8 @@ static int judge(hu_job *job, const hu_filling *w, hu_arena *arena, hu_error *er
         return rc;
     if (job->joint)
         hu_findings_compare(job->findings, job->digests, job->n, w->shown, job->rendezvous, &job->stragglers, job->joint);
-    if (job->n == 1 || job->roster.mixes_runs)
-        for (size_t i = 0; i < job->n; i++)
-            hu_findings_alone(job->findings[i]);
+    if (w->options->replays && doubt_unseen(job, err) < 0)
+        return err->code;
     for (size_t i = 0; w->options->replays && i < job->n; i++) {
         hu_findings_sort(job->findings[i]);
         hu_findings_doubt(job->findings[i], &job->digests[i]->health.quality);
