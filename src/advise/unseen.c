@@ -39,8 +39,11 @@ void hu_findings_doubt_unseen(hu_findings *f, double comm_pct, hu_unseen why)
     if (!f || !f->is_replayed)
         return;
     snprintf(network, sizeof network, "waiting for a late rank or transfer: %s", ways[why]);
-    snprintf(other, sizeof other, "saves nothing if the %s that it communicates for is waiting: %s",
-             hu_say_pct(comm_pct).t, ways[why]);
+    if (comm_pct < 100)
+        snprintf(other, sizeof other, "saves nothing if the %s that it communicates for is waiting: %s",
+                 hu_say_pct(comm_pct).t, ways[why]);
+    else
+        snprintf(other, sizeof other, "saves nothing if other ranks would then be the slower ones: %s", ways[why]);
     for (size_t i = 0; i < f->n; i++) {
         hu_finding *x = &f->at[i];
 

@@ -16,7 +16,7 @@ typedef enum {
 /*
  * Communication may be waiting for one of these ranks, and whoever is faster then only waits longer.  Findings of
  * communication become guesses that may gain nothing; so do those that would save no more than `comm_pct` of the step,
- * which is what communication takes of the critical path.  `f` may be NULL.
+ * which is what communication takes of the critical path; 100: all of them.  `f` may be NULL.
  */
 void hu_findings_doubt_unseen(hu_findings *f, double comm_pct, hu_unseen why);
 

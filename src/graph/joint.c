@@ -425,6 +425,28 @@ double hu_joint_mean_ns(const hu_joint *j)
     return sum / (double)j->n;
 }
 
+size_t hu_joint_marks(const hu_joint *j)
+{
+    for (size_t r = 1; r < j->n; r++)
+        if (j->rank[r].graph->n_marks != j->rank[0].graph->n_marks)
+            return 0;
+    return j->rank[0].graph->n_marks;
+}
+
+void hu_joint_ends(const hu_joint *j, int64_t *ends)
+{
+    for (size_t k = 0; k < hu_joint_marks(j); k++) {
+        int64_t last = INT64_MIN;
+        double  sum = 0;
+
+        for (size_t r = 0; r < j->n; r++) {
+            last = j->rank[r].ends_ns[k] > last ? j->rank[r].ends_ns[k] : last;
+            sum += (double)(j->rank[r].ends_ns[k] - j->rank[r].ends_ns[0]) / (double)j->n;
+        }
+        ends[k] = j->has_latest ? last : (int64_t)sum;
+    }
+}
+
 double hu_joint_run(hu_joint *j, hu_costs *const *costs)
 {
     int64_t first = INT64_MIN, last = INT64_MIN;

@@ -61,6 +61,14 @@ double hu_joint_run(hu_joint *j, hu_costs *const *costs);
 double hu_joint_mean_ns(const hu_joint *j);
 
 /*
+ * When each step of the job ended in the last sweep: on the last rank to end it, or the mean over ranks where clocks are not
+ * known.  ends[0..hu_joint_marks()), of which the first is the end of the step before the window; 0 where the windows of the
+ * ranks do not have the same steps.
+ */
+size_t hu_joint_marks(const hu_joint *j);
+void   hu_joint_ends(const hu_joint *j, int64_t *ends);
+
+/*
  * The same, and the critical path of the job: from the last rank to end its last step back to where its window begins, over
  * whichever rank held it up.  paths[0..n): what of it each rank is to blame for; communication counts for the rank that came
  * last.  Their totals sum to the time exactly.  Returns 0 or HU_ENOMEM.

@@ -2,7 +2,8 @@
  * joint_price.c - replays of all ranks with and without an edit.
  *
  * The interval spans both readings of what nothing explains (graph/replay.h), what the replay misses of the measured step,
- * and a share of the gain: that a rank would do as the others do is a guess about its cause, not a law.  It ends where
+ * the steps' own scatter, and a share of the gain: that a rank would do as the others do is a guess about its cause, not a
+ * law.  It ends where
  * nothing more can be gained: no rank's step is shorter than its own work, whoever it no longer waits for.
  */
 #include "graph/joint_price.h"
@@ -25,6 +26,7 @@ struct hu_joint_pricer {
     bool                        is_tied;               /* does any frozen delay make a difference between the two anchors */
     double                      seen_ns, mean_ns;      /* mean step over ranks, measured and replayed */
     double                      step_ns, tied_step_ns; /* of the job, replayed (hu_joint_run) */
+    int64_t                    *before, *after;        /* ends of its steps */
 };
 
 static void reset(hu_joint_pricer *p, hu_anchor anchor)
@@ -64,13 +66,16 @@ hu_joint_pricer *hu_joint_pricer_new(hu_joint *j, const hu_joint_rank *ranks, co
             p->is_tied = hu_replay_is_external(&g->op[i]);
     }
     p->busy = hu_arena_alloc(arena, ((size_t)streams + 1) * sizeof *p->busy);
-    if (!p->busy)
+    p->before = hu_arena_alloc(arena, (hu_joint_marks(j) + 1) * sizeof *p->before);
+    p->after = hu_arena_alloc(arena, (hu_joint_marks(j) + 1) * sizeof *p->after);
+    if (!p->busy || !p->before || !p->after)
         return NULL;
     reset(p, HU_ANCHOR_HOST);
     p->tied_step_ns = hu_joint_run(j, p->costs);
     reset(p, HU_ANCHOR_PREDECESSOR);
     p->step_ns = hu_joint_run(j, p->costs);
     p->mean_ns = hu_joint_mean_ns(j);
+    hu_joint_ends(j, p->before);
     return p;
 }
 
@@ -164,6 +169,7 @@ void hu_joint_price_edits(hu_joint_pricer *p, const hu_edit *edits, size_t n, hu
     size_t       unused;
 
     x.after_ns = x.free_ns = step_with(p, edits, n, HU_ANCHOR_PREDECESSOR, &x.touched);
+    hu_joint_ends(p->joint, p->after);
     x.gain_pct = tied = 100 * (1 - x.after_ns / x.before_ns);
     if (p->is_tied)
         tied = 100 * (1 - step_with(p, edits, n, HU_ANCHOR_HOST, &unused) / p->tied_step_ns);
@@ -171,7 +177,10 @@ void hu_joint_price_edits(hu_joint_pricer *p, const hu_edit *edits, size_t n, hu
     for (size_t i = 0; i < n; i++)
         share = fmax(share, hu_price_doubt(edits[i].kind));
     half = hypot(share * x.gain_pct, FLOOR_POINTS) + error * fabs(x.gain_pct);
-    x.low_pct = x.sure_pct = fmin(x.gain_pct, tied) - half;
+    x.sure_pct = fmin(x.gain_pct, tied) - half;
+    if (hu_joint_marks(p->joint) > 1)
+        half = hypot(half, hu_price_scatter(p->before, p->after, hu_joint_marks(p->joint) - 1));
+    x.low_pct = fmin(x.gain_pct, tied) - half;
     x.high_pct = fmax(x.gain_pct, tied) + half;
     x.free_pct = most_pct(p, edits, n, tied, &x);
     hu_price_limit(x.gain_pct, x.free_pct, &x.low_pct, &x.high_pct);

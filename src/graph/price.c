@@ -145,25 +145,23 @@ static int by_value(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Half the width of the gain's interval over resampled steps: 5 % of them lie beyond on each side. */
-static double scatter(const hu_pricer *p)
+double hu_price_scatter(const int64_t *before, const int64_t *after, size_t n)
 {
-    const size_t n = p->g->n_marks - 1;
-    double       gains[RESAMPLES];
-    uint64_t     state = 0x9E3779B97F4A7C15u;
+    double   gains[RESAMPLES];
+    uint64_t state = 0x9E3779B97F4A7C15u;
 
     if (n < 2)
         return 0;
     for (size_t i = 0; i < RESAMPLES; i++) {
-        double before = 0, after = 0;
+        double was = 0, is = 0;
 
         for (size_t k = 0; k < n; k++) {
             const size_t s = (size_t)(next_random(&state) % n);
 
-            before += (double)(p->before[s + 1] - p->before[s]);
-            after += (double)(p->after[s + 1] - p->after[s]);
+            was += (double)(before[s + 1] - before[s]);
+            is += (double)(after[s + 1] - after[s]);
         }
-        gains[i] = before > 0 ? 100 * (1 - after / before) : 0;
+        gains[i] = was > 0 ? 100 * (1 - is / was) : 0;
     }
     qsort(gains, RESAMPLES, sizeof *gains, by_value);
     return (gains[RESAMPLES * 95 / 100] - gains[RESAMPLES * 5 / 100]) / 2;
@@ -238,7 +236,7 @@ void hu_price_edits(hu_pricer *p, const hu_edit *edits, size_t n, hu_price *out)
         share = fmax(share, floor_share[edits[i].kind]);
     half = hypot(share * r.gain_pct, FLOOR_POINTS) + p->error_pct * fabs(r.gain_pct) / 100;
     r.sure_pct = fmin(r.gain_pct, tied) - half;
-    half = hypot(half, scatter(p));
+    half = hypot(half, hu_price_scatter(p->before, p->after, p->g->n_marks - 1));
     r.low_pct = fmin(r.gain_pct, tied) - half;
     r.high_pct = fmax(r.gain_pct, tied) + half;
     price_free(p, edits, n, tied, &r);

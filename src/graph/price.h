@@ -38,6 +38,12 @@ double hu_price_step_ns(hu_pricer *p, const hu_edit *edits, size_t n);
  */
 void hu_price_limit(double gain_pct, double most_pct, double *low_pct, double *high_pct);
 
+/*
+ * Half the width, in points, of the gain's interval over resampled steps, 5 % of which lie beyond on each side: other steps
+ * of the job would have gained so much more or less.  Ends of n steps, before the first of which before[0] and after[0] lie.
+ */
+double hu_price_scatter(const int64_t *before, const int64_t *after, size_t n);
+
 /* The same edits as if they cost nothing: out[0..n).  A glob's factor is the question itself, and stays.  True: they
    differ. */
 bool hu_price_free(const hu_edit *edits, size_t n, hu_edit *out);

@@ -159,6 +159,15 @@ static int meet(hu_job *job, const hu_filling *w, hu_arena *arena, hu_error *err
     return w->options->replays ? replay(job, w, &late, arena, err) : 0;
 }
 
+/* Stages of a pipeline take turns: what one of them waits for is the work of the next, and not only its messages. */
+static bool sends_messages(const hu_digest *d)
+{
+    for (size_t i = 0; i < d->comm.n; i++)
+        if (hu_comm_is_message(d->comm.at[i].kind) && !d->comm.on_host)
+            return true;
+    return false;
+}
+
 /*
  * What hangs on ranks that nobody replayed: those that were not given, or all where they could not be replayed together.
  * Returns 0 or HU_ENOMEM.
@@ -173,14 +182,18 @@ static int doubt_unseen(hu_job *job, hu_error *err)
 
     if (rc < 0 || (is_joint && absent <= MOST_ABSENT))
         return rc;
-    for (size_t i = 0; i < job->n; i++)
+    for (size_t i = 0; i < job->n; i++) {
+        const bool is_apart = !is_alone && absent <= MOST_ABSENT;
+
         if (job->findings[i] && job->findings[i]->is_replayed)
             hu_findings_doubt_unseen(job->findings[i],
-                                     is_joint ? hu_joint_replay_network_pct(job->joint)
-                                              : hu_findings_comm_pct(job->findings[i]),
-                                     is_alone               ? HU_UNSEEN_ALONE
-                                     : absent > MOST_ABSENT ? HU_UNSEEN_MISSING
-                                                            : HU_UNSEEN_APART);
+                                     is_joint                                      ? hu_joint_replay_network_pct(job->joint)
+                                     : is_apart && sends_messages(job->digests[i]) ? 100
+                                                                                   : hu_findings_comm_pct(job->findings[i]),
+                                     is_alone   ? HU_UNSEEN_ALONE
+                                     : is_apart ? HU_UNSEEN_APART
+                                                : HU_UNSEEN_MISSING);
+    }
     return 0;
 }
 
