@@ -14,6 +14,7 @@ static const double LEAST_GAIN = 1;    /* percent of the step that one rank is w
 static const double LEAST_FREE = 2;    /* percent of the step that instant collectives are worth, for them to be the cause */
 static const double MOST_JOINED = 0.9; /* of the communication, for the replay of all to know what the rest is worth */
 static const double CLEARLY = 3;       /* points that all are worth more than the worst of them */
+static const double MOST_OF_ALL = 0.8; /* of what all are worth: then it is this rank, and the rest is how ranks differ */
 static const double MOSTLY = 0.5;      /* of what a late stage costs */
 static const double PERSISTENT = 0.6;  /* of the collectives: who is last to so many is always late */
 
@@ -237,7 +238,8 @@ static bool compare_replayed(hu_finding *x, const hu_joint_replay *job, hu_findi
     const hu_straggler *who = NULL;
     hu_straggler        other;
 
-    if (all && all->gain_pct >= LEAST_WAIT && (!one || all->gain_pct > one->gain_pct + CLEARLY))
+    if (all && all->gain_pct >= LEAST_WAIT &&
+        (!one || (all->gain_pct > one->gain_pct + CLEARLY && one->gain_pct < MOST_OF_ALL * all->gain_pct)))
         best = all;
     if (!best || best->gain_pct < LEAST_GAIN || best->high_pct < LEAST_GAIN)
         return false;

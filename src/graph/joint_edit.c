@@ -10,10 +10,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { FEWEST_LEGS = 5 };    /* for a rank to have a pace: three that are whole */
 enum { MOST_COMPARED = 64 }; /* ranks of which a median is taken; of more, evenly spaced ones */
 
 /* The host and the device work side by side. */
 enum { HOST, DEVICE, SIDES };
+
+typedef enum { MEAN, MEDIAN, MEDIAN_OF_OTHERS } what_is_usual;
 
 typedef struct {
     int64_t sum_ns[HU_CLASS_COUNT + SIDES]; /* by class; then the sides */
@@ -33,7 +36,10 @@ struct hu_joint_facts {
     uint32_t            *leg_to;      /* leg_to[meeting * n + rank]; HU_NONE: the rank is not there */
     size_t               n_meetings;  /* and one more for the end */
     double (*factor)[HU_CLASS_COUNT]; /* of the legs of one rank, while an edit is made */
+    double natural;                   /* by what share the host's work of one rank exceeds the median, typically */
 };
+
+static const double FAR = 3; /* times that: what takes longer was held up, what does not is how hosts are */
 
 static bool is_compared(hu_class c)
 {
@@ -125,6 +131,43 @@ static bool travel(hu_joint_facts *f, const hu_joint *j, size_t r, hu_arena *are
     return true;
 }
 
+static double usual_of(const hu_joint_facts *f, uint32_t meeting, int c, what_is_usual what, size_t self);
+
+static int by_share(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+/*
+ * No two hosts need the same time for the same work, and one of them is always the last.  How far they lie apart is read
+ * off the legs of all ranks; a pause stands out of that.  False when there is no memory.
+ */
+static bool find_natural(hu_joint_facts *f, hu_arena *arena)
+{
+    size_t  legs = 0, n = 0;
+    double *shares;
+
+    for (size_t r = 0; r < f->n; r++)
+        legs += f->rank[r].n;
+    shares = hu_arena_alloc(arena, (legs + 1) * sizeof *shares);
+    if (!shares)
+        return false;
+    for (size_t r = 0; r < f->n; r++)
+        for (size_t k = 1; k + 1 < f->rank[r].n; k++) {
+            const double own = (double)f->rank[r].leg[k].sum_ns[HU_CLASS_COUNT + HOST];
+            const double usual = usual_of(f, f->rank[r].to[k], HU_CLASS_COUNT + HOST, MEDIAN, r);
+
+            if (usual > 0 && own > usual)
+                shares[n++] = own / usual - 1;
+        }
+    if (n)
+        qsort(shares, n, sizeof *shares, by_share);
+    f->natural = n ? shares[n / 2] : 0;
+    return true;
+}
+
 hu_joint_facts *hu_joint_facts_new(const hu_joint *j, const hu_joint_rank *ranks, size_t n, hu_arena *arena)
 {
     hu_joint_facts *f = hu_arena_calloc(arena, 1, sizeof *f);
@@ -146,7 +189,7 @@ hu_joint_facts *hu_joint_facts_new(const hu_joint *j, const hu_joint_rank *ranks
         most = f->rank[r].n > most ? f->rank[r].n : most;
     }
     f->factor = hu_arena_alloc(arena, most * sizeof *f->factor);
-    return f->factor ? f : NULL;
+    return f->factor && find_natural(f, arena) ? f : NULL;
 }
 
 static int64_t scaled(int64_t cost_ns, double factor)
@@ -186,8 +229,6 @@ static int by_value(const void *left, const void *right)
 
     return (a > b) - (a < b);
 }
-
-typedef enum { MEAN, MEDIAN, MEDIAN_OF_OTHERS } what_is_usual;
 
 static bool is_of_host(int c)
 {
@@ -250,6 +291,8 @@ static void fit_leg(const hu_joint_facts *f, const itinerary *t, size_t k, int s
     const double own = (double)l->sum_ns[HU_CLASS_COUNT + side], wanted = usual_total(f, t->to[k], side, what, self);
     double       excess[HU_CLASS_COUNT] = {0}, sum = 0, all;
 
+    if (what == MEDIAN && side == HOST && own <= (1 + FAR * f->natural) * wanted)
+        return;
     if (isnan(wanted) || own <= 0 || (wanted >= own && (what == MEDIAN || (what == MEDIAN_OF_OTHERS && is_cut(t, k)))))
         return;
     for (hu_class c = 0; c < HU_CLASS_COUNT; c++) {
@@ -268,6 +311,26 @@ static void fit_leg(const hu_joint_facts *f, const itinerary *t, size_t k, int s
     }
 }
 
+/*
+ * What the window left of its first and last leg is not the same on all ranks.  A rank's pace is that of the legs in between,
+ * where there are any.
+ */
+static void fit_cut_legs(const hu_joint_facts *f, const itinerary *t, int side)
+{
+    double own[HU_CLASS_COUNT] = {0}, wanted[HU_CLASS_COUNT] = {0};
+
+    for (size_t k = 1; k + 1 < t->n; k++)
+        for (hu_class c = 0; c < HU_CLASS_COUNT; c++)
+            if (side_of(c) == side) {
+                own[c] += (double)t->leg[k].sum_ns[c];
+                wanted[c] += (double)t->leg[k].sum_ns[c] * (isnan(f->factor[k][c]) ? 1 : f->factor[k][c]);
+            }
+    for (size_t k = 0; k < t->n; k += t->n - 1)
+        for (hu_class c = 0; c < HU_CLASS_COUNT; c++)
+            if (side_of(c) == side && own[c] > 0)
+                f->factor[k][c] = fmin(isnan(f->factor[k][c]) ? (double)INFINITY : f->factor[k][c], fmin(1, wanted[c] / own[c]));
+}
+
 static bool is_edited(const hu_edit *e, size_t rank, what_is_usual *what)
 {
     *what = e->kind == HU_EDIT_STRAGGLER ? MEDIAN_OF_OTHERS : e->kind == HU_EDIT_HICCUPS ? MEDIAN : MEAN;
@@ -277,7 +340,7 @@ static bool is_edited(const hu_edit *e, size_t rank, what_is_usual *what)
 size_t hu_joint_edit_work(const hu_joint_facts *f, const hu_edit *edits, size_t n, size_t rank, hu_costs *c)
 {
     const itinerary *t = &f->rank[rank];
-    bool             any = false;
+    bool             any = false, by_pace = false;
 
     for (size_t k = 0; k < t->n; k++)
         for (int x = 0; x < HU_CLASS_COUNT; x++)
@@ -288,10 +351,14 @@ size_t hu_joint_edit_work(const hu_joint_facts *f, const hu_edit *edits, size_t 
         if (!is_edited(&edits[i], rank, &what))
             continue;
         any = true;
+        by_pace |= what == MEDIAN_OF_OTHERS && t->n >= FEWEST_LEGS;
         for (size_t k = 0; k < t->n; k++)
             for (int side = 0; side < SIDES; side++)
-                fit_leg(f, t, k, side, what, rank, f->factor[k]);
+                if (what != MEDIAN_OF_OTHERS || t->n < FEWEST_LEGS || !is_cut(t, k))
+                    fit_leg(f, t, k, side, what, rank, f->factor[k]);
     }
+    for (int side = 0; by_pace && side < SIDES; side++)
+        fit_cut_legs(f, t, side);
     for (size_t k = 0; any && k < t->n; k++)
         for (int x = 0; x < HU_CLASS_COUNT; x++)
             f->factor[k][x] = isnan(f->factor[k][x]) ? 1 : f->factor[k][x];
