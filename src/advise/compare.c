@@ -15,6 +15,8 @@ static const double LEAST_FREE = 2;    /* percent of the step that instant colle
 static const double MOST_JOINED = 0.9; /* of the communication, for the replay of all to know what the rest is worth */
 static const double CLEARLY = 3;       /* points that all are worth more than the worst of them */
 static const double MOST_OF_ALL = 0.8; /* of what all are worth: then it is this rank, and the rest is how ranks differ */
+static const double MOST_SHARED = 0.9; /* of what a rank costs, that sharing its work saves too: then it is no matter which */
+static const double MOST_SURE = 0.75;  /* of a gain, that its interval reaches down to */
 static const double MOSTLY = 0.5;      /* of what a late stage costs */
 static const double PERSISTENT = 0.6;  /* of the collectives: who is last to so many is always late */
 
@@ -229,6 +231,42 @@ static bool is_of_stages(const hu_joint_replay *job, const hu_joint_replay_price
     return job->messages && own && k > 0 && own->compute_ns - others / k >= MOSTLY * (job->replayed_ns - one->after_ns);
 }
 
+/* Is it the GPU of the late rank that takes longer? */
+static bool is_of_device(const hu_straggler *who)
+{
+    return who && (who->cause == HU_CLASS_COMPUTE || who->cause == HU_CLASS_COPY);
+}
+
+/*
+ * A GPU that takes longer may be slow, or have more to do.  In that case somebody must do the work, and no more can be gained
+ * than by sharing it.
+ */
+static void say_shared(hu_finding *x, const hu_joint_replay_price *shared)
+{
+    const size_t n = strlen(x->statement);
+
+    if (!(shared->gain_pct < MOST_SHARED * x->gain_pct))
+        return;
+    x->low_pct = fmin(x->low_pct, fmax(0, shared->low_pct));
+    snprintf(x->statement + n, sizeof x->statement - n, " If it has more to do than the others, and they shared it: %s.",
+             hu_say_time(shared->after_ns).t);
+}
+
+/*
+ * High: the same rank in most collectives, whose own replay shows what takes longer, and most of the gain whatever the cause
+ * of that is.  Low: other steps might have gained nothing, or the steps that are compared are not the same.
+ */
+static hu_confidence confidence_of(const hu_finding *x, const hu_joint_replay *job, const hu_rendezvous *r,
+                                   const hu_straggler *who)
+{
+    if (x->low_pct < LEAST_GAIN || !job->has_same_steps)
+        return HU_CONFIDENCE_LOW;
+    return who && who->cause < HU_CLASS_COUNT && (double)who->late.last >= PERSISTENT * (double)r->matched &&
+                   x->low_pct >= MOST_SURE * x->gain_pct
+               ? HU_CONFIDENCE_HIGH
+               : HU_CONFIDENCE_MEDIUM;
+}
+
 /* What the replay of all says; false when nobody is waited for. */
 static bool compare_replayed(hu_finding *x, const hu_joint_replay *job, hu_findings *const *findings,
                              hu_digest *const *digests, const hu_stragglers *s, const hu_rendezvous *r)
@@ -238,8 +276,10 @@ static bool compare_replayed(hu_finding *x, const hu_joint_replay *job, hu_findi
     const hu_straggler *who = NULL;
     hu_straggler        other;
 
+    if (one && one->low_pct < LEAST_GAIN)
+        best = NULL; /* in other steps it may be another one: of several ranks one is the last by chance */
     if (all && all->gain_pct >= LEAST_WAIT &&
-        (!one || (all->gain_pct > one->gain_pct + CLEARLY && one->gain_pct < MOST_OF_ALL * all->gain_pct)))
+        (!best || (all->gain_pct > one->gain_pct + CLEARLY && one->gain_pct < MOST_OF_ALL * all->gain_pct)))
         best = all;
     if (!best || best->gain_pct < LEAST_GAIN || best->high_pct < LEAST_GAIN)
         return false;
@@ -257,13 +297,17 @@ static bool compare_replayed(hu_finding *x, const hu_joint_replay *job, hu_findi
     x->free_pct = fmax(told->most_pct, told->high_pct);
     x->before_ns = job->replayed_ns;
     x->after_ns = told->after_ns;
-    x->confidence = who && who->cause < HU_CLASS_COUNT && (double)who->late.last >= PERSISTENT * (double)r->matched
-                        ? HU_CONFIDENCE_HIGH
-                        : HU_CONFIDENCE_MEDIUM;
     if (best == one)
         say_one(x, job, told, digests, who);
     else
         say_many(x, job, all, one, digests);
+    if (told == one && shared && is_of_device(who))
+        say_shared(x, shared);
+    x->confidence = confidence_of(x, job, r, who);
+    if (!job->has_same_steps)
+        snprintf(x->evidence[x->n_evidence++], HU_EVIDENCE_BYTES,
+                 "the replayed steps of some ranks are others than those of the rest: ranks that are far ahead of their GPU "
+                 "have few of their own in the capture");
     if (!(job->joined_share >= MOST_JOINED)) {
         x->confidence = HU_CONFIDENCE_LOW;
         x->high_pct = x->free_pct = fmin(100, fmax(x->free_pct, x->gain_pct + 100 * job->unjoined_step_ns / job->seen_ns));

@@ -293,6 +293,7 @@ static int replay(work *w, const hu_graph *const *graphs, hu_error *err)
     w->out->replayed_ns = hu_joint_pricer_step_ns(w->pricer);
     find_joined(w);
     w->out->is_replayed = true;
+    w->out->has_same_steps = hu_joint_marks(w->joint) > 0;
     price_all(w);
     judge(w);
     return find_path(w, err);

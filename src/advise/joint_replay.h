@@ -48,6 +48,7 @@ typedef struct {
     double                seen_ns, replayed_ns; /* mean step over ranks, measured and replayed */
     bool                  is_trusted;           /* the two agree, and some edit helps: prices may be given */
     char                  why_no_price[64];     /* where it is replayed, but not trusted */
+    bool                  has_same_steps;       /* the windows of all ranks have as many steps */
     double                joined_share;         /* of the time in communication, what joins ranks; NaN: there is none */
     double                unjoined_step_ns;     /* of the rest, per step, mean over ranks */
     hu_joint_replay_price price[HU_JOINT_REPLAY_PRICES]; /* by gain, the largest first */
