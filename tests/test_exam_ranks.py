@@ -44,6 +44,13 @@ class Jobs(unittest.TestCase):
         late = shape.turned(buckets="huge")
         self.assertGreater(gain(period(late), period(shape)), 15.0)
 
+    def test_a_copy_on_the_compute_stream_costs_its_length(self) -> None:
+        """90 us a step, which a stream of its own would hide: who says so of a job in which nothing was planted is right."""
+        case = Case(0, None, "ddp", fixed=tuple({**SMALL, "ratio": 4.0}.items()))
+        done = Exercise(case, base_shape(case, case.seed), 0, 0).planted(0.0)
+        assert done.ran
+        self.assertAlmostEqual(done.alternative("copy-bound") or 0.0, 100 * 90000 / done.ran.period, delta=0.5)
+
     def test_all_wait_for_the_slow_one(self) -> None:
         """One clock of four is 20 % slower: steps get nearly that much longer on all."""
         shape = Shape(5, "tp", 4, layers=4, ratio=3.0, cover=0.03, alpha=6000.0)

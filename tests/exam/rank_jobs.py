@@ -7,6 +7,7 @@ Knobs (0 or absent: nothing is wrong):
     host_rank {rank: factor}, host_all  slower hosts                     item              number of .item() in each forward pass
     recompute                           layers run forward again         micro, sync_all   gradient accumulation, reduced each time
     buckets "tiny" | "huge"             otherwise a bucket a layer       slow factor       of all transfers; free_network
+    side_copy                           the batch is copied on a stream of its own, and nothing waits for it
     serial                              FSDP gathers when it needs, not before      micro, stage {stage: factor}, slow_peer
 """
 from tests.exam.sim import Event, Process
@@ -67,7 +68,8 @@ class Loop(Worker):
         main.open("aten::to")
         main.open("aten::copy_")
         yield self.host.cost("fwd_op_without", "aten::copy_", self.me)
-        yield from main.copy("HtoD (Pinned -> Device)", 2 << 20, 90000, self.compute, False)
+        own = self.rank.stream(13) if shape.knob("side_copy") else self.compute
+        yield from main.copy("HtoD (Pinned -> Device)", 2 << 20, 90000, own, False)
         main.close()
         main.close()
 

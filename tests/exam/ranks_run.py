@@ -18,6 +18,7 @@ ACTIVE = 6
 # what else may be true of a job: the finding's id, and the knobs that take it away
 ALTERNATIVES: dict[str, dict[str, Any]] = {
     **dict.fromkeys(COMMUNICATION, {"free_network": 1}), "launch-bound": {"host_all": 0.05}, "straggler": {"even": 1}, "host-sync": {"no_sync": 1},
+    "copy-bound": {"side_copy": 1},
 }
 
 
