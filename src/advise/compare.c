@@ -402,6 +402,148 @@ static void limit_network(hu_findings *f, const hu_joint_replay *job)
     }
 }
 
+/* What a rank's own check forbids a point for, and the replay of all does not mend: it only replays other ends. */
+static bool is_beyond_repair(const hu_findings *f)
+{
+    for (hu_check_id i = 0; i < HU_CHECK_COUNT; i++)
+        if (i != HU_CHECK_GLOBAL && hu_check_is_decisive(i) && f->check.grade[i] == HU_GRADE_RED)
+            return true;
+    return false;
+}
+
+/* The job's price instead of one rank's, which takes what others are waited for as given. */
+static void take_job_price(hu_finding *x, const hu_joint_cause *c, const hu_joint_replay *job)
+{
+    const bool    was_unknown = isnan(x->gain_pct), is_off = job->worst_pct > hu_check_limit(HU_CHECK_GLOBAL, HU_GRADE_AMBER);
+    hu_confidence most = was_unknown || is_off ? HU_CONFIDENCE_MEDIUM : HU_CONFIDENCE_HIGH;
+
+    if ((was_unknown && is_off) || c->price.spread_pct > hu_check_limit(HU_CHECK_SPREAD, HU_GRADE_AMBER))
+        most = HU_CONFIDENCE_LOW;
+    else if (was_unknown)
+        x->confidence = HU_CONFIDENCE_MEDIUM;
+    x->confidence = x->confidence > most ? most : x->confidence;
+    x->gain_pct = c->price.gain_pct;
+    x->low_pct = fmax(0, x->least_share < 1 ? fmin(c->price.low_pct, x->least_share * x->gain_pct) : c->price.low_pct);
+    x->high_pct = c->price.high_pct;
+    x->free_pct = c->price.free_pct;
+    x->before_ns = c->price.before_ns;
+    x->after_ns = c->price.after_ns;
+    if (x->n_evidence == HU_EVIDENCE)
+        x->n_evidence--;
+    snprintf(x->evidence[x->n_evidence++], HU_EVIDENCE_BYTES,
+             "joint replay: without it on %zu of %zu ranks, a step of the job takes %.24s instead of %.24s", c->ranks,
+             job->ranks, hu_say_time(x->after_ns).t, hu_say_time(x->before_ns).t);
+}
+
+static bool is_worth(const hu_finding *x, const hu_joint_cause *c)
+{
+    return (x->confidence == HU_CONFIDENCE_LOW ? c->price.low_pct : c->price.sure_pct) >= LEAST_GAIN;
+}
+
+/* All findings of one rank whose cause was taken away from all. */
+static void price_causes(hu_findings *f, const hu_joint_replay *job)
+{
+    for (size_t i = f->n; i-- > 0;) {
+        const hu_joint_cause *c = f->at[i].cause ? hu_joint_causes_find(&job->causes, f->at[i].cause) : NULL;
+
+        if (!c || is_beyond_repair(f))
+            continue;
+        if (!is_worth(&f->at[i], c))
+            pass(f, i);
+        else
+            take_job_price(&f->at[i], c, job);
+    }
+}
+
+static bool has_rule(const hu_findings *f, hu_rule rule)
+{
+    for (size_t i = 0; i < f->n; i++)
+        if (f->at[i].rule == rule)
+            return true;
+    return false;
+}
+
+/* What is worth nothing to one rank alone, and something to the job. */
+static void add_cause(hu_findings *f, const hu_finding *told, bool is_priced, const hu_joint_replay *job)
+{
+    const hu_joint_cause *c = hu_joint_causes_find(&job->causes, told->cause);
+    size_t                kept = 0;
+
+    if (!c || !is_worth(told, c) || has_rule(f, told->rule) || f->n == HU_FINDINGS)
+        return;
+    f->at[f->n++] = *told;
+    if (!is_priced)
+        take_job_price(&f->at[f->n - 1], c, job);
+    for (size_t i = 0; i < f->n_passed; i++)
+        if (f->passed[i] != told->rule)
+            f->passed[kept++] = f->passed[i];
+    f->n_passed = kept;
+}
+
+/* Of another rank: its words say whose they are. */
+static void add_cause_of(hu_findings *f, const hu_finding *told, long long rank, bool is_priced, const hu_joint_replay *job)
+{
+    hu_finding x = *told;
+
+    snprintf(x.statement, sizeof x.statement, "Rank %lld: %.480s", rank, told->statement);
+    add_cause(f, &x, is_priced, job);
+}
+
+static void add_causes(hu_findings *const *all, hu_digest *const *digests, size_t n, size_t shown,
+                       const hu_joint_replay *job)
+{
+    hu_findings *f = all[shown];
+
+    for (size_t i = 0; i < f->n_spare; i++)
+        add_cause(f, &f->spare[i], false, job);
+    for (size_t r = 0; r < n; r++) {
+        const long long rank = (long long)hu_digest_rank_of(digests, r);
+
+        if (r == shown || !all[r] || !all[r]->is_replayed || is_beyond_repair(all[r]))
+            continue;
+        for (size_t i = 0; i < all[r]->n; i++)
+            if (all[r]->at[i].cause)
+                add_cause_of(f, &all[r]->at[i], rank, true, job);
+        for (size_t i = 0; i < all[r]->n_spare; i++)
+            add_cause_of(f, &all[r]->spare[i], rank, false, job);
+    }
+}
+
+/* The fixes of the job, one after the other, as far as they are findings of this rank. */
+static void take_job_ladder(hu_findings *f, const hu_joint_causes *causes)
+{
+    f->n_ladder = 0;
+    f->next_class = HU_CLASS_COUNT;
+    f->next_share = NAN;
+    for (size_t k = 0; k < causes->n_ladder; k++) {
+        const hu_finding *x = NULL;
+
+        for (size_t i = 0; i < f->n; i++)
+            x = f->at[i].cause == causes->ladder[k].cause ? &f->at[i] : x;
+        if (!x)
+            return;
+        f->ladder[f->n_ladder++] = (hu_rung){x->rule, causes->ladder[k].before_ns, causes->ladder[k].after_ns};
+    }
+}
+
+/* Replays of all know what one rank's fix is worth to the job; where communication was not matched, they do not. */
+static void share_causes(hu_findings *const *all, hu_digest *const *digests, size_t n, size_t shown,
+                         const hu_joint_replay *job)
+{
+    if (!(job->joined_share >= MOST_JOINED) || job->causes.n == 0)
+        return;
+    for (size_t i = 0; i < n; i++)
+        if (all[i] && all[i]->is_replayed)
+            price_causes(all[i], job);
+    add_causes(all, digests, n, shown, job);
+    for (size_t i = 0; i < n; i++) {
+        if (!all[i] || !all[i]->is_replayed)
+            continue;
+        hu_findings_drop_general(all[i]);
+        take_job_ladder(all[i], &job->causes);
+    }
+}
+
 /* Who is waited for is known without a replay; what that costs is not. */
 static bool name_late_rank(hu_finding *x, const hu_joint_replay *job, hu_digest *const *digests, const hu_stragglers *s)
 {
@@ -452,6 +594,8 @@ void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, siz
             limit_network(all[i], job);
             hu_findings_cut_ladder(all[i]);
         }
+    if (job->is_replayed && job->is_trusted)
+        share_causes(all, digests, n, slowest, job);
     if (job->is_replayed && job->is_trusted)
         add_slow_link(f, job);
     if (job->is_replayed && job->is_trusted)

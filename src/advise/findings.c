@@ -14,6 +14,7 @@
 #include "advise/cold_start.h"
 #include "advise/gates.h"
 #include "advise/say.h"
+#include "advise/shared.h"
 #include "base/map.h"
 
 static const double LEAST_GAIN = 1; /* percent of the step */
@@ -102,32 +103,31 @@ static bool price_rule(hu_simulation *s, const hu_hint *h, hu_edit *edit, hu_pri
     return out->touched > 0;
 }
 
-static void add_finding(hu_findings *f, const hu_hint *h, const hu_price *p, const hu_edit *edit)
+static hu_finding make_finding(const hu_findings *f, const hu_hint *h, const hu_price *p, const hu_edit *edit)
 {
-    hu_finding *x = &f->at[f->n++];
+    hu_finding x = {.rule = h->rule,
+                    .n_evidence = h->n_evidence,
+                    .gain_pct = p->gain_pct,
+                    .low_pct = p->low_pct,
+                    .high_pct = p->high_pct,
+                    .free_pct = p->free_pct,
+                    .before_ns = p->before_ns,
+                    .after_ns = p->after_ns,
+                    .least_share = h->may_gain_nothing ? 0 : h->may_gain_half ? 0.5 : 1,
+                    .cause = hu_is_shared(h->rule) ? hu_cause_of(h->rule, edit->glob) : 0,
+                    .edit = *edit,
+                    .confidence = confidence_of(&f->check, h, p, f->n_steps)};
 
-    *x = (hu_finding){.rule = h->rule,
-                      .n_evidence = h->n_evidence,
-                      .gain_pct = p->gain_pct,
-                      .low_pct = p->low_pct,
-                      .high_pct = p->high_pct,
-                      .free_pct = p->free_pct,
-                      .before_ns = p->before_ns,
-                      .after_ns = p->after_ns,
-                      .edit = *edit,
-                      .confidence = confidence_of(&f->check, h, p, f->n_steps)};
-    memcpy(x->statement, h->statement, sizeof x->statement);
-    memcpy(x->evidence, h->evidence, sizeof x->evidence);
-    snprintf(x->fix, sizeof x->fix, "%s", h->fix ? h->fix : "");
-    if (h->may_gain_half)
-        x->low_pct = fmin(x->low_pct, x->gain_pct / 2);
-    if (x->low_pct < 0 || h->may_gain_nothing)
-        x->low_pct = 0;
+    memcpy(x.statement, h->statement, sizeof x.statement);
+    memcpy(x.evidence, h->evidence, sizeof x.evidence);
+    snprintf(x.fix, sizeof x.fix, "%s", h->fix ? h->fix : "");
+    x.low_pct = fmax(0, x.least_share < 1 ? fmin(x.low_pct, x.least_share * x.gain_pct) : x.low_pct);
     if (!f->is_trusted) {
-        x->low_pct = 0;
-        x->high_pct = p->free_pct;
-        x->gain_pct = x->after_ns = NAN;
+        x.low_pct = 0;
+        x.high_pct = p->free_pct;
+        x.gain_pct = x.after_ns = NAN;
     }
+    return x;
 }
 
 /* A general rule and the special one that says why; where both save about the same, only the special one is told. */
@@ -150,7 +150,7 @@ static hu_finding *find(hu_findings *f, hu_rule rule)
     return NULL;
 }
 
-static void drop_general(hu_findings *f)
+void hu_findings_drop_general(hu_findings *f)
 {
     for (size_t i = 0; i < HU_COUNT(pairs); i++) {
         hu_finding       *general = find(f, pairs[i].general);
@@ -445,6 +445,34 @@ static void leave_out(hu_pricer *pricer, const artefacts *of, const hu_edit *edi
     hu_price_limit(p->gain_pct, p->free_pct, &p->low_pct, &p->high_pct);
 }
 
+/* The words of what is worth too little here. */
+static bool keep_spare(hu_findings *f, const hu_finding *x)
+{
+    if (!f->spare)
+        f->spare = hu_arena_calloc(f->arena, HU_RULE_COUNT, sizeof *f->spare);
+    if (f->spare)
+        f->spare[f->n_spare++] = *x;
+    return f->spare != NULL;
+}
+
+/* What one rule found: a finding, or worth nothing here.  False: no memory. */
+static bool take(hu_findings *f, const hu_scene *c, hu_hint *hint, const hu_price *price, const hu_edit *edit)
+{
+    const bool shares = c->s->keeps_effects && hu_is_shared(hint->rule);
+    hu_finding x;
+
+    if (shares && !hu_effect_keep(c->s, hint->rule, edit, price->scatter_pct, true))
+        return false;
+    x = make_finding(f, hint, price, edit);
+    if ((hint->is_suspected && !hint->comes_back ? price->low_pct : price->sure_pct) < LEAST_GAIN && f->is_trusted) {
+        f->passed[f->n_passed++] = hint->rule;
+        return !shares || keep_spare(f, &x);
+    }
+    if (f->n < HU_FINDINGS && price->high_pct >= LEAST_GAIN)
+        f->at[f->n++] = x;
+    return true;
+}
+
 static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
 {
     const hu_scene scene = {.d = d,
@@ -473,17 +501,17 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
             continue;
         leave_out(s->pricer, &only_captured, &edit, &price);
         doubt(&hint, &s->graph, edit.kind);
-        if ((hint.is_suspected && !hint.comes_back ? price.low_pct : price.sure_pct) < LEAST_GAIN && f->is_trusted)
-            f->passed[f->n_passed++] = r;
-        else if (f->n < HU_FINDINGS && price.high_pct >= LEAST_GAIN)
-            add_finding(f, &hint, &price, &edit);
+        if (!take(f, &scene, &hint, &price, &edit))
+            return false;
     }
+    if (s->keeps_effects && !hu_effects_keep_work(&scene))
+        return false;
     if (f->n < HU_FINDINGS && hu_bubble_find(d, f->replayed_ns, &f->at[f->n]) && f->at[f->n].gain_pct >= LEAST_GAIN)
         f->n++;
     if (f->n < HU_FINDINGS && !find(f, HU_RULE_COLD) && hu_cold_start_find(s, &f->at[f->n]) &&
         f->at[f->n].gain_pct >= LEAST_GAIN)
         f->n++;
-    drop_general(f);
+    hu_findings_drop_general(f);
     hu_findings_sort(f);
     if (climb(f, s, &unused) < 0)
         return false;
@@ -491,6 +519,8 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
     /* globs of edits are literals or words of the trace that goes; nobody prices again */
     for (size_t i = 0; i < f->n; i++)
         f->at[i].edit.glob = HU_STR("");
+    for (size_t i = 0; i < f->n_spare; i++)
+        f->spare[i].edit.glob = HU_STR("");
     return keep_path(f, s) && keep_slack(f, s);
 }
 

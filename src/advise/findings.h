@@ -16,6 +16,8 @@ typedef struct {
     double        low_pct, high_pct;   /* where it should lie */
     double        free_pct;            /* the upper bound: where the interval ends for the edit as if it cost nothing */
     double        before_ns, after_ns; /* mean simulated step; after is NaN with gain_pct */
+    double        least_share; /* of the gain, what is there even if the trace does not show all of it: 0, 1/2 or 1 */
+    uint64_t      cause;       /* the same on all ranks that have it (hu_effect); 0: only this rank prices it */
     hu_confidence confidence;
     hu_edit       edit;                   /* that prices it; kind HU_EDIT_KINDS when no edit does */
     char          fix[HU_EVIDENCE_BYTES]; /* what to do; "": hu_rule_fix says it */
@@ -53,6 +55,8 @@ typedef struct hu_findings {
     char             why_not[200];
     hu_finding       at[HU_FINDINGS]; /* in the order of hu_findings_by_gain */
     size_t           n;
+    hu_finding      *spare; /* nominated, and worth too little here: several ranks that have it may pay more (hu_effect) */
+    size_t           n_spare;
     hu_rung          ladder[HU_FINDINGS];
     size_t           n_ladder;
     char             blind[HU_BLIND_BYTES]; /* why finding none would not mean that there is none (hu_blind_of); "" */
@@ -77,6 +81,7 @@ typedef struct hu_findings {
 
 /*
  * Prices what `d` and the graph of `s` show; `s` is NULL when nothing could be replayed, and `why` then holds the reason.
+ * With s->keeps_effects the effects of all that was nominated come into the graph, and `spare` is filled.
  * Free it with hu_findings_free.  NULL when there is no memory.
  */
 hu_findings *hu_findings_measure(hu_simulation *s, const hu_error *why, const hu_digest *d, hu_error *err);
@@ -99,6 +104,9 @@ void hu_findings_cut_ladder(hu_findings *f);
 
 /* For qsort: the largest gain that can be counted on first: the middle between the low end of its interval and the gain. */
 int hu_findings_by_gain(const void *left, const void *right);
+
+/* Drops general findings where the special one that says why saves about as much. */
+void hu_findings_drop_general(hu_findings *f);
 
 /* Puts them in that order again, when a comparison of ranks has changed intervals.  `f` may be NULL. */
 void hu_findings_sort(hu_findings *f);

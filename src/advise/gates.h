@@ -34,6 +34,11 @@ hu_said_amount hu_scene_share(const hu_scene *c, hu_ns_per_step time);
 /* Operators, but neither a backward pass nor an optimizer: nothing is trained, and no fix speaks of gradients. */
 bool hu_scene_is_inference(const hu_scene *c);
 
+enum { HU_WORK_ASKED = 8 }; /* of the longest pieces of host work by name, for the one that is worth most */
+
+/* Those pieces, into out[0..HU_WORK_ASKED).  Returns how many. */
+size_t hu_work_asked(const hu_scene *c, const hu_block **out);
+
 /* Is it HU_LEAST_SHARE of the step? */
 bool hu_scene_is_much(const hu_scene *c, hu_ns_per_step time);
 

@@ -8,7 +8,6 @@
 #include "advise/gates.h"
 
 enum {
-    ASKED_BLOCKS = 8, /* of the longest by name, for the one that is worth most */
     ENOUGH_STEPS = 3,
     LEAST_COMPILE_NS = 10000000, /* nothing is compiled in less */
 };
@@ -58,31 +57,43 @@ static bool is_regular(const hu_scene *c, const hu_block *b)
     return c->n_steps < ENOUGH_STEPS || 2 * b->count >= c->n_steps || hu_is_share_of_step(time_of(c, b), ONCE, c->step);
 }
 
+/* Is it a named piece of work that comes back, and whose absence could be worth something? */
+static bool is_asked(const hu_scene *c, const hu_block *b)
+{
+    if (b->kind == HU_BLOCK_UNRECORDED || !is_regular(c, b))
+        return false;
+    /* without a GPU, a phase that the program marks is the job, not what holds it up */
+    return b->kind != HU_BLOCK_RANGE || c->s->graph.n_ops;
+}
+
+size_t hu_work_asked(const hu_scene *c, const hu_block **out)
+{
+    const hu_host_work *w = work_of(c);
+    size_t              n = 0;
+
+    for (size_t i = 0; i < w->n && n < HU_WORK_ASKED && hu_scene_is_much(c, time_of(c, &w->at[i])); i++)
+        if (is_asked(c, &w->at[i]))
+            out[n++] = &w->at[i];
+    return n;
+}
+
 /* The named piece of work that is worth most. */
 static const hu_block *find_block(const hu_scene *c)
 {
-    const hu_host_work *w = work_of(c);
-    const hu_block     *best = NULL;
-    double              least = hu_pricer_step_ns(c->s->pricer);
+    const hu_block *asked[HU_WORK_ASKED], *best = NULL;
+    const size_t    n = hu_work_asked(c, asked);
+    double          least = hu_pricer_step_ns(c->s->pricer);
 
-    for (size_t i = 0, asked = 0; i < w->n && asked < ASKED_BLOCKS; i++) {
+    for (size_t i = 0; i < n; i++) {
         const hu_edit edit = {.kind = HU_EDIT_WORK,
                               .flavour = HU_EDIT_FREE,
                               .factor = INFINITY,
-                              .glob = hu_trace_text(c->s->ask.trace, w->at[i].name)};
-        double        step_ns;
+                              .glob = hu_trace_text(c->s->ask.trace, asked[i]->name)};
+        const double  step_ns = hu_price_step_ns(c->s->pricer, &edit, 1);
 
-        if (!hu_scene_is_much(c, time_of(c, &w->at[i])))
-            break;
-        if (w->at[i].kind == HU_BLOCK_UNRECORDED || !is_regular(c, &w->at[i]))
-            continue;
-        if (w->at[i].kind == HU_BLOCK_RANGE && c->s->graph.n_ops == 0)
-            continue; /* without a GPU, a phase that the program marks is the job, not what holds it up */
-        step_ns = hu_price_step_ns(c->s->pricer, &edit, 1);
-        asked++;
         if (step_ns < least) {
             least = step_ns;
-            best = &w->at[i];
+            best = asked[i];
         }
     }
     return best;

@@ -294,8 +294,11 @@ static int replay(work *w, const hu_graph *const *graphs, hu_error *err)
     find_joined(w);
     w->out->is_replayed = true;
     w->out->has_same_steps = hu_joint_marks(w->joint) > 0;
+    w->out->worst_pct = hu_joint_pricer_worst_pct(w->pricer);
     price_all(w);
     judge(w);
+    if (w->out->is_trusted && hu_joint_causes_measure(w->pricer, w->ranks, w->out->ranks, w->arena, &w->out->causes, err) < 0)
+        return err->code;
     return find_path(w, err);
 }
 

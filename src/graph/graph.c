@@ -4,6 +4,7 @@
 
 #include "graph/build.h"
 #include "graph/cold.h"
+#include "graph/effect.h"
 
 /* Chains become runs of one table. */
 static bool pack(hu_building *b)
@@ -138,6 +139,9 @@ bool hu_graph_is_sound(const hu_graph *g)
     for (size_t i = 0; i < g->n_marks; i++)
         if (g->mark[i].mark > g->n_nodes)
             return false;
+    for (size_t i = 0; i < g->n_effects; i++)
+        if (!hu_effect_is_sound(g, g->effect[i].changes))
+            return false;
     return ops == g->n_ops;
 }
 
@@ -162,7 +166,13 @@ hu_graph *hu_graph_copy(const hu_graph *g, hu_arena *arena)
     copy->op = copy_rows(arena, g->op, g->n_ops * sizeof *g->op);
     copy->link = copy_rows(arena, g->link, g->n_links * sizeof *g->link);
     copy->mark = copy_rows(arena, g->mark, g->n_marks * sizeof *g->mark);
-    return copy->node && copy->op && copy->link && copy->mark ? copy : NULL;
+    copy->effect = copy_rows(arena, g->effect, g->n_effects * sizeof *g->effect);
+    for (size_t i = 0; copy->effect && i < g->n_effects; i++) {
+        copy->effect[i].changes = hu_arena_copy(arena, g->effect[i].changes);
+        if (!copy->effect[i].changes.p)
+            return NULL;
+    }
+    return copy->node && copy->op && copy->link && copy->mark && copy->effect ? copy : NULL;
 }
 
 static const struct {

@@ -119,6 +119,15 @@ typedef struct {
     int64_t loader_waits; /* for workers of the data loader, too few or too irregular to tell their pace */
 } hu_calibration;
 
+/* What the edit of one finding did to the costs of this rank (effect.h), for replays of several ranks. */
+typedef struct {
+    uint64_t cause;   /* whoever found it says of what: the same number on all ranks */
+    double   scatter; /* points by which its gain differs between the steps of this rank */
+    hu_str   changes;
+    uint8_t  edit;    /* hu_edit_kind */
+    bool     is_told; /* this rank has words for it, and not only the time */
+} hu_effect;
+
 typedef struct {
     const hu_ask  *ask;
     hu_node       *node;
@@ -132,6 +141,8 @@ typedef struct {
     int64_t        shrunk_ns; /* by how much the GPU caught up with the host in the window, as observed */
     double         step_ns;   /* mean length of a step in the window, as observed */
     hu_calibration calibration;
+    hu_effect     *effect; /* none unless they were asked for (hu_simulation.keeps_effects) */
+    size_t         n_effects;
     bool           is_whole; /* no steps: the window is the capture */
     bool           is_first; /* the step before the window is not in the trace (hu_step) */
 } hu_graph;

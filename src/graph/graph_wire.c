@@ -6,6 +6,7 @@
 #include "graph/graph_wire.h"
 
 #include "base/wire.h"
+#include "graph/edit.h"
 
 /* clang-format off */
 #define NODE(F, T) \
@@ -29,12 +30,17 @@ HU_WIRE_TABLE(hu_mark, MARK);
 
 HU_WIRE_TABLE(hu_calibration, HU_CALIBRATION_FIELDS);
 
+#define EFFECT(F, T) \
+    F(T, U64, cause) F(T, F64, scatter) F(T, STR, changes) F(T, U8, edit, HU_EDIT_KINDS) F(T, BOOL, is_told)
+HU_WIRE_TABLE(hu_effect, EFFECT);
+
 /* clang-format off */
 #define GRAPH(F, T) \
     F(T, LEFT, ask) F(T, LIST, node, n_nodes, hu_node) F(T, LIST, op, n_ops, hu_op) F(T, LIST, link, n_links, hu_link) \
     F(T, SIZE, n_nodes) F(T, SIZE, n_ops) F(T, SIZE, n_links) F(T, U32, n_lanes) F(T, U32, n_streams) F(T, U32, main_lane) \
     F(T, LIST, mark, n_marks, hu_mark) F(T, SIZE, n_marks) F(T, I64, from_ns) F(T, I64, shrunk_ns) F(T, F64, step_ns) \
-    F(T, PART, calibration, hu_calibration) F(T, BOOL, is_whole) F(T, BOOL, is_first)
+    F(T, PART, calibration, hu_calibration) F(T, LIST, effect, n_effects, hu_effect) F(T, SIZE, n_effects) \
+    F(T, BOOL, is_whole) F(T, BOOL, is_first)
 /* clang-format on */
 HU_WIRE_TABLE(hu_graph, GRAPH);
 

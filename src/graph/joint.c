@@ -416,6 +416,11 @@ HU_SWEEP_INLINE void sweep(hu_joint *j, hu_costs *const *costs, bool path)
         hu_sweep_ends(j->rank[r].replay, costs[r], j->rank[r].ends_ns, &j->rank[r].last_op);
 }
 
+const int64_t *hu_joint_ends_ns(const hu_joint *j, size_t rank)
+{
+    return j->rank[rank].ends_ns;
+}
+
 double hu_joint_mean_ns(const hu_joint *j)
 {
     double sum = 0;

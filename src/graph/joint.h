@@ -57,6 +57,9 @@ bool hu_joint_is_of_all(const hu_joint *j, uint32_t meeting);
  */
 double hu_joint_run(hu_joint *j, hu_costs *const *costs);
 
+/* When a rank's steps ended in the last sweep, ns: n_marks of its graph. */
+const int64_t *hu_joint_ends_ns(const hu_joint *j, size_t rank);
+
 /* The mean over ranks of their steps in the last sweep, ns. */
 double hu_joint_mean_ns(const hu_joint *j);
 

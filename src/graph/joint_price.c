@@ -21,8 +21,10 @@ struct hu_joint_pricer {
     hu_joint_facts             *between;
     hu_joint_comm              *comm;
     hu_costs                  **costs;
-    int64_t                    *busy; /* by stream of one rank, to work in */
+    int64_t                    *busy;    /* by stream of one rank, to work in */
+    double                     *work_ns; /* by rank: hu_bound_work_ns */
     size_t                      n;
+    double                      worst_pct;             /* hu_joint_pricer_worst_pct */
     bool                        is_tied;               /* does any frozen delay make a difference between the two anchors */
     double                      seen_ns, mean_ns;      /* mean step over ranks, measured and replayed */
     double                      step_ns, tied_step_ns; /* of the job, replayed (hu_joint_run) */
@@ -37,11 +39,61 @@ static void reset(hu_joint_pricer *p, hu_anchor anchor)
     }
 }
 
+/* What is changed: edits, and the effects of others that were made when there was a trace. */
+typedef struct {
+    const hu_edit                *edits;
+    size_t                        n;
+    const hu_joint_effect *const *effects;
+    size_t                        n_effects;
+    hu_effect_flavour             flavour; /* of the effects */
+} change;
+
+/* The ranks' steps, one after the other: how far from what was measured the worst of them is. */
+static double find_worst_pct(const hu_joint_pricer *p)
+{
+    const size_t n = p->ranks[0].graph->n_marks;
+    double       worst = 0;
+
+    for (size_t k = 0; k + 1 < n; k++) {
+        double seen = 0, replayed = 0;
+
+        for (size_t r = 0; r < p->n; r++) {
+            const hu_graph *g = p->ranks[r].graph;
+            const int64_t  *ends = hu_joint_ends_ns(p->joint, r);
+
+            if (g->n_marks != n)
+                return 100 * fabs(p->mean_ns / p->seen_ns - 1);
+            seen += (double)(g->mark[k + 1].end_ns - g->mark[k].end_ns);
+            replayed += (double)(ends[k + 1] - ends[k]);
+        }
+        worst = seen > 0 ? fmax(worst, 100 * fabs(replayed / seen - 1)) : worst;
+    }
+    return worst;
+}
+
+static bool find_bounds(hu_joint_pricer *p, hu_arena *arena)
+{
+    hu_arena *scratch = hu_arena_new();
+    uint32_t  streams = 0;
+    bool      ok = scratch != NULL;
+
+    p->work_ns = hu_arena_calloc(arena, p->n + 1, sizeof *p->work_ns);
+    for (size_t r = 0; ok && p->work_ns && r < p->n; r++) {
+        const hu_graph *g = p->ranks[r].graph;
+
+        p->work_ns[r] = hu_bound_work_ns(g, scratch);
+        ok = !isnan(p->work_ns[r]);
+        streams = g->n_streams > streams ? g->n_streams : streams;
+    }
+    hu_arena_free(scratch);
+    p->busy = hu_arena_alloc(arena, ((size_t)streams + 1) * sizeof *p->busy);
+    return ok && p->work_ns && p->busy;
+}
+
 hu_joint_pricer *hu_joint_pricer_new(hu_joint *j, const hu_joint_rank *ranks, const hu_edit_facts *const *facts, size_t n,
                                      const hu_comm_fit *fits, size_t n_fits, hu_arena *arena)
 {
     hu_joint_pricer *p = hu_arena_calloc(arena, 1, sizeof *p);
-    uint32_t         streams = 0;
 
     if (!p)
         return NULL;
@@ -61,14 +113,14 @@ hu_joint_pricer *hu_joint_pricer_new(hu_joint *j, const hu_joint_rank *ranks, co
         if (!p->costs[r])
             return NULL;
         p->seen_ns += g->step_ns / (double)n;
-        streams = g->n_streams > streams ? g->n_streams : streams;
         for (size_t i = 0; i < g->n_ops && !p->is_tied; i++)
             p->is_tied = hu_replay_is_external(&g->op[i]);
     }
-    p->busy = hu_arena_alloc(arena, ((size_t)streams + 1) * sizeof *p->busy);
+    if (!find_bounds(p, arena))
+        return NULL;
     p->before = hu_arena_alloc(arena, (hu_joint_marks(j) + 1) * sizeof *p->before);
     p->after = hu_arena_alloc(arena, (hu_joint_marks(j) + 1) * sizeof *p->after);
-    if (!p->busy || !p->before || !p->after)
+    if (!p->before || !p->after)
         return NULL;
     reset(p, HU_ANCHOR_HOST);
     p->tied_step_ns = hu_joint_run(j, p->costs);
@@ -76,6 +128,7 @@ hu_joint_pricer *hu_joint_pricer_new(hu_joint *j, const hu_joint_rank *ranks, co
     p->step_ns = hu_joint_run(j, p->costs);
     p->mean_ns = hu_joint_mean_ns(j);
     hu_joint_ends(j, p->before);
+    p->worst_pct = find_worst_pct(p);
     return p;
 }
 
@@ -120,15 +173,39 @@ static size_t apply(hu_joint_pricer *p, const hu_edit *e)
     return n;
 }
 
-static double step_with(hu_joint_pricer *p, const hu_edit *edits, size_t n, hu_anchor anchor, size_t *touched)
+static size_t apply_effects(hu_joint_pricer *p, const change *x)
 {
-    *touched = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < x->n_effects; i++)
+        for (size_t r = 0; r < p->n; r++)
+            n += hu_effect_apply(p->ranks[r].graph, x->effects[i]->changes[r], x->flavour, p->costs[r]);
+    return n;
+}
+
+/* Replayed streams do not share a GPU: no rank's step, and so no step of the job, ends earlier than its work allows. */
+static double least_work_ns(const hu_joint_pricer *p)
+{
+    double least = 0;
+
+    for (size_t r = 0; r < p->n; r++) {
+        least = fmax(least, hu_bound_work_left_ns(p->ranks[r].graph, p->costs[r], p->work_ns[r]));
+        least = fmax(least, hu_bound_link_ns(p->ranks[r].graph, p->costs[r]));
+    }
+    return least;
+}
+
+static double step_with(hu_joint_pricer *p, const change *x, hu_anchor anchor, size_t *touched)
+{
+    const double before_ns = anchor == HU_ANCHOR_HOST ? p->tied_step_ns : p->step_ns;
+
     reset(p, anchor);
-    for (size_t i = 0; i < n; i++)
-        *touched += apply(p, &edits[i]);
-    for (size_t r = 0; r < p->n; r++)
-        *touched += hu_joint_edit_work(p->between, edits, n, r, p->costs[r]);
-    return hu_joint_run(p->joint, p->costs);
+    *touched = apply_effects(p, x);
+    for (size_t i = 0; i < x->n; i++)
+        *touched += apply(p, &x->edits[i]);
+    for (size_t r = 0; x->n && r < p->n; r++)
+        *touched += hu_joint_edit_work(p->between, x->edits, x->n, r, p->costs[r]);
+    return fmax(hu_joint_run(p->joint, p->costs), fmin(before_ns, least_work_ns(p)));
 }
 
 /* The mean over ranks of what a step takes at least in the costs that are in place.  Communication is left out: of its time
@@ -143,51 +220,112 @@ static double least_ns(hu_joint_pricer *p)
     return sum / (double)p->n;
 }
 
-/* What can be gained at most: as graph/price.c has it for one rank. */
-static double most_pct(hu_joint_pricer *p, const hu_edit *edits, size_t n, double tied_pct, const hu_price *x)
+/* What would be changed if it cost nothing.  False: it does already.  `room` holds the edits. */
+static bool make_free(const change *x, hu_edit *room, change *out)
 {
-    hu_edit free_of[HU_PRICE_EDITS];
-    double  step_ns = x->after_ns, most = x->high_pct;
-    size_t  unused;
+    const bool is_other = x->n_effects && x->flavour != HU_EFFECT_FREE;
 
-    if (hu_price_free(edits, n, free_of)) {
-        if (p->is_tied)
-            tied_pct = 100 * (1 - step_with(p, free_of, n, HU_ANCHOR_HOST, &unused) / p->tied_step_ns);
-        step_ns = step_with(p, free_of, n, HU_ANCHOR_PREDECESSOR, &unused);
-    } else {
-        step_with(p, edits, n, HU_ANCHOR_PREDECESSOR, &unused);
-    }
-    most = fmax(most, fmax(100 * (1 - step_ns / x->before_ns), tied_pct));
-    return fmax(x->gain_pct, fmin(most, 100 * (1 - least_ns(p) / x->before_ns)));
+    *out = *x;
+    out->edits = room;
+    out->flavour = HU_EFFECT_FREE;
+    return hu_price_free(x->edits, x->n, room) || is_other;
 }
 
-void hu_joint_price_edits(hu_joint_pricer *p, const hu_edit *edits, size_t n, hu_price *out)
+/* What can be gained at most: as graph/price.c has it for one rank. */
+static double most_pct(hu_joint_pricer *p, const change *x, double tied_pct, const hu_price *so_far)
+{
+    hu_edit room[HU_PRICE_EDITS];
+    double  step_ns = so_far->after_ns, most = so_far->high_pct;
+    size_t  unused;
+    change  free_of;
+
+    if (make_free(x, room, &free_of)) {
+        if (p->is_tied)
+            tied_pct = 100 * (1 - step_with(p, &free_of, HU_ANCHOR_HOST, &unused) / p->tied_step_ns);
+        step_ns = step_with(p, &free_of, HU_ANCHOR_PREDECESSOR, &unused);
+    } else {
+        step_with(p, x, HU_ANCHOR_PREDECESSOR, &unused);
+    }
+    most = fmax(most, fmax(100 * (1 - step_ns / so_far->before_ns), tied_pct));
+    return fmax(so_far->gain_pct, fmin(most, 100 * (1 - least_ns(p) / so_far->before_ns)));
+}
+
+/* `share`: what is doubted of the gain. */
+static void price(hu_joint_pricer *p, const change *what, double share, hu_price *out)
 {
     const double error = fabs(p->mean_ns / p->seen_ns - 1);
     hu_price     x = {.before_ns = p->step_ns};
-    double       tied, half, share = 0;
+    double       tied, half;
     size_t       unused;
 
-    x.after_ns = x.free_ns = step_with(p, edits, n, HU_ANCHOR_PREDECESSOR, &x.touched);
+    x.after_ns = x.free_ns = step_with(p, what, HU_ANCHOR_PREDECESSOR, &x.touched);
     hu_joint_ends(p->joint, p->after);
     x.gain_pct = tied = 100 * (1 - x.after_ns / x.before_ns);
     if (p->is_tied)
-        tied = 100 * (1 - step_with(p, edits, n, HU_ANCHOR_HOST, &unused) / p->tied_step_ns);
+        tied = 100 * (1 - step_with(p, what, HU_ANCHOR_HOST, &unused) / p->tied_step_ns);
     x.spread_pct = fabs(x.gain_pct - tied);
-    for (size_t i = 0; i < n; i++)
-        share = fmax(share, hu_price_doubt(edits[i].kind));
     half = hypot(share * x.gain_pct, FLOOR_POINTS) + error * fabs(x.gain_pct);
     x.sure_pct = fmin(x.gain_pct, tied) - half;
     if (hu_joint_marks(p->joint) > 1)
         half = hypot(half, hu_price_scatter(p->before, p->after, hu_joint_marks(p->joint) - 1));
     x.low_pct = fmin(x.gain_pct, tied) - half;
     x.high_pct = fmax(x.gain_pct, tied) + half;
-    x.free_pct = most_pct(p, edits, n, tied, &x);
+    x.free_pct = most_pct(p, what, tied, &x);
     hu_price_limit(x.gain_pct, x.free_pct, &x.low_pct, &x.high_pct);
     x.after_ns *= p->mean_ns / p->step_ns;
     x.free_ns *= p->mean_ns / p->step_ns;
     x.before_ns = p->mean_ns;
     *out = x;
+}
+
+void hu_joint_price_edits(hu_joint_pricer *p, const hu_edit *edits, size_t n, hu_price *out)
+{
+    const change what = {.edits = edits, .n = n};
+    double       share = 0;
+
+    for (size_t i = 0; i < n; i++)
+        share = fmax(share, hu_price_doubt(edits[i].kind));
+    price(p, &what, share, out);
+}
+
+/* The gain in the one reading, without an interval. */
+static double gain_pct(hu_joint_pricer *p, const change *what)
+{
+    size_t unused;
+
+    return 100 * (1 - step_with(p, what, HU_ANCHOR_PREDECESSOR, &unused) / p->step_ns);
+}
+
+void hu_joint_price_effect(hu_joint_pricer *p, const hu_joint_effect *e, hu_price *out)
+{
+    const hu_joint_effect *one[] = {e};
+    change                 what = {.effects = one, .n_effects = 1};
+
+    price(p, &what, hu_price_doubt(e->edit), out);
+    out->low_pct -= e->scatter_pct;
+    out->high_pct += e->scatter_pct;
+    if (e->edit == HU_EDIT_DATA) {
+        what.flavour = HU_EFFECT_FREE;
+        out->high_pct = fmax(out->high_pct, gain_pct(p, &what));
+    }
+    if (hu_price_may_keep_half(e->edit)) {
+        what.flavour = HU_EFFECT_HALF;
+        out->low_pct = fmin(out->low_pct, gain_pct(p, &what) - FLOOR_POINTS);
+    }
+    hu_price_limit(out->gain_pct, out->free_pct, &out->low_pct, &out->high_pct);
+}
+
+double hu_joint_price_effects_ns(hu_joint_pricer *p, const hu_joint_effect *const *effects, size_t n)
+{
+    const change what = {.effects = effects, .n_effects = n};
+    size_t       unused;
+
+    return step_with(p, &what, HU_ANCHOR_PREDECESSOR, &unused) * p->mean_ns / p->step_ns;
+}
+
+double hu_joint_pricer_worst_pct(const hu_joint_pricer *p)
+{
+    return p->worst_pct;
 }
 
 size_t hu_joint_price_worst(hu_joint_pricer *p)
@@ -197,7 +335,8 @@ size_t hu_joint_price_worst(hu_joint_pricer *p)
 
     for (size_t r = 0; r < p->n; r++) {
         const hu_edit edit = {.kind = HU_EDIT_STRAGGLER, .rank = (int64_t)r};
-        const double  step = step_with(p, &edit, 1, HU_ANCHOR_PREDECESSOR, &unused);
+        const change  what = {.edits = &edit, .n = 1};
+        const double  step = step_with(p, &what, HU_ANCHOR_PREDECESSOR, &unused);
 
         if (step < least) {
             least = step;

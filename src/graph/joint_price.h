@@ -3,6 +3,7 @@
 #ifndef HU_GRAPH_JOINT_PRICE_H
 #define HU_GRAPH_JOINT_PRICE_H
 
+#include "graph/effect.h"
 #include "graph/joint_comm.h"
 #include "graph/joint_edit.h"
 #include "graph/price.h"
@@ -21,6 +22,23 @@ hu_joint_pricer *hu_joint_pricer_new(hu_joint *j, const hu_joint_rank *ranks, co
 /* Edits that are made together, each on all ranks; edit.rank is a row of `ranks`.  A free flavour is not priced apart, and
    out->is_feasible is false: nobody looked. */
 void hu_joint_price_edits(hu_joint_pricer *p, const hu_edit *edits, size_t n, hu_price *out);
+
+/* What one cause costs the ranks of a job: the effects that the same edit had on each of them (effect.h). */
+typedef struct {
+    const hu_str *changes; /* by row of `ranks`; "" of a rank that has no such cause */
+    hu_edit_kind  edit;
+    double        scatter_pct; /* points by which the gain differs between steps */
+} hu_joint_effect;
+
+/* As hu_joint_price_edits and, of the edit of a finding, hu_price_named: the cause is taken away from all ranks that have it.
+   out->sure_pct is the low end without the scatter of the steps. */
+void hu_joint_price_effect(hu_joint_pricer *p, const hu_joint_effect *e, hu_price *out);
+
+/* The step with several causes taken away, in the terms of hu_joint_pricer_step_ns; no interval. */
+double hu_joint_price_effects_ns(hu_joint_pricer *p, const hu_joint_effect *const *effects, size_t n);
+
+/* By how much the replay of the worst step is off, %: a step is the mean over the ranks here. */
+double hu_joint_pricer_worst_pct(const hu_joint_pricer *p);
 
 /* The rank that is worth most when it becomes like the others: a row of `ranks`.  One replay for each. */
 size_t hu_joint_price_worst(hu_joint_pricer *p);

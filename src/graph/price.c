@@ -38,6 +38,11 @@ double hu_price_doubt(hu_edit_kind kind)
     return floor_share[kind];
 }
 
+bool hu_price_may_keep_half(hu_edit_kind kind)
+{
+    return kind == HU_EDIT_LAUNCH || kind == HU_EDIT_WORK || kind == HU_EDIT_UNRECORDED;
+}
+
 struct hu_pricer {
     const hu_graph *g;
     hu_edit_facts  *facts;
@@ -236,7 +241,8 @@ void hu_price_edits(hu_pricer *p, const hu_edit *edits, size_t n, hu_price *out)
         share = fmax(share, floor_share[edits[i].kind]);
     half = hypot(share * r.gain_pct, FLOOR_POINTS) + p->error_pct * fabs(r.gain_pct) / 100;
     r.sure_pct = fmin(r.gain_pct, tied) - half;
-    half = hypot(half, hu_price_scatter(p->before, p->after, p->g->n_marks - 1));
+    r.scatter_pct = hypot(half, hu_price_scatter(p->before, p->after, p->g->n_marks - 1)) - half;
+    half += r.scatter_pct;
     r.low_pct = fmin(r.gain_pct, tied) - half;
     r.high_pct = fmax(r.gain_pct, tied) + half;
     price_free(p, edits, n, tied, &r);
@@ -307,7 +313,7 @@ void hu_price_named(hu_pricer *p, hu_edit_kind kind, hu_str name, hu_price *out)
     out->is_feasible = out->is_feasible && without.is_feasible;
     if (edit.factor > 1)
         out->high_pct = fmax(out->high_pct, fmin(without.gain_pct, out->free_pct));
-    if (kind == HU_EDIT_LAUNCH || kind == HU_EDIT_WORK || kind == HU_EDIT_UNRECORDED)
+    if (hu_price_may_keep_half(kind))
         doubt_half(p, kind, name, out);
     if (kind == HU_EDIT_SYNC)
         doubt_uses(p, out);

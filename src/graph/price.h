@@ -13,11 +13,15 @@ typedef struct {
     double gain_pct, low_pct, high_pct; /* 100 (1 - after / before), and where the truth should lie: low <= gain <= high */
     double free_pct;                    /* the most that can be gained: gain_pct and high_pct lie below (docs/whatif.md) */
     double sure_pct;                    /* low_pct without the scatter of the steps: what these steps would have gained */
+    double scatter_pct;                 /* what the steps' scatter adds to half of the interval */
     double spread_pct;                  /* difference between the two anchors, in points */
     double factor;                      /* of the realistic flavour */
     size_t touched;                     /* nodes and operations that the edit changed */
     bool   is_feasible;                 /* no stream and no thread is busy for longer than the step */
 } hu_price;
+
+/* Not everything fits into a graph, not all work can go: half of it may stay, and the interval reaches down to that. */
+bool hu_price_may_keep_half(hu_edit_kind kind);
 
 /* A graph with all that its replays need; one thread at a time. */
 typedef struct hu_pricer hu_pricer;

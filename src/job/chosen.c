@@ -4,6 +4,7 @@
 #include "job/chosen.h"
 
 #include "base/thread.h"
+#include "advise/findings.h"
 #include "graph/simulation.h"
 #include "ingest/open.h"
 
@@ -38,10 +39,16 @@ static void read_one(void *context, size_t i)
     const work            *w = context;
     const hu_input_options input = {w->filling->options->limits, false, NULL};
     hu_error               unused = {0};
+    hu_findings           *f;
     hu_trace              *t = hu_open_trace(w->filling->ranks[w->rank[i]].input, &input, &unused);
     hu_simulation         *s = t ? hu_simulation_new(t, &w->filling->digest.steps, NULL, &unused) : NULL;
 
     w->out->arenas[i] = s ? hu_arena_new() : NULL;
+    if (s) { /* once more, for the effects */
+        s->keeps_effects = true;
+        f = hu_findings_measure(s, NULL, w->filling->ranks[w->rank[i]].digest, &unused);
+        hu_findings_free(f);
+    }
     if (w->out->arenas[i])
         w->graphs[w->rank[i]] = hu_graph_copy(&s->graph, w->out->arenas[i]);
     hu_simulation_free(s);
