@@ -131,29 +131,58 @@ static bool follow(const hu_messages *m, hu_digest *const *digests, size_t n, in
     return out->stages >= 2 && at < 0;
 }
 
-bool hu_bubble_find_job(const hu_messages *m, hu_digest *const *digests, size_t n, double step_ns, hu_finding *out)
+static bool find_chain(const hu_messages *m, hu_digest *const *digests, size_t n, chain *out)
 {
-    static const double LEAST_SEEN = 0.5; /* of the schedule's bubble, that stages do not compute for */
-    hu_finding          x = {.rule = HU_RULE_BUBBLE, .edit = {.kind = HU_EDIT_KINDS}, .confidence = HU_CONFIDENCE_MEDIUM};
-    chain               c = {0};
-    bool                found = false;
-    double              ideal, empty;
+    bool found = false;
 
     for (size_t i = 0; i < n && !found; i++) {
         const int64_t rank = hu_digest_rank_of(digests, i);
 
-        found = neighbour(m, rank, -1) >= 0 && follow(m, digests, n, rank, &c);
+        found = neighbour(m, rank, -1) >= 0 && follow(m, digests, n, rank, out);
     }
-    if (!found || !(c.step_ns > 0) || !(step_ns > 0))
+    return found && out->step_ns > 0;
+}
+
+/* Do the stages stand empty as their schedule makes them? */
+static bool is_seen(const chain *c)
+{
+    static const double LEAST_SEEN = 0.5; /* of the schedule's bubble, that stages do not compute for */
+
+    return 100 * (1 - c->compute_ns / c->step_ns) >= LEAST_SEEN * ideal_pct(c->stages, c->microbatches);
+}
+
+double hu_bubble_drain(const hu_messages *m, hu_digest *const *digests, size_t n)
+{
+    chain c;
+
+    return find_chain(m, digests, n, &c) && is_seen(&c) ? (double)(c.stages - 1) / (double)c.microbatches : 0;
+}
+
+/* By how much of the bubble a fix may go beyond twice as many micro-batches: up to four for each stage, where what is left
+   of it is little (GPipe, arXiv 1811.06965). */
+static double most_of_bubble(const chain *c)
+{
+    const double now = (double)c->microbatches, wanted = fmax(2 * now, 4 * (double)c->stages);
+
+    return 1 - now / wanted;
+}
+
+bool hu_bubble_find_job(const hu_messages *m, hu_digest *const *digests, size_t n, double step_ns, hu_finding *out)
+{
+    hu_finding x = {.rule = HU_RULE_BUBBLE, .edit = {.kind = HU_EDIT_KINDS}, .confidence = HU_CONFIDENCE_MEDIUM};
+    chain      c;
+    double     ideal, empty;
+
+    if (!find_chain(m, digests, n, &c) || !(step_ns > 0))
         return false;
     ideal = ideal_pct(c.stages, c.microbatches);
     empty = 100 * (1 - c.compute_ns / c.step_ns);
-    if (ideal < LEAST_PCT || empty < LEAST_SEEN * ideal)
+    if (ideal < LEAST_PCT || !is_seen(&c))
         return false;
     x.free_pct = fmin(empty, 100 * (double)(c.stages - 1) / (double)c.microbatches * c.compute_ns / step_ns);
     x.gain_pct = x.free_pct / 2;
     x.low_pct = x.gain_pct * 0.6;
-    x.high_pct = x.gain_pct * 1.3;
+    x.high_pct = fmax(x.gain_pct * 1.3, x.free_pct * most_of_bubble(&c));
     hu_price_limit(x.gain_pct, x.free_pct, &x.low_pct, &x.high_pct);
     x.before_ns = step_ns;
     x.after_ns = step_ns * (1 - x.gain_pct / 100);

@@ -19,4 +19,10 @@ bool hu_bubble_find(const hu_digest *d, double step_ns, hu_finding *out);
  */
 bool hu_bubble_find_job(const hu_messages *m, hu_digest *const *digests, size_t n, double step_ns, hu_finding *out);
 
+/*
+ * By how much a step of these stages is longer than what one of them computes, at least: (p - 1) / m of it, until the last
+ * micro-batch has come through, whatever becomes faster elsewhere.  0: no chain of stages, or its bubble is not seen.
+ */
+double hu_bubble_drain(const hu_messages *m, hu_digest *const *digests, size_t n);
+
 #endif

@@ -13,6 +13,7 @@ static const double LEAST_WAIT = 3;    /* percent of the step that ranks wait fo
 static const double LEAST_GAIN = 1;    /* percent of the step that one rank is worth */
 static const double LEAST_FREE = 2;    /* percent of the step that instant collectives are worth, for them to be the cause */
 static const double MOST_JOINED = 0.9; /* of the communication, for the replay of all to know what the rest is worth */
+static const double FEW_UNJOINED = 0.03; /* of the step, that communication which was not matched may take */
 static const double CLEARLY = 3;       /* points that all are worth more than the worst of them */
 static const double MOST_OF_ALL = 0.8; /* of what all are worth: then it is this rank, and the rest is how ranks differ */
 static const double MOST_SHARED = 0.9; /* of what a rank costs, that sharing its work saves too: then it is no matter which */
@@ -402,6 +403,12 @@ static void limit_network(hu_findings *f, const hu_joint_replay *job)
     }
 }
 
+/* What was not matched keeps the time that it took: little enough of the step, whatever a fix elsewhere would make of it? */
+static bool is_joined(const hu_joint_replay *job)
+{
+    return job->joined_share >= MOST_JOINED || job->unjoined_step_ns <= FEW_UNJOINED * job->seen_ns;
+}
+
 /* What a rank's own check forbids a point for, and the replay of all does not mend: it only replays other ends. */
 static bool is_beyond_repair(const hu_findings *f)
 {
@@ -414,7 +421,7 @@ static bool is_beyond_repair(const hu_findings *f)
 /* The job's price instead of one rank's, which takes what others are waited for as given. */
 static void take_job_price(hu_finding *x, const hu_joint_cause *c, const hu_joint_replay *job)
 {
-    const bool    was_unknown = isnan(x->gain_pct), is_off = job->worst_pct > hu_check_limit(HU_CHECK_GLOBAL, HU_GRADE_AMBER);
+    const bool was_unknown = isnan(x->gain_pct), is_off = job->worst_pct > hu_check_limit(HU_CHECK_GLOBAL, HU_GRADE_AMBER);
     hu_confidence most = was_unknown || is_off ? HU_CONFIDENCE_MEDIUM : HU_CONFIDENCE_HIGH;
 
     if ((was_unknown && is_off) || c->price.spread_pct > hu_check_limit(HU_CHECK_SPREAD, HU_GRADE_AMBER))
@@ -426,6 +433,10 @@ static void take_job_price(hu_finding *x, const hu_joint_cause *c, const hu_join
     x->low_pct = fmax(0, x->least_share < 1 ? fmin(c->price.low_pct, x->least_share * x->gain_pct) : c->price.low_pct);
     x->high_pct = c->price.high_pct;
     x->free_pct = c->price.free_pct;
+    if (!(job->joined_share >= MOST_JOINED)) { /* some of it may be waiting */
+        x->high_pct = fmin(100, x->high_pct + 100 * job->unjoined_step_ns / job->seen_ns);
+        x->free_pct = fmax(x->free_pct, x->high_pct);
+    }
     x->before_ns = c->price.before_ns;
     x->after_ns = c->price.after_ns;
     if (x->n_evidence == HU_EVIDENCE)
@@ -435,9 +446,21 @@ static void take_job_price(hu_finding *x, const hu_joint_cause *c, const hu_join
              job->ranks, hu_say_time(x->after_ns).t, hu_say_time(x->before_ns).t);
 }
 
+/* What the replay of all misses of the measured step, in points. */
+static double error_pct(const hu_joint_replay *job)
+{
+    return 100 * fabs(job->replayed_ns / job->seen_ns - 1);
+}
+
 static bool is_worth(const hu_finding *x, const hu_joint_cause *c)
 {
     return (x->confidence == HU_CONFIDENCE_LOW ? c->price.low_pct : c->price.sure_pct) >= LEAST_GAIN;
+}
+
+/* Where a rank alone replays too badly for a point, one of all is given only where it is more than what that misses. */
+static bool is_beyond_error(const hu_findings *f, const hu_joint_cause *c, const hu_joint_replay *job)
+{
+    return f->is_trusted || c->price.low_pct - error_pct(job) >= LEAST_GAIN;
 }
 
 /* All findings of one rank whose cause was taken away from all. */
@@ -446,7 +469,7 @@ static void price_causes(hu_findings *f, const hu_joint_replay *job)
     for (size_t i = f->n; i-- > 0;) {
         const hu_joint_cause *c = f->at[i].cause ? hu_joint_causes_find(&job->causes, f->at[i].cause) : NULL;
 
-        if (!c || is_beyond_repair(f))
+        if (!c || is_beyond_repair(f) || !is_beyond_error(f, c, job))
             continue;
         if (!is_worth(&f->at[i], c))
             pass(f, i);
@@ -469,7 +492,7 @@ static void add_cause(hu_findings *f, const hu_finding *told, bool is_priced, co
     const hu_joint_cause *c = hu_joint_causes_find(&job->causes, told->cause);
     size_t                kept = 0;
 
-    if (!c || !is_worth(told, c) || has_rule(f, told->rule) || f->n == HU_FINDINGS)
+    if (!c || !is_worth(told, c) || !is_beyond_error(f, c, job) || has_rule(f, told->rule) || f->n == HU_FINDINGS)
         return;
     f->at[f->n++] = *told;
     if (!is_priced)
@@ -530,7 +553,7 @@ static void take_job_ladder(hu_findings *f, const hu_joint_causes *causes)
 static void share_causes(hu_findings *const *all, hu_digest *const *digests, size_t n, size_t shown,
                          const hu_joint_replay *job)
 {
-    if (!(job->joined_share >= MOST_JOINED) || job->causes.n == 0)
+    if (!is_joined(job) || job->causes.n == 0)
         return;
     for (size_t i = 0; i < n; i++)
         if (all[i] && all[i]->is_replayed)
@@ -579,6 +602,21 @@ static void drop_waiting(hu_findings *f, const hu_finding *straggler)
     hu_findings_cut_ladder(f);
 }
 
+/* Host time without a name, of few ranks: whoever the others wait for so long is known, and what to look at. */
+static void drop_unnamed(hu_findings *f, const hu_finding *straggler, const hu_joint_replay *job)
+{
+    static const double MOST = 0.8; /* of what the general one would save */
+
+    for (size_t i = f->n; i-- > 0;) {
+        const hu_joint_cause *c = hu_joint_causes_find(&job->causes, f->at[i].cause);
+
+        if (f->at[i].rule == HU_RULE_UNRECORDED && c && 2 * c->ranks <= job->ranks &&
+            straggler->gain_pct >= MOST * f->at[i].gain_pct)
+            memmove(&f->at[i], &f->at[i + 1], (--f->n - i) * sizeof f->at[0]);
+    }
+    hu_findings_cut_ladder(f);
+}
+
 void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, size_t n, size_t slowest,
                          const hu_rendezvous *r, const hu_stragglers *s, const hu_joint_replay *job)
 {
@@ -615,6 +653,7 @@ void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, siz
     show_stragglers(&x, r, digests, s);
     if (digests[slowest]->comm.on_host)
         drop_waiting(f, &x);
+    drop_unnamed(f, &x, job);
     f->at[f->n++] = x;
     qsort(f->at, f->n, sizeof *f->at, hu_findings_by_gain);
 }

@@ -113,7 +113,9 @@ static hu_finding make_finding(const hu_findings *f, const hu_hint *h, const hu_
                     .free_pct = p->free_pct,
                     .before_ns = p->before_ns,
                     .after_ns = p->after_ns,
-                    .least_share = h->may_gain_nothing ? 0 : h->may_gain_half ? 0.5 : 1,
+                    .least_share = h->may_gain_nothing ? 0
+                                   : h->may_gain_half  ? 0.5
+                                                       : 1,
                     .cause = hu_is_shared(h->rule) ? hu_cause_of(h->rule, edit->glob) : 0,
                     .edit = *edit,
                     .confidence = confidence_of(&f->check, h, p, f->n_steps)};

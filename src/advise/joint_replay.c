@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "advise/bubble.h"
 #include "analyze/links.h"
 
 static const double MOST_ERROR_PCT = 5; /* between replay and measurement, for a point to be given */
@@ -297,7 +298,9 @@ static int replay(work *w, const hu_graph *const *graphs, hu_error *err)
     w->out->worst_pct = hu_joint_pricer_worst_pct(w->pricer);
     price_all(w);
     judge(w);
-    if (w->out->is_trusted && hu_joint_causes_measure(w->pricer, w->ranks, w->out->ranks, w->arena, &w->out->causes, err) < 0)
+    hu_joint_pricer_drain(w->pricer, hu_bubble_drain(&w->r->messages, w->digests, w->n));
+    if (w->out->is_trusted &&
+        hu_joint_causes_measure(w->pricer, w->ranks, w->out->ranks, w->arena, &w->out->causes, err) < 0)
         return err->code;
     return find_path(w, err);
 }

@@ -54,8 +54,8 @@ typedef struct {
     hu_joint_replay_price price[HU_JOINT_REPLAY_PRICES]; /* by gain, the largest first */
     size_t                n_prices;
     hu_slow_link          slow_link;
-    hu_joint_causes       causes;    /* that ranks share, and what they cost the job */
-    double                worst_pct; /* hu_joint_pricer_worst_pct */
+    hu_joint_causes       causes;                        /* that ranks share, and what they cost the job */
+    double                worst_pct;                     /* hu_joint_pricer_worst_pct */
     hu_joint_replay_piece piece[HU_JOINT_REPLAY_PIECES]; /* the largest */
     size_t                n_pieces;
     hu_parked             parked[HU_JOINT_REPLAY_PARKED]; /* `waits` and `missing` are digests */

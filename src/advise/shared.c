@@ -50,11 +50,9 @@ bool hu_effect_keep(hu_simulation *s, hu_rule rule, const hu_edit *edit, double 
     hu_graph     *g = &s->graph;
     hu_arena     *scratch = hu_arena_new();
     hu_costs     *usual = hu_pricer_costs(s->pricer), *free = scratch ? hu_costs_new(g, scratch) : NULL;
-    hu_effect     x = {.cause = hu_cause_of(rule, edit->glob),
-                       .scatter = scatter_pct,
-                       .edit = (uint8_t)edit->kind,
-                       .is_told = is_told};
-    bool          ok;
+    hu_effect     x = {
+            .cause = hu_cause_of(rule, edit->glob), .scatter = scatter_pct, .edit = (uint8_t)edit->kind, .is_told = is_told};
+    bool ok;
 
     if (!g->effect)
         g->effect = hu_arena_calloc(s->arena, MOST_EFFECTS, sizeof *g->effect);

@@ -38,7 +38,8 @@ static void write_change(hu_pbw *w, const columns *c, uint32_t i, uint32_t *last
     const uint64_t usual = as_cost(c->usual[i]), free = as_cost(c->free[i]);
 
     hu_pb_write_varint(w, i + 1 - *last);
-    hu_pb_write_varint(w, (uint64_t)c->usual_flags[i] | (uint64_t)c->free_flags[i] << FLAG_BITS | (usual == free ? SAME : 0));
+    hu_pb_write_varint(w,
+                       (uint64_t)c->usual_flags[i] | (uint64_t)c->free_flags[i] << FLAG_BITS | (usual == free ? SAME : 0));
     hu_pb_write_varint(w, usual);
     if (usual != free)
         hu_pb_write_varint(w, free);

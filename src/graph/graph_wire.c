@@ -30,8 +30,7 @@ HU_WIRE_TABLE(hu_mark, MARK);
 
 HU_WIRE_TABLE(hu_calibration, HU_CALIBRATION_FIELDS);
 
-#define EFFECT(F, T) \
-    F(T, U64, cause) F(T, F64, scatter) F(T, STR, changes) F(T, U8, edit, HU_EDIT_KINDS) F(T, BOOL, is_told)
+#define EFFECT(F, T) F(T, U64, cause) F(T, F64, scatter) F(T, STR, changes) F(T, U8, edit, HU_EDIT_KINDS) F(T, BOOL, is_told)
 HU_WIRE_TABLE(hu_effect, EFFECT);
 
 /* clang-format off */

@@ -24,6 +24,7 @@ struct hu_joint_pricer {
     int64_t                    *busy;    /* by stream of one rank, to work in */
     double                     *work_ns; /* by rank: hu_bound_work_ns */
     size_t                      n;
+    double                      drain;                 /* hu_joint_pricer_drain */
     double                      worst_pct;             /* hu_joint_pricer_worst_pct */
     bool                        is_tied;               /* does any frozen delay make a difference between the two anchors */
     double                      seen_ns, mean_ns;      /* mean step over ranks, measured and replayed */
@@ -195,6 +196,16 @@ static double least_work_ns(const hu_joint_pricer *p)
     return least;
 }
 
+/* The stages' mean work, and what the first of them wait for the last. */
+static double least_drain_ns(const hu_joint_pricer *p)
+{
+    double sum = 0;
+
+    for (size_t r = 0; p->drain > 0 && r < p->n; r++)
+        sum += hu_bound_work_left_ns(p->ranks[r].graph, p->costs[r], p->work_ns[r]);
+    return (1 + p->drain) * sum / (double)p->n;
+}
+
 static double step_with(hu_joint_pricer *p, const change *x, hu_anchor anchor, size_t *touched)
 {
     const double before_ns = anchor == HU_ANCHOR_HOST ? p->tied_step_ns : p->step_ns;
@@ -205,7 +216,8 @@ static double step_with(hu_joint_pricer *p, const change *x, hu_anchor anchor, s
         *touched += apply(p, &x->edits[i]);
     for (size_t r = 0; x->n && r < p->n; r++)
         *touched += hu_joint_edit_work(p->between, x->edits, x->n, r, p->costs[r]);
-    return fmax(hu_joint_run(p->joint, p->costs), fmin(before_ns, least_work_ns(p)));
+    return fmax(hu_joint_run(p->joint, p->costs),
+                fmin(before_ns, fmax(least_work_ns(p), x->n_effects ? least_drain_ns(p) : 0)));
 }
 
 /* The mean over ranks of what a step takes at least in the costs that are in place.  Communication is left out: of its time
@@ -313,6 +325,11 @@ void hu_joint_price_effect(hu_joint_pricer *p, const hu_joint_effect *e, hu_pric
         out->low_pct = fmin(out->low_pct, gain_pct(p, &what) - FLOOR_POINTS);
     }
     hu_price_limit(out->gain_pct, out->free_pct, &out->low_pct, &out->high_pct);
+}
+
+void hu_joint_pricer_drain(hu_joint_pricer *p, double share)
+{
+    p->drain = share;
 }
 
 double hu_joint_price_effects_ns(hu_joint_pricer *p, const hu_joint_effect *const *effects, size_t n)

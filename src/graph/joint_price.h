@@ -34,6 +34,13 @@ typedef struct {
    out->sure_pct is the low end without the scatter of the steps. */
 void hu_joint_price_effect(hu_joint_pricer *p, const hu_joint_effect *e, hu_price *out);
 
+/*
+ * Where ranks are stages of a pipeline: how much longer than the work of a stage their step stays, as a share of that work.
+ * Records seldom say what waits for which message, so a replay alone would fill the gaps that the schedule leaves.  For
+ * hu_joint_price_effect(s).
+ */
+void hu_joint_pricer_drain(hu_joint_pricer *p, double share);
+
 /* The step with several causes taken away, in the terms of hu_joint_pricer_step_ns; no interval. */
 double hu_joint_price_effects_ns(hu_joint_pricer *p, const hu_joint_effect *const *effects, size_t n);
 
