@@ -68,7 +68,7 @@ static bool hangs_on_guess(hu_edit_kind kind, const hu_price *p)
 static bool is_of_device(hu_edit_kind kind)
 {
     return kind == HU_EDIT_KINDS || kind == HU_EDIT_TENSOR || kind == HU_EDIT_FUSE || kind == HU_EDIT_CLOCK ||
-           kind == HU_EDIT_CONTENTION || kind == HU_EDIT_COMM || kind == HU_EDIT_BUCKET;
+           kind == HU_EDIT_CONTENTION || kind == HU_EDIT_ACCUMULATE || kind == HU_EDIT_COMM || kind == HU_EDIT_BUCKET;
 }
 
 static hu_confidence confidence_of(const hu_check *c, const hu_hint *h, const hu_price *p, size_t n_steps)
@@ -137,9 +137,11 @@ static const struct {
     hu_rule general, special;
 } pairs[] = {
     {HU_RULE_EXPOSED_COMM, HU_RULE_COMM_LATENCY}, {HU_RULE_POOR_OVERLAP, HU_RULE_COMM_LATENCY},
-    {HU_RULE_LAUNCH_BOUND, HU_RULE_IO_STALL},     {HU_RULE_LAUNCH_BOUND, HU_RULE_STARVED},
-    {HU_RULE_LAUNCH_BOUND, HU_RULE_PROFILER},     {HU_RULE_LAUNCH_BOUND, HU_RULE_WARM_UP},
-    {HU_RULE_HOST_WORK, HU_RULE_PROFILER},        {HU_RULE_LAUNCH_BOUND, HU_RULE_BLOCKING},
+    {HU_RULE_EXPOSED_COMM, HU_RULE_ACCUMULATION}, {HU_RULE_POOR_OVERLAP, HU_RULE_ACCUMULATION},
+    {HU_RULE_COMM_LATENCY, HU_RULE_ACCUMULATION}, {HU_RULE_LAUNCH_BOUND, HU_RULE_IO_STALL},
+    {HU_RULE_LAUNCH_BOUND, HU_RULE_STARVED},      {HU_RULE_LAUNCH_BOUND, HU_RULE_PROFILER},
+    {HU_RULE_LAUNCH_BOUND, HU_RULE_WARM_UP},      {HU_RULE_HOST_WORK, HU_RULE_PROFILER},
+    {HU_RULE_LAUNCH_BOUND, HU_RULE_BLOCKING},
 };
 
 static const double SAME_SHARE = 0.6; /* of the general one's gain */

@@ -110,3 +110,26 @@ bool hu_gate_latency(const hu_scene *c, hu_hint *h)
     }
     return true;
 }
+
+bool hu_gate_accumulation(const hu_scene *c, hu_hint *h)
+{
+    const hu_graph        *g = &c->s->graph;
+    const hu_accumulation *a = hu_edit_accumulation(hu_pricer_facts(c->s->pricer));
+    hu_ns_per_step         time = {0};
+    char                   bytes[HU_NUMBER_BYTES];
+
+    for (size_t i = 0; a->op && i < g->n_ops; i++)
+        time.ns += a->op[i] && g->op[i].step >= 0 ? (double)g->op[i].cost_ns / (double)c->n_steps : 0;
+    for (size_t i = 0; a->node && i < g->n_nodes; i++)
+        time.ns += a->node[i] ? (double)g->node[i].cost_ns / (double)c->n_steps : 0;
+    if (!hu_scene_is_much(c, time))
+        return false;
+    hu_format_fixed(bytes, (double)a->bytes / 1e6, a->bytes < 10000000 ? 2 : 0);
+    hu_hint_say(h,
+                "The same %s MB of gradients are reduced %s times before each step of the optimizer, once per "
+                "micro-batch; only the last needs it. The others take %s.",
+                bytes, hu_say_count((a->passes + a->rounds / 2) / a->rounds).t, hu_scene_share(c, time).t);
+    hu_hint_show(h, "%s backward passes between %s optimizer steps all-reduce the same buckets in the same order",
+                 hu_say_count(a->passes).t, hu_say_count(a->rounds).t);
+    return true;
+}

@@ -83,6 +83,9 @@
     R(COMM_LATENCY, hu_gate_latency, "comm-latency", "too many small messages", HU_EDIT_BUCKET, \
       "larger buckets: DDP(bucket_cap_mb=100), fewer FSDP units, torch.distributed._coalescing_manager for your own calls", \
       "--view comm: fewer calls, more bytes in each") \
+    R(ACCUMULATION, hu_gate_accumulation, "repeated-reduction", "gradients reduced after each micro-batch", \
+      HU_EDIT_ACCUMULATE, "accumulate under model.no_sync() for all micro-batches but the last of each optimizer step; " \
+      "Accelerate: accelerator.accumulate(model)", "--view comm: each bucket is reduced once per optimizer step") \
     R(COMM_BANDWIDTH, hu_gate_never, "comm-bandwidth", "collective bandwidth below the link's", HU_EDIT_KINDS, \
       "check with nccl-tests; NCCL_DEBUG=INFO shows the path taken: NVLink, NCCL_IB_HCA, NCCL_NET_GDR_LEVEL", \
       "--view comm: bus bandwidth near the link's") \

@@ -47,7 +47,7 @@ void hu_findings_doubt_unseen(hu_findings *f, double comm_pct, hu_unseen why)
     for (size_t i = 0; i < f->n; i++) {
         hu_finding *x = &f->at[i];
 
-        if (hu_finding_is_of_network(x))
+        if (hu_finding_is_of_network(x) || x->rule == HU_RULE_ACCUMULATION)
             doubt(x, network);
         else if (!hu_finding_is_of_capture(x) && !(why == HU_UNSEEN_APART && x->rule == HU_RULE_STRAGGLER) &&
                  x->gain_pct <= comm_pct)

@@ -453,6 +453,32 @@ static size_t edit_validation(const hu_edit_facts *f, const hu_edit *e, hu_costs
     return take_away(f, f->validation_ns, 0, c);
 }
 
+/* All but the reductions of the last micro-batch, which carry the sum. */
+static size_t edit_accumulate(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    const hu_graph *g = f->g;
+    size_t          n = 0;
+
+    (void)e;
+    for (size_t i = 0; f->more.op && i < g->n_ops; i++) {
+        if (!f->more.op[i])
+            continue;
+        c->op[i] = 0;
+        c->op_flags[i] |= HU_EDIT_DETACHED;
+        if (g->op[i].has_launch)
+            c->node[g->op[i].node] = 0;
+        n++;
+    }
+    for (size_t i = 0; f->more.node && i < g->n_nodes; i++) {
+        if (!f->more.node[i])
+            continue;
+        c->node[i] = 0;
+        c->node_flags[i] |= HU_EDIT_NO_WAIT;
+        n++;
+    }
+    return n;
+}
+
 /* What is between ranks is not in one of them. */
 static size_t edit_nothing(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
@@ -480,11 +506,17 @@ static size_t (*const apply[HU_EDIT_KINDS])(const hu_edit_facts *, const hu_edit
     [HU_EDIT_PIN] = hu_edit_pin,          [HU_EDIT_CASTS] = edit_casts,
     [HU_EDIT_OPTIMIZER] = edit_optimizer, [HU_EDIT_VALIDATION] = edit_validation,
     [HU_EDIT_COMPILE] = edit_compile,     [HU_EDIT_PROFILER] = edit_profiler,
+    [HU_EDIT_ACCUMULATE] = edit_accumulate,
     [HU_EDIT_STRAGGLER] = edit_nothing,   [HU_EDIT_BALANCE] = edit_nothing,
     [HU_EDIT_HICCUPS] = edit_nothing,     [HU_EDIT_NETWORK] = edit_nothing,
     [HU_EDIT_BANDWIDTH] = edit_nothing,   [HU_EDIT_LATENCY] = edit_nothing,
 };
 /* clang-format on */
+
+const hu_accumulation *hu_edit_accumulation(const hu_edit_facts *facts)
+{
+    return &facts->more;
+}
 
 const hu_drift *hu_edit_drift(const hu_edit_facts *facts)
 {

@@ -3,6 +3,7 @@
 #ifndef HU_GRAPH_EDIT_H
 #define HU_GRAPH_EDIT_H
 
+#include "graph/accumulation.h"
 #include "graph/drift.h"
 #include "graph/host_work.h"
 #include "graph/replay.h"
@@ -40,6 +41,7 @@
     E(CASTS, "casts", OFF, "no copying or converting of tensors on the CPU")                        \
     E(OPTIMIZER, "optimizer", OFF, "no loop over parameters in optimizers on the CPU")              \
     E(VALIDATION, "validation", OFF, "no forward passes without a backward pass")                   \
+    E(ACCUMULATE, "accumulate", OFF, "gradients reduced once in each step of the optimizer")        \
     E(STRAGGLER, "straggler", RANK, "all ranks: N matches the median of the others; =0: the worst") \
     E(BALANCE, "balance", OFF, "all ranks: the work before collectives is balanced")                \
     E(HICCUPS, "hiccups", OFF, "all ranks: nobody is late, all take the median before collectives") \
@@ -80,6 +82,9 @@ hu_edit_facts *hu_edit_facts_new(const hu_graph *g, double tensor_factor, hu_are
 
 /* Does it need all ranks of a job?  It changes nothing in one alone (graph/joint_price.h). */
 bool hu_edit_is_joint(hu_edit_kind kind);
+
+/* Reductions of gradients that are not needed. */
+const hu_accumulation *hu_edit_accumulation(const hu_edit_facts *facts);
 
 /* Changes *c.  Returns how many nodes and operations it touched. */
 size_t hu_edit_apply(const hu_edit_facts *facts, const hu_edit *edit, hu_costs *c);
