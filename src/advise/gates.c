@@ -25,6 +25,44 @@ void hu_hint_show(hu_hint *h, const char *format, ...)
     va_end(args);
 }
 
+hu_said_frame hu_say_frame(hu_str name)
+{
+    static const char object[] = " object at 0x";
+    hu_said_frame     out;
+
+    for (size_t i = 0; i + sizeof object <= name.n; i++)
+        if (memcmp(name.p + i, object, sizeof object - 1) == 0) {
+            snprintf(out.t, sizeof out.t, "%.*s>", (int)i, name.p);
+            return out;
+        }
+    snprintf(out.t, sizeof out.t, "%.*s", HU_FMT(name));
+    return out;
+}
+
+void hu_hint_show_frames(const hu_scene *c, hu_hint *h, uint32_t slice)
+{
+    const hu_ask *ask = &c->s->ask;
+    uint32_t      outer = slice, above;
+    hu_said_frame name, caller;
+
+    if (slice == HU_NONE || ask->s.kind[slice] != HU_KIND_PYTHON)
+        return;
+    while ((above = ask->s.parent[outer]) != HU_NONE && ask->s.kind[above] == HU_KIND_PYTHON &&
+           4 * ask->s.dur_ns[outer] >= 3 * ask->s.dur_ns[above])
+        outer = above;
+    name = hu_say_frame(hu_ask_name(ask, outer));
+    if (above == HU_NONE || ask->s.kind[above] != HU_KIND_PYTHON) {
+        if (outer != slice)
+            hu_hint_show(h, "it is most of %s", name.t);
+        return;
+    }
+    caller = hu_say_frame(hu_ask_name(ask, above));
+    if (outer == slice)
+        hu_hint_show(h, "called from %s", caller.t);
+    else
+        hu_hint_show(h, "it is most of %s, called from %s", name.t, caller.t);
+}
+
 hu_ns_per_step hu_scene_node_time(const hu_scene *c, uint8_t in, unsigned classes)
 {
     const hu_graph *g = &c->s->graph;

@@ -15,6 +15,19 @@
 __attribute__((format(printf, 2, 3))) void hu_hint_say(hu_hint *h, const char *format, ...);
 __attribute__((format(printf, 2, 3))) void hu_hint_show(hu_hint *h, const char *format, ...);
 
+typedef struct {
+    char t[128];
+} hu_said_frame;
+
+/* "<built-in method flush of _io.TextIOWrapper>": a name without the address of its object. */
+hu_said_frame hu_say_frame(hu_str name);
+
+/*
+ * Of a frame of Python, the outermost one that it nearly fills, and who calls that: what a reader looks for.  Nothing for
+ * other slices, or HU_NONE.
+ */
+void hu_hint_show_frames(const hu_scene *c, hu_hint *h, uint32_t slice);
+
 /*
  * Time of the window in which the host is in such nodes (any of HU_IN_*, or of the classes), per step: calls of all
  * threads, anything else of the main one.  What two threads do at once counts once, so it is never more than the step.

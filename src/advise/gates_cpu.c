@@ -106,8 +106,8 @@ bool hu_gate_optimizer_loop(const hu_scene *c, hu_hint *h)
         return false;
     hu_hint_say(
         h,
-        "The optimizer calls operators for one parameter after the other: that takes %s. A fused or foreach optimizer "
-        "calls one for all of them.",
+        "The optimizer calls operators for one parameter after the other: that takes %s. A fused optimizer calls one for "
+        "all of them.",
         hu_scene_share(c, time).t);
     hu_hint_show(h, "%s such operators in the whole capture, %s each with the time before it", hu_say_count(p->loop_calls).t,
                  hu_say_time((double)hu_intervals_length(&p->loops) / (double)p->loop_calls).t);

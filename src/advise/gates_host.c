@@ -87,6 +87,12 @@ static void show_loader_calls(const hu_scene *c, hu_hint *h)
                          hu_say_count(calls->places[i].sum.calls).t, hu_plural(calls->places[i].sum.calls));
 }
 
+/*
+ * Where a job computes on the CPUs that its workers need, waits for them of less than this share of a step may be those of
+ * workers that lose their CPU to it, and more workers would not help.
+ */
+static const double SLOW_WORKERS = 0.2;
+
 /* Workers are the usual fix, but no help to a loader that has some. */
 static const char FIX_WORKERS[] =
     "more workers (num_workers) and a larger prefetch_factor, as far as there are CPUs; decode faster: smaller files, a "
@@ -110,12 +116,14 @@ bool hu_gate_data(const hu_scene *c, hu_hint *h)
         hu_hint_show(h, "the GPU is idle for %s while the host waits there",
                      hu_scene_each(c, hu_as_mean(fmin(t->role_ns[HU_ROLE_DATA_LOADER], wait.ns))).t);
     hu_loader_doubt(c, h, kinds.has_workers && !kinds.in_process);
+    if (h->may_gain_nothing && h->fix == FIX_WORKERS && !hu_is_share_of_step(wait, SLOW_WORKERS, c->step))
+        h->is_suspected = true;
     show_loader_calls(c, h);
     return true;
 }
 
-/* The frame or range that the main thread writes files in for longest, where no calls of the system were recorded. */
-static void show_writes(const hu_scene *c, hu_hint *h)
+/* The longest frame or range that the main thread writes files in, where no calls of the system were recorded; HU_NONE. */
+static uint32_t longest_write(const hu_scene *c)
 {
     const hu_graph *g = &c->s->graph;
     const hu_node  *most = NULL;
@@ -128,9 +136,7 @@ static void show_writes(const hu_scene *c, hu_hint *h)
             (!most || n->seen_ns > most->seen_ns))
             most = n;
     }
-    if (most)
-        hu_hint_show(h, "the longest piece takes %s: %.120s", hu_say_time((double)most->seen_ns).t,
-                     hu_ask_name(&c->s->ask, most->slice).p);
+    return most ? most->slice : HU_NONE;
 }
 
 bool hu_gate_io(const hu_scene *c, hu_hint *h)
@@ -142,9 +148,12 @@ bool hu_gate_io(const hu_scene *c, hu_hint *h)
     if (!hu_scene_is_much(c, time))
         return false;
     if (!p) {
-        hu_hint_say(h, "Writing checkpoints, logs or other files takes %s, averaged over all steps.",
-                    hu_scene_share(c, time).t);
-        show_writes(c, h);
+        const uint32_t      slice = longest_write(c);
+        const hu_said_frame name = hu_say_frame(slice == HU_NONE ? HU_STR("") : hu_ask_name(&c->s->ask, slice));
+
+        hu_hint_say(h, "Writing checkpoints, logs or other files takes %s, averaged over all steps%s%s.",
+                    hu_scene_share(c, time).t, name.t[0] ? "; most at once in " : "", name.t);
+        hu_hint_show_frames(c, h, slice);
         return true;
     }
     hu_hint_say(h, "%s %s. File, disk and network I/O takes %s, most of it in %s.",

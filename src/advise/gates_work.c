@@ -102,6 +102,8 @@ static const hu_block *find_block(const hu_scene *c)
 static const char FIX_OPERATOR[] =
     "compute it on the GPU (device=\"cuda\" where its tensors are created), or once before the loop, not in each step";
 static const char FIX_DATA[] = "make it once before the loop, or ahead of time: in a loader's worker, or a thread";
+static const char FIX_AHEAD[] =
+    "move it out of the step: into a thread or a loader's worker that runs ahead, or do it less often";
 static const char FIX_LAUNCHES[] =
     "find what this operator does on the CPU: record with with_stack=True; a library that tries algorithms needs fixed "
     "shapes; a custom operator that computes on the CPU can run on the GPU";
@@ -157,7 +159,7 @@ bool hu_gate_work(const hu_scene *c, hu_hint *h)
         return false;
     name = hu_trace_text(c->s->ask.trace, b->name);
     h->glob = name;
-    hu_hint_say(h, "%s%.*s%s takes %s%s.", words_of(b->kind), (int)(name.n > 160 ? 160 : name.n), name.p,
+    hu_hint_say(h, "%s%s%s takes %s%s.", words_of(b->kind), hu_say_frame(name).t,
                 b->launches                    ? ", before it launches anything,"
                 : b->kind == HU_BLOCK_OPERATOR ? " on the CPU"
                                                : "",
@@ -165,13 +167,15 @@ bool hu_gate_work(const hu_scene *c, hu_hint *h)
                 c->s->ask.n_work && !b->launches ? " and launches nothing meanwhile" : "");
     hu_hint_show(h, "%s such piece%s in the replayed steps, the longest %s", hu_say_count(b->count).t, hu_plural(b->count),
                  hu_say_time((double)b->longest_ns).t);
+    hu_hint_show_frames(c, h, c->s->graph.node[b->longest].slice);
     show_place(c, h, b->longest);
     h->is_likely = b->kind == HU_BLOCK_OPERATOR && !c->s->ask.n_work; /* it may be the model's own */
     h->fix = b->launches                    ? FIX_LAUNCHES
              : b->kind == HU_BLOCK_OPERATOR ? c->s->ask.n_work ? FIX_OPERATOR : FIX_DATA
              : b->kind == HU_BLOCK_CALL     ? FIX_CALL
              : b->kind == HU_BLOCK_RANGE    ? FIX_RANGE
-                                            : NULL;
+             : c->s->ask.n_work             ? NULL
+                                            : FIX_AHEAD;
     return true;
 }
 

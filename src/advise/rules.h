@@ -26,9 +26,9 @@
     R(LAUNCH_BOUND, hu_gate_launch, "launch-bound", "late launches: the GPU waits for the host", HU_EDIT_LAUNCH, \
       "torch.compile(model, mode=\"reduce-overhead\") or torch.cuda.graph; larger batches; foreach or fused optimizers", \
       "--view idle: less idle time in operators and Python; --view launch: a longer queue") \
-    R(HOST_WORK, hu_gate_work, "host-work", "host work that the GPU waits for", HU_EDIT_WORK, \
+    R(HOST_WORK, hu_gate_work, "host-work", "host work on the critical path", HU_EDIT_WORK, \
       "move it out of the step, into a thread or a loader's worker that runs ahead, or compute it on the GPU", \
-      "--view idle: the GPU no longer waits for it") \
+      "--view idle, --view ops: it is gone from the steps") \
     R(UNRECORDED, hu_gate_unrecorded, "unrecorded", "host time of which nothing was recorded", HU_EDIT_UNRECORDED, \
       "record with profile(with_stack=True), and experimental_config=_ExperimentalConfig(record_python_gc_info=True); or " \
       "holdup run: files, locks, sleep, CPU samples", "--view host, --view idle: the time has a name") \
@@ -40,8 +40,8 @@
       "keep one dtype and memory format from the loader on; no .contiguous() or .to() in loops; views and in-place " \
       "operators instead of clones", "--view ops: less time in aten::copy_") \
     R(OPTIMIZER_LOOP, hu_gate_optimizer_loop, "optimizer-loop", "an optimizer that visits parameters one by one", \
-      HU_EDIT_OPTIMIZER, "torch.optim.AdamW(..., fused=True), or foreach=True; in an optimizer of your own " \
-      "torch._foreach_mul_ and its like", "--view ops: few calls in Optimizer.step") \
+      HU_EDIT_OPTIMIZER, "torch.optim.AdamW(..., fused=True); foreach=True saves less on a CPU, where it still " \
+      "computes tensor by tensor; an optimizer of your own: over one flat tensor", "--view ops: few calls in Optimizer.step") \
     R(VALIDATION, hu_gate_validation, "validation", "forward passes without a backward pass in the steps", \
       HU_EDIT_VALIDATION, \
       "validate after an epoch or every few hundred steps, on fewer batches, under torch.inference_mode(); metrics " \

@@ -142,9 +142,10 @@ static const struct {
     {"torch/distributed/checkpoint/", ": async_save"},
     {"<built-in function fsync", ""},
     {"<built-in function fdatasync", ""},
-    {"<built-in method write of _io.", ""},
-    {"<built-in method writelines of _io.", ""},
-    {"<built-in method flush of _io.", ""},
+    {" of _io.TextIOWrapper object", ""}, /* not of _io.BytesIO and _io.StringIO, which are memory */
+    {" of _io.Buffered", ""},
+    {" of _io.FileIO object", ""},
+    {"<built-in function print>", ""},
     {"numpy/", ": save"},
     {"safetensors/", ": save_file"},
 };

@@ -429,10 +429,24 @@ static size_t edit_casts(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
     return take_away(f, f->casts_ns, 0, c);
 }
 
+/*
+ * Fused, the arithmetic stays: of AdamW and SGD over 150 and 400 tensors of 64 to 4,096 elements, torch 2's fused=True on two
+ * CPUs took away 61 to 90 %, 78 % in the mean; foreach=True, which computes tensor by tensor there, 40 % and less.
+ */
 static size_t edit_optimizer(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
-    (void)e;
-    return take_away(f, f->optimizer_ns, 0, c);
+    static const double stays = 0.2;
+    size_t              n = 0;
+
+    if (e->flavour == HU_EDIT_FREE)
+        return take_away(f, f->optimizer_ns, 0, c);
+    for (size_t i = 0; f->optimizer_ns && i < f->g->n_nodes; i++) {
+        const int64_t gone_ns = (int64_t)((1 - stays) * (double)f->optimizer_ns[i]);
+
+        c->node[i] = c->node[i] > gone_ns ? c->node[i] - gone_ns : 0;
+        n += gone_ns > 0;
+    }
+    return n;
 }
 
 /* The host's time in such passes, and the work that it launches there. */

@@ -149,14 +149,14 @@ class Casting(nn.Module):
 
 
 class Loops(Training):
-    """Adam over some hundred small tensors, tensor by tensor or by its foreach form."""
+    """Adam over some hundred small tensors, tensor by tensor or fused."""
 
-    def __init__(self, foreach: bool) -> None:
+    def __init__(self, fused: bool) -> None:
         super().__init__(model=network(1))
         self.small = [nn.Parameter(torch.zeros(64)) for _ in range(400)]
         for parameter in self.small:
             parameter.grad = torch.ones(64)
-        self.adam = torch.optim.AdamW(self.small, foreach=foreach)
+        self.adam = torch.optim.AdamW(self.small, foreach=False, fused=fused)
 
     def step(self) -> None:
         super().step()
@@ -234,7 +234,7 @@ def loops(folder: pathlib.Path) -> list[Pair]:
              says=r"(many|tiny|small|short).{0,40}operators?|vectoris|batch the"),
         Pair("loop-casts", "transposed copies and casts to double around each layer -> none", (),
              lambda: Training(many, model=Casting(True)), lambda: Training(many, model=Casting(False)), says=r"contiguous|cast|copies|dtype|aten::copy_"),
-        Pair("loop-optimizer", "AdamW tensor by tensor -> foreach", (), lambda: Loops(False), lambda: Loops(True), active=3,
+        Pair("loop-optimizer", "AdamW tensor by tensor -> fused", (), lambda: Loops(False), lambda: Loops(True), active=3,
              says=r"foreach|fused"),
         Pair("loop-gc", "gc.collect() in each step, collections recorded -> none", ("python-gc",), lambda: Collects(True),
              lambda: Collects(False), flags=collector, stack=True),
