@@ -249,22 +249,38 @@ static size_t edit_bucket(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
     return n;
 }
 
-/* What is copied to the host for a file goes with the file: without it, nothing is copied; written behind, beside the work. */
-static size_t edit_io(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+/*
+ * What is copied to the host for a file: nothing without the file; of one that is written later it goes through pinned memory.
+ */
+static size_t copy_for_files(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
     const hu_graph *g = f->g;
-    size_t          n = speed_up_nodes(g, c, HU_IN_IO, HU_CLASS_BIT(IO), e->factor);
+    size_t          n = 0;
 
-    for (size_t i = 0; i < g->n_nodes; i++)
-        if (g->node[i].in & HU_IN_IO)
-            c->node_flags[i] |= HU_EDIT_NO_WAIT;
     for (uint32_t i = 0; i < g->n_ops; i++) {
         if (!g->op[i].has_launch || !(g->node[g->op[i].node].in & HU_IN_IO) || !is_copy_to_host(g, i))
             continue;
-        c->op[i] = hu_edit_divide(c->op[i], e->factor, KERNEL_FLOOR_NS);
-        if (isinf(e->factor))
-            c->op_flags[i] |= HU_EDIT_DETACHED;
+        n++;
+        if (e->flavour == HU_EDIT_FREE) {
+            c->op[i] = hu_edit_divide(c->op[i], e->factor, KERNEL_FLOOR_NS);
+            if (isinf(e->factor))
+                c->op_flags[i] |= HU_EDIT_DETACHED;
+        } else if (hu_str_has(hu_ask_name(g->ask, g->op[i].slice), HU_STR("Pageable"))) {
+            const int64_t pinned = pinned_ns(f, i);
+
+            c->op[i] = c->op[i] < pinned ? c->op[i] : pinned;
+        }
     }
+    return n;
+}
+
+static size_t edit_io(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    size_t n = speed_up_nodes(f->g, c, HU_IN_IO, HU_CLASS_BIT(IO), e->factor) + copy_for_files(f, e, c);
+
+    for (size_t i = 0; i < f->g->n_nodes; i++)
+        if (f->g->node[i].in & HU_IN_IO)
+            c->node_flags[i] |= HU_EDIT_NO_WAIT;
     return n;
 }
 
