@@ -384,7 +384,7 @@ static void say_in_one_step(hu_findings *f, const hu_digest *d)
  */
 static void doubt(hu_hint *h, const hu_graph *g, hu_edit_kind kind)
 {
-    const bool is_host_work = kind == HU_EDIT_LAUNCH || kind == HU_EDIT_WORK || kind == HU_EDIT_UNRECORDED;
+    const bool is_sooner = kind == HU_EDIT_LAUNCH || kind == HU_EDIT_WORK || kind == HU_EDIT_UNRECORDED || kind == HU_EDIT_SYNC;
 
     if (hu_blind_to_launches(g) && !is_of_device(kind)) {
         h->is_suspected = h->may_gain_nothing = true;
@@ -392,7 +392,7 @@ static void doubt(hu_hint *h, const hu_graph *g, hu_edit_kind kind)
         hu_hint_show(h, "most GPU operations of the replayed time were launched before it: what they waited for is "
                         "not in the trace");
     }
-    if (is_host_work && g->calibration.loader_waits >= FEWEST_WAITS) {
+    if (is_sooner && g->calibration.loader_waits >= FEWEST_WAITS) {
         h->is_suspected = h->may_gain_nothing = true;
         h->comes_back = false;
         hu_hint_show(h,

@@ -82,6 +82,8 @@ static size_t edit_sync(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
     size_t          n = 0;
 
     for (size_t i = 0; i < g->n_nodes; i++) {
+        if (e->flavour != HU_EDIT_FREE && g->node[i].in & HU_IN_IO)
+            continue; /* what a checkpoint writes it has to wait for, and it is read for nothing else */
         if (e->flavour == HU_EDIT_WITH_USES && f->host.is_use[i])
             c->node[i] = 0;
         if (g->node[i].call != HU_CALL_SYNC && !(g->node[i].call == HU_CALL_COPY && is_device_to_host(g, &g->node[i])))
