@@ -34,6 +34,7 @@ enum { FEWEST_REPEATS = 3, ROUNDING_NS = 1000 }; /* abutting marks may overlap b
 
 static const double WARM_UP_FACTOR = 1.5; /* longer than this many medians of the others */
 static const double OWN_PART = 0.5;       /* of what the first step takes more: then it is no start */
+static const double LEAST_BETWEEN = 0.02; /* of the time, between an engine's passes */
 static const double CUT_FACTOR = 0.8;     /* less device work than this share of the step before (tb_plugin) */
 static const double LEAST_COVERAGE = 0.5; /* of its thread's busy time, for an annotation to be the step */
 
@@ -440,6 +441,25 @@ static void take_pass(hu_step *s)
     s->marks = s->ends;
 }
 
+/*
+ * A step of an engine reaches from the end of the pass before it to its own, and in between the engine schedules, reads
+ * tokens and works on them.  Of the first pass that part is not known.  It stays out of the means where it is a part worth
+ * the name, and enough passes of its phase are left.
+ */
+static void leave_first(step_list *list)
+{
+    int64_t between = 0, all = 0;
+    size_t  alike = 0;
+
+    for (size_t i = 1; i < list->n; i++) {
+        between += list->at[i].host_start_ns - list->at[i - 1].host_end_ns;
+        all += list->at[i].host_end_ns - list->at[i - 1].host_end_ns;
+        alike += hu_step_counts(&list->at[i]) && list->at[i].phase == list->at[0].phase;
+    }
+    if (alike >= FEWEST_REPEATS && (double)between > LEAST_BETWEEN * (double)all)
+        list->at[0].is_incomplete = true;
+}
+
 int hu_steps_measure(const hu_trace *trace, const uint8_t *names, const hu_step_range *range, hu_arena *arena,
                      hu_arena *scratch, hu_steps *out, hu_error *err)
 {
@@ -481,6 +501,8 @@ int hu_steps_measure(const hu_trace *trace, const uint8_t *names, const hu_step_
         hu_steady_measure(list.at, list.n, before_ns);
     if (rc == 0 && steps.is_engine && list.n == 1)
         take_pass(&list.at[0]);
+    if (rc == 0 && steps.is_engine)
+        leave_first(&list);
     if (rc == 0 && range && range->is_limited)
         rc = keep_range(&list, range, err);
     if (rc == 0)

@@ -320,7 +320,7 @@ static int64_t *list_cuts(const hu_building *b, size_t *n)
     *n = 0;
     if (!cuts || b->g->is_whole)
         return cuts;
-    cuts[(*n)++] = steps->at[b->first_mark].host_start_ns;
+    cuts[(*n)++] = steps->at[b->first_mark].marks.start_ns;
     for (size_t i = 0; i + 1 < b->g->n_marks; i++)
         cuts[(*n)++] = steps->at[b->first_mark + i].host_end_ns;
     return cuts;
