@@ -450,6 +450,22 @@ static void leave_out(hu_pricer *pricer, const artefacts *of, const hu_edit *edi
     hu_price_limit(p->gain_pct, p->free_pct, &p->low_pct, &p->high_pct);
 }
 
+/*
+ * Behind a full queue the GPU sets the pace, and what it ran in the replayed steps was mostly launched before them: of each
+ * kind more or less than a step has.  All recorded work together, of several steps, is another sample of the same.
+ */
+static void widen(const hu_graph *g, hu_edit_kind kind, hu_hint *h, hu_price *p)
+{
+    if (!hu_blind_to_launches(g) || !is_of_device(kind) || !(p->work_pct > 0))
+        return;
+    p->low_pct = fmin(p->low_pct, p->work_pct);
+    p->high_pct = fmax(p->high_pct, p->free_work_pct);
+    p->free_pct = fmax(p->free_pct, p->high_pct);
+    hu_hint_show(h, "most GPU operations were launched before the replayed steps: the interval reaches to the gain in all "
+                    "recorded GPU work, %s",
+                 hu_say_pct(p->work_pct).t);
+}
+
 /* The words of what is worth too little here. */
 static bool keep_spare(hu_findings *f, const hu_finding *x)
 {
@@ -505,6 +521,7 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
         if (!hu_rule_gate(r, &scene, &hint) || !price_rule(s, &hint, &edit, &price))
             continue;
         leave_out(s->pricer, &only_captured, &edit, &price);
+        widen(&s->graph, edit.kind, &hint, &price);
         doubt(&hint, &s->graph, edit.kind);
         if (!take(f, &scene, &hint, &price, &edit))
             return false;

@@ -194,6 +194,20 @@ bool hu_price_free(const hu_edit *edits, size_t n, hu_edit *out)
     return is_other;
 }
 
+/* What is taken from all work of the device that the graph holds, launched in the window or long before, in percent. */
+static double share_of_work(const hu_graph *g, const hu_costs *c)
+{
+    double all = 0, taken = 0;
+
+    for (size_t i = 0; i < g->n_ops; i++) {
+        const int64_t cost = g->op[i].cost_ns;
+
+        all += (double)cost;
+        taken += c->op_flags[i] & HU_EDIT_DETACHED ? (double)cost : cost > c->op[i] ? (double)(cost - c->op[i]) : 0;
+    }
+    return all > 0 ? 100 * taken / all : 0;
+}
+
 /*
  * What can be gained at most: what the edits would if they cost nothing, in the reading that gains more, or else as much as
  * their own interval reaches; but no more than sums allow.  `tied_pct` is the gain of the edits as they are in the
@@ -214,6 +228,7 @@ static void price_free(hu_pricer *p, const hu_edit *edits, size_t n, double tied
     r->free_pct = 100 * (1 - r->free_ns / r->before_ns);
     if (p->is_tied)
         r->free_pct = fmax(r->free_pct, tied_pct);
+    r->free_work_pct = share_of_work(p->g, p->costs);
     least = hu_bound_least_ns(p->g, p->costs, 0, p->busy);
     least = fmax(least, r->before_ns - hu_bound_touched_ns(p->g, p->costs));
     least = fmax(least, fmin(r->before_ns, hu_bound_work_left_ns(p->g, p->costs, p->work_ns)));
@@ -254,6 +269,7 @@ void hu_price_edits(hu_pricer *p, const hu_edit *edits, size_t n, hu_price *out)
     r.before_ns = run(p, NULL, 0, HU_ANCHOR_PREDECESSOR, p->before, &unused);
     r.after_ns = run(p, edits, n, HU_ANCHOR_PREDECESSOR, p->after, &r.touched);
     r.is_feasible = is_feasible(p, p->after);
+    r.work_pct = share_of_work(p->g, p->costs);
     r.gain_pct = 100 * (1 - r.after_ns / r.before_ns);
     if (!p->is_tied)
         tied = r.gain_pct;

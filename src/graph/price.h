@@ -14,6 +14,7 @@ typedef struct {
     double free_pct;                    /* the most that can be gained: gain_pct and high_pct lie below (docs/whatif.md) */
     double sure_pct;                    /* low_pct without the scatter of the steps: what these steps would have gained */
     double scatter_pct;                 /* what the steps' scatter adds to half of the interval */
+    double work_pct, free_work_pct;     /* share of all GPU work of the graph, of whatever step, that the edits take away */
     double spread_pct;                  /* difference between the two anchors, in points */
     double factor;                      /* of the realistic flavour */
     size_t touched;                     /* nodes and operations that the edit changed */
