@@ -119,7 +119,8 @@ bool hu_gate_recompute(const hu_scene *c, hu_hint *h)
         "%s of the work in the whole capture is forward recomputed in backward: activation checkpointing trades time for "
         "memory.",
         hu_say_pct(hu_amount_pct(work, all)).t);
-    if ((double)c->d->health.unlinked_kernels > MOST_UNLINKED * (double)c->d->gpu_time.n_slices) {
+    if (!hu_pricer_is_backlogged(c->s->pricer) &&
+        (double)c->d->health.unlinked_kernels > MOST_UNLINKED * (double)c->d->gpu_time.n_slices) {
         h->is_partial = true;
         hu_hint_show(h, "GPU operations that were launched before the capture may recompute too: they are not in the price");
     }

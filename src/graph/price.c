@@ -15,6 +15,7 @@
 
 enum { RESAMPLES = 200, LOADER_WORKERS = 4 /* where there are CPUs for them */ };
 
+static const double BACKLOG = 0.1;      /* of the launches that wait for room */
 static const double FLOOR_POINTS = 0.3; /* half of an interval is never below this */
 
 /* Nor below this share of the gain: what removes time outright is surer than what guesses how much is left. */
@@ -50,13 +51,54 @@ struct hu_pricer {
     hu_replay      *replay;
     hu_costs       *costs;
     int64_t        *before, *after, *base;
+    int64_t        *ends;
     int64_t        *tied;    /* base, with frozen delays tied to the host */
     bool            is_tied; /* does any frozen delay make a difference between the two */
+    bool            is_backlogged;
     int64_t        *busy;    /* by stream */
     double          step_ns;
     double          work_ns;   /* of GPU operations, per step: hu_bound_work_ns */
     double          error_pct; /* of the replay against what was measured */
 };
+
+/* Of the launches that wait for room in the queue, a part waits for work whose launch is not in the trace. */
+static bool waits_for_backlog(const hu_graph *g)
+{
+    size_t full = 0, before = 0;
+
+    for (size_t i = 0; i < g->n_ops; i++) {
+        const hu_op *room = g->op[i].step < 0 || g->op[i].full == HU_NONE ? NULL : &g->op[g->op[i].full];
+
+        full += room != NULL;
+        before += room && !room->has_launch && !room->in_graph;
+    }
+    return before > 0 && (double)before > BACKLOG * (double)full;
+}
+
+bool hu_pricer_is_backlogged(const hu_pricer *p)
+{
+    return p->is_backlogged;
+}
+
+/* Are the edits of work by the operators that launch it?  Of work launched before the capture these are not known. */
+static bool is_by_operator(const hu_edit *edits, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (edits[i].kind == HU_EDIT_RECOMPUTE || edits[i].kind == HU_EDIT_VALIDATION || edits[i].kind == HU_EDIT_OP)
+            return true;
+    return false;
+}
+
+/*
+ * In the steady state the work in front was launched by steps like these.  So the step is what their work takes, one after
+ * the other, or what the host needs without waiting for room.
+ */
+static double behind_backlog_ns(hu_pricer *p)
+{
+    const double host_ns = hu_bound_least_ns(p->g, p->costs, 0, p->busy);
+
+    return fmax(host_ns, hu_replay_by_ends_ns(p->replay, p->ends));
+}
 
 hu_pricer *hu_pricer_new(const hu_graph *g, double tensor_factor, hu_arena *arena)
 {
@@ -71,9 +113,10 @@ hu_pricer *hu_pricer_new(const hu_graph *g, double tensor_factor, hu_arena *aren
     p->before = hu_arena_alloc(arena, g->n_marks * sizeof *p->before);
     p->after = hu_arena_alloc(arena, g->n_marks * sizeof *p->after);
     p->base = hu_arena_alloc(arena, g->n_marks * sizeof *p->base);
+    p->ends = hu_arena_alloc(arena, g->n_marks * sizeof *p->ends);
     p->tied = hu_arena_alloc(arena, g->n_marks * sizeof *p->tied);
     p->busy = hu_arena_alloc(arena, (g->n_streams + 1) * sizeof *p->busy);
-    if (!p->tied || !p->busy || !p->facts || !p->replay || !p->costs || !p->before || !p->after || !p->base)
+    if (!p->ends || !p->tied || !p->busy || !p->facts || !p->replay || !p->costs || !p->before || !p->after || !p->base)
         return NULL;
     for (size_t i = 0; i < g->n_ops && !p->is_tied; i++)
         p->is_tied = hu_replay_is_external(&g->op[i]);
@@ -84,13 +127,14 @@ hu_pricer *hu_pricer_new(const hu_graph *g, double tensor_factor, hu_arena *aren
     p->step_ns = hu_replay_step_ns(g, p->base);
     p->error_pct = 100 * fabs(p->step_ns / g->step_ns - 1);
     p->work_ns = hu_bound_work_ns(g, arena);
+    p->is_backlogged = waits_for_backlog(g);
     return isnan(p->work_ns) ? NULL : p;
 }
 
 /* The mean step under some edits.  Replayed streams do not share a GPU; the step ends no earlier than its work allows. */
 static double run(hu_pricer *p, const hu_edit *edits, size_t n, hu_anchor anchor, int64_t *ends_ns, size_t *touched)
 {
-    double before;
+    double before, after;
 
     *touched = 0;
     if (n == 0) {
@@ -103,7 +147,10 @@ static double run(hu_pricer *p, const hu_edit *edits, size_t n, hu_anchor anchor
         *touched += hu_edit_apply(p->facts, &edits[i], p->costs);
     hu_replay_run(p->replay, p->costs, ends_ns);
     before = hu_replay_step_ns(p->g, anchor == HU_ANCHOR_HOST ? p->tied : p->base);
-    return fmax(hu_replay_step_ns(p->g, ends_ns),
+    after = hu_replay_step_ns(p->g, ends_ns);
+    if (p->is_backlogged && is_by_operator(edits, n))
+        after = fmin(after, behind_backlog_ns(p));
+    return fmax(after,
                 fmin(before, fmax(hu_bound_work_left_ns(p->g, p->costs, p->work_ns), hu_bound_link_ns(p->g, p->costs))));
 }
 

@@ -34,6 +34,12 @@ hu_pricer *hu_pricer_new(const hu_graph *g, double tensor_factor, hu_arena *aren
    it. */
 void hu_price_edits(hu_pricer *p, const hu_edit *edits, size_t n, hu_price *out);
 
+/*
+ * Does work that was launched before the capture fill the queue, so that the host of the window waits for that?  What such
+ * work is of is not known, so edits of what an operator launches are priced by the work that was launched in the window.
+ */
+bool hu_pricer_is_backlogged(const hu_pricer *p);
+
 /* The mean simulated step with some edits made, in ns; none: as it was.  No interval, and half the work. */
 double hu_price_step_ns(hu_pricer *p, const hu_edit *edits, size_t n);
 

@@ -168,6 +168,14 @@ void hu_replay_run(hu_replay *r, const hu_costs *c, int64_t *ends_ns)
     sweep(r, c, ends_ns, &last_op, false);
 }
 
+double hu_replay_by_ends_ns(const hu_replay *r, int64_t *ends_ns)
+{
+    uint32_t unused = HU_NONE;
+
+    ends_of_steps(r, ends_ns, &unused);
+    return hu_replay_step_ns(r->g, ends_ns);
+}
+
 hu_replay_instants hu_replay_get(const hu_replay *r)
 {
     return (hu_replay_instants){r->node_begin, r->node_end, r->op_start, r->op_end};

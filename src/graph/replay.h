@@ -78,6 +78,10 @@ bool hu_replay_is_external(const hu_op *op);
  */
 int64_t hu_replay_seen_ns(const hu_replay *r, size_t step);
 
+/* The mean step of the last replay by the ends of what was launched in each, whatever the host's marks say; room for
+   n_marks in `ends_ns`. */
+double hu_replay_by_ends_ns(const hu_replay *r, int64_t *ends_ns);
+
 /* Mean length of a step, from the ends of a replay. */
 double hu_replay_step_ns(const hu_graph *g, const int64_t *ends_ns);
 
