@@ -65,6 +65,15 @@ class Captured(unittest.TestCase):
                     if job.load_us:
                         self.assertAlmostEqual(self.edit(self.path, "data=0"), 0, delta=0.5)
 
+    def test_operators_behind_a_full_queue(self) -> None:
+        """A fifth of the kernels goes with its operators, also of the work in front, whose operators nobody recorded."""
+        trace = json.loads(write(Job(), self.path).read_text())
+        operators = [e for e in trace["traceEvents"] if e["name"] == "aten::mm"]
+        for event in operators[::5]:
+            event["name"] = "aten::extra"
+        self.path.write_text(json.dumps(trace))
+        self.assertAlmostEqual(self.edit(self.path, "op:aten::extra=0"), 20, delta=1)
+
     def test_the_loader_of_a_job_bound_by_its_host(self) -> None:
         job = JOBS["bound by the host and its loader"]
         write(job, self.path)

@@ -45,6 +45,15 @@ class Doubt(unittest.TestCase):
                 trace["traceEvents"].append({"ph": "X", "cat": "cuda_runtime", "name": name, "pid": 1, "tid": 1, "ts": at, "dur": 0.1})
         self.assertNotIn("validation", self.ask(trace))
 
+    def test_launches_that_wait_do_not_tell_what_launching_costs(self) -> None:
+        found = self.ask(json.loads(EXAMS["synchronous-launches"].plant().write(self.path.parent).read_text()))
+        self.assertIn("synchronous-launches", found)
+        self.assertIn(found.get("launch-bound", {"confidence": "low"})["confidence"], "low")
+
+    def test_a_second_time_is_no_guess(self) -> None:
+        found = {f["id"]: f for f in report(EXAMS["recompute"].plant().write(self.path.parent))["findings"]}
+        self.assertEqual(found["recompute"]["confidence"], "high")
+
     def test_without_launches_the_host_is_not_blamed(self) -> None:
         """Two in three launches are not in the trace."""
         trace = self.plant("launch-bound")

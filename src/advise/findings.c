@@ -51,15 +51,10 @@ hu_none_words hu_findings_none(const hu_findings *f)
     return said;
 }
 
-/* Work that a step does a second time, or beside its own, is gone as a whole: autograd's records say which it is. */
-static bool is_second_time(hu_edit_kind kind)
-{
-    return kind == HU_EDIT_RECOMPUTE || kind == HU_EDIT_VALIDATION;
-}
-
 /*
  * Does the gain depend on more than the trace shows: on how much the usual fix leaves over, or on which steps were seen?
- * An interval as wide as the gain says that it does.
+ * An interval as wide as the gain says that it does.  What runs a second time goes as a whole, and autograd's own records
+ * tell which work that is.
  */
 static bool hangs_on_guess(hu_edit_kind kind, const hu_price *p)
 {
@@ -67,7 +62,7 @@ static bool hangs_on_guess(hu_edit_kind kind, const hu_price *p)
         0.15; /* of the gain, what a price doubts by itself; a time taken out outright has less */
 
     return kind == HU_EDIT_KINDS || kind == HU_EDIT_LAUNCH ||
-           (hu_price_doubt(kind) >= LEAST_GUESS && !is_second_time(kind)) || p->high_pct - p->low_pct >= p->gain_pct;
+           (hu_price_doubt(kind) >= LEAST_GUESS && kind != HU_EDIT_RECOMPUTE) || p->high_pct - p->low_pct >= p->gain_pct;
 }
 
 /* Edits of the device alone: what its operations take, whoever launched them. */
