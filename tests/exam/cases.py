@@ -121,7 +121,7 @@ def price(case: Case, chosen: Plant) -> None:
         if cause == "communication" and (not job.knob("ddp") or COMM & chosen.accepts):
             continue
         if cause == "launch overhead" or any(job.knob(k) != v for k, v in knobs.items()):
-            natural.append(Truth(cause, accepts, 100 * (steady - period(job.with_knobs(**knobs), LONG)) / planted))
+            natural.append(Truth(cause, accepts, gain(steady, period(job.with_knobs(**knobs), LONG))))
     if not case.null:
         own = Truth(chosen.cause, chosen.accepts, gain(planted, period(chosen.cured(job), LONG)))
         natural = [n for n in natural if n.accepts != own.accepts]
