@@ -379,21 +379,54 @@ static void say_in_one_step(hu_findings *f, const hu_digest *d)
     }
 }
 
+/* Edits after which the host only does the same sooner. */
+static bool is_sooner(hu_edit_kind kind)
+{
+    return kind == HU_EDIT_LAUNCH || kind == HU_EDIT_WORK || kind == HU_EDIT_UNRECORDED || kind == HU_EDIT_SYNC;
+}
+
+/* Of the replayed steps, in percent, when the GPU runs nothing at all. */
+static double idle_pct(const hu_simulation *s)
+{
+    const hu_graph *g = &s->graph;
+    hu_interval     window = {g->mark[0].end_ns, g->mark[g->n_marks - 1].end_ns};
+    const double    length = (double)(window.end_ns - window.start_ns);
+
+    return 100 * (1 - (double)hu_intervals_common(&s->ask.busy, &(hu_intervals){.at = &window, .n = 1, .cap = 1}) / length);
+}
+
+/*
+ * Work that is launched sooner fills the time in which the GPU runs nothing.  More can be gained only if collectives may then
+ * run beside kernels; where the trace has no records of which stream waits for which, nobody knows that they may.
+ */
+static void cap_at_idle(const hu_simulation *s, hu_edit_kind kind, hu_price *p)
+{
+    double most;
+
+    if (!is_sooner(kind) || s->ask.comm.n == 0 || s->graph.calibration.event_links > 0)
+        return;
+    most = idle_pct(s);
+    if (!(p->gain_pct > most))
+        return;
+    p->sure_pct = fmin(p->sure_pct, most);
+    p->low_pct = fmin(p->low_pct, most);
+    p->gain_pct = most;
+    p->after_ns = (1 - most / 100) * p->before_ns;
+}
+
 /*
  * What the graph does not show of what else holds the step up.  A faster host would ask a loader's workers for batches
  * sooner: where it waited for them now and then, without a pace that could be replayed, they may not have them.
  */
 static void doubt(hu_hint *h, const hu_graph *g, hu_edit_kind kind)
 {
-    const bool is_sooner = kind == HU_EDIT_LAUNCH || kind == HU_EDIT_WORK || kind == HU_EDIT_UNRECORDED || kind == HU_EDIT_SYNC;
-
     if (hu_blind_to_launches(g) && !is_of_device(kind)) {
         h->is_suspected = h->may_gain_nothing = true;
         h->comes_back = false;
         hu_hint_show(h, "most GPU operations of the replayed time were launched before it: what they waited for is "
                         "not in the trace");
     }
-    if (is_sooner && g->calibration.loader_waits >= FEWEST_WAITS) {
+    if (is_sooner(kind) && g->calibration.loader_waits >= FEWEST_WAITS) {
         h->is_suspected = h->may_gain_nothing = true;
         h->comes_back = false;
         hu_hint_show(h,
@@ -522,6 +555,7 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
         if (!hu_rule_gate(r, &scene, &hint) || !price_rule(s, &hint, &edit, &price))
             continue;
         leave_out(s->pricer, &only_captured, &edit, &price);
+        cap_at_idle(s, edit.kind, &price);
         widen(&s->graph, edit.kind, &hint, &price);
         doubt(&hint, &s->graph, edit.kind);
         if (!take(f, &scene, &hint, &price, &edit))
