@@ -3,6 +3,7 @@
 import collections
 import json
 import math
+import tempfile
 import unittest
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,28 @@ def start(e: dict[str, Any]) -> int:
 
 def end(e: dict[str, Any]) -> int:
     return start(e) + max(ns(e["dur"]), 0)
+
+
+def piece(cat: str, name: str, at_us: float, dur_us: float, **args: Any) -> dict[str, Any]:
+    where = args.get("stream", 1)
+    return {"ph": "X", "cat": cat, "name": name, "pid": 0 if cat == "kernel" else 1, "tid": where, "ts": at_us, "dur": dur_us, "args": args}
+
+
+class Lead(unittest.TestCase):
+    def test_the_wait_before_the_first_kernel(self) -> None:
+        """It is listed, with its cause, and no part of the idle time between the first operation and the last."""
+        slices = [piece("cpu_op", "aten::normal_", 1000, 5000)]
+        for number, at in enumerate((6010, 6100)):
+            slices += [piece("cuda_runtime", "cudaLaunchKernel", at, 5, correlation=number + 1),
+                       piece("kernel", "k", at + 10, 20, correlation=number + 1, device=0, stream=7)]
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "t.json"
+            path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": slices}))
+            idle = report(path)["ranks"][0]["idle"]
+        first = idle["gaps"][0]
+        self.assertEqual((idle["lead_ns"], idle["idle_ns"], idle["gap_count"]), (5_020_000, 70_000, 1))
+        self.assertEqual((first["duration_ns"], first["cause"], first["host"], first["before"], first["after"]),
+                         (5_020_000, "operator", "aten::normal_", "", "k"))
 
 
 class Analyses(unittest.TestCase):

@@ -145,7 +145,7 @@ HU_WIRE_TABLE(hu_idle_window, IDLE_WINDOW);
 /* clang-format off */
 #define IDLE(F, T) \
     F(T, LIST, streams, n_streams, hu_idle_stream) F(T, SIZE, n_streams) F(T, I64, idle_ns) F(T, I64, gaps) \
-    F(T, I64S, by_cause) F(T, LIST, longest, n_longest, hu_idle_gap) F(T, SIZE, n_longest) \
+    F(T, I64, lead_ns) F(T, I64S, by_cause) F(T, LIST, longest, n_longest, hu_idle_gap) F(T, SIZE, n_longest) \
     F(T, LIST, windows, n_windows, hu_idle_window) F(T, SIZE, n_windows) F(T, I64, first_ns) F(T, I64, window_ns)
 HU_WIRE_TABLE(hu_idle, IDLE);
 

@@ -14,6 +14,9 @@
  * came before the gap the device itself waited; else the thread was late, and its innermost slices between the beginning
  * of the gap and the launch tell what it did.  From the launch to the start is latency of the launch.
  *
+ * Before its first work a device waits too, from where the capture begins.  That wait is a gap like the others, but lies
+ * outside of the span, so that it is listed and no part of the idle time.
+ *
  * Low utilisation: the span in 30 equal pieces, those busy for less than half, neighbours joined (as the rule gpu_time_util
  * of `nsys analyze`, which adds up streams instead of uniting them).
  */
@@ -113,6 +116,7 @@ typedef struct {
     const hu_ask *ask;
     gap          *at; /* in time */
     size_t        n, cap;
+    bool          has_lead; /* the first of them is the wait for the first work */
     uint32_t     *by_track; /* gap numbers by launching track, then time */
 } work;
 
@@ -134,6 +138,22 @@ static void describe_launch(const hu_ask *ask, gap *g)
     }
 }
 
+/* From the first thing that a thread did to the first work that was launched in time to be seen. */
+static bool find_lead(work *w, uint32_t first)
+{
+    const hu_ask *ask = w->ask;
+    gap           g = {.start_ns = ask->s.start_ns[first], .end_ns = ask->s.start_ns[first], .before = HU_NONE, .after = first};
+
+    for (uint32_t i = 0; i < ask->s.n; i++)
+        if (hu_kind_in(ask->s.kind[i], HU_KINDS_HOST) && ask->s.start_ns[i] < g.start_ns && hu_ask_has(ask, i))
+            g.start_ns = ask->s.start_ns[i];
+    if (g.start_ns == g.end_ns)
+        return true;
+    describe_launch(ask, &g);
+    w->has_lead = true;
+    return hu_vec_push(ask->scratch, w, g);
+}
+
 static bool find_gaps(work *w)
 {
     const hu_ask *ask = w->ask;
@@ -145,6 +165,8 @@ static bool find_gaps(work *w)
 
         if (!hu_ask_has(ask, i))
             continue;
+        if (last == HU_NONE && !find_lead(w, i))
+            return false;
         if (last != HU_NONE && ask->s.start_ns[i] > end_ns) {
             gap g = {.start_ns = end_ns, .end_ns = ask->s.start_ns[i], .before = last, .after = i};
 
@@ -331,7 +353,7 @@ static hu_idle_gap describe_gap(const hu_ask *ask, const gap *g)
                        .step = step_of(ask, hu_select_time(ask->trace, &ask->s, g->after)),
                        .host = hu_trace_text(ask->trace, g->host),
                        .host_ns = g->host_ns,
-                       .before = hu_ask_name(ask, g->before),
+                       .before = g->before == HU_NONE ? HU_STR("") : hu_ask_name(ask, g->before),
                        .after = hu_ask_name(ask, g->after)};
 
     for (hu_idle_cause c = 0; c < HU_IDLE_CAUSE_COUNT; c++) {
@@ -380,8 +402,9 @@ static int measure_device(const hu_ask *ask, hu_idle *out, hu_error *err)
     rc = w.n ? ask_threads(&w, err) : 0;
     if (rc < 0)
         return rc;
-    out->gaps = (int64_t)w.n;
-    for (size_t i = 0; i < w.n; i++) {
+    out->gaps = (int64_t)w.n - w.has_lead;
+    out->lead_ns = w.has_lead ? w.at[0].end_ns - w.at[0].start_ns : 0;
+    for (size_t i = w.has_lead; i < w.n; i++) {
         out->idle_ns += w.at[i].end_ns - w.at[i].start_ns;
         for (hu_idle_cause c = 0; c < HU_IDLE_CAUSE_COUNT; c++)
             out->by_cause[c] += w.at[i].cause_ns[c];
@@ -452,6 +475,7 @@ bool hu_idle_merge(hu_idle *into, const hu_idle *from, hu_arena *arena)
     into->n_longest = into->n_longest < HU_IDLE_GAPS ? into->n_longest : HU_IDLE_GAPS;
     into->idle_ns += from->idle_ns;
     into->gaps += from->gaps;
+    into->lead_ns += from->lead_ns;
     for (hu_idle_cause c = 0; c < HU_IDLE_CAUSE_COUNT; c++)
         into->by_cause[c] += from->by_cause[c];
     return true;

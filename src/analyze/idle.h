@@ -51,7 +51,7 @@ typedef struct {
     double        cause_ns;
     hu_str        host; /* what the launching thread did for longest: its innermost slice; "" nothing */
     int64_t       host_ns;
-    hu_str        before, after; /* the work around it */
+    hu_str        before, after; /* the work around it; before "": it is the wait for the first work */
 } hu_idle_gap;
 
 /* A time in which little of the device was used. */
@@ -66,6 +66,7 @@ typedef struct {
     size_t          n_streams;
     int64_t         idle_ns; /* of the device: no stream had work; sum of by_cause */
     int64_t         gaps;
+    int64_t         lead_ns; /* from the begin of the capture to the first work: no part of idle_ns; listed as a gap */
     int64_t         by_cause[HU_IDLE_CAUSE_COUNT];
     hu_idle_gap    *longest; /* the longest gaps first, at most HU_IDLE_GAPS */
     size_t          n_longest;

@@ -73,7 +73,9 @@ HU_TEXT_OF(gap_cause, GAP, hu_str_of(hu_idle_cause_key(r->cause)))
 HU_NUMBER_OF(gap_cause_pct, GAP, hu_share_pct(r->cause_ns, (double)r->dur_ns))
 HU_TEXT_OF(gap_host, GAP, r->host)
 HU_NUMBER_OF(gap_host_ns, GAP, r->host_ns)
+/* JSON and CSV: "" where nothing ran before; what people read says so. */
 HU_TEXT_OF(gap_before, GAP, r->before)
+HU_PLAIN_TEXT_OF(gap_behind, GAP, r->before.n ? r->before : HU_STR("(before the first one)"))
 HU_TEXT_OF(gap_after, GAP, r->after)
 
 /* clang-format off */
@@ -92,7 +94,9 @@ static const hu_column gap_columns[] = {
      .help = "Share of the gap with that cause."},
     {"host_ns", NULL, HU_CELL_NS, 0, NULL, gap_host_ns,
      .help = "How long the host did what the column host names."},
-    {"before", "after this operation", HU_CELL_TEXT, 24, NULL, gap_before, .is_wide = true,
+    {"before", NULL, HU_CELL_TEXT, 0, NULL, gap_before,
+     .help = "GPU operation that ended last before the gap; empty for the wait before the first operation."},
+    {NULL, "after this operation", HU_CELL_TEXT, 24, NULL, gap_behind, .is_wide = true,
      .help = "GPU operation that ended last before the gap."},
     {"after", NULL, HU_CELL_TEXT, 0, NULL, gap_after,
      .help = "GPU operation that ended the gap."},
@@ -103,7 +107,7 @@ static const hu_column gap_columns[] = {
 static const hu_table gaps = {
     .key = "gaps", .title = "Longest gaps", .columns = gap_columns, .n_columns = HU_COUNT(gap_columns), .rows = gap_rows,
     .empty = "the GPU was never idle",
-    .about = "The longest times in which no stream had work, at most 50.",
+    .about = "The longest times in which no stream had work, at most 50, and the wait before the first operation.",
 };
 /* clang-format on */
 
@@ -203,6 +207,7 @@ static const hu_table windows = {
 /* clang-format on */
 
 HU_FACT(idle, d->idle.idle_ns)
+HU_FACT(lead, d->idle.lead_ns)
 HU_FACT(gap_count, d->idle.gaps)
 HU_FACT(window_ns, d->idle.window_ns)
 
@@ -210,6 +215,8 @@ HU_FACT(window_ns, d->idle.window_ns)
 static const hu_column facts[] = {
     {"idle_ns", "time with no work on any stream", HU_CELL_NS, 0, NULL, idle,
      .help = "Time in which no stream had work."},
+    {"lead_ns", "wait before the first GPU operation", HU_CELL_NS, 0, NULL, lead,
+     .help = "Time from the beginning of the capture to the first GPU operation; not a part of idle_ns."},
     {"gap_count", "gaps", HU_CELL_COUNT, 0, NULL, gap_count,
      .help = "Number of gaps that this time is in."},
     {"window_ns", "length of a window, for low use", HU_CELL_NS, 0, NULL, window_ns,
