@@ -168,6 +168,21 @@ class ByHand(Case):
                     r.record("step_end", 1500)], CLOSED)
         self.assertEqual(self.slices(self.trace(r)), [("ProfilerStep#1", 1100, 200), ("r", 1200, 200), ("ProfilerStep#2", 1300, 200)])
 
+    def test_the_last_step_that_nothing_ends(self) -> None:
+        """What the process does behind its loop is no part of a step; nor is it known how long the last one took."""
+        r = Ring(100)
+        r.block(1, [r.record("step", 1100, a=1), r.record("step", 1200, a=2), r.record("step", 1300, a=3),
+                    r.record("mark", 9000, r.text("saved"))], CLOSED)
+        self.assertEqual(self.slices(self.trace(r)),
+                         [("ProfilerStep#1", 1100, 100), ("ProfilerStep#2", 1200, 100), ("step 3, which nothing ended", 1300, 7700)])
+
+    def test_the_last_step_that_was_asked_for(self) -> None:
+        """--steps: the recorder stops listening where the next one begins."""
+        r = Ring(100)
+        r.block(1, [r.record("resume", 1100), r.record("step", 1100, a=2), r.record("step", 1200, a=3), r.record("pause", 1300),
+                    r.record("thread", 9000)], CLOSED)
+        self.assertEqual(self.slices(self.trace(r)), [("ProfilerStep#2", 1100, 100), ("ProfilerStep#3", 1200, 100)])
+
     def test_overlapping_ranges_of_the_process(self) -> None:
         """A thousand at once, ended in any order by another thread."""
         r = Ring(100)

@@ -4,6 +4,10 @@
  * A track of Perfetto ends what was begun last, but ranges of NVTX nest within their domain alone, and a step may end
  * inside of a range.  So the records are read twice: first to find the domains whose ranges cross others, which then get
  * a row of their own below the thread; everything else lies on the thread itself, where it was.
+ * The last step of a loop that nothing ends is open until the process ends, whatever that does behind the loop.  So among
+ * others it is no step but a range that says so: how long it took is not known.  Where the recorder stopped listening behind
+ * it (--steps), that was its end.
+ *
  * Calls are written when they have returned, so they come behind what happened inside of them: readers sort by time.
  */
 #include "base/number.h"
@@ -35,6 +39,8 @@ typedef struct {
     uint64_t              track;
     hu_arena             *arena;
     hu_map                lane_of;
+    uint64_t              steps, open_step; /* as read so far; 1, 2, ...: the one that nothing ends, 0: none */
+    uint64_t              paused;           /* when the recorder stopped listening in the last step; 0: it did not */
     HU_VEC(lane) lanes;
     HU_VEC(open_range) open;
 } work;
@@ -89,9 +95,18 @@ static bool survey_one(work *w, const hu_record *r)
         return survey_end(w, r->aux);
     case HU_RECORD_STEP:
         steps = find_lane(w, STEP_KEY);
+        w->steps++;
+        w->paused = 0;
         return steps && (steps->top == 0 || survey_end(w, STEP_KEY)) && survey_begin(w, STEP_KEY);
     case HU_RECORD_STEP_END:
         return survey_end(w, STEP_KEY);
+    case HU_RECORD_PAUSE:
+        steps = find_lane(w, STEP_KEY);
+        if (steps && steps->top && !w->paused) {
+            w->paused = r->time;
+            steps->crosses |= steps->top != w->open.n;
+        }
+        return steps != NULL;
     default:
         return true;
     }
@@ -106,6 +121,15 @@ static bool survey(work *w)
     while (hu_ring_next(&c, &e))
         if (!survey_one(w, e.record))
             return false;
+    if (w->steps) {
+        const lane *steps = find_lane(w, STEP_KEY);
+
+        if (!steps)
+            return false;
+        w->paused = steps->top ? w->paused : 0;
+        w->open_step = steps->top && !w->paused && w->steps > 1 ? w->steps : 0;
+        w->steps = 0;
+    }
     return true;
 }
 
@@ -195,14 +219,16 @@ static bool end(work *w, uint32_t key, uint64_t ticks, const hu_ring_event *from
 
 static bool step(work *w, const hu_ring_event *from)
 {
-    char                text[16 + HU_NUMBER_BYTES] = "ProfilerStep#";
+    char                text[32 + HU_NUMBER_BYTES], number[HU_NUMBER_BYTES];
     hu_pf_event         e = event_of(w, HU_PT_TYPE_BEGIN, HU_PF_OF_USER, from->record->time, 0);
     lane               *l = find_lane(w, STEP_KEY);
     const hu_ring_event nothing = {from->record, NULL, 0};
 
     if (!l || (l->n_open && !end(w, STEP_KEY, from->record->time, &nothing)))
         return false;
-    e.text = (hu_str){text, 13 + hu_format_i64(text + 13, (int64_t)from->record->a)};
+    number[hu_format_i64(number, (int64_t)from->record->a)] = '\0';
+    snprintf(text, sizeof text, ++w->steps == w->open_step ? "step %s, which nothing ended" : "ProfilerStep#%s", number);
+    e.text = hu_str_of(text);
     e.track = l->track;
     hu_pf_add_more(w->p, &e, from);
     l->n_open++;
@@ -395,6 +421,9 @@ static bool convert(work *w, const hu_ring_event *e)
         lost(w, r);
         return true;
     case HU_RECORD_PAUSE:
+        if (w->paused && r->time == w->paused && !end(w, STEP_KEY, r->time, &(hu_ring_event){.record = r}))
+            return false;
+        /* fall through */
     case HU_RECORD_RESUME:
         instant = event_of(w, HU_PT_TYPE_INSTANT, HU_PF_OF_RECORDER, r->time,
                            HU_PF_OWN + (r->type == HU_RECORD_PAUSE ? HU_PF_PAUSED : HU_PF_RESUMED));
