@@ -30,6 +30,15 @@ class CpuJobs(unittest.TestCase):
     def test_the_models_own_operators(self) -> None:
         self.assertEqual(self.ask(("aten::mm", 1, 2000, 2), MODEL)[0], {})
 
+    def test_a_loop_over_elements_beside_large_operators(self) -> None:
+        """Few small operators in all, but the same ones in a row; as many that differ may be a model's own."""
+        found, gain = self.ask(("aten::add", 200, 4, 6), MODEL)
+        self.assertAlmostEqual(found["many-small-operators"]["gain_pct"], gain, delta=1)
+        self.assertEqual(found["many-small-operators"]["confidence"], "low")
+        self.assertIn("A loop calls", found["many-small-operators"]["statement"])
+        names = [f"aten::op{n}" for n in range(20)]
+        self.assertEqual(self.ask(*[(name, 1, 4, 6) for name in names * 10], MODEL)[0], {})
+
     def test_changes_of_layout_count_sooner_than_copies(self) -> None:
         found, gain = self.ask(("aten::contiguous", 2, 400, 2), MODEL)
         self.assertAlmostEqual(found["copies-and-casts"]["gain_pct"], gain, delta=1)

@@ -640,7 +640,7 @@ void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, siz
         add_bubble(f, job, r, digests, n);
     if (job->is_replayed && job->is_trusted)
         add_buckets(f, job, digests[slowest]);
-    qsort(f->at, f->n, sizeof *f->at, hu_findings_by_gain);
+    hu_findings_sort(f);
     if (f->n == HU_FINDINGS)
         return;
     /* messages of the host are not replayed together, collectives are */
@@ -655,5 +655,5 @@ void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, siz
         drop_waiting(f, &x);
     drop_unnamed(f, &x, job);
     f->at[f->n++] = x;
-    qsort(f->at, f->n, sizeof *f->at, hu_findings_by_gain);
+    hu_findings_sort(f);
 }

@@ -147,6 +147,7 @@ static const struct {
 };
 
 static const double SAME_SHARE = 0.6; /* of the general one's gain */
+static const double AS_MUCH = 0.95;   /* of another's gain: the same for all that a replay can tell */
 
 static hu_finding *find(hu_findings *f, hu_rule rule)
 {
@@ -181,7 +182,7 @@ static double rank_of(const hu_finding *f)
     return isnan(f->gain_pct) ? f->high_pct / 4 : (f->low_pct + f->gain_pct) / 2;
 }
 
-int hu_findings_by_gain(const void *left, const void *right)
+static int by_gain(const void *left, const void *right)
 {
     const hu_finding *a = left, *b = right;
 
@@ -190,10 +191,40 @@ int hu_findings_by_gain(const void *left, const void *right)
     return (a->rule > b->rule) - (a->rule < b->rule);
 }
 
+static bool names_host_time(hu_rule rule)
+{
+    return rule == HU_RULE_DATA_LOADING || rule == HU_RULE_IO_STALL || rule == HU_RULE_PYTHON_GC || rule == HU_RULE_PIN ||
+           rule == HU_RULE_HOST_WORK || rule == HU_RULE_ALLOCATOR;
+}
+
+/*
+ * Where the host is late for one thing that has a name, cheaper launches make up for it as well as its removal does.  That is
+ * no reason to capture graphs: what names the time comes first where it saves as much.
+ */
+static void put_names_first(hu_findings *f)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        const hu_finding launch = f->at[i];
+        size_t           last = i;
+
+        if (launch.rule != HU_RULE_LAUNCH_BOUND)
+            continue;
+        for (size_t k = i + 1; k < f->n; k++)
+            if (names_host_time(f->at[k].rule) && f->at[k].confidence >= launch.confidence &&
+                f->at[k].gain_pct >= AS_MUCH * launch.gain_pct)
+                last = k;
+        memmove(&f->at[i], &f->at[i + 1], (last - i) * sizeof *f->at);
+        f->at[last] = launch;
+        return;
+    }
+}
+
 void hu_findings_sort(hu_findings *f)
 {
-    if (f && f->n)
-        qsort(f->at, f->n, sizeof *f->at, hu_findings_by_gain);
+    if (!f || !f->n)
+        return;
+    qsort(f->at, f->n, sizeof *f->at, by_gain);
+    put_names_first(f);
 }
 
 /* The best of what is left, again and again; stops when nothing is worth it any more. */

@@ -53,7 +53,7 @@ typedef struct {
 typedef struct hu_findings {
     bool             is_replayed; /* false: nothing could be; the rest is empty */
     char             why_not[200];
-    hu_finding       at[HU_FINDINGS]; /* in the order of hu_findings_by_gain */
+    hu_finding       at[HU_FINDINGS]; /* in the order of hu_findings_sort */
     size_t           n;
     hu_finding      *spare; /* nominated, and worth too little here: several ranks that have it may pay more (hu_effect) */
     size_t           n_spare;
@@ -102,13 +102,14 @@ hu_none_words hu_findings_none(const hu_findings *f);
 /* Ends the ladder below the first rung that is no finding any more: what follows was priced on top of it. */
 void hu_findings_cut_ladder(hu_findings *f);
 
-/* For qsort: the largest gain that can be counted on first: the middle between the low end of its interval and the gain. */
-int hu_findings_by_gain(const void *left, const void *right);
-
 /* Drops general findings where the special one that says why saves about as much. */
 void hu_findings_drop_general(hu_findings *f);
 
-/* Puts them in that order again, when a comparison of ranks has changed intervals.  `f` may be NULL. */
+/*
+ * Puts the largest gain that can be counted on first, the middle between the low end of its interval and the gain; but
+ * cheaper launches behind what names the host's time and saves as much.  Again when a comparison of ranks has changed
+ * intervals.  `f` may be NULL.
+ */
 void hu_findings_sort(hu_findings *f);
 
 /*

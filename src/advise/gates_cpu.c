@@ -9,10 +9,14 @@ enum {
     SHORT_LOOP_NS = 50000, /* of one with the time before it; in longer ones the computation costs, not the call */
     MANY_OPERATORS = 500,  /* short ones per step */
     SURE_OPERATORS = 2000, /* so many that it is a loop over elements, and no small model */
+    MOST_IN_TURN = 8,      /* operators of one turn of a loop over elements */
+    FEWEST_TURNS = 16,     /* in a row; layers of a model have long operators between */
+    SHORT_NS = 50000,      /* of such an operator, and of the time to the next */
 };
 
 static const double LEAST_SMALL = 0.2;  /* of the step in short operators and between them */
 static const double LEAST_LOOP = 0.05;  /* of the step in such a loop */
+static const double LEAST_TURNS = 0.1;  /* in one over elements: below, a guess is not worth it */
 static const double LEAST_CASTS = 0.15; /* of the step in copying and converting */
 static const double LEAST_CHANGED =
     0.05; /* in what only changes a layout or a type, which the right one from the start saves */
@@ -45,14 +49,103 @@ static double changed_ns(const hu_scene *c)
     return sum;
 }
 
+/* The track of the main thread; NULL: it did nothing. */
+static const hu_track *main_track(const hu_scene *c)
+{
+    const hu_graph *g = &c->s->graph;
+
+    for (size_t i = 0; i < g->n_nodes; i++)
+        if (g->node[i].lane == g->main_lane && g->node[i].slice != HU_NONE)
+            return &c->s->ask.tracks[c->s->ask.s.track[g->node[i].slice]];
+    return NULL;
+}
+
+/* An operator that no other one called. */
+static bool is_outer(const hu_ask *ask, uint32_t i)
+{
+    const uint32_t above = ask->s.parent[i];
+
+    return ask->s.kind[i] == HU_KIND_CPU_OP && (above == HU_NONE || ask->s.kind[above] != HU_KIND_CPU_OP);
+}
+
+static bool is_inside(const hu_intervals *list, int64_t time_ns)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (time_ns >= list->at[i].start_ns && time_ns < list->at[i].end_ns)
+            return true;
+    return false;
+}
+
+/*
+ * Time of the window in loops over elements: the same few short operators, one behind the other, again and again.  Loops of
+ * an optimizer have a finding of their own.
+ */
+static double loops_ns(const hu_scene *c, int64_t *operators)
+{
+    const hu_graph     *g = &c->s->graph;
+    const hu_ask       *ask = &c->s->ask;
+    const hu_track     *t = main_track(c);
+    const hu_intervals *others = &hu_edit_train_parts(hu_pricer_facts(c->s->pricer))->loops;
+    const int64_t       from = g->mark[0].host_end_ns, to = g->mark[g->n_marks - 1].host_end_ns;
+    uint32_t           *row = hu_arena_alloc(c->s->scratch, ((size_t)(t ? t->count : 0) + 1) * sizeof *row);
+    hu_intervals        loops = {0};
+    size_t              n = 0, alike[MOST_IN_TURN + 1] = {0};
+
+    *operators = 0;
+    for (uint32_t k = 0; row && t && k < t->count; k++) {
+        const uint32_t i = ask->order[t->first + k];
+
+        if (!is_outer(ask, i) || ask->s.start_ns[i] < from || ask->s.start_ns[i] >= to)
+            continue;
+        if (ask->s.dur_ns[i] > SHORT_NS || is_inside(others, ask->s.start_ns[i]) ||
+            (n && ask->s.start_ns[i] - hu_ask_end(ask, row[n - 1]) > SHORT_NS)) {
+            n = 0;
+            memset(alike, 0, sizeof alike);
+        }
+        if (ask->s.dur_ns[i] > SHORT_NS || is_inside(others, ask->s.start_ns[i]))
+            continue;
+        row[n++] = i;
+        for (size_t turn = 1; turn <= MOST_IN_TURN && turn < n; turn++) {
+            alike[turn] = ask->s.name[i] == ask->s.name[row[n - 1 - turn]] ? alike[turn] + 1 : 0;
+            if (alike[turn] >= turn * (FEWEST_TURNS - 1) &&
+                !hu_intervals_add(c->s->scratch, &loops, ask->s.start_ns[row[n - alike[turn] - turn]], hu_ask_end(ask, i)))
+                return 0;
+        }
+    }
+    if (!hu_intervals_unite(c->s->scratch, &loops))
+        return 0;
+    for (uint32_t k = 0; t && k < t->count; k++)
+        *operators += is_outer(ask, ask->order[t->first + k]) && is_inside(&loops, ask->s.start_ns[ask->order[t->first + k]]);
+    return (double)hu_intervals_length(&loops);
+}
+
+/* A loop over elements in a step of which the rest is no small operators: few of them, and still worth it. */
+static bool gate_loops(const hu_scene *c, hu_hint *h)
+{
+    int64_t              operators;
+    const hu_ns_per_step time = hu_as_mean(loops_ns(c, &operators) / (double)c->n_steps);
+
+    if (!hu_is_share_of_step(time, LEAST_TURNS, c->step))
+        return false;
+    hu_hint_say(h,
+                "A loop calls the same few operators again and again: %s operators %s of less than 50 \302\265s each; they and "
+                "the time between them take %s. Most of it is the cost of the call, not of the computation.",
+                hu_say_count(operators / c->n_steps).t, c->has_steps ? "per step" : "in the whole capture",
+                hu_scene_share(c, time).t);
+    h->is_likely = h->is_suspected = h->comes_back = true;
+    return true;
+}
+
 bool hu_gate_small_operators(const hu_scene *c, hu_hint *h)
 {
     const hu_host_work  *w = hu_edit_host_work(hu_pricer_facts(c->s->pricer));
     const hu_ns_per_step time = hu_as_mean((double)w->short_ns / (double)c->n_steps);
     const int64_t        operators = w->launches / c->n_steps;
 
-    if (c->s->ask.n_work > 0 || operators < MANY_OPERATORS || !hu_is_share_of_step(time, LEAST_SMALL, c->step))
+    if (c->s->ask.n_work > 0)
         return false;
+    if (operators < MANY_OPERATORS || !hu_is_share_of_step(time, LEAST_SMALL, c->step))
+        return gate_loops(c, h);
     hu_hint_say(h,
                 "%s operators %s take less than 50 \302\265s each; they and the time between them take %s. Most of it is "
                 "the cost of the call, not of the computation.",
