@@ -55,6 +55,7 @@ class Case:
     defect: str = ""
     null: bool = False
     period: float = 0.0
+    once: bool = False  # the planted cause strikes in the capture alone: `period` is the mean of the captured steps
     first: int = 0
     count: int = 5
     final_sync: bool = True
@@ -115,13 +116,13 @@ def price(case: Case, chosen: Plant) -> None:
     job = case.job
     steady = period(job, LONG)
     planted = captured_period(job) if chosen.once else steady
-    case.period = planted
+    case.period, case.once = planted, chosen.once
     natural: list[Truth] = []
     for cause, accepts, knobs in NATURAL.get(job.kind, []):
         if cause == "communication" and (not job.knob("ddp") or COMM & chosen.accepts):
             continue
         if cause == "launch overhead" or any(job.knob(k) != v for k, v in knobs.items()):
-            natural.append(Truth(cause, accepts, gain(steady, period(job.with_knobs(**knobs), LONG))))
+            natural.append(Truth(cause, accepts, 100 * (steady - period(job.with_knobs(**knobs), LONG)) / planted))
     if not case.null:
         own = Truth(chosen.cause, chosen.accepts, gain(planted, period(chosen.cured(job), LONG)))
         natural = [n for n in natural if n.accepts != own.accepts]

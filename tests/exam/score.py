@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Marks one answer: right, priced, confidently wrong, silent."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.exam.cases import Case, Truth
@@ -60,8 +60,17 @@ def truth_of(identity: str, truths: list[Truth]) -> Truth | None:
     return max(fitting, key=lambda t: t.gain) if fitting else None
 
 
+def of_the_reports_step(case: Case, report: dict[str, Any]) -> list[Truth]:
+    """A gain is a share of the step that the report speaks of: that of the capture, or where it leaves a cold step out, the usual one."""
+    step = (report.get("replay") or {}).get("measured_step_ns")
+    if not (case.once and case.truths and step):
+        return case.truths
+    return [case.truths[0], *(Truth(t.cause, t.accepts, t.gain * case.period / step) for t in case.truths[1:])]
+
+
 def mark(case: Case, report: dict[str, Any]) -> Mark:
     """Marks the report of a case."""
+    case = replace(case, truths=of_the_reports_step(case, report))
     found = answers(report)
     said = [(f["id"], f.get("gain_pct"), f.get("confidence", "")) for f in found[:4]]
     result = Mark(
