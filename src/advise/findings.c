@@ -147,6 +147,7 @@ static const struct {
 };
 
 static const double SAME_SHARE = 0.6; /* of the general one's gain */
+static const double LEFT_OVER = 0.2;  /* of a gain that had another reason, once that is gone */
 static const double AS_MUCH = 0.95;   /* of another's gain: the same for all that a replay can tell */
 
 static hu_finding *find(hu_findings *f, hu_rule rule)
@@ -199,7 +200,8 @@ static bool names_host_time(hu_rule rule)
 
 /*
  * Where the host is late for one thing that has a name, cheaper launches make up for it as well as its removal does.  That is
- * no reason to capture graphs: what names the time comes first where it saves as much.
+ * no reason to capture graphs: what names the time, or where nothing does says how to record it, comes first where it saves
+ * as much.
  */
 static void put_names_first(hu_findings *f)
 {
@@ -210,7 +212,8 @@ static void put_names_first(hu_findings *f)
         if (launch.rule != HU_RULE_LAUNCH_BOUND)
             continue;
         for (size_t k = i + 1; k < f->n; k++)
-            if (names_host_time(f->at[k].rule) && f->at[k].confidence >= launch.confidence &&
+            if ((f->at[k].rule == HU_RULE_UNRECORDED ||
+                 (names_host_time(f->at[k].rule) && f->at[k].confidence >= launch.confidence)) &&
                 f->at[k].gain_pct >= AS_MUCH * launch.gain_pct)
                 last = k;
         memmove(&f->at[i], &f->at[i + 1], (last - i) * sizeof *f->at);
@@ -559,6 +562,15 @@ static bool take(hu_findings *f, const hu_scene *c, hu_hint *hint, const hu_pric
     return true;
 }
 
+/* Are pauses of which nothing was recorded what cheaper launches make up for?  Without the pauses they gain little then. */
+static bool makes_up_for_pauses(hu_simulation *s, const hu_edit *launch, const hu_price *price)
+{
+    const hu_edit edits[] = {{.kind = HU_EDIT_UNRECORDED, .flavour = HU_EDIT_FREE, .factor = INFINITY}, *launch};
+    const double  without = hu_price_step_ns(s->pricer, edits, 1), both = hu_price_step_ns(s->pricer, edits, HU_COUNT(edits));
+
+    return 100 * (without - both) < LEFT_OVER * price->gain_pct * price->before_ns;
+}
+
 static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
 {
     const hu_scene scene = {.d = d,
@@ -589,6 +601,10 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
         cap_at_idle(s, edit.kind, &price);
         widen(&s->graph, edit.kind, &hint, &price);
         doubt(&hint, &s->graph, edit.kind);
+        if (r == HU_RULE_LAUNCH_BOUND && makes_up_for_pauses(s, &edit, &price)) {
+            hint.is_suspected = true;
+            hu_hint_show(&hint, "time of which nothing was recorded is all that cheaper launches make up for here");
+        }
         if (!take(f, &scene, &hint, &price, &edit))
             return false;
     }

@@ -216,6 +216,7 @@ bool hu_gate_unrecorded(const hu_scene *c, hu_hint *h)
     const hu_graph      *g = &c->s->graph;
     const int64_t       *kinds = c->d->health.kinds;
     const hu_ns_per_step pauses = hu_scene_node_time(c, HU_IN_STALL, 0);
+    const bool           is_beside_comm = c->d->comm.on_host && c->d->comm.calls > 0;
     const hu_block      *most = NULL;
     double               sum = pauses.ns * (double)c->n_steps;
     hu_ns_per_step       time;
@@ -245,11 +246,11 @@ bool hu_gate_unrecorded(const hu_scene *c, hu_hint *h)
                     "It may be Python's garbage collector, input or output, or another process on this CPU.",
                     hu_scene_share(c, time).t);
         h->is_suspected = true;
-        h->comes_back = !c->d->comm.on_host && unrecorded_comes_back(c);
+        h->comes_back = !is_beside_comm && unrecorded_comes_back(c);
     }
     h->is_likely = true;
     /* the host's collectives run in threads of their own: the hole may be a wait for them */
-    h->may_gain_nothing = c->d->comm.on_host;
+    h->may_gain_nothing = is_beside_comm;
     hu_hint_show(h, "the price is that of the time without its cause, which this trace does not show");
     return true;
 }
