@@ -24,10 +24,11 @@ static bool sum_first_uses(hu_simulation *s, const hu_step *step, first_uses *ou
     if (!hu_cold_find(ask, s->scratch, &cold))
         return false;
     for (uint32_t i = 0; i < ask->s.n; i++) {
-        if (!hu_kind_in(ask->s.kind[i], HU_KINDS_CALL) || ask->s.start_ns[i] < step->host_start_ns ||
-            ask->s.start_ns[i] >= step->host_end_ns ||
-            !(hu_map_get(&cold, i) != HU_MAP_NONE || hu_cold_loads_code(hu_ask_name(ask, i)) ||
-              ask->names[ask->s.name[i]] & HU_NAME_ALLOC))
+        const bool is_call = hu_kind_in(ask->s.kind[i], HU_KINDS_CALL);
+
+        if (ask->s.start_ns[i] < step->host_start_ns || ask->s.start_ns[i] >= step->host_end_ns ||
+            !(hu_map_get(&cold, i) != HU_MAP_NONE || (is_call && hu_cold_loads_code(hu_ask_name(ask, i))) ||
+              (is_call && ask->names[ask->s.name[i]] & HU_NAME_ALLOC)))
             continue;
         if (!hu_intervals_add(s->scratch, &all, ask->s.start_ns[i], hu_ask_end(ask, i)))
             return false;

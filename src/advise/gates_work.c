@@ -372,7 +372,7 @@ static hu_ns_per_step loading(const hu_scene *c, bool *is_first, uint32_t *longe
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         const hu_node *n = &g->node[i];
 
-        if (n->class != HU_CLASS_COMPILE_CALL || n->start_ns < g->mark[0].host_end_ns ||
+        if ((n->class != HU_CLASS_COMPILE_CALL && !(n->in & HU_IN_COMPILE)) || n->start_ns < g->mark[0].host_end_ns ||
             n->start_ns >= g->mark[g->n_marks - 1].host_end_ns)
             continue;
         all += (double)n->seen_ns;
@@ -380,7 +380,7 @@ static hu_ns_per_step loading(const hu_scene *c, bool *is_first, uint32_t *longe
         *longest = *longest == HU_NONE || n->seen_ns > g->node[*longest].seen_ns ? i : *longest;
     }
     *is_first = first >= FIRST_SHARE * all;
-    return hu_scene_node_time(c, 0, HU_CLASS_BIT(COMPILE_CALL));
+    return hu_scene_node_time(c, HU_IN_COMPILE, HU_CLASS_BIT(COMPILE_CALL));
 }
 
 bool hu_gate_compile(const hu_scene *c, hu_hint *h)

@@ -10,16 +10,25 @@
  *
  * The profiler works inside of launch calls too, when it needs a buffer, and records that: such a call is long for the
  * profiler's sake, and its kernel begins behind that.
+ *
+ * Some operators set something up at their first call, in which the device is busy trying: a convolution runs all algorithms
+ * for its shapes (torch.backends.cudnn.benchmark), the first collective makes the communicator.  Then the first call takes
+ * far longer than all later ones of the same name and, where it depends on them, shapes; and it calls the runtime far more
+ * often, which no pause of the host does.
  */
 #include "graph/cold.h"
+
+#include <stdlib.h>
 
 #include "base/sort.h"
 
 enum {
     LEAST_NS = 1000000,
-    FACTOR = 30, /* of the median launch */
+    FACTOR = 30, /* of the median launch, or of the later calls of an operator */
     LEAST_PROFILER_NS = 50000,
     CLOCKS_NS = 2000, /* clocks of host and device disagree by so much */
+    FEWEST_CALLS = 3, /* of an operator, to tell the first from the others */
+    MORE_CALLS = 3,   /* times as many of the runtime in the first */
 };
 
 static const double IDLE = 0.5;     /* of the call, the device */
@@ -175,6 +184,86 @@ static bool loads(const hu_ask *ask, int64_t usual, const hu_intervals *profiler
            !is_profiled(ask, profiler, call);
 }
 
+/* Operators that may set something up at their first call. */
+static bool sets_up(const hu_ask *ask, uint32_t slice)
+{
+    static const char *const starts[] = {"c10d::", "aten::cudnn_convolution", "aten::miopen_convolution",
+                                         "aten::convolution_backward"};
+
+    if (ask->s.kind[slice] != HU_KIND_CPU_OP)
+        return false;
+    for (size_t i = 0; i < HU_COUNT(starts); i++)
+        if (hu_str_starts(hu_ask_name(ask, slice), hu_str_of(starts[i])))
+            return true;
+    return false;
+}
+
+typedef struct {
+    uint64_t key; /* name and shapes */
+    int64_t  start_ns, dur_ns;
+    uint32_t slice;
+} op_call;
+
+static int by_key(const void *left, const void *right)
+{
+    const op_call *a = left, *b = right;
+
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    return (a->slice > b->slice) - (a->slice < b->slice);
+}
+
+/* How often an operator calls the runtime. */
+static size_t calls_in(const hu_ask *ask, uint32_t op)
+{
+    const hu_track *t = &ask->tracks[ask->s.track[op]];
+    size_t          n = 0;
+
+    for (uint32_t k = hu_ask_first_from(ask, t, ask->s.start_ns[op]);
+         k < t->count && ask->s.start_ns[ask->order[t->first + k]] < hu_ask_end(ask, op); k++)
+        n += hu_kind_in(ask->s.kind[ask->order[t->first + k]], HU_KINDS_CALL);
+    return n;
+}
+
+/* A communicator is for any size; a trial of algorithms is for one. */
+static uint64_t key_of(const hu_ask *ask, uint32_t op)
+{
+    const uint32_t row = ask->s.detail[op];
+    const bool     by_name = row == HU_NONE || hu_str_starts(hu_ask_name(ask, op), HU_STR("c10d::"));
+
+    return (uint64_t)ask->s.name[op] << 32 | (by_name ? 0 : hu_trace_op_detail(ask->trace, row)->dims);
+}
+
+/* The first of each operator's calls, where it takes far longer than every later one. */
+static bool add_set_up(const hu_ask *ask, hu_map *out)
+{
+    HU_VEC(op_call) calls = {0};
+
+    for (uint32_t i = 0; i < ask->s.n; i++)
+        if (sets_up(ask, i) &&
+            !hu_vec_push(ask->scratch, &calls, ((op_call){key_of(ask, i), ask->s.start_ns[i], ask->s.dur_ns[i], i})))
+            return false;
+    if (calls.n)
+        qsort(calls.at, calls.n, sizeof *calls.at, by_key);
+    for (size_t first = 0, end; first < calls.n; first = end) {
+        int64_t   longest = 0;
+        uint32_t *place;
+
+        for (end = first + 1; end < calls.n && calls.at[end].key == calls.at[first].key; end++)
+            longest = calls.at[end].dur_ns > longest ? calls.at[end].dur_ns : longest;
+        if (end - first < FEWEST_CALLS || calls.at[first].dur_ns < LEAST_NS || calls.at[first].dur_ns < FACTOR * longest ||
+            calls_in(ask, calls.at[first].slice) < MORE_CALLS * (1 + calls_in(ask, calls.at[first + 1].slice)))
+            continue;
+        place = hu_map_put(out, calls.at[first].slice);
+        if (!place)
+            return false;
+        *place = 0;
+    }
+    return true;
+}
+
 bool hu_cold_find(const hu_ask *ask, hu_arena *arena, hu_map *out)
 {
     uint8_t     *warm = hu_arena_calloc(ask->scratch, hu_trace_string_count(ask->trace) + 1, 1);
@@ -198,5 +287,5 @@ bool hu_cold_find(const hu_ask *ask, hu_arena *arena, hu_map *out)
             return false;
         *place = (uint32_t)(usual < ask->s.dur_ns[call] ? usual : ask->s.dur_ns[call]); /* left for the launch; fits */
     }
-    return ask->n_work == 0 || add_ready(ask, usual, &profiler, out);
+    return ask->n_work == 0 || (add_ready(ask, usual, &profiler, out) && add_set_up(ask, out));
 }

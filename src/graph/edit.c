@@ -430,9 +430,14 @@ static size_t edit_clock(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
     return n;
 }
 
+/* What is launched and waited for meanwhile is for a trial. */
 static size_t edit_compile(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
-    return speed_up_nodes(f->g, c, 0, HU_CLASS_BIT(COMPILE_CALL), e->factor);
+    for (size_t i = 0; i < f->g->n_nodes; i++)
+        if (f->g->node[i].in & HU_IN_COMPILE)
+            c->node_flags[i] |= HU_EDIT_NO_WAIT;
+    return speed_up_nodes(f->g, c, HU_IN_COMPILE, HU_CLASS_BIT(COMPILE_CALL), e->factor) +
+           speed_up_launched(f->g, c, HU_IN_COMPILE, e->factor);
 }
 
 static size_t edit_profiler(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)

@@ -53,7 +53,7 @@ enum {
     HU_IN_GC = 4,
     HU_IN_RECOMPUTE = 8, /* forward work that runs again in backward */
     HU_IN_FOCUS = 16,    /* an operator that the user asked about */
-    HU_IN_COMPILE = 64,  /* code is compiled: Dynamo, Inductor, Triton */
+    HU_IN_COMPILE = 64,  /* code is compiled (Dynamo, Inductor, Triton), algorithms are tried, communicators are made */
     HU_IN_STALL = 32,    /* a pause that nothing explains, not one of every step */
 };
 

@@ -5,7 +5,7 @@
 #include "graph/build.h"
 #include "graph/cold.h"
 
-/* Frames and ranges that compile; what runs compiled code ("## Call CompiledFxGraph", "Torch-Compiled Region") does not. */
+/* Frames and ranges that compile, try or connect, and do nothing of the job meanwhile; what runs compiled code ("## Call CompiledFxGraph", "Torch-Compiled Region") does not. */
 static const struct {
     const char *part, *end;
 } compile_frames[] = {
@@ -18,6 +18,8 @@ static const struct {
     {"triton/compiler/compiler.py", ": compile"},
     {"triton/runtime/autotuner.py", ": _bench"},
     {"torch/utils/cpp_extension.py", ": load"},
+    {"torch/distributed/distributed_c10d.py", ": init_process_group"},
+    {"torch/distributed/distributed_c10d.py", ": new_group"},
 };
 
 static const char *const loader_frames[] = {"torch/utils/data/dataloader.py"};
@@ -40,6 +42,8 @@ static uint8_t label_of(uint8_t flags, hu_str name)
     for (size_t i = 0; i < HU_COUNT(compile_frames); i++)
         if (hu_str_has(name, hu_str_of(compile_frames[i].part)) && hu_str_ends(name, hu_str_of(compile_frames[i].end)))
             in |= HU_IN_COMPILE;
+    if (hu_str_starts(name, HU_STR("ncclCommInit")) || hu_str_starts(name, HU_STR("ncclCommSplit")))
+        in |= HU_IN_COMPILE; /* NCCL's own ranges */
     return in;
 }
 

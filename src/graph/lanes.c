@@ -161,6 +161,8 @@ static frame frame_of(walk *w, uint32_t i)
     f.in = hu_build_label(w->b, ask->s.name[i]) | (top ? top->in : 0);
     if (w->b->recompute[i])
         f.in |= HU_IN_RECOMPUTE;
+    if (hu_map_get(&w->b->cold_of_call, i) != HU_MAP_NONE)
+        f.in |= HU_IN_COMPILE;
     if (flags & HU_NAME_COMM || ask->s.kind[i] == HU_KIND_MPI || hu_str_starts(hu_ask_name(ask, i), HU_STR("c10d::")))
         f.class = HU_CLASS_HOST_COMM;
     else if (flags & HU_NAME_STEP)
