@@ -36,10 +36,12 @@ struct hu_joint_facts {
     uint32_t            *leg_to;      /* leg_to[meeting * n + rank]; HU_NONE: the rank is not there */
     size_t               n_meetings;  /* and one more for the end */
     double (*factor)[HU_CLASS_COUNT]; /* of the legs of one rank, while an edit is made */
-    double natural;                   /* by what share the host's work of one rank exceeds the median, typically */
+    double natural;                   /* by what share the host's work of a rank differs from the median, typically */
 };
 
-static const double FAR = 3; /* times that: what takes longer was held up, what does not is how hosts are */
+static const double FAR = 3;     /* times that: what takes longer was held up, what does not is how hosts are */
+static const double LEAST_PAUSE = 0.01; /* of the step: many that are shorter are no pauses */
+static const double HELD_UP = 2; /* times as long as usual: that is held up, however much hosts differ */
 
 static bool is_compared(hu_class c)
 {
@@ -159,12 +161,12 @@ static bool find_natural(hu_joint_facts *f, hu_arena *arena)
             const double own = (double)f->rank[r].leg[k].sum_ns[HU_CLASS_COUNT + HOST];
             const double usual = usual_of(f, f->rank[r].to[k], HU_CLASS_COUNT + HOST, MEDIAN, r);
 
-            if (usual > 0 && own > usual)
-                shares[n++] = own / usual - 1;
+            if (usual > 0 && (f->n > 2 || own > usual)) /* of two the lesser is the usual one */
+                shares[n++] = fabs(own / usual - 1);
         }
     if (n)
         qsort(shares, n, sizeof *shares, by_share);
-    f->natural = n ? shares[n / 2] : 0;
+    f->natural = n ? fmin(shares[n / 2], (HELD_UP - 1) / FAR) : 0;
     return true;
 }
 
@@ -291,7 +293,8 @@ static void fit_leg(const hu_joint_facts *f, const itinerary *t, size_t k, int s
     const double own = (double)l->sum_ns[HU_CLASS_COUNT + side], wanted = usual_total(f, t->to[k], side, what, self);
     double       excess[HU_CLASS_COUNT] = {0}, sum = 0, all;
 
-    if (what == MEDIAN && side == HOST && own <= (1 + FAR * f->natural) * wanted)
+    if (what == MEDIAN && side == HOST &&
+        (own <= (1 + FAR * f->natural) * wanted || own - wanted <= LEAST_PAUSE * f->ranks[self].graph->step_ns))
         return;
     if (isnan(wanted) || own <= 0 || (wanted >= own && (what == MEDIAN || (what == MEDIAN_OF_OTHERS && is_cut(t, k)))))
         return;
