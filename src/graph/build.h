@@ -102,6 +102,9 @@ bool hu_build_map_calls(const hu_building *b, hu_map *out);
 /* The last operation of a stream that was launched before a node; HU_NONE. */
 uint32_t hu_build_last_before(const hu_building *b, uint32_t stream, uint32_t node);
 
+/* The work of the device's other streams, or of all, that ended last before a time, among what was launched before `op`. */
+uint32_t hu_build_ended_before(const hu_building *b, uint32_t op, bool own_too, int64_t time_ns);
+
 /* The mean of the samples within `reach` of their median; `otherwise` when there are fewer than three.  Sorts them. */
 int64_t hu_build_typical(int64_t *samples, size_t n, int64_t reach, int64_t otherwise);
 

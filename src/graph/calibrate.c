@@ -200,8 +200,7 @@ static int64_t weigh(hu_building *b, hu_op *op)
     return ready == INT64_MIN ? b->from_ns : ready;
 }
 
-/* The work of another stream of the device that ended last before a time, among what was launched before `op`. */
-static uint32_t ended_before(const hu_building *b, uint32_t op, int64_t time_ns)
+uint32_t hu_build_ended_before(const hu_building *b, uint32_t op, bool own_too, int64_t time_ns)
 {
     const int64_t device = b->stream_track[b->ops.at[op].stream]->device;
     uint32_t      best = HU_NONE;
@@ -209,7 +208,7 @@ static uint32_t ended_before(const hu_building *b, uint32_t op, int64_t time_ns)
     for (uint32_t s = 0; s < b->g->n_streams; s++) {
         uint32_t low = b->stream_first[s], high = b->stream_first[s + 1];
 
-        if (s == b->ops.at[op].stream || b->stream_track[s]->device != device)
+        if ((!own_too && s == b->ops.at[op].stream) || b->stream_track[s]->device != device)
             continue;
         while (low < high) {
             const uint32_t middle = low + (high - low) / 2;
@@ -230,7 +229,7 @@ static bool explain(hu_building *b, uint32_t i, int64_t ready)
 {
     hu_calibration *c = &b->g->calibration;
     hu_op          *op = &b->ops.at[i];
-    const uint32_t  from = ended_before(b, i, op->start_ns);
+    const uint32_t  from = hu_build_ended_before(b, i, false, op->start_ns);
     int64_t         end;
 
     if (from != HU_NONE) {

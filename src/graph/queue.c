@@ -23,6 +23,7 @@ enum {
 
 static const double LONG_FACTOR = 4; /* of the median launch */
 static const double SPREAD = 0.05;   /* of the queue's length, that half of the blocked launches agree within */
+static const double SHARED = 0.25; /* of it, that other streams may have taken */
 static const double TOP = 0.005;     /* of the largest number outstanding, that launches are seen below it */
 static const double LOCKED = 0.3;    /* of the way from one end of work to the next; half by chance */
 
@@ -157,6 +158,21 @@ static void measure_free(const hu_building *b, const uint32_t *place, int64_t *s
     }
 }
 
+/*
+ * Where streams share a queue, its part that is one stream's is now longer, now shorter: what a launch waited for is what ended
+ * just before it returned, on any stream, where its own has about as much outstanding as usual.
+ */
+static uint32_t made_room(const hu_building *b, const uint32_t *place, const hu_node *node, int64_t returned)
+{
+    const uint32_t own = hu_graph_own_op(b->ops.at, node);
+    const int64_t  queue = b->g->calibration.queue, outstanding = return_of(b, own, place[own], returned).outstanding;
+    const uint32_t ended = hu_build_ended_before(b, node->ops, true, returned);
+
+    if (llabs(outstanding - queue) > (int64_t)(SHARED * (double)queue) || ended == HU_NONE)
+        return HU_NONE;
+    return hu_build_op_end(b, ended) > node->start_ns && returned - hu_build_op_end(b, ended) < REACH_NS ? ended : HU_NONE;
+}
+
 static void link_launches(hu_building *b, const uint32_t *place, const int64_t *free_ns)
 {
     for (uint32_t i = 0; i < b->nodes.n; i++) {
@@ -167,6 +183,15 @@ static void link_launches(hu_building *b, const uint32_t *place, const int64_t *
         if (full == HU_NONE)
             continue;
         b->ops.at[node->ops].full = full;
+        if (is_launch(node) && is_blocked(b, node) && llabs(returned - end) >= REACH_NS) {
+            const uint32_t other = made_room(b, place, node, returned);
+
+            if (other != HU_NONE) {
+                b->ops.at[node->ops].full = other;
+                node->cost_ns = free_ns[node->call];
+            }
+            continue;
+        }
         if (!is_launch(node) || node->cost_ns <= free_ns[node->call] || llabs(returned - end) >= REACH_NS)
             continue;
         if (is_blocked(b, node) || (node->start_ns < end && end <= returned))
