@@ -284,16 +284,16 @@ class Details(unittest.TestCase):
         self.assertGreater(self.rank("pp, first", seed=2)[0]["parallelism"]["bubble_pct"], 10)
 
     def test_the_bubble_is_a_finding(self) -> None:
-        """With what twice as many micro-batches are worth by the formula."""
+        """With what twice as many micro-batches are worth by the formula: half of what the schedule's p - 1 cost, and no more of it than that."""
         rank, world, build, _ = CASES["pp, first"]
         job = build(make.Trace(rank, world), 2, True, "optimizer")
         result = said(job.steps(3))
         p = result["ranks"][0]["parallelism"]
         finding = next(f for f in result["findings"] if f["id"] == "pipeline-bubble")
         bubble, m = p["bubble_pct"] / 100, p["microbatches"]
-        fewer = bubble * (m + 3) / (2 * m + 3)
-        self.assertAlmostEqual(finding["gain_pct"], 100 * (1 - (1 - bubble) / (1 - fewer)), places=2)
-        self.assertEqual((finding["confidence"], round(finding["gain_high_pct"], 2)), ("low", round(100 * bubble, 2)))
+        schedule = 100 * (1 - bubble) * 3 / m
+        self.assertAlmostEqual(finding["gain_pct"], schedule / 2, places=2)
+        self.assertEqual((finding["confidence"], round(finding["gain_high_pct"], 2)), ("low", round(schedule, 2)))
         self.assertIn(f"4 stages and {m} micro-batches", finding["statement"])
         self.assertEqual(finding["evidence"], [])
 
@@ -313,6 +313,7 @@ class Details(unittest.TestCase):
         self.assertGreater(p["bubble_pct"], 1.2 * p["ideal_bubble_pct"])
         finding = next(f for f in result["findings"] if f["id"] == "pipeline-bubble")
         self.assertRegex(finding["evidence"][0], "^more than the schedule's minimum")
+        self.assertAlmostEqual(finding["gain_pct"], 100 * (1 - p["bubble_pct"] / 100) * 3 / p["microbatches"] / 2, places=2)
 
     def test_zero_is_only_consistent(self) -> None:
         p = self.rank("zero-1")[0]["parallelism"]

@@ -15,7 +15,11 @@ static double ideal_pct(int64_t stages, int64_t microbatches)
     return 100 * (double)(stages - 1) / (double)(microbatches + stages - 1);
 }
 
-/* The bubble is a share of forward and backward; of the step no more can be gained than it does not compute for. */
+/*
+ * The schedule's part of the bubble: as long as the stages' own work of p - 1 micro-batches, and what more of them shorten.
+ * What a stage waits beyond that is for others with more work, or for messages.  A share of forward and backward; of the step
+ * no more can be gained than it does not compute for.
+ */
 static double most_pct(const hu_digest *d, double bubble_pct)
 {
     const hu_step_time *t = hu_digest_step_time(d);
@@ -29,22 +33,21 @@ bool hu_bubble_find(const hu_digest *d, double step_ns, hu_finding *out)
 {
     const hu_parallelism *p = &d->parallelism;
     hu_finding            x = {.rule = HU_RULE_BUBBLE, .edit = {.kind = HU_EDIT_KINDS}, .confidence = HU_CONFIDENCE_LOW};
-    double                ideal, halved;
+    double                ideal;
 
     if (p->stages < 2 || p->microbatches < 1 || !(p->bubble_pct > LEAST_PCT) || !(p->bubble_pct < 100))
         return false;
     ideal = ideal_pct(p->stages, p->microbatches);
-    halved = p->bubble_pct * ideal_pct(p->stages, 2 * p->microbatches) / ideal;
-    x.free_pct = most_pct(d, p->bubble_pct);
-    x.gain_pct = fmin(x.free_pct, 100 * (1 - (1 - p->bubble_pct / 100) / (1 - halved / 100)));
+    x.free_pct = most_pct(d, (100 - p->bubble_pct) * (double)(p->stages - 1) / (double)p->microbatches);
+    x.gain_pct = x.free_pct / 2;
     x.low_pct = x.gain_pct / 3;
-    x.high_pct = p->bubble_pct;
+    x.high_pct = x.free_pct;
     hu_price_limit(x.gain_pct, x.free_pct, &x.low_pct, &x.high_pct);
     x.before_ns = step_ns;
     x.after_ns = step_ns * (1 - x.gain_pct / 100);
     snprintf(x.statement, sizeof x.statement,
              "The pipeline bubble is %s of forward and backward. With %lld stages and %lld micro-batches the schedule's "
-             "minimum is %s. Twice as many micro-batches per step would nearly halve it.",
+             "minimum is %s. Twice as many micro-batches per step would nearly halve that minimum.",
              hu_say_pct(p->bubble_pct).t, (long long)p->stages, (long long)p->microbatches, hu_say_pct(ideal).t);
     if (p->bubble_pct > LEAST_OVER * ideal)
         snprintf(x.evidence[x.n_evidence++], HU_EVIDENCE_BYTES,
@@ -90,7 +93,10 @@ static int64_t neighbour(const hu_messages *m, int64_t at, int64_t from)
     return found;
 }
 
-/* Messages from one rank to another per step; 0 when their number is not a whole one. */
+/*
+ * Messages from one rank to another per step; 0 when their number is not a whole one, as where a full queue holds more steps
+ * than the capture began: then what one rank's passes tell of the schedule must do.
+ */
 static int64_t per_step(const hu_messages *m, int64_t source, int64_t target, size_t steps)
 {
     for (size_t i = 0; steps && i < m->n_paths; i++)
@@ -115,12 +121,13 @@ static bool follow(const hu_messages *m, hu_digest *const *digests, size_t n, in
         out->compute_ns += t->compute_ns;
         out->step_ns += t->step_ns;
         if (next >= 0) {
-            const int64_t sent = per_step(m, at, next, digests[i]->steps.n),
+            const int64_t whole = per_step(m, at, next, digests[i]->steps.n),
+                          sent = whole ? whole : (int64_t)digests[i]->parallelism.microbatches,
                           back = per_step(m, next, at, digests[i]->steps.n);
 
             if (out->microbatches < 0)
                 out->microbatches = sent;
-            if (sent < 1 || sent != out->microbatches || (back && back != sent))
+            if (sent < 1 || sent != out->microbatches || (whole && back && back != sent))
                 return false;
         }
         from = at;
