@@ -268,6 +268,16 @@ static hu_confidence confidence_of(const hu_finding *x, const hu_joint_replay *j
                : HU_CONFIDENCE_MEDIUM;
 }
 
+/* Would another rank be worth as much?  Where one is always late, the others are worth nothing. */
+static bool is_in_turn(const hu_joint_replay *job, const hu_joint_replay_price *one)
+{
+    for (size_t i = 0; i < job->n_prices; i++)
+        if (job->price[i].edit == HU_EDIT_STRAGGLER && job->price[i].digest != one->digest &&
+            job->price[i].gain_pct >= MOSTLY * one->gain_pct)
+            return true;
+    return false;
+}
+
 /* What the replay of all says; false when nobody is waited for. */
 static bool compare_replayed(hu_finding *x, const hu_joint_replay *job, hu_findings *const *findings,
                              hu_digest *const *digests, const hu_stragglers *s, const hu_rendezvous *r)
@@ -277,7 +287,7 @@ static bool compare_replayed(hu_finding *x, const hu_joint_replay *job, hu_findi
     const hu_straggler *who = NULL;
     hu_straggler        other;
 
-    if (one && one->low_pct < LEAST_GAIN)
+    if (one && (one->low_pct < LEAST_GAIN || is_in_turn(job, one)))
         best = NULL; /* in other steps it may be another one: of several ranks one is the last by chance */
     if (all && all->gain_pct >= LEAST_WAIT &&
         (!best || (all->gain_pct > one->gain_pct + CLEARLY && one->gain_pct < MOST_OF_ALL * all->gain_pct)))
@@ -298,6 +308,7 @@ static bool compare_replayed(hu_finding *x, const hu_joint_replay *job, hu_findi
     x->free_pct = fmax(told->most_pct, told->high_pct);
     x->before_ns = job->replayed_ns;
     x->after_ns = told->after_ns;
+    x->edit.rank = best == one ? hu_digest_rank_of(digests, one->digest) : -1;
     if (best == one)
         say_one(x, job, told, digests, who);
     else
@@ -621,7 +632,7 @@ void hu_findings_compare(hu_findings *const *all, hu_digest *const *digests, siz
                          const hu_rendezvous *r, const hu_stragglers *s, const hu_joint_replay *job)
 {
     hu_findings *f = all[slowest];
-    hu_finding   x = {.rule = HU_RULE_STRAGGLER, .edit = {.kind = HU_EDIT_KINDS}};
+    hu_finding   x = {.rule = HU_RULE_STRAGGLER, .edit = {.kind = HU_EDIT_KINDS, .rank = -1}};
     bool         is_found;
 
     if (!f || !f->is_replayed || n < 2)

@@ -23,6 +23,13 @@ double hu_findings_comm_pct(const hu_findings *f)
     return 100 * (f->by_class[HU_CLASS_COMM] + f->by_class[HU_CLASS_HOST_COMM]) / f->replayed_ns;
 }
 
+/* Kernels that could do the same in less time: the other ranks run the same program, and wait less too when all are fixed. */
+static bool is_of_kernels(const hu_finding *x)
+{
+    return x->edit.kind == HU_EDIT_TENSOR || x->edit.kind == HU_EDIT_FUSE || x->edit.kind == HU_EDIT_KERNEL ||
+           x->edit.kind == HU_EDIT_RECOMPUTE;
+}
+
 static void doubt(hu_finding *x, const char *sign)
 {
     x->confidence = HU_CONFIDENCE_LOW;
@@ -49,7 +56,7 @@ void hu_findings_doubt_unseen(hu_findings *f, double comm_pct, hu_unseen why)
 
         if (hu_finding_is_of_network(x) || x->rule == HU_RULE_ACCUMULATION)
             doubt(x, network);
-        else if (!hu_finding_is_of_capture(x) && !(why == HU_UNSEEN_APART && x->rule == HU_RULE_STRAGGLER) &&
+        else if (!hu_finding_is_of_capture(x) && !is_of_kernels(x) && !(why == HU_UNSEEN_APART && x->rule == HU_RULE_STRAGGLER) &&
                  x->gain_pct <= comm_pct)
             doubt(x, other);
     }

@@ -69,7 +69,38 @@ const char *hu_verdict_whole(const hu_digest *d)
     return d->steps.source != HU_STEPS_NONE ? "the step" : d->host_time.is_recorded ? "the run" : "the capture";
 }
 
-static void say_device(const hu_digest *d, const hu_step_time *t, hu_verdict *v)
+typedef struct {
+    char t[80];
+} said_wait;
+
+/*
+ * Whom this rank waits for, where the first finding is that, and waiting is most of what its communication takes; "" else.
+ * `waits_ns` becomes the waiting, per step, which is no more than the communication.
+ */
+static said_wait say_wait(hu_digest *const *digests, const hu_findings *f, const hu_rendezvous *r, size_t i, double comm_ns,
+                              double *waits_ns)
+{
+    const hu_finding *first = f && f->n ? &f->at[0] : NULL;
+    const double      steps = digests[i]->steps.n ? (double)digests[i]->steps.n : 1;
+    said_wait     said = {""};
+    double            wait;
+
+    if (!r || !first || first->rule != HU_RULE_STRAGGLER)
+        return said;
+    wait = (double)r->at[i].wait_ns;
+    if (r->messages.waits)
+        wait += (double)(r->messages.waits[i].late_sender_ns + r->messages.waits[i].late_receiver_ns);
+    *waits_ns = fmin(comm_ns, wait / steps);
+    if (!(*waits_ns >= MOSTLY * comm_ns))
+        return said;
+    if (first->edit.rank >= 0 && first->edit.rank != hu_digest_rank_of(digests, i))
+        snprintf(said.t, sizeof said.t, "waiting for rank %lld", (long long)first->edit.rank);
+    else
+        snprintf(said.t, sizeof said.t, "waiting for other ranks");
+    return said;
+}
+
+static void say_device(const hu_digest *d, const hu_step_time *t, const char *wait, double waits_ns, hu_verdict *v)
 {
     const double  most = fmax(t->idle_ns, fmax(t->exposed_comm_ns, t->exposed_copy_ns));
     const char   *step = step_words(d);
@@ -81,6 +112,11 @@ static void say_device(const hu_digest *d, const hu_step_time *t, hu_verdict *v)
     if (most < LEAST_SHARE * t->step_ns) {
         s = hu_say_share(t->compute_ns, t->step_ns);
         snprintf(v->text, sizeof v->text, "The GPU computes for %s of %s (%s): kernel time dominates.", s.pct, step, s.of);
+        return;
+    }
+    if (most == t->exposed_comm_ns && wait[0]) {
+        s = hu_say_share(waits_ns, t->step_ns);
+        snprintf(v->text, sizeof v->text, "Of %s, %s (%s) is %s.", step, s.pct, s.of, wait);
         return;
     }
     if (most == t->exposed_comm_ns) {
@@ -105,7 +141,7 @@ static void say_device(const hu_digest *d, const hu_step_time *t, hu_verdict *v)
     hu_say_idle_host(d, t->idle_ns, v->text, sizeof v->text);
 }
 
-static void say_host(const hu_digest *d, const hu_step_time *t, hu_verdict *v)
+static void say_host(const hu_digest *d, const hu_step_time *t, const char *wait, double waits_ns, hu_verdict *v)
 {
     hu_step_time  rest = *t;
     hu_role       role;
@@ -113,11 +149,15 @@ static void say_host(const hu_digest *d, const hu_step_time *t, hu_verdict *v)
 
     rest.role_ns[HU_ROLE_RUNTIME] = 0;
     role = largest_host_role(&rest);
-    s = hu_say_share(t->role_ns[role], t->step_ns);
-    snprintf(v->text, sizeof v->text, "%s. On the host, %s %s of %s (%s).",
+    s = hu_say_share(role == HU_ROLE_COMMUNICATION && wait[0] ? waits_ns : t->role_ns[role], t->step_ns);
+    snprintf(v->text, sizeof v->text, "%s. On the host, %s%s %s of %s (%s).",
              d->health.quality.is_truncated ? "The file is cut and has no GPU work before the cut"
                                             : "This trace has no GPU work",
-             is_waiting(t, role) ? wait_cpu_words : cpu_words[role], s.pct, step_words(d), s.of);
+             role == HU_ROLE_COMMUNICATION ? wait : "",
+             role == HU_ROLE_COMMUNICATION && wait[0] ? " takes"
+             : is_waiting(t, role)                    ? wait_cpu_words
+                                                      : cpu_words[role],
+             s.pct, step_words(d), s.of);
 }
 
 __attribute__((format(printf, 3, 4))) static void doubt(hu_verdict *v, hu_confidence at_most, const char *format, ...)
@@ -214,15 +254,22 @@ static void doubt_replay(const hu_findings *f, hu_verdict *v)
     }
 }
 
-void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size_t n, hu_verdict *out)
+void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size_t n, const hu_rendezvous *r, hu_verdict *out)
 {
     const hu_step_time *slowest;
     const hu_findings  *f;
+    said_wait           wait = {""};
+    double              waits_ns = 0;
 
     *out = (hu_verdict){.rank = hu_verdict_slowest(digests, n)};
     slowest = hu_digest_step_time(digests[out->rank]);
     f = all[out->rank];
     judge(digests[out->rank], out);
+    if (slowest)
+        wait = say_wait(digests, f, r, out->rank,
+                        digests[out->rank]->breakdown.has_device ? slowest->exposed_comm_ns
+                                                                 : slowest->role_ns[HU_ROLE_COMMUNICATION],
+                        &waits_ns);
     if (!slowest && digests[out->rank]->steps.is_cut)
         snprintf(out->text, sizeof out->text,
                  "The file may be cut before the GPU operations of %s are complete, so GPU busy time and gains are "
@@ -234,11 +281,11 @@ void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size
     else if (digests[out->rank]->steps.is_backlog)
         snprintf(out->text, sizeof out->text, "Nobody can tell what takes the time: %s.", hu_say_backlog());
     else if (digests[out->rank]->breakdown.has_device)
-        say_device(digests[out->rank], slowest, out);
+        say_device(digests[out->rank], slowest, wait.t, waits_ns, out);
     else if (digests[out->rank]->host_time.is_recorded)
         hu_say_main_thread(digests[out->rank], out->text, sizeof out->text);
     else
-        say_host(digests[out->rank], slowest, out);
+        say_host(digests[out->rank], slowest, wait.t, waits_ns, out);
     if (slowest && digests[out->rank]->breakdown.has_device)
         snprintf(out->text + strlen(out->text), sizeof out->text - strlen(out->text), "%s",
                  hu_say_rest(digests[out->rank]).t);

@@ -4,6 +4,7 @@
 #define HU_ADVISE_VERDICT_H
 
 #include "across/roster.h"
+#include "across/rendezvous.h"
 #include "advise/findings.h"
 
 typedef struct {
@@ -14,8 +15,11 @@ typedef struct {
     size_t        rank; /* index of the digest it speaks of: the one with the longest steps */
 } hu_verdict;
 
-/* Over `n` ranks of one job, at least one; with what replays say: entries of `all` are NULL where nobody asked. */
-void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size_t n, hu_verdict *out);
+/*
+ * Over `n` ranks of one job, at least one; with what replays say: entries of `all` are NULL where nobody asked.  `r`, of the
+ * same ranks, says what of their communication is waiting; NULL: nobody knows.
+ */
+void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size_t n, const hu_rendezvous *r, hu_verdict *out);
 
 /* What `unread` further inputs, of which nothing is known, take from the confidence; 0 takes nothing. */
 void hu_verdict_doubt_unread(hu_verdict *v, size_t unread, size_t n_read);

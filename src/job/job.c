@@ -224,7 +224,7 @@ static int judge(hu_job *job, const hu_filling *w, hu_arena *arena, hu_error *er
         hu_findings_sort(job->findings[i]);
         hu_findings_doubt(job->findings[i], &job->digests[i]->health.quality);
     }
-    hu_verdict_measure(job->digests, job->findings, job->n, &job->verdict);
+    hu_verdict_measure(job->digests, job->findings, job->n, job->rendezvous, &job->verdict);
     hu_verdict_doubt_unread(&job->verdict, job->unread.n, job->n);
     hu_verdict_doubt_runs(&job->verdict, &job->roster);
     return 0;

@@ -106,7 +106,7 @@ static void steps_own_the_work_they_launched(void **state)
     /* listed, the first step is 110 long, from a mark to an end of GPU work; two ends of one kind are 100 apart */
     assert_true(d->steps.n_counted == 3 && d->steps.duration.mean == 100000 && d->breakdown.mean.step_ns == 100000);
     assert_int_equal(d->kernels.at[0].calls_in_steps, 3);
-    hu_verdict_measure(&d, &(hu_findings *){NULL}, 1, &v);
+    hu_verdict_measure(&d, &(hu_findings *){NULL}, 1, NULL, &v);
     assert_int_equal(v.confidence, HU_CONFIDENCE_HIGH);
     assert_non_null(strstr(v.text, "data loader"));
     hu_digest_free(d);

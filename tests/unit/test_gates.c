@@ -532,11 +532,11 @@ static void the_check_that_decides_is_named(void **state)
     f->check.value[HU_CHECK_LOCAL] = 12;
     f->check.value[HU_CHECK_COVERAGE] = 34;
     f->is_trusted = true;
-    hu_verdict_measure(&a.d, &f, 1, &v);
+    hu_verdict_measure(&a.d, &f, 1, NULL, &v);
     assert_int_equal(v.n_reasons, 1);
     says(v.reasons[0], "the replay explains only 12.0 %");
     f->is_trusted = false;
-    hu_verdict_measure(&a.d, &f, 1, &v);
+    hu_verdict_measure(&a.d, &f, 1, NULL, &v);
     assert_int_equal(v.n_reasons, 1);
     says(v.reasons[0], "unexplained delays are 34.0 % of the critical path (limit: at most 15)");
     hu_findings_free(f);

@@ -143,7 +143,7 @@ static int draw(const hu_trace *t, hu_digest *d, hu_simulation *s, hu_findings *
         rc = hu_timeline_encode(t, d, &how, arena, arena, &rank.timeline, err);
     }
     if (rc == 0) {
-        hu_verdict_measure(&d, &findings, 1, &all.verdict);
+        hu_verdict_measure(&d, &findings, 1, NULL, &all.verdict);
         rc = hu_html_write(&r, out, err);
     }
     if (rc == 0)

@@ -235,7 +235,7 @@ static hu_str faces(const measured *m, hu_digest *d, hu_findings *f, hu_compat c
         n = hu_scenarios_build(m->s, f, arena, scenarios, &err);
     how.n_scenarios = (size_t)n;
     assert_int_equal(hu_timeline_encode(m->t, d, &how, arena, arena, &rank.timeline, &err), 0);
-    hu_verdict_measure(&d, &f, 1, &job.verdict);
+    hu_verdict_measure(&d, &f, 1, NULL, &job.verdict);
     hu_text_write(&r, out);
     assert_int_equal(hu_json_write(&r, out, &err), 0);
     assert_int_equal(hu_html_write(&r, out, &err), 0);
