@@ -20,6 +20,7 @@ class Queued:
     captured: int = 6
     layers: int = 8
     queue: int = 120            # pieces of work of one stream that may be outstanding
+    shared: bool = False        # or of all streams
     transfer: int = 400 * US
     seed: int = 0
     numbers: bool = True        # collectives have their sequence number
@@ -42,7 +43,7 @@ class Queued:
         def launch(q: int, stream: int) -> int:
             """Blocks while the queue of the stream is full."""
             number[q] += 1
-            start, full = host[q], done[q][stream]
+            start, full = host[q], sorted(done[q][7] + done[q][20]) if self.shared else done[q][stream]
             end = max(start + LAUNCH, full[-self.queue] if len(full) >= self.queue else 0)
             calls[q].append(("cudaLaunchKernel", start, end - start, number[q]))
             host[q] = end + 10 * US

@@ -269,14 +269,15 @@ class Pieces(unittest.TestCase):
 class FullQueue(unittest.TestCase):
     def test_a_slow_rank_behind_a_full_queue(self) -> None:
         """Most collectives of the capture were launched before it: they join the ranks all the same."""
-        for queue, first, numbers in ((120, 20, True), (400, 20, True), (64, 6, True), (30, 20, True), (120, 20, False)):
-            job = Queued(queue=queue, first=first, numbers=numbers, slow=1)
+        for queue, first, numbers, shared in ((120, 20, True, False), (400, 20, True, False), (64, 6, True, False), (30, 20, True, False), (120, 20, False, False),
+                                              (120, 20, True, True), (200, 20, True, True)):
+            job = Queued(queue=queue, first=first, numbers=numbers, slow=1, shared=shared)
             with tempfile.TemporaryDirectory() as name:
                 step = job.write(pathlib.Path(name))
                 said = report(name)
             job.slow = -1
             gain = 100 * (1 - job.run()[0] / step)
-            joint, what = said["joint_replay"], (queue, first, numbers)
+            joint, what = said["joint_replay"], (queue, first, numbers, shared)
             self.assertTrue(joint["is_trusted"], what)
             self.assertAlmostEqual(joint["measured_step_ns"] / step, 1, delta=0.01, msg=str(what))
             self.assertAlmostEqual(joint["replayed_step_ns"] / step, 1, delta=0.01, msg=str(what))

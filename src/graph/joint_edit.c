@@ -36,10 +36,10 @@ struct hu_joint_facts {
     uint32_t            *leg_to;      /* leg_to[meeting * n + rank]; HU_NONE: the rank is not there */
     size_t               n_meetings;  /* and one more for the end */
     double (*factor)[HU_CLASS_COUNT]; /* of the legs of one rank, while an edit is made */
-    double natural;                   /* by what share the host's work of a rank differs from the median, typically */
+    double natural;                   /* by what share the host's work of a rank exceeds the median, typically */
 };
 
-static const double FAR = 3;     /* times that: what takes longer was held up, what does not is how hosts are */
+static const double FAR = 4;     /* times that: what takes longer was held up, what does not is how hosts are */
 static const double LEAST_PAUSE = 0.01; /* of the step: many that are shorter are no pauses */
 static const double HELD_UP = 2; /* times as long as usual: that is held up, however much hosts differ */
 
@@ -135,38 +135,48 @@ static bool travel(hu_joint_facts *f, const hu_joint *j, size_t r, hu_arena *are
 
 static double usual_of(const hu_joint_facts *f, uint32_t meeting, int c, what_is_usual what, size_t self);
 
+typedef struct {
+    double share, weight;
+} difference;
+
 static int by_share(const void *left, const void *right)
 {
-    const double a = *(const double *)left, b = *(const double *)right;
+    const difference *a = left, *b = right;
 
-    return (a > b) - (a < b);
+    return (a->share > b->share) - (a->share < b->share);
 }
 
 /*
  * No two hosts need the same time for the same work, and one of them is always the last.  How far they lie apart is read
- * off the legs of all ranks; a pause stands out of that.  False when there is no memory.
+ * off the legs of all ranks, the median by their time; a pause stands out of that.  False when there is no memory.
  */
 static bool find_natural(hu_joint_facts *f, hu_arena *arena)
 {
-    size_t  legs = 0, n = 0;
-    double *shares;
+    size_t      legs = 0, n = 0;
+    double      all = 0, below = 0;
+    difference *list;
 
     for (size_t r = 0; r < f->n; r++)
         legs += f->rank[r].n;
-    shares = hu_arena_alloc(arena, (legs + 1) * sizeof *shares);
-    if (!shares)
+    list = hu_arena_alloc(arena, (legs + 1) * sizeof *list);
+    if (!list)
         return false;
     for (size_t r = 0; r < f->n; r++)
         for (size_t k = 1; k + 1 < f->rank[r].n; k++) {
             const double own = (double)f->rank[r].leg[k].sum_ns[HU_CLASS_COUNT + HOST];
             const double usual = usual_of(f, f->rank[r].to[k], HU_CLASS_COUNT + HOST, MEDIAN, r);
 
-            if (usual > 0 && (f->n > 2 || own > usual)) /* of two the lesser is the usual one */
-                shares[n++] = fabs(own / usual - 1);
+            if (!(usual > 0) || own <= usual)
+                continue;
+            list[n++] = (difference){own / usual - 1, usual};
+            all += usual;
         }
     if (n)
-        qsort(shares, n, sizeof *shares, by_share);
-    f->natural = n ? fmin(shares[n / 2], (HELD_UP - 1) / FAR) : 0;
+        qsort(list, n, sizeof *list, by_share);
+    for (size_t i = 0; i < n && 2 * below < all; i++) {
+        below += list[i].weight;
+        f->natural = fmin(list[i].share, (HELD_UP - 1) / FAR);
+    }
     return true;
 }
 

@@ -5,7 +5,10 @@
 
 enum { MOST_DRAWN = 16 }; /* ranks of a page, unless it holds all */
 
-/* Steps after a fix are drawn before ranks are compared, which may find that communication is none. */
+/*
+ * Steps after a fix are those of one rank's own replay, and of the findings that are left when ranks have been compared.  What
+ * communication would be without its waiting only all ranks tell: that is priced, and not drawn.
+ */
 static int build_scenarios(const hu_filling *w, const hu_rank *r, hu_simulation *s, hu_arena *scratch, hu_scenario *out,
                            hu_error *err)
 {

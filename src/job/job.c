@@ -256,9 +256,14 @@ static int finish(hu_filling *w, hu_arena *arena, hu_job *out, hu_error *err)
         if (several)
             hu_ranks_choose_drawn(w, out->n);
     }
+    if (out->n && judge(out, w, arena, err) < 0) {
+        if (several && w->options->crew) /* who wait for a word */
+            hu_exchange_give_up(w, err);
+        return err->code;
+    }
     if (several) /* of none too: the others wait for a word */
         hu_exchange_draw(w, out->n);
-    return out->n ? judge(out, w, arena, err) : 0;
+    return 0;
 }
 
 int hu_job_read(const hu_inputs *inputs, const hu_job_options *options, hu_arena *arena, hu_job *out, hu_error *err)
