@@ -663,6 +663,62 @@ def ranks(transfer_us: float, elements: int, late_us: float = 0, late_rank: int 
     return Case(to, truth, says=says)
 
 
+def reduce_gradients(pages_: list[Page], us: float, sequence: int) -> None:
+    """All ranks, in their stream, behind what they computed."""
+    start = [max(p.free + MEASURED["gap"], p.now + 2 + MEASURED["latency"]) for p in pages_]
+    for p, mine in zip(pages_, start):
+        p.correlation += 1
+        p.slice("cuda_runtime", "cudaLaunchKernelExC", p.now + 2, MEASURED["launch call"], correlation=p.correlation)
+        p.slice("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", mine, max(start) + us - mine, 0, 7, stream=7,
+                device=0, context=1, correlation=p.correlation, Seq=sequence, dtype="Float", grid=[24, 1, 1], block=[544, 1, 1],
+                **{"Collective name": "allreduce", "In msg nelems": 1 << 24, "Out msg nelems": 1 << 24, "Group size": len(pages_),
+                   "Process Group Name": "0", "Process Group Ranks": str(list(range(len(pages_))))})
+        p.free = max(start) + us
+        p.now += 10
+
+
+def micro_batches(reduced: str, us: float) -> tuple[list[Page], float]:
+    """Two ranks, four micro-batches to a step. reduced: behind which of them gradients are, "all" or "last"; "layers": in forward too."""
+    pages_, sequence = [Page(), Page()], 0
+    for step in range(6):
+        began = [p.now for p in pages_]
+        for micro in range(4):
+            for p in pages_:
+                gemms(p, 512, 2, 600, 100 * step + 10 * micro)
+            if reduced == "layers":
+                reduce_gradients(pages_, us, sequence := sequence + 1)
+            nodes = []
+            for p in pages_:
+                p.now += 30
+                nodes.append(p.now)
+                p.now += 5
+                gemms(p, 512, 2, 1200)
+            if reduced != "last" or micro == 3:
+                reduce_gradients(pages_, us, sequence := sequence + 1)
+            for p, node in zip(pages_, nodes):
+                p.slice("cpu_op", "autograd::engine::evaluate_function: AddmmBackward0", node, p.now - node,
+                        **{"Sequence number": 100 * step + 10 * micro, "Fwd thread id": 1})
+                p.now += 30
+        for p, start in zip(pages_, began):
+            p.slice("user_annotation", "Optimizer.step#SGD.step", p.now, 30)
+            p.now += 40
+            p.wait("cudaDeviceSynchronize")
+            p.slice("user_annotation", f"ProfilerStep#{step}", start, p.now - start)
+            p.now += 2
+    return pages_, pages_[0].now
+
+
+def accumulation(reduced: str) -> Case:
+    """The truth is the same job that reduces once."""
+    def to(folder: Path) -> Path:
+        for rank, p in enumerate(micro_batches(reduced, 900)[0]):
+            (folder / f"rank{rank}.json").write_text(json.dumps({
+                "deviceProperties": [{"id": 0, "name": p.device}], "host_name": "node0",
+                "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 2}, "traceEvents": p.events}))
+        return folder
+    return Case(to, gain(micro_batches(reduced, 900)[1], micro_batches("last", 900)[1]), 1.5, says=("4 times",))
+
+
 def pipeline(stages: int, microbatches: int) -> Case:
     """The first stage of a 1F1B pipeline.  The truth of its fix is its bubble by the formula, with twice as many micro-batches."""
     def to(folder: Path) -> Path:
@@ -765,6 +821,9 @@ EXAMS: dict[str, Exam] = {
         lambda: scoreboard("comm-latency", replace(DENSE, tiny=48, tiny_alpha=35 * US)),
         lambda: simulated(replace(SHARED, buckets=4)),
         accepted=("exposed-communication",)),
+    "repeated-reduction": Exam(
+        lambda: accumulation("all"),
+        lambda: accumulation("layers")),                        # the layers' own: tensor parallelism
     "comm-bandwidth": Exam(
         lambda: ranks(8000, ALL_REDUCE_BYTES // 4),             # 12.6 GB/s between GPUs of one host
         lambda: ranks(280, ALL_REDUCE_BYTES // 4)),             # 360 GB/s

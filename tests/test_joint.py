@@ -123,6 +123,33 @@ class Joint(unittest.TestCase):
         self.assertTrue(predicted["gain_low_pct"] - 0.5 <= gain <= predicted["gain_high_pct"] + 0.5, (what, gain, predicted))
         return abs(predicted["gain_pct"] - gain)
 
+    def test_a_cause_of_all_ranks_is_taken_from_all(self) -> None:
+        """Each loads for some milliseconds, now this one longer and now that one: alone, a rank that did not would wait for the others."""
+        for seed in range(2 if SANITIZED else 8):
+            r = random.Random(3000 + seed)
+            job = Job(seed, ranks=r.choice((2, 4, 8)))
+            cured = copy.deepcopy(job)
+            for k in range(job.steps):
+                for rank in range(job.ranks):
+                    job.loader[k][rank] += r.randint(500, 4000) * US
+            truth = cured.run()[0]
+            step, said = ask(job)
+            found = next(f for f in said["findings"] if f["id"] == "data-loading")
+            self.assertLess(abs(found["gain_pct"] - 100 * (1 - truth / step)), 2, (seed, 100 * (1 - truth / step), found))
+            self.assertIn(f"without it on {job.ranks} of {job.ranks} ranks", " ".join(found["evidence"]))
+            self.assertAlmostEqual(found["step_before_ns"], said["joint_replay"]["replayed_step_ns"], delta=2)
+
+    def test_what_one_rank_alone_would_not_gain_is_no_finding(self) -> None:
+        """The rank with the longest steps loads while it would wait for another one anyway."""
+        job = Job(5, ranks=4)
+        for k in range(job.steps):
+            job.loader[k] = [2000 * US] * 4
+            job.loader[k][3] = 50 * US
+            job.compute[k][3] = [int(c * 2.5) for c in job.compute[k][3]]
+        _, said = ask(job)
+        self.assertEqual(said["findings"][0]["id"], "straggler")
+        self.assertNotIn("data-loading", [f["id"] for f in said["findings"] if f["gain_pct"] is None or f["gain_pct"] > 1])
+
     def test_a_late_rank_that_no_longer_is(self) -> None:
         errors = []
         for seed in range(4 if SANITIZED else 30):

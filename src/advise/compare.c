@@ -471,7 +471,7 @@ static bool is_worth(const hu_finding *x, const hu_joint_cause *c)
 /* Where a rank alone replays too badly for a point, one of all is given only where it is more than what that misses. */
 static bool is_beyond_error(const hu_findings *f, const hu_joint_cause *c, const hu_joint_replay *job)
 {
-    return f->is_trusted || c->price.low_pct - error_pct(job) >= LEAST_GAIN;
+    return f->is_trusted || c->price.sure_pct - error_pct(job) >= LEAST_GAIN;
 }
 
 /* All findings of one rank whose cause was taken away from all. */

@@ -190,8 +190,11 @@ static int whole_run(hu_str bytes)
 
     hu_error       why = {0};
     hu_simulation *s = merged ? hu_simulation_new(t, NULL, NULL, &why) : NULL;
-    hu_findings   *findings = merged ? hu_findings_measure(s, &why, d, &err) : NULL;
+    hu_findings   *findings;
 
+    if (s)
+        s->keeps_effects = true;
+    findings = merged ? hu_findings_measure(s, &why, d, &err) : NULL;
     if (findings && (draw(t, d, s, findings, &err) < 0 || send(d, findings, s, &err) < 0)) {
         hu_findings_free(findings);
         findings = NULL;

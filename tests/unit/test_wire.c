@@ -7,6 +7,7 @@
 #include "advise/findings_wire.h"
 #include "analyze/digest_wire.h"
 #include "base/wire.h"
+#include "graph/effect.h"
 #include "graph/graph_wire.h"
 #include "render/report.h"
 #include "testing.h"
@@ -281,6 +282,8 @@ static void round_trip(const measured *m, const char *name, hu_compat compat)
 }
 
 /* Field by field, by packing it again; and a replay, which asks for all of them. */
+static int n_files, n_effects;
+
 static void graph_round_trip(const hu_simulation *s, const char *name)
 {
     hu_arena *arena = hu_arena_new();
@@ -301,7 +304,46 @@ static void graph_round_trip(const hu_simulation *s, const char *name)
     hu_arena_free(arena);
 }
 
-static int n_files;
+static void same_costs(const hu_graph *g, const hu_costs *a, const hu_costs *b)
+{
+    assert_memory_equal(a->node, b->node, g->n_nodes * sizeof *a->node);
+    assert_memory_equal(a->op, b->op, g->n_ops * sizeof *a->op);
+    assert_memory_equal(a->node_flags, b->node_flags, g->n_nodes);
+    assert_memory_equal(a->op_flags, b->op_flags, g->n_ops);
+}
+
+/* What was kept of an edit does what the edit does, here and in another process; cut short it is refused. */
+static void effects_are_those_of_their_edits(hu_simulation *s)
+{
+    hu_arena *arena = hu_arena_new();
+    hu_error  err = {0};
+    hu_str    bytes;
+    hu_graph *far;
+
+    assert_int_equal(hu_graph_pack(&s->graph, arena, &bytes, &err), 0);
+    far = hu_graph_unpack(bytes, arena, &err);
+    assert_non_null(far);
+    assert_int_equal(far->n_effects, s->graph.n_effects);
+    for (size_t i = 0; i < s->graph.n_effects; i++) {
+        const hu_effect *e = &s->graph.effect[i];
+        const hu_edit    edit = {.kind = (hu_edit_kind)e->edit, .flavour = HU_EDIT_FREE, .factor = INFINITY};
+        hu_costs        *here = hu_costs_new(&s->graph, arena), *there = hu_costs_new(far, arena);
+
+        n_effects++;
+        assert_true(hu_effect_apply(&s->graph, e->changes, HU_EFFECT_FREE, here) > 0);
+        hu_effect_apply(far, far->effect[i].changes, HU_EFFECT_FREE, there);
+        same_costs(&s->graph, here, there);
+        assert_true(hu_effect_is_sound(&s->graph, e->changes));
+        assert_false(hu_effect_is_sound(&s->graph, (hu_str){e->changes.p, e->changes.n - 1}));
+        if (hu_edit_has_name(edit.kind))
+            continue;
+        hu_costs_reset(&s->graph, there);
+        hu_edit_apply(hu_pricer_facts(s->pricer), &edit, there);
+        same_costs(&s->graph, here, there);
+    }
+    hu_arena_free(arena);
+}
+
 
 static void one_file(const char *path)
 {
@@ -316,11 +358,15 @@ static void one_file(const char *path)
                             &err);
     assert_non_null(m.d);
     m.s = hu_simulation_new(m.t, NULL, NULL, &why);
+    if (m.s)
+        m.s->keeps_effects = true;
     m.f = hu_findings_measure(m.s, &why, m.d, &err);
     assert_non_null(m.f);
     round_trip(&m, path, compat);
-    if (m.s)
+    if (m.s) {
         graph_round_trip(m.s, path);
+        effects_are_those_of_their_edits(m.s);
+    }
     n_files++;
     hu_findings_free(m.f);
     hu_simulation_free(m.s);
@@ -355,6 +401,7 @@ static void own_traces_give_the_same_report(void **state)
 {
     (void)state;
     assert_true(visit_folder("examples/training/traces") >= 4);
+    assert_true(n_effects >= 4);
     assert_true(visit_folder("fuzz/corpus/open") >= 0);
 }
 
