@@ -474,13 +474,19 @@ static bool is_beyond_error(const hu_findings *f, const hu_joint_cause *c, const
     return f->is_trusted || c->price.sure_pct - error_pct(job) >= LEAST_GAIN;
 }
 
+/* What may be nothing on one rank does not become more by being counted on all: such a price is only ever lowered. */
+static bool is_for_job(const hu_finding *x, const hu_joint_cause *c)
+{
+    return x->least_share > 0 || c->price.gain_pct < x->gain_pct;
+}
+
 /* All findings of one rank whose cause was taken away from all. */
 static void price_causes(hu_findings *f, const hu_joint_replay *job)
 {
     for (size_t i = f->n; i-- > 0;) {
         const hu_joint_cause *c = f->at[i].cause ? hu_joint_causes_find(&job->causes, f->at[i].cause) : NULL;
 
-        if (!c || is_beyond_repair(f) || !is_beyond_error(f, c, job))
+        if (!c || !is_for_job(&f->at[i], c) || is_beyond_repair(f) || !is_beyond_error(f, c, job))
             continue;
         if (!is_worth(&f->at[i], c))
             pass(f, i);
@@ -503,7 +509,8 @@ static void add_cause(hu_findings *f, const hu_finding *told, bool is_priced, co
     const hu_joint_cause *c = hu_joint_causes_find(&job->causes, told->cause);
     size_t                kept = 0;
 
-    if (!c || !is_worth(told, c) || !is_beyond_error(f, c, job) || has_rule(f, told->rule) || f->n == HU_FINDINGS)
+    if (!c || !(told->least_share > 0) || !is_worth(told, c) || !is_beyond_error(f, c, job) || has_rule(f, told->rule) ||
+        f->n == HU_FINDINGS)
         return;
     f->at[f->n++] = *told;
     if (!is_priced)

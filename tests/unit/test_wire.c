@@ -344,7 +344,6 @@ static void effects_are_those_of_their_edits(hu_simulation *s)
     hu_arena_free(arena);
 }
 
-
 static void one_file(const char *path)
 {
     const hu_compat  compat = (hu_compat)(n_files % 3);
