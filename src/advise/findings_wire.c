@@ -17,7 +17,8 @@ HU_WIRE_TABLE(hu_edit, EDIT);
 #define FINDING(F, T) \
     F(T, ENUM, rule, HU_RULE_COUNT) F(T, TEXT, statement) F(T, TEXTS, evidence, n_evidence) F(T, SIZE, n_evidence) \
     F(T, F64, gain_pct) F(T, F64, low_pct) F(T, F64, high_pct) F(T, F64, free_pct) F(T, F64, before_ns) \
-    F(T, F64, after_ns) F(T, F64, least_share) F(T, U64, cause) F(T, ENUM, confidence, HU_CONFIDENCE_HIGH + 1) F(T, PART, edit, hu_edit) F(T, TEXT, fix)
+    F(T, F64, after_ns) F(T, F64, least_share) F(T, U64, cause) F(T, ENUM, confidence, HU_CONFIDENCE_HIGH + 1) \
+    F(T, PART, edit, hu_edit) F(T, TEXT, fix)
 /* clang-format on */
 HU_WIRE_TABLE(hu_finding, FINDING);
 
@@ -39,7 +40,8 @@ HU_WIRE_TABLE(hu_kernel_slack, SLACK);
 /* clang-format off */
 #define FINDINGS(F, T) \
     F(T, BOOL, is_replayed) F(T, TEXT, why_not) F(T, FIRST, at, n, hu_finding) F(T, SIZE, n) \
-    F(T, LIST, spare, n_spare, hu_finding) F(T, SIZE, n_spare) F(T, FIRST, ladder, n_ladder, hu_rung) F(T, SIZE, n_ladder) F(T, TEXT, blind) \
+    F(T, LIST, spare, n_spare, hu_finding) F(T, SIZE, n_spare) \
+    F(T, FIRST, ladder, n_ladder, hu_rung) F(T, SIZE, n_ladder) F(T, TEXT, blind) \
     F(T, FIRST_ENUMS, passed, n_passed, HU_RULE_COUNT) \
     F(T, SIZE, n_passed) F(T, PART, check, hu_check) F(T, BOOL, is_trusted) F(T, PART, calibration, hu_calibration) \
     F(T, F64, seen_ns) F(T, F64, replayed_ns) F(T, SIZE, n_steps) F(T, F64S, by_class) \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * shared.c - effects of edits, recorded while there is a trace (graph/effect.h).
  *
- * All that a gate nominates is kept, also what gains nothing on one rank alone: there the rank would only wait longer for the
- * others, who have the same cause.
+ * All that a gate nominates is kept, also what gains nothing on one rank alone: there the rank would only wait longer for
+ * the others, who have the same cause.
  */
 #include "advise/shared.h"
 

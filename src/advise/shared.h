@@ -5,7 +5,7 @@
 
 #include "advise/rules.h"
 
-/* Can its price be taken of all ranks together?  Communication cannot: what of it is waiting only the ranks together know. */
+/* Can its price be taken of all ranks together?  That of communication cannot: only they know what of it is waiting. */
 bool hu_is_shared(hu_rule rule);
 
 /* One number for a rule, and what it is about by name ("" without): the same on all ranks.  Never 0. */
@@ -14,7 +14,7 @@ uint64_t hu_cause_of(hu_rule rule, hu_str name);
 /* Makes an edit once more and keeps in the graph of `s` what it does there.  False: no memory. */
 bool hu_effect_keep(hu_simulation *s, hu_rule rule, const hu_edit *edit, double scatter_pct, bool is_told);
 
-/* Of host work each rank tells only the piece that is worth most to it; here are the others, which may be so on other ranks. */
+/* Of host work each rank tells only the piece that is worth most to it; here are the others, which may be so elsewhere. */
 bool hu_effects_keep_work(const hu_scene *c);
 
 #endif

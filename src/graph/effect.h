@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * effect.h - what an edit did to the costs of one rank, kept beside its graph, so that it can be made again when the trace is
- * gone: together with those of other ranks (joint_price.h).
+ * effect.h - what an edit did to the costs of one rank, kept beside its graph: so it can be made again when the trace is gone,
+ * together with those of other ranks (joint_price.h).
  *
  * An edit by name, or by what a kernel is, needs the trace.  What it came to does not: a list of the nodes and operations
  * that it changed, with the costs that it left them, some 3 to 6 bytes for each.
@@ -14,7 +14,7 @@
 typedef enum { HU_EFFECT_USUAL, HU_EFFECT_FREE, HU_EFFECT_HALF } hu_effect_flavour;
 
 /*
- * The changes of two sets of costs of `g` against those of the graph itself, as bytes in `arena`; "" when nothing is changed.
+ * The changes of two sets of costs of `g` against those of the graph itself, as bytes in `arena`; "": nothing is changed.
  * False: no memory.
  */
 bool hu_effect_record(const hu_graph *g, const hu_costs *usual, const hu_costs *free, hu_arena *arena, hu_str *out);

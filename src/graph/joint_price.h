@@ -30,8 +30,8 @@ typedef struct {
     double        scatter_pct; /* points by which the gain differs between steps */
 } hu_joint_effect;
 
-/* As hu_joint_price_edits and, of the edit of a finding, hu_price_named: the cause is taken away from all ranks that have it.
-   out->sure_pct is the low end without the scatter of the steps. */
+/* As hu_joint_price_edits and, of the edit of a finding, hu_price_named: the cause is taken away from all ranks that have
+   it.  out->sure_pct is the low end without the scatter of the steps. */
 void hu_joint_price_effect(hu_joint_pricer *p, const hu_joint_effect *e, hu_price *out);
 
 /*
