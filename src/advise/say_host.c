@@ -3,11 +3,15 @@
 #include "advise/say_host.h"
 
 #include <math.h>
+#include <stdarg.h>
 
 #include "advise/say.h"
 
 static const double LEAST_SHARE = 0.10; /* below this a share is not what holds a job up */
 static const double WORTH_NAMING = 0.5; /* of a time, for one cause to be named alone */
+static const double WORTH_A_NAME = 0.10; /* of the samples, for a function to be named */
+
+enum { FEWEST_SAMPLES = 10, NAMED = 3 }; /* 10 samples: a tenth of a second at the usual rate */
 
 /* What each step is of a job whose main thread was recorded. */
 static const char *life_words(const hu_digest *d)
@@ -37,37 +41,94 @@ static const char *process_name(const hu_host_process *p, char *out, size_t room
     return out;
 }
 
-/* A parent that waits: which of its children works, and what it does. */
-static void say_children(const hu_digest *d, const hu_host_process *child, char *out, size_t room)
+__attribute__((format(printf, 3, 4))) static void append(char *out, size_t room, const char *format, ...)
 {
-    const hu_host_time *t = &d->host_time;
-    const double        own = (double)hu_host_process_own_ns(child), wall = (double)child->wall_ns;
-    double              state_ns[HU_STATE_COUNT];
-    hu_host_state       most;
-    char                name[64], parent[64];
-    size_t              n;
-    const hu_said_share s = hu_say_share(t->state_ns[HU_HOST_CHILD], t->step_ns);
+    const size_t n = strlen(out);
+    va_list      args;
 
+    va_start(args, format);
+    vsnprintf(out + n, room - n, format, args);
+    va_end(args);
+}
+
+/* "1.9 of 2 CPUs", or without what there are. */
+static const char *cpus_words(const hu_digest *d, double cpus, char *out, size_t room)
+{
+    char number[HU_NUMBER_BYTES];
+
+    hu_format_fixed(number, cpus, fabs(cpus - round(cpus)) < 0.05 ? 0 : 1);
+    if (d->info.cpus > 0)
+        snprintf(out, room, "%s of %lld CPU%s", number, (long long)d->info.cpus, hu_plural(d->info.cpus));
+    else
+        snprintf(out, room, "%s CPU%s", number, strcmp(number, "1") == 0 ? "" : "s");
+    return out;
+}
+
+/* Behind a sentence on who computes: in which functions, where that was sampled. */
+static void say_hottest(const hu_digest *d, char *out, size_t room)
+{
+    const hu_hot *h = &d->hot;
+
+    if (h->samples < FEWEST_SAMPLES || !h->n)
+        return;
+    for (size_t i = 0; i < h->n && i < NAMED; i++) {
+        const double share = (double)h->at[i].self / (double)h->samples;
+
+        if (i && share < WORTH_A_NAME)
+            break;
+        append(out, room, "%s%.*s %s", i ? ", " : " Hottest: ", (int)(h->at[i].name.n < 60 ? h->at[i].name.n : 60),
+               h->at[i].name.p, hu_say_pct(100 * share).t);
+    }
+    append(out, room, " of the CPU samples.");
+}
+
+/* What a child does: it computes, or the state that takes most. */
+static void say_child(const hu_digest *d, const hu_host_process *child, char *out, size_t room)
+{
+    const double  wall = (double)child->wall_ns;
+    double        state_ns[HU_STATE_COUNT];
+    hu_host_state most;
+    char          name[64], cpus[64];
+
+    process_name(child, name, sizeof name);
     for (size_t k = 0; k < HU_STATE_COUNT; k++)
         state_ns[k] = (double)child->state_ns[k];
     state_ns[HU_HOST_CHILD] = state_ns[HU_HOST_PIPE] = state_ns[HU_HOST_WAIT] = state_ns[HU_HOST_POLL] = 0;
     most = hu_host_time_longest(state_ns);
+    if ((double)child->cpu_ns >= WORTH_NAMING * wall && (double)child->cpu_ns >= state_ns[most]) {
+        append(out, room, "%s: it computes for %s of CPU time in %s, on %s.", name, hu_say_time((double)child->cpu_ns).t,
+               hu_say_time(wall).t, cpus_words(d, (double)child->cpu_ns / wall, cpus, sizeof cpus));
+        say_hottest(d, out, room);
+        return;
+    }
     if (most != HU_STATE_RUNS && state_ns[most] < state_ns[HU_STATE_RUNS])
         most = HU_STATE_RUNS;
-    n = (size_t)snprintf(out, room,
-                         "%s waits for its child processes for %s of %s (%s). The child that does most of the work is %s: "
-                         "for %s of its %s in the whole run it %s.",
-                         t->at && t->n ? process_name(&t->at[0], parent, sizeof parent) : "The main process", s.pct,
-                         life_words(d), s.of, process_name(child, name, sizeof name),
-                         hu_say_pct(wall > 0 ? 100 * own / wall : 0).t, hu_say_time(wall).t, hu_host_state_words(most));
-    for (size_t i = 0; i < t->n && n < room; i++) {
+    append(out, room, "%s: for %s of its %s in the whole run it %s.", name,
+           hu_say_pct(wall > 0 ? 100 * (double)child->state_ns[most] / wall : 0).t, hu_say_time(wall).t,
+           hu_host_state_words(most));
+}
+
+/* A parent that waits: which of its children works, and what it does. */
+static void say_children(const hu_digest *d, const hu_host_process *child, char *out, size_t room)
+{
+    const hu_host_time *t = &d->host_time;
+    const bool          is_told = t->state_ns[HU_HOST_CHILD] >= t->state_ns[HU_STATE_BLOCKED];
+    char                name[64], parent[64];
+    const hu_said_share s = hu_say_share(t->state_ns[is_told ? HU_HOST_CHILD : HU_STATE_BLOCKED], t->step_ns);
+
+    snprintf(out, room, "%s waits%s for %s of %s (%s). The %s that does most of the work is ",
+             t->at && t->n ? process_name(&t->at[0], parent, sizeof parent) : "The main process",
+             is_told ? " for its child processes" : " (for what was not recorded)", s.pct, life_words(d), s.of,
+             is_told ? "child" : "process");
+    say_child(d, child, out, room);
+    for (size_t i = 0; i < t->n; i++) {
         const hu_host_process *p = &t->at[i];
         const double           pipe = p->wall_ns ? (double)p->state_ns[HU_HOST_PIPE] / (double)p->wall_ns : 0;
 
         if (p->is_main || p == child || pipe < WORTH_NAMING)
             continue;
-        snprintf(out + n, room - n, " %s waits for the other end of a pipe for %s of its time.",
-                 process_name(p, name, sizeof name), hu_say_pct(100 * pipe).t);
+        append(out, room, " %s waits for the other end of a pipe for %s of its time.", process_name(p, name, sizeof name),
+               hu_say_pct(100 * pipe).t);
         break;
     }
 }
@@ -83,7 +144,6 @@ bool hu_say_is_waiting(const hu_digest *d)
 /* Behind it, what those do that it waits for. */
 static void say_threads(const hu_host_time *t, char *out, size_t room)
 {
-    const size_t  n = strlen(out);
     double        state_ns[HU_STATE_COUNT] = {0}, all = 0;
     hu_host_state most;
 
@@ -98,11 +158,53 @@ static void say_threads(const hu_host_time *t, char *out, size_t room)
     if (most == HU_STATE_RUNS || state_ns[most] < LEAST_SHARE * all)
         most = HU_STATE_RUNS;
     if (t->n_threads == 1)
-        snprintf(out + n, room - n, " That thread %s for %s of its time.", hu_host_state_words(most),
-                 hu_say_pct(100 * state_ns[most] / all).t);
+        append(out, room, " That thread %s for %s of its time.", hu_host_state_words(most),
+               hu_say_pct(100 * state_ns[most] / all).t);
     else
-        snprintf(out + n, room - n, " There are %zu such threads; on average each %s for %s of its time.", t->n_threads,
-                 hu_host_state_words(most), hu_say_pct(100 * state_ns[most] / all).t);
+        append(out, room, " There are %zu such threads; on average each %s for %s of its time.", t->n_threads,
+               hu_host_state_words(most), hu_say_pct(100 * state_ns[most] / all).t);
+}
+
+/* Does the main thread wait while other threads of its process compute? */
+static bool is_work_elsewhere(const hu_host_time *t, hu_host_state most)
+{
+    const double own = t->step_ns > 0 ? t->task_ns[HU_THREAD_RUNNING] / t->step_ns : 1;
+
+    return (most == HU_STATE_BLOCKED || (unsigned)most == HU_HOST_WAIT || (unsigned)most == HU_HOST_LOCK) &&
+           t->wall_ns > 0 && t->cpu_ns / t->wall_ns - own >= WORTH_NAMING;
+}
+
+static void say_process(const hu_digest *d, hu_host_state most, char *out, size_t room)
+{
+    const hu_host_time *t = &d->host_time;
+    const hu_said_share s = hu_say_share(t->state_ns[most], t->step_ns);
+    char                name[64], cpus[64];
+
+    snprintf(out, room,
+             "%s computes on %s: %s of CPU time in %s, in %lld threads. Its main thread %s for %s of %s (%s): other threads "
+             "do the work.",
+             t->at && t->n ? process_name(&t->at[0], name, sizeof name) : "The main process",
+             cpus_words(d, t->cpu_ns / t->wall_ns, cpus, sizeof cpus), hu_say_time(t->cpu_ns).t, hu_say_time(t->wall_ns).t,
+             (long long)t->all_threads, hu_host_state_words(most), s.pct, life_words(d), s.of);
+    say_hottest(d, out, room);
+}
+
+static void say_running(const hu_digest *d, char *out, size_t room)
+{
+    const hu_host_time *t = &d->host_time;
+    const hu_said_share s = hu_say_share(t->state_ns[HU_STATE_RUNS], t->step_ns);
+    char                cpus[64];
+
+    if (t->source == HU_STATES_NONE) {
+        snprintf(out, room, "The main thread runs for %s of %s (%s): its own code is the bottleneck, not waiting.", s.pct,
+                 life_words(d), s.of);
+    } else {
+        snprintf(out, room, "The main thread computes for %s of %s (%s)", s.pct, life_words(d), s.of);
+        if (t->wall_ns > 0)
+            append(out, room, "; the process has %s", cpus_words(d, t->cpu_ns / t->wall_ns, cpus, sizeof cpus));
+        append(out, room, ": its own code is the bottleneck, not waiting.");
+    }
+    say_hottest(d, out, room);
 }
 
 /* A job without a device whose calls were recorded: what its main thread waits for, or that it computes. */
@@ -119,9 +221,11 @@ void hu_say_main_thread(const hu_digest *d, char *out, size_t room)
         return;
     }
     if (!hu_say_is_waiting(d)) {
-        s = hu_say_share(t->state_ns[HU_STATE_RUNS], t->step_ns);
-        snprintf(out, room, "The main thread runs for %s of %s (%s): its own code is the bottleneck, not waiting.", s.pct,
-                 life_words(d), s.of);
+        say_running(d, out, room);
+        return;
+    }
+    if (is_work_elsewhere(t, most)) {
+        say_process(d, most, out, room);
         return;
     }
     s = hu_say_share(t->state_ns[most], t->step_ns);
@@ -130,6 +234,10 @@ void hu_say_main_thread(const hu_digest *d, char *out, size_t room)
              where);
     if ((unsigned)most == HU_HOST_WAIT)
         say_threads(t, out, room);
+    if (t->task_ns[HU_THREAD_RUNNING] >= LEAST_SHARE * t->step_ns) {
+        append(out, room, " It computes for %s.", hu_say_pct(100 * t->task_ns[HU_THREAD_RUNNING] / t->step_ns).t);
+        say_hottest(d, out, room);
+    }
 }
 
 /* What the main thread does while the device has nothing to do, where its calls were recorded. */

@@ -223,6 +223,14 @@ static bool measure_rest(work *w, hu_breakdown *out)
         capture.start_ns = s->start_ns[i] < capture.start_ns ? s->start_ns[i] : capture.start_ns;
         capture.end_ns = end > capture.end_ns ? end : capture.end_ns;
     }
+    for (size_t t = 0; t < w->ask->n_tracks; t++) {
+        const hu_track *track = &w->ask->tracks[t];
+
+        if (!track->n_stretches)
+            continue;
+        capture.start_ns = track->born_ns < capture.start_ns ? track->born_ns : capture.start_ns;
+        capture.end_ns = track->died_ns > capture.end_ns ? track->died_ns : capture.end_ns;
+    }
     if (capture.end_ns <= capture.start_ns)
         return true;
     if (!hu_intervals_add(w->scratch, &all, capture.start_ns, capture.end_ns) || !all_windows(w, &steps) ||

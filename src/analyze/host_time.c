@@ -1,137 +1,100 @@
 /* SPDX-License-Identifier: Apache-2.0
- * host_time.c - exclusive shares of a thread's time:
+ * host_time.c - exclusive shares of a thread's time, in the words of its user.
  *
- *     free = the steps;  for each state in order:  share = |state ∩ free|,  free = free ∖ state;  what is left, it runs
+ * thread_states.h tells in which state of the scheduler and in which recorded call each nanosecond is; here each pair
+ * becomes one state:
  *
- * First communication: libraries wait in it by asking again and again, and who only asks loses nothing when another one
- * has the processor.  Then what the kernel says, that the thread waits for a processor; then calls of the system by class,
- * of which only the outermost counts.  "Runs" is a rest: a wait that nobody recorded is in it too.
+ *     communication        all time in it: libraries wait in it by asking again and again, and who only asks loses
+ *                          nothing when another one has the processor
+ *     waits for a CPU      runnable, else
+ *     a class of calls     waiting in such a call; for files also running in it, because to copy from a file is to read it
+ *     waits, not recorded  waiting in no recorded call
+ *     runs                 what is left; where no scheduler was asked, waits that nobody recorded are in it too
  */
 #include "analyze/host_time.h"
 
+#include <math.h>
 #include <stdlib.h>
 
-#include "analyze/host_calls.h"
 #include "analyze/main_thread.h"
 #include "base/map.h"
 
 static const double LEAST_CHILD = 0.5; /* of its time, that a process waits for children, to look at those */
 
 typedef struct {
-    const hu_ask  *ask;
-    const uint8_t *inner;
-    hu_map         notes; /* thread -> track of its waits for a processor */
+    const hu_ask   *ask;
+    hu_thread_asker asker;
 } work;
-
-static uint64_t thread_key(int64_t pid, int64_t tid)
-{
-    return (uint64_t)pid * 0x9e3779b97f4a7c15u ^ (uint64_t)tid;
-}
 
 static bool is_thread(const hu_track *t)
 {
     return !t->pid_is_text && !t->tid_is_text;
 }
 
-static bool map_notes(work *w)
+/* Is a call of this class what it says, also while the thread runs in it? */
+static bool is_work(size_t class)
 {
-    const hu_ask *ask = w->ask;
-
-    if (!hu_map_init(&w->notes, ask->scratch, 16))
-        return false;
-    for (uint32_t t = 0; t < ask->n_tracks; t++) {
-        uint32_t *place;
-
-        if (ask->tracks[t].type != HU_TRACK_NOTE || !is_thread(&ask->tracks[t]))
-            continue;
-        place = hu_map_put(&w->notes, thread_key(ask->tracks[t].pid, ask->tracks[t].tid));
-        if (!place)
-            return false;
-        *place = t;
-    }
-    return true;
+    return class == HU_HOST_FILE_READ || class == HU_HOST_FILE_WRITE || class == HU_HOST_FILE_META ||
+           class == HU_HOST_FSYNC || class == HU_HOST_OTHER;
 }
 
-/* What a slice of a thread is to it; HU_STATE_RUNS: nothing of interest. */
-static hu_host_state state_of(const work *w, uint32_t i)
+static hu_host_state state_of(hu_sched_state task, hu_within in, bool has_states)
 {
-    const hu_ask *ask = w->ask;
-
-    if (ask->s.kind[i] == HU_KIND_CPU_WAIT)
-        return HU_STATE_STARVED;
-    if (ask->s.kind[i] == HU_KIND_MPI ||
-        (hu_kind_in(ask->s.kind[i], HU_BIT(USER) | HU_BIT(CPU_OP)) && ask->names[ask->s.name[i]] & HU_NAME_COMM))
+    if (in == HU_WITHIN_COMM)
         return HU_STATE_COMM;
-    return ask->s.kind[i] == HU_KIND_OS_CALL && !w->inner[i] ? (hu_host_state)hu_host_calls_class(ask, i) : HU_STATE_RUNS;
+    if (task == HU_THREAD_RUNNABLE)
+        return HU_STATE_STARVED;
+    if (in != HU_WITHIN_CODE)
+        return task == HU_THREAD_RUNNING && !is_work(in) ? HU_STATE_RUNS : (hu_host_state)in;
+    return task == HU_THREAD_WAITING                ? HU_STATE_BLOCKED
+           : task == HU_THREAD_UNKNOWN && has_states ? HU_STATE_UNKNOWN
+                                                     : HU_STATE_RUNS;
 }
 
-static bool collect(work *w, uint32_t track, hu_intervals set[HU_STATE_COUNT])
+/* Are states of this thread known, and not only that it lived? */
+static bool has_states(const work *w, uint32_t track)
 {
-    const hu_ask   *ask = w->ask;
-    const hu_track *t = &ask->tracks[track];
-    const uint32_t  note = is_thread(t) ? hu_map_get(&w->notes, thread_key(t->pid, t->tid)) : HU_NONE;
-
-    for (size_t pass = 0; pass < 2; pass++) {
-        const hu_track *of = pass == 0 ? t : note != HU_NONE ? &ask->tracks[note] : NULL;
-
-        for (uint32_t k = 0; of && k < of->count; k++) {
-            const uint32_t      i = ask->order[of->first + k];
-            const hu_host_state state = state_of(w, i);
-
-            if (state != HU_STATE_RUNS && (pass == 1) == (state == HU_STATE_STARVED) &&
-                !hu_intervals_add(ask->scratch, &set[state], ask->s.start_ns[i], hu_ask_end(ask, i)))
-                return false;
-        }
-    }
-    for (size_t s = 0; s < HU_STATE_COUNT; s++)
-        if (!hu_intervals_unite(ask->scratch, &set[s]))
-            return false;
-    return true;
+    return w->asker.source != HU_STATES_NONE && w->ask->tracks[track].n_stretches > 0;
 }
 
-/* Shares the windows out; and what of each share nobody worked on the device, where `idle_ns` is asked for. */
-static bool share_out(work *w, uint32_t track, const hu_intervals *windows, int64_t out_ns[HU_STATE_COUNT], int64_t *idle_ns)
+static void fold(const work *w, uint32_t track, const hu_thread_states *from, int64_t out_ns[HU_STATE_COUNT])
 {
-    static const hu_host_state first[] = {HU_STATE_COMM, HU_STATE_STARVED};
-    hu_arena                  *a = w->ask->scratch;
-    hu_intervals               set[HU_STATE_COUNT] = {{0}}, left = *windows, share, rest;
+    memset(out_ns, 0, HU_STATE_COUNT * sizeof *out_ns);
+    for (hu_sched_state t = 0; t < HU_THREAD_STATE_COUNT; t++)
+        for (hu_within in = 0; in < HU_WITHIN_COUNT; in++)
+            out_ns[state_of(t, in, has_states(w, track))] += from->ns[t][in];
+}
 
-    if (!collect(w, track, set))
+static bool share_out(work *w, uint32_t track, const hu_intervals *windows, int64_t out_ns[HU_STATE_COUNT])
+{
+    hu_thread_states s;
+
+    if (!hu_thread_states_measure(&w->asker, track, windows, &s))
         return false;
-    for (size_t k = 0; k < HU_STATE_COUNT; k++) {
-        const hu_host_state s = k < HU_COUNT(first) ? first[k]
-                                : k < HU_STATE_RUNS ? (hu_host_state)(k - HU_COUNT(first))
-                                                    : HU_STATE_RUNS;
-
-        if (s == HU_STATE_RUNS)
-            share = left;
-        else if (!hu_intervals_intersect(a, &set[s], &left, &share) || !hu_intervals_subtract(a, &left, &set[s], &rest))
-            return false;
-        out_ns[s] = hu_intervals_length(&share);
-        if (idle_ns)
-            idle_ns[s] = out_ns[s] - hu_intervals_common(&share, &w->ask->busy);
-        left = s == HU_STATE_RUNS ? left : rest;
-    }
+    fold(w, track, &s, out_ns);
     return true;
 }
 
 static bool measure_main(work *w, uint32_t track, hu_host_time *out)
 {
-    const hu_ask   *ask = w->ask;
-    const hu_track *t = &ask->tracks[track];
-    const bool      is_whole = !ask->counted || ask->steps->source == HU_STEPS_NONE;
-    int64_t         state_ns[HU_STATE_COUNT], idle_ns[HU_STATE_COUNT], last = INT64_MIN;
-    hu_intervals    life = {0};
-    double          n = 1;
+    const hu_ask     *ask = w->ask;
+    const hu_track   *t = &ask->tracks[track];
+    const bool        is_whole = !ask->counted || ask->steps->source == HU_STEPS_NONE;
+    const hu_interval lived = hu_thread_life(ask->trace, track);
+    int64_t           state_ns[HU_STATE_COUNT], idle_ns[HU_STATE_COUNT];
+    hu_intervals      life = {0}, idle;
+    hu_thread_states  all, while_idle;
+    double            n = 1;
 
-    for (uint32_t k = 0; k < t->count; k++) {
-        const int64_t end = hu_ask_end(ask, ask->order[t->first + k]);
-
-        last = end > last ? end : last;
-    }
-    if (!hu_intervals_add(ask->scratch, &life, ask->s.start_ns[ask->order[t->first]], last) ||
-        !share_out(w, track, is_whole ? &life : ask->counted, state_ns, idle_ns))
+    if (!hu_intervals_add(ask->scratch, &life, lived.start_ns, lived.end_ns))
         return false;
+    life = is_whole ? life : *ask->counted;
+    if (!hu_intervals_subtract(ask->scratch, &life, &ask->busy, &idle) ||
+        !hu_thread_states_measure(&w->asker, track, &life, &all) ||
+        !hu_thread_states_measure(&w->asker, track, &idle, &while_idle))
+        return false;
+    fold(w, track, &all, state_ns);
+    fold(w, track, &while_idle, idle_ns);
     if (!is_whole)
         n = ask->steps->n_counted ? (double)ask->steps->n_counted : 1;
     for (size_t s = 0; s < HU_STATE_COUNT; s++) {
@@ -139,11 +102,35 @@ static bool measure_main(work *w, uint32_t track, hu_host_time *out)
         out->idle_ns[s] = (double)idle_ns[s] / n;
         out->step_ns += out->state_ns[s];
     }
+    for (hu_sched_state s = 0; s < HU_THREAD_STATE_COUNT; s++)
+        out->task_ns[s] = (double)hu_thread_states_sum(&all, s) / n;
     out->pid = is_thread(t) ? t->pid : -1;
     out->tid = is_thread(t) ? t->tid : -1;
     out->process = hu_trace_text(ask->trace, t->process);
     out->thread = hu_trace_text(ask->trace, t->name);
     return true;
+}
+
+/* CPU time over all threads: of each process, of the main one, of the job. */
+static void sum_cpu(const work *w, hu_host_time *out)
+{
+    const hu_ask *ask = w->ask;
+
+    for (uint32_t t = 0; t < ask->n_tracks; t++) {
+        const hu_track *track = &ask->tracks[t];
+        const int64_t   cpu_ns = hu_thread_cpu_ns(&w->asker, t);
+
+        if (track->type != HU_TRACK_HOST || cpu_ns < 0)
+            continue;
+        out->job_cpu_ns = (isnan(out->job_cpu_ns) ? 0 : out->job_cpu_ns) + (double)cpu_ns;
+        if (is_thread(track) && track->pid == out->pid) {
+            out->cpu_ns = (isnan(out->cpu_ns) ? 0 : out->cpu_ns) + (double)cpu_ns;
+            out->all_threads++;
+        }
+        for (size_t i = 0; i < out->n; i++)
+            if (is_thread(track) && out->at[i].pid == track->pid)
+                out->at[i].cpu_ns = (out->at[i].cpu_ns < 0 ? 0 : out->at[i].cpu_ns) + cpu_ns;
+    }
 }
 
 static int by_length(const void *left, const void *right)
@@ -185,9 +172,14 @@ static bool measure_processes(work *w, hu_host_time *out)
                                        .threads = spans[i].threads,
                                        .start_ns = spans[i].first_ns,
                                        .wall_ns = spans[i].last_ns - spans[i].first_ns,
+                                       .cpu_ns = -1,
                                        .is_main = spans[i].pid == out->pid};
     if (n)
         qsort(out->at, n, sizeof *out->at, by_length);
+    out->all_processes = (int64_t)n;
+    for (size_t i = 0; i < n; i++)
+        if (out->at[i].is_main)
+            out->wall_ns = (double)out->at[i].wall_ns;
     out->n = n < HU_HOST_PROCESSES ? n : HU_HOST_PROCESSES;
     for (size_t i = 0; i < out->n; i++) {
         hu_intervals life = {0};
@@ -196,7 +188,7 @@ static bool measure_processes(work *w, hu_host_time *out)
         while (spans[of].pid != out->at[i].pid)
             of++;
         if (!hu_intervals_add(ask->scratch, &life, spans[of].first_ns, spans[of].last_ns) ||
-            !share_out(w, spans[of].main, &life, out->at[i].state_ns, NULL))
+            !share_out(w, spans[of].main, &life, out->at[i].state_ns))
             return false;
     }
     if (out->n)
@@ -234,18 +226,15 @@ static bool measure_threads(work *w, uint32_t main_track, hu_host_time *out)
     for (uint32_t t = 0; t < ask->n_tracks; t++) {
         const hu_track *track = &ask->tracks[t];
         hu_host_thread  row = {.name = hu_trace_text(ask->trace, track->name), .tid = track->tid};
-        int64_t         last = INT64_MIN;
+        hu_interval     life;
         uint32_t       *place;
 
-        if (track->type != HU_TRACK_HOST || !is_thread(track) || track->pid != out->pid || t == main_track || !track->count)
+        if (track->type != HU_TRACK_HOST || !is_thread(track) || track->pid != out->pid || t == main_track ||
+            (!track->count && !track->n_stretches))
             continue;
-        for (uint32_t k = 0; k < track->count; k++) {
-            const int64_t end = hu_ask_end(ask, ask->order[track->first + k]);
-
-            last = end > last ? end : last;
-        }
-        row.start_ns = ask->s.start_ns[ask->order[track->first]];
-        row.wall_ns = last - row.start_ns;
+        life = hu_thread_life(ask->trace, t);
+        row.start_ns = life.start_ns;
+        row.wall_ns = life.end_ns - life.start_ns;
         place = hu_map_put(&track_of, (uint64_t)track->tid);
         if (!place || !hu_vec_push(ask->arena, &list, row))
             return false;
@@ -257,10 +246,12 @@ static bool measure_threads(work *w, uint32_t main_track, hu_host_time *out)
     out->n_threads = list.n < HU_HOST_THREADS ? list.n : HU_HOST_THREADS;
     for (size_t i = 0; i < out->n_threads; i++) {
         hu_host_thread *t = &out->threads[i];
+        const uint32_t  track = hu_map_get(&track_of, (uint64_t)t->tid);
         hu_intervals    life = {0};
 
+        t->cpu_ns = hu_thread_cpu_ns(&w->asker, track);
         if (!hu_intervals_add(ask->scratch, &life, t->start_ns, t->start_ns + t->wall_ns) ||
-            !share_out(w, hu_map_get(&track_of, (uint64_t)t->tid), &life, t->state_ns, NULL))
+            !share_out(w, track, &life, t->state_ns))
             return false;
     }
     if (out->n_threads)
@@ -273,27 +264,33 @@ static bool is_recorded(const hu_ask *ask)
     for (size_t i = 0; i < ask->s.n; i++)
         if (hu_kind_in(ask->s.kind[i], HU_BIT(OS_CALL) | HU_BIT(MPI) | HU_BIT(CPU_WAIT)))
             return true;
-    return false;
+    return hu_thread_has_lives(ask->trace);
 }
 
 int hu_host_time_measure(const hu_ask *ask, hu_host_time *out, hu_error *err)
 {
-    hu_host_time result = {.process = HU_STR(""), .thread = HU_STR(""), .pid = -1, .tid = -1};
+    hu_host_time result = {.process = HU_STR(""),
+                           .thread = HU_STR(""),
+                           .pid = -1,
+                           .tid = -1,
+                           .cpu_ns = (double)NAN,
+                           .job_cpu_ns = (double)NAN};
     work         w = {.ask = ask};
     uint32_t     track;
 
     *out = result;
     if (!is_recorded(ask))
         return 0;
-    w.inner = hu_host_calls_find_inner(ask, ask->scratch);
-    if (!w.inner || !map_notes(&w))
+    if (!hu_thread_states_prepare(ask, &w.asker))
         return hu_fail_memory(err);
     track = hu_main_thread_find(ask->trace, ask->names, ask->steps ? ask->steps->what : HU_STR(""), ask->scratch);
-    if (track == HU_NONE || ask->tracks[track].count == 0)
+    if (track == HU_NONE || (ask->tracks[track].count == 0 && ask->tracks[track].n_stretches == 0))
         return 0;
     result.is_recorded = true;
+    result.source = w.asker.source;
     if (!measure_main(&w, track, &result) || !measure_processes(&w, &result) || !measure_threads(&w, track, &result))
         return hu_fail_memory(err);
+    sum_cpu(&w, &result);
     *out = result;
     return 0;
 }
@@ -303,6 +300,8 @@ const char *hu_host_state_key(unsigned state)
     return state < HU_HOST_CLASS_COUNT ? hu_host_class_key(state)
            : state == HU_STATE_COMM    ? "communication"
            : state == HU_STATE_STARVED ? "cpu_wait"
+           : state == HU_STATE_BLOCKED ? "unrecorded_wait"
+           : state == HU_STATE_UNKNOWN ? "unknown"
                                        : "running";
 }
 
@@ -311,6 +310,8 @@ const char *hu_host_state_words(unsigned state)
     return state < HU_HOST_CLASS_COUNT ? hu_host_class_words(state)
            : state == HU_STATE_COMM    ? "communicates"
            : state == HU_STATE_STARVED ? "is runnable and waits for a CPU"
+           : state == HU_STATE_BLOCKED ? "waits in calls that were not recorded"
+           : state == HU_STATE_UNKNOWN ? "does what the recorder lost"
                                        : "runs";
 }
 
@@ -326,18 +327,24 @@ hu_host_state hu_host_time_longest(const double state_ns[HU_STATE_COUNT])
 
 int64_t hu_host_process_own_ns(const hu_host_process *p)
 {
+    if (p->cpu_ns >= 0 && p->cpu_ns > p->state_ns[HU_STATE_RUNS])
+        return p->cpu_ns; /* of all its threads */
     return p->wall_ns - p->state_ns[HU_HOST_CHILD] - p->state_ns[HU_HOST_PIPE] - p->state_ns[HU_HOST_WAIT] -
-           p->state_ns[HU_HOST_POLL];
+           p->state_ns[HU_HOST_POLL] - p->state_ns[HU_STATE_BLOCKED];
 }
 
 const hu_host_process *hu_host_time_child(const hu_host_time *t)
 {
     const hu_host_process *best = NULL;
 
-    if (!(t->state_ns[HU_HOST_CHILD] >= LEAST_CHILD * t->step_ns) || t->step_ns <= 0)
+    const double waits = t->state_ns[HU_HOST_CHILD] + t->state_ns[HU_STATE_BLOCKED];
+    const bool   is_told = t->state_ns[HU_HOST_CHILD] >= LEAST_CHILD * t->step_ns;
+
+    if (!(waits >= LEAST_CHILD * t->step_ns) || t->step_ns <= 0)
         return NULL;
     for (size_t i = 0; i < t->n; i++)
         if (!t->at[i].is_main && (!best || hu_host_process_own_ns(&t->at[i]) > hu_host_process_own_ns(best)))
             best = &t->at[i];
-    return best;
+    /* what a wait that was not recorded is for is only told by who works meanwhile */
+    return is_told || (best && (double)hu_host_process_own_ns(best) >= LEAST_CHILD * t->step_ns) ? best : NULL;
 }

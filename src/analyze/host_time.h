@@ -3,40 +3,51 @@
 #ifndef HU_ANALYZE_HOST_TIME_H
 #define HU_ANALYZE_HOST_TIME_H
 
-#include "analyze/ask.h"
+#include "analyze/thread_states.h"
 
 /* What a thread does: a class of calls of the system (hu_host_class), or one of these. */
 typedef enum {
     HU_STATE_COMM = HU_HOST_CLASS_COUNT, /* MPI, and ranges of collectives */
     HU_STATE_STARVED,                    /* it could run, and has no processor */
+    HU_STATE_BLOCKED,                    /* it waits, in no call that was recorded */
+    HU_STATE_UNKNOWN,                    /* the scheduler's records were lost */
     HU_STATE_RUNS,                       /* the rest */
     HU_STATE_COUNT,
 } hu_host_state;
 
-/* One process and its main thread, from the first to the last thing that it did. */
+/* One process and its main thread, from its start to its end; where that was not recorded, from the first to the last thing
+   that it did. */
 typedef struct {
     hu_str  name; /* "" not recorded */
     int64_t pid, threads, start_ns, wall_ns;
     int64_t state_ns[HU_STATE_COUNT]; /* of its main thread; their sum is wall_ns */
+    int64_t cpu_ns;                   /* that all its threads ran; -1 not known */
     bool    is_main;
 } hu_host_process;
 
-/* Another thread of the main process, from the first to the last thing that it did. */
+/* Another thread of the main process, in the same way. */
 typedef struct {
     hu_str  name; /* "" not recorded */
     int64_t tid, start_ns, wall_ns;
     int64_t state_ns[HU_STATE_COUNT]; /* their sum is wall_ns */
+    int64_t cpu_ns;                   /* that it ran; -1 not known */
 } hu_host_thread;
 
 enum { HU_HOST_PROCESSES = 100, HU_HOST_THREADS = 64 }; /* rows that are kept: the longest */
 
 typedef struct {
-    bool             is_recorded;     /* calls of the system, of MPI or waits for a processor are in the trace */
+    bool             is_recorded;     /* calls of the system, of MPI or states of threads are in the trace */
+    int64_t          source;          /* hu_state_source: how much is known of states */
     hu_str           process, thread; /* of the main thread; "" not recorded */
     int64_t          pid, tid;
     double           step_ns;                  /* mean of the steps that count, or the time that the thread lived */
     double           state_ns[HU_STATE_COUNT]; /* of it; sum = step */
     double           idle_ns[HU_STATE_COUNT];  /* of that, while no device worked */
+    double           task_ns[HU_THREAD_STATE_COUNT]; /* the scheduler's view of the same time; sum = step */
+    double           wall_ns, cpu_ns;          /* of the main process: its life; that all its threads ran, NaN not known */
+    double           job_cpu_ns;               /* the same of all processes */
+    int64_t          all_threads;              /* of the main process */
+    int64_t          all_processes;
     hu_host_process *at;                       /* the main process first, then by start, number */
     size_t           n;
     hu_host_thread  *threads; /* by start, number */
@@ -55,7 +66,8 @@ hu_host_state hu_host_time_longest(const double state_ns[HU_STATE_COUNT]);
 /* Of a process: what it takes by itself, not waiting for children, other threads or other ends of pipes. */
 int64_t hu_host_process_own_ns(const hu_host_process *p);
 
-/* Whom the main process waits for: the child that takes most by itself.  NULL: it does not wait for children. */
+/* Whom the main process waits for: the child that takes most by itself; where it waits in no recorded call, another process
+   that works meanwhile.  NULL: neither. */
 const hu_host_process *hu_host_time_child(const hu_host_time *t);
 
 #endif

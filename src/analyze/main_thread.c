@@ -11,6 +11,7 @@
 
 #include "analyze/autograd_threads.h"
 #include "analyze/names.h"
+#include "analyze/thread_states.h"
 #include "base/map.h"
 
 enum { LAUNCH_WEIGHT = 16 };
@@ -34,15 +35,14 @@ static bool is_child_wait(const hu_trace *trace, const hu_slices *s, uint32_t i)
 static void add_track(const hu_trace *trace, const hu_slices *s, const hu_track *t, uint32_t number, hu_process_span *p)
 {
     const uint32_t *order = hu_trace_order(trace) + t->first;
-    const int64_t   start = s->start_ns[order[0]];
+    const hu_interval life = hu_thread_life(trace, number);
+    const int64_t     start = life.start_ns;
 
     p->threads++;
     p->name = p->name ? p->name : t->process;
     p->first_ns = start < p->first_ns ? start : p->first_ns;
+    p->last_ns = life.end_ns > p->last_ns ? life.end_ns : p->last_ns;
     for (uint32_t k = 0; k < t->count; k++) {
-        const int64_t end = s->start_ns[order[k]] + s->dur_ns[order[k]];
-
-        p->last_ns = end > p->last_ns ? end : p->last_ns;
         if (is_child_wait(trace, s, order[k]))
             p->child_ns += s->dur_ns[order[k]];
     }
@@ -68,7 +68,8 @@ bool hu_main_thread_processes(const hu_trace *trace, hu_arena *scratch, hu_proce
     for (uint32_t t = 0; t < n_tracks; t++) {
         uint32_t *at;
 
-        if (tracks[t].type != HU_TRACK_HOST || tracks[t].pid_is_text || tracks[t].count == 0)
+        if (tracks[t].type != HU_TRACK_HOST || tracks[t].pid_is_text ||
+            (tracks[t].count == 0 && tracks[t].n_stretches == 0))
             continue;
         at = hu_map_put(&place, (uint64_t)tracks[t].pid);
         if (!at)
@@ -86,7 +87,7 @@ bool hu_main_thread_processes(const hu_trace *trace, hu_arena *scratch, hu_proce
     if (list.n)
         qsort(list.at, list.n, sizeof *list.at, by_pid);
     for (size_t i = 0; i < list.n; i++)
-        list.at[i].main_ns = s.start_ns[hu_trace_order(trace)[tracks[list.at[i].main].first]];
+        list.at[i].main_ns = hu_thread_life(trace, list.at[i].main).start_ns;
     *out = list.at;
     *n = list.n;
     return true;
@@ -212,7 +213,7 @@ uint32_t hu_main_thread_find(const hu_trace *trace, const uint8_t *names, hu_str
     w.is_mark = hu_arena_calloc(scratch, hu_trace_string_count(trace) + 1, 1);
     if (!engine || !claims || !launches || !w.is_mark)
         return HU_NONE;
-    w.is_recorded = is_recorded(&w.s);
+    w.is_recorded = is_recorded(&w.s) || hu_thread_has_lives(trace);
     w.step = step.n ? hu_trace_find_text(trace, step) : HU_NONE;
     for (uint32_t t = 0; t < n_tracks; t++) {
         if (tracks[t].type != HU_TRACK_HOST)

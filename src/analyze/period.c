@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "analyze/main_thread.h"
+#include "analyze/thread_states.h"
 #include "analyze/select.h"
 #include "base/map.h"
 #include "base/stats.h"
@@ -200,20 +201,6 @@ static int measure_sequence(const sequence *q, hu_arena *arena, hu_period *out, 
     return rc;
 }
 
-/* From the first to the last thing that a thread does. */
-static int64_t life_of(const hu_trace *trace, uint32_t track)
-{
-    const hu_slices s = hu_trace_slices(trace);
-    size_t          n;
-    const hu_track *t = &hu_trace_tracks(trace, &n)[track];
-    const uint32_t *order = hu_trace_order(trace) + t->first;
-    int64_t         last = INT64_MIN;
-
-    for (uint32_t k = 0; k < t->count; k++)
-        last = s.start_ns[order[k]] + s.dur_ns[order[k]] > last ? s.start_ns[order[k]] + s.dur_ns[order[k]] : last;
-    return t->count && last > s.start_ns[order[0]] ? last - s.start_ns[order[0]] : 0;
-}
-
 int hu_period_measure(const hu_trace *trace, hu_arena *arena, hu_period *out, hu_error *err)
 {
     const unsigned calls = HU_BIT(OS_CALL) | HU_BIT(MPI);
@@ -229,8 +216,10 @@ int hu_period_measure(const hu_trace *trace, hu_arena *arena, hu_period *out, hu
     if (rc == 0 && !has_device && best.n_starts == 0) {
         const uint32_t main_thread = hu_main_thread_of_job(trace, arena);
 
+        const hu_interval life = main_thread == HU_NONE ? (hu_interval){0} : hu_thread_life(trace, main_thread);
+
         if (main_thread != HU_NONE)
-            rc = pick_sequence(trace, calls, true, main_thread, life_of(trace, main_thread) / LEAST_PART, arena, &q, err);
+            rc = pick_sequence(trace, calls, true, main_thread, (life.end_ns - life.start_ns) / LEAST_PART, arena, &q, err);
         q.fewest = FEWEST_CALLS;
         if (rc == 0 && main_thread != HU_NONE)
             rc = measure_sequence(&q, arena, &best, err);

@@ -129,10 +129,12 @@ static int collect_annotations(const hu_trace *trace, hu_arena *scratch, candida
     return 0;
 }
 
-/* The capture as host threads and devices saw it. */
+/* The capture as host threads and devices saw it, and their lives where these were recorded. */
 static bool capture_window(const hu_trace *trace, int64_t *start_ns, int64_t *end_ns)
 {
     const hu_slices s = hu_trace_slices(trace);
+    size_t          n_tracks;
+    const hu_track *tracks = hu_trace_tracks(trace, &n_tracks);
 
     *start_ns = INT64_MAX;
     *end_ns = INT64_MIN;
@@ -141,6 +143,12 @@ static bool capture_window(const hu_trace *trace, int64_t *start_ns, int64_t *en
             continue;
         *start_ns = s.start_ns[i] < *start_ns ? s.start_ns[i] : *start_ns;
         *end_ns = s.start_ns[i] + s.dur_ns[i] > *end_ns ? s.start_ns[i] + s.dur_ns[i] : *end_ns;
+    }
+    for (size_t t = 0; t < n_tracks; t++) {
+        if (!tracks[t].n_stretches)
+            continue;
+        *start_ns = tracks[t].born_ns < *start_ns ? tracks[t].born_ns : *start_ns;
+        *end_ns = tracks[t].died_ns > *end_ns ? tracks[t].died_ns : *end_ns;
     }
     return *end_ns > *start_ns;
 }

@@ -10,6 +10,7 @@
 #include "analyze/host_calls.h"
 #include "analyze/main_thread.h"
 #include "analyze/overheads.h"
+#include "analyze/thread_states.h"
 #include "graph/build.h"
 
 enum { MOST_DEPTH = 512 };
@@ -262,6 +263,11 @@ static bool walk_track(walk *w, const hu_track *t)
     }
     if (!b->g->is_whole)
         return w->now_ns >= b->to_ns || leave_until(w, b->to_ns);
+    if (t->n_stretches && (t->count || w->lane == b->g->main_lane)) { /* its life was recorded: it ends with that */
+        const int64_t died_ns = t->died_ns > w->now_ns ? t->died_ns : w->now_ns;
+
+        return leave_until(w, died_ns < b->to_ns ? died_ns : b->to_ns);
+    }
     /* without steps the last thing that a thread does ends it: a device that runs on is no work of the thread */
     return w->depth == 0 || leave_until(w, w->stack[0].end_ns < b->to_ns ? w->stack[0].end_ns : b->to_ns);
 }

@@ -4,6 +4,7 @@
  * Device work of a step may be launched in the one before, so that one is built too (the guard) but not measured.
  */
 #include "analyze/main_thread.h"
+#include "analyze/thread_states.h"
 #include "graph/build.h"
 
 enum { FEWEST_STEPS = 3 };
@@ -34,6 +35,12 @@ static int64_t span_of(const hu_building *b, uint32_t track, int64_t *start_ns)
     int64_t last = INT64_MIN;
 
     *start_ns = INT64_MAX;
+    if (track != HU_NONE && b->ask->tracks[track].n_stretches) { /* all its life, whatever it was seen to do */
+        const hu_interval life = hu_thread_life(b->ask->trace, track);
+
+        *start_ns = life.start_ns;
+        return life.end_ns - life.start_ns;
+    }
     for (size_t i = 0; i < b->ask->s.n; i++) {
         if (!hu_kind_in(b->ask->s.kind[i], HU_KINDS_HOST | HU_KINDS_DEVICE) ||
             (track != HU_NONE && b->ask->s.track[i] != track))
@@ -44,13 +51,13 @@ static int64_t span_of(const hu_building *b, uint32_t track, int64_t *start_ns)
     return last > *start_ns ? last - *start_ns : 0;
 }
 
-/* Were calls of the system recorded?  Then there may be other processes, which outlive the main thread. */
+/* Were calls of the system recorded, or lives of threads where there is no device?  Then there may be other processes, which outlive the main thread. */
 bool hu_build_has_calls(const hu_building *b)
 {
     for (size_t i = 0; i < b->ask->s.n; i++)
         if (hu_kind_in(b->ask->s.kind[i], HU_BIT(OS_CALL) | HU_BIT(MPI)))
             return true;
-    return false;
+    return b->ask->n_work == 0 && hu_thread_has_lives(b->ask->trace);
 }
 
 bool hu_build_window(hu_building *b, size_t max_slices)

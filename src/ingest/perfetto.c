@@ -273,6 +273,10 @@ static void take_attribute(perfetto_reader *r, hu_str message)
     if (value.number == 3) {
         if (hu_str_equal(key, HU_STR("holdup.host")))
             info->host = hu_builder_keep(r->b, value.bytes);
+        else if (hu_str_equal(key, HU_STR("holdup.thread_states")))
+            info->state_source = hu_str_equal(value.bytes, HU_STR("switches"))    ? HU_STATES_SWITCHES
+                                 : hu_str_equal(value.bytes, HU_STR("schedstat")) ? HU_STATES_SCHEDSTAT
+                                                                                  : HU_STATES_CPU_TIME;
         perfetto_values_quote(r, value.bytes);
         hu_builder_metadata(r->b, key, (hu_str){r->text.at, r->text.n});
         r->text.n = 0;
@@ -284,6 +288,8 @@ static void take_attribute(perfetto_reader *r, hu_str message)
         info->world_size = (int64_t)value.value > 0 ? (int64_t)value.value : -1;
     else if (hu_str_equal(key, HU_STR("holdup.cpus")) && info->cpus == 0)
         info->cpus = (int64_t)value.value > 0 ? (int64_t)value.value : 0;
+    else if (hu_str_equal(key, HU_STR("holdup.command_cpu_ns")))
+        info->command_cpu_ns = (int64_t)value.value > 0 ? (int64_t)value.value : 0;
     else if (hu_str_equal(key, HU_STR("holdup.torn_records")) && value.value < UINT64_C(1) << 50)
         hu_builder_quality(r->b)->count[HU_REASON_TORN] = (int64_t)value.value;
     else if (hu_str_equal(key, HU_STR("holdup.overwritten_records")) && value.value < UINT64_C(1) << 50)
@@ -500,7 +506,7 @@ static bool prepare(document *d, hu_input *in, hu_builder *b, hu_arena *arena)
            hu_map_init(&r->places, arena, CHROME_MOST_KEYS) && hu_map_init(&r->flows, arena, 0) &&
            hu_map_init(&r->stages, arena, 0) && hu_map_init(&r->counter_of, arena, 0) &&
            hu_map_init(&r->stack_of, arena, 0) && hu_map_init(&r->process_of, arena, 0) &&
-           hu_map_init(&r->waiting, arena, 0) && hu_vec_push(arena, &r->sequences, (perfetto_sequence){0}) &&
+           hu_map_init(&r->stretch_of, arena, 0) && hu_vec_push(arena, &r->sequences, (perfetto_sequence){0}) &&
            perfetto_values_prepare(r);
 }
 

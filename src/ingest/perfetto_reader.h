@@ -52,10 +52,12 @@ typedef struct {
     uint32_t track, slice;
 } perfetto_edge;
 
-/* A thread that could run and did not. */
+/* A thread in one state; pid 0: not known when it was read. */
 typedef struct {
     int64_t tid, start_ns, end_ns;
-} perfetto_cpu_wait;
+    int32_t pid;
+    uint8_t state; /* hu_sched_state */
+} perfetto_stretch;
 
 enum { PERFETTO_END = UINT32_MAX, PERFETTO_LOST = UINT32_MAX - 1 };
 
@@ -70,8 +72,9 @@ typedef struct {
 
     hu_map sequence_of, interned_of, clock_of, track_of, places, flows, stages, counter_of, stack_of;
     hu_map process_of; /* thread -> its process, as a process tree says */
-    hu_map waiting;    /* thread -> 1 + the row of cpu_waits that it is in; 0 none */
-    HU_VEC(perfetto_cpu_wait) cpu_waits;
+    hu_map stretch_of; /* thread -> 1 + the row of stretches that it is in; 0 none */
+    HU_VEC(perfetto_stretch) stretches;
+    int64_t last_state_ns; /* the last time at which any thread changed its state */
     HU_VEC(perfetto_sequence) sequences;
     HU_VEC(perfetto_interned) interned;
     HU_VEC(perfetto_clock) clocks;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * perfetto_sched.c - when a thread could have run and had no processor.
+ * perfetto_sched.c - when a thread ran, when it could have run and had no processor, and when it waited.
  *
- * GenericKernelTaskStateEvent says from when on a thread is in a state; what it was in before ends there.  A stretch in
- * which it is runnable becomes a slice of kind cpu_wait, on a row of notes beside the thread.  The event has no process,
- * which descriptors of threads may name later, so stretches are kept until the end of the file.
+ * GenericKernelTaskStateEvent says from when on a thread is in a state; what it was in before ends there.  All stretches
+ * go to the model, and those in which a thread is runnable also become slices of kind cpu_wait, on a row of notes beside
+ * the thread.  The event has no process, which descriptors of threads may name later, so stretches are kept until the end
+ * of the file.  What still lasts then lasts until the last change of any thread: behind that nobody looked.
  */
 #include "ingest/perfetto_reader.h"
 
@@ -12,13 +13,37 @@ _Static_assert(HU_PT_TREE_PROCESS_PID == (int)HU_PT_TREE_THREAD_TID &&
                    HU_PT_TREE_PROCESS_COMMAND == (int)HU_PT_TREE_THREAD_NAME,
                "the same field of both");
 
+/* False: the thread has ended, or nothing is known of it from here on. */
+static bool begins_stretch(int64_t state, uint8_t *out)
+{
+    switch (state) {
+    case HU_PT_STATE_CREATED:
+        *out = HU_THREAD_UNKNOWN;
+        return true;
+    case HU_PT_STATE_RUNNABLE:
+        *out = HU_THREAD_RUNNABLE;
+        return true;
+    case HU_PT_STATE_RUNNING:
+        *out = HU_THREAD_RUNNING;
+        return true;
+    case HU_PT_STATE_SLEEPING:
+    case HU_PT_STATE_DISK_SLEEP:
+    case HU_PT_STATE_STOPPED:
+        *out = HU_THREAD_WAITING;
+        return true;
+    default:
+        return false;
+    }
+}
+
 void perfetto_sched_take(perfetto_reader *r, const perfetto_packet *packet)
 {
     hu_quality       *q = hu_builder_quality(r->b);
     hu_protobuf       m = hu_protobuf_of(packet->what.bytes);
     hu_protobuf_field f;
     int64_t           tid = 0, state = 0, ns = 0;
-    uint32_t         *open;
+    perfetto_stretch  row = {0};
+    uint32_t         *open, process;
 
     q->events++;
     while (hu_protobuf_next(&m, &f)) {
@@ -31,20 +56,26 @@ void perfetto_sched_take(perfetto_reader *r, const perfetto_packet *packet)
         hu_quality_count(q, m.bad ? HU_REASON_MALFORMED : HU_REASON_NO_TIME, 0);
         return;
     }
-    open = hu_map_put(&r->waiting, (uint64_t)tid);
+    process = hu_map_get(&r->process_of, (uint64_t)tid);
+    open = hu_map_put(&r->stretch_of, (uint64_t)tid);
     if (!open) {
         perfetto_no_memory(r);
         return;
     }
+    r->last_state_ns = r->stretches.n == 0 || ns > r->last_state_ns ? ns : r->last_state_ns;
     if (*open != HU_MAP_NONE && *open)
-        r->cpu_waits.at[*open - 1].end_ns = ns;
+        r->stretches.at[*open - 1].end_ns = ns;
     *open = 0;
-    if (state != HU_PT_STATE_RUNNABLE)
+    if (!begins_stretch(state, &row.state))
         return;
-    if (!hu_vec_push(r->arena, &r->cpu_waits, ((perfetto_cpu_wait){tid, ns, ns})))
+    row.tid = tid;
+    row.start_ns = ns;
+    row.end_ns = INT64_MAX;
+    row.pid = process == HU_MAP_NONE ? 0 : (int32_t)process;
+    if (!hu_vec_push(r->arena, &r->stretches, row))
         perfetto_no_memory(r);
     else
-        *open = (uint32_t)r->cpu_waits.n;
+        *open = (uint32_t)r->stretches.n;
 }
 
 void perfetto_sched_tree(perfetto_reader *r, hu_str message)
@@ -98,31 +129,47 @@ static bool map_threads(perfetto_reader *r, hu_map *pid_of)
     return true;
 }
 
+static void add_stretch(perfetto_reader *r, const perfetto_stretch *s, int64_t pid, uint32_t runnable)
+{
+    const hu_builder_id of = {pid, false}, tid = {s->tid, false};
+    hu_stretch          stretch = {.start_ns = s->start_ns, .end_ns = s->end_ns, .state = s->state};
+    hu_builder_slice    wait = {.start_ns = s->start_ns, .name = runnable, .kind = HU_KIND_CPU_WAIT, .detail = HU_NONE};
+
+    stretch.end_ns = stretch.end_ns == INT64_MAX ? r->last_state_ns : stretch.end_ns;
+    if (stretch.end_ns <= stretch.start_ns)
+        return;
+    stretch.track = hu_builder_track(r->b, HU_TRACK_HOST, of, tid);
+    hu_builder_stretch(r->b, &stretch);
+    if (s->state != HU_THREAD_RUNNABLE)
+        return;
+    wait.dur_ns = stretch.end_ns - stretch.start_ns;
+    wait.track = hu_builder_track(r->b, HU_TRACK_NOTE, of, tid);
+    hu_builder_add(r->b, &wait);
+}
+
 void perfetto_sched_finish(perfetto_reader *r)
 {
-    const uint32_t name = r->cpu_waits.n ? hu_builder_intern(r->b, HU_STR("runnable")) : 0;
+    hu_trace_info *info = hu_builder_info(r->b);
+    const uint32_t name = r->stretches.n ? hu_builder_intern(r->b, HU_STR("runnable")) : 0;
     hu_map         pid_of;
 
-    if (r->cpu_waits.n == 0)
+    if (r->stretches.n == 0)
         return;
     if (!map_threads(r, &pid_of)) {
         perfetto_no_memory(r);
         return;
     }
-    for (size_t i = 0; i < r->cpu_waits.n; i++) {
-        const perfetto_cpu_wait *w = &r->cpu_waits.at[i];
-        const uint32_t           track = hu_map_get(&pid_of, (uint64_t)w->tid);
-        const uint32_t           known = hu_map_get(&r->process_of, (uint64_t)w->tid);
-        const int64_t pid = track != HU_MAP_NONE ? r->tracks.at[track].pid : known != HU_MAP_NONE ? known : w->tid;
+    info->state_source = info->state_source ? info->state_source : HU_STATES_SWITCHES;
+    for (size_t i = 0; i < r->stretches.n; i++) {
+        const perfetto_stretch *s = &r->stretches.at[i];
+        const uint32_t          track = hu_map_get(&pid_of, (uint64_t)s->tid);
+        const uint32_t          known = hu_map_get(&r->process_of, (uint64_t)s->tid);
 
-        if (w->end_ns > w->start_ns)
-            hu_builder_add(r->b,
-                           &(hu_builder_slice){.start_ns = w->start_ns,
-                                               .dur_ns = w->end_ns - w->start_ns,
-                                               .name = name,
-                                               .kind = HU_KIND_CPU_WAIT,
-                                               .detail = HU_NONE,
-                                               .track = hu_builder_track(r->b, HU_TRACK_NOTE, (hu_builder_id){pid, false},
-                                                                         (hu_builder_id){w->tid, false})});
+        add_stretch(r, s,
+                    s->pid                   ? s->pid
+                    : track != HU_MAP_NONE   ? r->tracks.at[track].pid
+                    : known != HU_MAP_NONE   ? known
+                                             : s->tid,
+                    name);
     }
 }

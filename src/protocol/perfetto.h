@@ -88,7 +88,10 @@ enum { HU_PT_FRAME_FUNCTION = 2, HU_PT_FRAME_MAPPING = 3, HU_PT_FRAME_REL_PC = 4
 enum { HU_PT_STACK_FRAMES = 2 };                                            /* Callstack */
 
 enum { HU_PT_TASK_CPU = 1, HU_PT_TASK_NAME = 2, HU_PT_TASK_TID = 3, HU_PT_TASK_STATE = 4 }; /* GenericKernelTaskStateEvent */
-enum { HU_PT_STATE_RUNNABLE = 2 };                                          /* its TaskStateEnum */
+enum {                                                                      /* its TaskStateEnum */
+    HU_PT_STATE_UNKNOWN = 0, HU_PT_STATE_CREATED = 1, HU_PT_STATE_RUNNABLE = 2, HU_PT_STATE_RUNNING = 3,
+    HU_PT_STATE_SLEEPING = 4, HU_PT_STATE_DISK_SLEEP = 5, HU_PT_STATE_STOPPED = 6, HU_PT_STATE_DEAD = 7,
+};
 enum { HU_PT_TREE_PROCESS = 1, HU_PT_TREE_THREAD = 2 };                     /* GenericKernelProcessTree */
 enum { HU_PT_TREE_PROCESS_PID = 1, HU_PT_TREE_PROCESS_COMMAND = 3 };        /* its Process */
 enum {                                                                      /* its Thread */

@@ -5,6 +5,7 @@
  */
 #include <math.h>
 
+#include "analyze/thread_states.h"
 #include "query/schema.h"
 
 static void text(const hu_sql_source *s, uint32_t id, sqlite3_context *out)
@@ -288,6 +289,19 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
     C(T, stack, "TEXT", "", "Functions from the outermost on, separated by semicolons.", chain(s, i, out))  \
     C(T, is_kernel, "INTEGER", "", "1 inside the operating system's kernel.", INT(cpu_sample(s, i)->is_kernel))
 
+#define THREAD_STATE_COLUMNS(C, T)                                                                                     \
+    RANK(C, T)                                                                                                         \
+    C(T, track, "INTEGER", "", "Id of the thread's track.", INT(stretch(s, i)->track))                                 \
+    C(T, pid, "INTEGER", "", "Process id.", INT(s->ask.tracks[stretch(s, i)->track].pid))                              \
+    C(T, tid, "INTEGER", "", "Thread id.", INT(s->ask.tracks[stretch(s, i)->track].tid))                               \
+    C(T, start_ns, "INTEGER", "ns", "When the state began.", INT(stretch(s, i)->start_ns))                             \
+    C(T, dur_ns, "INTEGER", "ns", "How long it lasted.", INT(stretch(s, i)->end_ns - stretch(s, i)->start_ns))         \
+    C(T, end_ns, "INTEGER", "ns", "When it ended.", INT(stretch(s, i)->end_ns))                                        \
+    C(T, state, "TEXT", "", "running, runnable (it waits for a CPU), waiting (for anything else) or unknown.",         \
+      constant(out, hu_thread_state_key(stretch(s, i)->state)))                                                        \
+    C(T, is_estimate, "INTEGER", "", "1 where sums over time are right and places are estimates (from /proc).",        \
+      INT(hu_trace_get_info(s->trace)->state_source != HU_STATES_SWITCHES))
+
 #define MEMORY_COLUMNS(C, T)                                                                                              \
     RANK(C, T)                                                                                                            \
     C(T, time_ns, "INTEGER", "ns", "Time of the record.", INT(memory(s, i)->time_ns))                                     \
@@ -390,6 +404,13 @@ static const hu_cpu_sample *cpu_sample(const hu_sql_source *s, size_t i)
     return &hu_trace_cpu_samples(s->trace, &n)[i];
 }
 
+static const hu_stretch *stretch(const hu_sql_source *s, size_t i)
+{
+    size_t n;
+
+    return &hu_trace_stretches(s->trace, &n)[i];
+}
+
 static const hu_cpu_stack *cpu_stack(const hu_sql_source *s, size_t i)
 {
     static const hu_cpu_stack none;
@@ -484,6 +505,7 @@ DEFINE(track, TRACK_COLUMNS)
 DEFINE(step, STEP_COLUMNS)
 DEFINE(counter, COUNTER_COLUMNS)
 DEFINE(cpu_sample, CPU_SAMPLE_COLUMNS)
+DEFINE(thread_state, THREAD_STATE_COLUMNS)
 DEFINE(memory, MEMORY_COLUMNS)
 DEFINE(link, LINK_COLUMNS)
 DEFINE(device, DEVICE_COLUMNS)
@@ -515,6 +537,14 @@ static size_t cpu_sample_rows(const hu_sql_source *s)
     size_t n;
 
     hu_trace_cpu_samples(s->trace, &n);
+    return n;
+}
+
+static size_t thread_state_rows(const hu_sql_source *s)
+{
+    size_t n;
+
+    hu_trace_stretches(s->trace, &n);
     return n;
 }
 
@@ -589,6 +619,7 @@ const hu_sql_table hu_sql_tables[] = {
     ROWS(memory, "Allocations and frees of the framework.", AT_memory_rank, -1, -1),
     ROWS(counter, "Samples of counters.", AT_counter_rank, -1, -1),
     ROWS(cpu_sample, "CPU samples with their call chains.", AT_cpu_sample_rank, -1, -1),
+    ROWS(thread_state, "When each thread ran, waited for a CPU or for something else.", AT_thread_state_rank, -1, -1),
     ROWS(device, "Devices that the recorder saw.", AT_device_rank, -1, -1),
     ROWS(metadata, "What the file says about itself.", AT_metadata_rank, -1, -1),
     ROWS(string, "Every different text of the trace.", AT_string_rank, AT_string_id, -1),

@@ -494,6 +494,11 @@ hu_perf *hu_perf_start(const hu_perf_options *options, pid_t child, const char *
     return NULL;
 }
 
+void hu_perf_ended(hu_perf *perf, pid_t pid)
+{
+    hu_schedstat_ended(perf->schedstat, pid);
+}
+
 hu_perf_totals hu_perf_so_far(const hu_perf *perf)
 {
     return perf->totals;

@@ -42,6 +42,9 @@ hu_perf *hu_perf_start(const hu_perf_options *options, pid_t child, const char *
 /* Moves what the kernel wrote into the files.  A ring of 64 pages holds about 5,000 switches: call it every 20 ms. */
 void hu_perf_round(hu_perf *perf);
 
+/* A child has ended, and was not waited for yet. */
+void hu_perf_ended(hu_perf *perf, pid_t pid);
+
 /* So far; after the last round before hu_perf_stop: of the whole run. */
 hu_perf_totals hu_perf_so_far(const hu_perf *perf);
 

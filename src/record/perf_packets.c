@@ -26,6 +26,7 @@ typedef struct {
     uint32_t                      *frame_stamp, *stack_stamp, *module_stamp, *path_stamp;
     HU_VEC(uint32_t) name_stamp;
     uint8_t *is_wanted;    /* of a thread */
+    uint8_t *early_state;  /* of a thread before the first time that is asked for: 1 + the state; 0: none */
     uint8_t *thread_state; /* 0: nothing was written of it; else 1 + the last state, or HAS_TREE */
     uint32_t generation;
     uint64_t bytes; /* since the last clearing */
@@ -264,7 +265,8 @@ static bool put_tree(writer *x, uint32_t thread, int64_t time_ns)
 static bool put_change(writer *x, const hu_perf_change *c)
 {
     static const uint8_t state_of[HU_TASK_STATES] = {
-        [HU_TASK_RUNNABLE] = 2, [HU_TASK_RUNNING] = 3, [HU_TASK_SLEEPING] = 4, [HU_TASK_DEAD] = 7};
+        [HU_TASK_RUNNABLE] = 2, [HU_TASK_RUNNING] = 3, [HU_TASK_SLEEPING] = 4, [HU_TASK_DEAD] = 7,
+        [HU_TASK_LOST] = 0,     [HU_TASK_ALIVE] = 1};
     const hu_perf_thread *t = &x->f->threads.at[c->thread];
     size_t                packet, open;
 
@@ -341,6 +343,20 @@ static bool is_wanted(const writer *x, uint32_t thread, int64_t time_ns)
     return x->is_wanted[thread] && time_ns >= x->o->first_ns && (x->o->end_ns == 0 || time_ns < x->o->end_ns);
 }
 
+/* What each thread was in when the window began. */
+static bool put_early(writer *x)
+{
+    const hu_perf_files *f = x->f;
+
+    for (uint32_t i = 0; i < f->threads.n; i++) {
+        const hu_perf_change c = {.time_ns = x->o->first_ns, .thread = i, .state = (uint8_t)(x->early_state[i] - 1)};
+
+        if (x->early_state[i] && c.state != HU_TASK_DEAD && !put_change(x, &c))
+            return false;
+    }
+    return true;
+}
+
 static bool write_all(writer *x)
 {
     const hu_perf_files *f = x->f;
@@ -356,12 +372,14 @@ static bool write_all(writer *x)
         if (is_wanted(x, thread, time_ns)) {
             if ((!has_begun || x->bytes > CLEAR_BYTES) && !clear(x, time_ns))
                 return false;
-            if (!has_begun && f->lost + f->cut && !put_lost(x, time_ns))
+            if (!has_begun && ((f->lost + f->cut && !put_lost(x, time_ns)) || !put_early(x)))
                 return false;
             has_begun = true;
             if (!(is_change ? put_change(x, &f->changes.at[change]) : put_sample(x, &f->samples.at[sample])))
                 return false;
         }
+        if (is_change && x->is_wanted[thread] && time_ns < x->o->first_ns)
+            x->early_state[thread] = (uint8_t)(f->changes.at[change].state + 1);
         change += is_change;
         sample += !is_change;
     }
@@ -382,9 +400,10 @@ int hu_perf_packets_write(const hu_perf_files *files, hu_symbols *symbols, const
         x.module_stamp = hu_arena_calloc(arena, files->modules.n + 1, sizeof *x.module_stamp);
         x.path_stamp = hu_arena_calloc(arena, files->texts.entries.n + 1, sizeof *x.path_stamp);
         x.thread_state = hu_arena_calloc(arena, files->threads.n + 1, sizeof *x.thread_state);
+        x.early_state = hu_arena_calloc(arena, files->threads.n + 1, sizeof *x.early_state);
         x.is_wanted = hu_arena_calloc(arena, files->threads.n + 1, sizeof *x.is_wanted);
         is_good = x.name_of && x.frame_stamp && x.stack_stamp && x.module_stamp && x.path_stamp && x.thread_state &&
-                  x.is_wanted && choose(&x) && write_all(&x);
+                  x.is_wanted && x.early_state && choose(&x) && write_all(&x);
     }
     hu_arena_free(arena);
     return is_good ? 0 : hu_fail_memory(err);

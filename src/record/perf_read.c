@@ -253,8 +253,8 @@ int hu_perf_read(const char *session, hu_arena *arena, hu_perf_files *out, hu_er
         return hu_fail_memory(err);
     }
     rc = read_records(&x, session, scratch, err ? err : &mine);
-    if (rc == 0)
-        hu_perf_threads_finish(out, x.last_ns);
+    if (rc == 0 && !hu_perf_threads_finish(out, x.last_ns))
+        rc = hu_fail_memory(err);
     if (rc == 0 && out->n_files == 0) {
         rc = hu_schedstat_read(session, out, err);
         if (rc == 0)

@@ -13,6 +13,8 @@ typedef enum {
     HU_TASK_RUNNING,
     HU_TASK_SLEEPING,
     HU_TASK_DEAD,
+    HU_TASK_LOST,  /* records were lost: nothing is known until its next change */
+    HU_TASK_ALIVE, /* nobody watched it, but it lives (lives.h) */
     HU_TASK_STATES,
 } hu_task_state;
 

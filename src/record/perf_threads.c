@@ -24,9 +24,24 @@ uint32_t hu_perf_threads_find(hu_perf_files *f, uint32_t pid, uint32_t tid, int6
     return at;
 }
 
-/* A state that lasted over a loss counts as far as that. */
-static void close_state(const hu_perf_files *f, hu_perf_thread *t, int64_t time_ns)
+/* Changes are in the order of time; this one may come before the last ones. */
+static bool insert(hu_perf_files *f, const hu_perf_change *change)
 {
+    size_t i;
+
+    if (!hu_vec_push(f->arena, &f->changes, *change))
+        return false;
+    for (i = f->changes.n - 1; i && f->changes.at[i - 1].time_ns > change->time_ns; i--)
+        f->changes.at[i] = f->changes.at[i - 1];
+    f->changes.at[i] = *change;
+    return true;
+}
+
+/* A state that lasted over a loss counts as far as that.  False without memory. */
+static bool close_state(hu_perf_files *f, uint32_t thread, int64_t time_ns)
+{
+    hu_perf_thread      *t = &f->threads.at[thread];
+    const hu_perf_change lost = {.time_ns = f->last_loss_ns, .thread = thread, .state = HU_TASK_LOST};
     const bool    was_lost = t->is_known && t->since_ns <= f->last_loss_ns;
     const int64_t end_ns = was_lost && f->last_loss_ns < time_ns ? f->last_loss_ns : time_ns;
 
@@ -35,6 +50,7 @@ static void close_state(const hu_perf_files *f, hu_perf_thread *t, int64_t time_
     if (was_lost)
         t->is_known = false;
     t->since_ns = time_ns;
+    return !was_lost || lost.time_ns >= time_ns || insert(f, &lost);
 }
 
 bool hu_perf_threads_change(hu_perf_files *f, uint32_t thread, int64_t time_ns, uint32_t cpu, hu_task_state state)
@@ -44,7 +60,8 @@ bool hu_perf_threads_change(hu_perf_files *f, uint32_t thread, int64_t time_ns, 
 
     if (t->has_ended || (t->is_known && t->state == (uint8_t)state && t->since_ns > f->last_loss_ns))
         return true;
-    close_state(f, t, time_ns);
+    if (!close_state(f, thread, time_ns))
+        return false;
     t->last_ns = time_ns;
     t->state = (uint8_t)state;
     t->is_known = true;
@@ -63,14 +80,16 @@ bool hu_perf_threads_name(hu_perf_files *f, uint32_t thread, hu_str name)
     return id != UINT32_MAX;
 }
 
-void hu_perf_threads_finish(hu_perf_files *f, int64_t end_ns)
+bool hu_perf_threads_finish(hu_perf_files *f, int64_t end_ns)
 {
     for (size_t i = 0; i < f->threads.n; i++) {
         hu_perf_thread *t = &f->threads.at[i];
 
         if (t->has_ended || !t->is_known)
             continue;
-        close_state(f, t, end_ns);
+        if (!close_state(f, (uint32_t)i, end_ns))
+            return false;
         t->last_ns = end_ns;
     }
+    return true;
 }

@@ -17,6 +17,6 @@ bool hu_perf_threads_change(hu_perf_files *f, uint32_t thread, int64_t time_ns, 
 bool hu_perf_threads_name(hu_perf_files *f, uint32_t thread, hu_str name);
 
 /* Ends what lasts, at the time of the last record. */
-void hu_perf_threads_finish(hu_perf_files *f, int64_t end_ns);
+bool hu_perf_threads_finish(hu_perf_files *f, int64_t end_ns);
 
 #endif

@@ -357,6 +357,14 @@ void hu_schedstat_round(hu_schedstat *s)
         look(s);
 }
 
+void hu_schedstat_ended(hu_schedstat *s, pid_t pid)
+{
+    const uint32_t at = s ? hu_map_get(&s->process_of, (uint64_t)pid) : HU_MAP_NONE;
+
+    if (at != HU_MAP_NONE && is_ours(s, (uint64_t)pid))
+        look_at_process(s, &s->processes.at[at]);
+}
+
 int hu_schedstat_stop(hu_schedstat *s)
 {
     bool has_failed;

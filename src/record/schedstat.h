@@ -41,6 +41,9 @@ hu_schedstat *hu_schedstat_start(unsigned hz, pid_t child, const char *session, 
 /* Reads when it is time to; call it often. */
 void hu_schedstat_round(hu_schedstat *s);
 
+/* Reads a process that has ended and was not waited for yet: the kernel still has its sums. */
+void hu_schedstat_ended(hu_schedstat *s, pid_t pid);
+
 /* Reads a last time; closes and frees.  0, or HU_EIO when rows could not be written.  NULL is fine. */
 int hu_schedstat_stop(hu_schedstat *s);
 

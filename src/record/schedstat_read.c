@@ -131,7 +131,8 @@ int hu_schedstat_read(const char *session, hu_perf_files *out, hu_error *err)
     } else {
         x.first_ns = x.last_ns = head.started_ns;
         rc = read_rows(&x, fd, err);
-        hu_perf_threads_finish(out, x.last_ns);
+        if (rc == 0 && !hu_perf_threads_finish(out, x.last_ns))
+            rc = hu_fail_memory(err);
         out->n_files = 1;
         out->is_estimate = true;
         if (out->changes.n)

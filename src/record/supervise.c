@@ -42,6 +42,7 @@ typedef struct {
     int64_t                     began, next_snapshot, starts_at, stops_at, ends_since, interrupted, gives_up_at;
     unsigned                    interrupts;
     pid_t                       saver; /* a process that saves; 0: none */
+    bool                        has_begun; /* the command runs: what begins now does not begin with it */
     bool                        has_saved_end, is_child_gone, is_alone;
     hu_descendants              descendants;
 } supervisor;
@@ -81,6 +82,8 @@ static void start(supervisor *s)
 {
     if (s->control->state != HU_SESSION_RECORDING)
         hu_session_record(s->control, true);
+    s->control->began_ns = s->control->began_ns ? s->control->began_ns : s->has_begun ? now_ns(CLOCK_MONOTONIC) : 1;
+    s->control->stopped_ns = 0;
     s->starts_at = 0;
     s->out->first_ns = s->out->first_ns ? s->out->first_ns : now_ns(CLOCK_REALTIME);
     if (s->o->duration_ns && !s->stops_at)
@@ -93,6 +96,7 @@ static void stop(supervisor *s)
     if (s->control->state != HU_SESSION_RECORDING)
         return;
     hu_session_record(s->control, false);
+    s->control->stopped_ns = now_ns(CLOCK_MONOTONIC);
     s->out->last_ns = now_ns(CLOCK_REALTIME);
 }
 
@@ -141,9 +145,14 @@ static void child_ended(supervisor *s, int status)
 /* The kernel says whether anybody is left: what a process leaves behind is ours before we can know of its end. */
 static void reap(supervisor *s)
 {
-    int   status;
-    pid_t pid;
+    siginfo_t ended = {0};
+    int       status;
+    pid_t     pid;
 
+    while (s->o->perf && waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == s->child) {
+        hu_perf_ended(s->o->perf, ended.si_pid);
+        break;
+    }
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         if (pid == s->child)
             child_ended(s, status);
@@ -317,6 +326,7 @@ void hu_supervise(const hu_supervise_options *options, pid_t child, hu_supervisi
         s.starts_at = s.began + options->delay_ns;
     else if (s.control->state == HU_SESSION_RECORDING)
         start(&s); /* so it began with the command */
+    s.has_begun = true;
     hu_witness_start(&s.witness);
     while (!is_over(&s)) {
         const struct timespec until = round_once(&s);

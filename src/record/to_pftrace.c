@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/number.h"
+#include "record/lives.h"
 #include "record/perf_packets.h"
 #include "record/pf.h"
 #include "record/processes.h"
@@ -31,6 +32,7 @@ typedef struct {
     uint32_t                 *members; /* of the file at hand */
     size_t                    n_members;
     hu_perf_files             perf; /* samples and states of threads; n_files 0: there are none */
+    const char               *states; /* where states of threads are from */
     hu_symbols               *symbols;
     uint8_t                  *has_arrow; /* by process: its parent's fork or exec was drawn */
     uint8_t                  *is_member;
@@ -171,6 +173,7 @@ static void write_head(work *w, const hu_pftrace_file *file)
             whole(w, "holdup.os_threshold_ns", (int64_t)((double)c->os_threshold / c->ticks_per_second * 1e9 + 0.5));
     }
     whole(w, "holdup.processes", (int64_t)w->n_members);
+    text(w, "holdup.thread_states", hu_str_of(w->states));
     if (w->o->cost) {
         whole(w, "holdup.recording_in_command_ns", w->o->cost->records_ns);
         whole(w, "holdup.recording_beside_command_ns", w->o->cost->supervisor_ns);
@@ -385,7 +388,10 @@ static int write_process(work *w, uint32_t process, hu_error *err)
 /* Samples and states of the threads of these processes. */
 static int write_perf(work *w, hu_error *err)
 {
-    hu_perf_packets_options how = {.sequence = ++w->p.last_sequence, .n_pids = w->n_members};
+    hu_perf_packets_options how = {.sequence = ++w->p.last_sequence,
+                                   .n_pids = w->n_members,
+                                   .first_ns = w->list->control.began_ns,
+                                   .end_ns = w->list->control.stopped_ns};
     uint32_t               *pids = hu_arena_calloc(w->p.arena, w->n_members, sizeof *pids);
 
     if (w->perf.n_files == 0)
@@ -617,6 +623,10 @@ int hu_pftrace_write(const hu_pftrace_options *options, hu_arena *arena, hu_pftr
     w.symbols = rc == 0 ? hu_symbols_new(arena) : NULL;
     if (rc == 0)
         rc = w.symbols ? hu_perf_read(options->session, arena, &w.perf, err) : hu_fail_memory(err);
+    if (rc == 0) {
+        w.states = w.perf.changes.n == 0 ? "lives" : w.perf.is_estimate ? "schedstat" : "switches";
+        rc = hu_lives_add(&list, &w.perf) ? 0 : hu_fail_memory(err);
+    }
     if (rc < 0) {
         hu_symbols_free(w.symbols);
         return rc;

@@ -473,6 +473,13 @@ void hu_builder_cpu_sample(hu_builder *b, const hu_cpu_sample *sample)
         no_memory(b);
 }
 
+void hu_builder_stretch(hu_builder *b, const hu_stretch *stretch)
+{
+    if (stretch->end_ns > stretch->start_ns &&
+        (failed(b) || !hu_vec_push(b->trace->arena, &b->trace->stretches, *stretch)))
+        no_memory(b);
+}
+
 void hu_builder_sample(hu_builder *b, uint32_t track, int64_t time_ns, double value)
 {
     if (failed(b) || !hu_vec_push(b->trace->arena, &b->trace->samples, ((hu_sample){time_ns, track, value})))

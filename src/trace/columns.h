@@ -35,6 +35,7 @@ struct hu_trace {
     HU_VEC(hu_sample) samples;
     HU_VEC(hu_cpu_stack) cpu_stacks;
     HU_VEC(hu_cpu_sample) cpu_samples;
+    HU_VEC(hu_stretch) stretches;
     HU_VEC(hu_flow) flows;
     HU_VEC(hu_device) devices;
     HU_VEC(hu_metadata) metadata;
@@ -44,6 +45,9 @@ struct hu_trace {
     size_t    n_work;
     hu_map    forward; /* backward operator -> forward operator */
 };
+
+/* Puts the states of threads in order, and gives each thread its life.  Called once, by the index. */
+void hu_stretches_settle(hu_trace *trace);
 
 /* Links everything; called once, by the builder.  Returns 0 or HU_ENOMEM. */
 int hu_index_build(hu_trace *trace, hu_error *err);

@@ -119,6 +119,30 @@ typedef struct {
     uint8_t  is_kernel; /* inside the kernel, for that function */
 } hu_cpu_sample;
 
+/* What the kernel's scheduler says of a thread.  UNKNOWN: it lives, and nothing says what it does. */
+typedef enum {
+    HU_THREAD_RUNNING,
+    HU_THREAD_RUNNABLE, /* it waits for a CPU */
+    HU_THREAD_WAITING,  /* for anything else */
+    HU_THREAD_UNKNOWN,
+    HU_THREAD_STATE_COUNT,
+} hu_sched_state;
+
+/* A stretch of a thread's life in one state. */
+typedef struct {
+    int64_t  start_ns, end_ns;
+    uint32_t track; /* of type HU_TRACK_HOST */
+    uint8_t  state; /* hu_sched_state */
+} hu_stretch;
+
+/* Where the states of a trace come from, the best first. */
+typedef enum {
+    HU_STATES_NONE,
+    HU_STATES_SWITCHES,  /* each context switch was recorded: places and lengths are exact */
+    HU_STATES_SCHEDSTAT, /* /proc was read now and then: lengths are exact, places are estimates */
+    HU_STATES_CPU_TIME,  /* lives are known, and how much CPU time the command took */
+} hu_state_source;
+
 /* One end of a forward-backward link. */
 typedef struct {
     int64_t  time_ns;

@@ -369,6 +369,7 @@ int hu_index_build(hu_trace *t, hu_error *err)
     hu_arena *scratch = hu_arena_new();
     bool      ok = scratch != NULL;
 
+    hu_stretches_settle(t);
     ok = ok && (t->parent = hu_arena_grow(t->arena, NULL, (t->n + 1) * sizeof *t->parent)) != NULL;
     if (ok)
         memset(t->parent, 0xff, (t->n + 1) * sizeof *t->parent);

@@ -106,6 +106,12 @@ const hu_cpu_sample *hu_trace_cpu_samples(const hu_trace *trace, size_t *n)
     return trace->cpu_samples.at;
 }
 
+const hu_stretch *hu_trace_stretches(const hu_trace *trace, size_t *n)
+{
+    *n = trace->stretches.n;
+    return trace->stretches.at;
+}
+
 size_t hu_trace_cpu_stack_count(const hu_trace *trace)
 {
     return trace->cpu_stacks.n;

@@ -40,6 +40,9 @@ typedef struct {
     uint32_t      name;           /* of the thread, stream or counter; 0 none */
     uint32_t      process;        /* name of the process; 0 none */
     uint32_t      first, count;   /* its slices: hu_trace_order()[first, first + count) */
+    uint32_t      first_stretch, n_stretches; /* hu_trace_stretches() */
+    int64_t       born_ns, died_ns;           /* of a thread whose life was recorded: its first to its last stretch; equal
+                                                 where it was not */
 } hu_track;
 
 typedef struct {
@@ -70,6 +73,8 @@ typedef struct {
     int64_t cpu_sample_ns;    /* CPU time that one sample stands for; 0 unknown */
     int64_t cpus;             /* that the job may use: as the user says, else as recorded; 0 unknown */
     int64_t out_of_memory;    /* records of allocations that failed */
+    int64_t command_cpu_ns;   /* of a recorded command and all that it waited for; 0 unknown */
+    int64_t state_source;     /* hu_state_source */
     bool    has_shapes, has_stacks, has_memory, has_flops, has_modules; /* what the capture recorded */
 } hu_trace_info;
 
@@ -108,6 +113,8 @@ const hu_metadata     *hu_trace_metadata(const hu_trace *trace, size_t *n);
 const hu_memory_event *hu_trace_memory(const hu_trace *trace, size_t *n); /* by time on each track */
 const hu_sample       *hu_trace_samples(const hu_trace *trace, size_t *n);
 const hu_cpu_sample   *hu_trace_cpu_samples(const hu_trace *trace, size_t *n); /* in the order of the file */
+/* States of threads, by track; those of one track by time, and none overlaps another. */
+const hu_stretch      *hu_trace_stretches(const hu_trace *trace, size_t *n);
 size_t                 hu_trace_cpu_stack_count(const hu_trace *trace);
 const hu_cpu_stack    *hu_trace_cpu_stack(const hu_trace *trace, uint32_t row); /* 1 + row, as stored */
 

@@ -130,7 +130,7 @@ static int run(int argc, char **argv, char **command)
 
 static void print_files(const hu_perf_files *f)
 {
-    static const char *const states[] = {"runnable_ns", "running_ns", "sleeping_ns", "dead_ns"};
+    static const char *const states[] = {"runnable_ns", "running_ns", "sleeping_ns", "dead_ns", "lost_ns", "alive_ns"};
 
     printf("{\"files\": %u, \"lost\": %llu, \"cut\": %llu, \"malformed\": %llu, \"is_estimate\": %d, \"user_only\": %d, "
            "\"period_ns\": %llu,\n \"samples\": %zu, \"changes\": %zu, \"threads\": [",

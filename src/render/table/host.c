@@ -20,6 +20,20 @@ STATE(child, HU_HOST_CHILD)
 STATE(other, HU_HOST_OTHER)
 STATE(comm, HU_STATE_COMM)
 STATE(starved, HU_STATE_STARVED)
+STATE(blocked, HU_STATE_BLOCKED)
+STATE(lost, HU_STATE_UNKNOWN)
+
+/* The scheduler's view, where a scheduler was asked. */
+#define TASK(name, state)                                                                                                 \
+    HU_FACT(name, d->host_time.is_recorded && d->host_time.source != HU_STATES_NONE ? d->host_time.task_ns[state] : HU_ABSENT)
+
+TASK(task_running, HU_THREAD_RUNNING)
+TASK(task_runnable, HU_THREAD_RUNNABLE)
+TASK(task_waiting, HU_THREAD_WAITING)
+TASK(task_unknown, HU_THREAD_UNKNOWN)
+HU_FACT(wall, d->host_time.is_recorded ? d->host_time.wall_ns : HU_ABSENT)
+HU_FACT(cpu, d->host_time.is_recorded ? d->host_time.cpu_ns : HU_ABSENT)
+HU_FACT(job_cpu, d->host_time.is_recorded ? d->host_time.job_cpu_ns : HU_ABSENT)
 HU_FACT(recorded, d->host_time.is_recorded)
 HU_FACT(pid, d->host_time.is_recorded ? (double)d->host_time.pid : HU_ABSENT)
 HU_FACT(tid, d->host_time.is_recorded ? (double)d->host_time.tid : HU_ABSENT)
@@ -33,10 +47,19 @@ static void process(const hu_rank *rank, size_t row, hu_cell *out)
     out->text = d->host_time.process.n ? d->host_time.process : d->host_time.thread;
 }
 
+static void source(const hu_rank *rank, size_t row, hu_cell *out)
+{
+    (void)row;
+    out->text = hu_str_of(hu_state_source_key(rank->digest->host_time.source));
+}
+
 /* clang-format off */
 static const hu_column facts[] = {
     {"is_recorded", NULL, HU_CELL_BOOL, 0, NULL, recorded,
-     .help = "Whether the trace holds system calls, MPI calls or waits for a CPU."},
+     .help = "Whether the trace holds system calls, MPI calls or states of threads."},
+    {"states_from", "states of threads from", HU_CELL_TEXT, 0, NULL, source, .values = "|switches|schedstat|cpu_time|none",
+     .help = "Source of the states of threads: switches (every context switch), schedstat (sums read from /proc; places are "
+             "estimates), cpu_time (CPU time of the command, of one thread) or none."},
     {"process", "main process", HU_CELL_TEXT, 0, NULL, process,
      .help = "Name of the main process, or of its main thread when the process has none."},
     {"pid", "its number", HU_CELL_COUNT, 0, NULL, pid,
@@ -46,8 +69,13 @@ static const hu_column facts[] = {
     {"step_ns", "step of the main thread, or the whole run", HU_CELL_NS, 0, NULL, step,
      .help = "Mean step as the host marked it, or the main thread's lifetime without steps; the times below add up to "
              "it."},
-    {"running_ns", "running, or waiting unrecorded", HU_CELL_NS, 0, NULL, runs,
-     .help = "Time in which the main thread runs, or waits in a way that was not recorded."},
+    {"running_ns", "running", HU_CELL_NS, 0, NULL, runs,
+     .help = "Time in which the main thread runs, files and communication left out; without states of threads, waits "
+             "that were not recorded are in it."},
+    {"unrecorded_wait_ns", "waiting in no recorded call", HU_CELL_NS, 0, NULL, blocked,
+     .help = "Time in which the thread waits, but in no call that was recorded."},
+    {"unknown_ns", "not known", HU_CELL_NS, 0, NULL, lost,
+     .help = "Time of which the recorder lost the thread's state."},
     {"cpu_wait_ns", "runnable, waiting for a CPU", HU_CELL_NS, 0, NULL, starved,
      .help = "Time in which the thread is runnable and waits for a CPU."},
     {"communication_ns", "MPI and collectives", HU_CELL_NS, 0, NULL, comm,
@@ -76,6 +104,21 @@ static const hu_column facts[] = {
      .help = "Time in calls that wait for child processes."},
     {"other_ns", "in other system calls", HU_CELL_NS, 0, NULL, other,
      .help = "Time in all other system calls."},
+    {"task_running_ns", "on a CPU", HU_CELL_NS, 0, NULL, task_running,
+     .help = "CPU time of the main thread in the same time, in recorded calls too; null without states of threads. With "
+             "the next three it adds up to step_ns."},
+    {"task_runnable_ns", NULL, HU_CELL_NS, 0, NULL, task_runnable,
+     .help = "Time in which the scheduler has it on a run queue, in recorded calls too."},
+    {"task_waiting_ns", NULL, HU_CELL_NS, 0, NULL, task_waiting,
+     .help = "Time in which the scheduler has it asleep."},
+    {"task_unknown_ns", NULL, HU_CELL_NS, 0, NULL, task_unknown,
+     .help = "Time of which its state is not known."},
+    {"process_wall_ns", "life of the process", HU_CELL_NS, 0, NULL, wall,
+     .help = "Time from the start of the main process to its end."},
+    {"process_cpu_ns", "its CPU time", HU_CELL_NS, 0, NULL, cpu,
+     .help = "CPU time of all its threads; null without states of threads."},
+    {"job_cpu_ns", "CPU time of all processes", HU_CELL_NS, 0, NULL, job_cpu,
+     .help = "CPU time of all threads of the recording; null without states of threads."},
 };
 /* clang-format on */
 
@@ -165,6 +208,8 @@ static const hu_table calls = {
 /* clang-format on */
 
 HU_NUMBER(process_wall, host_time, r->wall_ns)
+HU_NUMBER(process_cpu, host_time, r->cpu_ns >= 0 ? (double)r->cpu_ns : HU_ABSENT)
+HU_NUMBER(process_blocked, host_time, r->state_ns[HU_STATE_BLOCKED])
 HU_NUMBER(process_runs, host_time, r->state_ns[HU_STATE_RUNS])
 HU_NUMBER(process_starved, host_time, r->state_ns[HU_STATE_STARVED])
 HU_NUMBER(process_pipe, host_time, r->state_ns[HU_HOST_PIPE])
@@ -175,7 +220,7 @@ HU_NUMBER(process_files, host_time,
 HU_NUMBER(process_others, host_time,
           r->wall_ns - r->state_ns[HU_STATE_RUNS] - r->state_ns[HU_STATE_STARVED] - r->state_ns[HU_HOST_PIPE] -
               r->state_ns[HU_HOST_CHILD] - r->state_ns[HU_HOST_FILE_READ] - r->state_ns[HU_HOST_FILE_WRITE] -
-              r->state_ns[HU_HOST_FILE_META] - r->state_ns[HU_HOST_FSYNC])
+              r->state_ns[HU_HOST_FILE_META] - r->state_ns[HU_HOST_FSYNC] - r->state_ns[HU_STATE_BLOCKED])
 HU_NUMBER(process_pid, host_time, r->pid)
 HU_NUMBER(process_threads, host_time, r->threads)
 HU_NUMBER(process_main, host_time, r->is_main)
@@ -187,15 +232,20 @@ static const hu_column process_columns[] = {
     {"pid", "pid", HU_CELL_COUNT, 9, NULL, process_pid, .values = "any",
      .help = "Process id."},
     {"wall_ns", "wall", HU_CELL_NS, 9, NULL, process_wall, .values = "any",
-     .help = "Time from the first to the last thing that the process did."},
+     .help = "Time from the start of the process to its end; from the first to the last thing that it did, where its life "
+             "was not recorded."},
+    {"cpu_ns", "cpu", HU_CELL_NS, 9, NULL, process_cpu, .values = "any",
+     .help = "CPU time of all its threads; null without states of threads."},
     {"running_ns", "runs", HU_CELL_NS, 9, NULL, process_runs, .values = "any",
-     .help = "Time in which its main thread runs, or waits in a way that was not recorded."},
+     .help = "Time in which its main thread runs; without states of threads, waits that were not recorded are in it."},
     {"cpu_wait_ns", "no cpu", HU_CELL_NS, 9, NULL, process_starved, .values = "any",
      .help = "Time in which its main thread is runnable and waits for a CPU."},
     {"pipe_ns", "pipe", HU_CELL_NS, 9, NULL, process_pipe, .values = "any",
      .help = "Time in which its main thread waits for the other end of a pipe."},
     {"child_ns", "children", HU_CELL_NS, 9, NULL, process_child, .values = "any",
      .help = "Time in which its main thread waits for child processes."},
+    {"unrecorded_wait_ns", "unrec.", HU_CELL_NS, 9, NULL, process_blocked, .is_wide = true, .values = "any",
+     .help = "Time in which its main thread waits in no recorded call."},
     {"file_ns", "files", HU_CELL_NS, 9, NULL, process_files, .is_wide = true, .values = "any",
      .help = "Time in which its main thread reads, writes, looks up or syncs files."},
     {"other_waits_ns", "others", HU_CELL_NS, 9, NULL, process_others, .is_wide = true, .values = "any",
@@ -212,8 +262,7 @@ const hu_table hu_table_processes = {
     .key = "processes", .title = "Processes, by state of their main thread",
     .columns = process_columns, .n_columns = HU_COUNT(process_columns), .rows = process_rows,
     .empty = "none was recorded",
-    .about = "Processes of the recording, from the first to the last thing each did, split by what its main thread "
-             "does.",
+    .about = "Processes of the recording, each from its start to its end, split by what its main thread does.",
 };
 /* clang-format on */
 
@@ -226,6 +275,8 @@ static size_t thread_rows(const hu_rank *rank)
 
 HU_NUMBER_OF(thread_tid, THREADS, r->tid)
 HU_NUMBER_OF(thread_wall, THREADS, r->wall_ns)
+HU_NUMBER_OF(thread_cpu, THREADS, r->cpu_ns >= 0 ? (double)r->cpu_ns : HU_ABSENT)
+HU_NUMBER_OF(thread_blocked, THREADS, r->state_ns[HU_STATE_BLOCKED])
 HU_NUMBER_OF(thread_runs, THREADS, r->state_ns[HU_STATE_RUNS])
 HU_NUMBER_OF(thread_starved, THREADS, r->state_ns[HU_STATE_STARVED])
 HU_NUMBER_OF(thread_lock, THREADS, r->state_ns[HU_HOST_LOCK])
@@ -233,7 +284,7 @@ HU_NUMBER_OF(thread_waits, THREADS, r->state_ns[HU_HOST_WAIT])
 HU_NUMBER_OF(thread_sleep, THREADS, r->state_ns[HU_HOST_SLEEP])
 HU_NUMBER_OF(thread_others, THREADS,
              r->wall_ns - r->state_ns[HU_STATE_RUNS] - r->state_ns[HU_STATE_STARVED] - r->state_ns[HU_HOST_LOCK] -
-                 r->state_ns[HU_HOST_WAIT] - r->state_ns[HU_HOST_SLEEP])
+                 r->state_ns[HU_HOST_WAIT] - r->state_ns[HU_HOST_SLEEP] - r->state_ns[HU_STATE_BLOCKED])
 HU_TEXT_OF(thread_name, THREADS, r->name)
 
 /* clang-format off */
@@ -241,15 +292,20 @@ static const hu_column thread_columns[] = {
     {"tid", "tid", HU_CELL_COUNT, 9, NULL, thread_tid, .values = "any",
      .help = "Thread id."},
     {"wall_ns", "wall", HU_CELL_NS, 9, NULL, thread_wall, .values = "any",
-     .help = "Time from the first to the last thing that the thread did."},
-    {"running_ns", "runs", HU_CELL_NS, 9, NULL, thread_runs, .values = "any",
-     .help = "Time in which it runs, or waits in a way that was not recorded."},
+     .help = "Time from the start of the thread to its end; from the first to the last thing that it did, where its life "
+             "was not recorded."},
+    {"cpu_ns", "cpu", HU_CELL_NS, 9, NULL, thread_cpu, .values = "any",
+     .help = "CPU time of the thread; null without states of threads."},
+    {"running_ns", "runs", HU_CELL_NS, 9, NULL, thread_runs, .is_wide = true, .values = "any",
+     .help = "Time in which it runs; without states of threads, waits that were not recorded are in it."},
     {"cpu_wait_ns", "no cpu", HU_CELL_NS, 9, NULL, thread_starved, .values = "any",
      .help = "Time in which it is runnable and waits for a CPU."},
     {"lock_ns", "locks", HU_CELL_NS, 9, NULL, thread_lock, .values = "any",
      .help = "Time in which it waits for locks."},
     {"wait_ns", "waits", HU_CELL_NS, 9, NULL, thread_waits, .values = "any",
      .help = "Time in which it waits for another thread."},
+    {"unrecorded_wait_ns", "unrec.", HU_CELL_NS, 9, NULL, thread_blocked, .values = "any",
+     .help = "Time in which it waits in no recorded call."},
     {"sleep_ns", "sleeps", HU_CELL_NS, 9, NULL, thread_sleep, .is_wide = true, .values = "any",
      .help = "Time in which it sleeps."},
     {"other_waits_ns", "others", HU_CELL_NS, 9, NULL, thread_others, .is_wide = true, .values = "any",
@@ -262,7 +318,7 @@ static const hu_table threads = {
     .key = "threads", .title = "Other threads of the main process",
     .columns = thread_columns, .n_columns = HU_COUNT(thread_columns), .rows = thread_rows,
     .empty = "there are none",
-    .about = "Threads of the main process besides its main thread, from the first to the last thing each did.",
+    .about = "Threads of the main process besides its main thread, each from its start to its end.",
 };
 /* clang-format on */
 

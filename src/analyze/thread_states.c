@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * thread_states.c - a table of two partitions of a thread's time: by the scheduler's state, and by recorded call.
+ *
+ *     cell(state, call) = |state ∩ call ∩ windows|          running + runnable + waiting + unknown = |windows|
+ *
+ * Calls exclude each other: communication first (libraries wait in it by asking again and again), then by class, of which
+ * only the outermost counts.
+ *
+ * The scheduler's switches say where each state lies.  Readings of /proc say only how long it took, and CPU time of the
+ * command only how long a single thread ran.  Then the table is filled from its margins: calls are where threads wait, so
+ * all calls are waits if the thread waited that long, and else in proportion; the rest of its waiting is in no recorded
+ * call.  Where even these are not known, the state is unknown, and no call is taken for a wait or for work.
+ */
+#include "analyze/thread_states.h"
+
+#include <math.h>
+
+#include "analyze/host_calls.h"
+#include "base/map.h"
+
+static uint64_t thread_key(const hu_track *t)
+{
+    return (uint64_t)t->pid * 0x9e3779b97f4a7c15u ^ (uint64_t)t->tid;
+}
+
+static bool is_thread(const hu_track *t)
+{
+    return !t->pid_is_text && !t->tid_is_text;
+}
+
+static uint32_t *find_notes(const hu_ask *ask)
+{
+    uint32_t *notes = hu_arena_alloc(ask->scratch, (ask->n_tracks + 1) * sizeof *notes);
+    hu_map    of_thread;
+
+    if (!notes || !hu_map_init(&of_thread, ask->scratch, 16))
+        return NULL;
+    for (uint32_t t = 0; t < ask->n_tracks; t++) {
+        uint32_t *place;
+
+        if (ask->tracks[t].type != HU_TRACK_NOTE || !is_thread(&ask->tracks[t]))
+            continue;
+        place = hu_map_put(&of_thread, thread_key(&ask->tracks[t]));
+        if (!place)
+            return NULL;
+        *place = t;
+    }
+    for (uint32_t t = 0; t < ask->n_tracks; t++)
+        notes[t] = is_thread(&ask->tracks[t]) ? hu_map_get(&of_thread, thread_key(&ask->tracks[t])) : HU_NONE;
+    return notes;
+}
+
+/* CPU time of the command says how long a thread ran where it had only one. */
+static double rate_of_one(const hu_ask *ask)
+{
+    const hu_trace_info *info = hu_trace_get_info(ask->trace);
+    const hu_track      *one = NULL;
+
+    for (uint32_t t = 0; t < ask->n_tracks; t++) {
+        if (ask->tracks[t].type != HU_TRACK_HOST || (!ask->tracks[t].count && !ask->tracks[t].n_stretches))
+            continue;
+        if (one || !ask->tracks[t].n_stretches)
+            return (double)NAN;
+        one = &ask->tracks[t];
+    }
+    if (!one || info->command_cpu_ns <= 0)
+        return (double)NAN;
+    return fmin(1, (double)info->command_cpu_ns / (double)(one->died_ns - one->born_ns));
+}
+
+bool hu_thread_states_prepare(const hu_ask *ask, hu_thread_asker *out)
+{
+    size_t n;
+
+    *out = (hu_thread_asker){.ask = ask, .cpu_rate = (double)NAN};
+    out->inner = hu_host_calls_find_inner(ask, ask->scratch);
+    out->notes = find_notes(ask);
+    out->stretches = hu_trace_stretches(ask->trace, &n);
+    out->source = n ? (hu_state_source)hu_trace_get_info(ask->trace)->state_source : HU_STATES_NONE;
+    if (out->source == HU_STATES_CPU_TIME) {
+        out->cpu_rate = rate_of_one(ask);
+        out->source = isnan(out->cpu_rate) ? HU_STATES_NONE : HU_STATES_CPU_TIME;
+    }
+    return out->inner && out->notes;
+}
+
+/* ---- what it is in ------------------------------------------------------------------------------------------------ */
+
+static hu_within within_of(const hu_thread_asker *x, uint32_t i)
+{
+    const hu_ask *ask = x->ask;
+
+    if (ask->s.kind[i] == HU_KIND_MPI ||
+        (hu_kind_in(ask->s.kind[i], HU_BIT(USER) | HU_BIT(CPU_OP)) && ask->names[ask->s.name[i]] & HU_NAME_COMM))
+        return HU_WITHIN_COMM;
+    return ask->s.kind[i] == HU_KIND_OS_CALL && !x->inner[i] ? (hu_within)hu_host_calls_class(ask, i) : HU_WITHIN_CODE;
+}
+
+/* The windows by what the thread is in: disjoint sets that make up the windows. */
+static bool split_by_call(const hu_thread_asker *x, uint32_t track, const hu_intervals *windows,
+                          hu_intervals out[HU_WITHIN_COUNT])
+{
+    const hu_ask   *ask = x->ask;
+    const hu_track *t = &ask->tracks[track];
+    hu_intervals    set[HU_WITHIN_COUNT] = {{0}}, left = *windows, rest;
+
+    for (uint32_t k = 0; k < t->count; k++) {
+        const uint32_t  i = ask->order[t->first + k];
+        const hu_within in = within_of(x, i);
+
+        if (in != HU_WITHIN_CODE && !hu_intervals_add(ask->scratch, &set[in], ask->s.start_ns[i], hu_ask_end(ask, i)))
+            return false;
+    }
+    for (size_t k = 0; k < HU_WITHIN_CODE; k++) {
+        const size_t in = k == 0 ? HU_WITHIN_COMM : k - 1;
+
+        if (!hu_intervals_unite(ask->scratch, &set[in]) ||
+            !hu_intervals_intersect(ask->scratch, &set[in], &left, &out[in]) ||
+            !hu_intervals_subtract(ask->scratch, &left, &set[in], &rest))
+            return false;
+        left = rest;
+    }
+    out[HU_WITHIN_CODE] = left;
+    return true;
+}
+
+/* ---- its states --------------------------------------------------------------------------------------------------- */
+
+static bool collect_states(const hu_thread_asker *x, uint32_t track, hu_intervals set[HU_THREAD_STATE_COUNT])
+{
+    const hu_ask   *ask = x->ask;
+    const hu_track *t = &ask->tracks[track], *note = x->notes[track] == HU_NONE ? NULL : &ask->tracks[x->notes[track]];
+
+    for (uint32_t k = 0; k < t->n_stretches; k++) {
+        const hu_stretch *s = &x->stretches[t->first_stretch + k];
+
+        if (s->state < HU_THREAD_UNKNOWN && !hu_intervals_add(ask->scratch, &set[s->state], s->start_ns, s->end_ns))
+            return false;
+    }
+    for (uint32_t k = 0; note && !t->n_stretches && k < note->count; k++) { /* of other formats: only these are known */
+        const uint32_t i = ask->order[note->first + k];
+
+        if (ask->s.kind[i] == HU_KIND_CPU_WAIT &&
+            !hu_intervals_add(ask->scratch, &set[HU_THREAD_RUNNABLE], ask->s.start_ns[i], hu_ask_end(ask, i)))
+            return false;
+    }
+    for (size_t s = 0; s < HU_THREAD_UNKNOWN; s++)
+        if (!hu_intervals_unite(ask->scratch, &set[s]))
+            return false;
+    return true;
+}
+
+/* What is left of a call's time when all known states are taken off is unknown. */
+static void fill_from_places(const hu_intervals set[HU_THREAD_STATE_COUNT], const hu_intervals in[HU_WITHIN_COUNT],
+                             hu_thread_states *out)
+{
+    for (size_t w = 0; w < HU_WITHIN_COUNT; w++) {
+        int64_t left = hu_intervals_length(&in[w]);
+
+        for (size_t s = 0; s < HU_THREAD_UNKNOWN; s++) {
+            out->ns[s][w] = hu_intervals_common(&set[s], &in[w]);
+            left -= out->ns[s][w];
+        }
+        out->ns[HU_THREAD_UNKNOWN][w] = left;
+    }
+}
+
+/* `part` of `whole`, of a length of at most that; without overflow, and `length` where part is whole. */
+static int64_t share_of(int64_t length, int64_t part, int64_t whole)
+{
+    const int64_t share = whole > 0 ? (int64_t)((double)length * ((double)part / (double)whole)) : 0;
+
+    return part >= whole ? length : share < length ? share : length;
+}
+
+/* The head comment's estimate, from the margins; margin[UNKNOWN] stays in no call. */
+static void fill_from_margins(const int64_t margin[HU_THREAD_STATE_COUNT], const hu_intervals in[HU_WITHIN_COUNT],
+                              hu_thread_states *out)
+{
+    int64_t left[HU_THREAD_STATE_COUNT], calls = 0, rest = 0, in_ns[HU_WITHIN_COUNT];
+
+    *out = (hu_thread_states){0};
+    memcpy(left, margin, sizeof left);
+    for (size_t w = 0; w < HU_WITHIN_CODE; w++)
+        calls += in_ns[w] = hu_intervals_length(&in[w]);
+    for (size_t w = 0; w < HU_WITHIN_CODE; w++) {
+        int64_t waits = share_of(in_ns[w], margin[HU_THREAD_WAITING], calls);
+
+        waits = waits < left[HU_THREAD_WAITING] ? waits : left[HU_THREAD_WAITING];
+        out->ns[HU_THREAD_WAITING][w] = waits;
+        left[HU_THREAD_WAITING] -= waits;
+        in_ns[w] -= waits;
+        rest += in_ns[w];
+    }
+    for (size_t w = 0; w < HU_WITHIN_CODE; w++) /* who does not wait in a call runs in it, or waits for the CPU to */
+        for (size_t s = 0; s < HU_THREAD_STATE_COUNT; s++) {
+            const int64_t others = margin[HU_THREAD_RUNNING] + margin[HU_THREAD_RUNNABLE];
+            const size_t  state = s == 0   ? HU_THREAD_RUNNABLE
+                                  : s == 1 ? HU_THREAD_RUNNING
+                                  : s == 2 ? HU_THREAD_WAITING
+                                           : HU_THREAD_UNKNOWN;
+            int64_t       share = state == HU_THREAD_RUNNABLE ? share_of(in_ns[w], margin[HU_THREAD_RUNNABLE], others)
+                                                              : in_ns[w];
+
+            share = share < left[state] ? share : left[state];
+            out->ns[state][w] += share;
+            left[state] -= share;
+            in_ns[w] -= share;
+        }
+    for (size_t s = 0; s < HU_THREAD_STATE_COUNT; s++)
+        out->ns[s][HU_WITHIN_CODE] = left[s];
+}
+
+bool hu_thread_states_measure(const hu_thread_asker *x, uint32_t track, const hu_intervals *windows, hu_thread_states *out)
+{
+    hu_intervals in[HU_WITHIN_COUNT], set[HU_THREAD_STATE_COUNT] = {{0}};
+    int64_t      margin[HU_THREAD_STATE_COUNT] = {0}, whole = hu_intervals_length(windows);
+
+    *out = (hu_thread_states){0};
+    if (!split_by_call(x, track, windows, in) || !collect_states(x, track, set))
+        return false;
+    if (x->source == HU_STATES_SWITCHES || x->source == HU_STATES_NONE || !x->ask->tracks[track].n_stretches) {
+        fill_from_places(set, in, out);
+        return true;
+    }
+    if (x->source == HU_STATES_CPU_TIME) {
+        margin[HU_THREAD_RUNNING] = (int64_t)(x->cpu_rate * (double)whole);
+        margin[HU_THREAD_WAITING] = whole - margin[HU_THREAD_RUNNING];
+    } else {
+        margin[HU_THREAD_UNKNOWN] = whole;
+        for (size_t s = 0; s < HU_THREAD_UNKNOWN; s++) {
+            margin[s] = hu_intervals_common(&set[s], windows);
+            margin[HU_THREAD_UNKNOWN] -= margin[s];
+        }
+    }
+    fill_from_margins(margin, in, out);
+    return true;
+}
+
+int64_t hu_thread_cpu_ns(const hu_thread_asker *x, uint32_t track)
+{
+    const hu_track *t = &x->ask->tracks[track];
+    int64_t         sum = 0;
+
+    if (x->source == HU_STATES_NONE || !t->n_stretches)
+        return -1;
+    if (x->source == HU_STATES_CPU_TIME)
+        return (int64_t)(x->cpu_rate * (double)(t->died_ns - t->born_ns));
+    for (uint32_t k = 0; k < t->n_stretches; k++) {
+        const hu_stretch *s = &x->stretches[t->first_stretch + k];
+
+        sum += s->state == HU_THREAD_RUNNING ? s->end_ns - s->start_ns : 0;
+    }
+    return sum;
+}
+
+int64_t hu_thread_states_sum(const hu_thread_states *s, hu_sched_state state)
+{
+    int64_t sum = 0;
+
+    for (size_t w = 0; w < HU_WITHIN_COUNT; w++)
+        sum += s->ns[state][w];
+    return sum;
+}
+
+/* ---- lives -------------------------------------------------------------------------------------------------------- */
+
+hu_interval hu_thread_life(const hu_trace *trace, uint32_t track)
+{
+    const hu_slices s = hu_trace_slices(trace);
+    size_t          n;
+    const hu_track *t = &hu_trace_tracks(trace, &n)[track];
+    const uint32_t *order = hu_trace_order(trace) + t->first;
+    hu_interval     life = {INT64_MAX, INT64_MIN};
+
+    if (t->n_stretches)
+        life = (hu_interval){t->born_ns, t->died_ns};
+    if (t->count && s.start_ns[order[0]] < life.start_ns)
+        life.start_ns = s.start_ns[order[0]];
+    for (uint32_t k = 0; k < t->count; k++) {
+        const int64_t end = s.start_ns[order[k]] + s.dur_ns[order[k]];
+
+        life.end_ns = end > life.end_ns ? end : life.end_ns;
+    }
+    return t->count || t->n_stretches ? life : (hu_interval){0};
+}
+
+bool hu_thread_has_lives(const hu_trace *trace)
+{
+    size_t n;
+
+    hu_trace_stretches(trace, &n);
+    return n > 0;
+}
+
+const char *hu_thread_state_key(unsigned state)
+{
+    static const char *const keys[HU_THREAD_STATE_COUNT] = {"running", "runnable", "waiting", "unknown"};
+
+    return state < HU_THREAD_STATE_COUNT ? keys[state] : "unknown";
+}
+
+const char *hu_state_source_key(int64_t source)
+{
+    static const char *const keys[] = {"none", "switches", "schedstat", "cpu_time"};
+
+    return source >= 0 && (size_t)source < HU_COUNT(keys) ? keys[source] : "none";
+}
