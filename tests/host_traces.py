@@ -49,6 +49,12 @@ class Thread:
             self.trace.out.append(packet((117, message((1, 0), (2, "job"), (3, self.tid), (4, state))), ts=at))
         self.now += ns
 
+    def sleeps(self, ns: int) -> None:
+        """The kernel says that it waits, in whatever call."""
+        for state, at in ((SLEEPING, self.now), (RUNNING, self.now + ns)):
+            self.trace.out.append(packet((117, message((1, 0), (2, "job"), (3, self.tid), (4, state))), ts=at))
+        self.now += ns
+
     def range(self, name: str, **args: Any) -> "Range":
         return Range(self, name, args)
 

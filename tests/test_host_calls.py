@@ -286,7 +286,7 @@ class Decoys(Case):
             start = t.now
             t.starved(4 * MS)
             t.slice(start, start + 10 * MS, "recv", "os_call", **{"class": "network"})
-            t.now = start + 10 * MS
+            t.sleeps(6 * MS)
             self.work(t, 10)
 
         time = self.steps(body)["ranks"][0]["host_time"]

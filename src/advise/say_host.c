@@ -7,8 +7,8 @@
 
 #include "advise/say.h"
 
-static const double LEAST_SHARE = 0.10; /* below this a share is not what holds a job up */
-static const double WORTH_NAMING = 0.5; /* of a time, for one cause to be named alone */
+static const double LEAST_SHARE = 0.10;  /* below this a share is not what holds a job up */
+static const double WORTH_NAMING = 0.5;  /* of a time, for one cause to be named alone */
 static const double WORTH_A_NAME = 0.10; /* of the samples, for a function to be named */
 
 enum { FEWEST_SAMPLES = 10, NAMED = 3 }; /* 10 samples: a tenth of a second at the usual rate */
@@ -106,20 +106,28 @@ static void say_child(const hu_digest *d, const hu_host_process *child, char *ou
     append(out, room, "%s: for %s of its %s in the whole run it %s.", name,
            hu_say_pct(wall > 0 ? 100 * (double)child->state_ns[most] / wall : 0).t, hu_say_time(wall).t,
            hu_host_state_words(most));
+    if ((double)child->cpu_ns < LEAST_SHARE * wall)
+        return;
+    append(out, room, " It computes for %s.", hu_say_time((double)child->cpu_ns).t);
+    say_hottest(d, out, room);
 }
 
 /* A parent that waits: which of its children works, and what it does. */
 static void say_children(const hu_digest *d, const hu_host_process *child, char *out, size_t room)
 {
     const hu_host_time *t = &d->host_time;
-    const bool          is_told = t->state_ns[HU_HOST_CHILD] >= t->state_ns[HU_STATE_BLOCKED];
+    const hu_host_state most = hu_host_time_longest(t->state_ns);
     char                name[64], parent[64];
-    const hu_said_share s = hu_say_share(t->state_ns[is_told ? HU_HOST_CHILD : HU_STATE_BLOCKED], t->step_ns);
+    const hu_said_share s = hu_say_share(t->state_ns[most], t->step_ns);
 
-    snprintf(out, room, "%s waits%s for %s of %s (%s). The %s that does most of the work is ",
-             t->at && t->n ? process_name(&t->at[0], parent, sizeof parent) : "The main process",
-             is_told ? " for its child processes" : " (for what was not recorded)", s.pct, life_words(d), s.of,
-             is_told ? "child" : "process");
+    process_name(&t->at[0], parent, sizeof parent);
+    if ((unsigned)most == HU_HOST_CHILD)
+        snprintf(out, room, "%s waits for its child processes for %s of %s (%s). The child that does most of the work is ",
+                 parent, s.pct, life_words(d), s.of);
+    else
+        snprintf(out, room, "%s %s for %s of %s (%s). The process that works meanwhile is ", parent,
+                 (unsigned)most == HU_HOST_WAIT ? "waits for other processes" : hu_host_state_words(most), s.pct,
+                 life_words(d), s.of);
     say_child(d, child, out, room);
     for (size_t i = 0; i < t->n; i++) {
         const hu_host_process *p = &t->at[i];
@@ -189,21 +197,28 @@ static void say_process(const hu_digest *d, hu_host_state most, char *out, size_
     say_hottest(d, out, room);
 }
 
+/* Behind a sentence on the main thread: how much its process computes. */
+static void say_cpus(const hu_digest *d, char *out, size_t room)
+{
+    const hu_host_time *t = &d->host_time;
+    char                cpus[64];
+
+    append(out, room, " The process computes on %s: %s of CPU time in %s",
+           cpus_words(d, t->cpu_ns / t->wall_ns, cpus, sizeof cpus), hu_say_time(t->cpu_ns).t, hu_say_time(t->wall_ns).t);
+    if (t->all_threads > 1)
+        append(out, room, ", in %lld threads", (long long)t->all_threads);
+    append(out, room, ".");
+}
+
 static void say_running(const hu_digest *d, char *out, size_t room)
 {
     const hu_host_time *t = &d->host_time;
     const hu_said_share s = hu_say_share(t->state_ns[HU_STATE_RUNS], t->step_ns);
-    char                cpus[64];
 
-    if (t->source == HU_STATES_NONE) {
-        snprintf(out, room, "The main thread runs for %s of %s (%s): its own code is the bottleneck, not waiting.", s.pct,
-                 life_words(d), s.of);
-    } else {
-        snprintf(out, room, "The main thread computes for %s of %s (%s)", s.pct, life_words(d), s.of);
-        if (t->wall_ns > 0)
-            append(out, room, "; the process has %s", cpus_words(d, t->cpu_ns / t->wall_ns, cpus, sizeof cpus));
-        append(out, room, ": its own code is the bottleneck, not waiting.");
-    }
+    snprintf(out, room, "The main thread %s for %s of %s (%s): its own code is the bottleneck, not waiting.",
+             t->source == HU_STATES_NONE ? "runs" : "computes", s.pct, life_words(d), s.of);
+    if (t->cpu_ns > 0 && t->wall_ns > 0)
+        say_cpus(d, out, room);
     say_hottest(d, out, room);
 }
 
@@ -234,8 +249,8 @@ void hu_say_main_thread(const hu_digest *d, char *out, size_t room)
              where);
     if ((unsigned)most == HU_HOST_WAIT)
         say_threads(t, out, room);
-    if (t->task_ns[HU_THREAD_RUNNING] >= LEAST_SHARE * t->step_ns) {
-        append(out, room, " It computes for %s.", hu_say_pct(100 * t->task_ns[HU_THREAD_RUNNING] / t->step_ns).t);
+    if (t->cpu_ns >= LEAST_SHARE * t->wall_ns) {
+        say_cpus(d, out, room);
         say_hottest(d, out, room);
     }
 }

@@ -46,7 +46,7 @@ static hu_host_state state_of(hu_sched_state task, hu_within in, bool has_states
         return HU_STATE_STARVED;
     if (in != HU_WITHIN_CODE)
         return task == HU_THREAD_RUNNING && !is_work(in) ? HU_STATE_RUNS : (hu_host_state)in;
-    return task == HU_THREAD_WAITING                ? HU_STATE_BLOCKED
+    return task == HU_THREAD_WAITING                 ? HU_STATE_BLOCKED
            : task == HU_THREAD_UNKNOWN && has_states ? HU_STATE_UNKNOWN
                                                      : HU_STATE_RUNS;
 }
@@ -269,14 +269,10 @@ static bool is_recorded(const hu_ask *ask)
 
 int hu_host_time_measure(const hu_ask *ask, hu_host_time *out, hu_error *err)
 {
-    hu_host_time result = {.process = HU_STR(""),
-                           .thread = HU_STR(""),
-                           .pid = -1,
-                           .tid = -1,
-                           .cpu_ns = (double)NAN,
-                           .job_cpu_ns = (double)NAN};
-    work         w = {.ask = ask};
-    uint32_t     track;
+    hu_host_time result = {
+        .process = HU_STR(""), .thread = HU_STR(""), .pid = -1, .tid = -1, .cpu_ns = (double)NAN, .job_cpu_ns = (double)NAN};
+    work     w = {.ask = ask};
+    uint32_t track;
 
     *out = result;
     if (!is_recorded(ask))
@@ -330,21 +326,23 @@ int64_t hu_host_process_own_ns(const hu_host_process *p)
     if (p->cpu_ns >= 0 && p->cpu_ns > p->state_ns[HU_STATE_RUNS])
         return p->cpu_ns; /* of all its threads */
     return p->wall_ns - p->state_ns[HU_HOST_CHILD] - p->state_ns[HU_HOST_PIPE] - p->state_ns[HU_HOST_WAIT] -
-           p->state_ns[HU_HOST_POLL] - p->state_ns[HU_STATE_BLOCKED];
+           p->state_ns[HU_HOST_POLL] - p->state_ns[HU_STATE_BLOCKED] - p->state_ns[HU_STATE_STARVED];
 }
 
 const hu_host_process *hu_host_time_child(const hu_host_time *t)
 {
     const hu_host_process *best = NULL;
 
-    const double waits = t->state_ns[HU_HOST_CHILD] + t->state_ns[HU_STATE_BLOCKED];
-    const bool   is_told = t->state_ns[HU_HOST_CHILD] >= LEAST_CHILD * t->step_ns;
+    const hu_host_state most = hu_host_time_longest(t->state_ns);
+    const bool          is_told = (unsigned)most == HU_HOST_CHILD;
+    const bool is_open = most == HU_STATE_BLOCKED || (unsigned)most == HU_HOST_PIPE || (unsigned)most == HU_HOST_POLL ||
+                         ((unsigned)most == HU_HOST_WAIT && t->all_threads == 1);
 
-    if (!(waits >= LEAST_CHILD * t->step_ns) || t->step_ns <= 0)
+    if (!(is_told || is_open) || !(t->state_ns[most] >= LEAST_CHILD * t->step_ns) || t->step_ns <= 0)
         return NULL;
     for (size_t i = 0; i < t->n; i++)
         if (!t->at[i].is_main && (!best || hu_host_process_own_ns(&t->at[i]) > hu_host_process_own_ns(best)))
             best = &t->at[i];
-    /* what a wait that was not recorded is for is only told by who works meanwhile */
-    return is_told || (best && (double)hu_host_process_own_ns(best) >= LEAST_CHILD * t->step_ns) ? best : NULL;
+    /* what another wait is for is only told by who computes meanwhile */
+    return is_told || (best && (double)best->cpu_ns >= LEAST_CHILD * t->step_ns) ? best : NULL;
 }

@@ -40,15 +40,15 @@ typedef struct {
     int64_t          source;          /* hu_state_source: how much is known of states */
     hu_str           process, thread; /* of the main thread; "" not recorded */
     int64_t          pid, tid;
-    double           step_ns;                  /* mean of the steps that count, or the time that the thread lived */
-    double           state_ns[HU_STATE_COUNT]; /* of it; sum = step */
-    double           idle_ns[HU_STATE_COUNT];  /* of that, while no device worked */
+    double           step_ns;                        /* mean of the steps that count, or the time that the thread lived */
+    double           state_ns[HU_STATE_COUNT];       /* of it; sum = step */
+    double           idle_ns[HU_STATE_COUNT];        /* of that, while no device worked */
     double           task_ns[HU_THREAD_STATE_COUNT]; /* the scheduler's view of the same time; sum = step */
-    double           wall_ns, cpu_ns;          /* of the main process: its life; that all its threads ran, NaN not known */
-    double           job_cpu_ns;               /* the same of all processes */
-    int64_t          all_threads;              /* of the main process */
+    double           wall_ns, cpu_ns; /* of the main process: its life; that all its threads ran, NaN not known */
+    double           job_cpu_ns;      /* the same of all processes */
+    int64_t          all_threads;     /* of the main process */
     int64_t          all_processes;
-    hu_host_process *at;                       /* the main process first, then by start, number */
+    hu_host_process *at; /* the main process first, then by start, number */
     size_t           n;
     hu_host_thread  *threads; /* by start, number */
     size_t           n_threads;
@@ -63,11 +63,11 @@ const char *hu_host_state_words(unsigned state); /* "the main thread" …: "read
 /* The state with most of some times, running left out; HU_STATE_RUNS when it does nothing else. */
 hu_host_state hu_host_time_longest(const double state_ns[HU_STATE_COUNT]);
 
-/* Of a process: what it takes by itself, not waiting for children, other threads or other ends of pipes. */
+/* Of a process: what it takes by itself, not waiting for children, other threads, other ends of pipes or a CPU. */
 int64_t hu_host_process_own_ns(const hu_host_process *p);
 
-/* Whom the main process waits for: the child that takes most by itself; where it waits in no recorded call, another process
-   that works meanwhile.  NULL: neither. */
+/* Whom the main process waits for: the child that takes most by itself; where it waits for what is not told, another process
+   that computes for half of the time.  NULL: neither. */
 const hu_host_process *hu_host_time_child(const hu_host_time *t);
 
 #endif

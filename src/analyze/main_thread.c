@@ -34,7 +34,7 @@ static bool is_child_wait(const hu_trace *trace, const hu_slices *s, uint32_t i)
 
 static void add_track(const hu_trace *trace, const hu_slices *s, const hu_track *t, uint32_t number, hu_process_span *p)
 {
-    const uint32_t *order = hu_trace_order(trace) + t->first;
+    const uint32_t   *order = hu_trace_order(trace) + t->first;
     const hu_interval life = hu_thread_life(trace, number);
     const int64_t     start = life.start_ns;
 
@@ -68,8 +68,7 @@ bool hu_main_thread_processes(const hu_trace *trace, hu_arena *scratch, hu_proce
     for (uint32_t t = 0; t < n_tracks; t++) {
         uint32_t *at;
 
-        if (tracks[t].type != HU_TRACK_HOST || tracks[t].pid_is_text ||
-            (tracks[t].count == 0 && tracks[t].n_stretches == 0))
+        if (tracks[t].type != HU_TRACK_HOST || tracks[t].pid_is_text || (tracks[t].count == 0 && tracks[t].n_stretches == 0))
             continue;
         at = hu_map_put(&place, (uint64_t)tracks[t].pid);
         if (!at)

@@ -199,8 +199,7 @@ static void fill_from_margins(const int64_t margin[HU_THREAD_STATE_COUNT], const
                                   : s == 1 ? HU_THREAD_RUNNING
                                   : s == 2 ? HU_THREAD_WAITING
                                            : HU_THREAD_UNKNOWN;
-            int64_t       share = state == HU_THREAD_RUNNABLE ? share_of(in_ns[w], margin[HU_THREAD_RUNNABLE], others)
-                                                              : in_ns[w];
+            int64_t share = state == HU_THREAD_RUNNABLE ? share_of(in_ns[w], margin[HU_THREAD_RUNNABLE], others) : in_ns[w];
 
             share = share < left[state] ? share : left[state];
             out->ns[state][w] += share;
@@ -211,10 +210,16 @@ static void fill_from_margins(const int64_t margin[HU_THREAD_STATE_COUNT], const
         out->ns[s][HU_WITHIN_CODE] = left[s];
 }
 
+/* Of a length in an unknown state, what the thread ran there by the CPU time of the command. */
+static int64_t unseen_of(const hu_thread_asker *x, int64_t length_ns)
+{
+    return (int64_t)((double)length_ns * ((double)hu_trace_get_info(x->ask->trace)->unseen_ppm / 1e6));
+}
+
 bool hu_thread_states_measure(const hu_thread_asker *x, uint32_t track, const hu_intervals *windows, hu_thread_states *out)
 {
     hu_intervals in[HU_WITHIN_COUNT], set[HU_THREAD_STATE_COUNT] = {{0}};
-    int64_t      margin[HU_THREAD_STATE_COUNT] = {0}, whole = hu_intervals_length(windows);
+    int64_t      margin[HU_THREAD_STATE_COUNT] = {0}, whole = hu_intervals_length(windows), ran_ns;
 
     *out = (hu_thread_states){0};
     if (!split_by_call(x, track, windows, in) || !collect_states(x, track, set))
@@ -232,6 +237,9 @@ bool hu_thread_states_measure(const hu_thread_asker *x, uint32_t track, const hu
             margin[s] = hu_intervals_common(&set[s], windows);
             margin[HU_THREAD_UNKNOWN] -= margin[s];
         }
+        ran_ns = unseen_of(x, margin[HU_THREAD_UNKNOWN]);
+        margin[HU_THREAD_RUNNING] += ran_ns;
+        margin[HU_THREAD_UNKNOWN] -= ran_ns;
     }
     fill_from_margins(margin, in, out);
     return true;
@@ -240,7 +248,7 @@ bool hu_thread_states_measure(const hu_thread_asker *x, uint32_t track, const hu
 int64_t hu_thread_cpu_ns(const hu_thread_asker *x, uint32_t track)
 {
     const hu_track *t = &x->ask->tracks[track];
-    int64_t         sum = 0;
+    int64_t         sum = 0, known = 0;
 
     if (x->source == HU_STATES_NONE || !t->n_stretches)
         return -1;
@@ -250,8 +258,9 @@ int64_t hu_thread_cpu_ns(const hu_thread_asker *x, uint32_t track)
         const hu_stretch *s = &x->stretches[t->first_stretch + k];
 
         sum += s->state == HU_THREAD_RUNNING ? s->end_ns - s->start_ns : 0;
+        known += s->end_ns - s->start_ns;
     }
-    return sum;
+    return sum + (x->source == HU_STATES_SCHEDSTAT ? unseen_of(x, t->died_ns - t->born_ns - known) : 0);
 }
 
 int64_t hu_thread_states_sum(const hu_thread_states *s, hu_sched_state state)

@@ -19,12 +19,12 @@ typedef struct {
 
 /* What all threads have in common; lives in the scratch memory of `ask`. */
 typedef struct {
-    const hu_ask      *ask;
-    const uint8_t     *inner;    /* hu_host_calls_find_inner */
-    const uint32_t    *notes;    /* by track: the row of its waits for a CPU; HU_NONE */
-    const hu_stretch  *stretches;
-    hu_state_source    source;   /* of this trace; HU_STATES_NONE: waits for a CPU and calls are all that is known */
-    double             cpu_rate; /* with HU_STATES_CPU_TIME: CPU time per time of the only thread; NaN: not known */
+    const hu_ask     *ask;
+    const uint8_t    *inner; /* hu_host_calls_find_inner */
+    const uint32_t   *notes; /* by track: the row of its waits for a CPU; HU_NONE */
+    const hu_stretch *stretches;
+    hu_state_source   source;   /* of this trace; HU_STATES_NONE: waits for a CPU and calls are all that is known */
+    double            cpu_rate; /* with HU_STATES_CPU_TIME: CPU time per time of the only thread; NaN: not known */
 } hu_thread_asker;
 
 /* Returns false when there is no memory. */

@@ -290,6 +290,8 @@ static void take_attribute(perfetto_reader *r, hu_str message)
         info->cpus = (int64_t)value.value > 0 ? (int64_t)value.value : 0;
     else if (hu_str_equal(key, HU_STR("holdup.command_cpu_ns")))
         info->command_cpu_ns = (int64_t)value.value > 0 ? (int64_t)value.value : 0;
+    else if (hu_str_equal(key, HU_STR("holdup.unseen_running_ppm")))
+        info->unseen_ppm = value.value <= 1000000 ? (int64_t)value.value : 0;
     else if (hu_str_equal(key, HU_STR("holdup.torn_records")) && value.value < UINT64_C(1) << 50)
         hu_builder_quality(r->b)->count[HU_REASON_TORN] = (int64_t)value.value;
     else if (hu_str_equal(key, HU_STR("holdup.overwritten_records")) && value.value < UINT64_C(1) << 50)

@@ -166,10 +166,10 @@ void perfetto_sched_finish(perfetto_reader *r)
         const uint32_t          known = hu_map_get(&r->process_of, (uint64_t)s->tid);
 
         add_stretch(r, s,
-                    s->pid                   ? s->pid
-                    : track != HU_MAP_NONE   ? r->tracks.at[track].pid
-                    : known != HU_MAP_NONE   ? known
-                                             : s->tid,
+                    s->pid                 ? s->pid
+                    : track != HU_MAP_NONE ? r->tracks.at[track].pid
+                    : known != HU_MAP_NONE ? known
+                                           : s->tid,
                     name);
     }
 }

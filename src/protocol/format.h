@@ -216,8 +216,8 @@ typedef struct {
     char     capture_domain[64]; /* ... and of this NVTX domain; "": any */
     char     name[64];           /* of the session, for start|stop|status */
     char     output[HU_SESSION_PATH_MAX];
-    char     failure[200]; /* HU_SESSION_FAILED: why */
-    int64_t  began_ns, stopped_ns; /* CLOCK_MONOTONIC: when it first recorded, and last ceased to; 0: not known, or not yet */
+    char     failure[200];        /* HU_SESSION_FAILED: why */
+    int64_t began_ns, stopped_ns; /* CLOCK_MONOTONIC: when it first recorded, and last ceased to; 0: not known, or not yet */
 } hu_control;
 
 _Static_assert(sizeof(hu_record) == 32, "a record is 32 bytes");

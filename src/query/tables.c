@@ -289,17 +289,17 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
     C(T, stack, "TEXT", "", "Functions from the outermost on, separated by semicolons.", chain(s, i, out))  \
     C(T, is_kernel, "INTEGER", "", "1 inside the operating system's kernel.", INT(cpu_sample(s, i)->is_kernel))
 
-#define THREAD_STATE_COLUMNS(C, T)                                                                                     \
-    RANK(C, T)                                                                                                         \
-    C(T, track, "INTEGER", "", "Id of the thread's track.", INT(stretch(s, i)->track))                                 \
-    C(T, pid, "INTEGER", "", "Process id.", INT(s->ask.tracks[stretch(s, i)->track].pid))                              \
-    C(T, tid, "INTEGER", "", "Thread id.", INT(s->ask.tracks[stretch(s, i)->track].tid))                               \
-    C(T, start_ns, "INTEGER", "ns", "When the state began.", INT(stretch(s, i)->start_ns))                             \
-    C(T, dur_ns, "INTEGER", "ns", "How long it lasted.", INT(stretch(s, i)->end_ns - stretch(s, i)->start_ns))         \
-    C(T, end_ns, "INTEGER", "ns", "When it ended.", INT(stretch(s, i)->end_ns))                                        \
-    C(T, state, "TEXT", "", "running, runnable (it waits for a CPU), waiting (for anything else) or unknown.",         \
-      constant(out, hu_thread_state_key(stretch(s, i)->state)))                                                        \
-    C(T, is_estimate, "INTEGER", "", "1 where sums over time are right and places are estimates (from /proc).",        \
+#define THREAD_STATE_COLUMNS(C, T)                                                                              \
+    RANK(C, T)                                                                                                  \
+    C(T, track, "INTEGER", "", "Id of the thread's track.", INT(stretch(s, i)->track))                          \
+    C(T, pid, "INTEGER", "", "Process id.", INT(s->ask.tracks[stretch(s, i)->track].pid))                       \
+    C(T, tid, "INTEGER", "", "Thread id.", INT(s->ask.tracks[stretch(s, i)->track].tid))                        \
+    C(T, start_ns, "INTEGER", "ns", "When the state began.", INT(stretch(s, i)->start_ns))                      \
+    C(T, dur_ns, "INTEGER", "ns", "How long it lasted.", INT(stretch(s, i)->end_ns - stretch(s, i)->start_ns))  \
+    C(T, end_ns, "INTEGER", "ns", "When it ended.", INT(stretch(s, i)->end_ns))                                 \
+    C(T, state, "TEXT", "", "running, runnable (it waits for a CPU), waiting (for anything else) or unknown.",  \
+      constant(out, hu_thread_state_key(stretch(s, i)->state)))                                                 \
+    C(T, is_estimate, "INTEGER", "", "1 where sums over time are right and places are estimates (from /proc).", \
       INT(hu_trace_get_info(s->trace)->state_source != HU_STATES_SWITCHES))
 
 #define MEMORY_COLUMNS(C, T)                                                                                              \

@@ -264,9 +264,8 @@ static bool put_tree(writer *x, uint32_t thread, int64_t time_ns)
 
 static bool put_change(writer *x, const hu_perf_change *c)
 {
-    static const uint8_t state_of[HU_TASK_STATES] = {
-        [HU_TASK_RUNNABLE] = 2, [HU_TASK_RUNNING] = 3, [HU_TASK_SLEEPING] = 4, [HU_TASK_DEAD] = 7,
-        [HU_TASK_LOST] = 0,     [HU_TASK_ALIVE] = 1};
+    static const uint8_t  state_of[HU_TASK_STATES] = {[HU_TASK_RUNNABLE] = 2, [HU_TASK_RUNNING] = 3, [HU_TASK_SLEEPING] = 4,
+                                                      [HU_TASK_DEAD] = 7,     [HU_TASK_LOST] = 0,    [HU_TASK_ALIVE] = 1};
     const hu_perf_thread *t = &x->f->threads.at[c->thread];
     size_t                packet, open;
 

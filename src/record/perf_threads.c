@@ -42,8 +42,8 @@ static bool close_state(hu_perf_files *f, uint32_t thread, int64_t time_ns)
 {
     hu_perf_thread      *t = &f->threads.at[thread];
     const hu_perf_change lost = {.time_ns = f->last_loss_ns, .thread = thread, .state = HU_TASK_LOST};
-    const bool    was_lost = t->is_known && t->since_ns <= f->last_loss_ns;
-    const int64_t end_ns = was_lost && f->last_loss_ns < time_ns ? f->last_loss_ns : time_ns;
+    const bool           was_lost = t->is_known && t->since_ns <= f->last_loss_ns;
+    const int64_t        end_ns = was_lost && f->last_loss_ns < time_ns ? f->last_loss_ns : time_ns;
 
     if (t->is_known && end_ns > t->since_ns)
         t->in_ns[t->state] += end_ns - t->since_ns;

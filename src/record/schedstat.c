@@ -274,6 +274,7 @@ static void remove_ended(hu_schedstat *s)
         if (t->stamp == s->stamp || t->last.state == 'X')
             continue;
         t->last.state = 'X';
+        t->last.delay_ns = (uint64_t)t->last.time_ns;
         t->last.time_ns = now_ns(CLOCK_MONOTONIC);
         put_row(s, &t->last);
     }

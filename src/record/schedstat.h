@@ -25,7 +25,8 @@ typedef struct {
 typedef struct {
     int64_t  time_ns; /* CLOCK_MONOTONIC, when it was read */
     uint32_t pid, tid;
-    uint64_t run_ns, delay_ns; /* on a CPU, and waiting for one, since the thread began */
+    uint64_t run_ns, delay_ns; /* on a CPU, and waiting for one, since the thread began; of 'X' delay_ns is when it was
+                                  last looked at */
     uint16_t cpu;
     uint8_t  state;    /* the letter of /proc/PID/stat: R S D T Z; 'X': it is gone */
     char     name[13]; /* comm, cut */

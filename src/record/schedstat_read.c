@@ -3,6 +3,7 @@
  *
  * Between two rows a thread slept for the rest, then waited for the CPU, then ran: the order is an estimate, the sums
  * are the scheduler's.  The scheduler adds a wait when it is over: a thread that is found runnable waited for the rest.
+ * Between the last look at a thread and the one that missed it nothing is known: it ended somewhere in between.
  * Changes of different threads are put into the order of time at the end.
  */
 #include "record/schedstat_read.h"
@@ -37,6 +38,22 @@ static int64_t grown(uint64_t a, uint64_t b, int64_t most)
     return a <= b ? 0 : a - b > (uint64_t)most ? most : (int64_t)(a - b);
 }
 
+/* It slept from its last row to the last look at it, which found nothing new. */
+static bool take_end(reader *x, uint32_t thread, const hu_schedstat_row *row)
+{
+    const sums   *before = &x->before.at[thread];
+    const int64_t seen_ns = row->delay_ns > (uint64_t)before->time_ns && row->delay_ns < (uint64_t)row->time_ns
+                                ? (int64_t)row->delay_ns
+                                : before->time_ns;
+
+    if (before->time_ns < 0)
+        return hu_perf_threads_change(x->out, thread, row->time_ns, row->cpu, HU_TASK_DEAD);
+    return (seen_ns == before->time_ns ||
+            hu_perf_threads_change(x->out, thread, before->time_ns, row->cpu, HU_TASK_SLEEPING)) &&
+           hu_perf_threads_change(x->out, thread, seen_ns, row->cpu, HU_TASK_LOST) &&
+           hu_perf_threads_change(x->out, thread, row->time_ns, row->cpu, HU_TASK_DEAD);
+}
+
 static bool take_row(reader *x, const hu_schedstat_row *row)
 {
     const uint32_t thread = hu_perf_threads_find(x->out, row->pid, row->tid, row->time_ns);
@@ -50,6 +67,8 @@ static bool take_row(reader *x, const hu_schedstat_row *row)
         if (!hu_vec_push(x->out->arena, &x->before, ((sums){.time_ns = -1})))
             return false;
     before = &x->before.at[thread];
+    if (row->state == 'X')
+        return take_end(x, thread, row);
     if (before->time_ns < 0) /* it began since the last look */
         before->time_ns = row->time_ns - grown(row->run_ns + row->delay_ns, 0, row->time_ns - x->first_ns);
     at_ns = before->time_ns;
@@ -65,7 +84,7 @@ static bool take_row(reader *x, const hu_schedstat_row *row)
         return false;
     if (run_ns && !hu_perf_threads_change(x->out, thread, row->time_ns - run_ns, row->cpu, HU_TASK_RUNNING))
         return false;
-    if (row->state == 'X' || row->state == 'Z')
+    if (row->state == 'Z')
         return hu_perf_threads_change(x->out, thread, row->time_ns, row->cpu, HU_TASK_DEAD);
     return true;
 }

@@ -41,7 +41,7 @@ typedef struct {
     int                         clocks; /* descriptor of the file of snapshots */
     int64_t                     began, next_snapshot, starts_at, stops_at, ends_since, interrupted, gives_up_at;
     unsigned                    interrupts;
-    pid_t                       saver; /* a process that saves; 0: none */
+    pid_t                       saver;     /* a process that saves; 0: none */
     bool                        has_begun; /* the command runs: what begins now does not begin with it */
     bool                        has_saved_end, is_child_gone, is_alone;
     hu_descendants              descendants;

@@ -31,7 +31,7 @@ typedef struct {
     hu_pf_sequence            about;   /* the sequence of what belongs to no thread */
     uint32_t                 *members; /* of the file at hand */
     size_t                    n_members;
-    hu_perf_files             perf; /* samples and states of threads; n_files 0: there are none */
+    hu_perf_files             perf;   /* samples and states of threads; n_files 0: there are none */
     const char               *states; /* where states of threads are from */
     hu_symbols               *symbols;
     uint8_t                  *has_arrow; /* by process: its parent's fork or exec was drawn */
@@ -133,6 +133,24 @@ static const hu_process_image *first_of(const work *w)
     return &w->list->at[w->members[0]];
 }
 
+/*
+ * CPU time of the command that no state of a thread accounts for, as a part of the time in which states are not known, in
+ * millionths: what ran there, ran unseen.  0 also where nothing is known of that.
+ */
+static int64_t unseen_share(const work *w)
+{
+    int64_t running_ns = 0, lost_ns = 0, unseen_ns;
+
+    for (size_t i = 0; i < w->perf.threads.n; i++) {
+        running_ns += w->perf.threads.at[i].in_ns[HU_TASK_RUNNING];
+        lost_ns += w->perf.threads.at[i].in_ns[HU_TASK_LOST];
+    }
+    unseen_ns = w->o->cost && w->perf.is_estimate ? w->o->cost->job_ns - running_ns : 0;
+    if (unseen_ns <= 0 || lost_ns <= 0)
+        return 0;
+    return unseen_ns < lost_ns ? (int64_t)(1e6 * ((double)unseen_ns / (double)lost_ns)) : 1000000;
+}
+
 static void write_head(work *w, const hu_pftrace_file *file)
 {
     const hu_process_image *first = first_of(w);
@@ -174,6 +192,7 @@ static void write_head(work *w, const hu_pftrace_file *file)
     }
     whole(w, "holdup.processes", (int64_t)w->n_members);
     text(w, "holdup.thread_states", hu_str_of(w->states));
+    some(w, "holdup.unseen_running_ppm", (uint64_t)unseen_share(w));
     if (w->o->cost) {
         whole(w, "holdup.recording_in_command_ns", w->o->cost->records_ns);
         whole(w, "holdup.recording_beside_command_ns", w->o->cost->supervisor_ns);

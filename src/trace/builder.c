@@ -475,8 +475,7 @@ void hu_builder_cpu_sample(hu_builder *b, const hu_cpu_sample *sample)
 
 void hu_builder_stretch(hu_builder *b, const hu_stretch *stretch)
 {
-    if (stretch->end_ns > stretch->start_ns &&
-        (failed(b) || !hu_vec_push(b->trace->arena, &b->trace->stretches, *stretch)))
+    if (stretch->end_ns > stretch->start_ns && (failed(b) || !hu_vec_push(b->trace->arena, &b->trace->stretches, *stretch)))
         no_memory(b);
 }
 

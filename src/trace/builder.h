@@ -90,10 +90,10 @@ void hu_builder_sample(hu_builder *b, uint32_t track, int64_t time_ns, double va
 uint32_t hu_builder_cpu_stack(hu_builder *b, const hu_cpu_stack *stack);
 void     hu_builder_cpu_sample(hu_builder *b, const hu_cpu_sample *sample);
 /* A state of a thread that lives; of overlapping ones of a thread the earlier counts. */
-void     hu_builder_stretch(hu_builder *b, const hu_stretch *stretch);
-void     hu_builder_flow(hu_builder *b, const hu_flow *flow);
-void     hu_builder_device(hu_builder *b, const hu_device *device);
-void     hu_builder_metadata(hu_builder *b, hu_str key, hu_str json);
+void hu_builder_stretch(hu_builder *b, const hu_stretch *stretch);
+void hu_builder_flow(hu_builder *b, const hu_flow *flow);
+void hu_builder_device(hu_builder *b, const hu_device *device);
+void hu_builder_metadata(hu_builder *b, hu_str key, hu_str json);
 
 /* The importer fills these as it learns them; texts must come from hu_builder_keep. */
 hu_trace_info *hu_builder_info(hu_builder *b);

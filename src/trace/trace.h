@@ -36,10 +36,10 @@ typedef struct {
     hu_track_type type;
     int64_t       pid, tid; /* as recorded; of a text its string id, see *_is_text */
     bool          pid_is_text, tid_is_text;
-    int64_t       device, stream; /* of HU_TRACK_STREAM; -1 unknown */
-    uint32_t      name;           /* of the thread, stream or counter; 0 none */
-    uint32_t      process;        /* name of the process; 0 none */
-    uint32_t      first, count;   /* its slices: hu_trace_order()[first, first + count) */
+    int64_t       device, stream;             /* of HU_TRACK_STREAM; -1 unknown */
+    uint32_t      name;                       /* of the thread, stream or counter; 0 none */
+    uint32_t      process;                    /* name of the process; 0 none */
+    uint32_t      first, count;               /* its slices: hu_trace_order()[first, first + count) */
     uint32_t      first_stretch, n_stretches; /* hu_trace_stretches() */
     int64_t       born_ns, died_ns;           /* of a thread whose life was recorded: its first to its last stretch; equal
                                                  where it was not */
@@ -75,6 +75,7 @@ typedef struct {
     int64_t out_of_memory;    /* records of allocations that failed */
     int64_t command_cpu_ns;   /* of a recorded command and all that it waited for; 0 unknown */
     int64_t state_source;     /* hu_state_source */
+    int64_t unseen_ppm;       /* of the time in an unknown state, in which threads ran by the CPU time of the command */
     bool    has_shapes, has_stacks, has_memory, has_flops, has_modules; /* what the capture recorded */
 } hu_trace_info;
 
@@ -114,9 +115,9 @@ const hu_memory_event *hu_trace_memory(const hu_trace *trace, size_t *n); /* by 
 const hu_sample       *hu_trace_samples(const hu_trace *trace, size_t *n);
 const hu_cpu_sample   *hu_trace_cpu_samples(const hu_trace *trace, size_t *n); /* in the order of the file */
 /* States of threads, by track; those of one track by time, and none overlaps another. */
-const hu_stretch      *hu_trace_stretches(const hu_trace *trace, size_t *n);
-size_t                 hu_trace_cpu_stack_count(const hu_trace *trace);
-const hu_cpu_stack    *hu_trace_cpu_stack(const hu_trace *trace, uint32_t row); /* 1 + row, as stored */
+const hu_stretch   *hu_trace_stretches(const hu_trace *trace, size_t *n);
+size_t              hu_trace_cpu_stack_count(const hu_trace *trace);
+const hu_cpu_stack *hu_trace_cpu_stack(const hu_trace *trace, uint32_t row); /* 1 + row, as stored */
 
 /* Side tables; row = slices.detail[i] of a slice of that kind. */
 const hu_op_detail         *hu_trace_op_detail(const hu_trace *trace, uint32_t row);

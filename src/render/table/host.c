@@ -24,8 +24,9 @@ STATE(blocked, HU_STATE_BLOCKED)
 STATE(lost, HU_STATE_UNKNOWN)
 
 /* The scheduler's view, where a scheduler was asked. */
-#define TASK(name, state)                                                                                                 \
-    HU_FACT(name, d->host_time.is_recorded && d->host_time.source != HU_STATES_NONE ? d->host_time.task_ns[state] : HU_ABSENT)
+#define TASK(name, state) \
+    HU_FACT(name,         \
+            d->host_time.is_recorded && d->host_time.source != HU_STATES_NONE ? d->host_time.task_ns[state] : HU_ABSENT)
 
 TASK(task_running, HU_THREAD_RUNNING)
 TASK(task_runnable, HU_THREAD_RUNNABLE)
