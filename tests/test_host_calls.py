@@ -291,7 +291,8 @@ class Decoys(Case):
 
         time = self.steps(body)["ranks"][0]["host_time"]
         self.assertEqual((time["cpu_wait_ns"], time["network_ns"]), (4 * MS, 6 * MS))
-        self.assertEqual(time["step_ns"], sum(time[k] for k in time if k.endswith("_ns") and k != "step_ns"))
+        self.assertEqual(time["step_ns"], sum(time[k] for k in time if k.endswith("_ns") and not k.startswith(("step_", "task_", "process_", "job_"))))
+        self.assertEqual(time["step_ns"], sum(time[f"task_{k}_ns"] for k in ("running", "runnable", "waiting", "unknown")))
 
 
 class Processes(Case):

@@ -343,6 +343,8 @@ const hu_host_process *hu_host_time_child(const hu_host_time *t)
     for (size_t i = 0; i < t->n; i++)
         if (!t->at[i].is_main && (!best || hu_host_process_own_ns(&t->at[i]) > hu_host_process_own_ns(best)))
             best = &t->at[i];
-    /* what another wait is for is only told by who computes meanwhile */
-    return is_told || (best && (double)best->cpu_ns >= LEAST_CHILD * t->step_ns) ? best : NULL;
+    /* what another wait is for is only told by who computes meanwhile, or would */
+    if (!is_told && best && (double)(best->cpu_ns + best->state_ns[HU_STATE_STARVED]) < LEAST_CHILD * t->step_ns)
+        return NULL;
+    return best;
 }

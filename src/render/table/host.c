@@ -106,8 +106,8 @@ static const hu_column facts[] = {
     {"other_ns", "in other system calls", HU_CELL_NS, 0, NULL, other,
      .help = "Time in all other system calls."},
     {"task_running_ns", "on a CPU", HU_CELL_NS, 0, NULL, task_running,
-     .help = "CPU time of the main thread in the same time, in recorded calls too; null without states of threads. With "
-             "the next three it adds up to step_ns."},
+     .help = "CPU time of the main thread in the same time, in recorded calls too; adds up to step_ns with the next three, null "
+             "without states of threads."},
     {"task_runnable_ns", NULL, HU_CELL_NS, 0, NULL, task_runnable,
      .help = "Time in which the scheduler has it on a run queue, in recorded calls too."},
     {"task_waiting_ns", NULL, HU_CELL_NS, 0, NULL, task_waiting,
@@ -235,7 +235,7 @@ static const hu_column process_columns[] = {
     {"wall_ns", "wall", HU_CELL_NS, 9, NULL, process_wall, .values = "any",
      .help = "Time from the start of the process to its end; from the first to the last thing that it did, where its life "
              "was not recorded."},
-    {"cpu_ns", "cpu", HU_CELL_NS, 9, NULL, process_cpu, .values = "any",
+    {"cpu_ns", "cpu", HU_CELL_NS, 9, NULL, process_cpu,
      .help = "CPU time of all its threads; null without states of threads."},
     {"running_ns", "runs", HU_CELL_NS, 9, NULL, process_runs, .values = "any",
      .help = "Time in which its main thread runs; without states of threads, waits that were not recorded are in it."},
@@ -295,7 +295,7 @@ static const hu_column thread_columns[] = {
     {"wall_ns", "wall", HU_CELL_NS, 9, NULL, thread_wall, .values = "any",
      .help = "Time from the start of the thread to its end; from the first to the last thing that it did, where its life "
              "was not recorded."},
-    {"cpu_ns", "cpu", HU_CELL_NS, 9, NULL, thread_cpu, .values = "any",
+    {"cpu_ns", "cpu", HU_CELL_NS, 9, NULL, thread_cpu,
      .help = "CPU time of the thread; null without states of threads."},
     {"running_ns", "runs", HU_CELL_NS, 9, NULL, thread_runs, .is_wide = true, .values = "any",
      .help = "Time in which it runs; without states of threads, waits that were not recorded are in it."},
