@@ -432,9 +432,16 @@ def host_time_fills_the_step(report: Report) -> Complaints:
     for at, rank in ranks(report):
         host = rank["host_time"]
         if host["is_recorded"] and host["step_ns"]:
-            parts = sum(v or 0 for k, v in host.items() if k.endswith("_ns") and k != "step_ns")
+            apart = ("step_", "task_", "process_", "job_")
+            parts = sum(v or 0 for k, v in host.items() if k.endswith("_ns") and not k.startswith(apart))
             if differ(parts, host["step_ns"], 0.001, 100):
                 yield f"{at}.host_time: {parts} of {host['step_ns']} ns"
+            tasks = [v for k, v in host.items() if k.startswith("task_")]
+            if None not in tasks and tasks and differ(sum(tasks), host["step_ns"], 0.001, 100):
+                yield f"{at}.host_time: the scheduler's states are {sum(tasks)} of {host['step_ns']} ns"
+            for row in [*host.get("processes", ()), *host.get("threads", ())]:
+                if (row["cpu_ns"] or 0) > row["wall_ns"] * row.get("threads", 1) * 1.001 + 1000:
+                    yield f"{at}.host_time: {row['cpu_ns']} ns of CPU time in {row['wall_ns']} ns"
         samples = rank["cpu_samples"]
         if samples["samples"] and listed(samples["functions"], "self_samples") > samples["samples"]:
             yield f"{at}.cpu_samples.functions: more than {samples['samples']}"
@@ -556,6 +563,9 @@ CHECKS = {check.name: check for check in (
         put("ranks.0.replay.critical_path_classes.0.step_ns", -1580), put("ranks.0.replay.critical_path_classes.0.pct", more(3)),
         put("ranks.0.replay.critical_path.0.step_ns", times(1000)), put("ranks.0.replay.slack.0.on_path_ns", more(10**9)))),
     Check("host-sums", host_time_fills_the_step, (put("ranks.0.host_time", {"is_recorded": True, "step_ns": 10**6, "sleep_ns": 10**7}),
+                                                  put("ranks.0.host_time", {"is_recorded": True, "step_ns": 10**6, "sleep_ns": 10**6, "task_running_ns": 5}),
+                                                  put("ranks.0.host_time", {"is_recorded": True, "step_ns": 10**6, "sleep_ns": 10**6,
+                                                                            "threads": [{"wall_ns": 10**6, "cpu_ns": 10**7}]}),
                                                   put("ranks.0.cpu_samples", {"samples": 3, "functions": [{"self_samples": 4}]}))),
     Check("stragglers", waits_of_ranks_are_shared_out, (put("stragglers", [{"rank": 0, "share_pct": 101}]),
                                                         put("stragglers", [{"rank": 77, "share_pct": 50}]))),

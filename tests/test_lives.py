@@ -122,11 +122,15 @@ class Others(Case):
         self.assertAlmostEqual(host["process_cpu_ns"] / 160e6, 1, delta=0.1)
 
     def test_endless_and_interrupted(self) -> None:
-        with subprocess.Popen([*self.prefix("switches"), "--", HOT, "spin", "1000"], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        """A Ctrl-C ends the program, and the answer follows."""
+        words = [w for w in self.prefix("switches") if w != "--no-report"]
+        with subprocess.Popen([*words, "--", HOT, "spin", "1000"], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                               env=environment(), start_new_session=True) as run:
             time.sleep(1.5)
             run.send_signal(signal.SIGINT)
-            run.communicate(timeout=60)
+            said = run.communicate(timeout=60)[1].decode()
+        self.assertEqual(run.returncode, 128 + signal.SIGINT)
+        self.assertIn("WHERE", said)
         text = self.read("switches")["verdict"]["text"]
         self.assertRegex(text, "hot_function")
         self.assertNotRegex(text, "sleeps|pipe")

@@ -88,7 +88,7 @@ static void say_child(const hu_digest *d, const hu_host_process *child, char *ou
     const double  wall = (double)child->wall_ns;
     double        state_ns[HU_STATE_COUNT];
     hu_host_state most;
-    char          name[64], cpus[64];
+    char          name[64], cpus[128];
 
     process_name(child, name, sizeof name);
     for (size_t k = 0; k < HU_STATE_COUNT; k++)
@@ -106,7 +106,7 @@ static void say_child(const hu_digest *d, const hu_host_process *child, char *ou
     append(out, room, "%s: for %s of its %s in the whole run it %s.", name,
            hu_say_pct(wall > 0 ? 100 * (double)child->state_ns[most] / wall : 0).t, hu_say_time(wall).t,
            hu_host_state_words(most));
-    if ((double)child->cpu_ns < LEAST_SHARE * wall)
+    if ((double)child->cpu_ns < LEAST_SHARE * wall && most != HU_STATE_STARVED)
         return;
     append(out, room, " It computes for %s.", hu_say_time((double)child->cpu_ns).t);
     say_hottest(d, out, room);
@@ -129,6 +129,9 @@ static void say_children(const hu_digest *d, const hu_host_process *child, char 
                  (unsigned)most == HU_HOST_WAIT ? "waits for other processes" : hu_host_state_words(most), s.pct,
                  life_words(d), s.of);
     say_child(d, child, out, room);
+    if (t->all_processes > 2 && (double)child->cpu_ns < WORTH_NAMING * (t->job_cpu_ns - t->cpu_ns))
+        append(out, room, " All %lld child processes together compute for %s.", (long long)t->all_processes - 1,
+               hu_say_time(t->job_cpu_ns - t->cpu_ns).t);
     for (size_t i = 0; i < t->n; i++) {
         const hu_host_process *p = &t->at[i];
         const double           pipe = p->wall_ns ? (double)p->state_ns[HU_HOST_PIPE] / (double)p->wall_ns : 0;
@@ -186,7 +189,7 @@ static void say_process(const hu_digest *d, hu_host_state most, char *out, size_
 {
     const hu_host_time *t = &d->host_time;
     const hu_said_share s = hu_say_share(t->state_ns[most], t->step_ns);
-    char                name[64], cpus[64];
+    char                name[64], cpus[128];
 
     snprintf(out, room,
              "%s computes on %s: %s of CPU time in %s, in %lld threads. Its main thread %s for %s of %s (%s): other threads "
@@ -201,7 +204,7 @@ static void say_process(const hu_digest *d, hu_host_state most, char *out, size_
 static void say_cpus(const hu_digest *d, char *out, size_t room)
 {
     const hu_host_time *t = &d->host_time;
-    char                cpus[64];
+    char                cpus[128];
 
     append(out, room, " The process computes on %s: %s of CPU time in %s",
            cpus_words(d, t->cpu_ns / t->wall_ns, cpus, sizeof cpus), hu_say_time(t->cpu_ns).t, hu_say_time(t->wall_ns).t);

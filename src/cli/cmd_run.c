@@ -491,8 +491,10 @@ static void say_end(run_state *r)
 
 static int finish(run_state *r)
 {
-    hu_error   err = {0};
-    const bool is_terse = r->result.signal != 0 || r->o->no_report; /* whoever asked to end has no time */
+    hu_error err = {0};
+    /* whoever asked to end has no time, but for a Ctrl-C: that is how a program without an end is ended */
+    const bool is_asked = r->result.signal != 0 && (r->result.signal != SIGINT || !r->result.has_ended);
+    const bool is_terse = is_asked || r->o->no_report;
     int        status;
 
     r->session.control->state = HU_SESSION_WRITING;
@@ -518,6 +520,7 @@ static int finish(run_state *r)
         say_end(r);
     status = exit_status(r);
     leave_session(r);
+    signal(SIGINT, SIG_DFL); /* what was recorded is safe */
     if (!is_terse && !r->o->shared.quiet && !(is_of_several(r) && r->facts.rank.rank > 0))
         say_report(r);
     return status;
