@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * joins.c - the main thread waits until another thread or a child process has ended (pthread_join, waitpid).
  *
- * Such a call returns when the other one's last recorded piece of work is over, so the time in it is that one's time: the
+ * Such a call returns when the other one has ended: where its life was recorded, that is known, whatever it was seen to do;
+ * else its last recorded piece of work is over.  So the time in the call is that one's time: the
  * call itself costs nothing, what comes behind it waits for that piece, and the other one begins when the main thread had
  * done what it did before.  Of several the one that ends last is waited for.  A call that no thread's end explains stays
  * what it was: so long a wait.  Locks and conditions are not joined: a recording does not tell who released them.
@@ -22,8 +23,10 @@ typedef struct {
     uint32_t        *first, *last; /* by lane: its first and last piece of work, as places in l.of_lane; HU_NONE */
 } work;
 
-static bool is_busy(const hu_node *n)
+static bool is_busy(const hu_track *t, const hu_node *n)
 {
+    if (t->n_stretches)
+        return n->start_ns >= t->born_ns && n->seen_ns > 0;
     return n->call != HU_CALL_NONE || n->slice != HU_NONE;
 }
 
@@ -44,7 +47,7 @@ static bool find_ends(work *w)
     for (lane = 0; lane < b->g->n_lanes; lane++) {
         w->first[lane] = w->last[lane] = HU_NONE;
         for (uint32_t k = w->l.first[lane]; k < w->l.first[lane + 1]; k++) {
-            if (!is_busy(&b->nodes.at[w->l.of_lane[k]]))
+            if (!is_busy(w->track[lane], &b->nodes.at[w->l.of_lane[k]]))
                 continue;
             w->first[lane] = w->first[lane] == HU_NONE ? k : w->first[lane];
             w->last[lane] = k;

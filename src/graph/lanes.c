@@ -263,7 +263,7 @@ static bool walk_track(walk *w, const hu_track *t)
     }
     if (!b->g->is_whole)
         return w->now_ns >= b->to_ns || leave_until(w, b->to_ns);
-    if (t->n_stretches && (t->count || w->lane == b->g->main_lane)) { /* its life was recorded: it ends with that */
+    if (t->n_stretches) { /* its life was recorded: it ends with that */
         const int64_t died_ns = t->died_ns > w->now_ns ? t->died_ns : w->now_ns;
 
         return leave_until(w, died_ns < b->to_ns ? died_ns : b->to_ns);
@@ -392,8 +392,8 @@ int hu_build_lanes(hu_building *b, hu_error *err)
         is_engine[w->lane] = engines[t];
         if (t == main_track)
             b->g->main_lane = w->lane;
-        w->cuts = cuts;
-        w->n_cuts = t == main_track ? n_cuts : 0;
+        w->cuts = t == main_track ? cuts : &ask->tracks[t].born_ns; /* what comes before its birth is no work of it */
+        w->n_cuts = t == main_track ? n_cuts : b->g->is_whole && ask->tracks[t].n_stretches ? 1 : 0;
         if (!walk_track(w, &ask->tracks[t]) || (t == main_track && b->g->is_whole && hu_build_has_calls(b) && !end_lane(w)))
             return hu_fail_memory(err);
     }
