@@ -111,6 +111,14 @@ class Others(Case):
                 self.assertRegex(text, "hot_function")
                 self.assertAlmostEqual(host["job_cpu_ns"] / 0.8e9, 1, delta=0.04, msg=text)
 
+    def test_what_a_grandchild_waits_for_has_its_price(self) -> None:
+        """Shells that wait for shells: without the sleeps the run is shorter by just these."""
+        answer = self.record("switches", "sh", "-c", f"sh -c 'sleep 0.3; {HOT} spin 0.05; true'; {HOT} spin 0.05; sleep 0.2; true")
+        asleep = self.rows("select sum(dur_ns) as ns from os_call where name like '%nanosleep'")[0]["ns"]
+        first = next(f for f in answer["findings"] if f["id"] == "sleep")
+        self.assertGreater(asleep, 0.49e9)
+        self.assertAlmostEqual(first["gain_pct"], 100 * asleep / answer["ranks"][0]["host_time"]["process_wall_ns"], delta=2)
+
     def test_threads_of_a_process(self) -> None:
         """Eight threads that compute for 20 ms each, while the main one joins them."""
         answer = self.record("switches", HOT, "threads", "8")

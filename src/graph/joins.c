@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * joins.c - the main thread waits until another thread or a child process has ended (pthread_join, waitpid).
+ * joins.c - a thread waits until another thread or a child process has ended (pthread_join, waitpid).
  *
  * Such a call returns when the other one has ended: where its life was recorded, that is known, whatever it was seen to do;
  * else its last recorded piece of work is over.  So the time in the call is that one's time: the
@@ -21,6 +21,7 @@ typedef struct {
     hu_lane_nodes    l;
     const hu_track **track;        /* by lane */
     uint32_t        *first, *last; /* by lane: its first and last piece of work, as places in l.of_lane; HU_NONE */
+    uint8_t         *is_joined;    /* by lane: somebody waits for its end */
 } work;
 
 static bool is_busy(const hu_track *t, const hu_node *n)
@@ -69,7 +70,13 @@ static int waits_for(const work *w, const hu_node *n)
     return hu_str_starts(hu_ask_name(ask, n->slice), HU_STR("pthread_join")) ? 0 : -1;
 }
 
-/* The lane whose end ends a wait; HU_NONE. */
+/* Nobody waits for who was there before. */
+static bool may_be_child(const hu_track *parent, const hu_track *child)
+{
+    return !parent->n_stretches || !child->n_stretches || child->born_ns >= parent->born_ns;
+}
+
+/* The lane whose end ends a wait, and that nobody else waits for; HU_NONE. */
 static uint32_t who_ends(const work *w, const hu_node *n, bool is_child)
 {
     const hu_building *b = w->b;
@@ -82,7 +89,8 @@ static uint32_t who_ends(const work *w, const hu_node *n, bool is_child)
         const bool is_other = w->track[lane]->pid != w->track[n->lane]->pid;
         int64_t    end;
 
-        if (lane == n->lane || w->last[lane] == HU_NONE || is_other != is_child)
+        if (lane == n->lane || w->last[lane] == HU_NONE || is_other != is_child || w->is_joined[lane] ||
+            !may_be_child(w->track[n->lane], w->track[lane]))
             continue;
         end = hu_build_node_end(b, w->l.of_lane[w->last[lane]]);
         if (end > n->start_ns && end <= until && until - end <= late && end > best_end) {
@@ -104,51 +112,78 @@ static bool begin_after(hu_building *b, uint32_t node, uint32_t from, int64_t we
     return hu_vec_push(b->ask->scratch, &b->links, ((hu_pending){link, HU_NONE}));
 }
 
-/* The lane begins behind what the main thread did before it. */
-static bool start_lane(work *w, uint32_t lane, uint32_t main_lane)
+/*
+ * The lane begins behind what its parent did before it.  Where that was a wait for somebody, which is no work, it begins
+ * behind what was waited for.
+ */
+static bool start_lane(work *w, uint32_t lane, uint32_t parent)
 {
     hu_building   *b = w->b;
     const uint32_t k = w->first[lane], node = w->l.of_lane[k];
     const int64_t  start = b->nodes.at[node].start_ns;
-    uint32_t       at = w->l.first[main_lane], before;
+    uint32_t       at = w->l.first[parent], from, now;
+    int64_t        late;
 
-    while (at + 1 < w->l.first[main_lane + 1] && b->nodes.at[w->l.of_lane[at + 1]].start_ns <= start)
+    while (at + 1 < w->l.first[parent + 1] && b->nodes.at[w->l.of_lane[at + 1]].start_ns <= start)
         at++;
-    if (at == w->l.first[main_lane])
-        return true; /* in the first thing that the main thread does */
-    before = w->l.of_lane[at - 1];
-    if (start - hu_build_node_end(b, before) > INT32_MAX || b->nodes.at[node].after != HU_NONE)
+    if (at == w->l.first[parent])
+        return true; /* in the first thing that the parent does */
+    now = w->l.of_lane[at];
+    from = w->l.of_lane[at - 1];
+    late = start - hu_build_node_end(b, from);
+    if (b->nodes.at[now].after != HU_NONE && b->links.at[b->nodes.at[now].after].link.at == HU_AT_NODE_END) {
+        const hu_link *link = &b->links.at[b->nodes.at[now].after].link;
+
+        from = link->from;
+        late = start - b->nodes.at[now].start_ns + link->weight_ns;
+    }
+    if (late > INT32_MAX || b->nodes.at[node].after != HU_NONE)
         return true;
     if (k > w->l.first[lane])
         b->nodes.at[w->l.of_lane[k - 1]].cost_ns = 0;
-    return begin_after(b, node, before, start - hu_build_node_end(b, before));
+    return begin_after(b, node, from, late);
 }
 
-int hu_build_joins(hu_building *b, hu_error *err)
+/* Joins the waits of one lane. */
+static bool join_lane(work *w, uint32_t waiting)
 {
-    const uint32_t main_lane = b->g->main_lane;
-    work           w = {.b = b};
+    hu_building *b = w->b;
 
-    if (b->g->n_lanes < 2)
-        return 0;
-    if (!hu_build_lane_nodes(b, &w.l) || !find_ends(&w))
-        return hu_fail_memory(err);
-    for (uint32_t k = w.l.first[main_lane]; k + 1 < w.l.first[main_lane + 1]; k++) {
-        hu_node       *n = &b->nodes.at[w.l.of_lane[k]];
-        const uint32_t next = w.l.of_lane[k + 1];
-        const int      kind = waits_for(&w, n);
-        const uint32_t lane = kind < 0 ? HU_NONE : who_ends(&w, n, kind == 1);
+    for (uint32_t k = w->l.first[waiting]; k + 1 < w->l.first[waiting + 1]; k++) {
+        hu_node       *n = &b->nodes.at[w->l.of_lane[k]];
+        const uint32_t next = w->l.of_lane[k + 1];
+        const int      kind = waits_for(w, n);
+        const uint32_t lane = kind < 0 ? HU_NONE : who_ends(w, n, kind == 1);
         uint32_t       from;
 
         if (lane == HU_NONE || b->nodes.at[next].after != HU_NONE)
             continue;
-        from = w.l.of_lane[w.last[lane]];
+        from = w->l.of_lane[w->last[lane]];
         if (b->nodes.at[next].start_ns - hu_build_node_end(b, from) > INT32_MAX)
             continue;
         n->cost_ns = 0;
+        w->is_joined[lane] = 1;
         if (!begin_after(b, next, from, b->nodes.at[next].start_ns - hu_build_node_end(b, from)) ||
-            !start_lane(&w, lane, main_lane))
-            return hu_fail_memory(err);
+            !start_lane(w, lane, waiting))
+            return false;
     }
+    return true;
+}
+
+int hu_build_joins(hu_building *b, hu_error *err)
+{
+    work w = {.b = b, .is_joined = hu_arena_calloc(b->ask->scratch, b->g->n_lanes + 1, 1)};
+
+    if (b->g->n_lanes < 2)
+        return 0;
+    if (!w.is_joined || !hu_build_lane_nodes(b, &w.l) || !find_ends(&w))
+        return hu_fail_memory(err);
+    w.is_joined[b->g->main_lane] = 1;
+    if (!join_lane(&w, b->g->main_lane))
+        return hu_fail_memory(err);
+    /* those of a shell that the main process started, and so on: only lives tell whose child is whose */
+    for (uint32_t lane = 0; lane < b->g->n_lanes; lane++)
+        if (lane != b->g->main_lane && w.track[lane]->n_stretches && b->g->is_whole && !join_lane(&w, lane))
+            return hu_fail_memory(err);
     return 0;
 }
