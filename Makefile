@@ -6,7 +6,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 SETUP    = scripts/setup --quiet
 
-.PHONY: all setup build demo test test-rest test-tsan lint format schema bench scoreboard exam fuzz install uninstall man clean help
+.PHONY: all setup build demo test test-rest test-tsan lint format schema bench scoreboard exam exam-run fuzz install uninstall man clean help
 
 all: build
 
@@ -21,6 +21,7 @@ help:
 	@echo 'make bench     speed against public tools; writes docs/performance.md'
 	@echo 'make scoreboard  1,200 traces with a known answer; writes docs/accuracy.md'
 	@echo 'make exam        430 jobs simulated apart from the program; writes docs/exam.md'
+	@echo 'make exam-run    52 programs recorded and explained, on an idle machine (8 minutes); writes docs/exam_run.md'
 	@echo 'make fuzz      libFuzzer for FUZZ_SECONDS (600) on each target'
 	@echo 'make man       manual pages, in build/packaging: man -l build/packaging/holdup-report.1'
 	@echo 'make install   into PREFIX=/usr/local, below DESTDIR=; make uninstall removes it'
@@ -88,6 +89,11 @@ exam: build
 	@python3 -m tests.exam.board_ranks --holdup $(BUILD)/holdup --markdown $(BUILD)/exam-ranks.md
 	@(echo '<!-- SPDX-License-Identifier: Apache-2.0; written by `make exam`, not by hand -->'; echo '# The exam of the diagnosis'; \
 	  echo; cat $(BUILD)/exam.md; echo; cat $(BUILD)/exam-ranks.md) >docs/exam.md
+
+exam-run: build
+	@python3 -m tests.exam_run.board --holdup $(BUILD)/holdup --markdown $(BUILD)/exam-run.md
+	@(echo '<!-- SPDX-License-Identifier: Apache-2.0; written by `make exam-run`, not by hand -->'; echo '# The exam of the recorder'; \
+	  echo; cat $(BUILD)/exam-run.md) >docs/exam_run.md
 
 fuzz:
 	@scripts/setup --quiet fuzz

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.exam_run import page
 from tests.exam_run.conserve import checks
-from tests.exam_run.measure import Truth, neighbours, record, run
+from tests.exam_run.measure import CROWDED, Truth, neighbours, record, run
 from tests.exam_run.plants import CAUSES, NULLS, Plant
 from tests.exam_run.score import Mark, mark
 from tests.exam_run.toolbox import CannotBuild, Toolbox
@@ -37,12 +37,13 @@ def examine(plant: Plant, tools: Toolbox, holdup: str, repeats: int, busy: bool,
     truth = truth_of(plant, tools, repeats)
     with neighbours(tools.neighbour(), plant.neighbours + busy) if plant.neighbours + busy else contextlib.nullcontext():
         answer = record(holdup, tools.command(plant, "with"), tools.desk, folder)
-    result = mark(plant, answer.report, truth.gain(), truth.spread(), busy)
+    others = 0.0 if plant.neighbours else answer.ran.others
+    result = mark(plant, answer.report, truth.gain(), truth.spread(), busy or others > CROWDED)
     if answer.failed or answer.ran.hung:
         result.grade, result.said = "failed", answer.failed or "hung when recorded"
     elif busy and result.grade in ("mispriced", "no price"):
         result.grade = "right"
-    result.work, result.checks = truth.work(), checks(truth.slow[0], answer)
+    result.work, result.others, result.checks = truth.work(), others, checks(truth.slow[0], answer)
     result.slowdown = 100 * (answer.ran.work / truth.work() - 1)
     return result
 

@@ -5,6 +5,8 @@ import contextlib
 import json
 import os
 import re
+import resource
+import shutil
 import signal
 import statistics
 import subprocess
@@ -15,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+CROWDED = 0.2  # cores that others take: what the recording says of waiting for a CPU is true, and not the cause
 WORK = re.compile(r"^work ([0-9.]+)(?: cpu ([0-9.]+) switches ([0-9]+))?$", re.M)
 OURS = re.compile(r"^holdup[: -].*$", re.M)
 TIMEOUT_S = 60.0
@@ -22,7 +25,8 @@ TIMEOUT_S = 60.0
 
 @dataclass
 class Ran:
-    """One run. work, cpu, switches: by the program's own clock and the kernel's counts; None where it has none. ours: lines of the recorder."""
+    """One run. work, cpu, switches: by the program's own clock and the kernel's counts; None where it has none. ours: lines of the recorder;
+    others: cores that the rest of the machine took meanwhile."""
 
     wall: float
     work: float
@@ -33,6 +37,7 @@ class Ran:
     err: str
     ours: list[str] = field(default_factory=list)
     hung: bool = False
+    others: float = 0.0
 
 
 @dataclass
@@ -46,9 +51,16 @@ class Answer:
     failed: str = ""
 
 
+def _busy_s() -> tuple[float, float]:
+    """CPU time of the machine, and of what this process started and waited for, s."""
+    fields = [int(n) for n in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
+    own = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return (sum(fields[:3]) + sum(fields[5:7])) / os.sysconf("SC_CLK_TCK"), sum(u.ru_utime + u.ru_stime for u in own)
+
+
 def run(command: list[str], desk: Path) -> Ran:
     """Runs a command to its end, or kills its whole group after TIMEOUT_S."""
-    hung = False
+    hung, before = False, _busy_s()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         begun = time.monotonic()
         child = subprocess.Popen(command, cwd=desk, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True)
@@ -58,17 +70,16 @@ def run(command: list[str], desk: Path) -> Ran:
             hung = True
             os.killpg(child.pid, signal.SIGKILL)
             child.wait()
-        wall = time.monotonic() - begun
+        wall, after = time.monotonic() - begun, _busy_s()
         out.seek(0)
         err.seek(0)
         said, told = out.read(), err.read().decode(errors="replace")
+    others = max(0.0, (after[0] - before[0]) - (after[1] - before[1])) / wall
     clock = WORK.search(told)
     ours = [line.strip() for line in OURS.findall(told)]
     rest = re.sub(r"\n\s*\n", "\n", OURS.sub("", WORK.sub("", told))).strip()
-    if not clock:
-        return Ran(wall, wall, None, None, child.returncode, said, rest, ours, hung)
-    cpu, switches = clock[2], clock[3]
-    return Ran(wall, float(clock[1]), float(cpu) if cpu else None, int(switches) if switches else None, child.returncode, said, rest, ours, hung)
+    work, cpu, switches = clock.groups() if clock else (wall, None, None)
+    return Ran(wall, float(work), float(cpu) if cpu else None, int(switches) if switches else None, child.returncode, said, rest, ours, hung, others)
 
 
 @contextlib.contextmanager
@@ -111,7 +122,8 @@ class Truth:
 
 def record(holdup: str, command: list[str], desk: Path, folder: Path) -> Answer:
     """Records a run, and asks for the report on what was written."""
-    folder.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     ran = run([holdup, "run", "--no-report", "-o", str(folder / "trace"), "--", *command], desk)
     begun = time.monotonic()
     files = sorted(folder.rglob("*.pftrace"))

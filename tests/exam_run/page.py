@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The board of the recorder's exam, as Markdown."""
 
+import statistics
 from collections import Counter
 
+from tests.exam_run.measure import CROWDED
 from tests.exam_run.score import Mark
 
 HEAD = """## The exam of the recorder
@@ -29,6 +31,10 @@ def board(marks: list[Mark], skipped: list[tuple[str, str]], repeats: int, busy:
     causes, nulls = [m for m in marks if not m.plant.null], [m for m in marks if m.plant.null]
     count = f"{repeats} times" if repeats > 1 else "once"
     text = HEAD.format(causes=len(causes), nulls=len(nulls), repeats=count)
+    crowded = [m.others for m in marks if m.others > CROWDED]
+    if crowded and not busy:
+        text += (f"The machine was not idle: other work took {statistics.median(crowded):.1f} cores during {len(crowded)} of {len(marks)} recordings. "
+                 "There, waiting for a CPU is not counted as a wrong answer; truths and prices are those of a crowded machine.\n\n")
     if busy:
         text += "A neighbour took one core while they were recorded: the cause must be named all the same; prices are not marked.\n\n"
     grades = Counter(m.grade for m in causes)

@@ -31,6 +31,7 @@ class Mark:
     price: str = "–"
     confidence: str = ""
     slowdown: float = 0.0
+    others: float = 0.0
     work: float = 0.0
     checks: list[Check] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -82,11 +83,11 @@ def brief(finding: dict[str, Any]) -> str:
     return f"{finding['id']} {price_of(finding)}: {finding['statement']}"
 
 
-def mark(plant: Plant, report: dict[str, Any], truth: float, spread: float, busy: bool = False) -> Mark:
-    """Marks the report on a recording; beside a busy neighbour, what that neighbour takes is no wrong answer."""
+def mark(plant: Plant, report: dict[str, Any], truth: float, spread: float, crowded: bool = False) -> Mark:
+    """Marks the report on a recording; beside busy neighbours, that they take CPUs is no wrong answer."""
     verdict = (report.get("verdict") or {}).get("text", "")
     found = [f for f in report.get("findings") or [] if f.get("gain_pct") is None or f["gain_pct"] >= 1.0]
-    if busy and "cpu-starved" not in plant.ids:
+    if crowded and "cpu-starved" not in plant.ids:
         found = [f for f in found if f["id"] != "cpu-starved"]
     result = Mark(plant, truth, spread, "silent", verdict)
     if plant.null:

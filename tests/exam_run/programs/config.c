@@ -48,7 +48,7 @@ static void *look_up(void *argument)
         pthread_rwlock_unlock(&routes_lock);
         work_sleep(1000);
     }
-    return NULL;
+    return (void *)(uintptr_t)(x | 1);
 }
 
 int main(int argc, char **argv)

@@ -6,11 +6,11 @@ import sqlite3
 
 import work_clock
 
-ROWS = 40
+ROWS = 150
 
 
 def price(number):
-    return sum(i * number % 7 for i in range(60000))
+    return sum(i * number % 7 for i in range(25000))
 
 
 def main():

@@ -4,34 +4,40 @@
 
 #include <pthread.h>
 
-enum { THREADS = 4, EVENTS = 2500000 };
+enum { THREADS = 4, EVENTS = 1000000, KINDS = 64 };
 
 static pthread_mutex_t tally_lock = PTHREAD_MUTEX_INITIALIZER;
-static long            tally[16];
+static uint64_t        tally[KINDS];
 static bool            with;
 
-__attribute__((noinline)) static void count_event(long *own, uint64_t kind)
+/* Finds the place of an event in a table, and counts it there. */
+static void enter(uint64_t *table, uint64_t event)
+{
+    table[work_mix(event, 50) % KINDS]++;
+}
+
+__attribute__((noinline)) static void count_event(uint64_t *own, uint64_t event)
 {
     if (!with) {
-        own[kind]++;
+        enter(own, event);
         return;
     }
     pthread_mutex_lock(&tally_lock);
-    tally[kind]++;
+    enter(tally, event);
     pthread_mutex_unlock(&tally_lock);
 }
 
 static void *count(void *argument)
 {
     uint64_t x = (uint64_t)(uintptr_t)argument;
-    long     own[16] = {0};
+    uint64_t own[KINDS] = {0};
 
     for (int i = 0; i < EVENTS; i++) {
-        x = work_mix(x, 10);
-        count_event(own, x >> 60);
+        x = work_mix(x, 20);
+        count_event(own, x);
     }
     pthread_mutex_lock(&tally_lock);
-    for (int i = 0; i < 16; i++)
+    for (int i = 0; i < KINDS; i++)
         tally[i] += own[i];
     pthread_mutex_unlock(&tally_lock);
     return NULL;
@@ -46,7 +52,7 @@ int main(int argc, char **argv)
         pthread_create(&threads[i], NULL, count, (void *)(uintptr_t)(i + 1));
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    printf("%ld\n", tally[3]);
+    printf("%llu\n", (unsigned long long)tally[3]);
     work_end();
     return 0;
 }
