@@ -78,9 +78,8 @@ def cpu(report: dict[str, Any], ran: Ran) -> Check:
         return Check("CPU = getrusage", None)
     total, seen = 0.0, False
     for host in _host_rows(report):
-        own = [_on_cpu(host), *[_on_cpu(t) for t in host.get("threads") or []]]
-        others = [_on_cpu(p) for p in host.get("processes") or [] if not p.get("is_main")]
-        known = [v for v in own + others if v is not None]
+        rows = [*(host.get("processes") or []), *(host.get("threads") or [])]     # main threads, and the others of the main process
+        known = [v for v in map(_on_cpu, rows) if v is not None]
         seen = seen or bool(known)
         total += sum(known) / 1e9
     if not seen:

@@ -10,7 +10,6 @@ import shutil
 import signal
 import statistics
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -61,7 +60,7 @@ def _busy_s() -> tuple[float, float]:
 def run(command: list[str], desk: Path) -> Ran:
     """Runs a command to its end, or kills its whole group after TIMEOUT_S."""
     hung, before = False, _busy_s()
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+    with open(desk / "out.txt", "w+b") as out, open(desk / "err.txt", "w+b") as err:
         begun = time.monotonic()
         child = subprocess.Popen(command, cwd=desk, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True)
         try:

@@ -43,7 +43,8 @@ def board(marks: list[Mark], skipped: list[tuple[str, str]], repeats: int, busy:
     text += f"Nulls: {sum(m.grade == 'clean' for m in nulls)} of {len(nulls)} clean. {laws(marks)}\n\n"
     text += table(["cause", "run, s", "true gain, %", "±", "grade", "promised, %", "confidence", "recorded, % slower"], [row(m) for m in causes])
     text += table(["null", "run, s", "true gain, %", "±", "grade", "promised, %", "confidence", "recorded, % slower"], [row(m) for m in nulls])
-    text += "Whether the recording keeps everything whole:\n\n" + conservation(marks)
+    if marks:
+        text += "Whether the recording keeps everything whole:\n\n" + conservation(marks)
     misses = [m for m in marks if m.grade not in ("right", "clean")]
     if misses:
         text += "Misses:\n\n" + table(["cause", "grade", "true gain, %", "said", "a user would expect"], [miss(m) for m in misses])

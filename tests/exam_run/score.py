@@ -10,6 +10,7 @@ from tests.exam_run.plants import HARMLESS, Plant
 
 POINTS = 5.0  # a gain may be off by this much, or lie in its own interval
 WIDEST = 40.0  # an interval that is wider says nothing
+BROAD = frozenset({"io-stall"})  # rules that say next to nothing without their words
 NULL_GAIN = 2.0  # what a finding must promise to accuse a healthy run
 HALF = r"half|twice|two|2 (threads|cpus)|split|divide|balanc|even|parallel"
 
@@ -49,7 +50,9 @@ def words(finding: dict[str, Any]) -> str:
 def kind_fits(plant: Plant, finding: dict[str, Any]) -> bool:
     """Whether it is this kind of cause."""
     head = f"{finding['title']} {finding['statement']}"
-    return finding["id"] in plant.ids or bool(plant.says and re.search(plant.says, head, re.I | re.S))
+    if finding["id"] in plant.ids and (finding["id"] not in BROAD or re.search(plant.place[0], words(finding), re.I)):
+        return True
+    return bool(plant.says and re.search(plant.says, head, re.I | re.S))
 
 
 def place_fits(plant: Plant, text: str) -> bool:

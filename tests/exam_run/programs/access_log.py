@@ -3,11 +3,12 @@
 
 import work_clock
 
-LINES = 550000
+LINES = 450000
 
 
 def log(file, number):
-    file.write(b"127.0.0.1 - GET /item/%d 200\n" % number)
+    address = b"%d.%d.%d" % (number % 223, number // 223 % 251, number % 7)
+    file.write(b"10.%s - GET /item/%d 200 %d\n" % (address, number, number * 7919 % 65521))
 
 
 def main():

@@ -6,11 +6,11 @@ import sqlite3
 
 import work_clock
 
-ROWS = 150
+ROWS = 60
 
 
 def price(number):
-    return sum(i * number % 7 for i in range(25000))
+    return sum(i * number % 7 for i in range(70000))
 
 
 def main():

@@ -13,7 +13,7 @@ static bool            with;
 /* Finds the place of an event in a table, and counts it there. */
 static void enter(uint64_t *table, uint64_t event)
 {
-    table[work_mix(event, 50) % KINDS]++;
+    table[work_mix(event, 40) % KINDS]++;
 }
 
 __attribute__((noinline)) static void count_event(uint64_t *own, uint64_t event)
@@ -33,7 +33,7 @@ static void *count(void *argument)
     uint64_t own[KINDS] = {0};
 
     for (int i = 0; i < EVENTS; i++) {
-        x = work_mix(x, 20);
+        x = work_mix(x, 80);
         count_event(own, x);
     }
     pthread_mutex_lock(&tally_lock);
