@@ -3,8 +3,8 @@
 
     python3 -m tests.exam_run.board --holdup build/holdup [--only X] [--quick] [--busy] [--repeats N] [--markdown FILE] [--keep FOLDER]
 
---only: programs or causes whose name holds X; several, separated by commas. --quick: one repeat. --busy: a neighbour takes one core while programs are
-recorded; only what is named counts then. The machine should be idle otherwise: truths are times.
+--only: programs or causes whose name holds X; several, separated by commas. --quick: one repeat. --busy: a neighbour takes one core while
+programs are recorded; only what is named counts then. The machine should be idle otherwise: truths are times.
 """
 
 import argparse

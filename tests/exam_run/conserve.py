@@ -121,7 +121,8 @@ def unchanged(plain: Ran, recorded: Ran) -> Check:
 
 def complete(report: dict[str, Any], ran: Ran) -> Check:
     """Nothing was lost, by the report and by what the recorder said."""
-    counts = [f"{k} {q[k]}" for q in (r.get("quality") or {} for r in report.get("ranks") or []) for k in ("lost", "lost_records", "torn_records") if q.get(k)]
+    qualities = [r.get("quality") or {} for r in report.get("ranks") or []]
+    counts = [f"{key} {q[key]}" for q in qualities for key in ("lost", "lost_records", "torn_records") if q.get(key)]
     said = [line for line in ran.ours if " lost" in line or "could not be written" in line]
     return Check("nothing lost", not counts and not said, "; ".join(counts + said)[:200] or "0")
 

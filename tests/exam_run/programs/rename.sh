@@ -5,6 +5,7 @@ begun=${EPOCHREALTIME/[.,]/}
 for i in {1..150}; do
     name="photo-$i.jpeg"
     if [ "${1-}" = with ]; then
+        # shellcheck disable=SC2001   # that is the cause
         new=$(echo "$name" | sed 's/\.jpeg$/.jpg/')
     else
         new=${name%.jpeg}.jpg
