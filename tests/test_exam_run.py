@@ -28,7 +28,7 @@ def finding(identity: str, statement: str, gain: float | None = 50.0, low: float
 
 def grade(plant: Plant, truth: float, *findings: dict[str, Any], verdict: str = "", crowded: bool = False) -> str:
     """The grade of a report with these findings."""
-    return mark(plant, {"findings": list(findings), "verdict": {"text": verdict}}, truth, 0.0, crowded).grade
+    return mark(plant, {"findings": list(findings), "verdict": {"text": verdict}}, truth, truth, 0.0, crowded).grade
 
 
 class Marks(unittest.TestCase):
@@ -73,6 +73,7 @@ class Marks(unittest.TestCase):
     def test_truth_is_in_percent_of_the_run(self) -> None:
         truth = Truth([ran(work=1.0, wall=1.25)] * 3, [ran(work=0.5), ran(work=0.4), ran(work=0.6)])
         self.assertAlmostEqual(truth.gain(), 40.0)
+        self.assertAlmostEqual(truth.of_work(), 50.0)
         self.assertAlmostEqual(truth.spread(), 8.0)
 
 

@@ -23,8 +23,9 @@ from tests.exam_run.toolbox import CannotBuild, Toolbox
 
 
 def truth_of(plant: Plant, tools: Toolbox, repeats: int) -> Truth:
-    """Runs with and without the cause, by turns."""
+    """Runs with and without the cause, by turns, after one that only fills caches and makes files."""
     truth = Truth([], [])
+    run(tools.command(plant, "with"), tools.desk)
     for _ in range(repeats):
         with neighbours(tools.neighbour(), plant.neighbours):
             truth.slow.append(run(tools.command(plant, "with"), tools.desk))
@@ -38,7 +39,7 @@ def examine(plant: Plant, tools: Toolbox, holdup: str, repeats: int, busy: bool,
     with neighbours(tools.neighbour(), plant.neighbours + busy) if plant.neighbours + busy else contextlib.nullcontext():
         answer = record(holdup, tools.command(plant, "with"), tools.desk, folder)
     others = 0.0 if plant.neighbours else answer.ran.others
-    result = mark(plant, answer.report, truth.gain(), truth.spread(), busy or others > CROWDED)
+    result = mark(plant, answer.report, truth.gain(), truth.of_work(), truth.spread(), busy or others > CROWDED)
     if answer.failed or answer.ran.hung:
         result.grade, result.said = "failed", answer.failed or "hung when recorded"
     elif busy and result.grade in ("mispriced", "no price"):

@@ -113,6 +113,10 @@ class Truth:
         """Percent of the run that the cause takes."""
         return 100 * (self.work() - statistics.median(r.work for r in self.fast)) / self.wall()
 
+    def of_work(self) -> float:
+        """Percent of the work that the cause takes: what an answer by steps is of."""
+        return self.gain() * self.wall() / self.work()
+
     def spread(self) -> float:
         """Half of the distance between the extreme gains of single pairs, in points."""
         gains = [100 * (a.work - b.work) / self.wall() for a, b in zip(self.slow, self.fast)]

@@ -60,10 +60,10 @@ def place_fits(plant: Plant, text: str) -> bool:
     return all(re.search(pattern, text, re.I) for pattern in plant.place)
 
 
-def price_fits(plant: Plant, finding: dict[str, Any], truth: float) -> bool:
-    """Whether the gain, or for what only computes the share, is true."""
+def price_fits(plant: Plant, finding: dict[str, Any], *gains: float) -> bool:
+    """Whether the gain, or for what only computes the share, is one of the true gains."""
     text = words(finding)
-    truths = [truth * k for k in (1.0, *plant.also) if k >= 1.0 or re.search(HALF, text, re.I)]
+    truths = [truth * k for truth in gains for k in (1.0, *plant.also) if k >= 1.0 or re.search(HALF, text, re.I)]
     gain, low, high = finding.get("gain_pct"), finding.get("gain_low_pct"), finding.get("gain_high_pct")
     for true in truths:
         if gain is not None and abs(gain - true) <= POINTS:
@@ -86,8 +86,9 @@ def brief(finding: dict[str, Any]) -> str:
     return f"{finding['id']} {price_of(finding)}: {finding['statement']}"
 
 
-def mark(plant: Plant, report: dict[str, Any], truth: float, spread: float, crowded: bool = False) -> Mark:
-    """Marks the report on a recording; beside busy neighbours, that they take CPUs is no wrong answer."""
+def mark(plant: Plant, report: dict[str, Any], truth: float, of_work: float, spread: float, crowded: bool = False) -> Mark:
+    """Marks the report on a recording; beside busy neighbours, that they take CPUs is no wrong answer. A gain may be in percent of the
+    run (truth) or, where steps are told, of the work."""
     verdict = (report.get("verdict") or {}).get("text", "")
     found = [f for f in report.get("findings") or [] if f.get("gain_pct") is None or f["gain_pct"] >= 1.0]
     if crowded and "cpu-starved" not in plant.ids:
@@ -112,8 +113,8 @@ def mark(plant: Plant, report: dict[str, Any], truth: float, spread: float, crow
             result.said += " | then " + brief(later[0])
     elif not place_fits(plant, words(first)):
         result.grade = "vague"
-    elif first.get("gain_pct") is None and not price_fits(plant, first, truth):
+    elif first.get("gain_pct") is None and not price_fits(plant, first, truth, of_work):
         result.grade = "no price"
     else:
-        result.grade = "right" if price_fits(plant, first, truth) else "mispriced"
+        result.grade = "right" if price_fits(plant, first, truth, of_work) else "mispriced"
     return result

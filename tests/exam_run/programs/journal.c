@@ -5,11 +5,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-enum { ORDERS = 120 };
+enum { ORDERS = 450 };
 
 __attribute__((noinline)) static uint64_t match_order(uint64_t book)
 {
-    return work_mix(book, 1500000);
+    return work_mix(book, 450000);
 }
 
 __attribute__((noinline)) static void keep(int fd, const char *record, size_t n, bool now)

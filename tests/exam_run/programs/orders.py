@@ -6,11 +6,11 @@ import sqlite3
 
 import work_clock
 
-ROWS = 60
+ROWS = 350
 
 
 def price(number):
-    return sum(i * number % 7 for i in range(70000))
+    return sum(i * number % 7 for i in range(12000))
 
 
 def main():

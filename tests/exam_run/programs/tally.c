@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-enum { THREADS = 4, EVENTS = 1000000, KINDS = 64 };
+enum { THREADS = 4, EVENTS = 700000, KINDS = 64 };
 
 static pthread_mutex_t tally_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t        tally[KINDS];
@@ -33,7 +33,7 @@ static void *count(void *argument)
     uint64_t own[KINDS] = {0};
 
     for (int i = 0; i < EVENTS; i++) {
-        x = work_mix(x, 80);
+        x = work_mix(x, 150);
         count_event(own, x);
     }
     pthread_mutex_lock(&tally_lock);
