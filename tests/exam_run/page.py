@@ -7,7 +7,7 @@ from collections import Counter
 from tests.exam_run.measure import CROWDED
 from tests.exam_run.score import Mark
 
-HEAD = """## The exam of the recorder
+HEAD = """## The exam
 
 {causes} ordinary programs with one planted cause each, and {nulls} with something that looks like one, in C, C++, Python, Go, Rust, Java, shell and MPI
 (`tests/exam_run`). Each runs unrecorded with and without its cause, by turns, {repeats}; the truth is the difference of the two

@@ -62,7 +62,7 @@ CAUSES = (
           r"export\.bin|exportByte|FileOutputStream|writeBytes"),
           "writes of 1 byte to export.bin by the thread main: BufferedOutputStream"),
     Plant("C: fsync per record", "journal.c", ("io-stall", "fsync", "sync-writes"), r"fsync", (r"fsync", r"orders\.journal|\bkeep\b"),
-          "fsync of orders.journal after each record, 450 times: sync once for a group of records"),
+          "fsync of orders.journal after each record, 600 times: sync once for a group of records"),
     Plant("Python: SQLite commit per row", "orders.py", ("io-stall", "fsync", "sync-writes"), r"fsync|fdatasync", (r"fsync|fdatasync",
           r"orders\.db"),
           "fsync/fdatasync of orders.db and its journal, once a row: one transaction"),

@@ -22,7 +22,7 @@ public class Orbit {
         boolean with = arguments.length > 0 && arguments[0].equals("with");
         double a = 0.5;
         double sum = 0;
-        for (int i = 0; i < 6000; i++) {
+        for (int i = 0; i < 8500; i++) {
             a = advance(a);
             if (with) {
                 sum += energy(a, i);

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-enum { ORDERS = 450 };
+enum { ORDERS = 600 };
 
 __attribute__((noinline)) static uint64_t match_order(uint64_t book)
 {

@@ -27,7 +27,7 @@ def main():
     with_helper = work_clock.begin()
     if with_helper:
         helper.start()
-    print(sum(simulate(n) + analyse(n) for n in range(80)))
+    print(sum(simulate(n) + analyse(n) for n in range(150)))
     over.set()
     if with_helper:
         helper.join()

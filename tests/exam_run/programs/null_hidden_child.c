@@ -22,7 +22,7 @@ int main(int argc, char **argv)
 
     if (with && fork() == 0)
         _exit((int)(work_mix(7, 120000000) & 1));
-    for (int i = 0; i < 50; i++)
+    for (int i = 0; i < 70; i++)
         x = index_part(encode(x));
     while (with && wait(NULL) > 0)
         ;

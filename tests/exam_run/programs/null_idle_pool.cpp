@@ -32,7 +32,7 @@ int main(int argc, char **argv)
             std::unique_lock<std::mutex> guard(mutex);
             changed.wait(guard, [] { return is_over; });
         });
-    for (int i = 0; i < 50; i++)
+    for (int i = 0; i < 70; i++)
         x = route(plan(x));
     {
         std::lock_guard<std::mutex> guard(mutex);

@@ -18,7 +18,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Barrier(MPI_COMM_WORLD);
     work_begin(argc, argv);
-    for (int i = 0; i < 50; i++) {
+    for (int i = 0; i < 70; i++) {
         border = relax_cells(border + 1);
         MPI_Sendrecv(&border, 1, MPI_UINT64_T, !rank, 0, &theirs, 1, MPI_UINT64_T, !rank, 0, MPI_COMM_WORLD,
                      MPI_STATUS_IGNORE);

@@ -20,7 +20,7 @@ static void *sweep(void *argument)
 {
     uint64_t *sum = argument;
 
-    for (int i = 0; i < 40; i++)
+    for (int i = 0; i < 70; i++)
         *sum += sweep_odd(sweep_even((uint64_t)i + 1));
     return NULL;
 }

@@ -35,7 +35,7 @@ func main() {
 		group.Add(1)
 		go func(g int) {
 			defer group.Done()
-			for i := 0; i < 40; i++ {
+			for i := 0; i < 70; i++ {
 				sums[g] = backward(forward(sums[g] + 1))
 			}
 		}(g)

@@ -5,11 +5,11 @@ import os
 
 import work_clock
 
-STATE = os.urandom(1 << 20) * 32
+STATE = os.urandom(1 << 20) * 48
 
 
 def step(number):
-    return sum(i * i % (number + 3) for i in range(90000))
+    return sum(i * i % (number + 3) for i in range(130000))
 
 
 def save_checkpoint(number):
