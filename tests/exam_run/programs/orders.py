@@ -6,11 +6,11 @@ import sqlite3
 
 import work_clock
 
-ROWS = 350
+ROWS = 160
 
 
 def price(number):
-    return sum(i * number % 7 for i in range(12000))
+    return sum(i * number % 7 for i in range(24000))
 
 
 def main():
