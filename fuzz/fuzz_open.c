@@ -41,7 +41,7 @@ static void draw(const hu_trace *trace, hu_digest *digest, hu_simulation *s, hu_
     hu_error             err = {0};
 
     hu_rendezvous_measure((hu_digest *[]){digest, digest}, 2, arena, arena, &meeting, &err); /* the rank with itself */
-    hu_verdict_measure(&digest, &findings, 1, &job.verdict);
+    hu_verdict_measure(&digest, &findings, 1, NULL, &job.verdict);
     if (s && findings) {
         const int n = hu_scenarios_build(s, findings, arena, scenarios, &err);
 
