@@ -430,8 +430,8 @@ static double idle_pct(const hu_simulation *s)
 }
 
 /*
- * Work that is launched sooner fills the time in which the GPU runs nothing.  More can be gained only if collectives may then
- * run beside kernels; where the trace has no records of which stream waits for which, nobody knows that they may.
+ * Work that is launched sooner fills the time in which the GPU runs nothing.  More can be gained only if collectives may
+ * then run beside kernels; where the trace has no records of which stream waits for which, nobody knows that they may.
  */
 static void cap_at_idle(const hu_simulation *s, hu_edit_kind kind, hu_price *p)
 {
@@ -529,8 +529,9 @@ static void widen(const hu_graph *g, hu_edit_kind kind, hu_hint *h, hu_price *p)
     p->low_pct = fmin(p->low_pct, p->work_pct);
     p->high_pct = fmax(p->high_pct, p->free_work_pct);
     p->free_pct = fmax(p->free_pct, p->high_pct);
-    hu_hint_show(h, "most GPU operations were launched before the replayed steps: the interval reaches to the gain in all "
-                    "recorded GPU work, %s",
+    hu_hint_show(h,
+                 "most GPU operations were launched before the replayed steps: the interval reaches to the gain in all "
+                 "recorded GPU work, %s",
                  hu_say_pct(p->work_pct).t);
 }
 
@@ -573,11 +574,11 @@ static bool makes_up_for_pauses(hu_simulation *s, const hu_edit *launch, const h
 
 static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
 {
-    const hu_scene scene = {.d = d,
-                            .s = s,
-                            .step = hu_as_mean(s->graph.step_ns),
-                            .n_steps = (int64_t)s->graph.n_marks - 1,
-                            .has_steps = !s->graph.is_whole};
+    const hu_scene  scene = {.d = d,
+                             .s = s,
+                             .step = hu_as_mean(s->graph.step_ns),
+                             .n_steps = (int64_t)s->graph.n_marks - 1,
+                             .has_steps = !s->graph.is_whole};
     const artefacts only_captured = find_artefacts(&scene);
     hu_error        unused;
 

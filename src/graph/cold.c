@@ -33,7 +33,7 @@ enum {
 
 static const double IDLE = 0.5;     /* of the call, the device */
 static const double PROFILED = 0.5; /* of the call, the profiler */
-static const double LATE = 0.8; /* of the call have passed when its kernel begins */
+static const double LATE = 0.8;     /* of the call have passed when its kernel begins */
 
 bool hu_cold_loads_code(hu_str name)
 {
@@ -163,8 +163,8 @@ static bool add_ready(const hu_ask *ask, int64_t usual, const hu_intervals *prof
     for (uint32_t i = 0; i < ask->s.n; i++) {
         uint32_t *place;
 
-        if (ask->s.dur_ns[i] < LEAST_NS || ask->s.dur_ns[i] < FACTOR * usual || !makes_ready(ask, i) || !is_idle_in(ask, i) ||
-            is_profiled(ask, profiler, i))
+        if (ask->s.dur_ns[i] < LEAST_NS || ask->s.dur_ns[i] < FACTOR * usual || !makes_ready(ask, i) ||
+            !is_idle_in(ask, i) || is_profiled(ask, profiler, i))
             continue;
         place = hu_map_put(out, i);
         if (!place)

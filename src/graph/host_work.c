@@ -100,8 +100,8 @@ static bool prepare(work *w)
     w->out->role = hu_arena_calloc(w->arena, g->n_nodes + 1, 1);
     w->out->is_use = hu_arena_calloc(w->arena, g->n_nodes + 1, 1);
     w->out->block = hu_arena_alloc(w->arena, (g->n_nodes + 1) * sizeof *w->out->block);
-    if (!w->track || !w->first || !last || !w->launches || !w->next || !w->is_mark || !w->out->role || !w->out->is_use || !w->out->block ||
-        !hu_map_init(&w->row_of_name, w->scratch, 64))
+    if (!w->track || !w->first || !last || !w->launches || !w->next || !w->is_mark || !w->out->role || !w->out->is_use ||
+        !w->out->block || !hu_map_init(&w->row_of_name, w->scratch, 64))
         return false;
     memset(w->out->block, 0xff, (g->n_nodes + 1) * sizeof *w->out->block);
     memset(w->first, 0xff, (g->n_lanes + 1) * sizeof *w->first);

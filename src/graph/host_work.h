@@ -27,10 +27,10 @@ typedef struct {
 } hu_block;
 
 typedef struct {
-    uint8_t  *role;  /* by node: hu_work_role */
-    uint8_t  *is_use; /* by node: long Python, or nothing recorded, behind a read from the device: perhaps work on what was read */
-    uint32_t *block; /* by node: row of `at`; HU_NONE */
-    hu_block *at;    /* by total_ns, then name */
+    uint8_t  *role;   /* by node: hu_work_role */
+    uint8_t  *is_use; /* by node: long Python, or unrecorded, behind a read from the device: perhaps work on what was read */
+    uint32_t *block;  /* by node: row of `at`; HU_NONE */
+    hu_block *at;     /* by total_ns, then name */
     size_t    n;
     int64_t   limit_ns;    /* a piece of host time that is longer is no launch overhead */
     int64_t   median_ns;   /* of the host time before a launch */

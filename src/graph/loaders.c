@@ -7,8 +7,8 @@
  * between.
  *
  * The window cuts a rhythm anywhere.  What is waited for first was in the making since before the window, for workers have
- * several batches in hand, so the first wait is as far behind the first fetch as it was seen.  Behind the last wait, the next
- * batches come no sooner than the mean pace between waits says.  Else steps at both ends would seem free to become faster.
+ * several batches in hand, so the first wait is as far behind the first fetch as it was seen.  Behind the last wait, batches
+ * come no sooner than the mean pace between waits says.  Else steps at both ends would seem free to become faster.
  *
  * Waits that are too few or too irregular for a pace are counted: that workers could keep up with a faster host is then not
  * known (hu_calibration.loader_waits).
@@ -67,7 +67,7 @@ static bool keep_waits(hu_arena *scratch, const fetches *all, fetches *out)
     return true;
 }
 
-/* How many fetches waits are apart at most, in a rhythm; 0: they are too few or too irregular for a pace.  False: no memory. */
+/* How many fetches waits are apart at most, in a rhythm; 0: too few or too irregular for a pace.  False: no memory. */
 static bool find_rhythm(hu_arena *scratch, const fetches *waits, size_t *most)
 {
     const size_t n = waits->n;
@@ -101,7 +101,8 @@ static bool link_fetch(hu_building *b, uint32_t node, uint32_t from, int64_t pac
 /* The main thread's last node, where a fetch behind the window would begin; HU_NONE: it waits for something else. */
 static uint32_t last_node(const hu_building *b, const hu_lane_nodes *l)
 {
-    const uint32_t end = l->first[b->g->main_lane + 1], last = end > l->first[b->g->main_lane] ? l->of_lane[end - 1] : HU_NONE;
+    const uint32_t end = l->first[b->g->main_lane + 1],
+                   last = end > l->first[b->g->main_lane] ? l->of_lane[end - 1] : HU_NONE;
 
     return last != HU_NONE && b->nodes.at[last].call == HU_CALL_NONE && b->nodes.at[last].waits == HU_NONE ? last : HU_NONE;
 }
@@ -144,8 +145,7 @@ int hu_build_loaders(hu_building *b, hu_error *err)
         const bool     is_lead = i == 0 && waits.at[0].number > 0 && waits.at[0].number <= most;
         const uint32_t now = waits.at[i].node, before = is_lead ? all.at[0].node : i ? waits.at[i - 1].node : HU_NONE;
 
-        if (before != HU_NONE &&
-            !link_fetch(b, now, before, hu_build_node_end(b, now) - hu_build_node_end(b, before), true))
+        if (before != HU_NONE && !link_fetch(b, now, before, hu_build_node_end(b, now) - hu_build_node_end(b, before), true))
             return hu_fail_memory(err);
     }
     return link_rest(b, &l, &all, &waits, most) ? 0 : hu_fail_memory(err);

@@ -55,7 +55,7 @@ struct hu_pricer {
     int64_t        *tied;    /* base, with frozen delays tied to the host */
     bool            is_tied; /* does any frozen delay make a difference between the two */
     bool            is_backlogged;
-    int64_t        *busy;    /* by stream */
+    int64_t        *busy; /* by stream */
     double          step_ns;
     double          work_ns;   /* of GPU operations, per step: hu_bound_work_ns */
     double          error_pct; /* of the replay against what was measured */

@@ -100,10 +100,10 @@ static const hu_column columns[] = {
      .source = "torch-tb-profiler: Other",
      .help = "Time in which nothing was recorded."},
     {"is_warm_up", NULL, HU_CELL_BOOL, 0, NULL, warm_up,
-     .help = "Whether means leave the step out as a warm-up: a first step longer than 1.5 medians."},
+     .help = "Whether means leave the step out as a warm-up: a first step of over 1.5 medians and 1.2 times each other."},
     {"is_incomplete", NULL, HU_CELL_BOOL, 0, NULL, incomplete,
-     .help = "Whether means leave the step out as cut by the end of the capture: a last step with less than 0.8 of the "
-             "work of the one before."},
+     .help = "Whether means leave the step out as cut by the capture: a last step with less than 0.8 of the work of the one "
+             "before, or a serving engine's first pass."},
     {"period_ns", "period", HU_CELL_NS, 8, NULL, period, .is_wide = true, .values = "0..",
      .help = "From the end of the step before to its own: what the means are taken over."},
     {"name", NULL, HU_CELL_TEXT, 0, NULL, name,
