@@ -69,11 +69,27 @@ static bool measure_usual(const hu_ask *ask, int64_t *out)
     return true;
 }
 
+/* The first of united intervals that ends behind a time. */
+static size_t first_behind(const hu_intervals *list, int64_t time_ns)
+{
+    size_t low = 0, high = list->n;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (list->at[middle].end_ns <= time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 static int64_t busy_in(const hu_intervals *busy, int64_t start_ns, int64_t end_ns)
 {
     int64_t sum = 0;
 
-    for (size_t k = 0; k < busy->n && busy->at[k].start_ns < end_ns; k++) {
+    for (size_t k = first_behind(busy, start_ns); k < busy->n && busy->at[k].start_ns < end_ns; k++) {
         const int64_t from = busy->at[k].start_ns > start_ns ? busy->at[k].start_ns : start_ns;
         const int64_t to = busy->at[k].end_ns < end_ns ? busy->at[k].end_ns : end_ns;
 
@@ -127,7 +143,7 @@ static int64_t profiled_until(const hu_ask *ask, const hu_intervals *profiler, u
     const int64_t end = hu_ask_end(ask, call);
     int64_t       until = ask->s.start_ns[call];
 
-    for (size_t k = 0; k < profiler->n && profiler->at[k].start_ns < end; k++)
+    for (size_t k = first_behind(profiler, until); k < profiler->n && profiler->at[k].start_ns < end; k++)
         until = profiler->at[k].end_ns > until ? profiler->at[k].end_ns : until;
     return until < end ? until : end;
 }

@@ -417,7 +417,7 @@ static bool walk_lane(work *w, uint32_t lane)
         }
         if (at < captures.n && captures.at[at].start_ns <= n->start_ns) {
             out->role[i] = HU_WORK_CAPTURE;
-        } else if (is_own && n->cost_ns > (waited && uses_result(w, n) ? behind_wait : out->limit_ns)) {
+        } else if (is_own && (n->cost_ns > out->limit_ns || (waited && n->cost_ns > behind_wait && uses_result(w, n)))) {
             /* a thread that is not the main one waits for work where nothing was recorded */
             if (n->class == HU_CLASS_UNRECORDED && (lane != g->main_lane || is_anothers_time(w, n)))
                 continue;
