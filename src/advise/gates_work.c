@@ -9,6 +9,7 @@
 
 enum {
     ENOUGH_STEPS = 3,
+    APART = 2,                   /* times the longest piece of the usual ones */
     LEAST_COMPILE_NS = 10000000, /* nothing is compiled in less */
 };
 
@@ -185,15 +186,36 @@ static bool is_unrecorded(const hu_host_work *w, const hu_graph *g, size_t node)
            (w->block[node] != HU_NONE && w->at[w->block[node]].kind == HU_BLOCK_UNRECORDED);
 }
 
+/* Does such time stand apart from all that the main thread usually spends between operators, and is no end of a long tail? */
+static bool unrecorded_stands_apart(const hu_scene *c)
+{
+    const hu_graph *g = &c->s->graph;
+    int64_t         shortest = INT64_MAX, usual = 0;
+
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        const hu_node *n = &g->node[i];
+
+        if (n->lane != g->main_lane || n->call != HU_CALL_NONE || n->start_ns < g->mark[0].host_end_ns ||
+            n->start_ns >= g->mark[g->n_marks - 1].host_end_ns)
+            continue;
+        if (is_unrecorded(work_of(c), g, i))
+            shortest = n->cost_ns < shortest ? n->cost_ns : shortest;
+        else if (n->class == HU_CLASS_PYTHON || n->class == HU_CLASS_UNRECORDED)
+            usual = n->cost_ns > usual ? n->cost_ns : usual;
+    }
+    return shortest >= APART * usual;
+}
+
 /*
- * Are there several steps with about as much of it as the step with most?  A collector that runs every few steps stops for
- * about as long each time; what the system does to a process once in a while does not.
+ * Are there three steps with about as much of it as the step with most, or two as far from each other as the window allows
+ * for what comes back at that distance?  A collector that runs every few steps stops for about as long each time; what the system does to a process once in
+ * a while does not.
  */
 static bool unrecorded_comes_back(const hu_scene *c)
 {
     const hu_graph *g = &c->s->graph;
     double          most = 0;
-    size_t          alike = 0;
+    size_t          alike = 0, last = 0, apart = 0;
 
     for (int pass = 0; pass < 2; pass++) {
         size_t i = 0;
@@ -204,10 +226,14 @@ static bool unrecorded_comes_back(const hu_scene *c)
             for (; i < g->n_nodes && g->node[i].start_ns < g->mark[m].host_end_ns; i++)
                 sum += m && is_unrecorded(work_of(c), g, i) ? (double)g->node[i].seen_ns : 0;
             most = sum > most ? sum : most;
-            alike += pass && sum > 0 && 2 * sum >= most;
+            if (!pass || sum <= 0 || 2 * sum < most)
+                continue;
+            apart = alike == 1 && m - last >= last ? m - last : 0;
+            last = m;
+            alike++;
         }
     }
-    return alike >= 2;
+    return alike >= 3 || (alike == 2 && last + apart >= g->n_marks);
 }
 
 bool hu_gate_unrecorded(const hu_scene *c, hu_hint *h)
@@ -246,7 +272,7 @@ bool hu_gate_unrecorded(const hu_scene *c, hu_hint *h)
                     "It may be Python's garbage collector, input or output, or another process on this CPU.",
                     hu_scene_share(c, time).t);
         h->is_suspected = true;
-        h->comes_back = !is_beside_comm && unrecorded_comes_back(c);
+        h->comes_back = !is_beside_comm && unrecorded_stands_apart(c) && unrecorded_comes_back(c);
     }
     h->is_likely = true;
     /* the host's collectives run in threads of their own: the hole may be a wait for them */

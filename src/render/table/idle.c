@@ -66,7 +66,7 @@ static size_t gap_rows(const hu_rank *rank)
 }
 
 HU_MOMENT(gap_start, GAP, r->start_ns)
-HU_NUMBER_OF(gap_at, GAP, r->start_ns - d->idle.first_ns)
+HU_NUMBER_OF(gap_at, GAP, r->before.n ? (double)(r->start_ns - d->idle.first_ns) : HU_ABSENT)
 HU_NUMBER_OF(gap_length, GAP, r->dur_ns)
 HU_NUMBER_OF(gap_step, GAP, r->step >= 0 ? (double)r->step : HU_ABSENT)
 HU_TEXT_OF(gap_cause, GAP, hu_str_of(hu_idle_cause_key(r->cause)))
