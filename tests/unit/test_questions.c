@@ -63,7 +63,8 @@ static void idle_time_has_causes(void **state)
     assert_int_equal(by[HU_IDLE_LAUNCH], 20000);    /* [30,50) */
     assert_int_equal(by[HU_IDLE_DEVICE], 45000);
     assert_int_equal(by[HU_IDLE_UNKNOWN], 8000);
-    assert_int_equal(d->idle.n_longest, 4);
+    assert_true(d->idle.gaps == 4 && d->idle.lead_ns == 5000); /* from the launch at 5 to K1 at 10 */
+    assert_int_equal(d->idle.n_longest, 5);
     assert_true(d->idle.longest[0].dur_ns == 40000 && d->idle.longest[0].cause == HU_IDLE_DEVICE);
     assert_true(d->idle.longest[1].dur_ns == 30000 && d->idle.longest[1].cause == HU_IDLE_LAUNCH);
     assert_text(d->idle.longest[1].host, "cudaStreamSynchronize");
