@@ -16,10 +16,11 @@ static const double MOST_JOINED = 0.9; /* of the communication, for the replay o
 static const double FEW_UNJOINED = 0.03; /* of the step, that communication which was not matched may take */
 static const double CLEARLY = 3;       /* points that all are worth more than the worst of them */
 static const double MOST_OF_ALL = 0.8; /* of what all are worth: then it is this rank, and the rest is how ranks differ */
-static const double MOST_SHARED = 0.9; /* of what a rank costs, that sharing its work saves too: then it is no matter which */
-static const double MOST_SURE = 0.75;  /* of a gain, that its interval reaches down to */
-static const double MOSTLY = 0.5;      /* of what a late stage costs */
-static const double PERSISTENT = 0.6;  /* of the collectives: who is last to so many is always late */
+static const double MOST_SHARED =
+    0.9;                              /* of what a rank costs, that sharing its work saves too: then it is no matter which */
+static const double MOST_SURE = 0.75; /* of a gain, that its interval reaches down to */
+static const double MOSTLY = 0.5;     /* of what a late stage costs */
+static const double PERSISTENT = 0.6; /* of the collectives: who is last to so many is always late */
 
 /* Who comes last how often, and what it does longer than the others. */
 static void show_stragglers(hu_finding *x, const hu_rendezvous *r, hu_digest *const *digests, const hu_stragglers *all)

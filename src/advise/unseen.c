@@ -56,8 +56,8 @@ void hu_findings_doubt_unseen(hu_findings *f, double comm_pct, hu_unseen why)
 
         if (hu_finding_is_of_network(x) || x->rule == HU_RULE_ACCUMULATION)
             doubt(x, network);
-        else if (!hu_finding_is_of_capture(x) && !is_of_kernels(x) && !(why == HU_UNSEEN_APART && x->rule == HU_RULE_STRAGGLER) &&
-                 x->gain_pct <= comm_pct)
+        else if (!hu_finding_is_of_capture(x) && !is_of_kernels(x) &&
+                 !(why == HU_UNSEEN_APART && x->rule == HU_RULE_STRAGGLER) && x->gain_pct <= comm_pct)
             doubt(x, other);
     }
 }

@@ -78,11 +78,11 @@ typedef struct {
  * `waits_ns` becomes the waiting, per step, which is no more than the communication.
  */
 static said_wait say_wait(hu_digest *const *digests, const hu_findings *f, const hu_rendezvous *r, size_t i, double comm_ns,
-                              double *waits_ns)
+                          double *waits_ns)
 {
     const hu_finding *first = f && f->n ? &f->at[0] : NULL;
     const double      steps = digests[i]->steps.n ? (double)digests[i]->steps.n : 1;
-    said_wait     said = {""};
+    said_wait         said = {""};
     double            wait;
 
     if (!r || !first || first->rule != HU_RULE_STRAGGLER)
@@ -254,7 +254,8 @@ static void doubt_replay(const hu_findings *f, hu_verdict *v)
     }
 }
 
-void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size_t n, const hu_rendezvous *r, hu_verdict *out)
+void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size_t n, const hu_rendezvous *r,
+                        hu_verdict *out)
 {
     const hu_step_time *slowest;
     const hu_findings  *f;

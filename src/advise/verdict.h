@@ -19,7 +19,8 @@ typedef struct {
  * Over `n` ranks of one job, at least one; with what replays say: entries of `all` are NULL where nobody asked.  `r`, of the
  * same ranks, says what of their communication is waiting; NULL: nobody knows.
  */
-void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size_t n, const hu_rendezvous *r, hu_verdict *out);
+void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size_t n, const hu_rendezvous *r,
+                        hu_verdict *out);
 
 /* What `unread` further inputs, of which nothing is known, take from the confidence; 0 takes nothing. */
 void hu_verdict_doubt_unread(hu_verdict *v, size_t unread, size_t n_read);

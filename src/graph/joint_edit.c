@@ -36,12 +36,12 @@ struct hu_joint_facts {
     uint32_t            *leg_to;      /* leg_to[meeting * n + rank]; HU_NONE: the rank is not there */
     size_t               n_meetings;  /* and one more for the end */
     double (*factor)[HU_CLASS_COUNT]; /* of the legs of one rank, while an edit is made */
-    double natural;                   /* by what share the host's work of a rank exceeds the median, typically */
+    double natural;                   /* by what share the host's work of the last rank exceeds the median, usually */
 };
 
-static const double FAR = 4;     /* times that: what takes longer was held up, what does not is how hosts are */
+static const double FAR = 2.5;          /* times that: what takes longer was held up, what does not is how hosts are */
 static const double LEAST_PAUSE = 0.01; /* of the step: many that are shorter are no pauses */
-static const double HELD_UP = 2; /* times as long as usual: that is held up, however much hosts differ */
+static const double HELD_UP = 2;        /* times as long as usual: that is held up, however much hosts differ */
 
 static bool is_compared(hu_class c)
 {
@@ -147,35 +147,31 @@ static int by_share(const void *left, const void *right)
 }
 
 /*
- * No two hosts need the same time for the same work, and one of them is always the last.  How far they lie apart is read
- * off the legs of all ranks, the median by their time; a pause stands out of that.  False when there is no memory.
+ * No two hosts need the same time for the same work, and one of them is always the last.  By how much it usually is, the
+ * median over the meetings by their time, a pause stands out of.  False when there is no memory.
  */
 static bool find_natural(hu_joint_facts *f, hu_arena *arena)
 {
-    size_t      legs = 0, n = 0;
     double      all = 0, below = 0;
-    difference *list;
+    difference *last = hu_arena_calloc(arena, f->n_meetings, sizeof *last); /* to come to each meeting */
 
-    for (size_t r = 0; r < f->n; r++)
-        legs += f->rank[r].n;
-    list = hu_arena_alloc(arena, (legs + 1) * sizeof *list);
-    if (!list)
+    if (!last)
         return false;
     for (size_t r = 0; r < f->n; r++)
         for (size_t k = 1; k + 1 < f->rank[r].n; k++) {
-            const double own = (double)f->rank[r].leg[k].sum_ns[HU_CLASS_COUNT + HOST];
-            const double usual = usual_of(f, f->rank[r].to[k], HU_CLASS_COUNT + HOST, MEDIAN, r);
+            const uint32_t m = f->rank[r].to[k];
+            const double   own = (double)f->rank[r].leg[k].sum_ns[HU_CLASS_COUNT + HOST];
 
-            if (!(usual > 0) || own <= usual)
-                continue;
-            list[n++] = (difference){own / usual - 1, usual};
-            all += usual;
+            last[m].weight = fmax(0, usual_of(f, m, HU_CLASS_COUNT + HOST, MEDIAN, r)); /* 0: there is nobody */
+            if (last[m].weight > 0)
+                last[m].share = fmax(last[m].share, own / last[m].weight - 1);
         }
-    if (n)
-        qsort(list, n, sizeof *list, by_share);
-    for (size_t i = 0; i < n && 2 * below < all; i++) {
-        below += list[i].weight;
-        f->natural = fmin(list[i].share, (HELD_UP - 1) / FAR);
+    for (size_t m = 0; m < f->n_meetings; m++)
+        all += last[m].weight;
+    qsort(last, f->n_meetings, sizeof *last, by_share);
+    for (size_t m = 0; m < f->n_meetings && 2 * below < all; m++) {
+        below += last[m].weight;
+        f->natural = fmin(last[m].share, (HELD_UP - 1) / FAR);
     }
     return true;
 }
@@ -341,7 +337,8 @@ static void fit_cut_legs(const hu_joint_facts *f, const itinerary *t, int side)
     for (size_t k = 0; k < t->n; k += t->n - 1)
         for (hu_class c = 0; c < HU_CLASS_COUNT; c++)
             if (side_of(c) == side && own[c] > 0)
-                f->factor[k][c] = fmin(isnan(f->factor[k][c]) ? (double)INFINITY : f->factor[k][c], fmin(1, wanted[c] / own[c]));
+                f->factor[k][c] = fmin(isnan(f->factor[k][c]) ? (double)INFINITY : f->factor[k][c],
+                                       fmin(1, wanted[c] / own[c]));
 }
 
 static bool is_edited(const hu_edit *e, size_t rank, what_is_usual *what)

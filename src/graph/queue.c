@@ -23,7 +23,7 @@ enum {
 
 static const double LONG_FACTOR = 4; /* of the median launch */
 static const double SPREAD = 0.05;   /* of the queue's length, that half of the blocked launches agree within */
-static const double SHARED = 0.25; /* of it, that other streams may have taken */
+static const double SHARED = 0.25;   /* of it, that other streams may have taken */
 static const double TOP = 0.005;     /* of the largest number outstanding, that launches are seen below it */
 static const double LOCKED = 0.3;    /* of the way from one end of work to the next; half by chance */
 
