@@ -40,6 +40,7 @@ struct hu_joint_facts {
 };
 
 static const double FAR = 2.5;          /* times that: what takes longer was held up, what does not is how hosts are */
+static const double SECOND = 5;         /* the last one's distance from the median, by that of the one before it, at most */
 static const double LEAST_PAUSE = 0.01; /* of the step: many that are shorter are no pauses */
 static const double HELD_UP = 2;        /* times as long as usual: that is held up, however much hosts differ */
 
@@ -136,7 +137,7 @@ static bool travel(hu_joint_facts *f, const hu_joint *j, size_t r, hu_arena *are
 static double usual_of(const hu_joint_facts *f, uint32_t meeting, int c, what_is_usual what, size_t self);
 
 typedef struct {
-    double share, weight;
+    double share, second, weight; /* of the last rank and of the one before it, above the median; the median itself */
 } difference;
 
 static int by_share(const void *left, const void *right)
@@ -146,33 +147,49 @@ static int by_share(const void *left, const void *right)
     return (a->share > b->share) - (a->share < b->share);
 }
 
+/* Sorts. */
+static double median_share(difference *list, size_t n)
+{
+    double all = 0, below = 0, median = 0;
+
+    for (size_t i = 0; i < n; i++)
+        all += list[i].weight;
+    qsort(list, n, sizeof *list, by_share);
+    for (size_t i = 0; i < n && 2 * below < all; i++) {
+        below += list[i].weight;
+        median = list[i].share;
+    }
+    return median;
+}
+
 /*
  * No two hosts need the same time for the same work, and one of them is always the last.  By how much it usually is, the
- * median over the meetings by their time, a pause stands out of.  False when there is no memory.
+ * median over the meetings by their time, a pause stands out of.  Where there is a pause before most meetings, the rank that
+ * comes last but one tells: of four or more, hosts without pauses have it at a fifth of the last one's distance or further.
+ * False when there is no memory.
  */
 static bool find_natural(hu_joint_facts *f, hu_arena *arena)
 {
-    double      all = 0, below = 0;
-    difference *last = hu_arena_calloc(arena, f->n_meetings, sizeof *last); /* to come to each meeting */
+    difference *last = hu_arena_calloc(arena, f->n_meetings, sizeof *last);
 
     if (!last)
         return false;
     for (size_t r = 0; r < f->n; r++)
         for (size_t k = 1; k + 1 < f->rank[r].n; k++) {
-            const uint32_t m = f->rank[r].to[k];
-            const double   own = (double)f->rank[r].leg[k].sum_ns[HU_CLASS_COUNT + HOST];
+            difference  *d = &last[f->rank[r].to[k]];
+            const double own = (double)f->rank[r].leg[k].sum_ns[HU_CLASS_COUNT + HOST];
+            double       above;
 
-            last[m].weight = fmax(0, usual_of(f, m, HU_CLASS_COUNT + HOST, MEDIAN, r)); /* 0: there is nobody */
-            if (last[m].weight > 0)
-                last[m].share = fmax(last[m].share, own / last[m].weight - 1);
+            d->weight = fmax(0, usual_of(f, f->rank[r].to[k], HU_CLASS_COUNT + HOST, MEDIAN, r)); /* 0: there is nobody */
+            above = d->weight > 0 ? own / d->weight - 1 : 0;
+            d->second = fmax(d->second, fmin(above, d->share));
+            d->share = fmax(d->share, above);
         }
+    f->natural = fmin((HELD_UP - 1) / FAR, median_share(last, f->n_meetings));
     for (size_t m = 0; m < f->n_meetings; m++)
-        all += last[m].weight;
-    qsort(last, f->n_meetings, sizeof *last, by_share);
-    for (size_t m = 0; m < f->n_meetings && 2 * below < all; m++) {
-        below += last[m].weight;
-        f->natural = fmin(last[m].share, (HELD_UP - 1) / FAR);
-    }
+        last[m].share = SECOND * last[m].second;
+    if (f->n >= 4)
+        f->natural = fmin(f->natural, median_share(last, f->n_meetings));
     return true;
 }
 
