@@ -26,19 +26,23 @@ static const struct {
 #undef C
 };
 
+static double off_pct(int64_t replayed_ns, int64_t seen_ns)
+{
+    return seen_ns > 0 ? 100 * fabs((double)replayed_ns / (double)seen_ns - 1) : 0;
+}
+
+/* By the ends that the replay goes by; and where those are the host's marks, by those of the GPU's work too. */
 static double worst_step(hu_pricer *p, int64_t *ends)
 {
     const hu_graph *g = hu_pricer_graph(p);
     double          worst = 0;
 
     hu_replay_run(hu_pricer_replay(p), hu_pricer_costs(p), ends);
-    for (size_t m = 1; m < g->n_marks; m++) {
-        const double seen = (double)hu_replay_seen_ns(hu_pricer_replay(p), m - 1);
-        const double replayed = (double)(ends[m] - ends[m - 1]);
-
-        if (seen > 0)
-            worst = fmax(worst, 100 * fabs(replayed / seen - 1));
-    }
+    for (size_t m = 1; m < g->n_marks; m++)
+        worst = fmax(worst, off_pct(ends[m] - ends[m - 1], hu_replay_seen_ns(hu_pricer_replay(p), m - 1)));
+    if (hu_replay_work_ends(hu_pricer_replay(p), ends))
+        for (size_t m = 1; m < g->n_marks; m++)
+            worst = fmax(worst, off_pct(ends[m] - ends[m - 1], g->mark[m].end_ns - g->mark[m - 1].end_ns));
     return worst;
 }
 

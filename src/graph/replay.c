@@ -191,6 +191,18 @@ int64_t hu_replay_seen_ns(const hu_replay *r, size_t step)
     return g->mark[step + 1].host_end_ns - g->mark[step].host_end_ns - g->shrunk_ns / last;
 }
 
+bool hu_replay_work_ends(const hu_replay *r, int64_t *ends_ns)
+{
+    const hu_graph *g = r->g;
+    const hu_mark  *last = &g->mark[g->n_marks - 1];
+    uint32_t        unused = HU_NONE;
+
+    if (!r->is_by_marks || last->end_ns == last->host_end_ns)
+        return false;
+    ends_of_steps(r, ends_ns, &unused);
+    return true;
+}
+
 double hu_replay_step_ns(const hu_graph *g, const int64_t *ends_ns)
 {
     return (double)(ends_ns[g->n_marks - 1] - ends_ns[0]) / (double)(g->n_marks - 1);

@@ -82,6 +82,12 @@ int64_t hu_replay_seen_ns(const hu_replay *r, size_t step);
    n_marks in `ends_ns`. */
 double hu_replay_by_ends_ns(const hu_replay *r, int64_t *ends_ns);
 
+/*
+ * Did the last replay go by the host's marks where the measured steps go by the ends of their work?  Then *ends_ns becomes
+ * those of the work, to be compared with graph->mark[].end_ns.
+ */
+bool hu_replay_work_ends(const hu_replay *r, int64_t *ends_ns);
+
 /* Mean length of a step, from the ends of a replay. */
 double hu_replay_step_ns(const hu_graph *g, const int64_t *ends_ns);
 
