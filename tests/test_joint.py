@@ -137,7 +137,7 @@ class Joint(unittest.TestCase):
             found = next(f for f in said["findings"] if f["id"] == "data-loading")
             self.assertLess(abs(found["gain_pct"] - 100 * (1 - truth / step)), 2, (seed, 100 * (1 - truth / step), found))
             self.assertIn(f"without it on {job.ranks} of {job.ranks} ranks", " ".join(found["evidence"]))
-            self.assertAlmostEqual(found["step_before_ns"], said["joint_replay"]["replayed_step_ns"], delta=2)
+            self.assertIn(found["step_before_ns"], [round(rank["steps"]["mean_ns"]) for rank in said["ranks"]])
 
     def test_what_one_rank_alone_would_not_gain_is_no_finding(self) -> None:
         """The rank with the longest steps loads while it would wait for another one anyway."""

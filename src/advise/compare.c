@@ -430,8 +430,15 @@ static bool is_beyond_repair(const hu_findings *f)
     return false;
 }
 
-/* The job's price instead of one rank's, which takes what others are waited for as given. */
-static void take_job_price(hu_finding *x, const hu_joint_cause *c, const hu_joint_replay *job)
+/* The step that header, WHERE and the other findings of a rank speak of. */
+static double step_of(const hu_digest *d, const hu_joint_replay *job)
+{
+    return d->steps.source != HU_STEPS_NONE && d->steps.duration.mean > 0 ? d->steps.duration.mean : job->replayed_ns;
+}
+
+/* The job's price instead of one rank's, which takes what others are waited for as given.  It is a share of the job's step, and
+   is said of the step that every other place states of this rank. */
+static void take_job_price(hu_finding *x, const hu_joint_cause *c, const hu_joint_replay *job, double step_ns)
 {
     const bool was_unknown = isnan(x->gain_pct), is_off = job->worst_pct > hu_check_limit(HU_CHECK_GLOBAL, HU_GRADE_AMBER);
     hu_confidence most = was_unknown || is_off ? HU_CONFIDENCE_MEDIUM : HU_CONFIDENCE_HIGH;
@@ -449,13 +456,13 @@ static void take_job_price(hu_finding *x, const hu_joint_cause *c, const hu_join
         x->high_pct = fmin(100, x->high_pct + 100 * job->unjoined_step_ns / job->seen_ns);
         x->free_pct = fmax(x->free_pct, x->high_pct);
     }
-    x->before_ns = c->price.before_ns;
-    x->after_ns = c->price.after_ns;
+    x->before_ns = step_ns;
+    x->after_ns = step_ns * (1 - x->gain_pct / 100);
     if (x->n_evidence == HU_EVIDENCE)
         x->n_evidence--;
     snprintf(x->evidence[x->n_evidence++], HU_EVIDENCE_BYTES,
              "joint replay: without it on %zu of %zu ranks, a step of the job takes %.24s instead of %.24s", c->ranks,
-             job->ranks, hu_say_time(x->after_ns).t, hu_say_time(x->before_ns).t);
+             job->ranks, hu_say_time(c->price.after_ns).t, hu_say_time(c->price.before_ns).t);
 }
 
 /* What the replay of all misses of the measured step, in points. */
@@ -482,7 +489,7 @@ static bool is_for_job(const hu_finding *x, const hu_joint_cause *c)
 }
 
 /* All findings of one rank whose cause was taken away from all. */
-static void price_causes(hu_findings *f, const hu_joint_replay *job)
+static void price_causes(hu_findings *f, const hu_joint_replay *job, double step_ns)
 {
     for (size_t i = f->n; i-- > 0;) {
         const hu_joint_cause *c = f->at[i].cause ? hu_joint_causes_find(&job->causes, f->at[i].cause) : NULL;
@@ -492,7 +499,7 @@ static void price_causes(hu_findings *f, const hu_joint_replay *job)
         if (!is_worth(&f->at[i], c))
             pass(f, i);
         else
-            take_job_price(&f->at[i], c, job);
+            take_job_price(&f->at[i], c, job, step_ns);
     }
 }
 
@@ -505,7 +512,7 @@ static bool has_rule(const hu_findings *f, hu_rule rule)
 }
 
 /* What is worth nothing to one rank alone, and something to the job. */
-static void add_cause(hu_findings *f, const hu_finding *told, bool is_priced, const hu_joint_replay *job)
+static void add_cause(hu_findings *f, const hu_finding *told, bool is_priced, const hu_joint_replay *job, double step_ns)
 {
     const hu_joint_cause *c = hu_joint_causes_find(&job->causes, told->cause);
     size_t                kept = 0;
@@ -515,7 +522,9 @@ static void add_cause(hu_findings *f, const hu_finding *told, bool is_priced, co
         return;
     f->at[f->n++] = *told;
     if (!is_priced)
-        take_job_price(&f->at[f->n - 1], c, job);
+        take_job_price(&f->at[f->n - 1], c, job, step_ns);
+    f->at[f->n - 1].before_ns = step_ns;
+    f->at[f->n - 1].after_ns = step_ns * (1 - f->at[f->n - 1].gain_pct / 100);
     for (size_t i = 0; i < f->n_passed; i++)
         if (f->passed[i] != told->rule)
             f->passed[kept++] = f->passed[i];
@@ -523,21 +532,23 @@ static void add_cause(hu_findings *f, const hu_finding *told, bool is_priced, co
 }
 
 /* Of another rank: its words say whose they are. */
-static void add_cause_of(hu_findings *f, const hu_finding *told, long long rank, bool is_priced, const hu_joint_replay *job)
+static void add_cause_of(hu_findings *f, const hu_finding *told, long long rank, bool is_priced, const hu_joint_replay *job,
+                         double step_ns)
 {
     hu_finding x = *told;
 
     snprintf(x.statement, sizeof x.statement, "Rank %lld: %.480s", rank, told->statement);
-    add_cause(f, &x, is_priced, job);
+    add_cause(f, &x, is_priced, job, step_ns);
 }
 
 static void add_causes(hu_findings *const *all, hu_digest *const *digests, size_t n, size_t shown,
                        const hu_joint_replay *job)
 {
     hu_findings *f = all[shown];
+    const double step_ns = step_of(digests[shown], job);
 
     for (size_t i = 0; i < f->n_spare; i++)
-        add_cause(f, &f->spare[i], false, job);
+        add_cause(f, &f->spare[i], false, job, step_ns);
     for (size_t r = 0; r < n; r++) {
         const long long rank = (long long)hu_digest_rank_of(digests, r);
 
@@ -545,14 +556,14 @@ static void add_causes(hu_findings *const *all, hu_digest *const *digests, size_
             continue;
         for (size_t i = 0; i < all[r]->n; i++)
             if (all[r]->at[i].cause)
-                add_cause_of(f, &all[r]->at[i], rank, true, job);
+                add_cause_of(f, &all[r]->at[i], rank, true, job, step_ns);
         for (size_t i = 0; i < all[r]->n_spare; i++)
-            add_cause_of(f, &all[r]->spare[i], rank, false, job);
+            add_cause_of(f, &all[r]->spare[i], rank, false, job, step_ns);
     }
 }
 
 /* The fixes of the job, one after the other, as far as they are findings of this rank. */
-static void take_job_ladder(hu_findings *f, const hu_joint_causes *causes)
+static void take_job_ladder(hu_findings *f, const hu_joint_causes *causes, double scale)
 {
     f->n_ladder = 0;
     f->next_class = HU_CLASS_COUNT;
@@ -564,7 +575,8 @@ static void take_job_ladder(hu_findings *f, const hu_joint_causes *causes)
             x = f->at[i].cause == causes->ladder[k].cause ? &f->at[i] : x;
         if (!x)
             return;
-        f->ladder[f->n_ladder++] = (hu_rung){x->rule, causes->ladder[k].before_ns, causes->ladder[k].after_ns};
+        f->ladder[f->n_ladder++] = (hu_rung){x->rule, scale * causes->ladder[k].before_ns,
+                                             scale * causes->ladder[k].after_ns};
     }
 }
 
@@ -576,13 +588,13 @@ static void share_causes(hu_findings *const *all, hu_digest *const *digests, siz
         return;
     for (size_t i = 0; i < n; i++)
         if (all[i] && all[i]->is_replayed)
-            price_causes(all[i], job);
+            price_causes(all[i], job, step_of(digests[i], job));
     add_causes(all, digests, n, shown, job);
     for (size_t i = 0; i < n; i++) {
         if (!all[i] || !all[i]->is_replayed)
             continue;
         hu_findings_drop_general(all[i]);
-        take_job_ladder(all[i], &job->causes);
+        take_job_ladder(all[i], &job->causes, step_of(digests[i], job) / job->replayed_ns);
     }
 }
 

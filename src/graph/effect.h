@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * effect.h - what an edit did to the costs of one rank, kept beside its graph: so it can be made again when the trace is gone,
+ * effect.h - what an edit did to the costs of one rank, kept beside its graph: it can be made again when the trace is gone,
  * together with those of other ranks (joint_price.h).
  *
  * An edit by name, or by what a kernel is, needs the trace.  What it came to does not: a list of the nodes and operations
