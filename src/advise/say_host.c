@@ -218,8 +218,14 @@ static void say_running(const hu_digest *d, char *out, size_t room)
     const hu_host_time *t = &d->host_time;
     const hu_said_share s = hu_say_share(t->state_ns[HU_STATE_RUNS], t->step_ns);
 
-    snprintf(out, room, "The main thread %s for %s of %s (%s): its own code is the bottleneck, not waiting.",
-             t->source == HU_STATES_NONE ? "runs" : "computes", s.pct, life_words(d), s.of);
+    if (t->source != HU_STATES_NONE)
+        snprintf(out, room, "The main thread computes for %s of %s (%s): its own code is the bottleneck, not waiting.",
+                 s.pct, life_words(d), s.of);
+    else
+        snprintf(out, room, "The main thread runs, or waits in no recorded call, for %s of %s (%s).", s.pct, life_words(d),
+                 s.of);
+    if (t->source == HU_STATES_NONE && d->info.command_cpu_ns > 0)
+        append(out, room, " The command took %s of CPU time.", hu_say_time((double)d->info.command_cpu_ns).t);
     if (t->cpu_ns > 0 && t->wall_ns > 0)
         say_cpus(d, out, room);
     say_hottest(d, out, room);

@@ -51,18 +51,12 @@ static hu_host_state state_of(hu_sched_state task, hu_within in, bool has_states
                                                      : HU_STATE_RUNS;
 }
 
-/* Are states of this thread known, and not only that it lived? */
-static bool has_states(const work *w, uint32_t track)
-{
-    return w->asker.source != HU_STATES_NONE && w->ask->tracks[track].n_stretches > 0;
-}
-
 static void fold(const work *w, uint32_t track, const hu_thread_states *from, int64_t out_ns[HU_STATE_COUNT])
 {
     memset(out_ns, 0, HU_STATE_COUNT * sizeof *out_ns);
     for (hu_sched_state t = 0; t < HU_THREAD_STATE_COUNT; t++)
         for (hu_within in = 0; in < HU_WITHIN_COUNT; in++)
-            out_ns[state_of(t, in, has_states(w, track))] += from->ns[t][in];
+            out_ns[state_of(t, in, hu_thread_has_states(&w->asker, track))] += from->ns[t][in];
 }
 
 static bool share_out(work *w, uint32_t track, const hu_intervals *windows, int64_t out_ns[HU_STATE_COUNT])
@@ -287,6 +281,8 @@ int hu_host_time_measure(const hu_ask *ask, hu_host_time *out, hu_error *err)
     if (!measure_main(&w, track, &result) || !measure_processes(&w, &result) || !measure_threads(&w, track, &result))
         return hu_fail_memory(err);
     sum_cpu(&w, &result);
+    if (result.source == HU_STATES_SUMS && result.n == 1) /* of its main thread alone, but the kernel knows of them all */
+        result.cpu_ns = result.job_cpu_ns = (double)hu_trace_get_info(ask->trace)->command_cpu_ns;
     *out = result;
     return 0;
 }
@@ -307,7 +303,7 @@ const char *hu_host_state_words(unsigned state)
            : state == HU_STATE_COMM    ? "communicates"
            : state == HU_STATE_STARVED ? "is runnable and waits for a CPU"
            : state == HU_STATE_BLOCKED ? "waits in calls that were not recorded"
-           : state == HU_STATE_UNKNOWN ? "does what the recorder lost"
+           : state == HU_STATE_UNKNOWN ? "is in a state that was not recorded"
                                        : "runs";
 }
 

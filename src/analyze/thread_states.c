@@ -6,14 +6,12 @@
  * Calls exclude each other: communication first (libraries wait in it by asking again and again), then by class, of which
  * only the outermost counts.
  *
- * The scheduler's switches say where each state lies.  Readings of /proc say only how long it took, and CPU time of the
- * command only how long a single thread ran.  Then the table is filled from its margins: calls are where threads wait, so
+ * The scheduler's switches say where each state lies.  Readings of /proc say only how long it took, and the last one of the
+ * command only of its main thread, and of all its life.  Then the table is filled from its margins: calls are where threads wait, so
  * all calls are waits if the thread waited that long, and else in proportion; the rest of its waiting is in no recorded
  * call.  Where even these are not known, the state is unknown, and no call is taken for a wait or for work.
  */
 #include "analyze/thread_states.h"
-
-#include <math.h>
 
 #include "analyze/host_calls.h"
 #include "base/map.h"
@@ -50,36 +48,33 @@ static uint32_t *find_notes(const hu_ask *ask)
     return notes;
 }
 
-/* CPU time of the command says how long a thread ran where it had only one. */
-static double rate_of_one(const hu_ask *ask)
+/* The main thread of the command, of which the kernel told the sums; HU_NONE: it is not in this file. */
+static uint32_t find_command(const hu_ask *ask)
 {
     const hu_trace_info *info = hu_trace_get_info(ask->trace);
-    const hu_track      *one = NULL;
 
-    for (uint32_t t = 0; t < ask->n_tracks; t++) {
-        if (ask->tracks[t].type != HU_TRACK_HOST || (!ask->tracks[t].count && !ask->tracks[t].n_stretches))
-            continue;
-        if (one || !ask->tracks[t].n_stretches)
-            return (double)NAN;
-        one = &ask->tracks[t];
+    for (uint32_t t = 0; info->main_running_ns && t < ask->n_tracks; t++) {
+        const hu_track *track = &ask->tracks[t];
+
+        if (track->type == HU_TRACK_HOST && track->n_stretches && is_thread(track) && track->pid == info->command_pid &&
+            track->tid == track->pid)
+            return t;
     }
-    if (!one || info->command_cpu_ns <= 0)
-        return (double)NAN;
-    return fmin(1, (double)info->command_cpu_ns / (double)(one->died_ns - one->born_ns));
+    return HU_NONE;
 }
 
 bool hu_thread_states_prepare(const hu_ask *ask, hu_thread_asker *out)
 {
     size_t n;
 
-    *out = (hu_thread_asker){.ask = ask, .cpu_rate = (double)NAN};
+    *out = (hu_thread_asker){.ask = ask, .main = HU_NONE};
     out->inner = hu_host_calls_find_inner(ask, ask->scratch);
     out->notes = find_notes(ask);
     out->stretches = hu_trace_stretches(ask->trace, &n);
     out->source = n ? (hu_state_source)hu_trace_get_info(ask->trace)->state_source : HU_STATES_NONE;
-    if (out->source == HU_STATES_CPU_TIME) {
-        out->cpu_rate = rate_of_one(ask);
-        out->source = isnan(out->cpu_rate) ? HU_STATES_NONE : HU_STATES_CPU_TIME;
+    if (out->source == HU_STATES_SUMS) {
+        out->main = find_command(ask);
+        out->source = out->main == HU_NONE ? HU_STATES_NONE : HU_STATES_SUMS;
     }
     return out->inner && out->notes;
 }
@@ -216,6 +211,25 @@ static int64_t unseen_of(const hu_thread_asker *x, int64_t length_ns)
     return (int64_t)((double)length_ns * ((double)hu_trace_get_info(x->ask->trace)->unseen_ppm / 1e6));
 }
 
+/* Of all its life, or of a part of it as if it ran evenly. */
+static void sums_of_main(const hu_thread_asker *x, int64_t whole_ns, int64_t margin[HU_THREAD_STATE_COUNT])
+{
+    const hu_trace_info *info = hu_trace_get_info(x->ask->trace);
+    const hu_interval    life = hu_thread_life(x->ask->trace, x->main);
+    const int64_t        life_ns = life.end_ns - life.start_ns;
+
+    margin[HU_THREAD_RUNNING] = share_of(whole_ns, info->main_running_ns, life_ns);
+    margin[HU_THREAD_RUNNABLE] = share_of(whole_ns - margin[HU_THREAD_RUNNING], info->main_runnable_ns,
+                                          life_ns - info->main_running_ns);
+    margin[HU_THREAD_WAITING] = whole_ns - margin[HU_THREAD_RUNNING] - margin[HU_THREAD_RUNNABLE];
+}
+
+bool hu_thread_has_states(const hu_thread_asker *x, uint32_t track)
+{
+    return x->ask->tracks[track].n_stretches && x->source != HU_STATES_NONE &&
+           (x->source != HU_STATES_SUMS || track == x->main);
+}
+
 bool hu_thread_states_measure(const hu_thread_asker *x, uint32_t track, const hu_intervals *windows, hu_thread_states *out)
 {
     hu_intervals in[HU_WITHIN_COUNT], set[HU_THREAD_STATE_COUNT] = {{0}};
@@ -224,13 +238,12 @@ bool hu_thread_states_measure(const hu_thread_asker *x, uint32_t track, const hu
     *out = (hu_thread_states){0};
     if (!split_by_call(x, track, windows, in) || !collect_states(x, track, set))
         return false;
-    if (x->source == HU_STATES_SWITCHES || x->source == HU_STATES_NONE || !x->ask->tracks[track].n_stretches) {
+    if (x->source == HU_STATES_SWITCHES || x->source == HU_STATES_NONE || !hu_thread_has_states(x, track)) {
         fill_from_places(set, in, out);
         return true;
     }
-    if (x->source == HU_STATES_CPU_TIME) {
-        margin[HU_THREAD_RUNNING] = (int64_t)(x->cpu_rate * (double)whole);
-        margin[HU_THREAD_WAITING] = whole - margin[HU_THREAD_RUNNING];
+    if (x->source == HU_STATES_SUMS) {
+        sums_of_main(x, whole, margin);
     } else {
         margin[HU_THREAD_UNKNOWN] = whole;
         for (size_t s = 0; s < HU_THREAD_UNKNOWN; s++) {
@@ -250,10 +263,10 @@ int64_t hu_thread_cpu_ns(const hu_thread_asker *x, uint32_t track)
     const hu_track *t = &x->ask->tracks[track];
     int64_t         sum = 0, known = 0;
 
-    if (x->source == HU_STATES_NONE || !t->n_stretches)
+    if (!hu_thread_has_states(x, track))
         return -1;
-    if (x->source == HU_STATES_CPU_TIME)
-        return (int64_t)(x->cpu_rate * (double)(t->died_ns - t->born_ns));
+    if (x->source == HU_STATES_SUMS)
+        return hu_trace_get_info(x->ask->trace)->main_running_ns;
     for (uint32_t k = 0; k < t->n_stretches; k++) {
         const hu_stretch *s = &x->stretches[t->first_stretch + k];
 
@@ -311,7 +324,7 @@ const char *hu_thread_state_key(unsigned state)
 
 const char *hu_state_source_key(int64_t source)
 {
-    static const char *const keys[] = {"none", "switches", "schedstat", "cpu_time"};
+    static const char *const keys[] = {"none", "switches", "schedstat", "sums"};
 
     return source >= 0 && (size_t)source < HU_COUNT(keys) ? keys[source] : "none";
 }

@@ -23,8 +23,8 @@ typedef struct {
     const uint8_t    *inner; /* hu_host_calls_find_inner */
     const uint32_t   *notes; /* by track: the row of its waits for a CPU; HU_NONE */
     const hu_stretch *stretches;
-    hu_state_source   source;   /* of this trace; HU_STATES_NONE: waits for a CPU and calls are all that is known */
-    double            cpu_rate; /* with HU_STATES_CPU_TIME: CPU time per time of the only thread; NaN: not known */
+    hu_state_source   source; /* of this trace; HU_STATES_NONE: waits for a CPU and calls are all that is known */
+    uint32_t          main;   /* with HU_STATES_SUMS: the command's main thread, of which sums are known; HU_NONE */
 } hu_thread_asker;
 
 /* Returns false when there is no memory. */
@@ -40,6 +40,9 @@ bool hu_thread_states_measure(const hu_thread_asker *asker, uint32_t track, cons
 /* CPU time of a host thread in all its life; -1 not known. */
 int64_t hu_thread_cpu_ns(const hu_thread_asker *asker, uint32_t track);
 
+/* Is it known when, or how long, this thread ran? */
+bool hu_thread_has_states(const hu_thread_asker *asker, uint32_t track);
+
 int64_t hu_thread_states_sum(const hu_thread_states *s, hu_sched_state state);
 
 /* When a thread lived: as recorded, and from the first to the last thing that it did.  Empty: it did nothing. */
@@ -50,7 +53,7 @@ bool hu_thread_has_lives(const hu_trace *trace);
 
 /* "running", "runnable", "waiting", "unknown". */
 const char *hu_thread_state_key(unsigned state);
-/* "switches", "schedstat", "cpu_time", "none". */
+/* "switches", "schedstat", "sums", "none". */
 const char *hu_state_source_key(int64_t source);
 
 #endif

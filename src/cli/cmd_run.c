@@ -514,6 +514,9 @@ static int finish(run_state *r)
     }
     hu_tally_session(r->session.path, &r->tally);
     r->cost = hu_cost_measure(r->tally.records, r->ns_per_record, r->result.own_cpu_ns, r->result.job_cpu_ns);
+    r->cost.pid = r->facts.pid;
+    r->cost.main_run_ns = r->result.main_run_ns;
+    r->cost.main_delay_ns = r->result.main_delay_ns;
     if (!r->result.was_cancelled)
         write_files(r);
     if (!r->o->shared.quiet)

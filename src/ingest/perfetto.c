@@ -276,7 +276,7 @@ static void take_attribute(perfetto_reader *r, hu_str message)
         else if (hu_str_equal(key, HU_STR("holdup.thread_states")))
             info->state_source = hu_str_equal(value.bytes, HU_STR("switches"))    ? HU_STATES_SWITCHES
                                  : hu_str_equal(value.bytes, HU_STR("schedstat")) ? HU_STATES_SCHEDSTAT
-                                                                                  : HU_STATES_CPU_TIME;
+                                                                                  : HU_STATES_SUMS;
         perfetto_values_quote(r, value.bytes);
         hu_builder_metadata(r->b, key, (hu_str){r->text.at, r->text.n});
         r->text.n = 0;
@@ -290,6 +290,12 @@ static void take_attribute(perfetto_reader *r, hu_str message)
         info->cpus = (int64_t)value.value > 0 ? (int64_t)value.value : 0;
     else if (hu_str_equal(key, HU_STR("holdup.command_cpu_ns")))
         info->command_cpu_ns = (int64_t)value.value > 0 ? (int64_t)value.value : 0;
+    else if (hu_str_equal(key, HU_STR("holdup.command_pid")))
+        info->command_pid = (int64_t)value.value > 0 ? (int64_t)value.value : 0;
+    else if (hu_str_equal(key, HU_STR("holdup.command_main_running_ns")))
+        info->main_running_ns = (int64_t)value.value > 0 ? (int64_t)value.value : 0;
+    else if (hu_str_equal(key, HU_STR("holdup.command_main_runnable_ns")))
+        info->main_runnable_ns = (int64_t)value.value > 0 ? (int64_t)value.value : 0;
     else if (hu_str_equal(key, HU_STR("holdup.unseen_running_ppm")))
         info->unseen_ppm = value.value <= 1000000 ? (int64_t)value.value : 0;
     else if (hu_str_equal(key, HU_STR("holdup.torn_records")) && value.value < UINT64_C(1) << 50)

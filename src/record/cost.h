@@ -11,10 +11,12 @@
 double hu_cost_of_record(hu_clock clock);
 
 typedef struct {
-    int64_t records_ns;    /* records x cost of one: CPU time of the job that went into recording */
-    int64_t supervisor_ns; /* CPU time of the supervisor, on whatever processor was free */
-    int64_t job_ns;        /* CPU time of the job, its recording included */
-    double  share;         /* both, of the job's CPU time without them; NAN when the job had none */
+    int64_t records_ns;                 /* records x cost of one: CPU time of the job that went into recording */
+    int64_t supervisor_ns;              /* CPU time of the supervisor, on whatever processor was free */
+    int64_t job_ns;                     /* CPU time of the job, its recording included */
+    int64_t pid;                        /* of the command; 0 not known */
+    int64_t main_run_ns, main_delay_ns; /* of the command's main thread: on a CPU, waiting for one; 0 not known */
+    double  share;                      /* both, of the job's CPU time without them; NAN when the job had none */
 } hu_cost;
 
 hu_cost hu_cost_measure(uint64_t records, double ns_per_record, int64_t supervisor_ns, int64_t job_ns);

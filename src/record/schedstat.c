@@ -24,6 +24,7 @@
 #include "protocol/redact.h"
 
 enum { DEFAULT_HZ = 20, MOST_HZ = 50, COST_FACTOR = 100, LISTED_EACH = 4, THREADS_MAX = 1 << 20, ROWS = 128 };
+enum { LATE_NS = 500000, MOST_TRIES = 3 };
 enum { STAT_STATE = 0, STAT_PARENT = 1, STAT_UTIME = 11, STAT_STIME = 12, STAT_START = 19, STAT_CPU = 36, STAT_FIELDS = 37 };
 
 typedef struct {
@@ -153,13 +154,22 @@ static void look_at(hu_schedstat *s, uint32_t pid, uint32_t tid)
     char             path[64], text[96];
     stat_line        stat;
     hu_schedstat_row row = {.pid = pid, .tid = tid};
+    int64_t          before_ns = 0;
+    size_t           n = 0;
     task            *t;
 
     snprintf(path, sizeof path, "%u/task/%u/stat", pid, tid);
     if (!read_stat(s, path, &stat))
         return;
     snprintf(path, sizeof path, "%u/task/%u/schedstat", pid, tid);
-    if (read_text(s, path, text, sizeof text)) {
+    for (int tries = 0; n == 0 || (row.time_ns - before_ns > LATE_NS && tries < MOST_TRIES); tries++) {
+        before_ns = now_ns(CLOCK_MONOTONIC); /* who is preempted between number and time has a time that is too late */
+        n = read_text(s, path, text, sizeof text);
+        row.time_ns = now_ns(CLOCK_MONOTONIC);
+        if (n == 0)
+            break;
+    }
+    if (n) {
         char *end;
 
         row.run_ns = strtoull(text, &end, 10);
@@ -167,7 +177,6 @@ static void look_at(hu_schedstat *s, uint32_t pid, uint32_t tid)
     } else {
         row.run_ns = (stat.at[STAT_UTIME] + stat.at[STAT_STIME]) * s->tick_ns;
     }
-    row.time_ns = now_ns(CLOCK_MONOTONIC);
     row.state = (uint8_t)stat.state;
     row.cpu = (uint16_t)stat.at[STAT_CPU];
     hu_redact_text(hu_str_of(stat.name), row.name, sizeof row.name - 1);

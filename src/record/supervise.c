@@ -142,6 +142,24 @@ static void child_ended(supervisor *s, int status)
     hu_descendants_end_orphans(&s->descendants, (const pid_t[HU_DESCENDANTS_OWN]){s->saver});
 }
 
+/* The command has ended and was not waited for yet: the kernel still has the sums of its main thread. */
+static void read_main_thread(supervisor *s)
+{
+    char      path[64];
+    long long run_ns, delay_ns;
+    FILE     *f;
+
+    snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)s->child, (int)s->child);
+    f = fopen(path, "re");
+    if (!f)
+        return;
+    if (fscanf(f, "%lld %lld", &run_ns, &delay_ns) == 2 && run_ns > 0 && delay_ns >= 0) {
+        s->out->main_run_ns = run_ns;
+        s->out->main_delay_ns = delay_ns;
+    }
+    fclose(f);
+}
+
 /* The kernel says whether anybody is left: what a process leaves behind is ours before we can know of its end. */
 static void reap(supervisor *s)
 {
@@ -149,9 +167,11 @@ static void reap(supervisor *s)
     int       status;
     pid_t     pid;
 
-    while (s->o->perf && waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == s->child) {
-        hu_perf_ended(s->o->perf, ended.si_pid);
-        break;
+    if (!s->is_child_gone && waitid(P_PID, (id_t)s->child, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        ended.si_pid == s->child) {
+        read_main_thread(s);
+        if (s->o->perf)
+            hu_perf_ended(s->o->perf, s->child);
     }
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         if (pid == s->child)

@@ -32,8 +32,9 @@ typedef struct {
     bool    has_ended;     /* false: the user would not wait for the command any longer */
     bool    was_cancelled; /* `holdup cancel`: what was recorded is not wanted */
     int64_t wall_ns;
-    int64_t own_cpu_ns, job_cpu_ns; /* of the supervisor; of the command and all that it waited for */
-    int64_t first_ns, last_ns;      /* CLOCK_REALTIME: begin and end of what was recorded; 0: never */
+    int64_t own_cpu_ns, job_cpu_ns;     /* of the supervisor; of the command and all that it waited for */
+    int64_t main_run_ns, main_delay_ns; /* of the command's main thread: on a CPU, waiting for one; 0: not known */
+    int64_t first_ns, last_ns;          /* CLOCK_REALTIME: begin and end of what was recorded; 0: never */
 } hu_supervision;
 
 /* Blocks the signals that hu_supervise waits for and remembers what the command must get back.  Before any fork. */

@@ -197,6 +197,9 @@ static void write_head(work *w, const hu_pftrace_file *file)
         whole(w, "holdup.recording_in_command_ns", w->o->cost->records_ns);
         whole(w, "holdup.recording_beside_command_ns", w->o->cost->supervisor_ns);
         whole(w, "holdup.command_cpu_ns", w->o->cost->job_ns);
+        some(w, "holdup.command_pid", (uint64_t)w->o->cost->pid);
+        some(w, "holdup.command_main_running_ns", (uint64_t)w->o->cost->main_run_ns);
+        some(w, "holdup.command_main_runnable_ns", (uint64_t)w->o->cost->main_delay_ns);
     }
     hu_pb_write_close(&w->p.w, open);
     hu_pf_close(&w->p, &w->about, packet);

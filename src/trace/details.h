@@ -140,7 +140,7 @@ typedef enum {
     HU_STATES_NONE,
     HU_STATES_SWITCHES,  /* each context switch was recorded: places and lengths are exact */
     HU_STATES_SCHEDSTAT, /* /proc was read now and then: lengths are exact, places are estimates */
-    HU_STATES_CPU_TIME,  /* lives are known, and how much CPU time the command took */
+    HU_STATES_SUMS,      /* lives are known, and of the command's main thread how long it ran and was runnable in all */
 } hu_state_source;
 
 /* One end of a forward-backward link. */

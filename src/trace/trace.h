@@ -60,22 +60,24 @@ typedef struct {
 } hu_metadata;
 
 typedef struct {
-    hu_str  file;             /* as the user named it */
-    hu_str  format;           /* "chrome-json" */
-    hu_str  tool;             /* "PyTorch profiler (Kineto)"; "" unknown */
-    hu_str  compression;      /* "", "gzip", "zstd" */
-    hu_str  host;             /* "" unknown */
-    hu_str  backend;          /* of the process group: "nccl"; "" unknown */
-    int64_t bytes;            /* decompressed */
-    int64_t base_ns;          /* unix ns = base_ns + time; 0 when times are absolute */
-    int64_t rank, world_size; /* -1 unknown */
-    int64_t schema_version;   /* -1 absent */
-    int64_t cpu_sample_ns;    /* CPU time that one sample stands for; 0 unknown */
-    int64_t cpus;             /* that the job may use: as the user says, else as recorded; 0 unknown */
-    int64_t out_of_memory;    /* records of allocations that failed */
-    int64_t command_cpu_ns;   /* of a recorded command and all that it waited for; 0 unknown */
-    int64_t state_source;     /* hu_state_source */
-    int64_t unseen_ppm;       /* of the time in an unknown state, in which threads ran by the CPU time of the command */
+    hu_str  file;                              /* as the user named it */
+    hu_str  format;                            /* "chrome-json" */
+    hu_str  tool;                              /* "PyTorch profiler (Kineto)"; "" unknown */
+    hu_str  compression;                       /* "", "gzip", "zstd" */
+    hu_str  host;                              /* "" unknown */
+    hu_str  backend;                           /* of the process group: "nccl"; "" unknown */
+    int64_t bytes;                             /* decompressed */
+    int64_t base_ns;                           /* unix ns = base_ns + time; 0 when times are absolute */
+    int64_t rank, world_size;                  /* -1 unknown */
+    int64_t schema_version;                    /* -1 absent */
+    int64_t cpu_sample_ns;                     /* CPU time that one sample stands for; 0 unknown */
+    int64_t cpus;                              /* that the job may use: as the user says, else as recorded; 0 unknown */
+    int64_t out_of_memory;                     /* records of allocations that failed */
+    int64_t command_cpu_ns;                    /* of a recorded command and all that it waited for; 0 unknown */
+    int64_t command_pid;                       /* 0 unknown */
+    int64_t main_running_ns, main_runnable_ns; /* of the command's main thread in all its life; 0 unknown */
+    int64_t state_source;                      /* hu_state_source */
+    int64_t unseen_ppm; /* of the time in an unknown state, in which threads ran by the CPU time of the command */
     bool    has_shapes, has_stacks, has_memory, has_flops, has_modules; /* what the capture recorded */
 } hu_trace_info;
 

@@ -159,33 +159,33 @@ static void from_sums(void **state)
     end(&x);
 }
 
-/* Only its life, and how much CPU time the command took: enough for one thread, and for no more. */
-static void from_cpu_time(void **state)
+/* Only lives, and sums of the command's main thread: nothing is known of other threads. */
+static void from_sums_of_a_life(void **state)
 {
-    for (int threads = 1; threads <= 2; threads++) {
+    for (int pid = 1; pid <= 2; pid++) {
+        const bool       is_known = pid == 1;
         scene            x;
         hu_thread_asker  a;
         hu_thread_states s;
+        hu_trace_info   *info;
 
         (void)state;
         begin(&x);
-        hu_builder_info(x.b)->command_cpu_ns = 600;
+        info = hu_builder_info(x.b);
+        info->command_pid = pid;
+        info->main_running_ns = 500;
+        info->main_runnable_ns = 100;
         lives(&x, HU_THREAD_UNKNOWN, 0, 1000);
         calls(&x, "nanosleep", HU_HOST_SLEEP, 100, 400);
-        if (threads == 2) {
-            const uint32_t first = x.track;
-
-            x.track = hu_builder_track(x.b, HU_TRACK_HOST, (hu_builder_id){1, false}, (hu_builder_id){2, false});
-            calls(&x, "nanosleep", HU_HOST_SLEEP, 100, 400);
-            x.track = first;
-        }
-        a = ask(&x, HU_STATES_CPU_TIME);
+        a = ask(&x, HU_STATES_SUMS);
         s = measure(&x, &a, 0, 1000);
-        assert_int_equal(a.source, threads == 1 ? HU_STATES_CPU_TIME : HU_STATES_NONE);
-        assert_int_equal(s.ns[HU_THREAD_WAITING][HU_HOST_SLEEP], threads == 1 ? 300 : 0);
-        assert_int_equal(s.ns[HU_THREAD_RUNNING][HU_WITHIN_CODE], threads == 1 ? 600 : 0);
-        assert_int_equal(s.ns[HU_THREAD_UNKNOWN][HU_HOST_SLEEP], threads == 1 ? 0 : 300);
-        assert_int_equal(hu_thread_cpu_ns(&a, x.track), threads == 1 ? 600 : -1);
+        assert_int_equal(a.source, is_known ? HU_STATES_SUMS : HU_STATES_NONE);
+        assert_int_equal(s.ns[HU_THREAD_WAITING][HU_HOST_SLEEP], is_known ? 300 : 0);
+        assert_int_equal(s.ns[HU_THREAD_WAITING][HU_WITHIN_CODE], is_known ? 100 : 0);
+        assert_int_equal(s.ns[HU_THREAD_RUNNING][HU_WITHIN_CODE], is_known ? 500 : 0);
+        assert_int_equal(s.ns[HU_THREAD_RUNNABLE][HU_WITHIN_CODE], is_known ? 100 : 0);
+        assert_int_equal(s.ns[HU_THREAD_UNKNOWN][HU_HOST_SLEEP], is_known ? 0 : 300);
+        assert_int_equal(hu_thread_cpu_ns(&a, x.track), is_known ? 500 : -1);
         end(&x);
     }
 }
@@ -195,7 +195,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(from_switches),
         cmocka_unit_test(from_sums),
-        cmocka_unit_test(from_cpu_time),
+        cmocka_unit_test(from_sums_of_a_life),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,9 +58,9 @@ static void source(const hu_rank *rank, size_t row, hu_cell *out)
 static const hu_column facts[] = {
     {"is_recorded", NULL, HU_CELL_BOOL, 0, NULL, recorded,
      .help = "Whether the trace holds system calls, MPI calls or states of threads."},
-    {"states_from", "states of threads from", HU_CELL_TEXT, 0, NULL, source, .values = "|switches|schedstat|cpu_time|none",
+    {"states_from", "states of threads from", HU_CELL_TEXT, 0, NULL, source, .values = "|switches|schedstat|sums|none",
      .help = "Source of the states of threads: switches (every context switch), schedstat (sums read from /proc; places are "
-             "estimates), cpu_time (CPU time of the command, of one thread) or none."},
+             "estimates), sums (of the command's main thread in all its life) or none."},
     {"process", "main process", HU_CELL_TEXT, 0, NULL, process,
      .help = "Name of the main process, or of its main thread when the process has none."},
     {"pid", "its number", HU_CELL_COUNT, 0, NULL, pid,
