@@ -19,6 +19,7 @@
 
 static const double LEAST_GAIN = 1; /* percent of the step */
 static const double FEW_LOST = 0.01;
+static const double MUCH_MORE = 0.2; /* of a gain, beyond the GPU's idle time */
 
 enum { ENOUGH_STEPS = 3, FEWEST_WAITS = 2 };
 
@@ -431,21 +432,24 @@ static double idle_pct(const hu_simulation *s)
 
 /*
  * Work that is launched sooner fills the time in which the GPU runs nothing.  More can be gained only if collectives may
- * then run beside kernels; where the trace has no records of which stream waits for which, nobody knows that they may.
+ * then run beside kernels, or only waited for ranks that were as late.  Where the trace has no records of which stream waits
+ * for which, nobody knows that they may; one that promises much more is a guess.
  */
-static void cap_at_idle(const hu_simulation *s, hu_edit_kind kind, hu_price *p)
+static void doubt_overlap(const hu_simulation *s, hu_edit_kind kind, hu_hint *h, hu_price *p)
 {
-    double most;
+    double idle;
 
     if (!is_sooner(kind) || s->ask.comm.n == 0 || s->graph.calibration.event_links > 0)
         return;
-    most = idle_pct(s);
-    if (!(p->gain_pct > most))
+    idle = idle_pct(s);
+    if (p->gain_pct - idle <= MUCH_MORE * p->gain_pct)
         return;
-    p->sure_pct = fmin(p->sure_pct, most);
-    p->low_pct = fmin(p->low_pct, most);
-    p->gain_pct = most;
-    p->after_ns = (1 - most / 100) * p->before_ns;
+    h->is_suspected = true;
+    p->low_pct = fmin(p->low_pct, idle);
+    hu_hint_show(h,
+                 "the GPU runs nothing for %s of the step; more is gained only if communication may overlap kernels, and no "
+                 "waits between streams were recorded",
+                 hu_say_pct(idle).t);
 }
 
 /*
@@ -599,7 +603,7 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
         if (!hu_rule_gate(r, &scene, &hint) || !price_rule(s, &hint, &edit, &price))
             continue;
         leave_out(s->pricer, &only_captured, &edit, &price);
-        cap_at_idle(s, edit.kind, &price);
+        doubt_overlap(s, edit.kind, &hint, &price);
         widen(&s->graph, edit.kind, &hint, &price);
         doubt(&hint, &s->graph, edit.kind);
         if (r == HU_RULE_LAUNCH_BOUND && makes_up_for_pauses(s, &edit, &price)) {
