@@ -186,7 +186,7 @@ static bool is_unrecorded(const hu_host_work *w, const hu_graph *g, size_t node)
            (w->block[node] != HU_NONE && w->at[w->block[node]].kind == HU_BLOCK_UNRECORDED);
 }
 
-/* Does such time stand apart from all that the main thread usually spends between operators, and is no end of a long tail? */
+/* Does such time stand apart from what the main thread usually spends between operators, and is no end of a long tail? */
 static bool unrecorded_stands_apart(const hu_scene *c)
 {
     const hu_graph *g = &c->s->graph;
@@ -208,8 +208,8 @@ static bool unrecorded_stands_apart(const hu_scene *c)
 
 /*
  * Are there three steps with about as much of it as the step with most, or two as far from each other as the window allows
- * for what comes back at that distance?  A collector that runs every few steps stops for about as long each time; what the system does to a process once in
- * a while does not.
+ * for what comes back at that distance?  A collector that runs every few steps stops for about as long each time; what the
+ * system does to a process once in a while does not.
  */
 static bool unrecorded_comes_back(const hu_scene *c)
 {

@@ -100,7 +100,8 @@ static const hu_column columns[] = {
      .source = "torch-tb-profiler: Other",
      .help = "Time in which nothing was recorded."},
     {"is_warm_up", NULL, HU_CELL_BOOL, 0, NULL, warm_up,
-     .help = "Whether means leave the step out as a warm-up: a first step longer than 1.5 medians, if that does not come back."},
+     .help = "Whether means leave the step out as a warm-up: a first step longer than 1.5 medians, if that does not come "
+             "back."},
     {"is_incomplete", NULL, HU_CELL_BOOL, 0, NULL, incomplete,
      .help = "Whether means leave the step out as cut by the capture: a last step with less than 0.8 of the work of the one "
              "before, or a serving engine's first pass."},
