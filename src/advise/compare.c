@@ -14,6 +14,7 @@ static const double LEAST_GAIN = 1;    /* percent of the step that one rank is w
 static const double LEAST_FREE = 2;    /* percent of the step that instant collectives are worth, for them to be the cause */
 static const double MOST_JOINED = 0.9; /* of the communication, for the replay of all to know what the rest is worth */
 static const double FEW_UNJOINED = 0.03; /* of the step, that communication which was not matched may take */
+static const double SAME_POINTS = 1.5;   /* within which two gains are told by the same picture */
 static const double CLEARLY = 3;       /* points that all are worth more than the worst of them */
 static const double MOST_OF_ALL = 0.8; /* of what all are worth: then it is this rank, and the rest is how ranks differ */
 static const double MOST_SHARED =
@@ -448,6 +449,7 @@ static void take_job_price(hu_finding *x, const hu_joint_cause *c, const hu_join
     else if (was_unknown)
         x->confidence = HU_CONFIDENCE_MEDIUM;
     x->confidence = x->confidence > most ? most : x->confidence;
+    x->is_of_job = !(fabs(x->gain_pct - c->price.gain_pct) < SAME_POINTS);
     x->gain_pct = c->price.gain_pct;
     x->low_pct = fmax(0, x->least_share < 1 ? fmin(c->price.low_pct, x->least_share * x->gain_pct) : c->price.low_pct);
     x->high_pct = c->price.high_pct;

@@ -5,10 +5,19 @@
 
 enum { MOST_DRAWN = 16 }; /* ranks of a page, unless it holds all */
 
-/*
- * Steps after a fix are those of one rank's own replay, and of the findings that are left when ranks have been compared.  What
- * communication would be without its waiting only all ranks tell: that is priced, and not drawn.
- */
+_Static_assert(HU_RULE_COUNT <= 64, "hu_filling.pictures has a bit for each rule");
+
+uint64_t hu_pictures_of(const hu_findings *f)
+{
+    uint64_t rules = 0;
+
+    for (size_t i = 0; f && i < f->n; i++)
+        if (!hu_finding_is_of_network(&f->at[i]) && !f->at[i].is_of_job)
+            rules |= UINT64_C(1) << f->at[i].rule;
+    return rules;
+}
+
+/* A rank's own replay draws its step after a fix: of several ranks only where that is what the job would gain. */
 static int build_scenarios(const hu_filling *w, const hu_rank *r, hu_simulation *s, hu_arena *scratch, hu_scenario *out,
                            hu_error *err)
 {
@@ -16,7 +25,7 @@ static int build_scenarios(const hu_filling *w, const hu_rank *r, hu_simulation 
 
     mine.n = 0;
     for (size_t i = 0; i < r->findings->n; i++)
-        if (w->inputs->n == 1 || !hu_finding_is_of_network(&r->findings->at[i]))
+        if (w->inputs->n == 1 || w->pictures >> r->findings->at[i].rule & 1)
             mine.at[mine.n++] = r->findings->at[i];
     return hu_scenarios_build(s, &mine, scratch, out, err);
 }

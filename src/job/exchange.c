@@ -89,7 +89,7 @@ void hu_exchange_receive(const hu_filling *w)
 static void ask_to_draw(const hu_filling *w, size_t n, int p)
 {
     hu_arena     *arena = hu_arena_new();
-    hu_relay_wish wish = {.shown = SIZE_MAX};
+    hu_relay_wish wish = {.shown = SIZE_MAX, .pictures = w->pictures};
     hu_error      err = {0};
     hu_str        bytes;
 
@@ -161,6 +161,7 @@ void hu_exchange_draw_wished(hu_filling *w)
         hu_relay_unpack_wish(bytes, arena, &wish, &err) < 0)
         hu_exchange_give_up(w, &err);
     w->shown = wish.shown;
+    w->pictures = wish.pictures;
     for (size_t k = 0; k < wish.n; k++)
         unpack(w, wish.files[k] < n ? wish.files[k] : n, arena); /* of the empty one nothing was packed */
     hu_ranks_draw(w, n);

@@ -16,7 +16,8 @@ typedef struct {
     hu_str               *packed; /* of the same, for process 0; bytes live in timeline_arena */
     size_t               *mine;   /* inputs that this process reads; n_mine of them */
     size_t                n_mine;
-    size_t                shown; /* whose findings the page shows */
+    size_t                shown;    /* whose findings the page shows */
+    uint64_t              pictures; /* of whose rules a step after the fix is drawn: bits of hu_rule */
 } hu_filling;
 
 static inline bool hu_filling_is_mine(const hu_filling *w, const hu_rank *r)
@@ -33,6 +34,9 @@ void hu_rank_read(const hu_filling *w, size_t i);
  */
 void hu_ranks_choose_drawn(hu_filling *w, size_t n);
 void hu_ranks_draw(hu_filling *w, size_t n);
+
+/* Findings whose step after the fix the rank's own replay can draw, when all ranks were compared: bits of hu_rule. */
+uint64_t hu_pictures_of(const hu_findings *f);
 
 /* The timeline of one rank.  A picture that fails is no reason to lose the report: the rank is then not drawn. */
 void hu_rank_draw(const hu_filling *w, hu_rank *r, const hu_trace *trace, hu_simulation *simulation);

@@ -255,11 +255,12 @@ static int finish(hu_filling *w, hu_arena *arena, hu_job *out, hu_error *err)
         w->shown = hu_verdict_slowest(out->digests, out->n);
         if (several)
             hu_ranks_choose_drawn(w, out->n);
-    }
-    if (out->n && judge(out, w, arena, err) < 0) {
-        if (several && w->options->crew) /* who wait for a word */
-            hu_exchange_give_up(w, err);
-        return err->code;
+        if (judge(out, w, arena, err) < 0) {
+            if (several && w->options->crew) /* who wait for a word */
+                hu_exchange_give_up(w, err);
+            return err->code;
+        }
+        w->pictures = hu_pictures_of(out->findings[w->shown]);
     }
     if (several) /* of none too: the others wait for a word */
         hu_exchange_draw(w, out->n);

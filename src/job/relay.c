@@ -18,9 +18,10 @@ typedef struct {
 } wished;
 
 typedef struct {
-    wished *at;
-    size_t  n;
-    size_t  shown;
+    wished  *at;
+    size_t   n;
+    size_t   shown;
+    uint64_t pictures;
 } wishes;
 
 /* clang-format off */
@@ -40,7 +41,7 @@ HU_WIRE_TABLE(envelope, ENVELOPE);
 #define WISHED(F, T) F(T, SIZE, file)
 HU_WIRE_TABLE(wished, WISHED);
 
-#define WISHES(F, T) F(T, LIST, at, n, wished) F(T, SIZE, n) F(T, SIZE, shown)
+#define WISHES(F, T) F(T, LIST, at, n, wished) F(T, SIZE, n) F(T, SIZE, shown) F(T, U64, pictures)
 HU_WIRE_TABLE(wishes, WISHES);
 
 int hu_relay_pack(const hu_relay *r, hu_arena *arena, hu_str *out, hu_error *err)
@@ -83,7 +84,7 @@ int hu_relay_unpack(hu_str bytes, hu_arena *arena, hu_relay *out, hu_error *err)
 
 int hu_relay_pack_wish(const hu_relay_wish *w, hu_arena *arena, hu_str *out, hu_error *err)
 {
-    wishes all = {hu_arena_calloc(arena, w->n + 1, sizeof *all.at), w->n, w->shown};
+    wishes all = {hu_arena_calloc(arena, w->n + 1, sizeof *all.at), w->n, w->shown, w->pictures};
 
     if (!all.at)
         return hu_fail_memory(err);
@@ -99,7 +100,7 @@ int hu_relay_unpack_wish(hu_str bytes, hu_arena *arena, hu_relay_wish *out, hu_e
 
     if (rc < 0)
         return rc;
-    *out = (hu_relay_wish){hu_arena_calloc(arena, all.n + 1, sizeof *out->files), all.n, all.shown};
+    *out = (hu_relay_wish){hu_arena_calloc(arena, all.n + 1, sizeof *out->files), all.n, all.shown, all.pictures};
     if (!out->files)
         return hu_fail_memory(err);
     for (size_t i = 0; i < all.n; i++)

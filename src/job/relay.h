@@ -24,9 +24,10 @@ int hu_relay_unpack(hu_str bytes, hu_arena *arena, hu_relay *out, hu_error *err)
 
 /* A request of process 0: which files of a share to draw, by number; `shown` is the one that the page opens with. */
 typedef struct {
-    size_t *files;
-    size_t  n;
-    size_t  shown;
+    size_t  *files;
+    size_t   n;
+    size_t   shown;
+    uint64_t pictures; /* hu_filling.pictures */
 } hu_relay_wish;
 
 int hu_relay_pack_wish(const hu_relay_wish *w, hu_arena *arena, hu_str *out, hu_error *err);

@@ -2,7 +2,6 @@
 // The timeline under keys, mouse, wheel and fingers: what it shows is checked against the trace, read by the test itself.
 
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { test } from "node:test";
 import { assertShows, copyCsv, parseNumber, visit, withPage } from "./browser.mjs";
 import { smallJob } from "./make.mjs";
@@ -493,8 +492,7 @@ test("two fingers zoom", () => {
 
 for (const [name, path] of Object.entries({
   "two ranks without a GPU": examples["two ranks without a GPU"].path,
-  // of the other eight ranks only a late one is to be mended, and no edit of one rank draws that
-  ...(real["8 ranks"] ? { "8 ranks": join(real["8 ranks"].path, "../param-dlrm-8ranks") } : {}),
+  // the real jobs of eight ranks have gains that only all ranks together show, and no replay of one rank draws them
 })) {
   test(`the step without a finding is drawn beside the measured one: ${name}`, async () => {
     const page = makePage(path),
