@@ -437,8 +437,8 @@ static double step_of(const hu_digest *d, const hu_joint_replay *job)
     return d->steps.source != HU_STEPS_NONE && d->steps.duration.mean > 0 ? d->steps.duration.mean : job->replayed_ns;
 }
 
-/* The job's price instead of one rank's, which takes what others are waited for as given.  It is a share of the job's step, and
-   is said of the step that every other place states of this rank. */
+/* The job's price instead of one rank's, which takes what others are waited for as given.  It is a share of the job's step,
+   and is said of the step that every other place states of this rank. */
 static void take_job_price(hu_finding *x, const hu_joint_cause *c, const hu_joint_replay *job, double step_ns)
 {
     const bool was_unknown = isnan(x->gain_pct), is_off = job->worst_pct > hu_check_limit(HU_CHECK_GLOBAL, HU_GRADE_AMBER);
