@@ -15,8 +15,8 @@ static const double LEAST_FREE = 2;    /* percent of the step that instant colle
 static const double MOST_JOINED = 0.9; /* of the communication, for the replay of all to know what the rest is worth */
 static const double FEW_UNJOINED = 0.03; /* of the step, that communication which was not matched may take */
 static const double SAME_POINTS = 1.5;   /* within which two gains are told by the same picture */
-static const double CLEARLY = 3;       /* points that all are worth more than the worst of them */
-static const double MOST_OF_ALL = 0.8; /* of what all are worth: then it is this rank, and the rest is how ranks differ */
+static const double CLEARLY = 3;         /* points that all are worth more than the worst of them */
+static const double MOST_OF_ALL = 0.8;   /* of what all are worth: then it is this rank, and the rest is how ranks differ */
 static const double MOST_SHARED =
     0.9;                              /* of what a rank costs, that sharing its work saves too: then it is no matter which */
 static const double MOST_SURE = 0.75; /* of a gain, that its interval reaches down to */

@@ -143,8 +143,7 @@ static const struct {
     {HU_RULE_COMM_LATENCY, HU_RULE_ACCUMULATION}, {HU_RULE_LAUNCH_BOUND, HU_RULE_IO_STALL},
     {HU_RULE_LAUNCH_BOUND, HU_RULE_STARVED},      {HU_RULE_LAUNCH_BOUND, HU_RULE_PROFILER},
     {HU_RULE_LAUNCH_BOUND, HU_RULE_WARM_UP},      {HU_RULE_HOST_WORK, HU_RULE_PROFILER},
-    {HU_RULE_LAUNCH_BOUND, HU_RULE_BLOCKING},
-    {HU_RULE_SMALL_OPERATORS, HU_RULE_OPTIMIZER_LOOP},
+    {HU_RULE_LAUNCH_BOUND, HU_RULE_BLOCKING},     {HU_RULE_SMALL_OPERATORS, HU_RULE_OPTIMIZER_LOOP},
 };
 
 static const double SAME_SHARE = 0.6; /* of the general one's gain */
@@ -467,10 +466,11 @@ static void doubt(hu_hint *h, const hu_graph *g, hu_edit_kind kind)
     if (is_sooner(kind) && g->calibration.loader_waits >= FEWEST_WAITS) {
         h->is_suspected = h->may_gain_nothing = true;
         h->comes_back = false;
-        hu_hint_show(h,
-                     "the main thread also waits for the data loader's workers, %lld times in these steps: whether they keep "
-                     "up with a faster host cannot be told; record more steps",
-                     (long long)g->calibration.loader_waits);
+        hu_hint_show(
+            h,
+            "the main thread also waits for the data loader's workers, %lld times in these steps: whether they keep "
+            "up with a faster host cannot be told; record more steps",
+            (long long)g->calibration.loader_waits);
     }
 }
 
@@ -571,7 +571,7 @@ static bool take(hu_findings *f, const hu_scene *c, hu_hint *hint, const hu_pric
 static bool makes_up_for_pauses(hu_simulation *s, const hu_edit *launch, const hu_price *price)
 {
     const hu_edit edits[] = {{.kind = HU_EDIT_UNRECORDED, .flavour = HU_EDIT_FREE, .factor = INFINITY}, *launch};
-    const double  without = hu_price_step_ns(s->pricer, edits, 1), both = hu_price_step_ns(s->pricer, edits, HU_COUNT(edits));
+    const double without = hu_price_step_ns(s->pricer, edits, 1), both = hu_price_step_ns(s->pricer, edits, HU_COUNT(edits));
 
     return 100 * (without - both) < LEFT_OVER * price->gain_pct * price->before_ns;
 }

@@ -115,7 +115,8 @@ static double loops_ns(const hu_scene *c, int64_t *operators)
     if (!hu_intervals_unite(c->s->scratch, &loops))
         return 0;
     for (uint32_t k = 0; t && k < t->count; k++)
-        *operators += is_outer(ask, ask->order[t->first + k]) && is_inside(&loops, ask->s.start_ns[ask->order[t->first + k]]);
+        *operators += is_outer(ask, ask->order[t->first + k]) &&
+                      is_inside(&loops, ask->s.start_ns[ask->order[t->first + k]]);
     return (double)hu_intervals_length(&loops);
 }
 
@@ -127,11 +128,12 @@ static bool gate_loops(const hu_scene *c, hu_hint *h)
 
     if (!hu_is_share_of_step(time, LEAST_TURNS, c->step))
         return false;
-    hu_hint_say(h,
-                "A loop calls the same few operators again and again: %s operators %s of less than 50 \302\265s each; they and "
-                "the time between them take %s. Most of it is the cost of the call, not of the computation.",
-                hu_say_count(operators / c->n_steps).t, c->has_steps ? "per step" : "in the whole capture",
-                hu_scene_share(c, time).t);
+    hu_hint_say(
+        h,
+        "A loop calls the same few operators again and again: %s operators %s of less than 50 \302\265s each; they and "
+        "the time between them take %s. Most of it is the cost of the call, not of the computation.",
+        hu_say_count(operators / c->n_steps).t, c->has_steps ? "per step" : "in the whole capture",
+        hu_scene_share(c, time).t);
     h->is_likely = h->is_suspected = h->comes_back = true;
     return true;
 }

@@ -142,7 +142,7 @@ static void describe_launch(const hu_ask *ask, gap *g)
 static bool find_lead(work *w, uint32_t first)
 {
     const hu_ask *ask = w->ask;
-    gap           g = {.start_ns = ask->s.start_ns[first], .end_ns = ask->s.start_ns[first], .before = HU_NONE, .after = first};
+    gap g = {.start_ns = ask->s.start_ns[first], .end_ns = ask->s.start_ns[first], .before = HU_NONE, .after = first};
 
     for (uint32_t i = 0; i < ask->s.n; i++)
         if (hu_kind_in(ask->s.kind[i], HU_KINDS_HOST) && ask->s.start_ns[i] < g.start_ns && hu_ask_has(ask, i))

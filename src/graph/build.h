@@ -27,12 +27,12 @@ typedef struct {
     int64_t        from_ns, to_ns; /* what is built: the window, and the step before it */
     size_t         first_mark;     /* index among ask->steps of the first mark; the guard, if there is one */
     hu_map         node_of_call;   /* slice of an outermost call -> node */
-    hu_map         cold_of_call;   /* slice of a launch that first loads code -> ns of it that launch; and see hu_cold_find */
-    hu_map         own_of_call;    /* the same, of one in which the profiler first works for itself */
-    uint8_t       *label;          /* HU_IN_* by string id, HU_UNLABELLED until it is asked for */
-    hu_backlog     backlog;        /* what was launched before the capture */
-    hu_str         focus;          /* glob of operators for HU_IN_FOCUS; "" none */
-    const uint8_t *recompute;      /* by slice */
+    hu_map         cold_of_call; /* slice of a launch that first loads code -> ns of it that launch; and see hu_cold_find */
+    hu_map         own_of_call;  /* the same, of one in which the profiler first works for itself */
+    uint8_t       *label;        /* HU_IN_* by string id, HU_UNLABELLED until it is asked for */
+    hu_backlog     backlog;      /* what was launched before the capture */
+    hu_str         focus;        /* glob of operators for HU_IN_FOCUS; "" none */
+    const uint8_t *recompute;    /* by slice */
     HU_VEC(hu_node) nodes;
     hu_bursts bursts, asides; /* that the main thread waits for, by start; and others that launch work, thread by thread */
     HU_VEC(hu_op) ops;
