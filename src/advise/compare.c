@@ -118,17 +118,19 @@ static const char FIX_MANY[] =
 static void say_many(hu_finding *x, const hu_joint_replay *job, const hu_joint_replay_price *all,
                      const hu_joint_replay_price *one, hu_digest *const *digests)
 {
-    const int n = snprintf(x->statement, sizeof x->statement,
-                           "Different ranks are late at different times. If every rank took %s before each "
-                           "collective, a step would take %s instead of %s",
-                           job->ranks > 2 ? "the median time" : "the shorter host time and the mean GPU time",
-                           hu_say_time(all->after_ns).t, hu_say_time(job->replayed_ns).t);
+    const bool      is_one = one && one->gain_pct >= MOST_OF_ALL * all->gain_pct;
+    const long long rank = one ? (long long)hu_digest_rank_of(digests, one->digest) : 0;
+    char            who[100] = "Different ranks are late at different times.", alone[100] = "";
 
-    if (one && n > 0 && (size_t)n < sizeof x->statement)
-        snprintf(x->statement + n, sizeof x->statement - (size_t)n, "; fixing rank %lld alone: %s.",
-                 (long long)hu_digest_rank_of(digests, one->digest), hu_say_time(one->after_ns).t);
-    else if (n > 0 && (size_t)n < sizeof x->statement)
-        snprintf(x->statement + n, sizeof x->statement - (size_t)n, ".");
+    if (is_one)
+        snprintf(who, sizeof who, "Rank %lld is late in these steps, which may be chance: in others it may be another one.",
+                 rank);
+    else if (one)
+        snprintf(alone, sizeof alone, "; fixing rank %lld alone: %s", rank, hu_say_time(one->after_ns).t);
+    snprintf(x->statement, sizeof x->statement,
+             "%s If every rank took %s before each collective, a step would take %s instead of %s%s.", who,
+             job->ranks > 2 ? "the median time" : "the shorter host time and the mean GPU time",
+             hu_say_time(all->after_ns).t, hu_say_time(job->replayed_ns).t, alone);
     snprintf(x->fix, sizeof x->fix, "%s", FIX_MANY);
 }
 
