@@ -606,6 +606,8 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
         doubt_overlap(s, edit.kind, &hint, &price);
         widen(&s->graph, edit.kind, &hint, &price);
         doubt(&hint, &s->graph, edit.kind);
+        /* operators on the CPU get faster without the cause, and by how much no replay knows (price.c) */
+        hint.is_likely |= s->graph.n_ops == 0 && d->health.kinds[HU_KIND_CPU_OP] > 0;
         if (r == HU_RULE_LAUNCH_BOUND && makes_up_for_pauses(s, &edit, &price)) {
             hint.is_suspected = true;
             hu_hint_show(&hint, "time of which nothing was recorded is all that cheaper launches make up for here");

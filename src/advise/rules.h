@@ -148,7 +148,7 @@ typedef struct {
     bool        may_gain_nothing; /* the fix needs what the trace does not show to be there */
     bool        is_partial;       /* the price leaves out a part of it: of low confidence */
     bool        may_gain_half;    /* the same, but some of it is there */
-    bool        is_likely;        /* seen by its form, and not by a record of the cause: never of high confidence */
+    bool        is_likely;        /* never of high confidence: seen by its form, or worth what no replay knows */
     bool        is_suspected;     /* the trace shows its effect, not the thing itself */
     bool        comes_back;       /* in several steps alike: which of them were captured is no reason to doubt it */
     const char *fix;              /* instead of the rule's own; NULL: that one */

@@ -289,7 +289,7 @@ static void price_free(hu_pricer *p, const hu_edit *edits, size_t n, double tied
  */
 static double relief(const hu_pricer *p, const hu_price *r)
 {
-    static const double most = 0.25, of_gain = 0.35;
+    static const double most = 0.40, of_gain = 0.36;
     const hu_graph     *g = p->g;
     double              left_ns = 0;
 

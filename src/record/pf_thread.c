@@ -15,6 +15,8 @@
 #include "protocol/os_calls.h"
 #include "record/pf.h"
 
+#include <stdio.h>
+
 enum { STEP_KEY = 1 << 16 }; /* behind all domains */
 
 /* Ranges that nest among themselves: a domain, or the steps. */
