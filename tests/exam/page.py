@@ -63,6 +63,16 @@ def calibration(marks: list[Mark]) -> str:
     return table(["confidence of the first finding", "cases", "right and priced, %", "a true cause, %", "wrong, %"], rows)
 
 
+def by_size(planted: list[Mark]) -> str:
+    """How often right, by what the largest cause of a job costs."""
+    rows: list[list[object]] = []
+    for name, low, high in (("less than 2 %", 0.0, 2.0), ("2 to 6 %", 2.0, 6.0), ("6 to 20 %", 6.0, 20.0), ("20 % and more", 20.0, 101.0)):
+        members = [m for m in planted if low <= max((g for _, g in m.truths), default=0.0) < high]
+        rows.append([name, len(members), percent(sum(m.grade == "right" for m in members), len(members)),
+                     percent(sum(m.confidently_wrong() for m in members), len(members))])
+    return table(["largest true gain", "cases", "right and priced, %", "confidently wrong, %"], rows)
+
+
 def describe(item: Mark) -> list[object]:
     """A row of the misses."""
     said = "; ".join(f"{i} {'–' if g is None else round(g, 1)} {c}" for i, g, c in item.said[:3]) or "nothing"
@@ -98,6 +108,7 @@ def board(marks: list[Mark], misses: int) -> str:
         f"{len(confident)} confidently wrong, {counts['silent']} silent, {counts['unsure']} not determined by the report's own words. "
         f"{len(healthy)} healthy jobs and decoys: {len(false)} accused, {sum(m.confidently_wrong() for m in false)} of them confidently.\n",
         by_cause(planted),
+        by_size(planted),
     ]
     groups: dict[str, list[Mark]] = defaultdict(list)
     for item in healthy:
