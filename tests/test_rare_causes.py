@@ -102,7 +102,9 @@ class Rare(unittest.TestCase):
         said, gain = self.both(8, rare, lambda job, _: product(job, 40, 160))
         self.assertTrue(said["replay"]["is_trusted"], said["replay"])
         self.assertEqual(found(said)[:1], ["io-stall"])
-        self.assertAlmostEqual(said["findings"][0]["gain_pct"], gain, delta=2)
+        # written later, the file is copied all the same, from pinned memory as here; without the file nothing is
+        self.assertLess(said["findings"][0]["gain_pct"], gain)
+        self.assertAlmostEqual(said["findings"][0]["gain_high_pct"], gain, delta=2)
         self.assertNotIn("host-sync", found(said))
 
     def test_in_the_first_step_too(self) -> None:
@@ -151,7 +153,7 @@ class Rare(unittest.TestCase):
         self.assertIn("io-stall", found(said))
         first = next(f for f in said["findings"] if f["id"] == "io-stall")
         self.assertAlmostEqual(first["gain_pct"], gain, delta=1)
-        self.assertIn("TextIOWrapper", " ".join(first["evidence"]))
+        self.assertIn("TextIOWrapper", first["statement"])
 
 
 class Trials(unittest.TestCase):

@@ -27,9 +27,9 @@ class WhatIf(unittest.TestCase):
         loader = report(ONE)["ranks"][0]["step_breakdown"]["categories"]["data_loader_ns"]
         self.assertAlmostEqual(edit["step_before_ns"] - edit["step_after_ns"], loader, delta=0.03 * step)
         self.assertLess(edit["gain_low_pct"], edit["gain_pct"])
-        # no more can be gained than all the time in the loader, which is what the edit takes away
+        # all the time in the loader, which is what the edit takes away, and what real loops on a CPU gained beyond that
         self.assertGreaterEqual(edit["gain_high_pct"], edit["gain_pct"])
-        self.assertLess(edit["gain_high_pct"], 100 * loader / step + 1)
+        self.assertLess(edit["gain_high_pct"], 1.36 * 100 * loader / step + 1)
         self.assertTrue(edit["is_feasible"])
 
     def test_together_is_no_sum(self) -> None:

@@ -17,8 +17,8 @@ static double ideal_pct(int64_t stages, int64_t microbatches)
 
 /*
  * The schedule's part of the bubble: as long as the stages' own work of p - 1 micro-batches, and what more of them shorten.
- * What a stage waits beyond that is for others with more work, or for messages.  A share of forward and backward; of the step
- * no more can be gained than it does not compute for.
+ * What a stage waits beyond that is for others with more work, or for messages.  A share of forward and backward; of the
+ * step no more can be gained than it does not compute for.
  */
 static double most_pct(const hu_digest *d, double bubble_pct)
 {

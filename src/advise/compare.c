@@ -243,8 +243,8 @@ static bool is_of_device(const hu_straggler *who)
 }
 
 /*
- * A GPU that takes longer may be slow, or have more to do.  In that case somebody must do the work, and no more can be gained
- * than by sharing it.
+ * A GPU that takes longer may be slow, or have more to do.  In that case somebody must do the work, and no more can be
+ * gained than by sharing it.
  */
 static void say_shared(hu_finding *x, const hu_joint_replay_price *shared)
 {

@@ -198,23 +198,30 @@ static bool names_host_time(hu_rule rule)
            rule == HU_RULE_HOST_WORK || rule == HU_RULE_ALLOCATOR;
 }
 
+/* Does a finding name what another one only makes up for?  Without syncs a late rank would have time. */
+static bool names_what(const hu_finding *name, const hu_finding *general)
+{
+    if (general->rule == HU_RULE_HOST_SYNC)
+        return name->rule == HU_RULE_STRAGGLER && name->confidence >= general->confidence;
+    return name->rule == HU_RULE_UNRECORDED ||
+           (names_host_time(name->rule) && name->confidence >= general->confidence);
+}
+
 /*
  * Where the host is late for one thing that has a name, cheaper launches make up for it as well as its removal does.  That is
- * no reason to capture graphs: what names the time, or where nothing does says how to record it, comes first where it saves
- * as much.
+ * no reason to capture graphs: what names the time, or where nothing does says how to record it, comes first where it
+ * saves as much.
  */
-static void put_names_first(hu_findings *f)
+static void put_names_first(hu_findings *f, hu_rule general)
 {
     for (size_t i = 0; i < f->n; i++) {
         const hu_finding launch = f->at[i];
         size_t           last = i;
 
-        if (launch.rule != HU_RULE_LAUNCH_BOUND)
+        if (launch.rule != general)
             continue;
         for (size_t k = i + 1; k < f->n; k++)
-            if ((f->at[k].rule == HU_RULE_UNRECORDED ||
-                 (names_host_time(f->at[k].rule) && f->at[k].confidence >= launch.confidence)) &&
-                f->at[k].gain_pct >= AS_MUCH * launch.gain_pct)
+            if (names_what(&f->at[k], &launch) && f->at[k].gain_pct >= AS_MUCH * launch.gain_pct)
                 last = k;
         memmove(&f->at[i], &f->at[i + 1], (last - i) * sizeof *f->at);
         f->at[last] = launch;
@@ -227,7 +234,8 @@ void hu_findings_sort(hu_findings *f)
     if (!f || !f->n)
         return;
     qsort(f->at, f->n, sizeof *f->at, by_gain);
-    put_names_first(f);
+    put_names_first(f, HU_RULE_LAUNCH_BOUND);
+    put_names_first(f, HU_RULE_HOST_SYNC);
 }
 
 /* The best of what is left, again and again; stops when nothing is worth it any more. */

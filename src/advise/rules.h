@@ -41,7 +41,8 @@
       "operators instead of clones", "--view ops: less time in aten::copy_") \
     R(OPTIMIZER_LOOP, hu_gate_optimizer_loop, "optimizer-loop", "an optimizer that visits parameters one by one", \
       HU_EDIT_OPTIMIZER, "torch.optim.AdamW(..., fused=True); foreach=True saves less on a CPU, where it still " \
-      "computes tensor by tensor; an optimizer of your own: over one flat tensor", "--view ops: few calls in Optimizer.step") \
+      "computes tensor by tensor; an optimizer of your own: over one flat tensor", \
+      "--view ops: few calls in Optimizer.step") \
     R(VALIDATION, hu_gate_validation, "validation", "forward passes without a backward pass in the steps", \
       HU_EDIT_VALIDATION, \
       "validate after an epoch or every few hundred steps, on fewer batches, under torch.inference_mode(); metrics " \

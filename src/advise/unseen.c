@@ -23,7 +23,7 @@ double hu_findings_comm_pct(const hu_findings *f)
     return 100 * (f->by_class[HU_CLASS_COMM] + f->by_class[HU_CLASS_HOST_COMM]) / f->replayed_ns;
 }
 
-/* Kernels that could do the same in less time: the other ranks run the same program, and wait less too when all are fixed. */
+/* Kernels that could do the same in less time: the other ranks run the same program, and wait less when all are fixed. */
 static bool is_of_kernels(const hu_finding *x)
 {
     return x->edit.kind == HU_EDIT_TENSOR || x->edit.kind == HU_EDIT_FUSE || x->edit.kind == HU_EDIT_KERNEL ||

@@ -24,7 +24,8 @@ HU_WIRE_TABLE(hu_series, SERIES);
 #define INFO(F, T) \
     F(T, STR, file) F(T, STR, format) F(T, STR, tool) F(T, STR, compression) F(T, STR, host) F(T, STR, backend) \
     F(T, I64, bytes) F(T, I64, base_ns) F(T, I64, rank) F(T, I64, world_size) F(T, I64, schema_version) \
-    F(T, I64, cpu_sample_ns) F(T, I64, cpus) F(T, I64, out_of_memory) F(T, I64, command_cpu_ns) F(T, I64, command_pid) F(T, I64, main_running_ns) F(T, I64, main_runnable_ns) \
+    F(T, I64, cpu_sample_ns) F(T, I64, cpus) F(T, I64, out_of_memory) \
+    F(T, I64, command_cpu_ns) F(T, I64, command_pid) F(T, I64, main_running_ns) F(T, I64, main_runnable_ns) \
     F(T, I64, state_source) F(T, I64, unseen_ppm) F(T, BOOL, has_shapes) F(T, BOOL, has_stacks) \
     F(T, BOOL, has_memory) \
     F(T, BOOL, has_flops) F(T, BOOL, has_modules)
@@ -422,7 +423,8 @@ HU_WIRE_TABLE(hu_host_thread, HOST_THREAD);
 #define HOST_TIME(F, T) \
     F(T, BOOL, is_recorded) F(T, I64, source) F(T, STR, process) F(T, STR, thread) F(T, I64, pid) F(T, I64, tid) \
     F(T, F64, step_ns) F(T, F64S, state_ns) F(T, F64S, idle_ns) F(T, F64S, task_ns) F(T, F64, wall_ns) \
-    F(T, F64, cpu_ns) F(T, F64, job_cpu_ns) F(T, I64, all_threads) F(T, I64, all_processes) F(T, LIST, at, n, hu_host_process) F(T, SIZE, n) \
+    F(T, F64, cpu_ns) F(T, F64, job_cpu_ns) F(T, I64, all_threads) F(T, I64, all_processes) \
+    F(T, LIST, at, n, hu_host_process) F(T, SIZE, n) \
     F(T, LIST, threads, n_threads, hu_host_thread) F(T, SIZE, n_threads)
 HU_WIRE_TABLE(hu_host_time, HOST_TIME);
 

@@ -319,10 +319,10 @@ hu_host_state hu_host_time_longest(const double state_ns[HU_STATE_COUNT])
 
 int64_t hu_host_process_own_ns(const hu_host_process *p)
 {
-    if (p->cpu_ns >= 0 && p->cpu_ns > p->state_ns[HU_STATE_RUNS])
-        return p->cpu_ns; /* of all its threads */
-    return p->wall_ns - p->state_ns[HU_HOST_CHILD] - p->state_ns[HU_HOST_PIPE] - p->state_ns[HU_HOST_WAIT] -
-           p->state_ns[HU_HOST_POLL] - p->state_ns[HU_STATE_BLOCKED] - p->state_ns[HU_STATE_STARVED];
+    const int64_t own_ns = p->wall_ns - p->state_ns[HU_HOST_CHILD] - p->state_ns[HU_HOST_PIPE] - p->state_ns[HU_HOST_WAIT] -
+                           p->state_ns[HU_HOST_POLL] - p->state_ns[HU_STATE_BLOCKED] - p->state_ns[HU_STATE_STARVED];
+
+    return p->cpu_ns > own_ns ? p->cpu_ns : own_ns; /* that of all its threads */
 }
 
 const hu_host_process *hu_host_time_child(const hu_host_time *t)

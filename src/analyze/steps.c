@@ -14,8 +14,8 @@
  * which steady.h answers.  Steps of one job differ; the first ones also fill caches and compile.  A first step much
  * longer than the others is a warm-up, unless a later one takes as much, or it writes a file or collects garbage meanwhile:
  * that has no more to do with the start than with any other step.  A last step with clearly less GPU work than the one
- * before was cut by the end of the capture.  Both stay in the list, outside of the means, and so do steps of which a cut file does not hold
- * the device's side (cut.c).
+ * before was cut by the end of the capture.  Both stay in the list, outside of the means, and so do steps of which a
+ * cut file does not hold the device's side (cut.c).
  */
 #include "analyze/steps.h"
 

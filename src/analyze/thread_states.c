@@ -7,8 +7,8 @@
  * only the outermost counts.
  *
  * The scheduler's switches say where each state lies.  Readings of /proc say only how long it took, and the last one of the
- * command only of its main thread, and of all its life.  Then the table is filled from its margins: calls are where threads wait, so
- * all calls are waits if the thread waited that long, and else in proportion; the rest of its waiting is in no recorded
+ * command only of its main thread, and of all its life.  Then the table is filled from its margins: calls are where threads
+ * wait, so all calls are waits if the thread waited that long, and else in proportion; the rest of its waiting is in no recorded
  * call.  Where even these are not known, the state is unknown, and no call is taken for a wait or for work.
  */
 #include "analyze/thread_states.h"
@@ -172,7 +172,7 @@ static int64_t share_of(int64_t length, int64_t part, int64_t whole)
 static void fill_from_margins(const int64_t margin[HU_THREAD_STATE_COUNT], const hu_intervals in[HU_WITHIN_COUNT],
                               hu_thread_states *out)
 {
-    int64_t left[HU_THREAD_STATE_COUNT], calls = 0, rest = 0, in_ns[HU_WITHIN_COUNT];
+    int64_t left[HU_THREAD_STATE_COUNT], calls = 0, in_ns[HU_WITHIN_COUNT];
 
     *out = (hu_thread_states){0};
     memcpy(left, margin, sizeof left);
@@ -185,7 +185,6 @@ static void fill_from_margins(const int64_t margin[HU_THREAD_STATE_COUNT], const
         out->ns[HU_THREAD_WAITING][w] = waits;
         left[HU_THREAD_WAITING] -= waits;
         in_ns[w] -= waits;
-        rest += in_ns[w];
     }
     for (size_t w = 0; w < HU_WITHIN_CODE; w++) /* who does not wait in a call runs in it, or waits for the CPU to */
         for (size_t s = 0; s < HU_THREAD_STATE_COUNT; s++) {
@@ -258,22 +257,22 @@ bool hu_thread_states_measure(const hu_thread_asker *x, uint32_t track, const hu
     return true;
 }
 
-int64_t hu_thread_cpu_ns(const hu_thread_asker *x, uint32_t track)
+int64_t hu_thread_cpu_ns(const hu_thread_asker *asker, uint32_t track)
 {
-    const hu_track *t = &x->ask->tracks[track];
+    const hu_track *t = &asker->ask->tracks[track];
     int64_t         sum = 0, known = 0;
 
-    if (!hu_thread_has_states(x, track))
+    if (!hu_thread_has_states(asker, track))
         return -1;
-    if (x->source == HU_STATES_SUMS)
-        return hu_trace_get_info(x->ask->trace)->main_running_ns;
+    if (asker->source == HU_STATES_SUMS)
+        return hu_trace_get_info(asker->ask->trace)->main_running_ns;
     for (uint32_t k = 0; k < t->n_stretches; k++) {
-        const hu_stretch *s = &x->stretches[t->first_stretch + k];
+        const hu_stretch *s = &asker->stretches[t->first_stretch + k];
 
         sum += s->state == HU_THREAD_RUNNING ? s->end_ns - s->start_ns : 0;
         known += s->end_ns - s->start_ns;
     }
-    return sum + (x->source == HU_STATES_SCHEDSTAT ? unseen_of(x, t->died_ns - t->born_ns - known) : 0);
+    return sum + (asker->source == HU_STATES_SCHEDSTAT ? unseen_of(asker, t->died_ns - t->born_ns - known) : 0);
 }
 
 int64_t hu_thread_states_sum(const hu_thread_states *s, hu_sched_state state)

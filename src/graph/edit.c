@@ -252,7 +252,8 @@ static size_t edit_bucket(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 }
 
 /*
- * What is copied to the host for a file: nothing without the file; of one that is written later it goes through pinned memory.
+ * What is copied to the host for a file: nothing without the file; for one that is written later it goes through pinned
+ * memory.
  */
 static size_t copy_for_files(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
@@ -453,8 +454,8 @@ static size_t edit_casts(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 }
 
 /*
- * Fused, the arithmetic stays: of AdamW and SGD over 150 and 400 tensors of 64 to 4,096 elements, torch 2's fused=True on two
- * CPUs took away 61 to 90 %, 78 % in the mean; foreach=True, which computes tensor by tensor there, 40 % and less.
+ * Fused, the arithmetic stays: of AdamW and SGD over 150 and 400 tensors of 64 to 4,096 elements, torch 2's fused=True on
+ * two CPUs took away 61 to 90 %, 78 % in the mean; foreach=True, which computes tensor by tensor there, 40 % and less.
  */
 static size_t edit_optimizer(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {

@@ -338,8 +338,8 @@ static void fit_leg(const hu_joint_facts *f, const itinerary *t, size_t k, int s
 }
 
 /*
- * What the window left of its first and last leg is not the same on all ranks.  A rank's pace is that of the legs in between,
- * where there are any.
+ * What the window left of its first and last leg is not the same on all ranks.  A rank's pace is that of the legs in
+ * between, where there are any.
  */
 static void fit_cut_legs(const hu_joint_facts *f, const itinerary *t, int side)
 {

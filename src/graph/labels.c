@@ -5,7 +5,8 @@
 #include "graph/build.h"
 #include "graph/cold.h"
 
-/* Frames and ranges that compile, try or connect, and do nothing of the job meanwhile; what runs compiled code ("## Call CompiledFxGraph", "Torch-Compiled Region") does not. */
+/* Frames and ranges that compile, try or connect, and do nothing of the job meanwhile; what runs compiled code
+   ("## Call CompiledFxGraph", "Torch-Compiled Region") does not. */
 static const struct {
     const char *part, *end;
 } compile_frames[] = {

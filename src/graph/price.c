@@ -284,8 +284,8 @@ static void price_free(hu_pricer *p, const hu_edit *edits, size_t n, double tied
 
 /*
  * What operators on the CPU may gain beside the edit, in points: without its cause they run with all of the caches and CPUs.
- * Seven recorded loops (tests/pairs/loops.py), their cause cured, took 0.60 to 0.98 of what a replay left, 0.88 in the median,
- * and gained at most 1.36 times what it said.
+ * Seven recorded loops (tests/pairs/loops.py), their cause cured, took 0.60 to 0.98 of what a replay left, 0.88 in the
+ * median, and gained at most 1.36 times what it said.
  */
 static double relief(const hu_pricer *p, const hu_price *r)
 {

@@ -159,8 +159,8 @@ static void measure_free(const hu_building *b, const uint32_t *place, int64_t *s
 }
 
 /*
- * Where streams share a queue, its part that is one stream's is now longer, now shorter: what a launch waited for is what ended
- * just before it returned, on any stream, where its own has about as much outstanding as usual.
+ * Where streams share a queue, its part that is one stream's is now longer, now shorter: what a launch waited for is what
+ * ended just before it returned, on any stream, where its own has about as much outstanding as usual.
  */
 static uint32_t made_room(const hu_building *b, const uint32_t *place, const hu_node *node, int64_t returned)
 {

@@ -51,7 +51,8 @@ static int64_t span_of(const hu_building *b, uint32_t track, int64_t *start_ns)
     return last > *start_ns ? last - *start_ns : 0;
 }
 
-/* Were calls of the system recorded, or lives of threads where there is no device?  Then there may be other processes, which outlive the main thread. */
+/* Were calls of the system recorded, or lives of threads where there is no device?  Then there may be other processes, which
+   outlive the main thread. */
 bool hu_build_has_calls(const hu_building *b)
 {
     for (size_t i = 0; i < b->ask->s.n; i++)

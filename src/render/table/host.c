@@ -106,8 +106,8 @@ static const hu_column facts[] = {
     {"other_ns", "in other system calls", HU_CELL_NS, 0, NULL, other,
      .help = "Time in all other system calls."},
     {"task_running_ns", "on a CPU", HU_CELL_NS, 0, NULL, task_running,
-     .help = "CPU time of the main thread in the same time, in recorded calls too; adds up to step_ns with the next three, null "
-             "without states of threads."},
+     .help = "CPU time of the main thread in the same time, in recorded calls too; adds up to step_ns with the next three, "
+             "null without states of threads."},
     {"task_runnable_ns", NULL, HU_CELL_NS, 0, NULL, task_runnable,
      .help = "Time in which the scheduler has it on a run queue, in recorded calls too."},
     {"task_waiting_ns", NULL, HU_CELL_NS, 0, NULL, task_waiting,
