@@ -125,7 +125,7 @@ class Others(Case):
         host = answer["ranks"][0]["host_time"]
         self.assertEqual(len(host["threads"]), 8)
         for t in host["threads"]:
-            self.assertAlmostEqual(t["cpu_ns"] / 20e6, 1, delta=0.15)
+            self.assertAlmostEqual(t["cpu_ns"] / 20e6, 1, delta=0.3)     # a loop of a fixed length of CPU time, seen in ticks
             self.assertGreaterEqual(t["wall_ns"], t["cpu_ns"])
         self.assertAlmostEqual(host["process_cpu_ns"] / 160e6, 1, delta=0.1)
 
