@@ -44,6 +44,9 @@ hu_ns_per_step hu_scene_in_steps(const hu_scene *c, int64_t sum_ns);
 hu_said_amount hu_scene_each(const hu_scene *c, hu_ns_per_step time);
 hu_said_amount hu_scene_share(const hu_scene *c, hu_ns_per_step time);
 
+/* In reads and writes of files that are fast, small and many (graph/edit.h). */
+hu_ns_per_step hu_scene_small_calls(const hu_scene *c);
+
 /* Operators, but neither a backward pass nor an optimizer: nothing is trained, and no fix speaks of gradients. */
 bool hu_scene_is_inference(const hu_scene *c);
 

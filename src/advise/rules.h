@@ -66,6 +66,10 @@
       "read ahead and write behind in a separate thread; checkpoints: torch.distributed.checkpoint.async_save(...), or " \
       "fewer of them; logs: every n steps, through a logging.handlers.QueueHandler; write to a local disk first", \
       "--view steps: no slow steps; --view host: less time in these calls") \
+    R(SMALL_CALLS, hu_gate_small_calls, "many-small-calls", "many small reads or writes", HU_EDIT_SMALL_CALLS, \
+      "a buffer, so that one call moves 64 KiB: fread and fwrite with setvbuf, BufReader and BufWriter, bufio, " \
+      "open(..., buffering=65536), BufferedOutputStream; or collect lines and write them together", \
+      "--view host: fewer calls, more bytes in each") \
     R(LOCK, hu_gate_lock, "lock-contention", "lock contention", HU_EDIT_LOCK, \
       "hold the lock for less time: no work or I/O under it; split it into one lock per part; give each thread its own " \
       "copy and merge at the end", "--view host: less time in lock calls") \

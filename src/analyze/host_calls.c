@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * host_calls.c - the outermost calls of each thread, added up by class, by function, and by what they are made on.
  *
- * A recorder leaves out what is shorter than its threshold, so counts are of calls that waited, not of all calls.  Times of
+ * A recorder leaves out what is shorter than its threshold, but for runs of fast calls, which it counts in one slice: so
+ * counts are of calls that waited or were many, not of all calls.  Times of
  * several threads are sums; what counts for a step is main_ns, the time of the main thread inside of the steps.
  */
 #include "analyze/host_calls.h"
@@ -46,11 +47,11 @@ const uint8_t *hu_host_calls_find_inner(const hu_ask *ask, hu_arena *scratch)
     return inner;
 }
 
-static void add(hu_host_sum *sum, int64_t dur_ns, int64_t bytes, int64_t main_ns)
+static void add(hu_host_sum *sum, int64_t calls, int64_t dur_ns, int64_t bytes, int64_t main_ns)
 {
-    sum->calls++;
+    sum->calls += calls;
     sum->total_ns += dur_ns;
-    sum->longest_ns = dur_ns > sum->longest_ns ? dur_ns : sum->longest_ns;
+    sum->longest_ns = dur_ns / calls > sum->longest_ns ? dur_ns / calls : sum->longest_ns;
     sum->bytes += bytes > 0 ? bytes : 0;
     sum->main_ns += main_ns;
 }
@@ -95,7 +96,7 @@ static bool add_call(work *w, uint32_t i, int64_t main_ns)
     const hu_ask       *ask = w->ask;
     const bool          is_os = ask->s.kind[i] == HU_KIND_OS_CALL && ask->s.detail[i] != HU_NONE;
     const hu_os_detail *d = is_os ? hu_trace_os_detail(ask->trace, ask->s.detail[i]) : NULL;
-    const int64_t       bytes = d ? d->bytes : bytes_of_mpi(ask, i);
+    const int64_t       bytes = d ? d->bytes : bytes_of_mpi(ask, i), calls = d && d->calls ? d->calls : 1;
     const hu_host_class class = hu_host_calls_class(ask, i);
     const uint32_t path = d ? d->path : 0, within = enclosing(ask, i), name = ask->s.name[i];
     const uint32_t within_name = within == HU_NONE ? 0 : ask->s.name[within];
@@ -120,9 +121,9 @@ static bool add_call(work *w, uint32_t i, int64_t main_ns)
     }
     if (!call || !place)
         return false;
-    add(&w->out->by_class[class], ask->s.dur_ns[i], bytes, main_ns);
-    add(&w->calls.at[*call].sum, ask->s.dur_ns[i], bytes, main_ns);
-    add(&w->places.at[*place].sum, ask->s.dur_ns[i], bytes, main_ns);
+    add(&w->out->by_class[class], calls, ask->s.dur_ns[i], bytes, main_ns);
+    add(&w->calls.at[*call].sum, calls, ask->s.dur_ns[i], bytes, main_ns);
+    add(&w->places.at[*place].sum, calls, ask->s.dur_ns[i], bytes, main_ns);
     return true;
 }
 

@@ -22,6 +22,7 @@
     E(BUCKET, "bucket", FACTOR, "N small messages merged into one; =0: all of a step")              \
     E(ALLOC, "alloc", OFF, "no calls that allocate or free device memory")                          \
     E(IO, "io", FACTOR, "no checkpoints, no waiting for files or the network")                      \
+    E(SMALL_CALLS, "small-calls", OFF, "many small reads and writes of files go through a buffer")  \
     E(LOCK, "lock", FACTOR, "no waiting for locks")                                                 \
     E(SLEEP, "sleep", FACTOR, "no sleeping")                                                        \
     E(CPU, "cpu", OFF, "runnable threads get a CPU at once")                                        \
@@ -99,6 +100,10 @@ int64_t hu_edit_casts_ns(const hu_edit_facts *facts, size_t node);
 int64_t               hu_edit_optimizer_ns(const hu_edit_facts *facts, size_t node);
 int64_t               hu_edit_validation_ns(const hu_edit_facts *facts, size_t node);
 const hu_train_parts *hu_edit_train_parts(const hu_edit_facts *facts);
+
+/* Does a host node read or write so little, so fast, that the call costs more than what it moves?  Then the time that is
+   left of it with a buffer; else -1. */
+int64_t hu_edit_small_call_ns(const hu_graph *g, size_t node);
 
 /* What host threads do between launches. */
 const hu_host_work *hu_edit_host_work(const hu_edit_facts *facts);

@@ -127,3 +127,45 @@ size_t hu_edit_pin(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
     (void)e;
     return without_calls(f, true, c);
 }
+
+/*
+ * With a buffer, one call moves as much as thousands do now, and costs hardly more than copying it: COPY_NS_PER_BYTE is a
+ * slow page cache.  What takes longer than SMALL_CALL_NS waits for a device, which no buffer saves.
+ */
+enum { SMALL_BYTES = 4096, SMALL_CALL_NS = 20000, COPY_NS_PER_BYTE = 1 };
+
+int64_t hu_edit_small_call_ns(const hu_graph *g, size_t node)
+{
+    const uint32_t      slice = g->node[node].slice;
+    const uint32_t      row = slice == HU_NONE ? HU_NONE : g->ask->s.detail[slice];
+    const hu_os_detail *d;
+    int64_t             calls;
+    hu_str              name;
+
+    if (row == HU_NONE || g->node[node].class != HU_CLASS_IO || g->ask->s.kind[slice] != HU_KIND_OS_CALL)
+        return -1;
+    d = hu_trace_os_detail(g->ask->trace, row);
+    calls = d->calls ? d->calls : 1;
+    name = hu_ask_name(g->ask, slice);
+    if ((d->class != HU_HOST_FILE_READ && d->class != HU_HOST_FILE_WRITE) || d->bytes <= 0 ||
+        d->bytes > SMALL_BYTES * calls || g->ask->s.dur_ns[slice] > SMALL_CALL_NS * calls ||
+        !(hu_str_has(name, HU_STR("read")) || hu_str_has(name, HU_STR("write"))) || name.p[0] == 'f')
+        return -1;
+    return d->bytes * COPY_NS_PER_BYTE;
+}
+
+size_t hu_edit_small_calls(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    size_t n = 0;
+
+    (void)e;
+    for (size_t i = 0; i < f->g->n_nodes; i++) {
+        const int64_t left = hu_edit_small_call_ns(f->g, i);
+
+        if (left < 0)
+            continue;
+        c->node[i] = c->node[i] < left ? c->node[i] : left;
+        n++;
+    }
+    return n;
+}

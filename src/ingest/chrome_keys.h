@@ -130,6 +130,7 @@
     K(ROOT, "root")                                     \
     K(TAG, "tag")                                       \
     K(COUNT, "count")                                   \
+    K(CALLS, "calls")                                   \
     K(IGNORED, "Rank")                                  \
     K(ARG_NAME, "name")                                 \
     K(LABELS, "labels")                                 \

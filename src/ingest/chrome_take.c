@@ -376,6 +376,7 @@ static uint32_t take_os_call(chrome_reader *r, uint32_t name)
     return hu_builder_os_detail(r->b, &(hu_os_detail){
                                           .bytes = bytes_of(e, CHROME_BYTES, -1),
                                           .path = text_of(r, chrome_has(e, CHROME_PATH) ? CHROME_PATH : CHROME_PEER),
+                                          .calls = count_of(e, CHROME_CALLS),
                                           .class = (uint8_t)hu_producers_host_class(class, hu_builder_text(r->b, name)),
                                       });
 }

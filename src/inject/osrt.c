@@ -2,7 +2,8 @@
  * osrt.c - finding the real functions, and writing the record of a call that took long.
  *
  * A record is HU_RECORD_OS_CALL with the bytes in b and the path or the peer as its id, and MOREs: `class` where the
- * descriptor is of another class than the call's row, `fd` where there is one, `error` (errno) where the call failed.
+ * descriptor is of another class than the call's row, `fd` where there is one, `error` (errno) where the call failed,
+ * `calls` where it stands for several.
  */
 #include <dlfcn.h>
 #include <string.h>
@@ -135,13 +136,14 @@ typedef struct {
     uint32_t   path;
     uint64_t   bytes;
     int        error;
+    uint32_t   calls; /* 0: one */
 } facts;
 
 static void write_record(const hu_osrt_span *span, const facts *f)
 {
-    static uint32_t name_class, name_fd, name_error, names[HU_OS_CLASS_COUNT];
+    static uint32_t name_class, name_fd, name_error, name_calls, names[HU_OS_CLASS_COUNT];
     const hu_os_class class = class_of((hu_os_call)span->call, f->kind);
-    hu_record more[3], *r;
+    hu_record more[4], *r;
     uint32_t  n = 0;
 
     if (class != class_of_row[span->call])
@@ -150,6 +152,8 @@ static void write_record(const hu_osrt_span *span, const facts *f)
         hu_ring_more(&more[n++], id_of(&name_fd, "fd"), HU_MORE_INT, (uint64_t)f->fd);
     if (f->error)
         hu_ring_more(&more[n++], id_of(&name_error, "error"), HU_MORE_INT, (uint64_t)f->error);
+    if (f->calls)
+        hu_ring_more(&more[n++], id_of(&name_calls, "calls"), HU_MORE_INT, f->calls);
     r = hu_ring_take(1 + n);
     if (!r)
         return;
@@ -176,6 +180,11 @@ HU_RARE void hu_osrt_known(const hu_osrt_span *span, int fd, const hu_fd_facts *
         span,
         &(facts){.fd = fd, .kind = was->kind, .path = was->path, .bytes = bytes_of(rc), .error = rc < 0 ? saved_errno : 0});
     errno = saved_errno;
+}
+
+HU_RARE void hu_osrt_many(const hu_osrt_span *span, int fd, const hu_fd_facts *is, uint64_t bytes, uint32_t calls)
+{
+    write_record(span, &(facts){.fd = fd, .kind = is->kind, .path = is->path, .bytes = bytes, .calls = calls});
 }
 
 HU_RARE void hu_osrt_fd(const hu_osrt_span *span, int fd, int64_t rc)

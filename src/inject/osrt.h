@@ -110,20 +110,6 @@ static inline bool hu_osrt_leave(hu_osrt_span *span)
     return __builtin_expect(span->took >= hu_the_control->os_threshold, 0);
 }
 
-/* Writing the record of a call that is over.  errno is that of the call, and stays.  `rc`: a result, negative when it
- * failed with errno; what is positive counts as bytes. */
-void hu_osrt_fd(const hu_osrt_span *span, int fd, int64_t rc);
-void hu_osrt_stream(const hu_osrt_span *span, FILE *stream, int64_t rc);
-void hu_osrt_path(const hu_osrt_span *span, const char *path, int64_t rc); /* rc counts no bytes */
-void hu_osrt_opened(const hu_osrt_span *span, const char *path, int fd);
-void hu_osrt_peer(const hu_osrt_span *span, int fd, const struct sockaddr *peer, socklen_t bytes, int64_t rc);
-void hu_osrt_text(const hu_osrt_span *span, const char *text, int error);
-void hu_osrt_bytes(const hu_osrt_span *span, int64_t rc);
-void hu_osrt_done(const hu_osrt_span *span, int error); /* 0, or why it failed */
-
-/* The id of a path or a peer; 0 where files are so many that they would leave no room for the names of ranges. */
-uint32_t hu_osrt_name(const char *text, size_t bytes);
-
 /* What descriptors are (osrt_fds.c). */
 /* clang-format off */
 typedef enum {
@@ -136,6 +122,26 @@ typedef struct {
     hu_fd_kind kind;
     uint32_t   path; /* a string: path or peer; 0: not known, or not wanted */
 } hu_fd_facts;
+
+/* Writing the record of a call that is over.  errno is that of the call, and stays.  `rc`: a result, negative when it
+ * failed with errno; what is positive counts as bytes. */
+void hu_osrt_fd(const hu_osrt_span *span, int fd, int64_t rc);
+void hu_osrt_stream(const hu_osrt_span *span, FILE *stream, int64_t rc);
+void hu_osrt_path(const hu_osrt_span *span, const char *path, int64_t rc); /* rc counts no bytes */
+void hu_osrt_opened(const hu_osrt_span *span, const char *path, int fd);
+void hu_osrt_peer(const hu_osrt_span *span, int fd, const struct sockaddr *peer, socklen_t bytes, int64_t rc);
+void hu_osrt_text(const hu_osrt_span *span, const char *text, int error);
+void hu_osrt_bytes(const hu_osrt_span *span, int64_t rc);
+void hu_osrt_done(const hu_osrt_span *span, int error); /* 0, or why it failed */
+
+/* The same for several calls in one: bytes and time of all of them. */
+void hu_osrt_many(const hu_osrt_span *span, int fd, const hu_fd_facts *is, uint64_t bytes, uint32_t calls);
+
+/* A fast call of many alike: true when it is added up with them, and needs no record of its own (osrt_batch.c). */
+bool hu_osrt_add(const hu_osrt_span *span, int fd, int64_t rc);
+
+/* The id of a path or a peer; 0 where files are so many that they would leave no room for the names of ranges. */
+uint32_t hu_osrt_name(const char *text, size_t bytes);
 
 enum { HU_FDS_KNOWN = 65536, HU_FD_KIND_BITS = 16 };
 extern uint32_t hu_fds[HU_FDS_KNOWN]; /* kind | path << HU_FD_KIND_BITS; 0: not known */
@@ -195,30 +201,39 @@ long hu_osrt_raw(long number, long a, long b, long c, long d, long e, long f);
         return timed_##symbol args;                                            \
     }
 
-/* `otherwise` is the result while there is no real function; `done` writes the record. */
+/* `otherwise` is the result while there is no real function; `done` writes the record if `when`. */
 #define HU_WRAP_NAMED(row, type, symbol, name, version, params, args, otherwise, done) \
-    HU_REAL_NAMED(symbol, name, version)                                               \
-    HU_TIMED type timed_##symbol params                                                \
-    {                                                                                  \
-        __typeof__(symbol) *real = real_##symbol;                                      \
-        hu_osrt_span        span;                                                      \
-        type                rc;                                                        \
-                                                                                       \
-        if (__builtin_expect(!real, 0)) {                                              \
-            real = HU_FIND(symbol);                                                    \
-            if (!real)                                                                 \
-                return (type)(otherwise);                                              \
-            if (!hu_gate_open(HU_DOOR_OSRT))                                           \
-                return real args;                                                      \
-        }                                                                              \
-        if (!hu_osrt_enter(&span, HU_OS_CALL_##row))                                   \
-            return real args;                                                          \
-        rc = real args;                                                                \
-        if (hu_osrt_leave(&span))                                                      \
-            done;                                                                      \
-        return rc;                                                                     \
-    }                                                                                  \
+    HU_WRAP_AS(row, type, symbol, name, version, params, args, otherwise, is_long, done)
+
+#define HU_WRAP_AS(row, type, symbol, name, version, params, args, otherwise, when, done) \
+    HU_REAL_NAMED(symbol, name, version)                                                  \
+    HU_TIMED type timed_##symbol params                                                   \
+    {                                                                                     \
+        __typeof__(symbol) *real = real_##symbol;                                         \
+        hu_osrt_span        span;                                                         \
+        type                rc;                                                           \
+        bool                is_long;                                                      \
+                                                                                          \
+        if (__builtin_expect(!real, 0)) {                                                 \
+            real = HU_FIND(symbol);                                                       \
+            if (!real)                                                                    \
+                return (type)(otherwise);                                                 \
+            if (!hu_gate_open(HU_DOOR_OSRT))                                              \
+                return real args;                                                         \
+        }                                                                                 \
+        if (!hu_osrt_enter(&span, HU_OS_CALL_##row))                                      \
+            return real args;                                                             \
+        rc = real args;                                                                   \
+        is_long = hu_osrt_leave(&span);                                                   \
+        if (when)                                                                         \
+            done;                                                                         \
+        return rc;                                                                        \
+    }                                                                                     \
     HU_DOOR(type, symbol, params, args)
+
+/* Of a call that moves bytes of `fd` and may be made very often. */
+#define HU_WRAP_MANY(row, type, symbol, params, args, otherwise, done) \
+    HU_WRAP_AS(row, type, symbol, #symbol, NULL, params, args, otherwise, !hu_osrt_add(&span, fd, rc) && is_long, done)
 
 #define HU_WRAP(row, type, symbol, params, args, otherwise, done) \
     HU_WRAP_NAMED(row, type, symbol, #symbol, NULL, params, args, otherwise, done)

@@ -16,19 +16,21 @@
 #define OK_FD   hu_osrt_fd(&span, fd, rc < 0 ? -1 : 0) /* a result that is no number of bytes */
 #define ON_PATH hu_osrt_path(&span, path, rc)
 
-HU_WRAP(read, ssize_t, read, (int fd, void *to, size_t n), (fd, to, n), HU_RAW(SYS_read, fd, to, n), ON_FD)
-HU_WRAP(pread, ssize_t, pread, (int fd, void *to, size_t n, off_t at), (fd, to, n, at), HU_RAW(SYS_pread64, fd, to, n, at),
-        ON_FD)
-HU_WRAP(readv, ssize_t, readv, (int fd, const struct iovec *to, int n), (fd, to, n), HU_RAW(SYS_readv, fd, to, n), ON_FD)
-HU_WRAP(preadv, ssize_t, preadv, (int fd, const struct iovec *to, int n, off_t at), (fd, to, n, at),
-        HU_RAW(SYS_preadv, fd, to, n, at), ON_FD)
-HU_WRAP(write, ssize_t, write, (int fd, const void *from, size_t n), (fd, from, n), HU_RAW(SYS_write, fd, from, n), ON_FD)
-HU_WRAP(pwrite, ssize_t, pwrite, (int fd, const void *from, size_t n, off_t at), (fd, from, n, at),
-        HU_RAW(SYS_pwrite64, fd, from, n, at), ON_FD)
-HU_WRAP(writev, ssize_t, writev, (int fd, const struct iovec *from, int n), (fd, from, n), HU_RAW(SYS_writev, fd, from, n),
-        ON_FD)
-HU_WRAP(pwritev, ssize_t, pwritev, (int fd, const struct iovec *from, int n, off_t at), (fd, from, n, at),
-        HU_RAW(SYS_pwritev, fd, from, n, at), ON_FD)
+HU_WRAP_MANY(read, ssize_t, read, (int fd, void *to, size_t n), (fd, to, n), HU_RAW(SYS_read, fd, to, n), ON_FD)
+HU_WRAP_MANY(pread, ssize_t, pread, (int fd, void *to, size_t n, off_t at), (fd, to, n, at),
+             HU_RAW(SYS_pread64, fd, to, n, at), ON_FD)
+HU_WRAP_MANY(readv, ssize_t, readv, (int fd, const struct iovec *to, int n), (fd, to, n), HU_RAW(SYS_readv, fd, to, n),
+             ON_FD)
+HU_WRAP_MANY(preadv, ssize_t, preadv, (int fd, const struct iovec *to, int n, off_t at), (fd, to, n, at),
+             HU_RAW(SYS_preadv, fd, to, n, at), ON_FD)
+HU_WRAP_MANY(write, ssize_t, write, (int fd, const void *from, size_t n), (fd, from, n), HU_RAW(SYS_write, fd, from, n),
+             ON_FD)
+HU_WRAP_MANY(pwrite, ssize_t, pwrite, (int fd, const void *from, size_t n, off_t at), (fd, from, n, at),
+             HU_RAW(SYS_pwrite64, fd, from, n, at), ON_FD)
+HU_WRAP_MANY(writev, ssize_t, writev, (int fd, const struct iovec *from, int n), (fd, from, n),
+             HU_RAW(SYS_writev, fd, from, n), ON_FD)
+HU_WRAP_MANY(pwritev, ssize_t, pwritev, (int fd, const struct iovec *from, int n, off_t at), (fd, from, n, at),
+             HU_RAW(SYS_pwritev, fd, from, n, at), ON_FD)
 HU_WRAP(readahead, ssize_t, readahead, (int fd, off64_t at, size_t n), (fd, at, n), HU_RAW(SYS_readahead, fd, at, n), OK_FD)
 HU_WRAP(posix_fadvise, int, posix_fadvise, (int fd, off_t at, off_t n, int how), (fd, at, n, how), 0,
         hu_osrt_fd(&span, fd, 0))
@@ -123,22 +125,22 @@ HU_EXPORT void sync(void)
 
 /* The names of glibc alone: large files, and what its headers turn calls into when they check sizes. */
 #ifdef __GLIBC__
-HU_WRAP(pread, ssize_t, pread64, (int fd, void *to, size_t n, off64_t at), (fd, to, n, at),
-        HU_RAW(SYS_pread64, fd, to, n, at), ON_FD)
-HU_WRAP(preadv, ssize_t, preadv64, (int fd, const struct iovec *to, int n, off64_t at), (fd, to, n, at),
-        HU_RAW(SYS_preadv, fd, to, n, at), ON_FD)
-HU_WRAP(preadv, ssize_t, preadv2, (int fd, const struct iovec *to, int n, off_t at, int flags), (fd, to, n, at, flags),
-        HU_RAW(SYS_preadv2, fd, to, n, at, 0, flags), ON_FD)
-HU_WRAP(preadv, ssize_t, preadv64v2, (int fd, const struct iovec *to, int n, off64_t at, int flags), (fd, to, n, at, flags),
-        HU_RAW(SYS_preadv2, fd, to, n, at, 0, flags), ON_FD)
-HU_WRAP(pwrite, ssize_t, pwrite64, (int fd, const void *from, size_t n, off64_t at), (fd, from, n, at),
-        HU_RAW(SYS_pwrite64, fd, from, n, at), ON_FD)
-HU_WRAP(pwritev, ssize_t, pwritev64, (int fd, const struct iovec *from, int n, off64_t at), (fd, from, n, at),
-        HU_RAW(SYS_pwritev, fd, from, n, at), ON_FD)
-HU_WRAP(pwritev, ssize_t, pwritev2, (int fd, const struct iovec *from, int n, off_t at, int flags), (fd, from, n, at, flags),
-        HU_RAW(SYS_pwritev2, fd, from, n, at, 0, flags), ON_FD)
-HU_WRAP(pwritev, ssize_t, pwritev64v2, (int fd, const struct iovec *from, int n, off64_t at, int flags),
-        (fd, from, n, at, flags), HU_RAW(SYS_pwritev2, fd, from, n, at, 0, flags), ON_FD)
+HU_WRAP_MANY(pread, ssize_t, pread64, (int fd, void *to, size_t n, off64_t at), (fd, to, n, at),
+             HU_RAW(SYS_pread64, fd, to, n, at), ON_FD)
+HU_WRAP_MANY(preadv, ssize_t, preadv64, (int fd, const struct iovec *to, int n, off64_t at), (fd, to, n, at),
+             HU_RAW(SYS_preadv, fd, to, n, at), ON_FD)
+HU_WRAP_MANY(preadv, ssize_t, preadv2, (int fd, const struct iovec *to, int n, off_t at, int flags), (fd, to, n, at, flags),
+             HU_RAW(SYS_preadv2, fd, to, n, at, 0, flags), ON_FD)
+HU_WRAP_MANY(preadv, ssize_t, preadv64v2, (int fd, const struct iovec *to, int n, off64_t at, int flags),
+             (fd, to, n, at, flags), HU_RAW(SYS_preadv2, fd, to, n, at, 0, flags), ON_FD)
+HU_WRAP_MANY(pwrite, ssize_t, pwrite64, (int fd, const void *from, size_t n, off64_t at), (fd, from, n, at),
+             HU_RAW(SYS_pwrite64, fd, from, n, at), ON_FD)
+HU_WRAP_MANY(pwritev, ssize_t, pwritev64, (int fd, const struct iovec *from, int n, off64_t at), (fd, from, n, at),
+             HU_RAW(SYS_pwritev, fd, from, n, at), ON_FD)
+HU_WRAP_MANY(pwritev, ssize_t, pwritev2, (int fd, const struct iovec *from, int n, off_t at, int flags),
+             (fd, from, n, at, flags), HU_RAW(SYS_pwritev2, fd, from, n, at, 0, flags), ON_FD)
+HU_WRAP_MANY(pwritev, ssize_t, pwritev64v2, (int fd, const struct iovec *from, int n, off64_t at, int flags),
+             (fd, from, n, at, flags), HU_RAW(SYS_pwritev2, fd, from, n, at, 0, flags), ON_FD)
 HU_WRAP(sendfile, ssize_t, sendfile64, (int to, int fd, off64_t *at, size_t n), (to, fd, at, n),
         HU_RAW(SYS_sendfile, to, fd, at, n), hu_osrt_fd(&span, to, rc))
 HU_WRAP(posix_fadvise, int, posix_fadvise64, (int fd, off64_t at, off64_t n, int how), (fd, at, n, how), 0,
@@ -172,12 +174,12 @@ int     __lxstat64(int version, const char *path, struct stat64 *to);
 int     __fxstat64(int version, int fd, struct stat64 *to);
 int     __fxstatat64(int version, int at, const char *path, struct stat64 *to, int flags);
 
-HU_WRAP(read, ssize_t, __read_chk, (int fd, void *to, size_t n, size_t room), (fd, to, n, room), HU_RAW(SYS_read, fd, to, n),
-        ON_FD)
-HU_WRAP(pread, ssize_t, __pread_chk, (int fd, void *to, size_t n, off_t at, size_t room), (fd, to, n, at, room),
-        HU_RAW(SYS_pread64, fd, to, n, at), ON_FD)
-HU_WRAP(pread, ssize_t, __pread64_chk, (int fd, void *to, size_t n, off64_t at, size_t room), (fd, to, n, at, room),
-        HU_RAW(SYS_pread64, fd, to, n, at), ON_FD)
+HU_WRAP_MANY(read, ssize_t, __read_chk, (int fd, void *to, size_t n, size_t room), (fd, to, n, room),
+             HU_RAW(SYS_read, fd, to, n), ON_FD)
+HU_WRAP_MANY(pread, ssize_t, __pread_chk, (int fd, void *to, size_t n, off_t at, size_t room), (fd, to, n, at, room),
+             HU_RAW(SYS_pread64, fd, to, n, at), ON_FD)
+HU_WRAP_MANY(pread, ssize_t, __pread64_chk, (int fd, void *to, size_t n, off64_t at, size_t room), (fd, to, n, at, room),
+             HU_RAW(SYS_pread64, fd, to, n, at), ON_FD)
 HU_WRAP(readlink, ssize_t, __readlink_chk, (const char *path, char *to, size_t n, size_t room), (path, to, n, room),
         HU_RAW(SYS_readlinkat, AT_FDCWD, path, to, n), ON_PATH)
 HU_WRAP(stat, int, __xstat, (int version, const char *path, struct stat *to), (version, path, to), HU_ABSENT(-1), ON_PATH)

@@ -273,6 +273,8 @@ void hu_process_not_replaced(void)
 /* Later records are still taken: a library may work until the very end. */
 void hu_process_exits(void)
 {
+    if (hu_thread.batched)
+        hu_ring_flush();
     if (hu_the_process.head && hu_the_process.head->state == HU_PROCESS_RUNS) {
         hu_the_process.head->end = snapshot();
         hu_the_process.head->exited = hu_the_process.head->end.ticks;

@@ -27,6 +27,12 @@ static void thread_ends(void *unused)
     block = hu_thread.block;
     if (!block || hu_thread.generation != hu_the_process.generation)
         return;
+    if (hu_thread.batched) {
+        hu_ring_flush();
+        block = hu_thread.block;
+        if (!block)
+            return;
+    }
     hu_thread.is_taking = 1;
     hu_thread.block = NULL;
     if (block->head.taken <= HU_BLOCK_RECORDS)
@@ -199,5 +205,5 @@ hu_record *hu_ring_take_slow(uint32_t n)
     hu_thread.is_taking = 0;
     hu_signals_restore(signals);
     errno = saved_errno;
-    return is_there ? hu_ring_take(n) : NULL;
+    return is_there ? hu_ring_take_now(n) : NULL;
 }

@@ -40,6 +40,7 @@ typedef struct {
     uint32_t  oldest;      /* flight recorder: own blocks, oldest first; 0: none */
     uint32_t  newest;
     uint32_t  is_named;
+    uint32_t  batched;          /* 1: calls are added up, and to be written before anything else (osrt_batch.c) */
     uintptr_t frame;            /* of the wrapper that the thread is inside of (osrt.h); 0: none */
     uint64_t  lost, first_lost; /* since its last block */
     uint32_t  lost_reason;
@@ -90,8 +91,11 @@ static inline uint32_t hu_take_slots(uint32_t *taken, uint32_t n)
 
 hu_record *hu_ring_take_slow(uint32_t n);
 
-/* `n` neighbouring records, all of type 0, or NULL: lost, and counted.  The first is the event, the others its MOREs. */
-static inline hu_record *hu_ring_take(uint32_t n)
+/* Writes what the thread has added up of fast calls. */
+void hu_ring_flush(void);
+
+/* As hu_ring_take, of a record that may come before those of earlier calls: it is no slice. */
+static inline hu_record *hu_ring_take_now(uint32_t n)
 {
     const uint32_t was_choosing = hu_thread.is_choosing;
     hu_block      *block;
@@ -111,6 +115,14 @@ static inline hu_record *hu_ring_take(uint32_t n)
     }
     hu_thread.is_choosing = was_choosing;
     return hu_ring_take_slow(n);
+}
+
+/* `n` neighbouring records, all of type 0, or NULL: lost, and counted.  The first is the event, the others its MOREs. */
+static inline hu_record *hu_ring_take(uint32_t n)
+{
+    if (__builtin_expect(hu_thread.batched != 0, 0))
+        hu_ring_flush();
+    return hu_ring_take_now(n);
 }
 
 /* The record is complete, and so are its MOREs. */

@@ -92,7 +92,7 @@ static void take_sample(const ucontext_t *where)
     return;
 #endif
     n = find_callers(frame, stack, callers);
-    r = hu_ring_take(1 + n);
+    r = hu_ring_take_now(1 + n);
     if (!r)
         return;
     for (uint32_t i = 0; i < n; i++)

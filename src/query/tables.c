@@ -221,7 +221,9 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
     C(T, class, "TEXT", "", "file_read, file_write, file_meta, fsync, network, pipe, lock, sleep, poll, wait, child …", \
       constant(out, hu_host_class_key(os_call_of(s, i)->class)))                                                        \
     C(T, bytes, "INTEGER", "bytes", "Bytes moved.", unless(out, os_call_of(s, i)->bytes, -1))                           \
-    C(T, path, "TEXT", "", "File or peer of the call.", text(s, os_call_of(s, i)->path, out))
+    C(T, path, "TEXT", "", "File or peer of the call.", text(s, os_call_of(s, i)->path, out))                           \
+    C(T, calls, "INTEGER", "", "Calls of this kind that the row stands for: fast ones are recorded together.",          \
+      INT(os_call_of(s, i)->calls ? os_call_of(s, i)->calls : 1))
 
 #define MPI_CALL_COLUMNS(C, T) COMMON(C, T) HOST(C, T)                                                             \
     C(T, comm, "TEXT", "", "Communicator.", text(s, mpi_call_of(s, i)->comm, out))                                 \

@@ -68,6 +68,7 @@ typedef struct {
 typedef struct {
     int64_t  bytes; /* that were moved; -1 absent */
     uint32_t path;  /* of the file, or the peer's address */
+    uint32_t calls; /* that the slice stands for, one behind the other; 0: one */
     uint8_t class;  /* hu_host_class */
 } hu_os_detail;
 

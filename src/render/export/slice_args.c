@@ -164,6 +164,7 @@ static void add_os_call(list *l, const hu_os_detail *d)
     l->at[l->n++] = (hu_arg){.id = HU_ARG_CLASS, .type = HU_ARG_WORD, .word = hu_host_class_key(d->class)};
     add_int(l, HU_ARG_BYTES, d->bytes, -1);
     add_text(l, HU_ARG_PATH, d->path, HU_ARG_TEXT);
+    add_int(l, HU_ARG_CALLS, d->calls, 0);
 }
 
 static void add_mpi(list *l, const hu_mpi_detail *d)

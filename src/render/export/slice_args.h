@@ -65,7 +65,8 @@
     A(COMM, "comm")                                     \
     A(PEER, "peer")                                     \
     A(ROOT, "root")                                     \
-    A(TAG, "tag")
+    A(TAG, "tag")                                       \
+    A(CALLS, "calls")
 
 typedef enum {
 #define A(id, text) HU_ARG_##id,

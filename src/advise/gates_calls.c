@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * gates_calls.c - what nominates the diagnoses of calls whose number costs, not what each of them waits for.
+ */
+#include "advise/gates.h"
+
+enum {
+    FEWEST_CALLS = 1000, /* of one kind on one file: fewer are no habit of a loop */
+};
+
+typedef struct {
+    int64_t ns, calls, bytes;
+} sums;
+
+/* All such calls of the window. */
+static sums small_calls(const hu_scene *c)
+{
+    const hu_graph *g = &c->s->graph;
+    const hu_ask   *ask = &c->s->ask;
+    const int64_t   from = g->mark[0].host_end_ns, to = g->mark[g->n_marks - 1].host_end_ns;
+    sums            all = {0};
+
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        const hu_node *n = &g->node[i];
+
+        if (n->lane != g->main_lane || n->start_ns < from || n->start_ns >= to || hu_edit_small_call_ns(g, i) < 0)
+            continue;
+        const hu_os_detail *d = hu_trace_os_detail(ask->trace, ask->s.detail[n->slice]);
+
+        all.ns += n->seen_ns;
+        all.calls += d->calls ? d->calls : 1;
+        all.bytes += d->bytes;
+    }
+    return all;
+}
+
+hu_ns_per_step hu_scene_small_calls(const hu_scene *c)
+{
+    return hu_as_mean((double)small_calls(c).ns / (double)c->n_steps);
+}
+
+/* The file that most of such calls are made on; NULL: none of many. */
+static const hu_host_place *place_of_many(const hu_scene *c)
+{
+    const unsigned       files = 1u << HU_HOST_FILE_READ | 1u << HU_HOST_FILE_WRITE;
+    const hu_host_place *most = NULL;
+
+    for (size_t i = 0;; i++) {
+        const hu_host_place *p = hu_host_calls_place(&c->d->host_calls, files, i);
+
+        if (!p)
+            return most && most->sum.calls >= FEWEST_CALLS ? most : NULL;
+        if (!most || p->sum.calls > most->sum.calls)
+            most = p;
+    }
+}
+
+bool hu_gate_small_calls(const hu_scene *c, hu_hint *h)
+{
+    const sums           all = small_calls(c);
+    const hu_ns_per_step time = hu_as_mean((double)all.ns / (double)c->n_steps);
+    const hu_host_place *p = place_of_many(c);
+
+    if (!p || all.calls < FEWEST_CALLS || !hu_scene_is_much(c, time))
+        return false;
+    hu_hint_say(
+        h, "%s %.*s calls%s%.*s move %.0f bytes each on average: such calls take %s. Calling costs more than what is moved.",
+        hu_say_count(p->sum.calls).t, HU_FMT(p->call),
+        !p->path.n                      ? ""
+        : p->class == HU_HOST_FILE_READ ? " from "
+                                        : " to ",
+        HU_FMT(p->path), (double)p->sum.bytes / (double)p->sum.calls, hu_scene_share(c, time).t);
+    hu_hint_show(h, "a call takes %s, counted where many follow each other closely",
+                 hu_say_time((double)all.ns / (double)all.calls).t);
+    hu_hint_show(h, "with a buffer of 64 KiB: %s calls instead of %s", hu_say_count(all.bytes / 65536 + 1).t,
+                 hu_say_count(all.calls).t);
+    return true;
+}
