@@ -607,6 +607,24 @@ def waits_for(call: str, ms: int = 30) -> Callable[[HostThread, HostThread, int]
     return body
 
 
+def writes_lines(main: HostThread, _: HostThread, step: int) -> None:
+    """30,000 lines of 15 bytes, a write of 1 us for each, recorded by the hundred: 30 ms; 450 kB fit into seven buffers."""
+    works(main, 60, step)
+    for _part in range(300):
+        main.call("write", MS // 10, path="/data/lines.csv", bytes=1500, calls=100)
+        main.runs(1000)
+    works(main, 1, step)
+
+
+def writes_pieces(main: HostThread, _: HostThread, step: int) -> None:
+    """The same time in calls that write 1 MB each: a buffer is no help."""
+    works(main, 60, step)
+    for _part in range(60):
+        main.call("write", MS // 2, path="/data/pieces.bin", bytes=1 << 20)
+        main.runs(1000)
+    works(main, 1, step)
+
+
 def helper_waits(call: str) -> Callable[[HostThread, HostThread, int], None]:
     """The same wait, of a thread that nobody waits for."""
     def body(main: HostThread, helper: HostThread, step: int) -> None:
@@ -808,6 +826,7 @@ EXAMS: dict[str, Exam] = {
         lambda: scoreboard("io-stall", replace(SHORT, stall_ns=20 * MS, stall_steps=(1, 3, 4))),
         lambda: simulated(replace(DEEP, stall_ns=2 * MS)),
         lambda: paper(saves, products, one_unit=False)),
+    "many-small-calls": Exam(lambda: recorded(writes_lines, gain(91.3, 61.3 + 7 * 0.03)), lambda: recorded(writes_pieces)),
     "lock-contention": Exam(lambda: recorded(waits_for("pthread_mutex_lock"), gain(91, 61)), lambda: recorded(helper_waits("pthread_mutex_lock"))),
     "sleep": Exam(lambda: recorded(waits_for("nanosleep"), gain(91, 61)), lambda: recorded(helper_waits("nanosleep"))),
     "cpu-starved": Exam(lambda: recorded(waits_for("cpu"), gain(91, 61)), lambda: recorded(helper_waits("cpu"))),

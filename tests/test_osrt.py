@@ -163,6 +163,28 @@ class EveryCall(Session):
         self.assertTrue(all(r.a >= 15 * MS for r in recorded))
         self.assertTrue({"sleep", "nanosleep", "pthread_mutex_lock", "pthread_cond_wait", "waitpid"} <= {name_of(r) for r in recorded})
 
+    def test_fast_calls_are_counted(self) -> None:
+        """Each too short for a record; together they are nearly all that were made, and no two records overlap."""
+        n = 20_000
+        program = self.build("small_calls")
+        copy = self.folder / "small.copy"
+        session = self.session("small.session", threshold=1000 * MS)
+        self.assertEqual(self.run_in(session, program, n, copy).returncode, 0)
+        self.assertEqual(copy.stat().st_size, 2 * n)
+        recorded = [r for p in self.nothing_lost(session) for r in os_calls(p)]
+        self.assertLess(len(recorded), n)
+        threads = {r.thread for r in recorded}
+        self.assertEqual(len(threads), 2)
+        for thread in threads:
+            mine = sorted((r for r in recorded if r.thread == thread), key=lambda r: r.time)
+            for name, path in (("read", "/dev/zero"), ("write", str(copy))):
+                of_kind = [r for r in mine if name_of(r) == name]
+                self.assertEqual({r.text for r in of_kind}, {path})
+                self.assertEqual(sum(r.b for r in of_kind), sum(r.values["calls"] for r in of_kind))
+                self.assertTrue(0.5 * n <= sum(r.b for r in of_kind) <= n, sum(r.b for r in of_kind))
+            for before, after in zip(mine, mine[1:]):
+                self.assertLessEqual(before.time + before.a, after.time)
+
     def test_no_paths_unless_wanted(self) -> None:
         program = self.build("every_call", out="pathless")
         files = self.folder / "pathless-files"

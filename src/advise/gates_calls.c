@@ -63,12 +63,14 @@ bool hu_gate_small_calls(const hu_scene *c, hu_hint *h)
     if (!p || all.calls < FEWEST_CALLS || !hu_scene_is_much(c, time))
         return false;
     hu_hint_say(
-        h, "%s %.*s calls%s%.*s move %.0f bytes each on average: such calls take %s. Calling costs more than what is moved.",
+        h,
+        "%s %.*s calls%s%.*s move %.0f byte%s each on average: such calls take %s. Calling costs more than what is moved.",
         hu_say_count(p->sum.calls).t, HU_FMT(p->call),
         !p->path.n                      ? ""
         : p->class == HU_HOST_FILE_READ ? " from "
                                         : " to ",
-        HU_FMT(p->path), (double)p->sum.bytes / (double)p->sum.calls, hu_scene_share(c, time).t);
+        HU_FMT(p->path), (double)p->sum.bytes / (double)p->sum.calls, 2 * p->sum.bytes < 3 * p->sum.calls ? "" : "s",
+        hu_scene_share(c, time).t);
     hu_hint_show(h, "a call takes %s, counted where many follow each other closely",
                  hu_say_time((double)all.ns / (double)all.calls).t);
     hu_hint_show(h, "with a buffer of 64 KiB: %s calls instead of %s", hu_say_count(all.bytes / 65536 + 1).t,
