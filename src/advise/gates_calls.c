@@ -4,7 +4,10 @@
 #include "advise/gates.h"
 
 enum {
-    FEWEST_CALLS = 1000, /* of one kind on one file: fewer are no habit of a loop */
+    FEWEST_CALLS = 1000,   /* of one kind on one file: fewer are no habit of a loop */
+    FEWEST_SAMPLES = 10,   /* of the CPU in page faults: fewer say little about how long these take */
+    FEWEST_FAULTS = 10000, /* of a process */
+    TIMES_TOUCHED = 2,     /* as many faults as pages are held: each page is touched once, which no reuse saves */
 };
 
 typedef struct {
@@ -75,5 +78,31 @@ bool hu_gate_small_calls(const hu_scene *c, hu_hint *h)
                  hu_say_time((double)all.ns / (double)all.calls).t);
     hu_hint_show(h, "with a buffer of 64 KiB: %s calls instead of %s", hu_say_count(all.bytes / 65536 + 1).t,
                  hu_say_count(all.calls).t);
+    return true;
+}
+
+bool hu_gate_page_faults(const hu_scene *c, hu_hint *h)
+{
+    const hu_page_faults *f = hu_edit_page_faults(hu_pricer_facts(c->s->pricer));
+    const hu_graph       *g = &c->s->graph;
+    const hu_ns_per_step  time = hu_as_mean((double)f->ns / (double)c->n_steps);
+    int64_t               calls = 0, calls_ns = 0;
+
+    if (f->samples < FEWEST_SAMPLES || f->faults < FEWEST_FAULTS || f->faults < TIMES_TOUCHED * f->pages ||
+        !hu_scene_is_much(c, time))
+        return false;
+    for (size_t i = 0; i < g->n_nodes; i++)
+        if (g->node[i].lane == g->main_lane && hu_page_faults_is_call(g, i)) {
+            calls++;
+            calls_ns += g->node[i].seen_ns;
+        }
+    hu_hint_say(h, "Page faults of fresh memory take %s, most of them in %.*s: %s faults for at most %s pages held at once.",
+                hu_scene_share(c, time).t, HU_FMT(hu_trace_text(c->s->ask.trace, f->function)), hu_say_count(f->faults).t,
+                hu_say_count(f->pages).t);
+    if (calls)
+        hu_hint_show(h, "%s call%s of mmap, munmap and madvise on memory: %s", hu_say_count(calls).t, hu_plural(calls),
+                     hu_say_in_all(hu_as_sum(calls_ns)).t);
+    hu_hint_show(h, "their time from %s CPU samples inside the kernel, in no call of the system",
+                 hu_say_count(f->samples).t);
     return true;
 }

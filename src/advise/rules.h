@@ -70,6 +70,11 @@
       "a buffer, so that one call moves 64 KiB: fread and fwrite with setvbuf, BufReader and BufWriter, bufio, " \
       "open(..., buffering=65536), BufferedOutputStream; or collect lines and write them together", \
       "--view host: fewer calls, more bytes in each") \
+    R(PAGE_FAULTS, hu_gate_page_faults, "page-faults", "memory given back and touched anew", HU_EDIT_PAGE_FAULTS, \
+      "keep the memory and use it again: allocate outside of the loop, or from a pool; glibc: " \
+      "GLIBC_TUNABLES=glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=1073741824 (mallopt); fresh " \
+      "memory in larger pieces: MAP_POPULATE, madvise(MADV_HUGEPAGE)", \
+      "fewer page faults (/usr/bin/time -v: minor), no munmap in --view host") \
     R(LOCK, hu_gate_lock, "lock-contention", "lock contention", HU_EDIT_LOCK, \
       "hold the lock for less time: no work or I/O under it; split it into one lock per part; give each thread its own " \
       "copy and merge at the end", "--view host: less time in lock calls") \

@@ -6,6 +6,7 @@
 #include "graph/accumulation.h"
 #include "graph/drift.h"
 #include "graph/host_work.h"
+#include "graph/page_faults.h"
 #include "graph/replay.h"
 #include "graph/train_parts.h"
 
@@ -23,6 +24,7 @@
     E(ALLOC, "alloc", OFF, "no calls that allocate or free device memory")                          \
     E(IO, "io", FACTOR, "no checkpoints, no waiting for files or the network")                      \
     E(SMALL_CALLS, "small-calls", OFF, "many small reads and writes of files go through a buffer")  \
+    E(PAGE_FAULTS, "page-faults", OFF, "memory is kept and used again, not given back")             \
     E(LOCK, "lock", FACTOR, "no waiting for locks")                                                 \
     E(SLEEP, "sleep", FACTOR, "no sleeping")                                                        \
     E(CPU, "cpu", OFF, "runnable threads get a CPU at once")                                        \
@@ -100,6 +102,9 @@ int64_t hu_edit_casts_ns(const hu_edit_facts *facts, size_t node);
 int64_t               hu_edit_optimizer_ns(const hu_edit_facts *facts, size_t node);
 int64_t               hu_edit_validation_ns(const hu_edit_facts *facts, size_t node);
 const hu_train_parts *hu_edit_train_parts(const hu_edit_facts *facts);
+
+/* Memory that the main thread touches anew. */
+const hu_page_faults *hu_edit_page_faults(const hu_edit_facts *facts);
 
 /* Does a host node read or write so little, so fast, that the call costs more than what it moves?  Then the time that is
    left of it with a buffer; else -1. */

@@ -169,3 +169,22 @@ size_t hu_edit_small_calls(const hu_edit_facts *f, const hu_edit *e, hu_costs *c
     }
     return n;
 }
+
+/* Calls that map and release memory are gone; the main thread's own time shrinks by what samples say, wherever it is. */
+size_t hu_edit_page_faults_away(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    const hu_graph *g = f->g;
+    size_t          n = 0;
+
+    (void)e;
+    for (size_t i = 0; i < g->n_nodes && f->page_faults.samples; i++) {
+        const uint32_t slice = g->node[i].slice;
+        const bool     is_call = slice != HU_NONE && g->ask->s.kind[slice] == HU_KIND_OS_CALL;
+
+        if (g->node[i].lane != g->main_lane || (is_call && !hu_page_faults_is_call(g, i)))
+            continue;
+        c->node[i] = is_call ? 0 : (int64_t)((double)c->node[i] * (1 - f->page_faults.share));
+        n++;
+    }
+    return n;
+}

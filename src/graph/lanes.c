@@ -12,6 +12,7 @@
 #include "analyze/overheads.h"
 #include "analyze/thread_states.h"
 #include "graph/build.h"
+#include "graph/page_faults.h"
 
 enum { MOST_DEPTH = 512 };
 
@@ -127,7 +128,7 @@ static frame frame_of_call(const walk *w, uint32_t i)
     const frame  *top = w->depth ? &w->stack[w->depth - 1] : NULL;
     frame         f = {.end_ns = hu_ask_end(ask, i), .slice = i, .in = top ? top->in : 0};
 
-    f.class = (uint8_t)class_of_call(hu_host_calls_class(ask, i));
+    f.class = (uint8_t)(hu_page_faults_is_memory(ask, i) ? HU_CLASS_OTHER_CALL : class_of_call(hu_host_calls_class(ask, i)));
     if (top && (top->class == HU_CLASS_HOST_COMM || (top->slice != HU_NONE && ask->s.kind[top->slice] == HU_KIND_OS_CALL)))
         f.class = top->class;
     if (f.class == HU_CLASS_IO)

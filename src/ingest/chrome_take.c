@@ -372,13 +372,16 @@ static uint32_t take_os_call(chrome_reader *r, uint32_t name)
     const chrome_event *e = &r->event;
     const chrome_value *v = &e->at[CHROME_CLASS];
     const hu_str class = chrome_has(e, CHROME_CLASS) && v->type == CHROME_STRING ? (hu_str){v->p, v->n} : HU_STR("");
+    hu_os_detail d = {
+        .bytes = bytes_of(e, CHROME_BYTES, -1),
+        .path = text_of(r, chrome_has(e, CHROME_PATH) ? CHROME_PATH : CHROME_PEER),
+        .calls = count_of(e, CHROME_CALLS),
+        .class = (uint8_t)hu_producers_host_class(class, hu_builder_text(r->b, name)),
+    };
 
-    return hu_builder_os_detail(r->b, &(hu_os_detail){
-                                          .bytes = bytes_of(e, CHROME_BYTES, -1),
-                                          .path = text_of(r, chrome_has(e, CHROME_PATH) ? CHROME_PATH : CHROME_PEER),
-                                          .calls = count_of(e, CHROME_CALLS),
-                                          .class = (uint8_t)hu_producers_host_class(class, hu_builder_text(r->b, name)),
-                                      });
+    if (!d.path && d.class == HU_HOST_FILE_META && hu_producers_is_memory(hu_builder_text(r->b, name)))
+        d.class = HU_HOST_OTHER;
+    return hu_builder_os_detail(r->b, &d);
 }
 
 /* A receive from anybody says with whom it was in the end. */

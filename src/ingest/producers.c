@@ -100,6 +100,12 @@ hu_host_class hu_producers_host_class(hu_str class, hu_str call)
     return found;
 }
 
+bool hu_producers_is_memory(hu_str call)
+{
+    return hu_str_equal(call, HU_STR("munmap")) || hu_str_equal(call, HU_STR("mmap")) ||
+           hu_str_equal(call, HU_STR("madvise"));
+}
+
 bool hu_producers_is_comm(hu_str kernel)
 {
     for (size_t i = 0; i < HU_COUNT(comm_names); i++)

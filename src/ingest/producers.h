@@ -13,6 +13,9 @@ hu_kind hu_producers_kind(hu_str category);
 hu_host_class hu_producers_host_class(hu_str class, hu_str call);
 
 /* Is this the name of a kernel that moves data between devices?  Case is ignored. */
+/* A call that maps or releases memory; of a file only where its path says so. */
+bool hu_producers_is_memory(hu_str call);
+
 bool hu_producers_is_comm(hu_str kernel);
 
 /* Rows of devices by the names of their processes, in traces without categories. */

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "inject/process.h"
@@ -270,11 +272,39 @@ void hu_process_not_replaced(void)
     }
 }
 
+static void tell(const char *name, long value)
+{
+    const double count = (double)value;
+    hu_record   *r = hu_ring_take(1);
+
+    if (!r)
+        return;
+    r->time = hu_ticks();
+    r->id = hu_string_as_is(name, strlen(name));
+    memcpy(&r->a, &count, sizeof count);
+    hu_ring_publish(r, HU_RECORD_COUNTER);
+}
+
+/* Of a process that touched much memory: how many pages came fresh, and how many it held at most. */
+static void tell_faults(void)
+{
+    enum { MANY = 10000 };
+    struct rusage used;
+    const long    page_bytes = (long)getauxval(AT_PAGESZ);
+
+    if (!hu_the_process.head || !hu_gate_open(HU_DOOR_OSRT) || HU_SYS(SYS_getrusage, RUSAGE_SELF, &used) < 0 ||
+        used.ru_minflt < MANY || page_bytes < 1024)
+        return;
+    tell("page faults", used.ru_minflt);
+    tell("pages held at most", used.ru_maxrss / (page_bytes / 1024));
+}
+
 /* Later records are still taken: a library may work until the very end. */
 void hu_process_exits(void)
 {
     if (hu_thread.batched)
         hu_ring_flush();
+    tell_faults();
     if (hu_the_process.head && hu_the_process.head->state == HU_PROCESS_RUNS) {
         hu_the_process.head->end = snapshot();
         hu_the_process.head->exited = hu_the_process.head->end.ticks;

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * page_faults.c - a thread that is inside the kernel, but in no call of the system, is there for a page of memory.
+ *
+ * CPU samples say so: of the kernel, on behalf of a function that makes no system call: of the program's own code, or of
+ * the C library's that copies memory.  How many faults there were, and how many pages the process held at most, the
+ * recorder inside it says when it ends.
+ */
+#include "graph/page_faults.h"
+
+#include "base/map.h"
+
+static const hu_track *main_track(const hu_graph *g, uint32_t *row)
+{
+    uint32_t lane = 0;
+
+    for (uint32_t t = 0; t < g->ask->n_tracks; t++)
+        if (g->ask->tracks[t].type == HU_TRACK_HOST && lane++ == g->main_lane) {
+            *row = t;
+            return &g->ask->tracks[t];
+        }
+    return NULL;
+}
+
+static bool is_one_of(hu_str name, const char *const *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (hu_str_equal(name, hu_str_of(list[i])))
+            return true;
+    return false;
+}
+
+bool hu_page_faults_is_memory(const hu_ask *ask, uint32_t slice)
+{
+    static const char *const calls[] = {"munmap", "mmap", "madvise"};
+
+    return slice != HU_NONE && ask->s.kind[slice] == HU_KIND_OS_CALL && ask->s.detail[slice] != HU_NONE &&
+           hu_trace_os_detail(ask->trace, ask->s.detail[slice])->class == HU_HOST_OTHER &&
+           is_one_of(hu_ask_name(ask, slice), calls, HU_COUNT(calls));
+}
+
+bool hu_page_faults_is_call(const hu_graph *g, size_t node)
+{
+    return hu_page_faults_is_memory(g->ask, g->node[node].slice);
+}
+
+/* Libraries whose functions make calls of the system: only those that are known to touch memory count. */
+static bool touches_memory(const hu_trace *trace, const hu_cpu_stack *at)
+{
+    static const char *const libraries[] = {"libc.so", "libc-", "ld-linux", "ld-musl", "libholdup", "[vdso]", "libpthread"};
+    static const char *const releases[] = {"munmap", "__munmap", "mmap", "__mmap", "madvise", "__madvise", "brk", "__brk"};
+    const hu_str             name = hu_trace_text(trace, at->function), module = hu_trace_text(trace, at->module);
+
+    if (hu_str_has(name, HU_STR("yscall")) || hu_str_starts(module, HU_STR("[kernel")) || !module.n)
+        return false;
+    for (size_t i = 0; i < HU_COUNT(libraries); i++)
+        if (hu_str_starts(module, hu_str_of(libraries[i])))
+            return hu_str_starts(name, HU_STR("__mem")) || hu_str_starts(name, HU_STR("mem")) ||
+                   is_one_of(name, releases, HU_COUNT(releases));
+    return true;
+}
+
+/* The innermost function of the program below the kernel's; NULL: not known. */
+static const hu_cpu_stack *innermost(const hu_trace *trace, uint32_t at)
+{
+    for (; at; at = hu_trace_cpu_stack(trace, at)->caller)
+        if (!hu_str_starts(hu_trace_text(trace, hu_trace_cpu_stack(trace, at)->module), HU_STR("[kernel")))
+            return hu_trace_cpu_stack(trace, at);
+    return NULL;
+}
+
+static bool is_in_call(const hu_graph *g, const uint32_t *nodes, size_t n, int64_t time_ns)
+{
+    size_t low = 0, high = n;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (g->node[nodes[middle]].start_ns <= time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!low)
+        return false;
+    const hu_node *at = &g->node[nodes[low - 1]];
+
+    return at->slice != HU_NONE && g->ask->s.kind[at->slice] == HU_KIND_OS_CALL && time_ns < at->start_ns + at->seen_ns;
+}
+
+static int64_t counter_of(const hu_graph *g, const hu_track *of, hu_str name)
+{
+    size_t           n;
+    const hu_sample *samples = hu_trace_samples(g->ask->trace, &n);
+    double           last = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const hu_track *t = &g->ask->tracks[samples[i].track];
+
+        if (t->pid == of->pid && hu_str_equal(hu_trace_text(g->ask->trace, t->name), name))
+            last = samples[i].value;
+    }
+    return last > 0 && last < 1e15 ? (int64_t)last : 0;
+}
+
+static bool count(const hu_graph *g, uint32_t row, const uint32_t *nodes, size_t n_nodes, hu_arena *scratch,
+                  hu_page_faults *out)
+{
+    size_t               n;
+    const hu_trace      *trace = g->ask->trace;
+    const hu_cpu_sample *samples = hu_trace_cpu_samples(trace, &n);
+    const int64_t        from = g->mark[0].host_end_ns, to = g->mark[g->n_marks - 1].host_end_ns;
+    hu_map               of_function;
+    uint32_t             most = 0;
+
+    if (!hu_map_init(&of_function, scratch, 64))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const hu_cpu_stack *at = innermost(trace, samples[i].stack);
+        uint32_t           *times;
+
+        if (samples[i].track != row || !samples[i].is_kernel || samples[i].time_ns < from || samples[i].time_ns >= to ||
+            !at || !touches_memory(trace, at) || is_in_call(g, nodes, n_nodes, samples[i].time_ns))
+            continue;
+        times = hu_map_put(&of_function, at->function);
+        if (!times)
+            return false;
+        *times = *times == HU_MAP_NONE ? 1 : *times + 1;
+        if (*times > most) {
+            most = *times;
+            out->function = at->function;
+        }
+        out->samples++;
+    }
+    return true;
+}
+
+bool hu_page_faults_find(const hu_graph *g, hu_arena *scratch, hu_page_faults *out)
+{
+    uint32_t        row = 0, *nodes = hu_arena_alloc(scratch, (g->n_nodes + 1) * sizeof *nodes);
+    const hu_track *main_thread = main_track(g, &row);
+    size_t          n = 0;
+    double          own = 0;
+
+    if (!nodes)
+        return false;
+    *out = (hu_page_faults){0};
+    if (!main_thread || !hu_trace_get_info(g->ask->trace)->cpu_sample_ns)
+        return true;
+    out->faults = counter_of(g, main_thread, HU_STR("page faults"));
+    out->pages = counter_of(g, main_thread, HU_STR("pages held at most"));
+    if (!out->faults)
+        return true;
+    for (size_t i = 0; i < g->n_nodes; i++)
+        if (g->node[i].lane == g->main_lane) {
+            nodes[n++] = (uint32_t)i;
+            own += g->node[i].slice == HU_NONE || g->ask->s.kind[g->node[i].slice] != HU_KIND_OS_CALL
+                       ? (double)g->node[i].seen_ns
+                       : 0;
+        }
+    if (!count(g, row, nodes, n, scratch, out))
+        return false;
+    out->ns = out->samples * hu_trace_get_info(g->ask->trace)->cpu_sample_ns;
+    out->share = own > 0 ? (double)out->ns / own : 0;
+    out->share = out->share < 1 ? out->share : 1;
+    return true;
+}
