@@ -15,6 +15,7 @@ from typing import Any
 
 from tests import parallel_traces
 from tests.host_traces import MS, Recording, Thread as HostThread
+from tests.pftrace import COUNTER, event, message, packet, track
 from tests.scoreboard import plants
 from tests.scoreboard.job import A100, Setup, Steps, draw, step_ns
 from tests.scoreboard.kineto import Capture, write
@@ -625,6 +626,32 @@ def writes_pieces(main: HostThread, _: HostThread, step: int) -> None:
     works(main, 1, step)
 
 
+def touches_memory(pages: int, truth: float | None = None) -> Case:
+    """Nine samples of 10 ms in each step, three of them in the kernel though in no call, and 5 ms in munmap; 100,000 faults in all."""
+    def to(folder: Path) -> Path:
+        recording = Recording(1000 * MS)
+        recording.process(100, "train")
+        own = recording.uuid
+        main = recording.thread(100)
+        texts = [(5, message((1, 1), (2, "fill_tile"))), (17, message((1, 1), (2, "train"))), (19, message((1, 1), (7, [1])))]
+        frame = [(6, message((1, 1), (2, 1), (3, 1), (4, 16))), (7, message((1, 1), (2, [1])))]
+        recording.out.append(packet((12, message(*texts, *frame)), (59, message((12, message((1, message((2, 100), (4, 1))))))), ts=1, flags=1))
+        for step in range(STEPS):
+            with main.range(f"ProfilerStep#{step}"):
+                for sample in range(9):
+                    main.runs(5 * MS)
+                    mode = 1 if sample % 3 == 0 else 2
+                    recording.out.append(packet((66, message((2, 100), (3, 100), (4, 1), (5, mode))), ts=main.now, flags=2))
+                    main.runs(5 * MS)
+                main.call("munmap", 5 * MS, "file_meta")
+        for name, value in (("page faults", 100_000), ("pages held at most", pages)):
+            uuid = recording.next()
+            recording.out.append(packet(track(uuid, name, own, (8, b""))))
+            recording.out.append(packet(event(COUNTER, uuid, None, None, None, (44, float(value))), ts=main.now))
+        return recording.write(folder / "run.pftrace")
+    return Case(to, truth, says=("fill_tile", "100,000 faults"))
+
+
 def helper_waits(call: str) -> Callable[[HostThread, HostThread, int], None]:
     """The same wait, of a thread that nobody waits for."""
     def body(main: HostThread, helper: HostThread, step: int) -> None:
@@ -827,6 +854,7 @@ EXAMS: dict[str, Exam] = {
         lambda: simulated(replace(DEEP, stall_ns=2 * MS)),
         lambda: paper(saves, products, one_unit=False)),
     "many-small-calls": Exam(lambda: recorded(writes_lines, gain(91.3, 61.3 + 7 * 0.03)), lambda: recorded(writes_pieces)),
+    "page-faults": Exam(lambda: touches_memory(5_000, gain(95, 60)), lambda: touches_memory(80_000)),    # each page once: data that it keeps
     "lock-contention": Exam(lambda: recorded(waits_for("pthread_mutex_lock"), gain(91, 61)), lambda: recorded(helper_waits("pthread_mutex_lock"))),
     "sleep": Exam(lambda: recorded(waits_for("nanosleep"), gain(91, 61)), lambda: recorded(helper_waits("nanosleep"))),
     "cpu-starved": Exam(lambda: recorded(waits_for("cpu"), gain(91, 61)), lambda: recorded(helper_waits("cpu"))),

@@ -185,6 +185,18 @@ class EveryCall(Session):
             for before, after in zip(mine, mine[1:]):
                 self.assertLessEqual(before.time + before.a, after.time)
 
+    def test_page_faults_are_told_at_the_end(self) -> None:
+        """Of a process that has many: how many, and how many pages it held at most; two numbers of which one is no multiple."""
+        program = self.build("fresh_memory")
+        for pages, is_told in ((30_000, True), (1000, False)):
+            session = self.session("faults.session")
+            self.assertEqual(self.run_in(session, program, pages).returncode, 0)
+            counters = {r.text: struct.unpack("<d", struct.pack("<Q", r.a))[0] for p in self.nothing_lost(session) for r in p.of("counter")}
+            self.assertEqual(set(counters), {"page faults", "pages held at most"} if is_told else set())
+            if is_told:
+                self.assertTrue(pages <= counters["page faults"] < pages + 5000, counters)
+                self.assertTrue(1000 <= counters["pages held at most"] < 6000, counters)
+
     def test_no_paths_unless_wanted(self) -> None:
         program = self.build("every_call", out="pathless")
         files = self.folder / "pathless-files"

@@ -96,9 +96,9 @@ bool hu_gate_page_faults(const hu_scene *c, hu_hint *h)
             calls++;
             calls_ns += g->node[i].seen_ns;
         }
-    hu_hint_say(h, "Page faults of fresh memory take %s, most of them in %.*s: %s faults for at most %s pages held at once.",
-                hu_scene_share(c, time).t, HU_FMT(hu_trace_text(c->s->ask.trace, f->function)), hu_say_count(f->faults).t,
-                hu_say_count(f->pages).t);
+    hu_hint_say(h, "Page faults of fresh memory take %s%s%.*s: %s faults for at most %s pages held at once.",
+                hu_scene_share(c, time).t, f->function ? ", most of them in " : "",
+                HU_FMT(hu_trace_text(c->s->ask.trace, f->function)), hu_say_count(f->faults).t, hu_say_count(f->pages).t);
     if (calls)
         hu_hint_show(h, "%s call%s of mmap, munmap and madvise on memory: %s", hu_say_count(calls).t, hu_plural(calls),
                      hu_say_in_all(hu_as_sum(calls_ns)).t);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * hot.c - self: samples whose innermost function it is; total: samples whose chain holds it, once each.
+ * hot.c - self: samples whose innermost function it is; total: samples whose chain holds it, once each.  What a module has
+ * no symbols for is one row.
  *
  * Samples of one chain are counted first, so that a chain is walked once, however often it was met.  A sample inside of
  * the kernel belongs to the function that called it: "[kernel]" is a row of its own, and its caller has the total.
@@ -29,16 +30,41 @@ static bool is_main(const hu_ask *ask, uint32_t track)
     return ask->tracks[track].pid == ask->tracks[track].tid && !ask->tracks[track].tid_is_text;
 }
 
+/* "[libm.so.6]+0x702db": a place, and no function. */
+static bool has_symbol(hu_str name)
+{
+    return !(hu_str_starts(name, HU_STR("[")) && hu_str_has(name, HU_STR("]+0x")));
+}
+
+/* All places of a module that has no symbols for them are one row; empty without memory. */
+static hu_str name_without_symbol(work *w, hu_str module)
+{
+    static const char words[] = " (no symbols)";
+    char             *text = hu_arena_alloc(w->ask->arena, module.n + sizeof words);
+
+    if (!text)
+        return HU_STR("");
+    memcpy(text, module.p, module.n);
+    memcpy(text + module.n, words, sizeof words);
+    return (hu_str){text, module.n + sizeof words - 1};
+}
+
 static hu_hot_function *row_of(work *w, const hu_cpu_stack *stack, uint32_t *at)
 {
-    uint32_t *place = hu_map_put(&w->row_of, (uint64_t)stack->function << 32 | stack->module);
+    const bool     is_named = has_symbol(hu_trace_text(w->ask->trace, stack->function));
+    const uint32_t function = is_named ? stack->function : HU_NONE;
+    uint32_t      *place = hu_map_put(&w->row_of, (uint64_t)function << 32 | stack->module);
 
     if (!place)
         return NULL;
     if (*place == HU_MAP_NONE) {
-        const hu_hot_function row = {.name = hu_trace_text(w->ask->trace, stack->function),
-                                     .module = hu_trace_text(w->ask->trace, stack->module)};
+        const hu_str          module = hu_trace_text(w->ask->trace, stack->module);
+        const hu_hot_function row = {.name = is_named ? hu_trace_text(w->ask->trace, stack->function)
+                                                      : name_without_symbol(w, module),
+                                     .module = module};
 
+        if (!row.name.n && !is_named)
+            return NULL;
         if (!hu_vec_push(w->ask->arena, &w->list, row))
             return NULL;
         *place = (uint32_t)w->list.n - 1;

@@ -43,20 +43,31 @@ bool hu_page_faults_is_call(const hu_graph *g, size_t node)
     return hu_page_faults_is_memory(g->ask, g->node[node].slice);
 }
 
-/* Libraries whose functions make calls of the system: only those that are known to touch memory count. */
+/* Of the C library, whose functions make calls of the system. */
+static bool is_library(hu_str module)
+{
+    static const char *const names[] = {"libc.so", "libc-", "ld-linux", "ld-musl", "libholdup", "[vdso]", "libpthread"};
+
+    for (size_t i = 0; i < HU_COUNT(names); i++)
+        if (hu_str_starts(module, hu_str_of(names[i])))
+            return true;
+    return false;
+}
+
+/*
+ * Of the C library only what is known to touch memory counts, and what it does not name: its variants of memcpy and
+ * memset, while its calls of the system have names.
+ */
 static bool touches_memory(const hu_trace *trace, const hu_cpu_stack *at)
 {
-    static const char *const libraries[] = {"libc.so", "libc-", "ld-linux", "ld-musl", "libholdup", "[vdso]", "libpthread"};
     static const char *const releases[] = {"munmap", "__munmap", "mmap", "__mmap", "madvise", "__madvise", "brk", "__brk"};
     const hu_str             name = hu_trace_text(trace, at->function), module = hu_trace_text(trace, at->module);
 
     if (hu_str_has(name, HU_STR("yscall")) || hu_str_starts(module, HU_STR("[kernel")) || !module.n)
         return false;
-    for (size_t i = 0; i < HU_COUNT(libraries); i++)
-        if (hu_str_starts(module, hu_str_of(libraries[i])))
-            return hu_str_starts(name, HU_STR("__mem")) || hu_str_starts(name, HU_STR("mem")) ||
-                   is_one_of(name, releases, HU_COUNT(releases));
-    return true;
+    return !is_library(module) || hu_str_starts(name, HU_STR("[")) || hu_str_has(name, HU_STR("no symbols")) ||
+           hu_str_starts(name, HU_STR("__mem")) || hu_str_starts(name, HU_STR("mem")) ||
+           is_one_of(name, releases, HU_COUNT(releases));
 }
 
 /* The innermost function of the program below the kernel's; NULL: not known. */
@@ -125,7 +136,7 @@ static bool count(const hu_graph *g, uint32_t row, const uint32_t *nodes, size_t
         if (!times)
             return false;
         *times = *times == HU_MAP_NONE ? 1 : *times + 1;
-        if (*times > most) {
+        if (*times > most && !is_library(hu_trace_text(trace, at->module))) {
             most = *times;
             out->function = at->function;
         }

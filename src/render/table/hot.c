@@ -32,7 +32,7 @@ static const hu_column columns[] = {
     {"module", "module", HU_CELL_TEXT, 18, NULL, module,
      .help = "Program or library of the function, or [kernel] or [unknown]."},
     {"name", "function", HU_CELL_TEXT, 0, NULL, name,
-     .help = "Function, or [module]+0xoffset when it has no symbol."},
+     .help = "Function; all that a module has no symbols for is one row."},
 };
 
 const hu_table hu_table_hot = {
