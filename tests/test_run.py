@@ -7,6 +7,7 @@ import os
 import pathlib
 import pty
 import re
+import resource
 import select
 import shutil
 import signal
@@ -104,6 +105,24 @@ class Case(unittest.TestCase):
 
 
 class ExitCodes(Case):
+    def test_a_limit_on_files_kills_nothing(self) -> None:
+        """Our files stay below it; a file of the command's own that grows too large is its own death, and is told."""
+        def limit() -> None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (64 << 10, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+
+        run = self.run_it("-o", "out", "sh", "-c", "read x </dev/null; echo fine", preexec_fn=limit)
+        self.assertEqual((run.returncode, run.stdout), (0, "fine\n"), run.stderr)
+        run = self.run_it("-o", "dead", "sh", "-c", "exec head -c 100000 /dev/zero >large", preexec_fn=limit)
+        self.assertEqual(run.returncode, 128 + signal.SIGXFSZ, run.stderr)
+        self.assertIn(f"died of signal {int(signal.SIGXFSZ)}", run.stderr)
+
+    def test_a_shell_leaves_its_loop_behind_a_control_c(self) -> None:
+        loop = f"for i in 1 2 3; do echo round $i; {EXE} run -q --no-report -o out$i -- sh -c 'kill -INT 0; exec sleep 5'; done"
+        done = subprocess.run(["bash", "-c", loop], capture_output=True, text=True, cwd=self.folder, env=self.environment(), timeout=60, check=False,
+                              start_new_session=True)
+        self.assertEqual((done.returncode, done.stdout), (-signal.SIGINT, "round 1\n"), done.stderr)
+        self.assertTrue((self.folder / "out1.pftrace").exists())
+
     def test_the_status_is_the_commands_own(self) -> None:
         for words, status in ((["true"], 0), (["sh", "-c", "exit 7"], 7), (["sh", "-c", "exit 125"], 125), (["sh", "-c", "kill -TERM $$"], 143),
                               (["sh", "-c", "kill -KILL $$"], 137), (["--", "sh", "-c", "exit 3"], 3)):
@@ -320,7 +339,7 @@ class Signals(Case):
             time.sleep(0.2)
             os.write(fd, b"\x03")
             self.read_until(fd, "wrote out.pftrace")
-            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 128 + signal.SIGINT)
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), -signal.SIGINT, "as the command: a shell leaves its loop")
         finally:
             os.close(fd)
 

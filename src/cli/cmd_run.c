@@ -5,7 +5,10 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/number.h"
@@ -470,10 +473,19 @@ static void say_all_ranks(const run_state *r)
                        all);
 }
 
+/* What no exit status tells a reader at once. */
+static void say_death(const run_state *r)
+{
+    if (r->result.has_ended && WIFSIGNALED(r->result.status))
+        hu_command_say("the command died of signal %d (%s)", WTERMSIG(r->result.status),
+                       strsignal(WTERMSIG(r->result.status)));
+}
+
 static void say_end(run_state *r)
 {
     const bool is_other = is_of_several(r) && r->facts.rank.rank > 0;
 
+    say_death(r);
     if (!is_other)
         say_notes(r);
     if (!is_other || r->tally.lost_in_all || r->samples.lost || r->tally.running)
@@ -487,6 +499,15 @@ static void say_end(run_state *r)
     say_files(r);
     if (is_of_several(r) && !is_other)
         say_all_ranks(r);
+}
+
+/* A shell leaves its loop only when what it waited for died of the Ctrl-C, too. */
+static void die_as_command(const run_state *r)
+{
+    if (!r->result.has_ended || !WIFSIGNALED(r->result.status) || WTERMSIG(r->result.status) != SIGINT || fflush(NULL) != 0)
+        return;
+    signal(SIGINT, SIG_DFL);
+    raise(SIGINT);
 }
 
 static int finish(run_state *r)
@@ -526,6 +547,7 @@ static int finish(run_state *r)
     signal(SIGINT, SIG_DFL); /* what was recorded is safe */
     if (!is_terse && !r->o->shared.quiet && !(is_of_several(r) && r->facts.rank.rank > 0))
         say_report(r);
+    die_as_command(r);
     return status;
 }
 

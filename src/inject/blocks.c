@@ -7,6 +7,7 @@
  * then belong to a file of the program's own.
  */
 #include <signal.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "inject/process.h"
@@ -101,12 +102,24 @@ static hu_block *pop(hu_ring_head *head)
     }
 }
 
+/* Is the file allowed to be that large?  Asking for more would be a SIGXFSZ in the program. */
+static bool is_allowed(int64_t bytes)
+{
+    struct rlimit most;
+
+    return HU_SYS(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &most) < 0 || most.rlim_cur == RLIM_INFINITY ||
+           (uint64_t)bytes <= most.rlim_cur;
+}
+
 /* Room in the file that is really there.  Where the file system cannot promise it, it is written. */
 long hu_file_allocate(int fd, int64_t offset, int64_t bytes)
 {
     static const char zeros[4096];
-    long              rc = HU_SYS(SYS_fallocate, fd, 0, offset, bytes);
+    long              rc;
 
+    if (!is_allowed(offset + bytes))
+        return -EFBIG;
+    rc = HU_SYS(SYS_fallocate, fd, 0, offset, bytes);
     if (rc != -EOPNOTSUPP && rc != -ENOSYS)
         return rc;
     for (int64_t at = 0; at < bytes; at += (int64_t)sizeof zeros) {

@@ -131,6 +131,7 @@ _Noreturn static void become(char **argv, char **environment, const hu_launch_si
         _exit(HU_EXIT_RUN_FAILED);
     sigaction(SIGCHLD, &signals->child, NULL);
     sigaction(SIGPIPE, &signals->pipe, NULL);
+    sigaction(SIGXFSZ, &signals->size, NULL);
     sigprocmask(SIG_SETMASK, &signals->mask, NULL);
     environ = environment; /* its PATH is searched, as env(1) does */
     execvp(argv[0], argv);

@@ -32,7 +32,7 @@ char **hu_launch_environment(char *const *environment, const hu_launch_plan *pla
 
 typedef struct {
     sigset_t         mask;        /* as this program found it, */
-    struct sigaction child, pipe; /* and SIGCHLD and SIGPIPE: the command gets them back */
+    struct sigaction child, pipe, size; /* and SIGCHLD, SIGPIPE and SIGXFSZ: the command gets them back */
 } hu_launch_signals;
 
 typedef struct {

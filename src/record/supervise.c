@@ -66,13 +66,14 @@ static void watched_set(sigset_t *set)
 
 void hu_supervise_prepare(hu_launch_signals *signals, const struct sigaction *pipe, bool waits_for_all)
 {
-    struct sigaction plain = {.sa_handler = SIG_DFL};
+    struct sigaction plain = {.sa_handler = SIG_DFL}, none = {.sa_handler = SIG_IGN};
     sigset_t         set;
 
     hu_descendants_prepare();
     watched_set(&set);
     sigprocmask(SIG_BLOCK, &set, &signals->mask);
     sigaction(SIGCHLD, &plain, &signals->child); /* ignored, it would lose the command's exit status */
+    sigaction(SIGXFSZ, &none, &signals->size);   /* under `ulimit -f`, a file of ours that grows too large is an error */
     signals->pipe = *pipe;
     if (waits_for_all)
         prctl(PR_SET_CHILD_SUBREAPER, 1);
