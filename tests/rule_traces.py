@@ -652,6 +652,29 @@ def touches_memory(pages: int, truth: float | None = None) -> Case:
     return Case(to, truth, says=("fill_tile", "100,000 faults"))
 
 
+def starts_processes(children: int, ms: int, truth: float | None = None) -> Case:
+    """60 ms of work, then children one behind the other: a fork of 1 ms, and a wait for as long as the child lives."""
+    def to(folder: Path) -> Path:
+        recording = Recording(1000 * MS)
+        recording.process(100, "bash")
+        main, pid = recording.thread(100), 200
+        for step in range(STEPS):
+            with main.range(f"ProfilerStep#{step}"):
+                works(main, 60, step)
+                for _child in range(children):
+                    pid += 1
+                    recording.process(pid, "sed")
+                    main.call("fork", 1 * MS, "wait")
+                    child = recording.thread(pid, start=main.now)
+                    child.call("openat", MS // 10, path="/lib/libc.so.6")
+                    child.runs(ms * MS - 2 * (MS // 10))
+                    child.call("write", MS // 10, "pipe", bytes=10)
+                    main.call("wait4", ms * MS + MS // 20)
+                works(main, 1, step)
+        return recording.write(folder / "run.pftrace")
+    return Case(to, truth, says=("sed",))
+
+
 def helper_waits(call: str) -> Callable[[HostThread, HostThread, int], None]:
     """The same wait, of a thread that nobody waits for."""
     def body(main: HostThread, helper: HostThread, step: int) -> None:
@@ -855,6 +878,7 @@ EXAMS: dict[str, Exam] = {
         lambda: paper(saves, products, one_unit=False)),
     "many-small-calls": Exam(lambda: recorded(writes_lines, gain(91.3, 61.3 + 7 * 0.03)), lambda: recorded(writes_pieces)),
     "page-faults": Exam(lambda: touches_memory(5_000, gain(95, 60)), lambda: touches_memory(80_000)),    # each page once: data that it keeps
+    "many-processes": Exam(lambda: starts_processes(8, 4, gain(61 + 8 * 5.05, 61)), lambda: starts_processes(1, 40)),
     "lock-contention": Exam(lambda: recorded(waits_for("pthread_mutex_lock"), gain(91, 61)), lambda: recorded(helper_waits("pthread_mutex_lock"))),
     "sleep": Exam(lambda: recorded(waits_for("nanosleep"), gain(91, 61)), lambda: recorded(helper_waits("nanosleep"))),
     "cpu-starved": Exam(lambda: recorded(waits_for("cpu"), gain(91, 61)), lambda: recorded(helper_waits("cpu"))),

@@ -4,10 +4,12 @@
 #include "advise/gates.h"
 
 enum {
-    FEWEST_CALLS = 1000,   /* of one kind on one file: fewer are no habit of a loop */
-    FEWEST_SAMPLES = 10,   /* of the CPU in page faults: fewer say little about how long these take */
-    FEWEST_FAULTS = 10000, /* of a process */
-    TIMES_TOUCHED = 2,     /* as many faults as pages are held: each page is touched once, which no reuse saves */
+    FEWEST_CALLS = 1000,      /* of one kind on one file: fewer are no habit of a loop */
+    FEWEST_CHILDREN = 20,     /* in a row: fewer are no habit of a loop */
+    SHORT_LIFE_NS = 10000000, /* on average: starting them is a large part of it */
+    FEWEST_SAMPLES = 10,      /* of the CPU in page faults: fewer say little about how long these take */
+    FEWEST_FAULTS = 10000,    /* of a process */
+    TIMES_TOUCHED = 2,        /* as many faults as pages are held: each page is touched once, which no reuse saves */
 };
 
 typedef struct {
@@ -104,5 +106,21 @@ bool hu_gate_page_faults(const hu_scene *c, hu_hint *h)
                      hu_say_in_all(hu_as_sum(calls_ns)).t);
     hu_hint_show(h, "their time from %s CPU samples inside the kernel, in no call of the system",
                  hu_say_count(f->samples).t);
+    return true;
+}
+
+bool hu_gate_processes(const hu_scene *c, hu_hint *h)
+{
+    const hu_children   *k = hu_edit_children(hu_pricer_facts(c->s->pricer));
+    const hu_ns_per_step time = hu_as_mean((double)k->ns / (double)c->n_steps);
+
+    if (k->n < FEWEST_CHILDREN || k->life_ns > SHORT_LIFE_NS * k->n || !hu_scene_is_much(c, time))
+        return false;
+    hu_hint_say(
+        h, "Starting %s child processes and waiting for them takes %s; %s times it is %.*s. They live for %s on average.",
+        hu_say_count(k->n).t, hu_scene_share(c, time).t, hu_say_count(k->n_named).t,
+        HU_FMT(hu_trace_text(c->s->ask.trace, k->name)), hu_say_time((double)k->life_ns / (double)k->n).t);
+    hu_hint_show(h, "the price is that of none of them; what they do for the job remains to be done");
+    h->may_gain_half = true;
     return true;
 }

@@ -204,9 +204,9 @@ bool hu_gate_starved(const hu_scene *c, hu_hint *h)
     hu_hint_say(h, "The main thread is runnable but waits for a CPU for %s.", hu_say_of_step(time, step, c->has_steps).t);
     hu_hint_show(h, "from the kernel's scheduler; the thread runs for %s",
                  hu_scene_each(c, hu_as_mean(t->state_ns[HU_STATE_RUNS])).t);
-    if (t->n > 1)
-        hu_hint_show(h, "the job has %zu processes, the main one %lld thread%s", t->n, (long long)t->at[0].threads,
-                     hu_plural(t->at[0].threads));
+    if (t->all_processes > 1)
+        hu_hint_show(h, "the job has %lld processes, the main one %lld thread%s", (long long)t->all_processes,
+                     (long long)t->at[0].threads, hu_plural(t->at[0].threads));
     return true;
 }
 

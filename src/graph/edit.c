@@ -535,6 +535,7 @@ static size_t (*const apply[HU_EDIT_KINDS])(const hu_edit_facts *, const hu_edit
     [HU_EDIT_BUCKET] = edit_bucket,       [HU_EDIT_ALLOC] = hu_edit_alloc,
     [HU_EDIT_IO] = edit_io,               [HU_EDIT_GC] = edit_gc,
     [HU_EDIT_SMALL_CALLS] = hu_edit_small_calls, [HU_EDIT_PAGE_FAULTS] = hu_edit_page_faults_away,
+    [HU_EDIT_PROCESSES] = hu_edit_processes,
     [HU_EDIT_LOCK] = edit_lock,           [HU_EDIT_SLEEP] = edit_sleep,
     [HU_EDIT_CPU] = edit_cpu,
     [HU_EDIT_TENSOR] = edit_tensor,       [HU_EDIT_FUSE] = edit_fuse,
@@ -575,6 +576,11 @@ int64_t hu_edit_optimizer_ns(const hu_edit_facts *facts, size_t node)
 int64_t hu_edit_validation_ns(const hu_edit_facts *facts, size_t node)
 {
     return facts->validation_ns ? facts->validation_ns[node] : 0;
+}
+
+const hu_children *hu_edit_children(const hu_edit_facts *facts)
+{
+    return &facts->children;
 }
 
 const hu_page_faults *hu_edit_page_faults(const hu_edit_facts *facts)

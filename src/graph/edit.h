@@ -4,6 +4,7 @@
 #define HU_GRAPH_EDIT_H
 
 #include "graph/accumulation.h"
+#include "graph/children.h"
 #include "graph/drift.h"
 #include "graph/host_work.h"
 #include "graph/page_faults.h"
@@ -25,6 +26,7 @@
     E(IO, "io", FACTOR, "no checkpoints, no waiting for files or the network")                      \
     E(SMALL_CALLS, "small-calls", OFF, "many small reads and writes of files go through a buffer")  \
     E(PAGE_FAULTS, "page-faults", OFF, "memory is kept and used again, not given back")             \
+    E(PROCESSES, "processes", OFF, "no child processes that live for milliseconds")                 \
     E(LOCK, "lock", FACTOR, "no waiting for locks")                                                 \
     E(SLEEP, "sleep", FACTOR, "no sleeping")                                                        \
     E(CPU, "cpu", OFF, "runnable threads get a CPU at once")                                        \
@@ -102,6 +104,9 @@ int64_t hu_edit_casts_ns(const hu_edit_facts *facts, size_t node);
 int64_t               hu_edit_optimizer_ns(const hu_edit_facts *facts, size_t node);
 int64_t               hu_edit_validation_ns(const hu_edit_facts *facts, size_t node);
 const hu_train_parts *hu_edit_train_parts(const hu_edit_facts *facts);
+
+/* Short child processes. */
+const hu_children *hu_edit_children(const hu_edit_facts *facts);
 
 /* Memory that the main thread touches anew. */
 const hu_page_faults *hu_edit_page_faults(const hu_edit_facts *facts);

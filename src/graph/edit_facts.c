@@ -308,8 +308,9 @@ static bool spread(hu_edit_facts *f, const hu_intervals *of, int64_t **out)
 
 static bool find_parts(hu_edit_facts *f)
 {
-    return hu_page_faults_find(f->g, f->arena, &f->page_faults) && hu_train_parts_find(f->g, f->arena, &f->parts) &&
-           spread(f, &f->parts.loops, &f->optimizer_ns) && spread(f, &f->parts.forwards, &f->validation_ns);
+    return hu_children_find(f->g, f->arena, &f->children) && hu_page_faults_find(f->g, f->arena, &f->page_faults) &&
+           hu_train_parts_find(f->g, f->arena, &f->parts) && spread(f, &f->parts.loops, &f->optimizer_ns) &&
+           spread(f, &f->parts.forwards, &f->validation_ns);
 }
 
 /* By the generation of the host's link that a device of this age usually has: three quarters of its rate on paper. */

@@ -24,6 +24,7 @@ struct hu_edit_facts {
     int64_t        *casts_ns;    /* by node: operators in it that copy or convert tensors on the CPU; NULL: a device's job */
     hu_train_parts  parts;
     hu_page_faults  page_faults;
+    hu_children     children;
     hu_accumulation more;          /* reductions that are not needed */
     int64_t        *optimizer_ns;  /* by node: in a loop over parameters; NULL: none */
     int64_t        *validation_ns; /* by node: in a forward pass without backward; NULL: none */

@@ -188,3 +188,18 @@ size_t hu_edit_page_faults_away(const hu_edit_facts *f, const hu_edit *e, hu_cos
     }
     return n;
 }
+
+size_t hu_edit_processes(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    size_t n = 0;
+
+    (void)e;
+    for (size_t i = 0; f->children.of_node && i < f->g->n_nodes; i++) {
+        if (!f->children.of_node[i])
+            continue;
+        c->node[i] = 0;
+        c->node_flags[i] |= HU_EDIT_NO_WAIT;
+        n++;
+    }
+    return n;
+}

@@ -22,6 +22,7 @@ size_t hu_edit_blocking(const hu_edit_facts *f, const hu_edit *e, hu_costs *c);
 size_t hu_edit_alloc(const hu_edit_facts *f, const hu_edit *e, hu_costs *c);
 size_t hu_edit_small_calls(const hu_edit_facts *f, const hu_edit *e, hu_costs *c);
 size_t hu_edit_page_faults_away(const hu_edit_facts *f, const hu_edit *e, hu_costs *c);
+size_t hu_edit_processes(const hu_edit_facts *f, const hu_edit *e, hu_costs *c);
 size_t hu_edit_pin(const hu_edit_facts *f, const hu_edit *e, hu_costs *c);
 
 #endif
