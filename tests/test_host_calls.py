@@ -109,6 +109,28 @@ class Planted(Case):
         first = self.assert_first(whole, "io-stall", 50 + 4 * 80 / 10, 50, 3)
         self.assertIn("fsync of /scratch/model.pt in checkpoint", first["statement"])
 
+    def test_memory_is_no_file(self) -> None:
+        """munmap and madvise, and mmap of nothing with a name; a mapped file is one."""
+        def body(t: Thread) -> None:
+            self.work(t, 50)
+            t.call("mmap", 10 * MS, "file_meta")
+            t.call("munmap", 40 * MS, "file_meta")
+            t.call("mmap", 2 * MS, "file_meta", path="/data/table")
+
+        whole = self.steps(body)
+        self.assertNotIn("munmap", " ".join(f["statement"] for f in whole["findings"] if f["id"] == "io-stall"))
+        host = whole["ranks"][0]["host_time"]
+        self.assertEqual((host["file_meta_ns"], host["other_ns"]), (2 * MS, 50 * MS))
+
+    def test_a_run_of_fast_calls_counts_as_many(self) -> None:
+        def body(t: Thread) -> None:
+            self.work(t, 50)
+            t.call("write", 1 * MS, path="/data/lines", bytes=20_000, calls=1000)
+            t.call("write", 2 * MS, path="/data/lines", bytes=5)
+
+        calls = self.steps(body)["ranks"][0]["host_calls"]["file_write"]
+        self.assertEqual((calls["calls"], calls["bytes"], calls["total_ns"], calls["longest_ns"]), (1001 * STEPS, 20_005 * STEPS, 3 * MS * STEPS, 2 * MS))
+
     def test_network(self) -> None:
         def body(t: Thread) -> None:
             self.work(t, 50)

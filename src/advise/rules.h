@@ -76,8 +76,8 @@
       "memory in larger pieces: MAP_POPULATE, madvise(MADV_HUGEPAGE)", \
       "fewer page faults (/usr/bin/time -v: minor), no munmap in --view host") \
     R(PROCESSES, hu_gate_processes, "many-processes", "many short child processes", HU_EDIT_PROCESSES, \
-      "do it without a process for each item: in the program, or with the shell's own means (${name%.txt}); or one process " \
-      "for all items (one sed or awk over a list, xargs), or one that stays", \
+      "do it without a process for each item: in the program, or with the shell's own means (${name%.txt}); or one " \
+      "process for all items (one sed or awk over a list, xargs), or one that stays", \
       "fewer processes, less time in fork, waitpid and reads of pipes in --view host") \
     R(LOCK, hu_gate_lock, "lock-contention", "lock contention", HU_EDIT_LOCK, \
       "hold the lock for less time: no work or I/O under it; split it into one lock per part; give each thread its own " \
