@@ -31,7 +31,7 @@ typedef struct {
 char **hu_launch_environment(char *const *environment, const hu_launch_plan *plan, hu_arena *arena, hu_launch_notes *notes);
 
 typedef struct {
-    sigset_t         mask;        /* as this program found it, */
+    sigset_t         mask;              /* as this program found it, */
     struct sigaction child, pipe, size; /* and SIGCHLD, SIGPIPE and SIGXFSZ: the command gets them back */
 } hu_launch_signals;
 
