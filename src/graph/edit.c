@@ -537,7 +537,7 @@ static size_t (*const apply[HU_EDIT_KINDS])(const hu_edit_facts *, const hu_edit
     [HU_EDIT_SMALL_CALLS] = hu_edit_small_calls, [HU_EDIT_PAGE_FAULTS] = hu_edit_page_faults_away,
     [HU_EDIT_PROCESSES] = hu_edit_processes,
     [HU_EDIT_LOCK] = edit_lock,           [HU_EDIT_SLEEP] = edit_sleep,
-    [HU_EDIT_CPU] = edit_cpu,
+    [HU_EDIT_CPU] = edit_cpu,             [HU_EDIT_THREADS] = hu_edit_threads,
     [HU_EDIT_TENSOR] = edit_tensor,       [HU_EDIT_FUSE] = edit_fuse,
     [HU_EDIT_RECOMPUTE] = edit_recompute, [HU_EDIT_CONTENTION] = edit_contention,
     [HU_EDIT_CLOCK] = edit_clock,
@@ -556,6 +556,11 @@ static size_t (*const apply[HU_EDIT_KINDS])(const hu_edit_facts *, const hu_edit
 const hu_accumulation *hu_edit_accumulation(const hu_edit_facts *facts)
 {
     return &facts->more;
+}
+
+const hu_joined *hu_edit_joined(const hu_edit_facts *facts)
+{
+    return &facts->joined;
 }
 
 const hu_drift *hu_edit_drift(const hu_edit_facts *facts)

@@ -7,6 +7,7 @@
 #include "graph/children.h"
 #include "graph/drift.h"
 #include "graph/host_work.h"
+#include "graph/joined.h"
 #include "graph/page_faults.h"
 #include "graph/replay.h"
 #include "graph/train_parts.h"
@@ -29,6 +30,7 @@
     E(PROCESSES, "processes", OFF, "no child processes that live for milliseconds")                 \
     E(LOCK, "lock", FACTOR, "no waiting for locks")                                                 \
     E(SLEEP, "sleep", FACTOR, "no sleeping")                                                        \
+    E(THREADS, "threads", OFF, "threads that main joins share their computing evenly")              \
     E(CPU, "cpu", OFF, "runnable threads get a CPU at once")                                        \
     E(GC, "gc", FACTOR, "no Python garbage collection")                                             \
     E(TENSOR, "tensor", OFF, "matmuls without tensor cores use them")                               \
@@ -117,6 +119,9 @@ int64_t hu_edit_small_call_ns(const hu_graph *g, size_t node);
 
 /* What host threads do between launches. */
 const hu_host_work *hu_edit_host_work(const hu_edit_facts *facts);
+
+/* Threads that the main thread waits for until they have ended. */
+const hu_joined *hu_edit_joined(const hu_edit_facts *facts);
 
 /* How much slower kernels are in the last steps than the same ones in the first. */
 const hu_drift *hu_edit_drift(const hu_edit_facts *facts);

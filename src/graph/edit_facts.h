@@ -29,6 +29,7 @@ struct hu_edit_facts {
     int64_t        *optimizer_ns;  /* by node: in a loop over parameters; NULL: none */
     int64_t        *validation_ns; /* by node: in a forward pass without backward; NULL: none */
     int64_t        *starved_ns;    /* by node: its thread had no processor; NULL: nothing recorded */
+    hu_joined       joined;        /* threads that the main thread joins */
     uint8_t        *match;         /* by string id; for edits to work in */
     uint32_t       *head;          /* by operation; the same */
     hu_arena       *arena;

@@ -25,4 +25,7 @@ size_t hu_edit_page_faults_away(const hu_edit_facts *f, const hu_edit *e, hu_cos
 size_t hu_edit_processes(const hu_edit_facts *f, const hu_edit *e, hu_costs *c);
 size_t hu_edit_pin(const hu_edit_facts *f, const hu_edit *e, hu_costs *c);
 
+/* Work of threads that the main thread joins. */
+size_t hu_edit_threads(const hu_edit_facts *f, const hu_edit *e, hu_costs *c);
+
 #endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * edit_threads.c - threads that the main thread joins, as if all of them had the same share of what they compute.
+ *
+ * The time in which they run is shared: calls stay.  Waits for a CPU stay too, unless all that may be gained is asked for:
+ * of less work each thread may wait as much less.  At a barrier threads of equal work do not wait for each other.
+ */
+#include "graph/edit_host.h"
+
+/* By group: what each of its threads would run. */
+static double share_ns(const hu_joined_group *x)
+{
+    return x->ways ? (double)x->all_ns / x->ways : (double)x->run_ns;
+}
+
+size_t hu_edit_threads(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
+{
+    const hu_graph  *g = f->g;
+    const hu_joined *j = &f->joined;
+    size_t           n = 0;
+
+    if (!j->n)
+        return 0;
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        const uint32_t lane = g->node[i].lane, row = j->mate[lane];
+        int64_t        more_ns, of_ns;
+
+        if (row == HU_NONE || j->at[row].ways < 2)
+            continue;
+        if (j->at[row].n > 1 && hu_joined_is_barrier(g, i)) {
+            c->node[i] = 0;
+            n++;
+        }
+        if (!j->run_ns[i])
+            continue;
+        of_ns = j->run_ns[i] + (e->flavour == HU_EDIT_FREE ? j->ready_ns[i] : 0);
+        more_ns = (int64_t)((share_ns(&j->at[row]) / (double)j->lane_ns[lane] - 1) * (double)of_ns);
+        c->node[i] = c->node[i] + more_ns > 0 ? c->node[i] + more_ns : 0;
+        n++;
+    }
+    return n;
+}
