@@ -5,7 +5,8 @@
  * else its last recorded piece of work is over.  So the time in the call is that one's time: the
  * call itself costs nothing, what comes behind it waits for that piece, and the other one begins when the main thread had
  * done what it did before.  Of several the one that ends last is waited for.  A call that no thread's end explains stays
- * what it was: so long a wait.  Locks and conditions are not joined: a recording does not tell who released them.
+ * what it was: so long a wait.  A thread that waited until it was told to end is not waited for either: the recording shows
+ * that its last wait ended where the join began.  Locks and conditions are not joined: a recording does not tell who released them.
  */
 #include "analyze/host_calls.h"
 #include "graph/build.h"
@@ -101,6 +102,48 @@ static uint32_t who_ends(const work *w, const hu_node *n, bool is_child)
     return best;
 }
 
+/* The end of the last wait of a lane that is no pause, file or lock, and when that wait began; false: there is none. */
+static bool find_last_wait(const work *w, uint32_t lane, hu_interval *out)
+{
+    enum { ITS_OWN = HU_CLASS_BIT(SLEEP) | HU_CLASS_BIT(IO) | HU_CLASS_BIT(LOCK) | HU_CLASS_BIT(HOST_COMM) };
+    const hu_building *b = w->b;
+    const hu_track    *t = w->track[lane];
+    size_t             n;
+    const hu_stretch  *s = hu_trace_stretches(b->ask->trace, &n);
+    uint32_t           k = w->l.first[lane + 1];
+
+    *out = (hu_interval){0, 0};
+    for (uint32_t i = t->n_stretches; i-- > 0 && !out->end_ns;) {
+        const hu_stretch *x = &s[t->first_stretch + i];
+
+        if (x->state == HU_THREAD_WAITING && x->end_ns - x->start_ns >= LEAST_WAIT_NS)
+            *out = (hu_interval){x->start_ns, x->end_ns};
+    }
+    while (k-- > w->l.first[lane]) {
+        const hu_node *node = &b->nodes.at[w->l.of_lane[k]];
+
+        if (t->n_stretches ? node->start_ns < out->end_ns : node->class == HU_CLASS_WAIT && node->seen_ns >= LEAST_WAIT_NS) {
+            if (!t->n_stretches)
+                *out = (hu_interval){node->start_ns, node->start_ns + node->seen_ns};
+            return !(1u << node->class & ITS_OWN);
+        }
+    }
+    return false;
+}
+
+/*
+ * Did a thread only wait until the one that joins it told it to end?  Who writes to an event, signals a condition or wakes a
+ * futex and then joins, does so just before the call, where that thread has waited since long.  Then its life is as long as
+ * the joining thread wants it to be, and the call takes what ending takes.
+ */
+static bool was_told_to_end(const work *w, const hu_node *join, uint32_t lane)
+{
+    hu_interval wait;
+
+    return find_last_wait(w, lane, &wait) && wait.start_ns < join->start_ns - LEAST_WAIT_NS &&
+           wait.end_ns > join->start_ns - LATE_NS && wait.end_ns < join->start_ns + LATE_NS;
+}
+
 /* A link into the begin of a node. */
 static bool begin_after(hu_building *b, uint32_t node, uint32_t from, int64_t weight_ns)
 {
@@ -158,6 +201,10 @@ static bool join_lane(work *w, uint32_t waiting)
 
         if (lane == HU_NONE || b->nodes.at[next].after != HU_NONE)
             continue;
+        if (kind == 0 && was_told_to_end(w, n, lane)) {
+            w->is_joined[lane] = 1;
+            continue;
+        }
         from = w->l.of_lane[w->last[lane]];
         if (b->nodes.at[next].start_ns - hu_build_node_end(b, from) > INT32_MAX)
             continue;
