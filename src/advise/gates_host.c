@@ -172,8 +172,8 @@ bool hu_gate_lock(const hu_scene *c, hu_hint *h)
 
     if (!hu_scene_is_much(c, time))
         return false;
-    hu_hint_say(h, "Waiting for locks takes %s%s%s. Another thread holds them.", hu_scene_share(c, time).t,
-                p ? ", mostly in " : "", p ? name_place(p).t : "");
+    hu_hint_say(h, "Waiting for locks takes %s%s%s. %s", hu_scene_share(c, time).t, p ? ", mostly in " : "",
+                p ? name_place(p).t : "", hu_scene_lock_holder(c, h).t);
     show_places(c, h, 1u << HU_HOST_LOCK, p);
     if (all->total_ns > all->main_ns)
         hu_hint_show(h, "all threads together wait %s for locks, in %s call%s", hu_say_in_all(hu_as_sum(all->total_ns)).t,

@@ -2,6 +2,11 @@
  * gates_threads.c - what nominates the diagnoses of threads that wait for each other. */
 #include "advise/gates.h"
 
+#include "analyze/host_calls.h"
+#include "analyze/lock_holders.h"
+
+static const double KNOWN = 0.5;  /* of the time in which threads wait for locks, that the holder must be known */
+static const double MOSTLY = 0.5; /* of that, what it does or who it is, to be told */
 static const double UNEVEN = 1.1; /* times as long as its share that a thread of several must compute */
 
 typedef struct {
@@ -25,16 +30,13 @@ static said_thread say_thread(const hu_track *t, const hu_trace *trace)
 static const hu_joined_group *find_group(const hu_joined *j)
 {
     const hu_joined_group *best = NULL;
-    double                 most = 0;
 
     for (size_t i = 0; i < j->n; i++) {
         const hu_joined_group *x = &j->at[i];
-        const double           share = x->ways >= 2 ? (double)x->all_ns / x->ways : (double)x->run_ns;
 
-        if ((double)x->run_ns > UNEVEN * share && (double)x->run_ns - share > most) {
+        if ((double)x->run_ns > UNEVEN * (double)x->share_ns &&
+            (!best || x->run_ns - x->share_ns > best->run_ns - best->share_ns))
             best = x;
-            most = (double)x->run_ns - share;
-        }
     }
     return best;
 }
@@ -57,8 +59,8 @@ bool hu_gate_waited_thread(const hu_scene *c, hu_hint *h)
         hu_hint_say(h, "The main thread waits for the thread %s in pthread_join. That thread computes for %s%s%.*s.", name.t,
                     hu_scene_share(c, hu_as_mean((double)x->run_ns)).t, x->function ? ", most of it in " : "",
                     HU_FMT(function));
-        hu_hint_show(h, "the price is that of its work shared by %lld CPUs, as far as nothing else in the recording uses them: "
-                     "whether it can be divided is not in the trace", (long long)x->ways);
+        hu_hint_show(h, "the price is that of its work in parts of %s, as %lld CPUs could share it: whether it can be divided is not in "
+                     "the trace", hu_say_time((double)x->share_ns).t, (long long)cpus);
         h->may_gain_nothing = true;
     } else {
         const double others = (double)(x->all_ns - x->run_ns) / (x->n - 1);
@@ -67,7 +69,7 @@ bool hu_gate_waited_thread(const hu_scene *c, hu_hint *h)
                     "computes for %s, %s %s.", (long long)x->n, HU_FMT(function), name.t,
                     hu_scene_share(c, hu_as_mean((double)x->run_ns)).t, x->n == 2 ? "the other for" : "the others on average for",
                     hu_say_time(others).t);
-        hu_hint_show(h, "the price is that of the same work in equal parts, on %lld CPUs", (long long)x->ways);
+        hu_hint_show(h, "the price is that of the same work in equal parts: %s each", hu_say_time((double)x->share_ns).t);
     }
     if (x->function)
         hu_hint_show(h, "%lld of its %lld CPU samples are in %.*s", (long long)x->in_function, (long long)x->samples,
@@ -76,4 +78,44 @@ bool hu_gate_waited_thread(const hu_scene *c, hu_hint *h)
                  x->n == 1 ? "it" : "them", (long long)cpus, hu_plural(cpus));
     h->is_likely = true;
     return true;
+}
+
+/* The track of the main thread; HU_NONE. */
+static uint32_t main_track(const hu_scene *c)
+{
+    const hu_graph *g = &c->s->graph;
+    const hu_ask   *ask = &c->s->ask;
+    uint32_t        lane = 0;
+
+    for (uint32_t t = 0; t < ask->n_tracks; t++)
+        if (ask->tracks[t].type == HU_TRACK_HOST && lane++ == g->main_lane)
+            return t;
+    return HU_NONE;
+}
+
+hu_said_holder hu_scene_lock_holder(const hu_scene *c, hu_hint *h)
+{
+    const hu_ask   *ask = &c->s->ask;
+    const uint32_t  main = main_track(c);
+    const uint8_t  *is_lock = hu_lock_holders_calls(ask, c->s->scratch);
+    const uint8_t  *inner = hu_host_calls_find_inner(ask, c->s->scratch);
+    hu_said_holder  said = {"Another thread holds them."};
+    hu_lock_holders x;
+    char            doing[128] = "", who[112];
+
+    if (main == HU_NONE || !is_lock || !inner || !hu_lock_holders_find(ask, main, is_lock, inner, c->s->scratch, &x) ||
+        (double)x.known_ns < KNOWN * (double)x.waited_ns || x.known_ns == 0)
+        return said;
+    if ((double)x.doing_ns >= MOSTLY * (double)x.known_ns)
+        snprintf(doing, sizeof doing, " and %s%.*s for %s of that time", x.doing.n ? "is in " : x.function.n ? "computes in " : "computes",
+                 (int)(x.doing.n ? x.doing.n : x.function.n > 72 ? 72 : x.function.n), x.doing.n ? x.doing.p : x.function.n ? x.function.p : "",
+                 hu_say_pct(100 * (double)x.doing_ns / (double)x.known_ns).t);
+    if ((double)x.holder_ns >= (1 - MOSTLY / 4) * (double)x.known_ns)
+        snprintf(who, sizeof who, "The thread %s", say_thread(&ask->tracks[x.holder], ask->trace).t);
+    else
+        snprintf(who, sizeof who, "One thread");
+    snprintf(said.t, sizeof said.t, "%s holds the lock that others wait for%s.", who, doing);
+    hu_hint_show(h, "told by who does not wait, in %s of the time in which threads wait for locks; %s thread%s held them for longer",
+                 hu_say_pct(100 * (double)x.known_ns / (double)x.waited_ns).t, hu_say_count(x.n_holders).t, hu_plural(x.n_holders));
+    return said;
 }

@@ -6,12 +6,6 @@
  */
 #include "graph/edit_host.h"
 
-/* By group: what each of its threads would run. */
-static double share_ns(const hu_joined_group *x)
-{
-    return x->ways ? (double)x->all_ns / x->ways : (double)x->run_ns;
-}
-
 size_t hu_edit_threads(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
     const hu_graph  *g = f->g;
@@ -24,7 +18,7 @@ size_t hu_edit_threads(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
         const uint32_t lane = g->node[i].lane, row = j->mate[lane];
         int64_t        more_ns, of_ns;
 
-        if (row == HU_NONE || j->at[row].ways < 2)
+        if (row == HU_NONE || j->at[row].share_ns >= j->at[row].run_ns)
             continue;
         if (j->at[row].n > 1 && hu_joined_is_barrier(g, i)) {
             c->node[i] = 0;
@@ -33,7 +27,7 @@ size_t hu_edit_threads(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
         if (!j->run_ns[i])
             continue;
         of_ns = j->run_ns[i] + (e->flavour == HU_EDIT_FREE ? j->ready_ns[i] : 0);
-        more_ns = (int64_t)((share_ns(&j->at[row]) / (double)j->lane_ns[lane] - 1) * (double)of_ns);
+        more_ns = (int64_t)(((double)j->at[row].share_ns / (double)j->lane_ns[lane] - 1) * (double)of_ns);
         c->node[i] = c->node[i] + more_ns > 0 ? c->node[i] + more_ns : 0;
         n++;
     }

@@ -176,46 +176,61 @@ static bool is_alike(const work *w, uint32_t a, uint32_t b)
            x->born_ns < y->died_ns && y->born_ns < x->died_ns;
 }
 
-/* CPUs that nothing else in the recording uses while a thread lives, as far as its number is known; 0. */
-static uint32_t free_cpus(const work *w, const hu_joined_group *of, uint32_t row)
+/* Does a thread compute for most of its life, or want to, and does no other one that may do the same work? */
+static bool is_alone_and_busy(const work *w, uint32_t lane, uint32_t row)
 {
-    const int64_t   cpus = hu_trace_get_info(w->g->ask->trace)->cpus;
-    const hu_track *t = w->track[of->lane];
-    double          others = 0;
+    const hu_track *t = w->track[lane];
+    int64_t         ready = 0;
 
-    if (cpus <= 0 || t->died_ns <= t->born_ns)
-        return 0;
+    for (size_t i = 0; i < w->g->n_nodes; i++)
+        if (w->g->node[i].lane == lane)
+            ready += w->out->ready_ns[i];
+    if (2 * (w->out->lane_ns[lane] + ready) < t->died_ns - t->born_ns)
+        return false;
+    for (uint32_t other = 0; other < w->g->n_lanes && w->out->at[row].n == 1; other++)
+        if (other != lane && other != w->g->main_lane && 2 * w->cpu_ns[other] > w->out->lane_ns[lane])
+            return false;
+    return true;
+}
+
+static int64_t find_share(const work *w, uint32_t row)
+{
+    const hu_joined_group *x = &w->out->at[row];
+    const int64_t          cpus = hu_trace_get_info(w->g->ask->trace)->cpus;
+    int64_t                most = x->all_ns, least;
+
+    if (!is_alone_and_busy(w, x->lane, row) || (x->n == 1 && cpus <= 0))
+        return x->run_ns;
     for (uint32_t lane = 0; lane < w->g->n_lanes; lane++)
-        if (w->out->mate[lane] != row)
-            others += (double)w->cpu_ns[lane];
-    others = (double)cpus - others / (double)(t->died_ns - t->born_ns);
-    return others < 1 ? 1 : (uint32_t)(others + 0.5);
+        most += w->out->mate[lane] == row ? 0 : w->cpu_ns[lane];
+    least = cpus > 0 ? most / cpus : 0;
+    if (x->n > 1 && x->all_ns / x->n > least)
+        least = x->all_ns / x->n;
+    return least < x->run_ns ? least : x->run_ns;
 }
 
 /* The group of a thread that is waited for: it, and who does the same. */
 static void add_group(work *w, uint32_t waited)
 {
-    const uint32_t  row = (uint32_t)w->out->n;
-    hu_joined_group x = {.lane = waited};
-    uint32_t        most;
+    const uint32_t   row = (uint32_t)w->out->n;
+    hu_joined_group *x = &w->out->at[w->out->n++];
 
+    *x = (hu_joined_group){.lane = waited};
     for (uint32_t lane = 0; lane < w->g->n_lanes; lane++) {
         if (lane == w->g->main_lane || w->out->mate[lane] != HU_NONE || (lane != waited && !is_alike(w, waited, lane)))
             continue;
         w->out->mate[lane] = row;
-        x.n++;
-        x.all_ns += w->out->lane_ns[lane];
-        x.wait_ns += w->wait_ns[lane];
-        x.lane = w->out->lane_ns[lane] > w->out->lane_ns[x.lane] ? lane : x.lane;
+        x->n++;
+        x->all_ns += w->out->lane_ns[lane];
+        x->wait_ns += w->wait_ns[lane];
+        x->lane = w->out->lane_ns[lane] > w->out->lane_ns[x->lane] ? lane : x->lane;
     }
-    x.track = w->number[x.lane];
-    x.run_ns = w->out->lane_ns[x.lane];
-    x.function = 2 * w->of[x.lane].in_function >= w->of[x.lane].samples ? w->of[x.lane].function : 0;
-    x.samples = w->of[x.lane].samples;
-    x.in_function = w->of[x.lane].in_function;
-    most = free_cpus(w, &x, row);
-    x.ways = x.n == 1 ? most : most && most < x.n ? most : x.n;
-    w->out->at[w->out->n++] = x;
+    x->track = w->number[x->lane];
+    x->run_ns = w->out->lane_ns[x->lane];
+    x->function = 2 * w->of[x->lane].in_function >= w->of[x->lane].samples ? w->of[x->lane].function : 0;
+    x->samples = w->of[x->lane].samples;
+    x->in_function = w->of[x->lane].in_function;
+    x->share_ns = find_share(w, row);
 }
 
 static bool is_launcher(const work *w)

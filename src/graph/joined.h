@@ -11,9 +11,10 @@ typedef struct {
     uint32_t track;    /* of it */
     int64_t  run_ns;   /* that it runs, outside of calls */
     int64_t  all_ns;   /* the same of all of them */
+    int64_t  share_ns; /* what each would run: of several an equal part, of one alone a part for each CPU; but no less than
+                          all that runs meanwhile takes on the CPUs that the job may use.  As long as run_ns: not known */
     int64_t  wait_ns;  /* of the main thread, for this one or another of them */
     uint32_t n;        /* how many do the same work, by the function that most of their samples are in; 1: it is alone */
-    uint32_t ways;     /* how many could share the work: they, or for one alone the CPUs that nothing else uses; 0 unknown */
     uint32_t function; /* string id: most of its samples are in it; 0 none */
     int64_t  samples, in_function;
 } hu_joined_group;
