@@ -66,6 +66,7 @@ static doing what_of(const work *w, uint32_t i)
     case HU_HOST_FILE_META:
     case HU_HOST_FSYNC:
     case HU_HOST_NETWORK:
+    case HU_HOST_PIPE:
     case HU_HOST_SLEEP:
         return CALLS;
     default:

@@ -5,8 +5,7 @@
  * else its last recorded piece of work is over.  So the time in the call is that one's time: the
  * call itself costs nothing, what comes behind it waits for that piece, and the other one begins when the main thread had
  * done what it did before.  Of several the one that ends last is waited for.  A call that no thread's end explains stays
- * what it was: so long a wait.  A thread that waited until it was told to end is not waited for either: the recording shows
- * that its last wait ended where the join began.  Locks and conditions are not joined: a recording does not tell who released them.
+ * what it was: so long a wait.  So does one for a thread that was told to end, however long that lived.  Locks and conditions are not joined: a recording does not tell who released them.
  */
 #include "analyze/host_calls.h"
 #include "graph/build.h"
@@ -14,6 +13,7 @@
 enum {
     LEAST_WAIT_NS = 50000,
     LATE_NS = 500000, /* from the last piece of work to the return of who waits, */
+    MANY_PAUSES = 20, /* for each that is left, of a thread that looks whether it is to end; else it may be by chance */
     LATE_PART = 4,    /* or this part of the wait: a thread may compute unrecorded at its end */
 };
 
@@ -102,10 +102,9 @@ static uint32_t who_ends(const work *w, const hu_node *n, bool is_child)
     return best;
 }
 
-/* The end of the last wait of a lane that is no pause, file or lock, and when that wait began; false: there is none. */
-static bool find_last_wait(const work *w, uint32_t lane, hu_interval *out)
+/* The last wait of a lane, and the node that it lies in; HU_NONE: there is none. */
+static uint32_t find_last_wait(const work *w, uint32_t lane, hu_interval *out)
 {
-    enum { ITS_OWN = HU_CLASS_BIT(SLEEP) | HU_CLASS_BIT(IO) | HU_CLASS_BIT(LOCK) | HU_CLASS_BIT(HOST_COMM) };
     const hu_building *b = w->b;
     const hu_track    *t = w->track[lane];
     size_t             n;
@@ -120,27 +119,58 @@ static bool find_last_wait(const work *w, uint32_t lane, hu_interval *out)
             *out = (hu_interval){x->start_ns, x->end_ns};
     }
     while (k-- > w->l.first[lane]) {
-        const hu_node *node = &b->nodes.at[w->l.of_lane[k]];
+        const uint32_t i = w->l.of_lane[k];
+        const hu_node *node = &b->nodes.at[i];
 
-        if (t->n_stretches ? node->start_ns < out->end_ns : node->class == HU_CLASS_WAIT && node->seen_ns >= LEAST_WAIT_NS) {
-            if (!t->n_stretches)
-                *out = (hu_interval){node->start_ns, node->start_ns + node->seen_ns};
-            return !(1u << node->class & ITS_OWN);
-        }
+        if (t->n_stretches && out->end_ns && node->start_ns < out->end_ns)
+            return i;
+        if (t->n_stretches || node->seen_ns < LEAST_WAIT_NS || node->call != HU_CALL_NONE || node->slice == HU_NONE)
+            continue;
+        *out = (hu_interval){node->start_ns, node->start_ns + node->seen_ns};
+        return i;
     }
-    return false;
+    return HU_NONE;
+}
+
+/* Does a thread mostly pause, again and again, and did a join begin when hardly any of its pauses were left? */
+static bool looks_after_pauses(const work *w, uint32_t lane, int64_t join_ns)
+{
+    const hu_building *b = w->b;
+    int64_t            paused_ns = 0, life_ns = 0;
+    uint32_t           n = 0, left = 1; /* the one in which it is told */
+
+    for (uint32_t k = w->first[lane]; k < w->l.first[lane + 1]; k++) {
+        const hu_node *x = &b->nodes.at[w->l.of_lane[k]];
+
+        life_ns += x->seen_ns;
+        if (x->class != HU_CLASS_SLEEP)
+            continue;
+        paused_ns += x->seen_ns;
+        n++;
+        left += x->start_ns >= join_ns;
+    }
+    return 2 * paused_ns >= life_ns && left * MANY_PAUSES <= n;
 }
 
 /*
- * Did a thread only wait until the one that joins it told it to end?  Who writes to an event, signals a condition or wakes a
- * futex and then joins, does so just before the call, where that thread has waited since long.  Then its life is as long as
- * the joining thread wants it to be, and the call takes what ending takes.
+ * Did a thread or process live until the one that waits for its end told it to end?  Then its life is as long as that one
+ * wants it to be, and the call takes what ending takes.
+ *
+ * Who writes to an event, signals a condition, wakes a futex or closes a pipe and then waits for the end, does so just before
+ * the call: the other one's last wait, in which it was since long, ends there, and it ends.  Who sets a flag that the other one
+ * looks at after each pause comes in one of its last pauses: by chance that happens as often as these are of all its pauses.
  */
 static bool was_told_to_end(const work *w, const hu_node *join, uint32_t lane)
 {
-    hu_interval wait;
+    enum { NO_TELLING = HU_CLASS_BIT(SLEEP) | HU_CLASS_BIT(IO) | HU_CLASS_BIT(LOCK) | HU_CLASS_BIT(HOST_COMM) };
+    hu_interval    wait;
+    const uint32_t node = find_last_wait(w, lane, &wait);
 
-    return find_last_wait(w, lane, &wait) && wait.start_ns < join->start_ns - LEAST_WAIT_NS &&
+    if (node == HU_NONE || wait.end_ns + LATE_NS < hu_build_node_end(w->b, w->l.of_lane[w->last[lane]]))
+        return false;
+    if (w->b->nodes.at[node].class == HU_CLASS_SLEEP)
+        return looks_after_pauses(w, lane, join->start_ns);
+    return !(1u << w->b->nodes.at[node].class & NO_TELLING) && wait.start_ns < join->start_ns - LEAST_WAIT_NS &&
            wait.end_ns > join->start_ns - LATE_NS && wait.end_ns < join->start_ns + LATE_NS;
 }
 
@@ -201,7 +231,7 @@ static bool join_lane(work *w, uint32_t waiting)
 
         if (lane == HU_NONE || b->nodes.at[next].after != HU_NONE)
             continue;
-        if (kind == 0 && was_told_to_end(w, n, lane)) {
+        if (was_told_to_end(w, n, lane)) {
             w->is_joined[lane] = 1;
             continue;
         }
