@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.pftrace import BEGIN, END, INSTANT, clocks, event, message, packet, process, thread
+from tests.pftrace import BEGIN, CLEARED, END, INSTANT, NEEDS, clocks, event, message, packet, process, thread
 
 MS = 1_000_000
 REALTIME, BOOTTIME = 1, 6
 CLASS = {"read": "file_read", "fread": "file_read", "write": "file_write", "openat": "file_meta", "fsync": "fsync", "recv": "network", "nanosleep": "sleep",
-         "pthread_mutex_lock": "lock", "pthread_cond_wait": "wait", "pthread_join": "wait", "wait4": "wait", "poll": "poll"}
-RUNNABLE, RUNNING, SLEEPING = 2, 3, 4
+         "pthread_mutex_lock": "lock", "pthread_rwlock_rdlock": "lock", "pthread_cond_wait": "wait", "pthread_barrier_wait": "wait", "epoll_wait": "poll", "pthread_join": "wait", "wait4": "wait", "poll": "poll"}
+RUNNABLE, RUNNING, SLEEPING, DEAD = 2, 3, 4, 7
 
 
 class Thread:
@@ -58,6 +58,22 @@ class Thread:
     def range(self, name: str, **args: Any) -> "Range":
         return Range(self, name, args)
 
+    def state(self, state: int) -> None:
+        """From now on."""
+        self.trace.out.append(packet((117, message((1, 0), (2, "job"), (3, self.tid), (4, state))), ts=self.now))
+
+    def waits(self, name: str, until: int, kind: str | None = None) -> None:
+        """A call that the scheduler sees waiting, until a time."""
+        self.state(SLEEPING)
+        self.call(name, until - self.now, kind)
+        self.state(RUNNING)
+
+    def computes(self, ns: int, function: int = 0) -> None:
+        """With a CPU sample of a function (Recording.functions) each millisecond."""
+        for at in range(self.now, self.now + ns, MS) if function else ():
+            self.trace.out.append(packet((66, message((2, self.pid), (3, self.tid), (4, function), (5, 2))), ts=at, flags=NEEDS))
+        self.now += ns
+
 
 class Range:
     def __init__(self, thread_: Thread, name: str, args: dict[str, Any]) -> None:
@@ -91,6 +107,19 @@ class Recording:
         uuid = self.next()
         self.out.append(packet(thread(uuid, pid, tid or pid, name)))
         return Thread(self, pid, tid or pid, uuid, self.start if start is None else start)
+
+    def facts(self, **values: int) -> None:
+        """What the recorder knows: cpus=2."""
+        facts = [("holdup.version", "0"), ("holdup.thread_states", "switches"), *(("holdup." + key, value) for key, value in values.items())]
+        self.out.append(packet((126, message((1, [message((1, k), (2 if isinstance(v, int) else 3, v)) for k, v in facts])))))
+
+    def functions(self, *names: str) -> None:
+        """That samples are in, numbered from 1."""
+        parts: list[tuple[int, Any]] = [(17, message((1, 1), (2, "job"))), (19, message((1, 1), (7, [1])))]
+        for number, name in enumerate(names, 1):
+            parts += [(5, message((1, number), (2, name))), (6, message((1, number), (2, number), (3, 1), (4, 16 * number))),
+                      (7, message((1, number), (2, [number])))]
+        self.out.append(packet((12, message(*parts)), ts=self.start, flags=CLEARED))
 
     def lost(self, on: Thread, count: int) -> None:
         self.out.append(packet(event(INSTANT, on.uuid, "lost records", "lost", {"count": count, "reason": "full"}), ts=on.now))
