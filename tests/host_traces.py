@@ -10,7 +10,8 @@ from tests.pftrace import BEGIN, CLEARED, END, INSTANT, NEEDS, clocks, event, me
 MS = 1_000_000
 REALTIME, BOOTTIME = 1, 6
 CLASS = {"read": "file_read", "fread": "file_read", "write": "file_write", "openat": "file_meta", "fsync": "fsync", "recv": "network", "nanosleep": "sleep",
-         "pthread_mutex_lock": "lock", "pthread_rwlock_rdlock": "lock", "pthread_cond_wait": "wait", "pthread_barrier_wait": "wait", "epoll_wait": "poll", "pthread_join": "wait", "wait4": "wait", "poll": "poll"}
+         "pthread_mutex_lock": "lock", "pthread_rwlock_rdlock": "lock", "pthread_cond_wait": "wait", "pthread_barrier_wait": "wait", "epoll_wait": "poll",
+         "pthread_join": "wait", "wait4": "wait", "poll": "poll"}
 RUNNABLE, RUNNING, SLEEPING, DEAD = 2, 3, 4, 7
 
 

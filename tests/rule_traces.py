@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests import parallel_traces
-from tests.host_traces import MS, Recording, Thread as HostThread
+from tests.host_traces import DEAD, MS, RUNNING, Recording, Thread as HostThread
 from tests.pftrace import COUNTER, event, message, packet, track
 from tests.scoreboard import plants
 from tests.scoreboard.job import A100, Setup, Steps, draw, step_ns
@@ -684,6 +684,27 @@ def helper_waits(call: str) -> Callable[[HostThread, HostThread, int], None]:
     return body
 
 
+def joins(*ms: int, truth: float | None = None) -> Case:
+    """A main thread that waits for threads to end, which do nothing but compute in one function, on two CPUs."""
+    def to(folder: Path) -> Path:
+        recording = Recording(1000 * MS)
+        recording.facts(cpus=2)
+        recording.functions("reduce_rows")
+        recording.process(100, "reduce")
+        main = recording.thread(100, name="reduce")
+        main.state(RUNNING)
+        for i, length in enumerate(ms):
+            t = recording.thread(100, 101 + i, "reduce", main.now)
+            t.state(RUNNING)
+            t.computes(length * MS, 1)
+            t.state(DEAD)
+        main.waits("pthread_join", 1000 * MS + max(ms) * MS)
+        main.runs(MS)
+        main.state(DEAD)
+        return recording.write(folder / "run.pftrace")
+    return Case(to, truth, says=("pthread_join", "reduce_rows") if truth else ())
+
+
 # several ranks
 
 
@@ -882,6 +903,7 @@ EXAMS: dict[str, Exam] = {
     "lock-contention": Exam(lambda: recorded(waits_for("pthread_mutex_lock"), gain(91, 61)), lambda: recorded(helper_waits("pthread_mutex_lock"))),
     "sleep": Exam(lambda: recorded(waits_for("nanosleep"), gain(91, 61)), lambda: recorded(helper_waits("nanosleep"))),
     "cpu-starved": Exam(lambda: recorded(waits_for("cpu"), gain(91, 61)), lambda: recorded(helper_waits("cpu"))),
+    "waited-thread": Exam(lambda: joins(90, 10, truth=gain(91, 51)), lambda: joins(50, 49)),
     "exposed-communication": Exam(
         lambda: scoreboard("exposed-communication", replace(SHARED, comm_bytes=400 << 20)),
         lambda: simulated(replace(draw(3, "launch"), layers=4, steps=6, guard=0, costs=MACHINE, shadow_ns=400 * US)),

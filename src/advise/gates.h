@@ -48,10 +48,10 @@ hu_said_amount hu_scene_share(const hu_scene *c, hu_ns_per_step time);
 hu_ns_per_step hu_scene_small_calls(const hu_scene *c);
 
 typedef struct {
-    char t[200];
+    char t[352];
 } hu_said_holder;
 
-/* Of the locks that threads wait for: " Whoever holds them …", where all other threads wait; else that another thread does. */
+/* Of the locks that threads wait for: "The thread a (1) holds …", where all other threads wait; else that another one does. */
 hu_said_holder hu_scene_lock_holder(const hu_scene *c, hu_hint *h);
 
 /* Operators, but neither a backward pass nor an optimizer: nothing is trained, and no fix speaks of gradients. */

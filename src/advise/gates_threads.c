@@ -5,24 +5,37 @@
 #include "analyze/host_calls.h"
 #include "analyze/lock_holders.h"
 
+enum { NAME = 40, FUNCTION = 72 }; /* bytes of a name that are said */
+
 static const double KNOWN = 0.5;  /* of the time in which threads wait for locks, that the holder must be known */
-static const double MOSTLY = 0.5; /* of that, what it does or who it is, to be told */
+static const double MOSTLY = 0.5; /* of that, what it does, to be told */
+static const double NEARLY = 0.9; /* the same, to be told of one thread */
 static const double UNEVEN = 1.1; /* times as long as its share that a thread of several must compute */
 
 typedef struct {
     char t[96];
 } said_thread;
 
+/* At most so many bytes of a name, and no part of a character. */
+static hu_str cut(hu_str name, size_t most)
+{
+    size_t n = name.n > most ? most : name.n;
+
+    while (n && n < name.n && ((unsigned char)name.p[n] & 0xc0) == 0x80)
+        n--;
+    return (hu_str){name.p, n};
+}
+
 /* "renderer (4711)"; of one that has the name of its process, as most have, its number alone. */
 static said_thread say_thread(const hu_track *t, const hu_trace *trace)
 {
-    const hu_str name = hu_trace_text(trace, t->name);
+    const hu_str name = hu_trace_text(trace, t->name), shown = cut(name, NAME);
     said_thread  said;
 
     if (!name.n || hu_str_equal(name, hu_trace_text(trace, t->process)) || t->tid_is_text)
         snprintf(said.t, sizeof said.t, "%lld", (long long)t->tid);
     else
-        snprintf(said.t, sizeof said.t, "%.*s (%lld)", (int)(name.n > 40 ? 40 : name.n), name.p, (long long)t->tid);
+        snprintf(said.t, sizeof said.t, "%.*s (%lld)", HU_FMT(shown), (long long)t->tid);
     return said;
 }
 
@@ -52,23 +65,26 @@ bool hu_gate_waited_thread(const hu_scene *c, hu_hint *h)
 
     if (!x || !hu_scene_is_much(c, hu_as_mean((double)x->run_ns)))
         return false;
-    function = hu_trace_text(trace, x->function);
-    function.n = function.n > 100 ? 100 : function.n;
+    function = cut(hu_trace_text(trace, x->function), FUNCTION);
     name = say_thread(&c->s->ask.tracks[x->track], trace);
     if (x->n == 1) {
         hu_hint_say(h, "The main thread waits for the thread %s in pthread_join. That thread computes for %s%s%.*s.", name.t,
                     hu_scene_share(c, hu_as_mean((double)x->run_ns)).t, x->function ? ", most of it in " : "",
                     HU_FMT(function));
-        hu_hint_show(h, "the price is that of its work in parts of %s, as %lld CPUs could share it: whether it can be divided is not in "
-                     "the trace", hu_say_time((double)x->share_ns).t, (long long)cpus);
+        hu_hint_show(
+            h,
+            "the price is that of its work in parts of %s, as %lld CPUs could share it: whether it can be divided is not in "
+            "the trace",
+            hu_say_time((double)x->share_ns).t, (long long)cpus);
         h->may_gain_nothing = true;
     } else {
         const double others = (double)(x->all_ns - x->run_ns) / (x->n - 1);
 
-        hu_hint_say(h, "The main thread waits in pthread_join for %lld threads with unequal work in %.*s: the thread %s "
-                    "computes for %s, %s %s.", (long long)x->n, HU_FMT(function), name.t,
-                    hu_scene_share(c, hu_as_mean((double)x->run_ns)).t, x->n == 2 ? "the other for" : "the others on average for",
-                    hu_say_time(others).t);
+        hu_hint_say(h,
+                    "The main thread waits in pthread_join for %lld threads with unequal work in %.*s: the thread %s "
+                    "computes for %s, %s %s.",
+                    (long long)x->n, HU_FMT(function), name.t, hu_scene_share(c, hu_as_mean((double)x->run_ns)).t,
+                    x->n == 2 ? "the other for" : "the others on average for", hu_say_time(others).t);
         hu_hint_show(h, "the price is that of the same work in equal parts: %s each", hu_say_time((double)x->share_ns).t);
     }
     if (x->function)
@@ -101,21 +117,25 @@ hu_said_holder hu_scene_lock_holder(const hu_scene *c, hu_hint *h)
     const uint8_t  *inner = hu_host_calls_find_inner(ask, c->s->scratch);
     hu_said_holder  said = {"Another thread holds them."};
     hu_lock_holders x;
-    char            doing[128] = "", who[112];
+    char            doing[160] = "", who[112];
+    const char     *verb;
+    hu_str          where;
 
     if (main == HU_NONE || !is_lock || !inner || !hu_lock_holders_find(ask, main, is_lock, inner, c->s->scratch, &x) ||
         (double)x.known_ns < KNOWN * (double)x.waited_ns || x.known_ns == 0)
         return said;
+    verb = x.doing.n ? "is in " : x.function.n ? "computes in " : "computes";
+    where = cut(x.doing.n ? x.doing : x.function, FUNCTION);
     if ((double)x.doing_ns >= MOSTLY * (double)x.known_ns)
-        snprintf(doing, sizeof doing, " and %s%.*s for %s of that time", x.doing.n ? "is in " : x.function.n ? "computes in " : "computes",
-                 (int)(x.doing.n ? x.doing.n : x.function.n > 72 ? 72 : x.function.n), x.doing.n ? x.doing.p : x.function.n ? x.function.p : "",
+        snprintf(doing, sizeof doing, " and %s%.*s for %s of that time", verb, HU_FMT(where),
                  hu_say_pct(100 * (double)x.doing_ns / (double)x.known_ns).t);
-    if ((double)x.holder_ns >= (1 - MOSTLY / 4) * (double)x.known_ns)
+    if ((double)x.holder_ns >= NEARLY * (double)x.known_ns)
         snprintf(who, sizeof who, "The thread %s", say_thread(&ask->tracks[x.holder], ask->trace).t);
     else
         snprintf(who, sizeof who, "One thread");
     snprintf(said.t, sizeof said.t, "%s holds the lock that others wait for%s.", who, doing);
-    hu_hint_show(h, "told by who does not wait, in %s of the time in which threads wait for locks; %s thread%s held them for longer",
-                 hu_say_pct(100 * (double)x.known_ns / (double)x.waited_ns).t, hu_say_count(x.n_holders).t, hu_plural(x.n_holders));
+    hu_hint_show(
+        h, "told by who does not wait, in %s of the time in which threads wait for locks; %s thread%s held them for longer",
+        hu_say_pct(100 * (double)x.known_ns / (double)x.waited_ns).t, hu_say_count(x.n_holders).t, hu_plural(x.n_holders));
     return said;
 }

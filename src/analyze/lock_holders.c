@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * lock_holders.c - a recording does not tell who holds a lock, but it tells who does not wait.
  *
- * Where a thread waits for a lock and every other thread of the process but one waits too, for locks, for threads or for
- * events, that one is the holder: somebody must be.  What it does then is what it does under the lock.  Where several do not wait,
- * nothing is said.
+ * Where a thread waits for a lock and every other thread of the process but one waits for a lock too, or for the end of a
+ * thread, that one is the holder: somebody must be.  What it does then is what it does under the lock.  Where several do
+ * not wait, or one waits for something else, which it may do under the lock, nothing is said; nor of locks of files, which
+ * other processes hold.
  */
 #include "analyze/lock_holders.h"
 
@@ -14,7 +15,7 @@
 
 enum { MOST_CHECKS = 200000000 /* of threads at changes; a second or less */ };
 
-typedef enum { GONE, COMPUTES, CALLS, WAITS, LOCKED } doing;
+typedef enum { GONE, JOINS, COMPUTES, CALLS, WAITS, LOCKED } doing;
 
 typedef struct {
     int64_t  time_ns;
@@ -40,7 +41,7 @@ typedef struct {
     HU_VEC(change) changes;
     HU_VEC(one) threads;
     HU_VEC(piece) computing; /* of holders, by time */
-    hu_map            name_ns; /* name of a call, 0 computing -> place in `sums` */
+    hu_map name_ns;          /* name of a call, 0 computing -> place in `sums` */
     HU_VEC(int64_t) sums;
     HU_VEC(uint32_t) names;
     hu_lock_holders *out;
@@ -51,7 +52,9 @@ uint8_t *hu_lock_holders_calls(const hu_ask *ask, hu_arena *scratch)
     uint8_t *is_lock = hu_arena_calloc(scratch, (size_t)ask->s.n + 1, 1);
 
     for (uint32_t i = 0; is_lock && i < ask->s.n; i++)
-        is_lock[i] = ask->s.kind[i] == HU_KIND_OS_CALL && hu_host_calls_class(ask, i) == HU_HOST_LOCK;
+        is_lock[i] = ask->s.kind[i] == HU_KIND_OS_CALL && hu_host_calls_class(ask, i) == HU_HOST_LOCK &&
+                     !hu_str_has(hu_ask_name(ask, i), HU_STR("lockf")) &&
+                     !hu_str_equal(hu_ask_name(ask, i), HU_STR("flock"));
     return is_lock;
 }
 
@@ -60,6 +63,8 @@ static doing what_of(const work *w, uint32_t i)
 {
     if (w->is_lock[i])
         return LOCKED;
+    if (hu_str_starts(hu_ask_name(w->ask, i), HU_STR("pthread_join")))
+        return JOINS;
     switch (hu_host_calls_class(w->ask, i)) {
     case HU_HOST_FILE_READ:
     case HU_HOST_FILE_WRITE:
@@ -114,8 +119,9 @@ static int by_time(const void *left, const void *right)
     if (a->thread != b->thread)
         return a->thread < b->thread ? -1 : 1;
     /* at one instant a thread first leaves a call, then is in the next, and is gone last */
-    return (a->what == GONE) - (b->what == GONE) ? (a->what == GONE) - (b->what == GONE)
-                                                 : (a->what != COMPUTES) - (b->what != COMPUTES);
+    if ((a->what == GONE) != (b->what == GONE))
+        return a->what == GONE ? 1 : -1;
+    return (a->what != COMPUTES) - (b->what != COMPUTES);
 }
 
 /* A thread is the only one that does not wait, for so long. */
@@ -160,8 +166,8 @@ static bool sweep(work *w)
 
             if (other->what == LOCKED)
                 other->waits_ns += next - x->time_ns;
-            else if ((other->what == COMPUTES || other->what == CALLS) && count[COMPUTES] + count[CALLS] == 1 &&
-                     !hold(w, k, x->time_ns, next))
+            else if ((other->what == COMPUTES || other->what == CALLS) &&
+                     count[COMPUTES] + count[CALLS] + count[WAITS] == 1 && !hold(w, k, x->time_ns, next))
                 return false;
         }
     }

@@ -340,8 +340,8 @@ hu_edit_facts *hu_edit_facts_new(const hu_graph *g, double tensor_factor, hu_are
         ok = f->match && f->head && read_names(f, scratch) && compare_overlapped(f, scratch) &&
              measure_slowdown(f, scratch) && hu_drift_measure(g, f->is_overlapped, arena, &f->drift) &&
              find_profiler(f, scratch) && find_casts(f, scratch) && find_starved(f, scratch) && find_parts(f) &&
-             hu_joined_find(g, arena, scratch, &f->joined) &&
-             hu_accumulation_find(g, arena, &f->more) && hu_host_work_find(g, arena, scratch, &f->host);
+             hu_joined_find(g, arena, scratch, &f->joined) && hu_accumulation_find(g, arena, &f->more) &&
+             hu_host_work_find(g, arena, scratch, &f->host);
     }
     hu_arena_free(scratch);
     return ok ? f : NULL;

@@ -17,11 +17,11 @@ enum {
 typedef struct {
     const hu_graph  *g;
     hu_arena        *arena, *scratch;
-    const hu_track **track; /* by lane */
-    uint32_t        *number; /* by lane: of its track */
-    int64_t         *cpu_ns; /* by lane: that it runs */
+    const hu_track **track;   /* by lane */
+    uint32_t        *number;  /* by lane: of its track */
+    int64_t         *cpu_ns;  /* by lane: that it runs */
     int64_t         *wait_ns; /* by lane: of the main thread, for its end */
-    hu_joined_group *of;     /* by lane: its samples */
+    hu_joined_group *of;      /* by lane: its samples */
     hu_joined       *out;
 } work;
 
@@ -48,8 +48,8 @@ static bool map_lanes(work *w)
     w->out->run_ns = hu_arena_calloc(w->arena, w->g->n_nodes + 1, sizeof *w->out->run_ns);
     w->out->ready_ns = hu_arena_calloc(w->arena, w->g->n_nodes + 1, sizeof *w->out->ready_ns);
     w->out->mate = hu_arena_alloc(w->arena, room * sizeof *w->out->mate);
-    if (!w->track || !w->number || !w->out->lane_ns || !w->cpu_ns || !w->wait_ns || !w->of || !w->out->run_ns || !w->out->ready_ns ||
-        !w->out->mate)
+    if (!w->track || !w->number || !w->out->lane_ns || !w->cpu_ns || !w->wait_ns || !w->of || !w->out->run_ns ||
+        !w->out->ready_ns || !w->out->mate)
         return false;
     for (uint32_t t = 0; t < ask->n_tracks && lane < w->g->n_lanes; t++)
         if (ask->tracks[t].type == HU_TRACK_HOST) {

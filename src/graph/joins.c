@@ -5,7 +5,8 @@
  * else its last recorded piece of work is over.  So the time in the call is that one's time: the
  * call itself costs nothing, what comes behind it waits for that piece, and the other one begins when the main thread had
  * done what it did before.  Of several the one that ends last is waited for.  A call that no thread's end explains stays
- * what it was: so long a wait.  So does one for a thread that was told to end, however long that lived.  Locks and conditions are not joined: a recording does not tell who released them.
+ * what it was: so long a wait.  So does one for a thread that was told to end, however long that lived.  Locks and
+ * conditions are not joined: a recording does not tell who released them.
  */
 #include "analyze/host_calls.h"
 #include "graph/build.h"
