@@ -2,9 +2,20 @@
  * edit_threads.c - threads that the main thread joins, as if all of them had the same share of what they compute.
  *
  * The time in which they run is shared: calls stay.  Waits for a CPU stay too, unless all that may be gained is asked for:
- * of less work each thread may wait as much less.  At a barrier threads of equal work do not wait for each other.
+ * of less work each thread may wait as much less.
  */
 #include "graph/edit_host.h"
+
+/*
+ * Who meets at barriers takes as long as the one with most work.  With equal work that one's time gets shorter, and the
+ * others wait for it by so much less as it had more work; what else they waited for stays.
+ */
+static int64_t less_at_barrier(const hu_joined *j, uint32_t lane, int64_t cost_ns)
+{
+    const double more = (double)(j->at[j->mate[lane]].run_ns - j->lane_ns[lane]), all = (double)j->barrier_ns[lane];
+
+    return more < all ? (int64_t)((double)cost_ns * (more / all)) : cost_ns;
+}
 
 size_t hu_edit_threads(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
@@ -21,7 +32,7 @@ size_t hu_edit_threads(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
         if (row == HU_NONE || j->at[row].share_ns >= j->at[row].run_ns)
             continue;
         if (j->at[row].n > 1 && hu_joined_is_barrier(g, i)) {
-            c->node[i] = 0;
+            c->node[i] -= less_at_barrier(j, lane, c->node[i]);
             n++;
         }
         if (!j->run_ns[i])

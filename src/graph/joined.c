@@ -17,11 +17,12 @@ enum {
 typedef struct {
     const hu_graph  *g;
     hu_arena        *arena, *scratch;
-    const hu_track **track;   /* by lane */
-    uint32_t        *number;  /* by lane: of its track */
-    int64_t         *cpu_ns;  /* by lane: that it runs */
-    int64_t         *wait_ns; /* by lane: of the main thread, for its end */
-    hu_joined_group *of;      /* by lane: its samples */
+    const hu_track **track;    /* by lane */
+    uint32_t        *number;   /* by lane: of its track */
+    int64_t         *cpu_ns;   /* by lane: that it runs */
+    int64_t         *wants_ns; /* by lane: that it waits for a CPU, outside of calls */
+    int64_t         *wait_ns;  /* by lane: of the main thread, for its end */
+    hu_joined_group *of;       /* by lane: its samples */
     hu_joined       *out;
 } work;
 
@@ -42,14 +43,16 @@ static bool map_lanes(work *w)
     w->track = hu_arena_calloc(w->scratch, room, sizeof *w->track);
     w->number = hu_arena_calloc(w->scratch, room, sizeof *w->number);
     w->out->lane_ns = hu_arena_calloc(w->arena, room, sizeof *w->out->lane_ns);
+    w->out->barrier_ns = hu_arena_calloc(w->arena, room, sizeof *w->out->barrier_ns);
     w->cpu_ns = hu_arena_calloc(w->scratch, room, sizeof *w->cpu_ns);
+    w->wants_ns = hu_arena_calloc(w->scratch, room, sizeof *w->wants_ns);
     w->wait_ns = hu_arena_calloc(w->scratch, room, sizeof *w->wait_ns);
     w->of = hu_arena_calloc(w->scratch, room, sizeof *w->of);
     w->out->run_ns = hu_arena_calloc(w->arena, w->g->n_nodes + 1, sizeof *w->out->run_ns);
     w->out->ready_ns = hu_arena_calloc(w->arena, w->g->n_nodes + 1, sizeof *w->out->ready_ns);
     w->out->mate = hu_arena_alloc(w->arena, room * sizeof *w->out->mate);
-    if (!w->track || !w->number || !w->out->lane_ns || !w->cpu_ns || !w->wait_ns || !w->of || !w->out->run_ns ||
-        !w->out->ready_ns || !w->out->mate)
+    if (!w->track || !w->number || !w->out->lane_ns || !w->out->barrier_ns || !w->cpu_ns || !w->wants_ns || !w->wait_ns ||
+        !w->of || !w->out->run_ns || !w->out->ready_ns || !w->out->mate)
         return false;
     for (uint32_t t = 0; t < ask->n_tracks && lane < w->g->n_lanes; t++)
         if (ask->tracks[t].type == HU_TRACK_HOST) {
@@ -92,10 +95,12 @@ static bool find_runs(work *w)
         if (!t->n_stretches && !is_call && (node->call != HU_CALL_NONE || node->slice != HU_NONE))
             run = node->seen_ns;
         w->cpu_ns[node->lane] += run;
+        w->out->barrier_ns[node->lane] += hu_joined_is_barrier(g, i) ? node->seen_ns : 0;
         if (is_call)
             continue;
         w->out->run_ns[i] = run;
         w->out->ready_ns[i] = ready;
+        w->wants_ns[node->lane] += ready;
         w->out->lane_ns[node->lane] += run;
     }
     return true;
@@ -180,12 +185,8 @@ static bool is_alike(const work *w, uint32_t a, uint32_t b)
 static bool is_alone_and_busy(const work *w, uint32_t lane, uint32_t row)
 {
     const hu_track *t = w->track[lane];
-    int64_t         ready = 0;
 
-    for (size_t i = 0; i < w->g->n_nodes; i++)
-        if (w->g->node[i].lane == lane)
-            ready += w->out->ready_ns[i];
-    if (2 * (w->out->lane_ns[lane] + ready) < t->died_ns - t->born_ns)
+    if (2 * (w->out->lane_ns[lane] + w->wants_ns[lane]) < t->died_ns - t->born_ns)
         return false;
     for (uint32_t other = 0; other < w->g->n_lanes && w->out->at[row].n == 1; other++)
         if (other != lane && other != w->g->main_lane && 2 * w->cpu_ns[other] > w->out->lane_ns[lane])

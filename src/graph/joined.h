@@ -22,10 +22,11 @@ typedef struct {
 typedef struct {
     hu_joined_group *at; /* in the order of their lanes */
     size_t           n;
-    int64_t         *run_ns;   /* by node: that its thread runs in it; 0 in calls.  NULL: there are none */
-    int64_t         *ready_ns; /* the same: that it waits for a CPU */
-    int64_t         *lane_ns;  /* by lane: the sum of that */
-    uint32_t        *mate;     /* by lane: row of `at`; HU_NONE: in none, or too short to count */
+    int64_t         *run_ns;     /* by node: that its thread runs in it; 0 in calls.  NULL: there are none */
+    int64_t         *ready_ns;   /* the same: that it waits for a CPU */
+    int64_t         *lane_ns;    /* by lane: the sum of that */
+    int64_t         *barrier_ns; /* by lane: that it waits at barriers */
+    uint32_t        *mate;       /* by lane: row of `at`; HU_NONE: in none, or too short to count */
 } hu_joined;
 
 /*
