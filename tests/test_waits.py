@@ -110,13 +110,13 @@ class Joined(unittest.TestCase):
 class ToldToEnd(unittest.TestCase):
     """The main thread sleeps for 200 of 250 ms, and then ends a thread that does nothing of its own."""
 
-    def sleeper(self, job: Job) -> None:
+    def sleeper(self, job: Job, call: str = "nanosleep") -> None:
         for _ in range(10):
             job.main.runs(5 * MS)
-            job.main.waits("nanosleep", job.main.now + 20 * MS)
+            job.main.waits(call, job.main.now + 20 * MS)
 
-    def assert_sleep(self, job: Job) -> None:
-        found = job.finding("sleep")
+    def assert_sleep(self, job: Job, rule: str = "sleep") -> None:
+        found = job.finding(rule)
         assert found
         self.assertAlmostEqual(found["gain_pct"], 80, delta=2)
 
@@ -132,15 +132,33 @@ class ToldToEnd(unittest.TestCase):
                 self.assert_sleep(job)
 
     def test_a_thread_that_looks_at_a_flag(self) -> None:
+        """The main thread asks a server, and a thread sleeps 4 ms again and again until that is over."""
         job = Job()
         helper = job.thread("heartbeat")
-        self.sleeper(job)
+        self.sleeper(job, "recv")
         while helper.now < job.main.now:
             helper.runs(100 * US)
             helper.waits("nanosleep", helper.now + 4 * MS)
         helper.runs(20 * US)
         job.join(helper)
-        self.assert_sleep(job)
+        self.assert_sleep(job, "io-stall")
+
+    def server(self, works_ms: int) -> Job:
+        """A child process that reads a pipe until the main thread closes it, and then has so much to do."""
+        job = Job()
+        job.recording.process(200, "server")
+        child = job.recording.thread(200, start=job.main.now)
+        child.state(RUNNING)
+        self.sleeper(job)
+        child.waits("read", job.main.now + 30 * US, "pipe")
+        child.runs(200 * US + works_ms * MS)
+        child.state(DEAD)
+        job.main.waits("wait4", child.now + 20 * US, "child")
+        return job
+
+    def test_a_child_that_reads_a_pipe(self) -> None:
+        self.assert_sleep(self.server(0))
+        self.assertIsNone(self.server(100).finding("waited-thread"))
 
     def test_a_thread_that_works_on_is_waited_for(self) -> None:
         """It sleeps as long as it needs: without the main thread's sleep nothing is gained."""
