@@ -79,6 +79,20 @@ class Joined(unittest.TestCase):
         self.assertAlmostEqual(found["gain_pct"], 100 * 30 / 82, delta=2)
         self.assertGreater(found["gain_low_pct"], 25)
 
+    def test_other_programs_take_the_cpus(self) -> None:
+        """Each third of a millisecond somebody else has the CPU: to share the work may gain nothing."""
+        job = Job()
+        threads = job.thread(), job.thread()
+        for t, ms in zip(threads, (80, 20)):
+            for _ in range(ms):
+                t.computes(MS, 1)
+                t.starved(MS // 3)
+        job.join(*threads)
+        found = job.finding("waited-thread")
+        assert found
+        self.assertEqual(found["gain_low_pct"], 0)
+        self.assertRegex(" ".join(found["evidence"]), "waits for a CPU for 26.7 ms")
+
     def test_what_has_no_price(self) -> None:
         """Equal threads, one CPU or an unknown number of them, a CPU that the main thread takes, others that compute as long."""
         for what, job in (("equal", computes(50, 50)), ("one CPU", computes(100, cpus=1)), ("unknown", computes(100, cpus=0)),

@@ -7,10 +7,11 @@
 
 enum { NAME = 40, FUNCTION = 72 }; /* bytes of a name that are said */
 
-static const double KNOWN = 0.5;  /* of the time in which threads wait for locks, that the holder must be known */
-static const double MOSTLY = 0.5; /* of that, what it does, to be told */
-static const double NEARLY = 0.9; /* the same, to be told of one thread */
-static const double UNEVEN = 1.1; /* times as long as its share that a thread of several must compute */
+static const double KNOWN = 0.5;    /* of the time in which threads wait for locks, that the holder must be known */
+static const double MOSTLY = 0.5;   /* of that, what it does, to be told */
+static const double CROWDED = 0.05; /* of the time that a thread wants to run: so long it waits, and has no CPU */
+static const double NEARLY = 0.9;   /* the same, to be told of one thread */
+static const double UNEVEN = 1.1;   /* times as long as its share that a thread of several must compute */
 
 typedef struct {
     char t[96];
@@ -92,6 +93,11 @@ bool hu_gate_waited_thread(const hu_scene *c, hu_hint *h)
                      HU_FMT(function));
     hu_hint_show(h, "the main thread waits %s for %s; the job may use %lld CPU%s", hu_say_in_all(hu_as_sum(x->wait_ns)).t,
                  x->n == 1 ? "it" : "them", (long long)cpus, hu_plural(cpus));
+    if ((double)x->wants_ns > CROWDED * (double)(x->run_ns + x->wants_ns)) {
+        hu_hint_show(h, "it waits for a CPU for %s: where other programs take the CPUs, sharing the work may gain nothing",
+                     hu_say_in_all(hu_as_sum(x->wants_ns)).t);
+        h->may_gain_nothing = true;
+    }
     h->is_likely = true;
     return true;
 }

@@ -231,6 +231,7 @@ static void add_group(work *w, uint32_t waited)
     x->function = 2 * w->of[x->lane].in_function >= w->of[x->lane].samples ? w->of[x->lane].function : 0;
     x->samples = w->of[x->lane].samples;
     x->in_function = w->of[x->lane].in_function;
+    x->wants_ns = w->wants_ns[x->lane];
     x->share_ns = find_share(w, row);
 }
 

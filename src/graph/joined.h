@@ -13,6 +13,7 @@ typedef struct {
     int64_t  all_ns;   /* the same of all of them */
     int64_t  share_ns; /* what each would run: of several an equal part, of one alone a part for each CPU; but no less than
                           all that runs meanwhile takes on the CPUs that the job may use.  As long as run_ns: not known */
+    int64_t  wants_ns; /* that `lane` waits for a CPU, outside of calls */
     int64_t  wait_ns;  /* of the main thread, for this one or another of them */
     uint32_t n;        /* how many do the same work, by the function that most of their samples are in; 1: it is alone */
     uint32_t function; /* string id: most of its samples are in it; 0 none */
