@@ -157,9 +157,10 @@ static bool looks_after_pauses(const work *w, uint32_t lane, int64_t join_ns)
  * Did a thread or process live until the one that waits for its end told it to end?  Then its life is as long as that one
  * wants it to be, and the call takes what ending takes.
  *
- * Who writes to an event, signals a condition, wakes a futex or closes a pipe and then waits for the end, does so just before
- * the call: the other one's last wait, in which it was since long, ends there, and it ends.  Who sets a flag that the other one
- * looks at after each pause comes in one of its last pauses: by chance that happens as often as these are of all its pauses.
+ * Who writes to an event, signals a condition, wakes a futex or closes a pipe and then waits for the end, does so just
+ * before the call: the other one's last wait, in which it was since long, ends there, and it ends.  Who sets a flag that
+ * the other one looks at after each pause comes in one of its last pauses: by chance that happens as often as these are of
+ * all its pauses.
  */
 static bool was_told_to_end(const work *w, const hu_node *join, uint32_t lane)
 {
