@@ -141,8 +141,7 @@ hu_said_holder hu_scene_lock_holder(const hu_scene *c, hu_hint *h)
         snprintf(who, sizeof who, "One thread");
     snprintf(said.t, sizeof said.t, "%s holds the lock that others wait for%s.", who, doing);
     hu_hint_show(
-        h,
-        "told by who does not wait, in %s of the time in which threads wait for locks: %s thread%s, each for a tenth or more",
+        h, "told by who does not wait, in %s of the time in which others wait for locks: %s thread%s, each a tenth of it",
         hu_say_pct(100 * (double)x.known_ns / (double)x.waited_ns).t, hu_say_count(x.n_holders).t, hu_plural(x.n_holders));
     return said;
 }
