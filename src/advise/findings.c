@@ -203,13 +203,12 @@ static bool names_what(const hu_finding *name, const hu_finding *general)
 {
     if (general->rule == HU_RULE_HOST_SYNC)
         return name->rule == HU_RULE_STRAGGLER && name->confidence >= general->confidence;
-    return name->rule == HU_RULE_UNRECORDED ||
-           (names_host_time(name->rule) && name->confidence >= general->confidence);
+    return name->rule == HU_RULE_UNRECORDED || (names_host_time(name->rule) && name->confidence >= general->confidence);
 }
 
 /*
- * Where the host is late for one thing that has a name, cheaper launches make up for it as well as its removal does.  That is
- * no reason to capture graphs: what names the time, or where nothing does says how to record it, comes first where it
+ * Where the host is late for one thing that has a name, cheaper launches make up for it as well as its removal does.  That
+ * is no reason to capture graphs: what names the time, or where nothing does says how to record it, comes first where it
  * saves as much.
  */
 static void put_names_first(hu_findings *f, hu_rule general)

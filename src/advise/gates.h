@@ -51,7 +51,7 @@ typedef struct {
     char t[352];
 } hu_said_holder;
 
-/* Of the locks that threads wait for: "The thread a (1) holds …", where all other threads wait; else that another one does. */
+/* Of the locks that threads wait for: "The thread a (1) holds …", where all other threads wait; else that another does. */
 hu_said_holder hu_scene_lock_holder(const hu_scene *c, hu_hint *h);
 
 /* Operators, but neither a backward pass nor an optimizer: nothing is trained, and no fix speaks of gradients. */

@@ -341,7 +341,7 @@ static int judge(const hu_trace *trace, const uint8_t *names, step_list *list, h
 {
     int64_t *others;
     size_t   n = list->n;
-    double   median, excess, own;
+    double   median, excess, own = 0;
     int      rc;
 
     /* cut at the end: no device work although the others have some, or clearly less than the step before */

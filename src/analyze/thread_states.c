@@ -8,8 +8,8 @@
  *
  * The scheduler's switches say where each state lies.  Readings of /proc say only how long it took, and the last one of the
  * command only of its main thread, and of all its life.  Then the table is filled from its margins: calls are where threads
- * wait, so all calls are waits if the thread waited that long, and else in proportion; the rest of its waiting is in no recorded
- * call.  Where even these are not known, the state is unknown, and no call is taken for a wait or for work.
+ * wait, so all calls are waits if the thread waited that long, and else in proportion; the rest of its waiting is in no
+ * recorded call.  Where even these are not known, the state is unknown, and no call is taken for a wait or for work.
  */
 #include "analyze/thread_states.h"
 
