@@ -85,7 +85,7 @@ class Computes(Case):
         self.check("sums", HOT, ".")
 
     def test_static(self) -> None:
-        self.check("switches", HOT_STATIC, r"Hottest: \[hot_static\]\+0x|Hottest: hot_function")
+        self.check("switches", HOT_STATIC, r"Hottest: hot_static \(no symbols\)|Hottest: hot_function")
 
     def test_static_where_perf_is_refused(self) -> None:
         self.check("schedstat", HOT_STATIC, ".")
@@ -125,9 +125,9 @@ class Others(Case):
         host = answer["ranks"][0]["host_time"]
         self.assertEqual(len(host["threads"]), 8)
         for t in host["threads"]:
-            self.assertAlmostEqual(t["cpu_ns"] / 20e6, 1, delta=0.3)     # a loop of a fixed length of CPU time, seen in ticks
+            self.assertGreater(t["cpu_ns"], 19e6)       # and until the call that it is in has ended
             self.assertGreaterEqual(t["wall_ns"], t["cpu_ns"])
-        self.assertAlmostEqual(host["process_cpu_ns"] / 160e6, 1, delta=0.1)
+        self.assertAlmostEqual(sum(t["cpu_ns"] for t in host["threads"]) / host["process_cpu_ns"], 1, delta=0.1)
 
     def test_endless_and_interrupted(self) -> None:
         """A Ctrl-C ends the program, and the answer follows."""
@@ -137,7 +137,7 @@ class Others(Case):
             time.sleep(1.5)
             run.send_signal(signal.SIGINT)
             said = run.communicate(timeout=60)[1].decode()
-        self.assertEqual(run.returncode, 128 + signal.SIGINT)
+        self.assertEqual(run.returncode, -signal.SIGINT)        # so that a shell leaves its loop
         self.assertIn("WHERE", said)
         text = self.read("switches")["verdict"]["text"]
         self.assertRegex(text, "hot_function")

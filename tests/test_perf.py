@@ -298,6 +298,14 @@ class Timers(unittest.TestCase):
             self.assertLessEqual(int(done.stdout.split()[0]), 1, done.stdout)
 
 
+def by_module(samples: Counter[str]) -> dict[str, int]:
+    """Addresses of a module without symbols are one row; none of these stacks has two of them."""
+    out: Counter[str] = Counter()
+    for name, n in samples.items():
+        out[re.sub(r"^\[(.*)\]\+0x[0-9a-f]+$", r"\1 (no symbols)", name)] += n
+    return dict(out)
+
+
 class Trace(unittest.TestCase):
     """The packets, as other programs read them."""
 
@@ -354,8 +362,8 @@ class Trace(unittest.TestCase):
             said = report(r.trace)["ranks"][0]
             rows = {row["name"]: row for row in said["cpu_samples"]["functions"]}
             self.assertEqual(said["cpu_samples"]["samples"], sum(own.values()))
-            self.assertEqual({name: row["self_samples"] for name, row in rows.items() if row["self_samples"]}, dict(own))
-            self.assertEqual({name: row["total_samples"] for name, row in rows.items()}, dict(total))
+            self.assertEqual({name: row["self_samples"] for name, row in rows.items() if row["self_samples"]}, by_module(own))
+            self.assertEqual({name: row["total_samples"] for name, row in rows.items()}, by_module(total))
             self.assertEqual(said["cpu_samples"]["sample_ns"], 10101010)
             self.assertEqual(rows["hot_function"]["module"], "hot")
             self.assertEqual(rows["hot_function"]["main_thread_samples"], own["hot_function"])

