@@ -23,9 +23,13 @@ class Check:
     numbers: str = NOT_REPORTED
 
 
+# of the same time once more: by the scheduler's states alone, and CPU time
+OTHER_SUMS = ("cpu_ns", "cpu_time", "task_", "process_", "job_")
+
+
 def _states(row: dict[str, Any], wall: str) -> tuple[float, float] | None:
     """Sum of the states of a row and its wall time, s."""
-    values = [v for k, v in row.items() if k.endswith("_ns") and k != wall and not k.startswith("cpu_time")]
+    values = [v for k, v in row.items() if k.endswith("_ns") and k != wall and not k.startswith(OTHER_SUMS)]
     if row.get(wall) is None or any(v is None for v in values):
         return None
     return sum(values) / 1e9, row[wall] / 1e9
@@ -78,6 +82,9 @@ def cpu(report: dict[str, Any], ran: Ran) -> Check:
         return Check("CPU = getrusage", None)
     total, seen = 0.0, False
     for host in _host_rows(report):
+        if host.get("job_cpu_ns") is not None:
+            total, seen = total + host["job_cpu_ns"] / 1e9, True
+            continue
         rows = [*(host.get("processes") or []), *(host.get("threads") or [])]     # main threads, and the others of the main process
         known = [v for v in map(_on_cpu, rows) if v is not None]
         seen = seen or bool(known)
