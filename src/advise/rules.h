@@ -88,8 +88,8 @@
     R(WAITED_THREAD, hu_gate_waited_thread, "waited-thread", "the main thread waits for one thread that computes", \
       HU_EDIT_THREADS, \
       "divide its work: more and smaller pieces that idle threads take (a queue, OpenMP schedule(dynamic)), as many " \
-      "threads " \
-      "as CPUs; let the main thread do a part of it", "--view host: less time in pthread_join, and the CPUs evenly used") \
+      "threads as CPUs; let the main thread do a part of it", \
+      "--view host: less time in pthread_join, and the CPUs evenly used") \
     R(STARVED, hu_gate_starved, "cpu-starved", "CPU starvation: main thread runnable, waiting for a CPU", HU_EDIT_CPU, \
       "fewer threads and workers than CPUs (OMP_NUM_THREADS, num_workers), more CPUs for the job (--cpus-per-task, " \
       "cgroup limits), no other jobs on them", "--view host: less time waiting for a CPU") \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * joined.c - whose end the main thread waits for (joins.c has the links), and who else does the same work beside it.
+ * joined.c - whose end the main thread waits for (joins.c has the links), and which other threads do the same work.
  *
  * Threads that do the same work are told by the function that most of their CPU samples are in: names of threads say less,
  * most have that of their process.  A launcher that starts the program's own main thread and waits for it (java) is no case.

@@ -138,7 +138,7 @@ static bool looks_after_pauses(const work *w, uint32_t lane, int64_t join_ns)
 {
     const hu_building *b = w->b;
     int64_t            paused_ns = 0, life_ns = 0;
-    uint32_t           n = 0, left = 1; /* the one in which it is told */
+    uint32_t           n = 0, left = 1; /* the pause in which its end is asked for */
 
     for (uint32_t k = w->first[lane]; k < w->l.first[lane + 1]; k++) {
         const hu_node *x = &b->nodes.at[w->l.of_lane[k]];
