@@ -80,6 +80,7 @@ bench: build
 	@scripts/setup --quiet bench
 	@ninja -C $(BUILD) --quiet bench/phases
 	@python3 bench/run.py --holdup $(BUILD)/holdup --out docs/performance.md
+	@python3 bench/costs.py --build $(BUILD) --page docs/performance.md
 
 scoreboard: build
 	@python3 -m tests.scoreboard.board --holdup $(BUILD)/holdup --count 1200 --out docs/accuracy.md

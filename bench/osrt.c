@@ -34,14 +34,18 @@ static struct {
     int (*lock)(pthread_mutex_t *);
     int (*unlock)(pthread_mutex_t *);
     int (*byte)(FILE *);
-    int (*wait)(sem_t *);
+    int (*wait)(sem_t *, const struct timespec *);
+    int (*take)(sem_t *);
+    int (*post)(sem_t *);
 } volatile now, theirs, ours;
 
 static int             null, zero;
 static FILE           *stream;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static sem_t           semaphore;
-static hu_control     *control;
+
+static const struct timespec never = {INT32_MAX, 0};
+static hu_control           *control;
 
 static double ns(void)
 {
@@ -65,7 +69,8 @@ static double ns(void)
 CASE(case_write, if (now.write(null, &byte, 1) != 1) abort())
 CASE(case_read, if (now.read(zero, &byte, 1) != 1) abort())
 CASE(case_mutex, now.lock(&mutex); now.unlock(&mutex))
-CASE(case_wait, now.wait(&semaphore))
+CASE(case_wait, now.wait(&semaphore, &never))
+CASE(case_semaphore, now.post(&semaphore); now.take(&semaphore))
 CASE(case_byte, if (now.byte(stream) == EOF) abort())
 CASE(case_gettid, syscall(SYS_gettid))
 #if defined(__x86_64__)
@@ -79,8 +84,8 @@ static const struct {
     void (*go)(void);
     int is_ours;
 } cases[] = {
-    {"clock", case_clock, 0}, {"gettid", case_gettid, 0}, {"wait", case_wait, 1},  {"write", case_write, 1},
-    {"read", case_read, 1},   {"mutex", case_mutex, 1},   {"fgetc", case_byte, 1},
+    {"clock", case_clock, 0}, {"gettid", case_gettid, 0}, {"wait", case_wait, 1},           {"write", case_write, 1},
+    {"read", case_read, 1},   {"mutex", case_mutex, 1},   {"semaphore", case_semaphore, 1}, {"fgetc", case_byte, 1},
 };
 
 enum { CASES = sizeof cases / sizeof *cases };
@@ -126,7 +131,9 @@ static void find(void)
     FIND(lock, "pthread_mutex_lock");
     FIND(unlock, "pthread_mutex_unlock");
     FIND(byte, "fgetc");
-    FIND(wait, "sem_wait");
+    FIND(wait, "sem_timedwait");
+    FIND(take, "sem_wait");
+    FIND(post, "sem_post");
 }
 
 static void *idle(void *unused)

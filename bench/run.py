@@ -11,6 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import costs as costs_page
 from contenders import Holdup, Peers
 from inputs import ROOT, Cache, fallback_note, find_sources
 from measuring import Meter, stop
@@ -74,7 +75,8 @@ def main() -> int:
     print(terminal(measured, promises, about))
     if a.out:
         a.out.parent.mkdir(parents=True, exist_ok=True)
-        a.out.write_text(page(measured, promises, about, meter.failures))
+        costs = costs_page.cut(a.out.read_text())[1] if a.out.exists() else ""      # the other command's section
+        a.out.write_text(costs_page.put(page(measured, promises, about, meter.failures), costs))
     wrong = complaints(measured)
     for line in [*wrong, *meter.failures]:
         print(f"bench: {line}", file=sys.stderr)

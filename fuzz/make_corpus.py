@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the seeds of the fuzz targets: one small file for each thing that the importer knows."""
 import gzip
+import json
 import pathlib
+import pickle
 import struct
 import sys
 import zlib
@@ -9,6 +11,8 @@ import zlib
 HERE = pathlib.Path(__file__).resolve().parent / "corpus"
 sys.path.insert(0, str(HERE.parent.parent))
 from tests import pftrace as pf  # noqa: E402   (the folder above is no package)
+from tests.nsight import Export, gid  # noqa: E402
+from tests import ncu_report as ncu  # noqa: E402
 from tests import pipeline_job as pj  # noqa: E402
 
 EVENTS = {
@@ -51,6 +55,16 @@ EVENTS = {
                       for i in range(4)),
     "odd": '{"ph":"X","cat":"cpu_op","name":"a\\"b\\u00e9\\ud83d\\ude00\\q\\n","pid":"p","tid":"7","ts":-1e2,"dur":NaN,"args":{"x":N/A}}',
 }
+
+
+def counters() -> dict[str, bytes]:
+    """A small report of Nsight Compute in each form."""
+    launches = [ncu.Launch("f<1>(int)", {"gpu__time_duration.sum": 1600, "sm__throughput.avg.pct_of_peak_sustained_elapsed": 64.5,
+                                         "launch__occupancy_limit_registers": 2, "smsp__pcsamp_warps_issue_stalled_wait": 7,
+                                         "device__attribute_display_name": "GPU"}),
+                ncu.Launch("g", {"gpu__time_duration.sum": 900}, grid=(1, 1, 1))]
+    return {"report": ncu.binary(launches, ranges=1), "raw": ncu.raw(launches).encode(), "details": ncu.details(launches).encode(),
+            "text": ncu.text(launches).encode()}
 
 
 def perfetto() -> dict[str, bytes]:
@@ -140,6 +154,102 @@ def names() -> dict[str, bytes]:
         "broken": b"\x0aa::k<\xe2\x82>(\x80\x80int)\na::k<\xe2\x83>(\x80int)"}
 
 
+def nsight() -> Export:
+    """A row of each table of Nsight Systems' exports."""
+    e = Export()
+    e.call(100, 120, "cudaLaunchKernel_v7000", 5)
+    e.call(130, 150, "cudaStreamWaitEvent_v3020", 6)
+    e.kernel(200, 300, "gemm", 5, graphNodeId=7)
+    e.range(0, 400, "aten::mm, op_id = 7, seq = 3, sizes = [[2, 3], []]")
+    e.range(10, 300, "load", kind=60)
+    e.range(5, None, "NCCL", kind=75, domain=1)
+    where = {"deviceId": 0, "contextId": 1, "streamId": 7, "globalPid": gid(10)}
+    e.add("CUPTI_ACTIVITY_KIND_MEMCPY", start=1, end=9, **where, correlationId=9, bytes=64, copyKind=1, srcKind=0, dstKind=2)
+    e.add("CUPTI_ACTIVITY_KIND_MEMSET", start=11, end=19, **where, correlationId=10, bytes=64, memKind=2)
+    e.add("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", start=21, end=29, **where, correlationId=11, graphId=2)
+    e.add("CUPTI_ACTIVITY_KIND_CUDA_EVENT", **where, correlationId=4, eventId=3)
+    e.add("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", start=131, end=140, **where, correlationId=6, syncType=2, deprecatedSyncType=1, eventId=3)
+    e.add("CUDA_GPU_MEMORY_USAGE_EVENTS", start=3, **where, address=4096, bytes=64, memKind=2, memoryOperationType=0)
+    e.add("OSRT_API", start=30, end=40, globalTid=gid(10, 12), nameId=e.text("read"))
+    e.add("MPI_P2P_EVENTS", start=41, end=50, globalTid=gid(10, 12), textId=e.text("MPI_Send"), tag=1, remoteRank=2, size=8)
+    e.add("SCHED_EVENTS", start=0, cpu=0, isSchedIn=1, globalTid=gid(10, 12))
+    e.add("SCHED_EVENTS", start=90, cpu=0, isSchedIn=0, globalTid=gid(10, 12))
+    e.add("COMPOSITE_EVENTS", id=1, start=2, cpu=0, threadState=1, globalTid=gid(10, 12))
+    e.add("SAMPLING_CALLCHAINS", id=1, symbol=e.text("main"), module=e.text("/bin/x"), stackDepth=0)
+    e.add("TARGET_INFO_GPU_METRICS", typeId=0, metricId=1, metricName="SM Active")
+    e.add("GPU_METRICS", timestamp=5, typeId=0, metricId=1, value=50)
+    e.add("TARGET_INFO_GPU", id=0, name="GPU", totalMemory=1, smCount=2, threadsPerWarp=32, maxWarpsPerSm=64)
+    e.add("MPI_RANKS", globalTid=gid(10, 12), rank=3)
+    return e
+
+
+RANKS = b"\n====\n"  # between the files of one job, in fuzz_hang.c
+RAS = """NCCL version 2.28.3 compiled with CUDA 12.9
+
+Job summary
+====
+Communicators... (0.00s)
+=============
+
+Group     Comms     Nodes     Ranks     Ranks     Ranks    Status  Errors
+    #  in group  per comm  per node  per comm  in group
+    0         1         2       2-4         8         8   RUNNING  MISMATCH
+
+Errors
+======
+
+DEAD
+  1 job process is considered dead (unreachable via the RAS network)
+  Process 77 on node 10.0.0.7 managing GPUs 0,1
+
+#0-0 (5ed) INCOMPLETE
+  Missing communicator data from 1 rank
+  Rank 6 -- GPU 1 (NVML 5) managed by process 77 on node 10.0.0.7
+
+#0-0 (5ed) ERROR
+  Asynchronous error on 1 rank
+  Rank 2 reported System error -- [process information not found]
+
+Warnings
+========
+
+TIMEOUT
+  Encountered 1 communication timeout while gathering communicator data
+
+#0-0 (5ed) MISMATCH
+  Communicator ranks have different status
+  2 ranks have status ABORT
+  Rank 1 -- GPU 0 managed by process 78 on node 10.0.0.7
+  Communicator ranks have different AllReduce operation counts
+  6 ranks have launched up to operation 40
+  Rank 5 has launched up to operation 39 -- GPU 0 managed by process 78 on node 10.0.0.7
+"""
+=======
+def pickles(frames):
+    """A snapshot as each protocol writes it, a history whose state is kept, and instructions that are refused."""
+    state = {"segments": [{"device": 0, "address": 4096, "total_size": 4 << 20, "stream": 0, "segment_type": "large", "segment_pool_id": (0, 1),
+                           "is_expandable": False, "blocks": [{"address": 4096 + i * (1 << 20), "size": 1 << 20, "requested_size": 1 << 19,
+                                                               "state": state, "frames": frames}
+                                                              for i, state in enumerate(("active_allocated", "inactive", "active_pending_free",
+                                                                                         "active_awaiting_free"))]}],
+             "device_traces": [[{"action": action, "addr": 4096, "size": 1 << 19, "stream": 0, "time_us": 10 + i, "frames": frames}
+                                for i, action in enumerate(("segment_alloc", "alloc", "free_requested", "free_completed", "alloc"))] +
+                               [{"action": "oom", "size": 1 << 30, "device_free": 5, "time_us": 20, "frames": frames},
+                                {"action": "segment_map", "addr": 1 << 40, "size": 2 << 20}, {"action": "segment_unmap", "addr": 1 << 40,
+                                                                                             "size": 2 << 20}]],
+             "external_annotations": [{"stage": stage, "name": "Optimizer.step#A", "device": 0, "time_us": 11 + i}
+                                      for i, stage in enumerate(("START", "END", "START", "END"))],
+             "allocator_settings": {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True", "max_split_size": -1, "a": 0.5, "b": True}}
+    odd = {"t": (1, (2, 3), ()), "s": {1, 2}, "f": frozenset({3}), "b": b"bytes" * 60, "i": [0, -1, 255, 65536, 1 << 40, -(1 << 70)],
+           "r": 1e300, "n": None, "y": [True, False], "u": "\u00e9" * 300, "a": bytearray(b"x")}
+    out = {f"snapshot_{p}": pickle.dumps(state, p) for p in range(6)}
+    out.update({f"odd_{p}": pickle.dumps({k: v for k, v in odd.items() if k not in "sfba" or p > 4}, p) for p in range(6)})
+    head = b"\x80\x02}X\x08\x00\x00\x00segments"
+    for i, code in enumerate((b"cos\nsystem\n.", b"]]R.", b"]]b.", b"(ios\nsystem\n.", b"]Q.", b"\x82\x01.", b"]\x94" + b"(h\x00h\x00e" * 9 + b".")):
+        out[f"refused_{i}"] = head + code
+    return out
+
+
 def main() -> None:
     """One file for each kind of event and each kind of document."""
     (HERE / "ring").mkdir(parents=True, exist_ok=True)
@@ -148,10 +258,13 @@ def main() -> None:
     (HERE / "names").mkdir(parents=True, exist_ok=True)
     for name, data in names().items():
         (HERE / "names" / name).write_bytes(data)
+    (HERE / "counters").mkdir(parents=True, exist_ok=True)
+    for name, data in counters().items():
+        (HERE / "counters" / name).write_bytes(data)
     (HERE / "rows").mkdir(parents=True, exist_ok=True)
     for name, text in tables().items():
         (HERE / "rows" / name).write_text(text)
-    for folder in ("open", "scan"):
+    for folder in ("pickle", "open", "scan"):
         (HERE / folder).mkdir(parents=True, exist_ok=True)
     for name, text in EVENTS.items():
         (HERE / "scan" / name).write_text(text)
@@ -164,8 +277,38 @@ def main() -> None:
     (HERE / "open/members.gz").write_bytes(gzip.compress(whole[:300].encode(), mtime=0) + gzip.compress(whole[300:].encode(), mtime=0))
     for name, data in perfetto().items():
         (HERE / "open" / f"perfetto_{name}").write_bytes(data)
+    nsight().save(HERE / "open/nsight")
+    frames = [{"name": "forward", "filename": "/home/me/model.py", "line": 84}, {"name": "at::_ops::mm::call(x)", "filename": "??", "line": 0}]
+    history = [{"action": action, "addr": 64, "size": 1 << 20, "stream": 0, "time_us": 10 + i, "frames": frames}
+               for i, action in enumerate(("segment_alloc", "alloc", "free_requested", "free_completed", "oom"))]
+    blocks = [{"size": 1 << 20, "state": state, "frames": []} for state in ("active_allocated", "inactive")]
+    for protocol in (2, 5):
+        (HERE / f"open/snapshot_{protocol}").write_bytes(pickle.dumps({"segments": [
+            {"device": 0, "total_size": 2 << 20, "is_expandable": False, "blocks": blocks}], "device_traces": [history, []]}, protocol))
+    call = {"record_id": 0, "process_group": ("0", "default_pg"), "collective_seq_id": 1, "p2p_seq_id": 0, "profiling_name": "nccl:all_reduce",
+            "time_created_ns": 5, "input_sizes": [[2, 3]], "output_sizes": [[2, 3]], "input_dtypes": ["Float"], "output_dtypes": ["Float"],
+            "state": "started", "retired": False, "is_p2p": False, "frames": frames}
+    dump = {"version": "2.10", "pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1]"}}, "pg_status": {}, "entries": [call, call]}
+    (HERE / "open/flight").write_bytes(pickle.dumps(dump, 2))
+    (HERE / "open/flight_json").write_text(json.dumps(dump, sort_keys=True))
+    (HERE / "hang").mkdir(exist_ok=True)
+    other = dump | {"entries": [call, call | {"record_id": 1, "collective_seq_id": 2, "state": "completed"}]}
+    (HERE / "hang/dumps").write_bytes(RANKS.join(pickle.dumps(d, 2) for d in (dump, other, dump | {"entries": []})))
+    (HERE / "hang/json").write_bytes(RANKS.join(json.dumps(d, sort_keys=True).encode() for d in (dump, other)))
+    sends = [call | {"record_id": n, "profiling_name": f"nccl:{name}", "is_p2p": True} for n, name in enumerate(("send 0->1", "recv 0<-1"))]
+    (HERE / "hang/sends").write_bytes(RANKS.join(pickle.dumps(dump | {"entries": sends}, 2) for _ in range(2)))
+    (HERE / "hang/ras").write_bytes(RANKS.join(RAS.replace("39", at).encode() for at in ("39", "12")))
+    rank = {"rank": 0, "host": "h", "pid": 7, "cuda_dev": 1, "status": {"init_state": 0, "async_error": 6, "abort_flag": True},
+            "collective_counts": {"AllReduce": 3}}
+    gone = {"rank": 2, "pid": 9, "status": {"unresponsive": True, "considered_dead": True}}
+    (HERE / "hang/ras_json").write_text(json.dumps({"nccl_version": "2.28.3", "communicators": [
+        {"hash": "0x5", "size": 3, "ranks": [rank, rank | {"rank": 1, "collective_counts": {"AllReduce": 2}}], "missing_ranks": [gone]}]}))
     (HERE / "open/nodes").write_text('{"schema":"1.0.2","nodes":[{"id":1}]}')
     (HERE / "open/tail").write_text("[" + EVENTS["op"] + "]}}garbage")
+    (HERE / "open/memory_timeline_raw").write_text("[[-1,1,1000,0],[1700000000000000000,2,40,4],[1700000000000000050,3,-40,4],[1700000000000000050,3,40,5]]")
+    (HERE / "open/memory_timeline_sums").write_text("[[1700000000000000,1700000000000005],[[0,7,0,0,0,0,0,0,1],[0,0,0,0,9,0,0,0,0]]]")
+    for name, data in pickles(frames).items():
+        (HERE / f"pickle/{name}").write_bytes(data)
 
 
 if __name__ == "__main__":

@@ -101,8 +101,10 @@ class Recording:
         self.uuid += 1
         return self.uuid
 
-    def process(self, pid: int, name: str) -> None:
-        self.out.append(packet(process(self.next(), pid, name)))
+    def process(self, pid: int, name: str, parent: int = 0, command: tuple[str, ...] = ()) -> None:
+        self.out.append(packet(process(self.next(), pid, name, command)))
+        if parent:
+            self.out.append(packet((122, message((1, message((1, pid), (2, parent), (3, name))))), ts=self.start))
 
     def thread(self, pid: int, tid: int | None = None, name: str | None = None, start: int | None = None) -> Thread:
         uuid = self.next()

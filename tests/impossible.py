@@ -212,7 +212,7 @@ def is_of_capture(finding: dict[str, Any]) -> bool:
     return finding["id"] == "cold-start" and "left out of the means" in finding.get("statement", "left out of the means")
 
 
-OF_THE_HOST = {"launch-bound", "host-sync", "data-loading", "io-stall", "lock-contention", "sleep", "cpu-starved", "python-gc", "allocator",
+OF_THE_HOST = {"launch-bound", "host-sync", "data-loading", "io-stall", "lock-contention", "gil", "sleep", "cpu-starved", "cpu-quota", "python-gc", "allocator",
                "warm-up", "host-work", "unrecorded", "synchronous-launches", "pinned-allocation", "cold-start"}
 
 
@@ -457,12 +457,17 @@ def waits_of_ranks_are_shared_out(report: Report) -> Complaints:
             yield f"stragglers: rank {s['rank']} of {sorted(named)}"
 
 
+OF_THE_ALLOCATOR = {"peak_bytes", "peak_reserved_bytes", "peak_free_bytes", "peak_largest_free_bytes"}
+
+
 def the_peak_is_the_sum_of_its_holders(report: Report) -> Complaints:
     for at, rank in ranks(report):
         for pool in rank["memory"]["pools"]:
-            parts = sum(v or 0 for k, v in pool.items() if k.startswith("peak_") and k.endswith("_bytes") and k != "peak_bytes")
+            parts = sum(v or 0 for k, v in pool.items() if k.startswith("peak_") and k.endswith("_bytes") and k not in OF_THE_ALLOCATOR)
             if parts and pool["peak_bytes"] and abs(parts - pool["peak_bytes"]) > 1:
                 yield f"{at}.memory {pool['pool']}: {parts} of {pool['peak_bytes']} bytes"
+            if (pool.get("peak_free_bytes") or 0) > (pool.get("peak_reserved_bytes") or 0):
+                yield f"{at}.memory {pool['pool']}: {pool['peak_free_bytes']} free of {pool['peak_reserved_bytes']} reserved bytes"
             if pool["capacity_bytes"] and (pool["peak_bytes"] or 0) > pool["capacity_bytes"]:
                 yield f"{at}.memory {pool['pool']}: {pool['peak_bytes']} of {pool['capacity_bytes']} bytes"
 
@@ -571,7 +576,9 @@ CHECKS = {check.name: check for check in (
                                                         put("stragglers", [{"rank": 77, "share_pct": 50}]))),
     Check("peak", the_peak_is_the_sum_of_its_holders, (
         put("ranks.0.memory.pools", [{"pool": "cuda:0", "peak_bytes": 9, "capacity_bytes": 5}]),
-        put("ranks.0.memory.pools", [{"pool": "cuda:0", "peak_bytes": 9, "peak_other_bytes": 5, "capacity_bytes": None}]))),
+        put("ranks.0.memory.pools", [{"pool": "cuda:0", "peak_bytes": 9, "peak_other_bytes": 5, "capacity_bytes": None}]),
+        put("ranks.0.memory.pools", [{"pool": "cuda:0", "peak_bytes": 5, "peak_other_bytes": 5, "capacity_bytes": None, "peak_reserved_bytes": 7,
+                                      "peak_free_bytes": 8}]))),
 )}
 
 

@@ -100,8 +100,8 @@ def thread(uuid: int, pid: int, tid: int, name: str | None = None) -> tuple[int,
     return track(uuid, None, None, (4, message((1, pid), (2, tid), (5, name))))
 
 
-def process(uuid: int, pid: int, name: str) -> tuple[int, bytes]:
-    return track(uuid, None, None, (3, message((1, pid), (6, name))))
+def process(uuid: int, pid: int, name: str, command: tuple[str, ...] = ()) -> tuple[int, bytes]:
+    return track(uuid, None, None, (3, message((1, pid), (2, list(command)), (6, name))))
 
 
 def interned(**types: dict[int, Any]) -> tuple[int, bytes]:

@@ -10,10 +10,10 @@ from typing import Any
 
 BLOCK = 16384
 TYPES = ("none more begin end mark start stop phase step step_end counter os_call mpi payload thread fork exec lost pause resume "
-         "sample").split()
+         "sample wake").split()
 DOORS = {name: 1 << bit for bit, name in enumerate("user nvtx osrt mpi cpu cuda nccl pytorch".split())} | {"watch": 1 << 30}
 CONTROL_MAGIC, RING_MAGIC = 0x314C525443505548, 0x31474E4952505548
-MORE_SCHEMA = 15
+MORE_PLACE, MORE_MUTEX, MORE_WAKER, MORE_SCHEMA = 7, 8, 9, 15
 
 
 class Control(ctypes.Structure):
@@ -52,6 +52,10 @@ class Record:
     id: int = 0
     values: dict[str, Any] = field(default_factory=dict)        # of its MOREs, by name
     payloads: list[tuple[int, int, bytes]] = field(default_factory=list)        # schema, bytes said, bytes there
+    object: int = 0     # what a call waited for
+    caller: int = 0
+    mutex: int = 0
+    waker: tuple[int, int, int] = (0, 0, 0)     # thread, time, caller
 
 
 @dataclass
@@ -71,7 +75,13 @@ class Process:
 
 def more(record: Record, strings: dict[int, str], ident: int, kind: int, a: int, b: int) -> None:
     name = strings.get(ident, "")
-    if kind == MORE_SCHEMA:
+    if kind == MORE_PLACE:
+        record.object, record.caller = a, b
+    elif kind == MORE_MUTEX:
+        record.mutex = a
+    elif kind == MORE_WAKER:
+        record.waker = (ident, a, b)
+    elif kind == MORE_SCHEMA:
         record.payloads.append((a, b, b""))
     elif kind == 6:
         if record.payloads:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from tests import parallel_traces
-from tests.host_traces import DEAD, MS, RUNNING, Recording, Thread as HostThread
-from tests.pftrace import COUNTER, event, message, packet, track
+from tests.host_traces import DEAD, MS, RUNNING, SLEEPING, Recording, Thread as HostThread
+from tests.pftrace import COUNTER, INSTANT, event, message, packet, track
 from tests.scoreboard import plants
 from tests.scoreboard.job import A100, Setup, Steps, draw, step_ns
 from tests.scoreboard.kineto import Capture, write
@@ -582,10 +582,11 @@ def on_cpu(*parts: tuple[str, int, float, float]) -> Callable[[], Case]:
 STEPS = 10
 
 
-def recorded(body: Callable[[HostThread, HostThread, int], None], truth: float | None = None) -> Case:
+def recorded(body: Callable[[HostThread, HostThread, int], None], truth: float | None = None, **facts: int) -> Case:
     """One process with a main thread that takes steps, and a helper."""
     def to(folder: Path) -> Path:
         recording = Recording(1000 * MS)
+        recording.facts(**facts)
         recording.process(100, "train")
         main, helper = recording.thread(100), recording.thread(100, 101, "helper")
         for step in range(STEPS):
@@ -703,6 +704,231 @@ def joins(*ms: int, truth: float | None = None) -> Case:
         main.state(DEAD)
         return recording.write(folder / "run.pftrace")
     return Case(to, truth, says=("pthread_join", "reduce_rows") if truth else ())
+
+
+def fetches(*threads: str, truth: float | None = None) -> Case:
+    """A main thread that waits for threads: "fetch" asks a server 20 times, which takes 10 ms each, "crunch" computes as long."""
+    def to(folder: Path) -> Path:
+        recording = Recording(1000 * MS)
+        recording.facts(cpus=4)
+        recording.process(100, "crawl")
+        main = recording.thread(100, name="crawl")
+        main.state(RUNNING)
+        for i, does in enumerate(threads):
+            t = recording.thread(100, 101 + i, does, main.now)
+            t.state(RUNNING)
+            for _ in range(20):
+                if does == "fetch":
+                    t.waits("recv", t.now + 10 * MS)
+                t.runs(MS // 10 if does == "fetch" else 11 * MS)
+            t.state(DEAD)
+        main.waits("pthread_join", t.now + MS // 50)
+        main.runs(MS)
+        main.state(DEAD)
+        return recording.write(folder / "run.pftrace")
+    return Case(to, truth, says=(f"{len(threads)} threads wait for", "recv") if truth else ())
+
+
+def writes_to(reader_ms: int, writer_ms: int) -> Case:
+    """A pipe of one place: `sort` computes and writes, `ship` reads and sleeps, each for its time; another process reads another pipe all the time."""
+    def to(folder: Path) -> Path:
+        recording = Recording(1000 * MS)
+        recording.facts(cpus=4)
+        for pid, name, parent in ((100, "sort", 0), (200, "ship", 100), (300, "log", 100)):
+            recording.process(pid, name, parent)
+        main, ship, log = recording.thread(100, name="sort"), recording.thread(200, name="ship"), recording.thread(300, name="log")
+        for t in (main, ship, log):
+            t.state(RUNNING)
+        full_until = main.now
+        for _ in range(40):
+            main.runs(writer_ms * MS)
+            if main.now < full_until:
+                main.waits("write", full_until, "pipe")
+            main.runs(MS // 50)
+            if ship.now < main.now:
+                ship.waits("read", main.now, "pipe")
+            ship.runs(MS // 50)
+            ship.waits("nanosleep", ship.now + reader_ms * MS)
+            ship.call("read", MS // 100, "pipe")
+            full_until = ship.now
+        log.waits("read", main.now, "pipe")
+        main.runs(MS)
+        for t in (main, ship, log):
+            t.state(DEAD)
+        return recording.write(folder / "run.pftrace")
+    return Case(to, says=("sort (100)", "ship (200)", "nanosleep") if reader_ms > writer_ms else ())
+
+
+def goroutines(ms: int, rest_ms: int) -> Case:
+    """A program of Go whose two threads compute by turns, with a rest of both between."""
+    def to(folder: Path) -> Path:
+        recording = Recording(1000 * MS)
+        recording.facts(cpus=2, go_process=100)
+        recording.process(100, "stock")
+        pair = [recording.thread(100, tid, "stock") for tid in (100, 101)]
+        for t in pair:
+            t.state(RUNNING)
+        at = pair[0].now
+        for turn in range(20):
+            one, other = pair[turn % 2], pair[1 - turn % 2]
+            one.now = other.now = at
+            one.state(RUNNING)
+            other.state(SLEEPING)
+            one.now = at + ms * MS
+            one.state(SLEEPING)
+            at = one.now + rest_ms * MS
+        for t in pair:
+            t.now = at
+            t.state(DEAD)
+        return recording.write(folder / "run.pftrace")
+    return Case(to, says=("No thread of this Go program runs for 75 %",) if rest_ms else ())
+
+
+def go_calls(in_kernel: int, in_go: int) -> Case:
+    """A program of Go that is so many of each 10 ms in the kernel for its function main.emit, and in main.encode."""
+    def to(folder: Path) -> Path:
+        recording = Recording(1000 * MS)
+        recording.facts(cpus=2, go_process=100)
+        texts = ("[kernel]", "syscall.write", "main.emit", "main.encode")
+        parts: list[tuple[int, Any]] = [(17, message((1, k), (2, module))) for k, module in ((1, "events"), (2, "[kernel]"))]
+        parts += [(19, message((1, k), (7, [k]))) for k in (1, 2)]
+        for k, name in enumerate(texts, 1):
+            parts += [(5, message((1, k), (2, name))), (6, message((1, k), (2, k), (3, 2 if k == 1 else 1), (4, 16 * k)))]
+        parts += [(7, message((1, 1), (2, [3, 2, 1]))), (7, message((1, 2), (2, [4])))]
+        each = (59, message((12, message((1, message((1, MS), (4, 1)))))))
+        recording.out.append(packet((12, message(*parts)), each, ts=recording.start, flags=1))
+        recording.process(100, "events")
+        main = recording.thread(100, name="events")
+        main.state(RUNNING)
+        for _ in range(10):
+            for chain, ms in ((1, in_kernel), (2, in_go)):
+                for _ms in range(ms):
+                    main.runs(MS - 1)
+                    recording.out.append(packet((66, message((2, 100), (3, 100), (4, chain), (5, chain))), ts=main.now, flags=2))
+                    main.runs(1)
+        main.state(DEAD)
+        return recording.write(folder / "run.pftrace")
+    return Case(to, says=("main.emit", "system call write") if in_kernel > in_go else ())
+
+
+def looks_for_child(life_ms: int, truth: float | None = None) -> Case:
+    """A program that looks each 50 ms whether its child has ended, in each of ten rounds."""
+    def to(folder: Path) -> Path:
+        recording = Recording(1000 * MS)
+        recording.facts(cpus=2)
+        recording.process(100, "watch")
+        main = recording.thread(100, name="watch")
+        main.state(RUNNING)
+        for i in range(10):
+            main.runs(MS)
+            recording.process(200 + i, "convert", 100)
+            child = recording.thread(200 + i, start=main.now)
+            child.state(RUNNING)
+            child.computes(life_ms * MS)
+            child.state(DEAD)
+            while main.now < child.now:
+                main.waits("nanosleep", main.now + 50 * MS)
+                main.runs(MS // 50)
+        main.runs(MS)
+        main.state(DEAD)
+        return recording.write(folder / "run.pftrace")
+    return Case(to, truth, says=("nanosleep", "convert") if truth else ())
+
+
+def waits_for_children(*ms: int, truth: float | None = None) -> Case:
+    """make -j2: compilers of two files at a time, and a main process that only waits."""
+    def to(folder: Path) -> Path:
+        recording = Recording(1000 * MS)
+        recording.facts(cpus=2)
+        recording.process(100, "make")
+        main = recording.thread(100, name="make")
+        main.state(RUNNING)
+        main.runs(MS)
+        free = [main.now, main.now]
+        for i, length in enumerate(ms):
+            at = free.index(min(free))
+            if i > 1:
+                main.waits("wait4", free[at] + MS // 50, "child")
+            recording.process(200 + i, "cc1", 100, ("cc1", "-O2", f"file{i}.c"))
+            child = recording.thread(200 + i, start=main.now)
+            child.state(RUNNING)
+            child.computes(length * MS)
+            child.state(DEAD)
+            free[at] = child.now
+            main.runs(MS // 10)
+        for end in sorted(free):
+            if end > main.now:
+                main.waits("wait4", end + MS // 50, "child")
+                main.runs(MS // 10)
+        main.runs(MS)
+        main.state(DEAD)
+        return recording.write(folder / "run.pftrace")
+    return Case(to, truth, says=("make waits for 4 child processes", "cc1 (file3.c)") if truth else ())
+
+
+def computes_in(*parts: tuple[str, int]) -> Case:
+    """A main thread that computes in functions by turns, so many milliseconds of each turn; 10 turns."""
+    def to(folder: Path) -> Path:
+        recording = Recording(1000 * MS)
+        recording.facts(cpus=2)
+        recording.functions(*(name for name, _ in parts))
+        recording.process(100, "render")
+        main = recording.thread(100, name="render")
+        main.state(RUNNING)
+        for _ in range(10):
+            for number, (_, ms) in enumerate(parts, 1):
+                main.computes(ms * MS, number)
+        main.state(DEAD)
+        return recording.write(folder / "run.pftrace")
+    return Case(to, says=(parts[0][0],))
+
+
+def team(mine: int, theirs: int, truth: float | None = None) -> Case:
+    """Two threads of OpenMP in one region: a main thread that then waits in no recorded call, and another one that may do so too."""
+    def to(folder: Path) -> Path:
+        recording = Recording(1000 * MS)
+        recording.facts(cpus=2)
+        recording.process(100, "stencil")
+        texts = [(5, message((1, 1), (2, "sweep._omp_fn.0"))), (17, message((1, 1), (2, "stencil"))), (19, message((1, 1), (7, [1])))]
+        frame = [(6, message((1, 1), (2, 1), (3, 1), (4, 16))), (7, message((1, 1), (2, [1])))]
+        each = (59, message((12, message((1, message((1, MS), (4, 1)))))))
+        recording.out.append(packet((12, message(*texts, *frame)), each, ts=recording.start, flags=1))
+        main, other = recording.thread(100, name="stencil"), recording.thread(100, 101, "stencil")
+        for t, ms in ((main, mine), (other, theirs)):
+            t.state(RUNNING)
+            t.computes(ms * MS, 1)
+            t.sleeps((max(mine, theirs) - ms) * MS)
+            t.state(DEAD)
+        return recording.write(folder / "run.pftrace")
+    return Case(to, truth, says=("sweep", "OpenMP") if truth else ())
+
+
+def interprets(turns: int, wait_of: str, truth: float | None = None) -> Case:
+    """Two threads that compute 5 ms in turns, on two CPUs; each waits for the other one, which signals when it stops."""
+    def to(folder: Path) -> Path:
+        recording = Recording(1000 * MS)
+        recording.facts(cpus=2)
+        recording.functions("crunch")
+        recording.process(100, "python3")
+        main = recording.thread(100, name="python3")
+        main.state(RUNNING)
+        pair = [recording.thread(100, 101 + i, "python3", main.now) for i in (0, 1)]
+        for t in pair:
+            t.state(RUNNING)
+        for turn in range(turns):
+            one, other = pair[turn % 2], pair[1 - turn % 2]
+            one.computes(5 * MS, 1)
+            recording.out.append(packet(event(INSTANT, one.uuid, "wake", "osrt", {"object": "0x1000", "how": "signal", "caller": "drop_gil"}), ts=one.now))
+            other.state(SLEEPING)
+            other.call("pthread_cond_wait", 5 * MS, object="0x1000", caller=wait_of)
+            other.state(RUNNING)
+        for t in pair:
+            t.state(DEAD)
+        main.waits("pthread_join", pair[0].now + MS // 100)
+        main.runs(MS)
+        main.state(DEAD)
+        return recording.write(folder / "run.pftrace")
+    return Case(to, truth, says=("interpreter lock", "crunch") if truth else ())
 
 
 # several ranks
@@ -898,12 +1124,24 @@ EXAMS: dict[str, Exam] = {
         lambda: simulated(replace(DEEP, stall_ns=2 * MS)),
         lambda: paper(saves, products, one_unit=False)),
     "many-small-calls": Exam(lambda: recorded(writes_lines, gain(91.3, 61.3 + 7 * 0.03)), lambda: recorded(writes_pieces)),
+    "kernel-calls": Exam(lambda: go_calls(8, 2), lambda: go_calls(2, 8)),
     "page-faults": Exam(lambda: touches_memory(5_000, gain(95, 60)), lambda: touches_memory(80_000)),    # each page once: data that it keeps
     "many-processes": Exam(lambda: starts_processes(8, 4, gain(61 + 8 * 5.05, 61)), lambda: starts_processes(1, 40)),
     "lock-contention": Exam(lambda: recorded(waits_for("pthread_mutex_lock"), gain(91, 61)), lambda: recorded(helper_waits("pthread_mutex_lock"))),
+    "gil": Exam(lambda: interprets(20, "take_gil", gain(101, 51)), lambda: interprets(20, "take_turn")),
     "sleep": Exam(lambda: recorded(waits_for("nanosleep"), gain(91, 61)), lambda: recorded(helper_waits("nanosleep"))),
+    "cpu-quota": Exam(lambda: recorded(waits_for("cpu"), gain(91, 61), cpus=8, cpu_limit_milli=1500, cpu_periods=20, cpu_throttled_periods=19),
+                      lambda: recorded(waits_for("cpu"), cpus=8, cpu_limit_milli=1500, cpu_periods=20, cpu_throttled_periods=2)),
     "cpu-starved": Exam(lambda: recorded(waits_for("cpu"), gain(91, 61)), lambda: recorded(helper_waits("cpu"))),
+    "polled-child": Exam(lambda: looks_for_child(60, gain(1012, 612)), lambda: looks_for_child(50)),
+    "waited-child": Exam(lambda: waits_for_children(60, 60, 60, 240, truth=gain(302, 242)), lambda: waits_for_children(60, 60, 60, 60)),
     "waited-thread": Exam(lambda: joins(90, 10, truth=gain(91, 51)), lambda: joins(50, 49)),
+    "small-pool": Exam(lambda: fetches("fetch", "fetch", truth=gain(203, 102)), lambda: fetches("fetch", "fetch", "crunch")),
+    "slow-reader": Exam(lambda: writes_to(9, 1), lambda: writes_to(1, 9)),
+    "go-waits": Exam(lambda: goroutines(5, 15), lambda: goroutines(5, 0)),
+    "load-imbalance": Exam(lambda: team(20, 60, gain(60, 40)), lambda: team(60, 59)),
+    "hot-code": Exam(lambda: computes_in(("trace_ray", 6), ("shade", 4)),
+                     lambda: computes_in(*((f"pass_{i}", 2) for i in range(5)))),          # none is worth a look of its own
     "exposed-communication": Exam(
         lambda: scoreboard("exposed-communication", replace(SHARED, comm_bytes=400 << 20)),
         lambda: simulated(replace(draw(3, "launch"), layers=4, steps=6, guard=0, costs=MACHINE, shadow_ns=400 * US)),

@@ -11,7 +11,23 @@ from unittest import mock
 from tests.program import ROOT
 
 sys.path.insert(0, str(ROOT / "bench"))
+import costs  # noqa: E402
 import inputs  # noqa: E402
+
+
+class Costs(unittest.TestCase):
+    """Two commands write one page: each leaves the other's sections alone."""
+
+    def test_a_section_is_replaced_and_kept(self) -> None:
+        page, old, new = "# Page\n\n## One\n\na\n", f"## {costs.TITLE}\n\n### x\n\n1", f"## {costs.TITLE}\n\n2"
+        self.assertEqual(costs.cut(page), (page, ""))
+        self.assertEqual(costs.put(page, ""), page)
+        with_old = costs.put(page, old)
+        self.assertEqual(with_old, page + "\n" + old + "\n")
+        self.assertEqual(costs.put(with_old, new), page + "\n" + new + "\n")
+        between = page + "\n" + old + "\n\n## Two\n\nb\n"
+        self.assertEqual(costs.cut(between)[0], page + "\n## Two\n\nb\n")
+        self.assertEqual(costs.put(page, costs.cut(with_old)[1]), with_old)
 
 
 class Inputs(unittest.TestCase):

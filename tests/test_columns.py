@@ -43,7 +43,7 @@ class Described(unittest.TestCase):
                 self.assertIsNone(re.search(r"\. [A-Z]", row["help"]), "more than one sentence")
                 self.assertLess(len(row["help"]), 200)
                 self.assertIsNone(re.search(r"\b(mended?|dearest|pieces? of (?:device )?work|that many|beside it)\b", row["help"]))
-                self.assertTrue(row["unit"] or row["type"] in ("text", "count", "bool"), "a number without a unit")
+                self.assertTrue(row["unit"] or row["type"] in ("text", "count", "id", "bool"), "a number without a unit")
                 self.assertTrue(row["key"] or row["heading"])
         keys = collections.Counter((r["view"], r["table"], r["key"]) for r in rows if r["key"])
         self.assertEqual([k for k, n in keys.items() if n > 1], [])

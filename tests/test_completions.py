@@ -161,7 +161,7 @@ class Completions(unittest.TestCase):
 
     def test_words_that_begin_alike_are_all_shown(self) -> None:
         script = f". {self.scripts}/holdup; COMP_LINE='holdup st'; COMP_POINT=9 COMP_WORDS=(holdup st) COMP_CWORD=1; _holdup; echo ${{COMPREPLY[*]}}"
-        self.assertEqual(sorted(subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.split()), ["start", "status", "stop", "stragglers"])
+        self.assertEqual(sorted(subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.split()), ["start", "stats", "status", "stop", "stragglers"])
 
 
 class Pages(unittest.TestCase):

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tests import protobuf
+from tests.host_traces import DEAD, MS, RUNNABLE, RUNNING, Recording
 from tests.program import EXE, OWN, ROOT, SANITIZED, events, ns, report, run, skip_loudly, traces
 
 ONE = ROOT / "examples/training/traces/slow_loader/rank0.pt.trace.json.gz"
@@ -406,6 +407,68 @@ class ToChrome(unittest.TestCase):
             copy.write_bytes(export(path, "chrome"))
             got = [e["args"]["Input Dims"] for e in json.loads(copy.read_text())["traceEvents"] if e["ph"] == "X"]
             self.assertEqual(got, [*odd, [[1, 2], []], [[3]]])
+
+
+class States(unittest.TestCase):
+    """What threads did by the scheduler goes there and back: the copy says of each state when and how long it was."""
+
+    QUERY = "select t.pid, t.tid, s.state, s.start_ns, s.dur_ns from thread_state s join track t on s.track = t.id order by 1, 2, 4"
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.trace = self.folder / "rank0.pftrace"
+        job = Recording(5 * MS)
+        job.facts(cpus=3, command_pid=100)
+        job.process(100, "job")
+        main, worker, silent = (job.thread(100, tid, name) for tid, name in ((100, "job"), (101, "worker"), (102, "silent")))
+        for t in (main, worker, silent):
+            t.state(RUNNING)
+            t.runs(3 * MS)
+        main.call("read", MS, path="/x", bytes=4096)
+        main.starved(2 * MS)
+        main.waits("pthread_join", 40 * MS)
+        worker.sleeps(7 * MS)
+        worker.state(0)     # records were lost: a hole
+        worker.runs(4 * MS)
+        worker.state(RUNNABLE)
+        worker.runs(MS)
+        for t in (main, worker, silent):
+            t.state(DEAD)
+        self.trace.write_bytes(b"".join(job.out))
+
+    def ask(self, path: Path) -> list[tuple]:
+        status, out, err = run("query", path, "--json", self.QUERY)
+        self.assertEqual(status, 0, err)
+        rows = [tuple(row.values()) for row in json.loads(out)]
+        first = min(row[3] for row in rows)     # a copy may count from 1970
+        return [(*row[:3], row[3] - first, row[4]) for row in rows]
+
+    def test_there_and_back(self) -> None:
+        known = self.ask(self.trace)
+        self.assertEqual({(row[1], row[2]) for row in known}, {(100, "running"), (100, "runnable"), (100, "waiting"), (101, "running"), (101, "waiting"),
+                                                               (101, "runnable"), (102, "running")})
+        for name, ending in (("perfetto", "pftrace"), ("chrome", "json")):
+            with self.subTest(format=name):
+                copy = self.folder / f"copy.{ending}"
+                copy.write_bytes(export(self.trace, name))
+                self.assertEqual(self.ask(copy), known)
+                was, now = (report(path)["ranks"][0] for path in (self.trace, copy))
+                self.assertEqual(now["host_time"], was["host_time"])
+                self.assertEqual(now["host_time"]["states_from"], "switches")
+                status, out, err = run("query", copy, "--json", "select count(*) as n from slice where kind = 'cpu_wait'")
+                self.assertEqual((status, json.loads(out)[0]["n"]), (0, 2), err)
+
+    def test_two_ranks_of_one_host(self) -> None:
+        other = self.folder / "rank1.pftrace"
+        other.write_bytes(self.trace.read_bytes())
+        known = [row[2:] for row in self.ask(self.trace)]
+        for name, ending in (("perfetto", "pftrace"), ("chrome", "json")):
+            with self.subTest(format=name):
+                both = self.folder / f"both.{ending}"
+                both.write_bytes(export(self.trace, name, other))
+                self.assertEqual(sorted(row[2:] for row in self.ask(both)), sorted(2 * known))
 
 
 class ToSpeedscope(unittest.TestCase):

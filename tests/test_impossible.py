@@ -143,7 +143,10 @@ class File:
         if wrong := first.complaint((0,)):
             self.complain("hang" if first.hung else "status", wrong)
             return self                 # the other commands would hang as well, for minutes
-        self.report = parse(first.out)
+        answer = parse(first.out)
+        if "ranks" not in answer:
+            return self                 # kernels of Nsight Compute, dumps of the Flight Recorder: nothing that takes time
+        self.report = answer
         for check in CHECKS.values():
             self.checks += 1
             for what in check.run(self.report):
@@ -209,6 +212,8 @@ class File:
             ("whatif", ("whatif", "-q", "--json", *(w for e in EDITS for w in ("-e", e))), (0, 2)),
             ("query", ("query", "--json", "-q"), (0,)),
         ):
+            if name in ("csv", "whatif", "query") and len(self.report["ranks"]) > 1:
+                continue                # they speak of all processes of the file
             more = (SQL,) if name == "query" else ()
             answer = self.ask("status", *words, self.path, *more, allowed=allowed)
             if answer and answer.status != 2:
@@ -218,7 +223,13 @@ class File:
 
 
 def parse(text: bytes) -> Any:
-    return json.loads(text, parse_constant=float)       # NaN and Infinity become numbers, for the checks to find
+    """The first document: `info` writes one for each rank of a file. NaN and Infinity become numbers, for the checks to find."""
+    reader, documents, rest = json.JSONDecoder(parse_constant=float), [], text.decode().strip()
+    while rest:
+        document, end = reader.raw_decode(rest)
+        documents.append(document)
+        rest = rest[end:].strip()
+    return documents[0]
 
 
 # what other commands say, beside the report

@@ -2,6 +2,7 @@
 """The run is the process's life: what `holdup run` says of programs that make no call, are static, are killed, or have children and threads."""
 from __future__ import annotations
 
+import os
 import pathlib
 import shutil
 import signal
@@ -91,6 +92,21 @@ class Computes(Case):
         self.check("schedstat", HOT_STATIC, ".")
 
 
+class Storms(Case):
+    """Three processes per CPU that yield in a loop: hundreds of thousands of switches in a second, and each is recorded."""
+
+    def test_no_switch_is_lost(self) -> None:
+        storm = recorder.build(self.folder, "storm")
+        cpus = sorted(os.sched_getaffinity(0))[:2]
+        done = subprocess.run(["taskset", "-c", ",".join(map(str, cpus)), *self.prefix("switches"), "--trace", "cpu", "--", storm, str(3 * len(cpus)), "1"],
+                              cwd=self.folder, capture_output=True, text=True, timeout=120, env=environment(), check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("were lost", done.stderr)
+        self.check_partition()
+        changes = self.rows("select count(*) as n from thread_state")[0]["n"]
+        self.assertGreater(changes, 20000)
+
+
 class Others(Case):
     def test_sleep_is_waiting(self) -> None:
         for source in ("switches", "schedstat", "sums"):
@@ -109,7 +125,7 @@ class Others(Case):
                 host, text = answer["ranks"][0]["host_time"], answer["verdict"]["text"]
                 self.assertRegex(text, r"sh waits for its child processes .* is hot: .*computes for")
                 self.assertRegex(text, "hot_function")
-                self.assertAlmostEqual(host["job_cpu_ns"] / 0.8e9, 1, delta=0.04 if source == "switches" else 0.1, msg=text)
+                self.assertAlmostEqual(host["job_cpu_ns"] / 0.8e9, 1, delta=0.04 if source == "switches" else 0.25, msg=text)  # /proc is read now and then
 
     def test_what_a_grandchild_waits_for_has_its_price(self) -> None:
         """Shells that wait for shells: without the sleeps the run is shorter by just these."""

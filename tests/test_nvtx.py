@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import shutil
 import struct
 import subprocess
 import sys
@@ -225,6 +226,18 @@ class RealHeaders(Case):
         reduce = next(r for r in process.of("begin") if r.text == "AllReduce")
         self.assertEqual(process.strings[struct.unpack_from("<Q", reduce.payloads[0][2], 32)[0]], "registered")
         self.assertEqual(notes(self.folder / "session"), "")
+
+    def test_the_tool_of_a_profiler_around_the_program_stays(self) -> None:
+        """nsys and its like start the program with NVTX_INJECTION64_PATH as their own library."""
+        tool = self.folder / "libtool.so"
+        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", tool, ROOT / "tests/inject/nvtx_tool.c"], check=True, capture_output=True)
+        for command in ([self.client], ["env", f"NVTX_INJECTION64_PATH={tool}", self.client], ["sh", "-c", f"{self.client}; true"]):
+            with self.subTest(command=command[0]):
+                shutil.rmtree(self.folder / "session", ignore_errors=True)
+                done, processes = record(self.folder, *command, env={} if command[0] == "env" else {"NVTX_INJECTION64_PATH": str(tool)})
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn("tool: push ascii\n", done.stdout)
+                self.assertEqual([len(p.of("begin")) for p in processes if p.of("begin")], [5])
 
     def test_a_second_tool_that_is_not_there_is_said_once(self) -> None:
         process = self.one(record(self.folder, self.client, env={"HOLDUP_NVTX_CHAIN": "/nonexistent/tool.so"}))

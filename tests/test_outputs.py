@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[list[str], list[str], pathlib.Path]] = {
     "scale": ([str(TRACE)], [], TRACE),
     "stragglers": ([], [], ROWS),
     "check": ([], ["--only-named", "--max", "data=90"], TRACE),
+    "stats": ([], [], TRACE),
     "query": ([], ["select count(*) from slice"], TRACE),
     "export": ([], ["--format", "chrome"], TRACE),
 }

@@ -46,6 +46,47 @@ def span(start: int, end: int, uuid: int, name: str, cat: str | None = None, arg
     return packet(event(BEGIN, uuid, name, cat, args), ts=start, **options) + packet(event(END, uuid), ts=end, **options)
 
 
+class Repeats(Case):
+    """The same bytes again are not read again, and mean what their writer has declared by then."""
+
+    def call(self, start: int, end: int, seq: int = 1) -> bytes:
+        body = event(BEGIN, None, 1, 1, {"path": "/x", "bytes": 7})
+        return packet(body, ts=start, seq=seq, flags=NEEDS) + packet(event(END), ts=end, seq=seq, flags=NEEDS)
+
+    def state(self, uuid: int, name: str, seq: int = 1) -> bytes:
+        return packet((59, message((11, message((11, uuid))))), interned(name={1: name}, cat={1: "os_call"}), seq=seq, flags=CLEARED)
+
+    def test_a_name_that_is_declared_anew(self) -> None:
+        for ours in (True, False):
+            with self.subTest(ours=ours):
+                self.write(packet((126, message((1, [message((1, "holdup.version"), (3, "0"))])))) if ours else b"",
+                           packet(process(1, 10, "p")), packet(thread(2, 10, 10)), packet(thread(3, 10, 11)),
+                           self.state(2, "read"), self.state(3, "fsync", 2),
+                           self.call(10, 20), self.call(30, 45), self.call(31, 47, 2), self.call(50, 60),
+                           packet(interned(name={1: "write"})),
+                           self.call(70, 80), self.call(90, 99), self.call(91, 95, 2))
+                got = self.ask("SELECT s.name, start_ns, dur_ns, tid FROM slice s JOIN track t ON s.track = t.id ORDER BY start_ns")
+                self.assertEqual(got, [("read", 10, 10, 10), ("read", 30, 15, 10), ("fsync", 31, 16, 11), ("read", 50, 10, 10),
+                                       ("write", 70, 10, 10), ("write", 90, 9, 10), ("fsync", 91, 4, 11)])
+
+    def test_how_many_bytes(self) -> None:
+        """Numbers of any length, absent, twice, and of another argument."""
+        def one(at: int, args: dict) -> bytes:
+            return packet(event(BEGIN, None, 1, 1, args), ts=at, flags=NEEDS) + packet(event(END), ts=at + 5, flags=NEEDS)
+
+        numbers = [1, 100, 7, 127, 128, 16383, 300, 1 << 40, 1 << 41, 1 << 51, 3, 5, 5, -1]
+        calls = [{"path": "/x", "bytes": n, "fd": 3} for n in numbers] + [{"path": "/x", "fd": n} for n in (3, 4, 3)] + [{"bytes": 9}, {"bytes": 8}]
+        self.write(packet(process(1, 10, "p")), packet(thread(2, 10, 10)), self.state(2, "read"), *[one(10 * i, c) for i, c in enumerate(calls, 1)])
+        known = [None if n >= 1 << 50 or n < 0 else n for n in numbers] + [None] * 3 + [9, 8]
+        self.assertEqual([row[0] for row in self.ask("SELECT bytes FROM os_call ORDER BY start_ns")], known)
+
+    def test_a_time_that_cannot_be(self) -> None:
+        self.write(packet(process(1, 10, "p")), packet(thread(2, 10, 10)), self.state(2, "read"), self.call(10, 20), self.call(30, 40),
+                   packet(event(BEGIN, None, 1, 1, {"path": "/x", "bytes": 7}), flags=NEEDS), self.call(50, 60))
+        self.assertEqual([row[0] for row in self.ask("SELECT start_ns FROM slice ORDER BY start_ns")], [10, 30, 50])
+        self.assertEqual(self.reasons().get("no_time"), 1)
+
+
 class Events(Case):
     def test_threads_streams_and_launches(self) -> None:
         """An operator that launches one kernel and one copy; the wire that `holdup export` agrees on."""

@@ -49,7 +49,7 @@ def fails_to_name(rule: str, case: Case, said: dict[str, Any]) -> str | None:
             return f"gain {found['gain_pct']}, in truth {case.gain:.1f}"
         if found["confidence"] == "high" and not found["gain_low_pct"] - 0.5 <= case.gain <= found["gain_high_pct"] + 0.5:
             return f"interval {found['gain_low_pct']} ... {found['gain_high_pct']}, in truth {case.gain:.1f}"
-    if findings[0]["gain_pct"] - (found["gain_pct"] or 0) > 1:
+    if (findings[0]["gain_pct"] or 0) - (found["gain_pct"] or 0) > 1:
         return f"comes after {summary}"
     words = " ".join((found["statement"], *found["evidence"]))
     missing = [w for w in case.says if w not in words]

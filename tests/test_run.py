@@ -215,11 +215,11 @@ class Transparent(Case):
 
     @unittest.skipIf(SANITIZED, "a program with ASan does not start behind LD_PRELOAD")
     def test_variables(self) -> None:
-        shell = ["sh", "-c", 'echo "$A|$B|$C|$LD_PRELOAD|$NVTX_INJECTION64_PATH"']
+        shell = ["sh", "-c", 'echo "$A|$B|$C|$LD_PRELOAD|$NVTX_INJECTION64_PATH|$HOLDUP_NVTX_CHAIN"']
         done = self.run_it("--env-var", "A=1,B=2,3", "C=4", *shell, env={"LD_PRELOAD": "libm.so.6", "NVTX_INJECTION64_PATH": "/other.so"})
         self.assertTrue(done.stdout.startswith("1|2,3|4|libm.so.6:"), done.stdout)
-        self.assertTrue(done.stdout.endswith("|/other.so\n"), done.stdout)
-        self.assertIn("NVTX ranges go to /other.so", done.stderr)
+        self.assertTrue(done.stdout.endswith("/libholdup-inject.so|/other.so\n"), done.stdout)
+        self.assertIn("NVTX ranges are recorded and go to /other.so", done.stderr)
         self.assertEqual(self.run_it("PATH=/nowhere:/usr/bin:/bin", "sh", "-c", "echo $PATH").stdout, "/nowhere:/usr/bin:/bin\n")
 
     def test_print_command(self) -> None:

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/report.schema.json describes `report --json` exactly: every field, and none that is not printed."""
 import json
+import pickle
 import tempfile
 import unittest
 from pathlib import Path
 from typing import Any
 
 from tests import pftrace
+from tests.caching_allocator import busy
 from tests.program import OWN, ROOT, report, skip_loudly, traces
 
 try:
@@ -20,7 +22,9 @@ DEFS = SCHEMA["$defs"]
 
 def sampled() -> bytes:
     """A trace of one operator and one CPU sample."""
-    return (pftrace.packet(pftrace.thread(2, 1, 1), flags=pftrace.CLEARED)
+    outsiders = "3\t65534\t1000\t2000\tworker\tstatically linked\n"
+    return (pftrace.packet((126, pftrace.message((1, pftrace.message((1, "holdup.outsiders"), (3, outsiders))))))
+            + pftrace.packet(pftrace.thread(2, 1, 1), flags=pftrace.CLEARED)
             + pftrace.packet(pftrace.event(pftrace.BEGIN, 2, "f", "cpu_op"), ts=10, flags=pftrace.NEEDS)
             + pftrace.packet(pftrace.event(pftrace.END, 2), ts=20, flags=pftrace.NEEDS)
             + pftrace.packet((59, pftrace.message((12, pftrace.message((1, pftrace.message((1, 1000), (4, 1))))))),
@@ -73,8 +77,21 @@ def every_table() -> dict:
         path = Path(folder) / "t.pftrace"
         path.write_bytes(sampled())
         samples = report(path, "--merge")
-        whole["ranks"][0]["cpu_samples"] = samples["ranks"][0]["cpu_samples"]
-        whole["merged"]["cpu_samples"] = samples["merged"]["cpu_samples"]
+        for view in ("cpu_samples", "outside"):
+            whole["ranks"][0][view] = samples["ranks"][0][view]
+            whole["merged"][view] = samples["merged"][view]
+        path = Path(folder) / "t.pickle"
+        path.write_bytes(pickle.dumps(busy(1, 100, [{"name": "f", "filename": "/x/m.py", "line": 1}])[0].snapshot(external_annotations=[
+            {"stage": "END", "name": "Optimizer.step#A", "device": 0, "time_us": t} for t in (500, 900)])))
+        other = Path(folder) / "u.pickle"
+        other.write_bytes(pickle.dumps(busy(2, 100, [])[0].snapshot()))
+        snapshot = report(other, path, "--merge")
+        snapshot["ranks"].reverse()
+        for where, other in ((whole["ranks"][0], snapshot["ranks"][0]), (whole["merged"], snapshot["merged"])):
+            where["memory"] = other["memory"]
+        path = Path(folder) / "serving.json"
+        path.write_text(text.replace("ProfilerStep#", "execute_context_0(0)_generation_"))
+        whole["ranks"][0]["serving"] = report(path)["ranks"][0]["serving"]
         return whole
 
 
@@ -89,8 +106,8 @@ def printed(value: object, schema: dict, path: str = "") -> list[str]:
         for key in value.keys() & schema["properties"].keys():
             wrong += printed(value[key], schema["properties"][key], f"{path}/{key}")
     elif isinstance(value, list):
-        # what happens over time, and lines through this rank's sizes, are each rank's own
-        if not value and "$ref" in schema["items"] and not (path.startswith("/merged/") and path.endswith(("/series", "/fits"))):
+        # what happens over time, lines through this rank's sizes and the segments of its allocator are each rank's own
+        if not value and "$ref" in schema["items"] and not (path.startswith("/merged/") and path.endswith(("/series", "/fits", "/segments", "/runs", "/memory/steps"))):
             wrong.append(f"{path}: empty, so nothing was checked")
         for row in value[:1]:
             wrong += printed(row, schema["items"], f"{path}[0]")

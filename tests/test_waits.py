@@ -63,13 +63,36 @@ def computes(*ms: int, names: tuple[str, ...] = (), functions: tuple[int, ...] =
 
 class Joined(unittest.TestCase):
     def test_one_thread_alone(self) -> None:
-        """Half of it on the other CPU, if it can be divided: that nobody knows."""
-        found = computes(100, names=("renderer",)).finding("waited-thread")
+        """Half of it, twice as fast or in two parts; 30 ms that the main thread computes stay."""
+        job = computes(70, names=("renderer",))
+        job.main.computes(30 * MS, 2)
+        found = job.finding("waited-thread")
         assert found
-        self.assertRegex(found["statement"], r"waits for the thread renderer \(101\) in pthread_join.* computes for 100 ms .*in render_rows")
-        self.assertAlmostEqual(found["gain_pct"], 50, delta=2)
-        self.assertEqual(found["gain_low_pct"], 0)
+        self.assertRegex(found["statement"], r"waits for the thread renderer \(101\) in pthread_join.* computes for 70.0 ms .*in render_rows.*"
+                         r"Twice as fast, it would save about 34 %; nothing done to it can save more than 69 %\.$")
+        self.assertAlmostEqual(found["gain_pct"], 100 * 35 / 102, delta=1)
+        self.assertAlmostEqual(found["gain_low_pct"], 0.95 * 100 * 35 / 102, delta=1)
+        self.assertAlmostEqual(found["gain_high_pct"], 100 * 70 / 102, delta=1)
         self.assertNotEqual(found["confidence"], "high")
+
+    def test_a_thread_that_is_nearly_all_of_the_run(self) -> None:
+        found = computes(100).finding("waited-thread")
+        assert found
+        self.assertIsNone(found["gain_pct"])
+        self.assertRegex(found["statement"], r"Twice as fast, it would save about 49 %; nothing done to it can save more than 98 %\.$")
+
+    def test_a_faster_thread_waits_less_for_a_cpu(self) -> None:
+        """Others have the CPU for as long as it has: half of its work needs half of that, too."""
+        job = Job()
+        t = job.thread()
+        for _ in range(30):
+            t.computes(MS, 1)
+            t.starved(MS)
+        job.join(t)
+        job.main.computes(20 * MS, 2)
+        found = job.finding("waited-thread")
+        assert found
+        self.assertAlmostEqual(found["gain_pct"], 100 * 30 / 82, delta=1)
 
     def test_unequal_threads(self) -> None:
         """80 and 20 ms are 50 and 50, and that is known."""
@@ -119,6 +142,33 @@ class Joined(unittest.TestCase):
         assert found
         self.assertRegex(found["statement"], r"the thread ocean \(102\) computes for 60.0 ms")
         self.assertAlmostEqual(found["gain_pct"], 100 * 20 / 61, delta=2)
+
+
+class Sleepers(unittest.TestCase):
+    """Who is waited for sleeps 100 of 112 ms."""
+
+    def found(self, is_main: bool) -> dict[str, Any]:
+        job = Job()
+        job.main.runs(MS)
+        t = job.main if is_main else job.thread("indexer")
+        for _ in range(10):
+            t.waits("nanosleep", t.now + 10 * MS)
+            t.computes(MS, 1)
+        if not is_main:
+            job.join(t)
+        found = job.finding("sleep")
+        assert found
+        self.assertAlmostEqual(found["gain_pct"], 100 * 100 / 112, delta=1)
+        self.assertAlmostEqual(found["gain_high_pct"], 100 * 100 / 112, delta=1)
+        return found
+
+    def test_a_second_such_thread_saves_half(self) -> None:
+        found = self.found(False)
+        self.assertAlmostEqual(found["gain_low_pct"], 0.95 * 100 * 50 / 112, delta=1)
+        self.assertRegex(" ".join(found["evidence"]), "a second such thread, 45 %; the interval begins there")
+
+    def test_the_main_thread_s_own(self) -> None:
+        self.assertGreater(self.found(True)["gain_low_pct"], 0.94 * 100 * 100 / 112)
 
 
 class ToldToEnd(unittest.TestCase):

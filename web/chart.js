@@ -7,7 +7,7 @@ import { clean, el, svg } from "./dom.js";
 import { cell, time } from "./format.js";
 import { heatColor } from "./palette.js";
 
-const width = 900;
+export const width = 900; // of every chart
 
 // 1, 2 or 5 times a power of ten, so that about `n` of them make `most`.
 function roundStep(most, n) {
@@ -17,7 +17,7 @@ function roundStep(most, n) {
   return (x < 1.5 ? 1 : x < 3.5 ? 2 : x < 7.5 ? 5 : 10) * power;
 }
 
-function yAxis(most, height, type, left) {
+export function yAxis(most, height, type, left) {
   const out = [],
     step = most > 0 ? roundStep(most, Math.max(2, height / 45)) : 1;
   for (let v = 0; v <= most * 1.0001; v += step) {
@@ -31,7 +31,7 @@ function yAxis(most, height, type, left) {
 }
 
 // A picture, unless what is in it leads somewhere: then its pieces are what one reads.
-function frame(title, height, children, hasLinks = false) {
+export function frame(title, height, children, hasLinks = false) {
   return svg(
     "svg",
     { class: "chart", viewBox: `0 -10 ${width} ${height + 34}`, role: hasLinks ? "group" : "img", "aria-label": title },
@@ -39,7 +39,7 @@ function frame(title, height, children, hasLinks = false) {
   );
 }
 
-function legend(parts) {
+export function legend(parts) {
   return el(
     "ul",
     { class: "legend" },
@@ -133,6 +133,22 @@ export function barChart({ title, bars, parts, type = "ns", link, height = 180 }
   );
 }
 
+// Times below a chart.
+export function timeTicks(span, height, left, label = time) {
+  return [0, 0.25, 0.5, 0.75, 1].map((s) =>
+    svg(
+      "text",
+      {
+        class: "tick",
+        x: left + s * (width - left),
+        y: height + 16,
+        "text-anchor": s === 0 ? "start" : s === 1 ? "end" : "middle",
+      },
+      label(span * s),
+    ),
+  );
+}
+
 // Lines over the same times: { label, class, values }.
 export function lineChart({ title, x, lines, type = "bytes", height = 180, xLabel = time }) {
   const left = 80,
@@ -149,18 +165,7 @@ export function lineChart({ title, x, lines, type = "bytes", height = 180, xLabe
     })
     .flat()
     .filter(Boolean);
-  const ticks = [0, 0.25, 0.5, 0.75, 1].map((s) =>
-    svg(
-      "text",
-      {
-        class: "tick",
-        x: left + s * (width - left),
-        y: height + 16,
-        "text-anchor": s === 0 ? "start" : s === 1 ? "end" : "middle",
-      },
-      xLabel((x[n - 1] - x[0]) * s),
-    ),
-  );
+  const ticks = timeTicks(x[n - 1] - x[0], height, left, xLabel);
   return el(
     "figure",
     { class: "plot" },

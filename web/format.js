@@ -46,6 +46,8 @@ export function cell(type, value) {
       return bytes(value);
     case "count":
       return count(value);
+    case "id":
+      return String(value);
     case "percent":
       return percent(value);
     case "bool":

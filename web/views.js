@@ -4,6 +4,7 @@
 import { barChart, heatMap, lineChart, scatterChart } from "./chart.js";
 import { clean, copyText, el, replace } from "./dom.js";
 import { cell, time } from "./format.js";
+import { icicle, layerChart, segmentMap } from "./memory.js";
 import { facts, originOf, table, theReport, theWords, view } from "./rows.js";
 import { DataTable } from "./table.js";
 import { drawnRanks } from "./timeline_load.js";
@@ -98,6 +99,7 @@ function steps(rank) {
       0,
       hasTimeline ? { render: { number: (row) => el("a", { href: link(row) }, String(row.number)) } } : {},
     ),
+    r.serving.length ? dataTable(rank, "serving") : null,
   ];
 }
 
@@ -230,19 +232,16 @@ function roofline(rank) {
 function memory(rank) {
   const m = theReport().ranks[rank].memory;
   if (!m.pools.length) return missing(rank, ["memory"], "No allocations were recorded.");
-  const charts = m.pools.slice(0, 1).map((pool) => {
-    // the series is that of the first, the largest
-    const points = m.series;
-    if (points.length < 2) return null;
-    const lines = [{ label: "allocated, most", class: "c-op", isArea: true, values: points.map((p) => p.allocated_max_bytes) }];
-    if (points.some((p) => p.reserved_max_bytes > 0))
-      lines.push({ label: "reserved by the allocator", class: "c-user", values: points.map((p) => p.reserved_max_bytes) });
-    return lineChart({ title: `Memory of ${pool.pool}`, x: points.map((p) => p.start_ns), lines });
-  });
+  const pool = m.pools[0].pool,
+    named = m.stacks.filter((s) => s.pool === pool);
   return [
     factList(rank, "memory"),
-    ...charts,
-    ...view("memory").tables.map((t, i) => !t.is_series && dataTable(rank, "memory", i)),
+    m.series.length > 1 && layerChart({ title: `Memory of ${pool}`, points: m.series, steps: m.steps }),
+    named.length > 0 && icicle({ title: `The peak of ${pool}, by call chain`, rows: named }),
+    m.segments.length > 0 && segmentMap({ title: "Largest segments at the end", segments: m.segments, runs: m.runs }),
+    ...view("memory").tables.map(
+      (t, i) => !t.is_series && (i === 0 || table(rank, "memory", i).rows.length > 0) && dataTable(rank, "memory", i),
+    ),
   ];
 }
 

@@ -12,9 +12,18 @@
 #include "advise/blind.h"
 #include "advise/bubble.h"
 #include "advise/cold_start.h"
+#include "advise/covered.h"
 #include "advise/gates.h"
+#include "advise/hot_code.h"
+#include "advise/imbalance.h"
+#include "advise/go_found.h"
+#include "advise/go_words.h"
+#include "advise/lone_work.h"
 #include "advise/say.h"
 #include "advise/shared.h"
+#include "advise/sleepers.h"
+#include "advise/slow_reader.h"
+#include "advise/small_pool.h"
 #include "base/map.h"
 
 static const double LEAST_GAIN = 1; /* percent of the step */
@@ -138,12 +147,19 @@ static hu_finding make_finding(const hu_findings *f, const hu_hint *h, const hu_
 static const struct {
     hu_rule general, special;
 } pairs[] = {
-    {HU_RULE_EXPOSED_COMM, HU_RULE_COMM_LATENCY}, {HU_RULE_POOR_OVERLAP, HU_RULE_COMM_LATENCY},
-    {HU_RULE_EXPOSED_COMM, HU_RULE_ACCUMULATION}, {HU_RULE_POOR_OVERLAP, HU_RULE_ACCUMULATION},
-    {HU_RULE_COMM_LATENCY, HU_RULE_ACCUMULATION}, {HU_RULE_LAUNCH_BOUND, HU_RULE_IO_STALL},
-    {HU_RULE_LAUNCH_BOUND, HU_RULE_STARVED},      {HU_RULE_LAUNCH_BOUND, HU_RULE_PROFILER},
-    {HU_RULE_LAUNCH_BOUND, HU_RULE_WARM_UP},      {HU_RULE_HOST_WORK, HU_RULE_PROFILER},
-    {HU_RULE_LAUNCH_BOUND, HU_RULE_BLOCKING},     {HU_RULE_SMALL_OPERATORS, HU_RULE_OPTIMIZER_LOOP},
+    {HU_RULE_EXPOSED_COMM, HU_RULE_COMM_LATENCY},
+    {HU_RULE_POOR_OVERLAP, HU_RULE_COMM_LATENCY},
+    {HU_RULE_EXPOSED_COMM, HU_RULE_ACCUMULATION},
+    {HU_RULE_POOR_OVERLAP, HU_RULE_ACCUMULATION},
+    {HU_RULE_COMM_LATENCY, HU_RULE_ACCUMULATION},
+    {HU_RULE_LAUNCH_BOUND, HU_RULE_IO_STALL},
+    {HU_RULE_LAUNCH_BOUND, HU_RULE_STARVED},
+    {HU_RULE_LAUNCH_BOUND, HU_RULE_PROFILER},
+    {HU_RULE_LAUNCH_BOUND, HU_RULE_CPU_QUOTA},
+    {HU_RULE_LAUNCH_BOUND, HU_RULE_WARM_UP},
+    {HU_RULE_HOST_WORK, HU_RULE_PROFILER},
+    {HU_RULE_LAUNCH_BOUND, HU_RULE_BLOCKING},
+    {HU_RULE_SMALL_OPERATORS, HU_RULE_OPTIMIZER_LOOP},
 };
 
 static const double SAME_SHARE = 0.6; /* of the general one's gain */
@@ -175,11 +191,20 @@ bool hu_finding_is_of_capture(const hu_finding *f)
     return f->rule == HU_RULE_CAPTURE || (f->rule == HU_RULE_COLD && f->edit.kind == HU_EDIT_KINDS);
 }
 
-/* What can be counted on: a gain whose interval reaches down to nothing is worth half of a sure one. */
+/* What can be counted on: a gain whose interval reaches down to nothing is worth half of a sure one.  A child process
+   that is
+   most of the run comes before small sure gains, however little of it can be divided: it is what there is to look at. */
 static double rank_of(const hu_finding *f)
 {
     if (hu_finding_is_of_capture(f))
         return 0; /* behind all that the job's usual steps pay */
+    if (hu_lone_work_is_bound(f))
+        return f->high_pct / 2; /* what half of it would save: no less than had it a price */
+    if (f->rule == HU_RULE_WAITED_CHILD && !isnan(f->gain_pct))
+        return fmax((f->low_pct + f->gain_pct) / 2, f->high_pct / 8);
+    if (f->rule == HU_RULE_HOT_CODE)
+        return f->high_pct /
+               (f->confidence == HU_CONFIDENCE_LOW ? 16 : 8); /* half as long would be half of that, if at all */
     return isnan(f->gain_pct) ? f->high_pct / 4 : (f->low_pct + f->gain_pct) / 2;
 }
 
@@ -228,6 +253,27 @@ static void put_names_first(hu_findings *f, hu_rule general)
     }
 }
 
+/*
+ * A lock that is held while its holder sleeps is the cause, and the sleep is what is under it: where both together would
+ * save more than all, they are about the same time.
+ */
+static void put_lock_first(hu_findings *f)
+{
+    static const double LEAST = 0.5; /* of the other's gain */
+
+    for (size_t i = 0; i < f->n; i++)
+        for (size_t k = i + 1; f->at[i].rule == HU_RULE_SLEEP && k < f->n; k++) {
+            const hu_finding lock = f->at[k];
+
+            if (lock.rule != HU_RULE_LOCK || !(lock.gain_pct >= LEAST * f->at[i].gain_pct) ||
+                !(lock.gain_pct + f->at[i].gain_pct > 100))
+                continue;
+            memmove(&f->at[i + 1], &f->at[i], (k - i) * sizeof *f->at);
+            f->at[i] = lock;
+            return;
+        }
+}
+
 void hu_findings_sort(hu_findings *f)
 {
     if (!f || !f->n)
@@ -235,6 +281,7 @@ void hu_findings_sort(hu_findings *f)
     qsort(f->at, f->n, sizeof *f->at, by_gain);
     put_names_first(f, HU_RULE_LAUNCH_BOUND);
     put_names_first(f, HU_RULE_HOST_SYNC);
+    put_lock_first(f);
 }
 
 /* The best of what is left, again and again; stops when nothing is worth it any more. */
@@ -565,6 +612,8 @@ static bool take(hu_findings *f, const hu_scene *c, hu_hint *hint, const hu_pric
     if (shares && !hu_effect_keep(c->s, hint->rule, edit, price->scatter_pct, true))
         return false;
     x = make_finding(f, hint, price, edit);
+    if (hint->is_lone)
+        hu_lone_work_limit(&x);
     if ((hint->is_suspected && !hint->comes_back ? price->low_pct : price->sure_pct) < LEAST_GAIN && f->is_trusted) {
         f->passed[f->n_passed++] = hint->rule;
         return !shares || keep_spare(f, &x);
@@ -610,6 +659,8 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
         if (!hu_rule_gate(r, &scene, &hint) || !price_rule(s, &hint, &edit, &price))
             continue;
         leave_out(s->pricer, &only_captured, &edit, &price);
+        if (r == HU_RULE_SLEEP)
+            hu_sleepers_doubt(&scene, &hint, &price);
         doubt_overlap(s, edit.kind, &hint, &price);
         widen(&s->graph, edit.kind, &hint, &price);
         doubt(&hint, &s->graph, edit.kind);
@@ -629,17 +680,24 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
     if (f->n < HU_FINDINGS && !find(f, HU_RULE_COLD) && hu_cold_start_find(s, &f->at[f->n]) &&
         f->at[f->n].gain_pct >= LEAST_GAIN)
         f->n++;
+    f->n += f->n < HU_FINDINGS && hu_imbalance_find(s, f->replayed_ns, &f->at[f->n]);
+    hu_small_pool_add(s, f);
+    f->n += f->n < HU_FINDINGS && hu_slow_reader_find(s, d, f->replayed_ns, &f->at[f->n]);
+    hu_go_found_add(d, f);
+    f->n += f->n < HU_FINDINGS && hu_hot_code_find(s, f, &f->at[f->n]);
     hu_findings_drop_general(f);
+    hu_go_doubt(f, d);
     hu_findings_sort(f);
     if (climb(f, s, &unused) < 0)
         return false;
     say_in_one_step(f, d);
+    hu_covered_spread(f, s->graph.covered);
     /* globs of edits are literals or words of the trace that goes; nobody prices again */
     for (size_t i = 0; i < f->n; i++)
         f->at[i].edit.glob = HU_STR("");
     for (size_t i = 0; i < f->n_spare; i++)
         f->spare[i].edit.glob = HU_STR("");
-    return keep_path(f, s) && keep_slack(f, s);
+    return !hu_arena_lacked(s->scratch) && keep_path(f, s) && keep_slack(f, s);
 }
 
 hu_findings *hu_findings_measure(hu_simulation *s, const hu_error *why, const hu_digest *d, hu_error *err)

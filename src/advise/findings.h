@@ -68,6 +68,7 @@ typedef struct hu_findings {
     hu_calibration   calibration;
     double           seen_ns, replayed_ns; /* mean step of the window, measured and replayed */
     size_t           n_steps;
+    double           covered;                  /* share of the run that was replayed, where there are no steps; else 1 */
     double           by_class[HU_CLASS_COUNT]; /* of the critical path, in ns per step */
     hu_class         classes[HU_CLASS_COUNT];  /* those that are on it, the largest first */
     size_t           n_classes;

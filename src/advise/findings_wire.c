@@ -44,7 +44,7 @@ HU_WIRE_TABLE(hu_kernel_slack, SLACK);
     F(T, FIRST, ladder, n_ladder, hu_rung) F(T, SIZE, n_ladder) F(T, TEXT, blind) \
     F(T, FIRST_ENUMS, passed, n_passed, HU_RULE_COUNT) \
     F(T, SIZE, n_passed) F(T, PART, check, hu_check) F(T, BOOL, is_trusted) F(T, PART, calibration, hu_calibration) \
-    F(T, F64, seen_ns) F(T, F64, replayed_ns) F(T, SIZE, n_steps) F(T, F64S, by_class) \
+    F(T, F64, seen_ns) F(T, F64, replayed_ns) F(T, SIZE, n_steps) F(T, F64, covered) F(T, F64S, by_class) \
     F(T, FIRST_ENUMS, classes, n_classes, HU_CLASS_COUNT) F(T, SIZE, n_classes) \
     F(T, LIST, path, n_path, hu_path_piece) F(T, SIZE, n_path) F(T, LIST, slack, n_slack, hu_kernel_slack) \
     F(T, SIZE, n_slack) F(T, ENUM, next_class, HU_CLASS_COUNT + 1) F(T, F64, next_share) F(T, LEFT, arena)

@@ -112,7 +112,9 @@ hu_ns_per_step hu_scene_in_steps(const hu_scene *c, int64_t sum_ns)
 
 hu_ns_per_step hu_scene_path_time(const hu_scene *c, hu_class class)
 {
-    return hu_as_mean((double)c->s->path.by_class[class] / (double)c->n_steps);
+    const hu_path *path = &c->s->path;
+
+    return hu_as_mean((double)(path->by_class[class] - path->beside_ns[class]) / (double)c->n_steps);
 }
 
 bool hu_gate_never(const hu_scene *c, hu_hint *h)

@@ -47,6 +47,12 @@ hu_said_amount hu_scene_share(const hu_scene *c, hu_ns_per_step time);
 /* In reads and writes of files that are fast, small and many (graph/edit.h). */
 hu_ns_per_step hu_scene_small_calls(const hu_scene *c);
 
+/* Are they half of all I/O, which takes so long, waits for a CPU left aside? */
+bool hu_scene_is_small_calls(const hu_scene *c, hu_ns_per_step io);
+
+/* The track of the main thread; HU_NONE. */
+uint32_t hu_scene_main_track(const hu_scene *c);
+
 typedef struct {
     char t[352];
 } hu_said_holder;

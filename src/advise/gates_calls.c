@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * gates_calls.c - what nominates the diagnoses of calls whose number costs, not what each of them waits for.
  */
+#include "advise/callers.h"
 #include "advise/gates.h"
 
 enum {
@@ -27,11 +28,17 @@ static sums small_calls(const hu_scene *c)
     for (size_t i = 0; i < g->n_nodes; i++) {
         const hu_node *n = &g->node[i];
 
-        if (n->lane != g->main_lane || n->start_ns < from || n->start_ns >= to || hu_edit_small_call_ns(g, i) < 0)
+        if (n->lane != g->main_lane || n->start_ns < from || n->start_ns >= to ||
+            hu_edit_small_call_ns(hu_pricer_facts(c->s->pricer), i) < 0)
             continue;
         const hu_os_detail *d = hu_trace_os_detail(ask->trace, ask->s.detail[n->slice]);
 
         all.ns += n->seen_ns;
+        if (n->merged != HU_NONE) {
+            all.calls += g->merged[n->merged].calls;
+            all.bytes += g->merged[n->merged].bytes;
+            continue;
+        }
         all.calls += d->calls ? d->calls : 1;
         all.bytes += d->bytes;
     }
@@ -41,6 +48,26 @@ static sums small_calls(const hu_scene *c)
 hu_ns_per_step hu_scene_small_calls(const hu_scene *c)
 {
     return hu_as_mean((double)small_calls(c).ns / (double)c->n_steps);
+}
+
+/* A short call in which the thread loses its CPU takes milliseconds: of a crowded machine that says nothing of the I/O. */
+bool hu_scene_is_small_calls(const hu_scene *c, hu_ns_per_step io)
+{
+    const hu_graph      *g = &c->s->graph;
+    const hu_edit_facts *facts = hu_pricer_facts(c->s->pricer);
+    const int64_t        from = g->mark[0].host_end_ns, to = g->mark[g->n_marks - 1].host_end_ns;
+    int64_t              small_ns = 0, lost_ns = 0;
+
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        const hu_node *n = &g->node[i];
+        const int64_t  lost = hu_edit_lost_cpu_ns(facts, i);
+
+        if (n->lane != g->main_lane || n->class != HU_CLASS_IO || n->start_ns < from || n->start_ns >= to)
+            continue;
+        lost_ns += lost;
+        small_ns += hu_edit_small_call_ns(facts, i) < 0 || n->seen_ns < lost ? 0 : n->seen_ns - lost;
+    }
+    return 2 * (double)small_ns >= io.ns * (double)c->n_steps - (double)lost_ns;
 }
 
 /* The file that most of such calls are made on; NULL: none of many. */
@@ -59,6 +86,16 @@ static const hu_host_place *place_of_many(const hu_scene *c)
     }
 }
 
+/* ", called from f," in the middle of a sentence. */
+static hu_said_caller closed(hu_said_caller said)
+{
+    const size_t n = strlen(said.t);
+
+    if (n && n + 1 < sizeof said.t)
+        memcpy(said.t + n, ",", 2);
+    return said;
+}
+
 bool hu_gate_small_calls(const hu_scene *c, hu_hint *h)
 {
     const sums           all = small_calls(c);
@@ -69,13 +106,13 @@ bool hu_gate_small_calls(const hu_scene *c, hu_hint *h)
         return false;
     hu_hint_say(
         h,
-        "%s %.*s calls%s%.*s move %.0f byte%s each on average: such calls take %s. Calling costs more than what is moved.",
+        "%s %.*s calls%s%.*s%s move %.0f byte%s each on average: such calls take %s. Calling costs more than what is moved.",
         hu_say_count(p->sum.calls).t, HU_FMT(p->call),
         !p->path.n                      ? ""
         : p->class == HU_HOST_FILE_READ ? " from "
                                         : " to ",
-        HU_FMT(p->path), (double)p->sum.bytes / (double)p->sum.calls, 2 * p->sum.bytes < 3 * p->sum.calls ? "" : "s",
-        hu_scene_share(c, time).t);
+        HU_FMT(p->path), closed(hu_scene_say_caller(c, p->call)).t, (double)p->sum.bytes / (double)p->sum.calls,
+        2 * p->sum.bytes < 3 * p->sum.calls ? "" : "s", hu_scene_share(c, time).t);
     hu_hint_show(h, "a call takes %s, counted where many follow each other closely",
                  hu_say_time((double)all.ns / (double)all.calls).t);
     hu_hint_show(h, "with a buffer of 64 KiB: %s calls instead of %s", hu_say_count(all.bytes / 65536 + 1).t,
@@ -95,7 +132,7 @@ bool hu_gate_page_faults(const hu_scene *c, hu_hint *h)
         return false;
     for (size_t i = 0; i < g->n_nodes; i++)
         if (g->node[i].lane == g->main_lane && hu_page_faults_is_call(g, i)) {
-            calls++;
+            calls += hu_graph_pieces(g, &g->node[i]);
             calls_ns += g->node[i].seen_ns;
         }
     hu_hint_say(h, "Page faults of fresh memory take %s%s%.*s: %s faults for at most %s pages held at once.",

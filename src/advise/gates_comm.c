@@ -49,18 +49,32 @@ static bool is_in_pieces(const hu_scene *c)
     return calls >= MANY_PIECES * steps && bytes < SMALL_PIECE_BYTES * calls;
 }
 
+/* Of the main thread's time in collectives, what can be communication and not waiting. */
+static hu_ns_per_step moved_time(const hu_scene *c)
+{
+    const hu_graph *g = &c->s->graph;
+    double          sum = 0;
+
+    for (size_t i = 0; i < g->n_nodes; i++)
+        if (g->node[i].class == HU_CLASS_HOST_COMM && g->node[i].lane == g->main_lane &&
+            g->node[i].start_ns >= g->mark[0].host_end_ns && g->node[i].start_ns < g->mark[g->n_marks - 1].host_end_ns)
+            sum += (double)hu_edit_message_ns(hu_pricer_facts(c->s->pricer), i);
+    return hu_as_mean(sum / (double)c->n_steps);
+}
+
 /* Was most of the communication launched before computation of its step had ended?  Then it could have been hidden. */
 static bool gate_exposed(const hu_scene *c, hu_hint *h, bool poor)
 {
     const hu_step_time  *t = hu_digest_step_time(c->d);
     const hu_ns_per_step host = hu_scene_node_time(c, 0, HU_CLASS_BIT(HOST_COMM));
-    hu_ns_per_step       exposed, step; /* both of all steps that count; the window may be some of them */
+    hu_ns_per_step       exposed, step, moved; /* both of all steps that count; the window may be some of them */
 
     if (!t)
         return false;
     exposed = hu_as_mean(t->exposed_comm_ns);
     step = hu_as_mean(t->step_ns);
-    if (!hu_is_share_of_step(exposed, LEAST_COMM, step) && !hu_is_share_of_step(host, LEAST_COMM, c->step))
+    moved = hu_as_mean(fmin(host.ns, moved_time(c).ns));
+    if (!hu_is_share_of_step(exposed, LEAST_COMM, step) && !hu_is_share_of_step(moved, LEAST_COMM, c->step))
         return false;
     if ((overlap_of(c) < LEAST_OVERLAP && c->d->gpu_time.comm_ns > 0) != poor)
         return false;
@@ -69,6 +83,8 @@ static bool gate_exposed(const hu_scene *c, hu_hint *h, bool poor)
                     hu_say_of_step(exposed, step, c->has_steps).t);
     else
         hu_hint_say(h, "The host spends %s in collectives.", hu_scene_share(c, host).t);
+    if (exposed.ns <= 0 && moved.ns < LEAST_OVERLAP * host.ns)
+        hu_hint_show(h, "their bytes take no more than %s: the rest is waiting for other ranks", hu_scene_share(c, moved).t);
     if (c->d->comm.n)
         hu_hint_show(h, "most of it: %.*s, %s; %zu call%s", HU_FMT(c->d->comm.at[0].name),
                      hu_say_in_all(hu_as_sum(c->d->comm.at[0].duration.sum)).t, c->d->comm.at[0].duration.n,

@@ -2,6 +2,7 @@
  * gates_device.c - what nominates the diagnoses of GPU operations: copies, kernels that could be faster, clocks.
  */
 #include "advise/gates.h"
+#include "advise/say_thread.h"
 #include "analyze/matrix_units.h"
 
 static const double MOST_UNLINKED = 0.1; /* of the GPU operations; beyond, what operators launched says too little */
@@ -152,6 +153,8 @@ static const char *fix_of_units(hu_matrix_units units, bool is_inference)
 
 bool hu_gate_tensor(const hu_scene *c, hu_hint *h)
 {
+    enum { LABEL = 64 }; /* a line has room for so much of a name */
+    hu_str                label;
     const hu_matrix_units units = hu_matrix_units_of_trace(c->s->ask.trace);
     const double          all = (double)c->d->kernels.total_ns;
     double                without = 0;
@@ -167,8 +170,9 @@ bool hu_gate_tensor(const hu_scene *c, hu_hint *h)
         return false;
     hu_hint_say(h, "Matmuls without tensor cores take %s of kernel time in the whole capture.",
                 hu_say_pct(hu_amount_pct(without, all)).t);
-    hu_hint_show(h, "longest: %.*s, %s; %lld call%s", HU_FMT(worst->read.label), hu_say_in_all(hu_as_sum(worst->total_ns)).t,
-                 (long long)worst->calls, hu_plural(worst->calls));
+    label = hu_str_cut(worst->read.label, LABEL);
+    hu_hint_show(h, "longest: %.*s%s, %s; %lld call%s", HU_FMT(label), label.n < worst->read.label.n ? "…" : "",
+                 hu_say_in_all(hu_as_sum(worst->total_ns)).t, (long long)worst->calls, hu_plural(worst->calls));
     hu_hint_show(h,
                  c->s->tensor_factor > 0 ? "tensor cores are %d times as fast as this GPU's vector units (data sheet)"
                                          : "the speed-up of tensor cores on this GPU is unknown; %d times is assumed",

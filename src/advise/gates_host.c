@@ -3,6 +3,9 @@
  * calls.
  */
 #include "advise/gates.h"
+#include "advise/callers.h"
+#include "advise/gates_locks.h"
+#include "advise/looks.h"
 #include "analyze/names.h"
 #include "advise/loader.h"
 
@@ -11,23 +14,39 @@ enum {
                1u << HU_HOST_NETWORK,
 };
 
+/* Of a call that the critical path spends so long in: where the main thread waits longest if its own calls may be half of
+   that, else where all threads together do.  NULL: nowhere. */
+static const hu_host_place *place_of_call(const hu_scene *c, unsigned classes, hu_str call, int64_t path_ns)
+{
+    const hu_host_calls *calls = &c->d->host_calls;
+    const hu_host_place *best = NULL, *p;
+    int64_t              main_ns = 0;
+
+    for (size_t i = 0; i < calls->n; i++)
+        if (classes >> calls->at[i].class & 1 && hu_str_equal(calls->at[i].name, call))
+            main_ns += calls->at[i].sum.main_ns;
+    for (size_t i = 0; (p = hu_host_calls_place(calls, classes, i)); i++) {
+        if (!hu_str_equal(p->call, call))
+            continue;
+        if (2 * main_ns >= path_ns)
+            return p;
+        best = !best || p->sum.total_ns > best->sum.total_ns ? p : best;
+    }
+    return best;
+}
+
 /* Of some classes of calls, the place whose function the critical path spends most in; else the one waited in longest. */
 static const hu_host_place *place_on_path(const hu_scene *c, hu_class class, unsigned classes)
 {
-    const hu_path     *path = &c->s->path;
-    const hu_path_row *most = NULL;
+    const hu_path       *path = &c->s->path;
+    const hu_path_row   *most = NULL;
+    const hu_host_place *p;
 
     for (size_t i = 0; i < path->n; i++)
         if (path->at[i].class == class && (!most || path->at[i].total_ns > most->total_ns))
             most = &path->at[i];
-    for (size_t i = 0; most; i++) {
-        const hu_host_place *p = hu_host_calls_place(&c->d->host_calls, classes, i);
-
-        if (!p)
-            break;
-        if (hu_str_equal(p->call, hu_trace_text(c->s->ask.trace, most->name)))
-            return p;
-    }
+    if (most && (p = place_of_call(c, classes, hu_trace_text(c->s->ask.trace, most->name), most->total_ns)))
+        return p;
     return hu_host_calls_place(&c->d->host_calls, classes, 0);
 }
 
@@ -55,9 +74,10 @@ static void show_place(const hu_scene *c, hu_hint *h, const hu_host_place *p)
     const hu_said_amount time = p->sum.main_ns ? hu_scene_each(c, hu_scene_in_steps(c, p->sum.main_ns))
                                                : hu_say_in_all(hu_as_sum(p->sum.total_ns));
 
-    hu_hint_show(h, "%s: %s %s; %s call%s in the whole capture, the longest %s", name_place(p).t,
+    hu_hint_show(h, "%s: %s %s; %s call%s%s in the whole capture, the longest %s", name_place(p).t,
                  p->sum.main_ns ? "the main thread" : "other threads", time.t, hu_say_count(p->sum.calls).t,
-                 hu_plural(p->sum.calls), hu_say_time((double)p->sum.longest_ns).t);
+                 hu_plural(p->sum.calls), hu_host_sum_is_outside(&p->sum) ? ", seen from outside," : "",
+                 hu_say_time((double)p->sum.longest_ns).t);
 }
 
 /* The place that a finding speaks of, and others of its classes in which the main thread waits nearly as long. */
@@ -133,7 +153,7 @@ static uint32_t longest_write(const hu_scene *c)
 
         if (n->class == HU_CLASS_IO && n->slice != HU_NONE && n->lane == g->main_lane &&
             n->start_ns >= g->mark[0].host_end_ns && n->start_ns < g->mark[g->n_marks - 1].host_end_ns &&
-            (!most || n->seen_ns > most->seen_ns))
+            (!most || hu_graph_piece_ns(n) > hu_graph_piece_ns(most)))
             most = n;
     }
     return most ? most->slice : HU_NONE;
@@ -146,7 +166,7 @@ bool hu_gate_io(const hu_scene *c, hu_hint *h)
     const hu_host_place *p = place_on_path(c, HU_CLASS_IO, IO_CALLS);
 
     /* where a buffer saves most of it, that is the finding: this one's fixes would be no help */
-    if (!hu_scene_is_much(c, hu_as_mean(time.ns - hu_scene_small_calls(c).ns)) || 2 * hu_scene_small_calls(c).ns >= time.ns)
+    if (!hu_scene_is_much(c, hu_as_mean(time.ns - hu_scene_small_calls(c).ns)) || hu_scene_is_small_calls(c, time))
         return false;
     if (!p) {
         const uint32_t      slice = longest_write(c);
@@ -157,9 +177,14 @@ bool hu_gate_io(const hu_scene *c, hu_hint *h)
         hu_hint_show_frames(c, h, slice);
         return true;
     }
-    hu_hint_say(h, "%s %s. File, disk and network I/O takes %s, most of it in %s.",
+    if (p->class == HU_HOST_FSYNC)
+        h->fix =
+            "wait for the disk once for many records: one transaction or commit for all of them instead of one each, one "
+            "fsync at the end; or in a separate thread; a disk with a write cache that survives power loss";
+    hu_hint_say(h, "%s %s. File, disk and network I/O takes %s, most of it in %s%s.",
                 p->sum.main_ns ? "The main thread" : "A thread that the main thread waits for",
-                hu_host_class_words(p->class), hu_scene_share(c, time).t, name_place(p).t);
+                hu_host_class_words(p->class), hu_scene_share(c, time).t, name_place(p).t,
+                p->within.n ? "" : hu_scene_say_caller(c, p->call).t);
     show_places(c, h, IO_CALLS, p);
     return true;
 }
@@ -169,7 +194,14 @@ bool hu_gate_lock(const hu_scene *c, hu_hint *h)
     const hu_ns_per_step time = hu_scene_path_time(c, HU_CLASS_LOCK);
     const hu_host_sum   *all = &c->d->host_calls.by_class[HU_HOST_LOCK];
     const hu_host_place *p = place_on_path(c, HU_CLASS_LOCK, 1u << HU_HOST_LOCK);
+    bool                 is_known;
 
+    if (c->d->deadlock.n)
+        return false; /* the verdict: nothing is gained by holding a lock for less */
+    if (hu_scene_say_lock(c, h, &is_known) || is_known) {
+        show_places(c, h, 1u << HU_HOST_LOCK, p);
+        return h->statement[0] != '\0';
+    }
     if (!hu_scene_is_much(c, time))
         return false;
     hu_hint_say(h, "Waiting for locks takes %s%s%s. %s", hu_scene_share(c, time).t, p ? ", mostly in " : "",
@@ -186,11 +218,49 @@ bool hu_gate_sleep(const hu_scene *c, hu_hint *h)
     const hu_ns_per_step time = hu_scene_path_time(c, HU_CLASS_SLEEP);
     const hu_host_place *p = place_on_path(c, HU_CLASS_SLEEP, 1u << HU_HOST_SLEEP);
 
-    if (!hu_scene_is_much(c, time))
+    if (!hu_scene_is_much(c, time) || hu_looks_are_most(c, time)) /* those are a finding of their own */
         return false;
-    hu_hint_say(h, "The program sleeps for %s while nothing else runs%s%s.", hu_scene_share(c, time).t, p ? ": " : "",
-                p ? name_place(p).t : "");
+    hu_hint_say(h, "The program sleeps for %s while nothing else runs%s%s%s.", hu_scene_share(c, time).t, p ? ": " : "",
+                p ? name_place(p).t : "", p ? hu_scene_say_caller(c, p->call).t : "");
     show_places(c, h, 1u << HU_HOST_SLEEP, p);
+    if (c->s->ask.has_jvm)
+        hu_hint_show(h, "the thread main of Java: Thread.sleep, or a wait with a time limit that nobody ended");
+    return true;
+}
+
+static bool is_starved(const hu_scene *c)
+{
+    const hu_host_time *t = &c->d->host_time;
+
+    return t->is_recorded &&
+           hu_is_share_of_step(hu_as_mean(t->state_ns[HU_STATE_STARVED]), HU_LEAST_SHARE, hu_as_mean(t->step_ns));
+}
+
+/* The limit is why threads wait for a CPU if it was used up in most periods; else others may be. */
+static bool is_throttled(const hu_scene *c)
+{
+    return c->d->info.cpu_limit_milli > 0 && 2 * c->d->info.cpu_throttled > c->d->info.cpu_periods;
+}
+
+bool hu_gate_quota(const hu_scene *c, hu_hint *h)
+{
+    const hu_trace_info *info = &c->d->info;
+    const hu_host_time  *t = &c->d->host_time;
+    char                 cpus[HU_NUMBER_BYTES];
+
+    if (!is_throttled(c) || !is_starved(c))
+        return false;
+    hu_format_fixed(cpus, (double)info->cpu_limit_milli / 1000,
+                    info->cpu_limit_milli % 100 ? 2 : info->cpu_limit_milli % 1000 != 0);
+    hu_hint_say(
+        h,
+        "The control group (cgroup) of the job may use %s CPU%s. It used them up in %s of %s periods and was stopped "
+        "until the next: the main thread waits for a CPU for %s.",
+        cpus, hu_plural(info->cpu_limit_milli == 1000 ? 1 : 2), hu_say_count(info->cpu_throttled).t,
+        hu_say_count(info->cpu_periods).t,
+        hu_say_of_step(hu_as_mean(t->state_ns[HU_STATE_STARVED]), hu_as_mean(t->step_ns), c->has_steps).t);
+    if (info->cpus * 1000 > info->cpu_limit_milli)
+        hu_hint_show(h, "the machine would give it %lld CPU%s", (long long)info->cpus, hu_plural(info->cpus));
     return true;
 }
 
@@ -199,7 +269,7 @@ bool hu_gate_starved(const hu_scene *c, hu_hint *h)
     const hu_host_time  *t = &c->d->host_time;
     const hu_ns_per_step time = hu_as_mean(t->state_ns[HU_STATE_STARVED]), step = hu_as_mean(t->step_ns);
 
-    if (!t->is_recorded || !hu_is_share_of_step(time, HU_LEAST_SHARE, step))
+    if (!is_starved(c) || is_throttled(c))
         return false;
     hu_hint_say(h, "The main thread is runnable but waits for a CPU for %s.", hu_say_of_step(time, step, c->has_steps).t);
     hu_hint_show(h, "from the kernel's scheduler; the thread runs for %s",

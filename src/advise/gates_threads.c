@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * gates_threads.c - what nominates the diagnoses of threads that wait for each other. */
 #include "advise/gates.h"
+#include "advise/lone_work.h"
+#include "advise/say_thread.h"
 
 #include "analyze/host_calls.h"
 #include "analyze/lock_holders.h"
@@ -12,33 +14,6 @@ static const double MOSTLY = 0.5;   /* of that, what it does, to be told */
 static const double CROWDED = 0.05; /* of the time that a thread wants to run: so long it waits, and has no CPU */
 static const double NEARLY = 0.9;   /* the same, to be told of one thread */
 static const double UNEVEN = 1.1;   /* times as long as its share that a thread of several must compute */
-
-typedef struct {
-    char t[96];
-} said_thread;
-
-/* At most so many bytes of a name, and no part of a character. */
-static hu_str cut(hu_str name, size_t most)
-{
-    size_t n = name.n > most ? most : name.n;
-
-    while (n && n < name.n && ((unsigned char)name.p[n] & 0xc0) == 0x80)
-        n--;
-    return (hu_str){name.p, n};
-}
-
-/* "renderer (4711)"; of one that has the name of its process, as most have, its number alone. */
-static said_thread say_thread(const hu_track *t, const hu_trace *trace)
-{
-    const hu_str name = hu_trace_text(trace, t->name), shown = cut(name, NAME);
-    said_thread  said;
-
-    if (!name.n || hu_str_equal(name, hu_trace_text(trace, t->process)) || t->tid_is_text)
-        snprintf(said.t, sizeof said.t, "%lld", (long long)t->tid);
-    else
-        snprintf(said.t, sizeof said.t, "%.*s (%lld)", HU_FMT(shown), (long long)t->tid);
-    return said;
-}
 
 /* The group whose longest thread computes most beyond its share. */
 static const hu_joined_group *find_group(const hu_joined *j)
@@ -62,22 +37,18 @@ bool hu_gate_waited_thread(const hu_scene *c, hu_hint *h)
     const hu_joined_group *x = find_group(j);
     const int64_t          cpus = hu_trace_get_info(trace)->cpus;
     hu_str                 function;
-    said_thread            name;
+    hu_said_thread         name;
 
     if (!x || !hu_scene_is_much(c, hu_as_mean((double)x->run_ns)))
         return false;
-    function = cut(hu_trace_text(trace, x->function), FUNCTION);
-    name = say_thread(&c->s->ask.tracks[x->track], trace);
+    function = hu_str_cut(hu_trace_text(trace, x->function), FUNCTION);
+    name = hu_say_thread(&c->s->ask.tracks[x->track], trace);
     if (x->n == 1) {
-        hu_hint_say(h, "The main thread waits for the thread %s in pthread_join. That thread computes for %s%s%.*s.", name.t,
+        hu_hint_say(h, "The main thread waits for %sthe thread %s%s. That thread computes for %s%s%.*s.",
+                    x->is_behind ? "threads that wait for " : "", name.t, x->is_behind ? "" : " in pthread_join",
                     hu_scene_share(c, hu_as_mean((double)x->run_ns)).t, x->function ? ", most of it in " : "",
                     HU_FMT(function));
-        hu_hint_show(
-            h,
-            "the price is that of its work in parts of %s, as %lld CPUs could share it: whether it can be divided is not in "
-            "the trace",
-            hu_say_time((double)x->share_ns).t, (long long)cpus);
-        h->may_gain_nothing = true;
+        hu_lone_work_say(c, HU_EDIT_THREADS, h);
     } else {
         const double others = (double)(x->all_ns - x->run_ns) / (x->n - 1);
 
@@ -93,7 +64,7 @@ bool hu_gate_waited_thread(const hu_scene *c, hu_hint *h)
                      HU_FMT(function));
     hu_hint_show(h, "the main thread waits %s for %s; the job may use %lld CPU%s", hu_say_in_all(hu_as_sum(x->wait_ns)).t,
                  x->n == 1 ? "it" : "them", (long long)cpus, hu_plural(cpus));
-    if ((double)x->wants_ns > CROWDED * (double)(x->run_ns + x->wants_ns)) {
+    if (x->n > 1 && (double)x->wants_ns > CROWDED * (double)(x->run_ns + x->wants_ns)) {
         hu_hint_show(h, "it waits for a CPU for %s: where other programs take the CPUs, sharing the work may gain nothing",
                      hu_say_in_all(hu_as_sum(x->wants_ns)).t);
         h->may_gain_nothing = true;
@@ -102,8 +73,7 @@ bool hu_gate_waited_thread(const hu_scene *c, hu_hint *h)
     return true;
 }
 
-/* The track of the main thread; HU_NONE. */
-static uint32_t main_track(const hu_scene *c)
+uint32_t hu_scene_main_track(const hu_scene *c)
 {
     const hu_graph *g = &c->s->graph;
     const hu_ask   *ask = &c->s->ask;
@@ -118,7 +88,7 @@ static uint32_t main_track(const hu_scene *c)
 hu_said_holder hu_scene_lock_holder(const hu_scene *c, hu_hint *h)
 {
     const hu_ask   *ask = &c->s->ask;
-    const uint32_t  main = main_track(c);
+    const uint32_t  main = hu_scene_main_track(c);
     const uint8_t  *is_lock = hu_lock_holders_calls(ask, c->s->scratch);
     const uint8_t  *inner = hu_host_calls_find_inner(ask, c->s->scratch);
     hu_said_holder  said = {"Another thread holds them."};
@@ -131,12 +101,12 @@ hu_said_holder hu_scene_lock_holder(const hu_scene *c, hu_hint *h)
         (double)x.known_ns < KNOWN * (double)x.waited_ns || x.known_ns == 0)
         return said;
     verb = x.doing.n ? "is in " : x.function.n ? "computes in " : "computes";
-    where = cut(x.doing.n ? x.doing : x.function, FUNCTION);
+    where = hu_str_cut(x.doing.n ? x.doing : x.function, FUNCTION);
     if ((double)x.doing_ns >= MOSTLY * (double)x.known_ns)
         snprintf(doing, sizeof doing, " and %s%.*s for %s of that time", verb, HU_FMT(where),
                  hu_say_pct(100 * (double)x.doing_ns / (double)x.known_ns).t);
     if ((double)x.holder_ns >= NEARLY * (double)x.known_ns)
-        snprintf(who, sizeof who, "The thread %s", say_thread(&ask->tracks[x.holder], ask->trace).t);
+        snprintf(who, sizeof who, "The thread %s", hu_say_thread(&ask->tracks[x.holder], ask->trace).t);
     else
         snprintf(who, sizeof who, "One thread");
     snprintf(said.t, sizeof said.t, "%s holds the lock that others wait for%s.", who, doing);

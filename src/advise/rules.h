@@ -70,6 +70,9 @@
       "a buffer, so that one call moves 64 KiB: fread and fwrite with setvbuf, BufReader and BufWriter, bufio, " \
       "open(..., buffering=65536), BufferedOutputStream; or collect lines and write them together", \
       "--view host: fewer calls, more bytes in each") \
+    R(KERNEL_CALLS, hu_gate_never, "kernel-calls", "system calls take the CPU time", HU_EDIT_KINDS, \
+      "fewer and larger calls: bufio.NewWriter, bufio.NewReader or one large []byte; strace -c -f counts the calls and " \
+      "what they move", "--view hot: fewer samples in [kernel], and a shorter run") \
     R(PAGE_FAULTS, hu_gate_page_faults, "page-faults", "memory given back and touched anew", HU_EDIT_PAGE_FAULTS, \
       "keep the memory and use it again: allocate outside of the loop, or from a pool; glibc: " \
       "GLIBC_TUNABLES=glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=1073741824 (mallopt); fresh " \
@@ -82,14 +85,47 @@
     R(LOCK, hu_gate_lock, "lock-contention", "lock contention", HU_EDIT_LOCK, \
       "hold the lock for less time: no work or I/O under it; split it into one lock per part; give each thread its own " \
       "copy and merge at the end", "--view host: less time in lock calls") \
+    R(GIL, hu_gate_gil, "gil", "Python threads that wait for the interpreter lock", HU_EDIT_LOCK, \
+      "processes in place of threads: multiprocessing, concurrent.futures.ProcessPoolExecutor; a free-threaded build " \
+      "(python3.13t); or code that releases the lock: NumPy, Cython with nogil", \
+      "--view host: less time in take_gil; more CPU time per second") \
     R(SLEEP, hu_gate_sleep, "sleep", "sleeping on the critical path", HU_EDIT_SLEEP, \
       "wait for the event, not for a time: a condition variable, an event, a descriptor; shorter pauses between retries", \
       "--view host: less time in sleep calls") \
+    R(POLLED_CHILD, hu_gate_polled_child, "polled-child", "sleeping on when a child process has ended", HU_EDIT_LOOKS, \
+      "wait for the child instead of looking: waitpid without WNOHANG, Popen.wait() or communicate(), wait in a shell; " \
+      "for several things poll or epoll with a pidfd; or shorter sleeps", \
+      "--view host: less time in sleep calls, more in waits for child processes") \
     R(WAITED_THREAD, hu_gate_waited_thread, "waited-thread", "the main thread waits for one thread that computes", \
       HU_EDIT_THREADS, \
-      "divide its work: more and smaller pieces that idle threads take (a queue, OpenMP schedule(dynamic)), as many " \
-      "threads as CPUs; let the main thread do a part of it", \
+      "make its code faster, or divide its work: more and smaller pieces that idle threads take (a queue, OpenMP " \
+      "schedule(dynamic)), as many threads as CPUs; let the main thread do a part of it", \
       "--view host: less time in pthread_join, and the CPUs evenly used") \
+    R(SMALL_POOL, hu_gate_never, "small-pool", "threads of a pool that all wait for the network", HU_EDIT_KINDS, \
+      "more requests at a time: a larger pool (max_workers), asynchronous or pipelined requests; or fewer: many items in " \
+      "one request, a cache", "--view host: as many network calls in a shorter run") \
+    R(SLOW_READER, hu_gate_never, "slow-reader", "a pipe that its reader does not empty", HU_EDIT_KINDS, \
+      "let the reader do less for each piece, or read ahead of its work; write less; a file in place of the pipe where " \
+      "nobody needs it at once (a larger buffer only shifts the wait)", \
+      "--view host: less time in writes to pipes") \
+    R(GO_WAITS, hu_gate_never, "go-waits", "all goroutines wait", HU_EDIT_KINDS, \
+      "ask Go what for: go tool trace (runtime/trace), or block and mutex profiles (runtime.SetBlockProfileRate, " \
+      "SetMutexProfileFraction; go tool pprof)", "a shorter run; go tool trace: goroutines run, or fewer wait") \
+    R(WAITED_CHILD, hu_gate_waited_child, "waited-child", "the command waits for a child process that computes", \
+      HU_EDIT_CHILDREN, \
+      "several children: start the longest first, as many at a time as CPUs (make -j, xargs -P, a pool); one alone: " \
+      "divide its work, let it do less (options, a faster tool), or start it earlier and do other work meanwhile", \
+      "--view host: the child takes less, and the CPUs are evenly used") \
+    R(IMBALANCE, hu_gate_never, "load-imbalance", "OpenMP threads with unequal work wait for the one with most", \
+      HU_EDIT_KINDS, "schedule(dynamic) or schedule(guided) on the loop, with a chunk that is small beside the whole; " \
+      "tasks; loops over pieces of equal cost", "--view host: threads run equally long") \
+    R(HOT_CODE, hu_gate_never, "hot-code", "hot code: one function takes the CPU time", HU_EDIT_KINDS, \
+      "a better algorithm or data structure, fewer calls of it, compiler flags (-O3 -march=native), or several threads; " \
+      "perf annotate shows its lines when it is built with -g", "--view hot: fewer samples in it, and a shorter run") \
+    R(CPU_QUOTA, hu_gate_quota, "cpu-quota", "CPU quota: the limit of the job's control group stops it", HU_EDIT_CPU, \
+      "a higher limit (Kubernetes: resources.limits.cpu, docker run --cpus, systemd: CPUQuota=), or as many threads and " \
+      "workers as the limit has CPUs (OMP_NUM_THREADS, num_workers)", \
+      "nr_throttled in cpu.stat of the control group stays as it is while the job runs") \
     R(STARVED, hu_gate_starved, "cpu-starved", "CPU starvation: main thread runnable, waiting for a CPU", HU_EDIT_CPU, \
       "fewer threads and workers than CPUs (OMP_NUM_THREADS, num_workers), more CPUs for the job (--cpus-per-task, " \
       "cgroup limits), no other jobs on them", "--view host: less time waiting for a CPU") \
@@ -165,6 +201,7 @@ typedef struct {
     double      factor;           /* for rules that price themselves: kernels this much faster; else 0 */
     hu_str      glob;             /* of which kernels; borrowed */
     bool        may_gain_nothing; /* the fix needs what the trace does not show to be there */
+    bool        is_lone;          /* of one that computes alone (lone_work.h) */
     bool        is_partial;       /* the price leaves out a part of it: of low confidence */
     bool        may_gain_half;    /* the same, but some of it is there */
     bool        is_likely;        /* never of high confidence: seen by its form, or worth what no replay knows */

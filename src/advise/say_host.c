@@ -5,10 +5,14 @@
 #include <math.h>
 #include <stdarg.h>
 
+#include "advise/go_words.h"
 #include "advise/say.h"
+#include "analyze/mpi_calls.h"
 
 static const double LEAST_SHARE = 0.10;  /* below this a share is not what holds a job up */
 static const double WORTH_NAMING = 0.5;  /* of a time, for one cause to be named alone */
+static const double MOST_SAMPLED = 0.7;  /* of the CPU time, that samples stand for less by chance or by loss */
+static const double SHORT_LIFE = 5;      /* periods of samples, that threads and processes run on average */
 static const double WORTH_A_NAME = 0.10; /* of the samples, for a function to be named */
 
 enum { FEWEST_SAMPLES = 10, NAMED = 3 }; /* 10 samples: a tenth of a second at the usual rate */
@@ -19,6 +23,30 @@ static const char *life_words(const hu_digest *d)
     return d->steps.source == HU_STEPS_NONE ? "the run" : "each step";
 }
 
+/* What the main thread is in most: "waits for a signal" of a master process, else as the state says. */
+static const char *state_words(const hu_digest *d, hu_host_state state)
+{
+    static const char *const calls[] = {"sigsuspend", "pause", "sigwait", "sigwaitinfo", "sigtimedwait"};
+    const hu_host_place     *p = (unsigned)state == HU_HOST_WAIT ? hu_host_calls_place(&d->host_calls, 1u << HU_HOST_WAIT, 0)
+                                                                 : NULL;
+
+    for (size_t i = 0; p && i < HU_COUNT(calls); i++)
+        if (hu_str_equal(p->call, hu_str_of(calls[i])))
+            return "waits for a signal";
+    return hu_host_state_words(state);
+}
+
+/* Are most of the other calls those that start and end MPI? */
+static bool starts_mpi(const hu_digest *d)
+{
+    int64_t sum_ns = 0;
+
+    for (size_t i = 0; i < d->host_calls.n; i++)
+        if (hu_mpi_calls_is_frame(d->host_calls.at[i].name))
+            sum_ns += d->host_calls.at[i].sum.main_ns;
+    return (double)sum_ns >= WORTH_NAMING * d->host_time.state_ns[HU_HOST_OTHER] && sum_ns > 0;
+}
+
 /* "of /data/train.bin in load", for the thing that is waited for most; "" when that is not known. */
 static void name_place(const hu_digest *d, hu_host_state state, char *out, size_t room)
 {
@@ -26,10 +54,15 @@ static void name_place(const hu_digest *d, hu_host_state state, char *out, size_
                                                                    : NULL;
 
     out[0] = '\0';
+    if ((unsigned)state == HU_HOST_OTHER && starts_mpi(d)) {
+        snprintf(out, room, ": MPI_Init and MPI_Finalize");
+        return;
+    }
     if (p && p->sum.main_ns)
-        snprintf(out, room, ": %.*s%s%.*s%s%.*s", (int)(p->call.n < 40 ? p->call.n : 40), p->call.p, p->path.n ? " of " : "",
-                 (int)(p->path.n < 80 ? p->path.n : 80), p->path.n ? p->path.p : "", p->within.n ? " in " : "",
-                 (int)(p->within.n < 40 ? p->within.n : 40), p->within.n ? p->within.p : "");
+        snprintf(out, room, ": %.*s%s%.*s%s%.*s%s", (int)(p->call.n < 40 ? p->call.n : 40), p->call.p,
+                 p->path.n ? " of " : "", (int)(p->path.n < 80 ? p->path.n : 80), p->path.n ? p->path.p : "",
+                 p->within.n ? " in " : "", (int)(p->within.n < 40 ? p->within.n : 40), p->within.n ? p->within.p : "",
+                 hu_host_sum_is_outside(&p->sum) ? ", seen from outside" : "");
 }
 
 static const char *process_name(const hu_host_process *p, char *out, size_t room)
@@ -64,13 +97,29 @@ static const char *cpus_words(const hu_digest *d, double cpus, char *out, size_t
     return out;
 }
 
+/* Behind that, where it is not all: each thread is sampled after its first period, and one that ends before is not. */
+static void say_unsampled(const hu_digest *d, char *out, size_t room)
+{
+    const hu_host_time *t = &d->host_time;
+    const double        each = (double)d->hot.sample_ns, seen = each * (double)d->hot.samples;
+    const double        lives = (double)(t->all_threads + t->all_processes);
+
+    if (!(each > 0) || !(t->job_cpu_ns >= (double)FEWEST_SAMPLES * each) || seen >= MOST_SAMPLED * t->job_cpu_ns ||
+        t->job_cpu_ns > SHORT_LIFE * each * lives)
+        return;
+    append(out, room, " Samples cover %s of the CPU time: threads that end within %s have none; record with --sample=999.",
+           hu_say_pct(100 * seen / t->job_cpu_ns).t, hu_say_time(each).t);
+}
+
 /* Behind a sentence on who computes: in which functions, where that was sampled. */
 static void say_hottest(const hu_digest *d, char *out, size_t room)
 {
     const hu_hot *h = &d->hot;
 
-    if (h->samples < FEWEST_SAMPLES || !h->n)
+    if (h->samples < FEWEST_SAMPLES || !h->n) {
+        say_unsampled(d, out, room);
         return;
+    }
     for (size_t i = 0; i < h->n && i < NAMED; i++) {
         const double share = (double)h->at[i].self / (double)h->samples;
 
@@ -80,6 +129,7 @@ static void say_hottest(const hu_digest *d, char *out, size_t room)
                h->at[i].name.p, hu_say_pct(100 * share).t);
     }
     append(out, room, " of the CPU samples.");
+    say_unsampled(d, out, room);
 }
 
 /* What a child does: it computes, or the state that takes most. */
@@ -105,7 +155,7 @@ static void say_child(const hu_digest *d, const hu_host_process *child, char *ou
         most = HU_STATE_RUNS;
     append(out, room, "%s: for %s of its %s in the whole run it %s.", name,
            hu_say_pct(wall > 0 ? 100 * (double)child->state_ns[most] / wall : 0).t, hu_say_time(wall).t,
-           hu_host_state_words(most));
+           child->is_go && most == HU_STATE_BLOCKED ? hu_go_wait_words : hu_host_state_words(most));
     if ((double)child->cpu_ns < LEAST_SHARE * wall && most != HU_STATE_STARVED)
         return;
     append(out, room, " It computes for %s.", hu_say_time((double)child->cpu_ns).t);
@@ -129,6 +179,8 @@ static void say_children(const hu_digest *d, const hu_host_process *child, char 
                  (unsigned)most == HU_HOST_WAIT ? "waits for other processes" : hu_host_state_words(most), s.pct,
                  life_words(d), s.of);
     say_child(d, child, out, room);
+    if (t->cpu_ns >= LEAST_SHARE * t->wall_ns)
+        append(out, room, " %s itself computes for %s.", parent, hu_say_time(t->cpu_ns).t);
     if (t->all_processes > 2 && (double)child->cpu_ns < WORTH_NAMING * (t->job_cpu_ns - t->cpu_ns))
         append(out, room, " All %lld child processes together compute for %s.", (long long)t->all_processes - 1,
                hu_say_time(t->job_cpu_ns - t->cpu_ns).t);
@@ -171,6 +223,10 @@ static void say_threads(const hu_host_time *t, char *out, size_t room)
     if (t->n_threads == 1)
         append(out, room, " That thread %s for %s of its time.", hu_host_state_words(most),
                hu_say_pct(100 * state_ns[most] / all).t);
+    else if (t->other_threads > (int64_t)t->n_threads)
+        append(out, room, " There are %lld such threads; on average each of the %zu longest %s for %s of its time.",
+               (long long)t->other_threads, t->n_threads, hu_host_state_words(most),
+               hu_say_pct(100 * state_ns[most] / all).t);
     else
         append(out, room, " There are %zu such threads; on average each %s for %s of its time.", t->n_threads,
                hu_host_state_words(most), hu_say_pct(100 * state_ns[most] / all).t);
@@ -196,7 +252,7 @@ static void say_process(const hu_digest *d, hu_host_state most, char *out, size_
              "do the work.",
              t->at && t->n ? process_name(&t->at[0], name, sizeof name) : "The main process",
              cpus_words(d, t->cpu_ns / t->wall_ns, cpus, sizeof cpus), hu_say_time(t->cpu_ns).t, hu_say_time(t->wall_ns).t,
-             (long long)t->all_threads, hu_host_state_words(most), s.pct, life_words(d), s.of);
+             (long long)t->all_threads, state_words(d, most), s.pct, life_words(d), s.of);
     say_hottest(d, out, room);
 }
 
@@ -231,17 +287,72 @@ static void say_running(const hu_digest *d, char *out, size_t room)
     say_hottest(d, out, room);
 }
 
+/* Behind a sentence on communication: what its bytes cannot take is waiting, and one rank does not see for whom. */
+static void say_late_rank(const hu_digest *d, size_t n_ranks, char *out, size_t room)
+{
+    double waits_ns = 0, all_ns = 0;
+
+    for (size_t i = 0; i < d->comm.n; i++) {
+        const hu_collective *row = &d->comm.at[i];
+        const double         most = (double)hu_mpi_calls_most_ns(row->kind, row->bytes) * (double)row->duration.n;
+
+        all_ns += (double)row->duration.sum;
+        waits_ns += row->on_host && (double)row->duration.sum > most ? (double)row->duration.sum - most : 0;
+    }
+    for (size_t i = 0; i < d->host_calls.n; i++) {
+        const hu_host_call *call = &d->host_calls.at[i]; /* of messages that were posted before */
+        double              most;
+
+        if (!hu_str_equal(call->name, HU_STR("MPI_Wait")) || call->sum.bytes <= 0)
+            continue;
+        most = (double)hu_mpi_calls_most_ns(HU_COMM_EXCHANGE, call->sum.bytes / call->sum.calls) * (double)call->sum.calls;
+        all_ns += (double)call->sum.total_ns;
+        waits_ns += (double)call->sum.total_ns > most ? (double)call->sum.total_ns - most : 0;
+    }
+    if (!(waits_ns >= WORTH_NAMING * all_ns) || !(waits_ns > 0))
+        return;
+    append(out, room, " Its messages are too small for that: it waits for other ranks.%s",
+           n_ranks == 1 ? " One rank cannot tell for which: pass the traces of all ranks." : "");
+}
+
+/* A program whose threads are not what it does: for how long none runs, and what those that run compute. */
+static void say_go(const hu_digest *d, char *out, size_t room)
+{
+    const hu_host_time *t = &d->host_time;
+    char                name[64], cpus[128];
+
+    out[0] = '\0';
+    if (!hu_go_is_waiting(d) && t->cpu_ns > 0 && t->wall_ns > 0)
+        snprintf(out, room, "%s computes on %s: %s of CPU time in %s, in %lld thread%s.",
+                 t->n ? process_name(&t->at[0], name, sizeof name) : "The main process",
+                 cpus_words(d, t->cpu_ns / t->wall_ns, cpus, sizeof cpus), hu_say_time(t->cpu_ns).t,
+                 hu_say_time(t->wall_ns).t, (long long)t->all_threads, hu_plural(t->all_threads));
+    else if (!hu_go_is_waiting(d))
+        snprintf(out, room, "This is a Go program, and when its threads ran was not recorded.");
+    hu_go_say(d, out, room);
+    if (hu_go_is_waiting(d) && t->cpu_ns >= LEAST_SHARE * t->wall_ns)
+        say_cpus(d, out, room);
+    say_hottest(d, out, room);
+}
+
 /* A job without a device whose calls were recorded: what its main thread waits for, or that it computes. */
-void hu_say_main_thread(const hu_digest *d, char *out, size_t room)
+void hu_say_main_thread(const hu_digest *d, char *out, size_t room, size_t n_ranks)
 {
     const hu_host_time    *t = &d->host_time;
     const hu_host_process *child = hu_host_time_child(t);
-    const hu_host_state    most = hu_host_time_longest(t->state_ns);
+    hu_host_state          most = hu_host_time_longest(t->state_ns);
     char                   where[200];
     hu_said_share          s;
 
+    if ((unsigned)most == HU_HOST_OTHER && starts_mpi(d) && t->state_ns[HU_STATE_COMM] >= LEAST_SHARE * t->step_ns)
+        most = HU_STATE_COMM; /* all ranks start and end; what they do between is asked */
+
     if (child) {
         say_children(d, child, out, room);
+        return;
+    }
+    if (hu_go_is_program(d)) {
+        say_go(d, out, room);
         return;
     }
     if (!hu_say_is_waiting(d)) {
@@ -254,10 +365,11 @@ void hu_say_main_thread(const hu_digest *d, char *out, size_t room)
     }
     s = hu_say_share(t->state_ns[most], t->step_ns);
     name_place(d, most, where, sizeof where);
-    snprintf(out, room, "The main thread %s for %s of %s (%s)%s.", hu_host_state_words(most), s.pct, life_words(d), s.of,
-             where);
-    if ((unsigned)most == HU_HOST_WAIT)
+    snprintf(out, room, "The main thread %s for %s of %s (%s)%s.", state_words(d, most), s.pct, life_words(d), s.of, where);
+    if ((unsigned)most == HU_HOST_WAIT && state_words(d, most) == hu_host_state_words(most))
         say_threads(t, out, room);
+    if (most == HU_STATE_COMM)
+        say_late_rank(d, n_ranks, out, room);
     if (t->cpu_ns >= LEAST_SHARE * t->wall_ns) {
         say_cpus(d, out, room);
         say_hottest(d, out, room);

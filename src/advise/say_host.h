@@ -6,7 +6,7 @@
 #include "analyze/digest.h"
 
 /* A job without a device: of `d` with host_time.is_recorded. */
-void hu_say_main_thread(const hu_digest *d, char *out, size_t room);
+void hu_say_main_thread(const hu_digest *d, char *out, size_t room, size_t n_ranks);
 
 /* Does the main thread wait, for more than other causes could explain? */
 bool hu_say_is_waiting(const hu_digest *d);

@@ -9,15 +9,19 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "advise/lone_work.h"
+#include "advise/say_deadlock.h"
 #include "advise/say.h"
 #include "advise/say_host.h"
+#include "advise/say_memory.h"
 #include "advise/say_steps.h"
 #include "base/number.h"
 
 static const double LEAST_SHARE = 0.10; /* below this a share is not what holds a job up */
 static const double WORTH_NAMING = 0.5; /* of the idle time, for one cause to be named alone */
-static const double FEW_LOST = 0.01;
+static const double FEW_LOST = 0.01, FEW_OUTSIDE = 0.02;
 
 enum { FEWEST_STEPS = 3 };
 
@@ -173,13 +177,28 @@ __attribute__((format(printf, 3, 4))) static void doubt(hu_verdict *v, hu_confid
     va_end(args);
 }
 
+/* Of processes that were not recorded from inside only CPU time and states are known: is that much of the run? */
+static void doubt_outside(const hu_digest *d, hu_verdict *v)
+{
+    const hu_outside *o = &d->outside;
+    bool              is_much = (double)o->cpu_ns > FEW_OUTSIDE * (double)d->info.command_cpu_ns;
+
+    for (size_t i = 0; i < o->n; i++)
+        is_much = is_much || (double)o->at[i].life_ns > FEW_OUTSIDE * d->host_time.wall_ns;
+    if (o->n && is_much)
+        doubt(v, HU_CONFIDENCE_MEDIUM, "%zu process%s not recorded from inside (%.*s: --view outside says why)", o->n,
+              o->n == 1 ? "" : "es", HU_FMT(o->at[0].name));
+}
+
 static void judge(const hu_digest *d, hu_verdict *v)
 {
     const hu_quality *q = &d->health.quality;
     const int64_t     lost = hu_quality_lost(q);
 
     v->confidence = HU_CONFIDENCE_HIGH;
-    if (d->steps.source == HU_STEPS_NONE && d->host_time.is_recorded && !d->breakdown.has_device)
+    if (hu_is_memory_only(d))
+        ; /* nothing in it is by steps */
+    else if (d->steps.source == HU_STEPS_NONE && d->host_time.is_recorded && !d->breakdown.has_device)
         doubt(v, HU_CONFIDENCE_MEDIUM, "no steps found: the whole run counts as one step");
     else if (d->steps.source == HU_STEPS_NONE)
         doubt(v, HU_CONFIDENCE_LOW, "no steps found: the whole capture counts as one step");
@@ -195,6 +214,10 @@ static void judge(const hu_digest *d, hu_verdict *v)
     if ((double)lost > FEW_LOST * (double)q->events)
         doubt(v, HU_CONFIDENCE_MEDIUM, "%s of %s events %s unusable", hu_say_count(lost).t, hu_say_count(q->events).t,
               lost == 1 ? "is" : "are");
+    if (d->info.command_signal)
+        doubt(v, HU_CONFIDENCE_HIGH, "the command died of signal %d (%s)", (int)d->info.command_signal,
+              strsignal((int)d->info.command_signal));
+    doubt_outside(d, v);
     if (d->health.missing & 1u << HU_MISSING_DEVICE)
         doubt(v, HU_CONFIDENCE_LOW, "work was launched on a GPU, but no GPU operation was recorded");
     if (d->gpu_time.n_slices && (double)d->health.unlinked_kernels > 0.1 * (double)d->gpu_time.n_slices)
@@ -207,6 +230,8 @@ size_t hu_verdict_slowest(hu_digest *const *digests, size_t n)
     const hu_step_time *slowest = NULL;
     size_t              best = 0;
 
+    if (n > 1 && hu_is_memory_only(digests[0]))
+        return hu_memory_shown(digests, n);
     for (size_t i = 0; i < n; i++) {
         const hu_step_time *t = hu_digest_step_time(digests[i]);
 
@@ -216,6 +241,15 @@ size_t hu_verdict_slowest(hu_digest *const *digests, size_t n)
         }
     }
     return best;
+}
+
+/* What saves no more than a bound, of findings that have no gain; NULL: of others. */
+static const char *bound_words(const hu_finding *best)
+{
+    return best->rule == HU_RULE_HOT_CODE || hu_lone_work_is_bound(best) ? "faster code saves"
+           : best->rule == HU_RULE_SLOW_READER                           ? "a quicker reader of that pipe saves"
+           : best->rule == HU_RULE_KERNEL_CALLS                          ? "fewer of these system calls save"
+                                                                         : NULL;
 }
 
 /* Appended to the sentence that states the shares. */
@@ -234,6 +268,11 @@ static void say_price(const hu_digest *d, const hu_findings *f, hu_verdict *v)
         snprintf(v->text + n, room, " Only the first captured step is slow, which does not count: the capture begins cold.");
     else if (!best)
         snprintf(v->text + n, room, " %s.", hu_findings_none(f).t);
+    else if (best->rule == HU_RULE_GO_WAITS)
+        return; /* it is what the sentence before says */
+    else if (bound_words(best))
+        snprintf(v->text + n, room, " Look there first: %s at most %s, how much is not in a recording.", bound_words(best),
+                 hu_say_pct(best->high_pct).t);
     else if (isnan(best->gain_pct))
         snprintf(v->text + n, room, " The gain of a fix cannot be computed from this trace.");
     else
@@ -277,22 +316,28 @@ void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size
                  "unknown. Copy or record the trace again%s.",
                  hu_steps_cut_words(&digests[out->rank]->steps),
                  digests[out->rank]->steps.is_selected ? ", or select other steps" : "");
+    else if (hu_is_memory_only(digests[out->rank]))
+        hu_say_memory(digests[out->rank], out->text, sizeof out->text);
     else if (!slowest || !(slowest->step_ns > 0))
         snprintf(out->text, sizeof out->text, "The trace has no time to explain.");
     else if (digests[out->rank]->steps.is_backlog)
         snprintf(out->text, sizeof out->text, "Nobody can tell what takes the time: %s.", hu_say_backlog());
+    else if (digests[out->rank]->deadlock.n)
+        hu_say_deadlock(&digests[out->rank]->deadlock, out->text, sizeof out->text);
     else if (digests[out->rank]->breakdown.has_device)
         say_device(digests[out->rank], slowest, wait.t, waits_ns, out);
     else if (digests[out->rank]->host_time.is_recorded)
-        hu_say_main_thread(digests[out->rank], out->text, sizeof out->text);
+        hu_say_main_thread(digests[out->rank], out->text, sizeof out->text, n);
     else
         say_host(digests[out->rank], slowest, wait.t, waits_ns, out);
     if (slowest && digests[out->rank]->breakdown.has_device)
         snprintf(out->text + strlen(out->text), sizeof out->text - strlen(out->text), "%s",
                  hu_say_rest(digests[out->rank]).t);
-    if (!f || !f->is_replayed || !slowest)
+    if (!f || !f->is_replayed || !slowest || digests[out->rank]->deadlock.n)
         return;
     say_price(digests[out->rank], f, out);
+    if (f->covered < 1)
+        doubt(out, HU_CONFIDENCE_MEDIUM, "the replay covers only the first %s of the run", hu_say_pct(100 * f->covered).t);
     doubt_replay(f, out);
 }
 

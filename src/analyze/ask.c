@@ -3,6 +3,7 @@
 #include "analyze/ask.h"
 
 #include "analyze/comm_kernels.h"
+#include "analyze/jvm.h"
 
 /* Streams one after the other, each in order: the sort merges that few runs. */
 static bool list_work(hu_ask *a)
@@ -58,6 +59,7 @@ int hu_ask_prepare(const hu_trace *trace, hu_arena *arena, hu_arena *scratch, hu
     a.tracks = hu_trace_tracks(trace, &a.n_tracks);
     a.names = hu_names_classify(trace, scratch);
     a.waits = hu_wait_frames_classify(trace, scratch);
+    a.has_jvm = hu_jvm_is_any(trace);
     if (a.s.n)
         a.s.kind = hu_comm_kernels_find(trace, scratch);
     if (!a.names || !a.waits || (a.s.n && !a.s.kind) || !list_work(&a) || !unite_work(&a))

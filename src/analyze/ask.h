@@ -16,6 +16,7 @@ typedef struct {
     size_t          n_tracks;
     const uint8_t  *names; /* HU_NAME_* by string id */
     const uint8_t  *waits; /* hu_wait_frame by string id, for Python frames */
+    bool            has_jvm;
 
     const uint32_t *work; /* device slices of all streams by start; n_work of them */
     size_t          n_work;

@@ -11,6 +11,8 @@
 
 #include <math.h>
 
+#include "analyze/mpi_calls.h"
+
 /* Windows in order that do not overlap, and what is known of each. */
 typedef struct {
     hu_interval  *at;
@@ -41,6 +43,8 @@ static hu_role role_of(const hu_ask *ask, uint32_t i)
         return HU_ROLE_RUNTIME;
     if (flags & HU_NAME_DATA_LOADER)
         return HU_ROLE_DATA_LOADER;
+    if (hu_mpi_calls_starts_or_ends(ask, i))
+        return HU_ROLE_CPU_EXEC;
     return flags & HU_NAME_COMM || ask->s.kind[i] == HU_KIND_MPI ? HU_ROLE_COMMUNICATION : HU_ROLE_CPU_EXEC;
 }
 

@@ -127,7 +127,7 @@ static void judge(hu_collective *c, const hu_collective_detail *d)
         elements = d->out_elements;
     if (element && elements >= 0 && !__builtin_mul_overflow(elements, element, &c->bytes))
         return;
-    c->bytes = -1;
+    c->bytes = d->bytes > 0 ? d->bytes : -1;
 }
 
 static const hu_collective_detail *detail_of(const hu_ask *ask, uint32_t i)
@@ -229,6 +229,8 @@ static hu_collective describe(const hu_ask *ask, uint32_t i, const hu_collective
     c.kind = hu_comm_kind_of(c.name);
     if (c.kind == HU_COMM_OTHER && !c.on_host && (!c.name.n || hu_str_has_lower(c.name, HU_STR("coalesced"))))
         c.kind = purpose_of(ask, i, hu_comm_kind_of(hu_ask_name(ask, i))); /* of several calls: the kernel says which */
+    if (!c.name.n && d->bytes > 0)
+        c.name = hu_ask_name(ask, i); /* sends and receives of NCCL's own record have no name of their own */
     judge(&c, d);
     return c;
 }
@@ -249,6 +251,7 @@ static uint64_t key_of(const hu_ask *ask, uint32_t i, const hu_collective_detail
     key = hu_hash_u64((uint64_t)d->name << 32 | d->dtype);
     key = hu_hash_u64(key ^ ((uint64_t)d->group << 32 | d->group_description));
     key = hu_hash_u64(key ^ (uint64_t)d->in_elements);
+    key = hu_hash_u64(key ^ (uint64_t)d->bytes);
     return hu_hash_u64(key ^ (uint64_t)d->out_elements);
 }
 

@@ -18,7 +18,8 @@ static bool keep_info(hu_digest *d)
     hu_trace_info *i = &d->info;
 
     return keep(d->arena, &i->file) && keep(d->arena, &i->tool) && keep(d->arena, &i->host) && keep(d->arena, &i->backend) &&
-           keep(d->arena, &i->format) && keep(d->arena, &i->compression);
+           keep(d->arena, &i->format) && keep(d->arena, &i->compression) && keep(d->arena, &i->outsiders) &&
+           keep(d->arena, &i->alloc_conf);
 }
 
 static bool keep_devices(const hu_trace *trace, hu_digest *d)
@@ -44,6 +45,7 @@ static void find_device(const hu_trace *trace, hu_digest *d)
     const hu_device *device = hu_trace_main_device(trace);
 
     d->device = HU_STR("");
+    d->device_id = device ? device->id : -1;
     for (size_t i = 0; device && i < d->n_devices; i++)
         if (d->devices[i].id == device->id)
             d->device = d->device_names[i];
@@ -104,19 +106,25 @@ static bool keep_texts(const hu_trace *trace, hu_digest *d)
     KEEP3(ok, d, calls.waits, calls.n_waits, call, op, stack);
     KEEP3(ok, d, comm.at, comm.n, name, group, dtype);
     KEEP2(ok, d, memory.holders, memory.n_holders, op, module);
+    KEEP1(ok, d, memory.code, memory.n_code, op);
+    KEEP1(ok, d, memory.failures, memory.n_failures, op);
     KEEP1(ok, d, overheads.at, overheads.n, name);
     KEEP1(ok, d, overheads.recomputed, overheads.n_recomputed, name);
     KEEP2(ok, d, hot.at, hot.n, name, module);
     KEEP1(ok, d, tree.at, tree.n, name);
     KEEP3(ok, d, op_kernels.at, op_kernels.n, op, kernel, source);
     KEEP1(ok, d, sequences.at, sequences.n, op);
+    KEEP1(ok, d, kernel_shapes.at, kernel_shapes.n, name);
     if (d->hta)
         KEEP1(ok, d, hta->kernels, hta->n_kernels, name);
     KEEP1(ok, d, host_calls.at, host_calls.n, name);
     KEEP3(ok, d, host_calls.places, host_calls.n_places, call, path, within);
     ok = ok && keep(d->arena, &d->host_time.process) && keep(d->arena, &d->host_time.thread);
     KEEP1(ok, d, host_time.at, host_time.n, name);
+    KEEP2(ok, d, outside.at, outside.n, name, why);
     KEEP1(ok, d, host_time.threads, host_time.n_threads, name);
+    KEEP1(ok, d, deadlock.at, deadlock.n, name);
+    KEEP3(ok, d, deadlock.at, deadlock.n, call, lock, caller);
     KEEP2(ok, d, parallelism.at, parallelism.n, group, ranks);
     ok = ok && keep(d->arena, &d->parallelism.gradient_dtype);
     KEEP3(ok, d, roofline.at, roofline.n, op, shapes, types);
@@ -137,26 +145,30 @@ static bool windows(const hu_steps *steps, bool counted, hu_arena *arena, hu_int
 
 /* Each question once: what asks it, and where its answer goes.  The dearest come first, so that threads end together;
  * those that need most memory stand apart, so that no two of them run at once. */
-#define QUESTIONS(Q)                                                                    \
-    Q(breakdown, hu_breakdown_measure(ask, &d->breakdown, err))                         \
-    Q(roofline, hu_roofline_measure(ask, &d->roofline, err))                            \
-    Q(tree, hu_tree_measure(ask, &d->tree, err))                                        \
-    Q(calls, hu_calls_measure(ask, &d->calls, err))                                     \
-    Q(launches, hu_launches_measure(ask, &d->launches, err))                            \
-    Q(kernels, hu_kernels_measure(ask, &d->kernels, err))                               \
-    Q(overheads, hu_overheads_measure(ask, &d->overheads, err))                         \
-    Q(operators, hu_operators_measure(ask, o->grouping, o->frames, &d->operators, err)) \
-    Q(hot, hu_hot_measure(ask, &d->hot, err))                                           \
-    Q(sequences, hu_sequences_measure(ask, &d->sequences, err))                         \
-    Q(memory, hu_memory_measure(ask, &d->memory, err))                                  \
-    Q(idle, hu_idle_measure(ask, &d->idle, err))                                        \
-    Q(comm, hu_comm_measure(ask, &d->comm, err))                                        \
-    Q(copies, hu_copies_measure(ask, &d->copies, err))                                  \
-    Q(parallelism, hu_parallelism_measure(ask, &d->phases, &d->parallelism, err))       \
-    Q(op_kernels, hu_op_kernels_measure(ask, &d->op_kernels, err))                      \
-    Q(host_calls, hu_host_calls_measure(ask, &d->host_calls, err))                      \
-    Q(host_time, hu_host_time_measure(ask, &d->host_time, err))                         \
-    Q(hta, d->hta ? hu_hta_measure(ask, d->hta, err) : 0)                               \
+#define QUESTIONS(Q)                                                                        \
+    Q(breakdown, hu_breakdown_measure(ask, &d->breakdown, err))                             \
+    Q(roofline, hu_roofline_measure(ask, &d->roofline, err))                                \
+    Q(tree, hu_tree_measure(ask, &d->tree, err))                                            \
+    Q(calls, hu_calls_measure(ask, &d->calls, err))                                         \
+    Q(launches, hu_launches_measure(ask, &d->launches, err))                                \
+    Q(kernels, hu_kernels_measure(ask, &d->kernels, err))                                   \
+    Q(overheads, hu_overheads_measure(ask, &d->overheads, err))                             \
+    Q(operators, hu_operators_measure(ask, o->grouping, o->frames, &d->operators, err))     \
+    Q(hot, hu_hot_measure(ask, &d->hot, err))                                               \
+    Q(sequences, hu_sequences_measure(ask, &d->sequences, err))                             \
+    Q(memory, hu_memory_measure(ask, &d->memory, err))                                      \
+    Q(idle, hu_idle_measure(ask, &d->idle, err))                                            \
+    Q(comm, hu_comm_measure(ask, &d->comm, err))                                            \
+    Q(copies, hu_copies_measure(ask, &d->copies, err))                                      \
+    Q(parallelism, hu_parallelism_measure(ask, &d->phases, &d->parallelism, err))           \
+    Q(op_kernels, hu_op_kernels_measure(ask, &d->op_kernels, err))                          \
+    Q(host_calls, hu_host_calls_measure(ask, &d->host_calls, err))                          \
+    Q(host_time, hu_host_time_measure(ask, &d->host_time, err))                             \
+    Q(outside, hu_outside_measure(ask, &d->outside, err))                                   \
+    Q(deadlock, hu_deadlock_find(ask, &d->deadlock, err))                                   \
+    Q(serving, hu_serving_measure(ask, &d->serving, err))                                   \
+    Q(kernel_shapes, o->shapes ? hu_kernel_shapes_measure(ask, &d->kernel_shapes, err) : 0) \
+    Q(hta, d->hta ? hu_hta_measure(ask, d->hta, err) : 0)                                   \
     Q(tracelens, d->tracelens ? hu_tracelens_measure(ask, d->tracelens, err) : 0)
 
 enum {
@@ -283,7 +295,7 @@ static bool merge(hu_digest *into, const hu_digest *from)
            hu_memory_merge(&into->memory, &from->memory, a) && hu_overheads_merge(&into->overheads, &from->overheads, a) &&
            hu_hot_merge(&into->hot, &from->hot, a) && hu_tree_merge(&into->tree, &from->tree, a) &&
            hu_sequences_merge(&into->sequences, &from->sequences, a) &&
-           hu_roofline_merge(&into->roofline, &from->roofline, a) &&
+           hu_roofline_merge(&into->roofline, &from->roofline, a) && hu_outside_merge(&into->outside, &from->outside, a) &&
            hu_host_calls_merge(&into->host_calls, &from->host_calls, a) &&
            hu_phase_table_merge(&into->phases, &from->phases, a) &&
            hu_op_kernels_merge(&into->op_kernels, &from->op_kernels, a);
@@ -302,6 +314,7 @@ hu_digest *hu_digest_merge(hu_digest *const *digests, size_t n, hu_error *err)
         d->info.rank = -1;
         d->info.file = HU_STR("all ranks");
         d->device = digests[0]->device;
+        d->device_id = digests[0]->device_id;
         d->steps.what = digests[0]->steps.what;
         d->steps.source = digests[0]->steps.source;
         d->operators.grouping = digests[0]->operators.grouping;

@@ -12,56 +12,65 @@
 #include "analyze/hot.h"
 #include "analyze/hta.h"
 #include "analyze/host_calls.h"
+#include "analyze/deadlock.h"
 #include "analyze/host_time.h"
 #include "analyze/idle.h"
+#include "analyze/kernel_shapes.h"
 #include "analyze/kernels.h"
 #include "analyze/launch.h"
 #include "analyze/memory.h"
 #include "analyze/op_kernels.h"
 #include "analyze/operators.h"
+#include "analyze/outside.h"
 #include "analyze/overheads.h"
 #include "analyze/parallelism.h"
 #include "analyze/roofline.h"
 #include "analyze/sequences.h"
+#include "analyze/serving.h"
 #include "analyze/steps.h"
 #include "analyze/tracelens.h"
 #include "analyze/tree.h"
 
-enum { HU_DIGEST_ARENAS = 24 };
+enum { HU_DIGEST_ARENAS = 28 };
 
 typedef struct {
-    hu_arena      *arena; /* everything below lives here, or in one of these */
-    hu_arena      *arenas[HU_DIGEST_ARENAS];
-    hu_trace_info  info;
-    hu_device     *devices;
-    hu_str        *device_names;
-    size_t         n_devices;
-    hu_str         device; /* the one that worked; "" unknown or none */
-    hu_str        *step_names;
-    hu_gpu_time    gpu_time;
-    hu_steps       steps;
-    hu_breakdown   breakdown;
-    hu_operators   operators;
-    hu_kernels     kernels;
-    hu_copies      copies;
-    hu_op_kernels  op_kernels;
-    hu_idle        idle;
-    hu_launches    launches;
-    hu_calls       calls;
-    hu_comm        comm;
-    hu_memory      memory;
-    hu_overheads   overheads;
-    hu_hot         hot;
-    hu_tree        tree;
-    hu_sequences   sequences;
-    hu_roofline    roofline;
-    hu_host_calls  host_calls;
-    hu_host_time   host_time;
-    hu_phase_table phases;
-    hu_parallelism parallelism;
-    hu_health      health;
-    hu_hta        *hta;       /* NULL unless it was asked for */
-    hu_tracelens  *tracelens; /* the same */
+    hu_arena        *arena; /* everything below lives here, or in one of these */
+    hu_arena        *arenas[HU_DIGEST_ARENAS];
+    hu_trace_info    info;
+    hu_device       *devices;
+    hu_str          *device_names;
+    size_t           n_devices;
+    hu_str           device;    /* the one that worked; "" unknown or none */
+    int64_t          device_id; /* its number; -1 unknown or none */
+    hu_str          *step_names;
+    hu_gpu_time      gpu_time;
+    hu_steps         steps;
+    hu_breakdown     breakdown;
+    hu_operators     operators;
+    hu_kernels       kernels;
+    hu_copies        copies;
+    hu_op_kernels    op_kernels;
+    hu_idle          idle;
+    hu_launches      launches;
+    hu_calls         calls;
+    hu_comm          comm;
+    hu_memory        memory;
+    hu_overheads     overheads;
+    hu_hot           hot;
+    hu_tree          tree;
+    hu_sequences     sequences;
+    hu_roofline      roofline;
+    hu_host_calls    host_calls;
+    hu_host_time     host_time;
+    hu_outside       outside;
+    hu_deadlock      deadlock;
+    hu_phase_table   phases;
+    hu_parallelism   parallelism;
+    hu_health        health;
+    hu_serving       serving;       /* no classes unless an engine marked its passes */
+    hu_kernel_shapes kernel_shapes; /* empty unless it was asked for */
+    hu_hta          *hta;           /* NULL unless it was asked for */
+    hu_tracelens    *tracelens;     /* the same */
 } hu_digest;
 
 typedef enum { HU_COMPAT_NONE, HU_COMPAT_HTA, HU_COMPAT_TRACELENS } hu_compat;
@@ -72,6 +81,7 @@ typedef struct {
     int           frames;   /* that make a stack, for HU_GROUP_STACK */
     hu_compat     compat;   /* also as another tool computes it */
     int           threads;  /* to ask questions on; 0 is 1 */
+    bool          shapes;   /* kernels by grid and block too */
 } hu_digest_options;
 
 /* Asks every question.  The trace may be freed afterwards.  NULL on failure. */

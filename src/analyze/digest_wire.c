@@ -23,10 +23,14 @@ HU_WIRE_TABLE(hu_series, SERIES);
 /* clang-format off */
 #define INFO(F, T) \
     F(T, STR, file) F(T, STR, format) F(T, STR, tool) F(T, STR, compression) F(T, STR, host) F(T, STR, backend) \
+    F(T, STR, outsiders) \
     F(T, I64, bytes) F(T, I64, base_ns) F(T, I64, rank) F(T, I64, world_size) F(T, I64, schema_version) \
-    F(T, I64, cpu_sample_ns) F(T, I64, cpus) F(T, I64, out_of_memory) \
-    F(T, I64, command_cpu_ns) F(T, I64, command_pid) F(T, I64, main_running_ns) F(T, I64, main_runnable_ns) \
-    F(T, I64, state_source) F(T, I64, unseen_ppm) F(T, BOOL, has_shapes) F(T, BOOL, has_stacks) \
+    F(T, I64, cpu_sample_ns) F(T, I64, cpus) F(T, I64, cpu_limit_milli) F(T, I64, cpu_periods) \
+    F(T, I64, cpu_throttled) F(T, I64, cpu_throttled_ns) F(T, I64, out_of_memory) F(T, I64, failed_bytes) \
+    F(T, I64, command_cpu_ns) F(T, I64, command_pid) F(T, I64, command_signal) \
+    F(T, I64, main_running_ns) F(T, I64, main_runnable_ns) \
+    F(T, I64, state_source) F(T, I64, unseen_ppm) F(T, STR, alloc_conf) F(T, BOOL, has_alloc_conf) \
+    F(T, BOOL, has_shapes) F(T, BOOL, has_stacks) \
     F(T, BOOL, has_memory) \
     F(T, BOOL, has_flops) F(T, BOOL, has_modules)
 HU_WIRE_TABLE(hu_trace_info, INFO);
@@ -99,6 +103,29 @@ HU_WIRE_TABLE(hu_kernel_name, KERNEL_NAME);
     F(T, F64, tail_sum) \
     F(T, F64, waves_ns) F(T, F64, sm_sum) F(T, F64, sm_ns)
 HU_WIRE_TABLE(hu_kernel, KERNEL);
+
+#define KERNEL_SHAPE(F, T) \
+    F(T, STR, name) F(T, U32S, grid) F(T, U16S, block) F(T, I64, calls) F(T, I64, total_ns) F(T, I64, calls_in_steps) \
+    F(T, I64, steps_ns)
+HU_WIRE_TABLE(hu_kernel_shape, KERNEL_SHAPE);
+
+#define KERNEL_SHAPES(F, T) F(T, LIST, at, n, hu_kernel_shape) F(T, SIZE, n)
+HU_WIRE_TABLE(hu_kernel_shapes, KERNEL_SHAPES);
+
+#define SAID_SUM(F, T) F(T, I64, sum) F(T, I64, passes)
+HU_WIRE_TABLE(hu_said_sum, SAID_SUM);
+
+#define SERVING_CLASS(F, T) \
+    F(T, U8, phase, HU_ENGINE_PHASES) F(T, I64, passes) F(T, F64, period_ns) F(T, PART, prompts, hu_said_sum) \
+    F(T, PART, prompt_tokens, hu_said_sum) F(T, PART, sequences, hu_said_sum) F(T, PART, tokens, hu_said_sum) \
+    F(T, PART, context_tokens, hu_said_sum) F(T, I64, gaps) F(T, I64, gap_ns) F(T, F64, gap_period_ns) \
+    F(T, I64, host_gap_ns) F(T, I64, pauses) \
+    F(T, I64, kernels) F(T, I64, kernel_ns) F(T, I64, graph_kernels) F(T, I64, graph_kernel_ns) \
+    F(T, I64, graph_passes) F(T, I64, launches)
+HU_WIRE_TABLE(hu_serving_class, SERVING_CLASS);
+
+#define SERVING(F, T) F(T, LIST, at, n, hu_serving_class) F(T, SIZE, n)
+HU_WIRE_TABLE(hu_serving, SERVING);
 
 #define FAMILY_TIME(F, T) \
     F(T, ENUM, family, HU_FAMILY_COUNT) F(T, I64, kernels) F(T, I64, calls) F(T, I64, total_ns) F(T, I64, tensor_ns) \
@@ -229,17 +256,60 @@ HU_WIRE_TABLE(hu_comm, COMM);
     F(T, I64, bytes) F(T, I64, allocations)
 HU_WIRE_TABLE(hu_memory_holder, MEMORY_HOLDER);
 
+#define MEMORY_PIECES(F, T) \
+    F(T, I64, reserved_bytes) F(T, I64, held_bytes) F(T, I64, free_bytes) F(T, I64, free_blocks) \
+    F(T, I64, largest_free_bytes) F(T, I64, empty_bytes) F(T, I64, page_bytes) F(T, BOOL, is_known)
+HU_WIRE_TABLE(hu_memory_pieces, MEMORY_PIECES);
+
+#define MEMORY_STACK(F, T) \
+    F(T, STR, device) F(T, STR, stack) F(T, ENUM, category, HU_MEMORY_CATEGORY_COUNT) F(T, I64, bytes) F(T, I64, allocations)
+HU_WIRE_TABLE(hu_memory_stack, MEMORY_STACK);
+
+#define MEMORY_CODE(F, T) \
+    F(T, STR, device) F(T, STR, op) F(T, STR, stack) F(T, I64, bytes) F(T, I64, allocations) F(T, I64, grown_bytes) \
+    F(T, I64, grown_allocations)
+HU_WIRE_TABLE(hu_memory_code, MEMORY_CODE);
+
+#define MEMORY_CHANGE(F, T) \
+    F(T, STR, device) F(T, STR, op) F(T, STR, stack) F(T, I64, before_bytes) F(T, I64, before_allocations) \
+    F(T, I64, bytes) F(T, I64, allocations)
+HU_WIRE_TABLE(hu_memory_change, MEMORY_CHANGE);
+
+#define MEMORY_STEP(F, T) F(T, I64, end_ns) F(T, I64, bytes)
+HU_WIRE_TABLE(hu_memory_step, MEMORY_STEP);
+
+#define MEMORY_PIECE(F, T) \
+    F(T, STR, device) F(T, I64, bytes) F(T, I64, held_bytes) F(T, I64, largest_free_bytes) F(T, I64, stream) \
+    F(T, BOOL, is_small) F(T, BOOL, is_expandable)
+HU_WIRE_TABLE(hu_memory_piece, MEMORY_PIECE);
+
+#define MEMORY_RUN(F, T) \
+    F(T, I64, segment) F(T, I64, offset_bytes) F(T, I64, bytes) F(T, I64, blocks) F(T, BOOL, is_held)
+HU_WIRE_TABLE(hu_memory_run, MEMORY_RUN);
+
+#define MEMORY_FAILURE(F, T) \
+    F(T, STR, device) F(T, STR, op) F(T, I64, time_ns) F(T, I64, bytes) F(T, I64, driver_free_bytes) \
+    F(T, PART, pieces, hu_memory_pieces) F(T, ENUM, why, HU_MEMORY_WHY_COUNT)
+HU_WIRE_TABLE(hu_memory_failure, MEMORY_FAILURE);
+
 #define MEMORY_POOL(F, T) \
     F(T, STR, name) F(T, I32, device_type) F(T, I32, device) F(T, I64, allocations) F(T, I64, frees) \
     F(T, I64, allocated_bytes) F(T, I64, peak_bytes) F(T, I64, peak_ns) F(T, I64, first_bytes) F(T, I64, last_bytes) \
-    F(T, I64, reserved_bytes) F(T, I64, capacity_bytes) F(T, BOOL, is_relative) F(T, I64S, peak_by) F(T, I64, steps) \
-    F(T, F64, slope_bytes) F(T, F64, growth_p) F(T, ENUM, leak, HU_LEAK_YES + 1) F(T, PART, allocated, hu_series) \
-    F(T, PART, reserved, hu_series)
+    F(T, I64, reserved_bytes) F(T, I64, capacity_bytes) F(T, I64, segments) F(T, I64, free_bytes) F(T, I64, free_blocks) \
+    F(T, I64, largest_free_bytes) F(T, BOOL, is_expandable) F(T, I64, requested_bytes) F(T, I64, graph_free_bytes) \
+    F(T, PART, at_peak, hu_memory_pieces) F(T, PART, at_end, hu_memory_pieces) F(T, BOOL, is_relative) \
+    F(T, I64S, peak_by) F(T, I64, steps) F(T, F64, slope_bytes) F(T, F64, growth_p) F(T, ENUM, leak, HU_LEAK_YES + 1) \
+    F(T, PART, allocated, hu_series) F(T, PART, reserved, hu_series)
 HU_WIRE_TABLE(hu_memory_pool, MEMORY_POOL);
 
 #define MEMORY(F, T) \
     F(T, LIST, at, n, hu_memory_pool) F(T, SIZE, n) F(T, LIST, holders, n_holders, hu_memory_holder) \
-    F(T, SIZE, n_holders) F(T, I64, ooms)
+    F(T, SIZE, n_holders) F(T, I64, ooms) F(T, I64, failed_bytes) F(T, LIST, stacks, n_stacks, hu_memory_stack) \
+    F(T, SIZE, n_stacks) F(T, LIST, code, n_code, hu_memory_code) F(T, SIZE, n_code) \
+    F(T, LIST, failures, n_failures, hu_memory_failure) F(T, SIZE, n_failures) F(T, PARTS, by, hu_series) \
+    F(T, LIST, steps, n_steps, hu_memory_step) F(T, SIZE, n_steps) F(T, LIST, segments, n_segments, hu_memory_piece) \
+    F(T, SIZE, n_segments) F(T, LIST, runs, n_runs, hu_memory_run) F(T, SIZE, n_runs) \
+    F(T, STR, since) F(T, LIST, change, n_change, hu_memory_change) F(T, SIZE, n_change)
 /* clang-format on */
 HU_WIRE_TABLE(hu_memory, MEMORY);
 
@@ -306,13 +376,13 @@ HU_WIRE_TABLE(hu_roofline, ROOFLINE);
 
 #define QUALITY(F, T) \
     F(T, I64S, count) F(T, I64S, dur_ns) F(T, I64, events) F(T, I64S, by_phase) F(T, I64, duration_sum_ns) \
-    F(T, I64, invalid_utf8) F(T, BOOL, is_truncated) F(T, I64, truncated_at) F(T, TEXT, truncated_why) \
-    F(T, I64, trailing_bytes) F(T, BOOL, has_all_events)
+    F(T, I64, invalid_utf8) F(T, BOOL, is_truncated) F(T, I64, truncated_at) F(T, TEXT, truncated_why) F(T, TEXT, warned) \
+    F(T, I64, trailing_bytes) F(T, I64, outsiders) F(T, BOOL, has_all_events)
 HU_WIRE_TABLE(hu_quality, QUALITY);
 
 #define HEALTH(F, T) \
     F(T, PART, quality, hu_quality) F(T, I64S, kinds) F(T, I64, unlinked_kernels) F(T, I64, unlinked_kernels_ns) \
-    F(T, I64, unlinked_launches) F(T, I64, graph_kernels) F(T, U32, missing)
+    F(T, I64, unlinked_launches) F(T, I64, graph_kernels) F(T, U32, missing) F(T, BOOL, by_nsight)
 HU_WIRE_TABLE(hu_health, HEALTH);
 
 #define HTA_DESCRIBE(F, T) \
@@ -391,7 +461,10 @@ HU_WIRE_TABLE(hu_parallel_reason, PARALLEL_REASON);
 /* clang-format on */
 HU_WIRE_TABLE(hu_parallelism, PARALLELISM);
 
-#define HOST_SUM(F, T) F(T, I64, calls) F(T, I64, total_ns) F(T, I64, longest_ns) F(T, I64, bytes) F(T, I64, main_ns)
+/* clang-format off */
+#define HOST_SUM(F, T) \
+    F(T, I64, calls) F(T, I64, total_ns) F(T, I64, longest_ns) F(T, I64, bytes) F(T, I64, main_ns) F(T, I64, outside_ns)
+/* clang-format on */
 HU_WIRE_TABLE(hu_host_sum, HOST_SUM);
 
 #define HOST_CALL(F, T) F(T, STR, name) F(T, ENUM, class, HU_HOST_CLASS_COUNT) F(T, PART, sum, hu_host_sum)
@@ -409,7 +482,7 @@ HU_WIRE_TABLE(hu_host_calls, HOST_CALLS);
 
 #define HOST_PROCESS(F, T) \
     F(T, STR, name) F(T, I64, pid) F(T, I64, threads) F(T, I64, start_ns) F(T, I64, wall_ns) F(T, I64S, state_ns) \
-    F(T, I64, cpu_ns) F(T, BOOL, is_main)
+    F(T, I64, cpu_ns) F(T, BOOL, is_main) F(T, BOOL, is_go)
 /* clang-format on */
 HU_WIRE_TABLE(hu_host_process, HOST_PROCESS);
 
@@ -420,17 +493,40 @@ HU_WIRE_TABLE(hu_host_process, HOST_PROCESS);
 HU_WIRE_TABLE(hu_host_thread, HOST_THREAD);
 
 /* clang-format off */
+#define GO_PROGRAM(F, T) \
+    F(T, BOOL, is_go) F(T, F64, nobody_ns) F(T, STR, caller) F(T, STR, call) F(T, I64, caller_samples) \
+    F(T, I64, call_samples) F(T, I64, caller_all) \
+    F(T, I64, kernel_samples) F(T, I64, samples)
+/* clang-format on */
+HU_WIRE_TABLE(hu_go_program, GO_PROGRAM);
+
+/* clang-format off */
 #define HOST_TIME(F, T) \
     F(T, BOOL, is_recorded) F(T, I64, source) F(T, STR, process) F(T, STR, thread) F(T, I64, pid) F(T, I64, tid) \
     F(T, F64, step_ns) F(T, F64S, state_ns) F(T, F64S, idle_ns) F(T, F64S, task_ns) F(T, F64, wall_ns) \
     F(T, F64, cpu_ns) F(T, F64, job_cpu_ns) F(T, I64, all_threads) F(T, I64, all_processes) \
+    F(T, PART, go, hu_go_program) \
     F(T, LIST, at, n, hu_host_process) F(T, SIZE, n) \
-    F(T, LIST, threads, n_threads, hu_host_thread) F(T, SIZE, n_threads)
+    F(T, LIST, threads, n_threads, hu_host_thread) F(T, SIZE, n_threads) F(T, I64, other_threads)
 HU_WIRE_TABLE(hu_host_time, HOST_TIME);
+
+#define OUTSIDE_PROCESS(F, T) \
+    F(T, I64, pid) F(T, I64, uid) F(T, I64, cpu_ns) F(T, I64, life_ns) F(T, STR, name) F(T, STR, why)
+HU_WIRE_TABLE(hu_outside_process, OUTSIDE_PROCESS);
+
+#define OUTSIDE(F, T) F(T, LIST, at, n, hu_outside_process) F(T, SIZE, n) F(T, I64, cpu_ns)
+HU_WIRE_TABLE(hu_outside, OUTSIDE);
+
+#define STUCK(F, T) F(T, STR, name) F(T, STR, call) F(T, STR, lock) F(T, STR, caller) F(T, I64, tid) F(T, I64, waited_ns)
+HU_WIRE_TABLE(hu_stuck, STUCK);
+
+#define DEADLOCK(F, T) F(T, LIST, at, n, hu_stuck) F(T, SIZE, n)
+HU_WIRE_TABLE(hu_deadlock, DEADLOCK);
 
 #define DIGEST(F, T) \
     F(T, LEFT, arena) F(T, LEFTS, arenas) F(T, PART, info, hu_trace_info) F(T, LIST, devices, n_devices, hu_device) \
-    F(T, STRS, device_names, n_devices) F(T, SIZE, n_devices) F(T, STR, device) F(T, STRS, step_names, steps.n) \
+    F(T, STRS, device_names, n_devices) F(T, SIZE, n_devices) F(T, STR, device) F(T, I64, device_id) \
+    F(T, STRS, step_names, steps.n) \
     F(T, PART, gpu_time, hu_gpu_time) F(T, PART, steps, hu_steps) F(T, PART, breakdown, hu_breakdown) \
     F(T, PART, operators, hu_operators) F(T, PART, kernels, hu_kernels) F(T, PART, copies, hu_copies) \
     F(T, PART, op_kernels, hu_op_kernels) F(T, PART, idle, hu_idle) F(T, PART, launches, hu_launches) \
@@ -438,9 +534,10 @@ HU_WIRE_TABLE(hu_host_time, HOST_TIME);
     F(T, PART, overheads, hu_overheads) F(T, PART, hot, hu_hot) F(T, PART, tree, hu_tree) \
     F(T, PART, sequences, hu_sequences) \
     F(T, PART, roofline, hu_roofline) F(T, PART, host_calls, hu_host_calls) \
-    F(T, PART, host_time, hu_host_time) F(T, PART, phases, hu_phase_table) F(T, PART, parallelism, hu_parallelism) \
-    F(T, PART, health, hu_health) F(T, MAYBE, hta, hu_hta) \
-    F(T, MAYBE, tracelens, hu_tracelens)
+    F(T, PART, host_time, hu_host_time) F(T, PART, outside, hu_outside) F(T, PART, deadlock, hu_deadlock) \
+    F(T, PART, phases, hu_phase_table) F(T, PART, parallelism, hu_parallelism) \
+    F(T, PART, health, hu_health) F(T, PART, serving, hu_serving) F(T, PART, kernel_shapes, hu_kernel_shapes) \
+    F(T, MAYBE, hta, hu_hta) F(T, MAYBE, tracelens, hu_tracelens)
 /* clang-format on */
 HU_WIRE_TABLE(hu_digest, DIGEST);
 

@@ -2,18 +2,18 @@
  * engine.c - a serving engine runs one batch at a time, and says of each what it holds.
  *
  * vLLM and what builds on it: "execute_model", "gpu_model_runner: forward", "execute_diffusion_..." and
- * "execute_context_1(...)_generation_7(...)", in which a number of tokens may stand behind "execute_" and the numbers behind
- * the two words are those of requests.  SGLang: "step[EXTEND bs=15 toks=15360]", "step[DECODE bs=32]".  The numbers differ
- * from step to step, so that no name recurs.
+ * "execute_context_1(...)_generation_7(...)", in which a number of tokens may stand behind "execute_" and the numbers
+ * behind the two words are those of requests; before that "execute_new_1_cached_7", where cached requests generate, but for
+ * parts of long prompts.  SGLang: "step[EXTEND bs=15 toks=15360]", "step[DECODE bs=32]".  The numbers differ from step to
+ * step, so that no name recurs.
  */
 #include "analyze/engine.h"
 
 #include "base/number.h"
 
-/* The number behind a word; -1 without. */
-static int64_t number_behind(hu_str name, hu_str word)
+int64_t hu_engine_number(hu_str name, hu_str word, size_t *at)
 {
-    for (size_t i = 0; i + word.n < name.n; i++) {
+    for (size_t i = *at; i + word.n < name.n; i++) {
         int64_t value = 0;
         size_t  k = i + word.n;
 
@@ -21,21 +21,33 @@ static int64_t number_behind(hu_str name, hu_str word)
             continue;
         for (; k < name.n && name.p[k] >= '0' && name.p[k] <= '9' && value < INT64_MAX / 16; k++)
             value = 10 * value + (name.p[k] - '0');
+        *at = k;
         return value;
     }
     return -1;
 }
 
+static int64_t number_behind(hu_str name, hu_str word)
+{
+    size_t at = 0;
+
+    return hu_engine_number(name, word, &at);
+}
+
 bool hu_engine_reads(hu_str name, hu_engine_phase *out)
 {
-    const int64_t prefill = number_behind(name, HU_STR("context_")), decode = number_behind(name, HU_STR("generation_"));
+    const bool    is_new = hu_str_starts(name, HU_STR("execute_new_"));
+    const int64_t prefill = number_behind(name, is_new ? HU_STR("execute_new_") : HU_STR("context_"));
+    const int64_t decode = number_behind(name, is_new ? HU_STR("_cached_") : HU_STR("generation_"));
 
     *out = HU_PHASE_NONE;
     if (hu_str_starts(name, HU_STR("step["))) {
-        *out = hu_str_starts(name, HU_STR("step[DECODE"))   ? HU_PHASE_DECODE
-               : hu_str_starts(name, HU_STR("step[EXTEND")) ? HU_PHASE_PREFILL
-               : hu_str_starts(name, HU_STR("step[MIXED"))  ? HU_PHASE_MIXED
-                                                            : HU_PHASE_NONE;
+        *out = hu_str_starts(name, HU_STR("step[DECODE")) || hu_str_starts(name, HU_STR("step[TARGET_VERIFY"))
+                   ? HU_PHASE_DECODE
+               : hu_str_starts(name, HU_STR("step[EXTEND")) || hu_str_starts(name, HU_STR("step[SPLIT_PREFILL"))
+                   ? HU_PHASE_PREFILL
+               : hu_str_starts(name, HU_STR("step[MIXED")) ? HU_PHASE_MIXED
+                                                           : HU_PHASE_NONE;
         return true;
     }
     if (hu_str_starts(name, HU_STR("execute_")) && (prefill >= 0 || decode >= 0)) {

@@ -8,6 +8,9 @@
 /* What a name says: "step[DECODE bs=32]", "execute_32_context_0(...)_generation_32(...)".  False: no step of an engine. */
 bool hu_engine_reads(hu_str name, hu_engine_phase *out);
 
+/* The number behind a word, from *at on; *at is behind it then.  -1: there is none. */
+int64_t hu_engine_number(hu_str name, hu_str word, size_t *at);
+
 /*
  * The outermost such annotations of the thread that spends most time in them, in order: start_ns, end_ns, name, number and
  * phase of each; a step ends where the next begins, unless the engine had nothing to do for longer than the step.  *n is 0

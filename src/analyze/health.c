@@ -20,7 +20,8 @@ static unsigned find_missing(const hu_trace *trace, const hu_steps *steps, const
     const bool           cuda = hu_trace_find_text(trace, HU_STR("cudaLaunchKernel")) != HU_NONE;
     unsigned             missing = 0;
 
-    if (steps->source != HU_STEPS_PROFILER)
+    if (hu_trace_slices(trace).n && steps->source != HU_STEPS_PROFILER &&
+        !(h->by_nsight && steps->source == HU_STEPS_ANNOTATION))
         missing |= 1u << HU_MISSING_STEPS;
     if (is_on(h, HU_KIND_CPU_OP) && !info->has_shapes)
         missing |= 1u << HU_MISSING_SHAPES;
@@ -40,7 +41,8 @@ static unsigned find_missing(const hu_trace *trace, const hu_steps *steps, const
 void hu_health_measure(const hu_trace *trace, const hu_steps *steps, const uint8_t *names, hu_health *out)
 {
     const hu_slices s = hu_trace_slices(trace);
-    hu_health       h = {.quality = *hu_trace_get_quality(trace)};
+    hu_health       h = {.quality = *hu_trace_get_quality(trace),
+                         .by_nsight = hu_str_equal(hu_trace_get_info(trace)->format, HU_STR("nsight-sqlite"))};
 
     for (uint32_t i = 0; i < s.n; i++) {
         h.kinds[s.kind[i]]++;
@@ -74,6 +76,8 @@ static void merge_quality(hu_quality *into, const hu_quality *from)
     into->duration_sum_ns += from->duration_sum_ns;
     into->invalid_utf8 += from->invalid_utf8;
     into->trailing_bytes += from->trailing_bytes;
+    if (!into->warned[0])
+        memcpy(into->warned, from->warned, sizeof into->warned);
     if (from->is_truncated && !into->is_truncated) {
         into->is_truncated = true;
         into->truncated_at = from->truncated_at;
@@ -95,9 +99,9 @@ void hu_health_merge(hu_health *into, const hu_health *from)
 }
 
 static const struct {
-    const char *key, *what, *how;
+    const char *key, *what, *torch, *nsight;
 } rows[] = {
-#define M(id, key, what, how) [HU_MISSING_##id] = {key, what, how},
+#define M(id, key, what, torch, nsight) [HU_MISSING_##id] = {key, what, torch, nsight},
     HU_MISSING(M)
 #undef M
 };
@@ -112,7 +116,7 @@ const char *hu_missing_what(hu_missing m)
     return rows[m].what;
 }
 
-const char *hu_missing_how(hu_missing m)
+const char *hu_missing_how(const hu_health *h, hu_missing m)
 {
-    return rows[m].how;
+    return h->by_nsight ? rows[m].nsight : rows[m].torch;
 }

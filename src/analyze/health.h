@@ -6,20 +6,27 @@
 #include "analyze/steps.h"
 #include "trace/trace.h"
 
-/* What the capture left out, and the setting that would bring it.  Each row is one bit of hu_health.missing. */
-#define HU_MISSING(M)                                                                                       \
-    M(STEPS, "steps", "step marks", "call prof.step() once per iteration, with a schedule")                 \
-    M(SHAPES, "shapes", "input shapes", "profile(record_shapes=True)")                                      \
-    M(STACKS, "stacks", "Python stacks", "profile(with_stack=True), for a few steps only: it is expensive") \
-    M(MEMORY, "memory", "allocations", "profile(profile_memory=True)")                                      \
-    M(SYNC, "sync", "synchronisation records",                                                              \
-      "profile(experimental_config= _ExperimentalConfig(enable_cuda_sync_events=True))")                    \
-    M(DEVICE, "device", "GPU operations (launches were)",                                                   \
-      "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]); no other profiler may run")       \
-    M(HOST, "host", "operators (GPU operations were)", "profile(activities=[ProfilerActivity.CPU, ...])")
+/* What the capture left out, and what would bring it: a setting of torch.profiler, and one of `nsys profile`.  Each
+   row is one
+   bit of hu_health.missing. */
+#define HU_MISSING(M)                                                                                                    \
+    M(STEPS, "steps", "step marks", "call prof.step() once per iteration, with a schedule",                              \
+      "torch.cuda.nvtx.range_push(\"step\") and range_pop() around each iteration; nsys profile --trace=cuda,nvtx,osrt") \
+    M(SHAPES, "shapes", "input shapes", "profile(record_shapes=True)", "nsys profile --pytorch=autograd-shapes-nvtx")    \
+    M(STACKS, "stacks", "Python stacks", "profile(with_stack=True), for a few steps only: it is expensive",              \
+      "nsys profile --python-sampling=true, or --python-backtrace=cuda with --cudabacktrace=all")                        \
+    M(MEMORY, "memory", "allocations", "profile(profile_memory=True)", "nsys profile --cuda-memory-usage=true")          \
+    M(SYNC, "sync", "synchronisation records",                                                                           \
+      "profile(experimental_config= _ExperimentalConfig(enable_cuda_sync_events=True))",                                 \
+      "nsys profile --trace=cuda, of a job that synchronises while it is recorded")                                      \
+    M(DEVICE, "device", "GPU operations (launches were)",                                                                \
+      "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]); no other profiler may run",                    \
+      "nsys profile --trace=cuda; no other profiler may run")                                                            \
+    M(HOST, "host", "operators (GPU operations were)", "profile(activities=[ProfilerActivity.CPU, ...])",                \
+      "nsys profile --trace=cuda,nvtx,osrt --pytorch=autograd-nvtx")
 
 typedef enum {
-#define M(id, key, what, how) HU_MISSING_##id,
+#define M(id, key, what, torch, nsight) HU_MISSING_##id,
     HU_MISSING(M)
 #undef M
         HU_MISSING_COUNT
@@ -33,6 +40,7 @@ typedef struct {
     int64_t    unlinked_launches; /* launches whose device work was not recorded */
     int64_t    graph_kernels;     /* kernels that came from one launch together with others */
     unsigned   missing;           /* bits 1 << hu_missing */
+    bool       by_nsight;         /* Nsight Systems made the capture */
 } hu_health;
 
 void hu_health_measure(const hu_trace *trace, const hu_steps *steps, const uint8_t *names, hu_health *out);
@@ -42,6 +50,6 @@ void hu_health_merge(hu_health *into, const hu_health *from);
 
 const char *hu_missing_key(hu_missing m);
 const char *hu_missing_what(hu_missing m);
-const char *hu_missing_how(hu_missing m);
+const char *hu_missing_how(const hu_health *h, hu_missing m);
 
 #endif

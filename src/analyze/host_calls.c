@@ -27,11 +27,16 @@ typedef struct {
 
 hu_host_class hu_host_calls_class(const hu_ask *ask, uint32_t slice)
 {
-    const uint32_t row = ask->s.detail[slice];
+    const uint32_t      row = ask->s.detail[slice];
+    const hu_os_detail *d;
 
     if (ask->s.kind[slice] == HU_KIND_MPI)
         return HU_HOST_MPI;
-    return row == HU_NONE ? HU_HOST_OTHER : (hu_host_class)hu_trace_os_detail(ask->trace, row)->class;
+    if (row == HU_NONE)
+        return HU_HOST_OTHER;
+    d = hu_trace_os_detail(ask->trace, row);
+    /* Thread.sleep and its like; elsewhere a wait that times out may be one of many looks at something */
+    return d->is_timed_out && d->class == HU_HOST_WAIT && ask->has_jvm ? HU_HOST_SLEEP : (hu_host_class)d->class;
 }
 
 const uint8_t *hu_host_calls_find_inner(const hu_ask *ask, hu_arena *scratch)
@@ -47,13 +52,19 @@ const uint8_t *hu_host_calls_find_inner(const hu_ask *ask, hu_arena *scratch)
     return inner;
 }
 
-static void add(hu_host_sum *sum, int64_t calls, int64_t dur_ns, int64_t bytes, int64_t main_ns)
+static void add(hu_host_sum *sum, int64_t calls, int64_t dur_ns, int64_t bytes, int64_t main_ns, bool is_outside)
 {
     sum->calls += calls;
     sum->total_ns += dur_ns;
     sum->longest_ns = dur_ns / calls > sum->longest_ns ? dur_ns / calls : sum->longest_ns;
     sum->bytes += bytes > 0 ? bytes : 0;
     sum->main_ns += main_ns;
+    sum->outside_ns += is_outside ? dur_ns : 0;
+}
+
+bool hu_host_sum_is_outside(const hu_host_sum *sum)
+{
+    return sum->outside_ns > sum->total_ns / 2;
 }
 
 /* Of a call, what lies in the steps that count; calls come in the order of time. */
@@ -96,6 +107,7 @@ static bool add_call(work *w, uint32_t i, int64_t main_ns)
     const hu_ask       *ask = w->ask;
     const bool          is_os = ask->s.kind[i] == HU_KIND_OS_CALL && ask->s.detail[i] != HU_NONE;
     const hu_os_detail *d = is_os ? hu_trace_os_detail(ask->trace, ask->s.detail[i]) : NULL;
+    const bool          is_outside = d && d->is_outside;
     const int64_t       bytes = d ? d->bytes : bytes_of_mpi(ask, i), calls = d && d->calls ? d->calls : 1;
     const hu_host_class class = hu_host_calls_class(ask, i);
     const uint32_t path = d ? d->path : 0, within = enclosing(ask, i), name = ask->s.name[i];
@@ -121,9 +133,9 @@ static bool add_call(work *w, uint32_t i, int64_t main_ns)
     }
     if (!call || !place)
         return false;
-    add(&w->out->by_class[class], calls, ask->s.dur_ns[i], bytes, main_ns);
-    add(&w->calls.at[*call].sum, calls, ask->s.dur_ns[i], bytes, main_ns);
-    add(&w->places.at[*place].sum, calls, ask->s.dur_ns[i], bytes, main_ns);
+    add(&w->out->by_class[class], calls, ask->s.dur_ns[i], bytes, main_ns, is_outside);
+    add(&w->calls.at[*call].sum, calls, ask->s.dur_ns[i], bytes, main_ns, is_outside);
+    add(&w->places.at[*place].sum, calls, ask->s.dur_ns[i], bytes, main_ns, is_outside);
     return true;
 }
 
@@ -156,6 +168,28 @@ static int by_place(const void *left, const void *right)
     return c ? c : (a->class > b->class) - (a->class < b->class);
 }
 
+static int by_total(const void *left, const void *right)
+{
+    const hu_host_place *a = left, *b = right;
+
+    if (a->sum.total_ns != b->sum.total_ns)
+        return a->sum.total_ns > b->sum.total_ns ? -1 : 1;
+    return by_place(left, right);
+}
+
+/* Of rows by_place those that are kept: half for what the main thread waits in, half for what any thread does, so that the
+   few files of a pool of threads do not stand behind all that the main thread once looked up.  Returns how many. */
+static size_t keep_places(hu_host_place *at, size_t n)
+{
+    enum { HALF = HU_HOST_PLACES / 2 };
+
+    if (n <= HU_HOST_PLACES)
+        return n;
+    qsort(at + HALF, n - HALF, sizeof *at, by_total);
+    qsort(at, HU_HOST_PLACES, sizeof *at, by_place);
+    return HU_HOST_PLACES;
+}
+
 int hu_host_calls_measure(const hu_ask *ask, hu_host_calls *out, hu_error *err)
 {
     hu_host_calls  result = {.at = NULL};
@@ -179,7 +213,7 @@ int hu_host_calls_measure(const hu_ask *ask, hu_host_calls *out, hu_error *err)
         qsort(w.places.at, w.places.n, sizeof *w.places.at, by_place);
     result.at = w.calls.at;
     result.n = w.calls.n;
-    result.n_places = w.places.n < HU_HOST_PLACES ? w.places.n : HU_HOST_PLACES;
+    result.n_places = keep_places(w.places.at, w.places.n);
     result.places = hu_arena_alloc(ask->arena, (result.n_places + 1) * sizeof *result.places);
     if (!result.places)
         return hu_fail_memory(err);
@@ -202,6 +236,7 @@ static void merge_sum(hu_host_sum *into, const hu_host_sum *from)
     into->longest_ns = from->longest_ns > into->longest_ns ? from->longest_ns : into->longest_ns;
     into->bytes += from->bytes;
     into->main_ns += from->main_ns;
+    into->outside_ns += from->outside_ns;
 }
 
 static void merge_call(void *into, const void *from)
@@ -231,7 +266,8 @@ bool hu_host_calls_merge(hu_host_calls *into, const hu_host_calls *from, hu_aren
         merge_sum(&into->by_class[c], &from->by_class[c]);
     ok = hu_join_rows(&calls, (void **)&into->at, &into->n, from->at, from->n, arena) &&
          hu_join_rows(&places, (void **)&into->places, &into->n_places, from->places, from->n_places, arena);
-    into->n_places = into->n_places < HU_HOST_PLACES ? into->n_places : HU_HOST_PLACES;
+    if (ok)
+        into->n_places = keep_places(into->places, into->n_places);
     return ok;
 }
 

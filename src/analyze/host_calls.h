@@ -8,8 +8,9 @@
 /* Of all threads and processes, but for main_ns.  A call inside of another (fwrite, write) is not counted. */
 typedef struct {
     int64_t calls, total_ns, longest_ns;
-    int64_t bytes;   /* of the calls that say so */
-    int64_t main_ns; /* of the main thread, inside of the steps that count */
+    int64_t bytes;      /* of the calls that say so */
+    int64_t main_ns;    /* of the main thread, inside of the steps that count */
+    int64_t outside_ns; /* of total_ns: seen from outside, not recorded in the program */
 } hu_host_sum;
 
 typedef struct {
@@ -26,7 +27,7 @@ typedef struct {
     hu_host_sum sum;
 } hu_host_place;
 
-enum { HU_HOST_PLACES = 200 }; /* rows that are kept */
+enum { HU_HOST_PLACES = 200 }; /* rows that are kept: half by main_ns, half by total_ns */
 
 typedef struct {
     hu_host_sum    by_class[HU_HOST_CLASS_COUNT];
@@ -48,6 +49,9 @@ const hu_host_place *hu_host_calls_place(const hu_host_calls *c, unsigned classe
 
 /* By slice: 1 for a call of the system or of MPI that is inside of another.  In `scratch`; NULL: no memory. */
 const uint8_t *hu_host_calls_find_inner(const hu_ask *ask, hu_arena *scratch);
+
+/* Is most of it known from looks at waiting threads, not recorded in the program? */
+bool hu_host_sum_is_outside(const hu_host_sum *sum);
 
 /* Of a slice of kind HU_KIND_OS_CALL or HU_KIND_MPI. */
 hu_host_class hu_host_calls_class(const hu_ask *ask, uint32_t slice);

@@ -19,11 +19,16 @@
 #include "analyze/main_thread.h"
 #include "base/map.h"
 
-static const double LEAST_CHILD = 0.5; /* of its time, that a process waits for children, to look at those */
+static const double IDLE_SHARE = 0.1;  /* of a CPU, below which threads do not compute */
+static const double LEAST_CHILD = 0.5; /* of its time, that a process waits for others, to look at those */
+static const double LEAST_TOLD = 0.1;  /* the same, where it says that it waits for its children */
 
 typedef struct {
-    const hu_ask   *ask;
-    hu_thread_asker asker;
+    const hu_ask    *ask;
+    hu_thread_asker  asker;
+    uint32_t         known_track; /* the last one that was asked about one stretch of time, which is known_life */
+    hu_interval      known_life;
+    hu_thread_states known;
 } work;
 
 static bool is_thread(const hu_track *t)
@@ -59,11 +64,31 @@ static void fold(const work *w, uint32_t track, const hu_thread_states *from, in
             out_ns[state_of(t, in, hu_thread_has_states(&w->asker, track))] += from->ns[t][in];
 }
 
+/* The main thread's whole life is asked for again with its process. */
+static bool measure_states(work *w, uint32_t track, const hu_intervals *windows, hu_thread_states *out)
+{
+    const hu_interval whole = windows->n == 1 ? windows->at[0] : (hu_interval){0, 0};
+
+    if (windows->n == 1 && track == w->known_track && whole.start_ns == w->known_life.start_ns &&
+        whole.end_ns == w->known_life.end_ns) {
+        *out = w->known;
+        return true;
+    }
+    if (!hu_thread_states_measure(&w->asker, track, windows, out))
+        return false;
+    if (windows->n == 1) {
+        w->known_track = track;
+        w->known_life = whole;
+        w->known = *out;
+    }
+    return true;
+}
+
 static bool share_out(work *w, uint32_t track, const hu_intervals *windows, int64_t out_ns[HU_STATE_COUNT])
 {
     hu_thread_states s;
 
-    if (!hu_thread_states_measure(&w->asker, track, windows, &s))
+    if (!measure_states(w, track, windows, &s))
         return false;
     fold(w, track, &s, out_ns);
     return true;
@@ -83,9 +108,8 @@ static bool measure_main(work *w, uint32_t track, hu_host_time *out)
     if (!hu_intervals_add(ask->scratch, &life, lived.start_ns, lived.end_ns))
         return false;
     life = is_whole ? life : *ask->counted;
-    if (!hu_intervals_subtract(ask->scratch, &life, &ask->busy, &idle) ||
-        !hu_thread_states_measure(&w->asker, track, &life, &all) ||
-        !hu_thread_states_measure(&w->asker, track, &idle, &while_idle))
+    if (!hu_intervals_subtract(ask->scratch, &life, &ask->busy, &idle) || !measure_states(w, track, &life, &all) ||
+        !measure_states(w, track, &idle, &while_idle))
         return false;
     fold(w, track, &all, state_ns);
     fold(w, track, &while_idle, idle_ns);
@@ -181,6 +205,7 @@ static bool measure_processes(work *w, hu_host_time *out)
 
         while (spans[of].pid != out->at[i].pid)
             of++;
+        out->at[i].is_go = hu_go_program_is(ask, out->at[i].pid);
         if (!hu_intervals_add(ask->scratch, &life, spans[of].first_ns, spans[of].last_ns) ||
             !share_out(w, spans[of].main, &life, out->at[i].state_ns))
             return false;
@@ -237,6 +262,7 @@ static bool measure_threads(work *w, uint32_t main_track, hu_host_time *out)
     if (list.n)
         qsort(list.at, list.n, sizeof *list.at, longer_thread);
     out->threads = list.at;
+    out->other_threads = (int64_t)list.n;
     out->n_threads = list.n < HU_HOST_THREADS ? list.n : HU_HOST_THREADS;
     for (size_t i = 0; i < out->n_threads; i++) {
         hu_host_thread *t = &out->threads[i];
@@ -263,10 +289,15 @@ static bool is_recorded(const hu_ask *ask)
 
 int hu_host_time_measure(const hu_ask *ask, hu_host_time *out, hu_error *err)
 {
-    hu_host_time result = {
-        .process = HU_STR(""), .thread = HU_STR(""), .pid = -1, .tid = -1, .cpu_ns = (double)NAN, .job_cpu_ns = (double)NAN};
-    work     w = {.ask = ask};
-    uint32_t track;
+    hu_host_time result = {.process = HU_STR(""),
+                           .thread = HU_STR(""),
+                           .pid = -1,
+                           .tid = -1,
+                           .cpu_ns = (double)NAN,
+                           .job_cpu_ns = (double)NAN,
+                           .go = {.caller = HU_STR(""), .call = HU_STR("")}};
+    work         w = {.ask = ask, .known_track = HU_NONE};
+    uint32_t     track;
 
     *out = result;
     if (!is_recorded(ask))
@@ -278,7 +309,8 @@ int hu_host_time_measure(const hu_ask *ask, hu_host_time *out, hu_error *err)
         return 0;
     result.is_recorded = true;
     result.source = w.asker.source;
-    if (!measure_main(&w, track, &result) || !measure_processes(&w, &result) || !measure_threads(&w, track, &result))
+    if (!measure_main(&w, track, &result) || !measure_processes(&w, &result) || !measure_threads(&w, track, &result) ||
+        !hu_go_program_measure(&w.asker, result.pid, &result.go))
         return hu_fail_memory(err);
     sum_cpu(&w, &result);
     if (result.source == HU_STATES_SUMS && result.n == 1) /* of its main thread alone, but the kernel knows of them all */
@@ -325,6 +357,14 @@ int64_t hu_host_process_own_ns(const hu_host_process *p)
     return p->cpu_ns > own_ns ? p->cpu_ns : own_ns; /* that of all its threads */
 }
 
+/* Do the other threads of the main thread's process hardly compute?  Then it is for no work of theirs that it waits. */
+static bool is_idle_beside(const hu_host_time *t)
+{
+    const double own = t->step_ns > 0 ? t->task_ns[HU_THREAD_RUNNING] / t->step_ns : 0;
+
+    return t->source != HU_STATES_NONE && t->wall_ns > 0 && t->cpu_ns / t->wall_ns - own < IDLE_SHARE;
+}
+
 const hu_host_process *hu_host_time_child(const hu_host_time *t)
 {
     const hu_host_process *best = NULL;
@@ -332,9 +372,10 @@ const hu_host_process *hu_host_time_child(const hu_host_time *t)
     const hu_host_state most = hu_host_time_longest(t->state_ns);
     const bool          is_told = (unsigned)most == HU_HOST_CHILD;
     const bool is_open = most == HU_STATE_BLOCKED || (unsigned)most == HU_HOST_PIPE || (unsigned)most == HU_HOST_POLL ||
-                         ((unsigned)most == HU_HOST_WAIT && t->all_threads == 1);
+                         ((unsigned)most == HU_HOST_WAIT && (t->all_threads == 1 || is_idle_beside(t)));
 
-    if (!(is_told || is_open) || !(t->state_ns[most] >= LEAST_CHILD * t->step_ns) || t->step_ns <= 0)
+    if (!(is_told || is_open) || !(t->state_ns[most] >= (is_told ? LEAST_TOLD : LEAST_CHILD) * t->step_ns) ||
+        t->step_ns <= 0)
         return NULL;
     for (size_t i = 0; i < t->n; i++)
         if (!t->at[i].is_main && (!best || hu_host_process_own_ns(&t->at[i]) > hu_host_process_own_ns(best)))

@@ -3,7 +3,7 @@
 #ifndef HU_ANALYZE_HOST_TIME_H
 #define HU_ANALYZE_HOST_TIME_H
 
-#include "analyze/thread_states.h"
+#include "analyze/go_program.h"
 
 /* What a thread does: a class of calls of the system (hu_host_class), or one of these. */
 typedef enum {
@@ -23,6 +23,7 @@ typedef struct {
     int64_t state_ns[HU_STATE_COUNT]; /* of its main thread; their sum is wall_ns */
     int64_t cpu_ns;                   /* that all its threads ran; -1 not known */
     bool    is_main;
+    bool    is_go; /* its threads are not what it does (go_program.h) */
 } hu_host_process;
 
 /* Another thread of the main process, in the same way. */
@@ -33,7 +34,7 @@ typedef struct {
     int64_t cpu_ns;                   /* that it ran; -1 not known */
 } hu_host_thread;
 
-enum { HU_HOST_PROCESSES = 100, HU_HOST_THREADS = 64 }; /* rows that are kept: the longest */
+enum { HU_HOST_PROCESSES = 100, HU_HOST_THREADS = 256 }; /* rows that are kept: the longest */
 
 typedef struct {
     bool             is_recorded;     /* calls of the system, of MPI or states of threads are in the trace */
@@ -48,10 +49,12 @@ typedef struct {
     double           job_cpu_ns;      /* the same of all processes */
     int64_t          all_threads;     /* of the main process */
     int64_t          all_processes;
+    hu_go_program    go; /* of the main process */
     hu_host_process *at; /* the main process first, then by start, number */
     size_t           n;
     hu_host_thread  *threads; /* by start, number */
     size_t           n_threads;
+    int64_t          other_threads; /* of the main process, but the main one: rows are the longest of them */
 } hu_host_time;
 
 /* Rows live in the arena of `ask`, texts are borrowed from the trace.  Returns 0 or HU_ENOMEM. */

@@ -9,7 +9,9 @@
 
 #include <stdlib.h>
 
+#include "analyze/code_owner.h"
 #include "analyze/join.h"
+#include "analyze/main_thread.h"
 #include "base/map.h"
 
 typedef struct {
@@ -17,21 +19,37 @@ typedef struct {
 } chain;
 
 typedef struct {
-    const hu_ask *ask;
-    chain        *chains; /* by 1 + row of the stack */
-    size_t        n_chains;
-    hu_map        row_of; /* function and module: place in list */
-    uint32_t     *met;    /* by place in list: 1 + the chain that was there last */
+    const hu_ask  *ask;
+    chain         *chains; /* by 1 + row of the stack */
+    size_t         n_chains;
+    hu_map         row_of;  /* function and module: place in list */
+    const uint8_t *is_main; /* by track */
+    uint32_t      *met;     /* by place in list: 1 + the chain that was there last */
     HU_VEC(hu_hot_function) list;
 } work;
 
-static bool is_main(const hu_ask *ask, uint32_t track)
+/* By track: is it the main thread of a process?  NULL without memory. */
+static const uint8_t *find_mains(const hu_ask *ask)
 {
-    return ask->tracks[track].pid == ask->tracks[track].tid && !ask->tracks[track].tid_is_text;
+    uint8_t         *is_main = hu_arena_calloc(ask->scratch, ask->n_tracks + 1, 1);
+    hu_process_span *spans = NULL;
+    size_t           n = 0, n_samples;
+
+    hu_trace_cpu_samples(ask->trace, &n_samples);
+    if (!n_samples)
+        return is_main;
+    if (!is_main || !hu_main_thread_processes(ask->trace, ask->scratch, &spans, &n))
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        if (spans[i].main < ask->n_tracks)
+            is_main[spans[i].main] = 1;
+    for (size_t t = 0; t < ask->n_tracks; t++) /* one that did nothing but compute, in a file without states */
+        is_main[t] |= !ask->tracks[t].count && !ask->tracks[t].n_stretches && ask->tracks[t].pid == ask->tracks[t].tid &&
+                      !ask->tracks[t].tid_is_text;
+    return is_main;
 }
 
-/* "[libm.so.6]+0x702db": a place, and no function. */
-static bool has_symbol(hu_str name)
+bool hu_hot_has_symbol(hu_str name)
 {
     return !(hu_str_starts(name, HU_STR("[")) && hu_str_has(name, HU_STR("]+0x")));
 }
@@ -40,7 +58,11 @@ static bool has_symbol(hu_str name)
 static hu_str name_without_symbol(work *w, hu_str module)
 {
     static const char words[] = " (no symbols)";
-    char             *text = hu_arena_alloc(w->ask->arena, module.n + sizeof words);
+    char             *text;
+
+    if (hu_code_is_jit(module))
+        return HU_STR("compiled code (no perf-PID.map)");
+    text = hu_arena_alloc(w->ask->arena, module.n + sizeof words);
 
     if (!text)
         return HU_STR("");
@@ -51,7 +73,7 @@ static hu_str name_without_symbol(work *w, hu_str module)
 
 static hu_hot_function *row_of(work *w, const hu_cpu_stack *stack, uint32_t *at)
 {
-    const bool     is_named = has_symbol(hu_trace_text(w->ask->trace, stack->function));
+    const bool     is_named = hu_hot_has_symbol(hu_trace_text(w->ask->trace, stack->function));
     const uint32_t function = is_named ? stack->function : HU_NONE;
     uint32_t      *place = hu_map_put(&w->row_of, (uint64_t)function << 32 | stack->module);
 
@@ -93,10 +115,10 @@ static bool count(work *w, hu_hot *out)
         if (!hu_select_in(w->ask->scope, s->time_ns))
             continue;
         c->samples++;
-        c->main_samples += is_main(w->ask, s->track);
+        c->main_samples += (s->track < w->ask->n_tracks && w->is_main[s->track]);
         c->kernel += s->is_kernel;
         out->samples++;
-        out->main_samples += is_main(w->ask, s->track);
+        out->main_samples += (s->track < w->ask->n_tracks && w->is_main[s->track]);
         out->kernel_samples += s->is_kernel;
     }
     return true;
@@ -148,6 +170,9 @@ int hu_hot_measure(const hu_ask *ask, hu_hot *out, hu_error *err)
     work   w = {.ask = ask};
     size_t n_rows;
 
+    w.is_main = find_mains(ask);
+    if (!w.is_main)
+        return hu_fail_memory(err);
     if (!count(&w, &result) || !hu_map_init(&w.row_of, ask->scratch, 64))
         return hu_fail_memory(err);
     n_rows = hu_trace_cpu_stack_count(ask->trace) + 1; /* no more functions than links of chains */

@@ -24,6 +24,9 @@ typedef struct {
 /* Samples of the scope.  Rows live in the arena of `ask`, texts are borrowed from the trace.  Returns 0 or HU_ENOMEM. */
 int hu_hot_measure(const hu_ask *ask, hu_hot *out, hu_error *err);
 
+/* False for "[libm.so.6]+0x702db": a place, and no function. */
+bool hu_hot_has_symbol(hu_str name);
+
 /* Adds the rows of another rank to equal ones.  Texts are borrowed.  False when there is no memory. */
 bool hu_hot_merge(hu_hot *into, const hu_hot *from, hu_arena *arena);
 

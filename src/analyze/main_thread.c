@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "analyze/autograd_threads.h"
+#include "analyze/jvm.h"
 #include "analyze/names.h"
 #include "analyze/thread_states.h"
 #include "base/map.h"
@@ -17,6 +18,7 @@
 enum { LAUNCH_WEIGHT = 16 };
 
 static const double LEAST_CHILD = 0.5; /* of the capture, that a parent waits for its children */
+static const double WHOLE_LIFE = 0.9;  /* of the capture, that the command's own process lives */
 static const double FAIR_SHARE = 0.25; /* of the launches of the thread with most */
 
 static int by_pid(const void *left, const void *right)
@@ -26,15 +28,8 @@ static int by_pid(const void *left, const void *right)
     return (a->pid > b->pid) - (a->pid < b->pid);
 }
 
-static bool is_child_wait(const hu_trace *trace, const hu_slices *s, uint32_t i)
+static void add_track(const hu_trace *trace, const hu_track *t, uint32_t number, hu_process_span *p)
 {
-    return s->kind[i] == HU_KIND_OS_CALL && s->detail[i] != HU_NONE &&
-           hu_trace_os_detail(trace, s->detail[i])->class == HU_HOST_CHILD;
-}
-
-static void add_track(const hu_trace *trace, const hu_slices *s, const hu_track *t, uint32_t number, hu_process_span *p)
-{
-    const uint32_t   *order = hu_trace_order(trace) + t->first;
     const hu_interval life = hu_thread_life(trace, number);
     const int64_t     start = life.start_ns;
 
@@ -42,10 +37,7 @@ static void add_track(const hu_trace *trace, const hu_slices *s, const hu_track 
     p->name = p->name ? p->name : t->process;
     p->first_ns = start < p->first_ns ? start : p->first_ns;
     p->last_ns = life.end_ns > p->last_ns ? life.end_ns : p->last_ns;
-    for (uint32_t k = 0; k < t->count; k++) {
-        if (is_child_wait(trace, s, order[k]))
-            p->child_ns += s->dur_ns[order[k]];
-    }
+    p->child_ns += t->child_ns;
     if (t->tid == p->pid && !t->tid_is_text) {
         p->main = number;
         p->main_ns = INT64_MIN;
@@ -57,9 +49,9 @@ static void add_track(const hu_trace *trace, const hu_slices *s, const hu_track 
 
 bool hu_main_thread_processes(const hu_trace *trace, hu_arena *scratch, hu_process_span **out, size_t *n)
 {
-    const hu_slices s = hu_trace_slices(trace);
     size_t          n_tracks;
     const hu_track *tracks = hu_trace_tracks(trace, &n_tracks);
+    const bool      has_jvm = hu_jvm_is_any(trace);
     HU_VEC(hu_process_span) list = {0};
     hu_map place;
 
@@ -81,10 +73,13 @@ bool hu_main_thread_processes(const hu_trace *trace, hu_arena *scratch, hu_proce
                 return false;
             *at = (uint32_t)list.n - 1;
         }
-        add_track(trace, &s, &tracks[t], t, &list.at[*at]);
+        add_track(trace, &tracks[t], t, &list.at[*at]);
     }
     if (list.n)
         qsort(list.at, list.n, sizeof *list.at, by_pid);
+    for (size_t i = 0; i < list.n && has_jvm; i++)
+        if (hu_jvm_is(trace, list.at[i].pid))
+            list.at[i].main = hu_jvm_main_thread(trace, list.at[i].main);
     for (size_t i = 0; i < list.n; i++)
         list.at[i].main_ns = hu_thread_life(trace, list.at[i].main).start_ns;
     *out = list.at;
@@ -97,6 +92,7 @@ uint32_t hu_main_thread_of_job(const hu_trace *trace, hu_arena *scratch)
     hu_process_span *p = NULL, *longest = NULL, *parent = NULL;
     size_t           n = 0;
     int64_t          first = INT64_MAX, last = INT64_MIN;
+    const int64_t    command_pid = hu_trace_get_info(trace)->command_pid;
 
     if (!hu_main_thread_processes(trace, scratch, &p, &n) || n == 0)
         return HU_NONE;
@@ -109,6 +105,13 @@ uint32_t hu_main_thread_of_job(const hu_trace *trace, hu_arena *scratch)
         if (p[i].child_ns > parent->child_ns)
             parent = &p[i];
     }
+    for (size_t i = 0; i < n; i++) /* the command itself, unless it left the work to a process that outlives it */
+        if (command_pid && p[i].pid == command_pid &&
+            (double)(p[i].last_ns - p[i].first_ns) >= WHOLE_LIFE * (double)(last - first))
+            return p[i].main;
+    for (size_t i = 0; hu_thread_has_lives(trace) && i < n; i++)
+        if (p[i].first_ns == first && (double)(p[i].last_ns - first) >= WHOLE_LIFE * (double)(last - first))
+            return p[i].main; /* it was there before all others and until the end, however it waits for them */
     return (double)parent->child_ns >= LEAST_CHILD * (double)(last - first) && parent->child_ns > 0 ? parent->main
                                                                                                     : longest->main;
 }

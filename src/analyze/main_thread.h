@@ -16,8 +16,9 @@
 uint32_t hu_main_thread_find(const hu_trace *trace, const uint8_t *names, hu_str step, hu_arena *scratch);
 
 /*
- * The main thread of the process that started the others: the one that waits for its children for half of the capture,
- * else the one that lives longest.  HU_NONE: no thread did anything, or there is no memory.
+ * The main thread of the process that started the others: the recorded command where that lives for nearly all of the
+ * capture, else the one that waits for its children for half of it, else the one that lives longest.  HU_NONE: no thread did
+ * anything, or there is no memory.
  */
 uint32_t hu_main_thread_of_job(const hu_trace *trace, hu_arena *scratch);
 
@@ -27,9 +28,10 @@ typedef struct {
     int64_t  first_ns, last_ns; /* of all its host threads */
     int64_t  child_ns;          /* that its threads wait for child processes */
     int64_t  main_ns;           /* when its main thread begins */
-    uint32_t main;              /* track: the thread with the number of the process, else the first that begins */
-    uint32_t name;              /* string id; 0 none */
-    uint32_t threads;           /* that did anything */
+    uint32_t main;    /* track: the thread with the number of the process, else the first that begins; of Java the one
+                                   that runs main() */
+    uint32_t name;    /* string id; 0 none */
+    uint32_t threads; /* that did anything */
 } hu_process_span;
 
 /* All processes with numbers, by number.  Lives in `scratch`.  False when there is no memory. */

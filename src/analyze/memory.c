@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * memory.c - follows every allocation from its birth to its death.
  *
- * An allocation belongs to the innermost operator of its thread.  Its category is a judgement from when it was taken and
+ * An allocation belongs to the code that asked for it, where the recorder says so (memory snapshots), else to the innermost
+ * operator of its thread.  Its category is a judgement from when it was taken and
  * when it was given back, because a trace does not name tensors:
  *
  *     optimizer    taken inside Optimizer.step               input        taken inside the data loader
@@ -22,35 +23,14 @@
 
 #include "analyze/groups.h"
 #include "analyze/join.h"
-#include "base/map.h"
+#include "analyze/memory_work.h"
 #include "base/sort.h"
 
 enum { PHASE_UNASKED, PHASE_NONE, PHASE_BACKWARD, PHASE_OPTIMIZER, PHASE_INPUT };
 
 enum { DEAD = UINT32_MAX - 1, MOST_STEPS = 2000 };
 
-typedef struct {
-    uint32_t born, died; /* places in the list by time; died = HU_NONE: never */
-    uint32_t op;         /* slice; HU_NONE */
-    uint32_t pool;
-    uint8_t  category;
-} allocation;
-
-typedef struct {
-    const hu_ask          *ask;
-    const hu_memory_event *events;
-    uint32_t              *order; /* events by time */
-    size_t                 n;
-    uint8_t               *phase; /* by string id */
-    HU_VEC(hu_memory_pool) pools;
-    HU_VEC(allocation) list;
-    hu_map    live;    /* address to allocation */
-    int64_t  *held;    /* by place: bytes of its pool afterwards */
-    uint32_t *pool_of; /* by place */
-    uint32_t *peak_at; /* by pool: place */
-} work;
-
-static bool sort_events(work *w)
+static bool sort_events(hu_memory_work *w)
 {
     uint32_t *spare = hu_arena_alloc(w->ask->scratch, (w->n + 1) * sizeof *spare);
 
@@ -93,9 +73,9 @@ static hu_str pool_name(const hu_memory_event *e, hu_arena *arena)
     return hu_arena_copy(arena, hu_str_of(text));
 }
 
-static uint32_t pool_of(work *w, const hu_memory_event *e)
+static uint32_t pool_of(hu_memory_work *w, const hu_memory_event *e)
 {
-    hu_memory_pool fresh = {.device_type = e->device_type, .device = e->device, .reserved_bytes = -1};
+    hu_memory_pool fresh = {.device_type = e->device_type, .device = e->device, .reserved_bytes = -1, .peak_ns = INT64_MIN};
 
     for (uint32_t i = 0; i < w->pools.n; i++)
         if (w->pools.at[i].device_type == e->device_type && w->pools.at[i].device == e->device)
@@ -115,7 +95,7 @@ static uint8_t phase_of_name(hu_str name)
     return PHASE_NONE;
 }
 
-static uint8_t phase_of(work *w, uint32_t slice)
+static uint8_t phase_of(hu_memory_work *w, uint32_t slice)
 {
     uint8_t found = PHASE_NONE;
 
@@ -132,21 +112,43 @@ static uint8_t phase_of(work *w, uint32_t slice)
     return found;
 }
 
-static uint32_t slice_at(const work *w, const hu_memory_event *e)
+static uint32_t slice_at(const hu_memory_work *w, const hu_memory_event *e)
 {
     return hu_ask_slice_at(w->ask, e->track, e->time_ns, HU_BIT(CPU_OP) | HU_BIT(USER));
 }
 
-static bool is_inside(const work *w, uint32_t slice, const hu_memory_event *e)
+static bool is_inside(const hu_memory_work *w, uint32_t slice, const hu_memory_event *e)
 {
     return slice != HU_NONE && w->ask->s.kind[slice] == HU_KIND_CPU_OP && w->ask->s.track[slice] == e->track &&
            e->time_ns <= hu_ask_end(w->ask, slice);
 }
 
-static void judge(work *w, allocation *a)
+static uint8_t phase_of_code(const hu_memory_event *e)
+{
+    return e->phase == HU_MEMORY_IN_BACKWARD    ? PHASE_BACKWARD
+           : e->phase == HU_MEMORY_IN_OPTIMIZER ? PHASE_OPTIMIZER
+                                                : PHASE_NONE;
+}
+
+/* What a recorder says that knows tensors. */
+static hu_memory_category category_of(hu_memory_use use)
+{
+    static const uint8_t categories[] = {
+        [HU_MEMORY_USE_UNSAID] = HU_MEMORY_OTHER,        [HU_MEMORY_USE_PARAMETER] = HU_MEMORY_PARAMETER,
+        [HU_MEMORY_USE_OPTIMIZER] = HU_MEMORY_OPTIMIZER, [HU_MEMORY_USE_INPUT] = HU_MEMORY_INPUT,
+        [HU_MEMORY_USE_TEMPORARY] = HU_MEMORY_TEMPORARY, [HU_MEMORY_USE_ACTIVATION] = HU_MEMORY_ACTIVATION,
+        [HU_MEMORY_USE_GRADIENT] = HU_MEMORY_GRADIENT,   [HU_MEMORY_USE_AUTOGRAD] = HU_MEMORY_AUTOGRAD,
+        [HU_MEMORY_USE_UNKNOWN] = HU_MEMORY_OTHER,
+    };
+
+    return (hu_memory_category)categories[use];
+}
+
+static void judge(hu_memory_work *w, hu_memory_life *a)
 {
     const hu_memory_event *death = a->died != HU_NONE ? &w->events[w->order[a->died]] : NULL;
-    const uint8_t          phase = phase_of(w, a->op);
+    const hu_memory_event *birth = &w->events[w->order[a->born]];
+    const uint8_t          phase = birth->site ? phase_of_code(birth) : phase_of(w, a->op);
 
     if (death && is_inside(w, a->op, death))
         a->category = HU_MEMORY_TEMPORARY;
@@ -156,21 +158,23 @@ static void judge(work *w, allocation *a)
         a->category = HU_MEMORY_OPTIMIZER;
     else if (phase == PHASE_INPUT)
         a->category = HU_MEMORY_INPUT;
-    else if (death && phase_of(w, slice_at(w, death)) == PHASE_BACKWARD)
+    else if (death && (death->site ? phase_of_code(death) : phase_of(w, slice_at(w, death))) == PHASE_BACKWARD)
         a->category = HU_MEMORY_ACTIVATION;
     else
         a->category = HU_MEMORY_OTHER;
 }
 
-static bool take(work *w, uint32_t place, uint32_t pool, const hu_memory_event *e)
+static bool take(hu_memory_work *w, uint32_t place, uint32_t pool, const hu_memory_event *e)
 {
-    uint32_t *at = hu_map_put(&w->live, hu_hash_u64(e->address) ^ pool);
+    uint32_t *at = e->use ? NULL : hu_map_put(&w->live, hu_hash_u64(e->address) ^ pool);
 
-    if (!at)
+    if (!at && !e->use)
         return false;
+    if (e->use != HU_MEMORY_USE_UNSAID)
+        return true; /* it has no address: sums by category are all there is */
     if (e->bytes > 0) {
         if (!hu_vec_push(w->ask->scratch, &w->list,
-                         ((allocation){.born = place, .died = HU_NONE, .op = slice_at(w, e), .pool = pool})))
+                         ((hu_memory_life){.born = place, .died = HU_NONE, .op = slice_at(w, e), .pool = pool})))
             return false;
         *at = (uint32_t)w->list.n - 1;
     } else {
@@ -181,24 +185,24 @@ static bool take(work *w, uint32_t place, uint32_t pool, const hu_memory_event *
     return true;
 }
 
-static void note_total(work *w, uint32_t place, hu_memory_pool *p, const hu_memory_event *e)
+static void note_total(hu_memory_work *w, uint32_t place, hu_memory_pool *p, const hu_memory_event *e)
 {
     const int64_t before = p->last_bytes;
+    const bool    is_first = p->peak_ns == INT64_MIN;
 
     if (e->total_allocated > 0)
         p->is_relative = false;
     p->last_bytes = e->total_allocated > 0 || (!p->is_relative && e->total_allocated == 0) ? e->total_allocated
                                                                                            : before + e->bytes;
     w->held[place] = p->last_bytes;
-    if (p->allocations + p->frees == 0)
+    if (is_first)
         p->first_bytes = p->last_bytes - e->bytes;
-    if (e->bytes > 0) {
+    if (e->bytes > 0 && !e->is_move) {
         p->allocations++;
         p->allocated_bytes += e->bytes;
-    } else {
-        p->frees++;
     }
-    if (p->last_bytes > p->peak_bytes || p->allocations + p->frees == 1) {
+    p->frees += e->bytes <= 0 && !e->is_move;
+    if (p->last_bytes > p->peak_bytes || is_first) {
         p->peak_bytes = p->last_bytes;
         p->peak_ns = e->time_ns;
         w->peak_at[p - w->pools.at] = place;
@@ -208,7 +212,7 @@ static void note_total(work *w, uint32_t place, hu_memory_pool *p, const hu_memo
 
 enum { MOST_POOLS = 256 };
 
-static int follow(work *w, hu_error *err)
+static int follow(hu_memory_work *w, hu_error *err)
 {
     for (uint32_t place = 0; place < w->n; place++) {
         const hu_memory_event *e = &w->events[w->order[place]];
@@ -227,7 +231,7 @@ static int follow(work *w, hu_error *err)
     return 0;
 }
 
-static void draw(work *w)
+static void draw(hu_memory_work *w)
 {
     const int64_t first = w->events[w->order[0]].time_ns, last = w->events[w->order[w->n - 1]].time_ns;
     int64_t       since[MOST_POOLS];
@@ -272,7 +276,59 @@ static int by_bytes(const void *left, const void *right)
     return c ? c : hu_str_compare(a->device, b->device);
 }
 
-static int find_holders(work *w, hu_memory *out, hu_error *err)
+/* Of a recorder that says what tensors are for: sums at the peaks. */
+static void sum_said(hu_memory_work *w)
+{
+    for (uint32_t place = 0; place < w->n; place++) {
+        const hu_memory_event *e = &w->events[w->order[place]];
+        hu_memory_pool        *p = w->pool_of[place] != HU_NONE ? &w->pools.at[w->pool_of[place]] : NULL;
+
+        if (!p || !e->use || place > w->peak_at[w->pool_of[place]])
+            continue;
+        p->peak_by[HU_MEMORY_BEFORE] -= e->bytes;
+        p->peak_by[category_of((hu_memory_use)e->use)] += e->bytes;
+    }
+}
+
+/* The largest pool over time, by category. */
+static void draw_categories(hu_memory_work *w, hu_memory *out)
+{
+    const int64_t first = w->events[w->order[0]].time_ns, last = w->events[w->order[w->n - 1]].time_ns;
+    int64_t       since[HU_MEMORY_CATEGORY_COUNT];
+    double        held[HU_MEMORY_CATEGORY_COUNT] = {0};
+    uint8_t      *of = hu_arena_calloc(w->ask->scratch, w->n + 1, 1); /* by place: 1 + category */
+    uint32_t      largest = 0;
+
+    for (uint32_t p = 1; p < w->pools.n; p++)
+        if (w->pools.at[p].peak_bytes > w->pools.at[largest].peak_bytes)
+            largest = p;
+    for (size_t i = 0; of && i < w->list.n; i++) {
+        if (w->list.at[i].pool != largest)
+            continue;
+        of[w->list.at[i].born] = (uint8_t)(1 + w->list.at[i].category);
+        if (w->list.at[i].died != HU_NONE)
+            of[w->list.at[i].died] = (uint8_t)(1 + w->list.at[i].category);
+    }
+    for (int c = 0; c < HU_MEMORY_CATEGORY_COUNT; c++) {
+        hu_series_init(&out->by[c], first, last + 1);
+        since[c] = first;
+    }
+    held[HU_MEMORY_BEFORE] = (double)w->pools.at[largest].first_bytes;
+    for (uint32_t place = 0; of && place < w->n; place++) {
+        const hu_memory_event *e = &w->events[w->order[place]];
+        const int c = e->use ? (int)category_of((hu_memory_use)e->use) : of[place] ? of[place] - 1 : HU_MEMORY_BEFORE;
+
+        if (w->pool_of[place] != largest)
+            continue;
+        hu_series_add(&out->by[c], since[c], e->time_ns, held[c]);
+        since[c] = e->time_ns;
+        held[c] += (double)e->bytes;
+    }
+    for (int c = 0; c < HU_MEMORY_CATEGORY_COUNT; c++)
+        hu_series_add(&out->by[c], since[c], last + 1, held[c]);
+}
+
+static int find_holders(hu_memory_work *w, hu_memory *out, hu_error *err)
 {
     const hu_ask *ask = w->ask;
     HU_VEC(hu_memory_holder) list = {0};
@@ -283,19 +339,22 @@ static int find_holders(work *w, hu_memory *out, hu_error *err)
     for (size_t p = 0; p < w->pools.n; p++)
         w->pools.at[p].peak_by[HU_MEMORY_BEFORE] = w->pools.at[p].peak_bytes;
     for (size_t i = 0; i < w->list.n; i++) {
-        allocation     *a = &w->list.at[i];
+        hu_memory_life *a = &w->list.at[i];
         const uint32_t  peak = w->peak_at[a->pool];
         const int64_t   bytes = w->events[w->order[a->born]].bytes;
         hu_memory_pool *p = &w->pools.at[a->pool];
-        uint32_t       *place;
+        uint32_t       *place, site;
         uint64_t        key;
 
-        if (a->born > peak || (a->died != HU_NONE && a->died <= peak))
-            continue;
         judge(w, a);
+        if (!hu_memory_is_held(a, peak))
+            continue;
         p->peak_by[HU_MEMORY_BEFORE] -= bytes;
         p->peak_by[a->category] += bytes;
-        key = hu_hash_u64(a->op != HU_NONE ? ask->s.name[a->op] : 0) ^
+        site = w->events[w->order[a->born]].site;
+        key = hu_hash_u64(site               ? (uint64_t)site << 32
+                          : a->op != HU_NONE ? ask->s.name[a->op]
+                                             : 0) ^
               (a->op != HU_NONE ? hu_hash_u64(hu_group_key(ask, HU_GROUP_MODULE, 0, a->op) + 1) : 0);
         place = hu_map_put(&rows, hu_hash_u64(key ^ ((uint64_t)a->pool << 8 | a->category)));
         if (!place)
@@ -303,7 +362,9 @@ static int find_holders(work *w, hu_memory *out, hu_error *err)
         if (*place == HU_NONE) {
             hu_memory_holder h = {.device = p->name, .category = a->category, .op = HU_STR(""), .module = HU_STR("")};
 
-            if (a->op != HU_NONE) {
+            if (site) {
+                h.op = hu_trace_text(ask->trace, site);
+            } else if (a->op != HU_NONE) {
                 h.op = hu_ask_name(ask, a->op);
                 h.module = hu_group_text(ask, HU_GROUP_MODULE, 0, a->op, ask->arena);
             }
@@ -379,25 +440,45 @@ static hu_leak judge_growth(const hu_memory_pool *p)
     return p->growth_p < 0.01 ? HU_LEAK_YES : p->growth_p < 0.05 ? HU_LEAK_MAYBE : HU_LEAK_NO;
 }
 
-static int measure_growth(work *w, uint32_t pool, hu_error *err)
+bool hu_memory_step_ends(const hu_memory_work *w, uint32_t pool, size_t most, int64_t **out, size_t *n)
 {
-    const hu_steps *steps = w->ask->steps;
+    const hu_steps       *steps = w->ask->steps;
+    size_t                n_marks;
+    const hu_memory_mark *marks = hu_trace_memory_marks(w->ask->trace, &n_marks);
+    const size_t          n_steps = steps && steps->source != HU_STEPS_NONE ? steps->n : 0;
+
+    *out = hu_arena_alloc(w->ask->scratch, ((n_steps > n_marks ? n_steps : n_marks) + 1) * sizeof **out);
+    *n = 0;
+    if (!*out)
+        return false;
+    for (size_t i = 0; i < n_steps && *n < most; i++)
+        if (!steps->at[i].is_warm_up)
+            (*out)[(*n)++] = steps->at[i].host_end_ns;
+    for (size_t i = 0; n_steps == 0 && i < n_marks && *n < most; i++)
+        if (marks[i].is_end && marks[i].device == w->pools.at[pool].device &&
+            hu_str_starts(hu_trace_text(w->ask->trace, marks[i].name), HU_STR("Optimizer.step")))
+            (*out)[(*n)++] = marks[i].time_ns;
+    hu_sort_i64(*out, *n);
+    return true;
+}
+
+static int measure_growth(hu_memory_work *w, uint32_t pool, hu_error *err)
+{
     hu_memory_pool *p = &w->pools.at[pool];
-    const size_t    most = steps && steps->source != HU_STEPS_NONE ? steps->n < MOST_STEPS ? steps->n : MOST_STEPS : 0;
-    int64_t        *v = hu_arena_alloc(w->ask->scratch, (most + 1) * sizeof *v), now = p->first_bytes;
-    double         *spare = hu_arena_alloc(w->ask->scratch, (most * most + 1) * sizeof *spare);
-    size_t          n = 0;
+    int64_t        *v, now = p->first_bytes;
+    double         *spare;
+    size_t          n;
     uint32_t        place = 0;
 
     p->slope_bytes = p->growth_p = (double)NAN;
-    if (!v || !spare)
+    if (!hu_memory_step_ends(w, pool, MOST_STEPS, &v, &n) ||
+        !(spare = hu_arena_alloc(w->ask->scratch, (n * n + 1) * sizeof *spare)))
         return hu_fail_memory(err);
-    for (size_t i = 0; i < most; i++) {
-        for (; place < w->n && w->events[w->order[place]].time_ns < steps->at[i].host_end_ns; place++)
+    for (size_t i = 0; i < n; i++) {
+        for (; place < w->n && w->events[w->order[place]].time_ns < v[i]; place++)
             if (w->pool_of[place] == pool)
                 now = w->held[place];
-        if (!steps->at[i].is_warm_up)
-            v[n++] = now;
+        v[i] = now;
     }
     p->steps = (int64_t)n;
     if (n >= 3) {
@@ -405,6 +486,29 @@ static int measure_growth(work *w, uint32_t pool, hu_error *err)
         p->growth_p = trend_p(v, n);
     }
     p->leak = judge_growth(p);
+    return 0;
+}
+
+static int list_steps(hu_memory_work *w, hu_memory *out, hu_error *err)
+{
+    uint32_t largest = 0, place = 0;
+    int64_t *ends, now;
+
+    for (uint32_t p = 1; p < w->pools.n; p++)
+        if (w->pools.at[p].peak_bytes > w->pools.at[largest].peak_bytes)
+            largest = p;
+    if (!hu_memory_step_ends(w, largest, MOST_STEPS, &ends, &out->n_steps))
+        return hu_fail_memory(err);
+    out->steps = hu_arena_calloc(w->ask->arena, out->n_steps + 1, sizeof *out->steps);
+    if (!out->steps)
+        return hu_fail_memory(err);
+    now = w->pools.at[largest].first_bytes;
+    for (size_t i = 0; i < out->n_steps; i++) {
+        for (; place < w->n && w->events[w->order[place]].time_ns < ends[i]; place++)
+            if (w->pool_of[place] == largest)
+                now = w->held[place];
+        out->steps[i] = (hu_memory_step){ends[i], now};
+    }
     return 0;
 }
 
@@ -417,7 +521,7 @@ static int by_peak(const void *left, const void *right)
     return hu_str_compare(a->name, b->name);
 }
 
-static void find_capacity(const work *w)
+static void find_capacity(const hu_memory_work *w)
 {
     for (size_t p = 0; p < w->pools.n; p++) {
         const hu_device *d = hu_trace_device(w->ask->trace, w->pools.at[p].device);
@@ -427,30 +531,114 @@ static void find_capacity(const work *w)
     }
 }
 
+/* What the allocator had at the end, and in how many pieces. */
+static void find_segments(const hu_memory_work *w)
+{
+    size_t                   n;
+    const hu_memory_segment *at = hu_trace_segments(w->ask->trace, &n);
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t p = 0; p < w->pools.n; p++) {
+            hu_memory_pool *pool = &w->pools.at[p];
+
+            if (pool->device_type != at[i].device_type || pool->device != at[i].device)
+                continue;
+            pool->segments++;
+            pool->graph_free_bytes += at[i].pool ? at[i].total_bytes - at[i].allocated_bytes : 0;
+            pool->free_bytes += at[i].total_bytes - at[i].allocated_bytes;
+            pool->free_blocks += at[i].n_free;
+            pool->is_expandable |= at[i].is_expandable;
+            if (at[i].largest_free_bytes > pool->largest_free_bytes)
+                pool->largest_free_bytes = at[i].largest_free_bytes;
+        }
+}
+
+/* What was asked for of what is held: the allocator rounds sizes up. */
+static void find_requested(const hu_memory_work *w)
+{
+    size_t                   n, n_segments;
+    const hu_memory_block   *at = hu_trace_blocks(w->ask->trace, &n);
+    const hu_memory_segment *segments = hu_trace_segments(w->ask->trace, &n_segments);
+
+    for (size_t p = 0; p < w->pools.n; p++) {
+        hu_memory_pool *pool = &w->pools.at[p];
+
+        pool->requested_bytes = -1;
+        for (size_t i = 0; i < n; i++)
+            if (at[i].state == HU_MEMORY_HELD && at[i].requested_bytes && segments[at[i].segment].device == pool->device &&
+                segments[at[i].segment].device_type == pool->device_type)
+                pool->requested_bytes = (pool->requested_bytes < 0 ? 0 : pool->requested_bytes) + at[i].requested_bytes;
+    }
+}
+
+/* Follows all allocations; `err` says what failed. */
+static int prepare(hu_memory_work *w, hu_error *err)
+{
+    const size_t names = hu_trace_string_count(w->ask->trace);
+
+    w->phase = hu_arena_calloc(w->ask->scratch, names + 1, 1);
+    w->held = hu_arena_calloc(w->ask->scratch, w->n, sizeof *w->held);
+    w->pool_of = hu_arena_calloc(w->ask->scratch, w->n, sizeof *w->pool_of);
+    w->peak_at = hu_arena_calloc(w->ask->scratch, w->n, sizeof *w->peak_at);
+    if (!w->phase || !w->held || !w->pool_of || !w->peak_at || !sort_events(w) ||
+        !hu_map_init(&w->live, w->ask->scratch, w->n / 4))
+        return hu_fail_memory(err);
+    return follow(w, err);
+}
+
+const uint32_t *hu_memory_partners(const hu_ask *ask, hu_arena *arena)
+{
+    hu_memory_work w = {.ask = ask};
+    hu_error       err = {0};
+    uint32_t      *out;
+
+    w.events = hu_trace_memory(ask->trace, &w.n);
+    out = hu_arena_alloc(arena, (w.n + 1) * sizeof *out);
+    for (size_t i = 0; out && i < w.n; i++)
+        out[i] = HU_NONE;
+    if (!out || w.n == 0)
+        return out;
+    if (prepare(&w, &err) < 0)
+        return NULL;
+    for (size_t i = 0; i < w.list.n; i++)
+        if (w.list.at[i].died != HU_NONE) {
+            out[w.order[w.list.at[i].born]] = w.order[w.list.at[i].died];
+            out[w.order[w.list.at[i].died]] = w.order[w.list.at[i].born];
+        }
+    return out;
+}
+
 int hu_memory_measure(const hu_ask *ask, hu_memory *out, hu_error *err)
 {
-    const size_t names = hu_trace_string_count(ask->trace);
-    hu_memory    result = {.ooms = hu_trace_get_info(ask->trace)->out_of_memory};
-    work         w = {.ask = ask};
-    int          rc;
+    hu_memory      result = {.ooms = hu_trace_get_info(ask->trace)->out_of_memory,
+                             .failed_bytes = hu_trace_get_info(ask->trace)->failed_bytes};
+    hu_memory_work w = {.ask = ask};
+    int            rc;
 
     w.events = hu_trace_memory(ask->trace, &w.n);
     if (w.n == 0) {
         *out = result;
         return 0;
     }
-    w.phase = hu_arena_calloc(ask->scratch, names + 1, 1);
-    w.held = hu_arena_calloc(ask->scratch, w.n, sizeof *w.held);
-    w.pool_of = hu_arena_calloc(ask->scratch, w.n, sizeof *w.pool_of);
-    w.peak_at = hu_arena_calloc(ask->scratch, w.n, sizeof *w.peak_at);
-    if (!w.phase || !w.held || !w.pool_of || !w.peak_at || !sort_events(&w) || !hu_map_init(&w.live, ask->scratch, w.n / 4))
-        return hu_fail_memory(err);
-    rc = follow(&w, err);
+    rc = prepare(&w, err);
     if (rc < 0)
         return rc;
     draw(&w);
     find_capacity(&w);
+    find_segments(&w);
+    find_requested(&w);
     rc = find_holders(&w, &result, err);
+    if (rc == 0) {
+        sum_said(&w);
+        draw_categories(&w, &result);
+        rc = hu_memory_find_code(&w, &result, err);
+    }
+    if (rc == 0)
+        rc = hu_memory_find_failures(&w, &result, err);
+    if (rc == 0)
+        rc = hu_memory_find_segments(&w, &result, err);
+    if (rc == 0)
+        rc = list_steps(&w, &result, err);
     for (uint32_t p = 0; rc == 0 && p < w.pools.n; p++)
         rc = measure_growth(&w, p, err);
     if (rc < 0)
@@ -484,7 +672,15 @@ bool hu_memory_merge(hu_memory *into, const hu_memory *from, hu_arena *arena)
     static const hu_join_rule rule = {sizeof(hu_memory_holder), holder_key, add_holder, by_bytes};
 
     into->ooms += from->ooms;
-    return hu_join_chain((void **)&into->at, &into->n, from->at, from->n, sizeof *into->at, arena) &&
+    into->failed_bytes = into->failed_bytes ? into->failed_bytes : from->failed_bytes;
+    return hu_join_chain((void **)&into->stacks, &into->n_stacks, from->stacks, from->n_stacks, sizeof *into->stacks,
+                         arena) &&
+           hu_join_chain((void **)&into->code, &into->n_code, from->code, from->n_code, sizeof *into->code, arena) &&
+           hu_join_chain((void **)&into->change, &into->n_change, from->change, from->n_change, sizeof *into->change,
+                         arena) &&
+           hu_join_chain((void **)&into->failures, &into->n_failures, from->failures, from->n_failures,
+                         sizeof *into->failures, arena) &&
+           hu_join_chain((void **)&into->at, &into->n, from->at, from->n, sizeof *into->at, arena) &&
            hu_join_rows(&rule, (void **)&into->holders, &into->n_holders, from->holders, from->n_holders, arena);
 }
 
@@ -511,4 +707,15 @@ const char *hu_leak_name(hu_leak leak)
     static const char *const names[] = {"unknown", "no", "maybe", "yes"};
 
     return names[leak];
+}
+
+const char *hu_memory_why_key(hu_memory_why why)
+{
+    static const char *const keys[] = {
+#define C(id, key, words) [HU_MEMORY_WHY_##id] = key,
+        HU_MEMORY_WHYS(C)
+#undef C
+    };
+
+    return keys[why];
 }

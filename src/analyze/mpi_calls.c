@@ -97,6 +97,31 @@ int64_t hu_mpi_calls_size(hu_str comm)
     return p ? member(p, end, -1) : -1;
 }
 
+/* 1 Gbit/s, as an all-reduce uses it: each byte goes out and comes in; the latency is that of a tree of 1,000 ranks. */
+int64_t hu_mpi_calls_most_ns(hu_comm_kind kind, int64_t bytes)
+{
+    enum { LATENCY_NS = 500000, NS_PER_BYTE = 20 };
+
+    if (kind == HU_COMM_BARRIER)
+        return LATENCY_NS;
+    return bytes < 0 || bytes > INT64_MAX / (2 * NS_PER_BYTE) ? INT64_MAX : LATENCY_NS + NS_PER_BYTE * bytes;
+}
+
+bool hu_mpi_calls_is_frame(hu_str name)
+{
+    static const char *const names[] = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Abort"};
+
+    for (size_t i = 0; i < HU_COUNT(names); i++)
+        if (hu_str_equal(name, hu_str_of(names[i])))
+            return true;
+    return false;
+}
+
+bool hu_mpi_calls_starts_or_ends(const hu_ask *ask, uint32_t slice)
+{
+    return ask->s.kind[slice] == HU_KIND_MPI && hu_mpi_calls_is_frame(hu_ask_name(ask, slice));
+}
+
 bool hu_mpi_calls_describe(const hu_trace *trace, const hu_slices *s, uint32_t slice, hu_mpi_call *out)
 {
     const hu_mpi_detail *d = s->detail[slice] == HU_NONE ? NULL : hu_trace_mpi_detail(trace, s->detail[slice]);

@@ -20,6 +20,13 @@ typedef struct {
 /* False when it neither is a collective nor sends or receives: MPI_Init, MPI_Wait, MPI_Comm_rank … */
 bool hu_mpi_calls_describe(const hu_trace *trace, const hu_slices *s, uint32_t slice, hu_mpi_call *out);
 
+/* What a call of so many bytes takes at most on a network that people run MPI over, in ns; INT64_MAX: bytes not known. */
+int64_t hu_mpi_calls_most_ns(hu_comm_kind kind, int64_t bytes);
+
+/* Does this call of MPI start or end the job on its rank?  No computation can hide it: there is none before or behind it. */
+bool hu_mpi_calls_is_frame(hu_str name);
+bool hu_mpi_calls_starts_or_ends(const hu_ask *ask, uint32_t slice);
+
 /*
  * The rank of the job of member `rank` of a communicator, from a text that holds its members: "[0, 4, 8]", also behind a
  * name.  MPI_COMM_WORLD has its own numbers.  -1: the text does not tell.

@@ -152,8 +152,9 @@ static const struct {
 
 static const char *const io_words[] = {"checkpoint", "torch.save", "save_model", "save_state"};
 /* Checkpoints of activations write no files, and no module does ("nn.Module: CheckpointWrapper_3"). */
-static const char *const io_exceptions[] = {"torch/utils/checkpoint", "CheckpointFunction",  "checkpoint_wrapper",
-                                            "activation_checkpoint",  "gradient_checkpoint", "nn.Module: "};
+static const char *const io_exceptions[] = {
+    "torch/utils/checkpoint", "CheckpointFunction", "checkpoint_wrapper", "activation_checkpoint",
+    "gradient_checkpoint",    "nn.Module: ",        "checkpoint_wrapped", "FSDP::"};
 
 static bool has_word(hu_str name, const char *word)
 {

@@ -340,24 +340,27 @@ static int sum_own(const hu_trace *trace, const uint8_t *names, const hu_step *s
 static int judge(const hu_trace *trace, const uint8_t *names, step_list *list, hu_arena *scratch, hu_error *err)
 {
     int64_t *others;
-    size_t   n = list->n;
+    size_t   n = list->n, n_others = 0;
     double   median, excess, own = 0;
     int      rc;
 
     /* cut at the end: no device work although the others have some, or clearly less than the step before */
     while (n >= 2 && list->at[0].n_device > 0 && list->at[n - 1].n_device == 0)
         list->at[--n].is_incomplete = true;
-    if (n >= 2 && list->at[n - 2].n_device > 0 &&
+    if (n >= 2 && list->at[n - 2].n_device > 0 && list->at[n - 2].phase == list->at[n - 1].phase &&
         (double)list->at[n - 1].n_device < CUT_FACTOR * (double)list->at[n - 2].n_device)
         list->at[--n].is_incomplete = true;
-    if (n < FEWEST_REPEATS)
-        return 0;
+    if (n < FEWEST_REPEATS || list->at[0].phase == HU_PHASE_PREFILL || list->at[0].phase == HU_PHASE_MIXED)
+        return 0; /* prompts differ in length: a long first one is no warm-up */
     others = hu_arena_alloc(scratch, n * sizeof *others);
     if (!others)
         return hu_fail_memory(err);
     for (size_t i = 1; i < n; i++)
-        others[i - 1] = list->at[i].end_ns - list->at[i].start_ns;
-    median = hu_stats_of(others, n - 1).median;
+        if (list->at[i].phase == list->at[0].phase)
+            others[n_others++] = list->at[i].end_ns - list->at[i].start_ns;
+    if (n_others + 1 < FEWEST_REPEATS)
+        return 0;
+    median = hu_stats_of(others, n_others).median;
     excess = length_of(&list->at[0]) - median;
     if (length_of(&list->at[0]) <= WARM_UP_FACTOR * median || comes_back(list, n, median))
         return 0;

@@ -14,6 +14,8 @@
 #include "analyze/thread_states.h"
 
 #include "analyze/host_calls.h"
+#include "analyze/mpi_calls.h"
+#include "analyze/thread_sweep.h"
 #include "base/map.h"
 
 static uint64_t thread_key(const hu_track *t)
@@ -85,37 +87,139 @@ static hu_within within_of(const hu_thread_asker *x, uint32_t i)
 {
     const hu_ask *ask = x->ask;
 
+    if (hu_mpi_calls_starts_or_ends(ask, i))
+        return (hu_within)HU_HOST_OTHER;
     if (ask->s.kind[i] == HU_KIND_MPI ||
         (hu_kind_in(ask->s.kind[i], HU_BIT(USER) | HU_BIT(CPU_OP)) && ask->names[ask->s.name[i]] & HU_NAME_COMM))
         return HU_WITHIN_COMM;
     return ask->s.kind[i] == HU_KIND_OS_CALL && !x->inner[i] ? (hu_within)hu_host_calls_class(ask, i) : HU_WITHIN_CODE;
 }
 
-/* The windows by what the thread is in: disjoint sets that make up the windows. */
+enum { BLOCK = 1 << 15 /* slices that are looked at together: their sets stay in the cache */ };
+
+/* The part of a list that lies in, or reaches into, a stretch of time; nothing is copied. */
+static hu_intervals part_of(const hu_intervals *list, hu_interval at)
+{
+    size_t low = 0, high = list->n, end;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (list->at[middle].end_ns <= at.start_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (end = low, high = list->n; end < high;) {
+        const size_t middle = end + (high - end) / 2;
+
+        if (list->at[middle].start_ns < at.end_ns)
+            end = middle + 1;
+        else
+            high = middle;
+    }
+    return (hu_intervals){.at = list->n ? list->at + low : NULL, .n = end - low};
+}
+
+/* Adds what lies in one stretch of time; set[] is all that may reach into it, each united. */
+static bool add_block(hu_intervals set[HU_WITHIN_CODE], const hu_intervals state[HU_THREAD_STATE_COUNT],
+                      const hu_intervals *windows, hu_interval at, hu_arena *arena, hu_thread_places *out)
+{
+    const hu_intervals near = part_of(windows, at), whole = {.at = &at, .n = 1};
+    hu_intervals       left, rest, in = {0};
+
+    if (!hu_intervals_intersect(arena, &near, &whole, &left))
+        return false;
+    for (size_t k = 0; k <= HU_WITHIN_CODE; k++) {
+        const size_t w = k == 0 ? HU_WITHIN_COMM : k == HU_WITHIN_CODE ? HU_WITHIN_CODE : k - 1;
+
+        if (w < HU_WITHIN_CODE && !set[w].n)
+            continue;
+        if (w < HU_WITHIN_CODE &&
+            (!hu_intervals_intersect(arena, &set[w], &left, &in) || !hu_intervals_subtract(arena, &left, &set[w], &rest)))
+            return false;
+        if (w == HU_WITHIN_CODE)
+            in = left; /* disjoint sets that make up the windows */
+        else
+            left = rest;
+        out->in_ns[w] += hu_intervals_length(&in);
+        for (size_t s = 0; s < HU_THREAD_UNKNOWN; s++) {
+            const hu_intervals here = part_of(&state[s], at);
+
+            out->common_ns[s][w] += hu_intervals_common(&here, &in);
+        }
+    }
+    return true;
+}
+
+/* What reaches beyond a time is all that the next block has to know of this one. */
+static bool carry(const hu_intervals set[HU_WITHIN_CODE], int64_t time_ns, hu_arena *arena, hu_intervals out[HU_WITHIN_CODE])
+{
+    for (size_t w = 0; w < HU_WITHIN_CODE; w++) {
+        const hu_intervals *x = &set[w];
+
+        out[w] = (hu_intervals){0};
+        if (x->n && x->at[x->n - 1].end_ns > time_ns &&
+            !hu_intervals_add(arena, &out[w], x->at[x->n - 1].start_ns, x->at[x->n - 1].end_ns))
+            return false;
+    }
+    return true;
+}
+
+/* The windows by what the thread is in, block by block: a thread may have millions of calls. */
 static bool split_by_call(const hu_thread_asker *x, uint32_t track, const hu_intervals *windows,
-                          hu_intervals out[HU_WITHIN_COUNT])
+                          const hu_intervals state[HU_THREAD_STATE_COUNT], hu_thread_places *out)
 {
     const hu_ask   *ask = x->ask;
     const hu_track *t = &ask->tracks[track];
-    hu_intervals    set[HU_WITHIN_COUNT] = {{0}}, left = *windows, rest;
+    hu_arena       *arena = hu_arena_new(), *next;
+    hu_intervals    set[HU_WITHIN_CODE] = {{0}}, carried[HU_WITHIN_CODE];
+    hu_interval     at = {INT64_MIN, INT64_MAX};
+    bool            ok = arena != NULL;
 
-    for (uint32_t k = 0; k < t->count; k++) {
+    *out = (hu_thread_places){0};
+    for (uint32_t k = 0; ok && (k == 0 || k < t->count); k += BLOCK) {
+        const uint32_t end = t->count - k > BLOCK ? k + BLOCK : t->count;
+
+        for (uint32_t j = k; ok && j < end; j++) {
+            const uint32_t  i = ask->order[t->first + j];
+            const hu_within in = within_of(x, i);
+
+            ok = in == HU_WITHIN_CODE || hu_intervals_add(arena, &set[in], ask->s.start_ns[i], hu_ask_end(ask, i));
+        }
+        for (size_t w = 0; ok && w < HU_WITHIN_CODE; w++)
+            ok = hu_intervals_unite(arena, &set[w]);
+        at.end_ns = end < t->count ? ask->s.start_ns[ask->order[t->first + end]] : INT64_MAX;
+        next = ok && end < t->count ? hu_arena_new() : NULL;
+        ok = ok && add_block(set, state, windows, at, arena, out) &&
+             (end == t->count || (next && carry(set, at.end_ns, next, carried)));
+        hu_arena_free(arena);
+        arena = next;
+        memcpy(set, carried, end < t->count && ok ? sizeof set : 0);
+        at.start_ns = at.end_ns;
+    }
+    hu_arena_free(arena);
+    return ok;
+}
+
+/* The same of calls that follow each other, which is nearly always so; *is_row: they do. */
+static bool sweep_calls(const hu_thread_asker *x, uint32_t track, const hu_intervals *windows,
+                        const hu_intervals state[HU_THREAD_STATE_COUNT], hu_thread_places *out, bool *is_row)
+{
+    const hu_ask   *ask = x->ask;
+    const hu_track *t = &ask->tracks[track];
+    hu_thread_sweep sweep;
+
+    *is_row = hu_thread_sweep_begin(&sweep, windows, state, ask->scratch, out);
+    if (!*is_row)
+        return false;
+    for (uint32_t k = 0; *is_row && k < t->count; k++) {
         const uint32_t  i = ask->order[t->first + k];
         const hu_within in = within_of(x, i);
 
-        if (in != HU_WITHIN_CODE && !hu_intervals_add(ask->scratch, &set[in], ask->s.start_ns[i], hu_ask_end(ask, i)))
-            return false;
+        *is_row = in == HU_WITHIN_CODE || hu_thread_sweep_call(&sweep, in, ask->s.start_ns[i], hu_ask_end(ask, i));
     }
-    for (size_t k = 0; k < HU_WITHIN_CODE; k++) {
-        const size_t in = k == 0 ? HU_WITHIN_COMM : k - 1;
-
-        if (!hu_intervals_unite(ask->scratch, &set[in]) ||
-            !hu_intervals_intersect(ask->scratch, &set[in], &left, &out[in]) ||
-            !hu_intervals_subtract(ask->scratch, &left, &set[in], &rest))
-            return false;
-        left = rest;
-    }
-    out[HU_WITHIN_CODE] = left;
+    hu_thread_sweep_end(&sweep);
     return true;
 }
 
@@ -146,14 +250,13 @@ static bool collect_states(const hu_thread_asker *x, uint32_t track, hu_interval
 }
 
 /* What is left of a call's time when all known states are taken off is unknown. */
-static void fill_from_places(const hu_intervals set[HU_THREAD_STATE_COUNT], const hu_intervals in[HU_WITHIN_COUNT],
-                             hu_thread_states *out)
+static void fill_from_places(const hu_thread_places *p, hu_thread_states *out)
 {
     for (size_t w = 0; w < HU_WITHIN_COUNT; w++) {
-        int64_t left = hu_intervals_length(&in[w]);
+        int64_t left = p->in_ns[w];
 
         for (size_t s = 0; s < HU_THREAD_UNKNOWN; s++) {
-            out->ns[s][w] = hu_intervals_common(&set[s], &in[w]);
+            out->ns[s][w] = p->common_ns[s][w];
             left -= out->ns[s][w];
         }
         out->ns[HU_THREAD_UNKNOWN][w] = left;
@@ -169,15 +272,14 @@ static int64_t share_of(int64_t length, int64_t part, int64_t whole)
 }
 
 /* The head comment's estimate, from the margins; margin[UNKNOWN] stays in no call. */
-static void fill_from_margins(const int64_t margin[HU_THREAD_STATE_COUNT], const hu_intervals in[HU_WITHIN_COUNT],
-                              hu_thread_states *out)
+static void fill_from_margins(const int64_t margin[HU_THREAD_STATE_COUNT], const hu_thread_places *p, hu_thread_states *out)
 {
     int64_t left[HU_THREAD_STATE_COUNT], calls = 0, in_ns[HU_WITHIN_COUNT];
 
     *out = (hu_thread_states){0};
     memcpy(left, margin, sizeof left);
     for (size_t w = 0; w < HU_WITHIN_CODE; w++)
-        calls += in_ns[w] = hu_intervals_length(&in[w]);
+        calls += in_ns[w] = p->in_ns[w];
     for (size_t w = 0; w < HU_WITHIN_CODE; w++) {
         int64_t waits = share_of(in_ns[w], margin[HU_THREAD_WAITING], calls);
 
@@ -231,14 +333,17 @@ bool hu_thread_has_states(const hu_thread_asker *x, uint32_t track)
 
 bool hu_thread_states_measure(const hu_thread_asker *x, uint32_t track, const hu_intervals *windows, hu_thread_states *out)
 {
-    hu_intervals in[HU_WITHIN_COUNT], set[HU_THREAD_STATE_COUNT] = {{0}};
-    int64_t      margin[HU_THREAD_STATE_COUNT] = {0}, whole = hu_intervals_length(windows), ran_ns;
+    hu_intervals     set[HU_THREAD_STATE_COUNT] = {{0}};
+    hu_thread_places p;
+    int64_t          margin[HU_THREAD_STATE_COUNT] = {0}, whole = hu_intervals_length(windows), ran_ns;
+    bool             is_row;
 
     *out = (hu_thread_states){0};
-    if (!split_by_call(x, track, windows, in) || !collect_states(x, track, set))
+    if (!collect_states(x, track, set) || !sweep_calls(x, track, windows, set, &p, &is_row) ||
+        (!is_row && !split_by_call(x, track, windows, set, &p)))
         return false;
     if (x->source == HU_STATES_SWITCHES || x->source == HU_STATES_NONE || !hu_thread_has_states(x, track)) {
-        fill_from_places(set, in, out);
+        fill_from_places(&p, out);
         return true;
     }
     if (x->source == HU_STATES_SUMS) {
@@ -253,7 +358,7 @@ bool hu_thread_states_measure(const hu_thread_asker *x, uint32_t track, const hu
         margin[HU_THREAD_RUNNING] += ran_ns;
         margin[HU_THREAD_UNKNOWN] -= ran_ns;
     }
-    fill_from_margins(margin, in, out);
+    fill_from_margins(margin, &p, out);
     return true;
 }
 
@@ -298,11 +403,8 @@ hu_interval hu_thread_life(const hu_trace *trace, uint32_t track)
         life = (hu_interval){t->born_ns, t->died_ns};
     if (t->count && s.start_ns[order[0]] < life.start_ns)
         life.start_ns = s.start_ns[order[0]];
-    for (uint32_t k = 0; k < t->count; k++) {
-        const int64_t end = s.start_ns[order[k]] + s.dur_ns[order[k]];
-
-        life.end_ns = end > life.end_ns ? end : life.end_ns;
-    }
+    if (t->count && t->last_ns > life.end_ns)
+        life.end_ns = t->last_ns;
     return t->count || t->n_stretches ? life : (hu_interval){0};
 }
 

@@ -177,6 +177,8 @@ static void take_args(const hu_ask *ask, const hu_collective_detail *d, hu_traff
     c->dtype = hu_trace_text(ask->trace, d->dtype);
     c->is_integer = is_integer(c->dtype);
     c->bytes = elements < 0 || !hu_comm_dtype_bytes(c->dtype) ? -1 : hu_times(elements, hu_comm_dtype_bytes(c->dtype));
+    if (c->bytes < 0 && d->bytes > 0)
+        c->bytes = d->bytes;
     c->peer = kind == HU_TRAFFIC_SEND ? d->target_rank : kind == HU_TRAFFIC_RECV ? d->source_rank : -1;
     c->is_uneven = is_uneven(hu_trace_text(ask->trace, d->in_split)) || is_uneven(hu_trace_text(ask->trace, d->out_split));
 }

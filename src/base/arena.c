@@ -29,6 +29,7 @@ struct hu_arena {
     size_t left;
     size_t next; /* size of the next chunk */
     size_t bytes;
+    bool   lacked; /* it was asked for memory that there was not */
 };
 
 static bool is_mapped(size_t total)
@@ -86,14 +87,19 @@ static block *take_block(hu_arena *arena, size_t payload)
     size_t total = payload + sizeof(block);
     block *b;
 
-    if (total < payload)
+    b = total < payload ? NULL : system_take(total);
+    if (!b) {
+        arena->lacked = true;
         return NULL;
-    b = system_take(total);
-    if (!b)
-        return NULL;
+    }
     b->total = total;
     link_block(arena, b);
     return b;
+}
+
+bool hu_arena_lacked(const hu_arena *arena)
+{
+    return arena->lacked;
 }
 
 hu_arena *hu_arena_new(void)
@@ -118,9 +124,20 @@ void hu_arena_free(hu_arena *arena)
     free(arena);
 }
 
+static size_t aligned(size_t size)
+{
+    return (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+}
+
+/* Was a piece of this size, which was just given, a page map of its own? */
+static bool is_fresh(size_t size)
+{
+    return is_mapped(aligned(size) + sizeof(block));
+}
+
 void *hu_arena_alloc(hu_arena *arena, size_t size)
 {
-    const size_t need = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+    const size_t need = aligned(size);
     block       *b;
     void        *p;
 
@@ -146,6 +163,7 @@ void *hu_arena_alloc(hu_arena *arena, size_t size)
     return p;
 }
 
+/* The system's pages are zero already. */
 void *hu_arena_calloc(hu_arena *arena, size_t count, size_t size)
 {
     size_t total;
@@ -154,7 +172,7 @@ void *hu_arena_calloc(hu_arena *arena, size_t count, size_t size)
     if (!hu_mul_size(count, size, &total))
         return NULL;
     p = hu_arena_alloc(arena, total ? total : 1);
-    return p ? memset(p, 0, total) : NULL;
+    return p && !is_fresh(total) ? memset(p, 0, total) : p;
 }
 
 void *hu_arena_grow(hu_arena *arena, void *old, size_t size)
@@ -176,6 +194,7 @@ void *hu_arena_grow(hu_arena *arena, void *old, size_t size)
         b = mremap(from, old_total, total, MREMAP_MAYMOVE);
         if (b == MAP_FAILED) {
             link_block(arena, from);
+            arena->lacked = true;
             return NULL;
         }
         b->total = total;

@@ -36,6 +36,10 @@ void hu_arena_drop(hu_arena *arena, void *payload);
 /* A copy with a NUL behind it; p is NULL when there is no memory. */
 hu_str hu_arena_copy(hu_arena *arena, hu_str s);
 
+/* Was it ever asked for memory that there was not?  For a result that many small questions fill, whose words are no
+   errors. */
+bool hu_arena_lacked(const hu_arena *arena);
+
 /* Bytes the arena holds from the system, address space of untouched pages included. */
 size_t hu_arena_bytes(const hu_arena *arena);
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/number.h"
 #include "base/source.h"
 
 enum {
@@ -32,6 +33,8 @@ typedef struct {
 struct hu_input {
     hu_source   *source;
     const char  *name, *compression;
+    char        *path; /* of a regular file; NULL */
+    int64_t      part;
     hu_limits    limits;
     hu_progress *progress;
     uint64_t     in_bytes;  /* read from disk so far; the producer's */
@@ -239,6 +242,31 @@ int hu_input_next(hu_input *in, size_t keep, hu_span *out, hu_error *err)
     return 0;
 }
 
+int hu_input_read_whole(hu_input *in, hu_arena *arena, hu_str *out, hu_error *err)
+{
+    char   *bytes = NULL;
+    size_t  n = 0, room = 0;
+    hu_span span;
+    int     rc;
+
+    do {
+        rc = hu_input_next(in, 0, &span, err);
+        if (rc == 0 && n + span.n > room) {
+            char *p = hu_arena_grow(arena, bytes, room = (n + span.n) * 2);
+
+            bytes = p ? p : bytes;
+            rc = p ? 0 : hu_fail_memory(err);
+        }
+        if (rc < 0)
+            return rc;
+        if (span.n) /* of an empty file there is no room to copy to */
+            memcpy(bytes + n, span.p, span.n);
+        n += span.n;
+    } while (!span.is_last);
+    *out = (hu_str){bytes ? bytes : "", n};
+    return hu_input_status(in, err);
+}
+
 int hu_input_status(const hu_input *in, hu_error *err)
 {
     if (in->broken.code && err)
@@ -254,6 +282,16 @@ hu_str hu_input_head(const hu_input *in)
 const char *hu_input_name(const hu_input *in)
 {
     return in->name;
+}
+
+const char *hu_input_path(const hu_input *in)
+{
+    return in->compression[0] ? NULL : in->path;
+}
+
+int64_t hu_input_part(const hu_input *in)
+{
+    return in->part;
 }
 
 const hu_limits *hu_input_limits(const hu_input *in)
@@ -284,6 +322,7 @@ void hu_input_close(hu_input *in)
     for (size_t i = 0; i < CHUNKS; i++)
         free(in->ring[i].bytes);
     free(in->big);
+    free(in->path);
     free(in);
 }
 
@@ -377,13 +416,37 @@ static hu_input *start(hu_input *in, const hu_input_options *options, hu_error *
     return in;
 }
 
+size_t hu_input_split(const char *path, int64_t *pid)
+{
+    const hu_str mark = HU_STR("#pid=");
+    const char  *hash = strrchr(path, '#');
+    struct stat  st;
+
+    *pid = 0;
+    if (!hash || !hu_str_starts(hu_str_of(hash), mark) || !hu_parse_i64(hu_str_of(hash + mark.n), pid) || *pid <= 0 ||
+        stat(path, &st) == 0) {
+        *pid = 0;
+        return strlen(path);
+    }
+    return (size_t)(hash - path);
+}
+
 hu_input *hu_input_open(const char *path, const hu_input_options *options, hu_error *err)
 {
-    hu_input *in = new_input(strcmp(path, "-") == 0 ? "standard input" : path, options, err);
+    hu_input   *in = new_input(strcmp(path, "-") == 0 ? "standard input" : path, options, err);
+    struct stat st;
 
     if (!in)
         return NULL;
-    in->source = hu_source_open_file(path, &in->stop, err);
+    in->path = strndup(path, hu_input_split(path, &in->part));
+    if (!in->path)
+        hu_fail_memory(err);
+    else
+        in->source = hu_source_open_file(in->path, &in->stop, err);
+    if (in->source && (strcmp(path, "-") == 0 || stat(in->path, &st) < 0 || !S_ISREG(st.st_mode))) {
+        free(in->path);
+        in->path = NULL;
+    }
     return start(in, options, err);
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/str.h"
@@ -33,7 +34,10 @@ typedef struct {
     hu_progress *progress;   /* or NULL */
 } hu_input_options;
 
-/* Opens a path ("-": standard input); the compression is recognised by its magic bytes.  NULL on failure. */
+/*
+ * Opens a path ("-": standard input); the compression is recognised by its magic bytes.  Of a file that holds several
+ * processes FILE#pid=N means one of them, unless a file has that very name.  NULL on failure.
+ */
 hu_input *hu_input_open(const char *path, const hu_input_options *options, hu_error *err);
 
 /* The same for bytes in memory, which are borrowed. */
@@ -42,6 +46,15 @@ hu_input *hu_input_open_memory(hu_str bytes, const char *name, const hu_input_op
 void hu_input_close(hu_input *in);
 
 const char *hu_input_name(const hu_input *in);
+
+/* The file on disk, for a reader that wants to find its own way in it; NULL for pipes, memory and what is compressed. */
+const char *hu_input_path(const hu_input *in);
+
+/* The process that the path asked for; 0: all. */
+int64_t hu_input_part(const hu_input *in);
+
+/* The length of a path without its #pid=N, and N; *pid is 0 where it has none. */
+size_t hu_input_split(const char *path, int64_t *pid);
 
 const hu_limits *hu_input_limits(const hu_input *in);
 
@@ -59,6 +72,13 @@ hu_str hu_input_head(const hu_input *in);
  * A stream that breaks looks like one that ends; hu_input_status tells them apart.
  */
 int hu_input_next(hu_input *in, size_t keep, hu_span *out, hu_error *err);
+
+/*
+ * All of the stream in one piece, which lives in `arena`; for formats that cannot be read from front to back.  Returns
+ * 0 or a
+ * negative code; a stream that breaks is an error here.
+ */
+int hu_input_read_whole(hu_input *in, hu_arena *arena, hu_str *out, hu_error *err);
 
 /* 0 when the stream ended as it should; else why it broke, with everything before the break delivered. */
 int hu_input_status(const hu_input *in, hu_error *err);

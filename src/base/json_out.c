@@ -110,6 +110,12 @@ void hu_json_ns(hu_json_out *j, const char *key, double value)
         hu_json_null(j, key);
 }
 
+void hu_json_digits(hu_json_out *j, const char *key, const char *number)
+{
+    begin(j, key);
+    hu_out_text(j->out, number);
+}
+
 void hu_json_bool(hu_json_out *j, const char *key, bool value)
 {
     begin(j, key);

@@ -21,6 +21,7 @@ void hu_json_close(hu_json_out *j, char bracket);
 void hu_json_str(hu_json_out *j, const char *key, hu_str value);
 void hu_json_int(hu_json_out *j, const char *key, int64_t value);
 void hu_json_fixed(hu_json_out *j, const char *key, double value, int decimals); /* NaN: null */
+void hu_json_digits(hu_json_out *j, const char *key, const char *number);        /* a number as it was formatted */
 void hu_json_ns(hu_json_out *j, const char *key, double value);                  /* rounded; NaN: null */
 void hu_json_bool(hu_json_out *j, const char *key, bool value);
 void hu_json_null(hu_json_out *j, const char *key);

@@ -9,6 +9,11 @@ bool hu_protobuf_varint(hu_protobuf *m, uint64_t *out)
     uint64_t    value = 0;
     const char *p = m->p;
 
+    if (p < m->end && (unsigned char)*p < 0x80) { /* most tags, ids and lengths */
+        *out = (unsigned char)*p;
+        m->p = p + 1;
+        return true;
+    }
     for (unsigned i = 0; i < VARINT_BYTES && p < m->end; i++) {
         const unsigned char byte = (unsigned char)*p++;
 

@@ -17,6 +17,8 @@ enum { MOST_BLOCKS = 65536, LEAST_BLOCKS = 4 };
 
 extern char **environ;
 
+_Static_assert(sizeof((hu_control *)0)->output >= sizeof((hu_facts *)0)->output, "`status` shows the whole name");
+
 static void fill(const hu_run_options *o, const hu_facts *facts, hu_control *c)
 {
     const uint64_t blocks = o->max_memory ? o->max_memory / HU_BLOCK_BYTES : HU_RING_BLOCKS_MAX;
@@ -64,7 +66,8 @@ static void folder_of(const char *template, char *out)
 static int check_output(const hu_run_options *o, const hu_facts *facts, char *template, hu_error *err)
 {
     if (o->shared.output && strlen(o->shared.output) >= sizeof facts->output)
-        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "the output name is too long");
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "the output name is longer than %zu bytes",
+                       sizeof facts->output - 1);
     if (hu_template_complete(o->shared.output, facts->rank.rank >= 0, template, err) < 0)
         return err->code;
     return hu_template_check(template, environ, err);

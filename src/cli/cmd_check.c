@@ -7,6 +7,7 @@
 #include "advise/checklist.h"
 #include "base/json.h"
 #include "base/number.h"
+#include "cli/check_rules.h"
 #include "cli/command.h"
 #include "cli/outputs.h"
 #include "cli/reading.h"
@@ -21,7 +22,7 @@ typedef struct {
     hu_shared    shared;
     hu_checklist named; /* by the command line: stronger than the file */
     bool         has_named;
-    const char  *config, *junit;
+    const char  *config, *junit, *rules;
     bool         no_defaults, allow_missing, list;
 } options;
 
@@ -62,6 +63,9 @@ static const hu_option rows[] = {
     {"config", 0, HU_OPTION_TEXT, "FILE", "read limits from FILE: TOML with [max] and [min], or the same as JSON",
      AT(config), .heading = "limits", .value = HU_VALUE_READ},
     {"list-limits", 0, HU_OPTION_FLAG, NULL, "list all limits, their defaults and what they mean", AT(list),
+     .heading = "limits"},
+    {"rules", 0, HU_OPTION_TEXT, "NAMES",
+     "in place of limits, apply the rules of `nsys analyze`: nsys (all), or names separated by commas", AT(rules),
      .heading = "limits"},
     {"only-named", 0, HU_OPTION_FLAG, NULL, "ignore the default limits", AT(no_defaults), .heading = "limits"},
     {"junit", 0, HU_OPTION_TEXT, "FILE", "also write the result as JUnit XML", AT(junit), .heading = "output",
@@ -446,8 +450,19 @@ static int check(const options *o, const hu_inputs *inputs, hu_arena *arena)
     return rc < 0 ? hu_command_fail(&err) : status;
 }
 
+static int check_words(hu_cli_call *call, hu_error *err)
+{
+    const options *o = call->options;
+
+    return o->rules ? hu_check_rules_parse(o->rules, err) : 0;
+}
+
 static int run(hu_cli_call *call)
 {
+    const options *o = call->options;
+
+    if (o->rules)
+        return hu_check_rules_run(o->rules, &o->shared, &call->inputs, call->arena);
     return check(call->options, &call->inputs, call->arena);
 }
 
@@ -463,7 +478,9 @@ const hu_command hu_command_check = {
     .examples = "  holdup check --list-limits\n"
                 "  holdup check trace.json.gz\n"
                 "  holdup check run/ --max idle=10% --max comm=20% --min gpu-busy=80%\n"
-                "  holdup check run/ --config holdup.toml --junit holdup.xml",
+                "  holdup check run/ --config holdup.toml --junit holdup.xml\n"
+                "  holdup check trace.json.gz --rules nsys\n"
+                "  holdup check report.sqlite --rules cuda_api_sync,gpu_gaps",
     .wants = "a trace",
     .example = "holdup check trace.json.gz --max idle=20%",
     .least = 1,
@@ -475,6 +492,14 @@ const hu_command hu_command_check = {
     .n_options = HU_COUNT(rows),
     .options_size = sizeof(options),
     .lists = (const hu_listing[]){{offsetof(options, list), write_limits}, {0, NULL}},
-    .excludes = (const hu_option_pair[]){{"strict", "allow-missing"}, {NULL, NULL}},
+    .excludes = (const hu_option_pair[]){{"strict", "allow-missing"},
+                                         {"rules", "max"},
+                                         {"rules", "min"},
+                                         {"rules", "config"},
+                                         {"rules", "only-named"},
+                                         {"rules", "junit"},
+                                         {"rules", "steps"},
+                                         {NULL, NULL}},
+    .check = check_words,
     .run = run,
 };

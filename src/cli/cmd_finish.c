@@ -163,9 +163,10 @@ static int finish(const options *o, const char *session, hu_arena *arena, hu_err
                        "is being recorded by process %u, which will finish it; end that process first, or pass --force",
                        control.supervisor);
     if (hu_facts_read(session, facts, NULL) < 0)
-        memset(facts, 0, sizeof *facts);
+        *facts = (hu_facts){.status = -1};
     how.host = facts->host[0] ? facts->host : NULL;
     how.command = command_line(facts, arena);
+    how.status = facts->status;
     rc = hu_pftrace_write(&how, arena, &done, err);
     say_result(o, session, &done);
     if (rc < 0 || o->keep || done.alive || done.unreadable || control.magic != HU_CONTROL_MAGIC)

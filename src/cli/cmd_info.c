@@ -5,6 +5,7 @@
 
 #include "base/thread.h"
 #include "cli/command.h"
+#include "cli/info_beside.h"
 #include "job/inputs.h"
 #include "cli/outputs.h"
 #include "cli/terminal.h"
@@ -137,8 +138,10 @@ static void write_text(const answer *a, hu_builder *b)
     hu_units_bytes(text, (double)info->bytes);
     hu_out_printf(out, "%-12s%s%s%s\n", "size", text, info->compression.n ? ", decompressed from " : "",
                   info->compression.p);
-    if (info->rank >= 0)
+    if (info->rank >= 0 && info->world_size >= 0)
         hu_out_printf(out, "%-12s%lld of %lld\n", "rank", (long long)info->rank, (long long)info->world_size);
+    else if (info->rank >= 0)
+        hu_out_printf(out, "%-12s%lld\n", "rank", (long long)info->rank);
     line(a, "backend", info->backend);
     line(a, "host", info->host);
     device_lines(b, out);
@@ -179,11 +182,15 @@ static void write_unread(const answer *a, const hu_unread_list *one)
 /* Returns 0, also for what cannot be read, or HU_ENOMEM. */
 static int info_of(answer *a, const char *path, int *status, hu_error *err)
 {
-    hu_input_options input = {a->o->limits, hu_thread_count() > 1, NULL};
-    hu_error         why = {0};
-    hu_builder      *b = hu_open_builder(path, &input, &why);
-    int              rc;
+    hu_input_options    input = {a->o->limits, hu_thread_count() > 1, NULL};
+    hu_error            why = {0};
+    const hu_info_how   how = {&a->o->limits, a->o->json, a->width};
+    const hu_input_kind kind = hu_input_kind_of(path, &a->o->limits);
+    hu_builder         *b = kind == HU_INPUT_RANK ? hu_open_builder(path, &input, &why) : NULL;
+    int                 rc;
 
+    if (kind != HU_INPUT_RANK && hu_info_beside(kind, path, &how, a->out, &why) == 0)
+        return 0;
     if (!b) {
         *status = hu_command_fail(&why);
         rc = hu_unread_add_error(&a->unread, a->arena, path, &why, err);
@@ -261,7 +268,8 @@ const hu_command hu_command_info = {
     .group = HU_GROUP_INSIDE,
     .summary = "show what a file holds: tool, devices, ranks, steps, event kinds",
     .usage = "[options] FILE|DIRECTORY|- ...",
-    .about = "Reads a trace once and prints what it holds, without analysing it.",
+    .about = "Reads each file once and prints what it is and what it holds, without analysing it:\n"
+             "traces, memory snapshots, reports of Nsight Compute, Flight Recorder dumps.",
     .examples = "  holdup info trace.json.gz\n"
                 "  holdup info run/ --json",
     .wants = "a trace",

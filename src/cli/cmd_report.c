@@ -12,14 +12,19 @@
 #include "cli/paste.h"
 #include "cli/reading.h"
 #include "cli/report.h"
+#include "cli/report_flight.h"
+#include "cli/report_ras.h"
+#include "cli/report_kernels.h"
+#include "job/sorted.h"
 #include "job/spread.h"
 #include "cli/terminal.h"
 #include "cli/unread.h"
 #include "render/report.h"
+#include "render/suggest.h"
 #include "render/table/describe.h"
 #include "base/units.h"
 
-enum { DEFAULT_FRAMES = 5 };
+enum { DEFAULT_FRAMES = 5, DEFAULT_SUGGESTED = 3 };
 
 typedef struct {
     hu_shared   shared;
@@ -28,13 +33,14 @@ typedef struct {
     hu_show     show;
     hu_part     part;
     bool        list, full, open;
-    int         group_by, compat;
+    int         group_by, compat, suggest;
     int64_t     frames, batch;
     const char *unit;
 } options;
 
 static const char *const groups[] = {"name", "shapes", "stack", "module", NULL}; /* as hu_grouping */
-static const char *const tools[] = {"none", "hta", "tracelens", NULL};           /* as hu_compat */
+static const char *const profilers[] = {"none", "ncu", NULL};
+static const char *const tools[] = {"none", "hta", "tracelens", NULL}; /* as hu_compat */
 
 static size_t view_words(const char **out, size_t room)
 {
@@ -102,6 +108,9 @@ static const hu_option rows[] = {
     {"compat", 0, HU_OPTION_CHOICE, "TOOL",
      "print the numbers of hta (HolisticTraceAnalysis) or tracelens, with their rounding and filters", AT(compat), tools,
      .heading = "tables"},
+    {"suggest", 0, HU_OPTION_CHOICE, "TOOL",
+     "print only the command line of ncu (Nsight Compute) for the --top kernels (default: 3)", AT(suggest), profilers,
+     .heading = "tables"},
     {"batch-size", 'b', HU_OPTION_COUNT, "N",
      "print throughput, before and after each fix, for N samples per step of the whole job", AT(batch), .heading = "input"},
     {"unit", 0, HU_OPTION_TEXT, "WORD", "name what --batch-size counts: samples (default), tokens, images", AT(unit),
@@ -125,7 +134,10 @@ static int write_report(const options *o, const hu_report *r, hu_error *err)
 
     if (!out)
         return o->shared.output ? err->code : hu_fail_memory(err);
-    if (o->shared.json)
+    if (o->suggest)
+        rc = hu_suggest_ncu((r->merged ? r->merged : hu_job_shown(r->job))->digest,
+                            r->top ? (size_t)r->top : DEFAULT_SUGGESTED, out, err);
+    else if (o->shared.json)
         rc = hu_json_write(r, out, err);
     else if (o->shared.csv)
         rc = hu_csv_write(r, out, err);
@@ -239,46 +251,55 @@ static void write_views(hu_out *out)
 /* Prices are for those who see them: a single other table does not wait for them. */
 static bool wants_replays(const options *o)
 {
-    return o->shared.json || o->html || o->show == HU_SHOW_ALL || o->show == HU_SHOW_OVERVIEW ||
+    return o->shared.json || o->html || (o->show == HU_SHOW_ALL && !o->suggest) || o->show == HU_SHOW_OVERVIEW ||
            (o->part.view && hu_str_equal(hu_str_of(o->part.view->word), HU_STR("why")));
 }
 
-static int report(const options *o, const hu_inputs *inputs, const char *arguments, hu_crew *crew, hu_arena *arena)
+/* `beside`: what was given beside the traces; NULL: nothing. */
+static int report(const options *o, const hu_inputs *inputs, hu_beside *beside, const char *arguments, hu_crew *crew,
+                  hu_arena *arena)
 {
-    const hu_job_options how = {
-        .crew = crew,
-        .limits = o->shared.limits,
-        .replays = wants_replays(o),
-        .draws = o->html,
-        .draws_all = o->full,
-        .digest = {o->shared.steps, (hu_grouping)o->group_by, (int)o->frames, (hu_compat)o->compat, 1}};
-    hu_job    job;
-    hu_rank   merged = {0};
-    hu_report r = {.job = &job,
-                   .show = o->show,
-                   .part = o->part,
-                   .top = o->shared.top,
-                   .sort = o->sort,
-                   .scratch = arena,
-                   .batch = o->batch,
-                   .unit = o->unit ? o->unit : "samples",
-                   .color = hu_terminal_has_color(descriptor(o), o->shared.output, o->shared.color),
-                   .arguments = arguments,
-                   .width = hu_terminal_width(descriptor(o), o->shared.output)};
-    hu_error  err = {0};
-    int       rc = hu_read_job(inputs, how, o->shared.quiet, arena, &job);
+    const hu_job_options how = {.crew = crew,
+                                .limits = o->shared.limits,
+                                .replays = wants_replays(o),
+                                .draws = o->html,
+                                .draws_all = o->full,
+                                .keeps_snapshots = true,
+                                .digest = {o->shared.steps, (hu_grouping)o->group_by, (int)o->frames, (hu_compat)o->compat,
+                                           1, beside && beside->counters.kernels.n}};
+    hu_job               job;
+    hu_rank              merged = {0};
+    hu_report            r = {.job = &job,
+                              .beside = beside,
+                              .show = o->show,
+                              .part = o->part,
+                              .top = o->shared.top,
+                              .sort = o->sort,
+                              .scratch = arena,
+                              .batch = o->batch,
+                              .unit = o->unit ? o->unit : "samples",
+                              .color = hu_terminal_has_color(descriptor(o), o->shared.output, o->shared.color),
+                              .arguments = arguments,
+                              .width = hu_terminal_width(descriptor(o), o->shared.output)};
+    hu_error             err = {0};
+    int                  rc = hu_read_job(inputs, how, o->shared.quiet, arena, &job);
 
     if (rc)
         return rc == HU_READ_SENT ? 0 : rc;
-    if (o->merge) {
+    if (beside)
+        rc = hu_beside_join(beside, &job, arena, &err);
+    if (rc == 0 && o->merge) {
         merged.digest = hu_digest_merge(job.digests, job.n, &err);
         r.merged = &merged;
     }
-    rc = o->merge && !merged.digest ? err.code : write_faces(o, &r, &err);
+    if (rc == 0)
+        rc = o->merge && !merged.digest ? err.code : write_faces(o, &r, &err);
     hu_digest_free(merged.digest);
     hu_job_free(&job);
     if (rc < 0)
         return hu_command_fail(&err);
+    if (o->shared.strict && beside && beside->counters.is_cut)
+        return HU_EXIT_PARTIAL;
     return hu_strict_status(o->shared.strict, &job.unread, &job.partial, 0);
 }
 
@@ -311,14 +332,87 @@ int hu_report_paths(char **paths, size_t n, bool is_whole)
     }
     status = hu_inputs_expand(paths, (int)n, arena, &inputs, &err) < 0
                  ? hu_command_fail(&err)
-                 : report(&o, &inputs, hu_paste_inputs(paths, n, arena), NULL, arena);
+                 : report(&o, &inputs, NULL, hu_paste_inputs(paths, n, arena), NULL, arena);
     hu_arena_free(arena);
     return status;
 }
 
+/* Counters of single kernels have neither tables nor a page. */
+static int report_kernels(const options *o, const hu_cli_call *call)
+{
+    hu_error err = {0};
+
+    if (!o->html && !o->shared.csv && !o->merge && !o->sort && !o->compat && !o->suggest && o->show == HU_SHOW_ALL)
+        return hu_report_kernels(&call->inputs, &o->shared, call->arena);
+    hu_fail(&err, HU_EUSAGE, call->inputs.at[0], HU_NO_OFFSET,
+            "is a report of Nsight Compute, of which holdup prints text or --json; leave out other options");
+    return hu_command_fail(&err);
+}
+
+/* An option of this command line that asks for what dumps do not have; NULL: none. */
+static const char *option_of_traces(const options *o)
+{
+    return o->html                      ? "html"
+           : o->show != HU_SHOW_ALL     ? "view"
+           : o->merge                   ? "merge"
+           : o->sort                    ? "sort"
+           : o->compat                  ? "compat"
+           : o->batch                   ? "batch-size"
+           : o->group_by                ? "group-by"
+           : o->shared.csv              ? "csv"
+           : o->shared.steps.is_limited ? "steps"
+                                        : NULL;
+}
+
+/* A table of the traces has no place for what is beside them. */
+static void say_left_out(const options *o, const hu_inputs *files)
+{
+    if (files->n && !o->shared.quiet)
+        hu_command_say("%s%s: not in what these options print; `holdup report` without them, or --json, has it",
+                       files->at[0], files->n > 1 ? " and others" : "");
+}
+
+static int report_beside(const options *o, const hu_cli_call *call, hu_sorted_inputs *sorted)
+{
+    hu_inputs *ranks = &sorted->of[HU_INPUT_RANK];
+    hu_beside  beside;
+    hu_error   err = {0};
+    int        rc;
+
+    if (o->shared.csv || o->suggest || o->show == HU_SHOW_VIEW || o->show == HU_SHOW_HEALTH)
+        for (hu_input_kind k = HU_INPUT_RANK + 1; k < HU_INPUT_KINDS; k++)
+            say_left_out(o, &sorted->of[k]);
+    rc = hu_beside_read(sorted, &o->shared.limits, call->arena, &beside, &ranks->unread, &err);
+    rc = rc < 0 ? hu_command_fail(&err) : report(o, ranks, &beside, call->source, NULL, call->arena);
+    hu_beside_free(&beside);
+    return rc;
+}
+
+/* Processes of a crew divide traces between them; whatever else there is they name as unread. */
 static int run(hu_cli_call *call)
 {
-    return report(call->options, &call->inputs, call->source, call->crew, call->arena);
+    const options   *o = call->options;
+    hu_sorted_inputs sorted;
+    hu_error         err = {0};
+
+    if (call->crew)
+        return report(o, &call->inputs, NULL, call->source, call->crew, call->arena);
+    if (hu_report_is_ras(&call->inputs))
+        return hu_report_ras(&o->shared, &call->inputs, option_of_traces(o), call->arena);
+    if (hu_inputs_add_beside(call->argv, (size_t)call->n, &o->shared.limits, call->arena, &call->inputs, &err) < 0 ||
+        hu_inputs_sort(&call->inputs, &o->shared.limits, call->arena, &sorted, &err) < 0)
+        return hu_command_fail(&err);
+    if (sorted.of[HU_INPUT_COUNTERS].n == call->inputs.n)
+        return report_kernels(o, call);
+    if (sorted.of[HU_INPUT_DUMP].n == call->inputs.n)
+        return hu_report_flight(&o->shared, &call->inputs, option_of_traces(o), call->arena);
+    if (sorted.of[HU_INPUT_RANK].n == 0) {
+        hu_fail(
+            &err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+            "reports of Nsight Compute and dumps of a hang have nothing in common without a trace; report them one by one");
+        return hu_command_fail(&err);
+    }
+    return report_beside(o, call, &sorted);
 }
 
 static int check(hu_cli_call *call, hu_error *err)
@@ -340,12 +434,18 @@ const hu_command hu_command_report = {
              "input) or `holdup run` (.pftrace).  Prints where the time of a step goes, what holds\n"
              "it up, what each fix would save, which operators, kernels and copies take the time,\n"
              "and how far the trace can be trusted.  Several files, or a directory, are the ranks\n"
-             "of one job; mpirun divides them over processes and machines (docs/many-ranks.md).",
+             "of one job; mpirun divides them over processes and machines (docs/many-ranks.md).\n"
+             "A report of Nsight Compute (.ncu-rep) is explained kernel by kernel (docs/formats/ncu.md),\n"
+             "Flight Recorder dumps of PyTorch and what `ncclras` prints say why a job hangs, memory\n"
+             "snapshots who holds its memory.  Beside traces of the same run they become part of one\n"
+             "answer (docs/one-run.md).",
     .examples = "  holdup report trace.json.gz\n"
                 "  holdup report trace.json.gz --view kernels --top 20\n"
                 "  holdup report trace.json.gz --view ops --group-by shapes --sort host_self_ns\n"
                 "  holdup report run/ --html report.html\n"
                 "  mpirun -n 4 holdup report run/\n"
+                "  holdup report dumps/\n"
+                "  holdup report trace.json.gz profile.ncu-rep memory.pickle\n"
                 "  holdup report trace.json.gz --json | jq '.ranks[0].gpu.busy_ns'",
     .wants = "a trace",
     .example = "holdup report trace.json.gz",
@@ -361,7 +461,7 @@ const hu_command hu_command_report = {
     .n_options = HU_COUNT(rows),
     .options_size = sizeof(options),
     .defaults = &(const options){.frames = DEFAULT_FRAMES},
-    .excludes = (const hu_option_pair[]){{"json", "csv"}, {NULL, NULL}},
+    .excludes = (const hu_option_pair[]){{"json", "csv"}, {"suggest", "json"}, {"suggest", "csv"}, {NULL, NULL}},
     .requires = (const hu_option_pair[]){{"full", "html"}, {"open", "html"}, {"unit", "batch-size"}, {NULL, NULL}},
     .lists = (const hu_listing[]){{offsetof(options, list), write_views, hu_describe_csv, hu_describe_json}, {0, NULL}},
     .check = check,

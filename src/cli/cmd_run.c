@@ -15,13 +15,17 @@
 #include "cli/arm.h"
 #include "cli/command.h"
 #include "cli/library.h"
+#include "cli/outside.h"
 #include "cli/paste.h"
 #include "cli/report.h"
+#include "record/broker.h"
+#include "record/cgroup.h"
 #include "record/cost.h"
 #include "record/naming.h"
 #include "record/registry.h"
 #include "record/tally.h"
 #include "base/units.h"
+#include "record/static_program.h"
 
 enum { PATH_BYTES = 4096, NOTES_BYTES = 16384, NOTES_SHOWN = 12 };
 enum { LEAST_JOB_NS = 100000000 }; /* a share of less CPU time says nothing */
@@ -36,10 +40,17 @@ typedef struct {
     hu_facts              facts;
     hu_collector         *collector;
     hu_perf              *perf;
+    hu_wait_samples      *waits;
+    hu_wait_totals        looks;     /* at what threads wait for */
+    hu_broker            *broker;    /* for processes that cannot open the session; NULL: none */
+    hu_outsiders         *outsiders; /* the search for them; NULL: none */
     hu_supervision        result;
     hu_tally              tally;
     hu_cost               cost;
+    hu_cpu_quota          quota;   /* before the command was started, then during it */
     hu_perf_totals        samples; /* what perf_event_open gave */
+    hu_outsider          *outside; /* processes that the recorder was not in */
+    size_t                n_outside;
     hu_naming             naming;
     hu_pftrace_result     files;
     double                ns_per_record;
@@ -93,20 +104,47 @@ static int print_command(char *const *argv, char *const *environment, hu_arena *
 
 /* starting */
 
+/* The file that exec takes, of PATH. */
+static bool find_program(const char *name, char *out, size_t room)
+{
+    const char *path = getenv("PATH");
+
+    if (strchr(name, '/')) {
+        snprintf(out, room, "%s", name);
+        return true;
+    }
+    for (; path && *path; path += strcspn(path, ":"), path += *path == ':') {
+        snprintf(out, room, "%.*s/%s", (int)strcspn(path, ":"), path, name);
+        if (access(out, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
 static char **make_environment(run_state *r, const char *session, hu_launch_notes *notes)
 {
+    char                 path[PATH_BYTES];
     const hu_launch_plan plan = {.session = session,
                                  .library = r->library[0] ? r->library : NULL,
                                  .python = r->python[0] ? r->python : NULL,
                                  .assignments = r->o->assignments,
                                  .n_assignments = r->o->n_assignments,
+                                 .program = find_program(r->argv[0], path, sizeof path) ? path : NULL,
                                  .wants_nvtx = r->o->doors & HU_DOOR_NVTX};
 
     return hu_launch_environment(environ, &plan, r->arena, notes);
 }
 
+/* Does anything of it have to be recorded from inside?  Where nothing has, nothing is preloaded. */
+static bool is_inside(const run_state *r)
+{
+    return (r->o->doors & ~(uint32_t)HU_DOOR_CPU) != 0;
+}
+
 static void find_files(run_state *r)
 {
+    if (!is_inside(r))
+        return;
     if (!hu_library_find(r->library, sizeof r->library))
         r->library[0] = '\0';
     if (!(r->o->doors & HU_DOOR_USER) || !hu_library_python(r->python, sizeof r->python))
@@ -145,6 +183,9 @@ static int give_up(run_state *r, int status)
 {
     if (r->perf)
         hu_perf_stop(r->perf);
+    hu_wait_samples_stop(r->waits);
+    hu_broker_stop(r->broker);
+    hu_outsiders_stop(r->outsiders);
     if (r->collector)
         hu_collect_close(r->collector, NULL);
     r->session.control->state = HU_SESSION_FAILED;
@@ -157,7 +198,7 @@ static int give_up(run_state *r, int status)
 
 static void start_perf(run_state *r, pid_t child)
 {
-    const hu_perf_options how = {.hz = r->o->sample_hz, .max_bytes = r->o->max_size};
+    const hu_perf_options how = {.hz = r->o->sample_hz, .memory = r->o->max_memory, .max_bytes = r->o->max_size};
     hu_error              why = {0};
 
     if (!(r->o->doors & HU_DOOR_CPU) || (r->o->no_switches && !r->o->sample_hz))
@@ -168,6 +209,33 @@ static void start_perf(run_state *r, pid_t child)
     r->session.control->sample_hz = r->o->sample_hz; /* timers inside of the programs, instead */
     if (!r->o->shared.quiet)
         hu_command_say("%s", why.text);
+    if (!r->o->shared.quiet && !is_inside(r) && r->o->sample_hz)
+        hu_command_say("timers inside the programs can sample instead: pass --trace cpu,user");
+}
+
+/* What threads wait for where no recorder inside says so. */
+static void start_waits(run_state *r, pid_t child)
+{
+    hu_error why = {0};
+
+    if (!(r->o->doors & HU_DOOR_OSRT) || r->o->wants_steps || r->o->wants_range) /* steps are known inside alone */
+        return;
+    r->waits = hu_wait_samples_start(child, r->session.path, r->session.control->wants_paths, r->o->max_size, &why);
+    if (!r->waits && !r->o->shared.quiet)
+        hu_command_say("%s", why.text);
+}
+
+/* Only where it matters: somewhere, no recorder inside tells the calls. */
+static void say_waits_denied(const run_state *r)
+{
+    static const char lead[] = "what threads wait for outside of recorded calls is not known";
+
+    if (r->looks.problem == ENOENT && r->tally.processes == 0)
+        hu_command_say("%s: this kernel has no /proc/PID/syscall", lead);
+    else if (r->looks.denied > r->tally.processes)
+        hu_command_say("%s: /proc/PID/syscall cannot be read (%s); that needs the rights of a debugger: "
+                       "kernel.yama.ptrace_scope 0 or 1, and a program of the same user",
+                       lead, r->looks.problem == EPERM ? "EPERM" : "EACCES");
 }
 
 /* the end */
@@ -190,7 +258,9 @@ static int write_traces(run_state *r, bool is_partial, hu_error *err)
     const hu_pftrace_options how = {.session = r->session.path,
                                     .host = r->facts.host,
                                     .command = command_line(r),
+                                    .status = is_partial || !r->result.has_ended ? -1 : r->result.status,
                                     .cost = is_partial ? NULL : &r->cost,
+                                    .quota = is_partial ? NULL : &r->quota,
                                     .name = hu_naming_file,
                                     .context = &r->naming};
 
@@ -236,56 +306,21 @@ static void say_notes(const run_state *r)
     }
 }
 
-/* Has the program an interpreter?  Into one that has none nothing can be loaded. */
-static bool is_static(const char *program)
-{
-    unsigned char head[4096];
-    const int     fd = open(program, O_RDONLY | O_CLOEXEC);
-    ssize_t       n;
-    size_t        at, size, count;
-
-    if (fd < 0)
-        return false;
-    n = read(fd, head, sizeof head);
-    close(fd);
-    if (n < 64 || memcmp(head, "\177ELF\2", 5) != 0)
-        return false;
-    at = head[32] | (size_t)head[33] << 8; /* e_phoff, e_phentsize, e_phnum of a 64-bit file */
-    size = head[54] | (size_t)head[55] << 8;
-    count = head[56] | (size_t)head[57] << 8;
-    for (size_t i = 0; i < count && at + i * size + 4 <= (size_t)n; i++)
-        if (head[at + i * size] == 3) /* PT_INTERP */
-            return false;
-    return true;
-}
-
-/* The file that exec took, of PATH. */
-static bool find_program(const char *name, char *out, size_t room)
-{
-    const char *path = getenv("PATH");
-
-    if (strchr(name, '/')) {
-        snprintf(out, room, "%s", name);
-        return true;
-    }
-    for (; path && *path; path += strcspn(path, ":"), path += *path == ':') {
-        snprintf(out, room, "%.*s/%s", (int)strcspn(path, ":"), path, name);
-        if (access(out, X_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
 static void say_nothing_seen(const run_state *r)
 {
     char path[PATH_BYTES];
 
-    if (!r->library[0] || (r->o->doors & ~(uint32_t)HU_DOOR_CPU) == 0)
+    if (!r->library[0])
         return;
-    if (find_program(r->argv[0], path, sizeof path) && is_static(path))
-        hu_command_say("%s is statically linked: the recorder cannot be loaded into it; only the kernel's scheduling "
-                       "data was recorded",
-                       r->argv[0]);
+    if (find_program(r->argv[0], path, sizeof path) && hu_is_static_program(path) && !r->perf)
+        hu_command_say(
+            "%s is statically linked: the recorder cannot be loaded into it; with `cpu` in --trace its scheduling "
+            "and what it waits for are recorded",
+            r->argv[0]);
+    else if (find_program(r->argv[0], path, sizeof path) && hu_is_static_program(path))
+        hu_command_say("%s is statically linked: the recorder cannot be loaded into it; only %s recorded", r->argv[0],
+                       r->looks.looks ? "the kernel's scheduling data and what it was seen to wait for were"
+                                      : "the kernel's scheduling data was");
     else
         hu_command_say("nothing was recorded inside %s: it exited at once, is privileged (setuid), or does not use this "
                        "machine's C library",
@@ -306,8 +341,9 @@ static void say_gate_closed(const run_state *r)
 
 static void say_recorded(const run_state *r)
 {
-    char time[HU_UNIT_BYTES], records[HU_UNIT_BYTES];
-    char more[160] = "";
+    char         time[HU_UNIT_BYTES], records[HU_UNIT_BYTES];
+    char         more[160] = "";
+    const size_t processes = r->tally.processes + r->n_outside;
 
     hu_units_time(time, (double)r->result.wall_ns);
     hu_units_count(records, (int64_t)r->tally.records);
@@ -316,10 +352,13 @@ static void say_recorded(const run_state *r)
     if (r->tally.lost[HU_LOSS_OVERWRITTEN])
         snprintf(more + strlen(more), sizeof more - strlen(more), "; %" PRIu64 " older ones were overwritten",
                  r->tally.lost[HU_LOSS_OVERWRITTEN]);
-    hu_command_say("%s of %s: %s records of %u process%s%s", time, r->facts.name, records, r->tally.processes,
-                   r->tally.processes == 1 ? "" : "es", more);
+    hu_command_say("%s of %s: %s records of %zu process%s%s", time, r->facts.name, records, processes,
+                   processes == 1 ? "" : "es", more);
     if (r->samples.lost)
-        hu_command_say("%" PRIu64 " CPU records were lost: the kernel's buffers were full", r->samples.lost);
+        hu_command_say("%" PRIu64
+                       " CPU records were lost: the kernel's buffers were full (%u pages for each CPU; --max-memory, "
+                       "kernel.perf_event_mlock_kb); what threads did then is not known",
+                       r->samples.lost, r->samples.pages);
     if (r->tally.running)
         hu_command_say("%u process%s still running, no longer recorded; pass --wait all to wait for them", r->tally.running,
                        r->tally.running == 1 ? "" : "es");
@@ -420,7 +459,7 @@ static bool lacks_required(const run_state *r)
 static int exit_status(const run_state *r)
 {
     const int  status = hu_supervise_exit_status(&r->result);
-    const bool has_lost = r->tally.lost_in_all || r->files.torn || r->samples.lost || r->samples.cut;
+    const bool has_lost = r->tally.lost_in_all || r->files.torn || r->samples.lost || r->samples.cut || r->n_outside > 0;
 
     if (status == 0 && lacks_required(r))
         return HU_EXIT_RUN_MISSING;
@@ -490,10 +529,16 @@ static void say_end(run_state *r)
         say_notes(r);
     if (!is_other || r->tally.lost_in_all || r->samples.lost || r->tally.running)
         say_recorded(r);
+    if (r->files.tools.n)
+        hu_command_say("%s ran %s: the trace and the report are about %s alone", r->files.tools.p, r->files.program.p,
+                       r->files.program.p);
+    if (r->n_outside && (!is_other || !r->tally.processes))
+        hu_outside_say(r->outside, r->n_outside);
     if (r->tally.processes == 0)
         say_nothing_seen(r);
-    else if (r->tally.records == 0)
+    if (r->tally.processes && r->tally.records == 0)
         say_gate_closed(r);
+    say_waits_denied(r);
     if (!is_other)
         say_cost(r);
     say_files(r);
@@ -508,6 +553,13 @@ static void die_as_command(const run_state *r)
         return;
     signal(SIGINT, SIG_DFL);
     raise(SIGINT);
+}
+
+static void close_quota(run_state *r)
+{
+    const hu_cpu_quota now = hu_cgroup_read("");
+
+    r->quota = hu_cgroup_between(&r->quota, &now);
 }
 
 static int finish(run_state *r)
@@ -529,12 +581,21 @@ static int finish(run_state *r)
             hu_command_say("%" PRIu64 " CPU records could not be written: the disk is full, or --max-size is reached",
                            r->samples.cut);
     }
+    if (r->waits) {
+        r->looks = hu_wait_samples_so_far(r->waits);
+        if (hu_wait_samples_stop(r->waits) < 0)
+            hu_command_say("what threads wait for could not all be written: the disk is full, or --max-size is reached");
+    }
     if (r->collector && hu_collect_close(r->collector, &err) < 0) {
         r->has_failed = true;
         hu_command_say("%s: %s", err.file, err.text);
     }
+    hu_broker_stop(r->broker);
+    hu_outsiders_stop(r->outsiders);
+    r->n_outside = hu_outsiders_read(r->session.path, r->arena, &r->outside);
     hu_tally_session(r->session.path, &r->tally);
     r->cost = hu_cost_measure(r->tally.records, r->ns_per_record, r->result.own_cpu_ns, r->result.job_cpu_ns);
+    close_quota(r);
     r->cost.pid = r->facts.pid;
     r->cost.main_run_ns = r->result.main_run_ns;
     r->cost.main_delay_ns = r->result.main_delay_ns;
@@ -582,6 +643,7 @@ static int launch(run_state *r)
         hu_command_fail(&err);
         return give_up(r, HU_EXIT_RUN_FAILED);
     }
+    r->quota = hu_cgroup_read("");
     r->ns_per_record = hu_cost_of_record((hu_clock)r->session.control->clock);
     hu_supervise_prepare(&signals, &hu_command_sigpipe, watch.waits_for_all);
     if (hu_launch_fork(r->argv, environment, &signals, &child, &err) < 0) {
@@ -589,6 +651,11 @@ static int launch(run_state *r)
         return give_up(r, HU_EXIT_RUN_FAILED);
     }
     start_perf(r, child.pid);
+    start_waits(r, child.pid);
+    if (r->library[0]) {
+        r->broker = hu_broker_start(r->session.path, child.pid);
+        r->outsiders = hu_outsiders_start(r->session.path, r->library, child.pid);
+    }
     r->facts.pid = child.pid;
     hu_facts_write(&r->session, &r->facts, NULL);
     why = hu_launch_go(&child);
@@ -598,6 +665,8 @@ static int launch(run_state *r)
     }
     watch.collector = r->collector;
     watch.perf = r->perf;
+    watch.waits = r->waits;
+    watch.outsiders = r->outsiders;
     hu_supervise(&watch, child.pid, &r->result);
     return finish(r);
 }
@@ -617,7 +686,7 @@ static int start(run_state *r)
         hu_command_say("%s", r->o->notes[i]);
     if (is_recorded_already())
         return become_command(r);
-    if (!r->library[0] && !r->o->shared.quiet)
+    if (is_inside(r) && !r->library[0] && !r->o->shared.quiet)
         hu_command_say("libholdup-inject.so is neither next to this program nor in ../lib/holdup: nothing is recorded "
                        "inside the command; install it, or set HOLDUP_LIBRARY=/path");
     if (hu_arm(r->o, r->argv, &r->session, &r->facts, &err) < 0) {

@@ -122,6 +122,7 @@ static int parse_trace(void *field, const char *text, hu_error *err)
 {
     hu_run_options *o = field;
     char            later[120] = "";
+    bool            is_outside_only = true; /* of all that is named */
 
     o->has_trace = true;
     o->doors = HU_DOOR_USER;
@@ -132,6 +133,7 @@ static int parse_trace(void *field, const char *text, hu_error *err)
         door = find_door(word);
         if (word.n == 0)
             continue;
+        is_outside_only = is_outside_only && door == HU_DOOR_CPU;
         if (hu_str_equal(word, HU_STR("none")))
             o->doors = 0;
         else if (door & ~(uint32_t)LATER_DOORS)
@@ -141,6 +143,8 @@ static int parse_trace(void *field, const char *text, hu_error *err)
         else
             return unknown_door("trace", word, err);
     }
+    if (is_outside_only) /* nothing is loaded into the programs for it */
+        o->doors &= HU_DOOR_CPU;
     if (later[0])
         note(o, "this build does not record %s yet; the rest of --trace is recorded", later);
     return 0;

@@ -5,8 +5,9 @@
 #include <unistd.h>
 
 #include "cli/help.h"
-#include "cli/outputs.h"
 #include "cli/join.h"
+#include "cli/nsys_export.h"
+#include "cli/outputs.h"
 #include "cli/paste.h"
 #include "job/spread.h"
 
@@ -27,10 +28,11 @@ size_t hu_command_rows(const hu_command *c, hu_option *out)
 
 /* A command line on its way to run(). */
 typedef struct {
-    hu_cli_call call;
-    hu_option   rows[HU_OPTIONS_MOST];
-    size_t      n_rows;
-    bool        given[HU_OPTIONS_MOST];
+    hu_cli_call     call;
+    hu_nsys_exports exports;
+    hu_option       rows[HU_OPTIONS_MOST];
+    size_t          n_rows;
+    bool            given[HU_OPTIONS_MOST];
 } line;
 
 static void *field_of(const hu_cli_call *call, const hu_option *o)
@@ -208,6 +210,8 @@ static int prepare(line *l, hu_error *err)
     if (hu_spread_inputs(call->crew, call->argv, call->n, call->arena, &call->inputs, err) < 0 ||
         hu_command_check_outputs(call, &call->inputs, err) < 0)
         return err->code;
+    if (!call->crew)
+        hu_nsys_export_inputs(&call->inputs, ((const hu_shared *)call->options)->quiet, call->arena, &l->exports);
     return 0;
 }
 
@@ -250,6 +254,7 @@ int hu_command_call(const hu_command *command, int argc, char **argv)
         return 0;
     }
     status = hu_crew_leave(l->call.crew, go(l, argc, argv));
+    hu_nsys_exports_remove(&l->exports);
     hu_arena_free(arena);
     return status;
 }

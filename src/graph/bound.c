@@ -106,3 +106,19 @@ double hu_bound_touched_ns(const hu_graph *g, const hu_costs *c)
     }
     return sum / (double)(g->n_marks - 1);
 }
+
+double hu_bound_cpus_ns(const hu_graph *g)
+{
+    const int64_t     cpus = g->ask ? hu_trace_get_info(g->ask->trace)->cpus : 0;
+    size_t            n = 0;
+    const hu_stretch *s = g->ask ? hu_trace_stretches(g->ask->trace, &n) : NULL;
+    const uint32_t    own = hu_graph_main_track(g);
+    double            sum = 0;
+
+    if (cpus <= 0 || !g->is_whole || own == HU_NONE)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        if (s[i].state == HU_THREAD_RUNNING && g->ask->tracks[s[i].track].pid == g->ask->tracks[own].pid)
+            sum += (double)(s[i].end_ns - s[i].start_ns);
+    return sum / (double)cpus;
+}

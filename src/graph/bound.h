@@ -33,6 +33,14 @@ double hu_bound_work_ns(const hu_graph *g, hu_arena *scratch);
 double hu_bound_work_left_ns(const hu_graph *g, const hu_costs *c, double work_ns);
 
 /*
+ * What all threads of the main process together compute, divided by the CPUs that the job may use, of a whole capture;
+ * a child
+ * beside may live on.  0: not known.  No step is
+ * shorter after an edit that takes no computing away.
+ */
+double hu_bound_cpus_ns(const hu_graph *g);
+
+/*
  * All that the costs take something away from, in ns per step: a step gets shorter by no more than that takes as it is.
  * INFINITY when they also take waits away: then what was behind them moves, and no sum says how far.
  */

@@ -4,6 +4,7 @@
 #define HU_GRAPH_BUILD_H
 
 #include "analyze/backlog.h"
+#include "analyze/wakes.h"
 #include "base/map.h"
 #include "graph/graph.h"
 
@@ -30,9 +31,17 @@ typedef struct {
     hu_map         cold_of_call; /* slice of a launch that first loads code -> ns of it that launch; and see hu_cold_find */
     hu_map         own_of_call;  /* the same, of one in which the profiler first works for itself */
     uint8_t       *label;        /* HU_IN_* by string id, HU_UNLABELLED until it is asked for */
+    hu_wakes       wakes;        /* that ended waits; none in a trace with steps or a device */
+    int64_t       *wake_cuts;    /* where nodes begin for that: of track t [first_cut[t], first_cut[t + 1]) */
+    size_t        *first_cut;    /* NULL: there are none */
     hu_backlog     backlog;      /* what was launched before the capture */
     hu_str         focus;        /* glob of operators for HU_IN_FOCUS; "" none */
     const uint8_t *recompute;    /* by slice */
+    bool           merges;       /* short nodes of a long run (merge.c) */
+    int64_t        chunk_ns;     /* so long may be what is merged: what merged nodes say of places is that good */
+    uint8_t       *name_merges;  /* by string id, for merge.c to work in */
+    HU_VEC(int64_t) anchors;     /* sorted: no node may be merged across them */
+    HU_VEC(hu_merged) merged;
     HU_VEC(hu_node) nodes;
     hu_bursts bursts, asides; /* that the main thread waits for, by start; and others that launch work, thread by thread */
     HU_VEC(hu_op) ops;
@@ -44,20 +53,28 @@ typedef struct {
 /* Which steps, and what is built around them.  False: nothing to replay. */
 bool hu_build_window(hu_building *b, size_t max_slices);
 
+/* Of a capture without steps, only this share of what it was. */
+void hu_build_shorten(hu_building *b, double share);
+
 enum { HU_UNLABELLED = 128 };
 
 /* What a name says of the time under it: HU_IN_*. */
 uint8_t  hu_build_label(hu_building *b, uint32_t name);
 hu_class hu_build_call_class(const hu_ask *ask, uint32_t call, hu_call_kind *kind);
 
-/* Nodes of all host threads, in the order in which they begin; and the marks of the steps among them. */
-int hu_build_lanes(hu_building *b, hu_error *err);
+/* Nodes of all host threads, in the order in which they begin; and the marks of the steps among them.  Of a merged capture
+   that still has many more nodes than `most`, only the beginning. */
+int hu_build_lanes(hu_building *b, size_t most, hu_error *err);
 
 /*
  * Finds the bursts of other threads, of which `is_engine` tells by lane the ones of autograd, and cuts the nodes of the main
  * thread where they begin and end.  Nodes still lie thread by thread.  False: no memory.
  */
 bool hu_build_bursts(hu_building *b, const uint8_t *is_engine);
+
+/* Cuts sleeps where a child process ends in them.  Nodes still lie thread by thread, pieces behind them.  False: no
+   memory. */
+bool hu_build_cut_looks(hu_building *b);
 
 /* Nothing was recorded of another thread, or a call in which it waits. */
 bool hu_build_is_idle(const hu_node *n);
@@ -76,6 +93,17 @@ int hu_build_events(hu_building *b, hu_error *err);
 int hu_build_handoffs(hu_building *b, hu_error *err);
 int hu_build_joins(hu_building *b, hu_error *err);
 
+/* The lane of the thread that started the one of `lane`: of its process, and it ran when that was born; of several the main
+   one.  `track`: of each lane.  HU_NONE: not known, or it was there before. */
+uint32_t hu_build_creator(const hu_building *b, const hu_track *const *track, uint32_t lane);
+
+/* Finds the wake-ups that links come from, and where nodes must begin for them, before there are nodes.  False: no
+   memory. */
+bool hu_build_wakes_find(hu_building *b, uint32_t main_track);
+
+/* Links from what wakes to the end of what waits. */
+int hu_build_wakes(hu_building *b, hu_error *err);
+
 /* Links from one wait for a worker of the data loader to the next.  Returns 0 or HU_ENOMEM. */
 int hu_build_loaders(hu_building *b, hu_error *err);
 
@@ -85,6 +113,12 @@ typedef struct {
 } hu_lane_nodes;
 
 bool hu_build_lane_nodes(const hu_building *b, hu_lane_nodes *out);
+
+/* The first place in l->of_lane of a lane whose node begins at a time or later. */
+uint32_t hu_build_first_from(const hu_building *b, const hu_lane_nodes *l, uint32_t lane, int64_t time_ns);
+
+/* Waits with a time limit that are parts of a longer one (ticks.c).  False: no memory. */
+bool hu_build_ticks(hu_building *b, const hu_lane_nodes *l, const uint32_t *lane_of);
 
 /* Were calls of the system or of MPI recorded? */
 bool hu_build_has_calls(const hu_building *b);
@@ -116,6 +150,11 @@ int hu_build_queue(hu_building *b, hu_error *err);
 static inline int64_t hu_build_op_end(const hu_building *b, uint32_t op)
 {
     return b->ops.at[op].start_ns + b->ask->s.dur_ns[b->ops.at[op].slice];
+}
+
+static inline uint32_t hu_build_pieces(const hu_building *b, const hu_node *n)
+{
+    return n->merged == HU_NONE ? 1 : b->merged.at[n->merged].n;
 }
 
 /* The end of a node as observed; its cost may be less, when it waits. */

@@ -208,9 +208,12 @@ static size_t edit_comm(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
         }
     }
     for (size_t i = 0; i < g->n_nodes; i++) {
+        int64_t moved_ns; /* the rest is waiting for other ranks, which stays */
+
         if (g->node[i].class != HU_CLASS_HOST_COMM)
             continue;
-        c->node[i] = hu_edit_divide(c->node[i], e->factor, 0);
+        moved_ns = hu_edit_message_ns(f, i) < c->node[i] ? hu_edit_message_ns(f, i) : c->node[i];
+        c->node[i] += hu_edit_divide(moved_ns, e->factor, 0) - moved_ns;
         n++;
     }
     if (e->flavour == HU_EDIT_REALISTIC && isinf(e->factor)) {
@@ -281,6 +284,8 @@ static size_t edit_io(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
     size_t n = speed_up_nodes(f->g, c, HU_IN_IO, HU_CLASS_BIT(IO), e->factor) + copy_for_files(f, e, c);
 
+    if (e->flavour == HU_EDIT_WITH_USES)
+        hu_edit_around(f, false, c);
     for (size_t i = 0; i < f->g->n_nodes; i++)
         if (f->g->node[i].in & HU_IN_IO)
             c->node_flags[i] |= HU_EDIT_NO_WAIT;
@@ -289,7 +294,7 @@ static size_t edit_io(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 
 static size_t edit_lock(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
-    return speed_up_nodes(f->g, c, 0, HU_CLASS_BIT(LOCK), e->factor);
+    return speed_up_nodes(f->g, c, 0, HU_CLASS_BIT(LOCK), e->factor) + hu_edit_wakes(f, HU_CLASS_LOCK, e, c);
 }
 
 static size_t edit_sleep(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
@@ -297,13 +302,13 @@ static size_t edit_sleep(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
     return speed_up_nodes(f->g, c, 0, HU_CLASS_BIT(SLEEP), e->factor);
 }
 
-/* What was taken from a node's time, but for nodes of some classes. */
-static size_t take_away(const hu_edit_facts *f, const int64_t *of_node, unsigned but, hu_costs *c)
+/* What was taken from a node's time. */
+static size_t take_away(const hu_edit_facts *f, const int64_t *of_node, hu_costs *c)
 {
     size_t n = 0;
 
     for (size_t i = 0; of_node && i < f->g->n_nodes; i++) {
-        if (!of_node[i] || 1u << f->g->node[i].class & but)
+        if (!of_node[i])
             continue;
         c->node[i] = c->node[i] > of_node[i] ? c->node[i] - of_node[i] : 0;
         n++;
@@ -311,10 +316,26 @@ static size_t take_away(const hu_edit_facts *f, const int64_t *of_node, unsigned
     return n;
 }
 
+/*
+ * A collective asks again and again, and loses nothing.  Where an edit before this one took waits away with the computing
+ * that they were for, the share of a node that was no wait stays.
+ */
 static size_t edit_cpu(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
+    size_t n = 0;
+
     (void)e;
-    return take_away(f, f->starved_ns, HU_CLASS_BIT(HOST_COMM), c); /* it asks again and again, and loses nothing */
+    for (size_t i = 0; f->starved_ns && i < f->g->n_nodes; i++) {
+        const hu_node *node = &f->g->node[i];
+        const int64_t  rest = node->cost_ns > f->starved_ns[i] ? node->cost_ns - f->starved_ns[i] : 0;
+        const int64_t  left = c->node[i] - f->starved_ns[i], least = in_proportion(c->node[i], rest, node->cost_ns);
+
+        if (!f->starved_ns[i] || node->class == HU_CLASS_HOST_COMM)
+            continue;
+        c->node[i] = left > least ? left : least;
+        n++;
+    }
+    return n;
 }
 
 static size_t edit_gc(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
@@ -444,13 +465,13 @@ static size_t edit_compile(const hu_edit_facts *f, const hu_edit *e, hu_costs *c
 static size_t edit_profiler(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
     (void)e;
-    return take_away(f, f->profiler_ns, 0, c);
+    return take_away(f, f->profiler_ns, c);
 }
 
 static size_t edit_casts(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
     (void)e;
-    return take_away(f, f->casts_ns, 0, c);
+    return take_away(f, f->casts_ns, c);
 }
 
 /*
@@ -463,7 +484,7 @@ static size_t edit_optimizer(const hu_edit_facts *f, const hu_edit *e, hu_costs 
     size_t              n = 0;
 
     if (e->flavour == HU_EDIT_FREE)
-        return take_away(f, f->optimizer_ns, 0, c);
+        return take_away(f, f->optimizer_ns, c);
     for (size_t i = 0; f->optimizer_ns && i < f->g->n_nodes; i++) {
         const int64_t gone_ns = (int64_t)((1 - stays) * (double)f->optimizer_ns[i]);
 
@@ -488,7 +509,7 @@ static size_t edit_validation(const hu_edit_facts *f, const hu_edit *e, hu_costs
     for (size_t i = 0; f->validation_ns && i < g->n_nodes; i++)
         if (f->validation_ns[i])
             c->node_flags[i] |= HU_EDIT_NO_WAIT;
-    return take_away(f, f->validation_ns, 0, c);
+    return take_away(f, f->validation_ns, c);
 }
 
 /* All but the reductions of the last micro-batch, which carry the sum. */
@@ -538,6 +559,8 @@ static size_t (*const apply[HU_EDIT_KINDS])(const hu_edit_facts *, const hu_edit
     [HU_EDIT_PROCESSES] = hu_edit_processes,
     [HU_EDIT_LOCK] = edit_lock,           [HU_EDIT_SLEEP] = edit_sleep,
     [HU_EDIT_CPU] = edit_cpu,             [HU_EDIT_THREADS] = hu_edit_threads,
+    [HU_EDIT_CHILD] = hu_edit_child,      [HU_EDIT_CHILDREN] = hu_edit_children_share,
+    [HU_EDIT_LOOKS] = hu_edit_looks,
     [HU_EDIT_TENSOR] = edit_tensor,       [HU_EDIT_FUSE] = edit_fuse,
     [HU_EDIT_RECOMPUTE] = edit_recompute, [HU_EDIT_CONTENTION] = edit_contention,
     [HU_EDIT_CLOCK] = edit_clock,
@@ -553,6 +576,11 @@ static size_t (*const apply[HU_EDIT_KINDS])(const hu_edit_facts *, const hu_edit
 };
 /* clang-format on */
 
+int64_t hu_edit_message_ns(const hu_edit_facts *facts, size_t node)
+{
+    return facts->message_ns ? facts->message_ns[node] : facts->g->node[node].cost_ns;
+}
+
 const hu_accumulation *hu_edit_accumulation(const hu_edit_facts *facts)
 {
     return &facts->more;
@@ -561,6 +589,11 @@ const hu_accumulation *hu_edit_accumulation(const hu_edit_facts *facts)
 const hu_joined *hu_edit_joined(const hu_edit_facts *facts)
 {
     return &facts->joined;
+}
+
+const hu_waited_children *hu_edit_waited_children(const hu_edit_facts *facts)
+{
+    return &facts->waited;
 }
 
 const hu_drift *hu_edit_drift(const hu_edit_facts *facts)
@@ -610,5 +643,13 @@ bool hu_edit_is_joint(hu_edit_kind kind)
 
 size_t hu_edit_apply(const hu_edit_facts *facts, const hu_edit *edit, hu_costs *c)
 {
-    return apply[edit->kind](facts, edit, c);
+    size_t n;
+
+    if (edit->kind == HU_EDIT_CPU ||
+        hu_edit_is_joint(edit->kind)) /* waits for a CPU are what it is about, or it is about none */
+        return apply[edit->kind](facts, edit, c);
+    hu_preempted_keep(&facts->preempted, facts->g, c);
+    n = apply[edit->kind](facts, edit, c);
+    hu_preempted_settle(&facts->preempted, facts->g, c);
+    return n;
 }

@@ -11,6 +11,7 @@
 #include "graph/page_faults.h"
 #include "graph/replay.h"
 #include "graph/train_parts.h"
+#include "graph/waited_children.h"
 
 /* id, word on the command line, shape of its argument, what it means */
 #define HU_EDITS(E)                                                                                 \
@@ -30,7 +31,10 @@
     E(PROCESSES, "processes", OFF, "no child processes that live for milliseconds")                 \
     E(LOCK, "lock", FACTOR, "no waiting for locks")                                                 \
     E(SLEEP, "sleep", FACTOR, "no sleeping")                                                        \
-    E(THREADS, "threads", OFF, "threads that main joins share their computing evenly")              \
+    E(THREADS, "threads", OFF, "threads that main joins compute evenly; one alone: half as long")   \
+    E(CHILD, "child", FACTOR, "child processes compute N times faster; =0: not at all")             \
+    E(LOOKS, "looks", OFF, "a parent that looks for a child now and then waits for it")             \
+    E(CHILDREN, "children", OFF, "child processes use the CPUs evenly; one alone: half as long")    \
     E(CPU, "cpu", OFF, "runnable threads get a CPU at once")                                        \
     E(GC, "gc", FACTOR, "no Python garbage collection")                                             \
     E(TENSOR, "tensor", OFF, "matmuls without tensor cores use them")                               \
@@ -64,7 +68,8 @@ typedef enum {
 } hu_edit_kind;
 
 /* How far: as if it cost nothing, or as the fix that people apply would; or with all that there may be only for its sake
-   (of syncs: what the host does with the number; of other edits as if it cost nothing). */
+   (of syncs: what the host does with the number; of reads and writes: what it does around them; of other edits as if it
+   cost nothing). */
 typedef enum { HU_EDIT_FREE, HU_EDIT_REALISTIC, HU_EDIT_WITH_USES } hu_edit_flavour;
 
 typedef struct {
@@ -107,6 +112,9 @@ int64_t               hu_edit_optimizer_ns(const hu_edit_facts *facts, size_t no
 int64_t               hu_edit_validation_ns(const hu_edit_facts *facts, size_t node);
 const hu_train_parts *hu_edit_train_parts(const hu_edit_facts *facts);
 
+/* Of a node in a collective of the host, what can be communication: the rest is waiting for other ranks; ns. */
+int64_t hu_edit_message_ns(const hu_edit_facts *facts, size_t node);
+
 /* Short child processes. */
 const hu_children *hu_edit_children(const hu_edit_facts *facts);
 
@@ -115,13 +123,25 @@ const hu_page_faults *hu_edit_page_faults(const hu_edit_facts *facts);
 
 /* Does a host node read or write so little, so fast, that the call costs more than what it moves?  Then the time that is
    left of it with a buffer; else -1. */
-int64_t hu_edit_small_call_ns(const hu_graph *g, size_t node);
+int64_t hu_edit_small_call_ns(const hu_edit_facts *facts, size_t node);
+
+/* That a node's thread lost its CPU in it and waited for one: ns that are no part of what it does. */
+int64_t hu_edit_lost_cpu_ns(const hu_edit_facts *facts, size_t node);
+
+/* May a call of this name be such a one? */
+bool hu_edit_is_small_name(hu_str name);
+
+/* The same of a recorded call of such a name, which takes `took_ns` where nobody else has the CPU. */
+int64_t hu_edit_small_slice_ns(const hu_ask *ask, uint32_t slice, int64_t took_ns);
 
 /* What host threads do between launches. */
 const hu_host_work *hu_edit_host_work(const hu_edit_facts *facts);
 
 /* Threads that the main thread waits for until they have ended. */
 const hu_joined *hu_edit_joined(const hu_edit_facts *facts);
+
+/* Child processes that compute. */
+const hu_waited_children *hu_edit_waited_children(const hu_edit_facts *facts);
 
 /* How much slower kernels are in the last steps than the same ones in the first. */
 const hu_drift *hu_edit_drift(const hu_edit_facts *facts);

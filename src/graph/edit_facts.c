@@ -10,6 +10,7 @@
 #include "analyze/matrix_units.h"
 #include "base/map.h"
 #include "base/sort.h"
+#include "graph/message_time.h"
 
 enum {
     FEWEST_PAIRS = 10,
@@ -266,18 +267,15 @@ static bool find_casts(hu_edit_facts *f, hu_arena *scratch)
     return true;
 }
 
-/* Waits for a processor lie beside their thread; lanes are the host's tracks in their order (lanes.c). */
+/* Waits for a processor lie beside their thread. */
 static bool find_starved(hu_edit_facts *f, hu_arena *scratch)
 {
     const hu_graph *g = f->g;
     const hu_ask   *ask = g->ask;
-    uint32_t        lane = 0;
-    const hu_track *main_track = NULL;
+    const uint32_t  track = hu_graph_main_track(g);
+    const hu_track *main_track = track == HU_NONE ? NULL : &ask->tracks[track];
     hu_intervals    own = {0};
 
-    for (uint32_t t = 0; t < ask->n_tracks; t++)
-        if (ask->tracks[t].type == HU_TRACK_HOST && lane++ == g->main_lane)
-            main_track = &ask->tracks[t];
     for (uint32_t i = 0; main_track && i < ask->s.n; i++) {
         const hu_track *t = &ask->tracks[ask->s.track[i]];
 
@@ -292,6 +290,9 @@ static bool find_starved(hu_edit_facts *f, hu_arena *scratch)
     if (!f->starved_ns || !hu_intervals_unite(scratch, &own))
         return false;
     add_common(g, g->main_lane, &own, f->starved_ns);
+    for (size_t i = 0; main_track->n_stretches && i < g->n_nodes; i++) /* places in a chunk are not those of its pieces */
+        if (g->node[i].lane == g->main_lane && g->node[i].merged != HU_NONE)
+            f->starved_ns[i] = g->merged[g->node[i].merged].ready_ns;
     return true;
 }
 
@@ -303,6 +304,24 @@ static bool spread(hu_edit_facts *f, const hu_intervals *of, int64_t **out)
     if (!*out)
         return false;
     add_common(f->g, f->g->main_lane, of, *out);
+    return true;
+}
+
+static bool find_before(hu_edit_facts *f, hu_arena *scratch)
+{
+    const hu_graph *g = f->g;
+    uint32_t       *last = hu_arena_alloc(scratch, (g->n_lanes + 1) * sizeof *last);
+
+    if (g->n_lanes < 2)
+        return last != NULL;
+    f->lane_before = hu_arena_alloc(f->arena, (g->n_nodes + 1) * sizeof *f->lane_before);
+    if (!last || !f->lane_before)
+        return false;
+    memset(last, 0xff, (g->n_lanes + 1) * sizeof *last);
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        f->lane_before[i] = last[g->node[i].lane];
+        last[g->node[i].lane] = i;
+    }
     return true;
 }
 
@@ -340,8 +359,10 @@ hu_edit_facts *hu_edit_facts_new(const hu_graph *g, double tensor_factor, hu_are
         ok = f->match && f->head && read_names(f, scratch) && compare_overlapped(f, scratch) &&
              measure_slowdown(f, scratch) && hu_drift_measure(g, f->is_overlapped, arena, &f->drift) &&
              find_profiler(f, scratch) && find_casts(f, scratch) && find_starved(f, scratch) && find_parts(f) &&
-             hu_joined_find(g, arena, scratch, &f->joined) && hu_accumulation_find(g, arena, &f->more) &&
-             hu_host_work_find(g, arena, scratch, &f->host);
+             hu_message_time_find(g, arena, &f->message_ns) && hu_preempted_find(g, arena, &f->preempted) &&
+             hu_joined_find(g, arena, scratch, &f->joined) && find_before(f, scratch) &&
+             hu_waited_children_find(g, &f->joined, arena, scratch, &f->waited) &&
+             hu_accumulation_find(g, arena, &f->more) && hu_host_work_find(g, arena, scratch, &f->host);
     }
     hu_arena_free(scratch);
     return ok ? f : NULL;

@@ -4,6 +4,7 @@
 #define HU_GRAPH_EDIT_FACTS_H
 
 #include "graph/edit.h"
+#include "graph/preempted.h"
 
 enum { HU_EDIT_NO_KERNEL = 0xff };
 
@@ -29,10 +30,15 @@ struct hu_edit_facts {
     int64_t        *optimizer_ns;  /* by node: in a loop over parameters; NULL: none */
     int64_t        *validation_ns; /* by node: in a forward pass without backward; NULL: none */
     int64_t        *starved_ns;    /* by node: its thread had no processor; NULL: nothing recorded */
-    hu_joined       joined;        /* threads that the main thread joins */
-    uint8_t        *match;         /* by string id; for edits to work in */
-    uint32_t       *head;          /* by operation; the same */
+    hu_preempted    preempted;
+    int64_t        *message_ns;  /* by node: as message_time.h */
+    hu_joined       joined;      /* threads that the main thread joins */
+    uint32_t       *lane_before; /* by node: the one before it on its thread, HU_NONE; NULL: no thread hands over */
+    uint8_t        *match;       /* by string id; for edits to work in */
+    uint32_t       *head;        /* by operation; the same */
     hu_arena       *arena;
+
+    hu_waited_children waited; /* child processes that compute */
 };
 
 #endif

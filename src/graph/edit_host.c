@@ -134,33 +134,55 @@ size_t hu_edit_pin(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
  */
 enum { SMALL_BYTES = 4096, SMALL_CALL_NS = 20000, COPY_NS_PER_BYTE = 1 };
 
-int64_t hu_edit_small_call_ns(const hu_graph *g, size_t node)
+int64_t hu_edit_lost_cpu_ns(const hu_edit_facts *facts, size_t node)
 {
-    const uint32_t      slice = g->node[node].slice;
-    const uint32_t      row = slice == HU_NONE ? HU_NONE : g->ask->s.detail[slice];
+    return facts->preempted.runnable_ns ? facts->preempted.runnable_ns[node] : 0;
+}
+
+bool hu_edit_is_small_name(hu_str name)
+{
+    return name.n && name.p[0] != 'f' && (hu_str_has(name, HU_STR("read")) || hu_str_has(name, HU_STR("write")));
+}
+
+int64_t hu_edit_small_slice_ns(const hu_ask *ask, uint32_t slice, int64_t took_ns)
+{
+    const uint32_t      row = ask->s.detail[slice];
     const hu_os_detail *d;
     int64_t             calls;
-    hu_str              name;
 
-    if (row == HU_NONE || g->node[node].class != HU_CLASS_IO || g->ask->s.kind[slice] != HU_KIND_OS_CALL)
+    if (row == HU_NONE || ask->s.kind[slice] != HU_KIND_OS_CALL)
         return -1;
-    d = hu_trace_os_detail(g->ask->trace, row);
+    d = hu_trace_os_detail(ask->trace, row);
     calls = d->calls ? d->calls : 1;
-    name = hu_ask_name(g->ask, slice);
     if ((d->class != HU_HOST_FILE_READ && d->class != HU_HOST_FILE_WRITE) || d->bytes <= 0 ||
-        d->bytes > SMALL_BYTES * calls || g->ask->s.dur_ns[slice] > SMALL_CALL_NS * calls ||
-        !(hu_str_has(name, HU_STR("read")) || hu_str_has(name, HU_STR("write"))) || name.p[0] == 'f')
+        d->bytes > SMALL_BYTES * calls || took_ns > SMALL_CALL_NS * calls)
         return -1;
     return d->bytes * COPY_NS_PER_BYTE;
+}
+
+int64_t hu_edit_small_call_ns(const hu_edit_facts *facts, size_t node)
+{
+    const hu_graph *g = facts->g;
+    const hu_node  *n = &g->node[node];
+
+    if (n->class != HU_CLASS_IO || n->slice == HU_NONE)
+        return -1;
+    if (n->merged != HU_NONE)
+        return g->merged[n->merged].left_ns;
+    if (!hu_edit_is_small_name(hu_ask_name(g->ask, n->slice)))
+        return -1;
+    return hu_edit_small_slice_ns(g->ask, n->slice,
+                                  hu_preempted_rest_ns(&facts->preempted, node, g->ask->s.dur_ns[n->slice]));
 }
 
 size_t hu_edit_small_calls(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
 {
     size_t n = 0;
 
-    (void)e;
+    if (e->flavour == HU_EDIT_WITH_USES)
+        hu_edit_around(f, true, c);
     for (size_t i = 0; i < f->g->n_nodes; i++) {
-        const int64_t left = hu_edit_small_call_ns(f->g, i);
+        const int64_t left = hu_edit_small_call_ns(f, i);
 
         if (left < 0)
             continue;

@@ -21,11 +21,23 @@ size_t hu_edit_capture(const hu_edit_facts *f, const hu_edit *e, hu_costs *c);
 size_t hu_edit_blocking(const hu_edit_facts *f, const hu_edit *e, hu_costs *c);
 size_t hu_edit_alloc(const hu_edit_facts *f, const hu_edit *e, hu_costs *c);
 size_t hu_edit_small_calls(const hu_edit_facts *f, const hu_edit *e, hu_costs *c);
+
+/* Takes away what may be done only for the sake of calls that go: many small ones, or other reads and writes of files. */
+void   hu_edit_around(const hu_edit_facts *f, bool is_small, hu_costs *c);
 size_t hu_edit_page_faults_away(const hu_edit_facts *f, const hu_edit *e, hu_costs *c);
 size_t hu_edit_processes(const hu_edit_facts *f, const hu_edit *e, hu_costs *c);
 size_t hu_edit_pin(const hu_edit_facts *f, const hu_edit *e, hu_costs *c);
 
 /* Work of threads that the main thread joins. */
 size_t hu_edit_threads(const hu_edit_facts *f, const hu_edit *e, hu_costs *c);
+
+/* Work of child processes: faster, or shared. */
+size_t hu_edit_child(const hu_edit_facts *f, const hu_edit *e, hu_costs *c);
+size_t hu_edit_looks(const hu_edit_facts *f, const hu_edit *e, hu_costs *c);
+size_t hu_edit_children_share(const hu_edit_facts *f, const hu_edit *e, hu_costs *c);
+
+/* Waits of a class that end because another thread woke theirs are over at once; where the edit takes them away
+   altogether. */
+size_t hu_edit_wakes(const hu_edit_facts *f, hu_class class, const hu_edit *e, hu_costs *c);
 
 #endif

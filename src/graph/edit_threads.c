@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * edit_threads.c - threads that the main thread joins, as if all of them had the same share of what they compute.
+ * edit_threads.c - threads that the main thread joins, as if all of them had the same share of what they compute; one that
+ * computes alone as if it took half as long, or where all that may be gained is asked for, no time.
  *
  * The time in which they run is shared: calls stay.  Waits for a CPU stay too, unless all that may be gained is asked for:
- * of less work each thread may wait as much less.
+ * of less work each thread may wait as much less.  One that computes less in all does wait so much less.
  */
 #include "graph/edit_host.h"
 
@@ -27,7 +28,7 @@ size_t hu_edit_threads(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
         return 0;
     for (size_t i = 0; i < g->n_nodes; i++) {
         const uint32_t lane = g->node[i].lane, row = j->mate[lane];
-        int64_t        more_ns, of_ns;
+        int64_t        more_ns, of_ns, share_ns;
 
         if (row == HU_NONE || j->at[row].share_ns >= j->at[row].run_ns)
             continue;
@@ -37,8 +38,9 @@ size_t hu_edit_threads(const hu_edit_facts *f, const hu_edit *e, hu_costs *c)
         }
         if (!j->run_ns[i])
             continue;
-        of_ns = j->run_ns[i] + (e->flavour == HU_EDIT_FREE ? j->ready_ns[i] : 0);
-        more_ns = (int64_t)(((double)j->at[row].share_ns / (double)j->lane_ns[lane] - 1) * (double)of_ns);
+        share_ns = j->at[row].n > 1 ? j->at[row].share_ns : e->flavour == HU_EDIT_FREE ? 0 : j->at[row].run_ns / 2;
+        of_ns = j->run_ns[i] + (e->flavour == HU_EDIT_FREE || j->at[row].n == 1 ? j->ready_ns[i] : 0);
+        more_ns = (int64_t)(((double)share_ns / (double)j->lane_ns[lane] - 1) * (double)of_ns);
         c->node[i] = c->node[i] + more_ns > 0 ? c->node[i] + more_ns : 0;
         n++;
     }

@@ -5,6 +5,7 @@
 #include "graph/build.h"
 #include "graph/cold.h"
 #include "graph/effect.h"
+#include "graph/merge.h"
 
 /* Chains become runs of one table. */
 static bool pack(hu_building *b)
@@ -40,6 +41,7 @@ static bool pack(hu_building *b)
     g->n_links = n;
     g->node = b->nodes.at;
     g->n_nodes = b->nodes.n;
+    g->merged = b->merged.at;
     g->op = b->ops.at;
     g->n_ops = b->ops.n;
     return true;
@@ -47,24 +49,30 @@ static bool pack(hu_building *b)
 
 int hu_graph_build(const hu_ask *ask, const hu_graph_options *options, hu_graph *out, hu_error *err)
 {
-    hu_building b = {.g = out, .ask = ask};
-    int         rc;
+    hu_building  b = {.g = out, .ask = ask};
+    const size_t most = options->max_slices ? options->max_slices : HU_GRAPH_SLICES;
+    int          rc;
 
-    *out = (hu_graph){.ask = ask};
+    *out = (hu_graph){.ask = ask, .covered = 1};
     b.focus = options->focus;
     b.label = hu_arena_alloc(ask->scratch, hu_trace_string_count(ask->trace) + 1);
     if (!b.label)
         return hu_fail_memory(err);
     memset(b.label, HU_UNLABELLED, hu_trace_string_count(ask->trace) + 1);
-    if (!hu_build_window(&b, options->max_slices ? options->max_slices : HU_GRAPH_SLICES))
+    if (!hu_build_window(&b, most))
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "the trace has no time to replay");
+    if (!hu_merge_prepare(&b, most))
+        return hu_fail_memory(err);
+    if (out->is_whole && !b.merges && ask->s.n > most)
+        hu_build_shorten(&b, (double)most / (double)ask->s.n);
     if (!hu_cold_find(ask, ask->scratch, &b.cold_of_call) || !hu_cold_find_profiled(ask, ask->scratch, &b.own_of_call))
         return hu_fail_memory(err);
-    if ((rc = hu_build_lanes(&b, err)) < 0 || (rc = hu_build_ops(&b, err)) < 0 || (rc = hu_build_streams(&b, err)) < 0 ||
-        (rc = hu_build_events(&b, err)) < 0 || (rc = hu_build_calibrate(&b, err)) < 0 ||
-        (rc = hu_build_residuals(&b, err)) < 0 || (rc = hu_build_waits(&b, err)) < 0 || (rc = hu_build_queue(&b, err)) < 0 ||
-        (rc = hu_build_handoffs(&b, err)) < 0 || (rc = hu_build_joins(&b, err)) < 0 ||
-        (rc = hu_build_loaders(&b, err)) < 0 || (rc = hu_build_stalls(&b, err)) < 0)
+    if ((rc = hu_build_lanes(&b, most, err)) < 0 || (rc = hu_build_ops(&b, err)) < 0 ||
+        (rc = hu_build_streams(&b, err)) < 0 || (rc = hu_build_events(&b, err)) < 0 ||
+        (rc = hu_build_calibrate(&b, err)) < 0 || (rc = hu_build_residuals(&b, err)) < 0 ||
+        (rc = hu_build_waits(&b, err)) < 0 || (rc = hu_build_queue(&b, err)) < 0 || (rc = hu_build_handoffs(&b, err)) < 0 ||
+        (rc = hu_build_wakes(&b, err)) < 0 || (rc = hu_build_joins(&b, err)) < 0 || (rc = hu_build_loaders(&b, err)) < 0 ||
+        (rc = hu_build_stalls(&b, err)) < 0)
         return rc;
     if (!pack(&b))
         return hu_fail_memory(err);
@@ -162,6 +170,7 @@ hu_graph *hu_graph_copy(const hu_graph *g, hu_arena *arena)
         return NULL;
     *copy = *g;
     copy->ask = NULL;
+    copy->merged = NULL;
     copy->node = copy_rows(arena, g->node, g->n_nodes * sizeof *g->node);
     copy->op = copy_rows(arena, g->op, g->n_ops * sizeof *g->op);
     copy->link = copy_rows(arena, g->link, g->n_links * sizeof *g->link);
@@ -173,6 +182,16 @@ hu_graph *hu_graph_copy(const hu_graph *g, hu_arena *arena)
             return NULL;
     }
     return copy->node && copy->op && copy->link && copy->mark && copy->effect ? copy : NULL;
+}
+
+uint32_t hu_graph_main_track(const hu_graph *g)
+{
+    uint32_t lane = 0;
+
+    for (uint32_t t = 0; g->ask && t < g->ask->n_tracks; t++)
+        if (g->ask->tracks[t].type == HU_TRACK_HOST && lane++ == g->main_lane)
+            return t;
+    return HU_NONE;
 }
 
 static const struct {

@@ -54,7 +54,8 @@ enum {
     HU_IN_RECOMPUTE = 8, /* forward work that runs again in backward */
     HU_IN_FOCUS = 16,    /* an operator that the user asked about */
     HU_IN_COMPILE = 64,  /* code is compiled (Dynamo, Inductor, Triton), algorithms are tried, communicators are made */
-    HU_IN_STALL = 32,    /* a pause that nothing explains, not one of every step */
+    HU_IN_START = 128, /* a job starts or ends (MPI_Init, MPI_Finalize): nothing can hide that, and no rank is late for it */
+    HU_IN_STALL = 32,  /* a pause that nothing explains, not one of every step */
 };
 
 /* Calls by what they do, for what calibration measures apart. */
@@ -74,8 +75,18 @@ typedef struct {
     uint32_t ops, n_ops;        /* the device operations that it launches: rows of `op` */
     uint32_t waits, n_waits;    /* its end waits for these: rows of `link` */
     uint32_t after;             /* its begin waits for this one: a row of `link`; HU_NONE */
+    uint32_t merged;            /* it stands for several short ones of one kind: a row of `merged`; HU_NONE */
     uint8_t class, in, call;    /* hu_class, HU_IN_*, hu_call_kind */
 } hu_node;
+
+/* Short nodes on which nothing depended, in one (merge.c); each of them was shorter than 50 us. */
+typedef struct {
+    int64_t  run_ns, ready_ns; /* that their thread ran in them, and waited for a CPU */
+    int64_t  preempted_ns;     /* of that, right behind running */
+    int64_t  left_ns;          /* what hu_edit_small_slice_ns says of all of them; -1: they are no such calls */
+    int64_t  calls, bytes;     /* of these */
+    uint32_t n;
+} hu_merged;
 
 /* One piece of device work. */
 typedef struct {
@@ -134,6 +145,7 @@ typedef struct {
     hu_op         *op;
     hu_link       *link;
     size_t         n_nodes, n_ops, n_links;
+    hu_merged     *merged; /* NULL in a copy */
     uint32_t       n_lanes, n_streams, main_lane;
     hu_mark       *mark; /* mark[0] ends what comes before the window; n_marks = steps + 1 */
     size_t         n_marks;
@@ -143,12 +155,13 @@ typedef struct {
     hu_calibration calibration;
     hu_effect     *effect; /* none unless they were asked for (hu_simulation.keeps_effects) */
     size_t         n_effects;
-    bool           is_whole; /* no steps: the window is the capture */
+    double         covered;  /* share of the capture that the window is, where there are no steps; else 1 */
+    bool           is_whole; /* no steps: the window is the capture, or its beginning */
     bool           is_first; /* the step before the window is not in the trace (hu_step) */
 } hu_graph;
 
 typedef struct {
-    size_t max_slices; /* the window is cut to about this many; 0: HU_GRAPH_SLICES */
+    size_t max_slices; /* of more, short host calls are merged, or the window is cut; 0: HU_GRAPH_SLICES */
     hu_str focus;      /* glob of operators that get HU_IN_FOCUS; "" none */
 } hu_graph_options;
 
@@ -170,6 +183,24 @@ static inline uint32_t hu_graph_own_op(const hu_op *ops, const hu_node *n)
         if (ops[i].has_launch || ops[i].in_graph)
             return i;
     return HU_NONE;
+}
+
+/* The track of the main lane: lanes are the host's tracks in their order (lanes.c).  HU_NONE: the graph has no trace. */
+uint32_t hu_graph_main_track(const hu_graph *g);
+
+/* Is it what is left of a sleep when a child process has ended that its thread looks for between sleeps (looks.c)? */
+bool hu_graph_is_look(const hu_graph *g, size_t node);
+
+/* How many pieces of host time a node is. */
+static inline uint32_t hu_graph_pieces(const hu_graph *g, const hu_node *n)
+{
+    return n->merged == HU_NONE || !g->merged ? 1 : g->merged[n->merged].n;
+}
+
+/* What a node takes, for rules about the length of one piece: those that were merged are all too short to be asked about. */
+static inline int64_t hu_graph_piece_ns(const hu_node *n)
+{
+    return n->merged == HU_NONE ? n->cost_ns : 0;
 }
 
 /*

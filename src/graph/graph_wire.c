@@ -11,8 +11,8 @@
 /* clang-format off */
 #define NODE(F, T) \
     F(T, I64, start_ns) F(T, I64, seen_ns) F(T, I64, cost_ns) F(T, U32, lane) F(T, U32, slice) F(T, U32, ops) \
-    F(T, U32, n_ops) F(T, U32, waits) F(T, U32, n_waits) F(T, U32, after) F(T, U8, class, HU_CLASS_COUNT) \
-    F(T, U8, in, 0) F(T, U8, call, HU_CALL_KINDS)
+    F(T, U32, n_ops) F(T, U32, waits) F(T, U32, n_waits) F(T, U32, after) F(T, U32, merged) \
+    F(T, U8, class, HU_CLASS_COUNT) F(T, U8, in, 0) F(T, U8, call, HU_CALL_KINDS)
 HU_WIRE_TABLE(hu_node, NODE);
 
 #define OP(F, T) \
@@ -36,10 +36,11 @@ HU_WIRE_TABLE(hu_effect, EFFECT);
 /* clang-format off */
 #define GRAPH(F, T) \
     F(T, LEFT, ask) F(T, LIST, node, n_nodes, hu_node) F(T, LIST, op, n_ops, hu_op) F(T, LIST, link, n_links, hu_link) \
-    F(T, SIZE, n_nodes) F(T, SIZE, n_ops) F(T, SIZE, n_links) F(T, U32, n_lanes) F(T, U32, n_streams) F(T, U32, main_lane) \
+    F(T, SIZE, n_nodes) F(T, SIZE, n_ops) F(T, SIZE, n_links) F(T, LEFT, merged) F(T, U32, n_lanes) F(T, U32, n_streams) \
+    F(T, U32, main_lane) \
     F(T, LIST, mark, n_marks, hu_mark) F(T, SIZE, n_marks) F(T, I64, from_ns) F(T, I64, shrunk_ns) F(T, F64, step_ns) \
     F(T, PART, calibration, hu_calibration) F(T, LIST, effect, n_effects, hu_effect) F(T, SIZE, n_effects) \
-    F(T, BOOL, is_whole) F(T, BOOL, is_first)
+    F(T, F64, covered) F(T, BOOL, is_whole) F(T, BOOL, is_first)
 /* clang-format on */
 HU_WIRE_TABLE(hu_graph, GRAPH);
 

@@ -40,7 +40,7 @@ static const double BLOCKED_SHARE = 0.95; /* of the launches */
 
 enum {
     PARTS = HU_CLASS_BIT(PYTHON) | HU_CLASS_BIT(UNRECORDED) | HU_CLASS_BIT(OTHER_CALL),
-    NAMED_APART = HU_IN_DATA | HU_IN_IO | HU_IN_GC | HU_IN_STALL,
+    NAMED_APART = HU_IN_DATA | HU_IN_IO | HU_IN_GC | HU_IN_STALL | HU_IN_START,
 };
 
 typedef struct {
@@ -358,7 +358,7 @@ static bool is_short(const work *w, const hu_node *n, bool is_own)
 {
     return has_device(w) ? is_own
                          : (is_launch(w, n) && n->cost_ns <= SHORT_OPERATOR_NS && !(n->in & NAMED_APART)) ||
-                               (is_own && n->cost_ns <= SHORT_OPERATOR_NS);
+                               (is_own && hu_graph_piece_ns(n) <= SHORT_OPERATOR_NS);
 }
 
 /*
@@ -417,7 +417,8 @@ static bool walk_lane(work *w, uint32_t lane)
         }
         if (at < captures.n && captures.at[at].start_ns <= n->start_ns) {
             out->role[i] = HU_WORK_CAPTURE;
-        } else if (is_own && (n->cost_ns > out->limit_ns || (waited && n->cost_ns > behind_wait && uses_result(w, n)))) {
+        } else if (is_own && (hu_graph_piece_ns(n) > out->limit_ns ||
+                              (waited && hu_graph_piece_ns(n) > behind_wait && uses_result(w, n)))) {
             /* a thread that is not the main one waits for work where nothing was recorded */
             if (n->class == HU_CLASS_UNRECORDED && (lane != g->main_lane || is_anothers_time(w, n)))
                 continue;

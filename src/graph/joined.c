@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * joined.c - whose end the main thread waits for (joins.c has the links), and which other threads do the same work.
  *
- * Threads that do the same work are told by the function that most of their CPU samples are in: names of threads say less,
- * most have that of their process.  A launcher that starts the program's own main thread and waits for it (java) is no case.
+ * Threads that do the same work are recognised by the function in which most of their CPU samples are: names of threads say
+ * less, since most have that of their process.  A Java launcher that starts the program's own main thread and waits for it
+ * does not count.
  */
 #include "graph/joined.h"
 
+#include "analyze/jvm.h"
 #include "base/map.h"
 
 enum {
@@ -17,12 +19,13 @@ enum {
 typedef struct {
     const hu_graph  *g;
     hu_arena        *arena, *scratch;
-    const hu_track **track;    /* by lane */
-    uint32_t        *number;   /* by lane: of its track */
-    int64_t         *cpu_ns;   /* by lane: that it runs */
-    int64_t         *wants_ns; /* by lane: that it waits for a CPU, outside of calls */
-    int64_t         *wait_ns;  /* by lane: of the main thread, for its end */
-    hu_joined_group *of;       /* by lane: its samples */
+    const hu_track **track;     /* by lane */
+    uint32_t        *number;    /* by lane: of its track */
+    int64_t         *cpu_ns;    /* by lane: that it runs */
+    int64_t         *wants_ns;  /* by lane: that it waits for a CPU, outside of calls */
+    int64_t         *wait_ns;   /* by lane: of the main thread, for its end */
+    hu_joined_group *of;        /* by lane: its samples */
+    bool            *is_behind; /* by lane: those that the main thread joins wait for it */
     hu_joined       *out;
 } work;
 
@@ -48,11 +51,12 @@ static bool map_lanes(work *w)
     w->wants_ns = hu_arena_calloc(w->scratch, room, sizeof *w->wants_ns);
     w->wait_ns = hu_arena_calloc(w->scratch, room, sizeof *w->wait_ns);
     w->of = hu_arena_calloc(w->scratch, room, sizeof *w->of);
+    w->is_behind = hu_arena_calloc(w->scratch, room, sizeof *w->is_behind);
     w->out->run_ns = hu_arena_calloc(w->arena, w->g->n_nodes + 1, sizeof *w->out->run_ns);
     w->out->ready_ns = hu_arena_calloc(w->arena, w->g->n_nodes + 1, sizeof *w->out->ready_ns);
     w->out->mate = hu_arena_alloc(w->arena, room * sizeof *w->out->mate);
     if (!w->track || !w->number || !w->out->lane_ns || !w->out->barrier_ns || !w->cpu_ns || !w->wants_ns || !w->wait_ns ||
-        !w->of || !w->out->run_ns || !w->out->ready_ns || !w->out->mate)
+        !w->of || !w->is_behind || !w->out->run_ns || !w->out->ready_ns || !w->out->mate)
         return false;
     for (uint32_t t = 0; t < ask->n_tracks && lane < w->g->n_lanes; t++)
         if (ask->tracks[t].type == HU_TRACK_HOST) {
@@ -94,6 +98,10 @@ static bool find_runs(work *w)
         }
         if (!t->n_stretches && !is_call && (node->call != HU_CALL_NONE || node->slice != HU_NONE))
             run = node->seen_ns;
+        if (node->merged != HU_NONE && t->n_stretches) { /* its pieces lie elsewhere in its chunk */
+            run = g->merged[node->merged].run_ns;
+            ready = g->merged[node->merged].ready_ns;
+        }
         w->cpu_ns[node->lane] += run;
         w->out->barrier_ns[node->lane] += hu_joined_is_barrier(g, i) ? node->seen_ns : 0;
         if (is_call)
@@ -171,6 +179,47 @@ static void find_waits(work *w)
     }
 }
 
+/*
+ * A thread that the main thread joins may itself wait for another one, which wakes it (wakes.c): then the main thread waits
+ * for that one.
+ */
+static bool find_behind(work *w)
+{
+    const hu_graph *g = w->g;
+    const size_t    room = g->n_lanes + 1;
+    int64_t        *by = hu_arena_calloc(w->scratch, room, sizeof *by); /* by lane: of waits of `lane`, those that it ends */
+    const hu_node  *before = NULL;
+
+    for (uint32_t lane = 0; by && lane < g->n_lanes; lane++) {
+        uint32_t most = lane;
+
+        if (!w->wait_ns[lane])
+            continue;
+        memset(by, 0, room * sizeof *by);
+        before = NULL;
+        for (size_t i = 0; i < g->n_nodes; i++) {
+            const hu_node *n = &g->node[i];
+
+            if (n->lane != lane)
+                continue;
+            if (before && before->class == HU_CLASS_WAIT && n->after != HU_NONE && g->link[n->after].at == HU_AT_NODE_END) {
+                const uint32_t from = g->node[g->link[n->after].from].lane;
+
+                by[from] += before->seen_ns;
+                most = by[from] > by[most] ? from : most;
+            }
+            before = n;
+        }
+        if (most == lane || most == g->main_lane || 2 * by[most] < w->wait_ns[lane])
+            continue;
+        w->wait_ns[most] += w->wait_ns[lane];
+        w->wait_ns[lane] = 0;
+        w->is_behind[most] = true;
+        return true;
+    }
+    return by != NULL;
+}
+
 /* Do two threads do the same work at the same time? */
 static bool is_alike(const work *w, uint32_t a, uint32_t b)
 {
@@ -216,7 +265,7 @@ static void add_group(work *w, uint32_t waited)
     const uint32_t   row = (uint32_t)w->out->n;
     hu_joined_group *x = &w->out->at[w->out->n++];
 
-    *x = (hu_joined_group){.lane = waited};
+    *x = (hu_joined_group){.lane = waited, .is_behind = w->is_behind[waited]};
     for (uint32_t lane = 0; lane < w->g->n_lanes; lane++) {
         if (lane == w->g->main_lane || w->out->mate[lane] != HU_NONE || (lane != waited && !is_alike(w, waited, lane)))
             continue;
@@ -237,7 +286,9 @@ static void add_group(work *w, uint32_t waited)
 
 static bool is_launcher(const work *w)
 {
-    return hu_str_equal(hu_trace_text(w->g->ask->trace, w->track[w->g->main_lane]->process), HU_STR("java"));
+    const hu_track *main = w->track[w->g->main_lane];
+
+    return main->tid == main->pid && hu_jvm_is(w->g->ask->trace, main->pid);
 }
 
 bool hu_joined_find(const hu_graph *g, hu_arena *arena, hu_arena *scratch, hu_joined *out)
@@ -256,6 +307,8 @@ bool hu_joined_find(const hu_graph *g, hu_arena *arena, hu_arena *scratch, hu_jo
     if (is_launcher(&w))
         return true;
     find_waits(&w);
+    if (!find_behind(&w))
+        return false;
     out->at = hu_arena_calloc(arena, g->n_lanes + 1, sizeof *out->at);
     if (!out->at || !find_runs(&w) || !find_functions(&w))
         return false;

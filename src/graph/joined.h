@@ -7,16 +7,17 @@
 
 /* A thread that computes while the main thread waits in pthread_join, alone or among others that do the same work. */
 typedef struct {
-    uint32_t lane;     /* the one of those that runs longest */
-    uint32_t track;    /* of it */
-    int64_t  run_ns;   /* that it runs, outside of calls */
-    int64_t  all_ns;   /* the same of all of them */
-    int64_t  share_ns; /* what each would run: of several an equal part, of one alone a part for each CPU; but no less than
+    uint32_t lane;      /* the one of those that runs longest */
+    uint32_t track;     /* of it */
+    int64_t  run_ns;    /* that it runs, outside of calls */
+    int64_t  all_ns;    /* the same of all of them */
+    int64_t  share_ns;  /* what each would run: of several an equal part, of one alone a part for each CPU; but no less than
                           all that runs meanwhile takes on the CPUs that the job may use.  As long as run_ns: not known */
-    int64_t  wants_ns; /* that `lane` waits for a CPU, outside of calls */
-    int64_t  wait_ns;  /* of the main thread, for this one or another of them */
-    uint32_t n;        /* how many do the same work, by the function that most of their samples are in; 1: it is alone */
-    uint32_t function; /* string id: most of its samples are in it; 0 none */
+    int64_t  wants_ns;  /* that `lane` waits for a CPU, outside of calls */
+    int64_t  wait_ns;   /* of the main thread, for this one or another of them */
+    bool     is_behind; /* the main thread waits for threads that wait for this one */
+    uint32_t n;         /* how many do the same work, by the function that most of their samples are in; 1: it is alone */
+    uint32_t function;  /* string id: most of its samples are in it; 0 none */
     int64_t  samples, in_function;
 } hu_joined_group;
 

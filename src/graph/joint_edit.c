@@ -61,10 +61,10 @@ static void count(leg *l, hu_class c, int64_t cost_ns)
         l->sum_ns[HU_CLASS_COUNT + side_of(c)] += cost_ns;
 }
 
-/* A thread beside the main one that is in nothing waits for work, which is no work. */
+/* A thread beside the main one that is in nothing waits for work, which is no work; nor is the start of all ranks. */
 static bool is_work(const hu_graph *g, const hu_node *n)
 {
-    return is_compared(n->class) && (n->lane == g->main_lane || n->slice != HU_NONE);
+    return is_compared(n->class) && !(n->in & HU_IN_START) && (n->lane == g->main_lane || n->slice != HU_NONE);
 }
 
 /* A wait for a loader's worker is a link (loaders.c): the rank that waits longer has the slower loader. */

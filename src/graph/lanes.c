@@ -9,12 +9,14 @@
 #include "analyze/autograd_threads.h"
 #include "analyze/host_calls.h"
 #include "analyze/main_thread.h"
+#include "analyze/mpi_calls.h"
 #include "analyze/overheads.h"
 #include "analyze/thread_states.h"
 #include "graph/build.h"
+#include "graph/merge.h"
 #include "graph/page_faults.h"
 
-enum { MOST_DEPTH = 512 };
+enum { MOST_DEPTH = 512, MOST_NODES = 8 /* for each slice that a window may have: merged, what is left is two apiece */ };
 
 typedef struct {
     int64_t  end_ns;
@@ -30,6 +32,7 @@ typedef struct {
     size_t         depth;
     const int64_t *cuts; /* times at which a node must begin, sorted */
     size_t         n_cuts, next_cut;
+    hu_merge       merge;
 } walk;
 
 int64_t hu_build_node_end(const hu_building *b, uint32_t node)
@@ -37,10 +40,10 @@ int64_t hu_build_node_end(const hu_building *b, uint32_t node)
     return b->nodes.at[node].start_ns + b->nodes.at[node].seen_ns;
 }
 
-/* Two calls of the system behind each other are told apart, unless they are of one function. */
+/* Consecutive system calls are kept apart, also of the same function: each may wait for another thread. */
 static bool is_other_call(const hu_ask *ask, uint32_t a, uint32_t b)
 {
-    return a != HU_NONE && b != HU_NONE && ask->s.name[a] != ask->s.name[b] && ask->s.kind[a] == HU_KIND_OS_CALL &&
+    return a != HU_NONE && b != HU_NONE && a != b && ask->s.kind[a] == HU_KIND_OS_CALL &&
            ask->s.kind[b] == HU_KIND_OS_CALL && ask->s.parent[b] != a;
 }
 
@@ -54,6 +57,7 @@ static bool put(walk *w, int64_t start_ns, int64_t end_ns, const frame *f, hu_ca
                           .slice = f->slice,
                           .after = HU_NONE,
                           .waits = HU_NONE,
+                          .merged = HU_NONE,
                           .class = f->class,
                           .in = f->in,
                           .call = (uint8_t)call};
@@ -68,7 +72,7 @@ static bool put(walk *w, int64_t start_ns, int64_t end_ns, const frame *f, hu_ca
             return true;
         }
     }
-    return hu_vec_push(b->ask->arena, &b->nodes, fresh);
+    return hu_merge_push(&w->merge, &fresh);
 }
 
 /* Time on the thread goes on to `until` in what is on top of the stack. */
@@ -103,8 +107,13 @@ static bool leave_until(walk *w, int64_t time_ns)
     return pass(w, time_ns);
 }
 
-static hu_class class_of_call(hu_host_class class)
+/* A wait in accept() is for whoever comes, and no transfer: a server that waits for its clients is not slowed by it. */
+static hu_class class_of_call(const hu_ask *ask, uint32_t slice)
 {
+    const hu_host_class class = hu_host_calls_class(ask, slice);
+
+    if (class == HU_HOST_NETWORK && hu_str_starts(hu_ask_name(ask, slice), HU_STR("accept")))
+        return HU_CLASS_WAIT;
     switch (class) {
     case HU_HOST_FILE_READ:
     case HU_HOST_FILE_WRITE:
@@ -121,15 +130,16 @@ static hu_class class_of_call(hu_host_class class)
     }
 }
 
-/* A call of the system is what it waits for, unless it is how a collective waits; one in another is part of that. */
+/* A call of the system is what it waits for, unless it is how a call of MPI waits; one in another is part of that. */
 static frame frame_of_call(const walk *w, uint32_t i)
 {
     const hu_ask *ask = w->b->ask;
     const frame  *top = w->depth ? &w->stack[w->depth - 1] : NULL;
     frame         f = {.end_ns = hu_ask_end(ask, i), .slice = i, .in = top ? top->in : 0};
 
-    f.class = (uint8_t)(hu_page_faults_is_memory(ask, i) ? HU_CLASS_OTHER_CALL : class_of_call(hu_host_calls_class(ask, i)));
-    if (top && (top->class == HU_CLASS_HOST_COMM || (top->slice != HU_NONE && ask->s.kind[top->slice] == HU_KIND_OS_CALL)))
+    f.class = (uint8_t)(hu_page_faults_is_memory(ask, i) ? HU_CLASS_OTHER_CALL : class_of_call(ask, i));
+    if (top && (top->class == HU_CLASS_HOST_COMM ||
+                (top->slice != HU_NONE && hu_kind_in(ask->s.kind[top->slice], HU_BIT(OS_CALL) | HU_BIT(MPI)))))
         f.class = top->class;
     if (f.class == HU_CLASS_IO)
         f.in |= HU_IN_IO;
@@ -165,7 +175,10 @@ static frame frame_of(walk *w, uint32_t i)
         f.in |= HU_IN_RECOMPUTE;
     if (hu_map_get(&w->b->cold_of_call, i) != HU_MAP_NONE)
         f.in |= HU_IN_COMPILE;
-    if (flags & HU_NAME_COMM || ask->s.kind[i] == HU_KIND_MPI || hu_str_starts(hu_ask_name(ask, i), HU_STR("c10d::")))
+    if (hu_mpi_calls_starts_or_ends(ask, i)) {
+        f.class = HU_CLASS_OTHER_CALL;
+        f.in |= HU_IN_START;
+    } else if (flags & HU_NAME_COMM || ask->s.kind[i] == HU_KIND_MPI || hu_str_starts(hu_ask_name(ask, i), HU_STR("c10d::")))
         f.class = HU_CLASS_HOST_COMM;
     else if (flags & HU_NAME_STEP)
         f.class = top ? top->class : HU_CLASS_UNRECORDED;
@@ -281,6 +294,7 @@ static bool end_lane(walk *w)
                          .slice = HU_NONE,
                          .after = HU_NONE,
                          .waits = HU_NONE,
+                         .merged = HU_NONE,
                          .class = HU_CLASS_UNRECORDED};
 
     return hu_vec_push(w->b->ask->arena, &w->b->nodes, end);
@@ -372,7 +386,39 @@ bool hu_build_lane_nodes(const hu_building *b, hu_lane_nodes *out)
     return true;
 }
 
-int hu_build_lanes(hu_building *b, hu_error *err)
+/* Walks all host threads; is_engine[] by lane. */
+static bool walk_lanes(walk *w, uint32_t main_track, const uint8_t *engines, int64_t *cuts, size_t n_cuts,
+                       uint8_t *is_engine)
+{
+    hu_building  *b = w->b;
+    const hu_ask *ask = b->ask;
+
+    b->g->n_lanes = 0;
+    b->nodes.n = b->merged.n = 0;
+    for (uint32_t t = 0; t < ask->n_tracks; t++) {
+        const bool is_main = t == main_track;
+
+        if (ask->tracks[t].type != HU_TRACK_HOST)
+            continue;
+        w->lane = b->g->n_lanes++;
+        is_engine[w->lane] = engines[t];
+        if (is_main)
+            b->g->main_lane = w->lane;
+        w->cuts = is_main ? cuts : &ask->tracks[t].born_ns; /* what comes before its birth is no work of it */
+        w->n_cuts = is_main ? n_cuts : b->g->is_whole && ask->tracks[t].n_stretches ? 1 : 0;
+        if (b->first_cut) {
+            w->cuts = b->wake_cuts + b->first_cut[t];
+            w->n_cuts = b->first_cut[t + 1] - b->first_cut[t];
+        }
+        hu_merge_begin(&w->merge, b, &ask->tracks[t]);
+        if (!walk_track(w, &ask->tracks[t]) || !hu_merge_end(&w->merge) ||
+            (is_main && b->g->is_whole && hu_build_has_calls(b) && !end_lane(w)))
+            return false;
+    }
+    return true;
+}
+
+int hu_build_lanes(hu_building *b, size_t most, hu_error *err)
 {
     const hu_ask  *ask = b->ask;
     const uint32_t main_track = hu_main_thread_find(ask->trace, ask->names, ask->steps->what, ask->scratch);
@@ -383,32 +429,31 @@ int hu_build_lanes(hu_building *b, hu_error *err)
     int64_t       *cuts = list_cuts(b, &n_cuts);
 
     b->recompute = hu_overheads_find_recompute(ask, ask->scratch);
-    if (!w || !cuts || !b->recompute || !engines || !is_engine)
+    if (!hu_build_wakes_find(b, main_track) || !w || !cuts || !b->recompute || !engines || !is_engine)
         return hu_fail_memory(err);
     w->b = b;
-    for (uint32_t t = 0; t < ask->n_tracks; t++) {
-        if (ask->tracks[t].type != HU_TRACK_HOST)
-            continue;
-        w->lane = b->g->n_lanes++;
-        is_engine[w->lane] = engines[t];
-        if (t == main_track)
-            b->g->main_lane = w->lane;
-        w->cuts = t == main_track ? cuts : &ask->tracks[t].born_ns; /* what comes before its birth is no work of it */
-        w->n_cuts = t == main_track ? n_cuts : b->g->is_whole && ask->tracks[t].n_stretches ? 1 : 0;
-        if (!walk_track(w, &ask->tracks[t]) || (t == main_track && b->g->is_whole && hu_build_has_calls(b) && !end_lane(w)))
+    if (!walk_lanes(w, main_track, engines, cuts, n_cuts, is_engine))
+        return hu_fail_memory(err);
+    if (b->merges && b->nodes.n > MOST_NODES * most) {
+        hu_build_shorten(b, (double)(MOST_NODES * most) / (double)b->nodes.n);
+        if (!walk_lanes(w, main_track, engines, cuts, n_cuts, is_engine))
             return hu_fail_memory(err);
     }
     if (b->nodes.n == 0) {
         /* no host at all, or none that does anything: one thread that does nothing */
-        const hu_node nobody = {
-            .start_ns = b->from_ns, .slice = HU_NONE, .after = HU_NONE, .waits = HU_NONE, .class = HU_CLASS_UNRECORDED};
+        const hu_node nobody = {.start_ns = b->from_ns,
+                                .slice = HU_NONE,
+                                .after = HU_NONE,
+                                .waits = HU_NONE,
+                                .merged = HU_NONE,
+                                .class = HU_CLASS_UNRECORDED};
 
         b->g->n_lanes = 1;
         b->g->main_lane = 0;
         if (!hu_vec_push(ask->arena, &b->nodes, nobody))
             return hu_fail_memory(err);
     }
-    if (!hu_build_bursts(b, is_engine))
+    if (!hu_build_bursts(b, is_engine) || !hu_build_cut_looks(b))
         return hu_fail_memory(err);
     if (sort_nodes(b, err) < 0)
         return HU_ENOMEM;

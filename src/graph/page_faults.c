@@ -9,18 +9,6 @@
 
 #include "base/map.h"
 
-static const hu_track *main_track(const hu_graph *g, uint32_t *row)
-{
-    uint32_t lane = 0;
-
-    for (uint32_t t = 0; t < g->ask->n_tracks; t++)
-        if (g->ask->tracks[t].type == HU_TRACK_HOST && lane++ == g->main_lane) {
-            *row = t;
-            return &g->ask->tracks[t];
-        }
-    return NULL;
-}
-
 static bool is_one_of(hu_str name, const char *const *list, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -79,25 +67,6 @@ static const hu_cpu_stack *innermost(const hu_trace *trace, uint32_t at)
     return NULL;
 }
 
-static bool is_in_call(const hu_graph *g, const uint32_t *nodes, size_t n, int64_t time_ns)
-{
-    size_t low = 0, high = n;
-
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-
-        if (g->node[nodes[middle]].start_ns <= time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (!low)
-        return false;
-    const hu_node *at = &g->node[nodes[low - 1]];
-
-    return at->slice != HU_NONE && g->ask->s.kind[at->slice] == HU_KIND_OS_CALL && time_ns < at->start_ns + at->seen_ns;
-}
-
 static int64_t counter_of(const hu_graph *g, const hu_track *of, hu_str name)
 {
     size_t           n;
@@ -113,8 +82,7 @@ static int64_t counter_of(const hu_graph *g, const hu_track *of, hu_str name)
     return last > 0 && last < 1e15 ? (int64_t)last : 0;
 }
 
-static bool count(const hu_graph *g, uint32_t row, const uint32_t *nodes, size_t n_nodes, hu_arena *scratch,
-                  hu_page_faults *out)
+static bool count(const hu_graph *g, uint32_t row, hu_arena *scratch, hu_page_faults *out)
 {
     size_t               n;
     const hu_trace      *trace = g->ask->trace;
@@ -130,7 +98,8 @@ static bool count(const hu_graph *g, uint32_t row, const uint32_t *nodes, size_t
         uint32_t           *times;
 
         if (samples[i].track != row || !samples[i].is_kernel || samples[i].time_ns < from || samples[i].time_ns >= to ||
-            !at || !touches_memory(trace, at) || is_in_call(g, nodes, n_nodes, samples[i].time_ns))
+            !at || !touches_memory(trace, at) ||
+            hu_ask_slice_at(g->ask, row, samples[i].time_ns, HU_BIT(OS_CALL)) != HU_NONE)
             continue;
         times = hu_map_put(&of_function, at->function);
         if (!times)
@@ -147,28 +116,23 @@ static bool count(const hu_graph *g, uint32_t row, const uint32_t *nodes, size_t
 
 bool hu_page_faults_find(const hu_graph *g, hu_arena *scratch, hu_page_faults *out)
 {
-    uint32_t        row = 0, *nodes = hu_arena_alloc(scratch, (g->n_nodes + 1) * sizeof *nodes);
-    const hu_track *main_thread = main_track(g, &row);
-    size_t          n = 0;
+    const uint32_t  row = hu_graph_main_track(g);
+    const hu_track *main_thread;
     double          own = 0;
 
-    if (!nodes)
-        return false;
     *out = (hu_page_faults){0};
-    if (!main_thread || !hu_trace_get_info(g->ask->trace)->cpu_sample_ns)
+    if (row == HU_NONE || !hu_trace_get_info(g->ask->trace)->cpu_sample_ns)
         return true;
+    main_thread = &g->ask->tracks[row];
     out->faults = counter_of(g, main_thread, HU_STR("page faults"));
     out->pages = counter_of(g, main_thread, HU_STR("pages held at most"));
     if (!out->faults)
         return true;
     for (size_t i = 0; i < g->n_nodes; i++)
-        if (g->node[i].lane == g->main_lane) {
-            nodes[n++] = (uint32_t)i;
-            own += g->node[i].slice == HU_NONE || g->ask->s.kind[g->node[i].slice] != HU_KIND_OS_CALL
-                       ? (double)g->node[i].seen_ns
-                       : 0;
-        }
-    if (!count(g, row, nodes, n, scratch, out))
+        if (g->node[i].lane == g->main_lane &&
+            (g->node[i].slice == HU_NONE || g->ask->s.kind[g->node[i].slice] != HU_KIND_OS_CALL))
+            own += (double)g->node[i].seen_ns;
+    if (!count(g, row, scratch, out))
         return false;
     out->ns = out->samples * hu_trace_get_info(g->ask->trace)->cpu_sample_ns;
     out->share = own > 0 ? (double)out->ns / own : 0;

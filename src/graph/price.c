@@ -26,7 +26,8 @@ static const double floor_share[HU_EDIT_KINDS] = {
     [HU_EDIT_BUCKET] = 0.20,    [HU_EDIT_ALLOC] = 0.10,     [HU_EDIT_IO] = 0.05,     [HU_EDIT_GC] = 0.05,
     [HU_EDIT_TENSOR] = 0.15,    [HU_EDIT_FUSE] = 0.15,      [HU_EDIT_RECOMPUTE] = 0.15, [HU_EDIT_CONTENTION] = 0.35,
     [HU_EDIT_LOCK] = 0.30,      [HU_EDIT_SLEEP] = 0.05,     [HU_EDIT_CPU] = 0.10,   [HU_EDIT_CLOCK] = 0.15,
-    [HU_EDIT_THREADS] = 0.15,
+    [HU_EDIT_THREADS] = 0.15,   [HU_EDIT_CHILD] = 0.05,     [HU_EDIT_CHILDREN] = 0.15,
+    [HU_EDIT_LOOKS] = 0.02,
     [HU_EDIT_COMPILE] = 0.05,   [HU_EDIT_PROFILER] = 0.05,  [HU_EDIT_SMALL_CALLS] = 0.10,
     [HU_EDIT_PAGE_FAULTS] = 0.25, [HU_EDIT_PROCESSES] = 0.20,
     [HU_EDIT_WORK] = 0.05,      [HU_EDIT_UNRECORDED] = 0.05, [HU_EDIT_CAPTURE] = 0.05, [HU_EDIT_BLOCKING] = 0.10,
@@ -60,6 +61,7 @@ struct hu_pricer {
     int64_t        *busy; /* by stream */
     double          step_ns;
     double          work_ns;   /* of GPU operations, per step: hu_bound_work_ns */
+    double          cpus_ns;   /* hu_bound_cpus_ns */
     double          error_pct; /* of the replay against what was measured */
 };
 
@@ -129,8 +131,18 @@ hu_pricer *hu_pricer_new(const hu_graph *g, double tensor_factor, hu_arena *aren
     p->step_ns = hu_replay_step_ns(g, p->base);
     p->error_pct = 100 * fabs(p->step_ns / g->step_ns - 1);
     p->work_ns = hu_bound_work_ns(g, arena);
+    p->cpus_ns = hu_bound_cpus_ns(g);
     p->is_backlogged = waits_for_backlog(g);
     return isnan(p->work_ns) ? NULL : p;
+}
+
+/* What computing leaves, where edits take none away: threads that no longer wait for each other share the CPUs. */
+static double left_to_compute(const hu_pricer *p, const hu_edit *edits, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (edits[i].kind != HU_EDIT_LOCK && edits[i].kind != HU_EDIT_SLEEP)
+            return 0;
+    return p->cpus_ns;
 }
 
 /* The mean step under some edits.  Replayed streams do not share a GPU; the step ends no earlier than its work allows. */
@@ -153,7 +165,8 @@ static double run(hu_pricer *p, const hu_edit *edits, size_t n, hu_anchor anchor
     if (p->is_backlogged && is_by_operator(edits, n))
         after = fmin(after, behind_backlog_ns(p));
     return fmax(after,
-                fmin(before, fmax(hu_bound_work_left_ns(p->g, p->costs, p->work_ns), hu_bound_link_ns(p->g, p->costs))));
+                fmin(before, fmax(left_to_compute(p, edits, n), fmax(hu_bound_work_left_ns(p->g, p->costs, p->work_ns),
+                                                                     hu_bound_link_ns(p->g, p->costs)))));
 }
 
 double hu_price_step_ns(hu_pricer *p, const hu_edit *edits, size_t n)
@@ -279,6 +292,7 @@ static void price_free(hu_pricer *p, const hu_edit *edits, size_t n, double tied
         r->free_pct = fmax(r->free_pct, tied_pct);
     r->free_work_pct = share_of_work(p->g, p->costs);
     least = hu_bound_least_ns(p->g, p->costs, 0, p->busy);
+    least = fmax(least, fmin(r->before_ns, left_to_compute(p, edits, n)));
     least = fmax(least, r->before_ns - hu_bound_touched_ns(p->g, p->costs));
     least = fmax(least, fmin(r->before_ns, hu_bound_work_left_ns(p->g, p->costs, p->work_ns)));
     r->free_pct = fmax(r->gain_pct, fmin(fmax(r->free_pct, r->high_pct), 100 * (1 - least / r->before_ns)));
@@ -376,14 +390,17 @@ static void doubt_half(hu_pricer *p, hu_edit_kind kind, hu_str name, hu_price *o
 
 /*
  * Who no longer reads a number does nothing with it either.  What the host does behind the wait may be just that, or work
- * of the next step that only stands there: the trace does not say, so the gain may be anything up to that of both.
+ * of the next step that only stands there: the trace does not say, so the gain may be anything up to that of both.  So it is
+ * of what a program does around calls that read and write files (edit_around.c).
  */
-static void doubt_uses(hu_pricer *p, hu_price *out)
+static void doubt_uses(hu_pricer *p, hu_edit_kind kind, hu_price *out)
 {
-    const hu_edit edit = {.kind = HU_EDIT_SYNC, .flavour = HU_EDIT_WITH_USES, .factor = INFINITY};
+    const hu_edit edit = {.kind = kind, .flavour = HU_EDIT_WITH_USES, .factor = INFINITY};
     hu_price      both;
 
     hu_price_edits(p, &edit, 1, &both);
+    if (kind != HU_EDIT_SYNC && both.gain_pct > out->gain_pct) /* which is as doubtful as the price itself */
+        both.high_pct = both.free_pct = fmin(100, both.gain_pct + (out->gain_pct - out->low_pct));
     out->high_pct = fmax(out->high_pct, both.high_pct);
     out->free_pct = fmax(out->free_pct, both.free_pct);
 }
@@ -404,8 +421,8 @@ void hu_price_named(hu_pricer *p, hu_edit_kind kind, hu_str name, hu_price *out)
         out->high_pct = fmax(out->high_pct, fmin(without.gain_pct, out->free_pct));
     if (hu_price_may_keep_half(kind))
         doubt_half(p, kind, name, out);
-    if (kind == HU_EDIT_SYNC)
-        doubt_uses(p, out);
+    if (kind == HU_EDIT_SYNC || kind == HU_EDIT_IO || kind == HU_EDIT_SMALL_CALLS)
+        doubt_uses(p, kind, out);
 }
 
 double hu_pricer_step_ns(const hu_pricer *p)

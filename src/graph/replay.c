@@ -260,7 +260,7 @@ static void hold_node(latest *l, uint32_t i)
     for (uint32_t k = n->ops + n->n_ops; k-- > n->ops;)
         hold_op(l, k);
     at_most(&l->begin[i], l->end[i] - l->c->node[i] * l->c->scale);
-    if (n->after != HU_NONE)
+    if (n->after != HU_NONE && !(l->c->node_flags[i] & HU_EDIT_NO_AFTER))
         hold_link(l, &g->link[n->after], l->begin[i]);
     if (l->r->lane_before[i] != HU_NONE)
         at_most(&l->end[l->r->lane_before[i]], l->begin[i]);
@@ -337,9 +337,11 @@ int hu_replay_path(hu_replay *r, const hu_costs *c, int64_t *ends_ns, hu_arena *
     uint32_t        op, i;
     int             at;
 
-    *out = (hu_path){0};
-    if (!hu_sweep_keep_path(r) || (arena && !hu_map_init(&w.row_of_key, arena, 256)))
+    *out = (hu_path){.track_ns = arena ? hu_arena_calloc(arena, g->ask->n_tracks + 1, sizeof *out->track_ns) : NULL};
+    if (!hu_sweep_keep_path(r) || (arena && (!out->track_ns || !hu_map_init(&w.row_of_key, arena, 256))))
         return hu_fail_memory(err);
+    if (arena)
+        w.beside = hu_beside_find(g);
     sweep(r, c, ends_ns, &op, true);
     w.from_ns = ends_ns[0];
     w.now_ns = ends_ns[last];

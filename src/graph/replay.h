@@ -8,6 +8,7 @@
 /* What an edit may change of a node or an operation. */
 enum {
     HU_EDIT_NO_WAIT = 1,  /* a call that no longer waits for the device */
+    HU_EDIT_NO_AFTER = 4, /* a node whose begin no longer waits for another thread */
     HU_EDIT_DETACHED = 2, /* an operation that nothing waits for but the end of its step */
 };
 
@@ -32,10 +33,14 @@ typedef struct {
 } hu_path_row;
 
 typedef struct {
-    int64_t      by_class[HU_CLASS_COUNT]; /* sum = total_ns, exactly */
-    int64_t      total_ns;
-    hu_path_row *at; /* by total_ns, class, name; NULL unless it was asked for */
+    int64_t by_class[HU_CLASS_COUNT]; /* sum = total_ns, exactly */
+    int64_t total_ns;
+    int64_t
+        beside_ns[HU_CLASS_COUNT]; /* of by_class, in calls of other threads beside the main thread's own work (beside.h);
+                                               0 unless rows were asked for */
+    hu_path_row *at;               /* by total_ns, class, name; NULL unless it was asked for */
     size_t       n;
+    int64_t     *track_ns; /* of slices, by their track; NULL unless rows were asked for */
 } hu_path;
 
 /* Working space of replays of one graph; one thread at a time. */

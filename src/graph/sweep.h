@@ -62,7 +62,7 @@ HU_SWEEP_INLINE void hu_sweep_begin(hu_replay *r, const hu_costs *c, uint32_t i)
     const hu_node  *n = &g->node[i];
     int64_t         begin = r->lane_end[n->lane];
 
-    if (n->after != HU_NONE) {
+    if (n->after != HU_NONE && !(c->node_flags[i] & HU_EDIT_NO_AFTER)) {
         const int64_t at = hu_sweep_instant(r, &g->link[n->after]) + g->link[n->after].weight_ns * c->scale;
 
         begin = at > begin ? at : begin;

@@ -247,16 +247,14 @@ static bool find_loops(work *w, hu_train_parts *out)
 
 bool hu_train_parts_find(const hu_graph *g, hu_arena *arena, hu_train_parts *out)
 {
-    const hu_ask *ask = g->ask;
-    work          w = {.g = g, .arena = arena};
-    uint32_t      lane = 0;
+    const hu_ask  *ask = g->ask;
+    work           w = {.g = g, .arena = arena};
+    const uint32_t track = hu_graph_main_track(g);
 
     *out = (hu_train_parts){0};
-    for (uint32_t t = 0; t < ask->n_tracks; t++)
-        if (ask->tracks[t].type == HU_TRACK_HOST && lane++ == g->main_lane)
-            w.main_track = &ask->tracks[t];
-    if (!w.main_track)
+    if (track == HU_NONE)
         return true;
+    w.main_track = &ask->tracks[track];
     for (uint32_t i = 0; i < ask->s.n; i++)
         if (&ask->tracks[ask->s.track[i]] != w.main_track && is_node_of_backward(ask, i) &&
             !add_event(&w, ask->s.start_ns[i], BACKWARD))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * waits.c - calls that return only when the device has done something.
  *
- * Some wait by what they are: a device waits for all of its streams, a stream for what was launched on it.  Which stream is
- * told by the synchronisation record; without one the stream is taken whose last work ended just before the return, and the
+ * Some wait by definition: for all streams of the device, or for what was launched on one stream.  The synchronisation
+ * record names the stream; without one it is taken to be the stream whose last work ended just before the return, and the
  * link counts as inferred.  A copy between the device and pageable memory waits for itself.  Allocation and release of
  * device memory wait when they are long and everything was drained at their return.
  *

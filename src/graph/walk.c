@@ -18,6 +18,8 @@ void hu_walk_add(hu_walk *w, hu_class class, uint32_t slice, int64_t to_ns)
     w->path->by_class[class] += length;
     if (!w->arena || w->failed)
         return;
+    if (slice != HU_NONE)
+        w->path->beside_ns[class] += hu_beside_ns(&w->beside, slice, length);
     name = slice == HU_NONE ? 0 : w->r->g->ask->s.name[slice];
     place = hu_map_put(&w->row_of_key, (uint64_t) class << 32 | name);
     if (place && *place == HU_MAP_NONE) {
@@ -29,6 +31,8 @@ void hu_walk_add(hu_walk *w, hu_class class, uint32_t slice, int64_t to_ns)
         w->failed = true;
         return;
     }
+    if (slice != HU_NONE && w->path->track_ns)
+        w->path->track_ns[w->r->g->ask->s.track[slice]] += length;
     w->rows.at[*place].total_ns += length;
     w->rows.at[*place].count++;
 }

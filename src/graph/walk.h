@@ -4,6 +4,7 @@
 #define HU_GRAPH_WALK_H
 
 #include "base/map.h"
+#include "graph/beside.h"
 #include "graph/sweep.h"
 
 /* Where the walk is. */
@@ -17,7 +18,8 @@ typedef struct {
     uint64_t         steps_left; /* at the start hu_walk_most() of all graphs that are walked */
     hu_map           row_of_key;
     HU_VEC(hu_path_row) rows;
-    hu_arena *arena; /* NULL: no rows */
+    hu_arena *arena;  /* NULL: no rows */
+    hu_beside beside; /* of rows alone */
     bool      failed;
 } hu_walk;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * window.c - which steps are replayed: the longest run of steps that count, the last of them when they are too many.
+ * Without steps, all of the capture, or its beginning when it has too many pieces even where short ones are merged.
  *
  * Device work of a step may be launched in the one before, so that one is built too (the guard) but not measured.
  */
@@ -77,7 +78,7 @@ bool hu_build_window(hu_building *b, size_t max_slices)
     if (steps->source == HU_STEPS_NONE || n == 0) {
         b->g->is_whole = true;
         b->from_ns = start;
-        b->to_ns = share < 1 ? start + (int64_t)(share * (double)span) : start + span;
+        b->to_ns = start + span;
         return true;
     }
     while (n > FEWEST_STEPS &&
@@ -91,4 +92,10 @@ bool hu_build_window(hu_building *b, size_t max_slices)
     b->from_ns = steps->at[first ? first - 1 : 0].host_start_ns;
     b->to_ns = steps->at[first + n - 1].host_end_ns;
     return true;
+}
+
+void hu_build_shorten(hu_building *b, double share)
+{
+    b->g->covered *= share;
+    b->to_ns = b->from_ns + (int64_t)(share * (double)(b->to_ns - b->from_ns));
 }

@@ -131,6 +131,15 @@
     K(TAG, "tag")                                       \
     K(COUNT, "count")                                   \
     K(CALLS, "calls")                                   \
+    K(OBJECT, "object")                                 \
+    K(OBJECT_NAME, "object_name")                       \
+    K(MUTEX, "mutex")                                   \
+    K(CALLER, "caller")                                 \
+    K(HOLDER, "holder")                                 \
+    K(HOW, "how")                                       \
+    K(ERROR, "error")                                   \
+    K(UNFINISHED, "unfinished")                         \
+    K(FD, "fd")                                         \
     K(IGNORED, "Rank")                                  \
     K(ARG_NAME, "name")                                 \
     K(LABELS, "labels")                                 \

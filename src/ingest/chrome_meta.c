@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/number.h"
 #include "ingest/chrome_reader.h"
+#include "ingest/run_facts.h"
 
 enum { KEEP_BYTES = 256 * 1024 }; /* of one value; a longer one holds no setting */
 
@@ -104,6 +105,10 @@ void chrome_take_metadata(chrome_reader *r, hu_str key, hu_str value)
     } else if (hu_str_equal(key, HU_STR("with_modules"))) {
         r->has_modules |= is_on(value);
     }
+    if (hu_str_starts(key, HU_STR("holdup.")) && value.n && value.p[0] == '"')
+        hu_facts_take_text(r->b, key, keep_text(r, value));
+    else if (hu_str_starts(key, HU_STR("holdup.")) && hu_parse_i64(value, &number))
+        hu_facts_take_number(r->b, key, number);
     if (value.n <= KEEP_BYTES)
         hu_builder_metadata(r->b, key, value);
 }

@@ -37,6 +37,9 @@ hu_kind chrome_take_kind(chrome_reader *r);
 /* r->event as a slice without its length, for readers that find the end themselves.  False: counted, without a time. */
 bool chrome_take_slice(chrome_reader *r, hu_builder_slice *out);
 
+/* chrome_states.c: r->event is a state of a thread: taken.  False: it is a slice. */
+bool chrome_states_take(chrome_reader *r, const hu_builder_slice *slice);
+
 /* One member of the top object that is not the event array; `value` is its JSON text. */
 void chrome_take_metadata(chrome_reader *r, hu_str key, hu_str value);
 

@@ -6,6 +6,7 @@
  * the device as gpu_user_annotation and is no step there.
  */
 #include <math.h>
+#include <stdio.h>
 
 #include "base/json.h"
 #include "base/json_scan.h"
@@ -367,6 +368,54 @@ static uint32_t take_call(chrome_reader *r)
     return hu_builder_call_detail(r->b, &d);
 }
 
+enum { LINUX_ETIMEDOUT = 110 }; /* as holdup run writes it, on whatever system it is read */
+
+/* "sampled", "inferred": `holdup run` looked at the waiting thread now and then. */
+static bool is_outside(const chrome_event *e)
+{
+    const chrome_value *v = &e->at[CHROME_SOURCE];
+    const hu_str        text = {v->p, v->n};
+
+    return chrome_has(e, CHROME_SOURCE) && v->type == CHROME_STRING &&
+           (hu_str_equal(text, HU_STR("sampled")) || hu_str_equal(text, HU_STR("inferred")));
+}
+
+/* An event's descriptor is its object for all of its process. */
+static uint32_t object_of(chrome_reader *r, unsigned class)
+{
+    const int64_t fd = int_of(&r->event, CHROME_FD, -1);
+    char          text[24];
+
+    if (chrome_has(&r->event, CHROME_OBJECT) || class != HU_HOST_WAIT || fd < 0)
+        return text_of(r, CHROME_OBJECT);
+    return hu_builder_intern(r->b, (hu_str){text, (size_t)snprintf(text, sizeof text, "fd %lld", (long long)fd)});
+}
+
+static uint32_t take_wait(chrome_reader *r, unsigned class)
+{
+    const chrome_event *e = &r->event;
+    hu_wait_detail      d = {.object = object_of(r, class), .caller = text_of(r, CHROME_CALLER)};
+
+    if (!d.object && !d.caller)
+        return 0;
+    d.mutex = text_of(r, CHROME_MUTEX);
+    d.name = text_of(r, CHROME_OBJECT_NAME);
+    d.holder = int_of(e, CHROME_HOLDER, 0);
+    d.error = int32_of(e, CHROME_ERROR, 0);
+    d.is_unfinished = chrome_has(e, CHROME_UNFINISHED);
+    return hu_builder_wait_detail(r->b, &d);
+}
+
+/* A wait for a lock, whose library waits in a futex or a condition. */
+static bool is_lock(chrome_reader *r, uint32_t name)
+{
+    const hu_str call = hu_builder_text(r->b, name), caller = hu_builder_text(r->b, text_of(r, CHROME_CALLER));
+
+    if (hu_str_equal(call, HU_STR("futex")))
+        return hu_producers_is_lock(caller);
+    return hu_producers_is_gil(call, caller, hu_builder_text(r->b, text_of(r, CHROME_OBJECT_NAME)));
+}
+
 static uint32_t take_os_call(chrome_reader *r, uint32_t name)
 {
     const chrome_event *e = &r->event;
@@ -376,11 +425,16 @@ static uint32_t take_os_call(chrome_reader *r, uint32_t name)
         .bytes = bytes_of(e, CHROME_BYTES, -1),
         .path = text_of(r, chrome_has(e, CHROME_PATH) ? CHROME_PATH : CHROME_PEER),
         .calls = count_of(e, CHROME_CALLS),
+        .is_timed_out = int32_of(e, CHROME_ERROR, 0) == LINUX_ETIMEDOUT,
         .class = (uint8_t)hu_producers_host_class(class, hu_builder_text(r->b, name)),
+        .is_outside = is_outside(e),
     };
 
     if (!d.path && d.class == HU_HOST_FILE_META && hu_producers_is_memory(hu_builder_text(r->b, name)))
         d.class = HU_HOST_OTHER;
+    d.wait = take_wait(r, d.class);
+    if (d.class == HU_HOST_WAIT && d.wait && is_lock(r, name))
+        d.class = HU_HOST_LOCK;
     return hu_builder_os_detail(r->b, &d);
 }
 
@@ -505,6 +559,8 @@ static void take_complete(chrome_reader *r)
 
     if (!read_slice(r, &s))
         return;
+    if (s.kind == HU_KIND_OTHER && chrome_states_take(r, &s))
+        return;
     if (!chrome_has(&r->event, CHROME_DUR) ||
         !(dur->type == CHROME_INT ||
           (dur->type == CHROME_STRING && hu_parse_us_as_ns((hu_str){dur->p, dur->n}, &r->event.at[CHROME_DUR].number)))) {
@@ -562,10 +618,40 @@ static bool is_named(const chrome_event *e, hu_str name)
     return chrome_has(e, CHROME_NAME) && e->at[CHROME_NAME].n == name.n && memcmp(e->at[CHROME_NAME].p, name.p, name.n) == 0;
 }
 
+/* "osrt", "wake", and what for. */
+static void take_wake(chrome_reader *r)
+{
+    static const char *const keys[] = {
+#define W(id, key) [HU_WAKEUP_##id] = (key),
+        HU_WAKEUPS(W)
+#undef W
+    };
+    const chrome_value *v = &r->event.at[CHROME_HOW];
+    hu_wakeup           w = {.object = text_of(r, CHROME_OBJECT), .how = HU_WAKEUP_OTHER};
+
+    if (!has_time(r, &w.time_ns)) {
+        hu_quality_count(hu_builder_quality(r->b), HU_REASON_NO_TIME, 0);
+        return;
+    }
+    for (uint8_t i = 0; i < HU_COUNT(keys) && chrome_has(&r->event, CHROME_HOW); i++)
+        if (hu_str_equal((hu_str){v->p, v->n}, hu_str_of(keys[i])))
+            w.how = i;
+    w.track = hu_builder_track(r->b, HU_TRACK_HOST, row_of(r, CHROME_PID), row_of(r, CHROME_TID));
+    w.name = text_of(r, CHROME_OBJECT_NAME);
+    w.caller = text_of(r, CHROME_CALLER);
+    hu_builder_wake(r->b, &w);
+}
+
 static void take_instant(chrome_reader *r)
 {
     const chrome_event *e = &r->event;
-    hu_memory_event     m;
+    hu_memory_event     m = {0};
+
+    if (is_named(e, HU_STR("wake")) && chrome_has(e, CHROME_OBJECT) && e->at[CHROME_OBJECT].type == CHROME_STRING &&
+        chrome_has(e, CHROME_CAT) && e->at[CHROME_CAT].n == 4 && memcmp(e->at[CHROME_CAT].p, "osrt", 4) == 0) {
+        take_wake(r);
+        return;
+    }
 
     if (chrome_has(e, CHROME_CAT) && e->at[CHROME_CAT].n == 4 && memcmp(e->at[CHROME_CAT].p, "lost", 4) == 0) {
         const int64_t lost = int_of(e, CHROME_COUNT, 1);

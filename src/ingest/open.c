@@ -5,17 +5,40 @@
 #include <stdio.h>
 
 #include "ingest/format.h"
+#include "ingest/strangers.h"
+
+enum { LOOKED_AT = 512 };
+
+/* No control character but those between words. */
+static bool looks_like_text(hu_str head)
+{
+    for (size_t i = 0; i < head.n && i < LOOKED_AT; i++)
+        if ((unsigned char)head.p[i] < ' ' && !memchr("\t\n\r\f\x1b", head.p[i], 5))
+            return false;
+    return head.n > 0;
+}
 
 static int fail_unknown(const hu_input *in, hu_str head, hu_error *err)
 {
-    char   known[512] = "";
-    size_t n = 0;
+    const char *stranger = hu_stranger_words(head);
+    const bool  is_text = looks_like_text(head);
+    char        known[512] = "";
+    size_t      n = 0;
 
     for (size_t i = 0; hu_formats[i] && n < sizeof known; i++)
         n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? "; " : "", hu_formats[i]->what);
     if (head.n == 0)
         return hu_fail(err, HU_EEMPTY, hu_input_name(in), 0,
                        "the file is empty; was the profiler stopped before it exported the trace?");
+    if (!stranger)
+        stranger = hu_stranger_mark_words(head);
+    if (!stranger)
+        stranger = hu_stranger_name_words(hu_str_of(hu_input_name(in)));
+    if (stranger)
+        return hu_fail(err, HU_EFORMAT, hu_input_name(in), 0, "this is %s", stranger);
+    if (is_text)
+        return hu_fail(err, HU_EFORMAT, hu_input_name(in), 0, "this is text, not a format that holdup reads; it reads %s",
+                       known);
     return hu_fail(err, HU_EFORMAT, hu_input_name(in), 0,
                    "not a format that holdup reads (it begins with byte 0x%02x); it reads %s",
                    (unsigned)(unsigned char)head.p[0], known);
@@ -27,7 +50,9 @@ hu_builder *hu_open_input(hu_input *in, const hu_input_options *options, hu_erro
     const hu_format *format = hu_format_find(head);
     hu_builder      *b = NULL;
 
-    if (!format) {
+    if (hu_stranger_impostor_words(head)) {
+        hu_fail(err, HU_EFORMAT, hu_input_name(in), 0, "this is %s", hu_stranger_impostor_words(head));
+    } else if (!format) {
         fail_unknown(in, head, err);
     } else if (!(b = hu_builder_new(hu_input_name(in), &options->limits))) {
         hu_fail_memory(err);

@@ -12,6 +12,7 @@
 #include "base/number.h"
 #include "ingest/format.h"
 #include "ingest/perfetto_reader.h"
+#include "ingest/run_facts.h"
 
 enum { LARGEST_FIELD = 1999, RATIO_FREE_BYTES = 64 << 20 };
 
@@ -88,15 +89,73 @@ static bool probe(hu_str head)
 
 static uint32_t find_sequence(perfetto_reader *r, uint64_t id)
 {
-    uint32_t *place = hu_map_put(&r->sequence_of, id);
+    uint32_t *place;
 
+    if (r->last_sequence && id == r->last_id)
+        return r->last_sequence;
+    place = hu_map_put(&r->sequence_of, id);
     if (place && *place == HU_MAP_NONE && hu_vec_push(r->arena, &r->sequences, (perfetto_sequence){0}))
         *place = (uint32_t)r->sequences.n - 1;
     if (!place || *place == HU_MAP_NONE) {
         perfetto_no_memory(r);
         return 0; /* there is always one */
     }
+    r->last_id = id;
+    r->last_sequence = *place;
     return *place;
+}
+
+/* A varint of at most nine bytes; NULL: it is longer, or cut. */
+static inline const char *plain_varint(const char *p, const char *end, uint64_t *out)
+{
+    uint64_t value = 0;
+
+    for (unsigned shift = 0; p < end && shift < 63; shift += 7) {
+        const unsigned char byte = (unsigned char)*p++;
+
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            *out = value;
+            return p;
+        }
+    }
+    return NULL;
+}
+
+/*
+ * What nearly all packets of a large file are: an event with its writer, time and flags, and nothing that declares.  False:
+ * it holds something else, and read_packet() tells what.
+ */
+static bool read_plain(perfetto_reader *r, hu_str message, perfetto_packet *out)
+{
+    enum { TIME = HU_PT_PACKET_TIMESTAMP << 3, SEQUENCE = HU_PT_PACKET_SEQUENCE << 3, FLAGS = HU_PT_PACKET_FLAGS << 3 };
+    enum { EVENT = HU_PT_PACKET_EVENT << 3 | HU_WIRE_BYTES };
+    const char *p = message.p, *const end = message.p + message.n;
+    uint64_t sequence = 0, value;
+
+    *out = (perfetto_packet){.defaults = HU_STR(""), .interned = HU_STR(""), .clock_snapshot = HU_STR("")};
+    while (p < end) {
+        const unsigned char tag = (unsigned char)*p;
+
+        p = plain_varint(p + 1, end, &value);
+        if (!p)
+            return false;
+        if (tag == TIME) {
+            out->timestamp = value;
+            out->has_timestamp = true;
+        } else if (tag == SEQUENCE) {
+            sequence = value;
+        } else if (tag == FLAGS && !(value & HU_PT_FLAG_CLEARED)) {
+            out->needs_state = (value & HU_PT_FLAG_NEEDS_STATE) != 0;
+        } else if (tag == EVENT && value <= (uint64_t)(end - p)) {
+            out->what = (hu_protobuf_field){HU_PT_PACKET_EVENT, HU_WIRE_BYTES, 0, {p, (size_t)value}};
+            p += value;
+        } else {
+            return false;
+        }
+    }
+    out->sequence = find_sequence(r, sequence);
+    return true;
 }
 
 /* False: not well formed. */
@@ -184,7 +243,11 @@ static void take_defaults(perfetto_reader *r, perfetto_sequence *s, hu_str messa
 static void take_state(perfetto_reader *r, const perfetto_packet *packet)
 {
     perfetto_sequence *s = &r->sequences.at[packet->sequence];
+    const bool         declares = packet->is_dropped || packet->is_cleared || packet->defaults.n || packet->interned.n ||
+                          packet->clock_snapshot.n;
 
+    if (!declares)
+        return;
     if (packet->is_dropped)
         s->is_valid = false;
     if (packet->is_cleared)
@@ -195,6 +258,7 @@ static void take_state(perfetto_reader *r, const perfetto_packet *packet)
         perfetto_values_intern(r, packet->sequence, packet->interned);
     if (packet->clock_snapshot.n)
         perfetto_clocks_snapshot(r, packet->sequence, packet->clock_snapshot);
+    s->state = ++r->n_states;
 }
 
 /* {key 1, value 2}, by the names that holdup itself writes. */
@@ -253,10 +317,9 @@ static void take_devices(perfetto_reader *r, hu_str message)
     }
 }
 
-/* {key 1, int 2 | text 3}: what `holdup run` says of the run is also what any reader wants to know. */
+/* {key 1, int 2 | text 3} */
 static void take_attribute(perfetto_reader *r, hu_str message)
 {
-    hu_trace_info    *info = hu_builder_info(r->b);
     hu_protobuf       m = hu_protobuf_of(message);
     hu_protobuf_field f, value = {0};
     hu_str            key = HU_STR("");
@@ -271,34 +334,14 @@ static void take_attribute(perfetto_reader *r, hu_str message)
     if (hu_str_equal(key, HU_STR("holdup.version")))
         r->is_ours = true;
     if (value.number == 3) {
-        if (hu_str_equal(key, HU_STR("holdup.host")))
-            info->host = hu_builder_keep(r->b, value.bytes);
-        else if (hu_str_equal(key, HU_STR("holdup.thread_states")))
-            info->state_source = hu_str_equal(value.bytes, HU_STR("switches"))    ? HU_STATES_SWITCHES
-                                 : hu_str_equal(value.bytes, HU_STR("schedstat")) ? HU_STATES_SCHEDSTAT
-                                                                                  : HU_STATES_SUMS;
+        hu_facts_take_text(r->b, key, value.bytes);
         perfetto_values_quote(r, value.bytes);
         hu_builder_metadata(r->b, key, (hu_str){r->text.at, r->text.n});
         r->text.n = 0;
         return;
     }
-    if (hu_str_equal(key, HU_STR("holdup.rank")))
-        info->rank = (int64_t)value.value >= 0 ? (int64_t)value.value : -1;
-    else if (hu_str_equal(key, HU_STR("holdup.world_size")))
-        info->world_size = (int64_t)value.value > 0 ? (int64_t)value.value : -1;
-    else if (hu_str_equal(key, HU_STR("holdup.cpus")) && info->cpus == 0)
-        info->cpus = (int64_t)value.value > 0 ? (int64_t)value.value : 0;
-    else if (hu_str_equal(key, HU_STR("holdup.command_cpu_ns")))
-        info->command_cpu_ns = (int64_t)value.value > 0 ? (int64_t)value.value : 0;
-    else if (hu_str_equal(key, HU_STR("holdup.command_pid")))
-        info->command_pid = (int64_t)value.value > 0 ? (int64_t)value.value : 0;
-    else if (hu_str_equal(key, HU_STR("holdup.command_main_running_ns")))
-        info->main_running_ns = (int64_t)value.value > 0 ? (int64_t)value.value : 0;
-    else if (hu_str_equal(key, HU_STR("holdup.command_main_runnable_ns")))
-        info->main_runnable_ns = (int64_t)value.value > 0 ? (int64_t)value.value : 0;
-    else if (hu_str_equal(key, HU_STR("holdup.unseen_running_ppm")))
-        info->unseen_ppm = value.value <= 1000000 ? (int64_t)value.value : 0;
-    else if (hu_str_equal(key, HU_STR("holdup.torn_records")) && value.value < UINT64_C(1) << 50)
+    hu_facts_take_number(r->b, key, (int64_t)value.value);
+    if (hu_str_equal(key, HU_STR("holdup.torn_records")) && value.value < UINT64_C(1) << 50)
         hu_builder_quality(r->b)->count[HU_REASON_TORN] = (int64_t)value.value;
     else if (hu_str_equal(key, HU_STR("holdup.overwritten_records")) && value.value < UINT64_C(1) << 50)
         hu_builder_quality(r->b)->count[HU_REASON_OVERWRITTEN] = (int64_t)value.value;
@@ -330,7 +373,8 @@ static void take_event(perfetto_reader *r, const perfetto_packet *packet)
         q->events++;
         hu_quality_count(q, HU_REASON_NO_STATE, 0);
     } else if (packet->what.number == HU_PT_PACKET_EVENT) {
-        perfetto_events_track_event(r, packet);
+        if (!perfetto_repeat_take(r, packet))
+            perfetto_events_track_event(r, packet);
     } else if (packet->what.number == HU_PT_PACKET_TASK) {
         perfetto_sched_take(r, packet);
     } else if (packet->what.number == HU_PT_PACKET_GPU_STAGE) {
@@ -350,7 +394,7 @@ static void take_packet(perfetto_reader *r, hu_str message, bool is_bundled)
     int64_t         ns;
 
     r->n_packets++;
-    if (!read_packet(r, message, &packet)) {
+    if (!read_plain(r, message, &packet) && !read_packet(r, message, &packet)) {
         perfetto_malformed(r);
         return;
     }
@@ -509,13 +553,13 @@ static bool prepare(document *d, hu_input *in, hu_builder *b, hu_arena *arena)
     r->chrome.in = in;
     r->chrome.b = b;
     r->chrome.arena = arena;
-    return hu_map_init(&r->sequence_of, arena, 0) && hu_map_init(&r->interned_of, arena, 0) &&
+    r->repeats = hu_arena_calloc(arena, (size_t)1 << PERFETTO_REPEAT_BITS, sizeof *r->repeats);
+    return r->repeats && hu_map_init(&r->sequence_of, arena, 0) && hu_map_init(&r->interned_of, arena, 0) &&
            hu_map_init(&r->clock_of, arena, 0) && hu_map_init(&r->track_of, arena, 0) &&
            hu_map_init(&r->places, arena, CHROME_MOST_KEYS) && hu_map_init(&r->flows, arena, 0) &&
            hu_map_init(&r->stages, arena, 0) && hu_map_init(&r->counter_of, arena, 0) &&
-           hu_map_init(&r->stack_of, arena, 0) && hu_map_init(&r->process_of, arena, 0) &&
-           hu_map_init(&r->stretch_of, arena, 0) && hu_vec_push(arena, &r->sequences, (perfetto_sequence){0}) &&
-           perfetto_values_prepare(r);
+           hu_map_init(&r->process_of, arena, 0) && hu_map_init(&r->stretch_of, arena, 0) &&
+           hu_vec_push(arena, &r->sequences, (perfetto_sequence){0}) && perfetto_values_prepare(r);
 }
 
 static void finish(document *d)

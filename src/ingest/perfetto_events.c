@@ -234,10 +234,22 @@ static void add_flows(perfetto_reader *r, const track_event *t, const hu_builder
     }
 }
 
-static void take_begin(perfetto_reader *r, const track_event *t, uint32_t track, int64_t ns)
+/* How often anything was found wrong with an event. */
+static int64_t count_reasons(const perfetto_reader *r)
+{
+    const hu_quality *q = hu_builder_quality(r->b);
+    int64_t           n = 0;
+
+    for (size_t i = 0; i < HU_REASON_COUNT; i++)
+        n += q->count[i];
+    return n;
+}
+
+static void take_begin(perfetto_reader *r, const perfetto_packet *packet, const track_event *t, uint32_t track, int64_t ns)
 {
     const size_t     n = hu_builder_slice_count(r->b);
     const hu_kind    kind = place_event(r, t, track);
+    const int64_t    counted = count_reasons(r); /* what is counted once would have to be counted with each repetition */
     hu_builder_slice s;
 
     link_launch(r, t, kind);
@@ -247,6 +259,8 @@ static void take_begin(perfetto_reader *r, const track_event *t, uint32_t track,
     hu_builder_add(r->b, &s);
     if (hu_builder_slice_count(r->b) > n)
         perfetto_tracks_edge(r, track, ns, (uint32_t)n);
+    if (t->n_flows == 0 && t->gpu.n == 0 && !packet->interned.n && count_reasons(r) == counted)
+        perfetto_repeat_keep(r, packet, track, &s);
 }
 
 static void take_counter(perfetto_reader *r, const track_event *t, uint32_t at, int64_t ns)
@@ -306,9 +320,10 @@ void perfetto_events_track_event(perfetto_reader *r, const perfetto_packet *pack
     perfetto_values_set_text(r, CHROME_NAME, t.name);
     perfetto_values_set_int(r, CHROME_TS, ns);
     if (t.type == HU_PT_TYPE_BEGIN) {
-        take_begin(r, &t, track, ns);
+        take_begin(r, packet, &t, track, ns);
     } else if (t.type == HU_PT_TYPE_END) {
         perfetto_tracks_edge(r, track, ns, PERFETTO_END);
+        perfetto_repeat_keep(r, packet, track, NULL);
     } else if (t.type == HU_PT_TYPE_COUNTER) {
         take_counter(r, &t, track, ns);
     } else if (t.type == HU_PT_TYPE_INSTANT || t.phase == 'X') {

@@ -27,6 +27,7 @@ typedef struct {
 typedef struct {
     uint32_t generation;
     bool     is_valid; /* its state was declared, and no packet was lost since */
+    uint64_t state;    /* another number with each packet that declares anything */
     uint32_t clock;    /* of its time stamps unless a packet says otherwise; 0: the trace's */
     uint64_t track;    /* of its events unless one says otherwise */
 } perfetto_sequence;
@@ -54,10 +55,24 @@ typedef struct {
 
 /* A thread in one state; pid 0: not known when it was read. */
 typedef struct {
-    int64_t tid, start_ns, end_ns;
-    int32_t pid;
-    uint8_t state; /* hu_sched_state */
+    int64_t  tid, start_ns, end_ns;
+    int32_t  pid;
+    uint16_t cpu;   /* 1 + its number; 0 */
+    uint8_t  state; /* hu_sched_state */
 } perfetto_stretch;
+
+/* An event as it lies, and what it means with what its writer had declared by then. */
+typedef struct {
+    uint64_t         state;
+    uint32_t         n, track;
+    uint32_t         number, number_n; /* where in `body` the bytes that a call moved lie, as a varint; 0: nowhere */
+    int64_t          bytes;            /* that number */
+    bool             is_end;
+    hu_builder_slice slice; /* of a beginning */
+    char             body[88];
+} perfetto_repeat;
+
+enum { PERFETTO_REPEAT_BITS = 10 };
 
 enum { PERFETTO_END = UINT32_MAX, PERFETTO_LOST = UINT32_MAX - 1 };
 
@@ -70,7 +85,7 @@ typedef struct {
     uint64_t      packed_bytes, unpacked_bytes;
     int64_t       n_packets;
 
-    hu_map sequence_of, interned_of, clock_of, track_of, places, flows, stages, counter_of, stack_of;
+    hu_map sequence_of, interned_of, clock_of, track_of, places, flows, stages, counter_of;
     hu_map process_of; /* thread -> its process, as a process tree says */
     hu_map stretch_of; /* thread -> 1 + the row of stretches that it is in; 0 none */
     HU_VEC(perfetto_stretch) stretches;
@@ -83,6 +98,10 @@ typedef struct {
     HU_VEC(hu_cpu_stack) stacks; /* as the builder has them */
     uint32_t primary_clock;
     bool     has_clocks;
+
+    uint64_t         n_states, last_id; /* of packets that declare; of the last packet's writer */
+    uint32_t         last_sequence;
+    perfetto_repeat *repeats; /* 1 << PERFETTO_REPEAT_BITS */
 
     bool is_ours;      /* holdup recorded it */
     HU_VEC(char) text; /* of arrays and dictionaries of one event */
@@ -156,6 +175,12 @@ uint32_t perfetto_events_number(perfetto_reader *r, hu_map *map, uint64_t id, bo
 /* Kineto's word for device work of that name. */
 hu_str perfetto_events_category(hu_str name);
 void   perfetto_events_track_event(perfetto_reader *r, const perfetto_packet *packet);
+
+/* perfetto_repeat.c */
+/* The event of a packet is one that was kept: taken.  False: it has to be read. */
+bool perfetto_repeat_take(perfetto_reader *r, const perfetto_packet *packet);
+/* What the event of a packet was read as: the beginning of a slice, or with NULL an end. */
+void perfetto_repeat_keep(perfetto_reader *r, const perfetto_packet *packet, uint32_t track, const hu_builder_slice *slice);
 
 /* perfetto_samples.c */
 /* Mappings, frames and call stacks of interned data; their names are there already. */

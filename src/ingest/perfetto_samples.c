@@ -70,34 +70,6 @@ static void declare_frame(perfetto_reader *r, uint32_t sequence, hu_str message)
     perfetto_values_declare(r, sequence, &entry);
 }
 
-/* The model's number of a function with these callers; 0 after a failure. */
-static uint32_t find_stack(perfetto_reader *r, const hu_cpu_stack *stack)
-{
-    uint64_t key = hu_hash_mix((uint64_t)stack->caller << 32 | stack->function, stack->module ^ 0x9e3779b97f4a7c15u);
-
-    for (;; key++) {
-        uint32_t           *place = hu_map_put(&r->stack_of, key);
-        const hu_cpu_stack *known;
-
-        if (!place) {
-            perfetto_no_memory(r);
-            return 0;
-        }
-        if (*place == HU_MAP_NONE) {
-            const uint32_t number = hu_builder_cpu_stack(r->b, stack);
-
-            if (!number || !hu_vec_push(r->arena, &r->stacks, *stack)) {
-                perfetto_no_memory(r);
-                return 0;
-            }
-            return *place = number;
-        }
-        known = &r->stacks.at[*place - 1];
-        if (known->caller == stack->caller && known->function == stack->function && known->module == stack->module)
-            return *place;
-    }
-}
-
 static void declare_stack(perfetto_reader *r, uint32_t sequence, hu_str message)
 {
     perfetto_interned entry = {.type = HU_PT_INTERNED_STACK, .text = HU_STR("")};
@@ -121,7 +93,7 @@ static void declare_stack(perfetto_reader *r, uint32_t sequence, hu_str message)
         if (!frame)
             hu_quality_count(hu_builder_quality(r->b), HU_REASON_UNKNOWN_ID, 0);
         else
-            entry.number = find_stack(r, &stack);
+            entry.number = hu_builder_cpu_stack(r->b, &stack);
         if (hu_builder_status(r->b, NULL) < 0)
             return;
     }

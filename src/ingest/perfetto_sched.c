@@ -10,6 +10,7 @@
 
 /* Processes and threads of a tree are read alike. */
 _Static_assert(HU_PT_TREE_PROCESS_PID == (int)HU_PT_TREE_THREAD_TID &&
+                   HU_PT_TREE_PROCESS_PARENT == (int)HU_PT_TREE_THREAD_PID &&
                    HU_PT_TREE_PROCESS_COMMAND == (int)HU_PT_TREE_THREAD_NAME,
                "the same field of both");
 
@@ -41,7 +42,7 @@ void perfetto_sched_take(perfetto_reader *r, const perfetto_packet *packet)
     hu_quality       *q = hu_builder_quality(r->b);
     hu_protobuf       m = hu_protobuf_of(packet->what.bytes);
     hu_protobuf_field f;
-    int64_t           tid = 0, state = 0, ns = 0;
+    int64_t           tid = 0, state = 0, ns = 0, cpu = -1;
     perfetto_stretch  row = {0};
     uint32_t         *open, process;
 
@@ -51,6 +52,8 @@ void perfetto_sched_take(perfetto_reader *r, const perfetto_packet *packet)
             tid = (int64_t)f.value;
         else if (f.number == HU_PT_TASK_STATE)
             state = (int64_t)f.value;
+        else if (f.number == HU_PT_TASK_CPU)
+            cpu = (int64_t)f.value;
     }
     if (m.bad || !perfetto_clocks_time(r, packet, &ns)) {
         hu_quality_count(q, m.bad ? HU_REASON_MALFORMED : HU_REASON_NO_TIME, 0);
@@ -69,6 +72,7 @@ void perfetto_sched_take(perfetto_reader *r, const perfetto_packet *packet)
     if (!begins_stretch(state, &row.state))
         return;
     row.tid = tid;
+    row.cpu = row.state == HU_THREAD_RUNNING && cpu >= 0 && cpu < UINT16_MAX ? (uint16_t)(cpu + 1) : 0;
     row.start_ns = ns;
     row.end_ns = INT64_MAX;
     row.pid = process == HU_MAP_NONE ? 0 : (int32_t)process;
@@ -97,6 +101,8 @@ void perfetto_sched_tree(perfetto_reader *r, hu_str message)
             name = g.number == HU_PT_TREE_THREAD_NAME ? g.bytes : name;
         }
         if (f.number == HU_PT_TREE_PROCESS) {
+            if (pid)
+                hu_builder_describe_process(r->b, id, pid, 0);
             if (name.n)
                 hu_builder_name_process(r->b, (hu_builder_id){id, false}, hu_builder_intern(r->b, name));
             continue;
@@ -132,7 +138,7 @@ static bool map_threads(perfetto_reader *r, hu_map *pid_of)
 static void add_stretch(perfetto_reader *r, const perfetto_stretch *s, int64_t pid, uint32_t runnable)
 {
     const hu_builder_id of = {pid, false}, tid = {s->tid, false};
-    hu_stretch          stretch = {.start_ns = s->start_ns, .end_ns = s->end_ns, .state = s->state};
+    hu_stretch          stretch = {.start_ns = s->start_ns, .end_ns = s->end_ns, .cpu = s->cpu, .state = s->state};
     hu_builder_slice    wait = {.start_ns = s->start_ns, .name = runnable, .kind = HU_KIND_CPU_WAIT, .detail = HU_NONE};
 
     stretch.end_ns = stretch.end_ns == INT64_MAX ? r->last_state_ns : stretch.end_ns;

@@ -41,14 +41,29 @@ static hu_str keep(perfetto_reader *r, hu_str text)
     return hu_builder_text(r->b, hu_builder_intern(r->b, text));
 }
 
+/* An argument, whole, as a line of its own; what has no room any more is left out. */
+static size_t add_argument(char *to, size_t n, size_t room, hu_str argument)
+{
+    if (argument.n + 1 > room - n)
+        return n;
+    for (size_t i = 0; i < argument.n; i++)
+        to[n++] = argument.p[i] == '\n' ? ' ' : argument.p[i];
+    to[n++] = '\n';
+    return n;
+}
+
 static void declare_process(perfetto_reader *r, perfetto_track *t, hu_str message)
 {
     hu_protobuf       m = hu_protobuf_of(message);
     hu_protobuf_field f;
     hu_str            name = HU_STR("");
+    char              command[1024];
+    size_t            n = 0;
 
     while (hu_protobuf_next(&m, &f)) {
-        if (f.number == HU_PT_PROCESS_PID) {
+        if (f.number == HU_PT_PROCESS_COMMAND) {
+            n = add_argument(command, n, sizeof command, f.bytes);
+        } else if (f.number == HU_PT_PROCESS_PID) {
             t->pid = (int32_t)f.value;
             t->has_pid = true;
         } else if (f.number == HU_PT_PROCESS_NAME) {
@@ -57,6 +72,8 @@ static void declare_process(perfetto_reader *r, perfetto_track *t, hu_str messag
     }
     if (t->has_pid && name.n)
         hu_builder_name_process(r->b, (hu_builder_id){t->pid, false}, hu_builder_intern(r->b, name));
+    if (t->has_pid && n)
+        hu_builder_describe_process(r->b, t->pid, 0, hu_builder_intern(r->b, (hu_str){command, n}));
 }
 
 static void declare_thread(perfetto_reader *r, perfetto_track *t, hu_str message)
@@ -248,8 +265,16 @@ const chrome_value *perfetto_tracks_row(perfetto_reader *r, uint32_t track)
 
 void perfetto_tracks_edge(perfetto_reader *r, uint32_t track, int64_t time_ns, uint32_t slice)
 {
-    const int64_t most = hu_input_limits(r->chrome.in)->events;
+    const int64_t        most = hu_input_limits(r->chrome.in)->events;
+    const perfetto_edge *last = r->edges.n ? &r->edges.at[r->edges.n - 1] : NULL;
 
+    /* our recorder writes a call's end behind its beginning; what others mean, the order of time tells at the end */
+    if (r->is_ours && slice == PERFETTO_END && last && last->track == track && last->slice < PERFETTO_LOST &&
+        last->time_ns <= time_ns) {
+        hu_builder_set_end(r->b, last->slice, time_ns);
+        r->edges.n--;
+        return;
+    }
     if ((int64_t)r->edges.n / 2 > most)
         hu_builder_fail(r->b, HU_ELIMIT, r->offset,
                         "more events than the limit; raise --limit events=N, or record fewer steps");

@@ -100,6 +100,26 @@ hu_host_class hu_producers_host_class(hu_str class, hu_str call)
     return found;
 }
 
+bool hu_producers_is_lock(hu_str function)
+{
+    static const char *const parts[] = {"mutex", "Mutex", "rwlock", "RwLock", "SpinLock", "lock_slow", "lock_contended"};
+
+    if (hu_str_has_lower(function, HU_STR("cond")) || hu_str_has_lower(function, HU_STR("await")))
+        return false; /* Condvar::wait, absl::CondVar, Mutex::Await */
+    for (size_t i = 0; i < HU_COUNT(parts); i++)
+        if (hu_str_has(function, hu_str_of(parts[i])))
+            return true;
+    return false;
+}
+
+bool hu_producers_is_gil(hu_str call, hu_str caller, hu_str object)
+{
+    if (!hu_str_starts(call, HU_STR("pthread_cond_")))
+        return false;
+    return hu_str_starts(caller, HU_STR("take_gil")) || hu_str_starts(caller, HU_STR("drop_gil")) ||
+           (hu_str_starts(object, HU_STR("_PyRuntime")) && !hu_str_equal(call, HU_STR("pthread_cond_wait")));
+}
+
 bool hu_producers_is_memory(hu_str call)
 {
     return hu_str_equal(call, HU_STR("munmap")) || hu_str_equal(call, HU_STR("mmap")) ||

@@ -14,6 +14,12 @@ hu_host_class hu_producers_host_class(hu_str class, hu_str call);
 
 /* Is this the name of a kernel that moves data between devices?  Case is ignored. */
 /* A call that maps or releases memory; of a file only where its path says so. */
+/* Does a function that waits in a futex belong to a lock: std::sync::Mutex of Rust, absl::Mutex, parking_lot? */
+bool hu_producers_is_lock(hu_str function);
+
+/* Is a call a wait for the global interpreter lock of Python, by its function, caller and object? */
+bool hu_producers_is_gil(hu_str call, hu_str caller, hu_str object);
+
 bool hu_producers_is_memory(hu_str call);
 
 bool hu_producers_is_comm(hu_str kernel);

@@ -23,8 +23,8 @@ static const char *const PHASES[] = {
 
 enum { N_PHASES = sizeof PHASES / sizeof *PHASES };
 
-/* Whoever asks before it is known whether there is a session, from a static constructor that runs before ours, is told to
- * call: each function looks at the gate again.  Where there is none nobody need. */
+/* A static constructor that runs before ours asks before it is known whether there is a session: it gets "call", and each
+ * function checks the gate again.  Without a session nobody needs to call. */
 static const uint32_t always = 1, never = 0;
 static bool           is_known; /* main.c's constructor has run */
 

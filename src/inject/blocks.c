@@ -3,6 +3,8 @@
  *
  * The list is shared with the supervisor, which gives drained blocks back: its head is an index and a tag that changes
  * with every push and pop, so that a block that went away and came back is not mistaken for one that stayed.
+ * Blocks that nobody has taken yet are not on it: to link one would touch its page, which on a disk is a fault, a block of
+ * the file system to write, and one more to free for whoever cuts the file.  They are handed out in their order.
  * The file is opened by name whenever it grows: a descriptor kept open might be closed by the program, and its number
  * then belong to a file of the program's own.
  */
@@ -12,6 +14,7 @@
 
 #include "inject/process.h"
 #include "inject/sys.h"
+#include "protocol/broker.h"
 #include "base/banned.h"
 
 enum {
@@ -71,19 +74,14 @@ static uint64_t tagged(uint64_t old, uint32_t index)
     return ((old >> 32) + 1) << 32 | index;
 }
 
-static void push(hu_ring_head *head, uint32_t index)
+static hu_block *take_fresh(hu_ring_head *head)
 {
-    uint64_t old = __atomic_load_n(&head->free_list, __ATOMIC_RELAXED);
+    uint32_t index = __atomic_load_n(&head->first_fresh, __ATOMIC_RELAXED);
 
-    do
-        __atomic_store_n(&hu_block_at(head, index)->head.next_free, (uint32_t)old, __ATOMIC_RELAXED);
-    while (
-        !__atomic_compare_exchange_n(&head->free_list, &old, tagged(old, index), true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
-}
-
-void hu_blocks_give(uint32_t index)
-{
-    push(hu_the_process.head, index);
+    while (index && index < __atomic_load_n(&head->n_blocks, __ATOMIC_ACQUIRE))
+        if (__atomic_compare_exchange_n(&head->first_fresh, &index, index + 1, true, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            return hu_block_at(head, index);
+    return NULL;
 }
 
 static hu_block *pop(hu_ring_head *head)
@@ -95,7 +93,7 @@ static hu_block *pop(hu_ring_head *head)
         uint32_t       next;
 
         if (index == 0 || index >= head->n_blocks)
-            return NULL;
+            return take_fresh(head);
         next = __atomic_load_n(&hu_block_at(head, index)->head.next_free, __ATOMIC_RELAXED);
         if (__atomic_compare_exchange_n(&head->free_list, &old, tagged(old, next), true, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
             return hu_block_at(head, index);
@@ -153,9 +151,11 @@ static bool grow(hu_ring_head *head, uint32_t limit)
     if (more > limit - old)
         more = limit - old;
     if (old >= reserve_of(head))
-        more = 1; /* for a thread that has none, and not for those that wait beside it */
+        more = 1; /* for a thread that has none, not for others that wait meanwhile */
     bytes = (size_t)more * HU_BLOCK_BYTES;
     fd = hu_sys_open(hu_the_process.path, O_RDWR);
+    if (fd < 0)
+        fd = hu_broker_reopen(hu_the_process.path, HU_BROKER_GROW);
     if (fd < 0)
         return false;
     rc = hu_file_allocate(fd, (int64_t)offset, (int64_t)bytes);
@@ -169,8 +169,6 @@ static bool grow(hu_ring_head *head, uint32_t limit)
     }
     __atomic_store_n(&hu_the_process.mapped_blocks, old + more, __ATOMIC_RELEASE);
     __atomic_store_n(&head->n_blocks, old + more, __ATOMIC_RELEASE);
-    for (uint32_t i = old + more; i-- > old;)
-        push(head, i);
     return true;
 }
 

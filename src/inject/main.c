@@ -10,6 +10,7 @@
 #include "inject/osrt.h"
 #include "inject/process.h"
 #include "inject/timer.h"
+#include "inject/waiters.h"
 #include "base/banned.h"
 
 /* The first copy's is what a second one finds by name; its own it knows by the name that nobody else sees. */
@@ -42,6 +43,7 @@ __attribute__((constructor(101))) static void load(void)
     hu_environment_load();
     hu_ring_init();
     hu_gate_page();
+    hu_waiters_init();
     at_fork(hu_process_forked);
     if (hu_process_attach())
         hu_gate_init();

@@ -242,7 +242,7 @@ static int64_t side_bytes(const hu_mpi_frame *f, const knowledge *k, const char 
     const int buffer = position(f, letters[0]), one = position(f, letters[1]), large = position(f, letters[2]),
               type = position(f, letters[3]), many = position(f, letters[4]);
 
-    /* MPI_IN_PLACE: what stands beside it means nothing where the other side has a count of its own */
+    /* MPI_IN_PLACE: the count next to it means nothing where the other side has its own */
     if (type < 0 || (position(f, 'T') >= 0 && buffer >= 0 && hu_mpi_is_own_address(f->a[buffer])))
         return -1;
     *count = 0;
@@ -603,7 +603,7 @@ void hu_mpi_before(hu_mpi_frame *f, hu_mpi_room *room)
     }
     f->since = hu_ticks();
     if (hu_gate_open(HU_DOOR_MPI)) /* of a program that is killed while it waits: where */
-        hu_ring_inside(HU_INSIDE_MPI + f->call + 1u, f->since);
+        hu_ring_inside(HU_INSIDE_MPI + f->call + 1u, f->since, 0, 0);
     if (class == HU_MPI_CLASS_ABORT) {
         knowledge k = nothing_known();
 
@@ -635,7 +635,7 @@ void hu_mpi_after(hu_mpi_frame *f, int rc)
                    (rc == 0 && f->n_requests && flag >= 0 && hu_mpi_int_at(f->a[flag]) && k.of.text);
     if (is_worth && hu_gate_open(HU_DOOR_MPI))
         write_record(f, &k, until);
-    hu_ring_inside(0, 0);
+    hu_ring_inside(0, 0, 0, 0);
     hu_thread.inside--;
 }
 

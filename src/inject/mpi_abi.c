@@ -19,8 +19,8 @@ enum { VERSION_BYTES = 8192 + 1 }; /* MPI_MAX_LIBRARY_VERSION_STRING is 256 in O
 hu_mpi hu_the_mpi = {.rank = -1, .size = -1};
 
 static void    *library; /* where RTLD_NEXT does not find it */
-static bool     was_looked_for, has_ended;
-static uint32_t lock;
+static bool     has_ended;
+static uint32_t lock, looking;
 
 static int find_library(struct dl_phdr_info *info, size_t size, void *unused)
 {
@@ -50,11 +50,10 @@ void *hu_mpi_next(const char *name)
 
     if (function)
         return function;
-    if (!library && hu_lock(&lock)) {
-        if (!was_looked_for || !library)
+    if (!library && hu_lock(&looking)) { /* not `lock`, which hu_mpi_starts holds while it asks for names */
+        if (!library)
             dl_iterate_phdr(find_library, NULL);
-        was_looked_for = true;
-        hu_unlock(&lock);
+        hu_unlock(&looking);
     }
     if (!library)
         return NULL;

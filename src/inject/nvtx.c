@@ -163,7 +163,7 @@ static void tell_gate(hu_record_type type, uint32_t text, uint32_t domain)
         hu_gate_start(text, domain);
 }
 
-/* Begins, starts or marks with attributes; `handle` is told for a start. */
+/* Begins, starts or marks with attributes; `handle` is set for a start. */
 static void begin_event(hu_record_type type, uint32_t domain, const hu_nvtx_event *from, uint64_t *handle)
 {
     hu_nvtx_payloads payloads = {.domain = domain};

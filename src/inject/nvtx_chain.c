@@ -210,7 +210,7 @@ static void resource_destroy(const void *handle)
         second(hu_nvtx_theirs(handle));
 }
 
-/* Ranges: the program holds their id when they gave one; ours is kept in a small table beside it. */
+/* Ranges: the program holds their id when they gave one; ours is kept in a small table of our own. */
 enum { RANGES = 1 << 12, PROBES = 64 };
 
 static struct {

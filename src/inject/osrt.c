@@ -3,11 +3,13 @@
  *
  * A record is HU_RECORD_OS_CALL with the bytes in b and the path or the peer as its id, and MOREs: `class` where the
  * descriptor is of another class than the call's row, `fd` where there is one, `error` (errno) where the call failed,
- * `calls` where it stands for several.
+ * `calls` where it stands for several; a PLACE where it waited for an object, or long, with the MUTEX of a condition, and
+ * the WAKER of a lock.
  */
 #include <dlfcn.h>
 #include <string.h>
 
+#include "inject/maps.h"
 #include "inject/osrt.h"
 #include "inject/process.h"
 #include "base/banned.h"
@@ -66,13 +68,14 @@ HU_RARE bool hu_osrt_is_gone(const hu_osrt_span *span)
     if (hu_thread.frame == 0 || (uintptr_t)span <= hu_thread.frame)
         return false;
     hu_thread.frame = 0;
+    hu_waiters_forget();
     return --hu_thread.inside == 0;
 }
 
 HU_RARE void hu_osrt_show(const hu_osrt_span *span)
 {
     (void)hu_ring_take(0);
-    hu_ring_inside(span->call + 1, span->start);
+    hu_osrt_inside(span);
 }
 
 static const uint8_t class_of_row[] = {
@@ -139,11 +142,44 @@ typedef struct {
     uint32_t   calls; /* 0: one */
 } facts;
 
+/* A place takes as much room as the call: it must be worth that. */
+static bool is_place_told(const hu_osrt_span *span, const facts *f)
+{
+    static const double long_seconds = 10e-6;
+    static uint64_t     long_ticks;
+
+    if (__builtin_expect(long_ticks == 0, 0))
+        long_ticks = (uint64_t)(hu_the_control->ticks_per_second * long_seconds) + 1;
+    return f->calls || span->took >= long_ticks;
+}
+
+/* What it waited for, from where, and who unlocked it; returns how many MOREs there are now. */
+HU_TIMED uint32_t add_place(const hu_osrt_span *span, bool is_good, hu_record *more, uint32_t n)
+{
+    hu_ring_more(&more[n], span->has_object ? span->holder : 0, HU_MORE_PLACE, span->has_object ? span->object : 0);
+    more[n++].b = span->caller;
+    hu_maps_want(span->caller, span->took);
+    if (!span->has_object)
+        return n;
+    if (span->mutex)
+        hu_ring_more(&more[n++], 0, HU_MORE_MUTEX, span->mutex);
+    if ((span->is_lock && is_good) || span->mutex) { /* whoever waited for a condition waits for its mutex then */
+        const uintptr_t lock = span->mutex ? span->mutex : span->object;
+        const hu_waker  waker = hu_waiters_waker(lock, span->start, span->start + span->took);
+
+        if (waker.thread) {
+            hu_ring_more(&more[n], waker.thread, HU_MORE_WAKER, waker.time);
+            more[n++].b = waker.caller;
+        }
+    }
+    return n;
+}
+
 static void write_record(const hu_osrt_span *span, const facts *f)
 {
     static uint32_t name_class, name_fd, name_error, name_calls, names[HU_OS_CLASS_COUNT];
     const hu_os_class class = class_of((hu_os_call)span->call, f->kind);
-    hu_record more[4], *r;
+    hu_record more[7], *r;
     uint32_t  n = 0;
 
     if (class != class_of_row[span->call])
@@ -154,6 +190,8 @@ static void write_record(const hu_osrt_span *span, const facts *f)
         hu_ring_more(&more[n++], id_of(&name_error, "error"), HU_MORE_INT, (uint64_t)f->error);
     if (f->calls)
         hu_ring_more(&more[n++], id_of(&name_calls, "calls"), HU_MORE_INT, f->calls);
+    if (__builtin_expect(span->has_object || is_place_told(span, f), 0))
+        n = add_place(span, f->error == 0, more, n);
     r = hu_ring_take(1 + n);
     if (!r)
         return;
@@ -248,4 +286,20 @@ HU_RARE void hu_osrt_done(const hu_osrt_span *span, int error)
 HU_RARE void hu_osrt_bytes(const hu_osrt_span *span, int64_t rc)
 {
     hu_osrt_known(span, -1, &(hu_fd_facts){HU_FD_UNKNOWN, 0}, rc);
+}
+
+HU_RARE void hu_osrt_wakes(hu_wake how, const volatile void *object, uint64_t ticks, const void *caller)
+{
+    hu_record *r = hu_ring_take_now(1);
+
+    if (!r)
+        return;
+    hu_maps_want((uintptr_t)caller, 0);
+    r->time = ticks;
+    r->id = 0;
+    r->aux = (uint16_t)how;
+    r->a = (uintptr_t)object;
+    r->b = (uintptr_t)caller;
+    hu_ring_publish(r, HU_RECORD_WAKE);
+    hu_process_entered(HU_DOOR_OSRT);
 }

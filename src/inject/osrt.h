@@ -20,7 +20,9 @@
 
 #include "inject/ring.h"
 #include "inject/sys.h"
+#include "inject/waiters.h"
 #include "protocol/os_calls.h"
+#include "protocol/sanitizer.h"
 
 #define HU_EXPORT __attribute__((visibility("default")))
 #define HU_RARE   __attribute__((cold, noinline))
@@ -49,9 +51,15 @@ typedef struct {
 
 /* All that is known of a call while it runs; on the wrapper's stack. */
 typedef struct {
-    uint64_t start, took; /* ticks */
-    uint32_t call;        /* hu_os_call */
-    uint32_t inside;      /* hu_thread.inside as it was before */
+    uint64_t  start, took;   /* ticks */
+    uint32_t  call;          /* hu_os_call */
+    uint32_t  inside;        /* hu_thread.inside as it was before */
+    uintptr_t caller;        /* where the program called */
+    bool      has_object;    /* what follows is known; to most calls it costs nothing */
+    bool      is_lock;       /* the object has an owner, who unlocks it */
+    uint32_t  holder;        /* the thread that had the lock when it was not free (its number); 0: not known */
+    uintptr_t object, mutex; /* what it waits for, in memory; mutex: 0, or that of a condition */
+    uintptr_t outer;         /* hu_thread.waits_for as it was before */
 } hu_osrt_span;
 
 void *hu_osrt_find(const hu_osrt_symbol *symbol);
@@ -75,20 +83,47 @@ static inline bool hu_osrt_may_wait(hu_os_call call)
            classes[call] == HU_OS_LOCK || classes[call] == HU_OS_NETWORK;
 }
 
-/* False: stay silent. */
-static inline bool hu_osrt_enter(hu_osrt_span *span, hu_os_call call)
+static inline void hu_osrt_inside(const hu_osrt_span *span)
+{
+    uint32_t held;
+
+    if (!span->has_object) {
+        hu_ring_inside(span->call + 1, span->start, 0, span->caller);
+        return;
+    }
+    held = span->holder && span->holder >> HU_CALL_TID_BITS == 0 ? HU_CALL_HELD | span->holder << HU_CALL_BITS : 0;
+
+    hu_ring_inside((span->call + 1) | held, span->start, span->object, span->caller);
+}
+
+/* To wait for an object of memory, or for none.  False: stay silent.  Inlined: the caller is the wrapper's. */
+__attribute__((always_inline)) static inline bool hu_osrt_enter_for(hu_osrt_span *span, hu_os_call call,
+                                                                    const volatile void *object, uint32_t holder)
 {
     if (__builtin_expect(hu_thread.inside != 0, 0) && !hu_osrt_is_gone(span))
         return false;
     span->call = call;
+    span->caller = (uintptr_t)__builtin_return_address(0);
+    span->has_object = object != NULL;
+    if (object) {
+        span->object = (uintptr_t)object;
+        span->mutex = 0;
+        span->holder = holder;
+        span->is_lock = false;
+    }
     span->inside = hu_thread.inside++;
     hu_thread.frame = (uintptr_t)span;
     span->start = hu_ticks();
     if (hu_osrt_may_wait(call) && __builtin_expect(hu_thread.block == NULL, 0))
         hu_osrt_show(span);
     else
-        hu_ring_inside((uint32_t)call + 1, span->start);
+        hu_osrt_inside(span);
     return true;
+}
+
+__attribute__((always_inline)) static inline bool hu_osrt_enter(hu_osrt_span *span, hu_os_call call)
+{
+    return hu_osrt_enter_for(span, call, NULL, 0);
 }
 
 /* In a forked child the ring is its parent's: no more than this. */
@@ -109,6 +144,32 @@ static inline bool hu_osrt_leave(hu_osrt_span *span)
     hu_osrt_reset(span);
     return __builtin_expect(span->took >= hu_the_control->os_threshold, 0);
 }
+
+/* Between entering and leaving: whoever wakes the thread must know that it waits. */
+static inline void hu_osrt_waits(hu_osrt_span *span)
+{
+    if (!span->has_object)
+        return;
+    span->outer = hu_thread.waits_for;
+    hu_waiters_enter(span->object);
+    hu_thread.waits_for = span->object;
+}
+
+/* Behind leaving.  What a jump has counted out already, it does not count out again. */
+static inline void hu_osrt_waited(const hu_osrt_span *span)
+{
+    if (!span->has_object)
+        return;
+    if (hu_thread.waits_for == span->object)
+        hu_waiters_leave(span->object);
+    hu_thread.waits_for = span->outer;
+}
+
+/* A write of eight bytes, which may be the count of an eventfd: the same for that. */
+void hu_osrt_counted(const hu_osrt_span *span, int fd);
+
+/* Somebody may wait for the object: writes that this thread wakes them. */
+void hu_osrt_wakes(hu_wake how, const volatile void *object, uint64_t ticks, const void *caller);
 
 /* What descriptors are (osrt_fds.c). */
 /* clang-format off */
@@ -174,11 +235,18 @@ typedef struct {
     size_t       bytes; /* to be provided for hu_environment_write; 0: envp is good as it is */
     size_t       n;
     uint32_t     missing;
+    bool         is_without_us;                 /* our library cannot be opened any more: another root, another user */
+    char         sanitizer[HU_SANITIZER_BYTES]; /* that the program needs in front of all others; "": none */
 } hu_environment;
 
-void         hu_environment_load(void);
-void         hu_environment_plan(hu_environment *e, char *const *envp);
+void hu_environment_load(void);
+/* `program` is a file, of PATH where `is_searched` and it has no slash; NULL: not known. */
+void         hu_environment_plan(hu_environment *e, char *const *envp, const char *program, bool is_searched);
 char *const *hu_environment_write(const hu_environment *e, void *room);
+
+/* Takes the sanitizer that we put there for this program out of its environment: of system and popen, shells get that as
+ * it is.  Not before main: a sanitizer may start the program again while it loads. */
+void hu_environment_unmark(void);
 
 /* Finds all real functions.  Once, from the constructor, whether there is a session or not. */
 void hu_osrt_load(void);
@@ -234,6 +302,31 @@ long hu_osrt_raw(long number, long a, long b, long c, long d, long e, long f);
 /* Of a call that moves bytes of `fd` and may be made very often. */
 #define HU_WRAP_MANY(row, type, symbol, params, args, otherwise, done) \
     HU_WRAP_AS(row, type, symbol, #symbol, NULL, params, args, otherwise, !hu_osrt_add(&span, fd, rc) && is_long, done)
+
+/* Of a call that waits for an object of memory, and for a condition's mutex behind it. */
+#define HU_WRAP_ON(row, type, symbol, name, version, params, args, otherwise, on, with, done)  \
+    HU_REAL_NAMED(symbol, name, version)                                                       \
+    HU_TIMED type timed_##symbol params                                                        \
+    {                                                                                          \
+        __typeof__(symbol) *const real = HU_FIND(symbol);                                      \
+        hu_osrt_span              span;                                                        \
+        type                      rc;                                                          \
+        bool                      is_long;                                                     \
+                                                                                               \
+        if (!real)                                                                             \
+            return (type)(otherwise);                                                          \
+        if (!hu_gate_open(HU_DOOR_OSRT) || !hu_osrt_enter_for(&span, HU_OS_CALL_##row, on, 0)) \
+            return real args;                                                                  \
+        hu_osrt_waits(&span);                                                                  \
+        span.mutex = (uintptr_t)(with);                                                        \
+        rc = real args;                                                                        \
+        is_long = hu_osrt_leave(&span);                                                        \
+        hu_osrt_waited(&span);                                                                 \
+        if (is_long)                                                                           \
+            done;                                                                              \
+        return rc;                                                                             \
+    }                                                                                          \
+    HU_DOOR(type, symbol, params, args)
 
 #define HU_WRAP(row, type, symbol, params, args, otherwise, done) \
     HU_WRAP_NAMED(row, type, symbol, #symbol, NULL, params, args, otherwise, done)

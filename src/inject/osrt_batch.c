@@ -23,6 +23,7 @@ static const double FAST_SECONDS = 10e-6;  /* what takes longer is worth a recor
 
 typedef struct {
     uint64_t    took, bytes, last; /* ticks, bytes of the calls added up; when the last one began */
+    uintptr_t   caller;            /* of the first of them */
     uint32_t    call, calls, streak;
     int         fd;
     hu_fd_facts is;
@@ -36,14 +37,24 @@ typedef struct {
 
 static __thread batch here __attribute__((tls_model("initial-exec")));
 
+/* The same in ticks; the first one is known last. */
+static uint64_t batch_ticks, close_ticks, fast_ticks;
+
 static uint64_t ticks_of(double seconds)
 {
     return (uint64_t)(hu_the_control->ticks_per_second * seconds);
 }
 
+static HU_RARE void know_ticks(void)
+{
+    close_ticks = ticks_of(CLOSE_SECONDS);
+    fast_ticks = ticks_of(FAST_SECONDS);
+    __atomic_store_n(&batch_ticks, ticks_of(BATCH_SECONDS) + 1, __ATOMIC_RELEASE);
+}
+
 static uint64_t write_row(const row *r, uint64_t at)
 {
-    const hu_osrt_span span = {.start = at, .took = r->took, .call = r->call};
+    const hu_osrt_span span = {.start = at, .took = r->took, .call = r->call, .caller = r->caller};
 
     hu_osrt_many(&span, r->fd, &r->is, r->bytes, r->calls);
     return at + r->took;
@@ -99,7 +110,7 @@ static void forget_parent(void)
 
 static bool is_close(const row *r, const hu_osrt_span *span)
 {
-    return span->start - r->last < ticks_of(CLOSE_SECONDS) + span->took;
+    return span->start - r->last < close_ticks + span->took;
 }
 
 /* Is the number still what it was? */
@@ -114,13 +125,15 @@ static bool add(const hu_osrt_span *span, int fd, int64_t rc)
 {
     row *r;
 
+    if (__builtin_expect(__atomic_load_n(&batch_ticks, __ATOMIC_ACQUIRE) == 0, 0))
+        know_ticks();
     forget_parent();
     r = row_of(span, fd);
     r->streak = is_close(r, span) ? r->streak + 1 : 0;
     r->last = span->start;
-    if (r->streak < STREAK || span->took >= ticks_of(FAST_SECONDS))
+    if (r->streak < STREAK || span->took >= fast_ticks)
         return false;
-    if (hu_thread.batched && span->start - here.first > ticks_of(BATCH_SECONDS))
+    if (hu_thread.batched && span->start - here.first >= batch_ticks)
         hu_ring_flush();
     if (!r->is.kind || !is_same(r)) {
         if (r->calls)
@@ -131,7 +144,8 @@ static bool add(const hu_osrt_span *span, int fd, int64_t rc)
     }
     if (!hu_thread.batched)
         here.first = span->start;
-    r->calls++;
+    if (r->calls++ == 0)
+        r->caller = span->caller;
     r->took += span->took;
     r->bytes += (uint64_t)rc;
     hu_thread.batched = 1;

@@ -3,7 +3,8 @@
  *
  * `env -i`, launchers and job scripts clear the environment, or set LD_PRELOAD to a library of their own; the recorder
  * would then lose sight of everything behind them.  What is missing is put back: the session, our library in front of
- * LD_PRELOAD, the way in for NVTX.  A program that brings a session of its own is left alone, and so is everything where
+ * LD_PRELOAD, the way in for NVTX.  In front of us goes the sanitizer of a program that needs it to be first, and of that
+ * alone (protocol/sanitizer.h).  A program that brings a session of its own is left alone, and so is everything where
  * the user has set HOLDUP_FOLLOW=0.
  *
  * No memory is allocated: a child of vfork uses that of its parent.
@@ -14,7 +15,10 @@
 
 #include "inject/osrt.h"
 #include "inject/process.h"
+#include "protocol/sanitizer.h"
 #include "base/banned.h"
+
+extern char **environ;
 
 enum { SESSION, INJECTION, PRELOAD, KEPT };
 enum { ENTRY_ROOM = 4096 + 32 };
@@ -38,6 +42,19 @@ static void keep(int which, const char *value)
     memcpy(entries[which] + name_bytes, value, bytes + 1);
 }
 
+/* A profiler around this program has given NVTX to its own library: we go in front, and it is called behind us.  Children
+ * get both. */
+static void chain_nvtx(const char *us)
+{
+    const char *tool = getenv("NVTX_INJECTION64_PATH");
+    const char *chain = getenv("HOLDUP_NVTX_CHAIN");
+
+    if (!tool || !tool[0] || strcmp(tool, us) == 0 || (chain && chain[0]) || !(hu_the_control->wanted & HU_DOOR_NVTX))
+        return;
+    if (setenv("HOLDUP_NVTX_CHAIN", tool, 1) == 0)
+        setenv("NVTX_INJECTION64_PATH", us, 1);
+}
+
 void hu_environment_load(void)
 {
     const char *follow = getenv("HOLDUP_FOLLOW");
@@ -48,6 +65,7 @@ void hu_environment_load(void)
     /* only what was preloaded is passed on, under the name by which it was found */
     if (!getenv("LD_PRELOAD") || !dladdr(names, &us) || !us.dli_fname || !strchr(us.dli_fname, '/'))
         return;
+    chain_nvtx(us.dli_fname);
     keep(PRELOAD, us.dli_fname);
     keep(INJECTION, getenv("NVTX_INJECTION64_PATH"));
     keep(SESSION, hu_the_process.session);
@@ -64,8 +82,8 @@ static const char *our_path(void)
     return entries[PRELOAD] + strlen(names[PRELOAD]);
 }
 
-/* LD_PRELOAD is a list, separated by colons or blanks. */
-static bool is_in_list(const char *list)
+/* LD_PRELOAD is a list, separated by colons or blanks: where in it we are, or NULL. */
+static const char *find_us(const char *list)
 {
     const char *at = list;
 
@@ -73,17 +91,60 @@ static bool is_in_list(const char *list)
         const char end = at[preload_bytes];
 
         if ((at == list || at[-1] == ':' || at[-1] == ' ') && (end == '\0' || end == ':' || end == ' '))
-            return true;
+            return at;
         at += preload_bytes;
     }
-    return false;
+    return NULL;
 }
 
-void hu_environment_plan(hu_environment *e, char *const *envp)
+static int open_program(const char *path)
+{
+    return hu_sys_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+}
+
+/* The program's sanitizer, of the first file of PATH that is there where a name is searched for. */
+static void find_sanitizer(const char *program, bool is_searched, char *out)
+{
+    static const hu_file_reader reader = {open_program, hu_sys_read_at, hu_sys_close};
+    const char                 *path = is_searched && program && !strchr(program, '/') ? getenv("PATH") : NULL;
+    char                        file[1024];
+
+    out[0] = '\0';
+    if (!path && program)
+        hu_sanitizer_of(&reader, program, out);
+    for (size_t n; path && *path; path += n + (path[n] == ':')) {
+        n = strcspn(path, ":");
+        if (n == 0 || n + 1 + strlen(program) >= sizeof file)
+            continue;
+        memcpy(file, path, n);
+        file[n] = '/';
+        memcpy(file + n + 1, program, strlen(program) + 1);
+        if (HU_SYS(SYS_faccessat, AT_FDCWD, file, X_OK) == 0) {
+            hu_sanitizer_of(&reader, file, out);
+            return;
+        }
+    }
+}
+
+/* Is the list of libraries as the program needs it? */
+static bool is_preload_right(const hu_environment *e, const char *list)
+{
+    const size_t put = hu_sanitizer_put(list), n = strlen(e->sanitizer);
+
+    if ((find_us(list + put) == NULL) != e->is_without_us)
+        return false;
+    if (n == 0 || strstr(list + put, e->sanitizer)) /* the user has put it there himself */
+        return put == 0;
+    return put == n + strlen(HU_SANITIZER_MARK) && memcmp(list, e->sanitizer, n) == 0;
+}
+
+void hu_environment_plan(hu_environment *e, char *const *envp, const char *program, bool is_searched)
 {
     *e = (hu_environment){.envp = envp};
     if (!entries[SESSION][0])
         return;
+    find_sanitizer(program, is_searched, e->sanitizer);
+    e->is_without_us = HU_SYS(SYS_faccessat, AT_FDCWD, our_path(), R_OK) < 0; /* the loader would complain, aloud */
     for (int which = 0; which < KEPT; which++)
         e->missing |= entries[which][0] ? 1u << which : 0;
     for (; envp && envp[e->n]; e->n++) { /* clearenv leaves none at all */
@@ -97,26 +158,46 @@ void hu_environment_plan(hu_environment *e, char *const *envp)
             if (is_entry(entry, which))
                 e->missing &= ~(1u << which);
         if (is_entry(entry, PRELOAD)) {
-            if (is_in_list(entry + strlen(names[PRELOAD])))
+            if (is_preload_right(e, entry + strlen(names[PRELOAD])))
                 e->missing &= ~(1u << PRELOAD);
             else if (strlen(entry) > e->bytes)
                 e->bytes = strlen(entry);
         }
     }
     if (e->missing)
-        e->bytes += (e->n + KEPT + 1) * sizeof *envp + preload_bytes + strlen(names[PRELOAD]) + 2;
+        e->bytes += (e->n + KEPT + 1) * sizeof *envp + preload_bytes + strlen(names[PRELOAD]) + HU_SANITIZER_BYTES + 4;
     else
         e->bytes = 0;
 }
 
-/* "LD_PRELOAD=ours:theirs" */
-static void join(char *to, const char *theirs)
+static char *append(char *to, const char *text, size_t n)
 {
-    const size_t ours = strlen(entries[PRELOAD]), n = strlen(theirs);
+    memcpy(to, text, n);
+    to[n] = '\0';
+    return to + n;
+}
 
-    memcpy(to, entries[PRELOAD], ours);
-    to[ours] = n > 0 ? ':' : '\0';
-    memcpy(to + ours + (n > 0), theirs, n + 1);
+/* "LD_PRELOAD=sanitizer  ours:theirs", each where it is needed */
+static void join(char *to, const hu_environment *e, const char *theirs)
+{
+    const char *us;
+
+    theirs += hu_sanitizer_put(theirs);
+    us = find_us(theirs);
+    to = append(to, names[PRELOAD], strlen(names[PRELOAD]));
+    if (e->sanitizer[0] && !strstr(theirs, e->sanitizer)) {
+        to = append(to, e->sanitizer, strlen(e->sanitizer));
+        to = append(to, HU_SANITIZER_MARK, strlen(HU_SANITIZER_MARK));
+    }
+    if (!us && !e->is_without_us) {
+        to = append(to, our_path(), preload_bytes);
+        to = append(to, ":", theirs[0] != '\0');
+    }
+    if (us && e->is_without_us) {
+        to = append(to, theirs, (size_t)(us - theirs));
+        theirs = us + preload_bytes;
+    }
+    append(to, theirs, strlen(theirs));
 }
 
 char *const *hu_environment_write(const hu_environment *e, void *room)
@@ -127,15 +208,29 @@ char *const *hu_environment_write(const hu_environment *e, void *room)
     for (size_t i = 0; i < e->n; i++) {
         to[i] = e->envp[i];
         if ((missing & 1u << PRELOAD) && is_entry(to[i], PRELOAD)) {
-            join(text, to[i] + strlen(names[PRELOAD]));
+            join(text, e, to[i] + strlen(names[PRELOAD]));
             to[i] = text;
             missing &= ~(1u << PRELOAD);
         }
     }
     to += e->n;
-    for (int which = 0; which < KEPT; which++)
+    if (missing & 1u << PRELOAD) {
+        join(text, e, "");
+        *to++ = text;
+    }
+    for (int which = 0; which < PRELOAD; which++)
         if (missing & 1u << which)
             *to++ = entries[which];
     *to = NULL;
     return room;
+}
+
+void hu_environment_unmark(void)
+{
+    for (char **at = environ; at && *at; at++) {
+        char *const list = *at + strlen(names[PRELOAD]);
+
+        if (is_entry(*at, PRELOAD) && hu_sanitizer_put(list))
+            memmove(list, list + hu_sanitizer_put(list), strlen(list + hu_sanitizer_put(list)) + 1);
+    }
 }

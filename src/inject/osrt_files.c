@@ -23,8 +23,9 @@ HU_WRAP_MANY(readv, ssize_t, readv, (int fd, const struct iovec *to, int n), (fd
              ON_FD)
 HU_WRAP_MANY(preadv, ssize_t, preadv, (int fd, const struct iovec *to, int n, off_t at), (fd, to, n, at),
              HU_RAW(SYS_preadv, fd, to, n, at), ON_FD)
-HU_WRAP_MANY(write, ssize_t, write, (int fd, const void *from, size_t n), (fd, from, n), HU_RAW(SYS_write, fd, from, n),
-             ON_FD)
+HU_WRAP_AS(write, ssize_t, write, "write", NULL, (int fd, const void *from, size_t n), (fd, from, n),
+           HU_RAW(SYS_write, fd, from, n),
+           ((rc == 8 ? hu_osrt_counted(&span, fd) : (void)0), !hu_osrt_add(&span, fd, rc)) && is_long, ON_FD)
 HU_WRAP_MANY(pwrite, ssize_t, pwrite, (int fd, const void *from, size_t n, off_t at), (fd, from, n, at),
              HU_RAW(SYS_pwrite64, fd, from, n, at), ON_FD)
 HU_WRAP_MANY(writev, ssize_t, writev, (int fd, const struct iovec *from, int n), (fd, from, n),

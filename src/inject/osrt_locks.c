@@ -2,38 +2,59 @@
  * osrt_locks.c - mutexes, read-write locks, spin locks: recorded when somebody else holds them.
  *
  * A lock that is free is taken by its try function, without looking at the clock: it costs what it cost before.  Only one
- * that is not free is waited for, and timed.
- *
- * Rust, Abseil and std::atomic::wait have locks of their own, which wait by syscall(SYS_futex): that is recorded too.
+ * that is not free is waited for, and timed.  A mutex and a read-write lock know themselves whether threads sleep for them
+ * (osrt_wakes.c); who waits for a spin lock is counted.
  */
 #include <pthread.h>
 #include <threads.h>
 
-#include <linux/futex.h>
-#include <stdarg.h>
-
 #include "inject/osrt.h"
 #include "base/banned.h"
 
+/*
+ * Which thread has a lock of glibc: pthread_mutex_t.__data.__owner, pthread_rwlock_t.__data.__cur_writer (0: readers).
+ * The fields have been there since 2.25, and initialisers in programs contain their places.  Of other C libraries nothing
+ * is known.
+ */
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
+
+static uint32_t owner_at(const void *lock, unsigned word)
+{
+    return gnu_get_libc_version ? __atomic_load_n((const uint32_t *)lock + word, __ATOMIC_RELAXED) : 0;
+}
+
+static uint32_t owner_of_mutex(const void *lock)
+{
+    return owner_at(lock, 2);
+}
+
+static uint32_t owner_of_rwlock(const void *lock)
+{
+    return owner_at(lock, 6);
+}
+
 /* `busy` alone says that somebody else has it; all else is the answer.  While nothing is found yet there are no other
  * threads to speak of, and trying is good enough. */
-#define LOCK(row, symbol, try, busy, params, args, lock)                       \
+#define LOCK(row, symbol, try, busy, params, args, lock, owner)                \
     HU_REAL(symbol)                                                            \
     HU_TIMED int wait_##symbol params                                          \
     {                                                                          \
         __typeof__(symbol) *const real = HU_FIND(symbol);                      \
         hu_osrt_span              span;                                        \
         int                       rc;                                          \
+        bool                      is_long;                                     \
                                                                                \
         if (!real) {                                                           \
             while ((rc = try(lock)) == busy)                                   \
                 (void)HU_SYS(SYS_sched_yield);                                 \
             return rc;                                                         \
         }                                                                      \
-        if (!hu_osrt_enter(&span, HU_OS_CALL_##row))                           \
+        if (!hu_osrt_enter_for(&span, HU_OS_CALL_##row, lock, owner(lock)))    \
             return real args;                                                  \
+        span.is_lock = true;                                                   \
         rc = real args;                                                        \
-        if (hu_osrt_leave(&span))                                              \
+        is_long = hu_osrt_leave(&span);                                        \
+        if (is_long)                                                           \
             hu_osrt_done(&span, rc);                                           \
         return rc;                                                             \
     }                                                                          \
@@ -53,16 +74,81 @@ HU_REAL(pthread_rwlock_tryrdlock)
 HU_REAL(pthread_rwlock_trywrlock)
 HU_REAL(pthread_spin_trylock)
 
-LOCK(pthread_mutex_lock, pthread_mutex_lock, pthread_mutex_trylock, EBUSY, (pthread_mutex_t * lock), (lock), lock)
+LOCK(pthread_mutex_lock, pthread_mutex_lock, pthread_mutex_trylock, EBUSY, (pthread_mutex_t * lock), (lock), lock,
+     owner_of_mutex)
 LOCK(pthread_mutex_timedlock, pthread_mutex_timedlock, pthread_mutex_trylock, EBUSY,
-     (pthread_mutex_t * lock, const struct timespec *until), (lock, until), lock)
-LOCK(pthread_rwlock_rdlock, pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, EBUSY, (pthread_rwlock_t * lock), (lock), lock)
-LOCK(pthread_rwlock_wrlock, pthread_rwlock_wrlock, pthread_rwlock_trywrlock, EBUSY, (pthread_rwlock_t * lock), (lock), lock)
+     (pthread_mutex_t * lock, const struct timespec *until), (lock, until), lock, owner_of_mutex)
+LOCK(pthread_rwlock_rdlock, pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, EBUSY, (pthread_rwlock_t * lock), (lock), lock,
+     owner_of_rwlock)
+LOCK(pthread_rwlock_wrlock, pthread_rwlock_wrlock, pthread_rwlock_trywrlock, EBUSY, (pthread_rwlock_t * lock), (lock), lock,
+     owner_of_rwlock)
 LOCK(pthread_rwlock_rdlock, pthread_rwlock_timedrdlock, pthread_rwlock_tryrdlock, EBUSY,
-     (pthread_rwlock_t * lock, const struct timespec *until), (lock, until), lock)
+     (pthread_rwlock_t * lock, const struct timespec *until), (lock, until), lock, owner_of_rwlock)
 LOCK(pthread_rwlock_wrlock, pthread_rwlock_timedwrlock, pthread_rwlock_trywrlock, EBUSY,
-     (pthread_rwlock_t * lock, const struct timespec *until), (lock, until), lock)
-LOCK(pthread_spin_lock, pthread_spin_lock, pthread_spin_trylock, EBUSY, (pthread_spinlock_t * lock), (lock), lock)
+     (pthread_rwlock_t * lock, const struct timespec *until), (lock, until), lock, owner_of_rwlock)
+
+static inline void relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Takes the lock if it is free soon, about a microsecond. */
+static bool spin(pthread_spinlock_t *lock)
+{
+    enum { TRIES = 16, PAUSES = 8 };
+
+    for (int i = 0; i < TRIES; i++) {
+        for (int k = 0; k < PAUSES; k++)
+            relax();
+        if ((real_pthread_spin_trylock ? real_pthread_spin_trylock : pthread_spin_trylock)(lock) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Who waits for long counts itself, for the one who unlocks; where all do, they do nothing else. */
+HU_REAL(pthread_spin_lock)
+HU_TIMED int wait_pthread_spin_lock(pthread_spinlock_t *lock)
+{
+    __typeof__(pthread_spin_lock) *const real = HU_FIND(pthread_spin_lock);
+    hu_osrt_span                         span;
+    int                                  rc = 0;
+    bool                                 is_long, is_counted;
+
+    if (!real) {
+        while (pthread_spin_trylock(lock) != 0)
+            (void)HU_SYS(SYS_sched_yield);
+        return 0;
+    }
+    if (!hu_osrt_enter_for(&span, HU_OS_CALL_pthread_spin_lock, lock, 0))
+        return real(lock);
+    span.is_lock = true;
+    is_counted = !spin(lock);
+    if (is_counted) {
+        hu_osrt_waits(&span);
+        rc = real(lock);
+    }
+    is_long = hu_osrt_leave(&span);
+    if (is_counted)
+        hu_osrt_waited(&span);
+    if (is_long)
+        hu_osrt_done(&span, rc);
+    return rc;
+}
+
+HU_EXPORT int pthread_spin_lock(pthread_spinlock_t *lock)
+{
+    int rc;
+
+    if (__builtin_expect(real_pthread_spin_lock && !hu_gate_open(HU_DOOR_OSRT), 1))
+        return real_pthread_spin_lock(lock);
+    rc = (real_pthread_spin_trylock ? real_pthread_spin_trylock : pthread_spin_trylock)(lock);
+    return __builtin_expect(rc != EBUSY, 1) ? rc : wait_pthread_spin_lock(lock);
+}
 
 #ifdef __GLIBC__
 int pthread_mutex_clocklock(pthread_mutex_t *lock, clockid_t clock, const struct timespec *until);
@@ -72,42 +158,12 @@ int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock, const st
 HU_REAL(mtx_trylock)
 
 LOCK(pthread_mutex_timedlock, pthread_mutex_clocklock, pthread_mutex_trylock, EBUSY,
-     (pthread_mutex_t * lock, clockid_t clock, const struct timespec *until), (lock, clock, until), lock)
+     (pthread_mutex_t * lock, clockid_t clock, const struct timespec *until), (lock, clock, until), lock, owner_of_mutex)
 LOCK(pthread_rwlock_rdlock, pthread_rwlock_clockrdlock, pthread_rwlock_tryrdlock, EBUSY,
-     (pthread_rwlock_t * lock, clockid_t clock, const struct timespec *until), (lock, clock, until), lock)
+     (pthread_rwlock_t * lock, clockid_t clock, const struct timespec *until), (lock, clock, until), lock, owner_of_rwlock)
 LOCK(pthread_rwlock_wrlock, pthread_rwlock_clockwrlock, pthread_rwlock_trywrlock, EBUSY,
-     (pthread_rwlock_t * lock, clockid_t clock, const struct timespec *until), (lock, clock, until), lock)
-LOCK(pthread_mutex_lock, mtx_lock, mtx_trylock, thrd_busy, (mtx_t * lock), (lock), lock)
+     (pthread_rwlock_t * lock, clockid_t clock, const struct timespec *until), (lock, clock, until), lock, owner_of_rwlock)
+LOCK(pthread_mutex_lock, mtx_lock, mtx_trylock, thrd_busy, (mtx_t * lock), (lock), lock, owner_of_mutex)
 LOCK(pthread_mutex_timedlock, mtx_timedlock, mtx_trylock, thrd_busy, (mtx_t * lock, const struct timespec *until),
-     (lock, until), lock)
+     (lock, until), lock, owner_of_mutex)
 #endif
-
-static bool is_wait(int operation)
-{
-    const int command = operation & FUTEX_CMD_MASK;
-
-    return command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET || command == FUTEX_LOCK_PI ||
-           command == FUTEX_WAIT_REQUEUE_PI;
-}
-
-HU_REAL(syscall)
-HU_EXPORT long syscall(long number, ...)
-{
-    __typeof__(syscall) *const real = HU_FIND(syscall);
-    hu_osrt_span               span;
-    long                       a[6], rc;
-    va_list                    list;
-
-    va_start(list, number);
-    for (int i = 0; i < 6; i++)
-        a[i] = va_arg(list, long); /* as the C library does: what is not there is not looked at */
-    va_end(list);
-    if (!real)
-        return hu_osrt_raw(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-    if (number != SYS_futex || !hu_gate_open(HU_DOOR_OSRT) || !is_wait((int)a[1]) || !hu_osrt_enter(&span, HU_OS_CALL_futex))
-        return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-    rc = real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-    if (hu_osrt_leave(&span))
-        hu_osrt_done(&span, rc < 0 ? errno : 0);
-    return rc;
-}

@@ -68,12 +68,12 @@ HU_EXPORT pid_t fork(void)
  * is left as it is. */
 enum { STACK_ROOM = 64 * 1024 };
 
-#define FOLLOWED(envp, followed)              \
-    hu_environment e;                         \
-    char *const   *followed = (envp);         \
-                                              \
-    hu_environment_plan(&e, followed);        \
-    if (e.bytes > 0 && e.bytes <= STACK_ROOM) \
+#define FOLLOWED(envp, followed, program, is_searched)           \
+    hu_environment e;                                            \
+    char *const   *followed = (envp);                            \
+                                                                 \
+    hu_environment_plan(&e, followed, (program), (is_searched)); \
+    if (e.bytes > 0 && e.bytes <= STACK_ROOM)                    \
         followed = hu_environment_write(&e, __builtin_alloca(e.bytes));
 
 /* Says what is about to be started.  True: this process is to be replaced, as far as the ring is concerned. */
@@ -104,7 +104,7 @@ HU_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
     __typeof__(execve) *const real = HU_FIND(execve);
     bool                      is_replaced;
 
-    FOLLOWED(envp, followed)
+    FOLLOWED(envp, followed, path, false)
     is_replaced = before_exec(path);
     return after_exec(is_replaced, real ? real(path, argv, followed) : (int)HU_RAW(SYS_execve, path, argv, followed));
 }
@@ -117,7 +117,7 @@ HU_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 
     if (!real)
         return (int)HU_ABSENT(-1);
-    FOLLOWED(envp, followed)
+    FOLLOWED(envp, followed, file, true)
     is_replaced = before_exec(file);
     return after_exec(is_replaced, real(file, argv, followed));
 }
@@ -136,11 +136,13 @@ HU_REAL(fexecve)
 HU_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
     __typeof__(fexecve) *const real = HU_FIND(fexecve);
+    char                       path[32];
     bool                       is_replaced;
 
     if (!real)
         return (int)HU_ABSENT(-1);
-    FOLLOWED(envp, followed)
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    FOLLOWED(envp, followed, path, false)
     is_replaced = before_exec(argv[0] ? argv[0] : "fexecve");
     return after_exec(is_replaced, real(fd, argv, followed));
 }
@@ -154,7 +156,7 @@ HU_EXPORT int execveat(int at, const char *path, char *const argv[], char *const
     __typeof__(execveat) *const real = HU_FIND(execveat);
     bool                        is_replaced;
 
-    FOLLOWED(envp, followed)
+    FOLLOWED(envp, followed, path[0] == '/' ? path : NULL, false)
     is_replaced = before_exec(path);
     return after_exec(is_replaced, real ? real(at, path, argv, followed, flags)
                                         : (int)HU_RAW(SYS_execveat, at, path, argv, followed, flags));
@@ -201,7 +203,7 @@ HU_EXPORT int execle(const char *path, const char *first, ...)
     return execve(path, argv, envp);
 }
 
-#define SPAWN(symbol)                                                                             \
+#define SPAWN(symbol, is_searched)                                                                \
     HU_REAL(symbol)                                                                               \
     HU_EXPORT int symbol(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions, \
                          const posix_spawnattr_t *how, char *const argv[], char *const envp[])    \
@@ -213,7 +215,7 @@ HU_EXPORT int execle(const char *path, const char *first, ...)
                                                                                                   \
         if (!real)                                                                                \
             return ENOSYS;                                                                        \
-        FOLLOWED(envp, followed)                                                                  \
+        FOLLOWED(envp, followed, path, is_searched)                                               \
         if (!hu_gate_open(HU_DOOR_OSRT) || !hu_osrt_enter(&span, HU_OS_CALL_posix_spawn))         \
             return real(pid, path, actions, how, argv, followed);                                 \
         rc = real(&child, path, actions, how, argv, followed);                                    \
@@ -227,12 +229,18 @@ HU_EXPORT int execle(const char *path, const char *first, ...)
         return rc;                                                                                \
     }
 
-SPAWN(posix_spawn)
-SPAWN(posix_spawnp)
+SPAWN(posix_spawn, false)
+SPAWN(posix_spawnp, true)
 
 /* Their children get the environment as it is: if the program has cleared it, they are not followed. */
-HU_WRAP(system, int, system, (const char *command), (command), HU_ABSENT(-1), hu_osrt_text(&span, command, 0))
-HU_WRAP(popen, FILE *, popen, (const char *command, const char *mode), (command, mode), HU_ABSENT(NULL),
+static const char *as_it_is(const char *command)
+{
+    hu_environment_unmark();
+    return command;
+}
+
+HU_WRAP(system, int, system, (const char *command), (as_it_is(command)), HU_ABSENT(-1), hu_osrt_text(&span, command, 0))
+HU_WRAP(popen, FILE *, popen, (const char *command, const char *mode), (as_it_is(command), mode), HU_ABSENT(NULL),
         hu_osrt_text(&span, command, rc ? 0 : errno))
 HU_WRAP(pclose, int, pclose, (FILE * stream), (stream), -1, hu_osrt_done(&span, rc < 0 ? errno : 0))
 
@@ -320,9 +328,10 @@ HU_EXPORT int prctl(int what, ...)
                                                                  \
         if (hu_thread.frame) {                                   \
             hu_thread.frame = 0;                                 \
+            hu_waiters_forget();                                 \
             if (hu_thread.inside > 0)                            \
                 hu_thread.inside--;                              \
-            hu_ring_inside(0, 0);                                \
+            hu_ring_inside(0, 0, 0, 0);                          \
         }                                                        \
         real(to, value);                                         \
         __builtin_unreachable();                                 \

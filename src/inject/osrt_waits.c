@@ -44,14 +44,45 @@ HU_WRAP(epoll_pwait, int, epoll_pwait, (int fd, struct epoll_event *to, int n, i
         (fd, to, n, ms, mask), HU_ABSENT(-1), hu_osrt_fd(&span, fd, rc < 0 ? -1 : 0))
 
 /* Threads.  Programs of before 2003 bind the older conditions; nobody has seen one. */
-HU_WRAP_NAMED(pthread_cond_wait, int, pthread_cond_wait, "pthread_cond_wait", "GLIBC_2.3.2",
-              (pthread_cond_t * c, pthread_mutex_t *m), (c, m), ENOSYS, BY_RC)
-HU_WRAP_NAMED(pthread_cond_timedwait, int, pthread_cond_timedwait, "pthread_cond_timedwait", "GLIBC_2.3.2",
-              (pthread_cond_t * c, pthread_mutex_t *m, const struct timespec *until), (c, m, until), ENOSYS, BY_RC)
-HU_WRAP(pthread_barrier_wait, int, pthread_barrier_wait, (pthread_barrier_t * b), (b), ENOSYS, hu_osrt_done(&span, 0))
+HU_WRAP_ON(pthread_cond_wait, int, pthread_cond_wait, "pthread_cond_wait", "GLIBC_2.3.2",
+           (pthread_cond_t * c, pthread_mutex_t *m), (c, m), ENOSYS, c, m, BY_RC)
+HU_WRAP_ON(pthread_cond_timedwait, int, pthread_cond_timedwait, "pthread_cond_timedwait", "GLIBC_2.3.2",
+           (pthread_cond_t * c, pthread_mutex_t *m, const struct timespec *until), (c, m, until), ENOSYS, c, m, BY_RC)
 HU_WRAP(pthread_join, int, pthread_join, (pthread_t thread, void **result), (thread, result), ENOSYS, BY_RC)
-HU_WRAP(sem_wait, int, sem_wait, (sem_t * s), (s), HU_ABSENT(-1), BY_ERRNO)
-HU_WRAP(sem_timedwait, int, sem_timedwait, (sem_t * s, const struct timespec *until), (s, until), HU_ABSENT(-1), BY_ERRNO)
+
+/* A semaphore that is free is taken without looking at the clock, as a lock is.  The call stays a point of cancellation. */
+HU_REAL(sem_trywait)
+HU_REAL(sem_wait)
+HU_TIMED int timed_sem_wait(sem_t *s)
+{
+    __typeof__(sem_wait) *const real = HU_FIND(sem_wait), *const try = HU_FIND(sem_trywait);
+    const int    saved_errno = errno;
+    hu_osrt_span span;
+    int          rc;
+    bool         is_long;
+
+    if (!real)
+        return HU_ABSENT(-1);
+    if (!hu_gate_open(HU_DOOR_OSRT))
+        return real(s);
+    pthread_testcancel();
+    if (try && try(s) == 0)
+        return 0;
+    errno = saved_errno;
+    if (!hu_osrt_enter_for(&span, HU_OS_CALL_sem_wait, s, 0))
+        return real(s);
+    hu_osrt_waits(&span);
+    rc = real(s);
+    is_long = hu_osrt_leave(&span);
+    hu_osrt_waited(&span);
+    if (is_long)
+        BY_ERRNO;
+    return rc;
+}
+HU_DOOR(int, sem_wait, (sem_t * s), (s))
+
+HU_WRAP_ON(sem_timedwait, int, sem_timedwait, "sem_timedwait", NULL, (sem_t * s, const struct timespec *until), (s, until),
+           HU_ABSENT(-1), s, NULL, BY_ERRNO)
 
 /* Children. */
 HU_WRAP(wait, pid_t, wait, (int *status), (status), HU_RAW(SYS_wait4, -1, status, 0, NULL), BY_ERRNO)
@@ -99,19 +130,20 @@ HU_WRAP(ppoll, int, __ppoll_chk,
 HU_WRAP(epoll_pwait, int, epoll_pwait2,
         (int fd, struct epoll_event *to, int n, const struct timespec *t, const sigset_t *mask), (fd, to, n, t, mask),
         HU_ABSENT(-1), hu_osrt_fd(&span, fd, rc < 0 ? -1 : 0))
-HU_WRAP(pthread_cond_clockwait, int, pthread_cond_clockwait,
-        (pthread_cond_t * c, pthread_mutex_t *m, clockid_t clock, const struct timespec *until), (c, m, clock, until),
-        ENOSYS, BY_RC)
-HU_WRAP(sem_clockwait, int, sem_clockwait, (sem_t * s, clockid_t clock, const struct timespec *until), (s, clock, until),
-        HU_ABSENT(-1), BY_ERRNO)
+HU_WRAP_ON(pthread_cond_clockwait, int, pthread_cond_clockwait, "pthread_cond_clockwait", NULL,
+           (pthread_cond_t * c, pthread_mutex_t *m, clockid_t clock, const struct timespec *until), (c, m, clock, until),
+           ENOSYS, c, m, BY_RC)
+HU_WRAP_ON(sem_clockwait, int, sem_clockwait, "sem_clockwait", NULL,
+           (sem_t * s, clockid_t clock, const struct timespec *until), (s, clock, until), HU_ABSENT(-1), s, NULL, BY_ERRNO)
 HU_WRAP(pthread_join, int, pthread_timedjoin_np, (pthread_t thread, void **result, const struct timespec *until),
         (thread, result, until), ENOSYS, BY_RC)
 HU_WRAP(pthread_join, int, pthread_clockjoin_np,
         (pthread_t thread, void **result, clockid_t clock, const struct timespec *until), (thread, result, clock, until),
         ENOSYS, BY_RC)
-HU_WRAP(pthread_cond_wait, int, cnd_wait, (cnd_t * c, mtx_t *m), (c, m), thrd_error, hu_osrt_done(&span, 0))
-HU_WRAP(pthread_cond_timedwait, int, cnd_timedwait, (cnd_t * c, mtx_t *m, const struct timespec *until), (c, m, until),
-        thrd_error, hu_osrt_done(&span, 0))
+HU_WRAP_ON(pthread_cond_wait, int, cnd_wait, "cnd_wait", NULL, (cnd_t * c, mtx_t *m), (c, m), thrd_error, c, m,
+           hu_osrt_done(&span, 0))
+HU_WRAP_ON(pthread_cond_timedwait, int, cnd_timedwait, "cnd_timedwait", NULL,
+           (cnd_t * c, mtx_t *m, const struct timespec *until), (c, m, until), thrd_error, c, m, hu_osrt_done(&span, 0))
 HU_WRAP(pthread_join, int, thrd_join, (thrd_t thread, int *result), (thread, result), thrd_error, hu_osrt_done(&span, 0))
 HU_WRAP(nanosleep, int, thrd_sleep, (const struct timespec *t, struct timespec *left), (t, left), -2, hu_osrt_done(&span, 0))
 #endif

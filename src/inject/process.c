@@ -10,12 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <time.h>
 
+#include "inject/maps.h"
 #include "inject/process.h"
 #include "inject/sys.h"
 #include "inject/timer.h"
+#include "protocol/broker.h"
+#include "inject/waiters.h"
 #include "protocol/redact.h"
 #include "base/banned.h"
 
@@ -23,7 +27,7 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-enum { FIRST_BLOCKS = 5, PAGE = 4096 };
+enum { FIRST_BLOCKS = 5, PAGE = 4096, NAME_BYTES = 16 /* prctl(2) */ };
 
 static hu_gate    closed_gate;
 static hu_control no_session;
@@ -69,9 +73,13 @@ bool hu_process_join(void)
         return false;
     snprintf(path, sizeof path, "%s/control", session);
     fd = hu_sys_open(path, O_RDWR);
+    if (fd < 0) {
+        fd = hu_broker_open(session, HU_BROKER_CONTROL, NULL);
+        hu_the_process.is_guest = true;
+    }
     if (fd < 0)
         return false;
-    control = hu_sys_map(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    control = hu_sys_map(NULL, PAGE, PROT_READ | (hu_the_process.is_guest ? 0 : PROT_WRITE), MAP_SHARED, fd, 0);
     hu_sys_close(fd);
     if (!control)
         return false;
@@ -84,19 +92,28 @@ bool hu_process_join(void)
     return true;
 }
 
-/* At most `room` bytes of a small file, ended by '\0'. */
+/* At most `room` bytes of a small file of /proc, which one read holds, ended by '\0'. */
 static uint32_t read_small(const char *path, char *to, size_t room)
 {
-    const int fd = hu_sys_open(path, O_RDONLY);
-    long      n, got = 0;
+    const int  fd = hu_sys_open(path, O_RDONLY);
+    const long n = fd < 0 ? 0 : hu_sys_read(fd, to, room - 1);
 
-    if (fd < 0)
-        return 0;
-    while (got < (long)room - 1 && (n = hu_sys_read(fd, to + got, room - 1 - (size_t)got)) > 0)
-        got += n;
-    hu_sys_close(fd);
-    to[got] = '\0';
-    return (uint32_t)got;
+    if (fd >= 0)
+        hu_sys_close(fd);
+    to[n > 0 ? n : 0] = '\0';
+    return n > 0 ? (uint32_t)n : 0;
+}
+
+/* The name of the process is that of its first thread, which mostly asks for it: a call instead of four.  Its length. */
+static uint32_t read_name(char *to, size_t room)
+{
+    uint32_t n;
+
+    if (hu_sys_tid() != hu_sys_pid() || room < NAME_BYTES) {
+        n = read_small("/proc/self/comm", to, room);
+        return n && to[n - 1] == '\n' ? n - 1 : n;
+    }
+    return HU_SYS(SYS_prctl, PR_GET_NAME, to) < 0 ? 0 : (uint32_t)strnlen(to, NAME_BYTES);
 }
 
 /* "pid:[4026531836]" */
@@ -127,8 +144,7 @@ static void describe(hu_ring_head *head)
     head->pid_namespace = read_namespace();
     n = read_small("/proc/self/cmdline", raw, sizeof raw);
     head->command_bytes = (uint32_t)hu_redact_arguments((hu_str){raw, (size_t)n}, head->command, sizeof head->command - 1);
-    n = read_small("/proc/self/comm", raw, sizeof head->name);
-    put_clean(raw, n > 0 && raw[n - 1] == '\n' ? (size_t)n - 1 : (size_t)n, head->name, sizeof head->name);
+    put_clean(raw, read_name(raw, sizeof head->name), head->name, sizeof head->name);
     n = HU_SYS(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", raw, sizeof head->program - 1);
     put_clean(raw, n > 0 ? (size_t)n : 0, head->program, sizeof head->program);
 }
@@ -157,6 +173,24 @@ static hu_ring_head *map_file(int fd, uint32_t *max_blocks)
     return NULL;
 }
 
+/* The file, and its name in hu_the_process.path. */
+static int create_file(uint64_t now)
+{
+    char name[HU_BROKER_NAME_BYTES] = "";
+    int  fd, rc;
+
+    snprintf(hu_the_process.path, sizeof hu_the_process.path, "%s/%u-%016llx.ring", hu_the_process.session, hu_sys_pid(),
+             (unsigned long long)now);
+    rc = hu_sys_open(hu_the_process.path, O_RDWR | O_CREAT | O_EXCL);
+    if (rc >= 0)
+        return rc;
+    fd = hu_broker_open(hu_the_process.session, HU_BROKER_MAKE, name);
+    if (fd < 0)
+        return rc;
+    snprintf(hu_the_process.path, sizeof hu_the_process.path, "%s/%s", hu_the_process.session, name);
+    return fd;
+}
+
 static void make_file(void)
 {
     const uint64_t now = hu_ticks();
@@ -165,9 +199,7 @@ static void make_file(void)
     long           rc;
     int            fd;
 
-    snprintf(hu_the_process.path, sizeof hu_the_process.path, "%s/%u-%016llx.ring", hu_the_process.session, hu_sys_pid(),
-             (unsigned long long)now);
-    fd = hu_sys_open(hu_the_process.path, O_RDWR | O_CREAT | O_EXCL);
+    fd = create_file(now);
     if (fd < 0) {
         fail(hu_the_process.path, fd);
         return;
@@ -191,21 +223,21 @@ static void make_file(void)
     head->clock = hu_the_control->clock;
     head->n_blocks = hu_the_process.mapped_blocks = FIRST_BLOCKS;
     head->max_blocks = max_blocks;
+    head->first_fresh = 1;
     head->forked = hu_the_process.is_forked;
     head->begin = snapshot();
     describe(head);
     hu_the_process.generation++;
     hu_the_process.head = head;
     hu_process_read_rank();
-    for (uint32_t i = FIRST_BLOCKS; i-- > 1;)
-        hu_blocks_give(i);
     if (!hu_strings_inherit(parents_file ? parents_path : NULL, parents_blocks))
         hu_note("process %u: some names of its parent cannot be copied", head->pid);
     if (parents_file)
         hu_sys_unmap(parents_file, parents_bytes);
     parents_file = NULL;
     __atomic_store_n(&head->magic, HU_RING_MAGIC, __ATOMIC_RELEASE);
-    __atomic_fetch_add(&hu_the_control->processes, 1, __ATOMIC_RELAXED);
+    if (!hu_the_process.is_guest)
+        __atomic_fetch_add(&hu_the_control->processes, 1, __ATOMIC_RELAXED);
 }
 
 bool hu_process_attach(void)
@@ -244,6 +276,8 @@ void hu_process_forked(void)
     hu_thread = (hu_thread_state){.inside = hu_thread.inside};
     hu_gate_forked();
     hu_timer_forked();
+    hu_maps_forked();
+    hu_waiters_forked();
 }
 
 void hu_process_replaced(const char *program)

@@ -11,6 +11,7 @@ typedef struct {
     hu_ring_head *head;                           /* NULL: no ring file (yet) */
     uint32_t      generation;                     /* how often this memory was forked and attached */
     bool          is_forked, has_failed;
+    bool          is_guest;       /* the control page is not ours to write: it is from the broker */
     size_t        reserved_bytes; /* of address space behind head */
     uint32_t      mapped_blocks;  /* of it; a forked child's own, while the parent's file grows on */
 } hu_process;
@@ -22,6 +23,11 @@ bool hu_process_join(void);
 
 /* Makes the ring file when there is none; false: cannot (said in a note), or another thread is at it. */
 bool hu_process_attach(void);
+
+/* A descriptor of a session's file from the supervisor, where the file itself cannot be opened (broker.c); hu_broker_what.
+ * `name` of HU_BROKER_NAME_BYTES says which, and comes back; NULL: there is but one.  Or -errno. */
+int hu_broker_open(const char *session, int what, char *name);
+int hu_broker_reopen(const char *path, int what); /* of this process's session */
 
 /* A free block of records of this process's file, zeroed and OPEN for this thread, or NULL and why. */
 hu_block *hu_blocks_get(hu_block_kind kind, hu_loss *why);
@@ -42,8 +48,6 @@ bool hu_strings_inherit(const char *parents_path, uint32_t n_blocks);
 
 /* Room in the file that is really there: 0 or -errno. */
 long hu_file_allocate(int fd, int64_t offset, int64_t bytes);
-/* Puts a block on the list of free ones. */
-void hu_blocks_give(uint32_t index);
 
 void hu_process_read_rank(void); /* from the environment as it is now */
 void hu_gate_page(void);

@@ -10,6 +10,7 @@
 
 #include "inject/process.h"
 #include "inject/sys.h"
+#include "inject/waiters.h"
 #include "base/banned.h"
 
 __thread hu_thread_state hu_thread __attribute__((tls_model("initial-exec")));
@@ -24,6 +25,7 @@ static void thread_ends(void *unused)
 
     (void)unused;
     hu_gate_thread_ends();
+    hu_waiters_forget();
     block = hu_thread.block;
     if (!block || hu_thread.generation != hu_the_process.generation)
         return;
@@ -106,7 +108,7 @@ static void open_block(hu_block *block)
     h->sequence = hu_thread.sequence++;
     h->taken = h->used = h->drained = h->call = h->next_free = 0;
     h->call_since = 0;
-    h->opened = hu_ticks();
+    h->place = h->place_high = 0;
     if (hu_the_control->mode == HU_MODE_FLIGHT) {
         const uint32_t index = hu_block_index(hu_the_process.head, block);
 
@@ -133,7 +135,8 @@ static void write_first(hu_block *block)
     }
 }
 
-/* The thread as this process's file knows it; anew after a fork. */
+/* The thread as this process's file knows it; anew after a fork.  In a child of vfork it is its parent's, which waits: the
+   main one as far as can be told. */
 static void enter_thread(void)
 {
     hu_ring_head *head = hu_the_process.head;
@@ -143,7 +146,7 @@ static void enter_thread(void)
     hu_thread.block = NULL;
     hu_thread.oldest = hu_thread.newest = 0;
     hu_thread.generation = hu_the_process.generation;
-    hu_thread.tid = hu_sys_tid();
+    hu_thread.tid = hu_sys_pid() == head->pid ? hu_sys_tid() : head->pid;
     hu_thread.thread = __atomic_add_fetch(&head->n_threads, 1, __ATOMIC_RELAXED);
     hu_thread.sequence = 0;
 }

@@ -42,6 +42,7 @@ typedef struct {
     uint32_t  is_named;
     uint32_t  batched;          /* 1: calls are added up, and to be written before anything else (osrt_batch.c) */
     uintptr_t frame;            /* of the wrapper that the thread is inside of (osrt.h); 0: none */
+    uintptr_t waits_for;        /* the object that it is counted for (waiters.h); 0: none */
     uint64_t  lost, first_lost; /* since its last block */
     uint32_t  lost_reason;
 } hu_thread_state;
@@ -142,13 +143,15 @@ static inline void hu_ring_more(hu_record *r, uint32_t name, hu_more kind, uint6
     r->type = HU_RECORD_MORE;
 }
 
-/* The thread is inside of an OS call since `ticks`: what a killed program was waiting for.  0 leaves. */
-static inline void hu_ring_inside(uint32_t call_plus_one, uint64_t ticks)
+/* The thread is inside of a call (hu_block_head.call) since `ticks`: what a killed program was waiting for.  0 leaves. */
+static inline void hu_ring_inside(uint32_t call_plus_one, uint64_t ticks, uintptr_t object, uintptr_t caller)
 {
     hu_block *block = hu_thread.block;
 
     if (block) {
         block->head.call_since = ticks;
+        block->head.place = (uint64_t)object | (uint64_t)caller << 48;
+        block->head.place_high = (uint32_t)((uint64_t)caller >> 16);
         __atomic_store_n(&block->head.call, call_plus_one, __ATOMIC_RELEASE);
     }
 }

@@ -12,6 +12,7 @@
 
 #include "inject/process.h"
 #include "inject/sys.h"
+#include "protocol/broker.h"
 #include "protocol/redact.h"
 #include "base/banned.h"
 
@@ -82,7 +83,7 @@ static bool store(uint32_t id, const char *text, uint32_t bytes)
             return false;
         if (open_block)
             __atomic_store_n(&open_block->head.state, HU_BLOCK_FULL, __ATOMIC_RELEASE);
-        block->head = (hu_block_head){.kind = HU_BLOCK_OF_STRINGS, .state = HU_BLOCK_FREE, .opened = hu_ticks()};
+        block->head = (hu_block_head){.kind = HU_BLOCK_OF_STRINGS, .state = HU_BLOCK_FREE};
         block->head.sequence = open_block ? open_block->head.sequence + 1 : 0;
         __atomic_store_n(&block->head.state, HU_BLOCK_OPEN, __ATOMIC_RELEASE);
         open_block = block;
@@ -241,8 +242,10 @@ bool hu_strings_inherit(const char *parents_path, uint32_t n_blocks)
     generation = hu_the_process.generation;
     open_block = NULL;
     if (parents_path && n_strings) {
-        const int fd = hu_sys_open(parents_path, O_RDONLY);
+        int fd = hu_sys_open(parents_path, O_RDONLY);
 
+        if (fd < 0)
+            fd = hu_broker_reopen(parents_path, HU_BROKER_READ);
         is_ok = fd >= 0 && inherit_file(fd, n_blocks);
         if (fd >= 0)
             hu_sys_close(fd);

@@ -6,13 +6,12 @@
  * of ended threads away.  Callers are found by frame pointers and read through process_vm_readv, which says EFAULT where
  * a load would crash.  Traps:
  *  - the signal is a real-time one that had no handler when we came.  A program that installs its own gets it, and our
- *    timers end; one that resets all signals to their default, which would kill it at our next one, is told that it did;
+ *    timers end; one that resets all signals to their default, which would kill it at our next one, sees that as done;
  *  - a thread that blocks the signal may wait for it with sigwait: it gets no timer;
  *  - timers are not inherited by fork, and an exec drops what they had sent;
  *  - the handler runs anywhere, on any stack: no C library but system calls, little stack, errno kept.
  *
- * What lies where is copied from /proc/self/maps into the session, beside the ring (.maps), at the first sample, the
- * 10th, the 100th and so on, and at the end: a sample's addresses mean nothing without it.
+ * What lies where is copied into the session (maps.c) at the first sample, the 10th, the 100th and so on, and at the end.
  */
 #include <dlfcn.h>
 #include <signal.h>
@@ -21,10 +20,10 @@
 #include <sys/uio.h>
 #include <ucontext.h>
 
+#include "inject/maps.h"
 #include "inject/process.h"
 #include "inject/sys.h"
 #include "inject/timer.h"
-#include "protocol/redact.h"
 #include "base/banned.h"
 
 enum { CALLERS_MAX = 24, TIMERS_MAX = 4096, LOOKS_PER_SECOND = 20, SIGNALS_TRIED = 16, OF_PROCESS = 0, OF_THREAD = 1 };
@@ -40,7 +39,7 @@ typedef struct {
 static thread_timer timers[TIMERS_MAX];
 static int          signal_number; /* 0: none is used */
 static int          process_timer;
-static uint32_t     looks, is_looking, is_copying, samples, next_maps = 1;
+static uint32_t     looks, is_looking, samples, next_maps = 1;
 
 /* As the kernel has it, whatever sigaction is by then. */
 static int (*next_sigaction)(int, const struct sigaction *, struct sigaction *);
@@ -105,8 +104,6 @@ static void take_sample(const ucontext_t *where)
     hu_ring_publish(r, HU_RECORD_SAMPLE);
 }
 
-/* ---- what lies where --------------------------------------------------------------------------------------------- */
-
 /* Decimal digits, without the C library's help. */
 static size_t put_number(char *to, uint32_t number)
 {
@@ -119,40 +116,6 @@ static size_t put_number(char *to, uint32_t number)
     while (n)
         to[i++] = digits[--n];
     return i;
-}
-
-/* Replaced whole, so that one that is being written is never all there is. */
-static void copy_maps(void)
-{
-    /* stacks may be small; each reading ends behind a line */
-    static char from[4096], clean[3 * sizeof from], path[HU_SESSION_PATH_MAX + 64], part[HU_SESSION_PATH_MAX + 64];
-    size_t      n = strlen(hu_the_process.path);
-    int         in, out;
-    long        got;
-    bool        is_whole = true;
-
-    if (n < 6 || __atomic_exchange_n(&is_copying, 1, __ATOMIC_ACQUIRE))
-        return;
-    memcpy(path, hu_the_process.path, n + 1);
-    memcpy(path + n - 5, ".maps", 6); /* instead of ".ring" */
-    memcpy(part, path, n);
-    memcpy(part + n, "~", 2);
-    in = hu_sys_open("/proc/self/maps", O_RDONLY);
-    out = in < 0 ? -1 : hu_sys_open(part, O_WRONLY | O_CREAT | O_TRUNC);
-    while (out >= 0 && is_whole && (got = hu_sys_read(in, from, sizeof from)) > 0) {
-        got = (long)hu_redact_text((hu_str){from, (size_t)got}, clean, sizeof clean);
-        is_whole = hu_sys_write(out, clean, (size_t)got) == got;
-    }
-    if (in >= 0)
-        hu_sys_close(in);
-    if (out >= 0) {
-        hu_sys_close(out);
-        if (is_whole)
-            (void)HU_SYS(SYS_renameat2, AT_FDCWD, part, AT_FDCWD, path, 0);
-        else
-            (void)HU_SYS(SYS_unlinkat, AT_FDCWD, part, 0);
-    }
-    __atomic_store_n(&is_copying, 0, __ATOMIC_RELEASE);
 }
 
 /* ---- timers of threads ------------------------------------------------------------------------------------------- */
@@ -289,7 +252,7 @@ static void handle(int number, siginfo_t *info, void *context)
         take_sample(context);
         if (n == next_maps) {
             next_maps *= 10;
-            copy_maps();
+            hu_maps_copy();
         }
     }
 }
@@ -330,7 +293,7 @@ static void arm(void)
     const uint32_t pid = hu_sys_pid();
 
     memset(timers, 0, sizeof timers);
-    is_looking = is_copying = samples = 0; /* a thread of the parent may have been at it */
+    is_looking = samples = 0; /* a thread of the parent may have been at it */
     next_maps = 1;
     if (!make_timer(CLOCK_PROCESS_CPUTIME_ID, pid, OF_PROCESS, LOOKS_PER_SECOND, &process_timer)) {
         hu_note("process %u has no CPU samples: cannot create a timer; raise `ulimit -i`", pid);
@@ -367,7 +330,7 @@ void hu_timer_end(void)
     signal_number = 0; /* what was sent by now is ignored */
     (void)HU_SYS(SYS_timer_delete, process_timer);
     drop_timers(true);
-    copy_maps();
+    hu_maps_copy();
 }
 
 /* ---- the program's own wishes for our signal --------------------------------------------------------------------- */

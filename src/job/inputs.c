@@ -8,11 +8,15 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/input.h"
+#include "ingest/parts.h"
+#include "job/sorted.h"
 #include "protocol/format.h"
 
 static bool is_trace(const char *file)
 {
-    static const char *const packed[] = {".gz", ".zst"}, *const suffixes[] = {".json", ".pftrace", ".perfetto-trace"};
+    static const char *const packed[] = {".gz", ".zst"}, *const suffixes[] = {".json", ".pftrace", ".perfetto-trace",
+                                                                              ".sqlite"};
     hu_str name = hu_str_of(file);
 
     for (size_t i = 0; i < HU_COUNT(packed); i++)
@@ -61,6 +65,29 @@ static bool add(hu_arena *arena, path_list *list, const char *folder, const char
     return hu_vec_push(arena, list, p);
 }
 
+/* A file of several processes with GPU work is as many ranks. */
+static bool add_file(hu_arena *arena, path_list *list, const char *folder, const char *name)
+{
+    hu_parts    parts;
+    const char *file;
+
+    if (!add(arena, list, folder, name))
+        return false;
+    file = list->at[list->n - 1];
+    if (!hu_parts_find(file, arena, &parts))
+        return false;
+    list->n -= parts.n > 0;
+    for (size_t i = 0; i < parts.n; i++) {
+        const size_t room = strlen(file) + 32;
+        char        *part = hu_arena_alloc(arena, room);
+
+        if (!part || !hu_vec_push(arena, list, part))
+            return false;
+        snprintf(part, room, "%s#pid=%lld", file, (long long)parts.at[i]);
+    }
+    return true;
+}
+
 /* A session of `holdup run` that was killed, or still goes on. */
 static bool is_session(const char *path)
 {
@@ -85,7 +112,7 @@ static int add_entry(const char *path, const char *name, hu_arena *arena, path_l
     hu_error  why = {0};
 
     if (is_trace(name))
-        return add(arena, list, path, name) ? 0 : hu_fail_memory(err);
+        return add_file(arena, list, path, name) ? 0 : hu_fail_memory(err);
     if (!add(arena, &child, path, name))
         return hu_fail_memory(err);
     if (!is_session(child.at[0]))
@@ -151,10 +178,24 @@ static int fail_empty(const char *path, hu_error *err)
     if (n == 0)
         return hu_fail(
             err, HU_EEMPTY, path, HU_NO_OFFSET,
-            "no file in this directory ends in .json, .pftrace or .perfetto-trace, with or without .gz or .zst; pass the "
-            "trace files");
+            "no file in this directory ends in .json, .pftrace, .perfetto-trace or .sqlite, with or without .gz or .zst; "
+            "pass the trace files");
     return hu_fail(err, HU_EEMPTY, path, HU_NO_OFFSET, "no traces in this directory itself; traces are in %s: pass %s",
                    folders, n == 1 ? "that one" : "one, or several for several ranks");
+}
+
+/* Where a directory holds no trace, what else there is of a run. */
+static int add_others(const char *path, hu_arena *arena, path_list *list, hu_error *err)
+{
+    const hu_limits limits = hu_limits_default();
+    hu_inputs       found;
+
+    if (hu_inputs_beside_of(path, &limits, arena, &found, err) < 0)
+        return err->code;
+    for (size_t i = 0; i < found.n; i++)
+        if (!hu_vec_push(arena, list, found.at[i]))
+            return hu_fail_memory(err);
+    return 0;
 }
 
 static int add_folder(const char *path, hu_arena *arena, path_list *list, hu_unread_list *unread, hu_error *err)
@@ -172,6 +213,8 @@ static int add_folder(const char *path, hu_arena *arena, path_list *list, hu_unr
         free(entries[i]);
     }
     free(entries);
+    if (rc == 0 && list->n == n_traces && unread->n == n_unread)
+        rc = add_others(path, arena, list, err);
     if (rc < 0 || list->n > n_traces || unread->n > n_unread)
         return rc;
     if (is_session(path))
@@ -186,7 +229,10 @@ static uint64_t count_bytes(const hu_inputs *inputs)
     struct stat st;
 
     for (size_t i = 0; i < inputs->n; i++) {
-        if (stat(inputs->at[i], &st) < 0 || !S_ISREG(st.st_mode))
+        int64_t pid;
+
+        hu_input_split(inputs->at[i], &pid);
+        if (pid || stat(inputs->at[i], &st) < 0 || !S_ISREG(st.st_mode))
             return 0;
         bytes += (uint64_t)st.st_size;
     }
@@ -202,7 +248,7 @@ int hu_inputs_expand(char **paths, int n, hu_arena *arena, hu_inputs *out, hu_er
     *out = (hu_inputs){0};
     for (int i = 0; i < n; i++) {
         if (strcmp(paths[i], "-") == 0 || stat(paths[i], &st) < 0 || !S_ISDIR(st.st_mode)) {
-            if (!add(arena, &list, NULL, paths[i]))
+            if (!add_file(arena, &list, NULL, paths[i]))
                 return hu_fail_memory(err);
         } else if (add_folder(paths[i], arena, &list, &out->unread, &why) < 0) {
             if (why.code == HU_ENOMEM || hu_unread_add_error(&out->unread, arena, paths[i], &why, err) < 0)

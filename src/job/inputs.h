@@ -17,8 +17,9 @@ typedef struct {
 } hu_inputs;
 
 /*
- * Directories are replaced by the files in them that are named like traces, by name; a directory without any is in
- * out->unread.  Returns 0, or an error that names the path when there is nothing at all to read.
+ * Directories are replaced by the files in them that are named like traces, by name; of one without any, by what else there
+ * is of a run (job/sorted.h); a directory without that either is in out->unread.  Returns 0, or an error that names the
+ * path when there is nothing at all to read.
  */
 int hu_inputs_expand(char **paths, int n, hu_arena *arena, hu_inputs *out, hu_error *err);
 

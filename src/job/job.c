@@ -6,6 +6,7 @@
 
 #include "across/absent.h"
 #include "across/late_ranks.h"
+#include "advise/say_memory.h"
 #include "advise/compare.h"
 #include "advise/unseen.h"
 #include "analyze/digest_wire.h"
@@ -68,9 +69,39 @@ static int by_rank(const void *left, const void *right)
 {
     const hu_rank *a = left, *b = right;
 
+    if (hu_is_memory_only(a->digest) && hu_is_memory_only(b->digest))
+        return (a->file > b->file) - (a->file < b->file); /* as named: each is compared with the one before */
     if (a->digest->info.rank != b->digest->info.rank)
         return a->digest->info.rank < b->digest->info.rank ? -1 : 1;
     return hu_str_compare(a->digest->info.file, b->digest->info.file);
+}
+
+/* A snapshot of memory is no rank: beside traces it would be one that takes no time. */
+static bool set_snapshots_apart(hu_filling *w, hu_arena *arena, hu_job *out)
+{
+    size_t n_timed = 0;
+
+    out->snapshots = hu_arena_calloc(arena, w->inputs->n + 1, sizeof *out->snapshots);
+    if (!out->snapshots)
+        return false;
+
+    for (size_t i = 0; i < w->inputs->n; i++)
+        n_timed += w->ranks[i].digest && !hu_is_memory_only(w->ranks[i].digest);
+    for (size_t i = 0; n_timed && i < w->inputs->n; i++) {
+        hu_rank *r = &w->ranks[i];
+
+        if (!r->digest || !hu_is_memory_only(r->digest))
+            continue;
+        if (w->options->keeps_snapshots) {
+            out->snapshots[out->n_snapshots++] = *r;
+            *r = (hu_rank){.input = r->input, .file = r->file};
+            continue;
+        }
+        hu_rank_free(r);
+        hu_fail(&r->error, HU_EFORMAT, r->input, HU_NO_OFFSET,
+                "it has allocations and nothing that takes time, so it is no rank of this job; `holdup report` shows it");
+    }
+    return true;
 }
 
 /* What was read comes to the front, in order; what was not stands behind it, as named.  False when there is no memory. */
@@ -104,14 +135,17 @@ static int collect(hu_filling *w, hu_arena *arena, hu_job *out, hu_error *err)
 {
     const size_t n = w->inputs->n;
 
-    if (!sort_ranks(w, arena, out)) {
+    if (!set_snapshots_apart(w, arena, out) || !sort_ranks(w, arena, out)) {
         for (size_t i = 0; i < n; i++)
             hu_rank_free(&w->ranks[i]);
+        for (size_t i = 0; i < out->n_snapshots; i++)
+            hu_rank_free(&out->snapshots[i]);
         return hu_fail_memory(err);
     }
     out->unread = w->inputs->unread;
     for (size_t i = out->n; i < n; i++)
-        if (hu_unread_add_error(&out->unread, arena, out->ranks[i].input, &out->ranks[i].error, err) < 0)
+        if (out->ranks[i].error.code &&
+            hu_unread_add_error(&out->unread, arena, out->ranks[i].input, &out->ranks[i].error, err) < 0)
             return err->code;
     for (size_t i = 0; i < out->n; i++) {
         const hu_digest *d = out->digests[i];
@@ -197,11 +231,26 @@ static int doubt_unseen(hu_job *job, hu_error *err)
     return 0;
 }
 
+/* Snapshots of memory: what grew since the one named before. */
+static bool compare_snapshots(hu_job *job)
+{
+    for (size_t i = 1; i < job->n; i++) {
+        hu_digest *before = job->digests[i - 1], *now = job->digests[i];
+
+        if (hu_is_memory_only(before) && hu_is_memory_only(now) &&
+            !hu_memory_compare(&before->memory, hu_str_base_name(before->info.file), &now->memory, now->arena))
+            return false;
+    }
+    return true;
+}
+
 /* What can be said of all, when each was read and drawn. */
 static int judge(hu_job *job, const hu_filling *w, hu_arena *arena, hu_error *err)
 {
     int rc = 0;
 
+    if (!compare_snapshots(job))
+        return hu_fail_memory(err);
     hu_roster_measure(job->digests, job->n, &job->roster);
     hu_digest_agree(job->digests, job->n, &job->agreement);
     if (job->n > 1 && job->roster.world_size > 1 && !job->roster.mixes_runs &&
@@ -298,5 +347,7 @@ void hu_job_free(hu_job *job)
 {
     for (size_t i = 0; i < job->n; i++)
         hu_rank_free(&job->ranks[i]);
-    job->n = 0;
+    for (size_t i = 0; i < job->n_snapshots; i++)
+        hu_rank_free(&job->snapshots[i]);
+    job->n = job->n_snapshots = 0;
 }

@@ -26,6 +26,9 @@ typedef struct {
     const hu_joint_replay *joint;      /* all of them replayed together; NULL: one rank alone, or nobody asked */
     hu_verdict             verdict;
 
+    hu_rank *snapshots; /* of memory, beside the ranks, where they are kept; as named */
+    size_t   n_snapshots;
+
     hu_unread_list unread;  /* inputs that are no rank, and why */
     hu_unread_list partial; /* of the ranks: files that were cut or damaged, and how */
 } hu_job;
@@ -33,13 +36,14 @@ typedef struct {
 typedef struct {
     hu_crew          *crew; /* that reads together what hu_spread_inputs gave it; NULL: this process alone */
     hu_limits         limits;
-    hu_progress      *progress;     /* of the reading; or NULL */
-    hu_digest_options digest;       /* its threads are chosen here */
-    bool              replays;      /* find what holds each rank up, and price it */
-    bool              draws;        /* encode timelines, for the page */
-    bool              draws_all;    /* of every rank and every slice, however many there are */
-    int64_t           pixels;       /* that show a timeline, hu_timeline_options; 0: no slice is too small */
-    bool              keeps_traces; /* hu_rank.trace is filled; else a trace is gone when it has been measured */
+    hu_progress      *progress;        /* of the reading; or NULL */
+    hu_digest_options digest;          /* its threads are chosen here */
+    bool              replays;         /* find what holds each rank up, and price it */
+    bool              draws;           /* encode timelines, for the page */
+    bool              draws_all;       /* of every rank and every slice, however many there are */
+    int64_t           pixels;          /* that show a timeline, hu_timeline_options; 0: no slice is too small */
+    bool              keeps_snapshots; /* of memory, beside traces; else they are unread */
+    bool              keeps_traces;    /* hu_rank.trace is filled; else a trace is gone when it has been measured */
 } hu_job_options;
 
 enum { HU_JOB_SENT = 1 }; /* this process has read its share; process 0 has the results */

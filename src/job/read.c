@@ -43,6 +43,21 @@ static void keep_graph(hu_rank *r, const hu_simulation *s)
     r->graph = r->graph_arena ? hu_graph_copy(&s->graph, r->graph_arena) : NULL;
 }
 
+/* A recorded run without GPU work is merged while its graph is built, so that its working memory is small. */
+static bool is_at_once(const hu_trace *t)
+{
+    size_t          n_stretches, n;
+    const hu_track *tracks = hu_trace_tracks(t, &n);
+
+    hu_trace_stretches(t, &n_stretches);
+    if (hu_trace_slices(t).n <= MOST_AT_ONCE || n_stretches == 0)
+        return hu_trace_slices(t).n <= MOST_AT_ONCE;
+    for (size_t i = 0; i < n; i++)
+        if (tracks[i].type == HU_TRACK_STREAM)
+            return false;
+    return true;
+}
+
 void hu_rank_read(const hu_filling *w, size_t i)
 {
     hu_rank  *r = &w->ranks[i];
@@ -50,7 +65,7 @@ void hu_rank_read(const hu_filling *w, size_t i)
     halves    h = {.w = w, .trace = t, .r = r};
 
     if (t)
-        hu_thread_each(2, hu_trace_slices(t).n <= MOST_AT_ONCE ? w->digest.threads : 1, measure_half, &h);
+        hu_thread_each(2, is_at_once(t) ? w->digest.threads : 1, measure_half, &h);
     if (r->digest)
         name_rank(w, r->digest);
     if (h.simulation)

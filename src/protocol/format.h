@@ -90,6 +90,7 @@ typedef enum {
     HU_RECORD_PAUSE,   /* the gate of this process closed, ... */
     HU_RECORD_RESUME,  /* ... and opened */
     HU_RECORD_SAMPLE,  /* a timer's sample: a = instruction pointer, aux = how many MORE hold callers */
+    HU_RECORD_WAKE,    /* aux = hu_wake, a = the object that threads may wait for, b = where it was called */
     HU_RECORD_TYPES,
 } hu_record_type;
 
@@ -97,7 +98,16 @@ typedef enum {
 typedef enum {                          /* what `a` of a MORE is */
     HU_MORE_INT, HU_MORE_UINT, HU_MORE_DOUBLE, HU_MORE_TEXT /* a string id */, HU_MORE_HEX, HU_MORE_ADDRESS,
     HU_MORE_BYTES,                      /* up to 16 raw bytes in a and b; their number in id */
+    HU_MORE_PLACE,                      /* of a call: a = the object that it waited for (0: none), b = where it was called,
+                                           id = number of the thread that had the lock when it began to wait; 0: not known */
+    HU_MORE_MUTEX,                      /* ... the mutex of the condition that it waited for */
+    HU_MORE_WAKER,                      /* ... who unlocked the lock, or that mutex: a = ticks, b = where,
+                                           id = hu_block_head.thread */
 } hu_more;
+
+typedef enum {
+    HU_WAKE_UNLOCK, HU_WAKE_SIGNAL, HU_WAKE_BROADCAST, HU_WAKE_POST, HU_WAKE_FUTEX, HU_WAKE_EVENTFD, HU_WAKE_KINDS,
+} hu_wake;
 /* clang-format on */
 
 typedef enum {                      /* why records were lost */
@@ -122,13 +132,17 @@ typedef struct {
     uint64_t sequence;   /* 0, 1, ... among the blocks of this thread: what a drain file is joined by */
     uint32_t taken;      /* records handed out (may exceed what fits), or bytes of strings in use */
     uint32_t drained;    /* records, or bytes of strings, that the supervisor has copied out */
-    uint32_t call;       /* hu_os_call + 1 (MPI: HU_INSIDE_MPI more) that it is inside of, 0: none */
+    uint32_t call;       /* hu_os_call + 1 (MPI: HU_INSIDE_MPI more) that it is inside of, 0: none; see HU_CALL_HELD */
     uint32_t next_free;  /* of a free block: the next free one */
     uint64_t call_since; /* ticks */
-    uint64_t opened;     /* ticks */
+    uint64_t place;      /* of that call: the object that it waits for | the low 16 bits of where it was called << 48 */
     uint32_t used;       /* of a full or closed block: records that are in it */
-    uint32_t unused;
+    uint32_t place_high; /* the other bits of where it was called */
 } hu_block_head;
+
+/* A call that waits for a lock says which thread had it then: HU_CALL_HELD | its number << HU_CALL_BITS | the call. */
+enum { HU_CALL_BITS = 9, HU_CALL_TID_BITS = 22 };
+#define HU_CALL_HELD (1u << 31)
 
 typedef struct {
     hu_block_head head;
@@ -170,6 +184,7 @@ typedef struct {
     char              command[4096]; /* arguments, each ended by '\0'; cut to what fits */
     uint32_t          command_bytes;
     uint32_t          pid_namespace; /* in which `pid` is its number: the inode of /proc/self/ns/pid; 0: not known */
+    uint32_t          first_fresh;   /* blocks from here on were never taken: they are free, but not on the list */
 } hu_ring_head;
 
 /* What follows a hu_drain_head in a .drain file: `n` records, or bytes of strings. */
@@ -212,10 +227,10 @@ typedef struct {
     uint64_t heartbeat;         /* ticks of the supervisor's last round */
     uint32_t redacts_ranges;    /* secrets are left out of the texts of ranges and marks, too */
     uint32_t unused;
-    char     capture_range[128]; /* only inside user ranges of this text; "": everywhere */
-    char     capture_domain[64]; /* ... and of this NVTX domain; "": any */
-    char     name[64];           /* of the session, for start|stop|status */
-    char     output[HU_SESSION_PATH_MAX];
+    char     capture_range[128];  /* only inside user ranges of this text; "": everywhere */
+    char     capture_domain[64];  /* ... and of this NVTX domain; "": any */
+    char     name[64];            /* of the session, for start|stop|status */
+    char     output[1024];        /* as hu_facts.output */
     char     failure[200];        /* HU_SESSION_FAILED: why */
     int64_t began_ns, stopped_ns; /* CLOCK_MONOTONIC: when it first recorded, and last ceased to; 0: not known, or not yet */
 } hu_control;

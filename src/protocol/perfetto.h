@@ -93,7 +93,7 @@ enum {                                                                      /* i
     HU_PT_STATE_SLEEPING = 4, HU_PT_STATE_DISK_SLEEP = 5, HU_PT_STATE_STOPPED = 6, HU_PT_STATE_DEAD = 7,
 };
 enum { HU_PT_TREE_PROCESS = 1, HU_PT_TREE_THREAD = 2 };                     /* GenericKernelProcessTree */
-enum { HU_PT_TREE_PROCESS_PID = 1, HU_PT_TREE_PROCESS_COMMAND = 3 };        /* its Process */
+enum { HU_PT_TREE_PROCESS_PID = 1, HU_PT_TREE_PROCESS_PARENT = 2, HU_PT_TREE_PROCESS_COMMAND = 3 };    /* its Process */
 enum {                                                                      /* its Thread */
     HU_PT_TREE_THREAD_TID = 1, HU_PT_TREE_THREAD_PID = 2, HU_PT_TREE_THREAD_NAME = 3, HU_PT_TREE_THREAD_IS_MAIN = 4,
 };

@@ -2,6 +2,7 @@
  * query.c - a connection in memory that holds nothing but virtual tables, and may do nothing but SELECT. */
 #include "query/query.h"
 
+#include "analyze/memory.h"
 #include "query/functions.h"
 #include "query/vtab.h"
 
@@ -74,6 +75,8 @@ static int open_source(hu_query *q, const hu_trace *trace, size_t i, hu_error *e
     if (rc == 0 && !list_steps(s, q->arena))
         return hu_fail_memory(err);
     if (rc == 0 && !(s->self_ns = measure_self(&s->ask)))
+        return hu_fail_memory(err);
+    if (rc == 0 && !(s->memory_partners = hu_memory_partners(&s->ask, q->arena)))
         return hu_fail_memory(err);
     return rc;
 }

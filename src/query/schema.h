@@ -13,9 +13,10 @@ typedef struct {
     const hu_trace *trace;
     hu_ask          ask; /* order, tracks, names, GPU work */
     hu_steps        steps;
-    hu_intervals    step_windows; /* host times of the steps */
-    const int64_t  *self_ns;      /* by slice: host time without operators, annotations and calls inside */
-    int64_t         rank;         /* as recorded, else the number of the file */
+    hu_intervals    step_windows;    /* host times of the steps */
+    const int64_t  *self_ns;         /* by slice: host time without operators, annotations and calls inside */
+    const uint32_t *memory_partners; /* by row of hu_trace_memory(): analyze/memory.h */
+    int64_t         rank;            /* as recorded, else the number of the file */
 
     const hu_unread_list *unread; /* of the whole query, with the first trace; NULL with the others */
 } hu_sql_source;

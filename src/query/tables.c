@@ -93,6 +93,14 @@ static const hu_os_detail *os_call_of(const hu_sql_source *s, size_t i)
     return row != HU_NONE && s->ask.s.kind[i] == HU_KIND_OS_CALL ? hu_trace_os_detail(s->trace, row) : &none;
 }
 
+static const hu_wait_detail *wait_of(const hu_sql_source *s, size_t i)
+{
+    static const hu_wait_detail none;
+    const uint32_t              row = os_call_of(s, i)->wait;
+
+    return row ? hu_trace_wait_detail(s->trace, row) : &none;
+}
+
 static const hu_mpi_detail *mpi_call_of(const hu_sql_source *s, size_t i)
 {
     static const hu_mpi_detail none = {.bytes = -1, .peer = -1, .root = -1, .tag = INT32_MIN};
@@ -223,7 +231,14 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
     C(T, bytes, "INTEGER", "bytes", "Bytes moved.", unless(out, os_call_of(s, i)->bytes, -1))                           \
     C(T, path, "TEXT", "", "File or peer of the call.", text(s, os_call_of(s, i)->path, out))                           \
     C(T, calls, "INTEGER", "", "Calls of this kind that the row stands for: fast ones are recorded together.",          \
-      INT(os_call_of(s, i)->calls ? os_call_of(s, i)->calls : 1))
+      INT(os_call_of(s, i)->calls ? os_call_of(s, i)->calls : 1))                                                       \
+    C(T, is_outside, "INTEGER", "", "1 where a waiting thread was seen in it from outside; 0: recorded in the program.",    \
+      INT(os_call_of(s, i)->is_outside))                                                                                   \
+    C(T, object, "TEXT", "", "Object that it waited for: its address in the process.", text(s, wait_of(s, i)->object, out)) \
+    C(T, object_name, "TEXT", "", "Name of that, where it is a global or static one.", text(s, wait_of(s, i)->name, out)) \
+    C(T, mutex, "TEXT", "", "Mutex of a condition.", text(s, wait_of(s, i)->mutex, out))                                \
+    C(T, caller, "TEXT", "", "Function that called.", text(s, wait_of(s, i)->caller, out))                              \
+    C(T, holder, "INTEGER", "", "Thread id of who had the lock last.", unless(out, wait_of(s, i)->holder, 0))
 
 #define MPI_CALL_COLUMNS(C, T) COMMON(C, T) HOST(C, T)                                                             \
     C(T, comm, "TEXT", "", "Communicator.", text(s, mpi_call_of(s, i)->comm, out))                                 \
@@ -304,18 +319,87 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
     C(T, is_estimate, "INTEGER", "", "1 where sums over time are right and places are estimates (from /proc).", \
       INT(hu_trace_get_info(s->trace)->state_source != HU_STATES_SWITCHES))
 
-#define MEMORY_COLUMNS(C, T)                                                                                              \
-    RANK(C, T)                                                                                                            \
-    C(T, time_ns, "INTEGER", "ns", "Time of the record.", INT(memory(s, i)->time_ns))                                     \
-    C(T, bytes, "INTEGER", "bytes", "Bytes allocated; negative when freed.", INT(memory(s, i)->bytes))                    \
-    C(T, address, "INTEGER", "", "Address of the block, as a signed number.", INT(memory(s, i)->address))                 \
-    C(T, device_type, "INTEGER", "", "0 for the CPU, 1 for CUDA, 6 for HIP …", INT(memory(s, i)->device_type))            \
-    C(T, device, "INTEGER", "", "Number of the device.", unless(out, memory(s, i)->device, -1))                           \
-    C(T, total_allocated, "INTEGER", "bytes", "Bytes allocated afterwards, by the allocator's count.",                    \
-      unless(out, memory(s, i)->total_allocated, -1))                                                                     \
-    C(T, total_reserved, "INTEGER", "bytes", "Bytes reserved afterwards.", unless(out, memory(s, i)->total_reserved, -1)) \
-    C(T, op, "INTEGER", "", "Id of the innermost operator of its thread.",                                                \
+#define WAKE_COLUMNS(C, T)                                                                                 \
+    RANK(C, T)                                                                                             \
+    C(T, time_ns, "INTEGER", "ns", "When.", INT(wake(s, i)->time_ns))                                      \
+    C(T, track, "INTEGER", "", "Id of the track of the thread that wakes.", INT(wake(s, i)->track))        \
+    C(T, pid, "INTEGER", "", "Process id.", process_id(s, wake(s, i)->track, out))                         \
+    C(T, tid, "INTEGER", "", "Thread id of who wakes.", thread_id(s, wake(s, i)->track, out))              \
+    C(T, object, "TEXT", "", "What the others wait for, as in os_call.", text(s, wake(s, i)->object, out)) \
+    C(T, object_name, "TEXT", "", "Name of a global or static object.", text(s, wake(s, i)->name, out))    \
+    C(T, how, "TEXT", "", "unlock, signal, broadcast, post, futex or eventfd.",                            \
+      constant(out, hu_wakeup_key(wake(s, i)->how)))                                                       \
+    C(T, caller, "TEXT", "", "Function that called.", text(s, wake(s, i)->caller, out))
+
+#define MEMORY_COLUMNS(C, T)                                                                                               \
+    RANK(C, T)                                                                                                             \
+    C(T, time_ns, "INTEGER", "ns", "Time of the record.", INT(memory(s, i)->time_ns))                                      \
+    C(T, bytes, "INTEGER", "bytes", "Bytes allocated; negative when freed.", INT(memory(s, i)->bytes))                     \
+    C(T, address, "INTEGER", "", "Address of the block, as a signed number.", INT(memory(s, i)->address))                  \
+    C(T, device_type, "INTEGER", "", "0 for the CPU, 1 for CUDA, 6 for HIP …", INT(memory(s, i)->device_type))             \
+    C(T, device, "INTEGER", "", "Number of the device.", unless(out, memory(s, i)->device, -1))                            \
+    C(T, total_allocated, "INTEGER", "bytes", "Bytes allocated afterwards, by the allocator's count.",                     \
+      unless(out, memory(s, i)->total_allocated, -1))                                                                      \
+    C(T, total_reserved, "INTEGER", "bytes", "Bytes reserved afterwards.", unless(out, memory(s, i)->total_reserved, -1))  \
+    C(T, until_ns, "INTEGER", "ns", "Time of the free that ends an allocation; NULL: held at the end, or this is a free.", \
+      until(s, i, out))                                                                                                    \
+    C(T, category, "TEXT", "", "What it is for, where the recorder says so: parameter, activation …", use(s, i, out))      \
+    C(T, code, "TEXT", "", "Place in the code that asked for it, where the recorder says so.",                             \
+      text(s, memory(s, i)->site, out))                                                                                    \
+    C(T, stack, "TEXT", "", "The user's frames, outermost first, then the operator, separated by semicolons.",             \
+      stack_text(s, memory(s, i)->stack, out))                                                                             \
+    C(T, op, "INTEGER", "", "Id of the innermost operator of its thread.",                                                 \
       slice(out, hu_ask_slice_at(&s->ask, memory(s, i)->track, memory(s, i)->time_ns, HU_BIT(CPU_OP) | HU_BIT(USER))))
+
+#define SEGMENT_COLUMNS(C, T)                                                                                           \
+    C(T, id, "INTEGER", "", "Number of the segment, unique in its rank.", INT(i))                                       \
+    RANK(C, T)                                                                                                          \
+    C(T, device, "INTEGER", "", "Number of the device.", INT(segment(s, i)->device))                                    \
+    C(T, address, "INTEGER", "", "Address, as a signed number.", INT(segment(s, i)->address))                           \
+    C(T, bytes, "INTEGER", "bytes", "Size: what the allocator reserves.", INT(segment(s, i)->total_bytes))              \
+    C(T, held_bytes, "INTEGER", "bytes", "Bytes of it that somebody holds.", INT(segment(s, i)->allocated_bytes))       \
+    C(T, largest_free, "INTEGER", "bytes", "Largest block of it that is free.", INT(segment(s, i)->largest_free_bytes)) \
+    C(T, blocks, "INTEGER", "", "Number of its blocks.", INT(segment(s, i)->n_blocks))                                  \
+    C(T, free_blocks, "INTEGER", "", "Number of those that are free.", INT(segment(s, i)->n_free))                      \
+    C(T, stream, "INTEGER", "", "Stream whose allocations it serves.", INT(segment(s, i)->stream))                      \
+    C(T, pool, "INTEGER", "", "Private pool of a CUDA graph; 0 for the common one.", INT(segment(s, i)->pool))          \
+    C(T, is_small, "INTEGER", "", "1 for the pool of allocations up to 1 MiB.", INT(segment(s, i)->is_small))           \
+    C(T, is_expandable, "INTEGER", "", "1 when it can grow.", INT(segment(s, i)->is_expandable))
+
+#define BLOCK_COLUMNS(C, T)                                                                                    \
+    C(T, id, "INTEGER", "", "Number of the block, unique in its rank.", INT(i))                                \
+    RANK(C, T)                                                                                                 \
+    C(T, segment, "INTEGER", "", "Id of its segment.", INT(block(s, i)->segment))                              \
+    C(T, address, "INTEGER", "", "Address, as a signed number.", INT(block(s, i)->address))                    \
+    C(T, bytes, "INTEGER", "bytes", "Size.", INT(block(s, i)->bytes))                                          \
+    C(T, requested, "INTEGER", "bytes", "Bytes asked for, before the allocator rounded up.",                   \
+      unless(out, block(s, i)->requested_bytes, 0))                                                            \
+    C(T, state, "TEXT", "", "held, free, or going: given back and still in use by a stream.",                  \
+      constant(out, block_state(block(s, i)->state)))                                                          \
+    C(T, code, "TEXT", "", "Place in the code that holds it.", text(s, block(s, i)->site, out))                \
+    C(T, stack, "TEXT", "", "The user's frames, outermost first, then the operator, separated by semicolons.", \
+      stack_text(s, block(s, i)->stack, out))
+
+#define MEMORY_ACTION_COLUMNS(C, T)                                                                                     \
+    RANK(C, T)                                                                                                          \
+    C(T, time_ns, "INTEGER", "ns", "Time of the record.", INT(action(s, i)->time_ns))                                   \
+    C(T, action, "TEXT", "", "segment_alloc, segment_free, segment_map, segment_unmap, free_requested, oom, snapshot.", \
+      constant(out, action_word(action(s, i)->deed)))                                                                   \
+    C(T, device, "INTEGER", "", "Number of the device.", INT(action(s, i)->device))                                     \
+    C(T, address, "INTEGER", "", "Address, as a signed number.", unless(out, (int64_t)action(s, i)->address, 0))        \
+    C(T, bytes, "INTEGER", "bytes", "Size; of an oom, what it asked for.", INT(action(s, i)->bytes))                    \
+    C(T, device_free, "INTEGER", "bytes", "With an oom, what the driver had left.",                                     \
+      unless(out, action(s, i)->device_free, -1))                                                                       \
+    C(T, code, "TEXT", "", "Place in the code.", text(s, action(s, i)->site, out))                                      \
+    C(T, stack, "TEXT", "", "The user's frames, outermost first, then the operator, separated by semicolons.",          \
+      stack_text(s, action(s, i)->stack, out))
+
+#define MEMORY_MARK_COLUMNS(C, T)                                                                                  \
+    RANK(C, T)                                                                                                     \
+    C(T, time_ns, "INTEGER", "ns", "Time of the mark.", INT(mark(s, i)->time_ns))                                  \
+    C(T, device, "INTEGER", "", "Number of the device.", INT(mark(s, i)->device))                                  \
+    C(T, name, "TEXT", "", "What begins or ends, such as a step of an optimizer.", text(s, mark(s, i)->name, out)) \
+    C(T, is_end, "INTEGER", "", "1 for an end, 0 for a begin.", INT(mark(s, i)->is_end))
 
 #define LINK_COLUMNS(C, T)                                                                                           \
     RANK(C, T)                                                                                                       \
@@ -413,6 +497,13 @@ static const hu_stretch *stretch(const hu_sql_source *s, size_t i)
     return &hu_trace_stretches(s->trace, &n)[i];
 }
 
+static const hu_wakeup *wake(const hu_sql_source *s, size_t i)
+{
+    size_t n;
+
+    return &hu_trace_wakes(s->trace, &n)[i];
+}
+
 static const hu_cpu_stack *cpu_stack(const hu_sql_source *s, size_t i)
 {
     static const hu_cpu_stack none;
@@ -422,13 +513,13 @@ static const hu_cpu_stack *cpu_stack(const hu_sql_source *s, size_t i)
 }
 
 /* Written from its end, because a stack knows its callers. */
-static void chain(const hu_sql_source *s, size_t i, sqlite3_context *out)
+static void stack_text(const hu_sql_source *s, uint32_t stack, sqlite3_context *out)
 {
     enum { MOST = 1 << 16 };
-    char  *all = cpu_sample(s, i)->stack ? sqlite3_malloc(MOST) : NULL;
+    char  *all = stack ? sqlite3_malloc(MOST) : NULL;
     size_t from = MOST;
 
-    for (uint32_t at = cpu_sample(s, i)->stack; all && at; at = hu_trace_cpu_stack(s->trace, at)->caller) {
+    for (uint32_t at = stack; all && at; at = hu_trace_cpu_stack(s->trace, at)->caller) {
         const hu_str name = hu_trace_text(s->trace, hu_trace_cpu_stack(s->trace, at)->function);
 
         if (name.n + 1 > from)
@@ -443,11 +534,84 @@ static void chain(const hu_sql_source *s, size_t i, sqlite3_context *out)
     sqlite3_free(all);
 }
 
+static void chain(const hu_sql_source *s, size_t i, sqlite3_context *out)
+{
+    stack_text(s, cpu_sample(s, i)->stack, out);
+}
+
+static const hu_memory_segment *segment(const hu_sql_source *s, size_t i)
+{
+    size_t n;
+
+    return &hu_trace_segments(s->trace, &n)[i];
+}
+
+static const hu_memory_block *block(const hu_sql_source *s, size_t i)
+{
+    size_t n;
+
+    return &hu_trace_blocks(s->trace, &n)[i];
+}
+
+static const hu_memory_action *action(const hu_sql_source *s, size_t i)
+{
+    size_t n;
+
+    return &hu_trace_memory_actions(s->trace, &n)[i];
+}
+
+static const hu_memory_mark *mark(const hu_sql_source *s, size_t i)
+{
+    size_t n;
+
+    return &hu_trace_memory_marks(s->trace, &n)[i];
+}
+
+static const char *block_state(uint8_t state)
+{
+    static const char *const words[] = {[HU_MEMORY_FREE] = "free", [HU_MEMORY_HELD] = "held", [HU_MEMORY_GOING] = "going"};
+
+    return words[state];
+}
+
+static const char *action_word(uint8_t deed)
+{
+    static const char *const words[HU_MEMORY_ACTION_COUNT] = {
+        [HU_MEMORY_SEGMENT_ALLOC] = "segment_alloc",
+        [HU_MEMORY_SEGMENT_FREE] = "segment_free",
+        [HU_MEMORY_SEGMENT_MAP] = "segment_map",
+        [HU_MEMORY_SEGMENT_UNMAP] = "segment_unmap",
+        [HU_MEMORY_FREE_REQUESTED] = "free_requested",
+        [HU_MEMORY_OOM] = "oom",
+        [HU_MEMORY_SNAPSHOT] = "snapshot",
+    };
+
+    return words[deed];
+}
+
 static const hu_memory_event *memory(const hu_sql_source *s, size_t i)
 {
     size_t n;
 
     return &hu_trace_memory(s->trace, &n)[i];
+}
+
+static void use(const hu_sql_source *s, size_t i, sqlite3_context *out)
+{
+    static const char *const words[] = {NULL,         "parameter", "optimizer", "input",  "temporary",
+                                        "activation", "gradient",  "autograd",  "unknown"};
+
+    if (words[memory(s, i)->use])
+        constant(out, words[memory(s, i)->use]);
+}
+
+/* Of an allocation that ends. */
+static void until(const hu_sql_source *s, size_t i, sqlite3_context *out)
+{
+    const uint32_t partner = s->memory_partners[i];
+
+    if (partner != HU_NONE && memory(s, i)->bytes > 0)
+        INT(memory(s, partner)->time_ns);
 }
 
 static const hu_device *device(const hu_sql_source *s, size_t i)
@@ -508,7 +672,12 @@ DEFINE(step, STEP_COLUMNS)
 DEFINE(counter, COUNTER_COLUMNS)
 DEFINE(cpu_sample, CPU_SAMPLE_COLUMNS)
 DEFINE(thread_state, THREAD_STATE_COLUMNS)
+DEFINE(wake, WAKE_COLUMNS)
 DEFINE(memory, MEMORY_COLUMNS)
+DEFINE(segment, SEGMENT_COLUMNS)
+DEFINE(block, BLOCK_COLUMNS)
+DEFINE(memory_action, MEMORY_ACTION_COLUMNS)
+DEFINE(memory_mark, MEMORY_MARK_COLUMNS)
 DEFINE(link, LINK_COLUMNS)
 DEFINE(device, DEVICE_COLUMNS)
 DEFINE(metadata, METADATA_COLUMNS)
@@ -550,11 +719,51 @@ static size_t thread_state_rows(const hu_sql_source *s)
     return n;
 }
 
+static size_t wake_rows(const hu_sql_source *s)
+{
+    size_t n;
+
+    hu_trace_wakes(s->trace, &n);
+    return n;
+}
+
 static size_t memory_rows(const hu_sql_source *s)
 {
     size_t n;
 
     hu_trace_memory(s->trace, &n);
+    return n;
+}
+
+static size_t segment_rows(const hu_sql_source *s)
+{
+    size_t n;
+
+    hu_trace_segments(s->trace, &n);
+    return n;
+}
+
+static size_t block_rows(const hu_sql_source *s)
+{
+    size_t n;
+
+    hu_trace_blocks(s->trace, &n);
+    return n;
+}
+
+static size_t memory_action_rows(const hu_sql_source *s)
+{
+    size_t n;
+
+    hu_trace_memory_actions(s->trace, &n);
+    return n;
+}
+
+static size_t memory_mark_rows(const hu_sql_source *s)
+{
+    size_t n;
+
+    hu_trace_memory_marks(s->trace, &n);
     return n;
 }
 
@@ -619,9 +828,16 @@ const hu_sql_table hu_sql_tables[] = {
     ROWS(track, "Threads, streams and counters.", AT_track_rank, AT_track_id, -1),
     ROWS(link, "GPU operations and the call that launched each.", AT_link_rank, -1, -1),
     ROWS(memory, "Allocations and frees of the framework.", AT_memory_rank, -1, -1),
+    ROWS(segment, "What an allocator reserves of a device in one piece, at the end of a memory snapshot.", AT_segment_rank,
+         AT_segment_id, -1),
+    ROWS(block, "Pieces of segments, held or free, at the end of a memory snapshot.", AT_block_rank, AT_block_id, -1),
+    ROWS(memory_action, "What an allocator did beside allocating and freeing: segments, failures.", AT_memory_action_rank,
+         -1, -1),
+    ROWS(memory_mark, "Steps of the optimizer, as a memory snapshot marks them.", AT_memory_mark_rank, -1, -1),
     ROWS(counter, "Samples of counters.", AT_counter_rank, -1, -1),
     ROWS(cpu_sample, "CPU samples with their call chains.", AT_cpu_sample_rank, -1, -1),
     ROWS(thread_state, "When each thread ran, waited for a CPU or for something else.", AT_thread_state_rank, -1, -1),
+    ROWS(wake, "Who woke threads that waited for an object: locks, conditions, semaphores, futexes.", AT_wake_rank, -1, -1),
     ROWS(device, "Devices that the recorder saw.", AT_device_rank, -1, -1),
     ROWS(metadata, "What the file says about itself.", AT_metadata_rank, -1, -1),
     ROWS(string, "Every different text of the trace.", AT_string_rank, AT_string_id, -1),

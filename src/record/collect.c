@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * collect.c - finds the rings of a session as they come, drains them, and notices when their processes are gone.
  *
- * New files are told by inotify, or by the directory's time where there is none.  That a process died is told by a
- * descriptor of it, which no other process of the same number can take the place of; a process that cannot be seen at all
- * (another container's) is taken to live until the end.
+ * inotify reports new files; without it, the directory's time does.  A descriptor of each process (pidfd) reports its death:
+ * unlike its number, no later process can take it over.  A process that is invisible (in another container) counts as alive
+ * until the end.
  */
 #include "record/collect.h"
 
@@ -24,11 +24,13 @@
 #include "base/str.h"
 #include "record/clocks.h"
 #include "record/drain.h"
+#include "record/maps_copy.h"
 
 enum {
-    LOOK_NS = 50000000,       /* between two looks at who died */
+    LOOK_NS = 50000000,       /* between two checks for dead processes */
     PATIENCE_NS = 1000000000, /* with a file that is no ring yet */
     SLOWEST_MS = 20,
+    MAPS_NS = 300000000, /* that a process has lived when its maps are copied */
 };
 
 /* A process image.  `drain` NULL: it is not mapped yet, or no more. */
@@ -38,6 +40,7 @@ typedef struct {
     int       fd; /* of the process; -1: none */
     pid_t     pid;
     bool      is_unseen; /* no process of this number was ever seen */
+    bool      has_maps;  /* or they were tried */
     int64_t   since_ns;  /* that its file is there */
 } image;
 
@@ -195,6 +198,16 @@ static void end(hu_collector *c, image *m, bool is_death)
     hu_drain_end(m->drain, &c->budget, is_death && !m->is_unseen ? &now : NULL);
 }
 
+/* Once, of a process that has lived for a while, as long as it is the program that the ring is of. */
+static void copy_maps(image *m)
+{
+    if (m->has_maps || m->fd < 0 || now_ns() - m->since_ns < MAPS_NS)
+        return;
+    m->has_maps = true;
+    if (hu_drain_head_of(m->drain)->state == HU_PROCESS_RUNS)
+        hu_maps_copy_of(m->pid, m->path);
+}
+
 static void look_for_deaths(hu_collector *c)
 {
     for (size_t i = 0; i < c->n;) {
@@ -202,8 +215,10 @@ static void look_for_deaths(hu_collector *c)
             end(c, &c->images[i], true);
             forget(c, i);
         } else {
-            if (c->images[i].drain)
+            if (c->images[i].drain) {
                 hu_drain_saw(c->images[i].drain, hu_clocks_ticks(c->clock));
+                copy_maps(&c->images[i]);
+            }
             i++;
         }
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * descendants.c - looks through /proc for processes that lead back to this one. */
 #include "record/descendants.h"
+#include "record/proc.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,24 +19,6 @@ enum { MOST_OLDER = 256, MOST_LOOKS = 100, DEEPEST = 64 };
 
 static pid_t older[MOST_OLDER];
 static int   n_older;
-
-/* Which process each one belongs to, from "PID (NAME) STATE PPID"; 0: cannot be told. */
-static pid_t parent_of(pid_t pid)
-{
-    char    path[48], text[512], *name_end;
-    ssize_t n;
-    int     fd;
-
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    n = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    name_end = strrchr(text, ')');
-    return name_end && strlen(name_end) > 4 ? (pid_t)strtol(name_end + 4, NULL, 10) : 0;
-}
 
 static pid_t next_process(DIR *proc)
 {
@@ -67,7 +50,7 @@ void hu_descendants_prepare(void)
         return;
     proc = opendir("/proc");
     while (n_older < MOST_OLDER && (pid = next_process(proc)))
-        if (parent_of(pid) == self)
+        if (hu_proc_parent(pid) == self)
             older[n_older++] = pid;
     if (proc)
         closedir(proc);
@@ -87,7 +70,7 @@ static bool is_of_command(pid_t pid, const pid_t *own)
         for (int i = 0; i < HU_DESCENDANTS_OWN; i++)
             if (pid == own[i])
                 return false;
-        pid = parent_of(pid);
+        pid = hu_proc_parent(pid);
     }
     return false;
 }
@@ -109,7 +92,7 @@ static int look(hu_descendants *d, const pid_t *own, bool is_orphan)
     pid_t       pid;
 
     while (d->n < HU_DESCENDANTS_MOST && (pid = next_process(proc)))
-        if (!has_got_it(d, pid) && is_of_command(pid, own) && (!is_orphan || parent_of(pid) == self))
+        if (!has_got_it(d, pid) && is_of_command(pid, own) && (!is_orphan || hu_proc_parent(pid) == self))
             d->got[d->n++] = pid;
     if (proc)
         closedir(proc);

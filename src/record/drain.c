@@ -11,6 +11,7 @@
 #include "record/drain.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,13 +39,17 @@ struct hu_drain {
     size_t        mapped;
     char          ring_path[4096], drain_path[4096];
     uint64_t      file_bytes; /* of the drain file: whole pieces */
-    uint64_t      last_free;  /* of the list of free blocks, when all was looked through */
+    uint64_t      last_free;  /* of the list of free blocks, when all was looked through ... */
+    uint32_t      last_fresh; /* ... and the first block that was never taken */
     uint32_t      rested;
     bool          has_pending;
     uint32_t      used;   /* blocks that are not free, at the last look */
     loss         *losses; /* by thread - 1; NULL: none */
     uint32_t      n_losses;
+    hu_drain     *next; /* of all that are open */
 };
+
+static hu_drain *open_drains;
 
 static int64_t now_ns(void)
 {
@@ -57,6 +62,30 @@ static int64_t now_ns(void)
 static hu_block *block_at(const hu_drain *d, uint32_t index)
 {
     return (hu_block *)((char *)d->head + (size_t)index * HU_BLOCK_BYTES);
+}
+
+/* A process may cut its own ring while it is mapped here, and it may be another user's: what is gone reads as zeros then,
+ * which are no records. */
+static void replace_cut_page(int signal, siginfo_t *info, void *context)
+{
+    const uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)4095;
+
+    (void)context;
+    for (const hu_drain *d = open_drains; d; d = d->next)
+        if (d->head && page >= (uintptr_t)d->head && page < (uintptr_t)d->head + d->mapped &&
+            mmap((void *)page, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
+            return;
+    sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL); /* not a ring: it dies of it on return */
+}
+
+static void guard_maps(void)
+{
+    static bool            is_guarded;
+    const struct sigaction act = {.sa_sigaction = replace_cut_page, .sa_flags = SA_SIGINFO};
+
+    if (!is_guarded)
+        sigaction(SIGBUS, &act, NULL);
+    is_guarded = true;
 }
 
 /* mapping */
@@ -94,9 +123,12 @@ hu_drain *hu_drain_open(const char *ring_path, bool *is_none)
     *is_none = false;
     if (!d)
         return NULL;
+    guard_maps();
+    d->next = open_drains;
+    open_drains = d;
     if (n < 6 || n + 2 > sizeof d->drain_path) {
         *is_none = true;
-        free(d);
+        hu_drain_close(d);
         return NULL;
     }
     snprintf(d->ring_path, sizeof d->ring_path, "%s", ring_path);
@@ -119,6 +151,11 @@ void hu_drain_close(hu_drain *d)
 {
     if (!d)
         return;
+    for (hu_drain **at = &open_drains; *at; at = &(*at)->next)
+        if (*at == d) {
+            *at = d->next;
+            break;
+        }
     if (d->head)
         munmap(d->head, d->mapped);
     free(d->losses);
@@ -155,7 +192,7 @@ static void give_back(hu_drain *d, uint32_t index)
     memset(b->records, 0, sizeof b->records);
     b->head.kind = HU_BLOCK_OF_RECORDS;
     b->head.tid = b->head.thread = b->head.taken = b->head.drained = b->head.call = b->head.used = 0;
-    b->head.sequence = b->head.call_since = b->head.opened = 0;
+    b->head.sequence = b->head.call_since = b->head.place = 0;
     __atomic_store_n(&b->head.state, HU_BLOCK_FREE, __ATOMIC_RELEASE);
     do
         __atomic_store_n(&b->head.next_free, (uint32_t)old, __ATOMIC_RELAXED);
@@ -271,12 +308,14 @@ static void add(hu_drain *d, batch *b, uint32_t index, uint32_t n)
     b->records += n;
 }
 
-/* May nothing have become full since the last look? */
+/* Can no block have become full since the last look? */
 static bool may_rest(hu_drain *d)
 {
     const uint64_t list = __atomic_load_n(&d->head->free_list, __ATOMIC_ACQUIRE);
+    const uint32_t fresh = __atomic_load_n(&d->head->first_fresh, __ATOMIC_ACQUIRE);
+    const bool     has_free = (uint32_t)list || fresh < __atomic_load_n(&d->head->n_blocks, __ATOMIC_ACQUIRE);
 
-    if (d->has_pending || list != d->last_free || (uint32_t)list == 0 || d->rested >= REST) {
+    if (d->has_pending || list != d->last_free || fresh != d->last_fresh || !has_free || d->rested >= REST) {
         d->rested = 0;
         return false;
     }
@@ -288,6 +327,7 @@ uint32_t hu_drain_round(hu_drain *d, hu_drain_budget *budget)
 {
     static int64_t retry_at; /* one supervisor, one disk */
     const uint64_t list = __atomic_load_n(&d->head->free_list, __ATOMIC_ACQUIRE);
+    const uint32_t fresh = __atomic_load_n(&d->head->first_fresh, __ATOMIC_ACQUIRE);
     uint32_t       n_blocks, used = 0, most;
     bool           is_ok = true;
     batch          b;
@@ -320,6 +360,7 @@ uint32_t hu_drain_round(hu_drain *d, hu_drain_budget *budget)
         retry_at = now_ns() + RETRY_NS;
     d->has_pending = !is_ok;
     d->last_free = list;
+    d->last_fresh = fresh;
     d->used = used;
     most = d->head->max_blocks ? d->head->max_blocks : 1;
     return used >= most ? 256 : used * 256 / most;
@@ -341,6 +382,7 @@ static void shrink(hu_drain *d)
         keep = d->head->n_blocks;
     d->head->n_blocks = keep;
     d->head->free_list = 0; /* some of those on it are gone */
+    d->head->first_fresh = keep;
     if (ftruncate(fd, (off_t)keep * HU_BLOCK_BYTES) < 0)
         d->head->n_blocks = n;
     close(fd);

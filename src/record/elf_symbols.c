@@ -22,6 +22,7 @@ typedef struct {
     hu_elf_symbols *out;
     hu_arena       *arena;
     int             fd;
+    bool            wants_objects; /* in place of functions */
 } reader;
 
 static bool read_at(const reader *r, uint64_t offset, void *to, size_t n)
@@ -82,11 +83,12 @@ static bool take_segments(reader *r, const Elf64_Ehdr *head)
     return true;
 }
 
-static bool is_function(const Elf64_Sym *s)
+static bool is_wanted(const reader *r, const Elf64_Sym *s)
 {
     const unsigned type = ELF64_ST_TYPE(s->st_info);
 
-    return (type == STT_FUNC || type == STT_GNU_IFUNC) && s->st_shndx != SHN_UNDEF && s->st_value && s->st_name;
+    return (r->wants_objects ? type == STT_OBJECT : type == STT_FUNC || type == STT_GNU_IFUNC) && s->st_shndx != SHN_UNDEF &&
+           s->st_value && s->st_name;
 }
 
 static bool take_symbols(reader *r, const Elf64_Shdr *table)
@@ -101,9 +103,10 @@ static bool take_symbols(reader *r, const Elf64_Shdr *table)
             return true;
         for (size_t k = 0; k < some; k++) {
             const hu_elf_symbol symbol = {chunk[k].st_value, chunk[k].st_size, chunk[k].st_name,
-                                          ELF64_ST_BIND(chunk[k].st_info) == STB_LOCAL};
+                                          ELF64_ST_BIND(chunk[k].st_info) == STB_LOCAL,
+                                          ELF64_ST_TYPE(chunk[k].st_info) == STT_GNU_IFUNC};
 
-            if (is_function(&chunk[k]) && symbol.name < r->out->name_bytes &&
+            if (is_wanted(r, &chunk[k]) && symbol.name < r->out->name_bytes &&
                 !hu_vec_push(r->arena, &r->out->symbols, symbol))
                 return false;
         }
@@ -136,6 +139,7 @@ static bool take_tables(reader *r, const Elf64_Ehdr *head)
         if (s.sh_type == SHT_SYMTAB || (s.sh_type == SHT_DYNSYM && best.sh_type == SHT_NULL))
             best = s;
     }
+    r->out->is_stripped = best.sh_type != SHT_SYMTAB;
     if (best.sh_type == SHT_NULL || !read_at(r, head->e_shoff + best.sh_link * sizeof names, &names, sizeof names) ||
         !take_names(r, &names))
         return true; /* a file without names */
@@ -180,9 +184,9 @@ static int open_regular(const char *path)
     return fd;
 }
 
-bool hu_elf_symbols_read(hu_elf_symbols *out, const char *path, hu_arena *arena)
+static bool read_file(hu_elf_symbols *out, const char *path, hu_arena *arena, bool wants_objects)
 {
-    reader              r = {.out = out, .arena = arena, .fd = open_regular(path)};
+    reader              r = {.out = out, .arena = arena, .fd = open_regular(path), .wants_objects = wants_objects};
     const unsigned char order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
     Elf64_Ehdr          head;
     bool                is_good;
@@ -199,6 +203,16 @@ bool hu_elf_symbols_read(hu_elf_symbols *out, const char *path, hu_arena *arena)
     return is_good;
 }
 
+bool hu_elf_symbols_read(hu_elf_symbols *out, const char *path, hu_arena *arena)
+{
+    return read_file(out, path, arena, false);
+}
+
+bool hu_elf_objects_read(hu_elf_symbols *out, const char *path, hu_arena *arena)
+{
+    return read_file(out, path, arena, true);
+}
+
 static bool to_address(const hu_elf_symbols *elf, uint64_t offset, uint64_t *address)
 {
     for (size_t i = 0; i < elf->segments.n; i++) {
@@ -212,13 +226,10 @@ static bool to_address(const hu_elf_symbols *elf, uint64_t offset, uint64_t *add
     return false;
 }
 
-hu_str hu_elf_symbols_find(const hu_elf_symbols *elf, uint64_t offset)
+static hu_str find(const hu_elf_symbols *elf, uint64_t address, uint64_t *inside)
 {
-    size_t   low = 0, high = elf->symbols.n;
-    uint64_t address;
+    size_t low = 0, high = elf->symbols.n;
 
-    if (!to_address(elf, offset, &address))
-        return HU_STR("");
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
 
@@ -230,8 +241,28 @@ hu_str hu_elf_symbols_find(const hu_elf_symbols *elf, uint64_t offset)
     for (size_t i = low; i > 0 && low - i < LOOK_BACK; i--) { /* one that is inside of another ends earlier */
         const hu_elf_symbol *s = &elf->symbols.at[i - 1];
 
-        if (address - s->value < s->size || (s->size == 0 && i == low))
+        if (address - s->value < s->size || (s->size == 0 && i == low)) {
+            *inside = address - s->value;
             return hu_str_of(elf->names + s->name);
+        }
     }
     return HU_STR("");
+}
+
+hu_str hu_elf_symbols_find(const hu_elf_symbols *elf, uint64_t offset)
+{
+    uint64_t address, inside;
+
+    return to_address(elf, offset, &address) ? find(elf, address, &inside) : HU_STR("");
+}
+
+hu_str hu_elf_objects_find(const hu_elf_symbols *elf, uint64_t distance, uint64_t *inside)
+{
+    const uint64_t page = 4095;
+    uint64_t       first = UINT64_MAX;
+
+    for (size_t i = 0; i < elf->segments.n; i++)
+        if (elf->segments.at[i].address < first)
+            first = elf->segments.at[i].address & ~page;
+    return first == UINT64_MAX ? HU_STR("") : find(elf, first + distance, inside);
 }

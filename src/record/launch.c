@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "protocol/sanitizer.h"
+
 enum { NOTE_BYTES = 512 };
 
 typedef HU_VEC(char *) variables;
@@ -79,9 +81,48 @@ static bool holds(const char *list, const char *path)
     return false;
 }
 
+static int open_program(const char *path)
+{
+    return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+static long read_program(int fd, void *to, size_t n, int64_t offset)
+{
+    return pread(fd, to, n, (off_t)offset);
+}
+
+static void close_program(int fd)
+{
+    close(fd);
+}
+
+/* In front of all that is preloaded, where the program needs it there and the user has not put it there. */
+static bool add_sanitizer(variables *v, const hu_launch_plan *plan, hu_arena *arena)
+{
+    static const hu_file_reader reader = {open_program, read_program, close_program};
+    const char                 *there = value_of(v, "LD_PRELOAD");
+    char                        name[HU_SANITIZER_BYTES], text[sizeof name + sizeof HU_SANITIZER_MARK];
+    char                       *pair;
+    size_t                      room;
+
+    if (!plan->program || !there)
+        return true;
+    hu_sanitizer_of(&reader, plan->program, name);
+    if (!name[0] || strstr(there, name))
+        return true;
+    snprintf(text, sizeof text, "%s%s", name, HU_SANITIZER_MARK);
+    room = strlen("LD_PRELOAD=") + strlen(text) + strlen(there) + 1;
+    pair = hu_arena_alloc(arena, room);
+    if (!pair)
+        return false;
+    snprintf(pair, room, "LD_PRELOAD=%s%s", text, there);
+    return set_pair(v, arena, pair);
+}
+
 static bool add_library(variables *v, const hu_launch_plan *plan, hu_arena *arena, hu_launch_notes *notes)
 {
     const char *there = value_of(v, "LD_PRELOAD"), *nvtx = value_of(v, "NVTX_INJECTION64_PATH");
+    const char *chain = value_of(v, "HOLDUP_NVTX_CHAIN");
 
     if (strpbrk(plan->library, ": ")) { /* the loader would take it for several names */
         note(notes, arena, "%s cannot be preloaded: its path has a space or a colon; move holdup elsewhere", plan->library);
@@ -89,11 +130,14 @@ static bool add_library(variables *v, const hu_launch_plan *plan, hu_arena *aren
     }
     if (!holds(there, plan->library) && !set(v, arena, "LD_PRELOAD", there, plan->library))
         return false;
+    if (!add_sanitizer(v, plan, arena))
+        return false;
     if (!plan->wants_nvtx)
         return true;
     if (nvtx && strcmp(nvtx, plan->library) != 0) {
-        note(notes, arena, "NVTX ranges go to %s (NVTX_INJECTION64_PATH); unset that variable to record them here", nvtx);
-        return true;
+        note(notes, arena, "NVTX ranges are recorded and go to %s (NVTX_INJECTION64_PATH), too", nvtx);
+        if (!chain && !set(v, arena, "HOLDUP_NVTX_CHAIN", NULL, nvtx))
+            return false;
     }
     return set(v, arena, "NVTX_INJECTION64_PATH", NULL, plan->library);
 }

@@ -15,6 +15,7 @@ typedef struct {
     const char  *python;      /* folder that holds the package holdup; NULL: none */
     char *const *assignments; /* NAME=VALUE of the command line; the last one of a name counts */
     size_t       n_assignments;
+    const char  *program; /* the file that is started; NULL: not known */
     bool         wants_nvtx;
 } hu_launch_plan;
 
@@ -26,7 +27,7 @@ typedef struct {
 
 /*
  * The environment for the command: the caller's, the assignments, and ours.  LD_PRELOAD and PYTHONPATH are added to,
- * NVTX_INJECTION64_PATH is left alone when another tool has it.  NULL when there is no memory.
+ * the tool of NVTX_INJECTION64_PATH becomes that of HOLDUP_NVTX_CHAIN, behind us.  NULL when there is no memory.
  */
 char **hu_launch_environment(char *const *environment, const hu_launch_plan *plan, hu_arena *arena, hu_launch_notes *notes);
 

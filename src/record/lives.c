@@ -45,6 +45,16 @@ static bool add_life(hu_process_list *list, const hu_process_image *p, hu_perf_f
                        ((hu_perf_change){.time_ns = end_ns, .thread = thread, .state = HU_TASK_DEAD}));
 }
 
+void hu_lives_parents(const hu_process_list *list, hu_perf_files *f)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        const uint32_t at = hu_map_get(&f->thread_of, list->at[i].pid);
+
+        if (at != HU_MAP_NONE && f->threads.at[at].pid == f->threads.at[at].tid && !f->threads.at[at].parent)
+            f->threads.at[at].parent = list->at[i].ppid;
+    }
+}
+
 bool hu_lives_add(hu_process_list *list, hu_perf_files *f)
 {
     int64_t end_ns = 0;
@@ -54,7 +64,7 @@ bool hu_lives_add(hu_process_list *list, hu_perf_files *f)
     for (size_t i = 0; i < list->clock.n; i++)
         end_ns = list->clock.knots[i].monotonic_ns > end_ns ? list->clock.knots[i].monotonic_ns : end_ns;
     for (size_t i = 0; i < list->n; i++) /* by beginning */
-        if (list->at[i].path.n && !add_life(list, &list->at[i], f, end_ns))
+        if ((list->at[i].path.n || list->at[i].is_outsider) && !add_life(list, &list->at[i], f, end_ns))
             return false;
     if (f->changes.n)
         qsort(f->changes.at, f->changes.n, sizeof *f->changes.at, by_time);

@@ -13,4 +13,7 @@
  */
 bool hu_lives_add(hu_process_list *list, hu_perf_files *files);
 
+/* Who started each process, as these say, where perf events did not. */
+void hu_lives_parents(const hu_process_list *list, hu_perf_files *files);
+
 #endif

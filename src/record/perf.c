@@ -32,7 +32,8 @@
 #include "protocol/redact.h"
 #include "record/schedstat.h"
 
-enum { DEFAULT_PAGES = 64, MOST_PAGES = 4096 };
+enum { FEWEST_PAGES = 64, MOST_PAGES = 2048, DEFAULT_BYTES = 64 << 20 };
+enum { ROUND_MS = 20, SOON_MS = 2, SOON_PART = 4 /* of a ring: from so full on rounds follow each other quickly */ };
 
 typedef struct {
     struct perf_event_mmap_page *ring;
@@ -81,6 +82,13 @@ static struct perf_event_attr describe(unsigned hz)
 
     if (hz)
         attr.sample_period = 1000000000u / hz;
+#ifdef __x86_64__
+    if (hz) {
+        attr.sample_type |= HU_PERF_STACK_TYPE;
+        attr.sample_regs_user = HU_PERF_REGS;
+        attr.sample_stack_user = HU_PERF_STACK_BYTES;
+    }
+#endif
     return attr;
 }
 
@@ -278,7 +286,7 @@ static bool redact_record(hu_perf *perf, ring_view *v, uint64_t at, const struct
     const size_t from = sizeof *h + (h->type == PERF_RECORD_COMM   ? TASK
                                      : h->type == PERF_RECORD_MMAP ? TASK + PLACE
                                                                    : TASK + PLACE + INODE + ACCESS);
-    char         text[4096], clean[sizeof text];
+    char         text[4096] = "", clean[sizeof text];
     size_t       room, n, kept;
 
     if (h->size < from + sizeof(hu_perf_trailer))
@@ -363,8 +371,10 @@ static bool append(hu_perf *perf, cpu_ring *c, const ring_view *v)
     return true;
 }
 
-void hu_perf_round(hu_perf *perf)
+int hu_perf_round(hu_perf *perf)
 {
+    int ms = ROUND_MS;
+
     if (perf)
         hu_schedstat_round(perf->schedstat);
     for (size_t i = 0; perf && i < perf->n_cpus; i++) {
@@ -377,6 +387,8 @@ void hu_perf_round(hu_perf *perf)
         v.head = __atomic_load_n(&c->ring->data_head, __ATOMIC_ACQUIRE);
         if (v.head == v.tail)
             continue;
+        if (v.head - v.tail >= perf->ring_bytes / SOON_PART)
+            ms = SOON_MS;
         n = look_through(perf, &v, &is_clean);
         if (is_clean && append(perf, c, &v)) {
             perf->totals.records += n;
@@ -387,6 +399,7 @@ void hu_perf_round(hu_perf *perf)
         }
         __atomic_store_n(&c->ring->data_tail, v.head, __ATOMIC_RELEASE);
     }
+    return ms;
 }
 
 /* ---- begin and end ----------------------------------------------------------------------------------------------- */
@@ -406,18 +419,19 @@ static void close_rings(hu_perf *perf, const char *session)
     unmap_all(perf);
 }
 
-static size_t whole_pages(unsigned pages)
+/* Pages of each ring, a power of two: a storm of switches writes 16 MB a second on each CPU, and we wait for one too. */
+static size_t pages_of(const hu_perf *perf, uint64_t memory, size_t n_cpus)
 {
-    size_t n = 1;
+    const uint64_t most = (memory ? memory : DEFAULT_BYTES) / (n_cpus ? n_cpus : 1) / perf->page_bytes;
+    size_t         n = FEWEST_PAGES;
 
-    pages = pages ? pages : DEFAULT_PAGES;
-    while (n * 2 <= pages && n < MOST_PAGES)
+    while (n * 2 <= most && n < MOST_PAGES)
         n *= 2;
     return n;
 }
 
 /* Rings as large as they may be; 0 or a code, with `why` filled. */
-static int open_rings(hu_perf *perf, struct perf_event_attr *attr, pid_t child, unsigned pages, hu_error *why)
+static int open_rings(hu_perf *perf, struct perf_event_attr *attr, pid_t child, uint64_t memory, hu_error *why)
 {
     int         *cpus = hu_arena_calloc(perf->arena, HU_PERF_CPUS_MAX, sizeof *cpus);
     const size_t n = cpus ? list_cpus(cpus, HU_PERF_CPUS_MAX) : 0;
@@ -426,7 +440,7 @@ static int open_rings(hu_perf *perf, struct perf_event_attr *attr, pid_t child, 
     perf->cpus = hu_arena_calloc(perf->arena, n ? n : 1, sizeof *perf->cpus);
     if (!cpus || !perf->cpus)
         return hu_fail_memory(why);
-    for (size_t some = whole_pages(pages);; some /= 2) {
+    for (size_t some = pages_of(perf, memory, n);; some /= 2) {
         perf->ring_bytes = some * perf->page_bytes;
         rc = map_all(perf, attr, child, cpus, n);
         if (rc != -ENOBUFS || some == 1)
@@ -444,12 +458,12 @@ static int open_rings(hu_perf *perf, struct perf_event_attr *attr, pid_t child, 
 static int open_all(hu_perf *perf, const hu_perf_options *options, pid_t child, const char *session, hu_error *why)
 {
     struct perf_event_attr attr = describe(options->hz > HU_PERF_MOST_HZ ? (unsigned)HU_PERF_MOST_HZ : options->hz);
-    int                    rc = open_rings(perf, &attr, child, options->pages, why);
+    int                    rc = open_rings(perf, &attr, child, options->memory, why);
     const hu_perf_head     head = {.magic = HU_PERF_MAGIC,
                                    .version = HU_PERF_VERSION,
                                    .bytes = sizeof head,
                                    .n_cpus = (uint32_t)perf->n_cpus,
-                                   .sample_type = HU_PERF_SAMPLE_TYPE,
+                                   .sample_type = attr.sample_type,
                                    .period_ns = attr.sample_period,
                                    .started_ns = now_ns(),
                                    .child = (uint32_t)child,
@@ -504,7 +518,7 @@ hu_perf_totals hu_perf_so_far(const hu_perf *perf)
     return perf->totals;
 }
 
-/* What could not be written at the end is told by the file's last record, if that fits. */
+/* The file's last record counts what could not be written at the end, if that record fits. */
 static void tell_last_cut(hu_perf *perf, cpu_ring *c)
 {
     hu_perf_cut  cut = {.header = {.type = HU_PERF_RECORD_CUT, .size = sizeof cut}, .records = c->cut, .time_ns = now_ns()};

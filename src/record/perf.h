@@ -12,8 +12,8 @@
 enum { HU_PERF_DEFAULT_HZ = 99, HU_PERF_MOST_HZ = 10000 };
 
 typedef struct {
-    unsigned hz;        /* samples per second of CPU time of a thread; 0: context switches alone */
-    unsigned pages;     /* of one CPU's ring, a power of two; 0: 64.  Less where the system allows less */
+    unsigned hz;     /* samples per second of CPU time of a thread; 0: context switches alone */
+    uint64_t memory; /* for all rings together, 0: 64 MiB; of one CPU 64 to 2048 pages.  Less where the system allows less */
     uint64_t max_bytes; /* of all files together; 0: no limit.  What comes later is counted as lost */
 } hu_perf_options;
 
@@ -39,8 +39,11 @@ typedef struct hu_perf hu_perf;
  */
 hu_perf *hu_perf_start(const hu_perf_options *options, pid_t child, const char *session, hu_error *why);
 
-/* Moves what the kernel wrote into the files.  A ring of 64 pages holds about 5,000 switches: call it every 20 ms. */
-void hu_perf_round(hu_perf *perf);
+/*
+ * Moves what the kernel wrote into the files, and returns in how many ms to call it again: 20, or less where a ring was a
+ * quarter full.  A ring of 64 pages holds 8,000 records, two for each switch; one of 2048 pages 260,000.
+ */
+int hu_perf_round(hu_perf *perf);
 
 /* A child has ended, and was not waited for yet. */
 void hu_perf_ended(hu_perf *perf, pid_t pid);

@@ -11,13 +11,17 @@
 #include <linux/perf_event.h>
 #include <stdint.h>
 
-#define HU_PERF_MAGIC       0x3146524550505548ull /* "HUPPERF1" */
+#define HU_PERF_MAGIC 0x3146524550505548ull /* "HUPPERF1" */
+/* Where the recorder asks for them, and the rest of a sample is where it does not. */
+#define HU_PERF_STACK_TYPE  (PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
 #define HU_PERF_SAMPLE_TYPE (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN)
 
 enum {
     HU_PERF_VERSION = 1,
     HU_PERF_CPUS_MAX = 8192,
-    HU_PERF_RECORD_CUT = 0x4855, /* hu_perf_cut: we could not write */
+    HU_PERF_RECORD_CUT = 0x4855,    /* hu_perf_cut: we could not write */
+    HU_PERF_STACK_BYTES = 256,      /* of the stack, copied with each sample */
+    HU_PERF_REGS = 1 << 6 | 1 << 7, /* rbp and rsp of x86-64, in this order */
 };
 
 typedef struct {

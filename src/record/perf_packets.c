@@ -249,6 +249,8 @@ static bool put_tree(writer *x, uint32_t thread, int64_t time_ns)
     if (t->tid == t->pid) {
         open = hu_pb_write_open(x->w, HU_PT_TREE_PROCESS);
         hu_pb_write_uint(x->w, HU_PT_TREE_PROCESS_PID, t->pid);
+        if (t->parent)
+            hu_pb_write_uint(x->w, HU_PT_TREE_PROCESS_PARENT, t->parent);
         hu_pb_write_str(x->w, HU_PT_TREE_PROCESS_COMMAND, name);
         hu_pb_write_close(x->w, open);
     }

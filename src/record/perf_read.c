@@ -84,6 +84,7 @@ static bool take_fork(reader *x, const hu_perf_record *r)
         return false;
     if (from != HU_MAP_NONE)
         x->out->threads.at[thread].name = x->out->threads.at[from].name;
+    x->out->threads.at[thread].parent = pid == tid ? parent : 0;
     return hu_perf_threads_change(x->out, thread, r->time_ns, r->cpu, HU_TASK_RUNNABLE);
 }
 
@@ -135,8 +136,26 @@ static bool take_map(reader *x, const hu_perf_record *r)
     return place.module != UINT32_MAX && hu_perf_spaces_map(&x->spaces, u32_at(r, 0), &place);
 }
 
+/* What follows the call chain: the registers, and the top of the stack; false: nothing. */
+static bool take_stack(const hu_perf_record *r, size_t at, hu_user_stack *out)
+{
+    uint64_t copied, used;
+
+    if (r->n < at + 32 || hu_load_u64(r->body + at) == 0) /* the ABI; of a thread of the kernel none */
+        return false;
+    *out = (hu_user_stack){.bp = hu_load_u64(r->body + at + 8), .sp = hu_load_u64(r->body + at + 16)};
+    copied = hu_load_u64(r->body + at + 24);
+    if (copied == 0 || copied > r->n - at - 32 || r->n - at - 32 - copied < 8)
+        return false;
+    used = hu_load_u64(r->body + at + 32 + copied);
+    out->stack = r->body + at + 32;
+    out->bytes = (size_t)(used < copied ? used : copied);
+    return true;
+}
+
 static bool take_sample(reader *x, const hu_perf_record *r)
 {
+    hu_user_stack  user;
     const bool     is_kernel = (r->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
     const uint64_t n = hu_load_u64(r->body + SAMPLE_CHAIN_COUNT);
     const uint32_t thread = hu_perf_threads_find(x->out, r->pid, r->tid, r->time_ns);
@@ -148,7 +167,8 @@ static bool take_sample(reader *x, const hu_perf_record *r)
     }
     if (thread == UINT32_MAX)
         return false;
-    sample.stack = hu_perf_stacks_chain(&x->stacks, r->pid, r->body + SAMPLE_CHAIN, (size_t)n, is_kernel);
+    sample.stack = hu_perf_stacks_chain(&x->stacks, r->pid, r->body + SAMPLE_CHAIN, (size_t)n,
+                                        take_stack(r, SAMPLE_CHAIN + 8 * (size_t)n, &user) ? &user : NULL, is_kernel);
     x->out->threads.at[thread].samples++;
     return sample.stack != UINT32_MAX && hu_vec_push(x->out->arena, &x->out->samples, sample);
 }
@@ -249,6 +269,7 @@ int hu_perf_read(const char *session, hu_arena *arena, hu_perf_files *out, hu_er
     *out = (hu_perf_files){.arena = arena, .last_loss_ns = -1};
     if (!scratch || !hu_intern_init(&out->texts, arena) || !hu_map_init(&out->thread_of, arena, 64) ||
         !hu_perf_spaces_init(&x.spaces, scratch) || !hu_perf_stacks_init(&x.stacks, out, &x.spaces, scratch)) {
+        hu_perf_stacks_done(&x.stacks);
         hu_arena_free(scratch);
         return hu_fail_memory(err);
     }
@@ -260,6 +281,7 @@ int hu_perf_read(const char *session, hu_arena *arena, hu_perf_files *out, hu_er
         if (rc == 0)
             rc = hu_perf_timer_read(session, &x.stacks, &x.spaces, out, err);
     }
+    hu_perf_stacks_done(&x.stacks);
     hu_arena_free(scratch);
     return rc;
 }

@@ -62,6 +62,7 @@ typedef struct {
 
 typedef struct {
     uint32_t pid, tid, name;        /* name: a text, the last one */
+    uint32_t parent;                /* process that started this one; 0 not known, or no process's first thread */
     int64_t  first_ns, last_ns;     /* seen */
     int64_t  in_ns[HU_TASK_STATES]; /* time in each state */
     uint64_t samples, switches;

@@ -3,7 +3,8 @@
  *
  * A frame is a module and a place in its file, so that the same function is one frame in all processes.  A caller's
  * address is the one it returns to, which may be the first of the next function: one byte before it is in the call.
- * Code without frame pointers leaves anything in that register: a chain ends at the first caller that lies nowhere.
+ * Code without frame pointers leaves anything in that register: a chain ends at the first caller that lies nowhere, and
+ * unwind.c corrects it as far as a copy of the stack reaches.
  */
 #include "record/perf_stacks.h"
 
@@ -60,7 +61,8 @@ bool hu_perf_stacks_init(hu_perf_stacks *s, hu_perf_files *files, hu_perf_spaces
         return false;
     s->kernel = hu_perf_stacks_module(s, &kernel);
     s->unknown = hu_perf_stacks_module(s, &unknown);
-    return s->kernel != UINT32_MAX && s->unknown != UINT32_MAX &&
+    s->unwind = hu_unwind_new(files, spaces, arena);
+    return s->unwind && s->kernel != UINT32_MAX && s->unknown != UINT32_MAX &&
            hu_vec_push(files->arena, &files->stacks, (hu_perf_stack){0});
 }
 
@@ -112,7 +114,14 @@ static uint32_t call(hu_perf_stacks *s, uint32_t caller, uint32_t frame)
     return *place;
 }
 
-uint32_t hu_perf_stacks_chain(hu_perf_stacks *s, uint32_t pid, const char *chain, size_t n, bool is_kernel)
+void hu_perf_stacks_done(hu_perf_stacks *s)
+{
+    hu_unwind_free(s->unwind);
+    s->unwind = NULL;
+}
+
+uint32_t hu_perf_stacks_chain(hu_perf_stacks *s, uint32_t pid, const char *chain, size_t n, const hu_user_stack *user,
+                              bool is_kernel)
 {
     uint64_t addresses[DEEPEST];
     size_t   depth = 0;
@@ -129,6 +138,8 @@ uint32_t hu_perf_stacks_chain(hu_perf_stacks *s, uint32_t pid, const char *chain
         else if (is_user && address)
             addresses[depth++] = address;
     }
+    if (user && depth)
+        depth = hu_unwind_correct(s->unwind, pid, user, addresses, depth, DEEPEST);
     for (size_t i = depth; i-- > 0 && stack != UINT32_MAX;)
         stack = call(s, stack, frame_of(s, pid, addresses[i] - (i > 0)));
     if (is_kernel && stack != UINT32_MAX)

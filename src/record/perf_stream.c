@@ -166,7 +166,7 @@ static int add_file(hu_perf_stream *s, uint32_t cpu, hu_error *err)
     }
     memcpy(&head, c.buffer, sizeof head);
     if (head.magic != HU_PERF_MAGIC || head.version != HU_PERF_VERSION || head.bytes != sizeof head ||
-        head.sample_type != HU_PERF_SAMPLE_TYPE) {
+        (head.sample_type & ~(uint64_t)HU_PERF_STACK_TYPE) != HU_PERF_SAMPLE_TYPE) {
         s->malformed++;
         return 0;
     }

@@ -6,18 +6,14 @@
  */
 #include "record/perf_timer.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "record/perf_threads.h"
 #include "record/processes.h"
 #include "record/ring_read.h"
+#include "record/proc.h"
 
-enum { MAPS_MOST = 64 << 20, CHAIN_MOST = 256, PATH_MOST = 4096 };
+enum { CHAIN_MOST = 256, PATH_MOST = 4096 };
 
 typedef struct {
     hu_perf_stacks *stacks;
@@ -30,32 +26,6 @@ typedef struct {
 
 /* ---- /proc/PID/maps ---------------------------------------------------------------------------------------------- */
 
-static bool take_hex(hu_str *line, char end, uint64_t *out)
-{
-    size_t i = 0;
-
-    for (*out = 0; i < line->n && i < 16; i++) {
-        const char c = line->p[i];
-
-        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
-            break;
-        *out = *out << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
-    }
-    if (i == 0 || i == line->n || line->p[i] != end)
-        return false;
-    *line = (hu_str){line->p + i + 1, line->n - i - 1};
-    return true;
-}
-
-/* Behind the next blank, and all that follow it. */
-static void skip_word(hu_str *line)
-{
-    while (line->n && *line->p != ' ')
-        *line = (hu_str){line->p + 1, line->n - 1};
-    while (line->n && *line->p == ' ')
-        *line = (hu_str){line->p + 1, line->n - 1};
-}
-
 /* "55d0-55f0 r-xp 00001000 08:01 1234   /usr/bin/x".  False without memory. */
 static bool take_line(reader *x, uint32_t pid, hu_str line)
 {
@@ -63,14 +33,14 @@ static bool take_line(reader *x, uint32_t pid, hu_str line)
     hu_perf_module module = {0};
     bool           is_code;
 
-    if (!take_hex(&line, '-', &place.start) || !take_hex(&line, ' ', &place.end) || line.n < 5)
+    if (!hu_proc_take_hex(&line, '-', &place.start) || !hu_proc_take_hex(&line, ' ', &place.end) || line.n < 5)
         return true;
     is_code = line.p[2] == 'x';
-    skip_word(&line);
-    if (!is_code || !take_hex(&line, ' ', &place.offset))
+    hu_proc_skip_word(&line);
+    if (!is_code || !hu_proc_take_hex(&line, ' ', &place.offset))
         return true;
-    skip_word(&line);
-    skip_word(&line);
+    hu_proc_skip_word(&line);
+    hu_proc_skip_word(&line);
     if (line.n > PATH_MOST)
         line.n = PATH_MOST;
     module = (hu_perf_module){.path = hu_intern_add(&x->out->texts, line.n ? line : HU_STR("//anon")),
@@ -85,41 +55,11 @@ static bool take_line(reader *x, uint32_t pid, hu_str line)
     return place.module != UINT32_MAX && hu_perf_spaces_map(x->spaces, pid, &place);
 }
 
-/* The file beside a ring: PATH.maps for PATH.ring. */
-static hu_str read_maps(reader *x, hu_str ring)
-{
-    char        path[PATH_MOST + 8];
-    struct stat about;
-    char       *text = NULL;
-    size_t      n = 0;
-    int         fd;
-
-    if (ring.n < 5 || ring.n > PATH_MOST)
-        return HU_STR("");
-    memcpy(path, ring.p, ring.n - 5);
-    memcpy(path + ring.n - 5, ".maps", 6);
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size <= MAPS_MOST)
-        text = hu_arena_alloc(x->scratch, (size_t)about.st_size + 1);
-    while (text && n < (size_t)about.st_size) {
-        const ssize_t got = read(fd, text + n, (size_t)about.st_size - n);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        n += (size_t)got;
-    }
-    if (fd >= 0)
-        close(fd);
-    return (hu_str){text ? text : "", n};
-}
-
 static bool take_maps(reader *x, const hu_process_image *image)
 {
-    hu_str text = read_maps(x, image->path);
+    hu_str text = hu_proc_read_maps(image->path, x->scratch);
 
-    if (!hu_perf_spaces_clear(x->spaces, image->pid))
+    if (!text.p || !hu_perf_spaces_clear(x->spaces, image->pid))
         return false;
     while (text.n) {
         const char  *end = memchr(text.p, '\n', text.n);
@@ -155,7 +95,7 @@ static bool take_sample(reader *x, uint32_t pid, uint32_t tid, const hu_ring_eve
     for (uint32_t i = 0; i < e->n_more && n < CHAIN_MOST; i++)
         if (e->more[i].aux == HU_MORE_ADDRESS)
             chain[n++] = e->more[i].a;
-    sample.stack = hu_perf_stacks_chain(x->stacks, pid, (const char *)chain, n, false);
+    sample.stack = hu_perf_stacks_chain(x->stacks, pid, (const char *)chain, n, NULL, false);
     x->out->threads.at[sample.thread].samples++;
     return sample.stack != UINT32_MAX && hu_vec_push(x->out->arena, &x->out->samples, sample);
 }
@@ -168,6 +108,8 @@ static bool take_image(reader *x, const hu_process_image *image)
     bool          has_maps = false, is_good = true;
     size_t        n;
 
+    if (image->path.n == 0)
+        return true; /* the library was not in it */
     if (hu_ring_open(image->path.p, image->is_alive, &ring, &unused) < 0)
         return unused.code != HU_ENOMEM;
     for (size_t i = 0; is_good && i < (hu_ring_threads(ring, &n), n); i++) {

@@ -45,6 +45,8 @@ hu_str hu_pf_iid_text(const hu_pf *p, uint32_t iid)
 {
     if (iid < HU_PF_OWN)
         return hu_ring_text(p->ring, iid);
+    if (iid >= HU_PF_SITES)
+        return iid - HU_PF_SITES < p->sites.names.n ? p->sites.names.at[iid - HU_PF_SITES] : HU_STR("");
     if (iid < HU_PF_OS_CALL_NAMES)
         return iid - HU_PF_OWN < HU_COUNT(words) ? hu_str_of(words[iid - HU_PF_OWN]) : HU_STR("");
     if (iid >= HU_PF_MPI_NAMES)
@@ -133,14 +135,23 @@ void hu_pf_row(hu_pf *p, hu_pf_sequence *s, uint64_t track, uint64_t parent, hu_
 
 /* interning */
 
-static bool is_new(const hu_pf *p, const hu_pf_sequence *s, int use, uint32_t iid)
+static bool set_stamp(uint32_t *stamp, const hu_pf_sequence *s)
 {
-    const uint32_t at = iid < HU_PF_OWN ? iid : p->n_ids + (iid - HU_PF_OWN);
-    uint32_t      *stamp = &p->stamps[use][at];
-    const bool     now = *stamp != s->generation;
+    const bool now = *stamp != s->generation;
 
     *stamp = s->generation;
     return now;
+}
+
+static bool is_new(hu_pf *p, const hu_pf_sequence *s, int use, uint32_t iid)
+{
+    if (iid >= HU_PF_SITES) {
+        while (p->site_stamps.n <= iid - HU_PF_SITES)
+            if (!hu_vec_push(p->scratch, &p->site_stamps, 0))
+                return true;
+        return set_stamp(&p->site_stamps.at[iid - HU_PF_SITES], s);
+    }
+    return set_stamp(&p->stamps[use][iid < HU_PF_OWN ? iid : p->n_ids + (iid - HU_PF_OWN)], s);
 }
 
 static void intern(hu_pf *p, size_t *open, uint32_t field, uint32_t iid, hu_str text)

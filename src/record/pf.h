@@ -12,8 +12,10 @@
 #include "base/out.h"
 #include "base/protobuf_out.h"
 #include "protocol/perfetto.h"
+#include "record/call_sites.h"
 #include "record/clock_map.h"
 #include "record/ring_read.h"
+#include "record/waits.h"
 
 /* What we call things: names of events, of their arguments, and texts as values. */
 /* clang-format off */
@@ -22,11 +24,13 @@
     W(PAUSED, "recording paused") W(RESUMED, "recording resumed") W(DOMAIN, "domain") W(COLOR, "color")                 \
     W(CATEGORY, "category") W(PHASE, "phase") W(CLASS, "class") W(BYTES, "bytes") W(PATH, "path") W(PEER, "peer")       \
     W(RESULT, "result") W(COMM, "comm") W(UNFINISHED, "unfinished") W(COUNT, "count") W(REASON, "reason")               \
-    W(CHILD, "child") W(PROGRAM, "program") W(THREAD, "thread") W(VALUE, "value")
+    W(CHILD, "child") W(PROGRAM, "program") W(THREAD, "thread") W(VALUE, "value") W(OBJECT, "object")                   \
+    W(OBJECT_NAME, "object_name") W(MUTEX, "mutex") W(CALLER, "caller") W(WAKE, "wake") W(HOW, "how") W(HOLDER, "holder") \
+    W(UNLOCK, "unlock") W(SIGNAL, "signal") W(BROADCAST, "broadcast") W(POST, "post") W(FUTEX, "futex") W(EVENTFD, "eventfd")
 
 #define HU_PF_CATEGORIES(C)                                                                                            \
     C(USER, "user_annotation") C(OS_CALL, "os_call") C(MPI, "mpi") C(LOST, "lost") C(PROCESS, "process")                \
-    C(RECORDER, "recorder")
+    C(RECORDER, "recorder") C(WAKE, "osrt")
 /* clang-format on */
 
 enum {
@@ -34,6 +38,8 @@ enum {
     HU_PF_OS_CALL_NAMES = HU_PF_OWN + 256,
     HU_PF_MPI_NAMES = HU_PF_OWN + 512,
     HU_PF_OWN_MOST = 1024,
+    HU_PF_SITES = HU_PF_OWN + HU_PF_OWN_MOST, /* names of hu_pf.sites, by their ids */
+    HU_PF_TRACKS_MOST = 1 << 12,              /* whose simultaneous events are kept apart */
 };
 
 typedef enum {
@@ -125,10 +131,15 @@ typedef struct {
     HU_VEC(uint64_t) counter_tracks;
     HU_VEC(hu_pf_range) ranges;   /* beginnings and ends that any thread may write */
     HU_VEC(hu_record) range_more; /* what belongs to them */
+    hu_call_sites sites;
+    HU_VEC(uint32_t) site_stamps; /* as stamps, of texts alone */
+    uint64_t first_track;         /* of its threads, in the order of the ring's list */
+    hu_map   unlocks;             /* that were written, by time and track */
 
     /* The number of the arrow from a fork or exec to what it made; 0: that is not in the file. */
     uint64_t (*flow_to)(const void *flows, uint64_t process, const hu_record *r);
     const void *flows;
+    hu_waits   *waits; /* that were seen from outside; NULL: none were looked for */
 } hu_pf;
 
 /* pf.c: packets.  Running out of memory is remembered in w; the caller asks once. */
@@ -150,7 +161,27 @@ hu_str hu_pf_iid_text(const hu_pf *p, uint32_t iid);
 bool hu_pf_ranges_take(hu_pf *p, const hu_ring_event *e, uint32_t tid);
 bool hu_pf_ranges_write(hu_pf *p, hu_pf_sequence *s);
 
-/* pf_thread.c: all records of one thread. */
-int hu_pf_thread(hu_pf *p, const hu_ring_thread *thread, hu_error *err);
+/* pf_outside.c: what was seen from outside and is not covered by records.  False: no memory. */
+typedef struct {
+    const uint32_t *pids; /* of which processes; NULL: of all */
+    size_t          n_pids;
+    int64_t         first_ns, end_ns; /* what is written, CLOCK_MONOTONIC; end 0: all */
+    int64_t         least_ns;         /* of a wait, as of the calls that are recorded */
+} hu_pf_outside_options;
+
+bool    hu_pf_outside_write(hu_pf *p, const hu_pf_outside_options *options);
+int64_t hu_pf_monotonic_ns(const hu_pf *p, int64_t boottime_ns);
+
+/* pf_waits.c: what a call waited for, from where, and who woke whom. */
+void hu_pf_add_place(hu_pf *p, hu_pf_event *e, const hu_ring_event *from);
+void hu_pf_add_unfinished(hu_pf *p, hu_pf_event *e, const hu_ring_thread *thread); /* of the call that it is inside of */
+void hu_pf_waker(hu_pf *p, hu_pf_sequence *s, const hu_ring_event *from);
+/* The track of a thread by its number in the ring; 0: there is none. */
+uint64_t hu_pf_track_of(const hu_pf *p, uint32_t thread);
+void     hu_pf_wake(hu_pf *p, hu_pf_sequence *s, const hu_record *r);
+
+/* pf_thread.c: the tracks of all threads of a process, before the first event; all records of one thread. */
+void hu_pf_threads(hu_pf *p, hu_pf_sequence *s);
+int  hu_pf_thread(hu_pf *p, const hu_ring_thread *thread, hu_error *err);
 
 #endif

@@ -42,7 +42,9 @@ typedef struct {
     hu_arena             *arena;
     hu_map                lane_of;
     uint64_t              steps, open_step; /* as read so far; 1, 2, ...: the one that nothing ends, 0: none */
-    uint64_t              paused;           /* when the recorder stopped listening in the last step; 0: it did not */
+    const hu_wait_thread *waits;            /* of this thread, seen from outside */
+    size_t                n_waits;
+    uint64_t              paused; /* when the recorder stopped listening in the last step; 0: it did not */
     HU_VEC(lane) lanes;
     HU_VEC(open_range) open;
 } work;
@@ -137,22 +139,39 @@ static bool survey(work *w)
 
 /* the thread and its rows */
 
-static void describe(work *w, hu_str name)
+static void describe(hu_pf *p, hu_pf_sequence *s, uint64_t track, uint32_t tid, hu_str name)
 {
-    hu_pf       *p = w->p;
-    const size_t packet = hu_pf_open(p, &w->s), open = hu_pb_write_open(&p->w, HU_PT_PACKET_TRACK);
+    const size_t packet = hu_pf_open(p, s), open = hu_pb_write_open(&p->w, HU_PT_PACKET_TRACK);
     size_t       nest;
 
-    hu_pb_write_uint(&p->w, HU_PT_TRACK_UUID, w->track);
+    hu_pb_write_uint(&p->w, HU_PT_TRACK_UUID, track);
     hu_pb_write_uint(&p->w, HU_PT_TRACK_PARENT, p->process_track);
     nest = hu_pb_write_open(&p->w, HU_PT_TRACK_THREAD);
     hu_pb_write_uint(&p->w, HU_PT_THREAD_PID, hu_ring_get_head(p->ring)->pid);
-    hu_pb_write_uint(&p->w, HU_PT_THREAD_TID, w->thread->tid);
+    hu_pb_write_uint(&p->w, HU_PT_THREAD_TID, tid);
     if (name.n)
         hu_pb_write_str(&p->w, HU_PT_THREAD_NAME, name);
     hu_pb_write_close(&p->w, nest);
     hu_pb_write_close(&p->w, open);
-    hu_pf_close(p, &w->s, packet);
+    hu_pf_close(p, s, packet);
+}
+
+static void describe_first(hu_pf *p, hu_pf_sequence *s, uint64_t track, uint32_t tid)
+{
+    const hu_ring_head *head = hu_ring_get_head(p->ring);
+
+    describe(p, s, track, tid, tid == head->pid ? hu_str_of(head->name) : HU_STR(""));
+}
+
+void hu_pf_threads(hu_pf *p, hu_pf_sequence *s)
+{
+    size_t                n;
+    const hu_ring_thread *threads = hu_ring_threads(p->ring, &n);
+
+    p->first_track = p->last_uuid + 1;
+    p->last_uuid += n;
+    for (size_t i = 0; i < n; i++)
+        describe_first(p, s, p->first_track + i, threads[i].tid);
 }
 
 static void make_rows(work *w)
@@ -281,6 +300,14 @@ static void add_class_of(hu_pf *p, hu_pf_event *e, uint32_t call)
     hu_pf_add(p, e, HU_PF_OWN + HU_PF_CLASS, HU_PF_TEXT)->text = hu_str_of(names[class_of(call)]);
 }
 
+/* What was recorded here is not told a second time from what was seen from outside. */
+static void cover(work *w, int64_t start_ns, int64_t end_ns)
+{
+    if (w->n_waits)
+        hu_waits_cover(w->p->waits, w->waits, w->n_waits, hu_pf_monotonic_ns(w->p, start_ns),
+                       hu_pf_monotonic_ns(w->p, end_ns));
+}
+
 /* A call that has returned: both ends. */
 static void write_call(work *w, hu_pf_event *e, const hu_record *r)
 {
@@ -292,6 +319,7 @@ static void write_call(work *w, hu_pf_event *e, const hu_record *r)
     hu_pf_write(w->p, &w->s, e);
     over.ns = over.ns > e->ns ? over.ns : e->ns;
     hu_pf_write(w->p, &w->s, &over);
+    cover(w, e->ns, over.ns);
 }
 
 static void os_call(work *w, const hu_ring_event *from)
@@ -311,7 +339,9 @@ static void os_call(work *w, const hu_ring_event *from)
         hu_pf_add(w->p, &e, HU_PF_OWN + HU_PF_RESULT, HU_PF_INT)->whole = (int64_t)r->b;
     hu_pf_add_text(w->p, &e, class_of(call) == HU_OS_NETWORK ? HU_PF_PEER : HU_PF_PATH, r->id);
     hu_pf_add_more(w->p, &e, from);
+    hu_pf_add_place(w->p, &e, from);
     write_call(w, &e, r);
+    hu_pf_waker(w->p, &w->s, from);
 }
 
 static void mpi(work *w, const hu_ring_event *from)
@@ -412,7 +442,7 @@ static bool convert(work *w, const hu_ring_event *e)
         mpi(w, e);
         return true;
     case HU_RECORD_THREAD:
-        describe(w, hu_ring_text(w->p->ring, r->id));
+        describe(w->p, &w->s, w->track, w->thread->tid, hu_ring_text(w->p->ring, r->id));
         return true;
     case HU_RECORD_FORK:
     case HU_RECORD_EXEC:
@@ -430,6 +460,9 @@ static bool convert(work *w, const hu_ring_event *e)
         instant = event_of(w, HU_PT_TYPE_INSTANT, HU_PF_OF_RECORDER, r->time,
                            HU_PF_OWN + (r->type == HU_RECORD_PAUSE ? HU_PF_PAUSED : HU_PF_RESUMED));
         hu_pf_write(w->p, &w->s, &instant);
+        return true;
+    case HU_RECORD_WAKE:
+        hu_pf_wake(w->p, &w->s, r);
         return true;
     case HU_RECORD_SAMPLE:
         return true; /* perf_timer.c */
@@ -464,11 +497,14 @@ static void end_unfinished(work *w)
         hu_pf_event e = event_of(w, HU_PT_TYPE_BEGIN, is_mpi ? HU_PF_OF_MPI : HU_PF_OF_OS_CALL, w->thread->call_since,
                                  is_mpi ? HU_PF_MPI_NAMES + call - 1 - HU_INSIDE_MPI : HU_PF_OS_CALL_NAMES + call - 1);
 
-        if (!is_mpi)
+        if (!is_mpi) {
             add_class_of(w->p, &e, call - 1);
+            hu_pf_add_unfinished(w->p, &e, w->thread);
+        }
         hu_pf_add(w->p, &e, HU_PF_OWN + HU_PF_UNFINISHED, HU_PF_BOOL)->whole = 1;
         hu_pf_write(w->p, &w->s, &e);
         end_one(w, 0);
+        cover(w, e.ns, w->p->last_ns);
     }
     for (size_t i = 0; i < w->lanes.n; i++)
         for (; w->lanes.at[i].n_open; w->lanes.at[i].n_open--)
@@ -477,15 +513,17 @@ static void end_unfinished(work *w)
 
 static bool write_all(work *w)
 {
+    const uint32_t pid = hu_ring_get_head(w->p->ring)->pid;
     hu_ring_cursor c;
     hu_ring_event  e;
-    const uint32_t pid = hu_ring_get_head(w->p->ring)->pid;
 
     if (!survey(w))
         return false;
-    w->track = ++w->p->last_uuid;
+    w->track = hu_pf_track_of(w->p, w->thread->thread);
+    w->waits = w->p->waits ? hu_waits_of(w->p->waits, pid, w->thread->tid, &w->n_waits) : NULL;
+    if (w->n_waits && w->lanes.n)
+        hu_waits_trim(w->p->waits, w->waits, w->n_waits);
     hu_pf_begin_sequence(w->p, w->track, &w->s);
-    describe(w, w->thread->tid == pid ? hu_str_of(hu_ring_get_head(w->p->ring)->name) : HU_STR(""));
     make_rows(w);
     hu_ring_start(w->p->ring, w->thread, &w->p->tally.damage, &c);
     while (hu_ring_next(&c, &e))

@@ -174,6 +174,51 @@ static bool read_clocks(const char *session, hu_arena *arena, hu_process_list *o
     return out->clock.knots != NULL;
 }
 
+/* those without a ring */
+
+/* By the last snapshot: ticks and CLOCK_MONOTONIC keep their distance but for what the machine slept. */
+static uint64_t ticks_of(const hu_process_list *l, int64_t monotonic_ns)
+{
+    const hu_clock_snapshot *s = &l->snapshots[l->n_snapshots - 1];
+    const double             distance = (double)(monotonic_ns - s->monotonic_ns) * l->control.ticks_per_second / 1e9;
+
+    return (double)s->ticks + distance > 1 ? (uint64_t)((double)s->ticks + distance) : 1;
+}
+
+static bool add_outsiders(hu_process_list *l, hu_arena *arena)
+{
+    HU_VEC(hu_process_image) list = {.at = l->at, .n = l->n, .cap = l->n};
+
+    l->n_outsiders = hu_outsiders_read(l->path.p, arena, &l->outsiders);
+    if (l->n_snapshots == 0 || !(l->control.ticks_per_second > 0) || l->n_outsiders == 0)
+        return true;
+    if (!hu_vec_reserve(arena, &list, l->n_outsiders))
+        return false;
+    for (size_t i = 0; i < l->n_outsiders; i++) {
+        const hu_outsider *o = &l->outsiders[i];
+        hu_process_image  *p = &list.at[list.n++];
+
+        *p = (hu_process_image){.pid = o->pid,
+                                .ppid = o->ppid,
+                                .started = ticks_of(l, o->first_ns),
+                                .exited = ticks_of(l, o->last_ns),
+                                .state = HU_PROCESS_EXITED,
+                                .rank = -1,
+                                .local_rank = -1,
+                                .world_size = -1,
+                                .node = -1,
+                                .is_outsider = true,
+                                .name = copy_text(arena, o->name),
+                                .parent = UINT32_MAX,
+                                .owner = NOBODY};
+        if (!p->name.p)
+            return false;
+    }
+    l->at = list.at;
+    l->n = list.n;
+    return true;
+}
+
 /* kinship */
 
 static int by_beginning(const void *a, const void *b)
@@ -251,9 +296,11 @@ int hu_processes_read(const char *session, hu_arena *arena, hu_process_list *out
     rc = read_rings(session, arena, out, err);
     if (rc < 0)
         return rc;
+    if (!read_clocks(session, arena, out) || !add_outsiders(out, arena))
+        return hu_fail_memory(err);
     if (out->n)
         qsort(out->at, out->n, sizeof *out->at, by_beginning);
-    return read_clocks(session, arena, out) && link_parents(out, arena) && find_owners(out, arena) ? 0 : hu_fail_memory(err);
+    return link_parents(out, arena) && find_owners(out, arena) ? 0 : hu_fail_memory(err);
 }
 
 uint32_t hu_processes_child(const hu_process_list *l, uint32_t pid, uint64_t ticks, bool is_fork, uint32_t parent_pid)

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "record/clock_map.h"
+#include "record/outsiders.h"
 #include "protocol/format.h"
 
 typedef struct {
@@ -15,6 +16,8 @@ typedef struct {
     uint32_t          state;                              /* hu_process_state */
     int32_t           rank, local_rank, world_size, node; /* of its environment; -1: not known */
     bool              is_forked, is_alive;                /* is_alive: a process of this number, and this program, runs */
+    bool              is_tool;                            /* a profiler's, that runs the program (tools.h) */
+    bool              is_outsider;                        /* it has no ring: the recorder was not in it */
     uint64_t          lost[HU_LOSS_REASONS], first_lost, last_lost;
     hu_clock_snapshot begin, end;
     hu_str            name, program, job_id, rank_source, command; /* command: arguments, each ended by '\0' */
@@ -33,6 +36,8 @@ typedef struct {
     hu_clock_map       clock;
     hu_clock_snapshot *snapshots; /* all of them, by ticks; the map has sorted them */
     size_t             n_snapshots;
+    hu_outsider       *outsiders; /* as the supervisor saw them */
+    size_t             n_outsiders;
     size_t             unreadable; /* ring files that are none */
     char               first_unreadable[512];
 } hu_process_list;

@@ -21,7 +21,7 @@
 
 enum { FOLDER_BYTES = 256, KEPT_S = 86400, MOST_ENTRIES = 4096 };
 
-/* Whoever is stopped while it holds the lock does not stop all others; nor does a file system without locks. */
+/* A process that is stopped while it holds the lock does not stop all others; nor does a file system that has no locks. */
 static void lock(int folder)
 {
     enum { TRIES = 200, NAP_NS = 5000000 };

@@ -182,7 +182,8 @@ static bool list_ring(hu_ring_file *f)
         s = (segment){
             .sequence = h.sequence, .offset = i * HU_BLOCK_BYTES + sizeof h, .thread = h.thread, .n = (uint16_t)used_of(&h)};
         s.offset |= h.state == HU_BLOCK_OPEN || h.used == 0 ? IS_OPEN : 0;
-        if (s.n && !add_segment(f, h.kind, &s))
+        /* a thread that has not returned from its first call has no record */
+        if ((s.n || (h.kind == HU_BLOCK_OF_RECORDS && h.call)) && !add_segment(f, h.kind, &s))
             return false;
     }
     return true;
@@ -227,6 +228,12 @@ static void note_call(hu_ring_file *f, hu_ring_thread *t, const segment *last)
     if (!(last->offset & IS_OPEN) || !read_at(f->ring, &h, sizeof h, (last->offset & OFFSET) - sizeof h))
         return;
     t->call = h.call;
+    if (h.call & HU_CALL_HELD) {
+        t->call = h.call & ((1u << HU_CALL_BITS) - 1);
+        t->holder = (h.call & ~HU_CALL_HELD) >> HU_CALL_BITS;
+    }
+    t->object = h.place & ((UINT64_C(1) << 48) - 1);
+    t->caller = h.place >> 48 | (uint64_t)h.place_high << 16;
     t->call_since = h.call_since;
 }
 

@@ -18,6 +18,9 @@ typedef struct {
     uint32_t thread, tid;
     uint32_t call;       /* hu_os_call + 1 that it is inside of; 0: none */
     uint64_t call_since; /* ticks */
+    uint64_t object;     /* that it waits for; 0: none */
+    uint64_t caller;     /* where it was called; 0: not known */
+    uint32_t holder;     /* the number of the thread that had the lock; 0: not known */
     uint64_t n_slots;    /* records at most */
     size_t   first, n;   /* its blocks, in the order of the file's list */
 } hu_ring_thread;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * schedstat.c - /proc/PID/task/TID/{schedstat,stat} of a command and of all that descends from it.
  *
- * A look at a thread costs two small files, about 10 us; so the pause between looks is at least 100 times what the last
- * one took, and thousands of threads are read less often, not at the job's expense.  Who descends is found by parents
- * in /proc/PID/stat, at every LISTED_EACH look, and is remembered when the parent ends.  Traps:
- *  - a name may hold blanks and parentheses: the numbers of `stat` begin behind the last ')';
- *  - process numbers return: a process is its number and its start.
+ * A look at a thread reads two small files, about 10 us; so the pause between looks is at least 100 times what the last
+ * one took, and thousands of threads are read less often, not at the job's expense.  Descendants are found by their
+ * parents in /proc/PID/stat, at every LISTED_EACH look, and stay known when the parent ends.  Traps:
+ *  - a name may hold blanks and parentheses: the numbers of `stat` begin after the last ')';
+ *  - process numbers are reused: a process is identified by its number and its start.
  */
 #include "record/schedstat.h"
 

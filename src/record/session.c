@@ -111,7 +111,7 @@ int hu_session_make(const char *scratch, const char *beside, hu_session *out, hu
         {"/dev/shm", "/dev/shm", true},
         {"/tmp", "/tmp", true}, /* of a container whose file system a program provides */
     };
-    char     tried[512] = "";
+    char     tried[1024] = "";
     hu_error why = {0};
 
     memset(out, 0, sizeof *out);

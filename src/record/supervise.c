@@ -173,6 +173,7 @@ static void reap(supervisor *s)
         read_main_thread(s);
         if (s->o->perf)
             hu_perf_ended(s->o->perf, s->child);
+        hu_outsiders_ended(s->o->outsiders);
     }
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         if (pid == s->child)
@@ -296,11 +297,17 @@ static void keep_time(supervisor *s, int64_t now)
     }
 }
 
+/* Of two waits in ms; 0: none was asked for. */
+static int sooner(int a, int b)
+{
+    return a > 0 && a < b ? a : b;
+}
+
 /* Returns how long the next one may wait. */
 static struct timespec round_once(supervisor *s)
 {
     const int64_t now = now_ns(CLOCK_MONOTONIC);
-    int           ms = 0;
+    int           ms = 0, perf_ms = 0;
 
     obey(s);
     keep_time(s, now);
@@ -309,7 +316,11 @@ static struct timespec round_once(supervisor *s)
     if (s->o->collector)
         ms = hu_collect_round(s->o->collector);
     if (s->o->perf)
-        hu_perf_round(s->o->perf);
+        perf_ms = hu_perf_round(s->o->perf);
+    ms = perf_ms ? sooner(ms, perf_ms) : ms;
+    if (s->o->waits && s->control->state == HU_SESSION_RECORDING)
+        ms = sooner(ms, hu_wait_samples_round(s->o->waits));
+    hu_outsiders_round(s->o->outsiders);
     __atomic_store_n(&s->control->heartbeat, hu_clocks_ticks((hu_clock)s->control->clock), __ATOMIC_RELAXED);
     return (struct timespec){0, ms > 0 && ms < ROUND_NS / MILLISECOND_NS ? ms * MILLISECOND_NS : ROUND_NS};
 }

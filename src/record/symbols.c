@@ -18,6 +18,7 @@
 #include "base/intern.h"
 #include "base/map.h"
 #include "record/elf_symbols.h"
+#include "record/local_names.h"
 
 enum { PATH_MOST = 4096, NAME_MOST = 1024, MAP_FILE_MOST = 256 << 20 };
 
@@ -32,12 +33,17 @@ typedef struct {
     HU_VEC(jit_function) functions; /* by start */
 } jit_map;
 
-struct hu_symbols {
-    hu_arena *arena;
+typedef struct {
     hu_intern paths;
     HU_VEC(hu_elf_symbols) files; /* by id of paths */
-    hu_map jit_of;                /* pid: place in jits */
+} file_set;
+
+struct hu_symbols {
+    hu_arena *arena;
+    file_set  functions, objects;
+    hu_map    jit_of; /* pid: place in jits */
     HU_VEC(jit_map) jits;
+    hu_local_names    *locals;
     void              *library;
     demangle_function *demangle;
     bool               has_looked; /* for the library */
@@ -47,14 +53,18 @@ hu_symbols *hu_symbols_new(hu_arena *arena)
 {
     hu_symbols *s = hu_arena_calloc(arena, 1, sizeof *s);
 
-    if (!s || !hu_intern_init(&s->paths, arena) || !hu_map_init(&s->jit_of, arena, 8))
+    if (!s || !hu_intern_init(&s->functions.paths, arena) || !hu_intern_init(&s->objects.paths, arena) ||
+        !hu_map_init(&s->jit_of, arena, 8))
         return NULL;
     s->arena = arena;
-    return s;
+    s->locals = hu_local_names_new(HU_DEBUG_FOLDER, arena);
+    return s->locals ? s : NULL;
 }
 
 void hu_symbols_free(hu_symbols *s)
 {
+    if (s)
+        hu_local_names_free(s->locals);
     if (s && s->library)
         dlclose(s->library);
 }
@@ -92,15 +102,16 @@ static hu_str readable(hu_symbols *s, hu_str name)
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
 /* NULL without memory. */
-static const hu_elf_symbols *open_file(hu_symbols *s, hu_str path)
+static const hu_elf_symbols *open_file(hu_symbols *s, file_set *of, hu_str path,
+                                       bool (*read)(hu_elf_symbols *out, const char *path, hu_arena *arena))
 {
-    const uint32_t id = hu_intern_add(&s->paths, path);
-    const size_t   known = s->files.n;
+    const uint32_t id = hu_intern_add(&of->paths, path);
+    const size_t   known = of->files.n;
 
     if (id == UINT32_MAX)
         return NULL;
-    while (s->files.n <= id)
-        if (!hu_vec_push(s->arena, &s->files, (hu_elf_symbols){0}))
+    while (of->files.n <= id)
+        if (!hu_vec_push(s->arena, &of->files, (hu_elf_symbols){0}))
             return NULL;
     if (id >= known) {
         char text[PATH_MOST + 1];
@@ -108,22 +119,34 @@ static const hu_elf_symbols *open_file(hu_symbols *s, hu_str path)
         if (path.n <= PATH_MOST) {
             memcpy(text, path.p, path.n);
             text[path.n] = '\0';
-            if (!hu_elf_symbols_read(&s->files.at[id], text, s->arena))
-                s->files.at[id].symbols.n = 0;
+            if (!read(&of->files.at[id], text, s->arena))
+                of->files.at[id].symbols.n = 0;
         }
     }
-    return &s->files.at[id];
+    return &of->files.at[id];
 }
 
 hu_str hu_symbols_find(hu_symbols *s, hu_str path, const uint8_t *build_id, size_t n, uint64_t offset)
 {
-    const hu_elf_symbols *file = path.n ? open_file(s, path) : NULL;
+    const hu_elf_symbols *file = path.n ? open_file(s, &s->functions, path, hu_elf_symbols_read) : NULL;
 
-    if (!file || file->symbols.n == 0)
+    hu_str name;
+
+    if (!file)
         return HU_STR("");
     if (n && (file->build_id_bytes != n || memcmp(file->build_id, build_id, n) != 0))
         return HU_STR(""); /* it was built anew since */
-    return readable(s, hu_elf_symbols_find(file, offset));
+    name = hu_elf_symbols_find(file, offset);
+    if (!name.n && file->is_stripped)
+        name = hu_local_names_find(s->locals, path, file, offset);
+    return readable(s, name);
+}
+
+hu_str hu_symbols_find_object(hu_symbols *s, hu_str path, uint64_t distance, uint64_t *inside)
+{
+    const hu_elf_symbols *file = path.n ? open_file(s, &s->objects, path, hu_elf_objects_read) : NULL;
+
+    return file && file->symbols.n ? readable(s, hu_elf_objects_find(file, distance, inside)) : HU_STR("");
 }
 
 /* ---- maps of JITs ------------------------------------------------------------------------------------------------ */

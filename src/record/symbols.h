@@ -19,6 +19,10 @@ void hu_symbols_free(hu_symbols *symbols);
  */
 hu_str hu_symbols_find(hu_symbols *symbols, hu_str path, const uint8_t *build_id, size_t n, uint64_t offset);
 
+/* The global or static object that covers an address of the file as loaded, counted from its first part, and how far inside
+ * of it; "" as above. */
+hu_str hu_symbols_find_object(hu_symbols *symbols, hu_str path, uint64_t distance, uint64_t *inside);
+
 /* The function at an address of process `pid` by /tmp/perf-PID.map, when that is a file of this user; "" else. */
 hu_str hu_symbols_find_jit(hu_symbols *symbols, uint32_t pid, uint64_t address);
 

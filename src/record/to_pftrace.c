@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/number.h"
@@ -17,10 +18,12 @@
 #include "record/perf_packets.h"
 #include "record/pf.h"
 #include "record/processes.h"
+#include "record/tools.h"
+#include "record/waits.h"
 #include "protocol/redact.h"
 #include "protocol/perfetto.h"
 
-enum { MOST_CLOCKS = 256, MOST_ARGUMENTS = 256 };
+enum { MOST_CLOCKS = 256, MOST_ARGUMENTS = 256, OUTSIDER_BYTES = 256 };
 
 typedef struct {
     const hu_pftrace_options *o;
@@ -31,8 +34,11 @@ typedef struct {
     hu_pf_sequence            about;   /* the sequence of what belongs to no thread */
     uint32_t                 *members; /* of the file at hand */
     size_t                    n_members;
-    hu_perf_files             perf;   /* samples and states of threads; n_files 0: there are none */
-    const char               *states; /* where states of threads are from */
+    hu_perf_files             perf; /* samples and states of threads; n_files 0: there are none */
+    hu_waits                  waits;
+    const hu_process_image   *program;  /* that tools run; NULL: there are none */
+    int64_t                   tools_ns; /* their CPU time */
+    const char               *states;   /* where states of threads are from */
     hu_symbols               *symbols;
     uint8_t                  *has_arrow; /* by process: its parent's fork or exec was drawn */
     uint8_t                  *is_member;
@@ -137,6 +143,12 @@ static const hu_process_image *first_of(const work *w)
  * CPU time of the command that no state of a thread accounts for, as a part of the time in which states are not known, in
  * millionths: what ran there, ran unseen.  0 also where nothing is known of that.
  */
+/* The command's, without the tools that ran it. */
+static int64_t job_ns(const work *w)
+{
+    return w->o->cost->job_ns > w->tools_ns ? w->o->cost->job_ns - w->tools_ns : 0;
+}
+
 static int64_t unseen_share(const work *w)
 {
     int64_t running_ns = 0, lost_ns = 0, unseen_ns;
@@ -145,10 +157,46 @@ static int64_t unseen_share(const work *w)
         running_ns += w->perf.threads.at[i].in_ns[HU_TASK_RUNNING];
         lost_ns += w->perf.threads.at[i].in_ns[HU_TASK_LOST];
     }
-    unseen_ns = w->o->cost && w->perf.is_estimate ? w->o->cost->job_ns - running_ns : 0;
+    unseen_ns = w->o->cost && w->perf.is_estimate ? job_ns(w) - running_ns : 0;
     if (unseen_ns <= 0 || lost_ns <= 0)
         return 0;
     return unseen_ns < lost_ns ? (int64_t)(1e6 * ((double)unseen_ns / (double)lost_ns)) : 1000000;
+}
+
+/* CPU time of a process that has no ring, by what the scheduler said of its threads; 0: not known. */
+static int64_t running_ns(const work *w, uint32_t pid)
+{
+    int64_t ns = 0;
+
+    for (size_t i = 0; i < w->list->n; i++)
+        if (w->list->at[i].pid == pid && !w->list->at[i].is_outsider)
+            return 0; /* what it was before ran, too */
+    for (size_t i = 0; i < w->perf.threads.n; i++)
+        ns += w->perf.threads.at[i].pid == pid ? w->perf.threads.at[i].in_ns[HU_TASK_RUNNING] : 0;
+    return ns;
+}
+
+/* Processes without a ring, a line for each: numbers, CPU time and life in ns, the name, and why; with tabs. */
+static void write_outsiders(work *w)
+{
+    const hu_process_list *l = w->list;
+    char                  *lines = hu_arena_alloc(w->arena, l->n_outsiders * OUTSIDER_BYTES + 1);
+    size_t                 n = 0;
+
+    for (size_t i = 0; lines && i < l->n_outsiders; i++) {
+        const hu_outsider *o = &l->outsiders[i];
+        const int64_t      ns = running_ns(w, o->pid);
+        bool               is_here = false;
+
+        for (size_t m = 0; m < w->n_members && !is_here; m++)
+            is_here = l->at[w->members[m]].is_outsider && l->at[w->members[m]].pid == o->pid;
+        if (is_here)
+            n += (size_t)snprintf(lines + n, OUTSIDER_BYTES, "%u\t%u\t%lld\t%lld\t%s\t%s\n", o->pid, o->uid,
+                                  (long long)(ns > 0 ? ns : o->cpu_ns), (long long)(o->last_ns - o->first_ns), o->name,
+                                  hu_outsider_words(o->reason));
+    }
+    if (lines && n)
+        text(w, "holdup.outsiders", (hu_str){lines, n});
 }
 
 static void write_head(work *w, const hu_pftrace_file *file)
@@ -191,16 +239,30 @@ static void write_head(work *w, const hu_pftrace_file *file)
             whole(w, "holdup.os_threshold_ns", (int64_t)((double)c->os_threshold / c->ticks_per_second * 1e9 + 0.5));
     }
     whole(w, "holdup.processes", (int64_t)w->n_members);
+    write_outsiders(w);
     text(w, "holdup.thread_states", hu_str_of(w->states));
     some(w, "holdup.unseen_running_ppm", (uint64_t)unseen_share(w));
+    for (size_t i = 0; i < w->waits.go.n; i++)
+        whole(w, "holdup.go_process", w->waits.go.at[i]);
     if (w->o->cost) {
         whole(w, "holdup.recording_in_command_ns", w->o->cost->records_ns);
         whole(w, "holdup.recording_beside_command_ns", w->o->cost->supervisor_ns);
-        whole(w, "holdup.command_cpu_ns", w->o->cost->job_ns);
-        some(w, "holdup.command_pid", (uint64_t)w->o->cost->pid);
+        whole(w, "holdup.command_cpu_ns", job_ns(w));
+        some(w, "holdup.command_pid", w->program ? w->program->pid : (uint64_t)w->o->cost->pid);
+    }
+    if (w->o->cost && !w->program) {
         some(w, "holdup.command_main_running_ns", (uint64_t)w->o->cost->main_run_ns);
         some(w, "holdup.command_main_runnable_ns", (uint64_t)w->o->cost->main_delay_ns);
     }
+    if (w->o->quota && w->o->quota->limit_milli) {
+        whole(w, "holdup.cpu_limit_milli", w->o->quota->limit_milli);
+        whole(w, "holdup.cpu_periods", w->o->quota->periods);
+        whole(w, "holdup.cpu_throttled_periods", w->o->quota->throttled);
+        whole(w, "holdup.cpu_throttled_ns", w->o->quota->throttled_ns);
+    }
+    text(w, "holdup.tools", w->out->tools);
+    if (w->o->status != -1 && WIFSIGNALED(w->o->status))
+        whole(w, "holdup.command_signal", WTERMSIG(w->o->status));
     hu_pb_write_close(&w->p.w, open);
     hu_pf_close(&w->p, &w->about, packet);
 }
@@ -300,7 +362,7 @@ static uint64_t flow_to(const void *context, uint64_t process, const hu_record *
     const uint32_t          pid = is_fork ? (uint32_t)r->a : image->pid;
     const uint32_t          child = hu_processes_child(w->list, pid, r->time, is_fork, image->pid);
 
-    if (child == UINT32_MAX || child <= process || !w->is_member[child])
+    if (child == UINT32_MAX || child <= process || !w->is_member[child] || w->list->at[child].is_outsider)
         return 0;
     w->has_arrow[child] = 1;
     return (uint64_t)child + 1;
@@ -368,11 +430,15 @@ static bool enter_process(work *w, uint32_t process)
     p->counter_tracks.n = p->counter_tracks.cap = 0;
     p->ranges.at = NULL;
     p->ranges.n = p->ranges.cap = 0;
+    p->site_stamps.at = NULL;
+    p->site_stamps.n = p->site_stamps.cap = 0;
     p->range_more.at = NULL;
     p->range_more.n = p->range_more.cap = 0;
     /* what was declared with the texts of the process before must not be taken for ours */
     hu_pf_declare(p, &w->about);
-    return p->stamps[0] && p->stamps[1] && p->stamps[2] && hu_map_init(&p->counters, p->scratch, 0);
+    return p->stamps[0] && p->stamps[1] && p->stamps[2] && hu_map_init(&p->counters, p->scratch, 0) &&
+           hu_map_init(&p->unlocks, p->scratch, 0) &&
+           hu_call_sites_read(&p->sites, image->path, image->program, w->symbols, p->scratch);
 }
 
 static int write_process(work *w, uint32_t process, hu_error *err)
@@ -391,6 +457,7 @@ static int write_process(work *w, uint32_t process, hu_error *err)
     if (rc == 0) {
         describe(w, &w->list->at[process]);
         write_start(w, process);
+        hu_pf_threads(p, &w->about);
         threads = hu_ring_threads(p->ring, &n);
         for (size_t i = 0; rc == 0 && i < n; i++)
             rc = hu_pf_thread(p, &threads[i], err);
@@ -407,23 +474,35 @@ static int write_process(work *w, uint32_t process, hu_error *err)
     return rc;
 }
 
-/* Samples and states of the threads of these processes. */
+/* Samples and states of the threads of these processes, and the waits that were seen from outside. */
 static int write_perf(work *w, hu_error *err)
 {
-    hu_perf_packets_options how = {.sequence = ++w->p.last_sequence,
-                                   .n_pids = w->n_members,
-                                   .first_ns = w->list->control.began_ns,
-                                   .end_ns = w->list->control.stopped_ns};
-    uint32_t               *pids = hu_arena_calloc(w->p.arena, w->n_members, sizeof *pids);
+    const hu_control       *c = &w->list->control;
+    hu_pf_outside_options   waits = {.n_pids = w->n_members, .first_ns = c->began_ns, .end_ns = c->stopped_ns};
+    hu_perf_packets_options how = {
+        .sequence = ++w->p.last_sequence, .n_pids = w->n_members, .first_ns = c->began_ns, .end_ns = c->stopped_ns};
+    uint32_t *pids = hu_arena_calloc(w->p.arena, w->n_members + w->perf.threads.n, sizeof *pids);
+    int       rc;
 
-    if (w->perf.n_files == 0)
-        return 0;
     if (!pids)
         return hu_fail_memory(err);
     for (size_t i = 0; i < w->n_members; i++)
         pids[i] = w->list->at[w->members[i]].pid;
-    how.pids = w->list->has_ranks ? pids : NULL;
-    return hu_perf_packets_write(&w->perf, w->symbols, &how, &w->p.w, w->p.out, err);
+    if (w->program && !w->list->has_ranks) { /* all but the tools */
+        how.n_pids = 0;
+        for (size_t i = 0; i < w->perf.threads.n; i++)
+            if (!hu_tools_are_all_of(w->list, w->perf.threads.at[i].pid))
+                pids[how.n_pids++] = w->perf.threads.at[i].pid;
+    }
+    how.pids = w->list->has_ranks || w->program ? pids : NULL;
+    rc = w->perf.n_files ? hu_perf_packets_write(&w->perf, w->symbols, &how, &w->p.w, w->p.out, err) : 0;
+    if (rc < 0)
+        return rc;
+    if (c->ticks_per_second > 0)
+        waits.least_ns = (int64_t)((double)c->os_threshold / c->ticks_per_second * 1e9);
+    waits.pids = how.pids;
+    waits.n_pids = how.n_pids;
+    return hu_pf_outside_write(&w->p, &waits) ? 0 : hu_fail_memory(err);
 }
 
 /* files */
@@ -484,7 +563,7 @@ static int write_file(work *w, const hu_pftrace_file *file, const char *path, hu
     int       rc;
 
     w->lost = w->lost_texts = w->overwritten = w->cut_bytes = w->threads = 0;
-    w->p = (hu_pf){.arena = arena, .clock = &w->list->clock, .flow_to = flow_to, .flows = w};
+    w->p = (hu_pf){.arena = arena, .clock = &w->list->clock, .flow_to = flow_to, .flows = w, .waits = &w->waits};
     if (!arena)
         return hu_fail_memory(err);
     w->p.out = hu_out_open_file(path, err);
@@ -520,7 +599,7 @@ static void take_members(work *w, int32_t rank)
     w->n_members = 0;
     memset(w->is_member, 0, w->list->n);
     for (uint32_t i = 0; i < w->list->n; i++) {
-        if (w->list->at[i].owner != rank)
+        if (w->list->at[i].owner != rank || w->list->at[i].is_tool)
             continue;
         w->is_member[i] = 1;
         w->members[w->n_members++] = i;
@@ -606,6 +685,32 @@ static int write_all(work *w, hu_error *err)
     return rc;
 }
 
+/* Finds tools in front of the program: "strace", "nsys, nsys-launcher", and their CPU time. */
+static bool find_tools(work *w)
+{
+    hu_process_list *l = w->list;
+    char             names[256] = "";
+
+    if (hu_tools_mark(l, &w->program) == 0) {
+        w->program = NULL;
+        return true;
+    }
+    for (size_t i = 0; i < l->n; i++) {
+        const hu_process_image *p = &l->at[i];
+        const size_t            n = strlen(names);
+
+        if (p->is_tool && !strstr(names, p->name.p) && n + p->name.n + 3 < sizeof names)
+            snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", p->name.p);
+    }
+    for (size_t i = 0; i < w->perf.threads.n; i++)
+        if (hu_tools_are_all_of(l, w->perf.threads.at[i].pid))
+            w->tools_ns += w->perf.threads.at[i].in_ns[HU_TASK_RUNNING];
+    w->out->tools = hu_arena_copy(w->arena, hu_str_of(names));
+    w->out->program = hu_arena_copy(w->arena,
+                                    w->program->program.n ? hu_str_base_name(w->program->program) : w->program->name);
+    return w->out->tools.p && w->out->program.p;
+}
+
 /* A static program has no ring; the kernel saw its threads all the same. */
 static void stand_in(work *w)
 {
@@ -647,14 +752,22 @@ int hu_pftrace_write(const hu_pftrace_options *options, hu_arena *arena, hu_pftr
         rc = w.symbols ? hu_perf_read(options->session, arena, &w.perf, err) : hu_fail_memory(err);
     if (rc == 0) {
         w.states = w.perf.changes.n == 0 ? "lives" : w.perf.is_estimate ? "schedstat" : "switches";
-        rc = hu_lives_add(&list, &w.perf) ? 0 : hu_fail_memory(err);
+        rc = hu_waits_read(options->session, &w.perf, arena, &w.waits, err);
     }
+    if (rc == 0)
+        rc = hu_lives_add(&list, &w.perf) ? 0 : hu_fail_memory(err);
+    if (rc == 0)
+        hu_lives_parents(&list, &w.perf);
     if (rc < 0) {
         hu_symbols_free(w.symbols);
         return rc;
     }
     out->unreadable = list.unreadable;
     memcpy(out->first_unreadable, list.first_unreadable, sizeof out->first_unreadable);
+    if (!find_tools(&w)) {
+        hu_symbols_free(w.symbols);
+        return hu_fail_memory(err);
+    }
     if (list.n == 0 && !list.unreadable)
         stand_in(&w);
     if (list.n == 0) {

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "record/cgroup.h"
 #include "record/cost.h"
 
 /* What a file's name may be made of. */
@@ -17,10 +18,12 @@ typedef struct {
 } hu_pftrace_file;
 
 typedef struct {
-    const char    *session;
-    const char    *host;    /* where it was recorded; NULL: here */
-    const char    *command; /* what the user ran, as it may be shown; NULL: not known */
-    const hu_cost *cost;    /* of the whole session; NULL: not known */
+    const char         *session;
+    const char         *host;    /* where it was recorded; NULL: here */
+    const char         *command; /* what the user ran, as it may be shown; NULL: not known */
+    int                 status;  /* of the command, as wait(2) gives it; -1: not known */
+    const hu_cost      *cost;    /* of the whole session; NULL: not known */
+    const hu_cpu_quota *quota;   /* of the command's control group, during the session; NULL: not known */
     /* Names a file.  0, or a failure, which ends it all. */
     int (*name)(void *context, const hu_pftrace_file *file, char *out, size_t room, hu_error *err);
     void *context;
@@ -34,6 +37,7 @@ typedef struct {
 
 typedef struct {
     HU_VEC(hu_pftrace_written) files;
+    hu_str   tools, program;                   /* what ran the program (tools.h), and that; "" */
     size_t   processes, threads, ranks, alive; /* alive: still run, and may write what is not in the files */
     uint64_t events;
     uint64_t lost, lost_texts, overwritten; /* records, and texts of records, that the recorder had no room for */

@@ -6,6 +6,7 @@
 #include "base/out.h"
 #include "base/json_out.h"
 #include "render/table/views.h"
+#include "job/beside.h"
 #include "job/job.h"
 
 typedef enum {
@@ -16,20 +17,21 @@ typedef enum {
 } hu_show;
 
 typedef struct {
-    const hu_job  *job;
-    const hu_rank *merged;  /* all of them as one, which views and tables then show; NULL: each rank by itself */
-    hu_arena      *scratch; /* for the faces to work in */
-    hu_show        show;
-    hu_part        part; /* of HU_SHOW_VIEW, and what --csv prints */
-    int64_t        top;  /* rows of a table; 0: the face's own default */
-    const char    *sort; /* a column's key, or NULL */
-    bool           color;
-    size_t         width;     /* of the terminal */
-    int64_t        batch;     /* samples in a step; 0 unknown */
-    const char    *unit;      /* what they are */
-    const char    *arguments; /* inputs that a shell takes back, for the "next" line; NULL: too many */
-    bool           is_brief;  /* JSON for the page of very many ranks: of all but the verdict's a few rows only */
-    bool           server;    /* the page is served by a program that it may ask for timelines */
+    const hu_job    *job;
+    const hu_beside *beside;  /* what was recorded beside the traces; NULL: nothing */
+    const hu_rank   *merged;  /* all of them as one, which views and tables then show; NULL: each rank by itself */
+    hu_arena        *scratch; /* for the faces to work in */
+    hu_show          show;
+    hu_part          part; /* of HU_SHOW_VIEW, and what --csv prints */
+    int64_t          top;  /* rows of a table; 0: the face's own default */
+    const char      *sort; /* a column's key, or NULL */
+    bool             color;
+    size_t           width;     /* of the terminal */
+    int64_t          batch;     /* samples in a step; 0 unknown */
+    const char      *unit;      /* what they are */
+    const char      *arguments; /* inputs that a shell takes back, for the "next" line; NULL: too many */
+    bool             is_brief;  /* JSON for the page of very many ranks: of all but the verdict's a few rows only */
+    bool             server;    /* the page is served by a program that it may ask for timelines */
 } hu_report;
 
 /* How many rows a table has, and what its getters are given: one rank, or where rows are ranks the first of the job. */
@@ -47,6 +49,12 @@ void hu_text_write(const hu_report *report, hu_out *out);
 
 /* docs/report.schema.json */
 int hu_json_write(const hu_report *report, hu_out *out, hu_error *err);
+
+/* The members "flight_recorder", "counters", "memory_snapshots" and "doubts": what was recorded beside the traces. */
+int hu_json_beside(hu_json_out *j, const hu_report *report, hu_error *err);
+
+/* A view as a member, or members. */
+int hu_json_view(hu_json_out *j, const hu_report *report, const hu_view *view, const hu_rank *rank, hu_error *err);
 
 /* The member "by_phase": events by the letter of their phase. */
 void hu_json_phases(hu_json_out *j, const hu_quality *q);

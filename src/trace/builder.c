@@ -29,6 +29,11 @@ typedef struct {
     uint32_t      name;
 } pending_name;
 
+typedef struct {
+    int64_t  pid, parent_pid;
+    uint32_t command;
+} described_process;
+
 struct hu_builder {
     hu_trace *trace; /* its arena holds everything but the builder's own tables */
     hu_arena *scratch;
@@ -41,9 +46,12 @@ struct hu_builder {
     hu_map    wide_ids;
     uint32_t  n_wide;
     hu_map    open_top; /* track -> innermost open begin */
+    hu_map    stack_of; /* hash of a call chain's last step -> 1 + row */
     HU_VEC(open_slice) open;
     HU_VEC(pending_name) thread_names;
     HU_VEC(pending_name) process_names;
+    HU_VEC(described_process) processes;
+    hu_map process_of; /* number -> row of `processes` */
 };
 
 static void no_memory(hu_builder *b)
@@ -73,7 +81,8 @@ hu_builder *hu_builder_new(const char *name, const hu_limits *limits)
     b->name = hu_arena_copy(arena, hu_str_of(name));
     b->track_slots = hu_arena_grow(scratch, NULL, FIRST_TRACK_SLOTS * sizeof *b->track_slots);
     if (!b->name.p || !b->track_slots || !hu_intern_init(&t->strings, arena) || !hu_map_init(&b->wide_ids, scratch, 0) ||
-        !hu_map_init(&b->open_top, scratch, 0))
+        !hu_map_init(&b->open_top, scratch, 0) || !hu_map_init(&b->stack_of, scratch, 0) ||
+        !hu_map_init(&b->process_of, scratch, 0))
         goto fail;
     memset(b->track_slots, 0, FIRST_TRACK_SLOTS * sizeof *b->track_slots);
     b->track_mask = FIRST_TRACK_SLOTS - 1;
@@ -242,6 +251,22 @@ void hu_builder_name_process(hu_builder *b, hu_builder_id pid, uint32_t name)
 {
     if (failed(b) || !hu_vec_push(b->scratch, &b->process_names, ((pending_name){.pid = pid, .name = name})))
         no_memory(b);
+}
+
+void hu_builder_describe_process(hu_builder *b, int64_t pid, int64_t parent_pid, uint32_t command)
+{
+    uint32_t *place = failed(b) ? NULL : hu_map_put(&b->process_of, (uint64_t)pid);
+
+    if (place && *place == HU_MAP_NONE && hu_vec_push(b->scratch, &b->processes, ((described_process){.pid = pid})))
+        *place = (uint32_t)b->processes.n - 1;
+    if (!place || *place == HU_MAP_NONE) {
+        no_memory(b);
+        return;
+    }
+    if (parent_pid)
+        b->processes.at[*place].parent_pid = parent_pid;
+    if (command)
+        b->processes.at[*place].command = command;
 }
 
 static bool grow_column(hu_trace *t, void **column, size_t item, size_t cap)
@@ -432,6 +457,14 @@ uint32_t hu_builder_os_detail(hu_builder *b, const hu_os_detail *row)
     APPEND(b, &b->trace->os_calls, row, 0);
 }
 
+uint32_t hu_builder_os_detail_like(hu_builder *b, uint32_t row, int64_t bytes)
+{
+    hu_os_detail like = b->trace->os_calls.at[row];
+
+    like.bytes = bytes;
+    return hu_builder_os_detail(b, &like);
+}
+
 uint32_t hu_builder_mpi_detail(hu_builder *b, const hu_mpi_detail *row)
 {
     APPEND(b, &b->trace->mpi_calls, row, 0);
@@ -440,6 +473,11 @@ uint32_t hu_builder_mpi_detail(hu_builder *b, const hu_mpi_detail *row)
 uint32_t hu_builder_op_extra(hu_builder *b, const hu_op_extra *row)
 {
     APPEND(b, &b->trace->op_extras, row, 1);
+}
+
+uint32_t hu_builder_wait_detail(hu_builder *b, const hu_wait_detail *row)
+{
+    APPEND(b, &b->trace->waits, row, 1);
 }
 
 uint32_t hu_builder_geometry(hu_builder *b, const hu_geometry *row)
@@ -458,13 +496,54 @@ void hu_builder_memory(hu_builder *b, const hu_memory_event *event)
         no_memory(b);
 }
 
+uint32_t hu_builder_memory_count(const hu_builder *b)
+{
+    return (uint32_t)b->trace->memory.n;
+}
+
+void hu_builder_segment(hu_builder *b, const hu_memory_segment *segment)
+{
+    if (failed(b) || !hu_vec_push(b->trace->arena, &b->trace->segments, *segment))
+        no_memory(b);
+}
+
+void hu_builder_block(hu_builder *b, const hu_memory_block *row)
+{
+    if (failed(b) || !hu_vec_push(b->trace->arena, &b->trace->blocks, *row))
+        no_memory(b);
+}
+
+void hu_builder_memory_action(hu_builder *b, const hu_memory_action *row)
+{
+    if (failed(b) || !hu_vec_push(b->trace->arena, &b->trace->memory_actions, *row))
+        no_memory(b);
+}
+
+void hu_builder_memory_mark(hu_builder *b, const hu_memory_mark *row)
+{
+    if (failed(b) || !hu_vec_push(b->trace->arena, &b->trace->memory_marks, *row))
+        no_memory(b);
+}
+
 uint32_t hu_builder_cpu_stack(hu_builder *b, const hu_cpu_stack *stack)
 {
-    if (failed(b) || !hu_vec_push(b->trace->arena, &b->trace->cpu_stacks, *stack)) {
-        no_memory(b);
-        return 0;
+    uint64_t key = hu_hash_mix((uint64_t)stack->caller << 32 | stack->function, stack->module ^ 0x9e3779b97f4a7c15u);
+
+    for (; !failed(b); key++) {
+        uint32_t           *place = hu_map_put(&b->stack_of, key);
+        const hu_cpu_stack *known;
+
+        if (!place || (*place == HU_MAP_NONE && !hu_vec_push(b->trace->arena, &b->trace->cpu_stacks, *stack))) {
+            no_memory(b);
+            break;
+        }
+        if (*place == HU_MAP_NONE)
+            return *place = (uint32_t)b->trace->cpu_stacks.n;
+        known = &b->trace->cpu_stacks.at[*place - 1];
+        if (known->caller == stack->caller && known->function == stack->function && known->module == stack->module)
+            return *place;
     }
-    return (uint32_t)b->trace->cpu_stacks.n;
+    return 0;
 }
 
 void hu_builder_cpu_sample(hu_builder *b, const hu_cpu_sample *sample)
@@ -482,6 +561,12 @@ void hu_builder_stretch(hu_builder *b, const hu_stretch *stretch)
 void hu_builder_sample(hu_builder *b, uint32_t track, int64_t time_ns, double value)
 {
     if (failed(b) || !hu_vec_push(b->trace->arena, &b->trace->samples, ((hu_sample){time_ns, track, value})))
+        no_memory(b);
+}
+
+void hu_builder_wake(hu_builder *b, const hu_wakeup *wake)
+{
+    if (failed(b) || !hu_vec_push(b->trace->arena, &b->trace->wakes, *wake))
         no_memory(b);
 }
 
@@ -615,8 +700,13 @@ static void apply_names(hu_builder *b)
     for (size_t i = 0; i < b->trace->tracks.n; i++) {
         hu_track      *t = &b->trace->tracks.at[i];
         const uint32_t name = hu_map_get(&processes, (uint64_t)t->pid << 1 ^ t->pid_is_text);
+        const uint32_t row = t->pid_is_text ? HU_MAP_NONE : hu_map_get(&b->process_of, (uint64_t)t->pid);
 
         t->process = name == HU_MAP_NONE ? 0 : name;
+        if (row != HU_MAP_NONE) {
+            t->parent_pid = b->processes.at[row].parent_pid;
+            t->command = b->processes.at[row].command;
+        }
     }
 }
 

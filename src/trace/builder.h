@@ -45,6 +45,9 @@ uint32_t hu_builder_counter(hu_builder *b, hu_builder_id pid, uint32_t name);
 void hu_builder_name_thread(hu_builder *b, hu_builder_id pid, hu_builder_id tid, uint32_t name);
 void hu_builder_name_process(hu_builder *b, hu_builder_id pid, uint32_t name);
 
+/* Of a process: who started it, 0 unknown; its arguments, a line each, 0 unknown.  What is told last counts. */
+void hu_builder_describe_process(hu_builder *b, int64_t pid, int64_t parent_pid, uint32_t command);
+
 /* What a format knows of rows that hold a device's work without saying so in a category. */
 typedef struct {
     bool (*is_device)(hu_str process, int64_t *device); /* *device stays -1 where the name has no number */
@@ -77,20 +80,31 @@ uint32_t hu_builder_call_detail(hu_builder *b, const hu_call_detail *row);
 uint32_t hu_builder_sync_detail(hu_builder *b, const hu_sync_detail *row);
 uint32_t hu_builder_python_detail(hu_builder *b, const hu_python_detail *row);
 uint32_t hu_builder_os_detail(hu_builder *b, const hu_os_detail *row);
+/* A row like another one, but for what it moved. */
+uint32_t hu_builder_os_detail_like(hu_builder *b, uint32_t row, int64_t bytes);
 uint32_t hu_builder_mpi_detail(hu_builder *b, const hu_mpi_detail *row);
 
 /* These return 1 + row, as the rows that point to them store it; 0 after a failure. */
 uint32_t hu_builder_op_extra(hu_builder *b, const hu_op_extra *row);
+uint32_t hu_builder_wait_detail(hu_builder *b, const hu_wait_detail *row);
 uint32_t hu_builder_geometry(hu_builder *b, const hu_geometry *row);
 uint32_t hu_builder_collective_detail(hu_builder *b, const hu_collective_detail *row);
 
 void hu_builder_memory(hu_builder *b, const hu_memory_event *event);
-void hu_builder_sample(hu_builder *b, uint32_t track, int64_t time_ns, double value);
-/* Returns 1 + row, as callees and samples store it; 0 after a failure. */
+void hu_builder_segment(hu_builder *b, const hu_memory_segment *segment);
+void hu_builder_block(hu_builder *b, const hu_memory_block *row);
+void hu_builder_memory_action(hu_builder *b, const hu_memory_action *row);
+void hu_builder_memory_mark(hu_builder *b, const hu_memory_mark *row);
+
+/* How many allocations and releases there are so far. */
+uint32_t hu_builder_memory_count(const hu_builder *b);
+void     hu_builder_sample(hu_builder *b, uint32_t track, int64_t time_ns, double value);
+/* Returns 1 + row, as callees and samples store it, the same for equal ones; 0 after a failure. */
 uint32_t hu_builder_cpu_stack(hu_builder *b, const hu_cpu_stack *stack);
 void     hu_builder_cpu_sample(hu_builder *b, const hu_cpu_sample *sample);
 /* A state of a thread that lives; of overlapping ones of a thread the earlier counts. */
 void hu_builder_stretch(hu_builder *b, const hu_stretch *stretch);
+void hu_builder_wake(hu_builder *b, const hu_wakeup *wake);
 void hu_builder_flow(hu_builder *b, const hu_flow *flow);
 void hu_builder_device(hu_builder *b, const hu_device *device);
 void hu_builder_metadata(hu_builder *b, hu_str key, hu_str json);

@@ -29,9 +29,15 @@ struct hu_trace {
     HU_VEC(hu_sync_detail) syncs;
     HU_VEC(hu_python_detail) pythons;
     HU_VEC(hu_os_detail) os_calls;
+    HU_VEC(hu_wait_detail) waits;
+    HU_VEC(hu_wakeup) wakes;
     HU_VEC(hu_mpi_detail) mpi_calls;
     HU_VEC(hu_collective_detail) collectives;
     HU_VEC(hu_memory_event) memory;
+    HU_VEC(hu_memory_segment) segments;
+    HU_VEC(hu_memory_block) blocks;
+    HU_VEC(hu_memory_action) memory_actions;
+    HU_VEC(hu_memory_mark) memory_marks;
     HU_VEC(hu_sample) samples;
     HU_VEC(hu_cpu_stack) cpu_stacks;
     HU_VEC(hu_cpu_sample) cpu_samples;

@@ -6,6 +6,7 @@
 #ifndef HU_TRACE_DETAILS_H
 #define HU_TRACE_DETAILS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct {
@@ -66,11 +67,34 @@ typedef struct {
 } hu_python_detail;
 
 typedef struct {
-    int64_t  bytes; /* that were moved; -1 absent */
-    uint32_t path;  /* of the file, or the peer's address */
-    uint32_t calls; /* that the slice stands for, one behind the other; 0: one */
-    uint8_t class;  /* hu_host_class */
+    int64_t  bytes;    /* that were moved; -1 absent */
+    uint32_t path;     /* of the file, or the peer's address */
+    uint32_t calls;    /* that the slice stands for, one behind the other; 0: one */
+    uint32_t wait;     /* 1 + row of hu_wait_detail; 0 none */
+    uint8_t class;     /* hu_host_class */
+    bool is_timed_out; /* a wait that nobody ended in time */
+    bool is_outside;   /* it was seen waiting in it from outside; nothing inside of the program recorded it */
 } hu_os_detail;
+
+/* What a call waited for, and from where it was called. */
+typedef struct {
+    uint32_t object; /* string id: the object's address, as recorded; the same text for the same object of a process */
+    uint32_t mutex;  /* the same, of the mutex that belongs to a condition */
+    uint32_t name;   /* of a global or static object */
+    uint32_t caller; /* function that called */
+    int64_t  holder; /* thread id of who had the lock last; 0 unknown */
+    int32_t  error;  /* errno, when the call failed */
+    bool     is_unfinished;
+} hu_wait_detail;
+
+/* A thread may have woken others that waited for an object. */
+typedef struct {
+    int64_t  time_ns;
+    uint32_t track;        /* of the thread that did it */
+    uint32_t object, name; /* as of hu_wait_detail */
+    uint32_t caller;
+    uint8_t  how; /* hu_wakeup_how */
+} hu_wakeup;
 
 typedef struct {
     int64_t  bytes;      /* -1 absent */
@@ -84,6 +108,7 @@ typedef struct {
     uint32_t in_split, out_split; /* JSON text */
     uint32_t group, group_description, group_ranks;
     int64_t  in_elements, out_elements;            /* -1 absent */
+    int64_t  bytes;                                /* of all of it, where elements are not recorded; 0 absent */
     int32_t  group_size, source_rank, target_rank; /* -1 absent */
     int32_t  rank_start, rank_stride;              /* -1 absent */
     int64_t  sequence, comm_id;                    /* -1 absent */
@@ -98,7 +123,82 @@ typedef struct {
     int32_t  device;      /* -1 on the CPU */
     uint64_t address;
     int64_t  bytes, total_allocated, total_reserved; /* totals: -1 absent */
+    uint32_t site;                                   /* string id: the code that asked for it; 0 see its thread */
+    uint32_t stack;                                  /* 1 + row of a cpu stack: how it came there; 0 not known */
+    uint8_t  phase;                                  /* hu_memory_phase; with a site */
+    uint8_t  use;                                    /* hu_memory_use; where it is said, there is no address */
+    bool     is_move;                                /* only its use changed: neither taken nor given back */
 } hu_memory_event;
+
+/* What the recorder says that a tensor is for, in the order of torch's memory profiler. */
+typedef enum {
+    HU_MEMORY_USE_UNSAID,
+    HU_MEMORY_USE_PARAMETER,
+    HU_MEMORY_USE_OPTIMIZER,
+    HU_MEMORY_USE_INPUT,
+    HU_MEMORY_USE_TEMPORARY,
+    HU_MEMORY_USE_ACTIVATION,
+    HU_MEMORY_USE_GRADIENT,
+    HU_MEMORY_USE_AUTOGRAD,
+    HU_MEMORY_USE_UNKNOWN
+} hu_memory_use;
+
+/* What the code was doing that took or gave back memory. */
+typedef enum { HU_MEMORY_ELSEWHERE, HU_MEMORY_IN_BACKWARD, HU_MEMORY_IN_OPTIMIZER } hu_memory_phase;
+
+/* What the allocator holds of a device in one piece, at the end of a snapshot. */
+typedef struct {
+    uint64_t address;
+    int64_t  total_bytes, allocated_bytes, largest_free_bytes;
+    int64_t  stream;
+    int64_t  pool;                /* of a CUDA graph, which nobody else may use; 0 the common one */
+    int32_t  device_type, device; /* as of hu_memory_event */
+    uint32_t n_free;              /* blocks that nobody holds */
+    uint32_t n_blocks;            /* that it consists of: neighbours in hu_trace_blocks(), in the order of segments */
+    bool     is_expandable, is_small;
+} hu_memory_segment;
+
+/* A piece of a segment, at the end of a snapshot. */
+typedef struct {
+    uint64_t address;
+    int64_t  bytes, requested_bytes; /* the allocator rounds up */
+    uint32_t segment;                /* row */
+    uint32_t site, stack;            /* who holds it; as of hu_memory_event */
+    uint8_t  state;                  /* hu_memory_state */
+} hu_memory_block;
+
+typedef enum { HU_MEMORY_FREE, HU_MEMORY_HELD, HU_MEMORY_GOING } hu_memory_state; /* GOING: given back, still in use */
+
+/* What an allocator did beside taking and giving back. */
+typedef enum {
+    HU_MEMORY_SEGMENT_ALLOC, /* cudaMalloc */
+    HU_MEMORY_SEGMENT_FREE,
+    HU_MEMORY_SEGMENT_MAP, /* of a segment that grows */
+    HU_MEMORY_SEGMENT_UNMAP,
+    HU_MEMORY_FREE_REQUESTED,
+    HU_MEMORY_OOM,
+    HU_MEMORY_SNAPSHOT,
+    HU_MEMORY_ACTION_COUNT
+} hu_memory_deed;
+
+typedef struct {
+    int64_t  time_ns;
+    uint64_t address;
+    int64_t  bytes;
+    int64_t  device_free; /* with OOM: what the driver had left; -1 absent */
+    int32_t  device_type, device;
+    uint32_t after;       /* events of hu_trace_memory() that come before it */
+    uint32_t site, stack; /* as of hu_memory_event */
+    uint8_t  deed;        /* hu_memory_deed */
+} hu_memory_action;
+
+/* An annotation of the framework beside its allocations: a step of the optimizer began or ended. */
+typedef struct {
+    int64_t  time_ns;
+    int32_t  device;
+    uint32_t name;
+    bool     is_end;
+} hu_memory_mark;
 
 typedef struct {
     int64_t  time_ns;
@@ -133,6 +233,7 @@ typedef enum {
 typedef struct {
     int64_t  start_ns, end_ns;
     uint32_t track; /* of type HU_TRACK_HOST */
+    uint16_t cpu;   /* 1 + its number, of a running thread; 0 not known */
     uint8_t  state; /* hu_sched_state */
 } hu_stretch;
 

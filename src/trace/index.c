@@ -11,6 +11,8 @@
  * Launches.  `correlation` links a call to its GPU work: one call, or thousands of kernels for one graph launch.
  * Where the call was not recorded, "External id" still names the operator.
  */
+#include <stdlib.h>
+
 #include "trace/columns.h"
 
 enum { ROUNDING_NS = 1000 };
@@ -83,8 +85,17 @@ static bool order_tracks(hu_trace *t, hu_arena *scratch)
     t->order = hu_arena_grow(t->arena, NULL, (t->n + 1) * sizeof *t->order);
     if (!spare || !t->order)
         return false;
-    for (size_t i = 0; i < t->n; i++)
-        t->tracks.at[t->track[i]].count++;
+    for (size_t i = 0; i < t->tracks.n; i++)
+        t->tracks.at[i].last_ns = INT64_MIN;
+    for (size_t i = 0; i < t->n; i++) {
+        hu_track     *track = &t->tracks.at[t->track[i]];
+        const int64_t end = t->start_ns[i] + t->dur_ns[i];
+
+        track->count++;
+        track->last_ns = end > track->last_ns ? end : track->last_ns;
+        if (t->kind[i] == HU_KIND_OS_CALL && t->detail[i] != HU_NONE && t->os_calls.at[t->detail[i]].class == HU_HOST_CHILD)
+            track->child_ns += t->dur_ns[i];
+    }
     for (size_t i = 0; i < t->tracks.n; i++) {
         t->tracks.at[i].first = at;
         at += t->tracks.at[i].count;
@@ -364,12 +375,23 @@ static bool link_sequences(hu_trace *t, hu_arena *scratch)
     return true;
 }
 
+static int by_wake(const void *left, const void *right)
+{
+    const hu_wakeup *a = left, *b = right;
+
+    if (a->time_ns != b->time_ns)
+        return a->time_ns < b->time_ns ? -1 : 1;
+    return (a->track > b->track) - (a->track < b->track);
+}
+
 int hu_index_build(hu_trace *t, hu_error *err)
 {
     hu_arena *scratch = hu_arena_new();
     bool      ok = scratch != NULL;
 
     hu_stretches_settle(t);
+    if (t->wakes.n)
+        qsort(t->wakes.at, t->wakes.n, sizeof *t->wakes.at, by_wake);
     ok = ok && (t->parent = hu_arena_grow(t->arena, NULL, (t->n + 1) * sizeof *t->parent)) != NULL;
     if (ok)
         memset(t->parent, 0xff, (t->n + 1) * sizeof *t->parent);

@@ -30,3 +30,14 @@ const char *hu_host_class_words(unsigned class)
 {
     return classes[class < HU_HOST_CLASS_COUNT ? class : HU_HOST_OTHER].words;
 }
+
+const char *hu_wakeup_key(unsigned how)
+{
+    static const char *const keys[] = {
+#define W(id, key) [HU_WAKEUP_##id] = (key),
+        HU_WAKEUPS(W)
+#undef W
+    };
+
+    return keys[how < HU_WAKEUP_HOWS ? how : HU_WAKEUP_OTHER];
+}

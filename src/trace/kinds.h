@@ -72,6 +72,23 @@ typedef enum {
         HU_HOST_CLASS_COUNT
 } hu_host_class;
 
+/* How a thread wakes others.  id, key */
+#define HU_WAKEUPS(W)         \
+    W(UNLOCK, "unlock")       \
+    W(SIGNAL, "signal")       \
+    W(BROADCAST, "broadcast") \
+    W(POST, "post")           \
+    W(FUTEX, "futex")         \
+    W(EVENTFD, "eventfd")     \
+    W(OTHER, "other")
+
+typedef enum {
+#define W(id, key) HU_WAKEUP_##id,
+    HU_WAKEUPS(W)
+#undef W
+        HU_WAKEUP_HOWS
+} hu_wakeup_how;
+
 static inline bool hu_kind_in(unsigned kind, unsigned set)
 {
     return (set >> kind & 1u) != 0;
@@ -82,5 +99,7 @@ const char *hu_kind_name(unsigned kind);
 /* "file_read"; "reads files". */
 const char *hu_host_class_key(unsigned class);
 const char *hu_host_class_words(unsigned class);
+
+const char *hu_wakeup_key(unsigned how); /* "unlock" */
 
 #endif

@@ -48,7 +48,10 @@ bool hu_quality_say_partial(const hu_quality *q, char *out, size_t room)
         n = (size_t)snprintf(out, room, "the file is cut at byte %lld%s%s", (long long)q->truncated_at,
                              q->truncated_why[0] ? ": " : "", q->truncated_why);
     if (lost && n < room)
-        snprintf(out + n, room - n, "%s%lld of %lld events %s lost", n ? "; " : "", (long long)lost, (long long)q->events,
-                 lost == 1 ? "was" : "were");
+        n += (size_t)snprintf(out + n, room - n, "%s%lld of %lld events %s lost", n ? "; " : "", (long long)lost,
+                              (long long)q->events, lost == 1 ? "was" : "were");
+    if (q->outsiders && n < room)
+        snprintf(out + n, room - n, "%s%lld process%s not recorded from inside", n ? "; " : "", (long long)q->outsiders,
+                 q->outsiders == 1 ? " was" : "es were");
     return out[0] != '\0';
 }

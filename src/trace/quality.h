@@ -51,6 +51,8 @@ typedef struct {
     bool    is_truncated;            /* the file ends in the middle */
     int64_t truncated_at;            /* byte offset in the decompressed file */
     char    truncated_why[256];      /* "" when the text just ends */
+    char    warned[384];             /* what the profiler itself said of losses and failures, "; " between; "" nothing */
+    int64_t outsiders;               /* processes of the job that were not recorded from inside */
     bool    has_all_events;          /* the list of events was seen to its end: what a cut file lost came behind it */
     int64_t trailing_bytes;          /* behind the end of the JSON document */
 } hu_quality;

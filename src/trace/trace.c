@@ -88,6 +88,30 @@ const hu_metadata *hu_trace_metadata(const hu_trace *trace, size_t *n)
     return trace->metadata.at;
 }
 
+const hu_memory_segment *hu_trace_segments(const hu_trace *trace, size_t *n)
+{
+    *n = trace->segments.n;
+    return trace->segments.at;
+}
+
+const hu_memory_block *hu_trace_blocks(const hu_trace *trace, size_t *n)
+{
+    *n = trace->blocks.n;
+    return trace->blocks.at;
+}
+
+const hu_memory_action *hu_trace_memory_actions(const hu_trace *trace, size_t *n)
+{
+    *n = trace->memory_actions.n;
+    return trace->memory_actions.at;
+}
+
+const hu_memory_mark *hu_trace_memory_marks(const hu_trace *trace, size_t *n)
+{
+    *n = trace->memory_marks.n;
+    return trace->memory_marks.at;
+}
+
 const hu_memory_event *hu_trace_memory(const hu_trace *trace, size_t *n)
 {
     *n = trace->memory.n;
@@ -104,6 +128,12 @@ const hu_cpu_sample *hu_trace_cpu_samples(const hu_trace *trace, size_t *n)
 {
     *n = trace->cpu_samples.n;
     return trace->cpu_samples.at;
+}
+
+const hu_wakeup *hu_trace_wakes(const hu_trace *trace, size_t *n)
+{
+    *n = trace->wakes.n;
+    return trace->wakes.at;
 }
 
 const hu_stretch *hu_trace_stretches(const hu_trace *trace, size_t *n)
@@ -145,6 +175,11 @@ const hu_copy_detail *hu_trace_copy_detail(const hu_trace *trace, uint32_t row)
 const hu_call_detail *hu_trace_call_detail(const hu_trace *trace, uint32_t row)
 {
     return &trace->calls.at[row];
+}
+
+const hu_wait_detail *hu_trace_wait_detail(const hu_trace *trace, uint32_t row)
+{
+    return &trace->waits.at[row - 1];
 }
 
 const hu_geometry *hu_trace_geometry(const hu_trace *trace, uint32_t row)

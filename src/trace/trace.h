@@ -39,7 +39,11 @@ typedef struct {
     int64_t       device, stream;             /* of HU_TRACK_STREAM; -1 unknown */
     uint32_t      name;                       /* of the thread, stream or counter; 0 none */
     uint32_t      process;                    /* name of the process; 0 none */
+    uint32_t      command;                    /* arguments of the process, a line each, without secrets; 0 unknown */
+    int64_t       parent_pid;                 /* of the process that started this one; 0 unknown */
     uint32_t      first, count;               /* its slices: hu_trace_order()[first, first + count) */
+    int64_t       last_ns;                    /* when the last of them ends; without any INT64_MIN */
+    int64_t       child_ns;                   /* in those that are calls which wait for child processes */
     uint32_t      first_stretch, n_stretches; /* hu_trace_stretches() */
     int64_t       born_ns, died_ns;           /* of a thread whose life was recorded: its first to its last stretch; equal
                                                  where it was not */
@@ -66,18 +70,26 @@ typedef struct {
     hu_str  compression;                       /* "", "gzip", "zstd" */
     hu_str  host;                              /* "" unknown */
     hu_str  backend;                           /* of the process group: "nccl"; "" unknown */
+    hu_str  outsiders;                         /* processes that the recorder was not in (analyze/outside.c) */
     int64_t bytes;                             /* decompressed */
     int64_t base_ns;                           /* unix ns = base_ns + time; 0 when times are absolute */
     int64_t rank, world_size;                  /* -1 unknown */
     int64_t schema_version;                    /* -1 absent */
     int64_t cpu_sample_ns;                     /* CPU time that one sample stands for; 0 unknown */
     int64_t cpus;                              /* that the job may use: as the user says, else as recorded; 0 unknown */
+    int64_t cpu_limit_milli;                   /* of a recorded command's control group, in thousandths; 0 none known */
+    int64_t cpu_periods, cpu_throttled;        /* of that limit; in which it was used up */
+    int64_t cpu_throttled_ns;                  /* that the group was stopped for it, summed over CPUs */
     int64_t out_of_memory;                     /* records of allocations that failed */
+    int64_t failed_bytes;                      /* that the last of them asked for; 0 unknown */
     int64_t command_cpu_ns;                    /* of a recorded command and all that it waited for; 0 unknown */
     int64_t command_pid;                       /* 0 unknown */
+    int64_t command_signal;                    /* that a recorded command died of; 0 none, or unknown */
     int64_t main_running_ns, main_runnable_ns; /* of the command's main thread in all its life; 0 unknown */
     int64_t state_source;                      /* hu_state_source */
-    int64_t unseen_ppm; /* of the time in an unknown state, in which threads ran by the CPU time of the command */
+    int64_t unseen_ppm;     /* of the time in an unknown state, in which threads ran by the CPU time of the command */
+    hu_str  alloc_conf;     /* PYTORCH_CUDA_ALLOC_CONF; "" not set */
+    bool    has_alloc_conf; /* the recorder says how it is set */
     bool    has_shapes, has_stacks, has_memory, has_flops, has_modules; /* what the capture recorded */
 } hu_trace_info;
 
@@ -111,13 +123,18 @@ const hu_device *hu_trace_devices(const hu_trace *trace, size_t *n);
  */
 const hu_device *hu_trace_device(const hu_trace *trace, int64_t id);
 /* The device with the most work, of a trace that may list all of a machine; NULL unknown. */
-const hu_device       *hu_trace_main_device(const hu_trace *trace);
-const hu_metadata     *hu_trace_metadata(const hu_trace *trace, size_t *n);
-const hu_memory_event *hu_trace_memory(const hu_trace *trace, size_t *n); /* by time on each track */
-const hu_sample       *hu_trace_samples(const hu_trace *trace, size_t *n);
-const hu_cpu_sample   *hu_trace_cpu_samples(const hu_trace *trace, size_t *n); /* in the order of the file */
+const hu_device         *hu_trace_main_device(const hu_trace *trace);
+const hu_metadata       *hu_trace_metadata(const hu_trace *trace, size_t *n);
+const hu_memory_event   *hu_trace_memory(const hu_trace *trace, size_t *n); /* by time on each track */
+const hu_memory_segment *hu_trace_segments(const hu_trace *trace, size_t *n);
+const hu_memory_block   *hu_trace_blocks(const hu_trace *trace, size_t *n);         /* by segment */
+const hu_memory_action  *hu_trace_memory_actions(const hu_trace *trace, size_t *n); /* in the order of the file */
+const hu_memory_mark    *hu_trace_memory_marks(const hu_trace *trace, size_t *n);   /* in the order of the file */
+const hu_sample         *hu_trace_samples(const hu_trace *trace, size_t *n);
+const hu_cpu_sample     *hu_trace_cpu_samples(const hu_trace *trace, size_t *n); /* in the order of the file */
 /* States of threads, by track; those of one track by time, and none overlaps another. */
 const hu_stretch   *hu_trace_stretches(const hu_trace *trace, size_t *n);
+const hu_wakeup    *hu_trace_wakes(const hu_trace *trace, size_t *n); /* by time */
 size_t              hu_trace_cpu_stack_count(const hu_trace *trace);
 const hu_cpu_stack *hu_trace_cpu_stack(const hu_trace *trace, uint32_t row); /* 1 + row, as stored */
 
@@ -131,6 +148,7 @@ const hu_geometry          *hu_trace_geometry(const hu_trace *trace, uint32_t ro
 const hu_sync_detail       *hu_trace_sync_detail(const hu_trace *trace, uint32_t row);
 const hu_python_detail     *hu_trace_python_detail(const hu_trace *trace, uint32_t row);
 const hu_os_detail         *hu_trace_os_detail(const hu_trace *trace, uint32_t row);
+const hu_wait_detail       *hu_trace_wait_detail(const hu_trace *trace, uint32_t row); /* 1 + row, as stored */
 const hu_mpi_detail        *hu_trace_mpi_detail(const hu_trace *trace, uint32_t row);
 const hu_collective_detail *hu_trace_collective_detail(const hu_trace *trace, uint32_t row); /* 1 + row */
 

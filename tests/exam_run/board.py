@@ -95,7 +95,7 @@ def main() -> None:
     text = page.board(marks, skipped, repeats, options.busy)
     sys.stdout.write(text + f"{len(marks)} programs in {time.monotonic() - begun:.0f} s\n")
     if options.markdown:
-        Path(options.markdown).write_text(text)
+        Path(options.markdown).write_text(text.replace(scratch, "/tmp"))
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ CAUSES = (
           "450,000 writes of 45 bytes to access.log: open it with a buffer"),
     Plant("Rust: writeln! without BufWriter", "dump.rs", SMALL, SMALL_SAYS, (r"\bwrites?\b|\bwrite_all\b", r"table\.csv|dump_row"),
           "small writes to table.csv from dump_row: BufWriter"),
-    Plant("Go: file without bufio", "events.go", SMALL, SMALL_SAYS, (r"\bwrites?\b|\bwrite_all\b", r"events\.log|writeEvent"),
+    Plant("Go: file without bufio", "events.go", (*SMALL, "kernel-calls"), SMALL_SAYS, (r"\bwrites?\b|\bwrite_all\b", r"events\.log|writeEvent"),
           "small writes from main.writeEvent, most of it in the kernel: bufio.NewWriter"),
     Plant("Java: FileOutputStream without buffer", "Export.java", SMALL, SMALL_SAYS, (r"\bwrites?\b|writeBytes",
           r"export\.bin|exportByte|FileOutputStream|writeBytes"),

@@ -140,17 +140,17 @@ static void chains_become_stacks(void **state)
     place.module = hu_perf_stacks_module(&s, &module);
     assert_int_equal(hu_perf_stacks_module(&s, &module), place.module);
     assert_true(hu_perf_spaces_map(&spaces, 5, &place));
-    stack = hu_perf_stacks_chain(&s, 5, (const char *)chain, HU_COUNT(chain), false);
+    stack = hu_perf_stacks_chain(&s, 5, (const char *)chain, HU_COUNT(chain), NULL, false);
     assert_int_equal(f.stacks.at[stack].depth, 3); /* 0x77 lies nowhere: what is behind it is garbage */
     assert_int_equal(f.frames.at[f.stacks.at[stack].frame].at, 0x410);
     stack = f.stacks.at[stack].caller;
     assert_int_equal(f.frames.at[f.stacks.at[stack].frame].at, 0x420); /* in the call, not behind it */
-    again = hu_perf_stacks_chain(&s, 5, (const char *)chain, HU_COUNT(chain), true);
+    again = hu_perf_stacks_chain(&s, 5, (const char *)chain, HU_COUNT(chain), NULL, true);
     assert_int_equal(f.stacks.at[again].depth, 4);
     assert_int_equal(f.frames.at[f.stacks.at[again].frame].module, s.kernel);
-    assert_int_equal(hu_perf_stacks_chain(&s, 5, (const char *)chain, 2, false), 0);
-    assert_int_equal(hu_perf_stacks_chain(&s, 5, (const char *)chain, 0, false), 0);
-    stack = hu_perf_stacks_chain(&s, 6, (const char *)(chain + 3), 1, false); /* a process without mappings */
+    assert_int_equal(hu_perf_stacks_chain(&s, 5, (const char *)chain, 2, NULL, false), 0);
+    assert_int_equal(hu_perf_stacks_chain(&s, 5, (const char *)chain, 0, NULL, false), 0);
+    stack = hu_perf_stacks_chain(&s, 6, (const char *)(chain + 3), 1, NULL, false); /* a process without mappings */
     assert_int_equal(f.frames.at[f.stacks.at[stack].frame].module, s.unknown);
     assert_int_equal(hu_perf_stacks_kind(HU_STR("/usr/lib/libc.so.6")), HU_MODULE_FILE);
     assert_int_equal(hu_perf_stacks_kind(HU_STR("//anon")), HU_MODULE_JIT);

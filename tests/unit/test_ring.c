@@ -130,6 +130,39 @@ static void threads_lose_nothing(void)
     CHECK_EQUAL(hu_the_process.head->n_threads, THREADS);
 }
 
+/* Of this process's file, in kB: the pages that it has touched. */
+static unsigned long resident(void)
+{
+    const unsigned long at = (unsigned long)(uintptr_t)hu_the_process.head;
+    unsigned long       kb = 0, from, to;
+    char                line[256];
+    FILE               *smaps = fopen("/proc/self/smaps", "r");
+    bool                is_in = false;
+
+    while (smaps && fgets(line, sizeof line, smaps)) {
+        if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+            is_in = at >= from && at < to;
+        else if (is_in && sscanf(line, "Rss: %lu kB", &kb) == 1)
+            break;
+    }
+    if (smaps)
+        fclose(smaps);
+    return kb;
+}
+
+static void fresh_blocks_are_not_touched_and_taken_in_their_order(void)
+{
+    join(HU_MODE_STREAM, HU_RING_BLOCKS_MAX);
+    CHECK_EQUAL((uint32_t)hu_the_process.head->free_list, 0);
+    CHECK_EQUAL(hu_the_process.head->first_fresh, 1);
+    CHECK(resident() > 0 && resident() <= 8); /* the head of the file */
+    for (int i = 0; i < 2 * HU_BLOCK_RECORDS; i++)
+        CHECK(emit(1));
+    CHECK_EQUAL(hu_the_process.head->first_fresh, 3);
+    CHECK_EQUAL(hu_thread.block == hu_block_at(hu_the_process.head, 2), 1);
+    CHECK(resident() > 2 * HU_BLOCK_BYTES / 1024);
+}
+
 static void what_does_not_fit_is_counted(void)
 {
     const uint64_t n = 100000;
@@ -363,7 +396,7 @@ static void in_child(void (*test)(void))
 
 /* clang-format off */
 #define TEST(name) static void test_##name(void **state) { (void)state; in_child(name); }
-#define TESTS(T) T(threads_lose_nothing) T(what_does_not_fit_is_counted) T(flight_keeps_the_newest)                   \
+#define TESTS(T) T(threads_lose_nothing) T(fresh_blocks_are_not_touched_and_taken_in_their_order) T(what_does_not_fit_is_counted) T(flight_keeps_the_newest)                   \
     T(neighbours_stay_together) T(handlers_record_too) T(a_child_has_its_own_file) T(texts_are_known_by_one_id)       \
     T(steps_open_the_gate) T(ranges_open_the_gate) T(a_gate_is_open_while_any_thread_is_inside)
 /* clang-format on */

@@ -190,12 +190,81 @@ static void from_sums_of_a_life(void **state)
     }
 }
 
+/* A call around so many others that it reaches over several blocks of them counts once, and whole. */
+static void a_call_around_many_is_whole(void **state)
+{
+    enum { MANY = 100000 };
+    scene            x;
+    hu_thread_asker  asker;
+    hu_thread_states s;
+
+    (void)state;
+    begin(&x);
+    lives(&x, HU_THREAD_WAITING, 0, 10 * MANY);
+    calls(&x, "usleep", HU_HOST_SLEEP, 5, 10 * MANY - 5);
+    for (int i = 1; i + 1 < MANY; i++)
+        calls(&x, "read", HU_HOST_FILE_READ, 10 * i, 10 * i + 4);
+    asker = ask(&x, HU_STATES_SWITCHES);
+    s = measure(&x, &asker, 0, 10 * MANY);
+    assert_int_equal(s.ns[HU_THREAD_WAITING][HU_HOST_SLEEP], 10 * MANY - 10);
+    assert_int_equal(s.ns[HU_THREAD_WAITING][HU_HOST_FILE_READ], 0);
+    assert_int_equal(s.ns[HU_THREAD_WAITING][HU_WITHIN_CODE], 10);
+    end(&x);
+}
+
+/* Looked at instant by instant: calls in a row, and calls that cross each other, of which the first class counts. */
+static void each_instant_is_where_it_belongs(void **state)
+{
+    enum { LENGTH = 4000, STEP = 50, ROUNDS = 20, NS = 10000 /* more than what may be rounding */ };
+    static const hu_host_class classes[] = {HU_HOST_FILE_READ, HU_HOST_LOCK, HU_HOST_SLEEP};
+    uint32_t                   seed = 7;
+
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        static int8_t    task[LENGTH], in[LENGTH], is_asked[LENGTH];
+        const bool       crosses = round % 2;
+        hu_intervals     windows = {0};
+        hu_thread_states s, expected = {0};
+        hu_thread_asker  asker;
+        scene            x;
+
+        begin(&x);
+        memset(task, HU_THREAD_UNKNOWN, sizeof task);
+        memset(in, HU_WITHIN_CODE, sizeof in);
+        memset(is_asked, 0, sizeof is_asked);
+        for (int at = 0; at + 2 * STEP < LENGTH; at += STEP) {
+            const int from = at + (int)((seed = seed * 1664525 + 1013904223) >> 24) % 20;
+            const int length = 1 + (crosses ? 70 : 0) + (int)(seed >> 16) % 10 /* none lies in another */;
+            const hu_host_class class = classes[(seed >> 12) % HU_COUNT(classes)];
+            const hu_sched_state does = (hu_sched_state)((seed >> 8) % HU_THREAD_UNKNOWN);
+
+            calls(&x, "call", class, from * NS, (from + length) * NS);
+            lives(&x, does, at * NS, (at + 40) * NS);
+            memset(task + at, (int)does, 40);
+            for (int k = from; k < from + length; k++)
+                in[k] = (int8_t)((int)class < in[k] ? (int)class : in[k]);
+        }
+        asker = ask(&x, HU_STATES_SWITCHES);
+        for (int from = 30; from + 200 < LENGTH; from += 290) {
+            assert_true(hu_intervals_add(x.arena, &windows, from * NS, (from + 170) * NS));
+            memset(is_asked + from, 1, 170);
+        }
+        for (int k = 0; k < LENGTH; k++)
+            expected.ns[task[k]][in[k]] += is_asked[k] * NS;
+        assert_true(hu_thread_states_measure(&asker, x.track, &windows, &s));
+        assert_memory_equal(&s, &expected, sizeof s);
+        end(&x);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(from_switches),
         cmocka_unit_test(from_sums),
         cmocka_unit_test(from_sums_of_a_life),
+        cmocka_unit_test(a_call_around_many_is_whole),
+        cmocka_unit_test(each_instant_is_where_it_belongs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,7 +36,7 @@ typedef struct {
     const hu_track       *tracks;
     size_t                n_tracks;
     size_t                index;
-    bool                  is_one_of_many, is_empty, has_flows;
+    bool                  is_one_of_many, is_empty, has_flows, has_states;
     uint64_t              shift_ns; /* from the base of this trace to the base of the file */
     uint32_t             *pid;      /* by track; 0: as recorded */
     uint8_t              *json;     /* by string: IS_JSON, IS_NO_JSON, 0 not asked yet */
@@ -196,7 +196,8 @@ static void write_flow(writer *w, const char *cat, uint32_t id, uint32_t slice, 
 
 static bool keeps(const writer *w, uint32_t slice)
 {
-    return slice != HU_NONE && hu_export_keeps(w->part, &w->s, slice);
+    return slice != HU_NONE && hu_export_keeps(w->part, &w->s, slice) &&
+           !(w->has_states && w->s.kind[slice] == HU_KIND_CPU_WAIT); /* write_states() says it */
 }
 
 /* Is any of the work of this call kept? */
@@ -305,6 +306,37 @@ static void write_samples(writer *w)
     }
 }
 
+/* States lie on a row of their own beside the thread, because slices do not nest in them. */
+static void write_states(writer *w)
+{
+    static const char *const names[HU_THREAD_STATE_COUNT] = {[HU_THREAD_RUNNING] = "running",
+                                                             [HU_THREAD_RUNNABLE] = "runnable",
+                                                             [HU_THREAD_WAITING] = "waiting",
+                                                             [HU_THREAD_UNKNOWN] = "unknown"};
+    const hu_interval        window = w->part->window;
+    size_t                   n;
+    const hu_stretch        *s = hu_trace_stretches(w->part->trace, &n);
+
+    for (size_t i = 0; i < n && !hu_out_has_failed(w->out); i++) {
+        const int64_t from = s[i].start_ns > window.start_ns ? s[i].start_ns : window.start_ns;
+        const int64_t to = s[i].end_ns < window.end_ns ? s[i].end_ns : window.end_ns;
+
+        if (to <= from || w->tracks[s[i].track].tid_is_text)
+            continue;
+        open_event(w, "\"ph\": \"X\", \"cat\": \"thread_state\", \"name\": \"");
+        put(w, names[s[i].state]);
+        put(w, "\"");
+        put_pid(w, s[i].track);
+        put_int(w, ", \"tid\": \"", w->tracks[s[i].track].tid);
+        put(w, " states\"");
+        put_time(w, from);
+        put_us(w, ", \"dur\": ", to - from);
+        if (s[i].cpu)
+            put_int(w, ", \"args\": {\"cpu\": ", s[i].cpu - 1);
+        put(w, s[i].cpu ? "}}" : "}");
+    }
+}
+
 /* names */
 
 static void write_name(writer *w, const char *what, const char *key, uint32_t track, bool has_tid, hu_str value)
@@ -392,6 +424,7 @@ static bool write_names(writer *w)
 static bool begin_trace(writer *w)
 {
     const size_t strings = hu_trace_string_count(w->part->trace);
+    size_t       n_states;
 
     w->s = hu_trace_slices(w->part->trace);
     w->tracks = hu_trace_tracks(w->part->trace, &w->n_tracks);
@@ -405,6 +438,8 @@ static bool begin_trace(writer *w)
         if (!w->pid[t])
             return false;
     }
+    hu_trace_stretches(w->part->trace, &n_states);
+    w->has_states = n_states > 0;
     w->has_flows = flows_are_clear(w);
     return true;
 }
@@ -419,6 +454,7 @@ static bool write_trace(writer *w)
         write_slice(w, i);
         write_flows(w, i);
     }
+    write_states(w);
     write_memory(w);
     write_samples(w);
     return true;

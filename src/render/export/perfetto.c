@@ -327,14 +327,18 @@ static int write_trace(hu_perfetto *p, const hu_export_part *part, hu_error *err
     p->devices.n = p->devices.cap = 0;
     if (hu_lanes_build(part, p->arena, &p->lanes, err) < 0)
         return err->code;
-    if (p->index == 0)
+    if (p->index == 0) {
+        hu_perfetto_write_facts(p);
         write_devices(p);
+    }
     ok = make_stamps(p) && note_flows(p) && hu_perfetto_write_tracks(p);
     for (size_t i = 0; ok && i < p->lanes.n; i++) {
+        if (hu_perfetto_are_states(p, &p->lanes.at[i]))
+            continue;
         write_lane(p, &p->lanes.at[i], p->lane_uuid[i]);
         ok = !p->w.no_memory;
     }
-    return ok && hu_perfetto_write_counters(p) ? 0 : hu_fail_memory(err);
+    return ok && hu_perfetto_write_states(p) && hu_perfetto_write_counters(p) ? 0 : hu_fail_memory(err);
 }
 
 /* The two clocks of the file tell the same, so that the viewer can show the time of day. */
@@ -361,15 +365,17 @@ static int write(const hu_export *e, hu_out *out, hu_error *err)
     hu_arena     *arena = hu_arena_new(); /* what outlives a trace */
     const int64_t origin_ns = hu_export_origin_ns(e);
     hu_perfetto   p = {.out = out, .is_one_of_many = e->n > 1, .shift_ns = origin_ns < 0 ? 0 - (uint64_t)origin_ns : 0};
-    int           rc = arena && hu_numbering_init(&p.processes, arena) ? 0 : hu_fail_memory(err);
+    const bool    is_ready = arena && hu_numbering_init(&p.processes, arena) && hu_numbering_init(&p.threads, arena);
+    int           rc = is_ready ? 0 : hu_fail_memory(err);
 
     hu_pbw_init(&p.w, arena);
     if (rc == 0 && e->n && hu_export_base_ns(e->parts[0].trace) && origin_ns > 0)
         write_clock(&p, origin_ns);
     for (; rc == 0 && p.index < e->n; p.index++) {
         p.arena = hu_arena_new();
-        rc = p.arena && hu_numbering_next_file(&p.processes) ? write_trace(&p, &e->parts[p.index], err)
-                                                             : hu_fail_memory(err);
+        rc = p.arena && hu_numbering_next_file(&p.processes) && hu_numbering_next_file(&p.threads)
+                 ? write_trace(&p, &e->parts[p.index], err)
+                 : hu_fail_memory(err);
         hu_arena_free(p.arena);
     }
     hu_arena_free(arena);

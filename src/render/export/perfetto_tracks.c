@@ -20,7 +20,6 @@ typedef struct {
     const hu_trace *trace;
     const hu_track *tracks;
     size_t          n_tracks;
-    hu_numbering    threads;
     hu_map          process_of; /* pid number -> 1 + its place in process_uuid */
     HU_VEC(uint64_t) process_uuid;
     hu_map   stream_at;   /* process and row of a stream -> its track */
@@ -219,27 +218,29 @@ static bool write_stream(work *w, const hu_track *stream, bool is_range, uint64_
     return true;
 }
 
-static bool write_thread(work *w, const hu_lane *lane, const hu_track *track, uint64_t uuid)
+static bool write_thread(work *w, uint32_t at, uint64_t uuid)
 {
-    hu_perfetto   *p = w->p;
-    uint32_t       pid;
-    const uint32_t tid = hu_numbering_of(&w->threads, track->tid, track->tid_is_text);
-    const uint64_t process = process_of(w, track, &pid);
-    const hu_str   name = hu_track_name(w->trace, track, p->arena);
-    uint32_t      *first = hu_map_put(&w->thread_uuid, lane->track);
+    hu_perfetto    *p = w->p;
+    const hu_track *track = &w->tracks[at];
+    uint32_t        pid;
+    const uint32_t  tid = hu_numbering_of(&p->threads, track->tid, track->tid_is_text);
+    const uint64_t  process = process_of(w, track, &pid);
+    const hu_str    name = hu_track_name(w->trace, track, p->arena);
+    uint32_t       *first = hu_map_put(&w->thread_uuid, at);
 
     if (!process || !tid || !name.p || !first)
         return false;
     if (*first == HU_MAP_NONE) {
-        const nest   at = open_descriptor(p, uuid, process);
+        const nest   nested = open_descriptor(p, uuid, process);
         const size_t open = hu_pb_write_open(&p->w, HU_PT_TRACK_THREAD);
 
         *first = (uint32_t)uuid;
+        p->thread_number[at] = tid;
         hu_pb_write_uint(&p->w, HU_PT_THREAD_PID, pid);
         hu_pb_write_uint(&p->w, HU_PT_THREAD_TID, tid);
         hu_pb_write_str(&p->w, HU_PT_THREAD_NAME, name);
         hu_pb_write_close(&p->w, open);
-        close_descriptor(p, at);
+        close_descriptor(p, nested);
     } else {
         const hu_str more = hu_track_join(p->arena, (hu_str[]){name, HU_STR(" · overlapping")}, 2);
 
@@ -269,7 +270,7 @@ static bool write_lane(work *w, const hu_lane *lane, uint64_t uuid)
     if (track->type == HU_TRACK_STREAM)
         return write_stream(w, track, false, uuid);
     if (track->type == HU_TRACK_HOST)
-        return write_thread(w, lane, track, uuid);
+        return write_thread(w, lane->track, uuid);
     return write_note(w, track, uuid);
 }
 
@@ -280,12 +281,16 @@ bool hu_perfetto_write_tracks(hu_perfetto *p)
 
     w.tracks = hu_trace_tracks(w.trace, &w.n_tracks);
     p->lane_uuid = hu_arena_alloc(p->arena, (p->lanes.n + 1) * sizeof *p->lane_uuid);
-    ok = p->lane_uuid && hu_numbering_init(&w.threads, p->arena) && hu_map_init(&w.process_of, p->arena, 0) &&
+    p->thread_number = hu_arena_calloc(p->arena, w.n_tracks + 1, sizeof *p->thread_number);
+    ok = p->lane_uuid && p->thread_number && hu_map_init(&w.process_of, p->arena, 0) &&
          hu_map_init(&w.stream_at, p->arena, 0) && hu_map_init(&w.device_at, p->arena, 0) &&
          hu_map_init(&w.thread_uuid, p->arena, 0) && write_processes(&w) && note_streams(&w);
     for (size_t i = 0; ok && i < p->lanes.n; i++) {
         p->lane_uuid[i] = ++p->last_uuid;
-        ok = write_lane(&w, &p->lanes.at[i], p->lane_uuid[i]);
+        ok = hu_perfetto_are_states(p, &p->lanes.at[i]) || write_lane(&w, &p->lanes.at[i], p->lane_uuid[i]);
     }
+    for (uint32_t t = 0; ok && t < w.n_tracks; t++) /* threads that live and do nothing else */
+        if (w.tracks[t].type == HU_TRACK_HOST && w.tracks[t].n_stretches && !p->thread_number[t])
+            ok = write_thread(&w, t, ++p->last_uuid);
     return ok && !p->w.no_memory;
 }

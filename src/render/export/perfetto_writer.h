@@ -18,11 +18,11 @@ typedef struct {
 typedef struct {
     hu_out      *out;
     hu_pbw       w;
-    hu_arena    *arena;     /* of the trace at hand */
-    hu_numbering processes; /* over all traces */
-    uint64_t     last_uuid; /* of tracks; counted, so that they are short */
-    uint64_t     shift_ns;  /* makes the earliest time positive; 0 unless a time is negative */
-    uint64_t     written;   /* bytes since the interned data was sent last */
+    hu_arena    *arena;              /* of the trace at hand */
+    hu_numbering processes, threads; /* over all traces */
+    uint64_t     last_uuid;          /* of tracks; counted, so that they are short */
+    uint64_t     shift_ns;           /* makes the earliest time positive; 0 unless a time is negative */
+    uint64_t     written;            /* bytes since the interned data was sent last */
 
     /* of the trace at hand */
     const hu_export_part *part;
@@ -31,7 +31,8 @@ typedef struct {
     bool                  is_one_of_many;
     hu_lanes              lanes;
     uint64_t             *lane_uuid;
-    uint64_t              main_process; /* the track that holds what belongs to no thread */
+    uint32_t             *thread_number; /* by track: of a thread in the file; 0 none */
+    uint64_t              main_process;  /* the track that holds what belongs to no thread */
     HU_VEC(hu_perfetto_device) devices;
     uint32_t  generation;               /* of the interned data */
     uint32_t *name_stamp, *value_stamp; /* by string: the generation that holds it */
@@ -68,6 +69,13 @@ static inline uint64_t hu_perfetto_time(const hu_perfetto *p, int64_t time_ns)
 
 /* Descriptors of all lanes and what they lie in.  Each of these returns false when there is no memory. */
 bool hu_perfetto_write_tracks(hu_perfetto *p);
+
+/* What the scheduler did with each thread, and what the recorder says of the run. */
+bool hu_perfetto_write_states(hu_perfetto *p);
+void hu_perfetto_write_facts(hu_perfetto *p);
+
+/* Are these slices states of threads, which are written as such? */
+bool hu_perfetto_are_states(const hu_perfetto *p, const hu_lane *lane);
 
 /* Memory, the counters of the file, and how much work waits for each device. */
 bool hu_perfetto_write_counters(hu_perfetto *p);

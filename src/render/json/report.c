@@ -151,6 +151,7 @@ static void write_findings(hu_json_out *j, const hu_report *r)
     hu_json_ns(j, "measured_step_ns", f->seen_ns);
     hu_json_ns(j, "replayed_step_ns", f->replayed_ns);
     hu_json_int(j, "steps", (int64_t)f->n_steps);
+    hu_json_fixed(j, "covered_pct", 100 * f->covered, 3);
     if (f->next_class < HU_CLASS_COUNT)
         hu_json_str(j, "binds_next", hu_str_of(hu_class_key(f->next_class)));
     else
@@ -318,7 +319,7 @@ static int write_table(hu_json_out *j, const hu_report *r, const hu_table *t, co
     return 0;
 }
 
-static int write_view(hu_json_out *j, const hu_report *r, const hu_view *v, const hu_rank *rank, hu_error *err)
+int hu_json_view(hu_json_out *j, const hu_report *r, const hu_view *v, const hu_rank *rank, hu_error *err)
 {
     int rc = 0;
 
@@ -430,6 +431,7 @@ static void write_quality(hu_json_out *j, const hu_digest *d)
     hu_json_bool(j, "is_truncated", q->is_truncated);
     optional_int(j, "truncated_at_byte", q->is_truncated ? q->truncated_at : -1);
     hu_json_str(j, "truncated_why", hu_str_of(q->truncated_why));
+    hu_json_str(j, "profiler_warned", hu_str_of(q->warned));
     hu_json_int(j, "trailing_bytes", q->trailing_bytes);
     hu_json_int(j, "invalid_utf8_names", q->invalid_utf8);
     hu_json_int(j, "device_work_without_launch", h->unlinked_kernels);
@@ -462,11 +464,11 @@ static int write_rank(hu_json_out *j, const hu_report *r, size_t index, hu_error
     write_host_calls(j, d);
     for (size_t i = 0; rc == 0 && hu_views[i]; i++)
         if (!hu_view_is_job(hu_views[i]))
-            rc = write_view(j, r, hu_views[i], rank, err);
+            rc = hu_json_view(j, r, hu_views[i], rank, err);
     if (rc == 0 && d->hta)
-        rc = write_view(j, r, &hu_view_hta, rank, err);
+        rc = hu_json_view(j, r, &hu_view_hta, rank, err);
     if (rc == 0 && d->tracelens)
-        rc = write_view(j, r, &hu_view_tracelens, rank, err);
+        rc = hu_json_view(j, r, &hu_view_tracelens, rank, err);
     hu_json_close(j, '}');
     return rc;
 }
@@ -481,7 +483,7 @@ static int write_merged(hu_json_out *j, const hu_report *r, hu_error *err)
     write_host_calls(j, r->merged->digest);
     for (size_t i = 0; rc == 0 && hu_views[i]; i++)
         if (!hu_views[i]->is_alone && !hu_view_is_job(hu_views[i]))
-            rc = write_view(j, r, hu_views[i], r->merged, err);
+            rc = hu_json_view(j, r, hu_views[i], r->merged, err);
     hu_json_close(j, '}');
     return rc;
 }
@@ -501,13 +503,14 @@ int hu_json_write(const hu_report *report, hu_out *out, hu_error *err)
     write_findings(&j, report);
     write_rendezvous(&j, report);
     hu_json_job(&j, report);
+    rc = hu_json_beside(&j, report, err);
     hu_json_open(&j, "ranks", '[');
     for (size_t i = 0; rc == 0 && i < report->job->n; i++)
         rc = write_rank(&j, report, i, err);
     hu_json_close(&j, ']');
     for (size_t i = 0; rc == 0 && hu_views[i]; i++)
         if (hu_view_is_job(hu_views[i]))
-            rc = write_view(&j, report, hu_views[i], report->job->ranks, err);
+            rc = hu_json_view(&j, report, hu_views[i], report->job->ranks, err);
     if (rc == 0 && report->merged)
         rc = write_merged(&j, report, err);
     hu_json_close(&j, '}');

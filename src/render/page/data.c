@@ -59,13 +59,13 @@ static void write_views(hu_json_out *j, const hu_rank *rank)
 }
 
 /* The capture setting that would bring what is missing, by its key in quality.not_captured. */
-static void write_missing(hu_json_out *j)
+static void write_missing(hu_json_out *j, const hu_page *p)
 {
     hu_json_open(j, "missing", '{');
     for (hu_missing m = 0; m < HU_MISSING_COUNT; m++) {
         hu_json_open(j, hu_missing_key(m), '{');
         hu_json_str(j, "what", hu_str_of(hu_missing_what(m)));
-        hu_json_str(j, "how", hu_str_of(hu_missing_how(m)));
+        hu_json_str(j, "how", hu_str_of(hu_missing_how(&p->d->health, m)));
         hu_json_close(j, '}');
     }
     hu_json_close(j, '}');
@@ -121,7 +121,7 @@ static int write_words(hu_page *p, hu_error *err)
         return hu_fail_memory(err);
     hu_json_open(&j, NULL, '{');
     write_views(&j, p->rank);
-    write_missing(&j);
+    write_missing(&j, p);
     hu_json_int(&j, "rank_index", (int64_t)p->r->job->verdict.rank);
     write_scenarios(&j, p);
     write_origins(&j, p);

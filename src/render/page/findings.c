@@ -123,7 +123,7 @@ static void write_not_measured(hu_page *p, const hu_findings *f)
                   n);
     for (hu_missing m = 0; m < HU_MISSING_COUNT; m++)
         if (p->d->health.missing & 1u << m)
-            hu_out_printf(p->out, "<li>%s: <code>%s</code></li>", hu_missing_what(m), hu_missing_how(m));
+            hu_out_printf(p->out, "<li>%s: <code>%s</code></li>", hu_missing_what(m), hu_missing_how(&p->d->health, m));
     if (p->r->job->n == 1)
         hu_out_text(p->out, "<li>which rank waits for which: pass the traces of all ranks, or their directory</li>");
     hu_out_text(p->out, "</ul></details>\n");

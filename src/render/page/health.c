@@ -31,12 +31,17 @@ void hu_page_health(hu_page *p)
                           hu_reason_is_loss(r) ? "lost" : "kept", hu_reason_words(r));
     if (q->is_truncated)
         hu_out_printf(out, "<li>the file is cut at byte %lld</li>\n", (long long)q->truncated_at);
+    if (q->warned[0]) {
+        hu_out_text(out, "<li>the profiler warned: ");
+        hu_markup_text(out, hu_str_of(q->warned));
+        hu_out_text(out, "</li>\n");
+    }
     if (h->unlinked_kernels)
         hu_out_printf(out, "<li>GPU operations without a launch: %lld</li>\n", (long long)h->unlinked_kernels);
     if (h->unlinked_launches)
         hu_out_printf(out, "<li>launches without a GPU operation: %lld</li>\n", (long long)h->unlinked_launches);
     for (hu_missing m = 0; m < HU_MISSING_COUNT; m++)
         if (h->missing & 1u << m)
-            hu_out_printf(out, "<li>not captured: %s – <code>%s</code></li>\n", hu_missing_what(m), hu_missing_how(m));
+            hu_out_printf(out, "<li>not captured: %s – <code>%s</code></li>\n", hu_missing_what(m), hu_missing_how(h, m));
     hu_out_text(out, "</ul>\n");
 }

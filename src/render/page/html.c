@@ -15,7 +15,7 @@ typedef struct {
 
 /* In the order of the page's navigation, behind Overview and Findings. */
 static const section sections[] = {
-    {"steps", "Steps", "Steps", {"steps"}},
+    {"steps", "Steps", "Steps", {"steps", "serving"}},
     {"operators", "Operators", "Operators", {"ops"}},
     {"kernels", "Kernels", "Kernels", {"kernels", "families"}},
     {"timeline", "Timeline", "Timeline", {NULL}},
@@ -50,6 +50,8 @@ static void write_navigation(hu_page *p)
 {
     hu_out_text(p->out, "<nav id=\"nav\" aria-label=\"views\"><ul>\n<li><a href=\"#overview\">Overview</a></li>\n"
                         "<li><a href=\"#findings\">Findings</a></li>\n");
+    if (hu_page_has_beside(p))
+        hu_out_text(p->out, "<li><a href=\"#beside\">Beside the trace</a></li>\n");
     for (size_t i = 0; i < HU_COUNT(sections); i++)
         hu_out_printf(p->out, "<li><a href=\"#%s\">%s</a></li>\n", sections[i].id, sections[i].label);
     hu_out_text(p->out, "</ul></nav>\n");
@@ -118,6 +120,21 @@ static bool is_wanted(const hu_page *p, const hu_view *v)
     return !of_system || p->d->host_time.is_recorded;
 }
 
+/* Pictures need the script.  Of memory there are many tables: those that say nothing are left out. */
+static bool is_shown(const hu_page *p, const section *s, const hu_table *t, bool is_first)
+{
+    static const char *const pictures[] = {"segments", "code", "categories"};
+
+    if (t->is_series)
+        return false;
+    if (is_first || strcmp(s->id, "memory") != 0)
+        return true;
+    for (size_t i = 0; i < HU_COUNT(pictures); i++)
+        if (strcmp(t->key, pictures[i]) == 0)
+            return false;
+    return t->rows(p->rank) > 0;
+}
+
 static int write_section(hu_page *p, const section *s, hu_error *err)
 {
     int rc = 0;
@@ -129,7 +146,7 @@ static int write_section(hu_page *p, const section *s, hu_error *err)
 
         if (hu_views_find(hu_str_of(s->views[i]), &part) && is_wanted(p, part.view))
             for (size_t t = 0; rc == 0 && t < part.view->n_tables; t++)
-                if (!part.view->tables[t]->is_series)
+                if (is_shown(p, s, part.view->tables[t], t == 0))
                     rc = hu_page_table(p, part.view->tables[t], part.view->word, i + t ? MORE_ROWS : ROWS, err);
     }
     if (strcmp(s->id, "ranks") == 0) {
@@ -166,6 +183,8 @@ int hu_html_write(const hu_report *report, hu_out *out, hu_error *err)
     if ((rc = hu_page_overview(&p, err)) < 0)
         return rc;
     hu_page_findings(&p);
+    if (hu_page_has_beside(&p))
+        rc = hu_page_beside(&p, err);
     for (size_t i = 0; rc == 0 && i < HU_COUNT(sections); i++)
         rc = write_section(&p, &sections[i], err);
     hu_out_text(out, "</main>\n");

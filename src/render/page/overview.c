@@ -173,6 +173,7 @@ int hu_page_overview(hu_page *p, hu_error *err)
     hu_out_text(p->out, "<section id=\"overview\" class=\"view\" aria-labelledby=\"overview-head\">\n"
                         "<h2 id=\"overview-head\">What is the holdup?</h2>\n");
     hu_page_unread(p->out, &p->r->job->unread, &p->r->job->partial, p->r->job->n);
+    hu_page_doubts(p);
     hu_out_text(p->out, "<p class=\"verdict\">");
     hu_markup_text(p->out, hu_str_of(v->text));
     hu_out_printf(p->out, "</p>\n<p class=\"confidence\"><span class=\"badge %s\">confidence: %s</span>",

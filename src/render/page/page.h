@@ -43,6 +43,11 @@ void hu_page_health(hu_page *p);
 /* Which inputs are not in the numbers, and which are not whole; nothing when all are. */
 void hu_page_unread(hu_out *out, const hu_unread_list *unread, const hu_unread_list *partial, size_t n_read);
 
+/* What was recorded beside the traces: is there anything; the hang and what does not fit; a section of all. */
+bool hu_page_has_beside(const hu_page *p);
+void hu_page_doubts(hu_page *p);
+int  hu_page_beside(hu_page *p, hu_error *err);
+
 void hu_page_job(hu_page *p);                 /* nothing when there is one rank alone */
 int  hu_page_data(hu_page *p, hu_error *err); /* what the script reads: tables and timelines */
 

@@ -20,6 +20,9 @@ void hu_page_number(hu_out *out, hu_cell_type type, double number)
     case HU_CELL_NS:
         hu_units_time(text, number);
         break;
+    case HU_CELL_ID:
+        hu_format_i64(text, (int64_t)number);
+        break;
     case HU_CELL_BYTES:
         hu_units_bytes(text, number);
         break;

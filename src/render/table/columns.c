@@ -7,8 +7,8 @@
 const char *hu_columns_type(const hu_column *column)
 {
     static const char *const words[] = {
-        [HU_CELL_TEXT] = "text",   [HU_CELL_NS] = "ns",           [HU_CELL_COUNT] = "count", [HU_CELL_NUMBER] = "number",
-        [HU_CELL_BYTES] = "bytes", [HU_CELL_PERCENT] = "percent", [HU_CELL_BOOL] = "bool"};
+        [HU_CELL_TEXT] = "text",     [HU_CELL_NS] = "ns",       [HU_CELL_COUNT] = "count",     [HU_CELL_ID] = "id",
+        [HU_CELL_NUMBER] = "number", [HU_CELL_BYTES] = "bytes", [HU_CELL_PERCENT] = "percent", [HU_CELL_BOOL] = "bool"};
 
     return words[column->type];
 }

@@ -9,6 +9,7 @@ typedef enum {
     HU_CELL_TEXT,
     HU_CELL_NS, /* a time in ns; printed as an integer where programs read it */
     HU_CELL_COUNT,
+    HU_CELL_ID,     /* a number that names something: 1230493, not 1,230,493 */
     HU_CELL_NUMBER, /* a plain number with decimals */
     HU_CELL_BYTES,
     HU_CELL_PERCENT, /* 0..100 */

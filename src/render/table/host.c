@@ -38,6 +38,7 @@ HU_FACT(job_cpu, d->host_time.is_recorded ? d->host_time.job_cpu_ns : HU_ABSENT)
 HU_FACT(recorded, d->host_time.is_recorded)
 HU_FACT(pid, d->host_time.is_recorded ? (double)d->host_time.pid : HU_ABSENT)
 HU_FACT(tid, d->host_time.is_recorded ? (double)d->host_time.tid : HU_ABSENT)
+HU_FACT(died_of, d->info.command_signal ? (double)d->info.command_signal : HU_ABSENT)
 HU_FACT(step, d->host_time.is_recorded ? d->host_time.step_ns : HU_ABSENT)
 
 static void process(const hu_rank *rank, size_t row, hu_cell *out)
@@ -63,9 +64,9 @@ static const hu_column facts[] = {
              "estimates), sums (of the command's main thread in all its life) or none."},
     {"process", "main process", HU_CELL_TEXT, 0, NULL, process,
      .help = "Name of the main process, or of its main thread when the process has none."},
-    {"pid", "its number", HU_CELL_COUNT, 0, NULL, pid,
+    {"pid", "its number", HU_CELL_ID, 0, NULL, pid,
      .help = "Process id of the main process."},
-    {"tid", NULL, HU_CELL_COUNT, 0, NULL, tid,
+    {"tid", NULL, HU_CELL_ID, 0, NULL, tid,
      .help = "Thread id of the main thread."},
     {"step_ns", "step of the main thread, or the whole run", HU_CELL_NS, 0, NULL, step,
      .help = "Mean step as the host marked it, or the main thread's lifetime without steps; the times below add up to "
@@ -120,6 +121,8 @@ static const hu_column facts[] = {
      .help = "CPU time of all its threads; null without states of threads."},
     {"job_cpu_ns", "CPU time of all processes", HU_CELL_NS, 0, NULL, job_cpu,
      .help = "CPU time of all threads of the recording; null without states of threads."},
+    {"command_signal", "signal that the command died of", HU_CELL_COUNT, 0, NULL, died_of,
+     .help = "Number of the signal that the recorded command died of; null where it died of none, or that is not known."},
 };
 /* clang-format on */
 
@@ -135,6 +138,7 @@ HU_NUMBER_OF(place_total, PLACES, r->sum.total_ns)
 HU_NUMBER_OF(place_longest, PLACES, r->sum.longest_ns)
 HU_NUMBER_OF(place_calls, PLACES, r->sum.calls)
 HU_NUMBER_OF(place_bytes, PLACES, r->sum.bytes)
+HU_NUMBER_OF(place_outside, PLACES, r->sum.outside_ns)
 HU_TEXT_OF(place_call, PLACES, r->call)
 HU_TEXT_OF(place_class, PLACES, hu_str_of(hu_host_class_key(r->class)))
 HU_TEXT_OF(place_within, PLACES, r->within)
@@ -152,6 +156,8 @@ static const hu_column place_columns[] = {
      .help = "Number of calls."},
     {"bytes", "bytes", HU_CELL_BYTES, 9, NULL, place_bytes, .is_wide = true, .values = "any",
      .help = "Bytes that they moved, where recorded."},
+    {"outside_ns", "outside", HU_CELL_NS, 9, NULL, place_outside, .is_wide = true, .values = "any",
+     .help = "Part of the total that was seen from outside, by sampling waiting threads, and not recorded in the program."},
     {"class", "class", HU_CELL_TEXT, 10, NULL, place_class,
      .help = "What the call is for: file_read, file_write, file_meta, fsync, network, pipe, lock, sleep, poll, wait, "
              "child or other."},
@@ -177,6 +183,7 @@ HU_NUMBER(call_total, host_calls, r->sum.total_ns)
 HU_NUMBER(call_longest, host_calls, r->sum.longest_ns)
 HU_NUMBER(call_calls, host_calls, r->sum.calls)
 HU_NUMBER(call_bytes, host_calls, r->sum.bytes)
+HU_NUMBER(call_outside, host_calls, r->sum.outside_ns)
 HU_TEXT(call_class, host_calls, hu_str_of(hu_host_class_key(r->class)))
 HU_TEXT(call_name, host_calls, r->name)
 HU_ROWS(call_rows, host_calls)
@@ -193,6 +200,8 @@ static const hu_column call_columns[] = {
      .help = "Number of calls."},
     {"bytes", "bytes", HU_CELL_BYTES, 9, NULL, call_bytes, .values = "any",
      .help = "Bytes that they moved, where recorded."},
+    {"outside_ns", "outside", HU_CELL_NS, 9, NULL, call_outside, .is_wide = true, .values = "any",
+     .help = "Part of the total that was seen from outside, by sampling waiting threads, and not recorded in the program."},
     {"class", "class", HU_CELL_TEXT, 10, NULL, call_class,
      .help = "What the call is for: file_read, file_write, file_meta, fsync, network, pipe, lock, sleep, poll, wait, "
              "child or other."},
@@ -230,7 +239,7 @@ HU_ROWS(process_rows, host_time)
 
 /* clang-format off */
 static const hu_column process_columns[] = {
-    {"pid", "pid", HU_CELL_COUNT, 9, NULL, process_pid, .values = "any",
+    {"pid", "pid", HU_CELL_ID, 7, NULL, process_pid, .values = "any",
      .help = "Process id."},
     {"wall_ns", "wall", HU_CELL_NS, 9, NULL, process_wall, .values = "any",
      .help = "Time from the start of the process to its end; from the first to the last thing that it did, where its life "
@@ -290,7 +299,7 @@ HU_TEXT_OF(thread_name, THREADS, r->name)
 
 /* clang-format off */
 static const hu_column thread_columns[] = {
-    {"tid", "tid", HU_CELL_COUNT, 9, NULL, thread_tid, .values = "any",
+    {"tid", "tid", HU_CELL_ID, 7, NULL, thread_tid, .values = "any",
      .help = "Thread id."},
     {"wall_ns", "wall", HU_CELL_NS, 9, NULL, thread_wall, .values = "any",
      .help = "Time from the start of the thread to its end; from the first to the last thing that it did, where its life "

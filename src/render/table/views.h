@@ -47,6 +47,6 @@ bool hu_views_have_column(const hu_part *part, hu_str key);
 size_t hu_views_columns(const hu_part *part, const char **out, size_t most);
 
 extern const hu_table hu_table_operators, hu_table_kernels, hu_table_copies, hu_table_steps, hu_table_host,
-    hu_table_processes, hu_table_hot, hu_table_ranks;
+    hu_table_processes, hu_table_hot, hu_table_ranks, hu_table_serving;
 
 #endif

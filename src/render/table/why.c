@@ -27,8 +27,8 @@ HU_NUMBER_OF(finding_after, WHY->at, r->after_ns)
 /* clang-format off */
 static const hu_column finding_columns[] = {
     {"gain_pct", "gain %", HU_CELL_PERCENT, 6, NULL, finding_gain,
-     .help = "Simulated saving of the fix, as a share of the simulated step; null when the replay is too poor for a "
-             "point."},
+     .help = "Simulated saving of the fix, as a share of the simulated step; null where no replay can tell it, or it is too "
+             "poor for a point."},
     {"gain_low_pct", "low", HU_CELL_PERCENT, 5, NULL, finding_low,
      .help = "Lower end of the interval that the gain should lie in."},
     {"gain_high_pct", "high", HU_CELL_PERCENT, 5, NULL, finding_high,
@@ -264,6 +264,7 @@ static const hu_table checks = {
 HU_FACT(trusted, is_replayed(rank) ? (double)WHY->is_trusted : 0)
 HU_FACT_TEXT(why_not, WHY ? hu_str_of(WHY->why_not) : HU_STR(""))
 HU_FACT(steps, is_replayed(rank) ? (double)WHY->n_steps : HU_ABSENT)
+HU_FACT(covered, is_replayed(rank) ? 100 * WHY->covered : HU_ABSENT)
 HU_FACT(seen, is_replayed(rank) ? WHY->seen_ns : HU_ABSENT)
 HU_FACT(replayed, is_replayed(rank) ? WHY->replayed_ns : HU_ABSENT)
 HU_FACT(error_pct, is_replayed(rank) ? 100 * (WHY->replayed_ns / WHY->seen_ns - 1) : HU_ABSENT)
@@ -288,6 +289,9 @@ static const hu_column facts[] = {
      .help = "Why nothing was replayed; empty when something was."},
     {"steps", "steps replayed", HU_CELL_COUNT, 0, NULL, steps,
      .help = "Steps replayed; null without a replay."},
+    {"covered_pct", "of the run, %", HU_CELL_PERCENT, 0, NULL, covered,
+     .help = "Share of a run without steps that was replayed: 100 unless it has too many events; 100 with steps; "
+             "null without a replay."},
     {"measured_step_ns", "measured step", HU_CELL_NS, 0, NULL, seen,
      .help = "Mean length of these steps, as measured; null without a replay."},
     {"replayed_step_ns", "replayed step", HU_CELL_NS, 0, NULL, replayed,

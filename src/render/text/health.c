@@ -53,6 +53,12 @@ void hu_text_health(hu_text_page *p, const hu_digest *d, bool whole)
                  q->truncated_why[0] ? ": " : "", q->truncated_why);
         hu_text_paragraph(p, line, 2);
     }
+    if (q->warned[0]) {
+        char line[sizeof q->warned + 24];
+
+        snprintf(line, sizeof line, "the profiler warned: %s", q->warned);
+        hu_text_paragraph(p, line, 2);
+    }
     if (q->trailing_bytes)
         health_line(p, q->trailing_bytes, 0,
                     q->trailing_bytes == 1 ? "byte after the end of the trace, ignored"
@@ -60,6 +66,10 @@ void hu_text_health(hu_text_page *p, const hu_digest *d, bool whole)
                     "");
     if (q->invalid_utf8)
         health_line(p, q->invalid_utf8, 0, q->invalid_utf8 == 1 ? "name that is not UTF-8" : "names that are not UTF-8", "");
+    if (d->outside.n)
+        health_line(p, (int64_t)d->outside.n, (double)d->outside.cpu_ns,
+                    d->outside.n == 1 ? "process not recorded from inside: " : "processes not recorded from inside: ",
+                    "--view outside");
     if (h->unlinked_kernels)
         health_line(p, h->unlinked_kernels, (double)h->unlinked_kernels_ns,
                     h->unlinked_kernels == 1 ? "GPU operation without a launch" : "GPU operations without a launch", "");
@@ -76,7 +86,7 @@ void hu_text_health(hu_text_page *p, const hu_digest *d, bool whole)
     for (hu_missing m = 0; m < HU_MISSING_COUNT; m++) {
         if (h->missing & 1u << m) {
             hu_out_printf(p->out, "  not captured: %s\n", hu_missing_what(m));
-            hu_text_paragraph(p, hu_missing_how(m), 6);
+            hu_text_paragraph(p, hu_missing_how(h, m), 6);
         }
     }
 }

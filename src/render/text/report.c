@@ -5,6 +5,7 @@
 
 #include "advise/findings.h"
 #include "advise/say.h"
+#include "advise/say_memory.h"
 #include "base/number.h"
 #include "render/text/text.h"
 #include "base/units.h"
@@ -33,11 +34,14 @@ static void write_header(hu_text_page *p)
     const hu_digest *d = hu_job_shown(r->job)->digest;
     char             text[HU_UNIT_BYTES];
 
+    hu_text_hang(p);
     hu_text_style(p, "1");
     hu_units_clip(p->out, hu_str_base_name(d->info.file), r->width / 2);
     hu_text_style(p, "0");
     if (r->job->n > 1)
-        hu_out_printf(p->out, " · slowest of %zu ranks", r->job->n);
+        hu_out_printf(
+            p->out, hu_is_memory_only(hu_job_shown(r->job)->digest) ? " · one of %zu snapshots" : " · slowest of %zu ranks",
+            r->job->n);
     else if (d->info.rank >= 0 && d->info.world_size > 1)
         hu_out_printf(p->out, " · rank %lld of %lld", (long long)d->info.rank, (long long)d->info.world_size);
     hu_out_text(p->out, " · ");
@@ -61,6 +65,7 @@ static void write_header(hu_text_page *p)
     }
     hu_out_printf(p->out, "confidence: %s\n", hu_confidence_name(r->job->verdict.confidence));
     write_missing(p);
+    hu_text_doubts(p);
     hu_out_text(p->out, "\n");
     hu_text_paragraph(p, r->job->verdict.text, 0);
     for (size_t i = 0; i < r->job->verdict.n_reasons; i++) {
@@ -100,6 +105,7 @@ static void write_overview(hu_text_page *p)
     hu_text_where(p, rank->digest);
     hu_out_text(p->out, "\n");
     hu_text_parallelism(p, rank->digest);
+    hu_text_serving(p, rank);
     hu_text_why(p, rank->findings, p->r->show == HU_SHOW_ALL ? SHORT_WHY : HU_TEXT_LONG);
 }
 
@@ -111,11 +117,35 @@ static void write_next(hu_text_page *p, const hu_digest *d)
         hu_out_text(p->out, "holdup report ");
         hu_units_clip(p->out, hu_str_of(p->r->arguments), SIZE_MAX); /* for the signs that a terminal would obey */
         hu_out_printf(p->out, " --view %s\n      ",
-                      d->gpu_time.n_slices       ? "idle"
+                      hu_is_memory_only(d)       ? "memory"
+                      : d->gpu_time.n_slices     ? "idle"
                       : d->host_time.is_recorded ? "host"
                                                  : "ops");
     }
     hu_out_text(p->out, "holdup report --view list      lists every view\n");
+}
+
+extern const hu_view hu_view_memory; /* render/table/memory.c */
+
+/* Nothing in it took time: who holds the memory is the answer. */
+static void write_memory(hu_text_page *p, const hu_rank *rank)
+{
+    write_header(p);
+    for (size_t i = 0; i < hu_view_memory.n_tables; i++) {
+        const hu_table *t = hu_view_memory.tables[i];
+        char            title[64] = "MEMORY  pools";
+
+        if (t->rows(rank) == 0 || t->is_series || strcmp(t->key, "stacks") == 0 || strcmp(t->key, "segments") == 0)
+            continue; /* call chains are lines that no terminal holds: --view memory has them */
+        hu_out_text(p->out, "\n");
+        if (i)
+            snprintf(title, sizeof title, "        %c%s", t->title[0] | ' ', t->title + 1);
+        hu_text_titled_table(p, title, t, rank, HU_TEXT_SHORT);
+    }
+    hu_text_beside(p);
+    hu_out_text(p->out, "\n");
+    hu_text_health(p, rank->digest, false);
+    write_next(p, rank->digest);
 }
 
 static void write_all(hu_text_page *p)
@@ -123,6 +153,10 @@ static void write_all(hu_text_page *p)
     const hu_rank   *rank = hu_job_shown(p->r->job);
     const hu_digest *d = rank->digest;
 
+    if (hu_is_memory_only(d)) {
+        write_memory(p, rank);
+        return;
+    }
     write_overview(p);
     hu_out_text(p->out, "\n");
     hu_text_titled_table(p, "WHAT    operators", &hu_table_operators, rank, HU_TEXT_SHORT);
@@ -146,6 +180,7 @@ static void write_all(hu_text_page *p)
         hu_out_text(p->out, "\n");
         hu_text_titled_table(p, "        CPU samples: top functions", &hu_table_hot, rank, HU_TEXT_SHORT);
     }
+    hu_text_beside(p);
     hu_out_text(p->out, "\n");
     hu_text_health(p, d, false);
     write_next(p, d);
@@ -161,6 +196,7 @@ void hu_text_write(const hu_report *report, hu_out *out)
     }
     if (report->show == HU_SHOW_OVERVIEW) {
         write_overview(&p);
+        hu_text_beside(&p);
         return;
     }
     write_missing(&p);

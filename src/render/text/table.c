@@ -32,6 +32,9 @@ void hu_text_cell(hu_cell_type type, const hu_cell *cell, size_t width, char *te
         if (hu_units_count(text, (int64_t)cell->number) > width)
             hu_units_short_count(text, cell->number);
         break;
+    case HU_CELL_ID:
+        hu_format_i64(text, (int64_t)cell->number);
+        break;
     case HU_CELL_BYTES:
         hu_units_bytes(text, cell->number);
         break;

@@ -46,8 +46,15 @@ void hu_text_titled_table(hu_text_page *p, const char *title, const hu_table *t,
 void hu_text_view(hu_text_page *p, const hu_rank *rank);
 void hu_text_where(hu_text_page *p, const hu_digest *d);
 void hu_text_parallelism(hu_text_page *p, const hu_digest *d); /* nothing where nothing was recognised */
+void hu_text_serving(hu_text_page *p, const hu_rank *rank);    /* nothing of other jobs */
 void hu_text_ranks(hu_text_page *p);
 void hu_text_comm(hu_text_page *p);
+
+/* What was recorded beside the traces: why the job hangs, what does not fit, and all the rest.  Nothing without. */
+void hu_text_hang(hu_text_page *p);
+void hu_text_doubts(hu_text_page *p);
+void hu_text_beside(hu_text_page *p);
+
 void hu_text_health(hu_text_page *p, const hu_digest *d, bool whole);
 void hu_text_why(hu_text_page *p, const hu_findings *f, size_t most); /* f: NULL where nobody asked */
 

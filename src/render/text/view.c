@@ -28,8 +28,8 @@ static void write_facts(hu_text_page *p, const hu_view *v, const hu_rank *rank)
         if (!c->head)
             continue;
         c->get(rank, 0, &cell);
-        if (c->type != HU_CELL_TEXT && isnan(cell.number))
-            continue;
+        if (c->type == HU_CELL_TEXT ? cell.text.n == 0 : isnan(cell.number))
+            continue; /* not known */
         hu_out_text(p->out, "  ");
         hu_text_left(p, hu_str_of(c->head), c->type == HU_CELL_TEXT ? label_width(p, c, &cell) : FACT_WIDTH);
         if (c->type == HU_CELL_TEXT) {
@@ -74,9 +74,23 @@ static void write_series(hu_text_page *p, const hu_table *t, const hu_rank *rank
     }
 }
 
+/* Some series are for pictures alone. */
+static bool has_words(const hu_table *t)
+{
+    for (size_t k = 0; k < t->n_columns; k++)
+        if (t->columns[k].head)
+            return true;
+    return false;
+}
+
 static void write_one(hu_text_page *p, const hu_table *t, const hu_rank *rank, size_t most)
 {
-    if (t->is_series && t->rows(rank))
+    const size_t n = t->is_series ? t->rows(rank) : 0;
+
+    if (n && !has_words(t))
+        hu_out_printf(p->out, "  %zu row%s, drawn on the page (--html); --csv lists %s\n", n, hu_plural((int64_t)n),
+                      n == 1 ? "it" : "them");
+    else if (n)
         write_series(p, t, rank);
     else
         hu_text_table(p, t, rank, most);
@@ -108,7 +122,7 @@ void hu_text_view(hu_text_page *p, const hu_rank *rank)
     for (size_t i = 0; i < v->n_tables && !part->facts; i++) {
         const hu_table *t = v->tables[i];
 
-        if (part->table ? part->table != t : v->n_tables > 1 && t->rows(rank) == 0)
+        if (part->table ? part->table != t : v->n_tables > 1 && (t->rows(rank) == 0 || !has_words(t)))
             continue;
         if (!first)
             hu_out_text(p->out, "\n");

@@ -82,8 +82,12 @@ void hu_text_why(hu_text_page *p, const hu_findings *f, size_t most)
         hu_out_text(p->out, "     ");
         hu_text_hanging(p, hu_findings_none(f).t, 8);
     } else {
-        hu_out_printf(p->out, "     gain of each fix, simulated over %zu step%s (replay %s off)\n", f->n_steps,
-                      hu_plural((int64_t)f->n_steps), hu_say_pct(100 * fabs(f->replayed_ns / f->seen_ns - 1)).t);
+        char part[96] = "";
+
+        if (f->covered < 1)
+            snprintf(part, sizeof part, ", the first %s of the run", hu_say_pct(100 * f->covered).t);
+        hu_out_printf(p->out, "     gain of each fix, simulated over %zu step%s%s (replay %s off)\n", f->n_steps,
+                      hu_plural((int64_t)f->n_steps), part, hu_say_pct(100 * fabs(f->replayed_ns / f->seen_ns - 1)).t);
     }
     for (size_t i = 0; i < f->n && i < most; i++)
         write_finding(p, i + 1, &f->at[i], most > HU_TEXT_SHORT);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * measured.h - launches that a profiler of single kernels measured, held against the kernels of a trace of the same job. */
+#ifndef HU_ANALYZE_MEASURED_H
+#define HU_ANALYZE_MEASURED_H
+
+#include "analyze/counters.h"
+#include "analyze/kernel_shapes.h"
+
+/* How far a measured kernel is one of the trace's: word in JSON. */
+#define HU_MEASURED_MATCHES(M)                                                                              \
+    M(NONE, "none")               /* the trace has no kernel of this name */                                \
+    M(OTHER_SHAPE, "other-shape") /* it has, but never with this grid and block: another size of problem */ \
+    M(FUNCTION, "function")       /* one kernel of this function, with this grid and block, on each side */ \
+    M(EXACT, "exact")             /* name with template arguments, grid and block */
+
+typedef enum {
+#define M(id, word) HU_MEASURED_##id,
+    HU_MEASURED_MATCHES(M)
+#undef M
+        HU_MEASURED_MATCH_COUNT
+} hu_measured_match;
+
+/* Of one group of hu_kernel_groups. */
+typedef struct {
+    hu_measured_match match;
+    size_t            shape;           /* the first row of hu_kernel_shapes that is meant; OTHER_SHAPE: one of its name */
+    int64_t           calls, total_ns; /* in the trace; 0 where nothing matches */
+    double            calls_per_step, step_ns; /* in a step; NaN without steps */
+    double            slower;                  /* its duration over the trace's mean; NaN unknown */
+    double            saved_ns; /* by which a step is shorter at most, where the unit it uses most ran at its peak; NaN */
+} hu_measured_kernel;
+
+typedef struct {
+    hu_measured_kernel     *at;    /* for each group, in the arena */
+    size_t                 *order; /* groups by their time in the trace, the longest first; then those that do not match */
+    size_t                  n, n_matched;
+    int64_t                 matched_ns, all_ns; /* of the trace's kernels without communication */
+    double                  step_ns;            /* the mean step; NaN */
+    const hu_kernel_shapes *shapes;             /* empty: the trace does not say how its kernels were launched */
+} hu_measured;
+
+/*
+ * `steps` and `step_ns`: how many of the trace count, and their mean; 0 and NaN without.  Returns 0 or HU_ENOMEM.
+ */
+int hu_measured_join(const hu_counters *counters, const hu_kernel_groups *groups, const hu_kernel_shapes *shapes,
+                     int64_t steps, double step_ns, hu_arena *arena, hu_measured *out, hu_error *err);
+
+/*
+ * A kernel's name as both CUPTI and Nsight Compute would have it: without result, parameters, const, casts of template
+ * arguments, suffixes of numbers and blanks.  Lives in `arena`; empty when there is no memory.
+ */
+hu_str hu_measured_name(hu_str name, hu_arena *arena);
+
+const char *hu_measured_match_word(hu_measured_match match);
+
+#endif

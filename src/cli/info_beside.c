@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * info_beside.c - a few facts about each, by which one tells whether files are of one run. */
+#include "cli/info_beside.h"
+
+#include <stdio.h>
+
+#include "base/units.h"
+#include "ingest/flight_recorder.h"
+#include "ingest/ncu.h"
+#include "job/beside.h"
+
+enum { LABEL = 12 };
+
+typedef struct {
+    const hu_info_how *how;
+    hu_out            *out;
+    hu_json_out        j;
+} writer;
+
+static void text(writer *w, const char *key, const char *label, hu_str value)
+{
+    if (w->how->json) {
+        hu_json_str(&w->j, key, value);
+    } else if (value.n) {
+        hu_out_printf(w->out, "%-*s", LABEL, label);
+        hu_units_clip(w->out, value, w->how->width - LABEL);
+        hu_out_text(w->out, "\n");
+    }
+}
+
+static void count(writer *w, const char *key, const char *label, int64_t value)
+{
+    if (w->how->json)
+        hu_json_int(&w->j, key, value);
+    else
+        hu_out_printf(w->out, "%-*s%lld\n", LABEL, label, (long long)value);
+}
+
+static void write_counters(writer *w, const hu_counters *c, const hu_kernel_groups *g)
+{
+    const hu_counted *first = c->kernels.n ? &c->kernels.at[0] : NULL;
+
+    text(w, "format", "format", HU_STR("counters of single kernels"));
+    text(w, "tool", "tool", HU_STR("Nsight Compute"));
+    text(w, "device", "device", first ? first->device : HU_STR(""));
+    text(w, "compute_capability", "CC", first ? first->cc : HU_STR(""));
+    count(w, "launches", "launches", (int64_t)c->kernels.n);
+    count(w, "kernels", "kernels", (int64_t)g->n);
+    if (c->is_cut)
+        text(w, "truncated", "truncated", HU_STR("the file is cut"));
+}
+
+static void write_dump(writer *w, const hu_flight_dump *d)
+{
+    text(w, "format", "format", HU_STR("Flight Recorder dump"));
+    text(w, "tool", "tool", HU_STR("PyTorch"));
+    text(w, "version", "version", d->version);
+    count(w, "rank", "rank", d->rank);
+    count(w, "calls", "calls", (int64_t)d->entries.n);
+    count(w, "groups", "groups", (int64_t)d->groups.n);
+    for (size_t i = 0; i < d->groups.n; i++)
+        if (hu_str_equal(d->groups.at[i].about, HU_STR("default_pg")))
+            count(w, "world_size", "world", (int64_t)d->groups.at[i].n);
+}
+
+int hu_info_beside(hu_input_kind kind, const char *path, const hu_info_how *how, hu_out *out, hu_error *err)
+{
+    writer           w = {.how = how, .out = out, .j = {.out = out, .is_empty = true}};
+    const hu_inputs  one = {.at = &path, .n = 1};
+    hu_arena        *arena = hu_arena_new();
+    hu_counters      counters = {0};
+    hu_kernel_groups groups = {0};
+    hu_dumps         dumps = {0};
+    int              rc = arena ? 0 : hu_fail_memory(err);
+
+    if (rc == 0 && kind == HU_INPUT_DUMP)
+        rc = hu_dumps_read(&one, how->limits, arena, &dumps, err);
+    else if (rc == 0 && (rc = hu_counters_read(&one, how->limits, arena, &counters, err)) == 0)
+        rc = hu_kernel_group_all(&counters, arena, &groups, err);
+    if (rc == 0) {
+        if (how->json)
+            hu_json_open(&w.j, NULL, '{');
+        text(&w, "file", "file", hu_str_of(path));
+        if (kind == HU_INPUT_DUMP)
+            write_dump(&w, &dumps.at[0]);
+        else
+            write_counters(&w, &counters, &groups);
+        if (how->json) {
+            hu_json_unread(&w.j, "unread", &(hu_unread_list){0});
+            hu_json_close(&w.j, '}');
+        }
+    }
+    hu_dumps_free(&dumps);
+    hu_arena_free(arena);
+    return rc;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * stranger_marks.c - recognised by words inside, where the first bytes say little; last, by the name alone. */
+#include "ingest/strangers.h"
+
+#include "base/protobuf.h"
+
+#define NO_TRACE "and no trace: pass the trace that torch.profiler exported, or record with `holdup run -- COMMAND`"
+
+enum { MARKED = 16384 }; /* bytes of the beginning in which a mark has to stand */
+
+static const struct {
+    hu_str      mark;
+    const char *words;
+} marks[] = {
+    {{"NVIDIA Nsight Systems Stream", 28},
+     "raw data of Nsight Systems (.qdstrm), whose report was not made: `QdstrmImporter -i FILE` of the same version "
+     "makes it, and "
+     "`nsys export --type sqlite` of that an export that holdup reads"},
+    {{"brain.Event:", 12},
+     "an event file of TensorBoard, which has curves and no trace; pass the *.pt.trace.json that torch.profiler "
+     "writes next to it"},
+    {{"DCGM_FI_", 8}, "metrics of dcgm-exporter, samples of whole GPUs " NO_TRACE},
+    {{"# nThread ", 10},
+     "output of nccl-tests: bandwidth of collectives that ran alone. `holdup report TRACE --view comm` has that of "
+     "those in a job"},
+    {{"# nccl-tests version", 20},
+     "output of nccl-tests: bandwidth of collectives that ran alone. `holdup report TRACE --view comm` has that of "
+     "those in a job"},
+    {{"NCCL INFO", 9},
+     "a log with lines of NCCL " NO_TRACE
+     "; for a hang, record dumps of the Flight Recorder (TORCH_NCCL_TRACE_BUFFER_SIZE=2000)"},
+    {{"<nvidia_smi_log>", 16}, "output of nvidia-smi, samples of whole GPUs " NO_TRACE},
+    {{"==NVSMI LOG==", 13}, "output of nvidia-smi, samples of whole GPUs " NO_TRACE},
+    {{"| NVIDIA-SMI ", 13}, "output of nvidia-smi, samples of whole GPUs " NO_TRACE},
+    {{"$ nvidia-smi", 12}, "output of nvidia-smi, samples of whole GPUs " NO_TRACE},
+    {{"utilization.gpu", 15}, "output of nvidia-smi, samples of whole GPUs " NO_TRACE},
+    {{"power.draw", 10}, "output of nvidia-smi, samples of whole GPUs " NO_TRACE},
+    {{"DeepSpeed Flops Profiler", 24}, "text of DeepSpeed's flops profiler: counted operations " NO_TRACE},
+    {{"\"KernelName\"", 12},
+     "CSV of rocprof: sums or launches of kernels without a host; pass the trace that torch.profiler exported"},
+    {{"\"TotalDurationNs\"", 17},
+     "CSV of rocprof: sums or launches of kernels without a host; pass the trace that torch.profiler exported"},
+    {{"\"Dispatch_Id\"", 13},
+     "CSV of rocprofv3: launches of kernels without a host; pass the trace that torch.profiler exported"},
+    {{"1.1.0-chakra", 12},
+     "an execution trace of Chakra (.et), which has no measured times; pass the trace that torch.profiler exported"},
+};
+
+/* A message of TensorFlow's and JAX's profiler: planes with names such as "/host:CPU", "/device:GPU:0". */
+static bool is_xplane(hu_str head)
+{
+    static const hu_str names[] = {{"/host:", 6}, {"/device:", 8}, {"Task Environment", 16}, {"#Chip", 5}};
+    hu_protobuf         m = hu_protobuf_of(head);
+    uint64_t            n, id;
+
+    if (head.n < 8 || head.p[0] != 0x0a)
+        return false;
+    m.p++;
+    if (!hu_protobuf_varint(&m, &n) || m.end - m.p < 4)
+        return false;
+    if (*m.p == 0x08) {
+        m.p++;
+        if (!hu_protobuf_varint(&m, &id))
+            return false;
+    }
+    if (m.end - m.p < 4 || *m.p++ != 0x12 || !hu_protobuf_varint(&m, &n))
+        return false;
+    for (size_t i = 0; i < HU_COUNT(names); i++)
+        if (hu_str_starts((hu_str){m.p, (size_t)(m.end - m.p)}, names[i]))
+            return true;
+    return false;
+}
+
+const char *hu_stranger_impostor_words(hu_str head)
+{
+    return is_xplane(head)
+               ? "a profile of XLA (.xplane.pb, of JAX or TensorFlow), which holdup does not read yet; "
+                 "`xprof` or TensorBoard shows it, and JAX writes a trace that holdup reads next to it: *.trace.json.gz"
+               : NULL;
+}
+
+const char *hu_stranger_mark_words(hu_str head)
+{
+    const hu_str part = {head.p, head.n < MARKED ? head.n : MARKED};
+
+    for (size_t i = 0; i < HU_COUNT(marks); i++)
+        if (hu_str_has(part, marks[i].mark))
+            return marks[i].words;
+    return NULL;
+}
+
+const char *hu_stranger_name_words(hu_str path)
+{
+    static const struct {
+        hu_str      end;
+        const char *words;
+    } ends[] = {
+        {{".qdrep", 6},
+         "named like a report of an old Nsight Systems (.qdrep); `nsys export --type sqlite FILE` makes an export "
+         "that holdup reads"},
+        {{".nvvp", 5},
+         "named like a recording of nvprof, which holdup does not read; record again with Nsight Systems or torch.profiler"},
+        {{".nvprof", 7},
+         "named like a recording of nvprof, which holdup does not read; record again with Nsight Systems or torch.profiler"},
+        {{".otf2", 5},
+         "named like a trace of Score-P (OTF2), which holdup does not read; `holdup run -- COMMAND` records MPI and OpenMP"},
+        {{".slog2", 6},
+         "named like a trace of MPE (SLOG-2), which holdup does not read; `holdup run -- COMMAND` records MPI"},
+        {{".prv", 4},
+         "named like a trace of Paraver, which holdup does not read; `holdup run -- COMMAND` records MPI and OpenMP"},
+        {{".ncu-rep", 8}, "named like a report of Nsight Compute, and is none"},
+        {{".nsys-rep", 9}, "named like a report of Nsight Systems, and is none"},
+    };
+
+    for (size_t i = 0; i < HU_COUNT(ends); i++)
+        if (hu_str_ends(path, ends[i].end))
+            return ends[i].words;
+    return NULL;
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * beside.c - each file by itself, then against the traces: the same GPU, kernels, job and time, as far as both say. */
+#include "job/beside.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "across/roster.h"
+#include "advise/say.h"
+#include "ingest/ncu.h"
+
+/* Nanoseconds since 1970 that are some time of this century, and no time since a machine started. */
+static const int64_t LEAST_WALL_NS = INT64_C(1000000000000000000);
+/* A dump is written minutes after a hang; what is a day apart is of another run. */
+static const int64_t LONG_AFTER_NS = INT64_C(86400000000000);
+
+static int read_counters(const char *path, const hu_limits *limits, hu_arena *arena, hu_counters *out, hu_error *err)
+{
+    const hu_input_options how = {.limits = *limits};
+    hu_input              *in = hu_input_open(path, &how, err);
+    int                    rc;
+
+    if (!in)
+        return err->code;
+    rc = hu_ncu_read(in, arena, out, err);
+    hu_input_close(in);
+    return rc;
+}
+
+int hu_counters_read(const hu_inputs *inputs, const hu_limits *limits, hu_arena *arena, hu_counters *out, hu_error *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < inputs->n; i++)
+        rc = read_counters(inputs->at[i], limits, arena, out, err);
+    return rc;
+}
+
+/* Of a file that breaks nothing of what came before it is lost. */
+static int add_counters(const hu_inputs *files, const hu_limits *limits, hu_arena *arena, hu_beside *out,
+                        hu_unread_list *unread, hu_error *err)
+{
+    out->counter_ends = hu_arena_calloc(arena, files->n + 1, sizeof *out->counter_ends);
+    if (!out->counter_ends)
+        return hu_fail_memory(err);
+    for (size_t i = 0; i < files->n; i++) {
+        const size_t before = out->counters.kernels.n;
+        hu_error     why = {0};
+
+        if (read_counters(files->at[i], limits, arena, &out->counters, &why) < 0) {
+            out->counters.kernels.n = before;
+            if (why.code == HU_ENOMEM || hu_unread_add_error(unread, arena, files->at[i], &why, err) < 0)
+                return hu_fail_memory(err);
+        }
+        out->counter_ends[i] = out->counters.kernels.n;
+    }
+    return hu_kernel_group_all(&out->counters, arena, &out->groups, err);
+}
+
+/* A reader of dumps that refuses all of them says why once; each of them is unread. */
+static int add_dumps(const hu_inputs *files, const hu_limits *limits, hu_arena *arena, hu_beside *out,
+                     hu_unread_list *unread, hu_error *err)
+{
+    hu_error why = {0};
+
+    if (hu_dumps_read(files, limits, arena, &out->dumps, &why) == 0 &&
+        hu_flight_measure(out->dumps.at, out->dumps.n, arena, &out->flight, &why) == 0) {
+        out->hangs = out->flight.cause != HU_FLIGHT_NOTHING;
+        for (size_t i = 0; i < out->dumps.unread.n; i++)
+            if (hu_unread_add(unread, arena, out->dumps.unread.at[i].file, out->dumps.unread.at[i].error, err) < 0)
+                return err->code;
+        return 0;
+    }
+    hu_dumps_free(&out->dumps);
+    why.file[0] = '\0';
+    for (size_t i = 0; why.code != HU_ENOMEM && i < files->n; i++)
+        if (hu_unread_add_error(unread, arena, files->at[i], &why, err) < 0)
+            return err->code;
+    return why.code == HU_ENOMEM ? hu_fail_memory(err) : 0;
+}
+
+int hu_beside_read(const hu_sorted_inputs *inputs, const hu_limits *limits, hu_arena *arena, hu_beside *out,
+                   hu_unread_list *unread, hu_error *err)
+{
+    const hu_inputs *counters = &inputs->of[HU_INPUT_COUNTERS], *dumps = &inputs->of[HU_INPUT_DUMP];
+    int              rc = 0;
+
+    *out = (hu_beside){.counter_files = counters, .dump_files = dumps};
+    if (counters->n)
+        rc = add_counters(counters, limits, arena, out, unread, err);
+    if (rc == 0 && dumps->n)
+        rc = add_dumps(dumps, limits, arena, out, unread, err);
+    return rc;
+}
+
+void hu_beside_free(hu_beside *beside)
+{
+    hu_dumps_free(&beside->dumps);
+}
+
+/* --- does it fit? --- */
+
+typedef struct {
+    hu_beside    *b;
+    const hu_job *job;
+    hu_arena     *arena;
+    hu_error     *err;
+    int           rc;
+} fitting;
+
+__attribute__((format(printf, 3, 4))) static void doubt(fitting *f, hu_str file, const char *format, ...)
+{
+    char    text[600];
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    if (f->rc == 0)
+        f->rc = hu_unread_add(&f->b->doubts, f->arena, file, hu_str_of(text), f->err);
+}
+
+/* "Tesla V100-SXM2-16GB" and "V100-SXM2-16GB" are one; profilers differ in the maker's name only. */
+static bool is_same_device(hu_str a, hu_str b)
+{
+    const hu_str maker = HU_STR("NVIDIA ");
+
+    if (hu_str_starts(a, maker))
+        a = (hu_str){a.p + maker.n, a.n - maker.n};
+    if (hu_str_starts(b, maker))
+        b = (hu_str){b.p + maker.n, b.n - maker.n};
+    return a.n == 0 || b.n == 0 || hu_str_has(a, b) || hu_str_has(b, a);
+}
+
+/* Limits of another GPU are no limits of this job: what a step would save is not said. */
+static bool doubt_device(fitting *f, hu_str file, size_t from, size_t to, const hu_digest *d)
+{
+    hu_measured *m = &f->b->measured;
+    hu_str       other = HU_STR("");
+
+    for (size_t g = 0; g < m->n; g++) {
+        const size_t at = f->b->groups.at[g].shown;
+        const hu_str device = f->b->counters.kernels.at[at].device;
+
+        if (at < from || at >= to || is_same_device(device, d->device))
+            continue;
+        other = device;
+        m->at[g].saved_ns = m->at[g].slower = (double)NAN;
+    }
+    if (other.n)
+        doubt(f, file, "measured on %.*s, and the trace is of %.*s: durations and limits are not those of this job",
+              HU_FMT(other), HU_FMT(d->device));
+    return other.n > 0;
+}
+
+static void doubt_kernels(fitting *f, hu_str file, size_t from, size_t to)
+{
+    const hu_measured *m = &f->b->measured;
+    size_t             n = 0, matched = 0, shapes = 0;
+
+    for (size_t g = 0; g < m->n; g++) {
+        if (f->b->groups.at[g].shown < from || f->b->groups.at[g].shown >= to)
+            continue;
+        n++;
+        matched += m->at[g].match >= HU_MEASURED_FUNCTION;
+        shapes += m->at[g].match == HU_MEASURED_OTHER_SHAPE;
+    }
+    if (n == 0 || matched)
+        return;
+    if (m->shapes->n == 0)
+        doubt(f, file, "the trace does not say how its kernels were launched, so that none of these can be found in it");
+    else if (shapes)
+        doubt(f, file,
+              "its kernels have names of the trace's and never their grid and block: another size of problem; profile the "
+              "same batch");
+    else
+        doubt(f, file, "none of its kernels is in the trace: is it of another program, or of another version?");
+}
+
+static void fit_counters(fitting *f, const hu_digest *d)
+{
+    for (size_t i = 0, from = 0; i < f->b->counter_files->n; from = f->b->counter_ends[i++]) {
+        const hu_str file = hu_str_of(f->b->counter_files->at[i]);
+
+        if (!doubt_device(f, file, from, f->b->counter_ends[i], d))
+            doubt_kernels(f, file, from, f->b->counter_ends[i]);
+    }
+}
+
+/* From the first to the last step on the wall clock; false where there are none, or another clock. */
+static bool wall_of(const hu_job *job, int64_t *from, int64_t *to)
+{
+    bool has = false;
+
+    for (size_t i = 0; i < job->n; i++) {
+        const hu_digest *d = job->digests[i];
+        int64_t          a, b;
+
+        if (d->steps.n == 0 || __builtin_add_overflow(d->info.base_ns, d->steps.at[0].host_start_ns, &a) ||
+            __builtin_add_overflow(d->info.base_ns, d->steps.at[d->steps.n - 1].end_ns, &b) || a < LEAST_WALL_NS)
+            continue;
+        *from = !has || a < *from ? a : *from;
+        *to = !has || b > *to ? b : *to;
+        has = true;
+    }
+    return has;
+}
+
+/* "117 days", "3 hours": how far apart two files are. */
+static hu_said say_apart(int64_t ns)
+{
+    static const struct {
+        const char *word;
+        int64_t     ns;
+    } units[] = {{"days", INT64_C(86400000000000)}, {"hours", INT64_C(3600000000000)}, {"minutes", INT64_C(60000000000)}};
+    hu_said s;
+
+    for (size_t i = 0; i < HU_COUNT(units); i++)
+        if (ns >= 2 * units[i].ns) {
+            snprintf(s.t, sizeof s.t, "%lld %s", (long long)(ns / units[i].ns), units[i].word);
+            return s;
+        }
+    return hu_say_time((double)ns);
+}
+
+static void doubt_time(fitting *f, hu_str file, const char *what, int64_t first_ns, int64_t last_ns)
+{
+    int64_t from, to;
+
+    if (last_ns < LEAST_WALL_NS || !wall_of(f->job, &from, &to))
+        return;
+    if (last_ns < from)
+        doubt(f, file, "%s %s before the trace begins: it is of another run, or of an earlier part of this one", what,
+              say_apart(from - last_ns).t);
+    else if (first_ns - to > LONG_AFTER_NS)
+        doubt(f, file, "it begins %s after the trace ends: is it of another run?", say_apart(first_ns - to).t);
+}
+
+/* Ranks of the group of all; 0 unknown. */
+static size_t world_of(const hu_flight_dump *d)
+{
+    for (size_t i = 0; i < d->groups.n; i++)
+        if (hu_str_equal(d->groups.at[i].about, HU_STR("default_pg")))
+            return d->groups.at[i].n;
+    return 0;
+}
+
+static void fit_dump(fitting *f, const hu_flight_dump *d)
+{
+    const int64_t world = f->job->roster.world_size;
+    int64_t       first = 0, last = 0;
+
+    if (world > 0 && d->rank >= world)
+        doubt(f, d->file, "is of rank %lld, and the traces are of a job of %lld", (long long)d->rank, (long long)world);
+    else if (world > 0 && world_of(d) && (int64_t)world_of(d) != world)
+        doubt(f, d->file, "is of a job of %zu ranks, and the traces are of one of %lld", world_of(d), (long long)world);
+    for (size_t i = 0; i < d->entries.n; i++) {
+        const int64_t at = d->entries.at[i].created_ns;
+
+        first = at && (!first || at < first) ? at : first;
+        last = at > last ? at : last;
+    }
+    doubt_time(f, d->file, "its last call is", first, last);
+}
+
+/* The trace whose memory a snapshot may show: of its rank, by its name, or the only one. */
+static const hu_digest *owner_of(fitting *f, const hu_rank *snapshot)
+{
+    const int64_t rank = hu_roster_rank_of_name(snapshot->digest->info.file, f->job->n_snapshots);
+
+    if (f->job->n == 1 && rank < 0)
+        return f->job->digests[0];
+    for (size_t i = 0; i < f->job->n; i++)
+        if (rank >= 0 && f->job->digests[i]->info.rank == rank)
+            return f->job->digests[i];
+    if (rank >= 0 && f->job->digests[0]->info.rank >= 0)
+        doubt(f, snapshot->digest->info.file, "is of rank %lld by its name, and no trace of that rank was given",
+              (long long)rank);
+    return NULL;
+}
+
+static void fit_snapshot(fitting *f, const hu_rank *snapshot)
+{
+    const hu_digest      *d = owner_of(f, snapshot), *s = snapshot->digest;
+    const hu_memory_pool *p = &s->memory.at[0];
+    bool                  has_device = false;
+
+    doubt_time(f, s->info.file, "it ends", p->allocated.start_ns, p->peak_ns);
+    if (!d || d->gpu_time.n_slices == 0)
+        return;
+    for (size_t i = 0; i < s->memory.n; i++)
+        has_device |= s->memory.at[i].device == d->device_id || s->memory.at[i].device < 0;
+    if (!has_device && d->device_id >= 0)
+        doubt(f, s->info.file, "is of %.*s, and the trace of device %lld: is it of another rank?", HU_FMT(p->name),
+              (long long)d->device_id);
+    for (size_t i = 0; i < d->n_devices; i++)
+        if (d->devices[i].id == d->device_id && d->devices[i].memory_bytes > 0 &&
+            p->reserved_bytes > d->devices[i].memory_bytes)
+            doubt(f, s->info.file, "reserves more memory than the trace's GPU has (%.*s): it is of another GPU",
+                  HU_FMT(d->device));
+}
+
+int hu_beside_join(hu_beside *beside, const hu_job *job, hu_arena *arena, hu_error *err)
+{
+    const hu_digest *d = hu_job_shown(job)->digest;
+    fitting          f = {.b = beside, .job = job, .arena = arena, .err = err};
+
+    if (beside->counters.kernels.n) {
+        f.rc = hu_measured_join(&beside->counters, &beside->groups, &d->kernel_shapes, hu_digest_step_count(d),
+                                d->steps.duration.mean, arena, &beside->measured, err);
+        if (f.rc == 0)
+            fit_counters(&f, d);
+    }
+    for (size_t i = 0; i < beside->dumps.n; i++)
+        fit_dump(&f, &beside->dumps.at[i]);
+    for (size_t i = 0; i < job->n_snapshots; i++)
+        fit_snapshot(&f, &job->snapshots[i]);
+    return f.rc;
+}

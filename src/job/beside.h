@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * beside.h - what was recorded of a run beside its traces: counters of single kernels, dumps of a hang, memory snapshots.
+ *
+ * Nothing in these files names the run.  What does not fit the traces is said (`doubts`), and never left out silently.
+ */
+#ifndef HU_JOB_BESIDE_H
+#define HU_JOB_BESIDE_H
+
+#include "across/flight.h"
+#include "analyze/measured.h"
+#include "job/job.h"
+#include "job/sorted.h"
+
+/* Dumps of one run, by rank. */
+typedef struct {
+    hu_flight_dump *at; /* freed by hu_dumps_free; the list lives in the arena */
+    size_t          n;
+    hu_unread_list  unread;
+} hu_dumps;
+
+/*
+ * Reads dumps.  What cannot be read is in out->unread, and an error only where nothing could be, or where two are of one
+ * rank.  Returns 0 or the error; hu_dumps_free in any case.
+ */
+int  hu_dumps_read(const hu_inputs *inputs, const hu_limits *limits, hu_arena *arena, hu_dumps *out, hu_error *err);
+void hu_dumps_free(hu_dumps *dumps);
+
+/* Adds the launches of all files to *out.  Returns 0 or the first error. */
+int hu_counters_read(const hu_inputs *inputs, const hu_limits *limits, hu_arena *arena, hu_counters *out, hu_error *err);
+
+typedef struct {
+    const hu_inputs *counter_files, *dump_files;
+
+    size_t          *counter_ends; /* of each counter file: launches up to its end */
+    hu_counters      counters;     /* no kernels: none given, or none could be read */
+    hu_kernel_groups groups;
+    hu_measured      measured; /* of the rank that the verdict speaks of */
+
+    hu_dumps         dumps;
+    hu_flight_answer flight; /* of dumps.n, where it is not 0 */
+    bool             hangs;  /* and it is no answer that every call has ended */
+
+    hu_unread_list doubts; /* files that do not fit the traces, or each other, and why */
+} hu_beside;
+
+/*
+ * Reads what is beside the traces.  Files that cannot be read are added to `unread`; the others are read all the same.
+ * Lists live in `arena`, dumps until hu_beside_free.  Returns 0 or HU_ENOMEM.
+ */
+int hu_beside_read(const hu_sorted_inputs *inputs, const hu_limits *limits, hu_arena *arena, hu_beside *out,
+                   hu_unread_list *unread, hu_error *err);
+
+/* Holds it against the traces, when they are read.  Returns 0 or HU_ENOMEM. */
+int hu_beside_join(hu_beside *beside, const hu_job *job, hu_arena *arena, hu_error *err);
+
+void hu_beside_free(hu_beside *beside);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * beside.c - members of the report for what was recorded beside the traces; null and empty where nothing was. */
+#include "advise/say_memory.h"
+#include "base/out.h"
+#include "render/counters.h"
+#include "render/flight.h"
+#include "render/report.h"
+
+extern const hu_view hu_view_memory; /* render/table/memory.c */
+
+enum { MOST_SAID = 4096 };
+
+/* What a writer of a whole document has written, as a member. */
+static int put_document(hu_json_out *j, const char *key, hu_out *memory, hu_arena *scratch, hu_error *err)
+{
+    hu_str text, whole;
+    int    rc = hu_out_take(memory, &text, err);
+
+    if (rc < 0)
+        return rc;
+    while (text.n && text.p[text.n - 1] == '\n')
+        text.n--;
+    whole = hu_arena_copy(scratch, text);
+    if (!whole.p)
+        return hu_fail_memory(err);
+    hu_json_digits(j, key, whole.p);
+    return 0;
+}
+
+static int write_flight(hu_json_out *j, const hu_report *r, hu_error *err)
+{
+    const hu_beside *b = r->beside;
+    hu_out          *memory;
+
+    if (!b || b->dumps.n == 0) {
+        hu_json_null(j, "flight_recorder");
+        return 0;
+    }
+    memory = hu_out_open_memory(r->scratch);
+    if (!memory)
+        return hu_fail_memory(err);
+    hu_flight_json(&(hu_flight_report){.answer = &b->flight,
+                                       .dumps = b->dumps.at,
+                                       .n_dumps = b->dumps.n,
+                                       .unread = &b->dumps.unread,
+                                       .scratch = r->scratch},
+                   memory);
+    return put_document(j, "flight_recorder", memory, r->scratch, err);
+}
+
+static int write_counters(hu_json_out *j, const hu_report *r, hu_error *err)
+{
+    const hu_beside *b = r->beside;
+    hu_out          *memory;
+
+    if (!b || b->counters.kernels.n == 0) {
+        hu_json_null(j, "counters");
+        return 0;
+    }
+    memory = hu_out_open_memory(r->scratch);
+    if (!memory)
+        return hu_fail_memory(err);
+    hu_counters_json(&(hu_counters_report){.counters = &b->counters, .groups = &b->groups, .measured = &b->measured},
+                     memory);
+    return put_document(j, "counters", memory, r->scratch, err);
+}
+
+static int write_snapshots(hu_json_out *j, const hu_report *r, hu_error *err)
+{
+    char text[MOST_SAID];
+    int  rc = 0;
+
+    hu_json_open(j, "memory_snapshots", '[');
+    for (size_t i = 0; rc == 0 && i < r->job->n_snapshots; i++) {
+        const hu_rank *s = &r->job->snapshots[i];
+
+        hu_say_memory(s->digest, text, sizeof text);
+        hu_json_open(j, NULL, '{');
+        hu_json_str(j, "file", s->digest->info.file);
+        hu_json_str(j, "text", hu_str_of(text));
+        rc = hu_json_view(j, r, &hu_view_memory, s, err);
+        hu_json_close(j, '}');
+    }
+    hu_json_close(j, ']');
+    return rc;
+}
+
+static void write_doubts(hu_json_out *j, const hu_beside *b)
+{
+    hu_json_open(j, "doubts", '[');
+    for (size_t i = 0; b && i < b->doubts.n; i++) {
+        hu_json_open(j, NULL, '{');
+        hu_json_str(j, "file", b->doubts.at[i].file);
+        hu_json_str(j, "doubt", b->doubts.at[i].error);
+        hu_json_close(j, '}');
+    }
+    hu_json_close(j, ']');
+}
+
+int hu_json_beside(hu_json_out *j, const hu_report *r, hu_error *err)
+{
+    int rc;
+
+    if ((rc = write_flight(j, r, err)) < 0 || (rc = write_counters(j, r, err)) < 0 || (rc = write_snapshots(j, r, err)) < 0)
+        return rc;
+    write_doubts(j, r->beside);
+    return 0;
+}

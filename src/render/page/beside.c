@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * beside.c - what was recorded beside the traces: the hang and what does not fit on the first screen, all in a section. */
+#include "advise/say_memory.h"
+#include "render/counters.h"
+#include "render/flight.h"
+#include "render/page/page.h"
+
+extern const hu_view hu_view_memory; /* render/table/memory.c */
+
+enum { MOST_SAID = 4096, WIDTH = 100, ROWS = 10, KERNELS = 20 };
+
+bool hu_page_has_beside(const hu_page *p)
+{
+    const hu_beside *b = p->r->beside;
+
+    return p->r->job->n_snapshots || (b && (b->counters.kernels.n || b->dumps.n));
+}
+
+static hu_flight_report flight_of(const hu_page *p)
+{
+    const hu_beside *b = p->r->beside;
+
+    return (hu_flight_report){.answer = &b->flight,
+                              .dumps = b->dumps.at,
+                              .n_dumps = b->dumps.n,
+                              .unread = &b->dumps.unread,
+                              .scratch = p->r->scratch,
+                              .width = WIDTH};
+}
+
+void hu_page_doubts(hu_page *p)
+{
+    const hu_beside *b = p->r->beside;
+
+    if (b && b->hangs) {
+        const hu_flight_report flight = flight_of(p);
+
+        hu_out_text(p->out, "<p class=\"error\">First the hang, by its Flight Recorder dumps: ");
+        hu_markup_text(p->out, hu_flight_sentence(&flight));
+        hu_out_text(p->out, " <a href=\"#beside\">The dumps</a></p>\n");
+    }
+    for (size_t i = 0; b && i < b->doubts.n; i++) {
+        hu_out_text(p->out, "<p class=\"error unread\">does not fit: ");
+        hu_markup_text(p->out, b->doubts.at[i].file);
+        hu_out_text(p->out, ": ");
+        hu_markup_text(p->out, b->doubts.at[i].error);
+        hu_out_text(p->out, "</p>\n");
+    }
+}
+
+/* A text as a terminal shows it. */
+static int write_text(hu_page *p, const char *title, hu_out *memory, hu_error *err)
+{
+    hu_str    text;
+    const int rc = hu_out_take(memory, &text, err);
+
+    if (rc < 0)
+        return rc;
+    hu_out_printf(p->out, "<h3>%s</h3>\n<pre tabindex=\"0\">", title);
+    hu_markup_text(p->out, text);
+    hu_out_text(p->out, "</pre>\n");
+    return 0;
+}
+
+static int write_kernels(hu_page *p, hu_error *err)
+{
+    const hu_beside         *b = p->r->beside;
+    const hu_counters_report counters = {
+        .counters = &b->counters, .groups = &b->groups, .measured = &b->measured, .top = KERNELS, .width = WIDTH};
+    hu_out *memory = hu_out_open_memory(p->r->scratch);
+
+    if (!memory)
+        return hu_fail_memory(err);
+    hu_counters_text(&counters, memory);
+    return write_text(p, "Kernels, measured one by one", memory, err);
+}
+
+static int write_flight(hu_page *p, hu_error *err)
+{
+    const hu_flight_report flight = flight_of(p);
+    hu_out                *memory = hu_out_open_memory(p->r->scratch);
+
+    if (!memory)
+        return hu_fail_memory(err);
+    hu_flight_text(&flight, memory);
+    return write_text(p, "Flight Recorder", memory, err);
+}
+
+static int write_snapshot(hu_page *p, const hu_rank *snapshot, hu_error *err)
+{
+    hu_page of = {.r = p->r, .rank = snapshot, .d = snapshot->digest, .out = p->out};
+    char    text[MOST_SAID];
+    int     rc = 0;
+
+    hu_say_memory(snapshot->digest, text, sizeof text);
+    hu_out_text(p->out, "<h3>Memory snapshot ");
+    hu_markup_text(p->out, snapshot->digest->info.file);
+    hu_out_text(p->out, "</h3>\n<p>");
+    hu_markup_text(p->out, hu_str_of(text));
+    hu_out_text(p->out, "</p>\n");
+    for (size_t i = 0; rc == 0 && i < hu_view_memory.n_tables; i++)
+        if (hu_view_memory.tables[i]->rows(snapshot) && !hu_view_memory.tables[i]->is_series)
+            rc = hu_page_table(&of, hu_view_memory.tables[i], "memory", ROWS, err);
+    return rc;
+}
+
+int hu_page_beside(hu_page *p, hu_error *err)
+{
+    const hu_beside *b = p->r->beside;
+    int              rc = 0;
+
+    hu_out_text(p->out, "<section id=\"beside\" class=\"view\" aria-labelledby=\"beside-head\">\n"
+                        "<h2 id=\"beside-head\">Recorded beside the trace</h2>\n");
+    if (b && b->dumps.n)
+        rc = write_flight(p, err);
+    if (rc == 0 && b && b->counters.kernels.n)
+        rc = write_kernels(p, err);
+    for (size_t i = 0; rc == 0 && i < p->r->job->n_snapshots; i++)
+        rc = write_snapshot(p, &p->r->job->snapshots[i], err);
+    hu_out_text(p->out, "</section>\n");
+    return rc;
+}

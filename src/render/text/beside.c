@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * beside.c - what was recorded beside the traces: a hang before all else, kernels and memory behind the trace's answer. */
+#include "advise/say_memory.h"
+#include "render/counters.h"
+#include "render/flight.h"
+#include "render/text/text.h"
+
+extern const hu_view hu_view_memory; /* render/table/memory.c */
+
+enum { MOST_SAID = 4096, SHORT_KERNELS = 3, DEFAULT_TOP = 10 };
+
+static hu_flight_report flight_of(const hu_report *r)
+{
+    const hu_beside *b = r->beside;
+
+    return (hu_flight_report){.answer = &b->flight,
+                              .dumps = b->dumps.at,
+                              .n_dumps = b->dumps.n,
+                              .unread = &b->dumps.unread,
+                              .scratch = r->scratch,
+                              .top = (size_t)r->top,
+                              .width = r->width};
+}
+
+void hu_text_hang(hu_text_page *p)
+{
+    const hu_beside *b = p->r->beside;
+    hu_flight_report flight;
+
+    if (!b || !b->hangs)
+        return;
+    flight = flight_of(p->r);
+    hu_text_style(p, "1");
+    hu_text_hanging(p, "First the hang, by its Flight Recorder dumps:", 0);
+    hu_text_style(p, "0");
+    hu_flight_text(&flight, p->out);
+    hu_out_text(p->out, "\n");
+}
+
+void hu_text_doubts(hu_text_page *p)
+{
+    const hu_unread_list *doubts = p->r->beside ? &p->r->beside->doubts : NULL;
+
+    for (size_t i = 0; doubts && i < doubts->n; i++) {
+        char line[HU_UNREAD_TEXT];
+
+        snprintf(line, sizeof line, "does not fit: %.*s: %.*s", HU_FMT(doubts->at[i].file), HU_FMT(doubts->at[i].error));
+        hu_text_style(p, "1");
+        hu_text_hanging(p, line, 2);
+        hu_text_style(p, "0");
+    }
+}
+
+static void write_kernels(hu_text_page *p)
+{
+    const hu_report         *r = p->r;
+    const hu_counters_report counters = {.counters = &r->beside->counters,
+                                         .groups = &r->beside->groups,
+                                         .measured = &r->beside->measured,
+                                         .top = r->top                   ? (size_t)r->top
+                                                : r->show == HU_SHOW_ALL ? DEFAULT_TOP
+                                                                         : SHORT_KERNELS,
+                                         .width = r->width};
+
+    hu_out_text(p->out, "\n");
+    hu_text_heading(p, "MEASURED KERNELS");
+    hu_out_text(p->out, "\n");
+    hu_counters_text(&counters, p->out);
+}
+
+static void write_snapshot(hu_text_page *p, const hu_rank *s)
+{
+    char text[MOST_SAID];
+
+    hu_say_memory(s->digest, text, sizeof text);
+    hu_out_text(p->out, "\n");
+    hu_text_heading(p, "MEMORY SNAPSHOT");
+    hu_out_text(p->out, "  ");
+    hu_units_clip(p->out, hu_str_base_name(s->digest->info.file), p->r->width > 40 ? p->r->width - 20 : 20);
+    hu_out_text(p->out, "\n");
+    hu_text_paragraph(p, text, 0);
+    for (size_t i = 0; p->r->show == HU_SHOW_ALL && i < hu_view_memory.n_tables; i++) {
+        const hu_table *t = hu_view_memory.tables[i];
+        char            title[80];
+
+        if (t->rows(s) == 0 || t->is_series)
+            continue;
+        hu_out_text(p->out, "\n");
+        snprintf(title, sizeof title, "        %c%s", t->title[0] | ' ', t->title + 1);
+        hu_text_titled_table(p, title, t, s, HU_TEXT_SHORT);
+    }
+}
+
+void hu_text_beside(hu_text_page *p)
+{
+    const hu_beside *b = p->r->beside;
+
+    if (b && b->counters.kernels.n)
+        write_kernels(p);
+    for (size_t i = 0; i < p->r->job->n_snapshots; i++)
+        write_snapshot(p, &p->r->job->snapshots[i]);
+    if (b && b->dumps.n && !b->hangs) {
+        const hu_flight_report flight = flight_of(p->r);
+
+        hu_out_text(p->out, "\n");
+        hu_text_heading(p, "FLIGHT RECORDER");
+        hu_out_text(p->out, "\n");
+        hu_flight_text(&flight, p->out);
+    }
+}
