@@ -63,7 +63,7 @@ def again(first: Result) -> Result:
     """The suite's second and last run, with the machine to itself."""
     print(first.log)
     second = run(first.suite)
-    print(f"SECOND RUN: {first.suite} failed beside other suites (log above), {'and alone' if second.failed else 'passed alone'}")
+    print(f"SECOND RUN: {first.suite} failed (log above), {'and alone' if second.failed else 'passed alone'}")
     return second
 
 
@@ -78,7 +78,7 @@ def main() -> int:
     with ThreadPoolExecutor(max(options.jobs, 1)) as pool:
         results = list(pool.map(run, together))
     results += [run(s) for s in suites if s in ALONE]
-    results = [again(r) if r.failed and r.suite not in ALONE else r for r in results]
+    results = [again(r) if r.failed else r for r in results]
 
     for reason, times in sorted(collections.Counter(
             line for r in results for line in r.log.splitlines() if line.startswith("SKIPPED")).items())[:20]:
