@@ -13,6 +13,7 @@ sys.path.insert(0, str(HERE.parent.parent))
 from tests import pftrace as pf  # noqa: E402   (the folder above is no package)
 from tests.nsight import Export, gid  # noqa: E402
 from tests import ncu_report as ncu  # noqa: E402
+from tests import nsys_text as ns  # noqa: E402
 from tests import pipeline_job as pj  # noqa: E402
 
 EVENTS = {
@@ -109,6 +110,16 @@ def tables() -> dict[str, str]:
     }
 
 
+def sums() -> dict[str, str]:
+    """Tables of nsys stats in each form and of each time."""
+    tables = [ns.Table("cuda_api_sum", [ns.Row("cudaLaunchKernel", [7, 9, 8]), ns.Row("cudaGraphLaunch_v10000", [5])]),
+              ns.Table("cuda_gpu_kern_sum", [ns.Row('a<"b", |c>(int)', [1200, 1300]), ns.Row("ncclDevKernel_AllReduce", [10])]),
+              ns.Table("cuda_gpu_mem_time_sum", [ns.Row("[CUDA memset]", [7])]), ns.Table("cuda_gpu_mem_size_sum", [ns.Row("[CUDA memset]", [4096])]),
+              ns.Table("nvtx_sum", [ns.Row("Caf\u00e9", [40], "PushPop")])]
+    made = {f"console_{year}": ns.console(tables, ["osrt_sum"], year=year, grouped=year == 2022) for year in (2019, 2020, 2021, 2022, 2024)}
+    return made | {form: ns.console(tables, form=form) for form in ("table", "csv", "tsv")} | {"bare": "\n".join(ns.table(t, "csv") for t in tables)}
+
+
 def rings() -> dict[str, bytes]:
     """What is poked into a ring file: {where, 16-byte units, length, bytes} (fuzz_ring.c)."""
     def record(kind: int, at: int, ident: int = 0, aux: int = 0, a: int = 0, b: int = 0) -> bytes:
@@ -187,7 +198,8 @@ RANKS = b"\n====\n"  # between the files of one job, in fuzz_hang.c
 RAS = """NCCL version 2.28.3 compiled with CUDA 12.9
 
 Job summary
-====
+===========
+
 Communicators... (0.00s)
 =============
 
@@ -224,7 +236,8 @@ TIMEOUT
   6 ranks have launched up to operation 40
   Rank 5 has launched up to operation 39 -- GPU 0 managed by process 78 on node 10.0.0.7
 """
-=======
+
+
 def pickles(frames):
     """A snapshot as each protocol writes it, a history whose state is kept, and instructions that are refused."""
     state = {"segments": [{"device": 0, "address": 4096, "total_size": 4 << 20, "stream": 0, "segment_type": "large", "segment_pool_id": (0, 1),
@@ -261,6 +274,9 @@ def main() -> None:
     (HERE / "counters").mkdir(parents=True, exist_ok=True)
     for name, data in counters().items():
         (HERE / "counters" / name).write_bytes(data)
+    (HERE / "sums").mkdir(parents=True, exist_ok=True)
+    for name, text in sums().items():
+        (HERE / "sums" / name).write_text(text)
     (HERE / "rows").mkdir(parents=True, exist_ok=True)
     for name, text in tables().items():
         (HERE / "rows" / name).write_text(text)

@@ -96,7 +96,7 @@ bool hu_names_is_autograd_node(hu_str name)
            hu_str_starts(name, HU_STR("torch::autograd::")) || is_graph_node(name);
 }
 
-static uint8_t classify(hu_str name)
+uint8_t hu_names_of(hu_str name)
 {
     uint8_t flags = 0;
 
@@ -129,7 +129,7 @@ const uint8_t *hu_names_classify(const hu_trace *trace, hu_arena *arena)
     uint8_t       *flags = hu_arena_alloc(arena, n);
 
     for (uint32_t i = 0; flags && i < n; i++)
-        flags[i] = classify(hu_trace_text(trace, i));
+        flags[i] = hu_names_of(hu_trace_text(trace, i));
     return flags;
 }
 

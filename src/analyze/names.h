@@ -17,6 +17,9 @@ enum {
     HU_NAME_GC = 128,        /* Python collects garbage */
 };
 
+/* Flags of one name. */
+uint8_t hu_names_of(hu_str name);
+
 /* Flags by string id; NULL when there is no memory. */
 const uint8_t *hu_names_classify(const hu_trace *trace, hu_arena *arena);
 

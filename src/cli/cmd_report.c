@@ -15,6 +15,7 @@
 #include "cli/report_flight.h"
 #include "cli/report_ras.h"
 #include "cli/report_kernels.h"
+#include "cli/report_sums.h"
 #include "job/sorted.h"
 #include "job/spread.h"
 #include "cli/terminal.h"
@@ -399,6 +400,8 @@ static int run(hu_cli_call *call)
         return report(o, &call->inputs, NULL, call->source, call->crew, call->arena);
     if (hu_report_is_ras(&call->inputs))
         return hu_report_ras(&o->shared, &call->inputs, option_of_traces(o), call->arena);
+    if (hu_report_is_sums(&call->inputs))
+        return hu_report_sums(&o->shared, &call->inputs, option_of_traces(o), call->arena);
     if (hu_inputs_add_beside(call->argv, (size_t)call->n, &o->shared.limits, call->arena, &call->inputs, &err) < 0 ||
         hu_inputs_sort(&call->inputs, &o->shared.limits, call->arena, &sorted, &err) < 0)
         return hu_command_fail(&err);

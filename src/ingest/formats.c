@@ -6,6 +6,7 @@ extern const hu_format hu_format_chrome_json;
 extern const hu_format hu_format_flight_recorder;
 extern const hu_format hu_format_nccl_ras;
 extern const hu_format hu_format_nsight;
+extern const hu_format hu_format_nsys_stats;
 extern const hu_format hu_format_perfetto;
 extern const hu_format hu_format_torch_snapshot;
 extern const hu_format hu_format_torch_timeline;
@@ -15,6 +16,7 @@ const hu_format *const hu_formats[] = {
     &hu_format_torch_snapshot,  /* a pickle with segments in it */
     &hu_format_flight_recorder, /* a pickle, or an object, of process groups */
     &hu_format_nccl_ras,        /* its headings, or an object with its version of NCCL */
+    &hu_format_nsys_stats,      /* a line of the headings of its sums */
     &hu_format_torch_timeline,  /* lists of four numbers, or times and a list of lists */
     &hu_format_perfetto,        /* a packet that is whole protobuf and no text */
     &hu_format_chrome_json,     /* '{' or '[': torch.profiler (Kineto) and other Chrome traces */
