@@ -12,6 +12,7 @@ import tempfile
 import unittest
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from tests.nsight import Export, gid
 from tests.program import EXE, SANITIZED, SHARED, report, run, skip_loudly
@@ -369,7 +370,7 @@ class Stats(Case):
         status, out, err = run("stats", path, "--json", "-r", "nvtx_pushpop_sum,nvtx_startend_sum,cuda_api_gpu_sum,mpi_event_sum,mpi_event_trace")
         self.assertEqual(status, 0, err)
         told = json.loads(out)
-        self.assertEqual([r["Range"] for r in told["nvtx_pushpop_sum"]], ["pushed"])
+        self.assertEqual([r["Range"] for r in told["nvtx_pushpop_sum"]], ["pushed", "MPI:MPI_Barrier"])
         self.assertEqual([r["Range"] for r in told["nvtx_startend_sum"]], ["started"])
         self.assertEqual([(r["Category"], r["Operation"]) for r in told["cuda_api_gpu_sum"]], [("CUDA_KERNEL", "gemm"), ("CUDA_API", "cudaLaunchKernel")])
         self.assertEqual([(r["Name"], r["Instances"]) for r in told["mpi_event_sum"]], [("MPI_Barrier", 1)])
@@ -377,6 +378,79 @@ class Stats(Case):
         status, _, err = run("stats", path, "-r", "gpukernsum")
         self.assertEqual(status, 2)
         self.assertIn("cuda_gpu_kern_sum", err)
+
+    def stats(self, report: str, path: Path | None = None) -> tuple[list[dict[str, Any]], str]:
+        status, out, err = run("stats", path or self.export.save(self.path), "--json", "-r", report)
+        self.assertEqual(status, 0, err)
+        return json.loads(out)[report], err
+
+    def test_domains(self) -> None:
+        """A range has its domain before its name, as nsys prints it; a name that is in two domains keeps to itself."""
+        self.export.range(5, None, "loader", kind=75, domain=1)
+        self.export.range(5, None, "cuBLAS", kind=75, domain=2)
+        self.export.range(0, 1000, "step")
+        self.export.range(10, 110, "next", domain=1)
+        self.export.range(200, 250, "next", domain=1)
+        self.export.range(300, 320, "twice", domain=1)
+        self.export.range(400, 430, "twice", domain=2)
+        self.export.range(500, 540, "both", domain=1)
+        self.export.range(600, 650, "both")
+        self.export.range(700, 701, "noname", domain=7)
+        self.export.range(0, 30, "async", kind=60, domain=2)
+        self.export.range(5, None, "other", kind=75, domain=1, pid=12)
+        self.export.call(20, 25, "cudaLaunchKernel_v7000", 1)
+        self.export.kernel(60, 80, "gemm", 1)
+        got = {r["Range"]: (r["Style"], r["Instances"], r["Total Time (ns)"]) for r in self.stats("nvtx_sum")[0]}
+        self.assertEqual(got, {"step": ("PushPop", 1, 1000), "loader:next": ("PushPop", 2, 150), "twice": ("PushPop", 2, 50), "both": ("PushPop", 2, 90),
+                               "noname": ("PushPop", 1, 1), "cuBLAS:async": ("StartEnd", 1, 30)})
+        self.assertEqual([r["Range"] for r in self.stats("nvtx_startend_sum")[0]], ["cuBLAS:async"])
+        self.assertEqual({r["Range"] for r in self.stats("nvtx_gpu_proj_sum")[0]}, {"step", "loader:next"})
+        self.assertEqual({r["NVTX Range"] for r in self.stats("nvtx_kern_sum")[0]}, {"step", "loader:next"})
+        self.assertEqual([r["Name"] for r in self.stats("nvtx_pushpop_trace")[0]][:2], ["step", "loader:next"])
+        self.assertEqual([r["Name"] for r in self.stats("cuda_gpu_kern_sum:nvtx-name")[0]], ["next/gemm"], "there nsys leaves the domain out")
+
+    def test_arguments(self) -> None:
+        """Kernels by their own, their mangled name and the range around the launch, in every report that takes them."""
+        for i, (name, short, mangled) in enumerate((("void n::add<float>(float*)", "add", "_Z3addIf"), ("void n::add<int>(int*)", "add", "_Z3addIi"),
+                                                    ("void n::odd<(1 > 0)>(T)", "odd", "_Z3oddA"), ("void n::odd<(1 > 0)>(T)", "odd", "_Z3oddB"), ("plain", "plain", None))):
+            self.export.call(100 * i, 100 * i + 5, "cudaLaunchKernel_v7000", i + 1)
+            self.export.kernel(100 * i + 20, 100 * i + 30 + i, name, i + 1, mangledName=mangled and self.export.text(mangled))
+            self.export.tables["CUPTI_ACTIVITY_KIND_KERNEL"][-1]["shortName"] = self.export.text(short)
+        self.export.range(0, 150, "outer")
+        self.export.range(90, 140, "inner")
+        for report, name in (("cuda_gpu_kern_sum", "Name"), ("cuda_gpu_sum", "Operation"), ("cuda_gpu_kern_gb_sum", "Name"), ("cuda_gpu_trace", "Name"),
+                             ("cuda_kern_exec_sum", "Kernel Name"), ("cuda_kern_exec_trace", "Kernel Name"), ("nvtx_kern_sum", "Kernel Name")):
+            self.assertEqual({r[name] for r in self.stats(report)[0]}, {"void n::add<float>(float*)", "void n::add<int>(int*)", "void n::odd<(1 > 0)>(T)", "plain"})
+            self.assertEqual({r[name] for r in self.stats(f"{report}:base")[0]}, {"add", "odd", "plain"}, report)
+            rows, err = self.stats(f"{report}:mangled")
+            self.assertEqual({r[name] for r in rows}, {"_Z3addIf", "_Z3addIi", "void n::odd<(1 > 0)>(T)", "plain"}, report)
+            self.assertIn("kernels of one name have several mangled names", err)
+            self.assertIn("does not hold mangled names of all kernels", err)
+            if report != "nvtx_kern_sum":
+                for words in ("base:nvtx-name", "nvtx-name:base"):
+                    self.assertEqual({r[name] for r in self.stats(f"{report}:{words}")[0]}, {"outer/add", "inner/add", "odd", "plain"}, report)
+        self.assertEqual([(r["Name"], r["Instances"], r["Total Time (ns)"]) for r in self.stats("cuda_gpu_kern_sum:base")[0]],
+                         [("odd", 2, 25), ("add", 2, 21), ("plain", 1, 14)])
+        self.assertEqual({r["Operation"] for r in self.stats("cuda_api_gpu_sum:base")[0]}, {"add", "odd", "plain", "cudaLaunchKernel"})
+        status, out, _ = run("stats", self.path, "-r", "cuda_gpu_kern_sum:base")
+        self.assertIn(" ** CUDA GPU Kernel Summary (cuda_gpu_kern_sum:base):", out.decode())
+        for wrong, said in (("cuda_gpu_kern_sum:short", 'no argument "short"; it takes :base, :mangled, :nvtx-name'), ("osrt_sum:base", "takes none"),
+                            ("cuda_gpu_kern_sum:base:mangled", "not both"), ("nvtx_kern_sum:nvtx-name", "no argument"), ("cuda_gpu_kern_sum:", "no argument")):
+            status, _, err = run("stats", self.path, "-r", wrong)
+            self.assertEqual(status, 2)
+            self.assertIn(said, err)
+
+    def test_own_names_of_any_trace(self) -> None:
+        """Without a short name in the trace it follows from the name itself."""
+        names = {"void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1ul> >(int, T)":
+                 "vectorized_elementwise_kernel", "void (anonymous namespace)::softmax_warp<float>(float*)": "softmax_warp",
+                 "void at::native::<unnamed>::fill<int>(int)": "fill", "saxpy(double *, int)": "saxpy", "ampere_sgemm_128x64_tn": "ampere_sgemm_128x64_tn",
+                 "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)": "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+                 "std::enable_if<!(false), void>::type internal::gemvx::kernel<int, float>(Params<int>)": "kernel", "CUDA graph 7": "CUDA graph 7"}
+        trace = self.folder / "t.json"
+        trace.write_text(json.dumps([{"ph": "X", "cat": "kernel", "name": name, "pid": 1, "tid": 2, "ts": 10 + i, "dur": 1,
+                                      "args": {"stream": 7, "device": 0}} for i, name in enumerate(names)]))
+        self.assertEqual({r["Name"] for r in self.stats("cuda_gpu_kern_sum:base", trace)[0]}, set(names.values()))
 
 
 class Rules(Case):

@@ -145,6 +145,8 @@ class Forms(Case):
         text = "epoch 1, loss 0.5\nTime (%) is money,  Total nonsense\n[1, 2]\n" + console([CALLS, KERNELS], year=2022) + "bye\n"
         told = self.ask(text)
         self.assertEqual((told["where"]["gpu"]["compute"]["count"], told["next"]), (1504, "holdup report run.sqlite"))
+        drawn = "[2/8] [=====50%     ] run.sqlite[2/8] [=====100%] run.sqlite[2/8] [=====100%] run.sqlite"
+        self.assertEqual(self.ask(text.replace("[2/8] [========================100%] run.sqlite", drawn))["next"], "holdup report run.sqlite")
         lines = console([KERNELS]).splitlines()
         cut = [line for line in lines if "elementwise" not in line]
         told = self.ask("\n".join(cut))

@@ -79,23 +79,24 @@ static const char *const ranges_columns[] = {"Start (ns)", "End (ns)", "Duration
                                              NULL};
 
 const hu_sheet_report hu_sheet_reports[] = {
-    {"cuda_api_trace", "CUDA API Trace", api_columns, hu_sheet_api_measure, hu_sheet_api_fill, NULL, NULL, NULL},
+    {"cuda_api_trace", "CUDA API Trace", api_columns, hu_sheet_api_measure, hu_sheet_api_fill, NULL, NULL, NULL, 0},
     {"cuda_gpu_kern_gb_sum", "CUDA GPU Kernel/Grid/Block Summary", geometry_columns, hu_sheet_geometry_measure,
-     hu_sheet_geometry_fill, NULL, NULL, NULL},
-    {"cuda_gpu_trace", "CUDA GPU Trace", gpu_columns, hu_sheet_gpu_measure, hu_sheet_gpu_fill, NULL, NULL, NULL},
+     hu_sheet_geometry_fill, NULL, NULL, NULL, HU_NAMING_KERNELS},
+    {"cuda_gpu_trace", "CUDA GPU Trace", gpu_columns, hu_sheet_gpu_measure, hu_sheet_gpu_fill, NULL, NULL, NULL,
+     HU_NAMING_KERNELS},
     {"cuda_kern_exec_sum", "CUDA Kernel Launch & Exec Time Summary", launches_columns, hu_sheet_launches_measure,
-     hu_sheet_launches_fill, NULL, NULL, NULL},
+     hu_sheet_launches_fill, NULL, NULL, NULL, HU_NAMING_KERNELS},
     {"cuda_kern_exec_trace", "CUDA Kernel Launch & Exec Time Trace", launch_columns, hu_sheet_launch_measure,
-     hu_sheet_launch_fill, NULL, NULL, NULL},
-    {"mpi_event_trace", "MPI Event Trace", mpi_columns, hu_sheet_mpi_measure, hu_sheet_mpi_fill, NULL, NULL, NULL},
+     hu_sheet_launch_fill, NULL, NULL, NULL, HU_NAMING_KERNELS},
+    {"mpi_event_trace", "MPI Event Trace", mpi_columns, hu_sheet_mpi_measure, hu_sheet_mpi_fill, NULL, NULL, NULL, 0},
     {"nvtx_gpu_proj_sum", "NVTX GPU Projection Summary", projections_columns, hu_sheet_projections_measure,
-     hu_sheet_projections_fill, NULL, NULL, NULL},
+     hu_sheet_projections_fill, NULL, NULL, NULL, 0},
     {"nvtx_gpu_proj_trace", "NVTX GPU Projection Trace", projected_columns, hu_sheet_projected_measure,
-     hu_sheet_projected_fill, NULL, NULL, NULL},
+     hu_sheet_projected_fill, NULL, NULL, NULL, 0},
     {"nvtx_kern_sum", "NVTX Range Kernel Summary", range_kernels_columns, hu_sheet_range_kernels_measure,
-     hu_sheet_range_kernels_fill, NULL, NULL, NULL},
+     hu_sheet_range_kernels_fill, NULL, NULL, NULL, HU_NAMING_FORMS},
     {"nvtx_pushpop_trace", "NVTX Push/Pop Range Trace", ranges_columns, hu_sheet_ranges_measure, hu_sheet_ranges_fill, NULL,
-     NULL, NULL},
+     NULL, NULL, 0},
 };
 const size_t hu_sheet_n_reports = HU_COUNT(hu_sheet_reports);
 
@@ -107,9 +108,10 @@ const hu_sheet_report *hu_sheet_find(const hu_sheet_report *reports, size_t n, h
     return NULL;
 }
 
-bool hu_sheet_measure(const hu_sheet_report *report, hu_trace *const *traces, size_t n, hu_arena *arena, hu_sheet *out)
+bool hu_sheet_measure(const hu_sheet_report *report, hu_trace *const *traces, size_t n, hu_naming *naming, hu_arena *arena,
+                      hu_sheet *out)
 {
-    *out = (hu_sheet){.report = report, .traces = traces, .n_traces = n, .arena = arena};
+    *out = (hu_sheet){.report = report, .traces = traces, .n_traces = n, .naming = naming, .arena = arena};
     return report->measure(out);
 }
 

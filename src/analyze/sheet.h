@@ -7,6 +7,7 @@
 #ifndef HU_ANALYZE_SHEET_H
 #define HU_ANALYZE_SHEET_H
 
+#include "analyze/naming.h"
 #include "base/arena.h"
 #include "trace/trace.h"
 
@@ -31,12 +32,14 @@ typedef struct {
     bool (*measure)(hu_sheet *sheet); /* fills rows and n; false: no memory */
     void (*fill)(const hu_sheet *sheet, size_t row, hu_cell *cells);
     const char *found, *none, *advice; /* of a rule: what the rows are, that there are none, what to do; NULL: a report */
+    unsigned    takes;                 /* arguments of a report: bits of HU_NAMING_… */
 } hu_sheet_report;
 
 struct hu_sheet {
     const hu_sheet_report *report;
     hu_trace *const       *traces;
     size_t                 n_traces;
+    hu_naming             *naming; /* NULL: of a rule */
     hu_arena              *arena;
     void                  *rows; /* as its report keeps them */
     size_t                 n;
@@ -50,7 +53,8 @@ extern const size_t          hu_sheet_n_rules;
 /* NULL: there is none of that name. */
 const hu_sheet_report *hu_sheet_find(const hu_sheet_report *reports, size_t n, hu_str key);
 
-/* Over all traces, which outlive the sheet; rows live in `arena`.  False: no memory. */
-bool hu_sheet_measure(const hu_sheet_report *report, hu_trace *const *traces, size_t n, hu_arena *arena, hu_sheet *out);
+/* Over all traces, which outlive the sheet, as `naming` does; rows live in `arena`.  False: no memory. */
+bool hu_sheet_measure(const hu_sheet_report *report, hu_trace *const *traces, size_t n, hu_naming *naming, hu_arena *arena,
+                      hu_sheet *out);
 
 #endif

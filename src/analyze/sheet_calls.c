@@ -109,7 +109,8 @@ void hu_sheet_gpu_fill(const hu_sheet *sheet, size_t row, hu_cell *cells)
         fill_kernel(&p, cells);
     fill_device(&p, &cells[15]);
     cells[17] = hu_cell_unless(p.track->stream, -1);
-    cells[18] = hu_cell_text(hu_kind_in(kind, HU_KINDS_COPY) ? hu_sums_operation(name, kind) : name);
+    cells[18] = hu_cell_text(hu_kind_in(kind, HU_KINDS_COPY) ? hu_sums_operation(name, kind)
+                                                             : hu_naming_kernel(sheet->naming, p.t, &p.s, p.i));
 }
 
 bool hu_sheet_mpi_measure(hu_sheet *sheet)

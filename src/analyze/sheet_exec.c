@@ -96,7 +96,7 @@ void hu_sheet_launch_fill(const hu_sheet *sheet, size_t row, hu_cell *cells)
     cells[9] = hu_cell_unless(l.device->device, -1);
     cells[10] = hu_cell_text(hu_trace_text(l.t, l.s.name[l.call]));
     fill_geometry(&l, &cells[11], &cells[12]);
-    cells[13] = hu_cell_text(hu_trace_text(l.t, l.s.name[l.kernel]));
+    cells[13] = hu_cell_text(hu_naming_kernel(sheet->naming, l.t, &l.s, l.kernel));
 }
 
 /* Kernels that a thread launched on a device by the same call, under one name. */
@@ -118,14 +118,14 @@ static int by_mean_total(const void *a, const void *b)
 }
 
 /* NULL: no memory. */
-static group *group_of(hu_sheet_groups *keys, groups *found, hu_arena *arena, const hu_sheet_slice *at, const launch *l)
+static group *group_of(hu_sheet *sheet, hu_sheet_groups *keys, groups *found, const hu_sheet_slice *at, const launch *l)
 {
     const int64_t key[] = {at->trace, l->device->device, l->s.track[l->call],
                            hu_sheet_name(keys, hu_trace_text(l->t, l->s.name[l->call])),
-                           hu_sheet_name(keys, hu_trace_text(l->t, l->s.name[l->kernel]))};
+                           hu_sheet_name(keys, hu_naming_kernel(sheet->naming, l->t, &l->s, l->kernel))};
     const int64_t row = key[3] < 0 || key[4] < 0 ? -1 : hu_sheet_row(keys, key, HU_COUNT(key));
 
-    if (row < 0 || ((size_t)row == found->n && !hu_vec_push(arena, found, (group){.first = *at})))
+    if (row < 0 || ((size_t)row == found->n && !hu_vec_push(sheet->arena, found, (group){.first = *at})))
         return NULL;
     return &found->at[row];
 }
@@ -142,7 +142,7 @@ bool hu_sheet_launches_measure(hu_sheet *sheet)
     for (size_t i = 0; i < sheet->n; i++) {
         const launch  l = launch_of(sheet, &at[i]);
         const int64_t times[4] = {l.total_ns, l.api_ns, l.queue_ns, l.kernel_ns};
-        group        *g = group_of(&keys, &found, sheet->arena, &at[i], &l);
+        group        *g = group_of(sheet, &keys, &found, &at[i], &l);
 
         for (int k = 0; k < 4; k++)
             if (!g || ((k != 2 || times[k] > 0) && !hu_vec_push(sheet->arena, &g->times[k], times[k])))
@@ -171,7 +171,7 @@ void hu_sheet_launches_fill(const hu_sheet *sheet, size_t row, hu_cell *cells)
     for (int k = 0; k < 4; k++)
         hu_sheet_stats(&g->stats[k], &cells[5 + 5 * k]);
     cells[25] = hu_cell_text(hu_trace_text(l.t, l.s.name[l.call]));
-    cells[26] = hu_cell_text(hu_trace_text(l.t, l.s.name[l.kernel]));
+    cells[26] = hu_cell_text(hu_naming_kernel(sheet->naming, l.t, &l.s, l.kernel));
 }
 
 /* Kernels by name and geometry. */
@@ -214,7 +214,7 @@ bool hu_sheet_geometry_measure(hu_sheet *sheet)
         const hu_trace         *t = sheet->traces[at[i].trace];
         const hu_slices         s = hu_trace_slices(t);
         const hu_kernel_detail *d = detail_of(sheet, &at[i]);
-        const int64_t           key[] = {hu_sheet_name(&keys, hu_trace_text(t, s.name[at[i].slice])),
+        const int64_t           key[] = {hu_sheet_name(&keys, hu_naming_kernel(sheet->naming, t, &s, at[i].slice)),
                                          d->grid[0],
                                          d->grid[1],
                                          d->grid[2],
@@ -245,6 +245,7 @@ void hu_sheet_geometry_fill(const hu_sheet *sheet, size_t row, hu_cell *cells)
     const shape            *g = &((const shape *)sheet->rows)[row];
     const hu_kernel_detail *d = detail_of(sheet, &g->first);
     const hu_trace         *t = sheet->traces[g->first.trace];
+    const hu_slices         s = hu_trace_slices(t);
 
     cells[0] = hu_cell_real(g->share_pct, 1);
     cells[1] = hu_cell_int(g->stats.sum);
@@ -252,5 +253,5 @@ void hu_sheet_geometry_fill(const hu_sheet *sheet, size_t row, hu_cell *cells)
     hu_sheet_stats(&g->stats, &cells[3]);
     hu_cell_three(&cells[8], d->grid[0], d->grid[1], d->grid[2]);
     hu_cell_three(&cells[9], d->block[0], d->block[1], d->block[2]);
-    cells[10] = hu_cell_text(hu_trace_text(t, hu_trace_slices(t).name[g->first.slice]));
+    cells[10] = hu_cell_text(hu_naming_kernel(sheet->naming, t, &s, g->first.slice));
 }

@@ -17,31 +17,13 @@ typedef struct {
     uint32_t level;           /* ranges around it */
 } span;
 
-/* Ranges that somebody pushed and popped; what PyTorch recorded as ranges are operators here. */
-static bool is_range(const hu_trace *t, const hu_slices *s, uint32_t slice)
-{
-    const bool by_nsight = hu_str_equal(hu_trace_get_info(t)->format, HU_STR("nsight-sqlite"));
-    size_t     n;
-
-    return (s->kind[slice] == HU_KIND_USER || (by_nsight && s->kind[slice] == HU_KIND_CPU_OP)) &&
-           !hu_trace_tracks(t, &n)[s->track[slice]].tid_is_text;
-}
-
-static uint32_t range_around(const hu_trace *t, const hu_slices *s, uint32_t slice)
-{
-    uint32_t up = s->parent[slice];
-
-    while (up != HU_NONE && !is_range(t, s, up))
-        up = s->parent[up];
-    return up;
-}
-
 static void add_work(const hu_trace *t, const hu_slices *s, uint32_t work, span *spans)
 {
     const int64_t  start = s->start_ns[work], end = start + s->dur_ns[work];
     const uint32_t call = hu_trace_launch_of(t, work);
 
-    for (uint32_t at = call == HU_NONE ? HU_NONE : range_around(t, s, call); at != HU_NONE; at = range_around(t, s, at)) {
+    for (uint32_t at = call == HU_NONE ? HU_NONE : hu_naming_range_around(t, s, call); at != HU_NONE;
+         at = hu_naming_range_around(t, s, at)) {
         span *of = &spans[at];
 
         of->start_ns = of->n_ops && of->start_ns < start ? of->start_ns : start;
@@ -63,7 +45,7 @@ static span *spans_of(const hu_trace *t, hu_arena *arena)
         if (hu_kind_in(s.kind[i], HU_KINDS_DEVICE))
             add_work(t, &s, i, spans);
     for (size_t k = 0; k < s.n; k++) { /* on a track, what contains comes first */
-        const uint32_t i = order[k], up = is_range(t, &s, i) ? range_around(t, &s, i) : HU_NONE;
+        const uint32_t i = order[k], up = hu_naming_is_range(t, &s, i) ? hu_naming_range_around(t, &s, i) : HU_NONE;
 
         if (up == HU_NONE)
             continue;
@@ -106,7 +88,7 @@ static bool collect(hu_sheet *sheet, bool with_work)
         if (!spans)
             return false;
         for (uint32_t i = 0; i < s.n; i++)
-            if (is_range(t, &s, i) && (!with_work || spans[i].n_ops) &&
+            if (hu_naming_is_range(t, &s, i) && (!with_work || spans[i].n_ops) &&
                 !hu_vec_push(sheet->arena, &found,
                              ((ranged){{with_work ? spans[i].start_ns : s.start_ns[i], k, i}, spans[i]})))
                 return false;
@@ -136,7 +118,7 @@ void hu_sheet_projected_fill(const hu_sheet *sheet, size_t row, hu_cell *cells)
     size_t          n;
     const hu_track *track = &hu_trace_tracks(t, &n)[s.track[r->at.slice]];
 
-    cells[0] = hu_cell_text(hu_trace_text(t, s.name[r->at.slice]));
+    cells[0] = hu_cell_text(hu_naming_range(t, s.name[r->at.slice]));
     cells[1] = hu_cell_int(r->of.start_ns);
     cells[2] = hu_cell_int(r->of.end_ns - r->of.start_ns);
     cells[3] = hu_cell_int(s.start_ns[r->at.slice]);
@@ -163,7 +145,7 @@ void hu_sheet_ranges_fill(const hu_sheet *sheet, size_t row, hu_cell *cells)
     cells[2] = hu_cell_int(dur);
     cells[3] = hu_cell_int(r->of.child_ns);
     cells[4] = hu_cell_int(dur - r->of.child_ns);
-    cells[5] = hu_cell_text(hu_trace_text(t, s.name[r->at.slice]));
+    cells[5] = hu_cell_text(hu_naming_range(t, s.name[r->at.slice]));
     cells[6] = hu_sheet_pid(t, track);
     cells[7] = hu_sheet_tid(t, track);
     cells[8] = hu_cell_int(r->of.level);
@@ -202,7 +184,7 @@ bool hu_sheet_projections_measure(hu_sheet *sheet)
     for (size_t i = 0; i < sheet->n; i++) {
         const hu_trace *t = sheet->traces[at[i].at.trace];
         const hu_slices s = hu_trace_slices(t);
-        const hu_str    name = hu_trace_text(t, s.name[at[i].at.slice]);
+        const hu_str    name = hu_naming_range(t, s.name[at[i].at.slice]);
         const int64_t   id = hu_sheet_name(&keys, name), row = id < 0 ? -1 : hu_sheet_row(&keys, &id, 1);
         projection     *p;
 
@@ -263,8 +245,8 @@ static bool count_in(range_work *w, const hu_slices *s, const hu_sheet_slice *ke
     const hu_trace *t = w->sheet->traces[kernel->trace];
     const bool      none = range == HU_NONE;
     const int64_t   key[] = {none ? -1 : (int64_t)kernel->trace, none ? -1 : (int64_t)s->track[range],
-                           hu_sheet_name(&w->keys, none ? HU_STR("") : hu_trace_text(t, s->name[range])),
-                           hu_sheet_name(&w->keys, hu_trace_text(t, s->name[kernel->slice]))};
+                           hu_sheet_name(&w->keys, none ? HU_STR("") : hu_naming_range(t, s->name[range])),
+                           hu_sheet_name(&w->keys, hu_naming_kernel(w->sheet->naming, t, s, kernel->slice))};
     const int64_t row = key[2] < 0 || key[3] < 0 ? -1 : hu_sheet_row(&w->keys, key, HU_COUNT(key));
     const int64_t pair[] = {row, range};
     const int64_t seen = row < 0 ? -1 : none ? -2 : hu_sheet_row(&w->seen, pair, HU_COUNT(pair));
@@ -302,12 +284,12 @@ bool hu_sheet_range_kernels_measure(hu_sheet *sheet)
         const hu_trace *t = sheet->traces[at[i].trace];
         const hu_slices s = hu_trace_slices(t);
         const uint32_t  call = hu_trace_launch_of(t, at[i].slice);
-        uint32_t        range = call == HU_NONE ? HU_NONE : range_around(t, &s, call);
+        uint32_t        range = call == HU_NONE ? HU_NONE : hu_naming_range_around(t, &s, call);
 
         do {
             if (!count_in(&w, &s, &at[i], range))
                 return false;
-            range = range == HU_NONE ? HU_NONE : range_around(t, &s, range);
+            range = range == HU_NONE ? HU_NONE : hu_naming_range_around(t, &s, range);
         } while (range != HU_NONE);
     }
     for (size_t i = 0; i < w.rows.n; i++)
@@ -329,7 +311,7 @@ void hu_sheet_range_kernels_fill(const hu_sheet *sheet, size_t row, hu_cell *cel
     if (r->range != HU_NONE) {
         const hu_track *track = &hu_trace_tracks(t, &n)[s.track[r->range]];
 
-        cells[0] = hu_cell_text(hu_trace_text(t, s.name[r->range]));
+        cells[0] = hu_cell_text(hu_naming_range(t, s.name[r->range]));
         cells[1] = hu_cell_text(HU_STR("PushPop"));
         cells[2] = hu_sheet_pid(t, track);
         cells[3] = hu_sheet_tid(t, track);
@@ -338,5 +320,5 @@ void hu_sheet_range_kernels_fill(const hu_sheet *sheet, size_t row, hu_cell *cel
     cells[5] = hu_cell_int((int64_t)r->stats.n);
     cells[6] = hu_cell_int(r->stats.sum);
     hu_sheet_stats(&r->stats, &cells[7]);
-    cells[12] = hu_cell_text(hu_trace_text(t, s.name[r->kernel.slice]));
+    cells[12] = hu_cell_text(hu_naming_kernel(sheet->naming, t, &s, r->kernel.slice));
 }

@@ -7,20 +7,20 @@
 #include "base/intern.h"
 #include "base/map.h"
 
-enum { RANGES = HU_BIT(USER) | HU_BIT(CPU_OP) };
+enum { RANGES = HU_BIT(USER) | HU_BIT(CPU_OP) | HU_BIT(MPI) };
 
 const hu_sums_report hu_sums_reports[] = {
     {"nvtx_sum", "NVTX Range Summary", "Instances", RANGES, HU_SUMS_STYLE_RANGE, false, false},
     {"osrt_sum", "OS Runtime Summary", "Num Calls", HU_BIT(OS_CALL), HU_SUMS_NAME, false, false},
     {"cuda_api_sum", "CUDA API Summary", "Num Calls", HU_KINDS_CALL, HU_SUMS_NAME, false, false},
     {"cuda_gpu_kern_sum", "CUDA GPU Kernel Summary", "Instances", HU_KINDS_COMPUTE | HU_KINDS_COMM, HU_SUMS_NAME, false,
-     false},
+     false, HU_NAMING_KERNELS},
     {"cuda_gpu_mem_time_sum", "CUDA GPU MemOps Summary (by Time)", "Count", HU_KINDS_COPY, HU_SUMS_OPERATION, false, false},
     {"cuda_gpu_mem_size_sum", "CUDA GPU MemOps Summary (by Size)", "Count", HU_KINDS_COPY, HU_SUMS_OPERATION, true, false},
     {"cuda_gpu_sum", "CUDA GPU Summary (Kernels/MemOps)", "Instances", HU_KINDS_DEVICE, HU_SUMS_CATEGORY_OPERATION, false,
-     false},
+     false, HU_NAMING_KERNELS},
     {"cuda_api_gpu_sum", "CUDA Summary (API/Kernels/MemOps)", "Instances", HU_KINDS_CALL | HU_KINDS_DEVICE,
-     HU_SUMS_CATEGORY_OPERATION, false, true},
+     HU_SUMS_CATEGORY_OPERATION, false, true, HU_NAMING_KERNELS},
     {"mpi_event_sum", "MPI Event Summary", "Instances", HU_BIT(MPI), HU_SUMS_NAME, false, true},
     {"nvtx_pushpop_sum", "NVTX Push/Pop Range Summary", "Instances", RANGES, HU_SUMS_PUSHED, false, true},
     {"nvtx_startend_sum", "NVTX Start/End Range Summary", "Instances", RANGES, HU_SUMS_STARTED, false, true},
@@ -63,6 +63,7 @@ typedef struct {
 
 typedef struct {
     const hu_sums_report *report;
+    hu_naming            *naming;
     hu_arena             *arena;
     hu_intern             names;
     hu_map                group_of; /* name and group's text -> row */
@@ -97,6 +98,10 @@ static bool take_slice(work *w, const hu_trace *t, const hu_track *tracks, const
 
     if (hu_kind_in(kind, HU_KINDS_COPY))
         name = hu_sums_operation(name, kind);
+    else if (hu_kind_in(kind, HU_KINDS_DEVICE))
+        name = hu_naming_kernel(w->naming, t, s, i);
+    else if (w->report->label >= HU_SUMS_STYLE_RANGE)
+        name = hu_naming_range(t, s->name[i]);
     if (w->report->label == HU_SUMS_CATEGORY_OPERATION)
         of = hu_kind_in(kind, HU_KINDS_COPY)   ? HU_STR("MEMORY_OPER")
              : hu_kind_in(kind, HU_KINDS_CALL) ? HU_STR("CUDA_API")
@@ -114,13 +119,12 @@ static bool take_slice(work *w, const hu_trace *t, const hu_track *tracks, const
     return g && hu_vec_push(w->arena, &g->values, value);
 }
 
-/* Operators are ranges only where ranges are what they were recorded as. */
-static unsigned kinds_of(const work *w, const hu_trace *t)
+/* Operators and calls of MPI are ranges only where ranges are what they were recorded as. */
+static bool takes(const hu_sums_report *report, const hu_trace *t, const hu_track *tracks, const hu_slices *s, uint32_t i)
 {
-    const bool by_nsight = hu_str_equal(hu_trace_get_info(t)->format, HU_STR("nsight-sqlite"));
-
-    return w->report->label >= HU_SUMS_STYLE_RANGE && !by_nsight ? w->report->kinds & ~(unsigned)HU_BIT(CPU_OP)
-                                                                 : w->report->kinds;
+    if (!hu_kind_in(s->kind[i], report->kinds))
+        return false;
+    return report->label < HU_SUMS_STYLE_RANGE || tracks[s->track[i]].tid_is_text || hu_naming_is_range(t, s, i);
 }
 
 static int by_total(const void *a, const void *b)
@@ -135,21 +139,21 @@ static int by_total(const void *a, const void *b)
     return order ? order : x->name.n < y->name.n ? -1 : x->name.n > y->name.n;
 }
 
-bool hu_sums_measure(const hu_sums_report *report, hu_trace *const *traces, size_t n, hu_arena *arena, hu_sums *out)
+bool hu_sums_measure(const hu_sums_report *report, hu_trace *const *traces, size_t n, hu_naming *naming, hu_arena *arena,
+                     hu_sums *out)
 {
-    work w = {.report = report, .arena = arena};
+    work w = {.report = report, .naming = naming, .arena = arena};
 
     *out = (hu_sums){0};
     if (!hu_intern_init(&w.names, arena) || !hu_map_init(&w.group_of, arena, 256))
         return false;
     for (size_t t = 0; t < n; t++) {
         const hu_slices s = hu_trace_slices(traces[t]);
-        const unsigned  kinds = kinds_of(&w, traces[t]);
         size_t          n_tracks;
         const hu_track *tracks = hu_trace_tracks(traces[t], &n_tracks);
 
         for (uint32_t i = 0; i < s.n; i++)
-            if (hu_kind_in(s.kind[i], kinds) && !take_slice(&w, traces[t], tracks, &s, i))
+            if (takes(report, traces[t], tracks, &s, i) && !take_slice(&w, traces[t], tracks, &s, i))
                 return false;
     }
     out->at = hu_arena_calloc(arena, w.groups.n + 1, sizeof *out->at);
@@ -163,5 +167,5 @@ bool hu_sums_measure(const hu_sums_report *report, hu_trace *const *traces, size
     }
     if (out->n)
         qsort(out->at, out->n, sizeof *out->at, by_total);
-    return true;
+    return naming->has_memory;
 }

@@ -6,6 +6,7 @@
 #ifndef HU_ANALYZE_SUMS_H
 #define HU_ANALYZE_SUMS_H
 
+#include "analyze/naming.h"
 #include "base/arena.h"
 #include "base/stats.h"
 #include "trace/trace.h"
@@ -27,6 +28,7 @@ typedef struct {
     hu_sums_label label;
     bool          in_bytes;  /* sizes, where others are times */
     bool          on_demand; /* only where it is asked for by name */
+    unsigned      takes;     /* arguments: bits of HU_NAMING_… */
 } hu_sums_report;
 
 extern const hu_sums_report hu_sums_reports[]; /* those on demand last */
@@ -48,7 +50,8 @@ typedef struct {
     int64_t total;
 } hu_sums;
 
-/* Over all traces; texts live as long as these and `arena`.  False: no memory. */
-bool hu_sums_measure(const hu_sums_report *report, hu_trace *const *traces, size_t n, hu_arena *arena, hu_sums *out);
+/* Over all traces; texts live as long as these, `naming` and `arena`.  False: no memory. */
+bool hu_sums_measure(const hu_sums_report *report, hu_trace *const *traces, size_t n, hu_naming *naming, hu_arena *arena,
+                     hu_sums *out);
 
 #endif

@@ -141,12 +141,10 @@ typedef struct {
 } alike;
 
 /* Where the function's own name begins, behind return type and namespaces, and where its arguments do. */
-static alike read_name(hu_str s)
+static alike read_parts(hu_str s)
 {
     alike a = {.name = s, .head = s.n, .end = s.n};
 
-    if (!is_function(s))
-        return a;
     for (size_t i = 0; i < s.n; i++) {
         const char   c = s.p[i];
         const size_t skip = anonymous_at(s, i);
@@ -166,6 +164,20 @@ static alike read_name(hu_str s)
         }
     }
     return a;
+}
+
+static alike read_name(hu_str s)
+{
+    return is_function(s) ? read_parts(s) : (alike){.name = s, .head = s.n, .end = s.n};
+}
+
+hu_str hu_short_name_own(hu_str name)
+{
+    const alike a = read_parts(name);
+
+    if (!hu_str_has(name, HU_STR("(")) && !hu_str_has(name, HU_STR("<")))
+        return name; /* blanks of a name that is no function's part no result */
+    return a.head > a.base ? (hu_str){name.p + a.base, a.head - a.base} : name;
 }
 
 /* The word around byte `i`, or behind it where that is none.  With `divide`, underscores divide words. */

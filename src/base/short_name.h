@@ -15,6 +15,9 @@ enum { HU_SHORT_NAME_BYTES = 512 };
  */
 hu_str hu_short_name(hu_str name, size_t width, char out[HU_SHORT_NAME_BYTES]);
 
+/* The function's own name alone: without result, namespaces, template arguments and parameters.  Part of `name`. */
+hu_str hu_short_name_own(hu_str name);
+
 /* Writes it as hu_units_clip does.  Returns how many characters were written. */
 size_t hu_short_name_clip(hu_out *out, hu_str name, size_t width);
 

@@ -19,16 +19,25 @@ typedef struct {
 
 static const hu_option rows[] = {
     {"report", 'r', HU_OPTION_TEXT, "NAMES",
-     "only these reports, separated by commas (default: the first seven of --help-reports)", offsetof(options, reports)},
+     "only these reports, separated by commas (default: the first seven of --help-reports), with arguments as "
+     "nsys takes them (cuda_gpu_kern_sum:nvtx-name:base)",
+     offsetof(options, reports)},
     {"help-reports", 0, HU_OPTION_FLAG, NULL, "list the reports", offsetof(options, list)},
 };
+
+static const char *arguments_of(unsigned takes)
+{
+    return takes == HU_NAMING_KERNELS ? "[:nvtx-name][:base|:mangled]" : takes == HU_NAMING_FORMS ? "[:base|:mangled]" : "";
+}
 
 static void write_list(hu_out *out)
 {
     for (size_t i = 0; i < hu_sums_n_reports; i++)
-        hu_out_printf(out, "%-22s  %s\n", hu_sums_reports[i].key, hu_sums_reports[i].title);
+        hu_out_printf(out, "%-22s  %-40s%s\n", hu_sums_reports[i].key, hu_sums_reports[i].title,
+                      arguments_of(hu_sums_reports[i].takes));
     for (size_t i = 0; i < hu_sheet_n_reports; i++)
-        hu_out_printf(out, "%-22s  %s\n", hu_sheet_reports[i].key, hu_sheet_reports[i].title);
+        hu_out_printf(out, "%-22s  %-40s%s\n", hu_sheet_reports[i].key, hu_sheet_reports[i].title,
+                      arguments_of(hu_sheet_reports[i].takes));
 }
 
 /* The next name of a list; false at its end. */
@@ -55,15 +64,72 @@ static int fail_unknown(hu_str name, hu_error *err)
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "unknown report \"%.*s\"; there are %s", HU_FMT(name), known);
 }
 
+/* A report and its arguments: "cuda_gpu_kern_sum:nvtx-name:base". */
+typedef struct {
+    hu_str                 text;
+    const hu_sums_report  *sums;  /* NULL: */
+    const hu_sheet_report *sheet; /* this one */
+    unsigned               how;   /* bits of HU_NAMING_… */
+} asked;
+
+static const struct {
+    hu_str   word;
+    unsigned bit;
+} arguments[] = {
+    {{"base", 4}, HU_NAMING_BASE}, {{"mangled", 7}, HU_NAMING_MANGLED}, {{"nvtx-name", 9}, HU_NAMING_NVTX_NAME}};
+
+static int fail_argument(hu_str name, hu_str argument, unsigned takes, hu_error *err)
+{
+    char   known[64] = "";
+    size_t n = 0;
+
+    for (size_t i = 0; i < HU_COUNT(arguments); i++)
+        if (takes & arguments[i].bit)
+            n += (size_t)snprintf(known + n, sizeof known - n, "%s:%s", n ? ", " : "", arguments[i].word.p);
+    return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "report %.*s has no argument \"%.*s\"; it takes %s", HU_FMT(name),
+                   HU_FMT(argument), n ? known : "none");
+}
+
+static int parse_report(hu_str text, asked *out, hu_error *err)
+{
+    const char  *colon = text.n ? memchr(text.p, ':', text.n) : NULL;
+    const hu_str name = {text.p, colon ? (size_t)(colon - text.p) : text.n};
+    hu_str       rest = {text.p + name.n, text.n - name.n};
+    unsigned     takes;
+
+    *out = (asked){
+        .text = text, .sums = hu_sums_find(name), .sheet = hu_sheet_find(hu_sheet_reports, hu_sheet_n_reports, name)};
+    if (!out->sums && !out->sheet)
+        return fail_unknown(name, err);
+    takes = out->sums ? out->sums->takes : out->sheet->takes;
+    while (rest.n) {
+        hu_str   word = {rest.p + 1, rest.n - 1};
+        unsigned bit = 0;
+
+        colon = word.n ? memchr(word.p, ':', word.n) : NULL;
+        word.n = colon ? (size_t)(colon - word.p) : word.n;
+        for (size_t i = 0; i < HU_COUNT(arguments); i++)
+            bit |= hu_str_equal(word, arguments[i].word) ? arguments[i].bit & takes : 0;
+        if (!bit)
+            return fail_argument(name, word, takes, err);
+        out->how |= bit;
+        rest = (hu_str){rest.p + 1 + word.n, rest.n - 1 - word.n};
+    }
+    if ((out->how & HU_NAMING_FORMS) == HU_NAMING_FORMS)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "report %.*s takes :base or :mangled, not both", HU_FMT(name));
+    return 0;
+}
+
 static int check(hu_cli_call *call, hu_error *err)
 {
     const options *o = call->options;
     hu_str         list = hu_str_of(o->reports ? o->reports : ""), name;
+    asked          one;
     size_t         n = 0;
 
     for (; next_name(&list, &name); n++)
-        if (!hu_sums_find(name) && !hu_sheet_find(hu_sheet_reports, hu_sheet_n_reports, name))
-            return fail_unknown(name, err);
+        if (parse_report(name, &one, err) < 0)
+            return err->code;
     if (o->shared.csv && n != 1)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--csv writes one table: choose it with --report NAME");
     return 0;
@@ -77,49 +143,64 @@ typedef struct {
     hu_out          *out;
 } target;
 
-static bool write_sums(const target *to, const hu_sums_report *report, hu_arena *arena)
+static bool write_sums(const target *to, const asked *one, const char *key, hu_naming *naming, hu_arena *arena)
 {
     hu_sums sums;
 
-    if (!hu_sums_measure(report, to->traces->at, to->traces->n, arena, &sums))
+    if (!hu_sums_measure(one->sums, to->traces->at, to->traces->n, naming, arena, &sums))
         return false;
     if (to->o->shared.json)
-        hu_sums_write_json(to->json, report, &sums);
+        hu_sums_write_json(to->json, key, one->sums, &sums);
     else if (to->o->shared.csv)
-        hu_sums_write_csv(to->out, report, &sums);
+        hu_sums_write_csv(to->out, one->sums, &sums);
     else if (sums.n)
-        hu_sums_write_text(to->out, report, &sums, hu_terminal_width(STDOUT_FILENO, to->o->shared.output));
+        hu_sums_write_text(to->out, one->sums, key, &sums, hu_terminal_width(STDOUT_FILENO, to->o->shared.output));
     else if (to->o->reports)
-        hu_out_printf(to->out, "%s: the trace has nothing of it\n", report->key);
+        hu_out_printf(to->out, "%s: the trace has nothing of it\n", key);
     return true;
 }
 
-static bool write_sheet(const target *to, const hu_sheet_report *report, hu_arena *arena)
+static bool write_sheet(const target *to, const asked *one, const char *key, hu_naming *naming, hu_arena *arena)
 {
     hu_sheet sheet;
 
-    if (!hu_sheet_measure(report, to->traces->at, to->traces->n, arena, &sheet))
+    if (!hu_sheet_measure(one->sheet, to->traces->at, to->traces->n, naming, arena, &sheet))
         return false;
     if (to->o->shared.json) {
-        hu_sheet_write_json_as(to->json, report->key, &sheet);
+        hu_sheet_write_json_as(to->json, key, &sheet);
     } else if (to->o->shared.csv) {
         hu_sheet_write_csv(to->out, &sheet);
     } else if (sheet.n) {
-        hu_out_printf(to->out, " ** %s (%s):\n\n", report->title, report->key);
+        hu_out_printf(to->out, " ** %s (%s):\n\n", one->sheet->title, key);
         hu_sheet_write_text(to->out, &sheet, 0, hu_terminal_width(STDOUT_FILENO, to->o->shared.output));
         hu_out_text(to->out, "\n");
     } else {
-        hu_out_printf(to->out, "%s: the trace has nothing of it\n", report->key);
+        hu_out_printf(to->out, "%s: the trace has nothing of it\n", key);
     }
-    return true;
+    return naming->has_memory;
+}
+
+static void say_names(const target *to, const char *key, const hu_naming *naming)
+{
+    if (to->o->shared.quiet)
+        return;
+    if (naming->is_unknown)
+        hu_command_say("%s: the trace does not hold mangled names of all kernels; those without keep their own", key);
+    if (naming->is_ambiguous)
+        hu_command_say("%s: kernels of one name have several mangled names; they keep their own and count together", key);
 }
 
 /* One report, whose memory goes with it. */
-static int write_one(const target *to, const hu_sums_report *sums, const hu_sheet_report *sheet, hu_error *err)
+static int write_one(const target *to, const asked *one, hu_error *err)
 {
-    hu_arena  *arena = hu_arena_new();
-    const bool ok = arena && (sums ? write_sums(to, sums, arena) : write_sheet(to, sheet, arena));
+    hu_arena   *arena = hu_arena_new();
+    hu_naming   naming;
+    const char *key = arena ? hu_arena_copy(arena, one->text).p : NULL;
+    const bool  ok = key && hu_naming_init(&naming, one->how, arena) &&
+                    (one->sums ? write_sums(to, one, key, &naming, arena) : write_sheet(to, one, key, &naming, arena));
 
+    if (ok)
+        say_names(to, key, &naming);
     hu_arena_free(arena);
     return ok ? 0 : hu_fail_memory(err);
 }
@@ -128,13 +209,16 @@ static int write_one(const target *to, const hu_sums_report *sums, const hu_shee
 static int write_all(const target *to, hu_error *err)
 {
     hu_str list = hu_str_of(to->o->reports ? to->o->reports : ""), name;
+    asked  one;
     int    rc = 0;
 
     for (size_t i = 0; rc == 0 && !to->o->reports && i < hu_sums_n_reports; i++)
         if (!hu_sums_reports[i].on_demand)
-            rc = write_one(to, &hu_sums_reports[i], NULL, err);
-    while (rc == 0 && next_name(&list, &name))
-        rc = write_one(to, hu_sums_find(name), hu_sheet_find(hu_sheet_reports, hu_sheet_n_reports, name), err);
+            rc = write_one(to, &(asked){.text = hu_str_of(hu_sums_reports[i].key), .sums = &hu_sums_reports[i]}, err);
+    while (rc == 0 && next_name(&list, &name)) {
+        rc = parse_report(name, &one, err);
+        rc = rc < 0 ? rc : write_one(to, &one, err);
+    }
     return rc;
 }
 
@@ -187,6 +271,7 @@ const hu_command hu_command_stats = {
     .examples = "  holdup stats report.sqlite\n"
                 "  holdup stats trace.json.gz -r cuda_gpu_kern_sum,cuda_api_sum\n"
                 "  holdup stats trace.json.gz -r cuda_kern_exec_sum,nvtx_gpu_proj_sum\n"
+                "  holdup stats report.sqlite -r cuda_gpu_kern_sum:nvtx-name:base\n"
                 "  holdup stats report.sqlite -r osrt_sum --csv",
     .wants = "a trace",
     .example = "holdup stats report.sqlite",

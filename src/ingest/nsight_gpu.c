@@ -207,6 +207,7 @@ static void read_kernels(nsight_reader *r)
         PROCESS,
         NAME,
         SHORT,
+        MANGLED,
         REGISTERS,
         GRID_X,
         GRID_Y,
@@ -228,6 +229,7 @@ static void read_kernels(nsight_reader *r)
                                           "globalPid",
                                           "demangledName",
                                           "shortName",
+                                          "mangledName",
                                           "registersPerThread",
                                           "gridX",
                                           "gridY",
@@ -258,6 +260,8 @@ static void read_kernels(nsight_reader *r)
         nsight_take_part(r, pid);
         s.name = nsight_string(&rows, NAME);
         s.name = s.name ? s.name : nsight_string(&rows, SHORT);
+        hu_builder_alias(r->b, HU_ALIAS_BASE, s.name, nsight_string(&rows, SHORT));
+        hu_builder_alias(r->b, HU_ALIAS_MANGLED, s.name, nsight_string(&rows, MANGLED));
         for (int i = 0; i < 3; i++) {
             const uint32_t block = count_of(&rows, BLOCK_X + i);
 

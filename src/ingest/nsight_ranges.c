@@ -22,6 +22,8 @@ typedef struct {
 typedef struct {
     nsight_reader *r;
     hu_map         domains; /* pid and number -> string id of the name */
+    hu_map         named;   /* domain and text -> string id of both; empty without domains that have names */
+    bool           has_domains;
     nsight_nccl   *nccl;
     HU_VEC(row) rows;
 } work;
@@ -56,7 +58,7 @@ static bool read_domains(work *w)
             continue;
         place = hu_map_put(&w->domains, domain_key(nsight_pid(nsight_int(&rows, THREAD, 0)), nsight_int(&rows, DOMAIN, 0)));
         if (place)
-            *place = text_of(&rows);
+            w->has_domains |= (*place = text_of(&rows)) != 0;
         else
             hu_builder_fail(w->r->b, HU_ENOMEM, HU_NO_OFFSET, "out of memory");
     }
@@ -157,6 +159,35 @@ static uint32_t free_row(work *w, int64_t pid, int64_t start_ns, int64_t end_ns)
     return w->rows.at[w->rows.n - 1].track;
 }
 
+/* "loader:next" of a range "next" in a domain "loader"; the range's name in one without a name. */
+static uint32_t name_in_domain(work *w, uint32_t domain, uint32_t name)
+{
+    hu_builder  *b = w->r->b;
+    const hu_str before = domain == HU_MAP_NONE ? HU_STR("") : hu_builder_text(b, domain);
+    const hu_str text = hu_builder_text(b, name);
+    uint32_t    *place = before.n ? hu_map_put(&w->named, (uint64_t)domain << 32 | name) : NULL;
+    hu_arena    *scratch;
+    char        *both;
+
+    if (!before.n)
+        return name;
+    if (place && *place != HU_MAP_NONE)
+        return *place;
+    scratch = place ? hu_arena_new() : NULL;
+    both = scratch ? hu_arena_alloc(scratch, before.n + text.n + 1) : NULL;
+    if (both) {
+        memcpy(both, before.p, before.n);
+        both[before.n] = ':';
+        if (text.n)
+            memcpy(both + before.n + 1, text.p, text.n);
+        *place = hu_builder_intern(b, (hu_str){both, before.n + text.n + 1});
+    } else {
+        hu_builder_fail(b, HU_ENOMEM, HU_NO_OFFSET, "out of memory");
+    }
+    hu_arena_free(scratch);
+    return both ? *place : 0;
+}
+
 static void read_ranges(work *w)
 {
     nsight_reader *r = w->r;
@@ -183,6 +214,8 @@ static void read_ranges(work *w)
             take_operator(r, &s, hu_builder_text(r->b, s.name));
         if (nests && s.detail == HU_NONE && s.kind == HU_KIND_USER)
             s.detail = nsight_nccl_take(w->nccl, thread, s.name, nsight_text(&rows, BYTES), json_of(&rows));
+        if (w->has_domains)
+            hu_builder_alias(r->b, HU_ALIAS_DOMAIN, s.name, name_in_domain(w, domain, s.name));
         s.track = nests ? hu_builder_track(r->b, HU_TRACK_HOST, (hu_builder_id){pid, false},
                                            (hu_builder_id){nsight_tid(thread), false})
                         : free_row(w, pid, s.start_ns, s.start_ns + s.dur_ns);
@@ -196,6 +229,6 @@ void nsight_read_ranges(nsight_reader *r)
 
     if (!w.nccl)
         hu_builder_fail(r->b, HU_ENOMEM, HU_NO_OFFSET, "out of memory");
-    else if (hu_map_init(&w.domains, r->arena, 0) && read_domains(&w))
+    else if (hu_map_init(&w.domains, r->arena, 0) && hu_map_init(&w.named, r->arena, 0) && read_domains(&w))
         read_ranges(&w);
 }

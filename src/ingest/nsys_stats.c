@@ -69,6 +69,15 @@ static hu_str between(hu_str line, const char *before, const char *behind)
     return end ? (hu_str){begin + a.n, (size_t)(end - begin) - a.n} : HU_STR("");
 }
 
+/* What stands behind the first `mark`; "" without it. */
+static hu_str behind(hu_str s, const char *mark)
+{
+    const hu_str m = hu_str_of(mark);
+    const char  *at = s.n ? memmem(s.p, s.n, m.p, m.n) : NULL;
+
+    return at ? (hu_str){at + m.n, (size_t)(s.p + s.n - at) - m.n} : HU_STR("");
+}
+
 /* Stands in a command line as it is: no blank, quote or other mark of a shell. */
 static bool is_plain_path(hu_str path)
 {
@@ -116,6 +125,8 @@ static int read_line(reader *r, hu_str line, hu_error *err)
         text = between(line, " from ", ".nsys-rep");
         if (text.n)
             take_path(r, (hu_str){text.p, text.n + sizeof ".nsys-rep" - 1});
+    } else if (hu_str_starts(line, HU_STR("NOTICE: Existing SQLite export found: "))) {
+        take_path(r, behind(line, "found: "));
     } else if (hu_str_starts(line, HU_STR("Processing ["))) {
         take_path(r, between(line, "Processing [", "]"));
         text = between(line, "with [", "]");
@@ -130,9 +141,8 @@ static int read_line(reader *r, hu_str line, hu_error *err)
     } else if ((text = between(line, "Executing '", "' stats report")).n) {
         set_key(r, text);
     } else if (line.n && line.p[0] == '[' && hu_str_has(line, HU_STR("100%] "))) {
-        const char *bar = memmem(line.p, line.n, "100%] ", 6);
-
-        take_path(r, (hu_str){bar + 6, (size_t)(line.p + line.n - bar) - 6});
+        for (text = line; (text = behind(text, "100%] ")).n;) /* a progress bar is drawn again and again on one line */
+            take_path(r, text);
     } else {
         for (size_t i = 0; i < HU_COUNT(reports); i++)
             if (reports[i].title && hu_str_starts(line, hu_str_of(reports[i].title)) &&

@@ -77,7 +77,7 @@ static void pad(hu_out *out, size_t used, size_t width)
         hu_out_text(out, " ");
 }
 
-void hu_sums_write_text(hu_out *out, const hu_sums_report *report, const hu_sums *sums, size_t width)
+void hu_sums_write_text(hu_out *out, const hu_sums_report *report, const char *asked, const hu_sums *sums, size_t width)
 {
     layout l = layout_of(report);
     size_t wide[MOST_CELLS], used = 0;
@@ -96,7 +96,7 @@ void hu_sums_write_text(hu_out *out, const hu_sums_report *report, const hu_sums
         used += wide[c] + 2;
     if (width)
         wide[l.n - 1] = used + LEAST_NAME > width ? LEAST_NAME : width - used;
-    hu_out_printf(out, " ** %s (%s):\n\n", report->title, report->key);
+    hu_out_printf(out, " ** %s (%s):\n\n", report->title, asked);
     for (int c = 0; c < l.n; c++) {
         pad(out, strlen(l.heading[c]), c < l.n_numbers ? wide[c] : 0);
         hu_out_text(out, l.heading[c]);
@@ -142,11 +142,11 @@ void hu_sums_write_csv(hu_out *out, const hu_sums_report *report, const hu_sums 
     }
 }
 
-void hu_sums_write_json(hu_json_out *j, const hu_sums_report *report, const hu_sums *sums)
+void hu_sums_write_json(hu_json_out *j, const char *key, const hu_sums_report *report, const hu_sums *sums)
 {
     layout l = layout_of(report);
 
-    hu_json_open(j, report->key, '[');
+    hu_json_open(j, key, '[');
     for (size_t i = 0; i < sums->n; i++) {
         fill_numbers(&l, report, sums, &sums->at[i]);
         hu_json_open(j, NULL, '{');

@@ -80,9 +80,9 @@ hu_builder *hu_builder_new(const char *name, const hu_limits *limits)
     b->last_track = HU_NONE;
     b->name = hu_arena_copy(arena, hu_str_of(name));
     b->track_slots = hu_arena_grow(scratch, NULL, FIRST_TRACK_SLOTS * sizeof *b->track_slots);
-    if (!b->name.p || !b->track_slots || !hu_intern_init(&t->strings, arena) || !hu_map_init(&b->wide_ids, scratch, 0) ||
-        !hu_map_init(&b->open_top, scratch, 0) || !hu_map_init(&b->stack_of, scratch, 0) ||
-        !hu_map_init(&b->process_of, scratch, 0))
+    if (!b->name.p || !b->track_slots || !hu_intern_init(&t->strings, arena) || !hu_map_init(&t->aliases, arena, 0) ||
+        !hu_map_init(&b->wide_ids, scratch, 0) || !hu_map_init(&b->open_top, scratch, 0) ||
+        !hu_map_init(&b->stack_of, scratch, 0) || !hu_map_init(&b->process_of, scratch, 0))
         goto fail;
     memset(b->track_slots, 0, FIRST_TRACK_SLOTS * sizeof *b->track_slots);
     b->track_mask = FIRST_TRACK_SLOTS - 1;
@@ -131,6 +131,19 @@ uint32_t hu_builder_intern(hu_builder *b, hu_str text)
         hu_builder_fail(b, HU_ELIMIT, HU_NO_OFFSET,
                         "the names in this file exceed the memory limit; raise --limit string_bytes=N");
     return id;
+}
+
+void hu_builder_alias(hu_builder *b, hu_alias kind, uint32_t name, uint32_t alias)
+{
+    uint32_t *place;
+
+    if (failed(b) || alias == 0)
+        return;
+    place = hu_map_put(&b->trace->aliases, (uint64_t)kind << 32 | name);
+    if (!place)
+        no_memory(b);
+    else
+        *place = *place == HU_MAP_NONE || *place == alias ? alias : 0;
 }
 
 hu_str hu_builder_text(const hu_builder *b, uint32_t id)

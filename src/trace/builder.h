@@ -31,6 +31,9 @@ int hu_builder_fail(hu_builder *b, int code, int64_t offset, const char *text);
 uint32_t hu_builder_intern(hu_builder *b, hu_str text);
 hu_str   hu_builder_text(const hu_builder *b, uint32_t id);
 
+/* Another name of a slice's name; where two of one kind differ, it has none. */
+void hu_builder_alias(hu_builder *b, hu_alias kind, uint32_t name, uint32_t alias);
+
 /* Host threads and rows of notes are known by process and thread.  A text is given by its string id, with is_text. */
 typedef struct {
     int64_t value;

@@ -11,6 +11,7 @@
 struct hu_trace {
     hu_arena     *arena;
     hu_intern     strings;
+    hu_map        aliases; /* hu_alias and name -> string id; 0: it has several */
     hu_trace_info info;
     hu_quality    quality;
 

@@ -30,6 +30,11 @@ uint32_t hu_trace_string_count(const hu_trace *trace)
     return (uint32_t)trace->strings.entries.n;
 }
 
+uint32_t hu_trace_alias(const hu_trace *trace, hu_alias kind, uint32_t name)
+{
+    return hu_map_get(&trace->aliases, (uint64_t)kind << 32 | name); /* HU_MAP_NONE is HU_NONE */
+}
+
 uint32_t hu_trace_find_text(const hu_trace *trace, hu_str text)
 {
     return hu_intern_find(&trace->strings, text);

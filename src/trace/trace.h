@@ -101,6 +101,12 @@ const hu_quality    *hu_trace_get_quality(const hu_trace *trace);
 hu_str   hu_trace_text(const hu_trace *trace, uint32_t id);
 uint32_t hu_trace_string_count(const hu_trace *trace);
 
+/* What a recorder calls a name besides: a kernel's own name, its name for linkers, a range with its domain. */
+typedef enum { HU_ALIAS_BASE, HU_ALIAS_MANGLED, HU_ALIAS_DOMAIN } hu_alias;
+
+/* String id of the other name; HU_NONE: there is none, 0: several things have this name, and differ in the other one. */
+uint32_t hu_trace_alias(const hu_trace *trace, hu_alias kind, uint32_t name);
+
 /* The id of a text, or HU_NONE when the trace does not hold it. */
 uint32_t hu_trace_find_text(const hu_trace *trace, hu_str text);
 
