@@ -37,6 +37,29 @@ class Export:
     def range(self, start: int, end: int | None, text: str, *, pid: int = 10, tid: int = 11, kind: int = 59, domain: int = 0) -> None:
         self.add("NVTX_EVENTS", start=start, end=end, eventType=kind, text=text, globalTid=gid(pid, tid), textId=None, domainId=domain)
 
+    def directives(self) -> None:
+        """What OpenMP and OpenACC record of a thread."""
+        for i, (table, name, dur) in enumerate((("PARALLEL", "Parallel", 1000), ("PARALLEL", "Parallel", 3001), ("SYNC_REGION_WAIT", "Barrier", 50),
+                                                ("TASK", "Task", 10))):
+            self.add(f"OPENMP_EVENT_KIND_{table}", start=1000 * i, end=1000 * i + dur, eventClass=34, globalTid=gid(10, 11), nameId=self.text(name))
+        for i, (table, name, file, line, dur) in enumerate((("DATA", "Enter Data", "a.c", 7, 1000), ("LAUNCH", "Enqueue Launch", "a.c", 9, 3001),
+                                                            ("LAUNCH", "Enqueue Launch", "a.c", 9, 50), ("OTHER", "Device Init", None, 0, 10),
+                                                            ("OTHER", "Wait", "b.c", 3, 11))):
+            self.add(f"CUPTI_ACTIVITY_KIND_OPENACC_{table}", start=1000 * i, end=1000 * i + dur, nameId=self.text(name), globalTid=gid(10, 11),
+                     lineNo=line, srcFile=self.text(file) if file else None)
+
+    def managed(self) -> None:
+        """Page faults on both sides and migrations of managed memory: addresses that only fault, only move, or do both."""
+        page = 0x7F0000000000
+        for at, function in ((page, "init"), (page, "init"), (page + 4096, "main"), (page + 8192, "init")):
+            self.add("CUDA_UM_CPU_PAGE_FAULT_EVENTS", start=10, globalPid=gid(10), address=at, CpuInstruction=self.text(function), module=self.text("/x"))
+        for at, n in ((page, 3), (page, 2), (page + 12288, 7)):
+            self.add("CUDA_UM_GPU_PAGE_FAULT_EVENTS", start=100, end=150, globalPid=gid(10), deviceId=0, address=at, numberOfPageFaults=n)
+        for i, (at, kind, size, dur) in enumerate(((page, 11, 4096, 1000), (page, 11, 65536, 3000), (page, 12, 8192, 700),
+                                                   (page + 4096, 12, 2_000_000, 80_000), (page + 16384, 11, 4096, 500), (0, 1, 7, 7))):
+            self.add("CUPTI_ACTIVITY_KIND_MEMCPY", start=1000 + 100_000 * i, end=1000 + 100_000 * i + dur, deviceId=0, contextId=1, streamId=7,
+                     correlationId=0, globalPid=gid(10), bytes=size, copyKind=kind, srcKind=4, dstKind=4, virtualAddress=at)
+
     def save(self, path: Path) -> Path:
         path.unlink(missing_ok=True)
         db = sqlite3.connect(path)

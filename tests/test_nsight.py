@@ -440,6 +440,44 @@ class Stats(Case):
             self.assertEqual(status, 2)
             self.assertIn(said, err)
 
+    def test_openmp_and_openacc(self) -> None:
+        """Events by name, those of OpenACC with their place in the source; they are neither ranges nor calls."""
+        self.export.directives()
+        self.assertEqual([(r["Name"], r["Count"], r["Total Time (ns)"], r["Time (%)"]) for r in self.stats("openmp_sum")[0]],
+                         [("Parallel", 2, 4001, 98.5), ("Barrier", 1, 50, 1.2), ("Task", 1, 10, 0.2)])
+        self.assertEqual([(r["Name"], r["Num Calls"], r["Total Time (ns)"], r["StdDev (ns)"]) for r in self.stats("openacc_sum")[0]],
+                         [("Enqueue Launch@a.c:9", 2, 3051, 2086.7), ("Enter Data@a.c:7", 1, 1000, 0), ("Wait@b.c:3", 1, 11, 0), ("Device Init", 1, 10, 0)])
+        for other in ("nvtx_sum", "osrt_sum", "cuda_api_sum"):
+            self.assertEqual(self.stats(other)[0], [])
+        self.assertEqual(self.ask("SELECT kind, count(*) FROM slice GROUP BY kind ORDER BY kind"), [("openacc", 5), ("openmp", 4)])
+        copy = self.folder / "copy.json"
+        status, _, err = run("export", self.path, "--format", "chrome", "-o", copy)
+        self.assertEqual(status, 0, err)
+        self.assertEqual([r["Name"] for r in self.stats("openmp_sum", copy)[0]], ["Parallel", "Barrier", "Task"])
+
+    def test_managed_memory(self) -> None:
+        """Faults and migrations by address, the fastest first; :rows limits them; nothing of it in other traces."""
+        self.export.managed()
+        columns = ("Virtual Address", "HtoD Migration size (MB)", "DtoH Migration size (MB)", "CPU Page Faults", " GPU Page Faults",
+                   "Migration Throughput (MB/s)")
+        want = [("0x7F0000001000", None, 2.0, 1, None, 25000.0), ("0x7F0000000000", 0.07, 0.008, 2, 5, 16558.298),
+                ("0x7F0000004000", 0.004, None, None, None, 8192.0), ("0x7F0000002000", None, None, 1, None, None),
+                ("0x7F0000003000", None, None, None, 7, None)]
+        self.assertEqual([tuple(r[c] for c in columns) for r in self.stats("um_sum")[0]], want)
+        self.assertEqual([tuple(r[c] for c in columns) for r in self.stats("um_sum:rows=2")[0]], want[:2])
+        self.assertEqual([tuple(r.values()) for r in self.stats("um_total_sum")[0]], [(0.074, 2.008, 4, 12, "0x7F0000000000", "0x7F0000004000")])
+        self.assertEqual([tuple(r.values()) for r in self.stats("um_cpu_page_faults_sum")[0]], [(3, "init"), (1, "main")])
+        self.assertEqual(sum(r["Count"] for r in self.stats("cuda_gpu_mem_time_sum")[0]), 6)
+        for i in range(12):
+            self.export.add("CUDA_UM_CPU_PAGE_FAULT_EVENTS", start=10, globalPid=gid(10), address=4096 * i, CpuInstruction=self.export.text("f"))
+        self.assertEqual((len(self.stats("um_sum")[0]), len(self.stats("um_sum:rows=99")[0])), (10, 17))
+        for wrong in ("um_sum:rows=0", "um_sum:rows=x", "um_sum:base", "um_total_sum:rows=3"):
+            status, _, err = run("stats", self.path, "-r", wrong)
+            self.assertEqual(status, 2, err)
+        self.export.tables = {}
+        self.export.kernel(1, 2, "k", 1)
+        self.assertEqual(self.stats("um_total_sum")[0], [])
+
     def test_own_names_of_any_trace(self) -> None:
         """Without a short name in the trace it follows from the name itself."""
         names = {"void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1ul> >(int, T)":

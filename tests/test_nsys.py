@@ -19,7 +19,7 @@ from tests.program import EXE, ROOT, SHARED, run, skip_loudly
 NSYS = os.environ.get("HOLDUP_NSYS") or shutil.which("nsys")
 REAL = sorted((SHARED / "traces/nsys-sqlite").glob("*/*.sqlite"))
 # What the model does not have, or has in another form (docs/formats/nsight.md).
-OTHERWISE = {"Result", "T-Pri", "StcSMem (MB)", "DymSMem (MB)", "SMem (MB)", "Throughput (MB/s)", "GreenCtx", "Ctx", "Context ID", "Green Context ID", "RangeId",
+OTHERWISE = {"Result", "T-Pri", "StcSMem (MB)", "DymSMem (MB)", "SMem (MB)", "Throughput (MB/s)", "GreenCtx", "Ctx", "Context ID", "Green Context ID", "Migration Throughput (MB/s)", "RangeId",
              "ParentId", "RangeStack", "NameTree", "Device", "Thread Name", "QStdDev (ns)", "Row#"}
 
 
@@ -264,6 +264,39 @@ class Recordings(Case):
 
 
 class Planted(Case):
+    def finish(self, export: Export) -> Path:
+        """What nsys wants to find in an export besides."""
+        path = export.save(self.folder / "planted.sqlite")
+        with closing(sqlite3.connect(path)) as db:
+            for table, words in (("ENUM_CUDA_MEM_KIND", ("Pageable", "Pinned", "Device", "Array", "Managed")),
+                                 ("ENUM_CUDA_MEMCPY_OPER", ("", "Host-to-Device", "Device-to-Host"))):
+                db.execute(f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, name TEXT, label TEXT)")
+                db.executemany(f"INSERT INTO {table} VALUES (?, ?, ?)", [(i, w, w) for i, w in enumerate(words)])
+            db.execute("CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT)")
+            db.execute("INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_SCHEMA_VERSION', '3.11.0')")
+            db.commit()
+        return path
+
+    def test_reports_of_directives_and_managed_memory(self) -> None:
+        """Row by row; nsys divides throughput as integers."""
+        export = Export()
+        export.directives()
+        export.managed()
+        for row in export.tables["CUPTI_ACTIVITY_KIND_MEMCPY"]:
+            row["greenContextId"] = None
+        for table in ("DATA", "LAUNCH", "OTHER"):
+            export.tables[f"CUPTI_ACTIVITY_KIND_OPENACC_{table}"][0]["eventKind"] = 1
+        export.range(5, None, "loader", kind=75, domain=1)
+        export.range(90, 240, "next", domain=1)
+        export.range(0, 500, "step")
+        export.tables["NVTX_EVENTS"][0]["endGlobalTid"] = None
+        for i in range(3):
+            export.call(100 * i, 100 * i + 9, "cudaLaunchKernel_v7000", i + 1)
+            export.kernel(100 * i + 20, 100 * i + 60, f"void n::k<{i}>(int)", i + 1, mangledName=export.text(f"_Z{i}"))
+        rows = self.compare(self.finish(export), ["openmp_sum", "openacc_sum", "um_sum", "um_sum:rows=3", "um_total_sum", "um_cpu_page_faults_sum", "nvtx_sum",
+                                                  "cuda_gpu_kern_sum:nvtx-name", "cuda_gpu_kern_sum:mangled", "nvtx_kern_sum:mangled"])
+        self.assertGreater(rows, 30)
+
     def test_rules(self) -> None:
         """Written exports, judged by both: sizes and times just at and just beyond the limits."""
         ms, export = 1_000_000, Export()
@@ -281,15 +314,7 @@ class Planted(Case):
         export.call(0, 10, "cudaStreamSynchronize_v3020", 50)
         export.call(100, 200, "cudaDeviceSynchronize_v3020", 51)
         export.call(300, 400, "cudaEventSynchronize_v3020", 52)
-        path = export.save(self.folder / "planted.sqlite")
-        with closing(sqlite3.connect(path)) as db:  # what nsys wants to find besides
-            for table, words in (("ENUM_CUDA_MEM_KIND", ("Pageable", "Pinned", "Device", "Array", "Managed")),
-                                 ("ENUM_CUDA_MEMCPY_OPER", ("", "Host-to-Device", "Device-to-Host"))):
-                db.execute(f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, name TEXT, label TEXT)")
-                db.executemany(f"INSERT INTO {table} VALUES (?, ?, ?)", [(i, w, w) for i, w in enumerate(words)])
-            db.execute("CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT)")
-            db.execute("INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_SCHEMA_VERSION', '3.11.0')")
-            db.commit()
+        path = self.finish(export)
         rules = ["cuda_memcpy_async", "cuda_memcpy_sync", "cuda_api_sync", "gpu_gaps", "gpu_time_util"]
         _, out, _ = run("check", path, "--rules", ",".join(rules), "--json")
         got = {r["name"]: r["rows"] for r in json.loads(out)["rules"]}

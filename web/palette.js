@@ -19,6 +19,8 @@ const classes = {
   gpu_user_annotation: "--c-user",
   device_event: "--c-idle",
   profiler_range: "--c-idle",
+  openmp: "--c-user",
+  openacc: "--c-user",
   span: "--c-idle",
   other: "--c-idle",
 };
@@ -41,6 +43,8 @@ export const kindWords = {
   gpu_user_annotation: "annotation",
   device_event: "event",
   profiler_range: "counters",
+  openmp: "OpenMP",
+  openacc: "OpenACC",
   span: "capture",
   other: "other",
 };

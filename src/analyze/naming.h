@@ -12,7 +12,8 @@ enum {
     HU_NAMING_MANGLED = 2,   /* the name that linkers see, where the tool recorded it */
     HU_NAMING_NVTX_NAME = 4, /* the innermost range around the launch, and a slash, before the kernel's name */
     HU_NAMING_FORMS = HU_NAMING_BASE | HU_NAMING_MANGLED,
-    HU_NAMING_KERNELS = HU_NAMING_FORMS | HU_NAMING_NVTX_NAME
+    HU_NAMING_KERNELS = HU_NAMING_FORMS | HU_NAMING_NVTX_NAME,
+    HU_NAMING_ROWS = 8 /* no name: how many rows, of a report that has a limit */
 };
 
 typedef struct {

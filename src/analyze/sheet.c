@@ -78,6 +78,23 @@ static const char *const ranges_columns[] = {"Start (ns)", "End (ns)", "Duration
                                              "Name",       "PID",      "TID",           "Lvl",           "NumChild",
                                              NULL};
 
+/* The blank before GPU is nsys's. */
+static const char *const managed_columns[] = {"Virtual Address",
+                                              "HtoD Migration size (MB)",
+                                              "DtoH Migration size (MB)",
+                                              "CPU Page Faults",
+                                              " GPU Page Faults",
+                                              "Migration Throughput (MB/s)",
+                                              NULL};
+static const char *const managed_total_columns[] = {"Total HtoD Migration Size (MB)",
+                                                    "Total DtoH Migration Size (MB)",
+                                                    "Total CPU Page Faults",
+                                                    "Total GPU PageFaults",
+                                                    "Minimum Virtual Address",
+                                                    "Maximum Virtual Address",
+                                                    NULL};
+static const char *const faults_columns[] = {"CPU Page Faults", "CPU Instruction Address", NULL};
+
 const hu_sheet_report hu_sheet_reports[] = {
     {"cuda_api_trace", "CUDA API Trace", api_columns, hu_sheet_api_measure, hu_sheet_api_fill, NULL, NULL, NULL, 0},
     {"cuda_gpu_kern_gb_sum", "CUDA GPU Kernel/Grid/Block Summary", geometry_columns, hu_sheet_geometry_measure,
@@ -97,6 +114,12 @@ const hu_sheet_report hu_sheet_reports[] = {
      hu_sheet_range_kernels_fill, NULL, NULL, NULL, HU_NAMING_FORMS},
     {"nvtx_pushpop_trace", "NVTX Push/Pop Range Trace", ranges_columns, hu_sheet_ranges_measure, hu_sheet_ranges_fill, NULL,
      NULL, NULL, 0},
+    {"um_cpu_page_faults_sum", "Unified Memory CPU Page Faults Summary", faults_columns, hu_sheet_faults_measure,
+     hu_sheet_faults_fill, NULL, NULL, NULL, 0},
+    {"um_sum", "Unified Memory Analysis Summary", managed_columns, hu_sheet_managed_measure, hu_sheet_managed_fill, NULL,
+     NULL, NULL, HU_NAMING_ROWS},
+    {"um_total_sum", "Unified Memory Totals Summary", managed_total_columns, hu_sheet_managed_total_measure,
+     hu_sheet_managed_total_fill, NULL, NULL, NULL, 0},
 };
 const size_t hu_sheet_n_reports = HU_COUNT(hu_sheet_reports);
 
@@ -108,10 +131,10 @@ const hu_sheet_report *hu_sheet_find(const hu_sheet_report *reports, size_t n, h
     return NULL;
 }
 
-bool hu_sheet_measure(const hu_sheet_report *report, hu_trace *const *traces, size_t n, hu_naming *naming, hu_arena *arena,
-                      hu_sheet *out)
+bool hu_sheet_measure(const hu_sheet_report *report, hu_trace *const *traces, size_t n, size_t most, hu_naming *naming,
+                      hu_arena *arena, hu_sheet *out)
 {
-    *out = (hu_sheet){.report = report, .traces = traces, .n_traces = n, .naming = naming, .arena = arena};
+    *out = (hu_sheet){.report = report, .traces = traces, .n_traces = n, .most = most, .naming = naming, .arena = arena};
     return report->measure(out);
 }
 

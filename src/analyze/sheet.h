@@ -41,6 +41,7 @@ struct hu_sheet {
     size_t                 n_traces;
     hu_naming             *naming; /* NULL: of a rule */
     hu_arena              *arena;
+    size_t                 most; /* rows of a report that has a limit; 0: no limit */
     void                  *rows; /* as its report keeps them */
     size_t                 n;
 };
@@ -53,8 +54,11 @@ extern const size_t          hu_sheet_n_rules;
 /* NULL: there is none of that name. */
 const hu_sheet_report *hu_sheet_find(const hu_sheet_report *reports, size_t n, hu_str key);
 
-/* Over all traces, which outlive the sheet, as `naming` does; rows live in `arena`.  False: no memory. */
-bool hu_sheet_measure(const hu_sheet_report *report, hu_trace *const *traces, size_t n, hu_naming *naming, hu_arena *arena,
-                      hu_sheet *out);
+/*
+ * Over all traces, which outlive the sheet, as `naming` does; rows live in `arena`; `most` of a report that has a limit, 0
+ * all.  False: no memory.
+ */
+bool hu_sheet_measure(const hu_sheet_report *report, hu_trace *const *traces, size_t n, size_t most, hu_naming *naming,
+                      hu_arena *arena, hu_sheet *out);
 
 #endif

@@ -79,6 +79,12 @@ bool hu_sheet_projections_measure(hu_sheet *sheet);
 void hu_sheet_projections_fill(const hu_sheet *sheet, size_t row, hu_cell *cells);
 bool hu_sheet_range_kernels_measure(hu_sheet *sheet);
 void hu_sheet_range_kernels_fill(const hu_sheet *sheet, size_t row, hu_cell *cells);
+bool hu_sheet_managed_measure(hu_sheet *sheet);
+void hu_sheet_managed_fill(const hu_sheet *sheet, size_t row, hu_cell *cells);
+bool hu_sheet_managed_total_measure(hu_sheet *sheet);
+void hu_sheet_managed_total_fill(const hu_sheet *sheet, size_t row, hu_cell *cells);
+bool hu_sheet_faults_measure(hu_sheet *sheet);
+void hu_sheet_faults_fill(const hu_sheet *sheet, size_t row, hu_cell *cells);
 bool hu_sheet_ranges_measure(hu_sheet *sheet);
 void hu_sheet_ranges_fill(const hu_sheet *sheet, size_t row, hu_cell *cells);
 

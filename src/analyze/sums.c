@@ -19,6 +19,8 @@ const hu_sums_report hu_sums_reports[] = {
     {"cuda_gpu_mem_size_sum", "CUDA GPU MemOps Summary (by Size)", "Count", HU_KINDS_COPY, HU_SUMS_OPERATION, true, false},
     {"cuda_gpu_sum", "CUDA GPU Summary (Kernels/MemOps)", "Instances", HU_KINDS_DEVICE, HU_SUMS_CATEGORY_OPERATION, false,
      false, HU_NAMING_KERNELS},
+    {"openmp_sum", "OpenMP Summary", "Count", HU_BIT(OPENMP), HU_SUMS_NAME, false, false},
+    {"openacc_sum", "OpenACC Summary", "Num Calls", HU_BIT(OPENACC), HU_SUMS_NAME, false, false},
     {"cuda_api_gpu_sum", "CUDA Summary (API/Kernels/MemOps)", "Instances", HU_KINDS_CALL | HU_KINDS_DEVICE,
      HU_SUMS_CATEGORY_OPERATION, false, true, HU_NAMING_KERNELS},
     {"mpi_event_sum", "MPI Event Summary", "Instances", HU_BIT(MPI), HU_SUMS_NAME, false, true},

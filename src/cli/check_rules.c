@@ -110,7 +110,7 @@ static int write_rules(const char *names, const hu_shared *shared, const hu_trac
         if (!is_wanted(names, &hu_sheet_rules[i]))
             continue;
         arena = hu_arena_new();
-        if (!arena || !hu_sheet_measure(&hu_sheet_rules[i], traces->at, traces->n, NULL, arena, &sheet)) {
+        if (!arena || !hu_sheet_measure(&hu_sheet_rules[i], traces->at, traces->n, 0, NULL, arena, &sheet)) {
             hu_arena_free(arena);
             return hu_fail_memory(err);
         }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "cli/command.h"
 #include "cli/outputs.h"
 #include "cli/reading.h"
@@ -19,7 +20,7 @@ typedef struct {
 
 static const hu_option rows[] = {
     {"report", 'r', HU_OPTION_TEXT, "NAMES",
-     "only these reports, separated by commas (default: the first seven of --help-reports), with arguments as "
+     "only these reports, separated by commas (default: the first nine of --help-reports), with arguments as "
      "nsys takes them (cuda_gpu_kern_sum:nvtx-name:base)",
      offsetof(options, reports)},
     {"help-reports", 0, HU_OPTION_FLAG, NULL, "list the reports", offsetof(options, list)},
@@ -27,6 +28,8 @@ static const hu_option rows[] = {
 
 static const char *arguments_of(unsigned takes)
 {
+    if (takes == HU_NAMING_ROWS)
+        return "[:rows=N]";
     return takes == HU_NAMING_KERNELS ? "[:nvtx-name][:base|:mangled]" : takes == HU_NAMING_FORMS ? "[:base|:mangled]" : "";
 }
 
@@ -70,7 +73,10 @@ typedef struct {
     const hu_sums_report  *sums;  /* NULL: */
     const hu_sheet_report *sheet; /* this one */
     unsigned               how;   /* bits of HU_NAMING_… */
+    size_t                 rows;  /* at most, of a report that has a limit */
 } asked;
+
+enum { DEFAULT_ROWS = 10 }; /* as nsys */
 
 static const struct {
     hu_str   word;
@@ -83,6 +89,8 @@ static int fail_argument(hu_str name, hu_str argument, unsigned takes, hu_error 
     char   known[64] = "";
     size_t n = 0;
 
+    if (takes & HU_NAMING_ROWS)
+        n += (size_t)snprintf(known, sizeof known, ":rows=N");
     for (size_t i = 0; i < HU_COUNT(arguments); i++)
         if (takes & arguments[i].bit)
             n += (size_t)snprintf(known + n, sizeof known - n, "%s:%s", n ? ", " : "", arguments[i].word.p);
@@ -95,6 +103,7 @@ static int parse_report(hu_str text, asked *out, hu_error *err)
     const char  *colon = text.n ? memchr(text.p, ':', text.n) : NULL;
     const hu_str name = {text.p, colon ? (size_t)(colon - text.p) : text.n};
     hu_str       rest = {text.p + name.n, text.n - name.n};
+    uint64_t     limit;
     unsigned     takes;
 
     *out = (asked){
@@ -102,6 +111,7 @@ static int parse_report(hu_str text, asked *out, hu_error *err)
     if (!out->sums && !out->sheet)
         return fail_unknown(name, err);
     takes = out->sums ? out->sums->takes : out->sheet->takes;
+    out->rows = takes & HU_NAMING_ROWS ? DEFAULT_ROWS : 0;
     while (rest.n) {
         hu_str   word = {rest.p + 1, rest.n - 1};
         unsigned bit = 0;
@@ -110,6 +120,11 @@ static int parse_report(hu_str text, asked *out, hu_error *err)
         word.n = colon ? (size_t)(colon - word.p) : word.n;
         for (size_t i = 0; i < HU_COUNT(arguments); i++)
             bit |= hu_str_equal(word, arguments[i].word) ? arguments[i].bit & takes : 0;
+        if (takes & HU_NAMING_ROWS && hu_str_starts(word, HU_STR("rows=")) &&
+            hu_parse_u64((hu_str){word.p + 5, word.n - 5}, &limit) && limit > 0) {
+            out->rows = (size_t)limit;
+            bit = HU_NAMING_ROWS;
+        }
         if (!bit)
             return fail_argument(name, word, takes, err);
         out->how |= bit;
@@ -164,7 +179,7 @@ static bool write_sheet(const target *to, const asked *one, const char *key, hu_
 {
     hu_sheet sheet;
 
-    if (!hu_sheet_measure(one->sheet, to->traces->at, to->traces->n, naming, arena, &sheet))
+    if (!hu_sheet_measure(one->sheet, to->traces->at, to->traces->n, one->rows, naming, arena, &sheet))
         return false;
     if (to->o->shared.json) {
         hu_sheet_write_json_as(to->json, key, &sheet);

@@ -104,6 +104,7 @@ static int read_all(sqlite3 *db, hu_input *in, hu_builder *b, hu_error *err)
         nsight_read_ranges(&r);
         nsight_read_host(&r);
         nsight_read_threads(&r);
+        nsight_read_directives(&r);
         nsight_read_names(&r);
         hu_builder_quality(b)->has_all_events = !r.error.code;
         rc = settle(&r, err);

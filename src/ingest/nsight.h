@@ -92,11 +92,12 @@ nsight_nccl               *nsight_nccl_new(nsight_reader *r);
 uint32_t nsight_nccl_take(nsight_nccl *c, int64_t thread, uint32_t name, hu_str bytes, hu_str json);
 
 /* One part of the schema each; failures stay in r->error and in the builder. */
-void nsight_read_about(nsight_reader *r);   /* nsight_about.c */
-void nsight_read_names(nsight_reader *r);   /* the same; of processes that take part, so at the end */
-void nsight_read_gpu(nsight_reader *r);     /* nsight_gpu.c */
-void nsight_read_ranges(nsight_reader *r);  /* nsight_ranges.c */
-void nsight_read_host(nsight_reader *r);    /* nsight_host.c */
-void nsight_read_threads(nsight_reader *r); /* nsight_threads.c */
+void nsight_read_about(nsight_reader *r);      /* nsight_about.c */
+void nsight_read_names(nsight_reader *r);      /* the same; of processes that take part, so at the end */
+void nsight_read_gpu(nsight_reader *r);        /* nsight_gpu.c */
+void nsight_read_ranges(nsight_reader *r);     /* nsight_ranges.c */
+void nsight_read_host(nsight_reader *r);       /* nsight_host.c */
+void nsight_read_threads(nsight_reader *r);    /* nsight_threads.c */
+void nsight_read_directives(nsight_reader *r); /* nsight_directives.c */
 
 #endif

@@ -307,6 +307,19 @@ static int64_t bytes_of(const nsight_rows *rows, int column)
     return bytes >= 0 && bytes < INT64_C(1) << 50 ? bytes : -1;
 }
 
+/* A copy that moved managed memory, by its address. */
+static void note_migration(nsight_reader *r, const nsight_rows *rows, int kind, int address, int64_t bytes, int64_t dur_ns)
+{
+    enum { TO_DEVICE = 11, TO_HOST = 12 };
+    const int64_t to = nsight_int(rows, kind, 0), at = nsight_int(rows, address, 0);
+
+    if ((to == TO_DEVICE || to == TO_HOST) && at && bytes >= 0)
+        hu_builder_managed(r->b, &(hu_managed_event){.kind = to == TO_DEVICE ? HU_MANAGED_TO_DEVICE : HU_MANAGED_TO_HOST,
+                                                     .address = (uint64_t)at,
+                                                     .amount = bytes,
+                                                     .dur_ns = dur_ns});
+}
+
 /* Copies and fills. */
 static void read_copies(nsight_reader *r, const char *table, bool is_fill)
 {
@@ -326,10 +339,12 @@ static void read_copies(nsight_reader *r, const char *table, bool is_fill)
         FROM_DEVICE,
         TO_DEVICE,
         FILLED,
+        ADDRESS,
     };
-    static const char *const columns[] = {"start",       "end",         "deviceId", "streamId", "correlationId", "globalPid",
-                                          "bytes",       "graphNodeId", "graphId",  "copyKind", "srcKind",       "dstKind",
-                                          "srcDeviceId", "dstDeviceId", "memKind",  NULL};
+    static const char *const columns[] = {"start",          "end",     "deviceId",    "streamId",    "correlationId",
+                                          "globalPid",      "bytes",   "graphNodeId", "graphId",     "copyKind",
+                                          "srcKind",        "dstKind", "srcDeviceId", "dstDeviceId", "memKind",
+                                          "virtualAddress", NULL};
     nsight_rows              rows;
 
     if (!nsight_begin(r, &rows, table, columns, NULL))
@@ -353,6 +368,8 @@ static void read_copies(nsight_reader *r, const char *table, bool is_fill)
                      memory_kind(nsight_int(&rows, FROM, -1)), memory_kind(nsight_int(&rows, TO, -1)));
         if (d.bytes >= 0 && s.dur_ns > 0)
             d.gbps = (double)d.bytes / (double)s.dur_ns;
+        if (!is_fill)
+            note_migration(r, &rows, KIND, ADDRESS, d.bytes, s.dur_ns);
         read_graph(&rows, NODE, GRAPH, &d.graph, &d.graph_node);
         s.name = hu_builder_intern(r->b, hu_str_of(name));
         s.correlation = (uint64_t)nsight_int(&rows, CORRELATION, 0);

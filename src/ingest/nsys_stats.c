@@ -199,6 +199,10 @@ static hu_nsys_kind kind_of_columns(const hu_nsys_heading *h, const hu_nsys_tabl
             return hu_str_equal(h->name, HU_STR("Range")) ? HU_NSYS_RANGES : HU_NSYS_MIXED;
     if (hu_str_equal(h->name, HU_STR("Range")))
         return HU_NSYS_RANGES;
+    for (size_t i = 0; is_call && i < t->rows.n; i++) /* "Enqueue Launch@saxpy.c:9", of OpenACC */
+        if (memchr(t->rows.at[i].name.p, ' ', t->rows.at[i].name.n) ||
+            memchr(t->rows.at[i].name.p, '@', t->rows.at[i].name.n))
+            return HU_NSYS_OTHER;
     if (is_call)
         return 2 * count_starts(t, cuda, HU_COUNT(cuda)) >= t->rows.n ? HU_NSYS_CALLS : HU_NSYS_OS_CALLS;
     for (size_t i = 0; i < t->rows.n; i++)

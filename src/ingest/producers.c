@@ -29,6 +29,8 @@ static const struct {
     {"cuda_event", HU_KIND_EVENT},
     {"overhead", HU_KIND_OVERHEAD},
     {"cuda_profiler_range", HU_KIND_COUNTER_RANGE},
+    {"openmp", HU_KIND_OPENMP},
+    {"openacc", HU_KIND_OPENACC},
     {"Trace", HU_KIND_SPAN},
     {"mtia_runtime", HU_KIND_RUNTIME},
     {"mtia_ccp_events", HU_KIND_KERNEL},

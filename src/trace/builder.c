@@ -514,6 +514,12 @@ uint32_t hu_builder_memory_count(const hu_builder *b)
     return (uint32_t)b->trace->memory.n;
 }
 
+void hu_builder_managed(hu_builder *b, const hu_managed_event *event)
+{
+    if (failed(b) || !hu_vec_push(b->trace->arena, &b->trace->managed, *event))
+        no_memory(b);
+}
+
 void hu_builder_segment(hu_builder *b, const hu_memory_segment *segment)
 {
     if (failed(b) || !hu_vec_push(b->trace->arena, &b->trace->segments, *segment))

@@ -94,6 +94,7 @@ uint32_t hu_builder_geometry(hu_builder *b, const hu_geometry *row);
 uint32_t hu_builder_collective_detail(hu_builder *b, const hu_collective_detail *row);
 
 void hu_builder_memory(hu_builder *b, const hu_memory_event *event);
+void hu_builder_managed(hu_builder *b, const hu_managed_event *event);
 void hu_builder_segment(hu_builder *b, const hu_memory_segment *segment);
 void hu_builder_block(hu_builder *b, const hu_memory_block *row);
 void hu_builder_memory_action(hu_builder *b, const hu_memory_action *row);

@@ -35,6 +35,7 @@ struct hu_trace {
     HU_VEC(hu_mpi_detail) mpi_calls;
     HU_VEC(hu_collective_detail) collectives;
     HU_VEC(hu_memory_event) memory;
+    HU_VEC(hu_managed_event) managed;
     HU_VEC(hu_memory_segment) segments;
     HU_VEC(hu_memory_block) blocks;
     HU_VEC(hu_memory_action) memory_actions;

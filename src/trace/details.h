@@ -115,6 +115,23 @@ typedef struct {
     int8_t   is_async;                             /* -1 absent */
 } hu_collective_detail;
 
+/* Managed memory (unified memory of CUDA): faults on either side, and migrations. */
+typedef enum {
+    HU_MANAGED_HOST_FAULT,
+    HU_MANAGED_DEVICE_FAULT,
+    HU_MANAGED_TO_DEVICE,
+    HU_MANAGED_TO_HOST,
+    HU_MANAGED_KINDS
+} hu_managed_kind;
+
+typedef struct {
+    uint64_t address; /* of the page, or the first of those that moved */
+    int64_t  amount;  /* faults, or bytes that moved */
+    int64_t  dur_ns;  /* of a migration; 0 of a fault */
+    uint32_t name;    /* string id: the function of a host's fault; 0 unknown */
+    uint8_t  kind;    /* hu_managed_kind */
+} hu_managed_event;
+
 /* One allocation (bytes > 0) or release (bytes < 0). */
 typedef struct {
     int64_t  time_ns;

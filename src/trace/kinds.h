@@ -25,6 +25,8 @@
     K(GPU_USER, "gpu_user_annotation", NOTE) /* a user range projected onto the device   */ \
     K(EVENT, "device_event", NOTE)          /* cudaEvent records                         */ \
     K(COUNTER_RANGE, "profiler_range", NOTE) /* hardware counters over one kernel        */ \
+    K(OPENMP, "openmp", NOTE)               /* what OpenMP does: regions, waits, tasks */   \
+    K(OPENACC, "openacc", NOTE)             /* the same of OpenACC                      */  \
     K(SPAN, "span", NOTE)                   /* the capture itself                        */ \
     K(OTHER, "other", NOTE)
 /* clang-format on */

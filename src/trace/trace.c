@@ -93,6 +93,12 @@ const hu_metadata *hu_trace_metadata(const hu_trace *trace, size_t *n)
     return trace->metadata.at;
 }
 
+const hu_managed_event *hu_trace_managed(const hu_trace *trace, size_t *n)
+{
+    *n = trace->managed.n;
+    return trace->managed.at;
+}
+
 const hu_memory_segment *hu_trace_segments(const hu_trace *trace, size_t *n)
 {
     *n = trace->segments.n;

@@ -131,7 +131,8 @@ const hu_device *hu_trace_device(const hu_trace *trace, int64_t id);
 /* The device with the most work, of a trace that may list all of a machine; NULL unknown. */
 const hu_device         *hu_trace_main_device(const hu_trace *trace);
 const hu_metadata       *hu_trace_metadata(const hu_trace *trace, size_t *n);
-const hu_memory_event   *hu_trace_memory(const hu_trace *trace, size_t *n); /* by time on each track */
+const hu_memory_event   *hu_trace_memory(const hu_trace *trace, size_t *n);  /* by time on each track */
+const hu_managed_event  *hu_trace_managed(const hu_trace *trace, size_t *n); /* in the order of the file */
 const hu_memory_segment *hu_trace_segments(const hu_trace *trace, size_t *n);
 const hu_memory_block   *hu_trace_blocks(const hu_trace *trace, size_t *n);         /* by segment */
 const hu_memory_action  *hu_trace_memory_actions(const hu_trace *trace, size_t *n); /* in the order of the file */

@@ -29,6 +29,7 @@ const char *hu_arg_category(unsigned kind)
         [HU_KIND_KERNEL] = "kernel", [HU_KIND_COLLECTIVE] = "kernel", [HU_KIND_MEMCPY] = "gpu_memcpy",
         [HU_KIND_MEMSET] = "gpu_memset", [HU_KIND_SYNC] = "cuda_sync", [HU_KIND_GPU_USER] = "gpu_user_annotation",
         [HU_KIND_EVENT] = "cuda_event", [HU_KIND_COUNTER_RANGE] = "cuda_profiler_range", [HU_KIND_SPAN] = "Trace",
+        [HU_KIND_OPENMP] = "openmp", [HU_KIND_OPENACC] = "openacc",
         [HU_KIND_OTHER] = "other", [HU_KIND_OS_CALL] = "os_call", [HU_KIND_MPI] = "mpi", [HU_KIND_CPU_WAIT] = "cpu_wait",
     };
     /* clang-format on */
