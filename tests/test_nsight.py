@@ -6,6 +6,7 @@ import json
 import random
 import re
 import sqlite3
+import statistics
 import struct
 import subprocess
 import tempfile
@@ -650,6 +651,77 @@ class Real(unittest.TestCase):
                         column = "globalPid" if table in ("CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET") else "globalTid"
                         where += f" AND ({column} >> 24 & 16777215) IN ({pids})"
                     self.assertEqual((n, ns), self.sums(path, table, where), table)
+
+    def rows(self, db: sqlite3.Connection, report: str) -> list[tuple[str, int]] | None:
+        """Names and values that a report sums, by SQL alone; None: the export has no table of it."""
+        tables = {t for t, in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        columns = {t: {row[1] for row in db.execute(f"PRAGMA table_info({t})")} for t in tables}
+        text = "(SELECT value FROM StringIds WHERE id = {})"
+        kernels, copies, fills = (f"CUPTI_ACTIVITY_KIND_{t}" for t in ("KERNEL", "MEMCPY", "MEMSET"))
+        names = {1: "Host-to-Device", 2: "Device-to-Host", 8: "Device-to-Device", 9: "Host-to-Host", 10: "Peer-to-Peer"}
+        out = []
+        if report == "osrt_sum" and "OSRT_API" in tables:
+            out = db.execute(f"SELECT {text.format('nameId')} AS name, end - start FROM OSRT_API WHERE name NOT LIKE 'OS runtime libraries profiling %'").fetchall()
+        elif report == "cuda_api_sum" and "CUPTI_ACTIVITY_KIND_RUNTIME" in tables:
+            where = "WHERE eventClass <> 67" if "eventClass" in columns["CUPTI_ACTIVITY_KIND_RUNTIME"] and db.execute(
+                "SELECT 1 FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE eventClass IN (0, 1)").fetchone() else ""
+            out = [(re.sub(r"_v\d{4,}$", "", name), dur) for name, dur in
+                   db.execute(f"SELECT {text.format('nameId')}, end - start FROM CUPTI_ACTIVITY_KIND_RUNTIME {where}")]
+        elif report.startswith("cuda_gpu_kern_sum") and kernels in tables:
+            column = {"cuda_gpu_kern_sum": "demangledName", "cuda_gpu_kern_sum:base": "shortName", "cuda_gpu_kern_sum:mangled": "mangledName"}[report]
+            if column not in columns[kernels]:
+                return None
+            out = db.execute(f"SELECT {text.format(column)}, end - start FROM {kernels}").fetchall()
+            if "CUPTI_ACTIVITY_KIND_GRAPH_TRACE" in tables:  # a graph that was traced as a whole is a kernel here
+                out += db.execute("SELECT 'CUDA graph ' || graphId, end - start FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE").fetchall()
+        elif report in ("cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum"):
+            value = "end - start" if "time" in report else "bytes"
+            if copies in tables:
+                out += [(f"[CUDA memcpy {names[kind]}]", v) for kind, v in db.execute(f"SELECT copyKind, {value} FROM {copies}")]
+            if fills in tables:
+                out += [("[CUDA memset]", v) for v, in db.execute(f"SELECT {value} FROM {fills}")]
+        elif report in ("nvtx_pushpop_sum", "nvtx_startend_sum") and "NVTX_EVENTS" in tables:
+            kinds = "59, 70" if "push" in report else "60, 71"
+            domains = dict(((pid, number), name) for pid, number, name in db.execute(
+                "SELECT globalTid >> 24, domainId, text FROM NVTX_EVENTS WHERE eventType = 75"))
+            out = [((f"{domains[pid, number]}:" if domains.get((pid, number)) else "") + re.sub(r", (op_id|seq|sizes) = .*$", "", name), dur)
+                   for name, dur, pid, number in db.execute(f"SELECT coalesce(text, {text.format('textId')}), end - start, globalTid >> 24, domainId "
+                                                            f"FROM NVTX_EVENTS WHERE eventType IN ({kinds}) AND end IS NOT NULL")]
+        return out or None
+
+    def test_each_report_against_sql(self) -> None:
+        """Every row of every sum: count, total, least, most, mean, median and deviation are those of the export's own rows."""
+        reports = ["osrt_sum", "cuda_api_sum", "cuda_gpu_kern_sum", "cuda_gpu_kern_sum:base", "cuda_gpu_kern_sum:mangled", "cuda_gpu_mem_time_sum",
+                   "cuda_gpu_mem_size_sum", "nvtx_pushpop_sum", "nvtx_startend_sum"]
+        compared = 0
+        for path in REAL:
+            status, out, err = run("stats", path, "--json", "-r", ",".join(reports))
+            self.assertEqual(status, 0, err)
+            told = json.loads(out)
+            with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as db:
+                for report in reports:
+                    rows = self.rows(db, report)
+                    if rows is None:
+                        continue
+                    with self.subTest(f"{path.name} {report}"):
+                        by_name: dict[str, list[int]] = {}
+                        for name, value in rows:
+                            by_name.setdefault(name, []).append(value)
+                        unit = 1e6 if "size" in report else 1
+                        label = "Operation" if "mem" in report else "Range" if "nvtx" in report else "Name"
+                        self.assertEqual(sorted(r[label] for r in told[report]), sorted(by_name))
+                        for row in told[report]:
+                            values = by_name[row[label]]
+                            got = [v for k, v in row.items() if k not in ("Time (%)", label)]
+                            want = [sum(values) / unit, len(values), statistics.mean(values) / unit, statistics.median(values) / unit,
+                                    min(values) / unit, max(values) / unit, (statistics.stdev(values) if len(values) > 1 else 0) / unit]
+                            for mine, theirs in zip(got, want):
+                                self.assertLessEqual(abs(mine - theirs), 0.000501 if unit > 1 else 0.0501, (row, want))
+                            self.assertEqual(got[1], len(values))
+                            if unit == 1:
+                                self.assertEqual((got[0], got[4], got[5]), (sum(values), min(values), max(values)))
+                            compared += 1
+        self.assertGreater(compared, 300)
 
     def test_the_printed_statistics_of_nsys(self) -> None:
         """What `nsys stats` printed of an export, number by number; it keeps versions of five digits in names."""
