@@ -170,6 +170,7 @@ class Honest(Case):
         self.assertIn("--cuda-graph-trace=node", said)
         self.assertFalse(self.ask(console([calls, KERNELS]))["lacks_graphs"])  # more kernels than launches: nodes were traced
         self.assertIn("unknown: its work ran in CUDA graphs", self.says(console([calls], ["cuda_gpu_kern_sum"])))
+        self.assertIn("GPU: unknown, no table of it", self.says(console([calls])))
 
     def test_hints(self) -> None:
         told = self.ask(console(ALL))
@@ -198,6 +199,9 @@ class Honest(Case):
         self.assertEqual(told["where"]["calls"]["async_copies"], {"total_ns": 1_700_000, "count": 2})
         self.assertIn("1 call of CUDA stood in the table twice", told["doubts"])
         self.assertNotIn("twice", self.ask(console([CALLS]))["doubts"])
+        apart = Table("cuda_api_sum", [*CALLS.rows, Row("cudaMemcpyAsync", [90_000, 790_000])])  # two versions of a call, as often by chance
+        told = self.ask(console([apart]))
+        self.assertEqual((told["where"]["calls"]["async_copies"]["count"], told["doubts"]), (4, ""))
 
     def test_two_runs(self) -> None:
         told = self.ask(console([KERNELS]), console([Table("cuda_gpu_kern_sum", [Row("other", [7])])]))

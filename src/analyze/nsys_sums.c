@@ -10,9 +10,14 @@
 
 #include "analyze/names.h"
 
-enum { MOST_SIZES = 64 }; /* there is one for each direction */
+enum {
+    MOST_SIZES = 64, /* there is one for each direction */
+    NEAR = 8
+};
 
 static const double ROUNDING_PCT = 0.05; /* of each printed percentage */
+static const double TWIN_SHARE = 0.05,
+                    TWIN_NS = 2e3; /* how far the times of one call may be apart that was recorded twice */
 
 static bool has_group(const hu_nsys_row *row, const char *group)
 {
@@ -98,23 +103,27 @@ static void add(hu_nsys_part *part, const hu_nsys_row *row)
     part->count += row->count;
 }
 
+/* Of as many calls of one name, in nearly the same time: both rows are of the same calls. */
+static bool are_twins(const hu_nsys_row *a, const hu_nsys_row *b)
+{
+    return hu_str_equal(a->name, b->name) && a->count == b->count &&
+           fabs(a->total - b->total) <= TWIN_SHARE * a->total + TWIN_NS * (double)a->count;
+}
+
 /*
- * With --cudabacktrace nsys 2023 records each call twice, once with its stack: two rows of one name and as many calls, of
- * which the longer one is the whole call.  Rows are by total, so it comes first.
+ * With --cudabacktrace nsys records each call twice, once with its stack: two rows of one name, of which the longer one is
+ * the whole call.  Rows are by total, so it comes first, and the other one soon after it.
  */
 static void drop_twins(hu_nsys_list *calls, size_t *n_twins)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < calls->n; i++) {
-        bool is_twin = false;
+        size_t k = kept > NEAR ? kept - NEAR : 0;
 
-        for (size_t k = kept; k-- && !is_twin;) /* neighbours, since their times differ by microseconds */
-            if (kept - k > 8)
-                break;
-            else
-                is_twin = hu_str_equal(calls->at[k]->name, calls->at[i]->name) && calls->at[k]->count == calls->at[i]->count;
-        if (is_twin) {
+        while (k < kept && !are_twins(calls->at[k], calls->at[i]))
+            k++;
+        if (k < kept) {
             calls->total -= calls->at[i]->total;
             ++*n_twins;
         } else {
@@ -154,7 +163,7 @@ static void sort_calls(hu_nsys_answer *out)
 /* A graph that nsys traces as a whole, which is its default, is no kernel: then there are only as many as launches. */
 static bool lacks_graphs(const hu_nsys_answer *a)
 {
-    return a->graphs.count > 0 && a->compute.count + a->comm.count <= a->launches.count;
+    return a->kernels.is_known && a->graphs.count > 0 && a->compute.count + a->comm.count <= a->launches.count;
 }
 
 static bool sort_kernels(hu_nsys_answer *out, hu_arena *arena)

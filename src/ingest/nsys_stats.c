@@ -10,7 +10,7 @@
 #include "ingest/nsys_table.h"
 #include "ingest/producers.h"
 
-enum { MOST_TABLES = 4096 };
+enum { MOST_TABLES = 4096, TEXT_BYTES = 4096 };
 
 /* Keys of today and of until 2022, and the title that stood before them; NULL: none, or said by the columns. */
 static const struct {
@@ -306,6 +306,8 @@ bool hu_nsys_stats_probe(hu_str head)
 {
     hu_nsys_heading heading;
 
+    if (head.n && memchr(head.p, 0, head.n < TEXT_BYTES ? head.n : TEXT_BYTES))
+        return false;
     while (head.n) {
         if (hu_nsys_heading_read(head, &heading))
             return true;
@@ -364,10 +366,12 @@ static int import(hu_input *in, hu_builder *b, hu_error *err)
 
     (void)b;
     hu_arena_free(arena);
-    return rc < 0 ? rc
-                  : hu_fail(err, HU_EFORMAT, hu_input_name(in), HU_NO_OFFSET,
-                            "sums of nsys stats, which have no timeline; pass them and nothing else to `holdup report`, or "
-                            "export the report: nsys export --type sqlite FILE.nsys-rep");
+    return rc < 0
+               ? rc
+               : hu_fail(
+                     err, HU_EFORMAT, hu_input_name(in), HU_NO_OFFSET,
+                     "sums of nsys stats, which have no timeline; pass them as files, and nothing else, to `holdup report`, or "
+                     "export the report: nsys export --type sqlite FILE.nsys-rep");
 }
 
 const hu_format hu_format_nsys_stats = {
