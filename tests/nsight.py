@@ -52,7 +52,8 @@ class Export:
         """Page faults on both sides and migrations of managed memory: addresses that only fault, only move, or do both."""
         page = 0x7F0000000000
         for at, function in ((page, "init"), (page, "init"), (page + 4096, "main"), (page + 8192, "init")):
-            self.add("CUDA_UM_CPU_PAGE_FAULT_EVENTS", start=10, globalPid=gid(10), address=at, CpuInstruction=self.text(function), module=self.text("/x"))
+            self.add("CUDA_UM_CPU_PAGE_FAULT_EVENTS", start=10, globalPid=gid(10), address=at, CpuInstruction=self.text(function),
+                     module=self.text("/x"))
         for at, n in ((page, 3), (page, 2), (page + 12288, 7)):
             self.add("CUDA_UM_GPU_PAGE_FAULT_EVENTS", start=100, end=150, globalPid=gid(10), deviceId=0, address=at, numberOfPageFaults=n)
         for i, (at, kind, size, dur) in enumerate(((page, 11, 4096, 1000), (page, 11, 65536, 3000), (page, 12, 8192, 700),

@@ -9,10 +9,10 @@ TITLES = {  # report of today: report and title of until 2022, title of today, h
     "osrt_sum": ("osrtsum", "Operating System Runtime API Statistics", "OS Runtime Summary", "Num Calls", "Calls", "Name"),
     "cuda_api_sum": ("cudaapisum", "CUDA API Statistics", "CUDA API Summary", "Num Calls", "Calls", "Name"),
     "cuda_gpu_kern_sum": ("gpukernsum", "CUDA Kernel Statistics", "CUDA GPU Kernel Summary", "Instances", "Instances", "Name"),
-    "cuda_gpu_mem_time_sum": ("gpumemtimesum", "CUDA Memory Operation Statistics (by time)", "CUDA GPU MemOps Summary (by Time)", "Count", "Operations",
-                              "Operation"),
-    "cuda_gpu_mem_size_sum": ("gpumemsizesum", "CUDA Memory Operation Statistics (by size)", "CUDA GPU MemOps Summary (by Size)", "Count", "Operations",
-                              "Operation"),
+    "cuda_gpu_mem_time_sum": ("gpumemtimesum", "CUDA Memory Operation Statistics (by time)", "CUDA GPU MemOps Summary (by Time)", "Count",
+                              "Operations", "Operation"),
+    "cuda_gpu_mem_size_sum": ("gpumemsizesum", "CUDA Memory Operation Statistics (by size)", "CUDA GPU MemOps Summary (by Size)", "Count",
+                              "Operations", "Operation"),
     "cuda_gpu_sum": ("gpusum", "CUDA GPU Summary", "CUDA GPU Summary (Kernels/MemOps)", "Instances", "Instances", "Operation"),
     "cuda_api_gpu_sum": ("apigpusum", "CUDA Summary", "CUDA Summary (API/Kernels/MemOps)", "Instances", "Instances", "Operation"),
     "nvtx_sum": ("nvtxsum", "NVTX Range Statistics", "NVTX Range Summary", "Instances", "Instances", "Range"),
@@ -50,7 +50,9 @@ class Table(NamedTuple):
         words = ["Avg", "Med", "Min", "Max", "StdDev"] if modern else ["Average", None, "Minimum", "Maximum", "StdDev" if year == 2021 else None]
         tail = f" ({unit})" if year >= 2021 else ""
         pct = [] if self.is_size else ["Time (%)" if modern else "Time(%)"]
-        sums = f"Total ({unit})" if self.is_size and year >= 2021 else "Total" if self.is_size else f"Total Time{tail}" if year != 2020 else "Total Time (ns)"
+        sums = f"Total Time{tail}" if year != 2020 else "Total Time (ns)"
+        if self.is_size:
+            sums = f"Total ({unit})" if year >= 2021 else "Total"
         head = pct + [sums, count if year >= 2021 else old_count] + [f"{w}{tail}" for w in words if w]
         if any(r.group for r in self.rows):
             head.append("Style" if name == "Range" else "Category")
@@ -125,7 +127,8 @@ def console(tables: list[Table], absent: list[str] = [], form: str = "column", y
         elif year == 2022:
             out += f"[4/8] Executing '{old}' stats report\n\n" + f"{title}:\n\n"
         else:
-            out += f"Processing [{sqlite}] with [/opt/nvidia/reports/{t.report}.py]... \n" + ("" if form in ("csv", "tsv") else f"\n ** {new} ({t.report}):\n\n")
+            out += f"Processing [{sqlite}] with [/opt/nvidia/reports/{t.report}.py]... \n"
+            out += "" if form in ("csv", "tsv") else f"\n ** {new} ({t.report}):\n\n"
         out += table(t, form, year, **how) + "\n"
     for report in absent:
         out += f"Processing [{sqlite}] with [/opt/nvidia/reports/{report}.py]... \nSKIPPED: {sqlite} does not contain such data.\n\n"

@@ -19,7 +19,8 @@ from tests.program import EXE, ROOT, SHARED, run, skip_loudly
 NSYS = os.environ.get("HOLDUP_NSYS") or shutil.which("nsys")
 REAL = sorted((SHARED / "traces/nsys-sqlite").glob("*/*.sqlite"))
 # What the model does not have, or has in another form (docs/formats/nsight.md).
-OTHERWISE = {"Result", "T-Pri", "StcSMem (MB)", "DymSMem (MB)", "SMem (MB)", "Throughput (MB/s)", "GreenCtx", "Ctx", "Context ID", "Green Context ID", "Migration Throughput (MB/s)", "RangeId",
+OTHERWISE = {"Result", "T-Pri", "StcSMem (MB)", "DymSMem (MB)", "SMem (MB)", "Throughput (MB/s)", "GreenCtx", "Ctx", "Context ID", "Green Context ID", "Migration Throughput (MB/s)",
+             "RangeId",
              "ParentId", "RangeStack", "NameTree", "Device", "Thread Name", "QStdDev (ns)", "Row#"}
 
 
@@ -101,9 +102,11 @@ class Reports(Case):
                     db.execute("SELECT count(*) FROM NVTX_EVENTS WHERE text LIKE '%op_id%'").fetchone()[0]
                 rows += self.compare(self.copy(path), [
                     "osrt_sum", "cuda_api_sum", "cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "cuda_gpu_sum", "cuda_api_gpu_sum",
-                    "cuda_gpu_kern_gb_sum", "cuda_gpu_kern_sum:base", "cuda_gpu_sum:mangled", "cuda_gpu_kern_gb_sum:base", "cuda_kern_exec_sum:mangled",
-                    "cuda_api_trace", "cuda_gpu_trace", "cuda_kern_exec_sum", "cuda_kern_exec_trace", "nvtx_pushpop_trace",
-                    *([] if texts else ["cuda_gpu_kern_sum:nvtx-name", "cuda_gpu_trace:base:nvtx-name", "nvtx_kern_sum:base", "nvtx_sum", "nvtx_pushpop_sum", "nvtx_startend_sum", "nvtx_gpu_proj_sum"])])
+                    "cuda_gpu_kern_gb_sum", "cuda_gpu_kern_sum:base", "cuda_gpu_sum:mangled", "cuda_gpu_kern_gb_sum:base",
+                    "cuda_kern_exec_sum:mangled", "cuda_api_trace", "cuda_gpu_trace", "cuda_kern_exec_sum", "cuda_kern_exec_trace", "nvtx_pushpop_trace",
+                    *([] if texts else [
+                        "cuda_gpu_kern_sum:nvtx-name", "cuda_gpu_trace:base:nvtx-name", "nvtx_kern_sum:base", "nvtx_sum",
+                        "nvtx_pushpop_sum", "nvtx_startend_sum", "nvtx_gpu_proj_sum"])])
         self.assertGreater(rows, 10000)
 
     @unittest.skipUnless(REAL, "no real exports")
@@ -293,8 +296,8 @@ class Planted(Case):
         for i in range(3):
             export.call(100 * i, 100 * i + 9, "cudaLaunchKernel_v7000", i + 1)
             export.kernel(100 * i + 20, 100 * i + 60, f"void n::k<{i}>(int)", i + 1, mangledName=export.text(f"_Z{i}"))
-        rows = self.compare(self.finish(export), ["openmp_sum", "openacc_sum", "um_sum", "um_sum:rows=3", "um_total_sum", "um_cpu_page_faults_sum", "nvtx_sum",
-                                                  "cuda_gpu_kern_sum:nvtx-name", "cuda_gpu_kern_sum:mangled", "nvtx_kern_sum:mangled"])
+        rows = self.compare(self.finish(export), ["openmp_sum", "openacc_sum", "um_sum", "um_sum:rows=3", "um_total_sum", "um_cpu_page_faults_sum",
+                                                  "nvtx_sum", "cuda_gpu_kern_sum:nvtx-name", "cuda_gpu_kern_sum:mangled", "nvtx_kern_sum:mangled"])
         self.assertGreater(rows, 30)
 
     def test_rules(self) -> None:

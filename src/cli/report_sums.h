@@ -9,7 +9,10 @@
 /* Is each of these inputs such text or CSV? */
 bool hu_report_is_sums(const hu_inputs *inputs);
 
-/* Reads the tables of all together and prints the answer.  `other`: an option that it has no use for; NULL: none.  Returns an exit status. */
+/*
+ * Reads the tables of all together and prints the answer.  `other`: an option that it has no use for; NULL: none.  Returns
+ * an exit status.
+ */
 int hu_report_sums(const hu_shared *shared, const hu_inputs *inputs, const char *other, hu_arena *arena);
 
 #endif

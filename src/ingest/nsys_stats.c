@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * nsys_stats.c - finds tables of sums in what `nsys stats` or `nsys profile --stats=true` printed, and which reports they are.
+ * nsys_stats.c - finds tables of sums in what `nsys stats` or `nsys profile --stats=true` printed, and names their reports.
  *
  * Which report a table is stands before it, in other words every year; of a CSV file, in its name; else its columns tell. */
 #include "ingest/nsys_stats.h"
@@ -366,12 +366,11 @@ static int import(hu_input *in, hu_builder *b, hu_error *err)
 
     (void)b;
     hu_arena_free(arena);
-    return rc < 0
-               ? rc
-               : hu_fail(
-                     err, HU_EFORMAT, hu_input_name(in), HU_NO_OFFSET,
-                     "sums of nsys stats, which have no timeline; pass them as files, and nothing else, to `holdup report`, or "
-                     "export the report: nsys export --type sqlite FILE.nsys-rep");
+    return rc < 0 ? rc
+                  : hu_fail(err, HU_EFORMAT, hu_input_name(in), HU_NO_OFFSET,
+                            "sums of nsys stats, which have no timeline; pass them as files, and nothing else, to "
+                            "`holdup report`, or "
+                            "export the report: nsys export --type sqlite FILE.nsys-rep");
 }
 
 const hu_format hu_format_nsys_stats = {

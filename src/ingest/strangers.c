@@ -26,7 +26,8 @@ static const struct {
     {{"NOTICE: Existing SQLite export found: ", 38},
      "output of `nsys stats` without a table of sums; pass the SQLite file that it names in its first line"},
     {{"Time (%),Total Time (ns),", 25},
-     "CSV of `nsys stats`, but not of sums by name with their counts; pass the export: `nsys export --type sqlite FILE.nsys-rep`"},
+     "CSV of `nsys stats`, but not of sums by name with their counts; pass the export: "
+     "`nsys export --type sqlite FILE.nsys-rep`"},
     {{"\x80\x02", 2}, "a Python pickle, but no memory snapshot or Flight Recorder dump of PyTorch, which holdup reads"},
     {{"\x80\x03", 2}, "a Python pickle, but no memory snapshot or Flight Recorder dump of PyTorch, which holdup reads"},
     {{"\x80\x04\x95", 3}, "a Python pickle, but no memory snapshot or Flight Recorder dump of PyTorch, which holdup reads"},
