@@ -579,7 +579,7 @@ class Files(Case):
         self.assertIn("no export of Nsight Systems", err)
         for head, words in ((b"NVIDIA Tegra Profiler Report\0", "nsys export --type sqlite"), (b"NVR\0\2\0", "Nsight Compute"),
                             (b"Processing [t.sqlite] with ", "SQLite file"), (b"\nProcessing [t.sqlite]", "SQLite file"),
-                            (b"Time (%),Total Time (ns),Num Calls", "sums without times"),
+                            (b"Time (%),Total Time (ns),Num Calls", "not of sums by name"),
                             (b"\x80\x04\x95\x00", "pickle"), (b"PERFILE2", "perf"), (b"\x7fELF", "holdup run")):
             self.path.write_bytes(head + bytes(100))
             status, _, err = run("report", self.path)

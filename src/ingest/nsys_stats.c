@@ -333,12 +333,12 @@ bool hu_nsys_stats_is_file(const char *path)
 int hu_nsys_stats_read(hu_input *in, hu_arena *arena, hu_nsys_sums *out, hu_error *err)
 {
     const size_t before = out->tables.n;
-    reader       r = {
-              .out = out, .arena = arena, .most_rows = hu_input_limits(in)->events, .file = hu_input_name(in), .key = HU_STR("")};
-    hu_str text;
-    size_t rows = 0;
-    int    rc = hu_input_read_whole(in, arena, &text, err);
+    reader       r = {.out = out, .arena = arena, .file = hu_input_name(in), .key = HU_STR("")};
+    hu_str       text;
+    size_t       rows = 0;
+    int          rc = hu_input_read_whole(in, arena, &text, err);
 
+    r.most_rows = hu_input_limits(in)->events;
     while (rc == 0 && text.n) {
         hu_nsys_heading heading;
 
