@@ -191,6 +191,10 @@ def nsight() -> Export:
     e.add("GPU_METRICS", timestamp=5, typeId=0, metricId=1, value=50)
     e.add("TARGET_INFO_GPU", id=0, name="GPU", totalMemory=1, smCount=2, threadsPerWarp=32, maxWarpsPerSm=64)
     e.add("MPI_RANKS", globalTid=gid(10, 12), rank=3)
+    e.directives()
+    e.managed()
+    e.range(5, None, "loader", kind=75, domain=2)
+    e.range(20, 30, "next", domain=2)
     return e
 
 
