@@ -132,7 +132,7 @@ static hu_finding make_finding(const hu_findings *f, const hu_hint *h, const hu_
                     .confidence = confidence_of(&f->check, h, p, f->n_steps)};
 
     memcpy(x.statement, h->statement, sizeof x.statement);
-    memcpy(x.evidence, h->evidence, sizeof x.evidence);
+    memcpy(x.evidence, h->evidence, sizeof h->evidence);
     snprintf(x.fix, sizeof x.fix, "%s", h->fix ? h->fix : "");
     x.low_pct = fmax(0, x.least_share < 1 ? fmin(x.low_pct, x.least_share * x.gain_pct) : x.low_pct);
     if (!f->is_trusted) {

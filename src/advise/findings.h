@@ -10,7 +10,7 @@
 typedef struct {
     hu_rule       rule;
     char          statement[HU_STATEMENT_BYTES];
-    char          evidence[HU_EVIDENCE][HU_EVIDENCE_BYTES];
+    char          evidence[HU_EVIDENCE + 1][HU_EVIDENCE_BYTES]; /* the last place is for what was measured of its kernels */
     size_t        n_evidence;
     double        gain_pct;            /* of the step's time; NaN when the graph is too poor for a point */
     double        low_pct, high_pct;   /* where it should lie */

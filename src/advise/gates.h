@@ -68,6 +68,9 @@ enum { HU_WORK_ASKED = 8 }; /* of the longest pieces of host work by name, for t
 /* Those pieces, into out[0..HU_WORK_ASKED).  Returns how many. */
 size_t hu_work_asked(const hu_scene *c, const hu_block **out);
 
+/* A product in half precision, far below its roofline, with a size that is not a multiple of 8? */
+bool hu_roofline_op_is_odd(const hu_roofline_op *op);
+
 /* Is it HU_LEAST_SHARE of the step? */
 bool hu_scene_is_much(const hu_scene *c, hu_ns_per_step time);
 

@@ -254,6 +254,12 @@ static bool has_odd_dimension(hu_work_kind kind, hu_str shapes)
     return is_unaligned(kind, size[1], n_last, true);
 }
 
+bool hu_roofline_op_is_odd(const hu_roofline_op *op)
+{
+    return (op->dtype == HU_DTYPE_BF16 || op->dtype == HU_DTYPE_FP16) && op->flops > 0 &&
+           has_odd_dimension(op->kind, op->shapes) && op->roofline_ns < POOR_SHARE * (double)op->kernel_ns;
+}
+
 bool hu_gate_odd(const hu_scene *c, hu_hint *h)
 {
     const hu_roofline    *r = &c->d->roofline;
@@ -263,8 +269,7 @@ bool hu_gate_odd(const hu_scene *c, hu_hint *h)
     for (size_t i = 0; i < r->n; i++) {
         const hu_roofline_op *op = &r->at[i];
 
-        if ((op->dtype != HU_DTYPE_BF16 && op->dtype != HU_DTYPE_FP16) || !(op->flops > 0) ||
-            !has_odd_dimension(op->kind, op->shapes) || !(op->roofline_ns < POOR_SHARE * (double)op->kernel_ns))
+        if (!hu_roofline_op_is_odd(op))
             continue;
         time += (double)op->kernel_ns;
         worst = worst ? worst : op;

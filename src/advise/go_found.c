@@ -28,7 +28,7 @@ static void add(hu_findings *f, const hu_hint *h, double high_pct)
                       .edit = {.kind = HU_EDIT_KINDS},
                       .confidence = HU_CONFIDENCE_LOW};
     memcpy(x->statement, h->statement, sizeof x->statement);
-    memcpy(x->evidence, h->evidence, sizeof x->evidence);
+    memcpy(x->evidence, h->evidence, sizeof h->evidence);
 }
 
 /*

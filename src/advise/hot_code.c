@@ -168,7 +168,7 @@ bool hu_hot_code_find(hu_simulation *s, const hu_findings *others, hu_finding *o
                         .confidence = c.kind == HU_CODE_JIT || c.kind == HU_CODE_PYTHON ? HU_CONFIDENCE_LOW
                                                                                         : HU_CONFIDENCE_MEDIUM};
     memcpy(out->statement, h.statement, sizeof out->statement);
-    memcpy(out->evidence, h.evidence, sizeof out->evidence);
+    memcpy(out->evidence, h.evidence, sizeof h.evidence);
     snprintf(out->fix, sizeof out->fix, "%s", fix_of(c.kind));
     return true;
 }

@@ -70,6 +70,6 @@ bool hu_imbalance_find(hu_simulation *s, double step_ns, hu_finding *out)
                         .confidence = is_guess ? HU_CONFIDENCE_LOW : HU_CONFIDENCE_MEDIUM};
     hu_price_limit(out->gain_pct, out->free_pct, &out->low_pct, &out->high_pct);
     memcpy(out->statement, h.statement, sizeof out->statement);
-    memcpy(out->evidence, h.evidence, sizeof out->evidence);
+    memcpy(out->evidence, h.evidence, sizeof h.evidence);
     return true;
 }

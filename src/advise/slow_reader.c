@@ -87,6 +87,6 @@ bool hu_slow_reader_find(hu_simulation *s, const hu_digest *d, double step_ns, h
                         .edit = {.kind = HU_EDIT_KINDS},
                         .confidence = p.reader == HU_NONE ? HU_CONFIDENCE_LOW : HU_CONFIDENCE_MEDIUM};
     memcpy(out->statement, h.statement, sizeof out->statement);
-    memcpy(out->evidence, h.evidence, sizeof out->evidence);
+    memcpy(out->evidence, h.evidence, sizeof h.evidence);
     return true;
 }

@@ -87,5 +87,5 @@ void hu_small_pool_add(hu_simulation *s, hu_findings *f)
                       .edit = {.kind = HU_EDIT_KINDS},
                       .confidence = HU_CONFIDENCE_MEDIUM};
     memcpy(x->statement, h.statement, sizeof x->statement);
-    memcpy(x->evidence, h.evidence, sizeof x->evidence);
+    memcpy(x->evidence, h.evidence, sizeof h.evidence);
 }

@@ -104,6 +104,14 @@ static said_wait say_wait(hu_digest *const *digests, const hu_findings *f, const
     return said;
 }
 
+bool hu_verdict_is_of_kernels(const hu_digest *d)
+{
+    const hu_step_time *t = hu_digest_step_time(d);
+
+    return t && d->breakdown.has_device && d->deadlock.n == 0 &&
+           fmax(t->idle_ns, fmax(t->exposed_comm_ns, t->exposed_copy_ns)) < LEAST_SHARE * t->step_ns;
+}
+
 static void say_device(const hu_digest *d, const hu_step_time *t, const char *wait, double waits_ns, hu_verdict *v)
 {
     const double  most = fmax(t->idle_ns, fmax(t->exposed_comm_ns, t->exposed_copy_ns));

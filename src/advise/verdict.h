@@ -22,6 +22,9 @@ typedef struct {
 void hu_verdict_measure(hu_digest *const *digests, hu_findings *const *all, size_t n, const hu_rendezvous *r,
                         hu_verdict *out);
 
+/* Does device work that overlaps nothing else take the steps, so that the verdict says kernels do? */
+bool hu_verdict_is_of_kernels(const hu_digest *d);
+
 /* What `unread` further inputs, of which nothing is known, take from the confidence; 0 takes nothing. */
 void hu_verdict_doubt_unread(hu_verdict *v, size_t unread, size_t n_read);
 

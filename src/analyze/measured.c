@@ -328,9 +328,10 @@ static void take_times(joining *j, size_t group, hu_measured_kernel *out, hu_mea
         out->total_ns += s->total_ns;
         calls += s->calls_in_steps;
         ns += s->steps_ns;
-        all->matched_ns += j->is_taken[i] ? 0 : s->total_ns;
+        out->counted_ns += j->is_taken[i] ? 0 : s->total_ns;
         j->is_taken[i] = true;
     }
+    all->matched_ns += out->counted_ns;
     all->n_matched++;
     if (out->total_ns > 0)
         out->slower = k->value[HU_COUNTER_DURATION_NS] / ((double)out->total_ns / (double)out->calls);
@@ -366,6 +367,7 @@ int hu_measured_join(const hu_counters *counters, const hu_kernel_groups *groups
     *out = (hu_measured){.at = hu_arena_calloc(arena, groups->n + 1, sizeof *out->at),
                          .order = hu_arena_calloc(arena, groups->n + 1, sizeof *out->order),
                          .n = groups->n,
+                         .steps = steps,
                          .step_ns = steps > 0 ? step_ns : (double)NAN,
                          .shapes = shapes};
     if (!out->at || !out->order || !places || !read_rows(&j, arena))

@@ -27,6 +27,8 @@ typedef struct {
     int64_t           calls, total_ns; /* in the trace; 0 where nothing matches */
     double            calls_per_step, step_ns; /* in a step; NaN without steps */
     double            slower;                  /* its duration over the trace's mean; NaN unknown */
+    int64_t           counted_ns;              /* of total_ns, what no group before it stands for */
+    bool              is_foreign;              /* measured on another GPU than the trace's: says nothing of this job */
     double            saved_ns; /* by which a step is shorter at most, where the unit it uses most ran at its peak; NaN */
 } hu_measured_kernel;
 
@@ -35,6 +37,7 @@ typedef struct {
     size_t                 *order; /* groups by their time in the trace, the longest first; then those that do not match */
     size_t                  n, n_matched;
     int64_t                 matched_ns, all_ns; /* of the trace's kernels without communication */
+    int64_t                 steps;              /* that count; 0 none */
     double                  step_ns;            /* the mean step; NaN */
     const hu_kernel_shapes *shapes;             /* empty: the trace does not say how its kernels were launched */
 } hu_measured;

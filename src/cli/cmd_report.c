@@ -265,6 +265,7 @@ static int report(const options *o, const hu_inputs *inputs, hu_beside *beside, 
                                 .replays = wants_replays(o),
                                 .draws = o->html,
                                 .draws_all = o->full,
+                                .beside = beside,
                                 .keeps_snapshots = true,
                                 .digest = {o->shared.steps, (hu_grouping)o->group_by, (int)o->frames, (hu_compat)o->compat,
                                            1, beside && beside->counters.kernels.n}};
@@ -287,9 +288,7 @@ static int report(const options *o, const hu_inputs *inputs, hu_beside *beside, 
 
     if (rc)
         return rc == HU_READ_SENT ? 0 : rc;
-    if (beside)
-        rc = hu_beside_join(beside, &job, arena, &err);
-    if (rc == 0 && o->merge) {
+    if (o->merge) {
         merged.digest = hu_digest_merge(job.digests, job.n, &err);
         r.merged = &merged;
     }

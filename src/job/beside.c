@@ -134,19 +134,25 @@ static bool is_same_device(hu_str a, hu_str b)
 }
 
 /* Limits of another GPU are no limits of this job: what a step would save is not said. */
+static void mark_foreign(const hu_beside *b, const hu_digest *d, hu_measured *m)
+{
+    for (size_t g = 0; g < m->n; g++) {
+        m->at[g].is_foreign = !is_same_device(b->counters.kernels.at[b->groups.at[g].shown].device, d->device);
+        if (m->at[g].is_foreign)
+            m->at[g].saved_ns = m->at[g].slower = (double)NAN;
+    }
+}
+
 static bool doubt_device(fitting *f, hu_str file, size_t from, size_t to, const hu_digest *d)
 {
-    hu_measured *m = &f->b->measured;
-    hu_str       other = HU_STR("");
+    const hu_measured *m = &f->b->measured;
+    hu_str             other = HU_STR("");
 
     for (size_t g = 0; g < m->n; g++) {
         const size_t at = f->b->groups.at[g].shown;
-        const hu_str device = f->b->counters.kernels.at[at].device;
 
-        if (at < from || at >= to || is_same_device(device, d->device))
-            continue;
-        other = device;
-        m->at[g].saved_ns = m->at[g].slower = (double)NAN;
+        if (at >= from && at < to && m->at[g].is_foreign)
+            other = f->b->counters.kernels.at[at].device;
     }
     if (other.n)
         doubt(f, file, "measured on %.*s, and the trace is of %.*s: durations and limits are not those of this job",
@@ -301,16 +307,73 @@ static void fit_snapshot(fitting *f, const hu_rank *snapshot)
                   HU_FMT(d->device));
 }
 
-int hu_beside_join(hu_beside *beside, const hu_job *job, hu_arena *arena, hu_error *err)
+static int measure(const hu_beside *b, const hu_digest *d, hu_arena *arena, hu_measured *out, hu_error *err)
 {
-    const hu_digest *d = hu_job_shown(job)->digest;
+    const int rc = hu_measured_join(&b->counters, &b->groups, &d->kernel_shapes, hu_digest_step_count(d),
+                                    d->steps.duration.mean, arena, out, err);
+
+    if (rc == 0)
+        mark_foreign(b, d, out);
+    return rc;
+}
+
+/* Each rank has kernels and findings of its own. */
+static int revise(hu_beside *b, const hu_job *job, size_t shown, hu_arena *arena, hu_error *err)
+{
+    int rc = 0;
+
+    b->revised = hu_arena_calloc(arena, job->n + 1, sizeof *b->revised);
+    if (!b->revised)
+        return hu_fail_memory(err);
+    for (size_t i = 0; rc == 0 && i < job->n; i++) {
+        hu_arena   *scratch = i == shown || !job->findings[i] ? NULL : hu_arena_new();
+        hu_measured other = {0};
+        hu_profile  profile = {&b->counters, &b->groups, i == shown ? &b->measured : &other};
+
+        if (!job->findings[i])
+            continue;
+        if (i != shown)
+            rc = scratch ? measure(b, job->digests[i], scratch, &other, err) : hu_fail_memory(err);
+        if (rc == 0)
+            rc = hu_findings_revise(job->findings[i], job->digests[i], &profile, &b->revised[b->n_revised].of, err);
+        hu_arena_free(scratch);
+        if (rc == 0 && b->revised[b->n_revised].of.n)
+            b->revised[b->n_revised++].rank = i;
+    }
+    return rc;
+}
+
+const hu_revisions *hu_beside_revised(const hu_beside *b, size_t rank)
+{
+    for (size_t i = 0; i < b->n_revised; i++)
+        if (b->revised[i].rank == rank)
+            return &b->revised[i].of;
+    return NULL;
+}
+
+size_t hu_beside_say_kernels(const hu_beside *b, char *text, size_t room)
+{
+    const hu_profile profile = {&b->counters, &b->groups, &b->measured};
+    char             bounds[256];
+
+    text[0] = '\0';
+    if (b->measured.matched_ns <= 0 || !hu_say_measured_bounds(&profile, bounds, sizeof bounds))
+        return 0;
+    return (size_t)snprintf(text, room, " Nsight Compute measured %s of its kernel time: %s.",
+                            hu_say_pct(hu_amount_pct((double)b->measured.matched_ns, (double)b->measured.all_ns)).t, bounds);
+}
+
+int hu_beside_join(hu_beside *beside, const hu_job *job, size_t shown, hu_arena *arena, hu_error *err)
+{
+    const hu_digest *d = job->digests[shown];
     fitting          f = {.b = beside, .job = job, .arena = arena, .err = err};
 
     if (beside->counters.kernels.n) {
-        f.rc = hu_measured_join(&beside->counters, &beside->groups, &d->kernel_shapes, hu_digest_step_count(d),
-                                d->steps.duration.mean, arena, &beside->measured, err);
+        f.rc = measure(beside, d, arena, &beside->measured, err);
         if (f.rc == 0)
             fit_counters(&f, d);
+        if (f.rc == 0)
+            f.rc = revise(beside, job, shown, arena, err);
     }
     for (size_t i = 0; i < beside->dumps.n; i++)
         fit_dump(&f, &beside->dumps.at[i]);

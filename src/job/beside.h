@@ -7,6 +7,7 @@
 #define HU_JOB_BESIDE_H
 
 #include "across/flight.h"
+#include "advise/measured_findings.h"
 #include "analyze/measured.h"
 #include "job/job.h"
 #include "job/sorted.h"
@@ -28,20 +29,28 @@ void hu_dumps_free(hu_dumps *dumps);
 /* Adds the launches of all files to *out.  Returns 0 or the first error. */
 int hu_counters_read(const hu_inputs *inputs, const hu_limits *limits, hu_arena *arena, hu_counters *out, hu_error *err);
 
+/* Of the findings of one rank. */
 typedef struct {
+    size_t       rank; /* in hu_job.ranks */
+    hu_revisions of;
+} hu_revised_rank;
+
+struct hu_beside {
     const hu_inputs *counter_files, *dump_files;
 
     size_t          *counter_ends; /* of each counter file: launches up to its end */
     hu_counters      counters;     /* no kernels: none given, or none could be read */
     hu_kernel_groups groups;
     hu_measured      measured; /* of the rank that the verdict speaks of */
+    hu_revised_rank *revised;  /* of each rank with findings; in the arena */
+    size_t           n_revised;
 
     hu_dumps         dumps;
     hu_flight_answer flight; /* of dumps.n, where it is not 0 */
     bool             hangs;  /* and it is no answer that every call has ended */
 
     hu_unread_list doubts; /* files that do not fit the traces, or each other, and why */
-} hu_beside;
+};
 
 /*
  * Reads what is beside the traces.  Files that cannot be read are added to `unread`; the others are read all the same.
@@ -50,8 +59,17 @@ typedef struct {
 int hu_beside_read(const hu_sorted_inputs *inputs, const hu_limits *limits, hu_arena *arena, hu_beside *out,
                    hu_unread_list *unread, hu_error *err);
 
-/* Holds it against the traces, when they are read.  Returns 0 or HU_ENOMEM. */
-int hu_beside_join(hu_beside *beside, const hu_job *job, hu_arena *arena, hu_error *err);
+/*
+ * Holds it against the traces, when they are read: says what does not fit, and corrects findings that the counters contradict.
+ * `shown`: the rank that the verdict will speak of.  Returns 0 or HU_ENOMEM.
+ */
+int hu_beside_join(hu_beside *beside, const hu_job *job, size_t shown, hu_arena *arena, hu_error *err);
+
+/* What became of the findings of one rank, by its place in hu_job.ranks; NULL: none is about kernels that were measured. */
+const hu_revisions *hu_beside_revised(const hu_beside *beside, size_t rank);
+
+/* A sentence for the verdict of a job whose kernels take the time; "" where there is nothing to add.  Returns its length. */
+size_t hu_beside_say_kernels(const hu_beside *beside, char *text, size_t room);
 
 void hu_beside_free(hu_beside *beside);
 

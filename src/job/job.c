@@ -3,6 +3,7 @@
 #include "job/job.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "across/absent.h"
 #include "across/late_ranks.h"
@@ -10,6 +11,7 @@
 #include "advise/compare.h"
 #include "advise/unseen.h"
 #include "analyze/digest_wire.h"
+#include "job/beside.h"
 #include "job/chosen.h"
 #include "job/filling.h"
 #include "job/partial.h"
@@ -244,6 +246,16 @@ static bool compare_snapshots(hu_job *job)
     return true;
 }
 
+/* Where kernels take the time, what bounds them is the answer. */
+static void add_measured(hu_verdict *v, const hu_beside *beside)
+{
+    char         text[400];
+    const size_t n = hu_beside_say_kernels(beside, text, sizeof text), at = strlen(v->text);
+
+    if (n && at + n < sizeof v->text)
+        memcpy(v->text + at, text, n + 1);
+}
+
 /* What can be said of all, when each was read and drawn. */
 static int judge(hu_job *job, const hu_filling *w, hu_arena *arena, hu_error *err)
 {
@@ -273,7 +285,11 @@ static int judge(hu_job *job, const hu_filling *w, hu_arena *arena, hu_error *er
         hu_findings_sort(job->findings[i]);
         hu_findings_doubt(job->findings[i], &job->digests[i]->health.quality);
     }
+    if (w->options->beside && (rc = hu_beside_join(w->options->beside, job, w->shown, arena, err)) < 0)
+        return rc;
     hu_verdict_measure(job->digests, job->findings, job->n, job->rendezvous, &job->verdict);
+    if (w->options->beside && hu_verdict_is_of_kernels(job->digests[w->shown]))
+        add_measured(&job->verdict, w->options->beside);
     hu_verdict_doubt_unread(&job->verdict, job->unread.n, job->n);
     hu_verdict_doubt_runs(&job->verdict, &job->roster);
     return 0;

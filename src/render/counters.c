@@ -139,7 +139,9 @@ static size_t say_limits(const hu_counted *k, const hu_kernel_answer *a, char *t
     char   size[HU_UNIT_BYTES];
 
     if (a->by_registers)
-        n += (size_t)snprintf(text + n, room - n, "registers (%s a thread)", whole(k->value[HU_COUNTER_REGISTERS]).t);
+        n += (size_t)snprintf(text + n, room - n, "registers");
+    if (a->by_registers && !isnan(k->value[HU_COUNTER_REGISTERS]))
+        n += (size_t)snprintf(text + n, room - n, " (%s a thread)", whole(k->value[HU_COUNTER_REGISTERS]).t);
     if (a->by_shared) {
         hu_units_bytes(size, k->value[HU_COUNTER_SHARED_BYTES]);
         n += (size_t)snprintf(text + n, room - n, "%sshared memory", n ? " and " : "");
@@ -354,6 +356,17 @@ static void write_joined(const hu_counters_report *r, hu_out *out)
     hu_out_text(out, "\n");
 }
 
+/* "tensor-cores-unused is withdrawn: Nsight Compute measured 73 % …" */
+static void write_revision(const hu_counters_report *r, const hu_revision *v, hu_out *out)
+{
+    char text[LINE];
+
+    snprintf(text, sizeof text, "finding %s, \"%s\": %s: %s.", hu_rule_key(v->rule), hu_rule_title(v->rule),
+             hu_revision_word(v->kind), v->why);
+    hu_units_wrap(out, hu_str_of(text), 0, 2, r->width);
+    hu_out_text(out, "\n");
+}
+
 static void write_head(const hu_counters_report *r, hu_out *out)
 {
     const size_t      n = r->counters->kernels.n, n_kernels = r->groups->n;
@@ -377,6 +390,8 @@ static void write_head(const hu_counters_report *r, hu_out *out)
     hu_out_text(out, "\n");
     if (r->measured)
         write_joined(r, out);
+    for (size_t i = 0; r->revised && i < r->revised->n; i++)
+        write_revision(r, &r->revised->at[i], out);
     if (r->counters->is_cut)
         hu_out_text(out, "The file is cut; launches behind the cut are missing.\n");
     if (r->counters->n_others)
@@ -538,6 +553,24 @@ static void json_kernel(hu_json_out *j, const hu_counters_report *r, const hu_ke
     hu_json_close(j, '}');
 }
 
+/* What became of findings of the trace; empty where none is about kernels that were measured. */
+static void json_revisions(hu_json_out *j, const hu_counters_report *r)
+{
+    hu_json_open(j, "findings", '[');
+    for (size_t i = 0; r->revised && i < r->revised->n; i++) {
+        const hu_revision *v = &r->revised->at[i];
+
+        hu_json_open(j, NULL, '{');
+        hu_json_str(j, "id", hu_str_of(hu_rule_key(v->rule)));
+        hu_json_str(j, "outcome", hu_str_of(hu_revision_word(v->kind)));
+        hu_json_fixed(j, "measured_pct", v->measured_pct, 3);
+        hu_json_fixed(j, "contradicted_pct", v->contradicted_pct, 3);
+        hu_json_str(j, "why", hu_str_of(v->why));
+        hu_json_close(j, '}');
+    }
+    hu_json_close(j, ']');
+}
+
 void hu_counters_json(const hu_counters_report *r, hu_out *out)
 {
     hu_json_out j = {.out = out, .is_empty = true};
@@ -553,6 +586,8 @@ void hu_counters_json(const hu_counters_report *r, hu_out *out)
             &j, "trace_time_pct",
             r->measured->all_ns ? 100 * (double)r->measured->matched_ns / (double)r->measured->all_ns : (double)NAN, 3);
     }
+    if (r->measured)
+        json_revisions(&j, r);
     hu_json_open(&j, "kernels", '[');
     for (size_t i = 0; i < r->groups->n; i++)
         json_kernel(&j, r, &r->groups->at[r->measured ? r->measured->order[i] : i]);

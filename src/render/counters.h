@@ -3,13 +3,14 @@
 #ifndef HU_RENDER_COUNTERS_H
 #define HU_RENDER_COUNTERS_H
 
-#include "analyze/measured.h"
+#include "advise/measured_findings.h"
 #include "base/out.h"
 
 typedef struct {
     const hu_counters      *counters;
     const hu_kernel_groups *groups;
     const hu_measured      *measured; /* the same kernels in a trace of the job; NULL: no trace */
+    const hu_revisions     *revised;  /* what it did to the findings of that trace; NULL: none */
     size_t                  top;      /* kernels that the text shows */
     size_t                  width;
 } hu_counters_report;

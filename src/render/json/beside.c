@@ -60,7 +60,10 @@ static int write_counters(hu_json_out *j, const hu_report *r, hu_error *err)
     memory = hu_out_open_memory(r->scratch);
     if (!memory)
         return hu_fail_memory(err);
-    hu_counters_json(&(hu_counters_report){.counters = &b->counters, .groups = &b->groups, .measured = &b->measured},
+    hu_counters_json(&(hu_counters_report){.counters = &b->counters,
+                                           .groups = &b->groups,
+                                           .measured = &b->measured,
+                                           .revised = hu_beside_revised(b, r->job->verdict.rank)},
                      memory);
     return put_document(j, "counters", memory, r->scratch, err);
 }

@@ -65,9 +65,13 @@ static int write_text(hu_page *p, const char *title, hu_out *memory, hu_error *e
 static int write_kernels(hu_page *p, hu_error *err)
 {
     const hu_beside         *b = p->r->beside;
-    const hu_counters_report counters = {
-        .counters = &b->counters, .groups = &b->groups, .measured = &b->measured, .top = KERNELS, .width = WIDTH};
-    hu_out *memory = hu_out_open_memory(p->r->scratch);
+    const hu_counters_report counters = {.counters = &b->counters,
+                                         .groups = &b->groups,
+                                         .measured = &b->measured,
+                                         .revised = hu_beside_revised(b, p->r->job->verdict.rank),
+                                         .top = KERNELS,
+                                         .width = WIDTH};
+    hu_out                  *memory = hu_out_open_memory(p->r->scratch);
 
     if (!memory)
         return hu_fail_memory(err);

@@ -57,6 +57,7 @@ static void write_kernels(hu_text_page *p)
     const hu_counters_report counters = {.counters = &r->beside->counters,
                                          .groups = &r->beside->groups,
                                          .measured = &r->beside->measured,
+                                         .revised = hu_beside_revised(r->beside, r->job->verdict.rank),
                                          .top = r->top                   ? (size_t)r->top
                                                 : r->show == HU_SHOW_ALL ? DEFAULT_TOP
                                                                          : SHORT_KERNELS,
