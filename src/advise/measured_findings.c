@@ -38,9 +38,9 @@ bool hu_rule_is_of_kernels(hu_rule rule)
 }
 
 static const char *const bounds[] = {
-    [HU_KERNEL_UNKNOWN] = "bound not recorded", [HU_KERNEL_COMPUTE] = "compute-bound",
-    [HU_KERNEL_MEMORY] = "memory-bound",        [HU_KERNEL_BOTH] = "bound by compute and memory alike",
-    [HU_KERNEL_LATENCY] = "latency-bound",      [HU_KERNEL_GRID] = "too few blocks for the GPU",
+    [HU_KERNEL_UNKNOWN] = "bound unknown", [HU_KERNEL_COMPUTE] = "compute-bound",
+    [HU_KERNEL_MEMORY] = "memory-bound",   [HU_KERNEL_BOTH] = "bound by compute and memory alike",
+    [HU_KERNEL_LATENCY] = "latency-bound", [HU_KERNEL_GRID] = "too few blocks for the GPU",
 };
 
 /* What counters say of one kernel, for one finding. */
@@ -125,7 +125,7 @@ static judgement judge(hu_rule rule, const hu_counted *k, const hu_kernel_answer
 
 static const hu_counted *counted_of(const hu_profile *p, size_t group)
 {
-    return &p->counters->kernels.at[p->groups->at[group].shown];
+    return &p->counters->kernels.at[p->measured->groups.at[group].shown];
 }
 
 static void add_group(tally *t, hu_rule rule, const hu_profile *p, size_t group)
@@ -167,7 +167,8 @@ static void count(const revising *v, hu_rule rule, tally *out)
         out->left_ns += m->steps > 0 ? (double)m->shapes->at[i].steps_ns / (double)m->steps : (double)NAN;
     }
     for (size_t g = 0; g < m->n; g++) {
-        const hu_kernel *k = m->at[g].counted_ns > 0 && !m->at[g].is_foreign ? kernel_of(v, m->at[g].shape) : NULL;
+        const bool       tells = m->at[g].counted_ns > 0 && !m->at[g].is_foreign && m->at[g].order != HU_ORDER_UNKNOWN;
+        const hu_kernel *k = tells ? kernel_of(v, m->at[g].shape) : NULL;
 
         if (k && is_of(v, rule, k))
             add_group(out, rule, v->p, g);
@@ -205,7 +206,8 @@ size_t hu_say_measured_bounds(const hu_profile *p, char *text, size_t room)
 
         hu_kernel_judge(counted_of(p, g), &a);
         if (!p->measured->at[g].is_foreign)
-            by_bound[a.bound] += (double)p->measured->at[g].counted_ns;
+            by_bound[p->measured->at[g].order == HU_ORDER_UNKNOWN ? HU_KERNEL_UNKNOWN : a.bound] +=
+                (double)p->measured->at[g].counted_ns;
     }
     return say_bounds(by_bound, (double)p->measured->all_ns, text, room);
 }

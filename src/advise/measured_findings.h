@@ -36,9 +36,8 @@ typedef struct {
 } hu_revisions;
 
 typedef struct {
-    const hu_counters      *counters;
-    const hu_kernel_groups *groups;
-    const hu_measured      *measured; /* of the same rank as the findings */
+    const hu_counters *counters;
+    const hu_measured *measured; /* of the same rank as the findings */
 } hu_profile;
 
 /*

@@ -294,13 +294,42 @@ static int compare_groups(const void *x, const void *y)
     return (a->shown > b->shown) - (a->shown < b->shown);
 }
 
+void hu_kernel_group_of(const hu_counters *c, const hu_counted **launches, size_t n, hu_kernel_group *out)
+{
+    qsort(launches, n, sizeof *launches, compare_launches);
+    *out = (hu_kernel_group){.n = n,
+                             .shown = (size_t)(launches[(n - 1) / 2] - c->kernels.at),
+                             .least_ns = launches[0]->value[HU_COUNTER_DURATION_NS],
+                             .most_ns = launches[n - 1]->value[HU_COUNTER_DURATION_NS]};
+    for (size_t i = 0; i < n; i++)
+        out->total_ns += launches[i]->value[HU_COUNTER_DURATION_NS];
+}
+
+/* Launches of one shape have their places in the sorted list; groups are sorted once more. */
+static void number_groups(const hu_counters *c, const hu_counted **order, uint32_t *place, hu_kernel_groups *out)
+{
+    for (size_t g = 0; g < out->n; g++)
+        place[out->at[g].shown] = (uint32_t)g;
+    for (size_t i = 0, end; i < c->kernels.n; i = end) {
+        uint32_t group = 0;
+
+        for (end = i; end < c->kernels.n && compare_shape(order[i], order[end]) == 0; end++)
+            ;
+        group = place[order[i + (end - i - 1) / 2] - c->kernels.at];
+        for (size_t k = i; k < end; k++)
+            out->of[order[k] - c->kernels.at] = group;
+    }
+}
+
 int hu_kernel_group_all(const hu_counters *c, hu_arena *arena, hu_kernel_groups *out, hu_error *err)
 {
     const size_t       n = c->kernels.n;
     const hu_counted **order = hu_arena_calloc(arena, n + 1, sizeof *order);
+    uint32_t          *place = hu_arena_calloc(arena, n + 1, sizeof *place);
 
-    *out = (hu_kernel_groups){.at = hu_arena_calloc(arena, n + 1, sizeof *out->at)};
-    if (!order || !out->at)
+    *out = (hu_kernel_groups){.at = hu_arena_calloc(arena, n + 1, sizeof *out->at),
+                              .of = hu_arena_calloc(arena, n + 1, sizeof *out->of)};
+    if (!order || !place || !out->at || !out->of)
         return hu_fail_memory(err);
     for (size_t i = 0; i < n; i++)
         order[i] = &c->kernels.at[i];
@@ -309,13 +338,11 @@ int hu_kernel_group_all(const hu_counters *c, hu_arena *arena, hu_kernel_groups 
         hu_kernel_group *g = &out->at[out->n++];
 
         for (end = i; end < n && compare_shape(order[i], order[end]) == 0; end++)
-            g->total_ns += order[end]->value[HU_COUNTER_DURATION_NS];
-        g->n = end - i;
-        g->least_ns = order[i]->value[HU_COUNTER_DURATION_NS];
-        g->most_ns = order[end - 1]->value[HU_COUNTER_DURATION_NS];
-        g->shown = (size_t)(order[i + (g->n - 1) / 2] - c->kernels.at);
+            ;
+        hu_kernel_group_of(c, order + i, end - i, g);
         out->total_ns += g->total_ns;
     }
     qsort(out->at, out->n, sizeof *out->at, compare_groups);
+    number_groups(c, order, place, out);
     return 0;
 }

@@ -73,8 +73,12 @@ typedef struct {
 typedef struct {
     hu_kernel_group *at; /* by total time, the longest first; lives in the arena */
     size_t           n;
+    uint32_t        *of;       /* of each launch its group */
     double           total_ns; /* of all; NaN where one is unknown */
 } hu_kernel_groups;
+
+/* What `n` launches of one shape have in common, in any order, which becomes by duration. */
+void hu_kernel_group_of(const hu_counters *c, const hu_counted **launches, size_t n, hu_kernel_group *out);
 
 /* Returns 0 or HU_ENOMEM. */
 int hu_kernel_group_all(const hu_counters *c, hu_arena *arena, hu_kernel_groups *out, hu_error *err);

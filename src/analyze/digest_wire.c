@@ -109,7 +109,12 @@ HU_WIRE_TABLE(hu_kernel, KERNEL);
     F(T, I64, steps_ns)
 HU_WIRE_TABLE(hu_kernel_shape, KERNEL_SHAPE);
 
-#define KERNEL_SHAPES(F, T) F(T, LIST, at, n, hu_kernel_shape) F(T, SIZE, n)
+#define KERNEL_LAUNCH(F, T) F(T, U32, shape) F(T, U32, step) F(T, I64, dur_ns)
+HU_WIRE_TABLE(hu_kernel_launch, KERNEL_LAUNCH);
+
+#define KERNEL_SHAPES(F, T) \
+    F(T, LIST, at, n, hu_kernel_shape) F(T, SIZE, n) F(T, LIST, launches, n_launches, hu_kernel_launch) \
+    F(T, SIZE, n_launches) F(T, WORD, why_unordered)
 HU_WIRE_TABLE(hu_kernel_shapes, KERNEL_SHAPES);
 
 #define SAID_SUM(F, T) F(T, I64, sum) F(T, I64, passes)

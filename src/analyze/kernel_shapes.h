@@ -13,10 +13,20 @@ typedef struct {
     int64_t  calls_in_steps, steps_ns; /* of those in the steps that count */
 } hu_kernel_shape;
 
+/* One launch in a step that counts. */
+typedef struct {
+    uint32_t shape; /* row */
+    uint32_t step;  /* number of the step; 0 without steps */
+    int64_t  dur_ns;
+} hu_kernel_launch;
+
 /* Kernels whose launch was recorded with its grid; communication is left out. */
 typedef struct {
-    hu_kernel_shape *at; /* by total_ns, the longest first, then by name */
-    size_t           n;
+    hu_kernel_shape  *at; /* by total_ns, the longest first, then by name */
+    size_t            n;
+    hu_kernel_launch *launches; /* in the order in which they were launched, or empty and `why_unordered` */
+    size_t            n_launches;
+    const char       *why_unordered; /* NULL: they are in order */
 } hu_kernel_shapes;
 
 /* Rows live in the arena of `ask`, names are borrowed from the trace.  Returns 0 or HU_ENOMEM. */

@@ -185,8 +185,12 @@ typedef struct {
     const hu_kernel_groups *groups;
     const hu_kernel_shapes *shapes;
     rows                    in_report, in_trace;
-    uint32_t               *next;     /* by shape: the next one of the same name and shape; HU_MAP_NONE none */
+    uint32_t               *next;  /* by shape: the next one of the same name and shape; HU_MAP_NONE none */
+    uint32_t               *same;  /* by shape: the first one of the same name and shape */
+    uint64_t               *names; /* by shape: equal for equal names */
+    hu_launch_places        places;
     bool                   *is_taken; /* by shape: its time is counted */
+    bool                   *is_taken_class;
     int64_t                 steps;
 } joining;
 
@@ -257,8 +261,10 @@ static bool read_rows(joining *j, hu_arena *arena)
     uint32_t first;
 
     j->next = hu_arena_calloc(arena, j->shapes->n + 1, sizeof *j->next);
+    j->same = hu_arena_calloc(arena, j->shapes->n + 1, sizeof *j->same);
+    j->names = hu_arena_calloc(arena, j->shapes->n + 1, sizeof *j->names);
     j->is_taken = hu_arena_calloc(arena, j->shapes->n + 1, sizeof *j->is_taken);
-    if (!j->next || !j->is_taken || !init_rows(&j->in_report, j->groups->n, arena) ||
+    if (!j->next || !j->same || !j->names || !j->is_taken || !init_rows(&j->in_report, j->groups->n, arena) ||
         !init_rows(&j->in_trace, j->shapes->n, arena))
         return false;
     for (size_t i = 0; i < j->groups->n; i++) {
@@ -271,6 +277,8 @@ static bool read_rows(joining *j, hu_arena *arena)
         if (!add_row(&j->in_trace, (uint32_t)i, j->shapes->at[i].name, shape, &first, arena))
             return false;
         j->next[i] = HU_MAP_NONE;
+        j->same[i] = first;
+        j->names[i] = key_of(j->in_trace.names[i], NULL);
         if (first != i) { /* behind the first of them */
             j->next[i] = j->next[first];
             j->next[first] = (uint32_t)i;
@@ -312,6 +320,41 @@ static double busiest_pct(const hu_counted *k)
                                                                          : k->value[HU_COUNTER_MEMORY_PCT];
 }
 
+/* All launches of the group's shape in the trace. */
+static void take_shape(joining *j, hu_measured_kernel *out, int64_t *calls, int64_t *ns)
+{
+    for (uint32_t i = (uint32_t)out->shape; i != HU_MAP_NONE; i = j->next[i]) {
+        const hu_kernel_shape *s = &j->shapes->at[i];
+
+        out->calls += s->calls;
+        out->total_ns += s->total_ns;
+        *calls += s->calls_in_steps;
+        *ns += s->steps_ns;
+    }
+}
+
+/* Of all launches of the shape, those that the group stands for; the rest waits for another group, or was not measured. */
+static void take_part(hu_measured_kernel *out)
+{
+    const hu_launch_class *c = &out->place;
+    const double           share = c->step_ns / c->shape_ns;
+
+    out->calls = out->calls * c->n / c->of;
+    out->total_ns = (int64_t)((double)out->total_ns * share);
+    out->calls_per_step *= (double)c->n / (double)c->of;
+    out->step_ns *= share;
+}
+
+/* What no other group stands for: of a shape as a whole, or of a class of its launches. */
+static void count_once(joining *j, hu_measured_kernel *out)
+{
+    const bool is_part = out->order == HU_ORDER_SEQUENCE || out->order == HU_ORDER_DURATIONS;
+    bool      *taken = is_part ? &j->is_taken_class[out->class] : &j->is_taken[out->shape];
+
+    out->counted_ns = *taken || j->is_taken[out->shape] ? 0 : out->total_ns;
+    *taken = true;
+}
+
 static void take_times(joining *j, size_t group, hu_measured_kernel *out, hu_measured *all)
 {
     const hu_counted *k = shown(j, group);
@@ -321,25 +364,19 @@ static void take_times(joining *j, size_t group, hu_measured_kernel *out, hu_mea
     out->calls_per_step = out->step_ns = out->slower = out->saved_ns = (double)NAN;
     if (out->match < HU_MEASURED_FUNCTION)
         return;
-    for (uint32_t i = (uint32_t)out->shape; i != HU_MAP_NONE; i = j->next[i]) {
-        const hu_kernel_shape *s = &j->shapes->at[i];
-
-        out->calls += s->calls;
-        out->total_ns += s->total_ns;
-        calls += s->calls_in_steps;
-        ns += s->steps_ns;
-        out->counted_ns += j->is_taken[i] ? 0 : s->total_ns;
-        j->is_taken[i] = true;
+    take_shape(j, out, &calls, &ns);
+    if (j->steps > 0) {
+        out->calls_per_step = (double)calls / (double)j->steps;
+        out->step_ns = (double)ns / (double)j->steps;
     }
+    if (out->order == HU_ORDER_SEQUENCE || out->order == HU_ORDER_DURATIONS)
+        take_part(out);
+    count_once(j, out);
     all->matched_ns += out->counted_ns;
     all->n_matched++;
-    if (out->total_ns > 0)
+    if (out->total_ns > 0 && out->order != HU_ORDER_UNKNOWN)
         out->slower = k->value[HU_COUNTER_DURATION_NS] / ((double)out->total_ns / (double)out->calls);
-    if (j->steps <= 0)
-        return;
-    out->calls_per_step = (double)calls / (double)j->steps;
-    out->step_ns = (double)ns / (double)j->steps;
-    if (busy >= 0 && busy <= 100)
+    if (busy >= 0 && busy <= 100 && out->order != HU_ORDER_UNKNOWN)
         out->saved_ns = out->step_ns * (1 - busy / 100);
 }
 
@@ -358,24 +395,127 @@ static int by_trace_time(const void *left, const void *right)
     return (a->group > b->group) - (a->group < b->group);
 }
 
+/* Where the launches of all groups stand in a step. */
+static int find_places(joining *j, const hu_measured_kernel *matches, hu_arena *arena, hu_error *err)
+{
+    uint32_t          *shape_of = hu_arena_calloc(arena, j->counters->kernels.n + 1, sizeof *shape_of);
+    hu_launch_question q = {.counters = j->counters,
+                            .shapes = j->shapes,
+                            .shape_of = shape_of,
+                            .same = j->same,
+                            .names = j->names,
+                            .has_steps = j->steps > 0};
+
+    if (!shape_of)
+        return hu_fail_memory(err);
+    for (size_t i = 0; i < j->counters->kernels.n; i++) {
+        const hu_measured_kernel *m = &matches[j->groups->of[i]];
+
+        shape_of[i] = m->match >= HU_MEASURED_FUNCTION ? j->same[m->shape] : HU_MAP_NONE;
+    }
+    return hu_launch_places_find(&q, arena, &j->places, err);
+}
+
+typedef struct {
+    const hu_counted *launch;
+    uint32_t class;
+} member;
+
+static int by_class(const void *left, const void *right)
+{
+    const member *a = left, *b = right;
+
+    if (a->class != b->class)
+        return a->class < b->class ? -1 : 1;
+    return (a->launch > b->launch) - (a->launch < b->launch);
+}
+
+typedef struct {
+    hu_kernel_groups   *groups;
+    hu_measured_kernel *at;
+} split_list;
+
+/* A group as it is, or one for each class of its launches, `n` of them. */
+static void split(const joining *j, hu_measured_kernel m, const hu_kernel_group *group, member *of, size_t n,
+                  const hu_counted **room, split_list *out)
+{
+    const bool is_matched = m.match >= HU_MEASURED_FUNCTION;
+
+    for (size_t i = 0; is_matched && i < n; i++) {
+        const hu_launch_order order = j->places.order[of[i].launch - j->counters->kernels.at];
+
+        m.order = order > m.order ? order : m.order;
+    }
+    if (!is_matched || (m.order != HU_ORDER_SEQUENCE && m.order != HU_ORDER_DURATIONS)) {
+        out->groups->at[out->groups->n] = *group;
+        out->at[out->groups->n++] = m;
+        return;
+    }
+    qsort(of, n, sizeof *of, by_class);
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i; end < n && of[end].class == of[i].class; end++)
+            room[end - i] = of[end].launch;
+        hu_kernel_group_of(j->counters, room, end - i, &out->groups->at[out->groups->n]);
+        m.class = of[i].class;
+        m.place = j->places.classes[m.class];
+        out->at[out->groups->n++] = m;
+    }
+}
+
+/* One group for each class that was measured.  False when there is no memory. */
+static bool split_all(const joining *j, const hu_measured_kernel *matches, hu_arena *arena, hu_measured *out)
+{
+    const size_t       n = j->counters->kernels.n;
+    member            *of = hu_arena_calloc(arena, n + 1, sizeof *of);
+    size_t            *ends = hu_arena_calloc(arena, j->groups->n + 1, sizeof *ends);
+    const hu_counted **room = hu_arena_calloc(arena, n + 1, sizeof *room);
+    split_list         list = {&out->groups, hu_arena_calloc(arena, n + 1, sizeof *out->at)};
+
+    out->groups = (hu_kernel_groups){.at = hu_arena_calloc(arena, n + 1, sizeof *out->groups.at),
+                                     .total_ns = j->groups->total_ns};
+    if (!of || !ends || !room || !list.at || !out->groups.at)
+        return false;
+    for (size_t g = 0, end = 0; g < j->groups->n; g++) {
+        ends[g] = end; /* becomes the end when its launches are put behind it */
+        end += j->groups->at[g].n;
+    }
+    for (size_t i = 0; i < n; i++)
+        of[ends[j->groups->of[i]]++] = (member){&j->counters->kernels.at[i], j->places.class_of[i]};
+    for (size_t g = 0; g < j->groups->n; g++)
+        split(j, matches[g], &j->groups->at[g], of + (ends[g] - j->groups->at[g].n), j->groups->at[g].n, room, &list);
+    out->at = list.at;
+    out->n = out->groups.n;
+    return true;
+}
+
 int hu_measured_join(const hu_counters *counters, const hu_kernel_groups *groups, const hu_kernel_shapes *shapes,
                      int64_t steps, double step_ns, hu_arena *arena, hu_measured *out, hu_error *err)
 {
-    joining j = {.counters = counters, .groups = groups, .shapes = shapes, .steps = steps};
-    place  *places = hu_arena_calloc(arena, groups->n + 1, sizeof *places);
+    joining             j = {.counters = counters, .groups = groups, .shapes = shapes, .steps = steps};
+    hu_measured_kernel *matches = hu_arena_calloc(arena, groups->n + 1, sizeof *matches);
+    place              *places;
+    int                 rc;
 
-    *out = (hu_measured){.at = hu_arena_calloc(arena, groups->n + 1, sizeof *out->at),
-                         .order = hu_arena_calloc(arena, groups->n + 1, sizeof *out->order),
-                         .n = groups->n,
-                         .steps = steps,
-                         .step_ns = steps > 0 ? step_ns : (double)NAN,
-                         .shapes = shapes};
-    if (!out->at || !out->order || !places || !read_rows(&j, arena))
+    *out = (hu_measured){.steps = steps, .step_ns = steps > 0 ? step_ns : (double)NAN, .shapes = shapes};
+    if (!matches || !read_rows(&j, arena))
+        return hu_fail_memory(err);
+    for (size_t i = 0; i < groups->n; i++)
+        find_match(&j, i, &matches[i]);
+    rc = find_places(&j, matches, arena, err);
+    if (rc < 0)
+        return rc;
+    if (!split_all(&j, matches, arena, out))
+        return hu_fail_memory(err);
+    out->orders = j.places.shapes;
+    j.groups = &out->groups;
+    j.is_taken_class = hu_arena_calloc(arena, j.places.n_classes + 1, sizeof *j.is_taken_class);
+    places = hu_arena_calloc(arena, out->n + 1, sizeof *places);
+    out->order = hu_arena_calloc(arena, out->n + 1, sizeof *out->order);
+    if (!j.is_taken_class || !places || !out->order)
         return hu_fail_memory(err);
     for (size_t i = 0; i < shapes->n; i++)
         out->all_ns += shapes->at[i].total_ns;
-    for (size_t i = 0; i < groups->n; i++) {
-        find_match(&j, i, &out->at[i]);
+    for (size_t i = 0; i < out->n; i++) {
         take_times(&j, i, &out->at[i], out);
         places[i] = (place){out->at[i].total_ns, i};
     }

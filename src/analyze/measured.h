@@ -4,7 +4,7 @@
 #define HU_ANALYZE_MEASURED_H
 
 #include "analyze/counters.h"
-#include "analyze/kernel_shapes.h"
+#include "analyze/launch_places.h"
 
 /* How far a measured kernel is one of the trace's: word in JSON. */
 #define HU_MEASURED_MATCHES(M)                                                                              \
@@ -28,17 +28,22 @@ typedef struct {
     double            calls_per_step, step_ns; /* in a step; NaN without steps */
     double            slower;                  /* its duration over the trace's mean; NaN unknown */
     int64_t           counted_ns;              /* of total_ns, what no group before it stands for */
-    bool              is_foreign;              /* measured on another GPU than the trace's: says nothing of this job */
-    double            saved_ns; /* by which a step is shorter at most, where the unit it uses most ran at its peak; NaN */
+    hu_launch_order   order;                   /* which launches of a step it is, where they differ */
+    hu_launch_class   place;                   /* SEQUENCE, DURATIONS: those that the group stands for, alone */
+    uint32_t class;                            /* its number */
+    bool   is_foreign;                         /* measured on another GPU than the trace's: says nothing of this job */
+    double saved_ns; /* by which a step is shorter at most, where the unit it uses most ran at its peak; NaN */
 } hu_measured_kernel;
 
 typedef struct {
-    hu_measured_kernel     *at;    /* for each group, in the arena */
+    hu_kernel_groups groups; /* one for launches of a shape that differ in the trace, where it can be told which they are */
+    hu_measured_kernel     *at;    /* for each of them, in the arena */
     size_t                 *order; /* groups by their time in the trace, the longest first; then those that do not match */
     size_t                  n, n_matched;
     int64_t                 matched_ns, all_ns; /* of the trace's kernels without communication */
     int64_t                 steps;              /* that count; 0 none */
     double                  step_ns;            /* the mean step; NaN */
+    hu_shape_order         *orders;             /* of each row of `shapes` */
     const hu_kernel_shapes *shapes;             /* empty: the trace does not say how its kernels were launched */
 } hu_measured;
 

@@ -137,7 +137,7 @@ static bool is_same_device(hu_str a, hu_str b)
 static void mark_foreign(const hu_beside *b, const hu_digest *d, hu_measured *m)
 {
     for (size_t g = 0; g < m->n; g++) {
-        m->at[g].is_foreign = !is_same_device(b->counters.kernels.at[b->groups.at[g].shown].device, d->device);
+        m->at[g].is_foreign = !is_same_device(b->counters.kernels.at[m->groups.at[g].shown].device, d->device);
         if (m->at[g].is_foreign)
             m->at[g].saved_ns = m->at[g].slower = (double)NAN;
     }
@@ -149,7 +149,7 @@ static bool doubt_device(fitting *f, hu_str file, size_t from, size_t to, const 
     hu_str             other = HU_STR("");
 
     for (size_t g = 0; g < m->n; g++) {
-        const size_t at = f->b->groups.at[g].shown;
+        const size_t at = m->groups.at[g].shown;
 
         if (at >= from && at < to && m->at[g].is_foreign)
             other = f->b->counters.kernels.at[at].device;
@@ -166,7 +166,7 @@ static void doubt_kernels(fitting *f, hu_str file, size_t from, size_t to)
     size_t             n = 0, matched = 0, shapes = 0;
 
     for (size_t g = 0; g < m->n; g++) {
-        if (f->b->groups.at[g].shown < from || f->b->groups.at[g].shown >= to)
+        if (m->groups.at[g].shown < from || m->groups.at[g].shown >= to)
             continue;
         n++;
         matched += m->at[g].match >= HU_MEASURED_FUNCTION;
@@ -328,7 +328,7 @@ static int revise(hu_beside *b, const hu_job *job, size_t shown, hu_arena *arena
     for (size_t i = 0; rc == 0 && i < job->n; i++) {
         hu_arena   *scratch = i == shown || !job->findings[i] ? NULL : hu_arena_new();
         hu_measured other = {0};
-        hu_profile  profile = {&b->counters, &b->groups, i == shown ? &b->measured : &other};
+        hu_profile  profile = {&b->counters, i == shown ? &b->measured : &other};
 
         if (!job->findings[i])
             continue;
@@ -353,7 +353,7 @@ const hu_revisions *hu_beside_revised(const hu_beside *b, size_t rank)
 
 size_t hu_beside_say_kernels(const hu_beside *b, char *text, size_t room)
 {
-    const hu_profile profile = {&b->counters, &b->groups, &b->measured};
+    const hu_profile profile = {&b->counters, &b->measured};
     char             bounds[256];
 
     text[0] = '\0';

@@ -40,9 +40,9 @@ struct hu_beside {
 
     size_t          *counter_ends; /* of each counter file: launches up to its end */
     hu_counters      counters;     /* no kernels: none given, or none could be read */
-    hu_kernel_groups groups;
-    hu_measured      measured; /* of the rank that the verdict speaks of */
-    hu_revised_rank *revised;  /* of each rank with findings; in the arena */
+    hu_kernel_groups groups;       /* by shape alone; those held against the trace are in `measured` */
+    hu_measured      measured;     /* of the rank that the verdict speaks of */
+    hu_revised_rank *revised;      /* of each rank with findings; in the arena */
     size_t           n_revised;
 
     hu_dumps         dumps;

@@ -229,6 +229,29 @@ static size_t say_trace_time(const hu_measured *m, const hu_measured_kernel *k, 
                             hu_say_pct(m->all_ns ? 100 * (double)k->total_ns / (double)m->all_ns : 0).t);
 }
 
+/* Which launches of a step are meant, where they differ. */
+static size_t say_order(const hu_measured *m, const hu_measured_kernel *k, char *text, size_t room)
+{
+    const hu_shape_order *o = &m->orders[k->shape];
+    size_t                n;
+
+    if (k->order == HU_ORDER_UNKNOWN)
+        return (size_t)snprintf(text, room,
+                                "; its launches in a step take %s to %s, and which of them was measured cannot be told: %s. "
+                                "Measure whole steps: holdup report TRACE --suggest ncu",
+                                hu_say_time(o->least_ns).t, hu_say_time(o->most_ns).t,
+                                o->why ? o->why : "the order is unknown");
+    if (k->order != HU_ORDER_SEQUENCE && k->order != HU_ORDER_DURATIONS)
+        return 0;
+    n = (size_t)snprintf(text, room, "; launch%s ", k->place.n == 1 ? "" : "es");
+    for (uint32_t i = 0; i < k->place.n && i < HU_PLACES_NAMED; i++)
+        n += (size_t)snprintf(text + n, room - n, "%s%u", i ? ", " : "", k->place.place[i]);
+    return n +
+           (size_t)snprintf(text + n, room - n, "%s of %u of this shape in a step, by %s",
+                            k->place.n > HU_PLACES_NAMED ? " …" : "", k->place.of,
+                            k->order == HU_ORDER_SEQUENCE ? "the order of launches" : "the order and durations of launches");
+}
+
 /* What the kernel is in the job, of which ncu's own durations say nothing: it runs kernels one at a time. */
 static void write_in_trace(const hu_counters_report *r, size_t group, hu_out *out)
 {
@@ -252,6 +275,7 @@ static void write_in_trace(const hu_counters_report *r, size_t group, hu_out *ou
         return;
     }
     n = say_trace_time(m, k, text, sizeof text);
+    n += say_order(m, k, text + n, sizeof text - n);
     if (k->match == HU_MEASURED_FUNCTION)
         n += (size_t)snprintf(text + n, sizeof text - n, "; found by its function, grid and block");
     if (k->slower >= MUCH_SLOWER || k->slower <= 1 / MUCH_SLOWER)
@@ -501,6 +525,30 @@ static void json_stalls(hu_json_out *j, const hu_kernel_answer *a)
     hu_json_bool(j, "stalls_are_sampled", a->is_sampled);
 }
 
+static void json_order(hu_json_out *j, const hu_measured *m, const hu_measured_kernel *k)
+{
+    const bool            is_matched = k->match >= HU_MEASURED_FUNCTION;
+    const bool            is_part = is_matched && (k->order == HU_ORDER_SEQUENCE || k->order == HU_ORDER_DURATIONS);
+    const hu_shape_order *o = is_matched && k->order == HU_ORDER_UNKNOWN ? &m->orders[k->shape] : NULL;
+
+    if (is_matched)
+        hu_json_str(j, "order", hu_str_of(hu_launch_order_word(k->order)));
+    else
+        hu_json_null(j, "order");
+    if (o && o->why)
+        hu_json_str(j, "order_unknown", hu_str_of(o->why));
+    else
+        hu_json_null(j, "order_unknown");
+    hu_json_open(j, "places", '[');
+    for (uint32_t i = 0; is_part && i < k->place.n && i < HU_PLACES_NAMED; i++)
+        hu_json_int(j, NULL, k->place.place[i]);
+    hu_json_close(j, ']');
+    if (is_part)
+        hu_json_int(j, "places_of", k->place.of);
+    else
+        hu_json_null(j, "places_of");
+}
+
 /* null without a trace. */
 static void json_in_trace(hu_json_out *j, const hu_counters_report *r, size_t group)
 {
@@ -518,6 +566,7 @@ static void json_in_trace(hu_json_out *j, const hu_counters_report *r, size_t gr
     hu_json_ns(j, "step_ns", k->step_ns);
     json_number(j, "slower", k->slower);
     hu_json_ns(j, "most_saved_ns", k->saved_ns);
+    json_order(j, r->measured, k);
     hu_json_close(j, '}');
 }
 

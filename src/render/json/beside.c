@@ -61,7 +61,7 @@ static int write_counters(hu_json_out *j, const hu_report *r, hu_error *err)
     if (!memory)
         return hu_fail_memory(err);
     hu_counters_json(&(hu_counters_report){.counters = &b->counters,
-                                           .groups = &b->groups,
+                                           .groups = &b->measured.groups,
                                            .measured = &b->measured,
                                            .revised = hu_beside_revised(b, r->job->verdict.rank)},
                      memory);

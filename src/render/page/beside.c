@@ -66,7 +66,7 @@ static int write_kernels(hu_page *p, hu_error *err)
 {
     const hu_beside         *b = p->r->beside;
     const hu_counters_report counters = {.counters = &b->counters,
-                                         .groups = &b->groups,
+                                         .groups = &b->measured.groups,
                                          .measured = &b->measured,
                                          .revised = hu_beside_revised(b, p->r->job->verdict.rank),
                                          .top = KERNELS,

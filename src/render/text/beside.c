@@ -55,7 +55,7 @@ static void write_kernels(hu_text_page *p)
 {
     const hu_report         *r = p->r;
     const hu_counters_report counters = {.counters = &r->beside->counters,
-                                         .groups = &r->beside->groups,
+                                         .groups = &r->beside->measured.groups,
                                          .measured = &r->beside->measured,
                                          .revised = hu_beside_revised(r->beside, r->job->verdict.rank),
                                          .top = r->top                   ? (size_t)r->top
