@@ -143,9 +143,9 @@ class Made(Case):
         status, out, err = run("report", path, "--csv")
         self.assertEqual((status, out), (2, b""))
         self.assertIn("--csv is not for answers of RAS", err)
-        self.assertIn("output of ncclras, which has no timeline", run("info", path)[2])
+        self.assertIn("output of ncclras, which has no timeline", run("whatif", path, "--edit", "data=0")[2])
         told = report(OWN[0], path)
-        self.assertEqual((len(told["ranks"]), "ncclras" in told["unread"][0]["error"]), (1, True))
+        self.assertEqual((len(told["ranks"]), told["nccl_ras"]["cause"], told["unread"]), (1, "nothing", []))
 
 
 class Hostile(Case):

@@ -269,7 +269,7 @@ const hu_command hu_command_info = {
     .summary = "show what a file holds: tool, devices, ranks, steps, event kinds",
     .usage = "[options] FILE|DIRECTORY|- ...",
     .about = "Reads each file once and prints what it is and what it holds, without analysing it:\n"
-             "traces, memory snapshots, reports of Nsight Compute, Flight Recorder dumps.",
+             "traces, memory snapshots, reports of Nsight Compute, Flight Recorder dumps, answers of RAS.",
     .examples = "  holdup info trace.json.gz\n"
                 "  holdup info run/ --json",
     .wants = "a trace",

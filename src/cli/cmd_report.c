@@ -397,8 +397,6 @@ static int run(hu_cli_call *call)
 
     if (call->crew)
         return report(o, &call->inputs, NULL, call->source, call->crew, call->arena);
-    if (hu_report_is_ras(&call->inputs))
-        return hu_report_ras(&o->shared, &call->inputs, option_of_traces(o), call->arena);
     if (hu_report_is_sums(&call->inputs))
         return hu_report_sums(&o->shared, &call->inputs, option_of_traces(o), call->arena);
     if (hu_inputs_add_beside(call->argv, (size_t)call->n, &o->shared.limits, call->arena, &call->inputs, &err) < 0 ||
@@ -408,6 +406,10 @@ static int run(hu_cli_call *call)
         return report_kernels(o, call);
     if (sorted.of[HU_INPUT_DUMP].n == call->inputs.n)
         return hu_report_flight(&o->shared, &call->inputs, option_of_traces(o), call->arena);
+    if (sorted.of[HU_INPUT_RAS].n == call->inputs.n)
+        return hu_report_ras(&o->shared, &call->inputs, option_of_traces(o), call->arena);
+    if (sorted.of[HU_INPUT_RAS].n + sorted.of[HU_INPUT_DUMP].n == call->inputs.n)
+        return hu_report_hang(&o->shared, &sorted, option_of_traces(o), call->arena);
     if (sorted.of[HU_INPUT_RANK].n == 0) {
         hu_fail(
             &err, HU_EUSAGE, NULL, HU_NO_OFFSET,

@@ -63,6 +63,22 @@ static void write_dump(writer *w, const hu_flight_dump *d)
             count(w, "world_size", "world", (int64_t)d->groups.at[i].n);
 }
 
+static void write_ras(writer *w, const hu_ras_status *s)
+{
+    int64_t ranks = 0;
+
+    for (size_t i = 0; i < s->comms.n; i++)
+        ranks = s->comms.at[i].size > ranks ? s->comms.at[i].size : ranks;
+    text(w, "format", "format", HU_STR("answer of NCCL's RAS subsystem"));
+    text(w, "tool", "tool", HU_STR("NCCL RAS"));
+    text(w, "version", "version", s->version);
+    count(w, "communicators", "comms", s->n_comms);
+    if (ranks)
+        count(w, "ranks", "ranks", ranks);
+    if (s->is_cut)
+        text(w, "truncated", "truncated", HU_STR("the file is cut"));
+}
+
 int hu_info_beside(hu_input_kind kind, const char *path, const hu_info_how *how, hu_out *out, hu_error *err)
 {
     writer           w = {.how = how, .out = out, .j = {.out = out, .is_empty = true}};
@@ -71,10 +87,13 @@ int hu_info_beside(hu_input_kind kind, const char *path, const hu_info_how *how,
     hu_counters      counters = {0};
     hu_kernel_groups groups = {0};
     hu_dumps         dumps = {0};
+    hu_ras_files     ras = {0};
     int              rc = arena ? 0 : hu_fail_memory(err);
 
     if (rc == 0 && kind == HU_INPUT_DUMP)
         rc = hu_dumps_read(&one, how->limits, arena, &dumps, err);
+    else if (rc == 0 && kind == HU_INPUT_RAS)
+        rc = hu_ras_files_read(&one, how->limits, arena, &ras, NULL, err);
     else if (rc == 0 && (rc = hu_counters_read(&one, how->limits, arena, &counters, err)) == 0)
         rc = hu_kernel_group_all(&counters, arena, &groups, err);
     if (rc == 0) {
@@ -83,6 +102,8 @@ int hu_info_beside(hu_input_kind kind, const char *path, const hu_info_how *how,
         text(&w, "file", "file", hu_str_of(path));
         if (kind == HU_INPUT_DUMP)
             write_dump(&w, &dumps.at[0]);
+        else if (kind == HU_INPUT_RAS)
+            write_ras(&w, &ras.at[0]);
         else
             write_counters(&w, &counters, &groups);
         if (how->json) {
@@ -91,6 +112,7 @@ int hu_info_beside(hu_input_kind kind, const char *path, const hu_info_how *how,
         }
     }
     hu_dumps_free(&dumps);
+    hu_ras_files_free(&ras);
     hu_arena_free(arena);
     return rc;
 }

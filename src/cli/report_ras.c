@@ -2,46 +2,14 @@
  * report_ras.c - answers of NCCL's RAS subsystem have no timeline: of several, the first and the last are compared. */
 #include "cli/report_ras.h"
 
-#include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/terminal.h"
-#include "ingest/nccl_ras.h"
+#include "cli/unread.h"
+#include "job/beside.h"
 #include "render/ras.h"
-
-bool hu_report_is_ras(const hu_inputs *inputs)
-{
-    for (size_t i = 0; i < inputs->n; i++)
-        if (!hu_nccl_ras_is_file(inputs->at[i]))
-            return false;
-    return inputs->n > 0;
-}
-
-static int read_one(const char *path, const hu_limits *limits, hu_ras_status *out, hu_error *err)
-{
-    const hu_input_options how = {.limits = *limits};
-    hu_input              *in = hu_input_open(path, &how, err);
-    struct stat            st;
-    int                    rc;
-
-    *out = (hu_ras_status){0};
-    if (!in)
-        return err->code;
-    rc = hu_nccl_ras_read(in, out, err);
-    hu_input_close(in);
-    if (stat(path, &st) == 0)
-        out->written_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
-    return rc;
-}
-
-static int by_time(const void *a, const void *b)
-{
-    const hu_ras_status *x = a, *y = b;
-
-    return (x->written_ns > y->written_ns) - (x->written_ns < y->written_ns);
-}
+#include "render/report.h"
 
 static int write_answer(const hu_shared *shared, const hu_ras_answer *answer, size_t n, hu_arena *arena, hu_error *err)
 {
@@ -63,23 +31,69 @@ static int write_answer(const hu_shared *shared, const hu_ras_answer *answer, si
 
 int hu_report_ras(const hu_shared *shared, const hu_inputs *inputs, const char *other, hu_arena *arena)
 {
-    hu_ras_status *all = hu_arena_calloc(arena, inputs->n, sizeof *all);
-    hu_ras_answer  answer;
-    hu_error       err = {0};
-    int            rc = all ? 0 : hu_fail_memory(&err);
-    size_t         n = 0;
+    hu_ras_files  files = {0};
+    hu_ras_answer answer;
+    hu_error      err = {0};
+    int           rc = 0;
 
-    if (rc == 0 && other)
+    if (other)
         rc = hu_fail(&err, HU_EUSAGE, NULL, HU_NO_OFFSET,
                      "--%s is not for answers of RAS, which have no timeline; they take --json, --output and --top", other);
-    for (; rc == 0 && n < inputs->n; n++)
-        rc = read_one(inputs->at[n], &shared->limits, &all[n], &err);
+    if (rc == 0)
+        rc = hu_ras_files_read(inputs, &shared->limits, arena, &files, NULL, &err);
     if (rc == 0) {
-        qsort(all, n, sizeof *all, by_time);
-        hu_ras_measure(all, n, &answer);
-        rc = write_answer(shared, &answer, n, arena, &err);
+        hu_ras_measure(files.at, files.n, &answer);
+        rc = write_answer(shared, &answer, files.n, arena, &err);
     }
-    for (size_t i = 0; all && i < n; i++)
-        hu_nccl_ras_free(&all[i]);
+    hu_ras_files_free(&files);
     return rc < 0 ? hu_command_fail(&err) : 0;
+}
+
+static int write_hang(const hu_shared *shared, const hu_beside *beside, const hu_unread_list *unread, hu_arena *arena,
+                      hu_error *err)
+{
+    const hu_report r = {.beside = beside,
+                         .scratch = arena,
+                         .top = shared->top,
+                         .color = hu_terminal_has_color(STDOUT_FILENO, shared->output, shared->color),
+                         .width = hu_terminal_width(STDOUT_FILENO, shared->output)};
+    hu_out         *out = shared->output ? hu_out_open_file(shared->output, err) : hu_out_open_fd(STDOUT_FILENO);
+    int             rc = 0;
+
+    if (!out)
+        return shared->output ? err->code : hu_fail_memory(err);
+    if (shared->json)
+        rc = hu_json_write_hang(&r, unread, out, err);
+    else
+        hu_text_write_hang(&r, out);
+    if (rc < 0) {
+        hu_out_abandon(out);
+        return rc;
+    }
+    return hu_out_close(out, err);
+}
+
+int hu_report_hang(const hu_shared *shared, const hu_sorted_inputs *inputs, const char *other, hu_arena *arena)
+{
+    hu_unread_list unread = inputs->of[HU_INPUT_RANK].unread;
+    hu_beside      beside = {0};
+    hu_error       err = {0};
+    int            rc = 0;
+
+    if (other)
+        rc = hu_fail(
+            &err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+            "--%s is not for dumps and answers of RAS, which have no timeline; they take --json, --output and --top", other);
+    if (rc == 0)
+        rc = hu_beside_read(inputs, &shared->limits, arena, &beside, &unread, &err);
+    if (rc == 0 && beside.dumps.n + beside.ras.n == 0)
+        rc = hu_fail(&err, HU_EFORMAT, NULL, HU_NO_OFFSET, "none of these dumps and answers of RAS can be read");
+    if (rc == 0) {
+        hu_unread_warn(&unread, shared->quiet);
+        rc = write_hang(shared, &beside, &unread, arena, &err);
+    }
+    hu_beside_free(&beside);
+    if (rc < 0)
+        return hu_command_fail(&err);
+    return hu_strict_status(shared->strict, &unread, &(hu_unread_list){0}, 0);
 }

@@ -83,20 +83,28 @@ static int add_dumps(const hu_inputs *files, const hu_limits *limits, hu_arena *
 int hu_beside_read(const hu_sorted_inputs *inputs, const hu_limits *limits, hu_arena *arena, hu_beside *out,
                    hu_unread_list *unread, hu_error *err)
 {
-    const hu_inputs *counters = &inputs->of[HU_INPUT_COUNTERS], *dumps = &inputs->of[HU_INPUT_DUMP];
-    int              rc = 0;
+    const hu_inputs *counters = &inputs->of[HU_INPUT_COUNTERS], *dumps = &inputs->of[HU_INPUT_DUMP],
+                    *ras = &inputs->of[HU_INPUT_RAS];
+    int rc = 0;
 
     *out = (hu_beside){.counter_files = counters, .dump_files = dumps};
     if (counters->n)
         rc = add_counters(counters, limits, arena, out, unread, err);
     if (rc == 0 && dumps->n)
         rc = add_dumps(dumps, limits, arena, out, unread, err);
+    if (rc == 0 && ras->n)
+        rc = hu_ras_files_read(ras, limits, arena, &out->ras, unread, err);
+    if (rc == 0 && out->ras.n)
+        hu_ras_measure(out->ras.at, out->ras.n, &out->ras_says);
+    out->ras_hangs = out->ras.n && out->ras_says.cause != HU_RAS_CAUSE_NOTHING && out->ras_says.cause != HU_RAS_CAUSE_RUNS &&
+                     (out->ras_says.cause != HU_RAS_CAUSE_BEHIND || out->ras.n > 1);
     return rc;
 }
 
 void hu_beside_free(hu_beside *beside)
 {
     hu_dumps_free(&beside->dumps);
+    hu_ras_files_free(&beside->ras);
 }
 
 /* --- does it fit? --- */
@@ -252,6 +260,27 @@ static size_t world_of(const hu_flight_dump *d)
     return 0;
 }
 
+/* Ranks of the largest communicator that an answer names; 0 unknown. */
+static int64_t ranks_of(const hu_ras_status *s)
+{
+    int64_t most = 0;
+
+    for (size_t i = 0; i < s->comms.n; i++)
+        most = s->comms.at[i].size > most ? s->comms.at[i].size : most;
+    return most;
+}
+
+/* A communicator has no more ranks than its job. */
+static void fit_ras(fitting *f, const hu_ras_files *files)
+{
+    const int64_t world = f->job->roster.world_size;
+
+    for (size_t i = 0; i < files->n && world > 0; i++)
+        if (ranks_of(&files->at[i]) > world)
+            doubt(f, files->at[i].file, "has a communicator of %lld ranks, and the traces are of a job of %lld",
+                  (long long)ranks_of(&files->at[i]), (long long)world);
+}
+
 static void fit_dump(fitting *f, const hu_flight_dump *d)
 {
     const int64_t world = f->job->roster.world_size;
@@ -363,6 +392,58 @@ size_t hu_beside_say_kernels(const hu_beside *b, char *text, size_t room)
                             hu_say_pct(hu_amount_pct((double)b->measured.matched_ns, (double)b->measured.all_ns)).t, bounds);
 }
 
+/* "rank 1", "ranks 1, 5", "100 ranks" */
+static size_t say_ranks(const int64_t *ranks, size_t n, char *text, size_t room)
+{
+    size_t at = (size_t)snprintf(text, room, n == 1 ? "rank " : "ranks ");
+
+    if (n > 8)
+        return (size_t)snprintf(text, room, "%zu ranks", n);
+    for (size_t i = 0; i < n && at < room; i++)
+        at += (size_t)snprintf(text + at, room - at, "%s%lld", i ? ", " : "", (long long)ranks[i]);
+    return at;
+}
+
+static bool is_in(int64_t rank, const int64_t *ranks, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (ranks[i] == rank)
+            return true;
+    return false;
+}
+
+size_t hu_beside_say_agreement(const hu_beside *b, char *text, size_t room)
+{
+    enum { MOST = 1024 };
+    const hu_ras_answer *r = &b->ras_says;
+    int64_t              ras[MOST];
+    char                 a[128], c[128];
+    int64_t              dumps[MOST];
+    size_t               n = 0, n_dumps = 0, both = 0;
+
+    text[0] = '\0';
+    if (b->ras.n == 0 || b->dumps.n == 0 || !b->hangs || !r->is_accused || !r->comm || world_of(&b->dumps.at[0]) == 0 ||
+        r->comm->size != (int64_t)world_of(&b->dumps.at[0]))
+        return 0;
+    for (size_t i = 0; i < r->odd->members.n && n < MOST; i++)
+        if (r->odd->members.at[i].rank >= 0)
+            ras[n++] = r->odd->members.at[i].rank;
+    for (size_t i = 0; i < b->flight.n_places && n_dumps < MOST; i++)
+        if (b->flight.places[i].is_culprit)
+            dumps[n_dumps++] = b->flight.places[i].rank;
+    for (size_t i = 0; i < n; i++)
+        both += is_in(ras[i], dumps, n_dumps);
+    if (n == 0 || n_dumps == 0)
+        return 0;
+    say_ranks(dumps, n_dumps, a, sizeof a);
+    say_ranks(ras, n, c, sizeof c);
+    if (both == n && n == n_dumps)
+        return (size_t)snprintf(text, room, "The dumps and RAS both name %s.", a);
+    return (size_t)snprintf(text, room, "The dumps name %s, and RAS %s: %s.", a, c,
+                            both ? "what both name is the surer"
+                                 : "they contradict each other, or are of different moments");
+}
+
 int hu_beside_join(hu_beside *beside, const hu_job *job, size_t shown, hu_arena *arena, hu_error *err)
 {
     const hu_digest *d = job->digests[shown];
@@ -377,6 +458,8 @@ int hu_beside_join(hu_beside *beside, const hu_job *job, size_t shown, hu_arena 
     }
     for (size_t i = 0; i < beside->dumps.n; i++)
         fit_dump(&f, &beside->dumps.at[i]);
+    if (beside->ras.n)
+        fit_ras(&f, &beside->ras);
     for (size_t i = 0; i < job->n_snapshots; i++)
         fit_snapshot(&f, &job->snapshots[i]);
     return f.rc;

@@ -7,6 +7,7 @@
 #define HU_JOB_BESIDE_H
 
 #include "across/flight.h"
+#include "across/ras.h"
 #include "advise/measured_findings.h"
 #include "analyze/measured.h"
 #include "job/job.h"
@@ -25,6 +26,20 @@ typedef struct {
  */
 int  hu_dumps_read(const hu_inputs *inputs, const hu_limits *limits, hu_arena *arena, hu_dumps *out, hu_error *err);
 void hu_dumps_free(hu_dumps *dumps);
+
+/* Answers of RAS about one job, by time. */
+typedef struct {
+    hu_ras_status *at; /* freed by hu_ras_files_free; the list lives in the arena */
+    size_t         n;
+} hu_ras_files;
+
+/*
+ * What cannot be read is added to `unread`, or is an error where that is NULL.  Returns 0 or the error; hu_ras_files_free in
+ * any case.
+ */
+int  hu_ras_files_read(const hu_inputs *inputs, const hu_limits *limits, hu_arena *arena, hu_ras_files *out,
+                       hu_unread_list *unread, hu_error *err);
+void hu_ras_files_free(hu_ras_files *files);
 
 /* Adds the launches of all files to *out.  Returns 0 or the first error. */
 int hu_counters_read(const hu_inputs *inputs, const hu_limits *limits, hu_arena *arena, hu_counters *out, hu_error *err);
@@ -49,6 +64,10 @@ struct hu_beside {
     hu_flight_answer flight; /* of dumps.n, where it is not 0 */
     bool             hangs;  /* and it is no answer that every call has ended */
 
+    hu_ras_files  ras;
+    hu_ras_answer ras_says;  /* of ras.n, where it is not 0 */
+    bool          ras_hangs; /* and it is no answer that all is well, or that only one query saw ranks behind */
+
     hu_unread_list doubts; /* files that do not fit the traces, or each other, and why */
 };
 
@@ -67,6 +86,12 @@ int hu_beside_join(hu_beside *beside, const hu_job *job, size_t shown, hu_arena 
 
 /* What became of the findings of one rank, by its place in hu_job.ranks; NULL: none is about kernels that were measured. */
 const hu_revisions *hu_beside_revised(const hu_beside *beside, size_t rank);
+
+/*
+ * Do the dumps and RAS name the same ranks?  A sentence for people; "" where one of them accuses nobody, or where RAS numbers
+ * its ranks in another group than the job's.  Returns its length.
+ */
+size_t hu_beside_say_agreement(const hu_beside *beside, char *text, size_t room);
 
 /* A sentence for the verdict of a job whose kernels take the time; "" where there is nothing to add.  Returns its length. */
 size_t hu_beside_say_kernels(const hu_beside *beside, char *text, size_t room);

@@ -11,6 +11,7 @@
 #include "base/thread.h"
 #include "ingest/flight_recorder.h"
 #include "ingest/format.h"
+#include "ingest/nccl_ras.h"
 #include "ingest/ncu.h"
 
 hu_input_kind hu_input_kind_of(const char *path, const hu_limits *limits)
@@ -27,6 +28,8 @@ hu_input_kind hu_input_kind_of(const char *path, const hu_limits *limits)
         kind = HU_INPUT_COUNTERS;
     else if (hu_flight_recorder_probe(hu_input_head(in)))
         kind = HU_INPUT_DUMP;
+    else if (hu_nccl_ras_probe(hu_input_head(in)))
+        kind = HU_INPUT_RAS;
     hu_input_close(in);
     return kind;
 }
@@ -80,11 +83,15 @@ int hu_inputs_sort(const hu_inputs *inputs, const hu_limits *limits, hu_arena *a
 /* Named as such files are; what they begin with decides. */
 static int may_lie_beside(const struct dirent *entry)
 {
-    static const hu_str ends[] = {{".ncu-rep", 8}, {".pickle", 7}, {".pkl", 4}};
-    const hu_str        name = hu_str_of(entry->d_name);
+    static const hu_str ends[] = {{".ncu-rep", 8}, {".pickle", 7}, {".pkl", 4}},
+                        ras[] = {{"ras", 3}, {"nccl_ras", 8}, {"nccl-ras", 8}, {"ncclras", 7}};
+    const hu_str name = hu_str_of(entry->d_name);
 
     for (size_t i = 0; i < HU_COUNT(ends); i++)
         if (hu_str_ends(name, ends[i]))
+            return true;
+    for (size_t i = 0; i < HU_COUNT(ras); i++)
+        if (hu_str_starts(name, ras[i]))
             return true;
     return entry->d_name[0] != '.' && hu_flight_recorder_rank(entry->d_name) >= 0;
 }

@@ -10,6 +10,7 @@ typedef enum {
     HU_INPUT_RANK,     /* a trace, a memory snapshot, or what its reader will refuse */
     HU_INPUT_COUNTERS, /* of Nsight Compute */
     HU_INPUT_DUMP,     /* of PyTorch's Flight Recorder */
+    HU_INPUT_RAS,      /* an answer of NCCL's RAS subsystem */
     HU_INPUT_KINDS,
 } hu_input_kind;
 
@@ -22,7 +23,7 @@ typedef struct {
 int hu_inputs_sort(const hu_inputs *inputs, const hu_limits *limits, hu_arena *arena, hu_sorted_inputs *out, hu_error *err);
 
 /*
- * Reports of Nsight Compute, memory snapshots and dumps in a directory, by their names and what they begin with; out->n is 0
+ * Reports of Nsight Compute, memory snapshots, dumps and answers of RAS in a directory, by their names and what they begin with; out->n is 0
  * without.  Returns 0 or HU_ENOMEM.
  */
 int hu_inputs_beside_of(const char *folder, const hu_limits *limits, hu_arena *arena, hu_inputs *out, hu_error *err);

@@ -50,8 +50,15 @@ void hu_text_write(const hu_report *report, hu_out *out);
 /* docs/report.schema.json */
 int hu_json_write(const hu_report *report, hu_out *out, hu_error *err);
 
-/* The members "flight_recorder", "counters", "memory_snapshots" and "doubts": what was recorded beside the traces. */
+/* The members "flight_recorder", "nccl_ras", "counters", "memory_snapshots" and "doubts": what was recorded beside the traces. */
 int hu_json_beside(hu_json_out *j, const hu_report *report, hu_error *err);
+
+/*
+ * A hang without a trace: dumps and answers of RAS together.  Of the report only beside, scratch, top, color and width are
+ * read.
+ */
+void hu_text_write_hang(const hu_report *report, hu_out *out);
+int  hu_json_write_hang(const hu_report *report, const hu_unread_list *unread, hu_out *out, hu_error *err);
 
 /* A view as a member, or members. */
 int hu_json_view(hu_json_out *j, const hu_report *report, const hu_view *view, const hu_rank *rank, hu_error *err);

@@ -4,6 +4,7 @@
 #include "base/out.h"
 #include "render/counters.h"
 #include "render/flight.h"
+#include "render/ras.h"
 #include "render/report.h"
 
 extern const hu_view hu_view_memory; /* render/table/memory.c */
@@ -46,6 +47,22 @@ static int write_flight(hu_json_out *j, const hu_report *r, hu_error *err)
                                        .scratch = r->scratch},
                    memory);
     return put_document(j, "flight_recorder", memory, r->scratch, err);
+}
+
+static int write_ras(hu_json_out *j, const hu_report *r, hu_error *err)
+{
+    const hu_beside *b = r->beside;
+    hu_out          *memory;
+
+    if (!b || b->ras.n == 0) {
+        hu_json_null(j, "nccl_ras");
+        return 0;
+    }
+    memory = hu_out_open_memory(r->scratch);
+    if (!memory)
+        return hu_fail_memory(err);
+    hu_ras_json(&(hu_ras_report){.answer = &b->ras_says, .n_queries = b->ras.n, .scratch = r->scratch}, memory);
+    return put_document(j, "nccl_ras", memory, r->scratch, err);
 }
 
 static int write_counters(hu_json_out *j, const hu_report *r, hu_error *err)
@@ -100,11 +117,33 @@ static void write_doubts(hu_json_out *j, const hu_beside *b)
     hu_json_close(j, ']');
 }
 
+int hu_json_write_hang(const hu_report *r, const hu_unread_list *unread, hu_out *out, hu_error *err)
+{
+    hu_json_out j = {.out = out, .is_empty = true};
+    char        text[MOST_SAID];
+    int         rc;
+
+    hu_json_open(&j, NULL, '{');
+    hu_json_str(&j, "kind", HU_STR("hang"));
+    rc = write_flight(&j, r, err);
+    if (rc == 0)
+        rc = write_ras(&j, r, err);
+    if (hu_beside_say_agreement(r->beside, text, sizeof text))
+        hu_json_str(&j, "agreement", hu_str_of(text));
+    else
+        hu_json_null(&j, "agreement");
+    hu_json_unread(&j, "unread", unread);
+    hu_json_close(&j, '}');
+    hu_out_text(out, "\n");
+    return rc;
+}
+
 int hu_json_beside(hu_json_out *j, const hu_report *r, hu_error *err)
 {
     int rc;
 
-    if ((rc = write_flight(j, r, err)) < 0 || (rc = write_counters(j, r, err)) < 0 || (rc = write_snapshots(j, r, err)) < 0)
+    if ((rc = write_flight(j, r, err)) < 0 || (rc = write_ras(j, r, err)) < 0 || (rc = write_counters(j, r, err)) < 0 ||
+        (rc = write_snapshots(j, r, err)) < 0)
         return rc;
     write_doubts(j, r->beside);
     return 0;

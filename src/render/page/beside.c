@@ -3,6 +3,7 @@
 #include "advise/say_memory.h"
 #include "render/counters.h"
 #include "render/flight.h"
+#include "render/ras.h"
 #include "render/page/page.h"
 
 extern const hu_view hu_view_memory; /* render/table/memory.c */
@@ -13,7 +14,7 @@ bool hu_page_has_beside(const hu_page *p)
 {
     const hu_beside *b = p->r->beside;
 
-    return p->r->job->n_snapshots || (b && (b->counters.kernels.n || b->dumps.n));
+    return p->r->job->n_snapshots || (b && (b->counters.kernels.n || b->dumps.n || b->ras.n));
 }
 
 static hu_flight_report flight_of(const hu_page *p)
@@ -28,9 +29,16 @@ static hu_flight_report flight_of(const hu_page *p)
                               .width = WIDTH};
 }
 
+static hu_ras_report ras_of(const hu_page *p)
+{
+    return (hu_ras_report){
+        .answer = &p->r->beside->ras_says, .n_queries = p->r->beside->ras.n, .scratch = p->r->scratch, .width = WIDTH};
+}
+
 void hu_page_doubts(hu_page *p)
 {
     const hu_beside *b = p->r->beside;
+    char             text[MOST_SAID];
 
     if (b && b->hangs) {
         const hu_flight_report flight = flight_of(p);
@@ -38,6 +46,18 @@ void hu_page_doubts(hu_page *p)
         hu_out_text(p->out, "<p class=\"error\">First the hang, by its Flight Recorder dumps: ");
         hu_markup_text(p->out, hu_flight_sentence(&flight));
         hu_out_text(p->out, " <a href=\"#beside\">The dumps</a></p>\n");
+    }
+    if (b && b->ras_hangs) {
+        const hu_ras_report ras = ras_of(p);
+
+        hu_out_text(p->out, "<p class=\"error\">By NCCL's RAS subsystem: ");
+        hu_markup_text(p->out, hu_ras_sentence(&ras));
+        hu_out_text(p->out, " <a href=\"#beside\">Its answer</a></p>\n");
+    }
+    if (b && hu_beside_say_agreement(b, text, sizeof text)) {
+        hu_out_text(p->out, "<p class=\"error\">");
+        hu_markup_text(p->out, hu_str_of(text));
+        hu_out_text(p->out, "</p>\n");
     }
     for (size_t i = 0; b && i < b->doubts.n; i++) {
         hu_out_text(p->out, "<p class=\"error unread\">does not fit: ");
@@ -90,6 +110,17 @@ static int write_flight(hu_page *p, hu_error *err)
     return write_text(p, "Flight Recorder", memory, err);
 }
 
+static int write_ras(hu_page *p, hu_error *err)
+{
+    const hu_ras_report ras = ras_of(p);
+    hu_out             *memory = hu_out_open_memory(p->r->scratch);
+
+    if (!memory)
+        return hu_fail_memory(err);
+    hu_ras_text(&ras, memory);
+    return write_text(p, "NCCL RAS", memory, err);
+}
+
 static int write_snapshot(hu_page *p, const hu_rank *snapshot, hu_error *err)
 {
     hu_page of = {.r = p->r, .rank = snapshot, .d = snapshot->digest, .out = p->out};
@@ -117,6 +148,8 @@ int hu_page_beside(hu_page *p, hu_error *err)
                         "<h2 id=\"beside-head\">Recorded beside the trace</h2>\n");
     if (b && b->dumps.n)
         rc = write_flight(p, err);
+    if (rc == 0 && b && b->ras.n)
+        rc = write_ras(p, err);
     if (rc == 0 && b && b->counters.kernels.n)
         rc = write_kernels(p, err);
     for (size_t i = 0; rc == 0 && i < p->r->job->n_snapshots; i++)

@@ -3,6 +3,7 @@
 #include "advise/say_memory.h"
 #include "render/counters.h"
 #include "render/flight.h"
+#include "render/ras.h"
 #include "render/text/text.h"
 
 extern const hu_view hu_view_memory; /* render/table/memory.c */
@@ -22,19 +23,45 @@ static hu_flight_report flight_of(const hu_report *r)
                               .width = r->width};
 }
 
+static hu_ras_report ras_of(const hu_report *r)
+{
+    return (hu_ras_report){.answer = &r->beside->ras_says,
+                           .n_queries = r->beside->ras.n,
+                           .scratch = r->scratch,
+                           .top = (size_t)r->top,
+                           .width = r->width};
+}
+
+static void write_first(hu_text_page *p, const char *line)
+{
+    hu_text_style(p, "1");
+    hu_text_hanging(p, line, 0);
+    hu_text_style(p, "0");
+}
+
 void hu_text_hang(hu_text_page *p)
 {
     const hu_beside *b = p->r->beside;
-    hu_flight_report flight;
+    char             text[MOST_SAID];
 
-    if (!b || !b->hangs)
-        return;
-    flight = flight_of(p->r);
-    hu_text_style(p, "1");
-    hu_text_hanging(p, "First the hang, by its Flight Recorder dumps:", 0);
-    hu_text_style(p, "0");
-    hu_flight_text(&flight, p->out);
-    hu_out_text(p->out, "\n");
+    if (b && b->hangs) {
+        const hu_flight_report flight = flight_of(p->r);
+
+        write_first(p, "First the hang, by its Flight Recorder dumps:");
+        hu_flight_text(&flight, p->out);
+        hu_out_text(p->out, "\n");
+    }
+    if (b && b->ras_hangs) {
+        const hu_ras_report ras = ras_of(p->r);
+
+        write_first(p, b->hangs ? "The same by NCCL's RAS subsystem:" : "First the hang, by NCCL's RAS subsystem:");
+        hu_ras_text(&ras, p->out);
+        hu_out_text(p->out, "\n");
+    }
+    if (b && hu_beside_say_agreement(b, text, sizeof text)) {
+        write_first(p, text);
+        hu_out_text(p->out, "\n");
+    }
 }
 
 void hu_text_doubts(hu_text_page *p)
@@ -92,14 +119,11 @@ static void write_snapshot(hu_text_page *p, const hu_rank *s)
     }
 }
 
-void hu_text_beside(hu_text_page *p)
+/* Dumps and answers in which nothing hangs. */
+static void write_calm(hu_text_page *p)
 {
     const hu_beside *b = p->r->beside;
 
-    if (b && b->counters.kernels.n)
-        write_kernels(p);
-    for (size_t i = 0; i < p->r->job->n_snapshots; i++)
-        write_snapshot(p, &p->r->job->snapshots[i]);
     if (b && b->dumps.n && !b->hangs) {
         const hu_flight_report flight = flight_of(p->r);
 
@@ -108,4 +132,31 @@ void hu_text_beside(hu_text_page *p)
         hu_out_text(p->out, "\n");
         hu_flight_text(&flight, p->out);
     }
+    if (b && b->ras.n && !b->ras_hangs) {
+        const hu_ras_report ras = ras_of(p->r);
+
+        hu_out_text(p->out, "\n");
+        hu_text_heading(p, "RAS");
+        hu_out_text(p->out, "\n");
+        hu_ras_text(&ras, p->out);
+    }
+}
+
+void hu_text_write_hang(const hu_report *report, hu_out *out)
+{
+    hu_text_page p = {report, out};
+
+    hu_text_hang(&p);
+    write_calm(&p);
+}
+
+void hu_text_beside(hu_text_page *p)
+{
+    const hu_beside *b = p->r->beside;
+
+    if (b && b->counters.kernels.n)
+        write_kernels(p);
+    for (size_t i = 0; i < p->r->job->n_snapshots; i++)
+        write_snapshot(p, &p->r->job->snapshots[i]);
+    write_calm(p);
 }
