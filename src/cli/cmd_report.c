@@ -256,7 +256,36 @@ static bool wants_replays(const options *o)
            (o->part.view && hu_str_equal(hu_str_of(o->part.view->word), HU_STR("why")));
 }
 
-/* `beside`: what was given beside the traces; NULL: nothing. */
+/* A table of the traces has no place for what is beside them. */
+static bool prints_tables(const options *o)
+{
+    return o->shared.csv || o->suggest || o->show == HU_SHOW_VIEW || o->show == HU_SHOW_HEALTH;
+}
+
+static void say_left_out(const options *o, const hu_inputs *files)
+{
+    if (files->n && !o->shared.quiet)
+        hu_command_say("%s%s: not in what these options print; `holdup report` without them, or --json, has it",
+                       files->at[0], files->n > 1 ? " and others" : "");
+}
+
+/* Of a crew, which measures traces before anybody knows what the other files are: not if all are named as traces are. */
+static bool may_hold_counters(const hu_inputs *inputs)
+{
+    static const hu_str traces[] = {{".json", 5}, {".pftrace", 8}, {".perfetto-trace", 15}, {".sqlite", 7}, {".pickle", 7}};
+
+    for (size_t i = 0; i < inputs->n; i++) {
+        bool is_trace = false;
+
+        for (size_t k = 0; k < HU_COUNT(traces); k++)
+            is_trace |= hu_str_has(hu_str_base_name(hu_str_of(inputs->at[i])), traces[k]);
+        if (!is_trace)
+            return true;
+    }
+    return false;
+}
+
+/* `beside`: what was given beside the traces, and of a crew what is found; NULL: nothing. */
 static int report(const options *o, const hu_inputs *inputs, hu_beside *beside, const char *arguments, hu_crew *crew,
                   hu_arena *arena)
 {
@@ -266,9 +295,10 @@ static int report(const options *o, const hu_inputs *inputs, hu_beside *beside, 
                                 .draws = o->html,
                                 .draws_all = o->full,
                                 .beside = beside,
+                                .finds_beside = crew != NULL,
                                 .keeps_snapshots = true,
                                 .digest = {o->shared.steps, (hu_grouping)o->group_by, (int)o->frames, (hu_compat)o->compat,
-                                           1, beside && beside->counters.kernels.n}};
+                                           1, crew ? may_hold_counters(inputs) : beside && beside->counters.kernels.n}};
     hu_job               job;
     hu_rank              merged = {0};
     hu_report            r = {.job = &job,
@@ -288,6 +318,9 @@ static int report(const options *o, const hu_inputs *inputs, hu_beside *beside, 
 
     if (rc)
         return rc == HU_READ_SENT ? 0 : rc;
+    if (crew && prints_tables(o))
+        for (hu_input_kind k = HU_INPUT_RANK + 1; k < HU_INPUT_KINDS; k++)
+            say_left_out(o, hu_beside_files(beside, k));
     if (o->merge) {
         merged.digest = hu_digest_merge(job.digests, job.n, &err);
         r.merged = &merged;
@@ -364,14 +397,6 @@ static const char *option_of_traces(const options *o)
                                         : NULL;
 }
 
-/* A table of the traces has no place for what is beside them. */
-static void say_left_out(const options *o, const hu_inputs *files)
-{
-    if (files->n && !o->shared.quiet)
-        hu_command_say("%s%s: not in what these options print; `holdup report` without them, or --json, has it",
-                       files->at[0], files->n > 1 ? " and others" : "");
-}
-
 static int report_beside(const options *o, const hu_cli_call *call, hu_sorted_inputs *sorted)
 {
     hu_inputs *ranks = &sorted->of[HU_INPUT_RANK];
@@ -379,7 +404,7 @@ static int report_beside(const options *o, const hu_cli_call *call, hu_sorted_in
     hu_error   err = {0};
     int        rc;
 
-    if (o->shared.csv || o->suggest || o->show == HU_SHOW_VIEW || o->show == HU_SHOW_HEALTH)
+    if (prints_tables(o))
         for (hu_input_kind k = HU_INPUT_RANK + 1; k < HU_INPUT_KINDS; k++)
             say_left_out(o, &sorted->of[k]);
     rc = hu_beside_read(sorted, &o->shared.limits, call->arena, &beside, &ranks->unread, &err);
@@ -388,7 +413,16 @@ static int report_beside(const options *o, const hu_cli_call *call, hu_sorted_in
     return rc;
 }
 
-/* Processes of a crew divide traces between them; whatever else there is they name as unread. */
+/* Processes of a crew divide all files between them; what is no rank process 0 reads when they are through. */
+static int report_crew(const options *o, const hu_cli_call *call)
+{
+    hu_beside beside = {0};
+    const int rc = report(o, &call->inputs, &beside, call->source, call->crew, call->arena);
+
+    hu_beside_free(&beside);
+    return rc;
+}
+
 static int run(hu_cli_call *call)
 {
     const options   *o = call->options;
@@ -396,7 +430,7 @@ static int run(hu_cli_call *call)
     hu_error         err = {0};
 
     if (call->crew)
-        return report(o, &call->inputs, NULL, call->source, call->crew, call->arena);
+        return report_crew(o, call);
     if (hu_report_is_sums(&call->inputs))
         return hu_report_sums(&o->shared, &call->inputs, option_of_traces(o), call->arena);
     if (hu_inputs_add_beside(call->argv, (size_t)call->n, &o->shared.limits, call->arena, &call->inputs, &err) < 0 ||
@@ -455,7 +489,7 @@ const hu_command hu_command_report = {
     .example = "holdup report trace.json.gz",
     .least = 1,
     .words = HU_WORDS_PATHS,
-    .needs = HU_NEEDS_INPUTS | HU_NEEDS_CREW,
+    .needs = HU_NEEDS_INPUTS | HU_NEEDS_CREW | HU_NEEDS_BESIDE,
     .shared = HU_SHARED_STEPS | HU_SHARED_TOP | HU_SHARED_JSON | HU_SHARED_CSV | HU_SHARED_OUTPUT | HU_SHARED_COLOR |
               HU_SHARED_QUIET | HU_SHARED_STRICT | HU_SHARED_LIMIT | HU_SHARED_CPUS,
     .closer = (const hu_option_help[]){{"json", "write everything as JSON (docs/report.schema.json)"},

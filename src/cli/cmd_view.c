@@ -17,6 +17,7 @@
 #include "cli/reading.h"
 #include "cli/server.h"
 #include "cli/unread.h"
+#include "job/beside.h"
 #include "render/export/export.h"
 #include "render/report.h"
 
@@ -196,12 +197,13 @@ static const hu_route routes[] = {
 /* the command */
 
 /* As report --html writes it, but for the timelines. */
-static int write_page(view *v, const char *arguments, hu_arena *arena, hu_error *err)
+static int write_page(view *v, const hu_beside *beside, const char *arguments, hu_arena *arena, hu_error *err)
 {
     hu_arena *scratch = hu_arena_new();
-    hu_report r = {.job = &v->job, .scratch = scratch, .unit = "samples", .arguments = arguments, .server = true};
-    hu_out   *out = scratch ? hu_out_open_memory(arena) : NULL;
-    int       rc = out ? 0 : hu_fail_memory(err);
+    hu_report r = {
+        .job = &v->job, .beside = beside, .scratch = scratch, .unit = "samples", .arguments = arguments, .server = true};
+    hu_out *out = scratch ? hu_out_open_memory(arena) : NULL;
+    int     rc = out ? 0 : hu_fail_memory(err);
 
     if (rc == 0)
         rc = hu_html_write(&r, out, err);
@@ -302,8 +304,8 @@ static int serve(const options *o, view *v, hu_server *server, hu_error *err)
     return 0;
 }
 
-static int read_and_serve(const options *o, const hu_inputs *inputs, const char *arguments, hu_server *server,
-                          hu_arena *arena)
+static int read_and_serve(const options *o, const hu_inputs *inputs, hu_beside *beside, const char *arguments,
+                          hu_server *server, hu_arena *arena)
 {
     const hu_job_options how = {.limits = o->shared.limits,
                                 .replays = true,
@@ -311,7 +313,9 @@ static int read_and_serve(const options *o, const hu_inputs *inputs, const char 
                                 .draws_all = true,
                                 .pixels = PIXELS,
                                 .keeps_traces = true,
-                                .digest = {.steps = o->shared.steps, .frames = 5}};
+                                .keeps_snapshots = true,
+                                .beside = beside,
+                                .digest = {.steps = o->shared.steps, .frames = 5, .shapes = beside->counters.kernels.n}};
     hu_error             err = {0};
     view                 v;
     int                  rc = hu_read_job(inputs, how, o->shared.quiet, arena, &v.job), status;
@@ -326,20 +330,47 @@ static int read_and_serve(const options *o, const hu_inputs *inputs, const char 
         hu_job_free(&v.job);
         return status;
     }
-    if ((rc = write_page(&v, arguments, arena, &err)) == 0 && (rc = make_indexes(&v, arena, &err)) == 0)
+    if ((rc = write_page(&v, beside, arguments, arena, &err)) == 0 && (rc = make_indexes(&v, arena, &err)) == 0)
         rc = serve(o, &v, server, &err);
     if (hu_server_close(server)) /* before what it reads; else the process ends with it */
         hu_job_free(&v.job);
     return rc < 0 ? hu_command_fail(&err) : 0;
 }
 
+/* What has no timeline is shown beside what has, as in a report; alone it is no page. */
+static int sort_inputs(hu_cli_call *call, hu_sorted_inputs *out, hu_error *err)
+{
+    const hu_limits *limits = &((const options *)call->options)->shared.limits;
+    int              rc = hu_inputs_add_beside(call->argv, (size_t)call->n, limits, call->arena, &call->inputs, err);
+
+    if (rc == 0)
+        rc = hu_inputs_sort(&call->inputs, limits, call->arena, out, err);
+    if (rc == 0 && out->of[HU_INPUT_RANK].n == 0 && call->inputs.n)
+        rc = hu_fail(err, HU_EUSAGE, call->inputs.at[0], HU_NO_OFFSET,
+                     "has no timeline, and neither have the others; `holdup report` prints what is in it");
+    return rc;
+}
+
 static int run(hu_cli_call *call)
 {
-    const options *o = call->options;
-    hu_error       err = {0};
-    hu_server     *server = hu_server_open(o->port, &err); /* a port that is taken shows before the reading */
+    const options   *o = call->options;
+    hu_error         err = {0};
+    hu_server       *server = hu_server_open(o->port, &err); /* a port that is taken shows before the reading */
+    hu_sorted_inputs sorted;
+    hu_beside        beside = {0};
+    int              rc = server ? sort_inputs(call, &sorted, &err) : err.code;
 
-    return server ? read_and_serve(o, &call->inputs, call->source, server, call->arena) : hu_command_fail(&err);
+    if (rc == 0)
+        rc = hu_beside_read(&sorted, &o->shared.limits, call->arena, &beside, &sorted.of[HU_INPUT_RANK].unread, &err);
+    if (rc < 0) {
+        if (server)
+            hu_server_close(server);
+        hu_beside_free(&beside);
+        return hu_command_fail(&err);
+    }
+    rc = read_and_serve(o, &sorted.of[HU_INPUT_RANK], &beside, call->source, server, call->arena);
+    hu_beside_free(&beside);
+    return rc;
 }
 
 const hu_command hu_command_view = {

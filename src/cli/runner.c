@@ -207,7 +207,8 @@ static int prepare(line *l, hu_error *err)
     if (!(c->needs & HU_NEEDS_INPUTS))
         return 0;
     call->source = hu_paste_inputs(call->argv, (size_t)call->n, call->arena);
-    if (hu_spread_inputs(call->crew, call->argv, call->n, call->arena, &call->inputs, err) < 0 ||
+    if (hu_spread_inputs(call->crew, call->argv, call->n, (c->needs & HU_NEEDS_BESIDE) != 0, call->arena, &call->inputs,
+                         err) < 0 ||
         hu_command_check_outputs(call, &call->inputs, err) < 0)
         return err->code;
     if (!call->crew)

@@ -87,7 +87,7 @@ int hu_beside_read(const hu_sorted_inputs *inputs, const hu_limits *limits, hu_a
                     *ras = &inputs->of[HU_INPUT_RAS];
     int rc = 0;
 
-    *out = (hu_beside){.counter_files = counters, .dump_files = dumps};
+    *out = (hu_beside){.counter_files = counters, .dump_files = dumps, .ras_files = ras};
     if (counters->n)
         rc = add_counters(counters, limits, arena, out, unread, err);
     if (rc == 0 && dumps->n)
@@ -99,6 +99,15 @@ int hu_beside_read(const hu_sorted_inputs *inputs, const hu_limits *limits, hu_a
     out->ras_hangs = out->ras.n && out->ras_says.cause != HU_RAS_CAUSE_NOTHING && out->ras_says.cause != HU_RAS_CAUSE_RUNS &&
                      (out->ras_says.cause != HU_RAS_CAUSE_BEHIND || out->ras.n > 1);
     return rc;
+}
+
+const hu_inputs *hu_beside_files(const hu_beside *b, hu_input_kind kind)
+{
+    static const hu_inputs none;
+    const hu_inputs *const of[HU_INPUT_KINDS] = {
+        [HU_INPUT_COUNTERS] = b->counter_files, [HU_INPUT_DUMP] = b->dump_files, [HU_INPUT_RAS] = b->ras_files};
+
+    return of[kind] ? of[kind] : &none;
 }
 
 void hu_beside_free(hu_beside *beside)

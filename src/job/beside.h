@@ -51,7 +51,7 @@ typedef struct {
 } hu_revised_rank;
 
 struct hu_beside {
-    const hu_inputs *counter_files, *dump_files;
+    const hu_inputs *counter_files, *dump_files, *ras_files; /* NULL before it was read */
 
     size_t          *counter_ends; /* of each counter file: launches up to its end */
     hu_counters      counters;     /* no kernels: none given, or none could be read */
@@ -83,6 +83,9 @@ int hu_beside_read(const hu_sorted_inputs *inputs, const hu_limits *limits, hu_a
  * `shown`: the rank that the verdict will speak of.  Returns 0 or HU_ENOMEM.
  */
 int hu_beside_join(hu_beside *beside, const hu_job *job, size_t shown, hu_arena *arena, hu_error *err);
+
+/* Those of one kind, in the order of their names on the command line; of ranks none. */
+const hu_inputs *hu_beside_files(const hu_beside *beside, hu_input_kind kind);
 
 /* What became of the findings of one rank, by its place in hu_job.ranks; NULL: none is about kernels that were measured. */
 const hu_revisions *hu_beside_revised(const hu_beside *beside, size_t rank);

@@ -133,9 +133,33 @@ static bool sort_ranks(hu_filling *w, hu_arena *arena, hu_job *out)
     return true;
 }
 
+/* Of a crew, nobody looked at what files are before they were read: what is no rank may be what lies beside them. */
+static int read_beside(hu_filling *w, hu_arena *arena, hu_job *out, hu_error *err)
+{
+    hu_sorted_inputs *sorted = hu_arena_calloc(arena, 1, sizeof *sorted);
+
+    if (!sorted)
+        return hu_fail_memory(err);
+    for (hu_input_kind k = 0; k < HU_INPUT_KINDS; k++)
+        if (!(sorted->of[k].at = hu_arena_calloc(arena, w->inputs->n + 1, sizeof *sorted->of[k].at)))
+            return hu_fail_memory(err);
+    for (size_t i = out->n; i < w->inputs->n; i++) {
+        hu_rank            *r = &out->ranks[i];
+        const hu_input_kind kind = r->error.code ? hu_input_kind_of(r->input, &w->options->limits) : HU_INPUT_RANK;
+        hu_inputs          *of = &sorted->of[kind];
+
+        if (kind == HU_INPUT_RANK)
+            continue;
+        of->at[of->n++] = r->input;
+        r->error.code = 0;
+    }
+    return hu_beside_read(sorted, &w->options->limits, arena, w->options->beside, &out->unread, err);
+}
+
 static int collect(hu_filling *w, hu_arena *arena, hu_job *out, hu_error *err)
 {
     const size_t n = w->inputs->n;
+    int          rc;
 
     if (!set_snapshots_apart(w, arena, out) || !sort_ranks(w, arena, out)) {
         for (size_t i = 0; i < n; i++)
@@ -145,6 +169,8 @@ static int collect(hu_filling *w, hu_arena *arena, hu_job *out, hu_error *err)
         return hu_fail_memory(err);
     }
     out->unread = w->inputs->unread;
+    if (out->n && w->options->finds_beside && (rc = read_beside(w, arena, out, err)) < 0)
+        return rc;
     for (size_t i = out->n; i < n; i++)
         if (out->ranks[i].error.code &&
             hu_unread_add_error(&out->unread, arena, out->ranks[i].input, &out->ranks[i].error, err) < 0)

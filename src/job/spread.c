@@ -7,10 +7,12 @@
 #include "job/spread.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/wire.h"
+#include "job/sorted.h"
 
 typedef struct {
     int64_t argument; /* number of the one that it comes from */
@@ -64,8 +66,33 @@ static int64_t bytes_of(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, R_OK) == 0 ? (int64_t)st.st_size : -1;
 }
 
+static bool is_named(char **paths, int n, const char *path)
+{
+    for (int k = 0; k < n; k++)
+        if (strcmp(paths[k], path) == 0)
+            return true;
+    return false;
+}
+
+/* What lies beside the traces of a directory, but for what is named by itself. */
+static int add_beside(char **paths, int n, int k, hu_arena *arena, hu_inputs *inputs, hu_error *err)
+{
+    const hu_limits limits = hu_limits_default();
+    const size_t    before = inputs->n;
+    size_t          kept = before;
+
+    if (hu_inputs_add_beside(&paths[k], 1, &limits, arena, inputs, err) < 0)
+        return err->code;
+    for (size_t i = before; i < inputs->n; i++)
+        if (!is_named(paths, n, inputs->at[i]))
+            inputs->at[kept++] = inputs->at[i];
+    inputs->n = kept;
+    return 0;
+}
+
 /* What this process sees.  An argument that cannot be expanded adds nothing; why[its number] says why. */
-static int list_own(char **paths, int n, int process, hu_arena *arena, entries *out, hu_error *why, hu_error *err)
+static int list_own(char **paths, int n, int process, bool beside, hu_arena *arena, entries *out, hu_error *why,
+                    hu_error *err)
 {
     HU_VEC(entry) list = {0};
     HU_VEC(lost) unread = {0};
@@ -75,6 +102,8 @@ static int list_own(char **paths, int n, int process, hu_arena *arena, entries *
 
         if (hu_inputs_expand(&paths[k], 1, arena, &inputs, &why[k]) < 0)
             continue;
+        if (beside && add_beside(paths, n, k, arena, &inputs, err) < 0)
+            return err->code;
         for (size_t i = 0; i < inputs.unread.n; i++) {
             const lost u = {k, inputs.unread.at[i].file, inputs.unread.at[i].error};
 
@@ -299,7 +328,7 @@ static int follow(hu_crew *crew, entries own, hu_arena *arena, plan *out, hu_err
     return out->n ? 0 : hu_fail(err, HU_EEMPTY, NULL, HU_NO_OFFSET, "nothing to read");
 }
 
-int hu_spread_inputs(hu_crew *crew, char **paths, int n, hu_arena *arena, hu_inputs *out, hu_error *err)
+int hu_spread_inputs(hu_crew *crew, char **paths, int n, bool beside, hu_arena *arena, hu_inputs *out, hu_error *err)
 {
     hu_error *why;
     plan      p = {0};
@@ -317,7 +346,7 @@ int hu_spread_inputs(hu_crew *crew, char **paths, int n, hu_arena *arena, hu_inp
         hu_fail_memory(err);
         crew->give_up(crew, err);
     }
-    if (list_own(paths, n, hu_crew_rank(crew), arena, &own, why, err) < 0)
+    if (list_own(paths, n, hu_crew_rank(crew), beside && hu_crew_is_first(crew), arena, &own, why, err) < 0)
         crew->give_up(crew, err);
     rc = hu_crew_is_first(crew) ? lead(crew, own, paths, n, why, arena, &p, &out->unread, err)
                                 : follow(crew, own, arena, &p, err);
