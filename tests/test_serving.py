@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 import unittest
 from pathlib import Path
@@ -99,6 +100,7 @@ class Passes(unittest.TestCase):
         self.assertIn("decode: the GPU rests for 1.00 ms before each pass (20 % of it)", words)
         self.assertEqual(rows["prefill"]["mean_ns"] // US // 1000, 15, "a long first prompt is no warm-up")
         self.assertNotIn("prefill: the GPU rests", words)
+        self.assertRegex(words, r"at most that much shorter, from 6,4\d\d to 8,0\d\d tokens/s while such passes run", "32 tokens each 4 ms")
 
     def test_overlapped(self) -> None:
         """Prepared while the GPU works: nothing to say."""
@@ -138,6 +140,52 @@ class Passes(unittest.TestCase):
             engine.graph("ProfilerStep#%d" % k, 4000, 100)
         self.assertEqual(engine.ask(), [])
         self.assertNotIn("SERVING", engine.ask("--view", "overview"))
+
+
+class Prices(unittest.TestCase):
+    """What a fix saves of each phase: the same replay, its steps sorted."""
+
+    def findings(self, engine: Engine) -> dict[str, dict[str, Any]]:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "t.json"
+            path.write_text(json.dumps({"deviceProperties": [{"id": 0, "name": "NVIDIA H100 80GB HBM3"}], "traceEvents": engine.events}))
+            return {f["id"]: f for f in report(path)["findings"]}
+
+    def test_one_phase(self) -> None:
+        """The gap of 500 µs in a pass of 3.5 ms; half of the work launched while the host is late."""
+        engine = Engine()
+        for _ in range(12):
+            engine.eager("step[DECODE bs=32]", 300, 10, 500)
+        found = self.findings(engine)["launch-bound"]
+        said = re.search(r"By phase: decode ([\d.]+) ms → ([\d.]+) ms a pass \(([\d,]+) → ([\d,]+) tokens/s\)\.$", found["statement"])
+        self.assertTrue(said, found["statement"])
+        now, then = float(said[1]), float(said[2])
+        self.assertAlmostEqual(100 * (1 - then / now), found["gain_pct"], delta=0.5)
+        self.assertAlmostEqual(int(said[3].replace(",", "")), 32_000 / now, delta=32)
+        self.assertAlmostEqual(int(said[4].replace(",", "")), 32_000 / then, delta=32)
+
+    def test_two_phases(self) -> None:
+        """Gaps of 1 ms before passes of decode, and of 300 µs before prefill: each phase has its own price, and they add up."""
+        engine = Engine()
+        for _ in range(3):
+            engine.graph("step[EXTEND bs=4 toks=4000]", 20_000, 300)
+            for _ in range(8):
+                engine.graph("step[DECODE bs=32]", 4000, 1000)
+        found = self.findings(engine)["unrecorded"]
+        said = {phase: (float(share), float(now), float(then)) for share, phase, now, then in
+                re.findall(r"([\d.]+) % of the gain: (\w+) ([\d.]+) ms → ([\d.]+) ms a pass", found["statement"])}
+        self.assertEqual(sorted(said), ["decode", "prefill"])
+        self.assertAlmostEqual(said["decode"][0] + said["prefill"][0], 100, delta=1)
+        saved = {phase: now - then for phase, (_, now, then) in said.items()}
+        self.assertLess(saved["decode"], 1.01)
+        mean = (3 * saved["prefill"] + 24 * saved["decode"]) / 27
+        self.assertAlmostEqual(mean, (found["step_before_ns"] - found["step_after_ns"]) / 1e6, delta=0.06)
+
+    def test_other_jobs(self) -> None:
+        engine = Engine()
+        for k in range(12):
+            engine.eager(f"ProfilerStep#{k}", 300, 10, 500)
+        self.assertNotIn("By phase", self.findings(engine)["launch-bound"]["statement"])
 
 
 class Real(unittest.TestCase):

@@ -19,6 +19,7 @@
 #include "advise/go_found.h"
 #include "advise/go_words.h"
 #include "advise/lone_work.h"
+#include "advise/phase_price.h"
 #include "advise/say.h"
 #include "advise/shared.h"
 #include "advise/sleepers.h"
@@ -690,6 +691,8 @@ static bool explain(hu_findings *f, const hu_digest *d, hu_simulation *s)
     hu_findings_sort(f);
     if (climb(f, s, &unused) < 0)
         return false;
+    for (size_t i = 0; i < f->n && f->is_trusted && !s->keeps_effects; i++)
+        hu_phase_price_say(s, d, &f->at[i]);
     say_in_one_step(f, d);
     hu_covered_spread(f, s->graph.covered);
     /* globs of edits are literals or words of the trace that goes; nobody prices again */

@@ -169,6 +169,14 @@ static double run(hu_pricer *p, const hu_edit *edits, size_t n, hu_anchor anchor
                                                                      hu_bound_link_ns(p->g, p->costs)))));
 }
 
+const int64_t *hu_price_ends_ns(hu_pricer *p, const hu_edit *edits, size_t n)
+{
+    size_t unused;
+
+    run(p, edits, n, HU_ANCHOR_PREDECESSOR, p->after, &unused);
+    return p->after;
+}
+
 double hu_price_step_ns(hu_pricer *p, const hu_edit *edits, size_t n)
 {
     size_t unused;

@@ -40,6 +40,9 @@ void hu_price_edits(hu_pricer *p, const hu_edit *edits, size_t n, hu_price *out)
  */
 bool hu_pricer_is_backlogged(const hu_pricer *p);
 
+/* The ends of the steps with some edits made, n_marks of them; until the next price is asked for. */
+const int64_t *hu_price_ends_ns(hu_pricer *p, const hu_edit *edits, size_t n);
+
 /* The mean simulated step with some edits made, in ns; none: as it was.  No interval, and half the work. */
 double hu_price_step_ns(hu_pricer *p, const hu_edit *edits, size_t n);
 
