@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * measured_findings.c - a trace guesses from names, types and sizes what bounds a kernel; hardware counters have measured it.
+ * measured_findings.c - a trace guesses from names, types and sizes what bounds a kernel; hardware counters have
+ * measured it.
  *
- * Of each finding the kernels are known, and of those the time that was measured.  What is measured to be another thing in half
- * of that time is no finding any more.  What is measured to be bound by memory or latency may still gain, but not what the
- * units alone would: of that only a bound is left.  What was not measured says nothing, for or against.
+ * Of each finding the kernels are known, and of those the time that was measured.  What is measured to be another thing
+ * in half of that time is no finding any more.  What is measured to be bound by memory or latency may still gain, but
+ * not what the units alone would: of that only a bound is left.  What was not measured says nothing, for or against.
  */
 #include "advise/measured_findings.h"
 

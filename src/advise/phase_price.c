@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * phase_price.c - the same replay, its steps sorted by phase.
  *
- * The replay prices the mean step of its window.  What it saves of each step is known too; the finding's gain may be less (only
- * this capture pays, work that must be done), so that the steps share it as they share what the replay saves.  Means of passes are
- * those of the whole capture, as in the table of phases.
+ * The replay prices the mean step of its window.  What it saves of each step is known too; the finding's gain may be
+ * less (only this capture pays, work that must be done), so that the steps share it as they share what the replay saves.
+ * Means of passes are those of the whole capture, as in the table of phases.
  */
 #include "advise/phase_price.h"
 
@@ -79,14 +79,14 @@ void hu_phase_price_say(hu_simulation *s, const hu_digest *d, hu_finding *x)
     if (d->serving.n == 0 || !d->steps.is_engine || x->edit.kind == HU_EDIT_KINDS || !(x->gain_pct > 0) ||
         !sort_savings(s, &d->steps, &x->edit, of))
         return;
-    for (uint8_t k = 0; k < HU_ENGINE_PHASES; k++) {
+    for (int k = 0; k < HU_ENGINE_PHASES; k++) {
         saved += of[k].saved_ns > 0 ? of[k].saved_ns : 0;
         before += of[k].before_ns;
         phases += of[k].n > 0;
     }
     if (!(saved > 0) || of[HU_PHASE_NONE].n)
         return;
-    for (uint8_t k = 0; k < HU_ENGINE_PHASES && n < sizeof text; k++) {
+    for (int k = 0; k < HU_ENGINE_PHASES && n < sizeof text; k++) {
         const double share = of[k].saved_ns / saved;
 
         if (of[k].n == 0 || !(share >= LEAST_SHARE))
@@ -95,7 +95,7 @@ void hu_phase_price_say(hu_simulation *s, const hu_digest *d, hu_finding *x)
         if (phases > 1 && n < sizeof text)
             n += (size_t)snprintf(text + n, sizeof text - n, "%s of the gain: ", hu_say_pct(100 * share).t);
         if (n < sizeof text)
-            n += say_phase(d, k, &of[k], fmin(1, x->gain_pct / 100 * before / saved), text + n, sizeof text - n);
+            n += say_phase(d, (uint8_t)k, &of[k], fmin(1, x->gain_pct / 100 * before / saved), text + n, sizeof text - n);
     }
     if (n && at + n + 16 < sizeof x->statement)
         snprintf(x->statement + at, sizeof x->statement - at, " By phase: %s.", text);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * phase_price.h - what a fix saves of a serving engine's passes, by phase: means over prefill and decode describe neither. */
+ * phase_price.h - what a fix saves of a serving engine's passes, by phase: means over prefill and decode describe
+ * neither. */
 #ifndef HU_ADVISE_PHASE_PRICE_H
 #define HU_ADVISE_PHASE_PRICE_H
 

@@ -15,7 +15,10 @@ typedef struct {
     char t[2 * HU_UNIT_BYTES + 48];
 } rates;
 
-/* ", from 6,400 to 8,000 tokens/s while such passes run": what hiding the gap saves at most; "" where no tokens are named. */
+/*
+ * ", from 6,400 to 8,000 tokens/s while such passes run": what hiding the gap saves at most; "" where no tokens are
+ * named.
+ */
 static rates say_rates(const hu_serving_class *c)
 {
     const double now = hu_serving_tokens_per_s(c), gap = hu_serving_gap_pct(c) / 100;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * launch_places.c - the profile's launches as a word in the repeated word of a step.
  *
- * Filters of the profiler (--kernel-name, --launch-skip, --launch-count) let through all launches of some names from one place
- * on.  So of these names the profile is a part of what the trace launches, without a gap; what other names it left out does not
- * matter.  All places of a step are tried.  Where several fit, they must mean the same for a launch, or the durations decide:
- * a launch that takes twice as long as another in the job does so under the profiler, too.
+ * Filters of the profiler (--kernel-name, --launch-skip, --launch-count) let through all launches of some names from one
+ * place on.  So of these names the profile is a part of what the trace launches, without a gap; what other names it left
+ * out does not matter.  All places of a step are tried.  Where several fit, they must mean the same for a launch, or the
+ * durations decide: a launch that takes twice as long as another in the job does so under the profiler, too.
  */
 #include "analyze/launch_places.h"
 
@@ -271,7 +271,10 @@ static bool fits(finding *f, const period *step, word w, size_t from)
     return true;
 }
 
-/* Are the durations of launches of each shape in the same ratio to those of the job?  *tells: two of a shape that differs are. */
+/*
+ * Are the durations of launches of each shape in the same ratio to those of the job?  *tells: two of a shape that
+ * differs are.
+ */
 static bool fits_durations(finding *f, const period *step, word w, size_t from, double most, bool *tells)
 {
     const hu_counted *k = f->q->counters->kernels.at;
@@ -297,7 +300,10 @@ static bool fits_durations(finding *f, const period *step, word w, size_t from, 
     return true;
 }
 
-/* Adds what a place says of each launch: its class; where another place said another, it is HU_MAP_NONE and *is_one false. */
+/*
+ * Adds what a place says of each launch: its class; where another place said another, it is HU_MAP_NONE and *is_one
+ * false.
+ */
 static void take_place(finding *f, const period *step, word w, size_t from, bool is_first, bool *is_one)
 {
     size_t at = from;
@@ -326,7 +332,10 @@ static void set_order(finding *f, word w, hu_launch_order order, const char *why
     }
 }
 
-/* All places whose durations are apart by less than `most`; 0: all.  Returns how many; *is_one: they say the same of every launch. */
+/*
+ * All places whose durations are apart by less than `most`; 0: all.  Returns how many; *is_one: they say the same of
+ * every launch.
+ */
 static size_t try_places(finding *f, const period *step, word w, double most, bool *is_one, bool *tells)
 {
     size_t n = 0;
@@ -389,7 +398,10 @@ static word next_word(finding *f, size_t from, uint32_t *room, size_t *end)
     return w;
 }
 
-/* Of the names in f->is_in.  Returns whether all reports have a place, or fail for another reason than that.  *ok: memory. */
+/*
+ * Of the names in f->is_in.  Returns whether all reports have a place, or fail for another reason than that.  *ok:
+ * memory.
+ */
 static bool place_all(finding *f, bool *ok)
 {
     const size_t n = f->q->counters->kernels.n;

@@ -79,8 +79,8 @@ int hu_beside_read(const hu_sorted_inputs *inputs, const hu_limits *limits, hu_a
                    hu_unread_list *unread, hu_error *err);
 
 /*
- * Holds it against the traces, when they are read: says what does not fit, and corrects findings that the counters contradict.
- * `shown`: the rank that the verdict will speak of.  Returns 0 or HU_ENOMEM.
+ * Holds it against the traces, when they are read: says what does not fit, and corrects findings that the counters
+ * contradict. `shown`: the rank that the verdict will speak of.  Returns 0 or HU_ENOMEM.
  */
 int hu_beside_join(hu_beside *beside, const hu_job *job, size_t shown, hu_arena *arena, hu_error *err);
 
@@ -91,8 +91,8 @@ const hu_inputs *hu_beside_files(const hu_beside *beside, hu_input_kind kind);
 const hu_revisions *hu_beside_revised(const hu_beside *beside, size_t rank);
 
 /*
- * Do the dumps and RAS name the same ranks?  A sentence for people; "" where one of them accuses nobody, or where RAS numbers
- * its ranks in another group than the job's.  Returns its length.
+ * Do the dumps and RAS name the same ranks?  A sentence for people; "" where one of them accuses nobody, or where RAS
+ * numbers its ranks in another group than the job's.  Returns its length.
  */
 size_t hu_beside_say_agreement(const hu_beside *beside, char *text, size_t room);
 

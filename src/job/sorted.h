@@ -23,8 +23,8 @@ typedef struct {
 int hu_inputs_sort(const hu_inputs *inputs, const hu_limits *limits, hu_arena *arena, hu_sorted_inputs *out, hu_error *err);
 
 /*
- * Reports of Nsight Compute, memory snapshots, dumps and answers of RAS in a directory, by their names and what they begin with; out->n is 0
- * without.  Returns 0 or HU_ENOMEM.
+ * Reports of Nsight Compute, memory snapshots, dumps and answers of RAS in a directory, by their names and what they
+ * begin with; out->n is 0 without.  Returns 0 or HU_ENOMEM.
  */
 int hu_inputs_beside_of(const char *folder, const hu_limits *limits, hu_arena *arena, hu_inputs *out, hu_error *err);
 

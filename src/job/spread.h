@@ -9,8 +9,8 @@
 /*
  * hu_inputs_expand for a crew, on all of its processes together: the same list on each, in the order in which a process
  * that sees all files would have it, and who reads each.  A file that only some machines have is read there.  Returns 0
- * or an error that names the path; hu_crew_fail says it once.  `beside`: process 0 also reads what lies in directories beside
- * the traces (job/sorted.h), which a process alone leaves to its command.
+ * or an error that names the path; hu_crew_fail says it once.  `beside`: process 0 also reads what lies in directories
+ * beside the traces (job/sorted.h), which a process alone leaves to its command.
  */
 int hu_spread_inputs(hu_crew *crew, char **paths, int n, bool beside, hu_arena *arena, hu_inputs *out, hu_error *err);
 
