@@ -60,8 +60,8 @@ class Mpi(Mixed):
         files = self.files()
         seen = self.same("report", self.trace, *files, "--json", sizes=(1, 3))
         told = json.loads(seen[1])
-        self.assertEqual((told["unread"], told["doubts"], told["counters"]["kernels_in_trace"], told["flight_recorder"]["culprits"], told["nccl_ras"]["cause"],
-                          len(told["memory_snapshots"])), ([], [], 3, [1], "behind", 1))
+        self.assertEqual((told["unread"], told["doubts"], told["counters"]["kernels_in_trace"], len(told["memory_snapshots"])), ([], [], 3, 1))
+        self.assertEqual((told["flight_recorder"]["culprits"], told["nccl_ras"]["cause"]), ([1], "behind"))
         self.assertEqual(told, report(self.trace, *files))
         self.same("report", self.trace, *files, sizes=(2,))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches of one kernel, grid and block that differ: which of a step Nsight Compute measured, by what was launched around them, and when that cannot be told."""
+"""Launches of one kernel, grid and block that differ: which of a step Nsight Compute measured, and when that cannot be told."""
 import json
 import tempfile
 import unittest
@@ -27,7 +27,8 @@ def trace(steps: list[tuple[tuple[str, int], ...]], linked: bool = True, marks: 
         for name, us in kernels:
             number += 1
             if linked:
-                events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": at + 5, "dur": 2, "args": {"correlation": number}})
+                events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": at + 5, "dur": 2,
+                               "args": {"correlation": number}})
             events.append({"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": on_gpu, "dur": us,
                            "args": {"device": 0, "stream": 7, "correlation": number, "grid": [24, 8, 1], "block": [128, 1, 1]}})
             at, on_gpu = at + 3, on_gpu + us + 1
@@ -58,13 +59,14 @@ class Order(unittest.TestCase):
             validator = jsonschema.validators.validator_for(SCHEMA)(SCHEMA)
             self.assertEqual([f"{e.json_path}: {e.message[:200]}" for e in validator.iter_errors(got)], [])
         self.counters = got["counters"]
-        return sorted(({"launches": k["launches"], "duration_ns": k["duration_ns"]} | k["in_trace"] for k in got["counters"]["kernels"] if k["name"] == name),
-                      key=lambda k: k["places"])
+        rows = [{"launches": k["launches"], "duration_ns": k["duration_ns"]} | k["in_trace"] for k in got["counters"]["kernels"] if k["name"] == name]
+        return sorted(rows, key=lambda row: row["places"])
 
     def test_a_whole_step(self) -> None:
         """Two of three take 100 µs, and one 300: two answers, each with its own counters and its own time."""
         two, one = self.told([launch(A, 110, 60), launch(B, 60), launch(A, 330, 90), launch(C, 60), launch(A, 111, 60)])
-        self.assertEqual([(k["order"], k["places"], k["places_of"], k["launches"]) for k in (two, one)], [("sequence", [1, 3], 3, 2), ("sequence", [2], 3, 1)])
+        self.assertEqual([(k["order"], k["places"], k["places_of"], k["launches"]) for k in (two, one)],
+                         [("sequence", [1, 3], 3, 2), ("sequence", [2], 3, 1)])
         self.assertEqual([(k["calls_per_step"], k["step_ns"]) for k in (two, one)], [(2, 200_000), (1, 300_000)])
         self.assertEqual([(k["calls"], k["total_ns"]) for k in (two, one)], [(2 * STEPS, 200_000 * STEPS), (STEPS, 300_000 * STEPS)])
         self.assertEqual([k["most_saved_ns"] for k in (two, one)], [80_000, 30_000])
@@ -87,14 +89,16 @@ class Order(unittest.TestCase):
         self.assertEqual((one["order"], one["places"], one["most_saved_ns"], one["slower"]), ("unknown", [], None, None))
         self.assertIn("several places", one["order_unknown"])
         words = " ".join(run("report", *self.paths((STEP,) * STEPS, [[launch(A, 330)]]), env={"COLUMNS": "80"})[1].decode().split())
-        self.assertIn("its launches in a step take 100 µs to 300 µs, and which of them was measured cannot be told: several places of a step fit", words)
+        self.assertIn("its launches in a step take 100 µs to 300 µs, and which of them was measured cannot be told: "
+                      "several places of a step fit", words)
         self.assertNotIn("shorter", words)
 
     def test_by_durations(self) -> None:
         """Three launches of it alone, in any of the three orders: one of them takes three times as long."""
         for us in ((110, 330, 110), (330, 112, 110), (110, 112, 333)):
             two, one = self.told([launch(A, t) for t in us])
-            self.assertEqual([(k["order"], k["places"], k["duration_ns"] < 200_000) for k in (two, one)], [("durations", [1, 3], True), ("durations", [2], False)], us)
+            self.assertEqual([(k["order"], k["places"], k["duration_ns"] < 200_000) for k in (two, one)],
+                             [("durations", [1, 3], True), ("durations", [2], False)], us)
 
     def test_durations_that_do_not_fit(self) -> None:
         one, = self.told([launch(A, 200), launch(A, 205), launch(A, 210)])
@@ -141,7 +145,8 @@ class Order(unittest.TestCase):
         self.assertIn("contradict each other", one["order_unknown"], "before B it is the other way round")
 
     def test_words(self) -> None:
-        words = " ".join(run("report", *self.paths((STEP,) * STEPS, [[launch(B, 60), launch(A, 330, 90)]]), env={"COLUMNS": "80"})[1].decode().split())
+        paths = self.paths((STEP,) * STEPS, [[launch(B, 60), launch(A, 330, 90)]])
+        words = " ".join(run("report", *paths, env={"COLUMNS": "80"})[1].decode().split())
         self.assertIn("1 launch per step, 300 µs (15 % of a step); launch 2 of 3 of this shape in a step, by the order of launches", words)
 
     def test_very_many(self) -> None:
