@@ -33,6 +33,15 @@ static bool list_work(hu_ask *a)
     return true;
 }
 
+/* Nobody changes them: the union with nothing is the list itself. */
+static bool join(hu_ask *a, const hu_intervals *x, const hu_intervals *y, hu_intervals *out)
+{
+    if (x->n && y->n)
+        return hu_intervals_join(a->scratch, x, y, out);
+    *out = x->n ? *x : *y;
+    return true;
+}
+
 static bool unite_work(hu_ask *a)
 {
     for (size_t k = 0; k < a->n_work; k++) {
@@ -46,9 +55,8 @@ static bool unite_work(hu_ask *a)
         if (!hu_intervals_add(a->scratch, set, start, end))
             return false;
     }
-    return hu_intervals_join(a->scratch, &a->compute, &a->comm, &a->kernels) &&
-           hu_intervals_join(a->scratch, &a->memcpy, &a->memset, &a->copies) &&
-           hu_intervals_join(a->scratch, &a->kernels, &a->copies, &a->busy);
+    return join(a, &a->compute, &a->comm, &a->kernels) && join(a, &a->memcpy, &a->memset, &a->copies) &&
+           join(a, &a->kernels, &a->copies, &a->busy);
 }
 
 int hu_ask_prepare(const hu_trace *trace, hu_arena *arena, hu_arena *scratch, hu_ask *out, hu_error *err)

@@ -29,6 +29,7 @@ typedef struct {
     hu_arena     *scratch;
     hu_intervals  role[HU_ROLE_COUNT];
     hu_intervals  waits; /* Python frames that wait, of all threads */
+    int64_t      *had, *has; /* room for a number for each window */
 } work;
 
 /* HU_ROLE_COUNT: none. */
@@ -71,6 +72,9 @@ static bool add_execution(work *w, const hu_track *t)
     for (size_t k = 0; k < waits.n; k++)
         if (!hu_intervals_add(w->scratch, &w->waits, waits.at[k].start_ns, waits.at[k].end_ns))
             return false;
+    hu_intervals_drop(w->scratch, &all);
+    hu_intervals_drop(w->scratch, &waits);
+    hu_intervals_drop(w->scratch, &rest);
     return true;
 }
 
@@ -95,31 +99,35 @@ static int collect_host_roles(work *w, hu_error *err)
     return hu_intervals_unite(w->scratch, &w->waits) ? 0 : hu_fail_memory(err);
 }
 
-/* Takes `set` out of *free and adds what each window lost to the member at `offset` of its row. */
+/* Takes `set` out of *free and adds what each window lost to the member at `offset` of its row: what was free in it
+   without what is left, so that the share itself is never a list. */
 static bool take_share(work *w, hu_intervals *free_time, const hu_intervals *set, size_t offset)
 {
-    hu_intervals share, rest;
+    hu_intervals rest;
 
-    if (!hu_intervals_intersect(w->scratch, set, free_time, &share) ||
-        !hu_intervals_subtract(w->scratch, free_time, set, &rest))
+    if (set->n == 0 || free_time->n == 0)
+        return true;
+    if (!hu_intervals_subtract(w->scratch, free_time, set, &rest))
         return false;
     for (size_t k = 0; k < SETS; k++) {
         const windows *v = &w->set[k];
-        int64_t       *length = hu_arena_calloc(w->scratch, v->n + 1, sizeof *length);
 
-        if (!length)
-            return false;
-        hu_intervals_split(&share, v->at, v->n, length);
+        memset(w->had, 0, v->n * sizeof *w->had);
+        memset(w->has, 0, v->n * sizeof *w->has);
+        hu_intervals_split(free_time, v->at, v->n, w->had);
+        hu_intervals_split(&rest, v->at, v->n, w->has);
         for (size_t i = 0; i < v->n; i++)
-            *(double *)((char *)&v->rows[i] + offset) += (double)length[i];
+            *(double *)((char *)&v->rows[i] + offset) += (double)(w->had[i] - w->has[i]);
     }
+    hu_intervals_drop(w->scratch, free_time);
     *free_time = rest;
     return true;
 }
 
+/* What *out held before is given back. */
 static bool all_windows(work *w, hu_intervals *out)
 {
-    *out = (hu_intervals){0};
+    hu_intervals_drop(w->scratch, out);
     for (size_t k = 0; k < SETS; k++)
         for (size_t i = 0; i < w->set[k].n; i++)
             if (!hu_intervals_add(w->scratch, out, w->set[k].at[i].start_ns, w->set[k].at[i].end_ns))
@@ -130,15 +138,12 @@ static bool all_windows(work *w, hu_intervals *out)
 static int share_out(work *w, hu_error *err)
 {
     const hu_intervals *comm = &w->ask->comm;
-    hu_intervals        free_time, with_comm;
+    hu_intervals        free_time = {0}, with_comm;
     int                 rc;
 
     w->role[HU_ROLE_KERNEL] = w->ask->compute;
     w->role[HU_ROLE_MEMCPY] = w->ask->memcpy;
     w->role[HU_ROLE_MEMSET] = w->ask->memset;
-    rc = collect_host_roles(w, err);
-    if (rc < 0)
-        return rc;
 
     /* the device's view */
     if (!all_windows(w, &free_time) || !take_share(w, &free_time, comm, offsetof(hu_step_time, comm_ns)) ||
@@ -149,12 +154,20 @@ static int share_out(work *w, hu_error *err)
         return hu_fail_memory(err);
 
     /* the combined view */
+    hu_intervals_drop(w->scratch, &free_time);
+    rc = collect_host_roles(w, err);
+    if (rc < 0)
+        return rc;
     if (!hu_intervals_join(w->scratch, &w->role[HU_ROLE_COMMUNICATION], comm, &with_comm) || !all_windows(w, &free_time))
         return hu_fail_memory(err);
+    hu_intervals_drop(w->scratch, &w->role[HU_ROLE_COMMUNICATION]);
     w->role[HU_ROLE_COMMUNICATION] = with_comm;
-    for (hu_role r = 0; r < HU_ROLE_OTHER; r++)
+    for (hu_role r = 0; r < HU_ROLE_OTHER; r++) {
         if (!take_share(w, &free_time, &w->role[r], offsetof(hu_step_time, role_ns) + r * sizeof(double)))
             return hu_fail_memory(err);
+        if (r >= HU_ROLE_COMMUNICATION) /* those before are lists of everybody */
+            hu_intervals_drop(w->scratch, &w->role[r]);
+    }
     return take_share(w, &free_time, &w->waits, offsetof(hu_step_time, wait_ns)) ? 0 : hu_fail_memory(err);
 }
 
@@ -209,7 +222,9 @@ static bool prepare(const hu_steps *steps, const hu_ask *ask, work *w)
         if (hu_step_counts(s))
             w->set[PERIODS].at[w->set[PERIODS].n++] = s->period;
     }
-    return true;
+    w->had = hu_arena_calloc(ask->scratch, steps->n + 1, sizeof *w->had);
+    w->has = hu_arena_calloc(ask->scratch, steps->n + 1, sizeof *w->has);
+    return w->had && w->has;
 }
 
 /* What lies outside of all steps, listed or not. */
@@ -217,7 +232,7 @@ static bool measure_rest(work *w, hu_breakdown *out)
 {
     const hu_slices *s = &w->ask->s;
     hu_interval      capture = {INT64_MAX, INT64_MIN};
-    hu_intervals     all = {0}, steps, rest;
+    hu_intervals     all = {0}, steps = {0}, rest;
 
     for (size_t i = 0; i < s->n; i++) {
         const int64_t end = s->start_ns[i] + s->dur_ns[i];

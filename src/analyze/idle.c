@@ -102,15 +102,21 @@ static int measure_streams(const hu_ask *ask, hu_idle *out, hu_error *err)
 
 enum { NAMES = 64 };
 
+/* There are as many as there are kernels, so this is small: causes of all gaps are one sum, and only the longest have names. */
 typedef struct {
-    int64_t  start_ns, end_ns; /* of the gap */
-    int64_t  late_ns;          /* the launch; what is before is the host's */
-    uint32_t before, after;    /* work */
-    uint32_t track;            /* of the launch; HU_NONE */
+    int64_t  start_ns;
+    uint32_t after;  /* the work that ends it */
+    uint32_t launch; /* of that work, if it came after the gap began: what is before is the host's; else HU_NONE */
+    uint32_t detail; /* of the longest ones, a row of work.details; HU_NONE */
+} gap;
+
+/* What is said of one of the longest. */
+typedef struct {
+    uint32_t before; /* the work before it; HU_NONE */
     int64_t  cause_ns[HU_IDLE_CAUSE_COUNT];
     uint32_t host; /* name; 0 none */
     int64_t  host_ns;
-} gap;
+} detail;
 
 typedef struct {
     const hu_ask *ask;
@@ -118,40 +124,68 @@ typedef struct {
     size_t        n, cap;
     bool          has_lead; /* the first of them is the wait for the first work */
     uint32_t     *by_track; /* gap numbers by launching track, then time */
+    int64_t       by_cause[HU_IDLE_CAUSE_COUNT];
+    detail        details[HU_IDLE_GAPS];
+    size_t        n_details;
 } work;
 
-static void describe_launch(const hu_ask *ask, gap *g)
+static int64_t gap_end(const hu_ask *ask, const gap *g)
 {
-    const uint32_t launch = hu_trace_launch_of(ask->trace, g->after);
-    const int64_t  length = g->end_ns - g->start_ns;
+    return ask->s.start_ns[g->after];
+}
 
-    g->track = HU_NONE;
-    g->late_ns = g->start_ns;
-    if (launch == HU_NONE) {
-        g->cause_ns[HU_IDLE_UNKNOWN] = length;
-    } else if (ask->s.start_ns[launch] <= g->start_ns) {
-        g->cause_ns[HU_IDLE_DEVICE] = length;
-    } else {
-        g->late_ns = ask->s.start_ns[launch] < g->end_ns ? ask->s.start_ns[launch] : g->end_ns;
-        g->track = ask->s.track[launch];
-        g->cause_ns[HU_IDLE_LAUNCH] = g->end_ns - g->late_ns;
-    }
+/* Until when the host was late. */
+static int64_t late_end(const hu_ask *ask, const gap *g)
+{
+    const int64_t end_ns = gap_end(ask, g);
+
+    if (g->launch == HU_NONE)
+        return g->start_ns;
+    return ask->s.start_ns[g->launch] < end_ns ? ask->s.start_ns[g->launch] : end_ns;
+}
+
+static void add_cause(work *w, const gap *g, hu_idle_cause cause, int64_t ns)
+{
+    if (g != w->at || !w->has_lead)
+        w->by_cause[cause] += ns;
+    if (g->detail != HU_NONE)
+        w->details[g->detail].cause_ns[cause] += ns;
+}
+
+/* Whether the thread that launched what ends the gap was late. */
+static gap gap_before(const hu_ask *ask, uint32_t after, int64_t start_ns)
+{
+    const uint32_t launch = hu_trace_launch_of(ask->trace, after);
+    const bool     is_late = launch != HU_NONE && ask->s.start_ns[launch] > start_ns;
+
+    return (gap){.start_ns = start_ns, .after = after, .launch = is_late ? launch : HU_NONE, .detail = HU_NONE};
+}
+
+/* What is known of a gap without a look at what the host did. */
+static void add_launch(work *w, const gap *g)
+{
+    const hu_ask *ask = w->ask;
+
+    if (g->launch != HU_NONE)
+        add_cause(w, g, HU_IDLE_LAUNCH, gap_end(ask, g) - late_end(ask, g));
+    else
+        add_cause(w, g, hu_trace_launch_of(ask->trace, g->after) == HU_NONE ? HU_IDLE_UNKNOWN : HU_IDLE_DEVICE,
+                  gap_end(ask, g) - g->start_ns);
 }
 
 /* From the first thing that a thread did to the first work that was launched in time to be seen. */
 static bool find_lead(work *w, uint32_t first)
 {
     const hu_ask *ask = w->ask;
-    gap g = {.start_ns = ask->s.start_ns[first], .end_ns = ask->s.start_ns[first], .before = HU_NONE, .after = first};
+    int64_t       start_ns = ask->s.start_ns[first];
 
     for (uint32_t i = 0; i < ask->s.n; i++)
-        if (hu_kind_in(ask->s.kind[i], HU_KINDS_HOST) && ask->s.start_ns[i] < g.start_ns && hu_ask_has(ask, i))
-            g.start_ns = ask->s.start_ns[i];
-    if (g.start_ns == g.end_ns)
+        if (hu_kind_in(ask->s.kind[i], HU_KINDS_HOST) && ask->s.start_ns[i] < start_ns && hu_ask_has(ask, i))
+            start_ns = ask->s.start_ns[i];
+    if (start_ns == ask->s.start_ns[first])
         return true;
-    describe_launch(ask, &g);
     w->has_lead = true;
-    return hu_vec_push(ask->scratch, w, g);
+    return hu_vec_push(ask->scratch, w, gap_before(ask, first, start_ns));
 }
 
 static bool find_gaps(work *w)
@@ -167,13 +201,8 @@ static bool find_gaps(work *w)
             continue;
         if (last == HU_NONE && !find_lead(w, i))
             return false;
-        if (last != HU_NONE && ask->s.start_ns[i] > end_ns) {
-            gap g = {.start_ns = end_ns, .end_ns = ask->s.start_ns[i], .before = last, .after = i};
-
-            describe_launch(ask, &g);
-            if (!hu_vec_push(ask->scratch, w, g))
-                return false;
-        }
+        if (last != HU_NONE && ask->s.start_ns[i] > end_ns && !hu_vec_push(ask->scratch, w, gap_before(ask, i, end_ns)))
+            return false;
         if (last == HU_NONE || hu_ask_end(ask, i) > end_ns) {
             end_ns = hu_ask_end(ask, i);
             last = i;
@@ -238,12 +267,14 @@ static void add_name(by_name *list, uint32_t name, int64_t ns)
     list->ns[i] += ns;
 }
 
-static void close_gap(gap *g, by_name *names)
+static void close_gap(work *w, const gap *g, by_name *names)
 {
-    for (size_t i = 0; i < names->n; i++) {
-        if (names->ns[i] > g->host_ns) {
-            g->host_ns = names->ns[i];
-            g->host = names->name[i];
+    detail *d = g->detail == HU_NONE ? NULL : &w->details[g->detail];
+
+    for (size_t i = 0; d && i < names->n; i++) {
+        if (names->ns[i] > d->host_ns) {
+            d->host_ns = names->ns[i];
+            d->host = names->name[i];
         }
     }
     names->n = 0;
@@ -253,20 +284,21 @@ static void close_gap(gap *g, by_name *names)
 static void add_piece(work *w, const uint32_t *gaps, size_t n, size_t *at, by_name *names, uint32_t slice, int64_t from,
                       int64_t to)
 {
-    while (*at < n && w->at[gaps[*at]].late_ns <= from)
-        close_gap(&w->at[gaps[(*at)++]], names);
+    while (*at < n && late_end(w->ask, &w->at[gaps[*at]]) <= from)
+        close_gap(w, &w->at[gaps[(*at)++]], names);
     for (size_t k = *at; k < n && w->at[gaps[k]].start_ns < to; k++) {
-        gap          *g = &w->at[gaps[k]];
-        const int64_t start = g->start_ns > from ? g->start_ns : from, end = g->late_ns < to ? g->late_ns : to;
+        const gap    *g = &w->at[gaps[k]];
+        const int64_t late_ns = late_end(w->ask, g);
+        const int64_t start = g->start_ns > from ? g->start_ns : from, end = late_ns < to ? late_ns : to;
 
         if (end > start) {
-            g->cause_ns[slice == HU_NONE ? HU_IDLE_UNRECORDED : cause_of(w->ask, slice)] += end - start;
-            if (slice != HU_NONE)
+            add_cause(w, g, slice == HU_NONE ? HU_IDLE_UNRECORDED : cause_of(w->ask, slice), end - start);
+            if (slice != HU_NONE && g->detail != HU_NONE)
                 add_name(names, w->ask->s.name[slice], end - start);
         }
-        if (g->late_ns > to)
+        if (late_ns > to)
             break;
-        close_gap(g, names);
+        close_gap(w, g, names);
         *at = k + 1;
     }
 }
@@ -304,6 +336,11 @@ static void walk_thread(work *w, const hu_track *t, const uint32_t *gaps, size_t
     }
 }
 
+static uint32_t track_of(const work *w, size_t i)
+{
+    return w->at[i].launch == HU_NONE ? HU_NONE : w->ask->s.track[w->at[i].launch];
+}
+
 static int ask_threads(work *w, hu_error *err)
 {
     const hu_ask *ask = w->ask;
@@ -313,13 +350,13 @@ static int ask_threads(work *w, hu_error *err)
     if (!start || !w->by_track)
         return hu_fail_memory(err);
     for (size_t i = 0; i < w->n; i++)
-        if (w->at[i].track != HU_NONE)
-            start[w->at[i].track + 1]++;
+        if (track_of(w, i) != HU_NONE)
+            start[track_of(w, i) + 1]++;
     for (size_t t = 0; t < ask->n_tracks; t++)
         start[t + 1] += start[t];
     for (size_t i = 0; i < w->n; i++)
-        if (w->at[i].track != HU_NONE)
-            w->by_track[start[w->at[i].track]++] = (uint32_t)i;
+        if (track_of(w, i) != HU_NONE)
+            w->by_track[start[track_of(w, i)]++] = (uint32_t)i;
     for (size_t t = 0; t < ask->n_tracks; t++) {
         const uint32_t from = t ? start[t - 1] : 0; /* start[] has moved on to the end of each */
 
@@ -346,47 +383,87 @@ static int64_t step_of(const hu_ask *ask, int64_t time_ns)
     return -1;
 }
 
-static hu_idle_gap describe_gap(const hu_ask *ask, const gap *g)
+static hu_idle_gap describe_gap(const hu_ask *ask, const gap *g, const detail *d)
 {
     hu_idle_gap out = {.start_ns = g->start_ns,
-                       .dur_ns = g->end_ns - g->start_ns,
+                       .dur_ns = gap_end(ask, g) - g->start_ns,
                        .step = step_of(ask, hu_select_time(ask->trace, &ask->s, g->after)),
-                       .host = hu_trace_text(ask->trace, g->host),
-                       .host_ns = g->host_ns,
-                       .before = g->before == HU_NONE ? HU_STR("") : hu_ask_name(ask, g->before),
+                       .host = hu_trace_text(ask->trace, d->host),
+                       .host_ns = d->host_ns,
+                       .before = d->before == HU_NONE ? HU_STR("") : hu_ask_name(ask, d->before),
                        .after = hu_ask_name(ask, g->after)};
 
     for (hu_idle_cause c = 0; c < HU_IDLE_CAUSE_COUNT; c++) {
-        if ((double)g->cause_ns[c] > out.cause_ns) {
-            out.cause_ns = (double)g->cause_ns[c];
+        if ((double)d->cause_ns[c] > out.cause_ns) {
+            out.cause_ns = (double)d->cause_ns[c];
             out.cause = c;
         }
     }
     return out;
 }
 
-/* Keeps the HU_IDLE_GAPS longest of a list in time order: the shortest that is kept makes room. */
-static int keep_longest(const work *w, hu_idle *out, hu_error *err)
+/* The work before each of the longest: the one that ended last. */
+static void find_before(work *w)
 {
-    int64_t *length = hu_arena_alloc(w->ask->scratch, (w->n + 1) * sizeof *length);
+    const hu_ask *ask = w->ask;
+    int64_t       end_ns = 0;
+    uint32_t      last = HU_NONE;
+    size_t        next = 0;
+
+    for (size_t k = 0; k < ask->n_work && next < w->n; k++) {
+        const uint32_t i = ask->work[k];
+
+        if (!hu_ask_has(ask, i))
+            continue;
+        if (w->at[next].after == i) {
+            if (w->at[next].detail != HU_NONE)
+                w->details[w->at[next].detail].before = last;
+            next++;
+        }
+        if (last == HU_NONE || hu_ask_end(ask, i) > end_ns) {
+            end_ns = hu_ask_end(ask, i);
+            last = i;
+        }
+    }
+}
+
+/* Chooses the HU_IDLE_GAPS longest of a list in time order: those of the least length fill what is left. */
+static int choose_longest(work *w, hu_error *err)
+{
+    int64_t *length = hu_arena_grow(w->ask->scratch, NULL, (w->n + 1) * sizeof *length);
     int64_t  least = 0;
 
-    out->longest = hu_arena_calloc(w->ask->arena, HU_IDLE_GAPS, sizeof *out->longest);
-    if (!length || !out->longest)
+    if (!length)
         return hu_fail_memory(err);
     for (size_t i = 0; i < w->n; i++)
-        length[i] = w->at[i].end_ns - w->at[i].start_ns;
+        length[i] = gap_end(w->ask, &w->at[i]) - w->at[i].start_ns;
     if (w->n > HU_IDLE_GAPS) {
         hu_sort_i64(length, w->n);
         least = length[w->n - HU_IDLE_GAPS];
     }
-    for (int equal = 0; equal < 2; equal++) /* those of the least length fill what is left */
-        for (size_t i = 0; i < w->n && out->n_longest < HU_IDLE_GAPS; i++) {
-            const int64_t ns = w->at[i].end_ns - w->at[i].start_ns;
+    hu_arena_drop(w->ask->scratch, length);
+    for (int equal = 0; equal < 2; equal++)
+        for (size_t i = 0; i < w->n && w->n_details < HU_IDLE_GAPS; i++) {
+            const int64_t ns = gap_end(w->ask, &w->at[i]) - w->at[i].start_ns;
 
-            if (equal ? ns == least : ns > least)
-                out->longest[out->n_longest++] = describe_gap(w->ask, &w->at[i]);
+            if (equal ? ns == least : ns > least) {
+                w->details[w->n_details] = (detail){.before = HU_NONE};
+                w->at[i].detail = (uint32_t)w->n_details++;
+            }
         }
+    find_before(w);
+    return 0;
+}
+
+static int keep_longest(const work *w, hu_idle *out, hu_error *err)
+{
+    out->longest = hu_arena_calloc(w->ask->arena, HU_IDLE_GAPS, sizeof *out->longest);
+    if (!out->longest)
+        return hu_fail_memory(err);
+    for (size_t i = 0; i < w->n; i++)
+        if (w->at[i].detail != HU_NONE)
+            out->longest[w->at[i].detail] = describe_gap(w->ask, &w->at[i], &w->details[w->at[i].detail]);
+    out->n_longest = w->n_details;
     if (out->n_longest)
         qsort(out->longest, out->n_longest, sizeof *out->longest, by_length);
     return 0;
@@ -399,16 +476,18 @@ static int measure_device(const hu_ask *ask, hu_idle *out, hu_error *err)
 
     if (!find_gaps(&w))
         return hu_fail_memory(err);
-    rc = w.n ? ask_threads(&w, err) : 0;
+    rc = choose_longest(&w, err);
+    for (size_t i = 0; i < w.n; i++)
+        add_launch(&w, &w.at[i]);
+    if (rc == 0 && w.n)
+        rc = ask_threads(&w, err);
     if (rc < 0)
         return rc;
     out->gaps = (int64_t)w.n - w.has_lead;
-    out->lead_ns = w.has_lead ? w.at[0].end_ns - w.at[0].start_ns : 0;
-    for (size_t i = w.has_lead; i < w.n; i++) {
-        out->idle_ns += w.at[i].end_ns - w.at[i].start_ns;
-        for (hu_idle_cause c = 0; c < HU_IDLE_CAUSE_COUNT; c++)
-            out->by_cause[c] += w.at[i].cause_ns[c];
-    }
+    out->lead_ns = w.has_lead ? gap_end(ask, &w.at[0]) - w.at[0].start_ns : 0;
+    for (size_t i = w.has_lead; i < w.n; i++)
+        out->idle_ns += gap_end(ask, &w.at[i]) - w.at[i].start_ns;
+    memcpy(out->by_cause, w.by_cause, sizeof out->by_cause);
     return keep_longest(&w, out, err);
 }
 

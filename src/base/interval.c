@@ -18,6 +18,12 @@ bool hu_intervals_add(hu_arena *arena, hu_intervals *list, int64_t start_ns, int
     return hu_vec_push(arena, list, ((hu_interval){start_ns, end_ns}));
 }
 
+void hu_intervals_drop(hu_arena *arena, hu_intervals *list)
+{
+    hu_arena_drop(arena, list->at);
+    *list = (hu_intervals){0};
+}
+
 static size_t run_end(const hu_interval *at, size_t from, size_t n)
 {
     size_t end = from + 1;

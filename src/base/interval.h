@@ -17,6 +17,9 @@ typedef struct {
 /* Adds one interval to a list that need not be sorted; empty and inverted ones are ignored.  False: no memory. */
 bool hu_intervals_add(hu_arena *arena, hu_intervals *list, int64_t start_ns, int64_t end_ns);
 
+/* Gives the memory of a list back before its arena goes, and leaves it empty. */
+void hu_intervals_drop(hu_arena *arena, hu_intervals *list);
+
 /* Sorts the list and merges what overlaps or touches, in place.  Every function below expects such lists.
    False: no memory. */
 bool hu_intervals_unite(hu_arena *arena, hu_intervals *list);
