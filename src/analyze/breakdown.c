@@ -28,7 +28,7 @@ typedef struct {
     windows       set[SETS];
     hu_arena     *scratch;
     hu_intervals  role[HU_ROLE_COUNT];
-    hu_intervals  waits; /* Python frames that wait, of all threads */
+    hu_intervals  waits;     /* Python frames that wait, of all threads */
     int64_t      *had, *has; /* room for a number for each window */
 } work;
 

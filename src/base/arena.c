@@ -209,6 +209,15 @@ void *hu_arena_grow(hu_arena *arena, void *old, size_t size)
     return b + 1;
 }
 
+void *hu_arena_grow_cleared(hu_arena *arena, void *old, size_t old_size, size_t size)
+{
+    char *p = hu_arena_grow(arena, old, size);
+
+    if (p && !is_mapped(((block *)(void *)p - 1)->total))
+        memset(p + old_size, 0, size - old_size);
+    return p;
+}
+
 void hu_arena_drop(hu_arena *arena, void *payload)
 {
     block *b;

@@ -30,6 +30,10 @@ void *hu_arena_calloc(hu_arena *arena, size_t count, size_t size);
  */
 void *hu_arena_grow(hu_arena *arena, void *old, size_t size);
 
+/* The same, and what is new is zero: of a large block, pages that nobody wrote to, which cost nothing until somebody does.
+   Every call for a block has to be one of these. */
+void *hu_arena_grow_cleared(hu_arena *arena, void *old, size_t old_size, size_t size);
+
 /* Gives back one block of hu_arena_grow before the arena goes.  NULL is fine. */
 void hu_arena_drop(hu_arena *arena, void *payload);
 

@@ -13,7 +13,11 @@
 enum {
     FIRST_SLICES = 4096,
     FIRST_TRACK_SLOTS = 64,
+    SEEN_SLOTS = 4096,
 };
+
+/* Tables whose rows come again and again: a kernel is launched a million times in a dozen ways. */
+enum { SEEN_OPS, SEEN_KERNELS, SEEN_COPIES, SEEN_CALLS, SEEN_TABLES };
 
 /* Ids beyond 32 bits are rare (some writers hash); they get numbers from the top, where no profiler counts. */
 static const uint32_t FIRST_WIDE_ID = 0xffff0000u;
@@ -51,7 +55,8 @@ struct hu_builder {
     HU_VEC(pending_name) thread_names;
     HU_VEC(pending_name) process_names;
     HU_VEC(described_process) processes;
-    hu_map process_of; /* number -> row of `processes` */
+    hu_map    process_of;        /* number -> row of `processes` */
+    uint32_t *seen[SEEN_TABLES]; /* hash of a row -> 1 + the last row with it; 0 none */
 };
 
 static void no_memory(hu_builder *b)
@@ -85,6 +90,9 @@ hu_builder *hu_builder_new(const char *name, const hu_limits *limits)
         !hu_map_init(&b->stack_of, scratch, 0) || !hu_map_init(&b->process_of, scratch, 0))
         goto fail;
     memset(b->track_slots, 0, FIRST_TRACK_SLOTS * sizeof *b->track_slots);
+    for (size_t i = 0; i < SEEN_TABLES; i++)
+        if (!(b->seen[i] = hu_arena_calloc(scratch, SEEN_SLOTS, sizeof *b->seen[i])))
+            goto fail;
     b->track_mask = FIRST_TRACK_SLOTS - 1;
     t->info = (hu_trace_info){.file = b->name, .cpus = limits->cpus, .rank = -1, .world_size = -1, .schema_version = -1};
     return b;
@@ -292,6 +300,18 @@ static bool grow_column(hu_trace *t, void **column, size_t item, size_t cap)
     return p != NULL;
 }
 
+/* Most events have no such number, so it is only written where it is not 0. */
+static bool grow_ids(hu_trace *t, uint32_t **column, size_t cap)
+{
+    size_t    bytes;
+    uint32_t *p = hu_mul_size(sizeof *p, cap, &bytes) ? hu_arena_grow_cleared(t->arena, *column, t->cap * sizeof *p, bytes)
+                                                      : NULL;
+
+    if (p)
+        *column = p;
+    return p != NULL;
+}
+
 static bool make_room(hu_builder *b)
 {
     hu_trace    *t = b->trace;
@@ -307,10 +327,8 @@ static bool make_room(hu_builder *b)
     if (!grow_column(t, (void **)&t->start_ns, sizeof *t->start_ns, cap) ||
         !grow_column(t, (void **)&t->dur_ns, sizeof *t->dur_ns, cap) ||
         !grow_column(t, (void **)&t->track, sizeof *t->track, cap) ||
-        !grow_column(t, (void **)&t->name, sizeof *t->name, cap) ||
-        !grow_column(t, (void **)&t->correlation, sizeof *t->correlation, cap) ||
-        !grow_column(t, (void **)&t->external, sizeof *t->external, cap) ||
-        !grow_column(t, (void **)&t->detail, sizeof *t->detail, cap) ||
+        !grow_column(t, (void **)&t->name, sizeof *t->name, cap) || !grow_ids(t, &t->correlation, cap) ||
+        !grow_ids(t, &t->external, cap) || !grow_column(t, (void **)&t->detail, sizeof *t->detail, cap) ||
         !grow_column(t, (void **)&t->kind, sizeof *t->kind, cap)) {
         no_memory(b);
         return false;
@@ -355,8 +373,10 @@ void hu_builder_add(hu_builder *b, const hu_builder_slice *s)
     t->dur_ns[i] = s->dur_ns;
     t->track[i] = s->track;
     t->name[i] = s->name;
-    t->correlation[i] = narrow_id(b, s->correlation);
-    t->external[i] = narrow_id(b, s->external);
+    if (s->correlation)
+        t->correlation[i] = narrow_id(b, s->correlation);
+    if (s->external)
+        t->external[i] = narrow_id(b, s->external);
     t->detail[i] = s->detail;
     t->kind[i] = (uint8_t)s->kind;
     t->n = i + 1;
@@ -435,24 +455,42 @@ void hu_builder_set_end(hu_builder *b, uint32_t slice, int64_t time_ns)
         return (uint32_t)(column)->n - 1 + (base);                          \
     } while (0)
 
+/* Returns the number of a row that was appended not long ago and has the same bytes, or appends this one. */
+#define SHARE(b, table, column, row)                                                                          \
+    do {                                                                                                      \
+        uint32_t *place_ = &(b)->seen[table][hu_hash_bytes((const char *)(row), sizeof *(row)) % SEEN_SLOTS]; \
+                                                                                                              \
+        if (failed(b))                                                                                        \
+            return HU_NONE;                                                                                   \
+        if (*place_ && memcmp(&(column)->at[*place_ - 1], row, sizeof *(row)) == 0)                           \
+            return *place_ - 1;                                                                               \
+        *place_ = (uint32_t)(column)->n + 1;                                                                  \
+        APPEND(b, column, row, 0);                                                                            \
+    } while (0)
+
+/* No bytes between the members that nobody wrote. */
+_Static_assert(sizeof(hu_op_detail) == 28 && sizeof(hu_kernel_detail) == 56 && sizeof(hu_copy_detail) == 32 &&
+                   sizeof(hu_call_detail) == 16,
+               "rows are compared byte by byte");
+
 uint32_t hu_builder_op_detail(hu_builder *b, const hu_op_detail *row)
 {
-    APPEND(b, &b->trace->ops, row, 0);
+    SHARE(b, SEEN_OPS, &b->trace->ops, row);
 }
 
 uint32_t hu_builder_kernel_detail(hu_builder *b, const hu_kernel_detail *row)
 {
-    APPEND(b, &b->trace->kernels, row, 0);
+    SHARE(b, SEEN_KERNELS, &b->trace->kernels, row);
 }
 
 uint32_t hu_builder_copy_detail(hu_builder *b, const hu_copy_detail *row)
 {
-    APPEND(b, &b->trace->copies, row, 0);
+    SHARE(b, SEEN_COPIES, &b->trace->copies, row);
 }
 
 uint32_t hu_builder_call_detail(hu_builder *b, const hu_call_detail *row)
 {
-    APPEND(b, &b->trace->calls, row, 0);
+    SHARE(b, SEEN_CALLS, &b->trace->calls, row);
 }
 
 uint32_t hu_builder_sync_detail(hu_builder *b, const hu_sync_detail *row)

@@ -79,7 +79,7 @@ void hu_trace_sort(const hu_trace *t, uint32_t *at, size_t n, uint32_t *spare)
 
 static bool order_tracks(hu_trace *t, hu_arena *scratch)
 {
-    uint32_t *spare = hu_arena_alloc(scratch, (t->n + 1) * sizeof *spare);
+    uint32_t *spare = hu_arena_grow(scratch, NULL, (t->n + 1) * sizeof *spare);
     uint32_t  at = 0;
 
     t->order = hu_arena_grow(t->arena, NULL, (t->n + 1) * sizeof *t->order);
@@ -108,12 +108,13 @@ static bool order_tracks(hu_trace *t, hu_arena *scratch)
     }
     for (size_t i = 0; i < t->tracks.n; i++)
         hu_trace_sort(t, t->order + t->tracks.at[i].first, t->tracks.at[i].count, spare);
+    hu_arena_drop(scratch, spare);
     return true;
 }
 
 static bool link_parents(hu_trace *t, hu_arena *scratch)
 {
-    uint32_t *stack = hu_arena_alloc(scratch, (t->n + 1) * sizeof *stack);
+    uint32_t *stack = hu_arena_grow(scratch, NULL, (t->n + 1) * sizeof *stack);
 
     if (!stack)
         return false;
@@ -143,6 +144,7 @@ static bool link_parents(hu_trace *t, hu_arena *scratch)
             stack[depth++] = slice;
         }
     }
+    hu_arena_drop(scratch, stack);
     return true;
 }
 
@@ -173,10 +175,17 @@ static bool id_map_init(id_map *m, hu_arena *arena, const hu_trace *t, const uin
         return hu_map_init(&m->sparse, arena, count);
     m->low = low;
     m->n = (size_t)(high - low) + 1;
-    m->dense = hu_arena_alloc(arena, m->n * sizeof *m->dense);
+    m->dense = hu_arena_grow(arena, NULL, m->n * sizeof *m->dense);
     if (m->dense)
         memset(m->dense, 0xff, m->n * sizeof *m->dense);
     return m->dense != NULL;
+}
+
+static void id_map_drop(id_map *m, hu_arena *arena)
+{
+    hu_arena_drop(arena, m->dense);
+    if (!m->dense)
+        hu_map_drop(&m->sparse);
 }
 
 static uint32_t id_map_get(const id_map *m, uint32_t id)
@@ -217,6 +226,7 @@ static bool link_by_correlation(hu_trace *t, hu_arena *scratch)
     for (uint32_t i = 0; i < t->n; i++)
         if (t->correlation[i] && hu_kind_in(t->kind[i], HU_KINDS_DEVICE | HU_BIT(SYNC)))
             t->parent[i] = id_map_get(&calls, t->correlation[i]);
+    id_map_drop(&calls, scratch);
     return true;
 }
 
@@ -248,6 +258,7 @@ static bool link_by_external_id(hu_trace *t, hu_arena *scratch)
     for (i = 0; i < t->n; i++)
         if (needs_operator(t, i))
             t->parent[i] = id_map_get(&ops, t->external[i]);
+    id_map_drop(&ops, scratch);
     return true;
 }
 
