@@ -16,22 +16,34 @@
 
 #include "analyze/join.h"
 
-/* A launch for this stream, or the start of a piece of work on it. */
-typedef struct {
-    int64_t  time_ns;
-    uint32_t stream; /* track */
-} moment;
+enum { MOST_OUTLIERS = 64 * HU_LAUNCH_OUTLIERS }; /* at once, before those that are not listed are dropped */
 
 typedef struct {
     const hu_ask *ask;
     hu_launches  *out;
     uint32_t     *row_of_name;
     HU_VEC(hu_launch) list;
-    HU_VEC(moment) launches, starts;
+    HU_VEC(uint32_t) starts;  /* work whose launch is known, by start */
+    HU_VEC(uint32_t) singles; /* of that, what a call launched alone */
     HU_VEC(hu_launch_outlier) outliers;
-    int64_t *calls, *delays;
-    size_t   n_calls;
+    uint32_t *launches; /* `starts`, by the start of the call */
 } work;
+
+static int by_call(const void *left, const void *right)
+{
+    const hu_launch_outlier *a = left, *b = right;
+
+    if (a->call_ns != b->call_ns)
+        return a->call_ns > b->call_ns ? -1 : 1;
+    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+static void keep_longest(work *w)
+{
+    if (w->outliers.n)
+        qsort(w->outliers.at, w->outliers.n, sizeof *w->outliers.at, by_call);
+    w->outliers.n = w->outliers.n < HU_LAUNCH_OUTLIERS ? w->outliers.n : HU_LAUNCH_OUTLIERS;
+}
 
 static hu_launch *row_of(work *w, uint32_t piece)
 {
@@ -50,6 +62,8 @@ static bool add_outlier(work *w, uint32_t call, uint32_t piece, int64_t delay)
     const hu_ask  *ask = w->ask;
     const uint32_t op = hu_trace_op_of(ask->trace, call);
 
+    if (w->outliers.n == MOST_OUTLIERS)
+        keep_longest(w);
     return hu_vec_push(ask->arena, &w->outliers,
                        ((hu_launch_outlier){.call = hu_ask_name(ask, call),
                                             .work = hu_ask_name(ask, piece),
@@ -60,21 +74,26 @@ static bool add_outlier(work *w, uint32_t call, uint32_t piece, int64_t delay)
                                             .work_ns = ask->s.dur_ns[piece]}));
 }
 
+static int64_t delay_of(const hu_ask *ask, uint32_t call, uint32_t piece)
+{
+    const int64_t late = ask->s.start_ns[piece] - hu_ask_end(ask, call);
+
+    return late > 0 ? late : 0;
+}
+
 static bool add_single(work *w, uint32_t call, uint32_t piece)
 {
     const hu_slices *s = &w->ask->s;
-    const int64_t    late = s->start_ns[piece] - hu_ask_end(w->ask, call), delay = late > 0 ? late : 0;
+    const int64_t    delay = delay_of(w->ask, call, piece);
     hu_launch       *row = row_of(w, piece);
 
-    if (!row)
+    if (!row || !hu_vec_push(w->ask->scratch, &w->singles, piece))
         return false;
     row->launches++;
     row->call_ns += s->dur_ns[call];
     row->delay_ns += delay;
     row->most_delay_ns = delay > row->most_delay_ns ? delay : row->most_delay_ns;
     row->work_ns += s->dur_ns[piece];
-    w->calls[w->n_calls] = s->dur_ns[call];
-    w->delays[w->n_calls++] = delay;
     if (s->dur_ns[piece] < s->dur_ns[call]) {
         row->shorter++;
         w->out->shorter++;
@@ -98,8 +117,7 @@ static bool add_work(work *w)
 
         if (call == HU_NONE || !hu_ask_has(ask, i))
             continue;
-        if (!hu_vec_push(ask->scratch, &w->launches, ((moment){ask->s.start_ns[call], ask->s.track[i]})) ||
-            !hu_vec_push(ask->scratch, &w->starts, ((moment){ask->s.start_ns[i], ask->s.track[i]})))
+        if (!hu_vec_push(ask->scratch, &w->starts, i))
             return false;
         hu_trace_work_of(ask->trace, call, &n);
         if (n > 1) {
@@ -129,28 +147,37 @@ typedef struct {
     hu_launch_queue row;
 } stream_queue;
 
+/* When a piece of work was launched. */
+static int64_t launched_ns(const work *w, uint32_t piece)
+{
+    return w->ask->s.start_ns[w->ask->s.parent[piece]];
+}
+
 /* Streams run their launches in order, so the list is a few sorted runs; those are merged until one is left. */
 static bool sort_launches(work *w)
 {
-    moment *at = w->launches.at, *spare = hu_arena_grow(w->ask->scratch, NULL, (w->launches.n + 1) * sizeof *spare);
-    size_t  n = w->launches.n;
+    const size_t n = w->starts.n;
+    uint32_t    *spare = hu_arena_grow(w->ask->scratch, NULL, (n + 1) * sizeof *spare), *at;
 
-    if (!spare)
+    at = w->launches = hu_arena_grow(w->ask->scratch, NULL, (n + 1) * sizeof *at);
+    if (!spare || !at)
         return false;
+    if (n)
+        memcpy(at, w->starts.at, n * sizeof *at);
     for (bool merged = true; merged;) {
         merged = false;
         for (size_t from = 0, middle, end; from < n; from = end) {
             size_t i = 0, j, to = from;
 
-            for (middle = from + 1; middle < n && at[middle - 1].time_ns <= at[middle].time_ns; middle++)
+            for (middle = from + 1; middle < n && launched_ns(w, at[middle - 1]) <= launched_ns(w, at[middle]); middle++)
                 ;
-            for (end = middle + 1; end < n && at[end - 1].time_ns <= at[end].time_ns; end++)
+            for (end = middle + 1; end < n && launched_ns(w, at[end - 1]) <= launched_ns(w, at[end]); end++)
                 ;
             if (middle >= n)
                 break;
             memcpy(spare, at + from, (middle - from) * sizeof *at);
             for (j = middle; i < middle - from && j < end;)
-                at[to++] = at[j].time_ns < spare[i].time_ns ? at[j++] : spare[i++];
+                at[to++] = launched_ns(w, at[j]) < launched_ns(w, spare[i]) ? at[j++] : spare[i++];
             while (i < middle - from)
                 at[to++] = spare[i++];
             merged = true;
@@ -176,18 +203,20 @@ static void change_queue(stream_queue *s, int64_t time_ns, int change)
 /* Launches and starts in time; launches first where both fall together, so that no queue is negative. */
 static void walk_queues(work *w, stream_queue *q)
 {
-    const size_t n = w->launches.n;
-    int64_t      before = 0;
-    size_t       i = 0, j = 0;
+    const hu_slices *s = &w->ask->s;
+    const size_t     n = w->starts.n;
+    int64_t          before = 0;
+    size_t           i = 0, j = 0;
 
     while (j < n) {
-        const bool   is_launch = i < n && w->launches.at[i].time_ns <= w->starts.at[j].time_ns;
-        const moment m = is_launch ? w->launches.at[i] : w->starts.at[j];
+        const int64_t start_ns = s->start_ns[w->starts.at[j]];
+        const bool    is_launch = i < n && launched_ns(w, w->launches[i]) <= start_ns;
+        const int64_t now = is_launch ? launched_ns(w, w->launches[i]) : start_ns;
 
         if (i + j)
-            hu_series_add(&w->out->queue, before, m.time_ns, i > j ? (double)(i - j) : 0); /* clocks may disagree */
-        before = m.time_ns;
-        change_queue(&q[m.stream], m.time_ns, is_launch ? 1 : -1);
+            hu_series_add(&w->out->queue, before, now, i > j ? (double)(i - j) : 0); /* clocks may disagree */
+        before = now;
+        change_queue(&q[s->track[is_launch ? w->launches[i] : w->starts.at[j]]], now, is_launch ? 1 : -1);
         i += is_launch;
         j += !is_launch;
     }
@@ -196,7 +225,7 @@ static void walk_queues(work *w, stream_queue *q)
 static int measure_queues(work *w, hu_error *err)
 {
     const hu_ask *ask = w->ask;
-    const size_t  n = w->launches.n;
+    const size_t  n = w->starts.n;
     stream_queue *q = hu_arena_calloc(ask->scratch, ask->n_tracks + 1, sizeof *q);
 
     w->out->queues = hu_arena_calloc(ask->arena, ask->n_tracks + 1, sizeof *w->out->queues);
@@ -204,8 +233,10 @@ static int measure_queues(work *w, hu_error *err)
         return hu_fail_memory(err);
     if (n == 0)
         return 0;
-    hu_series_init(&w->out->queue, w->launches.at[0].time_ns, w->starts.at[n - 1].time_ns);
+    hu_series_init(&w->out->queue, launched_ns(w, w->launches[0]), ask->s.start_ns[w->starts.at[n - 1]]);
     walk_queues(w, q);
+    hu_arena_drop(ask->scratch, w->launches);
+    hu_arena_drop(ask->scratch, w->starts.at);
     for (size_t t = 0; t < ask->n_tracks; t++) {
         const double length = (double)(q[t].since_ns - q[t].first_ns);
 
@@ -229,13 +260,23 @@ static int by_cost(const void *left, const void *right)
     return hu_str_compare(a->name, b->name);
 }
 
-static int by_call(const void *left, const void *right)
+/* Of single launches; one list of numbers serves both. */
+static bool sum_up(work *w)
 {
-    const hu_launch_outlier *a = left, *b = right;
+    const hu_ask *ask = w->ask;
+    const size_t  n = w->singles.n;
+    int64_t      *values = hu_arena_grow(ask->scratch, NULL, (n + 1) * sizeof *values);
 
-    if (a->call_ns != b->call_ns)
-        return a->call_ns > b->call_ns ? -1 : 1;
-    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+    if (!values)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        values[i] = ask->s.dur_ns[ask->s.parent[w->singles.at[i]]];
+    w->out->call = hu_stats_of(values, n);
+    for (size_t i = 0; i < n; i++)
+        values[i] = delay_of(ask, ask->s.parent[w->singles.at[i]], w->singles.at[i]);
+    w->out->delay = hu_stats_of(values, n);
+    hu_arena_drop(ask->scratch, values);
+    return true;
 }
 
 int hu_launches_measure(const hu_ask *ask, hu_launches *out, hu_error *err)
@@ -246,9 +287,7 @@ int hu_launches_measure(const hu_ask *ask, hu_launches *out, hu_error *err)
     int          rc;
 
     w.row_of_name = hu_arena_alloc(ask->scratch, (names + 1) * sizeof *w.row_of_name);
-    w.calls = hu_arena_alloc(ask->scratch, (ask->n_work + 1) * sizeof *w.calls);
-    w.delays = hu_arena_alloc(ask->scratch, (ask->n_work + 1) * sizeof *w.delays);
-    if (!w.row_of_name || !w.calls || !w.delays)
+    if (!w.row_of_name)
         return hu_fail_memory(err);
     memset(w.row_of_name, 0xff, (names + 1) * sizeof *w.row_of_name);
     if (!add_work(&w))
@@ -256,16 +295,15 @@ int hu_launches_measure(const hu_ask *ask, hu_launches *out, hu_error *err)
     rc = measure_queues(&w, err);
     if (rc < 0)
         return rc;
-    result.call = hu_stats_of(w.calls, w.n_calls);
-    result.delay = hu_stats_of(w.delays, w.n_calls);
+    if (!sum_up(&w))
+        return hu_fail_memory(err);
     if (w.list.n)
         qsort(w.list.at, w.list.n, sizeof *w.list.at, by_cost);
-    if (w.outliers.n)
-        qsort(w.outliers.at, w.outliers.n, sizeof *w.outliers.at, by_call);
+    keep_longest(&w);
     result.at = w.list.at;
     result.n = w.list.n;
     result.outliers = w.outliers.at;
-    result.n_outliers = w.outliers.n < HU_LAUNCH_OUTLIERS ? w.outliers.n : HU_LAUNCH_OUTLIERS;
+    result.n_outliers = w.outliers.n;
     *out = result;
     return 0;
 }

@@ -33,7 +33,7 @@ typedef struct {
     int           frames;
     int64_t      *self_ns;     /* by slice: host */
     int64_t      *device_ns;   /* by slice: device, self first, then total */
-    uint32_t     *row;         /* by slice: its row, HU_NONE for what has none */
+    uint32_t     *row;         /* by slice: 1 + its row, 0 for what has none: no page of it is touched for those */
     uint32_t     *row_of_name; /* by string id, where names alone make groups */
     hu_map        row_of_group;
     uint32_t      step_row;
@@ -104,14 +104,14 @@ static bool put_row(work *w, uint32_t slice)
             return false;
         *place = (uint32_t)w->list.n - 1;
     }
-    w->row[slice] = *place;
+    w->row[slice] = *place + 1;
     return true;
 }
 
 /* Does a slice lie in another of its row?  Slices of a thread come in order, outer ones first. */
 static bool is_inner(work *w, uint32_t slice)
 {
-    row_end      *e = &w->ends.at[w->row[slice]];
+    row_end      *e = &w->ends.at[w->row[slice] - 1];
     const int64_t end = hu_ask_end(w->ask, slice);
 
     if (e->track == w->ask->s.track[slice] && end <= e->until_ns)
@@ -133,7 +133,7 @@ static bool add_rows(work *w, hu_operators *out)
             continue;
         if (!put_row(w, i))
             return false;
-        row = &w->list.at[w->row[i]];
+        row = &w->list.at[w->row[i] - 1];
         self = w->self_ns[i] > 0 ? w->self_ns[i] : 0;
         row->calls++;
         row->calls_in_steps += ask->counted && hu_select_in(ask->counted, ask->s.start_ns[i]);
@@ -159,8 +159,8 @@ static void add_device_totals(work *w)
         above = counted_parent(w, i);
         if (above != HU_NONE)
             w->device_ns[above] += w->device_ns[i];
-        if (w->row[i] != HU_NONE && !w->is_inner[i])
-            w->list.at[w->row[i]].device_total_ns += w->device_ns[i];
+        if (w->row[i] && !w->is_inner[i])
+            w->list.at[w->row[i] - 1].device_total_ns += w->device_ns[i];
     }
 }
 
@@ -184,9 +184,9 @@ static void add_memory(work *w)
         const uint32_t slice = hu_ask_slice_at(w->ask, events[i].track, events[i].time_ns, COUNTED);
         hu_operator   *row;
 
-        if (slice == HU_NONE || w->row[slice] == HU_NONE)
+        if (slice == HU_NONE || !w->row[slice])
             continue;
-        row = &w->list.at[w->row[slice]];
+        row = &w->list.at[w->row[slice] - 1];
         if (events[i].device_type == 0)
             row->host_bytes += events[i].bytes;
         else
@@ -215,12 +215,11 @@ static bool prepare(work *w)
     w->self_ns = hu_arena_calloc(scratch, n + 1, sizeof *w->self_ns);
     w->device_ns = hu_arena_calloc(scratch, n + 1, sizeof *w->device_ns);
     w->is_inner = hu_arena_calloc(scratch, n + 1, 1);
-    w->row = hu_arena_alloc(scratch, (n + 1) * sizeof *w->row);
+    w->row = hu_arena_calloc(scratch, n + 1, sizeof *w->row);
     w->row_of_name = hu_arena_alloc(scratch, (names + 1) * sizeof *w->row_of_name);
     if (!w->self_ns || !w->device_ns || !w->is_inner || !w->row || !w->row_of_name ||
         !hu_map_init(&w->row_of_group, scratch, 256))
         return false;
-    memset(w->row, 0xff, (n + 1) * sizeof *w->row);
     memset(w->row_of_name, 0xff, (names + 1) * sizeof *w->row_of_name);
     w->step_row = HU_NONE;
     return true;

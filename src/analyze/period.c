@@ -143,16 +143,14 @@ static size_t occurrences(const sequence *q, uint32_t name, int64_t *at)
     return n;
 }
 
-static int try_name(const sequence *q, const rare *r, hu_arena *arena, hu_period *best, size_t *best_period, hu_error *err)
+/* `at`, `gap`: room for as many numbers as the name has occurrences. */
+static int try_name(const sequence *q, const rare *r, int64_t *at, int64_t *gap, hu_arena *arena, hu_period *best,
+                    size_t *best_period, hu_error *err)
 {
-    int64_t *at = hu_arena_alloc(arena, r->count * sizeof *at);
-    int64_t *gap = hu_arena_alloc(arena, r->count * sizeof *gap);
-    size_t   n, period;
-    double   score;
+    const size_t n = occurrences(q, r->name, at);
+    size_t       period;
+    double       score;
 
-    if (!at || !gap)
-        return hu_fail_memory(err);
-    n = occurrences(q, r->name, at);
     for (size_t i = 1; i < n; i++)
         gap[i - 1] = at[i] - at[i - 1];
     period = (size_t)(hu_stats_of(gap, n - 1).median + 0.5);
@@ -191,10 +189,14 @@ static int measure_sequence(const sequence *q, hu_arena *arena, hu_period *out, 
     int       rc = q->n ? list_rare(q, arena, &names, &n, err) : 0;
 
     for (size_t i = 0; rc == 0 && i < n && tried < MOST_PROPOSALS; i++) {
+        int64_t *at;
+
         if (names[i].count < FEWEST_REPEATS)
             continue;
         tried++;
-        rc = try_name(q, &names[i], arena, &best, &period, err);
+        at = hu_arena_grow(arena, NULL, 2 * (size_t)names[i].count * sizeof *at);
+        rc = at ? try_name(q, &names[i], at, at + names[i].count, arena, &best, &period, err) : hu_fail_memory(err);
+        hu_arena_drop(arena, at);
     }
     if (rc == 0)
         *out = best.n_starts > FEWEST_REPEATS ? best : (hu_period){0};

@@ -16,7 +16,7 @@ typedef HU_VEC(hu_tree_node) node_list;
 
 typedef struct {
     const hu_ask *ask;
-    uint32_t     *node;      /* by slice; HU_NONE */
+    uint32_t     *node;      /* by slice: 1 + its node, 0 for what has none: no page of it is touched for those */
     uint32_t      step_name; /* stands for all ProfilerStep#N */
     hu_map        by_path;   /* parent node and name -> node */
     node_list     list;
@@ -26,9 +26,9 @@ static uint32_t node_above(const work *w, uint32_t slice)
 {
     uint32_t at = w->ask->s.parent[slice];
 
-    while (at != HU_NONE && w->node[at] == HU_NONE)
+    while (at != HU_NONE && !w->node[at])
         at = w->ask->s.parent[at];
-    return at != HU_NONE ? w->node[at] : HU_NONE;
+    return at != HU_NONE ? w->node[at] - 1 : HU_NONE;
 }
 
 static bool put(work *w, uint32_t slice)
@@ -51,7 +51,7 @@ static bool put(work *w, uint32_t slice)
             return false;
         *place = (uint32_t)w->list.n - 1;
     }
-    w->node[slice] = *place;
+    w->node[slice] = *place + 1;
     w->list.at[*place].calls++;
     w->list.at[*place].host_total_ns += ask->s.dur_ns[slice];
     w->list.at[*place].host_self_ns += ask->s.dur_ns[slice];
@@ -66,9 +66,9 @@ static void add_device(work *w)
         const uint32_t i = w->ask->work[k];
         uint32_t       op = hu_trace_op_of(w->ask->trace, i), at;
 
-        while (op != HU_NONE && w->node[op] == HU_NONE)
+        while (op != HU_NONE && !w->node[op])
             op = w->ask->s.parent[op];
-        for (at = op != HU_NONE ? w->node[op] : HU_NONE; at != HU_NONE; at = w->list.at[at].parent)
+        for (at = op != HU_NONE ? w->node[op] - 1 : HU_NONE; at != HU_NONE; at = w->list.at[at].parent)
             w->list.at[at].device_total_ns += w->ask->s.dur_ns[i];
     }
 }
@@ -173,10 +173,9 @@ int hu_tree_measure(const hu_ask *ask, hu_tree *out, hu_error *err)
     work    w = {.ask = ask};
     hu_tree result = {0};
 
-    w.node = hu_arena_alloc(ask->scratch, (ask->s.n + 1) * sizeof *w.node);
+    w.node = hu_arena_calloc(ask->scratch, ask->s.n + 1, sizeof *w.node);
     if (!w.node || !hu_map_init(&w.by_path, ask->scratch, 1024))
         return hu_fail_memory(err);
-    memset(w.node, 0xff, (ask->s.n + 1) * sizeof *w.node);
     for (size_t k = 0; k < ask->s.n; k++) {
         const uint32_t i = ask->order[k];
 
