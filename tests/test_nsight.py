@@ -200,6 +200,93 @@ class Rows(Case):
         self.assertIn("pid", err)
 
 
+class Storms(Case):
+    """Of an export with more calls of the C library than a limit, fast ones are one slice for each kind within 100 us."""
+
+    COMMON = "SELECT name, class, sum(calls), sum(dur_ns) FROM os_call GROUP BY name, class ORDER BY name"
+    INSIDE = ("SELECT o.name, p.name, sum(o.calls), sum(o.dur_ns) FROM os_call o LEFT JOIN slice p ON p.id = o.parent"
+              " GROUP BY o.name, p.name ORDER BY o.name, p.name")
+
+    def calls(self, names: tuple[str, ...], start: int, n: int, length: int, every: int, tid: int = 11) -> None:
+        for i in range(n):
+            self.export.add("OSRT_API", start=start + i * every, end=start + i * every + length, eventClass=27, globalTid=gid(10, tid),
+                            nameId=self.export.text(names[i % len(names)]), returnValue=0, nestingLevel=0, callchainId=None)
+
+    def asked(self, sql: str, most: int) -> list[tuple]:
+        status, out, err = run("query", self.path, "--limit", f"os_calls={most}", "--json", sql)
+        self.assertEqual(status, 0, err)
+        return [tuple(row.values()) for row in json.loads(out)]
+
+    def same(self, slices: int) -> None:
+        """As many slices as said; all sums, and which range they lie in, are those of single calls."""
+        self.export.save(self.path)
+        for sql in (self.COMMON, self.INSIDE):
+            self.assertEqual(self.asked(sql, 1), self.asked(sql, 10**9))
+        self.assertEqual(self.asked("SELECT count(*) FROM os_call", 1), [(slices,)])
+        overlaps = ("SELECT count(*) FROM (SELECT start_ns, lag(start_ns + dur_ns) OVER (PARTITION BY track ORDER BY start_ns) AS before FROM slice"
+                    " WHERE kind = 'os_call') WHERE start_ns < before")
+        self.assertEqual(self.asked(overlaps, 1), [(0,)])
+
+    def test_one_kind(self) -> None:
+        """33 calls of 1 us fit into each 100 us, from the first one on."""
+        self.calls(("munmap",), 1000, 66, 1000, 3000)
+        self.same(2)
+        self.assertEqual(self.asked("SELECT start_ns, dur_ns, calls FROM os_call ORDER BY start_ns", 1), [(1000, 33000, 33), (100000, 33000, 33)])
+
+    def test_kinds_that_take_turns(self) -> None:
+        """Three kinds lie one behind the other, and the storm ends no later than its last call; of six, four at most."""
+        self.calls(("open64", "read", "close"), 0, 30, 2000, 3000)
+        self.same(3)
+        self.assertEqual(self.asked("SELECT name, start_ns, dur_ns, calls FROM os_call ORDER BY start_ns", 1),
+                         [("open64", 0, 20000, 10), ("read", 20000, 20000, 10), ("close", 40000, 20000, 10)])
+        self.calls(("open64", "read", "close", "stat", "mmap", "munmap"), 10**6, 12, 1000, 2000)
+        self.same(3 + 12)
+
+    def test_a_range_parts_them(self) -> None:
+        """Where another slice of the thread begins or ends, a storm does: each call stays in its parent."""
+        self.calls(("read",), 0, 30, 1000, 3000)
+        self.export.range(0, 200_000, "step")
+        self.export.range(31_500, 61_000, "load")
+        self.export.range(40_000, 41_000, "elsewhere", tid=12)
+        self.same(3)
+
+    def test_what_stays_single(self) -> None:
+        """Slow calls, calls apart, calls that wait or wake; calls of several threads are theirs; so are rows out of order."""
+        self.calls(("read",), 0, 5, 10_000, 12_000)                        # not fast
+        self.calls(("read",), 10**6, 5, 1000, 26_001)                      # not close
+        self.calls(("pthread_cond_signal",), 2 * 10**6, 5, 1000, 2000)
+        self.calls(("poll",), 3 * 10**6, 5, 1000, 2000)
+        self.calls(("fork",), 4 * 10**6, 5, 1000, 2000)
+        self.same(25)
+        self.calls(("read",), 5 * 10**6, 5, 1000, 2000, tid=12)
+        self.same(26)
+        self.calls(("write",), 4_500_000, 5, 1000, 2000)
+        self.same(27)
+        self.calls(("write",), 4_400_000, 5, 1000, 2000)
+        self.same(32)
+
+    def test_a_report_says_so(self) -> None:
+        """The loss of detail is counted, and sums of the report stay; without the limit nothing is merged."""
+        for step in range(40):
+            self.export.range(step * 10**6, step * 10**6 + 900_000, f"step {step}")
+            self.export.call(step * 10**6 + 1000, step * 10**6 + 5000, "cudaLaunchKernel", step + 1)
+            self.export.kernel(step * 10**6 + 6000, step * 10**6 + 300_000, "kernel", step + 1)
+            self.calls(("read", "munmap"), step * 10**6 + 10_000, 20, 1000, 3000)
+        path = self.export.save(self.path)
+        texts = [run("report", path, "--json", "-q", *more) for more in ((), ("--limit", "os_calls=1"))]
+        self.assertEqual([t[0] for t in texts], [texts[0][0]] * 2, texts)
+        whole, merged = (json.loads(t[1])["ranks"][0] for t in texts)
+        reasons = [{r["id"]: (r["count"], r["is_loss"]) for r in rank["quality"]["reasons"]} for rank in (whole, merged)]
+        self.assertEqual(reasons, [{}, {"STORM": (40 * 18, False)}])
+        for key in ("steps", "breakdown", "idle", "launches", "kernels", "findings"):
+            self.assertEqual(whole.get(key), merged.get(key), key)
+        sums = [[(f["name"], f["calls"], f["total_ns"]) for f in rank["os_calls"]["functions"]] for rank in (whole, merged)]
+        self.assertEqual(sums[0], sums[1])
+        self.assertEqual({name: calls for name, calls, _ in sums[0]}, {"read": 400, "munmap": 400})
+        measured = [{k: v for k, v in rank["replay"].items() if k in ("steps", "measured_step_ns", "replayed_step_ns")} for rank in (whole, merged)]
+        self.assertEqual(measured[0], measured[1])
+
+
 class Nccl(Case):
     """What NCCL says of its calls in payloads of ranges: bytes behind a header of 32, laid out by schemas, or JSON of the same names."""
 

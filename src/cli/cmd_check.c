@@ -427,13 +427,14 @@ static void say_shares(const hu_checklist *list)
 
 static int check(const options *o, const hu_inputs *inputs, hu_arena *arena)
 {
-    const hu_job_options how = {
-        .limits = o->shared.limits, .digest = {.steps = o->shared.steps, .threads = 1}, .replays = true};
-    hu_checklist list;
-    hu_error     err = {0};
-    hu_job       job;
-    judged       x = {.o = o, .job = &job};
-    int          status, rc = merge_limits(o, arena, &list, &err);
+    const hu_job_options how = {.limits = hu_limits_with_storms(o->shared.limits),
+                                .digest = {.steps = o->shared.steps, .threads = 1},
+                                .replays = true};
+    hu_checklist         list;
+    hu_error             err = {0};
+    hu_job               job;
+    judged               x = {.o = o, .job = &job};
+    int                  status, rc = merge_limits(o, arena, &list, &err);
 
     if (rc < 0)
         return hu_command_fail(&err);

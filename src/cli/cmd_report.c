@@ -290,7 +290,7 @@ static int report(const options *o, const hu_inputs *inputs, hu_beside *beside, 
                   hu_arena *arena)
 {
     const hu_job_options how = {.crew = crew,
-                                .limits = o->shared.limits,
+                                .limits = hu_limits_with_storms(o->shared.limits),
                                 .replays = wants_replays(o),
                                 .draws = o->html,
                                 .draws_all = o->full,

@@ -71,13 +71,15 @@ static int read_run(const hu_cli_call *call, char *path, hu_scaling *s, hu_scale
     const options       *o = call->options;
     hu_crew             *crew = call->crew;
     hu_arena            *arena = call->arena;
-    const hu_job_options how = {
-        .crew = crew, .limits = o->shared.limits, .replays = true, .digest = {.steps = o->shared.steps, .frames = 5}};
-    hu_scaling_run *run = &s->run[s->n];
-    hu_error        err = {0};
-    hu_inputs       inputs;
-    hu_job          job;
-    int             rc;
+    const hu_job_options how = {.crew = crew,
+                                .limits = hu_limits_with_storms(o->shared.limits),
+                                .replays = true,
+                                .digest = {.steps = o->shared.steps, .frames = 5}};
+    hu_scaling_run      *run = &s->run[s->n];
+    hu_error             err = {0};
+    hu_inputs            inputs;
+    hu_job               job;
+    int                  rc;
 
     if (hu_spread_inputs(crew, &path, 1, false, arena, &inputs, &err) < 0 ||
         hu_command_check_outputs(call, &inputs, &err) < 0)

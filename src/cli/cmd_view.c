@@ -307,7 +307,7 @@ static int serve(const options *o, view *v, hu_server *server, hu_error *err)
 static int read_and_serve(const options *o, const hu_inputs *inputs, hu_beside *beside, const char *arguments,
                           hu_server *server, hu_arena *arena)
 {
-    const hu_job_options how = {.limits = o->shared.limits,
+    const hu_job_options how = {.limits = hu_limits_with_storms(o->shared.limits),
                                 .replays = true,
                                 .draws = true,
                                 .draws_all = true,

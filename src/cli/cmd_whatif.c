@@ -318,7 +318,7 @@ static int whatif(const options *o, const hu_inputs *inputs, hu_arena *arena)
 
     if (rc < 0)
         return hu_command_fail(&err);
-    if ((status = hu_read_traces(inputs, o->shared.limits, o->shared.quiet, arena, &traces)) != 0)
+    if ((status = hu_read_traces(inputs, hu_limits_with_storms(o->shared.limits), o->shared.quiet, arena, &traces)) != 0)
         return status;
     a.unread = traces.unread;
     a.partial = traces.partial;
@@ -338,7 +338,7 @@ static int whatif(const options *o, const hu_inputs *inputs, hu_arena *arena)
 
 static int whatif_together(const options *o, const hu_inputs *inputs, hu_arena *arena)
 {
-    hu_together_options how = {.limits = o->shared.limits, .steps = o->shared.steps};
+    hu_together_options how = {.limits = hu_limits_with_storms(o->shared.limits), .steps = o->shared.steps};
     answer              a = {.o = o};
     hu_error            err = {0};
     hu_together         all;

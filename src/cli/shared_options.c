@@ -40,7 +40,8 @@ static int parse_limit(void *field, const char *text, hu_error *err)
 #undef L
     }
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                   "--limit needs NAME=N, not \"%s\"; NAME is events, nesting, event_bytes, string_bytes or inflate_ratio",
+                   "--limit needs NAME=N, not \"%s\"; NAME is events, nesting, event_bytes, string_bytes,"
+                   " inflate_ratio or os_calls",
                    text);
 }
 
@@ -76,8 +77,8 @@ static const hu_option rows[HU_SHARED_COUNT] = {
     {"strict", 0, HU_OPTION_FLAG, NULL, "exit with status 4 if an input is unread, cut or missing events", AT(strict),
      .heading = "input"},
     {"limit", 0, HU_OPTION_SPECIAL, "NAME=N",
-     "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio", AT(limits),
-     .parse = parse_limit, .heading = "input", .words = limit_words},
+     "raise or lower a limit against hostile files: events, nesting, event_bytes, string_bytes, inflate_ratio, os_calls",
+     AT(limits), .parse = parse_limit, .heading = "input", .words = limit_words},
     {"cpus", 0, HU_OPTION_COUNT, "N", "CPUs that each process of the job may use, where the trace does not say",
      AT(limits.cpus), .heading = "input"},
 };

@@ -70,8 +70,10 @@ bool hu_build_window(hu_building *b, size_t max_slices)
                                        : HU_NONE;
     int64_t         start;
     const int64_t   span = span_of(b, only, &start);
-    const double    share = b->ask->s.n ? (double)max_slices / (double)b->ask->s.n : 1;
-    size_t          n, first = longest_run(steps, &n);
+    const int64_t   in_storms =
+        hu_trace_get_quality(b->ask->trace)->count[HU_REASON_STORM]; /* they do not change the window */
+    const double share = b->ask->s.n ? (double)max_slices / (double)(b->ask->s.n + (size_t)in_storms) : 1;
+    size_t       n, first = longest_run(steps, &n);
 
     if (span <= 0 || span > LONGEST_NS || start > INT64_MAX / 2)
         return false;

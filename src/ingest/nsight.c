@@ -88,7 +88,12 @@ static int settle(nsight_reader *r, hu_error *err)
 static int read_all(sqlite3 *db, hu_input *in, hu_builder *b, hu_error *err)
 {
     hu_arena     *arena = hu_arena_new();
-    nsight_reader r = {.db = db, .b = b, .arena = arena, .file = hu_input_name(in), .pid = hu_input_part(in)};
+    nsight_reader r = {.db = db,
+                       .b = b,
+                       .arena = arena,
+                       .file = hu_input_name(in),
+                       .pid = hu_input_part(in),
+                       .most_calls = hu_input_limits(in)->os_calls};
     int           rc;
 
     if (!arena || !hu_map_init(&r.strings, arena, 1024) || !hu_map_init(&r.waits, arena, 64) ||

@@ -20,12 +20,13 @@ typedef struct {
     hu_builder *b;
     hu_arena   *arena;
     const char *file;
-    int64_t     pid;     /* of several processes with GPU work only this one; 0: all */
-    int64_t     gpu_pid; /* the process with GPU work, where rows of the device do not say it; 0 unknown */
-    hu_map      strings; /* StringIds.id -> string id */
-    hu_map      waits;   /* pid and correlation of a call that waits -> what it waits for (nsight_gpu.c) */
-    hu_map      parts;   /* pids with recorded calls or ranges: they take part in the run */
-    hu_error    error;   /* the first failure of the database */
+    int64_t     most_calls; /* of the C library, that are read one by one */
+    int64_t     pid;        /* of several processes with GPU work only this one; 0: all */
+    int64_t     gpu_pid;    /* the process with GPU work, where rows of the device do not say it; 0 unknown */
+    hu_map      strings;    /* StringIds.id -> string id */
+    hu_map      waits;      /* pid and correlation of a call that waits -> what it waits for (nsight_gpu.c) */
+    hu_map      parts;      /* pids with recorded calls or ranges: they take part in the run */
+    hu_error    error;      /* the first failure of the database */
 } nsight_reader;
 
 /* A table being read. */
@@ -43,6 +44,9 @@ bool nsight_has(nsight_reader *r, const char *table);
  * says what went wrong.  `order`: columns to sort by, as in SQL, or NULL.
  */
 bool nsight_begin(nsight_reader *r, nsight_rows *rows, const char *table, const char *const *columns, const char *order);
+
+/* The number of the last row of a table, which is about how many there are; 0 where that is not known. */
+int64_t nsight_last_row(nsight_reader *r, const char *table);
 
 /* The next row; false at the end, or after a failure, which r->error keeps.  Closes the table then. */
 bool nsight_next(nsight_rows *rows);
@@ -90,6 +94,14 @@ typedef struct nsight_nccl nsight_nccl;
 nsight_nccl               *nsight_nccl_new(nsight_reader *r);
 /* Of a range of a thread, in the order of time: its row of hu_op_detail, or HU_NONE.  Payload as bytes or as JSON. */
 uint32_t nsight_nccl_take(nsight_nccl *c, int64_t thread, uint32_t name, hu_str bytes, hu_str json);
+
+/* Storms of fast calls (nsight_storms.c).  NULL: the file has no more calls than `most`, or there is no memory, which the
+   builder knows. */
+typedef struct nsight_storms nsight_storms;
+nsight_storms               *nsight_storms_new(nsight_reader *r, int64_t most);
+/* A call that is one slice, or joins others.  Its detail is a row of hu_os_detail. */
+void nsight_storms_add(nsight_storms *s, const hu_builder_slice *call);
+void nsight_storms_end(nsight_storms *s);
 
 /* One part of the schema each; failures stay in r->error and in the builder. */
 void nsight_read_about(nsight_reader *r);      /* nsight_about.c */

@@ -85,6 +85,21 @@ bool nsight_has(nsight_reader *r, const char *table)
     return found;
 }
 
+int64_t nsight_last_row(nsight_reader *r, const char *table)
+{
+    sqlite3_stmt *statement = NULL;
+    char          sql[256];
+    int64_t       last = 0;
+
+    if (!nsight_has(r, table))
+        return 0;
+    snprintf(sql, sizeof sql, "SELECT max(rowid) FROM \"%s\"", table);
+    if (sqlite3_prepare_v2(r->db, sql, -1, &statement, NULL) == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW)
+        last = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return last;
+}
+
 /* Which of the columns the table has, one bit each. */
 static uint32_t columns_of(nsight_reader *r, const char *table, const char *const *columns)
 {

@@ -52,6 +52,7 @@ static void read_os_calls(nsight_reader *r)
 {
     enum { START, END, THREAD, NAME };
     static const char *const columns[] = {"start", "end", "globalTid", "nameId", NULL};
+    nsight_storms           *storms = nsight_storms_new(r, r->most_calls);
     nsight_rows              rows;
     hu_map                   details; /* by name: all that an export says of a call is its class, so that one row does */
 
@@ -80,8 +81,13 @@ static void read_os_calls(nsight_reader *r)
         }
         s.detail = *place;
         s.track = thread_of(r, thread);
-        hu_builder_add(r->b, &s);
+        if (storms)
+            nsight_storms_add(storms, &s);
+        else
+            hu_builder_add(r->b, &s);
     }
+    if (storms)
+        nsight_storms_end(storms);
 }
 
 /* How many ranks a communicator has, by its handle: of one process, which is what a file or a part of it has. */

@@ -7,6 +7,7 @@
 #include "trace/builder.h"
 
 #include "base/hash.h"
+#include "base/sort.h"
 #include "trace/columns.h"
 #include "trace/device_rows.h"
 
@@ -669,6 +670,36 @@ void hu_builder_truncated(hu_builder *b, int64_t offset, const char *why)
     n = n < sizeof q->truncated_why ? n : sizeof q->truncated_why - 1;
     memcpy(q->truncated_why, why, n);
     q->truncated_why[n] = '\0';
+}
+
+const hu_os_detail *hu_builder_get_os_detail(const hu_builder *b, uint32_t row)
+{
+    return &b->trace->os_calls.at[row];
+}
+
+bool hu_builder_list_moments(const hu_builder *b, hu_arena *arena, hu_builder_moments *out)
+{
+    const hu_trace *t = b->trace;
+
+    *out = (hu_builder_moments){.n_tracks = t->tracks.n};
+    out->at = hu_arena_grow(arena, NULL, (2 * t->n + 1) * sizeof *out->at);
+    out->first = hu_arena_grow(arena, NULL, (t->tracks.n + 2) * sizeof *out->first);
+    if (!out->at || !out->first)
+        return false;
+    memset(out->first, 0, (t->tracks.n + 2) * sizeof *out->first);
+    for (size_t i = 0; i < t->n; i++) /* counted two places further on, so that first[t + 1] is where t is filled */
+        out->first[t->track[i] + 2] += t->tracks.at[t->track[i]].type == HU_TRACK_HOST ? 2 : 0;
+    for (size_t i = 2; i < t->tracks.n + 2; i++)
+        out->first[i] += out->first[i - 1];
+    for (size_t i = 0; i < t->n; i++) {
+        if (t->tracks.at[t->track[i]].type != HU_TRACK_HOST)
+            continue;
+        out->at[out->first[t->track[i] + 1]++] = t->start_ns[i];
+        out->at[out->first[t->track[i] + 1]++] = t->start_ns[i] + t->dur_ns[i];
+    }
+    for (size_t i = 0; i < t->tracks.n; i++)
+        hu_sort_i64(out->at + out->first[i], out->first[i + 1] - out->first[i]);
+    return true;
 }
 
 size_t hu_builder_slice_count(const hu_builder *b)

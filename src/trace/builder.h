@@ -6,6 +6,7 @@
 #ifndef HU_TRACE_BUILDER_H
 #define HU_TRACE_BUILDER_H
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "trace/trace.h"
@@ -120,6 +121,19 @@ hu_str         hu_builder_keep(hu_builder *b, hu_str text);
 
 /* The end of the data came too early.  `why` may be "". */
 void hu_builder_truncated(hu_builder *b, int64_t offset, const char *why);
+
+const hu_os_detail *hu_builder_get_os_detail(const hu_builder *b, uint32_t row);
+
+/* When slices so far begin and end, in order: those of track t are at[first[t], first[t + 1]).  Both are blocks of
+   hu_arena_grow. */
+typedef struct {
+    int64_t *at;
+    size_t  *first;
+    size_t   n_tracks;
+} hu_builder_moments;
+
+/* False: no memory. */
+bool hu_builder_list_moments(const hu_builder *b, hu_arena *arena, hu_builder_moments *out);
 
 size_t hu_builder_slice_count(const hu_builder *b);
 

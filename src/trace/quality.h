@@ -32,7 +32,8 @@
     R(ODD_WORD, false, "with NaN, Infinity, N/A or another bare word instead of a value")                    \
     R(CONTROL_CHARACTER, false, "with a control character in a name")                                        \
     R(BAD_ESCAPE, false, "with an invalid escape in a name; kept as it is")                                  \
-    R(CROSSING, false, "overlapping a neighbour on the same thread without nesting")
+    R(CROSSING, false, "overlapping a neighbour on the same thread without nesting")                         \
+    R(STORM, false, "fast calls of the C library, counted in a slice of a call before them")
 
 typedef enum {
 #define R(id, lost, words) HU_REASON_##id,
