@@ -33,6 +33,31 @@ static void a_block_keeps_its_contents_while_it_grows_into_a_page_map(void **sta
     hu_arena_free(NULL);
 }
 
+/* In small steps over the border between malloc and page maps, with memory that somebody wrote to before. */
+static void what_grows_cleared_is_zero(void **state)
+{
+    hu_arena *arena = hu_arena_new();
+    char     *p = NULL;
+    size_t    n = 0;
+
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        char *dirty = hu_arena_grow(arena, NULL, 7000);
+
+        memset(dirty, 9, 7000);
+        hu_arena_drop(arena, dirty);
+    }
+    for (size_t size = 100; size <= (2u << 20); size += size / 2) {
+        p = hu_arena_grow_cleared(arena, p, n, size);
+        assert_non_null(p);
+        for (size_t i = 0; i < size; i++)
+            assert_int_equal(p[i], i < n ? 7 : 0);
+        memset(p, 7, size);
+        n = size;
+    }
+    hu_arena_free(arena);
+}
+
 static void equal_texts_have_one_id_and_zero_is_empty(void **state)
 {
     hu_arena *arena = hu_arena_new();
@@ -120,6 +145,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_block_keeps_its_contents_while_it_grows_into_a_page_map),
+        cmocka_unit_test(what_grows_cleared_is_zero),
         cmocka_unit_test(equal_texts_have_one_id_and_zero_is_empty),
         cmocka_unit_test(a_map_finds_what_was_put),
         cmocka_unit_test(quantiles_are_numpys),

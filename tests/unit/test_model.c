@@ -144,6 +144,51 @@ static void details_are_kept(void **state)
     hu_trace_free(t);
 }
 
+/* A row that was there not long ago is not stored again; every slice keeps its own values, however many rows there are. */
+static void equal_details_share_a_row(void **state)
+{
+    const hu_limits limits = hu_limits_default();
+    hu_builder     *b = hu_builder_new("test", &limits);
+    hu_error        err = {0};
+    const uint32_t  track = hu_builder_track(b, HU_TRACK_HOST, (hu_builder_id){1, false}, (hu_builder_id){1, false});
+    uint32_t        row[2];
+    hu_trace       *t;
+    hu_slices       s;
+
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        row[i] = hu_builder_kernel_detail(b, &(hu_kernel_detail){.grid = {7, 1, 1}, .registers = 32});
+    assert_int_equal(row[0], row[1]);
+    for (uint32_t i = 0; i < 20000; i++) {
+        const hu_kernel_detail k = {.grid = {i % 9000, 1, 1}, .registers = (uint16_t)(i % 2)};
+        const hu_call_detail   c = {.callback_id = (int32_t)(i % 5), .bytes = -1};
+        const bool             is_kernel = i % 3;
+
+        hu_builder_add(
+            b, &(hu_builder_slice){.start_ns = i,
+                                   .track = track,
+                                   .correlation = i % 2 ? i : 0,
+                                   .external = i % 5 ? 0 : i,
+                                   .detail = is_kernel ? hu_builder_kernel_detail(b, &k) : hu_builder_call_detail(b, &c),
+                                   .kind = is_kernel ? HU_KIND_KERNEL : HU_KIND_RUNTIME});
+    }
+    t = hu_builder_freeze(b, &err);
+    assert_non_null(t);
+    s = hu_trace_slices(t);
+    for (uint32_t i = 0; i < 20000; i++) {
+        assert_int_equal(s.correlation[i], i % 2 ? i : 0);
+        assert_int_equal(s.external[i], i % 5 ? 0 : i);
+        if (i % 3) {
+            assert_int_equal(hu_trace_kernel_detail(t, s.detail[i])->grid[0], i % 9000);
+            assert_int_equal(hu_trace_kernel_detail(t, s.detail[i])->registers, i % 2);
+        } else {
+            assert_int_equal(hu_trace_call_detail(t, s.detail[i])->callback_id, i % 5);
+            assert_true(s.detail[i] < 5);
+        }
+    }
+    hu_trace_free(t);
+}
+
 static void begin_and_end_pair_like_brackets(void **state)
 {
     hu_trace *t = trace_of(
@@ -186,6 +231,7 @@ int main(void)
         cmocka_unit_test(without_a_call_the_external_id_names_the_operator),
         cmocka_unit_test(backward_operators_know_their_forward_ones),
         cmocka_unit_test(details_are_kept),
+        cmocka_unit_test(equal_details_share_a_row),
         cmocka_unit_test(begin_and_end_pair_like_brackets),
         cmocka_unit_test(metadata_says_what_the_capture_was),
     };
