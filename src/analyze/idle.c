@@ -102,7 +102,8 @@ static int measure_streams(const hu_ask *ask, hu_idle *out, hu_error *err)
 
 enum { NAMES = 64 };
 
-/* There are as many as there are kernels, so this is small: causes of all gaps are one sum, and only the longest have names. */
+/* There are as many as there are kernels, so this is small: causes of all gaps are one sum, and only the longest have
+   names. */
 typedef struct {
     int64_t  start_ns;
     uint32_t after;  /* the work that ends it */

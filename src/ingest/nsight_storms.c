@@ -2,8 +2,8 @@
  * nsight_storms.c - storms of fast calls of the C library: one slice for all calls of a kind within BATCH_NS.
  *
  * Two of three rows of a large export may be calls that took microseconds (munmap when a loader ends, ioctl of the driver,
- * read byte by byte).  One by one they fill the memory and say nothing more than their sum.  So of an export with more calls than
- * the limit they are read as our recorder writes them (inject/osrt_batch.c): a slice begins with the first call that it
+ * read byte by byte).  One by one they fill the memory and say nothing more than their sum.  So of an export with more calls
+ * than the limit they are read as our recorder writes them (inject/osrt_batch.c): a slice begins with the first call that it
  * stands for and lasts for what all of them took, so that times are whole and the place is wrong by BATCH_NS at most.
  *
  * Nothing may depend on one of them: no call in which a thread waits for another or wakes it, or makes a process.  And no
@@ -161,7 +161,7 @@ static bool belongs(nsight_storms *s, run *r, const hu_builder_slice *call)
 
 void nsight_storms_add(nsight_storms *s, const hu_builder_slice *call)
 {
-    run *r = run_of(s, call->track);
+    run *r = hu_builder_status(s->r->b, NULL) < 0 ? NULL : run_of(s, call->track);
     bool is_fast;
 
     if (!r) {

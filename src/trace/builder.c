@@ -456,6 +456,11 @@ void hu_builder_set_end(hu_builder *b, uint32_t slice, int64_t time_ns)
         return (uint32_t)(column)->n - 1 + (base);                          \
     } while (0)
 
+static bool same_bytes(const void *a, const void *b, size_t n)
+{
+    return memcmp(a, b, n) == 0;
+}
+
 /* Returns the number of a row that was appended not long ago and has the same bytes, or appends this one. */
 #define SHARE(b, table, column, row)                                                                          \
     do {                                                                                                      \
@@ -463,7 +468,7 @@ void hu_builder_set_end(hu_builder *b, uint32_t slice, int64_t time_ns)
                                                                                                               \
         if (failed(b))                                                                                        \
             return HU_NONE;                                                                                   \
-        if (*place_ && memcmp(&(column)->at[*place_ - 1], row, sizeof *(row)) == 0)                           \
+        if (*place_ && same_bytes(&(column)->at[*place_ - 1], row, sizeof *(row)))                            \
             return *place_ - 1;                                                                               \
         *place_ = (uint32_t)(column)->n + 1;                                                                  \
         APPEND(b, column, row, 0);                                                                            \
