@@ -6,7 +6,11 @@
  */
 #include "analyze/names.h"
 
+#include <strings.h>
+
 #include "base/number.h"
+
+enum { LONGEST_MARK = 128 }; /* a step's number stands before this byte */
 
 static const hu_str step_prefix = {"ProfilerStep#", 13};
 
@@ -76,6 +80,59 @@ int64_t hu_names_step_number(hu_str name)
     if (!hu_str_starts(name, step_prefix))
         return -1;
     return hu_parse_i64((hu_str){name.p + step_prefix.n, name.n - step_prefix.n}, &number) ? number : -1;
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_separator(char c)
+{
+    return c == ' ' || c == '#' || c == ':' || c == '=' || c == '_' || c == '-' || c == '[' || c == '(';
+}
+
+/* Does the word end here, as a word of its own: "train_step", "TrainStep", not "footstep" and not "micro_batch"? */
+static bool ends_with_word(hu_str text, hu_str word)
+{
+    const size_t at = text.n - word.n;
+    hu_str       before = {text.p, at};
+
+    if (text.n < word.n || strncasecmp(text.p + at, word.p, word.n) != 0)
+        return false;
+    if (at && is_letter(text.p[at - 1]) && !(text.p[at] == 'S' || text.p[at] == 'I' || text.p[at] == 'B'))
+        return false;
+    while (before.n && is_separator(before.p[before.n - 1]))
+        before.n--;
+    return before.n < 5 || strncasecmp(before.p + before.n - 5, "micro", 5) != 0;
+}
+
+bool hu_names_is_iteration(hu_str name, hu_str *stem, int64_t *number)
+{
+    static const hu_str words[] = {{"step", 4}, {"iter", 4}, {"iteration", 9}, {"batch", 5}};
+    size_t              digits, n;
+
+    *number = -1;
+    for (size_t i = 0; i <= name.n && i < LONGEST_MARK; i++) {
+        if (i < name.n && !(name.p[i] >= '0' && name.p[i] <= '9'))
+            continue;
+        for (digits = i; digits < name.n && name.p[digits] >= '0' && name.p[digits] <= '9';)
+            digits++;
+        for (n = i; n && is_separator(name.p[n - 1]);)
+            n--;
+        for (size_t w = 0; w < HU_COUNT(words); w++) {
+            if (!ends_with_word((hu_str){name.p, n}, words[w]))
+                continue;
+            if (digits < name.n && (is_letter(name.p[digits]) || name.p[digits] == '.'))
+                continue;
+            *stem = (hu_str){name.p, n};
+            if (digits > i && !hu_parse_i64((hu_str){name.p + i, digits - i}, number))
+                *number = -1;
+            return true;
+        }
+        i = digits;
+    }
+    return false;
 }
 
 /* "AddmmBackward0", "CompiledFunctionBackward", "MulBackward" */

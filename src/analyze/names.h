@@ -39,6 +39,12 @@ typedef struct {
 /* How PyTorch's data loaders of a trace load, by what torch.profiler names their fetches. */
 hu_loader_kinds hu_names_loaders(const hu_trace *trace);
 
+/*
+ * Does a range of this name mark an iteration: "step 10", "iteration_3", "Iter #4/100", "batch 7", or "train_step"?  *stem:
+ * what stands before the number, without separators; *number: -1 where there is none.
+ */
+bool hu_names_is_iteration(hu_str name, hu_str *stem, int64_t *number);
+
 /* The number behind "ProfilerStep#", or -1. */
 int64_t hu_names_step_number(hu_str name);
 

@@ -5,6 +5,9 @@
  * a profiler's step holds several; another annotation of the user that recurs on one
  * thread and covers most of it; a period in the work itself (see period.c); nothing.
  *
+ * Annotations are one series if they have one name, or names that differ in the number of an iteration ("step 10").  Who
+ * marks iterations says so: such a series need not cover the capture, which may begin with minutes of loading.
+ *
  * Where it ends.  Devices run behind their host, so host times alone would give a step the kernels of the one before.
  * The rule is torch-tb-profiler's:
  *
@@ -86,11 +89,36 @@ static int find_profiler_steps(const hu_trace *trace, const uint8_t *names, hu_a
 }
 
 typedef struct {
-    uint32_t name, track;
+    uint32_t name, track; /* of the first */
     uint32_t count;
-    int64_t  covered_ns, last_end_ns;
+    int64_t  covered_ns, start_ns, last_end_ns, number;
+    hu_str   stem;     /* of a mark of iterations */
     bool     overlaps; /* two at once: not a sequence of steps */
+    bool     is_numbered;
 } candidate;
+
+static uint64_t series_key(uint32_t track, uint32_t name, hu_str stem)
+{
+    return stem.n ? hu_hash_mix(hu_hash_bytes(stem.p, stem.n), track + UINT64_C(1)) | UINT64_C(1) << 63
+                  : (uint64_t)track << 32 | name;
+}
+
+static bool is_of_series(const hu_trace *trace, const candidate *c, uint32_t name, int64_t *number)
+{
+    hu_str stem = {0};
+
+    if (!c->stem.n)
+        return name == c->name;
+    return hu_names_is_iteration(hu_trace_text(trace, name), &stem, number) && hu_str_equal(stem, c->stem);
+}
+
+/* Of the capture, or of its own extent where it says that it marks iterations. */
+static bool covers_enough(const candidate *c, int64_t capture_ns)
+{
+    const int64_t whole_ns = c->stem.n ? c->last_end_ns - c->start_ns : capture_ns;
+
+    return (double)c->covered_ns >= LEAST_COVERAGE * (double)whole_ns;
+}
 
 static int collect_annotations(const hu_trace *trace, hu_arena *scratch, candidate **out, size_t *n, hu_error *err)
 {
@@ -105,14 +133,23 @@ static int collect_annotations(const hu_trace *trace, hu_arena *scratch, candida
         const uint32_t i = order[k];
         uint32_t      *place;
         candidate     *c;
+        hu_str         stem = {0};
+        int64_t        number = -1;
 
         if (s.kind[i] != HU_KIND_USER)
             continue;
-        place = hu_map_put(&by_key, (uint64_t)s.track[i] << 32 | s.name[i]);
+        hu_names_is_iteration(hu_trace_text(trace, s.name[i]), &stem, &number);
+        place = hu_map_put(&by_key, series_key(s.track[i], s.name[i], stem));
         if (!place)
             return hu_fail_memory(err);
         if (*place == HU_MAP_NONE) {
-            const candidate fresh = {.name = s.name[i], .track = s.track[i], .last_end_ns = INT64_MIN + ROUNDING_NS};
+            const candidate fresh = {.name = s.name[i],
+                                     .track = s.track[i],
+                                     .stem = stem,
+                                     .start_ns = s.start_ns[i],
+                                     .number = -1,
+                                     .is_numbered = true,
+                                     .last_end_ns = INT64_MIN + ROUNDING_NS};
 
             if (!hu_vec_push(scratch, &list, fresh))
                 return hu_fail_memory(err);
@@ -120,6 +157,8 @@ static int collect_annotations(const hu_trace *trace, hu_arena *scratch, candida
         }
         c = &list.at[*place];
         c->overlaps |= s.start_ns[i] < c->last_end_ns - ROUNDING_NS;
+        c->is_numbered &= number > c->number;
+        c->number = number;
         c->count++;
         c->covered_ns += s.dur_ns[i];
         c->last_end_ns = s.start_ns[i] + s.dur_ns[i];
@@ -171,24 +210,25 @@ static int find_annotated_steps(const hu_trace *trace, hu_arena *arena, hu_arena
     for (size_t i = 0; i < n; i++) {
         const candidate *c = &list[i];
 
-        if (c->count < FEWEST_REPEATS || c->overlaps || (double)c->covered_ns < LEAST_COVERAGE * (double)(end_ns - start_ns))
+        if (c->count < FEWEST_REPEATS || c->overlaps || !covers_enough(c, end_ns - start_ns))
             continue;
         if (!best || c->covered_ns > best->covered_ns)
             best = c;
     }
     if (!best)
         return 0;
-    *what = hu_trace_text(trace, best->name);
+    *what = best->stem.n ? best->stem : hu_trace_text(trace, best->name);
     for (uint32_t k = 0; k < tracks[best->track].count; k++) {
         const uint32_t i = order[tracks[best->track].first + k];
+        int64_t        number = -1;
 
-        if (s.kind[i] != HU_KIND_USER || s.name[i] != best->name)
+        if (s.kind[i] != HU_KIND_USER || !is_of_series(trace, best, s.name[i], &number))
             continue;
         if (out->n)
             out->at[out->n - 1].end_ns = s.start_ns[i];
         if (!add_step(arena, out,
-                      &(hu_step){.name = best->name,
-                                 .number = (int64_t)out->n,
+                      &(hu_step){.name = s.name[i],
+                                 .number = best->is_numbered ? number : (int64_t)out->n,
                                  .start_ns = s.start_ns[i],
                                  .end_ns = s.start_ns[i] + s.dur_ns[i]}))
             return hu_fail_memory(err);

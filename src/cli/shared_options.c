@@ -64,7 +64,7 @@ static int parse_steps(void *field, const char *text, hu_error *err)
 
 /* In the order of the bits. */
 static const hu_option rows[HU_SHARED_COUNT] = {
-    {"steps", 's', HU_OPTION_SPECIAL, "A..B", "use only steps A to B, by ProfilerStep number, else counted from 0",
+    {"steps", 's', HU_OPTION_SPECIAL, "A..B", "use only steps A to B, by the numbers of their marks, else counted from 0",
      AT(steps), .parse = parse_steps, .heading = "input"},
     {"top", 'n', HU_OPTION_COUNT, "N", "limit each table to N rows", AT(top), .heading = "output"},
     {"json", 'j', HU_OPTION_FLAG, NULL, "write JSON", AT(json), .heading = "output"},

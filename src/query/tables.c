@@ -278,7 +278,8 @@ static int64_t work_count(const hu_sql_source *s, size_t i)
     C(T, slices, "INTEGER", "", "Number of slices on it.", INT(s->ask.tracks[i].count))
 
 #define STEP_COLUMNS(C, T)                                                                                       \
-    C(T, number, "INTEGER", "", "N of ProfilerStep#N, else counted from 0.", INT(s->steps.at[i].number))         \
+    C(T, number, "INTEGER", "", "N of ProfilerStep#N or of another numbered mark, else counted from 0.",         \
+      INT(s->steps.at[i].number))                                                                                \
     RANK(C, T)                                                                                                   \
     C(T, start_ns, "INTEGER", "ns", "Start; GPU operations belong to the step that launched them.",              \
       INT(s->steps.at[i].start_ns))                                                                              \

@@ -60,7 +60,7 @@ STEP(role_other, t->role_ns[HU_ROLE_OTHER])
 /* clang-format off */
 static const hu_column columns[] = {
     {"number", "step", HU_CELL_COUNT, 5, NULL, number, .values = "any",
-     .help = "N of ProfilerStep#N, else counted from 0."},
+     .help = "N of ProfilerStep#N or of another numbered mark, else counted from 0."},
     {"start_ns", NULL, HU_CELL_NS, 0, NULL, start, .values = "any",
      .help = "Start, on the clock of the trace."},
     {"duration_ns", "duration", HU_CELL_NS, 9, NULL, duration, .values = "0..",
@@ -121,7 +121,7 @@ const hu_table hu_table_steps = {
 
 static const hu_column role_columns[] = {
     {"number", "step", HU_CELL_COUNT, 5, NULL, number,
-     .help = "N of ProfilerStep#N, else counted from 0."},
+     .help = "N of ProfilerStep#N or of another numbered mark, else counted from 0."},
     {"duration_ns", "duration", HU_CELL_NS, 8, NULL, duration,
      .help = "Length of the step."},
     {"kernel_ns", "kernel", HU_CELL_NS, 8, NULL, role_kernel, .source = "torch-tb-profiler: Kernel",
