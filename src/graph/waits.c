@@ -14,7 +14,9 @@ enum {
     RETURN_NS = 60000,      /* from the end of the work to the return, at most */
     USUAL_RETURN_NS = 5000, /* where nothing was seen of it; 3 to 20 us were measured */
     EARLY_NS = 2000,        /* clocks of host and device disagree by so much */
-    LONG_CALL_NS = 20000,   /* an allocation that takes longer may have waited */
+    MOST_EARLY_NS = 30000,  /* or by so much, where a call that names what it waits for lasted EARLY_SHARE times as long */
+    EARLY_SHARE = 100,
+    LONG_CALL_NS = 20000, /* an allocation that takes longer may have waited */
     MOST_STREAMS = 64,
 };
 
@@ -57,10 +59,18 @@ static bool wait_for(hu_building *b, uint32_t node, uint32_t op, uint8_t at, hu_
     return hu_build_link_node(b, node, link);
 }
 
+/* So much later than its return may end what a call waited for, by its own record. */
+static int64_t early_ns(const hu_building *b, uint32_t node)
+{
+    const int64_t share = (hu_build_node_end(b, node) - b->nodes.at[node].start_ns) / EARLY_SHARE;
+
+    return share < EARLY_NS ? EARLY_NS : share < MOST_EARLY_NS ? share : MOST_EARLY_NS;
+}
+
 /* Every stream's last work; the ones that ended long before get the weight of the latest, for they could be the latest. */
 static bool wait_for_all(hu_building *b, uint32_t node, int64_t device, hu_class class, bool *found)
 {
-    const int64_t end = hu_build_node_end(b, node);
+    const int64_t end = hu_build_node_end(b, node), early = device >= 0 ? early_ns(b, node) : EARLY_NS;
     uint32_t      last[MOST_STREAMS];
     size_t        n = 0;
     int64_t       latest = INT64_MIN, weight;
@@ -71,7 +81,7 @@ static bool wait_for_all(hu_building *b, uint32_t node, int64_t device, hu_class
 
         if (op == HU_NONE || (device >= 0 && b->stream_track[s]->device != device))
             continue;
-        if (hu_build_op_end(b, op) > end + EARLY_NS)
+        if (hu_build_op_end(b, op) > end + early)
             continue; /* not waited for: another device, or a record that lies */
         last[n++] = op;
         latest = hu_build_op_end(b, op) > latest ? hu_build_op_end(b, op) : latest;
@@ -142,7 +152,7 @@ static bool wait_sync(work *w, const hu_map *calls, uint32_t node, bool *waited)
             for (uint32_t s = 0; s < b->g->n_streams && op == HU_NONE; s++)
                 if (b->stream_track[s]->stream == d->stream && (device < 0 || b->stream_track[s]->device == device))
                     op = hu_build_last_before(b, s, node);
-        if (op != HU_NONE && hu_build_op_end(b, op) > hu_build_node_end(b, node) + EARLY_NS)
+        if (op != HU_NONE && hu_build_op_end(b, op) > hu_build_node_end(b, node) + early_ns(b, node))
             op = HU_NONE;
     }
     if (op == HU_NONE) {
