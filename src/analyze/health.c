@@ -42,7 +42,7 @@ void hu_health_measure(const hu_trace *trace, const hu_steps *steps, const uint8
 {
     const hu_slices s = hu_trace_slices(trace);
     hu_health       h = {.quality = *hu_trace_get_quality(trace),
-                         .by_nsight = hu_str_equal(hu_trace_get_info(trace)->format, HU_STR("nsight-sqlite"))};
+                         .by_nsight = hu_str_starts(hu_trace_get_info(trace)->tool, HU_STR("NVIDIA Nsight Systems"))};
 
     for (uint32_t i = 0; i < s.n; i++) {
         h.kinds[s.kind[i]]++;

@@ -94,6 +94,7 @@ static double match(const sequence *q, size_t from, size_t to, size_t period)
 
 typedef struct {
     uint32_t name, count;
+    size_t   first; /* place in the sequence: ids of names differ between copies of one trace */
 } rare;
 
 static int by_count(const void *left, const void *right)
@@ -102,7 +103,7 @@ static int by_count(const void *left, const void *right)
 
     if (a->count != b->count)
         return a->count < b->count ? -1 : 1;
-    return (a->name > b->name) - (a->name < b->name);
+    return (a->first > b->first) - (a->first < b->first);
 }
 
 /* Names that occur often enough, the rarest first. */
@@ -120,7 +121,7 @@ static int list_rare(const sequence *q, hu_arena *arena, rare **out, size_t *n, 
             return hu_fail_memory(err);
         if (*count == HU_MAP_NONE) {
             *count = (uint32_t)list.n;
-            if (!hu_vec_push(arena, &list, ((rare){name_at(q, i), 0})))
+            if (!hu_vec_push(arena, &list, ((rare){name_at(q, i), 0, i})))
                 return hu_fail_memory(err);
         }
         list.at[*count].count++;

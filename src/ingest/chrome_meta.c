@@ -122,5 +122,6 @@ void chrome_finish_metadata(chrome_reader *r)
     info->has_memory = r->has_memory;
     info->has_flops = r->has_flops;
     info->has_modules = r->has_modules;
-    info->tool = r->saw_kineto || info->schema_version >= 0 ? HU_STR("PyTorch profiler") : HU_STR("");
+    if (!info->tool.n)
+        info->tool = r->saw_kineto || info->schema_version >= 0 ? HU_STR("PyTorch profiler") : HU_STR("");
 }

@@ -577,7 +577,8 @@ static void take_complete(chrome_reader *r)
         return;
     }
     q->duration_sum_ns += s.dur_ns;
-    if (s.start_ns == 0 && hu_kind_in(s.kind, HU_KINDS_DEVICE)) {
+    if (s.start_ns == 0 && hu_kind_in(s.kind, HU_KINDS_DEVICE) &&
+        !hu_builder_info(r->b)->tool.n) { /* a copy of another clock may begin at 0 */
         hu_quality_count(q, HU_REASON_ZERO_TIME, s.dur_ns);
         return;
     }

@@ -18,6 +18,8 @@ void hu_facts_take_text(hu_builder *b, hu_str key, hu_str value)
 
     if (hu_str_equal(key, HU_STR("holdup.host")))
         info->host = hu_builder_keep(b, value);
+    else if (hu_str_equal(key, HU_STR("holdup.source_tool")))
+        info->tool = hu_builder_keep(b, value);
     else if (hu_str_equal(key, HU_STR("holdup.outsiders")))
         take_outsiders(b, value);
     else if (hu_str_equal(key, HU_STR("holdup.thread_states")))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * run_facts.h - what `holdup run` says of a run: attributes of a .pftrace, members "holdup.*" of a Chrome trace. */
+ * run_facts.h - what `holdup run` says of a run, or `holdup export` of the original: attributes of a .pftrace, members
+ * "holdup.*" of a Chrome trace. */
 #ifndef HU_INGEST_RUN_FACTS_H
 #define HU_INGEST_RUN_FACTS_H
 

@@ -460,6 +460,50 @@ static bool write_trace(writer *w)
     return true;
 }
 
+static bool has_devices(const hu_trace *trace, const hu_metadata *m, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (hu_str_equal(hu_trace_text(trace, m[i].key), HU_STR("deviceProperties")) ||
+            hu_str_equal(hu_trace_text(trace, m[i].key), HU_STR("schemaVersion")))
+            return true;
+    return false;
+}
+
+static void write_number(hu_out *out, const char *key, int64_t value)
+{
+    if (value > 0)
+        hu_out_printf(out, ", \"%s\": %lld", key, (long long)value);
+}
+
+/* Devices as Kineto describes them, and who recorded, where the file's own metadata do not: it came in another format. */
+static void write_origin(hu_out *out, const hu_trace *trace)
+{
+    const hu_str     tool = hu_trace_get_info(trace)->tool;
+    size_t           n;
+    const hu_device *d = hu_trace_devices(trace, &n);
+
+    if (tool.n) {
+        hu_out_text(out, "\n\"holdup.source_tool\": ");
+        hu_json_quote(out, tool);
+        hu_out_text(out, ",");
+    }
+    if (!n)
+        return;
+    hu_out_text(out, "\n\"deviceProperties\": [");
+    for (size_t i = 0; i < n; i++) {
+        hu_out_printf(out, "%s{\"id\": %lld, \"name\": ", i ? ", " : "", (long long)d[i].id);
+        hu_json_quote(out, hu_trace_text(trace, d[i].name));
+        write_number(out, "totalGlobalMem", d[i].memory_bytes);
+        write_number(out, "numSms", d[i].sm_count);
+        write_number(out, "computeMajor", d[i].major);
+        write_number(out, "computeMinor", d[i].minor);
+        write_number(out, "warpSize", d[i].warp_size);
+        write_number(out, "maxThreadsPerMultiprocessor", d[i].max_threads_per_sm);
+        hu_out_text(out, "}");
+    }
+    hu_out_text(out, "],");
+}
+
 /* What the file says about itself; of several files only the base of their times. */
 static void write_head(hu_out *out, const hu_export *e)
 {
@@ -467,6 +511,8 @@ static void write_head(hu_out *out, const hu_export *e)
     const hu_metadata *m = e->n == 1 ? hu_trace_metadata(e->parts[0].trace, &n) : NULL;
 
     hu_out_text(out, "{");
+    if (e->n == 1 && !has_devices(e->parts[0].trace, m, n))
+        write_origin(out, e->parts[0].trace);
     for (size_t i = 0; i < n; i++) {
         const hu_str value = hu_trace_text(e->parts[0].trace, m[i].value);
 
