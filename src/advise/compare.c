@@ -579,8 +579,12 @@ static void take_job_ladder(hu_findings *f, const hu_joint_causes *causes, doubl
             x = f->at[i].cause == causes->ladder[k].cause ? &f->at[i] : x;
         if (!x)
             return;
-        f->ladder[f->n_ladder++] = (hu_rung){x->rule, scale * causes->ladder[k].before_ns,
-                                             scale * causes->ladder[k].after_ns};
+        f->ladder[f->n_ladder] = (hu_rung){x->rule, scale * causes->ladder[k].before_ns, scale * causes->ladder[k].after_ns};
+        if (k == 0 && x->after_ns > f->ladder[0].after_ns) { /* the finding kept its own price: see is_for_job */
+            f->ladder[0].after_ns = x->after_ns;
+            scale = x->after_ns / causes->ladder[0].after_ns;
+        }
+        f->n_ladder++;
     }
 }
 
