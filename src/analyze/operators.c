@@ -73,13 +73,19 @@ static void measure_self(work *w)
     }
 }
 
+static bool is_step(const hu_ask *ask, uint32_t slice)
+{
+    return ask->names[ask->s.name[slice]] & HU_NAME_STEP ||
+           (ask->s.kind[slice] == HU_KIND_USER && hu_steps_has_name(ask->steps, hu_ask_name(ask, slice)));
+}
+
 /* Where the row of this slice's group is noted; NULL when there is no memory. */
 static uint32_t *place_of(work *w, uint32_t slice)
 {
     const uint32_t name = w->ask->s.name[slice];
     uint64_t       key;
 
-    if (w->ask->names[name] & HU_NAME_STEP)
+    if (is_step(w->ask, slice))
         return &w->step_row;
     if (w->grouping == HU_GROUP_NAME)
         return &w->row_of_name[name];
@@ -95,10 +101,12 @@ static bool put_row(work *w, uint32_t slice)
     if (!place)
         return false;
     if (*place == HU_NONE) {
-        const bool is_step = w->ask->names[w->ask->s.name[slice]] & HU_NAME_STEP;
+        const bool is_one = is_step(w->ask, slice);
 
-        row.name = is_step ? HU_STR("ProfilerStep*") : hu_ask_name(w->ask, slice);
-        row.group = is_step ? HU_STR("") : hu_group_text(w->ask, w->grouping, w->frames, slice, w->ask->arena);
+        row.name = !is_one                                               ? hu_ask_name(w->ask, slice)
+                   : w->ask->names[w->ask->s.name[slice]] & HU_NAME_STEP ? HU_STR("ProfilerStep*")
+                                                                         : w->ask->steps->what;
+        row.group = is_one ? HU_STR("") : hu_group_text(w->ask, w->grouping, w->frames, slice, w->ask->arena);
         if (!row.group.p || !hu_vec_push(w->ask->arena, &w->list, row) ||
             !hu_vec_push(w->ask->scratch, &w->ends, ((row_end){INT64_MIN, HU_NONE})))
             return false;

@@ -572,6 +572,15 @@ const char *hu_steps_cut_words(const hu_steps *steps)
     return steps->n && steps->at[0].is_warm_up && !steps->at[0].is_incomplete ? "any step but the warm-up" : "any step";
 }
 
+bool hu_steps_has_name(const hu_steps *steps, hu_str name)
+{
+    hu_str  stem;
+    int64_t number;
+
+    return steps && steps->source == HU_STEPS_ANNOTATION && steps->what.n && hu_names_is_iteration(name, &stem, &number) &&
+           number >= 0 && hu_str_equal(stem, steps->what);
+}
+
 const char *hu_step_source_name(hu_step_source source)
 {
     static const char *const names[] = {"ProfilerStep", "annotation", "structure", "none"};

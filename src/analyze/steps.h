@@ -84,6 +84,9 @@ static inline bool hu_step_counts(const hu_step *s)
 const char *hu_steps_cut_words(const hu_steps *steps);
 
 /* "ProfilerStep", "annotation", "structure", "none" */
+/* Is it one of the numbered marks that are the steps: "step 10"? */
+bool hu_steps_has_name(const hu_steps *steps, hu_str name);
+
 const char *hu_step_source_name(hu_step_source source);
 
 #endif

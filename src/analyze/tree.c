@@ -35,9 +35,11 @@ static bool put(work *w, uint32_t slice)
 {
     const hu_ask  *ask = w->ask;
     const uint32_t parent = node_above(w, slice);
-    const bool     is_step = ask->names[ask->s.name[slice]] & HU_NAME_STEP;
-    const int      depth = parent != HU_NONE ? w->list.at[parent].depth + 1 : 0;
-    uint32_t      *place;
+    const bool     is_profiler = ask->names[ask->s.name[slice]] & HU_NAME_STEP;
+    const bool     is_step = is_profiler ||
+                         (ask->s.kind[slice] == HU_KIND_USER && hu_steps_has_name(ask->steps, hu_ask_name(ask, slice)));
+    const int depth = parent != HU_NONE ? w->list.at[parent].depth + 1 : 0;
+    uint32_t *place;
 
     if (depth >= HU_TREE_DEPTH)
         return true;
@@ -45,7 +47,7 @@ static bool put(work *w, uint32_t slice)
     if (!place)
         return false;
     if (*place == HU_NONE) {
-        const hu_str name = is_step ? HU_STR("ProfilerStep*") : hu_ask_name(ask, slice);
+        const hu_str name = !is_step ? hu_ask_name(ask, slice) : is_profiler ? HU_STR("ProfilerStep*") : ask->steps->what;
 
         if (!hu_vec_push(ask->scratch, &w->list, ((hu_tree_node){.name = name, .depth = depth, .parent = parent})))
             return false;

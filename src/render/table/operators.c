@@ -106,7 +106,7 @@ static const hu_column columns[] = {
     {NULL, "in", HU_CELL_TEXT, 0, by_place, any_group,
      .help = "Python stack or nn.Modules around it, with --group-by stack or module."},
     {"name", "name", HU_CELL_TEXT, 0, by_no_place, name,
-     .help = "Name; ProfilerStep* stands for all steps together."},
+     .help = "Name; ProfilerStep* stands for all steps together, and so does the word of numbered ones."},
 };
 
 const hu_table hu_table_operators = {

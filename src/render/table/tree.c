@@ -35,7 +35,7 @@ static const hu_column columns[] = {
     {"parent", NULL, HU_CELL_COUNT, 0, NULL, parent,
      .help = "Row number of the node around it, from 0; null for a root; --sort does not move these rows."},
     {"name", NULL, HU_CELL_TEXT, 0, NULL, name,
-     .help = "Operator or annotation; ProfilerStep* stands for all steps."},
+     .help = "Operator or annotation; ProfilerStep* stands for all steps, and so does the word of numbered ones."},
     {NULL, "operator", HU_CELL_TEXT, 0, NULL, indented,
      .help = "Operator or annotation, indented by its depth."},
 };
