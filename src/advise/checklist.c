@@ -276,7 +276,7 @@ static void check(const hu_checklist *list, hu_limit_id id, bool is_least, hu_di
             continue;
         row->value = value;
         if (n > 1)
-            snprintf(row->evidence, sizeof row->evidence, "rank %lld%s%s", (long long)digests[i]->info.rank,
+            snprintf(row->evidence, sizeof row->evidence, "rank %lld%s%s", (long long)hu_digest_rank_of(digests, i),
                      evidence[0] ? ": " : "", evidence);
         else
             snprintf(row->evidence, sizeof row->evidence, "%s", evidence);

@@ -62,6 +62,12 @@ static hu_ns_per_step moved_time(const hu_scene *c)
     return hu_as_mean(sum / (double)c->n_steps);
 }
 
+/* MPI has sends and receives, which are no collectives. */
+static bool is_of_mpi(const hu_scene *c)
+{
+    return c->d->comm.n && hu_str_starts(c->d->comm.at[0].name, HU_STR("MPI_"));
+}
+
 /* Was most of the communication launched before computation of its step had ended?  Then it could have been hidden. */
 static bool gate_exposed(const hu_scene *c, hu_hint *h, bool poor)
 {
@@ -82,7 +88,7 @@ static bool gate_exposed(const hu_scene *c, hu_hint *h, bool poor)
         hu_hint_say(h, "Communication takes %s. Exposed: %s.", hu_scene_each(c, hu_as_mean(t->comm_ns)).t,
                     hu_say_of_step(exposed, step, c->has_steps).t);
     else
-        hu_hint_say(h, "The host spends %s in collectives.", hu_scene_share(c, host).t);
+        hu_hint_say(h, "The host spends %s in %s.", hu_scene_share(c, host).t, is_of_mpi(c) ? "MPI calls" : "collectives");
     if (exposed.ns <= 0 && moved.ns < LEAST_OVERLAP * host.ns)
         hu_hint_show(h, "their bytes take no more than %s: the rest is waiting for other ranks", hu_scene_share(c, moved).t);
     if (c->d->comm.n)

@@ -7,6 +7,7 @@
 
 static const double MOST_UNLINKED = 0.1; /* of the GPU operations; beyond, what operators launched says too little */
 static const double LEAST_BOTH = 0.01, LEAST_RECOMPUTE = 0.01, LEAST_FUSED = 0.01;
+static const double WORTH_PINNING = 0.05;  /* of the time of copies to the device, from pageable memory */
 static const double POOR_SHARE = 0.4;      /* of the roofline, below which a product is called inefficient */
 static const double MOST_SLOWER = 0.5;     /* of the time compared: a lower clock slows all kernels, or nearly */
 static const double LEAST_DESCRIBED = 0.5; /* of the kernels compared: of the rest nobody knows whether they did the same */
@@ -59,7 +60,7 @@ bool hu_gate_copy(const hu_scene *c, hu_hint *h)
     const hu_copies *copies = &c->d->copies;
     const hu_copy   *worst = NULL;
     int64_t          pageable = 0;
-    bool             is_known = true; /* every name says which memory it is */
+    bool             is_known = true, is_staged; /* every name says which memory it is; enough of it is pageable */
     char             memory[96] = "";
     size_t           named = 1;
 
@@ -74,12 +75,13 @@ bool hu_gate_copy(const hu_scene *c, hu_hint *h)
     }
     if (!worst || !hu_is_share_of_all(hu_as_sum(copies->htod_ns), HU_LEAST_SHARE, hu_as_sum(c->d->gpu_time.span_ns)))
         return false;
-    if (pageable)
+    is_staged = (double)pageable >= WORTH_PINNING * (double)copies->htod_ns;
+    if (is_staged)
         snprintf(memory, sizeof memory, " %.24s of it is from pageable memory, which is staged and blocks the host.",
                  pageable < copies->htod_ns ? hu_say_time((double)pageable).t : "All");
     else if (is_known)
-        snprintf(memory, sizeof memory, " All of it is from pinned memory.");
-    h->fix = !pageable && is_known ? FIX_PINNED : NULL;
+        snprintf(memory, sizeof memory, " %s of it is from pinned memory.", pageable ? "Nearly all" : "All");
+    h->fix = !is_staged && is_known ? FIX_PINNED : NULL;
     if (is_copied_back(copies)) {
         h->is_suspected = true;
         hu_hint_show(

@@ -3,12 +3,15 @@
  * none, launches that wait, captures, loading, allocation.
  */
 #include <math.h>
+#include <stdio.h>
 
 #include "advise/blind.h"
 #include "advise/gates.h"
+#include "advise/say_thread.h"
 
 enum {
     ENOUGH_STEPS = 3,
+    FEWEST_SAMPLES = 50,         /* of the main thread, to name a function */
     APART = 2,                   /* times the longest piece of the usual ones */
     LEAST_COMPILE_NS = 10000000, /* nothing is compiled in less */
 };
@@ -236,6 +239,33 @@ static bool unrecorded_comes_back(const hu_scene *c)
     return alike >= 3 || (alike == 2 && last + apart >= g->n_marks);
 }
 
+static const char FIX_NSIGHT[] =
+    "record what the host does: nsys profile --trace=cuda,nvtx,osrt --sample=process-tree (Python: --python-sampling=true "
+    "--pytorch=autograd-nvtx); or holdup run: files, locks, sleep, CPU samples";
+
+/* Samples name what calls and operators do not, though not for which part of the step. */
+static void show_samples(const hu_scene *c, hu_hint *h)
+{
+    const hu_hot          *hot = &c->d->hot;
+    const hu_hot_function *most = NULL;
+    size_t                 said;
+    hu_str                 name, module;
+
+    for (size_t i = 0; i < hot->n; i++)
+        if (hot->at[i].name.n && hu_hot_has_symbol(hot->at[i].name) && (!most || hot->at[i].main_self > most->main_self))
+            most = &hot->at[i];
+    if (!most || most->main_self <= 0 || hot->main_samples < FEWEST_SAMPLES)
+        return;
+    name = hu_str_cut(most->name, 60);
+    module = hu_str_cut(most->module, 40);
+    said = strlen(h->statement);
+    snprintf(h->statement + said, sizeof h->statement - said,
+             " CPU samples of the main thread in the whole capture: %s in %.*s (%.*s).",
+             hu_say_pct(100 * (double)most->main_self / (double)hot->main_samples).t, HU_FMT(name), HU_FMT(module));
+    h->fix = "--view hot lists the functions that CPU samples name: make them faster, or move them out of the step, into a "
+             "thread that runs ahead";
+}
+
 bool hu_gate_unrecorded(const hu_scene *c, hu_hint *h)
 {
     const hu_host_work  *w = work_of(c);
@@ -274,6 +304,8 @@ bool hu_gate_unrecorded(const hu_scene *c, hu_hint *h)
         h->is_suspected = true;
         h->comes_back = !is_beside_comm && unrecorded_stands_apart(c) && unrecorded_comes_back(c);
     }
+    h->fix = c->d->health.by_nsight ? FIX_NSIGHT : NULL;
+    show_samples(c, h);
     h->is_likely = true;
     /* the host's collectives run in threads of their own: the hole may be a wait for them */
     h->may_gain_nothing = is_beside_comm;

@@ -80,8 +80,15 @@ static void say_peak(const hu_memory *m, char *out, size_t room)
 
         if (!hu_str_equal(h->device, p->name) || h->op.n == 0 || p->peak_bytes <= 0)
             continue;
-        snprintf(text, sizeof text, "The largest holder is %.*s: %s (%.0f %%).", (int)(h->op.n < 160 ? h->op.n : 160),
-                 h->op.p, bytes_of(h->bytes).t, 100.0 * (double)h->bytes / (double)p->peak_bytes);
+        if (p->peak_by[HU_MEMORY_BEFORE] > h->bytes) {
+            snprintf(text, sizeof text, "%s (%.0f %%) were held before the capture began: the file does not say by whom.",
+                     bytes_of(p->peak_by[HU_MEMORY_BEFORE]).t,
+                     100.0 * (double)p->peak_by[HU_MEMORY_BEFORE] / (double)p->peak_bytes);
+            say(out, room, text);
+        }
+        snprintf(text, sizeof text, "The largest %sholder is %.*s: %s (%.0f %%).",
+                 p->peak_by[HU_MEMORY_BEFORE] > h->bytes ? "known " : "", (int)(h->op.n < 160 ? h->op.n : 160), h->op.p,
+                 bytes_of(h->bytes).t, 100.0 * (double)h->bytes / (double)p->peak_bytes);
         say(out, room, text);
         return;
     }

@@ -30,16 +30,26 @@ static const char *const host_words[HU_ROLE_COUNT] = {
     [HU_ROLE_COMMUNICATION] = "the host is in communication calls",
     [HU_ROLE_RUNTIME] = "the host is in calls of the device runtime",
     [HU_ROLE_DATA_LOADER] = "the host waits for the data loader",
-    [HU_ROLE_CPU_EXEC] = "the host runs operators and Python code",
+    [HU_ROLE_CPU_EXEC] = "the host runs ",
     [HU_ROLE_OTHER] = "nothing was recorded on the host",
 };
 
 static const char *const cpu_words[HU_ROLE_COUNT] = {
     [HU_ROLE_COMMUNICATION] = "communication takes",
     [HU_ROLE_DATA_LOADER] = "waiting for the data loader takes",
-    [HU_ROLE_CPU_EXEC] = "operators and Python code take",
+    [HU_ROLE_CPU_EXEC] = " take",
     [HU_ROLE_OTHER] = "unrecorded time takes",
 };
+
+/* Python code is what frames show; ranges show annotated code. */
+static const char *code_words(const hu_digest *d)
+{
+    const int64_t *kinds = d->health.kinds;
+
+    return kinds[HU_KIND_PYTHON]   ? "operators and Python code"
+           : kinds[HU_KIND_CPU_OP] ? kinds[HU_KIND_USER] ? "operators and annotated code" : "operators"
+                                   : "annotated code";
+}
 
 /* A server without requests looks like this, and so does a thread that another one keeps waiting. */
 static const char wait_words[] = "every Python thread waits: for requests, a queue, a lock or another thread";
@@ -119,7 +129,7 @@ static void say_device(const hu_digest *d, const hu_step_time *t, const char *wa
     hu_step_time  host = *t;
     hu_said_share s = hu_say_share(most, t->step_ns), cause;
     hu_role       role;
-    const char   *words;
+    const char   *words, *code;
 
     if (most < LEAST_SHARE * t->step_ns) {
         s = hu_say_share(t->compute_ns, t->step_ns);
@@ -144,12 +154,13 @@ static void say_device(const hu_digest *d, const hu_step_time *t, const char *wa
     role = largest_host_role(&host);
     cause = hu_say_share(host.role_ns[role], t->idle_ns);
     words = is_waiting(t, role) ? wait_words : host_words[role];
+    code = words == host_words[HU_ROLE_CPU_EXEC] ? code_words(d) : "";
     if (host.role_ns[role] >= WORTH_NAMING * t->idle_ns)
-        snprintf(v->text, sizeof v->text, "The GPU is idle for %s of %s (%s). For %s of that time %s.", s.pct, step, s.of,
-                 cause.pct, words);
+        snprintf(v->text, sizeof v->text, "The GPU is idle for %s of %s (%s). For %s of that time %s%s.", s.pct, step, s.of,
+                 cause.pct, words, code);
     else
-        snprintf(v->text, sizeof v->text, "The GPU is idle for %s of %s (%s), for several reasons; most often %s.", s.pct,
-                 step, s.of, words);
+        snprintf(v->text, sizeof v->text, "The GPU is idle for %s of %s (%s), for several reasons; most often %s%s.", s.pct,
+                 step, s.of, words, code);
     hu_say_idle_host(d, t->idle_ns, v->text, sizeof v->text);
 }
 
@@ -165,7 +176,9 @@ static void say_host(const hu_digest *d, const hu_step_time *t, const char *wait
     snprintf(v->text, sizeof v->text, "%s. On the host, %s%s %s of %s (%s).",
              d->health.quality.is_truncated ? "The file is cut and has no GPU work before the cut"
                                             : "This trace has no GPU work",
-             role == HU_ROLE_COMMUNICATION ? wait : "",
+             role == HU_ROLE_COMMUNICATION                      ? wait
+             : role == HU_ROLE_CPU_EXEC && !is_waiting(t, role) ? code_words(d)
+                                                                : "",
              role == HU_ROLE_COMMUNICATION && wait[0] ? " takes"
              : is_waiting(t, role)                    ? wait_cpu_words
                                                       : cpu_words[role],

@@ -145,6 +145,16 @@ size_t hu_units_clip(hu_out *out, hu_str s, size_t width)
     return keep + 1;
 }
 
+size_t hu_units_clip_file(hu_out *out, hu_str s, size_t width)
+{
+    const char  *mark = s.n ? memmem(s.p, s.n, "#pid=", 5) : NULL;
+    const hu_str tail = mark ? (hu_str){mark, (size_t)(s.p + s.n - mark)} : HU_STR("");
+
+    if (!tail.n || hu_units_width(s) <= width || 2 * tail.n > width)
+        return hu_units_clip(out, s, width);
+    return hu_units_clip(out, (hu_str){s.p, (size_t)(mark - s.p)}, width - tail.n) + hu_units_clip(out, tail, tail.n);
+}
+
 void hu_units_wrap(hu_out *out, hu_str s, size_t column, size_t indent, size_t width)
 {
     bool is_first = true;

@@ -26,6 +26,9 @@ size_t hu_units_width(hu_str s);
  */
 size_t hu_units_clip(hu_out *out, hu_str s, size_t width);
 
+/* The same of a file's name: of "report.sqlite#pid=144" the process stays. */
+size_t hu_units_clip_file(hu_out *out, hu_str s, size_t width);
+
 /*
  * Writes words, clipped to `width`, and goes on in a new line at `indent` where one would pass `width`; the text begins in
  * `column`, and no newline ends it.

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/thread.h"
+#include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/info_beside.h"
 #include "job/inputs.h"
@@ -89,6 +90,19 @@ static void line(const answer *a, const char *label, hu_str value)
     hu_out_text(a->out, "\n");
 }
 
+/* Of a path that is too long, the end says more. */
+static void file_line(const answer *a, hu_str path)
+{
+    const size_t room = a->width - LABEL;
+    hu_str       end = path;
+
+    while (hu_units_width(end) + 1 > room && end.n && end.n > 1)
+        hu_utf8_next(&end);
+    hu_out_printf(a->out, "%-*s%s", LABEL, "file", hu_units_width(path) > room ? "…" : "");
+    hu_units_clip(a->out, hu_units_width(path) > room ? end : path, room);
+    hu_out_text(a->out, "\n");
+}
+
 static void count_line(const answer *a, const char *label, int64_t n)
 {
     char text[HU_UNIT_BYTES];
@@ -123,6 +137,25 @@ static const char *format_words(hu_str name)
     return "unknown";
 }
 
+static void captured_line(const answer *a, const hu_trace_info *info)
+{
+    const struct {
+        bool        is_there;
+        const char *name;
+    } what[] = {{info->has_shapes, "shapes"},
+                {info->has_stacks, "stacks"},
+                {info->has_memory, "memory"},
+                {info->has_flops, "flops"},
+                {info->has_modules, "modules"}};
+    char   text[64] = "";
+    size_t n = 0;
+
+    for (size_t i = 0; i < HU_COUNT(what); i++)
+        if (what[i].is_there)
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? " " : "", what[i].name);
+    line(a, "captured", n ? hu_str_of(text) : HU_STR("no shapes, stacks, memory or FLOPs"));
+}
+
 static void write_text(const answer *a, hu_builder *b)
 {
     hu_out              *out = a->out;
@@ -132,7 +165,7 @@ static void write_text(const answer *a, hu_builder *b)
     char                 text[HU_UNIT_BYTES];
 
     hu_builder_count_kinds(b, kinds);
-    line(a, "file", info->file);
+    file_line(a, info->file);
     line(a, "tool", info->tool.n ? info->tool : HU_STR("unknown"));
     line(a, "format", hu_str_of(format_words(info->format)));
     hu_units_bytes(text, (double)info->bytes);
@@ -148,8 +181,7 @@ static void write_text(const answer *a, hu_builder *b)
     count_line(a, "threads", (int64_t)hu_builder_track_count(b, HU_TRACK_HOST));
     count_line(a, "streams", (int64_t)hu_builder_track_count(b, HU_TRACK_STREAM));
     count_line(a, "steps", (int64_t)hu_builder_step_count(b));
-    hu_out_printf(out, "%-12s%s%s%s%s%s\n", "captured", info->has_shapes ? "shapes " : "", info->has_stacks ? "stacks " : "",
-                  info->has_memory ? "memory " : "", info->has_flops ? "flops " : "", info->has_modules ? "modules " : "");
+    captured_line(a, info);
     count_line(a, "events", q->events);
     for (hu_kind k = 0; k < HU_KIND_COUNT; k++) {
         if (kinds[k]) {
@@ -169,8 +201,10 @@ static void write_unread(const answer *a, const hu_unread_list *one)
     hu_json_out j = {.out = a->out, .is_empty = true};
 
     if (!a->o->json) {
-        line(a, "file", one->at[0].file);
-        hu_out_printf(a->out, "%-12s%.*s\n", "unread", HU_FMT(one->at[0].error));
+        file_line(a, one->at[0].file);
+        hu_out_printf(a->out, "%-*s", LABEL, "unread");
+        hu_units_wrap(a->out, one->at[0].error, LABEL, LABEL, a->width);
+        hu_out_text(a->out, "\n");
         return;
     }
     hu_json_open(&j, NULL, '{');

@@ -32,12 +32,13 @@ static int fail_parked(const hu_together *all, hu_error *err)
     if (n)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
                        "the ranks enter their collectives in different orders: rank %lld waits in one that rank %lld "
-                       "never enters; look at one trace at a time",
+                       "never enters; pass one trace at a time, such as %.*s",
                        (long long)hu_digest_rank_of(job->digests, parked[0].waits),
-                       (long long)hu_digest_rank_of(job->digests, parked[0].missing));
+                       (long long)hu_digest_rank_of(job->digests, parked[0].missing), HU_FMT(job->digests[0]->info.file));
     if (hu_joint_count(all->joint) == 0)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                       "no collective and no message is common to its ranks; look at one trace at a time");
+                       "no collective and no message is common to its ranks; pass one trace at a time, such as %.*s",
+                       HU_FMT(job->digests[0]->info.file));
     return 0;
 }
 

@@ -178,7 +178,7 @@ static void write_rendezvous(hu_json_out *j, const hu_report *r)
         hu_json_transfers(j, &v->transfers);
         hu_json_close(j, '}');
         hu_json_messages(j, &v->messages);
-        hu_json_clocks(j, v, r->job->digests[v->clocks.reference]->info.rank);
+        hu_json_clocks(j, v, hu_digest_rank_of(r->job->digests, v->clocks.reference));
     }
     hu_json_open(j, "stragglers", '[');
     for (size_t i = 0; i < r->job->stragglers.n; i++) {

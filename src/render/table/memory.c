@@ -141,7 +141,7 @@ static const hu_column columns[] = {
 
 static const hu_table pools = {
     .key = "pools", .title = "Memory", .columns = columns, .n_columns = HU_COUNT(columns), .rows = rows,
-    .empty = "no allocations were recorded: profile(profile_memory=True)",
+    .empty = "no allocations were recorded: profile(profile_memory=True), nsys profile --cuda-memory-usage=true",
     .about = "Memory pools of the framework: the CPU's and each device's.",
 };
 /* clang-format on */
@@ -642,7 +642,7 @@ static bool has(const hu_rank *rank)
 /* clang-format off */
 const hu_view hu_view_memory = {
     .word = "memory", .key = "memory", .facts = facts, .n_facts = HU_COUNT(facts), .tables = tables,
-    .n_tables = HU_COUNT(tables), .has = has, .nothing = "no allocations were recorded: profile(profile_memory=True)",
+    .n_tables = HU_COUNT(tables), .has = has, .nothing = "no allocations were recorded: profile(profile_memory=True), nsys profile --cuda-memory-usage=true",
     .about = "memory: peak and who held it, failures, free pieces, growth per step",
 };
 /* clang-format on */

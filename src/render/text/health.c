@@ -37,7 +37,7 @@ void hu_text_health(hu_text_page *p, const hu_digest *d, bool whole)
     hu_text_heading(p, "TRACE HEALTH");
     if (!whole && p->r->job->n > 1) {
         hu_out_text(p->out, "   of ");
-        hu_units_clip(p->out, hu_str_base_name(d->info.file), p->r->width - 20);
+        hu_units_clip_file(p->out, hu_str_base_name(d->info.file), p->r->width - 20);
     }
     hu_out_text(p->out, "\n");
     health_line(p, q->events, 0, q->events == 1 ? "event read" : "events read", "");

@@ -36,7 +36,7 @@ static void write_header(hu_text_page *p)
 
     hu_text_hang(p);
     hu_text_style(p, "1");
-    hu_units_clip(p->out, hu_str_base_name(d->info.file), r->width / 2);
+    hu_units_clip_file(p->out, hu_str_base_name(d->info.file), r->width / 2);
     hu_text_style(p, "0");
     if (r->job->n > 1)
         hu_out_printf(
@@ -45,7 +45,12 @@ static void write_header(hu_text_page *p)
     else if (d->info.rank >= 0 && d->info.world_size > 1)
         hu_out_printf(p->out, " · rank %lld of %lld", (long long)d->info.rank, (long long)d->info.world_size);
     hu_out_text(p->out, " · ");
-    hu_units_clip(p->out, d->device.n ? d->device : d->gpu_time.n_slices ? HU_STR("GPU") : HU_STR("no GPU work"), 32);
+    hu_units_clip(p->out,
+                  d->device.n            ? d->device
+                  : d->gpu_time.n_slices ? HU_STR("GPU")
+                  : hu_is_memory_only(d) ? HU_STR("memory only")
+                                         : HU_STR("no GPU work"),
+                  32);
     hu_out_text(p->out, "\n");
     if (hu_digest_step_count(d)) {
         hu_units_time(text, d->steps.duration.mean);
@@ -87,7 +92,7 @@ static void rank_title(hu_text_page *p, const hu_digest *d)
     hu_text_style(p, "1");
     if (d->info.rank >= 0)
         hu_out_printf(p->out, "rank %lld · ", (long long)d->info.rank);
-    hu_units_clip(p->out, hu_str_base_name(d->info.file), p->r->width - 16);
+    hu_units_clip_file(p->out, hu_str_base_name(d->info.file), p->r->width - 16);
     hu_text_style(p, "0");
     hu_out_text(p->out, "\n");
 }

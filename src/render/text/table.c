@@ -231,7 +231,7 @@ static void table_row(hu_text_page *p, const layout *l, size_t row)
         else if (l->names)
             hu_units_clip(p->out, l->names[row], l->width[i]);
         else
-            (cell.is_plain ? hu_units_clip : hu_short_name_clip)(p->out, cell.text, l->width[i] - (size_t)cell.indent);
+            (cell.is_plain ? hu_units_clip_file : hu_short_name_clip)(p->out, cell.text, l->width[i] - (size_t)cell.indent);
     }
     hu_out_text(p->out, "\n");
 }

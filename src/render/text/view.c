@@ -111,7 +111,7 @@ void hu_text_view(hu_text_page *p, const hu_rank *rank)
     bool           first = true;
 
     if (v->nothing && (v->has ? !v->has(rank) : !has_rows(v, rank))) {
-        hu_out_printf(p->out, "  %s\n", v->nothing);
+        hu_text_paragraph(p, v->nothing, 2);
         return;
     }
     if (!part->table) {

@@ -96,7 +96,8 @@ static void host_bars(hu_text_page *p, const hu_host_time *t)
     hu_out_printf(p->out, "\n  the main thread%s", name[0] ? " of " : "");
     hu_units_clip(p->out, hu_str_of(name), 40);
     hu_out_text(p->out, "\n");
-    bar(p, labels[HU_STATE_RUNS], t->state_ns[HU_STATE_RUNS], (double)NAN, t->step_ns);
+    bar(p, t->source == HU_STATES_NONE ? "in no known call" : labels[HU_STATE_RUNS], t->state_ns[HU_STATE_RUNS], (double)NAN,
+        t->step_ns);
     for (unsigned s = 0; s < HU_STATE_RUNS; s++)
         if (t->state_ns[s] > 0)
             bar(p, labels[s], t->state_ns[s], (double)NAN, t->step_ns);
