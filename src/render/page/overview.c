@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "advise/say.h"
+#include "advise/say_memory.h"
 #include "render/page/page.h"
 #include "base/units.h"
 
@@ -83,17 +84,34 @@ static void write_fact(hu_page *p, const char *label, hu_str value)
     hu_out_text(p->out, "</dd>");
 }
 
+/* As in the table of ranks. */
+static int64_t shown_rank(const hu_page *p)
+{
+    const hu_job *job = p->r->job;
+
+    for (size_t i = 0; i < job->n; i++)
+        if (job->digests[i] == p->d)
+            return hu_digest_rank_of(job->digests, i);
+    return p->d->info.rank;
+}
+
 static void write_job(hu_page *p)
 {
     const hu_trace_info *info = &p->d->info;
 
     hu_out_text(p->out, "<dl class=\"job\">");
-    write_fact(p, "device", p->d->device.n ? p->d->device : HU_STR("no GPU work in this trace"));
+    write_fact(p, "device",
+               p->d->device.n            ? p->d->device
+               : p->d->gpu_time.n_slices ? HU_STR("a GPU whose name was not recorded")
+               : hu_is_memory_only(p->d) ? HU_STR("memory only, no GPU work recorded")
+                                         : HU_STR("no GPU work in this trace"));
     hu_out_printf(p->out, "<dt>ranks</dt><dd>%zu", p->r->job->n);
     if (info->world_size > 0)
         hu_out_printf(p->out, " of %lld", (long long)info->world_size);
     if (p->r->job->n > 1)
-        hu_out_printf(p->out, "; rank %lld is shown, it has the longest steps", (long long)info->rank);
+        hu_out_printf(p->out,
+                      hu_is_memory_only(p->d) ? "; number %lld is shown" : "; rank %lld is shown, it has the longest steps",
+                      (long long)shown_rank(p));
     hu_out_text(p->out, "</dd>");
     write_fact(p, "parallelism", p->d->parallelism.summary);
     write_fact(p, "host", info->host);
@@ -131,6 +149,8 @@ static void write_main_thread(hu_page *p)
         return;
     for (size_t i = 0; i < HU_COUNT(rows); i++)
         shares[i] = (hu_page_share){rows[i].class, rows[i].label, t->state_ns[rows[i].state]};
+    if (t->source == HU_STATES_NONE)
+        shares[0].label = "in no known call";
     hu_page_shares(p, "The main thread: each instant counts once", shares, HU_COUNT(rows), t->step_ns);
 }
 
@@ -165,6 +185,22 @@ static void write_where(hu_page *p)
     hu_out_text(p->out, "</div>\n");
 }
 
+extern const hu_view hu_view_memory; /* render/table/memory.c */
+
+/* Nothing in it took time: who holds the memory is the answer.  The section "Memory" has all of it. */
+static int write_memory(hu_page *p, hu_error *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < hu_view_memory.n_tables; i++) {
+        const hu_table *t = hu_view_memory.tables[i];
+
+        if (t->rows(p->rank) && !t->is_series && strcmp(t->key, "stacks") != 0 && strcmp(t->key, "segments") != 0)
+            rc = hu_page_table(p, t, "memory", SHORT_ROWS, err);
+    }
+    return rc;
+}
+
 int hu_page_overview(hu_page *p, hu_error *err)
 {
     const hu_verdict *v = &p->r->job->verdict;
@@ -190,6 +226,11 @@ int hu_page_overview(hu_page *p, hu_error *err)
     hu_out_text(p->out, "</dl>\n");
     write_job(p);
     write_where(p);
+    if (hu_is_memory_only(p->d)) {
+        rc = write_memory(p, err);
+        hu_out_text(p->out, "</section>\n");
+        return rc;
+    }
     hu_out_text(p->out, "<div class=\"columns\"><div>\n");
     if ((rc = hu_page_table(p, &hu_table_operators, "ops", SHORT_ROWS, err)) < 0)
         return rc;
