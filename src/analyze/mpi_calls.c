@@ -124,12 +124,13 @@ bool hu_mpi_calls_starts_or_ends(const hu_ask *ask, uint32_t slice)
 
 bool hu_mpi_calls_describe(const hu_trace *trace, const hu_slices *s, uint32_t slice, hu_mpi_call *out)
 {
-    const hu_mpi_detail *d = s->detail[slice] == HU_NONE ? NULL : hu_trace_mpi_detail(trace, s->detail[slice]);
+    const hu_mpi_detail *d;
     hu_str               name = hu_trace_text(trace, s->name[slice]);
     bool                 is_posted = false;
 
     if (s->kind[slice] != HU_KIND_MPI || !hu_str_starts(name, HU_STR("MPI_")) || name.n < 6)
         return false;
+    d = s->detail[slice] == HU_NONE ? NULL : hu_trace_mpi_detail(trace, s->detail[slice]);
     name = (hu_str){name.p + 4, name.n - 4};
     if (name.p[0] == 'I' && name.p[1] != 'n') { /* MPI_Init is no call of that form */
         name = (hu_str){name.p + 1, name.n - 1};

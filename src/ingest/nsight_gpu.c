@@ -488,6 +488,23 @@ static wait_kind kind_of_number(const nsight_rows *rows, int column, int old)
     return n >= WAIT_EVENT && n <= WAIT_CONTEXT ? (wait_kind)n : WAIT_NOT;
 }
 
+/* The row of what waits for a stream, or for a device, is no thread. */
+static void name_waits(nsight_reader *r, hu_map *named, uint32_t track, int64_t device, int64_t stream)
+{
+    uint32_t *place = hu_map_put(named, track);
+    char      name[48];
+
+    if (!place)
+        hu_builder_fail(r->b, HU_ENOMEM, HU_NO_OFFSET, "out of memory");
+    if (!place || *place != HU_MAP_NONE)
+        return;
+    *place = track;
+    snprintf(name, sizeof name, "waits for %s %lld", stream >= 0 ? "stream" : "GPU",
+             (long long)(stream >= 0 ? stream : device));
+    hu_builder_name_thread(r->b, (hu_builder_id){device, false}, (hu_builder_id){stream, false},
+                           hu_builder_intern(r->b, hu_str_of(name)));
+}
+
 static void read_waits(nsight_reader *r, const event_records *records)
 {
     enum { START, END, DEVICE, STREAM, CORRELATION, PROCESS, TYPE, OLD_TYPE, EVENT, SYNC };
@@ -495,8 +512,9 @@ static void read_waits(nsight_reader *r, const event_records *records)
                                           "correlationId", "globalPid",   "syncType", "deprecatedSyncType",
                                           "eventId",       "eventSyncId", NULL};
     nsight_rows              rows;
+    hu_map                   named;
 
-    if (!nsight_begin(r, &rows, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", columns, NULL))
+    if (!hu_map_init(&named, r->arena, 16) || !nsight_begin(r, &rows, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", columns, NULL))
         return;
     while (nsight_next(&rows)) {
         const int64_t       pid = pid_of(&rows, PROCESS), correlation = nsight_int(&rows, CORRELATION, 0);
@@ -524,6 +542,7 @@ static void read_waits(nsight_reader *r, const event_records *records)
         s.detail = hu_builder_sync_detail(r->b, &d);
         s.track = hu_builder_track(r->b, HU_TRACK_NOTE, (hu_builder_id){nsight_int(&rows, DEVICE, -1), false},
                                    (hu_builder_id){d.stream, false});
+        name_waits(r, &named, s.track, nsight_int(&rows, DEVICE, -1), d.stream);
         hu_builder_add(r->b, &s);
     }
 }
