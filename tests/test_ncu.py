@@ -287,6 +287,16 @@ class Real(unittest.TestCase):
         self.assertEqual((status, err), (0, ""))
         return json.loads(out)
 
+    def test_lines_fit_a_terminal(self) -> None:
+        paths = sorted(REAL.glob("*/*"))
+        if not paths:
+            skip_loudly("reports of shared/traces/ncu are not present")
+            self.skipTest("no such files")
+        for path in paths:
+            with self.subTest(path.name):
+                _, out, _ = run("report", path, env={"COLUMNS": "80"})
+                self.assertLessEqual(max(map(len, out.decode().splitlines())), 80)
+
     def test_esmm(self) -> None:
         kernels = self.answer("esmm/profile.ncu-rep")["kernels"]
         self.assertEqual(len(kernels), 4)

@@ -51,6 +51,16 @@ class Words(unittest.TestCase):
         self.assertIn("rank 0: ", said)
         self.assertNotIn("rank -1", said)
 
+    def test_the_page_names_a_rank_and_a_gpu(self) -> None:
+        """The device has no name in this export, and the trace does not number its ranks."""
+        self.two_processes()
+        page = self.folder / "page.html"
+        self.assertEqual(run("report", self.path, "--html", page)[0], 0)
+        said = page.read_text()
+        self.assertRegex(said, r"<dd>2; rank [01] is shown")
+        self.assertIn("<dt>device</dt><dd>a GPU whose name was not recorded</dd>", said)
+        self.assertNotIn("no GPU work", said.split("<script")[0])
+
     def test_processes_without_a_collective(self) -> None:
         """The way out is one that can be typed."""
         self.two_processes()

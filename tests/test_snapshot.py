@@ -67,6 +67,19 @@ class Made(Case):
                              [("forward (model.py:84)", "activation", 10 * MIB), ("BmmBackward0", "gradient", 4 * MIB)])
         self.assertIn("forward (model.py:84)", report(self.path)["verdict"]["text"])
 
+    def test_most_was_held_before(self) -> None:
+        """Nobody is called the largest holder where more was there before; header and page speak of memory, not of missing operators."""
+        self.write([[record("alloc", 1, 2 * MIB, 100, MODEL)]], [segment(0, [(30 * MIB, True), (2 * MIB, True)])])
+        text = report(self.path)["verdict"]["text"]
+        self.assertIn("31.5 MB (94 %) were held before the capture began: the file does not say by whom. The largest known holder is forward", text)
+        page = self.path.with_suffix(".html")
+        status, out, err = run("report", self.path, "--html", page)
+        self.assertEqual(status, 0, err)
+        self.assertIn("snapshot.pickle · memory only", out.decode())
+        overview = page.read_text().split('id="overview"')[1].split("</section>")[0]
+        self.assertIn("Held at the peak", overview)
+        self.assertNotIn("no operators", overview)
+
     def test_why_it_did_not_fit(self) -> None:
         """Free, but in pieces, or simply full: two answers."""
         history = [record("alloc", 1, MIB, 100, MODEL), record("oom", 0, 64 * MIB, 200)]

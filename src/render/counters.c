@@ -83,7 +83,7 @@ static void write_bound(const hu_counters_report *r, const hu_counted *k, const 
     static const char *const words[] = {
         [HU_KERNEL_COMPUTE] = "compute",
         [HU_KERNEL_MEMORY] = "memory",
-        [HU_KERNEL_BOTH] = "compute and memory alike",
+        [HU_KERNEL_BOTH] = "compute and memory equally",
         [HU_KERNEL_LATENCY] = "latency",
         [HU_KERNEL_GRID] = "a grid too small for the GPU",
     };
@@ -103,7 +103,7 @@ static void write_bound(const hu_counters_report *r, const hu_counted *k, const 
         snprintf(text + n, sizeof text - n, "; neither reaches 60 %%: warps wait, see stalls and occupancy");
     else if (a->bound == HU_KERNEL_GRID)
         snprintf(text + n, sizeof text - n,
-                 "; the grid fills %s of one wave: give it more blocks, or run other kernels beside it",
+                 "; the grid fills %s of one wave: give it more blocks, or run other kernels at the same time",
                  k->value[HU_COUNTER_WAVES] < 0.01 ? "less than 1 %" : hu_say_pct(100 * k->value[HU_COUNTER_WAVES]).t);
     write_line(r, out, "bound by", text);
 }
@@ -192,7 +192,8 @@ static void write_grid(const hu_counters_report *r, const hu_counted *k, const h
     if (waves < 1)
         snprintf(text, sizeof text, "%s of one wave of blocks: the GPU could hold more", hu_say_pct(100 * waves).t);
     else
-        snprintf(text, sizeof text, "%s waves of blocks: if blocks take alike, %s of the GPU's time is empty in the last",
+        snprintf(text, sizeof text,
+                 "%s waves of blocks: if all blocks take equally long, %s of the GPU's time is empty in the last",
                  plain(waves).t, hu_say_pct(100 * a->tail).t);
     write_line(r, out, "grid", text);
 }
@@ -395,22 +396,22 @@ static void write_head(const hu_counters_report *r, hu_out *out)
 {
     const size_t      n = r->counters->kernels.n, n_kernels = r->groups->n;
     const hu_counted *first = &r->counters->kernels.at[0];
-    char              time[HU_UNIT_BYTES];
+    char              time[HU_UNIT_BYTES], text[256];
+    size_t            at;
 
-    hu_out_printf(out, "Nsight Compute: %zu launch%s of %zu kernel%s", n, n == 1 ? "" : "es", n_kernels,
-                  hu_plural((int64_t)n_kernels));
+    at = (size_t)snprintf(text, sizeof text, "Nsight Compute: %zu launch%s of %zu kernel%s", n, n == 1 ? "" : "es",
+                          n_kernels, hu_plural((int64_t)n_kernels));
     if (!isnan(r->groups->total_ns)) {
         hu_units_time(time, r->groups->total_ns);
-        hu_out_printf(out, ", %s", time);
+        at += (size_t)snprintf(text + at, sizeof text - at, ", %s", time);
     }
-    if (first->device.n) {
-        hu_out_text(out, ", ");
-        hu_units_clip(out, first->device, 32);
-    }
-    if (first->cc.n) {
-        hu_out_text(out, ", CC ");
-        hu_units_clip(out, first->cc, 8);
-    }
+    if (first->device.n)
+        at += (size_t)snprintf(text + at, sizeof text - at, ", %.*s", (int)(first->device.n < 64 ? first->device.n : 64),
+                               first->device.p);
+    if (first->cc.n)
+        at += (size_t)snprintf(text + at, sizeof text - at, ", CC %.*s", (int)(first->cc.n < 8 ? first->cc.n : 8),
+                               first->cc.p);
+    hu_units_wrap(out, (hu_str){text, at < sizeof text ? at : sizeof text - 1}, 0, 2, r->width);
     hu_out_text(out, "\n");
     if (r->measured)
         write_joined(r, out);
