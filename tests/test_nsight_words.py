@@ -51,6 +51,17 @@ class Words(unittest.TestCase):
         self.assertIn("rank 0: ", said)
         self.assertNotIn("rank -1", said)
 
+    def test_a_copy_of_several_processes_says_so(self) -> None:
+        """One file has no ranks to compare: what is said of it is said of a mixture, in doubt; of one process there is none."""
+        self.two_processes()
+        copy = self.folder / "copy.json"
+        for path, is_mixed in ((self.path, True), (f"{self.path}#pid=144", False)):
+            self.assertEqual(run("export", path, "--format", "chrome", "-o", copy)[0], 0)
+            verdict = report(copy)["verdict"]
+            self.assertEqual(any("GPU work of 2 processes is in this file" in reason for reason in verdict["reasons"]), is_mixed, verdict)
+            if is_mixed:
+                self.assertEqual(verdict["confidence"], "low")
+
     def test_the_page_names_a_rank_and_a_gpu(self) -> None:
         """The device has no name in this export, and the trace does not number its ranks."""
         self.two_processes()

@@ -241,6 +241,11 @@ static void judge(const hu_digest *d, hu_verdict *v)
     doubt_outside(d, v);
     if (d->health.missing & 1u << HU_MISSING_DEVICE)
         doubt(v, HU_CONFIDENCE_LOW, "work was launched on a GPU, but no GPU operation was recorded");
+    if (d->health.gpu_processes > 1)
+        doubt(v, HU_CONFIDENCE_LOW,
+              "GPU work of %s%lld processes is in this file and counts as that of one rank: pass a file of each",
+              d->health.gpu_processes > 8 ? "more than " : "",
+              (long long)(d->health.gpu_processes > 8 ? 8 : d->health.gpu_processes));
     if (d->gpu_time.n_slices && (double)d->health.unlinked_kernels > 0.1 * (double)d->gpu_time.n_slices)
         doubt(v, HU_CONFIDENCE_MEDIUM, "%s of %s GPU operations have no launch in the trace",
               hu_say_count(d->health.unlinked_kernels).t, hu_say_count((int64_t)d->gpu_time.n_slices).t);

@@ -38,18 +38,37 @@ static unsigned find_missing(const hu_trace *trace, const hu_steps *steps, const
     return missing;
 }
 
+enum { MOST_PROCESSES = 9 };
+
+/* One more process that launches. */
+static void note_process(int64_t pids[MOST_PROCESSES], int64_t *n, int64_t pid)
+{
+    for (int64_t i = 0; i < *n; i++)
+        if (pids[i] == pid)
+            return;
+    if (*n < MOST_PROCESSES)
+        pids[(*n)++] = pid;
+}
+
 void hu_health_measure(const hu_trace *trace, const hu_steps *steps, const uint8_t *names, hu_health *out)
 {
     const hu_slices s = hu_trace_slices(trace);
     hu_health       h = {.quality = *hu_trace_get_quality(trace),
                          .by_nsight = hu_str_starts(hu_trace_get_info(trace)->tool, HU_STR("NVIDIA Nsight Systems"))};
+    size_t          n_tracks;
+    const hu_track *tracks = hu_trace_tracks(trace, &n_tracks);
+    int64_t         pids[MOST_PROCESSES];
 
     for (uint32_t i = 0; i < s.n; i++) {
         h.kinds[s.kind[i]]++;
         if (hu_kind_in(s.kind[i], HU_KINDS_DEVICE)) {
-            if (hu_trace_launch_of(trace, i) == HU_NONE) {
+            const uint32_t launch = hu_trace_launch_of(trace, i);
+
+            if (launch == HU_NONE) {
                 h.unlinked_kernels++;
                 h.unlinked_kernels_ns += s.dur_ns[i];
+            } else {
+                note_process(pids, &h.gpu_processes, tracks[s.track[launch]].pid);
             }
         } else if (hu_kind_in(s.kind[i], HU_KINDS_CALL) && (names[s.name[i]] & HU_NAME_LAUNCH) && s.correlation[i]) {
             size_t n;
@@ -95,6 +114,7 @@ void hu_health_merge(hu_health *into, const hu_health *from)
     into->unlinked_kernels_ns += from->unlinked_kernels_ns;
     into->unlinked_launches += from->unlinked_launches;
     into->graph_kernels += from->graph_kernels;
+    into->gpu_processes = from->gpu_processes > into->gpu_processes ? from->gpu_processes : into->gpu_processes;
     into->missing |= from->missing;
 }
 

@@ -39,6 +39,7 @@ typedef struct {
     int64_t    unlinked_kernels_ns;
     int64_t    unlinked_launches; /* launches whose device work was not recorded */
     int64_t    graph_kernels;     /* kernels that came from one launch together with others */
+    int64_t    gpu_processes;     /* that launched device work, at most 9 */
     unsigned   missing;           /* bits 1 << hu_missing */
     bool       by_nsight;         /* Nsight Systems made the capture */
 } hu_health;
