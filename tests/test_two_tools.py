@@ -20,9 +20,9 @@ MEMORIES = {"Pageable": 0, "Pinned": 1, "Device": 2}
 WAITS = {"Event Sync": 1, "Stream Wait Event": 2, "Stream Sync": 3, "Context Sync": 4}
 
 # By the cause that is planted: all jobs of one rank with a GPU in whose answer nothing counts that nsys does not record, such as types of tensors.
-JOBS = ("compute-bound", "bandwidth-bound", "launch-bound", "unrecorded", "synchronous-launches", "host-sync", "copy-bound", "data-loading", "io-stall",
-        "exposed-communication", "comm-latency", "poor-overlap", "overlap-contention", "allocator", "pinned-allocation", "warm-up", "cold-start",
-        "tensor-cores-unused", "recompute", "optimizer-loop")
+JOBS = ("compute-bound", "bandwidth-bound", "launch-bound", "unrecorded", "synchronous-launches", "host-sync", "copy-bound", "data-loading",
+        "io-stall", "exposed-communication", "comm-latency", "poor-overlap", "overlap-contention", "allocator", "pinned-allocation", "warm-up",
+        "cold-start", "tensor-cores-unused", "recompute", "optimizer-loop")
 POINTS = 2.0
 
 
@@ -89,7 +89,8 @@ class Nsys:
                         copyKind=COPIES[kind], srcKind=MEMORIES[source], dstKind=MEMORIES[target])
 
     def gpu_memset(self, event: dict[str, Any], args: dict[str, Any]) -> None:
-        self.export.add("CUPTI_ACTIVITY_KIND_MEMSET", **self.times(event), **self.where(args), streamId=args["stream"], bytes=args["bytes"], memKind=2)
+        self.export.add("CUPTI_ACTIVITY_KIND_MEMSET", **self.times(event), **self.where(args), streamId=args["stream"], bytes=args["bytes"],
+                        memKind=2)
 
     def cuda_sync(self, event: dict[str, Any], args: dict[str, Any]) -> None:
         self.export.add("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", **self.times(event), **{**self.where(args), "deviceId": max(0, args.get("device", 0))},
