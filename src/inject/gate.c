@@ -21,6 +21,12 @@ static bool wants_range(void)
     return hu_the_control->capture_range[0] != '\0';
 }
 
+/* Is there anything that opens and closes it? */
+static bool is_limited(void)
+{
+    return hu_the_control->wants_steps || wants_range() || hu_the_control->cuda & HU_CUDA_ONLY_RANGE;
+}
+
 static void mark(hu_record_type type, uint64_t ticks)
 {
     hu_record *r = hu_ring_take(1);
@@ -50,8 +56,10 @@ static void change_reasons(uint32_t by)
         ticks = hu_ticks();
     } while (
         !__atomic_compare_exchange_n(&hu_the_gate->mask_and_reasons, &was, next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-    if ((uint32_t)was != (uint32_t)next)
-        mark((uint32_t)next == ~0u ? HU_RECORD_RESUME : HU_RECORD_PAUSE, ticks);
+    if ((uint32_t)was == (uint32_t)next)
+        return;
+    mark((uint32_t)next == ~0u ? HU_RECORD_RESUME : HU_RECORD_PAUSE, ticks);
+    hu_cuda_look();
 }
 
 static void enter(void)
@@ -68,7 +76,7 @@ void hu_gate_init(void)
 {
     n_started = 0;
     is_in_step = false;
-    hu_the_gate->mask_and_reasons = hu_the_control->wants_steps || wants_range() ? word_of(0) : ~0u;
+    hu_the_gate->mask_and_reasons = is_limited() ? word_of(0) : ~0u;
 }
 
 void hu_gate_step(int64_t number)
@@ -145,6 +153,14 @@ void hu_gate_stop(uint32_t text, uint32_t domain)
         leave();
 }
 
+void hu_gate_range(bool begins)
+{
+    if (begins)
+        enter();
+    else
+        leave();
+}
+
 void hu_gate_thread_ends(void)
 {
     if (!is_inside)
@@ -156,7 +172,5 @@ void hu_gate_thread_ends(void)
 /* The page of the gate was wiped. */
 void hu_gate_forked(void)
 {
-    const bool is_limited = hu_the_control->wants_steps || wants_range();
-
-    hu_the_gate->mask_and_reasons = is_limited ? word_of(n_started + is_inside + is_in_step) : ~0u;
+    hu_the_gate->mask_and_reasons = is_limited() ? word_of(n_started + is_inside + is_in_step) : ~0u;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * main.c - libholdup-inject.so is loaded: by LD_PRELOAD, by NVTX, or by both; once.
+ * main.c - libholdup-inject.so is loaded: by LD_PRELOAD, by NVTX, by CUDA, or by all of them; once.
  *
  * Outside of a session it stays asleep: every door is a load and a branch.  A second copy of the library (another path)
  * stays asleep too, and its doors lead on to the first.
@@ -55,5 +55,6 @@ __attribute__((constructor(101))) static void load(void)
 __attribute__((destructor(101))) static void unload(void)
 {
     hu_timer_end();
+    hu_cuda_exits(true);
     hu_process_exits();
 }

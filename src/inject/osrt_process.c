@@ -250,8 +250,10 @@ HU_WRAP(pclose, int, pclose, (FILE * stream), (stream), -1, hu_osrt_done(&span, 
     {                                                     \
         __typeof__(symbol) *const real = HU_FIND(symbol); \
                                                           \
-        if (is_recorded_process())                        \
+        if (is_recorded_process()) {                      \
+            hu_cuda_exits(false);                         \
             hu_process_exits();                           \
+        }                                                 \
         if (real)                                         \
             real(status);                                 \
         for (;;)                                          \

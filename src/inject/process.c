@@ -278,6 +278,7 @@ void hu_process_forked(void)
     hu_timer_forked();
     hu_maps_forked();
     hu_waiters_forked();
+    hu_cuda_forked();
 }
 
 void hu_process_replaced(const char *program)

@@ -59,6 +59,9 @@ void hu_gate_init(void);
 void hu_gate_forked(void);      /* in the child */
 void hu_gate_thread_ends(void); /* whatever range it is in */
 void hu_ring_init(void);
+void hu_cuda_forked(void);        /* in the child */
+void hu_cuda_exits(bool is_late); /* is_late: when exit() has called all of its handlers */
+void hu_cuda_look(void);          /* the gate has changed */
 
 static inline hu_block *hu_block_at(const hu_ring_head *head, uint32_t index)
 {

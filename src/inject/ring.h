@@ -172,6 +172,7 @@ void hu_gate_push(uint32_t text, uint32_t domain);  /* a user range begins */
 void hu_gate_pop(uint32_t domain);                  /* ... and ends: the innermost of this thread and domain */
 void hu_gate_start(uint32_t text, uint32_t domain); /* the same for one that any thread may end */
 void hu_gate_stop(uint32_t text, uint32_t domain);
+void hu_gate_range(bool begins); /* between cudaProfilerStart and Stop, where that was asked for */
 
 /* That a door was really entered, for the report on what was and was not seen. */
 void hu_process_entered(uint32_t door);

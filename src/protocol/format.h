@@ -25,6 +25,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "protocol/gpu.h"
+
 #define HU_RING_MAGIC    0x31474e4952505548ull /* "HUPRING1" */
 #define HU_CONTROL_MAGIC 0x314c525443505548ull /* "HUPCTRL1" */
 #define HU_DRAIN_MAGIC   0x314e5244u           /* "DRN1" */
@@ -48,8 +50,8 @@ enum {
     D(OSRT, "osrt", 2)          /* calls of the C library that may wait           */ \
     D(MPI, "mpi", 3)                                                                 \
     D(CPU, "cpu", 4)            /* samples and context switches; by the supervisor */ \
-    D(CUDA, "cuda", 5)          /* room for the doors to come                     */ \
-    D(NCCL, "nccl", 6)                                                               \
+    D(CUDA, "cuda", 5)          /* GPU work and the calls that launch it: CUPTI   */ \
+    D(NCCL, "nccl", 6)          /* room for the doors to come                     */ \
     D(PYTORCH, "pytorch", 7)
 /* clang-format on */
 
@@ -91,6 +93,7 @@ typedef enum {
     HU_RECORD_RESUME,  /* ... and opened */
     HU_RECORD_SAMPLE,  /* a timer's sample: a = instruction pointer, aux = how many MORE hold callers */
     HU_RECORD_WAKE,    /* aux = hu_wake, a = the object that threads may wait for, b = where it was called */
+    HU_RECORD_GPU,     /* of CUPTI: gpu.h */
     HU_RECORD_TYPES,
 } hu_record_type;
 
@@ -103,6 +106,7 @@ typedef enum {                          /* what `a` of a MORE is */
     HU_MORE_MUTEX,                      /* ... the mutex of the condition that it waited for */
     HU_MORE_WAKER,                      /* ... who unlocked the lock, or that mutex: a = ticks, b = where,
                                            id = hu_block_head.thread */
+    HU_MORE_GPU_PLACE = 32, HU_MORE_GPU_LAUNCH, HU_MORE_GPU_BYTES, HU_MORE_GPU_EVENT, HU_MORE_GPU_MEMORY, /* gpu.h */
 } hu_more;
 
 typedef enum {
@@ -185,6 +189,7 @@ typedef struct {
     uint32_t          command_bytes;
     uint32_t          pid_namespace; /* in which `pid` is its number: the inode of /proc/self/ns/pid; 0: not known */
     uint32_t          first_fresh;   /* blocks from here on were never taken: they are free, but not on the list */
+    hu_cuda_facts     cuda;
 } hu_ring_head;
 
 /* What follows a hu_drain_head in a .drain file: `n` records, or bytes of strings. */
@@ -226,7 +231,7 @@ typedef struct {
     uint32_t processes;         /* that attached so far */
     uint64_t heartbeat;         /* ticks of the supervisor's last round */
     uint32_t redacts_ranges;    /* secrets are left out of the texts of ranges and marks, too */
-    uint32_t unused;
+    uint32_t cuda; /* HU_CUDA_WANTS_MEMORY and so on */
     char     capture_range[128];  /* only inside user ranges of this text; "": everywhere */
     char     capture_domain[64];  /* ... and of this NVTX domain; "": any */
     char     name[64];            /* of the session, for start|stop|status */

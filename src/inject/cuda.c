@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cuda.c - the CUDA door: libcuda calls us while it is initialised, and we ask CUPTI for what the GPU does.
+ *
+ * Whatever goes wrong is a state in the ring's head (protocol/gpu.h) that `holdup run` turns into a sentence, and the program
+ * goes on as without us: nothing here ends it, and no error of CUPTI's reaches it.
+ *
+ * The end.  A handler of exit() has our thread ask CUPTI for all that it has, and waits until that is decoded.  It is
+ * registered while CUDA is initialised, so behind the handlers of libcuda and libcupti, and therefore runs before them.
+ * _exit() does the same.
+ * A program that is killed loses what CUPTI had not given yet: a fifth of a second.  A forked child never touches CUPTI, which
+ * does not survive a fork; if it initialises CUDA itself, libcuda calls us there for the first time.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inject/cuda.h"
+#include "inject/sys.h"
+#include "base/banned.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+const hu_cupti_back_end *hu_the_back_end;
+
+static uint32_t called_in;   /* pid: libcuda has called us there */
+static uint32_t attached_in; /* pid */
+static uint32_t switching;   /* the lock */
+static bool     is_recording;
+static bool     is_inside_range; /* of cudaProfilerStart and Stop */
+static uint64_t yields_since;    /* ticks; 0: not now */
+
+hu_cuda_facts *hu_cuda_get_facts(void)
+{
+    return hu_the_process.head ? &hu_the_process.head->cuda : NULL;
+}
+
+void hu_cuda_fail(hu_cuda_state state, int code, const char *what)
+{
+    hu_cuda_facts *facts = hu_cuda_get_facts();
+
+    if (!facts)
+        return;
+    facts->code = code;
+    snprintf(facts->what, sizeof facts->what, "%s", what);
+    __atomic_store_n(&facts->state, state, __ATOMIC_RELEASE);
+}
+
+bool hu_cuda_is_ours(void)
+{
+    return attached_in && attached_in == hu_sys_pid();
+}
+
+static void fail_by_code(int code)
+{
+    const hu_cuda_facts *facts = hu_cuda_get_facts();
+    const char          *what = facts ? facts->what : "";
+    char                 copy[sizeof facts->what];
+
+    snprintf(copy, sizeof copy, "%s", what);
+    hu_cuda_fail(code == HU_CUPTI_OTHER_SUBSCRIBER                                          ? HU_CUDA_TAKEN
+                 : code == HU_CUPTI_NO_PRIVILEGES || code == HU_CUPTI_NO_PRIVILEGES_VIRTUAL ? HU_CUDA_REFUSED
+                 : code == HU_CUPTI_NOT_INITIALIZED || code == HU_CUPTI_UNKNOWN             ? HU_CUDA_NO_DEVICE
+                                                                                            : HU_CUDA_FAILED,
+                 code, copy);
+}
+
+/* recording */
+
+/* `holdup start`, steps and ranges are the gate's; CUPTI's only user we may not be. */
+static bool is_to_be_on(void)
+{
+    return hu_gate_open(HU_DOOR_CUDA) && !hu_cuda_is_other_recording();
+}
+
+static void note_yield(bool yields)
+{
+    hu_cuda_facts *facts = hu_cuda_get_facts();
+
+    if (yields && !yields_since)
+        yields_since = hu_ticks();
+    if (!yields && yields_since && facts)
+        facts->yielded += hu_ticks() - yields_since;
+    yields_since = yields ? yields_since : 0;
+}
+
+void hu_cuda_switch(void)
+{
+    int  code;
+    bool is_on;
+
+    if (!hu_the_back_end || !hu_cuda_is_ours() || !hu_lock(&switching))
+        return;
+    is_on = is_to_be_on();
+    if (is_on != is_recording) {
+        if (is_on && yields_since)
+            hu_the_back_end->flush(true); /* what is in CUPTI's open buffers is not ours, and goes to whoever gave them */
+        code = hu_the_back_end->record(is_on);
+        if (code == HU_CUPTI_OK) {
+            is_recording = is_on;
+            if (is_on)
+                hu_cuda_fail(HU_CUDA_RECORDED, 0, "");
+        } else if (is_on) {
+            fail_by_code(code);
+            hu_the_back_end = NULL; /* it would say no again */
+        }
+    }
+    note_yield(hu_gate_open(HU_DOOR_CUDA) && hu_cuda_is_other_recording());
+    hu_unlock(&switching);
+}
+
+void hu_cuda_yield(void)
+{
+    const bool was_recording = is_recording;
+
+    hu_thread.inside++;
+    hu_cuda_switch();
+    if (was_recording && !is_recording)
+        hu_cuda_flush(true); /* or the other one's records would come into our open buffers */
+    hu_thread.inside--;
+}
+
+void hu_cuda_finalized(void)
+{
+    if (!hu_the_back_end || !hu_cuda_is_ours())
+        return;
+    hu_cuda_flush(true);
+    hu_the_back_end = NULL;
+    is_recording = false;
+    hu_cuda_fail(HU_CUDA_TAKEN, 0, "cuptiFinalize");
+}
+
+void hu_cuda_look(void)
+{
+    if (hu_the_back_end && hu_cuda_is_ours())
+        hu_cuda_thread_look();
+}
+
+void hu_cuda_flush(bool is_whole)
+{
+    const hu_cupti_back_end *back_end = hu_the_back_end;
+
+    if (back_end && hu_cuda_is_ours())
+        back_end->flush(is_whole);
+}
+
+void hu_cuda_profiler(bool starts)
+{
+    if (!(hu_the_control->cuda & HU_CUDA_ONLY_RANGE)) {
+        if (!starts)
+            hu_cuda_thread_flush(true);
+        return;
+    }
+    if (__atomic_exchange_n(&is_inside_range, starts, __ATOMIC_RELAXED) == starts)
+        return; /* the runtime's function calls the driver's */
+    if (starts)
+        hu_gate_range(true);
+    else
+        hu_cuda_flush(true);
+    if (!starts)
+        hu_gate_range(false);
+    hu_cuda_switch();
+    if (!starts)
+        hu_cuda_thread_flush(true);
+}
+
+/* the end */
+
+/* The thread asks CUPTI, not this one: _exit may be called in a signal handler, inside of CUPTI. */
+static void end(void)
+{
+    if (!hu_the_back_end || !hu_cuda_is_ours())
+        return;
+    note_yield(false);
+    hu_cuda_thread_end();
+}
+
+void hu_cuda_exits(bool is_late)
+{
+    if (!(hu_the_control->wanted & HU_DOOR_CUDA) || !hu_the_process.head || hu_the_process.head->pid != hu_sys_pid())
+        return;
+    if (is_late && called_in != hu_sys_pid())
+        hu_cuda_judge_absence();
+    else if (!is_late)
+        end();
+}
+
+void hu_cuda_forked(void)
+{
+    switching = 0;
+    is_recording = is_inside_range = false;
+    hu_the_back_end = NULL;
+    yields_since = 0;
+}
+
+/* the beginning */
+
+void hu_cuda_attach(void)
+{
+    hu_cuda_facts *facts = hu_cuda_get_facts();
+    int            code;
+
+    if (!facts || !hu_cuda_find())
+        return;
+    code = hu_cupti_v1.attach();
+    if (code != HU_CUPTI_OK) {
+        fail_by_code(code);
+        return;
+    }
+    facts->version = hu_the_cupti.version;
+    hu_process_entered(HU_DOOR_CUDA);
+    hu_cuda_fail(HU_CUDA_READY, 0, "");
+    attached_in = hu_sys_pid();
+    hu_the_back_end = &hu_cupti_v1;
+    if (!hu_cuda_thread_start()) {
+        hu_the_back_end = NULL;
+        hu_cuda_fail(HU_CUDA_FAILED, 0, "pthread_create");
+        return;
+    }
+    (void)atexit(end);
+    hu_cuda_switch();
+}
+
+EXPORT int InitializeInjection(void);
+
+/* The tool that was named before us: it comes first, and what it takes of CUPTI is its. */
+static void call_chained(void)
+{
+    const char *path = getenv("HOLDUP_CUDA_CHAIN");
+    void       *library = path && *path ? dlopen(path, RTLD_LAZY | RTLD_LOCAL) : NULL;
+    int (*theirs)(void) = NULL;
+
+    if (!path || !*path)
+        return;
+    if (library)
+        *(void **)&theirs = dlsym(library, "InitializeInjection");
+    if (theirs == InitializeInjection)
+        return;
+    if (!theirs) {
+        hu_note("CUDA_INJECTION64_PATH: %s %s; GPU work is recorded without it", path,
+                library ? "is no tool for CUDA" : "cannot be loaded");
+        return;
+    }
+    (void)theirs();
+    if (hu_cuda_get_facts())
+        snprintf(hu_cuda_get_facts()->other, HU_CUDA_TEXT, "%s", path);
+}
+
+int InitializeInjection(void)
+{
+    const uint32_t pid = hu_sys_pid();
+
+    if (__atomic_exchange_n(&called_in, pid, __ATOMIC_RELAXED) == pid)
+        return 1;
+    hu_thread.inside++;
+    if (hu_process_attach() || getenv("HOLDUP_CUDA_CHAIN"))
+        call_chained();
+    if ((hu_the_control->wanted & HU_DOOR_CUDA) && hu_process_attach())
+        hu_cuda_attach();
+    hu_thread.inside--;
+    return 1;
+}

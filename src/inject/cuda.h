@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cuda.h - what the files of the CUDA door share: the library as it was found, its buffers, and a back end behind a table.
+ *
+ * libcuda loads the library that CUDA_INJECTION64_PATH names while CUDA is initialised, and calls InitializeInjection
+ * (cuda.c).  That looks for a libcupti (cuda_find.c), attaches a back end to it (cupti_v1.c), and starts a thread that
+ * decodes what comes (cuda_thread.c, cupti_records.c).  Nothing of NVIDIA's is needed to build it: these are our own
+ * declarations, and all of its functions are found by name.
+ */
+#ifndef HU_INJECT_CUDA_H
+#define HU_INJECT_CUDA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "inject/process.h"
+#include "protocol/gpu.h"
+
+/* What CUPTI's functions return; of all codes, those that mean something to us. */
+enum {
+    HU_CUPTI_OK = 0,
+    HU_CUPTI_MAX_LIMIT = 12, /* the end of a buffer */
+    HU_CUPTI_NOT_INITIALIZED = 15,
+    HU_CUPTI_NO_PRIVILEGES = 35,
+    HU_CUPTI_OTHER_SUBSCRIBER = 39,
+    HU_CUPTI_NO_PRIVILEGES_VIRTUAL = 40,
+    HU_CUPTI_UNKNOWN = 999,
+};
+
+enum { HU_CUPTI_OF_DRIVER = 1, HU_CUPTI_OF_RUNTIME = 2 }; /* domains of callbacks */
+enum { HU_CUPTI_ENTERS = 0, HU_CUPTI_EXITS = 1 };         /* sites */
+enum { HU_CUPTI_THREAD_ID_SYSTEM = 1, HU_CUPTI_ATTRIBUTE_ZEROED = 5 };
+
+/* Of what a callback is given, the beginning. */
+typedef struct {
+    uint32_t    site;
+    const char *function;
+} hu_cupti_call;
+
+typedef void     hu_cupti_on_call(void *user, uint32_t domain, uint32_t cbid, const hu_cupti_call *call);
+typedef void     hu_cupti_on_request(uint8_t **buffer, size_t *bytes, size_t *most_records);
+typedef void     hu_cupti_on_complete(void *context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid_bytes);
+typedef uint64_t hu_cupti_on_time(void);
+
+/* F(member, name behind "cupti", is it needed, parameters) */
+/* clang-format off */
+#define HU_CUPTI_FUNCTIONS(F)                                                                                            \
+    F(get_version, "GetVersion", true, (uint32_t *version))                                                              \
+    F(register_callbacks, "ActivityRegisterCallbacks", true, (hu_cupti_on_request *, hu_cupti_on_complete *))            \
+    F(enable, "ActivityEnable", true, (int kind))                                                                        \
+    F(disable, "ActivityDisable", true, (int kind))                                                                      \
+    F(next_record, "ActivityGetNextRecord", true, (uint8_t *buffer, size_t valid_bytes, uint8_t **record))               \
+    F(dropped, "ActivityGetNumDroppedRecords", true, (void *context, uint32_t stream, size_t *dropped))                  \
+    F(flush_all, "ActivityFlushAll", true, (uint32_t flags))                                                             \
+    F(register_time, "ActivityRegisterTimestampCallback", true, (hu_cupti_on_time *))                                    \
+    F(subscribe, "Subscribe", true, (void **subscriber, hu_cupti_on_call *, void *user))                                 \
+    F(unsubscribe, "Unsubscribe", false, (void *subscriber))                                                             \
+    F(enable_callback, "EnableCallback", false, (uint32_t enable, void *subscriber, uint32_t domain, uint32_t cbid))     \
+    F(callback_name, "GetCallbackName", false, (uint32_t domain, uint32_t cbid, const char **name))                      \
+    F(enable_and_dump, "ActivityEnableAndDump", false, (int kind))                                                       \
+    F(enable_driver, "ActivityEnableDriverApi", false, (uint32_t cbid, uint8_t enable))                                  \
+    F(enable_runtime, "ActivityEnableRuntimeApi", false, (uint32_t cbid, uint8_t enable))                                \
+    F(set_attribute, "ActivitySetAttribute", false, (int attribute, size_t *bytes, void *value))                         \
+    F(set_thread_id_type, "SetThreadIdType", false, (int type))
+/* clang-format on */
+
+/* The library; all zero until it was found. */
+typedef struct {
+    void    *library;
+    uint32_t version; /* of its interface: 18 is 11.8 to 12.1, 130101 is 13.1 */
+#define F(member, name, is_needed, parameters) int(*member) parameters;
+    HU_CUPTI_FUNCTIONS(F)
+#undef F
+} hu_cupti;
+
+extern hu_cupti hu_the_cupti;
+
+/* A way to attach to CUPTI.  What returns a code leaves the name of the function that gave it in hu_cuda_facts.what. */
+typedef struct {
+    const char *name;
+    int (*attach)(void);          /* everything but recording */
+    int (*record)(bool is_on);    /* enables kinds, or disables them: what is off costs nothing */
+    void (*flush)(bool is_whole); /* buffers whose records are complete; is_whole: all of them */
+    uint64_t (*dropped)(void);    /* records since the last time.  From the decoding thread alone */
+    bool (*release)(void);        /* another one in this process may subscribe; false: we need that ourselves */
+} hu_cupti_back_end;
+
+extern const hu_cupti_back_end hu_cupti_v1;
+
+/* cuda.c.  NULL: this process has no ring. */
+hu_cuda_facts *hu_cuda_get_facts(void);
+void           hu_cuda_fail(hu_cuda_state state, int code, const char *what);
+void           hu_cuda_attach(void); /* once the library is there: attaches, starts the thread, records if it is to be */
+void           hu_cuda_switch(void); /* records exactly while the gate is open and nobody else does */
+void           hu_cuda_flush(bool is_whole);
+void           hu_cuda_profiler(bool starts); /* the program called cudaProfilerStart or Stop */
+bool           hu_cuda_is_ours(void);         /* the process that attached, not a child of its */
+void           hu_cuda_yield(void);           /* another one begins to record */
+void           hu_cuda_finalized(void);       /* ... or detaches CUPTI from the process */
+
+extern const hu_cupti_back_end *hu_the_back_end; /* NULL: not attached */
+
+/* cuda_find.c: opens CUPTI and fills hu_the_cupti.  False: hu_cuda_fail was called. */
+bool  hu_cuda_find(void);
+void *hu_cuda_mapped(const char *soname, char *path, size_t room); /* a library that is there; its file.  NULL: none */
+void  hu_cuda_read_versions(hu_cuda_facts *facts);                 /* of driver and runtime, by asking them */
+void  hu_cuda_judge_absence(void); /* at the end of a process whose driver never called: why, as far as can be told */
+
+/* cupti_buffers.c: pieces of memory that CUPTI fills.  A request always gets one. */
+void hu_buffers_request(uint8_t **buffer, size_t *bytes, size_t *most_records);
+bool hu_buffers_complete(uint8_t *buffer, size_t valid_bytes); /* false: it is none of ours */
+
+typedef struct hu_buffer hu_buffer;
+
+struct hu_buffer {
+    hu_buffer *next;
+    uint8_t   *at;
+    size_t     bytes, valid;
+    uint32_t   is_out, is_spare; /* is_spare: more than the limit; its records are thrown away */
+};
+
+hu_buffer *hu_buffers_take(void);             /* one that was filled, the oldest first; NULL: none */
+void       hu_buffers_give_back(hu_buffer *); /* may be filled again */
+uint32_t  *hu_buffers_word(void);             /* changes whenever one was filled: to wait for it */
+void       hu_buffers_wake(void);
+
+/* cuda_thread.c */
+bool hu_cuda_thread_start(void);
+void hu_cuda_thread_flush(bool is_whole); /* soon */
+void hu_cuda_thread_look(void);           /* at the gate, now */
+void hu_cuda_thread_end(void);            /* decodes what is there, then ends; waits for that, but not for ever */
+
+/* cupti_records.c: all records of a buffer, into the ring. */
+void hu_cupti_decode(hu_buffer *buffer);
+
+/* cupti_names.c: functions by their number; 0: its calls are not recorded. */
+uint32_t hu_cupti_call_name(uint32_t domain, uint32_t cbid);
+bool     hu_cupti_wants_driver_call(uint32_t cbid);
+bool     hu_cupti_is_noise(uint32_t cbid); /* of the runtime */
+uint32_t hu_cupti_copy_name(unsigned copy, unsigned from, unsigned to);
+uint32_t hu_cupti_fill_name(unsigned memory);
+uint32_t hu_cupti_cost_name(uint32_t cost);
+uint32_t hu_cupti_wait_name(uint32_t wait); /* 0: no wait that we know */
+
+enum { HU_CUPTI_MOST_CBIDS = 2048 };
+
+/* cuda_others.c: who else in this process uses CUPTI. */
+bool hu_cuda_is_other_recording(void);
+bool hu_cuda_others_subscribed(void);
+bool hu_cuda_others_request(uint8_t **buffer, size_t *bytes, size_t *most_records); /* false: theirs is not asked now */
+void hu_cuda_others_complete(void *context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid_bytes);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cupti_buffers.c - pieces of memory that CUPTI fills, and the queue of those that are full.
+ *
+ * A request always gets one: a CUPTI before 12.9 crashes without.  There are MOST of them; the thread that decodes gives them
+ * back.  Were it too slow for that many, requests get spare ones, whose records are thrown away and counted.  They lie in
+ * maps of their own and are empty again, so zero, before they are given away: CUPTI was told so.
+ *
+ * Requests and completions come on any thread, also on the program's: they take a lock for a few instructions, and a request
+ * for a new piece maps it.
+ */
+#include <string.h>
+
+#include "inject/cuda.h"
+#include "inject/sys.h"
+#include "base/banned.h"
+
+enum { BYTES = 1 << 20, SPARE_BYTES = 1 << 16, MOST = 128, MOST_SPARE = 1024, FUTEX_WAKE_PRIVATE_OP = 129 };
+
+static hu_buffer buffers[MOST + MOST_SPARE];
+static uint32_t  n_made; /* of the first MOST */
+static uint32_t  lock;
+static uint32_t  filled; /* counts */
+
+static hu_buffer *first_empty, *first_full, *last_full;
+
+/* Where even a small map is refused: nothing that is written here is looked at. */
+static uint8_t nowhere[SPARE_BYTES] __attribute__((aligned(16)));
+
+static hu_buffer *make(hu_buffer *b, size_t bytes, bool is_spare)
+{
+    b->at = hu_sys_map(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (!b->at)
+        return NULL;
+    b->bytes = bytes;
+    b->is_spare = is_spare;
+    return b;
+}
+
+/* Under the lock. */
+static hu_buffer *find_empty(void)
+{
+    hu_buffer *b = first_empty;
+
+    if (b) {
+        first_empty = b->next;
+        return b;
+    }
+    if (n_made < MOST && (b = make(&buffers[n_made], BYTES, false)) != NULL) {
+        n_made++;
+        return b;
+    }
+    for (uint32_t i = 0; i < MOST_SPARE; i++) {
+        b = &buffers[MOST + i];
+        if (b->is_out)
+            continue;
+        return b->at ? b : make(b, SPARE_BYTES, true);
+    }
+    return NULL;
+}
+
+void hu_buffers_request(uint8_t **buffer, size_t *bytes, size_t *most_records)
+{
+    const bool has_lock = hu_lock(&lock);
+    hu_buffer *b = has_lock ? find_empty() : NULL;
+
+    if (b) {
+        b->is_out = 1;
+        b->next = NULL;
+        b->valid = 0;
+    }
+    if (has_lock)
+        hu_unlock(&lock);
+    *buffer = b ? b->at : nowhere;
+    *bytes = b ? b->bytes : sizeof nowhere;
+    *most_records = 0; /* as many as fit */
+}
+
+/* Under the lock. */
+static hu_buffer *find(const uint8_t *at)
+{
+    for (uint32_t i = 0; i < MOST + MOST_SPARE; i++)
+        if (buffers[i].at == at && at)
+            return &buffers[i];
+    return NULL;
+}
+
+bool hu_buffers_complete(uint8_t *buffer, size_t valid_bytes)
+{
+    hu_buffer *b;
+
+    if (buffer == nowhere)
+        return true;
+    if (!hu_lock(&lock))
+        return true; /* it stays out: lost */
+    b = find(buffer);
+    if (b && b->is_out) {
+        b->valid = valid_bytes < b->bytes ? valid_bytes : b->bytes;
+        b->next = NULL;
+        if (last_full)
+            last_full->next = b;
+        else
+            first_full = b;
+        last_full = b;
+    }
+    hu_unlock(&lock);
+    if (!b)
+        return false;
+    __atomic_fetch_add(&filled, 1, __ATOMIC_RELEASE);
+    hu_buffers_wake();
+    return true;
+}
+
+hu_buffer *hu_buffers_take(void)
+{
+    hu_buffer *b = NULL;
+
+    if (!hu_lock(&lock))
+        return NULL;
+    b = first_full;
+    if (b) {
+        first_full = b->next;
+        if (!first_full)
+            last_full = NULL;
+    }
+    hu_unlock(&lock);
+    return b;
+}
+
+void hu_buffers_give_back(hu_buffer *b)
+{
+    if (b->is_spare)
+        (void)HU_SYS(SYS_madvise, b->at, b->bytes, MADV_DONTNEED);
+    else /* here, so that the program need not fault its pages in again */
+        memset(b->at, 0, b->bytes);
+    if (!hu_lock(&lock))
+        return;
+    b->is_out = 0;
+    if (!b->is_spare) {
+        b->next = first_empty;
+        first_empty = b;
+    }
+    hu_unlock(&lock);
+}
+
+uint32_t *hu_buffers_word(void)
+{
+    return &filled;
+}
+
+void hu_buffers_wake(void)
+{
+    (void)HU_SYS(SYS_futex, &filled, FUTEX_WAKE_PRIVATE_OP, 1, NULL, NULL, 0);
+}

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cupti_records.c - from the records in a buffer of CUPTI to records of our ring.
+ *
+ * The library that fills a buffer decides how its records look, not the one whose headers somebody had: each field has the
+ * interface version since which it is there, and one that the loaded library does not have is not looked at.  In 17 versions
+ * of the headers, 11.7 to 13.5, no field that is used here has moved.  Version 18 is 11.8, 12.0 and 12.1: what only the last
+ * two have is left alone.  Only CUPTI knows where the next record begins.
+ *
+ * A record whose begin and end are 0 is one that CUPTI had no room to time: counted, and left out.  Names belong to CUPTI:
+ * they are interned here, and no pointer is kept.
+ */
+#include <string.h>
+
+#include "inject/cuda.h"
+#include "base/banned.h"
+
+enum { MOST_NAME = HU_STRING_BYTES_MAX };
+
+/* F(name, offset, bytes, first version) */
+/* clang-format off */
+#define FIELDS(F)                                                                                                            \
+    F(KERNEL_REGISTERS, 6, 2, 0) F(KERNEL_START, 16, 8, 0) F(KERNEL_END, 24, 8, 0) F(KERNEL_DEVICE, 40, 4, 0)                \
+    F(KERNEL_CONTEXT, 44, 4, 0) F(KERNEL_STREAM, 48, 4, 0) F(KERNEL_GRID_X, 52, 4, 0) F(KERNEL_GRID_Y, 56, 4, 0)             \
+    F(KERNEL_GRID_Z, 60, 4, 0) F(KERNEL_BLOCK_X, 64, 4, 0) F(KERNEL_BLOCK_Y, 68, 4, 0) F(KERNEL_BLOCK_Z, 72, 4, 0)           \
+    F(KERNEL_STATIC_SHARED, 76, 4, 0) F(KERNEL_DYNAMIC_SHARED, 80, 4, 0) F(KERNEL_CORRELATION, 92, 4, 0)                     \
+    F(KERNEL_NAME, 104, 8, 0) F(KERNEL_QUEUED, 120, 8, 0) F(KERNEL_NODE, 144, 8, 0) F(KERNEL_GRAPH, 156, 4, 0)               \
+    F(KERNEL_PRIORITY, 216, 4, 130100)                                                                                       \
+    F(COPY_KIND, 4, 1, 0) F(COPY_FROM, 5, 1, 0) F(COPY_TO, 6, 1, 0) F(COPY_BYTES, 8, 8, 0) F(COPY_START, 16, 8, 0)           \
+    F(COPY_END, 24, 8, 0) F(COPY_DEVICE, 32, 4, 0) F(COPY_CONTEXT, 36, 4, 0) F(COPY_STREAM, 40, 4, 0)                        \
+    F(COPY_CORRELATION, 44, 4, 0) F(COPY_NODE, 64, 8, 0) F(COPY_GRAPH, 72, 4, 0)                                             \
+    F(PEER_FROM_DEVICE, 44, 4, 0) F(PEER_TO_DEVICE, 52, 4, 0) F(PEER_CORRELATION, 60, 4, 0) F(PEER_NODE, 72, 8, 0)           \
+    F(PEER_GRAPH, 80, 4, 0)                                                                                                  \
+    F(FILL_BYTES, 8, 8, 0) F(FILL_START, 16, 8, 0) F(FILL_END, 24, 8, 0) F(FILL_DEVICE, 32, 4, 0)                            \
+    F(FILL_CONTEXT, 36, 4, 0) F(FILL_STREAM, 40, 4, 0) F(FILL_CORRELATION, 44, 4, 0) F(FILL_MEMORY, 50, 2, 0)                \
+    F(FILL_NODE, 64, 8, 0) F(FILL_GRAPH, 72, 4, 0)                                                                           \
+    F(CALL_CBID, 4, 4, 0) F(CALL_START, 8, 8, 0) F(CALL_END, 16, 8, 0) F(CALL_THREAD, 28, 4, 0)                              \
+    F(CALL_CORRELATION, 32, 4, 0) F(CALL_RESULT, 36, 4, 0)                                                                   \
+    F(WAIT_TYPE, 4, 4, 0) F(WAIT_START, 8, 8, 0) F(WAIT_END, 16, 8, 0) F(WAIT_CORRELATION, 24, 4, 0)                         \
+    F(WAIT_CONTEXT, 28, 4, 0) F(WAIT_STREAM, 32, 4, 0) F(WAIT_EVENT, 36, 4, 0) F(WAIT_SYNC, 40, 8, 26)                       \
+    F(EVENT_CORRELATION, 4, 4, 0) F(EVENT_CONTEXT, 8, 4, 0) F(EVENT_STREAM, 12, 4, 0) F(EVENT_ID, 16, 4, 0)                  \
+    F(EVENT_SYNC, 48, 8, 26)                                                                                                 \
+    F(COST_KIND, 4, 4, 0) F(COST_OBJECT, 8, 4, 0) F(COST_THREAD, 16, 4, 0) F(COST_START, 24, 8, 0) F(COST_END, 32, 8, 0)     \
+    F(COST_CORRELATION, 40, 4, 21)                                                                                           \
+    F(GRAPH_CORRELATION, 4, 4, 0) F(GRAPH_START, 8, 8, 0) F(GRAPH_END, 16, 8, 0) F(GRAPH_DEVICE, 24, 4, 0)                   \
+    F(GRAPH_ID, 28, 4, 0) F(GRAPH_CONTEXT, 32, 4, 0) F(GRAPH_STREAM, 36, 4, 0)                                               \
+    F(MEMORY_OPERATION, 4, 4, 0) F(MEMORY_KIND, 8, 4, 0) F(MEMORY_CORRELATION, 12, 4, 0) F(MEMORY_ADDRESS, 16, 8, 0)         \
+    F(MEMORY_BYTES, 24, 8, 0) F(MEMORY_TIME, 32, 8, 0) F(MEMORY_DEVICE, 52, 4, 0) F(MEMORY_CONTEXT, 56, 4, 0)                \
+    F(MEMORY_STREAM, 60, 4, 0)                                                                                               \
+    F(CONTEXT_ID, 4, 4, 0) F(CONTEXT_DEVICE, 8, 4, 0) F(CONTEXT_NULL_STREAM, 14, 2, 0)                                       \
+    F(STREAM_CONTEXT, 4, 4, 0) F(STREAM_ID, 8, 4, 0) F(STREAM_PRIORITY, 12, 4, 0) F(STREAM_FLAG, 16, 4, 0)                   \
+    F(DEVICE_MEMORY, 16, 8, 0) F(DEVICE_WARP, 32, 4, 0) F(DEVICE_SMS, 44, 4, 0) F(DEVICE_WARPS_PER_SM, 52, 4, 0)             \
+    F(DEVICE_MAJOR, 104, 4, 0) F(DEVICE_MINOR, 108, 4, 0) F(DEVICE_ID, 112, 4, 0) F(DEVICE_NAME, 136, 8, 0)                  \
+    F(NODE_STREAM, 4, 4, 130100) F(NODE_CONTEXT, 8, 4, 130100) F(NODE_CORRELATION, 16, 4, 130100)                            \
+    F(NODE_GRAPH, 20, 4, 130100) F(NODE_ID, 24, 8, 130100) F(NODE_THREAD, 36, 4, 130100) F(NODE_START, 40, 8, 130100)        \
+    F(NODE_END, 48, 8, 130100)                                                                                               \
+    F(HOST_STREAM, 4, 4, 130100) F(HOST_CONTEXT, 8, 4, 130100) F(HOST_CORRELATION, 16, 4, 130100)                            \
+    F(HOST_THREAD, 24, 4, 130100) F(HOST_START, 32, 8, 130100) F(HOST_END, 40, 8, 130100)
+
+typedef enum {
+#define F(name, offset, bytes, since) name,
+    FIELDS(F)
+#undef F
+} field;
+
+static const struct {
+    uint16_t offset;
+    uint8_t  bytes;
+    uint32_t since;
+} fields[] = {
+#define F(name, offset, bytes, since) {offset, bytes, since},
+    FIELDS(F)
+#undef F
+};
+
+enum { /* kinds of CUPTI's records */
+    OF_COPY = 1, OF_FILL = 2, OF_DRIVER_CALL = 4, OF_RUNTIME_CALL = 5, OF_DEVICE = 8, OF_CONTEXT = 9, OF_KERNEL = 10,
+    OF_COST = 17, OF_PEER_COPY = 22, OF_EVENT = 36, OF_STREAM = 37, OF_WAIT = 38, OF_MEMORY = 49, OF_GRAPH = 51,
+    OF_HOST_NODE = 56, OF_HOST_LAUNCH = 58,
+};
+/* clang-format on */
+
+static uint64_t get(const uint8_t *record, field f)
+{
+    uint64_t value = 0;
+
+    if (hu_the_cupti.version >= fields[f].since)
+        memcpy(&value, record + fields[f].offset, fields[f].bytes); /* little-endian, as all that CUPTI runs on */
+    return value;
+}
+
+static uint32_t get32(const uint8_t *record, field f)
+{
+    return (uint32_t)get(record, f);
+}
+
+static hu_cuda_facts *facts(void)
+{
+    static hu_cuda_facts nobodys;
+    hu_cuda_facts       *mine = hu_cuda_get_facts();
+
+    return mine ? mine : &nobodys;
+}
+
+/* writing */
+
+/* A record with `n` MOREs behind it; NULL: lost, and counted. */
+static hu_record *take(uint32_t n)
+{
+    hu_record *r = hu_ring_take(1 + n);
+
+    for (uint32_t i = 1; r && i <= n; i++)
+        r[i] = (hu_record){.type = HU_RECORD_NONE};
+    return r;
+}
+
+static void put(hu_record *r, hu_gpu_kind kind, uint32_t name, uint64_t start, uint64_t end, uint32_t correlation,
+                uint32_t high)
+{
+    r->time = start;
+    r->id = name;
+    r->aux = (uint16_t)kind;
+    r->a = end > start ? end - start : 0;
+    r->b = correlation | (uint64_t)high << 32;
+    hu_ring_publish(r, HU_RECORD_GPU);
+}
+
+/* A MORE, filled before its record is published. */
+static void more(hu_record *r, hu_more kind, uint64_t time, uint32_t id, uint64_t a, uint64_t b)
+{
+    r->time = time;
+    r->id = id;
+    r->aux = (uint16_t)kind;
+    r->a = a;
+    r->b = b;
+    r->type = HU_RECORD_MORE;
+}
+
+static void place(hu_record *r, uint32_t stream, uint32_t context, uint32_t graph, uint64_t node, uint64_t queued)
+{
+    more(r, HU_MORE_GPU_PLACE, queued, stream, context | (uint64_t)graph << 32, node);
+}
+
+/* False: CUPTI had no room to time it. */
+static bool has_time(uint64_t start, uint64_t end)
+{
+    if (start || end)
+        return true;
+    facts()->no_time++;
+    return false;
+}
+
+/* kinds of records */
+
+static uint64_t dimension(const uint8_t *record, field f)
+{
+    const uint64_t size = get(record, f);
+
+    return size <= UINT16_MAX ? size : UINT16_MAX;
+}
+
+static void take_kernel(const uint8_t *k)
+{
+    const uint64_t start = get(k, KERNEL_START), end = get(k, KERNEL_END), queued = get(k, KERNEL_QUEUED);
+    const char    *name = (const char *)(uintptr_t)get(k, KERNEL_NAME);
+    const uint64_t shared = get(k, KERNEL_STATIC_SHARED) + get(k, KERNEL_DYNAMIC_SHARED);
+    hu_record     *r;
+
+    if (!has_time(start, end))
+        return;
+    r = take(2);
+    if (!r)
+        return;
+    place(&r[1], get32(k, KERNEL_STREAM), get32(k, KERNEL_CONTEXT), get32(k, KERNEL_GRAPH), get(k, KERNEL_NODE),
+          queued < start ? queued : 0);
+    more(&r[2], HU_MORE_GPU_LAUNCH,
+         dimension(k, KERNEL_BLOCK_X) | dimension(k, KERNEL_BLOCK_Y) << 16 | dimension(k, KERNEL_BLOCK_Z) << 32 |
+             get(k, KERNEL_REGISTERS) << 48,
+         hu_the_cupti.version >= fields[KERNEL_PRIORITY].since ? get32(k, KERNEL_PRIORITY) : HU_GPU_NO_PRIORITY,
+         get(k, KERNEL_GRID_X) | get(k, KERNEL_GRID_Y) << 32,
+         get(k, KERNEL_GRID_Z) | (shared <= UINT32_MAX ? shared : UINT32_MAX) << 32);
+    put(r, HU_GPU_KERNEL, name ? hu_string_as_is(name, strnlen(name, MOST_NAME)) : 0, start, end,
+        get32(k, KERNEL_CORRELATION), get32(k, KERNEL_DEVICE));
+}
+
+static void take_copy(const uint8_t *c, bool is_peer)
+{
+    const uint64_t start = get(c, COPY_START), end = get(c, COPY_END);
+    hu_record     *r = has_time(start, end) ? take(2) : NULL;
+
+    if (!r)
+        return;
+    place(&r[1], get32(c, COPY_STREAM), get32(c, COPY_CONTEXT), get32(c, is_peer ? PEER_GRAPH : COPY_GRAPH),
+          get(c, is_peer ? PEER_NODE : COPY_NODE), 0);
+    more(&r[2], HU_MORE_GPU_BYTES, 0, 0, get(c, COPY_BYTES),
+         is_peer ? get(c, PEER_FROM_DEVICE) | get(c, PEER_TO_DEVICE) << 32 : HU_GPU_NONE | (uint64_t)HU_GPU_NONE << 32);
+    put(r, HU_GPU_COPY,
+        hu_cupti_copy_name((unsigned)get(c, COPY_KIND), (unsigned)get(c, COPY_FROM), (unsigned)get(c, COPY_TO)), start, end,
+        get32(c, is_peer ? PEER_CORRELATION : COPY_CORRELATION), get32(c, COPY_DEVICE));
+}
+
+static void take_fill(const uint8_t *f)
+{
+    const uint64_t start = get(f, FILL_START), end = get(f, FILL_END);
+    hu_record     *r = has_time(start, end) ? take(2) : NULL;
+
+    if (!r)
+        return;
+    place(&r[1], get32(f, FILL_STREAM), get32(f, FILL_CONTEXT), get32(f, FILL_GRAPH), get(f, FILL_NODE), 0);
+    more(&r[2], HU_MORE_GPU_BYTES, 0, 0, get(f, FILL_BYTES), HU_GPU_NONE | (uint64_t)HU_GPU_NONE << 32);
+    put(r, HU_GPU_FILL, hu_cupti_fill_name((unsigned)get(f, FILL_MEMORY)), start, end, get32(f, FILL_CORRELATION),
+        get32(f, FILL_DEVICE));
+}
+
+static void take_graph(const uint8_t *g)
+{
+    const uint64_t start = get(g, GRAPH_START), end = get(g, GRAPH_END);
+    hu_record     *r = has_time(start, end) ? take(1) : NULL;
+
+    if (!r)
+        return;
+    place(&r[1], get32(g, GRAPH_STREAM), get32(g, GRAPH_CONTEXT), get32(g, GRAPH_ID), 0, 0);
+    put(r, HU_GPU_GRAPH, 0, start, end, get32(g, GRAPH_CORRELATION), get32(g, GRAPH_DEVICE));
+}
+
+/* Its thread, and what it returned: both fit where others have their device. */
+static uint32_t thread_and(uint32_t thread, uint32_t result)
+{
+    return (thread & ((1u << HU_GPU_TID_BITS) - 1)) | (result < 1u << 10 ? result : (1u << 10) - 1) << HU_GPU_TID_BITS;
+}
+
+static void take_call(const uint8_t *c, uint32_t domain)
+{
+    const uint32_t cbid = get32(c, CALL_CBID), name = hu_cupti_call_name(domain, cbid);
+    const uint64_t start = get(c, CALL_START), end = get(c, CALL_END);
+    hu_record     *r = name && has_time(start, end) ? take(0) : NULL;
+    const uint32_t kind = domain == HU_CUPTI_OF_DRIVER ? HU_GPU_DRIVER : HU_GPU_RUNTIME;
+
+    if (r)
+        put(r, (hu_gpu_kind)(kind | (cbid < HU_CUPTI_MOST_CBIDS ? cbid << HU_GPU_KIND_BITS : 0)), name, start, end,
+            get32(c, CALL_CORRELATION), thread_and(get32(c, CALL_THREAD), get32(c, CALL_RESULT)));
+}
+
+/* Its device is known by its context. */
+static void take_wait(const uint8_t *w)
+{
+    const uint32_t name = hu_cupti_wait_name(get32(w, WAIT_TYPE));
+    const uint64_t start = get(w, WAIT_START), end = get(w, WAIT_END);
+    hu_record     *r = name && has_time(start, end) ? take(2) : NULL;
+
+    if (!r)
+        return;
+    place(&r[1], get32(w, WAIT_STREAM), get32(w, WAIT_CONTEXT), 0, 0, 0);
+    more(&r[2], HU_MORE_GPU_EVENT, 0, 0, get(w, WAIT_EVENT), get(w, WAIT_SYNC));
+    put(r, HU_GPU_WAIT, name, start, end, get32(w, WAIT_CORRELATION), HU_GPU_NONE);
+}
+
+/* It has no time: its call has. */
+static void take_event(const uint8_t *e)
+{
+    hu_record *r = take(2);
+
+    if (!r)
+        return;
+    place(&r[1], get32(e, EVENT_STREAM), get32(e, EVENT_CONTEXT), 0, 0, 0);
+    more(&r[2], HU_MORE_GPU_EVENT, 0, 0, get(e, EVENT_ID), get(e, EVENT_SYNC));
+    put(r, HU_GPU_EVENT, 0, 0, 0, get32(e, EVENT_CORRELATION), HU_GPU_NONE);
+}
+
+static void take_cost(const uint8_t *c)
+{
+    enum { OBJECT_IS_THREAD = 2 };
+    const uint64_t start = get(c, COST_START), end = get(c, COST_END);
+    hu_record     *r = has_time(start, end) ? take(0) : NULL;
+
+    if (r)
+        put(r, HU_GPU_COST, hu_cupti_cost_name(get32(c, COST_KIND)), start, end, get32(c, COST_CORRELATION),
+            get32(c, COST_OBJECT) == OBJECT_IS_THREAD ? thread_and(get32(c, COST_THREAD), 0) : 0);
+}
+
+static void take_memory(const uint8_t *m)
+{
+    const uint64_t time = get(m, MEMORY_TIME);
+    hu_record     *r = has_time(time, time) ? take(3) : NULL;
+
+    if (!r)
+        return;
+    place(&r[1], get32(m, MEMORY_STREAM), get32(m, MEMORY_CONTEXT), 0, 0, 0);
+    more(&r[2], HU_MORE_GPU_BYTES, 0, 0, get(m, MEMORY_BYTES), 0);
+    more(&r[3], HU_MORE_GPU_MEMORY, 0, 0, get(m, MEMORY_ADDRESS),
+         (get(m, MEMORY_OPERATION) & 0xff) | (get(m, MEMORY_KIND) & 0xff) << 8);
+    put(r, HU_GPU_MEMORY, 0, time, time, get32(m, MEMORY_CORRELATION), get32(m, MEMORY_DEVICE));
+}
+
+static void take_context(const uint8_t *c)
+{
+    hu_record *r = take(1);
+
+    if (!r)
+        return;
+    place(&r[1], get32(c, CONTEXT_NULL_STREAM), get32(c, CONTEXT_ID), 0, 0, 0);
+    put(r, HU_GPU_CONTEXT, 0, 0, 0, 0, get32(c, CONTEXT_DEVICE));
+}
+
+static void take_stream(const uint8_t *s)
+{
+    hu_record *r = take(1);
+
+    if (!r)
+        return;
+    place(&r[1], get32(s, STREAM_ID), get32(s, STREAM_CONTEXT), 0, get(s, STREAM_PRIORITY) | get(s, STREAM_FLAG) << 32, 0);
+    put(r, HU_GPU_STREAM, 0, 0, 0, 0, HU_GPU_NONE);
+}
+
+/* Into the head: a flight recorder would forget it. */
+static void take_device(const uint8_t *d)
+{
+    hu_cuda_facts *f = facts();
+    const uint32_t id = get32(d, DEVICE_ID), n = f->n_devices < HU_GPU_DEVICES_MAX ? f->n_devices : HU_GPU_DEVICES_MAX;
+    const char    *name = (const char *)(uintptr_t)get(d, DEVICE_NAME);
+    hu_gpu_device *out = NULL;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (f->devices[i].id == id)
+            out = &f->devices[i];
+    if (!out && n == HU_GPU_DEVICES_MAX)
+        return;
+    if (!out)
+        out = &f->devices[n];
+    out->id = id;
+    out->sm_count = get32(d, DEVICE_SMS);
+    out->warp_size = get32(d, DEVICE_WARP);
+    out->max_threads_per_sm = get32(d, DEVICE_WARPS_PER_SM) * out->warp_size;
+    out->major = get32(d, DEVICE_MAJOR);
+    out->minor = get32(d, DEVICE_MINOR);
+    out->memory_bytes = get(d, DEVICE_MEMORY);
+    if (name) {
+        const size_t length = strnlen(name, sizeof out->name - 1);
+
+        memcpy(out->name, name, length);
+        out->name[length] = '\0';
+    }
+    if (out == &f->devices[n])
+        __atomic_store_n(&f->n_devices, n + 1, __ATOMIC_RELEASE);
+}
+
+static void take_host(const uint8_t *h, bool is_node)
+{
+    static const char name[] = "host function";
+    const uint64_t    start = get(h, is_node ? NODE_START : HOST_START), end = get(h, is_node ? NODE_END : HOST_END);
+    hu_record        *r = has_time(start, end) ? take(1) : NULL;
+
+    if (!r)
+        return;
+    place(&r[1], get32(h, is_node ? NODE_STREAM : HOST_STREAM), get32(h, is_node ? NODE_CONTEXT : HOST_CONTEXT),
+          is_node ? get32(h, NODE_GRAPH) : 0, is_node ? get(h, NODE_ID) : 0, 0);
+    put(r, HU_GPU_HOST, hu_string_as_is(name, sizeof name - 1), start, end,
+        get32(h, is_node ? NODE_CORRELATION : HOST_CORRELATION),
+        thread_and(get32(h, is_node ? NODE_THREAD : HOST_THREAD), 0));
+}
+
+static void take_record(const uint8_t *record)
+{
+    uint32_t kind;
+
+    memcpy(&kind, record, sizeof kind);
+    switch (kind) {
+    case OF_KERNEL:
+        take_kernel(record);
+        break;
+    case OF_COPY:
+    case OF_PEER_COPY:
+        take_copy(record, kind == OF_PEER_COPY);
+        break;
+    case OF_FILL:
+        take_fill(record);
+        break;
+    case OF_RUNTIME_CALL:
+    case OF_DRIVER_CALL:
+        take_call(record, kind == OF_DRIVER_CALL ? HU_CUPTI_OF_DRIVER : HU_CUPTI_OF_RUNTIME);
+        break;
+    case OF_WAIT:
+        take_wait(record);
+        break;
+    case OF_EVENT:
+        take_event(record);
+        break;
+    case OF_COST:
+        take_cost(record);
+        break;
+    case OF_GRAPH:
+        take_graph(record);
+        break;
+    case OF_MEMORY:
+        take_memory(record);
+        break;
+    case OF_CONTEXT:
+        take_context(record);
+        break;
+    case OF_STREAM:
+        take_stream(record);
+        break;
+    case OF_DEVICE:
+        take_device(record);
+        break;
+    case OF_HOST_NODE:
+    case OF_HOST_LAUNCH:
+        take_host(record, kind == OF_HOST_NODE);
+        break;
+    default:
+        facts()->unknown++;
+        break;
+    }
+}
+
+void hu_cupti_decode(hu_buffer *b)
+{
+    uint8_t *record = NULL;
+
+    while (b->valid && hu_the_cupti.next_record(b->at, b->valid, &record) == HU_CUPTI_OK && record) {
+        if (record < b->at || record >= b->at + b->valid) /* not ours to read */
+            break;
+        facts()->records++;
+        if (b->is_spare)
+            facts()->thrown++;
+        else
+            take_record(record);
+    }
+}
