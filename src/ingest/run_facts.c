@@ -2,6 +2,9 @@
  * run_facts.c - what `holdup run` says of the run is also what any reader wants to know. */
 #include "ingest/run_facts.h"
 
+#include <stdio.h>
+#include <string.h>
+
 enum { MOST_SIGNALS = 128 };
 
 /* A line for each. */
@@ -10,6 +13,33 @@ static void take_outsiders(hu_builder *b, hu_str lines)
     hu_builder_info(b)->outsiders = hu_builder_keep(b, lines);
     for (size_t i = 0; i < lines.n; i++)
         hu_builder_quality(b)->outsiders += lines.p[i] == '\n';
+}
+
+static void add_lost(hu_builder *b, hu_reason reason, int64_t n)
+{
+    if (n > 0 && n < INT64_C(1) << 50)
+        hu_builder_quality(b)->count[reason] += n;
+}
+
+/* What CUPTI lost.  True: it was that. */
+static bool take_gpu(hu_builder *b, hu_str key, int64_t value)
+{
+    hu_quality  *q = hu_builder_quality(b);
+    const size_t n = strlen(q->warned);
+
+    if (hu_str_equal(key, HU_STR("holdup.gpu_dropped")) || hu_str_equal(key, HU_STR("holdup.gpu_thrown_away")))
+        add_lost(b, HU_REASON_RECORDER, value);
+    else if (hu_str_equal(key, HU_STR("holdup.gpu_without_time")))
+        add_lost(b, HU_REASON_ZERO_TIME, value);
+    else if (hu_str_equal(key, HU_STR("holdup.gpu_unknown_kinds")) && value > 0)
+        snprintf(q->warned + n, sizeof q->warned - n, "%s%lld GPU records are of unknown kinds", n ? "; " : "",
+                 (long long)value);
+    else if (hu_str_equal(key, HU_STR("holdup.gpu_yielded_ns")) && value > 0)
+        snprintf(q->warned + n, sizeof q->warned - n, "%sGPU work was not recorded for %.3f s: another one used CUPTI",
+                 n ? "; " : "", (double)value / 1e9);
+    else
+        return false;
+    return true;
 }
 
 void hu_facts_take_text(hu_builder *b, hu_str key, hu_str value)
@@ -37,6 +67,8 @@ void hu_facts_take_number(hu_builder *b, hu_str key, int64_t value)
 {
     hu_trace_info *info = hu_builder_info(b);
 
+    if (take_gpu(b, key, value))
+        return;
     if (hu_str_equal(key, HU_STR("holdup.rank")))
         info->rank = at_least(0, value, -1);
     else if (hu_str_equal(key, HU_STR("holdup.world_size")))

@@ -46,10 +46,11 @@ double hu_cost_of_record(hu_clock clock)
     return (double)best / HU_BLOCK_RECORDS;
 }
 
-hu_cost hu_cost_measure(uint64_t records, double ns_per_record, int64_t supervisor_ns, int64_t job_ns)
+hu_cost hu_cost_measure(uint64_t records, double ns_per_record, int64_t threads_ns, int64_t supervisor_ns, int64_t job_ns)
 {
-    hu_cost cost = {
-        .records_ns = (int64_t)((double)records * ns_per_record), .supervisor_ns = supervisor_ns, .job_ns = job_ns};
+    hu_cost      cost = {.records_ns = (int64_t)((double)records * ns_per_record) + threads_ns,
+                         .supervisor_ns = supervisor_ns,
+                         .job_ns = job_ns};
     const double job = (double)(job_ns - cost.records_ns);
 
     cost.share = job > 0 ? (double)(cost.records_ns + cost.supervisor_ns) / job : (double)NAN;

@@ -19,6 +19,7 @@ typedef struct {
     double  share;                      /* both, of the job's CPU time without them; NAN when the job had none */
 } hu_cost;
 
-hu_cost hu_cost_measure(uint64_t records, double ns_per_record, int64_t supervisor_ns, int64_t job_ns);
+/* threads_ns: CPU time of our own threads in the command. */
+hu_cost hu_cost_measure(uint64_t records, double ns_per_record, int64_t threads_ns, int64_t supervisor_ns, int64_t job_ns);
 
 #endif

@@ -119,6 +119,26 @@ static bool add_sanitizer(variables *v, const hu_launch_plan *plan, hu_arena *ar
     return set_pair(v, arena, pair);
 }
 
+/* CUDA, too, knows one tool.  "none" is how a user switches all of them off. */
+static bool add_cuda(variables *v, const hu_launch_plan *plan, hu_arena *arena, hu_launch_notes *notes)
+{
+    const char *there = value_of(v, "CUDA_INJECTION64_PATH");
+
+    if (!plan->wants_cuda)
+        return true;
+    if (there && strcmp(there, "none") == 0) {
+        note(notes, arena, "CUDA_INJECTION64_PATH=none: GPU work is not recorded");
+        return true;
+    }
+    if (there && strcmp(there, plan->library) != 0) {
+        note(notes, arena,
+             "%s (CUDA_INJECTION64_PATH) is loaded, too; if it uses CUPTI, GPU work is recorded there, not here", there);
+        if (!value_of(v, "HOLDUP_CUDA_CHAIN") && !set(v, arena, "HOLDUP_CUDA_CHAIN", NULL, there))
+            return false;
+    }
+    return set(v, arena, "CUDA_INJECTION64_PATH", NULL, plan->library);
+}
+
 static bool add_library(variables *v, const hu_launch_plan *plan, hu_arena *arena, hu_launch_notes *notes)
 {
     const char *there = value_of(v, "LD_PRELOAD"), *nvtx = value_of(v, "NVTX_INJECTION64_PATH");
@@ -130,7 +150,7 @@ static bool add_library(variables *v, const hu_launch_plan *plan, hu_arena *aren
     }
     if (!holds(there, plan->library) && !set(v, arena, "LD_PRELOAD", there, plan->library))
         return false;
-    if (!add_sanitizer(v, plan, arena))
+    if (!add_sanitizer(v, plan, arena) || !add_cuda(v, plan, arena, notes))
         return false;
     if (!plan->wants_nvtx)
         return true;

@@ -16,7 +16,7 @@ typedef struct {
     char *const *assignments; /* NAME=VALUE of the command line; the last one of a name counts */
     size_t       n_assignments;
     const char  *program; /* the file that is started; NULL: not known */
-    bool         wants_nvtx;
+    bool         wants_nvtx, wants_cuda;
 } hu_launch_plan;
 
 /* Lines for the user about what could not be done as wished; texts are in the arena. */
@@ -27,7 +27,8 @@ typedef struct {
 
 /*
  * The environment for the command: the caller's, the assignments, and ours.  LD_PRELOAD and PYTHONPATH are added to,
- * the tool of NVTX_INJECTION64_PATH becomes that of HOLDUP_NVTX_CHAIN, behind us.  NULL when there is no memory.
+ * the tools of NVTX_INJECTION64_PATH and CUDA_INJECTION64_PATH become those of HOLDUP_NVTX_CHAIN and HOLDUP_CUDA_CHAIN, called
+ * by us.  NULL when there is no memory.
  */
 char **hu_launch_environment(char *const *environment, const hu_launch_plan *plan, hu_arena *arena, hu_launch_notes *notes);
 

@@ -44,7 +44,7 @@ _Static_assert(HU_COUNT(mpi_names) <= HU_PF_OWN_MOST - (HU_PF_MPI_NAMES - HU_PF_
 hu_str hu_pf_iid_text(const hu_pf *p, uint32_t iid)
 {
     if (iid < HU_PF_OWN)
-        return hu_ring_text(p->ring, iid);
+        return p->readable && iid < p->n_ids && p->readable[iid].p ? p->readable[iid] : hu_ring_text(p->ring, iid);
     if (iid >= HU_PF_SITES)
         return iid - HU_PF_SITES < p->sites.names.n ? p->sites.names.at[iid - HU_PF_SITES] : HU_STR("");
     if (iid < HU_PF_OS_CALL_NAMES)

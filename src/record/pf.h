@@ -15,6 +15,7 @@
 #include "record/call_sites.h"
 #include "record/clock_map.h"
 #include "record/ring_read.h"
+#include "record/symbols.h"
 #include "record/waits.h"
 
 /* What we call things: names of events, of their arguments, and texts as values. */
@@ -26,11 +27,21 @@
     W(RESULT, "result") W(COMM, "comm") W(UNFINISHED, "unfinished") W(COUNT, "count") W(REASON, "reason")               \
     W(CHILD, "child") W(PROGRAM, "program") W(THREAD, "thread") W(VALUE, "value") W(OBJECT, "object")                   \
     W(OBJECT_NAME, "object_name") W(MUTEX, "mutex") W(CALLER, "caller") W(WAKE, "wake") W(HOW, "how") W(HOLDER, "holder") \
-    W(UNLOCK, "unlock") W(SIGNAL, "signal") W(BROADCAST, "broadcast") W(POST, "post") W(FUTEX, "futex") W(EVENTFD, "eventfd")
+    W(UNLOCK, "unlock") W(SIGNAL, "signal") W(BROADCAST, "broadcast") W(POST, "post") W(FUTEX, "futex") W(EVENTFD, "eventfd") \
+    W(CORRELATION, "correlation") W(DEVICE, "device") W(CONTEXT, "context") W(STREAM, "stream") W(QUEUED, "queued")     \
+    W(REGISTERS, "registers per thread") W(SHARED_MEMORY, "shared memory") W(BLOCKS_PER_SM, "blocks per SM")             \
+    W(WARPS_PER_SM, "warps per SM") W(GRID, "grid") W(BLOCK, "block") W(GRAPH, "graph id") W(NODE, "graph node id")       \
+    W(PRIORITY, "priority") W(BANDWIDTH, "memory bandwidth (GB/s)") W(FROM_DEVICE, "fromDevice")                         \
+    W(TO_DEVICE, "toDevice") W(CBID, "cbid") W(SYNC_KIND, "cuda_sync_kind") W(WAIT_STREAM, "wait_on_stream")              \
+    W(WAIT_RECORD, "wait_on_cuda_event_record_corr_id") W(WAIT_EVENT, "wait_on_cuda_event_id")                           \
+    W(DEVICE_TYPE, "Device Type") W(DEVICE_ID, "Device Id") W(ADDRESS, "Addr") W(ALLOC_BYTES, "Bytes")                    \
+    W(MEMORY, "[memory]")
 
 #define HU_PF_CATEGORIES(C)                                                                                            \
     C(USER, "user_annotation") C(OS_CALL, "os_call") C(MPI, "mpi") C(LOST, "lost") C(PROCESS, "process")                \
-    C(RECORDER, "recorder") C(WAKE, "osrt")
+    C(RECORDER, "recorder") C(WAKE, "osrt") C(KERNEL, "kernel") C(COPY, "gpu_memcpy") C(FILL, "gpu_memset")               \
+    C(RUNTIME, "cuda_runtime") C(DRIVER, "cuda_driver") C(SYNC, "cuda_sync") C(OVERHEAD, "overhead")                     \
+    C(HOST, "cuda_host_function")
 /* clang-format on */
 
 enum {
@@ -81,6 +92,8 @@ typedef struct {
     uint64_t       flow, flow_end; /* 0: none */
     size_t         n_notes;        /* hu_pf.notes: one event is made at a time */
 } hu_pf_event;
+
+typedef struct hu_pf_gpu hu_pf_gpu; /* pf_gpu.c */
 
 /* One writer of packets. */
 typedef struct {
@@ -140,6 +153,11 @@ typedef struct {
     uint64_t (*flow_to)(const void *flows, uint64_t process, const hu_record *r);
     const void *flows;
     hu_waits   *waits; /* that were seen from outside; NULL: none were looked for */
+
+    hu_symbols *symbols;
+    hu_pf_gpu  *gpu;              /* of the process at hand; NULL: it has used none */
+    hu_str     *readable;         /* names of its kernels, by id; .p NULL: as they are.  NULL: it has none */
+    uint64_t    correlation_base; /* correlations of this process begin behind those of the ones before */
 } hu_pf;
 
 /* pf.c: packets.  Running out of memory is remembered in w; the caller asks once. */
@@ -180,8 +198,16 @@ void hu_pf_waker(hu_pf *p, hu_pf_sequence *s, const hu_ring_event *from);
 uint64_t hu_pf_track_of(const hu_pf *p, uint32_t thread);
 void     hu_pf_wake(hu_pf *p, hu_pf_sequence *s, const hu_record *r);
 
+/* pf_gpu.c: what CUPTI said, from the records of the thread that decoded it.  False: no memory. */
+bool hu_pf_gpu_begin(hu_pf *p, const hu_ring_thread *thread); /* reads them once: what others refer to */
+bool hu_pf_gpu_take(hu_pf *p, hu_pf_sequence *s, const hu_ring_event *e);
+bool hu_pf_gpu_end(hu_pf *p, hu_pf_sequence *s);
+
 /* pf_thread.c: the tracks of all threads of a process, before the first event; all records of one thread. */
 void hu_pf_threads(hu_pf *p, hu_pf_sequence *s);
 int  hu_pf_thread(hu_pf *p, const hu_ring_thread *thread, hu_error *err);
+void hu_pf_describe_thread(hu_pf *p, hu_pf_sequence *s, uint64_t track, uint32_t tid, hu_str name);
+/* A counter of this name, below the process. */
+void hu_pf_describe_counter(hu_pf *p, hu_pf_sequence *s, uint64_t track, hu_str name);
 
 #endif

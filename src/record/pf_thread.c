@@ -44,6 +44,7 @@ typedef struct {
     uint64_t              steps, open_step; /* as read so far; 1, 2, ...: the one that nothing ends, 0: none */
     const hu_wait_thread *waits;            /* of this thread, seen from outside */
     size_t                n_waits;
+    bool                  is_gpu; /* it decoded what CUPTI gave */
     uint64_t              paused; /* when the recorder stopped listening in the last step; 0: it did not */
     HU_VEC(lane) lanes;
     HU_VEC(open_range) open;
@@ -139,7 +140,7 @@ static bool survey(work *w)
 
 /* the thread and its rows */
 
-static void describe(hu_pf *p, hu_pf_sequence *s, uint64_t track, uint32_t tid, hu_str name)
+void hu_pf_describe_thread(hu_pf *p, hu_pf_sequence *s, uint64_t track, uint32_t tid, hu_str name)
 {
     const size_t packet = hu_pf_open(p, s), open = hu_pb_write_open(&p->w, HU_PT_PACKET_TRACK);
     size_t       nest;
@@ -160,7 +161,10 @@ static void describe_first(hu_pf *p, hu_pf_sequence *s, uint64_t track, uint32_t
 {
     const hu_ring_head *head = hu_ring_get_head(p->ring);
 
-    describe(p, s, track, tid, tid == head->pid ? hu_str_of(head->name) : HU_STR(""));
+    hu_pf_describe_thread(p, s, track, tid,
+                          tid == head->pid        ? hu_str_of(head->name)
+                          : tid == head->cuda.tid ? HU_STR("holdup-cuda")
+                                                  : HU_STR(""));
 }
 
 void hu_pf_threads(hu_pf *p, hu_pf_sequence *s)
@@ -359,6 +363,18 @@ static void mpi(work *w, const hu_ring_event *from)
     write_call(w, &e, r);
 }
 
+void hu_pf_describe_counter(hu_pf *p, hu_pf_sequence *s, uint64_t track, hu_str name)
+{
+    const size_t packet = hu_pf_open(p, s), open = hu_pb_write_open(&p->w, HU_PT_PACKET_TRACK);
+
+    hu_pb_write_uint(&p->w, HU_PT_TRACK_UUID, track);
+    hu_pb_write_uint(&p->w, HU_PT_TRACK_PARENT, p->process_track);
+    hu_pb_write_str(&p->w, HU_PT_TRACK_NAME, name);
+    hu_pb_write_close(&p->w, hu_pb_write_open(&p->w, HU_PT_TRACK_COUNTER));
+    hu_pb_write_close(&p->w, open);
+    hu_pf_close(p, s, packet);
+}
+
 static bool counter(work *w, const hu_ring_event *from)
 {
     const hu_record *r = from->record;
@@ -367,15 +383,8 @@ static bool counter(work *w, const hu_ring_event *from)
     uint32_t        *place = hu_map_put(&p->counters, r->id);
 
     if (place && *place == HU_MAP_NONE && hu_vec_push(p->scratch, &p->counter_tracks, ++p->last_uuid)) {
-        const size_t packet = hu_pf_open(p, &w->s), open = hu_pb_write_open(&p->w, HU_PT_PACKET_TRACK);
-
         *place = (uint32_t)p->counter_tracks.n - 1;
-        hu_pb_write_uint(&p->w, HU_PT_TRACK_UUID, p->last_uuid);
-        hu_pb_write_uint(&p->w, HU_PT_TRACK_PARENT, p->process_track);
-        hu_pb_write_str(&p->w, HU_PT_TRACK_NAME, hu_pf_iid_text(p, name_of(w, r->id)));
-        hu_pb_write_close(&p->w, hu_pb_write_open(&p->w, HU_PT_TRACK_COUNTER));
-        hu_pb_write_close(&p->w, open);
-        hu_pf_close(p, &w->s, packet);
+        hu_pf_describe_counter(p, &w->s, p->last_uuid, hu_pf_iid_text(p, name_of(w, r->id)));
     }
     if (!place || *place == HU_MAP_NONE)
         return false;
@@ -442,7 +451,7 @@ static bool convert(work *w, const hu_ring_event *e)
         mpi(w, e);
         return true;
     case HU_RECORD_THREAD:
-        describe(w->p, &w->s, w->track, w->thread->tid, hu_ring_text(w->p->ring, r->id));
+        hu_pf_describe_thread(w->p, &w->s, w->track, w->thread->tid, hu_ring_text(w->p->ring, r->id));
         return true;
     case HU_RECORD_FORK:
     case HU_RECORD_EXEC:
@@ -464,6 +473,8 @@ static bool convert(work *w, const hu_ring_event *e)
     case HU_RECORD_WAKE:
         hu_pf_wake(w->p, &w->s, r);
         return true;
+    case HU_RECORD_GPU:
+        return w->is_gpu ? hu_pf_gpu_take(w->p, &w->s, e) : (w->p->tally.damage.odd++, true);
     case HU_RECORD_SAMPLE:
         return true; /* perf_timer.c */
     case HU_RECORD_PAYLOAD:
@@ -525,11 +536,16 @@ static bool write_all(work *w)
         hu_waits_trim(w->p->waits, w->waits, w->n_waits);
     hu_pf_begin_sequence(w->p, w->track, &w->s);
     make_rows(w);
+    w->is_gpu = w->thread->tid && w->thread->tid == hu_ring_get_head(w->p->ring)->cuda.tid;
+    if (w->is_gpu && !hu_pf_gpu_begin(w->p, w->thread))
+        return false;
     hu_ring_start(w->p->ring, w->thread, &w->p->tally.damage, &c);
     while (hu_ring_next(&c, &e))
         if (!convert(w, &e))
             return false;
     end_unfinished(w);
+    if (w->is_gpu && !hu_pf_gpu_end(w->p, &w->s))
+        return false;
     return !w->p->w.no_memory;
 }
 

@@ -44,6 +44,21 @@ static bool runs(const hu_ring_head *h)
     return strncmp(program, h->program, sizeof h->program - 1) == 0;
 }
 
+/* The texts end, whatever the file says. */
+static hu_cuda_facts *copy_cuda(const hu_cuda_facts *from, hu_arena *arena)
+{
+    hu_cuda_facts *to = hu_arena_calloc(arena, 1, sizeof *to);
+
+    if (!to)
+        return NULL;
+    *to = *from;
+    to->n_devices = to->n_devices < HU_GPU_DEVICES_MAX ? to->n_devices : HU_GPU_DEVICES_MAX;
+    to->what[sizeof to->what - 1] = to->library[sizeof to->library - 1] = to->other[sizeof to->other - 1] = '\0';
+    for (uint32_t i = 0; i < to->n_devices; i++)
+        to->devices[i].name[sizeof to->devices[i].name - 1] = '\0';
+    return to;
+}
+
 static bool add_process(const char *path, const hu_ring_head *h, hu_arena *arena, hu_process_image *out)
 {
     *out = (hu_process_image){.path = copy_text(arena, path),
@@ -72,6 +87,11 @@ static bool add_process(const char *path, const hu_ring_head *h, hu_arena *arena
                               .owner = NOBODY,
                               .command = hu_arena_copy(arena, (hu_str){h->command, h->command_bytes})};
     memcpy(out->lost, h->lost, sizeof out->lost);
+    if (h->cuda.state != HU_CUDA_UNTOUCHED && h->cuda.state < HU_CUDA_STATES) {
+        out->cuda = copy_cuda(&h->cuda, arena);
+        if (!out->cuda)
+            return false;
+    }
     if (out->rank < 0 || out->rank >= MOST_RANKS || (out->world_size > 0 && out->rank >= out->world_size))
         out->rank = NOBODY;
     return out->path.p && out->name.p && out->program.p && out->job_id.p && out->rank_source.p && out->command.p;

@@ -552,6 +552,8 @@ uint64_t hu_ring_last_ticks(hu_ring_file *f)
             const hu_record *r = e.record;
             uint64_t         end = r->time;
 
+            if (r->type == HU_RECORD_GPU) /* by other threads' time */
+                continue;
             if ((r->type == HU_RECORD_OS_CALL || r->type == HU_RECORD_MPI) && __builtin_add_overflow(end, r->a, &end))
                 continue;
             last = end > last ? end : last;

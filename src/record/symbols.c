@@ -99,6 +99,11 @@ static hu_str readable(hu_symbols *s, hu_str name)
     return name;
 }
 
+hu_str hu_symbols_demangle(hu_symbols *symbols, hu_str name)
+{
+    return readable(symbols, name);
+}
+
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
 /* NULL without memory. */

@@ -26,4 +26,7 @@ hu_str hu_symbols_find_object(hu_symbols *symbols, hu_str path, uint64_t distanc
 /* The function at an address of process `pid` by /tmp/perf-PID.map, when that is a file of this user; "" else. */
 hu_str hu_symbols_find_jit(hu_symbols *symbols, uint32_t pid, uint64_t address);
 
+/* "f(int)" of "_Z1fi", where libstdc++ is; '\0' is behind the name, and behind the result. */
+hu_str hu_symbols_demangle(hu_symbols *symbols, hu_str name);
+
 #endif

@@ -13,6 +13,28 @@
 
 #include "base/str.h"
 
+static void add_cuda(const hu_cuda_facts *from, hu_tally *t)
+{
+    hu_cuda_facts *sum = &t->cuda_losses, *to;
+
+    if (from->state == HU_CUDA_UNTOUCHED || from->state >= HU_CUDA_STATES)
+        return;
+    to = &t->cuda[from->state];
+    if (t->cuda_processes[from->state]++ == 0) {
+        *to = *from;
+        to->what[sizeof to->what - 1] = to->library[sizeof to->library - 1] = to->other[sizeof to->other - 1] = '\0';
+    }
+    if (from->yielded && !sum->yielded)
+        memcpy(sum->other, to->other, sizeof sum->other);
+    sum->dropped += from->dropped;
+    sum->thrown += from->thrown;
+    sum->no_time += from->no_time;
+    sum->unknown += from->unknown;
+    sum->yielded += from->yielded;
+    sum->missed_kinds |= from->missed_kinds;
+    t->decoding_ns += from->decoding_ns;
+}
+
 static void add_ring(int fd, hu_tally *t)
 {
     hu_ring_head  head;
@@ -23,6 +45,7 @@ static void add_ring(int fd, hu_tally *t)
     t->processes += head.state != HU_PROCESS_REPLACED;
     t->running += head.state == HU_PROCESS_RUNS && (kill((pid_t)head.pid, 0) == 0 || errno == EPERM);
     t->doors |= head.doors;
+    add_cuda(&head.cuda, t);
     for (int i = 0; i < HU_LOSS_REASONS; i++) {
         t->lost[i] += head.lost[i];
         t->lost_in_all += i == HU_LOSS_OVERWRITTEN ? 0 : head.lost[i];

@@ -267,6 +267,104 @@ static void write_head(work *w, const hu_pftrace_file *file)
     hu_pf_close(&w->p, &w->about, packet);
 }
 
+/* what the GPUs are, and how much of their work CUPTI told */
+
+static void write_extra(work *w, const char *key, uint64_t value)
+{
+    char         digits[HU_NUMBER_BYTES];
+    const size_t open = hu_pb_write_open(&w->p.w, HU_PT_GPU_EXTRA);
+
+    hu_pb_write_str(&w->p.w, HU_PT_EXTRA_KEY, hu_str_of(key));
+    hu_pb_write_str(&w->p.w, HU_PT_EXTRA_VALUE, (hu_str){digits, hu_format_u64(digits, value)});
+    hu_pb_write_close(&w->p.w, open);
+}
+
+static void write_device(work *w, const hu_gpu_device *d)
+{
+    const size_t open = hu_pb_write_open(&w->p.w, HU_PT_GPU_INFO_GPU);
+
+    hu_pb_write_str(&w->p.w, HU_PT_GPU_NAME, hu_str_of(d->name));
+    write_extra(w, "id", d->id);
+    write_extra(w, "memory_bytes", d->memory_bytes);
+    write_extra(w, "sm_count", d->sm_count);
+    write_extra(w, "compute_major", d->major);
+    write_extra(w, "compute_minor", d->minor);
+    write_extra(w, "warp_size", d->warp_size);
+    write_extra(w, "max_threads_per_sm", d->max_threads_per_sm);
+    hu_pb_write_close(&w->p.w, open);
+}
+
+/* Of all processes; each number once. */
+static void write_devices(work *w)
+{
+    uint64_t     seen = 0; /* of the first 64 numbers: there are no more in a machine */
+    const size_t packet = hu_pf_open(&w->p, &w->about), open = hu_pb_write_open(&w->p.w, HU_PT_PACKET_GPU_INFO);
+
+    for (size_t i = 0; i < w->n_members; i++) {
+        const hu_cuda_facts *c = w->list->at[w->members[i]].cuda;
+
+        for (uint32_t k = 0; c && k < c->n_devices; k++) {
+            if (c->devices[k].id >= 64 || seen >> c->devices[k].id & 1)
+                continue;
+            seen |= UINT64_C(1) << c->devices[k].id;
+            write_device(w, &c->devices[k]);
+        }
+    }
+    hu_pb_write_close(&w->p.w, open);
+    if (seen)
+        hu_pf_close(&w->p, &w->about, packet);
+    else
+        hu_pbw_clear(&w->p.w);
+}
+
+static void write_gpu_facts(work *w)
+{
+    static const char *const states[HU_CUDA_STATES] = {[HU_CUDA_UNTOUCHED] = "untouched",
+                                                       [HU_CUDA_NO_DRIVER] = "no driver",
+                                                       [HU_CUDA_OLD_DRIVER] = "old driver",
+                                                       [HU_CUDA_NO_CUPTI] = "no CUPTI",
+                                                       [HU_CUDA_LACKS_FUNCTION] = "CUPTI lacks functions",
+                                                       [HU_CUDA_NO_DEVICE] = "no device",
+                                                       [HU_CUDA_TAKEN] = "another tool",
+                                                       [HU_CUDA_REFUSED] = "no permission",
+                                                       [HU_CUDA_FAILED] = "failed",
+                                                       [HU_CUDA_READY] = "ready",
+                                                       [HU_CUDA_RECORDED] = "recorded",
+                                                       [HU_CUDA_DISABLED] = "disabled"};
+    hu_cuda_facts            sum = {0};
+
+    for (size_t i = 0; i < w->n_members; i++) {
+        const hu_cuda_facts *c = w->list->at[w->members[i]].cuda;
+
+        if (!c)
+            continue;
+        if (c->state > sum.state)
+            sum.state = c->state;
+        sum.version = c->version ? c->version : sum.version;
+        sum.driver = c->driver ? c->driver : sum.driver;
+        sum.runtime = c->runtime ? c->runtime : sum.runtime;
+        sum.records += c->records;
+        sum.dropped += c->dropped;
+        sum.thrown += c->thrown;
+        sum.no_time += c->no_time;
+        sum.unknown += c->unknown;
+        sum.yielded += c->yielded;
+    }
+    if (sum.state == HU_CUDA_UNTOUCHED)
+        return;
+    text(w, "holdup.gpu_door", hu_str_of(states[sum.state]));
+    some(w, "holdup.cupti_version", sum.version);
+    some(w, "holdup.cuda_driver", sum.driver);
+    some(w, "holdup.cuda_runtime", sum.runtime);
+    some(w, "holdup.gpu_records", sum.records);
+    some(w, "holdup.gpu_dropped", sum.dropped);
+    some(w, "holdup.gpu_thrown_away", sum.thrown);
+    some(w, "holdup.gpu_without_time", sum.no_time);
+    some(w, "holdup.gpu_unknown_kinds", sum.unknown);
+    if (w->list->has_control && w->list->control.ticks_per_second > 0)
+        some(w, "holdup.gpu_yielded_ns", (uint64_t)((double)sum.yielded / w->list->control.ticks_per_second * 1e9));
+}
+
 /* What is known only when all was read. */
 static void write_tail(work *w)
 {
@@ -285,6 +383,7 @@ static void write_tail(work *w)
     some(w, "holdup.ends_without_begin", t->orphans);
     some(w, "holdup.unfinished", t->unfinished);
     some(w, "holdup.before_the_beginning", t->early);
+    write_gpu_facts(w);
     hu_pb_write_close(&w->p.w, open);
     hu_pf_close(&w->p, &w->about, packet);
 }
@@ -430,6 +529,8 @@ static bool enter_process(work *w, uint32_t process)
     p->counter_tracks.n = p->counter_tracks.cap = 0;
     p->ranges.at = NULL;
     p->ranges.n = p->ranges.cap = 0;
+    p->gpu = NULL;
+    p->readable = NULL;
     p->site_stamps.at = NULL;
     p->site_stamps.n = p->site_stamps.cap = 0;
     p->range_more.at = NULL;
@@ -528,6 +629,7 @@ static int write_packets(work *w, const hu_pftrace_file *file, hu_error *err)
     hu_pf_begin_sequence(&w->p, 0, &w->about);
     write_clocks(w);
     write_head(w, file);
+    write_devices(w);
     for (size_t i = 0; rc == 0 && i < w->n_members; i++)
         if (w->list->at[w->members[i]].path.n)
             rc = write_process(w, w->members[i], err);
@@ -563,7 +665,8 @@ static int write_file(work *w, const hu_pftrace_file *file, const char *path, hu
     int       rc;
 
     w->lost = w->lost_texts = w->overwritten = w->cut_bytes = w->threads = 0;
-    w->p = (hu_pf){.arena = arena, .clock = &w->list->clock, .flow_to = flow_to, .flows = w, .waits = &w->waits};
+    w->p = (hu_pf){
+        .arena = arena, .clock = &w->list->clock, .flow_to = flow_to, .flows = w, .waits = &w->waits, .symbols = w->symbols};
     if (!arena)
         return hu_fail_memory(err);
     w->p.out = hu_out_open_file(path, err);
@@ -628,7 +731,7 @@ static bool are_launchers_worth_it(const hu_process_list *list)
 
     for (size_t i = 0; i < list->n; i++)
         doors |= list->at[i].owner < 0 ? list->at[i].doors : 0;
-    return (doors & (HU_DOOR_USER | HU_DOOR_NVTX | HU_DOOR_MPI)) != 0;
+    return (doors & (HU_DOOR_USER | HU_DOOR_NVTX | HU_DOOR_MPI | HU_DOOR_CUDA)) != 0;
 }
 
 static int by_number(const void *a, const void *b)
