@@ -60,7 +60,8 @@ static int arm(const hu_run_options *o, hu_arena *arena)
                             .python = has_python ? python : NULL,
                             .assignments = o->assignments,
                             .n_assignments = o->n_assignments,
-                            .wants_nvtx = o->doors & HU_DOOR_NVTX};
+                            .wants_nvtx = o->doors & HU_DOOR_NVTX,
+                            .wants_cuda = o->doors & HU_DOOR_CUDA};
     hu_launch_notes notes = {0};
     hu_session      session;
     hu_facts        facts;

@@ -14,6 +14,7 @@
 #include "base/number.h"
 #include "cli/arm.h"
 #include "cli/command.h"
+#include "cli/gpu_door.h"
 #include "cli/library.h"
 #include "cli/outside.h"
 #include "cli/paste.h"
@@ -130,7 +131,8 @@ static char **make_environment(run_state *r, const char *session, hu_launch_note
                                  .assignments = r->o->assignments,
                                  .n_assignments = r->o->n_assignments,
                                  .program = find_program(r->argv[0], path, sizeof path) ? path : NULL,
-                                 .wants_nvtx = r->o->doors & HU_DOOR_NVTX};
+                                 .wants_nvtx = r->o->doors & HU_DOOR_NVTX,
+                                 .wants_cuda = r->o->doors & HU_DOOR_CUDA};
 
     return hu_launch_environment(environ, &plan, r->arena, notes);
 }
@@ -218,7 +220,8 @@ static void start_waits(run_state *r, pid_t child)
 {
     hu_error why = {0};
 
-    if (!(r->o->doors & HU_DOOR_OSRT) || r->o->wants_steps || r->o->wants_range) /* steps are known inside alone */
+    if (!(r->o->doors & HU_DOOR_OSRT) || r->o->wants_steps || r->o->wants_range ||
+        r->o->cuda & HU_CUDA_ONLY_RANGE) /* steps are known inside alone */
         return;
     r->waits = hu_wait_samples_start(child, r->session.path, r->session.control->wants_paths, r->o->max_size, &why);
     if (!r->waits && !r->o->shared.quiet)
@@ -335,6 +338,9 @@ static void say_gate_closed(const run_state *r)
     if (o->wants_steps)
         hu_command_say("no step of --steps %" PRId64 "..%" PRId64 " was marked: nothing was recorded inside %s",
                        o->first_step, o->last_step, r->argv[0]);
+    else if (o->cuda & HU_CUDA_ONLY_RANGE)
+        hu_command_say("cudaProfilerStart was never called, or GPU work cannot be recorded: nothing was recorded inside %s",
+                       r->argv[0]);
     else if (o->wants_range)
         hu_command_say("the range of --capture-range was never entered: nothing was recorded inside %s", r->argv[0]);
 }
@@ -539,6 +545,8 @@ static void say_end(run_state *r)
     if (r->tally.processes && r->tally.records == 0)
         say_gate_closed(r);
     say_waits_denied(r);
+    if (!is_other || !r->tally.cuda_processes[HU_CUDA_RECORDED])
+        hu_gpu_door_say(&r->tally, r->session.control->ticks_per_second);
     if (!is_other)
         say_cost(r);
     say_files(r);
@@ -594,7 +602,8 @@ static int finish(run_state *r)
     hu_outsiders_stop(r->outsiders);
     r->n_outside = hu_outsiders_read(r->session.path, r->arena, &r->outside);
     hu_tally_session(r->session.path, &r->tally);
-    r->cost = hu_cost_measure(r->tally.records, r->ns_per_record, r->result.own_cpu_ns, r->result.job_cpu_ns);
+    r->cost = hu_cost_measure(r->tally.records, r->ns_per_record, (int64_t)r->tally.decoding_ns, r->result.own_cpu_ns,
+                              r->result.job_cpu_ns);
     close_quota(r);
     r->cost.pid = r->facts.pid;
     r->cost.main_run_ns = r->result.main_run_ns;

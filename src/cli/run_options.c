@@ -12,8 +12,8 @@
 
 enum { DEFAULT_HZ = 99, MOST_HZ = 10000, DEFAULT_THRESHOLD_NS = 1000 };
 
-#define DEFAULT_DOORS (HU_DOOR_USER | HU_DOOR_NVTX | HU_DOOR_OSRT | HU_DOOR_MPI | HU_DOOR_CPU)
-#define LATER_DOORS   (HU_DOOR_CUDA | HU_DOOR_NCCL | HU_DOOR_PYTORCH)
+#define DEFAULT_DOORS (HU_DOOR_USER | HU_DOOR_NVTX | HU_DOOR_OSRT | HU_DOOR_MPI | HU_DOOR_CPU | HU_DOOR_CUDA)
+#define LATER_DOORS   (HU_DOOR_NCCL | HU_DOOR_PYTORCH)
 
 static const struct {
     const char *name;
@@ -89,7 +89,8 @@ static int unknown_door(const char *option, hu_str word, hu_error *err)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--%s needs names of sources, not \"%s\"; did you mean %s?",
                        option, text, near);
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                   "--%s needs names of sources, not \"%s\"; choose from user, nvtx, osrt, mpi, cpu, none", option, text);
+                   "--%s needs names of sources, not \"%s\"; choose from user, nvtx, osrt, mpi, cpu, cuda, none", option,
+                   text);
 }
 
 static size_t door_words(const char **out, size_t room)
@@ -305,6 +306,7 @@ static int parse_range(void *field, const char *text, hu_error *err)
 
     if (strcmp(text, "none") == 0) {
         o->wants_range = false;
+        o->cuda &= ~(uint32_t)HU_CUDA_ONLY_RANGE;
         return 0;
     }
     if (strncmp(text, "nvtx:", 5) == 0)
@@ -314,11 +316,11 @@ static int parse_range(void *field, const char *text, hu_error *err)
         return 0;
     }
     if (strcmp(text, "cudaProfilerApi") == 0) {
-        note(o, "--capture-range=cudaProfilerApi is not supported yet: all is recorded; use nvtx:NAME or --steps A..B");
+        o->cuda |= HU_CUDA_ONLY_RANGE;
         return 0;
     }
     return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
-                   "--capture-range needs none, nvtx:NAME or nvtx:NAME@DOMAIN,"
+                   "--capture-range needs none, nvtx:NAME, nvtx:NAME@DOMAIN or cudaProfilerApi,"
                    " not \"%s\"",
                    text);
 }
@@ -331,6 +333,34 @@ static int parse_range_end(void *field, const char *text, hu_error *err)
         note(o, "--capture-range-end=%s is read as repeat: every range of that name is recorded", text);
     else if (strncmp(text, "repeat", 6) != 0)
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--capture-range-end needs repeat, not \"%s\"", text);
+    return 0;
+}
+
+/* nsys's "graph:host-only" and the like are about what it cannot do. */
+static int parse_graphs(void *field, const char *text, hu_error *err)
+{
+    hu_run_options *o = field;
+    const hu_str    word = {text, strcspn(text, ":")};
+
+    if (hu_str_equal(word, HU_STR("graph")))
+        o->cuda |= HU_CUDA_WHOLE_GRAPHS;
+    else if (hu_str_equal(word, HU_STR("node")))
+        o->cuda &= ~(uint32_t)HU_CUDA_WHOLE_GRAPHS;
+    else
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--cuda-graph-trace needs node or graph, not \"%s\"", text);
+    if (text[word.n])
+        note(o, "--cuda-graph-trace=%s is read as %.*s", text, HU_FMT(word));
+    return 0;
+}
+
+/* nsys: "true" or "false" */
+static int parse_memory_usage(void *field, const char *text, hu_error *err)
+{
+    hu_run_options *o = field;
+
+    if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--cuda-memory-usage needs true or false, not \"%s\"", text);
+    o->cuda = (o->cuda & ~(uint32_t)HU_CUDA_WANTS_MEMORY) | (text[0] == 't' ? HU_CUDA_WANTS_MEMORY : 0);
     return 0;
 }
 
@@ -399,7 +429,7 @@ const hu_run_options hu_run_defaults = {
 
 const hu_option hu_run_rows[HU_RUN_ROWS] = {
     {"trace", 't', HU_OPTION_SPECIAL, "LIST",
-     "record these sources: user, nvtx, osrt, mpi, cpu (default: all of them), or none", 0, .parse = parse_trace,
+     "record these sources: user, nvtx, osrt, mpi, cpu, cuda (default: all of them), or none", 0, .parse = parse_trace,
      .heading = "what to record", .words = door_words},
     {"sample", 0, HU_OPTION_SPECIAL, "HZ", "take HZ CPU samples per second of each thread (default: 99), or none", 0,
      .parse = parse_sample, .heading = "what to record"},
@@ -412,12 +442,18 @@ const hu_option hu_run_rows[HU_RUN_ROWS] = {
     {"redact-ranges", 0, HU_OPTION_SWITCH, NULL,
      "also redact secrets in the texts of ranges and marks; those of commands and calls are always redacted",
      AT(redact_ranges), .heading = "what to record"},
+    {"cuda-graph-trace", 0, HU_OPTION_SPECIAL, "WHAT",
+     "record each node of a CUDA graph (node, default) or each launch as a whole (graph: cheaper)", 0, .parse = parse_graphs,
+     .heading = "what to record"},
+    {"cuda-memory-usage", 0, HU_OPTION_SPECIAL, "true", "also record allocations of GPU memory (default: false)", 0,
+     .parse = parse_memory_usage, .heading = "what to record"},
     {"require", 0, HU_OPTION_SPECIAL, "LIST",
      "exit with status 123 if one of these sources (as in --trace) recorded nothing", AT(required), .parse = parse_require,
      .heading = "what to record", .words = door_words},
     {"steps", 's', HU_OPTION_SPECIAL, "A..B", "record only steps A to B, by the program's own step numbers", 0,
      .parse = parse_steps, .heading = "when to record", .parse_short = parse_steps_short},
-    {"capture-range", 'c', HU_OPTION_SPECIAL, "nvtx:NAME", "record only inside ranges named NAME, or NAME@DOMAIN", 0,
+    {"capture-range", 'c', HU_OPTION_SPECIAL, "nvtx:NAME",
+     "record only inside ranges named NAME, or NAME@DOMAIN; cudaProfilerApi: between cudaProfilerStart and Stop", 0,
      .parse = parse_range, .heading = "when to record"},
     {"nvtx-capture", 'p', HU_OPTION_SPECIAL, "NAME", "name the range of --capture-range=nvtx", 0, .parse = parse_range_name,
      .heading = "when to record"},
@@ -481,18 +517,16 @@ static const struct {
     {"cpu-core-metrics", "CPU counters are not recorded"},
     {"os-events", "system counters are not recorded"},
     {"event-sample", "system counters are not recorded"},
-    {"cuda-memory-usage", "GPU work is not recorded yet"},
-    {"cuda-graph-trace", "GPU work is not recorded yet"},
-    {"cuda-flush-interval", "GPU work is not recorded yet"},
-    {"cuda-um-cpu-page-faults", "GPU work is not recorded yet"},
-    {"cuda-um-gpu-page-faults", "GPU work is not recorded yet"},
-    {"cuda-event-trace", "GPU work is not recorded yet"},
-    {"cudabacktrace", "GPU work is not recorded yet"},
+    {"cuda-flush-interval", "CUPTI is flushed five times a second"},
+    {"cuda-um-cpu-page-faults", "page faults of managed memory are not recorded"},
+    {"cuda-um-gpu-page-faults", "page faults of managed memory are not recorded"},
+    {"cuda-event-trace", "events are recorded with the waits for them"},
+    {"cudabacktrace", "calls have no stacks"},
     {"gpu-metrics-device", "GPU counters are not recorded"},
     {"gpu-metrics-devices", "GPU counters are not recorded"},
     {"gpu-metrics-set", "GPU counters are not recorded"},
     {"gpu-metrics-frequency", "GPU counters are not recorded"},
-    {"gpuctxsw", "GPU work is not recorded yet"},
+    {"gpuctxsw", "context switches of GPUs are not recorded"},
     {"nic-metrics", "network counters are not recorded"},
     {"mpi-impl", "Open MPI and MPICH are detected automatically"},
     {"python-backtrace", "user ranges and CPU samples show where Python is"},
@@ -540,6 +574,11 @@ static int check(hu_run_options *o, hu_error *err)
                             strpbrk(o->session_name, "/ \n\t")))
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
                        "--session-new needs a name of 1 to 63 characters, without / or blanks, not starting with a dot");
+    if (o->cuda & HU_CUDA_ONLY_RANGE && (o->wants_range || o->wants_steps))
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET,
+                       "--capture-range=cudaProfilerApi excludes --steps and ranges of NVTX; choose one");
+    if (o->cuda & HU_CUDA_ONLY_RANGE && !(o->doors & HU_DOOR_CUDA))
+        return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--capture-range=cudaProfilerApi needs --trace cuda");
     if ((o->wants_range || o->wants_steps) && !(o->doors & (HU_DOOR_USER | HU_DOOR_NVTX)))
         return hu_fail(err, HU_EUSAGE, NULL, HU_NO_OFFSET, "--steps and --capture-range need --trace user or nvtx");
     return 0;

@@ -7,7 +7,7 @@
 #include "protocol/format.h"
 #include "record/supervise.h"
 
-enum { HU_RUN_ASSIGNMENTS = 64, HU_RUN_NOTES = 12, HU_RUN_FOREIGN = 40, HU_RUN_ROWS = 27 };
+enum { HU_RUN_ASSIGNMENTS = 64, HU_RUN_NOTES = 12, HU_RUN_FOREIGN = 40, HU_RUN_ROWS = 29 };
 
 typedef struct {
     hu_shared shared; /* output is a template of names (record/template.h) */
@@ -23,6 +23,7 @@ typedef struct {
     bool        wants_range; /* --capture-range=nvtx: -p names it */
     char        range[sizeof((hu_control *)0)->capture_range], domain[sizeof((hu_control *)0)->capture_domain];
     int64_t     threshold_ns;
+    uint32_t    cuda;                 /* HU_CUDA_WANTS_MEMORY and so on */
     int         mode, kill, wait;     /* hu_mode, hu_kill; wait: 0 primary, 1 all */
     uint64_t    max_memory, max_size; /* bytes; 0: the defaults */
     const char *session_name, *scratch;
