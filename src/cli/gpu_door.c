@@ -41,7 +41,7 @@ static void say_state(hu_cuda_state state, const hu_cuda_facts *f)
 {
     switch (state) {
     case HU_CUDA_NO_DRIVER:
-        hu_command_say("%s: the CUDA runtime is loaded, but there is no NVIDIA driver (libcuda.so.1)", lead);
+        hu_command_say("no GPU work to record: the CUDA runtime is loaded, but this machine runs no NVIDIA driver");
         break;
     case HU_CUDA_OLD_DRIVER:
         say_old_driver(f);
@@ -89,7 +89,8 @@ static void say_losses(const hu_cuda_facts *f, double ticks_per_second)
         hu_command_say("%" PRIu64 " GPU records were thrown away: the thread that decodes them had too little CPU time",
                        f->thrown);
     if (f->no_time)
-        hu_command_say("%" PRIu64 " GPU operations are missing: CUPTI had no room for their time stamps", f->no_time);
+        hu_command_say("%" PRIu64 " GPU operation%s missing: CUPTI had no room for time stamps", f->no_time,
+                       f->no_time == 1 ? " is" : "s are");
     if (f->unknown)
         hu_command_say("%" PRIu64 " GPU records are of kinds that this version of holdup does not know", f->unknown);
     if (f->missed_kinds)

@@ -243,23 +243,68 @@ void hu_cuda_read_versions(hu_cuda_facts *facts)
     facts->runtime = ask_version("libcudart.so", "cudaRuntimeGetVersion");
 }
 
-/* A runtime that is linked statically cannot be seen; a driver of an older major version than the runtime refuses it. */
+/* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.261.03  ..." is 535; 0: none is loaded, or not to be read. */
+static unsigned kernel_branch(bool *is_loaded)
+{
+    char        text[256];
+    const int   fd = hu_sys_open("/proc/driver/nvidia/version", O_RDONLY);
+    const long  n = fd < 0 ? -1 : hu_sys_read(fd, text, sizeof text - 1);
+    const char *at;
+
+    if (fd >= 0)
+        hu_sys_close(fd);
+    *is_loaded = fd >= 0;
+    text[n > 0 ? n : 0] = '\0';
+    for (at = text; *at; at++)
+        if (at[0] >= '1' && at[0] <= '9' && at[1] >= '0' && at[1] <= '9' && at[2] >= '0' && at[2] <= '9' && at[3] == '.' &&
+            at > text && at[-1] == ' ')
+            return (unsigned)strtoul(at, NULL, 10);
+    return 0;
+}
+
+/* The CUDA version of a driver; 0: not known, or a newer one. */
+static uint32_t version_of_branch(unsigned branch)
+{
+    static const struct {
+        unsigned branch;
+        uint32_t version;
+    } branches[] = {{450, 11000}, {455, 11010}, {460, 11020}, {465, 11030}, {470, 11040}, {495, 11050}, {510, 11060},
+                    {515, 11070}, {520, 11080}, {525, 12000}, {530, 12010}, {535, 12020}, {545, 12030}, {550, 12040},
+                    {555, 12050}, {560, 12060}, {565, 12070}, {570, 12080}, {575, 12090}, {580, 13000}};
+
+    for (size_t i = 0; i < sizeof branches / sizeof *branches; i++)
+        if (branches[i].branch == branch)
+            return branches[i].version;
+    return 0;
+}
+
+/* Devices of WSL and of Tegra, whose drivers have no such file. */
+static bool has_other_driver(void)
+{
+    return access("/dev/dxg", F_OK) == 0 || access("/dev/nvhost-ctrl", F_OK) == 0 || access("/dev/nvgpu", F_OK) == 0;
+}
+
+/*
+ * A runtime that is linked statically cannot be seen.  One that finds the driver older than itself closes it again, so
+ * that the kernel has to say which it is.  Where the driver is new enough, the program just did not use CUDA.
+ */
 void hu_cuda_judge_absence(void)
 {
     hu_cuda_facts *facts = hu_cuda_get_facts();
     char           path[PATH_BYTES];
-    void          *runtime = hu_cuda_mapped("libcudart.so", path, sizeof path), *driver;
+    void          *runtime = hu_cuda_mapped("libcudart.so", path, sizeof path);
+    bool           is_loaded;
+    unsigned       branch;
 
-    if (!runtime)
+    if (!runtime || !facts)
         return;
-    driver = hu_cuda_mapped("libcuda.so.1", path, sizeof path);
-    if (driver)
-        hu_cuda_read_versions(facts);
-    if (!driver)
-        hu_cuda_fail(HU_CUDA_NO_DRIVER, 0, "");
-    else if (facts->driver && facts->runtime / 1000 > facts->driver / 1000)
+    hu_cuda_read_versions(facts);
+    branch = kernel_branch(&is_loaded);
+    if (!facts->driver)
+        facts->driver = version_of_branch(branch);
+    if (facts->driver && facts->runtime / 1000 > facts->driver / 1000)
         hu_cuda_fail(HU_CUDA_OLD_DRIVER, 0, "");
-    if (driver)
-        dlclose(driver);
+    else if (!facts->driver && !is_loaded && !has_other_driver())
+        hu_cuda_fail(HU_CUDA_NO_DRIVER, 0, "");
     dlclose(runtime);
 }

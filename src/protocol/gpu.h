@@ -34,7 +34,7 @@ typedef enum { HU_GPU_TAKES = 1, HU_GPU_GIVES_BACK } hu_gpu_memory;
 /* Where the door stands; words for the user: cli/gpu_door.c. */
 typedef enum {
     HU_CUDA_UNTOUCHED,      /* the driver never called us: CUDA was not initialised */
-    HU_CUDA_NO_DRIVER,      /* the CUDA runtime is loaded, and there is no libcuda.so.1 */
+    HU_CUDA_NO_DRIVER,      /* the CUDA runtime is loaded, and the machine runs no driver */
     HU_CUDA_OLD_DRIVER,     /* ... and the driver is too old for it */
     HU_CUDA_NO_CUPTI,       /* no libcupti was found */
     HU_CUDA_LACKS_FUNCTION, /* it has not all functions that we need */

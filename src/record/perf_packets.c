@@ -320,6 +320,14 @@ static bool put_lost(writer *x, int64_t time_ns)
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
+static bool is_own(const writer *x, uint32_t tid)
+{
+    for (size_t i = 0; i < x->o->n_own; i++)
+        if (x->o->own[i] == tid)
+            return true;
+    return false;
+}
+
 /* Which threads are asked for, by their processes. */
 static bool choose(writer *x)
 {
@@ -335,7 +343,8 @@ static bool choose(writer *x)
         *place = 1;
     }
     for (size_t i = 0; i < x->f->threads.n; i++)
-        x->is_wanted[i] = !x->o->pids || hu_map_get(&pids, x->f->threads.at[i].pid) == 1;
+        x->is_wanted[i] = (!x->o->pids || hu_map_get(&pids, x->f->threads.at[i].pid) == 1) &&
+                          !is_own(x, x->f->threads.at[i].tid);
     return true;
 }
 

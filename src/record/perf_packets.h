@@ -15,6 +15,8 @@ typedef struct {
     int64_t         first_ns, end_ns; /* what is written, CLOCK_MONOTONIC; end 0: all */
     const uint32_t *pids;             /* of which processes; NULL: of all */
     size_t          n_pids;
+    const uint32_t *own; /* threads of ours in those processes: left out */
+    size_t          n_own;
 } hu_perf_packets_options;
 
 /*

@@ -183,6 +183,8 @@ bool hu_pf_ranges_write(hu_pf *p, hu_pf_sequence *s);
 typedef struct {
     const uint32_t *pids; /* of which processes; NULL: of all */
     size_t          n_pids;
+    const uint32_t *own; /* threads of ours in those processes: left out */
+    size_t          n_own;
     int64_t         first_ns, end_ns; /* what is written, CLOCK_MONOTONIC; end 0: all */
     int64_t         least_ns;         /* of a wait, as of the calls that are recorded */
 } hu_pf_outside_options;

@@ -136,7 +136,8 @@ bool hu_pf_outside_write(hu_pf *p, const hu_pf_outside_options *options)
         is_good = p->stamps[i] != NULL;
     }
     for (size_t i = 0; is_good && i < p->waits->threads.n; i++)
-        if (is_member(options->pids, options->n_pids, p->waits->threads.at[i].pid))
+        if (is_member(options->pids, options->n_pids, p->waits->threads.at[i].pid) &&
+            !(options->n_own && is_member(options->own, options->n_own, p->waits->threads.at[i].tid)))
             write_thread(&w, &p->waits->threads.at[i]);
     hu_arena_free(p->scratch);
     p->scratch = NULL;

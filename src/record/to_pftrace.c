@@ -572,6 +572,8 @@ static int write_process(work *w, uint32_t process, hu_error *err)
     hu_arena_free(p->scratch);
     hu_ring_close(p->ring);
     p->ring = NULL;
+    p->readable = NULL; /* it was in `scratch` */
+    p->gpu = NULL;
     return rc;
 }
 
@@ -583,12 +585,20 @@ static int write_perf(work *w, hu_error *err)
     hu_perf_packets_options how = {
         .sequence = ++w->p.last_sequence, .n_pids = w->n_members, .first_ns = c->began_ns, .end_ns = c->stopped_ns};
     uint32_t *pids = hu_arena_calloc(w->p.arena, w->n_members + w->perf.threads.n, sizeof *pids);
+    uint32_t *own = hu_arena_calloc(w->p.arena, w->n_members + 1, sizeof *own);
     int       rc;
 
-    if (!pids)
+    if (!pids || !own)
         return hu_fail_memory(err);
-    for (size_t i = 0; i < w->n_members; i++)
-        pids[i] = w->list->at[w->members[i]].pid;
+    for (size_t i = 0; i < w->n_members; i++) {
+        const hu_process_image *image = &w->list->at[w->members[i]];
+
+        pids[i] = image->pid;
+        if (image->cuda && image->cuda->tid)
+            own[how.n_own++] = image->cuda->tid;
+    }
+    how.own = waits.own = own;
+    waits.n_own = how.n_own;
     if (w->program && !w->list->has_ranks) { /* all but the tools */
         how.n_pids = 0;
         for (size_t i = 0; i < w->perf.threads.n; i++)
