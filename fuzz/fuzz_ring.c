@@ -15,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-enum { BLOCKS = 4, UNIT = 16, MOST_DRAIN = 1 << 16 };
+enum { BLOCKS = 4, UNIT = 16, MOST_DRAIN = 1 << 16, FIRST_TID = 7 };
 
 static struct {
     char     folder[64], ring[96], drain[96], out[96];
@@ -55,10 +55,15 @@ static void prepare(void)
                            .state = HU_PROCESS_EXITED,
                            .exited = 1000000,
                            .rank = -1,
-                           .world_size = -1};
+                           .world_size = -1,
+                           .cuda = {.state = HU_CUDA_RECORDED,
+                                    .tid = FIRST_TID, /* whose records are of CUPTI, if any are */
+                                    .n_devices = 1,
+                                    .devices = {{.sm_count = 132, .warp_size = 32}}}};
     for (unsigned i = 1; i < BLOCKS; i++)
         made.file[i].head = (hu_block_head){.state = HU_BLOCK_FULL,
                                             .kind = i == 1,
+                                            .tid = i == 1 ? 0 : FIRST_TID + i - 2,
                                             .thread = i == 1 ? 0 : i - 1,
                                             .sequence = i,
                                             .taken = i == 1 ? 64 : 8,

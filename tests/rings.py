@@ -10,10 +10,10 @@ from typing import Any
 
 BLOCK = 16384
 TYPES = ("none more begin end mark start stop phase step step_end counter os_call mpi payload thread fork exec lost pause resume "
-         "sample wake").split()
+         "sample wake gpu").split()
 DOORS = {name: 1 << bit for bit, name in enumerate("user nvtx osrt mpi cpu cuda nccl pytorch".split())} | {"watch": 1 << 30}
 CONTROL_MAGIC, RING_MAGIC = 0x314C525443505548, 0x31474E4952505548
-MORE_PLACE, MORE_MUTEX, MORE_WAKER, MORE_SCHEMA = 7, 8, 9, 15
+MORE_PLACE, MORE_MUTEX, MORE_WAKER, MORE_SCHEMA, MORE_GPU = 7, 8, 9, 15, 32
 
 
 class Control(ctypes.Structure):
@@ -75,6 +75,8 @@ class Process:
 
 def more(record: Record, strings: dict[int, str], ident: int, kind: int, a: int, b: int) -> None:
     name = strings.get(ident, "")
+    if kind >= MORE_GPU:
+        return
     if kind == MORE_PLACE:
         record.object, record.caller = a, b
     elif kind == MORE_MUTEX:

@@ -167,12 +167,13 @@ class ExitCodes(Case):
         self.assertIn("--osrt-threshold", self.holdup("run", "-q", "-h").stdout)
 
     def test_nsys_options_are_taken_or_named(self) -> None:
-        done = self.run_it("-t", "cuda,nvtx,osrt,cudnn", "--sample=none", "--cpuctxsw=none", "-f", "true", "-x", "true", "-w", "true", "--cuda-memory-usage=true",
+        done = self.run_it("-t", "cuda,nvtx,osrt,cudnn", "--sample=none", "--cpuctxsw=none", "-f", "true", "-x", "true", "-w", "true", "--cuda-memory-usage=true", "--cudabacktrace=all",
                            "--gpu-metrics-devices=none", "--stats=false", "--capture-range=cudaProfilerApi", "--capture-range-end", "repeat:2", "-o", "p", "echo", "a")
         self.assertEqual((done.returncode, done.stdout), (0, "a\n"), done.stderr)
-        self.assertIn("does not record cuda, cudnn yet", done.stderr)
-        self.assertIn("--cuda-memory-usage is an option of nsys", done.stderr)
-        self.assertIn("nvtx:NAME or --steps A..B", done.stderr)
+        self.assertIn("does not record cudnn yet", done.stderr)
+        self.assertNotIn("--cuda-memory-usage", done.stderr)
+        self.assertIn("--cudabacktrace is an option of nsys", done.stderr)
+        self.assertIn("cudaProfilerStart was never called", done.stderr)
         self.assertNotIn("gpu-metrics", done.stderr)
         self.assertTrue((self.folder / "p.pftrace").exists())
 
@@ -210,7 +211,7 @@ class Transparent(Case):
         plain, ours = self.compare(PYTHON, "-c", "import os, json; print(json.dumps(dict(os.environ)))")
         before, after = json.loads(plain.stdout), json.loads(ours.stdout)
         changed = {k for k in {*before, *after} if before.get(k) != after.get(k)}
-        self.assertLessEqual(changed, {"HOLDUP_SESSION", "LD_PRELOAD", "NVTX_INJECTION64_PATH", "PYTHONPATH"})
+        self.assertLessEqual(changed, {"CUDA_INJECTION64_PATH", "HOLDUP_SESSION", "LD_PRELOAD", "NVTX_INJECTION64_PATH", "PYTHONPATH"})
         self.assertTrue(os.path.isabs(after["HOLDUP_SESSION"]))
 
     @unittest.skipIf(SANITIZED, "a program with ASan does not start behind LD_PRELOAD")
