@@ -374,6 +374,7 @@ static void say_recorded(const run_state *r)
 static void say_cost(const run_state *r)
 {
     const hu_cost c = r->cost;
+    char          decoding[HU_UNIT_BYTES], of_it[HU_UNIT_BYTES + 40] = "";
     char share[HU_NUMBER_BYTES], each[HU_NUMBER_BYTES], records[HU_UNIT_BYTES], own[HU_UNIT_BYTES], job[HU_UNIT_BYTES];
 
     hu_format_fixed(share, 100 * c.share, 2);
@@ -381,13 +382,17 @@ static void say_cost(const run_state *r)
     hu_units_time(records, (double)c.records_ns);
     hu_units_time(own, (double)c.supervisor_ns);
     hu_units_time(job, (double)r->result.job_cpu_ns);
+    if (r->tally.decoding_ns) {
+        hu_units_time(decoding, (double)r->tally.decoding_ns);
+        snprintf(of_it, sizeof of_it, "; %s of it for GPU records", decoding);
+    }
     if (r->result.job_cpu_ns < LEAST_JOB_NS || isnan(c.share))
-        hu_command_say("recording overhead: %s in the command (%s ns per record, measured here) and %s in the recorder",
-                       records, each, own);
+        hu_command_say("recording overhead: %s in the command (%s ns per record, measured here%s) and %s in the recorder",
+                       records, each, of_it, own);
     else
         hu_command_say("recording overhead: %s %% of the command's %s of CPU time: %s in the command (%s ns per record, "
-                       "measured here), %s in the recorder",
-                       share, job, records, each, own);
+                       "measured here%s), %s in the recorder",
+                       share, job, records, each, of_it, own);
 }
 
 /* What was recorded, into files.  Nothing to write is no failure: the command runs as it would without us. */
@@ -734,8 +739,8 @@ const hu_command hu_command_run = {
     .summary = "start a command, record it, and print what holds it up",
     .usage = "[options] [--] [NAME=VALUE ...] COMMAND ...",
     .about = "Starts a command unchanged and records it, without root and without code changes:\n"
-             "NVTX and holdup ranges, C library calls that wait, MPI calls, CPU samples and CPU\n"
-             "scheduling.  Then writes a trace (.pftrace, opens in ui.perfetto.dev) for each rank\n"
+             "NVTX and holdup ranges, C library calls that wait, MPI calls, NVIDIA GPU work (CUPTI),\n"
+             "CPU samples and CPU scheduling.  Then writes a trace (.pftrace, opens in ui.perfetto.dev) for each rank\n"
              "and prints the report.  If the job is killed, everything recorded until then is\n"
              "kept.  Exits with the command's own status, or 128 + its signal.  See docs/run.md.",
     .examples = "  holdup run -- python train.py\n"
