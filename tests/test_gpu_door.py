@@ -124,6 +124,12 @@ class States(Case):
         gone = self.record(program, CUDA_INJECTION64_PATH="/nonexistent/tool.so")
         self.assertIn("/nonexistent/tool.so cannot be loaded; GPU work is recorded without it", gone.stderr)
 
+    def test_a_program_that_took_the_variable_away(self) -> None:
+        program = self.driver()
+        self.assertIn("CUDA_INJECTION64_PATH was removed", self.record("env", "-u", "CUDA_INJECTION64_PATH", program).stderr)
+        self.assertIn("CUDA_INJECTION64_PATH names /a/b.so", self.record("env", "CUDA_INJECTION64_PATH=/a/b.so", program).stderr)
+        self.assertNotIn("GPU work, if", self.record("env", "CUDA_INJECTION64_PATH=none", program).stderr)
+
     def test_what_the_trace_says(self) -> None:
         self.record(self.driver())
         done = holdup("query", self.folder / "t.pftrace", "select value from metadata where key = 'holdup.gpu_door'")

@@ -739,10 +739,11 @@ const hu_command hu_command_run = {
     .summary = "start a command, record it, and print what holds it up",
     .usage = "[options] [--] [NAME=VALUE ...] COMMAND ...",
     .about = "Starts a command unchanged and records it, without root and without code changes:\n"
-             "NVTX and holdup ranges, C library calls that wait, MPI calls, NVIDIA GPU work (CUPTI),\n"
-             "CPU samples and CPU scheduling.  Then writes a trace (.pftrace, opens in ui.perfetto.dev) for each rank\n"
-             "and prints the report.  If the job is killed, everything recorded until then is\n"
-             "kept.  Exits with the command's own status, or 128 + its signal.  See docs/run.md.",
+             "NVTX and holdup ranges, C library calls that wait, MPI calls, NVIDIA GPU work\n"
+             "(CUPTI), CPU samples and CPU scheduling.  Then writes a trace (.pftrace, opens in\n"
+             "ui.perfetto.dev) for each rank and prints the report.  If the job is killed,\n"
+             "everything recorded until then is kept.  Exits with the command's own status, or\n"
+             "128 + its signal.  See docs/run.md.",
     .examples = "  holdup run -- python train.py\n"
                 "  holdup run -- torchrun --nproc-per-node 8 train.py\n"
                 "  srun holdup run -o 'runs/%j/rank%r' -- python train.py\n"

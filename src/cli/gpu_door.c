@@ -70,10 +70,14 @@ static void say_state(hu_cuda_state state, const hu_cuda_facts *f)
     case HU_CUDA_FAILED:
         hu_command_say("%s: %s failed (code %d)", lead, f->what, f->code);
         break;
+    case HU_CUDA_DISABLED:
+        if (strcmp(f->other, "none") != 0)
+            hu_command_say("GPU work, if there was any, was not recorded: the program's CUDA_INJECTION64_PATH %s%s",
+                           f->other[0] ? "names " : "was removed", f->other);
+        break;
     case HU_CUDA_UNTOUCHED:
     case HU_CUDA_READY:
     case HU_CUDA_RECORDED:
-    case HU_CUDA_DISABLED:
     case HU_CUDA_STATES:
         break;
     }

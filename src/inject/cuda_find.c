@@ -284,6 +284,22 @@ static bool has_other_driver(void)
     return access("/dev/dxg", F_OK) == 0 || access("/dev/nvhost-ctrl", F_OK) == 0 || access("/dev/nvgpu", F_OK) == 0;
 }
 
+/* The driver is there and would have called somebody else, or nobody. */
+static bool is_called_instead(hu_cuda_facts *facts)
+{
+    const char *tool = getenv("CUDA_INJECTION64_PATH");
+    char        path[PATH_BYTES];
+    void       *driver = hu_cuda_mapped("libcuda.so.1", path, sizeof path);
+    Dl_info     us;
+
+    if (driver)
+        dlclose(driver);
+    if (!driver || (tool && dladdr((void *)(uintptr_t)&hu_cuda_judge_absence, &us) && strcmp(tool, us.dli_fname) == 0))
+        return false;
+    snprintf(facts->other, sizeof facts->other, "%s", tool ? tool : "");
+    return true;
+}
+
 /*
  * A runtime that is linked statically cannot be seen.  One that finds the driver older than itself closes it again, so
  * that the kernel has to say which it is.  Where the driver is new enough, the program just did not use CUDA.
@@ -296,7 +312,9 @@ void hu_cuda_judge_absence(void)
     bool           is_loaded;
     unsigned       branch;
 
-    if (!runtime || !facts)
+    if (facts && is_called_instead(facts))
+        hu_cuda_fail(HU_CUDA_DISABLED, 0, "");
+    if (!runtime || !facts || facts->state == HU_CUDA_DISABLED)
         return;
     hu_cuda_read_versions(facts);
     branch = kernel_branch(&is_loaded);

@@ -34,6 +34,7 @@ typedef enum { HU_GPU_TAKES = 1, HU_GPU_GIVES_BACK } hu_gpu_memory;
 /* Where the door stands; words for the user: cli/gpu_door.c. */
 typedef enum {
     HU_CUDA_UNTOUCHED,      /* the driver never called us: CUDA was not initialised */
+    HU_CUDA_DISABLED,       /* at the end, CUDA_INJECTION64_PATH named another tool, or nothing */
     HU_CUDA_NO_DRIVER,      /* the CUDA runtime is loaded, and the machine runs no driver */
     HU_CUDA_OLD_DRIVER,     /* ... and the driver is too old for it */
     HU_CUDA_NO_CUPTI,       /* no libcupti was found */
@@ -44,7 +45,6 @@ typedef enum {
     HU_CUDA_FAILED,         /* another code */
     HU_CUDA_READY,          /* attached, and nothing was recorded yet */
     HU_CUDA_RECORDED,       /* kinds were enabled at least once */
-    HU_CUDA_DISABLED,       /* CUDA_INJECTION64_PATH=none */
     HU_CUDA_STATES,
 } hu_cuda_state;
 /* clang-format on */
