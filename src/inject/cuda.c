@@ -130,10 +130,18 @@ void hu_cuda_finalized(void)
     hu_cuda_fail(HU_CUDA_TAKEN, 0, "cuptiFinalize");
 }
 
-void hu_cuda_look(void)
+/* What the step or range launches first is to be seen, so it waits until CUPTI is on; off may come a little later. */
+void hu_cuda_look(bool opens)
 {
-    if (hu_the_back_end && hu_cuda_is_ours())
+    if (!hu_the_back_end || !hu_cuda_is_ours())
+        return;
+    if (opens && !hu_thread.is_taking && !hu_thread.is_choosing) {
+        hu_thread.inside++;
+        hu_cuda_switch();
+        hu_thread.inside--;
+    } else {
         hu_cuda_thread_look();
+    }
 }
 
 void hu_cuda_flush(bool is_whole)

@@ -59,7 +59,7 @@ static void change_reasons(uint32_t by)
     if ((uint32_t)was == (uint32_t)next)
         return;
     mark((uint32_t)next == ~0u ? HU_RECORD_RESUME : HU_RECORD_PAUSE, ticks);
-    hu_cuda_look();
+    hu_cuda_look((uint32_t)next == ~0u);
 }
 
 static void enter(void)

@@ -61,7 +61,7 @@ void hu_gate_thread_ends(void); /* whatever range it is in */
 void hu_ring_init(void);
 void hu_cuda_forked(void);        /* in the child */
 void hu_cuda_exits(bool is_late); /* is_late: when exit() has called all of its handlers */
-void hu_cuda_look(void);          /* the gate has changed */
+void hu_cuda_look(bool opens);    /* the gate of this process has changed */
 
 static inline hu_block *hu_block_at(const hu_ring_head *head, uint32_t index)
 {
