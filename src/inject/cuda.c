@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cuda.c - the CUDA door: libcuda calls us while it is initialised, and we ask CUPTI for what the GPU does.
  *
- * Whatever goes wrong is a state in the ring's head (protocol/gpu.h) that `holdup run` turns into a sentence, and the program
- * goes on as without us: nothing here ends it, and no error of CUPTI's reaches it.
+ * Whatever goes wrong is a state in the ring's head (protocol/gpu.h) that `holdup run` turns into a sentence, and the
+ * program goes on as without us: nothing here ends it, and no error of CUPTI's reaches it.
  *
  * The end.  A handler of exit() has our thread ask CUPTI for all that it has, and waits until that is decoded.  It is
  * registered while CUDA is initialised, so behind the handlers of libcuda and libcupti, and therefore runs before them.
  * _exit() does the same.
- * A program that is killed loses what CUPTI had not given yet: a fifth of a second.  A forked child never touches CUPTI, which
- * does not survive a fork; if it initialises CUDA itself, libcuda calls us there for the first time.
+ * A program that is killed loses what CUPTI had not given yet: a fifth of a second.  A forked child never touches CUPTI,
+ * which does not survive a fork; if it initialises CUDA itself, libcuda calls us there for the first time.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -154,22 +154,15 @@ void hu_cuda_flush(bool is_whole)
 
 void hu_cuda_profiler(bool starts)
 {
-    if (!(hu_the_control->cuda & HU_CUDA_ONLY_RANGE)) {
-        if (!starts)
-            hu_cuda_thread_flush(true);
-        return;
+    const bool is_range = (hu_the_control->cuda & HU_CUDA_ONLY_RANGE) != 0;
+
+    /* the runtime's function calls the driver's */
+    if (is_range && __atomic_exchange_n(&is_inside_range, starts, __ATOMIC_RELAXED) != starts) {
+        hu_gate_range(starts);
+        hu_cuda_switch();
     }
-    if (__atomic_exchange_n(&is_inside_range, starts, __ATOMIC_RELAXED) == starts)
-        return; /* the runtime's function calls the driver's */
-    if (starts)
-        hu_gate_range(true);
-    else
-        hu_cuda_flush(true);
     if (!starts)
-        hu_gate_range(false);
-    hu_cuda_switch();
-    if (!starts)
-        hu_cuda_thread_flush(true);
+        hu_cuda_thread_flush(false); /* not all: what is in flight would lose its times */
 }
 
 /* the end */

@@ -21,6 +21,7 @@ enum {
     HU_CUPTI_OK = 0,
     HU_CUPTI_MAX_LIMIT = 12, /* the end of a buffer */
     HU_CUPTI_NOT_INITIALIZED = 15,
+    HU_CUPTI_INVALID_KIND = 21, /* in a buffer: a record that is not complete, and no way behind it */
     HU_CUPTI_NO_PRIVILEGES = 35,
     HU_CUPTI_OTHER_SUBSCRIBER = 39,
     HU_CUPTI_NO_PRIVILEGES_VIRTUAL = 40,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cuda_others.c - another part of the program that uses CUPTI, such as torch.profiler: it goes first, and loses nothing.
  *
- * CUPTI's first interface has one subscriber and one pair of buffer callbacks in a process, and says nothing when another one
- * takes them.  As we are preloaded, a library that is linked to CUPTI calls our functions of these names, and we call the
- * real ones: so we see who it is, when it enables kinds and when it has disabled them all.  Meanwhile ours are disabled
+ * CUPTI's first interface has one subscriber and one pair of buffer callbacks in a process, and says nothing when another
+ * one takes them.  As we are preloaded, a library that is linked to CUPTI calls our functions of these names, and we call
+ * the real ones: so we see who it is, when it enables kinds and when it has disabled them all.  Meanwhile ours are disabled
  * (cuda.c).  Our callbacks stay registered and pass on what is theirs: a buffer goes back to whoever gave it.
  *
  * Who finds CUPTI's functions by dlsym, or holds a copy of CUPTI linked statically, is not seen.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cupti_buffers.c - pieces of memory that CUPTI fills, and the queue of those that are full.
  *
- * A request always gets one: a CUPTI before 12.9 crashes without.  There are MOST of them; the thread that decodes gives them
- * back.  Were it too slow for that many, requests get spare ones, whose records are thrown away and counted.  They lie in
- * maps of their own and are empty again, so zero, before they are given away: CUPTI was told so.
+ * A request always gets one: a CUPTI before 12.9 crashes without.  There are MOST of them; the thread that decodes gives
+ * them back.  Were it too slow for that many, requests get spare ones, whose records are thrown away and counted.  They lie
+ * in maps of their own and are empty again, so zero, before they are given away: CUPTI was told so.
  *
  * Requests and completions come on any thread, also on the program's: they take a lock for a few instructions, and a request
  * for a new piece maps it.

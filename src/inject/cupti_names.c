@@ -2,7 +2,8 @@
  * cupti_names.c - names as PyTorch's profiler writes them, each looked up once.
  *
  * CUPTI itself says what its function numbers are called.  "cudaLaunchKernel_v7000" is "cudaLaunchKernel", and "_ptsz" and
- * "_ptds" (the default stream of each thread) are no other function; "_v2" of a function of the driver is a part of its name.
+ * "_ptds" (the default stream of each thread) are no other function; "_v2" of a function of the driver is a part of its
+ * name.
  */
 #include <stdio.h>
 #include <string.h>

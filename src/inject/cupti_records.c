@@ -18,42 +18,42 @@ enum { MOST_NAME = HU_STRING_BYTES_MAX };
 
 /* F(name, offset, bytes, first version) */
 /* clang-format off */
-#define FIELDS(F)                                                                                                            \
-    F(KERNEL_REGISTERS, 6, 2, 0) F(KERNEL_START, 16, 8, 0) F(KERNEL_END, 24, 8, 0) F(KERNEL_DEVICE, 40, 4, 0)                \
-    F(KERNEL_CONTEXT, 44, 4, 0) F(KERNEL_STREAM, 48, 4, 0) F(KERNEL_GRID_X, 52, 4, 0) F(KERNEL_GRID_Y, 56, 4, 0)             \
-    F(KERNEL_GRID_Z, 60, 4, 0) F(KERNEL_BLOCK_X, 64, 4, 0) F(KERNEL_BLOCK_Y, 68, 4, 0) F(KERNEL_BLOCK_Z, 72, 4, 0)           \
-    F(KERNEL_STATIC_SHARED, 76, 4, 0) F(KERNEL_DYNAMIC_SHARED, 80, 4, 0) F(KERNEL_CORRELATION, 92, 4, 0)                     \
-    F(KERNEL_NAME, 104, 8, 0) F(KERNEL_QUEUED, 120, 8, 0) F(KERNEL_NODE, 144, 8, 0) F(KERNEL_GRAPH, 156, 4, 0)               \
-    F(KERNEL_PRIORITY, 216, 4, 130100)                                                                                       \
-    F(COPY_KIND, 4, 1, 0) F(COPY_FROM, 5, 1, 0) F(COPY_TO, 6, 1, 0) F(COPY_BYTES, 8, 8, 0) F(COPY_START, 16, 8, 0)           \
-    F(COPY_END, 24, 8, 0) F(COPY_DEVICE, 32, 4, 0) F(COPY_CONTEXT, 36, 4, 0) F(COPY_STREAM, 40, 4, 0)                        \
-    F(COPY_CORRELATION, 44, 4, 0) F(COPY_NODE, 64, 8, 0) F(COPY_GRAPH, 72, 4, 0)                                             \
-    F(PEER_FROM_DEVICE, 44, 4, 0) F(PEER_TO_DEVICE, 52, 4, 0) F(PEER_CORRELATION, 60, 4, 0) F(PEER_NODE, 72, 8, 0)           \
-    F(PEER_GRAPH, 80, 4, 0)                                                                                                  \
-    F(FILL_BYTES, 8, 8, 0) F(FILL_START, 16, 8, 0) F(FILL_END, 24, 8, 0) F(FILL_DEVICE, 32, 4, 0)                            \
-    F(FILL_CONTEXT, 36, 4, 0) F(FILL_STREAM, 40, 4, 0) F(FILL_CORRELATION, 44, 4, 0) F(FILL_MEMORY, 50, 2, 0)                \
-    F(FILL_NODE, 64, 8, 0) F(FILL_GRAPH, 72, 4, 0)                                                                           \
-    F(CALL_CBID, 4, 4, 0) F(CALL_START, 8, 8, 0) F(CALL_END, 16, 8, 0) F(CALL_THREAD, 28, 4, 0)                              \
-    F(CALL_CORRELATION, 32, 4, 0) F(CALL_RESULT, 36, 4, 0)                                                                   \
-    F(WAIT_TYPE, 4, 4, 0) F(WAIT_START, 8, 8, 0) F(WAIT_END, 16, 8, 0) F(WAIT_CORRELATION, 24, 4, 0)                         \
-    F(WAIT_CONTEXT, 28, 4, 0) F(WAIT_STREAM, 32, 4, 0) F(WAIT_EVENT, 36, 4, 0) F(WAIT_SYNC, 40, 8, 26)                       \
-    F(EVENT_CORRELATION, 4, 4, 0) F(EVENT_CONTEXT, 8, 4, 0) F(EVENT_STREAM, 12, 4, 0) F(EVENT_ID, 16, 4, 0)                  \
-    F(EVENT_SYNC, 48, 8, 26)                                                                                                 \
-    F(COST_KIND, 4, 4, 0) F(COST_OBJECT, 8, 4, 0) F(COST_THREAD, 16, 4, 0) F(COST_START, 24, 8, 0) F(COST_END, 32, 8, 0)     \
-    F(COST_CORRELATION, 40, 4, 21)                                                                                           \
-    F(GRAPH_CORRELATION, 4, 4, 0) F(GRAPH_START, 8, 8, 0) F(GRAPH_END, 16, 8, 0) F(GRAPH_DEVICE, 24, 4, 0)                   \
-    F(GRAPH_ID, 28, 4, 0) F(GRAPH_CONTEXT, 32, 4, 0) F(GRAPH_STREAM, 36, 4, 0)                                               \
-    F(MEMORY_OPERATION, 4, 4, 0) F(MEMORY_KIND, 8, 4, 0) F(MEMORY_CORRELATION, 12, 4, 0) F(MEMORY_ADDRESS, 16, 8, 0)         \
-    F(MEMORY_BYTES, 24, 8, 0) F(MEMORY_TIME, 32, 8, 0) F(MEMORY_DEVICE, 52, 4, 0) F(MEMORY_CONTEXT, 56, 4, 0)                \
-    F(MEMORY_STREAM, 60, 4, 0)                                                                                               \
-    F(CONTEXT_ID, 4, 4, 0) F(CONTEXT_DEVICE, 8, 4, 0) F(CONTEXT_NULL_STREAM, 14, 2, 0)                                       \
-    F(STREAM_CONTEXT, 4, 4, 0) F(STREAM_ID, 8, 4, 0) F(STREAM_PRIORITY, 12, 4, 0) F(STREAM_FLAG, 16, 4, 0)                   \
-    F(DEVICE_MEMORY, 16, 8, 0) F(DEVICE_WARP, 32, 4, 0) F(DEVICE_SMS, 44, 4, 0) F(DEVICE_WARPS_PER_SM, 52, 4, 0)             \
-    F(DEVICE_MAJOR, 104, 4, 0) F(DEVICE_MINOR, 108, 4, 0) F(DEVICE_ID, 112, 4, 0) F(DEVICE_NAME, 136, 8, 0)                  \
-    F(NODE_STREAM, 4, 4, 130100) F(NODE_CONTEXT, 8, 4, 130100) F(NODE_CORRELATION, 16, 4, 130100)                            \
-    F(NODE_GRAPH, 20, 4, 130100) F(NODE_ID, 24, 8, 130100) F(NODE_THREAD, 36, 4, 130100) F(NODE_START, 40, 8, 130100)        \
-    F(NODE_END, 48, 8, 130100)                                                                                               \
-    F(HOST_STREAM, 4, 4, 130100) F(HOST_CONTEXT, 8, 4, 130100) F(HOST_CORRELATION, 16, 4, 130100)                            \
+#define FIELDS(F)                                                                                                        \
+    F(KERNEL_REGISTERS, 6, 2, 0) F(KERNEL_START, 16, 8, 0) F(KERNEL_END, 24, 8, 0) F(KERNEL_DEVICE, 40, 4, 0)            \
+    F(KERNEL_CONTEXT, 44, 4, 0) F(KERNEL_STREAM, 48, 4, 0) F(KERNEL_GRID_X, 52, 4, 0) F(KERNEL_GRID_Y, 56, 4, 0)         \
+    F(KERNEL_GRID_Z, 60, 4, 0) F(KERNEL_BLOCK_X, 64, 4, 0) F(KERNEL_BLOCK_Y, 68, 4, 0) F(KERNEL_BLOCK_Z, 72, 4, 0)       \
+    F(KERNEL_STATIC_SHARED, 76, 4, 0) F(KERNEL_DYNAMIC_SHARED, 80, 4, 0) F(KERNEL_CORRELATION, 92, 4, 0)                 \
+    F(KERNEL_NAME, 104, 8, 0) F(KERNEL_QUEUED, 120, 8, 0) F(KERNEL_NODE, 144, 8, 0) F(KERNEL_GRAPH, 156, 4, 0)           \
+    F(KERNEL_PRIORITY, 216, 4, 130100)                                                                                   \
+    F(COPY_KIND, 4, 1, 0) F(COPY_FROM, 5, 1, 0) F(COPY_TO, 6, 1, 0) F(COPY_BYTES, 8, 8, 0) F(COPY_START, 16, 8, 0)       \
+    F(COPY_END, 24, 8, 0) F(COPY_DEVICE, 32, 4, 0) F(COPY_CONTEXT, 36, 4, 0) F(COPY_STREAM, 40, 4, 0)                    \
+    F(COPY_CORRELATION, 44, 4, 0) F(COPY_NODE, 64, 8, 0) F(COPY_GRAPH, 72, 4, 0)                                         \
+    F(PEER_FROM_DEVICE, 44, 4, 0) F(PEER_TO_DEVICE, 52, 4, 0) F(PEER_CORRELATION, 60, 4, 0) F(PEER_NODE, 72, 8, 0)       \
+    F(PEER_GRAPH, 80, 4, 0)                                                                                              \
+    F(FILL_BYTES, 8, 8, 0) F(FILL_START, 16, 8, 0) F(FILL_END, 24, 8, 0) F(FILL_DEVICE, 32, 4, 0)                        \
+    F(FILL_CONTEXT, 36, 4, 0) F(FILL_STREAM, 40, 4, 0) F(FILL_CORRELATION, 44, 4, 0) F(FILL_MEMORY, 50, 2, 0)            \
+    F(FILL_NODE, 64, 8, 0) F(FILL_GRAPH, 72, 4, 0)                                                                       \
+    F(CALL_CBID, 4, 4, 0) F(CALL_START, 8, 8, 0) F(CALL_END, 16, 8, 0) F(CALL_THREAD, 28, 4, 0)                          \
+    F(CALL_CORRELATION, 32, 4, 0) F(CALL_RESULT, 36, 4, 0)                                                               \
+    F(WAIT_TYPE, 4, 4, 0) F(WAIT_START, 8, 8, 0) F(WAIT_END, 16, 8, 0) F(WAIT_CORRELATION, 24, 4, 0)                     \
+    F(WAIT_CONTEXT, 28, 4, 0) F(WAIT_STREAM, 32, 4, 0) F(WAIT_EVENT, 36, 4, 0) F(WAIT_SYNC, 40, 8, 26)                   \
+    F(EVENT_CORRELATION, 4, 4, 0) F(EVENT_CONTEXT, 8, 4, 0) F(EVENT_STREAM, 12, 4, 0) F(EVENT_ID, 16, 4, 0)              \
+    F(EVENT_SYNC, 48, 8, 26)                                                                                             \
+    F(COST_KIND, 4, 4, 0) F(COST_OBJECT, 8, 4, 0) F(COST_THREAD, 16, 4, 0) F(COST_START, 24, 8, 0) F(COST_END, 32, 8, 0) \
+    F(COST_CORRELATION, 40, 4, 21)                                                                                       \
+    F(GRAPH_CORRELATION, 4, 4, 0) F(GRAPH_START, 8, 8, 0) F(GRAPH_END, 16, 8, 0) F(GRAPH_DEVICE, 24, 4, 0)               \
+    F(GRAPH_ID, 28, 4, 0) F(GRAPH_CONTEXT, 32, 4, 0) F(GRAPH_STREAM, 36, 4, 0)                                           \
+    F(MEMORY_OPERATION, 4, 4, 0) F(MEMORY_KIND, 8, 4, 0) F(MEMORY_CORRELATION, 12, 4, 0) F(MEMORY_ADDRESS, 16, 8, 0)     \
+    F(MEMORY_BYTES, 24, 8, 0) F(MEMORY_TIME, 32, 8, 0) F(MEMORY_DEVICE, 52, 4, 0) F(MEMORY_CONTEXT, 56, 4, 0)            \
+    F(MEMORY_STREAM, 60, 4, 0)                                                                                           \
+    F(CONTEXT_ID, 4, 4, 0) F(CONTEXT_DEVICE, 8, 4, 0) F(CONTEXT_NULL_STREAM, 14, 2, 0)                                   \
+    F(STREAM_CONTEXT, 4, 4, 0) F(STREAM_ID, 8, 4, 0) F(STREAM_PRIORITY, 12, 4, 0) F(STREAM_FLAG, 16, 4, 0)               \
+    F(DEVICE_MEMORY, 16, 8, 0) F(DEVICE_WARP, 32, 4, 0) F(DEVICE_SMS, 44, 4, 0) F(DEVICE_WARPS_PER_SM, 52, 4, 0)         \
+    F(DEVICE_MAJOR, 104, 4, 0) F(DEVICE_MINOR, 108, 4, 0) F(DEVICE_ID, 112, 4, 0) F(DEVICE_NAME, 136, 8, 0)              \
+    F(NODE_STREAM, 4, 4, 130100) F(NODE_CONTEXT, 8, 4, 130100) F(NODE_CORRELATION, 16, 4, 130100)                        \
+    F(NODE_GRAPH, 20, 4, 130100) F(NODE_ID, 24, 8, 130100) F(NODE_THREAD, 36, 4, 130100) F(NODE_START, 40, 8, 130100)    \
+    F(NODE_END, 48, 8, 130100)                                                                                           \
+    F(HOST_STREAM, 4, 4, 130100) F(HOST_CONTEXT, 8, 4, 130100) F(HOST_CORRELATION, 16, 4, 130100)                        \
     F(HOST_THREAD, 24, 4, 130100) F(HOST_START, 32, 8, 130100) F(HOST_END, 40, 8, 130100)
 
 typedef enum {
@@ -415,8 +415,9 @@ static void take_record(const uint8_t *record)
 void hu_cupti_decode(hu_buffer *b)
 {
     uint8_t *record = NULL;
+    int      code = HU_CUPTI_OK;
 
-    while (b->valid && hu_the_cupti.next_record(b->at, b->valid, &record) == HU_CUPTI_OK && record) {
+    while (b->valid && (code = hu_the_cupti.next_record(b->at, b->valid, &record)) == HU_CUPTI_OK && record) {
         if (record < b->at || record >= b->at + b->valid) /* not ours to read */
             break;
         facts()->records++;
@@ -425,4 +426,5 @@ void hu_cupti_decode(hu_buffer *b)
         else
             take_record(record);
     }
+    facts()->no_time += code == HU_CUPTI_INVALID_KIND;
 }

@@ -226,12 +226,12 @@ typedef struct {
     uint32_t sample_hz;   /* timers inside the program: 0: none (perf does it, or nobody) */
     uint32_t wants_steps; /* 1: only first_step ... last_step are recorded */
     int64_t  first_step, last_step;
-    uint32_t request, answered; /* holdup start|stop: a count and its echo by the supervisor */
-    uint32_t command;           /* of the request: 1 start, 2 stop, 3 cancel */
-    uint32_t processes;         /* that attached so far */
-    uint64_t heartbeat;         /* ticks of the supervisor's last round */
-    uint32_t redacts_ranges;    /* secrets are left out of the texts of ranges and marks, too */
-    uint32_t cuda; /* HU_CUDA_WANTS_MEMORY and so on */
+    uint32_t request, answered;   /* holdup start|stop: a count and its echo by the supervisor */
+    uint32_t command;             /* of the request: 1 start, 2 stop, 3 cancel */
+    uint32_t processes;           /* that attached so far */
+    uint64_t heartbeat;           /* ticks of the supervisor's last round */
+    uint32_t redacts_ranges;      /* secrets are left out of the texts of ranges and marks, too */
+    uint32_t cuda;                /* HU_CUDA_WANTS_MEMORY and so on */
     char     capture_range[128];  /* only inside user ranges of this text; "": everywhere */
     char     capture_domain[64];  /* ... and of this NVTX domain; "": any */
     char     name[64];            /* of the session, for start|stop|status */

@@ -27,8 +27,8 @@ typedef struct {
 
 /*
  * The environment for the command: the caller's, the assignments, and ours.  LD_PRELOAD and PYTHONPATH are added to,
- * the tools of NVTX_INJECTION64_PATH and CUDA_INJECTION64_PATH become those of HOLDUP_NVTX_CHAIN and HOLDUP_CUDA_CHAIN, called
- * by us.  NULL when there is no memory.
+ * the tools of NVTX_INJECTION64_PATH and CUDA_INJECTION64_PATH become those of HOLDUP_NVTX_CHAIN and HOLDUP_CUDA_CHAIN,
+ * called by us.  NULL when there is no memory.
  */
 char **hu_launch_environment(char *const *environment, const hu_launch_plan *plan, hu_arena *arena, hu_launch_notes *notes);
 

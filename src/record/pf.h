@@ -21,26 +21,26 @@
 /* What we call things: names of events, of their arguments, and texts as values. */
 /* clang-format off */
 #define HU_PF_WORDS(W)                                                                                                 \
-    W(UNNAMED, "(name lost)") W(LOST, "lost records") W(FORK, "fork") W(EXEC, "exec") W(STARTED, "process started")     \
-    W(PAUSED, "recording paused") W(RESUMED, "recording resumed") W(DOMAIN, "domain") W(COLOR, "color")                 \
-    W(CATEGORY, "category") W(PHASE, "phase") W(CLASS, "class") W(BYTES, "bytes") W(PATH, "path") W(PEER, "peer")       \
-    W(RESULT, "result") W(COMM, "comm") W(UNFINISHED, "unfinished") W(COUNT, "count") W(REASON, "reason")               \
-    W(CHILD, "child") W(PROGRAM, "program") W(THREAD, "thread") W(VALUE, "value") W(OBJECT, "object")                   \
-    W(OBJECT_NAME, "object_name") W(MUTEX, "mutex") W(CALLER, "caller") W(WAKE, "wake") W(HOW, "how") W(HOLDER, "holder") \
-    W(UNLOCK, "unlock") W(SIGNAL, "signal") W(BROADCAST, "broadcast") W(POST, "post") W(FUTEX, "futex") W(EVENTFD, "eventfd") \
-    W(CORRELATION, "correlation") W(DEVICE, "device") W(CONTEXT, "context") W(STREAM, "stream") W(QUEUED, "queued")     \
-    W(REGISTERS, "registers per thread") W(SHARED_MEMORY, "shared memory") W(BLOCKS_PER_SM, "blocks per SM")             \
-    W(WARPS_PER_SM, "warps per SM") W(GRID, "grid") W(BLOCK, "block") W(GRAPH, "graph id") W(NODE, "graph node id")       \
-    W(PRIORITY, "priority") W(BANDWIDTH, "memory bandwidth (GB/s)") W(FROM_DEVICE, "fromDevice")                         \
-    W(TO_DEVICE, "toDevice") W(CBID, "cbid") W(SYNC_KIND, "cuda_sync_kind") W(WAIT_STREAM, "wait_on_stream")              \
-    W(WAIT_RECORD, "wait_on_cuda_event_record_corr_id") W(WAIT_EVENT, "wait_on_cuda_event_id")                           \
-    W(DEVICE_TYPE, "Device Type") W(DEVICE_ID, "Device Id") W(ADDRESS, "Addr") W(ALLOC_BYTES, "Bytes")                    \
-    W(MEMORY, "[memory]")
+    W(UNNAMED, "(name lost)") W(LOST, "lost records") W(FORK, "fork") W(EXEC, "exec") W(STARTED, "process started")    \
+    W(PAUSED, "recording paused") W(RESUMED, "recording resumed") W(DOMAIN, "domain") W(COLOR, "color")                \
+    W(CATEGORY, "category") W(PHASE, "phase") W(CLASS, "class") W(BYTES, "bytes") W(PATH, "path") W(PEER, "peer")      \
+    W(RESULT, "result") W(COMM, "comm") W(UNFINISHED, "unfinished") W(COUNT, "count") W(REASON, "reason")              \
+    W(CHILD, "child") W(PROGRAM, "program") W(THREAD, "thread") W(VALUE, "value") W(OBJECT, "object")                  \
+    W(OBJECT_NAME, "object_name") W(MUTEX, "mutex") W(CALLER, "caller") W(WAKE, "wake") W(HOW, "how")                  \
+    W(HOLDER, "holder") W(UNLOCK, "unlock") W(SIGNAL, "signal") W(BROADCAST, "broadcast") W(POST, "post")              \
+    W(FUTEX, "futex") W(EVENTFD, "eventfd") W(CORRELATION, "correlation") W(DEVICE, "device") W(CONTEXT, "context")    \
+    W(STREAM, "stream") W(QUEUED, "queued") W(REGISTERS, "registers per thread") W(SHARED_MEMORY, "shared memory")     \
+    W(BLOCKS_PER_SM, "blocks per SM") W(WARPS_PER_SM, "warps per SM") W(GRID, "grid") W(BLOCK, "block")                \
+    W(GRAPH, "graph id") W(NODE, "graph node id") W(PRIORITY, "priority") W(BANDWIDTH, "memory bandwidth (GB/s)")      \
+    W(FROM_DEVICE, "fromDevice") W(TO_DEVICE, "toDevice") W(CBID, "cbid") W(SYNC_KIND, "cuda_sync_kind")               \
+    W(WAIT_STREAM, "wait_on_stream") W(WAIT_RECORD, "wait_on_cuda_event_record_corr_id")                               \
+    W(WAIT_EVENT, "wait_on_cuda_event_id") W(DEVICE_TYPE, "Device Type") W(DEVICE_ID, "Device Id")                     \
+    W(ADDRESS, "Addr") W(ALLOC_BYTES, "Bytes") W(MEMORY, "[memory]")
 
 #define HU_PF_CATEGORIES(C)                                                                                            \
-    C(USER, "user_annotation") C(OS_CALL, "os_call") C(MPI, "mpi") C(LOST, "lost") C(PROCESS, "process")                \
-    C(RECORDER, "recorder") C(WAKE, "osrt") C(KERNEL, "kernel") C(COPY, "gpu_memcpy") C(FILL, "gpu_memset")               \
-    C(RUNTIME, "cuda_runtime") C(DRIVER, "cuda_driver") C(SYNC, "cuda_sync") C(OVERHEAD, "overhead")                     \
+    C(USER, "user_annotation") C(OS_CALL, "os_call") C(MPI, "mpi") C(LOST, "lost") C(PROCESS, "process")               \
+    C(RECORDER, "recorder") C(WAKE, "osrt") C(KERNEL, "kernel") C(COPY, "gpu_memcpy") C(FILL, "gpu_memset")            \
+    C(RUNTIME, "cuda_runtime") C(DRIVER, "cuda_driver") C(SYNC, "cuda_sync") C(OVERHEAD, "overhead")                   \
     C(HOST, "cuda_host_function")
 /* clang-format on */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pf_gpu.c - what CUPTI said, as PyTorch's profiler would have written it: kernels and copies on a row for each stream, calls
- * on the threads that made them, waits, costs and memory on rows of their own; linked by correlation.
+ * pf_gpu.c - what CUPTI said, as PyTorch's profiler would have written it: kernels and copies on a row for each stream,
+ * calls on the threads that made them, waits, costs and memory on rows of their own; linked by correlation.
  *
  * The records are read twice: first for what others refer to (which device a context is on, when events were recorded),
  * then to be written.  They come in no order, so an event is written with its end behind it, and a row whose last event ends

@@ -21,7 +21,7 @@ typedef struct {
     uint64_t          lost[HU_LOSS_REASONS], first_lost, last_lost;
     hu_clock_snapshot begin, end;
     hu_str            name, program, job_id, rank_source, command; /* command: arguments, each ended by '\0' */
-    hu_cuda_facts    *cuda;   /* how its CUDA door stands; NULL: nothing touched it */
+    hu_cuda_facts    *cuda;                                        /* how its CUDA door stands; NULL: nothing touched it */
     uint32_t          parent; /* the image that made it, by fork or exec; UINT32_MAX: none of this session */
     int32_t           owner;  /* the rank whose file it belongs to; -1: of none, or of several */
 } hu_process_image;

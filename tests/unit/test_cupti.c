@@ -65,6 +65,9 @@ static int next_record(uint8_t *buffer, size_t valid, uint8_t **record)
 {
     uint8_t *next = *record ? *record + ROOM : buffer;
 
+    if (next < buffer + valid && *next == 0) /* of no kind: not complete */
+        return HU_CUPTI_INVALID_KIND;
+
     if (next >= buffer + valid)
         return HU_CUPTI_MAX_LIMIT;
     *record = next;
@@ -233,6 +236,10 @@ static void what_is_left_out_is_counted(void)
     add_kernel("k", 1, 2, 0);
     decode(26, true);
     CHECK_EQUAL(f->thrown, 1);
+    CHECK_EQUAL(f->records, 4);
+    add(0, 0);
+    decode(26, false);
+    CHECK_EQUAL(f->no_time, 2);
     CHECK_EQUAL(f->records, 4);
 }
 
