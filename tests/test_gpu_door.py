@@ -9,8 +9,9 @@ import tempfile
 import unittest
 from typing import Any
 
+from tests.pftrace import message
 from tests.program import EXE, ROOT, SANITIZED, skip_loudly
-from tests.recorder import environment, holdup
+from tests.recorder import environment, holdup, rows
 
 LIBRARY = pathlib.Path(EXE).parent / "libholdup-inject.so"
 
@@ -134,6 +135,16 @@ class States(Case):
         self.record(self.driver())
         done = holdup("query", self.folder / "t.pftrace", "select value from metadata where key = 'holdup.gpu_door'")
         self.assertIn("no CUPTI", done.stdout)
+
+    def test_what_cupti_lost_is_lost_in_the_report(self) -> None:
+        self.record(self.driver())
+        trace = self.folder / "t.pftrace"
+        facts = {"holdup.gpu_dropped": 5, "holdup.gpu_thrown_away": 2, "holdup.gpu_without_time": 3, "holdup.gpu_unknown_kinds": 4, "holdup.gpu_yielded_ns": 1500000000}
+        trace.write_bytes(trace.read_bytes() + b"".join(message((1, message((126, message((1, message((1, k), (2, v)))))))) for k, v in facts.items()))
+        self.assertEqual({r["reason"]: r["count"] for r in rows(trace, "select reason, count from quality where count > 0")}, {"RECORDER": 7, "ZERO_TIME": 3})
+        said = holdup("report", trace).stdout
+        self.assertIn("the profiler warned: 4 GPU records are of unknown kinds; GPU work was not recorded for 1.500 s: another one used CUPTI",
+                      " ".join(said.split()))
 
 
 if __name__ == "__main__":
