@@ -127,7 +127,8 @@ class States(Case):
 
     def test_a_program_that_took_the_variable_away(self) -> None:
         program = self.driver()
-        self.assertIn("CUDA_INJECTION64_PATH was removed", self.record("env", "-u", "CUDA_INJECTION64_PATH", program).stderr)
+        self.assertIn("CUDA_INJECTION64_PATH was removed", self.record("env", "-u", "CUDA_INJECTION64_PATH", program, HOLDUP_FOLLOW="0").stderr)
+        self.assertIn("no libcupti was found", self.record("env", "-i", program).stderr, "it is put back")
         self.assertIn("CUDA_INJECTION64_PATH names /a/b.so", self.record("env", "CUDA_INJECTION64_PATH=/a/b.so", program).stderr)
         self.assertNotIn("GPU work, if", self.record("env", "CUDA_INJECTION64_PATH=none", program).stderr)
 

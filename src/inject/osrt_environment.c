@@ -3,7 +3,7 @@
  *
  * `env -i`, launchers and job scripts clear the environment, or set LD_PRELOAD to a library of their own; the recorder
  * would then lose sight of everything behind them.  What is missing is put back: the session, our library in front of
- * LD_PRELOAD, the way in for NVTX.  In front of us goes the sanitizer of a program that needs it to be first, and of that
+ * LD_PRELOAD, the ways in for NVTX and CUDA.  In front of us goes the sanitizer of a program that needs it to be first, and of that
  * alone (protocol/sanitizer.h).  A program that brings a session of its own is left alone, and so is everything where
  * the user has set HOLDUP_FOLLOW=0.
  *
@@ -20,12 +20,13 @@
 
 extern char **environ;
 
-enum { SESSION, INJECTION, PRELOAD, KEPT };
+enum { SESSION, INJECTION, CUDA, PRELOAD, KEPT };
 enum { ENTRY_ROOM = 4096 + 32 };
 
 static const char *const names[KEPT] = {
     [SESSION] = "HOLDUP_SESSION=",
     [INJECTION] = "NVTX_INJECTION64_PATH=",
+    [CUDA] = "CUDA_INJECTION64_PATH=",
     [PRELOAD] = "LD_PRELOAD=",
 };
 
@@ -68,6 +69,8 @@ void hu_environment_load(void)
     chain_nvtx(us.dli_fname);
     keep(PRELOAD, us.dli_fname);
     keep(INJECTION, getenv("NVTX_INJECTION64_PATH"));
+    if (getenv("CUDA_INJECTION64_PATH") && strcmp(getenv("CUDA_INJECTION64_PATH"), us.dli_fname) == 0)
+        keep(CUDA, us.dli_fname); /* another tool's is its own */
     keep(SESSION, hu_the_process.session);
     preload_bytes = strlen(us.dli_fname);
 }
