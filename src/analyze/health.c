@@ -54,7 +54,8 @@ void hu_health_measure(const hu_trace *trace, const hu_steps *steps, const uint8
 {
     const hu_slices s = hu_trace_slices(trace);
     hu_health       h = {.quality = *hu_trace_get_quality(trace),
-                         .by_nsight = hu_str_starts(hu_trace_get_info(trace)->tool, HU_STR("NVIDIA Nsight Systems"))};
+                         .by_nsight = hu_str_starts(hu_trace_get_info(trace)->tool, HU_STR("NVIDIA Nsight Systems")),
+                         .by_holdup = hu_str_equal(hu_trace_get_info(trace)->tool, HU_STR("holdup run"))};
     size_t          n_tracks;
     const hu_track *tracks = hu_trace_tracks(trace, &n_tracks);
     int64_t         pids[MOST_PROCESSES];
@@ -119,9 +120,9 @@ void hu_health_merge(hu_health *into, const hu_health *from)
 }
 
 static const struct {
-    const char *key, *what, *torch, *nsight;
+    const char *key, *what, *torch, *nsight, *holdup;
 } rows[] = {
-#define M(id, key, what, torch, nsight) [HU_MISSING_##id] = {key, what, torch, nsight},
+#define M(id, key, what, torch, nsight, holdup) [HU_MISSING_##id] = {key, what, torch, nsight, holdup},
     HU_MISSING(M)
 #undef M
 };
@@ -138,5 +139,5 @@ const char *hu_missing_what(hu_missing m)
 
 const char *hu_missing_how(const hu_health *h, hu_missing m)
 {
-    return h->by_nsight ? rows[m].nsight : rows[m].torch;
+    return h->by_nsight ? rows[m].nsight : h->by_holdup ? rows[m].holdup : rows[m].torch;
 }

@@ -6,27 +6,33 @@
 #include "analyze/steps.h"
 #include "trace/trace.h"
 
-/* What the capture left out, and what would bring it: a setting of torch.profiler, and one of `nsys profile`.  Each
-   row is one
-   bit of hu_health.missing. */
+/* What the capture left out, and what would bring it: a setting of torch.profiler, one of `nsys profile`, one of
+   `holdup run`.  Each row is one bit of hu_health.missing. */
+#define HU_IN_TORCH "record a trace with torch.profiler as well: "
 #define HU_MISSING(M)                                                                                                    \
     M(STEPS, "steps", "step marks", "call prof.step() once per iteration, with a schedule",                              \
-      "torch.cuda.nvtx.range_push(\"step\") and range_pop() around each iteration; nsys profile --trace=cuda,nvtx,osrt") \
-    M(SHAPES, "shapes", "input shapes", "profile(record_shapes=True)", "nsys profile --pytorch=autograd-shapes-nvtx")    \
+      "torch.cuda.nvtx.range_push(\"step\") and range_pop() around each iteration; nsys profile --trace=cuda,nvtx,osrt", \
+      "call holdup.step() once per iteration (docs/markers.md)")                                                         \
+    M(SHAPES, "shapes", "input shapes", "profile(record_shapes=True)", "nsys profile --pytorch=autograd-shapes-nvtx",    \
+      HU_IN_TORCH "profile(record_shapes=True)")                                                                         \
     M(STACKS, "stacks", "Python stacks", "profile(with_stack=True), for a few steps only: it is expensive",              \
-      "nsys profile --python-sampling=true, or --python-backtrace=cuda with --cudabacktrace=all")                        \
-    M(MEMORY, "memory", "allocations", "profile(profile_memory=True)", "nsys profile --cuda-memory-usage=true")          \
+      "nsys profile --python-sampling=true, or --python-backtrace=cuda with --cudabacktrace=all",                        \
+      HU_IN_TORCH "profile(with_stack=True), for a few steps only")                                                      \
+    M(MEMORY, "memory", "allocations", "profile(profile_memory=True)", "nsys profile --cuda-memory-usage=true",          \
+      "holdup run --cuda-memory-usage=true")                                                                             \
     M(SYNC, "sync", "synchronisation records",                                                                           \
       "profile(experimental_config= _ExperimentalConfig(enable_cuda_sync_events=True))",                                 \
-      "nsys profile --trace=cuda, of a job that synchronises while it is recorded")                                      \
+      "nsys profile --trace=cuda, of a job that synchronises while it is recorded",                                      \
+      "holdup run, of a job that synchronises while it is recorded")                                                     \
     M(DEVICE, "device", "GPU operations (launches were)",                                                                \
       "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]); no other profiler may run",                    \
-      "nsys profile --trace=cuda; no other profiler may run")                                                            \
+      "nsys profile --trace=cuda; no other profiler may run", "holdup run, while no other profiler runs")                \
     M(HOST, "host", "operators (GPU operations were)", "profile(activities=[ProfilerActivity.CPU, ...])",                \
-      "nsys profile --trace=cuda,nvtx,osrt --pytorch=autograd-nvtx")
+      "nsys profile --trace=cuda,nvtx,osrt --pytorch=autograd-nvtx",                                                     \
+      HU_IN_TORCH "profile(activities=[ProfilerActivity.CPU, ...])")
 
 typedef enum {
-#define M(id, key, what, torch, nsight) HU_MISSING_##id,
+#define M(id, key, what, torch, nsight, holdup) HU_MISSING_##id,
     HU_MISSING(M)
 #undef M
         HU_MISSING_COUNT
@@ -42,6 +48,7 @@ typedef struct {
     int64_t    gpu_processes;     /* that launched device work, at most 9 */
     unsigned   missing;           /* bits 1 << hu_missing */
     bool       by_nsight;         /* Nsight Systems made the capture */
+    bool       by_holdup;         /* `holdup run` did */
 } hu_health;
 
 void hu_health_measure(const hu_trace *trace, const hu_steps *steps, const uint8_t *names, hu_health *out);

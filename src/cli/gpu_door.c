@@ -83,6 +83,31 @@ static void say_state(hu_cuda_state state, const hu_cuda_facts *f)
     }
 }
 
+/* By the numbers of CUPTI's kinds. */
+static void say_missed(uint64_t kinds)
+{
+    static const struct {
+        unsigned    kind;
+        const char *words;
+    } names[] = {{1, "copies"},
+                 {2, "memsets"},
+                 {5, "calls of the runtime"},
+                 {17, "costs"},
+                 {22, "peer copies"},
+                 {36, "events"},
+                 {38, "waits"},
+                 {49, "memory"},
+                 {51, "graphs"},
+                 {56, "host functions of graphs"},
+                 {58, "host functions"}};
+    char text[160] = "";
+
+    for (size_t i = 0; i < HU_COUNT(names); i++)
+        if (kinds >> names[i].kind & 1)
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", text[0] ? ", " : "", names[i].words);
+    hu_command_say("CUPTI refused to record: %s", text);
+}
+
 static void say_losses(const hu_cuda_facts *f, double ticks_per_second)
 {
     char time[HU_UNIT_BYTES];
@@ -98,7 +123,7 @@ static void say_losses(const hu_cuda_facts *f, double ticks_per_second)
     if (f->unknown)
         hu_command_say("%" PRIu64 " GPU records are of kinds that this version of holdup does not know", f->unknown);
     if (f->missed_kinds)
-        hu_command_say("CUPTI would not record all kinds of GPU work (bits %#" PRIx64 ")", f->missed_kinds);
+        say_missed(f->missed_kinds);
     if (f->yielded && ticks_per_second > 0) {
         hu_units_time(time, (double)f->yielded / ticks_per_second * 1e9);
         hu_command_say("%s for %s: %s used CUPTI meanwhile", lead, time,

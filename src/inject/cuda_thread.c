@@ -20,6 +20,7 @@ enum {
     END_NS = 5000000, /* between two looks at whether it has ended */
     PATIENCE = 600,   /* of them: 3 s */
     FUTEX_WAIT_PRIVATE_OP = 128,
+    FUTEX_WAKE_PRIVATE_OP = 129,
 };
 
 typedef enum { NONE, RUNS, ENDS, HAS_ENDED } life;
@@ -87,6 +88,7 @@ static void *run(void *unused)
     __atomic_store_n(&flush_as, 2, __ATOMIC_RELAXED);
     round_once(true);
     __atomic_store_n(&state, HAS_ENDED, __ATOMIC_RELEASE);
+    (void)HU_SYS(SYS_futex, &state, FUTEX_WAKE_PRIVATE_OP, 1, NULL, NULL, 0);
     return NULL;
 }
 
@@ -131,5 +133,5 @@ void hu_cuda_thread_end(void)
         return;
     hu_cuda_thread_look();
     for (int i = 0; i < PATIENCE && __atomic_load_n(&state, __ATOMIC_ACQUIRE) != HAS_ENDED; i++)
-        (void)HU_SYS(SYS_nanosleep, &nap, NULL);
+        (void)HU_SYS(SYS_futex, &state, FUTEX_WAIT_PRIVATE_OP, ENDS, &nap, NULL, 0);
 }

@@ -15,12 +15,12 @@
 
 /* K(name, number, is it enabled) */
 /* clang-format off */
-#define KINDS(K)                                                                            \
+#define KINDS(K)                                                                             \
     K(MEMCPY, 1, true) K(MEMSET, 2, true) K(RUNTIME, 5, true) K(CONCURRENT_KERNEL, 10, true) \
-    K(OVERHEAD, 17, true) K(MEMCPY2, 22, true) K(CUDA_EVENT, 36, true)                      \
-    K(SYNCHRONIZATION, 38, true) K(MEMORY2, 49, wants(HU_CUDA_WANTS_MEMORY))                \
-    K(GRAPH_TRACE, 51, wants(HU_CUDA_WHOLE_GRAPHS))                                         \
-    K(GRAPH_HOST_NODE, 56, hu_the_cupti.version >= 130100)                                  \
+    K(OVERHEAD, 17, true) K(MEMCPY2, 22, true) K(CUDA_EVENT, 36, hu_the_cupti.version >= 20) \
+    K(SYNCHRONIZATION, 38, true) K(MEMORY2, 49, wants(HU_CUDA_WANTS_MEMORY))                 \
+    K(GRAPH_TRACE, 51, wants(HU_CUDA_WHOLE_GRAPHS))                                          \
+    K(GRAPH_HOST_NODE, 56, hu_the_cupti.version >= 130100)                                   \
     K(HOST_LAUNCH, 58, hu_the_cupti.version >= 130100)
 /* clang-format on */
 
