@@ -21,11 +21,14 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+enum { MOST_REFUSED = 40 };
+
 const hu_cupti_back_end *hu_the_back_end;
 
 static uint32_t called_in;   /* pid: libcuda has called us there */
 static uint32_t attached_in; /* pid */
 static uint32_t switching;   /* the lock */
+static uint32_t n_refused;   /* times that kinds could not be enabled: CUDA may not be ready while it is initialised */
 static bool     is_recording;
 static bool     is_inside_range; /* of cudaProfilerStart and Stop */
 static uint64_t yields_since;    /* ticks; 0: not now */
@@ -102,7 +105,8 @@ void hu_cuda_switch(void)
                 hu_cuda_fail(HU_CUDA_RECORDED, 0, "");
         } else if (is_on) {
             fail_by_code(code);
-            hu_the_back_end = NULL; /* it would say no again */
+            if (code != HU_CUPTI_NOT_INITIALIZED || ++n_refused == MOST_REFUSED)
+                hu_the_back_end = NULL; /* it would say no again */
         }
     }
     note_yield(hu_gate_open(HU_DOOR_CUDA) && hu_cuda_is_other_recording());

@@ -83,6 +83,7 @@ typedef struct {
     int (*record)(bool is_on);    /* enables kinds, or disables them: what is off costs nothing */
     void (*flush)(bool is_whole); /* buffers whose records are complete; is_whole: all of them */
     uint64_t (*dropped)(void);    /* records since the last time.  From the decoding thread alone */
+    void (*describe)(void);       /* gives records of the devices, contexts and streams that are there */
     bool (*release)(void);        /* another one in this process may subscribe; false: we need that ourselves */
 } hu_cupti_back_end;
 

@@ -36,16 +36,28 @@ static uint64_t cpu_ns(void)
     return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }
 
+/* There are records, so CUDA is initialised: now it may be asked. */
+static void ask_once(hu_cuda_facts *facts)
+{
+    const hu_cupti_back_end *back_end = hu_the_back_end;
+
+    hu_cuda_read_versions(facts);
+    if (back_end && facts->n_devices == 0)
+        back_end->describe();
+}
+
 static void decode_all(void)
 {
     hu_cuda_facts *facts = hu_cuda_get_facts();
     hu_buffer     *b;
 
     while ((b = hu_buffers_take())) {
-        if (facts && facts->buffers++ == 0)
-            hu_cuda_read_versions(facts); /* CUDA is initialised by now */
+        const bool is_first = facts && facts->buffers++ == 0;
+
         hu_cupti_decode(b);
         hu_buffers_give_back(b);
+        if (is_first)
+            ask_once(facts);
     }
 }
 
@@ -85,8 +97,10 @@ static void *run(void *unused)
         if (__atomic_load_n(&flush_as, __ATOMIC_ACQUIRE) == 0 && __atomic_load_n(&state, __ATOMIC_ACQUIRE) == RUNS)
             (void)HU_SYS(SYS_futex, hu_buffers_word(), FUTEX_WAIT_PRIVATE_OP, was, &nap, NULL, 0);
     }
-    __atomic_store_n(&flush_as, 2, __ATOMIC_RELAXED);
-    round_once(true);
+    for (int i = 0; i < 2; i++) { /* what the first one gave may have been the first of all: then we have just asked */
+        __atomic_store_n(&flush_as, 2, __ATOMIC_RELAXED);
+        round_once(true);
+    }
     __atomic_store_n(&state, HAS_ENDED, __ATOMIC_RELEASE);
     (void)HU_SYS(SYS_futex, &state, FUTEX_WAKE_PRIVATE_OP, 1, NULL, NULL, 0);
     return NULL;

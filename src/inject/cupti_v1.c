@@ -172,15 +172,19 @@ static void silence_noise(void)
             (void)hu_the_cupti.enable_runtime(cbid, 0);
 }
 
-/* What devices, contexts and streams are, also of those that are there already. */
-static void describe(bool is_on)
+/* What devices, contexts and streams are.  `dumps`: also of those that are there already, which asks the driver and so must
+ * wait until it is initialised. */
+static void change_descriptions(bool is_on, bool dumps)
 {
     static const int kinds[] = {KIND_DEVICE, KIND_CONTEXT, KIND_STREAM};
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        (void)(!is_on                         ? hu_the_cupti.disable
-               : hu_the_cupti.enable_and_dump ? hu_the_cupti.enable_and_dump
-                                              : hu_the_cupti.enable)(kinds[i]);
+        if (!is_on)
+            (void)hu_the_cupti.disable(kinds[i]);
+        else if (dumps && hu_the_cupti.enable_and_dump)
+            (void)hu_the_cupti.enable_and_dump(kinds[i]);
+        else
+            (void)hu_the_cupti.enable(kinds[i]);
 }
 
 static int record(bool is_on)
@@ -206,7 +210,7 @@ static int record(bool is_on)
         if (code != HU_CUPTI_OK)
             return code; /* without kernels the rest is worth nothing */
     }
-    describe(is_on);
+    change_descriptions(is_on, false);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (!is_enabled[i] || (is_on && kinds[i].number == KIND_KERNEL))
             continue;
@@ -218,6 +222,11 @@ static int record(bool is_on)
     if (is_on)
         silence_noise();
     return HU_CUPTI_OK;
+}
+
+static void describe(void)
+{
+    change_descriptions(true, true);
 }
 
 static void flush(bool is_whole)
@@ -243,4 +252,4 @@ static bool release(void)
     return true;
 }
 
-const hu_cupti_back_end hu_cupti_v1 = {"V1", attach, record, flush, dropped, release};
+const hu_cupti_back_end hu_cupti_v1 = {"V1", attach, record, flush, dropped, describe, release};
