@@ -112,6 +112,8 @@ static void say_losses(const hu_cuda_facts *f, double ticks_per_second)
 {
     char time[HU_UNIT_BYTES];
 
+    if (f->hangs)
+        hu_command_say("CUPTI did not give its last GPU records within 3 s: some are missing, and nobody knows how many");
     if (f->dropped)
         hu_command_say("CUPTI dropped %" PRIu64 " GPU records: its buffers were full", f->dropped);
     if (f->thrown)

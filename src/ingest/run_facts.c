@@ -34,6 +34,8 @@ static bool take_gpu(hu_builder *b, hu_str key, int64_t value)
     else if (hu_str_equal(key, HU_STR("holdup.gpu_unknown_kinds")) && value > 0)
         snprintf(q->warned + n, sizeof q->warned - n, "%s%lld GPU records are of unknown kinds", n ? "; " : "",
                  (long long)value);
+    else if (hu_str_equal(key, HU_STR("holdup.gpu_hangs")) && value > 0)
+        snprintf(q->warned + n, sizeof q->warned - n, "%sCUPTI did not give its last GPU records", n ? "; " : "");
     else if (hu_str_equal(key, HU_STR("holdup.gpu_yielded_ns")) && value > 0)
         snprintf(q->warned + n, sizeof q->warned - n, "%sGPU work was not recorded for %.3f s: another one used CUPTI",
                  n ? "; " : "", (double)value / 1e9);

@@ -148,4 +148,6 @@ void hu_cuda_thread_end(void)
     hu_cuda_thread_look();
     for (int i = 0; i < PATIENCE && __atomic_load_n(&state, __ATOMIC_ACQUIRE) != HAS_ENDED; i++)
         (void)HU_SYS(SYS_futex, &state, FUTEX_WAIT_PRIVATE_OP, ENDS, &nap, NULL, 0);
+    if (hu_cuda_get_facts() && __atomic_load_n(&state, __ATOMIC_ACQUIRE) != HAS_ENDED)
+        hu_cuda_get_facts()->hangs = 1;
 }

@@ -77,6 +77,8 @@ typedef struct {
     uint32_t      tid;             /* the thread that decodes; 0: none */
     uint32_t      shared;          /* 1: another part of the program subscribed to CUPTI before us */
     uint32_t      n_devices;
+    uint32_t      hangs; /* 1: at the end CUPTI did not give what it had */
+    uint32_t      unused;
     uint64_t      records;      /* that CUPTI gave */
     uint64_t      dropped;      /* that it had no room for, by its own count */
     uint64_t      thrown;       /* in buffers that we had to throw away */

@@ -31,6 +31,7 @@ static void add_cuda(const hu_cuda_facts *from, hu_tally *t)
     sum->no_time += from->no_time;
     sum->unknown += from->unknown;
     sum->yielded += from->yielded;
+    sum->hangs += from->hangs;
     sum->missed_kinds |= from->missed_kinds;
     t->decoding_ns += from->decoding_ns;
 }

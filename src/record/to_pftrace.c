@@ -349,6 +349,7 @@ static void write_gpu_facts(work *w)
         sum.no_time += c->no_time;
         sum.unknown += c->unknown;
         sum.yielded += c->yielded;
+        sum.hangs += c->hangs;
     }
     if (sum.state == HU_CUDA_UNTOUCHED)
         return;
@@ -361,6 +362,7 @@ static void write_gpu_facts(work *w)
     some(w, "holdup.gpu_thrown_away", sum.thrown);
     some(w, "holdup.gpu_without_time", sum.no_time);
     some(w, "holdup.gpu_unknown_kinds", sum.unknown);
+    some(w, "holdup.gpu_hangs", sum.hangs);
     if (w->list->has_control && w->list->control.ticks_per_second > 0)
         some(w, "holdup.gpu_yielded_ns", (uint64_t)((double)sum.yielded / w->list->control.ticks_per_second * 1e9));
 }
