@@ -3,9 +3,9 @@
  *
  * `env -i`, launchers and job scripts clear the environment, or set LD_PRELOAD to a library of their own; the recorder
  * would then lose sight of everything behind them.  What is missing is put back: the session, our library in front of
- * LD_PRELOAD, the ways in for NVTX and CUDA.  In front of us goes the sanitizer of a program that needs it to be first, and of that
- * alone (protocol/sanitizer.h).  A program that brings a session of its own is left alone, and so is everything where
- * the user has set HOLDUP_FOLLOW=0.
+ * LD_PRELOAD, the ways in for NVTX and CUDA.  In front of us goes the sanitizer of a program that needs it to be first, and
+ * of that alone (protocol/sanitizer.h).  A program that brings a session of its own is left alone, and so is everything
+ * where the user has set HOLDUP_FOLLOW=0.
  *
  * No memory is allocated: a child of vfork uses that of its parent.
  */
