@@ -124,14 +124,17 @@ void hu_cuda_yield(void)
     hu_thread.inside--;
 }
 
-void hu_cuda_finalized(void)
+void hu_cuda_leave(const char *why)
 {
     if (!hu_the_back_end || !hu_cuda_is_ours())
         return;
+    hu_thread.inside++;
     hu_cuda_flush(true);
+    hu_cuda_thread_end(); /* what it has is decoded by CUPTI's functions */
     hu_the_back_end = NULL;
     is_recording = false;
-    hu_cuda_fail(HU_CUDA_TAKEN, 0, "cuptiFinalize");
+    hu_cuda_fail(HU_CUDA_TAKEN, 0, why);
+    hu_thread.inside--;
 }
 
 /* What the step or range launches first is to be seen, so it waits until CUPTI is on; off may come a little later. */
@@ -202,12 +205,17 @@ void hu_cuda_forked(void)
 
 void hu_cuda_attach(void)
 {
-    hu_cuda_facts *facts = hu_cuda_get_facts();
-    int            code;
+    const hu_cupti_back_end *back_end;
+    hu_cuda_facts           *facts = hu_cuda_get_facts();
+    int                      code;
 
     if (!facts || !hu_cuda_find())
         return;
-    code = hu_cupti_v1.attach();
+    code = hu_cupti_said("cuptiGetVersion", hu_the_cupti.get_version(&hu_the_cupti.version));
+    if (code == HU_CUPTI_OK && hu_the_cupti.version == 0)
+        code = hu_cupti_said("cuptiGetVersion", HU_CUPTI_UNKNOWN);
+    back_end = hu_cupti_v2_fits() ? &hu_cupti_v2 : &hu_cupti_v1;
+    code = code == HU_CUPTI_OK ? back_end->attach() : code;
     if (code != HU_CUPTI_OK) {
         fail_by_code(code);
         return;
@@ -216,7 +224,7 @@ void hu_cuda_attach(void)
     hu_process_entered(HU_DOOR_CUDA);
     hu_cuda_fail(HU_CUDA_READY, 0, "");
     attached_in = hu_sys_pid();
-    hu_the_back_end = &hu_cupti_v1;
+    hu_the_back_end = back_end;
     if (!hu_cuda_thread_start()) {
         hu_the_back_end = NULL;
         hu_cuda_fail(HU_CUDA_FAILED, 0, "pthread_create");

@@ -43,6 +43,50 @@ typedef void     hu_cupti_on_request(uint8_t **buffer, size_t *bytes, size_t *mo
 typedef void     hu_cupti_on_complete(void *context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid_bytes);
 typedef uint64_t hu_cupti_on_time(void);
 
+/* Of the second interface; each begins with its size, by which CUPTI knows which members there are. */
+typedef struct {
+    size_t bytes;
+} hu_cupti_request;
+
+typedef struct {
+    size_t                   bytes;
+    uint64_t                 thread;
+    struct hu_cupti_layout **layouts; /* by kind; NULL where there are none of it */
+    size_t                   n_layouts;
+} hu_cupti_completion;
+
+typedef void hu_cupti_on_request_2(uint8_t **buffer, size_t *bytes, size_t *most_records, hu_cupti_request *);
+typedef void hu_cupti_on_complete_2(uint8_t *buffer, size_t bytes, size_t valid_bytes, hu_cupti_completion *);
+
+typedef struct {
+    size_t      bytes;
+    const char *name;
+    char       *other; /* filled with the name of who was first */
+    size_t      other_bytes;
+    uint8_t     is_shared, padding[7];
+} hu_cupti_subscription;
+
+typedef struct {
+    size_t    bytes;
+    uint32_t *cbids;
+    size_t    n;
+    uint8_t   is_of_wanted; /* 0: these are left out */
+} hu_cupti_calls;
+
+typedef struct hu_cupti_call_options {
+    size_t          bytes;
+    hu_cupti_calls *calls;
+} hu_cupti_call_options;
+
+typedef struct {
+    size_t bytes;
+    struct {
+        size_t bytes, n;
+        int   *numbers;
+    } fields;
+    struct hu_cupti_call_options *options; /* since 13.4; NULL: all calls */
+} hu_cupti_selection;
+
 /* F(member, name behind "cupti", is it needed, parameters) */
 /* clang-format off */
 #define HU_CUPTI_FUNCTIONS(F)                                                                                            \
@@ -62,13 +106,26 @@ typedef uint64_t hu_cupti_on_time(void);
     F(enable_driver, "ActivityEnableDriverApi", false, (uint32_t cbid, uint8_t enable))                                  \
     F(enable_runtime, "ActivityEnableRuntimeApi", false, (uint32_t cbid, uint8_t enable))                                \
     F(set_attribute, "ActivitySetAttribute", false, (int attribute, size_t *bytes, void *value))                         \
-    F(set_thread_id_type, "SetThreadIdType", false, (int type))
+    F(set_thread_id_type, "SetThreadIdType", false, (int type))                                                          \
+    F(subscribe_2, "Subscribe_v2", false, (void **subscriber, hu_cupti_on_call *, void *user, hu_cupti_subscription *))   \
+    F(set_attribute_2, "ActivitySetAttribute_v2", false, (void *subscriber, int attribute, size_t *bytes, void *value))   \
+    F(get_attribute_2, "ActivityGetAttribute_v2", false, (void *subscriber, int attribute, size_t *bytes, void *value))   \
+    F(register_callbacks_2, "ActivityRegisterCallbacks_v2", false,                                                       \
+      (void *subscriber, hu_cupti_on_request_2 *, hu_cupti_on_complete_2 *))                                             \
+    F(enable_2, "ActivityEnable_v2", false, (void *subscriber, int kind, hu_cupti_selection *))                          \
+    F(enable_and_dump_2, "ActivityEnableAndDump_v2", false, (void *subscriber, int kind, hu_cupti_selection *))          \
+    F(disable_2, "ActivityDisable_v2", false, (void *subscriber, int kind, hu_cupti_selection *))                        \
+    F(next_record_2, "ActivityGetNextRecord_v2", false,                                                                  \
+      (void *subscriber, uint8_t *buffer, size_t valid_bytes, uint8_t **record))                                         \
+    F(dropped_2, "ActivityGetNumDroppedRecords_v2", false,                                                               \
+      (void *subscriber, void *context, uint32_t stream, size_t *dropped))
 /* clang-format on */
 
 /* The library; all zero until it was found. */
 typedef struct {
     void    *library;
-    uint32_t version; /* of its interface: 18 is 11.8 to 12.1, 130101 is 13.1 */
+    uint32_t version;    /* of its interface: 18 is 11.8 to 12.1, 130101 is 13.1 */
+    void    *subscriber; /* of the second interface; NULL: the first one is used */
 #define F(member, name, is_needed, parameters) int(*member) parameters;
     HU_CUPTI_FUNCTIONS(F)
 #undef F
@@ -87,7 +144,17 @@ typedef struct {
     bool (*release)(void);        /* another one in this process may subscribe; false: we need that ourselves */
 } hu_cupti_back_end;
 
-extern const hu_cupti_back_end hu_cupti_v1;
+extern const hu_cupti_back_end hu_cupti_v1, hu_cupti_v2;
+
+bool hu_cupti_v2_fits(void); /* this CUPTI has it, and it serves nobody worse in this process */
+
+/* cupti_calls.c: for both of them. */
+extern const uint8_t hu_cupti_kinds[]; /* those that we record, the kernels' first; ended by 0 */
+
+bool hu_cupti_wants_kind(int kind);                 /* by the options of the run, and the library's version */
+int  hu_cupti_said(const char *function, int code); /* the code; one of failure is noted with its function */
+void hu_cupti_on_call_made(void *user, uint32_t domain, uint32_t cbid, const hu_cupti_call *call);
+void hu_cupti_watch_calls(void *subscriber);
 
 /* cuda.c.  NULL: this process has no ring. */
 hu_cuda_facts *hu_cuda_get_facts(void);
@@ -95,10 +162,10 @@ void           hu_cuda_fail(hu_cuda_state state, int code, const char *what);
 void           hu_cuda_attach(void); /* once the library is there: attaches, starts the thread, records if it is to be */
 void           hu_cuda_switch(void); /* records exactly while the gate is open and nobody else does */
 void           hu_cuda_flush(bool is_whole);
-void           hu_cuda_profiler(bool starts); /* the program called cudaProfilerStart or Stop */
-bool           hu_cuda_is_ours(void);         /* the process that attached, not a child of its */
-void           hu_cuda_yield(void);           /* another one begins to record */
-void           hu_cuda_finalized(void);       /* ... or detaches CUPTI from the process */
+void           hu_cuda_profiler(bool starts);  /* the program called cudaProfilerStart or Stop */
+bool           hu_cuda_is_ours(void);          /* the process that attached, not a child of its */
+void           hu_cuda_yield(void);            /* another one begins to record */
+void           hu_cuda_leave(const char *why); /* ... or takes CUPTI from us, by that call: for good */
 
 extern const hu_cupti_back_end *hu_the_back_end; /* NULL: not attached */
 

@@ -159,6 +159,6 @@ int cuptiFinalize(void)
     int (*real)(void) = NULL;
 
     *(void **)&real = find(&known, "cuptiFinalize");
-    hu_cuda_finalized();
+    hu_cuda_leave("cuptiFinalize");
     return real ? real() : HU_CUPTI_UNKNOWN;
 }

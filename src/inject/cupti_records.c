@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cupti_records.c - from the records in a buffer of CUPTI to records of our ring.
  *
- * The library that fills a buffer decides how its records look, not the one whose headers somebody had: each field has the
- * interface version since which it is there, and one that the loaded library does not have is not looked at.  In 17 versions
- * of the headers, 11.7 to 13.5, no field that is used here has moved.  Version 18 is 11.8, 12.0 and 12.1: what only the last
- * two have is left alone.  Only CUPTI knows where the next record begins.
+ * Where a field lies is known to cupti_fields.h, and where the next record begins to CUPTI alone.
  *
  * A record whose begin and end are 0 is one that CUPTI had no room to time: counted, and left out.  Names belong to CUPTI:
  * they are interned here, and no pointer is kept.
@@ -12,85 +9,19 @@
 #include <string.h>
 
 #include "inject/cuda.h"
+#include "inject/cupti_fields.h"
 #include "base/banned.h"
 
 enum { MOST_NAME = HU_STRING_BYTES_MAX };
 
-/* F(name, offset, bytes, first version) */
-/* clang-format off */
-#define FIELDS(F)                                                                                                        \
-    F(KERNEL_REGISTERS, 6, 2, 0) F(KERNEL_START, 16, 8, 0) F(KERNEL_END, 24, 8, 0) F(KERNEL_DEVICE, 40, 4, 0)            \
-    F(KERNEL_CONTEXT, 44, 4, 0) F(KERNEL_STREAM, 48, 4, 0) F(KERNEL_GRID_X, 52, 4, 0) F(KERNEL_GRID_Y, 56, 4, 0)         \
-    F(KERNEL_GRID_Z, 60, 4, 0) F(KERNEL_BLOCK_X, 64, 4, 0) F(KERNEL_BLOCK_Y, 68, 4, 0) F(KERNEL_BLOCK_Z, 72, 4, 0)       \
-    F(KERNEL_STATIC_SHARED, 76, 4, 0) F(KERNEL_DYNAMIC_SHARED, 80, 4, 0) F(KERNEL_CORRELATION, 92, 4, 0)                 \
-    F(KERNEL_NAME, 104, 8, 0) F(KERNEL_QUEUED, 120, 8, 0) F(KERNEL_NODE, 144, 8, 0) F(KERNEL_GRAPH, 156, 4, 0)           \
-    F(KERNEL_PRIORITY, 216, 4, 130100)                                                                                   \
-    F(COPY_KIND, 4, 1, 0) F(COPY_FROM, 5, 1, 0) F(COPY_TO, 6, 1, 0) F(COPY_BYTES, 8, 8, 0) F(COPY_START, 16, 8, 0)       \
-    F(COPY_END, 24, 8, 0) F(COPY_DEVICE, 32, 4, 0) F(COPY_CONTEXT, 36, 4, 0) F(COPY_STREAM, 40, 4, 0)                    \
-    F(COPY_CORRELATION, 44, 4, 0) F(COPY_NODE, 64, 8, 0) F(COPY_GRAPH, 72, 4, 0)                                         \
-    F(PEER_FROM_DEVICE, 44, 4, 0) F(PEER_TO_DEVICE, 52, 4, 0) F(PEER_CORRELATION, 60, 4, 0) F(PEER_NODE, 72, 8, 0)       \
-    F(PEER_GRAPH, 80, 4, 0)                                                                                              \
-    F(FILL_BYTES, 8, 8, 0) F(FILL_START, 16, 8, 0) F(FILL_END, 24, 8, 0) F(FILL_DEVICE, 32, 4, 0)                        \
-    F(FILL_CONTEXT, 36, 4, 0) F(FILL_STREAM, 40, 4, 0) F(FILL_CORRELATION, 44, 4, 0) F(FILL_MEMORY, 50, 2, 0)            \
-    F(FILL_NODE, 64, 8, 0) F(FILL_GRAPH, 72, 4, 0)                                                                       \
-    F(CALL_CBID, 4, 4, 0) F(CALL_START, 8, 8, 0) F(CALL_END, 16, 8, 0) F(CALL_THREAD, 28, 4, 0)                          \
-    F(CALL_CORRELATION, 32, 4, 0) F(CALL_RESULT, 36, 4, 0)                                                               \
-    F(WAIT_TYPE, 4, 4, 0) F(WAIT_START, 8, 8, 0) F(WAIT_END, 16, 8, 0) F(WAIT_CORRELATION, 24, 4, 0)                     \
-    F(WAIT_CONTEXT, 28, 4, 0) F(WAIT_STREAM, 32, 4, 0) F(WAIT_EVENT, 36, 4, 0) F(WAIT_SYNC, 40, 8, 26)                   \
-    F(EVENT_CORRELATION, 4, 4, 0) F(EVENT_CONTEXT, 8, 4, 0) F(EVENT_STREAM, 12, 4, 0) F(EVENT_ID, 16, 4, 0)              \
-    F(EVENT_SYNC, 48, 8, 26)                                                                                             \
-    F(COST_KIND, 4, 4, 0) F(COST_OBJECT, 8, 4, 0) F(COST_THREAD, 16, 4, 0) F(COST_START, 24, 8, 0) F(COST_END, 32, 8, 0) \
-    F(COST_CORRELATION, 40, 4, 21)                                                                                       \
-    F(GRAPH_CORRELATION, 4, 4, 0) F(GRAPH_START, 8, 8, 0) F(GRAPH_END, 16, 8, 0) F(GRAPH_DEVICE, 24, 4, 0)               \
-    F(GRAPH_ID, 28, 4, 0) F(GRAPH_CONTEXT, 32, 4, 0) F(GRAPH_STREAM, 36, 4, 0)                                           \
-    F(MEMORY_OPERATION, 4, 4, 0) F(MEMORY_KIND, 8, 4, 0) F(MEMORY_CORRELATION, 12, 4, 0) F(MEMORY_ADDRESS, 16, 8, 0)     \
-    F(MEMORY_BYTES, 24, 8, 0) F(MEMORY_TIME, 32, 8, 0) F(MEMORY_DEVICE, 52, 4, 0) F(MEMORY_CONTEXT, 56, 4, 0)            \
-    F(MEMORY_STREAM, 60, 4, 0)                                                                                           \
-    F(CONTEXT_ID, 4, 4, 0) F(CONTEXT_DEVICE, 8, 4, 0) F(CONTEXT_NULL_STREAM, 14, 2, 0)                                   \
-    F(STREAM_CONTEXT, 4, 4, 0) F(STREAM_ID, 8, 4, 0) F(STREAM_PRIORITY, 12, 4, 0) F(STREAM_FLAG, 16, 4, 0)               \
-    F(DEVICE_MEMORY, 16, 8, 0) F(DEVICE_WARP, 32, 4, 0) F(DEVICE_SMS, 44, 4, 0) F(DEVICE_WARPS_PER_SM, 52, 4, 0)         \
-    F(DEVICE_MAJOR, 104, 4, 0) F(DEVICE_MINOR, 108, 4, 0) F(DEVICE_ID, 112, 4, 0) F(DEVICE_NAME, 136, 8, 0)              \
-    F(NODE_STREAM, 4, 4, 130100) F(NODE_CONTEXT, 8, 4, 130100) F(NODE_CORRELATION, 16, 4, 130100)                        \
-    F(NODE_GRAPH, 20, 4, 130100) F(NODE_ID, 24, 8, 130100) F(NODE_THREAD, 36, 4, 130100) F(NODE_START, 40, 8, 130100)    \
-    F(NODE_END, 48, 8, 130100)                                                                                           \
-    F(HOST_STREAM, 4, 4, 130100) F(HOST_CONTEXT, 8, 4, 130100) F(HOST_CORRELATION, 16, 4, 130100)                        \
-    F(HOST_THREAD, 24, 4, 130100) F(HOST_START, 32, 8, 130100) F(HOST_END, 40, 8, 130100)
-
-typedef enum {
-#define F(name, offset, bytes, since) name,
-    FIELDS(F)
-#undef F
-} field;
-
-static const struct {
-    uint16_t offset;
-    uint8_t  bytes;
-    uint32_t since;
-} fields[] = {
-#define F(name, offset, bytes, since) {offset, bytes, since},
-    FIELDS(F)
-#undef F
-};
-
-enum { /* kinds of CUPTI's records */
-    OF_COPY = 1, OF_FILL = 2, OF_DRIVER_CALL = 4, OF_RUNTIME_CALL = 5, OF_DEVICE = 8, OF_CONTEXT = 9, OF_KERNEL = 10,
-    OF_COST = 17, OF_PEER_COPY = 22, OF_EVENT = 36, OF_STREAM = 37, OF_WAIT = 38, OF_MEMORY = 49, OF_GRAPH = 51,
-    OF_HOST_NODE = 56, OF_HOST_LAUNCH = 58,
-};
-/* clang-format on */
-
-static uint64_t get(const uint8_t *record, field f)
+static uint64_t get(const uint8_t *record, hu_cupti_field f)
 {
-    uint64_t value = 0;
-
-    if (hu_the_cupti.version >= fields[f].since)
-        memcpy(&value, record + fields[f].offset, fields[f].bytes); /* little-endian, as all that CUPTI runs on */
-    return value;
+    return hu_cupti_get(record, f);
 }
 
-static uint32_t get32(const uint8_t *record, field f)
+static uint32_t get32(const uint8_t *record, hu_cupti_field f)
 {
-    return (uint32_t)get(record, f);
+    return (uint32_t)hu_cupti_get(record, f);
 }
 
 static hu_cuda_facts *facts(void)
@@ -151,7 +82,7 @@ static bool has_time(uint64_t start, uint64_t end)
 
 /* kinds of records */
 
-static uint64_t dimension(const uint8_t *record, field f)
+static uint64_t dimension(const uint8_t *record, hu_cupti_field f)
 {
     const uint64_t size = get(record, f);
 
@@ -175,27 +106,40 @@ static void take_kernel(const uint8_t *k)
     more(&r[2], HU_MORE_GPU_LAUNCH,
          dimension(k, KERNEL_BLOCK_X) | dimension(k, KERNEL_BLOCK_Y) << 16 | dimension(k, KERNEL_BLOCK_Z) << 32 |
              get(k, KERNEL_REGISTERS) << 48,
-         hu_the_cupti.version >= fields[KERNEL_PRIORITY].since ? get32(k, KERNEL_PRIORITY) : HU_GPU_NO_PRIORITY,
+         hu_cupti_has(KERNEL_PRIORITY) ? get32(k, KERNEL_PRIORITY) : HU_GPU_NO_PRIORITY,
          get(k, KERNEL_GRID_X) | get(k, KERNEL_GRID_Y) << 32,
          get(k, KERNEL_GRID_Z) | (shared <= UINT32_MAX ? shared : UINT32_MAX) << 32);
     put(r, HU_GPU_KERNEL, name ? hu_string_as_is(name, strnlen(name, MOST_NAME)) : 0, start, end,
         get32(k, KERNEL_CORRELATION), get32(k, KERNEL_DEVICE));
 }
 
-static void take_copy(const uint8_t *c, bool is_peer)
+static void take_copy(const uint8_t *c)
 {
     const uint64_t start = get(c, COPY_START), end = get(c, COPY_END);
     hu_record     *r = has_time(start, end) ? take(2) : NULL;
 
     if (!r)
         return;
-    place(&r[1], get32(c, COPY_STREAM), get32(c, COPY_CONTEXT), get32(c, is_peer ? PEER_GRAPH : COPY_GRAPH),
-          get(c, is_peer ? PEER_NODE : COPY_NODE), 0);
-    more(&r[2], HU_MORE_GPU_BYTES, 0, 0, get(c, COPY_BYTES),
-         is_peer ? get(c, PEER_FROM_DEVICE) | get(c, PEER_TO_DEVICE) << 32 : HU_GPU_NONE | (uint64_t)HU_GPU_NONE << 32);
+    place(&r[1], get32(c, COPY_STREAM), get32(c, COPY_CONTEXT), get32(c, COPY_GRAPH), get(c, COPY_NODE), 0);
+    more(&r[2], HU_MORE_GPU_BYTES, 0, 0, get(c, COPY_BYTES), HU_GPU_NONE | (uint64_t)HU_GPU_NONE << 32);
     put(r, HU_GPU_COPY,
         hu_cupti_copy_name((unsigned)get(c, COPY_KIND), (unsigned)get(c, COPY_FROM), (unsigned)get(c, COPY_TO)), start, end,
-        get32(c, is_peer ? PEER_CORRELATION : COPY_CORRELATION), get32(c, COPY_DEVICE));
+        get32(c, COPY_CORRELATION), get32(c, COPY_DEVICE));
+}
+
+/* From one device to another. */
+static void take_peer_copy(const uint8_t *c)
+{
+    const uint64_t start = get(c, PEER_START), end = get(c, PEER_END);
+    hu_record     *r = has_time(start, end) ? take(2) : NULL;
+
+    if (!r)
+        return;
+    place(&r[1], get32(c, PEER_STREAM), get32(c, PEER_CONTEXT), get32(c, PEER_GRAPH), get(c, PEER_NODE), 0);
+    more(&r[2], HU_MORE_GPU_BYTES, 0, 0, get(c, PEER_BYTES), get32(c, PEER_FROM_DEVICE) | get(c, PEER_TO_DEVICE) << 32);
+    put(r, HU_GPU_COPY,
+        hu_cupti_copy_name((unsigned)get(c, PEER_KIND), (unsigned)get(c, PEER_FROM), (unsigned)get(c, PEER_TO)), start, end,
+        get32(c, PEER_CORRELATION), get32(c, PEER_DEVICE));
 }
 
 static void take_fill(const uint8_t *f)
@@ -274,7 +218,8 @@ static void take_cost(const uint8_t *c)
 
     if (r)
         put(r, HU_GPU_COST, hu_cupti_cost_name(get32(c, COST_KIND)), start, end, get32(c, COST_CORRELATION),
-            get32(c, COST_OBJECT) == OBJECT_IS_THREAD ? thread_and(get32(c, COST_THREAD), 0) : 0);
+            !hu_cupti_has(COST_OBJECT) || get32(c, COST_OBJECT) == OBJECT_IS_THREAD ? thread_and(get32(c, COST_THREAD), 0)
+                                                                                    : 0);
 }
 
 static void take_memory(const uint8_t *m)
@@ -368,8 +313,10 @@ static void take_record(const uint8_t *record)
         take_kernel(record);
         break;
     case OF_COPY:
+        take_copy(record);
+        break;
     case OF_PEER_COPY:
-        take_copy(record, kind == OF_PEER_COPY);
+        take_peer_copy(record);
         break;
     case OF_FILL:
         take_fill(record);
@@ -412,12 +359,19 @@ static void take_record(const uint8_t *record)
     }
 }
 
+static int next(uint8_t *buffer, size_t bytes, uint8_t **record)
+{
+    const hu_cupti *c = &hu_the_cupti;
+
+    return c->subscriber ? c->next_record_2(c->subscriber, buffer, bytes, record) : c->next_record(buffer, bytes, record);
+}
+
 void hu_cupti_decode(hu_buffer *b)
 {
     uint8_t *record = NULL;
     int      code = HU_CUPTI_OK;
 
-    while (b->valid && (code = hu_the_cupti.next_record(b->at, b->valid, &record)) == HU_CUPTI_OK && record) {
+    while (b->valid && (code = next(b->at, b->valid, &record)) == HU_CUPTI_OK && record) {
         if (record < b->at || record >= b->at + b->valid) /* not ours to read */
             break;
         facts()->records++;

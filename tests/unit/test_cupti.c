@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "inject/cuda.h"
+#include "inject/cupti_fields.h"
 #include "inject/sys.h"
 
 static void check_equal(uint64_t a, uint64_t b, const char *what, int line)
@@ -105,6 +106,7 @@ static void decode(uint32_t version, bool is_spare)
     hu_buffer buffer = {.at = made[0], .bytes = sizeof made, .valid = n_made * ROOM, .is_spare = is_spare};
 
     hu_the_cupti = (hu_cupti){.version = version, .next_record = next_record, .callback_name = callback_name};
+    hu_cupti_use_version(version);
     hu_cupti_decode(&buffer);
     n_made = 0;
 }
@@ -156,16 +158,9 @@ static uint8_t *add_kernel(const char *name, uint64_t start, uint64_t end, uint8
     return k;
 }
 
-static void kernels_have_all_fields(void)
+/* What comes of add_kernel. */
+static void check_kernel(const hu_record *r, uint32_t priority)
 {
-    const hu_record *r;
-    size_t           n;
-
-    join();
-    add_kernel("_Z3addv", 1000, 3500, 0);
-    decode(26, false);
-    r = all(&n);
-    CHECK_EQUAL(n, 3);
     CHECK_EQUAL(r[0].type, HU_RECORD_GPU);
     CHECK_EQUAL(r[0].aux, HU_GPU_KERNEL);
     CHECK(is_text(r[0].id, "_Z3addv"));
@@ -181,7 +176,88 @@ static void kernels_have_all_fields(void)
     CHECK_EQUAL(r[2].a, 100000 | UINT64_C(2) << 32);
     CHECK_EQUAL(r[2].b, 3 | UINT64_C(1024) << 32);
     CHECK_EQUAL(r[2].time, 1024 | UINT64_C(1) << 16 | UINT64_C(1) << 32 | UINT64_C(40) << 48);
-    CHECK_EQUAL(r[2].id, HU_GPU_NO_PRIORITY);
+    CHECK_EQUAL(r[2].id, priority);
+}
+
+static void kernels_have_all_fields(void)
+{
+    const hu_record *r;
+    size_t           n;
+
+    join();
+    add_kernel("_Z3addv", 1000, 3500, 0);
+    decode(26, false);
+    r = all(&n);
+    CHECK_EQUAL(n, 3);
+    check_kernel(r, HU_GPU_NO_PRIORITY);
+}
+
+/* the second interface: CUPTI says where each field lies */
+
+static int next_of_subscriber(void *subscriber, uint8_t *buffer, size_t valid, uint8_t **record)
+{
+    CHECK(subscriber == &n_made);
+    return next_record(buffer, valid, record);
+}
+
+/* The numbers and widths are those of the headers of 13.3 to 13.5; the places are of our choice, backwards and wider. */
+static void fields_lie_where_cupti_says(void)
+{
+    static const struct {
+        int      number;
+        uint64_t value;
+    } kernel[] = {{4, 40},      {7, 1000}, {8, 3500},
+                  {10, 1},      {11, 2},   {12, 7},
+                  {13, 100000}, {14, 2},   {15, 3},
+                  {16, 1024},   {17, 1},   {18, 1},
+                  {19, 1000},   {20, 24},  {22, UINT64_C(1) << 40 | 99},
+                  {24, 0},      {25, 0},   {31, UINT64_C(5) << 32 | 6},
+                  {33, 5},      {45, 11}};
+    enum { FIELDS_OF_KERNEL = sizeof kernel / sizeof *kernel, RECORD = 8 * (FIELDS_OF_KERNEL + 1) };
+    static const char name[] = "_Z3addv";
+    hu_cupti_entry    entries[FIELDS_OF_KERNEL];
+    hu_cupti_layout   layout = {sizeof layout, entries, FIELDS_OF_KERNEL, RECORD};
+    hu_buffer         buffer = {.at = made[0], .bytes = sizeof made, .valid = ROOM};
+    int               numbers[64];
+    const hu_record  *r;
+    size_t            n = hu_cupti_choose(10, numbers, 64);
+    uint8_t          *k;
+
+    CHECK_EQUAL(n, FIELDS_OF_KERNEL + 1);
+    CHECK_EQUAL(numbers[0], 0);
+    for (size_t i = 0; i < FIELDS_OF_KERNEL; i++)
+        CHECK_EQUAL(numbers[i + 1], kernel[i].number);
+    join();
+    k = add(10, 0xff);
+    for (size_t i = 0; i < FIELDS_OF_KERNEL; i++) {
+        entries[i] = (hu_cupti_entry){sizeof *entries, kernel[i].number, RECORD - 8 * (i + 1), 8, 8};
+        put(k, entries[i].offset, 8, kernel[i].number == 24 ? (uint64_t)(uintptr_t)name : kernel[i].value);
+    }
+    hu_the_cupti = (hu_cupti){.version = 130300, .subscriber = &n_made, .next_record_2 = next_of_subscriber};
+    hu_cupti_use_version(0);
+    hu_cupti_use_layout(10, &layout);
+    hu_cupti_decode(&buffer);
+    r = all(&n);
+    CHECK_EQUAL(n, 3);
+    check_kernel(r, 11);
+}
+
+/* A field that is said to lie outside of its record, or to be wider than any number, is not read. */
+static void places_are_checked(void)
+{
+    hu_cupti_entry  entries[] = {{sizeof *entries, 1, 60, 8, 8},
+                                 {sizeof *entries, 2, 8, 16, 8},
+                                 {sizeof *entries, 3, (size_t)-4, 8, 8},
+                                 {sizeof *entries, 6, 56, 8, 8}};
+    hu_cupti_layout layout = {sizeof layout, entries, 4, 64};
+
+    hu_cupti_use_version(130500);
+    CHECK(hu_cupti_has(CALL_CBID) && hu_cupti_has(CALL_START) && hu_cupti_has(CALL_END));
+    hu_cupti_use_layout(4, &layout); /* calls of the driver are laid out as the runtime's */
+    CHECK(!hu_cupti_has(CALL_CBID) && !hu_cupti_has(CALL_START) && !hu_cupti_has(CALL_END));
+    CHECK(!hu_cupti_has(CALL_THREAD)); /* not said */
+    CHECK_EQUAL(hu_cupti_places[CALL_CORRELATION].offset, 56);
+    CHECK(hu_cupti_has(KERNEL_NAME)); /* another kind */
 }
 
 /* What an older library has behind its records is anything. */
@@ -372,7 +448,7 @@ static void in_child(void (*test)(void))
 
 /* clang-format off */
 #define TEST(name) static void test_##name(void **state) { (void)state; in_child(name); }
-#define TESTS(T) T(kernels_have_all_fields) T(fields_that_a_version_lacks_are_not_read) T(what_is_left_out_is_counted) \
+#define TESTS(T) T(kernels_have_all_fields) T(fields_lie_where_cupti_says) T(places_are_checked) T(fields_that_a_version_lacks_are_not_read) T(what_is_left_out_is_counted) \
     T(calls_have_their_names_and_threads) T(copies_and_devices) T(a_request_always_gets_zeros)
 /* clang-format on */
 TESTS(TEST)

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cupti_calls.c - what both interfaces of CUPTI are asked for: kinds of records, and calls of the program that we look at.
+ */
+#include <stdio.h>
+
+#include "inject/cuda.h"
+#include "inject/cupti_fields.h"
+#include "base/banned.h"
+
+enum { RUNTIME_RESET = 164, RUNTIME_START = 171, RUNTIME_STOP = 172 }; /* functions whose calls we look at */
+enum { DRIVER_START = 308, DRIVER_STOP = 309, DRIVER_RESET = 389, DRIVER_RESET_2 = 545 };
+
+const uint8_t hu_cupti_kinds[] = {OF_KERNEL,    OF_COPY,        OF_FILL, OF_RUNTIME_CALL, OF_COST,
+                                  OF_PEER_COPY, OF_EVENT,       OF_WAIT, OF_MEMORY,       OF_GRAPH,
+                                  OF_HOST_NODE, OF_HOST_LAUNCH, 0};
+
+bool hu_cupti_wants_kind(int kind)
+{
+    switch (kind) {
+    case OF_MEMORY:
+        return (hu_the_control->cuda & HU_CUDA_WANTS_MEMORY) != 0;
+    case OF_GRAPH:
+        return (hu_the_control->cuda & HU_CUDA_WHOLE_GRAPHS) != 0;
+    case OF_EVENT:
+        return hu_the_cupti.version >= 20;
+    case OF_HOST_NODE:
+    case OF_HOST_LAUNCH:
+        return hu_the_cupti.version >= 130100;
+    default:
+        return true;
+    }
+}
+
+int hu_cupti_said(const char *function, int code)
+{
+    hu_cuda_facts *facts = hu_cuda_get_facts();
+
+    if (code != HU_CUPTI_OK && facts)
+        snprintf(facts->what, sizeof facts->what, "%s", function);
+    return code;
+}
+
+void hu_cupti_on_call_made(void *user, uint32_t domain, uint32_t cbid, const hu_cupti_call *call)
+{
+    const bool is_driver = domain == HU_CUPTI_OF_DRIVER;
+
+    (void)user;
+    if (!call || !hu_cuda_is_ours())
+        return;
+    hu_thread.inside++;
+    if (cbid == (is_driver ? DRIVER_START : RUNTIME_START) && call->site == HU_CUPTI_EXITS)
+        hu_cuda_profiler(true);
+    else if (cbid == (is_driver ? DRIVER_STOP : RUNTIME_STOP) && call->site == HU_CUPTI_ENTERS)
+        hu_cuda_profiler(false);
+    else if ((is_driver ? cbid == DRIVER_RESET || cbid == DRIVER_RESET_2 : cbid == RUNTIME_RESET) &&
+             call->site == HU_CUPTI_ENTERS)
+        hu_cuda_flush(true);
+    hu_thread.inside--;
+}
+
+void hu_cupti_watch_calls(void *subscriber)
+{
+    static const struct {
+        uint32_t domain, cbid;
+    } calls[] = {
+        {HU_CUPTI_OF_RUNTIME, RUNTIME_RESET}, {HU_CUPTI_OF_RUNTIME, RUNTIME_START}, {HU_CUPTI_OF_RUNTIME, RUNTIME_STOP},
+        {HU_CUPTI_OF_DRIVER, DRIVER_START},   {HU_CUPTI_OF_DRIVER, DRIVER_STOP},    {HU_CUPTI_OF_DRIVER, DRIVER_RESET},
+        {HU_CUPTI_OF_DRIVER, DRIVER_RESET_2},
+    };
+
+    for (size_t i = 0; subscriber && hu_the_cupti.enable_callback && i < sizeof calls / sizeof *calls; i++)
+        (void)hu_the_cupti.enable_callback(1, subscriber, calls[i].domain, calls[i].cbid);
+}
