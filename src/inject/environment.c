@@ -29,6 +29,8 @@ void hu_process_read_rank(void)
     if (!head || strncmp(head->rank_source, "MPI", 3) == 0) /* the communicator knows better */
         return;
     hu_rank_id_detect(environ, &rank);
+    if (rank.rank < 0 && strncmp(head->rank_source, "NCCL", 4) == 0)
+        return;
     head->rank = rank.rank;
     head->local_rank = rank.local_rank;
     head->world_size = rank.world_size;

@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "inject/nccl.h"
 #include "inject/process.h"
 #include "base/banned.h"
 
@@ -59,6 +60,7 @@ static void change_reasons(uint32_t by)
     if ((uint32_t)was == (uint32_t)next)
         return;
     mark((uint32_t)next == ~0u ? HU_RECORD_RESUME : HU_RECORD_PAUSE, ticks);
+    hu_nccl_gate_changed();
     hu_cuda_look((uint32_t)next == ~0u);
 }
 

@@ -20,13 +20,14 @@
 
 extern char **environ;
 
-enum { SESSION, INJECTION, CUDA, PRELOAD, KEPT };
+enum { SESSION, INJECTION, CUDA, PROFILER, PRELOAD, KEPT };
 enum { ENTRY_ROOM = 4096 + 32 };
 
 static const char *const names[KEPT] = {
     [SESSION] = "HOLDUP_SESSION=",
     [INJECTION] = "NVTX_INJECTION64_PATH=",
     [CUDA] = "CUDA_INJECTION64_PATH=",
+    [PROFILER] = "NCCL_PROFILER_PLUGIN=",
     [PRELOAD] = "LD_PRELOAD=",
 };
 
@@ -58,7 +59,7 @@ static void chain_nvtx(const char *us)
 
 void hu_environment_load(void)
 {
-    const char *follow = getenv("HOLDUP_FOLLOW");
+    const char *follow = getenv("HOLDUP_FOLLOW"), *profiler;
     Dl_info     us;
 
     if (!hu_the_process.session[0] || (follow && follow[0] == '0'))
@@ -71,6 +72,9 @@ void hu_environment_load(void)
     keep(INJECTION, getenv("NVTX_INJECTION64_PATH"));
     if (getenv("CUDA_INJECTION64_PATH") && strcmp(getenv("CUDA_INJECTION64_PATH"), us.dli_fname) == 0)
         keep(CUDA, us.dli_fname); /* another tool's is its own */
+    profiler = getenv("NCCL_PROFILER_PLUGIN");
+    if (profiler && strcmp(profiler, us.dli_fname) == 0) /* another one is the program's own matter */
+        keep(PROFILER, profiler);
     keep(SESSION, hu_the_process.session);
     preload_bytes = strlen(us.dli_fname);
 }

@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "inject/maps.h"
+#include "inject/nccl.h"
 #include "inject/process.h"
 #include "inject/sys.h"
 #include "inject/timer.h"
@@ -277,6 +278,7 @@ void hu_process_forked(void)
     hu_gate_forked();
     hu_timer_forked();
     hu_maps_forked();
+    hu_nccl_forked();
     hu_waiters_forked();
     hu_cuda_forked();
 }

@@ -79,6 +79,11 @@ static void count_lost(hu_loss why, uint32_t n)
     head->last_lost = now;
 }
 
+void hu_ring_lose(uint32_t n)
+{
+    count_lost(HU_LOSS_FULL, n);
+}
+
 /* Its own oldest block, emptied.  What was in it is gone, as the user asked for. */
 static hu_block *reuse_oldest(void)
 {

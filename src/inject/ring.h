@@ -92,6 +92,9 @@ static inline uint32_t hu_take_slots(uint32_t *taken, uint32_t n)
 
 hu_record *hu_ring_take_slow(uint32_t n);
 
+/* Counts what never got so far as a record, because a door had no room for it. */
+void hu_ring_lose(uint32_t n);
+
 /* Writes what the thread has added up of fast calls. */
 void hu_ring_flush(void);
 

@@ -94,6 +94,7 @@ typedef enum {
     HU_RECORD_SAMPLE,  /* a timer's sample: a = instruction pointer, aux = how many MORE hold callers */
     HU_RECORD_WAKE,    /* aux = hu_wake, a = the object that threads may wait for, b = where it was called */
     HU_RECORD_GPU,     /* of CUPTI: gpu.h */
+    HU_RECORD_NCCL,    /* see nccl_events.h */
     HU_RECORD_TYPES,
 } hu_record_type;
 
@@ -106,6 +107,7 @@ typedef enum {                          /* what `a` of a MORE is */
     HU_MORE_MUTEX,                      /* ... the mutex of the condition that it waited for */
     HU_MORE_WAKER,                      /* ... who unlocked the lock, or that mutex: a = ticks, b = where,
                                            id = hu_block_head.thread */
+    HU_MORE_NCCL,                       /* up to three fields: see nccl_events.h */
     HU_MORE_GPU_PLACE = 32, HU_MORE_GPU_LAUNCH, HU_MORE_GPU_BYTES, HU_MORE_GPU_EVENT, HU_MORE_GPU_MEMORY, /* gpu.h */
 } hu_more;
 
@@ -232,6 +234,7 @@ typedef struct {
     uint64_t heartbeat;           /* ticks of the supervisor's last round */
     uint32_t redacts_ranges;      /* secrets are left out of the texts of ranges and marks, too */
     uint32_t cuda;                /* HU_CUDA_WANTS_MEMORY and so on */
+    uint32_t nccl_events;         /* bits of hu_nccl_kind: what NCCL is asked for */
     char     capture_range[128];  /* only inside user ranges of this text; "": everywhere */
     char     capture_domain[64];  /* ... and of this NVTX domain; "": any */
     char     name[64];            /* of the session, for start|stop|status */
